@@ -1,0 +1,84 @@
+package collective
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Dtype is an element type of the collective libraries.
+type Dtype struct {
+	// Name is rccl-tests' name for -d.
+	Name string
+	// Aliases are other spellings, lower case.
+	Aliases []string
+	// Size is the width of an element in bytes.
+	Size int
+	// Does says what the type is, in one line.
+	Does string
+}
+
+// Op is a reduction operator.
+type Op struct {
+	// Name is rccl-tests' name for -o.
+	Name string
+	// Does says what the operator computes, in one line.
+	Does string
+}
+
+var dtypes = []Dtype{
+	{Name: "int8", Size: 1, Does: "signed 8-bit integer"},
+	{Name: "uint8", Size: 1, Does: "unsigned 8-bit integer"},
+	{Name: "int32", Size: 4, Aliases: []string{"int"}, Does: "signed 32-bit integer"},
+	{Name: "uint32", Size: 4, Does: "unsigned 32-bit integer"},
+	{Name: "int64", Size: 8, Does: "signed 64-bit integer"},
+	{Name: "uint64", Size: 8, Does: "unsigned 64-bit integer"},
+	{Name: "half", Size: 2, Aliases: []string{"float16", "fp16"}, Does: "IEEE 754 binary16"},
+	{Name: "float", Size: 4, Aliases: []string{"float32", "fp32"}, Does: "IEEE 754 binary32"},
+	{Name: "double", Size: 8, Aliases: []string{"float64", "fp64"}, Does: "IEEE 754 binary64"},
+	{Name: "bfloat16", Size: 2, Aliases: []string{"bf16"}, Does: "8 exponent bits, 7 mantissa bits"},
+}
+
+var ops = []Op{
+	{"sum", "sum over ranks"},
+	{"prod", "product over ranks"},
+	{"max", "largest over ranks"},
+	{"min", "smallest over ranks"},
+	{"avg", "sum over ranks divided by their number"},
+}
+
+// Dtypes returns the table of element types. The slice is the caller's.
+func Dtypes() []Dtype { return append([]Dtype(nil), dtypes...) }
+
+// Ops returns the table of operators. The slice is the caller's.
+func Ops() []Op { return append([]Op(nil), ops...) }
+
+// DtypeByName finds an element type; the error lists the valid names.
+func DtypeByName(name string) (Dtype, error) {
+	want := strings.ToLower(strings.TrimSpace(name))
+	names := make([]string, 0, len(dtypes))
+	for _, d := range dtypes {
+		if want == d.Name {
+			return d, nil
+		}
+		for _, a := range d.Aliases {
+			if want == a {
+				return d, nil
+			}
+		}
+		names = append(names, d.Name)
+	}
+	return Dtype{}, fmt.Errorf("unknown dtype %q: valid are %s", name, strings.Join(names, ", "))
+}
+
+// OpByName finds an operator; the error lists the valid names.
+func OpByName(name string) (Op, error) {
+	want := strings.ToLower(strings.TrimSpace(name))
+	names := make([]string, 0, len(ops))
+	for _, o := range ops {
+		if want == o.Name {
+			return o, nil
+		}
+		names = append(names, o.Name)
+	}
+	return Op{}, fmt.Errorf("unknown op %q: valid are %s", name, strings.Join(names, ", "))
+}

@@ -1,0 +1,117 @@
+package record
+
+import (
+	"fmt"
+
+	"zbench/bench/stat"
+)
+
+// Status is how a case ended. Nothing vanishes: every planned case has one.
+type Status string
+
+// The ways a case can end.
+const (
+	OK          Status = "ok"
+	Skipped     Status = "skipped"
+	Failed      Status = "failed"
+	Interrupted Status = "interrupted"
+	WrongData   Status = "wrong_data"
+)
+
+// Result is one case: a collective at one size, with its timings.
+type Result struct {
+	// Key identifies the case within the record and across records.
+	Key        string `json:"key"`
+	Collective string `json:"collective"`
+	Dtype      string `json:"dtype"`
+	// Op is the reduction operator; empty where the collective has none.
+	Op string `json:"op"`
+	// BytesRequested is the size asked for, Bytes the total size S moved.
+	BytesRequested int64 `json:"bytes_requested"`
+	Bytes          int64 `json:"bytes"`
+	// Count is the element count passed to the call on each rank.
+	Count          int64  `json:"count"`
+	Ranks          int    `json:"ranks"`
+	Nodes          int    `json:"nodes"`
+	GPUsPerProcess int    `json:"gpus_per_process"`
+	InPlace        bool   `json:"in_place"`
+	Status         Status `json:"status"`
+	// Reason says why the status is not ok.
+	Reason   string   `json:"reason,omitempty"`
+	Verified Verified `json:"verified"`
+	// Burst is N launches back to back, divided by N, as rccl-tests times them.
+	// Isolated is what one launch costs alone.
+	Burst    *Timing `json:"burst"`
+	Isolated *Timing `json:"isolated"`
+	// AlgBW and BusBW are in bytes per second, from the time Headline names;
+	// null when there is none.
+	AlgBW    *float64 `json:"algbw"`
+	BusBW    *float64 `json:"busbw"`
+	Headline string   `json:"headline,omitempty"`
+	// Extrapolated is true when the model behind a simulated time was fitted
+	// elsewhere: at other node counts or for another collective.
+	Extrapolated bool      `json:"extrapolated"`
+	Warnings     []Warning `json:"warnings"`
+}
+
+// States of Verified.
+const (
+	VerifiedOK    = "ok"
+	VerifiedWrong = "wrong"
+	NotVerified   = "not_verified"
+)
+
+// Verified tells whether the data were checked.
+type Verified struct {
+	State string `json:"state"`
+	// Wrong is the number of wrong elements; null when not verified.
+	Wrong  *int64 `json:"wrong"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Timing is one way of timing a case. Every summary is of seconds per launch.
+type Timing struct {
+	// Iterations is the number of launches behind one sample.
+	Iterations int `json:"iterations"`
+	// MeanOfRanks summarises the mean over ranks (rccl-tests' default),
+	// MaxOfRanks the slowest rank, which is what a training step waits for.
+	// Null when the source does not tell.
+	MeanOfRanks *stat.Summary `json:"mean_of_ranks"`
+	MaxOfRanks  *stat.Summary `json:"max_of_ranks"`
+}
+
+// HeadlineBurst names the time behind algbw and busbw of a burst result.
+const HeadlineBurst = "median of burst.mean_of_ranks"
+
+// Key builds a case's key. The requested size is used, because the moved size
+// depends on the number of ranks.
+func Key(coll, dtype, op string, requested int64, ranks, gpusPerProcess int, inPlace bool) string {
+	place := "oop"
+	if inPlace {
+		place = "ip"
+	}
+	if op == "" {
+		op = "none"
+	}
+	return fmt.Sprintf("%s/%s/%s/%d/r%d/g%d/%s", coll, dtype, op, requested, ranks, gpusPerProcess, place)
+}
+
+// Seconds returns the time behind the headline figures and whether there is one.
+func (r *Result) Seconds() (float64, bool) {
+	if r.Burst == nil || r.Burst.MeanOfRanks == nil {
+		return 0, false
+	}
+	return r.Burst.MeanOfRanks.Median, true
+}
+
+// SetHeadline fills AlgBW and BusBW from the burst time and the collective's
+// bus factor. It leaves them null where there is no positive time.
+func (r *Result) SetHeadline(busFactor float64) {
+	s, ok := r.Seconds()
+	if !ok || s <= 0 {
+		return
+	}
+	alg := float64(r.Bytes) / s
+	bus := alg * busFactor
+	r.AlgBW, r.BusBW, r.Headline = &alg, &bus, HeadlineBurst
+}

@@ -1,0 +1,125 @@
+// Package stat summarises samples of times. It is small on purpose and states
+// the limits of each figure: a figure that needs more samples than there are
+// is null, never a guess.
+package stat
+
+import (
+	"math"
+	"slices"
+)
+
+// Sample counts below which a figure is not stated.
+const (
+	// MinP95 and MinP99 are the smallest n at which the quantile lies inside
+	// the sample rather than being its maximum under another name.
+	MinP95 = 20
+	MinP99 = 100
+	// MinInterval is the smallest n at which [min, max] covers the median with
+	// 95 %: 1 − 2·0.5ⁿ ≥ 0.95 first holds at n = 6.
+	MinInterval = 6
+)
+
+// Summary describes a sample of seconds per launch. Lo and Hi bound the median
+// with at least 95 % confidence.
+type Summary struct {
+	N      int      `json:"n"`
+	Median float64  `json:"median"`
+	Lo     *float64 `json:"lo"`
+	Hi     *float64 `json:"hi"`
+	Min    float64  `json:"min"`
+	Max    float64  `json:"max"`
+	Mean   float64  `json:"mean"`
+	P95    *float64 `json:"p95"`
+	P99    *float64 `json:"p99"`
+	// CV is the standard deviation (n−1) over the mean; null for n < 2.
+	CV *float64 `json:"cv"`
+}
+
+// Summarize describes the sample, whose order does not matter and which is not
+// changed. It returns nil for an empty one.
+func Summarize(sample []float64) *Summary {
+	if len(sample) == 0 {
+		return nil
+	}
+	s := slices.Clone(sample)
+	slices.Sort(s)
+	n := len(s)
+	sum := Summary{N: n, Median: quantileSorted(s, 0.5), Min: s[0], Max: s[n-1], Mean: mean(s)}
+	if lo, hi, ok := medianInterval(s); ok {
+		sum.Lo, sum.Hi = &lo, &hi
+	}
+	if n >= MinP95 {
+		q := quantileSorted(s, 0.95)
+		sum.P95 = &q
+	}
+	if n >= MinP99 {
+		q := quantileSorted(s, 0.99)
+		sum.P99 = &q
+	}
+	if n >= 2 && sum.Mean > 0 {
+		cv := math.Sqrt(variance(s, sum.Mean)) / sum.Mean
+		sum.CV = &cv
+	}
+	return &sum
+}
+
+// Quantile is the R-7 quantile (Hyndman & Fan 1996), which R, NumPy and
+// spreadsheets use by default: linear between order statistics at (n−1)·p.
+// It is NaN for an empty sample.
+func Quantile(sample []float64, p float64) float64 {
+	s := slices.Clone(sample)
+	slices.Sort(s)
+	return quantileSorted(s, p)
+}
+
+func quantileSorted(s []float64, p float64) float64 {
+	if len(s) == 0 {
+		return math.NaN()
+	}
+	h := float64(len(s)-1) * p
+	i := int(math.Floor(h))
+	if i+1 >= len(s) {
+		return s[len(s)-1]
+	}
+	return s[i] + (h-float64(i))*(s[i+1]-s[i])
+}
+
+func mean(s []float64) float64 {
+	t := 0.0
+	for _, v := range s {
+		t += v
+	}
+	return t / float64(len(s))
+}
+
+func variance(s []float64, m float64) float64 {
+	t := 0.0
+	for _, v := range s {
+		t += (v - m) * (v - m)
+	}
+	return t / float64(len(s)-1)
+}
+
+// medianInterval returns the narrowest symmetric pair of order statistics that
+// covers the median with at least 95 %, by the binomial distribution of the
+// number of samples below it (Hoefler & Belli 2015, rule 5). The sum is kept in
+// logarithms: 0.5ⁿ underflows at n ≥ 1,075.
+func medianInterval(s []float64) (lo, hi float64, ok bool) {
+	n := len(s)
+	if n < MinInterval {
+		return 0, 0, false
+	}
+	const tail = 0.025
+	below := 0.0 // P(at most k samples lie below the median)
+	logP := -float64(n) * math.Ln2
+	k := -1
+	for i := range n / 2 {
+		below += math.Exp(logP)
+		if below > tail {
+			break
+		}
+		k = i
+		logP += math.Log(float64(n-i)) - math.Log(float64(i+1))
+	}
+	return s[k], s[n-1-k], true
+}

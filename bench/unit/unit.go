@@ -1,0 +1,145 @@
+// Package unit parses and prints the quantities zbench stores: bytes, seconds
+// and rates. Everything is stored in base units (bytes, seconds, bytes per
+// second) and scaled here, at the last moment.
+//
+// Sizes are printed in IEC units (KiB = 1024 B), rates in decimal ones
+// (GB/s = 1e9 B/s), because that is how rccl-tests and the vendors' data
+// sheets state them.
+package unit
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// IEC multiples, in bytes.
+const (
+	KiB int64 = 1 << (10 * (iota + 1))
+	MiB
+	GiB
+	TiB
+)
+
+// ErrSize is wrapped by every error of ParseBytes.
+var ErrSize = errors.New("not a size")
+
+// multiples maps a lower-case suffix to bytes. A bare K, M, G or T is binary,
+// as in rccl-tests; a suffix with B alone (MB) is decimal, as SI has it.
+var multiples = map[string]int64{
+	"": 1, "b": 1,
+	"k": KiB, "m": MiB, "g": GiB, "t": TiB,
+	"kib": KiB, "mib": MiB, "gib": GiB, "tib": TiB,
+	"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
+}
+
+// ParseBytes reads a size such as 8, 1K, 512MiB, 1.5GiB or 10MB as bytes.
+// K, M, G and T are binary, as in rccl-tests; kB, MB, GB and TB are decimal.
+// It fails on a negative size, on a fraction of a byte, and beyond 2⁶²−1 bytes.
+func ParseBytes(s string) (int64, error) {
+	text := strings.TrimSpace(s)
+	end := len(text)
+	for i, r := range text {
+		if (r < '0' || r > '9') && r != '.' {
+			end = i
+			break
+		}
+	}
+	mult, known := multiples[strings.ToLower(strings.TrimSpace(text[end:]))]
+	if !known || end == 0 {
+		return 0, fmt.Errorf("%w: %q (write 8, 1K, 512MiB, 8G or 10MB)", ErrSize, s)
+	}
+	if n, err := strconv.ParseInt(text[:end], 10, 64); err == nil {
+		if n > math.MaxInt64/2/mult {
+			return 0, fmt.Errorf("%w: %q is too large", ErrSize, s)
+		}
+		return n * mult, nil
+	}
+	f, err := strconv.ParseFloat(text[:end], 64)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %q (write 8, 1K, 512MiB, 8G or 10MB)", ErrSize, s)
+	}
+	b := f * float64(mult)
+	switch {
+	case b >= math.MaxInt64/2:
+		return 0, fmt.Errorf("%w: %q is too large", ErrSize, s)
+	case b != math.Trunc(b):
+		return 0, fmt.Errorf("%w: %q is not a whole number of bytes", ErrSize, s)
+	}
+	return int64(b), nil
+}
+
+// scale is one step of a ladder of units.
+type scale struct {
+	size float64
+	name string
+}
+
+var (
+	byteScales = []scale{{float64(TiB), "TiB"}, {float64(GiB), "GiB"}, {float64(MiB), "MiB"}, {float64(KiB), "KiB"}, {1, "B"}}
+	timeScales = []scale{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}}
+	rateScales = []scale{{1e12, "TB/s"}, {1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}}
+	numScales  = []scale{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}}
+)
+
+// pick returns the largest step that v reaches, or the smallest step.
+func pick(ladder []scale, v float64) scale {
+	for _, s := range ladder {
+		if math.Abs(v) >= s.size {
+			return s
+		}
+	}
+	return ladder[len(ladder)-1]
+}
+
+// Bytes prints a size in IEC units: "512 KiB", "1.46 MiB", "8 GiB". A whole
+// number of a unit prints without decimals; anything else with three digits.
+func Bytes(b int64) string {
+	s := pick(byteScales, float64(b))
+	v := float64(b) / s.size
+	if v == math.Trunc(v) {
+		return strconv.FormatFloat(v, 'f', 0, 64) + " " + s.name
+	}
+	return Digits(v) + " " + s.name
+}
+
+// Seconds prints a duration given in seconds: "13.1 µs", "4.27 ms".
+func Seconds(s float64) string { return scaled(timeScales, s) }
+
+// Rate prints a rate given in bytes per second: "357 GB/s".
+func Rate(bps float64) string { return scaled(rateScales, bps) }
+
+// Number prints a count with a decimal prefix: "350 M".
+func Number(n float64) string { return scaled(numScales, n) }
+
+func scaled(ladder []scale, v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "—"
+	}
+	s := pick(ladder, v)
+	if v == 0 {
+		s = ladder[len(ladder)-1]
+	}
+	return strings.TrimSpace(Digits(v/s.size) + " " + s.name)
+}
+
+// Digits prints v with three significant digits and never in exponent form:
+// 0.123, 1.46, 35.2, 357, 1024.
+func Digits(v float64) string {
+	switch a := math.Abs(v); {
+	case a == 0:
+		return "0"
+	case a >= 99.95:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case a >= 9.995:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	case a >= 0.9995:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	case a >= 0.0005:
+		return strconv.FormatFloat(v, 'f', 3, 64)
+	default:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+}

@@ -1,0 +1,3 @@
+module zbench
+
+go 1.26.0
