@@ -1,0 +1,188 @@
+// Package fabric describes hardware as data and resolves it, with a number of
+// nodes and GPUs, into the one flat machine file that the loopback reads.
+//
+// A fabric is a YAML file under data/; adding one is adding a file. The model
+// of time is T(S) = max(floor, x + min(A + 2·√(A·x), R)) with x = k·S/B: a
+// latency-bound pipeline while small, (√A + √x)², and a fixed pipeline cost R
+// once full. docs/METHOD.md has its fit to published curves and its limits.
+package fabric
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+//go:embed data/*.yaml
+var data embed.FS
+
+// Default is the fabric used when none is named.
+const Default = "mi300x-pollara"
+
+// Fabric is one hardware description. Rates are in bytes per second, times in
+// seconds.
+type Fabric struct {
+	Name     string   `yaml:"name"`
+	Title    string   `yaml:"title"`
+	GPU      string   `yaml:"gpu"`
+	MaxNodes int      `yaml:"max_nodes"`
+	Node     Node     `yaml:"node"`
+	Host     Host     `yaml:"host"`
+	Models   []Model  `yaml:"models"`
+	Roofs    []Roof   `yaml:"roofs"`
+	Sources  []string `yaml:"sources"`
+}
+
+// Node is one server.
+type Node struct {
+	GPUs     int   `yaml:"gpus"`
+	HBMBytes int64 `yaml:"hbm_bytes"`
+	// LinkRaw and Link are one xGMI link's line rate and what it gives when all
+	// links are busy, in each direction.
+	LinkRaw float64 `yaml:"link_raw"`
+	Link    float64 `yaml:"link"`
+	NICs    int     `yaml:"nics"`
+	// NICLineRate is one NIC's line rate in each direction.
+	NICLineRate float64 `yaml:"nic_line_rate"`
+}
+
+// Host is what the processors that launch the work cost.
+type Host struct {
+	// Launch is the time a process needs to launch one collective on one GPU.
+	Launch float64 `yaml:"launch"`
+	// ExitJitter bounds the spread of the moments at which ranks see the end.
+	ExitJitter float64 `yaml:"exit_jitter"`
+	// Noise is the relative standard deviation of one launch.
+	Noise float64 `yaml:"noise"`
+}
+
+// Span is a range of node counts, both ends included.
+type Span struct {
+	Min int `yaml:"min"`
+	Max int `yaml:"max"`
+}
+
+func (s Span) holds(n int) bool { return n >= s.Min && n <= s.Max }
+
+// Law is a value that grows with the number of nodes N:
+// (Base + PerLog2·log₂N) · (N/ReferenceNodes)^Power.
+type Law struct {
+	Base           float64 `yaml:"base"`
+	PerLog2        float64 `yaml:"per_log2"`
+	Power          float64 `yaml:"power"`
+	ReferenceNodes float64 `yaml:"reference_nodes"`
+}
+
+// Model holds the constants of the cost model for a range of node counts.
+type Model struct {
+	Nodes Span `yaml:"nodes"`
+	// BusBW is B inside one node, by the number of GPUs that take part.
+	BusBW map[int]float64 `yaml:"busbw"`
+	// ExtrapolatedGPUs lists the entries of BusBW that nobody measured.
+	ExtrapolatedGPUs []int `yaml:"extrapolated_gpus"`
+	// RailEfficiency is the share of the NICs' line rate reached between nodes.
+	RailEfficiency float64 `yaml:"rail_efficiency"`
+	A              Law     `yaml:"a"`
+	R              Law     `yaml:"r"`
+	Floor          Law     `yaml:"floor"`
+	Source         string  `yaml:"source"`
+	// Extrapolated says in words what of this model nobody measured.
+	Extrapolated string `yaml:"extrapolated"`
+}
+
+// Roof is a bound or a published figure to draw beside results.
+type Roof struct {
+	Label string `yaml:"label"`
+	Nodes Span   `yaml:"nodes"`
+	// GPUs restricts the roof to that many GPUs a node; 0 is any.
+	GPUs int `yaml:"gpus"`
+	// Per derives the value from the node: links_raw or rails. Else BusBW is it.
+	Per    string  `yaml:"per"`
+	BusBW  float64 `yaml:"busbw"`
+	Source string  `yaml:"source"`
+}
+
+// Names lists the built-in fabrics, the default first.
+func Names() []string {
+	files, err := fs.Glob(data, "data/*.yaml")
+	if err != nil {
+		return nil // the pattern is a constant
+	}
+	names := make([]string, 0, len(files))
+	for _, f := range files {
+		names = append(names, strings.TrimSuffix(path.Base(f), ".yaml"))
+	}
+	slices.SortStableFunc(names, func(a, b string) int {
+		switch {
+		case a == Default:
+			return -1
+		case b == Default:
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
+	return names
+}
+
+// ByName loads a built-in fabric. The error lists the valid names.
+func ByName(name string) (*Fabric, error) {
+	text, err := data.ReadFile("data/" + name + ".yaml")
+	if err != nil {
+		return nil, fmt.Errorf("unknown fabric %q: valid are %s", name, strings.Join(Names(), ", "))
+	}
+	return Parse(text)
+}
+
+// Parse reads a fabric from YAML. Unknown keys and values out of range are
+// errors that name the key.
+func Parse(text []byte) (*Fabric, error) {
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	dec.KnownFields(true)
+	var f Fabric
+	if err := dec.Decode(&f); err != nil {
+		return nil, fmt.Errorf("fabric: %w", err)
+	}
+	if err := f.validate(); err != nil {
+		return nil, fmt.Errorf("fabric %q: %w", f.Name, err)
+	}
+	return &f, nil
+}
+
+func (f *Fabric) validate() error {
+	switch {
+	case f.Name == "" || f.GPU == "":
+		return fmt.Errorf("name and gpu must be given")
+	case f.MaxNodes < 1 || f.Node.GPUs < 1:
+		return fmt.Errorf("max_nodes and node.gpus must be at least 1")
+	case f.Node.HBMBytes < 1 || f.Node.Link <= 0:
+		return fmt.Errorf("node.hbm_bytes and node.link must be positive")
+	case f.Host.Launch < 0 || f.Host.ExitJitter < 0 || f.Host.Noise < 0 || f.Host.Noise > 0.2:
+		return fmt.Errorf("host costs must not be negative, noise at most 0.2")
+	}
+	for n := 1; n <= f.MaxNodes; n++ {
+		m := f.model(n)
+		if m == nil {
+			return fmt.Errorf("no model covers %d nodes", n)
+		}
+		if n > 1 && (m.RailEfficiency <= 0 || m.RailEfficiency > 1 || f.Node.NICs < 1) {
+			return fmt.Errorf("models: rail_efficiency must be in (0, 1] and node.nics positive for %d nodes", n)
+		}
+	}
+	return nil
+}
+
+// model returns the constants for n nodes, nil when there are none.
+func (f *Fabric) model(n int) *Model {
+	for i := range f.Models {
+		if f.Models[i].Nodes.holds(n) {
+			return &f.Models[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,185 @@
+package fabric
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zbench/bench/collective"
+	"zbench/bench/record"
+)
+
+// World is how many GPUs take part and how they are spread.
+type World struct {
+	Nodes, GPUsPerNode, GPUsPerProcess int
+}
+
+// Ranks is the number of GPUs, one rank each.
+func (w World) Ranks() int { return w.Nodes * w.GPUsPerNode }
+
+// Curve holds the cost model's constants for one collective and rank count: B
+// in bytes per second, the others in seconds, K the bus-bandwidth factor.
+type Curve struct {
+	B, A, R, Floor, K float64
+}
+
+// Time is the closed form, in seconds, for a total size in bytes. The loopback
+// has the same ten lines in C; a test holds the two equal to the last bit, so
+// the order of operations matters.
+func (c Curve) Time(bytes float64) float64 {
+	x := c.K * bytes / c.B
+	pipeline := c.A + 2*math.Sqrt(c.A*x)
+	if c.R < pipeline {
+		pipeline = c.R
+	}
+	t := x + pipeline
+	if t < c.Floor {
+		return c.Floor
+	}
+	return t
+}
+
+// Machine is a fabric resolved for one world: everything the loopback needs.
+type Machine struct {
+	World
+	GPU    string
+	Host   Host
+	HBM    int64
+	Seed   uint64
+	Curves map[string]Curve
+	// Extrapolated says, by collective, which parts nobody measured.
+	Extrapolated map[string][]string
+}
+
+// Resolve fits the fabric to a world. It fails with the valid range when the
+// fabric has no such world.
+func (f *Fabric) Resolve(w World, seed uint64) (*Machine, error) {
+	switch {
+	case w.Nodes < 1 || w.Nodes > f.MaxNodes:
+		return nil, fmt.Errorf("fabric %s has 1 to %d nodes, not %d", f.Name, f.MaxNodes, w.Nodes)
+	case w.GPUsPerNode < 1 || w.GPUsPerNode > f.Node.GPUs:
+		return nil, fmt.Errorf("fabric %s has 1 to %d GPUs a node, not %d", f.Name, f.Node.GPUs, w.GPUsPerNode)
+	case w.GPUsPerProcess < 1 || w.GPUsPerNode%w.GPUsPerProcess != 0:
+		return nil, fmt.Errorf("%d GPUs a process do not divide the %d GPUs of a node", w.GPUsPerProcess, w.GPUsPerNode)
+	}
+	m := &Machine{
+		World: w, GPU: f.GPU, Host: f.Host, HBM: f.Node.HBMBytes, Seed: seed,
+		Curves: map[string]Curve{}, Extrapolated: map[string][]string{},
+	}
+	for _, c := range collective.All() {
+		m.Curves[c.Name], m.Extrapolated[c.Name] = f.curve(c, w)
+	}
+	return m, nil
+}
+
+// curve returns the constants for a collective and what of them nobody measured.
+func (f *Fabric) curve(c collective.Collective, w World) (Curve, []string) {
+	model := f.model(w.Nodes)
+	b, doubts := f.busBW(model, w)
+	if model.Extrapolated != "" {
+		doubts = append(doubts, model.Extrapolated)
+	}
+	if c.Name != "all_reduce" {
+		doubts = append(doubts, "no "+c.Name+" table by size is published: all_reduce's constants with its own bus factor")
+	}
+	n := float64(w.Nodes)
+	return Curve{
+		B: b, K: c.BusFactor(w.Ranks()),
+		A: model.A.at(n), R: model.R.at(n), Floor: model.Floor.at(n),
+	}, doubts
+}
+
+// busBW is B: inside a node the measured value for that many GPUs, or their
+// links; between nodes the lesser of the mesh's g links and the rails in use.
+func (f *Fabric) busBW(m *Model, w World) (b float64, doubts []string) {
+	g := w.GPUsPerNode
+	if w.Nodes > 1 {
+		rails := float64(min(g, f.Node.NICs)) * f.Node.NICLineRate * m.RailEfficiency
+		if g < f.Node.GPUs {
+			doubts = append(doubts, fmt.Sprintf("%d of %d GPUs a node: nobody measured fewer than all", g, f.Node.GPUs))
+		}
+		if g == 1 {
+			return rails, doubts
+		}
+		return min(float64(g)*f.Node.Link, rails), doubts
+	}
+	if b, ok := m.BusBW[g]; ok {
+		if slices.Contains(m.ExtrapolatedGPUs, g) {
+			doubts = append(doubts, fmt.Sprintf("%d GPUs: from the number of links", g))
+		}
+		return b, doubts
+	}
+	if g == 1 {
+		return f.Node.Link, nil // one rank sends nothing; K is 0
+	}
+	return float64(g-1) * f.Node.Link, []string{fmt.Sprintf("%d GPUs: from the number of links", g)}
+}
+
+func (l Law) at(n float64) float64 {
+	v := l.Base + l.PerLog2*math.Log2(n)
+	if l.Power != 0 {
+		v *= math.Pow(n/l.ReferenceNodes, l.Power)
+	}
+	return v
+}
+
+// Text is the machine file: one fact a line, numbers in the shortest form that
+// reads back to the same bits.
+func (m *Machine) Text() []byte {
+	var b strings.Builder
+	put := func(key string, values ...float64) {
+		b.WriteString(key)
+		for _, v := range values {
+			b.WriteByte(' ')
+			b.WriteString(strconv.FormatFloat(v, 'g', -1, 64))
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("zbench-machine 1\n")
+	fmt.Fprintf(&b, "gpu %s\nseed %d\n", m.GPU, m.Seed)
+	put("ranks", float64(m.Ranks()))
+	put("gpus_per_process", float64(m.GPUsPerProcess))
+	put("hbm_bytes", float64(m.HBM))
+	put("launch", m.Host.Launch)
+	put("exit_jitter", m.Host.ExitJitter)
+	put("noise", m.Host.Noise)
+	for _, name := range collective.Names() {
+		c := m.Curves[name]
+		fmt.Fprintf(&b, "curve %s", name)
+		put("", float64(m.Ranks()), c.B, c.A, c.R, c.Floor, c.K)
+	}
+	return []byte(b.String())
+}
+
+// Describe is the part of the fabric that a record carries.
+func (f *Fabric) Describe(m *Machine) *record.Fabric {
+	out := &record.Fabric{Name: f.Name, Title: f.Title, Sources: f.Sources, Roofs: []record.Roof{}, Extrapolated: []string{}}
+	for _, r := range f.Roofs {
+		if !r.Nodes.holds(m.Nodes) || (r.GPUs != 0 && r.GPUs != m.GPUsPerNode) {
+			continue
+		}
+		if bw := f.roof(r, m.GPUsPerNode); bw > 0 {
+			out.Roofs = append(out.Roofs, record.Roof{Label: r.Label, BusBW: bw, Source: r.Source})
+		}
+	}
+	for _, name := range collective.Names() {
+		for _, doubt := range m.Extrapolated[name] {
+			if !slices.Contains(out.Extrapolated, doubt) {
+				out.Extrapolated = append(out.Extrapolated, doubt)
+			}
+		}
+	}
+	return out
+}
+
+func (f *Fabric) roof(r Roof, gpus int) float64 {
+	switch r.Per {
+	case "links_raw":
+		return float64(gpus-1) * f.Node.LinkRaw
+	case "rails":
+		return float64(min(gpus, f.Node.NICs)) * f.Node.NICLineRate
+	}
+	return r.BusBW
+}

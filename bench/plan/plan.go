@@ -1,0 +1,104 @@
+// Package plan turns what was asked for into cases with stable keys, and runs
+// them on a driver. It knows no GPU and no clock: the driver times, the runner
+// decides what is launched, how often, and how each case ended.
+package plan
+
+import (
+	"errors"
+	"fmt"
+
+	"zbench/bench/collective"
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// Axes are the dimensions of a sweep, in rccl-tests' terms.
+type Axes struct {
+	Collectives []collective.Collective
+	Dtype       collective.Dtype
+	// Op is the reduction operator for the collectives that have one.
+	Op collective.Op
+	// MinBytes to MaxBytes are total sizes, each Factor times the one before.
+	MinBytes, MaxBytes int64
+	Factor             int
+	// Ranks is the number of GPUs, spread over Nodes, GPUsPerProcess to a process.
+	Ranks, Nodes, GPUsPerProcess int
+}
+
+// Case is one point of the sweep.
+type Case struct {
+	Collective collective.Collective
+	Dtype      collective.Dtype
+	// Op is the operator's name, empty where the collective has none.
+	Op string
+	// Requested is the size asked for, Layout what it means for each rank.
+	Requested                    int64
+	Layout                       collective.Layout
+	Ranks, Nodes, GPUsPerProcess int
+	Key                          string
+	// Skip is why the case is not run, empty when it is.
+	Skip string
+	// Extrapolated is true when the model behind a simulated time was fitted
+	// elsewhere.
+	Extrapolated bool
+}
+
+// Validate reports axes that make no sweep; the error says which and what is valid.
+func (a Axes) Validate() error {
+	switch {
+	case len(a.Collectives) == 0:
+		return errors.New("no collective given")
+	case a.MinBytes < 1:
+		return errors.New("the smallest size (-b) must be at least 1 byte")
+	case a.MaxBytes < a.MinBytes:
+		return fmt.Errorf("the largest size (-e %s) is below the smallest (-b %s)", unit.Bytes(a.MaxBytes), unit.Bytes(a.MinBytes))
+	case a.Factor < 2:
+		return fmt.Errorf("the step factor (-f) must be at least 2, not %d", a.Factor)
+	case a.Ranks < 1:
+		return errors.New("there must be at least one rank")
+	}
+	return nil
+}
+
+// Cases lists the sweep, collective by collective, sizes upwards. The axes must
+// be valid.
+func (a Axes) Cases() []Case {
+	var cases []Case
+	for _, coll := range a.Collectives {
+		for size := a.MinBytes; size <= a.MaxBytes; size *= int64(a.Factor) {
+			cases = append(cases, a.at(coll, size))
+			if size > a.MaxBytes/int64(a.Factor) {
+				break // the next step would overflow or pass the end
+			}
+		}
+	}
+	return cases
+}
+
+func (a Axes) at(coll collective.Collective, size int64) Case {
+	op := ""
+	if coll.Reduces {
+		op = a.Op.Name
+	}
+	c := Case{
+		Collective: coll, Dtype: a.Dtype, Op: op, Requested: size,
+		Layout: coll.Layout(size, a.Ranks, a.Dtype.Size),
+		Ranks:  a.Ranks, Nodes: a.Nodes, GPUsPerProcess: a.GPUsPerProcess,
+		Key: record.Key(coll.Name, a.Dtype.Name, op, size, a.Ranks, a.GPUsPerProcess, false),
+	}
+	if c.Layout.Bytes == 0 {
+		c.Skip = fmt.Sprintf("rounds to 0: %s over %d ranks of %s leaves less than 16 bytes or one element a rank", unit.Bytes(size), a.Ranks, a.Dtype.Name)
+	}
+	return c
+}
+
+// result is the case's record before anything has run.
+func (c Case) result() record.Result {
+	return record.Result{
+		Key: c.Key, Collective: c.Collective.Name, Dtype: c.Dtype.Name, Op: c.Op,
+		BytesRequested: c.Requested, Bytes: c.Layout.Bytes, Count: c.Layout.Count,
+		Ranks: c.Ranks, Nodes: c.Nodes, GPUsPerProcess: c.GPUsPerProcess,
+		Verified:     record.Verified{State: record.NotVerified, Reason: "verification launches are not part of this version"},
+		Extrapolated: c.Extrapolated, Warnings: []record.Warning{},
+	}
+}

@@ -1,0 +1,15 @@
+/* Opening libraries and filling the table; see dl.c. */
+#ifndef ZB_DL_H
+#define ZB_DL_H
+
+#include "abi.h"
+
+int zb_symbol_count(void);
+const zb_symbol *zb_symbol_at(int i);
+int zb_has(const zb_table *t, int i);
+void *zb_open(const char *path, int only_if_loaded, char *err, size_t errlen);
+void zb_close(void *library);
+int zb_path_of(void *library, const char *symbol, char *path, size_t len);
+int zb_fill(zb_table *t, int vendor, void *runtime, void *collectives);
+
+#endif

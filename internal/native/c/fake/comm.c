@@ -1,0 +1,160 @@
+/* Communicators: unique ids, init by rank, destruction. */
+#include "comm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ZBL_COMM = 0x636f6d6d };
+
+static zbl_clique *zbl_cliques;
+static zbl_comm *zbl_comms;
+
+/* The communicator behind a handle, NULL when it is none. */
+zbl_comm *zbl_comm_of(void *handle) {
+  zbl_comm *c = handle;
+  return c != NULL && c->magic == ZBL_COMM ? c : NULL;
+}
+
+/* NCCL API 2.22.3, in NCCL's own encoding: the calls that are faked. */
+static int zbl_collGetVersion(int *version) {
+  *version = 22203;
+  return 0;
+}
+
+static int zbl_getUniqueId(zb_unique_id *id) {
+  memset(id, 0, sizeof *id);
+  snprintf(id->internal, sizeof id->internal, "zbl %llu",
+           (unsigned long long)++zbl.ids);
+  return 0;
+}
+
+/* The ranks that share an id; NULL when the id was never handed out, is used
+ * up, or comes with another number of ranks. */
+zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks) {
+  zbl_clique *q;
+  if (strncmp(id->internal, "zbl ", 4) != 0) {
+    return NULL;
+  }
+  for (q = zbl_cliques; q != NULL; q = q->next) {
+    if (memcmp(&q->id, id, sizeof *id) == 0) {
+      return q->nranks == nranks && q->inited < nranks ? q : NULL;
+    }
+  }
+  q = calloc(1, sizeof *q);
+  if (q != NULL) {
+    q->nranks = nranks;
+    q->id = *id;
+    q->next = zbl_cliques;
+    zbl_cliques = q;
+  }
+  return q;
+}
+
+/* One thread drives all ranks, so an init that is not in a group with its
+ * peers' would wait for them for ever: it is refused instead. */
+static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id,
+                            int rank) {
+  zbl_clique *q;
+  zbl_comm *c;
+  if (nranks < 1 || rank < 0 || rank >= nranks) {
+    return ZB_COLL_ARGUMENT;
+  }
+  if (nranks > 1 && zbl_group_depth() == 0) {
+    return ZB_COLL_USAGE;
+  }
+  q = zbl_clique_for(&id, nranks);
+  if (q == NULL) {
+    return ZB_COLL_ARGUMENT;
+  }
+  for (c = zbl_comms; c != NULL; c = c->next) {
+    if (c->clique == q &&
+        (c->rank == rank || c->device == zbl_current_device())) {
+      return ZB_COLL_USAGE; /* a rank or a device twice */
+    }
+  }
+  c = calloc(1, sizeof *c);
+  if (c == NULL) {
+    return ZB_COLL_UNHANDLED;
+  }
+  c->magic = ZBL_COMM;
+  c->rank = rank;
+  c->device = zbl_current_device();
+  c->clique = q;
+  c->next = zbl_comms;
+  zbl_comms = c;
+  q->inited++;
+  zbl_group_note_init(q);
+  *comm = c;
+  return 0;
+}
+
+static void zbl_free_rounds(zbl_clique *q) {
+  while (q->head != NULL) {
+    zbl_round *r = q->head;
+    q->head = r->next;
+    free(r);
+  }
+  free(q->spare);
+  q->spare = NULL;
+}
+
+static int zbl_commDestroy(void *comm) {
+  zbl_comm *c = zbl_comm_of(comm);
+  if (c == NULL) {
+    return ZB_COLL_ARGUMENT;
+  }
+  for (zbl_comm **at = &zbl_comms; *at != NULL; at = &(*at)->next) {
+    if (*at == c) {
+      *at = c->next;
+      break;
+    }
+  }
+  c->magic = 0;
+  if (++c->clique->destroyed == c->clique->nranks) {
+    zbl_free_rounds(c->clique);
+  }
+  free(c);
+  return 0;
+}
+
+static int zbl_commAbort(void *comm) { return zbl_commDestroy(comm); }
+
+static int zbl_commGetAsyncError(void *comm, int *error) {
+  if (zbl_comm_of(comm) == NULL) {
+    return ZB_COLL_ARGUMENT;
+  }
+  *error = 0;
+  return 0;
+}
+
+static const char *zbl_collErrorString(int error) {
+  switch (error) {
+  case 0:
+    return "no error";
+  case ZB_COLL_UNHANDLED:
+    return "unhandled runtime error";
+  case ZB_COLL_INTERNAL:
+    return "internal error";
+  case ZB_COLL_ARGUMENT:
+    return "invalid argument";
+  case ZB_COLL_USAGE:
+    return "invalid usage";
+  }
+  return "unknown result code";
+}
+
+void zbl_free_comms(void) {
+  zbl_group_reset();
+  while (zbl_comms != NULL) {
+    zbl_comm *c = zbl_comms;
+    zbl_comms = c->next;
+    free(c);
+  }
+  while (zbl_cliques != NULL) {
+    zbl_clique *q = zbl_cliques;
+    zbl_cliques = q->next;
+    zbl_free_rounds(q);
+    free(q);
+  }
+}

@@ -1,0 +1,188 @@
+/* The runtime's half of the fake: devices, memory, streams. It refuses what the
+ * real one may refuse: a foreign pointer, a stream of another device. */
+#include "world.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { ZBL_STREAM = 0x7374726d };
+
+/* How far one poll of work that can never finish moves the host clock: a
+ * ten-minute deadline passes in a few hundred polls. */
+static const double zbl_stuck_poll = 1.0;
+
+/* The current device is per thread, as HIP has it. */
+static _Thread_local int zbl_device_now;
+
+int zbl_current_device(void) {
+  return zbl_device_now < zbl.ranks ? zbl_device_now : 0;
+}
+
+static int zbl_getDeviceCount(int *count) {
+  *count = zbl.ranks;
+  return zbl.ranks > 0 ? ZB_OK : ZB_ERR_NO_DEVICE;
+}
+
+/* HIP 6.0 in HIP's own encoding, major·10⁷ + minor·10⁵: the API that is faked. */
+static int zbl_runtimeGetVersion(int *version) {
+  *version = 60000000;
+  return ZB_OK;
+}
+
+static int zbl_setDevice(int device) {
+  if (device < 0 || device >= zbl.ranks) {
+    return ZB_ERR_DEVICE;
+  }
+  zbl_device_now = device;
+  return ZB_OK;
+}
+
+/* Reserves address space only: what is never touched costs nothing. */
+static int zbl_mallocDevice(void **ptr, size_t bytes) {
+  zbl_device *d = &zbl.devices[zbl_current_device()];
+  zbl_block *block;
+  *ptr = NULL;
+  if (bytes == 0) {
+    return ZB_OK;
+  }
+  if (bytes > zbl.hbm_bytes - d->used) {
+    return ZB_ERR_MEMORY;
+  }
+  block = malloc(sizeof *block);
+  if (block == NULL) {
+    return ZB_ERR_MEMORY;
+  }
+  block->base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (block->base == MAP_FAILED) {
+    free(block);
+    return ZB_ERR_MEMORY;
+  }
+  block->bytes = bytes;
+  block->next = d->blocks;
+  d->blocks = block;
+  d->used += bytes;
+  *ptr = block->base;
+  return ZB_OK;
+}
+
+static int zbl_freeDevice(void *ptr) {
+  if (ptr == NULL) {
+    return ZB_OK;
+  }
+  for (int i = 0; i < zbl.ranks; i++) {
+    for (zbl_block **at = &zbl.devices[i].blocks; *at != NULL;
+         at = &(*at)->next) {
+      zbl_block *block = *at;
+      if (block->base != (char *)ptr) {
+        continue;
+      }
+      *at = block->next;
+      zbl.devices[i].used -= block->bytes;
+      munmap(block->base, block->bytes);
+      free(block);
+      return ZB_OK;
+    }
+  }
+  return ZB_ERR_VALUE;
+}
+
+static int zbl_memGetInfo(size_t *free_bytes, size_t *total) {
+  *total = zbl.hbm_bytes;
+  *free_bytes = zbl.hbm_bytes - zbl.devices[zbl_current_device()].used;
+  return ZB_OK;
+}
+
+/* Whether [ptr, ptr+bytes) lies inside one allocation of the device. */
+int zbl_valid_range(int device, const void *ptr, uint64_t bytes) {
+  const char *p = ptr;
+  for (zbl_block *b = zbl.devices[device].blocks; b != NULL; b = b->next) {
+    if (p >= b->base && p < b->base + b->bytes) {
+      return bytes <= (uint64_t)(b->base + b->bytes - p);
+    }
+  }
+  return 0;
+}
+
+static int zbl_streamCreate(void **stream, unsigned flags) {
+  zbl_stream *s;
+  if (flags > ZB_STREAM_NON_BLOCKING) {
+    return ZB_ERR_VALUE;
+  }
+  s = calloc(1, sizeof *s);
+  if (s == NULL) {
+    return ZB_ERR_MEMORY;
+  }
+  s->magic = ZBL_STREAM;
+  s->device = zbl_current_device();
+  *stream = s;
+  return ZB_OK;
+}
+
+/* The stream behind a handle, NULL when it is none. */
+zbl_stream *zbl_stream_of(void *handle) {
+  zbl_stream *s = handle;
+  return s != NULL && s->magic == ZBL_STREAM ? s : NULL;
+}
+
+static int zbl_streamDestroy(void *stream) {
+  zbl_stream *s = zbl_stream_of(stream);
+  if (s == NULL || s->device != zbl_current_device()) {
+    return ZB_ERR_HANDLE;
+  }
+  s->magic = 0;
+  free(s);
+  return ZB_OK;
+}
+
+/* A query blocks until the outcome is decided; only for work that can never
+ * finish does it answer not ready, and then the host's time passes. */
+static int zbl_streamQuery(void *stream) {
+  zbl_stream *s = zbl_stream_of(stream);
+  double *h;
+  if (s == NULL || s->device != zbl_current_device()) {
+    return ZB_ERR_HANDLE;
+  }
+  h = zbl_host_clock(s->device);
+  if (s->pending > 0) {
+    *h += zbl_stuck_poll;
+    return ZB_ERR_NOT_READY;
+  }
+  if (*h < s->s) {
+    *h = s->s;
+  }
+  return ZB_OK;
+}
+
+static const char *zbl_runtimeErrorString(int error) {
+  switch (error) {
+  case ZB_OK:
+    return "no error";
+  case ZB_ERR_VALUE:
+    return "invalid argument";
+  case ZB_ERR_MEMORY:
+    return "out of memory";
+  case ZB_ERR_NO_DEVICE:
+    return "no device";
+  case ZB_ERR_DEVICE:
+    return "invalid device ordinal";
+  case ZB_ERR_HANDLE:
+    return "invalid resource handle";
+  case ZB_ERR_NOT_READY:
+    return "device not ready";
+  }
+  return "unknown error";
+}
+
+void zbl_free_devices(void) {
+  for (int i = 0; i < zbl.ranks; i++) {
+    while (zbl.devices[i].blocks != NULL) {
+      zbl_block *b = zbl.devices[i].blocks;
+      zbl.devices[i].blocks = b->next;
+      munmap(b->base, b->bytes);
+      free(b);
+    }
+  }
+  zbl_device_now = 0;
+}

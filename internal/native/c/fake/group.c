@@ -1,0 +1,72 @@
+/* Groups: what is called between start and end is launched at the end. */
+#include "comm.h"
+
+#include <stdlib.h>
+
+typedef struct zbl_queued {
+  zbl_comm *comm;
+  zbl_call call;
+  zbl_stream *stream;
+} zbl_queued;
+
+/* A group belongs to a thread, as in NCCL. */
+static _Thread_local int zbl_depth;
+static _Thread_local zbl_queued *zbl_queue;
+static _Thread_local size_t zbl_queue_len, zbl_queue_cap;
+static _Thread_local zbl_clique *zbl_joining; /* inits in this group */
+
+int zbl_group_depth(void) { return zbl_depth; }
+
+void zbl_group_note_init(zbl_clique *clique) { zbl_joining = clique; }
+
+void zbl_group_reset(void) {
+  free(zbl_queue);
+  zbl_queue = NULL;
+  zbl_queue_len = zbl_queue_cap = 0;
+  zbl_depth = 0;
+  zbl_joining = NULL;
+}
+
+static int zbl_groupStart(void) {
+  zbl_depth++;
+  return 0;
+}
+
+/* Launches a call now, or notes it when a group is open. */
+int zbl_enqueue(zbl_comm *comm, const zbl_call *call, zbl_stream *stream) {
+  if (zbl_depth == 0) {
+    return zbl_post(comm, call, stream);
+  }
+  if (zbl_queue_len == zbl_queue_cap) {
+    size_t cap = zbl_queue_cap ? 2 * zbl_queue_cap : 64;
+    zbl_queued *grown = realloc(zbl_queue, cap * sizeof *grown);
+    if (grown == NULL) {
+      return ZB_COLL_UNHANDLED;
+    }
+    zbl_queue = grown;
+    zbl_queue_cap = cap;
+  }
+  zbl_queue[zbl_queue_len++] = (zbl_queued){comm, *call, stream};
+  return 0;
+}
+
+static int zbl_groupEnd(void) {
+  int result = 0;
+  if (zbl_depth == 0) {
+    return ZB_COLL_USAGE;
+  }
+  if (--zbl_depth > 0) {
+    return 0;
+  }
+  /* Ranks that did not join here can join nowhere else: a hang, refused. */
+  if (zbl_joining != NULL && zbl_joining->inited < zbl_joining->nranks) {
+    result = ZB_COLL_USAGE;
+  }
+  zbl_joining = NULL;
+  for (size_t i = 0; i < zbl_queue_len && result == 0; i++) {
+    zbl_queued *q = &zbl_queue[i];
+    result = zbl_post(q->comm, &q->call, q->stream);
+  }
+  zbl_queue_len = 0;
+  return result;
+}

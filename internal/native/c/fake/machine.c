@@ -1,0 +1,152 @@
+/* The machine file: read it, refuse what is not one, open the world. */
+#include "world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+zbl_world zbl;
+
+static const char *const zbl_names[ZBL_COLLECTIVES] = {
+    "all_reduce", "reduce_scatter", "all_gather"};
+
+static int zbl_read_curve(const char *line) {
+  zbl_curve c;
+  char name[32];
+  double ranks;
+  if (zbl.curve_count == ZBL_MAX_CURVES ||
+      sscanf(line, "curve %31s %lf %lf %lf %lf %lf %lf", name, &ranks, &c.b,
+             &c.a, &c.r, &c.floor, &c.k) != 7 ||
+      !(c.b > 0) || !(c.a >= 0) || !(c.r >= 0) || !(c.floor >= 0)) {
+    return 0;
+  }
+  c.ranks = (int)ranks;
+  for (c.collective = 0; c.collective < ZBL_COLLECTIVES; c.collective++) {
+    if (strcmp(name, zbl_names[c.collective]) == 0) {
+      zbl.curves[zbl.curve_count++] = c;
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* A number that fills the rest of the line. strtod reads the shortest form that
+ * Go writes back to the same bits. */
+static int zbl_number(const char *text, double *v) {
+  char *end;
+  *v = strtod(text, &end);
+  return end != text && *end == '\0' && *v >= 0;
+}
+
+/* One line, a key and its value; 0 when it is not understood. */
+static int zbl_read_line(char *line) {
+  char *value = strchr(line, ' ');
+  double v;
+  if (value == NULL) {
+    return 0;
+  }
+  if (strncmp(line, "curve ", 6) == 0) {
+    return zbl_read_curve(line);
+  }
+  *value++ = '\0';
+  if (strcmp(line, "gpu") == 0) {
+    snprintf(zbl.gpu, sizeof zbl.gpu, "%s", value);
+    return 1;
+  }
+  if (strcmp(line, "seed") == 0) { /* all 64 bits: not a double */
+    char *end;
+    zbl.seed = strtoull(value, &end, 10);
+    return end != value && *end == '\0';
+  }
+  if (!zbl_number(value, &v)) {
+    return 0;
+  }
+  if (strcmp(line, "ranks") == 0) {
+    zbl.ranks = v <= ZBL_MAX_RANKS ? (int)v : -1;
+  } else if (strcmp(line, "gpus_per_process") == 0) {
+    zbl.gpus_per_process = v <= ZBL_MAX_RANKS ? (int)v : -1;
+  } else if (strcmp(line, "hbm_bytes") == 0) {
+    zbl.hbm_bytes = v < 0x1p62 ? (uint64_t)v : 0;
+  } else if (strcmp(line, "launch") == 0) {
+    zbl.launch = v;
+  } else if (strcmp(line, "exit_jitter") == 0) {
+    zbl.exit_jitter = v;
+  } else if (strcmp(line, "noise") == 0) {
+    zbl.noise = v;
+  } else {
+    return 0;
+  }
+  return 1;
+}
+
+static int zbl_refuse(char *err, size_t errlen, const char *why,
+                      const char *what) {
+  snprintf(err, errlen, "machine file: %s%s", why, what);
+  memset(&zbl, 0, sizeof zbl);
+  return 0;
+}
+
+static int zbl_read(char *copy, char *err, size_t errlen) {
+  char *save = NULL;
+  char *line = strtok_r(copy, "\n", &save);
+  if (line == NULL || strcmp(line, "zbench-machine 1") != 0) {
+    return zbl_refuse(err, errlen, "it does not begin with zbench-machine 1",
+                      "");
+  }
+  while ((line = strtok_r(NULL, "\n", &save)) != NULL) {
+    char kept[64];
+    snprintf(kept, sizeof kept, "%s", line);
+    if (!zbl_read_line(line)) {
+      return zbl_refuse(err, errlen, "not understood: ", kept);
+    }
+  }
+  if (zbl.ranks < 1 || zbl.gpus_per_process < 1 ||
+      zbl.ranks % zbl.gpus_per_process != 0 || zbl.hbm_bytes == 0) {
+    return zbl_refuse(err, errlen,
+                      "ranks, gpus_per_process or hbm_bytes out of range", "");
+  }
+  return 1;
+}
+
+/* Opens the world that the text describes. One world at a time: the ABI has no
+ * handle to tell two apart. Returns 0 with the reason in err. */
+int zbl_reset(const char *text, char *err, size_t errlen) {
+  char *copy;
+  int ok;
+  if (zbl.open) {
+    snprintf(err, errlen, "a loopback is already open in this process");
+    return 0;
+  }
+  memset(&zbl, 0, sizeof zbl);
+  copy = strdup(text);
+  if (copy == NULL) {
+    return zbl_refuse(err, errlen, "out of memory", "");
+  }
+  ok = zbl_read(copy, err, errlen);
+  free(copy);
+  if (!ok) {
+    return 0;
+  }
+  zbl.processes = zbl.ranks / zbl.gpus_per_process;
+  zbl.devices = calloc((size_t)zbl.ranks, sizeof *zbl.devices);
+  zbl.h = calloc((size_t)zbl.processes, sizeof *zbl.h);
+  if (zbl.devices == NULL || zbl.h == NULL) {
+    free(zbl.devices);
+    free(zbl.h);
+    return zbl_refuse(err, errlen, "out of memory", "");
+  }
+  zbl.open = 1;
+  return 1;
+}
+
+/* Closes the world and frees everything, what the client forgot included. */
+void zbl_shutdown(void) {
+  if (!zbl.open) {
+    return;
+  }
+  zbl_free_comms();
+  zbl_free_devices();
+  free(zbl.devices);
+  free(zbl.h);
+  memset(&zbl, 0, sizeof zbl);
+}

@@ -1,0 +1,135 @@
+// Package native is the one package with C in it: the libraries underneath
+// zbench (ROCm's, CUDA's or the built-in loopback's) behind one table of
+// functions, and the timed loop that runs on that table.
+//
+// Open a Provider, make streams, buffers and communicators on it, put them
+// into a Batch, and let the batch run bursts. Every call that needs a current
+// device sets it itself, in the same crossing into C, because the current
+// device belongs to the operating-system thread. Nothing here is safe for
+// concurrent use but Batch.Cancel.
+package native
+
+/*
+#cgo CFLAGS: -std=c11 -D_GNU_SOURCE -O2 -Wall -fvisibility=hidden
+#cgo linux LDFLAGS: -ldl -lm
+#include <stdlib.h>
+#include "c/abi.h"
+#include "c/dl.h"
+#include "c/loop.h"
+#include "c/fake/world.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+)
+
+// ErrUnavailable is wrapped by the errors of Open that mean: this machine has
+// no such library or no usable device.
+var ErrUnavailable = errors.New("not available on this machine")
+
+// Backends lists the providers in the order of the listings.
+func Backends() []string { return []string{"loopback", "rocm", "cuda"} }
+
+// Options says which provider to open.
+type Options struct {
+	// Backend is one of Backends.
+	Backend string
+	// Machine is the machine file of the loopback; unused by the others.
+	Machine []byte
+	// Getenv looks up the variables that name library folders.
+	Getenv func(string) string
+}
+
+// Library is a shared library that was opened, or the loopback itself.
+type Library struct {
+	Name, Version, Path string
+}
+
+// Provider is one set of libraries. Close it when done.
+type Provider struct {
+	// Backend is its name, Simulated tells that its times come from a model.
+	Backend   string
+	Simulated bool
+	Libraries []Library
+
+	table   *C.zb_table
+	handles []unsafe.Pointer
+}
+
+// Open loads a provider. An unknown backend is an error that lists the valid
+// ones; a missing library wraps ErrUnavailable and says what was searched.
+func Open(o Options) (*Provider, error) {
+	p := &Provider{Backend: o.Backend, table: (*C.zb_table)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_table{}))))}
+	var err error
+	if o.Backend == "loopback" {
+		err = p.openLoopback(o.Machine)
+	} else {
+		err = p.openVendor(o)
+	}
+	if err == nil {
+		err = p.readVersions()
+	}
+	if err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// openLoopback opens the world of the machine file. One at a time.
+func (p *Provider) openLoopback(machine []byte) error {
+	text := C.CString(string(machine))
+	defer C.free(unsafe.Pointer(text))
+	var why [256]C.char
+	if C.zbl_reset(text, &why[0], C.size_t(len(why))) == 0 {
+		return fmt.Errorf("loopback: %s", C.GoString(&why[0]))
+	}
+	C.zbl_fill(p.table)
+	p.Simulated = true
+	p.Libraries = []Library{{Name: "loopback runtime"}, {Name: "loopback collectives"}}
+	return nil
+}
+
+// Close frees what the provider holds. It may be called twice.
+func (p *Provider) Close() {
+	if p.table == nil {
+		return
+	}
+	if p.Simulated {
+		C.zbl_shutdown()
+	}
+	for _, h := range p.handles {
+		C.zb_close(h)
+	}
+	C.free(unsafe.Pointer(p.table))
+	p.table, p.handles = nil, nil
+}
+
+// Symbols lists the names of the symbol list.
+func Symbols() []string {
+	names := make([]string, int(C.zb_symbol_count()))
+	for i := range names {
+		names[i] = C.GoString(C.zb_symbol_at(C.int(i)).field)
+	}
+	return names
+}
+
+// Has tells whether the provider has the named symbol of the list.
+func (p *Provider) Has(symbol string) bool {
+	for i, name := range Symbols() {
+		if name == symbol {
+			return C.zb_has(p.table, C.int(i)) != 0
+		}
+	}
+	return false
+}
+
+// Model is the loopback's own closed form, in seconds for a size in bytes, for
+// the test that holds it equal to bench/fabric's.
+func Model(b, a, r, floor, k, bytes float64) float64 {
+	c := C.zbl_curve{b: C.double(b), a: C.double(a), r: C.double(r), floor: C.double(floor), k: C.double(k)}
+	return float64(C.zbl_model(&c, C.double(bytes)))
+}

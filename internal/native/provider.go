@@ -1,0 +1,167 @@
+package native
+
+/*
+#include <stdlib.h>
+#include "c/shim.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"strconv"
+	"unsafe"
+)
+
+// CallError is a failed call into a library.
+type CallError struct {
+	// Call says what was called, Text is the library's own word for Code.
+	Call, Text string
+	Code       int
+	// Device is the device it concerned, -1 for none.
+	Device int
+}
+
+func (e *CallError) Error() string {
+	where := ""
+	if e.Device >= 0 {
+		where = fmt.Sprintf(" on device %d", e.Device)
+	}
+	return fmt.Sprintf("%s%s: %s (code %d)", e.Call, where, e.Text, e.Code)
+}
+
+// runtime turns a runtime result into an error, nil for success.
+func (p *Provider) runtime(call string, device int, code C.int) error {
+	if code == C.ZB_OK {
+		return nil
+	}
+	return &CallError{Call: call, Text: C.GoString(C.zb_runtime_error(p.table, code)), Code: int(code), Device: device}
+}
+
+// collectives turns a collectives result into an error, nil for success.
+func (p *Provider) collectives(call string, device int, code C.int) error {
+	if code == 0 {
+		return nil
+	}
+	return &CallError{Call: call, Text: C.GoString(C.zb_coll_error(p.table, code)), Code: int(code), Device: device}
+}
+
+// readVersions asks both libraries for theirs.
+func (p *Provider) readVersions() error {
+	var v C.int
+	if err := p.runtime("runtime version", -1, C.zb_runtime_version(p.table, &v)); err != nil {
+		return err
+	}
+	p.Libraries[0].Version = strconv.Itoa(int(v))
+	if err := p.collectives("collectives version", -1, C.zb_coll_version(p.table, &v)); err != nil {
+		return err
+	}
+	p.Libraries[1].Version = collVersion(int(v))
+	return nil
+}
+
+// collVersion spells NCCL's version code: major·10000 + minor·100 + patch since
+// 2.9, major·1000 + minor·100 + patch before.
+func collVersion(v int) string {
+	if v >= 10000 {
+		return fmt.Sprintf("%d.%d.%d", v/10000, v%10000/100, v%100)
+	}
+	return fmt.Sprintf("%d.%d.%d", v/1000, v%1000/100, v%100)
+}
+
+// Devices is the number of visible devices. No device wraps ErrUnavailable.
+func (p *Provider) Devices() (int, error) {
+	var n C.int
+	code := C.zb_device_count(p.table, &n)
+	if code == C.ZB_ERR_NO_DEVICE || (code == C.ZB_OK && n == 0) {
+		return 0, fmt.Errorf("%s backend: %w: no device; without a GPU use --backend loopback", p.Backend, ErrUnavailable)
+	}
+	return int(n), p.runtime("device count", -1, code)
+}
+
+// Memory returns a device's free and total bytes.
+func (p *Provider) Memory(device int) (free, total int64, err error) {
+	var f, t C.size_t
+	err = p.runtime("memory info", device, C.zb_mem_info(p.table, C.int(device), &f, &t))
+	return int64(f), int64(t), err
+}
+
+// Buffer is device memory.
+type Buffer struct {
+	ptr    unsafe.Pointer
+	device int
+	Bytes  int64
+}
+
+// Alloc reserves bytes on a device.
+func (p *Provider) Alloc(device int, bytes int64) (Buffer, error) {
+	b := Buffer{device: device, Bytes: bytes}
+	return b, p.runtime(fmt.Sprintf("allocate %d bytes", bytes), device, C.zb_malloc(p.table, C.int(device), &b.ptr, C.size_t(bytes)))
+}
+
+// Free releases a buffer.
+func (p *Provider) Free(b Buffer) error {
+	return p.runtime("free", b.device, C.zb_free(p.table, C.int(b.device), b.ptr))
+}
+
+// Stream is a queue of work on one device.
+type Stream struct {
+	ptr    unsafe.Pointer
+	device int
+}
+
+// NewStream makes a non-blocking stream on a device.
+func (p *Provider) NewStream(device int) (Stream, error) {
+	s := Stream{device: device}
+	return s, p.runtime("create stream", device, C.zb_stream_create(p.table, C.int(device), &s.ptr))
+}
+
+// FreeStream destroys a stream.
+func (p *Provider) FreeStream(s Stream) error {
+	return p.runtime("destroy stream", s.device, C.zb_stream_destroy(p.table, C.int(s.device), s.ptr))
+}
+
+// Comm is one rank's communicator.
+type Comm struct {
+	ptr    unsafe.Pointer
+	device int
+}
+
+// UniqueID names a communicator to be; it is used once.
+type UniqueID [128]byte
+
+// NewUniqueID makes one, in the process of the communicator's rank 0.
+func (p *Provider) NewUniqueID() (UniqueID, error) {
+	var id C.zb_unique_id
+	err := p.collectives("unique id", -1, C.zb_unique(p.table, &id))
+	return *(*UniqueID)(unsafe.Pointer(&id)), err
+}
+
+// InitComms joins this process's ranks, firstRank upwards and one on each of
+// the devices, to a communicator of nranks, in one group.
+func (p *Provider) InitComms(id UniqueID, nranks, firstRank int, devices []int) ([]Comm, error) {
+	n := len(devices)
+	cid := *(*C.zb_unique_id)(unsafe.Pointer(&id))
+	ptrs := unsafe.Slice((*unsafe.Pointer)(C.calloc(C.size_t(n), C.size_t(unsafe.Sizeof(uintptr(0))))), n)
+	defer C.free(unsafe.Pointer(&ptrs[0]))
+	devs := make([]C.int32_t, n)
+	for i, d := range devices {
+		devs[i] = C.int32_t(d)
+	}
+	code := C.zb_comms_init(p.table, &cid, C.int(nranks), C.int(firstRank), C.int(n), &devs[0], &ptrs[0])
+	comms := make([]Comm, 0, n)
+	for i, d := range devices {
+		if ptrs[i] != nil {
+			comms = append(comms, Comm{ptr: ptrs[i], device: d})
+		}
+	}
+	return comms, p.collectives(fmt.Sprintf("init %d of %d ranks", n, nranks), -1, code)
+}
+
+// FreeComm destroys a communicator.
+func (p *Provider) FreeComm(c Comm) error {
+	return p.collectives("destroy communicator", c.device, C.zb_comm_destroy(p.table, C.int(c.device), c.ptr))
+}
+
+// BeginCase tells the loopback which case follows, so that its noise depends on
+// the case alone. The real libraries have no such call and need none.
+func (p *Provider) BeginCase(key uint64) { C.zb_case_begin(p.table, C.uint64_t(key)) }
