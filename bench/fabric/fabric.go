@@ -22,6 +22,12 @@ import (
 //go:embed data/*.yaml
 var data embed.FS
 
+// Bounds of what a fabric file may describe.
+const (
+	maxNodes = 1 << 14
+	maxGPUs  = 64
+)
+
 // Default is the fabric used when none is named.
 const Default = "mi300x-pollara"
 
@@ -158,12 +164,12 @@ func (f *Fabric) validate() error {
 	switch {
 	case f.Name == "" || f.GPU == "":
 		return fmt.Errorf("name and gpu must be given")
-	case f.MaxNodes < 1 || f.Node.GPUs < 1:
-		return fmt.Errorf("max_nodes and node.gpus must be at least 1")
-	case f.Node.HBMBytes < 1 || f.Node.Link <= 0:
+	case f.MaxNodes < 1 || f.MaxNodes > maxNodes || f.Node.GPUs < 1 || f.Node.GPUs > maxGPUs:
+		return fmt.Errorf("max_nodes must be 1 to %d and node.gpus 1 to %d", maxNodes, maxGPUs)
+	case f.Node.HBMBytes < 1 || !(f.Node.Link > 0):
 		return fmt.Errorf("node.hbm_bytes and node.link must be positive")
-	case f.Host.Launch < 0 || f.Host.ExitJitter < 0 || f.Host.Noise < 0 || f.Host.Noise > 0.2:
-		return fmt.Errorf("host costs must not be negative, noise at most 0.2")
+	case !within(f.Host.Launch, 1) || !within(f.Host.ExitJitter, 1) || !within(f.Host.Noise, 0.2):
+		return fmt.Errorf("host: launch and exit_jitter must be 0 to 1 s, noise 0 to 0.2")
 	}
 	for n := 1; n <= f.MaxNodes; n++ {
 		m := f.model(n)
@@ -176,6 +182,9 @@ func (f *Fabric) validate() error {
 	}
 	return nil
 }
+
+// within is false for NaN too.
+func within(v, most float64) bool { return v >= 0 && v <= most }
 
 // model returns the constants for n nodes, nil when there are none.
 func (f *Fabric) model(n int) *Model {

@@ -25,6 +25,16 @@ type Curve struct {
 	B, A, R, Floor, K float64
 }
 
+// valid tells whether every constant is finite and of the right sign.
+func (c Curve) valid() bool {
+	for _, v := range []float64{c.B, c.A, c.R, c.Floor, c.K} {
+		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+			return false
+		}
+	}
+	return c.B > 0 && c.Floor > 0
+}
+
 // Time is the closed form, in seconds, for a total size in bytes. The loopback
 // has the same ten lines in C; a test holds the two equal to the last bit, so
 // the order of operations matters.
@@ -69,7 +79,11 @@ func (f *Fabric) Resolve(w World, seed uint64) (*Machine, error) {
 		Curves: map[string]Curve{}, Extrapolated: map[string][]string{},
 	}
 	for _, c := range collective.All() {
-		m.Curves[c.Name], m.Extrapolated[c.Name] = f.curve(c, w)
+		curve, doubts := f.curve(c, w)
+		if !curve.valid() {
+			return nil, fmt.Errorf("fabric %s: the models give no usable constants for %s on %d nodes: %+v", f.Name, c.Name, w.Nodes, curve)
+		}
+		m.Curves[c.Name], m.Extrapolated[c.Name] = curve, doubts
 	}
 	return m, nil
 }

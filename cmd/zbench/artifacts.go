@@ -1,0 +1,185 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"zbench/bench/bucket"
+	"zbench/bench/record"
+	"zbench/report"
+)
+
+// formats are the forms of standard output.
+var formats = []struct {
+	name  string
+	write func(io.Writer, *record.Record) error
+}{
+	{"table", func(w io.Writer, rec *record.Record) error { return report.WriteTable(w, rec, "table") }},
+	{"markdown", func(w io.Writer, rec *record.Record) error { return report.WriteTable(w, rec, "markdown") }},
+	{"csv", record.WriteCSV},
+	{"json", record.Encode},
+}
+
+func formatNames() []string {
+	var names []string
+	for _, f := range formats {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+func checkFormat(name string) error {
+	if !slices.Contains(formatNames(), name) {
+		return usagef("", "unknown format %q: valid are %s", name, strings.Join(formatNames(), ", "))
+	}
+	return nil
+}
+
+// printRecord writes the record to standard output, and the sizes near the
+// plateau after it: behind a table to standard output, else to standard error,
+// so that machine-readable output stays alone.
+func printRecord(s State, rec *record.Record, format string) error {
+	for _, f := range formats {
+		if f.name == format {
+			if err := f.write(s.Stdout, rec); err != nil {
+				return err
+			}
+		}
+	}
+	to := s.Stdout
+	if format != "table" {
+		to = s.Stderr
+	}
+	fmt.Fprintln(to)
+	if err := bucket.Knees(rec).WriteText(to); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(to, "\n%s\n", bucket.Knees(rec).Sentence())
+	return err
+}
+
+// writeAll leaves a record and everything drawn from it in the folder, the
+// record first: nothing that fails later can lose it.
+func writeAll(dir *folder, rec *record.Record) error {
+	if err := dir.write("results.json", func(w io.Writer) error { return record.Encode(w, rec) }); err != nil {
+		return err
+	}
+	return writeDrawn(dir, rec)
+}
+
+// writeDrawn leaves what can be drawn again from the record.
+func writeDrawn(dir *folder, rec *record.Record) error {
+	answer := bucket.Knees(rec)
+	page := report.Build(rec, bucketView(answer))
+	page.Command = reproduce(rec)
+	files := []struct {
+		name string
+		fill func(io.Writer) error
+	}{
+		{"results.csv", func(w io.Writer) error { return record.WriteCSV(w, rec) }},
+		{"bucket.json", answer.WriteJSON},
+		{"report.html", func(w io.Writer) error { return report.WriteHTML(w, page) }},
+	}
+	for _, f := range files {
+		if err := dir.write(f.name, f.fill); err != nil {
+			return err
+		}
+	}
+	for _, c := range page.Charts {
+		if err := dir.write(c.Name+".png", func(w io.Writer) error { return report.WritePNG(w, c) }); err != nil {
+			return err
+		}
+		if err := dir.write(c.Name+".svg", func(w io.Writer) error { return report.WriteSVG(w, c) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run is run.json: facts of the tool's own run, kept out of the record so that
+// a record depends on nothing but its input.
+type run struct {
+	Schema   string    `json:"schema"`
+	Started  time.Time `json:"started"`
+	Finished time.Time `json:"finished"`
+	Seconds  float64   `json:"seconds"`
+	Args     []string  `json:"args"`
+	Host     string    `json:"host"`
+	Go       string    `json:"go"`
+	Platform string    `json:"platform"`
+	CPUs     int       `json:"cpus"`
+}
+
+func writeRun(dir *folder, s State, started time.Time) error {
+	now := s.Now()
+	return dir.write("run.json", func(w io.Writer) error {
+		text, err := json.MarshalIndent(run{
+			Schema: "zbench.run/1", Started: started.UTC(), Finished: now.UTC(), Seconds: now.Sub(started).Seconds(),
+			Args: s.Args, Host: s.Hostname(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(),
+		}, "", "  ")
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(append(text, '\n'))
+		return err
+	})
+}
+
+// reproduce is the command line that makes the record again.
+func reproduce(rec *record.Record) string {
+	if rec.Sweep == nil {
+		var files []string
+		for _, i := range rec.Source.Imports {
+			files = append(files, i.File)
+		}
+		return strings.Join(append([]string{"zbench", "import"}, files...), " ")
+	}
+	w, p := rec.World, rec.Sweep
+	line := append([]string{"zbench", "collectives"}, p.Collectives...)
+	line = append(line, "--backend", rec.Source.Backend)
+	if rec.Fabric != nil {
+		line = append(line, "--fabric", rec.Fabric.Name, "--seed", fmt.Sprint(p.Seed))
+	}
+	line = append(line, strings.Fields(fmt.Sprintf("--nodes %d --gpus-per-node %d -g %d -b %d -e %d -f %d -d %s -o %s -n %d -w %d --bursts %d -c %d",
+		w.Nodes, w.GPUsPerNode, w.GPUsPerProcess, p.MinBytes, p.MaxBytes, p.Factor, p.Dtype, p.Op, p.Iterations, p.Warmup, p.Bursts, p.Checks))...)
+	return strings.Join(line, " ")
+}
+
+// bucketView is the part of the answer that the page shows.
+func bucketView(a bucket.Answer) *report.Bucket {
+	b := &report.Bucket{Headline: a.Sentence()}
+	for i := range a.Curves {
+		c := &a.Curves[i]
+		if c.Reason != "" {
+			b.Caveats = append(b.Caveats, c.Collective+": "+c.Reason)
+			continue
+		}
+		note := ""
+		if !c.Saturated {
+			note = "still rising at the end of the sweep"
+		}
+		b.Plateaus = append(b.Plateaus, report.Plateau{Collective: c.Collective, BusBW: c.PlateauBusBW, Note: note})
+		for _, p := range c.Points {
+			line := report.BucketLine{
+				Collective: c.Collective, Fraction: p.Fraction,
+				Bytes: p.Bytes, Elements: p.Elements, PerRankBytes: p.PerRankBytes, BusBW: p.BusBW,
+			}
+			if p.AtSmallestSize {
+				line.Note = "at the smallest size of the sweep already"
+			}
+			b.Lines = append(b.Lines, line)
+		}
+	}
+	for _, n := range a.Needs {
+		b.Needs = append(b.Needs, n.What+": "+n.How)
+	}
+	for _, w := range a.Warnings {
+		b.Caveats = append(b.Caveats, w.Message+" — "+w.Hint)
+	}
+	return b
+}

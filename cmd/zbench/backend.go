@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/internal/native"
+)
+
+// gpuNodes are the device nodes that tell a GPU is there, and its backend.
+var gpuNodes = []struct{ path, backend string }{
+	{"/dev/kfd", "rocm"},
+	{"/dev/nvidia0", "cuda"},
+}
+
+// launcherVariables tell that a launcher started this process as a rank: then
+// a loopback in this process alone is not what was meant.
+var launcherVariables = []string{"ZBENCH_RANK", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "WORLD_SIZE"}
+
+// chooseBackend resolves auto: the GPU's library where there is a GPU, the
+// loopback only where there is neither a GPU nor a launcher.
+func chooseBackend(s State, asked string) (string, error) {
+	if asked != "auto" {
+		if !slices.Contains(native.Backends(), asked) {
+			return "", usagef("zbench collectives --backend loopback needs no GPU",
+				"unknown backend %q: valid are auto, %s", asked, strings.Join(native.Backends(), ", "))
+		}
+		return asked, nil
+	}
+	for _, n := range gpuNodes {
+		if _, err := s.FS.Stat(n.path); err == nil {
+			return n.backend, nil
+		}
+	}
+	for _, v := range launcherVariables {
+		if value := s.Getenv(v); value != "" && value != "1" && value != "0" || v == "ZBENCH_RANK" && value != "" {
+			return "", &codeError{exitUnavailable,
+				fmt.Errorf("%s=%s says a launcher started this process, but no GPU is here (no /dev/kfd, no /dev/nvidia0)", v, value),
+				"run it on the GPU nodes, or say --backend loopback for a simulation in this process"}
+		}
+	}
+	return "loopback", nil
+}

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zbench/bench/collective"
+	"zbench/bench/fabric"
+	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/bench/unit"
+	"zbench/internal/native"
+	"zbench/rccl"
+)
+
+// collectivesOptions is everything the collectives command was told.
+type collectivesOptions struct {
+	sweepOptions
+	names              []string
+	backend, fabric    string
+	nodes, gpusPerNode int
+	seed               uint64
+	out, format        string
+	force, quiet       bool
+}
+
+func newCollectives(s State) *cobra.Command {
+	var o collectivesOptions
+	cmd := &cobra.Command{
+		Use:   "collectives [NAME…]",
+		Short: "Sweep collectives by message size; leave a folder with results, report and plots",
+		Long: `Sweeps ` + strings.Join(collective.Names(), ", ") + ` (or those named) over message
+sizes and leaves one folder: results.json, results.csv, report.html, plots as
+PNG and SVG, bucket.json and run.json. The table goes to standard output.
+
+The one-letter flags are rccl-tests'. Sizes are total bytes, as there: for
+all_gather and reduce_scatter the full buffer.
+
+` + exitCodes,
+		Example: `  zbench collectives --nodes 128
+  zbench collectives all_reduce -b 1M -e 1G -d bfloat16
+  zbench collectives --fabric mi300x-8gpu -g 8 --out one-process`,
+		ValidArgs: collective.Names(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.names = args
+			return runCollectives(cmd.Context(), s, o)
+		},
+	}
+	addSweepFlags(cmd, &o.sweepOptions)
+	f := cmd.Flags()
+	f.IntVar(&o.nodes, "nodes", 1, "number of nodes")
+	f.IntVar(&o.gpusPerNode, "gpus-per-node", 0, "GPUs used on each node (default all)")
+	f.StringVar(&o.fabric, "fabric", fabric.Default, "hardware to simulate (zbench list fabrics)")
+	f.StringVar(&o.backend, "backend", "auto", "libraries underneath: auto, "+strings.Join(native.Backends(), ", "))
+	f.Uint64Var(&o.seed, "seed", 1, "seed of the simulated noise")
+	f.StringVar(&o.out, "out", "", "folder to make and fill (default a new dated one)")
+	f.StringVar(&o.format, "format", "table", "form of standard output: "+strings.Join(formatNames(), ", "))
+	f.BoolVar(&o.force, "force", false, "write into a folder that holds files")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
+	return cmd
+}
+
+// setup is a sweep ready to run.
+type setup struct {
+	backend string
+	machine *fabric.Machine // nil on real hardware
+	fabric  *record.Fabric
+	world   fabric.World
+	axes    plan.Axes
+}
+
+// prepare checks every option before anything is opened or written.
+func prepare(s State, o collectivesOptions) (*setup, error) {
+	const help = "zbench collectives --help lists the flags"
+	if err := checkFormat(o.format); err != nil {
+		return nil, err
+	}
+	backend, err := chooseBackend(s, o.backend)
+	if err != nil {
+		return nil, err
+	}
+	f, err := fabric.ByName(o.fabric)
+	if err != nil {
+		return nil, usage(err, "zbench list fabrics describes them")
+	}
+	u := &setup{backend: backend, world: fabric.World{Nodes: o.nodes, GPUsPerNode: o.gpusPerNode, GPUsPerProcess: o.gpusPerProcess}}
+	if backend == "loopback" {
+		if u.world.GPUsPerNode == 0 {
+			u.world.GPUsPerNode = f.Node.GPUs
+		}
+		if u.machine, err = f.Resolve(u.world, o.seed); err != nil {
+			return nil, usage(err, help)
+		}
+		u.fabric = f.Describe(u.machine)
+	} else if err := u.oneProcess(o); err != nil {
+		return nil, err
+	}
+	if u.axes, err = o.axes(o.names, u.world); err != nil {
+		return nil, usage(err, help)
+	}
+	return u, nil
+}
+
+// oneProcess fits the world to a real backend, where this process is the only
+// one: as many ranks as it drives GPUs, as rccl-tests' -g has it.
+func (u *setup) oneProcess(o collectivesOptions) error {
+	if o.nodes != 1 || o.gpusPerProcess < 1 || (o.gpusPerNode != 0 && o.gpusPerNode != o.gpusPerProcess) {
+		return usagef("give -g the number of this machine's GPUs, or simulate with --backend loopback",
+			"--backend %s drives the GPUs of this one process: --nodes must be 1 and -g the number of GPUs", u.backend)
+	}
+	u.world = fabric.World{Nodes: 1, GPUsPerNode: o.gpusPerProcess, GPUsPerProcess: o.gpusPerProcess}
+	return nil
+}
+
+func runCollectives(ctx context.Context, s State, o collectivesOptions) error {
+	u, err := prepare(s, o)
+	if err != nil {
+		return err
+	}
+	when, err := created(s)
+	if err != nil {
+		return err
+	}
+	started := s.Now()
+	dir, err := newFolder(s, o.out, "collectives", o.force)
+	if err != nil {
+		return err
+	}
+	rec, err := u.measure(ctx, s, o)
+	if err != nil {
+		return err
+	}
+	rec.Created = when
+	if err := writeAll(dir, rec); err != nil {
+		return err
+	}
+	if err := writeRun(dir, s, started); err != nil {
+		return err
+	}
+	if err := printRecord(s, rec, o.format); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Stderr, "Wrote %s (report.html, results.json, results.csv, bucket.json, plots) in %s\n",
+		dir.path, s.Now().Sub(started).Round(10*time.Millisecond))
+	return verdict(rec)
+}
+
+// measure opens the driver, runs the sweep and makes the record of it.
+func (u *setup) measure(ctx context.Context, s State, o collectivesOptions) (_ *record.Record, err error) {
+	cfg := rccl.Config{Native: native.Options{Backend: u.backend, Getenv: s.Getenv}, Ranks: u.world.Ranks()}
+	if u.machine != nil {
+		cfg.Native.Machine = u.machine.Text()
+	}
+	d, err := rccl.Open(cfg)
+	if err != nil {
+		return nil, err
+	}
+	rec := u.record(d, o)
+	cases, err := u.cases(d)
+	if err == nil {
+		err = d.Allocate(cases)
+	}
+	if err == nil {
+		p := newProgress(s, len(cases), o.quiet)
+		rec.Results = plan.Run(ctx, cases, d, o.run, p.step)
+	}
+	// After a failed case closing fails too, and tells nothing new.
+	if closing := d.Close(); err == nil && failed(rec) == nil {
+		err = closing
+	}
+	return rec, err
+}
+
+// cases lists the sweep and marks what does not fit or is extrapolated.
+func (u *setup) cases(d *rccl.Driver) ([]plan.Case, error) {
+	budget, err := d.Budget()
+	if err != nil {
+		return nil, err
+	}
+	cases := u.axes.Cases()
+	for i := range cases {
+		c := &cases[i]
+		if need := c.Layout.SendBytes + c.Layout.RecvBytes; c.Skip == "" && need > budget {
+			c.Skip = fmt.Sprintf("memory: a rank's buffers need %s of %s", unit.Bytes(need), unit.Bytes(budget))
+		}
+		c.Extrapolated = u.machine != nil && len(u.machine.Extrapolated[c.Collective.Name]) > 0
+	}
+	return cases, nil
+}
+
+// record is everything that is known before the first result.
+func (u *setup) record(d *rccl.Driver, o collectivesOptions) *record.Record {
+	rec := &record.Record{
+		Schema: record.Schema, Tool: tool(), Simulated: d.Simulated(), Fabric: u.fabric,
+		Source:   record.Source{Kind: record.Measured, Backend: u.backend, Clock: "monotonic"},
+		World:    record.World{Nodes: u.world.Nodes, Ranks: u.world.Ranks(), GPUsPerNode: u.world.GPUsPerNode, GPUsPerProcess: u.world.GPUsPerProcess},
+		Sweep:    o.record(u.axes, o.seed),
+		Warnings: []record.Warning{},
+	}
+	if d.Simulated() {
+		rec.Source.Kind, rec.Source.Clock, rec.World.GPU = record.Simulated, "virtual", u.machine.GPU
+	}
+	for _, l := range d.Libraries() {
+		rec.Source.Libraries = append(rec.Source.Libraries, record.Library{Name: l.Name, Version: l.Version, Path: l.Path})
+	}
+	if o.checks > 0 {
+		rec.Warnings = append(rec.Warnings, record.Warning{
+			Code:    "not_verified",
+			Message: fmt.Sprintf("-c %d asks for verified launches, which this version does not have: no result was verified", o.checks),
+			Hint:    "verify with rccl-tests -c until then",
+		})
+	}
+	return rec
+}
+
+// verdict is the exit code a record earns.
+func verdict(rec *record.Record) error {
+	count := map[record.Status]int{}
+	for _, r := range rec.Results {
+		count[r.Status]++
+	}
+	switch {
+	case count[record.Interrupted] > 0:
+		return &codeError{exitInterrupted, fmt.Errorf("interrupted: %d of %d cases finished and are saved", count[record.OK], len(rec.Results)), ""}
+	case count[record.WrongData] > 0:
+		return &codeError{exitWrongData, fmt.Errorf("%d cases have wrong data", count[record.WrongData]), "the report names them"}
+	case count[record.OK] == 0 && count[record.Failed] == 0:
+		return &codeError{exitRun, errors.New("nothing was measured: every case was skipped"), "the table says why; choose other sizes (-b, -e) or fewer ranks"}
+	}
+	return failed(rec)
+}
+
+// failed is the first failed case as an error, nil when there is none.
+func failed(rec *record.Record) error {
+	for _, r := range rec.Results {
+		if r.Status == record.Failed {
+			return &codeError{exitRun, fmt.Errorf("%s at %s failed: %s", r.Collective, unit.Bytes(r.BytesRequested), r.Reason), "what finished before it is saved"}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zbench/bench/peers"
+	"zbench/bench/record"
+)
+
+func newImport(s State) *cobra.Command {
+	var o peers.Options
+	var out, format string
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "import LOG…",
+		Short: "Read rccl-tests or nccl-tests output into a record",
+		Long: `Reads the text output of rccl-tests and nccl-tests, as it stands in a job's log,
+and leaves a folder as the collectives command does. Several logs of one cluster
+make one record. Rows that cannot be read with certainty are left out, counted
+and named.
+
+` + exitCodes,
+		Example: "  zbench import all_reduce.log all_gather.log --out cluster-a",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("zbench import all_reduce.log", "import needs at least one log")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			return runImport(s, args, o, out, format, force)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Collective, "collective", "", "the collective, where the log does not say")
+	f.IntVar(&o.Nodes, "nodes", 0, "number of nodes, where the log does not say")
+	f.IntVar(&o.Ranks, "ranks", 0, "number of ranks, where the log does not say")
+	f.StringVar(&out, "out", "", "folder to make and fill (default a new dated one)")
+	f.StringVar(&format, "format", "table", "form of standard output")
+	f.BoolVar(&force, "force", false, "write into a folder that holds files")
+	return cmd
+}
+
+func runImport(s State, logs []string, o peers.Options, out, format string, force bool) error {
+	started := s.Now()
+	var recs []*record.Record
+	for _, path := range logs {
+		text, _, err := read(s, path)
+		if err != nil {
+			return err
+		}
+		if isRecord(text) {
+			return usagef("zbench report "+path+" draws it", "%s is a zbench record already", path)
+		}
+		rec, err := readLog(s, path, text, o)
+		if err != nil {
+			return err
+		}
+		recs = append(recs, rec)
+	}
+	rec, err := peers.Merge(recs...)
+	if err != nil {
+		return usage(err, "import them one by one")
+	}
+	return keepImport(s, rec, started, out, format, force)
+}
+
+// keepImport leaves the folder, prints the record and says what was skipped.
+func keepImport(s State, rec *record.Record, started time.Time, out, format string, force bool) error {
+	dir, err := newFolder(s, out, "import", force)
+	if err != nil {
+		return err
+	}
+	if err := writeAll(dir, rec); err != nil {
+		return err
+	}
+	if err := writeRun(dir, s, started); err != nil {
+		return err
+	}
+	if err := printRecord(s, rec, format); err != nil {
+		return err
+	}
+	for _, i := range rec.Source.Imports {
+		fmt.Fprintf(s.Stderr, "%s: %d rows read", i.File, i.Rows)
+		for _, skip := range i.Skipped {
+			fmt.Fprintf(s.Stderr, "; %d skipped: %s", skip.Count, skip.Reason)
+		}
+		fmt.Fprintln(s.Stderr)
+	}
+	for _, w := range rec.Warnings {
+		fmt.Fprintf(s.Stderr, "warning (%s): %s\n  → %s\n", w.Code, w.Message, w.Hint)
+	}
+	fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.path)
+	if slices.ContainsFunc(rec.Results, func(r record.Result) bool { return r.Status == record.WrongData }) {
+		return &codeError{exitWrongData, errors.New("the log reports wrong elements"), "the report names the cases"}
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+// Command zbench measures what a training run on an AMD cluster gets from its
+// fabric and its memory, and turns the measurement into the trainer's buffer
+// configuration. `zbench --help` is its manual.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Main runs one command and returns the exit code. The first signal cancels the
+// context, so that what is finished is saved; the second ends the process.
+func Main(ctx context.Context, s State) int {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	done := make(chan struct{})
+	defer close(done)
+	go watch(s, cancel, done)
+	root := newRoot(s)
+	root.SetArgs(s.Args)
+	root.SetIn(s.Stdin)
+	root.SetOut(s.Stdout)
+	root.SetErr(s.Stderr)
+	err := root.ExecuteContext(ctx)
+	complain(s, err)
+	return codeOf(err)
+}
+
+// watch turns the first signal into a cancellation and the second into an end.
+func watch(s State, cancel context.CancelCauseFunc, done <-chan struct{}) {
+	select {
+	case name := <-s.Signals:
+		cancel(fmt.Errorf("%w: %s", context.Canceled, name))
+	case <-done:
+		return
+	}
+	select {
+	case <-s.Signals:
+		s.Exit(exitInterrupted)
+	case <-done:
+	}
+}
+
+// complain prints an error with its next step, on standard error.
+func complain(s State, err error) {
+	if err == nil || err.Error() == "" {
+		return
+	}
+	fmt.Fprintf(s.Stderr, "zbench: %s\n", err)
+	var e *codeError
+	if errors.As(err, &e) && e.hint != "" {
+		fmt.Fprintf(s.Stderr, "  → %s\n", e.hint)
+	}
+}
+
+func newRoot(s State) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "zbench",
+		Short: "Collectives, memory and kernels of an AMD training cluster, measured",
+		Long: `zbench measures what a training run gets from its fabric and its memory, and
+turns the measurement into the trainer's buffer configuration.
+
+Without a GPU it runs on the loopback: a fake of the libraries on a virtual
+clock, whose figures come from a model and are labelled SIMULATED.
+
+` + exitCodes,
+		Example: `  zbench collectives --nodes 128            sweep, report, bucket sizes
+  zbench collectives all_reduce -b 1M -e 1G  one collective, 1 MiB to 1 GiB
+  zbench import all_reduce.log               read an rccl-tests or nccl-tests log
+  zbench report DIR                          draw the page and plots again`,
+		SilenceErrors: true, SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(err, cmd.CommandPath()+" --help lists the flags")
+	})
+	root.AddCommand(newCollectives(s), newImport(s), newReport(s), newRecommend(s), newList(s), newVersion(s))
+	root.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		var names []string
+		for _, c := range root.Commands() {
+			if !c.Hidden && c.Name() != "help" {
+				names = append(names, c.Name())
+			}
+		}
+		return usagef("zbench --help says what each does", "unknown command %q: valid are %s", args[0], strings.Join(names, ", "))
+	}
+	return root
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// This file alone touches the machine: everything else sees a State.
+
+func main() { os.Exit(Main(context.Background(), osState())) }
+
+func osState() State {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	names := make(chan string, 2)
+	go func() {
+		for s := range signals {
+			names <- s.String()
+		}
+	}()
+	return State{
+		Args: os.Args[1:], Getenv: os.Getenv, Stdin: os.Stdin,
+		Stdout: stream(os.Stdout), Stderr: stream(os.Stderr),
+		Now: time.Now, Signals: names, Exit: os.Exit, FS: osFS{},
+		Hostname: func() string {
+			name, err := os.Hostname()
+			if err != nil {
+				return "unknown"
+			}
+			return name
+		},
+	}
+}
+
+func stream(f *os.File) Stream {
+	fd := int(f.Fd()) //nolint:gosec // a file descriptor fits
+	s := Stream{Writer: f, IsTTY: term.IsTerminal(fd)}
+	if width, _, err := term.GetSize(fd); err == nil {
+		s.Width = width
+	}
+	return s
+}
+
+type osFS struct{}
+
+func (osFS) ReadFile(name string) ([]byte, error)       { return os.ReadFile(name) }
+func (osFS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
+func (osFS) Stat(name string) (fs.FileInfo, error)      { return os.Stat(name) }
+func (osFS) MkdirAll(name string) error                 { return os.MkdirAll(name, 0o755) }
+
+// WriteFile writes beside the file, makes it durable, and renames it into place.
+func (osFS) WriteFile(name string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // fails after the rename, as it should
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"zbench/bench/bucket"
+)
+
+func newRecommend(s State) *cobra.Command {
+	return &cobra.Command{
+		Use:   "recommend RECORD|LOG",
+		Short: "The message sizes near the plateau, and what a bucket size still needs",
+		Long: `Prints the sizes at 50, 80 and 90 % of each collective's plateau. A bucket size
+also needs the model and its backward time, which this version does not take:
+it says so and exits with 6.
+
+` + exitCodes,
+		Example: "  zbench recommend DIR\n  zbench recommend all_reduce.log",
+		Args:    oneArg("a record or a log"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			rec, err := readEither(s, args[0])
+			if err != nil {
+				return err
+			}
+			if err := bucket.Knees(rec).WriteText(s.Stdout); err != nil {
+				return err
+			}
+			return &codeError{exitWant, errors.New("not enough input for a bucket size: the model and its backward time are missing"), "the list above says what is still needed"}
+		},
+	}
+}
+
+func newReport(s State) *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:     "report RECORD",
+		Short:   "Draw the page, the plots and the CSV of a record again",
+		Long:    "Reads a folder of zbench or its results.json and writes report.html, the plots,\nresults.csv and bucket.json, into the same folder or into --out.",
+		Example: "  zbench report DIR\n  zbench report DIR/results.json --out drawn",
+		Args:    oneArg("a record"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			text, where, err := read(s, args[0])
+			if err != nil {
+				return err
+			}
+			if !isRecord(text) {
+				return usagef("zbench import "+args[0]+" makes a record of a log", "%s is not a zbench record", args[0])
+			}
+			rec, err := readEither(s, args[0])
+			if err != nil {
+				return err
+			}
+			dir := &folder{s.FS, where}
+			if out != "" {
+				if dir, err = newFolder(s, out, "report", false); err != nil {
+					return err
+				}
+			}
+			if err := writeDrawn(dir, rec); err != nil {
+				return err
+			}
+			fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.file("report.html"))
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "folder to make and fill (default the record's own)")
+	return cmd
+}

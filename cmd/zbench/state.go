@@ -1,0 +1,44 @@
+package main
+
+import (
+	"io"
+	"io/fs"
+	"time"
+)
+
+// State is everything of the machine that zbench touches. Only os.go fills it
+// from the real one, so that every command can be tested without it.
+type State struct {
+	// Args are the command-line arguments without the program's name.
+	Args []string
+	// Getenv looks up an environment variable, empty when unset.
+	Getenv         func(string) string
+	Stdin          io.Reader
+	Stdout, Stderr Stream
+	Now            func() time.Time
+	// Signals delivers the names of signals that ask zbench to stop.
+	Signals <-chan string
+	// Exit ends the process at once; the second signal uses it.
+	Exit     func(code int)
+	FS       FS
+	Hostname func() string
+}
+
+// Stream is an output and what is known of it.
+type Stream struct {
+	io.Writer
+	IsTTY bool
+	// Width is the terminal's width in columns, 0 when unknown.
+	Width int
+}
+
+// FS is the part of the file system that zbench uses. Names are the operating
+// system's paths.
+type FS interface {
+	ReadFile(name string) ([]byte, error)
+	ReadDir(name string) ([]fs.DirEntry, error)
+	Stat(name string) (fs.FileInfo, error)
+	MkdirAll(name string) error
+	// WriteFile replaces the file whole: readers see the old or the new one.
+	WriteFile(name string, data []byte) error
+}

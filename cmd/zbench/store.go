@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// folder is one result folder. store.go alone makes and fills folders.
+type folder struct {
+	fs   FS
+	path string
+}
+
+// newFolder makes the folder that a command will fill, before it measures
+// anything, so that a bad path fails early. Without a path it makes a dated one
+// that did not exist. A folder that holds files is refused unless force is set.
+func newFolder(s State, path, command string, force bool) (*folder, error) {
+	if path == "" {
+		path = dated(s, command)
+	}
+	entries, err := s.FS.ReadDir(path)
+	switch {
+	case err == nil && len(entries) > 0 && !force:
+		return nil, usagef("choose another --out, or --force to write over it", "%s already holds %d files", path, len(entries))
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, &codeError{exitRun, fmt.Errorf("the folder %s cannot be used: %w", path, err), "choose another --out"}
+	}
+	if err := s.FS.MkdirAll(path); err != nil {
+		return nil, &codeError{exitRun, fmt.Errorf("the folder %s cannot be made: %w", path, err), "choose another --out"}
+	}
+	f := &folder{s.FS, path}
+	if err := s.FS.WriteFile(f.file("run.json"), []byte("{}\n")); err != nil {
+		return nil, &codeError{exitRun, fmt.Errorf("the folder %s cannot be written: %w", path, err), "choose another --out"}
+	}
+	return f, nil
+}
+
+// dated is a folder name that says when and what, and is not taken.
+func dated(s State, command string) string {
+	base := "zbench-" + command + "-" + s.Now().UTC().Format("20060102-150405")
+	name := base
+	for i := 2; ; i++ {
+		if _, err := s.FS.Stat(name); errors.Is(err, fs.ErrNotExist) {
+			return name
+		}
+		name = fmt.Sprintf("%s-%d", base, i)
+	}
+}
+
+func (f *folder) file(name string) string { return filepath.Join(f.path, name) }
+
+// write fills one file, whole or not at all.
+func (f *folder) write(name string, fill func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := fill(&b); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return f.fs.WriteFile(f.file(name), b.Bytes())
+}
+
+// created is the time a record carries: SOURCE_DATE_EPOCH when set, so that a
+// record can be reproduced byte for byte, else now.
+func created(s State) (time.Time, error) {
+	text := s.Getenv("SOURCE_DATE_EPOCH")
+	if text == "" {
+		return s.Now().UTC().Truncate(time.Second), nil
+	}
+	epoch, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return time.Time{}, usagef("unset it or give seconds since 1970", "SOURCE_DATE_EPOCH=%q is not a number of seconds", text)
+	}
+	return time.Unix(epoch, 0).UTC(), nil
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"zbench/bench/collective"
+	"zbench/bench/fabric"
+	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// sweepOptions is what rccl-tests' flags say.
+type sweepOptions struct {
+	minBytes, maxBytes int64
+	factor             int
+	run                plan.Options
+	dtype              collective.Dtype
+	op                 collective.Op
+	checks             int
+	gpusPerProcess     int
+}
+
+// sweepFlag is one flag of rccl-tests: its letter and name there, what it means
+// and in which unit, and zbench's default.
+type sweepFlag struct {
+	letter, name, unit, fallback, meaning string
+	set                                   func(*sweepOptions, string) error
+}
+
+// sweepFlags is the table of them all. The letters and names mean what they
+// mean in rccl-tests.
+var sweepFlags = []sweepFlag{
+	{"b", "minbytes", "bytes; K, M, G are binary", "1K", "smallest total size", func(o *sweepOptions, v string) error { return setBytes(&o.minBytes, v) }},
+	{"e", "maxbytes", "bytes; K, M, G are binary", "8G", "largest total size", func(o *sweepOptions, v string) error { return setBytes(&o.maxBytes, v) }},
+	{"f", "stepfactor", "factor", "2", "each size is this times the one before", func(o *sweepOptions, v string) error { return setInt(&o.factor, v) }},
+	{"n", "iters", "launches", "20", "launches in a burst", func(o *sweepOptions, v string) error { return setInt(&o.run.Iterations, v) }},
+	{"w", "warmup_iters", "launches", "5", "launches before the first burst, not timed", func(o *sweepOptions, v string) error { return setInt(&o.run.Warmup, v) }},
+	{"d", "datatype", "name", "float", "element type (zbench list dtypes)", func(o *sweepOptions, v string) (err error) {
+		o.dtype, err = collective.DtypeByName(v)
+		return err
+	}},
+	{"o", "op", "name", "sum", "reduction operator (zbench list ops)", func(o *sweepOptions, v string) (err error) {
+		o.op, err = collective.OpByName(v)
+		return err
+	}},
+	{"c", "check", "launches", "0", "launches whose result is verified", func(o *sweepOptions, v string) error { return setInt(&o.checks, v) }},
+	{"g", "ngpus", "GPUs", "1", "GPUs that one process drives", func(o *sweepOptions, v string) error { return setInt(&o.gpusPerProcess, v) }},
+}
+
+// bursts is zbench's own: rccl-tests has one burst and so no interval.
+var burstsFlag = sweepFlag{"", "bursts", "bursts", strconv.Itoa(plan.DefaultOptions().Bursts), "bursts, each one sample; six give an interval", func(o *sweepOptions, v string) error { return setInt(&o.run.Bursts, v) }}
+
+func setBytes(to *int64, v string) (err error) {
+	*to, err = unit.ParseBytes(v)
+	return err
+}
+
+func setInt(to *int, v string) error {
+	n, err := strconv.Atoi(strings.TrimSpace(v))
+	if err != nil || n < 0 {
+		return fmt.Errorf("%q is not a whole number from 0", v)
+	}
+	*to = n
+	return nil
+}
+
+// flagValue makes a row of the table a pflag.Value.
+type flagValue struct {
+	row  sweepFlag
+	to   *sweepOptions
+	text string
+}
+
+func (v *flagValue) String() string { return v.text }
+func (v *flagValue) Type() string   { return v.row.unit }
+func (v *flagValue) Set(text string) error {
+	v.text = text
+	return v.row.set(v.to, text)
+}
+
+// addSweepFlags puts the table on a command and the defaults into o.
+func addSweepFlags(cmd *cobra.Command, o *sweepOptions) {
+	for _, row := range append(sweepFlags[:len(sweepFlags):len(sweepFlags)], burstsFlag) {
+		value := &flagValue{row: row, to: o}
+		if err := value.Set(row.fallback); err != nil {
+			panic("default of --" + row.name + ": " + err.Error()) // a test parses every row
+		}
+		cmd.Flags().VarP(value, row.name, row.letter, row.meaning)
+	}
+	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "warmup-iters" {
+			name = "warmup_iters"
+		}
+		return pflag.NormalizedName(name)
+	})
+}
+
+// axes joins the options with the collectives and the world.
+func (o sweepOptions) axes(names []string, w fabric.World) (plan.Axes, error) {
+	a := plan.Axes{
+		Dtype: o.dtype, Op: o.op, MinBytes: o.minBytes, MaxBytes: o.maxBytes, Factor: o.factor,
+		Ranks: w.Ranks(), Nodes: w.Nodes, GPUsPerProcess: w.GPUsPerProcess,
+	}
+	if len(names) == 0 {
+		names = collective.Names()
+	}
+	seen := map[string]bool{}
+	for _, name := range names {
+		c, err := collective.ByName(name)
+		if err != nil {
+			return a, err
+		}
+		if !seen[c.Name] {
+			a.Collectives = append(a.Collectives, c)
+		}
+		seen[c.Name] = true
+	}
+	if err := a.Validate(); err != nil {
+		return a, err
+	}
+	return a, o.run.Validate()
+}
+
+// record is the part of the record that says what was asked.
+func (o sweepOptions) record(a plan.Axes, seed uint64) *record.Sweep {
+	s := &record.Sweep{
+		MinBytes: o.minBytes, MaxBytes: o.maxBytes, Factor: o.factor, Dtype: o.dtype.Name, Op: o.op.Name,
+		Iterations: o.run.Iterations, Warmup: o.run.Warmup, Bursts: o.run.Bursts, Checks: o.checks, Seed: seed,
+	}
+	for _, c := range a.Collectives {
+		s.Collectives = append(s.Collectives, c.Name)
+	}
+	return s
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"zbench/bench/record"
+)
+
+// version is set by the linker in releases.
+var version = ""
+
+// toolVersion is the one source of the version.
+func toolVersion() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}
+
+func tool() record.Tool { return record.Tool{Name: "zbench", Version: toolVersion()} }
+
+func newVersion(s State) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(s.Stdout, "zbench %s (record format %s, %s, %s/%s)\n",
+				toolVersion(), record.Schema, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}
+
+// noArgs refuses arguments as wrong usage.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef(cmd.CommandPath()+" --help shows the usage", "%s takes no arguments, got %q", cmd.CommandPath(), args[0])
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package native_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// An edit of any C file rebuilds the package: Go itself does not see headers in
+// subfolders, the embedding makes it look. Tried on a copy of the module.
+func TestEditedHeaderRebuilds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a copy of the module")
+	}
+	dir := t.TempDir()
+	for _, part := range []string{"go.mod", "go.sum", "internal/native"} {
+		cmd := exec.Command("cp", "-r", "--parents", part, dir)
+		cmd.Dir = "../.."
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	build := func() string {
+		cmd := exec.Command("go", "build", "-v", "./internal/native")
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return string(out)
+	}
+	build()
+	require.NotContains(t, build(), "zbench/internal/native", "an unchanged package must not be built again")
+	for _, header := range []string{"c/abi.h", "c/fake/comm.h", "c/fake/clock.c"} {
+		path := filepath.Join(dir, "internal/native", header)
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path, append(text, []byte("/* edited */\n")...), 0o644))
+		require.Contains(t, build(), "zbench/internal/native", header)
+	}
+}
+
+// A public hip* or nccl* name in the executable would be bound by a real
+// librccl in place of the real HIP's.
+func TestNoPublicVendorNames(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the binary")
+	}
+	binary := filepath.Join(t.TempDir(), "zbench")
+	cmd := exec.Command("go", "build", "-o", binary, "./cmd/zbench")
+	cmd.Dir = "../.."
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, args := range [][]string{{"-g", binary}, {"-D", binary}} {
+		out, err := exec.Command("nm", args...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		vendor := regexp.MustCompile(`(?i)^(hip|nccl|cuda|rccl|pnccl)`)
+		names := 0
+		for line := range strings.Lines(string(out)) {
+			fields := strings.Fields(line)
+			if len(fields) == 0 {
+				continue
+			}
+			names++
+			require.False(t, vendor.MatchString(fields[len(fields)-1]), "public name %q", line)
+		}
+		require.Positive(t, names, "nm %v listed nothing", args)
+	}
+}

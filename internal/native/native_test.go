@@ -1,0 +1,143 @@
+package native_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/collective"
+	"zbench/bench/fabric"
+	"zbench/internal/native"
+)
+
+func machine(t *testing.T, nodes int) []byte {
+	t.Helper()
+	f, err := fabric.ByName(fabric.Default)
+	require.NoError(t, err)
+	m, err := f.Resolve(fabric.World{Nodes: nodes, GPUsPerNode: 8, GPUsPerProcess: 1}, 1)
+	require.NoError(t, err)
+	return m.Text()
+}
+
+func openLoopback(t *testing.T) *native.Provider {
+	t.Helper()
+	p, err := native.Open(native.Options{Backend: "loopback", Machine: machine(t, 1)})
+	require.NoError(t, err)
+	t.Cleanup(p.Close)
+	return p
+}
+
+// The closed form stands twice, in Go and in C: equal to the last bit.
+func TestModelIsTheSameInGoAndC(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	draw := func(lo, hi float64) float64 { return lo * math.Exp(r.Float64()*math.Log(hi/lo)) }
+	for range 100_000 {
+		c := fabric.Curve{B: draw(1e9, 1e12), A: draw(1e-7, 1e-2), R: draw(1e-7, 1e-1), Floor: draw(1e-7, 1e-3), K: draw(0.01, 2)}
+		bytes := draw(1, 1e12)
+		require.Equal(t, c.Time(bytes), native.Model(c.B, c.A, c.R, c.Floor, c.K, bytes), "%+v at %g", c, bytes)
+	}
+}
+
+// Every row of the tables above the C is known below it, and the other way round.
+func TestTablesAgree(t *testing.T) {
+	require.ElementsMatch(t, collective.Names(), native.Collectives())
+	p := openLoopback(t)
+	for _, s := range native.Symbols() {
+		require.True(t, p.Has(s), "the loopback lacks %s", s)
+	}
+	require.False(t, p.Has("ncclWhatever"))
+}
+
+func TestLoopbackIsOneAtATime(t *testing.T) {
+	p := openLoopback(t)
+	_, err := native.Open(native.Options{Backend: "loopback", Machine: machine(t, 1)})
+	require.ErrorContains(t, err, "already open")
+	n, err := p.Devices()
+	require.NoError(t, err)
+	require.Equal(t, 8, n)
+	p.Close()
+	p.Close()
+	p, err = native.Open(native.Options{Backend: "loopback", Machine: machine(t, 2)})
+	require.NoError(t, err)
+	p.Close()
+}
+
+func TestErrorsSayWhatAndWhere(t *testing.T) {
+	p := openLoopback(t)
+	_, err := p.Alloc(3, 1<<40)
+	var call *native.CallError
+	require.ErrorAs(t, err, &call)
+	require.Equal(t, 3, call.Device)
+	require.ErrorContains(t, err, "allocate 1099511627776 bytes on device 3: out of memory (code 2)")
+	_, err = native.Open(native.Options{Backend: "loopback", Machine: []byte("nonsense")})
+	require.Error(t, err)
+	_, err = native.Open(native.Options{Backend: "metal"})
+	require.ErrorContains(t, err, "valid are loopback, rocm, cuda")
+}
+
+// A vendor library that is missing or broken is a fact with its reason.
+func TestVendorLibraryMissingOrBroken(t *testing.T) {
+	root := t.TempDir()
+	env := func(key string) string {
+		return map[string]string{"ROCM_PATH": root, "CUDA_HOME": root}[key]
+	}
+	for _, backend := range []string{"rocm", "cuda"} {
+		_, err := native.Open(native.Options{Backend: backend, Getenv: env})
+		if err == nil {
+			t.Skip("this machine has the real libraries") // then the system tests cover it
+		}
+		require.ErrorIs(t, err, native.ErrUnavailable)
+		require.ErrorContains(t, err, root)
+		require.ErrorContains(t, err, "--backend loopback")
+	}
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "lib"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "lib", "librccl.so.1"), []byte("\x7fELF cut short"), 0o644))
+	_, err := native.Open(native.Options{Backend: "rocm", Getenv: env})
+	require.ErrorIs(t, err, native.ErrUnavailable)
+	require.ErrorContains(t, err, "file too short")
+}
+
+// A library that has some symbols only is refused by the name of one it lacks;
+// one that has them all is used through dlopen like the real thing.
+func TestVendorLibraryBySymbols(t *testing.T) {
+	root := t.TempDir()
+	lib := filepath.Join(root, "lib")
+	require.NoError(t, os.MkdirAll(lib, 0o755))
+	env := func(key string) string { return map[string]string{"ROCM_PATH": root}[key] }
+	compile(t, "-shared", "-fPIC", "-o", filepath.Join(lib, "librccl.so.1"), "testdata/vendor.c", "-DCOLLECTIVES")
+	compile(t, "-shared", "-fPIC", "-o", filepath.Join(lib, "libamdhip64.so.6"), "testdata/vendor.c", "-DRUNTIME", "-DLACKS_QUERY")
+	_, err := native.Open(native.Options{Backend: "rocm", Getenv: env})
+	require.ErrorIs(t, err, native.ErrUnavailable)
+	require.ErrorContains(t, err, "lack hipStreamQuery")
+
+	compile(t, "-shared", "-fPIC", "-o", filepath.Join(lib, "libamdhip64.so.6"), "testdata/vendor.c", "-DRUNTIME")
+	p, err := native.Open(native.Options{Backend: "rocm", Getenv: env})
+	require.NoError(t, err)
+	defer p.Close()
+	require.Equal(t, "2.22.3", p.Libraries[1].Version)
+	require.Equal(t, filepath.Join(lib, "librccl.so.1"), p.Libraries[1].Path)
+	require.False(t, p.Has("commAbort"), "optional, and this library has none")
+	require.False(t, p.Simulated)
+	_, err = p.Devices()
+	require.ErrorIs(t, err, native.ErrUnavailable)
+}
+
+// The fake held to the real libraries' rules, in C, under the sanitizers.
+func TestFakeInC(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "fake_test")
+	compile(t, "-g", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
+		"-o", program, "testdata/fake_test.c", "-ldl", "-lm")
+	out, err := exec.Command(program).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+func compile(t *testing.T, args ...string) {
+	t.Helper()
+	out, err := exec.Command("cc", append([]string{"-std=c11", "-D_GNU_SOURCE"}, args...)...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
