@@ -91,10 +91,10 @@ func writeDrawn(dir *folder, rec *record.Record) error {
 		}
 	}
 	for _, c := range page.Charts {
-		if err := dir.write(c.Name+".png", func(w io.Writer) error { return report.WritePNG(w, c) }); err != nil {
+		if err := dir.write(c.ID+".png", func(w io.Writer) error { return report.WritePNG(w, c) }); err != nil {
 			return err
 		}
-		if err := dir.write(c.Name+".svg", func(w io.Writer) error { return report.WriteSVG(w, c) }); err != nil {
+		if err := dir.write(c.ID+".svg", func(w io.Writer) error { return report.WriteSVG(w, c) }); err != nil {
 			return err
 		}
 	}

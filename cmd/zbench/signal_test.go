@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/record"
+)
+
+// signalling sends a signal when the third case has been reported.
+type signalling struct {
+	bytes.Buffer
+	signals chan<- string
+}
+
+func (w *signalling) Write(p []byte) (int, error) {
+	if strings.HasPrefix(string(p), "[3/") {
+		w.signals <- "interrupt"
+	}
+	return w.Buffer.Write(p)
+}
+
+func testState(t *testing.T, args ...string) (State, *bytes.Buffer) {
+	t.Helper()
+	var out bytes.Buffer
+	return State{
+		Args: args, Getenv: func(string) string { return "" }, Stdin: strings.NewReader(""),
+		Stdout: Stream{Writer: &out}, Stderr: Stream{Writer: &bytes.Buffer{}},
+		Now: time.Now, FS: osFS{}, Hostname: func() string { return "test" },
+		Exit: func(code int) { t.Errorf("exit %d", code) },
+	}, &out
+}
+
+// The first signal ends the sweep; what was finished is saved, the rest says
+// interrupted, and the exit code is 130.
+func TestSignalSavesWhatIsFinished(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	s, _ := testState(t, "collectives", "--nodes", "128", "-n", "2000", "--out", dir)
+	signals := make(chan string, 2)
+	stderr := &signalling{signals: signals}
+	s.Signals, s.Stderr = signals, Stream{Writer: stderr}
+	require.Equal(t, exitInterrupted, Main(context.Background(), s))
+	require.Contains(t, stderr.String(), "interrupted: ")
+	text, err := s.FS.ReadFile(filepath.Join(dir, "results.json"))
+	require.NoError(t, err)
+	rec, err := record.Decode(bytes.NewReader(text))
+	require.NoError(t, err)
+	require.Len(t, rec.Results, 72)
+	for _, r := range rec.Results[:3] {
+		require.Equal(t, record.OK, r.Status)
+	}
+	require.Equal(t, record.Interrupted, rec.Results[71].Status)
+	html, err := s.FS.ReadFile(filepath.Join(dir, "report.html"))
+	require.NoError(t, err)
+	require.Contains(t, strings.ToLower(string(html)), "interrupted")
+}
+
+// The second signal ends the process at once.
+func TestSecondSignalExits(t *testing.T) {
+	s, _ := testState(t)
+	signals := make(chan string, 2)
+	code := make(chan int, 1)
+	s.Signals, s.Exit = signals, func(c int) { code <- c }
+	done := make(chan struct{})
+	defer close(done)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	go watch(s, cancel, done)
+	signals <- "interrupt"
+	<-ctx.Done()
+	require.ErrorIs(t, context.Cause(ctx), context.Canceled)
+	signals <- "interrupt"
+	require.Equal(t, exitInterrupted, <-code)
+}
+
+// On a terminal progress is one line that is rewritten and cleared at the end.
+func TestProgressOnATerminal(t *testing.T) {
+	var out bytes.Buffer
+	s, _ := testState(t)
+	s.Stderr = Stream{Writer: &out, IsTTY: true, Width: 40}
+	p := newProgress(s, 2, false)
+	p.step(record.Result{Collective: "all_reduce", BytesRequested: 1024, Status: record.Skipped, Reason: strings.Repeat("long ", 20)})
+	require.NotContains(t, out.String(), "\n")
+	require.Less(t, len(strings.TrimPrefix(out.String(), "\r\x1b[K")), 40)
+	p.step(record.Result{Collective: "all_reduce", BytesRequested: 2048, Status: record.OK})
+	require.True(t, strings.HasSuffix(out.String(), "\r\x1b[K"))
+}
