@@ -21,6 +21,8 @@ type Axes struct {
 	// MinBytes to MaxBytes are total sizes, each Factor times the one before.
 	MinBytes, MaxBytes int64
 	Factor             int
+	// InPlace lists the forms to run: false for two buffers, true for one.
+	InPlace []bool
 	// Ranks is the number of GPUs, spread over Nodes, GPUsPerProcess to a process.
 	Ranks, Nodes, GPUsPerProcess int
 }
@@ -34,6 +36,7 @@ type Case struct {
 	// Requested is the size asked for, Layout what it means for each rank.
 	Requested                    int64
 	Layout                       collective.Layout
+	InPlace                      bool
 	Ranks, Nodes, GPUsPerProcess int
 	Key                          string
 	// Skip is why the case is not run, empty when it is.
@@ -56,38 +59,53 @@ func (a Axes) Validate() error {
 		return fmt.Errorf("the step factor (-f) must be at least 2, not %d", a.Factor)
 	case a.Ranks < 1:
 		return errors.New("there must be at least one rank")
+	case len(a.InPlace) == 0:
+		return errors.New("neither in place nor out of place is asked for")
+	}
+	for _, c := range a.Collectives {
+		if c.Reduces && a.Dtype.MovedOnly {
+			return fmt.Errorf("%s cannot reduce %s: it can only be moved; choose another dtype, or a collective that does not reduce", c.Name, a.Dtype.Name)
+		}
 	}
 	return nil
 }
 
-// Cases lists the sweep, collective by collective, sizes upwards. The axes must
-// be valid.
+// Cases lists the sweep, collective by collective, sizes upwards, out of place
+// before in place. The axes must be valid.
 func (a Axes) Cases() []Case {
 	var cases []Case
 	for _, coll := range a.Collectives {
-		for size := a.MinBytes; size <= a.MaxBytes; size *= int64(a.Factor) {
-			cases = append(cases, a.at(coll, size))
-			if size > a.MaxBytes/int64(a.Factor) {
-				break // the next step would overflow or pass the end
+		for _, inPlace := range a.InPlace {
+			if inPlace && coll.InPlace == collective.Never && len(a.InPlace) > 1 {
+				continue // asked for with all others, and meaningless
+			}
+			for size := a.MinBytes; size <= a.MaxBytes; size *= int64(a.Factor) {
+				cases = append(cases, a.at(coll, size, inPlace))
+				if size > a.MaxBytes/int64(a.Factor) {
+					break // the next step would overflow or pass the end
+				}
 			}
 		}
 	}
 	return cases
 }
 
-func (a Axes) at(coll collective.Collective, size int64) Case {
+func (a Axes) at(coll collective.Collective, size int64, inPlace bool) Case {
 	op := ""
 	if coll.Reduces {
 		op = a.Op.Name
 	}
 	c := Case{
-		Collective: coll, Dtype: a.Dtype, Op: op, Requested: size,
+		Collective: coll, Dtype: a.Dtype, Op: op, Requested: size, InPlace: inPlace,
 		Layout: coll.Layout(size, a.Ranks, a.Dtype.Size),
 		Ranks:  a.Ranks, Nodes: a.Nodes, GPUsPerProcess: a.GPUsPerProcess,
-		Key: record.Key(coll.Name, a.Dtype.Name, op, size, a.Ranks, a.GPUsPerProcess, false),
+		Key: record.Key(coll.Name, a.Dtype.Name, op, size, a.Ranks, a.GPUsPerProcess, inPlace),
 	}
-	if c.Layout.Bytes == 0 {
+	switch {
+	case c.Layout.Bytes == 0:
 		c.Skip = fmt.Sprintf("rounds to 0: %s over %d ranks of %s leaves less than 16 bytes or one element a rank", unit.Bytes(size), a.Ranks, a.Dtype.Name)
+	case inPlace && coll.InPlace == collective.Never:
+		c.Skip = "in place " + coll.Name + " overwrites what it has yet to send"
 	}
 	return c
 }
@@ -95,10 +113,10 @@ func (a Axes) at(coll collective.Collective, size int64) Case {
 // result is the case's record before anything has run.
 func (c Case) result() record.Result {
 	return record.Result{
-		Key: c.Key, Collective: c.Collective.Name, Dtype: c.Dtype.Name, Op: c.Op,
+		Key: c.Key, Collective: c.Collective.Name, Dtype: c.Dtype.Name, Op: c.Op, InPlace: c.InPlace,
 		BytesRequested: c.Requested, Bytes: c.Layout.Bytes, Count: c.Layout.Count,
 		Ranks: c.Ranks, Nodes: c.Nodes, GPUsPerProcess: c.GPUsPerProcess,
-		Verified:     record.Verified{State: record.NotVerified, Reason: "verification launches are not part of this version"},
+		Verified:     record.Verified{State: record.NotVerified, Reason: "not run"},
 		Extrapolated: c.Extrapolated, Warnings: []record.Warning{},
 	}
 }

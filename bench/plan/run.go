@@ -2,21 +2,39 @@ package plan
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 
 	"zbench/bench/record"
 	"zbench/bench/stat"
 )
 
-// Driver runs launches and times them. Its errors say what failed and where.
+// Driver runs launches and times them. Its errors say what failed and where. Its
+// slices are good until the next call, and every call returns early, with an
+// error, when ctx is cancelled.
 type Driver interface {
-	// Begin announces the case that the next bursts belong to.
-	Begin(c Case)
-	// Burst launches the case iterations times on every rank, waits, and returns
-	// the seconds per launch of each rank. The slice is good until the next call.
-	// It returns early, with an error, when ctx is cancelled.
-	Burst(ctx context.Context, c Case, iterations int) ([]float64, error)
+	// Begin announces the case and the pass that the next calls belong to.
+	Begin(c Case, pass int) error
+	// Verify launches the case once and checks every element of every result.
+	Verify(ctx context.Context, c Case, launch int) (Verification, error)
+	// Burst launches the case so many times back to back on every rank, waits,
+	// and returns the seconds per launch of each rank.
+	Burst(ctx context.Context, iterations int) ([]float64, error)
+	// Isolated launches it so many times, each alone, or fewer, and returns the
+	// seconds by launch × rank.
+	Isolated(ctx context.Context, iterations int) ([]float64, error)
+	// EventFloor is the seconds that isolated timing shows for nothing at all.
+	EventFloor() float64
+}
+
+// Verification is what one verification launch found.
+type Verification struct {
+	// Wrong is the number of wrong elements over all ranks; First says where the
+	// first is, what was expected and what was there.
+	Wrong int64
+	First string
+	// Skipped is why nothing was verified, empty when it was.
+	Skipped string
 }
 
 // Options say how often each case is launched.
@@ -25,13 +43,19 @@ type Options struct {
 	Warmup int
 	// Iterations is the number of launches in a burst (rccl-tests -n).
 	Iterations int
-	// Bursts is the number of bursts, each one sample. Six are the fewest that
-	// give an interval for the median.
-	Bursts int
+	// Checks is the number of verification launches (rccl-tests -c).
+	Checks int
+	// Burst and Isolated say when enough samples are taken.
+	Burst, Isolated stat.Rule
 }
 
-// DefaultOptions are rccl-tests' 20 iterations after 5 of warm-up, six times.
-func DefaultOptions() Options { return Options{Warmup: 5, Iterations: 20, Bursts: stat.MinInterval} }
+// DefaultOptions are rccl-tests' 20 iterations after 5 of warm-up, one verified
+// launch, and 1 % or 0.4 s for each timing.
+func DefaultOptions() Options {
+	o := Options{Warmup: 5, Iterations: 20, Checks: 1, Burst: stat.DefaultRule(), Isolated: stat.DefaultRule()}
+	o.Burst.MinSamples = 2 * stat.MinInterval
+	return o
+}
 
 // Validate reports counts that measure nothing.
 func (o Options) Validate() error {
@@ -40,94 +64,83 @@ func (o Options) Validate() error {
 		return fmt.Errorf("warm-up launches (-w) must not be negative, not %d", o.Warmup)
 	case o.Iterations < 1:
 		return fmt.Errorf("iterations (-n) must be at least 1, not %d", o.Iterations)
-	case o.Bursts < 1:
-		return fmt.Errorf("bursts (--bursts) must be at least 1, not %d", o.Bursts)
 	}
-	return nil
+	if err := o.Burst.Validate(); err != nil {
+		return err
+	}
+	return o.Isolated.Validate()
 }
 
-// noisyCV is the coefficient of variation above which a result carries a
-// warning; rccl-tests users see about 1 to 3 % on a quiet machine.
-const noisyCV = 0.05
+// Passes over the sizes: up, then down, so that drift is not mistaken for size.
+const Passes = 2
 
-// Run runs the cases in order and reports each result as it comes; it returns
-// them all. Nothing vanishes: once a case has failed the communicator can no
-// longer be trusted, so those after it are skipped and say so, and once ctx is
-// cancelled the rest are interrupted.
+// Run runs the cases in two passes and reports each result when its last pass is
+// done; it returns them all in the order of the cases. Nothing vanishes: once a
+// case has failed the communicator can no longer be trusted, so those after it
+// are skipped and say so, and once ctx is cancelled the rest are interrupted.
 func Run(ctx context.Context, cases []Case, d Driver, o Options, done func(record.Result)) []record.Result {
-	results := make([]record.Result, 0, len(cases))
+	taken := make([]*samples, len(cases))
+	for i, c := range cases {
+		taken[i] = newSamples(c)
+	}
+	order := make([]int, len(cases))
+	for i := range order {
+		order[i] = i
+	}
 	broken := ""
-	for _, c := range cases {
-		r := c.result()
-		switch {
-		case c.Skip != "":
-			r.Status, r.Reason = record.Skipped, c.Skip
-		case ctx.Err() != nil:
-			r.Status, r.Reason = record.Interrupted, "stopped before this case"
-		case broken != "":
-			r.Status, r.Reason = record.Skipped, "not run: "+broken+" failed before it"
-		default:
-			runCase(ctx, c, d, o, &r)
+	results := make([]record.Result, len(cases))
+	for pass := range Passes {
+		for _, i := range order {
+			s := taken[i]
+			switch {
+			case s.result.Status != "":
+			case ctx.Err() != nil:
+				s.end(record.Interrupted, "stopped before this case was finished")
+			case broken != "":
+				s.end(record.Skipped, "not run: "+broken+" failed before it")
+			default:
+				runPass(ctx, s, d, o, pass)
+			}
+			if s.result.Status == record.Failed {
+				broken = s.c.Key
+			}
+			if pass == Passes-1 {
+				results[i] = s.finish(o, d)
+				done(results[i])
+			}
 		}
-		if r.Status == record.Failed {
-			broken = c.Key
-		}
-		results = append(results, r)
-		done(r)
+		slices.Reverse(order)
 	}
 	return results
 }
 
-// runCase warms up, takes the samples and fills the result.
-func runCase(ctx context.Context, c Case, d Driver, o Options, r *record.Result) {
-	d.Begin(c)
-	err := error(nil)
-	if o.Warmup > 0 {
-		_, err = d.Burst(ctx, c, o.Warmup)
+// runPass takes one pass's samples of a case.
+func runPass(ctx context.Context, s *samples, d Driver, o Options, pass int) {
+	err := d.Begin(s.c, pass)
+	if err == nil && o.Warmup > 0 {
+		_, err = d.Burst(ctx, o.Warmup)
 	}
-	means := make([]float64, 0, o.Bursts)
-	maxes := make([]float64, 0, o.Bursts)
-	for range o.Bursts {
-		if err != nil {
-			break
-		}
-		var ranks []float64
-		if ranks, err = d.Burst(ctx, c, o.Iterations); err == nil {
-			mean, longest := reduce(ranks)
-			means, maxes = append(means, mean), append(maxes, longest)
-		}
+	if err == nil && pass == 0 {
+		err = s.verify(ctx, d, o.Checks)
+	}
+	if err == nil && s.result.Status == "" {
+		err = s.bursts(ctx, d, perPass(o.Burst), o.Iterations)
+	}
+	if err == nil && s.result.Status == "" {
+		err = s.isolated(ctx, d, perPass(o.Isolated))
 	}
 	switch {
-	case err != nil && (ctx.Err() != nil || errors.Is(err, context.Canceled)):
-		r.Status, r.Reason = record.Interrupted, "stopped during this case"
+	case err != nil && ctx.Err() != nil:
+		s.end(record.Interrupted, "stopped during this case")
 	case err != nil:
-		r.Status, r.Reason = record.Failed, err.Error()
-	default:
-		r.Status = record.OK
-		r.Burst = &record.Timing{Iterations: o.Iterations, MeanOfRanks: stat.Summarize(means), MaxOfRanks: stat.Summarize(maxes)}
-		r.SetHeadline(c.Collective.BusFactor(c.Ranks))
-		r.Warnings = append(r.Warnings, doubts(r.Burst)...)
+		s.end(record.Failed, err.Error())
 	}
 }
 
-// reduce returns the mean and the largest of the ranks' times.
-func reduce(ranks []float64) (mean, longest float64) {
-	for _, s := range ranks {
-		mean += s
-		longest = max(longest, s)
-	}
-	return mean / float64(len(ranks)), longest
-}
-
-// doubts are the warnings that a timing earns by its own figures.
-func doubts(t *record.Timing) []record.Warning {
-	cv := t.MeanOfRanks.CV
-	if cv == nil || *cv <= noisyCV {
-		return nil
-	}
-	return []record.Warning{{
-		Code:    "noisy",
-		Message: fmt.Sprintf("bursts differ by %.1f %% (standard deviation over mean)", *cv*100),
-		Hint:    "raise -n or --bursts, and look for other jobs on these nodes",
-	}}
+// perPass is a rule's share of one pass.
+func perPass(r stat.Rule) stat.Rule {
+	r.MinSamples = (r.MinSamples + Passes - 1) / Passes
+	r.MaxSamples = (r.MaxSamples + Passes - 1) / Passes
+	r.MaxTime /= Passes
+	return r
 }

@@ -55,11 +55,14 @@ func printRecord(s State, rec *record.Record, format string) error {
 	if format != "table" {
 		to = s.Stderr
 	}
-	fmt.Fprintln(to)
-	if err := bucket.Knees(rec).WriteText(to); err != nil {
+	answer := bucket.Knees(rec)
+	if _, err := io.WriteString(to, "\n"); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(to, "\n%s\n", bucket.Knees(rec).Sentence())
+	if err := answer.WriteText(to); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(to, "\n%s\n", answer.Sentence())
 	return err
 }
 
@@ -145,8 +148,15 @@ func reproduce(rec *record.Record) string {
 	if rec.Fabric != nil {
 		line = append(line, "--fabric", rec.Fabric.Name, "--seed", fmt.Sprint(p.Seed))
 	}
-	line = append(line, strings.Fields(fmt.Sprintf("--nodes %d --gpus-per-node %d -g %d -b %d -e %d -f %d -d %s -o %s -n %d -w %d --bursts %d -c %d",
-		w.Nodes, w.GPUsPerNode, w.GPUsPerProcess, p.MinBytes, p.MaxBytes, p.Factor, p.Dtype, p.Op, p.Iterations, p.Warmup, p.Bursts, p.Checks))...)
+	place := "both"
+	if len(p.InPlace) == 1 {
+		place = map[bool]string{false: "out", true: "in"}[p.InPlace[0]]
+	}
+	line = append(line, strings.Fields(fmt.Sprintf("--nodes %d --gpus-per-node %d -g %d -b %d -e %d -f %d -d %s -o %s -n %d -w %d -c %d --precision %g --max-time %g --place %s --cache %s",
+		w.Nodes, w.GPUsPerNode, w.GPUsPerProcess, p.MinBytes, p.MaxBytes, p.Factor, p.Dtype, p.Op, p.Iterations, p.Warmup, p.Checks, p.Precision, p.MaxTime, place, p.Cache))...)
+	for _, f := range p.Faults {
+		line = append(line, "--fault", f)
+	}
 	return strings.Join(line, " ")
 }
 

@@ -25,6 +25,7 @@ type collectivesOptions struct {
 	backend, fabric    string
 	nodes, gpusPerNode int
 	seed               uint64
+	faults             []string
 	out, format        string
 	force, quiet       bool
 }
@@ -57,7 +58,8 @@ all_gather and reduce_scatter the full buffer.
 	f.IntVar(&o.gpusPerNode, "gpus-per-node", 0, "GPUs used on each node (default all)")
 	f.StringVar(&o.fabric, "fabric", fabric.Default, "hardware to simulate (zbench list fabrics)")
 	f.StringVar(&o.backend, "backend", "auto", "libraries underneath: auto, "+strings.Join(native.Backends(), ", "))
-	f.Uint64Var(&o.seed, "seed", 1, "seed of the simulated noise")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of the simulated noise and of the verification's data")
+	f.StringArrayVar(&o.faults, "fault", nil, "plant a fault into the simulation (zbench list faults); may be repeated")
 	f.StringVar(&o.out, "out", "", "folder to make and fill (default a new dated one)")
 	f.StringVar(&o.format, "format", "table", "form of standard output: "+strings.Join(formatNames(), ", "))
 	f.BoolVar(&o.force, "force", false, "write into a folder that holds files")
@@ -72,6 +74,8 @@ type setup struct {
 	fabric  *record.Fabric
 	world   fabric.World
 	axes    plan.Axes
+	// cache is the last level of cache to rotate over, in bytes; 0 is not to.
+	cache int64
 }
 
 // prepare checks every option before anything is opened or written.
@@ -93,12 +97,15 @@ func prepare(s State, o collectivesOptions) (*setup, error) {
 		if u.world.GPUsPerNode == 0 {
 			u.world.GPUsPerNode = f.Node.GPUs
 		}
-		if u.machine, err = f.Resolve(u.world, o.seed); err != nil {
+		if u.machine, err = f.Resolve(u.world, fabric.Options{Seed: o.seed, Faults: o.faults}); err != nil {
 			return nil, usage(err, help)
 		}
 		u.fabric = f.Describe(u.machine)
 	} else if err := u.oneProcess(o); err != nil {
 		return nil, err
+	}
+	if caches[o.cache] {
+		u.cache = f.Node.CacheBytes
 	}
 	if u.axes, err = o.axes(o.names, u.world); err != nil {
 		return nil, usage(err, help)
@@ -109,6 +116,9 @@ func prepare(s State, o collectivesOptions) (*setup, error) {
 // oneProcess fits the world to a real backend, where this process is the only
 // one: as many ranks as it drives GPUs, as rccl-tests' -g has it.
 func (u *setup) oneProcess(o collectivesOptions) error {
+	if len(o.faults) > 0 {
+		return usagef("give --backend loopback", "--fault is for simulations; real faults are looked for")
+	}
 	if o.nodes != 1 || o.gpusPerProcess < 1 || (o.gpusPerNode != 0 && o.gpusPerNode != o.gpusPerProcess) {
 		return usagef("give -g the number of this machine's GPUs, or simulate with --backend loopback",
 			"--backend %s drives the GPUs of this one process: --nodes must be 1 and -g the number of GPUs", u.backend)
@@ -152,7 +162,10 @@ func runCollectives(ctx context.Context, s State, o collectivesOptions) error {
 
 // measure opens the driver, runs the sweep and makes the record of it.
 func (u *setup) measure(ctx context.Context, s State, o collectivesOptions) (_ *record.Record, err error) {
-	cfg := rccl.Config{Native: native.Options{Backend: u.backend, Getenv: s.Getenv}, Ranks: u.world.Ranks()}
+	cfg := rccl.Config{
+		Native: native.Options{Backend: u.backend, Getenv: s.Getenv}, Ranks: u.world.Ranks(),
+		CacheBytes: u.cache, VerifyBudget: o.verifyBudget, Seed: o.seed,
+	}
 	if u.machine != nil {
 		cfg.Native.Machine = u.machine.Text()
 	}
@@ -208,13 +221,7 @@ func (u *setup) record(d *rccl.Driver, o collectivesOptions) *record.Record {
 	for _, l := range d.Libraries() {
 		rec.Source.Libraries = append(rec.Source.Libraries, record.Library{Name: l.Name, Version: l.Version, Path: l.Path})
 	}
-	if o.checks > 0 {
-		rec.Warnings = append(rec.Warnings, record.Warning{
-			Code:    "not_verified",
-			Message: fmt.Sprintf("-c %d asks for verified launches, which this version does not have: no result was verified", o.checks),
-			Hint:    "verify with rccl-tests -c until then",
-		})
-	}
+	rec.Sweep.Faults = o.faults
 	return rec
 }
 
