@@ -1,0 +1,185 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"image/png"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/record"
+	"zbench/bench/stat"
+)
+
+// edges are records that nobody wants and somebody will have.
+func edges() map[string]*record.Record {
+	single := sweep(24)
+	single.Results = single.Results[20:21]
+	failed := sweep(4)
+	for i := range failed.Results {
+		failed.Results[i].Status, failed.Results[i].Reason = record.Failed, "ncclInternalError"
+	}
+	oneRank := sweep(12)
+	oneRank.World.Ranks = 1
+	for i := range oneRank.Results {
+		zero := 0.0
+		oneRank.Results[i].BusBW = &zero
+	}
+	huge := sweep(24)
+	for i := range huge.Results {
+		huge.Results[i].Bytes = 1 << 62
+		huge.Results[i].Count = math.MaxInt64
+	}
+	slow := sweep(8)
+	for i := range slow.Results {
+		scale(&slow.Results[i], 1e6)
+	}
+	noRoofs := sweep(8)
+	noRoofs.Fabric = nil
+	twice := sweep(8)
+	twice.Results = append(twice.Results, twice.Results...)
+	return map[string]*record.Record{
+		"nil": nil, "empty": {}, "single": single, "failed": failed, "one rank": oneRank, "huge": huge,
+		"slow": slow, "no roofs": noRoofs, "twice": twice, "not finite": notFinite(), "many roofs": manyRoofs(), "many curves": manyCurves(),
+	}
+}
+
+func scale(r *record.Result, by float64) {
+	if r.Burst == nil {
+		return
+	}
+	r.Burst.MeanOfRanks.Median *= by
+	*r.BusBW /= by * by
+}
+
+func notFinite() *record.Record {
+	rec := sweep(8)
+	bad := []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 0, 5e-324, math.MaxFloat64, 1e-30}
+	for i := range rec.Results {
+		v := bad[i%len(bad)]
+		r := &rec.Results[i]
+		r.Bytes, r.Status = int64(8)<<i, record.OK
+		r.AlgBW, r.BusBW = &v, &v
+		r.Burst = &record.Timing{MeanOfRanks: &stat.Summary{Median: v, Lo: &v, Hi: &v}}
+		r.Isolated = &record.Timing{MaxOfRanks: &stat.Summary{Median: v}}
+		if i%5 == 0 {
+			r.Bytes, r.Count, r.Ranks = -8, -1, -3
+		}
+	}
+	for _, v := range bad {
+		rec.Fabric.Roofs = append(rec.Fabric.Roofs, record.Roof{Label: "bad", BusBW: v})
+	}
+	rec.Fabric.Roofs = rec.Fabric.Roofs[:len(rec.Fabric.Roofs)-2]
+	return rec
+}
+
+func manyRoofs() *record.Record {
+	rec := sweep(24)
+	for i := range 30 {
+		rec.Fabric.Roofs = append(rec.Fabric.Roofs, record.Roof{
+			Label: "a roof with a rather long label that says where it is from", BusBW: 340e9 + float64(i)*1e9,
+		})
+	}
+	return rec
+}
+
+func manyCurves() *record.Record {
+	rec := sweep(12)
+	base := rec.Results
+	for i := range 12 {
+		for _, r := range base {
+			r.Collective += strings.Repeat("_x", i)
+			r.InPlace = i%2 == 0
+			rec.Results = append(rec.Results, r)
+		}
+	}
+	return rec
+}
+
+func TestEdges(t *testing.T) {
+	for name, rec := range edges() {
+		t.Run(name, func(t *testing.T) {
+			page := pageOf(t, rec)
+			elements(t, page)
+			noNaN(t, page)
+			noNaN(t, table(t, rec, FormatTable))
+			noNaN(t, table(t, rec, FormatMarkdown))
+			for _, c := range Build(rec, nil).Charts {
+				picture := svg(t, c)
+				elements(t, picture)
+				noNaN(t, picture)
+				for _, f := range []format{wide(), narrow(), alone()} {
+					checkGeometry(t, layOut(c, f), name)
+				}
+			}
+		})
+	}
+}
+
+func noNaN(t *testing.T, text string) {
+	t.Helper()
+	for _, bad := range []string{"NaN", "+Inf", "-Inf", "%!", "<nil>"} {
+		if at := strings.Index(withoutScript(text), bad); at >= 0 {
+			t.Errorf("%s in …%s…", bad, withoutScript(text)[max(0, at-80):at+20])
+		}
+	}
+}
+
+func TestTableFitsTheTerminal(t *testing.T) {
+	for name, rec := range edges() {
+		if name == "not finite" || name == "huge" {
+			continue // figures of 300 digits do not fit
+		}
+		for line := range strings.Lines(table(t, rec, FormatTable)) {
+			require.LessOrEqual(t, len([]rune(strings.TrimRight(line, "\n"))), 120, "%s: %s", name, line)
+		}
+	}
+}
+
+func TestUnknownTableFormat(t *testing.T) {
+	require.ErrorContains(t, WriteTable(&bytes.Buffer{}, sweep(2), "csv"), "valid are table, markdown")
+}
+
+func TestPNG(t *testing.T) {
+	for _, c := range Build(sweep(24), nil).Charts {
+		var first, second bytes.Buffer
+		require.NoError(t, WritePNG(&first, c))
+		require.NoError(t, WritePNG(&second, c))
+		require.True(t, bytes.Equal(first.Bytes(), second.Bytes()), "two writes differ")
+		cfg, err := png.DecodeConfig(&first)
+		require.NoError(t, err)
+		require.Equal(t, []int{1200, 700}, []int{cfg.Width, cfg.Height})
+	}
+	for name, rec := range edges() {
+		if name == "many curves" || name == "not finite" || name == "empty" {
+			require.NoError(t, WritePNG(&bytes.Buffer{}, Build(rec, nil).Charts[0]), name)
+		}
+	}
+}
+
+func TestSameInputSameBytes(t *testing.T) {
+	p := Build(sweep(24), bucket())
+	require.Equal(t, writeHTML(t, p), pageOf(t, sweep(24)))
+	q := Build(sweep(24), bucket())
+	first, second := table(t, sweep(24), FormatTable), table(t, sweep(24), FormatTable)
+	require.Equal(t, first, second)
+	require.Equal(t, svg(t, p.Charts[0]), svg(t, q.Charts[0]))
+}
+
+// full is a writer that has no room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+func TestWriteErrorsAreReturned(t *testing.T) {
+	p := Build(sweep(3), nil)
+	for _, err := range []error{
+		WriteHTML(full{}, p), WriteSVG(full{}, p.Charts[0]), WritePNG(full{}, p.Charts[0]),
+		WriteTable(full{}, sweep(3), FormatTable), WriteTable(full{}, sweep(3), FormatMarkdown),
+	} {
+		require.ErrorContains(t, err, "no space left")
+	}
+}

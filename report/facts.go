@@ -1,0 +1,155 @@
+package report
+
+import (
+	"strings"
+	"time"
+
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// ImportLine is one file that was read.
+type ImportLine struct {
+	File, Tool, Rows, Lines, SHA256 string
+	// Skipped lists what was not taken, by reason.
+	Skipped   []string
+	Truncated bool
+	// Average is the log's own "Avg bus bandwidth"; empty when it has none.
+	Average string
+}
+
+// banners says what must be known before any number is read.
+func banners(rec *record.Record) []Banner {
+	var out []Banner
+	if rec.Simulated {
+		text := "A model decided these times, not hardware."
+		if n := countExtrapolated(rec); n > 0 {
+			text += " " + comma(int64(n)) + " of " + plural(int64(count(rec, record.OK)), "result") +
+				" are extrapolated: the model was fitted at other node counts or for another collective."
+		}
+		out = append(out, Banner{"simulated", "SIMULATED", text})
+	}
+	if from := importedFrom(rec); from != "" {
+		out = append(out, Banner{"imported", "IMPORTED", "These results were " + from + "; zbench did not time them."})
+	}
+	for _, im := range rec.Source.Imports {
+		if im.Truncated {
+			out = append(out, Banner{"interrupted", "TRUNCATED", im.File + " ends before its footer; cases may be missing."})
+		}
+	}
+	if n := count(rec, record.Interrupted); n > 0 {
+		out = append(out, Banner{"interrupted", "INTERRUPTED", "The sweep did not finish: " + plural(int64(n), "case") + " did not run."})
+	}
+	if n := count(rec, record.WrongData); n > 0 {
+		out = append(out, Banner{"wrong", "WRONG DATA", plural(int64(n), "case") + " gave wrong data and are kept out of charts and figures."})
+	}
+	if n := count(rec, record.Failed); n > 0 {
+		out = append(out, Banner{"wrong", "FAILED", plural(int64(n), "case") + " failed; see the cases without a result."})
+	}
+	return out
+}
+
+func count(rec *record.Record, s record.Status) int {
+	n := 0
+	for i := range rec.Results {
+		if rec.Results[i].Status == s {
+			n++
+		}
+	}
+	return n
+}
+
+// countExtrapolated counts the results that are shown and rest on a model
+// fitted elsewhere.
+func countExtrapolated(rec *record.Record) int {
+	n := 0
+	for i := range rec.Results {
+		if r := &rec.Results[i]; r.Extrapolated && r.Status == record.OK {
+			n++
+		}
+	}
+	return n
+}
+
+// facts describes the set-up; what is not known is left out.
+func facts(rec *record.Record) []Fact {
+	var out []Fact
+	add := func(term, text string) {
+		if strings.TrimSpace(text) != "" {
+			out = append(out, Fact{term, text})
+		}
+	}
+	add("World", worldText(rec.World))
+	add("Hosts", firstFew(rec.World.Hosts, 8))
+	if f := rec.Fabric; f != nil {
+		name := f.Title
+		if name == "" || f.Name != "" && f.Name != name {
+			name = strings.TrimSpace(name + " (" + f.Name + ")")
+		}
+		add("Fabric", name)
+	}
+	add("Source", strings.Join(nonEmpty(rec.Source.Kind, rec.Source.Backend, clockText(rec.Source.Clock)), ", "))
+	var libs []string
+	for _, l := range rec.Source.Libraries {
+		text := strings.TrimSpace(l.Name + " " + l.Version)
+		if l.Path != "" {
+			text += " (" + l.Path + ")"
+		}
+		libs = append(libs, text)
+	}
+	add("Libraries", strings.Join(libs, "; "))
+	add("Data", strings.Join(shared(rec), ", "))
+	if !rec.Created.IsZero() {
+		add("Created", rec.Created.UTC().Format(time.RFC3339))
+	}
+	add("Written by", rec.Tool.Name+" "+rec.Tool.Version)
+	return out
+}
+
+func clockText(clock string) string {
+	if clock == "" {
+		return ""
+	}
+	return clock + " clock"
+}
+
+func nonEmpty(words ...string) []string {
+	var out []string
+	for _, w := range words {
+		if w != "" {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// importLines describes the files of an import and what was not taken.
+func importLines(rec *record.Record) []ImportLine {
+	var out []ImportLine
+	for _, im := range rec.Source.Imports {
+		l := ImportLine{
+			File: im.File, Tool: strings.TrimSpace(im.Tool + " " + im.Version), SHA256: im.SHA256,
+			Rows: comma(int64(im.Rows)), Lines: comma(int64(im.Lines)), Truncated: im.Truncated,
+		}
+		for _, s := range im.Skipped {
+			l.Skipped = append(l.Skipped, skipText(s))
+		}
+		if im.ReportedAverage != nil {
+			l.Average = unit.Rate(*im.ReportedAverage)
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+func skipText(s record.Skip) string {
+	text := comma(int64(s.Count)) + " × " + s.Reason
+	if len(s.Lines) == 0 {
+		return text
+	}
+	numbers := make([]string, len(s.Lines))
+	for i, n := range s.Lines {
+		numbers[i] = comma(int64(n))
+	}
+	return text + " (line " + strings.Join(numbers, ", ") + ")"
+}

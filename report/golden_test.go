@@ -1,0 +1,148 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/record"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares with testdata/name. What differs is left beside it as .got.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+		return
+	}
+	want, err := os.ReadFile(path)
+	if diff := cmp.Diff(string(want), got); err != nil || diff != "" {
+		require.NoError(t, os.WriteFile(path+".got", []byte(got), 0o644))
+		t.Errorf("%s differs (%v); if it is meant, run with -update:\n%s", path, err, diff)
+	}
+}
+
+// three is a small record: one result, one skipped case, one in place.
+func three() *record.Record {
+	rec := sweep(11)
+	inPlace := rec.Results[10]
+	inPlace.InPlace, inPlace.Key = true, inPlace.Key+"-ip"
+	rec.Results = []record.Result{rec.Results[9], inPlace, rec.Results[11]}
+	return rec
+}
+
+func table(t *testing.T, rec *record.Record, format string) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, WriteTable(&b, rec, format))
+	return b.String()
+}
+
+func writeHTML(t *testing.T, p *Page) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, WriteHTML(&b, p))
+	return b.String()
+}
+
+func TestGoldens(t *testing.T) {
+	golden(t, "table.txt", table(t, three(), FormatTable))
+	golden(t, "table.md", table(t, three(), FormatMarkdown))
+	p := Build(three(), bucket())
+	p.Command = "zbench collectives --nodes 128"
+	golden(t, "outline.txt", outline(t, writeHTML(t, p)))
+}
+
+// outline lists the page's headings, captions and other texts, one per line,
+// and fails where the page is not well-formed. The page is written so that it
+// is XML but for the script.
+func outline(t *testing.T, page string) string {
+	t.Helper()
+	var out strings.Builder
+	for _, e := range elements(t, page) {
+		switch e.name {
+		case "h1", "h2", "h3", "caption", "dt", "dd", "p", "th", "summary", "code", "li":
+			if text := strings.Join(strings.Fields(e.text), " "); text != "" {
+				out.WriteString(e.name + ": " + text + "\n")
+			}
+		}
+	}
+	return out.String()
+}
+
+// element is what the tests look at: a name, its attributes, its text.
+type element struct {
+	name string
+	attr map[string]string
+	text string
+}
+
+// elements parses strictly and returns every element in order of its end.
+func elements(t *testing.T, page string) []element {
+	t.Helper()
+	var out, open []element
+	d := xml.NewDecoder(strings.NewReader(withoutScript(page)))
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			require.Empty(t, open, "elements left open")
+			return out
+		}
+		require.NoError(t, err)
+		switch tok := token.(type) {
+		case xml.StartElement:
+			e := element{name: tok.Name.Local, attr: map[string]string{}}
+			for _, a := range tok.Attr {
+				e.attr[a.Name.Local] = a.Value
+			}
+			open = append(open, e)
+		case xml.CharData:
+			for i := range open {
+				open[i].text += string(tok)
+			}
+		case xml.EndElement:
+			out = append(out, open[len(open)-1])
+			open = open[:len(open)-1]
+		}
+	}
+}
+
+// between returns what stands between two marks, and what is left without it.
+func between(s, from, to string) (inner, rest string) {
+	head, tail, ok := strings.Cut(s, from)
+	if !ok {
+		return "", s
+	}
+	inner, tail, _ = strings.Cut(tail, to)
+	return inner, head + from + to + tail
+}
+
+func withoutScript(page string) string {
+	_, page = between(page, "<script>", "</script>")
+	return page
+}
+
+// pageOf is the page of a record, without more.
+func pageOf(t *testing.T, rec *record.Record) string {
+	t.Helper()
+	return writeHTML(t, Build(rec, bucket()))
+}
+
+func svg(t *testing.T, c Chart) string {
+	t.Helper()
+	var b strings.Builder
+	require.NoError(t, WriteSVG(&b, c))
+	return b.String()
+}

@@ -1,0 +1,155 @@
+package report
+
+import (
+	"slices"
+
+	"zbench/bench/unit"
+)
+
+// heading is title, subtitle and legend of a picture that stands alone. It
+// returns the height it takes: the plot begins beneath, so the legend can
+// cover no data.
+func heading(c Chart, f format) (layer, float64) {
+	l := layer{series: -1}
+	left, room := f.font, f.width-2*f.font
+	y := f.font * 2
+	title := label{role: "text", text: c.Title, at: vec{left, y}, size: f.font * 1.4, anchor: start, bold: true}
+	title.text = fitting(title.text, room, title.size, true)
+	l.texts = append(l.texts, title)
+	if c.Mark != "" {
+		after := title.bounds().right + f.font
+		m := label{role: "warntext", text: c.Mark, at: vec{f.width - f.font, y}, size: f.font * 1.2, anchor: end, bold: true}
+		m.text = fitting(m.text, f.width-f.font-after, m.size, true)
+		l.texts = append(l.texts, m)
+	}
+	y += f.font * 1.6
+	l.texts = append(l.texts, label{
+		role: "muted", text: fitting(c.Subtitle, room, f.font, false), at: vec{left, y}, size: f.font, anchor: start,
+	})
+	y += f.font * 1.9
+	x := left
+	for _, s := range c.Series {
+		name := fitting(s.Name, room-f.font*4, f.font, false)
+		need := f.font*3.4 + textWidth(name, f.font, false) + f.font
+		if x > left && x+need > f.width-f.font {
+			x, y = left, y+f.font*1.6
+		}
+		l.texts = append(l.texts, label{role: "text", text: name, at: vec{x + f.font*3, y}, size: f.font, anchor: start})
+		x += need
+	}
+	return l, y + f.font*3
+}
+
+// keys are the line samples beside the legend's names: one layer per series,
+// so that each is painted in its own shape and colour.
+func keys(c Chart, f format, head layer) []layer {
+	var out []layer
+	names := head.texts[len(head.texts)-len(c.Series):]
+	for i, n := range names {
+		at := vec{n.at.x - f.font*3, n.at.y - f.font*0.35}
+		l := swatch(i, hollow(c.Series[i]), at, f.font*2.4, f.font*0.28)
+		out = append(out, l)
+	}
+	return out
+}
+
+// swatch is a short piece of a series' line with its marker.
+func swatch(i int, open bool, at vec, length, radius float64) layer {
+	return layer{
+		series: i,
+		lines:  []stroke{{role: seriesRole(i), points: []vec{at, {at.x + length, at.y}}, width: 1.8, dash: dashOf(i)}},
+		dots:   []dot{{at: vec{at.x + length/2, at.y}, radius: radius, hollow: open}},
+	}
+}
+
+// hollow is true for a series with nothing but extrapolated points.
+func hollow(s Series) bool {
+	return len(s.Points) > 0 && !slices.ContainsFunc(s.Points, func(p Point) bool { return !p.Extrapolated })
+}
+
+// roofLines are the dashed horizontal lines beneath the curves.
+func roofLines(s scene, c Chart) layer {
+	l := layer{series: -1}
+	for _, r := range c.Roofs {
+		y := s.at(1, r.Value).y
+		l.lines = append(l.lines, stroke{role: "roof", points: []vec{{s.plot.left, y}, {s.plot.right, y}}, width: 1.2, dash: []float64{4, 4}})
+	}
+	return l
+}
+
+// roofLabels names each roof on its line, where it hides the fewest points:
+// in full where all find a place so, else by letter and value, else by letter.
+// What finds no place even then is in the list beneath the chart.
+func roofLabels(s scene, c Chart, f format) []label {
+	var out []label
+	for _, text := range []func(Roof) string{
+		roofText,
+		func(r Roof) string { return r.Letter + "  " + unit.Rate(r.Value) },
+		func(r Roof) string { return r.Letter },
+	} {
+		out = out[:0]
+		for _, r := range c.Roofs {
+			l := label{role: "roof", text: text(r), size: f.font, anchor: start, halo: true}
+			fits := textWidth(l.text, f.font, false) <= s.plot.width()*0.62
+			if fits && place(&l, s, s.at(1, r.Value).y, out) {
+				out = append(out, l)
+			}
+		}
+		if len(out) == len(c.Roofs) {
+			break
+		}
+	}
+	return out
+}
+
+// roofText is a roof's label in full.
+func roofText(r Roof) string { return r.Letter + "  " + r.Label + ", " + unit.Rate(r.Value) }
+
+// namesRoofs tells whether every roof's label found its place in full.
+func namesRoofs(s scene, c Chart) bool {
+	for _, r := range c.Roofs {
+		if !slices.ContainsFunc(s.labels(), func(l label) bool { return l.role == "roof" && l.text == roofText(r) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// place puts the label just above or below the line at y, as far left as it
+// hides least. It must stay in the plot and off the labels placed before.
+func place(l *label, s scene, y float64, placed []label) bool {
+	best, found := 0, false
+	var at vec
+	for _, dy := range []float64{-l.size * 0.4, l.size * 1.1} {
+		for x := s.plot.left + l.size*0.5; x < s.plot.right; x += l.size * 2 {
+			l.at = vec{x, y + dy}
+			b := l.bounds()
+			if !b.inside(s.plot) || slices.ContainsFunc(placed, func(o label) bool { return b.touches(o.bounds()) }) {
+				continue
+			}
+			if cost := hides(b, s, y); !found || cost < best {
+				best, at, found = cost, l.at, true
+			}
+		}
+	}
+	l.at = at
+	return found
+}
+
+// hides counts what a label would cover: points, and other roofs' lines.
+func hides(b box, s scene, own float64) int {
+	n := 0
+	for _, l := range s.layers {
+		for _, d := range l.dots {
+			if b.touches(box{d.at.x - d.radius, d.at.y - d.radius, d.at.x + d.radius, d.at.y + d.radius}) {
+				n++
+			}
+		}
+		for _, k := range l.lines {
+			if k.role == "roof" && k.points[0].y != own && k.points[0].y > b.top && k.points[0].y < b.bottom {
+				n += 2
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,203 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"zbench/bench/unit"
+)
+
+// format is the size and furniture of a picture.
+type format struct {
+	width, height float64
+	font          float64
+	// framed adds title, subtitle and legend, for a picture that stands alone.
+	// In the page these are text around it.
+	framed bool
+}
+
+// The formats: two in the page, of which the style sheet shows the one that
+// fits, and one that stands alone.
+func wide() format   { return format{width: 1060, height: 430, font: 13} }
+func narrow() format { return format{width: 366, height: 330, font: 12} }
+func alone() format  { return format{width: 1200, height: 700, font: 15, framed: true} }
+
+// margin is the empty strip at the left: the page has its own.
+func (f format) margin() float64 {
+	if f.framed {
+		return f.font
+	}
+	return 1
+}
+
+// layOut decides where everything of the chart goes.
+func layOut(c Chart, f format) scene {
+	s := scene{width: f.width, title: c.Title, desc: describe(c)}
+	top := f.font * 2
+	if f.framed {
+		var head layer
+		head, top = heading(c, f)
+		s.layers = append(append(s.layers, head), keys(c, f, head)...)
+		// A legend of many rows makes the picture taller, not the plot flat.
+		f.height += max(0, top-f.height*0.4)
+	}
+	s.height = f.height
+	margin := f.margin()
+	s.plot = box{margin, top, f.width - f.font*1.9, f.height - f.font*3.6}
+	s.y = valueAxis(c, s.plot.height(), f.font)
+	for _, t := range s.y.ticks {
+		s.plot.left = max(s.plot.left, textWidth(t.label, f.font, false)+margin+f.font*0.6)
+	}
+	lo, hi := sizeRange(c)
+	s.x = sizeAxis(lo, hi, func(text string) float64 {
+		return (textWidth(text, f.font, false) + f.font) / s.plot.width()
+	})
+	s.layers = append(s.layers, frame(s, c, f), roofLines(s, c))
+	for i := range c.Series {
+		s.layers = append(s.layers, curveLayer(s, c, i, f))
+	}
+	s.layers = append(s.layers, layer{series: -1, texts: roofLabels(s, c, f)})
+	if c.Empty() {
+		mid := vec{(s.plot.left + s.plot.right) / 2, (s.plot.top + s.plot.bottom) / 2}
+		s.layers = append(s.layers, layer{series: -1, texts: []label{
+			{role: "muted", text: "no case ended with a figure", at: mid, size: f.font, anchor: middle, halo: true},
+		}})
+	}
+	return s
+}
+
+// valueAxis makes the y axis. count bounds the number of labels by the height.
+func valueAxis(c Chart, height, font float64) axis {
+	count := int(max(2, height/(font*3)))
+	lo, hi := math.Inf(1), 0.0
+	for _, s := range c.Series {
+		for _, p := range s.Points {
+			lo, hi = min(lo, p.Value), max(hi, p.Value)
+			if p.Bounded {
+				lo, hi = min(lo, p.Lo), max(hi, p.Hi)
+			}
+		}
+	}
+	if c.Quantity == Time {
+		if hi <= 0 {
+			lo, hi = micro, 1e-3
+		}
+		return timeAxis(lo, hi, int(height/(font*2)))
+	}
+	for _, r := range c.Roofs {
+		hi = max(hi, r.Value)
+	}
+	return rateAxis(hi, count)
+}
+
+// sizeRange is the span of sizes, or one to show where there is nothing.
+func sizeRange(c Chart) (lo, hi int64) {
+	for _, s := range c.Series {
+		for _, p := range s.Points {
+			if lo == 0 || p.Bytes < lo {
+				lo = p.Bytes
+			}
+			hi = max(hi, p.Bytes)
+		}
+	}
+	if lo == 0 {
+		return unit.KiB, unit.GiB
+	}
+	return lo, hi
+}
+
+// frame is grid, axes and their labels.
+func frame(s scene, c Chart, f format) layer {
+	l := layer{series: -1}
+	p, small := s.plot, f.font
+	for _, t := range s.y.ticks {
+		y := s.at(1, t.value).y
+		l.lines = append(l.lines, stroke{role: "grid", points: []vec{{p.left, y}, {p.right, y}}, width: 1})
+		l.texts = append(l.texts, label{
+			role: "muted", text: t.label, size: small, anchor: end,
+			at: vec{p.left - small*0.6, y + small*0.35},
+		})
+	}
+	for _, t := range s.x.ticks {
+		x := p.left + s.x.norm(t.value)*p.width()
+		length := small * 0.3
+		if t.label != "" {
+			length = small * 0.5
+			l.lines = append(l.lines, stroke{role: "grid", points: []vec{{x, p.top}, {x, p.bottom}}, width: 1})
+			text := label{role: "muted", text: t.label, size: small, anchor: middle, at: vec{x, p.bottom + small*1.7}}
+			if text.bounds().inside(box{0, 0, s.width, s.height}) {
+				l.texts = append(l.texts, text)
+			}
+		}
+		l.lines = append(l.lines, stroke{role: "line", points: []vec{{x, p.bottom}, {x, p.bottom + length}}, width: 1})
+	}
+	l.lines = append(l.lines, stroke{role: "muted", points: []vec{{p.left, p.bottom}, {p.right, p.bottom}}, width: 1})
+	l.texts = append(
+		l.texts,
+		label{role: "text", text: s.y.title, size: small, anchor: start, at: vec{f.margin(), p.top - small*0.9}},
+		label{role: "text", text: s.x.title, size: small, anchor: end, at: vec{p.right, s.height - small*0.5}},
+	)
+	if room := p.right - l.texts[len(l.texts)-2].bounds().right - small; c.Mark != "" && !f.framed {
+		l.texts = append(l.texts, label{
+			role: "warntext", text: fitting(c.Mark, room, small, true), size: small, anchor: end, bold: true,
+			at: vec{p.right, p.top - small*0.9},
+		})
+	}
+	return l
+}
+
+// fitting clips text to a width.
+func fitting(text string, room, size float64, bold bool) string {
+	for n := len([]rune(text)); n > 1 && textWidth(text, size, bold) > room; n-- {
+		text = clip(text, n-1)
+	}
+	return text
+}
+
+// curveLayer is the line of a series, its interval bars and its markers.
+func curveLayer(s scene, c Chart, i int, f format) layer {
+	l := layer{series: i}
+	role := seriesRole(i)
+	line := stroke{role: role, width: f.font * 0.14, dash: dashOf(i)}
+	for _, p := range c.Series[i].Points {
+		at := s.at(float64(p.Bytes), p.Value)
+		line.points = append(line.points, at)
+		if p.Bounded {
+			l.lines = append(l.lines, stroke{role: role, width: 1.2, points: []vec{
+				s.at(float64(p.Bytes), p.Lo), s.at(float64(p.Bytes), p.Hi),
+			}})
+		}
+		l.dots = append(l.dots, dot{
+			at: at, radius: f.font * 0.28, hollow: p.Extrapolated,
+			tip: c.Series[i].Name + ", " + unit.Bytes(p.Bytes) + ": " + p.Text(c.Quantity),
+		})
+	}
+	if len(line.points) > 1 {
+		l.lines = append([]stroke{line}, l.lines...)
+	}
+	return l
+}
+
+// describe says in a sentence what the chart shows, for those who do not see it.
+func describe(c Chart) string {
+	if c.Empty() {
+		return "No case ended with a figure to draw."
+	}
+	lo, hi := sizeRange(c)
+	what := "Bus bandwidth"
+	if c.Quantity == Time {
+		what = "Time per launch"
+	}
+	parts := []string{fmt.Sprintf("%s of %s from %s to %s.", what, plural(int64(len(c.Series)), "curve"), unit.Bytes(lo), unit.Bytes(hi))}
+	for _, s := range c.Series {
+		if n := len(s.Points); n > 0 {
+			parts = append(parts, fmt.Sprintf("%s: %s at %s, %s at %s.", s.Name, c.Quantity.Format(s.Points[0].Value),
+				unit.Bytes(s.Points[0].Bytes), c.Quantity.Format(s.Points[n-1].Value), unit.Bytes(s.Points[n-1].Bytes)))
+		}
+	}
+	if c.Mark != "" {
+		parts = append(parts, c.Mark+".")
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,83 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"zbench/bench/record"
+)
+
+// Sentences that stand beside every table of results.
+const (
+	unitsText = "GB/s = 1e9 B/s; sizes are IEC (1 KiB = 1,024 B) and total bytes S of the collective, as in rccl-tests"
+	busText   = "algbw = S / time; busbw = algbw × 2(n−1)/n for all_reduce, × (n−1)/n for all_gather and reduce_scatter, with n ranks"
+)
+
+// method says how the figures came about.
+func method(rec *record.Record) []Fact {
+	out := []Fact{{"Time", timeMethod(rec)}}
+	if rec.Source.Kind != record.Imported {
+		out = append(out, Fact{"Interval", "[lo, hi] are order statistics that bound the median with at least 95 % confidence; " +
+			"fewer than 6 samples have none."})
+	}
+	if s := rec.Sweep; s != nil {
+		out = append(out, Fact{"Sweep", sweepText(s)})
+	}
+	out = append(out, Fact{"Verified", verifiedMethod(rec)})
+	if hasIsolated(rec) {
+		out = append(out, Fact{"Isolated", "what one launch costs alone: the slowest rank's time between two events, starts aligned. " +
+			"It is never mixed with the burst time."})
+	}
+	return append(out,
+		Fact{"Bandwidth", busText + "."},
+		Fact{"Units", unitsText + "."},
+	)
+}
+
+func timeMethod(rec *record.Record) string {
+	who := ""
+	switch {
+	case rec.Source.Kind == record.Imported || rec.Source.Kind == "" && len(rec.Source.Imports) > 0:
+		return "As the log states it: its time per launch. A row that occurs once is one sample of unknown spread; " +
+			"rows that repeat are samples of one case, and the median is shown."
+	case rec.Simulated:
+		who = " The times are the fabric model's."
+	}
+	return "Median over bursts of the mean over ranks. A burst is N launches back to back, its time divided by N, " +
+		"as rccl-tests times them." + who
+}
+
+func sweepText(s *record.Sweep) string {
+	parts := []string{
+		plural(int64(s.Iterations), "launch") + " per burst",
+		plural(int64(s.Bursts), "burst"),
+		plural(int64(s.Warmup), "warm-up launch"),
+		fmt.Sprintf("size factor %d", s.Factor),
+		fmt.Sprintf("seed %d", s.Seed),
+	}
+	return strings.Join(parts, ", ") + "."
+}
+
+// verifiedMethod says what "verified" means and how far it went.
+func verifiedMethod(rec *record.Record) string {
+	text := "“yes” means that the output of separate launches was compared element by element with the expected result, outside the timed part. "
+	if rec.Source.Kind == record.Imported {
+		text = "“yes” means that the log reports no wrong element. "
+	}
+	checked := 0
+	var why tally
+	for i := range rec.Results {
+		v := rec.Results[i].Verified
+		switch {
+		case v.State == record.VerifiedOK || v.State == record.VerifiedWrong:
+			checked++
+		case rec.Results[i].Status == record.OK && v.Reason != "":
+			why.add(v.Reason)
+		}
+	}
+	text += fmt.Sprintf("%s of %s checked", comma(int64(checked)), plural(int64(len(rec.Results)), "case"))
+	if len(why.order) > 0 {
+		text += "; not checked: " + why.text()
+	}
+	return text + "."
+}

@@ -1,0 +1,37 @@
+package report
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var pages = flag.String("pages", "", "write sample pages and pictures into this folder, to look at")
+
+// TestWritePages leaves pages for eyes and for test/browser:
+//
+//	go test ./report -run WritePages -pages /tmp/pages
+func TestWritePages(t *testing.T) {
+	if *pages == "" {
+		t.Skip("no -pages folder given")
+	}
+	records := edges()
+	records["sweep"], records["imported"] = sweep(24), imported()
+	for name, rec := range records {
+		p := Build(rec, bucket())
+		p.Command = "zbench collectives --nodes 128 --min 1K --max 8G --dtype float --iters 20 --bursts 7"
+		stem := filepath.Join(*pages, strings.ReplaceAll(name, " ", "-"))
+		require.NoError(t, os.WriteFile(stem+".html", []byte(writeHTML(t, p)), 0o644))
+		for _, c := range p.Charts {
+			f, err := os.Create(stem + "-" + c.ID + ".png")
+			require.NoError(t, err)
+			require.NoError(t, WritePNG(f, c))
+			require.NoError(t, f.Close())
+			require.NoError(t, os.WriteFile(stem+"-"+c.ID+".svg", []byte(svg(t, c)), 0o644))
+		}
+	}
+}

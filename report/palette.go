@@ -1,0 +1,90 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+// colour is what one role looks like on light and on dark ground.
+type colour struct{ role, light, dark string }
+
+// curveColours is the number of series colours, s0 to s7. A ninth series
+// repeats the first colour with another marker.
+const curveColours = 8
+
+// palette is the one table of colours: the page's style sheet, the pictures
+// and the contrast test read it. Series colours keep 3:1 against the ground
+// and text 4.5:1.
+func palette() []colour {
+	return []colour{
+		{"bg", "#ffffff", "#0f1419"},
+		{"panel", "#f6f8fa", "#171d24"},
+		{"text", "#1b1f24", "#e6eaef"},
+		{"muted", "#57606a", "#9ba7b4"},
+		{"line", "#c9d1d9", "#38424d"},
+		{"grid", "#e8ebef", "#222a33"},
+		{"roof", "#6e5494", "#b79ce0"},
+		{"link", "#0b5cad", "#7cbcff"},
+		{"warnbg", "#fff3cd", "#3a2e0c"},
+		{"warntext", "#5a3d00", "#ffdf8f"},
+		{"badbg", "#fde7e4", "#431a17"},
+		{"badtext", "#8a1c12", "#ffb4a9"},
+		{"s0", "#0b5fae", "#6cb6ff"},
+		{"s1", "#b8480a", "#f59042"},
+		{"s2", "#15783f", "#57d173"},
+		{"s3", "#8430c9", "#c79bff"},
+		{"s4", "#a3123f", "#ff7d9d"},
+		{"s5", "#4a6272", "#a9bac7"},
+		{"s6", "#766000", "#d9b918"},
+		{"s7", "#0c7369", "#4fd1c5"},
+	}
+}
+
+// light finds a role's colour on light ground. An unknown role is text.
+func light(role string) string {
+	for _, c := range palette() {
+		if c.role == role {
+			return c.light
+		}
+	}
+	return light("text")
+}
+
+// variables writes the palette as CSS: light by default and in print, dark
+// where the reader's system or the page's switch says so.
+func variables() string {
+	var l, d strings.Builder
+	for _, c := range palette() {
+		fmt.Fprintf(&l, "--%s:%s;", c.role, c.light)
+		fmt.Fprintf(&d, "--%s:%s;", c.role, c.dark)
+	}
+	return ":root{color-scheme:light;" + l.String() + "}\n" +
+		"@media screen{\n" +
+		"@media (prefers-color-scheme:dark){:root:not([data-theme=light]){color-scheme:dark;" + d.String() + "}}\n" +
+		":root[data-theme=dark]{color-scheme:dark;" + d.String() + "}\n}\n"
+}
+
+// seriesRole is the colour role of the i-th series.
+func seriesRole(i int) string { return fmt.Sprintf("s%d", i%curveColours) }
+
+// dashes tells curves apart without colour. The lengths are in pixels; five
+// dash patterns and eight markers repeat together only after forty series.
+func dashOf(i int) []float64 {
+	return [][]float64{nil, {7, 3}, {2, 3}, {9, 3, 2, 3}, {5, 5}}[i%5]
+}
+
+// markerOf is the outline of the i-th series' marker around the origin, for a
+// radius of 1; nil is a circle.
+func markerOf(i int) []vec {
+	const t = 0.36 // half the thickness of the arms of plus and cross
+	return [][]vec{
+		nil,
+		{{-.88, -.88}, {.88, -.88}, {.88, .88}, {-.88, .88}},
+		{{0, -1.15}, {1.1, .8}, {-1.1, .8}},
+		{{0, -1.3}, {1.1, 0}, {0, 1.3}, {-1.1, 0}},
+		{{0, 1.15}, {1.1, -.8}, {-1.1, -.8}},
+		{{-t, -1.2}, {t, -1.2}, {t, -t}, {1.2, -t}, {1.2, t}, {t, t}, {t, 1.2}, {-t, 1.2}, {-t, t}, {-1.2, t}, {-1.2, -t}, {-t, -t}},
+		{{0, -1.2}, {1.14, -.37}, {.71, .97}, {-.71, .97}, {-1.14, -.37}},
+		{{0, -.5}, {.7, -1.2}, {1.2, -.7}, {.5, 0}, {1.2, .7}, {.7, 1.2}, {0, .5}, {-.7, 1.2}, {-1.2, .7}, {-.5, 0}, {-1.2, -.7}, {-.7, -1.2}},
+	}[i%8]
+}

@@ -1,0 +1,132 @@
+package report
+
+// A scene is a chart laid out on a plane in pixels, y downwards: everything
+// decided, nothing painted. The SVG and the PNG writer paint the same scene,
+// so that one test of the geometry holds for both.
+type scene struct {
+	width, height float64
+	plot          box
+	x, y          axis
+	layers        []layer
+	title, desc   string
+}
+
+// layer is painted as one. Series is -1 for what belongs to no series.
+type layer struct {
+	series int
+	lines  []stroke
+	dots   []dot
+	texts  []label
+}
+
+type vec struct{ x, y float64 }
+
+// stroke is a line through points, in the colour of a role.
+type stroke struct {
+	role   string
+	points []vec
+	width  float64
+	dash   []float64
+}
+
+// dot is a marker of a series' shape.
+type dot struct {
+	at     vec
+	radius float64
+	hollow bool
+	// tip is read out where the painter can.
+	tip string
+}
+
+// Anchors of a label.
+const (
+	start  = "start"
+	middle = "middle"
+	end    = "end"
+)
+
+// label is one line of text; at is on its base line.
+type label struct {
+	role   string
+	text   string
+	at     vec
+	size   float64
+	anchor string
+	bold   bool
+	// halo paints the ground around the letters, where lines may cross them.
+	halo bool
+}
+
+// box is a rectangle.
+type box struct{ left, top, right, bottom float64 }
+
+func (b box) width() float64  { return b.right - b.left }
+func (b box) height() float64 { return b.bottom - b.top }
+
+// touches tells whether two boxes share area.
+func (b box) touches(o box) bool {
+	return b.left < o.right && o.left < b.right && b.top < o.bottom && o.top < b.bottom
+}
+
+// inside tells whether b lies within o.
+func (b box) inside(o box) bool {
+	return b.left >= o.left && b.right <= o.right && b.top >= o.top && b.bottom <= o.bottom
+}
+
+// Extents of text in units of its size. The reader's font is not known, so
+// they are upper bounds for the common sans-serif faces (DejaVu Sans is widest).
+const (
+	ascent  = 0.95
+	descent = 0.25
+)
+
+// textWidth estimates the width of s from above.
+func textWidth(s string, size float64, bold bool) float64 {
+	w := 0.0
+	for _, r := range s {
+		switch {
+		case r == ' ' || r == '.' || r == ',' || r == '·' || r == 'i' || r == 'l' || r == 'I' || r == ':' || r == '|' || r == '(' || r == ')' || r == '/':
+			w += 0.39
+		case r >= 'A' && r <= 'Z' || r == 'm' || r == 'w' || r == '—' || r == '×' || r == '%':
+			w += 0.82
+		case r > 0x2e7f: // full-width scripts
+			w += 1.1
+		default:
+			w += 0.65
+		}
+	}
+	if bold {
+		w *= 1.1
+	}
+	return w * size
+}
+
+// bounds is the area a label takes at most.
+func (l label) bounds() box {
+	w := textWidth(l.text, l.size, l.bold)
+	b := box{l.at.x, l.at.y - ascent*l.size, l.at.x + w, l.at.y + descent*l.size}
+	switch l.anchor {
+	case middle:
+		b.left, b.right = b.left-w/2, b.right-w/2
+	case end:
+		b.left, b.right = b.left-w, b.right-w
+	}
+	return b
+}
+
+// labels are all texts of the scene.
+func (s scene) labels() []label {
+	var out []label
+	for _, l := range s.layers {
+		out = append(out, l.texts...)
+	}
+	return out
+}
+
+// at places a pair of values on the plane.
+func (s scene) at(x, y float64) vec {
+	return vec{
+		s.plot.left + s.x.norm(x)*s.plot.width(),
+		s.plot.bottom - s.y.norm(y)*s.plot.height(),
+	}
+}

@@ -1,0 +1,194 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// WriteSVG writes the chart as a picture that stands alone, on light ground.
+func WriteSVG(w io.Writer, c Chart) error {
+	p := svgPainter{id: c.ID, tips: true}
+	if _, err := io.WriteString(w, p.picture(layOut(c, alone()))); err != nil {
+		return fmt.Errorf("write SVG chart %s: %w", c.ID, err)
+	}
+	return nil
+}
+
+// svgPainter writes scenes as SVG. In the page colours are classes, so that
+// they follow the theme; a picture that stands alone carries them itself.
+type svgPainter struct {
+	b    strings.Builder
+	page bool
+	// id prefixes the ids of title and description, class is the svg's.
+	id, class string
+	// tips gives each marker a title, which browsers show as a tool tip.
+	tips bool
+}
+
+// picture writes the whole scene.
+func (p *svgPainter) picture(s scene) string {
+	fmt.Fprintf(&p.b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" role="img" aria-labelledby="%[3]s-t %[3]s-d"`,
+		num(s.width), num(s.height), escaped(p.id))
+	if p.page {
+		// The script places its guide by these: the axis in octaves, the plot in pixels.
+		fmt.Fprintf(&p.b, ` class="%s" data-x="%s %s" data-plot="%s %s %s %s"`, p.class,
+			exact(s.x.lo), exact(s.x.hi), num(s.plot.left), num(s.plot.right), num(s.plot.top), num(s.plot.bottom))
+	} else {
+		fmt.Fprintf(&p.b, ` width="%s" height="%s" font-family="Liberation Sans, Arial, Helvetica, sans-serif"`, num(s.width), num(s.height))
+	}
+	fmt.Fprintf(&p.b, `><title id="%[1]s-t">%[2]s</title><desc id="%[1]s-d">%[3]s</desc>`, escaped(p.id), escaped(s.title), escaped(s.desc))
+	if !p.page {
+		fmt.Fprintf(&p.b, `<rect width="%s" height="%s" fill="%s"/>`, num(s.width), num(s.height), light("bg"))
+	}
+	for _, l := range s.layers {
+		p.layer(l)
+	}
+	p.b.WriteString("</svg>\n")
+	return p.b.String()
+}
+
+// key writes a legend's sample line.
+func (p *svgPainter) key(l layer, width, height float64) string {
+	fmt.Fprintf(&p.b, `<svg class="key" viewBox="0 0 %s %s" width="%[1]s" height="%[2]s" aria-hidden="true">`, num(width), num(height))
+	p.layer(l)
+	p.b.WriteString("</svg>")
+	return p.b.String()
+}
+
+func (p *svgPainter) layer(l layer) {
+	if len(l.lines)+len(l.dots)+len(l.texts) == 0 {
+		return
+	}
+	p.b.WriteString("<g")
+	if l.series >= 0 && p.page {
+		fmt.Fprintf(&p.b, ` data-s="%d"`, l.series)
+	}
+	p.b.WriteString(">")
+	for _, s := range l.lines {
+		p.stroke(s)
+	}
+	for _, d := range l.dots {
+		p.dot(d, l.series)
+	}
+	for _, t := range l.texts {
+		p.text(t)
+	}
+	p.b.WriteString("</g>\n")
+}
+
+// stroked and filled give a shape its colour.
+func (p *svgPainter) stroked(role string) string {
+	if p.page {
+		return ` class="k ` + role + `"`
+	}
+	return ` fill="none" stroke="` + light(role) + `"`
+}
+
+func (p *svgPainter) filled(role string) string {
+	if p.page {
+		return ` class="t ` + role + `"`
+	}
+	return ` fill="` + light(role) + `"`
+}
+
+func (p *svgPainter) marked(role string, hollow bool) string {
+	switch {
+	case p.page && hollow:
+		return ` class="m h ` + role + `"`
+	case p.page:
+		return ` class="m ` + role + `"`
+	case hollow:
+		return ` fill="` + light("bg") + `" stroke="` + light(role) + `" stroke-width="1.6"`
+	}
+	return ` fill="` + light(role) + `" stroke="` + light(role) + `" stroke-width="1.6"`
+}
+
+func (p *svgPainter) stroke(s stroke) {
+	fmt.Fprintf(&p.b, `<path%s d="%s" stroke-width="%s"`, p.stroked(s.role), path(s.points, false), num(s.width))
+	if len(s.dash) > 0 {
+		parts := make([]string, len(s.dash))
+		for i, d := range s.dash {
+			parts[i] = num(d)
+		}
+		fmt.Fprintf(&p.b, ` stroke-dasharray="%s"`, strings.Join(parts, " "))
+	}
+	p.b.WriteString("/>")
+}
+
+func (p *svgPainter) dot(d dot, series int) {
+	look := p.marked(seriesRole(series), d.hollow)
+	outline := markerOf(series)
+	name, geometry := "circle", fmt.Sprintf(`cx="%s" cy="%s" r="%s"`, num(d.at.x), num(d.at.y), num(d.radius))
+	if outline != nil {
+		name, geometry = "path", `d="`+path(around(d, outline), true)+`"`
+	}
+	if !p.tips || d.tip == "" {
+		fmt.Fprintf(&p.b, `<%s%s %s/>`, name, look, geometry)
+		return
+	}
+	fmt.Fprintf(&p.b, `<%s%s %s><title>%s</title></%[1]s>`, name, look, geometry, escaped(d.tip))
+}
+
+// around scales a marker's outline and moves it to its place.
+func around(d dot, outline []vec) []vec {
+	out := make([]vec, len(outline))
+	for i, v := range outline {
+		out[i] = vec{d.at.x + v.x*d.radius, d.at.y + v.y*d.radius}
+	}
+	return out
+}
+
+func (p *svgPainter) text(t label) {
+	fmt.Fprintf(&p.b, `<text%s x="%s" y="%s" font-size="%s"`, p.filled(t.role), num(t.at.x), num(t.at.y), num(t.size))
+	if t.anchor != start {
+		fmt.Fprintf(&p.b, ` text-anchor="%s"`, t.anchor)
+	}
+	if t.bold {
+		p.b.WriteString(` font-weight="bold"`)
+	}
+	if t.halo {
+		p.b.WriteString(` paint-order="stroke" stroke-width="4" stroke-linejoin="round"`)
+		if p.page {
+			p.b.WriteString(` data-halo=""`)
+		} else {
+			p.b.WriteString(` stroke="` + light("bg") + `"`)
+		}
+	}
+	p.b.WriteString(">" + escaped(t.text) + "</text>")
+}
+
+// path writes points as path data.
+func path(points []vec, closed bool) string {
+	var b strings.Builder
+	for i, v := range points {
+		if i == 0 {
+			b.WriteByte('M')
+		} else {
+			b.WriteByte('L')
+		}
+		b.WriteString(num(v.x) + " " + num(v.y))
+	}
+	if closed {
+		b.WriteByte('Z')
+	}
+	return b.String()
+}
+
+// num prints a pixel coordinate: a tenth is finer than any screen shows.
+func num(v float64) string {
+	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64)
+}
+
+func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// escaped makes any string safe as XML text or attribute value.
+func escaped(s string) string {
+	var b strings.Builder
+	// A strings.Builder never fails.
+	_ = xml.EscapeText(&b, []byte(s))
+	return b.String()
+}

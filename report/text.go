@@ -1,0 +1,135 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"zbench/bench/unit"
+)
+
+// Scales of the tables: rccl-tests prints µs and GB/s, and so do these.
+const (
+	micro = 1e-6
+	giga  = 1e9
+)
+
+// none stands where there is no figure.
+const none = "–"
+
+// fixed prints v with two decimals and thousands separators, so that a column
+// lines up. A small value that would read as zero keeps its digits.
+func fixed(v float64) string {
+	if !finite(v) {
+		return none
+	}
+	if v != 0 && math.Abs(v) < 0.005 {
+		return unit.Digits(v)
+	}
+	s := strconv.FormatFloat(math.Abs(v), 'f', 2, 64)
+	whole, frac, _ := strings.Cut(s, ".")
+	sign := ""
+	if v < 0 {
+		sign = "-"
+	}
+	return sign + separate(whole) + "." + frac
+}
+
+// comma prints a whole number with thousands separators.
+func comma(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	if digits, negative := strings.CutPrefix(s, "-"); negative {
+		return "-" + separate(digits)
+	}
+	return separate(s)
+}
+
+func separate(digits string) string {
+	var b strings.Builder
+	for i, r := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// scaledBy prints *v/scale, or the sign for no figure.
+func scaledBy(v *float64, scale float64) string {
+	if v == nil {
+		return none
+	}
+	return fixed(*v / scale)
+}
+
+func plural(n int64, word string) string {
+	switch {
+	case n == 1:
+		return "1 " + word
+	case strings.HasSuffix(word, "ch"):
+		return comma(n) + " " + word + "es"
+	}
+	return comma(n) + " " + word + "s"
+}
+
+// joinAnd joins as one says it: "a, b and c".
+func joinAnd(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+func orUnnamed(s string) string {
+	if s == "" {
+		return "(unnamed)"
+	}
+	return s
+}
+
+// percent prints a fraction: "80 %".
+func percent(f float64) string {
+	if !finite(f) {
+		return none
+	}
+	return shortest(math.Round(f*1000)/10) + " %"
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// clip shortens s to n runes, with a sign that it did.
+func clip(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:max(n-1, 0)]) + "…"
+}
+
+// tally counts equal strings in order of first appearance.
+type tally struct {
+	order []string
+	count map[string]int
+}
+
+func (t *tally) add(s string) {
+	if t.count == nil {
+		t.count = map[string]int{}
+	}
+	if t.count[s] == 0 {
+		t.order = append(t.order, s)
+	}
+	t.count[s]++
+}
+
+// text lists the strings with their counts: "a (3), b (1)".
+func (t *tally) text() string {
+	parts := make([]string, len(t.order))
+	for i, s := range t.order {
+		parts[i] = fmt.Sprintf("%s (%s)", s, comma(int64(t.count[s])))
+	}
+	return strings.Join(parts, ", ")
+}
