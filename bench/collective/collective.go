@@ -9,6 +9,7 @@ package collective
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -83,13 +84,8 @@ func Names() []string {
 func ByName(name string) (Collective, error) {
 	want := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(name)), "_perf")
 	for _, c := range table {
-		if want == c.Name {
+		if want == c.Name || slices.Contains(c.Aliases, want) {
 			return c, nil
-		}
-		for _, a := range c.Aliases {
-			if want == a {
-				return c, nil
-			}
 		}
 	}
 	return Collective{}, fmt.Errorf("unknown collective %q: valid are %s", name, strings.Join(Names(), ", "))

@@ -2,6 +2,7 @@ package collective
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -57,13 +58,8 @@ func DtypeByName(name string) (Dtype, error) {
 	want := strings.ToLower(strings.TrimSpace(name))
 	names := make([]string, 0, len(dtypes))
 	for _, d := range dtypes {
-		if want == d.Name {
+		if want == d.Name || slices.Contains(d.Aliases, want) {
 			return d, nil
-		}
-		for _, a := range d.Aliases {
-			if want == a {
-				return d, nil
-			}
 		}
 		names = append(names, d.Name)
 	}

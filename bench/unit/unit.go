@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 )
@@ -22,6 +23,9 @@ const (
 	GiB
 	TiB
 )
+
+// maxBytes leaves room to double any size without overflow.
+const maxBytes = math.MaxInt64 / 2
 
 // ErrSize is wrapped by every error of ParseBytes.
 var ErrSize = errors.New("not a size")
@@ -35,40 +39,36 @@ var multiples = map[string]int64{
 	"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
 }
 
+// maxDigits bounds the text of a number: 19 digits hold the largest size, and
+// the rest is room for leading and trailing zeros.
+const maxDigits = 64
+
 // ParseBytes reads a size such as 8, 1K, 512MiB, 1.5GiB or 10MB as bytes.
 // K, M, G and T are binary, as in rccl-tests; kB, MB, GB and TB are decimal.
-// It fails on a negative size, on a fraction of a byte, and beyond 2⁶²−1 bytes.
+// The arithmetic is exact: 2.3MB is 2,300,000 bytes. It fails on a negative
+// size, on a fraction of a byte, and beyond 2⁶²−1 bytes.
 func ParseBytes(s string) (int64, error) {
 	text := strings.TrimSpace(s)
-	end := len(text)
-	for i, r := range text {
-		if (r < '0' || r > '9') && r != '.' {
-			end = i
-			break
-		}
+	end := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
+	if end < 0 {
+		end = len(text)
 	}
 	mult, known := multiples[strings.ToLower(strings.TrimSpace(text[end:]))]
-	if !known || end == 0 {
+	value := new(big.Rat)
+	if known && 0 < end && end <= maxDigits {
+		_, known = value.SetString(text[:end])
+	}
+	if !known || end == 0 || end > maxDigits {
 		return 0, fmt.Errorf("%w: %q (write 8, 1K, 512MiB, 8G or 10MB)", ErrSize, s)
 	}
-	if n, err := strconv.ParseInt(text[:end], 10, 64); err == nil {
-		if n > math.MaxInt64/2/mult {
-			return 0, fmt.Errorf("%w: %q is too large", ErrSize, s)
-		}
-		return n * mult, nil
-	}
-	f, err := strconv.ParseFloat(text[:end], 64)
-	if err != nil {
-		return 0, fmt.Errorf("%w: %q (write 8, 1K, 512MiB, 8G or 10MB)", ErrSize, s)
-	}
-	b := f * float64(mult)
+	value.Mul(value, new(big.Rat).SetInt64(mult))
 	switch {
-	case b >= math.MaxInt64/2:
+	case value.Cmp(new(big.Rat).SetInt64(maxBytes)) > 0:
 		return 0, fmt.Errorf("%w: %q is too large", ErrSize, s)
-	case b != math.Trunc(b):
+	case !value.IsInt():
 		return 0, fmt.Errorf("%w: %q is not a whole number of bytes", ErrSize, s)
 	}
-	return int64(b), nil
+	return value.Num().Int64(), nil
 }
 
 // scale is one step of a ladder of units.
@@ -84,10 +84,14 @@ var (
 	numScales  = []scale{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}}
 )
 
+// almostOne is the smallest ratio that prints as 1.00: a value that rounds up
+// to a step is printed in that step, 1.00 MiB and not 1024 KiB.
+const almostOne = 0.9995
+
 // pick returns the largest step that v reaches, or the smallest step.
 func pick(ladder []scale, v float64) scale {
 	for _, s := range ladder {
-		if math.Abs(v) >= s.size {
+		if math.Abs(v) >= almostOne*s.size {
 			return s
 		}
 	}
@@ -98,11 +102,10 @@ func pick(ladder []scale, v float64) scale {
 // number of a unit prints without decimals; anything else with three digits.
 func Bytes(b int64) string {
 	s := pick(byteScales, float64(b))
-	v := float64(b) / s.size
-	if v == math.Trunc(v) {
-		return strconv.FormatFloat(v, 'f', 0, 64) + " " + s.name
+	if size := int64(s.size); b%size == 0 {
+		return strconv.FormatInt(b/size, 10) + " " + s.name
 	}
-	return Digits(v) + " " + s.name
+	return Digits(float64(b)/s.size) + " " + s.name
 }
 
 // Seconds prints a duration given in seconds: "13.1 µs", "4.27 ms".
@@ -111,35 +114,30 @@ func Seconds(s float64) string { return scaled(timeScales, s) }
 // Rate prints a rate given in bytes per second: "357 GB/s".
 func Rate(bps float64) string { return scaled(rateScales, bps) }
 
-// Number prints a count with a decimal prefix: "350 M".
-func Number(n float64) string { return scaled(numScales, n) }
+// Number prints a count with a decimal prefix: "350 M", "16".
+func Number(n float64) string {
+	if n == math.Trunc(n) && math.Abs(n) < 1000 {
+		return strconv.Itoa(int(n))
+	}
+	return scaled(numScales, n)
+}
 
 func scaled(ladder []scale, v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "—"
 	}
 	s := pick(ladder, v)
-	if v == 0 {
-		s = ladder[len(ladder)-1]
-	}
 	return strings.TrimSpace(Digits(v/s.size) + " " + s.name)
 }
 
-// Digits prints v with three significant digits and never in exponent form:
-// 0.123, 1.46, 35.2, 357, 1024.
+// Digits prints v with three significant digits, all of those before the point,
+// and never in exponent form: 0.0123, 1.46, 35.2, 357, 1024.
 func Digits(v float64) string {
-	switch a := math.Abs(v); {
-	case a == 0:
+	if v == 0 {
 		return "0"
-	case a >= 99.95:
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	case a >= 9.995:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	case a >= 0.9995:
-		return strconv.FormatFloat(v, 'f', 2, 64)
-	case a >= 0.0005:
-		return strconv.FormatFloat(v, 'f', 3, 64)
-	default:
-		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
+	// The exponent after rounding, so that 9.996 is 10.0 and not 10.00.
+	_, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', 2, 64), "e")
+	e, _ := strconv.Atoi(exponent)
+	return strconv.FormatFloat(v, 'f', max(0, 2-e), 64)
 }

@@ -1,0 +1,203 @@
+// Package bucket turns a record into what a trainer's gradient bucket needs to
+// know: from which message size on a collective reaches a given share of its
+// plateau. [Knees] is the whole of it; [Answer.WriteText] and
+// [Answer.WriteJSON] show the answer.
+//
+// A knee is not yet a bucket size: that also takes the model and the time its
+// backward pass offers to hide communication in. What is missing is part of
+// the answer (Need), so that nobody takes one for the other.
+package bucket
+
+import (
+	"cmp"
+	"slices"
+
+	"zbench/bench/collective"
+	"zbench/bench/record"
+)
+
+// Schema names the version of bucket.json.
+const Schema = "zbench.bucket/1"
+
+// Limits below and beyond which the answer changes its wording.
+const (
+	// MinSizes and MinDecades are what a curve must span before a knee is read
+	// from it: with less, the plateau is a guess.
+	MinSizes   = 5
+	MinDecades = 2.0
+	// MaxOctaveGrowth is the growth over the last octave up to which a curve
+	// counts as saturated.
+	MaxOctaveGrowth = 0.05
+)
+
+// Fractions are the shares of the plateau that are answered, ascending.
+var fractions = []float64{0.5, 0.8, 0.9}
+
+// Answer is what one record says about message sizes. All values are in base
+// units: bytes, bytes per second.
+type Answer struct {
+	Schema string `json:"schema"`
+	// Simulated is true when a model, not hardware, decided the times.
+	Simulated bool             `json:"simulated"`
+	Curves    []Curve          `json:"curves"`
+	Needs     []Need           `json:"needs"`
+	Warnings  []record.Warning `json:"warnings"`
+}
+
+// Curve is one collective over message sizes, everything else being equal.
+type Curve struct {
+	Collective     string `json:"collective"`
+	Dtype          string `json:"dtype"`
+	Op             string `json:"op"`
+	Ranks          int    `json:"ranks"`
+	Nodes          int    `json:"nodes"`
+	GPUsPerProcess int    `json:"gpus_per_process"`
+	InPlace        bool   `json:"in_place"`
+	// Timing names the time behind the bus bandwidth, as in record.Result.
+	Timing string `json:"timing"`
+	// Sizes is the number of distinct sizes used, NotOK the number of results
+	// of this curve that were left out because they did not end ok.
+	Sizes int `json:"sizes"`
+	NotOK int `json:"not_ok"`
+	// PlateauBusBW is the largest bus bandwidth of the curve, in bytes per
+	// second, and PlateauBytes the smallest size that has it.
+	PlateauBusBW float64 `json:"plateau_busbw"`
+	PlateauBytes int64   `json:"plateau_bytes"`
+	// Saturated tells that the bus bandwidth grew by at most 5 % over the last
+	// octave of sizes; LastOctaveGrowth is that growth as a ratio, less one.
+	Saturated        bool     `json:"saturated"`
+	LastOctaveGrowth *float64 `json:"last_octave_growth"`
+	// Extrapolated is true when any time of the curve is (record.Result).
+	Extrapolated bool    `json:"extrapolated"`
+	Points       []Point `json:"points"`
+	// Reason says why there are no points.
+	Reason string `json:"reason,omitempty"`
+	Holes  []Hole `json:"holes"`
+}
+
+// Point is one share of the plateau and the sizes that reach it.
+type Point struct {
+	Fraction float64 `json:"fraction"`
+	// Bytes is the smallest total size S from which on every larger one, up to
+	// UpToBytes, reaches the share.
+	Bytes int64 `json:"bytes"`
+	// Elements is Bytes in elements of the dtype; 0 where its width is not known.
+	Elements int64 `json:"elements"`
+	// PerRankBytes is Bytes divided by the ranks: a rank's share.
+	PerRankBytes int64 `json:"per_rank_bytes"`
+	// BusBW is the bus bandwidth at Bytes, in bytes per second.
+	BusBW float64 `json:"busbw"`
+	// FirstBytes is where the share is reached for the first time: less than
+	// Bytes where the curve falls below it again.
+	FirstBytes int64 `json:"first_bytes"`
+	// UpToBytes is the size beyond the plateau up to which the share holds;
+	// null when it holds to the end of the sweep.
+	UpToBytes *int64 `json:"up_to_bytes"`
+	// AtSmallestSize is true when the smallest size of the sweep reaches the
+	// share already, so that the real knee may be smaller.
+	AtSmallestSize bool `json:"at_smallest_size"`
+}
+
+// Need is something that is missing for a bucket size, and how to give it.
+type Need struct {
+	What string `json:"what"`
+	How  string `json:"how"`
+}
+
+// Knees reads the sizes at 50, 80 and 90 % of the plateau from every curve of
+// the record. The order of the record's results does not matter.
+//
+// Between two neighbouring sizes the time is taken as a power law, log T
+// linear in log S, which is positive, does not overshoot, and has its solution
+// in closed form. Of the sizes that reach a share, the answer is the stretch
+// around the plateau, not the first crossing: a trainer's real buckets overshoot
+// the size it is given by up to one parameter tensor, so a size is only safe
+// when the larger ones are good too. FirstBytes keeps the first crossing.
+func Knees(rec *record.Record) Answer {
+	a := Answer{
+		Schema: Schema, Simulated: rec.Simulated,
+		Curves: []Curve{}, Needs: needs(rec), Warnings: []record.Warning{},
+	}
+	for _, g := range groups(rec.Results) {
+		c, warnings := g.curve()
+		a.Curves = append(a.Curves, c)
+		a.Warnings = append(a.Warnings, warnings...)
+	}
+	if len(a.Curves) == 0 {
+		a.Warnings = append(a.Warnings, record.Warning{
+			Code: "no_results", Message: "the record holds no results",
+			Hint: "run `zbench collectives`, or import a log that has rows",
+		})
+	}
+	return a
+}
+
+// group is the results that differ in size alone.
+type group struct {
+	key     key
+	results []record.Result
+}
+
+type key struct {
+	collective, dtype, op string
+	ranks, nodes, local   int
+	inPlace               bool
+}
+
+func keyOf(r *record.Result) key {
+	return key{r.Collective, r.Dtype, r.Op, r.Ranks, r.Nodes, r.GPUsPerProcess, r.InPlace}
+}
+
+// groups splits the results into curves: in the order of the table of
+// collectives, then by the rest of the key.
+func groups(results []record.Result) []group {
+	byKey := map[key][]record.Result{}
+	for i := range results {
+		k := keyOf(&results[i])
+		byKey[k] = append(byKey[k], results[i])
+	}
+	all := make([]group, 0, len(byKey))
+	for k, rs := range byKey {
+		all = append(all, group{k, rs})
+	}
+	slices.SortFunc(all, func(a, b group) int { return a.key.compare(b.key) })
+	return all
+}
+
+func (k key) compare(o key) int {
+	return cmp.Or(
+		cmp.Compare(listed(k.collective), listed(o.collective)),
+		cmp.Compare(k.collective, o.collective),
+		cmp.Compare(k.dtype, o.dtype),
+		cmp.Compare(k.op, o.op),
+		cmp.Compare(k.ranks, o.ranks),
+		cmp.Compare(k.nodes, o.nodes),
+		cmp.Compare(k.local, o.local),
+		cmp.Compare(rank(k.inPlace), rank(o.inPlace)),
+	)
+}
+
+// listed is the collective's place in the table; unknown ones come last.
+func listed(name string) int {
+	names := collective.Names()
+	if i := slices.Index(names, name); i >= 0 {
+		return i
+	}
+	return len(names)
+}
+
+// buffers says whether the collective ran in place.
+func buffers(inPlace bool) string {
+	if inPlace {
+		return "in place"
+	}
+	return "out of place"
+}
+
+// rank orders out of place before in place.
+func rank(inPlace bool) int {
+	if inPlace {
+		return 1
+	}
+	return 0
+}

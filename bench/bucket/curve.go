@@ -1,0 +1,201 @@
+package bucket
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"zbench/bench/collective"
+	"zbench/bench/record"
+	"zbench/bench/stat"
+)
+
+// sample is the curve at one size: s bytes, b bytes per second of bus
+// bandwidth, t the time in any unit (only its ratios count).
+type sample struct{ s, b, t float64 }
+
+// curve describes the group and reads its points.
+func (g group) curve() (Curve, []record.Warning) {
+	k := g.key
+	c := Curve{
+		Collective: k.collective, Dtype: k.dtype, Op: k.op, Ranks: k.ranks, Nodes: k.nodes,
+		GPUsPerProcess: k.local, InPlace: k.inPlace, Points: []Point{}, Holes: []Hole{},
+	}
+	var warnings []record.Warning
+	used, lost := g.usable(&c)
+	if lost > 0 {
+		warnings = append(warnings, record.Warning{
+			Code:    "results_left_out",
+			Message: fmt.Sprintf("%s: %d results failed, were interrupted or had wrong data and are left out", c.label(), lost),
+			Hint:    "the reason stands with each result; repeat the sweep before relying on a size near them",
+		})
+	}
+	curve := merge(used)
+	c.Sizes = len(curve)
+	if c.Reason == "" {
+		c.Reason = refusal(k.ranks, curve)
+	}
+	if len(curve) == 0 {
+		return c, warnings
+	}
+	peak := plateau(curve)
+	c.PlateauBusBW, c.PlateauBytes = curve[peak].b, int64(curve[peak].s)
+	c.LastOctaveGrowth = lastOctave(curve)
+	c.Saturated = c.LastOctaveGrowth != nil && *c.LastOctaveGrowth <= MaxOctaveGrowth
+	c.Holes = holes(curve)
+	if c.Reason != "" {
+		return c, warnings
+	}
+	for _, f := range fractions {
+		c.Points = append(c.Points, c.point(curve, peak, f))
+	}
+	return c, append(warnings, c.doubts(curve)...)
+}
+
+// usable returns the results a curve can be drawn through and the number of
+// those that went wrong, and fills what c says about the group as a whole.
+func (g group) usable(c *Curve) (used []record.Result, lost int) {
+	for _, r := range g.results {
+		switch r.Status {
+		case record.OK:
+		case record.Skipped:
+			c.NotOK++
+			continue
+		default:
+			c.NotOK++
+			lost++
+			continue
+		}
+		if r.BusBW == nil || *r.BusBW <= 0 || math.IsInf(*r.BusBW, 0) || math.IsNaN(*r.BusBW) || r.Bytes <= 0 {
+			continue
+		}
+		if c.Timing != "" && r.Headline != c.Timing {
+			c.Reason = "two kinds of timing are mixed in one curve, which cannot be compared: give one record for each"
+		}
+		c.Timing = max(c.Timing, r.Headline) // max, so that the order of results does not show
+		c.Extrapolated = c.Extrapolated || r.Extrapolated
+		used = append(used, r)
+	}
+	return used, lost
+}
+
+// merge sorts by size. Results of the same size, as from repeated logs, become
+// one sample by their median.
+func merge(results []record.Result) []sample {
+	bySize := map[int64][]float64{}
+	for i := range results {
+		bySize[results[i].Bytes] = append(bySize[results[i].Bytes], *results[i].BusBW)
+	}
+	curve := make([]sample, 0, len(bySize))
+	for size, b := range bySize {
+		s, m := float64(size), stat.Quantile(b, 0.5)
+		curve = append(curve, sample{s: s, b: m, t: s / m})
+	}
+	slices.SortFunc(curve, func(x, y sample) int { return cmp.Compare(x.s, y.s) })
+	return curve
+}
+
+// refusal says why no point is read from the curve, or nothing.
+func refusal(ranks int, curve []sample) string {
+	if ranks == 1 {
+		return "no communication: one rank has nothing to exchange"
+	}
+	if len(curve) == 0 {
+		return "no result ended ok with a bus bandwidth"
+	}
+	decades := math.Log10(curve[len(curve)-1].s / curve[0].s)
+	if len(curve) >= MinSizes && decades >= MinDecades {
+		return ""
+	}
+	return fmt.Sprintf("too few sizes: %d over %.1f decades, and a knee takes %d over %g (sweep wider, for example -b 1K -e 8G -f 2)",
+		len(curve), decades, MinSizes, MinDecades)
+}
+
+// plateau is the index of the largest bus bandwidth, the first of equals.
+func plateau(curve []sample) int {
+	best := 0
+	for i := range curve {
+		if curve[i].b > curve[best].b {
+			best = i
+		}
+	}
+	return best
+}
+
+// lastOctave is the growth of the bus bandwidth from half the largest size to
+// the largest, as a ratio less one; nil where the curve is shorter than that.
+func lastOctave(curve []sample) *float64 {
+	last := curve[len(curve)-1]
+	half := last.s / 2
+	for i := len(curve) - 1; i > 0; i-- {
+		if curve[i-1].s <= half {
+			g := last.b/at(curve[i-1], curve[i], half) - 1
+			return &g
+		}
+	}
+	return nil
+}
+
+// at interpolates the bus bandwidth at s bytes. With T = T₀·(S/S₀)^p the bus
+// bandwidth k·S/T is a power law too, of exponent 1 − p.
+func at(x, y sample, s float64) float64 {
+	return x.b * math.Pow(s/x.s, slope(x, y))
+}
+
+// slope is the exponent of the bus bandwidth between two samples.
+func slope(x, y sample) float64 { return math.Log(y.b/x.b) / math.Log(y.s/x.s) }
+
+// crossing solves for the size between x and y at which the bus bandwidth is b.
+// The bounds keep the rounding of the logarithms from leaving a swept size.
+func crossing(x, y sample, b float64) float64 {
+	s := x.s * math.Exp(math.Log(b/x.b)/slope(x, y))
+	return min(max(s, x.s), y.s)
+}
+
+// point reads the sizes around the plateau that reach the fraction f of it.
+func (c *Curve) point(curve []sample, peak int, f float64) Point {
+	target := f * curve[peak].b
+	p := Point{Fraction: f, BusBW: target}
+	first := slices.IndexFunc(curve, func(x sample) bool { return x.b >= target })
+	from, last := peak, peak
+	for from > 0 && curve[from-1].b >= target {
+		from--
+	}
+	for last < len(curve)-1 && curve[last+1].b >= target {
+		last++
+	}
+	p.Bytes, p.FirstBytes = rise(curve, from, target), rise(curve, first, target)
+	if from == 0 {
+		p.AtSmallestSize, p.BusBW = true, curve[0].b
+	}
+	if last < len(curve)-1 {
+		upTo := int64(crossing(curve[last], curve[last+1], target))
+		p.UpToBytes = &upTo
+	}
+	if d, err := collective.DtypeByName(c.Dtype); err == nil {
+		p.Elements = p.Bytes / int64(d.Size)
+	}
+	if c.Ranks > 0 {
+		p.PerRankBytes = p.Bytes / int64(c.Ranks)
+	}
+	return p
+}
+
+// rise is the size at which the curve comes up to the target on its way to
+// sample i, rounded up to a whole byte.
+func rise(curve []sample, i int, target float64) int64 {
+	if i == 0 {
+		return int64(curve[0].s)
+	}
+	return int64(math.Ceil(crossing(curve[i-1], curve[i], target)))
+}
+
+// label names the curve in a message.
+func (c *Curve) label() string {
+	op := c.Op
+	if op != "" {
+		op = " " + op
+	}
+	return fmt.Sprintf("%s %s%s, %d ranks, %s", c.Collective, c.Dtype, op, c.Ranks, buffers(c.InPlace))
+}

@@ -1,0 +1,118 @@
+package bucket
+
+import (
+	"bufio"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/collective"
+	"zbench/bench/record"
+	"zbench/bench/stat"
+	"zbench/bench/unit"
+)
+
+// world is where a test's curve was taken.
+type world struct {
+	collective   string
+	ranks, nodes int
+}
+
+var oneNode = world{"all_reduce", 8, 1}
+
+// sweep builds a record with one result per size; seconds gives its time.
+func sweep(t testing.TB, w world, sizes []int64, seconds func(s float64) float64) *record.Record {
+	t.Helper()
+	rec := &record.Record{Schema: record.Schema}
+	for _, s := range sizes {
+		rec.Results = append(rec.Results, result(t, w, s, seconds(float64(s))))
+	}
+	return rec
+}
+
+func result(t testing.TB, w world, size int64, seconds float64) record.Result {
+	t.Helper()
+	c, err := collective.ByName(w.collective)
+	require.NoError(t, err)
+	op := ""
+	if c.Reduces {
+		op = "sum"
+	}
+	r := record.Result{
+		Key:        record.Key(c.Name, "float", op, size, w.ranks, 1, false),
+		Collective: c.Name, Dtype: "float", Op: op, BytesRequested: size, Bytes: size, Count: size / 4,
+		Ranks: w.ranks, Nodes: w.nodes, GPUsPerProcess: 1, Status: record.OK,
+		Burst: &record.Timing{Iterations: 20, MeanOfRanks: stat.Summarize([]float64{seconds})},
+	}
+	r.SetHeadline(c.BusFactor(w.ranks))
+	return r
+}
+
+// doubling is the sizes from..to, each twice the one before.
+func doubling(from, to int64) []int64 {
+	var sizes []int64
+	for s := from; s <= to; s *= 2 {
+		sizes = append(sizes, s)
+	}
+	return sizes
+}
+
+// wide is the default sweep.
+func wide() []int64 { return doubling(unit.KiB, 8*unit.GiB) }
+
+// published reads one of the published curves in testdata.
+func published(t testing.TB, name string, w world) *record.Record {
+	t.Helper()
+	f, err := os.Open("testdata/" + name + ".csv")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	rec := &record.Record{Schema: record.Schema}
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		size, us, _ := strings.Cut(lines.Text(), ",")
+		bytes, err := strconv.ParseInt(size, 10, 64)
+		if err != nil {
+			continue // comment or header
+		}
+		micros, err := strconv.ParseFloat(us, 64)
+		require.NoError(t, err, lines.Text())
+		rec.Results = append(rec.Results, result(t, w, bytes, micros*1e-6))
+	}
+	require.GreaterOrEqual(t, len(rec.Results), 20)
+	return rec
+}
+
+// only returns the single curve of an answer, which must have three points.
+func only(t testing.TB, a Answer) Curve {
+	t.Helper()
+	require.Len(t, a.Curves, 1)
+	require.Len(t, a.Curves[0].Points, 3, a.Curves[0].Reason)
+	return a.Curves[0]
+}
+
+// sizes lists the bytes of the curve's points.
+func sizes(c Curve) []int64 {
+	var s []int64
+	for _, p := range c.Points {
+		s = append(s, p.Bytes)
+	}
+	return s
+}
+
+func codes(a Answer) []string {
+	var c []string
+	for _, w := range a.Warnings {
+		c = append(c, w.Code)
+	}
+	return c
+}
+
+// within requires |got/want − 1| ≤ tolerance.
+func within(t testing.TB, want, got, tolerance float64, what string) {
+	t.Helper()
+	require.LessOrEqual(t, abs(got/want-1), tolerance, "%s: want %g, got %g", what, want, got)
+}
+
+func abs(x float64) float64 { return max(x, -x) }

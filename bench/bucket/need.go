@@ -1,0 +1,51 @@
+package bucket
+
+import (
+	"slices"
+
+	"zbench/bench/record"
+)
+
+// needs lists what a bucket size takes beside the curves. The options it names
+// are those the recommender will have, and it says so.
+func needs(rec *record.Record) []Need {
+	list := []Need{
+		{
+			"the model: parameter tensors in forward order, or their total number and the largest",
+			"planned: --params FILE (name,elements a line), or --total-params N --largest-param P",
+		},
+		{
+			"the backward time of one microbatch without communication: it decides how much can be hidden",
+			"planned: --backward-ms MS, measured with one data-parallel rank, or --step-ms MS",
+		},
+		{
+			"the trainer and its gradient dtype: bucket rules and units differ (elements, bytes, MiB)",
+			"planned: --framework megatron|ddp|deepspeed|fsdp2|xla|horovod --grad-dtype float|bfloat16",
+		},
+	}
+	if missing := missing(rec); missing != "" {
+		list = append(list, Need{
+			"curves of " + missing + ": a sharded optimizer uses reduce_scatter and all_gather, the others all_reduce",
+			"zbench collectives sweeps all three",
+		})
+	}
+	return list
+}
+
+// missing names the collectives of gradient reduction that the record lacks.
+func missing(rec *record.Record) string {
+	names := ""
+	for _, want := range []string{"all_reduce", "reduce_scatter", "all_gather"} {
+		has := slices.ContainsFunc(rec.Results, func(r record.Result) bool {
+			return r.Collective == want && r.Status == record.OK
+		})
+		if has {
+			continue
+		}
+		if names != "" {
+			names += ", "
+		}
+		names += want
+	}
+	return names
+}

@@ -1,0 +1,161 @@
+package bucket
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"zbench/bench/unit"
+)
+
+// simulatedMark starts whatever is shown of a simulated record.
+const simulatedMark = "SIMULATED"
+
+// extrapolatedMark stands with curves whose model was fitted elsewhere.
+const extrapolatedMark = "extrapolated"
+
+// WriteJSON writes the answer as bucket.json holds it: indented, with a
+// newline at its end, the same bytes for the same record.
+func (a Answer) WriteJSON(w io.Writer) error {
+	text, err := json.MarshalIndent(a, "", "  ")
+	if err != nil {
+		return fmt.Errorf("bucket: encode: %w", err)
+	}
+	if _, err := w.Write(append(text, '\n')); err != nil {
+		return fmt.Errorf("bucket: write: %w", err)
+	}
+	return nil
+}
+
+// HasPoints tells whether any curve gave sizes.
+func (a Answer) HasPoints() bool {
+	for i := range a.Curves {
+		if len(a.Curves[i].Points) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Sentence is the answer in one line: the first curve that has points, and
+// what a bucket size still takes.
+func (a Answer) Sentence() string {
+	const rest = "A bucket size still takes the model and its backward time."
+	for i := range a.Curves {
+		c := &a.Curves[i]
+		if len(c.Points) == 0 {
+			continue
+		}
+		sizes := make([]string, len(c.Points))
+		for j, p := range c.Points {
+			sizes[j] = fmt.Sprintf("%.0f %% from %s", 100*p.Fraction, unit.Bytes(p.Bytes))
+		}
+		return fmt.Sprintf("%s%s on %d ranks reaches %s of its %s plateau. %s",
+			a.mark(c.Extrapolated), c.Collective, c.Ranks, strings.Join(sizes, ", "), unit.Rate(c.PlateauBusBW), rest)
+	}
+	why := "the record holds no results"
+	if len(a.Curves) > 0 {
+		why = a.Curves[0].label() + ": " + a.Curves[0].Reason
+	}
+	return fmt.Sprintf("%sno message sizes to advise (%s).", a.mark(false), why)
+}
+
+// mark is what a line about the answer starts with.
+func (a Answer) mark(extrapolated bool) string {
+	switch {
+	case a.Simulated && extrapolated:
+		return simulatedMark + ", " + extrapolatedMark + ": "
+	case a.Simulated:
+		return simulatedMark + ": "
+	case extrapolated:
+		return extrapolatedMark + ": "
+	}
+	return ""
+}
+
+// WriteText writes the table that `zbench recommend` prints: a line per point,
+// then the doubts, then what is still needed.
+func (a Answer) WriteText(w io.Writer) error {
+	var b strings.Builder
+	if a.Simulated {
+		b.WriteString(simulatedMark + ": a model, not hardware, decided these times.\n")
+	}
+	if a.HasPoints() {
+		b.WriteString("Message sizes from which on a collective reaches a share of its highest bus bandwidth\n" +
+			"(total bytes S as in rccl-tests; per rank = S / ranks; 1 GB/s = 1e9 B/s, 1 MiB = 2^20 B)\n\n")
+		if err := a.table(&b); err != nil {
+			return err
+		}
+	}
+	for i := range a.Curves {
+		if c := &a.Curves[i]; c.Reason != "" {
+			fmt.Fprintf(&b, "\nNo sizes for %s:\n  %s\n", c.label(), c.Reason)
+		}
+	}
+	for _, x := range a.Warnings {
+		fmt.Fprintf(&b, "\nWarning (%s): %s.\n  %s.\n", x.Code, x.Message, x.Hint)
+	}
+	b.WriteString("\nStill needed for a bucket size:\n")
+	for _, n := range a.Needs {
+		fmt.Fprintf(&b, "  - %s\n    %s\n", n.What, n.How)
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("bucket: write: %w", err)
+	}
+	return nil
+}
+
+// table lays out one line per point; a curve's name stands on its first.
+func (a Answer) table(w *strings.Builder) error {
+	var padded strings.Builder
+	t := tabwriter.NewWriter(&padded, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "collective\tdtype\top\tranks\tbuffers\tplateau\tshare\tbusbw\tfrom size\telements\tper rank")
+	for i := range a.Curves {
+		c := &a.Curves[i]
+		for j, p := range c.Points {
+			if j == 0 {
+				fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s", c.Collective, c.Dtype, orDash(c.Op), c.Ranks, buffers(c.InPlace), unit.Rate(c.PlateauBusBW))
+			} else {
+				fmt.Fprint(t, "\t\t\t\t\t")
+			}
+			elements := "unknown"
+			if p.Elements > 0 {
+				elements = unit.Number(float64(p.Elements))
+			}
+			fmt.Fprintf(t, "\t%.0f %%\t%s\t%s%s\t%s\t%s\t%s\n", 100*p.Fraction, unit.Rate(p.BusBW),
+				atMost(p.AtSmallestSize), unit.Bytes(p.Bytes), elements, unit.Bytes(p.PerRankBytes), note(c))
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("bucket: table: %w", err)
+	}
+	for line := range strings.Lines(padded.String()) {
+		w.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	return nil
+}
+
+// note is what qualifies a whole curve.
+func note(c *Curve) string {
+	if c.Extrapolated {
+		return extrapolatedMark
+	}
+	return ""
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// atMost marks a knee that may lie below the sweep.
+func atMost(yes bool) string {
+	if yes {
+		return "≤ "
+	}
+	return ""
+}

@@ -1,0 +1,64 @@
+package record
+
+import (
+	"fmt"
+	"slices"
+
+	"zbench/bench/stat"
+)
+
+// statuses lists every Status; the schema has the same list.
+var statuses = []Status{OK, Skipped, Failed, Interrupted, WrongData}
+
+// maxYear is the last that RFC 3339 can write.
+const maxYear = 9999
+
+// check refuses values that JSON can hold but a record cannot, which would
+// otherwise come out as a nonsensical figure far from their cause.
+func (rec *Record) check() error {
+	if y := rec.Created.UTC().Year(); y < 0 || y > maxYear {
+		return fmt.Errorf("created: year %d", y)
+	}
+	for i := range rec.Results {
+		if err := rec.Results[i].check(); err != nil {
+			return fmt.Errorf("results[%d] (%s): %w", i, rec.Results[i].Key, err)
+		}
+	}
+	return nil
+}
+
+func (r *Result) check() error {
+	if !slices.Contains(statuses, r.Status) {
+		return fmt.Errorf("status %q: valid are %q", r.Status, statuses)
+	}
+	if r.Bytes < 0 || r.BytesRequested < 0 || r.Count < 0 {
+		return fmt.Errorf("a negative size: bytes %d, requested %d, count %d", r.Bytes, r.BytesRequested, r.Count)
+	}
+	if r.Ranks < 0 || r.Nodes < 0 || r.GPUsPerProcess < 0 {
+		return fmt.Errorf("a negative world: %d ranks, %d nodes, %d GPUs per process", r.Ranks, r.Nodes, r.GPUsPerProcess)
+	}
+	for name, bw := range map[string]*float64{"algbw": r.AlgBW, "busbw": r.BusBW} {
+		if bw != nil && *bw < 0 {
+			return fmt.Errorf("%s is negative: %g", name, *bw)
+		}
+	}
+	if err := r.Burst.check(); err != nil {
+		return fmt.Errorf("burst: %w", err)
+	}
+	if err := r.Isolated.check(); err != nil {
+		return fmt.Errorf("isolated: %w", err)
+	}
+	return nil
+}
+
+func (t *Timing) check() error {
+	if t == nil {
+		return nil
+	}
+	for _, s := range []*stat.Summary{t.MeanOfRanks, t.MaxOfRanks} {
+		if s != nil && (s.N < 1 || s.Min < 0 || s.Median < s.Min || s.Max < s.Median) {
+			return fmt.Errorf("no summary of times: n %d, min %g, median %g, max %g", s.N, s.Min, s.Median, s.Max)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package record
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"zbench/bench/stat"
+)
+
+// column is one column of the CSV form: its header, with the unit in it, and
+// the cell of a result. A null is an empty cell.
+type column struct {
+	name string
+	cell func(*Record, *Result) string
+}
+
+// columns is the CSV form. Times are seconds, rates bytes per second; time_*
+// describes the burst's mean over ranks, as rccl-tests prints it. New columns
+// go to the end, so that readers by position keep working.
+var columns = []column{
+	{"key", func(_ *Record, r *Result) string { return r.Key }},
+	{"collective", func(_ *Record, r *Result) string { return r.Collective }},
+	{"dtype", func(_ *Record, r *Result) string { return r.Dtype }},
+	{"op", func(_ *Record, r *Result) string { return r.Op }},
+	{"bytes_requested", func(_ *Record, r *Result) string { return strconv.FormatInt(r.BytesRequested, 10) }},
+	{"bytes", func(_ *Record, r *Result) string { return strconv.FormatInt(r.Bytes, 10) }},
+	{"count_elements", func(_ *Record, r *Result) string { return strconv.FormatInt(r.Count, 10) }},
+	{"ranks", func(_ *Record, r *Result) string { return strconv.Itoa(r.Ranks) }},
+	{"nodes", func(_ *Record, r *Result) string { return strconv.Itoa(r.Nodes) }},
+	{"gpus_per_process", func(_ *Record, r *Result) string { return strconv.Itoa(r.GPUsPerProcess) }},
+	{"in_place", func(_ *Record, r *Result) string { return strconv.FormatBool(r.InPlace) }},
+	{"status", func(_ *Record, r *Result) string { return string(r.Status) }},
+	{"reason", func(_ *Record, r *Result) string { return r.Reason }},
+	{"simulated", func(rec *Record, _ *Result) string { return strconv.FormatBool(rec.Simulated) }},
+	{"extrapolated", func(_ *Record, r *Result) string { return strconv.FormatBool(r.Extrapolated) }},
+	{"iterations", func(_ *Record, r *Result) string { return iterations(r.Burst) }},
+	{"samples", mean(func(s *stat.Summary) string { return strconv.Itoa(s.N) })},
+	{"time_s", mean(func(s *stat.Summary) string { return number(&s.Median) })},
+	{"time_lo_s", mean(func(s *stat.Summary) string { return number(s.Lo) })},
+	{"time_hi_s", mean(func(s *stat.Summary) string { return number(s.Hi) })},
+	{"time_min_s", mean(func(s *stat.Summary) string { return number(&s.Min) })},
+	{"time_max_s", mean(func(s *stat.Summary) string { return number(&s.Max) })},
+	{"time_mean_s", mean(func(s *stat.Summary) string { return number(&s.Mean) })},
+	{"time_p95_s", mean(func(s *stat.Summary) string { return number(s.P95) })},
+	{"time_p99_s", mean(func(s *stat.Summary) string { return number(s.P99) })},
+	{"time_cv", mean(func(s *stat.Summary) string { return number(s.CV) })},
+	{"slowest_rank_time_s", func(_ *Record, r *Result) string { return slowest(r.Burst) }},
+	{"isolated_slowest_rank_time_s", func(_ *Record, r *Result) string { return slowest(r.Isolated) }},
+	{"algbw_Bps", func(_ *Record, r *Result) string { return number(r.AlgBW) }},
+	{"busbw_Bps", func(_ *Record, r *Result) string { return number(r.BusBW) }},
+	{"headline", func(_ *Record, r *Result) string { return r.Headline }},
+	{"verified", func(_ *Record, r *Result) string { return r.Verified.State }},
+	{"wrong_elements", func(_ *Record, r *Result) string { return wrong(r.Verified) }},
+	{"warnings", func(_ *Record, r *Result) string { return codes(r.Warnings) }},
+}
+
+// WriteCSV writes a header and one row per result. Rows depend on the record
+// alone: numbers have the shortest form that reads back exactly.
+func WriteCSV(w io.Writer, rec *Record) error {
+	out := csv.NewWriter(w)
+	row := make([]string, len(columns))
+	for i, c := range columns {
+		row[i] = c.name
+	}
+	// The writer keeps its first error until Flush.
+	_ = out.Write(row)
+	for i := range rec.Results {
+		for j, c := range columns {
+			row[j] = c.cell(rec, &rec.Results[i])
+		}
+		_ = out.Write(row)
+	}
+	out.Flush()
+	if err := out.Error(); err != nil {
+		return fmt.Errorf("record: write CSV: %w", err)
+	}
+	return nil
+}
+
+// mean makes a cell of the burst's mean over ranks, empty where there is none.
+func mean(cell func(*stat.Summary) string) func(*Record, *Result) string {
+	return func(_ *Record, r *Result) string {
+		if r.Burst == nil || r.Burst.MeanOfRanks == nil {
+			return ""
+		}
+		return cell(r.Burst.MeanOfRanks)
+	}
+}
+
+func slowest(t *Timing) string {
+	if t == nil || t.MaxOfRanks == nil {
+		return ""
+	}
+	return number(&t.MaxOfRanks.Median)
+}
+
+func iterations(t *Timing) string {
+	if t == nil {
+		return ""
+	}
+	return strconv.Itoa(t.Iterations)
+}
+
+func number(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*v, 'g', -1, 64)
+}
+
+func wrong(v Verified) string {
+	if v.Wrong == nil {
+		return ""
+	}
+	return strconv.FormatInt(*v.Wrong, 10)
+}
+
+// codes joins the codes of the warnings; the messages are in the JSON form.
+func codes(ws []Warning) string {
+	list := make([]string, len(ws))
+	for i, w := range ws {
+		list[i] = w.Code
+	}
+	return strings.Join(list, ";")
+}

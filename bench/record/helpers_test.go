@@ -1,0 +1,63 @@
+package record
+
+import (
+	"time"
+
+	"zbench/bench/stat"
+)
+
+// full is a record that uses every field of the format: a test holds it so.
+func full() *Record {
+	sample := make([]float64, 120)
+	for i := range sample {
+		sample[i] = 1e-5 + float64(i)*1e-8
+	}
+	ok := Result{
+		Key: Key("all_reduce", "float", "sum", 1<<20, 16, 1, false), Collective: "all_reduce", Dtype: "float", Op: "sum",
+		BytesRequested: 1 << 20, Bytes: 1 << 20, Count: 1 << 18, Ranks: 16, Nodes: 2, GPUsPerProcess: 1,
+		Status: OK, Verified: Verified{State: VerifiedOK, Wrong: new(int64)},
+		Burst:        &Timing{Iterations: 20, MeanOfRanks: stat.Summarize(sample), MaxOfRanks: stat.Summarize(sample[:7])},
+		Isolated:     &Timing{Iterations: 1, MaxOfRanks: stat.Summarize(sample[:1])},
+		Extrapolated: true,
+		Warnings:     []Warning{{Code: "skew", Message: "spread 12 % <of ranks>", Hint: "see rails"}, {Code: "few", Message: "one"}},
+	}
+	ok.SetHeadline(2 * 15.0 / 16)
+	skipped := Result{
+		Key: Key("all_gather", "float", "", 8, 16, 1, true), Collective: "all_gather", Dtype: "float",
+		BytesRequested: 8, Ranks: 16, Nodes: 2, GPUsPerProcess: 1, InPlace: true, Status: Skipped, Reason: "rounds to 0, \"8 B\"",
+		Verified: Verified{State: NotVerified, Reason: "not run"},
+	}
+	return &Record{
+		Schema: Schema, Tool: Tool{"zbench", "0.1.0"}, Created: time.Date(2026, 11, 20, 9, 8, 7, 0, time.UTC),
+		Source: Source{
+			Kind: Imported, Backend: "rocm", Clock: "monotonic",
+			Libraries: []Library{{"librccl", "2.22.3", "librccl.so.1"}},
+			Imports: []Import{{
+				File: "a.log", SHA256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+				Tool: "rccl-tests", Version: "2.12", Lines: 60, Rows: 24, Truncated: true,
+				Skipped:         []Skip{{"cut off", 1, []int{60}}},
+				ReportedAverage: new(1.42e11),
+			}},
+		},
+		World: World{Nodes: 2, Ranks: 16, GPUsPerNode: 8, GPUsPerProcess: 1, GPU: "MI300X", Hosts: []string{"n0", "n1"}},
+		Fabric: &Fabric{
+			Name: "mi300x-pollara", Title: "MI300X, Pollara", Roofs: []Roof{{"rails", 4e11, "data sheet"}},
+			Extrapolated: []string{"beyond 2 nodes"}, Sources: []string{"a page"},
+		},
+		Sweep: &Sweep{
+			Collectives: []string{"all_reduce", "all_gather"}, MinBytes: 8, MaxBytes: 1 << 20, Factor: 2,
+			Dtype: "float", Op: "sum", Iterations: 20, Warmup: 5, Bursts: 5, Checks: 1, Seed: 1<<64 - 1,
+		},
+		Results:  []Result{ok, skipped},
+		Warnings: []Warning{{Code: "imported", Message: "one sample of unknown spread"}},
+	}
+}
+
+// bare is a record with nothing in it but what the format always has.
+func bare() *Record {
+	return &Record{
+		Schema: Schema, Source: Source{Kind: Simulated, Imports: []Import{{SHA256: full().Source.Imports[0].SHA256}}}, Simulated: true,
+		Fabric: &Fabric{}, Sweep: &Sweep{Factor: 2},
+		Results: []Result{{Key: "k", Status: Failed, Reason: "out of memory", Verified: Verified{State: NotVerified}}},
+	}
+}

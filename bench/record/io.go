@@ -1,0 +1,141 @@
+package record
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// SchemaJSON is the JSON Schema (draft 2020-12) of what Encode writes.
+//
+//go:embed schema/v1.json
+var SchemaJSON []byte
+
+// MaxBytes is the largest record Decode reads. A case takes about 1 KiB, so
+// that this is a quarter of a million of them.
+const MaxBytes = 256 << 20
+
+// ErrNotRecord is wrapped by the errors of Decode that mean another kind of
+// file; ErrVersion by those that mean a record of another format version.
+var (
+	ErrNotRecord = errors.New("not a zbench record")
+	ErrVersion   = errors.New("unknown version of the record format")
+)
+
+// Encode writes the record as indented JSON with a newline at its end. The same
+// record gives the same bytes: lists that are nil are written as empty, and
+// the time of creation in UTC. It fails on a NaN or an infinity, which JSON
+// cannot hold.
+func Encode(w io.Writer, rec *Record) error {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(normal(*rec)); err != nil {
+		return fmt.Errorf("record: encode: %w", err)
+	}
+	if _, err := w.Write(text.Bytes()); err != nil {
+		return fmt.Errorf("record: write: %w", err)
+	}
+	return nil
+}
+
+// normal fills every list that the format always has. It copies what it
+// changes, so that the caller's record stays as it was.
+func normal(rec Record) Record {
+	rec.Created = rec.Created.UTC()
+	rec.Warnings = filled(rec.Warnings)
+	rec.Results = filled(slices.Clone(rec.Results))
+	for i := range rec.Results {
+		rec.Results[i].Warnings = filled(rec.Results[i].Warnings)
+	}
+	rec.Source.Imports = slices.Clone(rec.Source.Imports)
+	for i := range rec.Source.Imports {
+		im := &rec.Source.Imports[i]
+		im.Skipped = filled(slices.Clone(im.Skipped))
+		for j := range im.Skipped {
+			im.Skipped[j].Lines = filled(im.Skipped[j].Lines)
+		}
+	}
+	if rec.Fabric != nil {
+		f := *rec.Fabric
+		f.Roofs, f.Extrapolated, f.Sources = filled(f.Roofs), filled(f.Extrapolated), filled(f.Sources)
+		rec.Fabric = &f
+	}
+	if rec.Sweep != nil {
+		s := *rec.Sweep
+		s.Collectives = filled(s.Collectives)
+		rec.Sweep = &s
+	}
+	return rec
+}
+
+// filled turns a nil list into an empty one.
+func filled[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// Decode reads one record. Fields it does not know are ignored, so that a
+// record with an addition can be read; a change that could mislead it has
+// another Schema and is refused. Every error says what is wrong with the file
+// and, where it can, where.
+func Decode(r io.Reader) (*Record, error) { return decode(r, MaxBytes) }
+
+func decode(r io.Reader, limit int64) (*Record, error) {
+	text, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("record: read: %w", err)
+	}
+	if int64(len(text)) > limit {
+		return nil, fmt.Errorf("record: %w: larger than %d MiB", ErrNotRecord, limit>>20)
+	}
+	var head struct {
+		Schema *string `json:"schema"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return nil, fmt.Errorf("record: %w: %w", ErrNotRecord, located(text, err))
+	}
+	if head.Schema == nil {
+		return nil, fmt.Errorf("record: %w: JSON without a \"schema\" field", ErrNotRecord)
+	}
+	if *head.Schema != Schema {
+		return nil, fmt.Errorf("record: %w: the file has %q, this zbench reads %q", ErrVersion, *head.Schema, Schema)
+	}
+	rec := &Record{}
+	if err := json.Unmarshal(text, rec); err != nil {
+		return nil, fmt.Errorf("record: %w", located(text, err))
+	}
+	if err := rec.check(); err != nil {
+		return nil, fmt.Errorf("record: %w", err)
+	}
+	return rec, nil
+}
+
+// located adds the line to an error of the JSON parser.
+func located(text []byte, err error) error {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case len(bytes.TrimSpace(text)) == 0:
+		return errors.New("the file is empty")
+	case errors.As(err, &syntax) && syntax.Offset >= int64(len(text)):
+		return fmt.Errorf("line %d: the file ends in the middle: %w", line(text, syntax.Offset), err)
+	case errors.As(err, &syntax):
+		return fmt.Errorf("line %d: %w", line(text, syntax.Offset), err)
+	case errors.As(err, &kind):
+		return fmt.Errorf("line %d: %w", line(text, kind.Offset), err)
+	}
+	return err
+}
+
+// line counts from 1.
+func line(text []byte, offset int64) int {
+	return 1 + bytes.Count(text[:min(max(offset, 0), int64(len(text)))], []byte("\n"))
+}
