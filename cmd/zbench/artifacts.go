@@ -55,11 +55,14 @@ func printRecord(s State, rec *record.Record, format string) error {
 	if format != "table" {
 		to = s.Stderr
 	}
-	fmt.Fprintln(to)
-	if err := bucket.Knees(rec).WriteText(to); err != nil {
+	answer := bucket.Knees(rec)
+	if _, err := io.WriteString(to, "\n"); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(to, "\n%s\n", bucket.Knees(rec).Sentence())
+	if err := answer.WriteText(to); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(to, "\n%s\n", answer.Sentence())
 	return err
 }
 

@@ -35,9 +35,11 @@ func chooseBackend(s State, asked string) (string, error) {
 	}
 	for _, v := range launcherVariables {
 		if value := s.Getenv(v); value != "" && value != "1" && value != "0" || v == "ZBENCH_RANK" && value != "" {
-			return "", &codeError{exitUnavailable,
+			return "", &codeError{
+				exitUnavailable,
 				fmt.Errorf("%s=%s says a launcher started this process, but no GPU is here (no /dev/kfd, no /dev/nvidia0)", v, value),
-				"run it on the GPU nodes, or say --backend loopback for a simulation in this process"}
+				"run it on the GPU nodes, or say --backend loopback for a simulation in this process",
+			}
 		}
 	}
 	return "loopback", nil

@@ -8,8 +8,7 @@ import (
 
 // exitOf is the exit code of a program that ran, or what went wrong.
 func exitOf(err error) string {
-	var e *exec.ExitError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
 		return strconv.Itoa(e.ExitCode())
 	}
 	return err.Error()

@@ -93,7 +93,7 @@ func keepImport(s State, rec *record.Record, started time.Time, out, format stri
 		for _, skip := range i.Skipped {
 			fmt.Fprintf(s.Stderr, "; %d skipped: %s", skip.Count, skip.Reason)
 		}
-		fmt.Fprintln(s.Stderr)
+		fmt.Fprint(s.Stderr, "\n")
 	}
 	for _, w := range rec.Warnings {
 		fmt.Fprintf(s.Stderr, "warning (%s): %s\n  → %s\n", w.Code, w.Message, w.Hint)

@@ -61,7 +61,7 @@ func (osFS) WriteFile(name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // fails after the rename, as it should
+	defer func() { _ = os.Remove(f.Name()) }() // gone already after the rename
 	_, err = f.Write(data)
 	if err == nil {
 		err = f.Chmod(0o644)

@@ -36,8 +36,8 @@ func (p *progress) step(r record.Result) {
 	elapsed := p.now().Sub(p.start)
 	left := time.Duration(float64(elapsed) / float64(p.done) * float64(p.total-p.done)).Round(time.Second)
 	text += fmt.Sprintf("   ETA %s", left)
-	if p.out.Width > 0 && len(text) >= p.out.Width {
-		text = text[:p.out.Width-1]
+	if runes := []rune(text); p.out.Width > 0 && len(runes) >= p.out.Width {
+		text = string(runes[:p.out.Width-1])
 	}
 	fmt.Fprintf(p.out, "\r\x1b[K%s", text)
 	if p.done == p.total {

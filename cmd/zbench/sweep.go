@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -86,7 +87,7 @@ func (v *flagValue) Set(text string) error {
 
 // addSweepFlags puts the table on a command and the defaults into o.
 func addSweepFlags(cmd *cobra.Command, o *sweepOptions) {
-	for _, row := range append(sweepFlags[:len(sweepFlags):len(sweepFlags)], burstsFlag) {
+	for _, row := range append(slices.Clip(sweepFlags), burstsFlag) {
 		value := &flagValue{row: row, to: o}
 		if err := value.Set(row.fallback); err != nil {
 			panic("default of --" + row.name + ": " + err.Error()) // a test parses every row
