@@ -10,6 +10,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"unsafe"
 )
 
@@ -54,6 +55,8 @@ type Batch struct {
 	p *Provider
 	c *C.zb_batch
 	n int
+	// closing keeps a late Cancel away from memory that Close has freed.
+	closing sync.Mutex
 }
 
 // NewBatch makes a batch for the ranks. Close it when done.
@@ -81,6 +84,8 @@ func (p *Provider) NewBatch(ranks []Rank) *Batch {
 
 // Close frees the batch's arrays, not the ranks' resources.
 func (b *Batch) Close() {
+	b.closing.Lock()
+	defer b.closing.Unlock()
 	for _, ptr := range []unsafe.Pointer{
 		unsafe.Pointer(b.c.device), unsafe.Pointer(b.c.comm), unsafe.Pointer(b.c.stream), unsafe.Pointer(b.c.send),
 		unsafe.Pointer(b.c.recv), unsafe.Pointer(b.c.start_ns), unsafe.Pointer(b.c.seconds), unsafe.Pointer(b.c.finished),
@@ -91,9 +96,15 @@ func (b *Batch) Close() {
 	b.c = nil
 }
 
-// Cancel makes the running burst return ErrCancelled soon. It may be called
-// from any goroutine, and holds for every later burst of the batch.
-func (b *Batch) Cancel() { C.zb_cancel(b.c) }
+// Cancel makes the running burst return ErrCancelled soon, and every later one.
+// It may be called from any goroutine, and after Close.
+func (b *Batch) Cancel() {
+	b.closing.Lock()
+	defer b.closing.Unlock()
+	if b.c != nil {
+		C.zb_cancel(b.c)
+	}
+}
 
 // Burst launches l.Iterations times on every rank, waits, and returns the
 // seconds per launch of each local rank. The slice is good until the next call.
