@@ -71,7 +71,7 @@ func Summarize(series []float64) *Summary {
 
 // Quantile is the R-7 quantile (Hyndman & Fan 1996), which R, NumPy and
 // spreadsheets use by default: linear between order statistics at (n−1)·p.
-// It is NaN for an empty sample.
+// It is NaN for an empty sample and for p outside [0, 1].
 func Quantile(sample []float64, p float64) float64 {
 	s := slices.Clone(sample)
 	slices.Sort(s)
@@ -79,7 +79,7 @@ func Quantile(sample []float64, p float64) float64 {
 }
 
 func quantileSorted(s []float64, p float64) float64 {
-	if len(s) == 0 {
+	if len(s) == 0 || !(0 <= p && p <= 1) { // the negation catches a NaN, too
 		return math.NaN()
 	}
 	h := float64(len(s)-1) * p
@@ -90,12 +90,14 @@ func quantileSorted(s []float64, p float64) float64 {
 	return s[i] + (h-float64(i))*(s[i+1]-s[i])
 }
 
+// mean sums the distances to the first value, so that the mean of equal values
+// is that value to the last bit, and their variation 0.
 func mean(s []float64) float64 {
 	t := 0.0
 	for _, v := range s {
-		t += v
+		t += v - s[0]
 	}
-	return t / float64(len(s))
+	return s[0] + t/float64(len(s))
 }
 
 func variance(s []float64, m float64) float64 {

@@ -67,6 +67,14 @@ func TestLoopbackIsOneAtATime(t *testing.T) {
 	p.Close()
 }
 
+// A cancellation that comes when the batch is gone must not touch its memory.
+func TestCancelAfterClose(t *testing.T) {
+	p := openLoopback(t)
+	b := p.NewBatch([]native.Rank{{}})
+	b.Close()
+	b.Cancel()
+}
+
 func TestErrorsSayWhatAndWhere(t *testing.T) {
 	p := openLoopback(t)
 	_, err := p.Alloc(3, 1<<40)

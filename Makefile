@@ -1,0 +1,80 @@
+# zbench: build and check. `make` lists the targets; CONTRIBUTING.md explains them.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO      ?= go
+CC      ?= cc
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+TOOL    := $(GO) tool -modfile=tools/go.mod
+# The packages that must do without C, and those that have C under them.
+PURE    := ./bench/... ./report/...
+NATIVE  := ./internal/native ./rccl
+# How long one fuzz target runs in `make check`.
+FUZZTIME ?= 5s
+
+UBSAN := -fsanitize=undefined -fno-sanitize-recover=undefined
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build bin/zbench
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/zbench ./cmd/zbench
+
+.PHONY: test
+test: ## Run the tests; offline once the modules are there
+	$(GO) test ./...
+
+.PHONY: check
+check: check-format check-vet check-c check-lint check-race check-pure check-memory check-fuzz ## Run everything that can be checked without a browser
+
+.PHONY: check-format
+check-format: ## gofumpt
+	@bad=$$($(TOOL) gofumpt -l .); \
+	if [ -n "$$bad" ]; then echo "not formatted (run: $(TOOL) gofumpt -w .):"; echo "$$bad"; exit 1; fi
+
+.PHONY: check-vet
+check-vet: ## go vet, and C in one package only
+	$(GO) vet ./...
+	@with=$$($(GO) list -f '{{if .CgoFiles}}{{.ImportPath}}{{end}}' ./...); \
+	if [ "$$with" != zbench/internal/native ]; then echo "only zbench/internal/native may import \"C\", but these do: $$with"; exit 1; fi
+
+.PHONY: check-c
+check-c: ## The C sources under strict warnings
+	$(CC) -fsyntax-only -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wpedantic internal/native/unity.c
+
+.PHONY: check-lint
+check-lint: ## golangci-lint with .golangci.yml
+	$(TOOL) golangci-lint run ./...
+
+.PHONY: check-race
+check-race: ## The tests under the race detector
+	$(GO) test -race -short ./...
+
+.PHONY: check-pure
+check-pure: ## The core and the reports without cgo
+	CGO_ENABLED=0 $(GO) build $(PURE)
+	CGO_ENABLED=0 $(GO) test $(PURE)
+
+.PHONY: check-memory
+check-memory: ## The C under the address and undefined-behaviour sanitizers
+	CGO_CFLAGS='-O1 -g $(UBSAN)' CGO_LDFLAGS='$(UBSAN)' $(GO) test -asan $(NATIVE)
+
+.PHONY: check-fuzz
+check-fuzz: ## Every fuzz target for FUZZTIME (5s)
+	scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: system-test
+system-test: build ## The built binary's report in a browser
+	test -x /usr/bin/chromium || scripts/install-chromium.sh
+	out=$$(mktemp -d); trap 'rm -rf "$$out"' EXIT; \
+	bin/zbench collectives --nodes 128 --out "$$out/run" > "$$out/stdout"; \
+	cd test/browser && ZBENCH_REPORT="$$out/run/report.html" $(GO) test -count=1 ./...
+
+.PHONY: bench
+bench: ## Go benchmarks, with allocations
+	$(GO) test -run '^$$' -bench . -benchmem -count 6 ./...

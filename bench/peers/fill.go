@@ -1,0 +1,120 @@
+package peers
+
+import (
+	"regexp"
+	"strings"
+
+	"zbench/bench/record"
+)
+
+// rankStat finds -a in a command: which of the ranks' times the program prints.
+var rankStat = regexp.MustCompile(`(?:^|\s)(?:-a\s*|--average[ =])([023])(?:\s|$)`)
+
+// tableWarnings says what is unusual about how a table was made or read.
+func (s *scan) tableWarnings(set setting) {
+	t, line := set.test, set.test.rows[0].line
+	if t.layout.inferred {
+		s.warn("columns_inferred", "pass the log with its line of column names", "no line of column names precedes the table at line %d: its columns are those that size/time confirms", line)
+	}
+	if t.layout.noPlace {
+		s.warn("place_assumed", "pass the log with the line above its column names", "the table at line %d does not say whether it is out of place or in place: taken for out of place", line)
+	}
+	switch {
+	case set.unitFrom == "assumed":
+		s.warn("unit_assumed", "pass the log with the line of units", "no line gives the time unit of the table at line %d and no row decides it: taken for %s", line, unitName(set.unit))
+	case set.unitFrom == "rows" && set.unit != 1e-6:
+		s.warn("unit_inferred", "pass the log with the line of units", "no line gives the time unit of the table at line %d: size/time makes it %s", line, unitName(set.unit))
+	}
+	if set.scale != 1 {
+		s.warn("old_algbw", "algbw here is size/time, as it is printed today", "the table at line %d prints busbw as algbw, as nccl-tests did before June 2020", line)
+	}
+	if t.iters == 0 {
+		s.warn("iterations_unknown", "pass the log with its line that begins # nThread", "the log does not say over how many launches the times of the table at line %d are means", line)
+	}
+	if t.agg > 1 {
+		s.warn("aggregated", "compare only with runs with the same -m", "the times of the table at line %d are of %d collectives launched as one group", line, t.agg)
+	}
+	if m := rankStat.FindStringSubmatch(t.command); m != nil {
+		s.warn("rank_statistic", "compare only with runs with the same -a", "the program ran with -a %s: its times are %s, not the mean over ranks", m[1],
+			map[string]string{"0": "rank 0's", "2": "the fastest rank's", "3": "the slowest rank's"}[m[1]])
+	}
+	if t.outOfBounds != nil && *t.outOfBounds > 0 {
+		s.warn("out_of_bounds", "the data were wrong: do not use the numbers before the cause is found", "the log counts %d failed checks in the table at line %d", *t.outOfBounds, line)
+	}
+}
+
+func unitName(u float64) string {
+	for name, v := range timeUnits {
+		if v == u && name != "us" {
+			return name
+		}
+	}
+	return "s"
+}
+
+// separateWarning says so where a log holds several worlds that measured the
+// same cases.
+func (s *scan) separateWarning(b *builder, tables []*test) {
+	mixed := false
+	for _, t := range tables {
+		mixed = mixed || t.mixed()
+	}
+	if !mixed && b.separate == 0 {
+		return
+	}
+	s.warn("separate_worlds",
+		"if this was meant to be one run, rebuild the tests with MPI=1 and launch them with that MPI (srun needs --mpi=pmix); if the runs are separate, import their logs one by one",
+		"the log holds separate worlds, each with its own rank 0, that measured the same cases: only the first reading of each case was kept, nothing was merged")
+}
+
+// fill sets everything of the record but its results and counts.
+func (s *scan) fill(rec *record.Record, tables []*test, used []setting) {
+	imp := record.Import{Tool: s.tool, Version: s.version}
+	averages := 0
+	for _, t := range tables {
+		if t.average != nil {
+			averages++
+			v := scaled(t.average.s, 1e9)
+			imp.ReportedAverage = &v
+		}
+		if t.footers == 0 && !t.continued {
+			imp.Truncated = true
+		}
+	}
+	if averages != 1 {
+		imp.ReportedAverage = nil
+	}
+	if imp.Truncated {
+		s.warn("truncated", "sizes may be missing at the end: pass the whole log", "a table ends before its footer (# Avg bus bandwidth)")
+	}
+	rec.World = used[0].world
+	for _, u := range used[1:] {
+		if u.ranks != used[0].ranks || u.nodes != used[0].nodes {
+			s.warn("several_worlds", "look at the ranks of each result", "the tables of the log differ in ranks or nodes; the record's world is the largest")
+		}
+		if u.world.Ranks > rec.World.Ranks {
+			rec.World = u.world
+		}
+	}
+	if imp.Tool == "" {
+		imp.Tool = guessTool(rec.World.GPU, s.libraries)
+	}
+	rec.Source = record.Source{Kind: record.Imported, Libraries: s.libraries, Imports: []record.Import{imp}}
+	rec.Warnings = append([]record.Warning{}, s.warnings...)
+}
+
+// guessTool names the program of a log that does not: the two print alike.
+func guessTool(gpu string, libs []record.Library) string {
+	for _, l := range libs {
+		if l.Name != "nccl" {
+			return "rccl-tests"
+		}
+	}
+	switch {
+	case strings.Contains(gpu, "AMD") || strings.Contains(gpu, "Instinct") || strings.Contains(gpu, "gfx"):
+		return "rccl-tests"
+	case gpu != "" || len(libs) > 0:
+		return "nccl-tests"
+	}
+	return "rccl-tests or nccl-tests"
+}

@@ -1,0 +1,170 @@
+package peers
+
+import (
+	"regexp"
+	"strings"
+)
+
+// kind is what a column holds.
+type kind int
+
+const (
+	kOther kind = iota
+	kSize
+	kCount
+	kType
+	kRedop
+	kRoot
+	kTime
+	kAlg
+	kBus
+	kWrong
+	kStamp
+)
+
+// names maps a column name, lower case and without # and unit, to its kind.
+// The first two rows hold today's names, the third those of 2016-2019.
+var names = map[string]kind{
+	"size": kSize, "count": kCount, "type": kType, "redop": kRedop, "root": kRoot,
+	"time": kTime, "cputime": kTime, "algbw": kAlg, "busbw": kBus, "wrong": kWrong, "timestamp": kStamp,
+	"bytes": kSize, "n": kCount, "op": kRedop, "res": kWrong, "error": kWrong, "errors": kWrong,
+}
+
+// column is one name of the header line and the column after its last character.
+type column struct {
+	kind kind
+	end  int
+	// side is 0 or 1 for what belongs to the first or second group, -1 before them.
+	side int
+}
+
+// layout says where the cells of a table are.
+type layout struct {
+	cols  []column
+	sides int
+	// inPlace tells for each side what it is.
+	inPlace [2]bool
+	// unit is the printed time unit in seconds; 0 where no line says.
+	unit float64
+	// maxError is true where the last column of a side is the largest error
+	// rather than a number of wrong elements.
+	maxError bool
+	// cpuTime is true where the time is that of the launching CPU (-C 1).
+	cpuTime bool
+	// millis is true for the column names of NCCL 1, which printed ms and no units.
+	millis bool
+	// inferred is true where there was no header line, noPlace where nothing
+	// told in-place from out-of-place.
+	inferred, noPlace bool
+}
+
+// maxColumns bounds the work on a hostile header; real ones end at 24.
+const maxColumns = 48
+
+var unitSuffix = regexp.MustCompile(`\(([A-Za-z/]+)\)$`)
+
+// parseHeader recognises the line of column names. banner is the line with the
+// words out-of-place and in-place, as far as one was seen.
+func parseHeader(text, banner string) *layout {
+	if !strings.Contains(text, "busbw") || !strings.Contains(text, "algbw") {
+		return nil
+	}
+	toks := tokenize(strings.Replace(text, "#", " ", 1))
+	if len(toks) > maxColumns {
+		return nil
+	}
+	l, seen, side := &layout{}, map[kind]int{}, -1
+	for _, t := range toks {
+		name := strings.TrimLeft(strings.ToLower(t.s), "#")
+		if m := unitSuffix.FindStringSubmatch(name); m != nil {
+			name = strings.TrimSuffix(name, m[0])
+			if u, ok := timeUnits[m[1]]; ok {
+				l.unit = u
+			}
+		}
+		k := names[name]
+		if k == kTime {
+			side++
+		}
+		seen[k]++
+		l.cols = append(l.cols, column{k, t.end, side})
+		l.cpuTime = l.cpuTime || name == "cputime"
+		l.millis = l.millis || name == "bytes"
+		l.maxError = l.maxError || k == kWrong && name != "wrong"
+	}
+	l.sides = side + 1
+	if seen[kSize] != 1 || seen[kType] > 1 || l.sides < 1 || l.sides > 2 || seen[kAlg] != l.sides || seen[kBus] != l.sides {
+		return nil
+	}
+	l.setPlaces(banner)
+	return l
+}
+
+// setPlaces reads which side is in place from the banner line.
+func (l *layout) setPlaces(banner string) {
+	out := strings.Index(banner, "out-of-place")
+	in := strings.Index(strings.ReplaceAll(banner, "out-of-place", "############"), "in-place")
+	switch {
+	case l.sides == 2:
+		// The order has always been out-of-place first; a banner can only swap it.
+		l.inPlace = [2]bool{false, true}
+		if in >= 0 && in < out {
+			l.inPlace = [2]bool{true, false}
+		}
+	case in >= 0 && out < 0:
+		l.inPlace[0] = true
+	case out >= 0 && in < 0:
+	default:
+		l.noPlace = true
+	}
+}
+
+var timeUnits = map[string]float64{"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1}
+
+// parseUnits reads the line of units under the column names: the time unit in
+// seconds and whether this is such a line.
+func parseUnits(text string) (float64, bool) {
+	if !strings.Contains(text, "(GB/s)") {
+		return 0, false
+	}
+	for _, t := range tokenize(text) {
+		if u, ok := timeUnits[strings.Trim(t.s, "()#")]; ok && strings.HasPrefix(t.s, "(") {
+			return u, true
+		}
+	}
+	return 0, true
+}
+
+// inferLayout guesses the columns of a row that no header precedes: size,
+// count, type, perhaps redop and root, then groups of four values. The guess is
+// used only where size/time confirms it (table.go).
+func inferLayout(toks []token) *layout {
+	toks = dropTail(toks)
+	if len(toks) < 7 || len(toks) > maxColumns || !digits(toks[0].s) || !digits(toks[1].s) || !wordRE.MatchString(toks[2].s) {
+		return nil
+	}
+	kinds := []kind{kSize, kCount, kType}
+	rest := toks[3:]
+	if wordRE.MatchString(rest[0].s) && !numeric(rest[0].s) {
+		kinds, rest = append(kinds, kRedop), rest[1:]
+	}
+	if len(rest)%4 == 1 && rootRE.MatchString(rest[0].s) {
+		kinds, rest = append(kinds, kRoot), rest[1:]
+	}
+	sides := len(rest) / 4
+	if len(rest)%4 != 0 || sides < 1 || sides > 2 {
+		return nil
+	}
+	l := &layout{sides: sides, inPlace: [2]bool{false, true}, inferred: true, noPlace: sides == 1}
+	for i, k := range kinds {
+		l.cols = append(l.cols, column{k, toks[i].end, -1})
+	}
+	for i, t := range rest {
+		k := []kind{kTime, kAlg, kBus, kWrong}[i%4]
+		if !k.fits(t.s) {
+			return nil
+		}
+		l.cols = append(l.cols, column{k, t.end, i / 4})
+	}
+	return l
+}

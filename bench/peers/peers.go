@@ -1,0 +1,100 @@
+// Package peers reads the text output of rccl-tests and nccl-tests into
+// zbench's record.
+//
+// The steps are the files: lines.go makes clean lines, scan.go sorts them into
+// tests (meta.go, world.go and header.go know what a line can be), row.go turns
+// a table row into cells, table.go decides which rows can be believed, infer.go
+// finds the collective and the number of ranks, build.go makes the record.
+//
+// A row is taken only when the header, the number of cells, the type of each
+// cell and size/time against the printed algbw all agree. What is not taken is
+// counted by reason, with line numbers.
+package peers
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"zbench/bench/record"
+)
+
+var (
+	// ErrNoTable is wrapped where the text holds no rccl-tests or nccl-tests table.
+	ErrNoTable = errors.New("no rccl-tests or nccl-tests table")
+	// ErrFormat is wrapped where the input is not their text output: JSON, CSV,
+	// a compressed file, UTF-16.
+	ErrFormat = errors.New("not the text output of rccl-tests or nccl-tests")
+	// ErrNoRows is wrapped where there is a table but no row could be taken.
+	ErrNoRows = errors.New("no row could be taken")
+	// ErrCollective is wrapped where the collective is unknown, ambiguous or
+	// contradicted by the numbers.
+	ErrCollective = errors.New("collective not determined")
+	// ErrTooLarge is wrapped where a line or the number of rows is beyond any
+	// real log.
+	ErrTooLarge = errors.New("too large for a log")
+	// ErrMerge is wrapped by the errors of Merge.
+	ErrMerge = errors.New("cannot merge")
+)
+
+// Options says what a log may leave out. A log that says it itself wins, with a
+// warning.
+type Options struct {
+	// Collective names the collective (any spelling collective.ByName knows)
+	// where the log does not.
+	Collective string
+	// File is the base name of the log; a collective in it is used where
+	// neither the log nor Collective names one.
+	File string
+	// Nodes and Ranks serve where the log does not list its devices; 0 is unknown.
+	Nodes, Ranks int
+}
+
+// Parse reads one log. The record has its Schema, Source, World, Results (times
+// in seconds, bandwidths in bytes per second) and Warnings set; Tool and Created
+// are the caller's.
+//
+// It fails, wrapping ErrFormat, ErrNoTable, ErrNoRows, ErrCollective or
+// ErrTooLarge, where nothing in the input can be read with certainty, and
+// returns the reader's own error.
+func Parse(r io.Reader, o Options) (*record.Record, error) {
+	s := newScan()
+	sum, err := eachLine(r, s.line)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", label(o), err)
+	}
+	rec, err := s.build(o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", label(o), err)
+	}
+	imp := &rec.Source.Imports[0]
+	imp.File, imp.SHA256, imp.Lines = o.File, sum.sha256, sum.lines
+	return rec, nil
+}
+
+func label(o Options) string {
+	if o.File == "" {
+		return "log"
+	}
+	return o.File
+}
+
+// noTable explains an input in which no table was found.
+func (s *scan) noTable() error {
+	hint := "pass what all_reduce_perf and its like print to stdout, with the line of column names"
+	if len(s.warnings) > 0 {
+		said := make([]string, 0, len(s.warnings))
+		for _, w := range s.warnings {
+			said = append(said, w.Message)
+		}
+		hint = "the log says: " + strings.Join(said, "; ")
+	}
+	for _, t := range s.tests {
+		if len(t.skips) > 0 {
+			hint = t.skips.text() + "; " + hint
+		}
+	}
+	return fmt.Errorf("%w: looked in %d lines for column names (size, time, algbw, busbw) or for bare rows of such a table; %s",
+		ErrNoTable, s.seen, hint)
+}

@@ -1,0 +1,182 @@
+package peers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/collective"
+	"zbench/bench/record"
+)
+
+// setting is what a test's rows have in common.
+type setting struct {
+	test *test
+	settled
+	collective.Collective
+	// ranks, nodes and perProc are those of one communicator; 0 for not known.
+	ranks, nodes, perProc int
+	// factor is false where the bus factor is not known or contradicts the
+	// printed busbw, which is then kept.
+	factor bool
+	world  record.World
+	// hosts are the sorted host names of the device list.
+	hosts string
+}
+
+// resolve finds out what a test measured, and where.
+func (s *scan) resolve(t *test, o Options) (setting, error) {
+	out := setting{test: t, perProc: t.perProc}
+	var sh shape
+	if len(t.worlds) > 0 {
+		sh = t.worlds[0].shape()
+	}
+	out.hosts = strings.Join(slices.Sorted(slices.Values(sh.Hosts)), " ")
+	out.ranks, out.nodes, out.world = sh.comm, sh.commNodes, sh.World
+	out.fromOptions(s, o)
+	out.settled = t.settle(out.ranks)
+	if len(t.rows) == 0 {
+		return out, nil
+	}
+	ratio := t.ratio(out.unit)
+	name, err := t.findName(o)
+	if err == nil && name.from == "" {
+		name, err = t.inferName(ratio, out.ranks)
+		if err == nil {
+			s.warn("collective_inferred", "pass --collective to be sure", "no line names the collective of the table at line %d; its busbw, algbw and redop are those of %s", t.rows[0].line, name.Name)
+		}
+	}
+	if err != nil {
+		return out, err
+	}
+	if o.Collective != "" && name.from == "log" {
+		if c, err := collective.ByName(o.Collective); err != nil || c.Name != name.Name {
+			s.warn("option_ignored", "leave --collective out", "the log says %s; --collective %s was not used", name.Name, o.Collective)
+		}
+	}
+	out.Collective = name.Collective
+	switch {
+	case out.scale != 1 && !out.SendShare && !out.RecvShare:
+		t.skipRows("algbw is not size/time")
+		return out, nil
+	case t.layout.inferred && !fitsSome(out.Collective, ratio):
+		// size/time cannot tell time and algbw apart: their product is the size.
+		t.skipRows("there is no line of column names, and busbw does not confirm the columns")
+		return out, nil
+	}
+	if err := out.fitRanks(s, sh, name.from, ratio); err != nil {
+		return out, err
+	}
+	out.finishWorld(s, sh)
+	return out, nil
+}
+
+// fromOptions fills what the log does not say from what the caller does.
+func (out *setting) fromOptions(s *scan, o Options) {
+	pick := func(logged *int, given int, flag string) {
+		switch {
+		case given == 0 || given == *logged:
+		case *logged == 0:
+			*logged = given
+		default:
+			s.warn("option_ignored", "leave "+flag+" out", "the log says %d; %s %d was not used", *logged, flag, given)
+		}
+	}
+	pick(&out.ranks, o.Ranks, "--ranks")
+	pick(&out.nodes, o.Nodes, "--nodes")
+}
+
+// fitRanks checks the number of ranks against busbw over size/time, or finds it
+// there where the log does not say it.
+func (out *setting) fitRanks(s *scan, sh shape, from string, ratio interval) error {
+	if out.ranks > 0 && ratio.has(out.BusFactor(out.ranks)) {
+		out.factor = true
+		return nil
+	}
+	n := uniqueRanks(out.Collective, ratio)
+	line := out.test.rows[0].line
+	switch {
+	case out.ranks == 0 && n > 0:
+		s.warn("ranks_from_ratio", "pass --ranks and --nodes to be sure", "the log lists no devices; busbw over size/time of the table at line %d is that of %d ranks", line, n)
+	case out.ranks == 0 && fitsSome(out.Collective, ratio):
+		s.warn("ranks_unknown", "pass --ranks and --nodes", "the log lists no devices and its numbers fit several worlds: busbw is the printed one, to its printed digits")
+		return nil
+	case sh.comm == 0 && out.ranks > 0:
+		return fmt.Errorf("%w: busbw over size/time of the table at line %d is not that of %s on the given %d ranks; leave --ranks out, or correct it", ErrCollective, line, out.Name, out.ranks)
+	case sh.comm > 0 && n > sh.comm && sh.groups == 1 && len(fitting(ratio, out.ranks)) == 0:
+		s.warn("device_list_incomplete", "pass the whole log", "the log lists %d ranks, but busbw over size/time of the table at line %d is that of %d: the device list is taken for incomplete", sh.comm, line, n)
+		out.nodes, out.world = 0, record.World{GPU: sh.GPU}
+	case from == "log":
+		s.warn("busbw_contradicts", "check the device list and the program's version; busbw is the printed one", "busbw over size/time of the table at line %d is not that of %s on %s", line, out.Name, ranksText(out.ranks))
+		return nil
+	default:
+		return fmt.Errorf("%w: busbw over size/time of the table at line %d is not that of %s (from the %s) on %s%s; pass --collective and --ranks as they were",
+			ErrCollective, line, out.Name, map[string]string{"option": "--collective option", "file": "file name", "numbers": "numbers"}[from], ranksText(out.ranks), alternatives(ratio, out.ranks))
+	}
+	out.ranks, out.factor = n, true
+	return nil
+}
+
+// fitting lists the collectives whose bus factor on n ranks lies in the range.
+func fitting(ratio interval, n int) []collective.Collective {
+	var fits []collective.Collective
+	for _, c := range collective.All() {
+		if ratio.has(c.BusFactor(n)) {
+			fits = append(fits, c)
+		}
+	}
+	return fits
+}
+
+func ranksText(n int) string {
+	if n == 0 {
+		return "any number of ranks"
+	}
+	return fmt.Sprintf("%d ranks", n)
+}
+
+func alternatives(ratio interval, n int) string {
+	if fits := fitting(ratio, n); n > 0 && len(fits) > 0 {
+		return ", but that of " + possibilities(fits)
+	}
+	return ""
+}
+
+// finishWorld completes the world and says what is odd about it.
+func (out *setting) finishWorld(s *scan, sh shape) {
+	if out.nodes == 0 && out.ranks > 0 && out.ranks == out.perProc {
+		out.nodes = 1
+	}
+	if out.world.GPUsPerProcess > 0 {
+		out.perProc = out.world.GPUsPerProcess
+	}
+	w := &out.world
+	w.GPUsPerProcess = out.perProc
+	if sh.groups <= 1 {
+		w.Ranks, w.Nodes = out.ranks, out.nodes
+		w.GPUsPerNode = evenShare(w.Ranks, w.Nodes)
+	} else {
+		s.warn("split_communicators", "NCCL_TESTS_SPLIT was set; each result is of one group while the others run", "the %d ranks form %d communicators of %d", sh.Ranks, sh.groups, sh.comm)
+	}
+	switch {
+	case sh.gaps:
+		s.warn("device_list_incomplete", "pass the whole log", "the device list lacks ranks below its highest, %d", sh.comm-1)
+	case sh.sameDevice:
+		s.warn("hosts_not_distinct", "pass --nodes", "two ranks have the same device of the same host name: the number of nodes is not known from the log")
+	case out.nodes == 0:
+		s.warn("nodes_unknown", "pass --nodes", "the log does not say on how many nodes it ran")
+	case w.GPUsPerNode == 0 && w.Ranks > 0:
+		s.warn("uneven_nodes", "the slowest link decides: compare with care", "%d ranks do not divide evenly among %d nodes", w.Ranks, w.Nodes)
+	}
+	if sh.mixedGPUs {
+		s.warn("mixed_gpus", "the slowest device decides: compare with care", "the device list names more than one kind of GPU")
+	}
+}
+
+// skipRows gives up all rows of a test for one reason.
+func (t *test) skipRows(reason string) {
+	for _, r := range t.rows {
+		t.skips.add(reason, r.line)
+	}
+	t.rows = nil
+}

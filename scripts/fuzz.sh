@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Run every fuzz target in turn, each for the time given (default 5s).
+#
+#   scripts/fuzz.sh [TIME] [PATTERN]
+#
+# PATTERN keeps the targets whose name matches it. go test -fuzz takes one
+# target of one package at a time, so they are listed from the sources.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+time=${1:-5s}
+pattern=${2:-.}
+
+targets=$(grep -rEo --include='*_test.go' --exclude-dir=test --exclude-dir=tools '^func Fuzz[A-Za-z0-9_]+' . |
+	sed -E 's|^\./(.*)/[^/]+:func |\1 |' | sort)
+count=0
+while read -r folder target; do
+	[[ $target =~ $pattern ]] || continue
+	echo "fuzz $folder $target for $time"
+	go test "./$folder" -run '^$' -fuzz "^$target\$" -fuzztime "$time"
+	count=$((count + 1))
+done <<<"$targets"
+
+if [ "$count" = 0 ]; then
+	echo "no fuzz target matches '$pattern'" >&2
+	exit 1
+fi
+echo "$count fuzz targets ran"

@@ -1,0 +1,175 @@
+// Package browser looks at a report the way a reader does: in Chromium, wide
+// and narrow, light and dark, with and without script. It is a module of its
+// own so that zbench itself needs no browser.
+//
+//	ZBENCH_REPORT=/path/report.html go test ./...
+//
+// The report must have results: without any there is little to look at.
+// ZBENCH_SHOTS names a folder for screenshots; CHROMIUM names the browser.
+package browser
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// reportURL is the page under test.
+func reportURL(t *testing.T) string {
+	t.Helper()
+	path := os.Getenv("ZBENCH_REPORT")
+	if path == "" {
+		t.Fatal("ZBENCH_REPORT is not set: give the path of a report.html")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("ZBENCH_REPORT: %v", err)
+	}
+	return (&url.URL{Scheme: "file", Path: path}).String()
+}
+
+// start runs one browser for all the checks of a test.
+func start(t *testing.T) context.Context {
+	t.Helper()
+	binary := os.Getenv("CHROMIUM")
+	if binary == "" {
+		binary = "/usr/bin/chromium"
+	}
+	// Without a folder of ours chromedp makes a fresh profile and removes it
+	// when the browser is gone.
+	opts := append([]chromedp.ExecAllocatorOption{}, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck,
+		chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.ExecPath(binary),
+		chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-sync", true),
+		chromedp.Flag("disable-dev-shm-usage", true),
+	)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, opts...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	if err := chromedp.Run(ctx); err != nil {
+		t.Fatalf("start %s: %v", binary, err)
+	}
+	return ctx
+}
+
+// look is one way of looking at the page.
+type look struct {
+	name          string
+	width, height int64
+	scheme        string
+	script        bool
+}
+
+// trouble gathers what the browser complains about and what it asks for.
+type trouble struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (tr *trouble) add(kind, text string) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.list = append(tr.list, kind+": "+text)
+}
+
+// text is all of it, one complaint to a line.
+func (tr *trouble) text() string {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return strings.Join(tr.list, "\n")
+}
+
+// check fails the test for everything that was gathered.
+func (tr *trouble) check(t *testing.T) {
+	t.Helper()
+	if text := tr.text(); text != "" {
+		t.Error(text)
+	}
+}
+
+// watch listens to the tab: errors, policy violations, and any request but the
+// page's own.
+func (tr *trouble) watch(ctx context.Context, page string) {
+	chromedp.ListenTarget(ctx, func(event any) {
+		switch e := event.(type) {
+		case *runtime.EventExceptionThrown:
+			tr.add("exception", e.ExceptionDetails.Error())
+		case *runtime.EventConsoleAPICalled:
+			if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning || e.Type == runtime.APITypeAssert {
+				tr.add("console "+string(e.Type), string(e.Args[0].Value))
+			}
+		case *log.EventEntryAdded:
+			tr.add("log "+string(e.Entry.Level), e.Entry.Text)
+		case *network.EventRequestWillBeSent:
+			if strings.SplitN(e.Request.URL, "#", 2)[0] != page {
+				tr.add("request", e.Request.URL)
+			}
+		}
+	})
+}
+
+// open shows the page in a new tab and returns it with what it complains about.
+func open(t *testing.T, browser context.Context, l look) (context.Context, *trouble) {
+	t.Helper()
+	tab, cancel := chromedp.NewContext(browser)
+	t.Cleanup(cancel)
+	page, tr := reportURL(t), &trouble{}
+	tr.watch(tab, page)
+	err := chromedp.Run(tab, log.Enable(), network.Enable(), runtime.Enable(),
+		emulation.SetDeviceMetricsOverride(l.width, l.height, 1, l.width < 600),
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}}),
+		emulation.SetScriptExecutionDisabled(!l.script),
+		chromedp.Navigate(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tab, tr
+}
+
+// evaluate runs an expression in the page and reads its value.
+func evaluate[T any](t *testing.T, tab context.Context, expression string) T {
+	t.Helper()
+	var out T
+	if err := chromedp.Run(tab, chromedp.Evaluate(expression, &out)); err != nil {
+		t.Fatalf("evaluate: %v", err)
+	}
+	return out
+}
+
+// shoot saves the whole page as a picture, where that was asked for.
+func shoot(t *testing.T, tab context.Context, name string) {
+	t.Helper()
+	folder := os.Getenv("ZBENCH_SHOTS")
+	if folder == "" {
+		return
+	}
+	var png []byte
+	if err := chromedp.Run(tab, chromedp.FullScreenshot(&png, 100)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, name+".png"), png, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,139 @@
+package browser
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+//go:embed checks.js
+var checks string
+
+// looks are the windows the page must be good in.
+func looks() []look {
+	var out []look
+	for _, width := range []int64{1280, 800, 400} {
+		for _, scheme := range []string{"light", "dark"} {
+			out = append(out, look{fmt.Sprintf("%s-%d", scheme, width), width, 900, scheme, true})
+		}
+	}
+	return out
+}
+
+// TestLooks checks geometry and contrast, and that the page asks for nothing.
+func TestLooks(t *testing.T) {
+	browser := start(t)
+	for _, l := range looks() {
+		t.Run(l.name, func(t *testing.T) {
+			tab, tr := open(t, browser, l)
+			for _, complaint := range evaluate[[]string](t, tab, checks) {
+				t.Error(complaint)
+			}
+			ground := evaluate[string](t, tab, `getComputedStyle(document.body).backgroundColor`)
+			if dark := ground != "rgb(255, 255, 255)"; dark != (l.scheme == "dark") {
+				t.Errorf("the ground is %s in the %s scheme", ground, l.scheme)
+			}
+			shoot(t, tab, l.name)
+			tr.check(t)
+		})
+	}
+}
+
+// TestSimulated checks that a simulated report says so where it is seen first,
+// and in every picture.
+func TestSimulated(t *testing.T) {
+	tab, _ := open(t, start(t), look{"simulated", 1280, 900, "light", true})
+	if !evaluate[bool](t, tab, `document.title.includes("SIMULATED")`) {
+		t.Skip("the report is not of a simulation")
+	}
+	bad := evaluate[[]string](t, tab, `(function () {
+		var bad = [];
+		var banner = document.querySelector(".banner.simulated");
+		if (!banner || !banner.innerText.includes("SIMULATED")) bad.push("no banner says SIMULATED");
+		else if (banner.getBoundingClientRect().bottom > innerHeight) bad.push("the banner is below the fold");
+		document.querySelectorAll("svg.chart").forEach(function (s) {
+			if (!Array.from(s.querySelectorAll("text")).some(function (t) { return t.textContent.includes("SIMULATED"); }))
+				bad.push(s.getAttribute("aria-labelledby") + " does not say SIMULATED");
+		});
+		return bad;
+	})()`)
+	for _, line := range bad {
+		t.Error(line)
+	}
+}
+
+// TestWithoutScript checks that the page is whole when script is off.
+func TestWithoutScript(t *testing.T) {
+	browser := start(t)
+	for _, width := range []int64{1280, 400} {
+		l := look{fmt.Sprintf("noscript-%d", width), width, 900, "light", false}
+		tab, tr := open(t, browser, l)
+		var text, html string
+		if err := chromedp.Run(tab, chromedp.Text("body", &text, chromedp.ByQuery), chromedp.OuterHTML("html", &html, chromedp.ByQuery)); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(html, `class="readout"`) {
+			t.Error("the script ran: this test shows nothing")
+		}
+		for _, want := range []string{"Results", "By message size", "How it was measured", "busbw", "algbw", "KiB"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("without script the page does not show %q", want)
+			}
+		}
+		if strings.Contains(text, "Theme:") {
+			t.Error("without script the theme button shows and does nothing")
+		}
+		if n := strings.Count(html, "<table"); n < 3 {
+			t.Errorf("%d tables, want one for the results and one beside each chart", n)
+		}
+		shoot(t, tab, l.name)
+		for line := range strings.Lines(tr.text()) {
+			// The browser itself notes that it blocked the script.
+			if !strings.Contains(line, "JavaScript") && !strings.Contains(line, "script execution") {
+				t.Error(line)
+			}
+		}
+	}
+}
+
+// TestKeyboard reaches every control with Tab and works them.
+func TestKeyboard(t *testing.T) {
+	tab, tr := open(t, start(t), look{"keyboard", 1280, 900, "light", true})
+	seen := map[string]bool{}
+	reach := []string{"skip", "theme", "legend", "chart", "scroll"}
+	for range 200 {
+		if !slices.ContainsFunc(reach, func(w string) bool { return !seen[w] }) {
+			break
+		}
+		if err := chromedp.Run(tab, chromedp.KeyEvent(kb.Tab)); err != nil {
+			t.Fatal(err)
+		}
+		what := evaluate[string](t, tab, `(function () {
+			var e = document.activeElement;
+			if (e.id) return e.id;
+			if (e.matches(".legend button")) return "legend";
+			return e.matches("svg.chart") ? "chart" : e.className || e.tagName;
+		})()`)
+		if what == "theme" && !seen[what] {
+			pressTheme(t, tab)
+		}
+		if what == "chart" && !seen[what] {
+			readChart(t, tab)
+		}
+		if what == "legend" && !seen[what] {
+			switchSeries(t, tab)
+		}
+		seen[what] = true
+	}
+	for _, want := range reach {
+		if !seen[want] {
+			t.Errorf("Tab does not reach %s", want)
+		}
+	}
+	tr.check(t)
+}
