@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"zbench/bench/record"
+	"zbench/bench/unit"
 )
 
 // Sentences that stand beside every table of results.
@@ -43,15 +44,17 @@ func timeMethod(rec *record.Record) string {
 	case rec.Simulated:
 		who = " The times are the fabric model's."
 	}
-	return "Median over bursts of the mean over ranks. A burst is N launches back to back, its time divided by N, " +
-		"as rccl-tests times them." + who
+	return "Burst: median over bursts of the mean over ranks. A burst is N launches back to back, its time divided by N, " +
+		"as rccl-tests times them. Alone: median over launches of the slowest rank’s interval between two events, " +
+		"each launch aligned by a 4-byte all_reduce." + who
 }
 
 func sweepText(s *record.Sweep) string {
 	parts := []string{
 		plural(int64(s.Iterations), "launch") + " per burst",
-		plural(int64(s.Bursts), "burst"),
 		plural(int64(s.Warmup), "warm-up launch"),
+		fmt.Sprintf("each timing until its median is known to %g %% or for %s", 100*s.Precision, unit.Seconds(s.MaxTime)),
+		s.Cache + " cache",
 		fmt.Sprintf("size factor %d", s.Factor),
 		fmt.Sprintf("seed %d", s.Seed),
 	}

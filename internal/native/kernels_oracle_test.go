@@ -5,6 +5,9 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // The oracle of the verification kernels: the rules of verify_rule.h written a
@@ -183,4 +186,17 @@ func (e element) reduce(op int, order string, n int, given []value, rng *rand.Ra
 		return e.quotient(list[0], n)
 	}
 	return list[0]
+}
+
+// A library rounds 1/n to double, to float and then to the type; for every n
+// that may be, that is the rounding of 1/n, which the kernels have.
+func TestKernelAverageRoundsOnce(t *testing.T) {
+	for n := 1; n <= MaxVerifiedRanks; n++ {
+		inverse := float64(float32(1 / float64(n)))
+		for _, e := range elements {
+			if e.float() && e.width < 64 {
+				require.Equal(t, e.quotient(value{f: 1}, n).f, e.round(inverse), "%s %d", e.name, n)
+			}
+		}
+	}
 }

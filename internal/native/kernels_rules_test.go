@@ -58,8 +58,8 @@ func (e element) any(h uint32) uint64 {
 }
 
 func (r rules) holder(index uint64) int {
-	turn := mix64(r.seed^mix64(^(index/4096))) % uint64(r.n)
-	return int((index%4096 + turn) % uint64(r.n))
+	turn := uint32(mix64(r.seed^mix64(^(index/4096)))) % uint32(r.n)
+	return int((uint32(index%4096) + turn) % uint32(r.n))
 }
 
 // in tells whether the rank is its group's member; groups are of 2^k.

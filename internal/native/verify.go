@@ -34,19 +34,24 @@ func (p *Provider) LoadFunctions() (*Functions, error) {
 	f := &Functions{p: p}
 	image := C.CString(loopbackImage)
 	defer C.free(unsafe.Pointer(image))
-	if err := p.runtime("load kernels", -1, C.zb_module_load(p.table, &f.module, unsafe.Pointer(image))); err != nil {
+	// C writes to locals: f holds Go pointers, which C must not come near.
+	var module unsafe.Pointer
+	if err := p.runtime("load kernels", -1, C.zb_module_load(p.table, &module, unsafe.Pointer(image))); err != nil {
 		return nil, err
 	}
+	f.module = module
 	for name, at := range map[string]*unsafe.Pointer{
 		"zb_delay": &f.delay, "zb_fill": &f.fill, "zb_poison": &f.poison, "zb_check": &f.check, "zb_explain": &f.explain,
 	} {
+		var function unsafe.Pointer
 		text := C.CString(name)
-		err := p.runtime("find kernel "+name, -1, C.zb_module_function(p.table, at, f.module, text))
+		err := p.runtime("find kernel "+name, -1, C.zb_module_function(p.table, &function, module, text))
 		C.free(unsafe.Pointer(text))
 		if err != nil {
 			f.Close()
 			return nil, err
 		}
+		*at = function
 	}
 	return f, nil
 }
