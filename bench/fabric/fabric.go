@@ -17,6 +17,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"zbench/bench/collective"
 )
 
 //go:embed data/*.yaml
@@ -182,6 +184,24 @@ func (f *Fabric) validate() error {
 		}
 		if n > 1 && (m.RailEfficiency <= 0 || m.RailEfficiency > 1 || f.Node.NICs < 1) {
 			return fmt.Errorf("models: rail_efficiency must be in (0, 1] and node.nics positive for %d nodes", n)
+		}
+	}
+	return f.validateCurves()
+}
+
+// validateCurves tries every model at both ends of its span, where its laws are
+// extreme, with every number of GPUs.
+func (f *Fabric) validateCurves() error {
+	for _, m := range f.Models {
+		for _, nodes := range []int{max(m.Nodes.Min, 1), min(m.Nodes.Max, f.MaxNodes)} {
+			if f.model(nodes) == nil {
+				continue // the span lies beyond max_nodes
+			}
+			for gpus := 1; gpus <= f.Node.GPUs; gpus++ {
+				if c, _ := f.curve(collective.All()[0], World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}); !c.valid() {
+					return fmt.Errorf("models: busbw and floor must be positive, a and r not negative; on %d nodes with %d GPUs they come out as %+v", nodes, gpus, c)
+				}
+			}
 		}
 	}
 	return nil
