@@ -72,6 +72,8 @@ type Host struct {
 	ExitJitter float64 `yaml:"exit_jitter"`
 	// Noise is the relative standard deviation of one launch.
 	Noise float64 `yaml:"noise"`
+	// Event is what recording an event takes on a stream.
+	Event float64 `yaml:"event"`
 }
 
 // Span is a range of node counts, both ends included.

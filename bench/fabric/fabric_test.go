@@ -20,7 +20,7 @@ func resolve(t *testing.T, name string, nodes, gpus int) *fabric.Machine {
 	t.Helper()
 	f, err := fabric.ByName(name)
 	require.NoError(t, err)
-	m, err := f.Resolve(fabric.World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}, 1)
+	m, err := f.Resolve(fabric.World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}, fabric.Options{Seed: 1})
 	require.NoError(t, err)
 	return m
 }
@@ -42,7 +42,7 @@ func TestEveryFabricLoadsAndResolvesEverywhere(t *testing.T) {
 			for gpus := 1; gpus <= f.Node.GPUs; gpus++ {
 				m := resolve(t, name, nodes, gpus)
 				for _, c := range collective.Names() {
-					curve := m.Curves[c]
+					curve := m.Curves[m.Whole()][c]
 					require.Positive(t, curve.B)
 					require.Positive(t, curve.Floor)
 					require.False(t, math.IsNaN(curve.Time(1<<30)) || math.IsInf(curve.Time(1<<30), 0))
@@ -54,12 +54,16 @@ func TestEveryFabricLoadsAndResolvesEverywhere(t *testing.T) {
 
 // The constants of DESIGN §4, as they come out.
 func TestConstants(t *testing.T) {
-	one := resolve(t, "mi300x-pollara", 1, 8).Curves["all_reduce"]
+	of := func(nodes int) fabric.Curve {
+		m := resolve(t, "mi300x-pollara", nodes, 8)
+		return m.Curves[m.Whole()]["all_reduce"]
+	}
+	one := of(1)
 	require.Equal(t, fabric.Curve{B: 323e9, A: 7.5e-6, R: 65e-6, Floor: 13e-6, K: 1.75}, one)
-	two := resolve(t, "mi300x-pollara", 2, 8).Curves["all_reduce"]
+	two := of(2)
 	require.InDelta(t, 361e9, two.B, 1)
 	require.InDelta(t, 320e-6, two.R, 1e-12)
-	many := resolve(t, "mi300x-pollara", 128, 8).Curves["all_reduce"]
+	many := of(128)
 	require.InDelta(t, 360e9, many.B, 1)
 	require.InDelta(t, 12e-6+2*(6.3e-6+10.5e-6*7), many.A, 1e-12)
 	require.InDelta(t, 320e-6*math.Pow(64, 0.4), many.R, 1e-12)
@@ -89,7 +93,7 @@ func TestModelAgainstPublishedCurves(t *testing.T) {
 		{"mi300x_1node_rocmblog.csv", "mi300x-8gpu", 0.03, 0.10},
 		{"mi300x_1node_aac8.csv", "mi300x-8gpu", 0.03, 0.10},
 	} {
-		curve := resolve(t, c.fabric, 1, 8).Curves["all_reduce"]
+		curve := resolve(t, c.fabric, 1, 8).Curves[fabric.Group{Ranks: 8}]["all_reduce"]
 		var sum, worst float64
 		rows := published(t, c.file)
 		for _, row := range rows {
@@ -142,7 +146,7 @@ func TestRefusals(t *testing.T) {
 		{fabric.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 3}, "do not divide"},
 		{fabric.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 0}, "do not divide"},
 	} {
-		_, err := f.Resolve(c.world, 1)
+		_, err := f.Resolve(c.world, fabric.Options{})
 		require.ErrorContains(t, err, c.says)
 	}
 }
@@ -176,7 +180,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		m, err := fab.Resolve(fabric.World{Nodes: 1, GPUsPerNode: 1, GPUsPerProcess: 1}, 1)
+		m, err := fab.Resolve(fabric.World{Nodes: 1, GPUsPerNode: 1, GPUsPerProcess: 1}, fabric.Options{Seed: 1})
 		require.NoError(t, err)
 		require.NotEmpty(t, m.Text())
 	})

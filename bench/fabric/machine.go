@@ -238,6 +238,7 @@ func (m *Machine) Text() []byte {
 	put("launch", m.Host.Launch)
 	put("exit_jitter", m.Host.ExitJitter)
 	put("noise", m.Host.Noise)
+	put("event", m.Host.Event)
 	for _, g := range slices.SortedFunc(maps.Keys(m.Curves), Group.compare) {
 		for _, name := range collective.Names() {
 			c := m.Curves[g][name]

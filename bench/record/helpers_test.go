@@ -46,7 +46,8 @@ func full() *Record {
 		},
 		Sweep: &Sweep{
 			Collectives: []string{"all_reduce", "all_gather"}, MinBytes: 8, MaxBytes: 1 << 20, Factor: 2,
-			Dtype: "float", Op: "sum", Iterations: 20, Warmup: 5, Bursts: 5, Checks: 1, Seed: 1<<64 - 1,
+			Dtype: "float", Op: "sum", InPlace: []bool{false, true}, Iterations: 20, Warmup: 5, Checks: 1,
+			Precision: 0.01, MaxTime: 0.4, Cache: "cold", Seed: 1<<64 - 1, Faults: []string{"noise:sigma=0.05"},
 		},
 		Results:  []Result{ok, skipped},
 		Warnings: []Warning{{Code: "imported", Message: "one sample of unknown spread"}},
@@ -57,7 +58,7 @@ func full() *Record {
 func bare() *Record {
 	return &Record{
 		Schema: Schema, Source: Source{Kind: Simulated, Imports: []Import{{SHA256: full().Source.Imports[0].SHA256}}}, Simulated: true,
-		Fabric: &Fabric{}, Sweep: &Sweep{Factor: 2},
+		Fabric: &Fabric{}, Sweep: &Sweep{Factor: 2, Cache: "warm", InPlace: []bool{true}},
 		Results: []Result{{Key: "k", Status: Failed, Reason: "out of memory", Verified: Verified{State: NotVerified}}},
 	}
 }

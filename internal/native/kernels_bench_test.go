@@ -28,6 +28,7 @@ func BenchmarkKernels(b *testing.B) {
 		{"int8/sum", 0, 1, 0, KindReduced, 8},
 		{"double/sum", 8, 8, 0, KindReduced, 8},
 		{"double/max", 8, 8, 2, KindReduced, 8},
+		{"float/tiny", 7, 1 << 18, 0, KindReduced, 1024}, // 4 elements: the cost of a launch
 		{"uint64/prod", 5, 8, 1, KindReduced, 8},
 	} {
 		count := int(bytes / c.width)

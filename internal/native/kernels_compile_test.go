@@ -1,6 +1,7 @@
 package native
 
 import (
+	"debug/elf"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,6 +70,20 @@ func TestKernelsCompileForDevices(t *testing.T) {
 			})
 		}
 	}
+}
+
+// The linker is g++, yet no program may need the C++ library: this one is
+// linked like zbench.
+func TestKernelsNeedNoCPlusPlusLibrary(t *testing.T) {
+	path, err := os.Executable()
+	require.NoError(t, err)
+	file, err := elf.Open(path)
+	require.NoError(t, err)
+	defer file.Close()
+	libraries, err := file.ImportedLibraries()
+	require.NoError(t, err)
+	require.Contains(t, libraries, "libc.so.6")
+	require.NotContains(t, libraries, "libstdc++.so.6")
 }
 
 func holdsNoSpill(t *testing.T, target, asm string, names []string) {

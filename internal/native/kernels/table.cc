@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+namespace {
+
 /* Counts without the standard library: 0, 1, …, n-1 as a type. */
 template <int... I> struct zbk_indices {};
 template <int N, int... I>
@@ -35,9 +37,11 @@ template <typename... A> struct zbk_args {
 };
 
 /* Lets the arguments of a kernel be deduced from its address. */
-template <typename... A> static zbk_args<A...> zbk_args_of(void (*)(A...)) {
+template <typename... A> zbk_args<A...> zbk_args_of(void (*)(A...)) {
   return {};
 }
+
+} // namespace
 
 #if ZBK_WIDE
 #define ZBK_FOLDED(name)                                                       \

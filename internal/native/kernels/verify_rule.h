@@ -13,32 +13,32 @@
  *   u = +-2^e by h. Any subset sums to j*u with j <= n + n/2; a rank too many
  *   gives j + 2 <= 2^p at most, still representable. So a missing or doubled
  *   rank is seen in EVERY element, and one rank in place of another in every
- *   second (always between the two of a pair). When n + n/2 + 2 > 2^p
+ *   second (between the two of a pair always). When n + n/2 + 2 > 2^p
  *   (bfloat16 from 170 ranks, half from 1,365), w is 1 or 0 and k as small as
  *   lets ceil(n/2^k) + 1 <= 2^p: seen in one element of 2^k.
- *   Integers wrap modulo 2^width, which is exact: u is any odd number, so w*u is
- *   1 or 2 modulo 4 and never 0. A rotating holder adds any multiple of 4, lest
- *   all results be the same where n + n/2 is a multiple of a power of two.
+ *   Integers wrap modulo 2^width, which is exact: u is any odd number, so w*u
+ *   is 1 or 2 modulo 4 and never 0. A rotating holder adds any multiple of 4,
+ *   lest all results be equal where n + n/2 is a multiple of a power of two.
  * Avg, floats. Libraries multiply by fl(1/n) before, or divide by n after. If n
  *   is a power of two both are exact and sum's rule holds. Otherwise any two
- *   contributions c*fl(1/n) may round, so there is one holder of +-2^e, and all
- *   others have 0: 2^e*fl(1/n) and fl(2^e/n) are the same bits. Holders rotate:
- *   any n elements of a row (4,096 elements) have each rank once.
- * Avg, integers, are summed, then divided: the sum must not leave the type, and
- *   each w must be worth n. Sum's rule with u = +-n*U while (n + n/2 + 2)*n*8
- *   fits, then w of 0 or 1, then one holder of n*U, all divided exactly. Beyond
- *   max/n = 1 (int8 from 128 ranks, uint8 from 256) every true average is 0:
- *   then a missing rank cannot be seen, only a wrong or unwritten result.
- * Prod, floats: all factors are +-2^x. A rank that is in (k = 1) turns the sign;
- *   while n is small (6 ranks in half, 60 in bfloat16 and float, 900 in double)
- *   everyone has 2^+-1, same direction within an element; one rotating holder
- *   has +-2^E besides. No subset leaves the normal range. A missing or doubled
- *   rank is seen in every element while n is small, else in every second.
- *   Integers: in is a factor 3, out is 1/3 modulo 2^w, the holder has any odd
- *   factor besides: 3^a is no 1 for small a, so always seen.
+ *   contributions c*fl(1/n) may round, so there is one holder of +-2^e, all
+ *   others have 0, and 2^e*fl(1/n) and fl(2^e/n) are the same bits. Holders
+ *   rotate: n elements of one row (4,096 elements) have each rank once.
+ * Avg, integers, are summed, then divided: the sum must not leave the type and
+ *   each w must be worth n. Sum's rule with u = +-n*U while 8*n*(n + n/2 + 2)
+ *   fits, then w of 0 or 1, then one holder of n*U: all divided exactly. When n
+ *   exceeds the type (int8 from 128 ranks, uint8 from 256) every true average
+ *   is 0: a missing rank cannot be seen, only a wrong or unwritten result.
+ * Prod, floats: all factors are +-2^x. A rank that is in (k = 1) turns the
+ *   sign; while n is small (6 ranks in half, 60 in bfloat16 and float, 900 in
+ *   double) everyone has 2^+-1, same direction within an element; one rotating
+ *   holder has +-2^E besides. No subset leaves the normal range. A missing or
+ *   doubled rank is seen in every element while n is small, else in every
+ *   second. Integers: in is a factor 3, out is 1/3 modulo 2^width, the holder
+ *   has any odd factor besides: 3^a is not 1 for small a, so always seen.
  * Max, min: the rotating holder has the extreme, all others one other value:
- *   half the time its neighbour in the last bit, else any. A missing rank is seen
- *   where it is the holder (1 in n); a doubled one changes no maximum.
+ *   half the time its neighbour in the last bit, else any. A missing rank is
+ *   seen where it is the holder (1 in n); a doubled one changes no maximum.
  *
  * Swapped blocks, stale and poisoned buffers, other operators are seen because
  * sign, exponent or value is a hash of the global index, and one wrong bit
@@ -103,12 +103,12 @@ struct zb_rule {
   zb_u32 spread;   /* and how many follow it, less one */
   zb_u64 one;      /* floats: the unit of exponent low */
   zb_u64 want;     /* the sum of weights without the last, smaller group's */
-  zb_u64 wants;    /* member, and with it; for floats times the unit low */
+  zb_u64 wants;    /* member, and with it; for floats times the lowest unit */
   zb_u64 mask;     /* integers: unit = ((value & mask) + add) * times */
   zb_u64 add;
   zb_u64 times;
   zb_u64 bonus;    /* integers: the holder adds another value & bonus */
-  zb_u32 each;     /* prod of floats: everyone has a power of two */
+  int each;        /* prod of floats: 1 if everyone has a power of two */
   int lowest;      /* the extreme is the minimum */
   zb_u64 gap;      /* floats: the exponent bit that keeps values normal */
 };
@@ -221,7 +221,8 @@ ZB_FN void zb_rule_quotients(zb_rule *r) {
   }
   /* of one value only, zero is the other half of the time */
   r->add = room != 1;
-  r->mask = room == 1 ? 1 : ((zb_u64)1 << zb_log2(zb_least(room | 1, 65536))) - 1;
+  r->mask =
+      room == 1 ? 1 : ((zb_u64)1 << zb_log2(zb_least(room | 1, 65536))) - 1;
 }
 
 ZB_FN void zb_rule_product(zb_rule *r) {

@@ -133,7 +133,7 @@ template <typename T> ZB_FN T zb_power(const zb_rule &r, zb_u32 minus, int e) {
              (minus ? (T)r.sign : (T)0));
 }
 
-ZB_FN int zb_direction(zb_u32 h) { return h >> 30 & 1 ? 1 : -1; }
+ZB_FN int zb_direction(zb_u32 h) { return (int)(h >> 29 & 2) - 1; }
 ZB_FN int zb_exponent(const zb_rule &r, zb_u32 h) {
   return r.low + (int)(h & r.spread);
 }
@@ -157,8 +157,8 @@ ZB_FN T zb_gives(const zb_rule &r, const zb_run &s, zb_u32 t) {
   }
   if (LAW == ZB_PRODUCT && FLOATS) {
     return zb_power<T>(r, in ^ (holder & h >> 31),
-                       (r.each ? zb_direction(h) : 0) +
-                           (holder ? zb_exponent(r, h) : 0));
+                       r.each * zb_direction(h) +
+                           (int)holder * zb_exponent(r, h));
   }
   if (LAW == ZB_PRODUCT) {
     T v = in ? (T)3 : zb_third<T>();
@@ -168,7 +168,8 @@ ZB_FN T zb_gives(const zb_rule &r, const zb_run &s, zb_u32 t) {
     in = holder;
   }
   if (FLOATS) {
-    T v = (T)((T)r.one + zb_scale<T>(r, h) + (T)((T)(r.base & in) << r.type.mant));
+    T v = (T)((T)r.one + zb_scale<T>(r, h) +
+              (T)((T)(r.base & in) << r.type.mant));
     return r.base | in ? v : (T)0;
   }
   T v = zb_bits<T>::times(zb_unit<T>(r, h), (T)r.times);
@@ -189,8 +190,7 @@ ZB_FN T zb_comes(const zb_rule &r, const zb_run &s, zb_u32 t) {
   last = zb_drawn(r, s, h) < s.member;
   if (LAW == ZB_PRODUCT && FLOATS) {
     return zb_power<T>(r, (((r.n >> 1) + last) & 1) ^ h >> 31,
-                       (r.each ? (int)r.n * zb_direction(h) : 0) +
-                           zb_exponent(r, h));
+                       r.each * (int)r.n * zb_direction(h) + zb_exponent(r, h));
   }
   if (LAW == ZB_PRODUCT) {
     T v = (r.n & 1) == 0 ? (T)1 : last ? (T)3 : zb_third<T>();
