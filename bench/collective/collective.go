@@ -23,6 +23,8 @@ type Collective struct {
 	Aliases []string
 	// Reduces tells that the result depends on a reduction operator.
 	Reduces bool
+	// Rooted tells that one rank is the source or the destination of all.
+	Rooted bool
 	// Does says what the collective does, in one line.
 	Does string
 	// BusFactor is busbw/algbw for n ranks (nccl-tests doc/PERFORMANCE.md).
@@ -113,13 +115,13 @@ var table = []Collective{
 		result: func(_, n, _ int) Result { return Result{Blocks: n, Step: 1} },
 	},
 	{
-		Name: "broadcast", Title: "broadcast", Aliases: []string{"bcast"},
+		Name: "broadcast", Title: "broadcast", Rooted: true, Aliases: []string{"bcast"},
 		Does:      "everybody gets the root's buffer",
 		BusFactor: whole, InPlace: Same,
 		result: func(_, _, root int) Result { return Result{Blocks: 1, From: root} },
 	},
 	{
-		Name: "reduce", Title: "reduce", Reduces: true,
+		Name: "reduce", Title: "reduce", Rooted: true, Reduces: true,
 		Does:      "reduce every rank's buffer, the root gets the result",
 		BusFactor: whole, InPlace: Same,
 		result: onlyRoot(Result{Blocks: 1, Reduced: true}),
@@ -137,13 +139,13 @@ var table = []Collective{
 		result: func(rank, n, _ int) Result { return Result{Blocks: 1, From: (rank + n - 1) % n} },
 	},
 	{
-		Name: "gather", Title: "gather",
+		Name: "gather", Title: "gather", Rooted: true,
 		Does:      "the root gets everybody's share",
 		BusFactor: all, SendShare: true, InPlace: SendInRecv,
 		result: func(rank, n, root int) Result { return onlyRoot(Result{Blocks: n, Step: 1})(rank, n, root) },
 	},
 	{
-		Name: "scatter", Title: "scatter",
+		Name: "scatter", Title: "scatter", Rooted: true,
 		Does:      "each rank gets its share of the root's buffer",
 		BusFactor: all, RecvShare: true, InPlace: RecvInSend,
 		result: func(rank, _, root int) Result { return Result{Blocks: 1, From: root, Base: rank} },

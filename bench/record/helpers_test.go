@@ -10,14 +10,17 @@ import (
 func full() *Record {
 	sample := make([]float64, 120)
 	for i := range sample {
-		sample[i] = 1e-5 + float64(i)*1e-8
+		sample[i] = 1e-5 + float64(i*77%120)*1e-8 // in no order: they are worth what they count
 	}
 	ok := Result{
 		Key: Key("all_reduce", "float", "sum", 1<<20, 16, 1, false), Collective: "all_reduce", Dtype: "float", Op: "sum",
 		BytesRequested: 1 << 20, Bytes: 1 << 20, Count: 1 << 18, Ranks: 16, Nodes: 2, GPUsPerProcess: 1,
-		Status: OK, Verified: Verified{State: VerifiedOK, Wrong: new(int64)},
-		Burst:        &Timing{Iterations: 20, MeanOfRanks: stat.Summarize(sample), MaxOfRanks: stat.Summarize(sample[:7])},
-		Isolated:     &Timing{Iterations: 1, MaxOfRanks: stat.Summarize(sample[:1])},
+		Status: OK, Verified: Verified{State: VerifiedOK, Wrong: new(int64), Launches: 1},
+		Burst: &Timing{Iterations: 20, MeanOfRanks: stat.Summarize(sample), MaxOfRanks: stat.Summarize(sample[:7])},
+		Isolated: &Timing{
+			Iterations: 1, MaxOfRanks: stat.Summarize(sample[:1]), Spread: stat.Summarize(sample[:3]), Stop: "precision",
+			Late: []LateCount{{Rank: 3, Count: 7}}, Discarded: 1, EventFloor: new(5e-7),
+		},
 		Extrapolated: true,
 		Warnings:     []Warning{{Code: "skew", Message: "spread 12 % <of ranks>", Hint: "see rails"}, {Code: "few", Message: "one"}},
 	}
