@@ -2,7 +2,7 @@ package native
 
 /*
 #cgo CXXFLAGS: -std=c++17 -O2 -Wall -fvisibility=hidden -fno-exceptions -fno-rtti
-#cgo linux LDFLAGS: -Wl,--as-needed
+#cgo linux LDFLAGS: -Wl,--as-needed -static-libgcc
 #include <stdint.h>
 #include <stdlib.h>
 #include "kernels/table.h"
@@ -21,7 +21,8 @@ import (
 // kernelFiles are compiled at run time for the GPU that is there. Like sources
 // it also makes the build depend on every file in the folder. The linker is
 // g++, as there are .cc files; --as-needed drops libstdc++ again, of which
-// nothing is used.
+// nothing is used, and -static-libgcc is what gcc does by itself: a shared one
+// (_Float16 in c/fake needs GCC 12's) is not on every machine.
 //
 //go:embed kernels
 var kernelFiles embed.FS

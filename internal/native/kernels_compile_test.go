@@ -72,8 +72,8 @@ func TestKernelsCompileForDevices(t *testing.T) {
 	}
 }
 
-// The linker is g++, yet no program may need the C++ library: this one is
-// linked like zbench.
+// The linker is g++, yet no program may need its libraries: this one is linked
+// like zbench.
 func TestKernelsNeedNoCPlusPlusLibrary(t *testing.T) {
 	path, err := os.Executable()
 	require.NoError(t, err)
@@ -84,6 +84,7 @@ func TestKernelsNeedNoCPlusPlusLibrary(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, libraries, "libc.so.6")
 	require.NotContains(t, libraries, "libstdc++.so.6")
+	require.NotContains(t, libraries, "libgcc_s.so.1")
 }
 
 func holdsNoSpill(t *testing.T, target, asm string, names []string) {
