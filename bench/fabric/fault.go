@@ -37,33 +37,51 @@ type linkDamage struct {
 }
 
 var faults = []Fault{
-	{"late_gpu", "late_gpu:node=3,gpu=5,seconds=2e-5", "a GPU reaches every collective late", []string{"node", "gpu", "seconds"},
+	{
+		"late_gpu", "late_gpu:node=3,gpu=5,seconds=2e-5", "a GPU reaches every collective late",
+		[]string{"node", "gpu", "seconds"},
 		func(v faultValues, m *Machine, _ *damage) error {
 			return m.fault("late %d %g", v.rank(m), v["seconds"])
-		}},
+		},
+	},
 	{"late_node", "late_node:node=3,seconds=2e-5", "all GPUs of a node are late", []string{"node", "seconds"}, plantLateNode},
 	{"slow_link", "slow_link:node=3,a=1,b=2,left=0.5", "the xGMI link between two GPUs has that share of its bandwidth left", []string{"node", "a", "b", "left"}, plantSlowLink},
 	{"slow_rail", "slow_rail:node=3,rail=2,left=0.5", "a node's NIC has that share of its bandwidth left", []string{"node", "rail", "left"}, plantRail},
 	{"dead_rail", "dead_rail:node=3,rail=2", "a node's NIC is down; its traffic takes the others", []string{"node", "rail"}, plantRail},
 	{"slow_leaf", "slow_leaf:rail=2,left=0.5", "a rail's leaf switch is slow for every node", []string{"rail", "left"}, plantRail},
-	{"flaky_link", "flaky_link:node=3,part=0.1,times=4", "that part of the launches that touch the node takes so many times as long", []string{"node", "part", "times"},
+	{
+		"flaky_link", "flaky_link:node=3,part=0.1,times=4", "that part of the launches that touch the node takes so many times as long",
+		[]string{"node", "part", "times"},
 		func(v faultValues, m *Machine, _ *damage) error {
 			return m.fault("flaky %d %d %g %g", int(v["node"])*m.GPUsPerNode, m.GPUsPerNode, v["part"], v["times"])
-		}},
-	{"dip", "dip:from=1e6,to=4e6,times=2", "sizes in that range, in bytes, take so many times as long", []string{"from", "to", "times"},
+		},
+	},
+	{
+		"dip", "dip:from=1e6,to=4e6,times=2", "sizes in that range, in bytes, take so many times as long",
+		[]string{"from", "to", "times"},
 		func(v faultValues, m *Machine, _ *damage) error {
 			return m.fault("dip %g %g %g", v["from"], v["to"], v["times"])
-		}},
-	{"noise", "noise:sigma=0.05", "launches vary by that standard deviation, relative", []string{"sigma"},
-		func(v faultValues, m *Machine, _ *damage) error { m.Host.Noise = v["sigma"]; return nil }},
-	{"hang", "hang:node=3,gpu=5,bytes=1e6,launch=7", "a GPU never enters that launch of a case of at least so many bytes", []string{"node", "gpu", "bytes", "launch"},
+		},
+	},
+	{
+		"noise", "noise:sigma=0.05", "launches vary by that standard deviation, relative",
+		[]string{"sigma"},
+		func(v faultValues, m *Machine, _ *damage) error { m.Host.Noise = v["sigma"]; return nil },
+	},
+	{
+		"hang", "hang:node=3,gpu=5,bytes=1e6,launch=7", "a GPU never enters that launch of a case of at least so many bytes",
+		[]string{"node", "gpu", "bytes", "launch"},
 		func(v faultValues, m *Machine, _ *damage) error {
 			return m.fault("hang %d %g %d", v.rank(m), v["bytes"], int(v["launch"]))
-		}},
-	{"async_error", "async_error:node=3,gpu=5,bytes=1e6,launch=7", "the library reports an asynchronous error there", []string{"node", "gpu", "bytes", "launch"},
+		},
+	},
+	{
+		"async_error", "async_error:node=3,gpu=5,bytes=1e6,launch=7", "the library reports an asynchronous error there",
+		[]string{"node", "gpu", "bytes", "launch"},
 		func(v faultValues, m *Machine, _ *damage) error {
 			return m.fault("async %d %g %d", v.rank(m), v["bytes"], int(v["launch"]))
-		}},
+		},
+	},
 	{"missing_rank", "missing_rank:node=3,gpu=5", "a GPU's contribution is not in the result", []string{"node", "gpu"}, plantData("missing")},
 	{"doubled_rank", "doubled_rank:node=3,gpu=5", "a GPU's contribution is in the result twice", []string{"node", "gpu"}, plantData("doubled")},
 	{"swapped_blocks", "swapped_blocks:node=3,gpu=5", "two halves of a GPU's result change places", []string{"node", "gpu"}, plantData("swapped")},

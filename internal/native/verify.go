@@ -9,7 +9,6 @@ import "C"
 
 import (
 	"fmt"
-	"math"
 	"unsafe"
 )
 
@@ -117,8 +116,12 @@ func (b *Batch) Verify(f *Functions, expect []Expect, seed uint64) ([]Wrong, err
 	words := unsafe.Slice((*uint64)(found), 4*b.n)
 	for i := range b.n {
 		w := words[4*i : 4*i+4]
-		if w[0] > 0 && w[0] != math.MaxUint64 {
+		switch {
+		case w[0] > 0:
 			wrong = append(wrong, Wrong{Rank: i, Count: int64(w[0]), Index: int64(w[1]), Expected: w[2], Got: w[3]}) //nolint:gosec // counts of elements fit
+		case w[2] != uint64(expect[i].Check): //nolint:gosec // not negative
+			// A check that never ran finds nothing wrong either.
+			return nil, fmt.Errorf("native: the check of rank %d looked at %d of %d elements", i, w[2], expect[i].Check)
 		}
 	}
 	return wrong, nil
