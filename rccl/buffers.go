@@ -43,7 +43,6 @@ func (d *Driver) Allocate(cases []plan.Case) error {
 			d.send, d.recv = max(d.send, slot(c.Layout.SendBytes)), max(d.recv, slot(c.Layout.RecvBytes))
 		}
 	}
-	d.batch = d.provider.NewBatch(len(d.ranks))
 	for i := range d.ranks {
 		m := &d.ranks[i]
 		for _, want := range []struct {
@@ -58,12 +57,8 @@ func (d *Driver) Allocate(cases []plan.Case) error {
 		}
 		m.rank.Sync, m.rank.Found = m.sync, m.found
 		m.rank.Send, m.rank.Recv = native.Address{Buffer: m.send}, native.Address{Buffer: m.recv}
-		d.batch.SetRank(i, m.rank)
 	}
-	if d.functions != nil {
-		d.batch.UseDelay(d.functions)
-	}
-	if err := d.batch.MakeEvents(); err != nil {
+	if err := d.newBatch(); err != nil {
 		return err
 	}
 	return d.measureFloor()
@@ -89,7 +84,7 @@ func (d *Driver) place(c plan.Case) {
 	if d.cfg.CacheBytes == 0 {
 		slots = 1
 	}
-	for i := range d.ranks {
+	for i := range d.active {
 		m := &d.ranks[i]
 		m.rank.Send, m.rank.Recv = native.Address{Buffer: m.send}, native.Address{Buffer: m.recv}
 		if c.InPlace {

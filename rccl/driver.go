@@ -49,12 +49,15 @@ type Driver struct {
 	// noKernels is why there are none.
 	noKernels error
 	ranks     []member
-	batch     *native.Batch
-	send      int64 // bytes of each rank's first buffer
-	recv      int64 // and of its second
-	floor     float64
-	work      native.Work
-	hold      float64
+	// split is how the ranks are joined now, active the number of those that are.
+	split  plan.Split
+	active int
+	batch  *native.Batch
+	send   int64 // bytes of each rank's first buffer
+	recv   int64 // and of its second
+	floor  float64
+	work   native.Work
+	hold   float64
 }
 
 // member is one rank with what belongs to it.
@@ -82,7 +85,7 @@ func Open(cfg Config) (*Driver, error) {
 	return d, nil
 }
 
-// join makes a stream and a communicator for each rank.
+// join makes a stream for each rank and one communicator of all.
 func (d *Driver) join(ranks int) error {
 	have, err := d.provider.Devices()
 	if err != nil {
@@ -91,24 +94,14 @@ func (d *Driver) join(ranks int) error {
 	if ranks > have {
 		return fmt.Errorf("%s backend: %w: %d GPUs asked for, %d visible", d.provider.Backend, native.ErrUnavailable, ranks, have)
 	}
-	devices := make([]int, ranks)
-	for i := range devices {
-		devices[i] = i
+	for i := range ranks {
 		stream, err := d.provider.NewStream(i)
 		if err != nil {
 			return err
 		}
-		d.ranks = append(d.ranks, member{rank: native.Rank{Device: i, Number: i, Ranks: ranks, Stream: stream}})
+		d.ranks = append(d.ranks, member{rank: native.Rank{Device: i, Stream: stream}})
 	}
-	id, err := d.provider.NewUniqueID()
-	if err != nil {
-		return err
-	}
-	comms, err := d.provider.InitComms(id, ranks, 0, devices)
-	for i, c := range comms {
-		d.ranks[i].rank.Comm = c
-	}
-	return err
+	return d.joinSplit(plan.Split{}, ranks, ranks)
 }
 
 // Simulated tells that a model decides the times.
@@ -120,6 +113,11 @@ func (d *Driver) Libraries() []native.Library { return d.provider.Libraries }
 // Begin points every rank at the case's buffers and names the case and the pass,
 // so that the loopback's noise depends on them alone.
 func (d *Driver) Begin(c plan.Case, pass int) error {
+	if c.Split != d.split {
+		if err := d.rejoin(c); err != nil {
+			return err
+		}
+	}
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(c.Key + "/" + strconv.Itoa(pass))) // a hash never fails
 	d.provider.BeginCase(h.Sum64())
@@ -187,10 +185,8 @@ func (d *Driver) Close() error {
 	}
 	d.functions.Close()
 	d.functions = nil
+	errs = append(errs, d.leave())
 	for _, m := range d.ranks {
-		if m.rank.Comm != (native.Comm{}) {
-			errs = append(errs, d.provider.FreeComm(m.rank.Comm))
-		}
 		errs = append(errs, d.provider.FreeStream(m.rank.Stream))
 		for _, b := range []native.Buffer{m.send, m.recv, m.sync, m.found} {
 			if b.Bytes > 0 {

@@ -20,8 +20,8 @@ func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Veri
 	if why := d.unverifiable(c); why != "" {
 		return plan.Verification{Skipped: why}, nil
 	}
-	expect := make([]native.Expect, len(d.ranks))
-	for i := range d.ranks {
+	expect := make([]native.Expect, d.active)
+	for i := range expect {
 		expect[i] = expectation(c, d.ranks[i].rank.Number)
 	}
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
@@ -33,7 +33,7 @@ func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Veri
 	for _, w := range wrong {
 		if v.Wrong == 0 {
 			v.First = fmt.Sprintf("first on rank %d at element %d of %s: expected bits %#x, got %#x",
-				d.ranks[w.Rank].rank.Number, w.Index, unit.Bytes(c.Layout.Bytes), w.Expected, w.Got)
+				w.Rank, w.Index, unit.Bytes(c.Layout.Bytes), w.Expected, w.Got)
 		}
 		v.Wrong += w.Count
 	}
@@ -42,7 +42,7 @@ func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Veri
 
 // unverifiable is why the case cannot be verified, empty when it can.
 func (d *Driver) unverifiable(c plan.Case) string {
-	need := int64(len(d.ranks)) * (c.Layout.SendBytes + c.Layout.RecvBytes)
+	need := int64(d.active) * (c.Layout.SendBytes + c.Layout.RecvBytes)
 	switch {
 	case d.noKernels != nil:
 		return d.noKernels.Error()

@@ -1,12 +1,8 @@
 package fabric_test
 
 import (
-	"bytes"
-	"encoding/csv"
 	"math"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -83,54 +79,6 @@ func TestWhatNobodyMeasuredIsSaid(t *testing.T) {
 	require.NotEmpty(t, resolve(t, "mi300x-pollara", 128, 8).Extrapolated["all_reduce"])
 }
 
-// The model against published tables: sizes from 1 MiB, out of place. The
-// figures and their sources are in testdata.
-func TestModelAgainstPublishedCurves(t *testing.T) {
-	for _, c := range []struct {
-		file, fabric string
-		mean, worst  float64
-	}{
-		{"mi300x_1node_rocmblog.csv", "mi300x-8gpu", 0.03, 0.10},
-		{"mi300x_1node_aac8.csv", "mi300x-8gpu", 0.03, 0.10},
-	} {
-		curve := resolve(t, c.fabric, 1, 8).Curves[fabric.Group{Ranks: 8}]["all_reduce"]
-		var sum, worst float64
-		rows := published(t, c.file)
-		for _, row := range rows {
-			err := math.Abs(curve.Time(row.bytes)/row.seconds - 1)
-			sum += err
-			worst = max(worst, err)
-		}
-		require.NotEmpty(t, rows)
-		t.Logf("%s: mean %.2f %%, worst %.2f %% over %d sizes", c.file, 100*sum/float64(len(rows)), 100*worst, len(rows))
-		require.LessOrEqual(t, sum/float64(len(rows)), c.mean)
-		require.LessOrEqual(t, worst, c.worst)
-	}
-}
-
-type point struct{ bytes, seconds float64 }
-
-func published(t *testing.T, file string) []point {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", file))
-	require.NoError(t, err)
-	r := csv.NewReader(bytes.NewReader(text))
-	r.Comment = '#'
-	rows, err := r.ReadAll()
-	require.NoError(t, err)
-	var out []point
-	for _, row := range rows[1:] {
-		size, err := strconv.ParseFloat(row[0], 64)
-		require.NoError(t, err)
-		micros, err := strconv.ParseFloat(row[1], 64)
-		require.NoError(t, err)
-		if size >= 1<<20 {
-			out = append(out, point{size, micros * 1e-6})
-		}
-	}
-	return out
-}
-
 func TestRefusals(t *testing.T) {
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
@@ -184,4 +132,68 @@ func FuzzParse(f *testing.F) {
 		require.NoError(t, err)
 		require.NotEmpty(t, m.Text())
 	})
+}
+
+// Every row's example is a fault that can be planted, and each has its effect.
+func TestEveryFaultCanBePlanted(t *testing.T) {
+	f, err := fabric.ByName(fabric.Default)
+	require.NoError(t, err)
+	w := fabric.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}
+	o := fabric.Options{Groups: []int{2, 8}, Scales: []int{2}}
+	healthy, err := f.Resolve(w, o)
+	require.NoError(t, err)
+	for _, fault := range fabric.Faults() {
+		o.Faults = []string{fault.Form}
+		broken, err := f.Resolve(w, o)
+		require.NoError(t, err, fault.Form)
+		require.NotEqual(t, string(healthy.Text()), string(broken.Text()), fault.Form)
+		require.NotEmpty(t, fault.Does)
+	}
+}
+
+// A slow link slows the groups that hold both its ends, and no other.
+func TestSlowLinkTouchesItsGroups(t *testing.T) {
+	f, err := fabric.ByName(fabric.Default)
+	require.NoError(t, err)
+	w := fabric.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}
+	o := fabric.Options{Groups: []int{2, 8}}
+	healthy, err := f.Resolve(w, o)
+	require.NoError(t, err)
+	o.Faults = []string{"slow_link:node=1,a=2,b=3,left=0.25"}
+	broken, err := f.Resolve(w, o)
+	require.NoError(t, err)
+	for g := range healthy.Curves {
+		want := 1.0
+		if g.First <= 10 && g.First+g.Ranks > 11 {
+			want = 0.25
+		}
+		require.InEpsilon(t, want, broken.Curves[g]["all_reduce"].B/healthy.Curves[g]["all_reduce"].B, 1e-12, "%+v", g)
+	}
+}
+
+// A dead rail takes its share, slow ones theirs; inside a node neither matters.
+func TestRails(t *testing.T) {
+	f, err := fabric.ByName(fabric.Default)
+	require.NoError(t, err)
+	left := func(faults ...string) (between, inside float64) {
+		o := fabric.Options{Groups: []int{8}, Faults: faults}
+		m, err := f.Resolve(fabric.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}, o)
+		require.NoError(t, err)
+		return m.Curves[m.Whole()]["all_reduce"].B / 361e9, m.Curves[fabric.Group{First: 8, Ranks: 8}]["all_reduce"].B / 323e9
+	}
+	for _, c := range []struct {
+		want   float64
+		faults []string
+	}{
+		{1, nil},
+		{7.0 / 8, []string{"dead_rail:node=1,rail=3"}},
+		{4.0 / 8, []string{"dead_rail:node=1,rail=0", "dead_rail:node=1,rail=1", "dead_rail:node=1,rail=2", "dead_rail:node=1,rail=3"}},
+		{7.0 / 8, []string{"dead_rail:node=1,rail=3", "dead_rail:node=0,rail=3"}},
+		{0.5, []string{"slow_leaf:rail=2,left=0.5"}},
+		{0.3, []string{"slow_rail:node=0,rail=2,left=0.3", "dead_rail:node=1,rail=3"}},
+	} {
+		between, inside := left(c.faults...)
+		require.InEpsilon(t, c.want, between, 1e-9, "%v", c.faults)
+		require.InEpsilon(t, 1, inside, 1e-9)
+	}
 }

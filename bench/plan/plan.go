@@ -25,6 +25,19 @@ type Axes struct {
 	InPlace []bool
 	// Ranks is the number of GPUs, spread over Nodes, GPUsPerProcess to a process.
 	Ranks, Nodes, GPUsPerProcess int
+	// Groups are sizes of sub-communicators: all disjoint groups of all nodes run
+	// at once. Scales are numbers of nodes: the first so many run, the others
+	// wait. Both come beside the whole world.
+	Groups, Scales []int
+}
+
+// Split is how the world's ranks are divided into communicators. The zero Split
+// is one communicator of all ranks. Ranks are numbered node-major.
+type Split struct {
+	// Group is the size of each of the groups that run at once, 0 for no groups.
+	Group int
+	// Nodes is the number of nodes that take part, 0 for all.
+	Nodes int
 }
 
 // Case is one point of the sweep.
@@ -34,10 +47,14 @@ type Case struct {
 	// Op is the operator's name, empty where the collective has none.
 	Op string
 	// Requested is the size asked for, Layout what it means for each rank.
-	Requested                    int64
-	Layout                       collective.Layout
-	InPlace                      bool
+	Requested int64
+	Layout    collective.Layout
+	InPlace   bool
+	// Split says which communicators run. Ranks is the size of one of them, Nodes
+	// the nodes it spans, Parallel how many run at once.
+	Split                        Split
 	Ranks, Nodes, GPUsPerProcess int
+	Parallel                     int
 	Key                          string
 	// Skip is why the case is not run, empty when it is.
 	Skip string
@@ -62,6 +79,16 @@ func (a Axes) Validate() error {
 	case len(a.InPlace) == 0:
 		return errors.New("neither in place nor out of place is asked for")
 	}
+	for _, g := range a.Groups {
+		if g < 2 || a.Ranks/a.Nodes%g != 0 {
+			return fmt.Errorf("groups of %d (--groups) do not divide the %d GPUs of a node", g, a.Ranks/a.Nodes)
+		}
+	}
+	for _, n := range a.Scales {
+		if n < 1 || n > a.Nodes {
+			return fmt.Errorf("--scale %d: there are 1 to %d nodes", n, a.Nodes)
+		}
+	}
 	for _, c := range a.Collectives {
 		if c.Reduces && a.Dtype.MovedOnly {
 			return fmt.Errorf("%s cannot reduce %s: it can only be moved; choose another dtype, or a collective that does not reduce", c.Name, a.Dtype.Name)
@@ -70,9 +97,35 @@ func (a Axes) Validate() error {
 	return nil
 }
 
-// Cases lists the sweep, collective by collective, sizes upwards, out of place
-// before in place. The axes must be valid.
+// splits lists the whole world, then what is asked for beside it; a split that
+// is the whole world again is left out.
+func (a Axes) splits() []Split {
+	all := []Split{{}}
+	for _, g := range a.Groups {
+		if g != a.Ranks {
+			all = append(all, Split{Group: g})
+		}
+	}
+	for _, n := range a.Scales {
+		if n != a.Nodes {
+			all = append(all, Split{Nodes: n})
+		}
+	}
+	return all
+}
+
+// Cases lists the sweep: the whole world first, then groups and scales; in each,
+// collective by collective, sizes upwards, out of place before in place. The axes
+// must be valid.
 func (a Axes) Cases() []Case {
+	var cases []Case
+	for _, s := range a.splits() {
+		cases = append(cases, a.ofSplit(s)...)
+	}
+	return cases
+}
+
+func (a Axes) ofSplit(s Split) []Case {
 	var cases []Case
 	for _, coll := range a.Collectives {
 		for _, inPlace := range a.InPlace {
@@ -80,7 +133,7 @@ func (a Axes) Cases() []Case {
 				continue // asked for with all others, and meaningless
 			}
 			for size := a.MinBytes; size <= a.MaxBytes; size *= int64(a.Factor) {
-				cases = append(cases, a.at(coll, size, inPlace))
+				cases = append(cases, a.at(s, coll, size, inPlace))
 				if size > a.MaxBytes/int64(a.Factor) {
 					break // the next step would overflow or pass the end
 				}
@@ -90,20 +143,30 @@ func (a Axes) Cases() []Case {
 	return cases
 }
 
-func (a Axes) at(coll collective.Collective, size int64, inPlace bool) Case {
+func (a Axes) at(s Split, coll collective.Collective, size int64, inPlace bool) Case {
 	op := ""
 	if coll.Reduces {
 		op = a.Op.Name
 	}
+	ranks, nodes, parallel := a.Ranks, a.Nodes, 1
+	switch {
+	case s.Group > 0:
+		ranks, nodes, parallel = s.Group, 1, a.Ranks/s.Group
+	case s.Nodes > 0:
+		ranks, nodes = a.Ranks/a.Nodes*s.Nodes, s.Nodes
+	}
 	c := Case{
 		Collective: coll, Dtype: a.Dtype, Op: op, Requested: size, InPlace: inPlace,
-		Layout: coll.Layout(size, a.Ranks, a.Dtype.Size),
-		Ranks:  a.Ranks, Nodes: a.Nodes, GPUsPerProcess: a.GPUsPerProcess,
-		Key: record.Key(coll.Name, a.Dtype.Name, op, size, a.Ranks, a.GPUsPerProcess, inPlace),
+		Layout: coll.Layout(size, ranks, a.Dtype.Size), Split: s, Parallel: parallel,
+		Ranks: ranks, Nodes: nodes, GPUsPerProcess: a.GPUsPerProcess,
+		Key: record.Key(coll.Name, a.Dtype.Name, op, size, ranks, a.GPUsPerProcess, inPlace),
+	}
+	if parallel > 1 {
+		c.Key += fmt.Sprintf("/x%d", parallel)
 	}
 	switch {
 	case c.Layout.Bytes == 0:
-		c.Skip = fmt.Sprintf("rounds to 0: %s over %d ranks of %s leaves less than 16 bytes or one element a rank", unit.Bytes(size), a.Ranks, a.Dtype.Name)
+		c.Skip = fmt.Sprintf("rounds to 0: %s over %d ranks of %s leaves less than 16 bytes or one element a rank", unit.Bytes(size), ranks, a.Dtype.Name)
 	case inPlace && coll.InPlace == collective.Never:
 		c.Skip = "in place " + coll.Name + " overwrites what it has yet to send"
 	}
@@ -115,7 +178,7 @@ func (c Case) result() record.Result {
 	return record.Result{
 		Key: c.Key, Collective: c.Collective.Name, Dtype: c.Dtype.Name, Op: c.Op, InPlace: c.InPlace,
 		BytesRequested: c.Requested, Bytes: c.Layout.Bytes, Count: c.Layout.Count,
-		Ranks: c.Ranks, Nodes: c.Nodes, GPUsPerProcess: c.GPUsPerProcess,
+		Ranks: c.Ranks, Nodes: c.Nodes, GPUsPerProcess: c.GPUsPerProcess, Groups: c.Parallel,
 		Verified:     record.Verified{State: record.NotVerified, Reason: "not run"},
 		Extrapolated: c.Extrapolated, Warnings: []record.Warning{},
 	}

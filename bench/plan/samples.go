@@ -102,7 +102,7 @@ func (s *samples) bursts(ctx context.Context, d Driver, rule stat.Rule, iteratio
 func (s *samples) isolated(ctx context.Context, d Driver, rule stat.Rule) error {
 	s.alone.begin()
 	s.spread.begin()
-	spent, ranks := 0.0, s.c.Ranks
+	spent, ranks := 0.0, s.c.Ranks*s.c.Parallel
 	for {
 		decision := rule.Decide(s.alone.now(), spent)
 		if decision.Stop {

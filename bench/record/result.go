@@ -30,12 +30,15 @@ type Result struct {
 	BytesRequested int64 `json:"bytes_requested"`
 	Bytes          int64 `json:"bytes"`
 	// Count is the element count passed to the call on each rank.
-	Count          int64  `json:"count"`
-	Ranks          int    `json:"ranks"`
-	Nodes          int    `json:"nodes"`
-	GPUsPerProcess int    `json:"gpus_per_process"`
-	InPlace        bool   `json:"in_place"`
-	Status         Status `json:"status"`
+	Count          int64 `json:"count"`
+	Ranks          int   `json:"ranks"`
+	Nodes          int   `json:"nodes"`
+	GPUsPerProcess int   `json:"gpus_per_process"`
+	// Groups is the number of communicators of Ranks that ran at once: 1, or all
+	// disjoint groups of all nodes. 0 is not known.
+	Groups  int    `json:"groups"`
+	InPlace bool   `json:"in_place"`
+	Status  Status `json:"status"`
 	// Reason says why the status is not ok.
 	Reason   string   `json:"reason,omitempty"`
 	Verified Verified `json:"verified"`
@@ -43,6 +46,8 @@ type Result struct {
 	// Isolated is what one launch costs alone.
 	Burst    *Timing `json:"burst"`
 	Isolated *Timing `json:"isolated"`
+	// SlowestGroup names the slowest of several groups; null for one.
+	SlowestGroup *SlowestGroup `json:"slowest_group"`
 	// AlgBW and BusBW are in bytes per second, from the time Headline names;
 	// null when there is none.
 	AlgBW    *float64 `json:"algbw"`
@@ -97,6 +102,17 @@ type Timing struct {
 	// EventFloor is the median interval of a pair of events with nothing between
 	// them, in seconds. It is recorded, not subtracted.
 	EventFloor *float64 `json:"event_floor,omitempty"`
+}
+
+// SlowestGroup is the slowest of the groups that ran at once, by the median of
+// its isolated launches. Times are in seconds.
+type SlowestGroup struct {
+	// FirstRank is the group's first rank in the whole world.
+	FirstRank int     `json:"first_rank"`
+	Median    float64 `json:"median"`
+	// Typical is the median over the groups' medians, Fastest the least of them.
+	Typical float64 `json:"typical"`
+	Fastest float64 `json:"fastest"`
 }
 
 // LateCount is how often a rank came last.

@@ -26,6 +26,7 @@ type collectivesOptions struct {
 	nodes, gpusPerNode int
 	seed               uint64
 	faults             []string
+	groups, scales     []int
 	out, format        string
 	force, quiet       bool
 }
@@ -60,6 +61,8 @@ all_gather and reduce_scatter the full buffer.
 	f.StringVar(&o.backend, "backend", "auto", "libraries underneath: auto, "+strings.Join(native.Backends(), ", "))
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the simulated noise and of the verification's data")
 	f.StringArrayVar(&o.faults, "fault", nil, "plant a fault into the simulation (zbench list faults); may be repeated")
+	f.IntSliceVar(&o.groups, "groups", nil, "also run all disjoint groups of so many GPUs of all nodes at once: 2,4,8")
+	f.IntSliceVar(&o.scales, "scale", nil, "also run the first so many nodes while the others wait: 1,2,4")
 	f.StringVar(&o.out, "out", "", "folder to make and fill (default a new dated one)")
 	f.StringVar(&o.format, "format", "table", "form of standard output: "+strings.Join(formatNames(), ", "))
 	f.BoolVar(&o.force, "force", false, "write into a folder that holds files")
@@ -97,7 +100,7 @@ func prepare(s State, o collectivesOptions) (*setup, error) {
 		if u.world.GPUsPerNode == 0 {
 			u.world.GPUsPerNode = f.Node.GPUs
 		}
-		if u.machine, err = f.Resolve(u.world, fabric.Options{Seed: o.seed, Faults: o.faults}); err != nil {
+		if u.machine, err = f.Resolve(u.world, fabric.Options{Seed: o.seed, Faults: o.faults, Groups: o.groups, Scales: o.scales}); err != nil {
 			return nil, usage(err, help)
 		}
 		u.fabric = f.Describe(u.machine)
@@ -107,7 +110,7 @@ func prepare(s State, o collectivesOptions) (*setup, error) {
 	if caches[o.cache] {
 		u.cache = f.Node.CacheBytes
 	}
-	if u.axes, err = o.axes(o.names, u.world); err != nil {
+	if u.axes, err = o.axes(o, u.world); err != nil {
 		return nil, usage(err, help)
 	}
 	return u, nil
