@@ -116,7 +116,7 @@ func TestBurstsAreSummarised(t *testing.T) {
 // The value of an isolated launch is that of the slowest rank; the rank with the
 // shortest interval came last.
 func TestIsolatedLaunches(t *testing.T) {
-	d := &script{ranks: 8, isolated: func(launch, rank int) float64 {
+	d := &script{ranks: 8, isolated: func(_, rank int) float64 {
 		if rank == 5 {
 			return 1e-3
 		}

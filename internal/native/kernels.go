@@ -15,6 +15,7 @@ import (
 	"math"
 	"runtime"
 	"strconv"
+	"strings"
 	"unsafe"
 )
 
@@ -71,15 +72,15 @@ func KernelSource(name string) string {
 		if k.Name != name {
 			continue
 		}
-		text := ""
+		var text strings.Builder
 		for _, part := range kernelParts[k.File] {
 			file, err := kernelFiles.ReadFile("kernels/" + part)
 			if err != nil {
 				panic("native: kernel part is not embedded: " + err.Error())
 			}
-			text += string(file)
+			text.Write(file)
 		}
-		return text
+		return text.String()
 	}
 	return ""
 }

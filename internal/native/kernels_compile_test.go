@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -60,7 +61,7 @@ func TestKernelsCompileForDevices(t *testing.T) {
 			t.Run(target+"/"+file, func(t *testing.T) {
 				source, asm := filepath.Join(t.TempDir(), "k.cc"), filepath.Join(t.TempDir(), "k.s")
 				require.NoError(t, os.WriteFile(source, []byte(deviceShim+KernelSource(names[0])), 0o600))
-				args := append(flags[:len(flags):len(flags)], "--cuda-device-only", "-O3", "-std=c++17", "-Wall",
+				args := append(slices.Clip(flags), "--cuda-device-only", "-O3", "-std=c++17", "-Wall",
 					"-Werror", "-Wno-unused-command-line-argument", "-S", source, "-o", asm)
 				out, err := exec.Command(clang, args...).CombinedOutput()
 				require.NoError(t, err, "%s", out)
@@ -79,7 +80,7 @@ func TestKernelsNeedNoCPlusPlusLibrary(t *testing.T) {
 	require.NoError(t, err)
 	file, err := elf.Open(path)
 	require.NoError(t, err)
-	defer file.Close()
+	defer func() { require.NoError(t, file.Close()) }()
 	libraries, err := file.ImportedLibraries()
 	require.NoError(t, err)
 	require.Contains(t, libraries, "libc.so.6")

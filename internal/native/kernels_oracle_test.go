@@ -126,8 +126,8 @@ func (e element) round(x float64) float64 {
 
 // apply reduces two values as a library would, in the type itself.
 func (e element) apply(op int, a, b value) value {
-	switch {
-	case op == opMax || op == opMin:
+	switch op {
+	case opMax, opMin:
 		less := a.f < b.f
 		if !e.float() && e.signed {
 			shift := 64 - e.width
@@ -139,7 +139,7 @@ func (e element) apply(op int, a, b value) value {
 			return b
 		}
 		return a
-	case op == opProd:
+	case opProd:
 		return value{f: e.round(a.f * b.f), i: e.wrap(a.i * b.i)}
 	}
 	return value{f: e.round(a.f + b.f), i: e.wrap(a.i + b.i)}

@@ -1,7 +1,6 @@
 package native
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 	"unsafe"
@@ -254,14 +253,14 @@ func TestKernelFailsClosed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, j.geometry = range []geometry{folded, {3, 37}} {
 				b := newTensor(j.e, 100)
-				fresh := fmt.Sprint(b.bytes)
+				fresh := string(b.bytes)
 				f := j.check(t, b)
 				require.EqualValues(t, 100, f.wrong)
 				require.EqualValues(t, 0, f.first)
 				if j.block > 0 {
 					j.fill(t, b, 0)
 				}
-				require.Equal(t, fresh, fmt.Sprint(b.bytes))
+				require.Equal(t, fresh, string(b.bytes))
 			}
 		})
 	}

@@ -5,7 +5,10 @@
 
 #include <string.h>
 
-enum { ZB_BLOCK = 256, ZB_POISON = 0xdeadbeef };
+enum { ZB_BLOCK = 256 };
+
+/* What a receive buffer holds before the launch. */
+static const uint32_t zb_poison = 0xdeadbeef;
 
 /* Enough blocks to fill a GPU, no more than there is work for. */
 static unsigned zb_grid(uint64_t bytes) {
@@ -29,7 +32,7 @@ static int zb_kernel(zb_batch *b, int i, void *function, unsigned grid,
 static int zb_prepare(zb_batch *b, const zb_verify_args *v, int i) {
   const zb_expect *e = &v->expect[i];
   zb_rank *r = &b->ranks[i];
-  uint32_t pattern = ZB_POISON;
+  uint32_t pattern = zb_poison;
   uint64_t recv_bytes = e->recv_bytes, count = e->fill_count, base = 0;
   uint64_t seed = v->seed;
   void *poison[] = {&r->recv, &recv_bytes, &pattern};

@@ -83,5 +83,10 @@ void zbl_free_transfers(zbl_clique *q);
 
 /* data.c */
 void zbl_move(const zbl_round *r);
+void zbl_deliver(zbl_stream *s, char *to, zbl_shared *whole, uint64_t offset,
+                 uint64_t bytes, unsigned width);
+void zbl_deliver_message(const zbl_stream *from, const char *send,
+                         zbl_stream *to, char *recv, uint64_t bytes,
+                         unsigned width);
 
 #endif

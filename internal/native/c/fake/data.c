@@ -146,6 +146,39 @@ static zbl_shared *zbl_planted(const zbl_shared *whole, uint64_t offset,
   return own;
 }
 
+/* Promises a rank its part of a result, with the data fault planted on it. */
+void zbl_deliver(zbl_stream *s, char *to, zbl_shared *whole, uint64_t offset,
+                 uint64_t bytes, unsigned width) {
+  int kind = s->device == zbl.faults.data.rank ? zbl.faults.data.kind
+                                               : ZBL_DATA_OK;
+  if (bytes == 0 || kind == ZBL_STALE) {
+    return;
+  }
+  if (kind == ZBL_SWAPPED || kind == ZBL_CORRUPT) {
+    zbl_promise(s, to, zbl_planted(whole, offset, bytes, width), 0, bytes);
+  } else {
+    zbl_promise(s, to, whole, offset, bytes);
+  }
+}
+
+/* Promises what one rank sent to another, in a send and a receive. */
+void zbl_deliver_message(const zbl_stream *from, const char *send,
+                         zbl_stream *to, char *recv, uint64_t bytes,
+                         unsigned width) {
+  zbl_shared *data = zbl_new_shared(bytes);
+  if (from->device == zbl.faults.data.rank &&
+      zbl.faults.data.kind == ZBL_MISSING) {
+    memset(data->bytes, 0, bytes);
+  } else {
+    memcpy(data->bytes, send, bytes);
+  }
+  data->users++;
+  zbl_deliver(to, recv, data, 0, bytes, width);
+  if (--data->users == 0) {
+    free(data);
+  }
+}
+
 /* Computes the round's result and promises each rank its part. */
 void zbl_move(const zbl_round *r) {
   unsigned width = zbl_width(r->call.dtype);
@@ -153,19 +186,9 @@ void zbl_move(const zbl_round *r) {
   zbl_shared *whole = zbl_result_of(r, share);
   whole->users++;
   for (int i = 0; i < r->clique->nranks; i++) {
-    const zbl_place *p = &r->place[i];
-    int kind = p->stream->device == zbl.faults.data.rank ? zbl.faults.data.kind
-                                                         : ZBL_DATA_OK;
     uint64_t offset, bytes = zbl_slice(r, i, share, &offset);
-    if (bytes == 0 || kind == ZBL_STALE) {
-      continue;
-    }
-    if (kind == ZBL_SWAPPED || kind == ZBL_CORRUPT) {
-      zbl_shared *own = zbl_planted(whole, offset, bytes, width);
-      zbl_promise(p->stream, p->recv, own, 0, bytes);
-    } else {
-      zbl_promise(p->stream, p->recv, whole, offset, bytes);
-    }
+    zbl_deliver(r->place[i].stream, r->place[i].recv, whole, offset, bytes,
+                width);
   }
   if (--whole->users == 0) {
     free(whole);

@@ -24,14 +24,17 @@ static uint16_t zbl_to_bf16(float f) {
   return (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1)) >> 16);
 }
 
+/* gcc and clang convert binary16 in software where the CPU does not. */
+__extension__ typedef _Float16 zbl_half;
+
 static float zbl_from_half(uint16_t h) {
-  _Float16 v;
+  zbl_half v;
   memcpy(&v, &h, sizeof v);
   return (float)v;
 }
 
 static uint16_t zbl_to_half(float f) {
-  _Float16 v = (_Float16)f;
+  zbl_half v = (zbl_half)f;
   uint16_t h;
   memcpy(&h, &v, sizeof h);
   return h;

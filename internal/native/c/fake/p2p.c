@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct zbl_kernel_p2p zbl_kernel_p2p;
 
@@ -13,6 +12,7 @@ typedef struct zbl_kernel_p2p zbl_kernel_p2p;
 typedef struct zbl_transfer {
   int from, to, users;
   uint64_t sent, expected; /* bytes, as each end has it */
+  unsigned width;          /* of an element */
   const char *send;
   char *recv;
   zbl_kernel_p2p *sender, *receiver;
@@ -62,13 +62,8 @@ static void zbl_transfer_run(zbl_transfer *t) {
   s->left--;
   r->left--;
   if (zbl.moves_data) {
-    zbl_shared *data = malloc(sizeof *data + t->sent);
-    if (data == NULL) {
-      abort();
-    }
-    data->users = 0;
-    memcpy(data->bytes, t->send, t->sent);
-    zbl_promise(r->stream, t->recv, data, 0, t->sent);
+    zbl_deliver_message(s->stream, t->send, r->stream, t->recv, t->sent,
+                        t->width);
   }
 }
 
@@ -160,6 +155,7 @@ int zbl_p2p_post(const zbl_queued *q, size_t n) {
       k->in += bytes;
     }
     t->users++;
+    t->width = zbl_width(q[i].call.dtype);
     k->transfers[i] = t;
   }
   *h += zbl.launch + zbl_late(c->device);
