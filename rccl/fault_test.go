@@ -24,6 +24,22 @@ func few() plan.Options {
 // collective, but that what is not reduced cannot be in the result twice.
 var dataFaults = []string{"", "missing_rank:node=0,gpu=0", "doubled_rank:node=0,gpu=0", "swapped_blocks:node=0,gpu=0", "stale_buffer:node=0,gpu=0", "corrupt:node=0,gpu=0,index=77"}
 
+// visible tells whether a data fault on the root changes anything at all: what is
+// not reduced cannot be in the result twice, and in place a root that sends has
+// its own part already.
+func visible(t *testing.T, kind string, r record.Result) bool {
+	t.Helper()
+	c, err := collective.ByName(r.Collective)
+	require.NoError(t, err)
+	switch kind {
+	case "doubled_rank":
+		return c.Reduces
+	case "stale_buffer":
+		return !r.InPlace || (c.Name != "broadcast" && c.Name != "scatter")
+	}
+	return true
+}
+
 // Every planted data fault is found and located, in every collective and type;
 // without it nothing is.
 func TestDataFaultsAreFound(t *testing.T) {
@@ -48,11 +64,13 @@ func TestDataFaultsAreFound(t *testing.T) {
 		}
 		for _, r := range run(t, d, cases, few()) {
 			want := record.OK
-			if c, err := collective.ByName(r.Collective); kind != "" && (kind != "doubled_rank" || c.Reduces) {
-				require.NoError(t, err)
+			if kind != "" && visible(t, kind, r) {
 				want = record.WrongData
 			}
 			require.Equal(t, want, r.Status, "%s in %s: %s", fault, r.Key, r.Reason)
+			if want == record.OK {
+				continue
+			}
 			switch kind {
 			case "swapped_blocks", "stale_buffer":
 				require.Contains(t, r.Reason, "first on rank 0 at element ")
