@@ -25,10 +25,13 @@ type kindOf struct {
 }
 
 // add files a message and returns what it is one of.
-func (a *alike) add(message string) *kindOf {
+func (a *alike) add(message string) *kindOf { return a.addAs("", message) }
+
+// addAs does, keeping apart what belongs to different topics.
+func (a *alike) addAs(topic, message string) *kindOf {
 	figures := figureIn.FindAllString(message, -1)
 	between := figureIn.Split(message, -1)
-	shape := strings.Join(between, "\x00")
+	shape := topic + "\x00" + strings.Join(between, "\x00")
 	k := a.index[shape]
 	if k == nil {
 		if a.index == nil {

@@ -51,13 +51,13 @@ func launches(ranks int, median, spread float64, counts ...[]record.LateCount) *
 }
 
 func TestPlantedLateRankIsNamed(t *testing.T) {
-	rec := launches(16, 32e-6, 20e-6, []record.LateCount{{Rank: 11, Count: 38}, {Rank: 3, Count: 2}})
+	rec := launches(16, 0x1p-15, 0x1p-16, []record.LateCount{{Rank: 11, Count: 38}, {Rank: 3, Count: 2}})
 	rec.World.Hosts = []string{"a", "b"}
 	got := Late(rec)
 	require.Len(t, got, 1)
 	require.Equal(t, 40, got[0].Launches)
-	require.Equal(t, []LateRank{{Rank: 11, Node: 1, GPU: 3, Host: "b", Share: 0.95, Wait: 20e-6, WaitShare: 0.625}}, got[0].Late)
-	require.Contains(t, got[0].Late[0].text(), "Rank 11 (b, GPU 3) came last in 95 % of the launches; the others wait 20.0 µs")
+	require.Equal(t, []LateRank{{Rank: 11, Node: 1, GPU: 3, Host: "b", Share: 0.95, Wait: 0x1p-16, WaitShare: 0.5}}, got[0].Late)
+	require.Contains(t, got[0].Late[0].text(), "Rank 11 (b, GPU 3) came last in 95 % of the launches; the others wait 15.3 µs for it, 50 % of")
 }
 
 func TestOneInNoHurryIsNotNamed(t *testing.T) {

@@ -107,11 +107,12 @@ func TestEdges(t *testing.T) {
 			noNaN(t, page)
 			noNaN(t, table(t, rec, FormatTable))
 			noNaN(t, table(t, rec, FormatMarkdown))
-			for _, c := range Build(rec, nil).Charts {
+			p := Build(rec, nil)
+			for _, c := range append(p.Charts, p.Spreads...) {
 				picture := svg(t, c)
 				elements(t, picture)
 				noNaN(t, picture)
-				for _, f := range []format{wide(), narrow(), alone()} {
+				for _, f := range []format{wide(), narrow(), small(), alone()} {
 					checkGeometry(t, layOut(c, f), name)
 				}
 			}
@@ -144,7 +145,8 @@ func TestUnknownTableFormat(t *testing.T) {
 }
 
 func TestPNG(t *testing.T) {
-	for _, c := range Build(sweep(24), nil).Charts {
+	p := Build(sweep(24), nil)
+	for _, c := range append(p.Charts, p.Spreads...) {
 		var first, second bytes.Buffer
 		require.NoError(t, WritePNG(&first, c))
 		require.NoError(t, WritePNG(&second, c))

@@ -70,10 +70,14 @@ func oneCase(c collective.Collective, requested int64, ranks, elt int, bus float
 	}
 	if requested <= 1<<20 {
 		wrong := int64(0)
-		r.Verified = record.Verified{State: record.VerifiedOK, Wrong: &wrong}
+		r.Verified = record.Verified{State: record.VerifiedOK, Wrong: &wrong, Launches: 1}
 	}
 	t := model(c.BusFactor(ranks) * float64(l.Bytes) / bus)
 	r.Burst = &record.Timing{Iterations: 20, MeanOfRanks: sample(t, salt)}
+	r.Isolated = &record.Timing{
+		Iterations: 1, MaxOfRanks: sample(t*1.1, salt+1), Spread: sample(2e-7, salt+2), Stop: "max_time",
+		Late: []record.LateCount{{Rank: 3, Count: 4}, {Rank: 700 + salt%9, Count: 3}},
+	}
 	r.SetHeadline(c.BusFactor(ranks))
 	if requested == 1<<19 {
 		r.Warnings = []record.Warning{{Code: "skew", Message: "The ranks' times spread by more than 10 %.", Hint: "Run zbench rails to find the slow one."}}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"zbench/bench/collective"
 	"zbench/bench/record"
@@ -156,4 +157,44 @@ func (l LateRank) text() string {
 	}
 	return s + fmt.Sprintf(" came last in %s of the launches; the others wait %s for it, %s of the time of a launch",
 		percent(l.Share), unit.Seconds(l.Wait), percent(l.WaitShare))
+}
+
+// lateRemedy is what to do about a late rank.
+const lateRemedy = "look at that GPU's clocks, temperature and throttling (amd-smi metric), at other processes on it, " +
+	"and at its host process's CPU and NUMA binding; then swap it with another GPU and see whether the lateness moves along."
+
+// LateLines is one world's lateness in sentences.
+type LateLines struct {
+	// World is empty where there is but one.
+	World string
+	Text  string
+	Ranks []string
+	// Remedy is empty where nobody is late.
+	Remedy string
+}
+
+// lateLines says who is late, and of how many launches that holds.
+func lateLines(rec *record.Record) []LateLines {
+	worlds := Late(rec)
+	out := make([]LateLines, len(worlds))
+	for i, l := range worlds {
+		if len(worlds) > 1 {
+			out[i].World = strings.Join([]string{
+				plural(int64(l.World.Ranks), "rank"), plural(int64(l.World.Nodes), "node"),
+				plural(int64(l.World.GPUsPerProcess), "GPU") + " per process",
+			}, " · ")
+		}
+		looked := fmt.Sprintf("%s of %s", plural(int64(l.Launches), "launch"), plural(int64(l.Results), "result"))
+		if len(l.Late) == 0 {
+			out[i].Text = fmt.Sprintf("Nobody: %s were looked at, and no rank came last more often than chance explains while the others waited %s or %s of the time. "+
+				"The ranks differ by %s (median).", looked, unit.Seconds(lateSeconds), percent(lateShare), unit.Seconds(l.Spread))
+			continue
+		}
+		out[i].Text = looked + " were looked at; by chance every rank comes last in " + percent(1/float64(l.World.Ranks)) + " of them."
+		for _, rank := range l.Late {
+			out[i].Ranks = append(out[i].Ranks, rank.text()+".")
+		}
+		out[i].Remedy = lateRemedy
+	}
+	return out
 }
