@@ -187,7 +187,7 @@ func lateLines(rec *record.Record) []LateLines {
 		looked := fmt.Sprintf("%s of %s", plural(int64(l.Launches), "launch"), plural(int64(l.Results), "result"))
 		if len(l.Late) == 0 {
 			out[i].Text = fmt.Sprintf("Nobody: %s were looked at, and no rank came last more often than chance explains while the others waited %s or %s of the time. "+
-				"The ranks differ by %s (median).", looked, unit.Seconds(lateSeconds), percent(lateShare), unit.Seconds(l.Spread))
+				"The ranks differ by %s (median).", looked, timeLabel(lateSeconds), percent(lateShare), unit.Seconds(l.Spread))
 			continue
 		}
 		out[i].Text = looked + " were looked at; by chance every rank comes last in " + percent(1/float64(l.World.Ranks)) + " of them."

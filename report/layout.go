@@ -47,6 +47,10 @@ func layOut(c Chart, f format) scene {
 	margin := f.margin()
 	s.plot = box{margin, top, f.width - f.font*1.9, f.height - f.font*3.6}
 	s.y = valueAxis(c, s.plot.height(), f.font)
+	if f.framed && c.Quantity == Spread {
+		// In the page a sentence above all of them says so.
+		s.y.title += ": thin line from min to max, short lines at median and p95, bar over the median’s 95 % interval"
+	}
 	for _, t := range s.y.ticks {
 		s.plot.left = max(s.plot.left, textWidth(t.label, f.font, false)+margin+f.font*0.6)
 	}
@@ -151,7 +155,7 @@ func frame(s scene, c Chart, f format) layer {
 	)
 	if room := p.right - l.texts[len(l.texts)-2].bounds().right - small; c.Mark != "" && !f.framed {
 		l.texts = append(l.texts, label{
-			role: "warntext", text: fitting(c.Mark, room, small, true), size: small, anchor: end, bold: true,
+			role: "warntext", text: fittingMark(c.Mark, room, small), size: small, anchor: end, bold: true,
 			at: vec{p.right, p.top - small*0.9},
 		})
 	}
@@ -164,6 +168,19 @@ func fitting(text string, room, size float64, bold bool) string {
 		text = clip(text, n-1)
 	}
 	return text
+}
+
+// fittingMark shortens a mark to a width, where it can by whole phrases: half
+// of "faults planted" says less than "SIMULATED" alone.
+func fittingMark(mark string, room, size float64) string {
+	for textWidth(mark, size, true) > room {
+		at := strings.LastIndex(mark, " · ")
+		if at < 0 {
+			break
+		}
+		mark = mark[:at]
+	}
+	return fitting(mark, room, size, true)
 }
 
 // curveLayer is the line of a series, its interval bars and its markers.
