@@ -39,11 +39,19 @@ func edges() map[string]*record.Record {
 	}
 	noRoofs := sweep(8)
 	noRoofs.Fabric = nil
+	stray := bothPlaces(8, 1)
+	for i := range stray.Results {
+		if t := stray.Results[i].Isolated; t != nil {
+			t.MaxOfRanks.Max *= 100
+		}
+	}
+	faults := bothPlaces(8, 1.2)
+	faults.Sweep.Faults = []string{"late_gpu:node=0,gpu=5,seconds=2e-5", "slow_link:" + strings.Repeat("node=0, ", 20)}
 	twice := sweep(8)
 	twice.Results = append(twice.Results, twice.Results...)
 	return map[string]*record.Record{
 		"nil": nil, "empty": {}, "single": single, "failed": failed, "one rank": oneRank, "huge": huge,
-		"slow": slow, "no roofs": noRoofs, "twice": twice, "not finite": notFinite(), "many roofs": manyRoofs(), "many curves": manyCurves(),
+		"slow": slow, "no roofs": noRoofs, "stray": stray, "faults": faults, "twice": twice, "not finite": notFinite(), "many roofs": manyRoofs(), "many curves": manyCurves(),
 	}
 }
 

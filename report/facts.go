@@ -44,7 +44,7 @@ func banners(rec *record.Record) []Banner {
 		out = append(out, Banner{"interrupted", "INTERRUPTED", "The sweep did not finish: " + plural(int64(n), "case") + " did not run."})
 	}
 	if n := count(rec, record.WrongData); n > 0 {
-		out = append(out, Banner{"wrong", "WRONG DATA", plural(int64(n), "case") + " gave wrong data and are kept out of charts and figures."})
+		out = append(out, Banner{"wrong", "WRONG DATA", wrongText(rec, n)})
 	}
 	if n := count(rec, record.Failed); n > 0 {
 		out = append(out, Banner{"wrong", "FAILED", plural(int64(n), "case") + " failed; see the cases without a result."})

@@ -97,3 +97,25 @@ func fabric() *record.Fabric {
 		Sources:      []string{"rccl-tests on 8 × MI300X, 2025-06", "Pollara 400 product brief, 2025"},
 	}
 }
+
+// bothPlaces is a sweep whose every case was run in place too, where it took so
+// many times as long.
+func bothPlaces(sizes int, times float64) *record.Record {
+	rec := sweep(sizes)
+	rec.Sweep.InPlace = []bool{false, true}
+	for _, r := range rec.Results {
+		r.InPlace = true
+		r.Key += "-ip"
+		if r.Burst != nil {
+			burst, alone := *r.Burst.MeanOfRanks, *r.Isolated.MaxOfRanks
+			burst.Median *= times
+			alone.Median *= times
+			burst.Lo, burst.Hi, alone.Lo, alone.Hi = nil, nil, nil, nil
+			b, a := *r.Burst, *r.Isolated
+			b.MeanOfRanks, a.MaxOfRanks = &burst, &alone
+			r.Burst, r.Isolated = &b, &a
+		}
+		rec.Results = append(rec.Results, r)
+	}
+	return rec
+}

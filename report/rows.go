@@ -123,7 +123,7 @@ func rowOf(r *record.Result) Row {
 		row.Stop = strings.ReplaceAll(r.Isolated.Stop, "_", " ")
 	}
 	if s := r.Isolated.Spread; s != nil && finite(s.Median) {
-		row.Spread = fixed(s.Median/micro) + ", " + percent(s.Median/t.median)
+		row.Spread = brief(s.Median/micro) + ", " + percent(s.Median/t.median)
 	}
 	return row
 }
@@ -134,9 +134,9 @@ func cellsOf(t timing) TimeCells {
 	if !t.known {
 		return c
 	}
-	c.Median, c.N = fixed(t.median/micro), comma(int64(t.sum.N))
+	c.Median, c.N = brief(t.median/micro), comma(int64(t.sum.N))
 	if t.bounded {
-		c.Interval = "[" + fixed(t.lo/micro) + ", " + fixed(t.hi/micro) + "]"
+		c.Interval = "[" + brief(t.lo/micro) + ", " + brief(t.hi/micro) + "]"
 	}
 	if e := t.sum.NEff; e != nil && finite(*e) {
 		c.N += " / " + shortest(math.Round(*e))
