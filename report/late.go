@@ -156,7 +156,7 @@ func (l LateRank) text() string {
 		s += fmt.Sprintf(" (node %d, GPU %d)", l.Node, l.GPU)
 	}
 	return s + fmt.Sprintf(" came last in %s of the launches; the others wait %s for it, %s of the time of a launch",
-		percent(l.Share), unit.Seconds(l.Wait), percent(l.WaitShare))
+		percent(l.Share), unit.Seconds(l.Wait), smallPercent(l.WaitShare))
 }
 
 // lateRemedy is what to do about a late rank.

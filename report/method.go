@@ -20,7 +20,7 @@ func method(rec *record.Record) []Fact {
 	out := []Fact{{"Time", timeMethod(rec)}}
 	if rec.Source.Kind != record.Imported {
 		out = append(out, Fact{"Interval", "[lo, hi] are order statistics that bound the median with at least 95 % confidence; " +
-			"fewer than 6 samples have none."})
+			"fewer than 6 samples, or as few effective ones, have none."})
 	}
 	if s := rec.Sweep; s != nil {
 		out = append(out, Fact{"Sweep", sweepText(s)})

@@ -18,7 +18,6 @@ const placeTrait = 2
 // pair is the results of one collective in both placements. One of them may
 // have no rows.
 type pair struct {
-	name       string
 	out, place curve
 }
 

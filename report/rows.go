@@ -95,10 +95,13 @@ func (f *Figure) latency(r *record.Result) {
 func tableGroups(curves []curve) []Group {
 	var out []Group
 	for _, c := range curves {
-		g := Group{Name: c.name}
+		common := noter{common: commonNotes([]curve{c}, columns{both: true})}
+		g := Group{Name: strings.Join(append([]string{c.name}, common.common...), " · ")}
 		for _, r := range c.rows {
 			if r.Status == record.OK {
-				g.Rows = append(g.Rows, rowOf(r))
+				row := rowOf(r)
+				row.Notes = strings.Join(common.without(rowNotes(r)), ", ")
+				g.Rows = append(g.Rows, row)
 			}
 		}
 		if len(g.Rows) > 0 {
@@ -113,7 +116,7 @@ func rowOf(r *record.Result) Row {
 		Key: r.Key, Size: unit.Bytes(r.Bytes), Count: comma(r.Count),
 		Burst: cellsOf(timingOf(r)), Alone: cellsOf(aloneOf(r)), Spread: none, Stop: none,
 		AlgBW: scaledBy(r.AlgBW, giga), BusBW: scaledBy(r.BusBW, giga),
-		Verified: verifiedText(r.Verified), Notes: strings.Join(rowNotes(r), ", "),
+		Verified: verifiedText(r.Verified),
 	}
 	t := aloneOf(r)
 	if !t.known {
@@ -123,7 +126,7 @@ func rowOf(r *record.Result) Row {
 		row.Stop = strings.ReplaceAll(r.Isolated.Stop, "_", " ")
 	}
 	if s := r.Isolated.Spread; s != nil && finite(s.Median) {
-		row.Spread = brief(s.Median/micro) + ", " + percent(s.Median/t.median)
+		row.Spread = brief(s.Median/micro) + ", " + smallPercent(s.Median/t.median)
 	}
 	return row
 }
@@ -153,7 +156,8 @@ func hasIsolated(rec *record.Record) bool {
 	return false
 }
 
-// verifiedText says whether the data were checked, and by how many launches.
+// verifiedText says whether the data were checked, and in brackets by how many
+// launches.
 func verifiedText(v record.Verified) string {
 	text := "no"
 	switch {
@@ -165,7 +169,7 @@ func verifiedText(v record.Verified) string {
 		text = "wrong"
 	}
 	if text != "no" && v.Launches > 0 {
-		text += ", " + plural(int64(v.Launches), "launch")
+		text += " (" + comma(int64(v.Launches)) + ")"
 	}
 	return text
 }
