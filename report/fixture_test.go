@@ -70,10 +70,14 @@ func oneCase(c collective.Collective, requested int64, ranks, elt int, bus float
 	}
 	if requested <= 1<<20 {
 		wrong := int64(0)
-		r.Verified = record.Verified{State: record.VerifiedOK, Wrong: &wrong}
+		r.Verified = record.Verified{State: record.VerifiedOK, Wrong: &wrong, Launches: 1}
 	}
 	t := model(c.BusFactor(ranks) * float64(l.Bytes) / bus)
 	r.Burst = &record.Timing{Iterations: 20, MeanOfRanks: sample(t, salt)}
+	r.Isolated = &record.Timing{
+		Iterations: 1, MaxOfRanks: sample(t*1.1, salt+1), Spread: sample(2e-7, salt+2), Stop: "max_time",
+		Late: []record.LateCount{{Rank: 3, Count: 4}, {Rank: 700 + salt%9, Count: 3}},
+	}
 	r.SetHeadline(c.BusFactor(ranks))
 	if requested == 1<<19 {
 		r.Warnings = []record.Warning{{Code: "skew", Message: "The ranks' times spread by more than 10 %.", Hint: "Run zbench rails to find the slow one."}}
@@ -92,4 +96,26 @@ func fabric() *record.Fabric {
 		Extrapolated: []string{"R above 8 nodes", "all_gather and reduce_scatter by size"},
 		Sources:      []string{"rccl-tests on 8 × MI300X, 2025-06", "Pollara 400 product brief, 2025"},
 	}
+}
+
+// bothPlaces is a sweep whose every case was run in place too, where it took so
+// many times as long.
+func bothPlaces(sizes int, times float64) *record.Record {
+	rec := sweep(sizes)
+	rec.Sweep.InPlace = []bool{false, true}
+	for _, r := range rec.Results {
+		r.InPlace = true
+		r.Key += "-ip"
+		if r.Burst != nil {
+			burst, alone := *r.Burst.MeanOfRanks, *r.Isolated.MaxOfRanks
+			burst.Median *= times
+			alone.Median *= times
+			burst.Lo, burst.Hi, alone.Lo, alone.Hi = nil, nil, nil, nil
+			b, a := *r.Burst, *r.Isolated
+			b.MeanOfRanks, a.MaxOfRanks = &burst, &alone
+			r.Burst, r.Isolated = &b, &a
+		}
+		rec.Results = append(rec.Results, r)
+	}
+	return rec
 }
