@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"cmp"
 	"slices"
 	"strings"
@@ -29,9 +30,12 @@ func traits(r *record.Result) []string {
 	if r.InPlace {
 		place = "in place"
 	}
+	ranks, nodes := plural(int64(r.Ranks), "rank"), plural(int64(r.Nodes), "node")
+	if r.Groups > 1 {
+		ranks, nodes = fmt.Sprintf("%d groups of %s at once", r.Groups, ranks), plural(int64(r.Nodes), "node")+" each"
+	}
 	return []string{
-		r.Dtype, r.Op, place,
-		plural(int64(r.Ranks), "rank"), plural(int64(r.Nodes), "node"),
+		r.Dtype, r.Op, place, ranks, nodes,
 		plural(int64(r.GPUsPerProcess), "GPU") + " per process",
 	}
 }

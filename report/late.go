@@ -54,7 +54,7 @@ func Late(rec *record.Record) []Lateness {
 	pooled := map[World][]*record.Result{}
 	for i := range rec.Results {
 		r := &rec.Results[i]
-		if r.Status != record.OK || r.Ranks < 2 || len(lateCounts(r)) == 0 || !waitsForAll(r.Collective) {
+		if r.Status != record.OK || r.Ranks < 2 || r.Groups > 1 || len(lateCounts(r)) == 0 || !waitsForAll(r.Collective) {
 			continue
 		}
 		w := World{r.Ranks, r.Nodes, r.GPUsPerProcess}

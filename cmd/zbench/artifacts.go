@@ -165,18 +165,19 @@ func bucketView(a bucket.Answer) *report.Bucket {
 	b := &report.Bucket{Headline: a.Sentence()}
 	for i := range a.Curves {
 		c := &a.Curves[i]
+		name := curveName(c)
 		if c.Reason != "" {
-			b.Caveats = append(b.Caveats, c.Collective+": "+c.Reason)
+			b.Caveats = append(b.Caveats, name+": "+c.Reason)
 			continue
 		}
 		note := ""
 		if !c.Saturated {
 			note = "still rising at the end of the sweep"
 		}
-		b.Plateaus = append(b.Plateaus, report.Plateau{Collective: c.Collective, BusBW: c.PlateauBusBW, Note: note})
+		b.Plateaus = append(b.Plateaus, report.Plateau{Collective: name, BusBW: c.PlateauBusBW, Note: note})
 		for _, p := range c.Points {
 			line := report.BucketLine{
-				Collective: c.Collective, Fraction: p.Fraction,
+				Collective: name, Fraction: p.Fraction,
 				Bytes: p.Bytes, Elements: p.Elements, PerRankBytes: p.PerRankBytes, BusBW: p.BusBW,
 			}
 			if p.AtSmallestSize {
@@ -192,4 +193,16 @@ func bucketView(a bucket.Answer) *report.Bucket {
 		b.Caveats = append(b.Caveats, w.Message+" — "+w.Hint)
 	}
 	return b
+}
+
+// curveName tells a curve from the others of its collective.
+func curveName(c *bucket.Curve) string {
+	name := c.Collective
+	if c.Groups > 1 {
+		name += fmt.Sprintf(", groups of %d", c.Ranks)
+	}
+	if c.InPlace {
+		name += ", in place"
+	}
+	return name
 }
