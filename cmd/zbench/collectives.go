@@ -28,6 +28,9 @@ type collectivesOptions struct {
 	faults             []string
 	out, format        string
 	force, quiet       bool
+	keepSamples        bool
+	// resume is the folder of a sweep to go on with.
+	resume string
 }
 
 func newCollectives(s State) *cobra.Command {
@@ -37,7 +40,9 @@ func newCollectives(s State) *cobra.Command {
 		Short: "Sweep collectives by message size; leave a folder with results, report and plots",
 		Long: `Sweeps ` + strings.Join(collective.Names(), ", ") + ` (or those named) over message
 sizes and leaves one folder: results.json, results.csv, report.html, plots as
-PNG and SVG, bucket.json and run.json. The table goes to standard output.
+PNG and SVG, bucket.json and run.json. The table goes to standard output. Each
+finished pass of a case is on disk at once, in journal.jsonl: a sweep that was
+killed goes on with --resume DIR, and every command reads what it left.
 
 The one-letter flags are rccl-tests'. Sizes are total bytes, as there: for
 all_gather and reduce_scatter the full buffer.
@@ -49,9 +54,17 @@ all_gather and reduce_scatter the full buffer.
 		ValidArgs: collective.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.names = args
+			if o.resume != "" {
+				return runResume(cmd.Context(), s, cmd, o)
+			}
 			return runCollectives(cmd.Context(), s, o)
 		},
 	}
+	addCollectivesFlags(cmd, &o)
+	return cmd
+}
+
+func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	addSweepFlags(cmd, &o.sweepOptions)
 	f := cmd.Flags()
 	f.IntVar(&o.nodes, "nodes", 1, "number of nodes")
@@ -62,9 +75,10 @@ all_gather and reduce_scatter the full buffer.
 	f.StringArrayVar(&o.faults, "fault", nil, "plant a fault into the simulation (zbench list faults); may be repeated")
 	f.StringVar(&o.out, "out", "", "folder to make and fill (default a new dated one)")
 	f.StringVar(&o.format, "format", "table", "form of standard output: "+strings.Join(formatNames(), ", "))
-	f.BoolVar(&o.force, "force", false, "write into a folder that holds files")
+	f.BoolVar(&o.force, "force", false, "write into a folder that holds files; with --resume go on though something else differs")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
-	return cmd
+	f.BoolVar(&o.keepSamples, "keep-samples", false, fmt.Sprintf("leave samples.f32 above %d ranks too", samplesRanks))
+	f.StringVar(&o.resume, "resume", "", "go on with the sweep that this folder holds, with its own options")
 }
 
 // setup is a sweep ready to run.
@@ -136,32 +150,94 @@ func runCollectives(ctx context.Context, s State, o collectivesOptions) error {
 	if err != nil {
 		return err
 	}
-	started := s.Now()
 	dir, err := newFolder(s, o.out, "collectives", o.force)
 	if err != nil {
 		return err
 	}
-	rec, err := u.measure(ctx, s, o)
-	if err != nil {
+	return u.sweep(ctx, s, o, dir, nil, when)
+}
+
+// swept is how far a sweep went.
+type swept struct {
+	header record.Header
+	parts  []record.Part
+	rec    *record.Record
+}
+
+// sweep measures into the folder, from the start or, with old, from where that
+// ended.
+func (u *setup) sweep(ctx context.Context, s State, o collectivesOptions, dir *folder, old *record.Journal, when time.Time) error {
+	started := s.Now()
+	out, err := u.measure(ctx, s, o, dir, old, when)
+	if out == nil {
 		return err
 	}
-	rec.Created = when
-	if err := writeAll(dir, rec); err != nil {
+	if err != nil {
+		_ = writeAll(dir, out.rec) // as much as the disk takes; err says what happened
 		return err
+	}
+	return finish(s, o, dir, started, out)
+}
+
+// finish leaves the record with all that is drawn from it, and prints it.
+func finish(s State, o collectivesOptions, dir *folder, started time.Time, out *swept) error {
+	if err := writeAll(dir, out.rec); err != nil {
+		return err
+	}
+	if keepsSamples(out.header) {
+		if err := writeSamples(dir, out.rec.Results, out.parts); err != nil {
+			return err
+		}
 	}
 	if err := writeRun(dir, s, started); err != nil {
 		return err
 	}
-	if err := printRecord(s, rec, o.format); err != nil {
+	if err := printRecord(s, out.rec, o.format); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.Stderr, "Wrote %s (report.html, results.json, results.csv, bucket.json, plots) in %s\n",
 		dir.path, s.Now().Sub(started).Round(10*time.Millisecond))
-	return verdict(rec)
+	return verdict(out.rec, dir.path)
 }
 
-// measure opens the driver, runs the sweep and makes the record of it.
-func (u *setup) measure(ctx context.Context, s State, o collectivesOptions) (_ *record.Record, err error) {
+// measure opens the driver, runs the sweep and makes the record of it. What
+// was swept is there with an error too, once the sweep has begun.
+func (u *setup) measure(ctx context.Context, s State, o collectivesOptions, dir *folder, old *record.Journal, when time.Time) (out *swept, err error) {
+	d, err := u.open(s, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		// After a failed case closing fails too, and tells nothing new.
+		if closing := d.Close(); err == nil && failed(out.rec) == nil {
+			err = closing
+		}
+	}()
+	cases, err := u.cases(d)
+	if err != nil {
+		return nil, err
+	}
+	rec := u.record(d, o)
+	rec.Created = when
+	h, parts := u.header(rec, cases, o), []record.Part(nil)
+	if old != nil {
+		if h, parts, err = goOn(old, h, o.force); err != nil {
+			return nil, err
+		}
+		follow(cases, h)
+	}
+	if err := d.Allocate(cases); err != nil {
+		return nil, err
+	}
+	j, err := newJournal(dir, h, parts)
+	if err != nil {
+		return nil, err
+	}
+	results, err := j.run(ctx, s, o, h, cases, d)
+	return &swept{h, j.parts, whole(h, j.parts, results)}, err
+}
+
+func (u *setup) open(s State, o collectivesOptions) (*rccl.Driver, error) {
 	cfg := rccl.Config{
 		Native: native.Options{Backend: u.backend, Getenv: s.Getenv}, Ranks: u.world.Ranks(),
 		CacheBytes: u.cache, VerifyBudget: o.verifyBudget, Seed: o.seed,
@@ -169,24 +245,7 @@ func (u *setup) measure(ctx context.Context, s State, o collectivesOptions) (_ *
 	if u.machine != nil {
 		cfg.Native.Machine = u.machine.Text()
 	}
-	d, err := rccl.Open(cfg)
-	if err != nil {
-		return nil, err
-	}
-	rec := u.record(d, o)
-	cases, err := u.cases(d)
-	if err == nil {
-		err = d.Allocate(cases)
-	}
-	if err == nil {
-		p := newProgress(s, len(cases), o.quiet)
-		rec.Results = plan.Run(ctx, cases, d, o.run, p.step)
-	}
-	// After a failed case closing fails too, and tells nothing new.
-	if closing := d.Close(); err == nil && failed(rec) == nil {
-		err = closing
-	}
-	return rec, err
+	return rccl.Open(cfg)
 }
 
 // cases lists the sweep and marks what does not fit or is extrapolated.
@@ -226,14 +285,14 @@ func (u *setup) record(d *rccl.Driver, o collectivesOptions) *record.Record {
 }
 
 // verdict is the exit code a record earns.
-func verdict(rec *record.Record) error {
+func verdict(rec *record.Record, dir string) error {
 	count := map[record.Status]int{}
 	for _, r := range rec.Results {
 		count[r.Status]++
 	}
 	switch {
 	case count[record.Interrupted] > 0:
-		return &codeError{exitInterrupted, fmt.Errorf("interrupted: %d of %d cases finished and are saved", count[record.OK], len(rec.Results)), ""}
+		return &codeError{exitInterrupted, fmt.Errorf("interrupted: %d of %d cases finished and are saved", count[record.OK], len(rec.Results)), "go on with: zbench collectives --resume " + dir}
 	case count[record.WrongData] > 0:
 		return &codeError{exitWrongData, fmt.Errorf("%d cases have wrong data", count[record.WrongData]), "the report names them"}
 	case count[record.OK] == 0 && count[record.Failed] == 0:

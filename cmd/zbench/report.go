@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -42,18 +43,18 @@ func newReport(s State) *cobra.Command {
 		Example: "  zbench report DIR\n  zbench report DIR/results.json --out drawn",
 		Args:    oneArg("a record"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			text, where, err := read(s, args[0])
+			text, file, err := read(s, args[0])
 			if err != nil {
 				return err
 			}
-			if !isRecord(text) {
+			if !isRecord(text) && !isJournal(file, text) {
 				return usagef("zbench import "+args[0]+" makes a record of a log", "%s is not a zbench record", args[0])
 			}
 			rec, err := readEither(s, args[0])
 			if err != nil {
 				return err
 			}
-			dir := &folder{s.FS, where}
+			dir := &folder{s.FS, filepath.Dir(file)}
 			if out != "" {
 				if dir, err = newFolder(s, out, "report", false); err != nil {
 					return err

@@ -1,10 +1,9 @@
-package plan
+package record
 
 import (
 	"fmt"
 	"math"
 
-	"zbench/bench/record"
 	"zbench/bench/stat"
 )
 
@@ -20,16 +19,16 @@ const (
 )
 
 // doubts are the warnings that a case earns by its own figures, with a remedy.
-func (s *samples) doubts() []record.Warning {
-	var out []record.Warning
+func (s *samples) doubts(r *Result) []Warning {
+	var out []Warning
 	warn := func(code, hint, format string, args ...any) {
-		out = append(out, record.Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
+		out = append(out, Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
 	}
-	if t := s.result.Burst; t != nil && t.MeanOfRanks.CV != nil && *t.MeanOfRanks.CV > noisyCV {
+	if t := r.Burst; t != nil && t.MeanOfRanks.CV != nil && *t.MeanOfRanks.CV > noisyCV {
 		warn("noisy", "raise -n or --max-time, and look for other jobs on these nodes",
 			"bursts differ by %.1f %% (standard deviation over mean)", 100**t.MeanOfRanks.CV)
 	}
-	if t := s.result.Isolated; t != nil && t.Spread.Median > skewShare*t.MaxOfRanks.Median {
+	if t := r.Isolated; t != nil && t.Spread.Median > skewShare*t.MaxOfRanks.Median {
 		warn("skew", "see which rank is late, and check its host and clocks",
 			"ranks differ by %.0f %% of the time", 100*t.Spread.Median/t.MaxOfRanks.Median)
 	}
