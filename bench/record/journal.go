@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,8 +11,13 @@ import (
 // JournalSchema names the version of the journal's format.
 const JournalSchema = "zbench.journal/1"
 
+// JournalSchemaJSON is the JSON Schema of a journal's line. It refers to SchemaJSON.
+//
+//go:embed schema/journal-v1.json
+var JournalSchemaJSON []byte
+
 // Header is the first line of a journal: everything that is known before the
-// first result. The lines after it are Parts. schema/journal1.json describes both.
+// first result. The lines after it are Parts. schema/journal-v1.json describes both.
 type Header struct {
 	Schema string `json:"schema"`
 	// Record is the sweep's record; its results are the planned cases.

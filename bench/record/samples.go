@@ -1,6 +1,7 @@
 package record
 
 import (
+	_ "embed"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -9,8 +10,13 @@ import (
 )
 
 // SamplesSchema names the version of the format of samples.json, which
-// schema/samples1.json describes.
+// schema/samples-v1.json describes.
 const SamplesSchema = "zbench.samples/1"
+
+// SamplesSchemaJSON is the JSON Schema of samples.json.
+//
+//go:embed schema/samples-v1.json
+var SamplesSchemaJSON []byte
 
 // SamplesIndex is samples.json: what lies where in samples.f32. That file is
 // nothing but little-endian float32 values, all of them seconds per launch.
