@@ -17,7 +17,7 @@ type progress struct {
 	done, total int
 	// before is how many of them an earlier run has done.
 	before int
-	quiet       bool
+	quiet  bool
 }
 
 func newProgress(s State, total int, quiet bool) *progress {
