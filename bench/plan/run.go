@@ -98,9 +98,9 @@ func Run(ctx context.Context, cases []Case, d Driver, o Options, done func(recor
 // the communicator can no longer be trusted, so those after it are skipped and
 // say so, and once ctx is cancelled the rest are interrupted. A pass that was cut
 // short is not kept: it is taken whole later.
-func Resume(ctx context.Context, cases []Case, d Driver, o Options, log Log, done func(record.Result)) ([]record.Result, error) {
-	s := sweep{d: d, o: o, log: log, parts: map[string][]record.Part{}}
-	for _, p := range log.Parts {
+func Resume(ctx context.Context, cases []Case, d Driver, o Options, kept Log, done func(record.Result)) ([]record.Result, error) {
+	s := sweep{d: d, o: o, log: kept, parts: map[string][]record.Part{}}
+	for _, p := range kept.Parts {
 		s.parts[p.Key] = append(s.parts[p.Key], p)
 	}
 	order, before := make([]int, len(cases)), make([]bool, len(cases))

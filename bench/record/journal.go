@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // JournalSchema names the version of the journal's format.
@@ -139,7 +140,7 @@ func (j *Journal) Record() *Record {
 		rec.Results[i] = Assemble(r, cases[r.Key].parts)
 	}
 	if j.Torn > 0 {
-		rec.Warnings = append(rec.Warnings[:len(rec.Warnings):len(rec.Warnings)], Warning{
+		rec.Warnings = append(slices.Clip(rec.Warnings), Warning{
 			Code: "torn", Message: fmt.Sprintf("the last line of the journal was cut off while it was written (%d bytes): its pass is left out", j.Torn),
 			Hint: "zbench collectives --resume takes it again",
 		})

@@ -63,7 +63,10 @@ func oldOptions(cmd *cobra.Command, given collectivesOptions, old *record.Journa
 	kept := &cobra.Command{}
 	addCollectivesFlags(kept, &o)
 	h := old.Header
-	line := append(reproduceArgs(&h.Record)[2:], "--fabric", h.Fabric, "--seed", fmt.Sprint(h.Record.Sweep.Seed), "--verify-budget", fmt.Sprint(h.VerifyBudget), fmt.Sprintf("--keep-samples=%t", h.KeepSamples))
+	line := slices.Concat(reproduceArgs(&h.Record)[2:], []string{
+		"--fabric", h.Fabric, "--seed", fmt.Sprint(h.Record.Sweep.Seed),
+		"--verify-budget", fmt.Sprint(h.VerifyBudget), fmt.Sprintf("--keep-samples=%t", h.KeepSamples),
+	})
 	if err := kept.ParseFlags(line); err != nil {
 		return o, &codeError{exitRun, fmt.Errorf("the header of %s: %w", journalFile, err), "begin the sweep anew"}
 	}
