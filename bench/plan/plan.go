@@ -173,12 +173,17 @@ func (a Axes) at(s Split, coll collective.Collective, size int64, inPlace bool) 
 	return c
 }
 
-// result is the case's record before anything has run.
-func (c Case) result() record.Result {
+// Planned is the case's record before anything has run: skipped where it will
+// not be run, else interrupted, which it is should the sweep end here.
+func (c Case) Planned() record.Result {
+	status, reason := record.Interrupted, "stopped before this case was finished"
+	if c.Skip != "" {
+		status, reason = record.Skipped, c.Skip
+	}
 	return record.Result{
 		Key: c.Key, Collective: c.Collective.Name, Dtype: c.Dtype.Name, Op: c.Op, InPlace: c.InPlace,
 		BytesRequested: c.Requested, Bytes: c.Layout.Bytes, Count: c.Layout.Count,
-		Ranks: c.Ranks, Nodes: c.Nodes, GPUsPerProcess: c.GPUsPerProcess, Groups: c.Parallel,
+		Ranks: c.Ranks, Nodes: c.Nodes, GPUsPerProcess: c.GPUsPerProcess, Groups: c.Parallel, Status: status, Reason: reason,
 		Verified:     record.Verified{State: record.NotVerified, Reason: "not run"},
 		Extrapolated: c.Extrapolated, Warnings: []record.Warning{},
 	}

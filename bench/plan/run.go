@@ -47,6 +47,8 @@ type Options struct {
 	Checks int
 	// Burst and Isolated say when enough samples are taken.
 	Burst, Isolated stat.Rule
+	// EveryRank keeps each rank's interval of every isolated launch.
+	EveryRank bool
 }
 
 // DefaultOptions are rccl-tests' 20 iterations after 5 of warm-up, one verified
@@ -71,70 +73,116 @@ func (o Options) Validate() error {
 	return o.Isolated.Validate()
 }
 
-// Passes over the sizes: up, then down, so that drift is not mistaken for size.
-const Passes = 2
+// Passes is how often the sizes are gone through: up, then down.
+const Passes = record.Passes
 
-// Run runs the cases in two passes and reports each result when its last pass is
-// done; it returns them all in the order of the cases. Nothing vanishes: once a
-// case has failed the communicator can no longer be trusted, so those after it
-// are skipped and say so, and once ctx is cancelled the rest are interrupted.
+// Log is a sweep's memory, which outlives the process.
+type Log struct {
+	// Parts are what earlier runs of the same sweep have finished: they are not
+	// run again.
+	Parts []record.Part
+	// Append makes a finished pass of a case durable before the next begins; nil
+	// keeps nothing. Its error ends the sweep.
+	Append func(record.Part) error
+}
+
+// Run is Resume without a memory.
 func Run(ctx context.Context, cases []Case, d Driver, o Options, done func(record.Result)) []record.Result {
-	taken := make([]*samples, len(cases))
+	results, _ := Resume(ctx, cases, d, o, Log{}, done) // only a log's Append fails
+	return results
+}
+
+// Resume runs what the log does not have of the cases, in two passes, and reports
+// each result when its last pass is done; it returns them all in the order of the
+// cases, also with an error of the log. Nothing vanishes: once a case has failed
+// the communicator can no longer be trusted, so those after it are skipped and
+// say so, and once ctx is cancelled the rest are interrupted. A pass that was cut
+// short is not kept: it is taken whole later.
+func Resume(ctx context.Context, cases []Case, d Driver, o Options, kept Log, done func(record.Result)) ([]record.Result, error) {
+	s := sweep{d: d, o: o, log: kept, parts: map[string][]record.Part{}}
+	for _, p := range kept.Parts {
+		s.parts[p.Key] = append(s.parts[p.Key], p)
+	}
+	order, before := make([]int, len(cases)), make([]bool, len(cases))
 	for i, c := range cases {
-		taken[i] = newSamples(c)
+		order[i], before[i] = i, c.Skip == "" && record.Finished(c.Planned(), s.parts[c.Key])
 	}
-	order := make([]int, len(cases))
-	for i := range order {
-		order[i] = i
-	}
-	broken := ""
 	results := make([]record.Result, len(cases))
 	for pass := range Passes {
 		for _, i := range order {
-			s := taken[i]
-			switch {
-			case s.result.Status != "":
-			case ctx.Err() != nil:
-				s.end(record.Interrupted, "stopped before this case was finished")
-			case broken != "":
-				s.end(record.Skipped, "not run: "+broken+" failed before it")
-			default:
-				runPass(ctx, s, d, o, pass)
+			s.step(ctx, cases[i], pass)
+			if pass < Passes-1 {
+				continue
 			}
-			if s.result.Status == record.Failed {
-				broken = s.c.Key
-			}
-			if pass == Passes-1 {
-				results[i] = s.finish(o, d)
+			results[i] = s.result(cases[i])
+			if !before[i] {
 				done(results[i])
 			}
 		}
 		slices.Reverse(order)
 	}
-	return results
+	return results, s.err
 }
 
-// runPass takes one pass's samples of a case.
-func runPass(ctx context.Context, s *samples, d Driver, o Options, pass int) {
-	err := d.Begin(s.c, pass)
-	if err == nil && o.Warmup > 0 {
-		_, err = d.Burst(ctx, o.Warmup)
+// sweep is a run of the cases.
+type sweep struct {
+	d     Driver
+	o     Options
+	log   Log
+	parts map[string][]record.Part
+	// failed is the key of the case that broke the communicator; err is the log's.
+	failed string
+	err    error
+}
+
+// step takes one pass of a case where it is still to be taken, and logs it.
+func (s *sweep) step(ctx context.Context, c Case, pass int) {
+	have := s.parts[c.Key]
+	if s.err != nil || s.failed != "" || ctx.Err() != nil || len(have) > pass || record.Finished(c.Planned(), have) {
+		return
+	}
+	part, ok := s.take(ctx, c, pass)
+	if !ok {
+		return
+	}
+	s.parts[c.Key] = append(have, part)
+	if part.Status == record.Failed {
+		s.failed = c.Key
+	}
+	if s.log.Append != nil {
+		s.err = s.log.Append(part)
+	}
+}
+
+// take takes one pass's samples of a case; ok is false when it was cut short.
+func (s *sweep) take(ctx context.Context, c Case, pass int) (part record.Part, ok bool) {
+	t := &taking{c: c, late: map[int]int{}, everyRank: s.o.EveryRank, part: record.Part{Key: c.Key, Pass: pass, Status: record.OK}}
+	err := s.d.Begin(c, pass)
+	if err == nil && s.o.Warmup > 0 {
+		_, err = s.d.Burst(ctx, s.o.Warmup)
 	}
 	if err == nil && pass == 0 {
-		err = s.verify(ctx, d, o.Checks)
+		err = t.verify(ctx, s.d, s.o.Checks)
 	}
-	if err == nil && s.result.Status == "" {
-		err = s.bursts(ctx, d, perPass(o.Burst), o.Iterations)
+	if err == nil && t.part.Status == record.OK {
+		err = t.bursts(ctx, s.d, perPass(s.o.Burst), s.o.Iterations)
 	}
-	if err == nil && s.result.Status == "" {
-		err = s.isolated(ctx, d, perPass(o.Isolated))
+	if err == nil && t.part.Status == record.OK {
+		err = t.isolated(ctx, s.d, perPass(s.o.Isolated))
 	}
-	switch {
-	case err != nil && ctx.Err() != nil:
-		s.end(record.Interrupted, "stopped during this case")
-	case err != nil:
-		s.end(record.Failed, err.Error())
+	if err != nil {
+		t.end(record.Failed, err.Error())
 	}
+	return t.part, err == nil || ctx.Err() == nil
+}
+
+// result is a case's result as far as the sweep went.
+func (s *sweep) result(c Case) record.Result {
+	r := record.Assemble(c.Planned(), s.parts[c.Key])
+	if r.Status == record.Interrupted && s.failed != "" {
+		r.Status, r.Reason = record.Skipped, "not run: "+s.failed+" failed before it"
+	}
+	return r
 }
 
 // perPass is a rule's share of one pass.

@@ -2,84 +2,68 @@ package plan
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"zbench/bench/record"
 	"zbench/bench/stat"
 )
 
-// samples is what has been measured of one case so far.
-type samples struct {
-	c      Case
-	result record.Result
-	// means and maxes are of bursts, alone and spread of isolated launches.
-	means, maxes, alone, spread series
-	late                        map[int]int
-	discarded                   int
+// taking is one pass over one case while it is measured.
+type taking struct {
+	c    Case
+	part record.Part
+	late map[int]int
+	// groups holds the isolated launches of each of the groups that run at once.
+	groups [][]float64
+	// everyRank asks to keep each rank's interval.
+	everyRank bool
 }
 
-// series is one kind of sample over the passes, in the order of time.
-type series struct {
-	values []float64
-	passes []int // where each pass begins
-	stop   string
-}
-
-func newSamples(c Case) *samples {
-	s := &samples{c: c, result: c.result(), late: map[int]int{}}
-	if c.Skip != "" {
-		s.end(record.Skipped, c.Skip)
-	}
-	return s
-}
-
-func (s *samples) end(status record.Status, reason string) {
-	s.result.Status, s.result.Reason = status, reason
+func (t *taking) end(status record.Status, reason string) {
+	t.part.Status, t.part.Reason = status, reason
 }
 
 // verify runs the verification launches; wrong data end the case.
-func (s *samples) verify(ctx context.Context, d Driver, launches int) error {
-	v := &s.result.Verified
-	if launches == 0 {
-		v.Reason = "no verification asked for (-c 0)"
-		return nil
-	}
+func (t *taking) verify(ctx context.Context, d Driver, launches int) error {
+	v := record.Verified{State: record.NotVerified, Reason: "no verification asked for (-c 0)"}
 	wrong := int64(0)
 	for launch := range launches {
-		got, err := d.Verify(ctx, s.c, launch)
-		switch {
-		case err != nil:
+		got, err := d.Verify(ctx, t.c, launch)
+		if err != nil {
 			return err
-		case got.Skipped != "":
-			v.Reason = got.Skipped
+		}
+		if got.Skipped != "" {
+			t.part.Verified = &record.Verified{State: record.NotVerified, Reason: got.Skipped}
 			return nil
 		}
-		if got.Wrong > 0 && wrong == 0 {
-			v.Reason = got.First
+		if wrong == 0 {
+			v = record.Verified{State: record.VerifiedOK, Wrong: &wrong, Launches: launches}
+			if got.Wrong > 0 {
+				v.State, v.Reason = record.VerifiedWrong, got.First
+			}
 		}
 		wrong += got.Wrong
 	}
-	v.State, v.Wrong, v.Launches = record.VerifiedOK, &wrong, launches
+	t.part.Verified = &v
 	if wrong > 0 {
-		v.State = record.VerifiedWrong
-		s.end(record.WrongData, fmt.Sprintf("%d wrong elements; %s", wrong, v.Reason))
-	} else {
-		v.Reason = ""
+		t.end(record.WrongData, fmt.Sprintf("%d wrong elements; %s", wrong, v.Reason))
 	}
 	return nil
 }
 
 // bursts takes bursts until the rule says that there are enough.
-func (s *samples) bursts(ctx context.Context, d Driver, rule stat.Rule, iterations int) error {
-	s.means.begin()
-	s.maxes.begin()
+func (t *taking) bursts(ctx context.Context, d Driver, rule stat.Rule, iterations int) error {
+	b := &record.BurstSamples{Iterations: iterations, Mean: []float64{}, Max: []float64{}}
+	t.part.Burst = b
 	spent := 0.0
 	for {
-		decision := rule.Decide(s.means.now(), spent)
+		decision := rule.Decide(b.Mean, spent)
 		if decision.Stop {
-			s.means.stop = decision.Why
+			b.Stop = decision.Why
 			return nil
 		}
 		for range decision.Next {
@@ -88,10 +72,10 @@ func (s *samples) bursts(ctx context.Context, d Driver, rule stat.Rule, iteratio
 				return err
 			}
 			mean, longest := reduce(ranks)
-			s.means.add(mean)
-			s.maxes.add(longest)
+			b.Mean = append(b.Mean, mean)
+			b.Max = append(b.Max, longest)
 			spent += longest * float64(iterations)
-			if rule.MaxTime > 0 && spent >= rule.MaxTime && len(s.means.now()) >= stat.MinInterval {
+			if rule.MaxTime > 0 && spent >= rule.MaxTime && len(b.Mean) >= stat.MinInterval {
 				break
 			}
 		}
@@ -99,14 +83,27 @@ func (s *samples) bursts(ctx context.Context, d Driver, rule stat.Rule, iteratio
 }
 
 // isolated takes launches alone until the rule says that there are enough.
-func (s *samples) isolated(ctx context.Context, d Driver, rule stat.Rule) error {
-	s.alone.begin()
-	s.spread.begin()
-	spent, ranks := 0.0, s.c.Ranks*s.c.Parallel
+func (t *taking) isolated(ctx context.Context, d Driver, rule stat.Rule) error {
+	b := &record.IsolatedSamples{Max: []float64{}, Spread: []float64{}, EventFloor: d.EventFloor()}
+	t.part.Isolated = b
+	defer func() {
+		for _, rank := range slices.Sorted(maps.Keys(t.late)) {
+			b.Late = append(b.Late, record.LateCount{Rank: rank, Count: t.late[rank]})
+		}
+		for _, g := range t.groups {
+			if len(g) > 0 {
+				b.Groups = append(b.Groups, stat.Quantile(g, 0.5))
+			}
+		}
+	}()
+	if t.c.Parallel > 1 {
+		t.groups = make([][]float64, t.c.Parallel)
+	}
+	spent, ranks := 0.0, t.c.Ranks*max(t.c.Parallel, 1)
 	for {
-		decision := rule.Decide(s.alone.now(), spent)
+		decision := rule.Decide(b.Max, spent)
 		if decision.Stop {
-			s.alone.stop = decision.Why
+			b.Stop = decision.Why
 			return nil
 		}
 		intervals, err := d.Isolated(ctx, decision.Next)
@@ -115,7 +112,7 @@ func (s *samples) isolated(ctx context.Context, d Driver, rule stat.Rule) error 
 		}
 		ranks = min(ranks, len(intervals))
 		for len(intervals) > 0 {
-			spent += s.launch(intervals[:ranks])
+			spent += t.launch(b, intervals[:ranks])
 			intervals = intervals[ranks:]
 		}
 	}
@@ -123,53 +120,28 @@ func (s *samples) isolated(ctx context.Context, d Driver, rule stat.Rule) error 
 
 // launch keeps one isolated launch: its value is that of the slowest rank. One
 // that has an interval that is not positive is discarded and counted.
-func (s *samples) launch(ranks []float64) float64 {
+func (t *taking) launch(b *record.IsolatedSamples, ranks []float64) float64 {
+	if t.everyRank && len(ranks) == t.c.Ranks*max(t.c.Parallel, 1) {
+		for _, s := range ranks {
+			b.Ranks = binary.LittleEndian.AppendUint32(b.Ranks, math.Float32bits(float32(s)))
+		}
+	}
 	shortest := slices.Min(ranks)
 	longest := slices.Max(ranks)
 	if shortest <= 0 {
-		s.discarded++
+		b.Discarded++
 		return max(longest, 0)
 	}
-	s.alone.add(longest)
-	s.spread.add(longest - shortest)
-	if len(ranks) > 1 {
-		s.late[slices.Index(ranks, shortest)]++
+	b.Max = append(b.Max, longest)
+	b.Spread = append(b.Spread, longest-shortest)
+	for i := range t.groups {
+		t.groups[i] = append(t.groups[i], slices.Max(ranks[i*t.c.Ranks:(i+1)*t.c.Ranks]))
+	}
+	if len(ranks) > 1 && len(t.groups) == 0 {
+		t.late[slices.Index(ranks, shortest)]++ // groups do not wait for each other
 	}
 	return longest
 }
-
-// finish makes the case's result.
-func (s *samples) finish(o Options, d Driver) record.Result {
-	r := &s.result
-	if len(s.means.values) > 0 {
-		r.Burst = &record.Timing{
-			Iterations: o.Iterations, Stop: s.means.stop,
-			MeanOfRanks: stat.Summarize(s.means.values), MaxOfRanks: stat.Summarize(s.maxes.values),
-		}
-	}
-	if len(s.alone.values) > 0 {
-		floor := d.EventFloor()
-		r.Isolated = &record.Timing{
-			Iterations: 1, Stop: s.alone.stop, Discarded: s.discarded, EventFloor: &floor,
-			MaxOfRanks: stat.Summarize(s.alone.values), Spread: stat.Summarize(s.spread.values),
-		}
-		for _, rank := range slices.Sorted(maps.Keys(s.late)) {
-			r.Isolated.Late = append(r.Isolated.Late, record.LateCount{Rank: rank, Count: s.late[rank]})
-		}
-	}
-	if r.Status == "" {
-		r.Status = record.OK
-	}
-	if r.Status == record.OK {
-		r.SetHeadline(s.c.Collective.BusFactor(s.c.Ranks))
-		r.Warnings = append(r.Warnings, s.doubts()...)
-	}
-	return *r
-}
-
-func (v *series) begin()         { v.passes = append(v.passes, len(v.values)) }
-func (v *series) add(s float64)  { v.values = append(v.values, s) }
-func (v *series) now() []float64 { return v.values[v.passes[len(v.passes)-1]:] }
 
 // reduce returns the mean and the largest of the ranks' times.
 func reduce(ranks []float64) (mean, longest float64) {

@@ -134,13 +134,15 @@ func writeRun(dir *folder, s State, started time.Time) error {
 }
 
 // reproduce is the command line that makes the record again.
-func reproduce(rec *record.Record) string {
+func reproduce(rec *record.Record) string { return strings.Join(reproduceArgs(rec), " ") }
+
+func reproduceArgs(rec *record.Record) []string {
 	if rec.Sweep == nil {
 		var files []string
 		for _, i := range rec.Source.Imports {
 			files = append(files, i.File)
 		}
-		return strings.Join(append([]string{"zbench", "import"}, files...), " ")
+		return append([]string{"zbench", "import"}, files...)
 	}
 	w, p := rec.World, rec.Sweep
 	line := append([]string{"zbench", "collectives"}, p.Collectives...)
@@ -157,7 +159,7 @@ func reproduce(rec *record.Record) string {
 	for _, f := range p.Faults {
 		line = append(line, "--fault", f)
 	}
-	return strings.Join(line, " ")
+	return line
 }
 
 // bucketView is the part of the answer that the page shows.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,6 +28,9 @@ type collectivesOptions struct {
 	groups, scales     []int
 	out, format        string
 	force, quiet       bool
+	keepSamples        bool
+	// resume is the folder of a sweep to go on with.
+	resume string
 }
 
 func newCollectives(s State) *cobra.Command {
@@ -38,7 +40,9 @@ func newCollectives(s State) *cobra.Command {
 		Short: "Sweep collectives by message size; leave a folder with results, report and plots",
 		Long: `Sweeps ` + strings.Join(collective.Names(), ", ") + ` (or those named) over message
 sizes and leaves one folder: results.json, results.csv, report.html, plots as
-PNG and SVG, bucket.json and run.json. The table goes to standard output.
+PNG and SVG, bucket.json and run.json. The table goes to standard output. Each
+finished pass of a case is on disk at once, in journal.jsonl: a sweep that was
+killed goes on with --resume DIR, and every command reads what it left.
 
 The one-letter flags are rccl-tests'. Sizes are total bytes, as there: for
 all_gather and reduce_scatter the full buffer.
@@ -50,9 +54,17 @@ all_gather and reduce_scatter the full buffer.
 		ValidArgs: collective.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.names = args
+			if o.resume != "" {
+				return runResume(cmd.Context(), s, cmd, o)
+			}
 			return runCollectives(cmd.Context(), s, o)
 		},
 	}
+	addCollectivesFlags(cmd, &o)
+	return cmd
+}
+
+func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	addSweepFlags(cmd, &o.sweepOptions)
 	f := cmd.Flags()
 	f.IntVar(&o.nodes, "nodes", 1, "number of nodes")
@@ -65,9 +77,10 @@ all_gather and reduce_scatter the full buffer.
 	f.IntSliceVar(&o.scales, "scale", nil, "also run the first so many nodes while the others wait: 1,2,4")
 	f.StringVar(&o.out, "out", "", "folder to make and fill (default a new dated one)")
 	f.StringVar(&o.format, "format", "table", "form of standard output: "+strings.Join(formatNames(), ", "))
-	f.BoolVar(&o.force, "force", false, "write into a folder that holds files")
+	f.BoolVar(&o.force, "force", false, "write into a folder that holds files; with --resume go on though something else differs")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
-	return cmd
+	f.BoolVar(&o.keepSamples, "keep-samples", false, fmt.Sprintf("leave samples.f32 above %d ranks too", samplesRanks))
+	f.StringVar(&o.resume, "resume", "", "go on with the sweep that this folder holds, with its own options")
 }
 
 // setup is a sweep ready to run.
@@ -139,57 +152,11 @@ func runCollectives(ctx context.Context, s State, o collectivesOptions) error {
 	if err != nil {
 		return err
 	}
-	started := s.Now()
 	dir, err := newFolder(s, o.out, "collectives", o.force)
 	if err != nil {
 		return err
 	}
-	rec, err := u.measure(ctx, s, o)
-	if err != nil {
-		return err
-	}
-	rec.Created = when
-	if err := writeAll(dir, rec); err != nil {
-		return err
-	}
-	if err := writeRun(dir, s, started); err != nil {
-		return err
-	}
-	if err := printRecord(s, rec, o.format); err != nil {
-		return err
-	}
-	fmt.Fprintf(s.Stderr, "Wrote %s (report.html, results.json, results.csv, bucket.json, plots) in %s\n",
-		dir.path, s.Now().Sub(started).Round(10*time.Millisecond))
-	return verdict(rec)
-}
-
-// measure opens the driver, runs the sweep and makes the record of it.
-func (u *setup) measure(ctx context.Context, s State, o collectivesOptions) (_ *record.Record, err error) {
-	cfg := rccl.Config{
-		Native: native.Options{Backend: u.backend, Getenv: s.Getenv}, Ranks: u.world.Ranks(),
-		CacheBytes: u.cache, VerifyBudget: o.verifyBudget, Seed: o.seed,
-	}
-	if u.machine != nil {
-		cfg.Native.Machine = u.machine.Text()
-	}
-	d, err := rccl.Open(cfg)
-	if err != nil {
-		return nil, err
-	}
-	rec := u.record(d, o)
-	cases, err := u.cases(d)
-	if err == nil {
-		err = d.Allocate(cases)
-	}
-	if err == nil {
-		p := newProgress(s, len(cases), o.quiet)
-		rec.Results = plan.Run(ctx, cases, d, o.run, p.step)
-	}
-	// After a failed case closing fails too, and tells nothing new.
-	if closing := d.Close(); err == nil && failed(rec) == nil {
-		err = closing
-	}
-	return rec, err
+	return u.sweep(ctx, s, o, dir, nil, when)
 }
 
 // cases lists the sweep and marks what does not fit or is extrapolated.
@@ -229,14 +196,14 @@ func (u *setup) record(d *rccl.Driver, o collectivesOptions) *record.Record {
 }
 
 // verdict is the exit code a record earns.
-func verdict(rec *record.Record) error {
+func verdict(rec *record.Record, dir string) error {
 	count := map[record.Status]int{}
 	for _, r := range rec.Results {
 		count[r.Status]++
 	}
 	switch {
 	case count[record.Interrupted] > 0:
-		return &codeError{exitInterrupted, fmt.Errorf("interrupted: %d of %d cases finished and are saved", count[record.OK], len(rec.Results)), ""}
+		return &codeError{exitInterrupted, fmt.Errorf("interrupted: %d of %d cases finished and are saved", count[record.OK], len(rec.Results)), "go on with: zbench collectives --resume " + dir}
 	case count[record.WrongData] > 0:
 		return &codeError{exitWrongData, fmt.Errorf("%d cases have wrong data", count[record.WrongData]), "the report names them"}
 	case count[record.OK] == 0 && count[record.Failed] == 0:

@@ -15,7 +15,9 @@ type progress struct {
 	now         func() time.Time
 	start       time.Time
 	done, total int
-	quiet       bool
+	// before is how many of them an earlier run has done.
+	before int
+	quiet  bool
 }
 
 func newProgress(s State, total int, quiet bool) *progress {
@@ -34,7 +36,7 @@ func (p *progress) step(r record.Result) {
 		return
 	}
 	elapsed := p.now().Sub(p.start)
-	left := time.Duration(float64(elapsed) / float64(p.done) * float64(p.total-p.done)).Round(time.Second)
+	left := time.Duration(float64(elapsed) / float64(p.done-p.before) * float64(p.total-p.done)).Round(time.Second)
 	text += fmt.Sprintf("   ETA %s", left)
 	if runes := []rune(text); p.out.Width > 0 && len(runes) >= p.out.Width {
 		text = string(runes[:p.out.Width-1])

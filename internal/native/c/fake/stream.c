@@ -15,10 +15,18 @@ static const double zbl_stuck_poll = 1.0;
 
 static zbl_stream *zbl_drain_list;
 
-/* The stream behind a handle, NULL when it is none. */
+/* The stream behind a handle, NULL when it is none. An idle one that is used for
+ * the first time in a case begins at the case's zero, as the host clocks do. */
 zbl_stream *zbl_stream_of(void *handle) {
   zbl_stream *s = handle;
-  return s != NULL && s->magic == ZBL_STREAM ? s : NULL;
+  if (s == NULL || s->magic != ZBL_STREAM) {
+    return NULL;
+  }
+  if (s->epoch != zbl.case_epoch && s->head == NULL) {
+    s->epoch = zbl.case_epoch;
+    s->s = 0;
+  }
+  return s;
 }
 
 /* When an operation can begin: when the stream has come to it and the host had
@@ -138,6 +146,7 @@ static int zbl_streamCreate(void **stream, unsigned flags) {
   }
   s->magic = ZBL_STREAM;
   s->device = zbl_current_device();
+  s->epoch = zbl.case_epoch;
   *stream = s;
   return ZB_OK;
 }

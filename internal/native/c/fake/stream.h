@@ -36,11 +36,13 @@ typedef struct zbl_shared {
   char bytes[];
 } zbl_shared;
 
-/* A stream's clock s says when the work that has run is done. */
+/* A stream's clock s says when the work that has run is done, counted from the
+ * beginning of the case whose epoch it has. */
 typedef struct zbl_stream {
   uint32_t magic;
   int device, queued_to_drain;
   double s;
+  uint64_t epoch;
   zbl_op *head, *tail;
   zbl_result *results, *results_tail;
   struct zbl_stream *drain_next;

@@ -1,10 +1,9 @@
-package plan
+package record
 
 import (
 	"fmt"
 	"math"
 
-	"zbench/bench/record"
 	"zbench/bench/stat"
 )
 
@@ -15,21 +14,27 @@ const (
 	noisyCV = 0.05
 	// skewShare is the median spread between ranks over the median time.
 	skewShare = 0.10
+	// slowGroupShare is how much longer than the typical group one may take.
+	slowGroupShare = 0.05
 	// driftShare is the difference of the two passes' medians.
 	driftShare = 0.02
 )
 
 // doubts are the warnings that a case earns by its own figures, with a remedy.
-func (s *samples) doubts() []record.Warning {
-	var out []record.Warning
+func (s *samples) doubts(r *Result) []Warning {
+	var out []Warning
 	warn := func(code, hint, format string, args ...any) {
-		out = append(out, record.Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
+		out = append(out, Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
 	}
-	if t := s.result.Burst; t != nil && t.MeanOfRanks.CV != nil && *t.MeanOfRanks.CV > noisyCV {
+	if t := r.Burst; t != nil && t.MeanOfRanks.CV != nil && *t.MeanOfRanks.CV > noisyCV {
 		warn("noisy", "raise -n or --max-time, and look for other jobs on these nodes",
 			"bursts differ by %.1f %% (standard deviation over mean)", 100**t.MeanOfRanks.CV)
 	}
-	if t := s.result.Isolated; t != nil && t.Spread.Median > skewShare*t.MaxOfRanks.Median {
+	if g := r.SlowestGroup; g != nil && g.Median > (1+slowGroupShare)*g.Typical {
+		warn("slow_group", "look at the links and GPUs of those ranks, and run it again with --groups 2",
+			"the group of ranks %d to %d takes %.0f %% longer than the typical one", g.FirstRank, g.FirstRank+r.Ranks-1, 100*(g.Median/g.Typical-1))
+	}
+	if t := r.Isolated; t != nil && r.Groups < 2 && t.Spread.Median > skewShare*t.MaxOfRanks.Median {
 		warn("skew", "see which rank is late, and check its host and clocks",
 			"ranks differ by %.0f %% of the time", 100*t.Spread.Median/t.MaxOfRanks.Median)
 	}
