@@ -1,21 +1,25 @@
 #!/usr/bin/env bash
-# Make each mistake of scripts/mutations.txt in a copy of the tree and see
-# whether the tests turn red.
+# Make each mistake of scripts/mutations/ in a copy of the tree and see whether
+# the tests turn red.
 #
 #   scripts/mutate.sh [NAME...]
 #
 # Names keep those mutations; without any all run, and before them the tests on
 # the copy as it is. A mistake that no test notices is an error, and so is one
 # that does not apply or does not compile.
+#
+# A mistake is a block of [name], "file: ", what it "does: " to a figure, and the
+# text that it changes "from: " and "to: ", with \n for a line break. The text
+# must stand in the file exactly once. docs/METHOD.md has the table.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(./bench/plan ./rccl ./internal/native)
+packages=(./bench/plan ./internal/native ./rccl)
 # Tests of the kernels, the fake and the loader: they take long, and nothing of
 # the driver is in them.
 skip='^TestKernel|^TestFake|^TestVendor|^TestModel'
 
-table=scripts/mutations.txt
+table=(scripts/mutations/*.txt)
 copy=$(mktemp -d)
 trap 'rm -rf "$copy" "$copy.bin" "$copy.log"' EXIT
 git ls-files -z --cached --others --exclude-standard |
@@ -43,23 +47,32 @@ field() {
 	local text
 	text=$(awk -v name="[$1]" -v key="$2:" '
 		/^\[/ { here = $0 == name }
-		here && index($0, key) == 1 { print substr($0, length(key) + 1); exit }' "$table")
+		here && index($0, key) == 1 { print substr($0, length(key) + 1); exit }' "${table[@]}")
 	text=${text# }
 	printf '%s' "${text//\\n/$'\n'}"
 }
 
-# run_tests says nothing when all pass, else the first that did not. -trimpath
-# lets copies in other folders share the build cache.
+# run_tests says nothing when all pass, else the first that did not; then the
+# rest is ended, for some mistakes make a test wait for its time limit.
+# -trimpath lets copies in other folders share the build cache.
 run_tests() {
-	local log=$copy.log
-	if (cd "$copy" && go test -trimpath -vet=off -short -failfast -timeout 60s -skip "$skip" "${packages[@]}") >"$log" 2>&1; then
-		rm -f "$log"
-		return
-	fi
-	grep -m 1 -oE '^ *--- FAIL: [^ ]+|^panic: test timed out|^SIG[A-Z]+' "$log" || {
-		cat "$log" >&2
-		echo "a failure without a name"
-	}
+	local log=$copy.log tests code=0
+	(cd "$copy" && exec setsid go test -trimpath -vet=off -short -failfast -timeout 60s \
+		-skip "$skip" "${packages[@]}") >"$log" 2>&1 &
+	tests=$!
+	while kill -0 "$tests" 2>/dev/null; do
+		if grep -q '^ *--- FAIL' "$log"; then
+			kill -- "-$tests" 2>/dev/null || true
+			break
+		fi
+		sleep 0.1
+	done
+	wait "$tests" || code=$?
+	[ "$code" != 0 ] || return 0
+	grep -m 1 -oE '^ *--- FAIL: [^ ]+|^panic: test timed out|^SIG[A-Z]+' "$log" && return
+	cat "$log" >&2
+	echo "the tests do not run" >&2
+	return 2
 }
 
 # apply NAME changes the one place in the copy.
@@ -68,7 +81,7 @@ apply() {
 	file=$(field "$1" file) from=$(field "$1" from; printf .) to=$(field "$1" to; printf .)
 	from=${from%.} to=${to%.}
 	if [ -z "$file" ] || [ -z "$from" ]; then
-		echo "no mutation named $1 in $table" >&2
+		echo "no mutation named $1 in scripts/mutations/" >&2
 		exit 2
 	fi
 	text=$(cat "$file"; printf .)
@@ -88,7 +101,7 @@ apply() {
 
 names=("$@")
 if [ $# = 0 ]; then
-	mapfile -t names < <(sed -nE 's/^\[(.*)\]$/\1/p' "$table")
+	mapfile -t names < <(sed -nE 's/^\[(.*)\]$/\1/p' "${table[@]}")
 	red=$(run_tests)
 	if [ -n "$red" ]; then
 		echo "the tests fail without any mutation: $red" >&2
@@ -106,7 +119,7 @@ for name in "${names[@]}"; do
 		survived=$((survived + 1))
 	fi
 	file=$(field "$name" file)
-	cp "$file" "$copy/$file"
+	cp -p "$file" "$copy/$file"
 done
 echo "${#names[@]} mutations, $survived survived"
 [ "$survived" = 0 ]

@@ -69,9 +69,9 @@ type Work struct {
 
 // Batch runs launches on a fixed set of local ranks. Its arrays are C memory.
 type Batch struct {
-	p *Provider
-	c *C.zb_batch
-	n int
+	p      *Provider
+	c      *C.zb_batch
+	n      int
 	// closing keeps a late Cancel away from memory that Close has freed.
 	closing sync.Mutex
 }

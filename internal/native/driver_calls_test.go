@@ -90,8 +90,8 @@ func index(calls []native.Noted, name string) int {
 }
 
 func last(calls []native.Noted, name string) int {
-	for i := len(calls) - 1; i >= 0; i-- {
-		if calls[i].Name == name {
+	for i, c := range slices.Backward(calls) {
+		if c.Name == name {
 			return i
 		}
 	}

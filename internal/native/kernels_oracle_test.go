@@ -28,16 +28,9 @@ func (e element) bytes() int  { return e.width / 8 }
 func (e element) bias() int   { return 1<<(e.width-2-e.mant) - 1 }
 
 var elements = []element{
-	{"int8", 0, 8, 0, true},
-	{"uint8", 1, 8, 0, false},
-	{"int32", 2, 32, 0, true},
-	{"uint32", 3, 32, 0, false},
-	{"int64", 4, 64, 0, true},
-	{"uint64", 5, 64, 0, false},
-	{"half", 6, 16, 10, true},
-	{"float", 7, 32, 23, true},
-	{"double", 8, 64, 52, true},
-	{"bfloat16", 9, 16, 7, true},
+	{"int8", 0, 8, 0, true}, {"uint8", 1, 8, 0, false}, {"int32", 2, 32, 0, true}, {"uint32", 3, 32, 0, false},
+	{"int64", 4, 64, 0, true}, {"uint64", 5, 64, 0, false}, {"half", 6, 16, 10, true}, {"float", 7, 32, 23, true},
+	{"double", 8, 64, 52, true}, {"bfloat16", 9, 16, 7, true},
 }
 
 var fp8 = []element{{"fp8e4m3", 10, 8, 3, true}, {"fp8e5m2", 11, 8, 2, true}}

@@ -85,10 +85,8 @@ type found struct {
 
 func (j job) check(t testing.TB, b tensor) found {
 	out := []uint64{0, ^uint64(0), 0, 0}
-	args := []any{
-		address(&b.bytes[0]), b.count, j.e.code, j.op, j.kind, j.n, j.block, j.src0, j.step, j.base, j.seed,
-		address(&out[0]),
-	}
+	args := []any{address(&b.bytes[0]), b.count, j.e.code, j.op, j.kind, j.n, j.block, j.src0, j.step, j.base, j.seed,
+		address(&out[0])}
 	j.launch(t, "zb_check", args...)
 	f := found{wrong: out[0], first: out[1], seen: out[2]}
 	if f.wrong > 0 {
@@ -113,10 +111,8 @@ func forAll(t *testing.T, n []int, f func(t *testing.T, j job, rng *rand.Rand)) 
 			t.Run(e.name+"/"+opNames[op], func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(uint64(e.code), uint64(op)))
 				for _, n := range n {
-					f(t, job{
-						e: e, op: op, n: n, base: bases[rng.IntN(len(bases))], seed: rng.Uint64(),
-						geometry: folded,
-					}, rng)
+					f(t, job{e: e, op: op, n: n, base: bases[rng.IntN(len(bases))], seed: rng.Uint64(),
+						geometry: folded}, rng)
 				}
 			})
 		}
@@ -172,10 +168,8 @@ func TestKernelCopied(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(e.code), 1))
 			for _, shape := range [][4]int{{1, 1, 0, 0}, {8, 65, 0, 1}, {7, 4097, 3, 0}, {3, 63, 2, -1}, {300, 16, 299, 1}} {
-				j := job{
-					e: e, kind: KindCopied, n: shape[0], block: shape[1], src0: shape[2], step: shape[3],
-					base: bases[rng.IntN(len(bases))], seed: rng.Uint64(), geometry: folded,
-				}
+				j := job{e: e, kind: KindCopied, n: shape[0], block: shape[1], src0: shape[2], step: shape[3],
+					base: bases[rng.IntN(len(bases))], seed: rng.Uint64(), geometry: folded}
 				b := j.sources(t, j.n)
 				for i := range b.count {
 					source := ((j.src0+i/j.block*j.step)%j.n + j.n) % j.n
@@ -199,10 +193,8 @@ func TestKernelGeometry(t *testing.T) {
 	for _, e := range append(fp8, elements...) {
 		for _, count := range []int{1, 63, 65, 4097, 3*4096 + 1} {
 			for _, g := range []geometry{{1, 1}, {3, 37}, {7, 256}} {
-				j := job{
-					e: e, op: opSum, kind: KindReduced, n: 8, block: 100, step: 1, base: bases[1], seed: 9,
-					geometry: folded,
-				}
+				j := job{e: e, op: opSum, kind: KindReduced, n: 8, block: 100, step: 1, base: bases[1], seed: 9,
+					geometry: folded}
 				if e.width == 8 && e.float() {
 					j.kind = KindCopied
 				}
