@@ -14,7 +14,7 @@ import (
 const testCache = 1 << 20
 
 // openCases opens four ranks with buffers for every collective from 64 B to
-// 4 MiB, in place and out of place.
+// 256 KiB, all below the cache, in place and out of place.
 func openCases(t *testing.T) (*Driver, []plan.Case) {
 	t.Helper()
 	f, err := fabric.ByName(fabric.Default)
@@ -25,7 +25,7 @@ func openCases(t *testing.T) (*Driver, []plan.Case) {
 	d, err := Open(Config{Native: native.Options{Backend: "loopback", Machine: m.Text()}, Ranks: 4, CacheBytes: testCache})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = d.Close() })
-	a := plan.Axes{MinBytes: 64, MaxBytes: 4 << 20, Factor: 4, InPlace: []bool{false, true}, Ranks: 4, Nodes: 1, GPUsPerProcess: 1}
+	a := plan.Axes{MinBytes: 64, MaxBytes: 256 << 10, Factor: 4, InPlace: []bool{false, true}, Ranks: 4, Nodes: 1, GPUsPerProcess: 1}
 	a.Collectives = collective.All()
 	a.Dtype, err = collective.DtypeByName("double")
 	require.NoError(t, err)
