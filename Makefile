@@ -70,6 +70,10 @@ check-memory: ## The C under the address and undefined-behaviour sanitizers
 check-fuzz: ## Every fuzz target for FUZZTIME (5s)
 	scripts/fuzz.sh $(FUZZTIME)
 
+.PHONY: mutations
+mutations: ## Plant mistakes in the driver, one by one: does a test notice? (minutes)
+	scripts/mutate.sh
+
 .PHONY: system-test
 system-test: build ## The built binary's report in a browser
 	test -x /usr/bin/chromium || scripts/install-chromium.sh

@@ -5,6 +5,7 @@
 #include "c/isolated.c"
 #include "c/launch.c"
 #include "c/loop.c"
+#include "c/noop.c"
 #include "c/verify.c"
 
 #include "c/fake/calls.c"
