@@ -1,8 +1,8 @@
 package report
 
 import (
-	"fmt"
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 

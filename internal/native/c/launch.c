@@ -135,15 +135,10 @@ int zb_collective_count(void) {
 
 const char *zb_collective_name(int i) { return zb_collectives[i].name; }
 
-/* One launch of the work on every local rank, on the buffers of a slot. Several
- * ranks need a group, or the first call could wait for the second; a group
- * launches at its end. */
-int zb_launch_all(zb_batch *b, const zb_work *w, uint64_t slot) {
+/* One call on every local rank. */
+static int zb_launch_each(zb_batch *b, const zb_work *w, uint64_t slot) {
   const zb_table *t = b->table;
-  int grouped = b->nlocal > 1, code;
-  if (grouped && (code = t->groupStart()) != 0) {
-    return zb_fail(b, ZB_BATCH_COLLECTIVES, code, 0, "group start");
-  }
+  int code;
   for (int i = 0; i < b->nlocal; i++) {
     const zb_rank *r = &b->ranks[i];
     zb_call c = {t, r, w, r->send + slot * w->send_stride,
@@ -156,8 +151,22 @@ int zb_launch_all(zb_batch *b, const zb_work *w, uint64_t slot) {
                      zb_collectives[w->collective].name);
     }
   }
-  if (grouped && (code = t->groupEnd()) != 0) {
+  return 0;
+}
+
+/* One launch of the work on every local rank, on the buffers of a slot. Several
+ * ranks need a group, or the first call could wait for the second; a group
+ * launches at its end, and is ended after a failure too: it belongs to the
+ * thread, and the next call on it would find it open. */
+int zb_launch_all(zb_batch *b, const zb_work *w, uint64_t slot) {
+  const zb_table *t = b->table;
+  int grouped = b->nlocal > 1, failed, code;
+  if (grouped && (code = t->groupStart()) != 0) {
+    return zb_fail(b, ZB_BATCH_COLLECTIVES, code, 0, "group start");
+  }
+  failed = zb_launch_each(b, w, slot);
+  if (grouped && (code = t->groupEnd()) != 0 && !failed) {
     return zb_fail(b, ZB_BATCH_COLLECTIVES, code, 0, "group end");
   }
-  return 0;
+  return failed;
 }

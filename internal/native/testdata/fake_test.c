@@ -212,6 +212,22 @@ static void batch_ends_at_the_deadline(void) {
   close_world();
 }
 
+/* A call that fails inside a group leaves no group open behind it. */
+static void failure_closes_the_group(void) {
+  zb_rank ranks[4];
+  int64_t start[4];
+  double seconds[4];
+  uint8_t state[4];
+  zb_batch b;
+  open_world();
+  b = batch(ranks, start, seconds, state);
+  ranks[2].send = NULL;
+  zb_burst(&b);
+  CHECK(b.outcome == ZB_BATCH_COLLECTIVES && b.rank == 2);
+  CHECK(zbl_group_depth() == 0);
+  close_world();
+}
+
 /* Events: a mark takes the stream's time; what has not happened has none. */
 static void events(void) {
   void *a, *b, *other;
@@ -336,6 +352,7 @@ int main(void) {
   refuses_bad_communicators();
   refuses_memory_beyond_the_device();
   rounds_and_clocks();
+  failure_closes_the_group();
   events();
   data_appear_when_proved();
   messages();
