@@ -33,7 +33,7 @@ typedef struct zbl_result {
 /* Result bytes that several ranks read. */
 typedef struct zbl_shared {
   int users;
-  char bytes[];
+  _Alignas(16) char bytes[]; /* of any element type */
 } zbl_shared;
 
 /* A stream's clock s says when the work that has run is done, counted from the
