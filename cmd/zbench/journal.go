@@ -86,7 +86,10 @@ func (j *journal) run(ctx context.Context, s State, o collectivesOptions, h reco
 	}
 	p.done = p.before
 	o.run.EveryRank = keepsSamples(h)
-	results, err := plan.Resume(ctx, cases, d, o.run, plan.Log{Parts: j.parts, Append: j.append}, p.step)
+	results, err := plan.Resume(ctx, cases, d, o.run, plan.Log{Parts: j.parts, Append: func(part record.Part) error {
+		p.pass(part)
+		return j.append(part)
+	}}, p.step)
 	if closing := j.file.Close(); err == nil {
 		err = closing
 	}
