@@ -6,6 +6,7 @@ SHELL       := /bin/bash
 
 GO      ?= go
 CC      ?= cc
+CXX     ?= c++
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 TOOL    := $(GO) tool -modfile=tools/go.mod
@@ -46,6 +47,7 @@ check-vet: ## go vet, and C in one package only
 .PHONY: check-c
 check-c: ## The C sources under strict warnings
 	$(CC) -fsyntax-only -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -Wpedantic internal/native/unity.c
+	$(CXX) -fsyntax-only -std=c++17 -fno-exceptions -fno-rtti -Wall -Wextra -Werror internal/native/unity.cc
 
 .PHONY: check-lint
 check-lint: ## golangci-lint with .golangci.yml
@@ -67,6 +69,10 @@ check-memory: ## The C under the address and undefined-behaviour sanitizers
 .PHONY: check-fuzz
 check-fuzz: ## Every fuzz target for FUZZTIME (5s)
 	scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: mutations
+mutations: ## Plant mistakes in the driver, one by one: does a test notice? (minutes)
+	scripts/mutate.sh
 
 .PHONY: system-test
 system-test: build ## The built binary's report in a browser

@@ -1,6 +1,6 @@
 // Package rccl runs collectives on librccl, on NCCL, or on the loopback that
 // has their ABI: it holds one process's ranks with their communicators, streams
-// and buffers, and times bursts of launches on them.
+// and buffers, and times launches on them.
 //
 // The driver does not know which library is underneath. Behaviour that differs
 // by collective is a row in bench/collective and in internal/native's table.
@@ -11,35 +11,60 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"strconv"
 
 	"zbench/bench/plan"
+	"zbench/bench/stat"
 	"zbench/internal/native"
 )
 
-// DefaultDeadline is how long a burst may take before it counts as hung, in
+// DefaultDeadline is how long a batch may take before it counts as hung, in
 // seconds of the provider's clock. The first operation on a communicator of
 // 1,024 ranks can take minutes to connect.
 const DefaultDeadline = 180.0
-
-// memoryShare is the part of a device's free memory the driver will take; the
-// collectives library needs some for its channels.
-const memoryShare = 0.9
 
 // Config says what to open.
 type Config struct {
 	Native native.Options
 	// Ranks is the number of ranks in this process, each on a device of its own.
 	Ranks int
-	// Deadline bounds one burst, in seconds; 0 means DefaultDeadline.
+	// Deadline bounds one batch, in seconds; 0 means DefaultDeadline.
 	Deadline float64
+	// CacheBytes is the size of the device's last level of cache: buffers rotate
+	// over at least twice as much, so that no launch finds its data there. 0 turns
+	// rotation off.
+	CacheBytes int64
+	// VerifyBudget is how many bytes all ranks' buffers may have for a case to be
+	// verified where host memory stands for the devices'.
+	VerifyBudget int64
+	// Seed makes the verification's data.
+	Seed uint64
 }
 
 // Driver holds the ranks of this process. It implements plan.Driver.
 type Driver struct {
-	provider *native.Provider
-	deadline float64
-	ranks    []native.Rank
-	batch    *native.Batch
+	cfg       Config
+	provider  *native.Provider
+	functions *native.Functions
+	// noKernels is why there are none.
+	noKernels error
+	ranks     []member
+	// split is how the ranks are joined now, active the number of those that are.
+	split  plan.Split
+	active int
+	batch  *native.Batch
+	send   int64 // bytes of each rank's first buffer
+	recv   int64 // and of its second
+	floor  float64
+	work   native.Work
+	hold   float64
+}
+
+// member is one rank with what belongs to it.
+type member struct {
+	rank        native.Rank
+	send, recv  native.Buffer
+	sync, found native.Buffer
 }
 
 // Open loads the provider and joins one communicator over Ranks devices. A
@@ -49,17 +74,18 @@ func Open(cfg Config) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Driver{provider: p, deadline: cfg.Deadline}
-	if d.deadline <= 0 {
-		d.deadline = DefaultDeadline
+	d := &Driver{cfg: cfg, provider: p}
+	if d.cfg.Deadline <= 0 {
+		d.cfg.Deadline = DefaultDeadline
 	}
 	if err := d.join(cfg.Ranks); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
+	d.functions, d.noKernels = p.LoadFunctions()
 	return d, nil
 }
 
-// join makes a stream and a communicator for each rank.
+// join makes a stream for each rank and one communicator of all.
 func (d *Driver) join(ranks int) error {
 	have, err := d.provider.Devices()
 	if err != nil {
@@ -68,24 +94,14 @@ func (d *Driver) join(ranks int) error {
 	if ranks > have {
 		return fmt.Errorf("%s backend: %w: %d GPUs asked for, %d visible", d.provider.Backend, native.ErrUnavailable, ranks, have)
 	}
-	devices := make([]int, ranks)
-	for i := range devices {
-		devices[i] = i
+	for i := range ranks {
 		stream, err := d.provider.NewStream(i)
 		if err != nil {
 			return err
 		}
-		d.ranks = append(d.ranks, native.Rank{Device: i, Stream: stream})
+		d.ranks = append(d.ranks, member{rank: native.Rank{Device: i, Stream: stream}})
 	}
-	id, err := d.provider.NewUniqueID()
-	if err != nil {
-		return err
-	}
-	comms, err := d.provider.InitComms(id, ranks, 0, devices)
-	for i, c := range comms {
-		d.ranks[i].Comm = c
-	}
-	return err
+	return d.joinSplit(plan.Split{}, ranks, ranks)
 }
 
 // Simulated tells that a model decides the times.
@@ -94,81 +110,85 @@ func (d *Driver) Simulated() bool { return d.provider.Simulated }
 // Libraries lists what was loaded.
 func (d *Driver) Libraries() []native.Library { return d.provider.Libraries }
 
-// Budget is the number of bytes that one rank's buffers may take: the least
-// over the devices.
-func (d *Driver) Budget() (int64, error) {
-	least := int64(-1)
-	for _, r := range d.ranks {
-		free, _, err := d.provider.Memory(r.Device)
-		if err != nil {
-			return 0, err
-		}
-		if share := int64(float64(free) * memoryShare); least < 0 || share < least {
-			least = share
-		}
-	}
-	return least, nil
-}
-
-// Allocate gives every rank a send and a receive buffer that serve all cases
-// that are not skipped. It is called once, before the first burst.
-func (d *Driver) Allocate(cases []plan.Case) error {
-	var send, recv int64
-	for _, c := range cases {
-		if c.Skip == "" {
-			send, recv = max(send, c.Layout.SendBytes), max(recv, c.Layout.RecvBytes)
-		}
-	}
-	for i := range d.ranks {
-		r := &d.ranks[i]
-		var err error
-		if r.Send, err = d.provider.Alloc(r.Device, send); err != nil {
-			return err
-		}
-		if r.Recv, err = d.provider.Alloc(r.Device, recv); err != nil {
+// Begin points every rank at the case's buffers and names the case and the pass,
+// so that the loopback's noise depends on them alone.
+func (d *Driver) Begin(c plan.Case, pass int) error {
+	if c.Split != d.split {
+		if err := d.rejoin(c); err != nil {
 			return err
 		}
 	}
-	d.batch = d.provider.NewBatch(d.ranks)
-	return nil
-}
-
-// Begin names the case, so that the loopback's noise depends on it alone.
-func (d *Driver) Begin(c plan.Case) {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(c.Key)) // a hash never fails
+	_, _ = h.Write([]byte(c.Key + "/" + strconv.Itoa(pass))) // a hash never fails
 	d.provider.BeginCase(h.Sum64())
+	d.place(c)
+	d.hold = firstHold
+	return d.batch.SetWork(d.work, d.cfg.Deadline)
 }
 
-// Burst launches the case iterations times on every rank and returns the
-// seconds per launch of each.
-func (d *Driver) Burst(ctx context.Context, c plan.Case, iterations int) ([]float64, error) {
-	stop := context.AfterFunc(ctx, d.batch.Cancel)
-	defer stop()
-	seconds, err := d.batch.Burst(native.Launch{
-		Collective: c.Collective.Name, Dtype: c.Dtype.Name, Op: c.Op,
-		Count: c.Layout.Count, Iterations: iterations, Deadline: d.deadline,
-	})
-	if errors.Is(err, native.ErrCancelled) {
-		return nil, context.Cause(ctx)
+// Burst launches the case so many times back to back and returns the seconds
+// per launch of each rank.
+func (d *Driver) Burst(ctx context.Context, iterations int) ([]float64, error) {
+	defer context.AfterFunc(ctx, d.batch.Cancel)()
+	seconds, err := d.batch.Burst(iterations)
+	return seconds, cancelled(ctx, err)
+}
+
+// firstHold is for how long the delay kernel holds the streams back in the first
+// batch of a case, per launch and rank, before it is known what enqueueing
+// takes; holdMargin is how much more than that later ones do.
+const (
+	firstHold  = 30e-6
+	holdMargin = 1.5
+)
+
+// Isolated times so many launches, each alone: seconds by launch × rank.
+func (d *Driver) Isolated(ctx context.Context, iterations int) ([]float64, error) {
+	defer context.AfterFunc(ctx, d.batch.Cancel)()
+	n := min(iterations, native.MaxIsolated)
+	seconds, err := d.batch.Isolated(n, d.hold*float64(n))
+	if err == nil {
+		d.hold = holdMargin * d.batch.EnqueueSeconds() / float64(n)
 	}
-	return seconds, err
+	return seconds, cancelled(ctx, err)
 }
 
-// Close gives everything back. After a failed burst some calls may fail too;
-// all are tried.
+// EventFloor is the median interval of an empty pair of events.
+func (d *Driver) EventFloor() float64 { return d.floor }
+
+// measureFloor times empty event pairs, once.
+func (d *Driver) measureFloor() error {
+	if err := d.batch.SetWork(native.Work{Collective: "all_reduce", Dtype: "float", Op: "sum", Count: 1, Slots: 1}, d.cfg.Deadline); err != nil {
+		return err
+	}
+	pairs, err := d.batch.EventFloor(native.MaxIsolated)
+	if err == nil {
+		d.floor = stat.Quantile(pairs, 0.5)
+	}
+	return err
+}
+
+func cancelled(ctx context.Context, err error) error {
+	if errors.Is(err, native.ErrCancelled) {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// Close gives everything back. After a failed batch some calls may fail too; all
+// are tried.
 func (d *Driver) Close() error {
 	var errs []error
 	if d.batch != nil {
 		d.batch.Close()
 		d.batch = nil
 	}
-	for _, r := range d.ranks {
-		if r.Comm != (native.Comm{}) {
-			errs = append(errs, d.provider.FreeComm(r.Comm))
-		}
-		errs = append(errs, d.provider.FreeStream(r.Stream))
-		for _, b := range []native.Buffer{r.Send, r.Recv} {
+	d.functions.Close()
+	d.functions = nil
+	errs = append(errs, d.leave())
+	for _, m := range d.ranks {
+		errs = append(errs, d.provider.FreeStream(m.rank.Stream))
+		for _, b := range []native.Buffer{m.send, m.recv, m.sync, m.found} {
 			if b.Bytes > 0 {
 				errs = append(errs, d.provider.Free(b))
 			}

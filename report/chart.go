@@ -10,11 +10,14 @@ import (
 // Quantity is what a chart shows over the message size.
 type Quantity int
 
-// The quantities: bus bandwidth on a linear axis from zero, time on a
-// logarithmic one.
+// The quantities: bus bandwidth on a linear axis from zero; the burst's time
+// per launch and that of one launch alone on a logarithmic one; and how launches
+// alone are distributed, as per cent of their median.
 const (
 	BusBW Quantity = iota
 	Time
+	Alone
+	Spread
 )
 
 // Chart is a chart as data: what to draw, not how.
@@ -30,6 +33,9 @@ type Chart struct {
 	Quantity Quantity
 	Series   []Series
 	Roofs    []Roof
+	// Look is the first series' place in the looks, so that a chart of one
+	// series shows it as the other charts do.
+	Look int
 }
 
 // Series is one curve. Its place in Chart.Series decides its looks, so that a
@@ -48,6 +54,11 @@ type Point struct {
 	Bounded bool
 	// Extrapolated points are drawn hollow.
 	Extrapolated bool
+	// Burst is the time in a burst beside that of a launch alone; 0 for none.
+	Burst float64
+	// N, Min, Max and P95 describe the distribution; 0 where not known.
+	N             int
+	Min, Max, P95 float64
 }
 
 // Roof is a labelled horizontal line. Value is in bytes per second.
@@ -60,10 +71,10 @@ type Roof struct {
 
 // Format prints a value of the chart with its unit.
 func (q Quantity) Format(v float64) string {
-	if q == Time {
-		return unit.Seconds(v)
+	if q == BusBW {
+		return unit.Rate(v)
 	}
-	return unit.Rate(v)
+	return unit.Seconds(v)
 }
 
 // Text prints the point's value with its interval.
@@ -72,45 +83,72 @@ func (p Point) Text(q Quantity) string {
 	if p.Bounded {
 		s += " [" + q.Format(p.Lo) + ", " + q.Format(p.Hi) + "]"
 	}
+	if p.Burst > 0 {
+		s += ", in a burst " + q.Format(p.Burst)
+	}
+	if q == Spread {
+		s = "median " + s + ", min " + q.Format(p.Min) + ", max " + q.Format(p.Max) + ", n " + comma(int64(p.N))
+	}
 	return s
 }
 
-// charts makes the charts of a record: bus bandwidth and time.
-func charts(rec *record.Record, curves []curve, roofs []Roof) []Chart {
-	sub := []string{worldText(rec.World)}
-	if words := shared(rec); len(words) > 0 {
-		sub = append(sub, strings.Join(words, ", "))
-	}
-	base := Chart{Subtitle: strings.Join(sub, " · "), Mark: mark(rec)}
-	bw, tm := base, base
+// charts makes the charts of a record: bus bandwidth, time in a burst, and time
+// alone where something was timed so.
+func charts(rec *record.Record, drawn []curve, note string, roofs []Roof) []Chart {
+	base := baseChart(rec, drawn)
+	bw, tm, one := base, base, base
 	bw.ID, bw.Title, bw.Quantity, bw.Roofs = "busbw", "Bus bandwidth by message size", BusBW, usable(roofs)
-	tm.ID, tm.Title, tm.Quantity = "time", "Time per launch by message size", Time
-	for _, c := range curves {
-		bw.Series = append(bw.Series, Series{c.name, points(c, BusBW)})
-		tm.Series = append(tm.Series, Series{c.name, points(c, Time)})
-	}
+	tm.ID, tm.Title, tm.Quantity = "time", "Time per launch in a burst", Time
+	one.ID, one.Title, one.Quantity = "alone", "Time of one launch alone", Alone
 	out := []Chart{bw, tm}
+	if hasIsolated(rec) {
+		out = append(out, one)
+	}
 	for i := range out {
+		for _, c := range drawn {
+			out[i].Series = append(out[i].Series, Series{c.name, points(c, out[i].Quantity)})
+		}
 		out[i].Notes = notesOf(out[i], rec)
+		if note != "" && !out[i].Empty() {
+			out[i].Notes = append(out[i].Notes, note)
+		}
 	}
 	return out
+}
+
+// baseChart is what all charts of a record share.
+func baseChart(rec *record.Record, drawn []curve) Chart {
+	sub := []string{worldText(rec.World)}
+	if words := shared(drawn); len(words) > 0 {
+		sub = append(sub, strings.Join(words, ", "))
+	}
+	return Chart{Subtitle: strings.Join(sub, " · "), Mark: mark(rec)}
 }
 
 // points keeps what ended ok and can be placed on the axes.
 func points(c curve, q Quantity) []Point {
 	var out []Point
 	for _, r := range c.rows {
-		t := timingOf(r)
+		burst := timingOf(r)
+		t := burst
+		if q == Alone || q == Spread {
+			t = aloneOf(r)
+		}
 		if r.Status != record.OK || r.Bytes <= 0 {
 			continue
 		}
 		p := Point{Bytes: r.Bytes, Value: t.median, Lo: t.lo, Hi: t.hi, Bounded: t.bounded, Extrapolated: r.Extrapolated}
 		known := t.known
-		if q == BusBW {
+		switch {
+		case q == BusBW:
 			p.Value, known = busBWOf(r)
 			if t.bounded {
 				p.Lo, p.Hi = p.Value*(t.median/t.hi), p.Value*(t.median/t.lo)
 			}
+		case q == Alone && burst.known && q.drawable(burst.median):
+			p.Burst = burst.median
+		case q == Spread && known:
+			p.tails(t.sum)
 		}
 		p.Bounded = p.Bounded && q.drawable(p.Lo) && q.drawable(p.Hi)
 		if known && q.drawable(p.Value) {
@@ -123,7 +161,7 @@ func points(c curve, q Quantity) []Point {
 // drawable keeps an absurd figure of a damaged record, which the tables show
 // as it is, from stretching the axis until nothing else can be read.
 func (q Quantity) drawable(v float64) bool {
-	if q == Time {
+	if q != BusBW {
 		return v >= 1e-12 && v <= 1e9
 	}
 	return v >= 0 && v <= 1e18
@@ -131,16 +169,23 @@ func (q Quantity) drawable(v float64) bool {
 
 // notesOf explains only the signs that occur.
 func notesOf(c Chart, rec *record.Record) []string {
-	var bars, hollow, filled, plotted bool
+	var bars, hollow, filled, plotted, bursts bool
 	for _, s := range c.Series {
 		for _, p := range s.Points {
 			plotted = true
 			bars = bars || p.Bounded
 			hollow = hollow || p.Extrapolated
 			filled = filled || !p.Extrapolated
+			bursts = bursts || p.Burst > 0
 		}
 	}
 	var notes []string
+	if c.Quantity == Alone && plotted {
+		notes = append(notes, "The slowest rank’s time, nothing else under way: what a small message waits for.")
+	}
+	if bursts {
+		notes = append(notes, "The thin line of the same colour is the time per launch in a burst; it is not mixed in.")
+	}
 	if !plotted {
 		return []string{"No case ended with a figure to draw."}
 	}

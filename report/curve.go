@@ -2,10 +2,12 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
 	"zbench/bench/record"
+	"zbench/bench/stat"
 )
 
 // curve is the results that differ only in size: one line of a chart and one
@@ -16,6 +18,10 @@ type curve struct {
 	name       string
 	collective string
 	rows       []*record.Result
+	// also are the in-place results this curve stands for too, where they are
+	// not drawn; apart is how far they are from it at most, as a share.
+	also  []*record.Result
+	apart float64
 }
 
 // traits are what a case has besides its collective and its size, in words.
@@ -24,19 +30,29 @@ func traits(r *record.Result) []string {
 	if r.InPlace {
 		place = "in place"
 	}
+	ranks, nodes := plural(int64(r.Ranks), "rank"), plural(int64(r.Nodes), "node")
+	if r.Groups > 1 {
+		ranks, nodes = fmt.Sprintf("%d groups of %s at once", r.Groups, ranks), plural(int64(r.Nodes), "node")+" each"
+	}
 	return []string{
-		r.Dtype, r.Op, place,
-		plural(int64(r.Ranks), "rank"), plural(int64(r.Nodes), "node"),
+		r.Dtype, r.Op, place, ranks, nodes,
 		plural(int64(r.GPUsPerProcess), "GPU") + " per process",
 	}
 }
 
 // curvesOf groups the results, in order of first appearance, each by size.
 func curvesOf(rec *record.Record) []curve {
+	rows := make([]*record.Result, len(rec.Results))
+	for i := range rec.Results {
+		rows[i] = &rec.Results[i]
+	}
+	return curvesOfRows(rows)
+}
+
+func curvesOfRows(rows []*record.Result) []curve {
 	var curves []curve
 	index := map[string]int{}
-	for i := range rec.Results {
-		r := &rec.Results[i]
+	for _, r := range rows {
 		key := r.Collective + "\x00" + strings.Join(traits(r), "\x00")
 		at, known := index[key]
 		if !known {
@@ -79,18 +95,18 @@ func curveName(curves []curve, i int) string {
 	return strings.Join(parts, " ")
 }
 
-// shared lists the traits all results have in common, for a subtitle: data
+// shared lists the traits all curves have in common, for a subtitle: data
 // type, operator and placement.
-func shared(rec *record.Record) []string {
-	if len(rec.Results) == 0 {
+func shared(curves []curve) []string {
+	if len(curves) == 0 {
 		return nil
 	}
 	const described = 3 // the world is described elsewhere
 	var words []string
 	for t := range described {
 		var seen tally
-		for i := range rec.Results {
-			if w := traits(&rec.Results[i])[t]; w != "" {
+		for _, c := range curves {
+			if w := traits(c.rows[0])[t]; w != "" {
 				seen.add(w)
 			}
 		}
@@ -104,20 +120,33 @@ func shared(rec *record.Record) []string {
 // timing is what is known of a result's time per launch, in seconds.
 type timing struct {
 	median, lo, hi float64
-	n              int
 	known, bounded bool
+	sum            *stat.Summary
 }
 
-// timingOf reads the time behind the headline figures. A time that is not a
-// positive finite number is no time.
+// timingOf reads the burst time, which is behind the headline figures.
 func timingOf(r *record.Result) timing {
-	s, ok := r.Seconds()
-	if !ok || !finite(s) || s <= 0 {
+	if r.Burst == nil {
 		return timing{}
 	}
-	sum := r.Burst.MeanOfRanks
-	t := timing{median: s, n: sum.N, known: true}
-	if sum.Lo != nil && sum.Hi != nil && finite(*sum.Hi) && *sum.Lo > 0 && *sum.Lo <= s && s <= *sum.Hi {
+	return summed(r.Burst.MeanOfRanks)
+}
+
+// aloneOf reads the time of one launch alone, that of the slowest rank.
+func aloneOf(r *record.Result) timing {
+	if r.Isolated == nil {
+		return timing{}
+	}
+	return summed(r.Isolated.MaxOfRanks)
+}
+
+// summed reads a summary. A time that is not a positive finite number is no time.
+func summed(sum *stat.Summary) timing {
+	if sum == nil || !finite(sum.Median) || sum.Median <= 0 {
+		return timing{}
+	}
+	t := timing{median: sum.Median, known: true, sum: sum}
+	if sum.Lo != nil && sum.Hi != nil && finite(*sum.Hi) && *sum.Lo > 0 && *sum.Lo <= t.median && t.median <= *sum.Hi {
 		t.lo, t.hi, t.bounded = *sum.Lo, *sum.Hi, true
 	}
 	return t

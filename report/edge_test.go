@@ -39,11 +39,19 @@ func edges() map[string]*record.Record {
 	}
 	noRoofs := sweep(8)
 	noRoofs.Fabric = nil
+	stray := bothPlaces(8, 1)
+	for i := range stray.Results {
+		if t := stray.Results[i].Isolated; t != nil {
+			t.MaxOfRanks.Max *= 100
+		}
+	}
+	faults := bothPlaces(8, 1.2)
+	faults.Sweep.Faults = []string{"late_gpu:node=0,gpu=5,seconds=2e-5", "slow_link:" + strings.Repeat("node=0, ", 20)}
 	twice := sweep(8)
 	twice.Results = append(twice.Results, twice.Results...)
 	return map[string]*record.Record{
 		"nil": nil, "empty": {}, "single": single, "failed": failed, "one rank": oneRank, "huge": huge,
-		"slow": slow, "no roofs": noRoofs, "twice": twice, "not finite": notFinite(), "many roofs": manyRoofs(), "many curves": manyCurves(),
+		"slow": slow, "no roofs": noRoofs, "stray": stray, "faults": faults, "twice": twice, "not finite": notFinite(), "many roofs": manyRoofs(), "many curves": manyCurves(),
 	}
 }
 
@@ -107,11 +115,12 @@ func TestEdges(t *testing.T) {
 			noNaN(t, page)
 			noNaN(t, table(t, rec, FormatTable))
 			noNaN(t, table(t, rec, FormatMarkdown))
-			for _, c := range Build(rec, nil).Charts {
+			p := Build(rec, nil)
+			for _, c := range append(p.Charts, p.Spreads...) {
 				picture := svg(t, c)
 				elements(t, picture)
 				noNaN(t, picture)
-				for _, f := range []format{wide(), narrow(), alone()} {
+				for _, f := range []format{wide(), narrow(), small(), alone()} {
 					checkGeometry(t, layOut(c, f), name)
 				}
 			}
@@ -144,7 +153,8 @@ func TestUnknownTableFormat(t *testing.T) {
 }
 
 func TestPNG(t *testing.T) {
-	for _, c := range Build(sweep(24), nil).Charts {
+	p := Build(sweep(24), nil)
+	for _, c := range append(p.Charts, p.Spreads...) {
 		var first, second bytes.Buffer
 		require.NoError(t, WritePNG(&first, c))
 		require.NoError(t, WritePNG(&second, c))

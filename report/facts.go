@@ -29,6 +29,9 @@ func banners(rec *record.Record) []Banner {
 		}
 		out = append(out, Banner{"simulated", "SIMULATED", text})
 	}
+	if f := faultsOf(rec); len(f) > 0 {
+		out = append(out, Banner{"planted", "FAULTS", "Simulated with faults planted: " + strings.Join(f, "; ") + "."})
+	}
 	if from := importedFrom(rec); from != "" {
 		out = append(out, Banner{"imported", "IMPORTED", "These results were " + from + "; zbench did not time them."})
 	}
@@ -41,12 +44,32 @@ func banners(rec *record.Record) []Banner {
 		out = append(out, Banner{"interrupted", "INTERRUPTED", "The sweep did not finish: " + plural(int64(n), "case") + " did not run."})
 	}
 	if n := count(rec, record.WrongData); n > 0 {
-		out = append(out, Banner{"wrong", "WRONG DATA", plural(int64(n), "case") + " gave wrong data and are kept out of charts and figures."})
+		out = append(out, Banner{"wrong", "WRONG DATA", wrongText(rec, n)})
 	}
 	if n := count(rec, record.Failed); n > 0 {
 		out = append(out, Banner{"wrong", "FAILED", plural(int64(n), "case") + " failed; see the cases without a result."})
 	}
 	return out
+}
+
+// wrongText says how many cases gave wrong data and where the first one did.
+func wrongText(rec *record.Record, n int) string {
+	text := plural(int64(n), "case") + " gave wrong data, kept out of charts and figures"
+	for i := range rec.Results {
+		if r := &rec.Results[i]; r.Status == record.WrongData {
+			return text + ". The first, " + caseName(r) + ": " + reasonOf(r) + "."
+		}
+	}
+	return text + "."
+}
+
+// caseName is a case in words: all_reduce in place, 1 KiB.
+func caseName(r *record.Result) string {
+	name := orUnnamed(r.Collective)
+	if r.InPlace {
+		name += " in place"
+	}
+	return name + ", " + unit.Bytes(sizeOf(r))
 }
 
 func count(rec *record.Record, s record.Status) int {
@@ -98,7 +121,7 @@ func facts(rec *record.Record) []Fact {
 		libs = append(libs, text)
 	}
 	add("Libraries", strings.Join(libs, "; "))
-	add("Data", strings.Join(shared(rec), ", "))
+	add("Data", strings.Join(shared(curvesOf(rec)), ", "))
 	if !rec.Created.IsZero() {
 		add("Created", rec.Created.UTC().Format(time.RFC3339))
 	}

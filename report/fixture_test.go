@@ -36,15 +36,15 @@ func sweep(sizes int) *record.Record {
 		World:  record.World{Nodes: 128, Ranks: ranks, GPUsPerNode: 8, GPUsPerProcess: 1, GPU: "MI300X"},
 		Fabric: fabric(),
 		Sweep: &record.Sweep{
-			Collectives: collective.Names(), MinBytes: 1 << 10, MaxBytes: 1 << (9 + sizes), Factor: 2, Dtype: "float", Op: "sum",
-			Iterations: 20, Warmup: 5, Bursts: 7, Checks: 1, Seed: 1,
+			Collectives: collective.Default(), MinBytes: 1 << 10, MaxBytes: 1 << (9 + sizes), Factor: 2, Dtype: "float", Op: "sum",
+			InPlace: []bool{false}, Iterations: 20, Warmup: 5, Checks: 1, Precision: 0.01, MaxTime: 0.4, Cache: "cold", Seed: 1,
 		},
 		Warnings: []record.Warning{{
 			Code: "extrapolated", Message: "The fabric's model was fitted on up to 8 nodes; this sweep has 128.",
 			Hint: "Measure on the cluster itself before changing a training run.",
 		}},
 	}
-	for ci, c := range collective.All() {
+	for ci, c := range collective.All()[:3] {
 		for i := range sizes {
 			rec.Results = append(rec.Results, oneCase(c, int64(1)<<(10+i), ranks, elt, bus, ci*100+i))
 		}
@@ -70,10 +70,14 @@ func oneCase(c collective.Collective, requested int64, ranks, elt int, bus float
 	}
 	if requested <= 1<<20 {
 		wrong := int64(0)
-		r.Verified = record.Verified{State: record.VerifiedOK, Wrong: &wrong}
+		r.Verified = record.Verified{State: record.VerifiedOK, Wrong: &wrong, Launches: 1}
 	}
 	t := model(c.BusFactor(ranks) * float64(l.Bytes) / bus)
 	r.Burst = &record.Timing{Iterations: 20, MeanOfRanks: sample(t, salt)}
+	r.Isolated = &record.Timing{
+		Iterations: 1, MaxOfRanks: sample(t*1.1, salt+1), Spread: sample(2e-7, salt+2), Stop: "max_time",
+		Late: []record.LateCount{{Rank: 3, Count: 4}, {Rank: 700 + salt%9, Count: 3}},
+	}
 	r.SetHeadline(c.BusFactor(ranks))
 	if requested == 1<<19 {
 		r.Warnings = []record.Warning{{Code: "skew", Message: "The ranks' times spread by more than 10 %.", Hint: "Run zbench rails to find the slow one."}}
@@ -92,4 +96,26 @@ func fabric() *record.Fabric {
 		Extrapolated: []string{"R above 8 nodes", "all_gather and reduce_scatter by size"},
 		Sources:      []string{"rccl-tests on 8 × MI300X, 2025-06", "Pollara 400 product brief, 2025"},
 	}
+}
+
+// bothPlaces is a sweep whose every case was run in place too, where it took so
+// many times as long.
+func bothPlaces(sizes int, times float64) *record.Record {
+	rec := sweep(sizes)
+	rec.Sweep.InPlace = []bool{false, true}
+	for _, r := range rec.Results {
+		r.InPlace = true
+		r.Key += "-ip"
+		if r.Burst != nil {
+			burst, alone := *r.Burst.MeanOfRanks, *r.Isolated.MaxOfRanks
+			burst.Median *= times
+			alone.Median *= times
+			burst.Lo, burst.Hi, alone.Lo, alone.Hi = nil, nil, nil, nil
+			b, a := *r.Burst, *r.Isolated
+			b.MeanOfRanks, a.MaxOfRanks = &burst, &alone
+			r.Burst, r.Isolated = &b, &a
+		}
+		rec.Results = append(rec.Results, r)
+	}
+	return rec
 }

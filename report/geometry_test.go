@@ -119,7 +119,7 @@ func TestContrast(t *testing.T) {
 		bright[c.role], dark[c.role] = c.light, c.dark
 	}
 	on := map[string][]string{
-		"bg":     {"text", "muted", "link", "roof", "warntext", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"},
+		"bg":     {"text", "muted", "link", "roof", "warntext", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8"},
 		"panel":  {"text", "muted", "link", "warntext"},
 		"warnbg": {"warntext"}, "badbg": {"badtext"},
 	}

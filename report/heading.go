@@ -27,6 +27,9 @@ func heading(c Chart, f format) (layer, float64) {
 		role: "muted", text: fitting(c.Subtitle, room, f.font, false), at: vec{left, y}, size: f.font, anchor: start,
 	})
 	y += f.font * 1.9
+	if c.Quantity == Spread {
+		return l, y + f.font*1.5 // the title names its one series
+	}
 	x := left
 	for _, s := range c.Series {
 		name := fitting(s.Name, room-f.font*4, f.font, false)
@@ -43,6 +46,9 @@ func heading(c Chart, f format) (layer, float64) {
 // keys are the line samples beside the legend's names: one layer per series,
 // so that each is painted in its own shape and colour.
 func keys(c Chart, f format, head layer) []layer {
+	if c.Quantity == Spread {
+		return nil
+	}
 	var out []layer
 	names := head.texts[len(head.texts)-len(c.Series):]
 	for i, n := range names {

@@ -56,6 +56,7 @@ type view struct {
 	Style  template.CSS
 	Script template.JS
 	Plots  []plot
+	Small  []plot
 	Data   []plotData
 }
 
@@ -120,6 +121,11 @@ func viewOf(p *Page) (*view, error) {
 	}
 	for _, c := range p.Charts {
 		v.Plots = append(v.Plots, plotOf(c))
+		v.Data = append(v.Data, dataOf(c))
+	}
+	for _, c := range p.Spreads {
+		p := svgPainter{page: true, id: c.ID + "-small", class: "chart small"}
+		v.Small = append(v.Small, plot{Chart: c, Twin: twinOf(c), Wide: template.HTML(p.picture(layOut(c, small())))})
 		v.Data = append(v.Data, dataOf(c))
 	}
 	return v, nil

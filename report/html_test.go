@@ -61,23 +61,28 @@ func TestPolicyNamesWhatIsInside(t *testing.T) {
 }
 
 func TestChartsAreDescribed(t *testing.T) {
-	n := 0
+	n, small := 0, 0
 	for _, e := range elements(t, pageOf(t, sweep(24))) {
 		if e.name != "svg" || e.attr["role"] != "img" {
 			continue
 		}
-		n++
 		require.Contains(t, e.text, "SIMULATED")
+		if e.attr["class"] == "chart small" {
+			small++
+			continue
+		}
+		n++
 		require.Contains(t, e.text, "3 curves from 1 KiB to 8 GiB", "the description")
 	}
-	require.Equal(t, 4, n, "two charts in two widths")
+	require.Equal(t, 6, n, "three charts in two widths")
+	require.Equal(t, 3, small, "one for each collective")
 }
 
 func TestEmbeddedDataIsJSON(t *testing.T) {
 	data, _ := between(pageOf(t, sweep(24)), `<script type="application/json" id="data">`, "</script>")
 	var got []plotData
 	require.NoError(t, json.Unmarshal([]byte(data), &got))
-	require.Len(t, got, 2)
+	require.Len(t, got, 6)
 	require.Len(t, got[0].Series[0].Points, 24)
 	require.Len(t, got[0].Series[1].Points, 20, "skipped cases are no points")
 }
@@ -128,6 +133,7 @@ func imported() *record.Record {
 	}}}
 	for i := range rec.Results {
 		rec.Results[i].Extrapolated = false
+		rec.Results[i].Isolated = nil
 	}
 	return rec
 }

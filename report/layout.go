@@ -18,9 +18,10 @@ type format struct {
 }
 
 // The formats: two in the page, of which the style sheet shows the one that
-// fits, and one that stands alone.
+// fits, a small one for many of a kind, and one that stands alone.
 func wide() format   { return format{width: 1060, height: 430, font: 13} }
 func narrow() format { return format{width: 366, height: 330, font: 12} }
+func small() format  { return format{width: 366, height: 250, font: 12} }
 func alone() format  { return format{width: 1200, height: 700, font: 15, framed: true} }
 
 // margin is the empty strip at the left: the page has its own.
@@ -46,6 +47,10 @@ func layOut(c Chart, f format) scene {
 	margin := f.margin()
 	s.plot = box{margin, top, f.width - f.font*1.9, f.height - f.font*3.6}
 	s.y = valueAxis(c, s.plot.height(), f.font)
+	if f.framed && c.Quantity == Spread {
+		// In the page a sentence above all of them says so.
+		s.y.title += ": thin line from min to max, short lines at median and p95, bar over the median’s 95 % interval"
+	}
 	for _, t := range s.y.ticks {
 		s.plot.left = max(s.plot.left, textWidth(t.label, f.font, false)+margin+f.font*0.6)
 	}
@@ -55,7 +60,11 @@ func layOut(c Chart, f format) scene {
 	})
 	s.layers = append(s.layers, frame(s, c, f), roofLines(s, c))
 	for i := range c.Series {
-		s.layers = append(s.layers, curveLayer(s, c, i, f))
+		if c.Quantity == Spread {
+			s.layers = append(s.layers, boxLayer(s, c, i, f))
+		} else {
+			s.layers = append(s.layers, curveLayer(s, c, i, f))
+		}
 	}
 	s.layers = append(s.layers, layer{series: -1, texts: roofLabels(s, c, f)})
 	if c.Empty() {
@@ -70,6 +79,9 @@ func layOut(c Chart, f format) scene {
 // valueAxis makes the y axis. count bounds the number of labels by the height.
 func valueAxis(c Chart, height, font float64) axis {
 	count := int(max(2, height/(font*3)))
+	if c.Quantity == Spread {
+		return deviationAxis(c, count)
+	}
 	lo, hi := math.Inf(1), 0.0
 	for _, s := range c.Series {
 		for _, p := range s.Points {
@@ -77,9 +89,12 @@ func valueAxis(c Chart, height, font float64) axis {
 			if p.Bounded {
 				lo, hi = min(lo, p.Lo), max(hi, p.Hi)
 			}
+			if p.Burst > 0 {
+				lo, hi = min(lo, p.Burst), max(hi, p.Burst)
+			}
 		}
 	}
-	if c.Quantity == Time {
+	if c.Quantity != BusBW {
 		if hi <= 0 {
 			lo, hi = micro, 1e-3
 		}
@@ -140,7 +155,7 @@ func frame(s scene, c Chart, f format) layer {
 	)
 	if room := p.right - l.texts[len(l.texts)-2].bounds().right - small; c.Mark != "" && !f.framed {
 		l.texts = append(l.texts, label{
-			role: "warntext", text: fitting(c.Mark, room, small, true), size: small, anchor: end, bold: true,
+			role: "warntext", text: fittingMark(c.Mark, room, small), size: small, anchor: end, bold: true,
 			at: vec{p.right, p.top - small*0.9},
 		})
 	}
@@ -155,14 +170,31 @@ func fitting(text string, room, size float64, bold bool) string {
 	return text
 }
 
+// fittingMark shortens a mark to a width, where it can by whole phrases: half
+// of "faults planted" says less than "SIMULATED" alone.
+func fittingMark(mark string, room, size float64) string {
+	for textWidth(mark, size, true) > room {
+		at := strings.LastIndex(mark, " · ")
+		if at < 0 {
+			break
+		}
+		mark = mark[:at]
+	}
+	return fitting(mark, room, size, true)
+}
+
 // curveLayer is the line of a series, its interval bars and its markers.
 func curveLayer(s scene, c Chart, i int, f format) layer {
 	l := layer{series: i}
 	role := seriesRole(i)
 	line := stroke{role: role, width: f.font * 0.14, dash: dashOf(i)}
+	burst := stroke{role: role, width: 1}
 	for _, p := range c.Series[i].Points {
 		at := s.at(float64(p.Bytes), p.Value)
 		line.points = append(line.points, at)
+		if p.Burst > 0 {
+			burst.points = append(burst.points, s.at(float64(p.Bytes), p.Burst))
+		}
 		if p.Bounded {
 			l.lines = append(l.lines, stroke{role: role, width: 1.2, points: []vec{
 				s.at(float64(p.Bytes), p.Lo), s.at(float64(p.Bytes), p.Hi),
@@ -173,8 +205,10 @@ func curveLayer(s scene, c Chart, i int, f format) layer {
 			tip: c.Series[i].Name + ", " + unit.Bytes(p.Bytes) + ": " + p.Text(c.Quantity),
 		})
 	}
-	if len(line.points) > 1 {
-		l.lines = append([]stroke{line}, l.lines...)
+	for _, whole := range []stroke{line, burst} {
+		if len(whole.points) > 1 {
+			l.lines = append([]stroke{whole}, l.lines...)
+		}
 	}
 	return l
 }
@@ -185,10 +219,9 @@ func describe(c Chart) string {
 		return "No case ended with a figure to draw."
 	}
 	lo, hi := sizeRange(c)
-	what := "Bus bandwidth"
-	if c.Quantity == Time {
-		what = "Time per launch"
-	}
+	what := map[Quantity]string{
+		BusBW: "Bus bandwidth", Time: "Time per launch in a burst", Alone: "Time of one launch alone", Spread: "Distribution of launches alone",
+	}[c.Quantity]
 	parts := []string{fmt.Sprintf("%s of %s from %s to %s.", what, plural(int64(len(c.Series)), "curve"), unit.Bytes(lo), unit.Bytes(hi))}
 	for _, s := range c.Series {
 		if n := len(s.Points); n > 0 {

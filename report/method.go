@@ -5,12 +5,14 @@ import (
 	"strings"
 
 	"zbench/bench/record"
+	"zbench/bench/unit"
 )
 
 // Sentences that stand beside every table of results.
 const (
 	unitsText = "GB/s = 1e9 B/s; sizes are IEC (1 KiB = 1,024 B) and total bytes S of the collective, as in rccl-tests"
-	busText   = "algbw = S / time; busbw = algbw × 2(n−1)/n for all_reduce, × (n−1)/n for all_gather and reduce_scatter, with n ranks"
+	busText   = "algbw = S / time; busbw = algbw × 2(n−1)/n for all_reduce, × (n−1)/n for all_gather, reduce_scatter, all_to_all, " +
+		"gather and scatter, × 1 for broadcast, reduce and send_recv, with n ranks"
 )
 
 // method says how the figures came about.
@@ -18,15 +20,22 @@ func method(rec *record.Record) []Fact {
 	out := []Fact{{"Time", timeMethod(rec)}}
 	if rec.Source.Kind != record.Imported {
 		out = append(out, Fact{"Interval", "[lo, hi] are order statistics that bound the median with at least 95 % confidence; " +
-			"fewer than 6 samples have none."})
+			"fewer than 6 samples, or as few effective ones, have none."})
 	}
 	if s := rec.Sweep; s != nil {
 		out = append(out, Fact{"Sweep", sweepText(s)})
 	}
 	out = append(out, Fact{"Verified", verifiedMethod(rec)})
 	if hasIsolated(rec) {
-		out = append(out, Fact{"Isolated", "what one launch costs alone: the slowest rank's time between two events, starts aligned. " +
-			"It is never mixed with the burst time."})
+		out = append(out, Fact{"Alone", "what one launch costs with nothing else under way: median over launches of the slowest rank's interval between two events, " +
+			"each launch aligned by a 4-byte all_reduce. It is never mixed with the burst time. " +
+			"Spread: the slowest rank's time less the fastest's, median over launches. n / n_eff: samples, and how many independent ones say as much. " +
+			"Stop: the rule that ended the timing."})
+	}
+	if len(Late(rec)) > 0 {
+		out = append(out, Fact{"Late", "where every rank waits for every other, the one that comes last has the shortest interval. " +
+			"A rank is named when it had it more often than chance explains (binomial tail below 1e-6 after Bonferroni's correction over the ranks) " +
+			"and the median spread of those launches is at least 1 µs or 2 % of their time."})
 	}
 	return append(out,
 		Fact{"Bandwidth", busText + "."},
@@ -43,15 +52,16 @@ func timeMethod(rec *record.Record) string {
 	case rec.Simulated:
 		who = " The times are the fabric model's."
 	}
-	return "Median over bursts of the mean over ranks. A burst is N launches back to back, its time divided by N, " +
-		"as rccl-tests times them." + who
+	return "Burst: median over bursts of the mean over ranks. A burst is N launches back to back, its time divided by N, " +
+		"as rccl-tests times them; algbw and busbw are of this time." + who
 }
 
 func sweepText(s *record.Sweep) string {
 	parts := []string{
 		plural(int64(s.Iterations), "launch") + " per burst",
-		plural(int64(s.Bursts), "burst"),
 		plural(int64(s.Warmup), "warm-up launch"),
+		fmt.Sprintf("each timing until its median is known to %g %% or for %s", 100*s.Precision, unit.Seconds(s.MaxTime)),
+		s.Cache + " cache",
 		fmt.Sprintf("size factor %d", s.Factor),
 		fmt.Sprintf("seed %d", s.Seed),
 	}
@@ -65,19 +75,14 @@ func verifiedMethod(rec *record.Record) string {
 		text = "“yes” means that the log reports no wrong element. "
 	}
 	checked := 0
-	var why tally
 	for i := range rec.Results {
-		v := rec.Results[i].Verified
-		switch {
-		case v.State == record.VerifiedOK || v.State == record.VerifiedWrong:
+		if v := rec.Results[i].Verified; v.State == record.VerifiedOK || v.State == record.VerifiedWrong {
 			checked++
-		case rec.Results[i].Status == record.OK && v.Reason != "":
-			why.add(v.Reason)
 		}
 	}
 	text += fmt.Sprintf("%s of %s checked", comma(int64(checked)), plural(int64(len(rec.Results)), "case"))
-	if len(why.order) > 0 {
-		text += "; not checked: " + why.text()
+	for i, k := range unverified(rec).order {
+		text += []string{"; not checked: ", "; "}[min(i, 1)] + k.text() + " (" + plural(int64(k.count), "case") + ")"
 	}
 	return text + "."
 }

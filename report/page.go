@@ -20,9 +20,13 @@ type Page struct {
 	Figures []Figure
 	Facts   []Fact
 	Charts  []Chart
+	// Spreads show how the launches timed alone are distributed, by size.
+	Spreads []Chart
 	Groups  []Group
 	// Isolated is true when some result has a time of one launch alone.
 	Isolated bool
+	// Late says who came last; empty where nothing tells.
+	Late []LateLines
 	// Bucket is nil when nothing was recommended.
 	Bucket   *Bucket
 	Warnings []WarningLine
@@ -35,8 +39,8 @@ type Page struct {
 	Sources      []string
 }
 
-// Banner is a statement above everything else. Kind is simulated, imported,
-// interrupted or wrong.
+// Banner is a statement above everything else. Kind is simulated, planted,
+// imported, interrupted or wrong.
 type Banner struct{ Kind, Label, Text string }
 
 // Fact is a term and what it is here.
@@ -81,15 +85,17 @@ func Build(rec *record.Record, bucket *Bucket) *Page {
 		rec = &record.Record{}
 	}
 	curves := curvesOf(rec)
+	drawn, note := drawnCurves(curves)
 	p := &Page{
 		Title:     title(rec),
 		Subtitle:  worldText(rec.World),
 		Simulated: rec.Simulated,
 		Banners:   banners(rec),
-		Figures:   figures(curves),
+		Figures:   figures(drawn),
 		Facts:     facts(rec),
 		Groups:    tableGroups(curves),
 		Isolated:  hasIsolated(rec),
+		Late:      lateLines(rec),
 		Bucket:    bucket,
 		Warnings:  warningLines(rec),
 		Others:    otherCases(rec),
@@ -100,7 +106,8 @@ func Build(rec *record.Record, bucket *Bucket) *Page {
 		p.Extrapolated, p.Sources = rec.Fabric.Extrapolated, rec.Fabric.Sources
 		p.Roofs = roofsOf(rec.Fabric.Roofs)
 	}
-	p.Charts = charts(rec, curves, p.Roofs)
+	p.Charts = charts(rec, drawn, note, p.Roofs)
+	p.Spreads = distributions(rec, drawn)
 	return p
 }
 
@@ -155,11 +162,14 @@ func worldText(w record.World) string {
 }
 
 // mark is the phrase that travels with every chart and table of the record:
-// SIMULATED, imported from a file, or nothing for a measurement.
+// SIMULATED, faults planted, imported from a file, or nothing for a measurement.
 func mark(rec *record.Record) string {
 	var parts []string
 	if rec.Simulated {
 		parts = append(parts, "SIMULATED")
+	}
+	if len(faultsOf(rec)) > 0 {
+		parts = append(parts, "faults planted")
 	}
 	if from := importedFrom(rec); from != "" {
 		parts = append(parts, from)

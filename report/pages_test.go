@@ -23,10 +23,10 @@ func TestWritePages(t *testing.T) {
 	records["sweep"], records["imported"] = sweep(24), imported()
 	for name, rec := range records {
 		p := Build(rec, bucket())
-		p.Command = "zbench collectives --nodes 128 --min 1K --max 8G --dtype float --iters 20 --bursts 7"
+		p.Command = "zbench collectives --nodes 128"
 		stem := filepath.Join(*pages, strings.ReplaceAll(name, " ", "-"))
 		require.NoError(t, os.WriteFile(stem+".html", []byte(writeHTML(t, p)), 0o644))
-		for _, c := range p.Charts {
+		for _, c := range append(p.Charts, p.Spreads...) {
 			f, err := os.Create(stem + "-" + c.ID + ".png")
 			require.NoError(t, err)
 			require.NoError(t, WritePNG(f, c))

@@ -8,9 +8,9 @@ import (
 // colour is what one role looks like on light and on dark ground.
 type colour struct{ role, light, dark string }
 
-// curveColours is the number of series colours, s0 to s7. A ninth series
-// repeats the first colour with another marker.
-const curveColours = 8
+// curveColours is the number of series colours, s0 to s8: one for each
+// collective. A tenth series repeats the first colour with another marker.
+const curveColours = 9
 
 // palette is the one table of colours: the page's style sheet, the pictures
 // and the contrast test read it. Series colours keep 3:1 against the ground
@@ -37,6 +37,7 @@ func palette() []colour {
 		{"s5", "#4a6272", "#a9bac7"},
 		{"s6", "#766000", "#d9b918"},
 		{"s7", "#0c7369", "#4fd1c5"},
+		{"s8", "#7a4a22", "#d6a77a"},
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"unicode"
 
 	"zbench/bench/record"
-	"zbench/bench/unit"
 )
 
 // oneLine keeps a foreign string from breaking a table: control characters,
@@ -46,39 +45,23 @@ func folded(s string, width int) []string {
 	return append(out, line)
 }
 
-// footnotes numbers the texts that do not fit into a row.
-type footnotes struct{ tally }
+// footnotes numbers the texts that do not fit into a row. Texts that differ
+// only in their figures share a number.
+type footnotes struct{ alike }
 
-// ref returns the text's number in brackets, the same for the same text.
+// ref returns the text's number in brackets.
 func (f *footnotes) ref(text string) string {
-	f.add(text)
-	return fmt.Sprintf("[%d]", slices.Index(f.order, text)+1)
+	k := f.add(text)
+	return fmt.Sprintf("[%d]", slices.Index(f.order, k)+1)
 }
 
 // lines are the texts with their numbers.
 func (f *footnotes) lines() []string {
 	out := make([]string, len(f.order))
-	for i, text := range f.order {
-		out[i] = fmt.Sprintf("[%d] %s", i+1, oneLine(text))
+	for i, k := range f.order {
+		out[i] = fmt.Sprintf("[%d] %s", i+1, oneLine(k.text()))
 	}
 	return out
-}
-
-// cell is what a row's notes column says: the notes, or a number where they
-// are too long. A case that did not end ok says its status, and why beneath.
-func (f *footnotes) cell(r *record.Result, notes []string) string {
-	text := strings.Join(notes, ", ")
-	if r.Status == record.OK {
-		if len([]rune(text)) > noteWidth {
-			return f.ref(text)
-		}
-		return text
-	}
-	why := reasonOf(r)
-	if text != "" {
-		why += "; " + text
-	}
-	return clip(statusText(r.Status), noteWidth-5) + " " + f.ref(why)
 }
 
 func orNone(s string) string {
@@ -87,12 +70,6 @@ func orNone(s string) string {
 	}
 	return s
 }
-
-// collectiveCell prints a collective's name in the width of its column.
-func collectiveCell(name string) string { return oneLine(clip(orUnnamed(name), 16)) }
-
-// printSize prints the size a row stands for.
-func printSize(r *record.Result) string { return unit.Bytes(sizeOf(r)) }
 
 // reasonOf says why a case did not end ok, as far as the record knows.
 func reasonOf(r *record.Result) string {

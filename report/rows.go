@@ -1,20 +1,23 @@
 package report
 
 import (
+	"math"
+	"slices"
 	"strings"
 
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
 
-// Figure is a curve in two numbers: its best bus bandwidth and its latency.
+// Figure is a curve in a few numbers: its best bus bandwidth and its latency.
 type Figure struct {
 	Name string
-	// Best is the highest bus bandwidth, at the size BestAt; Latency the time
-	// at LatencyAt, the smallest size that ended ok. Empty when there is none.
-	Best, BestAt, Latency, LatencyAt string
-	Cases                            string
-	Extrapolated                     bool
+	// Best is the highest bus bandwidth, at the size BestAt; Burst and Alone the
+	// two times at LatencyAt, the smallest size that ended ok. Empty when there
+	// is none.
+	Best, BestAt, Burst, Alone, LatencyAt string
+	Cases                                 string
+	Extrapolated                          bool
 }
 
 // Group is one curve as a block of the results table.
@@ -25,12 +28,16 @@ type Group struct {
 
 // Row is one result, printed.
 type Row struct {
-	Key, Size, Bytes, Count string
-	// Median, Interval and Isolated are in µs.
-	Median, Interval, Isolated string
+	Key, Size, Count string
+	Burst, Alone     TimeCells
+	// Spread is what the ranks differ by, in µs and as a share of the time.
+	Spread, Stop string
 	// AlgBW and BusBW are in GB/s.
-	AlgBW, BusBW, N, Verified, Notes string
+	AlgBW, BusBW, Verified, Notes string
 }
+
+// TimeCells are one timing: its median and interval in µs, and n / n_eff.
+type TimeCells struct{ Median, Interval, N string }
 
 // WarningLine is a warning with the cases it qualifies.
 type WarningLine struct{ Code, Message, Hint, Cases string }
@@ -54,27 +61,47 @@ func figures(curves []curve) []Figure {
 				best = bw
 				f.Best, f.BestAt = unit.Rate(bw), unit.Bytes(r.Bytes)
 			}
-			if t := timingOf(r); t.known && f.Latency == "" {
-				f.Latency, f.LatencyAt = unit.Seconds(t.median), unit.Bytes(r.Bytes)
+			if f.LatencyAt == "" {
+				f.latency(r)
 			}
 		}
 		f.Cases = plural(int64(ended), "case") + " ok"
 		if rest := len(c.rows) - ended; rest > 0 {
 			f.Cases += ", " + comma(int64(rest)) + " not"
 		}
+		if len(c.also) > 0 {
+			f.Cases += " · in place within " + percent(c.apart)
+		}
 		out = append(out, f)
 	}
 	return out
+}
+
+// latency takes the times of the smallest size, where there are any.
+func (f *Figure) latency(r *record.Result) {
+	burst, alone := timingOf(r), aloneOf(r)
+	if burst.known {
+		f.Burst = unit.Seconds(burst.median)
+	}
+	if alone.known {
+		f.Alone = unit.Seconds(alone.median)
+	}
+	if burst.known || alone.known {
+		f.LatencyAt = unit.Bytes(r.Bytes)
+	}
 }
 
 // tableGroups prints the results that ended ok; the others have their own table.
 func tableGroups(curves []curve) []Group {
 	var out []Group
 	for _, c := range curves {
-		g := Group{Name: c.name}
+		common := noter{common: commonNotes([]curve{c}, columns{both: true})}
+		g := Group{Name: strings.Join(append([]string{c.name}, common.common...), " · ")}
 		for _, r := range c.rows {
 			if r.Status == record.OK {
-				g.Rows = append(g.Rows, rowOf(r))
+				row := rowOf(r)
+				row.Notes = strings.Join(common.without(rowNotes(r)), ", ")
+				g.Rows = append(g.Rows, row)
 			}
 		}
 		if len(g.Rows) > 0 {
@@ -86,45 +113,65 @@ func tableGroups(curves []curve) []Group {
 
 func rowOf(r *record.Result) Row {
 	row := Row{
-		Key: r.Key, Size: unit.Bytes(r.Bytes), Bytes: comma(r.Bytes), Count: comma(r.Count),
-		Median: none, Interval: none, Isolated: none, N: none,
+		Key: r.Key, Size: unit.Bytes(r.Bytes), Count: comma(r.Count),
+		Burst: cellsOf(timingOf(r)), Alone: cellsOf(aloneOf(r)), Spread: none, Stop: none,
 		AlgBW: scaledBy(r.AlgBW, giga), BusBW: scaledBy(r.BusBW, giga),
-		Verified: verifiedText(r.Verified), Notes: strings.Join(rowNotes(r), ", "),
+		Verified: verifiedText(r.Verified),
 	}
-	if t := timingOf(r); t.known {
-		row.Median, row.N = fixed(t.median/micro), comma(int64(t.n))
-		if t.bounded {
-			row.Interval = "[" + fixed(t.lo/micro) + ", " + fixed(t.hi/micro) + "]"
-		}
+	t := aloneOf(r)
+	if !t.known {
+		return row
 	}
-	if r.Isolated != nil && r.Isolated.MaxOfRanks != nil {
-		row.Isolated = fixed(r.Isolated.MaxOfRanks.Median / micro)
+	if r.Isolated.Stop != "" {
+		row.Stop = strings.ReplaceAll(r.Isolated.Stop, "_", " ")
+	}
+	if s := r.Isolated.Spread; s != nil && finite(s.Median) {
+		row.Spread = brief(s.Median/micro) + ", " + smallPercent(s.Median/t.median)
 	}
 	return row
 }
 
+// cellsOf prints a timing.
+func cellsOf(t timing) TimeCells {
+	c := TimeCells{Median: none, Interval: none, N: none}
+	if !t.known {
+		return c
+	}
+	c.Median, c.N = brief(t.median/micro), comma(int64(t.sum.N))
+	if t.bounded {
+		c.Interval = "[" + brief(t.lo/micro) + ", " + brief(t.hi/micro) + "]"
+	}
+	if e := t.sum.NEff; e != nil && finite(*e) {
+		c.N += " / " + shortest(math.Round(*e))
+	}
+	return c
+}
+
 func hasIsolated(rec *record.Record) bool {
 	for i := range rec.Results {
-		if t := rec.Results[i].Isolated; t != nil && t.MaxOfRanks != nil {
+		if aloneOf(&rec.Results[i]).known {
 			return true
 		}
 	}
 	return false
 }
 
-// verifiedText says whether the data were checked, in a word.
+// verifiedText says whether the data were checked, and in brackets by how many
+// launches.
 func verifiedText(v record.Verified) string {
-	switch v.State {
-	case record.VerifiedOK:
-		return "yes"
-	case record.VerifiedWrong:
-		if v.Wrong != nil {
-			return comma(*v.Wrong) + " wrong"
-		}
-		return "wrong"
-	default:
-		return "no"
+	text := "no"
+	switch {
+	case v.State == record.VerifiedOK:
+		text = "yes"
+	case v.State == record.VerifiedWrong && v.Wrong != nil:
+		text = comma(*v.Wrong) + " wrong"
+	case v.State == record.VerifiedWrong:
+		text = "wrong"
 	}
+	if text != "no" && v.Launches > 0 {
+		text += " (" + comma(int64(v.Launches)) + ")"
+	}
+	return text
 }
 
 // rowNotes are the doubts about one result, in keywords; the warnings section
@@ -144,33 +191,56 @@ func rowNotes(r *record.Result) []string {
 	return append(notes, codes.order...)
 }
 
-// warningLines gathers equal warnings, those of the record first.
+// warningLines gathers warnings of one code and shape, those of the record
+// first: a hundred cases with the same doubt are one line.
 func warningLines(rec *record.Record) []WarningLine {
-	var order []record.Warning
-	cases := map[record.Warning]*tally{}
-	add := func(w record.Warning, where string) {
-		if cases[w] == nil {
-			cases[w] = &tally{}
-			order = append(order, w)
+	type group struct {
+		code, hint string
+		kind       *kindOf
+	}
+	var order []group
+	var messages alike
+	cases := map[group][]*record.Result{}
+	add := func(w record.Warning, r *record.Result) {
+		// The code and the hint are part of what makes two warnings alike.
+		g := group{w.Code, w.Hint, messages.addAs(w.Code+"\x00"+w.Hint, w.Message)}
+		if !slices.Contains(order, g) {
+			order = append(order, g)
 		}
-		if where != "" {
-			cases[w].add(where)
+		if r != nil {
+			cases[g] = append(cases[g], r)
 		}
 	}
 	for _, w := range rec.Warnings {
-		add(w, "")
+		add(w, nil)
 	}
 	for i := range rec.Results {
-		r := &rec.Results[i]
-		for _, w := range r.Warnings {
-			add(w, r.Collective+" "+unit.Bytes(sizeOf(r)))
+		for _, w := range rec.Results[i].Warnings {
+			add(w, &rec.Results[i])
 		}
 	}
 	out := make([]WarningLine, len(order))
-	for i, w := range order {
-		out[i] = WarningLine{w.Code, w.Message, w.Hint, firstFew(cases[w].order, 6)}
+	for i, g := range order {
+		out[i] = WarningLine{g.code, g.kind.text(), g.hint, caseRanges(cases[g])}
 	}
 	return out
+}
+
+// caseRanges lists cases by collective, each with the sizes they span.
+func caseRanges(cases []*record.Result) string {
+	var parts []string
+	for _, c := range curvesOfRows(cases) {
+		lo, hi := sizeOf(c.rows[0]), sizeOf(c.rows[len(c.rows)-1])
+		part := c.name + " " + unit.Bytes(lo)
+		if lo != hi {
+			part += " to " + unit.Bytes(hi)
+		}
+		if n := len(c.rows); n > 1 {
+			part += " (" + plural(int64(n), "case") + ")"
+		}
+		parts = append(parts, part)
+	}
+	return firstFew(parts, 12)
 }
 
 // firstFew lists at most n of the words and says how many more there are.

@@ -87,8 +87,10 @@ func textWidth(s string, size float64, bold bool) float64 {
 		switch {
 		case r == ' ' || r == '.' || r == ',' || r == '·' || r == 'i' || r == 'l' || r == 'I' || r == ':' || r == '|' || r == '(' || r == ')' || r == '/':
 			w += 0.39
-		case r >= 'A' && r <= 'Z' || r == 'm' || r == 'w' || r == '—' || r == '×' || r == '%':
-			w += 0.82
+		case r >= 'A' && r <= 'Z' || r == 'm' || r == 'w' || r == '—' || r == '×' || r == '+' || r == '−':
+			w += 0.85
+		case r == '%':
+			w += 0.96
 		case r > 0x2e7f: // full-width scripts
 			w += 1.1
 		default:

@@ -20,8 +20,8 @@ const (
 	FormatMarkdown = "markdown"
 )
 
-// noteWidth keeps a line of the terminal table within 120 columns.
-const noteWidth = 20
+// lineWidth is the width of a terminal the table must fit into.
+const lineWidth = 120
 
 // WriteTable writes all cases as a table for a terminal ("table") or a merge
 // request ("markdown"), grouped by collective, with the units beneath. Cases
@@ -56,95 +56,27 @@ type textual struct {
 	head   []string
 	align  []tw.Align
 	rows   [][]string
-	groups []int // index of each collective's first row
+	blocks []block
+	// halves is the first column of either half and the one after the last,
+	// where results out of place and in place stand side by side.
+	halves []int
 	footer []string
 }
 
-// textTable prints every case.
-func textTable(rec *record.Record) textual {
-	t := textual{
-		title: tableTitle(rec),
-		head:  []string{"collective", "size", "count", "type", "op", "time µs", "±", "algbw", "busbw", "wrong", "notes"},
-		align: []tw.Align{
-			tw.AlignLeft, tw.AlignRight, tw.AlignRight, tw.AlignLeft, tw.AlignLeft, tw.AlignRight,
-			tw.AlignRight, tw.AlignRight, tw.AlignRight, tw.AlignRight, tw.AlignLeft,
-		},
-	}
-	common := commonNotes(rec)
-	var beneath footnotes
-	for _, c := range curvesOf(rec) {
-		if n := len(t.rows); n == 0 || t.rows[n-1][0] != collectiveCell(c.collective) {
-			t.groups = append(t.groups, n)
-		}
-		for _, r := range c.rows {
-			notes := slices.DeleteFunc(tableNotes(r), func(n string) bool { return slices.Contains(common, n) })
-			t.rows = append(t.rows, textRow(r, beneath.cell(r, notes)))
-		}
-	}
-	t.footer = beneath.lines()
-	if len(common) > 0 {
-		t.footer = append(t.footer, "All results: "+oneLine(strings.Join(common, ", "))+".")
-	}
-	t.footer = append(t.footer, "time: median per launch; ±: half its 95 % interval; algbw and busbw in GB/s = 1e9 B/s; sizes IEC.")
-	if m := mark(rec); m != "" {
-		t.footer = append(t.footer, oneLine(m)+".")
-	}
-	return t
+// block is the rows of one collective.
+type block struct {
+	name, dtype, op string
+	// common are the notes that all its results have.
+	common []string
+	first  int
 }
 
-// tableTitle says on what it ran and whether a model decided it.
-func tableTitle(rec *record.Record) string {
-	return oneLine(strings.Join(nonEmpty(mark(rec), worldText(rec.World)), " · "))
+// heading is the block's title line.
+func (b block) heading() string {
+	return clip(oneLine(strings.Join(nonEmpty(b.name, b.dtype, b.op, strings.Join(b.common, ", ")), "  ")), lineWidth-2)
 }
 
-func textRow(r *record.Result, notes string) []string {
-	row := rowOf(r)
-	half := none
-	if t := timingOf(r); t.bounded {
-		half = fixed((t.hi - t.lo) / 2 / micro)
-	}
-	wrong := none
-	if r.Verified.Wrong != nil {
-		wrong = comma(*r.Verified.Wrong)
-	}
-	cells := []string{
-		collectiveCell(r.Collective), printSize(r), row.Count, clip(r.Dtype, 8), orNone(clip(r.Op, 6)),
-		row.Median, half, row.AlgBW, row.BusBW, wrong, notes,
-	}
-	for i := range cells {
-		cells[i] = oneLine(cells[i])
-	}
-	return cells
-}
-
-// tableNotes are a row's keywords: those of the page and what has no column here.
-func tableNotes(r *record.Result) []string {
-	var notes []string
-	if r.InPlace {
-		notes = append(notes, "in place")
-	}
-	if r.Verified.State == record.NotVerified && r.Status == record.OK {
-		notes = append(notes, "not verified")
-	}
-	return append(notes, rowNotes(r)...)
-}
-
-// commonNotes are those that every result has: they are said once, beneath.
-func commonNotes(rec *record.Record) []string {
-	var all tally
-	results := 0
-	for i := range rec.Results {
-		if r := &rec.Results[i]; r.Status == record.OK {
-			results++
-			for _, n := range tableNotes(r) {
-				all.add(n)
-			}
-		}
-	}
-	return slices.DeleteFunc(all.order, func(n string) bool { return all.count[n] < results })
-}
-
-// terminal draws borders, with a rule between collectives.
+// terminal draws no borders, with a rule and a title above each collective.
 func (t textual) terminal(w io.Writer) error {
 	lines, err := t.render(renderer.NewBlueprint(tw.Rendition{
 		Borders:  tw.Border{Left: tw.Off, Right: tw.Off, Top: tw.Off, Bottom: tw.Off},
@@ -154,14 +86,18 @@ func (t textual) terminal(w io.Writer) error {
 		return err
 	}
 	const header = 2 // the names and the rule beneath
-	for _, first := range slices.Backward(t.groups) {
-		if at := header + first; first > 0 && at < len(lines) {
-			lines = slices.Insert(lines, at, lines[1])
+	for _, b := range slices.Backward(t.blocks) {
+		above := []string{lines[1], " " + b.heading()}
+		if b.first == 0 {
+			above = above[1:]
+		}
+		if at := header + b.first; at <= len(lines) {
+			lines = slices.Insert(lines, at, above...)
 		}
 	}
-	out := slices.Concat(folded(t.title, 120), []string{""}, lines, []string{""})
+	out := slices.Concat(folded(t.title, lineWidth), []string{""}, t.over(), lines, []string{""})
 	for _, line := range t.footer {
-		out = append(out, folded(line, 120)...)
+		out = append(out, folded(line, lineWidth)...)
 	}
 	for i := range out {
 		out[i] = strings.TrimRight(out[i], " ")
@@ -170,14 +106,52 @@ func (t textual) terminal(w io.Writer) error {
 	return err
 }
 
-// markdown writes a pipe table between a title and the footer as a list.
+// over is the line above the column names that tells the halves apart.
+func (t textual) over() []string {
+	if len(t.halves) == 0 {
+		return nil
+	}
+	line := ""
+	for i, name := range []string{"out of place", "in place"} {
+		left, right := t.width(t.halves[i]), t.width(t.halves[i+1])
+		line += strings.Repeat(" ", left-len([]rune(line))+1)
+		text := "── " + name + " "
+		line += text + strings.Repeat("─", max(0, right-left-2-len([]rune(text)))) + " "
+	}
+	return []string{line}
+}
+
+// width is what the columns before the given one take.
+func (t textual) width(column int) int {
+	sum := 0
+	for c := range column {
+		widest := len([]rune(t.head[c]))
+		for _, row := range t.rows {
+			widest = max(widest, len([]rune(row[c])))
+		}
+		const padding = 2
+		sum += widest + padding
+	}
+	return sum
+}
+
+// markdown writes a pipe table between a title and the footer as a list. It has
+// no title lines: columns name the collective and the halves.
 func (t textual) markdown(w io.Writer) error {
 	safe := t
-	safe.rows = nil
-	for _, row := range t.rows {
-		cells := make([]string, len(row))
-		for i, c := range row {
-			cells[i] = markdownText(c)
+	safe.rows, safe.head = nil, append([]string{"collective", "type", "op"}, t.head...)
+	safe.align = append([]tw.Align{tw.AlignLeft, tw.AlignLeft, tw.AlignLeft}, t.align...)
+	if len(t.halves) > 0 {
+		for c := t.halves[1]; c < t.halves[2]; c++ {
+			safe.head[c+3] = "in-place " + t.head[c]
+		}
+	}
+	for i, row := range t.rows {
+		of := t.blockAt(i)
+		notes := strings.Join(nonEmpty(append(slices.Clone(of.common), row[len(row)-1])...), ", ")
+		var cells []string
+		for _, c := range slices.Concat([]string{of.name, of.dtype, orNone(of.op)}, row[:len(row)-1], []string{notes}) {
+			cells = append(cells, markdownText(oneLine(c)))
 		}
 		safe.rows = append(safe.rows, cells)
 	}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -98,6 +97,14 @@ func percent(f float64) string {
 	return shortest(math.Round(f*1000)/10) + " %"
 }
 
+// smallPercent does not let what is something look like nothing.
+func smallPercent(f float64) string {
+	if f > 0 && f < 0.0005 {
+		return "<0.1 %"
+	}
+	return percent(f)
+}
+
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // clip shortens s to n runes, with a sign that it did.
@@ -123,13 +130,4 @@ func (t *tally) add(s string) {
 		t.order = append(t.order, s)
 	}
 	t.count[s]++
-}
-
-// text lists the strings with their counts: "a (3), b (1)".
-func (t *tally) text() string {
-	parts := make([]string, len(t.order))
-	for i, s := range t.order {
-		parts[i] = fmt.Sprintf("%s (%s)", s, comma(int64(t.count[s])))
-	}
-	return strings.Join(parts, ", ")
 }

@@ -10,6 +10,9 @@ import (
 // twinOf turns a chart into a table: one row per size, one column per series.
 // A size a series has twice, as repeated runs do, takes as many rows.
 func twinOf(c Chart) twin {
+	if c.Quantity == Spread {
+		return distributionTwin(c)
+	}
 	t := twin{Head: []string{"size"}}
 	cells := map[int64][][]string{} // by size, by series
 	for i, s := range c.Series {

@@ -52,7 +52,9 @@ type Curve struct {
 	Ranks          int    `json:"ranks"`
 	Nodes          int    `json:"nodes"`
 	GPUsPerProcess int    `json:"gpus_per_process"`
-	InPlace        bool   `json:"in_place"`
+	// Groups is the number of communicators of Ranks that ran at once.
+	Groups  int  `json:"groups"`
+	InPlace bool `json:"in_place"`
 	// Timing names the time behind the bus bandwidth, as in record.Result.
 	Timing string `json:"timing"`
 	// Sizes is the number of distinct sizes used, NotOK the number of results
@@ -141,11 +143,12 @@ type group struct {
 type key struct {
 	collective, dtype, op string
 	ranks, nodes, local   int
+	groups                int
 	inPlace               bool
 }
 
 func keyOf(r *record.Result) key {
-	return key{r.Collective, r.Dtype, r.Op, r.Ranks, r.Nodes, r.GPUsPerProcess, r.InPlace}
+	return key{r.Collective, r.Dtype, r.Op, r.Ranks, r.Nodes, r.GPUsPerProcess, r.Groups, r.InPlace}
 }
 
 // groups splits the results into curves: in the order of the table of
@@ -170,9 +173,10 @@ func (k key) compare(o key) int {
 		cmp.Compare(k.collective, o.collective),
 		cmp.Compare(k.dtype, o.dtype),
 		cmp.Compare(k.op, o.op),
-		cmp.Compare(k.ranks, o.ranks),
+		cmp.Compare(o.ranks, k.ranks), // the whole world before its parts
 		cmp.Compare(k.nodes, o.nodes),
 		cmp.Compare(k.local, o.local),
+		cmp.Compare(k.groups, o.groups),
 		cmp.Compare(rank(k.inPlace), rank(o.inPlace)),
 	)
 }

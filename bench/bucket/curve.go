@@ -20,7 +20,7 @@ func (g group) curve() (Curve, []record.Warning) {
 	k := g.key
 	c := Curve{
 		Collective: k.collective, Dtype: k.dtype, Op: k.op, Ranks: k.ranks, Nodes: k.nodes,
-		GPUsPerProcess: k.local, InPlace: k.inPlace, Points: []Point{}, Holes: []Hole{},
+		GPUsPerProcess: k.local, Groups: k.groups, InPlace: k.inPlace, Points: []Point{}, Holes: []Hole{},
 	}
 	var warnings []record.Warning
 	used, lost := g.usable(&c)
@@ -192,10 +192,18 @@ func rise(curve []sample, i int, target float64) int64 {
 }
 
 // label names the curve in a message.
+// world says how many ranks the curve is of, and how many such groups ran at once.
+func (c *Curve) world() string {
+	if c.Groups > 1 {
+		return fmt.Sprintf("%d groups of %d ranks", c.Groups, c.Ranks)
+	}
+	return fmt.Sprintf("%d ranks", c.Ranks)
+}
+
 func (c *Curve) label() string {
 	op := c.Op
 	if op != "" {
 		op = " " + op
 	}
-	return fmt.Sprintf("%s %s%s, %d ranks, %s", c.Collective, c.Dtype, op, c.Ranks, buffers(c.InPlace))
+	return fmt.Sprintf("%s %s%s, %s, %s", c.Collective, c.Dtype, op, c.world(), buffers(c.InPlace))
 }

@@ -152,7 +152,7 @@ func TestUnsaturatedSweepAsksForMore(t *testing.T) {
 func TestUnknownDtypeHasNoElements(t *testing.T) {
 	rec := sweep(t, oneNode, wide(), alphaBeta)
 	for i := range rec.Results {
-		rec.Results[i].Dtype = "fp8_e4m3"
+		rec.Results[i].Dtype = "fp6_e3m2"
 	}
 	require.Zero(t, only(t, Knees(rec)).Points[0].Elements)
 	var text bytes.Buffer

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -116,7 +117,7 @@ func (a Answer) table(w *strings.Builder) error {
 		c := &a.Curves[i]
 		for j, p := range c.Points {
 			if j == 0 {
-				fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s", c.Collective, c.Dtype, orDash(c.Op), c.Ranks, buffers(c.InPlace), unit.Rate(c.PlateauBusBW))
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s", c.Collective, c.Dtype, orDash(c.Op), ranks(c), buffers(c.InPlace), unit.Rate(c.PlateauBusBW))
 			} else {
 				fmt.Fprint(t, "\t\t\t\t\t")
 			}
@@ -158,4 +159,12 @@ func atMost(yes bool) string {
 		return "≤ "
 	}
 	return ""
+}
+
+// ranks is the number of ranks, times the groups that ran at once.
+func ranks(c *Curve) string {
+	if c.Groups > 1 {
+		return fmt.Sprintf("%d ×%d", c.Ranks, c.Groups)
+	}
+	return strconv.Itoa(c.Ranks)
 }

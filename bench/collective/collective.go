@@ -23,6 +23,8 @@ type Collective struct {
 	Aliases []string
 	// Reduces tells that the result depends on a reduction operator.
 	Reduces bool
+	// Rooted tells that one rank is the source or the destination of all.
+	Rooted bool
 	// Does says what the collective does, in one line.
 	Does string
 	// BusFactor is busbw/algbw for n ranks (nccl-tests doc/PERFORMANCE.md).
@@ -30,7 +32,39 @@ type Collective struct {
 	// SendShare and RecvShare tell whether a rank's buffer holds the full S
 	// bytes (false) or S/n (true).
 	SendShare, RecvShare bool
+	// Shares tells that S is divided among the ranks though both buffers are full.
+	Shares bool
+	// InPlace is where the buffers lie when they are one.
+	InPlace Place
+	// result says what rank of n ends up with when the others call with root.
+	result func(rank, n, root int) Result
 }
+
+// Place is the way a collective's send and receive buffer can be one.
+type Place int
+
+// The ways: not at all (the result would be wrong), the same buffer, the send
+// buffer as the rank's share of the receive buffer, and the other way round.
+const (
+	Never Place = iota
+	Same
+	SendInRecv
+	RecvInSend
+)
+
+// Result says what a rank's receive buffer must hold, in shares of the call's
+// count: element k of block b is element Base·count + k of what source
+// From + b·Step sent, or of the reduction over all ranks.
+type Result struct {
+	// Blocks is the number of shares that are checked; 0 when the rank gets none.
+	Blocks int
+	// Reduced tells that the elements are reduced over all ranks.
+	Reduced          bool
+	From, Step, Base int
+}
+
+// Result says what the rank of n must receive.
+func (c Collective) Result(rank, n, root int) Result { return c.result(rank, n, root) }
 
 // Layout is what one message size means for one rank.
 type Layout struct {
@@ -48,24 +82,79 @@ const shareAlign = 16
 
 func all(n int) float64 { return float64(n-1) / float64(n) }
 
+func whole(int) float64 { return 1 }
+
+// onlyRoot gives the result to the root alone.
+func onlyRoot(r Result) func(rank, n, root int) Result {
+	return func(rank, _, root int) Result {
+		if rank != root {
+			return Result{}
+		}
+		return r
+	}
+}
+
 // table is in the order of the listings.
 var table = []Collective{
 	{
 		Name: "all_reduce", Title: "all-reduce", Aliases: []string{"allreduce"}, Reduces: true,
 		Does:      "reduce every rank's buffer, everybody gets the result",
-		BusFactor: func(n int) float64 { return 2 * all(n) },
+		BusFactor: func(n int) float64 { return 2 * all(n) }, InPlace: Same,
+		result: func(int, int, int) Result { return Result{Blocks: 1, Reduced: true} },
 	},
 	{
 		Name: "reduce_scatter", Title: "reduce-scatter", Aliases: []string{"reducescatter"}, Reduces: true,
 		Does:      "reduce every rank's buffer, each rank gets its share of the result",
-		BusFactor: all, RecvShare: true,
+		BusFactor: all, RecvShare: true, InPlace: RecvInSend,
+		result: func(rank, _, _ int) Result { return Result{Blocks: 1, Reduced: true, Base: rank} },
 	},
 	{
 		Name: "all_gather", Title: "all-gather", Aliases: []string{"allgather"},
 		Does:      "each rank contributes its share, everybody gets all shares",
-		BusFactor: all, SendShare: true,
+		BusFactor: all, SendShare: true, InPlace: SendInRecv,
+		result: func(_, n, _ int) Result { return Result{Blocks: n, Step: 1} },
+	},
+	{
+		Name: "broadcast", Title: "broadcast", Rooted: true, Aliases: []string{"bcast"},
+		Does:      "everybody gets the root's buffer",
+		BusFactor: whole, InPlace: Same,
+		result: func(_, _, root int) Result { return Result{Blocks: 1, From: root} },
+	},
+	{
+		Name: "reduce", Title: "reduce", Rooted: true, Reduces: true,
+		Does:      "reduce every rank's buffer, the root gets the result",
+		BusFactor: whole, InPlace: Same,
+		result: onlyRoot(Result{Blocks: 1, Reduced: true}),
+	},
+	{
+		Name: "all_to_all", Title: "all-to-all", Aliases: []string{"alltoall"},
+		Does:      "each rank sends a share of its own to every other",
+		BusFactor: all, Shares: true, InPlace: Never,
+		result: func(rank, n, _ int) Result { return Result{Blocks: n, Step: 1, Base: rank} },
+	},
+	{
+		Name: "send_recv", Title: "send/recv", Aliases: []string{"sendrecv"},
+		Does:      "each rank sends to the next and receives from the one before",
+		BusFactor: whole, InPlace: Never,
+		result: func(rank, n, _ int) Result { return Result{Blocks: 1, From: (rank + n - 1) % n} },
+	},
+	{
+		Name: "gather", Title: "gather", Rooted: true,
+		Does:      "the root gets everybody's share",
+		BusFactor: all, SendShare: true, InPlace: SendInRecv,
+		result: func(rank, n, root int) Result { return onlyRoot(Result{Blocks: n, Step: 1})(rank, n, root) },
+	},
+	{
+		Name: "scatter", Title: "scatter", Rooted: true,
+		Does:      "each rank gets its share of the root's buffer",
+		BusFactor: all, RecvShare: true, InPlace: RecvInSend,
+		result: func(rank, _, root int) Result { return Result{Blocks: 1, From: root, Base: rank} },
 	},
 }
+
+// Default lists the collectives that are swept when none is named: those that
+// data-parallel training is made of.
+func Default() []string { return []string{"all_reduce", "reduce_scatter", "all_gather"} }
 
 // All returns the table, in listing order. The slice is the caller's.
 func All() []Collective { return append([]Collective(nil), table...) }
@@ -95,7 +184,7 @@ func ByName(name string) (Collective, error) {
 // bytes really move. Bytes is 0 where the size rounds to nothing.
 func (c Collective) Layout(requested int64, n, elt int) Layout {
 	width := int64(elt)
-	if !c.SendShare && !c.RecvShare {
+	if !c.SendShare && !c.RecvShare && !c.Shares {
 		count := requested / width
 		return Layout{Bytes: count * width, Count: count, SendBytes: count * width, RecvBytes: count * width}
 	}

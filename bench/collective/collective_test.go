@@ -3,18 +3,20 @@ package collective
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// Factors of nccl-tests doc/PERFORMANCE.md: busbw = algbw · 2(n−1)/n for
-// AllReduce and · (n−1)/n for ReduceScatter and AllGather.
+// Factors of nccl-tests doc/PERFORMANCE.md and of its GetBw functions.
 func TestBusFactors(t *testing.T) {
 	for name, by := range map[string]map[int]float64{
 		"all_reduce":     {1: 0, 2: 1, 4: 1.5, 8: 1.75, 16: 1.875, 1024: 2046.0 / 1024, 2160: 4318.0 / 2160},
 		"reduce_scatter": {1: 0, 2: 0.5, 4: 0.75, 8: 0.875, 16: 0.9375, 1024: 1023.0 / 1024, 2160: 2159.0 / 2160},
 		"all_gather":     {1: 0, 2: 0.5, 4: 0.75, 8: 0.875, 16: 0.9375, 1024: 1023.0 / 1024, 2160: 2159.0 / 2160},
+		"all_to_all":     {1: 0, 8: 0.875}, "gather": {1: 0, 8: 0.875}, "scatter": {1: 0, 8: 0.875},
+		"broadcast": {1: 1, 8: 1}, "reduce": {1: 1, 8: 1}, "send_recv": {1: 1, 8: 1},
 	} {
 		c, err := ByName(name)
 		require.NoError(t, err)
@@ -52,6 +54,11 @@ func TestLayouts(t *testing.T) {
 		{"all_gather", 127, 8, 4, Layout{}},
 		// Rank counts that do not divide the size.
 		{"reduce_scatter", 1 << 20, 12, 8, Layout{1048512, 10922, 1048512, 87376}},
+		{"all_to_all", 1000, 8, 4, Layout{896, 28, 896, 896}},
+		{"gather", 1000, 8, 4, Layout{896, 28, 112, 896}},
+		{"scatter", 1000, 8, 4, Layout{896, 28, 896, 112}},
+		{"broadcast", 1002, 8, 4, Layout{1000, 250, 1000, 1000}},
+		{"send_recv", 1002, 8, 4, Layout{1000, 250, 1000, 1000}},
 		{"all_gather", 1 << 30, 1000, 4, Layout{1073728000, 268432, 1073728, 1073728000}},
 	} {
 		got := layout(t, x.name, x.requested, x.n, x.elt)
@@ -73,15 +80,19 @@ func TestLayoutProperties(t *testing.T) {
 			l := c.Layout(requested, n, d.Size)
 			require.LessOrEqual(t, l.Bytes, requested)
 			require.Equal(t, l.Bytes, max(l.SendBytes, l.RecvBytes))
-			require.Equal(t, l.Count*int64(d.Size), min(l.SendBytes, l.RecvBytes), "%s: the count is of the smaller buffer", c.Name)
-			if !c.SendShare && !c.RecvShare {
+			blocks := int64(1)
+			if c.Shares {
+				blocks = int64(n)
+			}
+			require.Equal(t, blocks*l.Count*int64(d.Size), min(l.SendBytes, l.RecvBytes), "%s: the count is of the smaller buffer", c.Name)
+			if !c.SendShare && !c.RecvShare && !c.Shares {
 				require.Less(t, requested-l.Bytes, int64(d.Size))
 				continue
 			}
 			require.Zero(t, l.Bytes%int64(n))
 			require.Zero(t, l.Bytes/int64(n)%16)
 			require.Less(t, requested-l.Bytes, int64(n)*(16+int64(d.Size)), "more is lost than alignment takes")
-			if n > 1 && l.Bytes > 0 {
+			if n > 1 && l.Bytes > 0 && !c.Shares {
 				require.Equal(t, c.SendShare, l.SendBytes < l.RecvBytes)
 			}
 		}
@@ -97,7 +108,9 @@ func TestLargestSizesDoNotOverflow(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	require.Equal(t, []string{"all_reduce", "reduce_scatter", "all_gather"}, Names())
+	require.Equal(t, []string{"all_reduce", "reduce_scatter", "all_gather"}, Default())
+	require.Equal(t, Default(), Names()[:3])
+	require.Len(t, Names(), 9)
 	for spelling, want := range map[string]string{
 		"all_reduce": "all_reduce", "AllReduce": "all_reduce", "all_reduce_perf": "all_reduce", "ALLGATHER": "all_gather", "ReduceScatter": "reduce_scatter",
 	} {
@@ -118,7 +131,7 @@ func TestNames(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "all_reduce", padded.Name)
 	_, err = ByName("all_redcue")
-	require.EqualError(t, err, `unknown collective "all_redcue": valid are all_reduce, reduce_scatter, all_gather`)
+	require.EqualError(t, err, `unknown collective "all_redcue": valid are `+strings.Join(Names(), ", "))
 }
 
 func TestDtypesAndOps(t *testing.T) {
@@ -155,4 +168,37 @@ func TestTablesAreTheCallersOwn(t *testing.T) {
 	require.Equal(t, "all_reduce", Names()[0])
 	require.Equal(t, 1, Dtypes()[0].Size)
 	require.Equal(t, "sum", Ops()[0].Name)
+}
+
+// What each rank must receive, by hand, for three ranks: b is the block, the
+// value is source·100 + index of the first element in shares of the call.
+func TestResults(t *testing.T) {
+	const reduced = -1
+	for name, want := range map[string][3][]int{
+		"all_reduce":     {{reduced}, {reduced}, {reduced}},
+		"reduce_scatter": {{reduced}, {reduced + 1000}, {reduced + 2000}},
+		"all_gather":     {{0, 100, 200}, {0, 100, 200}, {0, 100, 200}},
+		"broadcast":      {{100}, {100}, {100}},
+		"reduce":         {nil, {reduced}, nil},
+		"all_to_all":     {{0, 100, 200}, {1, 101, 201}, {2, 102, 202}},
+		"send_recv":      {{200}, {0}, {100}},
+		"gather":         {nil, {0, 100, 200}, nil},
+		"scatter":        {{100}, {101}, {102}},
+	} {
+		c, err := ByName(name)
+		require.NoError(t, err)
+		for rank := range 3 {
+			r := c.Result(rank, 3, 1)
+			var got []int
+			for b := range r.Blocks {
+				if r.Reduced {
+					got = append(got, reduced+1000*r.Base)
+				} else {
+					got = append(got, (r.From+b*r.Step)*100+r.Base)
+				}
+			}
+			require.Equal(t, want[rank], got, "%s, rank %d", name, rank)
+			require.Equal(t, c.Reduces, r.Reduced || r.Blocks == 0 && c.Reduces, name)
+		}
+	}
 }

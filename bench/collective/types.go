@@ -16,6 +16,8 @@ type Dtype struct {
 	Size int
 	// Does says what the type is, in one line.
 	Does string
+	// MovedOnly types can be moved but not reduced by every library.
+	MovedOnly bool
 }
 
 // Op is a reduction operator.
@@ -37,6 +39,8 @@ var dtypes = []Dtype{
 	{Name: "float", Size: 4, Aliases: []string{"float32", "fp32"}, Does: "IEEE 754 binary32"},
 	{Name: "double", Size: 8, Aliases: []string{"float64", "fp64"}, Does: "IEEE 754 binary64"},
 	{Name: "bfloat16", Size: 2, Aliases: []string{"bf16"}, Does: "8 exponent bits, 7 mantissa bits"},
+	{Name: "f8e4m3", Size: 1, Aliases: []string{"fp8_e4m3", "fp8e4m3"}, Does: "8-bit float, 4 exponent bits; moved, not reduced", MovedOnly: true},
+	{Name: "f8e5m2", Size: 1, Aliases: []string{"fp8_e5m2", "fp8e5m2"}, Does: "8-bit float, 5 exponent bits; moved, not reduced", MovedOnly: true},
 }
 
 var ops = []Op{

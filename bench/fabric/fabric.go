@@ -36,21 +36,25 @@ const Default = "mi300x-pollara"
 // Fabric is one hardware description. Rates are in bytes per second, times in
 // seconds.
 type Fabric struct {
-	Name     string   `yaml:"name"`
-	Title    string   `yaml:"title"`
-	GPU      string   `yaml:"gpu"`
-	MaxNodes int      `yaml:"max_nodes"`
-	Node     Node     `yaml:"node"`
-	Host     Host     `yaml:"host"`
-	Models   []Model  `yaml:"models"`
-	Roofs    []Roof   `yaml:"roofs"`
-	Sources  []string `yaml:"sources"`
+	Name     string  `yaml:"name"`
+	Title    string  `yaml:"title"`
+	GPU      string  `yaml:"gpu"`
+	MaxNodes int     `yaml:"max_nodes"`
+	Node     Node    `yaml:"node"`
+	Host     Host    `yaml:"host"`
+	Models   []Model `yaml:"models"`
+	Roofs    []Roof  `yaml:"roofs"`
+	// Faults are planted whenever the fabric is used: `zbench list faults`.
+	Faults  []string `yaml:"faults"`
+	Sources []string `yaml:"sources"`
 }
 
 // Node is one server.
 type Node struct {
 	GPUs     int   `yaml:"gpus"`
 	HBMBytes int64 `yaml:"hbm_bytes"`
+	// CacheBytes is the last level of cache before the HBM.
+	CacheBytes int64 `yaml:"cache_bytes"`
 	// LinkRaw and Link are one xGMI link's line rate and what it gives when all
 	// links are busy, in each direction.
 	LinkRaw float64 `yaml:"link_raw"`
@@ -68,6 +72,8 @@ type Host struct {
 	ExitJitter float64 `yaml:"exit_jitter"`
 	// Noise is the relative standard deviation of one launch.
 	Noise float64 `yaml:"noise"`
+	// Event is what recording an event takes on a stream.
+	Event float64 `yaml:"event"`
 }
 
 // Span is a range of node counts, both ends included.
@@ -168,8 +174,8 @@ func (f *Fabric) validate() error {
 		return fmt.Errorf("name and gpu must be given")
 	case f.MaxNodes < 1 || f.MaxNodes > maxNodes || f.Node.GPUs < 1 || f.Node.GPUs > maxGPUs:
 		return fmt.Errorf("max_nodes must be 1 to %d and node.gpus 1 to %d", maxNodes, maxGPUs)
-	case f.Node.HBMBytes < 1 || !(f.Node.Link > 0):
-		return fmt.Errorf("node.hbm_bytes and node.link must be positive")
+	case f.Node.HBMBytes < 1 || f.Node.CacheBytes < 0 || f.Node.CacheBytes > f.Node.HBMBytes/8 || !(f.Node.Link > 0):
+		return fmt.Errorf("node.hbm_bytes and node.link must be positive, node.cache_bytes at most an eighth of the memory")
 	case !within(f.Host.Launch, 1) || !within(f.Host.ExitJitter, 1) || !within(f.Host.Noise, 0.2):
 		return fmt.Errorf("host: launch and exit_jitter must be 0 to 1 s, noise 0 to 0.2")
 	}

@@ -1,12 +1,8 @@
 package fabric_test
 
 import (
-	"bytes"
-	"encoding/csv"
 	"math"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -20,7 +16,7 @@ func resolve(t *testing.T, name string, nodes, gpus int) *fabric.Machine {
 	t.Helper()
 	f, err := fabric.ByName(name)
 	require.NoError(t, err)
-	m, err := f.Resolve(fabric.World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}, 1)
+	m, err := f.Resolve(fabric.World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}, fabric.Options{Seed: 1})
 	require.NoError(t, err)
 	return m
 }
@@ -42,7 +38,7 @@ func TestEveryFabricLoadsAndResolvesEverywhere(t *testing.T) {
 			for gpus := 1; gpus <= f.Node.GPUs; gpus++ {
 				m := resolve(t, name, nodes, gpus)
 				for _, c := range collective.Names() {
-					curve := m.Curves[c]
+					curve := m.Curves[m.Whole()][c]
 					require.Positive(t, curve.B)
 					require.Positive(t, curve.Floor)
 					require.False(t, math.IsNaN(curve.Time(1<<30)) || math.IsInf(curve.Time(1<<30), 0))
@@ -54,12 +50,16 @@ func TestEveryFabricLoadsAndResolvesEverywhere(t *testing.T) {
 
 // The constants of DESIGN §4, as they come out.
 func TestConstants(t *testing.T) {
-	one := resolve(t, "mi300x-pollara", 1, 8).Curves["all_reduce"]
+	of := func(nodes int) fabric.Curve {
+		m := resolve(t, "mi300x-pollara", nodes, 8)
+		return m.Curves[m.Whole()]["all_reduce"]
+	}
+	one := of(1)
 	require.Equal(t, fabric.Curve{B: 323e9, A: 7.5e-6, R: 65e-6, Floor: 13e-6, K: 1.75}, one)
-	two := resolve(t, "mi300x-pollara", 2, 8).Curves["all_reduce"]
+	two := of(2)
 	require.InDelta(t, 361e9, two.B, 1)
 	require.InDelta(t, 320e-6, two.R, 1e-12)
-	many := resolve(t, "mi300x-pollara", 128, 8).Curves["all_reduce"]
+	many := of(128)
 	require.InDelta(t, 360e9, many.B, 1)
 	require.InDelta(t, 12e-6+2*(6.3e-6+10.5e-6*7), many.A, 1e-12)
 	require.InDelta(t, 320e-6*math.Pow(64, 0.4), many.R, 1e-12)
@@ -79,54 +79,6 @@ func TestWhatNobodyMeasuredIsSaid(t *testing.T) {
 	require.NotEmpty(t, resolve(t, "mi300x-pollara", 128, 8).Extrapolated["all_reduce"])
 }
 
-// The model against published tables: sizes from 1 MiB, out of place. The
-// figures and their sources are in testdata.
-func TestModelAgainstPublishedCurves(t *testing.T) {
-	for _, c := range []struct {
-		file, fabric string
-		mean, worst  float64
-	}{
-		{"mi300x_1node_rocmblog.csv", "mi300x-8gpu", 0.03, 0.10},
-		{"mi300x_1node_aac8.csv", "mi300x-8gpu", 0.03, 0.10},
-	} {
-		curve := resolve(t, c.fabric, 1, 8).Curves["all_reduce"]
-		var sum, worst float64
-		rows := published(t, c.file)
-		for _, row := range rows {
-			err := math.Abs(curve.Time(row.bytes)/row.seconds - 1)
-			sum += err
-			worst = max(worst, err)
-		}
-		require.NotEmpty(t, rows)
-		t.Logf("%s: mean %.2f %%, worst %.2f %% over %d sizes", c.file, 100*sum/float64(len(rows)), 100*worst, len(rows))
-		require.LessOrEqual(t, sum/float64(len(rows)), c.mean)
-		require.LessOrEqual(t, worst, c.worst)
-	}
-}
-
-type point struct{ bytes, seconds float64 }
-
-func published(t *testing.T, file string) []point {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", file))
-	require.NoError(t, err)
-	r := csv.NewReader(bytes.NewReader(text))
-	r.Comment = '#'
-	rows, err := r.ReadAll()
-	require.NoError(t, err)
-	var out []point
-	for _, row := range rows[1:] {
-		size, err := strconv.ParseFloat(row[0], 64)
-		require.NoError(t, err)
-		micros, err := strconv.ParseFloat(row[1], 64)
-		require.NoError(t, err)
-		if size >= 1<<20 {
-			out = append(out, point{size, micros * 1e-6})
-		}
-	}
-	return out
-}
-
 func TestRefusals(t *testing.T) {
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
@@ -142,7 +94,7 @@ func TestRefusals(t *testing.T) {
 		{fabric.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 3}, "do not divide"},
 		{fabric.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 0}, "do not divide"},
 	} {
-		_, err := f.Resolve(c.world, 1)
+		_, err := f.Resolve(c.world, fabric.Options{})
 		require.ErrorContains(t, err, c.says)
 	}
 }
@@ -176,8 +128,72 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		m, err := fab.Resolve(fabric.World{Nodes: 1, GPUsPerNode: 1, GPUsPerProcess: 1}, 1)
+		m, err := fab.Resolve(fabric.World{Nodes: 1, GPUsPerNode: 1, GPUsPerProcess: 1}, fabric.Options{Seed: 1})
 		require.NoError(t, err)
 		require.NotEmpty(t, m.Text())
 	})
+}
+
+// Every row's example is a fault that can be planted, and each has its effect.
+func TestEveryFaultCanBePlanted(t *testing.T) {
+	f, err := fabric.ByName(fabric.Default)
+	require.NoError(t, err)
+	w := fabric.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}
+	o := fabric.Options{Groups: []int{2, 8}, Scales: []int{2}}
+	healthy, err := f.Resolve(w, o)
+	require.NoError(t, err)
+	for _, fault := range fabric.Faults() {
+		o.Faults = []string{fault.Form}
+		broken, err := f.Resolve(w, o)
+		require.NoError(t, err, fault.Form)
+		require.NotEqual(t, string(healthy.Text()), string(broken.Text()), fault.Form)
+		require.NotEmpty(t, fault.Does)
+	}
+}
+
+// A slow link slows the groups that hold both its ends, and no other.
+func TestSlowLinkTouchesItsGroups(t *testing.T) {
+	f, err := fabric.ByName(fabric.Default)
+	require.NoError(t, err)
+	w := fabric.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}
+	o := fabric.Options{Groups: []int{2, 8}}
+	healthy, err := f.Resolve(w, o)
+	require.NoError(t, err)
+	o.Faults = []string{"slow_link:node=1,a=2,b=3,left=0.25"}
+	broken, err := f.Resolve(w, o)
+	require.NoError(t, err)
+	for g := range healthy.Curves {
+		want := 1.0
+		if g.First <= 10 && g.First+g.Ranks > 11 {
+			want = 0.25
+		}
+		require.InEpsilon(t, want, broken.Curves[g]["all_reduce"].B/healthy.Curves[g]["all_reduce"].B, 1e-12, "%+v", g)
+	}
+}
+
+// A dead rail takes its share, slow ones theirs; inside a node neither matters.
+func TestRails(t *testing.T) {
+	f, err := fabric.ByName(fabric.Default)
+	require.NoError(t, err)
+	left := func(faults ...string) (between, inside float64) {
+		o := fabric.Options{Groups: []int{8}, Faults: faults}
+		m, err := f.Resolve(fabric.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}, o)
+		require.NoError(t, err)
+		return m.Curves[m.Whole()]["all_reduce"].B / 361e9, m.Curves[fabric.Group{First: 8, Ranks: 8}]["all_reduce"].B / 323e9
+	}
+	for _, c := range []struct {
+		want   float64
+		faults []string
+	}{
+		{1, nil},
+		{7.0 / 8, []string{"dead_rail:node=1,rail=3"}},
+		{4.0 / 8, []string{"dead_rail:node=1,rail=0", "dead_rail:node=1,rail=1", "dead_rail:node=1,rail=2", "dead_rail:node=1,rail=3"}},
+		{7.0 / 8, []string{"dead_rail:node=1,rail=3", "dead_rail:node=0,rail=3"}},
+		{0.5, []string{"slow_leaf:rail=2,left=0.5"}},
+		{0.3, []string{"slow_rail:node=0,rail=2,left=0.3", "dead_rail:node=1,rail=3"}},
+	} {
+		between, inside := left(c.faults...)
+		require.InEpsilon(t, c.want, between, 1e-9, "%v", c.faults)
+		require.InEpsilon(t, 1, inside, 1e-9)
+	}
 }

@@ -1,7 +1,9 @@
 package fabric
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -51,21 +53,46 @@ func (c Curve) Time(bytes float64) float64 {
 	return t
 }
 
+// Group is a run of ranks that form a communicator. Ranks are numbered
+// node-major.
+type Group struct {
+	First, Ranks int
+}
+
+// Options are what a machine is resolved with beside its world.
+type Options struct {
+	Seed uint64
+	// Groups are the sizes of sub-communicators within a node, Scales numbers of
+	// nodes; each gets its constants.
+	Groups, Scales []int
+	// Faults are planted in addition to the fabric's own, in the form that
+	// `zbench list faults` shows.
+	Faults []string
+}
+
 // Machine is a fabric resolved for one world: everything the loopback needs.
 type Machine struct {
 	World
-	GPU    string
-	Host   Host
-	HBM    int64
-	Seed   uint64
-	Curves map[string]Curve
-	// Extrapolated says, by collective, which parts nobody measured.
+	GPU  string
+	Host Host
+	// HBM and Cache are bytes of a GPU's memory and of its last level of cache.
+	HBM, Cache int64
+	Seed       uint64
+	// Curves holds each group's constants by collective.
+	Curves map[Group]map[string]Curve
+	// Faults are lines of the machine file.
+	Faults []string
+	// Extrapolated says, by collective, which parts of the whole world's
+	// constants nobody measured.
 	Extrapolated map[string][]string
 }
 
+// Whole is the group of all ranks.
+func (m *Machine) Whole() Group { return Group{0, m.Ranks()} }
+
 // Resolve fits the fabric to a world. It fails with the valid range when the
 // fabric has no such world.
-func (f *Fabric) Resolve(w World, seed uint64) (*Machine, error) {
+func (f *Fabric) Resolve(w World, o Options) (*Machine, error) {
 	switch {
 	case w.Nodes < 1 || w.Nodes > f.MaxNodes:
 		return nil, fmt.Errorf("fabric %s has 1 to %d nodes, not %d", f.Name, f.MaxNodes, w.Nodes)
@@ -75,17 +102,69 @@ func (f *Fabric) Resolve(w World, seed uint64) (*Machine, error) {
 		return nil, fmt.Errorf("%d GPUs a process do not divide the %d GPUs of a node", w.GPUsPerProcess, w.GPUsPerNode)
 	}
 	m := &Machine{
-		World: w, GPU: f.GPU, Host: f.Host, HBM: f.Node.HBMBytes, Seed: seed,
-		Curves: map[string]Curve{}, Extrapolated: map[string][]string{},
+		World: w, GPU: f.GPU, Host: f.Host, HBM: f.Node.HBMBytes, Cache: f.Node.CacheBytes, Seed: o.Seed,
+		Curves: map[Group]map[string]Curve{}, Extrapolated: map[string][]string{},
 	}
-	for _, c := range collective.All() {
-		curve, doubts := f.curve(c, w)
-		if !curve.valid() {
-			return nil, fmt.Errorf("fabric %s: the models give no usable constants for %s on %d nodes: %+v", f.Name, c.Name, w.Nodes, curve)
+	broken := damage{}
+	for _, text := range append(slices.Clone(f.Faults), o.Faults...) {
+		if err := plant(text, m, &broken); err != nil {
+			return nil, err
 		}
-		m.Curves[c.Name], m.Extrapolated[c.Name] = curve, doubts
+	}
+	groups, err := w.groups(o)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range groups {
+		if err := f.resolveGroup(m, g, broken); err != nil {
+			return nil, err
+		}
 	}
 	return m, nil
+}
+
+// groups lists every communicator that the options ask for, the whole first.
+func (w World) groups(o Options) ([]Group, error) {
+	all := []Group{{0, w.Ranks()}}
+	for _, g := range o.Groups {
+		if g < 2 || w.GPUsPerNode%g != 0 {
+			return nil, fmt.Errorf("groups of %d do not divide the %d GPUs of a node", g, w.GPUsPerNode)
+		}
+		for first := 0; first < w.Ranks(); first += g {
+			all = append(all, Group{first, g})
+		}
+	}
+	for _, n := range o.Scales {
+		if n < 1 || n > w.Nodes {
+			return nil, fmt.Errorf("scale %d: there are 1 to %d nodes", n, w.Nodes)
+		}
+		all = append(all, Group{0, n * w.GPUsPerNode})
+	}
+	return all, nil
+}
+
+func (f *Fabric) resolveGroup(m *Machine, g Group, broken damage) error {
+	if m.Curves[g] != nil {
+		return nil
+	}
+	w := World{Nodes: 1, GPUsPerNode: g.Ranks, GPUsPerProcess: m.GPUsPerProcess}
+	if g.Ranks > m.GPUsPerNode {
+		w.Nodes, w.GPUsPerNode = g.Ranks/m.GPUsPerNode, m.GPUsPerNode
+	}
+	curves := map[string]Curve{}
+	for _, c := range collective.All() {
+		curve, doubts := f.curve(c, w)
+		curve.B *= broken.share(f, m.World, g)
+		if !curve.valid() {
+			return fmt.Errorf("fabric %s: the models give no usable constants for %s on %d nodes: %+v", f.Name, c.Name, w.Nodes, curve)
+		}
+		curves[c.Name] = curve
+		if g == m.Whole() {
+			m.Extrapolated[c.Name] = doubts
+		}
+	}
+	m.Curves[g] = curves
+	return nil
 }
 
 // curve returns the constants for a collective and what of them nobody measured.
@@ -159,12 +238,22 @@ func (m *Machine) Text() []byte {
 	put("launch", m.Host.Launch)
 	put("exit_jitter", m.Host.ExitJitter)
 	put("noise", m.Host.Noise)
-	for _, name := range collective.Names() {
-		c := m.Curves[name]
-		fmt.Fprintf(&b, "curve %s", name)
-		put("", float64(m.Ranks()), c.B, c.A, c.R, c.Floor, c.K)
+	put("event", m.Host.Event)
+	for _, g := range slices.SortedFunc(maps.Keys(m.Curves), Group.compare) {
+		for _, name := range collective.Names() {
+			c := m.Curves[g][name]
+			fmt.Fprintf(&b, "curve %s %d %d", name, g.First, g.Ranks)
+			put("", c.B, c.A, c.R, c.Floor, c.K)
+		}
+	}
+	for _, line := range m.Faults {
+		b.WriteString("fault " + line + "\n")
 	}
 	return []byte(b.String())
+}
+
+func (g Group) compare(h Group) int {
+	return cmp.Or(cmp.Compare(g.Ranks, h.Ranks), cmp.Compare(g.First, h.First))
 }
 
 // Describe is the part of the fabric that a record carries.

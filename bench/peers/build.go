@@ -181,7 +181,7 @@ func (b *builder) addSide(set setting, r row, sd cellSide) {
 		b.rec.Results = append(b.rec.Results, record.Result{
 			Key: key, Collective: set.Name, Dtype: dtype(r.dtype), Op: set.op(r),
 			BytesRequested: r.bytes, Bytes: r.bytes, Count: r.elements,
-			Ranks: set.ranks, Nodes: set.nodes, GPUsPerProcess: set.perProc,
+			Ranks: set.ranks, Nodes: set.nodes, GPUsPerProcess: set.perProc, Groups: 1,
 			InPlace: sd.inPlace, Status: record.OK, Warnings: []record.Warning{},
 		})
 		b.owner, b.seconds, b.bus = append(b.owner, set), append(b.seconds, nil), append(b.bus, nil)

@@ -140,12 +140,12 @@ func (t *test) inferName(ratio interval, ranks int) (named, error) {
 	}
 	var fits []collective.Collective
 	for _, c := range collective.All() {
-		if c.Reduces != reduces || rooted {
+		if c.Reduces != reduces || c.Rooted != rooted {
 			continue
 		}
 		// Without a reduction, alltoall and gather share all_gather's factor;
 		// only all_gather's in-place data are checked.
-		if !reduces && !checked {
+		if !reduces && (!checked || c.InPlace == collective.Never) {
 			continue
 		}
 		if ranks == 0 && fitsSome(c, ratio) || ranks > 1 && ratio.has(c.BusFactor(ranks)) {

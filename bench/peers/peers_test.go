@@ -40,7 +40,7 @@ func TestRefusals(t *testing.T) {
 		{"bare rows that nothing confirms", text(t, "bare_tiny_all_reduce.log"), Options{File: "all_reduce"}, ErrNoRows, "does not confirm the columns"},
 		{"bare rows of a log of another order", "1048576 262144 float sum -1 2.53 414.8 4.74 0\n", Options{File: "all_reduce"}, ErrNoRows, "does not confirm"},
 		{"unknown collective", cut(text(t, "copybw.log"), "starting"), Options{Collective: "all_to_none"}, ErrCollective, "supported are all_reduce"},
-		{"only an unsupported collective", strings.ReplaceAll(text(t, "hipevt.log"), "all_gather", "alltoall"), Options{}, ErrCollective, `"alltoall" is not supported`},
+		{"only an unsupported collective", strings.ReplaceAll(text(t, "hipevt.log"), "all_gather", "hypercube"), Options{}, ErrCollective, `"hypercube" is not supported`},
 		{"no name, and alltoall looks alike", strings.ReplaceAll(cut(text(t, "blank_cells.log"), "starting"), "     0", "   N/A"), Options{}, ErrCollective, "pass --collective"},
 		{"the option contradicts the numbers", cut(text(t, "copybw.log"), "starting"), Options{Collective: "all_gather"}, ErrCollective, "but that of all_reduce"},
 		{"the file name contradicts the numbers", cut(text(t, "copybw.log"), "starting"), Options{File: "all_gather.log"}, ErrCollective, "from the file name"},

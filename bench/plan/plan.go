@@ -21,8 +21,23 @@ type Axes struct {
 	// MinBytes to MaxBytes are total sizes, each Factor times the one before.
 	MinBytes, MaxBytes int64
 	Factor             int
+	// InPlace lists the forms to run: false for two buffers, true for one.
+	InPlace []bool
 	// Ranks is the number of GPUs, spread over Nodes, GPUsPerProcess to a process.
 	Ranks, Nodes, GPUsPerProcess int
+	// Groups are sizes of sub-communicators: all disjoint groups of all nodes run
+	// at once. Scales are numbers of nodes: the first so many run, the others
+	// wait. Both come beside the whole world.
+	Groups, Scales []int
+}
+
+// Split is how the world's ranks are divided into communicators. The zero Split
+// is one communicator of all ranks. Ranks are numbered node-major.
+type Split struct {
+	// Group is the size of each of the groups that run at once, 0 for no groups.
+	Group int
+	// Nodes is the number of nodes that take part, 0 for all.
+	Nodes int
 }
 
 // Case is one point of the sweep.
@@ -32,9 +47,14 @@ type Case struct {
 	// Op is the operator's name, empty where the collective has none.
 	Op string
 	// Requested is the size asked for, Layout what it means for each rank.
-	Requested                    int64
-	Layout                       collective.Layout
+	Requested int64
+	Layout    collective.Layout
+	InPlace   bool
+	// Split says which communicators run. Ranks is the size of one of them, Nodes
+	// the nodes it spans, Parallel how many run at once.
+	Split                        Split
 	Ranks, Nodes, GPUsPerProcess int
+	Parallel                     int
 	Key                          string
 	// Skip is why the case is not run, empty when it is.
 	Skip string
@@ -56,49 +76,115 @@ func (a Axes) Validate() error {
 		return fmt.Errorf("the step factor (-f) must be at least 2, not %d", a.Factor)
 	case a.Ranks < 1:
 		return errors.New("there must be at least one rank")
+	case len(a.InPlace) == 0:
+		return errors.New("neither in place nor out of place is asked for")
+	}
+	for _, g := range a.Groups {
+		if g < 2 || a.Ranks/a.Nodes%g != 0 {
+			return fmt.Errorf("groups of %d (--groups) do not divide the %d GPUs of a node", g, a.Ranks/a.Nodes)
+		}
+	}
+	for _, n := range a.Scales {
+		if n < 1 || n > a.Nodes {
+			return fmt.Errorf("--scale %d: there are 1 to %d nodes", n, a.Nodes)
+		}
+	}
+	for _, c := range a.Collectives {
+		if c.Reduces && a.Dtype.MovedOnly {
+			return fmt.Errorf("%s cannot reduce %s: it can only be moved; choose another dtype, or a collective that does not reduce", c.Name, a.Dtype.Name)
+		}
 	}
 	return nil
 }
 
-// Cases lists the sweep, collective by collective, sizes upwards. The axes must
-// be valid.
+// splits lists the whole world, then what is asked for beside it; a split that
+// is the whole world again is left out.
+func (a Axes) splits() []Split {
+	all := []Split{{}}
+	for _, g := range a.Groups {
+		if g != a.Ranks {
+			all = append(all, Split{Group: g})
+		}
+	}
+	for _, n := range a.Scales {
+		if n != a.Nodes {
+			all = append(all, Split{Nodes: n})
+		}
+	}
+	return all
+}
+
+// Cases lists the sweep: the whole world first, then groups and scales; in each,
+// collective by collective, sizes upwards, out of place before in place. The axes
+// must be valid.
 func (a Axes) Cases() []Case {
 	var cases []Case
+	for _, s := range a.splits() {
+		cases = append(cases, a.ofSplit(s)...)
+	}
+	return cases
+}
+
+func (a Axes) ofSplit(s Split) []Case {
+	var cases []Case
 	for _, coll := range a.Collectives {
-		for size := a.MinBytes; size <= a.MaxBytes; size *= int64(a.Factor) {
-			cases = append(cases, a.at(coll, size))
-			if size > a.MaxBytes/int64(a.Factor) {
-				break // the next step would overflow or pass the end
+		for _, inPlace := range a.InPlace {
+			if inPlace && coll.InPlace == collective.Never && len(a.InPlace) > 1 {
+				continue // asked for with all others, and meaningless
+			}
+			for size := a.MinBytes; size <= a.MaxBytes; size *= int64(a.Factor) {
+				cases = append(cases, a.at(s, coll, size, inPlace))
+				if size > a.MaxBytes/int64(a.Factor) {
+					break // the next step would overflow or pass the end
+				}
 			}
 		}
 	}
 	return cases
 }
 
-func (a Axes) at(coll collective.Collective, size int64) Case {
+func (a Axes) at(s Split, coll collective.Collective, size int64, inPlace bool) Case {
 	op := ""
 	if coll.Reduces {
 		op = a.Op.Name
 	}
-	c := Case{
-		Collective: coll, Dtype: a.Dtype, Op: op, Requested: size,
-		Layout: coll.Layout(size, a.Ranks, a.Dtype.Size),
-		Ranks:  a.Ranks, Nodes: a.Nodes, GPUsPerProcess: a.GPUsPerProcess,
-		Key: record.Key(coll.Name, a.Dtype.Name, op, size, a.Ranks, a.GPUsPerProcess, false),
+	ranks, nodes, parallel := a.Ranks, a.Nodes, 1
+	switch {
+	case s.Group > 0:
+		ranks, nodes, parallel = s.Group, 1, a.Ranks/s.Group
+	case s.Nodes > 0:
+		ranks, nodes = a.Ranks/a.Nodes*s.Nodes, s.Nodes
 	}
-	if c.Layout.Bytes == 0 {
-		c.Skip = fmt.Sprintf("rounds to 0: %s over %d ranks of %s leaves less than 16 bytes or one element a rank", unit.Bytes(size), a.Ranks, a.Dtype.Name)
+	c := Case{
+		Collective: coll, Dtype: a.Dtype, Op: op, Requested: size, InPlace: inPlace,
+		Layout: coll.Layout(size, ranks, a.Dtype.Size), Split: s, Parallel: parallel,
+		Ranks: ranks, Nodes: nodes, GPUsPerProcess: a.GPUsPerProcess,
+		Key: record.Key(coll.Name, a.Dtype.Name, op, size, ranks, a.GPUsPerProcess, inPlace),
+	}
+	if parallel > 1 {
+		c.Key += fmt.Sprintf("/x%d", parallel)
+	}
+	switch {
+	case c.Layout.Bytes == 0:
+		c.Skip = fmt.Sprintf("rounds to 0: %s over %d ranks of %s leaves less than 16 bytes or one element a rank", unit.Bytes(size), ranks, a.Dtype.Name)
+	case inPlace && coll.InPlace == collective.Never:
+		c.Skip = "in place " + coll.Name + " overwrites what it has yet to send"
 	}
 	return c
 }
 
-// result is the case's record before anything has run.
-func (c Case) result() record.Result {
+// Planned is the case's record before anything has run: skipped where it will
+// not be run, else interrupted, which it is should the sweep end here.
+func (c Case) Planned() record.Result {
+	status, reason := record.Interrupted, "stopped before this case was finished"
+	if c.Skip != "" {
+		status, reason = record.Skipped, c.Skip
+	}
 	return record.Result{
-		Key: c.Key, Collective: c.Collective.Name, Dtype: c.Dtype.Name, Op: c.Op,
+		Key: c.Key, Collective: c.Collective.Name, Dtype: c.Dtype.Name, Op: c.Op, InPlace: c.InPlace,
 		BytesRequested: c.Requested, Bytes: c.Layout.Bytes, Count: c.Layout.Count,
-		Ranks: c.Ranks, Nodes: c.Nodes, GPUsPerProcess: c.GPUsPerProcess,
-		Verified:     record.Verified{State: record.NotVerified, Reason: "verification launches are not part of this version"},
+		Ranks: c.Ranks, Nodes: c.Nodes, GPUsPerProcess: c.GPUsPerProcess, Groups: c.Parallel, Status: status, Reason: reason,
+		Verified:     record.Verified{State: record.NotVerified, Reason: "not run"},
 		Extrapolated: c.Extrapolated, Warnings: []record.Warning{},
 	}
 }

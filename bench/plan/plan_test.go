@@ -1,8 +1,6 @@
 package plan_test
 
 import (
-	"context"
-	"errors"
 	"math"
 	"testing"
 
@@ -10,13 +8,11 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/plan"
-	"zbench/bench/record"
-	"zbench/bench/stat"
 )
 
 func axes(t *testing.T, names ...string) plan.Axes {
 	t.Helper()
-	a := plan.Axes{MinBytes: 1 << 10, MaxBytes: 1 << 13, Factor: 2, Ranks: 8, Nodes: 1, GPUsPerProcess: 1}
+	a := plan.Axes{MinBytes: 1 << 10, MaxBytes: 1 << 13, Factor: 2, InPlace: []bool{false}, Ranks: 8, Nodes: 1, GPUsPerProcess: 1}
 	for _, n := range names {
 		c, err := collective.ByName(n)
 		require.NoError(t, err)
@@ -79,82 +75,30 @@ func TestValidate(t *testing.T) {
 		require.ErrorContains(t, a.Validate(), says)
 	}
 	require.NoError(t, plan.DefaultOptions().Validate())
-	for _, o := range []plan.Options{{Warmup: -1, Iterations: 1, Bursts: 1}, {Iterations: 0, Bursts: 1}, {Iterations: 1, Bursts: 0}} {
+	for _, breakIt := range []func(*plan.Options){
+		func(o *plan.Options) { o.Warmup = -1 }, func(o *plan.Options) { o.Iterations = 0 },
+		func(o *plan.Options) { o.Burst.Precision = 2 }, func(o *plan.Options) { o.Isolated.MaxTime = -1 },
+	} {
+		o := plan.DefaultOptions()
+		breakIt(&o)
 		require.Error(t, o.Validate())
 	}
 }
 
-// script is a driver that answers from a list and remembers what it was asked.
-type script struct {
-	begun      []string
-	iterations []int
-	answer     func(call int) ([]float64, error)
-}
-
-func (s *script) Begin(c plan.Case) { s.begun = append(s.begun, c.Key) }
-
-func (s *script) Burst(_ context.Context, _ plan.Case, iterations int) ([]float64, error) {
-	s.iterations = append(s.iterations, iterations)
-	return s.answer(len(s.iterations) - 1)
-}
-
-// The warm-up counts nowhere; each later burst is one sample of the ranks' mean
-// and of the slowest.
-func TestRunSummarisesBursts(t *testing.T) {
-	d := &script{answer: func(call int) ([]float64, error) {
-		if call == 0 {
-			return []float64{100, 100}, nil
-		}
-		return []float64{1 + float64(call), 3 + float64(call)}, nil
-	}}
+// fp8 is moved, not reduced; in place all_to_all and send_recv make no sense.
+func TestWhatCannotBeAsked(t *testing.T) {
 	a := axes(t, "all_reduce")
-	a.MaxBytes, a.Ranks = a.MinBytes, 2
-	o := plan.Options{Warmup: 5, Iterations: 20, Bursts: 7}
-	r := plan.Run(context.Background(), a.Cases(), d, o, func(record.Result) {})[0]
-	require.Equal(t, []int{5, 20, 20, 20, 20, 20, 20, 20}, d.iterations)
-	require.Equal(t, []string{r.Key}, d.begun)
-	require.Equal(t, stat.Summarize([]float64{3, 4, 5, 6, 7, 8, 9}), r.Burst.MeanOfRanks)
-	require.InDelta(t, 7.0, r.Burst.MaxOfRanks.Median, 0)
-	require.InDelta(t, 1024/6.0, *r.AlgBW, 1e-12)
-	require.InDelta(t, 1024/6.0, *r.BusBW, 1e-12, "the factor of two ranks is 1")
-	require.Equal(t, "noisy", r.Warnings[0].Code)
-	require.NotEmpty(t, r.Warnings[0].Hint)
-}
-
-// A failed case keeps its reason, those after it say why they were not run, and
-// those that were skipped anyway keep their own.
-func TestFailureStopsTheRest(t *testing.T) {
-	d := &script{answer: func(call int) ([]float64, error) {
-		if call >= 3 {
-			return nil, errors.New("link down")
-		}
-		return []float64{1}, nil
-	}}
-	cases := axes(t, "all_reduce").Cases()
-	cases[3].Skip = "too large"
-	results := plan.Run(context.Background(), cases, d, plan.Options{Iterations: 1, Bursts: 3}, func(record.Result) {})
-	require.Equal(t, record.OK, results[0].Status)
-	require.Equal(t, record.Failed, results[1].Status)
-	require.Equal(t, "link down", results[1].Reason)
-	require.Nil(t, results[1].BusBW)
-	require.Equal(t, record.Skipped, results[2].Status)
-	require.Contains(t, results[2].Reason, results[1].Key)
-	require.Equal(t, "too large", results[3].Reason)
-}
-
-// An error that comes with the cancellation is an interruption, not a failure.
-func TestCancellationDuringACase(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	d := &script{answer: func(call int) ([]float64, error) {
-		if call == 4 {
-			cancel()
-			return nil, context.Canceled
-		}
-		return []float64{1}, nil
-	}}
-	seen := 0
-	results := plan.Run(ctx, axes(t, "all_reduce").Cases(), d, plan.Options{Iterations: 1, Bursts: 3}, func(record.Result) { seen++ })
-	require.Equal(t, 4, seen)
-	require.Equal(t, []record.Status{record.OK, record.Interrupted, record.Interrupted, record.Interrupted},
-		[]record.Status{results[0].Status, results[1].Status, results[2].Status, results[3].Status})
+	var err error
+	a.Dtype, err = collective.DtypeByName("f8e4m3")
+	require.NoError(t, err)
+	require.ErrorContains(t, a.Validate(), "all_reduce cannot reduce f8e4m3")
+	a = axes(t, "all_gather")
+	a.Dtype, err = collective.DtypeByName("f8e4m3")
+	require.NoError(t, err)
+	require.NoError(t, a.Validate())
+	a = axes(t, "all_to_all", "all_reduce")
+	a.InPlace = []bool{false, true}
+	require.Len(t, a.Cases(), 4+8, "asked for with the others it is left out")
+	a.InPlace = []bool{true}
+	require.Contains(t, a.Cases()[0].Skip, "in place all_to_all overwrites", "asked for alone it is refused by name")
 }

@@ -2,21 +2,39 @@ package plan
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 
 	"zbench/bench/record"
 	"zbench/bench/stat"
 )
 
-// Driver runs launches and times them. Its errors say what failed and where.
+// Driver runs launches and times them. Its errors say what failed and where. Its
+// slices are good until the next call, and every call returns early, with an
+// error, when ctx is cancelled.
 type Driver interface {
-	// Begin announces the case that the next bursts belong to.
-	Begin(c Case)
-	// Burst launches the case iterations times on every rank, waits, and returns
-	// the seconds per launch of each rank. The slice is good until the next call.
-	// It returns early, with an error, when ctx is cancelled.
-	Burst(ctx context.Context, c Case, iterations int) ([]float64, error)
+	// Begin announces the case and the pass that the next calls belong to.
+	Begin(c Case, pass int) error
+	// Verify launches the case once and checks every element of every result.
+	Verify(ctx context.Context, c Case, launch int) (Verification, error)
+	// Burst launches the case so many times back to back on every rank, waits,
+	// and returns the seconds per launch of each rank.
+	Burst(ctx context.Context, iterations int) ([]float64, error)
+	// Isolated launches it so many times, each alone, or fewer, and returns the
+	// seconds by launch × rank.
+	Isolated(ctx context.Context, iterations int) ([]float64, error)
+	// EventFloor is the seconds that isolated timing shows for nothing at all.
+	EventFloor() float64
+}
+
+// Verification is what one verification launch found.
+type Verification struct {
+	// Wrong is the number of wrong elements over all ranks; First says where the
+	// first is, what was expected and what was there.
+	Wrong int64
+	First string
+	// Skipped is why nothing was verified, empty when it was.
+	Skipped string
 }
 
 // Options say how often each case is launched.
@@ -25,13 +43,21 @@ type Options struct {
 	Warmup int
 	// Iterations is the number of launches in a burst (rccl-tests -n).
 	Iterations int
-	// Bursts is the number of bursts, each one sample. Six are the fewest that
-	// give an interval for the median.
-	Bursts int
+	// Checks is the number of verification launches (rccl-tests -c).
+	Checks int
+	// Burst and Isolated say when enough samples are taken.
+	Burst, Isolated stat.Rule
+	// EveryRank keeps each rank's interval of every isolated launch.
+	EveryRank bool
 }
 
-// DefaultOptions are rccl-tests' 20 iterations after 5 of warm-up, six times.
-func DefaultOptions() Options { return Options{Warmup: 5, Iterations: 20, Bursts: stat.MinInterval} }
+// DefaultOptions are rccl-tests' 20 iterations after 5 of warm-up, one verified
+// launch, and 1 % or 0.4 s for each timing.
+func DefaultOptions() Options {
+	o := Options{Warmup: 5, Iterations: 20, Checks: 1, Burst: stat.DefaultRule(), Isolated: stat.DefaultRule()}
+	o.Burst.MinSamples = 2 * stat.MinInterval
+	return o
+}
 
 // Validate reports counts that measure nothing.
 func (o Options) Validate() error {
@@ -40,94 +66,129 @@ func (o Options) Validate() error {
 		return fmt.Errorf("warm-up launches (-w) must not be negative, not %d", o.Warmup)
 	case o.Iterations < 1:
 		return fmt.Errorf("iterations (-n) must be at least 1, not %d", o.Iterations)
-	case o.Bursts < 1:
-		return fmt.Errorf("bursts (--bursts) must be at least 1, not %d", o.Bursts)
 	}
-	return nil
+	if err := o.Burst.Validate(); err != nil {
+		return err
+	}
+	return o.Isolated.Validate()
 }
 
-// noisyCV is the coefficient of variation above which a result carries a
-// warning; rccl-tests users see about 1 to 3 % on a quiet machine.
-const noisyCV = 0.05
+// Passes is how often the sizes are gone through: up, then down.
+const Passes = record.Passes
 
-// Run runs the cases in order and reports each result as it comes; it returns
-// them all. Nothing vanishes: once a case has failed the communicator can no
-// longer be trusted, so those after it are skipped and say so, and once ctx is
-// cancelled the rest are interrupted.
+// Log is a sweep's memory, which outlives the process.
+type Log struct {
+	// Parts are what earlier runs of the same sweep have finished: they are not
+	// run again.
+	Parts []record.Part
+	// Append makes a finished pass of a case durable before the next begins; nil
+	// keeps nothing. Its error ends the sweep.
+	Append func(record.Part) error
+}
+
+// Run is Resume without a memory.
 func Run(ctx context.Context, cases []Case, d Driver, o Options, done func(record.Result)) []record.Result {
-	results := make([]record.Result, 0, len(cases))
-	broken := ""
-	for _, c := range cases {
-		r := c.result()
-		switch {
-		case c.Skip != "":
-			r.Status, r.Reason = record.Skipped, c.Skip
-		case ctx.Err() != nil:
-			r.Status, r.Reason = record.Interrupted, "stopped before this case"
-		case broken != "":
-			r.Status, r.Reason = record.Skipped, "not run: "+broken+" failed before it"
-		default:
-			runCase(ctx, c, d, o, &r)
-		}
-		if r.Status == record.Failed {
-			broken = c.Key
-		}
-		results = append(results, r)
-		done(r)
-	}
+	results, _ := Resume(ctx, cases, d, o, Log{}, done) // only a log's Append fails
 	return results
 }
 
-// runCase warms up, takes the samples and fills the result.
-func runCase(ctx context.Context, c Case, d Driver, o Options, r *record.Result) {
-	d.Begin(c)
-	err := error(nil)
-	if o.Warmup > 0 {
-		_, err = d.Burst(ctx, c, o.Warmup)
+// Resume runs what the log does not have of the cases, in two passes, and reports
+// each result when its last pass is done; it returns them all in the order of the
+// cases, also with an error of the log. Nothing vanishes: once a case has failed
+// the communicator can no longer be trusted, so those after it are skipped and
+// say so, and once ctx is cancelled the rest are interrupted. A pass that was cut
+// short is not kept: it is taken whole later.
+func Resume(ctx context.Context, cases []Case, d Driver, o Options, kept Log, done func(record.Result)) ([]record.Result, error) {
+	s := sweep{d: d, o: o, log: kept, parts: map[string][]record.Part{}}
+	for _, p := range kept.Parts {
+		s.parts[p.Key] = append(s.parts[p.Key], p)
 	}
-	means := make([]float64, 0, o.Bursts)
-	maxes := make([]float64, 0, o.Bursts)
-	for range o.Bursts {
-		if err != nil {
-			break
-		}
-		var ranks []float64
-		if ranks, err = d.Burst(ctx, c, o.Iterations); err == nil {
-			mean, longest := reduce(ranks)
-			means, maxes = append(means, mean), append(maxes, longest)
-		}
+	order, before := make([]int, len(cases)), make([]bool, len(cases))
+	for i, c := range cases {
+		order[i], before[i] = i, c.Skip == "" && record.Finished(c.Planned(), s.parts[c.Key])
 	}
-	switch {
-	case err != nil && (ctx.Err() != nil || errors.Is(err, context.Canceled)):
-		r.Status, r.Reason = record.Interrupted, "stopped during this case"
-	case err != nil:
-		r.Status, r.Reason = record.Failed, err.Error()
-	default:
-		r.Status = record.OK
-		r.Burst = &record.Timing{Iterations: o.Iterations, MeanOfRanks: stat.Summarize(means), MaxOfRanks: stat.Summarize(maxes)}
-		r.SetHeadline(c.Collective.BusFactor(c.Ranks))
-		r.Warnings = append(r.Warnings, doubts(r.Burst)...)
+	results := make([]record.Result, len(cases))
+	for pass := range Passes {
+		for _, i := range order {
+			s.step(ctx, cases[i], pass)
+			if pass < Passes-1 {
+				continue
+			}
+			results[i] = s.result(cases[i])
+			if !before[i] {
+				done(results[i])
+			}
+		}
+		slices.Reverse(order)
+	}
+	return results, s.err
+}
+
+// sweep is a run of the cases.
+type sweep struct {
+	d     Driver
+	o     Options
+	log   Log
+	parts map[string][]record.Part
+	// failed is the key of the case that broke the communicator; err is the log's.
+	failed string
+	err    error
+}
+
+// step takes one pass of a case where it is still to be taken, and logs it.
+func (s *sweep) step(ctx context.Context, c Case, pass int) {
+	have := s.parts[c.Key]
+	if s.err != nil || s.failed != "" || ctx.Err() != nil || len(have) > pass || record.Finished(c.Planned(), have) {
+		return
+	}
+	part, ok := s.take(ctx, c, pass)
+	if !ok {
+		return
+	}
+	s.parts[c.Key] = append(have, part)
+	if part.Status == record.Failed {
+		s.failed = c.Key
+	}
+	if s.log.Append != nil {
+		s.err = s.log.Append(part)
 	}
 }
 
-// reduce returns the mean and the largest of the ranks' times.
-func reduce(ranks []float64) (mean, longest float64) {
-	for _, s := range ranks {
-		mean += s
-		longest = max(longest, s)
+// take takes one pass's samples of a case; ok is false when it was cut short.
+func (s *sweep) take(ctx context.Context, c Case, pass int) (part record.Part, ok bool) {
+	t := &taking{c: c, late: map[int]int{}, everyRank: s.o.EveryRank, part: record.Part{Key: c.Key, Pass: pass, Status: record.OK}}
+	err := s.d.Begin(c, pass)
+	if err == nil && s.o.Warmup > 0 {
+		_, err = s.d.Burst(ctx, s.o.Warmup)
 	}
-	return mean / float64(len(ranks)), longest
+	if err == nil && pass == 0 {
+		err = t.verify(ctx, s.d, s.o.Checks)
+	}
+	if err == nil && t.part.Status == record.OK {
+		err = t.bursts(ctx, s.d, perPass(s.o.Burst), s.o.Iterations)
+	}
+	if err == nil && t.part.Status == record.OK {
+		err = t.isolated(ctx, s.d, perPass(s.o.Isolated))
+	}
+	if err != nil {
+		t.end(record.Failed, err.Error())
+	}
+	return t.part, err == nil || ctx.Err() == nil
 }
 
-// doubts are the warnings that a timing earns by its own figures.
-func doubts(t *record.Timing) []record.Warning {
-	cv := t.MeanOfRanks.CV
-	if cv == nil || *cv <= noisyCV {
-		return nil
+// result is a case's result as far as the sweep went.
+func (s *sweep) result(c Case) record.Result {
+	r := record.Assemble(c.Planned(), s.parts[c.Key])
+	if r.Status == record.Interrupted && s.failed != "" {
+		r.Status, r.Reason = record.Skipped, "not run: "+s.failed+" failed before it"
 	}
-	return []record.Warning{{
-		Code:    "noisy",
-		Message: fmt.Sprintf("bursts differ by %.1f %% (standard deviation over mean)", *cv*100),
-		Hint:    "raise -n or --bursts, and look for other jobs on these nodes",
-	}}
+	return r
+}
+
+// perPass is a rule's share of one pass.
+func perPass(r stat.Rule) stat.Rule {
+	r.MinSamples = (r.MinSamples + Passes - 1) / Passes
+	r.MaxSamples = (r.MaxSamples + Passes - 1) / Passes
+	r.MaxTime /= Passes
+	return r
 }

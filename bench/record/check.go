@@ -55,7 +55,12 @@ func (t *Timing) check() error {
 	if t == nil {
 		return nil
 	}
-	for _, s := range []*stat.Summary{t.MeanOfRanks, t.MaxOfRanks} {
+	for name, bw := range map[string]*float64{"algbw": t.AlgBW, "busbw": t.BusBW} {
+		if bw != nil && *bw < 0 {
+			return fmt.Errorf("%s is negative: %g", name, *bw)
+		}
+	}
+	for _, s := range []*stat.Summary{t.MeanOfRanks, t.MaxOfRanks, t.Spread} {
 		if s != nil && (s.N < 1 || s.Min < 0 || s.Median < s.Min || s.Max < s.Median) {
 			return fmt.Errorf("no summary of times: n %d, min %g, median %g, max %g", s.N, s.Min, s.Median, s.Max)
 		}

@@ -55,6 +55,17 @@ var columns = []column{
 	{"verified", func(_ *Record, r *Result) string { return r.Verified.State }},
 	{"wrong_elements", func(_ *Record, r *Result) string { return wrong(r.Verified) }},
 	{"warnings", func(_ *Record, r *Result) string { return codes(r.Warnings) }},
+	{"effective_samples", mean(func(s *stat.Summary) string { return number(s.NEff) })},
+	{"isolated_samples", alone(func(s *stat.Summary) string { return strconv.Itoa(s.N) })},
+	{"isolated_time_lo_s", alone(func(s *stat.Summary) string { return number(s.Lo) })},
+	{"isolated_time_hi_s", alone(func(s *stat.Summary) string { return number(s.Hi) })},
+	{"isolated_time_p95_s", alone(func(s *stat.Summary) string { return number(s.P95) })},
+	{"isolated_spread_s", func(_ *Record, r *Result) string {
+		if r.Isolated == nil || r.Isolated.Spread == nil {
+			return ""
+		}
+		return number(&r.Isolated.Spread.Median)
+	}},
 }
 
 // WriteCSV writes a header and one row per result. Rows depend on the record
@@ -87,6 +98,17 @@ func mean(cell func(*stat.Summary) string) func(*Record, *Result) string {
 			return ""
 		}
 		return cell(r.Burst.MeanOfRanks)
+	}
+}
+
+// alone makes a cell of the isolated time of the slowest rank, empty where there
+// is none.
+func alone(cell func(*stat.Summary) string) func(*Record, *Result) string {
+	return func(_ *Record, r *Result) string {
+		if r.Isolated == nil || r.Isolated.MaxOfRanks == nil {
+			return ""
+		}
+		return cell(r.Isolated.MaxOfRanks)
 	}
 }
 

@@ -34,7 +34,8 @@ func TestCSVHeader(t *testing.T) {
 	require.Equal(t, "key,collective,dtype,op,bytes_requested,bytes,count_elements,ranks,nodes,gpus_per_process,in_place,"+
 		"status,reason,simulated,extrapolated,iterations,samples,time_s,time_lo_s,time_hi_s,time_min_s,time_max_s,"+
 		"time_mean_s,time_p95_s,time_p99_s,time_cv,slowest_rank_time_s,isolated_slowest_rank_time_s,"+
-		"algbw_Bps,busbw_Bps,headline,verified,wrong_elements,warnings\n", b.String())
+		"algbw_Bps,busbw_Bps,headline,verified,wrong_elements,warnings,"+
+		"effective_samples,isolated_samples,isolated_time_lo_s,isolated_time_hi_s,isolated_time_p95_s,isolated_spread_s\n", b.String())
 }
 
 func TestCSVRows(t *testing.T) {

@@ -10,14 +10,18 @@ import (
 func full() *Record {
 	sample := make([]float64, 120)
 	for i := range sample {
-		sample[i] = 1e-5 + float64(i)*1e-8
+		sample[i] = 1e-5 + float64(i*77%120)*1e-8 // in no order: they are worth what they count
 	}
 	ok := Result{
 		Key: Key("all_reduce", "float", "sum", 1<<20, 16, 1, false), Collective: "all_reduce", Dtype: "float", Op: "sum",
 		BytesRequested: 1 << 20, Bytes: 1 << 20, Count: 1 << 18, Ranks: 16, Nodes: 2, GPUsPerProcess: 1,
-		Status: OK, Verified: Verified{State: VerifiedOK, Wrong: new(int64)},
-		Burst:        &Timing{Iterations: 20, MeanOfRanks: stat.Summarize(sample), MaxOfRanks: stat.Summarize(sample[:7])},
-		Isolated:     &Timing{Iterations: 1, MaxOfRanks: stat.Summarize(sample[:1])},
+		Status: OK, Verified: Verified{State: VerifiedOK, Wrong: new(int64), Launches: 1},
+		Burst: &Timing{Iterations: 20, MeanOfRanks: stat.Summarize(sample), MaxOfRanks: stat.Summarize(sample[:7])},
+		Isolated: &Timing{
+			Iterations: 1, MaxOfRanks: stat.Summarize(sample[:1]), Spread: stat.Summarize(sample[:3]), Stop: "precision",
+			Late: []LateCount{{Rank: 3, Count: 7}}, Discarded: 1, EventFloor: new(5e-7),
+		},
+		Groups: 4, SlowestGroup: &SlowestGroup{FirstRank: 2, Median: 3e-5, Typical: 2e-5, Fastest: 1e-5},
 		Extrapolated: true,
 		Warnings:     []Warning{{Code: "skew", Message: "spread 12 % <of ranks>", Hint: "see rails"}, {Code: "few", Message: "one"}},
 	}
@@ -46,7 +50,8 @@ func full() *Record {
 		},
 		Sweep: &Sweep{
 			Collectives: []string{"all_reduce", "all_gather"}, MinBytes: 8, MaxBytes: 1 << 20, Factor: 2,
-			Dtype: "float", Op: "sum", Iterations: 20, Warmup: 5, Bursts: 5, Checks: 1, Seed: 1<<64 - 1,
+			Dtype: "float", Op: "sum", InPlace: []bool{false, true}, Iterations: 20, Warmup: 5, Checks: 1,
+			Precision: 0.01, MaxTime: 0.4, Cache: "cold", Seed: 1<<64 - 1, Faults: []string{"noise:sigma=0.05"},
 		},
 		Results:  []Result{ok, skipped},
 		Warnings: []Warning{{Code: "imported", Message: "one sample of unknown spread"}},
@@ -57,7 +62,7 @@ func full() *Record {
 func bare() *Record {
 	return &Record{
 		Schema: Schema, Source: Source{Kind: Simulated, Imports: []Import{{SHA256: full().Source.Imports[0].SHA256}}}, Simulated: true,
-		Fabric: &Fabric{}, Sweep: &Sweep{Factor: 2},
+		Fabric: &Fabric{}, Sweep: &Sweep{Factor: 2, Cache: "warm", InPlace: []bool{true}},
 		Results: []Result{{Key: "k", Status: Failed, Reason: "out of memory", Verified: Verified{State: NotVerified}}},
 	}
 }

@@ -102,7 +102,7 @@ func TestDecodeErrorsSayWhatIsWrong(t *testing.T) {
 		"negative rank": {strings.Replace(good, `"ranks": 16,`+"\n"+`      "nodes"`, `"ranks": -16,`+"\n"+`      "nodes"`, 1), "a negative world", nil},
 		"negative rate": {strings.Replace(good, `"algbw": `, `"algbw": -`, 1), "algbw is negative", nil},
 		"no samples":    {strings.Replace(good, `"n": 120`, `"n": 0`, 1), "burst: no summary of times", nil},
-		"disorder":      {strings.Replace(good, `"n": 1,`+"\n"+`          "median": `, `"n": 1, "median": 9`, 1), "isolated: no summary", nil},
+		"disorder":      {strings.Replace(good, `"n": 1,`+"\n"+`          "n_eff": null,`+"\n"+`          "median": `, `"n": 1, "n_eff": null, "median": 9`, 1), "isolated: no summary", nil},
 		"below least":   {strings.Replace(good, `"median": `, `"median": 1e-9, "x": `, 1), "burst: no summary", nil},
 		"bad date":      {strings.Replace(good, "2026-11-20T", "20 Nov ", 1), "parsing time", nil},
 		"year":          {`{"schema":"zbench.results/1","created":"9999-12-31T23:59:59-23:00"}`, "created: year 10000", nil},

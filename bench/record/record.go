@@ -130,13 +130,21 @@ type Sweep struct {
 	Factor      int      `json:"factor"`
 	Dtype       string   `json:"dtype"`
 	Op          string   `json:"op"`
+	// InPlace lists what was run: false, true, or both.
+	InPlace []bool `json:"in_place"`
 	// Iterations is the number of launches in a burst, Warmup those before the
-	// first one, Bursts the number of bursts and so of samples.
-	Iterations int    `json:"iterations"`
-	Warmup     int    `json:"warmup"`
-	Bursts     int    `json:"bursts"`
-	Checks     int    `json:"checks"`
-	Seed       uint64 `json:"seed"`
+	// first one, Checks the launches whose result is verified.
+	Iterations int `json:"iterations"`
+	Warmup     int `json:"warmup"`
+	Checks     int `json:"checks"`
+	// Precision and MaxTime (in seconds) end a timing, whichever comes first.
+	Precision float64 `json:"precision"`
+	MaxTime   float64 `json:"max_time"`
+	Seed      uint64  `json:"seed"`
+	// Cache is cold (buffers rotate) or warm.
+	Cache string `json:"cache"`
+	// Faults are what was planted into the simulation.
+	Faults []string `json:"faults,omitempty"`
 }
 
 // Warning is a doubt attached to what it qualifies, with a remedy.

@@ -30,12 +30,15 @@ type Result struct {
 	BytesRequested int64 `json:"bytes_requested"`
 	Bytes          int64 `json:"bytes"`
 	// Count is the element count passed to the call on each rank.
-	Count          int64  `json:"count"`
-	Ranks          int    `json:"ranks"`
-	Nodes          int    `json:"nodes"`
-	GPUsPerProcess int    `json:"gpus_per_process"`
-	InPlace        bool   `json:"in_place"`
-	Status         Status `json:"status"`
+	Count          int64 `json:"count"`
+	Ranks          int   `json:"ranks"`
+	Nodes          int   `json:"nodes"`
+	GPUsPerProcess int   `json:"gpus_per_process"`
+	// Groups is the number of communicators of Ranks that ran at once: 1, or all
+	// disjoint groups of all nodes. 0 is not known.
+	Groups  int    `json:"groups"`
+	InPlace bool   `json:"in_place"`
+	Status  Status `json:"status"`
 	// Reason says why the status is not ok.
 	Reason   string   `json:"reason,omitempty"`
 	Verified Verified `json:"verified"`
@@ -43,6 +46,8 @@ type Result struct {
 	// Isolated is what one launch costs alone.
 	Burst    *Timing `json:"burst"`
 	Isolated *Timing `json:"isolated"`
+	// SlowestGroup names the slowest of several groups; null for one.
+	SlowestGroup *SlowestGroup `json:"slowest_group"`
 	// AlgBW and BusBW are in bytes per second, from the time Headline names;
 	// null when there is none.
 	AlgBW    *float64 `json:"algbw"`
@@ -65,8 +70,10 @@ const (
 type Verified struct {
 	State string `json:"state"`
 	// Wrong is the number of wrong elements; null when not verified.
-	Wrong  *int64 `json:"wrong"`
-	Reason string `json:"reason,omitempty"`
+	Wrong *int64 `json:"wrong"`
+	// Launches is the number of verification launches behind the state.
+	Launches int    `json:"launches,omitempty"`
+	Reason   string `json:"reason,omitempty"`
 }
 
 // Timing is one way of timing a case. Every summary is of seconds per launch.
@@ -78,6 +85,54 @@ type Timing struct {
 	// Null when the source does not tell.
 	MeanOfRanks *stat.Summary `json:"mean_of_ranks"`
 	MaxOfRanks  *stat.Summary `json:"max_of_ranks"`
+	// Spread summarises the slowest rank less the fastest, per launch, in
+	// seconds; isolated timing alone has it.
+	Spread *stat.Summary `json:"spread"`
+	// Stop says which rule ended the timing: precision, max_time, max_samples.
+	Stop string `json:"stop,omitempty"`
+	// AlgBW and BusBW are in bytes per second, from the median of MeanOfRanks, or
+	// of MaxOfRanks where that is all there is.
+	AlgBW *float64 `json:"algbw"`
+	BusBW *float64 `json:"busbw"`
+	// Late counts how often each rank had the shortest interval: where all wait
+	// for all, that is the rank that came last. Ranks that never had are left out.
+	Late []LateCount `json:"late,omitempty"`
+	// Discarded counts the intervals that were not positive.
+	Discarded int `json:"discarded,omitempty"`
+	// EventFloor is the median interval of a pair of events with nothing between
+	// them, in seconds. It is recorded, not subtracted.
+	EventFloor *float64 `json:"event_floor,omitempty"`
+}
+
+// SlowestGroup is the slowest of the groups that ran at once, by the median of
+// its isolated launches. Times are in seconds.
+type SlowestGroup struct {
+	// FirstRank is the group's first rank in the whole world.
+	FirstRank int     `json:"first_rank"`
+	Median    float64 `json:"median"`
+	// Typical is the median over the groups' medians, Fastest the least of them.
+	Typical float64 `json:"typical"`
+	Fastest float64 `json:"fastest"`
+}
+
+// LateCount is how often a rank came last.
+type LateCount struct {
+	Rank  int `json:"rank"`
+	Count int `json:"count"`
+}
+
+// SetRates fills AlgBW and BusBW for a total size in bytes.
+func (t *Timing) SetRates(bytes int64, busFactor float64) {
+	s := t.MeanOfRanks
+	if s == nil {
+		s = t.MaxOfRanks
+	}
+	if s == nil || s.Median <= 0 {
+		return
+	}
+	alg := float64(bytes) / s.Median
+	bus := alg * busFactor
+	t.AlgBW, t.BusBW = &alg, &bus
 }
 
 // HeadlineBurst names the time behind algbw and busbw of a burst result.
@@ -107,11 +162,13 @@ func (r *Result) Seconds() (float64, bool) {
 // SetHeadline fills AlgBW and BusBW from the burst time and the collective's
 // bus factor. It leaves them null where there is no positive time.
 func (r *Result) SetHeadline(busFactor float64) {
-	s, ok := r.Seconds()
-	if !ok || s <= 0 {
+	for _, t := range []*Timing{r.Burst, r.Isolated} {
+		if t != nil {
+			t.SetRates(r.Bytes, busFactor)
+		}
+	}
+	if r.Burst == nil || r.Burst.AlgBW == nil {
 		return
 	}
-	alg := float64(r.Bytes) / s
-	bus := alg * busFactor
-	r.AlgBW, r.BusBW, r.Headline = &alg, &bus, HeadlineBurst
+	r.AlgBW, r.BusBW, r.Headline = r.Burst.AlgBW, r.Burst.BusBW, HeadlineBurst
 }

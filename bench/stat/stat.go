@@ -19,10 +19,13 @@ const (
 	MinInterval = 6
 )
 
-// Summary describes a sample of seconds per launch. Lo and Hi bound the median
-// with at least 95 % confidence.
+// Summary describes a series of seconds per launch. Lo and Hi bound the median
+// with 95 % confidence; they are null when NEff is below MinInterval.
 type Summary struct {
-	N      int      `json:"n"`
+	N int `json:"n"`
+	// NEff is the number of independent samples that say as much (EffectiveN);
+	// null for n < MinInterval.
+	NEff   *float64 `json:"n_eff"`
 	Median float64  `json:"median"`
 	Lo     *float64 `json:"lo"`
 	Hi     *float64 `json:"hi"`
@@ -35,17 +38,20 @@ type Summary struct {
 	CV *float64 `json:"cv"`
 }
 
-// Summarize describes the sample, whose order does not matter and which is not
-// changed. It returns nil for an empty one.
-func Summarize(sample []float64) *Summary {
-	if len(sample) == 0 {
+// Summarize describes the series, which is not changed. Its order is that of
+// time and matters: it decides NEff, and NEff how wide Lo and Hi are. The other
+// figures do not depend on it. It returns nil for an empty series.
+func Summarize(series []float64) *Summary {
+	if len(series) == 0 {
 		return nil
 	}
-	s := slices.Clone(sample)
-	slices.Sort(s)
-	n := len(s)
+	s, ranks := arrange(series)
+	n, nEff := len(s), effectiveN(ranks)
 	sum := Summary{N: n, Median: quantileSorted(s, 0.5), Min: s[0], Max: s[n-1], Mean: mean(s)}
-	if lo, hi, ok := medianInterval(s); ok {
+	if n >= MinInterval {
+		sum.NEff = &nEff
+	}
+	if lo, hi, ok := medianIntervalOf(s, nEff); ok {
 		sum.Lo, sum.Hi = &lo, &hi
 	}
 	if n >= MinP95 {
@@ -100,28 +106,4 @@ func variance(s []float64, m float64) float64 {
 		t += (v - m) * (v - m)
 	}
 	return t / float64(len(s)-1)
-}
-
-// medianInterval returns the narrowest symmetric pair of order statistics that
-// covers the median with at least 95 %, by the binomial distribution of the
-// number of samples below it (Hoefler & Belli 2015, rule 5). The sum is kept in
-// logarithms: 0.5ⁿ underflows at n ≥ 1,075.
-func medianInterval(s []float64) (lo, hi float64, ok bool) {
-	n := len(s)
-	if n < MinInterval {
-		return 0, 0, false
-	}
-	const tail = 0.025
-	below := 0.0 // P(at most k samples lie below the median)
-	logP := -float64(n) * math.Ln2
-	k := -1
-	for i := range n / 2 {
-		below += math.Exp(logP)
-		if below > tail {
-			break
-		}
-		k = i
-		logP += math.Log(float64(n-i)) - math.Log(float64(i+1))
-	}
-	return s[k], s[n-1-k], true
 }

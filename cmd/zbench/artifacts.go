@@ -134,13 +134,15 @@ func writeRun(dir *folder, s State, started time.Time) error {
 }
 
 // reproduce is the command line that makes the record again.
-func reproduce(rec *record.Record) string {
+func reproduce(rec *record.Record) string { return strings.Join(reproduceArgs(rec), " ") }
+
+func reproduceArgs(rec *record.Record) []string {
 	if rec.Sweep == nil {
 		var files []string
 		for _, i := range rec.Source.Imports {
 			files = append(files, i.File)
 		}
-		return strings.Join(append([]string{"zbench", "import"}, files...), " ")
+		return append([]string{"zbench", "import"}, files...)
 	}
 	w, p := rec.World, rec.Sweep
 	line := append([]string{"zbench", "collectives"}, p.Collectives...)
@@ -148,9 +150,16 @@ func reproduce(rec *record.Record) string {
 	if rec.Fabric != nil {
 		line = append(line, "--fabric", rec.Fabric.Name, "--seed", fmt.Sprint(p.Seed))
 	}
-	line = append(line, strings.Fields(fmt.Sprintf("--nodes %d --gpus-per-node %d -g %d -b %d -e %d -f %d -d %s -o %s -n %d -w %d --bursts %d -c %d",
-		w.Nodes, w.GPUsPerNode, w.GPUsPerProcess, p.MinBytes, p.MaxBytes, p.Factor, p.Dtype, p.Op, p.Iterations, p.Warmup, p.Bursts, p.Checks))...)
-	return strings.Join(line, " ")
+	place := "both"
+	if len(p.InPlace) == 1 {
+		place = map[bool]string{false: "out", true: "in"}[p.InPlace[0]]
+	}
+	line = append(line, strings.Fields(fmt.Sprintf("--nodes %d --gpus-per-node %d -g %d -b %d -e %d -f %d -d %s -o %s -n %d -w %d -c %d --precision %g --max-time %g --place %s --cache %s",
+		w.Nodes, w.GPUsPerNode, w.GPUsPerProcess, p.MinBytes, p.MaxBytes, p.Factor, p.Dtype, p.Op, p.Iterations, p.Warmup, p.Checks, p.Precision, p.MaxTime, place, p.Cache))...)
+	for _, f := range p.Faults {
+		line = append(line, "--fault", f)
+	}
+	return line
 }
 
 // bucketView is the part of the answer that the page shows.
@@ -158,18 +167,19 @@ func bucketView(a bucket.Answer) *report.Bucket {
 	b := &report.Bucket{Headline: a.Sentence()}
 	for i := range a.Curves {
 		c := &a.Curves[i]
+		name := curveName(c)
 		if c.Reason != "" {
-			b.Caveats = append(b.Caveats, c.Collective+": "+c.Reason)
+			b.Caveats = append(b.Caveats, name+": "+c.Reason)
 			continue
 		}
 		note := ""
 		if !c.Saturated {
 			note = "still rising at the end of the sweep"
 		}
-		b.Plateaus = append(b.Plateaus, report.Plateau{Collective: c.Collective, BusBW: c.PlateauBusBW, Note: note})
+		b.Plateaus = append(b.Plateaus, report.Plateau{Collective: name, BusBW: c.PlateauBusBW, Note: note})
 		for _, p := range c.Points {
 			line := report.BucketLine{
-				Collective: c.Collective, Fraction: p.Fraction,
+				Collective: name, Fraction: p.Fraction,
 				Bytes: p.Bytes, Elements: p.Elements, PerRankBytes: p.PerRankBytes, BusBW: p.BusBW,
 			}
 			if p.AtSmallestSize {
@@ -185,4 +195,16 @@ func bucketView(a bucket.Answer) *report.Bucket {
 		b.Caveats = append(b.Caveats, w.Message+" — "+w.Hint)
 	}
 	return b
+}
+
+// curveName tells a curve from the others of its collective.
+func curveName(c *bucket.Curve) string {
+	name := c.Collective
+	if c.Groups > 1 {
+		name += fmt.Sprintf(", groups of %d", c.Ranks)
+	}
+	if c.InPlace {
+		name += ", in place"
+	}
+	return name
 }

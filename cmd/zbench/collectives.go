@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,8 +24,13 @@ type collectivesOptions struct {
 	backend, fabric    string
 	nodes, gpusPerNode int
 	seed               uint64
+	faults             []string
+	groups, scales     []int
 	out, format        string
 	force, quiet       bool
+	keepSamples        bool
+	// resume is the folder of a sweep to go on with.
+	resume string
 }
 
 func newCollectives(s State) *cobra.Command {
@@ -36,7 +40,9 @@ func newCollectives(s State) *cobra.Command {
 		Short: "Sweep collectives by message size; leave a folder with results, report and plots",
 		Long: `Sweeps ` + strings.Join(collective.Names(), ", ") + ` (or those named) over message
 sizes and leaves one folder: results.json, results.csv, report.html, plots as
-PNG and SVG, bucket.json and run.json. The table goes to standard output.
+PNG and SVG, bucket.json and run.json. The table goes to standard output. Each
+finished pass of a case is on disk at once, in journal.jsonl: a sweep that was
+killed goes on with --resume DIR, and every command reads what it left.
 
 The one-letter flags are rccl-tests'. Sizes are total bytes, as there: for
 all_gather and reduce_scatter the full buffer.
@@ -48,21 +54,33 @@ all_gather and reduce_scatter the full buffer.
 		ValidArgs: collective.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.names = args
+			if o.resume != "" {
+				return runResume(cmd.Context(), s, cmd, o)
+			}
 			return runCollectives(cmd.Context(), s, o)
 		},
 	}
+	addCollectivesFlags(cmd, &o)
+	return cmd
+}
+
+func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	addSweepFlags(cmd, &o.sweepOptions)
 	f := cmd.Flags()
 	f.IntVar(&o.nodes, "nodes", 1, "number of nodes")
 	f.IntVar(&o.gpusPerNode, "gpus-per-node", 0, "GPUs used on each node (default all)")
 	f.StringVar(&o.fabric, "fabric", fabric.Default, "hardware to simulate (zbench list fabrics)")
 	f.StringVar(&o.backend, "backend", "auto", "libraries underneath: auto, "+strings.Join(native.Backends(), ", "))
-	f.Uint64Var(&o.seed, "seed", 1, "seed of the simulated noise")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of the simulated noise and of the verification's data")
+	f.StringArrayVar(&o.faults, "fault", nil, "plant a fault into the simulation (zbench list faults); may be repeated")
+	f.IntSliceVar(&o.groups, "groups", nil, "also run all disjoint groups of so many GPUs of all nodes at once: 2,4,8")
+	f.IntSliceVar(&o.scales, "scale", nil, "also run the first so many nodes while the others wait: 1,2,4")
 	f.StringVar(&o.out, "out", "", "folder to make and fill (default a new dated one)")
 	f.StringVar(&o.format, "format", "table", "form of standard output: "+strings.Join(formatNames(), ", "))
-	f.BoolVar(&o.force, "force", false, "write into a folder that holds files")
+	f.BoolVar(&o.force, "force", false, "write into a folder that holds files; with --resume go on though something else differs")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
-	return cmd
+	f.BoolVar(&o.keepSamples, "keep-samples", false, fmt.Sprintf("leave samples.f32 above %d ranks too", samplesRanks))
+	f.StringVar(&o.resume, "resume", "", "go on with the sweep that this folder holds, with its own options")
 }
 
 // setup is a sweep ready to run.
@@ -72,6 +90,8 @@ type setup struct {
 	fabric  *record.Fabric
 	world   fabric.World
 	axes    plan.Axes
+	// cache is the last level of cache to rotate over, in bytes; 0 is not to.
+	cache int64
 }
 
 // prepare checks every option before anything is opened or written.
@@ -93,14 +113,17 @@ func prepare(s State, o collectivesOptions) (*setup, error) {
 		if u.world.GPUsPerNode == 0 {
 			u.world.GPUsPerNode = f.Node.GPUs
 		}
-		if u.machine, err = f.Resolve(u.world, o.seed); err != nil {
+		if u.machine, err = f.Resolve(u.world, fabric.Options{Seed: o.seed, Faults: o.faults, Groups: o.groups, Scales: o.scales}); err != nil {
 			return nil, usage(err, help)
 		}
 		u.fabric = f.Describe(u.machine)
 	} else if err := u.oneProcess(o); err != nil {
 		return nil, err
 	}
-	if u.axes, err = o.axes(o.names, u.world); err != nil {
+	if caches[o.cache] {
+		u.cache = f.Node.CacheBytes
+	}
+	if u.axes, err = o.axes(o, u.world); err != nil {
 		return nil, usage(err, help)
 	}
 	return u, nil
@@ -109,6 +132,9 @@ func prepare(s State, o collectivesOptions) (*setup, error) {
 // oneProcess fits the world to a real backend, where this process is the only
 // one: as many ranks as it drives GPUs, as rccl-tests' -g has it.
 func (u *setup) oneProcess(o collectivesOptions) error {
+	if len(o.faults) > 0 {
+		return usagef("give --backend loopback", "--fault is for simulations; real faults are looked for")
+	}
 	if o.nodes != 1 || o.gpusPerProcess < 1 || (o.gpusPerNode != 0 && o.gpusPerNode != o.gpusPerProcess) {
 		return usagef("give -g the number of this machine's GPUs, or simulate with --backend loopback",
 			"--backend %s drives the GPUs of this one process: --nodes must be 1 and -g the number of GPUs", u.backend)
@@ -126,54 +152,11 @@ func runCollectives(ctx context.Context, s State, o collectivesOptions) error {
 	if err != nil {
 		return err
 	}
-	started := s.Now()
 	dir, err := newFolder(s, o.out, "collectives", o.force)
 	if err != nil {
 		return err
 	}
-	rec, err := u.measure(ctx, s, o)
-	if err != nil {
-		return err
-	}
-	rec.Created = when
-	if err := writeAll(dir, rec); err != nil {
-		return err
-	}
-	if err := writeRun(dir, s, started); err != nil {
-		return err
-	}
-	if err := printRecord(s, rec, o.format); err != nil {
-		return err
-	}
-	fmt.Fprintf(s.Stderr, "Wrote %s (report.html, results.json, results.csv, bucket.json, plots) in %s\n",
-		dir.path, s.Now().Sub(started).Round(10*time.Millisecond))
-	return verdict(rec)
-}
-
-// measure opens the driver, runs the sweep and makes the record of it.
-func (u *setup) measure(ctx context.Context, s State, o collectivesOptions) (_ *record.Record, err error) {
-	cfg := rccl.Config{Native: native.Options{Backend: u.backend, Getenv: s.Getenv}, Ranks: u.world.Ranks()}
-	if u.machine != nil {
-		cfg.Native.Machine = u.machine.Text()
-	}
-	d, err := rccl.Open(cfg)
-	if err != nil {
-		return nil, err
-	}
-	rec := u.record(d, o)
-	cases, err := u.cases(d)
-	if err == nil {
-		err = d.Allocate(cases)
-	}
-	if err == nil {
-		p := newProgress(s, len(cases), o.quiet)
-		rec.Results = plan.Run(ctx, cases, d, o.run, p.step)
-	}
-	// After a failed case closing fails too, and tells nothing new.
-	if closing := d.Close(); err == nil && failed(rec) == nil {
-		err = closing
-	}
-	return rec, err
+	return u.sweep(ctx, s, o, dir, nil, when)
 }
 
 // cases lists the sweep and marks what does not fit or is extrapolated.
@@ -208,25 +191,19 @@ func (u *setup) record(d *rccl.Driver, o collectivesOptions) *record.Record {
 	for _, l := range d.Libraries() {
 		rec.Source.Libraries = append(rec.Source.Libraries, record.Library{Name: l.Name, Version: l.Version, Path: l.Path})
 	}
-	if o.checks > 0 {
-		rec.Warnings = append(rec.Warnings, record.Warning{
-			Code:    "not_verified",
-			Message: fmt.Sprintf("-c %d asks for verified launches, which this version does not have: no result was verified", o.checks),
-			Hint:    "verify with rccl-tests -c until then",
-		})
-	}
+	rec.Sweep.Faults = o.faults
 	return rec
 }
 
 // verdict is the exit code a record earns.
-func verdict(rec *record.Record) error {
+func verdict(rec *record.Record, dir string) error {
 	count := map[record.Status]int{}
 	for _, r := range rec.Results {
 		count[r.Status]++
 	}
 	switch {
 	case count[record.Interrupted] > 0:
-		return &codeError{exitInterrupted, fmt.Errorf("interrupted: %d of %d cases finished and are saved", count[record.OK], len(rec.Results)), ""}
+		return &codeError{exitInterrupted, fmt.Errorf("interrupted: %d of %d cases finished and are saved", count[record.OK], len(rec.Results)), "go on with: zbench collectives --resume " + dir}
 	case count[record.WrongData] > 0:
 		return &codeError{exitWrongData, fmt.Errorf("%d cases have wrong data", count[record.WrongData]), "the report names them"}
 	case count[record.OK] == 0 && count[record.Failed] == 0:

@@ -51,6 +51,13 @@ var listings = []listing{
 		}
 		return rows, nil
 	}},
+	{"faults", "FORM\tWHAT IS WRONG", func() ([]string, error) {
+		var rows []string
+		for _, f := range fabric.Faults() {
+			rows = append(rows, f.Form+"\t"+f.Does)
+		}
+		return rows, nil
+	}},
 	{"ops", "NAME\tWHAT IT COMPUTES", func() ([]string, error) {
 		var rows []string
 		for _, o := range collective.Ops() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -53,7 +54,7 @@ func exitCode(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func TestEveryFlagDefaultParses(t *testing.T) {
-	for _, row := range append(sweepFlags, burstsFlag) {
+	for _, row := range slices.Concat(sweepFlags, ownFlags) {
 		var o sweepOptions
 		require.NoError(t, row.set(&o, row.fallback), row.name)
 		require.Error(t, row.set(&o, "nonsense"), row.name)

@@ -77,3 +77,17 @@ func (osFS) WriteFile(name string, data []byte) error {
 	}
 	return os.Rename(f.Name(), name)
 }
+
+// Append opens the file, and makes its name durable: that of a file just renamed
+// into place need not be yet.
+func (osFS) Append(name string) (AppendFile, error) {
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	if dir, err := os.Open(filepath.Dir(name)); err == nil {
+		_ = dir.Sync() // some file systems cannot, and keep names anyway
+		_ = dir.Close()
+	}
+	return f, nil
+}

@@ -13,13 +13,33 @@ import (
 type progress struct {
 	out         Stream
 	now         func() time.Time
-	start       time.Time
-	done, total int
-	quiet       bool
+	start, last time.Time
+	// first counts the cases that are through their first pass, done those that
+	// are through their last, of total.
+	first, done, total int
+	// before is how many of them an earlier run has done.
+	before int
+	quiet  bool
 }
 
 func newProgress(s State, total int, quiet bool) *progress {
-	return &progress{out: s.Stderr, now: s.Now, start: s.Now(), total: total, quiet: quiet}
+	return &progress{out: s.Stderr, now: s.Now, start: s.Now(), last: s.Now(), total: total, quiet: quiet}
+}
+
+// heartbeat is how often the first pass says something off a terminal.
+const heartbeat = 10 * time.Second
+
+// pass reports one pass of a case. The last is reported by step; the first says
+// something on a terminal, and now and then elsewhere.
+func (p *progress) pass(part record.Part) {
+	if part.Pass > 0 {
+		return
+	}
+	p.first++
+	if p.quiet || !p.out.IsTTY && p.now().Sub(p.last) < heartbeat {
+		return
+	}
+	p.say(fmt.Sprintf("[first pass %d/%d] %s", p.first, p.total, part.Key))
 }
 
 // step reports one finished case.
@@ -28,13 +48,18 @@ func (p *progress) step(r record.Result) {
 	if p.quiet {
 		return
 	}
-	text := fmt.Sprintf("[%d/%d] %s %s: %s", p.done, p.total, r.Collective, unit.Bytes(r.BytesRequested), outcome(r))
+	p.say(fmt.Sprintf("[%d/%d] %s %s: %s", p.done, p.total, r.Collective, unit.Bytes(r.BytesRequested), outcome(r)))
+}
+
+func (p *progress) say(text string) {
+	p.last = p.now()
 	if !p.out.IsTTY {
 		fmt.Fprintln(p.out, text)
 		return
 	}
-	elapsed := p.now().Sub(p.start)
-	left := time.Duration(float64(elapsed) / float64(p.done) * float64(p.total-p.done)).Round(time.Second)
+	elapsed := p.last.Sub(p.start)
+	passes := max(p.first+p.done-p.before, 1)
+	left := time.Duration(float64(elapsed) / float64(passes) * float64(2*p.total-p.first-p.done)).Round(time.Second)
 	text += fmt.Sprintf("   ETA %s", left)
 	if runes := []rune(text); p.out.Width > 0 && len(runes) >= p.out.Width {
 		text = string(runes[:p.out.Width-1])

@@ -13,26 +13,47 @@ import (
 	"zbench/bench/record"
 )
 
-// read returns the bytes of a file, or of results.json where path is a folder,
-// and the folder it lies in.
-func read(s State, path string) (text []byte, dir string, err error) {
+// read returns the bytes of a file, or where path is a folder those of its
+// record, and the file they are from.
+func read(s State, path string) (text []byte, file string, err error) {
 	info, err := s.FS.Stat(path)
-	if err == nil && info.IsDir() {
-		path = filepath.Join(path, "results.json")
-	}
-	if err == nil {
+	switch {
+	case err == nil && info.IsDir():
+		text, path, err = readFolder(s, path)
+	case err == nil:
 		text, err = s.FS.ReadFile(path)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, "", usagef("give a folder of zbench, its results.json, or a log", "%s does not exist", path)
 	}
-	return text, filepath.Dir(path), err
+	return text, path, err
+}
+
+// readFolder takes the record of a folder, or its journal where the sweep was
+// killed: then there is no record, or one that an earlier run left unfinished and
+// that the journal may be ahead of.
+func readFolder(s State, dir string) (text []byte, file string, err error) {
+	file = filepath.Join(dir, "results.json")
+	text, err = s.FS.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && !bytes.Contains(text, []byte(`"status": "interrupted"`)) {
+		return text, file, err
+	}
+	more, missing := s.FS.ReadFile(filepath.Join(dir, journalFile))
+	if missing != nil {
+		return text, file, err
+	}
+	return more, filepath.Join(dir, journalFile), nil
 }
 
 // isRecord tells zbench's own format from a log, by its first bytes.
 func isRecord(text []byte) bool {
 	head := text[:min(len(text), 200)]
 	return bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) && bytes.Contains(head, []byte(`"zbench.`))
+}
+
+// isJournal tells a journal from a record.
+func isJournal(file string, text []byte) bool {
+	return filepath.Base(file) == journalFile || bytes.HasPrefix(text, []byte(`{"schema":"zbench.journal/`))
 }
 
 // readLog reads a log into a record.
@@ -49,10 +70,16 @@ func readLog(s State, path string, text []byte, o peers.Options) (*record.Record
 
 // readEither reads a record or a log.
 func readEither(s State, path string) (*record.Record, error) {
-	text, _, err := read(s, path)
+	text, path, err := read(s, path)
 	switch {
 	case err != nil:
 		return nil, err
+	case isJournal(path, text):
+		j, err := readJournal(path, text)
+		if err != nil {
+			return nil, err
+		}
+		return j.Record(), nil
 	case isRecord(text):
 		rec, err := record.Decode(bytes.NewReader(text))
 		if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -38,22 +39,22 @@ func newReport(s State) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "report RECORD",
 		Short:   "Draw the page, the plots and the CSV of a record again",
-		Long:    "Reads a folder of zbench or its results.json and writes report.html, the plots,\nresults.csv and bucket.json, into the same folder or into --out.",
+		Long:    "Reads a folder of zbench or its results.json and writes report.html, the plots,\nresults.csv and bucket.json, into the same folder or into --out. Where a sweep was\nkilled it reads the journal, and unfinished cases are interrupted.",
 		Example: "  zbench report DIR\n  zbench report DIR/results.json --out drawn",
 		Args:    oneArg("a record"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			text, where, err := read(s, args[0])
+			text, file, err := read(s, args[0])
 			if err != nil {
 				return err
 			}
-			if !isRecord(text) {
+			if !isRecord(text) && !isJournal(file, text) {
 				return usagef("zbench import "+args[0]+" makes a record of a log", "%s is not a zbench record", args[0])
 			}
 			rec, err := readEither(s, args[0])
 			if err != nil {
 				return err
 			}
-			dir := &folder{s.FS, where}
+			dir := &folder{s.FS, filepath.Dir(file)}
 			if out != "" {
 				if dir, err = newFolder(s, out, "report", false); err != nil {
 					return err

@@ -41,7 +41,7 @@ func testState(t *testing.T, args ...string) (State, *bytes.Buffer) {
 // interrupted, and the exit code is 130.
 func TestSignalSavesWhatIsFinished(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
-	s, _ := testState(t, "collectives", "--nodes", "128", "-n", "2000", "--out", dir)
+	s, _ := testState(t, "collectives", "--nodes", "32", "--out", dir)
 	signals := make(chan string, 2)
 	stderr := &signalling{signals: signals}
 	s.Signals, s.Stderr = signals, Stream{Writer: stderr}
@@ -51,11 +51,13 @@ func TestSignalSavesWhatIsFinished(t *testing.T) {
 	require.NoError(t, err)
 	rec, err := record.Decode(bytes.NewReader(text))
 	require.NoError(t, err)
-	require.Len(t, rec.Results, 72)
-	for _, r := range rec.Results[:3] {
-		require.Equal(t, record.OK, r.Status)
+	require.Len(t, rec.Results, 144)
+	count := map[record.Status]int{}
+	for _, r := range rec.Results {
+		count[r.Status]++
 	}
-	require.Equal(t, record.Interrupted, rec.Results[71].Status)
+	require.GreaterOrEqual(t, count[record.OK], 1)
+	require.Greater(t, count[record.Interrupted], 100)
 	html, err := s.FS.ReadFile(filepath.Join(dir, "report.html"))
 	require.NoError(t, err)
 	require.Contains(t, strings.ToLower(string(html)), "interrupted")

@@ -41,4 +41,13 @@ type FS interface {
 	MkdirAll(name string) error
 	// WriteFile replaces the file whole: readers see the old or the new one.
 	WriteFile(name string, data []byte) error
+	// Append opens a file to write behind what it holds.
+	Append(name string) (AppendFile, error)
+}
+
+// AppendFile is a file that grows. What was written is on disk once Sync has
+// returned without an error, and not before.
+type AppendFile interface {
+	io.WriteCloser
+	Sync() error
 }

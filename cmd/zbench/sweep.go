@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,8 +24,10 @@ type sweepOptions struct {
 	run                plan.Options
 	dtype              collective.Dtype
 	op                 collective.Op
-	checks             int
 	gpusPerProcess     int
+	place              string
+	cache              string
+	verifyBudget       int64
 }
 
 // sweepFlag is one flag of rccl-tests: its letter and name there, what it means
@@ -50,12 +53,49 @@ var sweepFlags = []sweepFlag{
 		o.op, err = collective.OpByName(v)
 		return err
 	}},
-	{"c", "check", "launches", "0", "launches whose result is verified", func(o *sweepOptions, v string) error { return setInt(&o.checks, v) }},
+	{"c", "check", "launches", "1", "launches whose result is verified", func(o *sweepOptions, v string) error { return setInt(&o.run.Checks, v) }},
 	{"g", "ngpus", "GPUs", "1", "GPUs that one process drives", func(o *sweepOptions, v string) error { return setInt(&o.gpusPerProcess, v) }},
 }
 
-// bursts is zbench's own: rccl-tests has one burst and so no interval.
-var burstsFlag = sweepFlag{"", "bursts", "bursts", strconv.Itoa(plan.DefaultOptions().Bursts), "bursts, each one sample; six give an interval", func(o *sweepOptions, v string) error { return setInt(&o.run.Bursts, v) }}
+// ownFlags are zbench's: rccl-tests has no word for them.
+var ownFlags = []sweepFlag{
+	{"", "precision", "share", "0.01", "half the 95 % interval over the median at which a timing is precise enough", func(o *sweepOptions, v string) error {
+		return setFloat(v, &o.run.Burst.Precision, &o.run.Isolated.Precision)
+	}},
+	{"", "max-time", "seconds", "0.4", "measured time after which a timing of a case ends", func(o *sweepOptions, v string) error {
+		return setFloat(v, &o.run.Burst.MaxTime, &o.run.Isolated.MaxTime)
+	}},
+	{"", "place", "name", "both", "buffers: " + strings.Join(names(places), ", "), func(o *sweepOptions, v string) error { return setName(&o.place, v, places) }},
+	{"", "cache", "name", "cold", "cold: buffers rotate over twice the last level of cache; warm: they do not", func(o *sweepOptions, v string) error { return setName(&o.cache, v, caches) }},
+	{"", "verify-budget", "bytes", "256M", "verify on the loopback while all ranks' buffers fit into this", func(o *sweepOptions, v string) error { return setBytes(&o.verifyBudget, v) }},
+}
+
+// places maps --place to the forms that are run: in place or not.
+var places = map[string][]bool{"out": {false}, "in": {true}, "both": {false, true}}
+
+// caches maps --cache to whether buffers rotate.
+var caches = map[string]bool{"cold": true, "warm": false}
+
+func names[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
+
+func setName[T any](to *string, v string, valid map[string]T) error {
+	if _, ok := valid[v]; !ok {
+		return fmt.Errorf("%q is not one of %s", v, strings.Join(names(valid), ", "))
+	}
+	*to = v
+	return nil
+}
+
+func setFloat(v string, to ...*float64) error {
+	f, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
+	if err != nil || !(f >= 0) {
+		return fmt.Errorf("%q is not a number from 0", v)
+	}
+	for _, t := range to {
+		*t = f
+	}
+	return nil
+}
 
 func setBytes(to *int64, v string) (err error) {
 	*to, err = unit.ParseBytes(v)
@@ -87,7 +127,8 @@ func (v *flagValue) Set(text string) error {
 
 // addSweepFlags puts the table on a command and the defaults into o.
 func addSweepFlags(cmd *cobra.Command, o *sweepOptions) {
-	for _, row := range append(slices.Clip(sweepFlags), burstsFlag) {
+	o.run = plan.DefaultOptions()
+	for _, row := range slices.Concat(sweepFlags, ownFlags) {
 		value := &flagValue{row: row, to: o}
 		if err := value.Set(row.fallback); err != nil {
 			panic("default of --" + row.name + ": " + err.Error()) // a test parses every row
@@ -103,16 +144,17 @@ func addSweepFlags(cmd *cobra.Command, o *sweepOptions) {
 }
 
 // axes joins the options with the collectives and the world.
-func (o sweepOptions) axes(names []string, w fabric.World) (plan.Axes, error) {
+func (o sweepOptions) axes(all collectivesOptions, w fabric.World) (plan.Axes, error) {
+	wanted := all.names
 	a := plan.Axes{
-		Dtype: o.dtype, Op: o.op, MinBytes: o.minBytes, MaxBytes: o.maxBytes, Factor: o.factor,
-		Ranks: w.Ranks(), Nodes: w.Nodes, GPUsPerProcess: w.GPUsPerProcess,
+		Dtype: o.dtype, Op: o.op, MinBytes: o.minBytes, MaxBytes: o.maxBytes, Factor: o.factor, InPlace: places[o.place],
+		Ranks: w.Ranks(), Nodes: w.Nodes, GPUsPerProcess: w.GPUsPerProcess, Groups: all.groups, Scales: all.scales,
 	}
-	if len(names) == 0 {
-		names = collective.Names()
+	if len(wanted) == 0 {
+		wanted = collective.Default()
 	}
 	seen := map[string]bool{}
-	for _, name := range names {
+	for _, name := range wanted {
 		c, err := collective.ByName(name)
 		if err != nil {
 			return a, err
@@ -132,7 +174,8 @@ func (o sweepOptions) axes(names []string, w fabric.World) (plan.Axes, error) {
 func (o sweepOptions) record(a plan.Axes, seed uint64) *record.Sweep {
 	s := &record.Sweep{
 		MinBytes: o.minBytes, MaxBytes: o.maxBytes, Factor: o.factor, Dtype: o.dtype.Name, Op: o.op.Name,
-		Iterations: o.run.Iterations, Warmup: o.run.Warmup, Bursts: o.run.Bursts, Checks: o.checks, Seed: seed,
+		InPlace: a.InPlace, Iterations: o.run.Iterations, Warmup: o.run.Warmup, Checks: o.run.Checks,
+		Precision: o.run.Burst.Precision, MaxTime: o.run.Burst.MaxTime, Cache: o.cache, Seed: seed,
 	}
 	for _, c := range a.Collectives {
 		s.Collectives = append(s.Collectives, c.Name)

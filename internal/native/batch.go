@@ -18,39 +18,56 @@ import (
 // and ncclRedOp_t, the same in RCCL and NCCL.
 var (
 	dtypeCodes = map[string]C.int32_t{
-		"int8": 0, "uint8": 1, "int32": 2, "uint32": 3, "int64": 4,
-		"uint64": 5, "half": 6, "float": 7, "double": 8, "bfloat16": 9,
+		"int8": 0, "uint8": 1, "int32": 2, "uint32": 3, "int64": 4, "uint64": 5,
+		"half": 6, "float": 7, "double": 8, "bfloat16": 9, "f8e4m3": 10, "f8e5m2": 11,
 	}
 	opCodes = map[string]C.int32_t{"": 0, "sum": 0, "prod": 1, "max": 2, "min": 3, "avg": 4}
 )
 
-// Errors that say how a burst ended without a result.
+// Errors that say how a batch ended without a result.
 var (
 	ErrDeadline  = errors.New("not finished at the deadline")
 	ErrCancelled = errors.New("cancelled")
+	ErrAsync     = errors.New("asynchronous error")
 )
+
+// MaxIsolated is the largest number of iterations in a batch of isolated timing.
+const MaxIsolated = 64
 
 // Rank is what one local rank brings to a batch.
 type Rank struct {
-	Device     int
-	Comm       Comm
-	Stream     Stream
-	Send, Recv Buffer
+	Device int
+	// Number is the rank's in its communicator of Ranks.
+	Number, Ranks int
+	Comm          Comm
+	Stream        Stream
+	// Send and Recv are where the buffers of slot 0 begin; in place they overlap.
+	Send, Recv Address
+	// Sync is 8 bytes to align on, Found 32 bytes for what a check finds.
+	Sync, Found Buffer
 }
 
-// Launch says what a batch launches on every rank.
-type Launch struct {
+// Address is a place in a buffer.
+type Address struct {
+	Buffer Buffer
+	Offset int64
+}
+
+func (a Address) ptr() *C.char { return (*C.char)(unsafe.Add(a.Buffer.ptr, a.Offset)) }
+
+// Work says what a batch launches on every rank.
+type Work struct {
 	// Collective, Dtype and Op are zbench's names; Op is empty where there is none.
 	Collective, Dtype, Op string
+	Root                  int
 	// Count is the element count passed to the call.
 	Count int64
-	// Iterations is the number of launches before the wait.
-	Iterations int
-	// Deadline is how long the wait may last, in seconds of the provider's clock.
-	Deadline float64
+	// Slots is how many places the buffers rotate over, SendStride and RecvStride
+	// the bytes from one to the next.
+	Slots, SendStride, RecvStride int64
 }
 
-// Batch runs bursts on a fixed set of local ranks. Its arrays are C memory.
+// Batch runs launches on a fixed set of local ranks. Its arrays are C memory.
 type Batch struct {
 	p *Provider
 	c *C.zb_batch
@@ -59,44 +76,76 @@ type Batch struct {
 	closing sync.Mutex
 }
 
-// NewBatch makes a batch for the ranks. Close it when done.
-func (p *Provider) NewBatch(ranks []Rank) *Batch {
-	n := len(ranks)
-	array := func(width uintptr) unsafe.Pointer { return C.calloc(C.size_t(n), C.size_t(width)) }
+// NewBatch makes a batch for n ranks. Close it when done.
+func (p *Provider) NewBatch(n int) *Batch {
 	c := (*C.zb_batch)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_batch{}))))
-	pointers := func() *unsafe.Pointer { return (*unsafe.Pointer)(array(unsafe.Sizeof(uintptr(0)))) }
 	c.table, c.nlocal = p.table, C.int32_t(n)
-	c.comm, c.stream, c.send, c.recv = pointers(), pointers(), pointers(), pointers()
-	device := (*C.int32_t)(array(unsafe.Sizeof(C.int32_t(0))))
-	c.device = device
-	c.start_ns = (*C.int64_t)(array(unsafe.Sizeof(C.int64_t(0))))
-	c.seconds = (*C.double)(array(unsafe.Sizeof(C.double(0))))
-	c.finished = (*C.uint8_t)(array(1))
-	for i, r := range ranks {
-		unsafe.Slice(device, n)[i] = C.int32_t(r.Device)
-		unsafe.Slice(c.comm, n)[i] = r.Comm.ptr
-		unsafe.Slice(c.stream, n)[i] = r.Stream.ptr
-		unsafe.Slice(c.send, n)[i] = r.Send.ptr
-		unsafe.Slice(c.recv, n)[i] = r.Recv.ptr
+	c.ranks = (*C.zb_rank)(C.calloc(C.size_t(n), C.size_t(unsafe.Sizeof(C.zb_rank{}))))
+	c.start_ns = (*C.int64_t)(C.calloc(C.size_t(n), 8))
+	c.seconds = (*C.double)(C.calloc(C.size_t(n)*MaxIsolated, 8))
+	c.state = (*C.uint8_t)(C.calloc(C.size_t(n), 1))
+	b := &Batch{p: p, c: c, n: n}
+	for i := range b.ranks() {
+		b.ranks()[i].start = (*unsafe.Pointer)(C.calloc(MaxIsolated, C.size_t(unsafe.Sizeof(uintptr(0)))))
+		b.ranks()[i].stop = (*unsafe.Pointer)(C.calloc(MaxIsolated, C.size_t(unsafe.Sizeof(uintptr(0)))))
 	}
-	return &Batch{p: p, c: c, n: n}
+	return b
 }
 
-// Close frees the batch's arrays, not the ranks' resources.
+func (b *Batch) ranks() []C.zb_rank { return unsafe.Slice(b.c.ranks, b.n) }
+
+// SetRank fills in local rank i.
+func (b *Batch) SetRank(i int, r Rank) {
+	c := &b.ranks()[i]
+	c.device, c.rank, c.nranks = C.int32_t(r.Device), C.int32_t(r.Number), C.int32_t(r.Ranks)
+	c.comm, c.stream = r.Comm.ptr, r.Stream.ptr
+	c.send, c.recv = r.Send.ptr(), r.Recv.ptr()
+	c.sync, c.found = (*C.char)(r.Sync.ptr), (*C.uint64_t)(r.Found.ptr)
+}
+
+// MakeEvents gives every rank the events of isolated timing. Once, after all
+// ranks are set.
+func (b *Batch) MakeEvents() error {
+	for i := range b.ranks() {
+		r := &b.ranks()[i]
+		for k := range MaxIsolated {
+			for _, at := range []*unsafe.Pointer{&unsafe.Slice(r.start, MaxIsolated)[k], &unsafe.Slice(r.stop, MaxIsolated)[k]} {
+				code := C.zb_event_create(b.p.table, C.int(r.device), at)
+				if err := b.p.runtime("create event", int(r.device), code); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Close frees the batch's arrays and events, not the ranks' resources.
 func (b *Batch) Close() {
 	b.closing.Lock()
 	defer b.closing.Unlock()
+	for i := range b.ranks() {
+		r := &b.ranks()[i]
+		for k := range MaxIsolated {
+			for _, e := range []unsafe.Pointer{unsafe.Slice(r.start, MaxIsolated)[k], unsafe.Slice(r.stop, MaxIsolated)[k]} {
+				if e != nil {
+					C.zb_event_destroy(b.p.table, C.int(r.device), e)
+				}
+			}
+		}
+		C.free(unsafe.Pointer(r.start))
+		C.free(unsafe.Pointer(r.stop))
+	}
 	for _, ptr := range []unsafe.Pointer{
-		unsafe.Pointer(b.c.device), unsafe.Pointer(b.c.comm), unsafe.Pointer(b.c.stream), unsafe.Pointer(b.c.send),
-		unsafe.Pointer(b.c.recv), unsafe.Pointer(b.c.start_ns), unsafe.Pointer(b.c.seconds), unsafe.Pointer(b.c.finished),
-		unsafe.Pointer(b.c),
+		unsafe.Pointer(b.c.ranks), unsafe.Pointer(b.c.start_ns), unsafe.Pointer(b.c.seconds),
+		unsafe.Pointer(b.c.state), unsafe.Pointer(b.c),
 	} {
 		C.free(ptr)
 	}
 	b.c = nil
 }
 
-// Cancel makes the running burst return ErrCancelled soon, and every later one.
+// Cancel makes the running batch return ErrCancelled soon, and every later one.
 // It may be called from any goroutine, and after Close.
 func (b *Batch) Cancel() {
 	b.closing.Lock()
@@ -106,34 +155,56 @@ func (b *Batch) Cancel() {
 	}
 }
 
-// Burst launches l.Iterations times on every rank, waits, and returns the
-// seconds per launch of each local rank. The slice is good until the next call.
-func (b *Batch) Burst(l Launch) ([]float64, error) {
-	if err := b.set(l); err != nil {
-		return nil, err
-	}
-	C.zb_burst(b.c)
-	if err := b.outcome(l); err != nil {
-		return nil, err
-	}
-	return unsafe.Slice((*float64)(b.c.seconds), b.n), nil
-}
-
-func (b *Batch) set(l Launch) error {
-	index, ok := collectiveIndex(l.Collective)
-	dtype, okType := dtypeCodes[l.Dtype]
-	op, okOp := opCodes[l.Op]
+// SetWork says what the next runs launch, and within how many seconds of the
+// provider's clock each must end. Buffers rotate from slot 0 on.
+func (b *Batch) SetWork(w Work, deadline float64) error {
+	index, ok := collectiveIndex(w.Collective)
+	dtype, okType := dtypeCodes[w.Dtype]
+	op, okOp := opCodes[w.Op]
 	switch {
 	case !ok || !okType || !okOp:
-		return fmt.Errorf("native: no call for %s of %s with %q", l.Collective, l.Dtype, l.Op)
-	case l.Count < 1 || l.Iterations < 1:
-		return fmt.Errorf("native: count %d and iterations %d must be at least 1", l.Count, l.Iterations)
+		return fmt.Errorf("native: no call for %s of %s with %q", w.Collective, w.Dtype, w.Op)
+	case w.Count < 1 || w.Slots < 1:
+		return fmt.Errorf("native: count %d and slots %d must be at least 1", w.Count, w.Slots)
 	}
-	b.c.collective, b.c.dtype, b.c.op = index, dtype, op
-	b.c.count, b.c.iterations = C.uint64_t(l.Count), C.int32_t(l.Iterations)
-	b.c.deadline_s = C.double(l.Deadline)
+	b.c.work = C.zb_work{
+		collective: index, dtype: dtype, op: op, root: C.int32_t(w.Root), count: C.uint64_t(w.Count),
+		send_stride: C.uint64_t(w.SendStride), recv_stride: C.uint64_t(w.RecvStride), slots: C.uint64_t(w.Slots),
+	}
+	b.c.slot, b.c.deadline_s = 0, C.double(deadline)
 	return nil
 }
+
+// Burst launches the work so many times on every rank, waits, and returns the
+// seconds per launch of each local rank. The slice is good until the next run.
+func (b *Batch) Burst(iterations int) ([]float64, error) {
+	b.c.iterations = C.int32_t(iterations)
+	C.zb_burst(b.c)
+	return b.seconds(1), b.outcome()
+}
+
+// Isolated times so many launches, at most MaxIsolated, each alone: seconds by
+// iteration × rank. hold is for how many seconds the delay kernel keeps the
+// streams back while the host enqueues; 0 for not at all.
+func (b *Batch) Isolated(iterations int, hold float64) ([]float64, error) {
+	b.c.iterations, b.c.delay_ns = C.int32_t(min(iterations, MaxIsolated)), C.uint64_t(hold*1e9)
+	C.zb_isolated(b.c)
+	return b.seconds(int(b.c.iterations)), b.outcome()
+}
+
+// EventFloor times nothing, as Isolated does: what the pair of events costs.
+func (b *Batch) EventFloor(iterations int) ([]float64, error) {
+	b.c.iterations, b.c.delay_ns = C.int32_t(min(iterations, MaxIsolated)), 0
+	C.zb_event_floor(b.c)
+	return b.seconds(int(b.c.iterations)), b.outcome()
+}
+
+func (b *Batch) seconds(iterations int) []float64 {
+	return unsafe.Slice((*float64)(b.c.seconds), b.n*iterations)
+}
+
+// EnqueueSeconds is what launching the last run took the first rank's host.
+func (b *Batch) EnqueueSeconds() float64 { return float64(b.c.enqueue_s) }
 
 func collectiveIndex(name string) (C.int32_t, bool) {
 	for i := range C.zb_collective_count() {
@@ -151,33 +222,4 @@ func Collectives() []string {
 		names = append(names, C.GoString(C.zb_collective_name(i)))
 	}
 	return names
-}
-
-// outcome turns the way the batch ended into an error.
-func (b *Batch) outcome(l Launch) error {
-	device := -1
-	if b.n > 0 {
-		device = int(unsafe.Slice(b.c.device, b.n)[b.c.rank])
-	}
-	call := C.GoString(b.c.call)
-	switch b.c.outcome {
-	case C.ZB_BATCH_RUNTIME:
-		return b.p.runtime(call, device, C.int(b.c.code))
-	case C.ZB_BATCH_COLLECTIVES, C.ZB_BATCH_ASYNC:
-		return b.p.collectives(call, device, C.int(b.c.code))
-	case C.ZB_BATCH_DEADLINE:
-		return fmt.Errorf("%s: %w of %g s: %d of %d ranks finished, %d of %d launches made",
-			l.Collective, ErrDeadline, l.Deadline, b.finished(), b.n, b.c.launched, l.Iterations)
-	case C.ZB_BATCH_CANCELLED:
-		return ErrCancelled
-	}
-	return nil
-}
-
-func (b *Batch) finished() int {
-	n := 0
-	for _, f := range unsafe.Slice(b.c.finished, b.n) {
-		n += int(f)
-	}
-	return n
 }

@@ -67,6 +67,44 @@ func TestSimulated(t *testing.T) {
 	}
 }
 
+// TestEveryPictureHasATable checks that what a picture shows can be read as
+// text too, and that the pointer reads small pictures as it does large ones.
+func TestEveryPictureHasATable(t *testing.T) {
+	tab, tr := open(t, start(t), look{"tables", 1280, 900, "light", true})
+	bad := evaluate[[]string](t, tab, `(function () {
+		var bad = [];
+		document.querySelectorAll("figure").forEach(function (f) {
+			var rows = f.querySelectorAll("details table tbody tr").length;
+			if (!rows) bad.push(f.id + " has no table");
+			var svg = f.querySelector("svg.chart"), box = f.querySelector(".readout"), r = svg.getBoundingClientRect();
+			svg.dispatchEvent(new PointerEvent("pointermove", { clientX: r.left + r.width / 2, clientY: r.top + r.height / 2 }));
+			if (!box || box.hidden || !box.innerText.includes("iB")) bad.push(f.id + " reads out nothing");
+			svg.dispatchEvent(new PointerEvent("pointerleave"));
+		});
+		return bad;
+	})()`)
+	for _, line := range bad {
+		t.Error(line)
+	}
+	tr.check(t)
+}
+
+// TestTimingsAreApart checks that the results table keeps the two timings under
+// headings of their own, wherever the report has both.
+func TestTimingsAreApart(t *testing.T) {
+	tab, _ := open(t, start(t), look{"timings", 1280, 900, "light", true})
+	if !evaluate[bool](t, tab, `!!document.querySelector("figure#alone")`) {
+		t.Skip("the report has no launches timed alone")
+	}
+	heads := evaluate[[]string](t, tab, `Array.from(document.querySelectorAll("table.results .over th")).map(function (h) { return h.textContent; })`)
+	if len(heads) != 2 || !strings.Contains(heads[0], "burst") || !strings.Contains(heads[1], "alone") {
+		t.Errorf("the results table's headings are %q", heads)
+	}
+	if text := evaluate[string](t, tab, `(document.querySelector("section[aria-labelledby=h-late]") || document.body).innerText`); !strings.Contains(text, "launches of") {
+		t.Errorf("who is late is not said of how many launches: %q", text)
+	}
+}
+
 // TestWithoutScript checks that the page is whole when script is off.
 func TestWithoutScript(t *testing.T) {
 	browser := start(t)

@@ -27,6 +27,7 @@ enum {
   ZB_ERR_NO_DEVICE = 100,
   ZB_ERR_DEVICE = 101,
   ZB_ERR_HANDLE = 400,
+  ZB_ERR_NOT_FOUND = 500,
   ZB_ERR_NOT_READY = 600
 };
 /* ncclResult_t */
@@ -34,9 +35,12 @@ enum {
   ZB_COLL_UNHANDLED = 1,
   ZB_COLL_INTERNAL = 3,
   ZB_COLL_ARGUMENT = 4,
-  ZB_COLL_USAGE = 5
+  ZB_COLL_USAGE = 5,
+  ZB_COLL_REMOTE = 6
 };
 enum { ZB_STREAM_NON_BLOCKING = 1 };
+/* hipMemcpyKind and cudaMemcpyKind */
+enum { ZB_TO_DEVICE = 1, ZB_TO_HOST = 2 };
 
 /* ncclUniqueId, passed by value */
 typedef struct zb_unique_id {
@@ -65,6 +69,29 @@ typedef struct zb_unique_id {
       ZB_RT("hipStreamDestroy"), ZB_RT("cudaStreamDestroy"))                   \
   SYM(streamQuery, ZB_REQUIRED, int, (void *stream), ZB_RT("hipStreamQuery"),  \
       ZB_RT("cudaStreamQuery"))                                                \
+  SYM(eventCreate, ZB_REQUIRED, int, (void **event), ZB_RT("hipEventCreate"),  \
+      ZB_RT("cudaEventCreate"))                                                \
+  SYM(eventDestroy, ZB_REQUIRED, int, (void *event),                           \
+      ZB_RT("hipEventDestroy"), ZB_RT("cudaEventDestroy"))                     \
+  SYM(eventRecord, ZB_REQUIRED, int, (void *event, void *stream),              \
+      ZB_RT("hipEventRecord"), ZB_RT("cudaEventRecord"))                       \
+  SYM(eventElapsed, ZB_REQUIRED, int, (float *ms, void *start, void *stop),    \
+      ZB_RT("hipEventElapsedTime"), ZB_RT("cudaEventElapsedTime"))             \
+  SYM(copy, ZB_REQUIRED, int,                                                  \
+      (void *to, const void *from, size_t bytes, int kind),                    \
+      ZB_RT("hipMemcpy"), ZB_RT("cudaMemcpy"))                                 \
+  SYM(moduleLoad, ZB_OPTIONAL, int, (void **module, const void *image),        \
+      ZB_RT("hipModuleLoadData"), ZB_NONE, NULL)                               \
+  SYM(moduleUnload, ZB_OPTIONAL, int, (void *module),                          \
+      ZB_RT("hipModuleUnload"), ZB_NONE, NULL)                                 \
+  SYM(moduleFunction, ZB_OPTIONAL, int,                                        \
+      (void **function, void *module, const char *name),                       \
+      ZB_RT("hipModuleGetFunction"), ZB_NONE, NULL)                            \
+  SYM(launchKernel, ZB_OPTIONAL, int,                                          \
+      (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,     \
+       unsigned by, unsigned bz, unsigned shared, void *stream, void **params, \
+       void **extra),                                                          \
+      ZB_RT("hipModuleLaunchKernel"), ZB_NONE, NULL)                           \
   SYM(runtimeErrorString, ZB_REQUIRED, const char *, (int error),              \
       ZB_RT("hipGetErrorString"), ZB_RT("cudaGetErrorString"))                 \
   SYM(collGetVersion, ZB_REQUIRED, int, (int *version),                        \
@@ -92,6 +119,34 @@ typedef struct zb_unique_id {
       (const void *send, void *recv, size_t count, int dtype, void *comm,      \
        void *stream),                                                          \
       ZB_CO("ncclAllGather"), ZB_CO("ncclAllGather"))                          \
+  SYM(broadcast, ZB_REQUIRED, int,                                             \
+      (const void *send, void *recv, size_t count, int dtype, int root,        \
+       void *comm, void *stream),                                              \
+      ZB_CO("ncclBroadcast"), ZB_CO("ncclBroadcast"))                          \
+  SYM(reduce, ZB_REQUIRED, int,                                                \
+      (const void *send, void *recv, size_t count, int dtype, int op,          \
+       int root, void *comm, void *stream),                                    \
+      ZB_CO("ncclReduce"), ZB_CO("ncclReduce"))                                \
+  SYM(sendTo, ZB_REQUIRED, int,                                                \
+      (const void *send, size_t count, int dtype, int peer, void *comm,        \
+       void *stream),                                                          \
+      ZB_CO("ncclSend"), ZB_CO("ncclSend"))                                    \
+  SYM(recvFrom, ZB_REQUIRED, int,                                              \
+      (void *recv, size_t count, int dtype, int peer, void *comm,              \
+       void *stream),                                                          \
+      ZB_CO("ncclRecv"), ZB_CO("ncclRecv"))                                    \
+  SYM(allToAll, ZB_OPTIONAL, int,                                              \
+      (const void *send, void *recv, size_t count, int dtype, void *comm,      \
+       void *stream),                                                          \
+      ZB_CO("ncclAllToAll"), ZB_CO("ncclAlltoAll"))                            \
+  SYM(gather, ZB_OPTIONAL, int,                                                \
+      (const void *send, void *recv, size_t count, int dtype, int root,        \
+       void *comm, void *stream),                                              \
+      ZB_CO("ncclGather"), ZB_CO("ncclGather"))                                \
+  SYM(scatter, ZB_OPTIONAL, int,                                               \
+      (const void *send, void *recv, size_t count, int dtype, int root,        \
+       void *comm, void *stream),                                              \
+      ZB_CO("ncclScatter"), ZB_CO("ncclScatter"))                              \
   SYM(collErrorString, ZB_REQUIRED, const char *, (int error),                 \
       ZB_CO("ncclGetErrorString"), ZB_CO("ncclGetErrorString"))                \
   SYM(commGetAsyncError, ZB_OPTIONAL, int, (void *comm, int *error),           \
@@ -102,6 +157,8 @@ typedef struct zb_unique_id {
   SYM(nowNs, ZB_OPTIONAL, int64_t, (void), ZB_NONE, NULL, ZB_NONE, NULL)       \
   /* brings the clocks of all modelled processes together, as a barrier does */\
   SYM(hostBarrier, ZB_OPTIONAL, void, (void), ZB_NONE, NULL, ZB_NONE, NULL)    \
+  /* whether launches move data: the timed ones need none */                   \
+  SYM(moveData, ZB_OPTIONAL, void, (int on), ZB_NONE, NULL, ZB_NONE, NULL)     \
   /* names the case that follows, so that its noise depends on nothing else */ \
   SYM(caseBegin, ZB_OPTIONAL, void, (uint64_t key), ZB_NONE, NULL, ZB_NONE,    \
       NULL)

@@ -1,47 +1,14 @@
-/* The timed loop. It runs in C so that nothing of Go is inside a timed region:
- * one crossing per batch, no allocation, no logging. It sets devices itself,
- * because the current device belongs to the thread it happens to run on. */
+/* The burst, and what all timed loops share. They run in C so that nothing of
+ * Go is inside a timed region: one crossing per batch, no allocation, no
+ * logging. They set devices themselves, because the current device belongs to
+ * the thread they happen to run on. */
 #include "loop.h"
 
 #include <string.h>
 #include <time.h>
 
-/* One call of a collective, whatever its argument list. */
-typedef int (*zb_launch)(const zb_batch *b, int i);
-
-static int zb_all_reduce(const zb_batch *b, int i) {
-  return b->table->allReduce(b->send[i], b->recv[i], b->count, b->dtype, b->op,
-                             b->comm[i], b->stream[i]);
-}
-
-static int zb_reduce_scatter(const zb_batch *b, int i) {
-  return b->table->reduceScatter(b->send[i], b->recv[i], b->count, b->dtype,
-                                 b->op, b->comm[i], b->stream[i]);
-}
-
-static int zb_all_gather(const zb_batch *b, int i) {
-  return b->table->allGather(b->send[i], b->recv[i], b->count, b->dtype,
-                             b->comm[i], b->stream[i]);
-}
-
-/* A new collective is one row here. */
-static const struct {
-  const char *name;
-  zb_launch launch;
-} zb_collectives[] = {
-    {"all_reduce", zb_all_reduce},
-    {"reduce_scatter", zb_reduce_scatter},
-    {"all_gather", zb_all_gather},
-};
-
-int zb_collective_count(void) {
-  return (int)(sizeof zb_collectives / sizeof zb_collectives[0]);
-}
-
-const char *zb_collective_name(int i) { return zb_collectives[i].name; }
-
 /* The clock of the current device's process: the provider's, else monotonic. */
-static int64_t zb_now(const zb_table *t) {
+int64_t zb_now(const zb_table *t) {
   struct timespec ts;
   if (t->nowNs != NULL) {
     return t->nowNs();
@@ -50,8 +17,7 @@ static int64_t zb_now(const zb_table *t) {
   return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-static int zb_fail(zb_batch *b, int outcome, int code, int rank,
-                   const char *call) {
+int zb_fail(zb_batch *b, int outcome, int code, int rank, const char *call) {
   b->outcome = outcome;
   b->code = code;
   b->rank = rank;
@@ -59,7 +25,7 @@ static int zb_fail(zb_batch *b, int outcome, int code, int rank,
   return 1;
 }
 
-static int zb_cancelled(zb_batch *b) {
+int zb_cancelled(zb_batch *b) {
   return __atomic_load_n(&b->cancel, __ATOMIC_RELAXED) != 0;
 }
 
@@ -67,27 +33,22 @@ void zb_cancel(zb_batch *b) {
   __atomic_store_n(&b->cancel, 1, __ATOMIC_RELAXED);
 }
 
-/* One iteration on every local rank. Several ranks need a group, or the first
- * call could wait for the second; a group launches at its end. */
-static int zb_iteration(zb_batch *b, zb_launch launch) {
+/* Brings the ranks together and reads each one's clock. */
+int zb_begin(zb_batch *b) {
   const zb_table *t = b->table;
-  int grouped = b->nlocal > 1, code;
-  if (grouped && (code = t->groupStart()) != 0) {
-    return zb_fail(b, ZB_BATCH_COLLECTIVES, code, 0, "group start");
+  b->outcome = ZB_BATCH_OK;
+  b->launched = 0;
+  memset(b->state, ZB_RANK_NOT_ENQUEUED, (size_t)b->nlocal);
+  if (t->hostBarrier != NULL) {
+    t->hostBarrier();
   }
   for (int i = 0; i < b->nlocal; i++) {
-    if ((code = t->setDevice(b->device[i])) != 0) {
+    int code = t->setDevice(b->ranks[i].device);
+    if (code != 0) {
       return zb_fail(b, ZB_BATCH_RUNTIME, code, i, "set device");
     }
-    if ((code = launch(b, i)) != 0) {
-      return zb_fail(b, ZB_BATCH_COLLECTIVES, code, i,
-                     zb_collectives[b->collective].name);
-    }
+    b->start_ns[i] = zb_now(t);
   }
-  if (grouped && (code = t->groupEnd()) != 0) {
-    return zb_fail(b, ZB_BATCH_COLLECTIVES, code, 0, "group end");
-  }
-  b->launched++;
   return 0;
 }
 
@@ -95,11 +56,11 @@ static int zb_iteration(zb_batch *b, zb_launch launch) {
 static int zb_poll(zb_batch *b, int i) {
   const zb_table *t = b->table;
   int code, async = 0;
-  if ((code = t->setDevice(b->device[i])) != 0) {
+  if ((code = t->setDevice(b->ranks[i].device)) != 0) {
     zb_fail(b, ZB_BATCH_RUNTIME, code, i, "set device");
     return -1;
   }
-  code = t->streamQuery(b->stream[i]);
+  code = t->streamQuery(b->ranks[i].stream);
   if (code == ZB_OK) {
     return 1;
   }
@@ -108,22 +69,24 @@ static int zb_poll(zb_batch *b, int i) {
     return -1;
   }
   if (t->commGetAsyncError != NULL &&
-      t->commGetAsyncError(b->comm[i], &async) == 0 && async != 0) {
+      t->commGetAsyncError(b->ranks[i].comm, &async) == 0 && async != 0) {
     zb_fail(b, ZB_BATCH_ASYNC, async, i, "asynchronous error");
     return -1;
   }
   return 0;
 }
 
-/* Waits for every rank by polling, against the deadline and the cancel word:
- * a blocking wait on a dead peer would never come back. */
-static int zb_wait(zb_batch *b) {
+/* Waits for every rank by polling, against the deadline and the cancel word: a
+ * blocking wait on a dead peer would never come back. Leaves each rank's
+ * seconds from zb_begin to its end in b->seconds. */
+int zb_wait(zb_batch *b) {
   int left = b->nlocal;
+  memset(b->state, ZB_RANK_ENQUEUED, (size_t)b->nlocal);
   while (left > 0) {
     for (int i = 0; i < b->nlocal; i++) {
       int done;
       double elapsed;
-      if (b->finished[i]) {
+      if (b->state[i] == ZB_RANK_FINISHED) {
         continue;
       }
       if ((done = zb_poll(b, i)) < 0) {
@@ -131,8 +94,8 @@ static int zb_wait(zb_batch *b) {
       }
       elapsed = (double)(zb_now(b->table) - b->start_ns[i]) * 1e-9;
       if (done) {
-        b->finished[i] = 1;
-        b->seconds[i] = elapsed / b->iterations;
+        b->state[i] = ZB_RANK_FINISHED;
+        b->seconds[i] = elapsed;
         left--;
       } else if (elapsed > b->deadline_s) {
         return zb_fail(b, ZB_BATCH_DEADLINE, 0, i, "wait");
@@ -145,32 +108,28 @@ static int zb_wait(zb_batch *b) {
   return 0;
 }
 
-/* One burst: barrier, clock, launches, wait, clock. */
+/* One burst: barrier, clock, launches back to back, wait, clock; divided by the
+ * number of launches. */
 void zb_burst(zb_batch *b) {
-  zb_launch launch = zb_collectives[b->collective].launch;
-  const zb_table *t = b->table;
-  b->outcome = ZB_BATCH_OK;
-  b->launched = 0;
-  memset(b->finished, 0, (size_t)b->nlocal);
-  if (t->hostBarrier != NULL) {
-    t->hostBarrier();
+  if (zb_begin(b)) {
+    return;
   }
-  for (int i = 0; i < b->nlocal; i++) {
-    int code = t->setDevice(b->device[i]);
-    if (code != 0) {
-      zb_fail(b, ZB_BATCH_RUNTIME, code, i, "set device");
-      return;
-    }
-    b->start_ns[i] = zb_now(t);
-  }
-  for (int k = 0; k < b->iterations; k++) {
+  for (; b->launched < b->iterations; b->launched++) {
     if (zb_cancelled(b)) {
       zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "launch");
       return;
     }
-    if (zb_iteration(b, launch)) {
+    if (zb_launch_all(b, &b->work, b->slot)) {
       return;
     }
+    b->slot = (b->slot + 1) % b->work.slots;
   }
-  zb_wait(b);
+  b->table->setDevice(b->ranks[0].device);
+  b->enqueue_s = (double)(zb_now(b->table) - b->start_ns[0]) * 1e-9;
+  if (zb_wait(b)) {
+    return;
+  }
+  for (int i = 0; i < b->nlocal; i++) {
+    b->seconds[i] /= b->iterations;
+  }
 }

@@ -1,4 +1,5 @@
-/* The timed loop and the table of collectives; see loop.c. */
+/* The timed loops and the table of collectives; see launch.c, loop.c,
+ * isolated.c and verify.c. */
 #ifndef ZB_LOOP_H
 #define ZB_LOOP_H
 
@@ -14,36 +15,83 @@ enum {
   ZB_BATCH_ASYNC = 5 /* the communicator reported an error */
 };
 
-/* A batch: `iterations` launches of one collective on each local rank, then a
- * wait. All arrays are in C memory and have nlocal entries. */
+/* How far a local rank got in the last batch, for the evidence of a hang. */
+enum {
+  ZB_RANK_NOT_ENQUEUED = 0,
+  ZB_RANK_ENQUEUED = 1, /* everything is launched, not all of it is done */
+  ZB_RANK_FINISHED = 2
+};
+
+/* One local rank: where it runs and what it moves. */
+typedef struct zb_rank {
+  int32_t device, rank, nranks; /* its number in its communicator of nranks */
+  void *comm, *stream;
+  char *send, *recv;            /* of slot 0 */
+  char *sync;                   /* 8 bytes to align on: 4 to send, 4 to receive */
+  uint64_t *found;              /* 4 words on the device for a check */
+  void **start, **stop;         /* events, one pair an iteration */
+} zb_rank;
+
+/* What to launch. */
+typedef struct zb_work {
+  int32_t collective, dtype, op, root;
+  uint64_t count;
+  uint64_t send_stride, recv_stride; /* bytes from slot to slot */
+  uint64_t slots;                    /* buffers rotate over so many */
+} zb_work;
+
+/* A batch of launches on all local ranks. All arrays are in C memory. */
 typedef struct zb_batch {
   const zb_table *table;
   int32_t nlocal;
-  const int32_t *device;
-  void **comm;
-  void **stream;
-  void **send;
-  void **recv;
-  /* what to launch */
-  int32_t collective, dtype, op, root;
-  uint64_t count;
+  zb_rank *ranks;
+  zb_work work;
+  uint64_t slot; /* of the next launch; goes on from batch to batch */
   int32_t iterations;
   double deadline_s;
-  /* set to nonzero by another thread to stop; read atomically */
-  int32_t cancel;
-  /* out, by local rank: when its burst began on its own clock, seconds per
-   * launch, whether it finished */
+  uint64_t delay_ns; /* how long the delay kernel holds the streams back */
+  void *delay;       /* the delay kernel's function, NULL for none */
+  int32_t cancel;    /* set by another thread to stop; read atomically */
+  /* out, by local rank */
   int64_t *start_ns;
-  double *seconds;
-  uint8_t *finished;
+  double *seconds; /* burst: per launch. isolated: [iteration × nlocal + rank] */
+  uint8_t *state;
+  double enqueue_s; /* what launching took the first rank's host */
   int32_t launched;
   int32_t outcome, code, rank;
   const char *call;
 } zb_batch;
 
+/* What a rank's result must be after a verification launch. */
+typedef struct zb_expect {
+  uint64_t fill_count, check_count; /* elements to fill and to check; 0: none */
+  uint64_t send_bytes, recv_bytes;  /* to poison before the fill */
+  uint64_t block, base;
+  int32_t kind, src0, src_step;
+} zb_expect;
+
+/* The kernels of a verification, and what was found by local rank: wrong
+ * elements, the first of them, what was expected there and what was got. */
+typedef struct zb_verify_args {
+  void *fill, *poison, *check, *explain;
+  const zb_expect *expect;
+  uint64_t seed;
+  uint64_t *found; /* [4 × nlocal] */
+} zb_verify_args;
+
 int zb_collective_count(void);
 const char *zb_collective_name(int i);
+int zb_launch_all(zb_batch *b, const zb_work *w, uint64_t slot);
+int zb_wait(zb_batch *b);
+int zb_begin(zb_batch *b);
+int zb_fail(zb_batch *b, int outcome, int code, int rank, const char *call);
+int64_t zb_now(const zb_table *t);
+
 void zb_burst(zb_batch *b);
+void zb_isolated(zb_batch *b);
+void zb_event_floor(zb_batch *b);
+void zb_verify(zb_batch *b, const zb_verify_args *v);
 void zb_cancel(zb_batch *b);
+int zb_cancelled(zb_batch *b);
 
 #endif

@@ -45,6 +45,25 @@ static inline int zb_comm_destroy(const zb_table *t, int device, void *c) {
   int code = t->setDevice(device);
   return code != 0 ? code : t->commDestroy(c);
 }
+static inline int zb_event_create(const zb_table *t, int device, void **e) {
+  int code = t->setDevice(device);
+  return code != 0 ? code : t->eventCreate(e);
+}
+static inline int zb_event_destroy(const zb_table *t, int device, void *e) {
+  int code = t->setDevice(device);
+  return code != 0 ? code : t->eventDestroy(e);
+}
+static inline int zb_module_load(const zb_table *t, void **m, const void *image) {
+  return t->moduleLoad != NULL ? t->moduleLoad(m, image) : ZB_ERR_NOT_FOUND;
+}
+static inline int zb_module_unload(const zb_table *t, void *m) {
+  return t->moduleUnload != NULL ? t->moduleUnload(m) : ZB_ERR_NOT_FOUND;
+}
+static inline int zb_module_function(const zb_table *t, void **f, void *m,
+                                     const char *name) {
+  return t->moduleFunction != NULL ? t->moduleFunction(f, m, name)
+                                   : ZB_ERR_NOT_FOUND;
+}
 static inline void zb_case_begin(const zb_table *t, uint64_t key) {
   if (t->caseBegin != NULL) {
     t->caseBegin(key);

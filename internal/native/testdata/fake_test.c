@@ -3,14 +3,19 @@
  * address and undefined-behaviour sanitizers. */
 #include "../unity.c"
 
+#include <math.h>
+
 #include <stdio.h>
 
 static const char *const machine =
     "zbench-machine 1\ngpu TEST\nseed 7\nranks 4\ngpus_per_process 1\n"
     "hbm_bytes 1048576\nlaunch 1e-06\nexit_jitter 0\nnoise 0\n"
-    "curve all_reduce 4 1e+11 1e-05 0.001 2e-05 1.5\n"
-    "curve reduce_scatter 4 1e+11 1e-05 0.001 2e-05 0.75\n"
-    "curve all_gather 4 1e+11 1e-05 0.001 2e-05 0.75\n";
+    "curve all_reduce 0 4 1e+11 1e-05 0.001 2e-05 1.5\n"
+    "curve reduce_scatter 0 4 1e+11 1e-05 0.001 2e-05 0.75\n"
+    "curve all_gather 0 4 1e+11 1e-05 0.001 2e-05 0.75\n"
+    "curve all_to_all 0 4 1e+11 1e-05 0.001 2e-05 0.75\n"
+    "curve gather 0 4 1e+11 1e-05 0.001 2e-05 0.75\n"
+    "curve send_recv 0 4 1e+11 1e-05 0.001 2e-05 1\n";
 
 static int failures;
 static zb_table t;
@@ -64,8 +69,10 @@ static void refuses_bad_arguments(void) {
         ZB_COLL_ARGUMENT); /* memory of another device */
   CHECK(t.allReduce(&t, recv[0], 16, 7, 0, comm[0], stream[0]) ==
         ZB_COLL_ARGUMENT); /* host memory */
-  CHECK(t.allReduce(send[0], recv[0], 16, 10, 0, comm[0], stream[0]) ==
+  CHECK(t.allReduce(send[0], recv[0], 16, 12, 0, comm[0], stream[0]) ==
         ZB_COLL_ARGUMENT); /* a type it does not know */
+  CHECK(t.allReduce(send[0], recv[0], 16, 10, 0, comm[0], stream[0]) ==
+        ZB_COLL_ARGUMENT); /* fp8 is moved, not reduced */
   CHECK(t.allReduce(send[0], recv[0], 16, 7, 5, comm[0], stream[0]) ==
         ZB_COLL_ARGUMENT);
   CHECK(t.allReduce(send[0], recv[0], 16, 7, 0, stream[0], stream[0]) ==
@@ -169,27 +176,7 @@ static void rounds_and_clocks(void) {
   close_world();
 }
 
-/* A whole batch on it: a hang ends at the deadline, and says where. */
-static void batch_ends_at_the_deadline(void) {
-  int32_t device[4] = {0, 1, 2, 3};
-  int64_t start[4];
-  double seconds[4];
-  uint8_t finished[4];
-  zb_batch b = {.table = &t, .nlocal = 4, .device = device, .comm = comm,
-                .stream = stream, .send = send, .recv = recv, .dtype = 7,
-                .count = 64, .iterations = 5, .deadline_s = 600,
-                .start_ns = start, .seconds = seconds, .finished = finished};
-  open_world();
-  zb_burst(&b);
-  CHECK(b.outcome == ZB_BATCH_OK && b.launched == 5 && seconds[3] > 0);
-  CHECK(reduce(1, 32) == 0); /* one call too many on rank 1 */
-  zb_burst(&b);
-  CHECK(b.outcome == ZB_BATCH_DEADLINE && b.launched == 5 && !finished[0]);
-  zb_cancel(&b);
-  zb_burst(&b);
-  CHECK(b.outcome == ZB_BATCH_CANCELLED && b.launched == 0);
-  close_world();
-}
+#include "fake_engine.h"
 
 static void machine_files(void) {
   static const char *const bad[] = {
@@ -200,9 +187,13 @@ static void machine_files(void) {
       "zbench-machine 1\nranks 1\ngpus_per_process 1\nhbm_bytes 1\nwhat 1\n",
       "zbench-machine 1\nranks 1\ngpus_per_process 1\nhbm_bytes 1\nnoise x\n",
       "zbench-machine 1\nranks 1\ngpus_per_process 1\nhbm_bytes 1\n"
-      "curve all_reduce 1 0 0 0 0 0\n",
+      "curve all_reduce 0 1 0 0 0 0 0\n",
       "zbench-machine 1\nranks 1\ngpus_per_process 1\nhbm_bytes 1\n"
-      "curve nothing 1 1 1 1 1 1\n"};
+      "fault late 1 1\n",
+      "zbench-machine 1\nranks 1\ngpus_per_process 1\nhbm_bytes 1\n"
+      "fault gremlin 1\n",
+      "zbench-machine 1\nranks 1\ngpus_per_process 1\nhbm_bytes 1\n"
+      "curve nothing 0 1 1 1 1 1 1\n"};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     char err[256] = "";
     CHECK(!zbl_reset(bad[i], err, sizeof err) && err[0] != '\0');
@@ -215,6 +206,10 @@ int main(void) {
   refuses_bad_communicators();
   refuses_memory_beyond_the_device();
   rounds_and_clocks();
+  failure_closes_the_group();
+  events();
+  data_appear_when_proved();
+  messages();
   batch_ends_at_the_deadline();
   machine_files();
   return failures != 0;

@@ -10,6 +10,11 @@ int hipFree(void) { return 100; }
 int hipMemGetInfo(void) { return 100; }
 int hipStreamCreateWithFlags(void) { return 100; }
 int hipStreamDestroy(void) { return 100; }
+int hipEventCreate(void) { return 100; }
+int hipEventDestroy(void) { return 100; }
+int hipEventRecord(void) { return 100; }
+int hipEventElapsedTime(void) { return 100; }
+int hipMemcpy(void) { return 100; }
 #ifndef LACKS_QUERY
 int hipStreamQuery(void) { return 100; }
 #endif
@@ -26,4 +31,8 @@ int ncclGroupEnd(void) { return 1; }
 int ncclAllReduce(void) { return 1; }
 int ncclReduceScatter(void) { return 1; }
 int ncclAllGather(void) { return 1; }
+int ncclBroadcast(void) { return 1; }
+int ncclReduce(void) { return 1; }
+int ncclSend(void) { return 1; }
+int ncclRecv(void) { return 1; }
 #endif

@@ -36,33 +36,26 @@ static uint64_t zbl_draw(uint64_t launch, uint64_t rank) {
   return zbl_mix(z ^ rank);
 }
 
-/* A standard normal to within what twelve uniforms give (Irwin–Hall): exact
- * arithmetic, so the same bits with every math library. |z| ≤ 6. */
-static double zbl_normal(uint64_t launch) {
+/* Uniform in [0, 1). */
+double zbl_uniform(uint64_t launch, uint64_t rank) {
+  return (double)(zbl_draw(launch, rank) >> 11) * 0x1p-53;
+}
+
+/* T times a standard normal to within what twelve uniforms give (Irwin–Hall):
+ * exact arithmetic, so the same bits with every math library. |z| ≤ 6. The
+ * groups that run at once draw apart. */
+double zbl_noisy(double seconds, uint64_t launch, int group) {
   double sum = 0;
+  if (zbl.noise == 0) {
+    return seconds;
+  }
   for (uint64_t part = 0; part < 3; part++) {
-    uint64_t z = zbl_draw(launch, UINT64_MAX - part);
+    uint64_t z = zbl_draw(launch, UINT64_MAX - part - 4 * (uint64_t)group);
     for (int i = 0; i < 4; i++, z >>= 16) {
       sum += ((double)(z & 0xffff) + 0.5) / 65536;
     }
   }
-  return sum - 6;
-}
-
-double zbl_noisy(double seconds, uint64_t launch) {
-  if (zbl.noise == 0) {
-    return seconds;
-  }
-  return seconds * fmax(0.1, 1 + zbl.noise * zbl_normal(launch));
-}
-
-/* How much later than the others a rank sees the end. */
-double zbl_jitter(uint64_t launch, int rank) {
-  if (zbl.exit_jitter == 0) {
-    return 0;
-  }
-  return zbl.exit_jitter * ((double)(zbl_draw(launch, (uint64_t)rank) >> 11) *
-                            0x1p-53);
+  return seconds * fmax(0.1, 1 + zbl.noise * (sum - 6));
 }
 
 /* The clock of the modelled process that drives the device. */
@@ -84,7 +77,14 @@ static void zbl_hostBarrier(void) {
   }
 }
 
+/* The clocks begin anew: how a time is rounded depends on how late it is, and a
+ * case's times must not depend on what ran before it. */
 static void zbl_caseBegin(uint64_t key) {
   zbl.case_key = key;
-  zbl.case_launch = 0;
+  zbl.case_epoch++;
+  for (int i = 0; i < zbl.processes; i++) {
+    zbl.h[i] = 0;
+  }
 }
+
+static void zbl_moveData(int on) { zbl.moves_data = on; }

@@ -1,164 +1,146 @@
-/* Collectives: arguments are checked, calls are matched by sequence number, and
- * a round that is complete takes the model's time on the virtual clock. */
+/* Collectives: calls are matched by sequence number, and a round that is
+ * complete takes the model's time on the virtual clock. */
 #include "comm.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Element widths by ncclDataType_t. */
-static const uint8_t zbl_width[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
-
-enum { ZBL_OPS = 5 };
-
-static const zbl_curve *zbl_curve_for(int collective, int ranks) {
-  for (int i = 0; i < zbl.curve_count; i++) {
-    if (zbl.curves[i].collective == collective &&
-        zbl.curves[i].ranks == ranks) {
-      return &zbl.curves[i];
-    }
-  }
-  return NULL;
-}
+/* Up to this many bytes a collective only brings ranks together: a rank that is
+ * late leaves it late (see fault.c). */
+enum { ZBL_SYNC_BYTES = 8 };
 
 /* The total size S of a call: the larger of a rank's two buffers. */
 static double zbl_total_bytes(const zbl_call *c, int ranks) {
-  double bytes = (double)c->count * zbl_width[c->dtype];
-  return c->collective == ZBL_ALL_REDUCE ? bytes : bytes * ranks;
+  double bytes = (double)c->count * zbl_width(c->dtype);
+  switch (c->collective) {
+  case ZBL_REDUCE_SCATTER:
+  case ZBL_ALL_GATHER:
+  case ZBL_ALL_TO_ALL:
+  case ZBL_GATHER:
+  case ZBL_SCATTER:
+    return bytes * ranks;
+  }
+  return bytes;
 }
 
-/* Runs a complete round: it starts when the last rank has arrived, its stream's
- * earlier work included, and ends for all at once but for the exit jitter. */
-static void zbl_run(const zbl_round *r, const zbl_clique *q) {
-  const zbl_curve *curve = zbl_curve_for(r->call.collective, q->nranks);
-  uint64_t launch = zbl.case_launch++;
-  double start = 0, end;
-  for (int i = 0; i < q->nranks; i++) {
-    start = fmax(start, fmax(r->place[i].posted, r->place[i].stream->s));
+static double zbl_leaves(const zbl_round *r, int i, double bytes, double end) {
+  double at = end + zbl.exit_jitter * zbl_uniform(r->launch, (uint64_t)i);
+  if (bytes <= ZBL_SYNC_BYTES) {
+    at += zbl_late(r->place[i].stream->device);
   }
-  end = start + zbl_noisy(zbl_model(curve, zbl_total_bytes(&r->call, q->nranks)),
-                          launch);
-  for (int i = 0; i < q->nranks; i++) {
-    r->place[i].stream->s = end + zbl_jitter(launch, i);
-    r->place[i].stream->pending--;
-  }
+  return at;
 }
 
-/* Runs the rounds at the head that are complete. A round whose ranks disagree
- * stays there for ever, and everything behind it. */
-static void zbl_advance(zbl_clique *q) {
-  while (q->head != NULL && q->head->arrived == q->nranks &&
-         !q->head->mismatch) {
-    zbl_round *r = q->head;
-    zbl_run(r, q);
-    q->head = r->next;
-    q->head_seq++;
-    free(q->spare);
-    q->spare = r;
+/* Runs a round whose ranks are all there: it starts at the last arrival and
+ * ends for all at once but for the exit jitter. Returns when s leaves it. */
+static double zbl_run(zbl_round *r, const zbl_stream *s) {
+  const zbl_clique *q = r->clique;
+  const zbl_curve *curve = q->curve[r->call.collective];
+  double bytes = zbl_total_bytes(&r->call, q->nranks), start = 0, end, mine = 0;
+  for (int i = 0; i < q->nranks; i++) {
+    start = fmax(start, r->place[i].arrival);
   }
+  end = zbl_faulty(curve, bytes, zbl_model(curve, bytes), r->launch);
+  end = start + zbl_noisy(end, r->launch, q->first);
+  if (zbl.moves_data) {
+    zbl_move(r);
+  }
+  for (int i = 0; i < q->nranks; i++) {
+    double at = zbl_leaves(r, i, bytes, end);
+    if (r->place[i].stream == s) {
+      mine = at;
+    } else {
+      zbl_finish(r->place[i].stream, at);
+    }
+  }
+  return mine;
+}
+
+/* A rank's stream has come to its call. A planted hang never arrives; a planted
+ * asynchronous error is on record and never ends. */
+static int zbl_round_run(zbl_op *op, zbl_stream *s) {
+  zbl_round *r = op->data;
+  zbl_clique *q = r->clique;
+  double bytes = zbl_total_bytes(&r->call, q->nranks);
+  if (zbl_hangs(s->device, bytes, r->launch)) {
+    return 0;
+  }
+  if (zbl_async(s->device, bytes, r->launch)) {
+    q->async = ZB_COLL_REMOTE;
+    return 0;
+  }
+  r->place[op->rank].arrival = zbl_arrival(op, s);
+  if (++r->ready < q->nranks || r->mismatch) {
+    return 0;
+  }
+  s->s = zbl_run(r, s);
+  return 1;
 }
 
 /* The round with the given sequence number, made when it is not there yet. */
 static zbl_round *zbl_round_at(zbl_clique *q, uint64_t seq) {
   zbl_round **at = &q->head;
-  size_t size = sizeof(zbl_round) + (size_t)q->nranks * sizeof(zbl_place);
   for (uint64_t n = q->head_seq; n < seq && *at != NULL; n++) {
     at = &(*at)->next;
   }
   if (*at == NULL) {
-    zbl_round *fresh = q->spare != NULL ? q->spare : malloc(size);
-    if (fresh != NULL) {
-      memset(fresh, 0, size);
+    *at = calloc(1, sizeof(zbl_round) + (size_t)q->nranks * sizeof(zbl_place));
+    if (*at != NULL) {
+      (*at)->clique = q;
+      (*at)->linked = 1;
+      (*at)->launch = zbl_next_launch(q);
     }
-    q->spare = NULL;
-    *at = fresh;
   }
   return *at;
 }
 
+/* A round is released by the last of its ranks' operations. */
+static void zbl_round_release(zbl_op *op) {
+  zbl_round *r = op->data;
+  if (--r->holders == 0 && !r->linked) {
+    free(r);
+  }
+}
+
 /* One rank's call reaches its stream: the host has spent its launch cost. */
-int zbl_post(zbl_comm *comm, const zbl_call *call, zbl_stream *stream) {
-  zbl_clique *q = comm->clique;
-  zbl_round *r = zbl_round_at(q, comm->seq);
-  double *h = zbl_host_clock(comm->device);
+int zbl_post(const zbl_queued *c) {
+  zbl_clique *q = c->comm->clique;
+  zbl_round *r = zbl_round_at(q, c->comm->seq);
+  double *h = zbl_host_clock(c->comm->device);
   if (r == NULL) {
     return ZB_COLL_UNHANDLED;
   }
-  *h += zbl.launch;
-  comm->seq++;
-  if (r->arrived == 0) {
-    r->call = *call;
-  } else if (memcmp(&r->call, call, sizeof *call) != 0) {
+  *h += zbl.launch + zbl_late(c->comm->device);
+  c->comm->seq++;
+  if (r->posted == 0) {
+    r->call = c->call;
+  } else if (memcmp(&r->call, &c->call, sizeof r->call) != 0) {
     r->mismatch = 1;
   }
-  r->place[comm->rank] = (zbl_place){stream, *h};
-  r->arrived++;
-  stream->pending++;
-  zbl_advance(q);
+  r->place[c->comm->rank] =
+      (zbl_place){.stream = c->stream, .send = c->send, .recv = c->recv};
+  r->holders++;
+  if (++r->posted == q->nranks) { /* all have called: nobody looks for it */
+    q->head = r->next;
+    q->head_seq++;
+    r->linked = 0;
+  }
+  zbl_push(c->stream, (zbl_op){.run = zbl_round_run,
+                               .release = zbl_round_release, .posted = *h,
+                               .data = r, .rank = c->comm->rank});
   return 0;
 }
 
-/* In place is one exact offset; any other overlap gives wrong data. */
-static int zbl_overlap_ok(const char *send, uint64_t sent, const char *recv,
-                          uint64_t got, uint64_t share, int rank) {
-  if (send + sent <= recv || recv + got <= send) {
-    return 1;
+/* Rounds that some ranks never called; the operations of those that did hold
+ * them, and go with their streams. */
+void zbl_free_rounds(zbl_clique *q) {
+  while (q->head != NULL) {
+    zbl_round *r = q->head;
+    q->head = r->next;
+    r->linked = 0;
+    if (r->holders == 0) {
+      free(r);
+    }
   }
-  if (sent == got) {
-    return send == recv;
-  }
-  return sent > got ? recv == send + share * (uint64_t)rank
-                    : send == recv + share * (uint64_t)rank;
-}
-
-/* Checks what the real library checks and what it would silently corrupt, then
- * enqueues. send_n and recv_n are the multiples of count in each buffer. */
-static int zbl_collective_call(const void *send, void *recv, zbl_call call,
-                               void *comm, void *stream, uint64_t send_n,
-                               uint64_t recv_n) {
-  zbl_comm *c = zbl_comm_of(comm);
-  zbl_stream *s = zbl_stream_of(stream);
-  uint64_t share;
-  if (c == NULL || s == NULL || call.dtype < 0 ||
-      call.dtype >= (int)sizeof zbl_width || call.op < 0 ||
-      call.op >= ZBL_OPS || call.count == 0 || call.count > (1ull << 44)) {
-    return ZB_COLL_ARGUMENT;
-  }
-  if (c->device != zbl_current_device() || s->device != c->device ||
-      zbl_curve_for(call.collective, c->clique->nranks) == NULL) {
-    return ZB_COLL_USAGE;
-  }
-  share = call.count * zbl_width[call.dtype];
-  if (!zbl_valid_range(c->device, send, share * send_n) ||
-      !zbl_valid_range(c->device, recv, share * recv_n) ||
-      !zbl_overlap_ok(send, share * send_n, recv, share * recv_n, share,
-                      c->rank)) {
-    return ZB_COLL_ARGUMENT;
-  }
-  return zbl_enqueue(c, &call, s);
-}
-
-static uint64_t zbl_ranks_of(void *comm) {
-  zbl_comm *c = zbl_comm_of(comm);
-  return c != NULL ? (uint64_t)c->clique->nranks : 1;
-}
-
-static int zbl_allReduce(const void *send, void *recv, size_t count, int dtype,
-                         int op, void *comm, void *stream) {
-  zbl_call call = {ZBL_ALL_REDUCE, dtype, op, 0, count};
-  return zbl_collective_call(send, recv, call, comm, stream, 1, 1);
-}
-
-static int zbl_reduceScatter(const void *send, void *recv, size_t count,
-                             int dtype, int op, void *comm, void *stream) {
-  zbl_call call = {ZBL_REDUCE_SCATTER, dtype, op, 0, count};
-  return zbl_collective_call(send, recv, call, comm, stream,
-                             zbl_ranks_of(comm), 1);
-}
-
-static int zbl_allGather(const void *send, void *recv, size_t count, int dtype,
-                         void *comm, void *stream) {
-  zbl_call call = {ZBL_ALL_GATHER, dtype, 0, 0, count};
-  return zbl_collective_call(send, recv, call, comm, stream, 1,
-                             zbl_ranks_of(comm));
 }

@@ -31,7 +31,7 @@ static int zbl_getUniqueId(zb_unique_id *id) {
 
 /* The ranks that share an id; NULL when the id was never handed out, is used
  * up, or comes with another number of ranks. */
-zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks) {
+static zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks) {
   zbl_clique *q;
   if (strncmp(id->internal, "zbl ", 4) != 0) {
     return NULL;
@@ -44,11 +44,23 @@ zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks) {
   q = calloc(1, sizeof *q);
   if (q != NULL) {
     q->nranks = nranks;
+    q->first = zbl.ranks;
     q->id = *id;
+    q->unmatched = calloc((size_t)nranks, sizeof *q->unmatched);
     q->next = zbl_cliques;
     zbl_cliques = q;
   }
   return q;
+}
+
+/* Whether the rank or the device has joined already. */
+static int zbl_joined(const zbl_clique *q, int rank, int device) {
+  for (zbl_comm *c = zbl_comms; c != NULL && c->clique == q; c = c->next) {
+    if (c->rank == rank || c->device == device) {
+      return 1;
+    }
+  }
+  return 0;
 }
 
 /* One thread drives all ranks, so an init that is not in a group with its
@@ -67,36 +79,39 @@ static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id,
   if (q == NULL) {
     return ZB_COLL_ARGUMENT;
   }
-  for (c = zbl_comms; c != NULL; c = c->next) {
-    if (c->clique == q &&
-        (c->rank == rank || c->device == zbl_current_device())) {
-      return ZB_COLL_USAGE; /* a rank or a device twice */
-    }
+  if (zbl_joined(q, rank, zbl_current_device())) {
+    return ZB_COLL_USAGE;
   }
   c = calloc(1, sizeof *c);
   if (c == NULL) {
     return ZB_COLL_UNHANDLED;
   }
-  c->magic = ZBL_COMM;
-  c->rank = rank;
-  c->device = zbl_current_device();
-  c->clique = q;
-  c->next = zbl_comms;
+  *c = (zbl_comm){.magic = ZBL_COMM, .rank = rank, .clique = q,
+                  .device = zbl_current_device(), .next = zbl_comms};
   zbl_comms = c;
-  q->inited++;
+  q->first = c->device < q->first ? c->device : q->first;
+  if (++q->inited == nranks) {
+    for (int i = 0; i < ZBL_COLLECTIVES; i++) {
+      q->curve[i] = zbl_curve_for(i, q->first, nranks);
+    }
+  }
   zbl_group_note_init(q);
   *comm = c;
   return 0;
 }
 
-static void zbl_free_rounds(zbl_clique *q) {
-  while (q->head != NULL) {
-    zbl_round *r = q->head;
-    q->head = r->next;
-    free(r);
+/* The number of the next launch within the case. */
+uint64_t zbl_next_launch(zbl_clique *q) {
+  if (q->epoch != zbl.case_epoch) {
+    q->epoch = zbl.case_epoch;
+    q->launch = 0;
   }
-  free(q->spare);
-  q->spare = NULL;
+  return q->launch++;
+}
+
+static void zbl_free_clique_work(zbl_clique *q) {
+  zbl_free_rounds(q);
+  zbl_free_transfers(q);
 }
 
 static int zbl_commDestroy(void *comm) {
@@ -111,9 +126,7 @@ static int zbl_commDestroy(void *comm) {
     }
   }
   c->magic = 0;
-  if (++c->clique->destroyed == c->clique->nranks) {
-    zbl_free_rounds(c->clique);
-  }
+  c->clique->destroyed++;
   free(c);
   return 0;
 }
@@ -121,10 +134,11 @@ static int zbl_commDestroy(void *comm) {
 static int zbl_commAbort(void *comm) { return zbl_commDestroy(comm); }
 
 static int zbl_commGetAsyncError(void *comm, int *error) {
-  if (zbl_comm_of(comm) == NULL) {
+  zbl_comm *c = zbl_comm_of(comm);
+  if (c == NULL) {
     return ZB_COLL_ARGUMENT;
   }
-  *error = 0;
+  *error = c->clique->async;
   return 0;
 }
 
@@ -140,6 +154,8 @@ static const char *zbl_collErrorString(int error) {
     return "invalid argument";
   case ZB_COLL_USAGE:
     return "invalid usage";
+  case ZB_COLL_REMOTE:
+    return "remote process exited or there was a network error";
   }
   return "unknown result code";
 }
@@ -154,7 +170,8 @@ void zbl_free_comms(void) {
   while (zbl_cliques != NULL) {
     zbl_clique *q = zbl_cliques;
     zbl_cliques = q->next;
-    zbl_free_rounds(q);
+    zbl_free_clique_work(q);
+    free(q->unmatched);
     free(q);
   }
 }

@@ -1,8 +1,8 @@
-/* Communicators of the loopback; see comm.c, group.c and coll.c. */
+/* Communicators of the loopback; see comm.c, group.c, coll.c and p2p.c. */
 #ifndef ZBL_COMM_H
 #define ZBL_COMM_H
 
-#include "world.h"
+#include "stream.h"
 
 /* One rank's call of a collective, as it was made. No padding: calls are
  * compared byte by byte. */
@@ -11,29 +11,37 @@ typedef struct zbl_call {
   uint64_t count;
 } zbl_call;
 
-/* One rank's place in a round: where it is queued and when the host did it. */
+/* One rank's part in a round. */
 typedef struct zbl_place {
-  zbl_stream *stream; /* NULL until the rank has called */
-  double posted;
+  zbl_stream *stream;
+  const char *send;
+  char *recv;
+  double arrival;
 } zbl_place;
 
 /* One sequence number of a communicator: the ranks' calls that belong together.
  * The operation runs when all have arrived and agree; if they do not agree it
  * never ends, as in the real library. */
 typedef struct zbl_round {
+  struct zbl_clique *clique;
   zbl_call call;
-  int arrived, mismatch;
+  uint64_t launch; /* its number within the case */
+  int posted, ready, mismatch;
+  int holders, linked; /* operations that point here; in the clique's list */
   struct zbl_round *next;
   zbl_place place[];
 } zbl_round;
 
 /* What all ranks of a communicator share. */
 typedef struct zbl_clique {
-  int nranks, inited, destroyed;
+  int nranks, inited, destroyed, first;
   zb_unique_id id;
-  zbl_round *head; /* the oldest round that has not run */
-  zbl_round *spare;
+  const zbl_curve *curve[ZBL_COLLECTIVES];
+  zbl_round *head; /* the oldest round that not all ranks have called */
   uint64_t head_seq;
+  uint64_t epoch, launch; /* launches within the case */
+  int async;              /* the asynchronous error, once there is one */
+  struct zbl_transfer **unmatched; /* by receiving rank */
   struct zbl_clique *next;
 } zbl_clique;
 
@@ -45,16 +53,40 @@ typedef struct zbl_comm {
   struct zbl_comm *next;
 } zbl_comm;
 
+/* One call inside a group, or alone. */
+typedef struct zbl_queued {
+  zbl_comm *comm;
+  zbl_stream *stream;
+  zbl_call call;
+  const char *send;
+  char *recv;
+  int peer; /* of a send or receive, else −1 */
+} zbl_queued;
+
 zbl_comm *zbl_comm_of(void *handle);
-zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks);
+uint64_t zbl_next_launch(zbl_clique *q);
+unsigned zbl_width(int dtype);
 
 /* group.c */
 int zbl_group_depth(void);
-int zbl_enqueue(zbl_comm *comm, const zbl_call *call, zbl_stream *stream);
+int zbl_enqueue(const zbl_queued *q);
 void zbl_group_note_init(zbl_clique *clique);
 void zbl_group_reset(void);
 
 /* coll.c */
-int zbl_post(zbl_comm *comm, const zbl_call *call, zbl_stream *stream);
+int zbl_post(const zbl_queued *q);
+void zbl_free_rounds(zbl_clique *q);
+
+/* p2p.c */
+int zbl_p2p_post(const zbl_queued *q, size_t n);
+void zbl_free_transfers(zbl_clique *q);
+
+/* data.c */
+void zbl_move(const zbl_round *r);
+void zbl_deliver(zbl_stream *s, char *to, zbl_shared *whole, uint64_t offset,
+                 uint64_t bytes, unsigned width);
+void zbl_deliver_message(const zbl_stream *from, const char *send,
+                         zbl_stream *to, char *recv, uint64_t bytes,
+                         unsigned width);
 
 #endif

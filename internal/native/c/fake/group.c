@@ -3,12 +3,6 @@
 
 #include <stdlib.h>
 
-typedef struct zbl_queued {
-  zbl_comm *comm;
-  zbl_call call;
-  zbl_stream *stream;
-} zbl_queued;
-
 /* A group belongs to a thread, as in NCCL. */
 static _Thread_local int zbl_depth;
 static _Thread_local zbl_queued *zbl_queue;
@@ -33,9 +27,9 @@ static int zbl_groupStart(void) {
 }
 
 /* Launches a call now, or notes it when a group is open. */
-int zbl_enqueue(zbl_comm *comm, const zbl_call *call, zbl_stream *stream) {
+int zbl_enqueue(const zbl_queued *q) {
   if (zbl_depth == 0) {
-    return zbl_post(comm, call, stream);
+    return q->peer >= 0 ? zbl_p2p_post(q, 1) : zbl_post(q);
   }
   if (zbl_queue_len == zbl_queue_cap) {
     size_t cap = zbl_queue_cap ? 2 * zbl_queue_cap : 64;
@@ -46,8 +40,30 @@ int zbl_enqueue(zbl_comm *comm, const zbl_call *call, zbl_stream *stream) {
     zbl_queue = grown;
     zbl_queue_cap = cap;
   }
-  zbl_queue[zbl_queue_len++] = (zbl_queued){comm, *call, stream};
+  zbl_queue[zbl_queue_len++] = *q;
   return 0;
+}
+
+/* Launches what was noted. The sends and receives of one rank that stand next
+ * to each other are one kernel, as NCCL makes them. */
+static int zbl_launch_queue(void) {
+  size_t i = 0;
+  int result = 0;
+  while (i < zbl_queue_len && result == 0) {
+    zbl_queued *q = &zbl_queue[i];
+    size_t n = 1;
+    if (q->peer < 0) {
+      result = zbl_post(q);
+    } else {
+      while (i + n < zbl_queue_len && q[n].peer >= 0 && q[n].comm == q->comm &&
+             q[n].stream == q->stream) {
+        n++;
+      }
+      result = zbl_p2p_post(q, n);
+    }
+    i += n;
+  }
+  return result;
 }
 
 static int zbl_groupEnd(void) {
@@ -63,9 +79,8 @@ static int zbl_groupEnd(void) {
     result = ZB_COLL_USAGE;
   }
   zbl_joining = NULL;
-  for (size_t i = 0; i < zbl_queue_len && result == 0; i++) {
-    zbl_queued *q = &zbl_queue[i];
-    result = zbl_post(q->comm, &q->call, q->stream);
+  if (result == 0) {
+    result = zbl_launch_queue();
   }
   zbl_queue_len = 0;
   return result;

@@ -8,23 +8,45 @@
 zbl_world zbl;
 
 static const char *const zbl_names[ZBL_COLLECTIVES] = {
-    "all_reduce", "reduce_scatter", "all_gather"};
+    "all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce",
+    "all_to_all", "send_recv",      "gather",     "scatter"};
 
-static int zbl_read_curve(const char *line) {
-  zbl_curve c;
+/* The constants for a collective over a run of ranks, NULL when there are none. */
+const zbl_curve *zbl_curve_for(int collective, int first, int ranks) {
+  for (int i = 0; i < zbl.curve_count; i++) {
+    const zbl_curve *c = &zbl.curves[i];
+    if (c->collective == collective && c->first == first && c->ranks == ranks) {
+      return c;
+    }
+  }
+  return NULL;
+}
+
+static int zbl_keep_curve(const zbl_curve *c) {
+  if ((zbl.curve_count & (zbl.curve_count - 1)) == 0) { /* full: 0, 1, 2, 4, … */
+    size_t room = zbl.curve_count ? 2 * (size_t)zbl.curve_count : 1;
+    zbl_curve *grown = realloc(zbl.curves, room * sizeof *grown);
+    if (grown == NULL || room > ZBL_MAX_CURVES) {
+      return 0;
+    }
+    zbl.curves = grown;
+  }
+  zbl.curves[zbl.curve_count++] = *c;
+  return 1;
+}
+
+static int zbl_read_curve(const char *values) {
+  zbl_curve c = {0};
   char name[32];
-  double ranks;
-  if (zbl.curve_count == ZBL_MAX_CURVES ||
-      sscanf(line, "curve %31s %lf %lf %lf %lf %lf %lf", name, &ranks, &c.b,
-             &c.a, &c.r, &c.floor, &c.k) != 7 ||
-      !(c.b > 0) || !(c.a >= 0) || !(c.r >= 0) || !(c.floor >= 0)) {
+  if (sscanf(values, "%31s %d %d %lf %lf %lf %lf %lf", name, &c.first, &c.ranks,
+             &c.b, &c.a, &c.r, &c.floor, &c.k) != 8 ||
+      c.first < 0 || c.ranks < 1 || !(c.b > 0) || !(c.a >= 0) || !(c.r >= 0) ||
+      !(c.floor >= 0) || !(c.k >= 0)) {
     return 0;
   }
-  c.ranks = (int)ranks;
   for (c.collective = 0; c.collective < ZBL_COLLECTIVES; c.collective++) {
     if (strcmp(name, zbl_names[c.collective]) == 0) {
-      zbl.curves[zbl.curve_count++] = c;
-      return 1;
+      return zbl_keep_curve(&c);
     }
   }
   return 0;
@@ -45,10 +67,13 @@ static int zbl_read_line(char *line) {
   if (value == NULL) {
     return 0;
   }
-  if (strncmp(line, "curve ", 6) == 0) {
-    return zbl_read_curve(line);
-  }
   *value++ = '\0';
+  if (strcmp(line, "curve") == 0) {
+    return zbl_read_curve(value);
+  }
+  if (strcmp(line, "fault") == 0) {
+    return zbl_read_fault(value);
+  }
   if (strcmp(line, "gpu") == 0) {
     snprintf(zbl.gpu, sizeof zbl.gpu, "%s", value);
     return 1;
@@ -73,6 +98,8 @@ static int zbl_read_line(char *line) {
     zbl.exit_jitter = v;
   } else if (strcmp(line, "noise") == 0) {
     zbl.noise = v;
+  } else if (strcmp(line, "event") == 0) {
+    zbl.event = v;
   } else {
     return 0;
   }
@@ -82,6 +109,8 @@ static int zbl_read_line(char *line) {
 static int zbl_refuse(char *err, size_t errlen, const char *why,
                       const char *what) {
   snprintf(err, errlen, "machine file: %s%s", why, what);
+  free(zbl.curves);
+  free(zbl.faults.late);
   memset(&zbl, 0, sizeof zbl);
   return 0;
 }
@@ -118,6 +147,7 @@ int zbl_reset(const char *text, char *err, size_t errlen) {
     return 0;
   }
   memset(&zbl, 0, sizeof zbl);
+  zbl_no_faults();
   copy = strdup(text);
   if (copy == NULL) {
     return zbl_refuse(err, errlen, "out of memory", "");
@@ -148,5 +178,7 @@ void zbl_shutdown(void) {
   zbl_free_devices();
   free(zbl.devices);
   free(zbl.h);
+  free(zbl.curves);
+  free(zbl.faults.late);
   memset(&zbl, 0, sizeof zbl);
 }

@@ -9,22 +9,47 @@
 
 #include "../abi.h"
 
-/* The cost model of one collective over a number of ranks: bytes per second,
- * then seconds; k is the bus-bandwidth factor. */
-typedef struct zbl_curve {
-  int collective; /* enum zbl_collective */
-  int ranks;
-  double b, a, r, floor, k;
-} zbl_curve;
-
 enum zbl_collective {
   ZBL_ALL_REDUCE,
   ZBL_REDUCE_SCATTER,
   ZBL_ALL_GATHER,
+  ZBL_BROADCAST,
+  ZBL_REDUCE,
+  ZBL_ALL_TO_ALL,
+  ZBL_SEND_RECV,
+  ZBL_GATHER,
+  ZBL_SCATTER,
   ZBL_COLLECTIVES
 };
 
-enum { ZBL_MAX_CURVES = 64, ZBL_MAX_RANKS = 1 << 20 };
+/* The cost model of one collective over the ranks first … first+ranks−1: bytes
+ * per second, then seconds; k is the bus-bandwidth factor. */
+typedef struct zbl_curve {
+  int collective; /* enum zbl_collective */
+  int first, ranks;
+  double b, a, r, floor, k;
+} zbl_curve;
+
+/* Faults: what a machine file can say is wrong. A zero rank count or a negative
+ * rank means there is none of that kind. */
+typedef struct zbl_faults {
+  double *late; /* by rank: seconds it reaches every collective late; or NULL */
+  struct { double from, to, factor; } dip;       /* bytes, bytes, × T */
+  struct { int first, ranks; double part, factor; } flaky; /* of launches, × T */
+  struct { int rank; double bytes; uint64_t launch; } hang, async;
+  struct { int kind, rank; uint64_t index; } data; /* enum zbl_data_fault */
+} zbl_faults;
+
+enum zbl_data_fault {
+  ZBL_DATA_OK,
+  ZBL_MISSING, /* the rank's contribution is not there */
+  ZBL_DOUBLED, /* it is there twice */
+  ZBL_SWAPPED, /* two blocks of the result change places */
+  ZBL_STALE,   /* the rank's receive buffer is not written */
+  ZBL_CORRUPT  /* one element of the rank's result has a bit flipped */
+};
+
+enum { ZBL_MAX_RANKS = 1 << 20, ZBL_MAX_CURVES = 1 << 20 };
 
 /* A stretch of device memory; address space alone until it is touched. */
 typedef struct zbl_block {
@@ -38,27 +63,20 @@ typedef struct zbl_device {
   uint64_t used;
 } zbl_device;
 
-/* A stream's clock s: when the work queued so far is done. */
-typedef struct zbl_stream {
-  uint32_t magic;
-  int device;
-  int pending;
-  double s;
-} zbl_stream;
-
 /* The machine: what the machine file says, and the clocks. */
 typedef struct zbl_world {
-  int open;
+  int open, moves_data;
   char gpu[64];
   uint64_t seed;
   int ranks, gpus_per_process, processes;
   uint64_t hbm_bytes;
-  double launch, exit_jitter, noise;
-  zbl_curve curves[ZBL_MAX_CURVES];
+  double launch, exit_jitter, noise, event;
+  zbl_curve *curves;
   int curve_count;
+  zbl_faults faults;
   zbl_device *devices;
   double *h; /* the host clock of each modelled process, in seconds */
-  uint64_t case_key, case_launch;
+  uint64_t case_key, case_epoch;
   uint64_t ids; /* unique ids handed out */
 } zbl_world;
 
@@ -68,17 +86,25 @@ extern zbl_world zbl;
 int zbl_reset(const char *text, char *err, size_t errlen);
 void zbl_shutdown(void);
 void zbl_fill(zb_table *t);
+const zbl_curve *zbl_curve_for(int collective, int first, int ranks);
+
+/* fault.c */
+void zbl_no_faults(void);
+int zbl_read_fault(const char *text);
+double zbl_faulty(const zbl_curve *c, double bytes, double t, uint64_t launch);
+double zbl_late(int rank);
+int zbl_hangs(int rank, double bytes, uint64_t launch);
+int zbl_async(int rank, double bytes, uint64_t launch);
 
 /* clock.c */
 double zbl_model(const zbl_curve *c, double bytes);
-double zbl_noisy(double seconds, uint64_t launch);
-double zbl_jitter(uint64_t launch, int rank);
+double zbl_noisy(double seconds, uint64_t launch, int group);
+double zbl_uniform(uint64_t launch, uint64_t rank);
 double *zbl_host_clock(int device);
 
 /* device.c */
 int zbl_current_device(void);
 int zbl_valid_range(int device, const void *ptr, uint64_t bytes);
-zbl_stream *zbl_stream_of(void *handle);
 void zbl_free_devices(void);
 
 /* comm.c */

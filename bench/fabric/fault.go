@@ -1,0 +1,223 @@
+package fabric
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Fault is one row of the table of faults that can be planted.
+type Fault struct {
+	// Name begins its text form, Form is an example of the whole.
+	Name, Form string
+	// Does says what is wrong, in one line.
+	Does string
+	keys []string
+	// plant puts it into the machine, or into the damage to bandwidths.
+	plant func(v faultValues, m *Machine, d *damage) error
+}
+
+// faultValues are the numbers of a fault by key: seconds, bytes, counts, shares.
+type faultValues map[string]float64
+
+// rank is the rank that node and gpu name.
+func (v faultValues) rank(m *Machine) int { return int(v["node"])*m.GPUsPerNode + int(v["gpu"]) }
+
+// damage is what faults take from bandwidths: shares that are left.
+type damage struct {
+	links []linkDamage
+	rails map[[2]int]float64 // by node, rail; node −1 is every node
+}
+
+type linkDamage struct {
+	a, b int // ranks
+	left float64
+}
+
+var faults = []Fault{
+	{
+		"late_gpu", "late_gpu:node=3,gpu=5,seconds=2e-5", "a GPU reaches every collective late",
+		[]string{"node", "gpu", "seconds"},
+		func(v faultValues, m *Machine, _ *damage) error {
+			return m.fault("late %d %g", v.rank(m), v["seconds"])
+		},
+	},
+	{"late_node", "late_node:node=3,seconds=2e-5", "all GPUs of a node are late", []string{"node", "seconds"}, plantLateNode},
+	{"slow_link", "slow_link:node=3,a=1,b=2,left=0.5", "the xGMI link between two GPUs has that share of its bandwidth left", []string{"node", "a", "b", "left"}, plantSlowLink},
+	{"slow_rail", "slow_rail:node=3,rail=2,left=0.5", "a node's NIC has that share of its bandwidth left", []string{"node", "rail", "left"}, plantRail},
+	{"dead_rail", "dead_rail:node=3,rail=2", "a node's NIC is down; its traffic takes the others", []string{"node", "rail"}, plantRail},
+	{"slow_leaf", "slow_leaf:rail=2,left=0.5", "a rail's leaf switch is slow for every node", []string{"rail", "left"}, plantRail},
+	{
+		"flaky_link", "flaky_link:node=3,part=0.1,times=4", "that part of the launches that touch the node takes so many times as long",
+		[]string{"node", "part", "times"},
+		func(v faultValues, m *Machine, _ *damage) error {
+			return m.fault("flaky %d %d %g %g", int(v["node"])*m.GPUsPerNode, m.GPUsPerNode, v["part"], v["times"])
+		},
+	},
+	{
+		"dip", "dip:from=1e6,to=4e6,times=2", "sizes in that range, in bytes, take so many times as long",
+		[]string{"from", "to", "times"},
+		func(v faultValues, m *Machine, _ *damage) error {
+			return m.fault("dip %g %g %g", v["from"], v["to"], v["times"])
+		},
+	},
+	{
+		"noise", "noise:sigma=0.05", "launches vary by that standard deviation, relative",
+		[]string{"sigma"},
+		func(v faultValues, m *Machine, _ *damage) error { m.Host.Noise = v["sigma"]; return nil },
+	},
+	{
+		"hang", "hang:node=3,gpu=5,bytes=1e6,launch=7", "a GPU never enters that launch of a case of at least so many bytes",
+		[]string{"node", "gpu", "bytes", "launch"},
+		func(v faultValues, m *Machine, _ *damage) error {
+			return m.fault("hang %d %g %d", v.rank(m), v["bytes"], int(v["launch"]))
+		},
+	},
+	{
+		"async_error", "async_error:node=3,gpu=5,bytes=1e6,launch=7", "the library reports an asynchronous error there",
+		[]string{"node", "gpu", "bytes", "launch"},
+		func(v faultValues, m *Machine, _ *damage) error {
+			return m.fault("async %d %g %d", v.rank(m), v["bytes"], int(v["launch"]))
+		},
+	},
+	{"missing_rank", "missing_rank:node=3,gpu=5", "a GPU's contribution is not in the result", []string{"node", "gpu"}, plantData("missing")},
+	{"doubled_rank", "doubled_rank:node=3,gpu=5", "a GPU's contribution is in the result twice", []string{"node", "gpu"}, plantData("doubled")},
+	{"swapped_blocks", "swapped_blocks:node=3,gpu=5", "two halves of a GPU's result change places", []string{"node", "gpu"}, plantData("swapped")},
+	{"stale_buffer", "stale_buffer:node=3,gpu=5", "a GPU's receive buffer is not written", []string{"node", "gpu"}, plantData("stale")},
+	{"corrupt", "corrupt:node=3,gpu=5,index=1000", "one element of a GPU's result has a bit flipped", []string{"node", "gpu", "index"}, plantData("corrupt")},
+}
+
+// Faults returns the table, in listing order. The slice is the caller's.
+func Faults() []Fault { return slices.Clone(faults) }
+
+// plant reads one fault, name:key=value,…, and puts it into the machine. The
+// error says which key is wrong and shows the form.
+func plant(text string, m *Machine, d *damage) error {
+	name, rest, _ := strings.Cut(text, ":")
+	i := slices.IndexFunc(faults, func(f Fault) bool { return f.Name == name })
+	if i < 0 {
+		names := make([]string, len(faults))
+		for i, f := range faults {
+			names[i] = f.Name
+		}
+		return fmt.Errorf("unknown fault %q: valid are %s", name, strings.Join(names, ", "))
+	}
+	f := faults[i]
+	v, err := readValues(rest, f.keys)
+	if err == nil {
+		err = inWorld(v, m.World)
+	}
+	if err == nil {
+		err = f.plant(v, m, d)
+	}
+	if err != nil {
+		return fmt.Errorf("fault %q: %w; the form is %s", text, err, f.Form)
+	}
+	return nil
+}
+
+func readValues(text string, keys []string) (faultValues, error) {
+	v := faultValues{}
+	for part := range strings.SplitSeq(text, ",") {
+		key, value, _ := strings.Cut(part, "=")
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(n >= 0) || n > 1e18 {
+			return nil, fmt.Errorf("%q is not key=number", part)
+		}
+		v[key] = n
+	}
+	if want := slices.Sorted(slices.Values(keys)); !slices.Equal(want, slices.Sorted(maps.Keys(v))) {
+		return nil, fmt.Errorf("the keys are %s", strings.Join(keys, ", "))
+	}
+	return v, nil
+}
+
+// inWorld checks places and shares.
+func inWorld(v faultValues, w World) error {
+	limits := map[string]int{"node": w.Nodes, "gpu": w.GPUsPerNode, "a": w.GPUsPerNode, "b": w.GPUsPerNode, "rail": w.GPUsPerNode}
+	for key, n := range v {
+		if limit, place := limits[key]; place && (n != float64(int(n)) || int(n) >= limit) {
+			return fmt.Errorf("%s is 0 to %d", key, limit-1)
+		}
+		if (key == "left" || key == "part") && (n > 1 || key == "left" && n == 0) {
+			return fmt.Errorf("%s is a share, above 0 and at most 1", key)
+		}
+		if key == "times" && n == 0 || key == "sigma" && n > 0.2 {
+			return fmt.Errorf("%s is out of range", key)
+		}
+	}
+	return nil
+}
+
+func (m *Machine) fault(format string, args ...any) error {
+	m.Faults = append(m.Faults, fmt.Sprintf(format, args...))
+	return nil
+}
+
+func plantLateNode(v faultValues, m *Machine, _ *damage) error {
+	for gpu := range m.GPUsPerNode {
+		if err := m.fault("late %d %g", int(v["node"])*m.GPUsPerNode+gpu, v["seconds"]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func plantSlowLink(v faultValues, m *Machine, d *damage) error {
+	if v["a"] == v["b"] {
+		return fmt.Errorf("a link has two ends")
+	}
+	first := int(v["node"]) * m.GPUsPerNode
+	d.links = append(d.links, linkDamage{first + int(v["a"]), first + int(v["b"]), v["left"]})
+	return nil
+}
+
+func plantRail(v faultValues, _ *Machine, d *damage) error {
+	node, left := -1, v["left"]
+	if n, given := v["node"]; given {
+		node = int(n)
+	}
+	if d.rails == nil {
+		d.rails = map[[2]int]float64{}
+	}
+	d.rails[[2]int{node, int(v["rail"])}] = left // 0, without the key: the rail is dead
+	return nil
+}
+
+func plantData(kind string) func(faultValues, *Machine, *damage) error {
+	return func(v faultValues, m *Machine, _ *damage) error {
+		return m.fault("data %s %d %d", kind, v.rank(m), int(v["index"]))
+	}
+}
+
+// share is what is left of a group's bandwidth. Work is split evenly over links
+// and rails, so the slowest in use decides; a dead rail's share moves to the
+// others (4 of 8 rails gave half in a published case, docs/METHOD.md).
+func (d damage) share(f *Fabric, w World, g Group) float64 {
+	left := 1.0
+	in := func(rank int) bool { return rank >= g.First && rank < g.First+g.Ranks }
+	for _, l := range d.links {
+		if in(l.a) && in(l.b) {
+			left = min(left, l.left)
+		}
+	}
+	if g.Ranks <= w.GPUsPerNode {
+		return left
+	}
+	dead := map[int]int{}
+	for at, share := range d.rails {
+		switch {
+		case at[0] >= 0 && !in(at[0]*w.GPUsPerNode):
+		case share == 0:
+			dead[at[0]]++
+		default:
+			left = min(left, share)
+		}
+	}
+	for _, n := range dead {
+		left = min(left, float64(max(f.Node.NICs-n, 0))/float64(f.Node.NICs))
+	}
+	return left
+}

@@ -1,0 +1,68 @@
+package record
+
+import (
+	"fmt"
+	"math"
+
+	"zbench/bench/stat"
+)
+
+// Above these a result carries a warning.
+const (
+	// noisyCV is a coefficient of variation; users of rccl-tests see about 1 to
+	// 3 % on a quiet machine.
+	noisyCV = 0.05
+	// skewShare is the median spread between ranks over the median time.
+	skewShare = 0.10
+	// slowGroupShare is how much longer than the typical group one may take.
+	slowGroupShare = 0.05
+	// driftShare is the difference of the two passes' medians.
+	driftShare = 0.02
+)
+
+// doubts are the warnings that a case earns by its own figures, with a remedy.
+func (s *samples) doubts(r *Result) []Warning {
+	var out []Warning
+	warn := func(code, hint, format string, args ...any) {
+		out = append(out, Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
+	}
+	if t := r.Burst; t != nil && t.MeanOfRanks.CV != nil && *t.MeanOfRanks.CV > noisyCV {
+		warn("noisy", "raise -n or --max-time, and look for other jobs on these nodes",
+			"bursts differ by %.1f %% (standard deviation over mean)", 100**t.MeanOfRanks.CV)
+	}
+	if g := r.SlowestGroup; g != nil && g.Median > (1+slowGroupShare)*g.Typical {
+		warn("slow_group", "look at the links and GPUs of those ranks, and run it again with --groups 2",
+			"the group of ranks %d to %d takes %.0f %% longer than the typical one", g.FirstRank, g.FirstRank+r.Ranks-1, 100*(g.Median/g.Typical-1))
+	}
+	if t := r.Isolated; t != nil && r.Groups < 2 && t.Spread.Median > skewShare*t.MaxOfRanks.Median {
+		warn("skew", "see which rank is late, and check its host and clocks",
+			"ranks differ by %.0f %% of the time", 100*t.Spread.Median/t.MaxOfRanks.Median)
+	}
+	for _, v := range []struct {
+		name string
+		series
+	}{{"bursts", s.means}, {"isolated launches", s.alone}} {
+		if _, flagged := stat.Correlated(v.values); flagged {
+			warn("correlated", "raise --max-time: the interval counts them as fewer", "%s are strongly correlated in time", v.name)
+		}
+	}
+	if share, ok := s.means.drift(); ok {
+		warn("drift", "run again on a warm machine, and look for other jobs", "the two passes differ by %.1f %%", 100*share)
+	}
+	return out
+}
+
+// drift is the relative difference of the passes' medians, and whether it is
+// more than their spread explains.
+func (v *series) drift() (share float64, ok bool) {
+	if len(v.passes) < Passes {
+		return 0, false
+	}
+	first, second := stat.Summarize(v.values[:v.passes[1]]), stat.Summarize(v.values[v.passes[1]:])
+	if first == nil || second == nil || first.Lo == nil || second.Lo == nil {
+		return 0, false
+	}
+	share = math.Abs(first.Median-second.Median) / first.Median
+	apart := *first.Lo > *second.Hi || *second.Lo > *first.Hi
+	return share, apart && share > driftShare
+}

@@ -1,0 +1,172 @@
+package record
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// JournalSchema names the version of the journal's format.
+const JournalSchema = "zbench.journal/1"
+
+// JournalSchemaJSON is the JSON Schema of a journal's line. It refers to SchemaJSON.
+//
+//go:embed schema/journal-v1.json
+var JournalSchemaJSON []byte
+
+// Header is the first line of a journal: everything that is known before the
+// first result. The lines after it are Parts. schema/journal-v1.json describes both.
+type Header struct {
+	Schema string `json:"schema"`
+	// Record is the sweep's record; its results are the planned cases.
+	Record Record `json:"record"`
+	// Fabric is the name given for --fabric, VerifyBudget (bytes) and KeepSamples
+	// are options too: the record has no place for them.
+	Fabric       string `json:"fabric"`
+	VerifyBudget int64  `json:"verify_budget"`
+	KeepSamples  bool   `json:"keep_samples"`
+	// Machine is the SHA-256 of the machine file that decides simulated times, in
+	// hexadecimal; empty on hardware.
+	Machine string `json:"machine,omitempty"`
+}
+
+// Journal is what a sweep has left so far, whether it ended or was killed.
+type Journal struct {
+	Header Header
+	Parts  []Part
+	// Torn is the number of bytes of a last line that was not written whole.
+	Torn int
+}
+
+// Line is the header as a line of the journal.
+func (h Header) Line() ([]byte, error) {
+	h.Record = normal(h.Record)
+	return journalLine(h)
+}
+
+// Line is the part as a line of the journal. It fails on a NaN or an infinity.
+func (p Part) Line() ([]byte, error) { return journalLine(p) }
+
+func journalLine(v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("record: journal: %w", err)
+	}
+	return append(text, '\n'), nil
+}
+
+// ReadJournal reads a journal. A last line without its newline was being written
+// when the sweep was killed: it is left out and counted in Torn. Any other damage
+// is an error that names the line.
+func ReadJournal(text []byte) (*Journal, error) {
+	whole := bytes.LastIndexByte(text, '\n') + 1
+	j := &Journal{Torn: len(text) - whole}
+	lines := bytes.Split(bytes.TrimSuffix(text[:whole], []byte("\n")), []byte("\n"))
+	if err := j.readHeader(lines[0], whole == 0); err != nil {
+		return nil, fmt.Errorf("record: journal: line 1: %w", err)
+	}
+	cases := j.cases()
+	for i, line := range lines[1:] {
+		var p Part
+		err := json.Unmarshal(line, &p)
+		if err == nil {
+			err = p.check(cases)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("record: journal: line %d: %w", i+2, err)
+		}
+		cases[p.Key].parts = append(cases[p.Key].parts, p)
+		j.Parts = append(j.Parts, p)
+	}
+	return j, nil
+}
+
+func (j *Journal) readHeader(line []byte, torn bool) error {
+	if torn {
+		return fmt.Errorf("%w: it was killed before it began, and holds nothing", ErrNotRecord)
+	}
+	if err := json.Unmarshal(line, &j.Header); err != nil {
+		return fmt.Errorf("%w: %w", ErrNotRecord, err)
+	}
+	h := &j.Header
+	switch {
+	case h.Schema != JournalSchema:
+		return fmt.Errorf("%w: the file has %q, this zbench reads %q", ErrVersion, h.Schema, JournalSchema)
+	case h.Record.Schema != Schema:
+		return fmt.Errorf("%w: the file has %q, this zbench reads %q", ErrVersion, h.Record.Schema, Schema)
+	case h.Record.Sweep == nil:
+		return errors.New("a record of no sweep")
+	}
+	seen := map[string]bool{}
+	for _, r := range h.Record.Results {
+		switch {
+		case seen[r.Key]:
+			return fmt.Errorf("the case %s is there twice", r.Key)
+		case r.Status != Skipped && r.Status != Interrupted || r.Burst != nil || r.Isolated != nil || r.AlgBW != nil || r.BusBW != nil:
+			return fmt.Errorf("the case %s has a result before it was run", r.Key)
+		}
+		seen[r.Key] = true
+	}
+	return h.Record.check()
+}
+
+// planned is a case with what there is of it.
+type planned struct {
+	Result
+	parts []Part
+}
+
+func (j *Journal) cases() map[string]*planned {
+	cases := make(map[string]*planned, len(j.Header.Record.Results))
+	for _, r := range j.Header.Record.Results {
+		cases[r.Key] = &planned{Result: r}
+	}
+	for _, p := range j.Parts {
+		cases[p.Key].parts = append(cases[p.Key].parts, p)
+	}
+	return cases
+}
+
+// Record assembles the record as far as the sweep went. A torn last line is a
+// warning of it.
+func (j *Journal) Record() *Record {
+	rec := j.Header.Record
+	rec.Results = make([]Result, len(j.Header.Record.Results))
+	cases := j.cases()
+	for i, r := range j.Header.Record.Results {
+		rec.Results[i] = Assemble(r, cases[r.Key].parts)
+	}
+	if j.Torn > 0 {
+		rec.Warnings = append(slices.Clip(rec.Warnings), Warning{
+			Code: "torn", Message: fmt.Sprintf("the last line of the journal was cut off while it was written (%d bytes): its pass is left out", j.Torn),
+			Hint: "zbench collectives --resume takes it again",
+		})
+	}
+	return &rec
+}
+
+// Left counts the cases that still have something to run.
+func (j *Journal) Left() int {
+	left := 0
+	for _, c := range j.cases() {
+		if !Finished(c.Result, c.parts) {
+			left++
+		}
+	}
+	return left
+}
+
+// FinishedParts are the parts of the finished cases, in their order.
+func (j *Journal) FinishedParts() []Part {
+	var list []Part
+	cases := j.cases()
+	for _, p := range j.Parts {
+		if c := cases[p.Key]; Finished(c.Result, c.parts) {
+			list = append(list, p)
+		}
+	}
+	return list
+}

@@ -1,0 +1,88 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"zbench/bench/collective"
+)
+
+// check refuses a part that no sweep over these cases leaves.
+func (p *Part) check(cases map[string]*planned) error {
+	c := cases[p.Key]
+	switch {
+	case c == nil:
+		return fmt.Errorf("the case %q is not planned", p.Key)
+	case !slices.Contains([]Status{OK, Failed, WrongData}, p.Status):
+		return fmt.Errorf("%s: a pass that ended as %q", p.Key, p.Status)
+	case Finished(c.Result, c.parts):
+		return fmt.Errorf("%s: a pass after the case was finished", p.Key)
+	case p.Pass != len(c.parts):
+		return fmt.Errorf("%s: pass %d where pass %d comes next", p.Key, p.Pass, len(c.parts))
+	case p.Status == OK && (p.Burst == nil || p.Isolated == nil || len(p.Burst.Mean) == 0):
+		return fmt.Errorf("%s: pass %d ended well without samples", p.Key, p.Pass)
+	case p.Status != OK && p.Reason == "":
+		return fmt.Errorf("%s: pass %d ended as %q without a reason", p.Key, p.Pass, p.Status)
+	}
+	if _, err := collective.ByName(c.Collective); err != nil {
+		return err
+	}
+	if err := errors.Join(p.Burst.check(), p.Isolated.check(c.Ranks)); err != nil {
+		return fmt.Errorf("%s: pass %d: %w", p.Key, p.Pass, err)
+	}
+	return nil
+}
+
+func (b *BurstSamples) check() error {
+	switch {
+	case b == nil:
+		return nil
+	case len(b.Mean) != len(b.Max):
+		return fmt.Errorf("%d bursts by their mean, %d by their slowest rank", len(b.Mean), len(b.Max))
+	case b.Iterations < 1:
+		return fmt.Errorf("bursts of %d launches", b.Iterations)
+	}
+	return seconds(b.Mean, b.Max)
+}
+
+func (b *IsolatedSamples) check(ranks int) error {
+	switch {
+	case b == nil:
+		return nil
+	case len(b.Max) != len(b.Spread):
+		return fmt.Errorf("%d isolated launches with %d spreads", len(b.Max), len(b.Spread))
+	case b.Discarded < 0 || b.Discarded > maxCount:
+		return fmt.Errorf("%d launches discarded", b.Discarded)
+	case ranks < 1 || ranks > maxCount || len(b.Ranks)%(4*ranks) != 0:
+		return fmt.Errorf("%d bytes are no intervals of %d ranks", len(b.Ranks), ranks)
+	}
+	left := len(b.Max)
+	for _, l := range b.Late {
+		left -= l.Count
+		if l.Rank < 0 || l.Rank >= ranks || l.Count < 1 || left < 0 {
+			return fmt.Errorf("rank %d of %d late %d times", l.Rank, ranks, l.Count)
+		}
+	}
+	return seconds(b.Max, b.Spread, b.Groups, []float64{b.EventFloor})
+}
+
+// Beyond these there are no measurements, and sums and quotients of them need not
+// be finite: counts, and seconds that are not 0.
+const (
+	maxCount   = 1 << 30
+	minSeconds = 1e-18
+	maxSeconds = 1e9
+)
+
+// seconds refuses what is no length of time.
+func seconds(series ...[]float64) error {
+	for _, list := range series {
+		for i, s := range list {
+			if s != 0 && s < minSeconds || s > maxSeconds {
+				return fmt.Errorf("sample %d is %g s", i, s)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,292 @@
+package record
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/stat"
+)
+
+// begun is the header of a sweep over two cases and one that is skipped.
+func begun() Header {
+	rec := *full()
+	rec.Results = nil
+	for _, key := range []string{"a", "b"} {
+		rec.Results = append(rec.Results, Result{
+			Key: key, Collective: "all_reduce", Bytes: 1 << 20, Ranks: 2, Status: Interrupted, Reason: "stopped",
+			Verified: Verified{State: NotVerified, Reason: "not run"}, Warnings: []Warning{},
+		})
+	}
+	rec.Results = append(rec.Results, Result{Key: "s", Collective: "all_gather", Ranks: 2, Status: Skipped, Reason: "memory", Warnings: []Warning{}})
+	return Header{Schema: JournalSchema, Record: rec, Fabric: "f", VerifyBudget: 1, KeepSamples: true, Machine: strings.Repeat("0f", 32)}
+}
+
+// taken is a pass with samples of its own.
+func taken(key string, pass int) Part {
+	p := Part{
+		Key: key, Pass: pass, Status: OK,
+		Burst:    &BurstSamples{Iterations: 20, Stop: stat.StopPrecision},
+		Isolated: &IsolatedSamples{Stop: stat.StopMaxTime, Discarded: 1 + pass, EventFloor: 1e-6, Late: []LateCount{{1, 4 + pass}}},
+	}
+	if pass == 0 {
+		p.Verified = &Verified{State: VerifiedOK, Wrong: new(int64), Launches: 1}
+	}
+	for _, i := range []int{0, 9, 4, 7, 1, 8} {
+		s := (1+float64(key[0]))*(1+float64(pass)/2) + float64(i)/64
+		p.Burst.Mean, p.Burst.Max = append(p.Burst.Mean, s), append(p.Burst.Max, s+1)
+		p.Isolated.Max, p.Isolated.Spread = append(p.Isolated.Max, s+2), append(p.Isolated.Spread, s/32)
+		p.Isolated.Ranks = append(p.Isolated.Ranks, pack([]float64{s, s + 2})...)
+	}
+	return p
+}
+
+func journalOf(t testing.TB, h Header, parts ...Part) []byte {
+	t.Helper()
+	text, err := h.Line()
+	require.NoError(t, err)
+	for _, p := range parts {
+		line, err := p.Line()
+		require.NoError(t, err)
+		text = append(text, line...)
+	}
+	return text
+}
+
+// parts is a whole sweep in the order in which it runs.
+func parts() []Part { return []Part{taken("a", 0), taken("b", 0), taken("b", 1), taken("a", 1)} }
+
+func TestJournalRoundTrip(t *testing.T) {
+	j, err := ReadJournal(journalOf(t, begun(), parts()...))
+	require.NoError(t, err)
+	require.Equal(t, parts(), j.Parts)
+	require.Zero(t, j.Torn)
+	require.Zero(t, j.Left())
+	rec := j.Record()
+	require.Equal(t, full().Warnings, rec.Warnings)
+	require.Equal(t, []Status{OK, OK, Skipped}, []Status{rec.Results[0].Status, rec.Results[1].Status, rec.Results[2].Status})
+	a := rec.Results[0]
+	first, second := taken("a", 0), taken("a", 1)
+	all := slices.Concat(first.Burst.Mean, second.Burst.Mean)
+	require.Equal(t, stat.Summarize(all), a.Burst.MeanOfRanks)
+	require.Equal(t, stat.Summarize(slices.Concat(first.Isolated.Spread, second.Isolated.Spread)), a.Isolated.Spread)
+	require.Equal(t, []LateCount{{1, 9}}, a.Isolated.Late)
+	require.Equal(t, 3, a.Isolated.Discarded)
+	require.InDelta(t, 1e-6, *a.Isolated.EventFloor, 0)
+	require.Equal(t, VerifiedOK, a.Verified.State, "the second pass verifies nothing and takes nothing back")
+	require.InDelta(t, (1<<20)/stat.Quantile(all, 0.5), *a.AlgBW, 1e-9)
+	codes := ""
+	for _, w := range a.Warnings {
+		codes += w.Code + " "
+	}
+	require.Contains(t, codes, "drift")
+}
+
+// A case with one pass of two keeps its figures but gets no headline; one that a
+// pass ended is finished.
+func TestUnfinishedAndEndedCases(t *testing.T) {
+	wrong := Part{
+		Key: "b", Pass: 0, Status: WrongData, Reason: "1 wrong elements",
+		Verified: &Verified{State: VerifiedWrong, Wrong: new(int64(1)), Launches: 1},
+	}
+	j, err := ReadJournal(journalOf(t, begun(), taken("a", 0), wrong))
+	require.NoError(t, err)
+	require.Equal(t, 1, j.Left())
+	require.Equal(t, []Part{wrong}, j.FinishedParts())
+	rec := j.Record()
+	a, b := rec.Results[0], rec.Results[1]
+	require.Equal(t, Interrupted, a.Status)
+	require.Equal(t, "stopped after 1 of 2 passes", a.Reason)
+	require.Equal(t, 6, a.Burst.MeanOfRanks.N)
+	require.Nil(t, a.BusBW)
+	require.Empty(t, a.Warnings)
+	require.Equal(t, WrongData, b.Status)
+	require.Equal(t, VerifiedWrong, b.Verified.State)
+	require.Equal(t, wrong.Reason, b.Reason)
+}
+
+// Cut at any byte, a journal reads as it did before its last line, or says that
+// it holds nothing: no number that is not of the whole journal's prefix.
+func TestTruncatedAnywhere(t *testing.T) {
+	text := journalOf(t, begun(), parts()...)
+	whole := [][]byte{}
+	for n := range 5 {
+		whole = append(whole, journalOf(t, begun(), parts()[:n]...))
+	}
+	for n := range len(text) {
+		j, err := ReadJournal(text[:n])
+		if n < len(whole[0]) {
+			require.ErrorIs(t, err, ErrNotRecord, n)
+			require.ErrorContains(t, err, "line 1")
+			continue
+		}
+		require.NoError(t, err, n)
+		lines := bytes.Count(text[:n], []byte("\n")) - 1
+		want, err := ReadJournal(whole[lines])
+		require.NoError(t, err)
+		require.Equal(t, n-len(whole[lines]), j.Torn)
+		got, expected := j.Record(), want.Record()
+		require.Equal(t, expected.Results, got.Results)
+		torn := slices.ContainsFunc(got.Warnings, func(w Warning) bool { return w.Code == "torn" })
+		require.Equal(t, j.Torn > 0, torn)
+	}
+}
+
+func TestDamagedJournalsSayWhere(t *testing.T) {
+	good := string(journalOf(t, begun(), parts()...))
+	two := taken("a", 0)
+	two.Isolated.Late = []LateCount{{2, 1}}
+	for name, x := range map[string]struct{ text, says string }{
+		"empty":            {"", "line 1: not a zbench record: it was killed before it began"},
+		"another file":     {"{}\n", `line 1: unknown version of the record format: the file has ""`},
+		"newer record":     {strings.Replace(good, "zbench.results/1", "zbench.results/2", 1), "zbench.results/2"},
+		"no sweep":         {strings.Replace(good, `"sweep":{`, `"sweep":null,"x":{`, 1), "line 1: a record of no sweep"},
+		"a case twice":     {strings.Replace(good, `"key":"b"`, `"key":"a"`, 1), "line 1: the case a is there twice"},
+		"a result before":  {strings.Replace(good, `"algbw":null`, `"algbw":1`, 1), "line 1: the case a has a result"},
+		"a line cut":       {strings.Replace(good, `"pass":0,`, "\n", 1), "line 2: unexpected end"},
+		"an empty line":    {strings.Replace(good, "\n", "\n\n", 1), "line 2: unexpected end"},
+		"zeros":            {strings.Replace(good, `{"key":"b","pass":0`, "\x00\x00", 1), "line 3: invalid character"},
+		"unknown case":     {strings.Replace(good, `{"key":"b","pass":0`, `{"key":"c","pass":0`, 1), `line 3: the case "c" is not planned`},
+		"skipped case":     {strings.Replace(good, `{"key":"b","pass":0`, `{"key":"s","pass":0`, 1), "line 3: s: a pass after the case was finished"},
+		"a pass twice":     {strings.Replace(good, `{"key":"b","pass":1`, `{"key":"b","pass":0`, 1), "line 4: b: pass 0 where pass 1 comes next"},
+		"a pass missing":   {strings.Replace(good, `{"key":"b","pass":0`, `{"key":"b","pass":1`, 1), "line 3: b: pass 1 where pass 0 comes next"},
+		"interrupted":      {strings.Replace(good, `"status":"ok"`, `"status":"interrupted"`, 1), `line 2: a: a pass that ended as "interrupted"`},
+		"no reason":        {strings.Replace(good, `"pass":0,"status":"ok"`, `"pass":0,"status":"failed"`, 1), "without a reason"},
+		"no samples":       {strings.Replace(good, `"burst":{`, `"bursts":{`, 1), "line 2: a: pass 0 ended well without samples"},
+		"a sample missing": {strings.Replace(good, `"mean":[98,`, `"mean":[`, 1), "line 2: a: pass 0: 5 bursts by their mean, 6"},
+		"negative":         {strings.Replace(good, `"mean":[98,`, `"mean":[-98,`, 1), "sample 0 is -98 s"},
+		"endless":          {strings.Replace(good, `"mean":[98,`, `"mean":[1e300,`, 1), "sample 0 is 1e+300 s"},
+		"no launches":      {strings.Replace(good, `{"iterations":20`, `{"iterations":0`, 1), "bursts of 0 launches"},
+		"a rank too many":  {string(journalOf(t, begun(), two)), "rank 2 of 2 late"},
+		"late too often":   {strings.Replace(good, `"count":4`, `"count":7`, 1), "late 7 times"},
+		"half a launch":    {strings.Replace(good, `"ranks":"`, `"ranks":"AAAA`, 1), "are no intervals of 2 ranks"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.NotEqual(t, good, x.text)
+			_, err := ReadJournal([]byte(x.text))
+			require.ErrorContains(t, err, x.says)
+		})
+	}
+}
+
+// samples.f32 is float32 values, and the index says which.
+func TestSamples(t *testing.T) {
+	var values, index bytes.Buffer
+	j, err := ReadJournal(journalOf(t, begun(), parts()...))
+	require.NoError(t, err)
+	require.NoError(t, WriteSamples(&values, &index, j.Record().Results, j.Parts))
+	validateWith(t, SamplesSchemaJSON, index.String())
+	var x SamplesIndex
+	require.NoError(t, json.Unmarshal(index.Bytes(), &x))
+	require.Len(t, x.Series, 2*Passes*5)
+	at := 0
+	for _, s := range x.Series {
+		require.Equal(t, at, s.Offset, "series follow each other")
+		at += s.Count
+	}
+	require.Equal(t, 4*at, values.Len())
+	last := x.Series[len(x.Series)-1]
+	require.Equal(t, SampleSeries{"b", 1, SeriesRanks, at - 12, 12, 2}, last)
+	got := math.Float32frombits(binary.LittleEndian.Uint32(values.Bytes()[4*(last.Offset+3):]))
+	require.InDelta(t, taken("b", 1).Burst.Mean[1]+2, float64(got), 1e-5, "rank 1 of launch 1")
+	require.Equal(t, "a", x.Series[0].Key)
+	require.ErrorContains(t, WriteSamples(brokenWriter{}, &index, nil, nil), "disk full")
+	require.ErrorContains(t, WriteSamples(&values, brokenWriter{}, nil, nil), "disk full")
+}
+
+func validateWith(t *testing.T, schema []byte, texts ...string) {
+	t.Helper()
+	c := jsonschema.NewCompiler()
+	for name, text := range map[string][]byte{"urn:zbench:results:1": SchemaJSON, "it.json": schema} {
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		require.NoError(t, err)
+		require.NoError(t, c.AddResource(name, doc))
+	}
+	s, err := c.Compile("it.json")
+	require.NoError(t, err)
+	for _, text := range texts {
+		require.NoError(t, validate(t, s, text))
+	}
+}
+
+// The schemas and the Go types say the same, and what is written fits.
+func TestJournalSchema(t *testing.T) {
+	h := begun()
+	h.Record.Results[2].Verified.State = NotVerified
+	for i := range h.Record.Results {
+		r := &h.Record.Results[i]
+		r.Verified.State = NotVerified
+	}
+	for line := range strings.Lines(string(journalOf(t, h, parts()...))) {
+		validateWith(t, JournalSchemaJSON, line)
+	}
+	for schema, types := range map[*[]byte][]reflect.Type{
+		&JournalSchemaJSON: {reflect.TypeFor[Header](), reflect.TypeFor[Part](), reflect.TypeFor[BurstSamples](), reflect.TypeFor[IsolatedSamples]()},
+		&SamplesSchemaJSON: {reflect.TypeFor[SamplesIndex](), reflect.TypeFor[SampleSeries]()},
+	} {
+		var root object
+		require.NoError(t, json.Unmarshal(*schema, &root))
+		for _, typ := range types {
+			o := root.Defs[typ.Name()]
+			if typ == reflect.TypeFor[SamplesIndex]() {
+				o = &root
+			}
+			require.NotNil(t, o, typ.Name())
+			described(t, o, typ)
+		}
+	}
+}
+
+// described checks that the schema has the type's fields, and no others.
+func described(t *testing.T, o *object, typ reflect.Type) {
+	t.Helper()
+	var fields, required, have []string
+	for f := range typ.Fields() {
+		tag, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
+		fields = append(fields, tag)
+		if rest != "omitempty" {
+			required = append(required, tag)
+		}
+	}
+	for tag, p := range o.Properties {
+		have = append(have, tag)
+		require.NotEmpty(t, p.Description, "%s.%s", typ.Name(), tag)
+	}
+	require.False(t, *o.AdditionalProperties, typ.Name())
+	require.ElementsMatch(t, fields, have, typ.Name())
+	require.ElementsMatch(t, required, o.Required, typ.Name())
+}
+
+// Whatever a journal holds, it reads as a record that can be written and read
+// again, and its own lines read the same; or it is refused.
+func FuzzJournal(f *testing.F) {
+	good := journalOf(f, begun(), parts()...)
+	f.Add(good)
+	f.Add(good[:len(good)-7])
+	f.Add(journalOf(f, begun()))
+	f.Add(journalOf(f, begun(), Part{Key: "a", Status: Failed, Reason: "link down"}))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		j, err := ReadJournal(text)
+		if err != nil {
+			return
+		}
+		rec := j.Record()
+		var b bytes.Buffer
+		require.NoError(t, Encode(&b, rec))
+		_, err = Decode(&b)
+		require.NoError(t, err)
+		again, err := ReadJournal(journalOf(t, j.Header, j.Parts...))
+		require.NoError(t, err)
+		again.Torn = j.Torn
+		require.Equal(t, encoded(t, rec), encoded(t, again.Record()))
+		require.NoError(t, WriteSamples(&bytes.Buffer{}, &bytes.Buffer{}, rec.Results, j.Parts))
+	})
+}

@@ -1,0 +1,175 @@
+package record
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"zbench/bench/collective"
+	"zbench/bench/stat"
+)
+
+// Passes over the sizes: up, then down, so that drift is not mistaken for size.
+const Passes = 2
+
+// Part is what one pass took of one case: a line of the journal. It holds the
+// samples themselves, so that a sweep that was cut off can go on, and ends with
+// the figures it would have had.
+type Part struct {
+	Key string `json:"key"`
+	// Pass counts from 0.
+	Pass int `json:"pass"`
+	// Status is OK, or Failed or WrongData, which end the case.
+	Status Status `json:"status"`
+	// Reason says why the status is not OK.
+	Reason string `json:"reason,omitempty"`
+	// Verified is nil where the pass verified nothing.
+	Verified *Verified        `json:"verified,omitempty"`
+	Burst    *BurstSamples    `json:"burst,omitempty"`
+	Isolated *IsolatedSamples `json:"isolated,omitempty"`
+}
+
+// BurstSamples are the bursts of one pass in the order of time, in seconds per
+// launch: the mean over ranks and the slowest rank.
+type BurstSamples struct {
+	// Iterations is the number of launches behind one sample.
+	Iterations int       `json:"iterations"`
+	Mean       []float64 `json:"mean"`
+	Max        []float64 `json:"max"`
+	// Stop says which rule ended the pass.
+	Stop string `json:"stop,omitempty"`
+}
+
+// IsolatedSamples are the launches alone of one pass in the order of time, in
+// seconds: the slowest rank, and the slowest less the fastest.
+type IsolatedSamples struct {
+	Max    []float64   `json:"max"`
+	Spread []float64   `json:"spread"`
+	Late   []LateCount `json:"late,omitempty"`
+	// Groups holds the median of each of the groups that ran at once, in the
+	// order of their ranks; empty for one.
+	Groups    []float64 `json:"groups,omitempty"`
+	Discarded int       `json:"discarded,omitempty"`
+	Stop      string    `json:"stop,omitempty"`
+	// EventFloor is the interval of an empty pair of events, in seconds.
+	EventFloor float64 `json:"event_floor"`
+	// Ranks holds each rank's interval, launch by launch and the discarded ones
+	// too, as little-endian float32 seconds; empty where they are not kept.
+	Ranks []byte `json:"ranks,omitempty"`
+}
+
+// Finished tells whether nothing of a planned case is left to run: its last pass
+// is there, a pass ended it, or it was never to be run.
+func Finished(planned Result, parts []Part) bool {
+	return planned.Status == Skipped || len(parts) == Passes || len(parts) > 0 && parts[len(parts)-1].Status != OK
+}
+
+// Assemble makes a case's result of what was planned and of the passes that are
+// there, in their order. It is the only place where samples become figures: the
+// live run, a resumed one and a reader of the journal alone all come here. A case
+// that is not finished is interrupted and keeps the figures of what it has.
+func Assemble(planned Result, parts []Part) Result {
+	r := planned
+	r.Warnings = slices.Clone(planned.Warnings)
+	s := join(parts)
+	r.Burst, r.Isolated, r.SlowestGroup = s.burst(), s.isolated(), s.slowest(r.Ranks)
+	for _, p := range parts {
+		if p.Verified != nil {
+			r.Verified = *p.Verified
+		}
+	}
+	switch {
+	case len(parts) == 0:
+		return r
+	case !Finished(planned, parts):
+		r.Status, r.Reason = Interrupted, fmt.Sprintf("stopped after %d of %d passes", len(parts), Passes)
+		return r
+	}
+	last := parts[len(parts)-1]
+	r.Status, r.Reason = last.Status, last.Reason
+	if r.Status == OK {
+		// A part of a collective that this zbench does not know was refused.
+		if c, err := collective.ByName(r.Collective); err == nil {
+			r.SetHeadline(c.BusFactor(r.Ranks))
+		}
+		r.Warnings = append(r.Warnings, s.doubts(&r)...)
+	}
+	return r
+}
+
+// samples are a case's parts put together.
+type samples struct {
+	// means and maxes are of bursts, alone and spread of isolated launches.
+	means, maxes, alone, spread series
+	iterations, discarded       int
+	late                        map[int]int
+	groups                      [][]float64 // by pass: each group's median
+	floor                       *float64
+}
+
+// series is one kind of sample over the passes, in the order of time.
+type series struct {
+	values []float64
+	passes []int // where each pass begins
+	stop   string
+}
+
+func (v *series) add(values []float64, stop string) {
+	v.passes = append(v.passes, len(v.values))
+	v.values = append(v.values, values...)
+	if stop != "" {
+		v.stop = stop
+	}
+}
+
+func join(parts []Part) *samples {
+	s := &samples{late: map[int]int{}}
+	for i := range parts {
+		if b := parts[i].Burst; b != nil {
+			s.iterations = b.Iterations
+			s.means.add(b.Mean, b.Stop)
+			s.maxes.add(b.Max, b.Stop)
+		}
+		b := parts[i].Isolated
+		if b == nil {
+			continue
+		}
+		s.alone.add(b.Max, b.Stop)
+		s.spread.add(b.Spread, b.Stop)
+		s.discarded += b.Discarded
+		if len(b.Groups) > 0 {
+			s.groups = append(s.groups, b.Groups)
+		}
+		for _, l := range b.Late {
+			s.late[l.Rank] += l.Count
+		}
+		if s.floor == nil {
+			s.floor = &b.EventFloor
+		}
+	}
+	return s
+}
+
+func (s *samples) burst() *Timing {
+	if len(s.means.values) == 0 {
+		return nil
+	}
+	return &Timing{
+		Iterations: s.iterations, Stop: s.means.stop,
+		MeanOfRanks: stat.Summarize(s.means.values), MaxOfRanks: stat.Summarize(s.maxes.values),
+	}
+}
+
+func (s *samples) isolated() *Timing {
+	if len(s.alone.values) == 0 {
+		return nil
+	}
+	t := &Timing{
+		Iterations: 1, Stop: s.alone.stop, Discarded: s.discarded, EventFloor: s.floor,
+		MaxOfRanks: stat.Summarize(s.alone.values), Spread: stat.Summarize(s.spread.values),
+	}
+	for _, rank := range slices.Sorted(maps.Keys(s.late)) {
+		t.Late = append(t.Late, LateCount{Rank: rank, Count: s.late[rank]})
+	}
+	return t
+}

@@ -1,0 +1,132 @@
+package stat
+
+import "math"
+
+const (
+	// fewSamples is the n below which an autocorrelation is mostly chance. There
+	// it counts only when it exceeds what one independent series in five shows,
+	// and its bias is not corrected: the correction would leave a third of the
+	// independent series of ten without an interval (docs/EXPERIMENTS.md).
+	fewSamples = 30
+	// oneInFive and oneInAHundred are standard normal quantiles: 0.80 and 0.99.
+	oneInFive     = 0.8416
+	oneInAHundred = 2.3263
+	// minCorrelated is the least n at which Correlated flags anything.
+	minCorrelated = 10
+	// strongTau is the integrated autocorrelation time from which a series is
+	// called correlated: at 2, half of its samples say nothing new.
+	strongTau = 2
+)
+
+// EffectiveN returns the number of independent samples that would fix the
+// middle of the distribution as well as the series does, whose order is that of
+// time: n/τ, in [1, n], τ being the integrated autocorrelation time. Launches
+// back to back are correlated, and an interval that does not know is too narrow.
+//
+// The autocorrelation is that of the ranks (Wald & Wolfowitz 1943), so that a
+// heavy tail weighs no more than its number of samples, and no unit or monotone
+// scale matters. τ is the larger of two estimates, because each fails where the
+// other holds: Geyer's initial monotone sequence (1992), which assumes no model
+// and sees slow drift under white noise, and (1+ρ)/(1−ρ), which is that of a
+// first-order autoregression, with ρ corrected for its bias, and which a short
+// series needs. Negative correlation is not counted as gain.
+//
+// A constant series has n, and so has one below MinInterval, of which nothing
+// can be said.
+func EffectiveN(series []float64) float64 {
+	_, ranks := arrange(series)
+	return effectiveN(ranks)
+}
+
+// Correlated returns the lag-1 autocorrelation of the series' ranks and whether
+// the series is to be flagged as strongly correlated: when that correlation
+// exceeds what one independent series in a hundred shows and at least half of
+// the samples say nothing new (n_eff ≤ n/2). Its interval may be too narrow all
+// the same, since what is slower than the series cannot be seen in it.
+//
+// An autoregression of ρ = 0.9 is flagged in 95 % of cases from 30 samples on,
+// with outliers from 40 on, and in a third of cases at ten. Below ten nothing is
+// flagged.
+func Correlated(series []float64) (rho float64, flagged bool) {
+	_, ranks := arrange(series)
+	n := float64(len(ranks))
+	rho = lagOne(ranks)
+	if len(ranks) < minCorrelated || rho <= chance(n, oneInAHundred) {
+		return rho, false
+	}
+	return rho, n/effectiveN(ranks) >= strongTau
+}
+
+func effectiveN(ranks []float64) float64 {
+	n := float64(len(ranks))
+	if len(ranks) < MinInterval || autocovariance(ranks, 0) == 0 {
+		return n
+	}
+	rho := lagOne(ranks)
+	if len(ranks) < fewSamples {
+		if rho <= chance(n, oneInFive) {
+			return n
+		}
+	} else {
+		// E(r₁) = ρ − (1+4ρ)/n when the mean is estimated too (Kendall 1954,
+		// Marriott & Pope 1954), solved for ρ.
+		rho = (n*rho + 1) / (n - 4)
+	}
+	tau := max(1, initialMonotone(ranks))
+	if rho >= 1 {
+		return 1
+	}
+	if rho > 0 {
+		tau = max(tau, (1+rho)/(1-rho))
+	}
+	return max(1, n/tau)
+}
+
+// chance is the lag-1 autocorrelation that an independent series of n exceeds
+// with the probability of a standard normal draw above z. Its mean is −1/n and
+// its variance that of Moran (1948), (n−2)²/(n²(n−1)).
+func chance(n, z float64) float64 {
+	return -1/n + z*(n-2)/(n*math.Sqrt(n-1))
+}
+
+// lagOne is the lag-1 autocorrelation of centred values; 0 for constant ones.
+func lagOne(x []float64) float64 {
+	c0 := autocovariance(x, 0)
+	if c0 == 0 {
+		return 0
+	}
+	return autocovariance(x, 1) / c0
+}
+
+// initialMonotone is Geyer's initial monotone sequence estimate of the
+// integrated autocorrelation time (Practical Markov chain Monte Carlo, 1992,
+// §3.3): sums of neighbouring autocorrelations, which are positive and fall in
+// theory, are added until one is not positive, each cut to the one before it.
+func initialMonotone(x []float64) float64 {
+	c0 := autocovariance(x, 0)
+	if c0 == 0 {
+		return 1
+	}
+	sum, previous := 0.0, math.Inf(1)
+	for k := 0; k+1 < len(x); k += 2 {
+		pair := (autocovariance(x, k) + autocovariance(x, k+1)) / c0
+		if pair <= 0 {
+			break
+		}
+		previous = min(previous, pair)
+		sum += previous
+	}
+	return 2*sum - 1
+}
+
+// autocovariance is the sum of the products of centred values k apart. Of ranks
+// it is a multiple of ¼ and, up to n = 30,000, without rounding: a series and
+// its reverse have the same.
+func autocovariance(x []float64, k int) float64 {
+	t := 0.0
+	late := x[min(k, len(x)):]
+	for i, v := range late {
+		t += v * x[i]
+	}
+	return t
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"zbench/bench/record"
+	"zbench/internal/native"
+	"zbench/rccl"
+)
+
+// swept is how far a sweep went.
+type swept struct {
+	header record.Header
+	parts  []record.Part
+	rec    *record.Record
+}
+
+// sweep measures into the folder, from the start or, with old, from where that
+// ended.
+func (u *setup) sweep(ctx context.Context, s State, o collectivesOptions, dir *folder, old *record.Journal, when time.Time) error {
+	started := s.Now()
+	out, err := u.measure(ctx, s, o, dir, old, when)
+	if out == nil {
+		return err
+	}
+	if err != nil {
+		_ = writeAll(dir, out.rec) // as much as the disk takes; err says what happened
+		return err
+	}
+	return finish(s, o, dir, started, out)
+}
+
+// finish leaves the record with all that is drawn from it, and prints it.
+func finish(s State, o collectivesOptions, dir *folder, started time.Time, out *swept) error {
+	if err := writeAll(dir, out.rec); err != nil {
+		return err
+	}
+	if keepsSamples(out.header) {
+		if err := writeSamples(dir, out.rec.Results, out.parts); err != nil {
+			return err
+		}
+	}
+	if err := writeRun(dir, s, started); err != nil {
+		return err
+	}
+	if err := printRecord(s, out.rec, o.format); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Stderr, "Wrote %s (report.html, results.json, results.csv, bucket.json, plots) in %s\n",
+		dir.path, s.Now().Sub(started).Round(10*time.Millisecond))
+	return verdict(out.rec, dir.path)
+}
+
+// measure opens the driver, runs the sweep and makes the record of it. What
+// was swept is there with an error too, once the sweep has begun.
+func (u *setup) measure(ctx context.Context, s State, o collectivesOptions, dir *folder, old *record.Journal, when time.Time) (out *swept, err error) {
+	d, err := u.open(s, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		// After a failed case closing fails too, and tells nothing new.
+		if closing := d.Close(); err == nil && failed(out.rec) == nil {
+			err = closing
+		}
+	}()
+	cases, err := u.cases(d)
+	if err != nil {
+		return nil, err
+	}
+	rec := u.record(d, o)
+	rec.Created = when
+	h, parts := u.header(rec, cases, o), []record.Part(nil)
+	if old != nil {
+		if h, parts, err = goOn(old, h, o.force); err != nil {
+			return nil, err
+		}
+		follow(cases, h)
+	}
+	if err := d.Allocate(cases); err != nil {
+		return nil, err
+	}
+	j, err := newJournal(dir, h, parts)
+	if err != nil {
+		return nil, err
+	}
+	results, err := j.run(ctx, s, o, h, cases, d)
+	return &swept{h, j.parts, whole(h, j.parts, results)}, err
+}
+
+func (u *setup) open(s State, o collectivesOptions) (*rccl.Driver, error) {
+	cfg := rccl.Config{
+		Native: native.Options{Backend: u.backend, Getenv: s.Getenv}, Ranks: u.world.Ranks(),
+		CacheBytes: u.cache, VerifyBudget: o.verifyBudget, Seed: o.seed,
+	}
+	if u.machine != nil {
+		cfg.Native.Machine = u.machine.Text()
+	}
+	return rccl.Open(cfg)
+}

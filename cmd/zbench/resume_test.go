@@ -1,0 +1,260 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/record"
+)
+
+// small is a sweep of twelve passes.
+func small(out string, more ...string) []string {
+	return append([]string{"collectives", "all_reduce", "-b", "1K", "-e", "4K", "-n", "5", "--out", out}, more...)
+}
+
+// zbench runs a command in this process and returns its exit code and what it
+// wrote on standard error.
+func zbench(t *testing.T, files FS, args ...string) (code int, stderr string) {
+	t.Helper()
+	s, _ := testState(t, args...)
+	var b bytes.Buffer
+	s.FS, s.Stderr = files, Stream{Writer: &b}
+	s.Getenv = func(name string) string { return map[string]string{"SOURCE_DATE_EPOCH": "1795219200"}[name] }
+	code = Main(context.Background(), s)
+	return code, b.String()
+}
+
+// fullDisk takes so many lines behind a journal's header, and half of the next.
+type fullDisk struct {
+	osFS
+	left *int
+}
+
+type fullFile struct {
+	AppendFile
+	left *int
+}
+
+func (d fullDisk) Append(name string) (AppendFile, error) {
+	f, err := d.osFS.Append(name)
+	return fullFile{f, d.left}, err
+}
+
+func (d fullDisk) WriteFile(name string, data []byte) error {
+	if *d.left < 0 {
+		return errors.New("no space left on device")
+	}
+	return d.osFS.WriteFile(name, data)
+}
+
+func (f fullFile) Write(p []byte) (int, error) {
+	if *f.left--; *f.left >= 0 {
+		return f.AppendFile.Write(p)
+	}
+	n, _ := f.AppendFile.Write(p[:len(p)/2])
+	return n, errors.New("no space left on device")
+}
+
+// sameFolder compares two folders but for run.json.
+func sameFolder(t *testing.T, want, got string) {
+	t.Helper()
+	list := func(dir string) map[string]string {
+		files := map[string]string{}
+		entries, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		for _, e := range entries {
+			text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+			require.NoError(t, err)
+			files[e.Name()] = string(text)
+		}
+		delete(files, "run.json")
+		return files
+	}
+	a, b := list(want), list(got)
+	for name := range a {
+		require.True(t, a[name] == b[name], "%s differs", name) //nolint:testifylint // pictures would be printed
+	}
+	require.Len(t, b, len(a))
+}
+
+func readBytes(t *testing.T, parts ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(parts...))
+	require.NoError(t, err)
+	return string(text)
+}
+
+// Wherever the disk fills up the run ends with an error that says what to do,
+// the journal alone is a record, and resumed it becomes the folder of a run that
+// was never stopped. Nothing finished runs again.
+func TestDiskFullAtEveryLineThenResume(t *testing.T) {
+	whole := filepath.Join(t.TempDir(), "whole")
+	code, _ := zbench(t, osFS{}, small(whole)...)
+	require.Zero(t, code)
+	require.Equal(t, 13, strings.Count(readBytes(t, whole, journalFile), "\n"))
+	for n := range 12 {
+		dir := filepath.Join(t.TempDir(), "cut")
+		left := n
+		code, stderr := zbench(t, fullDisk{osFS{}, &left}, small(dir)...)
+		require.Equal(t, exitRun, code)
+		require.Contains(t, stderr, "no space left on device")
+		require.Contains(t, stderr, "collectives --resume "+dir)
+		before := readBytes(t, dir, journalFile)
+		require.NoFileExists(t, filepath.Join(dir, "results.json"))
+		code, _ = zbench(t, osFS{}, "report", dir)
+		require.Zero(t, code)
+		require.Contains(t, readBytes(t, dir, "results.csv"), "interrupted")
+		require.Contains(t, readBytes(t, dir, "report.html"), "was cut off while it was written")
+		code, stderr = zbench(t, osFS{}, "collectives", "--resume", dir)
+		require.Zero(t, code, stderr)
+		require.True(t, strings.HasPrefix(readBytes(t, dir, journalFile), before[:strings.LastIndex(before, "\n")+1]), "nothing finished is written again")
+		require.Equal(t, 6-max(0, n-6), strings.Count(stderr, "/6] all_reduce"), "nothing finished runs again")
+		sameFolder(t, whole, dir)
+	}
+}
+
+// Killed with SIGKILL, a sweep goes on where it was.
+func TestKillThenResume(t *testing.T) {
+	args := []string{"collectives", "-b", "1K", "-e", "1G", "--max-time", "0.05"}
+	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "killed")
+	code, _ := zbench(t, osFS{}, append(args, "--out", whole)...)
+	require.Zero(t, code)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(self)
+	cmd.Args = append([]string{"zbench"}, append(args, "--out", dir)...) // TestMain goes by the name
+	cmd.Env = append(os.Environ(), "SOURCE_DATE_EPOCH=1795219200")
+	require.NoError(t, cmd.Start())
+	killed := func() bool {
+		text, _ := os.ReadFile(filepath.Join(dir, journalFile))
+		return bytes.Count(text, []byte("\n")) > 40
+	}
+	require.Eventually(t, killed, 30*time.Second, time.Millisecond)
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	require.NoFileExists(t, filepath.Join(dir, "results.json"), "it was killed before its end")
+	before := readBytes(t, dir, journalFile)
+	code, stderr := zbench(t, osFS{}, "recommend", dir)
+	require.Equal(t, exitWant, code, stderr)
+	code, stderr = zbench(t, osFS{}, "collectives", "--resume", dir)
+	require.Zero(t, code, stderr)
+	require.True(t, strings.HasPrefix(readBytes(t, dir, journalFile), before[:strings.LastIndex(before, "\n")+1]))
+	sameFolder(t, whole, dir)
+}
+
+// cutAt makes a folder whose sweep ended after so many passes.
+func cutAt(t *testing.T, passes int, more ...string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "cut")
+	left := passes
+	code, stderr := zbench(t, fullDisk{osFS{}, &left}, small(dir, more...)...)
+	require.Equal(t, exitRun, code, stderr)
+	return dir
+}
+
+// edit changes the header of a folder's journal.
+func edit(t *testing.T, dir, old, now string) {
+	t.Helper()
+	text := readBytes(t, dir, journalFile)
+	require.Contains(t, text, old)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, journalFile), []byte(strings.Replace(text, old, now, 1)), 0o600))
+}
+
+// What was begun on something else is refused, each difference named, and left
+// as it is; --force goes on, keeps what was finished, and says so in the record.
+func TestResumeOnSomethingElse(t *testing.T) {
+	for name, x := range map[string]struct{ old, now, says string }{
+		"version":   {`"version":"` + toolVersion(), `"version":"0.0.1`, "zbench: was 0.0.1, is " + toolVersion()},
+		"constants": {`"machine":"`, `"machine":"00`, "the fabric's constants"},
+		"libraries": {`"libraries":[{"name":"`, `"libraries":[{"name":"old-`, "libraries: was old-"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := cutAt(t, 7)
+			edit(t, dir, x.old, x.now)
+			before := readBytes(t, dir, journalFile)
+			code, stderr := zbench(t, osFS{}, "collectives", "--resume", dir)
+			require.Equal(t, exitUsage, code)
+			require.Contains(t, stderr, x.says)
+			require.Contains(t, stderr, "--force")
+			require.Equal(t, before, readBytes(t, dir, journalFile))
+			code, stderr = zbench(t, osFS{}, "collectives", "--resume", dir, "--force")
+			require.Zero(t, code, stderr)
+			require.Equal(t, 5, strings.Count(stderr, "/6] all_reduce"), "one case was finished")
+			require.Contains(t, readBytes(t, dir, "results.json"), "the sweep went on after a change; 2 passes are from before it: ")
+			code, stderr = zbench(t, osFS{}, "collectives", "--resume", dir)
+			require.Zero(t, code)
+			require.Contains(t, stderr, "is complete")
+		})
+	}
+}
+
+// Another world, fabric or fault is named, and with --force becomes cases of its
+// own beside those that were finished.
+func TestResumeWithOtherFacts(t *testing.T) {
+	for _, x := range []struct {
+		args    []string
+		says    string
+		results int
+	}{
+		{[]string{"--nodes", "2"}, "--nodes 1, now 2", 7},
+		{[]string{"--gpus-per-node", "4"}, "--gpus-per-node 8, now 4", 7},
+		{[]string{"--fault", "noise:sigma=0.05"}, "--fault [], now [noise:sigma=0.05]", 6},
+		{[]string{"--seed", "2"}, "--seed 1, now 2", 6},
+	} {
+		dir := cutAt(t, 7)
+		args := append([]string{"collectives", "--resume", dir}, x.args...)
+		code, stderr := zbench(t, osFS{}, args...)
+		require.Equal(t, exitUsage, code)
+		require.Contains(t, stderr, x.says)
+		code, stderr = zbench(t, osFS{}, append(args, "--force")...)
+		require.Zero(t, code, stderr)
+		rec, err := record.Decode(strings.NewReader(readBytes(t, dir, "results.json")))
+		require.NoError(t, err)
+		require.Len(t, rec.Results, x.results)
+		for _, r := range rec.Results {
+			require.Equal(t, record.OK, r.Status)
+		}
+		require.Equal(t, "resumed", rec.Warnings[0].Code)
+		j, err := record.ReadJournal([]byte(readBytes(t, dir, journalFile)))
+		require.NoError(t, err)
+		require.Equal(t, rec, roundTrip(t, j.Record()))
+	}
+}
+
+func roundTrip(t *testing.T, rec *record.Record) *record.Record {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, record.Encode(&b, rec))
+	back, err := record.Decode(&b)
+	require.NoError(t, err)
+	return back
+}
+
+// Flags that would make other cases are refused even with --force; the same ones
+// in other words are not.
+func TestResumeWithFlags(t *testing.T) {
+	dir := cutAt(t, 3, "--verify-budget", "1M")
+	for _, x := range []struct{ args, says string }{
+		{"-b 2K", "--minbytes 1024, now 2K"},
+		{"-d half --force", "--datatype float, now half"},
+		{"--out other", "--out none, now other"},
+		{"--verify-budget 2M", "--verify-budget 1048576, now 2M"},
+		{"--keep-samples", "--keep-samples false, now true"},
+		{"all_gather", "collectives all_reduce, now all_gather"},
+	} {
+		code, stderr := zbench(t, osFS{}, append([]string{"collectives", "--resume", dir}, strings.Fields(x.args)...)...)
+		require.Equal(t, exitUsage, code, x.args)
+		require.Contains(t, stderr, x.says)
+	}
+	code, stderr := zbench(t, osFS{}, strings.Fields("collectives all_reduce --resume "+dir+" -b 1024 -d float32 --nodes 1 -q --format csv")...)
+	require.Zero(t, code, stderr)
+}

@@ -1,0 +1,162 @@
+/* The collectives' entry points: arguments are checked, as the real library
+ * does and where it would silently corrupt, then enqueued. */
+#include "comm.h"
+
+/* Element widths by ncclDataType_t. */
+static const uint8_t zbl_widths[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+
+enum { ZBL_OPS = 5, ZBL_FIRST_FP8 = 10 };
+
+unsigned zbl_width(int dtype) { return zbl_widths[dtype]; }
+
+/* Buffers in multiples of count, and whether the call reduces. */
+static const struct {
+  int send_all, recv_all; /* n × count, not count */
+  int reduces;
+  int root_only; /* 1: only the root sends; 2: only the root receives */
+} zbl_shapes[ZBL_COLLECTIVES] = {
+    [ZBL_ALL_REDUCE] = {0, 0, 1, 0},  [ZBL_REDUCE_SCATTER] = {1, 0, 1, 0},
+    [ZBL_ALL_GATHER] = {0, 1, 0, 0},  [ZBL_BROADCAST] = {0, 0, 0, 1},
+    [ZBL_REDUCE] = {0, 0, 1, 2},      [ZBL_ALL_TO_ALL] = {1, 1, 0, 0},
+    [ZBL_SEND_RECV] = {0, 0, 0, 0},   [ZBL_GATHER] = {0, 1, 0, 2},
+    [ZBL_SCATTER] = {1, 0, 0, 1},
+};
+
+/* In place is one exact offset; any other overlap gives wrong data. */
+static int zbl_overlap_ok(const zbl_queued *q, uint64_t sent, uint64_t got,
+                          uint64_t share) {
+  const char *send = q->send, *recv = q->recv;
+  uint64_t offset = share * (uint64_t)q->comm->rank;
+  if (send + sent <= recv || recv + got <= send) {
+    return 1;
+  }
+  if (sent == got) {
+    return send == recv && q->call.collective != ZBL_ALL_TO_ALL;
+  }
+  return sent > got ? recv == send + offset : send == recv + offset;
+}
+
+static int zbl_arguments_ok(const zbl_queued *q) {
+  const zbl_call *c = &q->call;
+  int n = q->comm->clique->nranks;
+  return c->dtype >= 0 && c->dtype < (int)sizeof zbl_widths && c->op >= 0 &&
+         c->op < ZBL_OPS && c->count > 0 && c->count <= (1ull << 44) &&
+         c->root >= 0 && c->root < n && q->peer < n &&
+         !(zbl_shapes[c->collective].reduces && c->dtype >= ZBL_FIRST_FP8);
+}
+
+/* Whether the rank's buffers hold what the call will read and write. */
+static int zbl_buffers_ok(const zbl_queued *q) {
+  const zbl_call *c = &q->call;
+  uint64_t n = (uint64_t)q->comm->clique->nranks;
+  uint64_t share = c->count * zbl_width(c->dtype);
+  uint64_t sent = share * (zbl_shapes[c->collective].send_all ? n : 1);
+  uint64_t got = share * (zbl_shapes[c->collective].recv_all ? n : 1);
+  int root = c->root == q->comm->rank, only = zbl_shapes[c->collective].root_only;
+  if ((only != 1 || root) &&
+      !zbl_valid_range(q->comm->device, q->send, sent)) {
+    return 0;
+  }
+  if ((only != 2 || root) && !zbl_valid_range(q->comm->device, q->recv, got)) {
+    return 0;
+  }
+  return (only != 0 && !root) || zbl_overlap_ok(q, sent, got, share);
+}
+
+static int zbl_collective_call(const void *send, void *recv, zbl_call call,
+                               void *comm, void *stream) {
+  zbl_comm *c = zbl_comm_of(comm);
+  zbl_stream *s = zbl_stream_of(stream);
+  zbl_queued q = {c, s, call, send, recv, -1};
+  if (c == NULL || s == NULL || !zbl_arguments_ok(&q)) {
+    return ZB_COLL_ARGUMENT;
+  }
+  if (c->device != zbl_current_device() || s->device != c->device ||
+      c->clique->curve[call.collective] == NULL || c->clique->destroyed) {
+    return ZB_COLL_USAGE;
+  }
+  return zbl_buffers_ok(&q) ? zbl_enqueue(&q) : ZB_COLL_ARGUMENT;
+}
+
+static int zbl_allReduce(const void *send, void *recv, size_t count, int dtype,
+                         int op, void *comm, void *stream) {
+  zbl_call call = {ZBL_ALL_REDUCE, dtype, op, 0, count};
+  return zbl_collective_call(send, recv, call, comm, stream);
+}
+
+static int zbl_reduceScatter(const void *send, void *recv, size_t count,
+                             int dtype, int op, void *comm, void *stream) {
+  zbl_call call = {ZBL_REDUCE_SCATTER, dtype, op, 0, count};
+  return zbl_collective_call(send, recv, call, comm, stream);
+}
+
+static int zbl_allGather(const void *send, void *recv, size_t count, int dtype,
+                         void *comm, void *stream) {
+  zbl_call call = {ZBL_ALL_GATHER, dtype, 0, 0, count};
+  return zbl_collective_call(send, recv, call, comm, stream);
+}
+
+static int zbl_broadcast(const void *send, void *recv, size_t count, int dtype,
+                         int root, void *comm, void *stream) {
+  zbl_call call = {ZBL_BROADCAST, dtype, 0, root, count};
+  return zbl_collective_call(send, recv, call, comm, stream);
+}
+
+static int zbl_reduce(const void *send, void *recv, size_t count, int dtype,
+                      int op, int root, void *comm, void *stream) {
+  zbl_call call = {ZBL_REDUCE, dtype, op, root, count};
+  return zbl_collective_call(send, recv, call, comm, stream);
+}
+
+static int zbl_allToAll(const void *send, void *recv, size_t count, int dtype,
+                        void *comm, void *stream) {
+  zbl_call call = {ZBL_ALL_TO_ALL, dtype, 0, 0, count};
+  return zbl_collective_call(send, recv, call, comm, stream);
+}
+
+static int zbl_gather(const void *send, void *recv, size_t count, int dtype,
+                      int root, void *comm, void *stream) {
+  zbl_call call = {ZBL_GATHER, dtype, 0, root, count};
+  return zbl_collective_call(send, recv, call, comm, stream);
+}
+
+static int zbl_scatter(const void *send, void *recv, size_t count, int dtype,
+                       int root, void *comm, void *stream) {
+  zbl_call call = {ZBL_SCATTER, dtype, 0, root, count};
+  return zbl_collective_call(send, recv, call, comm, stream);
+}
+
+/* A send or a receive: the buffer of the other direction is not there. */
+static int zbl_p2p_call(const char *send, char *recv, size_t count, int dtype,
+                        int peer, void *comm, void *stream) {
+  zbl_comm *c = zbl_comm_of(comm);
+  zbl_stream *s = zbl_stream_of(stream);
+  zbl_call call = {ZBL_SEND_RECV, dtype, 0, 0, count};
+  zbl_queued q = {c, s, call, send, recv, peer};
+  if (c == NULL || s == NULL || peer < 0 || !zbl_arguments_ok(&q)) {
+    return ZB_COLL_ARGUMENT;
+  }
+  if (c->device != zbl_current_device() || s->device != c->device ||
+      c->clique->curve[ZBL_SEND_RECV] == NULL || c->clique->destroyed) {
+    return ZB_COLL_USAGE;
+  }
+  if (!zbl_valid_range(c->device, send != NULL ? send : recv,
+                       count * zbl_width(dtype))) {
+    return ZB_COLL_ARGUMENT;
+  }
+  return zbl_enqueue(&q);
+}
+
+static int zbl_sendTo(const void *send, size_t count, int dtype, int peer,
+                      void *comm, void *stream) {
+  return send == NULL ? ZB_COLL_ARGUMENT
+                      : zbl_p2p_call(send, NULL, count, dtype, peer, comm,
+                                     stream);
+}
+
+static int zbl_recvFrom(void *recv, size_t count, int dtype, int peer,
+                        void *comm, void *stream) {
+  return recv == NULL ? ZB_COLL_ARGUMENT
+                      : zbl_p2p_call(NULL, recv, count, dtype, peer, comm,
+                                     stream);
+}

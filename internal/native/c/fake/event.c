@@ -1,0 +1,89 @@
+/* Events: a mark in a stream that takes the stream's time when it runs. */
+#include "stream.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { ZBL_EVENT = 0x65766e74 };
+
+typedef struct zbl_event {
+  uint32_t magic;
+  int device;
+  int pending; /* records that have not run */
+  int recorded;
+  double at;
+} zbl_event;
+
+static zbl_event *zbl_event_of(void *handle) {
+  zbl_event *e = handle;
+  return e != NULL && e->magic == ZBL_EVENT ? e : NULL;
+}
+
+static int zbl_eventCreate(void **event) {
+  zbl_event *e = calloc(1, sizeof *e);
+  if (e == NULL) {
+    return ZB_ERR_MEMORY;
+  }
+  e->magic = ZBL_EVENT;
+  e->device = zbl_current_device();
+  *event = e;
+  return ZB_OK;
+}
+
+static int zbl_eventDestroy(void *event) {
+  zbl_event *e = zbl_event_of(event);
+  if (e == NULL || e->pending > 0) {
+    return ZB_ERR_HANDLE;
+  }
+  e->magic = 0;
+  free(e);
+  return ZB_OK;
+}
+
+/* The mark costs the stream what the fabric says an event costs. */
+static int zbl_event_run(zbl_op *op, zbl_stream *s) {
+  zbl_event *e = op->data;
+  s->s = zbl_arrival(op, s) + zbl.event;
+  e->at = s->s;
+  e->recorded = 1;
+  e->pending--;
+  return 1;
+}
+
+/* A stream that is destroyed before the mark ran leaves the event unrecorded. */
+static void zbl_event_release(zbl_op *op) {
+  if (!op->started) {
+    ((zbl_event *)op->data)->pending--;
+  }
+}
+
+/* An event belongs to a device; recording it on another's stream is refused. */
+static int zbl_eventRecord(void *event, void *stream) {
+  zbl_event *e = zbl_event_of(event);
+  zbl_stream *s = zbl_stream_of(stream);
+  if (e == NULL || s == NULL || e->device != s->device ||
+      s->device != zbl_current_device()) {
+    return ZB_ERR_HANDLE;
+  }
+  e->recorded = 0;
+  e->pending++;
+  zbl_push(s, (zbl_op){.run = zbl_event_run, .release = zbl_event_release,
+                       .posted = *zbl_host_clock(s->device), .data = e});
+  return ZB_OK;
+}
+
+/* Milliseconds between two events that both have happened. */
+static int zbl_eventElapsed(float *ms, void *start, void *stop) {
+  zbl_event *a = zbl_event_of(start), *b = zbl_event_of(stop);
+  if (a == NULL || b == NULL || a->device != b->device) {
+    return ZB_ERR_HANDLE;
+  }
+  if (a->pending > 0 || b->pending > 0) {
+    return ZB_ERR_NOT_READY;
+  }
+  if (!a->recorded || !b->recorded) {
+    return ZB_ERR_HANDLE;
+  }
+  *ms = (float)((b->at - a->at) * 1e3);
+  return ZB_OK;
+}

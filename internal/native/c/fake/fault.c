@@ -1,0 +1,115 @@
+/* Faults: what the machine file says is wrong, and how it becomes a time, a
+ * hang or wrong data. What looks for faults sees only those.
+ *
+ * Slow links, rails, nodes and leaves are not here: whoever wrote the machine
+ * file has put them into the constants of the groups they touch. */
+#include "world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void zbl_no_faults(void) {
+  zbl.faults.hang.rank = -1;
+  zbl.faults.async.rank = -1;
+}
+
+/* fault late RANK SECONDS */
+static int zbl_read_late(const char *v) {
+  int rank;
+  double seconds;
+  if (sscanf(v, "%d %lf", &rank, &seconds) != 2 || rank < 0 ||
+      rank >= zbl.ranks || !(seconds >= 0)) {
+    return 0;
+  }
+  if (zbl.faults.late == NULL) {
+    zbl.faults.late = calloc((size_t)zbl.ranks, sizeof(double));
+    if (zbl.faults.late == NULL) {
+      return 0;
+    }
+  }
+  zbl.faults.late[rank] += seconds;
+  return 1;
+}
+
+/* fault data KIND RANK INDEX */
+static int zbl_read_data(const char *v) {
+  static const char *const kinds[] = {"none",    "missing", "doubled",
+                                      "swapped", "stale",   "corrupt"};
+  char name[16];
+  int rank;
+  unsigned long long index;
+  if (sscanf(v, "%15s %d %llu", name, &rank, &index) != 3 || rank < 0 ||
+      rank >= zbl.ranks) {
+    return 0;
+  }
+  for (int kind = ZBL_MISSING; kind <= ZBL_CORRUPT; kind++) {
+    if (strcmp(name, kinds[kind]) == 0) {
+      zbl.faults.data.kind = kind;
+      zbl.faults.data.rank = rank;
+      zbl.faults.data.index = index;
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* One fault line, after the word fault. The line `ranks` must stand before. */
+int zbl_read_fault(const char *text) {
+  zbl_faults *f = &zbl.faults;
+  unsigned long long launch;
+  if (strncmp(text, "late ", 5) == 0) {
+    return zbl_read_late(text + 5);
+  }
+  if (strncmp(text, "data ", 5) == 0) {
+    return zbl_read_data(text + 5);
+  }
+  if (sscanf(text, "dip %lf %lf %lf", &f->dip.from, &f->dip.to,
+             &f->dip.factor) == 3) {
+    return f->dip.factor > 0;
+  }
+  if (sscanf(text, "flaky %d %d %lf %lf", &f->flaky.first, &f->flaky.ranks,
+             &f->flaky.part, &f->flaky.factor) == 4) {
+    return f->flaky.factor > 0;
+  }
+  if (sscanf(text, "hang %d %lf %llu", &f->hang.rank, &f->hang.bytes,
+             &launch) == 3) {
+    f->hang.launch = launch;
+    return 1;
+  }
+  if (sscanf(text, "async %d %lf %llu", &f->async.rank, &f->async.bytes,
+             &launch) == 3) {
+    f->async.launch = launch;
+    return 1;
+  }
+  return 0;
+}
+
+/* The time of one launch with what is wrong with it. */
+double zbl_faulty(const zbl_curve *c, double bytes, double t, uint64_t launch) {
+  const zbl_faults *f = &zbl.faults;
+  if (f->dip.factor > 0 && bytes >= f->dip.from && bytes <= f->dip.to) {
+    t *= f->dip.factor;
+  }
+  if (f->flaky.ranks > 0 && f->flaky.first < c->first + c->ranks &&
+      c->first < f->flaky.first + f->flaky.ranks &&
+      zbl_uniform(launch, UINT64_MAX - 3) < f->flaky.part) {
+    t *= f->flaky.factor;
+  }
+  return t;
+}
+
+/* How late a rank reaches every collective. */
+double zbl_late(int rank) {
+  return zbl.faults.late != NULL ? zbl.faults.late[rank] : 0;
+}
+
+int zbl_hangs(int rank, double bytes, uint64_t launch) {
+  return rank == zbl.faults.hang.rank && bytes >= zbl.faults.hang.bytes &&
+         launch >= zbl.faults.hang.launch;
+}
+
+int zbl_async(int rank, double bytes, uint64_t launch) {
+  return rank == zbl.faults.async.rank && bytes >= zbl.faults.async.bytes &&
+         launch >= zbl.faults.async.launch;
+}

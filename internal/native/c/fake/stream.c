@@ -1,0 +1,184 @@
+/* The engine: operations run in the order of their stream, each as soon as it
+ * is at the head and what it waits for has come. Nothing is recursive: a stream
+ * that may go on is put on a list, and the list is worked off. */
+#include "stream.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ZBL_STREAM = 0x7374726d, ZBL_POISON = 0xa5 };
+
+/* How far one poll of work that can never finish moves the host clock: a
+ * ten-minute deadline passes in a few hundred polls. */
+static const double zbl_stuck_poll = 1.0;
+
+static zbl_stream *zbl_drain_list;
+
+/* The stream behind a handle, NULL when it is none. An idle one that is used for
+ * the first time in a case begins at the case's zero, as the host clocks do. */
+zbl_stream *zbl_stream_of(void *handle) {
+  zbl_stream *s = handle;
+  if (s == NULL || s->magic != ZBL_STREAM) {
+    return NULL;
+  }
+  if (s->epoch != zbl.case_epoch && s->head == NULL) {
+    s->epoch = zbl.case_epoch;
+    s->s = 0;
+  }
+  return s;
+}
+
+/* When an operation can begin: when the stream has come to it and the host had
+ * enqueued it. */
+double zbl_arrival(const zbl_op *op, const zbl_stream *s) {
+  return fmax(op->posted, s->s);
+}
+
+static void zbl_pop(zbl_stream *s) {
+  zbl_op *op = s->head;
+  s->head = op->next;
+  if (s->head == NULL) {
+    s->tail = NULL;
+  }
+  if (op->release != NULL) {
+    op->release(op);
+  }
+  free(op);
+}
+
+static void zbl_drain_later(zbl_stream *s) {
+  if (!s->queued_to_drain) {
+    s->queued_to_drain = 1;
+    s->drain_next = zbl_drain_list;
+    zbl_drain_list = s;
+  }
+}
+
+/* Works off every stream that may go on. */
+void zbl_settle(void) {
+  while (zbl_drain_list != NULL) {
+    zbl_stream *s = zbl_drain_list;
+    zbl_drain_list = s->drain_next;
+    s->queued_to_drain = 0;
+    while (s->head != NULL && !s->head->started) {
+      s->head->started = 1;
+      if (!s->head->run(s->head, s)) {
+        break;
+      }
+      zbl_pop(s);
+    }
+  }
+}
+
+/* The operation at the head, which waited, is done at the given time. */
+void zbl_finish(zbl_stream *s, double at) {
+  s->s = fmax(s->s, at);
+  zbl_pop(s);
+  zbl_drain_later(s);
+}
+
+/* Enqueues an operation. One that can run at once, on an empty stream, does so
+ * without being stored: that is the common case, and the fast one. */
+void zbl_push(zbl_stream *s, zbl_op op) {
+  zbl_op *kept = malloc(sizeof *kept);
+  if (kept == NULL) {
+    abort(); /* a host without memory for a few bytes cannot go on */
+  }
+  *kept = op;
+  kept->next = NULL;
+  if (s->tail != NULL) {
+    s->tail->next = kept;
+  } else {
+    s->head = kept;
+  }
+  s->tail = kept;
+  if (s->head == kept) {
+    zbl_drain_later(s);
+    zbl_settle();
+  }
+}
+
+static void zbl_unshare(zbl_shared *owner) {
+  if (--owner->users == 0) {
+    free(owner);
+  }
+}
+
+/* Promises bytes of a shared result to a buffer, which holds poison till then. */
+void zbl_promise(zbl_stream *s, char *to, zbl_shared *owner, size_t offset,
+                 size_t bytes) {
+  zbl_result *r = malloc(sizeof *r);
+  if (r == NULL) {
+    abort();
+  }
+  *r = (zbl_result){to, owner->bytes + offset, bytes, owner, NULL};
+  owner->users++;
+  memset(to, ZBL_POISON, bytes);
+  if (s->results_tail != NULL) {
+    s->results_tail->next = r;
+  } else {
+    s->results = r;
+  }
+  s->results_tail = r;
+}
+
+/* Everything that has run on the stream is proved done: the results appear. */
+void zbl_reveal(zbl_stream *s) {
+  while (s->results != NULL) {
+    zbl_result *r = s->results;
+    s->results = r->next;
+    memcpy(r->to, r->from, r->bytes);
+    zbl_unshare(r->owner);
+    free(r);
+  }
+  s->results_tail = NULL;
+}
+
+static int zbl_streamCreate(void **stream, unsigned flags) {
+  zbl_stream *s;
+  if (flags > ZB_STREAM_NON_BLOCKING) {
+    return ZB_ERR_VALUE;
+  }
+  s = calloc(1, sizeof *s);
+  if (s == NULL) {
+    return ZB_ERR_MEMORY;
+  }
+  s->magic = ZBL_STREAM;
+  s->device = zbl_current_device();
+  s->epoch = zbl.case_epoch;
+  *stream = s;
+  return ZB_OK;
+}
+
+static int zbl_streamDestroy(void *stream) {
+  zbl_stream *s = zbl_stream_of(stream);
+  if (s == NULL || s->device != zbl_current_device()) {
+    return ZB_ERR_HANDLE;
+  }
+  while (s->head != NULL) {
+    zbl_pop(s);
+  }
+  zbl_reveal(s);
+  s->magic = 0;
+  free(s);
+  return ZB_OK;
+}
+
+/* A query blocks until the outcome is decided; only for work that can never
+ * finish does it answer not ready, and then the host's time passes. */
+static int zbl_streamQuery(void *stream) {
+  zbl_stream *s = zbl_stream_of(stream);
+  double *h;
+  if (s == NULL || s->device != zbl_current_device()) {
+    return ZB_ERR_HANDLE;
+  }
+  h = zbl_host_clock(s->device);
+  if (s->head != NULL) {
+    *h += zbl_stuck_poll;
+    return ZB_ERR_NOT_READY;
+  }
+  *h = fmax(*h, s->s);
+  zbl_reveal(s);
+  return ZB_OK;
+}

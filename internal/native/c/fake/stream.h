@@ -1,0 +1,60 @@
+/* Streams: queues of operations on the virtual clock; see stream.c. */
+#ifndef ZBL_STREAM_H
+#define ZBL_STREAM_H
+
+#include "world.h"
+
+struct zbl_stream;
+
+/* One operation in a stream. run is called when it is at the head; it returns 1
+ * when the operation is done and has moved the stream's clock, 0 when it waits
+ * for others, who then call zbl_finish. free releases what data points to, NULL
+ * where nothing does. */
+typedef struct zbl_op {
+  int (*run)(struct zbl_op *op, struct zbl_stream *s);
+  void (*release)(struct zbl_op *op);
+  double posted; /* when the host had enqueued it */
+  int started;
+  void *data;
+  int rank;
+  struct zbl_op *next;
+} zbl_op;
+
+/* A result that is decided and not yet seen: the buffer holds poison until a
+ * wait or a later kernel on the stream has proved the operation done. */
+typedef struct zbl_result {
+  char *to;
+  const char *from;
+  size_t bytes;
+  struct zbl_shared *owner;
+  struct zbl_result *next;
+} zbl_result;
+
+/* Result bytes that several ranks read. */
+typedef struct zbl_shared {
+  int users;
+  _Alignas(16) char bytes[]; /* of any element type */
+} zbl_shared;
+
+/* A stream's clock s says when the work that has run is done, counted from the
+ * beginning of the case whose epoch it has. */
+typedef struct zbl_stream {
+  uint32_t magic;
+  int device, queued_to_drain;
+  double s;
+  uint64_t epoch;
+  zbl_op *head, *tail;
+  zbl_result *results, *results_tail;
+  struct zbl_stream *drain_next;
+} zbl_stream;
+
+zbl_stream *zbl_stream_of(void *handle);
+void zbl_push(zbl_stream *s, zbl_op op);
+void zbl_finish(zbl_stream *s, double at);
+void zbl_settle(void);
+double zbl_arrival(const zbl_op *op, const zbl_stream *s);
+void zbl_promise(zbl_stream *s, char *to, zbl_shared *owner, size_t offset,
+                 size_t bytes);
+void zbl_reveal(zbl_stream *s);
+
+#endif

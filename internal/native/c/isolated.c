@@ -1,0 +1,127 @@
+/* What one operation costs alone. A delay kernel lets the host run ahead; then,
+ * on each rank's stream and for each iteration: a 4-byte all_reduce that aligns
+ * the starts, the start event, the collective, the stop event. No host wait
+ * inside a batch. */
+#include "loop.h"
+
+#include <string.h>
+
+enum { ZB_FLOAT = 7, ZB_SUM = 0 };
+
+/* Holds every stream back by delay_ns, so that the launches that follow are all
+ * enqueued before the first of them runs. */
+static int zb_hold_back(zb_batch *b) {
+  const zb_table *t = b->table;
+  void *params[] = {&b->delay_ns};
+  if (b->delay == NULL || b->delay_ns == 0) {
+    return 0;
+  }
+  for (int i = 0; i < b->nlocal; i++) {
+    int code = t->setDevice(b->ranks[i].device);
+    if (code == 0) {
+      code = t->launchKernel(b->delay, 1, 1, 1, 1, 1, 1, 0, b->ranks[i].stream,
+                             params, NULL);
+    }
+    if (code != 0) {
+      return zb_fail(b, ZB_BATCH_RUNTIME, code, i, "launch delay kernel");
+    }
+  }
+  return 0;
+}
+
+/* The 4-byte all_reduce on every local rank. */
+static int zb_align_each(zb_batch *b) {
+  const zb_table *t = b->table;
+  int code;
+  for (int i = 0; i < b->nlocal; i++) {
+    const zb_rank *r = &b->ranks[i];
+    if ((code = t->setDevice(r->device)) != 0) {
+      return zb_fail(b, ZB_BATCH_RUNTIME, code, i, "set device");
+    }
+    code = t->allReduce(r->sync, r->sync + 4, 1, ZB_FLOAT, ZB_SUM, r->comm,
+                        r->stream);
+    if (code != 0) {
+      return zb_fail(b, ZB_BATCH_COLLECTIVES, code, i, "aligning all_reduce");
+    }
+  }
+  return 0;
+}
+
+/* Aligns the ranks: nobody passes before the last has come. The group is ended
+ * after a failure too, see zb_launch_all. */
+static int zb_align(zb_batch *b) {
+  const zb_table *t = b->table;
+  int grouped = b->nlocal > 1, failed, code;
+  if (grouped && (code = t->groupStart()) != 0) {
+    return zb_fail(b, ZB_BATCH_COLLECTIVES, code, 0, "group start");
+  }
+  failed = zb_align_each(b);
+  if (grouped && (code = t->groupEnd()) != 0 && !failed) {
+    return zb_fail(b, ZB_BATCH_COLLECTIVES, code, 0, "group end");
+  }
+  return failed;
+}
+
+/* Marks every stream. An event inside a group would time nothing: the group's
+ * operations are launched at its end. */
+static int zb_mark(zb_batch *b, int k, int stop) {
+  const zb_table *t = b->table;
+  for (int i = 0; i < b->nlocal; i++) {
+    const zb_rank *r = &b->ranks[i];
+    int code = t->setDevice(r->device);
+    if (code == 0) {
+      code = t->eventRecord(stop ? r->stop[k] : r->start[k], r->stream);
+    }
+    if (code != 0) {
+      return zb_fail(b, ZB_BATCH_RUNTIME, code, i, "record event");
+    }
+  }
+  return 0;
+}
+
+/* Reads the intervals into b->seconds, [iteration × nlocal + rank]. */
+static void zb_read_intervals(zb_batch *b) {
+  const zb_table *t = b->table;
+  for (int i = 0; i < b->nlocal; i++) {
+    const zb_rank *r = &b->ranks[i];
+    t->setDevice(r->device);
+    for (int k = 0; k < b->iterations; k++) {
+      float ms = 0;
+      int code = t->eventElapsed(&ms, r->start[k], r->stop[k]);
+      if (code != 0) {
+        zb_fail(b, ZB_BATCH_RUNTIME, code, i, "event interval");
+        return;
+      }
+      b->seconds[(size_t)k * (size_t)b->nlocal + (size_t)i] = (double)ms * 1e-3;
+    }
+  }
+}
+
+/* The iterations of a batch; empty leaves the collective out, for the cost of
+ * the event pair itself. */
+static void zb_timed(zb_batch *b, int empty) {
+  if (zb_begin(b) || zb_hold_back(b)) {
+    return;
+  }
+  for (int k = 0; k < b->iterations; k++) {
+    if (zb_cancelled(b)) {
+      zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "launch");
+      return;
+    }
+    if (zb_align(b) || zb_mark(b, k, 0) ||
+        (!empty && zb_launch_all(b, &b->work, b->slot)) || zb_mark(b, k, 1)) {
+      return;
+    }
+    b->slot = empty ? b->slot : (b->slot + 1) % b->work.slots;
+    b->launched++;
+  }
+  b->table->setDevice(b->ranks[0].device);
+  b->enqueue_s = (double)(zb_now(b->table) - b->start_ns[0]) * 1e-9;
+  if (!zb_wait(b)) {
+    zb_read_intervals(b);
+  }
+}
+
+void zb_isolated(zb_batch *b) { zb_timed(b, 0); }
+
+void zb_event_floor(zb_batch *b) { zb_timed(b, 1); }

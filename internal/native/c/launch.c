@@ -1,0 +1,172 @@
+/* The table of collectives: one call of each, whatever its argument list. */
+#include "loop.h"
+
+/* One rank's call on its buffers in one slot. */
+typedef struct zb_call {
+  const zb_table *t;
+  const zb_rank *r;
+  const zb_work *w;
+  const char *send;
+  char *recv;
+  uint64_t width;
+} zb_call;
+
+static const uint8_t zb_widths[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+
+static int zb_all_reduce(const zb_call *c) {
+  return c->t->allReduce(c->send, c->recv, c->w->count, c->w->dtype, c->w->op,
+                         c->r->comm, c->r->stream);
+}
+
+static int zb_reduce_scatter(const zb_call *c) {
+  return c->t->reduceScatter(c->send, c->recv, c->w->count, c->w->dtype,
+                             c->w->op, c->r->comm, c->r->stream);
+}
+
+static int zb_all_gather(const zb_call *c) {
+  return c->t->allGather(c->send, c->recv, c->w->count, c->w->dtype, c->r->comm,
+                         c->r->stream);
+}
+
+static int zb_broadcast(const zb_call *c) {
+  return c->t->broadcast(c->send, c->recv, c->w->count, c->w->dtype, c->w->root,
+                         c->r->comm, c->r->stream);
+}
+
+static int zb_reduce(const zb_call *c) {
+  return c->t->reduce(c->send, c->recv, c->w->count, c->w->dtype, c->w->op,
+                      c->w->root, c->r->comm, c->r->stream);
+}
+
+static int zb_send(const zb_call *c, int peer, uint64_t block) {
+  return c->t->sendTo(c->send + block * c->w->count * c->width, c->w->count,
+                      c->w->dtype, peer, c->r->comm, c->r->stream);
+}
+
+static int zb_recv(const zb_call *c, int peer, uint64_t block) {
+  return c->t->recvFrom(c->recv + block * c->w->count * c->width, c->w->count,
+                        c->w->dtype, peer, c->r->comm, c->r->stream);
+}
+
+/* Around a ring: to the next rank, from the one before. */
+static int zb_send_recv(const zb_call *c) {
+  int n = c->r->nranks, me = c->r->rank, code = c->t->groupStart(), ended;
+  if (code == 0) {
+    code = zb_send(c, (me + 1) % n, 0);
+  }
+  if (code == 0) {
+    code = zb_recv(c, (me + n - 1) % n, 0);
+  }
+  ended = c->t->groupEnd();
+  return code != 0 ? code : ended;
+}
+
+/* Where the library has no such call: as many sends and receives in a group.
+ * sends and recvs tell what this rank does with each peer. */
+static int zb_by_messages(const zb_call *c, int sends, int recvs) {
+  int code = c->t->groupStart(), ended;
+  for (int p = 0; p < c->r->nranks && code == 0; p++) {
+    if (sends == 1) {
+      code = zb_send(c, p, (uint64_t)p);
+    }
+    if (recvs && code == 0) {
+      code = zb_recv(c, p, (uint64_t)p);
+    }
+  }
+  ended = c->t->groupEnd();
+  return code != 0 ? code : ended;
+}
+
+static int zb_all_to_all(const zb_call *c) {
+  if (c->t->allToAll != NULL) {
+    return c->t->allToAll(c->send, c->recv, c->w->count, c->w->dtype,
+                          c->r->comm, c->r->stream);
+  }
+  return zb_by_messages(c, 1, 1);
+}
+
+static int zb_gather(const zb_call *c) {
+  int root = c->r->rank == c->w->root, code, ended;
+  if (c->t->gather != NULL) {
+    return c->t->gather(c->send, c->recv, c->w->count, c->w->dtype, c->w->root,
+                        c->r->comm, c->r->stream);
+  }
+  if ((code = c->t->groupStart()) == 0) {
+    code = zb_send(c, c->w->root, 0);
+  }
+  if (code == 0 && root) {
+    code = zb_by_messages(c, 0, 1);
+  }
+  ended = c->t->groupEnd();
+  return code != 0 ? code : ended;
+}
+
+static int zb_scatter(const zb_call *c) {
+  int root = c->r->rank == c->w->root, code, ended;
+  if (c->t->scatter != NULL) {
+    return c->t->scatter(c->send, c->recv, c->w->count, c->w->dtype, c->w->root,
+                         c->r->comm, c->r->stream);
+  }
+  if ((code = c->t->groupStart()) == 0 && root) {
+    code = zb_by_messages(c, 1, 0);
+  }
+  if (code == 0) {
+    code = zb_recv(c, c->w->root, 0);
+  }
+  ended = c->t->groupEnd();
+  return code != 0 ? code : ended;
+}
+
+/* A new collective is one row here: its name and its call. */
+static const struct {
+  const char *name;
+  int (*launch)(const zb_call *c);
+} zb_collectives[] = {
+    {"all_reduce", zb_all_reduce},   {"reduce_scatter", zb_reduce_scatter},
+    {"all_gather", zb_all_gather},   {"broadcast", zb_broadcast},
+    {"reduce", zb_reduce},           {"all_to_all", zb_all_to_all},
+    {"send_recv", zb_send_recv},     {"gather", zb_gather},
+    {"scatter", zb_scatter},
+};
+
+int zb_collective_count(void) {
+  return (int)(sizeof zb_collectives / sizeof zb_collectives[0]);
+}
+
+const char *zb_collective_name(int i) { return zb_collectives[i].name; }
+
+/* One call on every local rank. */
+static int zb_launch_each(zb_batch *b, const zb_work *w, uint64_t slot) {
+  const zb_table *t = b->table;
+  int code;
+  for (int i = 0; i < b->nlocal; i++) {
+    const zb_rank *r = &b->ranks[i];
+    zb_call c = {t, r, w, r->send + slot * w->send_stride,
+                 r->recv + slot * w->recv_stride, zb_widths[w->dtype]};
+    if ((code = t->setDevice(r->device)) != 0) {
+      return zb_fail(b, ZB_BATCH_RUNTIME, code, i, "set device");
+    }
+    if ((code = zb_collectives[w->collective].launch(&c)) != 0) {
+      return zb_fail(b, ZB_BATCH_COLLECTIVES, code, i,
+                     zb_collectives[w->collective].name);
+    }
+  }
+  return 0;
+}
+
+/* One launch of the work on every local rank, on the buffers of a slot. Several
+ * ranks need a group, or the first call could wait for the second; a group
+ * launches at its end, and is ended after a failure too: it belongs to the
+ * thread, and the next call on it would find it open. */
+int zb_launch_all(zb_batch *b, const zb_work *w, uint64_t slot) {
+  const zb_table *t = b->table;
+  int grouped = b->nlocal > 1, failed, code;
+  if (grouped && (code = t->groupStart()) != 0) {
+    return zb_fail(b, ZB_BATCH_COLLECTIVES, code, 0, "group start");
+  }
+  failed = zb_launch_each(b, w, slot);
+  if (grouped && (code = t->groupEnd()) != 0 && !failed) {
+    return zb_fail(b, ZB_BATCH_COLLECTIVES, code, 0, "group end");
+  }
+  return failed;
+}

@@ -1,0 +1,212 @@
+/* A provider whose calls do nothing and succeed at once, so that what a batch
+ * takes is the driver's own: for the benchmark of enqueueing. On demand it
+ * notes every call, for tests of what the driver calls, when, and where. */
+#include "noop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ZBN_CALLS = 1 << 14, ZBN_HANDLES = 1 << 12 };
+
+static zbn_call zbn_calls[ZBN_CALLS];
+static char zbn_handles[ZBN_HANDLES];
+static int zbn_made, zbn_given, zbn_device, zbn_depth;
+static int64_t zbn_time, zbn_polls; /* polls that are not ready yet */
+static const void *zbn_stalled; /* on this stream, NULL for all */
+
+int zbn_count(void) { return zbn_made; }
+
+const zbn_call *zbn_at(int i) { return &zbn_calls[i]; }
+
+void zbn_forget(void) { zbn_made = 0; }
+
+void zbn_stall(int64_t polls) { zbn_stall_stream(NULL, polls); }
+
+void zbn_stall_stream(const void *stream, int64_t polls) {
+  zbn_stalled = stream;
+  zbn_polls = polls;
+}
+
+void *zbn_handle(int i) { return &zbn_handles[i % ZBN_HANDLES]; }
+
+static int zbn_new(void **handle) {
+  *handle = zbn_handle(zbn_given++);
+  return 0;
+}
+
+/* Notes a call while there is room: one that polls for long has no end. */
+static int zbn_note(zbn_call c) {
+  if (zbn_made < ZBN_CALLS) {
+    c.device = zbn_device;
+    c.depth = zbn_depth;
+    zbn_calls[zbn_made++] = c;
+  }
+  return 0;
+}
+
+/* What does nothing and is not noted. */
+
+static int zbn_set(int device) {
+  zbn_device = device;
+  return 0;
+}
+static int zbn_group(void) { return 0; }
+static int zbn_query(void *stream) { return stream == NULL; }
+static int zbn_all_reduce(const void *send, void *recv, size_t count, int dtype,
+                          int op, void *comm, void *stream) {
+  (void)send, (void)recv, (void)count, (void)dtype, (void)op, (void)comm;
+  return stream == NULL;
+}
+static int zbn_malloc(void **p, size_t bytes) {
+  *p = calloc(1, bytes);
+  return *p == NULL ? ZB_ERR_MEMORY : 0;
+}
+static int zbn_free(void *p) {
+  free(p);
+  return 0;
+}
+static int zbn_stream(void **stream, unsigned flags) {
+  (void)flags;
+  return zbn_new(stream);
+}
+static int zbn_unique(zb_unique_id *id) {
+  memset(id, 0, sizeof *id);
+  return 0;
+}
+static int zbn_init(void **comm, int nranks, zb_unique_id id, int rank) {
+  (void)nranks, (void)id, (void)rank;
+  return zbn_new(comm);
+}
+static int zbn_gone(void *handle) { return handle == NULL; }
+static const char *zbn_error(int code) { return code == 0 ? "ok" : "error"; }
+static int zbn_copy(void *to, const void *from, size_t bytes, int kind) {
+  (void)kind;
+  memcpy(to, from, bytes);
+  return 0;
+}
+
+/* What is noted. Depth is that outside of the call: a group start is noted
+ * before it counts, an end after. */
+
+static int zbn_n_start(void) {
+  zbn_note((zbn_call){.name = "group start"});
+  zbn_depth++;
+  return 0;
+}
+static int zbn_n_end(void) {
+  zbn_depth--;
+  return zbn_note((zbn_call){.name = "group end"});
+}
+static void zbn_n_barrier(void) { zbn_note((zbn_call){.name = "barrier"}); }
+static void zbn_n_move(int on) {
+  zbn_note((zbn_call){.name = "move data", .count = on});
+}
+/* A clock that goes on by a microsecond whenever it is read. */
+static int64_t zbn_n_now(void) {
+  zbn_time += 1000;
+  zbn_note((zbn_call){.name = "now", .count = zbn_time});
+  return zbn_time;
+}
+static int zbn_n_query(void *stream) {
+  zbn_note((zbn_call){.name = "query", .stream = stream});
+  if (zbn_polls == 0 || (zbn_stalled != NULL && zbn_stalled != stream)) {
+    return 0;
+  }
+  zbn_polls--;
+  return ZB_ERR_NOT_READY;
+}
+static int zbn_n_record(void *event, void *stream) {
+  return zbn_note(
+      (zbn_call){.name = "record", .handle = event, .stream = stream});
+}
+/* Milliseconds that tell the two events by their places: 1000·start + stop. */
+static int zbn_n_elapsed(float *ms, void *start, void *stop) {
+  *ms = (float)(1000 * ((char *)start - zbn_handles) +
+                ((char *)stop - zbn_handles));
+  return 0;
+}
+static int zbn_n_kernel(void *function, unsigned gx, unsigned gy, unsigned gz,
+                        unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                        void *stream, void **params, void **extra) {
+  (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared;
+  (void)params, (void)extra;
+  return zbn_note(
+      (zbn_call){.name = "kernel", .handle = function, .stream = stream});
+}
+#define ZBN_CALL(called, ...)                                                  \
+  zbn_note((zbn_call){.name = called, .count = (int64_t)count,                 \
+                      .dtype = dtype, .handle = comm, .stream = stream,        \
+                      __VA_ARGS__})
+static int zbn_n_all_reduce(const void *send, void *recv, size_t count,
+                            int dtype, int op, void *comm, void *stream) {
+  return ZBN_CALL("all_reduce", .send = send, .recv = recv, .op = op);
+}
+static int zbn_n_reduce_scatter(const void *send, void *recv, size_t count,
+                                int dtype, int op, void *comm, void *stream) {
+  return ZBN_CALL("reduce_scatter", .send = send, .recv = recv, .op = op);
+}
+static int zbn_n_all_gather(const void *send, void *recv, size_t count,
+                            int dtype, void *comm, void *stream) {
+  return ZBN_CALL("all_gather", .send = send, .recv = recv);
+}
+static int zbn_n_broadcast(const void *send, void *recv, size_t count,
+                           int dtype, int root, void *comm, void *stream) {
+  return ZBN_CALL("broadcast", .send = send, .recv = recv, .peer = root);
+}
+static int zbn_n_reduce(const void *send, void *recv, size_t count, int dtype,
+                        int op, int root, void *comm, void *stream) {
+  return ZBN_CALL("reduce", .send = send, .recv = recv, .op = op, .peer = root);
+}
+static int zbn_n_send(const void *send, size_t count, int dtype, int peer,
+                      void *comm, void *stream) {
+  return ZBN_CALL("send", .send = send, .peer = peer);
+}
+static int zbn_n_recv(void *recv, size_t count, int dtype, int peer, void *comm,
+                      void *stream) {
+  return ZBN_CALL("recv", .recv = recv, .peer = peer);
+}
+
+/* Calls that the two ways share; optional collectives are left out, so that
+ * they are made of messages. */
+static void zbn_fill_common(zb_table *t) {
+  t->setDevice = zbn_set;
+  t->mallocDevice = zbn_malloc;
+  t->freeDevice = zbn_free;
+  t->streamCreate = zbn_stream;
+  t->streamDestroy = zbn_gone;
+  t->eventCreate = zbn_new;
+  t->eventDestroy = zbn_gone;
+  t->copy = zbn_copy;
+  t->runtimeErrorString = t->collErrorString = zbn_error;
+  t->getUniqueId = zbn_unique;
+  t->commInitRank = zbn_init;
+  t->commDestroy = zbn_gone;
+  t->groupStart = t->groupEnd = zbn_group;
+  t->streamQuery = zbn_query;
+  t->allReduce = zbn_all_reduce;
+}
+
+void zbn_fill(zb_table *t, int note) {
+  zbn_made = zbn_given = zbn_device = zbn_depth = 0;
+  zbn_time = zbn_polls = 0;
+  zbn_fill_common(t);
+  if (!note) {
+    return;
+  }
+  t->groupStart = zbn_n_start;
+  t->groupEnd = zbn_n_end;
+  t->hostBarrier = zbn_n_barrier;
+  t->moveData = zbn_n_move;
+  t->nowNs = zbn_n_now;
+  t->streamQuery = zbn_n_query;
+  t->eventRecord = zbn_n_record;
+  t->eventElapsed = zbn_n_elapsed;
+  t->launchKernel = zbn_n_kernel;
+  t->allReduce = zbn_n_all_reduce;
+  t->reduceScatter = zbn_n_reduce_scatter;
+  t->allGather = zbn_n_all_gather;
+  t->broadcast = zbn_n_broadcast;
+  t->reduce = zbn_n_reduce;
+  t->sendTo = zbn_n_send;
+  t->recvFrom = zbn_n_recv;
+}

@@ -1,0 +1,144 @@
+/* One verification launch: every send buffer is filled, every receive buffer
+ * poisoned, the collective runs once, and every element of every result is
+ * checked on the device. Nothing of it is timed. */
+#include "loop.h"
+
+#include <string.h>
+
+enum { ZB_BLOCK = 256 };
+
+/* What a receive buffer holds before the launch. */
+static const uint32_t zb_poison = 0xdeadbeef;
+
+/* Enough blocks to fill a GPU, no more than there is work for. */
+static unsigned zb_grid(uint64_t bytes) {
+  uint64_t blocks = 1 + bytes / 16384;
+  return blocks < 1024 ? (unsigned)blocks : 1024;
+}
+
+static int zb_kernel(zb_batch *b, int i, void *function, unsigned grid,
+                     unsigned block, void **params, const char *call) {
+  const zb_rank *r = &b->ranks[i];
+  int code = b->table->setDevice(r->device);
+  if (code == 0) {
+    code = b->table->launchKernel(function, grid, 1, 1, block, 1, 1, 0,
+                                  r->stream, params, NULL);
+  }
+  return code == 0 ? 0 : zb_fail(b, ZB_BATCH_RUNTIME, code, i, call);
+}
+
+/* Poisons what will be written, then fills what will be read: in place, the
+ * second lies in the first. */
+static int zb_prepare(zb_batch *b, const zb_verify_args *v, int i) {
+  const zb_expect *e = &v->expect[i];
+  zb_rank *r = &b->ranks[i];
+  uint32_t pattern = zb_poison;
+  uint64_t recv_bytes = e->recv_bytes, count = e->fill_count, base = 0;
+  uint64_t seed = v->seed;
+  void *poison[] = {&r->recv, &recv_bytes, &pattern};
+  int32_t kind = e->kind, rank = r->rank, nranks = r->nranks;
+  void *fill[] = {&r->send, &count, &b->work.dtype, &b->work.op, &kind,
+                  &rank,    &nranks, &base,         &seed};
+  if (recv_bytes > 0 &&
+      zb_kernel(b, i, v->poison, zb_grid(recv_bytes), ZB_BLOCK, poison, "launch poison")) {
+    return 1;
+  }
+  return count > 0 &&
+         zb_kernel(b, i, v->fill, zb_grid(count), ZB_BLOCK, fill, "launch fill");
+}
+
+/* Launches the check of one rank's result, or the explanation of one element. */
+static int zb_check(zb_batch *b, const zb_verify_args *v, int i,
+                    const uint64_t *index) {
+  const zb_expect *e = &v->expect[i];
+  zb_rank *r = &b->ranks[i];
+  uint64_t count = e->check_count, block = e->block, base = e->base;
+  uint64_t seed = v->seed, at = index != NULL ? *index : 0;
+  int32_t kind = e->kind, nranks = r->nranks, src0 = e->src0;
+  int32_t step = e->src_step;
+  void *check[] = {&r->recv, &count, &b->work.dtype, &b->work.op, &kind,
+                   &nranks,  &block, &src0,          &step,       &base,
+                   &seed,    &r->found};
+  void *explain[] = {&r->recv, &count, &b->work.dtype, &b->work.op, &kind,
+                     &nranks,  &block, &src0,          &step,       &base,
+                     &seed,    &at,    &r->found};
+  if (index != NULL) {
+    return zb_kernel(b, i, v->explain, 1, 1, explain, "launch explain");
+  }
+  return zb_kernel(b, i, v->check, zb_grid(count), ZB_BLOCK, check, "launch check");
+}
+
+static int zb_found(zb_batch *b, int i, uint64_t *words, int kind) {
+  const zb_rank *r = &b->ranks[i];
+  size_t bytes = 4 * sizeof *words;
+  int code = b->table->setDevice(r->device);
+  if (code == 0) {
+    code = kind == ZB_TO_HOST ? b->table->copy(words, r->found, bytes, kind)
+                              : b->table->copy(r->found, words, bytes, kind);
+  }
+  return code == 0 ? 0 : zb_fail(b, ZB_BATCH_RUNTIME, code, i, "copy");
+}
+
+/* Clears the counters and starts the checks of all ranks that have a result. */
+static int zb_check_all(zb_batch *b, const zb_verify_args *v) {
+  for (int i = 0; i < b->nlocal; i++) {
+    uint64_t clear[4] = {0, UINT64_MAX, 0, 0};
+    memcpy(&v->found[4 * i], clear, sizeof clear);
+    if (v->expect[i].check_count > 0 &&
+        (zb_found(b, i, clear, ZB_TO_DEVICE) || zb_check(b, v, i, NULL))) {
+      return 1;
+    }
+  }
+  return zb_wait(b);
+}
+
+/* Asks each rank that has a wrong element what it expected at the first. */
+static int zb_explain_all(zb_batch *b, const zb_verify_args *v) {
+  int asked = 0;
+  for (int i = 0; i < b->nlocal; i++) {
+    if (v->expect[i].check_count > 0 &&
+        zb_found(b, i, &v->found[4 * i], ZB_TO_HOST)) {
+      return 1;
+    }
+    if (v->found[4 * i] > 0) {
+      uint64_t first = v->found[4 * i + 1];
+      asked = 1;
+      if (zb_check(b, v, i, &first)) {
+        return 1;
+      }
+    }
+  }
+  if (!asked || zb_wait(b)) {
+    return asked;
+  }
+  for (int i = 0; i < b->nlocal; i++) {
+    if (v->found[4 * i] > 0 && zb_found(b, i, &v->found[4 * i], ZB_TO_HOST)) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+void zb_verify(zb_batch *b, const zb_verify_args *v) {
+  const zb_table *t = b->table;
+  if (zb_begin(b)) {
+    return;
+  }
+  for (int i = 0; i < b->nlocal; i++) {
+    if (zb_prepare(b, v, i)) {
+      return;
+    }
+  }
+  if (zb_wait(b)) {
+    return;
+  }
+  if (t->moveData != NULL) {
+    t->moveData(1);
+  }
+  if (!zb_launch_all(b, &b->work, 0) && !zb_wait(b) && !zb_check_all(b, v)) {
+    zb_explain_all(b, v);
+  }
+  if (t->moveData != NULL) {
+    t->moveData(0);
+  }
+}

@@ -1,0 +1,170 @@
+package native
+
+/*
+#cgo CXXFLAGS: -std=c++17 -O2 -Wall -fvisibility=hidden -fno-exceptions -fno-rtti
+#cgo linux LDFLAGS: -Wl,--as-needed -static-libgcc
+#include <stdint.h>
+#include <stdlib.h>
+#include "kernels/table.h"
+*/
+import "C"
+
+import (
+	"embed"
+	"fmt"
+	"math"
+	"runtime"
+	"strconv"
+	"strings"
+	"unsafe"
+)
+
+// kernelFiles are compiled at run time for the GPU that is there. Like sources
+// it also makes the build depend on every file in the folder. The linker is
+// g++, as there are .cc files; --as-needed drops libstdc++ again, of which
+// nothing is used, and -static-libgcc is what gcc does by itself: a shared one
+// (_Float16 in c/fake needs GCC 12's) is not on every machine.
+//
+//go:embed kernels
+var kernelFiles embed.FS
+
+// A Kernel is a function that a provider can launch.
+type Kernel struct {
+	// Name is the function's; File names the source that holds it, so that a
+	// caller compiles a file once.
+	Name, File string
+	// Params is the number of its arguments.
+	Params int
+}
+
+// The kinds of data, and a good size of blocks, of the verification kernels.
+const (
+	KindReduced = 0
+	KindCopied  = 1
+	KernelBlock = 256
+)
+
+// MaxVerifiedRanks is how many ranks there may be for zb_fill and zb_check:
+// up to here 1/n in half does not depend on the way it is rounded. With more,
+// every element counts as wrong.
+const MaxVerifiedRanks = 8192
+
+// kernelParts lists what makes up a source, in order: none includes another.
+var kernelParts = map[string][]string{
+	"verify.hip": {"prelude.h", "verify_rule.h", "verify_value.h", "verify.hip"},
+	"delay.hip":  {"prelude.h", "delay.hip"},
+}
+
+// Kernels lists the kernels in the order of the table.
+func Kernels() []Kernel {
+	list := make([]Kernel, 0, int(C.zbl_kernel_count()))
+	for i := range C.zbl_kernel_count() {
+		k := C.zbl_kernel_at(i)
+		list = append(list, Kernel{Name: C.GoString(k.name), File: C.GoString(k.file), Params: int(k.nparams)})
+	}
+	return list
+}
+
+// KernelSource returns the whole text that hiprtc or nvrtc compiles (as C++17,
+// for any architecture) to get the named kernel; empty when there is none.
+func KernelSource(name string) string {
+	for _, k := range Kernels() {
+		if k.Name != name {
+			continue
+		}
+		var text strings.Builder
+		for _, part := range kernelParts[k.File] {
+			file, err := kernelFiles.ReadFile("kernels/" + part)
+			if err != nil {
+				panic("native: kernel part is not embedded: " + err.Error())
+			}
+			text.Write(file)
+		}
+		return text.String()
+	}
+	return ""
+}
+
+// runKernel runs a kernel of the table in this thread: threads folded, or one
+// by one. An argument is an integer or a pointer.
+func runKernel(name string, grid, block uint32, folded bool, args ...any) error {
+	text := C.CString(name)
+	defer C.free(unsafe.Pointer(text))
+	k := C.zbl_kernel_find(text)
+	if k == nil || int(k.nparams) != len(args) {
+		return fmt.Errorf("native: no kernel %s of %d arguments", name, len(args))
+	}
+	var pinned runtime.Pinner
+	defer pinned.Unpin()
+	size := C.size_t(len(args))
+	memory := (*C.uint64_t)(C.calloc(2*size, 8))
+	defer C.free(unsafe.Pointer(memory))
+	values := unsafe.Slice(memory, 2*len(args)) // then the pointers to them
+	for i, arg := range args {
+		switch v := arg.(type) {
+		case int:
+			values[i] = C.uint64_t(v)
+		case uint32:
+			values[i] = C.uint64_t(v)
+		case uint64:
+			values[i] = C.uint64_t(v)
+		case unsafe.Pointer:
+			pinned.Pin(v)
+			values[i] = C.uint64_t(uintptr(v))
+		default:
+			return fmt.Errorf("native: kernel %s: argument %d is a %T", name, i, arg)
+		}
+		values[len(args)+i] = C.uint64_t(uintptr(unsafe.Pointer(&values[i])))
+	}
+	C.zbk_run(k, C.uint(grid), C.uint(block), C.int(b2i(folded)), (*unsafe.Pointer)(unsafe.Pointer(&values[len(args)])))
+	return nil
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// ElementString shows the bits that zb_explain found, as a value of the type
+// with the given ncclDataType_t.
+func ElementString(dtype int, bits uint64) string {
+	float := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 32) }
+	switch dtype {
+	case 0:
+		return strconv.Itoa(int(int8(bits)))
+	case 2:
+		return strconv.Itoa(int(int32(bits)))
+	case 4:
+		return strconv.FormatInt(int64(bits), 10)
+	case 1, 3, 5:
+		return strconv.FormatUint(bits, 10)
+	case 6:
+		return float(halfValue(uint16(bits)))
+	case 7:
+		return float(float64(math.Float32frombits(uint32(bits))))
+	case 8:
+		return strconv.FormatFloat(math.Float64frombits(bits), 'g', -1, 64)
+	case 9:
+		return float(float64(math.Float32frombits(uint32(bits) << 16)))
+	}
+	// AMD's fp8 of gfx942 and the others' differ: the bits are what is known
+	return fmt.Sprintf("0x%02x", bits)
+}
+
+// halfValue widens a binary16.
+func halfValue(bits uint16) float64 {
+	exponent, fraction := int(bits>>10&31), float64(bits&1023)
+	sign := 1 - 2*float64(bits>>15)
+	switch exponent {
+	case 0:
+		return sign * math.Ldexp(fraction, -24)
+	case 31:
+		if fraction != 0 {
+			return math.NaN()
+		}
+		return sign * math.Inf(1)
+	}
+	return sign * math.Ldexp(1024+fraction, exponent-25)
+}

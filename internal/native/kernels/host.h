@@ -1,0 +1,38 @@
+/* The subset of HIP's and CUDA's language that kernels are written in, on the
+ * host. A launch runs block after block in the calling thread.
+ *
+ * A kernel walks its tile from ZB_LANE in steps of ZB_LANES. unity.cc includes
+ * every source more than once: with lane 0 of 1, where a launch is one block of
+ * one thread, and a tile one plain loop that the compiler turns into vector
+ * code (nothing is shared between the threads of these kernels, so folding them
+ * changes no result), and with real lanes, where each thread of each block runs
+ * as on a GPU and tests see its strides. */
+#ifndef ZB_HOST_H
+#define ZB_HOST_H
+
+#define ZB_HOST 1
+#define ZB_KERNEL(name) static void name
+#define ZB_FN static inline __attribute__((always_inline))
+#define ZB_METHOD inline __attribute__((always_inline))
+
+#define ZB_ROLLED
+
+struct zbk_dim3 {
+  unsigned x, y, z;
+};
+static thread_local zbk_dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+/* Ranks in several threads may share a result. */
+#define ZB_ATOMIC_ADD(p, v) __atomic_fetch_add(p, v, __ATOMIC_RELAXED)
+#define ZB_ATOMIC_MIN(p, v) zbk_atomic_min(p, v)
+
+static inline void zbk_atomic_min(unsigned long long *at,
+                                  unsigned long long value) {
+  unsigned long long seen = __atomic_load_n(at, __ATOMIC_RELAXED);
+  while (value < seen &&
+         !__atomic_compare_exchange_n(at, &seen, value, true, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED)) {
+  }
+}
+
+#endif

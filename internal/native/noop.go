@@ -1,0 +1,75 @@
+package native
+
+/*
+#include <stdlib.h>
+#include "c/noop.h"
+*/
+import "C"
+
+import "unsafe"
+
+// OpenNoop opens a provider whose calls do nothing and succeed at once: for the
+// benchmark of enqueueing, and with note for tests that look at the calls the
+// driver makes. It is none of Backends. One at a time.
+func OpenNoop(note bool) *Provider {
+	p := &Provider{Backend: "noop", table: (*C.zb_table)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_table{}))))}
+	flag := C.int(0)
+	if note {
+		flag = 1
+	}
+	C.zbn_fill(p.table, flag)
+	return p
+}
+
+// Noted is one call that a provider of OpenNoop got. What a call has no use for
+// is zero.
+type Noted struct {
+	Name string
+	// Device was current, Depth groups were open.
+	Device, Depth int
+	// Peer is also a root; Count is also the time of a clock, and whether data
+	// are moved. Dtype and Op are the library's numbers.
+	Dtype, Op, Peer, Count int
+	Send, Recv             unsafe.Pointer
+	// Handle is an event, a kernel or a communicator.
+	Stream, Handle unsafe.Pointer
+}
+
+// TakeNoted returns the calls since the last time, in their order.
+func (p *Provider) TakeNoted() []Noted {
+	out := make([]Noted, int(C.zbn_count()))
+	for i := range out {
+		c := C.zbn_at(C.int(i))
+		out[i] = Noted{
+			Name: C.GoString(c.name), Device: int(c.device), Depth: int(c.depth), Dtype: int(c.dtype), Op: int(c.op),
+			Peer: int(c.peer), Count: int(c.count), Send: c.send, Recv: c.recv, Stream: c.stream, Handle: c.handle,
+		}
+	}
+	C.zbn_forget()
+	return out
+}
+
+// Stall makes queries answer "not ready" so many times more.
+func (p *Provider) Stall(polls int) { C.zbn_stall(C.int64_t(polls)) }
+
+// StallStream does so on one stream alone.
+func (p *Provider) StallStream(s Stream, polls int) { C.zbn_stall_stream(s.ptr, C.int64_t(polls)) }
+
+// NoopBase is the handle that a provider of OpenNoop counts its own from.
+func NoopBase() uintptr { return uintptr(C.zbn_handle(0)) }
+
+// NoopFunctions are kernels that do nothing, and their handles by name.
+func (p *Provider) NoopFunctions() (*Functions, map[unsafe.Pointer]string) {
+	at := func(i int) unsafe.Pointer { return C.zbn_handle(C.int(4000 + i)) }
+	f := &Functions{p: p, delay: at(0), fill: at(1), poison: at(2), check: at(3), explain: at(4)}
+	return f, map[unsafe.Pointer]string{at(0): "delay", at(1): "fill", at(2): "poison", at(3): "check", at(4): "explain"}
+}
+
+// Pointer is the stream's handle, as Noted shows it.
+func (s Stream) Pointer() unsafe.Pointer { return s.ptr }
+
+// Pointer is the communicator's handle.
+func (c Comm) Pointer() unsafe.Pointer { return c.ptr }
+
+// Pointer is the place.
+func (a Address) Pointer() unsafe.Pointer { return unsafe.Pointer(a.ptr()) }

@@ -1,0 +1,49 @@
+/* All kernels of the loopback in one file, as unity.c is for C. No exceptions,
+ * no RTTI, nothing of the C++ library: the binary must not need libstdc++.
+ *
+ * Each source is compiled three times: for AVX2 (picked at run time), for any
+ * machine, and with one call per GPU thread. See kernels/host.h. */
+#include "kernels/host.h"
+#include "kernels/prelude.h"
+
+#define ZB_LANE 0u
+#define ZB_LANES 1u
+
+/* -O2 alone leaves loops scalar whose length is not known (a flag for cgo is
+ * not to be had: its list of allowed ones has none for this). */
+#pragma GCC push_options
+#pragma GCC optimize("tree-vectorize", "vect-cost-model=dynamic")
+
+#if defined(__x86_64__)
+#define ZBK_WIDE 1
+#pragma GCC push_options
+#pragma GCC target("avx2")
+namespace zbk_wide {
+#include "kernels/verify_rule.h"
+#include "kernels/verify_value.h"
+#include "kernels/verify.hip"
+#include "kernels/delay.hip"
+}
+#pragma GCC pop_options
+#endif
+
+namespace zbk_plain {
+#include "kernels/verify_rule.h"
+#include "kernels/verify_value.h"
+#include "kernels/verify.hip"
+#include "kernels/delay.hip"
+}
+#pragma GCC pop_options
+
+#undef ZB_LANE
+#undef ZB_LANES
+#define ZB_LANE threadIdx.x
+#define ZB_LANES blockDim.x
+namespace zbk_threads {
+#include "kernels/verify_rule.h"
+#include "kernels/verify_value.h"
+#include "kernels/verify.hip"
+#include "kernels/delay.hip"
+}
+
+#include "kernels/table.cc"

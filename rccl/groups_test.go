@@ -1,0 +1,64 @@
+package rccl_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/fabric"
+	"zbench/bench/plan"
+	"zbench/bench/record"
+)
+
+// groupsOf runs all_reduce in groups of two on two nodes, with faults.
+func groupsOf(t *testing.T, seed uint64, faults ...string) []record.Result {
+	t.Helper()
+	w := fabric.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}
+	d, _ := open(t, w, fabric.Options{Seed: seed, Faults: faults, Groups: []int{2}}, nil)
+	a := axes(t, w, "all_reduce")
+	a.MinBytes, a.MaxBytes, a.Factor, a.InPlace, a.Groups = 1<<20, 1<<26, 8, []bool{false}, []int{2}
+	results := run(t, d, a.Cases(), plan.DefaultOptions())
+	require.NoError(t, d.Close())
+	return results[3:] // the whole world comes first
+}
+
+// A slow link is found by the group that holds it, in every seed; without it no
+// group is named.
+func TestSlowLinkNamesItsGroup(t *testing.T) {
+	for seed := range uint64(20) {
+		for _, r := range groupsOf(t, seed, "slow_link:node=1,a=2,b=3,left=0.5") {
+			require.Equal(t, record.OK, r.Status, r.Reason)
+			require.Equal(t, 8, r.Groups)
+			require.Equal(t, 10, r.SlowestGroup.FirstRank, "seed %d, %s", seed, r.Key)
+			require.Contains(t, codes(r), "slow_group")
+			require.Empty(t, r.Isolated.Late, "groups do not wait for each other")
+		}
+		for _, r := range groupsOf(t, seed) {
+			require.NotContains(t, codes(r), "slow_group", "seed %d, %s", seed, r.Key)
+		}
+	}
+}
+
+func codes(r record.Result) []string {
+	out := []string{}
+	for _, w := range r.Warnings {
+		out = append(out, w.Code)
+	}
+	return out
+}
+
+// Every group's result is verified by itself: its ranks count from 0.
+func TestGroupsAndScalesAreVerified(t *testing.T) {
+	w := fabric.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}
+	d, m := open(t, w, fabric.Options{Groups: []int{2, 4, 8}, Scales: []int{1, 2, 4}}, quiet)
+	a := axes(t, w, "all_reduce", "reduce_scatter", "all_to_all", "scatter")
+	a.MinBytes, a.MaxBytes, a.Groups, a.Scales = 1<<16, 1<<16, []int{2, 4, 8}, []int{1, 2, 4}
+	seen := map[fabric.Group]bool{}
+	for _, r := range run(t, d, a.Cases(), few()) {
+		require.Equal(t, record.VerifiedOK, r.Verified.State, "%s: %s", r.Key, r.Verified.Reason)
+		g := fabric.Group{Ranks: r.Ranks}
+		seen[g] = true
+		require.InEpsilon(t, m.Curves[g][r.Collective].Time(float64(r.Bytes)), r.Isolated.MaxOfRanks.Median, 1e-4, r.Key)
+	}
+	require.Len(t, seen, 5, "2, 4, 8, 16 and 32 ranks; a scale of 4 nodes is the whole")
+}

@@ -1,0 +1,70 @@
+package rccl
+
+import (
+	"errors"
+
+	"zbench/bench/plan"
+	"zbench/internal/native"
+)
+
+// joinSplit joins the first active ranks in communicators of size, each with a
+// unique id of its own that is used once.
+func (d *Driver) joinSplit(s plan.Split, active, size int) error {
+	d.split, d.active = s, active
+	for first := 0; first < active; first += size {
+		id, err := d.provider.NewUniqueID()
+		if err != nil {
+			return err
+		}
+		devices := make([]int, size)
+		for i := range devices {
+			devices[i] = d.ranks[first+i].rank.Device
+		}
+		comms, err := d.provider.InitComms(id, size, 0, devices)
+		for i, c := range comms {
+			r := &d.ranks[first+i].rank
+			r.Comm, r.Number, r.Ranks = c, i, size
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leave destroys the communicators that are joined.
+func (d *Driver) leave() error {
+	var errs []error
+	for i := range d.ranks {
+		r := &d.ranks[i].rank
+		if r.Comm != (native.Comm{}) {
+			errs = append(errs, d.provider.FreeComm(r.Comm))
+			r.Comm = native.Comm{}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// rejoin leaves the communicators of one split for those of another: one is
+// alive at a time, because each takes memory of its own. The ranks that the case
+// does not use are not in the batch: they wait.
+func (d *Driver) rejoin(c plan.Case) error {
+	d.batch.Close()
+	err := d.leave()
+	if err == nil {
+		err = d.joinSplit(c.Split, c.Ranks*c.Parallel, c.Ranks)
+	}
+	return errors.Join(err, d.newBatch())
+}
+
+// newBatch makes a batch of the ranks that are joined.
+func (d *Driver) newBatch() error {
+	d.batch = d.provider.NewBatch(d.active)
+	for i := range d.active {
+		d.batch.SetRank(i, d.ranks[i].rank)
+	}
+	if d.functions != nil {
+		d.batch.UseDelay(d.functions)
+	}
+	return d.batch.MakeEvents()
+}

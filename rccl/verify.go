@@ -1,0 +1,79 @@
+package rccl
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+
+	"zbench/bench/collective"
+	"zbench/bench/plan"
+	"zbench/bench/unit"
+	"zbench/internal/native"
+)
+
+// root is the rank that rooted collectives start from, rccl-tests' -r 0.
+const root = 0
+
+// Verify launches the case once, with data that tell every mistake apart, and
+// checks every element of every rank's result on the device.
+func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Verification, error) {
+	if why := d.unverifiable(c); why != "" {
+		return plan.Verification{Skipped: why}, nil
+	}
+	expect := make([]native.Expect, d.active)
+	for i := range expect {
+		expect[i] = expectation(c, d.ranks[i].rank.Number)
+	}
+	defer context.AfterFunc(ctx, d.batch.Cancel)()
+	wrong, err := d.batch.Verify(d.functions, expect, d.seed(c, launch))
+	if err != nil {
+		return plan.Verification{}, cancelled(ctx, err)
+	}
+	var v plan.Verification
+	for _, w := range wrong {
+		if v.Wrong == 0 {
+			v.First = fmt.Sprintf("first on rank %d at element %d of %s: expected bits %#x, got %#x",
+				w.Rank, w.Index, unit.Bytes(c.Layout.Bytes), w.Expected, w.Got)
+		}
+		v.Wrong += w.Count
+	}
+	return v, nil
+}
+
+// unverifiable is why the case cannot be verified, empty when it can.
+func (d *Driver) unverifiable(c plan.Case) string {
+	need := int64(d.active) * (c.Layout.SendBytes + c.Layout.RecvBytes)
+	switch {
+	case d.noKernels != nil:
+		return d.noKernels.Error()
+	case d.Simulated() && need > d.cfg.VerifyBudget:
+		return fmt.Sprintf("memory: all ranks' buffers take %s, the budget (--verify-budget) is %s", unit.Bytes(need), unit.Bytes(d.cfg.VerifyBudget))
+	case c.Ranks > native.MaxVerifiedRanks:
+		return fmt.Sprintf("the check is exact up to %d ranks", native.MaxVerifiedRanks)
+	}
+	return ""
+}
+
+// seed differs by case and launch, so that what an earlier launch left behind
+// is not right by chance.
+func (d *Driver) seed(c plan.Case, launch int) uint64 {
+	h := fnv.New64a()
+	_, _ = fmt.Fprintf(h, "%s/%d/%d", c.Key, launch, d.cfg.Seed) // a hash never fails
+	return h.Sum64()
+}
+
+// expectation is what a rank sends and must receive, in elements.
+func expectation(c plan.Case, rank int) native.Expect {
+	l, want := c.Layout, c.Collective.Result(rank, c.Ranks, root)
+	e := native.Expect{
+		Fill: l.SendBytes / int64(c.Dtype.Size), Check: int64(want.Blocks) * l.Count,
+		SendBytes: l.SendBytes, RecvBytes: l.RecvBytes, Reduced: c.Collective.Reduces,
+		Block: l.Count, Base: int64(want.Base) * l.Count, Source: want.From, Step: want.Step,
+	}
+	// In place the send buffer is filled after the receive buffer is poisoned; a
+	// root that alone sends or receives leaves the others' buffers unused.
+	if c.InPlace && c.Collective.InPlace == collective.Same {
+		e.RecvBytes = 0
+	}
+	return e
+}

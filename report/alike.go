@@ -1,0 +1,94 @@
+package report
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// figureIn finds the figures in a message, a size with its unit.
+var figureIn = regexp.MustCompile(`\b(?:0x[0-9a-fA-F]+|\d+(?:[.,]\d+)*(?: (?:[KMGT]i)?B\b)?)`)
+
+// alike gathers messages that differ only in their figures: a hundred cases
+// with the same trouble are one line, which says how far the figures go.
+type alike struct {
+	order []*kindOf
+	index map[string]*kindOf
+}
+
+// kindOf is one message with the figures of all its occurrences.
+type kindOf struct {
+	// between are the words around the figures, one more than there are figures.
+	between []string
+	lo, hi  []string
+	count   int
+}
+
+// add files a message and returns what it is one of.
+func (a *alike) add(message string) *kindOf { return a.addAs("", message) }
+
+// addAs does, keeping apart what belongs to different topics.
+func (a *alike) addAs(topic, message string) *kindOf {
+	figures := figureIn.FindAllString(message, -1)
+	between := figureIn.Split(message, -1)
+	shape := topic + "\x00" + strings.Join(between, "\x00")
+	k := a.index[shape]
+	if k == nil {
+		if a.index == nil {
+			a.index = map[string]*kindOf{}
+		}
+		k = &kindOf{between: between, lo: figures, hi: append([]string(nil), figures...)}
+		a.index[shape] = k
+		a.order = append(a.order, k)
+	}
+	k.count++
+	for i, f := range figures {
+		if figureOf(f) < figureOf(k.lo[i]) {
+			k.lo[i] = f
+		}
+		if figureOf(f) > figureOf(k.hi[i]) {
+			k.hi[i] = f
+		}
+	}
+	return k
+}
+
+// text is the message, each figure as the range it spans.
+func (k *kindOf) text() string {
+	var b strings.Builder
+	for i, words := range k.between {
+		b.WriteString(words)
+		if i == len(k.lo) {
+			break
+		}
+		switch lo, hi := k.lo[i], k.hi[i]; {
+		case lo == hi:
+			b.WriteString(lo)
+		case strings.HasPrefix(lo, "0x"):
+			b.WriteString("…") // bit patterns have no order to speak of
+		default:
+			b.WriteString(lo + " to " + hi)
+		}
+	}
+	return b.String()
+}
+
+// figureOf is a figure's value, to order it by. One that is none is 0.
+func figureOf(s string) float64 {
+	digits, size, _ := strings.Cut(s, " ")
+	if bits, isHex := strings.CutPrefix(digits, "0x"); isHex {
+		v, _ := strconv.ParseUint(bits, 16, 64)
+		return float64(v)
+	}
+	v, _ := strconv.ParseFloat(strings.ReplaceAll(digits, ",", ""), 64)
+	for _, prefix := range "KMGT" {
+		if size == "" || size == "B" {
+			break
+		}
+		v *= 1024
+		if size[0] == byte(prefix) {
+			break
+		}
+	}
+	return v
+}

@@ -1,0 +1,183 @@
+package report
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/olekukonko/tablewriter/tw"
+
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// columns says which figures a half of a row has.
+type columns struct{ both, alone bool }
+
+// names are the columns of one half. Where two halves must fit, what the page
+// and the files have beside gives way: ± and, beside the time alone, algbw.
+func (c columns) names() []string {
+	names := []string{"time µs"}
+	if !c.both {
+		names = append(names, "±")
+	}
+	if c.alone {
+		names = append(names, "alone µs")
+	}
+	if !c.both || !c.alone {
+		names = append(names, "algbw")
+	}
+	return append(names, "busbw", "wrong")
+}
+
+// half prints a result, or signs for nothing where there is none.
+func (c columns) half(r *record.Result) []string {
+	cells := map[string]string{}
+	if r != nil {
+		burst, alone := timingOf(r), aloneOf(r)
+		if burst.known {
+			cells["time µs"] = brief(burst.median / micro)
+		}
+		if burst.bounded {
+			cells["±"] = brief((burst.hi - burst.lo) / 2 / micro)
+		}
+		if alone.known {
+			cells["alone µs"] = brief(alone.median / micro)
+		}
+		if r.AlgBW != nil {
+			cells["algbw"] = brief(*r.AlgBW / giga)
+		}
+		if r.BusBW != nil {
+			cells["busbw"] = brief(*r.BusBW / giga)
+		}
+		cells["wrong"] = wrongCell(r)
+	}
+	out := c.names()
+	for i, name := range out {
+		out[i] = orNone(cells[name])
+	}
+	return out
+}
+
+// wrongCell counts wrong elements; N/A, as in rccl-tests, is not verified.
+func wrongCell(r *record.Result) string {
+	switch {
+	case r.Verified.Wrong != nil:
+		return comma(*r.Verified.Wrong)
+	case r.Status == record.OK && r.Verified.State != record.VerifiedOK:
+		return "N/A"
+	}
+	return ""
+}
+
+// brief prints v in few characters, as rccl-tests does: the larger the figure,
+// the fewer decimals.
+func brief(v float64) string {
+	switch a := math.Abs(v); {
+	case !finite(v) || a < 1e4:
+		return fixed(v)
+	case a < 1e5:
+		s := fixed(math.Round(v*10) / 10)
+		return s[:len(s)-1]
+	}
+	whole, _, _ := strings.Cut(fixed(math.Round(v)), ".")
+	return whole
+}
+
+// textTable prints every case: a row per size with the result out of place and
+// the one in place side by side, as rccl-tests does, where the record has both.
+func textTable(rec *record.Record) textual {
+	curves := curvesOf(rec)
+	all := pairs(curves)
+	var c columns
+	var placed, out bool
+	for _, p := range all {
+		placed, out = placed || len(p.place.rows) > 0, out || len(p.out.rows) > 0
+	}
+	c.both, c.alone = placed && out, hasIsolated(rec)
+	t := textual{title: tableTitle(rec), head: append([]string{"size", "count"}, c.names()...)}
+	if c.both {
+		t.head = append(t.head, c.names()...)
+		t.halves = []int{2, 2 + len(c.names()), 2 + 2*len(c.names())}
+	}
+	n := noter{columns: c, common: commonNotes(curves, c)}
+	of := map[int][2]*record.Result{} // by row
+	for i, p := range all {
+		b := blockOf(all, i, len(t.rows))
+		b.common = n.without(commonNotes([]curve{p.out, p.place}, c))
+		t.blocks = append(t.blocks, b)
+		for _, pair := range p.lines() {
+			of[len(t.rows)] = pair
+			t.rows = append(t.rows, c.row(pair))
+		}
+	}
+	for range t.head {
+		t.align = append(t.align, tw.AlignRight)
+	}
+	n.width = max(12, lineWidth-1-t.width(len(t.head)))
+	global := n.common
+	for i := range t.rows {
+		n.common = append(slices.Clone(global), t.blockAt(i).common...)
+		t.rows[i] = append(t.rows[i], n.cell(of[i]))
+	}
+	t.head, t.align = append(t.head, "notes"), append(t.align, tw.AlignLeft)
+	t.footer = footer(rec, c, n.beneath.lines(), global)
+	return t
+}
+
+// blockOf names a pair's block; the traits in which collectives of one name
+// differ are part of its name.
+func blockOf(all []pair, i, first int) block {
+	either := make([]curve, len(all))
+	for j, p := range all {
+		either[j] = p.either()
+	}
+	r := either[i].rows[0]
+	b := block{name: curveName(either, i), dtype: r.Dtype, op: r.Op, first: first}
+	words := strings.Fields(b.name)
+	b.name = strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == b.dtype || w == b.op }), " ")
+	return b
+}
+
+// blockAt is the block a row belongs to.
+func (t textual) blockAt(row int) block {
+	at, _ := slices.BinarySearchFunc(t.blocks, row+1, func(b block, row int) int { return b.first - row })
+	return t.blocks[at-1]
+}
+
+// row prints one size.
+func (c columns) row(pair [2]*record.Result) []string {
+	r := pair[0]
+	if r == nil {
+		r = pair[1]
+	}
+	cells := []string{unit.Bytes(sizeOf(r)), comma(r.Count)}
+	if c.both {
+		return append(append(cells, c.half(pair[0])...), c.half(pair[1])...)
+	}
+	return append(cells, c.half(r)...)
+}
+
+// lines puts the results of one size side by side. A size that occurs more
+// often, as in repeated runs, takes as many lines.
+func (p pair) lines() [][2]*record.Result {
+	var out [][2]*record.Result
+	a, b := p.out.rows, p.place.rows
+	for len(a)+len(b) > 0 {
+		var line [2]*record.Result
+		if len(b) == 0 || len(a) > 0 && sizeOf(a[0]) <= sizeOf(b[0]) {
+			line[0] = a[0]
+		}
+		if len(a) == 0 || len(b) > 0 && sizeOf(b[0]) <= sizeOf(a[0]) {
+			line[1] = b[0]
+		}
+		if line[0] != nil {
+			a = a[1:]
+		}
+		if line[1] != nil {
+			b = b[1:]
+		}
+		out = append(out, line)
+	}
+	return out
+}
