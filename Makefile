@@ -81,6 +81,10 @@ system-test: build ## The built binary's report in a browser
 	bin/zbench collectives --nodes 128 --out "$$out/run" > "$$out/stdout"; \
 	cd test/browser && ZBENCH_REPORT="$$out/run/report.html" $(GO) test -count=1 ./...
 
+.PHONY: experiments
+experiments: ## The experiments of docs/EXPERIMENTS.md at full size, 1,000 seeds
+	$(GO) test ./bench/experiments -run TestFull -v -args -full
+
 .PHONY: bench
 bench: ## Go benchmarks, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem -count 6 ./...
