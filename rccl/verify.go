@@ -67,7 +67,7 @@ func expectation(c plan.Case, rank int) native.Expect {
 	l, want := c.Layout, c.Collective.Result(rank, c.Ranks, root)
 	e := native.Expect{
 		Fill: l.SendBytes / int64(c.Dtype.Size), Check: int64(want.Blocks) * l.Count,
-		SendBytes: l.SendBytes, RecvBytes: l.RecvBytes, Reduced: c.Collective.Reduces,
+		RecvBytes: l.RecvBytes, Reduced: c.Collective.Reduces,
 		Block: l.Count, Base: int64(want.Base) * l.Count, Source: want.From, Step: want.Step,
 	}
 	// In place the send buffer is filled after the receive buffer is poisoned; a

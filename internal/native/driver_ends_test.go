@@ -58,7 +58,7 @@ func TestEvidenceAtTheDeadline(t *testing.T) {
 func TestVerifyCallsInOrder(t *testing.T) {
 	r := newRig(t, 2, true)
 	r.work(t, simple("broadcast"))
-	expect := native.Expect{Fill: 7, Check: 7, SendBytes: 28, RecvBytes: 28, Block: 7}
+	expect := native.Expect{Fill: 7, Check: 7, RecvBytes: 28, Block: 7}
 	for range 2 {
 		wrong, err := r.b.Verify(r.f, []native.Expect{expect, expect}, 1)
 		require.ErrorContains(t, err, "looked at 0 of 7 elements", "a check that did nothing is no pass")

@@ -69,11 +69,12 @@ func (b *Batch) UseDelay(f *Functions) { b.c.delay = f.delay }
 // Expect is what one rank sends and must receive in a verification launch, in
 // elements. See collective.Result for block, source, step and base.
 type Expect struct {
-	Fill, Check          int64
-	SendBytes, RecvBytes int64
-	Reduced              bool
-	Block, Base          int64
-	Source, Step         int
+	Fill, Check int64
+	// RecvBytes are poisoned before the launch.
+	RecvBytes    int64
+	Reduced      bool
+	Block, Base  int64
+	Source, Step int
 }
 
 // Wrong is a rank's wrong elements and the first of them.
@@ -100,8 +101,8 @@ func (b *Batch) Verify(f *Functions, expect []Expect, seed uint64) ([]Wrong, err
 		}
 		unsafe.Slice(c, b.n)[i] = C.zb_expect{
 			fill_count: C.uint64_t(e.Fill), check_count: C.uint64_t(e.Check),
-			send_bytes: C.uint64_t(e.SendBytes), recv_bytes: C.uint64_t(e.RecvBytes),
-			block: C.uint64_t(e.Block), base: C.uint64_t(e.Base), kind: kind,
+			recv_bytes: C.uint64_t(e.RecvBytes),
+			block:      C.uint64_t(e.Block), base: C.uint64_t(e.Base), kind: kind,
 			src0: C.int32_t(e.Source), src_step: C.int32_t(e.Step),
 		}
 	}

@@ -65,7 +65,7 @@ typedef struct zb_batch {
 /* What a rank's result must be after a verification launch. */
 typedef struct zb_expect {
   uint64_t fill_count, check_count; /* elements to fill and to check; 0: none */
-  uint64_t send_bytes, recv_bytes;  /* to poison before the fill */
+  uint64_t recv_bytes;              /* to poison before the fill */
   uint64_t block, base;
   int32_t kind, src0, src_step;
 } zb_expect;
