@@ -34,6 +34,11 @@ func (s *script) Verify(context.Context, plan.Case, int) (plan.Verification, err
 	return s.verified, nil
 }
 
+func (s *script) WarmUp(ctx context.Context, n int) error {
+	_, err := s.Burst(ctx, n)
+	return err
+}
+
 func (s *script) Burst(_ context.Context, _ int) ([]float64, error) {
 	s.bursts++
 	if s.burst == nil {

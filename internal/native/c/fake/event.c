@@ -12,6 +12,7 @@ typedef struct zbl_event {
   int pending; /* records that have not run */
   int recorded;
   double at;
+  zbl_stream *on; /* where it is pending */
 } zbl_event;
 
 static zbl_event *zbl_event_of(void *handle) {
@@ -67,9 +68,17 @@ static int zbl_eventRecord(void *event, void *stream) {
   }
   e->recorded = 0;
   e->pending++;
+  e->on = s;
   zbl_push(s, (zbl_op){.run = zbl_event_run, .release = zbl_event_release,
+                       .mark = 1,
                        .posted = *zbl_host_clock(s->device), .data = e});
   return ZB_OK;
+}
+
+static void zbl_look_at(const zbl_event *e) {
+  if (e->pending > 0) {
+    zbl_look(e->on);
+  }
 }
 
 /* Milliseconds between two events that both have happened. */
@@ -78,6 +87,8 @@ static int zbl_eventElapsed(float *ms, void *start, void *stop) {
   if (a == NULL || b == NULL || a->device != b->device) {
     return ZB_ERR_HANDLE;
   }
+  zbl_look_at(a);
+  zbl_look_at(b);
   if (a->pending > 0 || b->pending > 0) {
     return ZB_ERR_NOT_READY;
   }
