@@ -92,7 +92,7 @@ func (e *Evidence) SetRanks(ranks []RankProgress) {
 	members := map[alike][]int{}
 	var order []alike
 	for i, r := range ranks {
-		one := alike{r.state(marked, stuck), r.Enqueued, r.Begun, r.Ended, r.Error}
+		one := alike{r.state(marked, stuck, e.Iterations), r.Enqueued, r.Begun, r.Ended, r.Error}
 		if members[one] == nil {
 			order = append(order, one)
 		}
@@ -110,16 +110,17 @@ func (e *Evidence) SetRanks(ranks []RankProgress) {
 	}
 }
 
-// state is how far a rank got: with marks at launch stuck, which counts from 0.
-func (r RankProgress) state(marked bool, stuck int) RankState {
+// state is how far a rank got: with marks at launch stuck of so many, counted
+// from 0.
+func (r RankProgress) state(marked bool, stuck, launches int) RankState {
 	switch {
 	case r.Lost:
 		return LostContact
 	case r.Finished || marked && r.Ended > stuck:
 		return RankFinished
-	case marked && r.Enqueued <= stuck:
+	case marked && r.Enqueued <= stuck && r.Enqueued < launches:
 		return NotEnqueued
-	case marked && r.Begun <= stuck:
+	case marked && r.Begun <= stuck && r.Begun < launches:
 		return NotStarted
 	}
 	return NotFinished

@@ -32,6 +32,7 @@ func full() *Record {
 		Verified: Verified{State: NotVerified, Reason: "not run"},
 	}
 	hung := skipped
+	hung.Warnings = []Warning{}
 	hung.Key, hung.Status, hung.Reason = "hung", Failed, "not finished at the deadline"
 	hung.Evidence = &Evidence{During: DuringWarmUp, Deadline: new(180.0), Iterations: 5}
 	hung.Evidence.SetRanks([]RankProgress{{Enqueued: 5, Begun: 4, Ended: 3, Error: "remote process exited"}, {Enqueued: 5, Begun: 3, Ended: 3}})

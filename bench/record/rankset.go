@@ -58,6 +58,11 @@ func (s span) text(to string) string {
 	return strconv.Itoa(s.first) + to + strconv.Itoa(s.last)
 }
 
+// RankList writes a set of ranks for a table: "3, 17–23".
+func RankList(set string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(set, ",", ", "), "-", "–")
+}
+
 // maxSpans is how many ranges a sentence holds.
 const maxSpans = 12
 
