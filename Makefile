@@ -82,8 +82,15 @@ system-test: build ## The built binary's report in a browser
 	cd test/browser && ZBENCH_REPORT="$$out/run/report.html" $(GO) test -count=1 ./...
 
 .PHONY: experiments
-experiments: ## The experiments of docs/EXPERIMENTS.md at full size, 1,000 seeds
-	$(GO) test ./bench/experiments -run TestFull -v -args -full
+experiments: ## The experiments of docs/EXPERIMENTS.md at full size, 100 and 1,000 seeds
+	$(GO) test ./bench/experiments ./test/planted -run TestFull -v -args -full
+
+# How long `make soak` runs.
+SOAK ?= 10m
+
+.PHONY: soak
+soak: ## Random sweeps with random faults, cut off and gone on with, for SOAK (10m)
+	$(GO) test ./cmd/zbench -timeout 0 -run TestSoak -v -args -soak $(SOAK)
 
 .PHONY: bench
 bench: ## Go benchmarks, with allocations

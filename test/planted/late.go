@@ -2,6 +2,7 @@ package planted
 
 import (
 	"fmt"
+	"slices"
 
 	"zbench/report"
 )
@@ -47,20 +48,30 @@ func (w lateWorld) trial(coll string, seed int, faults ...string) trial {
 	}
 }
 
-// lateGPU plants one late GPU, 20 to 200 µs.
-func lateGPU(w lateWorld) row {
-	return row{"late GPU, 20 to 200 µs: " + w.String(), func(name string, seed int) (o outcome, err error) {
+// lateGPU plants as many late GPUs, by lo to hi seconds each; all are to be named.
+func lateGPU(w lateWorld, count int, lo, hi float64) row {
+	what := "late GPU"
+	if count > 1 {
+		what = fmt.Sprintf("%d late GPUs", count)
+	}
+	what += fmt.Sprintf(", %g to %g µs: ", 1e6*lo, 1e6*hi)
+	return row{name: what + w.String(), try: func(name string, seed int) (o outcome, err error) {
 		rng := source(name, seed)
-		rank, coll := rng.IntN(w.nodes*gpus), allWait[rng.IntN(len(allWait))]
-		fault := fmt.Sprintf("late_gpu:node=%d,gpu=%d,seconds=%g", rank/gpus, rank%gpus, between(rng, 20e-6, 200e-6))
-		late, err := lateIn(w.trial(coll, seed, fault))
+		coll := allWait[rng.IntN(len(allWait))]
+		planted := rng.Perm(w.nodes * gpus)[:count]
+		var faults []string
+		for _, rank := range planted {
+			faults = append(faults, fmt.Sprintf("late_gpu:node=%d,gpu=%d,seconds=%g", rank/gpus, rank%gpus, between(rng, lo, hi)))
+		}
+		late, err := lateIn(w.trial(coll, seed, faults...))
 		if err != nil {
 			return o, err
 		}
+		hits := 0
 		for _, r := range late {
-			o.named = o.named || r == rank
-			o.wrong = o.wrong || r != rank
+			hits += one(slices.Contains(planted, r))
 		}
+		o.named, o.wrong = hits == count, hits < len(late)
 		late, err = lateIn(w.trial(coll, seed))
 		o.alarm = len(late) > 0
 		return o, err
@@ -70,7 +81,7 @@ func lateGPU(w lateWorld) row {
 // slowLinkIsNobody plants a slow link, which delays everybody alike: no rank is
 // to be named late.
 func slowLinkIsNobody(w lateWorld) row {
-	return row{"slow link, nobody is late: " + w.String(), func(name string, seed int) (o outcome, err error) {
+	return row{name: "slow link, nobody is late: " + w.String(), kind: silent, try: func(name string, seed int) (o outcome, err error) {
 		rng := source(name, seed)
 		coll := allWait[rng.IntN(len(allWait))]
 		fault, _, _ := slowLink(w.nodes, rng)

@@ -45,7 +45,7 @@ func (w linkWorld) String() string {
 
 // slowLinkIsNamed plants a link with 30 to 80 % left and asks which group is slow.
 func slowLinkIsNamed(w linkWorld) row {
-	return row{"slow link, 30 to 80 % left: " + w.String(), func(name string, seed int) (o outcome, err error) {
+	return row{name: "slow link, 30 to 80 % left: " + w.String(), try: func(name string, seed int) (o outcome, err error) {
 		rng := source(name, seed)
 		node, first := rng.IntN(w.nodes), w.group*rng.IntN(gpus/w.group)
 		// One end in each half of the group: no smaller group holds it.

@@ -17,17 +17,26 @@ const (
 	smallSeeds = fullSeeds / 20
 )
 
-func rows() (named, silent []row) {
+func rows() (list []row) {
 	for _, w := range lateWorlds {
-		named = append(named, lateGPU(w))
+		list = append(list, lateGPU(w, 1, 20e-6, 200e-6))
 	}
 	for _, w := range linkWorlds {
-		named = append(named, slowLinkIsNamed(w))
+		list = append(list, slowLinkIsNamed(w))
 	}
 	for _, w := range lateWorlds[:4] {
-		silent = append(silent, slowLinkIsNobody(w))
+		list = append(list, slowLinkIsNobody(w))
 	}
-	return named, silent
+	const quiet, noisy = 1, 4 // of lateWorlds
+	for _, r := range []row{
+		lateGPU(lateWorlds[quiet], 1, 0.1e-6, 1e-6), lateGPU(lateWorlds[quiet], 1, 1e-6, 5e-6),
+		lateGPU(lateWorlds[noisy], 1, 0.1e-6, 1e-6), lateGPU(lateWorlds[noisy], 1, 1e-6, 5e-6),
+		lateGPU(lateWorlds[quiet], 2, 20e-6, 200e-6),
+	} {
+		r.kind = limit
+		list = append(list, r)
+	}
+	return list
 }
 
 func TestPlantedAtATwentieth(t *testing.T) {
@@ -48,11 +57,9 @@ func all(t *testing.T, seeds int, small bool) []counts {
 	t.Helper()
 	var list []counts
 	var failed []string
-	named, silent := rows()
-	for i, r := range append(named, silent...) {
+	for _, r := range rows() {
 		c, err := r.over(seeds)
 		require.NoError(t, err)
-		c.silent = i >= len(named)
 		list = append(list, c)
 		failed = append(failed, c.failures(small)...)
 	}
