@@ -163,7 +163,9 @@ func cutBySignal(t *testing.T, rng *rand.Rand, args []string, dir string) bool {
 	signals := make(chan string, 1)
 	stderr := &tripwire{left: 1 + rng.IntN(20), do: func() { signals <- "interrupt" }}
 	s.Signals, s.Stderr = signals, Stream{Writer: stderr}
-	s.Getenv = func(name string) string { return map[string]string{"SOURCE_DATE_EPOCH": epoch[len("SOURCE_DATE_EPOCH="):]}[name] }
+	s.Getenv = func(name string) string {
+		return map[string]string{"SOURCE_DATE_EPOCH": epoch[len("SOURCE_DATE_EPOCH="):]}[name]
+	}
 	code := Main(context.Background(), s)
 	require.Contains(t, []int{exitOK, exitRun, exitWrongData, exitInterrupted}, code, stderr.String())
 	require.FileExists(t, filepath.Join(dir, "results.json"))
@@ -203,7 +205,7 @@ func cutByKill(t *testing.T, rng *rand.Rand, args []string, dir string, signal s
 		time.Sleep(time.Millisecond)
 	}
 	_ = cmd.Process.Signal(signal) // it may be over
-	_ = cmd.Wait() // the exit code says more
+	_ = cmd.Wait()                 // the exit code says more
 	_, missing := os.Stat(journal)
 	// Before zbench asks for signals, SIGTERM ends it as it ends any process.
 	if code := cmd.ProcessState.ExitCode(); signal == syscall.SIGTERM && (code >= 0 || fresh && missing == nil) {

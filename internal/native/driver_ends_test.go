@@ -15,6 +15,7 @@ func TestCancelledBeforeLaunch(t *testing.T) {
 	for name, run := range map[string]func(*native.Batch) ([]float64, error){
 		"burst":    func(b *native.Batch) ([]float64, error) { return b.Burst(4) },
 		"isolated": func(b *native.Batch) ([]float64, error) { return b.Isolated(4, 0) },
+		"warm-up":  func(b *native.Batch) ([]float64, error) { return nil, b.WarmUp(4) },
 	} {
 		r := newRig(t, 2, true)
 		r.work(t, simple("broadcast"))
