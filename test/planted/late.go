@@ -54,7 +54,7 @@ func lateGPU(w lateWorld, count int, lo, hi float64) row {
 	if count > 1 {
 		what = fmt.Sprintf("%d late GPUs", count)
 	}
-	what += fmt.Sprintf(", %g to %g µs: ", 1e6*lo, 1e6*hi)
+	what += fmt.Sprintf(", %.3g to %.3g µs: ", 1e6*lo, 1e6*hi)
 	return row{name: what + w.String(), try: func(name string, seed int) (o outcome, err error) {
 		rng := source(name, seed)
 		coll := allWait[rng.IntN(len(allWait))]
