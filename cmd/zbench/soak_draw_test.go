@@ -10,14 +10,13 @@ import (
 	"zbench/bench/collective"
 )
 
-// soakSweep is one random sweep: its command line, what was planted into it and
-// what must come of it.
+// soakSweep is one random sweep: its command line and what must come of it.
 type soakSweep struct {
 	args []string
 	// cases is the number of results that the record must have.
 	cases int
-	// stuck, wrong and elsewise tell which faults are planted: some case may hang,
-	// or have wrong data.
+	// stuck and wrong tell which faults are planted: some case may hang, or have
+	// wrong data.
 	stuck, wrong bool
 	// usage is set where the command line is refused.
 	usage bool
