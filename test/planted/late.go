@@ -2,6 +2,7 @@ package planted
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"zbench/report"
@@ -54,26 +55,44 @@ func lateGPU(w lateWorld, count int, lo, hi float64) row {
 	if count > 1 {
 		what = fmt.Sprintf("%d late GPUs", count)
 	}
-	what += fmt.Sprintf(", %.3g to %.3g µs: ", 1e6*lo, 1e6*hi)
-	return row{name: what + w.String(), try: func(name string, seed int) (o outcome, err error) {
-		rng := source(name, seed)
-		coll := allWait[rng.IntN(len(allWait))]
-		planted := rng.Perm(w.nodes * gpus)[:count]
-		var faults []string
+	return late(what, w, lo, hi, func(rng *rand.Rand) (planted []int, faults []string) {
+		planted = rng.Perm(w.nodes * gpus)[:count]
 		for _, rank := range planted {
 			faults = append(faults, fmt.Sprintf("late_gpu:node=%d,gpu=%d,seconds=%g", rank/gpus, rank%gpus, between(rng, lo, hi)))
 		}
-		late, err := lateIn(w.trial(coll, seed, faults...))
+		return planted, faults
+	})
+}
+
+// lateNode plants a late node; each of its GPUs is to be named.
+func lateNode(w lateWorld, lo, hi float64) row {
+	return late("late node", w, lo, hi, func(rng *rand.Rand) (planted []int, faults []string) {
+		node := rng.IntN(w.nodes)
+		for gpu := range gpus {
+			planted = append(planted, node*gpus+gpu)
+		}
+		return planted, []string{fmt.Sprintf("late_node:node=%d,seconds=%g", node, between(rng, lo, hi))}
+	})
+}
+
+// late is a row of what draw plants: the ranks that are late, and the faults.
+func late(what string, w lateWorld, lo, hi float64, draw func(*rand.Rand) ([]int, []string)) row {
+	name := fmt.Sprintf("%s, %.3g to %.3g µs: %s", what, 1e6*lo, 1e6*hi, w)
+	return row{name: name, try: func(name string, seed int) (o outcome, err error) {
+		rng := source(name, seed)
+		coll := allWait[rng.IntN(len(allWait))]
+		planted, faults := draw(rng)
+		found, err := lateIn(w.trial(coll, seed, faults...))
 		if err != nil {
 			return o, err
 		}
 		hits := 0
-		for _, r := range late {
+		for _, r := range found {
 			hits += one(slices.Contains(planted, r))
 		}
-		o.named, o.wrong = hits == count, hits < len(late)
-		late, err = lateIn(w.trial(coll, seed))
-		o.alarm = len(late) > 0
+		o.named, o.wrong = hits == len(planted), hits < len(found)
+		found, err = lateIn(w.trial(coll, seed))
+		o.alarm = len(found) > 0
 		return o, err
 	}}
 }
@@ -85,8 +104,8 @@ func slowLinkIsNobody(w lateWorld) row {
 		rng := source(name, seed)
 		coll := allWait[rng.IntN(len(allWait))]
 		fault, _, _ := slowLink(w.nodes, rng)
-		late, err := lateIn(w.trial(coll, seed, fault))
-		o.wrong = len(late) > 0
+		found, err := lateIn(w.trial(coll, seed, fault))
+		o.wrong = len(found) > 0
 		return o, err
 	}}
 }
