@@ -79,7 +79,10 @@ system-test: build ## The built binary's report in a browser
 	test -x /usr/bin/chromium || scripts/install-chromium.sh
 	out=$$(mktemp -d); trap 'rm -rf "$$out"' EXIT; \
 	bin/zbench collectives --nodes 128 --out "$$out/run" > "$$out/stdout"; \
-	cd test/browser && ZBENCH_REPORT="$$out/run/report.html" $(GO) test -count=1 ./...
+	code=0; bin/zbench collectives --nodes 8 --fault hang:node=5,gpu=3,bytes=1e6,launch=2 --out "$$out/hung" > "$$out/stdout" 2>&1 || code=$$?; \
+	if [ "$$code" != 1 ]; then echo "a sweep that hangs exited with $$code, not 1"; exit 1; fi; \
+	cd test/browser && ZBENCH_REPORT="$$out/run/report.html" $(GO) test -count=1 ./... && \
+	ZBENCH_REPORT="$$out/hung/report.html" $(GO) test -count=1 -run TestLooks ./...
 
 .PHONY: experiments
 experiments: ## The experiments of docs/EXPERIMENTS.md at full size, 100 and 1,000 seeds

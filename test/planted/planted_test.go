@@ -3,6 +3,7 @@ package planted
 import (
 	"flag"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,7 +11,10 @@ import (
 
 // full runs every experiment at its full size, judges it by the bars themselves
 // and prints the table of docs/EXPERIMENTS.md.
-var full = flag.Bool("full", false, "run the experiments at full size and print their tables")
+var (
+	full = flag.Bool("full", false, "run the experiments at full size and print their tables")
+	only = flag.String("row", "", "run only the rows whose name holds this text")
+)
 
 const (
 	fullSeeds  = 100
@@ -59,6 +63,9 @@ func all(t *testing.T, seeds int, small bool) []counts {
 	var list []counts
 	var failed []string
 	for _, r := range rows() {
+		if !strings.Contains(r.name, *only) {
+			continue
+		}
 		c, err := r.over(seeds)
 		require.NoError(t, err)
 		list = append(list, c)
