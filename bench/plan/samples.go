@@ -27,8 +27,7 @@ type taking struct {
 // fail ends the pass with an error and the evidence that it brings.
 func (t *taking) fail(err error) {
 	t.end(record.Failed, err.Error())
-	var stuck Stuck
-	if errors.As(err, &stuck) {
+	if stuck, ok := errors.AsType[Stuck](err); ok {
 		t.part.Evidence = stuck.Evidence()
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -77,7 +78,7 @@ func soakOnce(t *testing.T, seed uint64, schemas soakSchemas, tally map[string]i
 	}()
 	root := t.TempDir()
 	whole, cut := filepath.Join(root, "whole"), filepath.Join(root, "cut")
-	code, stderr := zbench(t, osFS{}, append(s.args, "--out", whole, "-q")...)
+	code, stderr := zbench(t, osFS{}, slices.Concat(s.args, []string{"--out", whole, "-q"})...)
 	tally["sweeps"]++
 	if s.usage {
 		tally["refused"]++
@@ -89,7 +90,7 @@ func soakOnce(t *testing.T, seed uint64, schemas soakSchemas, tally map[string]i
 	tally["cases"] += s.cases
 	tally[fmt.Sprintf("exit %d", code)]++
 	redraw(t, whole)
-	args, cuts := append(s.args, "--out", cut), 0
+	args, cuts := slices.Concat(s.args, []string{"--out", cut}), 0
 	for ; cuts < 6 && rng.IntN(3) > 0; cuts++ {
 		how := pick(rng, cutters...)
 		if !how.run(t, rng, args, cut) {

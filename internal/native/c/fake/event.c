@@ -33,11 +33,13 @@ static int zbl_eventCreate(void **event) {
 
 static int zbl_eventDestroy(void *event) {
   zbl_event *e = zbl_event_of(event);
-  if (e == NULL || e->pending > 0) {
+  if (e == NULL) {
     return ZB_ERR_HANDLE;
   }
-  e->magic = 0;
-  free(e);
+  e->magic = 0; /* one that is pending goes with the last stream that has it */
+  if (e->pending == 0) {
+    free(e);
+  }
   return ZB_OK;
 }
 
@@ -53,8 +55,12 @@ static int zbl_event_run(zbl_op *op, zbl_stream *s) {
 
 /* A stream that is destroyed before the mark ran leaves the event unrecorded. */
 static void zbl_event_release(zbl_op *op) {
+  zbl_event *e = op->data;
   if (!op->started) {
-    ((zbl_event *)op->data)->pending--;
+    e->pending--;
+  }
+  if (e->pending == 0 && e->magic == 0) {
+    free(e);
   }
 }
 
