@@ -41,7 +41,7 @@ type Config struct {
 	Seed uint64
 }
 
-// Driver holds the ranks of this process. It implements plan.Driver.
+// Driver holds the ranks of this process. It implements plan.Process.
 type Driver struct {
 	cfg       Config
 	provider  *native.Provider
@@ -58,7 +58,11 @@ type Driver struct {
 	floor  float64
 	work   native.Work
 	hold   float64
+	bursts []float64
 }
+
+// A batch of launches alone has events for so many.
+const _ = uint(native.MaxIsolated - plan.MaxBatch)
 
 // member is one rank with what belongs to it.
 type member struct {
@@ -126,12 +130,19 @@ func (d *Driver) Begin(c plan.Case, pass int) error {
 	return d.batch.SetWork(d.work, d.cfg.Deadline)
 }
 
-// Burst launches the case so many times back to back and returns the seconds
-// per launch of each rank.
-func (d *Driver) Burst(ctx context.Context, iterations int) ([]float64, error) {
+// Burst takes so many bursts of so many launches back to back, and returns the
+// seconds per launch by burst × rank.
+func (d *Driver) Burst(ctx context.Context, bursts, iterations int) ([]float64, error) {
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
-	seconds, err := d.batch.Burst(iterations)
-	return seconds, cancelled(ctx, err)
+	d.bursts = d.bursts[:0]
+	for range bursts {
+		seconds, err := d.batch.Burst(iterations)
+		if err != nil {
+			return nil, cancelled(ctx, err)
+		}
+		d.bursts = append(d.bursts, seconds...)
+	}
+	return d.bursts, nil
 }
 
 // firstHold is for how long the delay kernel holds the streams back in the first
@@ -142,10 +153,10 @@ const (
 	holdMargin = 1.5
 )
 
-// Isolated times so many launches, each alone: seconds by launch × rank.
-func (d *Driver) Isolated(ctx context.Context, iterations int) ([]float64, error) {
+// Isolated times so many launches, at most plan.MaxBatch, each alone: seconds by
+// launch × rank.
+func (d *Driver) Isolated(ctx context.Context, n int) ([]float64, error) {
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
-	n := min(iterations, native.MaxIsolated)
 	seconds, err := d.batch.Isolated(n, d.hold*float64(n))
 	if err == nil {
 		d.hold = holdMargin * d.batch.EnqueueSeconds() / float64(n)

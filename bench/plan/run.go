@@ -11,18 +11,22 @@ import (
 
 // Driver runs launches and times them. Its errors say what failed and where. Its
 // slices are good until the next call, and every call returns early, with an
-// error, when ctx is cancelled.
+// error, when ctx is cancelled. It launches what it is asked to, no more and no
+// less, and is asked for at most MaxBatch at once.
 type Driver interface {
 	// Begin announces the case and the pass that the next calls belong to.
 	Begin(c Case, pass int) error
+	// Unverifiable is why the case that has begun cannot be verified, empty when
+	// it can.
+	Unverifiable(c Case) string
 	// Verify launches the case once and checks every element of every result.
 	Verify(ctx context.Context, c Case, launch int) (Verification, error)
-	// Burst launches the case so many times back to back on every rank, waits,
-	// and returns the seconds per launch of each rank.
-	Burst(ctx context.Context, iterations int) ([]float64, error)
-	// Isolated launches it so many times, each alone, or fewer, and returns the
-	// seconds by launch × rank.
-	Isolated(ctx context.Context, iterations int) ([]float64, error)
+	// Burst takes so many bursts: each launches the case so many times back to back
+	// on every rank and waits. It returns seconds per launch, by burst × rank.
+	Burst(ctx context.Context, bursts, iterations int) ([]float64, error)
+	// Isolated launches it so many times, each alone, and returns the seconds by
+	// launch × rank.
+	Isolated(ctx context.Context, launches int) ([]float64, error)
 	// EventFloor is the seconds that isolated timing shows for nothing at all.
 	EventFloor() float64
 }
@@ -33,9 +37,11 @@ type Verification struct {
 	// first is, what was expected and what was there.
 	Wrong int64
 	First string
-	// Skipped is why nothing was verified, empty when it was.
-	Skipped string
 }
+
+// MaxBatch is the most bursts, or launches alone, that a driver is asked for at
+// once: its answer must be gathered from every process.
+const MaxBatch = 64
 
 // Options say how often each case is launched.
 type Options struct {
@@ -159,7 +165,7 @@ func (s *sweep) take(ctx context.Context, c Case, pass int) (part record.Part, o
 	t := &taking{c: c, late: map[int]int{}, everyRank: s.o.EveryRank, part: record.Part{Key: c.Key, Pass: pass, Status: record.OK}}
 	err := s.d.Begin(c, pass)
 	if err == nil && s.o.Warmup > 0 {
-		_, err = s.d.Burst(ctx, s.o.Warmup)
+		err = t.warmUp(ctx, s.d, s.o.Warmup)
 	}
 	if err == nil && pass == 0 {
 		err = t.verify(ctx, s.d, s.o.Checks)
@@ -190,5 +196,8 @@ func perPass(r stat.Rule) stat.Rule {
 	r.MinSamples = (r.MinSamples + Passes - 1) / Passes
 	r.MaxSamples = (r.MaxSamples + Passes - 1) / Passes
 	r.MaxTime /= Passes
+	if r.Batch == 0 || r.Batch > MaxBatch {
+		r.Batch = MaxBatch
+	}
 	return r
 }

@@ -160,17 +160,15 @@ func runCollectives(ctx context.Context, s State, o collectivesOptions) error {
 }
 
 // cases lists the sweep and marks what does not fit or is extrapolated.
-func (u *setup) cases(d *rccl.Driver) ([]plan.Case, error) {
+func (u *setup) cases(d plan.Process) ([]plan.Case, error) {
 	budget, err := d.Budget()
 	if err != nil {
 		return nil, err
 	}
 	cases := u.axes.Cases()
+	plan.Fit(cases, budget)
 	for i := range cases {
 		c := &cases[i]
-		if need := c.Layout.SendBytes + c.Layout.RecvBytes; c.Skip == "" && need > budget {
-			c.Skip = fmt.Sprintf("memory: a rank's buffers need %s of %s", unit.Bytes(need), unit.Bytes(budget))
-		}
 		c.Extrapolated = u.machine != nil && len(u.machine.Extrapolated[c.Collective.Name]) > 0
 	}
 	return cases, nil

@@ -6,6 +6,7 @@ package native
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 )
@@ -57,6 +58,9 @@ func (e *HangError) Error() string {
 }
 
 func (e *HangError) Unwrap() error { return e.cause }
+
+// Timeout tells that others did not come in time.
+func (e *HangError) Timeout() bool { return errors.Is(e.cause, ErrDeadline) }
 
 // outcome turns the way the batch ended into an error.
 func (b *Batch) outcome() error {

@@ -1,0 +1,284 @@
+package plan_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/collective"
+	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/bench/stat"
+)
+
+// part is one process of a group: two ranks whose times tell process, row and
+// rank apart.
+type part struct {
+	number       int
+	budget       int64
+	fail         error
+	wrong        int64
+	unverifiable string
+	asked        []string
+	onBurst      func()
+	bursts       int
+}
+
+func (p *part) note(format string, args ...any) error {
+	p.asked = append(p.asked, fmt.Sprintf(format, args...))
+	return p.fail
+}
+
+func (p *part) Budget() (int64, error)           { return p.budget, p.note("budget") }
+func (p *part) Allocate(cases []plan.Case) error { return p.note("allocate %d", len(cases)) }
+func (p *part) Begin(c plan.Case, pass int) error {
+	return p.note("begin %s %s %d", c.Collective.Name, c.Key, pass)
+}
+func (p *part) Unverifiable(plan.Case) string { return p.unverifiable }
+func (p *part) Verify(_ context.Context, c plan.Case, launch int) (plan.Verification, error) {
+	v := plan.Verification{Wrong: p.wrong}
+	if p.wrong > 0 {
+		v.First = fmt.Sprintf("process %d", p.number)
+	}
+	return v, p.note("verify %s %d", c.Key, launch)
+}
+
+func (p *part) rows(n int) (out []float64) {
+	for row := range n {
+		for rank := range 2 {
+			out = append(out, 1+float64(100*p.number+10*(row%8)+rank)/1000)
+		}
+	}
+	return out
+}
+
+func (p *part) Burst(_ context.Context, bursts, iterations int) ([]float64, error) {
+	if p.onBurst != nil {
+		p.onBurst()
+	}
+	return p.rows(bursts), p.note("burst %d %d", bursts, iterations)
+}
+
+func (p *part) Isolated(_ context.Context, n int) ([]float64, error) {
+	return p.rows(n), p.note("isolated %d", n)
+}
+func (p *part) EventFloor() float64 { return 1e-7 }
+
+// lines are followers in goroutines; every order and report goes through JSON.
+type lines struct {
+	t               *testing.T
+	orders, reports []chan []byte
+}
+
+type line struct{ orders, reports chan []byte }
+
+func (l line) Next() (o plan.Order, err error) {
+	text, ok := <-l.orders
+	if !ok {
+		return o, errors.New("closed")
+	}
+	return o, json.Unmarshal(text, &o)
+}
+
+func (l line) Report(r plan.Report) error {
+	text, err := json.Marshal(r)
+	l.reports <- text
+	return err
+}
+
+func (l *lines) Tell(o plan.Order) {
+	text, err := json.Marshal(o)
+	require.NoError(l.t, err)
+	for _, c := range l.orders {
+		c <- text
+	}
+}
+
+func (l *lines) Reports() []plan.Report {
+	out := make([]plan.Report, len(l.reports))
+	for i, c := range l.reports {
+		text, ok := <-c
+		if !ok {
+			out[i].Error = "left"
+			continue
+		}
+		require.NoError(l.t, json.Unmarshal(text, &out[i]))
+	}
+	return out
+}
+
+// inGroup runs do with a group of the parts; every other one follows under its
+// own context.
+func inGroup(t *testing.T, parts []*part, contexts []context.Context, do func(context.Context, *plan.Group)) {
+	t.Helper()
+	l := &lines{t: t}
+	left := make(chan error)
+	for i, p := range parts[1:] {
+		one := line{make(chan []byte, 1), make(chan []byte, 1)}
+		l.orders, l.reports = append(l.orders, one.orders), append(l.reports, one.reports)
+		go func() {
+			err := plan.Follow(contexts[1+i], p, one)
+			close(one.reports)
+			left <- err
+		}()
+	}
+	g, ctx := plan.Lead(contexts[0], parts[0], l)
+	do(ctx, g)
+	g.End()
+	for range parts[1:] {
+		require.NoError(t, <-left)
+	}
+}
+
+func backgrounds(n int) []context.Context {
+	return slices.Repeat([]context.Context{context.Background()}, n)
+}
+
+func three() []*part {
+	return []*part{{number: 0, budget: 1 << 30}, {number: 1, budget: 1 << 12}, {number: 2, budget: 1 << 13}}
+}
+
+// All processes get the same orders; budget, times and wrong elements are those
+// of all of them, in the order of the ranks.
+func TestGroupIsOneDriver(t *testing.T) {
+	a := axes(t, "all_reduce", "all_gather")
+	a.Ranks = 6
+	parts := three()
+	parts[1].wrong, parts[2].wrong = 2, 5
+	inGroup(t, parts, backgrounds(3), func(ctx context.Context, g *plan.Group) {
+		budget, err := g.Budget()
+		require.NoError(t, err)
+		require.Equal(t, int64(1<<12), budget)
+		cases := a.Cases()
+		require.NoError(t, g.Allocate(cases))
+		require.NoError(t, g.Begin(cases[6], 1))
+		require.Empty(t, g.Unverifiable(cases[6]))
+		v, err := g.Verify(ctx, cases[6], 3)
+		require.NoError(t, err)
+		require.Equal(t, plan.Verification{Wrong: 7, First: "process 1"}, v)
+		want := []float64{1, 1.001, 1.1, 1.101, 1.2, 1.201, 1.01, 1.011, 1.11, 1.111, 1.21, 1.211}
+		got, err := g.Burst(ctx, 2, 20)
+		require.NoError(t, err)
+		require.InDeltaSlice(t, want, got, 1e-12)
+		got, err = g.Isolated(ctx, 2)
+		require.NoError(t, err)
+		require.InDeltaSlice(t, want, got, 1e-12)
+	})
+	key := a.Cases()[6].Key
+	require.Equal(t, []string{"budget", "allocate 8", "begin all_gather " + key + " 1", "verify " + key + " 3", "burst 2 20", "isolated 2"}, parts[0].asked)
+	require.Equal(t, parts[0].asked, parts[1].asked)
+	require.Equal(t, parts[0].asked, parts[2].asked)
+}
+
+// Cases travel whole.
+func TestOrdersTravelAsText(t *testing.T) {
+	for _, c := range collective.All() {
+		for _, d := range collective.Dtypes() {
+			a := axes(t, c.Name)
+			a.Dtype, a.Scales, a.Nodes = d, []int{1}, 2
+			for _, want := range a.Cases() {
+				text, err := json.Marshal(plan.Order{Do: plan.DoBegin, Case: &want})
+				require.NoError(t, err)
+				var o plan.Order
+				require.NoError(t, json.Unmarshal(text, &o))
+				require.Equal(t, want.Collective.Name, o.Case.Collective.Name)
+				require.Equal(t, want.Collective.Layout(1<<20, 8, 4), o.Case.Collective.Layout(1<<20, 8, 4))
+				o.Case.Collective, want.Collective = collective.Collective{}, collective.Collective{}
+				require.Equal(t, want, *o.Case)
+			}
+		}
+	}
+	var o plan.Order
+	require.ErrorContains(t, json.Unmarshal([]byte(`{"do":"begin","case":{"Collective":"sum"}}`), &o), "unknown collective")
+}
+
+// One process that cannot verify keeps all from it.
+func TestNobodyVerifiesWhatOneCannot(t *testing.T) {
+	parts := three()
+	parts[2].unverifiable = "no compiler"
+	a := axes(t, "all_reduce")
+	a.Ranks, a.MaxBytes = 6, a.MinBytes
+	inGroup(t, parts, backgrounds(3), func(ctx context.Context, g *plan.Group) {
+		r := plan.Run(ctx, a.Cases(), g, options(2, 2), func(record.Result) {})
+		require.Equal(t, record.OK, r[0].Status, r[0].Reason)
+		require.Equal(t, "process 2: no compiler", r[0].Verified.Reason)
+	})
+	for _, p := range parts {
+		require.NotContains(t, p.asked, "verify "+a.Cases()[0].Key+" 0")
+	}
+}
+
+// A signal to any process ends the sweep: what was ordered is carried out by all,
+// and nothing is ordered after it.
+func TestSignalToOneProcess(t *testing.T) {
+	for upset := range 3 {
+		contexts, parts := backgrounds(3), three()
+		ctx, signal := context.WithCancel(context.Background())
+		contexts[upset] = ctx
+		parts[upset].onBurst = func() {
+			if parts[upset].bursts++; parts[upset].bursts == 2 {
+				signal()
+			}
+		}
+		a := axes(t, "all_reduce")
+		a.Ranks = 6
+		o := options(12, 2)
+		o.Burst.Batch = 2
+		inGroup(t, parts, contexts, func(ctx context.Context, g *plan.Group) {
+			for _, r := range plan.Run(ctx, a.Cases(), g, o, func(record.Result) {}) {
+				require.Equal(t, record.Interrupted, r.Status)
+			}
+		})
+		require.Equal(t, []string{"burst 2 20", "burst 2 20"}, parts[0].asked[2:], "%v", parts[0].asked)
+		require.Equal(t, parts[0].asked, parts[1].asked)
+		require.Equal(t, parts[0].asked, parts[2].asked)
+	}
+}
+
+type timeout struct{ error }
+
+func (timeout) Timeout() bool { return true }
+
+// What failed is named before those that waited for it in vain.
+func TestWhoFailedIsNamedFirst(t *testing.T) {
+	parts := three()
+	parts[0].fail, parts[1].fail, parts[2].fail = timeout{errors.New("not finished")}, timeout{errors.New("not finished")}, errors.New("link down")
+	parts = append(parts, &part{number: 3, fail: timeout{errors.New("not finished")}})
+	a := axes(t, "all_reduce")
+	a.Ranks = 8
+	inGroup(t, parts, backgrounds(4), func(ctx context.Context, g *plan.Group) {
+		r := plan.Run(ctx, a.Cases(), g, options(2, 2), func(record.Result) {})
+		require.Equal(t, record.Failed, r[0].Status)
+		require.Equal(t, "process 2: link down; process 0: not finished; process 1: not finished; and 1 more", r[0].Reason)
+	})
+}
+
+// A follower that has lost its leader ends, and so does one that is told what it
+// does not know.
+func TestFollowerWithoutLeader(t *testing.T) {
+	l := line{make(chan []byte, 1), make(chan []byte, 1)}
+	l.orders <- []byte(`{"do":"dance"}`)
+	close(l.orders)
+	require.ErrorContains(t, plan.Follow(context.Background(), &part{}, l), "lost the process that leads")
+	require.Contains(t, string(<-l.reports), "must run the same version")
+}
+
+// Slow bursts: the warm-up tells how many the time allows, and no batch is longer
+// than a driver can take.
+func TestBatchesFitTimeAndDriver(t *testing.T) {
+	a := axes(t, "all_reduce")
+	a.Ranks, a.MaxBytes = 2, a.MinBytes
+	for warmup, want := range map[int]string{5: "burst 6 20", 0: "burst 10 20"} {
+		p := &part{}
+		o := plan.Options{Warmup: warmup, Iterations: 20, Burst: stat.Rule{MaxTime: 1, MaxSamples: 1000}, Isolated: stat.Fixed(1000)}
+		plan.Run(context.Background(), a.Cases(), p, o, func(record.Result) {})
+		require.Contains(t, p.asked, want)
+		require.Contains(t, p.asked, fmt.Sprintf("isolated %d", plan.MaxBatch))
+		require.NotContains(t, p.asked, "isolated 500")
+	}
+}
