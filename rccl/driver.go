@@ -39,6 +39,8 @@ type Config struct {
 	VerifyBudget int64
 	// Seed makes the verification's data.
 	Seed uint64
+	// Graphs tells that bursts will be captured and replayed.
+	Graphs bool
 }
 
 // Driver holds the ranks of this process. It implements plan.Process.
@@ -77,6 +79,12 @@ func Open(cfg Config) (*Driver, error) {
 	p, err := native.Open(cfg.Native)
 	if err != nil {
 		return nil, err
+	}
+	if cfg.Graphs {
+		if err := p.CanCapture(); err != nil {
+			p.Close()
+			return nil, err
+		}
 	}
 	d := &Driver{cfg: cfg, provider: p}
 	if d.cfg.Deadline <= 0 {
@@ -130,13 +138,12 @@ func (d *Driver) Begin(c plan.Case, pass int) error {
 	return d.batch.SetWork(d.work, d.cfg.Deadline)
 }
 
-// Burst takes so many bursts of so many launches back to back, and returns the
-// seconds per launch by burst × rank.
-func (d *Driver) Burst(ctx context.Context, bursts, iterations int) ([]float64, error) {
+// Burst takes bursts and returns the seconds per launch by burst × rank.
+func (d *Driver) Burst(ctx context.Context, b plan.Bursts) ([]float64, error) {
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
 	d.bursts = d.bursts[:0]
-	for range bursts {
-		seconds, err := d.batch.Burst(iterations)
+	for range b.Count {
+		seconds, err := d.batch.Burst(b.Iterations, b.Replays)
 		if err != nil {
 			return nil, cancelled(ctx, err)
 		}

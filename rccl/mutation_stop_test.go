@@ -27,9 +27,9 @@ func (*twoRanks) Verify(context.Context, plan.Case, int) (plan.Verification, err
 
 func (*twoRanks) Unverifiable(plan.Case) string { return "a script" }
 
-func (d *twoRanks) Burst(_ context.Context, bursts, _ int) ([]float64, error) {
+func (d *twoRanks) Burst(_ context.Context, b plan.Bursts) ([]float64, error) {
 	var out []float64
-	for range bursts {
+	for range b.Count {
 		d.calls++
 		out = append(out, d.burst(d.calls)...)
 	}

@@ -30,10 +30,10 @@ func Mistakes() []Mistake {
 // ownClock ends a batch when its clock shows a tenth of a millisecond of launches.
 type ownClock struct{ *process }
 
-func (p *ownClock) Burst(ctx context.Context, bursts, iterations int) ([]float64, error) {
+func (p *ownClock) Burst(ctx context.Context, b plan.Bursts) ([]float64, error) {
 	var out []float64
-	for range bursts {
-		one, err := p.process.Burst(ctx, 1, iterations)
+	for range b.Count {
+		one, err := p.process.Burst(ctx, plan.Bursts{Count: 1, Iterations: b.Iterations})
 		if err != nil {
 			return nil, err
 		}

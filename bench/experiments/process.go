@@ -117,11 +117,11 @@ func (p *process) Verify(_ context.Context, _ plan.Case, launch int) (plan.Verif
 	return plan.Verification{}, p.launch("verify", 1)
 }
 
-func (p *process) Burst(_ context.Context, bursts, iterations int) ([]float64, error) {
-	p.ordered("%d bursts of %d", bursts, iterations)
+func (p *process) Burst(_ context.Context, b plan.Bursts) ([]float64, error) {
+	p.ordered("%d bursts of %d", b.Count, b.Iterations)
 	var out []float64
-	for range bursts {
-		if err := p.launch("burst", iterations); err != nil {
+	for range b.Count {
+		if err := p.launch("burst", b.Iterations); err != nil {
 			return nil, err
 		}
 		out = append(out, p.seconds()...)

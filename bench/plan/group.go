@@ -47,10 +47,10 @@ type Order struct {
 	Cases []Case `json:"cases,omitempty"`
 	Case  *Case  `json:"case,omitempty"`
 	Pass  int    `json:"pass,omitempty"`
-	// Count is the number of bursts or of launches alone, or which verification
-	// launch this is; Iterations are the launches in a burst.
-	Count      int `json:"count,omitempty"`
-	Iterations int `json:"iterations,omitempty"`
+	// Count is the number of launches alone, or which verification launch this is.
+	Count int `json:"count,omitempty"`
+	// Bursts are what to take.
+	Bursts *Bursts `json:"bursts,omitempty"`
 }
 
 // Report is what one process answers to an order. It travels as JSON.
@@ -141,7 +141,7 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 	case DoVerify:
 		r.Verified, err = w.p.Verify(whole, w.c, o.Count)
 	case DoBurst:
-		r.Seconds, err = w.p.Burst(whole, o.Count, o.Iterations)
+		r.Seconds, err = w.p.Burst(whole, *o.Bursts)
 	case DoIsolated:
 		r.Seconds, err = w.p.Isolated(whole, o.Count)
 	default:

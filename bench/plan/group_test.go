@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,7 +31,9 @@ type part struct {
 }
 
 func (p *part) note(format string, args ...any) error {
-	p.asked = append(p.asked, fmt.Sprintf(format, args...))
+	if p.asked = append(p.asked, fmt.Sprintf(format, args...)); len(p.asked) > 10_000 {
+		return errors.New("the sweep does not end")
+	}
 	return p.fail
 }
 
@@ -57,11 +60,11 @@ func (p *part) rows(n int) (out []float64) {
 	return out
 }
 
-func (p *part) Burst(_ context.Context, bursts, iterations int) ([]float64, error) {
+func (p *part) Burst(_ context.Context, b plan.Bursts) ([]float64, error) {
 	if p.onBurst != nil {
 		p.onBurst()
 	}
-	return p.rows(bursts), p.note("burst %d %d", bursts, iterations)
+	return p.rows(b.Count), p.note("burst %d %d%s", b.Count, b.Iterations, strings.Repeat(" replayed", b.Replays))
 }
 
 func (p *part) Isolated(_ context.Context, n int) ([]float64, error) {
@@ -162,7 +165,7 @@ func TestGroupIsOneDriver(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, plan.Verification{Wrong: 7, First: "process 1"}, v)
 		want := []float64{1, 1.001, 1.1, 1.101, 1.2, 1.201, 1.01, 1.011, 1.11, 1.111, 1.21, 1.211}
-		got, err := g.Burst(ctx, 2, 20)
+		got, err := g.Burst(ctx, plan.Bursts{Count: 2, Iterations: 20, Replays: 1})
 		require.NoError(t, err)
 		require.InDeltaSlice(t, want, got, 1e-12)
 		got, err = g.Isolated(ctx, 2)
@@ -170,7 +173,7 @@ func TestGroupIsOneDriver(t *testing.T) {
 		require.InDeltaSlice(t, want, got, 1e-12)
 	})
 	key := a.Cases()[6].Key
-	require.Equal(t, []string{"budget", "allocate 8", "begin all_gather " + key + " 1", "verify " + key + " 3", "burst 2 20", "isolated 2"}, parts[0].asked)
+	require.Equal(t, []string{"budget", "allocate 8", "begin all_gather " + key + " 1", "verify " + key + " 3", "burst 2 20 replayed", "isolated 2"}, parts[0].asked)
 	require.Equal(t, parts[0].asked, parts[1].asked)
 	require.Equal(t, parts[0].asked, parts[2].asked)
 }
@@ -281,4 +284,21 @@ func TestBatchesFitTimeAndDriver(t *testing.T) {
 		require.Contains(t, p.asked, fmt.Sprintf("isolated %d", plan.MaxBatch))
 		require.NotContains(t, p.asked, "isolated 500")
 	}
+}
+
+// A burst that is replayed is one sample of all its launches; the warm-up, in
+// which a library connects, is not captured.
+func TestReplayedBursts(t *testing.T) {
+	a := axes(t, "all_reduce")
+	a.Ranks, a.MaxBytes, a.Graph = 2, a.MinBytes, 3
+	p := &part{}
+	o := options(10, 2)
+	o.Warmup = 5
+	r := plan.Run(context.Background(), a.Cases(), p, o, func(record.Result) {})[0]
+	require.Equal(t, "all_reduce/float/sum/1024/r2/g1/oop/G3", r.Key)
+	require.Equal(t, 60, r.Burst.Iterations)
+	require.Equal(t, 1, r.Isolated.Iterations)
+	require.Contains(t, p.asked, "burst 1 5")
+	require.Contains(t, p.asked, "burst 5 20 replayed replayed replayed")
+	require.NotContains(t, p.asked, "burst 5 20")
 }

@@ -131,31 +131,31 @@ func (g *Group) Verify(_ context.Context, _ Case, launch int) (Verification, err
 }
 
 // Burst takes bursts in all processes.
-func (g *Group) Burst(_ context.Context, bursts, iterations int) ([]float64, error) {
-	return g.timed(Order{Do: DoBurst, Count: bursts, Iterations: iterations})
+func (g *Group) Burst(_ context.Context, b Bursts) ([]float64, error) {
+	return g.timed(Order{Do: DoBurst, Bursts: &b}, b.Count)
 }
 
 // Isolated takes launches alone in all processes.
 func (g *Group) Isolated(_ context.Context, launches int) ([]float64, error) {
-	return g.timed(Order{Do: DoIsolated, Count: launches})
+	return g.timed(Order{Do: DoIsolated, Count: launches}, launches)
 }
 
 // timed joins the processes' seconds, row by row. One whose ranks take no part in
 // the case has none.
-func (g *Group) timed(o Order) ([]float64, error) {
+func (g *Group) timed(o Order, rows int) ([]float64, error) {
 	reports, err := g.do(o)
 	if err != nil {
 		return nil, err
 	}
 	for i, r := range reports {
-		if len(r.Seconds)%o.Count != 0 {
-			return nil, fmt.Errorf("process %d took %d times of %d launches (%s): it did not do what was ordered", i, len(r.Seconds), o.Count, o.Do)
+		if len(r.Seconds)%rows != 0 {
+			return nil, fmt.Errorf("process %d took %d times of %d launches (%s): it did not do what was ordered", i, len(r.Seconds), rows, o.Do)
 		}
 	}
 	var all []float64
-	for row := range o.Count {
+	for row := range rows {
 		for _, r := range reports {
-			ranks := len(r.Seconds) / o.Count
+			ranks := len(r.Seconds) / rows
 			all = append(all, r.Seconds[row*ranks:(row+1)*ranks]...)
 		}
 	}

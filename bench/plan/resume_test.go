@@ -51,12 +51,12 @@ func (d *clockwork) times(n int) []float64 {
 
 func (d *clockwork) Unverifiable(plan.Case) string { return "" }
 
-func (d *clockwork) Burst(_ context.Context, bursts, _ int) ([]float64, error) {
+func (d *clockwork) Burst(_ context.Context, b plan.Bursts) ([]float64, error) {
 	if d.at == d.cut {
 		d.stop()
 		return nil, context.Canceled
 	}
-	return d.times(2 * bursts), nil
+	return d.times(2 * b.Count), nil
 }
 
 func (d *clockwork) Isolated(_ context.Context, n int) ([]float64, error) { return d.times(2 * n), nil }

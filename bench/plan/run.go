@@ -21,15 +21,26 @@ type Driver interface {
 	Unverifiable(c Case) string
 	// Verify launches the case once and checks every element of every result.
 	Verify(ctx context.Context, c Case, launch int) (Verification, error)
-	// Burst takes so many bursts: each launches the case so many times back to back
-	// on every rank and waits. It returns seconds per launch, by burst × rank.
-	Burst(ctx context.Context, bursts, iterations int) ([]float64, error)
+	// Burst takes bursts: each launches the case back to back on every rank and
+	// waits. It returns seconds per launch, by burst × rank.
+	Burst(ctx context.Context, b Bursts) ([]float64, error)
 	// Isolated launches it so many times, each alone, and returns the seconds by
 	// launch × rank.
 	Isolated(ctx context.Context, launches int) ([]float64, error)
 	// EventFloor is the seconds that isolated timing shows for nothing at all.
 	EventFloor() float64
 }
+
+// Bursts are Count bursts of Iterations launches. With Replays the launches of a
+// burst are captured into a graph, which is replayed so often instead.
+type Bursts struct {
+	Count      int `json:"count"`
+	Iterations int `json:"iterations"`
+	Replays    int `json:"replays,omitempty"`
+}
+
+// Launches are those of one burst.
+func (b Bursts) Launches() int { return b.Iterations * max(b.Replays, 1) }
 
 // Verification is what one verification launch found.
 type Verification struct {

@@ -38,9 +38,9 @@ func (s *script) Verify(context.Context, plan.Case, int) (plan.Verification, err
 
 func (s *script) Unverifiable(plan.Case) string { return s.unverifiable }
 
-func (s *script) Burst(_ context.Context, bursts, _ int) ([]float64, error) {
+func (s *script) Burst(_ context.Context, b plan.Bursts) ([]float64, error) {
 	var out []float64
-	for range bursts {
+	for range b.Count {
 		s.bursts++
 		if s.burst == nil {
 			out = append(out, make1(s.ranks, 1e-3)...)

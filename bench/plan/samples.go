@@ -44,7 +44,7 @@ func (t *taking) whole(rows int) func([]float64, error) ([]float64, error) {
 
 // warmUp launches what is not counted.
 func (t *taking) warmUp(ctx context.Context, d Driver, launches int) error {
-	ranks, err := t.whole(1)(d.Burst(ctx, 1, launches))
+	ranks, err := t.whole(1)(d.Burst(ctx, Bursts{Count: 1, Iterations: launches}))
 	if err == nil {
 		_, t.launch = reduce(ranks)
 	}
@@ -82,9 +82,11 @@ func (t *taking) verify(ctx context.Context, d Driver, launches int) error {
 // rule ends them, not even between the bursts of a batch: the warm-up has told
 // how many the time allows.
 func (t *taking) bursts(ctx context.Context, d Driver, rule stat.Rule, iterations int) error {
-	b := &record.BurstSamples{Iterations: iterations, Mean: []float64{}, Max: []float64{}}
+	bursts := Bursts{Iterations: iterations, Replays: t.c.Graph}
+	launches := bursts.Launches()
+	b := &record.BurstSamples{Iterations: launches, Mean: []float64{}, Max: []float64{}}
 	t.part.Burst = b
-	rule.Expected = t.launch * float64(iterations)
+	rule.Expected = t.launch * float64(launches)
 	spent := 0.0
 	for {
 		decision := rule.Decide(b.Mean, spent)
@@ -92,7 +94,8 @@ func (t *taking) bursts(ctx context.Context, d Driver, rule stat.Rule, iteration
 			b.Stop = decision.Why
 			return nil
 		}
-		seconds, err := t.whole(decision.Next)(d.Burst(ctx, decision.Next, iterations))
+		bursts.Count = decision.Next
+		seconds, err := t.whole(bursts.Count)(d.Burst(ctx, bursts))
 		if err != nil {
 			return err
 		}
@@ -100,7 +103,7 @@ func (t *taking) bursts(ctx context.Context, d Driver, rule stat.Rule, iteration
 			mean, longest := reduce(ranks)
 			b.Mean = append(b.Mean, mean)
 			b.Max = append(b.Max, longest)
-			spent += longest * float64(iterations)
+			spent += longest * float64(launches)
 		}
 	}
 }

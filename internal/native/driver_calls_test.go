@@ -117,7 +117,7 @@ func TestBurstCallsInOrder(t *testing.T) {
 	r := newRig(t, n, true)
 	r.work(t, simple("broadcast"))
 	r.p.Stall(5)
-	seconds, err := r.b.Burst(iterations)
+	seconds, err := r.b.Burst(iterations, 0)
 	require.NoError(t, err)
 	calls := r.p.TakeNoted()
 	r.checkDevices(t, calls)
@@ -204,9 +204,9 @@ func TestSlotsGoOnFromBatchToBatch(t *testing.T) {
 	w := simple("broadcast")
 	r.work(t, w)
 	for _, batch := range []func() ([]float64, error){
-		func() ([]float64, error) { return r.b.Burst(4) },
+		func() ([]float64, error) { return r.b.Burst(4, 0) },
 		func() ([]float64, error) { return r.b.Isolated(4, 0) },
-		func() ([]float64, error) { return r.b.Burst(1) },
+		func() ([]float64, error) { return r.b.Burst(1, 0) },
 		func() ([]float64, error) { return r.b.Isolated(2, 0) },
 	} {
 		_, err := batch()

@@ -13,7 +13,7 @@ import (
 // Cancelled before, nothing is launched.
 func TestCancelledBeforeLaunch(t *testing.T) {
 	for name, run := range map[string]func(*native.Batch) ([]float64, error){
-		"burst":    func(b *native.Batch) ([]float64, error) { return b.Burst(4) },
+		"burst":    func(b *native.Batch) ([]float64, error) { return b.Burst(4, 0) },
 		"isolated": func(b *native.Batch) ([]float64, error) { return b.Isolated(4, 0) },
 	} {
 		r := newRig(t, 2, true)
@@ -32,7 +32,7 @@ func TestCancelledInWait(t *testing.T) {
 	require.NoError(t, r.b.SetWork(simple("broadcast"), 100)) // the clock makes a µs a look
 	r.p.Stall(1 << 60)
 	time.AfterFunc(20*time.Millisecond, r.b.Cancel)
-	_, err := r.b.Burst(1)
+	_, err := r.b.Burst(1, 0)
 	require.ErrorIs(t, err, native.ErrCancelled)
 }
 
@@ -42,7 +42,7 @@ func TestEvidenceAtTheDeadline(t *testing.T) {
 	r := newRig(t, 3, true)
 	require.NoError(t, r.b.SetWork(simple("broadcast"), 1e-3))
 	r.p.StallStream(r.ranks[1].Stream, 1<<60)
-	_, err := r.b.Burst(2)
+	_, err := r.b.Burst(2, 0)
 	var hang *native.HangError
 	require.ErrorAs(t, err, &hang)
 	require.ErrorIs(t, err, native.ErrDeadline)
@@ -81,7 +81,7 @@ func TestVerifyCallsInOrder(t *testing.T) {
 			require.Equal(t, []string{"poison", "fill", "query", "data on", "broadcast", "query", "check", "query", "data off"}, steps)
 		}
 	}
-	_, err := r.b.Burst(3)
+	_, err := r.b.Burst(3, 0)
 	require.NoError(t, err)
 	require.Empty(t, only(r.p.TakeNoted(), "move data", "kernel"), "a timed launch neither fills nor moves")
 }
@@ -98,7 +98,7 @@ func TestArgumentsArrive(t *testing.T) {
 			w.Op = "max"
 		}
 		r.work(t, w)
-		_, err = r.b.Burst(1)
+		_, err = r.b.Burst(1, 0)
 		require.NoError(t, err)
 		calls := r.p.TakeNoted()
 		r.checkDevices(t, calls)

@@ -87,7 +87,7 @@ func (b *Batch) outcome() error {
 
 func (b *Batch) evidence() Evidence {
 	names := []RankState{NotEnqueued, NotFinished, Finished}
-	e := Evidence{Launched: int(b.c.launched), Iterations: int(b.c.iterations), States: make([]RankState, b.n)}
+	e := Evidence{Launched: int(b.c.launched), Iterations: int(b.c.iterations) * max(1, int(b.c.replays)), States: make([]RankState, b.n)}
 	for i, s := range unsafe.Slice(b.c.state, b.n) {
 		e.States[i] = names[s]
 	}
