@@ -79,6 +79,7 @@ func (u *setup) measure(ctx context.Context, s State, o collectivesOptions, dir 
 		}
 		follow(cases, h)
 	}
+	u.announce(s, o, cases, parts)
 	if err := d.Allocate(cases); err != nil {
 		return nil, err
 	}
