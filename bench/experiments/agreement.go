@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"zbench/bench/collective"
 	"zbench/bench/plan"
@@ -109,8 +110,9 @@ func (t *trial) prepare(rng *rand.Rand) {
 	case NoKernelsOne:
 		p.noKernels = true
 	case DiskFull:
+		var written atomic.Int64 // a mistake has every process write
 		t.log.Append = func(record.Part) error {
-			if full--; full < 0 {
+			if written.Add(1) > int64(full) {
 				return errors.New("no space left on device")
 			}
 			return nil

@@ -48,6 +48,7 @@ func TestEvidenceAtTheDeadline(t *testing.T) {
 	require.ErrorIs(t, err, native.ErrDeadline)
 	require.Equal(t, []native.RankState{native.Finished, native.NotFinished, native.Finished}, hang.States)
 	require.Equal(t, 1, hang.Rank)
+	require.True(t, hang.Timeout(), "others did not come")
 	calls := r.p.TakeNoted()
 	took := float64(calls[last(calls, "now")].Count-calls[1].Count) * 1e-9
 	require.InDelta(t, 1e-3, took, 1e-4, "it ends at the deadline, not before and not much later")
