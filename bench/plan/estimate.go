@@ -35,9 +35,9 @@ type Estimate struct {
 	// Unknown counts the cases of which no launch's time is known: for them
 	// Seconds.High is the limit of time, which slow launches pass.
 	Unknown int
-	// Slow is the time of a launch in a burst, in seconds, from which on the
-	// limit of time does not hold, because a timing needs a few bursts; 0 where
-	// there is no limit.
+	// Slow is the time of a launch in a burst, in seconds, from which on the limit
+	// of time does not hold for those cases, because a timing needs a few bursts; 0
+	// where there is no limit.
 	Slow float64
 	// Ranks is the number of GPUs that are held while it runs.
 	Ranks int
@@ -48,9 +48,6 @@ type Estimate struct {
 // better.
 func Predict(cases []Case, o Options, parts []record.Part, ranks int, cost func(Case) Cost) Estimate {
 	e := Estimate{Ranks: ranks}
-	if rule := perPass(o.Burst); rule.MaxTime > 0 {
-		e.Slow = rule.MaxTime / float64(stat.MinInterval*o.Iterations)
-	}
 	have := map[string][]record.Part{}
 	for _, p := range parts {
 		have[p.Key] = append(have[p.Key], p)
@@ -72,12 +69,18 @@ func Predict(cases []Case, o Options, parts []record.Part, ranks int, cost func(
 		}
 		if known.Launch <= 0 {
 			e.Unknown++
+			e.Slow = perPass(o.Burst).MaxTime / float64(stat.MinInterval*burstOf(c, o).Launches())
 		}
 		for pass := len(done); pass < Passes; pass++ {
 			e.addPass(c, o, pass, known)
 		}
 	}
 	return e
+}
+
+// burstOf is one burst of the case.
+func burstOf(c Case, o Options) Bursts {
+	return Bursts{Count: 1, Iterations: o.Iterations, Replays: c.Graph}
 }
 
 // measured is the seconds of a launch in the bursts of earlier passes, 0 where
@@ -100,7 +103,7 @@ func (e *Estimate) addPass(c Case, o Options, pass int, cost Cost) {
 	}
 	e.Launches.add(once, once)
 	e.Seconds.add(once*cost.Launch, once*cost.Launch)
-	burst := float64(Bursts{Iterations: o.Iterations, Replays: c.Graph}.Launches())
+	burst := float64(burstOf(c, o).Launches())
 	e.addTiming(perPass(o.Burst), burst*cost.Launch, burst, 0)
 	e.addTiming(perPass(o.Isolated), cost.Launch, 2, cost.Align)
 }

@@ -143,6 +143,10 @@ func TestEstimateWithoutAModel(t *testing.T) {
 	require.Equal(t, "14 cases to run: 28 passes, 3.85 k to at most about 3.08 M launches a rank.\n"+
 		"It takes at most about 11.2 s of measured time, at most about 3.19 GPU-hours on 1024 GPUs.\n"+
 		"What a launch takes is not known yet: more where one takes over 1.67 ms.\n", e.Text(false))
+	for i := range cases {
+		cases[i].Graph = 10
+	}
+	require.InDelta(t, 0.2/6/20/10, plan.Predict(cases, o, nil, 1, nothing).Slow, 1e-12)
 	o.Burst.MaxTime, o.Isolated.MaxTime = 0, 0
 	e = plan.Predict(cases, o, nil, 1, nothing)
 	require.True(t, math.IsInf(e.Seconds.High, 1))
