@@ -128,6 +128,9 @@ func (w *worker) obey(o Order) Report {
 // leave the others waiting.
 func (w *worker) carryOut(o Order, r *Report) (err error) {
 	whole := context.Background()
+	if o.Do == DoBegin && o.Case == nil || o.Do == DoBurst && o.Bursts == nil {
+		return fmt.Errorf("the order %q does not say of what", o.Do)
+	}
 	switch o.Do {
 	case DoBudget:
 		r.Budget, err = w.p.Budget()
