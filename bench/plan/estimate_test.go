@@ -107,6 +107,20 @@ func TestSweepsTakeWhatWasEstimated(t *testing.T) {
 	}
 }
 
+// Where the rules leave no choice and there is no noise, it is exact.
+func TestEstimateOfFixedCounts(t *testing.T) {
+	a, o := meterSweep(t), plan.DefaultOptions()
+	o.Burst, o.Isolated, o.Checks = stat.Fixed(30), stat.Fixed(90), 3
+	cases := a.Cases()[:2]
+	e := plan.Predict(cases, o, nil, 2, meterCost)
+	m := &meter{rng: rand.New(rand.NewPCG(1, 2))}
+	plan.Run(context.Background(), cases, m, o, func(record.Result) {})
+	require.Equal(t, plan.Span{Low: float64(m.launches), High: float64(m.launches)}, e.Launches)
+	require.InEpsilon(t, m.seconds, e.Seconds.Low, 1e-9)
+	require.InEpsilon(t, m.seconds, e.Seconds.High, 1e-9)
+	require.Contains(t, e.Text(true), "would spend about ")
+}
+
 // Going on counts what is left, and knows from the first pass what a launch takes.
 func TestEstimateOfTheRest(t *testing.T) {
 	a, o := meterSweep(t), plan.DefaultOptions()
