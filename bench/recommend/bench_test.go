@@ -48,4 +48,3 @@ func BenchmarkAskOfAThousandTensors(b *testing.B) {
 		require.NotNil(b, a.Bootstrap)
 	}
 }
-
