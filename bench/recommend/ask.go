@@ -66,7 +66,6 @@ func (e *engine) answer(a *Answer) {
 		a.Refusal = e.overBudget()
 		return
 	}
-	best = e.refine(&s, best)
 	best = e.round(&s, best)
 	a.Verdict = Recommended
 	a.Elements = e.candidates[best].Elements

@@ -209,6 +209,21 @@ func TestConfidence(t *testing.T) {
 	}
 }
 
+// The level is the least of all reasons', whatever their order.
+func TestConfidenceIsTheLeast(t *testing.T) {
+	q := ddp(allReduce(t, 16, wide()))
+	q.ParamsGuessed = true
+	cv := 0.4
+	for i := range q.Curves[0].Points {
+		q.Curves[0].Points[i].CV = &cv
+	}
+	a := ask(t, q)
+	require.Equal(t, Medium, a.Confidence.Reasons[0].Level)
+	require.Equal(t, Low, reasons(a)["noisy"])
+	require.Equal(t, Medium, a.Confidence.Reasons[len(a.Confidence.Reasons)-1].Level)
+	require.Equal(t, Low, a.Confidence.Level)
+}
+
 // Resampling a curve of wide intervals spreads the answer, one of none does not.
 func TestBootstrapFollowsTheSpread(t *testing.T) {
 	q := ddp(allReduce(t, 16, wide()))
