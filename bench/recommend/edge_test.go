@@ -47,7 +47,7 @@ func TestRefusals(t *testing.T) {
 		"no_blocks": func(q *Question) {
 			q.Trainer, q.Run.Zero = "fsdp2", 3
 			for i := range q.Params {
-				q.Params[i].Block = 0
+				q.Params[i].Block, q.Params[i].Name = 0, ""
 			}
 		},
 		"memory": func(q *Question) { q.Trainer, q.Run.Zero, q.MemBudget = "deepspeed", 1, 1 },
@@ -180,9 +180,13 @@ func TestConfidence(t *testing.T) {
 		"compute_unknown":   {Low, func(q *Question) { q.Backward, q.Forward = 0, 0 }},
 		"compute_estimated": {Medium, func(q *Question) { q.ComputeGuessed = true }},
 		"one_run":           {Medium, func(q *Question) { q.Curves[0].Runs = 1 }},
-		"runs_disagree":     {Medium, func(q *Question) { q.Curves[0].Disagree = 0.3 }},
-		"no_bootstrap":      {Medium, func(q *Question) { q.Bootstrap = 0 }},
-		"imported":          {Medium, func(q *Question) { q.Curves[0].Imported, q.Curves[0].Timing = true, cost.BurstMean }},
+		"runs_disagree": {Medium, func(q *Question) {
+			for i := range q.Curves[0].Points {
+				q.Curves[0].Points[i].Disagree = 0.3
+			}
+		}},
+		"no_bootstrap": {Medium, func(q *Question) { q.Bootstrap = 0 }},
+		"imported":     {Medium, func(q *Question) { q.Curves[0].Imported, q.Curves[0].Timing = true, cost.BurstMean }},
 		"noisy": {Low, func(q *Question) {
 			for i := range q.Curves[0].Points {
 				cv := 0.4
@@ -299,6 +303,11 @@ func TestBlocks(t *testing.T) {
 	require.Zero(t, a.Elements%a.Table[0].Elements)
 	require.Greater(t, a.Table[31].Memory, a.Table[0].Memory)
 	require.Nil(t, a.Single)
+	// Names such as model.layers.0 say where blocks begin.
+	for i := range q.Params {
+		q.Params[i].Block = 0
+	}
+	require.Equal(t, a, ask(t, q))
 }
 
 // Overlap that is off is what is judged, and what is advised first.

@@ -60,9 +60,6 @@ type pass struct {
 func newEngine(q Question, t trainer.Trainer, coarse bool) (*engine, *Refusal) {
 	e := &engine{q: q, t: t, run: q.Run, coarse: coarse}
 	e.run.NoOverlap, e.run.NoGatherOverlap = false, false
-	if t.Unit == trainer.Blocks {
-		e.q.Params = trainer.WithBlocks(q.Params)
-	}
 	if refusal := e.findCurves(); refusal != nil {
 		return nil, refusal
 	}

@@ -134,7 +134,7 @@ func bent(alpha, bandwidth, hole float64) func(s float64) float64 {
 func TestAnswerAgainstEveryBucketing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	const allowed = 0.001 + 1e-9
-	for n := range 60 {
+	for n := range 40 {
 		sizes := models(rng)
 		params := make([]trainer.Param, len(sizes))
 		for i, x := range sizes {
