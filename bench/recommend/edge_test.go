@@ -321,6 +321,19 @@ func TestOverlapThatIsOff(t *testing.T) {
 	require.Greater(t, a.Best.Buckets, 1)
 }
 
+// Of settings that are as good, the one that there is stays: nobody should change
+// what hides already.
+func TestGoodSettingsAreKept(t *testing.T) {
+	q := ddp(allReduce(t, 16, wide()))
+	q.Backward, q.Forward = 6, 3
+	a := ask(t, q)
+	require.Equal(t, int64(25<<19), a.Elements, "the default")
+	q.Current = 77 << 19
+	require.Equal(t, q.Current, ask(t, q).Elements)
+	q.Backward, q.Forward = 0.03, 0.015
+	require.NotEqual(t, q.Current, ask(t, q).Elements)
+}
+
 // Accumulation spreads one reduction over more computation; stage 2 of DeepSpeed
 // reduces each microbatch.
 func TestAccumulation(t *testing.T) {

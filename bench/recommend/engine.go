@@ -38,6 +38,9 @@ type candidate struct {
 	Candidate
 	plan   trainer.Plan
 	passes [3]pass
+	// kept tells that it is the user's setting, or the default where there is none:
+	// of settings that are as good, the one that is there.
+	kept bool
 }
 
 // The passes of a step.
@@ -67,6 +70,7 @@ func newEngine(q Question, t trainer.Trainer, coarse bool) (*engine, *Refusal) {
 	e.doneBackward = overlap.Shares(work, overlap.Backward)
 	e.doneForward = overlap.Shares(work, overlap.Forward)
 	e.setTimes()
+	e.candidates = []*candidate{e.keep()}
 	for _, s := range e.settings() {
 		e.add(s)
 	}

@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// round replaces the best setting by the roundest that is as good: one with the
+// round replaces a new setting by the roundest that is as good: one with the
 // same buckets, or, where the tensors were made up anyway, one whose score
 // counts as equal.
 func (e *engine) round(s *scores, best int) int {
 	c := e.candidates[best]
-	if e.t.Settings(e.q.Params, e.run) != nil {
+	if c.kept || e.t.Settings(e.q.Params, e.run) != nil {
 		return best
 	}
 	step := e.t.Step(e.run)
