@@ -120,6 +120,12 @@ func (e *engine) warnings(a *Answer, best int) []record.Warning {
 				Hint: "sweep both: zbench collectives --in-place false,true",
 			})
 		}
+		for _, h := range a.Curves[i].Holes {
+			w = append(w, record.Warning{
+				Code: "hole", Message: fmt.Sprintf("%s: %s", e.needs[i], h),
+				Hint: "it is in the answer as measured; the library's tuner may know another algorithm for these sizes",
+			})
+		}
 		if u := a.Curves[i]; u.WantMaxBytes > 0 {
 			w = append(w, record.Warning{
 				Code: "sweep_too_short", Message: fmt.Sprintf("%s: the sweep ends at %s, and messages go up to %s", e.needs[i], unit.Bytes(u.MaxBytes), unit.Bytes(u.WantMaxBytes)),
