@@ -107,7 +107,7 @@ func (e *engine) coverage(i, best int) (above, all float64, sizes []int64) {
 }
 
 // warnings are doubts about the curves and what was left out.
-func (e *engine) warnings(a *Answer, best int) []record.Warning {
+func (e *engine) warnings(a *Answer) []record.Warning {
 	w := []record.Warning{}
 	for i, c := range e.curves {
 		for _, d := range c.Doubts {

@@ -257,7 +257,7 @@ func TestRounding(t *testing.T) {
 	exact := ask(t, q)
 	x, err := trainer.ByName("megatron")
 	require.NoError(t, err)
-	require.Equal(t, exact.Best.Buckets, len(x.Plan(q.Params, exact.Elements, q.Run).Buckets))
+	require.Len(t, x.Plan(q.Params, exact.Elements, q.Run).Buckets, exact.Best.Buckets)
 	for i := range q.Params {
 		q.Params[i].Elements += int64(i)
 	}

@@ -203,8 +203,8 @@ func TestXLACountsOutputBytes(t *testing.T) {
 	got := plan(t, "xla", params, 100, Run{DP: 8})
 	require.Equal(t, []int64{300, 80, 60}, elementsOf(got.Buckets))
 	require.Equal(t, []int{3, 2, 0}, []int{got.Buckets[0].First, got.Buckets[1].First, got.Buckets[2].First})
-	require.Equal(t, int64((30<<20+7)/4), xlaThreshold(xlaDefault, Run{DP: 8, GradDtype: "float"}))
-	require.Equal(t, int64((30<<20+7)*8/4), xlaThreshold(xlaDefault, Run{DP: 8, GradDtype: "float", Zero: 1}))
+	require.Equal(t, int64((30<<20+7)/4), xlaThreshold(nil, Run{DP: 8, GradDtype: "float"}))
+	require.Equal(t, int64((30<<20+7)*8/4), xlaThreshold(nil, Run{DP: 8, GradDtype: "float", Zero: 1}))
 	require.Len(t, plan(t, "xla", tensors(repeat(600, 1)...), 1000, Run{DP: 8}).Buckets, 3, "at most 256 calls are combined")
 }
 
