@@ -34,6 +34,9 @@ func (u *setup) sweep(ctx context.Context, s State, o collectivesOptions, dir *f
 
 // finish leaves the record with all that is drawn from it, and prints it.
 func finish(s State, o collectivesOptions, dir *folder, started time.Time, out *swept) error {
+	if err := s.FS.RemoveTemporary(dir.path); err != nil {
+		return err
+	}
 	if err := writeAll(dir, out.rec); err != nil {
 		return err
 	}
