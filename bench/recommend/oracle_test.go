@@ -134,7 +134,7 @@ func bent(alpha, bandwidth, hole float64) func(s float64) float64 {
 func TestAnswerAgainstEveryBucketing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	const allowed = 0.001 + 1e-9
-	for n := range 40 {
+	for n := range 30 {
 		sizes := models(rng)
 		params := make([]trainer.Param, len(sizes))
 		for i, x := range sizes {
@@ -197,7 +197,7 @@ func TestAnswerAgainstEveryBucketing(t *testing.T) {
 }
 
 // With more tensors than have their sums all tried, too: 520 of as many sizes
-// have 135,000.
+// have 135,000, of which every seventh is tried.
 func TestAnswerAgainstEveryBucketingOfManyTensors(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	sizes := make([]float64, 520)
@@ -215,8 +215,8 @@ func TestAnswerAgainstEveryBucketingOfManyTensors(t *testing.T) {
 		Run: trainer.Run{DP: 64, GradDtype: "float", ParamDtype: "bfloat16"},
 	})
 	best := math.Inf(1)
-	for _, s := range every(sizes) {
-		if s > 2e7 && s < 1e9 {
+	for i, s := range every(sizes) {
+		if i%7 == 0 && s > 2e7 && s < 1e9 {
 			best = min(best, backwardQueue(sizes, cutFloor(sizes, s, 1, 1), compute, price, true)+compute/2)
 		}
 	}
