@@ -86,7 +86,7 @@ system-test: build ## The built binary's report in a browser
 
 .PHONY: experiments
 experiments: ## The experiments of docs/EXPERIMENTS.md at full size, 100 and 1,000 seeds
-	$(GO) test ./bench/experiments ./test/planted -run TestFull -v -args -full
+	$(GO) test ./bench/experiments ./test/planted -run Full -v -timeout 60m -args -full
 
 # How long `make soak` runs. One arena of malloc: with several, what each keeps for
 # itself looks like a leak.

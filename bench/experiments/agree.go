@@ -67,8 +67,8 @@ func (t *trial) judge() (wrong []string) {
 	if t.hung {
 		wrong = append(wrong, "processes never ended")
 	}
-	if t.cluster.differ != "" {
-		wrong = append(wrong, t.cluster.differ)
+	if t.meeting.differ != "" {
+		wrong = append(wrong, t.meeting.differ)
 	}
 	// Of the trouble's process the others are judged, and it by them.
 	like := t.processes[0]
@@ -83,7 +83,7 @@ func (t *trial) judge() (wrong []string) {
 			wrong = append(wrong, fmt.Sprintf("process %d had %d orders, process %d had %d, or others", p.number, len(p.orders), like.number, len(like.orders)))
 		}
 	}
-	if n := t.cluster.incomplete(); n > 1 || n == 1 && !t.excused() {
+	if n := t.meeting.incomplete(); n > 1 || n == 1 && !t.excused() {
 		wrong = append(wrong, fmt.Sprintf("%d launches were not made by all", n))
 	}
 	return append(wrong, t.judgeResults(like)...)
@@ -130,7 +130,7 @@ func (t *trial) judgeResults(like *process) (wrong []string) {
 }
 
 // incomplete counts the launches that some made and not all.
-func (c *cluster) incomplete() (n int) {
+func (c *meeting) incomplete() (n int) {
 	for at, l := range c.met {
 		if l.arrived < at[0] {
 			n++

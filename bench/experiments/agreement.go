@@ -38,7 +38,7 @@ func Troubles() []Trouble {
 type trial struct {
 	seed      int
 	trouble   Trouble
-	cluster   *cluster
+	meeting   *meeting
 	processes []*process
 	cases     []plan.Case
 	options   plan.Options
@@ -55,12 +55,12 @@ type trial struct {
 // newTrial draws a cluster of 2 to 9 processes and a sweep of it.
 func newTrial(seed int, after After) *trial {
 	rng := rand.New(rand.NewPCG(uint64(seed), 20261121))
-	t := &trial{seed: seed, cluster: &cluster{after: after, met: map[[2]int]*launch{}, abandoned: make(chan struct{})}}
+	t := &trial{seed: seed, meeting: &meeting{after: after, met: map[[2]int]*launch{}, abandoned: make(chan struct{})}}
 	t.trouble = Troubles()[seed%len(Troubles())]
 	n, ranks := 2+rng.IntN(8), 1<<rng.IntN(3)
 	for i := range n {
 		t.processes = append(t.processes, &process{
-			cluster: t.cluster, number: i, ranks: ranks, clock: 0.5 + rng.Float64(), noise: rng.Float64() / 10,
+			meeting: t.meeting, number: i, ranks: ranks, clock: 0.5 + rng.Float64(), noise: rng.Float64() / 10,
 			memory: 1 << (17 + rng.IntN(6)), rng: rand.New(rand.NewPCG(uint64(seed), uint64(i))), seq: map[int]int{},
 		})
 	}
@@ -139,7 +139,7 @@ func (t *trial) run() {
 		defer signal()
 		contexts[i], t.signals = ctx, append(t.signals, signal)
 		if i > 0 {
-			others = append(others, newWire(t.cluster, leadGone))
+			others = append(others, newWire(t.meeting, leadGone))
 		}
 	}
 	for i := range t.processes {
@@ -162,9 +162,9 @@ func (t *trial) run() {
 	go func() { all.Wait(); close(ended) }()
 	select {
 	case <-ended:
-	case <-t.cluster.after(watchdog):
+	case <-t.meeting.after(watchdog):
 		t.hung = true
-		close(t.cluster.abandoned)
+		close(t.meeting.abandoned)
 		<-ended
 	}
 }

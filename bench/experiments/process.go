@@ -12,7 +12,7 @@ import (
 // process is one process of a cluster: a plan.Process with a clock of its own
 // that runs too fast or too slow, noise and memory of its own.
 type process struct {
-	cluster       *cluster
+	meeting       *meeting
 	number, ranks int
 	// clock is what its clock shows for a second; noise is relative.
 	clock, noise float64
@@ -62,7 +62,7 @@ func (p *process) launch(kind string, count int) error {
 	what := fmt.Sprintf("%s × %d of %s", kind, count, p.c.Key)
 	p.launches = append(p.launches, what)
 	p.seq[active]++
-	err := p.cluster.meet(active, p.seq[active], what)
+	err := p.meeting.meet(active, p.seq[active], what)
 	p.missed = p.missed || err != nil
 	return err
 }
