@@ -81,7 +81,11 @@ func Open(cfg Config) (*Driver, error) {
 	if err := d.join(cfg.Ranks); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	d.functions, d.noKernels = p.LoadFunctions()
+	devices := make([]int, len(d.ranks))
+	for i, m := range d.ranks {
+		devices[i] = m.rank.Device
+	}
+	d.functions, d.noKernels = p.LoadFunctions(devices)
 	return d, nil
 }
 

@@ -40,11 +40,13 @@ static int zb_prepare(zb_batch *b, const zb_verify_args *v, int i) {
   void *fill[] = {&r->send, &count, &b->work.dtype, &b->work.op, &kind,
                   &rank,    &nranks, &base,         &seed};
   if (recv_bytes > 0 &&
-      zb_kernel(b, i, v->poison, zb_grid(recv_bytes), ZB_BLOCK, poison, "launch poison")) {
+      zb_kernel(b, i, r->kernels->poison, zb_grid(recv_bytes), ZB_BLOCK, poison,
+                "launch poison")) {
     return 1;
   }
   return count > 0 &&
-         zb_kernel(b, i, v->fill, zb_grid(count), ZB_BLOCK, fill, "launch fill");
+         zb_kernel(b, i, r->kernels->fill, zb_grid(count), ZB_BLOCK, fill,
+                   "launch fill");
 }
 
 /* Launches the check of one rank's result, or the explanation of one element. */
@@ -63,9 +65,10 @@ static int zb_check(zb_batch *b, const zb_verify_args *v, int i,
                      &nranks,  &block, &src0,          &step,       &base,
                      &seed,    &at,    &r->found};
   if (index != NULL) {
-    return zb_kernel(b, i, v->explain, 1, 1, explain, "launch explain");
+    return zb_kernel(b, i, r->kernels->explain, 1, 1, explain, "launch explain");
   }
-  return zb_kernel(b, i, v->check, zb_grid(count), ZB_BLOCK, check, "launch check");
+  return zb_kernel(b, i, r->kernels->check, zb_grid(count), ZB_BLOCK, check,
+                   "launch check");
 }
 
 static int zb_found(zb_batch *b, int i, uint64_t *words, int kind) {

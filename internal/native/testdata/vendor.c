@@ -10,6 +10,7 @@ int hipFree(void) { return 100; }
 int hipMemGetInfo(void) { return 100; }
 int hipStreamCreateWithFlags(void) { return 100; }
 int hipStreamDestroy(void) { return 100; }
+int hipDeviceGetAttribute(void) { return 100; }
 int hipEventCreate(void) { return 100; }
 int hipEventDestroy(void) { return 100; }
 int hipEventRecord(void) { return 100; }
