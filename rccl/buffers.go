@@ -26,7 +26,8 @@ func (d *Driver) Budget() (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		if share := int64(float64(free) * memoryShare); least < 0 || share < least {
+		share := int64(float64(free) * memoryShare / float64(max(d.cfg.RanksPerDevice, 1)))
+		if least < 0 || share < least {
 			least = share
 		}
 	}

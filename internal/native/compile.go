@@ -168,7 +168,7 @@ func (c *Compiler) compileText(r order, source string) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	options := c.options(r.CompileRequest)
-	key := cacheKey(source, r.identity, c.version, options)
+	key := cacheKey(source, c.vendor.product, c.version, r.identity, options)
 	if c.cache != nil {
 		if code, ok := c.cache.Load(key); ok {
 			return code, nil
@@ -182,9 +182,9 @@ func (c *Compiler) compileText(r order, source string) ([]byte, error) {
 }
 
 // cacheKey is a hash of all that decides the code; lengths keep parts apart.
-func cacheKey(source, identity, version string, options []string) string {
+func cacheKey(source, product, version, identity string, options []string) string {
 	h := sha256.New()
-	for _, part := range append([]string{"zbench code 1", source, identity, version}, options...) {
+	for _, part := range append([]string{source, product, version, identity}, options...) {
 		_, _ = fmt.Fprintf(h, "%d:%s", len(part), part) // a hash never fails
 	}
 	return hex.EncodeToString(h.Sum(nil))

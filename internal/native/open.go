@@ -91,7 +91,9 @@ func (p *Provider) take(f *finder) {
 	}
 	C.zb_fill(p.table, f.v.column, C.ZB_LOOPBACK, f.handles[C.ZB_RUNTIME])
 	// Only the loopback's own libraries have a clock: what they time is a model's.
+	// They move data until they are told not to.
 	p.Simulated = p.table.nowNs != nil
+	C.zb_move_data(p.table, 0)
 }
 
 func (p *Provider) search(role Role) *Search {

@@ -96,6 +96,35 @@ func (p *Provider) Free(b Buffer) error {
 	return p.runtime("free", b.device, C.zb_free(p.table, C.int(b.device), b.ptr))
 }
 
+// Write copies host bytes to a place on its device, Read from there. Neither
+// waits for streams: what is read was proved done before.
+func (p *Provider) Write(to Address, data []byte) error {
+	return p.copy("copy to the device", to, data, C.ZB_TO_DEVICE)
+}
+
+// Read copies bytes to the host; see Write.
+func (p *Provider) Read(from Address, data []byte) error {
+	return p.copy("copy to the host", from, data, C.ZB_TO_HOST)
+}
+
+func (p *Provider) copy(call string, at Address, data []byte, kind C.int) error {
+	if len(data) == 0 {
+		return nil
+	}
+	device := at.Buffer.device
+	code := C.zb_copy(p.table, C.int(device), unsafe.Pointer(at.ptr()), unsafe.Pointer(&data[0]), C.size_t(len(data)), kind)
+	return p.runtime(call, device, code)
+}
+
+// Done asks whether all that a stream was given is done. It does not wait.
+func (p *Provider) Done(s Stream) (bool, error) {
+	code := C.zb_stream_query(p.table, C.int(s.device), s.ptr)
+	if code == C.ZB_ERR_NOT_READY {
+		return false, nil
+	}
+	return code == C.ZB_OK, p.runtime("stream query", s.device, code)
+}
+
 // Stream is a queue of work on one device.
 type Stream struct {
 	ptr    unsafe.Pointer

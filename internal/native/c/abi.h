@@ -240,17 +240,17 @@ typedef struct zb_unique_id {
   SYM(commAbort, ZB_OPTIONAL("giving up a communicator that failed"), int,     \
       (void *comm), ZB_CO("ncclCommAbort"), ZB_CO("ncclCommAbort"))            \
   /* the loopback's clock of the current device's process, in nanoseconds */   \
-  SYM(nowNs, ZB_OPTIONAL(""), int64_t, (void), ZB_LB("zbl_nowNs"),             \
-      ZB_LB("zbl_nowNs"))                                                      \
+  SYM(nowNs, ZB_OPTIONAL(""), int64_t, (void), ZB_LB("zbench_nowNs"),          \
+      ZB_LB("zbench_nowNs"))                                                   \
   /* brings the clocks of all modelled processes together, as a barrier does */\
-  SYM(hostBarrier, ZB_OPTIONAL(""), void, (void), ZB_LB("zbl_hostBarrier"),    \
-      ZB_LB("zbl_hostBarrier"))                                                \
+  SYM(hostBarrier, ZB_OPTIONAL(""), void, (void), ZB_LB("zbench_hostBarrier"), \
+      ZB_LB("zbench_hostBarrier"))                                             \
   /* whether launches move data: the timed ones need none */                   \
-  SYM(moveData, ZB_OPTIONAL(""), void, (int on), ZB_LB("zbl_moveData"),        \
-      ZB_LB("zbl_moveData"))                                                   \
+  SYM(moveData, ZB_OPTIONAL(""), void, (int on), ZB_LB("zbench_moveData"),     \
+      ZB_LB("zbench_moveData"))                                                \
   /* names the case that follows, so that its noise depends on nothing else */ \
   SYM(caseBegin, ZB_OPTIONAL(""), void, (uint64_t key),                        \
-      ZB_LB("zbl_caseBegin"), ZB_LB("zbl_caseBegin"))
+      ZB_LB("zbench_caseBegin"), ZB_LB("zbench_caseBegin"))
 
 typedef struct zb_table {
 #define ZB_FIELD(field, need, ret, args, ...) ret(*field) args;

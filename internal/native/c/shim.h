@@ -70,6 +70,19 @@ static inline int zb_stream_destroy(const zb_table *t, int device, void *s) {
   int code = t->setDevice(device);
   return code != 0 ? code : t->streamDestroy(s);
 }
+static inline int zb_stream_query(const zb_table *t, int device, void *s) {
+  int code = t->setDevice(device);
+  return code != 0 ? code : t->streamQuery(s);
+}
+static inline int zb_copy(const zb_table *t, int device, void *at, void *host,
+                          size_t bytes, int kind) {
+  int code = t->setDevice(device);
+  if (code != 0) {
+    return code;
+  }
+  return kind == ZB_TO_DEVICE ? t->copy(at, host, bytes, kind)
+                              : t->copy(host, at, bytes, kind);
+}
 static inline int zb_comm_destroy(const zb_table *t, int device, void *c) {
   int code = t->setDevice(device);
   return code != 0 ? code : t->commDestroy(c);
@@ -103,6 +116,11 @@ static inline int zb_launch(const zb_table *t, int device, void *f,
                    : t->launchKernel(f, grid[0], grid[1], grid[2], block[0],
                                      block[1], block[2], shared, stream, params,
                                      NULL);
+}
+static inline void zb_move_data(const zb_table *t, int on) {
+  if (t->moveData != NULL) {
+    t->moveData(on);
+  }
 }
 static inline void zb_case_begin(const zb_table *t, uint64_t key) {
   if (t->caseBegin != NULL) {

@@ -5,11 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* HIP's numbers; a build with CUDA's names has CUDA's. */
-#ifndef ZBL_VENDOR
-#define ZBL_VENDOR ZB_ROCM
-#endif
-
 static int zbl_attribute(const char *field) {
   static const struct {
     const char *field;
@@ -75,7 +70,7 @@ static int zbl_devicePCI(char *address, int len, int device) {
 }
 
 static int zbl_driverGetVersion(int *version) {
-  *version = 60000000;
+  *version = zbl_api_version;
   return ZB_OK;
 }
 

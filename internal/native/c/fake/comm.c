@@ -53,10 +53,11 @@ static zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks) {
   return q;
 }
 
-/* Whether the rank or the device has joined already. */
+/* Whether the rank has joined already, or the device where it may have one only,
+ * as NCCL has it unless NCCL_MULTI_RANK_GPU_ENABLE is set. */
 static int zbl_joined(const zbl_clique *q, int rank, int device) {
   for (zbl_comm *c = zbl_comms; c != NULL && c->clique == q; c = c->next) {
-    if (c->rank == rank || c->device == device) {
+    if (c->rank == rank || (c->device == device && !zbl.multi_rank)) {
       return 1;
     }
   }

@@ -18,9 +18,8 @@ static int zbl_getDeviceCount(int *count) {
   return zbl.ranks > 0 ? ZB_OK : ZB_ERR_NO_DEVICE;
 }
 
-/* HIP 6.0 in HIP's own encoding, major·10⁷ + minor·10⁵: the API that is faked. */
 static int zbl_runtimeGetVersion(int *version) {
-  *version = 60000000;
+  *version = zbl_api_version;
   return ZB_OK;
 }
 
