@@ -34,6 +34,10 @@ func (d *Driver) Budget() (int64, error) {
 	return least, nil
 }
 
+// RotateOver says how large the device's last level of cache is, in bytes, when
+// that was not known before it was opened. Before Allocate.
+func (d *Driver) RotateOver(cache int64) { d.cfg.CacheBytes = cache }
+
 // Allocate gives every rank a send and a receive buffer that serve all cases
 // that are not skipped, large enough for launches to rotate over. It is called
 // once, before the first case.

@@ -13,6 +13,8 @@ mkdir -p "$1"
 out=$(cd "$1" && pwd)
 cd "$(dirname "$0")/../internal/native"
 
+# NOISY=1 makes the collectives library print when it is loaded, as some do.
+noisy=(${NOISY:+-DNOISY})
 cflags=(-std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -fPIC -fvisibility=hidden)
 kernels=$(mktemp -d)
 trap 'rm -rf "$kernels"' EXIT
@@ -31,7 +33,7 @@ forward() {
 lib=$out/rocm/lib
 mkdir -p "$lib"
 runtime 0 "$lib/libamdhip64.so.6"
-forward 0 COLLECTIVES "$lib/librccl.so.1" "$lib/libamdhip64.so.6"
+forward 0 COLLECTIVES "$lib/librccl.so.1" "$lib/libamdhip64.so.6" "${noisy[@]}"
 forward 0 COMPILER "$lib/libhiprtc.so.6" "$lib/libamdhip64.so.6"
 for name in libamdhip64.so libamdhip64.so.5 libamdhip64.so.7; do ln -sf libamdhip64.so.6 "$lib/$name"; done
 ln -sf librccl.so.1 "$lib/librccl.so"

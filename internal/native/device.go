@@ -29,6 +29,8 @@ type DeviceInfo struct {
 	// Clock and MemoryClock are in Hz, BusWidth the memory's in bits.
 	Clock, MemoryClock float64
 	BusWidth           int
+	// Memory is all of the device's, in bytes.
+	Memory int64
 }
 
 // Device asks a device for its name, address and limits. What it does not tell
@@ -58,6 +60,7 @@ func (p *Provider) Device(device int) (DeviceInfo, error) {
 	}
 	d.Shared, d.SharedMax, d.L2 = int64(shared), int64(max(shared, sharedMax)), int64(l2)
 	d.Clock, d.MemoryClock = float64(kHz)*1e3, float64(memoryKHz)*1e3
+	_, d.Memory, _ = p.Memory(device) // as with the others, zero when it does not tell
 	if p.column == C.ZB_CUDA {
 		d.Arch = fmt.Sprintf("sm_%d%d", d.CapabilityMajor, d.CapabilityMinor)
 	}

@@ -69,7 +69,7 @@ func (s *Search) lacks() string {
 func (s *Search) tried() string {
 	var words []string
 	for _, a := range s.Attempts {
-		if a.Missing || a.Why == "" {
+		if a.Why == "" || a.Missing && s.By == "" {
 			words = append(words, a.Path)
 		} else {
 			words = append(words, a.Path+": "+a.Why)
@@ -223,8 +223,11 @@ func (f *finder) try(s *Search, path string, loaded bool) unsafe.Pointer {
 	if h == nil {
 		// The loader's words begin with the file that is missing: this one, or one
 		// that it needs.
-		words := C.GoString(&why[0])
-		return fail(strings.HasPrefix(words, path+": cannot open shared object file: No such file"))
+		missing := strings.HasPrefix(C.GoString(&why[0]), path+": cannot open shared object file: No such file")
+		if missing {
+			copyText(why[:], "not in the loader's path; a file of this folder is ./"+path)
+		}
+		return fail(missing)
 	}
 	if !f.usable(s, h) {
 		C.zb_close(h)
