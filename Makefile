@@ -81,6 +81,14 @@ system-test: build ## The built binary's report in a browser
 	bin/zbench collectives --nodes 128 --out "$$out/run" > "$$out/stdout"; \
 	cd test/browser && ZBENCH_REPORT="$$out/run/report.html" $(GO) test -count=1 ./...
 
+.PHONY: loopback
+loopback: ## The loopback as shared libraries with the vendors' names, in bin/loopback
+	scripts/loopback.sh bin/loopback
+
+.PHONY: gpu-check
+gpu-check: build ## On a machine with a GPU: does all of it run, and are the results right? FLAGS='--lib-path DIR …'
+	scripts/gpu-check.sh bin/zbench $(FLAGS)
+
 .PHONY: experiments
 experiments: ## The experiments of docs/EXPERIMENTS.md at full size, 1,000 seeds
 	$(GO) test ./bench/experiments -run TestFull -v -args -full

@@ -82,7 +82,7 @@ func TestVerifyCallsInOrder(t *testing.T) {
 					steps = append(steps, c.Name)
 				}
 			}
-			require.Equal(t, []string{"poison", "fill", "query", "data on", "broadcast", "query", "check", "query", "data off"}, steps)
+			require.Equal(t, []string{"poison", "fill", "query", "data on", "broadcast", "query", "copy", "check", "query", "data off"}, steps)
 		}
 	}
 	_, err := r.b.Burst(3)

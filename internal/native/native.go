@@ -62,6 +62,7 @@ type Provider struct {
 	table    *C.zb_table
 	column   C.int
 	builtin  bool
+	used     bool
 	handles  []unsafe.Pointer
 	searches []*Search
 	compiler *Compiler
@@ -124,7 +125,11 @@ func (p *Provider) Close() {
 		C.zbl_shutdown()
 	}
 	for _, h := range p.handles {
-		C.zb_close(h)
+		// A vendor's library that has begun with a GPU has threads of its own: it
+		// stays till the end of the process.
+		if !p.used || p.Simulated {
+			C.zb_close(h)
+		}
 	}
 	C.free(unsafe.Pointer(p.table))
 	p.table, p.handles = nil, nil

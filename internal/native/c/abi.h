@@ -125,6 +125,9 @@ typedef struct zb_unique_id {
   SYM(copy, ZB_REQUIRED, int,                                                  \
       (void *to, const void *from, size_t bytes, int kind),                    \
       ZB_RT("hipMemcpy"), ZB_RT("cudaMemcpy"))                                 \
+  SYM(copyAsync, ZB_REQUIRED, int,                                             \
+      (void *to, const void *from, size_t bytes, int kind, void *stream),      \
+      ZB_RT("hipMemcpyAsync"), ZB_RT("cudaMemcpyAsync"))                       \
   SYM(driverGetVersion, ZB_OPTIONAL("the driver's version in the record"), int, \
       (int *version), ZB_RT("hipDriverGetVersion"),                            \
       ZB_RT("cudaDriverGetVersion"))                                           \

@@ -64,6 +64,9 @@ static int zbl_joined(const zbl_clique *q, int rank, int device) {
   return 0;
 }
 
+/* A rank alone has nobody to wait for; how long its launch takes is assumed. */
+static const zbl_curve zbl_alone = {.ranks = 1, .b = 1, .floor = 2e-6};
+
 /* One thread drives all ranks, so an init that is not in a group with its
  * peers' would wait for them for ever: it is refused instead. */
 static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id,
@@ -94,6 +97,9 @@ static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id,
   if (++q->inited == nranks) {
     for (int i = 0; i < ZBL_COLLECTIVES; i++) {
       q->curve[i] = zbl_curve_for(i, q->first, nranks);
+      if (q->curve[i] == NULL && nranks == 1) {
+        q->curve[i] = &zbl_alone;
+      }
     }
   }
   zbl_group_note_init(q);

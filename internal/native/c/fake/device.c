@@ -112,15 +112,21 @@ static int zbl_owner(const void *ptr, uint64_t bytes) {
   return -1;
 }
 
+/* Whether one of the two lies in the current device's memory and the other in no
+ * device's, by the kind. */
+int zbl_copyable(const void *to, const void *from, size_t bytes, int kind) {
+  const void *device = kind == ZB_TO_DEVICE ? to : from;
+  const void *host = kind == ZB_TO_DEVICE ? from : to;
+  return (kind == ZB_TO_DEVICE || kind == ZB_TO_HOST) &&
+         zbl_owner(device, bytes) == zbl_current_device() &&
+         zbl_owner(host, bytes) < 0;
+}
+
 /* A blocking copy between host and device. It waits for the null stream, which
  * nobody uses here, not for the others: what they have not proved done is
  * copied as it stands, poison and all. */
 static int zbl_copy(void *to, const void *from, size_t bytes, int kind) {
-  const void *device = kind == ZB_TO_DEVICE ? to : from;
-  const void *host = kind == ZB_TO_DEVICE ? from : to;
-  if ((kind != ZB_TO_DEVICE && kind != ZB_TO_HOST) ||
-      zbl_owner(device, bytes) != zbl_current_device() ||
-      zbl_owner(host, bytes) >= 0) {
+  if (!zbl_copyable(to, from, bytes, kind)) {
     return ZB_ERR_VALUE;
   }
   memcpy(to, from, bytes);

@@ -5,6 +5,7 @@
 #include "coll.c"
 #include "comm.c"
 #include "compiler.c"
+#include "copy.c"
 #include "data.c"
 #include "device.c"
 #include "event.c"

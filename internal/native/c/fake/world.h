@@ -115,6 +115,7 @@ double *zbl_host_clock(int device);
 /* device.c */
 int zbl_current_device(void);
 int zbl_valid_range(int device, const void *ptr, uint64_t bytes);
+int zbl_copyable(const void *to, const void *from, size_t bytes, int kind);
 void zbl_free_devices(void);
 
 /* comm.c */
