@@ -83,9 +83,7 @@ func (f *finder) before(row libraryRow) int {
 // take gives the provider what was opened.
 func (p *Provider) take(f *finder) {
 	p.column, p.handles = f.v.column, f.opened
-	for _, s := range f.found {
-		p.searches = append(p.searches, s)
-	}
+	p.searches = append(p.searches, f.found...)
 	for kind, h := range f.handles {
 		C.zb_fill(p.table, f.v.column, kind, h)
 	}

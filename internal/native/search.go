@@ -282,14 +282,14 @@ func (f *finder) take(row libraryRow, s *Search, h unsafe.Pointer, path string) 
 			continue
 		}
 		name := sym.name[f.v.column]
-		var real [4096]C.char
+		var whole [4096]C.char
 		if C.zb_exports(h, name) == 0 {
 			s.Missing = append(s.Missing, MissingSymbol{
 				Field: C.GoString(sym.field), Name: C.GoString(name),
 				Required: sym.lost == nil, Lost: C.GoString(sym.lost),
 			})
-		} else if s.Path == path && C.zb_path_of(h, name, &real[0], C.size_t(len(real))) != 0 {
-			s.Path = C.GoString(&real[0])
+		} else if s.Path == path && C.zb_path_of(h, name, &whole[0], C.size_t(len(whole))) != 0 {
+			s.Path = C.GoString(&whole[0])
 		}
 	}
 }
