@@ -84,6 +84,14 @@ system-test: build ## The built binary's report in a browser
 	cd test/browser && ZBENCH_REPORT="$$out/run/report.html" $(GO) test -count=1 ./... && \
 	ZBENCH_REPORT="$$out/hung/report.html" $(GO) test -count=1 -run TestLooks ./...
 
+.PHONY: loopback
+loopback: ## The loopback as shared libraries with the vendors' names, in bin/loopback
+	scripts/loopback.sh bin/loopback
+
+.PHONY: gpu-check
+gpu-check: build ## On a machine with a GPU: does all of it run, and are the results right? FLAGS='--lib-path DIR …'
+	scripts/gpu-check.sh bin/zbench $(FLAGS)
+
 .PHONY: experiments
 experiments: ## The experiments of docs/EXPERIMENTS.md at full size, 100 and 1,000 seeds
 	$(GO) test ./bench/experiments ./test/planted -run Full -v -timeout 60m -args -full

@@ -26,12 +26,17 @@ func (d *Driver) Budget() (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		if share := int64(float64(free) * memoryShare); least < 0 || share < least {
+		share := int64(float64(free) * memoryShare / float64(max(d.cfg.RanksPerDevice, 1)))
+		if least < 0 || share < least {
 			least = share
 		}
 	}
 	return least, nil
 }
+
+// RotateOver says how large the device's last level of cache is, in bytes, when
+// that was not known before it was opened. Before Allocate.
+func (d *Driver) RotateOver(cache int64) { d.cfg.CacheBytes = cache }
 
 // Allocate gives every rank a send and a receive buffer that serve all cases
 // that are not skipped, large enough for launches to rotate over. It is called

@@ -27,8 +27,11 @@ const DefaultDeadline = 180.0
 // Config says what to open.
 type Config struct {
 	Native native.Options
-	// Ranks is the number of ranks in this process, each on a device of its own.
+	// Ranks is the number of ranks in this process.
 	Ranks int
+	// RanksPerDevice is how many of them share a device; 0 means one. NCCL has it
+	// from 2.30 on, with NCCL_MULTI_RANK_GPU_ENABLE=1.
+	RanksPerDevice int
 	// Deadline bounds one batch, in seconds; 0 means DefaultDeadline.
 	Deadline float64
 	// CacheBytes is the size of the device's last level of cache: buffers rotate
@@ -52,6 +55,7 @@ type Driver struct {
 	// noKernels is why there are none.
 	noKernels error
 	ranks     []member
+	devices   []native.DeviceInfo
 	// split is how the ranks are joined now, active the number of those that are.
 	split  plan.Split
 	active int
@@ -94,7 +98,11 @@ func Open(cfg Config) (*Driver, error) {
 	if err := d.join(cfg.Ranks); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	d.functions, d.noKernels = p.LoadFunctions()
+	devices := make([]int, len(d.ranks))
+	for i, m := range d.ranks {
+		devices[i] = m.rank.Device
+	}
+	d.functions, d.noKernels = p.LoadFunctions(devices)
 	return d, nil
 }
 
@@ -104,21 +112,39 @@ func (d *Driver) join(ranks int) error {
 	if err != nil {
 		return err
 	}
-	if ranks > have {
-		return fmt.Errorf("%s backend: %w: %d GPUs asked for, %d visible", d.provider.Backend, native.ErrUnavailable, ranks, have)
+	share := max(d.cfg.RanksPerDevice, 1)
+	devices := (ranks + share - 1) / share
+	if devices > have {
+		return fmt.Errorf("%s backend: %w: %d GPUs asked for, %d visible", d.provider.Backend, native.ErrUnavailable, devices, have)
 	}
-	for i := range ranks {
-		stream, err := d.provider.NewStream(i)
+	for i := range devices {
+		info, err := d.provider.Device(i)
 		if err != nil {
 			return err
 		}
-		d.ranks = append(d.ranks, member{rank: native.Rank{Device: i, Stream: stream}})
+		d.devices = append(d.devices, info)
 	}
-	return d.joinSplit(plan.Split{}, ranks, ranks)
+	for i := range ranks {
+		stream, err := d.provider.NewStream(i / share)
+		if err != nil {
+			return err
+		}
+		d.ranks = append(d.ranks, member{rank: native.Rank{Device: i / share, Stream: stream}})
+	}
+	if err := d.joinSplit(plan.Split{}, ranks, ranks); err != nil {
+		if share > 1 {
+			return fmt.Errorf("%w: %d ranks on one GPU need NCCL 2.30 or newer, and NCCL_MULTI_RANK_GPU_ENABLE=1 in the environment", err, share)
+		}
+		return err
+	}
+	return nil
 }
 
 // Simulated tells that a model decides the times.
 func (d *Driver) Simulated() bool { return d.provider.Simulated }
+
+// Devices lists the devices that the ranks are on, in their order.
+func (d *Driver) Devices() []native.DeviceInfo { return d.devices }
 
 // Libraries lists what was loaded.
 func (d *Driver) Libraries() []native.Library { return d.provider.Libraries }

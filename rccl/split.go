@@ -64,7 +64,7 @@ func (d *Driver) newBatch() error {
 		d.batch.SetRank(i, d.ranks[i].rank)
 	}
 	if d.functions != nil {
-		d.batch.UseDelay(d.functions)
+		d.batch.UseFunctions(d.functions)
 	}
 	return d.batch.MakeEvents()
 }

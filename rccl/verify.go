@@ -23,7 +23,7 @@ func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Veri
 		expect[i] = expectation(c, d.ranks[i].rank.Number)
 	}
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
-	wrong, err := d.batch.Verify(d.functions, expect, d.seed(c, launch))
+	wrong, err := d.batch.Verify(expect, d.seed(c, launch))
 	if err != nil {
 		return plan.Verification{}, ended(ctx, record.DuringVerification, err)
 	}

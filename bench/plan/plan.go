@@ -30,6 +30,8 @@ type Axes struct {
 	InPlace []bool
 	// Ranks is the number of GPUs, spread over Nodes, GPUsPerProcess to a process.
 	Ranks, Nodes, GPUsPerProcess int
+	// RanksPerGPU is how many ranks share a GPU; 0 means one each.
+	RanksPerGPU int
 	// Groups are sizes of sub-communicators: all disjoint groups of all nodes run
 	// at once. Scales are numbers of nodes: the first so many run, the others
 	// wait. Both come beside the whole world.
@@ -193,6 +195,9 @@ func (a Axes) at(s Split, coll collective.Collective, size int64, inPlace bool) 
 	}
 	if a.Graph > 0 {
 		c.Key += fmt.Sprintf("/G%d", a.Graph)
+	}
+	if a.RanksPerGPU > 1 {
+		c.Key += fmt.Sprintf("/k%d", a.RanksPerGPU)
 	}
 	switch {
 	case c.Layout.Bytes == 0:

@@ -39,7 +39,7 @@ func full() *Record {
 	return &Record{
 		Schema: Schema, Tool: Tool{"zbench", "0.1.0"}, Created: time.Date(2026, 11, 20, 9, 8, 7, 0, time.UTC),
 		Source: Source{
-			Kind: Imported, Backend: "rocm", Clock: "monotonic",
+			Kind: Imported, Backend: "rocm", Clock: "monotonic", Driver: "amdgpu 6.8.5",
 			Libraries: []Library{{"librccl", "2.22.3", "librccl.so.1"}},
 			Imports: []Import{{
 				File: "a.log", SHA256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
@@ -48,7 +48,10 @@ func full() *Record {
 				ReportedAverage: new(1.42e11),
 			}},
 		},
-		World: World{Nodes: 2, Ranks: 16, GPUsPerNode: 8, GPUsPerProcess: 1, GPU: "MI300X", Hosts: []string{"n0", "n1"}},
+		World: World{Nodes: 2, Ranks: 16, GPUsPerNode: 8, GPUsPerProcess: 1, GPU: "MI300X", Hosts: []string{"n0", "n1"}, RanksPerGPU: 2, Devices: []Device{
+			{Index: 1, Name: "AMD Instinct MI300X", PCI: "0000:05:00.0", Bytes: 192 << 30, PeakBandwidth: new(5.3e12), PeakSource: "data sheet, 2023-12"},
+			{Name: "another", Bytes: 1},
+		}},
 		Fabric: &Fabric{
 			Name: "mi300x-pollara", Title: "MI300X, Pollara", Roofs: []Roof{{"rails", 4e11, "data sheet"}},
 			Extrapolated: []string{"beyond 2 nodes"}, Sources: []string{"a page"},

@@ -52,6 +52,8 @@ type Source struct {
 	Backend string `json:"backend,omitempty"`
 	// Clock is what time meant: virtual or monotonic.
 	Clock string `json:"clock,omitempty"`
+	// Driver is the GPUs' kernel driver with its version, where it tells.
+	Driver string `json:"driver,omitempty"`
 	// Libraries are the ones that were loaded, or that the log names.
 	Libraries []Library `json:"libraries,omitempty"`
 	// Imports describes each file that was read; empty unless Kind is Imported.
@@ -100,6 +102,24 @@ type World struct {
 	GPUsPerProcess int      `json:"gpus_per_process"`
 	GPU            string   `json:"gpu,omitempty"`
 	Hosts          []string `json:"hosts,omitempty"`
+	// RanksPerGPU is how many ranks share a GPU; left out when each has its own.
+	RanksPerGPU int `json:"ranks_per_gpu,omitempty"`
+	// Devices are the GPUs that were measured on.
+	Devices []Device `json:"devices,omitempty"`
+}
+
+// Device is one GPU, as its driver and the table of published peaks tell.
+type Device struct {
+	// Index is the runtime's number of it, PCI its address.
+	Index int    `json:"index"`
+	Name  string `json:"name"`
+	PCI   string `json:"pci,omitempty"`
+	// Bytes is its memory.
+	Bytes int64 `json:"bytes"`
+	// PeakBandwidth is its memory's in bytes per second, null when not known, and
+	// PeakSource says where that is from.
+	PeakBandwidth *float64 `json:"peak_bandwidth"`
+	PeakSource    string   `json:"peak_source,omitempty"`
 }
 
 // Fabric is the hardware description as far as reports need it.

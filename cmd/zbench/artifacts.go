@@ -156,6 +156,9 @@ func reproduceArgs(rec *record.Record) []string {
 	}
 	line = append(line, strings.Fields(fmt.Sprintf("--nodes %d --gpus-per-node %d -g %d -b %d -e %d -d %s -o %s -n %d -w %d -c %d --precision %g --max-time %g --place %s --cache %s",
 		w.Nodes, w.GPUsPerNode, w.GPUsPerProcess, p.MinBytes, p.MaxBytes, p.Dtype, p.Op, p.Iterations, p.Warmup, p.Checks, p.Precision, p.MaxTime, place, p.Cache))...)
+	if w.RanksPerGPU > 1 {
+		line = append(line, "--ranks-per-gpu", fmt.Sprint(w.RanksPerGPU))
+	}
 	return append(line, reproduceRest(p)...)
 }
 

@@ -23,6 +23,8 @@ type collectivesOptions struct {
 	names              []string
 	backend, fabric    string
 	nodes, gpusPerNode int
+	ranksPerGPU        int
+	libraries          libraryOptions
 	seed               uint64
 	faults             []string
 	groups, scales     []int
@@ -75,6 +77,8 @@ func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	f := cmd.Flags()
 	f.IntVar(&o.nodes, "nodes", 1, "number of nodes")
 	f.IntVar(&o.gpusPerNode, "gpus-per-node", 0, "GPUs used on each node (default all)")
+	f.IntVar(&o.ranksPerGPU, "ranks-per-gpu", 1, "ranks that share each GPU (NCCL 2.30, NCCL_MULTI_RANK_GPU_ENABLE=1)")
+	addLibraryFlags(cmd, &o.libraries)
 	f.StringVar(&o.fabric, "fabric", fabric.Default, "hardware to simulate (zbench list fabrics)")
 	f.StringVar(&o.backend, "backend", "auto", "libraries underneath: auto, "+strings.Join(native.Backends(), ", "))
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the simulated noise and of the verification's data")
@@ -95,7 +99,9 @@ type setup struct {
 	machine *fabric.Machine // nil on real hardware
 	fabric  *record.Fabric
 	world   fabric.World
-	axes    plan.Axes
+	// share is how many ranks each GPU has.
+	share int
+	axes  plan.Axes
 	// cache is the last level of cache to rotate over, in bytes; 0 is not to.
 	cache int64
 }
@@ -114,8 +120,11 @@ func prepare(s State, o collectivesOptions) (*setup, error) {
 	if err != nil {
 		return nil, usage(err, "zbench list fabrics describes them")
 	}
-	u := &setup{backend: backend, world: fabric.World{Nodes: o.nodes, GPUsPerNode: o.gpusPerNode, GPUsPerProcess: o.gpusPerProcess}}
+	u := &setup{backend: backend, share: 1, world: fabric.World{Nodes: o.nodes, GPUsPerNode: o.gpusPerNode, GPUsPerProcess: o.gpusPerProcess}}
 	if backend == "loopback" {
+		if o.ranksPerGPU != 1 {
+			return nil, usagef("leave it out", "--ranks-per-gpu is for real GPUs")
+		}
 		if u.world.GPUsPerNode == 0 {
 			u.world.GPUsPerNode = f.Node.GPUs
 		}
@@ -129,7 +138,7 @@ func prepare(s State, o collectivesOptions) (*setup, error) {
 	if caches[o.cache] {
 		u.cache = f.Node.CacheBytes
 	}
-	if u.axes, err = o.axes(o, u.world); err != nil {
+	if u.axes, err = o.axes(o, u.world, u.share); err != nil {
 		return nil, usage(err, help)
 	}
 	return u, nil
@@ -145,7 +154,11 @@ func (u *setup) oneProcess(o collectivesOptions) error {
 		return usagef("give -g the number of this machine's GPUs, or simulate with --backend loopback",
 			"--backend %s drives the GPUs of this one process: --nodes must be 1 and -g the number of GPUs", u.backend)
 	}
+	if o.ranksPerGPU < 1 {
+		return usagef("give 1 or more", "--ranks-per-gpu %d: a GPU has at least one rank", o.ranksPerGPU)
+	}
 	u.world = fabric.World{Nodes: 1, GPUsPerNode: o.gpusPerProcess, GPUsPerProcess: o.gpusPerProcess}
+	u.share = o.ranksPerGPU
 	return nil
 }
 
@@ -185,12 +198,17 @@ func (u *setup) record(d *rccl.Driver, o collectivesOptions) *record.Record {
 	rec := &record.Record{
 		Schema: record.Schema, Tool: tool(), Simulated: d.Simulated(), Fabric: u.fabric,
 		Source:   record.Source{Kind: record.Measured, Backend: u.backend, Clock: "monotonic"},
-		World:    record.World{Nodes: u.world.Nodes, Ranks: u.world.Ranks(), GPUsPerNode: u.world.GPUsPerNode, GPUsPerProcess: u.world.GPUsPerProcess},
+		World:    record.World{Nodes: u.world.Nodes, Ranks: u.world.Ranks() * u.share, GPUsPerNode: u.world.GPUsPerNode, GPUsPerProcess: u.world.GPUsPerProcess},
 		Sweep:    o.record(u.axes, o.seed),
 		Warnings: []record.Warning{},
 	}
 	if d.Simulated() {
-		rec.Source.Kind, rec.Source.Clock, rec.World.GPU = record.Simulated, "virtual", u.machine.GPU
+		rec.Source.Kind, rec.Source.Clock = record.Simulated, "virtual"
+	}
+	if u.machine != nil {
+		rec.World.GPU = u.machine.GPU
+	} else {
+		u.describe(rec, d.Devices())
 	}
 	for _, l := range d.Libraries() {
 		rec.Source.Libraries = append(rec.Source.Libraries, record.Library{Name: l.Name, Version: l.Version, Path: l.Path})

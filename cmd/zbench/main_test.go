@@ -3,12 +3,16 @@ package main
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
+
+	"zbench/bench/fabric"
 )
 
 // The scripts run this test binary as zbench.
@@ -23,16 +27,29 @@ func TestScripts(t *testing.T) {
 			logs = dir
 		}
 	}
+	scripts, err := filepath.Abs("../../scripts")
+	require.NoError(t, err)
+	libraries := ""
+	if !testing.Short() {
+		libraries = loopbackLibraries(t)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("LOGS", logs)
+			e.Setenv("LOOPBACK", libraries)
+			e.Setenv("SCRIPTS", scripts)
 			return nil
 		},
-		Condition: func(cond string) (bool, error) { return cond == "logs" && logs != "", nil },
+		Condition: func(cond string) (bool, error) {
+			return cond == "logs" && logs != "" || cond == "loopback" && libraries != "", nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": exitCode,
+			"code":    exitCode,
+			"damage":  damage,
+			"glob":    globCount,
+			"machine": writeMachine,
 		},
 	})
 }
@@ -50,6 +67,54 @@ func exitCode(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	if got != args[0] {
 		ts.Fatalf("exit code %s, want %s", got, args[0])
+	}
+}
+
+// loopbackLibraries builds the loopback with the vendors' names; librccl prints.
+func loopbackLibraries(t *testing.T) string {
+	dir := t.TempDir()
+	cmd := exec.Command("../../scripts/loopback.sh", dir)
+	cmd.Env = append(os.Environ(), "NOISY=1")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return dir
+}
+
+// writeMachine writes the machine file of so many GPUs, of which pairs may be
+// used, with faults: machine 2 FILE [FAULT…].
+func writeMachine(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: machine GPUS FILE [FAULT…]")
+	}
+	gpus, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	f, err := fabric.ByName(fabric.Default)
+	ts.Check(err)
+	m, err := f.Resolve(fabric.World{Nodes: 1, GPUsPerNode: gpus, GPUsPerProcess: gpus}, fabric.Options{Seed: 1, Groups: []int{2}, Faults: args[2:]})
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), m.Text(), 0o600))
+}
+
+func matches(ts *testscript.TestScript, pattern string) []string {
+	found, err := filepath.Glob(ts.MkAbs(pattern))
+	ts.Check(err)
+	return found
+}
+
+// globCount checks how many files there are: glob *.code 2.
+func globCount(ts *testscript.TestScript, _ bool, args []string) {
+	if found := matches(ts, args[0]); strconv.Itoa(len(found)) != args[1] {
+		ts.Fatalf("%s: %d files, want %s", args[0], len(found), args[1])
+	}
+}
+
+// damage changes the last byte of files.
+func damage(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range matches(ts, args[0]) {
+		data, err := os.ReadFile(name)
+		ts.Check(err)
+		data[len(data)-1] ^= 1
+		ts.Check(os.WriteFile(name, data, 0o600))
 	}
 }
 

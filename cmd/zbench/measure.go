@@ -75,6 +75,7 @@ func (u *setup) measure(ctx context.Context, s State, o collectivesOptions, dir 
 	}
 	rec := u.record(d, o)
 	rec.Created = when
+	rec.Source.Driver = driverVersion(s, u.backend)
 	h, parts := u.header(rec, cases, o), []record.Part(nil)
 	if old != nil {
 		if h, parts, err = goOn(old, h, o.force); err != nil {
@@ -96,11 +97,25 @@ func (u *setup) measure(ctx context.Context, s State, o collectivesOptions, dir 
 
 func (u *setup) open(s State, o collectivesOptions) (*rccl.Driver, error) {
 	cfg := rccl.Config{
-		Native: native.Options{Backend: u.backend, Getenv: s.Getenv}, Ranks: u.world.Ranks(),
+		Native: native.Options{Backend: u.backend, Getenv: s.Getenv},
+		Ranks:  u.world.Ranks() * u.share, RanksPerDevice: u.share,
 		CacheBytes: u.cache, VerifyBudget: o.verifyBudget, Seed: o.seed, Graphs: o.graph > 0,
 	}
 	if u.machine != nil {
 		cfg.Native.Machine = u.machine.Text()
+		return rccl.Open(cfg)
 	}
-	return rccl.Open(cfg)
+	cache, err := o.libraries.fill(s, &cfg.Native)
+	if err != nil {
+		return nil, err
+	}
+	d, err := rccl.Open(cfg)
+	if err != nil {
+		return nil, err
+	}
+	o.libraries.tell(s, cache)
+	if u.cache > 0 {
+		d.RotateOver(lastLevelCache(d.Devices()))
+	}
+	return d, nil
 }

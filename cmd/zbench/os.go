@@ -28,7 +28,7 @@ func osState() State {
 	}()
 	return State{
 		Args: os.Args[1:], Getenv: os.Getenv, Stdin: os.Stdin,
-		Stdout: stream(os.Stdout), Stderr: stream(os.Stderr),
+		Stdout: stream(ownStdout()), Stderr: stream(os.Stderr),
 		Now: time.Now, Signals: names, Exit: os.Exit, FS: osFS{},
 		Hostname: func() string {
 			name, err := os.Hostname()
@@ -38,6 +38,22 @@ func osState() State {
 			return name
 		},
 	}
+}
+
+// ownStdout keeps standard output for zbench's data. Libraries print there too,
+// as librccl its version: from here on the number that they know stands for
+// standard error. Before any library is opened.
+func ownStdout() *os.File {
+	kept, err := syscall.Dup(int(os.Stdout.Fd()))
+	if err != nil {
+		return os.Stdout // closed: there is nothing to keep
+	}
+	syscall.CloseOnExec(kept)
+	if err := syscall.Dup3(int(os.Stderr.Fd()), int(os.Stdout.Fd()), 0); err != nil {
+		_ = syscall.Close(kept)
+		return os.Stdout
+	}
+	return os.NewFile(uintptr(kept), os.Stdout.Name())
 }
 
 func stream(f *os.File) Stream {

@@ -78,7 +78,7 @@ func oldOptions(cmd *cobra.Command, given collectivesOptions, old *record.Journa
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		k := kept.Flags().Lookup(f.Name)
 		switch {
-		case slices.Contains(free, f.Name) || same(f.Value, k.Value):
+		case slices.Contains(free, f.Name) || isLibraryFlag(f.Name) || same(f.Value, k.Value):
 		case given.force && slices.Contains(facts, f.Name):
 			take(k.Value, f.Value)
 		default:
@@ -86,6 +86,7 @@ func oldOptions(cmd *cobra.Command, given collectivesOptions, old *record.Journa
 		}
 	})
 	o.resume, o.force, o.quiet, o.format = given.resume, given.force, given.quiet, given.format
+	o.libraries = given.libraries
 	if len(clash) > 0 {
 		return o, usagef("leave them out: the sweep goes on with its own options; or begin another one with --out",
 			"the sweep in %s was begun with %s", given.resume, strings.Join(clash, "; "))
@@ -160,6 +161,7 @@ func differences(old, now record.Header) []string {
 	differ("nodes", a.World.Nodes, b.World.Nodes)
 	differ("GPUs per node", a.World.GPUsPerNode, b.World.GPUsPerNode)
 	differ("GPUs per process", a.World.GPUsPerProcess, b.World.GPUsPerProcess)
+	differ("ranks per GPU", a.World.RanksPerGPU, b.World.RanksPerGPU)
 	differ("GPU", a.World.GPU, b.World.GPU)
 	differ("fabric", old.Fabric, now.Fabric)
 	differ("faults", strings.Join(a.Sweep.Faults, ", "), strings.Join(b.Sweep.Faults, ", "))

@@ -151,12 +151,12 @@ func addSweepFlags(cmd *cobra.Command, o *sweepOptions) {
 }
 
 // axes joins the options with the collectives and the world.
-func (o sweepOptions) axes(all collectivesOptions, w fabric.World) (plan.Axes, error) {
+func (o sweepOptions) axes(all collectivesOptions, w fabric.World, share int) (plan.Axes, error) {
 	wanted := all.names
 	a := plan.Axes{
 		Dtype: o.dtype, Op: o.op, MinBytes: o.minBytes, MaxBytes: o.maxBytes, Factor: o.factor, InPlace: places[o.place],
 		Step: o.step, Graph: o.graph,
-		Ranks: w.Ranks(), Nodes: w.Nodes, GPUsPerProcess: w.GPUsPerProcess, Groups: all.groups, Scales: all.scales,
+		Ranks: w.Ranks() * share, RanksPerGPU: share, Nodes: w.Nodes, GPUsPerProcess: w.GPUsPerProcess, Groups: all.groups, Scales: all.scales,
 	}
 	if len(wanted) == 0 {
 		wanted = collective.Default()

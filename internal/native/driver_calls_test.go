@@ -1,6 +1,7 @@
 package native_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"unsafe"
@@ -18,7 +19,6 @@ import (
 type rig struct {
 	p       *native.Provider
 	b       *native.Batch
-	f       *native.Functions
 	kernels map[unsafe.Pointer]string
 	ranks   []native.Rank
 }
@@ -32,7 +32,9 @@ func newRig(t testing.TB, n int, note bool) *rig {
 	t.Helper()
 	r := &rig{p: native.OpenNoop(note)}
 	t.Cleanup(r.p.Close)
-	r.f, r.kernels = r.p.NoopFunctions()
+	f, kernels := r.p.NoopFunctions(n)
+	t.Cleanup(f.Close)
+	r.kernels = kernels
 	devices := make([]int, n)
 	for i := range devices {
 		devices[i] = i
@@ -57,7 +59,7 @@ func newRig(t testing.TB, n int, note bool) *rig {
 		r.ranks = append(r.ranks, rank)
 		r.b.SetRank(i, rank)
 	}
-	r.b.UseDelay(r.f)
+	r.b.UseFunctions(f)
 	require.NoError(t, r.b.MakeEvents())
 	r.p.TakeNoted()
 	return r
@@ -172,7 +174,7 @@ func TestIsolatedCallsInOrder(t *testing.T) {
 	for i := range n {
 		mine := r.of(calls, i)
 		require.Equal(t, "kernel", mine[0].Name)
-		require.Equal(t, "delay", r.kernels[mine[0].Handle])
+		require.Equal(t, fmt.Sprint("delay ", i), r.kernels[mine[0].Handle], "the kernel of the rank's own device")
 		for k := range iterations {
 			step := mine[1+4*k : 5+4*k]
 			require.Equal(t, []string{"all_reduce", "record", "broadcast", "record"}, names(step))

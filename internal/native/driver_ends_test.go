@@ -1,6 +1,8 @@
 package native_test
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,7 +65,7 @@ func TestVerifyCallsInOrder(t *testing.T) {
 	r.work(t, simple("broadcast"))
 	expect := native.Expect{Fill: 7, Check: 7, RecvBytes: 28, Block: 7}
 	for range 2 {
-		wrong, err := r.b.Verify(r.f, []native.Expect{expect, expect}, 1)
+		wrong, err := r.b.Verify([]native.Expect{expect, expect}, 1)
 		require.ErrorContains(t, err, "looked at 0 of 7 elements", "a check that did nothing is no pass")
 		require.Empty(t, wrong)
 		calls := r.p.TakeNoted()
@@ -76,12 +78,14 @@ func TestVerifyCallsInOrder(t *testing.T) {
 					steps = append(steps, map[int]string{0: "data off", 1: "data on"}[c.Count])
 				case c.Stream != r.ranks[i].Stream.Pointer():
 				case c.Name == "kernel":
-					steps = append(steps, r.kernels[c.Handle])
+					name, device, _ := strings.Cut(r.kernels[c.Handle], " ")
+					require.Equal(t, strconv.Itoa(i), device, "the kernel of the rank's own device")
+					steps = append(steps, name)
 				default:
 					steps = append(steps, c.Name)
 				}
 			}
-			require.Equal(t, []string{"poison", "fill", "query", "data on", "record", "broadcast", "record", "query", "check", "query", "data off"}, steps)
+			require.Equal(t, []string{"poison", "fill", "query", "data on", "record", "broadcast", "record", "query", "copy", "check", "query", "data off"}, steps)
 		}
 	}
 	_, err := r.b.Burst(3, 0)

@@ -12,8 +12,10 @@ import "C"
 import (
 	"embed"
 	"fmt"
+	"maps"
 	"math"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -69,20 +71,33 @@ func Kernels() []Kernel {
 // for any architecture) to get the named kernel; empty when there is none.
 func KernelSource(name string) string {
 	for _, k := range Kernels() {
-		if k.Name != name {
-			continue
-		}
-		var text strings.Builder
-		for _, part := range kernelParts[k.File] {
-			file, err := kernelFiles.ReadFile("kernels/" + part)
+		if k.Name == name {
+			text, err := KernelFile(k.File)
 			if err != nil {
 				panic("native: kernel part is not embedded: " + err.Error())
 			}
-			text.Write(file)
+			return text
 		}
-		return text.String()
 	}
 	return ""
+}
+
+// KernelFile returns the whole text of a kernel source, a Kernel's File. Its
+// parts say their names, so that a compiler's errors do.
+func KernelFile(file string) (string, error) {
+	parts, ok := kernelParts[file]
+	if !ok {
+		return "", fmt.Errorf("native: no kernel source %q: valid are %s", file, strings.Join(slices.Sorted(maps.Keys(kernelParts)), ", "))
+	}
+	var text strings.Builder
+	for _, part := range parts {
+		data, err := kernelFiles.ReadFile("kernels/" + part)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&text, "#line 1 %q\n%s", part, data)
+	}
+	return text.String(), nil
 }
 
 // runKernel runs a kernel of the table in this thread: threads folded, or one

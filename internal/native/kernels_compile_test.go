@@ -2,6 +2,7 @@ package native
 
 import (
 	"debug/elf"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -109,4 +110,28 @@ func holdsNoSpill(t *testing.T, target, asm string, names []string) {
 		}
 	}
 	require.Equal(t, len(names), registers, "kernels in the metadata")
+}
+
+// The binary is carried to machines of older systems: it may need no newer
+// function of the C library than Debian 12 has.
+func TestNeedsNoNewerCLibrary(t *testing.T) {
+	const newest = 36 // Debian 12 has glibc 2.36
+	path, err := os.Executable()
+	require.NoError(t, err)
+	file, err := elf.Open(path)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, file.Close()) }()
+	symbols, err := file.ImportedSymbols()
+	require.NoError(t, err)
+	versions := 0
+	for _, s := range symbols {
+		var major, minor int
+		if n, _ := fmt.Sscanf(s.Version, "GLIBC_%d.%d", &major, &minor); n < 2 {
+			continue
+		}
+		versions++
+		require.Equal(t, 2, major)
+		require.LessOrEqual(t, minor, newest, "%s", s.Name)
+	}
+	require.Positive(t, versions)
 }

@@ -23,6 +23,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 )
 
@@ -39,8 +40,12 @@ type Options struct {
 	Backend string
 	// Machine is the machine file of the loopback; unused by the others.
 	Machine []byte
-	// Getenv looks up the variables that name library folders.
+	// Named holds what flags name, by Setting.Flag; Getenv looks up the variables
+	// that do where no flag does.
+	Named  map[string]string
 	Getenv func(string) string
+	// Cache keeps compiled kernels; nil keeps none.
+	Cache CodeCache
 }
 
 // Library is a shared library that was opened, or the loopback itself.
@@ -55,28 +60,44 @@ type Provider struct {
 	Simulated bool
 	Libraries []Library
 
-	table   *C.zb_table
-	handles []unsafe.Pointer
+	table    *C.zb_table
+	column   C.int
+	builtin  bool
+	used     bool
+	handles  []unsafe.Pointer
+	searches []*Search
+	compiler *Compiler
 }
 
 // Open loads a provider. An unknown backend is an error that lists the valid
 // ones; a missing library wraps ErrUnavailable and says what was searched.
 func Open(o Options) (*Provider, error) {
-	p := &Provider{Backend: o.Backend, table: (*C.zb_table)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_table{}))))}
+	p := &Provider{Backend: o.Backend, table: newTable()}
 	var err error
 	if o.Backend == "loopback" {
 		err = p.openLoopback(o.Machine)
 	} else {
 		err = p.openVendor(o)
 	}
-	if err == nil {
-		err = p.readVersions()
-	}
 	if err != nil {
 		p.Close()
 		return nil, err
 	}
+	p.compiler = &Compiler{table: p.table, vendor: p.vendor(), version: p.versionOf(RoleCompiler), cache: o.Cache}
 	return p, nil
+}
+
+func newTable() *C.zb_table {
+	return (*C.zb_table)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_table{}))))
+}
+
+// vendor is the row that the provider's libraries come from; the built-in
+// loopback's compiler is spoken to as ROCm's.
+func (p *Provider) vendor() vendor {
+	if v, ok := vendors[p.Backend]; ok {
+		return v
+	}
+	return vendors["rocm"]
 }
 
 // openLoopback opens the world of the machine file. One at a time.
@@ -88,8 +109,11 @@ func (p *Provider) openLoopback(machine []byte) error {
 		return fmt.Errorf("loopback: %s", C.GoString(&why[0]))
 	}
 	C.zbl_fill(p.table)
-	p.Simulated = true
-	p.Libraries = []Library{{Name: "loopback runtime"}, {Name: "loopback collectives"}}
+	p.Simulated, p.builtin, p.column = true, true, C.ZB_ROCM
+	p.Libraries = []Library{
+		{Name: "loopback runtime", Version: p.versionOf(RoleRuntime)},
+		{Name: "loopback collectives", Version: p.versionOf(RoleCollectives)},
+	}
 	return nil
 }
 
@@ -98,11 +122,15 @@ func (p *Provider) Close() {
 	if p.table == nil {
 		return
 	}
-	if p.Simulated {
+	if p.builtin {
 		C.zbl_shutdown()
 	}
 	for _, h := range p.handles {
-		C.zb_close(h)
+		// A vendor's library that has begun with a GPU has threads of its own: it
+		// stays till the end of the process.
+		if !p.used || p.Simulated {
+			C.zb_close(h)
+		}
 	}
 	C.free(unsafe.Pointer(p.table))
 	p.table, p.handles = nil, nil
@@ -143,8 +171,9 @@ func (p *Provider) CanCapture() error {
 
 // nameOf is what the provider's library calls a symbol of the list.
 func (p *Provider) nameOf(symbol string) string {
-	if v, ok := vendors[p.Backend]; ok {
-		return C.GoString(p.symbolName(symbol, v.column))
+	v, ok := vendors[p.Backend]
+	if i := slices.Index(Symbols(), symbol); ok && i >= 0 {
+		return C.GoString(C.zb_symbol_at(C.int(i)).name[v.column])
 	}
 	return symbol
 }

@@ -3,7 +3,6 @@ package native_test
 import (
 	"math"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -86,53 +85,6 @@ func TestErrorsSayWhatAndWhere(t *testing.T) {
 	require.Error(t, err)
 	_, err = native.Open(native.Options{Backend: "metal"})
 	require.ErrorContains(t, err, "valid are loopback, rocm, cuda")
-}
-
-// A vendor library that is missing or broken is a fact with its reason.
-func TestVendorLibraryMissingOrBroken(t *testing.T) {
-	root := t.TempDir()
-	env := func(key string) string {
-		return map[string]string{"ROCM_PATH": root, "CUDA_HOME": root}[key]
-	}
-	for _, backend := range []string{"rocm", "cuda"} {
-		_, err := native.Open(native.Options{Backend: backend, Getenv: env})
-		if err == nil {
-			t.Skip("this machine has the real libraries") // then the system tests cover it
-		}
-		require.ErrorIs(t, err, native.ErrUnavailable)
-		require.ErrorContains(t, err, root)
-		require.ErrorContains(t, err, "--backend loopback")
-	}
-	require.NoError(t, os.MkdirAll(filepath.Join(root, "lib"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(root, "lib", "librccl.so.1"), []byte("\x7fELF cut short"), 0o644))
-	_, err := native.Open(native.Options{Backend: "rocm", Getenv: env})
-	require.ErrorIs(t, err, native.ErrUnavailable)
-	require.ErrorContains(t, err, "file too short")
-}
-
-// A library that has some symbols only is refused by the name of one it lacks;
-// one that has them all is used through dlopen like the real thing.
-func TestVendorLibraryBySymbols(t *testing.T) {
-	root := t.TempDir()
-	lib := filepath.Join(root, "lib")
-	require.NoError(t, os.MkdirAll(lib, 0o755))
-	env := func(key string) string { return map[string]string{"ROCM_PATH": root}[key] }
-	compile(t, "-shared", "-fPIC", "-o", filepath.Join(lib, "librccl.so.1"), "testdata/vendor.c", "-DCOLLECTIVES")
-	compile(t, "-shared", "-fPIC", "-o", filepath.Join(lib, "libamdhip64.so.6"), "testdata/vendor.c", "-DRUNTIME", "-DLACKS_QUERY")
-	_, err := native.Open(native.Options{Backend: "rocm", Getenv: env})
-	require.ErrorIs(t, err, native.ErrUnavailable)
-	require.ErrorContains(t, err, "lack hipStreamQuery")
-
-	compile(t, "-shared", "-fPIC", "-o", filepath.Join(lib, "libamdhip64.so.6"), "testdata/vendor.c", "-DRUNTIME")
-	p, err := native.Open(native.Options{Backend: "rocm", Getenv: env})
-	require.NoError(t, err)
-	defer p.Close()
-	require.Equal(t, "2.22.3", p.Libraries[1].Version)
-	require.Equal(t, filepath.Join(lib, "librccl.so.1"), p.Libraries[1].Path)
-	require.False(t, p.Has("commAbort"), "optional, and this library has none")
-	require.False(t, p.Simulated)
-	_, err = p.Devices()
-	require.ErrorIs(t, err, native.ErrUnavailable)
 }
 
 // The fake held to the real libraries' rules, in C, under the sanitizers.

@@ -2,11 +2,15 @@ package native
 
 /*
 #include <stdlib.h>
+#include "c/loop.h"
 #include "c/noop.h"
 */
 import "C"
 
-import "unsafe"
+import (
+	"fmt"
+	"unsafe"
+)
 
 // OpenNoop opens a provider whose calls do nothing and succeed at once: for the
 // benchmark of enqueueing, and with note for tests that look at the calls the
@@ -58,11 +62,21 @@ func (p *Provider) StallStream(s Stream, polls int) { C.zbn_stall_stream(s.ptr, 
 // NoopBase is the handle that a provider of OpenNoop counts its own from.
 func NoopBase() uintptr { return uintptr(C.zbn_handle(0)) }
 
-// NoopFunctions are kernels that do nothing, and their handles by name.
-func (p *Provider) NoopFunctions() (*Functions, map[unsafe.Pointer]string) {
-	at := func(i int) unsafe.Pointer { return C.zbn_handle(C.int(4000 + i)) }
-	f := &Functions{p: p, delay: at(0), fill: at(1), poison: at(2), check: at(3), explain: at(4)}
-	return f, map[unsafe.Pointer]string{at(0): "delay", at(1): "fill", at(2): "poison", at(3): "check", at(4): "explain"}
+// NoopFunctions are kernels that do nothing on so many devices, and their names
+// by handle: "delay 1" is the second device's.
+func (p *Provider) NoopFunctions(devices int) (*Functions, map[unsafe.Pointer]string) {
+	f, names := &Functions{by: map[int]*C.zb_kernels{}}, map[unsafe.Pointer]string{}
+	for d := range devices {
+		k := f.on(d)
+		for i, row := range []struct {
+			name string
+			at   *unsafe.Pointer
+		}{{"delay", &k.delay}, {"fill", &k.fill}, {"poison", &k.poison}, {"check", &k.check}, {"explain", &k.explain}} {
+			*row.at = C.zbn_handle(C.int(4000 + 5*d + i))
+			names[*row.at] = fmt.Sprintf("%s %d", row.name, d)
+		}
+	}
+	return f, names
 }
 
 // Pointer is the stream's handle, as Noted shows it.

@@ -8,7 +8,6 @@ import "C"
 
 import (
 	"fmt"
-	"strconv"
 	"unsafe"
 )
 
@@ -45,20 +44,6 @@ func (p *Provider) collectives(call string, device int, code C.int) error {
 	return &CallError{Call: call, Text: C.GoString(C.zb_coll_error(p.table, code)), Code: int(code), Device: device}
 }
 
-// readVersions asks both libraries for theirs.
-func (p *Provider) readVersions() error {
-	var v C.int
-	if err := p.runtime("runtime version", -1, C.zb_runtime_version(p.table, &v)); err != nil {
-		return err
-	}
-	p.Libraries[0].Version = strconv.Itoa(int(v))
-	if err := p.collectives("collectives version", -1, C.zb_coll_version(p.table, &v)); err != nil {
-		return err
-	}
-	p.Libraries[1].Version = collVersion(int(v))
-	return nil
-}
-
 // collVersion spells NCCL's version code: major·10000 + minor·100 + patch since
 // 2.9, major·1000 + minor·100 + patch before.
 func collVersion(v int) string {
@@ -68,14 +53,23 @@ func collVersion(v int) string {
 	return fmt.Sprintf("%d.%d.%d", v/1000, v%1000/100, v%100)
 }
 
-// Devices is the number of visible devices. No device wraps ErrUnavailable.
+// Devices is the number of visible devices. None, or a driver that is missing or
+// too old, wraps ErrUnavailable.
 func (p *Provider) Devices() (int, error) {
 	var n C.int
 	code := C.zb_device_count(p.table, &n)
-	if code == C.ZB_ERR_NO_DEVICE || (code == C.ZB_OK && n == 0) {
-		return 0, fmt.Errorf("%s backend: %w: no device; without a GPU use --backend loopback", p.Backend, ErrUnavailable)
+	switch {
+	case code != C.ZB_OK && code != C.ZB_ERR_NO_DEVICE:
+		return 0, p.unavailable("no usable device: "+p.runtime("device count", -1, code).Error(), "install the GPU's kernel driver, in a version that fits the libraries")
+	case n == 0 || code != C.ZB_OK:
+		return 0, p.unavailable("no device", "run where there is a GPU that this user may open, and that the variables of visible devices do not hide")
 	}
-	return int(n), p.runtime("device count", -1, code)
+	p.used = true
+	return int(n), nil
+}
+
+func (p *Provider) unavailable(what, remedy string) error {
+	return &UnavailableError{p.Backend, what, remedy, p.Searches()}
 }
 
 // Memory returns a device's free and total bytes.
@@ -101,6 +95,35 @@ func (p *Provider) Alloc(device int, bytes int64) (Buffer, error) {
 // Free releases a buffer.
 func (p *Provider) Free(b Buffer) error {
 	return p.runtime("free", b.device, C.zb_free(p.table, C.int(b.device), b.ptr))
+}
+
+// Write copies host bytes to a place on its device, Read from there. Neither
+// waits for streams: what is read was proved done before.
+func (p *Provider) Write(to Address, data []byte) error {
+	return p.copy("copy to the device", to, data, C.ZB_TO_DEVICE)
+}
+
+// Read copies bytes to the host; see Write.
+func (p *Provider) Read(from Address, data []byte) error {
+	return p.copy("copy to the host", from, data, C.ZB_TO_HOST)
+}
+
+func (p *Provider) copy(call string, at Address, data []byte, kind C.int) error {
+	if len(data) == 0 {
+		return nil
+	}
+	device := at.Buffer.device
+	code := C.zb_copy(p.table, C.int(device), unsafe.Pointer(at.ptr()), unsafe.Pointer(&data[0]), C.size_t(len(data)), kind)
+	return p.runtime(call, device, code)
+}
+
+// Done asks whether all that a stream was given is done. It does not wait.
+func (p *Provider) Done(s Stream) (bool, error) {
+	code := C.zb_stream_query(p.table, C.int(s.device), s.ptr)
+	if code == C.ZB_ERR_NOT_READY {
+		return false, nil
+	}
+	return code == C.ZB_OK, p.runtime("stream query", s.device, code)
 }
 
 // Stream is a queue of work on one device.

@@ -1,139 +1,122 @@
 package native
 
 /*
-#include <stdlib.h>
 #include "c/dl.h"
 */
 import "C"
 
-import (
-	"fmt"
-	"path/filepath"
-	"strings"
-	"unsafe"
+// Role is what a library is for.
+type Role string
+
+// The roles, in the order of opening: the collectives library brings its
+// runtime along.
+const (
+	RoleCollectives Role = "collectives"
+	RoleRuntime     Role = "runtime"
+	RoleDriver      Role = "driver"
+	RoleCompiler    Role = "compiler"
 )
+
+// libraryRow says what a library of a vendor is called and what it is for.
+type libraryRow struct {
+	role Role
+	kind C.int
+	// names are file names, the preferred first; the last one names it in texts.
+	names []string
+	// flag is the setting that names its file.
+	flag string
+	// lost is what does not work without the library; empty where nothing does.
+	lost string
+	// alone tells that a process must not have two of them.
+	alone bool
+}
 
 // vendor says where a vendor's libraries are looked for. Adding one is one row
 // here and a column in the symbol list.
 type vendor struct {
-	column C.int
-	// collectives and runtime are file names, the preferred first.
-	collectives, runtime []string
-	// roots are variables that name the installation, lib its subfolder.
-	roots []string
+	column    C.int
+	libraries []libraryRow
+	// root is the setting that names the installation, sub its folders of
+	// libraries.
+	root  string
+	sub   []string
 	fixed []string
-	hint  string
+	// product is what to install.
+	product string
+	// archOption is how the compiler is told the architecture.
+	archOption string
 }
 
 var vendors = map[string]vendor{
 	"rocm": {
-		column:      C.ZB_ROCM,
-		collectives: []string{"librccl.so.1", "librccl.so"},
-		runtime:     []string{"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"},
-		roots:       []string{"ROCM_PATH", "ROCM_HOME"},
-		fixed:       []string{"/opt/rocm/lib"},
-		hint:        "install ROCm or set ROCM_PATH; without a GPU use --backend loopback",
+		column: C.ZB_ROCM,
+		libraries: []libraryRow{
+			{role: RoleCollectives, kind: C.ZB_COLLECTIVES, names: []string{"librccl.so.1", "librccl.so"}, flag: "rccl-lib"},
+			{role: RoleRuntime, kind: C.ZB_RUNTIME, names: []string{"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"}, flag: "hip-lib", alone: true},
+			{role: RoleCompiler, kind: C.ZB_COMPILER, names: []string{"libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "libhiprtc.so"}, flag: "hiprtc-lib", lost: kernelsLost},
+		},
+		root: "rocm-path", sub: []string{"lib", "lib64"}, fixed: []string{"/opt/rocm/lib"},
+		product: "ROCm with RCCL", archOption: "--offload-arch=",
 	},
 	"cuda": {
-		column:      C.ZB_CUDA,
-		collectives: []string{"libnccl.so.2", "libnccl.so"},
-		runtime:     []string{"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcudart.so"},
-		roots:       []string{"CUDA_HOME", "CUDA_PATH"},
-		fixed:       []string{"/usr/local/cuda/lib64"},
-		hint:        "install CUDA and NCCL or set CUDA_HOME; without a GPU use --backend loopback",
+		column: C.ZB_CUDA,
+		libraries: []libraryRow{
+			{role: RoleCollectives, kind: C.ZB_COLLECTIVES, names: []string{"libnccl.so.2", "libnccl.so"}, flag: "nccl-lib"},
+			{role: RoleRuntime, kind: C.ZB_RUNTIME, names: []string{"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcudart.so"}, flag: "cudart-lib"},
+			{role: RoleDriver, kind: C.ZB_DRIVER, names: []string{"libcuda.so.1", "libcuda.so"}, flag: "cuda-driver-lib", lost: kernelsLost},
+			{role: RoleCompiler, kind: C.ZB_COMPILER, names: []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"}, flag: "nvrtc-lib", lost: kernelsLost},
+		},
+		root: "cuda-path", sub: []string{"lib64", "lib", "targets/x86_64-linux/lib"}, fixed: []string{"/usr/local/cuda/lib64"},
+		product: "CUDA and NCCL", archOption: "-arch=",
 	},
 }
 
-// openVendor opens the collectives library first and then the runtime that it
-// brought along, so that the process never has two of them.
-func (p *Provider) openVendor(o Options) error {
-	v, known := vendors[o.Backend]
-	if !known {
-		return fmt.Errorf("unknown backend %q: valid are %s", o.Backend, strings.Join(Backends(), ", "))
-	}
-	folders := v.folders(o.Getenv)
-	coll, err := p.openFirst(paths(folders, v.collectives), false)
-	if err != nil {
-		return fmt.Errorf("%s backend: no collectives library: %w; %s", o.Backend, err, v.hint)
-	}
-	runtime, err := p.openFirst(v.runtime, true)
-	if err != nil {
-		runtime, err = p.openFirst(paths(folders, v.runtime), false)
-	}
-	if err != nil {
-		return fmt.Errorf("%s backend: no runtime library: %w; %s", o.Backend, err, v.hint)
-	}
-	if i := C.zb_fill(p.table, v.column, runtime, coll); i >= 0 {
-		name := C.GoString(C.zb_symbol_at(i).name[v.column])
-		return fmt.Errorf("%s backend: %w: the libraries lack %s; %s", o.Backend, ErrUnavailable, name, v.hint)
-	}
-	p.Libraries = []Library{
-		{Name: v.runtime[len(v.runtime)-1], Path: pathOf(runtime, C.zb_symbol_at(0).name[v.column])},
-		{Name: v.collectives[len(v.collectives)-1], Path: pathOf(coll, p.symbolName("collGetVersion", v.column))},
-	}
-	return nil
+const kernelsLost = "kernels: verification, the delay of isolated timing, memory and kernel benchmarks"
+
+// Setting is something that a user may name, by a flag or by a variable.
+type Setting struct {
+	// Flag is the flag's name without dashes; Variables are looked up in their
+	// order where the flag is not given.
+	Flag      string
+	Variables []string
+	// Backend is whose it is, empty for all.
+	Backend string
+	Meaning string
 }
 
-// folders returns where to look, the empty folder meaning the loader's path.
-func (v vendor) folders(getenv func(string) string) []string {
-	var out []string
-	for _, variable := range v.roots {
-		if root := getenv(variable); root != "" {
-			out = append(out, filepath.Join(root, "lib"), filepath.Join(root, "lib64"))
-		}
-	}
-	return append(append(out, ""), v.fixed...)
+// SettingFolders is the flag that lists further folders of libraries.
+const SettingFolders = "lib-path"
+
+var settings = []Setting{
+	{"rocm-path", []string{"ROCM_PATH", "ROCM_HOME"}, "rocm", "folder of the ROCm installation"},
+	{"rccl-lib", []string{"ZBENCH_RCCL_LIB"}, "rocm", "file of the RCCL library"},
+	{"hip-lib", []string{"ZBENCH_HIP_LIB"}, "rocm", "file of the HIP runtime; opened before RCCL, which then uses it too"},
+	{"hiprtc-lib", []string{"ZBENCH_HIPRTC_LIB"}, "rocm", "file of HIP's run-time compiler"},
+	{"cuda-path", []string{"CUDA_HOME", "CUDA_PATH"}, "cuda", "folder of the CUDA installation"},
+	{"nccl-lib", []string{"ZBENCH_NCCL_LIB"}, "cuda", "file of the NCCL library"},
+	{"cudart-lib", []string{"ZBENCH_CUDART_LIB"}, "cuda", "file of the CUDA runtime"},
+	{"cuda-driver-lib", []string{"ZBENCH_CUDA_DRIVER_LIB"}, "cuda", "file of the CUDA driver's library"},
+	{"nvrtc-lib", []string{"ZBENCH_NVRTC_LIB"}, "cuda", "file of CUDA's run-time compiler"},
+	{SettingFolders, []string{"ZBENCH_LIB_PATH"}, "", "more folders to look for libraries in, first of all; colons between them"},
 }
 
-func paths(folders, names []string) []string {
-	var out []string
-	for _, folder := range folders {
-		for _, name := range names {
-			out = append(out, filepath.Join(folder, name))
-		}
-	}
-	return out
-}
+// Settings lists what may be named, for flags and for help.
+func Settings() []Setting { return settings }
 
-// openFirst opens the first path that loads. The error wraps ErrUnavailable and
-// lists what was tried, with the loader's word where a file was there but broken.
-func (p *Provider) openFirst(candidates []string, onlyIfLoaded bool) (unsafe.Pointer, error) {
-	flag := C.int(0)
-	if onlyIfLoaded {
-		flag = 1
+// setting looks a flag up, then its variables. by is the one that was set.
+func (o Options) setting(flag string) (value, by string) {
+	if v := o.Named[flag]; v != "" {
+		return v, "--" + flag
 	}
-	var tried []string
-	for _, path := range candidates {
-		name := C.CString(path)
-		var why [512]C.char
-		h := C.zb_open(name, flag, &why[0], C.size_t(len(why)))
-		C.free(unsafe.Pointer(name))
-		if h != nil {
-			p.handles = append(p.handles, h)
-			return h, nil
+	for _, s := range settings {
+		if s.Flag != flag || o.Getenv == nil {
+			continue
 		}
-		text := C.GoString(&why[0])
-		if strings.Contains(text, "No such file") || onlyIfLoaded {
-			text = path
-		}
-		tried = append(tried, text)
-	}
-	return nil, fmt.Errorf("%w; tried %s", ErrUnavailable, strings.Join(tried, ", "))
-}
-
-func (p *Provider) symbolName(field string, column C.int) *C.char {
-	for i := range C.zb_symbol_count() {
-		if C.GoString(C.zb_symbol_at(i).field) == field {
-			return C.zb_symbol_at(i).name[column]
+		for _, name := range s.Variables {
+			if v := o.Getenv(name); v != "" {
+				return v, name
+			}
 		}
 	}
-	return nil
-}
-
-func pathOf(library unsafe.Pointer, symbol *C.char) string {
-	var path [4096]C.char
-	if C.zb_path_of(library, symbol, &path[0], C.size_t(len(path))) == 0 {
-		return ""
-	}
-	return C.GoString(&path[0])
+	return "", ""
 }

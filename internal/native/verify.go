@@ -12,59 +12,81 @@ import (
 	"unsafe"
 )
 
-// loopbackImage is what the loopback takes for a compiled module: its kernels
-// are in the binary.
-const loopbackImage = "zbench loopback kernels"
-
-// Functions are the kernels a batch needs: the delay of isolated timing and
-// those of a verification.
+// Functions are the kernels a batch needs, on each of its devices: the delay of
+// isolated timing and those of a verification.
 type Functions struct {
-	p                                   *Provider
-	module                              unsafe.Pointer
-	delay, fill, poison, check, explain unsafe.Pointer
+	modules []*Module
+	// by holds each device's, in C memory: the batch's ranks point there.
+	by map[int]*C.zb_kernels
 }
 
-// LoadFunctions loads the kernels. A provider that cannot compile any wraps
-// ErrUnavailable.
-func (p *Provider) LoadFunctions() (*Functions, error) {
-	if !p.Simulated {
-		return nil, fmt.Errorf("%s backend: %w: this version does not compile kernels at run time", p.Backend, ErrUnavailable)
-	}
-	f := &Functions{p: p}
-	image := C.CString(loopbackImage)
-	defer C.free(unsafe.Pointer(image))
-	// C writes to locals: f holds Go pointers, which C must not come near.
-	var module unsafe.Pointer
-	if err := p.runtime("load kernels", -1, C.zb_module_load(p.table, &module, unsafe.Pointer(image))); err != nil {
-		return nil, err
-	}
-	f.module = module
-	for name, at := range map[string]*unsafe.Pointer{
-		"zb_delay": &f.delay, "zb_fill": &f.fill, "zb_poison": &f.poison, "zb_check": &f.check, "zb_explain": &f.explain,
-	} {
-		var function unsafe.Pointer
-		text := C.CString(name)
-		err := p.runtime("find kernel "+name, -1, C.zb_module_function(p.table, &function, module, text))
-		C.free(unsafe.Pointer(text))
-		if err != nil {
+// LoadFunctions loads the kernels on devices. A provider that cannot compile any
+// wraps ErrUnavailable.
+func (p *Provider) LoadFunctions(devices []int) (*Functions, error) {
+	f := &Functions{by: map[int]*C.zb_kernels{}}
+	for _, device := range devices {
+		if f.by[device] != nil {
+			continue
+		}
+		if err := f.load(p, device); err != nil {
 			f.Close()
 			return nil, err
 		}
-		*at = function
 	}
 	return f, nil
 }
 
-// Close unloads the kernels.
-func (f *Functions) Close() {
-	if f != nil && f.module != nil {
-		C.zb_module_unload(f.p.table, f.module)
-		f.module = nil
+func (f *Functions) load(p *Provider, device int) error {
+	k := f.on(device)
+	for file, wanted := range map[string]map[string]*unsafe.Pointer{
+		"delay.hip":  {"zb_delay": &k.delay},
+		"verify.hip": {"zb_fill": &k.fill, "zb_poison": &k.poison, "zb_check": &k.check, "zb_explain": &k.explain},
+	} {
+		m, err := p.LoadModule(device, file, nil)
+		if err != nil {
+			return err
+		}
+		f.modules = append(f.modules, m)
+		for name, at := range wanted {
+			function, err := m.Function(name)
+			if err != nil {
+				return err
+			}
+			*at = function.ptr
+		}
 	}
+	return nil
 }
 
-// UseDelay gives the batch the delay kernel of isolated timing.
-func (b *Batch) UseDelay(f *Functions) { b.c.delay = f.delay }
+// on is a device's kernels, empty at first.
+func (f *Functions) on(device int) *C.zb_kernels {
+	if f.by[device] == nil {
+		f.by[device] = (*C.zb_kernels)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_kernels{}))))
+	}
+	return f.by[device]
+}
+
+// Close unloads the kernels. No batch may use them any more.
+func (f *Functions) Close() {
+	if f == nil {
+		return
+	}
+	for _, m := range f.modules {
+		_ = m.Close() // after a failed batch this fails too, and tells nothing new
+	}
+	for _, k := range f.by {
+		C.free(unsafe.Pointer(k))
+	}
+	f.modules, f.by = nil, nil
+}
+
+// UseFunctions gives the batch's ranks the kernels of their devices. After all
+// ranks are set.
+func (b *Batch) UseFunctions(f *Functions) {
+	for i := range b.ranks() {
+		b.ranks()[i].kernels = f.by[int(b.ranks()[i].device)]
+	}
+}
 
 // Expect is what one rank sends and must receive in a verification launch, in
 // elements. See collective.Result for block, source, step and base.
@@ -89,7 +111,7 @@ type Wrong struct {
 
 // Verify runs the work once with data and checks every element of every result.
 // It returns the ranks that have wrong ones.
-func (b *Batch) Verify(f *Functions, expect []Expect, seed uint64) ([]Wrong, error) {
+func (b *Batch) Verify(expect []Expect, seed uint64) ([]Wrong, error) {
 	c := (*C.zb_expect)(C.calloc(C.size_t(b.n), C.size_t(unsafe.Sizeof(C.zb_expect{}))))
 	defer C.free(unsafe.Pointer(c))
 	found := (*C.uint64_t)(C.calloc(C.size_t(b.n), 32))
@@ -108,7 +130,7 @@ func (b *Batch) Verify(f *Functions, expect []Expect, seed uint64) ([]Wrong, err
 	}
 	args := (*C.zb_verify_args)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_verify_args{}))))
 	defer C.free(unsafe.Pointer(args))
-	*args = C.zb_verify_args{fill: f.fill, poison: f.poison, check: f.check, explain: f.explain, expect: c, seed: C.uint64_t(seed), found: found}
+	*args = C.zb_verify_args{expect: c, seed: C.uint64_t(seed), found: found}
 	C.zb_verify(b.c, args)
 	if err := b.outcome(); err != nil {
 		return nil, err

@@ -2,12 +2,14 @@
  * a zb_table from it; the loopback fills it with its own zbl_* functions.
  *
  * SYM(field, need, return, args, rocm library, rocm name, cuda library, cuda name)
- *   need     REQUIRED or OPTIONAL; an absent optional symbol can be asked for
- *   library  RUNTIME (HIP, CUDA runtime), COLLECTIVES (RCCL, NCCL) or NONE
- *            (the loopback alone has it)
+ *   need     REQUIRED, or OPTIONAL with what is lost where it is absent
+ *   library  RUNTIME (HIP, CUDA runtime), COLLECTIVES (RCCL, NCCL), COMPILER
+ *            (hiprtc, nvrtc), DRIVER (CUDA's alone: HIP has it in the runtime),
+ *            LOOPBACK (the loopback's runtime alone has it) or NONE
  *
- * hipError_t, cudaError_t and ncclResult_t are C enums, so int; handles are
- * pointers. The values used below are the same in HIP and CUDA.
+ * hipError_t, cudaError_t, CUresult and ncclResult_t are C enums, so int; handles
+ * are pointers. The values used below are the same in HIP and CUDA, and CUresult
+ * has cudaError_t's (since CUDA 10.1), so one function names both.
  */
 #ifndef ZB_ABI_H
 #define ZB_ABI_H
@@ -15,8 +17,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ZB_OPTIONAL = 0, ZB_REQUIRED = 1 };
-enum { ZB_NONE = 0, ZB_RUNTIME = 1, ZB_COLLECTIVES = 2 };
+enum {
+  ZB_NONE = 0,
+  ZB_RUNTIME = 1,
+  ZB_COLLECTIVES = 2,
+  ZB_COMPILER = 3,
+  ZB_DRIVER = 4,
+  ZB_LOOPBACK = 5,
+  ZB_LIBRARIES = 6
+};
 enum { ZB_ROCM = 0, ZB_CUDA = 1 };
 
 /* hipError_t and cudaError_t */
@@ -26,6 +35,7 @@ enum {
   ZB_ERR_MEMORY = 2,
   ZB_ERR_NO_DEVICE = 100,
   ZB_ERR_DEVICE = 101,
+  ZB_ERR_IMAGE = 200,
   ZB_ERR_HANDLE = 400,
   ZB_ERR_STATE = 401,
   ZB_ERR_NOT_FOUND = 500,
@@ -49,13 +59,49 @@ enum { ZB_CAPTURE_GLOBAL = 0, ZB_CAPTURE_THREAD = 1, ZB_CAPTURE_RELAXED = 2 };
 /* hipMemcpyKind and cudaMemcpyKind */
 enum { ZB_TO_DEVICE = 1, ZB_TO_HOST = 2 };
 
+/* hiprtcResult and nvrtcResult */
+enum {
+  ZB_RTC_INPUT = 3,
+  ZB_RTC_PROGRAM = 4,
+  ZB_RTC_OPTION = 5,
+  ZB_RTC_COMPILATION = 6
+};
+/* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: above 48 KiB CUDA wants to be
+ * asked; HIP gives a block all there is. */
+enum { ZB_FUNCTION_MAX_SHARED = 8, ZB_SHARED_UNASKED = 48 << 10 };
+
+/* Device attributes, whose numbers differ: ATTR(field, rocm, cuda), the values
+ * of hipDeviceAttribute_t and of cudaDeviceAttr. Clocks are in kHz, memory in
+ * bytes, the width of the memory's bus in bits. */
+#define ZB_ATTRIBUTES(ATTR)                                                    \
+  ATTR(clockRate, 5, 13)                                                       \
+  ATTR(l2CacheSize, 19, 38)                                                    \
+  ATTR(capabilityMajor, 23, 75)                                                \
+  ATTR(capabilityMinor, 61, 76)                                                \
+  ATTR(maxThreadsPerBlock, 56, 1)                                              \
+  ATTR(memoryBusWidth, 59, 37)                                                 \
+  ATTR(memoryClockRate, 60, 36)                                                \
+  ATTR(multiprocessorCount, 63, 16)                                            \
+  ATTR(maxSharedPerBlock, 74, 8)                                               \
+  ATTR(maxSharedPerBlockOptin, 75, 97)                                         \
+  ATTR(warpSize, 87, 10)
+
 /* ncclUniqueId, passed by value */
 typedef struct zb_unique_id {
   char internal[128];
 } zb_unique_id;
 
+#define ZB_REQUIRED NULL
+#define ZB_OPTIONAL(lost) lost
+
 #define ZB_RT(name) ZB_RUNTIME, name
 #define ZB_CO(name) ZB_COLLECTIVES, name
+#define ZB_RTC(name) ZB_COMPILER, name
+#define ZB_DR(name) ZB_DRIVER, name
+#define ZB_LB(name) ZB_LOOPBACK, name
+
+#define ZB_GRAPHS_LOST "bursts replayed from a graph (-G)"
+#define ZB_KERNELS_LOST "kernels: verification, the delay of isolated timing"
 
 #define ZB_SYMBOLS(SYM)                                                        \
   SYM(getDeviceCount, ZB_REQUIRED, int, (int *count),                          \
@@ -76,19 +122,22 @@ typedef struct zb_unique_id {
       ZB_RT("hipStreamDestroy"), ZB_RT("cudaStreamDestroy"))                   \
   SYM(streamQuery, ZB_REQUIRED, int, (void *stream), ZB_RT("hipStreamQuery"),  \
       ZB_RT("cudaStreamQuery"))                                                \
-  SYM(streamBeginCapture, ZB_OPTIONAL, int, (void *stream, int mode),          \
-      ZB_RT("hipStreamBeginCapture"), ZB_RT("cudaStreamBeginCapture"))         \
-  SYM(streamEndCapture, ZB_OPTIONAL, int, (void *stream, void **graph),        \
-      ZB_RT("hipStreamEndCapture"), ZB_RT("cudaStreamEndCapture"))             \
-  SYM(graphInstantiate, ZB_OPTIONAL, int,                                      \
+  SYM(streamBeginCapture, ZB_OPTIONAL(ZB_GRAPHS_LOST), int,                    \
+      (void *stream, int mode), ZB_RT("hipStreamBeginCapture"),                \
+      ZB_RT("cudaStreamBeginCapture"))                                         \
+  SYM(streamEndCapture, ZB_OPTIONAL(ZB_GRAPHS_LOST), int,                      \
+      (void *stream, void **graph), ZB_RT("hipStreamEndCapture"),              \
+      ZB_RT("cudaStreamEndCapture"))                                           \
+  SYM(graphInstantiate, ZB_OPTIONAL(ZB_GRAPHS_LOST), int,                      \
       (void **exec, void *graph, unsigned long long flags),                    \
       ZB_RT("hipGraphInstantiateWithFlags"),                                   \
       ZB_RT("cudaGraphInstantiateWithFlags"))                                  \
-  SYM(graphLaunch, ZB_OPTIONAL, int, (void *exec, void *stream),               \
-      ZB_RT("hipGraphLaunch"), ZB_RT("cudaGraphLaunch"))                       \
-  SYM(graphExecDestroy, ZB_OPTIONAL, int, (void *exec),                        \
+  SYM(graphLaunch, ZB_OPTIONAL(ZB_GRAPHS_LOST), int,                           \
+      (void *exec, void *stream), ZB_RT("hipGraphLaunch"),                     \
+      ZB_RT("cudaGraphLaunch"))                                                \
+  SYM(graphExecDestroy, ZB_OPTIONAL(ZB_GRAPHS_LOST), int, (void *exec),        \
       ZB_RT("hipGraphExecDestroy"), ZB_RT("cudaGraphExecDestroy"))             \
-  SYM(graphDestroy, ZB_OPTIONAL, int, (void *graph),                           \
+  SYM(graphDestroy, ZB_OPTIONAL(ZB_GRAPHS_LOST), int, (void *graph),           \
       ZB_RT("hipGraphDestroy"), ZB_RT("cudaGraphDestroy"))                     \
   SYM(eventCreate, ZB_REQUIRED, int, (void **event), ZB_RT("hipEventCreate"),  \
       ZB_RT("cudaEventCreate"))                                                \
@@ -101,18 +150,61 @@ typedef struct zb_unique_id {
   SYM(copy, ZB_REQUIRED, int,                                                  \
       (void *to, const void *from, size_t bytes, int kind),                    \
       ZB_RT("hipMemcpy"), ZB_RT("cudaMemcpy"))                                 \
-  SYM(moduleLoad, ZB_OPTIONAL, int, (void **module, const void *image),        \
-      ZB_RT("hipModuleLoadData"), ZB_NONE, NULL)                               \
-  SYM(moduleUnload, ZB_OPTIONAL, int, (void *module),                          \
-      ZB_RT("hipModuleUnload"), ZB_NONE, NULL)                                 \
-  SYM(moduleFunction, ZB_OPTIONAL, int,                                        \
+  SYM(copyAsync, ZB_REQUIRED, int,                                             \
+      (void *to, const void *from, size_t bytes, int kind, void *stream),      \
+      ZB_RT("hipMemcpyAsync"), ZB_RT("cudaMemcpyAsync"))                       \
+  SYM(driverGetVersion, ZB_OPTIONAL("the driver's version in the record"), int, \
+      (int *version), ZB_RT("hipDriverGetVersion"),                            \
+      ZB_RT("cudaDriverGetVersion"))                                           \
+  SYM(deviceAttribute, ZB_REQUIRED, int,                                       \
+      (int *value, int attribute, int device),                                 \
+      ZB_RT("hipDeviceGetAttribute"), ZB_RT("cudaDeviceGetAttribute"))         \
+  SYM(deviceName, ZB_OPTIONAL("the GPU's name, and with it its peaks"), int,   \
+      (char *name, int len, int device), ZB_RT("hipDeviceGetName"),            \
+      ZB_DR("cuDeviceGetName"))                                                \
+  SYM(devicePCI, ZB_OPTIONAL("PCI addresses in the record"), int,              \
+      (char *address, int len, int device), ZB_RT("hipDeviceGetPCIBusId"),     \
+      ZB_RT("cudaDeviceGetPCIBusId"))                                          \
+  SYM(moduleLoad, ZB_OPTIONAL(ZB_KERNELS_LOST), int,                           \
+      (void **module, const void *image), ZB_RT("hipModuleLoadData"),          \
+      ZB_DR("cuModuleLoadData"))                                               \
+  SYM(moduleUnload, ZB_OPTIONAL(ZB_KERNELS_LOST), int, (void *module),         \
+      ZB_RT("hipModuleUnload"), ZB_DR("cuModuleUnload"))                       \
+  SYM(moduleFunction, ZB_OPTIONAL(ZB_KERNELS_LOST), int,                       \
       (void **function, void *module, const char *name),                       \
-      ZB_RT("hipModuleGetFunction"), ZB_NONE, NULL)                            \
-  SYM(launchKernel, ZB_OPTIONAL, int,                                          \
+      ZB_RT("hipModuleGetFunction"), ZB_DR("cuModuleGetFunction"))             \
+  SYM(launchKernel, ZB_OPTIONAL(ZB_KERNELS_LOST), int,                         \
       (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,     \
        unsigned by, unsigned bz, unsigned shared, void *stream, void **params, \
        void **extra),                                                          \
-      ZB_RT("hipModuleLaunchKernel"), ZB_NONE, NULL)                           \
+      ZB_RT("hipModuleLaunchKernel"), ZB_DR("cuLaunchKernel"))                 \
+  SYM(functionAttribute,                                                       \
+      ZB_OPTIONAL("kernels with more than 48 KiB of shared memory"), int,      \
+      (void *function, int attribute, int value), ZB_NONE, NULL,               \
+      ZB_DR("cuFuncSetAttribute"))                                             \
+  SYM(rtcVersion, ZB_OPTIONAL(ZB_KERNELS_LOST), int, (int *major, int *minor), \
+      ZB_RTC("hiprtcVersion"), ZB_RTC("nvrtcVersion"))                         \
+  SYM(rtcCreate, ZB_OPTIONAL(ZB_KERNELS_LOST), int,                            \
+      (void **program, const char *source, const char *name, int headers,      \
+       const char *const *texts, const char *const *names),                    \
+      ZB_RTC("hiprtcCreateProgram"), ZB_RTC("nvrtcCreateProgram"))             \
+  SYM(rtcCompile, ZB_OPTIONAL(ZB_KERNELS_LOST), int,                           \
+      (void *program, int count, const char *const *options),                  \
+      ZB_RTC("hiprtcCompileProgram"), ZB_RTC("nvrtcCompileProgram"))           \
+  SYM(rtcLogSize, ZB_OPTIONAL(ZB_KERNELS_LOST), int,                           \
+      (void *program, size_t *bytes), ZB_RTC("hiprtcGetProgramLogSize"),       \
+      ZB_RTC("nvrtcGetProgramLogSize"))                                        \
+  SYM(rtcLog, ZB_OPTIONAL(ZB_KERNELS_LOST), int, (void *program, char *log),   \
+      ZB_RTC("hiprtcGetProgramLog"), ZB_RTC("nvrtcGetProgramLog"))             \
+  SYM(rtcCodeSize, ZB_OPTIONAL(ZB_KERNELS_LOST), int,                          \
+      (void *program, size_t *bytes), ZB_RTC("hiprtcGetCodeSize"),             \
+      ZB_RTC("nvrtcGetCUBINSize"))                                             \
+  SYM(rtcCode, ZB_OPTIONAL(ZB_KERNELS_LOST), int, (void *program, char *code), \
+      ZB_RTC("hiprtcGetCode"), ZB_RTC("nvrtcGetCUBIN"))                        \
+  SYM(rtcDestroy, ZB_OPTIONAL(ZB_KERNELS_LOST), int, (void **program),         \
+      ZB_RTC("hiprtcDestroyProgram"), ZB_RTC("nvrtcDestroyProgram"))           \
+  SYM(rtcErrorString, ZB_OPTIONAL(ZB_KERNELS_LOST), const char *, (int error), \
+      ZB_RTC("hiprtcGetErrorString"), ZB_RTC("nvrtcGetErrorString"))           \
   SYM(runtimeErrorString, ZB_REQUIRED, const char *, (int error),              \
       ZB_RT("hipGetErrorString"), ZB_RT("cudaGetErrorString"))                 \
   SYM(collGetVersion, ZB_REQUIRED, int, (int *version),                        \
@@ -156,33 +248,37 @@ typedef struct zb_unique_id {
       (void *recv, size_t count, int dtype, int peer, void *comm,              \
        void *stream),                                                          \
       ZB_CO("ncclRecv"), ZB_CO("ncclRecv"))                                    \
-  SYM(allToAll, ZB_OPTIONAL, int,                                              \
+  SYM(allToAll, ZB_OPTIONAL("nothing: all_to_all is made of messages"), int,   \
       (const void *send, void *recv, size_t count, int dtype, void *comm,      \
        void *stream),                                                          \
       ZB_CO("ncclAllToAll"), ZB_CO("ncclAlltoAll"))                            \
-  SYM(gather, ZB_OPTIONAL, int,                                                \
+  SYM(gather, ZB_OPTIONAL("nothing: gather is made of messages"), int,         \
       (const void *send, void *recv, size_t count, int dtype, int root,        \
        void *comm, void *stream),                                              \
       ZB_CO("ncclGather"), ZB_CO("ncclGather"))                                \
-  SYM(scatter, ZB_OPTIONAL, int,                                               \
+  SYM(scatter, ZB_OPTIONAL("nothing: scatter is made of messages"), int,       \
       (const void *send, void *recv, size_t count, int dtype, int root,        \
        void *comm, void *stream),                                              \
       ZB_CO("ncclScatter"), ZB_CO("ncclScatter"))                              \
   SYM(collErrorString, ZB_REQUIRED, const char *, (int error),                 \
       ZB_CO("ncclGetErrorString"), ZB_CO("ncclGetErrorString"))                \
-  SYM(commGetAsyncError, ZB_OPTIONAL, int, (void *comm, int *error),           \
-      ZB_CO("ncclCommGetAsyncError"), ZB_CO("ncclCommGetAsyncError"))          \
-  SYM(commAbort, ZB_OPTIONAL, int, (void *comm), ZB_CO("ncclCommAbort"),       \
-      ZB_CO("ncclCommAbort"))                                                  \
+  SYM(commGetAsyncError, ZB_OPTIONAL("errors found before the deadline"), int, \
+      (void *comm, int *error), ZB_CO("ncclCommGetAsyncError"),                \
+      ZB_CO("ncclCommGetAsyncError"))                                          \
+  SYM(commAbort, ZB_OPTIONAL("giving up a communicator that failed"), int,     \
+      (void *comm), ZB_CO("ncclCommAbort"), ZB_CO("ncclCommAbort"))            \
   /* the loopback's clock of the current device's process, in nanoseconds */   \
-  SYM(nowNs, ZB_OPTIONAL, int64_t, (void), ZB_NONE, NULL, ZB_NONE, NULL)       \
+  SYM(nowNs, ZB_OPTIONAL(""), int64_t, (void), ZB_LB("zbench_nowNs"),          \
+      ZB_LB("zbench_nowNs"))                                                   \
   /* brings the clocks of all modelled processes together, as a barrier does */\
-  SYM(hostBarrier, ZB_OPTIONAL, void, (void), ZB_NONE, NULL, ZB_NONE, NULL)    \
+  SYM(hostBarrier, ZB_OPTIONAL(""), void, (void), ZB_LB("zbench_hostBarrier"), \
+      ZB_LB("zbench_hostBarrier"))                                             \
   /* whether launches move data: the timed ones need none */                   \
-  SYM(moveData, ZB_OPTIONAL, void, (int on), ZB_NONE, NULL, ZB_NONE, NULL)     \
+  SYM(moveData, ZB_OPTIONAL(""), void, (int on), ZB_LB("zbench_moveData"),     \
+      ZB_LB("zbench_moveData"))                                                \
   /* names the case that follows, so that its noise depends on nothing else */ \
-  SYM(caseBegin, ZB_OPTIONAL, void, (uint64_t key), ZB_NONE, NULL, ZB_NONE,    \
-      NULL)
+  SYM(caseBegin, ZB_OPTIONAL(""), void, (uint64_t key),                        \
+      ZB_LB("zbench_caseBegin"), ZB_LB("zbench_caseBegin"))
 
 typedef struct zb_table {
 #define ZB_FIELD(field, need, ret, args, ...) ret(*field) args;
@@ -194,9 +290,15 @@ typedef struct zb_table {
 typedef struct zb_symbol {
   const char *field;
   size_t offset;
-  int required;
+  const char *lost; /* without it; NULL: it is required */
   int library[2]; /* by ZB_ROCM, ZB_CUDA */
   const char *name[2];
 } zb_symbol;
+
+/* One row of the attributes as data: a name and its number by vendor. */
+typedef struct zb_attribute {
+  const char *field;
+  int number[2]; /* by ZB_ROCM, ZB_CUDA */
+} zb_attribute;
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const zb_symbol zb_symbol_list[] = {
@@ -17,11 +18,23 @@ static const zb_symbol zb_symbol_list[] = {
 #undef ZB_ROW
 };
 
+static const zb_attribute zb_attribute_list[] = {
+#define ZB_ROW(field, rocm, cuda) {#field, {rocm, cuda}},
+    ZB_ATTRIBUTES(ZB_ROW)
+#undef ZB_ROW
+};
+
 int zb_symbol_count(void) {
   return (int)(sizeof zb_symbol_list / sizeof zb_symbol_list[0]);
 }
 
 const zb_symbol *zb_symbol_at(int i) { return &zb_symbol_list[i]; }
+
+int zb_attribute_count(void) {
+  return (int)(sizeof zb_attribute_list / sizeof zb_attribute_list[0]);
+}
+
+const zb_attribute *zb_attribute_at(int i) { return &zb_attribute_list[i]; }
 
 /* The slot of a symbol in a table; function pointers all have one size. */
 static void *zb_slot(const zb_table *t, int i) {
@@ -46,41 +59,42 @@ void *zb_open(const char *path, int only_if_loaded, char *err, size_t errlen) {
   return library;
 }
 
+/* What a library has printed and not written yet is written: the process may
+ * end without it. */
 void zb_close(void *library) {
+  fflush(NULL);
   if (library != NULL) {
     dlclose(library);
   }
 }
 
-/* The file that a library was really loaded from, by one of its functions. */
+/* The file that one of a library's functions was really loaded from, by its
+ * real path. */
 int zb_path_of(void *library, const char *symbol, char *path, size_t len) {
   Dl_info info;
+  char *whole;
   void *address = dlsym(library, symbol);
   if (address == NULL || dladdr(address, &info) == 0 || !info.dli_fname) {
     return 0;
   }
-  snprintf(path, len, "%s", info.dli_fname);
+  whole = realpath(info.dli_fname, NULL);
+  snprintf(path, len, "%s", whole != NULL ? whole : info.dli_fname);
+  free(whole);
   return 1;
 }
 
-/* Fills t from the two libraries; absent symbols stay NULL. Returns the index
- * of the first required symbol that is missing, or -1. */
-int zb_fill(zb_table *t, int vendor, void *runtime, void *collectives) {
-  int missing = -1;
-  memset(t, 0, sizeof *t);
-  for (int i = 0; i < zb_symbol_count(); i++) {
+int zb_exports(void *library, const char *symbol) {
+  return library != NULL && dlsym(library, symbol) != NULL;
+}
+
+/* Fills the rows of t that the given library has: absent symbols stay NULL, and
+ * so do those of libraries that are not there. */
+void zb_fill(zb_table *t, int vendor, int kind, void *library) {
+  for (int i = 0; i < zb_symbol_count() && library != NULL; i++) {
     const zb_symbol *s = &zb_symbol_list[i];
-    void *from = NULL, *address;
-    if (s->library[vendor] == ZB_RUNTIME) {
-      from = runtime;
-    } else if (s->library[vendor] == ZB_COLLECTIVES) {
-      from = collectives;
-    }
-    address = from != NULL ? dlsym(from, s->name[vendor]) : NULL;
-    memcpy(zb_slot(t, i), &address, sizeof address);
-    if (address == NULL && s->required && missing < 0) {
-      missing = i;
+    if (s->library[vendor] == kind) {
+      void *address = dlsym(library, s->name[vendor]);
+      memcpy(zb_slot(t, i), &address, sizeof address);
     }
   }
-  return missing;
 }

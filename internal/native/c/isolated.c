@@ -13,13 +13,15 @@ enum { ZB_FLOAT = 7, ZB_SUM = 0 };
 static int zb_hold_back(zb_batch *b) {
   const zb_table *t = b->table;
   void *params[] = {&b->delay_ns};
-  if (b->delay == NULL || b->delay_ns == 0) {
-    return 0;
-  }
-  for (int i = 0; i < b->nlocal; i++) {
-    int code = t->setDevice(b->ranks[i].device);
+  for (int i = 0; i < b->nlocal && b->delay_ns > 0; i++) {
+    const zb_kernels *k = b->ranks[i].kernels;
+    int code;
+    if (k == NULL || k->delay == NULL) {
+      continue;
+    }
+    code = t->setDevice(b->ranks[i].device);
     if (code == 0) {
-      code = t->launchKernel(b->delay, 1, 1, 1, 1, 1, 1, 0, b->ranks[i].stream,
+      code = t->launchKernel(k->delay, 1, 1, 1, 1, 1, 1, 0, b->ranks[i].stream,
                              params, NULL);
     }
     if (code != 0) {

@@ -22,6 +22,11 @@ enum {
   ZB_RANK_FINISHED = 2
 };
 
+/* The kernels of a device; NULL where there are none. */
+typedef struct zb_kernels {
+  void *delay, *fill, *poison, *check, *explain;
+} zb_kernels;
+
 /* One local rank: where it runs and what it moves. */
 typedef struct zb_rank {
   int32_t device, rank, nranks; /* its number in its communicator of nranks */
@@ -32,6 +37,7 @@ typedef struct zb_rank {
   void **start, **stop;         /* events, one pair an iteration */
   int32_t capturing;
   void *graph, *exec;           /* of a burst that is replayed, else NULL */
+  const zb_kernels *kernels;    /* of its device, NULL for none */
 } zb_rank;
 
 /* What to launch. */
@@ -53,7 +59,6 @@ typedef struct zb_batch {
   int32_t replays; /* burst: of a graph of the iterations; 0 for no graph */
   double deadline_s;
   uint64_t delay_ns; /* how long the delay kernel holds the streams back */
-  void *delay;       /* the delay kernel's function, NULL for none */
   int32_t marked;    /* events mark every launch */
   int32_t cancel;    /* set by another thread to stop; read atomically */
   /* out, by local rank */
@@ -75,10 +80,9 @@ typedef struct zb_expect {
   int32_t kind, src0, src_step;
 } zb_expect;
 
-/* The kernels of a verification, and what was found by local rank: wrong
- * elements, the first of them, what was expected there and what was got. */
+/* A verification, and what was found by local rank: wrong elements, the first
+ * of them, what was expected there and what was got. */
 typedef struct zb_verify_args {
-  void *fill, *poison, *check, *explain;
   const zb_expect *expect;
   uint64_t seed;
   uint64_t *found; /* [4 × nlocal] */

@@ -85,6 +85,12 @@ static int zbn_copy(void *to, const void *from, size_t bytes, int kind) {
   return 0;
 }
 
+static int zbn_copy_async(void *to, const void *from, size_t bytes, int kind,
+                          void *stream) {
+  (void)stream;
+  return zbn_copy(to, from, bytes, kind);
+}
+
 /* What is noted. Depth is that outside of the call: a group start is noted
  * before it counts, an end after. */
 
@@ -114,6 +120,11 @@ static int zbn_n_query(void *stream) {
   }
   zbn_polls--;
   return ZB_ERR_NOT_READY;
+}
+static int zbn_n_copy(void *to, const void *from, size_t bytes, int kind,
+                      void *stream) {
+  zbn_note((zbn_call){.name = "copy", .stream = stream});
+  return zbn_copy(to, from, bytes, kind);
 }
 static int zbn_n_record(void *event, void *stream) {
   return zbn_note(
@@ -202,6 +213,7 @@ static void zbn_fill_common(zb_table *t) {
   t->eventCreate = zbn_new;
   t->eventDestroy = zbn_gone;
   t->copy = zbn_copy;
+  t->copyAsync = zbn_copy_async;
   t->runtimeErrorString = t->collErrorString = zbn_error;
   t->getUniqueId = zbn_unique;
   t->commInitRank = zbn_init;
@@ -224,6 +236,7 @@ void zbn_fill(zb_table *t, int note) {
   t->moveData = zbn_n_move;
   t->nowNs = zbn_n_now;
   t->streamQuery = zbn_n_query;
+  t->copyAsync = zbn_n_copy;
   t->eventRecord = zbn_n_record;
   t->eventElapsed = zbn_n_elapsed;
   t->launchKernel = zbn_n_kernel;

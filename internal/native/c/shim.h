@@ -14,6 +14,35 @@ static inline int zb_runtime_version(const zb_table *t, int *v) {
 static inline int zb_coll_version(const zb_table *t, int *v) {
   return t->collGetVersion(v);
 }
+static inline int zb_driver_version(const zb_table *t, int *v) {
+  return t->driverGetVersion != NULL ? t->driverGetVersion(v)
+                                     : ZB_ERR_NOT_FOUND;
+}
+static inline int zb_rtc_version(const zb_table *t, int *major, int *minor) {
+  return t->rtcVersion != NULL ? t->rtcVersion(major, minor) : ZB_RTC_INPUT;
+}
+static inline int zb_attribute_of(const zb_table *t, int *value, int number,
+                                  int device) {
+  return t->deviceAttribute(value, number, device);
+}
+/* CUDA's names are its driver's, which begins with the device's first use. */
+static inline int zb_device_name(const zb_table *t, char *name, int len,
+                                 int device) {
+  int code = t->setDevice(device);
+  if (code != 0 || t->deviceName == NULL) {
+    return code != 0 ? code : ZB_ERR_NOT_FOUND;
+  }
+  code = t->freeDevice(NULL);
+  return code != 0 ? code : t->deviceName(name, len, device);
+}
+static inline int zb_device_pci(const zb_table *t, char *address, int len,
+                                int device) {
+  return t->devicePCI != NULL ? t->devicePCI(address, len, device)
+                              : ZB_ERR_NOT_FOUND;
+}
+static inline const char *zb_rtc_error(const zb_table *t, int code) {
+  return t->rtcErrorString != NULL ? t->rtcErrorString(code) : "";
+}
 static inline const char *zb_runtime_error(const zb_table *t, int code) {
   return t->runtimeErrorString(code);
 }
@@ -41,6 +70,26 @@ static inline int zb_stream_destroy(const zb_table *t, int device, void *s) {
   int code = t->setDevice(device);
   return code != 0 ? code : t->streamDestroy(s);
 }
+static inline int zb_stream_query(const zb_table *t, int device, void *s) {
+  int code = t->setDevice(device);
+  return code != 0 ? code : t->streamQuery(s);
+}
+/* A copy to the device may return before it has arrived, and streams would not
+ * wait for it: one back, behind it, is waited for. */
+static inline int zb_copy(const zb_table *t, int device, void *at, void *host,
+                          size_t bytes, int kind) {
+  int code = t->setDevice(device);
+  if (code != 0) {
+    return code;
+  }
+  if (kind == ZB_TO_DEVICE) {
+    char last;
+    code = t->copy(at, host, bytes, kind);
+    return code != 0 ? code
+                     : t->copy(&last, (char *)at + bytes - 1, 1, ZB_TO_HOST);
+  }
+  return t->copy(host, at, bytes, kind);
+}
 static inline int zb_comm_destroy(const zb_table *t, int device, void *c) {
   int code = t->setDevice(device);
   return code != 0 ? code : t->commDestroy(c);
@@ -53,16 +102,32 @@ static inline int zb_event_destroy(const zb_table *t, int device, void *e) {
   int code = t->setDevice(device);
   return code != 0 ? code : t->eventDestroy(e);
 }
-static inline int zb_module_load(const zb_table *t, void **m, const void *image) {
-  return t->moduleLoad != NULL ? t->moduleLoad(m, image) : ZB_ERR_NOT_FOUND;
+static inline int zb_module_unload(const zb_table *t, int device, void *m) {
+  int code = t->setDevice(device);
+  return code != 0 ? code : t->moduleUnload(m);
 }
-static inline int zb_module_unload(const zb_table *t, void *m) {
-  return t->moduleUnload != NULL ? t->moduleUnload(m) : ZB_ERR_NOT_FOUND;
+static inline int zb_module_function(const zb_table *t, int device, void **f,
+                                     void *m, const char *name) {
+  int code = t->setDevice(device);
+  return code != 0 ? code : t->moduleFunction(f, m, name);
 }
-static inline int zb_module_function(const zb_table *t, void **f, void *m,
-                                     const char *name) {
-  return t->moduleFunction != NULL ? t->moduleFunction(f, m, name)
-                                   : ZB_ERR_NOT_FOUND;
+/* grid and block are three numbers each. */
+static inline int zb_launch(const zb_table *t, int device, void *f,
+                            const unsigned *grid, const unsigned *block,
+                            unsigned shared, void *stream, void **params) {
+  int code = t->setDevice(device);
+  if (code == 0 && shared > ZB_SHARED_UNASKED && t->functionAttribute != NULL) {
+    code = t->functionAttribute(f, ZB_FUNCTION_MAX_SHARED, (int)shared);
+  }
+  return code != 0 ? code
+                   : t->launchKernel(f, grid[0], grid[1], grid[2], block[0],
+                                     block[1], block[2], shared, stream, params,
+                                     NULL);
+}
+static inline void zb_move_data(const zb_table *t, int on) {
+  if (t->moveData != NULL) {
+    t->moveData(on);
+  }
 }
 static inline void zb_case_begin(const zb_table *t, uint64_t key) {
   if (t->caseBegin != NULL) {

@@ -10,11 +10,13 @@ int hipFree(void) { return 100; }
 int hipMemGetInfo(void) { return 100; }
 int hipStreamCreateWithFlags(void) { return 100; }
 int hipStreamDestroy(void) { return 100; }
+int hipDeviceGetAttribute(void) { return 100; }
 int hipEventCreate(void) { return 100; }
 int hipEventDestroy(void) { return 100; }
 int hipEventRecord(void) { return 100; }
 int hipEventElapsedTime(void) { return 100; }
 int hipMemcpy(void) { return 100; }
+int hipMemcpyAsync(void) { return 100; }
 #ifndef LACKS_QUERY
 int hipStreamQuery(void) { return 100; }
 #endif

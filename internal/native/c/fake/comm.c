@@ -55,15 +55,19 @@ static zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks) {
   return q;
 }
 
-/* Whether the rank or the device has joined already. */
+/* Whether the rank has joined already, or the device where it may have one only,
+ * as NCCL has it unless NCCL_MULTI_RANK_GPU_ENABLE is set. */
 static int zbl_joined(const zbl_clique *q, int rank, int device) {
   for (zbl_comm *c = zbl_comms; c != NULL && c->clique == q; c = c->next) {
-    if (c->rank == rank || c->device == device) {
+    if (c->rank == rank || (c->device == device && !zbl.multi_rank)) {
       return 1;
     }
   }
   return 0;
 }
+
+/* A rank alone has nobody to wait for; how long its launch takes is assumed. */
+static const zbl_curve zbl_alone = {.ranks = 1, .b = 1, .floor = 2e-6};
 
 /* One thread drives all ranks, so an init that is not in a group with its
  * peers' would wait for them for ever: it is refused instead. */
@@ -95,6 +99,9 @@ static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id,
   if (++q->inited == nranks) {
     for (int i = 0; i < ZBL_COLLECTIVES; i++) {
       q->curve[i] = zbl_curve_for(i, q->first, nranks);
+      if (q->curve[i] == NULL && nranks == 1) {
+        q->curve[i] = &zbl_alone;
+      }
     }
   }
   zbl_group_note_init(q);

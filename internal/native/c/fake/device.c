@@ -18,9 +18,8 @@ static int zbl_getDeviceCount(int *count) {
   return zbl.ranks > 0 ? ZB_OK : ZB_ERR_NO_DEVICE;
 }
 
-/* HIP 6.0 in HIP's own encoding, major·10⁷ + minor·10⁵: the API that is faked. */
 static int zbl_runtimeGetVersion(int *version) {
-  *version = 60000000;
+  *version = zbl_api_version;
   return ZB_OK;
 }
 
@@ -119,18 +118,24 @@ static int zbl_owner(const void *ptr, uint64_t bytes) {
   return -1;
 }
 
+/* Whether one of the two lies in the current device's memory and the other in no
+ * device's, by the kind. */
+int zbl_copyable(const void *to, const void *from, size_t bytes, int kind) {
+  const void *device = kind == ZB_TO_DEVICE ? to : from;
+  const void *host = kind == ZB_TO_DEVICE ? from : to;
+  return (kind == ZB_TO_DEVICE || kind == ZB_TO_HOST) &&
+         zbl_owner(device, bytes) == zbl_current_device() &&
+         zbl_owner(host, bytes) < 0;
+}
+
 /* A blocking copy between host and device. It waits for the null stream, which
  * nobody uses here, not for the others: what they have not proved done is
  * copied as it stands, poison and all. */
 static int zbl_copy(void *to, const void *from, size_t bytes, int kind) {
-  const void *device = kind == ZB_TO_DEVICE ? to : from;
-  const void *host = kind == ZB_TO_DEVICE ? from : to;
   if (zbl_refused_in_capture()) {
     return ZB_ERR_CAPTURE;
   }
-  if ((kind != ZB_TO_DEVICE && kind != ZB_TO_HOST) ||
-      zbl_owner(device, bytes) != zbl_current_device() ||
-      zbl_owner(host, bytes) >= 0) {
+  if (!zbl_copyable(to, from, bytes, kind)) {
     return ZB_ERR_VALUE;
   }
   memcpy(to, from, bytes);

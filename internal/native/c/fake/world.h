@@ -9,6 +9,15 @@
 
 #include "../abi.h"
 
+/* HIP's numbers; a build with CUDA's names has CUDA's. */
+#ifndef ZBL_VENDOR
+#define ZBL_VENDOR ZB_ROCM
+#endif
+
+/* The API that is faked: HIP 6.0, major·10⁷ + minor·10⁵, or CUDA 12.0, major·1000
+ * + minor·10. */
+static const int zbl_api_version = ZBL_VENDOR == ZB_CUDA ? 12000 : 60000000;
+
 enum zbl_collective {
   ZBL_ALL_REDUCE,
   ZBL_REDUCE_SCATTER,
@@ -66,6 +75,7 @@ typedef struct zbl_device {
 /* The machine: what the machine file says, and the clocks. */
 typedef struct zbl_world {
   int open, moves_data;
+  int multi_rank; /* a device may have several ranks of a communicator */
   char gpu[64];
   uint64_t seed;
   int ranks, gpus_per_process, processes;
@@ -105,6 +115,7 @@ double *zbl_host_clock(int device);
 /* device.c */
 int zbl_current_device(void);
 int zbl_valid_range(int device, const void *ptr, uint64_t bytes);
+int zbl_copyable(const void *to, const void *from, size_t bytes, int kind);
 void zbl_free_devices(void);
 
 /* graph.c */

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"zbench/internal/codecache"
+	"zbench/internal/native"
+)
+
+// libraryOptions say where a vendor's libraries are, and where compiled kernels
+// are kept.
+type libraryOptions struct {
+	named map[string]string
+	cache string
+}
+
+// noCache turns the cache of compiled kernels off.
+const noCache = "none"
+
+// cacheVariables name the cache's folder where --cache-dir does not, with what
+// is below each.
+var cacheVariables = []struct{ variable, below string }{
+	{"ZBENCH_CACHE_DIR", ""},
+	{"XDG_CACHE_HOME", "zbench/kernels"},
+	{"HOME", ".cache/zbench/kernels"},
+}
+
+// addLibraryFlags puts a flag for each of native's settings on a command.
+func addLibraryFlags(cmd *cobra.Command, o *libraryOptions) {
+	o.named = map[string]string{}
+	for _, row := range native.Settings() {
+		cmd.Flags().Var(&settingValue{o.named, row.Flag}, row.Flag, row.Meaning+" ("+strings.Join(row.Variables, ", ")+")")
+	}
+	cmd.Flags().StringVar(&o.cache, "cache-dir", "", "folder of compiled kernels, or "+noCache+" (ZBENCH_CACHE_DIR; default below XDG_CACHE_HOME)")
+}
+
+// isLibraryFlag tells whether a flag says where something is, not what is done.
+func isLibraryFlag(name string) bool {
+	return name == "cache-dir" || slices.ContainsFunc(native.Settings(), func(s native.Setting) bool { return s.Flag == name })
+}
+
+// settingValue is a flag of one setting.
+type settingValue struct {
+	to   map[string]string
+	flag string
+}
+
+func (v *settingValue) String() string { return v.to[v.flag] }
+func (v *settingValue) Type() string   { return "path" }
+func (v *settingValue) Set(text string) error {
+	if text == "" {
+		return fmt.Errorf("empty: leave --%s out", v.flag)
+	}
+	v.to[v.flag] = text
+	return nil
+}
+
+// fill tells native where to look; a * in the list of folders stands for any
+// part of a path, as in …/nvidia/*/lib of Python's packages. It returns the
+// cache, nil for none.
+func (o libraryOptions) fill(s State, n *native.Options) (*codecache.Cache, error) {
+	n.Named = maps.Clone(o.named)
+	list := n.Named[native.SettingFolders]
+	if list == "" {
+		list = s.Getenv("ZBENCH_LIB_PATH")
+	}
+	if strings.Contains(list, "*") {
+		var folders []string
+		for _, pattern := range filepath.SplitList(list) {
+			found, err := expand(s.FS, pattern)
+			if err != nil {
+				return nil, err
+			}
+			folders = append(folders, found...)
+		}
+		n.Named[native.SettingFolders] = strings.Join(folders, string(filepath.ListSeparator))
+	}
+	dir := o.cacheDir(s)
+	if dir == "" {
+		return nil, nil
+	}
+	cache := codecache.New(s.FS, dir)
+	n.Cache = cache
+	return cache, nil
+}
+
+func (o libraryOptions) cacheDir(s State) string {
+	switch o.cache {
+	case noCache:
+		return ""
+	case "":
+	default:
+		return o.cache
+	}
+	for _, c := range cacheVariables {
+		if v := s.Getenv(c.variable); v == noCache {
+			return ""
+		} else if v != "" {
+			return filepath.Join(v, c.below)
+		}
+	}
+	return ""
+}
+
+// tell says on standard error what is wrong with the cache; the kernels were
+// compiled all the same.
+func (libraryOptions) tell(s State, cache *codecache.Cache) {
+	if cache == nil {
+		return
+	}
+	if err := cache.Err(); err != nil {
+		fmt.Fprintf(s.Stderr, "zbench: %s\n  → give another folder with --cache-dir, or --cache-dir %s\n", err, noCache)
+	}
+}
+
+// expand lists the folders that a pattern with * stands for, in the order of
+// their names; a pattern without any is itself.
+func expand(files FS, pattern string) ([]string, error) {
+	parts := strings.Split(filepath.Clean(pattern), string(filepath.Separator))
+	found := []string{""}
+	if filepath.IsAbs(pattern) {
+		found = []string{string(filepath.Separator)}
+	}
+	for _, part := range parts {
+		if part == "" {
+			continue
+		}
+		var next []string
+		for _, dir := range found {
+			if !strings.Contains(part, "*") {
+				next = append(next, filepath.Join(dir, part))
+				continue
+			}
+			entries, err := files.ReadDir(cmp.Or(dir, "."))
+			if err != nil {
+				continue // a folder that is not there has nothing to look in
+			}
+			for _, e := range entries {
+				ok, err := filepath.Match(part, e.Name())
+				if err != nil {
+					return nil, usagef("write * for any part of a name", "%q is no pattern: %v", pattern, err)
+				}
+				if ok {
+					next = append(next, filepath.Join(dir, e.Name()))
+				}
+			}
+		}
+		found = next
+	}
+	return found, nil
+}

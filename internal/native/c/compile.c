@@ -1,0 +1,82 @@
+/* A kernel's way to a GPU: source to code, code to a module. hiprtc and nvrtc
+ * differ in names alone. */
+#include "compile.h"
+
+#include <stdlib.h>
+
+static int zb_compile_failed(zb_compiled *out, const char *call, int result) {
+  out->call = call;
+  out->result = result;
+  return 1;
+}
+
+/* The compiler's words; a program without any has a log of one zero byte. */
+static void zb_take_log(const zb_table *t, void *program, zb_compiled *out) {
+  size_t bytes = 0;
+  if (t->rtcLogSize(program, &bytes) != 0 || bytes <= 1) {
+    return;
+  }
+  out->log = calloc(1, bytes + 1);
+  if (out->log != NULL && t->rtcLog(program, out->log) != 0) {
+    out->log[0] = '\0';
+  }
+}
+
+static int zb_take_code(const zb_table *t, void *program, zb_compiled *out) {
+  int code = t->rtcCodeSize(program, &out->bytes);
+  if (code != 0) {
+    return zb_compile_failed(out, "size of the code", code);
+  }
+  out->code = malloc(out->bytes + 1);
+  if (out->code == NULL) {
+    return zb_compile_failed(out, "memory for the code", 1);
+  }
+  out->code[out->bytes] = '\0';
+  code = t->rtcCode(program, out->code);
+  return code == 0 ? 0 : zb_compile_failed(out, "code", code);
+}
+
+/* Compiles a source for the options given. Where these name no architecture,
+ * hiprtc takes the current device's: so that is set here, in the same thread.
+ * device −1 sets none. */
+void zb_compile(const zb_table *t, int device, const char *source,
+                const char *name, int count, const char *const *options,
+                zb_compiled *out) {
+  void *program = NULL;
+  int code;
+  *out = (zb_compiled){0};
+  if (device >= 0 && (code = t->setDevice(device)) != 0) {
+    zb_compile_failed(out, "set device", code);
+    return;
+  }
+  code = t->rtcCreate(&program, source, name, 0, NULL, NULL);
+  if (code != 0) {
+    zb_compile_failed(out, "create program", code);
+    return;
+  }
+  code = t->rtcCompile(program, count, options);
+  zb_take_log(t, program, out);
+  if (code != 0) {
+    zb_compile_failed(out, "compile", code);
+  } else {
+    zb_take_code(t, program, out);
+  }
+  t->rtcDestroy(&program);
+}
+
+/* Loads code onto a device. Freeing nothing is how CUDA's runtime is made to
+ * begin with a device: before CUDA 12 setting it left that for later, and the
+ * driver's calls need it done. From then on setting the device makes its
+ * context current for the driver too (CUDA Runtime API, "Interactions with the
+ * CUDA Driver API"). */
+int zb_load_module(const zb_table *t, int device, const void *image,
+                   void **module) {
+  int code;
+  if (t->moduleLoad == NULL) {
+    return ZB_ERR_NOT_FOUND;
+  }
+  if ((code = t->setDevice(device)) != 0 || (code = t->freeDevice(NULL)) != 0) {
+    return code;
+  }
+  return t->moduleLoad(module, image);
+}

@@ -1,0 +1,131 @@
+/* What the loader does not say: which file is there and cannot be used, and
+ * which libraries the process has already. */
+#include "dl.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+  int machine;
+  const char *name;
+} zb_machines[] = {{EM_386, "x86 (32 bits)"}, {EM_X86_64, "x86-64"},
+                   {EM_AARCH64, "arm64"},     {EM_PPC64, "ppc64"},
+                   {EM_RISCV, "riscv"},       {EM_ARM, "arm (32 bits)"}};
+
+static const char *zb_machine_name(int machine) {
+  for (size_t i = 0; i < sizeof zb_machines / sizeof zb_machines[0]; i++) {
+    if (zb_machines[i].machine == machine) {
+      return zb_machines[i].name;
+    }
+  }
+  return "another architecture";
+}
+
+/* The machine this program is for. */
+static int zb_own_machine(void) {
+#if defined(__x86_64__)
+  return EM_X86_64;
+#elif defined(__aarch64__)
+  return EM_AARCH64;
+#else
+  return EM_NONE;
+#endif
+}
+
+/* Whether all that the file says is to be loaded is there: the loader maps a
+ * file that ends too early, and the process dies of it later. */
+static int zb_whole(FILE *f, const Elf64_Ehdr *head) {
+  long size;
+  if (fseek(f, 0, SEEK_END) != 0 || (size = ftell(f)) < 0) {
+    return 0;
+  }
+  for (int i = 0; i < head->e_phnum; i++) {
+    Elf64_Phdr p;
+    uint64_t at = head->e_phoff + (uint64_t)i * sizeof p;
+    if (at > (uint64_t)size || fseek(f, (long)at, SEEK_SET) != 0 ||
+        fread(&p, sizeof p, 1, f) != 1 ||
+        (p.p_type == PT_LOAD && p.p_filesz > 0 &&
+         (p.p_filesz > (uint64_t)size ||
+          p.p_offset > (uint64_t)size - p.p_filesz))) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+static const char *zb_head_fault(FILE *f, char *text, size_t len) {
+  Elf64_Ehdr head = {0};
+  size_t got = fread(&head, 1, sizeof head, f);
+  if (got < SELFMAG || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) {
+    return "it is no library (no ELF file)";
+  }
+  if (got < sizeof head) {
+    return "the file is cut short";
+  }
+  if (head.e_ident[EI_CLASS] != ELFCLASS64 ||
+      head.e_ident[EI_DATA] != ELFDATA2LSB) {
+    return "it is for a machine of 32 bits or of the other byte order";
+  }
+  if (zb_own_machine() != EM_NONE && head.e_machine != zb_own_machine()) {
+    snprintf(text, len, "it is for %s, this program for %s",
+             zb_machine_name(head.e_machine), zb_machine_name(zb_own_machine()));
+    return text;
+  }
+  return head.e_phentsize == sizeof(Elf64_Phdr) && zb_whole(f, &head)
+             ? NULL
+             : "the file is cut short";
+}
+
+/* Why a file cannot be a library of this process, as far as its headers tell:
+ * the loader calls one of another machine "no such file", and maps one that is
+ * cut short. Returns −1 when there is no file, 0 when nothing is wrong, else 1,
+ * with the reason in text. */
+int zb_file_fault(const char *path, char *text, size_t len) {
+  char made[128];
+  const char *why;
+  FILE *f = fopen(path, "rb");
+  if (f == NULL) {
+    int missing = errno == ENOENT || errno == ENOTDIR;
+    snprintf(text, len, "%s", missing ? "no such file" : strerror(errno));
+    return missing ? -1 : 1;
+  }
+  why = zb_head_fault(f, made, sizeof made);
+  fclose(f);
+  if (why != NULL) {
+    snprintf(text, len, "%s", why);
+  }
+  return why != NULL;
+}
+
+struct zb_wanted {
+  const char *prefix;
+  int left;
+  char *path;
+  size_t len;
+};
+
+static int zb_visit(struct dl_phdr_info *info, size_t size, void *data) {
+  struct zb_wanted *w = data;
+  const char *base = strrchr(info->dlpi_name, '/');
+  char *whole;
+  (void)size;
+  base = base != NULL ? base + 1 : info->dlpi_name;
+  if (strncmp(base, w->prefix, strlen(w->prefix)) != 0 || w->left-- > 0) {
+    return 0;
+  }
+  whole = realpath(info->dlpi_name, NULL);
+  snprintf(w->path, w->len, "%s", whole != NULL ? whole : info->dlpi_name);
+  free(whole);
+  return 1;
+}
+
+/* The real path of the index-th library of the process whose file name begins
+ * with prefix; 0 when there are not so many. */
+int zb_loaded(const char *prefix, int index, char *path, size_t len) {
+  struct zb_wanted w = {prefix, index, path, len};
+  return dl_iterate_phdr(zb_visit, &w);
+}

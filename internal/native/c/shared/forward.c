@@ -1,0 +1,45 @@
+/* A vendor's other libraries, without any state: every public name jumps to the
+ * runtime library, which has the function under a name of zbench's. A jump leaves
+ * registers and stack as they are, so it fits every signature. FORWARD is the
+ * kind of library, as ZB_COLLECTIVES. */
+#include "names.h"
+
+#if defined(__x86_64__)
+#define ZBS_JUMP(to) "jmp " to "@PLT"
+#elif defined(__aarch64__)
+#define ZBS_JUMP(to) "b " to
+#endif
+
+#define ZBS_FORWARD(field, name)                                               \
+  __asm__(".text\n.globl " name "\n.type " name ", %function\n" name ":\n\t"   \
+          ZBS_JUMP("zbench_" #field) "\n.size " name ", . - " name "\n");
+#define ZBS_SKIP(field, name)
+
+#if FORWARD_COLLECTIVES
+#define PICK_ZB_COLLECTIVES ZBS_FORWARD
+#else
+#define PICK_ZB_COLLECTIVES ZBS_SKIP
+#endif
+#if FORWARD_COMPILER
+#define PICK_ZB_COMPILER ZBS_FORWARD
+#else
+#define PICK_ZB_COMPILER ZBS_SKIP
+#endif
+#if FORWARD_DRIVER
+#define PICK_ZB_DRIVER ZBS_FORWARD
+#else
+#define PICK_ZB_DRIVER ZBS_SKIP
+#endif
+#define PICK_ZB_RUNTIME ZBS_SKIP
+#define PICK_ZB_LOOPBACK ZBS_SKIP
+#define PICK_ZB_NONE ZBS_SKIP
+ZB_SYMBOLS(ZBS_EACH)
+
+/* A library that prints, as some do, when it is loaded. */
+#ifdef NOISY
+#include <stdio.h>
+__attribute__((constructor)) static void zbs_talk(void) {
+  printf("RCCL version : a library that prints on standard output\n");
+  fflush(stdout);
+}
+#endif

@@ -1,0 +1,19 @@
+/* Picks a vendor's column of the symbol list: for each row PICK_<library>(field,
+ * name) is expanded. ZB_NAMES is 0 for ROCm's, 1 for CUDA's. */
+#ifndef ZBS_NAMES_H
+#define ZBS_NAMES_H
+
+#include "../abi.h"
+
+#define ZBS_PASTE(library, field, name) PICK_##library(field, name)
+#if ZB_NAMES
+#define ZBS_ROW(field, need, ret, args, rlib, rname, clib, cname)              \
+  ZBS_PASTE(clib, field, cname)
+#else
+#define ZBS_ROW(field, need, ret, args, rlib, rname, clib, cname)              \
+  ZBS_PASTE(rlib, field, rname)
+#endif
+#define ZBS_EXPAND(...) ZBS_ROW(__VA_ARGS__)
+#define ZBS_EACH(...) ZBS_EXPAND(__VA_ARGS__)
+
+#endif

@@ -1,0 +1,220 @@
+package native
+
+/*
+#include <stdlib.h>
+#include "c/compile.h"
+#include "c/dl.h"
+#include "c/shim.h"
+*/
+import "C"
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unsafe"
+)
+
+// CompileRequest says what to compile.
+type CompileRequest struct {
+	// File is a kernel source's name, as Kernel.File has it.
+	File string
+	// Defines are compile-time switches, NAME or NAME=VALUE.
+	Defines []string
+	// Arch is what for: gfx942, sm_90. On a device with AMD's libraries it may be
+	// empty: hiprtc asks the current device.
+	Arch string
+	// Wave is the number of threads that run in step; 0 takes the architecture's.
+	Wave int
+}
+
+// CodeCache keeps compiled code from run to run. The key is a hash of everything
+// that decides the code.
+type CodeCache interface {
+	Load(key string) (code []byte, ok bool)
+	Store(key string, code []byte)
+}
+
+// CompileError is a source that did not compile.
+type CompileError struct {
+	File, Arch string
+	Options    []string
+	// Call is the compiler's function that failed, Text its word for why, and Log
+	// what it wrote.
+	Call, Text, Log string
+}
+
+func (e *CompileError) Error() string {
+	text := fmt.Sprintf("%s for %s: %s: %s (options %s)", e.File, e.Arch, e.Call, e.Text, strings.Join(e.Options, " "))
+	if log := strings.TrimSpace(e.Log); log != "" {
+		text += "\n" + log
+	}
+	return text
+}
+
+// Compiler is a vendor's run-time compiler.
+type Compiler struct {
+	table   *C.zb_table
+	vendor  vendor
+	version string
+	cache   CodeCache
+	close   func()
+	// Search is how the library was looked for; nil for the built-in loopback.
+	Search *Search
+}
+
+// OpenCompiler opens a backend's run-time compiler alone: no other library of
+// the vendor need be there, and no GPU. Close it when done.
+func OpenCompiler(o Options) (*Compiler, error) {
+	f, err := newFinder(o)
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range f.v.libraries {
+		if row.role == RoleCompiler {
+			f.find(row)
+		}
+	}
+	p := &Provider{Backend: o.Backend, table: newTable()}
+	p.take(f)
+	s := p.search(RoleCompiler)
+	c := &Compiler{table: p.table, vendor: f.v, version: p.versionOf(RoleCompiler), cache: o.Cache, Search: s, close: p.Close}
+	s.Version = c.version
+	if err := c.usable(); err != nil {
+		p.Close()
+		return nil, &UnavailableError{o.Backend, err.Error() + ": tried " + s.tried(), "install " + f.v.product + ", or name the file with --" + s.Flag, p.Searches()}
+	}
+	return c, nil
+}
+
+// Close gives the library back that OpenCompiler opened.
+func (c *Compiler) Close() {
+	if c.close != nil {
+		c.close()
+		c.close = nil
+	}
+}
+
+// Version is the compiler's own word, empty where there is none.
+func (c *Compiler) Version() string { return c.version }
+
+// compilerFields are the functions of the list that a compilation calls.
+var compilerFields = []string{"rtcCreate", "rtcCompile", "rtcLogSize", "rtcLog", "rtcCodeSize", "rtcCode", "rtcDestroy"}
+
+func (c *Compiler) usable() error {
+	for i, name := range Symbols() {
+		if slices.Contains(compilerFields, name) && C.zb_has(c.table, C.int(i)) == 0 {
+			return fmt.Errorf("no run-time compiler (no %s)", C.GoString(C.zb_symbol_at(C.int(i)).name[c.vendor.column]))
+		}
+	}
+	return nil
+}
+
+// waves are the threads that run in step, by the architecture's first letters.
+var waves = map[string]int{"gfx9": 64, "gfx1": 32, "sm_": 32}
+
+// options are what the compiler is told: the language, the architecture, and the
+// switches.
+func (c *Compiler) options(r CompileRequest) []string {
+	list := []string{"-std=c++17"}
+	if c.vendor.column == C.ZB_ROCM {
+		list = append(list, "-O3") // nvrtc optimises by itself and knows no such option
+	}
+	if r.Arch != "" {
+		list = append(list, c.vendor.archOption+r.Arch)
+	}
+	wave := r.Wave
+	for _, prefix := range slices.Sorted(maps.Keys(waves)) {
+		if wave == 0 && strings.HasPrefix(r.Arch, prefix) {
+			wave = waves[prefix]
+		}
+	}
+	if wave != 0 {
+		list = append(list, fmt.Sprintf("-DZB_WAVE=%d", wave))
+	}
+	for _, d := range r.Defines {
+		list = append(list, "-D"+d)
+	}
+	return list
+}
+
+// Compile makes code of a kernel source for r.Arch, or takes it from the cache.
+func (c *Compiler) Compile(r CompileRequest) ([]byte, error) {
+	return c.compile(order{CompileRequest: r, device: -1, identity: r.Arch})
+}
+
+// order is a request with the device that the code is for, −1 for none in
+// particular, and what tells that device from others where Arch is empty.
+type order struct {
+	CompileRequest
+	device   int
+	identity string
+}
+
+func (c *Compiler) compile(r order) ([]byte, error) {
+	source, err := KernelFile(r.File)
+	if err != nil {
+		return nil, err
+	}
+	return c.compileText(r, source)
+}
+
+// compileText compiles any text under the name of r.File.
+func (c *Compiler) compileText(r order, source string) ([]byte, error) {
+	if err := c.usable(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	options := c.options(r.CompileRequest)
+	key := cacheKey(source, c.vendor.product, c.version, r.identity, options)
+	if c.cache != nil {
+		if code, ok := c.cache.Load(key); ok {
+			return code, nil
+		}
+	}
+	code, err := c.run(r, source, options)
+	if err == nil && c.cache != nil {
+		c.cache.Store(key, code)
+	}
+	return code, err
+}
+
+// cacheKey is a hash of all that decides the code; lengths keep parts apart.
+func cacheKey(source, product, version, identity string, options []string) string {
+	h := sha256.New()
+	for _, part := range append([]string{source, product, version, identity}, options...) {
+		_, _ = fmt.Fprintf(h, "%d:%s", len(part), part) // a hash never fails
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func (c *Compiler) run(r order, source string, options []string) ([]byte, error) {
+	text, name := C.CString(source), C.CString(r.File)
+	defer C.free(unsafe.Pointer(text))
+	defer C.free(unsafe.Pointer(name))
+	list := (**C.char)(C.calloc(C.size_t(len(options)), C.size_t(unsafe.Sizeof(uintptr(0)))))
+	defer C.free(unsafe.Pointer(list))
+	for i, o := range options {
+		at := &unsafe.Slice(list, len(options))[i]
+		*at = C.CString(o)
+		defer C.free(unsafe.Pointer(*at))
+	}
+	out := (*C.zb_compiled)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_compiled{}))))
+	defer C.free(unsafe.Pointer(out))
+	C.zb_compile(c.table, C.int(r.device), text, name, C.int(len(options)), list, out)
+	defer C.free(unsafe.Pointer(out.code))
+	defer C.free(unsafe.Pointer(out.log))
+	if out.call != nil {
+		e := &CompileError{File: r.File, Arch: r.Arch, Options: options, Call: C.GoString(out.call), Text: C.GoString(C.zb_rtc_error(c.table, out.result))}
+		if e.Arch == "" {
+			e.Arch = "this device"
+		}
+		if out.log != nil {
+			e.Log = C.GoString(out.log)
+		}
+		return nil, e
+	}
+	return C.GoBytes(unsafe.Pointer(out.code), C.int(out.bytes)), nil
+}

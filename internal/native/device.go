@@ -1,0 +1,83 @@
+package native
+
+/*
+#include "c/dl.h"
+#include "c/shim.h"
+*/
+import "C"
+
+import "fmt"
+
+// DeviceInfo is what a device says of itself. A zero is what it does not tell.
+type DeviceInfo struct {
+	Index int
+	Name  string
+	// PCI is the address as domain:bus:device.function.
+	PCI string
+	// Arch is what its code is compiled for, as sm_90; empty on AMD, where the
+	// compiler asks the device itself.
+	Arch string
+	// CapabilityMajor and CapabilityMinor are NVIDIA's compute capability; AMD
+	// gives the first two numbers of the architecture, 9 and 4 for gfx942.
+	CapabilityMajor, CapabilityMinor int
+	// Units are the compute units or multiprocessors, Wave the threads that run
+	// in step.
+	Units, Wave, MaxThreads int
+	// Shared is a block's shared memory (LDS) in bytes, SharedMax when asked for,
+	// L2 the cache in bytes.
+	Shared, SharedMax, L2 int64
+	// Clock and MemoryClock are in Hz, BusWidth the memory's in bits.
+	Clock, MemoryClock float64
+	BusWidth           int
+	// Memory is all of the device's, in bytes.
+	Memory int64
+}
+
+// Device asks a device for its name, address and limits. What it does not tell
+// is left zero; an error is a device that cannot be used.
+func (p *Provider) Device(device int) (DeviceInfo, error) {
+	d := DeviceInfo{Index: device}
+	var text [256]C.char
+	if C.zb_device_name(p.table, &text[0], C.int(len(text)), C.int(device)) == 0 {
+		d.Name = C.GoString(&text[0])
+	}
+	if C.zb_device_pci(p.table, &text[0], C.int(len(text)), C.int(device)) == 0 {
+		d.PCI = C.GoString(&text[0])
+	}
+	var kHz, memoryKHz, shared, sharedMax, l2 int
+	for field, to := range map[string]*int{
+		"capabilityMajor": &d.CapabilityMajor, "capabilityMinor": &d.CapabilityMinor,
+		"multiprocessorCount": &d.Units, "warpSize": &d.Wave, "maxThreadsPerBlock": &d.MaxThreads,
+		"maxSharedPerBlock": &shared, "maxSharedPerBlockOptin": &sharedMax, "l2CacheSize": &l2,
+		"clockRate": &kHz, "memoryClockRate": &memoryKHz, "memoryBusWidth": &d.BusWidth,
+	} {
+		*to = p.attribute(field, device)
+	}
+	if d.Wave == 0 {
+		var v C.int
+		code := C.zb_attribute_of(p.table, &v, C.zb_attribute_at(0).number[p.column], C.int(device))
+		return d, p.runtime("attributes", device, code)
+	}
+	d.Shared, d.SharedMax, d.L2 = int64(shared), int64(max(shared, sharedMax)), int64(l2)
+	d.Clock, d.MemoryClock = float64(kHz)*1e3, float64(memoryKHz)*1e3
+	_, d.Memory, _ = p.Memory(device) // as with the others, zero when it does not tell
+	if p.column == C.ZB_CUDA {
+		d.Arch = fmt.Sprintf("sm_%d%d", d.CapabilityMajor, d.CapabilityMinor)
+	}
+	return d, nil
+}
+
+// attribute is zero when the device does not tell.
+func (p *Provider) attribute(field string, device int) int {
+	for i := range C.zb_attribute_count() {
+		a := C.zb_attribute_at(i)
+		if C.GoString(a.field) != field {
+			continue
+		}
+		var v C.int
+		if C.zb_attribute_of(p.table, &v, a.number[p.column], C.int(device)) == 0 {
+			return int(v)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,149 @@
+package native
+
+/*
+#include <stdlib.h>
+#include "c/compile.h"
+#include "c/shim.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"unsafe"
+)
+
+// Module is a compiled kernel source on one device.
+type Module struct {
+	p      *Provider
+	ptr    unsafe.Pointer
+	device int
+	file   string
+}
+
+// Function is a kernel that can be launched on its module's device.
+type Function struct {
+	ptr    unsafe.Pointer
+	device int
+	name   string
+}
+
+// LoadModule compiles a kernel source for a device, or takes it from the cache,
+// and loads it there. On the loopback the kernels are those in the binary,
+// whatever the defines. A provider without a compiler wraps ErrUnavailable.
+func (p *Provider) LoadModule(device int, file string, defines []string) (*Module, error) {
+	info, err := p.Device(device)
+	if err != nil {
+		return nil, err
+	}
+	// Where the compiler asks the device itself, its name and capability tell it
+	// apart from other kinds.
+	identity := fmt.Sprintf("%s/%s/%d.%d", info.Name, info.Arch, info.CapabilityMajor, info.CapabilityMinor)
+	code, err := p.compiler.compile(order{
+		CompileRequest{File: file, Defines: defines, Arch: info.Arch, Wave: info.Wave}, device, identity,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s backend: %w", p.Backend, err)
+	}
+	return p.loadCode(device, file, code)
+}
+
+// loadCode loads compiled code, which stands in C memory meanwhile.
+func (p *Provider) loadCode(device int, file string, code []byte) (*Module, error) {
+	image := C.CBytes(slices.Concat(code, []byte{0}))
+	defer C.free(image)
+	m := &Module{p: p, device: device, file: file}
+	// C writes to a local: m holds Go pointers, which C must not come near.
+	var ptr unsafe.Pointer
+	err := p.runtime("load "+file, device, C.zb_load_module(p.table, C.int(device), image, &ptr))
+	if err != nil {
+		return nil, err
+	}
+	m.ptr = ptr
+	return m, nil
+}
+
+// Function finds a kernel of the module.
+func (m *Module) Function(name string) (Function, error) {
+	text := C.CString(name)
+	defer C.free(unsafe.Pointer(text))
+	var ptr unsafe.Pointer
+	err := m.p.runtime("find kernel "+name+" of "+m.file, m.device, C.zb_module_function(m.p.table, C.int(m.device), &ptr, m.ptr, text))
+	return Function{ptr: ptr, device: m.device, name: name}, err
+}
+
+// Close unloads the module; its functions are gone with it.
+func (m *Module) Close() error {
+	if m == nil || m.ptr == nil {
+		return nil
+	}
+	ptr := m.ptr
+	m.ptr = nil
+	return m.p.runtime("unload "+m.file, m.device, C.zb_module_unload(m.p.table, C.int(m.device), ptr))
+}
+
+// maxArgs is more than any kernel takes.
+const maxArgs = 32
+
+// argument is one kernel argument's memory, aligned for any type.
+type argument struct {
+	bits uint64
+	_    uint64
+}
+
+// Launch puts a kernel on a stream: grid and block in x, y and z, and so many
+// bytes of dynamic shared memory. Arguments are what the kernel's parameters
+// are: int32, uint32, int64, uint64, float32, float64, Buffer or Address. They
+// are taken before Launch returns.
+func (p *Provider) Launch(s Stream, f Function, grid, block [3]uint32, shared uint32, args ...any) error {
+	if len(args) > maxArgs {
+		return fmt.Errorf("native: kernel %s: %d arguments, at most %d", f.name, len(args), maxArgs)
+	}
+	if p.table.launchKernel == nil {
+		return fmt.Errorf("%s backend: %w: kernels cannot be launched", p.Backend, ErrUnavailable)
+	}
+	values := (*argument)(C.calloc(maxArgs, C.size_t(unsafe.Sizeof(argument{}))))
+	defer C.free(unsafe.Pointer(values))
+	params := (*unsafe.Pointer)(C.calloc(maxArgs, C.size_t(unsafe.Sizeof(uintptr(0)))))
+	defer C.free(unsafe.Pointer(params))
+	for i, arg := range args {
+		at := &unsafe.Slice(values, maxArgs)[i]
+		bits, err := argumentBits(arg)
+		if err != nil {
+			return fmt.Errorf("native: kernel %s: argument %d: %w", f.name, i, err)
+		}
+		at.bits = bits
+		unsafe.Slice(params, maxArgs)[i] = unsafe.Pointer(at)
+	}
+	var g, b [3]C.uint
+	for i := range 3 {
+		g[i], b[i] = C.uint(grid[i]), C.uint(block[i])
+	}
+	code := C.zb_launch(p.table, C.int(s.device), f.ptr, &g[0], &b[0], C.uint(shared), s.ptr, params)
+	return p.runtime("launch "+f.name, s.device, code)
+}
+
+// argumentBits are an argument's bytes; the machines are little-endian, so the
+// narrow types lie at the beginning.
+func argumentBits(arg any) (uint64, error) {
+	switch v := arg.(type) {
+	case int32:
+		return uint64(uint32(v)), nil //nolint:gosec // the same bits
+	case uint32:
+		return uint64(v), nil
+	case int64:
+		return uint64(v), nil //nolint:gosec // the same bits
+	case uint64:
+		return v, nil
+	case float32:
+		return uint64(math.Float32bits(v)), nil
+	case float64:
+		return math.Float64bits(v), nil
+	case Buffer:
+		return uint64(uintptr(v.ptr)), nil
+	case Address:
+		return uint64(uintptr(unsafe.Pointer(v.ptr()))), nil
+	}
+	return 0, fmt.Errorf("a %T is no kernel argument", arg)
+}

@@ -1,0 +1,179 @@
+package native
+
+/*
+#include <stdlib.h>
+#include "c/dl.h"
+#include "c/shim.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unsafe"
+)
+
+// UnavailableError is a provider that cannot be had on this machine. It wraps
+// ErrUnavailable.
+type UnavailableError struct {
+	Backend string
+	// What is missing or wrong, and Remedy what to do about it.
+	What, Remedy string
+	// Searches is all that was looked for, found or not.
+	Searches []Search
+}
+
+func (e *UnavailableError) Error() string {
+	return fmt.Sprintf("%s backend: %v: %s; %s, or use --backend loopback, which needs no GPU", e.Backend, ErrUnavailable, e.What, e.Remedy)
+}
+
+func (e *UnavailableError) Unwrap() error { return ErrUnavailable }
+
+func newFinder(o Options) (*finder, error) {
+	v, known := vendors[o.Backend]
+	if !known {
+		return nil, fmt.Errorf("unknown backend %q: valid are %s", o.Backend, strings.Join(Backends(), ", "))
+	}
+	return &finder{o: o, v: v, handles: map[C.int]unsafe.Pointer{}}, nil
+}
+
+// openVendor opens the collectives library first and then the runtime that it
+// brought along, so that the process never has two of them. A runtime that is
+// named comes before: the collectives library then takes that one, if it can.
+// All libraries are looked for even when one is missing, for who wants to know.
+func (p *Provider) openVendor(o Options) error {
+	f, err := newFinder(o)
+	if err != nil {
+		return err
+	}
+	for _, row := range f.order() {
+		f.find(row)
+	}
+	p.take(f)
+	if err := f.complete(); err != nil {
+		return err
+	}
+	for _, row := range f.v.libraries {
+		s := p.search(row.role)
+		s.Version = p.versionOf(row.role)
+		if row.role == RoleRuntime || row.role == RoleCollectives || s.Found() {
+			p.Libraries = append(p.Libraries, Library{Name: s.Library, Version: s.Version, Path: s.Path})
+		}
+	}
+	// Runtime first, then collectives: readers of records count on it.
+	p.Libraries[0], p.Libraries[1] = p.Libraries[1], p.Libraries[0]
+	return nil
+}
+
+// order is that of the table, the runtime first when it is named.
+func (f *finder) order() []libraryRow {
+	rows := slices.Clone(f.v.libraries)
+	slices.SortStableFunc(rows, func(a, b libraryRow) int { return f.before(a) - f.before(b) })
+	return rows
+}
+
+func (f *finder) before(row libraryRow) int {
+	if file, _ := f.o.setting(row.flag); file != "" && row.role == RoleRuntime {
+		return -1
+	}
+	return 0
+}
+
+// take gives the provider what was opened.
+func (p *Provider) take(f *finder) {
+	p.column, p.handles = f.v.column, f.opened
+	p.searches = append(p.searches, f.found...)
+	for kind, h := range f.handles {
+		C.zb_fill(p.table, f.v.column, kind, h)
+	}
+	C.zb_fill(p.table, f.v.column, C.ZB_LOOPBACK, f.handles[C.ZB_RUNTIME])
+	// Only the loopback's own libraries have a clock: what they time is a model's.
+	// They move data until they are told not to.
+	p.Simulated = p.table.nowNs != nil
+	C.zb_move_data(p.table, 0)
+}
+
+func (p *Provider) search(role Role) *Search {
+	for _, s := range p.searches {
+		if s.Role == role {
+			return s
+		}
+	}
+	return &Search{Role: role}
+}
+
+// Searches is how each library was looked for, in the order of opening; nil for
+// the built-in loopback.
+func (p *Provider) Searches() []Search { return values(p.searches) }
+
+func values(list []*Search) []Search {
+	var out []Search
+	for _, s := range list {
+		out = append(out, *s)
+	}
+	return out
+}
+
+// complete tells whether all is there that nothing can do without.
+func (f *finder) complete() error {
+	fail := func(remedy, format string, args ...any) error {
+		return &UnavailableError{f.o.Backend, fmt.Sprintf(format, args...), remedy, values(f.found)}
+	}
+	for _, s := range f.found {
+		if s.Found() || !s.Required {
+			continue
+		}
+		if s.By != "" {
+			return fail("name a library that can be loaded with --"+s.Flag, "no %s library: %s gives %s", s.Role, s.By, s.tried())
+		}
+		return fail(fmt.Sprintf("install %s, name its folder with --%s or the file with --%s", f.v.product, f.v.root, s.Flag),
+			"no %s library %s: tried %s", s.Role, s.Library, s.tried())
+	}
+	for _, s := range f.found {
+		if name := s.lacks(); name != "" {
+			return fail(fmt.Sprintf("use a newer %s, or name another file with --%s", f.v.product, s.Flag), "%s lacks %s", s.Path, name)
+		}
+	}
+	for _, row := range f.v.libraries {
+		name := row.names[len(row.names)-1]
+		if have := loadedLibraries(name); row.alone && len(have) > 1 {
+			return fail(fmt.Sprintf("name one installation with --%s, or the libraries' files so that all belong to one", f.v.root),
+				"this process has %d of %s: %s; work given to one is unknown to the others", len(have), name, strings.Join(have, " and "))
+		}
+	}
+	return nil
+}
+
+// versionOf asks a library for its version; empty when it does not tell.
+func (p *Provider) versionOf(role Role) string {
+	var v, minor C.int
+	switch role {
+	case RoleRuntime:
+		if C.zb_runtime_version(p.table, &v) == 0 {
+			return runtimeVersion(p.column, int(v))
+		}
+	case RoleCollectives:
+		if C.zb_coll_version(p.table, &v) == 0 {
+			return collVersion(int(v))
+		}
+	case RoleDriver:
+		if C.zb_driver_version(p.table, &v) == 0 {
+			return runtimeVersion(p.column, int(v))
+		}
+	case RoleCompiler:
+		if C.zb_rtc_version(p.table, &v, &minor) == 0 {
+			return fmt.Sprintf("%d.%d", v, minor)
+		}
+	}
+	return ""
+}
+
+// runtimeVersion spells HIP's version, major·10⁷ + minor·10⁵ + patch, or CUDA's,
+// major·1000 + minor·10.
+func runtimeVersion(column C.int, v int) string {
+	if column == C.ZB_CUDA {
+		return fmt.Sprintf("%d.%d", v/1000, v%1000/10)
+	}
+	return fmt.Sprintf("%d.%d.%d", v/10_000_000, v%10_000_000/100_000, v%100_000)
+}

@@ -1,0 +1,219 @@
+package native
+
+/*
+#include <stdlib.h>
+#include "c/dl.h"
+*/
+import "C"
+
+import (
+	"slices"
+	"strings"
+	"unsafe"
+)
+
+// Attempt is one file that was tried, and what came of it.
+type Attempt struct {
+	Path string
+	// Why it was not taken: the loader's words, or what its headers show. Empty
+	// for the one that was.
+	Why string
+	// Missing tells that there is no such file: nothing is wrong with it.
+	Missing bool
+}
+
+// MissingSymbol is a function of the symbol list that a library lacks.
+type MissingSymbol struct {
+	// Field is its name in the list, Name the library's.
+	Field, Name string
+	Required    bool
+	// Lost is what does not work without it; empty where Required.
+	Lost string
+}
+
+// Search is how a library was looked for, and what was found.
+type Search struct {
+	Role Role
+	// Library is its name without a version, as librccl.so.
+	Library string
+	// Flag names its file, and By is the flag or variable that did; empty where
+	// none did.
+	Flag, By string
+	// Required tells that nothing runs without it; else Lost says what does not.
+	Required bool
+	Lost     string
+	Attempts []Attempt
+	// Path is the real path of the file that was loaded, empty when none was.
+	Path string
+	// Version is the library's own word.
+	Version string
+	Missing []MissingSymbol
+}
+
+// Found tells whether a library was loaded.
+func (s *Search) Found() bool { return s.Path != "" }
+
+// lacks is the first required symbol that the library has not.
+func (s *Search) lacks() string {
+	for _, m := range s.Missing {
+		if m.Required {
+			return m.Name
+		}
+	}
+	return ""
+}
+
+// tried lists the attempts: paths alone where there is no file.
+func (s *Search) tried() string {
+	var words []string
+	for _, a := range s.Attempts {
+		if a.Why == "" || a.Missing && s.By == "" {
+			words = append(words, a.Path)
+		} else {
+			words = append(words, a.Path+": "+a.Why)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// finder looks for the libraries of one vendor.
+type finder struct {
+	o       Options
+	v       vendor
+	handles map[C.int]unsafe.Pointer
+	opened  []unsafe.Pointer
+	found   []*Search
+}
+
+// find looks for one library and opens it.
+func (f *finder) find(row libraryRow) {
+	s := &Search{
+		Role: row.role, Library: row.names[len(row.names)-1], Flag: row.flag,
+		Required: row.lost == "", Lost: row.lost,
+	}
+	f.found = append(f.found, s)
+	candidates, loaded := f.candidates(row, s)
+	for _, path := range candidates {
+		if h := f.try(s, path, loaded); h != nil {
+			f.take(row, s, h, path)
+			return
+		}
+	}
+}
+
+func (f *finder) path(role Role) string {
+	for _, s := range f.found {
+		if s.Role == role {
+			return s.Path
+		}
+	}
+	return ""
+}
+
+// try opens one file; nil with the reason among the search's attempts.
+func (f *finder) try(s *Search, path string, loaded bool) unsafe.Pointer {
+	text := C.CString(path)
+	defer C.free(unsafe.Pointer(text))
+	var why [1024]C.char
+	fail := func(missing bool) unsafe.Pointer {
+		s.Attempts = append(s.Attempts, Attempt{Path: path, Why: C.GoString(&why[0]), Missing: missing})
+		return nil
+	}
+	if strings.Contains(path, "/") && !loaded {
+		if fault := C.zb_file_fault(text, &why[0], C.size_t(len(why))); fault != 0 {
+			return fail(fault < 0)
+		}
+	}
+	only := C.int(0)
+	if loaded {
+		only = 1
+	}
+	h := C.zb_open(text, only, &why[0], C.size_t(len(why)))
+	if h == nil {
+		// The loader's words begin with the file that is missing: this one, or one
+		// that it needs.
+		missing := strings.HasPrefix(C.GoString(&why[0]), path+": cannot open shared object file: No such file")
+		if missing {
+			copyText(why[:], "not in the loader's path; a file of this folder is ./"+path)
+		}
+		return fail(missing)
+	}
+	if !f.usable(s, h) {
+		C.zb_close(h)
+		copyText(why[:], "it has no "+f.probe(s.Role))
+		return fail(false)
+	}
+	f.opened = append(f.opened, h)
+	return h
+}
+
+func copyText(to []C.char, text string) {
+	for i := range min(len(text), len(to)-1) {
+		to[i] = C.char(text[i])
+	}
+	to[min(len(text), len(to)-1)] = 0
+}
+
+// usable tells whether a compiler can be had from a library: from HIP 7 on its
+// runtime has none.
+func (f *finder) usable(s *Search, h unsafe.Pointer) bool {
+	if s.Role != RoleCompiler {
+		return true
+	}
+	name := C.CString(f.probe(s.Role))
+	defer C.free(unsafe.Pointer(name))
+	return C.zb_exports(h, name) != 0
+}
+
+// probe is a function that every library of a role has: the first of the list.
+func (f *finder) probe(role Role) string {
+	for _, row := range f.v.libraries {
+		if row.role != role {
+			continue
+		}
+		for i := range C.zb_symbol_count() {
+			if sym := C.zb_symbol_at(i); sym.library[f.v.column] == row.kind {
+				return C.GoString(sym.name[f.v.column])
+			}
+		}
+	}
+	return ""
+}
+
+// take notes what was opened: its real path and what it lacks.
+func (f *finder) take(row libraryRow, s *Search, h unsafe.Pointer, path string) {
+	s.Attempts = append(s.Attempts, Attempt{Path: path})
+	s.Path = path
+	f.handles[row.kind] = h
+	for i := range C.zb_symbol_count() {
+		sym := C.zb_symbol_at(i)
+		if sym.library[f.v.column] != row.kind {
+			continue
+		}
+		name := sym.name[f.v.column]
+		var whole [4096]C.char
+		if C.zb_exports(h, name) == 0 {
+			s.Missing = append(s.Missing, MissingSymbol{
+				Field: C.GoString(sym.field), Name: C.GoString(name),
+				Required: sym.lost == nil, Lost: C.GoString(sym.lost),
+			})
+		} else if s.Path == path && C.zb_path_of(h, name, &whole[0], C.size_t(len(whole))) != 0 {
+			s.Path = C.GoString(&whole[0])
+		}
+	}
+}
+
+// loadedLibraries lists the real paths of the process's libraries whose file
+// names begin so, each once.
+func loadedLibraries(prefix string) []string {
+	text := C.CString(prefix)
+	defer C.free(unsafe.Pointer(text))
+	var out []string
+	var path [4096]C.char
+	for i := 0; C.zb_loaded(text, C.int(i), &path[0], C.size_t(len(path))) != 0; i++ {
+		if p := C.GoString(&path[0]); !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}

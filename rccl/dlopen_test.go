@@ -1,0 +1,102 @@
+package rccl_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/collective"
+	"zbench/bench/fabric"
+	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/internal/native"
+	"zbench/rccl"
+)
+
+// loopbackLibraries builds the loopback with the vendors' names.
+func loopbackLibraries(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds the loopback's shared libraries")
+	}
+	dir := t.TempDir()
+	out, err := exec.Command("../scripts/loopback.sh", dir).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return dir
+}
+
+// roots are the settings that name the installations in loopbackLibraries.
+var roots = map[string]string{"rocm": "rocm-path", "cuda": "cuda-path"}
+
+// openThrough opens the machine by dlopen, under a vendor's names.
+func openThrough(t *testing.T, dir, backend string, m *fabric.Machine, change func(*rccl.Config)) (*rccl.Driver, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "machine")
+	require.NoError(t, os.WriteFile(file, m.Text(), 0o600))
+	t.Setenv("ZBENCH_LOOPBACK", file)
+	cfg := rccl.Config{
+		Native: native.Options{Backend: backend, Named: map[string]string{roots[backend]: filepath.Join(dir, backend)}},
+		Ranks:  m.Ranks(), VerifyBudget: budget, CacheBytes: cache, Seed: m.Seed,
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	return rccl.Open(cfg)
+}
+
+// The same driver on the same machine gives the same results to the last bit,
+// whether the loopback is called directly or found by dlopen under HIP's and
+// RCCL's or CUDA's and NCCL's names: libraries, devices, kernels compiled and
+// loaded, communicators, verification, both timings.
+func TestSameThroughDlopen(t *testing.T) {
+	dir := loopbackLibraries(t)
+	for _, gpus := range []int{1, 2} {
+		w := fabric.World{Nodes: 1, GPUsPerNode: gpus, GPUsPerProcess: gpus}
+		d, m := open(t, w, fabric.Options{Seed: 7}, nil)
+		a := axes(t, w, collective.Names()...)
+		a.MinBytes, a.MaxBytes, a.Factor = 1<<10, 1<<22, 8
+		want := run(t, d, a.Cases(), plan.DefaultOptions())
+		require.NoError(t, d.Close())
+		for _, r := range want {
+			require.Equal(t, record.OK, r.Status, "%s: %s", r.Key, r.Reason)
+			require.Equal(t, record.VerifiedOK, r.Verified.State, r.Key)
+		}
+		for backend := range roots {
+			d, err := openThrough(t, dir, backend, m, nil)
+			require.NoError(t, err)
+			require.True(t, d.Simulated(), "a model's times stay labelled, whatever the libraries are called")
+			require.Equal(t, want, run(t, d, a.Cases(), plan.DefaultOptions()), "%s, %d GPUs", backend, gpus)
+			require.NoError(t, d.Close())
+		}
+	}
+}
+
+// Several ranks on one GPU, as NCCL allows when it is told to; otherwise the
+// error says how to tell it.
+func TestSeveralRanksOnOneGPU(t *testing.T) {
+	dir := loopbackLibraries(t)
+	w := fabric.World{Nodes: 1, GPUsPerNode: 4, GPUsPerProcess: 4}
+	f, err := fabric.ByName(fabric.Default)
+	require.NoError(t, err)
+	m, err := f.Resolve(w, fabric.Options{})
+	require.NoError(t, err)
+	share := func(c *rccl.Config) { c.RanksPerDevice = 2 }
+	_, err = openThrough(t, dir, "cuda", m, share)
+	require.ErrorContains(t, err, "NCCL_MULTI_RANK_GPU_ENABLE=1")
+
+	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
+	d, err := openThrough(t, dir, "cuda", m, share)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, d.Close()) }()
+	require.Len(t, d.Devices(), 2)
+	require.Equal(t, "0000:01:00.0", d.Devices()[1].PCI)
+	a := axes(t, w, "all_reduce", "all_to_all")
+	a.MaxBytes = 1 << 14
+	for _, r := range run(t, d, a.Cases(), plan.DefaultOptions()) {
+		require.Equal(t, record.OK, r.Status, r.Reason)
+		require.Equal(t, record.VerifiedOK, r.Verified.State)
+	}
+}

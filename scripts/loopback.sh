@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Builds the loopback as shared libraries with the vendors' names, so that other
+# programs can run on it: scripts/loopback.sh DIR leaves DIR/rocm/lib and
+# DIR/cuda/lib. Set ZBENCH_LOOPBACK to a machine file, and let the program find the
+# libraries (LD_LIBRARY_PATH; --rocm-path DIR/rocm for zbench).
+set -euo pipefail
+
+if [ $# -ne 1 ]; then
+	echo "usage: ${0##*/} DIR" >&2
+	exit 2
+fi
+mkdir -p "$1"
+out=$(cd "$1" && pwd)
+cd "$(dirname "$0")/../internal/native"
+
+# NOISY=1 makes the collectives library print when it is loaded, as some do.
+noisy=(${NOISY:+-DNOISY})
+cflags=(-std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -fPIC -fvisibility=hidden)
+kernels=$(mktemp -d)
+trap 'rm -rf "$kernels"' EXIT
+"${CXX:-c++}" -std=c++17 -O2 -Wall -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -c unity.cc -o "$kernels/kernels.o"
+
+# runtime NAMES LIBRARY: the library with all of the state.
+runtime() {
+	"${CC:-cc}" "${cflags[@]}" -shared -DZB_NAMES="$1" "-Wl,-soname,${2##*/}" -o "$2" c/shared/runtime.c "$kernels/kernels.o" -lm -Wl,-z,defs
+}
+
+# forward NAMES KIND LIBRARY RUNTIME [FLAG…]: one that jumps there.
+forward() {
+	"${CC:-cc}" "${cflags[@]}" -shared -DZB_NAMES="$1" "-DFORWARD_$2=1" "-Wl,-soname,${3##*/}" "${@:5}" -o "$3" c/shared/forward.c "$4" -Wl,-rpath,'$ORIGIN' -Wl,-z,defs
+}
+
+lib=$out/rocm/lib
+mkdir -p "$lib"
+runtime 0 "$lib/libamdhip64.so.6"
+forward 0 COLLECTIVES "$lib/librccl.so.1" "$lib/libamdhip64.so.6" "${noisy[@]}"
+forward 0 COMPILER "$lib/libhiprtc.so.6" "$lib/libamdhip64.so.6"
+for name in libamdhip64.so libamdhip64.so.5 libamdhip64.so.7; do ln -sf libamdhip64.so.6 "$lib/$name"; done
+ln -sf librccl.so.1 "$lib/librccl.so"
+ln -sf libhiprtc.so.6 "$lib/libhiprtc.so"
+
+lib=$out/cuda/lib
+mkdir -p "$lib"
+runtime 1 "$lib/libcudart.so.12"
+forward 1 COLLECTIVES "$lib/libnccl.so.2" "$lib/libcudart.so.12"
+forward 1 COMPILER "$lib/libnvrtc.so.12" "$lib/libcudart.so.12"
+forward 1 DRIVER "$lib/libcuda.so.1" "$lib/libcudart.so.12"
