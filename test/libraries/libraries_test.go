@@ -43,7 +43,7 @@ type result struct {
 // run starts a zbench in its place, with nothing of this environment but a path.
 func (p place) run(t *testing.T, zbench string, args ...string) result {
 	command := exec.Command(zbench, args...)
-	command.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root"}
+	command.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/"}
 	if p.variable == "ZBENCH_NVRTC" {
 		command.Env = append(command.Env, "ZBENCH_LIB_PATH="+filepath.Join(p.folder, "usr/lib/x86_64-linux-gnu"))
 	} else {
