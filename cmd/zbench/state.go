@@ -38,6 +38,8 @@ type FS interface {
 	ReadFile(name string) ([]byte, error)
 	ReadDir(name string) ([]fs.DirEntry, error)
 	Stat(name string) (fs.FileInfo, error)
+	// Access tells whether this process may read and write the file.
+	Access(name string) error
 	MkdirAll(name string) error
 	// WriteFile replaces the file whole: readers see the old or the new one.
 	WriteFile(name string, data []byte) error

@@ -6,9 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,7 +39,8 @@ __device__ inline unsigned long long atomicMin(unsigned long long *p, unsigned l
 `
 
 // The sources that a GPU's compiler gets compile for one of AMD and one of
-// NVIDIA, with nothing spilled. hiprtc's own header is not part of this.
+// NVIDIA, and
+// the code for AMD's is what isaRows say. hiprtc's own header is not part of this.
 func TestKernelsCompileForDevices(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles for two architectures")
@@ -68,7 +67,7 @@ func TestKernelsCompileForDevices(t *testing.T) {
 				require.NoError(t, err, "%s", out)
 				text, err := os.ReadFile(asm)
 				require.NoError(t, err)
-				holdsNoSpill(t, target, string(text), names)
+				holdsISA(t, target, string(text), names)
 			})
 		}
 	}
@@ -87,29 +86,6 @@ func TestKernelsNeedNoCPlusPlusLibrary(t *testing.T) {
 	require.Contains(t, libraries, "libc.so.6")
 	require.NotContains(t, libraries, "libstdc++.so.6")
 	require.NotContains(t, libraries, "libgcc_s.so.1")
-}
-
-func holdsNoSpill(t *testing.T, target, asm string, names []string) {
-	if target == "sm_90" {
-		for _, name := range names {
-			require.Regexp(t, `\.visible \.entry `+name+`\(`, asm)
-		}
-		require.NotContains(t, asm, ".local", "memory for a thread's own variables")
-		return
-	}
-	registers := 0
-	for _, m := range regexp.MustCompile(`\.([a-z_]+): +(\d+)\n`).FindAllStringSubmatch(asm, -1) {
-		n, err := strconv.Atoi(m[2])
-		require.NoError(t, err)
-		switch m[1] {
-		case "sgpr_spill_count", "vgpr_spill_count", "private_segment_fixed_size", "group_segment_fixed_size":
-			require.Zero(t, n, m[1])
-		case "vgpr_count":
-			registers++
-			require.LessOrEqual(t, n, 128, "a block of 1,024 threads must fit")
-		}
-	}
-	require.Equal(t, len(names), registers, "kernels in the metadata")
 }
 
 // The binary is carried to machines of older systems: it may need no newer

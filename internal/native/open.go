@@ -51,12 +51,14 @@ func (p *Provider) openVendor(o Options) error {
 		f.find(row)
 	}
 	p.take(f)
+	for _, s := range p.searches { // those that are there tell theirs whatever is missing
+		s.Version = p.versionOf(s.Role)
+	}
 	if err := f.complete(); err != nil {
 		return err
 	}
 	for _, row := range f.v.libraries {
 		s := p.search(row.role)
-		s.Version = p.versionOf(row.role)
 		if row.role == RoleRuntime || row.role == RoleCollectives || s.Found() {
 			p.Libraries = append(p.Libraries, Library{Name: s.Library, Version: s.Version, Path: s.Path})
 		}

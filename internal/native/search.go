@@ -201,6 +201,7 @@ func (f *finder) take(row libraryRow, s *Search, h unsafe.Pointer, path string) 
 			s.Path = C.GoString(&whole[0])
 		}
 	}
+	f.openCompanions(s)
 }
 
 // loadedLibraries lists the real paths of the process's libraries whose file

@@ -9,10 +9,11 @@ static inline int zb_device_count(const zb_table *t, int *n) {
   return t->getDeviceCount(n);
 }
 static inline int zb_runtime_version(const zb_table *t, int *v) {
-  return t->runtimeGetVersion(v);
+  return t->runtimeGetVersion != NULL ? t->runtimeGetVersion(v)
+                                      : ZB_ERR_NOT_FOUND;
 }
 static inline int zb_coll_version(const zb_table *t, int *v) {
-  return t->collGetVersion(v);
+  return t->collGetVersion != NULL ? t->collGetVersion(v) : ZB_COLL_USAGE;
 }
 static inline int zb_driver_version(const zb_table *t, int *v) {
   return t->driverGetVersion != NULL ? t->driverGetVersion(v)
