@@ -1,0 +1,64 @@
+// Package cost turns measured collectives into a cost: the seconds a message of
+// any size takes. [Curves] makes the curves of records, [Curve.Seconds] reads one.
+package cost
+
+import "zbench/bench/record"
+
+// Timings a curve can be drawn through, the best first.
+const (
+	Isolated  = "median of isolated.max_of_ranks"
+	BurstMax  = "median of burst.max_of_ranks"
+	BurstMean = "median of burst.mean_of_ranks"
+)
+
+// Curve is one collective of one group of ranks over message sizes.
+type Curve struct {
+	Collective string `json:"collective"`
+	Dtype      string `json:"dtype"`
+	Ranks      int    `json:"ranks"`
+	Nodes      int    `json:"nodes"`
+	Groups     int    `json:"groups"`
+	InPlace    bool   `json:"in_place"`
+	// Simulated tells that a model, not hardware, decided the times, Extrapolated
+	// that the model was fitted elsewhere, Imported that another tool measured.
+	Simulated    bool `json:"simulated"`
+	Extrapolated bool `json:"extrapolated"`
+	Imported     bool `json:"imported"`
+	// Timing names the time that is used, for all points alike.
+	Timing string `json:"timing"`
+	// Runs is the number of records behind the curve.
+	Runs   int     `json:"runs"`
+	Points []Point `json:"points"`
+	// Dropped is what was left out and why, Doubts what to know about the rest.
+	Dropped []Drop           `json:"dropped"`
+	Doubts  []record.Warning `json:"doubts"`
+}
+
+// Point is one size of a curve.
+type Point struct {
+	// Bytes is the total size S, Seconds the median time of a launch.
+	Bytes   int64   `json:"bytes"`
+	Seconds float64 `json:"seconds"`
+	// Lo and Hi bound the median with 95 %; null where they are not known.
+	Lo *float64 `json:"lo"`
+	Hi *float64 `json:"hi"`
+	// CV is the standard deviation over the mean; null where it is not known.
+	CV *float64 `json:"cv"`
+	// N is the number of samples; 1 is a mean of unknown spread.
+	N int `json:"n"`
+	// Samples are the measured times in seconds, where they were given.
+	Samples []float64 `json:"-"`
+}
+
+// Drop is a size that was left out.
+type Drop struct {
+	Bytes  int64  `json:"bytes"`
+	Reason string `json:"reason"`
+}
+
+// Source is one record and, where they are at hand, its samples: seconds per
+// launch by the key of the result and the name of the series (record.Series…).
+type Source struct {
+	Record  *record.Record
+	Samples map[string]map[string][]float64
+}
