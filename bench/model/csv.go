@@ -9,13 +9,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"zbench/bench/trainer"
 )
 
 // columns says where a CSV row has what; -1 is nowhere.
 type columns struct{ name, elements, shape, expert int }
 
 // fromCSV reads name,elements or name,shape rows.
-func fromCSV(file string, text []byte) ([]Param, error) {
+func fromCSV(file string, text []byte) ([]trainer.Param, error) {
 	r := csv.NewReader(bytes.NewReader(text))
 	r.Comment, r.FieldsPerRecord, r.TrimLeadingSpace, r.ReuseRecord = '#', -1, true, true
 	at := columns{name: 0, elements: 1, shape: 1, expert: -1}
@@ -65,7 +67,7 @@ func headings(where string, row []string) (at columns, is bool, err error) {
 	return at, true, nil
 }
 
-func (at columns) param(where string, row []string) (Param, error) {
+func (at columns) param(where string, row []string) (trainer.Param, error) {
 	cell := func(i int) string {
 		if i < 0 || i >= len(row) {
 			return ""
@@ -74,7 +76,7 @@ func (at columns) param(where string, row []string) (Param, error) {
 	}
 	plain := at.elements == at.shape // no header told
 	if plain && len(row) != 2 {
-		return Param{}, fmt.Errorf("%w: %s: %d fields; write name,elements or name,shape with the shape as 4096x1024", ErrParams, where, len(row))
+		return trainer.Param{}, fmt.Errorf("%w: %s: %d fields; write name,elements or name,shape with the shape as 4096x1024", ErrParams, where, len(row))
 	}
 	text := cell(at.elements)
 	if text == "" {
@@ -82,12 +84,12 @@ func (at columns) param(where string, row []string) (Param, error) {
 	}
 	n, err := elements(text)
 	if err != nil {
-		return Param{}, fmt.Errorf("%w: %s: %w", ErrParams, where, err)
+		return trainer.Param{}, fmt.Errorf("%w: %s: %w", ErrParams, where, err)
 	}
 	p := named(cell(at.name), n)
 	if text := cell(at.expert); text != "" {
 		if p.Expert, err = strconv.ParseBool(strings.ToLower(text)); err != nil {
-			return Param{}, fmt.Errorf("%w: %s: expert is %s, not true or false", ErrParams, where, short(text))
+			return trainer.Param{}, fmt.Errorf("%w: %s: expert is %s, not true or false", ErrParams, where, short(text))
 		}
 	}
 	return p, nil

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"zbench/bench/trainer"
 )
 
 // entry is one tensor in JSON.
@@ -18,7 +20,7 @@ type entry struct {
 }
 
 // param is the tensor an entry describes.
-func (e entry) param() (Param, error) {
+func (e entry) param() (trainer.Param, error) {
 	var n int64
 	switch {
 	case e.Elements != nil:
@@ -28,7 +30,7 @@ func (e entry) param() (Param, error) {
 	case e.Shape != nil:
 		n = product(e.Shape)
 	default:
-		return Param{}, errors.New("a tensor without elements, numel or shape")
+		return trainer.Param{}, errors.New("a tensor without elements, numel or shape")
 	}
 	p := named(e.Name, n)
 	if e.Expert != nil {
@@ -46,7 +48,7 @@ type walker struct {
 }
 
 // fromJSON reads a list of entries, or an object of name to number, shape or entry.
-func fromJSON(file string, text []byte) ([]Param, error) {
+func fromJSON(file string, text []byte) ([]trainer.Param, error) {
 	w := &walker{file: file, text: text, d: json.NewDecoder(bytes.NewReader(text))}
 	open, err := w.d.Token()
 	if err != nil {

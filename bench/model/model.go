@@ -14,6 +14,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"zbench/bench/trainer"
 )
 
 // Bounds of a parameter list. A list beyond them is a mistake, not a model: the
@@ -29,19 +31,6 @@ const (
 // ErrParams is wrapped by every error about a parameter list.
 var ErrParams = errors.New("not a parameter list")
 
-// Param is one parameter tensor.
-type Param struct {
-	Name string
-	// Elements is the number of elements, at least 1.
-	Elements int64
-	// Expert marks a tensor of a routed expert: with expert parallelism it is
-	// reduced over another group.
-	Expert bool
-	// Block is the number of the transformer block it belongs to, -1 for what
-	// belongs to none: embeddings, the last norm, the output layer.
-	Block int
-}
-
 // Model is a parameter list and where it is from.
 type Model struct {
 	// Name is for people: a preset's or the file's.
@@ -49,7 +38,7 @@ type Model struct {
 	// Source says where the list is from; for a preset with URL and date.
 	Source string
 	// Params are the tensors in forward order.
-	Params []Param
+	Params []trainer.Param
 	// Listed is true for the tensors of a real model, false for a list that was
 	// made up from a total.
 	Listed bool
@@ -80,6 +69,24 @@ func (m *Model) ExpertTotal() int64 {
 	return n
 }
 
+// SetActive says how many parameters a token uses. Where the list does not tell
+// how much of the routed experts computes, that follows: the rest of the active
+// ones, shared by all experts alike.
+func (m *Model) SetActive(active int64) {
+	m.ActiveParams = active
+	all := m.ExpertTotal()
+	if all == 0 {
+		return
+	}
+	share := min(max(float64(active-(m.Total()-all))/float64(all), 0), 1)
+	for i := range m.Params {
+		if p := &m.Params[i]; p.Expert && p.Work == nil {
+			work := share * float64(p.Elements)
+			p.Work = &work
+		}
+	}
+}
+
 // Largest is the number of elements of the largest tensor.
 func (m *Model) Largest() int64 {
 	var n int64
@@ -93,7 +100,7 @@ func (m *Model) Largest() int64 {
 func (m *Model) Blocks() int {
 	seen := map[int]bool{}
 	for _, p := range m.Params {
-		if p.Block >= 0 {
+		if p.Block > 0 {
 			seen[p.Block] = true
 		}
 	}
@@ -108,24 +115,25 @@ var experts = regexp.MustCompile(`(^|\.)(local_experts|experts)\.`)
 var blocks = regexp.MustCompile(`(?:^|\.)(?:layers|h|blocks|block|layer|encoder|decoder)\.(\d{1,6})(?:\.|$)`)
 
 // named makes a tensor and reads from its name what that tells.
-func named(name string, elements int64) Param {
-	p := Param{Name: name, Elements: elements, Expert: experts.MatchString(name), Block: -1}
+func named(name string, elements int64) trainer.Param {
+	p := trainer.Param{Name: name, Elements: elements, Expert: experts.MatchString(name)}
 	if m := blocks.FindStringSubmatch(name); m != nil {
-		p.Block, _ = strconv.Atoi(m[1]) // six digits at most
+		n, _ := strconv.Atoi(m[1]) // six digits at most
+		p.Block = n + 1
 	}
 	return p
 }
 
 // list gathers tensors and holds the bounds.
 type list struct {
-	params []Param
+	params []trainer.Param
 	// at says where a name was first seen, for the error about its second time.
 	at    map[string]string
 	total int64
 }
 
 // add takes one tensor. Where is its place in the file, for errors.
-func (l *list) add(where string, p Param) error {
+func (l *list) add(where string, p trainer.Param) error {
 	p.Name = strings.TrimSpace(p.Name)
 	switch {
 	case p.Name == "":
@@ -150,7 +158,7 @@ func (l *list) add(where string, p Param) error {
 }
 
 // done ends a list: an empty one is an error.
-func (l *list) done() ([]Param, error) {
+func (l *list) done() ([]trainer.Param, error) {
 	if len(l.params) == 0 {
 		return nil, fmt.Errorf("%w: no tensors in it", ErrParams)
 	}

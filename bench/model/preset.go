@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"zbench/bench/trainer"
 )
 
 // ErrPreset is wrapped by the error about an unknown preset.
@@ -28,7 +30,8 @@ type shape struct {
 	vocab                      int64
 	tied                       bool
 	experts, shared, expertFFN int64
-	dense                      int // leading blocks without experts
+	chosen                     int64 // experts a token uses
+	dense                      int   // leading blocks without experts
 	// Multi-head latent attention (DeepSeek-V3).
 	kvRank, ropeDim, nopeDim, vDim int64
 	// ZAYA's router and convolution.
@@ -54,7 +57,7 @@ var presets = []preset{
 		source: "configuration and checkpoint of Zyphra/ZAYA1-base, https://huggingface.co/Zyphra/ZAYA1-base; 8.3 B without the embedding and 760 M active: arXiv 2511.17127; 17.7 GB of bf16: the files of ZAYA1-8B; read 2026-11-21",
 		shape: shape{
 			hidden: 2048, layers: 40, ffn: 4096, heads: 8, kvHeads: 2, headDim: 128, vocab: 262272, tied: true,
-			experts: 16, routerDim: 256, kernel: 2,
+			experts: 16, chosen: 1, routerDim: 256, kernel: 2,
 		},
 		active: 760e6,
 		build:  (*builder).zaya,
@@ -64,7 +67,7 @@ var presets = []preset{
 		source: "config.json of moonshotai/Moonlight-16B-A3B, https://huggingface.co/moonshotai/Moonlight-16B-A3B; 15.29 B and 2.24 B active without embeddings: arXiv 2502.16982; read 2026-11-21",
 		shape: shape{
 			hidden: 2048, layers: 27, ffn: 11264, heads: 16, vocab: 163840,
-			experts: 64, shared: 2, expertFFN: 1408, dense: 1,
+			experts: 64, chosen: 6, shared: 2, expertFFN: 1408, dense: 1,
 			kvRank: 512, ropeDim: 64, nopeDim: 128, vDim: 128,
 		},
 		active: 2.24e9,
@@ -101,11 +104,18 @@ func Preset(name string) (*Model, error) {
 // builder writes tensors under the names of the published checkpoints.
 type builder struct {
 	shape
-	params []Param
+	params []trainer.Param
 }
 
 // add appends a tensor of this shape.
-func (b *builder) add(name string, sides ...int64) { b.params = append(b.params, named(name, product(sides))) }
+func (b *builder) add(name string, sides ...int64) {
+	p := named(name, product(sides))
+	if p.Expert {
+		work := float64(p.Elements) * float64(b.chosen) / float64(b.experts)
+		p.Work = &work
+	}
+	b.params = append(b.params, p)
+}
 
 // linear appends a weight and, where asked, its bias.
 func (b *builder) linear(name string, out, in int64, bias bool) {
@@ -131,7 +141,12 @@ func (b *builder) ends(block func(at string, i int)) {
 	b.add("model.norm.weight", b.hidden)
 	if !b.tied {
 		b.linear("lm_head", b.vocab, b.hidden, false)
+		return
 	}
+	// The shared table's gradient is complete with the embedding's, but the
+	// output layer's product comes here.
+	work := float64(b.vocab * b.hidden)
+	b.params = append(b.params, trainer.Param{Name: "lm_head (shares the embedding)", Work: &work})
 }
 
 // llama is a dense transformer with grouped queries.

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"zbench/bench/trainer"
 )
 
 // maxShards bounds the files an index may name.
@@ -132,7 +134,7 @@ var places = []*regexp.Regexp{
 }
 
 // forward compares two tensors by their likely place in the forward pass.
-func forward(a, b Param) int {
+func forward(a, b trainer.Param) int {
 	return cmp.Or(
 		cmp.Compare(section(a), section(b)),
 		cmp.Compare(a.Block, b.Block),
@@ -142,9 +144,9 @@ func forward(a, b Param) int {
 }
 
 // section is 0 before the blocks, 1 in them, 2 behind them.
-func section(p Param) int {
+func section(p trainer.Param) int {
 	switch {
-	case p.Block >= 0:
+	case p.Block > 0:
 		return 1
 	case places[0].MatchString(p.Name):
 		return 0
@@ -154,7 +156,7 @@ func section(p Param) int {
 
 // within is the place inside a block, or behind the blocks. Experts count by
 // their number first: natural does that.
-func within(p Param) int {
+func within(p trainer.Param) int {
 	for i, place := range places {
 		if i < 2 {
 			continue

@@ -1,6 +1,10 @@
 package model
 
-import "fmt"
+import (
+	"fmt"
+
+	"zbench/bench/trainer"
+)
 
 // Shares of a block's parameters in its tensors, as in a dense transformer with
 // grouped queries and a gated feed-forward part (those of Llama 3 8B).
@@ -35,14 +39,14 @@ func Synthetic(total int64, layers int, largest int64) (*Model, error) {
 		return nil, fmt.Errorf("%w: two tensors of %d (embedding and output) do not fit into %d", ErrParams, largest, total)
 	}
 	if largest > 0 {
-		m.Params = append(m.Params, Param{Name: "embedding", Elements: largest, Block: -1})
+		m.Params = append(m.Params, trainer.Param{Name: "embedding", Elements: largest})
 	}
 	for b := range int64(layers) {
 		// Differences of running totals, so that nothing is lost to rounding.
 		m.block(int(b), body*(b+1)/int64(layers)-body*b/int64(layers))
 	}
 	if largest > 0 {
-		m.Params = append(m.Params, Param{Name: "output", Elements: largest, Block: -1})
+		m.Params = append(m.Params, trainer.Param{Name: "output", Elements: largest})
 	}
 	if l := m.Largest(); largest > 0 && l > largest {
 		return nil, fmt.Errorf("%w: with %d layers a block has a tensor of %d, more than the largest (%d)", ErrParams, layers, l, largest)
@@ -60,7 +64,7 @@ func (m *Model) block(b int, elements int64) {
 		}
 		left -= n
 		if n > 0 {
-			m.Params = append(m.Params, Param{Name: fmt.Sprintf("layers.%d.%s", b, s.name), Elements: n, Block: b})
+			m.Params = append(m.Params, trainer.Param{Name: fmt.Sprintf("layers.%d.%s", b, s.name), Elements: n, Block: b + 1})
 		}
 	}
 }
