@@ -30,21 +30,23 @@ type Trainer struct {
 	Aliases []string
 	// Knob is the setting's name and Unit what it counts.
 	Knob, Unit string
+	// Stages are the stages of sharding (Run.Zero) it has, the usual one first.
+	Stages []int
 	// InPlace tells that the reduction's result replaces its input.
 	InPlace bool
 	// Default is the setting in elements that the trainer takes when the user
 	// sets none.
 	Default func(params []Param, run Run) int64
-	// Granule is the step in elements in which the knob can be set, at least 1.
+	// Granule is the step in elements in which the knob can be set; nil is 1.
 	Granule func(run Run) int64
 	// Memory is what a setting costs, in bytes, beyond what the trainer needs
-	// anyway.
+	// anyway; nil is nothing.
 	Memory func(plan Plan, setting int64, run Run) int64
 	// settings lists the settings that differ, for a trainer that has few; nil
 	// where any number of elements can be set.
 	settings func(params []Param, run Run) []int64
-	// plan makes the plan of params that are not empty; setting > 0, or 0 for
-	// what the trainer does when nothing is set.
+	// plan makes the plan; a setting of 0 is what the trainer does when nothing is
+	// set.
 	plan func(params []Param, setting int64, run Run) Plan
 }
 
@@ -165,4 +167,29 @@ func Names() []string {
 // is set. The run must have passed Check.
 func (t Trainer) Plan(params []Param, setting int64, run Run) Plan {
 	return t.plan(params, setting, run)
+}
+
+// Step is the step in elements in which the knob can be set, at least 1.
+func (t Trainer) Step(run Run) int64 {
+	if t.Granule == nil {
+		return 1
+	}
+	return t.Granule(run)
+}
+
+// Settings lists all settings that differ, ascending, for a trainer that has
+// few; nil where any multiple of Step can be set.
+func (t Trainer) Settings(params []Param, run Run) []int64 {
+	if t.settings == nil {
+		return nil
+	}
+	return t.settings(params, run)
+}
+
+// Bytes is what a setting costs in memory, beyond what the trainer needs anyway.
+func (t Trainer) Bytes(plan Plan, setting int64, run Run) int64 {
+	if t.Memory == nil {
+		return 0
+	}
+	return t.Memory(plan, setting, run)
 }

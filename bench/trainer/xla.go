@@ -1,0 +1,30 @@
+package trainer
+
+// XLA's rules: xla/service/collective_combiner_utils.h (calls are combined while
+// the sum of their outputs stays within the threshold, one beyond it stays
+// alone) and xla/service/collective_utils.h (30 MiB + 7 bytes).
+// The output of an all-reduce is the whole buffer, that of a reduce-scatter one
+// rank's share.
+const xlaDefault = 30<<20 + 7
+
+// xlaThreshold is the setting in elements that a threshold in bytes of output is.
+func xlaThreshold(bytes int64, run Run) int64 {
+	if run.Zero == 0 {
+		return bytes / run.grad()
+	}
+	return bytes * int64(run.DP) / run.grad()
+}
+
+func xlaPlan(params []Param, setting int64, run Run) Plan {
+	if setting == 0 {
+		setting = xlaThreshold(xlaDefault, run)
+	}
+	plan := Plan{Buckets: both(params, func(p packing, _ bool) []Bucket { return p.atMost(setting, true) })}
+	if run.Zero == 0 {
+		plan.Backward = reductions(plan.Buckets, allReduce, run)
+	} else {
+		plan.Backward = reductions(plan.Buckets, reduceScatter, run)
+		plan.Forward = chain(plan.Buckets, run)
+	}
+	return plan
+}
