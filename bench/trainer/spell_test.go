@@ -75,7 +75,7 @@ func TestEveryTrainerHasSnippets(t *testing.T) {
 		tr, err := trainer.ByName(name)
 		require.NoError(t, err)
 		run := trainer.Run{DP: 1024, Zero: tr.Stages[0], GradDtype: "float", ParamDtype: "bfloat16"}
-		s := trainer.Spelling{Setting: 64 * tr.Step(run) << 14, Params: blocksOf(8), Run: run, Curve: "0123abcd"}
+		s := trainer.Spelling{Setting: 1e8 / tr.Step(run) * tr.Step(run), Params: blocksOf(8), Run: run, Curve: "0123abcd"}
 		snippets := tr.Snippets(s)
 		require.NotEmpty(t, snippets, name)
 		var all strings.Builder
@@ -191,7 +191,7 @@ func TestReadConfigRefuses(t *testing.T) {
 		"":                                      "neither Megatron's arguments",
 		"just some words":                       "neither Megatron's arguments",
 		"--ddp-bucket-size many":                `ddp_bucket_size: "many" is not a number`,
-		"--ddp-bucket-size 1e400":               "is not a number",
+		"--ddp-bucket-size 1e400":               "is not a positive whole number",
 		"--ddp-bucket-size 0":                   "is not a positive whole number",
 		"--ddp-bucket-size 1.5":                 "is not a number",
 		"bucket_cap_mb=25MB":                    `"25MB" is not a number`,
