@@ -193,7 +193,7 @@ func TestReadConfigRefuses(t *testing.T) {
 		"--ddp-bucket-size many":                `ddp_bucket_size: "many" is not a number`,
 		"--ddp-bucket-size 1e400":               "is not a positive whole number",
 		"--ddp-bucket-size 0":                   "is not a positive whole number",
-		"--ddp-bucket-size 1.5":                 "is not a number",
+		"--ddp-bucket-size 1.5":                 "is not a positive whole number",
 		"bucket_cap_mb=25MB":                    `"25MB" is not a number`,
 		"ddp_bucket_size: 99999999999999999999": "is not a positive whole number",
 		"--ddp-num-buckets 9007199254740993":    "is not a positive",
