@@ -1,5 +1,5 @@
 // Package cost turns measured collectives into a cost: the seconds a message of
-// any size takes. [Curves] makes the curves of records, [Curve.Seconds] reads one.
+// any size takes. [Curves] makes the curves of records, [Curve.Model] reads one.
 package cost
 
 import "zbench/bench/record"
@@ -27,8 +27,10 @@ type Curve struct {
 	// Timing names the time that is used, for all points alike.
 	Timing string `json:"timing"`
 	// Runs is the number of records behind the curve.
-	Runs   int     `json:"runs"`
-	Points []Point `json:"points"`
+	Runs int `json:"runs"`
+	// Disagree is the largest difference of their medians at one size, as a ratio.
+	Disagree float64 `json:"disagree"`
+	Points   []Point `json:"points"`
 	// Dropped is what was left out and why, Doubts what to know about the rest.
 	Dropped []Drop           `json:"dropped"`
 	Doubts  []record.Warning `json:"doubts"`
@@ -61,4 +63,34 @@ type Drop struct {
 type Source struct {
 	Record  *record.Record
 	Samples map[string]map[string][]float64
+}
+
+// Model is the time of a message of any size. The curve must have points.
+func (c *Curve) Model() *Model {
+	sizes, seconds := make([]int64, len(c.Points)), make([]float64, len(c.Points))
+	for i, p := range c.Points {
+		sizes[i], seconds[i] = p.Bytes, p.Seconds
+	}
+	return NewModel(sizes, seconds)
+}
+
+// Rescale is what the curve of a ring of n ranks would be: the same share per
+// rank takes the same time per step, so sizes grow with the ranks and times with
+// the steps, n−1. It says nothing about trees, rails or other switches.
+func (c Curve) Rescale(n int) Curve {
+	size := float64(n) / float64(c.Ranks)
+	time := float64(n-1) / float64(c.Ranks-1)
+	points := make([]Point, len(c.Points))
+	for i, p := range c.Points {
+		points[i] = Point{Bytes: int64(float64(p.Bytes)*size + 0.5), Seconds: p.Seconds * time, CV: p.CV, N: p.N}
+		if p.Lo != nil && p.Hi != nil {
+			lo, hi := *p.Lo*time, *p.Hi*time
+			points[i].Lo, points[i].Hi = &lo, &hi
+		}
+		for _, x := range p.Samples {
+			points[i].Samples = append(points[i].Samples, x*time)
+		}
+	}
+	c.Ranks, c.Points = n, points
+	return c
 }

@@ -1,0 +1,160 @@
+package recommend
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"zbench/bench/trainer"
+)
+
+const (
+	// promising is how many of the best candidates have their surroundings tried
+	// more closely, maxNear how many settings are tried for each.
+	promising = 4
+	maxNear   = 96
+)
+
+// refine tries every sum of neighbouring tensors near the best candidates: where
+// a bucket really ends depends on those, and a grid steps over some. It returns
+// the best of all.
+func (e *engine) refine(s *scores, best int) int {
+	if e.t.Settings(e.q.Params, e.run) != nil {
+		return best
+	}
+	order := make([]int, len(e.candidates))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.score[a], s.score[b]) })
+	type window struct{ lo, hi int64 }
+	var near []window
+	for _, j := range order[:min(promising, len(order))] {
+		w := window{e.candidates[max(0, j-1)].Elements, e.candidates[min(len(order)-1, j+1)].Elements}
+		if !e.candidates[j].OverBudget && !slices.Contains(near, w) {
+			near = append(near, w)
+		}
+	}
+	step := e.t.Step(e.run)
+	for _, w := range near {
+		for _, sum := range sums(e.q.Params, w.lo, w.hi) {
+			e.add((sum + step - 1) / step * step)
+		}
+	}
+	return e.rescore(s)
+}
+
+// rescore scores all candidates anew and returns the best.
+func (e *engine) rescore(s *scores) int {
+	*s = e.score(e.models, e.candidates)
+	best, _ := s.best(e.candidates)
+	return best
+}
+
+// sums are the sums of neighbouring tensors between lo and hi, at most maxNear of
+// them, spread evenly.
+func sums(params []trainer.Param, lo, hi int64) []int64 {
+	var all []int64
+	from, sum := 0, int64(0)
+	for to := range params {
+		sum += params[to].Elements
+		for sum > hi && from <= to {
+			sum -= params[from].Elements
+			from++
+		}
+		for s, i := sum, from; i <= to && s >= lo; i++ {
+			all = append(all, s)
+			s -= params[i].Elements
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	if len(all) <= maxNear {
+		return all
+	}
+	kept := make([]int64, 0, maxNear)
+	for i := range maxNear {
+		kept = append(kept, all[i*(len(all)-1)/(maxNear-1)])
+	}
+	return kept
+}
+
+// round replaces the best setting by the roundest that is as good: one with the
+// same buckets, or, where the tensors were made up anyway, one whose score
+// counts as equal.
+func (e *engine) round(s *scores, best int) int {
+	c := e.candidates[best]
+	if e.t.Settings(e.q.Params, e.run) != nil {
+		return best
+	}
+	step := e.t.Step(e.run)
+	for _, unit := range rounder(c.Elements, step) {
+		for _, setting := range []int64{c.Elements / unit * unit, (c.Elements + unit - 1) / unit * unit} {
+			if setting < 1 || setting%step != 0 {
+				continue
+			}
+			if e.equal(*s, best, setting) {
+				e.place(setting, best)
+				return e.find(s, setting)
+			}
+		}
+	}
+	return best
+}
+
+// rounder lists what to round to, the coarsest first: two and three digits, then
+// millions; multiples of the knob's step.
+func rounder(setting, step int64) []int64 {
+	digits := math.Floor(math.Log10(float64(setting) / float64(step)))
+	var units []int64
+	for _, d := range []float64{1, 2} {
+		if digits >= d {
+			units = append(units, step*int64(math.Pow(10, digits-d)))
+		}
+	}
+	if step == 1 && setting >= 10_000_000 {
+		units = append(units, 1_000_000)
+	}
+	return units
+}
+
+// equal tells that a setting is as good as the best candidate.
+func (e *engine) equal(s scores, best int, setting int64) bool {
+	c := e.candidates[best]
+	other := e.plan(setting, e.run)
+	if other.OverBudget {
+		return false
+	}
+	if slices.Equal(other.plan.Buckets, c.plan.Buckets) {
+		return true
+	}
+	if !e.q.ParamsGuessed {
+		return false
+	}
+	both := []*candidate{c, other}
+	pair := e.score(e.models, both)
+	sum := 0.0
+	for i := range pair.steps {
+		sum += (pair.steps[i][1] - pair.steps[i][0]) / pair.steps[i][0] / float64(len(pair.steps))
+	}
+	return s.score[best]+sum <= s.least+Tie
+}
+
+// place puts a setting among the candidates in the place of one with the same
+// buckets.
+func (e *engine) place(setting int64, best int) {
+	c := e.plan(setting, e.run)
+	if slices.Equal(c.plan.Buckets, e.candidates[best].plan.Buckets) {
+		e.candidates = slices.Delete(e.candidates, best, best+1)
+	}
+	i, found := slices.BinarySearchFunc(e.candidates, setting, func(c *candidate, s int64) int { return cmp.Compare(c.Elements, s) })
+	if !found {
+		e.candidates = slices.Insert(e.candidates, i, c)
+	}
+}
+
+// find scores all candidates anew and returns that of the setting.
+func (e *engine) find(s *scores, setting int64) int {
+	*s = e.score(e.models, e.candidates)
+	return slices.IndexFunc(e.candidates, func(c *candidate) bool { return c.Elements == setting })
+}
