@@ -33,7 +33,7 @@ func Ask(q Question) (Answer, error) {
 	if a.Refusal = incomplete(q, t); a.Refusal != nil {
 		return a, nil
 	}
-	e, refusal := newEngine(q, t)
+	e, refusal := newEngine(q, t, false)
 	if refusal != nil {
 		a.Refusal = refusal
 		return a, nil
@@ -81,7 +81,7 @@ func (e *engine) answer(a *Answer) {
 	for _, u := range e.curves {
 		a.Simulated = a.Simulated || u.Simulated
 	}
-	a.Bootstrap = e.bootstrap(best, *a.Plateau)
+	a.Bootstrap = e.bootstrap(s, best, *a.Plateau)
 	e.explain(a, best)
 	a.WouldHelp = e.help(a, best)
 	a.Confidence = e.confidence(a, best)

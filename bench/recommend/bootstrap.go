@@ -10,7 +10,7 @@ import (
 
 // bootstrap asks again with curves as other measurements might have given them.
 // It is nil where the spread of a curve is not known.
-func (e *engine) bootstrap(best int, plateau Range) *Bootstrap {
+func (e *engine) bootstrap(s scores, best int, plateau Range) *Bootstrap {
 	b := &Bootstrap{Replicates: e.q.Bootstrap, From: cost.FromSamples}
 	var draws []*cost.Resampler
 	for i := range e.curves {
@@ -30,19 +30,20 @@ func (e *engine) bootstrap(best int, plateau Range) *Bootstrap {
 	var exposed []float64
 	rng := rand.New(rand.NewPCG(e.q.Seed, 0))
 	inside := 0
+	able := e.contenders(s, best)
 	for range e.q.Bootstrap {
 		models := make([]*cost.Model, len(e.models))
 		for i, m := range e.models {
 			models[i] = m.With(draws[i].Draw(rng))
 		}
-		s := e.score(models, e.candidates)
-		at, _ := s.best(e.candidates)
-		setting := e.candidates[at].Elements
+		s := e.score(models, able)
+		at, _ := s.best(able)
+		setting := able[at].Elements
 		answers = append(answers, setting)
 		if plateau.Lo <= setting && setting <= plateau.Hi {
 			inside++
 		}
-		x := s.exposed[best]
+		x := s.exposed[slices.Index(able, e.candidates[best])]
 		exposed = append(exposed, x[backward]+x[forward]+x[after])
 	}
 	slices.Sort(answers)
@@ -54,4 +55,38 @@ func (e *engine) bootstrap(best int, plateau Range) *Bootstrap {
 		c.price(e.models)
 	}
 	return b
+}
+
+const (
+	// contending is the regret in any scenario up to which another curve might
+	// make a candidate the best of it, maxContenders how many are resampled.
+	contending    = 0.05
+	maxContenders = 256
+)
+
+// contenders are the candidates that a resampled curve could choose, or measure
+// others by. Of too many, every so many-th is kept, and the answer.
+func (e *engine) contenders(s scores, best int) []*candidate {
+	scenarios := make([]int, len(s.steps))
+	for i := range scenarios {
+		scenarios[i] = i
+	}
+	var in []int
+	for j, c := range e.candidates {
+		if c.OverBudget {
+			continue
+		}
+		near := func(i int) bool { return s.steps[i][j] <= s.leastSteps[i]*(1+contending) }
+		if j == best || slices.ContainsFunc(scenarios, near) {
+			in = append(in, j)
+		}
+	}
+	every := (len(in) + maxContenders - 1) / maxContenders
+	var able []*candidate
+	for n, j := range in {
+		if n%every == 0 || j == best {
+			able = append(able, e.candidates[j])
+		}
+	}
+	return able
 }

@@ -27,8 +27,10 @@ type engine struct {
 	known     bool // that computation times were given
 	// done are the shares of computation behind at each boundary.
 	doneBackward, doneForward []float64
-	candidates                []*candidate
-	scratch                   []float64
+	// coarse tries the grid alone.
+	coarse     bool
+	candidates []*candidate
+	scratch    []float64
 }
 
 // candidate is a setting with its plan.
@@ -53,9 +55,10 @@ type pass struct {
 	cost  []float64
 }
 
-// newEngine finds the curves and plans the candidates.
-func newEngine(q Question, t trainer.Trainer) (*engine, *Refusal) {
-	e := &engine{q: q, t: t, run: q.Run}
+// newEngine finds the curves and plans the candidates; coarse is enough to
+// compare one question with another.
+func newEngine(q Question, t trainer.Trainer, coarse bool) (*engine, *Refusal) {
+	e := &engine{q: q, t: t, run: q.Run, coarse: coarse}
 	e.run.NoOverlap, e.run.NoGatherOverlap = false, false
 	if t.Unit == trainer.Blocks {
 		e.q.Params = trainer.WithBlocks(q.Params)
@@ -63,7 +66,7 @@ func newEngine(q Question, t trainer.Trainer) (*engine, *Refusal) {
 	if refusal := e.findCurves(); refusal != nil {
 		return nil, refusal
 	}
-	work := trainer.Work(q.Params)
+	work := trainer.Work(e.q.Params)
 	e.doneBackward = overlap.Shares(work, overlap.Backward)
 	e.doneForward = overlap.Shares(work, overlap.Forward)
 	e.setTimes()

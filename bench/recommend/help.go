@@ -56,7 +56,7 @@ func (e *engine) help(a *Answer, best int) []Help {
 	for _, x := range e.changes() {
 		q := e.q
 		x.apply(&q)
-		other, refusal := newEngine(q, e.t)
+		other, refusal := newEngine(q, e.t, true)
 		if refusal != nil {
 			continue
 		}

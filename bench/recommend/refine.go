@@ -4,15 +4,13 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"zbench/bench/trainer"
 )
 
 const (
 	// promising is how many of the best candidates have their surroundings tried
 	// more closely, maxNear how many settings are tried for each.
 	promising = 4
-	maxNear   = 96
+	maxNear   = 128
 )
 
 // refine tries every sum of neighbouring tensors near the best candidates: where
@@ -37,7 +35,7 @@ func (e *engine) refine(s *scores, best int) int {
 	}
 	step := e.t.Step(e.run)
 	for _, w := range near {
-		for _, sum := range sums(e.q.Params, w.lo, w.hi) {
+		for _, sum := range sums(e.q.Params, w.lo, w.hi, maxNear) {
 			e.add((sum + step - 1) / step * step)
 		}
 	}
@@ -49,34 +47,6 @@ func (e *engine) rescore(s *scores) int {
 	*s = e.score(e.models, e.candidates)
 	best, _ := s.best(e.candidates)
 	return best
-}
-
-// sums are the sums of neighbouring tensors between lo and hi, at most maxNear of
-// them, spread evenly.
-func sums(params []trainer.Param, lo, hi int64) []int64 {
-	var all []int64
-	from, sum := 0, int64(0)
-	for to := range params {
-		sum += params[to].Elements
-		for sum > hi && from <= to {
-			sum -= params[from].Elements
-			from++
-		}
-		for s, i := sum, from; i <= to && s >= lo; i++ {
-			all = append(all, s)
-			s -= params[i].Elements
-		}
-	}
-	slices.Sort(all)
-	all = slices.Compact(all)
-	if len(all) <= maxNear {
-		return all
-	}
-	kept := make([]int64, 0, maxNear)
-	for i := range maxNear {
-		kept = append(kept, all[i*(len(all)-1)/(maxNear-1)])
-	}
-	return kept
 }
 
 // round replaces the best setting by the roundest that is as good: one with the

@@ -8,6 +8,8 @@ type packing struct {
 	// align is what a tensor's start is rounded up to, and divisor a bucket's end;
 	// 0 is 1. Both count elements from the start of the buffer.
 	align, divisor int64
+	// most bounds the tensors of a bucket; 0 does not.
+	most int
 }
 
 func (p packing) start(n int64) int64 { return roundUp(n, p.align) }
@@ -72,7 +74,7 @@ func (p packing) atMost(limit int64, around bool) []Bucket {
 			all = append(all, alone.close(1))
 			continue
 		}
-		if b.Params > 0 && b.used+e.Elements > limit {
+		if b.Params > 0 && (b.used+e.Elements > limit || b.Params == p.most) {
 			all = append(all, b.close(p.divisor))
 			b = open{}
 		}

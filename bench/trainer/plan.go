@@ -29,9 +29,10 @@ func both(params []Param, pack func(p packing, expert bool) []Bucket) []Bucket {
 // there, and lets nothing wait.
 func reductions(buckets []Bucket, name string, run Run) []Message {
 	all := make([]Message, 0, len(buckets))
+	wide := run.grad()
 	for _, b := range buckets {
 		if n := run.ranks(b.Expert); n > 1 {
-			all = append(all, Message{Collective: name, Bytes: b.Elements * run.grad(), Ranks: n, Launch: b.First, Wait: Never})
+			all = append(all, Message{Collective: name, Bytes: b.Elements * wide, Ranks: n, Launch: b.First, Wait: Never})
 		}
 	}
 	return all
@@ -42,6 +43,7 @@ func reductions(buckets []Bucket, name string, run Run) []Message {
 // Dense tensors and experts are chains of their own.
 func chain(buckets []Bucket, run Run) []Message {
 	var all []Message
+	wide := run.param()
 	for _, expert := range []bool{false, true} {
 		at := 0
 		for _, b := range slices.Backward(buckets) {
@@ -49,7 +51,7 @@ func chain(buckets []Bucket, run Run) []Message {
 				continue
 			}
 			all = append(all, Message{
-				Collective: allGather, Bytes: b.Elements * run.param(), Ranks: run.ranks(expert) / run.instances(),
+				Collective: allGather, Bytes: b.Elements * wide, Ranks: run.ranks(expert) / run.instances(),
 				Launch: at, Wait: b.First,
 			})
 			if run.NoGatherOverlap {

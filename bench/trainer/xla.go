@@ -4,8 +4,11 @@ package trainer
 // the sum of their outputs stays within the threshold, one beyond it stays
 // alone) and xla/service/collective_utils.h (30 MiB + 7 bytes).
 // The output of an all-reduce is the whole buffer, that of a reduce-scatter one
-// rank's share.
-const xlaDefault = 30<<20 + 7
+// rank's share. xla/service/gpu/gpu_compiler.cc combines at most 256 calls.
+const (
+	xlaDefault = 30<<20 + 7
+	xlaMost    = 256
+)
 
 // xlaThreshold is the setting in elements that a threshold in bytes of output is.
 func xlaThreshold(bytes int64, run Run) int64 {
@@ -19,7 +22,10 @@ func xlaPlan(params []Param, setting int64, run Run) Plan {
 	if setting == 0 {
 		setting = xlaThreshold(xlaDefault, run)
 	}
-	plan := Plan{Buckets: both(params, func(p packing, _ bool) []Bucket { return p.atMost(setting, true) })}
+	plan := Plan{Buckets: both(params, func(p packing, _ bool) []Bucket {
+		p.most = xlaMost
+		return p.atMost(setting, true)
+	})}
 	if run.Zero == 0 {
 		plan.Backward = reductions(plan.Buckets, allReduce, run)
 	} else {
