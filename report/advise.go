@@ -60,7 +60,7 @@ const (
 // Advise adds a recommendation to the page.
 func (p *Page) Advise(d *advice.Document) {
 	a := &d.Answer
-	v := &Advice{Sentence: d.Sentence, Simulated: a.Simulated, Head: advice.Columns, Reasons: d.Reasons(), Snippets: d.Snippets}
+	v := &Advice{Sentence: d.Sentence, Simulated: a.Simulated, Head: d.Columns(), Reasons: d.Reasons(), Snippets: d.Snippets}
 	for _, f := range d.Facts() {
 		v.Facts = append(v.Facts, Fact{f.Term, f.Text})
 	}
@@ -90,7 +90,7 @@ func (p *Page) AllCharts() []Chart {
 func adviceRows(d *advice.Document, rows []advice.Row) []AdviceRow {
 	var out []AdviceRow
 	for _, r := range rows {
-		out = append(out, AdviceRow{r.Cells(), r.Elements == d.Answer.Elements})
+		out = append(out, AdviceRow{d.Cells(r), r.Elements == d.Answer.Elements})
 	}
 	return out
 }
@@ -107,6 +107,9 @@ func adviceChart(d *advice.Document) Chart {
 		c.Mark = "SIMULATED"
 	}
 	for _, x := range a.Table {
+		if x.Elements < d.Floor() {
+			continue
+		}
 		c.Series[0].Points = append(c.Series[0].Points, settingPoint(d, &x))
 	}
 	mark := func(name string, x *recommend.Candidate) {
@@ -170,14 +173,18 @@ func bandLayer(s scene, c Chart, f format) layer {
 	for _, x := range []float64{left, right} {
 		l.lines = append(l.lines, stroke{role: "muted", points: []vec{{x, p.top}, {x, p.bottom}}, width: 1, dash: []float64{1, 3}})
 	}
-	text := label{role: "muted", text: c.Band.Label, size: f.font, anchor: middle, at: vec{(left + right) / 2, p.bottom - f.font*0.6}}
-	if half := textWidth(text.text, f.font, false) / 2; text.at.x+half > p.right {
-		text.at.x = p.right - half
-	} else if text.at.x-half < p.left {
-		text.at.x = p.left + half
-	}
-	l.texts = append(l.texts, text)
 	return l
+}
+
+// bandLabel names the band at the foot of the plot, over everything else.
+func bandLabel(s scene, c Chart, f format) layer {
+	p := s.plot
+	half := textWidth(c.Band.Label, f.font, false) / 2
+	mid := (max(p.left, s.at(float64(c.Band.Lo), 1).x) + min(p.right, s.at(float64(c.Band.Hi), 1).x)) / 2
+	return layer{series: -1, texts: []label{{
+		role: "muted", text: c.Band.Label, size: f.font, anchor: middle, halo: true,
+		at: vec{min(max(mid, p.left+half), p.right-half), p.bottom - f.font*0.6},
+	}}}
 }
 
 // markLayer draws a line through a setting that has a name, its point and its
@@ -190,7 +197,8 @@ func markLayer(s scene, c Chart, i int, f format) layer {
 	l.lines = append(l.lines, stroke{role: seriesRole(i), points: []vec{{at.x, y}, {at.x, s.plot.bottom}}, width: 1.4, dash: dashOf(i)})
 	l.dots = append(l.dots, dot{at: at, radius: f.font * 0.42, hollow: i > 1, tip: c.Series[i].Name + ": " + pt.Words})
 	text := label{role: "text", text: c.Series[i].Name, size: f.font, anchor: start, at: vec{at.x + f.font*0.4, y}, halo: true, bold: i == 1}
-	if text.bounds().right > s.plot.right {
+	left := i > 1 && pt.Bytes < c.Series[1].Points[0].Bytes && at.x-s.plot.left > textWidth(text.text, f.font, true)+f.font
+	if left || text.bounds().right > s.plot.right {
 		text.anchor, text.at.x = end, at.x-f.font*0.4
 	}
 	l.texts = append(l.texts, text)

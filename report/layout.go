@@ -73,6 +73,9 @@ func layOut(c Chart, f format) scene {
 			s.layers = append(s.layers, curveLayer(s, c, i, f))
 		}
 	}
+	if c.Band != nil {
+		s.layers = append(s.layers, bandLabel(s, c, f))
+	}
 	s.layers = append(s.layers, layer{series: -1, texts: roofLabels(s, c, f)})
 	if c.Empty() {
 		mid := vec{(s.plot.left + s.plot.right) / 2, (s.plot.top + s.plot.bottom) / 2}

@@ -5,6 +5,7 @@
 package advice
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
@@ -114,6 +115,7 @@ func Give(in Input) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
+	in.Run.GradDtype, in.Run.ParamDtype = cmp.Or(in.Run.GradDtype, t.GradDtype), cmp.Or(in.Run.ParamDtype, "bfloat16")
 	q := recommend.Question{
 		Curves: curves, Trainer: t.Name, Run: in.Run, Backward: in.Compute.Backward, Forward: in.Compute.Forward,
 		ComputeGuessed: !in.Compute.Measured, MemBudget: in.MemBudget, Rescale: in.Rescale, Bootstrap: in.Bootstrap, Seed: in.Seed,
@@ -163,6 +165,9 @@ func (d *Document) snippets(t trainer.Trainer, params []trainer.Param, in Input)
 		Setting: d.Answer.Elements, Params: params, Run: run, Curve: d.CurveSHA256[:16], Simulated: d.Answer.Simulated,
 	})
 	asked := strings.ToLower(in.Framework)
+	if asked == t.Name {
+		return all
+	}
 	slices.SortStableFunc(all, func(a, b trainer.Snippet) int {
 		return rank(b.Title, asked) - rank(a.Title, asked)
 	})
@@ -174,6 +179,12 @@ func rank(title, asked string) int {
 		return 1
 	}
 	return 0
+}
+
+// Of tells whether the recommendation is of these records' curves.
+func (d *Document) Of(sources []cost.Source) bool {
+	curves, err := cost.Curves(sources)
+	return err == nil && hash(curves, d.Answer.Curves) == d.CurveSHA256
 }
 
 func facts(m *model.Model) *ModelFacts {

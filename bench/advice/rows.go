@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/recommend"
+	"zbench/bench/trainer"
 	"zbench/bench/unit"
 )
 
@@ -16,21 +17,78 @@ type Row struct {
 	Setting, Marks string
 }
 
-// Cells are the row printed, in the order of Columns.
-func (r Row) Cells() []string {
-	largest := unit.Bytes(r.LargestBytes)
-	if r.Extrapolated {
-		largest += "*"
-	}
-	return []string{
-		r.Setting, recommend.Count(r.Elements), unit.Number(float64(r.Buckets)), largest, unit.Rate(r.BusBW),
-		unit.Seconds(r.ExposedBackward), unit.Seconds(r.ExposedForward + r.After), unit.Seconds(r.Step), "+" + Share(max(0, r.Nominal)), "+" + Share(max(0, r.Score)), r.Marks,
-	}
+// column is one of the table: its heading and how a row prints it.
+type column struct {
+	title string
+	cell  func(r Row) string
 }
 
+// columns is the table of them.
+var columns = []column{
+	{"setting", func(r Row) string { return r.Setting }},
+	{elementsTitle, func(r Row) string { return recommend.Count(r.Elements) }},
+	{"buckets", func(r Row) string { return unit.Number(float64(r.Buckets)) }},
+	{"largest", func(r Row) string {
+		if r.Extrapolated {
+			return unit.Bytes(r.LargestBytes) + "*"
+		}
+		return unit.Bytes(r.LargestBytes)
+	}},
+	{"busbw", func(r Row) string { return unit.Rate(r.BusBW) }},
+	{"exposed bwd", func(r Row) string { return unit.Seconds(r.ExposedBackward) }},
+	{"exposed fwd", func(r Row) string { return unit.Seconds(r.ExposedForward + r.After) }},
+	{"step", func(r Row) string { return unit.Seconds(r.Step) }},
+	{"over best", func(r Row) string { return "+" + Share(max(0, r.Nominal)) }},
+	{"mean over best", func(r Row) string { return "+" + Share(max(0, r.Score)) }},
+	{"", func(r Row) string { return r.Marks }},
+}
+
+// elementsTitle heads the column that a knob in elements does not need twice.
+const elementsTitle = "elements"
+
 // Columns are the headings of the table.
-var Columns = []string{
-	"setting", "elements", "buckets", "largest", "busbw", "exposed bwd", "exposed fwd", "step", "over best", "mean over best", "",
+func (d *Document) Columns() []string {
+	var titles []string
+	for _, c := range d.shown() {
+		titles = append(titles, c.title)
+	}
+	return titles
+}
+
+// Cells are a row printed, in the order of Columns.
+func (d *Document) Cells(r Row) []string {
+	var cells []string
+	for _, c := range d.shown() {
+		cells = append(cells, c.cell(r))
+	}
+	return cells
+}
+
+func (d *Document) shown() []column {
+	var kept []column
+	for _, c := range columns {
+		if c.title != elementsTitle || d.Answer.Unit != trainer.Elements {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// reach is how far below the answer settings are of interest: beyond it all is
+// latency.
+const reach = 256
+
+// Floor is the smallest setting worth showing: a fraction of the answer, or less
+// where the default or the user's own lies there.
+func (d *Document) Floor() int64 {
+	a := &d.Answer
+	low := a.Elements / reach
+	for _, c := range []*recommend.Candidate{a.Default, a.Current} {
+		if c != nil && c.Elements > 0 {
+			low = min(low, c.Elements)
+		}
+	}
+	return low
 }
 
 // Rows choose what a person wants to see of the table: what has a mark, and so
@@ -41,7 +99,7 @@ func (d *Document) Rows(wanted int) []Row {
 		return nil
 	}
 	chosen := map[int]bool{}
-	lo, hi := math.Log(float64(a.Table[0].Elements)), math.Log(float64(a.Table[len(a.Table)-1].Elements))
+	lo, hi := math.Log(float64(max(1, a.Table[0].Elements, d.Floor()))), math.Log(float64(a.Table[len(a.Table)-1].Elements))
 	for i := range wanted {
 		want := lo + (hi-lo)*float64(i)/float64(max(1, wanted-1))
 		chosen[nearest(a.Table, want)] = true

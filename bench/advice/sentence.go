@@ -43,7 +43,7 @@ func (d *Document) sentence() string {
 			s += ", because nothing overlaps there"
 		}
 	} else if a.Default != nil && a.Default.Elements != a.Elements {
-		s += "; the default " + d.costs(a.Default)
+		s += "; the default " + d.Amount(a.Default.Elements) + " " + d.costs(a.Default)
 	}
 	return s + ". Confidence " + a.Confidence.Level + "."
 }
@@ -91,7 +91,7 @@ const same = 0.0005
 func (d *Document) costs(c *recommend.Candidate) string {
 	more := c.Step/d.Answer.Best.Step - 1
 	if more < same {
-		return "is as good"
+		return "is as good: no need to change"
 	}
 	return "costs " + Share(more) + " of a step"
 }

@@ -141,27 +141,28 @@ func (d *Document) Reasons() []Reasoning {
 // snippets last.
 func (d *Document) WriteText(w io.Writer) error {
 	var b strings.Builder
-	b.WriteString(d.Sentence + "\n\n")
+	fold(&b, "", d.Sentence)
+	b.WriteString("\n")
 	for _, f := range d.Facts() {
-		b.WriteString(strings.TrimRight(fmt.Sprintf("%-12s %s", f.Term, f.Text), " ") + "\n")
+		fold(&b, fmt.Sprintf("%-12s ", f.Term), f.Text)
 	}
 	if rows := d.Rows(fewRows); len(rows) > 0 {
 		b.WriteString("\n")
 		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(t, strings.Join(Columns, "\t")+"\t")
+		fmt.Fprintln(t, strings.Join(d.Columns(), "\t")+"\t")
 		for _, r := range rows {
-			cells := r.Cells()
+			cells := d.Cells(r)
 			fmt.Fprintf(t, "%s\t  %s\n", strings.Join(cells[:len(cells)-1], "\t"), cells[len(cells)-1])
 		}
 		if err := t.Flush(); err != nil {
 			return fmt.Errorf("advice: table: %w", err)
 		}
-		b.WriteString(Note(rows) + "\n")
+		fold(&b, "", Note(rows))
 	}
 	for _, r := range d.Reasons() {
 		fmt.Fprintf(&b, "\n%s\n", r.Title)
 		for _, l := range r.Lines {
-			b.WriteString("  - " + l + "\n")
+			fold(&b, "  - ", l)
 		}
 	}
 	for _, s := range d.Snippets {
@@ -169,6 +170,26 @@ func (d *Document) WriteText(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// lineWidth is where a line of text is folded.
+const lineWidth = 112
+
+// fold writes a text behind a prefix, its further lines as far in.
+func fold(b *strings.Builder, prefix, text string) {
+	indent := strings.Repeat(" ", len([]rune(prefix)))
+	line, empty := prefix, true
+	for word := range strings.FieldsSeq(text) {
+		if !empty && len([]rune(line))+1+len([]rune(word)) > lineWidth {
+			b.WriteString(line + "\n")
+			line, empty = indent, true
+		}
+		if !empty {
+			line += " "
+		}
+		line, empty = line+word, false
+	}
+	b.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
 // fewRows is how many settings fit on a screen.
@@ -197,9 +218,9 @@ func (d *Document) WriteMarkdown(w io.Writer) error {
 		fmt.Fprintf(&b, "- %s: %s\n", term, cell(f.Text))
 	}
 	if rows := d.Rows(fewRows); len(rows) > 0 {
-		b.WriteString("\n| " + strings.Join(Columns, " | ") + " |\n|" + strings.Repeat("---:|", len(Columns)-1) + "---|\n")
+		b.WriteString("\n| " + strings.Join(d.Columns(), " | ") + " |\n|" + strings.Repeat("---:|", len(d.Columns())-1) + "---|\n")
 		for _, r := range rows {
-			b.WriteString("| " + cell(strings.Join(r.Cells(), "\x00")) + " |\n")
+			b.WriteString("| " + cell(strings.Join(d.Cells(r), "\x00")) + " |\n")
 		}
 		b.WriteString("\n" + Note(rows) + "\n")
 	}

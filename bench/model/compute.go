@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"zbench/bench/unit"
 )
 
 // ErrCompute is wrapped by every error about compute times.
@@ -71,7 +73,7 @@ func (l Load) Estimate() (Compute, error) {
 	}
 	return Compute{
 		Backward: passes * work / l.Flops, Forward: 2 * work / l.Flops,
-		Source: fmt.Sprintf("estimated from %d tokens, %.4g active parameters and %.4g TFLOP/s%s", l.Tokens, float64(l.ActiveParams), l.Flops/1e12, again),
+		Source: fmt.Sprintf("estimated from %d tokens, %s active parameters and %.4g TFLOP/s%s", l.Tokens, unit.Number(float64(l.ActiveParams)), l.Flops/1e12, again),
 	}, nil
 }
 

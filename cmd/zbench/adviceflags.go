@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -146,7 +145,7 @@ func (o *adviceOptions) check() error {
 	models, times := o.among("params", "preset", "total-params"), o.among("backward-ms", "step-ms", "tokens-per-microbatch")
 	needs := func(flag string, others ...string) error {
 		if o.has(flag) && len(o.among(others...)) == 0 {
-			return fmt.Errorf("--%s is said of --%s, which is missing", flag, strings.Join(others, " or --"))
+			return fmt.Errorf("--%s means nothing without --%s", flag, strings.Join(others, " or --"))
 		}
 		return nil
 	}
@@ -172,7 +171,13 @@ func (o *adviceOptions) check() error {
 
 // among are those of the flags that were given.
 func (o *adviceOptions) among(names ...string) []string {
-	return slices.DeleteFunc(names, func(n string) bool { return !o.has(n) })
+	var given []string
+	for _, n := range names {
+		if o.has(n) {
+			given = append(given, n)
+		}
+	}
+	return given
 }
 
 func setText(to *string, v string) error {

@@ -187,7 +187,7 @@ func (q *query) compute() (model.Compute, error) {
 	}
 	switch {
 	case l.Tokens == 0:
-		return model.Compute{}, errors.New("--tflops is said of --tokens-per-microbatch, which neither a flag nor --config tells")
+		return model.Compute{}, errors.New("--tflops means nothing without --tokens-per-microbatch, which neither a flag nor --config tells")
 	case l.ActiveParams == 0 && q.in.Model != nil:
 		return model.Compute{}, errors.New("the model has routed experts, and how many of its parameters a token uses is not known: give --active-params")
 	case l.ActiveParams == 0:
@@ -274,13 +274,17 @@ func readSource(s State, path string) (cost.Source, error) {
 	return source(rec, j.Parts), nil
 }
 
-// readAdvice reads the recommendation that lies in a folder; nil is none.
-func readAdvice(s State, dir string) *advice.Document {
+// readAdvice reads the recommendation that lies in a record's folder; nil is none,
+// or one of curves that were measured before.
+func readAdvice(s State, dir string, rec *record.Record) *advice.Document {
 	text, err := s.FS.ReadFile(filepath.Join(dir, adviceFile))
 	if err != nil {
 		return nil
 	}
 	d, err := advice.Read(bytes.NewReader(text))
+	if err == nil && !d.Of([]cost.Source{{Record: rec}}) {
+		err = errors.New("it is of other curves than the record")
+	}
 	if err != nil {
 		fmt.Fprintf(s.Stderr, "%s is left out: %s\n", filepath.Join(dir, adviceFile), err)
 		return nil

@@ -138,7 +138,9 @@ func printAdvice(w io.Writer, d *advice.Document, recs []*record.Record, format 
 		return d.WriteText(w)
 	}
 	for _, rec := range recs {
-		if err := bucket.Knees(rec).WriteText(w); err != nil {
+		k := bucket.Knees(rec)
+		k.Needs = []bucket.Need{{What: d.Answer.Refusal.Message, How: d.Answer.Refusal.Hint}}
+		if err := k.WriteText(w); err != nil {
 			return err
 		}
 		if _, err := io.WriteString(w, "\n"); err != nil {

@@ -33,7 +33,7 @@ func newReport(s State) *cobra.Command {
 					return err
 				}
 			}
-			if err := writeDrawn(dir, rec, readAdvice(s, filepath.Dir(file))); err != nil {
+			if err := writeDrawn(dir, rec, readAdvice(s, filepath.Dir(file), rec)); err != nil {
 				return err
 			}
 			fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.file("report.html"))
