@@ -14,9 +14,6 @@ import (
 // Truths is how many truths each cluster is judged by.
 const Truths = 5
 
-// rivals bounds how many settings the best is sought among, for each cluster.
-const rivals = 300
-
 // Regret is how much longer steps are than they could be, as shares.
 type Regret struct {
 	Policy string
@@ -55,7 +52,16 @@ type policy struct {
 // policies are the recommender, other readings of its own table, and what people
 // do.
 func policies() []policy {
-	all := []policy{{"zbench recommend", func(_ *Cluster, a recommend.Answer) int64 { return a.Elements }}}
+	all := []policy{
+		{"zbench recommend", func(_ *Cluster, a recommend.Answer) int64 { return a.Elements }},
+		{"zbench recommend, second pass", func(c *Cluster, a recommend.Answer) int64 {
+			again := *c
+			again.sources = slices.Clone(c.sources)
+			again.SecondPass(a)
+			again.Question.Bootstrap = 0
+			return answered(again.Question)
+		}},
+	}
 	all = append(all, readings()...)
 	all = append(all, policy{"zbench, backward unknown", func(c *Cluster, _ recommend.Answer) int64 {
 		q := c.Question
@@ -202,10 +208,7 @@ func (b *Buckets) add(seed uint64, all []policy, h Harshness) {
 	for i, p := range all {
 		chosen[i] = t.Plan(c.params, max(1, p.choose(&c, a)), c.Question.Run)
 	}
-	var others []trainer.Plan
-	for i := 0; i < len(a.Table); i += 1 + len(a.Table)/rivals {
-		others = append(others, t.Plan(c.params, a.Table[i].Elements, c.Question.Run))
-	}
+	others := grid(t, &c, a.Gradients)
 	level := b.Levels[a.Confidence.Level]
 	if level == nil {
 		level = &Regret{Policy: a.Confidence.Level}
@@ -223,6 +226,16 @@ func (b *Buckets) add(seed uint64, all []policy, h Harshness) {
 			}
 		}
 	}
+}
+
+// grid is the plans that the best is sought among, beside those that were chosen:
+// four an octave, from 64 Ki elements to one bucket.
+func grid(t trainer.Trainer, c *Cluster, total int64) []trainer.Plan {
+	var all []trainer.Plan
+	for s := float64(64 << 10); s < 1.2*float64(total); s *= math.Pow(2, 0.25) {
+		all = append(all, t.Plan(c.params, int64(s), c.Question.Run))
+	}
+	return all
 }
 
 // regrets are those of the chosen plans over the best of all.

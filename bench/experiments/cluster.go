@@ -1,8 +1,10 @@
 package experiments
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 
 	"zbench/bench/cost"
@@ -23,6 +25,8 @@ type Cluster struct {
 	// told is the standard deviation of its error's logarithm: less where it was
 	// measured than where it was computed from FLOP/s.
 	told     float64
+	noise    float64
+	sources  []cost.Source
 	Question recommend.Question
 }
 
@@ -73,8 +77,9 @@ func NewCluster(seed uint64) Cluster {
 	}
 	c.Question = recommend.Question{
 		Params: c.params, Backward: c.backward, Forward: c.forward, ComputeGuessed: guessed,
-		Bootstrap: 200, Seed: seed, Curves: c.measure(rng),
+		Bootstrap: 200, Seed: seed,
 	}
+	c.measure(rng)
 	c.choose(rng)
 	return c
 }
@@ -169,33 +174,62 @@ func model(rng *rand.Rand, total float64) []trainer.Param {
 	return params
 }
 
-// measure is what a sweep finds: sizes by a factor of two to somewhere between 1
-// and 16 GiB, thirty samples of each, in one run or in two. Besides the noise of
-// the samples each run of a size has an error of its own.
-func (c *Cluster) measure(rng *rand.Rand) []cost.Curve {
-	noise := spread(rng, 0.01, 0.1)
-	largest := int64(1) << (30 + rng.IntN(5))
-	var sources []cost.Source
-	for range 1 + rng.IntN(2) {
-		rec := &record.Record{Schema: record.Schema, Source: record.Source{Kind: record.Measured}}
-		for _, name := range []string{"all_reduce", "reduce_scatter", "all_gather"} {
-			for s := int64(64 << 10); s <= largest; s *= 2 {
-				t := c.network[name].seconds(float64(s)) * math.Exp(rng.NormFloat64()*noise/4)
-				series := make([]float64, 30)
-				for i := range series {
-					series[i] = t * math.Exp(rng.NormFloat64()*noise)
-				}
-				rec.Results = append(rec.Results, record.Result{
-					Key: name + strconv.FormatInt(s, 10), Collective: name, Dtype: "bfloat16", Bytes: s, Ranks: c.ranks, Nodes: c.nodes,
-					GPUsPerProcess: 1, Groups: 1, InPlace: true, Status: record.OK, Isolated: &record.Timing{MaxOfRanks: stat.Summarize(series)},
-				})
-			}
+// measure is what zbench's own sweep finds: sizes by a factor of two up to 8 GiB,
+// in one run or in two.
+func (c *Cluster) measure(rng *rand.Rand) {
+	c.noise = spread(rng, 0.01, 0.1)
+	sizes := map[string][]int64{}
+	for _, name := range []string{"all_reduce", "reduce_scatter", "all_gather"} {
+		for s := int64(64 << 10); s <= 8<<30; s *= 2 {
+			sizes[name] = append(sizes[name], s)
 		}
-		sources = append(sources, cost.Source{Record: rec})
 	}
+	for range 1 + rng.IntN(2) {
+		c.sources = append(c.sources, c.sweep(rng, sizes))
+	}
+	c.Question.Curves = curvesOf(c.sources)
+}
+
+// sweep takes thirty samples of each size. Besides their noise, each size has an
+// error of its own in each sweep.
+func (c *Cluster) sweep(rng *rand.Rand, sizes map[string][]int64) cost.Source {
+	rec := &record.Record{Schema: record.Schema, Source: record.Source{Kind: record.Measured}}
+	for _, name := range slices.Sorted(maps.Keys(sizes)) {
+		for _, s := range sizes[name] {
+			t := c.network[name].seconds(float64(s)) * math.Exp(rng.NormFloat64()*c.noise/4)
+			series := make([]float64, 30)
+			for i := range series {
+				series[i] = t * math.Exp(rng.NormFloat64()*c.noise)
+			}
+			rec.Results = append(rec.Results, record.Result{
+				Key: name + strconv.FormatInt(s, 10), Collective: name, Dtype: "bfloat16", Bytes: s, Ranks: c.ranks, Nodes: c.nodes,
+				GPUsPerProcess: 1, Groups: 1, InPlace: true, Status: record.OK, Isolated: &record.Timing{MaxOfRanks: stat.Summarize(series)},
+			})
+		}
+	}
+	return cost.Source{Record: rec}
+}
+
+func curvesOf(sources []cost.Source) []cost.Curve {
 	curves, err := cost.Curves(sources)
 	if err != nil {
-		panic(err) // the sweep above is of total sizes
+		panic(err) // sizes are total
 	}
 	return curves
+}
+
+// SecondPass measures the sizes that an answer says are worth it, as zbench does,
+// in every run.
+func (c *Cluster) SecondPass(a recommend.Answer) {
+	rng := rand.New(rand.NewPCG(c.Question.Seed, 0x2))
+	sizes := map[string][]int64{}
+	for _, u := range a.Curves {
+		sizes[u.Collective] = u.Refine
+	}
+	for i := range c.sources {
+		rec := *c.sources[i].Record
+		rec.Results = slices.Concat(rec.Results, c.sweep(rng, sizes).Record.Results)
+		c.sources[i] = cost.Source{Record: &rec}
+	}
+	c.Question.Curves = curvesOf(c.sources)
 }

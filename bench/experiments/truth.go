@@ -17,6 +17,9 @@ type Harshness struct {
 	// Compute replaces the standard deviation of the logarithm of the error of the
 	// computation that was told; 0 leaves it.
 	Compute float64
+	// Uneven is the standard deviation of what sets every single message size
+	// apart from its neighbours, such as its alignment.
+	Uneven float64
 	// Exact is no difference at all.
 	Exact bool
 }
@@ -24,6 +27,7 @@ type Harshness struct {
 // Kinds of truth: the promise is for the first.
 var (
 	Hidden  = Harshness{Name: "hidden", SlowLo: 1, SlowHi: 1.6}
+	Uneven  = Harshness{Name: "hidden, and every size 3 % off its neighbours", SlowLo: 1, SlowHi: 1.6, Uneven: 0.03}
 	Nominal = Harshness{Name: "as measured", SlowLo: 1, SlowHi: 1, Exact: true}
 	Harsh   = Harshness{Name: "harsh", SlowLo: 1.3, SlowHi: 2.5, Compute: 0.5}
 )
@@ -33,11 +37,9 @@ type truth struct {
 	c                         *Cluster
 	slow, backward, forward   float64
 	doneBackward, doneForward []float64
-	// uneven is the standard deviation of what sets single message sizes apart,
-	// such as their alignment.
-	uneven float64
-	seed   uint64
-	known  map[messageKind]float64
+	uneven                    float64
+	seed                      uint64
+	known                     map[messageKind]float64
 }
 
 type messageKind struct {
@@ -46,8 +48,7 @@ type messageKind struct {
 }
 
 // newTruth draws one: messages slowed by computation, computation that is not as
-// told, neither in all nor per layer, and sizes that behave unlike their
-// neighbours.
+// told, neither in all nor per layer.
 func newTruth(c *Cluster, h Harshness, seed uint64) *truth {
 	rng := rand.New(rand.NewPCG(seed, 0x7eadbeef))
 	t := &truth{c: c, slow: 1, backward: c.backward, forward: c.forward, seed: seed, known: map[messageKind]float64{}}
@@ -61,7 +62,7 @@ func newTruth(c *Cluster, h Harshness, seed uint64) *truth {
 		both := math.Exp(rng.NormFloat64() * told)
 		t.backward *= both * math.Exp(rng.NormFloat64()*0.05)
 		t.forward *= both * math.Exp(rng.NormFloat64()*0.05)
-		t.uneven = 0.03
+		t.uneven = h.Uneven
 		for i := range work {
 			work[i] *= math.Exp(rng.NormFloat64() * 0.2)
 		}

@@ -8,7 +8,6 @@ import (
 
 	"zbench/bench/cost"
 	"zbench/bench/trainer"
-	"zbench/bench/unit"
 )
 
 // thousand is a model of 1,000 tensors of many sizes.
@@ -20,16 +19,9 @@ func thousand() []trainer.Param {
 	return params
 }
 
-// noisy is a curve whose points have an interval.
+// noisy is a curve whose points have an interval of 1 % either way.
 func noisy(t testing.TB, collective string, ranks int, seconds func(s float64) float64) cost.Curve {
-	t.Helper()
-	c := curve(t, collective, ranks, doubling(64*unit.KiB, 16*unit.GiB), seconds)
-	for i := range c.Points {
-		p := &c.Points[i]
-		lo, hi, cv := p.Seconds*0.99, p.Seconds*1.01, 0.02
-		p.Lo, p.Hi, p.CV = &lo, &hi, &cv
-	}
-	return c
+	return spread1(curve(t, collective, ranks, wide(), seconds))
 }
 
 // The bar is two seconds on one core.

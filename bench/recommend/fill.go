@@ -1,6 +1,8 @@
 package recommend
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"zbench/bench/bucket"
@@ -99,9 +101,6 @@ func (e *engine) seconds(n need, bytes int64) float64 {
 	return e.models[slices.Index(e.needs, n)].Seconds(bytes)
 }
 
-// maxRefine is how many sizes are worth a second look.
-const maxRefine = 8
-
 // used describes the curves behind the answer.
 func (e *engine) used(best int) []Used {
 	all := []Used{}
@@ -141,14 +140,29 @@ func (e *engine) messagesOf(i, candidate int, visit func(bytes int64)) {
 	}
 }
 
-// refineSizes are the largest distinct messages of the answer: alignment alone
-// can change the time of a size, so the real ones are worth a second pass.
+// around are the settings near the answer whose messages are worth measuring, as
+// multiples of it.
+var around = []float64{0.5, math.Sqrt2 / 2, 1, math.Sqrt2, 2}
+
+// refineSizes are the real messages of the answer, by their median and their
+// largest, and the median ones of settings around it: alignment alone can change
+// the time of a size, and a switch of protocols lies between two sizes of a sweep.
 func (e *engine) refineSizes(i, best int) []int64 {
 	sizes := []int64{}
-	e.messagesOf(i, best, func(bytes int64) { sizes = append(sizes, bytes) })
+	for _, x := range around {
+		want := int64(x * float64(e.candidates[best].Elements))
+		near, _ := slices.BinarySearchFunc(e.candidates, want, func(c *candidate, s int64) int { return cmp.Compare(c.Elements, s) })
+		var all []int64
+		e.messagesOf(i, min(near, len(e.candidates)-1), func(bytes int64) { all = append(all, bytes) })
+		if slices.Sort(all); len(all) > 0 {
+			sizes = append(sizes, all[len(all)/2])
+			if x == 1 {
+				sizes = append(sizes, all[len(all)-1])
+			}
+		}
+	}
 	slices.Sort(sizes)
-	sizes = slices.Compact(sizes)
-	return sizes[max(0, len(sizes)-maxRefine):]
+	return slices.Compact(sizes)
 }
 
 // wantMax is how far the sweep of a curve should go: over the answer's largest
