@@ -78,7 +78,9 @@ mutations: ## Plant mistakes in the driver, one by one: does a test notice? (min
 system-test: build ## The built binary's report in a browser
 	test -x /usr/bin/chromium || scripts/install-chromium.sh
 	out=$$(mktemp -d); trap 'rm -rf "$$out"' EXIT; \
-	bin/zbench collectives --nodes 128 --out "$$out/run" > "$$out/stdout"; \
+	echo '--overlap-grad-reduce --overlap-param-gather --use-distributed-optimizer --ddp-bucket-size 40000000' > "$$out/train.sh"; \
+	bin/zbench collectives --nodes 128 --config "$$out/train.sh" --preset zaya1-base --tokens-per-microbatch 16384 --tflops 250 \
+		--out "$$out/run" > "$$out/stdout"; \
 	cd test/browser && ZBENCH_REPORT="$$out/run/report.html" $(GO) test -count=1 ./...
 
 .PHONY: experiments
