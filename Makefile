@@ -84,8 +84,8 @@ system-test: build ## The built binary's report in a browser
 	cd test/browser && ZBENCH_REPORT="$$out/run/report.html" $(GO) test -count=1 ./...
 
 .PHONY: experiments
-experiments: ## The experiments of docs/EXPERIMENTS.md at full size, 1,000 seeds
-	$(GO) test ./bench/experiments -run TestFull -v -args -full
+experiments: ## The experiments of docs/EXPERIMENTS.md at full size
+	$(GO) test ./bench/experiments -run Full -v -timeout 60m -args -full
 
 .PHONY: bench
 bench: ## Go benchmarks, with allocations

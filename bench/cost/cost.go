@@ -27,10 +27,8 @@ type Curve struct {
 	// Timing names the time that is used, for all points alike.
 	Timing string `json:"timing"`
 	// Runs is the number of records behind the curve.
-	Runs int `json:"runs"`
-	// Disagree is the largest difference of their medians at one size, as a ratio.
-	Disagree float64 `json:"disagree"`
-	Points   []Point `json:"points"`
+	Runs   int     `json:"runs"`
+	Points []Point `json:"points"`
 	// Dropped is what was left out and why, Doubts what to know about the rest.
 	Dropped []Drop           `json:"dropped"`
 	Doubts  []record.Warning `json:"doubts"`
@@ -48,6 +46,9 @@ type Point struct {
 	CV *float64 `json:"cv"`
 	// N is the number of samples; 1 is a mean of unknown spread.
 	N int `json:"n"`
+	// Disagree is the largest difference between the medians of several runs, as a
+	// ratio; 0 for one.
+	Disagree float64 `json:"disagree"`
 	// Samples are the measured times in seconds, where they were given.
 	Samples []float64 `json:"-"`
 }

@@ -111,7 +111,7 @@ func (k key) curve(results []measured, sources []Source) Curve {
 	}
 	c.Runs = len(runs)
 	for size, same := range bySize {
-		c.Points = append(c.Points, point(size, same, c.Timing, &c))
+		c.Points = append(c.Points, point(size, same, c.Timing))
 	}
 	slices.SortFunc(c.Points, func(a, b Point) int { return cmp.Compare(a.Bytes, b.Bytes) })
 	c.drop()
@@ -147,7 +147,7 @@ var series = map[string]string{
 }
 
 // point merges the results of one size: of several, the median of their medians.
-func point(size int64, same []measured, timing string, c *Curve) Point {
+func point(size int64, same []measured, timing string) Point {
 	slices.SortFunc(same, func(a, b measured) int {
 		return cmp.Compare(summary(a.Result, timing).Median, summary(b.Result, timing).Median)
 	})
@@ -168,7 +168,7 @@ func point(size int64, same []measured, timing string, c *Curve) Point {
 	}
 	p.Seconds = stat.Quantile(medians, 0.5)
 	if len(medians) > 1 {
-		c.Disagree = max(c.Disagree, (medians[len(medians)-1]-medians[0])/p.Seconds)
+		p.Disagree = (medians[len(medians)-1] - medians[0]) / p.Seconds
 	}
 	return p
 }

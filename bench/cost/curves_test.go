@@ -73,7 +73,7 @@ func TestRepeatsAreOneCurve(t *testing.T) {
 	require.Len(t, c.Points, 9)
 	require.InEpsilon(t, 1.05*(30e-6+1024/100e9), c.Points[0].Seconds, 1e-9)
 	require.Equal(t, 40, c.Points[0].N)
-	require.InEpsilon(t, 0.1/1.05, c.Disagree, 1e-6)
+	require.InEpsilon(t, 0.1/1.05, c.Points[0].Disagree, 1e-6)
 	require.Equal(t, c, only(t, Source{Record: b}, Source{Record: a}), "whatever their order")
 }
 

@@ -16,6 +16,9 @@ func Ask(q Question) (Answer, error) {
 	if err := t.Check(q.Run); err != nil {
 		return Answer{}, err
 	}
+	if t.Unit == trainer.Blocks {
+		q.Params = trainer.WithBlocks(q.Params)
+	}
 	a := Answer{
 		Schema: Schema, Verdict: Refused, Trainer: t.Name, Knob: t.Knob, Unit: t.Unit, Run: q.Run, Params: len(q.Params),
 		Table: []Candidate{}, Scenarios: []Scenario{}, Messages: []Sizes{}, Limits: []Limit{}, WouldHelp: []Help{},
@@ -66,7 +69,6 @@ func (e *engine) answer(a *Answer) {
 		a.Refusal = e.overBudget()
 		return
 	}
-	best = e.refine(&s, best)
 	best = e.round(&s, best)
 	a.Verdict = Recommended
 	a.Elements = e.candidates[best].Elements

@@ -64,13 +64,14 @@ func (e *engine) capCurve(i, best int, cap func(when bool, code, level, format s
 	above, all, sizes := e.coverage(i, best)
 	cap(above > negligible*all, "extrapolated", Low, "%s: %s of the messages' time lies beyond the largest swept size, %s",
 		name, percent(above/all), unit.Bytes(c.Points[len(c.Points)-1].Bytes))
-	near, cv, few := 0, 0.0, false
+	near, cv, few, apart := 0, 0.0, false, 0.0
 	for _, p := range c.Points {
 		if !slices.ContainsFunc(sizes, func(s int64) bool { return p.Bytes >= s/10 && p.Bytes/10 <= s }) {
 			continue
 		}
 		near++
 		few = few || p.N < cost.MinSamples
+		apart = max(apart, p.Disagree)
 		if p.CV != nil {
 			cv = max(cv, *p.CV)
 		}
@@ -80,7 +81,7 @@ func (e *engine) capCurve(i, best int, cap func(when bool, code, level, format s
 	cap(cv > noisyCV, "noisy", Low, "%s: samples around the answer vary by %s", name, percent(cv))
 	cap(cv > quietCV && cv <= noisyCV, "noisy", Medium, "%s: samples around the answer vary by %s", name, percent(cv))
 	cap(c.Runs < 2, "one_run", Medium, "%s: measured in one run; a second one would show whether it repeats", name)
-	cap(c.Runs > 1 && c.Disagree > agree, "runs_disagree", Medium, "%s: %d runs differ by %s", name, c.Runs, percent(c.Disagree))
+	cap(apart > agree, "runs_disagree", Medium, "%s: %d runs differ by %s around the answer", name, c.Runs, percent(apart))
 }
 
 // coverage is how much of the answer's time on a curve lies above the sweep, how

@@ -47,7 +47,7 @@ func TestRefusals(t *testing.T) {
 		"no_blocks": func(q *Question) {
 			q.Trainer, q.Run.Zero = "fsdp2", 3
 			for i := range q.Params {
-				q.Params[i].Block = 0
+				q.Params[i].Block, q.Params[i].Name = 0, ""
 			}
 		},
 		"memory": func(q *Question) { q.Trainer, q.Run.Zero, q.MemBudget = "deepspeed", 1, 1 },
@@ -180,9 +180,13 @@ func TestConfidence(t *testing.T) {
 		"compute_unknown":   {Low, func(q *Question) { q.Backward, q.Forward = 0, 0 }},
 		"compute_estimated": {Medium, func(q *Question) { q.ComputeGuessed = true }},
 		"one_run":           {Medium, func(q *Question) { q.Curves[0].Runs = 1 }},
-		"runs_disagree":     {Medium, func(q *Question) { q.Curves[0].Disagree = 0.3 }},
-		"no_bootstrap":      {Medium, func(q *Question) { q.Bootstrap = 0 }},
-		"imported":          {Medium, func(q *Question) { q.Curves[0].Imported, q.Curves[0].Timing = true, cost.BurstMean }},
+		"runs_disagree": {Medium, func(q *Question) {
+			for i := range q.Curves[0].Points {
+				q.Curves[0].Points[i].Disagree = 0.3
+			}
+		}},
+		"no_bootstrap": {Medium, func(q *Question) { q.Bootstrap = 0 }},
+		"imported":     {Medium, func(q *Question) { q.Curves[0].Imported, q.Curves[0].Timing = true, cost.BurstMean }},
 		"noisy": {Low, func(q *Question) {
 			for i := range q.Curves[0].Points {
 				cv := 0.4
@@ -207,6 +211,21 @@ func TestConfidence(t *testing.T) {
 		}
 		require.Equal(t, want, a.Confidence.Level, code)
 	}
+}
+
+// The level is the least of all reasons', whatever their order.
+func TestConfidenceIsTheLeast(t *testing.T) {
+	q := ddp(allReduce(t, 16, wide()))
+	q.ParamsGuessed = true
+	cv := 0.4
+	for i := range q.Curves[0].Points {
+		q.Curves[0].Points[i].CV = &cv
+	}
+	a := ask(t, q)
+	require.Equal(t, Medium, a.Confidence.Reasons[0].Level)
+	require.Equal(t, Low, reasons(a)["noisy"])
+	require.Equal(t, Medium, a.Confidence.Reasons[len(a.Confidence.Reasons)-1].Level)
+	require.Equal(t, Low, a.Confidence.Level)
 }
 
 // Resampling a curve of wide intervals spreads the answer, one of none does not.
@@ -284,6 +303,11 @@ func TestBlocks(t *testing.T) {
 	require.Zero(t, a.Elements%a.Table[0].Elements)
 	require.Greater(t, a.Table[31].Memory, a.Table[0].Memory)
 	require.Nil(t, a.Single)
+	// Names such as model.layers.0 say where blocks begin.
+	for i := range q.Params {
+		q.Params[i].Block = 0
+	}
+	require.Equal(t, a, ask(t, q))
 }
 
 // Overlap that is off is what is judged, and what is advised first.
@@ -295,6 +319,19 @@ func TestOverlapThatIsOff(t *testing.T) {
 	require.Equal(t, 1, a.Current.Buckets)
 	require.Greater(t, a.Current.Step, a.Best.Step)
 	require.Greater(t, a.Best.Buckets, 1)
+}
+
+// Of settings that are as good, the one that there is stays: nobody should change
+// what hides already.
+func TestGoodSettingsAreKept(t *testing.T) {
+	q := ddp(allReduce(t, 16, wide()))
+	q.Backward, q.Forward = 6, 3
+	a := ask(t, q)
+	require.Equal(t, int64(25<<19), a.Elements, "the default")
+	q.Current = 77 << 19
+	require.Equal(t, q.Current, ask(t, q).Elements)
+	q.Backward, q.Forward = 0.03, 0.015
+	require.NotEqual(t, q.Current, ask(t, q).Elements)
 }
 
 // Accumulation spreads one reduction over more computation; stage 2 of DeepSpeed

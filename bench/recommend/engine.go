@@ -38,6 +38,9 @@ type candidate struct {
 	Candidate
 	plan   trainer.Plan
 	passes [3]pass
+	// kept tells that it is the user's setting, or the default where there is none:
+	// of settings that are as good, the one that is there.
+	kept bool
 }
 
 // The passes of a step.
@@ -60,9 +63,6 @@ type pass struct {
 func newEngine(q Question, t trainer.Trainer, coarse bool) (*engine, *Refusal) {
 	e := &engine{q: q, t: t, run: q.Run, coarse: coarse}
 	e.run.NoOverlap, e.run.NoGatherOverlap = false, false
-	if t.Unit == trainer.Blocks {
-		e.q.Params = trainer.WithBlocks(q.Params)
-	}
 	if refusal := e.findCurves(); refusal != nil {
 		return nil, refusal
 	}
@@ -70,6 +70,7 @@ func newEngine(q Question, t trainer.Trainer, coarse bool) (*engine, *Refusal) {
 	e.doneBackward = overlap.Shares(work, overlap.Backward)
 	e.doneForward = overlap.Shares(work, overlap.Forward)
 	e.setTimes()
+	e.candidates = []*candidate{e.keep()}
 	for _, s := range e.settings() {
 		e.add(s)
 	}

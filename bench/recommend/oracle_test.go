@@ -134,7 +134,7 @@ func bent(alpha, bandwidth, hole float64) func(s float64) float64 {
 func TestAnswerAgainstEveryBucketing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	const allowed = 0.001 + 1e-9
-	for n := range 60 {
+	for n := range 40 {
 		sizes := models(rng)
 		params := make([]trainer.Param, len(sizes))
 		for i, x := range sizes {
@@ -194,6 +194,33 @@ func TestAnswerAgainstEveryBucketing(t *testing.T) {
 			require.LessOrEqual(t, a.Best.Step/best-1, allowed, "%s draw %d: %d elements", name, n, a.Elements)
 		}
 	}
+}
+
+// With more tensors than have their sums all tried, too: 520 of as many sizes
+// have 135,000.
+func TestAnswerAgainstEveryBucketingOfManyTensors(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	sizes := make([]float64, 520)
+	params := make([]trainer.Param, len(sizes))
+	for i := range sizes {
+		sizes[i] = math.Floor(math.Exp(rng.Float64()*5) * 1e5)
+		params[i].Elements = int64(sizes[i])
+	}
+	const compute = 0.04
+	c := curve(t, "all_reduce", 64, wide(), bent(4e-4, 200e9, 30e6))
+	m := c.Model()
+	price := func(elements float64) float64 { return m.Seconds(int64(elements * 4)) }
+	a := ask(t, Question{
+		Curves: []cost.Curve{c}, Trainer: "megatron", Params: params, Backward: compute, Forward: compute / 2, Scenarios: []Scenario{{1, 1}},
+		Run: trainer.Run{DP: 64, GradDtype: "float", ParamDtype: "bfloat16"},
+	})
+	best := math.Inf(1)
+	for _, s := range every(sizes) {
+		if s > 2e7 && s < 1e9 {
+			best = min(best, backwardQueue(sizes, cutFloor(sizes, s, 1, 1), compute, price, true)+compute/2)
+		}
+	}
+	require.LessOrEqual(t, a.Best.Step/best-1, 0.001+1e-9)
 }
 
 // models are the tensors of something like a transformer, or of nothing like it.

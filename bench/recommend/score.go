@@ -8,7 +8,8 @@ import (
 
 const (
 	// Tie is how much worse than the least a score may be and still count as
-	// equal; of those the smallest setting is taken. PlateauWidth is how much worse
+	// equal; of those the setting that there is, if it is one, or the smallest is
+	// taken. PlateauWidth is how much worse
 	// a setting of the plateau may be. Both are shares of a step.
 	Tie          = 0.001
 	PlateauWidth = 0.01
@@ -78,14 +79,22 @@ func (s *scores) regrets(all []*candidate) {
 	}
 }
 
-// best is the smallest setting whose score counts as the least.
+// best is the setting that is kept if its score counts as the least, and else the
+// smallest whose does.
 func (s *scores) best(all []*candidate) (int, bool) {
+	first, found := 0, false
 	for j, c := range all {
-		if !c.OverBudget && s.score[j] <= s.least+Tie {
+		if c.OverBudget || s.score[j] > s.least+Tie {
+			continue
+		}
+		if c.kept {
 			return j, true
 		}
+		if !found {
+			first, found = j, true
+		}
 	}
-	return 0, false
+	return first, found
 }
 
 // plateau is the settings around the best that are hardly worse, without a gap.

@@ -91,6 +91,29 @@ func (e *engine) wire() float64 {
 	return t
 }
 
+// keep is the setting that there is: the user's, or else the trainer's default.
+func (e *engine) keep() *candidate {
+	setting := e.t.Default(e.q.Params, e.run)
+	if e.q.Current > 0 {
+		setting = e.q.Current
+	}
+	c := e.plan(e.snap(setting), e.run)
+	c.kept = true
+	return c
+}
+
+// snap rounds a setting up to one that the knob can have.
+func (e *engine) snap(setting int64) int64 {
+	few := e.t.Settings(e.q.Params, e.run)
+	if i := slices.IndexFunc(few, func(s int64) bool { return s >= setting }); i >= 0 {
+		return few[i]
+	} else if few != nil {
+		return few[len(few)-1]
+	}
+	step := e.t.Step(e.run)
+	return max(step, (setting+step-1)/step*step)
+}
+
 // settings are what is tried: a geometric grid, the sums of neighbouring
 // tensors, the trainer's default, the user's setting, and one bucket.
 func (e *engine) settings() []int64 {
@@ -101,18 +124,13 @@ func (e *engine) settings() []int64 {
 	for _, p := range e.q.Params {
 		total += p.Elements
 	}
-	step := e.t.Step(e.run)
-	snap := func(s int64) int64 { return max(step, (s+step-1)/step*step) }
-	all := []int64{snap(e.single(total)), snap(e.t.Default(e.q.Params, e.run))}
-	if e.q.Current > 0 {
-		all = append(all, snap(e.q.Current))
-	}
+	all := []int64{e.snap(e.single(total)), e.snap(e.t.Default(e.q.Params, e.run))}
 	for s := float64(max(leastSetting, perRank*int64(e.run.DP))); s < float64(total); s *= gridStep {
-		all = append(all, snap(int64(s)))
+		all = append(all, e.snap(int64(s)))
 	}
 	if !e.coarse {
 		for _, s := range sums(e.q.Params, leastSetting, total, maxEdges) {
-			all = append(all, snap(s))
+			all = append(all, e.snap(s))
 		}
 	}
 	slices.Sort(all)

@@ -6,55 +6,12 @@ import (
 	"slices"
 )
 
-const (
-	// promising is how many of the best candidates have their surroundings tried
-	// more closely, maxNear how many settings are tried for each.
-	promising = 4
-	maxNear   = 128
-)
-
-// refine tries every sum of neighbouring tensors near the best candidates: where
-// a bucket really ends depends on those, and a grid steps over some. It returns
-// the best of all.
-func (e *engine) refine(s *scores, best int) int {
-	if e.t.Settings(e.q.Params, e.run) != nil {
-		return best
-	}
-	order := make([]int, len(e.candidates))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.score[a], s.score[b]) })
-	type window struct{ lo, hi int64 }
-	var near []window
-	for _, j := range order[:min(promising, len(order))] {
-		w := window{e.candidates[max(0, j-1)].Elements, e.candidates[min(len(order)-1, j+1)].Elements}
-		if !e.candidates[j].OverBudget && !slices.Contains(near, w) {
-			near = append(near, w)
-		}
-	}
-	step := e.t.Step(e.run)
-	for _, w := range near {
-		for _, sum := range sums(e.q.Params, w.lo, w.hi, maxNear) {
-			e.add((sum + step - 1) / step * step)
-		}
-	}
-	return e.rescore(s)
-}
-
-// rescore scores all candidates anew and returns the best.
-func (e *engine) rescore(s *scores) int {
-	*s = e.score(e.models, e.candidates)
-	best, _ := s.best(e.candidates)
-	return best
-}
-
-// round replaces the best setting by the roundest that is as good: one with the
+// round replaces a new setting by the roundest that is as good: one with the
 // same buckets, or, where the tensors were made up anyway, one whose score
 // counts as equal.
 func (e *engine) round(s *scores, best int) int {
 	c := e.candidates[best]
-	if e.t.Settings(e.q.Params, e.run) != nil {
+	if c.kept || e.t.Settings(e.q.Params, e.run) != nil {
 		return best
 	}
 	step := e.t.Step(e.run)
