@@ -26,7 +26,7 @@ const (
 // confidence is the least level of all reasons against it.
 func (e *engine) confidence(a *Answer, best int) Confidence {
 	c := Confidence{Level: High, Reasons: []Reason{}}
-	cap := func(when bool, code, level, format string, args ...any) {
+	limit := func(when bool, code, level, format string, args ...any) {
 		if !when {
 			return
 		}
@@ -35,34 +35,34 @@ func (e *engine) confidence(a *Answer, best int) Confidence {
 			c.Level = level
 		}
 	}
-	cap(a.Simulated, "simulated", Low, "a model, not hardware, decided the times of a curve")
-	cap(e.q.ParamsGuessed, "params_guessed", Medium, "the tensors were made up from totals: real buckets end elsewhere")
-	cap(!e.known, "compute_unknown", Low, "the time of backward is not known and was averaged over from half to eight times that of the wire")
-	cap(e.known && e.q.ComputeGuessed, "compute_estimated", Medium, "the time of backward is computed from tokens and FLOP/s, not measured")
+	limit(a.Simulated, "simulated", Low, "a model, not hardware, decided the times of a curve")
+	limit(e.q.ParamsGuessed, "params_guessed", Medium, "the tensors were made up from totals: real buckets end elsewhere")
+	limit(!e.known, "compute_unknown", Low, "the time of backward is not known and was averaged over from half to eight times that of the wire")
+	limit(e.known && e.q.ComputeGuessed, "compute_estimated", Medium, "the time of backward is computed from tokens and FLOP/s, not measured")
 	for i := range e.curves {
-		e.capCurve(i, best, cap)
+		e.capCurve(i, best, limit)
 	}
 	if b := a.Bootstrap; b != nil {
-		cap(b.InPlateau < mostlyInside, "unstable", Low, "only %s of resampled curves have their answer in the plateau", percent(b.InPlateau))
-		cap(b.InPlateau >= mostlyInside && b.InPlateau < inside, "unstable", Medium, "%s of resampled curves have their answer outside the plateau", percent(1-b.InPlateau))
+		limit(b.InPlateau < mostlyInside, "unstable", Low, "only %s of resampled curves have their answer in the plateau", percent(b.InPlateau))
+		limit(b.InPlateau >= mostlyInside && b.InPlateau < inside, "unstable", Medium, "%s of resampled curves have their answer outside the plateau", percent(1-b.InPlateau))
 	} else {
-		cap(true, "no_bootstrap", Medium, "the spread of the curves was not resampled")
+		limit(true, "no_bootstrap", Medium, "the spread of the curves was not resampled")
 	}
 	score := e.candidates[best].Score
-	cap(score > torn, "torn", Low, "if network or computation differ from what was measured, another bucket would save %s on average", percent(score))
-	cap(score > regretful && score <= torn, "torn", Medium, "if network or computation differ from what was measured, another bucket would save %s on average", percent(score))
+	limit(score > torn, "torn", Low, "if network or computation differ from what was measured, another bucket would save %s on average", percent(score))
+	limit(score > regretful && score <= torn, "torn", Medium, "if network or computation differ from what was measured, another bucket would save %s on average", percent(score))
 	return c
 }
 
 // capCurve lists the reasons of one curve.
-func (e *engine) capCurve(i, best int, cap func(when bool, code, level, format string, args ...any)) {
+func (e *engine) capCurve(i, best int, limit func(when bool, code, level, format string, args ...any)) {
 	c := e.curves[i]
 	name := e.needs[i].String()
-	cap(e.from[i] > 0, "rescaled", Low, "%s: rescaled from %d ranks as if it were a ring", name, e.from[i])
-	cap(c.Imported && c.Timing == cost.BurstMean, "imported", Medium, "%s: means of ranks and launches, whose spread the log does not tell", name)
-	cap(c.Extrapolated && !c.Simulated, "fitted_elsewhere", Low, "%s: times were extrapolated", name)
+	limit(e.from[i] > 0, "rescaled", Low, "%s: rescaled from %d ranks as if it were a ring", name, e.from[i])
+	limit(c.Imported && c.Timing == cost.BurstMean, "imported", Medium, "%s: means of ranks and launches, whose spread the log does not tell", name)
+	limit(c.Extrapolated && !c.Simulated, "fitted_elsewhere", Low, "%s: times were extrapolated", name)
 	above, all, sizes := e.coverage(i, best)
-	cap(above > negligible*all, "extrapolated", Low, "%s: %s of the messages' time lies beyond the largest swept size, %s",
+	limit(above > negligible*all, "extrapolated", Low, "%s: %s of the messages' time lies beyond the largest swept size, %s",
 		name, percent(above/all), unit.Bytes(c.Points[len(c.Points)-1].Bytes))
 	near, cv, few, apart := 0, 0.0, false, 0.0
 	for _, p := range c.Points {
@@ -76,12 +76,12 @@ func (e *engine) capCurve(i, best int, cap func(when bool, code, level, format s
 			cv = max(cv, *p.CV)
 		}
 	}
-	cap(near < nearSizes, "few_sizes", Low, "%s: only %d sizes within a factor of ten of the messages", name, near)
-	cap(few, "few_samples", Medium, "%s: sizes around the answer have fewer than %d samples", name, cost.MinSamples)
-	cap(cv > noisyCV, "noisy", Low, "%s: samples around the answer vary by %s", name, percent(cv))
-	cap(cv > quietCV && cv <= noisyCV, "noisy", Medium, "%s: samples around the answer vary by %s", name, percent(cv))
-	cap(c.Runs < 2, "one_run", Medium, "%s: measured in one run; a second one would show whether it repeats", name)
-	cap(apart > agree, "runs_disagree", Medium, "%s: %d runs differ by %s around the answer", name, c.Runs, percent(apart))
+	limit(near < nearSizes, "few_sizes", Low, "%s: only %d sizes within a factor of ten of the messages", name, near)
+	limit(few, "few_samples", Medium, "%s: sizes around the answer have fewer than %d samples", name, cost.MinSamples)
+	limit(cv > noisyCV, "noisy", Low, "%s: samples around the answer vary by %s", name, percent(cv))
+	limit(cv > quietCV && cv <= noisyCV, "noisy", Medium, "%s: samples around the answer vary by %s", name, percent(cv))
+	limit(c.Runs < 2, "one_run", Medium, "%s: measured in one run; a second one would show whether it repeats", name)
+	limit(apart > agree, "runs_disagree", Medium, "%s: %d runs differ by %s around the answer", name, c.Runs, percent(apart))
 }
 
 // coverage is how much of the answer's time on a curve lies above the sweep, how
