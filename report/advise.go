@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"zbench/bench/advice"
 	"zbench/bench/recommend"
@@ -158,7 +159,7 @@ type Band struct {
 }
 
 // bandLayer shades the plateau and names it at the foot of the plot.
-func bandLayer(s scene, c Chart, f format) layer {
+func bandLayer(s scene, c Chart) layer {
 	l := layer{series: -1}
 	if c.Band == nil {
 		return l
@@ -250,15 +251,15 @@ func countLabel(n int64) string {
 func describeSetting(c Chart) string {
 	all := c.Series[0].Points
 	first, last := all[0], all[len(all)-1]
-	s := fmt.Sprintf("Step time over bucket size, from %s: %s, to %s: %s.", Setting.Place(first), first.Words, Setting.Place(last), last.Words)
+	said := []string{fmt.Sprintf("Step time over bucket size, from %s: %s, to %s: %s.", Setting.Place(first), first.Words, Setting.Place(last), last.Words)}
 	for _, m := range c.Series[1:] {
-		s += fmt.Sprintf(" %s: %s.", m.Name, m.Points[0].Words)
+		said = append(said, m.Name+": "+m.Points[0].Words+".")
 	}
 	if c.Band != nil {
-		s += fmt.Sprintf(" %s from %s to %s elements.", c.Band.Label, unit.Number(float64(c.Band.Lo)), unit.Number(float64(c.Band.Hi)))
+		said = append(said, fmt.Sprintf("%s from %s to %s elements.", c.Band.Label, unit.Number(float64(c.Band.Lo)), unit.Number(float64(c.Band.Hi))))
 	}
 	if c.Mark != "" {
-		s += " " + c.Mark + "."
+		said = append(said, c.Mark+".")
 	}
-	return s
+	return strings.Join(said, " ")
 }

@@ -62,7 +62,7 @@ func layOut(c Chart, f format) scene {
 	s.x = xAxis(lo, hi, func(text string) float64 {
 		return (textWidth(text, f.font, false) + f.font) / s.plot.width()
 	})
-	s.layers = append(s.layers, bandLayer(s, c, f), frame(s, c, f), roofLines(s, c))
+	s.layers = append(s.layers, bandLayer(s, c), frame(s, c, f), roofLines(s, c))
 	for i := range c.Series {
 		switch {
 		case c.Quantity == Spread:

@@ -224,7 +224,7 @@ func hash(curves []cost.Curve, used []recommend.Used) string {
 			if err != nil {
 				text = []byte(err.Error()) // a NaN, which a record cannot hold
 			}
-			fmt.Fprintf(sum, "%s %d %s %t %s %s\n", c.Collective, c.Ranks, c.Dtype, c.InPlace, c.Timing, text)
+			sum.Write(fmt.Appendf(nil, "%s %d %s %t %s %s\n", c.Collective, c.Ranks, c.Dtype, c.InPlace, c.Timing, text))
 		}
 	}
 	return hex.EncodeToString(sum.Sum(nil))

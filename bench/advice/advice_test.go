@@ -98,7 +98,7 @@ func TestEveryTrainerIsAdvised(t *testing.T) {
 		for line := range strings.Lines(out) {
 			require.LessOrEqual(t, len([]rune(line)), 230, "no line is endless: %s", line)
 		}
-		require.Contains(t, text(t, asMarkdown, d), "| use this |")
+		require.Contains(t, text(t, asMarkdown, d), "| use this")
 
 		json := text(t, asJSON, d)
 		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(json))

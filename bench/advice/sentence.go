@@ -37,12 +37,17 @@ func (d *Document) sentence() string {
 		return "No bucket size: " + a.Refusal.Message + "."
 	}
 	s := fmt.Sprintf("%suse %s%s; %s", d.mark(), d.Amount(a.Elements), d.spelled(), d.range1())
-	if a.Current != nil && d.Config != nil {
+	switch {
+	case a.Current != nil && d.Config != nil && d.Config.Elements == a.Elements && d.Config.Overlap:
+		s += "; it is what you have"
+	case a.Current != nil && d.Config != nil:
 		s += "; your " + d.Amount(d.Config.Elements) + " " + d.costs(a.Current)
 		if !d.Config.Overlap {
 			s += ", because nothing overlaps there"
 		}
-	} else if a.Default != nil && a.Default.Elements != a.Elements {
+	case a.Default != nil && a.Default.Elements == a.Elements:
+		s += "; it is the default"
+	case a.Default != nil:
 		s += "; the default " + d.Amount(a.Default.Elements) + " " + d.costs(a.Default)
 	}
 	return s + ". Confidence " + a.Confidence.Level + "."

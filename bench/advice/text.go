@@ -119,8 +119,10 @@ func (d *Document) Reasons() []Reasoning {
 			b.Replicates, b.From, d.Amount(b.Lo), d.Amount(b.Hi), Share(b.InPlateau), unit.Seconds(b.ExposedLo), unit.Seconds(b.ExposedHi)))
 	}
 	all := []Reasoning{
-		{"Why not smaller", []string{a.WhyNotSmaller}}, {"Why not larger", []string{a.WhyNotLarger}},
-		{"What limits the step", limits}, {"What would help more than the bucket", help},
+		{"Why not smaller", []string{a.WhyNotSmaller}},
+		{"Why not larger", []string{a.WhyNotLarger}},
+		{"What limits the step", limits},
+		{"What would help more than the bucket", help},
 		{"Confidence: " + a.Confidence.Level, confidence},
 	}
 	warnings := []string{}

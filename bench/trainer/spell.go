@@ -207,12 +207,12 @@ func gatherTrap(s Spelling) string {
 
 var xlaForms = []form{
 	{"XLA_FLAGS", "sh", func(s Spelling) string {
-		flags := "--xla_gpu_enable_latency_hiding_scheduler=true"
+		flags := []string{"--xla_gpu_enable_latency_hiding_scheduler=true"}
 		for _, f := range xlaThresholds(s) {
-			flags += fmt.Sprintf(" \\\n  --xla_gpu_%s_combine_threshold_bytes=%d", f.call, f.bytes)
+			flags = append(flags, fmt.Sprintf("--xla_gpu_%s_combine_threshold_bytes=%d", f.call, f.bytes))
 		}
 		return "# thresholds count bytes of a call's output: for reduce_scatter one rank's share\n" +
-			"export XLA_FLAGS=\"$XLA_FLAGS " + flags + "\"\n" +
+			"export XLA_FLAGS=\"$XLA_FLAGS " + strings.Join(flags, " \\\n  ") + "\"\n" +
 			"# read back: add --xla_dump_to=DIR and look at the shapes of the calls in the module after optimizations\n"
 	}},
 }

@@ -1,7 +1,6 @@
 package trainer_test
 
 import (
-	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -220,7 +219,7 @@ func FuzzReadConfig(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := trainer.ReadConfig(text, "")
 		if err != nil {
-			require.True(t, errors.Is(err, trainer.ErrConfig), "%v", err)
+			require.ErrorIs(t, err, trainer.ErrConfig)
 			return
 		}
 		require.Contains(t, trainer.Names(), c.Trainer)
