@@ -81,11 +81,22 @@ system-test: build ## The built binary's report in a browser
 	echo '--overlap-grad-reduce --overlap-param-gather --use-distributed-optimizer --ddp-bucket-size 40000000' > "$$out/train.sh"; \
 	bin/zbench collectives --nodes 128 --config "$$out/train.sh" --preset zaya1-base --tokens-per-microbatch 16384 --tflops 250 \
 		--out "$$out/run" > "$$out/stdout"; \
-	cd test/browser && ZBENCH_REPORT="$$out/run/report.html" $(GO) test -count=1 ./...
+	code=0; bin/zbench collectives --nodes 8 --fault hang:node=5,gpu=3,bytes=1e6,launch=2 --out "$$out/hung" > "$$out/stdout" 2>&1 || code=$$?; \
+	if [ "$$code" != 1 ]; then echo "a sweep that hangs exited with $$code, not 1"; exit 1; fi; \
+	cd test/browser && ZBENCH_REPORT="$$out/run/report.html" $(GO) test -count=1 ./... && \
+	ZBENCH_REPORT="$$out/hung/report.html" $(GO) test -count=1 -run TestLooks ./...
 
 .PHONY: experiments
-experiments: ## The experiments of docs/EXPERIMENTS.md at full size
-	$(GO) test ./bench/experiments -run Full -v -timeout 60m -args -full
+experiments: ## The experiments of docs/EXPERIMENTS.md at full size, 100 and 1,000 seeds
+	$(GO) test ./bench/experiments ./test/planted -run Full -v -timeout 60m -args -full
+
+# How long `make soak` runs. One arena of malloc: with several, what each keeps for
+# itself looks like a leak.
+SOAK ?= 10m
+
+.PHONY: soak
+soak: ## Random sweeps with random faults, cut off and gone on with, for SOAK (10m)
+	MALLOC_ARENA_MAX=1 $(GO) test ./cmd/zbench -timeout 0 -run TestSoak -v -args -soak $(SOAK)
 
 .PHONY: bench
 bench: ## Go benchmarks, with allocations

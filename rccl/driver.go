@@ -14,6 +14,7 @@ import (
 	"strconv"
 
 	"zbench/bench/plan"
+	"zbench/bench/record"
 	"zbench/bench/stat"
 	"zbench/internal/native"
 )
@@ -126,12 +127,18 @@ func (d *Driver) Begin(c plan.Case, pass int) error {
 	return d.batch.SetWork(d.work, d.cfg.Deadline)
 }
 
+// WarmUp launches the case so many times back to back and times nothing.
+func (d *Driver) WarmUp(ctx context.Context, iterations int) error {
+	defer context.AfterFunc(ctx, d.batch.Cancel)()
+	return ended(ctx, record.DuringWarmUp, d.batch.WarmUp(iterations))
+}
+
 // Burst launches the case so many times back to back and returns the seconds
 // per launch of each rank.
 func (d *Driver) Burst(ctx context.Context, iterations int) ([]float64, error) {
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
 	seconds, err := d.batch.Burst(iterations)
-	return seconds, cancelled(ctx, err)
+	return seconds, ended(ctx, record.DuringBurst, err)
 }
 
 // firstHold is for how long the delay kernel holds the streams back in the first
@@ -150,7 +157,7 @@ func (d *Driver) Isolated(ctx context.Context, iterations int) ([]float64, error
 	if err == nil {
 		d.hold = holdMargin * d.batch.EnqueueSeconds() / float64(n)
 	}
-	return seconds, cancelled(ctx, err)
+	return seconds, ended(ctx, record.DuringIsolated, err)
 }
 
 // EventFloor is the median interval of an empty pair of events.
@@ -164,13 +171,6 @@ func (d *Driver) measureFloor() error {
 	pairs, err := d.batch.EventFloor(native.MaxIsolated)
 	if err == nil {
 		d.floor = stat.Quantile(pairs, 0.5)
-	}
-	return err
-}
-
-func cancelled(ctx context.Context, err error) error {
-	if errors.Is(err, native.ErrCancelled) {
-		return context.Cause(ctx)
 	}
 	return err
 }

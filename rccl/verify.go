@@ -7,6 +7,7 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/plan"
+	"zbench/bench/record"
 	"zbench/bench/unit"
 	"zbench/internal/native"
 )
@@ -27,7 +28,7 @@ func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Veri
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
 	wrong, err := d.batch.Verify(d.functions, expect, d.seed(c, launch))
 	if err != nil {
-		return plan.Verification{}, cancelled(ctx, err)
+		return plan.Verification{}, ended(ctx, record.DuringVerification, err)
 	}
 	var v plan.Verification
 	for _, w := range wrong {

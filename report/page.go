@@ -33,7 +33,9 @@ type Page struct {
 	Bucket   *Bucket
 	Warnings []WarningLine
 	// Others are the cases that did not end ok.
-	Others       []OtherCase
+	Others []OtherCase
+	// Stuck are those of them that did not end at all.
+	Stuck        []Stuck
 	Imports      []ImportLine
 	Method       []Fact
 	Extrapolated []string
@@ -101,6 +103,7 @@ func Build(rec *record.Record, bucket *Bucket) *Page {
 		Bucket:    bucket,
 		Warnings:  warningLines(rec),
 		Others:    otherCases(rec),
+		Stuck:     stuckCases(rec),
 		Imports:   importLines(rec),
 		Method:    method(rec),
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"zbench/bench/recommend"
 	"zbench/bench/stat"
@@ -130,19 +131,20 @@ func regrets(t *truth, chosen, others []trainer.Plan) []float64 {
 
 // Markdown is the table of docs/BUCKET.md.
 func (b Buckets) Markdown() string {
-	s := fmt.Sprintf("\n%s: %d clusters × %d truths; %d refused\n\n| policy | mean | median | p95 | worst |\n|---|---|---|---|---|\n",
+	var s strings.Builder
+	fmt.Fprintf(&s, "\n%s: %d clusters × %d truths; %d refused\n\n| policy | mean | median | p95 | worst |\n|---|---|---|---|---|\n",
 		b.Truth, b.Clusters, Truths, b.Refused)
-	row := func(r Regret) string {
+	row := func(name string, r Regret) {
 		mean, median, p95, largest := r.Summary()
-		return fmt.Sprintf("| %s | %.2f %% | %.2f %% | %.1f %% | %.0f %% |\n", r.Policy, 100*mean, 100*median, 100*p95, 100*largest)
+		fmt.Fprintf(&s, "| %s | %.2f %% | %.2f %% | %.1f %% | %.0f %% |\n", name, 100*mean, 100*median, 100*p95, 100*largest)
 	}
 	for _, p := range b.Policies {
-		s += row(p)
+		row(p.Policy, p)
 	}
 	for _, name := range []string{recommend.High, recommend.Medium, recommend.Low} {
 		if l := b.Levels[name]; l != nil {
-			s += row(Regret{Policy: fmt.Sprintf("zbench at confidence %s, %d clusters", name, len(l.All)/Truths), All: l.All})
+			row(fmt.Sprintf("zbench at confidence %s, %d clusters", name, len(l.All)/Truths), *l)
 		}
 	}
-	return s
+	return s.String()
 }

@@ -49,6 +49,11 @@ func (d *clockwork) times(n int) []float64 {
 	return out
 }
 
+func (d *clockwork) WarmUp(ctx context.Context, n int) error {
+	_, err := d.Burst(ctx, n)
+	return err
+}
+
 func (d *clockwork) Burst(context.Context, int) ([]float64, error) {
 	if d.at == d.cut {
 		d.stop()

@@ -11,12 +11,15 @@ import (
 
 // Driver runs launches and times them. Its errors say what failed and where. Its
 // slices are good until the next call, and every call returns early, with an
-// error, when ctx is cancelled.
+// error, when ctx is cancelled. An error of launches that did not end may be a
+// Stuck one.
 type Driver interface {
 	// Begin announces the case and the pass that the next calls belong to.
 	Begin(c Case, pass int) error
 	// Verify launches the case once and checks every element of every result.
 	Verify(ctx context.Context, c Case, launch int) (Verification, error)
+	// WarmUp launches the case so many times on every rank and waits.
+	WarmUp(ctx context.Context, iterations int) error
 	// Burst launches the case so many times back to back on every rank, waits,
 	// and returns the seconds per launch of each rank.
 	Burst(ctx context.Context, iterations int) ([]float64, error)
@@ -25,6 +28,12 @@ type Driver interface {
 	Isolated(ctx context.Context, iterations int) ([]float64, error)
 	// EventFloor is the seconds that isolated timing shows for nothing at all.
 	EventFloor() float64
+}
+
+// Stuck is an error that knows how far every rank got.
+type Stuck interface {
+	error
+	Evidence() *record.Evidence
 }
 
 // Verification is what one verification launch found.
@@ -159,7 +168,7 @@ func (s *sweep) take(ctx context.Context, c Case, pass int) (part record.Part, o
 	t := &taking{c: c, late: map[int]int{}, everyRank: s.o.EveryRank, part: record.Part{Key: c.Key, Pass: pass, Status: record.OK}}
 	err := s.d.Begin(c, pass)
 	if err == nil && s.o.Warmup > 0 {
-		_, err = s.d.Burst(ctx, s.o.Warmup)
+		err = s.d.WarmUp(ctx, s.o.Warmup)
 	}
 	if err == nil && pass == 0 {
 		err = t.verify(ctx, s.d, s.o.Checks)
@@ -171,7 +180,7 @@ func (s *sweep) take(ctx context.Context, c Case, pass int) (part record.Part, o
 		err = t.isolated(ctx, s.d, perPass(s.o.Isolated))
 	}
 	if err != nil {
-		t.end(record.Failed, err.Error())
+		t.fail(err)
 	}
 	return t.part, err == nil || ctx.Err() == nil
 }

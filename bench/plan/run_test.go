@@ -3,6 +3,7 @@ package plan_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,6 +33,11 @@ func (s *script) Begin(c plan.Case, pass int) error {
 func (s *script) Verify(context.Context, plan.Case, int) (plan.Verification, error) {
 	s.asked = append(s.asked, "verify")
 	return s.verified, nil
+}
+
+func (s *script) WarmUp(ctx context.Context, n int) error {
+	_, err := s.Burst(ctx, n)
+	return err
 }
 
 func (s *script) Burst(_ context.Context, _ int) ([]float64, error) {
@@ -129,6 +135,38 @@ func TestIsolatedLaunches(t *testing.T) {
 	require.InDelta(t, 1e-6, *r.Isolated.EventFloor, 0)
 	require.Equal(t, "skew", r.Warnings[0].Code)
 	require.NotEmpty(t, r.Warnings[0].Hint)
+}
+
+// Who came last is not known where the shortest interval is of two ranks: on a
+// clock that ticks the first of them would be blamed for nothing.
+func TestTiesBlameNobody(t *testing.T) {
+	d := &script{ranks: 8, isolated: func(launch, rank int) float64 {
+		if rank == 3 || rank == 5 && launch%2 == 0 {
+			return 1e-3
+		}
+		return 2e-3
+	}}
+	r := run(t, d, axes(t, "all_reduce").Cases()[:1], options(2, 20))[0]
+	require.Equal(t, []record.LateCount{{Rank: 3, Count: 10}}, r.Isolated.Late)
+}
+
+// stuck is an error with evidence.
+type stuck struct{ error }
+
+func (stuck) Evidence() *record.Evidence { return &record.Evidence{During: record.DuringBurst} }
+
+// What an error knows of the ranks is in the result.
+func TestEvidenceOfAnError(t *testing.T) {
+	for _, x := range []struct {
+		err  error
+		want *record.Evidence
+	}{{stuck{errors.New("stands still")}, stuck{}.Evidence()}, {errors.New("broken"), nil}} {
+		d := &script{ranks: 8, burst: func(int) ([]float64, error) { return nil, fmt.Errorf("burst: %w", x.err) }}
+		results := run(t, d, axes(t, "all_reduce").Cases()[:2], options(2, 2))
+		require.Equal(t, record.Failed, results[0].Status)
+		require.Equal(t, x.want, results[0].Evidence)
+		require.Nil(t, results[1].Evidence)
+	}
 }
 
 // An interval that is not positive says nothing: it is counted and left out.

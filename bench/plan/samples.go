@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -21,6 +22,14 @@ type taking struct {
 	groups [][]float64
 	// everyRank asks to keep each rank's interval.
 	everyRank bool
+}
+
+// fail ends the pass with an error and the evidence that it brings.
+func (t *taking) fail(err error) {
+	t.end(record.Failed, err.Error())
+	if stuck, ok := errors.AsType[Stuck](err); ok {
+		t.part.Evidence = stuck.Evidence()
+	}
 }
 
 func (t *taking) end(status record.Status, reason string) {
@@ -119,7 +128,9 @@ func (t *taking) isolated(ctx context.Context, d Driver, rule stat.Rule) error {
 }
 
 // launch keeps one isolated launch: its value is that of the slowest rank. One
-// that has an interval that is not positive is discarded and counted.
+// that has an interval that is not positive is discarded and counted. Who came
+// last is not known where two ranks share the shortest interval, as they do on a
+// clock that ticks: counting the first of them would blame the low ranks.
 func (t *taking) launch(b *record.IsolatedSamples, ranks []float64) float64 {
 	if t.everyRank && len(ranks) == t.c.Ranks*max(t.c.Parallel, 1) {
 		for _, s := range ranks {
@@ -137,8 +148,8 @@ func (t *taking) launch(b *record.IsolatedSamples, ranks []float64) float64 {
 	for i := range t.groups {
 		t.groups[i] = append(t.groups[i], slices.Max(ranks[i*t.c.Ranks:(i+1)*t.c.Ranks]))
 	}
-	if len(ranks) > 1 && len(t.groups) == 0 {
-		t.late[slices.Index(ranks, shortest)]++ // groups do not wait for each other
+	if last := slices.Index(ranks, shortest); len(ranks) > 1 && len(t.groups) == 0 && !slices.Contains(ranks[last+1:], shortest) {
+		t.late[last]++ // groups do not wait for each other
 	}
 	return longest
 }

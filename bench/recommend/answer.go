@@ -62,7 +62,8 @@ type Answer struct {
 }
 
 // Candidate is one setting and what it would do. Times are those of the nominal
-// scenario, of one step of all microbatches, in seconds.
+// scenario, of one step of all microbatches, in seconds; where the answer's
+// Backward is null, of a backward that takes as long as the gradients' wire.
 type Candidate struct {
 	Elements int64 `json:"elements"`
 	Buckets  int   `json:"buckets"`

@@ -87,5 +87,5 @@ func (e *engine) answer(a *Answer) {
 	e.explain(a, best)
 	a.WouldHelp = e.help(a, best)
 	a.Confidence = e.confidence(a, best)
-	a.Warnings = e.warnings(a, best)
+	a.Warnings = e.warnings(a)
 }

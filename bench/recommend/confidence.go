@@ -107,7 +107,7 @@ func (e *engine) coverage(i, best int) (above, all float64, sizes []int64) {
 }
 
 // warnings are doubts about the curves and what was left out.
-func (e *engine) warnings(a *Answer, best int) []record.Warning {
+func (e *engine) warnings(a *Answer) []record.Warning {
 	w := []record.Warning{}
 	for i, c := range e.curves {
 		for _, d := range c.Doubts {
@@ -118,6 +118,12 @@ func (e *engine) warnings(a *Answer, best int) []record.Warning {
 			w = append(w, record.Warning{
 				Code: "placement", Message: fmt.Sprintf("%s: the curve is %s, and %s reduces %s", e.needs[i], placed(c.InPlace), e.t.Title, placed(e.t.InPlace)),
 				Hint: "sweep both: zbench collectives --place both",
+			})
+		}
+		for _, h := range a.Curves[i].Holes {
+			w = append(w, record.Warning{
+				Code: "hole", Message: fmt.Sprintf("%s: %s", e.needs[i], h),
+				Hint: "it is in the answer as measured; the library's tuner may know another algorithm for these sizes",
 			})
 		}
 		if u := a.Curves[i]; u.WantMaxBytes > 0 {

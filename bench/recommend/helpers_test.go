@@ -54,10 +54,7 @@ func curve(t testing.TB, collective string, ranks int, sizes []int64, seconds fu
 			Isolated: &record.Timing{MaxOfRanks: steady(seconds(float64(s)))},
 		})
 	}
-	curves, err := cost.Curves([]cost.Source{{Record: rec}})
-	require.NoError(t, err)
-	require.Len(t, curves, 1)
-	return curves[0]
+	return only(t, rec)
 }
 
 // steady is twenty samples without spread.
@@ -80,8 +77,22 @@ func doubling(from, to int64) []int64 {
 
 func wide() []int64 { return doubling(64*unit.KiB, 16*unit.GiB) }
 
-// published reads a published curve: size and microseconds.
+// published reads a published curve.
 func published(t testing.TB, name string, ranks int) cost.Curve {
+	t.Helper()
+	return only(t, publishedRecord(t, name, ranks))
+}
+
+func only(t testing.TB, rec *record.Record) cost.Curve {
+	t.Helper()
+	curves, err := cost.Curves([]cost.Source{{Record: rec}})
+	require.NoError(t, err)
+	require.Len(t, curves, 1)
+	return curves[0]
+}
+
+// publishedRecord reads a published table of size and microseconds.
+func publishedRecord(t testing.TB, name string, ranks int) *record.Record {
 	t.Helper()
 	f, err := os.Open("../bucket/testdata/" + name + ".csv")
 	require.NoError(t, err)
@@ -100,10 +111,7 @@ func published(t testing.TB, name string, ranks int) cost.Curve {
 			Status: record.OK, Burst: &record.Timing{MeanOfRanks: stat.Summarize([]float64{micros * 1e-6})},
 		})
 	}
-	curves, err := cost.Curves([]cost.Source{{Record: rec}})
-	require.NoError(t, err)
-	require.Len(t, curves, 1)
-	return curves[0]
+	return rec
 }
 
 // ddp is Llama-3-8B on DDP.

@@ -59,12 +59,33 @@ func TestWhat25MiBCosts(t *testing.T) {
 	require.InDelta(t, 0.67, a.Current.Step/a.Best.Step-1, 0.02, "over the best")
 	require.InDelta(t, 800, float64(a.Elements>>19), 300, "MiB")
 	require.Equal(t, Medium, a.Confidence.Level)
+	require.Contains(t, codes(a), "hole", "1 MiB takes longer than 2")
 	require.Nil(t, a.Bootstrap)
 
 	q.Backward, q.Forward = 628e-3, 314e-3
 	a = ask(t, q)
 	require.Less(t, a.Current.Score, 0.002)
 	require.True(t, a.Plateau.OpenLo, "anything small does")
+}
+
+// One mean that is a hundred times off costs a point, not the answer, and rows
+// that come twice change nothing.
+func TestOutliersAndDuplicates(t *testing.T) {
+	clean := ask(t, ddp(published(t, roce, 16)))
+	for i := range publishedRecord(t, roce, 16).Results {
+		rec := publishedRecord(t, roce, 16)
+		rec.Results[i].Burst.MeanOfRanks.Median *= 100
+		a := ask(t, ddp(only(t, rec)))
+		require.Contains(t, codes(a), "dropped")
+		q := ddp(published(t, roce, 16))
+		q.Current = a.Elements
+		require.Less(t, ask(t, q).Current.Nominal, 0.05, "%d bytes", rec.Results[i].Bytes)
+	}
+	rec := publishedRecord(t, roce, 16)
+	rec.Results = append(rec.Results, rec.Results...)
+	twice := ask(t, ddp(only(t, rec)))
+	require.Equal(t, clean.Elements, twice.Elements)
+	require.Equal(t, clean.Table, twice.Table)
 }
 
 // shared is the folder of published logs and tables, which are not part of the

@@ -29,17 +29,25 @@ func incomplete(q Question, t trainer.Trainer) *Refusal {
 	}
 	switch {
 	case total == 0:
-		return &Refusal{"no_model", "the size of the gradients is not known, and the best bucket depends on it",
-			"give --params FILE, --preset NAME or --total-params N"}
+		return &Refusal{
+			"no_model", "the size of the gradients is not known, and the best bucket depends on it",
+			"give --params FILE, --preset NAME or --total-params N",
+		}
 	case t.Unit == trainer.Blocks && !blocks:
-		return &Refusal{"no_blocks", "no tensor is said to belong to a transformer block, and " + t.Title + " is set in blocks",
-			"give --params with names such as model.layers.0.mlp.weight, or a preset"}
+		return &Refusal{
+			"no_blocks", "no tensor is said to belong to a transformer block, and " + t.Title + " is set in blocks",
+			"give --params with names such as model.layers.0.mlp.weight, or a preset",
+		}
 	case !(q.Backward >= 0 && q.Forward >= 0) || math.IsInf(q.Backward+q.Forward, 0):
-		return &Refusal{"bad_times", fmt.Sprintf("a backward of %g s and a forward of %g s are no times", q.Backward, q.Forward),
-			"give --backward-ms and --forward-ms of one microbatch"}
+		return &Refusal{
+			"bad_times", fmt.Sprintf("a backward of %g s and a forward of %g s are no times", q.Backward, q.Forward),
+			"give --backward-ms and --forward-ms of one microbatch",
+		}
 	case len(q.Curves) == 0:
-		return &Refusal{"no_curve", "no usable measurement of a collective was given",
-			"run `zbench collectives`, or give a log of rccl-tests that has rows"}
+		return &Refusal{
+			"no_curve", "no usable measurement of a collective was given",
+			"run `zbench collectives`, or give a log of rccl-tests that has rows",
+		}
 	}
 	return nil
 }
@@ -65,13 +73,17 @@ func missing(n need, q Question) *Refusal {
 		}
 	}
 	if len(ranks) > 0 {
-		return &Refusal{"wrong_ranks",
+		return &Refusal{
+			"wrong_ranks",
 			fmt.Sprintf("the gradients are reduced by %s, and the curve is of %s: a ring of another length has another latency", n, ranks[0]),
-			fmt.Sprintf("sweep %s on %d ranks, or allow --allow-rescale, which assumes a ring and caps the confidence at low", n.collective, n.ranks)}
+			fmt.Sprintf("sweep %s on %d ranks, or allow --allow-rescale, which assumes a ring and caps the confidence at low", n.collective, n.ranks),
+		}
 	}
-	return &Refusal{"missing_curve",
+	return &Refusal{
+		"missing_curve",
 		fmt.Sprintf("the trainer calls %s, and the curves are of %s", n, strings.Join(others, ", ")),
-		fmt.Sprintf("sweep it: zbench collectives %s", n.collective)}
+		fmt.Sprintf("sweep it: zbench collectives %s", n.collective),
+	}
 }
 
 // tooFew refuses a curve that does not span enough.
@@ -81,9 +93,11 @@ func tooFew(c cost.Curve) *Refusal {
 	if n >= MinSizes && span >= MinDecades {
 		return nil
 	}
-	return &Refusal{"few_sizes",
+	return &Refusal{
+		"few_sizes",
 		fmt.Sprintf("the curve of %s has %d sizes over %.1f decades, and an answer takes %d over %g", c.Collective, n, span, MinSizes, MinDecades),
-		"sweep wider, for example -b 64K -e 8G -f 2"}
+		"sweep wider, for example -b 64K -e 8G -f 2",
+	}
 }
 
 // overBudget refuses because every setting takes too much memory.

@@ -6,12 +6,13 @@ import (
 	"zbench/bench/cost"
 )
 
+// What counts as equal and as hardly worse, as shares of a step.
 const (
 	// Tie is how much worse than the least a score may be and still count as
 	// equal; of those the setting that there is, if it is one, or the smallest is
-	// taken. PlateauWidth is how much worse
-	// a setting of the plateau may be. Both are shares of a step.
-	Tie          = 0.001
+	// taken.
+	Tie = 0.001
+	// PlateauWidth is how much worse a setting of the plateau may be.
 	PlateauWidth = 0.01
 )
 

@@ -22,8 +22,8 @@ const (
 )
 
 // unknownRatios are the computation of a backward over the time of its wire that
-// are averaged over when it is not known.
-var unknownRatios = []float64{0.5, 1, 2, 4, 8}
+// are averaged over when it is not known; the first is the nominal one.
+var unknownRatios = []float64{1, 0.5, 2, 4, 8}
 
 // Grid is the default scenarios, the nominal one first. Computation slows
 // messages down, up to 1.6 times, unless they were measured under load; and

@@ -143,6 +143,10 @@ type Sweep struct {
 	Seed      uint64  `json:"seed"`
 	// Cache is cold (buffers rotate) or warm.
 	Cache string `json:"cache"`
+	// Groups are the sizes of the groups, Scales the numbers of nodes, that were run
+	// beside the whole world.
+	Groups []int `json:"groups,omitempty"`
+	Scales []int `json:"scales,omitempty"`
 	// Faults are what was planted into the simulation.
 	Faults []string `json:"faults,omitempty"`
 }

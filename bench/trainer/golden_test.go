@@ -174,8 +174,11 @@ func TestDeepSpeedCapsAndOversize(t *testing.T) {
 	got := plan(t, "deepspeed", params, 100, Run{DP: 8, Zero: 1})
 	require.Equal(t, []int64{80, 40, 300, 100, 1}, elementsOf(got.Buckets))
 	require.Equal(t, []Message{
-		{"all_reduce", 320, 8, 4, 3}, {"all_reduce", 160, 8, 3, 2}, {"all_reduce", 1200, 8, 2, 0},
-		{"all_reduce", 400, 8, 0, 0}, {"all_reduce", 4, 8, 0, Never},
+		{"all_reduce", 320, 8, 4, 3},
+		{"all_reduce", 160, 8, 3, 2},
+		{"all_reduce", 1200, 8, 2, 0},
+		{"all_reduce", 400, 8, 0, 0},
+		{"all_reduce", 4, 8, 0, Never},
 	}, got.Backward)
 	require.Equal(t, []Message{{"all_gather", 521 * 2, 8, 0, Never}}, got.After)
 	require.False(t, got.EachBackward)
@@ -200,8 +203,8 @@ func TestXLACountsOutputBytes(t *testing.T) {
 	got := plan(t, "xla", params, 100, Run{DP: 8})
 	require.Equal(t, []int64{300, 80, 60}, elementsOf(got.Buckets))
 	require.Equal(t, []int{3, 2, 0}, []int{got.Buckets[0].First, got.Buckets[1].First, got.Buckets[2].First})
-	require.Equal(t, int64((30<<20+7)/4), xlaThreshold(xlaDefault, Run{DP: 8, GradDtype: "float"}))
-	require.Equal(t, int64((30<<20+7)*8/4), xlaThreshold(xlaDefault, Run{DP: 8, GradDtype: "float", Zero: 1}))
+	require.Equal(t, int64((30<<20+7)/4), xlaThreshold(nil, Run{DP: 8, GradDtype: "float"}))
+	require.Equal(t, int64((30<<20+7)*8/4), xlaThreshold(nil, Run{DP: 8, GradDtype: "float", Zero: 1}))
 	require.Len(t, plan(t, "xla", tensors(repeat(600, 1)...), 1000, Run{DP: 8}).Buckets, 3, "at most 256 calls are combined")
 }
 
@@ -225,9 +228,12 @@ func TestFSDP2Units(t *testing.T) {
 	}, two.Forward)
 	// Backward begins with the last unit, which is still there, and gathers one ahead.
 	require.Equal(t, []Message{
-		{"all_gather", 320, 8, 6, 5}, {"reduce_scatter", 4000, 8, 5, Never},
-		{"all_gather", 640, 8, 5, 4}, {"reduce_scatter", 640, 8, 4, Never},
-		{"all_gather", 2000, 8, 4, 1}, {"reduce_scatter", 1280, 8, 1, Never},
+		{"all_gather", 320, 8, 6, 5},
+		{"reduce_scatter", 4000, 8, 5, Never},
+		{"all_gather", 640, 8, 5, 4},
+		{"reduce_scatter", 640, 8, 4, Never},
+		{"all_gather", 2000, 8, 4, 1},
+		{"reduce_scatter", 1280, 8, 1, Never},
 		{"reduce_scatter", 4000, 8, 0, Never},
 	}, two.Backward)
 	require.Equal(t, []int64{160, 320, 480}, fsdp2Settings(params, Run{}))

@@ -131,8 +131,12 @@ func TestWorkOfEmbeddings(t *testing.T) {
 
 func TestBlocksFromNames(t *testing.T) {
 	got := WithBlocks([]Param{
-		{Name: "model.embed_tokens.weight"}, {Name: "model.layers.0.mlp.up_proj.weight"}, {Name: "transformer.h.11.attn.bias"},
-		{Name: "decoder.layers.3.mlp.linear_fc1.weight"}, {Name: "blocks.2.norm", Block: 9}, {Name: "model.norm.weight"},
+		{Name: "model.embed_tokens.weight"},
+		{Name: "model.layers.0.mlp.up_proj.weight"},
+		{Name: "transformer.h.11.attn.bias"},
+		{Name: "decoder.layers.3.mlp.linear_fc1.weight"},
+		{Name: "blocks.2.norm", Block: 9},
+		{Name: "model.norm.weight"},
 	})
 	blocks := make([]int, len(got))
 	for i, p := range got {

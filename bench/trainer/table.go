@@ -37,7 +37,7 @@ var table = []Trainer{
 	{
 		Name: "xla", Title: "XLA (JAX)", Aliases: []string{"jax", "maxtext"},
 		Knob: "xla_gpu_all_reduce_combine_threshold_bytes", Unit: Bytes, GradDtype: "bfloat16", Stages: []int{0, 1},
-		Default: func(_ []Param, r Run) int64 { return xlaThreshold(xlaDefault, r) }, plan: xlaPlan,
+		Default: xlaThreshold, plan: xlaPlan,
 		// A threshold on shards counts DP elements at a time.
 		Granule: func(r Run) int64 {
 			if r.Zero == 0 {

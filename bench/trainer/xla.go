@@ -10,17 +10,17 @@ const (
 	xlaMost    = 256
 )
 
-// xlaThreshold is the setting in elements that a threshold in bytes of output is.
-func xlaThreshold(bytes int64, run Run) int64 {
+// xlaThreshold is the default, bytes of output, in elements.
+func xlaThreshold(_ []Param, run Run) int64 {
 	if run.Zero == 0 {
-		return bytes / run.grad()
+		return xlaDefault / run.grad()
 	}
-	return bytes * int64(run.DP) / run.grad()
+	return xlaDefault * int64(run.DP) / run.grad()
 }
 
 func xlaPlan(params []Param, setting int64, run Run) Plan {
 	if setting == 0 {
-		setting = xlaThreshold(xlaDefault, run)
+		setting = xlaThreshold(params, run)
 	}
 	plan := Plan{Buckets: both(params, func(p packing, _ bool) []Bucket {
 		p.most = xlaMost

@@ -169,6 +169,12 @@ func reproduceArgs(rec *record.Record) []string {
 	}
 	line = append(line, strings.Fields(fmt.Sprintf("--nodes %d --gpus-per-node %d -g %d -b %d -e %d -f %d -d %s -o %s -n %d -w %d -c %d --precision %g --max-time %g --place %s --cache %s",
 		w.Nodes, w.GPUsPerNode, w.GPUsPerProcess, p.MinBytes, p.MaxBytes, p.Factor, p.Dtype, p.Op, p.Iterations, p.Warmup, p.Checks, p.Precision, p.MaxTime, place, p.Cache))...)
+	for _, g := range p.Groups {
+		line = append(line, "--groups", fmt.Sprint(g))
+	}
+	for _, n := range p.Scales {
+		line = append(line, "--scale", fmt.Sprint(n))
+	}
 	for _, f := range p.Faults {
 		line = append(line, "--fault", f)
 	}

@@ -35,18 +35,24 @@ func (u *setup) sweep(ctx context.Context, s State, o collectivesOptions, dir *f
 	return finish(s, o, dir, started, out)
 }
 
+// recommended asks for the bucket size; nil where nobody did.
+func recommended(s State, o adviceOptions, out *swept) (*advice.Document, error) {
+	q, err := prepareAdvice(s, o)
+	if q == nil || err != nil {
+		return nil, err
+	}
+	return q.give([]cost.Source{source(out.rec, out.parts)})
+}
+
 // finish leaves the record with all that is drawn from it, and prints it.
 func finish(s State, o collectivesOptions, dir *folder, started time.Time, out *swept) error {
-	q, err := prepareAdvice(s, o.advice)
-	if err != nil {
+	if err := s.FS.RemoveTemporary(dir.path); err != nil {
 		return err
 	}
-	var d *advice.Document
-	if q != nil {
-		// A record that cannot be judged is still a record: it is saved first.
-		if d, err = q.give([]cost.Source{source(out.rec, out.parts)}); err != nil {
-			return errors.Join(err, writeAll(dir, out.rec, nil))
-		}
+	d, err := recommended(s, o.advice, out)
+	if err != nil {
+		// A record that cannot be judged is still a record.
+		return errors.Join(err, writeAll(dir, out.rec, nil))
 	}
 	if err := writeAll(dir, out.rec, d); err != nil {
 		return err

@@ -239,6 +239,19 @@ func roundTrip(t *testing.T, rec *record.Record) *record.Record {
 	return back
 }
 
+// Groups and scales are cases of the sweep: it goes on with them, and the page's
+// command line has them.
+func TestResumeKeepsGroupsAndScales(t *testing.T) {
+	more := []string{"--nodes", "2", "--groups", "2,4", "--scale", "1"}
+	whole, dir := filepath.Join(t.TempDir(), "whole"), cutAt(t, 13, more...)
+	code, stderr := zbench(t, osFS{}, small(whole, more...)...)
+	require.Zero(t, code, stderr)
+	code, stderr = zbench(t, osFS{}, "collectives", "--resume", dir)
+	require.Zero(t, code, stderr)
+	sameFolder(t, whole, dir)
+	require.Contains(t, readBytes(t, dir, "report.html"), "--groups 2 --groups 4 --scale 1")
+}
+
 // Flags that would make other cases are refused even with --force; the same ones
 // in other words are not.
 func TestResumeWithFlags(t *testing.T) {

@@ -43,6 +43,9 @@ type FS interface {
 	MkdirAll(name string) error
 	// WriteFile replaces the file whole: readers see the old or the new one.
 	WriteFile(name string, data []byte) error
+	// RemoveTemporary removes from a folder what WriteFile left there when the
+	// process was killed in it.
+	RemoveTemporary(dir string) error
 	// Append opens a file to write behind what it holds.
 	Append(name string) (AppendFile, error)
 }

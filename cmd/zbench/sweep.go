@@ -175,7 +175,7 @@ func (o sweepOptions) record(a plan.Axes, seed uint64) *record.Sweep {
 	s := &record.Sweep{
 		MinBytes: o.minBytes, MaxBytes: o.maxBytes, Factor: o.factor, Dtype: o.dtype.Name, Op: o.op.Name,
 		InPlace: a.InPlace, Iterations: o.run.Iterations, Warmup: o.run.Warmup, Checks: o.run.Checks,
-		Precision: o.run.Burst.Precision, MaxTime: o.run.Burst.MaxTime, Cache: o.cache, Seed: seed,
+		Precision: o.run.Burst.Precision, MaxTime: o.run.Burst.MaxTime, Cache: o.cache, Seed: seed, Groups: a.Groups, Scales: a.Scales,
 	}
 	for _, c := range a.Collectives {
 		s.Collectives = append(s.Collectives, c.Name)

@@ -84,6 +84,9 @@ func (p *Provider) NewBatch(n int) *Batch {
 	c.start_ns = (*C.int64_t)(C.calloc(C.size_t(n), 8))
 	c.seconds = (*C.double)(C.calloc(C.size_t(n)*MaxIsolated, 8))
 	c.state = (*C.uint8_t)(C.calloc(C.size_t(n), 1))
+	c.begun = (*C.int32_t)(C.calloc(C.size_t(n), 4))
+	c.ended = (*C.int32_t)(C.calloc(C.size_t(n), 4))
+	c.async = (*C.int32_t)(C.calloc(C.size_t(n), 4))
 	b := &Batch{p: p, c: c, n: n}
 	for i := range b.ranks() {
 		b.ranks()[i].start = (*unsafe.Pointer)(C.calloc(MaxIsolated, C.size_t(unsafe.Sizeof(uintptr(0)))))
@@ -138,7 +141,7 @@ func (b *Batch) Close() {
 	}
 	for _, ptr := range []unsafe.Pointer{
 		unsafe.Pointer(b.c.ranks), unsafe.Pointer(b.c.start_ns), unsafe.Pointer(b.c.seconds),
-		unsafe.Pointer(b.c.state), unsafe.Pointer(b.c),
+		unsafe.Pointer(b.c.state), unsafe.Pointer(b.c.begun), unsafe.Pointer(b.c.ended), unsafe.Pointer(b.c.async), unsafe.Pointer(b.c),
 	} {
 		C.free(ptr)
 	}
@@ -181,6 +184,14 @@ func (b *Batch) Burst(iterations int) ([]float64, error) {
 	b.c.iterations = C.int32_t(iterations)
 	C.zb_burst(b.c)
 	return b.seconds(1), b.outcome()
+}
+
+// WarmUp launches as Burst does and times nothing: up to MaxIsolated launches are
+// marked by events, so that a hang tells who has begun which.
+func (b *Batch) WarmUp(iterations int) error {
+	b.c.iterations = C.int32_t(iterations)
+	C.zb_warm_up(b.c)
+	return b.outcome()
 }
 
 // Isolated times so many launches, at most MaxIsolated, each alone: seconds by

@@ -184,6 +184,25 @@ func TestIsolatedCallsInOrder(t *testing.T) {
 	}
 }
 
+// A warm-up marks every launch as isolated timing does, as far as there are
+// events; a burst, which is timed, has none.
+func TestWarmUpMarksItsLaunches(t *testing.T) {
+	r := newRig(t, 2, true)
+	r.work(t, simple("broadcast"))
+	require.NoError(t, r.b.WarmUp(3))
+	calls := r.p.TakeNoted()
+	r.checkDevices(t, calls)
+	for i := range r.ranks {
+		steps := names(only(r.of(calls, i), "record", "broadcast"))
+		require.Equal(t, []string{"record", "broadcast", "record", "record", "broadcast", "record", "record", "broadcast", "record"}, steps)
+	}
+	require.NoError(t, r.b.WarmUp(native.MaxIsolated+1))
+	require.Empty(t, only(r.p.TakeNoted(), "record"))
+	_, err := r.b.Burst(3)
+	require.NoError(t, err)
+	require.Empty(t, only(r.p.TakeNoted(), "record"))
+}
+
 // event is the number of the event that was recorded.
 func event(c native.Noted) float64 { return float64(uintptr(c.Handle) - native.NoopBase()) }
 

@@ -15,6 +15,7 @@ func TestCancelledBeforeLaunch(t *testing.T) {
 	for name, run := range map[string]func(*native.Batch) ([]float64, error){
 		"burst":    func(b *native.Batch) ([]float64, error) { return b.Burst(4) },
 		"isolated": func(b *native.Batch) ([]float64, error) { return b.Isolated(4, 0) },
+		"warm-up":  func(b *native.Batch) ([]float64, error) { return nil, b.WarmUp(4) },
 	} {
 		r := newRig(t, 2, true)
 		r.work(t, simple("broadcast"))
@@ -46,7 +47,8 @@ func TestEvidenceAtTheDeadline(t *testing.T) {
 	var hang *native.HangError
 	require.ErrorAs(t, err, &hang)
 	require.ErrorIs(t, err, native.ErrDeadline)
-	require.Equal(t, []native.RankState{native.Finished, native.NotFinished, native.Finished}, hang.States)
+	done, left := native.Progress{Begun: -1, Ended: -1, Finished: true}, native.Progress{Begun: -1, Ended: -1}
+	require.Equal(t, []native.Progress{done, left, done}, hang.Ranks)
 	require.Equal(t, 1, hang.Rank)
 	calls := r.p.TakeNoted()
 	took := float64(calls[last(calls, "now")].Count-calls[1].Count) * 1e-9
@@ -78,7 +80,7 @@ func TestVerifyCallsInOrder(t *testing.T) {
 					steps = append(steps, c.Name)
 				}
 			}
-			require.Equal(t, []string{"poison", "fill", "query", "data on", "broadcast", "query", "check", "query", "data off"}, steps)
+			require.Equal(t, []string{"poison", "fill", "query", "data on", "record", "broadcast", "record", "query", "check", "query", "data off"}, steps)
 		}
 	}
 	_, err := r.b.Burst(3)

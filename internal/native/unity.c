@@ -6,6 +6,7 @@
 #include "c/launch.c"
 #include "c/loop.c"
 #include "c/noop.c"
+#include "c/progress.c"
 #include "c/verify.c"
 
 #include "c/fake/calls.c"

@@ -62,23 +62,6 @@ static int zb_align(zb_batch *b) {
   return failed;
 }
 
-/* Marks every stream. An event inside a group would time nothing: the group's
- * operations are launched at its end. */
-static int zb_mark(zb_batch *b, int k, int stop) {
-  const zb_table *t = b->table;
-  for (int i = 0; i < b->nlocal; i++) {
-    const zb_rank *r = &b->ranks[i];
-    int code = t->setDevice(r->device);
-    if (code == 0) {
-      code = t->eventRecord(stop ? r->stop[k] : r->start[k], r->stream);
-    }
-    if (code != 0) {
-      return zb_fail(b, ZB_BATCH_RUNTIME, code, i, "record event");
-    }
-  }
-  return 0;
-}
-
 /* Reads the intervals into b->seconds, [iteration × nlocal + rank]. */
 static void zb_read_intervals(zb_batch *b) {
   const zb_table *t = b->table;
@@ -103,6 +86,7 @@ static void zb_timed(zb_batch *b, int empty) {
   if (zb_begin(b) || zb_hold_back(b)) {
     return;
   }
+  b->marked = 1;
   for (int k = 0; k < b->iterations; k++) {
     if (zb_cancelled(b)) {
       zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "launch");

@@ -38,6 +38,7 @@ int zb_begin(zb_batch *b) {
   const zb_table *t = b->table;
   b->outcome = ZB_BATCH_OK;
   b->launched = 0;
+  b->marked = 0;
   memset(b->state, ZB_RANK_NOT_ENQUEUED, (size_t)b->nlocal);
   if (t->hostBarrier != NULL) {
     t->hostBarrier();

@@ -51,11 +51,13 @@ typedef struct zb_batch {
   double deadline_s;
   uint64_t delay_ns; /* how long the delay kernel holds the streams back */
   void *delay;       /* the delay kernel's function, NULL for none */
+  int32_t marked;    /* events mark every launch */
   int32_t cancel;    /* set by another thread to stop; read atomically */
   /* out, by local rank */
   int64_t *start_ns;
   double *seconds; /* burst: per launch. isolated: [iteration × nlocal + rank] */
   uint8_t *state;
+  int32_t *begun, *ended, *async; /* by zb_progress */
   double enqueue_s; /* what launching took the first rank's host */
   int32_t launched;
   int32_t outcome, code, rank;
@@ -85,9 +87,12 @@ int zb_launch_all(zb_batch *b, const zb_work *w, uint64_t slot);
 int zb_wait(zb_batch *b);
 int zb_begin(zb_batch *b);
 int zb_fail(zb_batch *b, int outcome, int code, int rank, const char *call);
+int zb_mark(zb_batch *b, int k, int stop);
 int64_t zb_now(const zb_table *t);
 
 void zb_burst(zb_batch *b);
+void zb_warm_up(zb_batch *b);
+void zb_progress(zb_batch *b);
 void zb_isolated(zb_batch *b);
 void zb_event_floor(zb_batch *b);
 void zb_verify(zb_batch *b, const zb_verify_args *v);

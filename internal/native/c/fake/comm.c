@@ -109,6 +109,15 @@ uint64_t zbl_next_launch(zbl_clique *q) {
   return q->launch++;
 }
 
+/* The number of one rank's next launch within the case. */
+uint64_t zbl_comm_launch(zbl_comm *c) {
+  if (c->epoch != zbl.case_epoch) {
+    c->epoch = zbl.case_epoch;
+    c->launch = 0;
+  }
+  return c->launch++;
+}
+
 static void zbl_free_clique_work(zbl_clique *q) {
   zbl_free_rounds(q);
   zbl_free_transfers(q);

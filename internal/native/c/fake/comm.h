@@ -49,6 +49,7 @@ typedef struct zbl_comm {
   uint32_t magic;
   int rank, device;
   uint64_t seq; /* calls launched so far */
+  uint64_t epoch, launch; /* launches within the case */
   zbl_clique *clique;
   struct zbl_comm *next;
 } zbl_comm;
@@ -65,6 +66,7 @@ typedef struct zbl_queued {
 
 zbl_comm *zbl_comm_of(void *handle);
 uint64_t zbl_next_launch(zbl_clique *q);
+uint64_t zbl_comm_launch(zbl_comm *c);
 unsigned zbl_width(int dtype);
 
 /* group.c */

@@ -160,7 +160,9 @@ int zbl_p2p_post(const zbl_queued *q, size_t n) {
   }
   *h += zbl.launch + zbl_late(c->device);
   zbl_push(q->stream, (zbl_op){.run = zbl_p2p_run, .release = zbl_p2p_release,
-                               .posted = *h, .data = k, .rank = c->rank});
+                               .posted = *h, .data = k, .rank = c->rank,
+                               .stuck = zbl_hangs(c->device, fmax((double)k->out, (double)k->in),
+                                                  zbl_comm_launch(c))});
   return 0;
 }
 
