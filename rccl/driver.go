@@ -40,9 +40,11 @@ type Config struct {
 	VerifyBudget int64
 	// Seed makes the verification's data.
 	Seed uint64
+	// Graphs tells that bursts will be captured and replayed.
+	Graphs bool
 }
 
-// Driver holds the ranks of this process. It implements plan.Driver.
+// Driver holds the ranks of this process. It implements plan.Process.
 type Driver struct {
 	cfg       Config
 	provider  *native.Provider
@@ -59,7 +61,11 @@ type Driver struct {
 	floor  float64
 	work   native.Work
 	hold   float64
+	bursts []float64
 }
+
+// A batch of launches alone has events for so many.
+const _ = uint(native.MaxIsolated - plan.MaxBatch)
 
 // member is one rank with what belongs to it.
 type member struct {
@@ -74,6 +80,12 @@ func Open(cfg Config) (*Driver, error) {
 	p, err := native.Open(cfg.Native)
 	if err != nil {
 		return nil, err
+	}
+	if cfg.Graphs {
+		if err := p.CanCapture(); err != nil {
+			p.Close()
+			return nil, err
+		}
 	}
 	d := &Driver{cfg: cfg, provider: p}
 	if d.cfg.Deadline <= 0 {
@@ -127,18 +139,26 @@ func (d *Driver) Begin(c plan.Case, pass int) error {
 	return d.batch.SetWork(d.work, d.cfg.Deadline)
 }
 
-// WarmUp launches the case so many times back to back and times nothing.
-func (d *Driver) WarmUp(ctx context.Context, iterations int) error {
+// WarmUp launches the case so many times back to back and returns the seconds
+// per launch by rank, marks included.
+func (d *Driver) WarmUp(ctx context.Context, launches int) ([]float64, error) {
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
-	return ended(ctx, record.DuringWarmUp, d.batch.WarmUp(iterations))
+	seconds, err := d.batch.WarmUp(launches)
+	return seconds, ended(ctx, record.DuringWarmUp, err)
 }
 
-// Burst launches the case so many times back to back and returns the seconds
-// per launch of each rank.
-func (d *Driver) Burst(ctx context.Context, iterations int) ([]float64, error) {
+// Burst takes bursts and returns the seconds per launch by burst × rank.
+func (d *Driver) Burst(ctx context.Context, b plan.Bursts) ([]float64, error) {
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
-	seconds, err := d.batch.Burst(iterations)
-	return seconds, ended(ctx, record.DuringBurst, err)
+	d.bursts = d.bursts[:0]
+	for range b.Count {
+		seconds, err := d.batch.Burst(b.Iterations, b.Replays)
+		if err != nil {
+			return nil, ended(ctx, record.DuringBurst, err)
+		}
+		d.bursts = append(d.bursts, seconds...)
+	}
+	return d.bursts, nil
 }
 
 // firstHold is for how long the delay kernel holds the streams back in the first
@@ -149,10 +169,10 @@ const (
 	holdMargin = 1.5
 )
 
-// Isolated times so many launches, each alone: seconds by launch × rank.
-func (d *Driver) Isolated(ctx context.Context, iterations int) ([]float64, error) {
+// Isolated times so many launches, at most plan.MaxBatch, each alone: seconds by
+// launch × rank.
+func (d *Driver) Isolated(ctx context.Context, n int) ([]float64, error) {
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
-	n := min(iterations, native.MaxIsolated)
 	seconds, err := d.batch.Isolated(n, d.hold*float64(n))
 	if err == nil {
 		d.hold = holdMargin * d.batch.EnqueueSeconds() / float64(n)

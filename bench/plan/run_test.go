@@ -23,6 +23,8 @@ type script struct {
 	isolated func(launch, rank int) float64
 	launches int
 	verified plan.Verification
+	// unverifiable is why nothing can be verified.
+	unverifiable string
 }
 
 func (s *script) Begin(c plan.Case, pass int) error {
@@ -35,17 +37,27 @@ func (s *script) Verify(context.Context, plan.Case, int) (plan.Verification, err
 	return s.verified, nil
 }
 
-func (s *script) WarmUp(ctx context.Context, n int) error {
-	_, err := s.Burst(ctx, n)
-	return err
+func (s *script) Unverifiable(plan.Case) string { return s.unverifiable }
+
+func (s *script) WarmUp(ctx context.Context, n int) ([]float64, error) {
+	return s.Burst(ctx, plan.Bursts{Count: 1, Iterations: n})
 }
 
-func (s *script) Burst(_ context.Context, _ int) ([]float64, error) {
-	s.bursts++
-	if s.burst == nil {
-		return make1(s.ranks, 1e-3), nil
+func (s *script) Burst(_ context.Context, b plan.Bursts) ([]float64, error) {
+	var out []float64
+	for range b.Count {
+		s.bursts++
+		if s.burst == nil {
+			out = append(out, make1(s.ranks, 1e-3)...)
+			continue
+		}
+		one, err := s.burst(s.bursts - 1)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one...)
 	}
-	return s.burst(s.bursts - 1)
+	return out, nil
 }
 
 func (s *script) Isolated(_ context.Context, iterations int) ([]float64, error) {
@@ -71,6 +83,14 @@ func make1(n int, v float64) []float64 {
 		out[i] = v
 	}
 	return out
+}
+
+// alone is a sweep on one rank.
+func alone(t *testing.T) plan.Axes {
+	t.Helper()
+	a := axes(t, "all_reduce")
+	a.Ranks = 1
+	return a
 }
 
 // options take a fixed number of samples.
@@ -193,7 +213,7 @@ func TestWrongDataEndsTheCase(t *testing.T) {
 }
 
 func TestWhatIsNotVerifiedSaysWhy(t *testing.T) {
-	d := &script{ranks: 8, verified: plan.Verification{Skipped: "memory"}}
+	d := &script{ranks: 8, unverifiable: "memory"}
 	r := run(t, d, axes(t, "all_reduce").Cases()[:1], options(2, 2))[0]
 	require.Equal(t, record.Verified{State: record.NotVerified, Reason: "memory"}, r.Verified)
 	o := options(2, 2)
@@ -213,7 +233,7 @@ func TestDriftBetweenThePasses(t *testing.T) {
 			}
 			return []float64{v}, nil
 		}
-		r := run(t, d, axes(t, "all_reduce").Cases()[:1], options(24, 2))[0]
+		r := run(t, d, alone(t).Cases()[:1], options(24, 2))[0]
 		drift := false
 		for _, w := range r.Warnings {
 			drift = drift || w.Code == "drift"
@@ -231,7 +251,7 @@ func TestFailureStopsTheRest(t *testing.T) {
 		}
 		return []float64{1}, nil
 	}}
-	cases := axes(t, "all_reduce").Cases()
+	cases := alone(t).Cases()
 	cases[3].Skip = "too large"
 	results := run(t, d, cases, options(2, 2))
 	require.Equal(t, record.Failed, results[1].Status)
@@ -255,7 +275,7 @@ func TestCancellationDuringACase(t *testing.T) {
 		return []float64{1}, nil
 	}}
 	seen := 0
-	results := plan.Run(ctx, axes(t, "all_reduce").Cases(), d, options(2, 2), func(record.Result) { seen++ })
+	results := plan.Run(ctx, alone(t).Cases(), d, options(2, 2), func(record.Result) { seen++ })
 	require.Equal(t, 4, seen)
 	for _, r := range results {
 		require.Equal(t, record.Interrupted, r.Status)

@@ -167,8 +167,20 @@ func reproduceArgs(rec *record.Record) []string {
 	if len(p.InPlace) == 1 {
 		place = map[bool]string{false: "out", true: "in"}[p.InPlace[0]]
 	}
-	line = append(line, strings.Fields(fmt.Sprintf("--nodes %d --gpus-per-node %d -g %d -b %d -e %d -f %d -d %s -o %s -n %d -w %d -c %d --precision %g --max-time %g --place %s --cache %s",
-		w.Nodes, w.GPUsPerNode, w.GPUsPerProcess, p.MinBytes, p.MaxBytes, p.Factor, p.Dtype, p.Op, p.Iterations, p.Warmup, p.Checks, p.Precision, p.MaxTime, place, p.Cache))...)
+	line = append(line, strings.Fields(fmt.Sprintf("--nodes %d --gpus-per-node %d -g %d -b %d -e %d -d %s -o %s -n %d -w %d -c %d --precision %g --max-time %g --place %s --cache %s",
+		w.Nodes, w.GPUsPerNode, w.GPUsPerProcess, p.MinBytes, p.MaxBytes, p.Dtype, p.Op, p.Iterations, p.Warmup, p.Checks, p.Precision, p.MaxTime, place, p.Cache))...)
+	return append(line, reproduceRest(p)...)
+}
+
+// reproduceRest are the flags that a sweep has or has not.
+func reproduceRest(p *record.Sweep) []string {
+	line := []string{"-f", fmt.Sprint(p.Factor)}
+	if p.StepBytes > 0 {
+		line = []string{"-i", fmt.Sprint(p.StepBytes)}
+	}
+	if p.GraphLaunches > 0 {
+		line = append(line, "-G", fmt.Sprint(p.GraphLaunches))
+	}
 	for _, g := range p.Groups {
 		line = append(line, "--groups", fmt.Sprint(g))
 	}

@@ -102,6 +102,7 @@ func (u *setup) measure(ctx context.Context, s State, o collectivesOptions, dir 
 		}
 		follow(cases, h)
 	}
+	u.announce(s, o, cases, parts)
 	if err := d.Allocate(cases); err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ func (u *setup) measure(ctx context.Context, s State, o collectivesOptions, dir 
 func (u *setup) open(s State, o collectivesOptions) (*rccl.Driver, error) {
 	cfg := rccl.Config{
 		Native: native.Options{Backend: u.backend, Getenv: s.Getenv}, Ranks: u.world.Ranks(),
-		CacheBytes: u.cache, VerifyBudget: o.verifyBudget, Seed: o.seed,
+		CacheBytes: u.cache, VerifyBudget: o.verifyBudget, Seed: o.seed, Graphs: o.graph > 0,
 	}
 	if u.machine != nil {
 		cfg.Native.Machine = u.machine.Text()

@@ -179,19 +179,27 @@ func (b *Batch) SetWork(w Work, deadline float64) error {
 }
 
 // Burst launches the work so many times on every rank, waits, and returns the
-// seconds per launch of each local rank. The slice is good until the next run.
-func (b *Batch) Burst(iterations int) ([]float64, error) {
-	b.c.iterations = C.int32_t(iterations)
+// seconds per launch of each local rank. With replays the launches are captured
+// into a graph, outside of what is timed, and the graph is launched so often
+// instead; CanCapture must have said yes. The slice is good until the next run.
+func (b *Batch) Burst(iterations, replays int) ([]float64, error) {
+	if replays > 0 {
+		if err := b.p.CanCapture(); err != nil {
+			return nil, err
+		}
+	}
+	b.c.iterations, b.c.replays = C.int32_t(iterations), C.int32_t(replays)
 	C.zb_burst(b.c)
 	return b.seconds(1), b.outcome()
 }
 
-// WarmUp launches as Burst does and times nothing: up to MaxIsolated launches are
-// marked by events, so that a hang tells who has begun which.
-func (b *Batch) WarmUp(iterations int) error {
-	b.c.iterations = C.int32_t(iterations)
+// WarmUp launches as Burst does and takes no sample: up to MaxIsolated launches
+// are marked by events, so that a hang tells who has begun which. The seconds per
+// launch of each local rank include the marks.
+func (b *Batch) WarmUp(iterations int) ([]float64, error) {
+	b.c.iterations, b.c.replays = C.int32_t(iterations), 0
 	C.zb_warm_up(b.c)
-	return b.outcome()
+	return b.seconds(1), b.outcome()
 }
 
 // Isolated times so many launches, at most MaxIsolated, each alone: seconds by

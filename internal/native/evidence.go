@@ -7,6 +7,7 @@ package native
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 )
@@ -52,6 +53,9 @@ func (e *HangError) Error() string {
 
 func (e *HangError) Unwrap() error { return e.cause }
 
+// Timeout tells that others did not come in time.
+func (e *HangError) Timeout() bool { return errors.Is(e.cause, ErrDeadline) }
+
 // outcome turns the way the batch ended into an error.
 func (b *Batch) outcome() error {
 	device := -1
@@ -78,7 +82,7 @@ func (b *Batch) outcome() error {
 // evidence asks every rank how far it got. Nothing of it waits.
 func (b *Batch) evidence() Evidence {
 	C.zb_progress(b.c)
-	e := Evidence{Launched: int(b.c.launched), Iterations: int(b.c.iterations), Ranks: make([]Progress, b.n)}
+	e := Evidence{Launched: int(b.c.launched), Iterations: int(b.c.iterations) * max(1, int(b.c.replays)), Ranks: make([]Progress, b.n)}
 	for i := range e.Ranks {
 		r := &e.Ranks[i]
 		r.Begun, r.Ended = int(unsafe.Slice(b.c.begun, b.n)[i]), int(unsafe.Slice(b.c.ended, b.n)[i])

@@ -127,6 +127,28 @@ func (p *Provider) Has(symbol string) bool {
 	return false
 }
 
+// graphSymbols are what a replayed burst needs.
+var graphSymbols = []string{"streamBeginCapture", "streamEndCapture", "graphInstantiate", "graphLaunch", "graphExecDestroy", "graphDestroy"}
+
+// CanCapture is nil where the provider has graphs, else an error that wraps
+// ErrUnavailable and names what is missing.
+func (p *Provider) CanCapture() error {
+	for _, s := range graphSymbols {
+		if !p.Has(s) {
+			return fmt.Errorf("%s backend: %w: the runtime library has no %s, which graphs (-G) need", p.Backend, ErrUnavailable, p.nameOf(s))
+		}
+	}
+	return nil
+}
+
+// nameOf is what the provider's library calls a symbol of the list.
+func (p *Provider) nameOf(symbol string) string {
+	if v, ok := vendors[p.Backend]; ok {
+		return C.GoString(p.symbolName(symbol, v.column))
+	}
+	return symbol
+}
+
 // Model is the loopback's own closed form, in seconds for a size in bytes, for
 // the test that holds it equal to bench/fabric's.
 func Model(b, a, r, floor, k, bytes float64) float64 {

@@ -2,6 +2,7 @@
  * package, or one in a subfolder, has changed. c/ is also embedded (see
  * sources.go), which makes the build depend on every file in it. */
 #include "c/dl.c"
+#include "c/graph.c"
 #include "c/isolated.c"
 #include "c/launch.c"
 #include "c/loop.c"
@@ -17,6 +18,7 @@
 #include "c/fake/device.c"
 #include "c/fake/event.c"
 #include "c/fake/fault.c"
+#include "c/fake/graph.c"
 #include "c/fake/group.c"
 #include "c/fake/machine.c"
 #include "c/fake/module.c"

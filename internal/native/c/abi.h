@@ -27,8 +27,13 @@ enum {
   ZB_ERR_NO_DEVICE = 100,
   ZB_ERR_DEVICE = 101,
   ZB_ERR_HANDLE = 400,
+  ZB_ERR_STATE = 401,
   ZB_ERR_NOT_FOUND = 500,
-  ZB_ERR_NOT_READY = 600
+  ZB_ERR_NOT_READY = 600,
+  ZB_ERR_NOT_SUPPORTED = 801,
+  ZB_ERR_CAPTURE = 900, /* not while the stream, or the thread, captures */
+  ZB_ERR_CAPTURE_INVALID = 901,
+  ZB_ERR_CAPTURE_THREAD = 908
 };
 /* ncclResult_t */
 enum {
@@ -39,6 +44,8 @@ enum {
   ZB_COLL_REMOTE = 6
 };
 enum { ZB_STREAM_NON_BLOCKING = 1 };
+/* hipStreamCaptureMode and cudaStreamCaptureMode */
+enum { ZB_CAPTURE_GLOBAL = 0, ZB_CAPTURE_THREAD = 1, ZB_CAPTURE_RELAXED = 2 };
 /* hipMemcpyKind and cudaMemcpyKind */
 enum { ZB_TO_DEVICE = 1, ZB_TO_HOST = 2 };
 
@@ -69,6 +76,20 @@ typedef struct zb_unique_id {
       ZB_RT("hipStreamDestroy"), ZB_RT("cudaStreamDestroy"))                   \
   SYM(streamQuery, ZB_REQUIRED, int, (void *stream), ZB_RT("hipStreamQuery"),  \
       ZB_RT("cudaStreamQuery"))                                                \
+  SYM(streamBeginCapture, ZB_OPTIONAL, int, (void *stream, int mode),          \
+      ZB_RT("hipStreamBeginCapture"), ZB_RT("cudaStreamBeginCapture"))         \
+  SYM(streamEndCapture, ZB_OPTIONAL, int, (void *stream, void **graph),        \
+      ZB_RT("hipStreamEndCapture"), ZB_RT("cudaStreamEndCapture"))             \
+  SYM(graphInstantiate, ZB_OPTIONAL, int,                                      \
+      (void **exec, void *graph, unsigned long long flags),                    \
+      ZB_RT("hipGraphInstantiateWithFlags"),                                   \
+      ZB_RT("cudaGraphInstantiateWithFlags"))                                  \
+  SYM(graphLaunch, ZB_OPTIONAL, int, (void *exec, void *stream),               \
+      ZB_RT("hipGraphLaunch"), ZB_RT("cudaGraphLaunch"))                       \
+  SYM(graphExecDestroy, ZB_OPTIONAL, int, (void *exec),                        \
+      ZB_RT("hipGraphExecDestroy"), ZB_RT("cudaGraphExecDestroy"))             \
+  SYM(graphDestroy, ZB_OPTIONAL, int, (void *graph),                           \
+      ZB_RT("hipGraphDestroy"), ZB_RT("cudaGraphDestroy"))                     \
   SYM(eventCreate, ZB_REQUIRED, int, (void **event), ZB_RT("hipEventCreate"),  \
       ZB_RT("cudaEventCreate"))                                                \
   SYM(eventDestroy, ZB_REQUIRED, int, (void *event),                           \

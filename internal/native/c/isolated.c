@@ -30,9 +30,10 @@ static int zb_hold_back(zb_batch *b) {
 }
 
 /* The 4-byte all_reduce on every local rank. */
-static int zb_align_each(zb_batch *b) {
+static int zb_align_each(zb_batch *b, const void *unused) {
   const zb_table *t = b->table;
   int code;
+  (void)unused;
   for (int i = 0; i < b->nlocal; i++) {
     const zb_rank *r = &b->ranks[i];
     if ((code = t->setDevice(r->device)) != 0) {
@@ -47,20 +48,8 @@ static int zb_align_each(zb_batch *b) {
   return 0;
 }
 
-/* Aligns the ranks: nobody passes before the last has come. The group is ended
- * after a failure too, see zb_launch_all. */
-static int zb_align(zb_batch *b) {
-  const zb_table *t = b->table;
-  int grouped = b->nlocal > 1, failed, code;
-  if (grouped && (code = t->groupStart()) != 0) {
-    return zb_fail(b, ZB_BATCH_COLLECTIVES, code, 0, "group start");
-  }
-  failed = zb_align_each(b);
-  if (grouped && (code = t->groupEnd()) != 0 && !failed) {
-    return zb_fail(b, ZB_BATCH_COLLECTIVES, code, 0, "group end");
-  }
-  return failed;
-}
+/* Aligns the ranks: nobody passes before the last has come. */
+static int zb_align(zb_batch *b) { return zb_grouped(b, zb_align_each, NULL); }
 
 /* Reads the intervals into b->seconds, [iteration × nlocal + rank]. */
 static void zb_read_intervals(zb_batch *b) {

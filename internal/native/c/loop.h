@@ -1,4 +1,4 @@
-/* The timed loops and the table of collectives; see launch.c, loop.c,
+/* The timed loops and the table of collectives; see launch.c, loop.c, graph.c,
  * isolated.c and verify.c. */
 #ifndef ZB_LOOP_H
 #define ZB_LOOP_H
@@ -30,6 +30,8 @@ typedef struct zb_rank {
   char *sync;                   /* 8 bytes to align on: 4 to send, 4 to receive */
   uint64_t *found;              /* 4 words on the device for a check */
   void **start, **stop;         /* events, one pair an iteration */
+  int32_t capturing;
+  void *graph, *exec;           /* of a burst that is replayed, else NULL */
 } zb_rank;
 
 /* What to launch. */
@@ -48,6 +50,7 @@ typedef struct zb_batch {
   zb_work work;
   uint64_t slot; /* of the next launch; goes on from batch to batch */
   int32_t iterations;
+  int32_t replays; /* burst: of a graph of the iterations; 0 for no graph */
   double deadline_s;
   uint64_t delay_ns; /* how long the delay kernel holds the streams back */
   void *delay;       /* the delay kernel's function, NULL for none */
@@ -84,6 +87,12 @@ typedef struct zb_verify_args {
 int zb_collective_count(void);
 const char *zb_collective_name(int i);
 int zb_launch_all(zb_batch *b, const zb_work *w, uint64_t slot);
+int zb_grouped(zb_batch *b, int (*each)(zb_batch *b, const void *what),
+               const void *what);
+int zb_launches(zb_batch *b);
+int zb_capture(zb_batch *b);
+int zb_replay(zb_batch *b);
+void zb_drop_graphs(zb_batch *b);
 int zb_wait(zb_batch *b);
 int zb_begin(zb_batch *b);
 int zb_fail(zb_batch *b, int outcome, int code, int rank, const char *call);

@@ -133,6 +133,31 @@ static int zbn_n_kernel(void *function, unsigned gx, unsigned gy, unsigned gz,
   return zbn_note(
       (zbn_call){.name = "kernel", .handle = function, .stream = stream});
 }
+static int zbn_n_begin_capture(void *stream, int mode) {
+  return zbn_note((zbn_call){
+      .name = "begin capture", .stream = stream, .count = mode});
+}
+static int zbn_n_end_capture(void *stream, void **graph) {
+  zbn_new(graph);
+  return zbn_note((zbn_call){
+      .name = "end capture", .stream = stream, .handle = *graph});
+}
+static int zbn_n_instantiate(void **exec, void *graph,
+                             unsigned long long flags) {
+  (void)flags;
+  *exec = (char *)graph + 1;
+  return zbn_note((zbn_call){.name = "instantiate", .handle = graph});
+}
+static int zbn_n_graph(void *exec, void *stream) {
+  return zbn_note(
+      (zbn_call){.name = "graph", .handle = exec, .stream = stream});
+}
+static int zbn_n_drop_exec(void *exec) {
+  return zbn_note((zbn_call){.name = "drop exec", .handle = exec});
+}
+static int zbn_n_drop_graph(void *graph) {
+  return zbn_note((zbn_call){.name = "drop graph", .handle = graph});
+}
 #define ZBN_CALL(called, ...)                                                  \
   zbn_note((zbn_call){.name = called, .count = (int64_t)count,                 \
                       .dtype = dtype, .handle = comm, .stream = stream,        \
@@ -202,6 +227,12 @@ void zbn_fill(zb_table *t, int note) {
   t->eventRecord = zbn_n_record;
   t->eventElapsed = zbn_n_elapsed;
   t->launchKernel = zbn_n_kernel;
+  t->streamBeginCapture = zbn_n_begin_capture;
+  t->streamEndCapture = zbn_n_end_capture;
+  t->graphInstantiate = zbn_n_instantiate;
+  t->graphLaunch = zbn_n_graph;
+  t->graphExecDestroy = zbn_n_drop_exec;
+  t->graphDestroy = zbn_n_drop_graph;
   t->allReduce = zbn_n_all_reduce;
   t->reduceScatter = zbn_n_reduce_scatter;
   t->allGather = zbn_n_all_gather;

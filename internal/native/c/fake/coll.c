@@ -100,8 +100,8 @@ static void zbl_round_release(zbl_op *op) {
   }
 }
 
-/* One rank's call reaches its stream: the host has spent its launch cost. */
-int zbl_post(const zbl_queued *c) {
+/* One rank's call reaches its stream, when the host has spent its time on it. */
+int zbl_post(const zbl_queued *c, double host) {
   zbl_clique *q = c->comm->clique;
   zbl_round *r = zbl_round_at(q, c->comm->seq);
   double *h = zbl_host_clock(c->comm->device);
@@ -109,7 +109,7 @@ int zbl_post(const zbl_queued *c) {
   if (r == NULL) {
     return ZB_COLL_UNHANDLED;
   }
-  *h += zbl.launch + zbl_late(c->comm->device);
+  *h += host;
   c->comm->seq++;
   if (r->posted == 0) {
     r->call = c->call;

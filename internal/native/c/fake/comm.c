@@ -9,6 +9,8 @@ enum { ZBL_COMM = 0x636f6d6d };
 
 static zbl_clique *zbl_cliques;
 static zbl_comm *zbl_comms;
+/* Those that were destroyed: their handles are refused until the world ends. */
+static zbl_comm *zbl_dead;
 
 /* The communicator behind a handle, NULL when it is none. */
 zbl_comm *zbl_comm_of(void *handle) {
@@ -136,9 +138,11 @@ static int zbl_commDestroy(void *comm) {
   }
   c->magic = 0;
   c->clique->destroyed++;
-  free(c);
+  c->next = zbl_dead;
+  zbl_dead = c;
   return 0;
 }
+
 
 static int zbl_commAbort(void *comm) { return zbl_commDestroy(comm); }
 
@@ -169,13 +173,19 @@ static const char *zbl_collErrorString(int error) {
   return "unknown result code";
 }
 
-void zbl_free_comms(void) {
-  zbl_group_reset();
-  while (zbl_comms != NULL) {
-    zbl_comm *c = zbl_comms;
-    zbl_comms = c->next;
+static void zbl_free_list(zbl_comm **list) {
+  while (*list != NULL) {
+    zbl_comm *c = *list;
+    *list = c->next;
     free(c);
   }
+}
+
+void zbl_free_comms(void) {
+  zbl_group_reset();
+  zbl_capture_reset();
+  zbl_free_list(&zbl_comms);
+  zbl_free_list(&zbl_dead);
   while (zbl_cliques != NULL) {
     zbl_clique *q = zbl_cliques;
     zbl_cliques = q->next;

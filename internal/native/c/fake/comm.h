@@ -75,12 +75,16 @@ int zbl_enqueue(const zbl_queued *q);
 void zbl_group_note_init(zbl_clique *clique);
 void zbl_group_reset(void);
 
-/* coll.c */
-int zbl_post(const zbl_queued *q);
+/* graph.c */
+int zbl_record(const zbl_queued *q, size_t n);
+
+/* coll.c and p2p.c; host is what launching costs the host, in seconds */
+int zbl_launch_now(const zbl_queued *q, size_t n);
+int zbl_post(const zbl_queued *q, double host);
 void zbl_free_rounds(zbl_clique *q);
 
 /* p2p.c */
-int zbl_p2p_post(const zbl_queued *q, size_t n);
+int zbl_p2p_post(const zbl_queued *q, size_t n, double host);
 void zbl_free_transfers(zbl_clique *q);
 
 /* data.c */

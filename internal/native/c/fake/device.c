@@ -37,6 +37,9 @@ static int zbl_mallocDevice(void **ptr, size_t bytes) {
   zbl_device *d = &zbl.devices[zbl_current_device()];
   zbl_block *block;
   *ptr = NULL;
+  if (zbl_refused_in_capture()) {
+    return ZB_ERR_CAPTURE;
+  }
   if (bytes == 0) {
     return ZB_OK;
   }
@@ -62,6 +65,9 @@ static int zbl_mallocDevice(void **ptr, size_t bytes) {
 }
 
 static int zbl_freeDevice(void *ptr) {
+  if (zbl_refused_in_capture()) {
+    return ZB_ERR_CAPTURE;
+  }
   if (ptr == NULL) {
     return ZB_OK;
   }
@@ -119,6 +125,9 @@ static int zbl_owner(const void *ptr, uint64_t bytes) {
 static int zbl_copy(void *to, const void *from, size_t bytes, int kind) {
   const void *device = kind == ZB_TO_DEVICE ? to : from;
   const void *host = kind == ZB_TO_DEVICE ? from : to;
+  if (zbl_refused_in_capture()) {
+    return ZB_ERR_CAPTURE;
+  }
   if ((kind != ZB_TO_DEVICE && kind != ZB_TO_HOST) ||
       zbl_owner(device, bytes) != zbl_current_device() ||
       zbl_owner(host, bytes) >= 0) {
@@ -144,6 +153,16 @@ static const char *zbl_runtimeErrorString(int error) {
     return "invalid resource handle";
   case ZB_ERR_NOT_READY:
     return "device not ready";
+  case ZB_ERR_STATE:
+    return "the operation cannot be performed in the present state";
+  case ZB_ERR_NOT_SUPPORTED:
+    return "operation not supported";
+  case ZB_ERR_CAPTURE:
+    return "operation not permitted when stream is capturing";
+  case ZB_ERR_CAPTURE_INVALID:
+    return "operation failed due to a previous error during capture";
+  case ZB_ERR_CAPTURE_THREAD:
+    return "attempt to terminate a thread-local capture sequence from another thread";
   }
   return "unknown error";
 }

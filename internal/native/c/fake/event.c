@@ -72,6 +72,9 @@ static int zbl_eventRecord(void *event, void *stream) {
       s->device != zbl_current_device()) {
     return ZB_ERR_HANDLE;
   }
+  if (s->capture != NULL) {
+    return ZB_ERR_NOT_SUPPORTED; /* the real one records it; nobody asks here */
+  }
   e->recorded = 0;
   e->pending++;
   e->on = s;

@@ -93,6 +93,9 @@ static int zbl_launchKernel(void *function, unsigned gx, unsigned gy,
       k->nparams > ZBL_MAX_PARAMS) {
     return ZB_ERR_VALUE;
   }
+  if (s->capture != NULL) {
+    return ZB_ERR_NOT_SUPPORTED; /* the real one records it; nobody asks here */
+  }
   l = calloc(1, sizeof *l);
   if (l == NULL) {
     return ZB_ERR_MEMORY;

@@ -176,6 +176,9 @@ static int zbl_streamDestroy(void *stream) {
   if (s == NULL || s->device != zbl_current_device()) {
     return ZB_ERR_HANDLE;
   }
+  if (zbl_refused_by_capture(s)) {
+    return ZB_ERR_CAPTURE;
+  }
   while (s->head != NULL) {
     zbl_pop(s);
   }
@@ -192,6 +195,9 @@ static int zbl_streamQuery(void *stream) {
   double *h;
   if (s == NULL || s->device != zbl_current_device()) {
     return ZB_ERR_HANDLE;
+  }
+  if (zbl_refused_by_capture(s)) {
+    return ZB_ERR_CAPTURE;
   }
   h = zbl_host_clock(s->device);
   zbl_look(s);

@@ -46,6 +46,7 @@ typedef struct zbl_stream {
   double s;
   uint64_t epoch;
   zbl_op *head, *tail;
+  struct zbl_graph *capture; /* records what is launched, NULL for nothing */
   zbl_result *results, *results_tail;
   struct zbl_stream *drain_next;
 } zbl_stream;
@@ -59,5 +60,6 @@ double zbl_arrival(const zbl_op *op, const zbl_stream *s);
 void zbl_promise(zbl_stream *s, char *to, zbl_shared *owner, size_t offset,
                  size_t bytes);
 void zbl_reveal(zbl_stream *s);
+int zbl_refused_by_capture(zbl_stream *s);
 
 #endif

@@ -107,6 +107,10 @@ int zbl_current_device(void);
 int zbl_valid_range(int device, const void *ptr, uint64_t bytes);
 void zbl_free_devices(void);
 
+/* graph.c */
+int zbl_refused_in_capture(void);
+void zbl_capture_reset(void);
+
 /* comm.c */
 void zbl_free_comms(void);
 
