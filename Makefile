@@ -88,7 +88,9 @@ system-test: build ## The built binary in a browser, and against the vendors' he
 system-test-browser: build ## The built binary's report in Chromium
 	test -x /usr/bin/chromium || scripts/install-chromium.sh
 	out=$$(mktemp -d); trap 'rm -rf "$$out"' EXIT; \
-	bin/zbench collectives --nodes 128 --out "$$out/run" > "$$out/stdout"; \
+	echo '--overlap-grad-reduce --overlap-param-gather --use-distributed-optimizer --ddp-bucket-size 40000000' > "$$out/train.sh"; \
+	bin/zbench collectives --nodes 128 --config "$$out/train.sh" --preset zaya1-base --tokens-per-microbatch 16384 --tflops 250 \
+		--out "$$out/run" > "$$out/stdout"; \
 	code=0; bin/zbench collectives --nodes 8 --fault hang:node=5,gpu=3,bytes=1e6,launch=2 --out "$$out/hung" > "$$out/stdout" 2>&1 || code=$$?; \
 	if [ "$$code" != 1 ]; then echo "a sweep that hangs exited with $$code, not 1"; exit 1; fi; \
 	cd test/browser && ZBENCH_REPORT="$$out/run/report.html" $(GO) test -count=1 ./... && \

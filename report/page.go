@@ -22,7 +22,9 @@ type Page struct {
 	Charts  []Chart
 	// Spreads show how the launches timed alone are distributed, by size.
 	Spreads []Chart
-	Groups  []Group
+	// Advice is nil when no bucket size was asked for.
+	Advice *Advice
+	Groups []Group
 	// Isolated is true when some result has a time of one launch alone.
 	Isolated bool
 	// Late says who came last; empty where nothing tells.

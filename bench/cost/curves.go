@@ -85,7 +85,7 @@ func totalSize(r record.Result) error {
 	}
 	if r.Bytes == r.Count*int64(d.Size) {
 		return fmt.Errorf("%s of %d ranks: a size of %d bytes is one rank's share of %d elements, not the total: "+
-			"multiply the sizes by the ranks, or import the log with --size-convention",
+			"multiply the sizes by the ranks",
 			r.Collective, r.Ranks, r.Bytes, r.Count)
 	}
 	return nil

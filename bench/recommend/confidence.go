@@ -117,7 +117,7 @@ func (e *engine) warnings(a *Answer) []record.Warning {
 		if c.InPlace != e.t.InPlace {
 			w = append(w, record.Warning{
 				Code: "placement", Message: fmt.Sprintf("%s: the curve is %s, and %s reduces %s", e.needs[i], placed(c.InPlace), e.t.Title, placed(e.t.InPlace)),
-				Hint: "sweep both: zbench collectives --in-place false,true",
+				Hint: "sweep both: zbench collectives --place both",
 			})
 		}
 		for _, h := range a.Curves[i].Holes {

@@ -5,26 +5,26 @@ package trainer
 var table = []Trainer{
 	{
 		Name: "megatron", Title: "Megatron-LM", Aliases: []string{"megatron-lm", "mcore", "primus", "nemo"},
-		Knob: "ddp_bucket_size", Unit: Elements, Stages: []int{1, 0}, InPlace: true,
+		Knob: "ddp_bucket_size", Unit: Elements, GradDtype: "float", Stages: []int{1, 0}, InPlace: true,
 		Default: megatronDefault, plan: megatronPlan,
 	},
 	{
 		Name: "ddp", Title: "PyTorch DDP", Aliases: []string{"pytorch", "torch"},
-		Knob: "bucket_cap_mb", Unit: MiB, Stages: []int{0}, InPlace: true,
+		Knob: "bucket_cap_mb", Unit: MiB, GradDtype: "bfloat16", Stages: []int{0}, InPlace: true,
 		Default: func(_ []Param, r Run) int64 { return ddpDefault / r.grad() },
 		Granule: func(r Run) int64 { return (1 << 20) / r.grad() },
 		plan:    ddpPlan,
 	},
 	{
 		Name: "fsdp2", Title: "PyTorch FSDP2", Aliases: []string{"fsdp", "torchtitan"},
-		Knob: "blocks per fully_shard", Unit: Blocks, Stages: []int{3},
+		Knob: "blocks per fully_shard", Unit: Blocks, GradDtype: "float", Stages: []int{3},
 		Default: fsdp2Default, plan: fsdp2Plan, settings: fsdp2Settings,
 		// Two units are gathered at a time.
 		Memory: func(p Plan, _ int64, r Run) int64 { return 2 * largest(p) * r.param() },
 	},
 	{
 		Name: "deepspeed", Title: "DeepSpeed", Aliases: []string{"zero"},
-		Knob: "reduce_bucket_size", Unit: Elements, Stages: []int{1, 2, 3}, InPlace: true,
+		Knob: "reduce_bucket_size", Unit: Elements, GradDtype: "bfloat16", Stages: []int{1, 2, 3}, InPlace: true,
 		Default: func([]Param, Run) int64 { return deepSpeedDefault }, plan: deepSpeedPlan,
 		// setup_buckets allocates the size, twice when communication overlaps.
 		Memory: func(_ Plan, setting int64, r Run) int64 {
@@ -36,7 +36,7 @@ var table = []Trainer{
 	},
 	{
 		Name: "xla", Title: "XLA (JAX)", Aliases: []string{"jax", "maxtext"},
-		Knob: "xla_gpu_all_reduce_combine_threshold_bytes", Unit: Bytes, Stages: []int{0, 1},
+		Knob: "xla_gpu_all_reduce_combine_threshold_bytes", Unit: Bytes, GradDtype: "bfloat16", Stages: []int{0, 1},
 		Default: xlaThreshold, plan: xlaPlan,
 		// A threshold on shards counts DP elements at a time.
 		Granule: func(r Run) int64 {

@@ -32,6 +32,9 @@ type Trainer struct {
 	Knob, Unit string
 	// Stages are the stages of sharding (Run.Zero) it has, the usual one first.
 	Stages []int
+	// GradDtype is the element type in which gradients are reduced when bfloat16
+	// models are trained with the defaults.
+	GradDtype string
 	// InPlace tells that the reduction's result replaces its input.
 	InPlace bool
 	// Default is the setting in elements that the trainer takes when the user

@@ -30,7 +30,7 @@ func runCompile(s State, o doctorOptions, report doctor.Report) error {
 	}
 	c, err := native.OpenCompiler(options)
 	if err != nil {
-		report.Backends = []doctor.Backend{refused(b, err)}
+		report.Backends = []doctor.Backend{notOpened(b, err)}
 		report.Verdict = "no run-time compiler"
 		return errors.Join(printDoctor(s, o.format, report), quietError{exitUnavailable})
 	}

@@ -16,19 +16,19 @@ func backendFacts(o native.Options) doctor.Backend {
 	if o.Backend == "loopback" {
 		machine, err := loopbackMachine()
 		if err != nil {
-			return refused(b, err)
+			return notOpened(b, err)
 		}
 		o.Machine = machine
 	}
 	p, err := native.Open(o)
 	if err != nil {
-		return refused(b, err)
+		return notOpened(b, err)
 	}
 	defer p.Close()
 	b.Simulated, b.Libraries = p.Simulated, libraryFacts(b.Name, p.Searches())
 	n, err := p.Devices()
 	if err != nil {
-		return refused(b, err)
+		return notOpened(b, err)
 	}
 	b.Usable = true
 	for i := 0; i < n && o.Backend != "loopback"; i++ {
@@ -50,8 +50,8 @@ func loopbackMachine() ([]byte, error) {
 	return m.Text(), nil
 }
 
-// refused notes why a backend cannot run.
-func refused(b doctor.Backend, err error) doctor.Backend {
+// notOpened notes why a backend cannot run.
+func notOpened(b doctor.Backend, err error) doctor.Backend {
 	b.Why, b.Remedy = err.Error(), "look at the error; it is not one that zbench knows"
 	if u, is := errors.AsType[*native.UnavailableError](err); is {
 		b.Why, b.Remedy, b.Libraries = u.What, u.Remedy, libraryFacts(b.Name, u.Searches)

@@ -36,6 +36,8 @@ type Stream struct {
 // system's paths.
 type FS interface {
 	ReadFile(name string) ([]byte, error)
+	// Open is for files of which only the head is read: a checkpoint has gigabytes.
+	Open(name string) (io.ReadCloser, error)
 	ReadDir(name string) ([]fs.DirEntry, error)
 	Stat(name string) (fs.FileInfo, error)
 	// Access tells whether this process may read and write the file.
