@@ -43,9 +43,9 @@ type Buckets struct {
 	Refused int
 }
 
-// RunBuckets asks about the clusters of seeds 0 … clusters−1 and judges every
+// RunBuckets asks about so many clusters, of the seeds from first on, and judges every
 // policy by truths of each kind.
-func RunBuckets(clusters int, kinds ...Harshness) []Buckets {
+func RunBuckets(first uint64, clusters int, kinds ...Harshness) []Buckets {
 	all := policies()
 	found := make([]Buckets, len(kinds))
 	for i, h := range kinds {
@@ -54,7 +54,8 @@ func RunBuckets(clusters int, kinds ...Harshness) []Buckets {
 			found[i].Policies = append(found[i].Policies, Regret{Policy: p.name})
 		}
 	}
-	for seed := range uint64(clusters) {
+	for i := range uint64(clusters) {
+		seed := first + i
 		c := NewCluster(seed)
 		a, err := recommend.Ask(c.Question)
 		if err != nil || a.Verdict != recommend.Recommended {
