@@ -100,9 +100,22 @@ func KernelFile(file string) (string, error) {
 	return text.String(), nil
 }
 
-// runKernel runs a kernel of the table in this thread: threads folded, or one
-// by one. An argument is an integer or a pointer.
-func runKernel(name string, grid, block uint32, folded bool, args ...any) error {
+// Launch is the geometry of a launch: blocks and threads a block by dimension,
+// and the bytes of shared memory that each block gets at launch.
+type Launch struct {
+	Grid, Block [3]uint32
+	Shared      uint32
+}
+
+// flat is a launch in one dimension.
+func flat(grid, block uint32) Launch {
+	return Launch{Grid: [3]uint32{grid, 1, 1}, Block: [3]uint32{block, 1, 1}}
+}
+
+// runKernel runs a kernel of the table in this thread: folded into loops where
+// it can be, or thread by thread. An argument is an integer, a float or a
+// pointer. What a GPU might hang in is an error.
+func runKernel(name string, l Launch, folded bool, args ...any) error {
 	text := C.CString(name)
 	defer C.free(unsafe.Pointer(text))
 	k := C.zbl_kernel_find(text)
@@ -123,6 +136,10 @@ func runKernel(name string, grid, block uint32, folded bool, args ...any) error 
 			values[i] = C.uint64_t(v)
 		case uint64:
 			values[i] = C.uint64_t(v)
+		case float32:
+			values[i] = C.uint64_t(math.Float32bits(v))
+		case float64:
+			values[i] = C.uint64_t(math.Float64bits(v))
 		case unsafe.Pointer:
 			pinned.Pin(v)
 			values[i] = C.uint64_t(uintptr(v))
@@ -131,7 +148,14 @@ func runKernel(name string, grid, block uint32, folded bool, args ...any) error 
 		}
 		values[len(args)+i] = C.uint64_t(uintptr(unsafe.Pointer(&values[i])))
 	}
-	C.zbk_run(k, C.uint(grid), C.uint(block), C.int(b2i(folded)), (*unsafe.Pointer)(unsafe.Pointer(&values[len(args)])))
+	how := C.zbk_launch{shared: C.uint(l.Shared)}
+	for i := range 3 {
+		how.grid[i], how.block[i] = C.uint(l.Grid[i]), C.uint(l.Block[i])
+	}
+	var why [160]C.char
+	if C.zbk_run(k, &how, C.int(b2i(folded)), (*unsafe.Pointer)(unsafe.Pointer(&values[len(args)])), &why[0], C.size_t(len(why))) != 0 {
+		return fmt.Errorf("native: kernel %s: %s", name, C.GoString(&why[0]))
+	}
 	return nil
 }
 

@@ -1,10 +1,12 @@
 /* All kernels of the loopback in one file, as unity.c is for C. No exceptions,
  * no RTTI, nothing of the C++ library: the binary must not need libstdc++.
  *
- * Each source is compiled three times: for AVX2 (picked at run time), for any
- * machine, and with one call per GPU thread. See kernels/host.h. */
+ * Each source of plain loops is compiled three times: for AVX2 (picked at run
+ * time), for any machine, and with one call per GPU thread; one whose threads
+ * wait for each other only the last way. See kernels/host.h. */
 #include "kernels/host.h"
 #include "kernels/prelude.h"
+#include "kernels/host_block.h"
 
 #define ZB_LANE 0u
 #define ZB_LANES 1u

@@ -38,7 +38,8 @@ enum {
   ZB_ERR_IMAGE = 200,
   ZB_ERR_HANDLE = 400,
   ZB_ERR_NOT_FOUND = 500,
-  ZB_ERR_NOT_READY = 600
+  ZB_ERR_NOT_READY = 600,
+  ZB_ERR_LAUNCH = 719
 };
 /* ncclResult_t */
 enum {

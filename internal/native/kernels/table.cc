@@ -1,80 +1,50 @@
-/* The table of kernels, and the way from HIP's kernelParams to a call. */
-#include "table.h"
-
-#include <string.h>
-
-namespace {
-
-/* Counts without the standard library: 0, 1, …, n-1 as a type. */
-template <int... I> struct zbk_indices {};
-template <int N, int... I>
-struct zbk_count : zbk_count<N - 1, N - 1, I...> {};
-template <int... I> struct zbk_count<0, I...> {
-  typedef zbk_indices<I...> type;
-};
-
-template <typename... A> struct zbk_args {
-  typedef void (*kernel)(A...);
-  static constexpr int count = sizeof...(A);
-  static constexpr unsigned char size[] = {sizeof(A)...};
-
-  template <int... I>
-  static void call(kernel k, void **params, zbk_indices<I...>) {
-    k(*static_cast<A *>(params[I])...);
-  }
-
-  static void run(kernel k, unsigned grid, unsigned block, void **params) {
-    gridDim = {grid, 1, 1};
-    blockDim = {block, 1, 1};
-    for (unsigned b = 0; b < grid; b++) {
-      blockIdx = {b, 0, 0};
-      for (unsigned t = 0; t < block; t++) {
-        threadIdx = {t, 0, 0};
-        call(k, params, typename zbk_count<count>::type());
-      }
-    }
-  }
-};
-
-/* Lets the arguments of a kernel be deduced from its address. */
-template <typename... A> zbk_args<A...> zbk_args_of(void (*)(A...)) {
-  return {};
-}
-
-} // namespace
+/* The table of kernels. */
+#include "host_run.h"
 
 #if ZBK_WIDE
-#define ZBK_FOLDED(name)                                                       \
+#define ZBK_PICKED(name)                                                       \
   (__builtin_cpu_supports("avx2") ? zbk_wide::name : zbk_plain::name)
 #else
-#define ZBK_FOLDED(name) zbk_plain::name
+#define ZBK_PICKED(name) zbk_plain::name
 #endif
 
-#define ZBK_RUNNERS(name)                                                      \
-  typedef decltype(zbk_args_of(zbk_plain::name)) zbk_args_##name;              \
-  static void zbk_host_##name(unsigned, unsigned, void **params) {             \
-    zbk_args_##name::run(ZBK_FOLDED(name), 1, 1, params);                      \
+/* A kernel of plain loops; see host.h. */
+#define ZBK_LOOPS(name, file)                                                  \
+  typedef decltype(zbk_args_of(zbk_threads::name)) zbk_args_##name;            \
+  static void zbk_part_##name(unsigned part, unsigned parts, void **params) {  \
+    zbk_args_##name::part(ZBK_PICKED(name), part, parts, params);              \
   }                                                                            \
-  static void zbk_threads_##name(unsigned grid, unsigned block,                \
-                                 void **params) {                              \
-    zbk_args_##name::run(zbk_threads::name, grid, block, params);              \
+  static int zbk_threads_##name(const zbk_launch *l, void **params, char *,    \
+                                size_t) {                                      \
+    return zbk_args_##name::threads(zbk_threads::name, l, params);             \
   }
-#define ZBK_ROW(name, file)                                                    \
-  {#name,           zbk_args_##name::count, zbk_args_##name::size,             \
-   zbk_host_##name, zbk_threads_##name,     file},
+#define ZBK_LOOPS_ROW(name, file)                                              \
+  {#name, file, zbk_args_##name::count, zbk_args_##name::size,                 \
+   0,     zbk_part_##name, zbk_threads_##name},
 
-/* A new kernel is one row here. */
-#define ZBK_KERNELS(ROW)                                                       \
-  ROW(zb_fill, "verify.hip")                                                   \
-  ROW(zb_poison, "verify.hip")                                                 \
-  ROW(zb_check, "verify.hip")                                                  \
-  ROW(zb_explain, "verify.hip")                                                \
-  ROW(zb_delay, "delay.hip")
+/* A kernel whose threads wait for each other. */
+#define ZBK_WAITS(name, file)                                                  \
+  typedef decltype(zbk_args_of(zbk_threads::name)) zbk_args_##name;            \
+  static int zbk_threads_##name(const zbk_launch *l, void **params, char *why, \
+                                size_t size) {                                 \
+    return zbk_args_##name::waiting(zbk_threads::name, l, params, why, size);  \
+  }
+#define ZBK_WAITS_ROW(name, file)                                              \
+  {#name, file,    zbk_args_##name::count, zbk_args_##name::size,              \
+   1,     nullptr, zbk_threads_##name},
 
-#define ZBK_RUNNERS_ROW(name, file) ZBK_RUNNERS(name)
-ZBK_KERNELS(ZBK_RUNNERS_ROW)
+/* A new kernel is one row here: LOOPS or WAITS. */
+#define ZBK_KERNELS(LOOPS, WAITS)                                              \
+  LOOPS(zb_fill, "verify.hip")                                                 \
+  LOOPS(zb_poison, "verify.hip")                                               \
+  LOOPS(zb_check, "verify.hip")                                                \
+  LOOPS(zb_explain, "verify.hip")                                              \
+  LOOPS(zb_delay, "delay.hip")
 
-static const zbl_kernel zbk_table[] = {ZBK_KERNELS(ZBK_ROW)};
+ZBK_KERNELS(ZBK_LOOPS, ZBK_WAITS)
+
+static const zbl_kernel zbk_table[] = {
+    ZBK_KERNELS(ZBK_LOOPS_ROW, ZBK_WAITS_ROW)};
 
 int zbl_kernel_count(void) {
   return static_cast<int>(sizeof zbk_table / sizeof zbk_table[0]);
@@ -91,7 +61,11 @@ const zbl_kernel *zbl_kernel_find(const char *name) {
   return nullptr;
 }
 
-void zbk_run(const zbl_kernel *k, unsigned grid, unsigned block, int folded,
-             void **params) {
-  (folded ? k->host : k->threads)(grid, block, params);
+int zbk_run(const zbl_kernel *k, const zbk_launch *l, int folded, void **params,
+            char *why, size_t size) {
+  if (folded && k->part != nullptr) {
+    k->part(0, 1, params);
+    return 0;
+  }
+  return k->threads(l, params, why, size);
 }

@@ -210,6 +210,7 @@ int main(void) {
   events();
   data_appear_when_proved();
   messages();
+  launches();
   batch_ends_at_the_deadline();
   machine_files();
   return failures != 0;

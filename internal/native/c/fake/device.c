@@ -141,8 +141,12 @@ static const char *zbl_runtimeErrorString(int error) {
     return "invalid device ordinal";
   case ZB_ERR_HANDLE:
     return "invalid resource handle";
+  case ZB_ERR_NOT_FOUND:
+    return "named symbol not found";
   case ZB_ERR_NOT_READY:
     return "device not ready";
+  case ZB_ERR_LAUNCH:
+    return "unspecified launch failure";
   }
   return "unknown error";
 }

@@ -173,6 +173,9 @@ static int zbl_streamQuery(void *stream) {
   if (s == NULL || s->device != zbl_current_device()) {
     return ZB_ERR_HANDLE;
   }
+  if (s->error != 0) {
+    return s->error;
+  }
   h = zbl_host_clock(s->device);
   if (s->head != NULL) {
     *h += zbl_stuck_poll;

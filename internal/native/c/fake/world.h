@@ -88,6 +88,8 @@ typedef struct zbl_world {
   double *h; /* the host clock of each modelled process, in seconds */
   uint64_t case_key, case_epoch;
   uint64_t ids; /* unique ids handed out */
+  int kernel_failures; /* launches that a GPU may hang in or be wrong about, */
+  char kernel_why[160]; /* and what was wrong with the last */
 } zbl_world;
 
 extern zbl_world zbl;
