@@ -74,7 +74,7 @@ func TestKernelsCompileForDevices(t *testing.T) {
 	}
 	for target, flags := range map[string][]string{
 		"gfx942": {"-x", "hip", "--offload-arch=gfx942", "-nogpuinc", "-nogpulib"},
-		"sm_90":  {"-x", "cuda", "--cuda-gpu-arch=sm_90", "-nocudainc", "-nocudalib"},
+		"sm_90":  {"-x", "cuda", "--cuda-gpu-arch=sm_90", "-nocudainc", "-nocudalib", "-Xclang", "-target-feature", "-Xclang", "+ptx80"},
 	} {
 		kernels := map[string][]string{}
 		for _, k := range Kernels() {
