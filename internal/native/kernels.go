@@ -53,8 +53,10 @@ const MaxVerifiedRanks = 8192
 
 // kernelParts lists what makes up a source, in order: none includes another.
 var kernelParts = map[string][]string{
-	"verify.hip": {"prelude.h", "verify_rule.h", "verify_value.h", "verify.hip"},
+	"verify.hip": {"prelude.h", "mix.h", "verify_rule.h", "verify_value.h", "verify.hip"},
 	"delay.hip":  {"prelude.h", "delay.hip"},
+	"stream.hip": {"prelude.h", "vector.h", "reduce.h", "walk.h", "stream_list.h", "stream.hip"},
+	"data.hip":   {"prelude.h", "mix.h", "vector.h", "reduce.h", "walk.h", "data.hip"},
 }
 
 // Kernels lists the kernels in the order of the table.

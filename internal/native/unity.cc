@@ -7,7 +7,9 @@
 #include "kernels/host.h"
 #include "kernels/prelude.h"
 #include "kernels/host_block.h"
+#include "kernels/stream_list.h"
 
+#define ZB_FOLDED 1
 #define ZB_LANE 0u
 #define ZB_LANES 1u
 
@@ -20,32 +22,25 @@
 #define ZBK_WIDE 1
 #pragma GCC push_options
 #pragma GCC target("avx2")
+#define ZB_VECTOR 32
 namespace zbk_wide {
-#include "kernels/verify_rule.h"
-#include "kernels/verify_value.h"
-#include "kernels/verify.hip"
-#include "kernels/delay.hip"
+#include "kernels/loops.h"
 }
 #pragma GCC pop_options
 #endif
 
 namespace zbk_plain {
-#include "kernels/verify_rule.h"
-#include "kernels/verify_value.h"
-#include "kernels/verify.hip"
-#include "kernels/delay.hip"
+#include "kernels/loops.h"
 }
 #pragma GCC pop_options
 
+#undef ZB_FOLDED
 #undef ZB_LANE
 #undef ZB_LANES
 #define ZB_LANE threadIdx.x
 #define ZB_LANES blockDim.x
 namespace zbk_threads {
-#include "kernels/verify_rule.h"
-#include "kernels/verify_value.h"
-#include "kernels/verify.hip"
-#include "kernels/delay.hip"
+#include "kernels/loops.h"
 }
 
 #include "kernels/table.cc"

@@ -16,6 +16,8 @@
 #define ZB_KERNEL_OF(name, most) static void name
 #define ZB_FN static inline __attribute__((always_inline))
 #define ZB_METHOD inline __attribute__((always_inline))
+/* a body that several kernels share; on a GPU each has its own */
+#define ZB_APART static __attribute__((noinline))
 
 #define ZB_ROLLED
 #define ZB_UNROLLED _Pragma("GCC unroll 64")

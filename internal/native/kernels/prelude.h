@@ -26,6 +26,7 @@ typedef unsigned long long zb_u64;
 #define ZB_KERNEL_OF(name, most)                                               \
   extern "C" __global__ __launch_bounds__(most) void name
 #define ZB_FN static __device__ __forceinline__
+#define ZB_APART ZB_FN
 #define ZB_METHOD __device__ __forceinline__
 /* Threads are the vector: loops made into more of one spill registers. */
 #if defined(__clang__)

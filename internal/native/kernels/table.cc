@@ -33,18 +33,48 @@
   {#name, file,    zbk_args_##name::count, zbk_args_##name::size,              \
    1,     nullptr, zbk_threads_##name},
 
-/* A new kernel is one row here: LOOPS or WAITS. */
-#define ZBK_KERNELS(LOOPS, WAITS)                                              \
+/* Both: a kernel of plain loops, whose threads wait for each other only to bring
+ * together what they have found. */
+#define ZBK_SUMS(name, file)                                                   \
+  ZBK_WAITS(name, file)                                                        \
+  static void zbk_part_##name(unsigned part, unsigned parts, void **params) {  \
+    zbk_args_##name::part(ZBK_PICKED(name), part, parts, params);              \
+  }
+#define ZBK_SUMS_ROW(name, file)                                               \
+  {#name, file, zbk_args_##name::count, zbk_args_##name::size,                 \
+   1,     zbk_part_##name, zbk_threads_##name},
+
+/* A new kernel is one row here: LOOPS, WAITS or SUMS. */
+#define ZBK_KERNELS(LOOPS, WAITS, SUMS)                                              \
   LOOPS(zb_fill, "verify.hip")                                                 \
   LOOPS(zb_poison, "verify.hip")                                               \
   LOOPS(zb_check, "verify.hip")                                                \
   LOOPS(zb_explain, "verify.hip")                                              \
-  LOOPS(zb_delay, "delay.hip")
+  LOOPS(zb_delay, "delay.hip")                                                 \
+  LOOPS(zb_data_fill_f32, "data.hip")                                          \
+  LOOPS(zb_data_fill_f64, "data.hip")                                          \
+  LOOPS(zb_data_check_f32, "data.hip")                                         \
+  LOOPS(zb_data_check_f64, "data.hip")                                         \
+  SUMS(zb_data_sum_f32, "data.hip")                                            \
+  SUMS(zb_data_sum_f64, "data.hip")
 
-ZBK_KERNELS(ZBK_LOOPS, ZBK_WAITS)
+/* and those of stream_list.h, a row an instance */
+#define ZBK_INSTANCE(op, t, u, nt) zb_##op##_##t##_##u##_##nt, "stream.hip"
+#define ZBK_CALL(macro, ...) macro(__VA_ARGS__)
+#define ZBK_MAP(op, t, type, u, nt) ZBK_CALL(ZBK_LOOPS, ZBK_INSTANCE(op, t, u, nt))
+#define ZBK_SUM(op, t, type, u, nt) ZBK_CALL(ZBK_SUMS, ZBK_INSTANCE(op, t, u, nt))
+#define ZBK_MAP_ROW(op, t, type, u, nt)                                        \
+  ZBK_CALL(ZBK_LOOPS_ROW, ZBK_INSTANCE(op, t, u, nt))
+#define ZBK_SUM_ROW(op, t, type, u, nt)                                        \
+  ZBK_CALL(ZBK_SUMS_ROW, ZBK_INSTANCE(op, t, u, nt))
+
+ZBK_KERNELS(ZBK_LOOPS, ZBK_WAITS, ZBK_SUMS)
+ZB_STREAM_MAPS(ZBK_MAP)
+ZB_STREAM_SUMS(ZBK_SUM)
 
 static const zbl_kernel zbk_table[] = {
-    ZBK_KERNELS(ZBK_LOOPS_ROW, ZBK_WAITS_ROW)};
+    ZBK_KERNELS(ZBK_LOOPS_ROW, ZBK_WAITS_ROW, ZBK_SUMS_ROW)
+        ZB_STREAM_MAPS(ZBK_MAP_ROW) ZB_STREAM_SUMS(ZBK_SUM_ROW)};
 
 int zbl_kernel_count(void) {
   return static_cast<int>(sizeof zbk_table / sizeof zbk_table[0]);

@@ -52,6 +52,9 @@ static int zbl_mallocDevice(void **ptr, size_t bytes) {
     free(block);
     return ZB_ERR_MEMORY;
   }
+  if (zbl.wall) { /* else the page tables are what is measured */
+    madvise(block->base, bytes, MADV_HUGEPAGE);
+  }
   block->bytes = bytes;
   block->next = d->blocks;
   d->blocks = block;

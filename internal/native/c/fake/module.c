@@ -1,5 +1,6 @@
 /* Modules and kernels: the loopback's kernels are compiled into the binary, so
  * a module is a name and a function is a row of the kernel table. */
+#include "pool.h"
 #include "stream.h"
 
 #include "../../kernels/table.h"
@@ -61,6 +62,19 @@ static int zbl_moduleFunction(void **function, void *module, const char *name) {
   return ZB_OK;
 }
 
+/* The planted fault of a memory cell: after each launch a bit of the buffer that
+ * the kernel's first argument points to is not what was stored there. Kernels
+ * that fill or check are spared: they are the measure. */
+static void zbl_store_fault(const zbl_launched *l, int device) {
+  char *at = (char *)(uintptr_t)l->values[0] + zbl.faults.store.byte;
+  if (zbl.faults.store.on && zbl.faults.store.rank == device &&
+      strcmp(l->kernel->file, "data.hip") != 0 &&
+      strcmp(l->kernel->file, "verify.hip") != 0 &&
+      zbl_valid_range(device, at, 1)) {
+    *at ^= 1;
+  }
+}
+
 /* A kernel sees what ran before it on its stream, results included. A delay
  * takes the time it was asked to, in nanoseconds, and does nothing else. */
 static int zbl_kernel_run(zbl_op *op, zbl_stream *s) {
@@ -71,12 +85,15 @@ static int zbl_kernel_run(zbl_op *op, zbl_stream *s) {
     return 1;
   }
   zbl_reveal(s);
-  if (zbk_run(l->kernel, &l->how, 1, l->params, zbl.kernel_why,
+  if (zbl.wall && l->kernel->part != NULL) {
+    zbl_pool_run(l->kernel->part, l->params);
+  } else if (zbk_run(l->kernel, &l->how, 1, l->params, zbl.kernel_why,
               sizeof zbl.kernel_why)) {
     zbl.kernel_failures++;
     s->error = ZB_ERR_LAUNCH;
   }
-  s->s += zbl_kernel_seconds;
+  zbl_store_fault(l, s->device);
+  s->s = zbl.wall ? zbl_wall_now() : s->s + zbl_kernel_seconds;
   return 1;
 }
 
