@@ -8,6 +8,7 @@
 #include "c/launch.c"
 #include "c/loop.c"
 #include "c/noop.c"
+#include "c/timer.c"
 #include "c/verify.c"
 
 #include "c/fake/fake.c"
