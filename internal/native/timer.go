@@ -160,24 +160,3 @@ func (t *Timer) Close() {
 	C.free(unsafe.Pointer(t.c))
 	t.c = nil
 }
-
-// Write copies bytes to device memory; Read copies them from there.
-func (p *Provider) Write(to Address, from []byte) error {
-	return p.move(to, from, C.ZB_TO_DEVICE, "copy to the device")
-}
-
-// Read fills bytes from device memory.
-func (p *Provider) Read(to []byte, from Address) error {
-	return p.move(from, to, C.ZB_TO_HOST, "copy from the device")
-}
-
-func (p *Provider) move(device Address, host []byte, kind C.int, call string) error {
-	if len(host) == 0 {
-		return nil
-	}
-	there, here := unsafe.Pointer(device.ptr()), unsafe.Pointer(&host[0])
-	if kind == C.ZB_TO_HOST {
-		there, here = here, there
-	}
-	return p.runtime(call, device.Buffer.device, C.zb_copy(p.table, C.int(device.Buffer.device), there, here, C.size_t(len(host)), kind))
-}

@@ -62,11 +62,6 @@ static inline int zb_mem_info(const zb_table *t, int device, size_t *unused,
   int code = t->setDevice(device);
   return code != 0 ? code : t->memGetInfo(unused, total);
 }
-static inline int zb_copy(const zb_table *t, int device, void *to,
-                          const void *from, size_t n, int kind) {
-  int code = t->setDevice(device);
-  return code != 0 ? code : t->copy(to, from, n, kind);
-}
 static inline int zb_stream_create(const zb_table *t, int device, void **s) {
   int code = t->setDevice(device);
   return code != 0 ? code : t->streamCreate(s, ZB_STREAM_NON_BLOCKING);
