@@ -43,6 +43,9 @@ template <typename T> __device__ inline T __shfl_xor(T v, int mask) {
 #define blockDim (shim_dim3{(unsigned)__nvvm_read_ptx_sreg_ntid_x(), (unsigned)__nvvm_read_ptx_sreg_ntid_y(), (unsigned)__nvvm_read_ptx_sreg_ntid_z()})
 #define gridDim (shim_dim3{(unsigned)__nvvm_read_ptx_sreg_nctaid_x(), (unsigned)__nvvm_read_ptx_sreg_nctaid_y(), (unsigned)__nvvm_read_ptx_sreg_nctaid_z()})
 __device__ inline int shim_shuffle(int v, int mask) { return __nvvm_shfl_sync_bfly_i32(-1, v, mask, 31); }
+struct alignas(16) uint4 { unsigned x, y, z, w; };
+__device__ inline uint4 __ldcs(const uint4 *p) { return *p; }
+__device__ inline void __stcs(uint4 *p, uint4 v) { *p = v; }
 template <typename T> __device__ inline T __shfl_xor_sync(unsigned, T v, int mask) {
 #endif
   int part[sizeof(T) < 8 ? 1 : 2] = {};

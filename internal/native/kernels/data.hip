@@ -57,7 +57,7 @@ ZB_FN void zb_data_fill(T *out, zb_u64 n, zb_u32 array, zb_u64 seed,
   work.seed = seed;
   work.array = array;
   work.zeros = zeros;
-  zb_stream<T, ZB_LOADS(4)>(n, 1, work);
+  zb_stream_all<T, ZB_LOADS(4)>(n, work);
 }
 
 template <int OP, typename T> struct zb_data_checking {
@@ -89,7 +89,7 @@ ZB_FN void zb_data_check_of(const T *out, zb_u64 n, double s, zb_u64 seed,
   work.zeros = zeros;
   work.wrong = work.seen = 0;
   work.lowest = ~(zb_u64)0;
-  zb_stream<T, ZB_LOADS(4)>(n, 1, work);
+  zb_stream_all<T, ZB_LOADS(4)>(n, work);
   ZB_ATOMIC_ADD(&found[0], work.wrong);
   ZB_ATOMIC_MIN(&found[1], work.lowest);
   ZB_ATOMIC_ADD(&found[2], work.seen);
@@ -143,7 +143,7 @@ ZB_FN void zb_data_sum(zb_u64 n, zb_u64 seed, int zeros, zb_u64 *words,
   work.zeros = zeros;
   work.words = 0;
   work.dot = work.size = 0;
-  zb_stream<T, ZB_LOADS(4)>(n, 1, work);
+  zb_stream_all<T, ZB_LOADS(4)>(n, work);
   work.words = zb_block_sum(work.words);
   work.dot = zb_block_sum(work.dot);
   work.size = zb_block_sum(work.size);

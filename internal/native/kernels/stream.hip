@@ -8,9 +8,8 @@
  *
  * All take any grid, and blocks of at most 1,024 threads (sums: whole waves).
  * The arrays begin at 16 bytes, n elements are any number. A block's threads
- * share a tile of block * loads vectors that lie together. near 0 deals tiles to
- * blocks in turn, 1 gives each block its tiles in one stretch. sums has 8 bytes
- * a block. With s a power of two every stream but dot is exact, whether or not
+ * share a tile of block * loads vectors that lie together. There are tiles
+ * whole ones, and run of them in a row are one block's. sums has 8 bytes a block. With s a power of two every stream but dot is exact, whether or not
  * the compiler fuses the multiplication with the addition. */
 
 template <int OP, typename T, int U, int NT> struct zb_mapping {
@@ -38,11 +37,19 @@ template <int OP, typename T, int U, int NT> struct zb_mapping {
   }
 };
 
+/* Non-temporal stores of a CPU are ordered by a fence alone; a GPU's kernel ends
+ * with all it has stored. */
+ZB_FN void zb_stores_done() {
+#if defined(ZB_HOST) && defined(__x86_64__)
+  __builtin_ia32_sfence();
+#endif
+}
+
 template <int OP, typename T, int U, int NT>
 ZB_APART void zb_map(T *out, const T *x, const T *y, double s, zb_u64 n,
-                     int near) {
+                     zb_u64 tiles, zb_u64 run) {
   zb_mapping<OP, T, U, NT> work = {out, x, y, (T)s};
-  zb_stream<T, U>(n, near, work);
+  zb_stream<T, U>(n, tiles, run, work);
   if (NT) {
     zb_stores_done();
   }
@@ -72,10 +79,10 @@ template <typename T, int U, int NT> struct zb_reading {
 };
 
 template <typename T, int U, int NT>
-ZB_APART zb_u64 zb_sum_of_read(const T *x, const T *, zb_u64 n, int near) {
+ZB_APART zb_u64 zb_sum_of_read(const T *x, const T *, zb_u64 n, zb_u64 tiles, zb_u64 run) {
   zb_reading<T, U, NT> work = {x, zb_splat<zb_u32>(0)};
   zb_u32 sum = 0;
-  zb_stream<T, U>(n, near, work);
+  zb_stream<T, U>(n, tiles, run, work);
   ZB_UNROLLED
   for (int k = 0; k < ZB_VECTOR / 4; k++) {
     sum += work.sum[k];
@@ -84,10 +91,9 @@ ZB_APART zb_u64 zb_sum_of_read(const T *x, const T *, zb_u64 n, int near) {
 }
 
 template <typename T, int U, int NT> struct zb_dotting {
-  enum { N = ZB_VECTOR / sizeof(T) };
   typedef typename zb_vec<T>::type vec;
   const T *x, *y;
-  double sum[N];
+  typename zb_doubles<T>::type sum;
 
   ZB_METHOD void vectors(zb_u64 i, zb_u64 step) {
     vec a[U], b[U];
@@ -98,21 +104,18 @@ template <typename T, int U, int NT> struct zb_dotting {
     }
     ZB_UNROLLED
     for (int u = 0; u < U; u++) {
-      ZB_UNROLLED
-      for (int k = 0; k < N; k++) {
-        sum[k] += (double)a[u][k] * (double)b[u][k];
-      }
+      zb_add_products<T>(sum, a[u], b[u]);
     }
   }
   ZB_METHOD void one(zb_u64 i) { sum[0] += (double)x[i] * (double)y[i]; }
 };
 
 template <typename T, int U, int NT>
-ZB_APART zb_u64 zb_sum_of_dot(const T *x, const T *y, zb_u64 n, int near) {
+ZB_APART zb_u64 zb_sum_of_dot(const T *x, const T *y, zb_u64 n, zb_u64 tiles, zb_u64 run) {
   zb_dotting<T, U, NT> work = {x, y, {}};
   double sum = 0;
   zb_u64 bits;
-  zb_stream<T, U>(n, near, work);
+  zb_stream<T, U>(n, tiles, run, work);
   ZB_UNROLLED
   for (int k = 0; k < (int)(ZB_VECTOR / sizeof(T)); k++) {
     sum += work.sum[k];
@@ -124,15 +127,15 @@ ZB_APART zb_u64 zb_sum_of_dot(const T *x, const T *y, zb_u64 n, int near) {
 
 #define ZB_MAP_KERNEL(op, t, type, u, nt)                                      \
   ZB_KERNEL_OF(zb_##op##_##t##_##u##_##nt, 1024)                               \
-  (type * out, const type *x, const type *y, double s, zb_u64 n, int near,     \
+  (type * out, const type *x, const type *y, double s, zb_u64 n, zb_u64 tiles, zb_u64 run,     \
    zb_u64 *) {                                                                 \
-    zb_map<ZB_OF_##op, type, ZB_LOADS(u), nt>(out, x, y, s, n, near);          \
+    zb_map<ZB_OF_##op, type, ZB_LOADS(u), nt>(out, x, y, s, n, tiles, run);          \
   }
 #define ZB_SUM_KERNEL(op, t, type, u, nt)                                      \
   ZB_KERNEL_OF(zb_##op##_##t##_##u##_##nt, 1024)                               \
-  (type *, const type *x, const type *y, double, zb_u64 n, int near,           \
+  (type *, const type *x, const type *y, double, zb_u64 n, zb_u64 tiles, zb_u64 run,           \
    zb_u64 *sums) {                                                             \
-    zb_u64 sum = zb_sum_of_##op<type, ZB_LOADS(u), nt>(x, y, n, near);         \
+    zb_u64 sum = zb_sum_of_##op<type, ZB_LOADS(u), nt>(x, y, n, tiles, run);         \
     if (ZB_LANE == 0) {                                                        \
       sums[blockIdx.x] = sum;                                                  \
     }                                                                          \

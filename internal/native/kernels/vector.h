@@ -13,9 +13,16 @@
 template <typename T> struct zb_vec {
   typedef T type __attribute__((vector_size(ZB_VECTOR)));
 };
+/* as many doubles as there are T in a vector */
+template <typename T> struct zb_doubles {
+  typedef double type __attribute__((vector_size(ZB_VECTOR / sizeof(T) * 8)));
+};
 #elif defined(ZB_AMD)
 template <typename T> struct zb_vec {
   typedef T type __attribute__((ext_vector_type(ZB_VECTOR / sizeof(T))));
+};
+template <typename T> struct zb_doubles {
+  typedef double type __attribute__((ext_vector_type(ZB_VECTOR / sizeof(T))));
 };
 #else
 template <typename T> struct zb_vec {
@@ -43,6 +50,33 @@ template <typename T> struct zb_vec {
     }
   };
 };
+#endif
+
+#if defined(ZB_HOST) || defined(ZB_AMD)
+template <typename T>
+ZB_FN void zb_add_products(typename zb_doubles<T>::type &sum,
+                           typename zb_vec<T>::type a,
+                           typename zb_vec<T>::type b) {
+  typedef typename zb_doubles<T>::type doubles;
+  sum += __builtin_convertvector(a, doubles) *
+         __builtin_convertvector(b, doubles);
+}
+#else
+template <typename T> struct zb_doubles {
+  struct type {
+    double at[ZB_VECTOR / sizeof(T)];
+    ZB_METHOD double &operator[](int i) { return at[i]; }
+  };
+};
+template <typename T>
+ZB_FN void zb_add_products(typename zb_doubles<T>::type &sum,
+                           const typename zb_vec<T>::type &a,
+                           const typename zb_vec<T>::type &b) {
+  ZB_UNROLLED
+  for (int i = 0; i < (int)(ZB_VECTOR / sizeof(T)); i++) {
+    sum[i] += (double)a[i] * (double)b[i];
+  }
+}
 #endif
 
 template <typename T> ZB_FN typename zb_vec<T>::type zb_splat(T v) {
@@ -97,12 +131,4 @@ ZB_FN void zb_store(T *p, typename zb_vec<T>::type v) {
   return;
 #endif
   *(vec *)p = v;
-}
-
-/* Non-temporal stores of a CPU are ordered by a fence alone; a GPU's kernel ends
- * with all it has stored. */
-ZB_FN void zb_stores_done() {
-#if defined(ZB_HOST) && defined(__x86_64__)
-  __builtin_ia32_sfence();
-#endif
 }

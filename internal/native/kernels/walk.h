@@ -10,18 +10,18 @@ enum { ZB_OF_write, ZB_OF_copy, ZB_OF_scale, ZB_OF_add, ZB_OF_triad };
 #endif
 
 /* Calls work.vectors(first, step) for the tiles of this block and work.one(i)
- * for what is left over: this thread's vectors begin step elements apart. */
+ * for what is left over: this thread's vectors begin step elements apart. tiles
+ * are those that n holds whole, run is how many of them in a row are a block's:
+ * the host divides, lest each block of a GPU has to. Folded, a part is a CPU's,
+ * and works in one run on what it has touched first. */
 template <typename T, int U, class Work>
-ZB_FN void zb_stream(zb_u64 n, int near, Work &work) {
+ZB_FN void zb_stream(zb_u64 n, zb_u64 tiles, zb_u64 run, Work &work) {
   const zb_u64 width = ZB_VECTOR / sizeof(T);
-  zb_u64 step = ZB_LANES * width, tile = step * U, tiles = n / tile;
-  zb_u64 run = 1, stride;
+  zb_u64 step = ZB_LANES * width, tile = step * U, stride;
 #ifdef ZB_FOLDED
-  near = 1; /* a part is a CPU's: it works on what it has touched first */
+  tiles = n / tile;
+  run = (tiles + gridDim.x - 1) / gridDim.x;
 #endif
-  if (near) {
-    run = (tiles + gridDim.x - 1) / gridDim.x;
-  }
   stride = run * gridDim.x;
   for (zb_u64 first = blockIdx.x * run; first < tiles; first += stride) {
     zb_u64 last = tiles - first < run ? tiles : first + run;
@@ -34,6 +34,13 @@ ZB_FN void zb_stream(zb_u64 n, int near, Work &work) {
       work.one(i);
     }
   }
+}
+
+/* The same where nothing is timed. */
+template <typename T, int U, class Work>
+ZB_FN void zb_stream_all(zb_u64 n, Work &work) {
+  zb_u64 tiles = n / (ZB_LANES * (ZB_VECTOR / sizeof(T)) * U);
+  zb_stream<T, U>(n, tiles, (tiles + gridDim.x - 1) / gridDim.x, work);
 }
 
 template <int OP, class V, typename T> ZB_FN V zb_made(V x, V y, V fill, T s) {
