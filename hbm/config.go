@@ -32,9 +32,9 @@ func presetConfig() memory.Config {
 	return memory.Config{Block: 256, Loads: 4, NonTemporal: true, Grid: Exact}
 }
 
-// tuneConfigs are the points of a tuning: 16 on a GPU. On the host only the
+// TuneConfigs are the points of a tuning: 16 on a GPU. On the host only the
 // stores differ.
-func tuneConfigs(host bool) []memory.Config {
+func TuneConfigs(host bool) []memory.Config {
 	if host {
 		return []memory.Config{{}, {NonTemporal: true}}
 	}

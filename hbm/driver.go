@@ -16,8 +16,9 @@ const mostBlocks = 1 << 21
 // Config says what to open.
 type Config struct {
 	Native native.Options
-	// Devices are indices; empty is the first.
+	// Devices are indices, empty is the first; All takes every one.
 	Devices []int
+	All     bool
 	// Host tells that the loopback's clock is the wall's: the devices are then the
 	// host's memory, as HostName.
 	Host     bool
@@ -76,6 +77,12 @@ func (d *Driver) open() error {
 	}
 	if len(d.cfg.Devices) == 0 {
 		d.cfg.Devices = []int{0}
+	}
+	if d.cfg.All {
+		d.cfg.Devices = nil
+		for i := range n {
+			d.cfg.Devices = append(d.cfg.Devices, i)
+		}
 	}
 	var all []native.Stream
 	for _, index := range d.cfg.Devices {

@@ -14,7 +14,7 @@ import (
 func open(t testing.TB, array int64, faults ...string) *Driver {
 	t.Helper()
 	d, err := Open(Config{
-		Native: native.Options{Backend: "loopback", Machine: HostMachine(faults), Getenv: func(string) string { return "" }},
+		Native: native.Options{Backend: "loopback", Machine: HostMachine(true, faults), Getenv: func(string) string { return "" }},
 		Host:   true, HostName: "test", Seed: 7,
 	})
 	require.NoError(t, err)

@@ -32,6 +32,15 @@ type Case struct {
 	Zeros bool
 }
 
+// NewCase is a case of a role that has its own configuration.
+func NewCase(s Stream, t Type, role string, array int64, zeros bool) Case {
+	c := Case{Stream: s, Type: t, Config: presetConfig(), Role: role, Array: array, Zeros: zeros}
+	if role == memory.Reference {
+		c.Config = referenceConfig()
+	}
+	return c
+}
+
 // elements is the number of them in one array.
 func (c Case) elements() int64 { return c.Array / c.Type.Bytes }
 
@@ -101,6 +110,17 @@ func wrongText(v memory.Verified) string {
 		s += fmt.Sprintf("; the first is %d: expected %s, got %s", v.First.Index, v.First.Expected, v.First.Got)
 	}
 	return s
+}
+
+// Planned are a case's results before it ran.
+func (d *Driver) Planned(c Case) []memory.Result {
+	var out []memory.Result
+	for _, u := range d.units {
+		r := d.blank(u, c)
+		r.Status, r.Reason, r.Verified.State = record.Interrupted, "the run ended before it", record.NotVerified
+		out = append(out, r)
+	}
+	return out
 }
 
 // blank is a result with all that is known before it runs.

@@ -52,4 +52,6 @@ func encode(t Type, v float64) uint64 {
 func arrayGap(k int) int64 { return int64(k) * (97<<10 + 768) }
 
 // roundUp is the next multiple of a power of two.
-func roundUp(n, to int64) int64 { return (n + to - 1) >> bits.TrailingZeros64(uint64(to)) << bits.TrailingZeros64(uint64(to)) } //nolint:gosec // positive
+func roundUp(n, to int64) int64 {
+	return (n + to - 1) >> bits.TrailingZeros64(uint64(to)) << bits.TrailingZeros64(uint64(to))
+} //nolint:gosec // positive

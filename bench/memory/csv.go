@@ -32,9 +32,15 @@ var columns = []struct {
 	{"verified", func(_ *Record, r *Result) string { return r.Verified.State }},
 	{"wrong", func(_ *Record, r *Result) string { return whole(r.Verified.Wrong) }},
 	{"ulp", func(_ *Record, r *Result) string { return number(r.Verified.ULP) }},
-	{"median_s", func(_ *Record, r *Result) string { return seconds(r, func(t *Timing) *float64 { return &t.Seconds.Median }) }},
-	{"min_s", func(_ *Record, r *Result) string { return seconds(r, func(t *Timing) *float64 { return &t.Seconds.Min }) }},
-	{"p95_s", func(_ *Record, r *Result) string { return seconds(r, func(t *Timing) *float64 { return t.Seconds.P95 }) }},
+	{"median_s", func(_ *Record, r *Result) string {
+		return seconds(r, func(t *Timing) *float64 { return &t.Seconds.Median })
+	}},
+	{"min_s", func(_ *Record, r *Result) string {
+		return seconds(r, func(t *Timing) *float64 { return &t.Seconds.Min })
+	}},
+	{"p95_s", func(_ *Record, r *Result) string {
+		return seconds(r, func(t *Timing) *float64 { return t.Seconds.P95 })
+	}},
 	{"samples", func(_ *Record, r *Result) string {
 		return seconds(r, func(t *Timing) *float64 { n := float64(t.Seconds.N); return &n })
 	}},
