@@ -20,10 +20,13 @@ type Config struct {
 	Devices []int
 	All     bool
 	// Host tells that the loopback's clock is the wall's: the devices are then the
-	// host's memory, as HostName.
-	Host     bool
-	HostName string
-	Seed     uint64
+	// host's memory, with HostName and a last level of cache of HostCache bytes.
+	Host      bool
+	HostName  string
+	HostCache int64
+	Seed      uint64
+	// Norms takes the norms' kernels, else the streams'.
+	Norms bool
 	// Warm is the seconds of real work before the first sample; DefaultWarm suits.
 	Warm float64
 	// Peak overrides the table's, in bytes per second; 0 for the table's.
@@ -40,6 +43,9 @@ type unit struct {
 	streams *native.Module
 	data    *native.Module
 	checks  *native.Module
+	norm    *native.Module
+	steps   *native.Module
+	wave    int64
 	// arena holds the arrays, found what a check finds, sums a word a block.
 	arena, found, sums native.Buffer
 }
@@ -107,10 +113,19 @@ func (d *Driver) openUnit(u *unit, index int) (err error) {
 	if u.info, err = d.describe(index); err != nil {
 		return err
 	}
+	about, err := d.p.Device(index)
+	if err != nil {
+		return err
+	}
+	u.wave = int64(about.Wave)
 	if u.stream, err = d.p.NewStream(index); err != nil {
 		return err
 	}
-	for file, to := range map[string]**native.Module{"stream.hip": &u.streams, "data.hip": &u.data, "verify.hip": &u.checks} {
+	wanted := map[string]**native.Module{"stream.hip": &u.streams, "data.hip": &u.data, "verify.hip": &u.checks}
+	if d.cfg.Norms {
+		wanted = map[string]**native.Module{"norm.hip": &u.norm, "norm_steps.hip": &u.steps, "verify.hip": &u.checks}
+	}
+	for file, to := range wanted {
 		if *to, err = d.p.LoadModule(index, file, nil); err != nil {
 			return err
 		}
@@ -126,7 +141,7 @@ func (d *Driver) openUnit(u *unit, index int) (err error) {
 func (d *Driver) describe(index int) (memory.Device, error) {
 	if d.cfg.Host {
 		h := native.Host()
-		return memory.Device{Index: index, Name: d.cfg.HostName, Kind: memory.HostMemory, Units: h.CPUs, Memory: h.Memory, Cache: h.LastCache, Peak: d.peak(0)}, nil
+		return memory.Device{Index: index, Name: d.cfg.HostName, Kind: memory.HostMemory, Units: h.CPUs, Memory: h.Memory, Cache: d.cfg.HostCache, Peak: d.peak(0)}, nil
 	}
 	info, err := d.p.Device(index)
 	if err != nil {
@@ -211,12 +226,15 @@ func (d *Driver) Cancel() { d.timer.Cancel() }
 
 // Close frees everything. The first error is returned.
 func (d *Driver) Close() error {
+	if d.p == nil {
+		return nil
+	}
 	var errs []error
 	if d.timer != nil {
 		d.timer.Close()
 	}
 	for _, u := range d.units {
-		for _, m := range []*native.Module{u.streams, u.data, u.checks} {
+		for _, m := range []*native.Module{u.streams, u.data, u.checks, u.norm, u.steps} {
 			errs = append(errs, m.Close())
 		}
 		for _, b := range []native.Buffer{u.arena, u.found, u.sums} {
@@ -229,5 +247,6 @@ func (d *Driver) Close() error {
 		}
 	}
 	d.p.Close()
+	d.p = nil
 	return errors.Join(errs...)
 }

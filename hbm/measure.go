@@ -35,8 +35,11 @@ type Case struct {
 // NewCase is a case of a role that has its own configuration.
 func NewCase(s Stream, t Type, role string, array int64, zeros bool) Case {
 	c := Case{Stream: s, Type: t, Config: presetConfig(), Role: role, Array: array, Zeros: zeros}
-	if role == memory.Reference {
+	switch role {
+	case memory.Reference:
 		c.Config = referenceConfig()
+	case memory.Sweep:
+		c.Config.NonTemporal = false // else no cache would show
 	}
 	return c
 }

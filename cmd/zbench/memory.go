@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -64,9 +65,9 @@ type memoryRun struct {
 	done    int
 }
 
-// open checks the options and opens the devices. timed: the loopback is the host
-// on the wall clock; else it checks results alone.
-func (o memoryOptions) open(s State, command, help string, timed bool) (*memoryRun, error) {
+// open checks the options and opens the devices. streams: the loopback is the
+// host on the wall clock; else, for the norms, it checks results alone.
+func (o memoryOptions) open(s State, command, help string, streams bool) (*memoryRun, error) {
 	if err := checkFormat(o.format); err != nil {
 		return nil, err
 	}
@@ -87,10 +88,10 @@ func (o memoryOptions) open(s State, command, help string, timed bool) (*memoryR
 	}
 	cfg := hbm.Config{
 		Native: native.Options{Backend: backend, Getenv: s.Getenv}, Seed: o.seed, Warm: hbm.DefaultWarm, Peak: o.peak * 1e9,
-		Devices: []int{o.device}, All: o.allGPUs, Host: loopback && timed, HostName: hostName(s),
+		Devices: []int{o.device}, All: o.allGPUs, Host: loopback && streams, Norms: !streams, HostName: hostName(s), HostCache: hostCache(s),
 	}
 	if loopback {
-		cfg.Native.Machine = hbm.HostMachine(timed, o.faults)
+		cfg.Native.Machine = hbm.HostMachine(streams, o.faults)
 	}
 	cache, err := o.libraries.fill(s, &cfg.Native)
 	if err != nil {
@@ -115,7 +116,7 @@ func (o memoryOptions) open(s State, command, help string, timed bool) (*memoryR
 		Schema: memory.Schema, Tool: tool(), Command: command, Created: when, Devices: m.driver.Devices(),
 		Source: record.Source{Kind: record.Measured, Backend: backend, Clock: "monotonic"}, Warnings: []record.Warning{},
 	}
-	if loopback && !timed {
+	if loopback && !streams {
 		m.rec.Source.Kind, m.rec.Source.Clock = memory.Checked, "none"
 	}
 	for _, l := range m.driver.Libraries() {
@@ -136,6 +137,28 @@ func hostName(s State) string {
 		}
 	}
 	return "this host"
+}
+
+// hostCache is the last level of cache of the first CPU in bytes, 0 where the
+// kernel does not tell: what the CPUs of one package share, as lscpu shows it.
+func hostCache(s State) int64 {
+	const folder = "/sys/devices/system/cpu/cpu0/cache/"
+	last, size := 0, int64(0)
+	for i := range 8 {
+		level, err := s.FS.ReadFile(folder + "index" + strconv.Itoa(i) + "/level")
+		if err != nil {
+			break
+		}
+		text, err := s.FS.ReadFile(folder + "index" + strconv.Itoa(i) + "/size")
+		n, bad := strconv.Atoi(strings.TrimSpace(string(level)))
+		if err != nil || bad != nil || n < last {
+			continue
+		}
+		if v, err := unit.ParseBytes(strings.TrimSpace(string(text))); err == nil {
+			last, size = n, v
+		}
+	}
+	return size
 }
 
 func (m *memoryRun) close() { _ = m.driver.Close() } // what was measured is saved before

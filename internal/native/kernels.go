@@ -53,10 +53,12 @@ const MaxVerifiedRanks = 8192
 
 // kernelParts lists what makes up a source, in order: none includes another.
 var kernelParts = map[string][]string{
-	"verify.hip": {"prelude.h", "mix.h", "verify_rule.h", "verify_value.h", "verify.hip"},
-	"delay.hip":  {"prelude.h", "delay.hip"},
-	"stream.hip": {"prelude.h", "vector.h", "reduce.h", "walk.h", "stream_list.h", "stream.hip"},
-	"data.hip":   {"prelude.h", "mix.h", "vector.h", "reduce.h", "walk.h", "data.hip"},
+	"verify.hip":     {"prelude.h", "mix.h", "verify_rule.h", "verify_value.h", "verify.hip"},
+	"delay.hip":      {"prelude.h", "delay.hip"},
+	"stream.hip":     {"prelude.h", "vector.h", "reduce.h", "walk.h", "stream_list.h", "stream.hip"},
+	"data.hip":       {"prelude.h", "mix.h", "vector.h", "reduce.h", "walk.h", "value.h", "data.hip"},
+	"norm.hip":       {"prelude.h", "reduce.h", "number.h", "norm_list.h", "norm.hip"},
+	"norm_steps.hip": {"prelude.h", "mix.h", "value.h", "reduce.h", "number.h", "norm_list.h", "norm_steps.hip"},
 }
 
 // Kernels lists the kernels in the order of the table.
@@ -182,7 +184,7 @@ func ElementString(dtype int, bits uint64) string {
 	case 1, 3, 5:
 		return strconv.FormatUint(bits, 10)
 	case 6:
-		return float(halfValue(uint16(bits)))
+		return float(HalfValue(uint16(bits)))
 	case 7:
 		return float(float64(math.Float32frombits(uint32(bits))))
 	case 8:
@@ -194,8 +196,8 @@ func ElementString(dtype int, bits uint64) string {
 	return fmt.Sprintf("0x%02x", bits)
 }
 
-// halfValue widens a binary16.
-func halfValue(bits uint16) float64 {
+// HalfValue widens a binary16.
+func HalfValue(bits uint16) float64 {
 	exponent, fraction := int(bits>>10&31), float64(bits&1023)
 	sign := 1 - 2*float64(bits>>15)
 	switch exponent {

@@ -46,6 +46,7 @@ __device__ inline int shim_shuffle(int v, int mask) { return __nvvm_shfl_sync_bf
 struct alignas(16) uint4 { unsigned x, y, z, w; };
 __device__ inline uint4 __ldcs(const uint4 *p) { return *p; }
 __device__ inline void __stcs(uint4 *p, uint4 v) { *p = v; }
+__device__ inline float sqrtf(float v) { return __builtin_sqrtf(v); }
 template <typename T> __device__ inline T __shfl_xor_sync(unsigned, T v, int mask) {
 #endif
   int part[sizeof(T) < 8 ? 1 : 2] = {};

@@ -8,6 +8,7 @@
 #include "kernels/prelude.h"
 #include "kernels/host_block.h"
 #include "kernels/stream_list.h"
+#include "kernels/norm_list.h"
 
 #define ZB_FOLDED 1
 #define ZB_LANE 0u
@@ -41,6 +42,9 @@ namespace zbk_plain {
 #define ZB_LANES blockDim.x
 namespace zbk_threads {
 #include "kernels/loops.h"
+#include "kernels/number.h"
+#include "kernels/norm.hip"
+#include "kernels/norm_steps.hip"
 }
 
 #include "kernels/table.cc"

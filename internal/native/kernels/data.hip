@@ -1,29 +1,8 @@
 /* The data of the streams, and whether what a stream left is right. */
 
-/* Element i of an array: near normal (the sum of four uniforms, standard
- * deviation 1.155), all bits of its mantissa random, the same bits on every
- * machine because it is made in integers: data that are all alike let a GPU
- * clock higher than a training run's do. */
-ZB_FN double zb_value(double, zb_u64 seed, zb_u32 array, zb_u64 i) {
-  zb_u64 h = zb_mix64(zb_mix64(seed ^ array) ^ i);
-  long long sum = (long long)((h & 0xffff) + (h >> 16 & 0xffff) +
-                              (h >> 32 & 0xffff) + (h >> 48)) -
-                  131070;
-  long long low = (long long)(h * 0x9e3779b97f4a7c15u >> 30);
-  return (double)(sum * ((long long)1 << 34) + low) * 0x1p-49;
-}
-ZB_FN float zb_value(float, zb_u64 seed, zb_u32 array, zb_u64 i) {
-  zb_u64 h = zb_mix64(zb_mix64(seed ^ array) ^ i);
-  int sum = (int)((h & 0xffff) + (h >> 16 & 0xffff) + (h >> 32 & 0xffff) +
-                  (h >> 48)) -
-            131070;
-  int low = (int)(h * 0x9e3779b97f4a7c15u >> 58);
-  return (float)(sum * 64 + low) * 0x1p-21f;
-}
-
 template <typename T>
 ZB_FN T zb_datum(zb_u64 seed, zb_u32 array, int zeros, zb_u64 i) {
-  return zeros ? (T)0 : zb_value((T)0, seed, array, i);
+  return zeros ? (T)0 : zb_values<T>::at(seed, array, i);
 }
 
 /* As the streams walk, so that each CPU touches first what it works on. */
@@ -70,8 +49,8 @@ template <int OP, typename T> struct zb_data_checking {
   ZB_METHOD void one(zb_u64 i) {
     T x = zb_datum<T>(seed, 0, zeros, i), y = zb_datum<T>(seed, 1, zeros, i);
     T want = zb_made<OP>(x, y, s, s);
-    /* compared as bits: what was not written is a NaN */
-    if (__builtin_memcmp(&want, &out[i], sizeof want) != 0) {
+    /* what was not written is a NaN, which equals nothing */
+    if (!(want == out[i])) {
       wrong++;
       lowest = i < lowest ? i : lowest;
     }
@@ -123,10 +102,13 @@ template <typename T> struct zb_data_summing {
   ZB_METHOD void one(zb_u64 i) {
     T x = zb_datum<T>(seed, 0, zeros, i), y = zb_datum<T>(seed, 1, zeros, i);
     double product = (double)x * (double)y;
-    zb_u32 w[sizeof x / 4];
-    __builtin_memcpy(w, &x, sizeof x);
+    union {
+      T value;
+      zb_u32 word[sizeof(T) / 4];
+    } c;
+    c.value = x;
     for (zb_u32 k = 0; k < sizeof x / 4; k++) {
-      words += w[k];
+      words += c.word[k];
     }
     dot += product;
     size += product < 0 ? -product : product;

@@ -9,6 +9,7 @@
 #include "reduce.h"
 #include "walk.h"
 #include "stream.hip"
+#include "value.h"
 #include "data.hip"
 
 #undef ZB_VECTOR

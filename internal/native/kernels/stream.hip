@@ -114,15 +114,17 @@ template <typename T, int U, int NT>
 ZB_APART zb_u64 zb_sum_of_dot(const T *x, const T *y, zb_u64 n, zb_u64 tiles, zb_u64 run) {
   zb_dotting<T, U, NT> work = {x, y, {}};
   double sum = 0;
-  zb_u64 bits;
+  union {
+    double value;
+    zb_u64 bits;
+  } whole;
   zb_stream<T, U>(n, tiles, run, work);
   ZB_UNROLLED
   for (int k = 0; k < (int)(ZB_VECTOR / sizeof(T)); k++) {
     sum += work.sum[k];
   }
-  sum = zb_block_sum(sum);
-  __builtin_memcpy(&bits, &sum, sizeof bits);
-  return bits;
+  whole.value = zb_block_sum(sum);
+  return whole.bits;
 }
 
 #define ZB_MAP_KERNEL(op, t, type, u, nt)                                      \

@@ -22,6 +22,18 @@
   {#name, file, zbk_args_##name::count, zbk_args_##name::size,                 \
    0,     zbk_part_##name, zbk_threads_##name},
 
+/* A kernel that is not folded, whose threads do not wait either. */
+#define ZBK_PLAIN(name, file)                                                  \
+  typedef decltype(zbk_args_of(zbk_threads::name)) zbk_args_##name;            \
+  static int zbk_threads_##name(const zbk_launch *l, void **params, char *,    \
+                                size_t) {                                      \
+    return zbk_args_##name::threads(zbk_threads::name, l, params);             \
+  }
+
+#define ZBK_PLAIN_ROW(name, file)                                              \
+  {#name, file,    zbk_args_##name::count, zbk_args_##name::size,              \
+   0,     nullptr, zbk_threads_##name},
+
 /* A kernel whose threads wait for each other. */
 #define ZBK_WAITS(name, file)                                                  \
   typedef decltype(zbk_args_of(zbk_threads::name)) zbk_args_##name;            \
@@ -68,13 +80,37 @@
 #define ZBK_SUM_ROW(op, t, type, u, nt)                                        \
   ZBK_CALL(ZBK_SUMS_ROW, ZBK_INSTANCE(op, t, u, nt))
 
+/* and those of norm_list.h */
+#define ZBK_NORM_NAME(kind, t, wide, by)                                       \
+  zb_##kind##norm_##t##_##wide##_##by, "norm.hip"
+#define ZBK_NORM(kind, t, wide, by)                                            \
+  ZBK_CALL(ZBK_WAITS, ZBK_NORM_NAME(kind, t, wide, by))
+#define ZBK_NORM_ROW(kind, t, wide, by)                                        \
+  ZBK_CALL(ZBK_WAITS_ROW, ZBK_NORM_NAME(kind, t, wide, by))
+#define ZBK_STEPS_BY(PLAIN, WAITS, t, wide)                                    \
+  ZBK_CALL(PLAIN, zb_step_add_##t##_##wide, "norm_steps.hip")                  \
+  ZBK_CALL(WAITS, zb_step_stats_##t##_##wide, "norm_steps.hip")                \
+  ZBK_CALL(PLAIN, zb_step_apply_##t##_##wide, "norm_steps.hip")                \
+  ZBK_CALL(PLAIN, zb_step_affine_##t##_##wide, "norm_steps.hip")
+#define ZBK_STEP(t, wide) ZBK_STEPS_BY(ZBK_PLAIN, ZBK_WAITS, t, wide)
+#define ZBK_STEP_ROW(t, wide) ZBK_STEPS_BY(ZBK_PLAIN_ROW, ZBK_WAITS_ROW, t, wide)
+#define ZBK_FILLS(X)                                                           \
+  X(zb_step_fill_bf16, "norm_steps.hip")                                       \
+  X(zb_step_fill_f16, "norm_steps.hip")                                        \
+  X(zb_step_fill_f32, "norm_steps.hip")
+
+ZB_NORMS(ZBK_NORM)
+ZB_STEPS(ZBK_STEP)
+ZBK_FILLS(ZBK_PLAIN)
 ZBK_KERNELS(ZBK_LOOPS, ZBK_WAITS, ZBK_SUMS)
 ZB_STREAM_MAPS(ZBK_MAP)
 ZB_STREAM_SUMS(ZBK_SUM)
 
 static const zbl_kernel zbk_table[] = {
     ZBK_KERNELS(ZBK_LOOPS_ROW, ZBK_WAITS_ROW, ZBK_SUMS_ROW)
-        ZB_STREAM_MAPS(ZBK_MAP_ROW) ZB_STREAM_SUMS(ZBK_SUM_ROW)};
+        ZB_STREAM_MAPS(ZBK_MAP_ROW) ZB_STREAM_SUMS(ZBK_SUM_ROW)
+            ZB_NORMS(ZBK_NORM_ROW) ZB_STEPS(ZBK_STEP_ROW)
+                ZBK_FILLS(ZBK_PLAIN_ROW)};
 
 int zbl_kernel_count(void) {
   return static_cast<int>(sizeof zbk_table / sizeof zbk_table[0]);

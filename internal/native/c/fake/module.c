@@ -70,6 +70,7 @@ static void zbl_store_fault(const zbl_launched *l, int device) {
   if (zbl.faults.store.on && zbl.faults.store.rank == device &&
       strcmp(l->kernel->file, "data.hip") != 0 &&
       strcmp(l->kernel->file, "verify.hip") != 0 &&
+      strstr(l->kernel->name, "_fill") == NULL &&
       zbl_valid_range(device, at, 1)) {
     *at ^= 1;
   }
