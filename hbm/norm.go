@@ -55,7 +55,7 @@ func NormTypeByName(name string) (Type, bool) {
 	return Type{}, false
 }
 
-// MaxHidden is the longest row that a block keeps in registers.
+// MaxHidden is the longest row that is run.
 const MaxHidden = 65536
 
 // epsilon is added to the mean of squares, as the large models have it.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zbench/bench/bucket"
+	"zbench/bench/memory"
 )
 
 func newRecommend(s State) *cobra.Command {
@@ -47,6 +48,9 @@ func newReport(s State) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if memory.Is(text) {
+				return redrawMemory(s, text, file, out)
+			}
 			if !isRecord(text) && !isJournal(file, text) {
 				return usagef("zbench import "+args[0]+" makes a record of a log", "%s is not a zbench record", args[0])
 			}
@@ -69,4 +73,23 @@ func newReport(s State) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&out, "out", "", "folder to make and fill (default the record's own)")
 	return cmd
+}
+
+// redrawMemory draws the record of hbm or kernels, or its journal, again.
+func redrawMemory(s State, text []byte, file, out string) error {
+	rec, err := memory.Decode(text)
+	if err != nil {
+		return &codeError{exitRun, fmt.Errorf("%s: %w", file, err), "make it again, or read it with the zbench that wrote it"}
+	}
+	dir := &folder{s.FS, filepath.Dir(file)}
+	if out != "" {
+		if dir, err = newFolder(s, out, "report", false); err != nil {
+			return err
+		}
+	}
+	if err := drawMemory(dir, rec, ""); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.file("report.html"))
+	return nil
 }

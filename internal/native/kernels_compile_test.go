@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -95,8 +96,44 @@ func TestKernelsCompileForDevices(t *testing.T) {
 				text, err := os.ReadFile(asm)
 				require.NoError(t, err)
 				holdsNoSpill(t, target, string(text), names)
+				if target == "gfx942" && file == "stream.hip" {
+					streamsPastTheCaches(t, string(text), names)
+				}
 			})
 		}
+	}
+}
+
+// Streams take 16 bytes at once; those named non-temporal say so to the caches,
+// and as many loads stand before the first store as their name promises.
+func streamsPastTheCaches(t *testing.T, asm string, names []string) {
+	inputs := map[string]int{"read": 1, "write": 0, "copy": 1, "scale": 1, "add": 2, "triad": 2, "dot": 2}
+	access := regexp.MustCompile(`global_(load|store)_dwordx4 .*`)
+	for _, name := range names {
+		part := strings.Split(name, "_") // zb, operation, type, loads, non-temporal
+		_, body, found := strings.Cut(asm, "\n"+name+":")
+		require.True(t, found, name)
+		body, _, _ = strings.Cut(body, ".Lfunc_end")
+		loads, stores, before := 0, 0, 0
+		for _, line := range access.FindAllString(body, -1) {
+			require.Equal(t, part[4] == "1", strings.HasSuffix(line, " nt"), "%s: %s", name, line)
+			if strings.HasPrefix(line, "global_load") {
+				loads++
+				continue
+			}
+			if stores == 0 {
+				before = loads
+			}
+			stores++
+		}
+		unroll, err := strconv.Atoi(part[3])
+		require.NoError(t, err)
+		want := inputs[part[1]] * unroll
+		if stores > 0 {
+			require.Equal(t, want, before, "%s: loads before a store", name)
+			require.Equal(t, unroll, stores, name)
+		}
+		require.Equal(t, want, loads, name)
 	}
 }
 

@@ -9,9 +9,11 @@
  *
  *   wave   a wave a row, many rows a block: up to 1,024 elements
  *   block  256 threads a row: up to 8,192
- *   large  1,024 threads a row: up to 65,536
+ *   large  1,024 threads a row: 32,768 elements in registers, what is left over
+ *          read again from where the sum was written
  *
- * With wide 1 a thread takes 16 bytes at once: rows are whole vectors then.
+ * With wide 1 a thread takes 16 bytes at once: rows are whole vectors then. Else
+ * it holds 16 elements at the most and reads the others again.
  * float sums: 64 additions a thread at the most, then a tree. */
 
 enum { ZB_NORM_rms, ZB_NORM_layer };
@@ -23,7 +25,7 @@ template <typename B, int N> struct alignas(N * sizeof(B)) zb_few { B at[N]; };
 template <int BY> struct zb_shape {
   enum {
     THREADS = BY == ZB_BY_wave ? ZB_WAVE : BY == ZB_BY_block ? 256 : 1024,
-    MOST = BY == ZB_BY_wave ? 1024 : BY == ZB_BY_block ? 8192 : 65536,
+    MOST = BY == ZB_BY_wave ? 1024 : BY == ZB_BY_block ? 8192 : 32768,
     BLOCK = BY == ZB_BY_large ? 1024 : 256
   };
 };
@@ -50,7 +52,8 @@ ZB_FN void zb_norm(typename T::bits *r_out, typename T::bits *y,
   typedef zb_shape<BY> shape;
   enum {
     N = WIDE ? 16 / sizeof(bits) : 1,
-    HELD = (int)shape::MOST / ((int)shape::THREADS * N)
+    ROOM = (int)shape::MOST / ((int)shape::THREADS * N),
+    HELD = WIDE || ROOM < 16 ? ROOM : 16
   };
   typedef zb_few<bits, N> few;
   zb_u32 lane = threadIdx.x % shape::THREADS;
@@ -58,6 +61,8 @@ ZB_FN void zb_norm(typename T::bits *r_out, typename T::bits *y,
                threadIdx.x / shape::THREADS;
   zb_u64 start = row * hidden;
   float v[HELD][N], sum = 0, mean = 0, scale;
+  /* where this thread's part begins of what is not held */
+  zb_u32 step = (zb_u32)shape::THREADS * N, rest = HELD * step + lane * N;
   if (row >= rows) {
     return; /* a whole wave or a whole block */
   }
@@ -79,6 +84,19 @@ ZB_FN void zb_norm(typename T::bits *r_out, typename T::bits *y,
       *(few *)(r_out + start + i) = a;
     }
   }
+  ZB_ROLLED
+  for (zb_u32 i = rest; i < hidden; i += step) {
+    few a = *(const few *)(x + start + i);
+    few b = *(const few *)(residual + start + i);
+    ZB_UNROLLED
+    for (int e = 0; e < N; e++) {
+      float f;
+      a.at[e] = T::narrow(T::wide(a.at[e]) + T::wide(b.at[e]));
+      f = T::wide(a.at[e]);
+      sum += KIND == ZB_NORM_layer ? f : f * f;
+    }
+    *(few *)(r_out + start + i) = a;
+  }
   sum = zb_row_sum<BY>(sum);
   if (KIND == ZB_NORM_layer) {
     mean = sum / (float)hidden;
@@ -89,6 +107,15 @@ ZB_FN void zb_norm(typename T::bits *r_out, typename T::bits *y,
       ZB_UNROLLED
       for (int e = 0; e < N; e++) {
         float d = i < hidden ? v[k][e] - mean : 0;
+        sum += d * d;
+      }
+    }
+    ZB_ROLLED
+    for (zb_u32 i = rest; i < hidden; i += step) {
+      few a = *(const few *)(r_out + start + i);
+      ZB_UNROLLED
+      for (int e = 0; e < N; e++) {
+        float d = T::wide(a.at[e]) - mean;
         sum += d * d;
       }
     }
@@ -110,6 +137,20 @@ ZB_FN void zb_norm(typename T::bits *r_out, typename T::bits *y,
       }
       *(few *)(y + start + i) = out;
     }
+  }
+  ZB_ROLLED
+  for (zb_u32 i = rest; i < hidden; i += step) {
+    few a = *(const few *)(r_out + start + i), w = *(const few *)(weight + i);
+    few b = {};
+    if (KIND == ZB_NORM_layer) {
+      b = *(const few *)(bias + i);
+    }
+    ZB_UNROLLED
+    for (int e = 0; e < N; e++) {
+      float f = (T::wide(a.at[e]) - mean) * scale * T::wide(w.at[e]);
+      a.at[e] = T::narrow(f + T::wide(b.at[e]));
+    }
+    *(few *)(y + start + i) = a;
   }
 }
 
