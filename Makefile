@@ -20,7 +20,7 @@ UBSAN := -fsanitize=undefined -fno-sanitize-recover=undefined
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build bin/zbench
@@ -74,16 +74,67 @@ check-fuzz: ## Every fuzz target for FUZZTIME (5s)
 mutations: ## Plant mistakes in the driver, one by one: does a test notice? (minutes)
 	scripts/mutate.sh
 
+# Each step is a target of its own. What they fetch is kept in ZBENCH_CHROOTS
+# (~/.cache/zbench/chroots) and used again.
+SYSTEM_STEPS := browser headers rocm cuda
+
 .PHONY: system-test
-system-test: build ## The built binary's report in a browser
+system-test: build ## The built binary in a browser, and against the vendors' headers, libraries and compilers
+	@for step in $(SYSTEM_STEPS); do \
+		SECONDS=0; $(MAKE) --no-print-directory system-test-$$step; echo "== system-test-$$step took $$SECONDS s"; \
+	done
+
+.PHONY: system-test-browser
+system-test-browser: build ## The built binary's report in Chromium
 	test -x /usr/bin/chromium || scripts/install-chromium.sh
 	out=$$(mktemp -d); trap 'rm -rf "$$out"' EXIT; \
-	bin/zbench collectives --nodes 128 --out "$$out/run" > "$$out/stdout"; \
-	cd test/browser && ZBENCH_REPORT="$$out/run/report.html" $(GO) test -count=1 ./...
+	echo '--overlap-grad-reduce --overlap-param-gather --use-distributed-optimizer --ddp-bucket-size 40000000' > "$$out/train.sh"; \
+	bin/zbench collectives --nodes 128 --config "$$out/train.sh" --preset zaya1-base --tokens-per-microbatch 16384 --tflops 250 \
+		--out "$$out/run" > "$$out/stdout"; \
+	code=0; bin/zbench collectives --nodes 8 --fault hang:node=5,gpu=3,bytes=1e6,launch=2 --out "$$out/hung" > "$$out/stdout" 2>&1 || code=$$?; \
+	if [ "$$code" != 1 ]; then echo "a sweep that hangs exited with $$code, not 1"; exit 1; fi; \
+	cd test/browser && ZBENCH_REPORT="$$out/run/report.html" $(GO) test -count=1 ./... && \
+	ZBENCH_REPORT="$$out/hung/report.html" $(GO) test -count=1 -run TestLooks ./...
+
+# Outside CI a machine that cannot fetch (no root, no network) skips, and says so.
+FETCH = fetch() { "$$@" || { [ -z "$${CI:-}" ] && echo "SKIPPED: $$* failed" >&2; }; }
+
+.PHONY: system-test-headers
+system-test-headers: ## The symbol list against the real headers of HIP, RCCL, CUDA and NCCL
+	@$(FETCH); rocm=$$(fetch scripts/rocm-chroot.sh trixie); cuda=$$(fetch scripts/nvrtc.sh); \
+	ZBENCH_ROCM_INCLUDE=$${rocm:+$$rocm/usr/include} ZBENCH_CUDA_INCLUDE=$${cuda:+$$cuda/usr/include} \
+		ZBENCH_SYSTEM_TEST=$${CI:-} $(GO) test -count=1 -run Headers ./internal/native
+
+.PHONY: system-test-rocm
+system-test-rocm: build ## zbench on the real librccl and HIP; every kernel through hiprtc 5.7 and 6
+	@$(FETCH); trixie=$$(fetch scripts/rocm-chroot.sh trixie); sid=$$(fetch scripts/rocm-chroot.sh sid); \
+	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_TRIXIE=$$trixie ZBENCH_SID=$$sid ZBENCH_PLACES=ZBENCH_TRIXIE,ZBENCH_SID \
+		$(GO) test -count=1 ./test/libraries
+
+.PHONY: system-test-cuda
+system-test-cuda: build ## Every kernel through nvrtc
+	@$(FETCH); nvrtc=$$(fetch scripts/nvrtc.sh); \
+	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_NVRTC=$$nvrtc ZBENCH_PLACES=ZBENCH_NVRTC $(GO) test -count=1 ./test/libraries
+
+.PHONY: loopback
+loopback: ## The loopback as shared libraries with the vendors' names, in bin/loopback
+	scripts/loopback.sh bin/loopback
+
+.PHONY: gpu-check
+gpu-check: build ## On a machine with a GPU: does all of it run, and are the results right? FLAGS='--lib-path DIR …'
+	scripts/gpu-check.sh bin/zbench $(FLAGS)
 
 .PHONY: experiments
-experiments: ## The experiments of docs/EXPERIMENTS.md at full size, 1,000 seeds
-	$(GO) test ./bench/experiments -run TestFull -v -args -full
+experiments: ## The experiments of docs/EXPERIMENTS.md at full size, 100 and 1,000 seeds
+	$(GO) test ./bench/experiments ./test/planted -run Full -v -timeout 60m -args -full
+
+# How long `make soak` runs. One arena of malloc: with several, what each keeps for
+# itself looks like a leak.
+SOAK ?= 10m
+
+.PHONY: soak
+soak: ## Random sweeps with random faults, cut off and gone on with, for SOAK (10m)
+	MALLOC_ARENA_MAX=1 $(GO) test ./cmd/zbench -timeout 0 -run TestSoak -v -args -soak $(SOAK)
 
 .PHONY: bench
 bench: ## Go benchmarks, with allocations

@@ -14,6 +14,7 @@ import (
 	"strconv"
 
 	"zbench/bench/plan"
+	"zbench/bench/record"
 	"zbench/bench/stat"
 	"zbench/internal/native"
 )
@@ -42,9 +43,11 @@ type Config struct {
 	VerifyBudget int64
 	// Seed makes the verification's data.
 	Seed uint64
+	// Graphs tells that bursts will be captured and replayed.
+	Graphs bool
 }
 
-// Driver holds the ranks of this process. It implements plan.Driver.
+// Driver holds the ranks of this process. It implements plan.Process.
 type Driver struct {
 	cfg       Config
 	provider  *native.Provider
@@ -62,7 +65,11 @@ type Driver struct {
 	floor  float64
 	work   native.Work
 	hold   float64
+	bursts []float64
 }
+
+// A batch of launches alone has events for so many.
+const _ = uint(native.MaxIsolated - plan.MaxBatch)
 
 // member is one rank with what belongs to it.
 type member struct {
@@ -77,6 +84,12 @@ func Open(cfg Config) (*Driver, error) {
 	p, err := native.Open(cfg.Native)
 	if err != nil {
 		return nil, err
+	}
+	if cfg.Graphs {
+		if err := p.CanCapture(); err != nil {
+			p.Close()
+			return nil, err
+		}
 	}
 	d := &Driver{cfg: cfg, provider: p}
 	if d.cfg.Deadline <= 0 {
@@ -152,12 +165,26 @@ func (d *Driver) Begin(c plan.Case, pass int) error {
 	return d.batch.SetWork(d.work, d.cfg.Deadline)
 }
 
-// Burst launches the case so many times back to back and returns the seconds
-// per launch of each rank.
-func (d *Driver) Burst(ctx context.Context, iterations int) ([]float64, error) {
+// WarmUp launches the case so many times back to back and returns the seconds
+// per launch by rank, marks included.
+func (d *Driver) WarmUp(ctx context.Context, launches int) ([]float64, error) {
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
-	seconds, err := d.batch.Burst(iterations)
-	return seconds, cancelled(ctx, err)
+	seconds, err := d.batch.WarmUp(launches)
+	return seconds, ended(ctx, record.DuringWarmUp, err)
+}
+
+// Burst takes bursts and returns the seconds per launch by burst × rank.
+func (d *Driver) Burst(ctx context.Context, b plan.Bursts) ([]float64, error) {
+	defer context.AfterFunc(ctx, d.batch.Cancel)()
+	d.bursts = d.bursts[:0]
+	for range b.Count {
+		seconds, err := d.batch.Burst(b.Iterations, b.Replays)
+		if err != nil {
+			return nil, ended(ctx, record.DuringBurst, err)
+		}
+		d.bursts = append(d.bursts, seconds...)
+	}
+	return d.bursts, nil
 }
 
 // firstHold is for how long the delay kernel holds the streams back in the first
@@ -168,15 +195,15 @@ const (
 	holdMargin = 1.5
 )
 
-// Isolated times so many launches, each alone: seconds by launch × rank.
-func (d *Driver) Isolated(ctx context.Context, iterations int) ([]float64, error) {
+// Isolated times so many launches, at most plan.MaxBatch, each alone: seconds by
+// launch × rank.
+func (d *Driver) Isolated(ctx context.Context, n int) ([]float64, error) {
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
-	n := min(iterations, native.MaxIsolated)
 	seconds, err := d.batch.Isolated(n, d.hold*float64(n))
 	if err == nil {
 		d.hold = holdMargin * d.batch.EnqueueSeconds() / float64(n)
 	}
-	return seconds, cancelled(ctx, err)
+	return seconds, ended(ctx, record.DuringIsolated, err)
 }
 
 // EventFloor is the median interval of an empty pair of events.
@@ -190,13 +217,6 @@ func (d *Driver) measureFloor() error {
 	pairs, err := d.batch.EventFloor(native.MaxIsolated)
 	if err == nil {
 		d.floor = stat.Quantile(pairs, 0.5)
-	}
-	return err
-}
-
-func cancelled(ctx context.Context, err error) error {
-	if errors.Is(err, native.ErrCancelled) {
-		return context.Cause(ctx)
 	}
 	return err
 }

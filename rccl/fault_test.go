@@ -82,23 +82,3 @@ func TestDataFaultsAreFound(t *testing.T) {
 		require.NoError(t, d.Close())
 	}
 }
-
-// A hang ends at the deadline of the virtual clock, with evidence; the cases
-// before it are kept.
-func TestHangAndAsyncError(t *testing.T) {
-	for fault, says := range map[string]string{
-		"hang:node=0,gpu=5,bytes=4e6,launch=3":        "not finished at the deadline of 180 s; 5 of 5 launches made; ranks finished 0, not finished 8",
-		"async_error:node=0,gpu=5,bytes=4e6,launch=3": "asynchronous error on rank 0: asynchronous error on device 0: remote process exited",
-	} {
-		w := fabric.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 1}
-		d, _ := open(t, w, fabric.Options{Faults: []string{fault}}, quiet)
-		a := axes(t, w, "all_reduce")
-		a.MinBytes, a.MaxBytes, a.InPlace = 1<<20, 1<<23, []bool{false}
-		results := run(t, d, a.Cases(), plan.DefaultOptions())
-		require.Equal(t, record.Failed, results[2].Status, "4 MiB is the first of at least 4e6 bytes")
-		require.Contains(t, results[2].Reason, says)
-		require.Equal(t, record.Skipped, results[3].Status)
-		require.NotNil(t, results[0].Burst, "what was measured before is kept")
-		_ = d.Close()
-	}
-}

@@ -2,6 +2,7 @@ package rccl_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,15 +22,27 @@ type twoRanks struct {
 func (*twoRanks) Begin(plan.Case, int) error { return nil }
 
 func (*twoRanks) Verify(context.Context, plan.Case, int) (plan.Verification, error) {
-	return plan.Verification{Skipped: "a script"}, nil
+	return plan.Verification{}, nil
 }
 
-func (d *twoRanks) Burst(context.Context, int) ([]float64, error) {
-	d.calls++
-	return d.burst(d.calls), nil
+func (*twoRanks) Unverifiable(plan.Case) string { return "a script" }
+
+func (d *twoRanks) WarmUp(ctx context.Context, n int) ([]float64, error) {
+	return d.Burst(ctx, plan.Bursts{Count: 1, Iterations: n})
 }
 
-func (*twoRanks) Isolated(context.Context, int) ([]float64, error) { return []float64{1, 1}, nil }
+func (d *twoRanks) Burst(_ context.Context, b plan.Bursts) ([]float64, error) {
+	var out []float64
+	for range b.Count {
+		d.calls++
+		out = append(out, d.burst(d.calls)...)
+	}
+	return out, nil
+}
+
+func (*twoRanks) Isolated(_ context.Context, n int) ([]float64, error) {
+	return slices.Repeat([]float64{1}, 2*n), nil
+}
 
 func (*twoRanks) EventFloor() float64 { return 0 }
 

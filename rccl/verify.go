@@ -7,6 +7,7 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/plan"
+	"zbench/bench/record"
 	"zbench/bench/unit"
 	"zbench/internal/native"
 )
@@ -17,9 +18,6 @@ const root = 0
 // Verify launches the case once, with data that tell every mistake apart, and
 // checks every element of every rank's result on the device.
 func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Verification, error) {
-	if why := d.unverifiable(c); why != "" {
-		return plan.Verification{Skipped: why}, nil
-	}
 	expect := make([]native.Expect, d.active)
 	for i := range expect {
 		expect[i] = expectation(c, d.ranks[i].rank.Number)
@@ -27,7 +25,7 @@ func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Veri
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
 	wrong, err := d.batch.Verify(expect, d.seed(c, launch))
 	if err != nil {
-		return plan.Verification{}, cancelled(ctx, err)
+		return plan.Verification{}, ended(ctx, record.DuringVerification, err)
 	}
 	var v plan.Verification
 	for _, w := range wrong {
@@ -40,8 +38,8 @@ func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Veri
 	return v, nil
 }
 
-// unverifiable is why the case cannot be verified, empty when it can.
-func (d *Driver) unverifiable(c plan.Case) string {
+// Unverifiable is why the case cannot be verified, empty when it can.
+func (d *Driver) Unverifiable(c plan.Case) string {
 	need := int64(d.active) * (c.Layout.SendBytes + c.Layout.RecvBytes)
 	switch {
 	case d.noKernels != nil:

@@ -11,13 +11,15 @@ import (
 type Quantity int
 
 // The quantities: bus bandwidth on a linear axis from zero; the burst's time
-// per launch and that of one launch alone on a logarithmic one; and how launches
-// alone are distributed, as per cent of their median.
+// per launch and that of one launch alone on a logarithmic one; how launches
+// alone are distributed, as per cent of their median; and the step time over the
+// bucket size, where Point.Bytes counts elements.
 const (
 	BusBW Quantity = iota
 	Time
 	Alone
 	Spread
+	Setting
 	// Rate is a memory's bandwidth, over the size of an array.
 	Rate
 )
@@ -38,6 +40,8 @@ type Chart struct {
 	Quantity Quantity
 	Series   []Series
 	Roofs    []Roof
+	// Band shades a stretch of the sizes; nil is none.
+	Band *Band
 	// Look is the first series' place in the looks, so that a chart of one
 	// series shows it as the other charts do.
 	Look int
@@ -59,6 +63,8 @@ type Point struct {
 	Bounded bool
 	// Extrapolated points are drawn hollow.
 	Extrapolated bool
+	// Words replace the printed value where it takes more than a number.
+	Words string
 	// Burst is the time in a burst beside that of a launch alone; 0 for none.
 	Burst float64
 	// N, Min, Max and P95 describe the distribution; 0 where not known.
@@ -82,8 +88,19 @@ func (q Quantity) Format(v float64) string {
 	return unit.Seconds(v)
 }
 
+// Place prints where a point lies on the x axis.
+func (q Quantity) Place(p Point) string {
+	if q == Setting {
+		return unit.Number(float64(p.Bytes)) + " elements"
+	}
+	return unit.Bytes(p.Bytes)
+}
+
 // Text prints the point's value with its interval.
 func (p Point) Text(q Quantity) string {
+	if p.Words != "" {
+		return p.Words
+	}
 	s := q.Format(p.Value)
 	if p.Bounded {
 		s += " [" + q.Format(p.Lo) + ", " + q.Format(p.Hi) + "]"

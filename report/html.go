@@ -24,7 +24,7 @@ func WriteHTML(w io.Writer, p *Page) error {
 	if err != nil {
 		return err
 	}
-	t, err := template.New("page.tmpl").Funcs(words()).ParseFS(assets, "assets/page.tmpl", "assets/tables.tmpl")
+	t, err := template.New("page.tmpl").Funcs(words()).ParseFS(assets, "assets/page.tmpl", "assets/tables.tmpl", "assets/advice.tmpl")
 	if err != nil {
 		return fmt.Errorf("parse the page's template: %w", err)
 	}
@@ -41,7 +41,7 @@ func WriteHTML(w io.Writer, p *Page) error {
 
 // words are the functions that the templates call.
 func words() template.FuncMap {
-	return template.FuncMap{"comma": comma, "bytes": unit.Bytes, "percent": percent, "rate": unit.Rate, "clip": clip}
+	return template.FuncMap{"comma": comma, "bytes": unit.Bytes, "percent": percent, "rate": unit.Rate, "clip": clip, "last": func(i int, cells []string) bool { return i == len(cells)-1 }}
 }
 
 // printable drops the control characters a foreign string may bring.
@@ -60,6 +60,8 @@ type view struct {
 	Script template.JS
 	Plots  []plot
 	Small  []plot
+	// Answer is the recommendation's plot; nil where there is none.
+	Answer *plot
 	Data   []plotData
 }
 
@@ -126,6 +128,11 @@ func viewOf(p *Page) (*view, error) {
 		v.Plots = append(v.Plots, plotOf(c))
 		v.Data = append(v.Data, dataOf(c))
 	}
+	if p.Advice != nil && p.Advice.Chart != nil {
+		answer := plotOf(*p.Advice.Chart)
+		v.Answer = &answer
+		v.Data = append(v.Data, dataOf(*p.Advice.Chart))
+	}
 	for _, c := range p.Spreads {
 		p := svgPainter{page: true, id: c.ID + "-small", class: "chart small"}
 		v.Small = append(v.Small, plot{Chart: c, Twin: twinOf(c), Wide: template.HTML(p.picture(layOut(c, small())))})
@@ -177,7 +184,7 @@ func dataOf(c Chart) plotData {
 	for _, s := range c.Series {
 		one := seriesData{Name: s.Name, Points: []pointData{}}
 		for _, p := range s.Points {
-			one.Points = append(one.Points, pointData{p.Bytes, unit.Bytes(p.Bytes), p.Text(c.Quantity)})
+			one.Points = append(one.Points, pointData{p.Bytes, c.Quantity.Place(p), p.Text(c.Quantity)})
 		}
 		d.Series = append(d.Series, one)
 	}

@@ -161,7 +161,8 @@ func (l LateRank) text() string {
 
 // lateRemedy is what to do about a late rank.
 const lateRemedy = "look at that GPU's clocks, temperature and throttling (amd-smi metric), at other processes on it, " +
-	"and at its host process's CPU and NUMA binding; then swap it with another GPU and see whether the lateness moves along."
+	"and at its host process's CPU and NUMA binding; then swap it with another GPU and see whether the lateness moves along. " +
+	"Run it again when it is mended: of several late GPUs only the latest comes last."
 
 // LateLines is one world's lateness in sentences.
 type LateLines struct {

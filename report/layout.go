@@ -55,19 +55,29 @@ func layOut(c Chart, f format) scene {
 		s.plot.left = max(s.plot.left, textWidth(t.label, f.font, false)+margin+f.font*0.6)
 	}
 	lo, hi := sizeRange(c)
-	s.x = sizeAxis(lo, hi, func(text string) float64 {
+	xAxis := sizeAxis
+	if c.Quantity == Setting {
+		xAxis = countAxis
+	}
+	s.x = xAxis(lo, hi, func(text string) float64 {
 		return (textWidth(text, f.font, false) + f.font) / s.plot.width()
 	})
 	if c.Quantity == Rate {
 		s.x.title = "size of one array, log scale"
 	}
-	s.layers = append(s.layers, frame(s, c, f), roofLines(s, c))
+	s.layers = append(s.layers, bandLayer(s, c), frame(s, c, f), roofLines(s, c))
 	for i := range c.Series {
-		if c.Quantity == Spread {
+		switch {
+		case c.Quantity == Spread:
 			s.layers = append(s.layers, boxLayer(s, c, i, f))
-		} else {
+		case c.Quantity == Setting && i > 0:
+			s.layers = append(s.layers, markLayer(s, c, i, f))
+		default:
 			s.layers = append(s.layers, curveLayer(s, c, i, f))
 		}
+	}
+	if c.Band != nil {
+		s.layers = append(s.layers, bandLabel(s, c, f))
 	}
 	s.layers = append(s.layers, layer{series: -1, texts: roofLabels(s, c, f)})
 	if c.Empty() {
@@ -101,7 +111,11 @@ func valueAxis(c Chart, height, font float64) axis {
 		if hi <= 0 {
 			lo, hi = micro, 1e-3
 		}
-		return timeAxis(lo, hi, int(height/(font*2)))
+		a := timeAxis(lo, hi, int(height/(font*2)))
+		if c.Quantity == Setting {
+			a.title = "step time, log scale"
+		}
+		return a
 	}
 	for _, r := range c.Roofs {
 		hi = max(hi, r.Value)
@@ -190,13 +204,17 @@ func fittingMark(mark string, room, size float64) string {
 	return fitting(mark, room, size, true)
 }
 
+// mostDots is how many markers a curve has: more would be a ribbon.
+const mostDots = 60
+
 // curveLayer is the line of a series, its interval bars and its markers.
 func curveLayer(s scene, c Chart, i int, f format) layer {
 	l := layer{series: i}
 	role := seriesRole(i)
 	line := stroke{role: role, width: f.font * 0.14, dash: dashOf(i)}
 	burst := stroke{role: role, width: 1}
-	for _, p := range c.Series[i].Points {
+	every := 1 + len(c.Series[i].Points)/mostDots
+	for k, p := range c.Series[i].Points {
 		at := s.at(float64(p.Bytes), p.Value)
 		line.points = append(line.points, at)
 		if p.Burst > 0 {
@@ -207,10 +225,12 @@ func curveLayer(s scene, c Chart, i int, f format) layer {
 				s.at(float64(p.Bytes), p.Lo), s.at(float64(p.Bytes), p.Hi),
 			}})
 		}
-		l.dots = append(l.dots, dot{
-			at: at, radius: f.font * 0.28, hollow: p.Extrapolated,
-			tip: c.Series[i].Name + ", " + unit.Bytes(p.Bytes) + ": " + p.Text(c.Quantity),
-		})
+		if k%every == 0 {
+			l.dots = append(l.dots, dot{
+				at: at, radius: f.font * 0.28, hollow: p.Extrapolated,
+				tip: c.Series[i].Name + ", " + c.Quantity.Place(p) + ": " + p.Text(c.Quantity),
+			})
+		}
 	}
 	for _, whole := range []stroke{line, burst} {
 		if len(whole.points) > 1 {
@@ -224,6 +244,9 @@ func curveLayer(s scene, c Chart, i int, f format) layer {
 func describe(c Chart) string {
 	if c.Empty() {
 		return "No case ended with a figure to draw."
+	}
+	if c.Quantity == Setting {
+		return describeSetting(c)
 	}
 	lo, hi := sizeRange(c)
 	what := map[Quantity]string{

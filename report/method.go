@@ -65,6 +65,12 @@ func sweepText(s *record.Sweep) string {
 		fmt.Sprintf("size factor %d", s.Factor),
 		fmt.Sprintf("seed %d", s.Seed),
 	}
+	if s.StepBytes > 0 {
+		parts[4] = "sizes " + unit.Bytes(s.StepBytes) + " apart"
+	}
+	if s.GraphLaunches > 0 {
+		parts[0] += fmt.Sprintf(", captured into a graph that is replayed %d times", s.GraphLaunches)
+	}
 	return strings.Join(parts, ", ") + "."
 }
 

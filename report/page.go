@@ -22,7 +22,9 @@ type Page struct {
 	Charts  []Chart
 	// Spreads show how the launches timed alone are distributed, by size.
 	Spreads []Chart
-	Groups  []Group
+	// Advice is nil when no bucket size was asked for.
+	Advice *Advice
+	Groups []Group
 	// Isolated is true when some result has a time of one launch alone.
 	Isolated bool
 	// Late says who came last; empty where nothing tells.
@@ -31,7 +33,9 @@ type Page struct {
 	Bucket   *Bucket
 	Warnings []WarningLine
 	// Others are the cases that did not end ok.
-	Others       []OtherCase
+	Others []OtherCase
+	// Stuck are those of them that did not end at all.
+	Stuck        []Stuck
 	Imports      []ImportLine
 	Method       []Fact
 	Extrapolated []string
@@ -99,6 +103,7 @@ func Build(rec *record.Record, bucket *Bucket) *Page {
 		Bucket:    bucket,
 		Warnings:  warningLines(rec),
 		Others:    otherCases(rec),
+		Stuck:     stuckCases(rec),
 		Imports:   importLines(rec),
 		Method:    method(rec),
 	}

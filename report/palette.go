@@ -23,6 +23,7 @@ func palette() []colour {
 		{"muted", "#57606a", "#9ba7b4"},
 		{"line", "#c9d1d9", "#38424d"},
 		{"grid", "#e8ebef", "#222a33"},
+		{"band", "#e3eefb", "#16293d"},
 		{"roof", "#6e5494", "#b79ce0"},
 		{"link", "#0b5cad", "#7cbcff"},
 		{"warnbg", "#fff3cd", "#3a2e0c"},

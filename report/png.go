@@ -63,6 +63,11 @@ func (p pngPainter) point(v vec) vg.Point {
 }
 
 func (p pngPainter) layer(l layer) {
+	for _, a := range l.areas {
+		b := a.box
+		p.canvas.SetColor(rgb(light(a.role)))
+		p.canvas.Fill(p.outline([]vec{{b.left, b.top}, {b.right, b.top}, {b.right, b.bottom}, {b.left, b.bottom}}, true))
+	}
 	for _, s := range l.lines {
 		p.stroke(s)
 	}

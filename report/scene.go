@@ -14,6 +14,7 @@ type scene struct {
 // layer is painted as one. Series is -1 for what belongs to no series.
 type layer struct {
 	series int
+	areas  []area
 	lines  []stroke
 	dots   []dot
 	texts  []label
@@ -27,6 +28,12 @@ type stroke struct {
 	points []vec
 	width  float64
 	dash   []float64
+}
+
+// area is a filled rectangle in the colour of a role; it is painted first.
+type area struct {
+	role string
+	box  box
 }
 
 // dot is a marker of a series' shape.

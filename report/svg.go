@@ -60,7 +60,7 @@ func (p *svgPainter) key(l layer, width, height float64) string {
 }
 
 func (p *svgPainter) layer(l layer) {
-	if len(l.lines)+len(l.dots)+len(l.texts) == 0 {
+	if len(l.areas)+len(l.lines)+len(l.dots)+len(l.texts) == 0 {
 		return
 	}
 	p.b.WriteString("<g")
@@ -68,6 +68,10 @@ func (p *svgPainter) layer(l layer) {
 		fmt.Fprintf(&p.b, ` data-s="%d"`, l.series)
 	}
 	p.b.WriteString(">")
+	for _, a := range l.areas {
+		fmt.Fprintf(&p.b, `<rect%s x="%s" y="%s" width="%s" height="%s"/>`, p.filled(a.role),
+			num(a.box.left), num(a.box.top), num(a.box.width()), num(a.box.height()))
+	}
 	for _, s := range l.lines {
 		p.stroke(s)
 	}

@@ -17,7 +17,7 @@ cd "$(dirname "$0")/.."
 packages=(./bench/plan ./internal/native ./rccl)
 # Tests of the kernels, the fake and the loader: they take long, and nothing of
 # the driver is in them.
-skip='^TestKernel|^TestFake|^TestVendor|^TestModel'
+skip='^TestKernel|^TestFake|^TestLibrary|^TestTwoRuntimes|^TestSameThroughDlopen|^TestSeveralRanks|^TestModel'
 
 table=(scripts/mutations/*.txt)
 copy=$(mktemp -d)

@@ -41,6 +41,16 @@ const (
 	minHoleBytes = 64 * float64(unit.KiB)
 )
 
+// Holes finds the holes of a curve that is ascending in size, in bytes and
+// seconds.
+func Holes(sizes []int64, seconds []float64) []Hole {
+	curve := make([]sample, len(sizes))
+	for i, s := range sizes {
+		curve[i] = sample{s: float64(s), t: seconds[i], b: float64(s) / seconds[i]}
+	}
+	return holes(curve)
+}
+
 // holes finds both kinds and returns them by kind, then by size.
 func holes(curve []sample) []Hole {
 	drop, saving := make([]float64, len(curve)), make([]float64, len(curve))

@@ -6,21 +6,20 @@ import (
 	"zbench/bench/record"
 )
 
-// needs lists what a bucket size takes beside the curves. The options it names
-// are those the recommender will have, and it says so.
+// needs lists what a bucket size takes beside the curves.
 func needs(rec *record.Record) []Need {
 	list := []Need{
 		{
 			"the model: parameter tensors in forward order, or their total number and the largest",
-			"planned: --params FILE (name,elements a line), or --total-params N --largest-param P",
+			"--params FILE (name,elements a line), --preset NAME, or --total-params N --largest-param P",
 		},
 		{
 			"the backward time of one microbatch without communication: it decides how much can be hidden",
-			"planned: --backward-ms MS, measured with one data-parallel rank, or --step-ms MS",
+			"--backward-ms MS, measured with one data-parallel rank, --step-ms MS, or --tokens-per-microbatch T --tflops F",
 		},
 		{
 			"the trainer and its gradient dtype: bucket rules and units differ (elements, bytes, MiB)",
-			"planned: --framework megatron|ddp|deepspeed|fsdp2|xla|horovod --grad-dtype float|bfloat16",
+			"--framework megatron|ddp|fsdp2|deepspeed|xla, --grad-dtype float|bfloat16",
 		},
 	}
 	if missing := missing(rec); missing != "" {

@@ -198,3 +198,12 @@ func (c Collective) Layout(requested int64, n, elt int) Layout {
 	}
 	return l
 }
+
+// MarshalText writes the name: a collective travels as that.
+func (c Collective) MarshalText() ([]byte, error) { return []byte(c.Name), nil }
+
+// UnmarshalText finds a collective by its name.
+func (c *Collective) UnmarshalText(name []byte) (err error) {
+	*c, err = ByName(string(name))
+	return err
+}

@@ -82,3 +82,12 @@ func OpByName(name string) (Op, error) {
 	}
 	return Op{}, fmt.Errorf("unknown op %q: valid are %s", name, strings.Join(names, ", "))
 }
+
+// MarshalText writes the name: a type travels as that.
+func (d Dtype) MarshalText() ([]byte, error) { return []byte(d.Name), nil }
+
+// UnmarshalText finds a type by its name.
+func (d *Dtype) UnmarshalText(name []byte) (err error) {
+	*d, err = DtypeByName(string(name))
+	return err
+}

@@ -81,16 +81,14 @@ func All() []Device { return table }
 // MI300X OAM" or "NVIDIA H200". False for one that is not in the table.
 func Lookup(name string) (Device, bool) {
 	name = strings.ToLower(name)
-	var best Device
-	longest := 0
 	for _, d := range table {
 		for _, part := range d.Match {
-			if strings.Contains(name, part) && len(part) > longest {
-				best, longest = d, len(part)
+			if strings.Contains(name, part) {
+				return d, true
 			}
 		}
 	}
-	return best, longest > 0
+	return Device{}, false
 }
 
 // Attributes are what a driver tells of a device that is not in the table.

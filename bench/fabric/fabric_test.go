@@ -197,3 +197,18 @@ func TestRails(t *testing.T) {
 		require.InEpsilon(t, 1, inside, 1e-9)
 	}
 }
+
+// A launch takes the curve's time, or the host's where one process launches on
+// eight GPUs in turn (50 µs, ROCm/rccl issue 1562).
+func TestLaunch(t *testing.T) {
+	f, err := fabric.ByName(fabric.Default)
+	require.NoError(t, err)
+	for g, want := range map[int]float64{1: 13e-6, 8: 50e-6} {
+		m, err := f.Resolve(fabric.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: g}, fabric.Options{})
+		require.NoError(t, err)
+		require.InDelta(t, want, m.Launch(m.Whole(), "all_reduce", 8), 1e-12)
+		curve := m.Curves[m.Whole()]["all_gather"]
+		require.Equal(t, curve.Time(1<<30), m.Launch(m.Whole(), "all_gather", 1<<30))
+		require.Zero(t, m.Launch(fabric.Group{Ranks: 3}, "all_reduce", 8))
+	}
+}

@@ -286,3 +286,14 @@ func (f *Fabric) roof(r Roof, gpus int) float64 {
 	}
 	return r.BusBW
 }
+
+// Launch is the model's time of one launch in a burst, in seconds: the curve's,
+// or the host's where it is slower, for a process launches on its GPUs in turn.
+// It is 0 where there is no such group.
+func (m *Machine) Launch(g Group, collective string, bytes int64) float64 {
+	curve, ok := m.Curves[g][collective]
+	if !ok {
+		return 0
+	}
+	return max(curve.Time(float64(bytes)), float64(m.GPUsPerProcess)*m.Host.Launch)
+}

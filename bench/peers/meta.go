@@ -83,6 +83,7 @@ func (f *facts) addNote(code, text, hint string, line int) {
 			return
 		}
 	}
+	text = redact(text) // first: a name that is cut short is still a name
 	if len(text) > maxNote {
 		text = strings.ToValidUTF8(text[:maxNote], "") + "…"
 	}
@@ -169,7 +170,7 @@ func (s *scan) library(l line) bool {
 	if m := libPathRE.FindStringSubmatch(l.text); m != nil {
 		for i := range s.libraries {
 			if s.libraries[i].Name == "rccl" && s.libraries[i].Path == "" {
-				s.libraries[i].Path = m[1]
+				s.libraries[i].Path = redact(m[1])
 			}
 		}
 		return true

@@ -18,9 +18,14 @@ type Axes struct {
 	Dtype       collective.Dtype
 	// Op is the reduction operator for the collectives that have one.
 	Op collective.Op
-	// MinBytes to MaxBytes are total sizes, each Factor times the one before.
+	// MinBytes to MaxBytes are total sizes, each Factor times the one before, or
+	// with a Step that many bytes more.
 	MinBytes, MaxBytes int64
 	Factor             int
+	Step               int64
+	// Graph is how often a burst's launches, captured into a graph, are replayed;
+	// 0 launches them one by one.
+	Graph int
 	// InPlace lists the forms to run: false for two buffers, true for one.
 	InPlace []bool
 	// Ranks is the number of GPUs, spread over Nodes, GPUsPerProcess to a process.
@@ -52,6 +57,8 @@ type Case struct {
 	Requested int64
 	Layout    collective.Layout
 	InPlace   bool
+	// Graph is how often a burst's graph is replayed, 0 for no graph.
+	Graph int
 	// Split says which communicators run. Ranks is the size of one of them, Nodes
 	// the nodes it spans, Parallel how many run at once.
 	Split                        Split
@@ -65,6 +72,9 @@ type Case struct {
 	Extrapolated bool
 }
 
+// maxSizes is the most sizes of a sweep by steps: more is a mistake in the step.
+const maxSizes = 10_000
+
 // Validate reports axes that make no sweep; the error says which and what is valid.
 func (a Axes) Validate() error {
 	switch {
@@ -74,8 +84,12 @@ func (a Axes) Validate() error {
 		return errors.New("the smallest size (-b) must be at least 1 byte")
 	case a.MaxBytes < a.MinBytes:
 		return fmt.Errorf("the largest size (-e %s) is below the smallest (-b %s)", unit.Bytes(a.MaxBytes), unit.Bytes(a.MinBytes))
-	case a.Factor < 2:
+	case a.Step == 0 && a.Factor < 2:
 		return fmt.Errorf("the step factor (-f) must be at least 2, not %d", a.Factor)
+	case a.Step < 0 || a.Step > 0 && (a.MaxBytes-a.MinBytes)/a.Step >= maxSizes:
+		return fmt.Errorf("steps of %s (-i) from %s to %s are more than %d sizes: choose a larger step", unit.Bytes(a.Step), unit.Bytes(a.MinBytes), unit.Bytes(a.MaxBytes), maxSizes)
+	case a.Graph < 0:
+		return fmt.Errorf("a graph (-G) is replayed 0 times or more, not %d", a.Graph)
 	case a.Ranks < 1:
 		return errors.New("there must be at least one rank")
 	case len(a.InPlace) == 0:
@@ -134,15 +148,28 @@ func (a Axes) ofSplit(s Split) []Case {
 			if inPlace && coll.InPlace == collective.Never && len(a.InPlace) > 1 {
 				continue // asked for with all others, and meaningless
 			}
-			for size := a.MinBytes; size <= a.MaxBytes; size *= int64(a.Factor) {
+			for _, size := range a.sizes() {
 				cases = append(cases, a.at(s, coll, size, inPlace))
-				if size > a.MaxBytes/int64(a.Factor) {
-					break // the next step would overflow or pass the end
-				}
 			}
 		}
 	}
 	return cases
+}
+
+// sizes lists the total sizes, upwards. None overflows.
+func (a Axes) sizes() []int64 {
+	var all []int64
+	for size := a.MinBytes; ; {
+		all = append(all, size)
+		switch {
+		case a.Step > 0 && size <= a.MaxBytes-a.Step:
+			size += a.Step
+		case a.Step == 0 && size <= a.MaxBytes/int64(a.Factor):
+			size *= int64(a.Factor)
+		default:
+			return all
+		}
+	}
 }
 
 func (a Axes) at(s Split, coll collective.Collective, size int64, inPlace bool) Case {
@@ -158,13 +185,16 @@ func (a Axes) at(s Split, coll collective.Collective, size int64, inPlace bool) 
 		ranks, nodes = a.Ranks/a.Nodes*s.Nodes, s.Nodes
 	}
 	c := Case{
-		Collective: coll, Dtype: a.Dtype, Op: op, Requested: size, InPlace: inPlace,
+		Collective: coll, Dtype: a.Dtype, Op: op, Requested: size, InPlace: inPlace, Graph: a.Graph,
 		Layout: coll.Layout(size, ranks, a.Dtype.Size), Split: s, Parallel: parallel,
 		Ranks: ranks, Nodes: nodes, GPUsPerProcess: a.GPUsPerProcess,
 		Key: record.Key(coll.Name, a.Dtype.Name, op, size, ranks, a.GPUsPerProcess, inPlace),
 	}
 	if parallel > 1 {
 		c.Key += fmt.Sprintf("/x%d", parallel)
+	}
+	if a.Graph > 0 {
+		c.Key += fmt.Sprintf("/G%d", a.Graph)
 	}
 	if a.RanksPerGPU > 1 {
 		c.Key += fmt.Sprintf("/k%d", a.RanksPerGPU)
@@ -176,6 +206,17 @@ func (a Axes) at(s Split, coll collective.Collective, size int64, inPlace bool) 
 		c.Skip = "in place " + coll.Name + " overwrites what it has yet to send"
 	}
 	return c
+}
+
+// Fit marks the cases whose buffers do not fit: budget is what those of a rank may
+// take, in bytes, the least over all ranks.
+func Fit(cases []Case, budget int64) {
+	for i := range cases {
+		c := &cases[i]
+		if need := c.Layout.SendBytes + c.Layout.RecvBytes; c.Skip == "" && need > budget {
+			c.Skip = fmt.Sprintf("memory: a rank's buffers need %s of %s", unit.Bytes(need), unit.Bytes(budget))
+		}
+	}
 }
 
 // Planned is the case's record before anything has run: skipped where it will

@@ -102,3 +102,23 @@ func TestWhatCannotBeAsked(t *testing.T) {
 	a.InPlace = []bool{true}
 	require.Contains(t, a.Cases()[0].Skip, "in place all_to_all overwrites", "asked for alone it is refused by name")
 }
+
+// Steps of bytes, as rccl-tests' -i has them.
+func TestSizesBySteps(t *testing.T) {
+	a := axes(t, "all_reduce")
+	a.MinBytes, a.MaxBytes, a.Step, a.Factor = 1<<20, 5<<20, 3<<19, 0
+	require.NoError(t, a.Validate())
+	var sizes []int64
+	for _, c := range a.Cases() {
+		sizes = append(sizes, c.Requested)
+	}
+	require.Equal(t, []int64{2 << 19, 5 << 19, 8 << 19}, sizes)
+	a.MaxBytes = math.MaxInt64
+	require.ErrorContains(t, a.Validate(), "more than 10000 sizes")
+	a.MinBytes, a.Step = math.MaxInt64-2, 2
+	require.Len(t, a.Cases(), 2)
+	a.Step = -1
+	require.Error(t, a.Validate())
+	a.Step, a.Factor, a.Graph = 0, 2, -1
+	require.ErrorContains(t, a.Validate(), "-G")
+}

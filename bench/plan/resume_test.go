@@ -49,12 +49,18 @@ func (d *clockwork) times(n int) []float64 {
 	return out
 }
 
-func (d *clockwork) Burst(context.Context, int) ([]float64, error) {
+func (d *clockwork) Unverifiable(plan.Case) string { return "" }
+
+func (d *clockwork) WarmUp(ctx context.Context, n int) ([]float64, error) {
+	return d.Burst(ctx, plan.Bursts{Count: 1, Iterations: n})
+}
+
+func (d *clockwork) Burst(_ context.Context, b plan.Bursts) ([]float64, error) {
 	if d.at == d.cut {
 		d.stop()
 		return nil, context.Canceled
 	}
-	return d.times(2), nil
+	return d.times(2 * b.Count), nil
 }
 
 func (d *clockwork) Isolated(_ context.Context, n int) ([]float64, error) { return d.times(2 * n), nil }

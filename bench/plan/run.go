@@ -11,21 +11,46 @@ import (
 
 // Driver runs launches and times them. Its errors say what failed and where. Its
 // slices are good until the next call, and every call returns early, with an
-// error, when ctx is cancelled.
+// error, when ctx is cancelled. It launches what it is asked to, no more and no
+// less, and is asked for at most MaxBatch at once. An error of launches that did
+// not end may be a Stuck one.
 type Driver interface {
 	// Begin announces the case and the pass that the next calls belong to.
 	Begin(c Case, pass int) error
+	// Unverifiable is why the case that has begun cannot be verified, empty when
+	// it can.
+	Unverifiable(c Case) string
 	// Verify launches the case once and checks every element of every result.
 	Verify(ctx context.Context, c Case, launch int) (Verification, error)
-	// Burst launches the case so many times back to back on every rank, waits,
-	// and returns the seconds per launch of each rank.
-	Burst(ctx context.Context, iterations int) ([]float64, error)
-	// Isolated launches it so many times, each alone, or fewer, and returns the
-	// seconds by launch × rank.
-	Isolated(ctx context.Context, iterations int) ([]float64, error)
+	// WarmUp launches the case so many times back to back on every rank and waits.
+	// It returns seconds per launch by rank, which are a guess and no sample.
+	WarmUp(ctx context.Context, launches int) ([]float64, error)
+	// Burst takes bursts: each launches the case back to back on every rank and
+	// waits. It returns seconds per launch, by burst × rank.
+	Burst(ctx context.Context, b Bursts) ([]float64, error)
+	// Isolated launches it so many times, each alone, and returns the seconds by
+	// launch × rank.
+	Isolated(ctx context.Context, launches int) ([]float64, error)
 	// EventFloor is the seconds that isolated timing shows for nothing at all.
 	EventFloor() float64
 }
+
+// Stuck is an error that knows how far every rank got.
+type Stuck interface {
+	error
+	Evidence() *record.Evidence
+}
+
+// Bursts are Count bursts of Iterations launches. With Replays the launches of a
+// burst are captured into a graph, which is replayed so often instead.
+type Bursts struct {
+	Count      int `json:"count"`
+	Iterations int `json:"iterations"`
+	Replays    int `json:"replays,omitempty"`
+}
+
+// Launches are those of one burst.
+func (b Bursts) Launches() int { return b.Iterations * max(b.Replays, 1) }
 
 // Verification is what one verification launch found.
 type Verification struct {
@@ -33,9 +58,11 @@ type Verification struct {
 	// first is, what was expected and what was there.
 	Wrong int64
 	First string
-	// Skipped is why nothing was verified, empty when it was.
-	Skipped string
 }
+
+// MaxBatch is the most bursts, or launches alone, that a driver is asked for at
+// once: its answer must be gathered from every process.
+const MaxBatch = 64
 
 // Options say how often each case is launched.
 type Options struct {
@@ -159,7 +186,7 @@ func (s *sweep) take(ctx context.Context, c Case, pass int) (part record.Part, o
 	t := &taking{c: c, late: map[int]int{}, everyRank: s.o.EveryRank, part: record.Part{Key: c.Key, Pass: pass, Status: record.OK}}
 	err := s.d.Begin(c, pass)
 	if err == nil && s.o.Warmup > 0 {
-		_, err = s.d.Burst(ctx, s.o.Warmup)
+		err = t.warmUp(ctx, s.d, s.o.Warmup)
 	}
 	if err == nil && pass == 0 {
 		err = t.verify(ctx, s.d, s.o.Checks)
@@ -171,7 +198,7 @@ func (s *sweep) take(ctx context.Context, c Case, pass int) (part record.Part, o
 		err = t.isolated(ctx, s.d, perPass(s.o.Isolated))
 	}
 	if err != nil {
-		t.end(record.Failed, err.Error())
+		t.fail(err)
 	}
 	return t.part, err == nil || ctx.Err() == nil
 }
@@ -190,5 +217,8 @@ func perPass(r stat.Rule) stat.Rule {
 	r.MinSamples = (r.MinSamples + Passes - 1) / Passes
 	r.MaxSamples = (r.MaxSamples + Passes - 1) / Passes
 	r.MaxTime /= Passes
+	if r.Batch == 0 || r.Batch > MaxBatch {
+		r.Batch = MaxBatch
+	}
 	return r
 }

@@ -3,6 +3,7 @@ package plan_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,6 +23,8 @@ type script struct {
 	isolated func(launch, rank int) float64
 	launches int
 	verified plan.Verification
+	// unverifiable is why nothing can be verified.
+	unverifiable string
 }
 
 func (s *script) Begin(c plan.Case, pass int) error {
@@ -34,12 +37,27 @@ func (s *script) Verify(context.Context, plan.Case, int) (plan.Verification, err
 	return s.verified, nil
 }
 
-func (s *script) Burst(_ context.Context, _ int) ([]float64, error) {
-	s.bursts++
-	if s.burst == nil {
-		return make1(s.ranks, 1e-3), nil
+func (s *script) Unverifiable(plan.Case) string { return s.unverifiable }
+
+func (s *script) WarmUp(ctx context.Context, n int) ([]float64, error) {
+	return s.Burst(ctx, plan.Bursts{Count: 1, Iterations: n})
+}
+
+func (s *script) Burst(_ context.Context, b plan.Bursts) ([]float64, error) {
+	var out []float64
+	for range b.Count {
+		s.bursts++
+		if s.burst == nil {
+			out = append(out, make1(s.ranks, 1e-3)...)
+			continue
+		}
+		one, err := s.burst(s.bursts - 1)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one...)
 	}
-	return s.burst(s.bursts - 1)
+	return out, nil
 }
 
 func (s *script) Isolated(_ context.Context, iterations int) ([]float64, error) {
@@ -65,6 +83,14 @@ func make1(n int, v float64) []float64 {
 		out[i] = v
 	}
 	return out
+}
+
+// alone is a sweep on one rank.
+func alone(t *testing.T) plan.Axes {
+	t.Helper()
+	a := axes(t, "all_reduce")
+	a.Ranks = 1
+	return a
 }
 
 // options take a fixed number of samples.
@@ -131,6 +157,38 @@ func TestIsolatedLaunches(t *testing.T) {
 	require.NotEmpty(t, r.Warnings[0].Hint)
 }
 
+// Who came last is not known where the shortest interval is of two ranks: on a
+// clock that ticks the first of them would be blamed for nothing.
+func TestTiesBlameNobody(t *testing.T) {
+	d := &script{ranks: 8, isolated: func(launch, rank int) float64 {
+		if rank == 3 || rank == 5 && launch%2 == 0 {
+			return 1e-3
+		}
+		return 2e-3
+	}}
+	r := run(t, d, axes(t, "all_reduce").Cases()[:1], options(2, 20))[0]
+	require.Equal(t, []record.LateCount{{Rank: 3, Count: 10}}, r.Isolated.Late)
+}
+
+// stuck is an error with evidence.
+type stuck struct{ error }
+
+func (stuck) Evidence() *record.Evidence { return &record.Evidence{During: record.DuringBurst} }
+
+// What an error knows of the ranks is in the result.
+func TestEvidenceOfAnError(t *testing.T) {
+	for _, x := range []struct {
+		err  error
+		want *record.Evidence
+	}{{stuck{errors.New("stands still")}, stuck{}.Evidence()}, {errors.New("broken"), nil}} {
+		d := &script{ranks: 8, burst: func(int) ([]float64, error) { return nil, fmt.Errorf("burst: %w", x.err) }}
+		results := run(t, d, axes(t, "all_reduce").Cases()[:2], options(2, 2))
+		require.Equal(t, record.Failed, results[0].Status)
+		require.Equal(t, x.want, results[0].Evidence)
+		require.Nil(t, results[1].Evidence)
+	}
+}
+
 // An interval that is not positive says nothing: it is counted and left out.
 func TestImpossibleIntervalsAreDiscarded(t *testing.T) {
 	d := &script{ranks: 8, isolated: func(launch, rank int) float64 {
@@ -155,7 +213,7 @@ func TestWrongDataEndsTheCase(t *testing.T) {
 }
 
 func TestWhatIsNotVerifiedSaysWhy(t *testing.T) {
-	d := &script{ranks: 8, verified: plan.Verification{Skipped: "memory"}}
+	d := &script{ranks: 8, unverifiable: "memory"}
 	r := run(t, d, axes(t, "all_reduce").Cases()[:1], options(2, 2))[0]
 	require.Equal(t, record.Verified{State: record.NotVerified, Reason: "memory"}, r.Verified)
 	o := options(2, 2)
@@ -175,7 +233,7 @@ func TestDriftBetweenThePasses(t *testing.T) {
 			}
 			return []float64{v}, nil
 		}
-		r := run(t, d, axes(t, "all_reduce").Cases()[:1], options(24, 2))[0]
+		r := run(t, d, alone(t).Cases()[:1], options(24, 2))[0]
 		drift := false
 		for _, w := range r.Warnings {
 			drift = drift || w.Code == "drift"
@@ -193,7 +251,7 @@ func TestFailureStopsTheRest(t *testing.T) {
 		}
 		return []float64{1}, nil
 	}}
-	cases := axes(t, "all_reduce").Cases()
+	cases := alone(t).Cases()
 	cases[3].Skip = "too large"
 	results := run(t, d, cases, options(2, 2))
 	require.Equal(t, record.Failed, results[1].Status)
@@ -217,7 +275,7 @@ func TestCancellationDuringACase(t *testing.T) {
 		return []float64{1}, nil
 	}}
 	seen := 0
-	results := plan.Run(ctx, axes(t, "all_reduce").Cases(), d, options(2, 2), func(record.Result) { seen++ })
+	results := plan.Run(ctx, alone(t).Cases(), d, options(2, 2), func(record.Result) { seen++ })
 	require.Equal(t, 4, seen)
 	for _, r := range results {
 		require.Equal(t, record.Interrupted, r.Status)

@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -21,24 +22,55 @@ type taking struct {
 	groups [][]float64
 	// everyRank asks to keep each rank's interval.
 	everyRank bool
+	// launch is what a launch took in the warm-up, in seconds; 0 is not known.
+	launch float64
+}
+
+// fail ends the pass with an error and the evidence that it brings.
+func (t *taking) fail(err error) {
+	t.end(record.Failed, err.Error())
+	if stuck, ok := errors.AsType[Stuck](err); ok {
+		t.part.Evidence = stuck.Evidence()
+	}
 }
 
 func (t *taking) end(status record.Status, reason string) {
 	t.part.Status, t.part.Reason = status, reason
 }
 
+// ranks is the number of all ranks that take part.
+func (t *taking) ranks() int { return t.c.Ranks * max(t.c.Parallel, 1) }
+
+// whole holds a driver's answer to the rows of all ranks that it was asked for.
+func (t *taking) whole(rows int) func([]float64, error) ([]float64, error) {
+	return func(seconds []float64, err error) ([]float64, error) {
+		if want := rows * t.ranks(); err == nil && len(seconds) != want {
+			err = fmt.Errorf("%d times of %d ranks, not %d: not all launched the same", len(seconds), t.ranks(), want)
+		}
+		return seconds, err
+	}
+}
+
+// warmUp launches what is not counted.
+func (t *taking) warmUp(ctx context.Context, d Driver, launches int) error {
+	ranks, err := t.whole(1)(d.WarmUp(ctx, launches))
+	if err == nil {
+		_, t.launch = reduce(ranks)
+	}
+	return err
+}
+
 // verify runs the verification launches; wrong data end the case.
 func (t *taking) verify(ctx context.Context, d Driver, launches int) error {
 	v := record.Verified{State: record.NotVerified, Reason: "no verification asked for (-c 0)"}
 	wrong := int64(0)
+	if why := d.Unverifiable(t.c); launches > 0 && why != "" {
+		v.Reason, launches = why, 0
+	}
 	for launch := range launches {
 		got, err := d.Verify(ctx, t.c, launch)
 		if err != nil {
 			return err
-		}
-		if got.Skipped != "" {
-			t.part.Verified = &record.Verified{State: record.NotVerified, Reason: got.Skipped}
-			return nil
 		}
 		if wrong == 0 {
 			v = record.Verified{State: record.VerifiedOK, Wrong: &wrong, Launches: launches}
@@ -55,10 +87,15 @@ func (t *taking) verify(ctx context.Context, d Driver, launches int) error {
 	return nil
 }
 
-// bursts takes bursts until the rule says that there are enough.
+// bursts takes bursts until the rule says that there are enough. Nothing but the
+// rule ends them, not even between the bursts of a batch: the warm-up has told
+// how many the time allows.
 func (t *taking) bursts(ctx context.Context, d Driver, rule stat.Rule, iterations int) error {
-	b := &record.BurstSamples{Iterations: iterations, Mean: []float64{}, Max: []float64{}}
+	bursts := Bursts{Iterations: iterations, Replays: t.c.Graph}
+	launches := bursts.Launches()
+	b := &record.BurstSamples{Iterations: launches, Mean: []float64{}, Max: []float64{}}
 	t.part.Burst = b
+	rule.Expected = t.launch * float64(launches)
 	spent := 0.0
 	for {
 		decision := rule.Decide(b.Mean, spent)
@@ -66,18 +103,16 @@ func (t *taking) bursts(ctx context.Context, d Driver, rule stat.Rule, iteration
 			b.Stop = decision.Why
 			return nil
 		}
-		for range decision.Next {
-			ranks, err := d.Burst(ctx, iterations)
-			if err != nil {
-				return err
-			}
+		bursts.Count = decision.Next
+		seconds, err := t.whole(bursts.Count)(d.Burst(ctx, bursts))
+		if err != nil {
+			return err
+		}
+		for ranks := range slices.Chunk(seconds, t.ranks()) {
 			mean, longest := reduce(ranks)
 			b.Mean = append(b.Mean, mean)
 			b.Max = append(b.Max, longest)
-			spent += longest * float64(iterations)
-			if rule.MaxTime > 0 && spent >= rule.MaxTime && len(b.Mean) >= stat.MinInterval {
-				break
-			}
+			spent += longest * float64(launches)
 		}
 	}
 }
@@ -99,29 +134,29 @@ func (t *taking) isolated(ctx context.Context, d Driver, rule stat.Rule) error {
 	if t.c.Parallel > 1 {
 		t.groups = make([][]float64, t.c.Parallel)
 	}
-	spent, ranks := 0.0, t.c.Ranks*max(t.c.Parallel, 1)
+	spent := 0.0
 	for {
 		decision := rule.Decide(b.Max, spent)
 		if decision.Stop {
 			b.Stop = decision.Why
 			return nil
 		}
-		intervals, err := d.Isolated(ctx, decision.Next)
+		intervals, err := t.whole(decision.Next)(d.Isolated(ctx, decision.Next))
 		if err != nil {
 			return err
 		}
-		ranks = min(ranks, len(intervals))
-		for len(intervals) > 0 {
-			spent += t.launch(b, intervals[:ranks])
-			intervals = intervals[ranks:]
+		for ranks := range slices.Chunk(intervals, t.ranks()) {
+			spent += t.keep(b, ranks)
 		}
 	}
 }
 
-// launch keeps one isolated launch: its value is that of the slowest rank. One
-// that has an interval that is not positive is discarded and counted.
-func (t *taking) launch(b *record.IsolatedSamples, ranks []float64) float64 {
-	if t.everyRank && len(ranks) == t.c.Ranks*max(t.c.Parallel, 1) {
+// keep keeps one isolated launch: its value is that of the slowest rank. One
+// that has an interval that is not positive is discarded and counted. Who came
+// last is not known where two ranks share the shortest interval, as they do on a
+// clock that ticks: counting the first of them would blame the low ranks.
+func (t *taking) keep(b *record.IsolatedSamples, ranks []float64) float64 {
+	if t.everyRank {
 		for _, s := range ranks {
 			b.Ranks = binary.LittleEndian.AppendUint32(b.Ranks, math.Float32bits(float32(s)))
 		}
@@ -137,8 +172,8 @@ func (t *taking) launch(b *record.IsolatedSamples, ranks []float64) float64 {
 	for i := range t.groups {
 		t.groups[i] = append(t.groups[i], slices.Max(ranks[i*t.c.Ranks:(i+1)*t.c.Ranks]))
 	}
-	if len(ranks) > 1 && len(t.groups) == 0 {
-		t.late[slices.Index(ranks, shortest)]++ // groups do not wait for each other
+	if last := slices.Index(ranks, shortest); len(ranks) > 1 && len(t.groups) == 0 && !slices.Contains(ranks[last+1:], shortest) {
+		t.late[last]++ // groups do not wait for each other
 	}
 	return longest
 }

@@ -42,6 +42,9 @@ func (r *Result) check() error {
 			return fmt.Errorf("%s is negative: %g", name, *bw)
 		}
 	}
+	if err := r.Evidence.check(); err != nil {
+		return err
+	}
 	if err := r.Burst.check(); err != nil {
 		return fmt.Errorf("burst: %w", err)
 	}

@@ -42,7 +42,7 @@ func TestCSVRows(t *testing.T) {
 	rec := full()
 	rec.Simulated = true
 	got := rows(t, rec)
-	require.Len(t, got, 2)
+	require.Len(t, got, 3)
 	ok, r := got[0], rec.Results[0]
 	for name, want := range map[string]float64{
 		"time_s": r.Burst.MeanOfRanks.Median, "time_lo_s": *r.Burst.MeanOfRanks.Lo, "time_hi_s": *r.Burst.MeanOfRanks.Hi,

@@ -31,6 +31,11 @@ func full() *Record {
 		BytesRequested: 8, Ranks: 16, Nodes: 2, GPUsPerProcess: 1, InPlace: true, Status: Skipped, Reason: "rounds to 0, \"8 B\"",
 		Verified: Verified{State: NotVerified, Reason: "not run"},
 	}
+	hung := skipped
+	hung.Warnings = []Warning{}
+	hung.Key, hung.Status, hung.Reason = "hung", Failed, "not finished at the deadline"
+	hung.Evidence = &Evidence{During: DuringWarmUp, Deadline: new(180.0), Iterations: 5}
+	hung.Evidence.SetRanks([]RankProgress{{Enqueued: 5, Begun: 4, Ended: 3, Error: "remote process exited"}, {Enqueued: 5, Begun: 3, Ended: 3}})
 	return &Record{
 		Schema: Schema, Tool: Tool{"zbench", "0.1.0"}, Created: time.Date(2026, 11, 20, 9, 8, 7, 0, time.UTC),
 		Source: Source{
@@ -52,11 +57,11 @@ func full() *Record {
 			Extrapolated: []string{"beyond 2 nodes"}, Sources: []string{"a page"},
 		},
 		Sweep: &Sweep{
-			Collectives: []string{"all_reduce", "all_gather"}, MinBytes: 8, MaxBytes: 1 << 20, Factor: 2,
+			Collectives: []string{"all_reduce", "all_gather"}, MinBytes: 8, MaxBytes: 1 << 20, Factor: 2, StepBytes: 4096, GraphLaunches: 3, Groups: []int{2, 4}, Scales: []int{1},
 			Dtype: "float", Op: "sum", InPlace: []bool{false, true}, Iterations: 20, Warmup: 5, Checks: 1,
 			Precision: 0.01, MaxTime: 0.4, Cache: "cold", Seed: 1<<64 - 1, Faults: []string{"noise:sigma=0.05"},
 		},
-		Results:  []Result{ok, skipped},
+		Results:  []Result{ok, skipped, hung},
 		Warnings: []Warning{{Code: "imported", Message: "one sample of unknown spread"}},
 	}
 }

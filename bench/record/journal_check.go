@@ -22,13 +22,15 @@ func (p *Part) check(cases map[string]*planned) error {
 		return fmt.Errorf("%s: pass %d where pass %d comes next", p.Key, p.Pass, len(c.parts))
 	case p.Status == OK && (p.Burst == nil || p.Isolated == nil || len(p.Burst.Mean) == 0):
 		return fmt.Errorf("%s: pass %d ended well without samples", p.Key, p.Pass)
+	case p.Evidence != nil && p.Status != Failed:
+		return fmt.Errorf("%s: pass %d ended as %q with evidence of a hang", p.Key, p.Pass, p.Status)
 	case p.Status != OK && p.Reason == "":
 		return fmt.Errorf("%s: pass %d ended as %q without a reason", p.Key, p.Pass, p.Status)
 	}
 	if _, err := collective.ByName(c.Collective); err != nil {
 		return err
 	}
-	if err := errors.Join(p.Burst.check(), p.Isolated.check(c.Ranks)); err != nil {
+	if err := errors.Join(p.Burst.check(), p.Isolated.check(c.Ranks), p.Evidence.check()); err != nil {
 		return fmt.Errorf("%s: pass %d: %w", p.Key, p.Pass, err)
 	}
 	return nil

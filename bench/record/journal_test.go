@@ -273,6 +273,9 @@ func FuzzJournal(f *testing.F) {
 	f.Add(good[:len(good)-7])
 	f.Add(journalOf(f, begun()))
 	f.Add(journalOf(f, begun(), Part{Key: "a", Status: Failed, Reason: "link down"}))
+	hung := &Evidence{During: DuringBurst, Iterations: 5}
+	hung.SetRanks([]RankProgress{at(3, 2), at(2, 2), at(3, 2)})
+	f.Add(journalOf(f, begun(), Part{Key: "a", Status: Failed, Reason: "hung", Evidence: hung}))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		j, err := ReadJournal(text)
 		if err != nil {

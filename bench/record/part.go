@@ -23,6 +23,8 @@ type Part struct {
 	Status Status `json:"status"`
 	// Reason says why the status is not OK.
 	Reason string `json:"reason,omitempty"`
+	// Evidence is what was known of every rank when the pass did not end.
+	Evidence *Evidence `json:"evidence,omitempty"`
 	// Verified is nil where the pass verified nothing.
 	Verified *Verified        `json:"verified,omitempty"`
 	Burst    *BurstSamples    `json:"burst,omitempty"`
@@ -86,7 +88,7 @@ func Assemble(planned Result, parts []Part) Result {
 		return r
 	}
 	last := parts[len(parts)-1]
-	r.Status, r.Reason = last.Status, last.Reason
+	r.Status, r.Reason, r.Evidence = last.Status, last.Reason, last.Evidence
 	if r.Status == OK {
 		// A part of a collective that this zbench does not know was refused.
 		if c, err := collective.ByName(r.Collective); err == nil {

@@ -147,9 +147,11 @@ type Sweep struct {
 	Collectives []string `json:"collectives"`
 	MinBytes    int64    `json:"min_bytes"`
 	MaxBytes    int64    `json:"max_bytes"`
-	Factor      int      `json:"factor"`
-	Dtype       string   `json:"dtype"`
-	Op          string   `json:"op"`
+	// Factor is between sizes; with StepBytes, which are added instead, it is 1.
+	Factor    int    `json:"factor"`
+	StepBytes int64  `json:"step_bytes,omitempty"`
+	Dtype     string `json:"dtype"`
+	Op        string `json:"op"`
 	// InPlace lists what was run: false, true, or both.
 	InPlace []bool `json:"in_place"`
 	// Iterations is the number of launches in a burst, Warmup those before the
@@ -157,12 +159,19 @@ type Sweep struct {
 	Iterations int `json:"iterations"`
 	Warmup     int `json:"warmup"`
 	Checks     int `json:"checks"`
+	// GraphLaunches is how often a burst's launches, captured into a graph, are
+	// replayed; absent where they are launched one by one.
+	GraphLaunches int `json:"graph_launches,omitempty"`
 	// Precision and MaxTime (in seconds) end a timing, whichever comes first.
 	Precision float64 `json:"precision"`
 	MaxTime   float64 `json:"max_time"`
 	Seed      uint64  `json:"seed"`
 	// Cache is cold (buffers rotate) or warm.
 	Cache string `json:"cache"`
+	// Groups are the sizes of the groups, Scales the numbers of nodes, that were run
+	// beside the whole world.
+	Groups []int `json:"groups,omitempty"`
+	Scales []int `json:"scales,omitempty"`
 	// Faults are what was planted into the simulation.
 	Faults []string `json:"faults,omitempty"`
 }

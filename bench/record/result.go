@@ -40,8 +40,10 @@ type Result struct {
 	InPlace bool   `json:"in_place"`
 	Status  Status `json:"status"`
 	// Reason says why the status is not ok.
-	Reason   string   `json:"reason,omitempty"`
-	Verified Verified `json:"verified"`
+	Reason string `json:"reason,omitempty"`
+	// Evidence is what was known of every rank when the case did not end.
+	Evidence *Evidence `json:"evidence,omitempty"`
+	Verified Verified  `json:"verified"`
 	// Burst is N launches back to back, divided by N, as rccl-tests times them.
 	// Isolated is what one launch costs alone.
 	Burst    *Timing `json:"burst"`

@@ -78,6 +78,9 @@ func Quantile(sample []float64, p float64) float64 {
 	return quantileSorted(s, p)
 }
 
+// QuantileSorted is Quantile of a sample that is ascending already.
+func QuantileSorted(sorted []float64, p float64) float64 { return quantileSorted(sorted, p) }
+
 func quantileSorted(s []float64, p float64) float64 {
 	if len(s) == 0 || !(0 <= p && p <= 1) { // the negation catches a NaN, too
 		return math.NaN()

@@ -160,3 +160,21 @@ func (r Rule) room(n int, spent float64) int {
 	}
 	return room
 }
+
+// Bounds are the fewest and the most samples that a timing can take when each
+// takes so many seconds; 0 is not known.
+func (r Rule) Bounds(sample float64) (fewest, most int) {
+	fewest, most = r.MaxSamples, r.MaxSamples
+	if r.MaxTime > 0 {
+		fewest = 0
+		if sample > 0 {
+			fit := min(r.MaxTime/sample, float64(r.MaxSamples))
+			fewest, most = int(fit/1.05)-1, int(fit)+1 // Decide may leave 5 % of the time
+		}
+		fewest, most = max(fewest, MinInterval), max(most, MinInterval)
+	}
+	if r.Precision > 0 {
+		fewest = min(fewest, max(r.MinSamples, minPrecise))
+	}
+	return min(fewest, r.MaxSamples), min(most, r.MaxSamples)
+}

@@ -135,3 +135,36 @@ func TestBatchesAimAtTheNeed(t *testing.T) {
 	}
 	require.InDelta(t, 900, mean, 100)
 }
+
+// However noisy a series is, a timing ends within its bounds; the fewest are
+// reached by a series without noise, the most by one that is never precise.
+func TestTimingsEndWithinTheirBounds(t *testing.T) {
+	for _, rule := range []Rule{
+		DefaultRule(), Fixed(7), Fixed(100),
+		{MaxTime: 0.1, MaxSamples: 1000},
+		{Precision: 0.01, MaxSamples: 500},
+		{Precision: 0.01, MinSamples: 6, MaxSamples: 5000, MaxTime: 0.2, Batch: 64},
+	} {
+		for _, sample := range []float64{1e-5, 3e-4, 1e-3, 0.0077, 0.03, 1} {
+			rule.Expected = sample
+			fewest, most := rule.Bounds(sample)
+			require.LessOrEqual(t, fewest, most)
+			none, least := rule.Bounds(0)
+			require.LessOrEqual(t, none, fewest)
+			require.GreaterOrEqual(t, least, most)
+			for noise := range 3 { // the last never becomes precise
+				source := make([]float64, 10_001)
+				for i := range source {
+					source[i] = sample * (1 + 0.4*float64(noise)*float64(i%2-i/2%2)/2)
+				}
+				batches, _ := timing(t, rule, source)
+				n := total(batches)
+				require.GreaterOrEqual(t, n, fewest, "%+v at %g s", rule, sample)
+				if noise == 0 {
+					require.LessOrEqual(t, n, most, "%+v at %g s", rule, sample)
+				}
+				require.LessOrEqual(t, n, most+most/50+1, "%+v at %g s", rule, sample)
+			}
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"zbench/bench/advice"
 	"zbench/bench/bucket"
 	"zbench/bench/record"
 	"zbench/report"
@@ -43,7 +44,7 @@ func checkFormat(name string) error {
 // printRecord writes the record to standard output, and the sizes near the
 // plateau after it: behind a table to standard output, else to standard error,
 // so that machine-readable output stays alone.
-func printRecord(s State, rec *record.Record, format string) error {
+func printRecord(s State, rec *record.Record, d *advice.Document, format string) error {
 	for _, f := range formats {
 		if f.name == format {
 			if err := f.write(s.Stdout, rec); err != nil {
@@ -55,10 +56,13 @@ func printRecord(s State, rec *record.Record, format string) error {
 	if format != "table" {
 		to = s.Stderr
 	}
-	answer := bucket.Knees(rec)
 	if _, err := io.WriteString(to, "\n"); err != nil {
 		return err
 	}
+	if answered(d) || d != nil && d.Answer.Refusal == nil {
+		return d.WriteText(to)
+	}
+	answer := bucket.Knees(rec)
 	if err := answer.WriteText(to); err != nil {
 		return err
 	}
@@ -67,18 +71,27 @@ func printRecord(s State, rec *record.Record, format string) error {
 }
 
 // writeAll leaves a record and everything drawn from it in the folder, the
-// record first: nothing that fails later can lose it.
-func writeAll(dir *folder, rec *record.Record) error {
+// record first: nothing that fails later can lose it. d is nil where nothing was
+// recommended.
+func writeAll(dir *folder, rec *record.Record, d *advice.Document) error {
 	if err := dir.write("results.json", func(w io.Writer) error { return record.Encode(w, rec) }); err != nil {
 		return err
 	}
-	return writeDrawn(dir, rec)
+	return writeDrawn(dir, rec, d)
 }
 
-// writeDrawn leaves what can be drawn again from the record.
-func writeDrawn(dir *folder, rec *record.Record) error {
+// writeDrawn leaves what can be drawn again from the record and the recommendation.
+func writeDrawn(dir *folder, rec *record.Record, d *advice.Document) error {
+	if d != nil {
+		if err := dir.write(adviceFile, d.WriteJSON); err != nil {
+			return err
+		}
+	}
 	answer := bucket.Knees(rec)
 	page := report.Build(rec, bucketView(answer))
+	if d != nil {
+		page.Advise(d)
+	}
 	page.Command = reproduce(rec)
 	files := []struct {
 		name string
@@ -93,7 +106,7 @@ func writeDrawn(dir *folder, rec *record.Record) error {
 			return err
 		}
 	}
-	for _, c := range page.Charts {
+	for _, c := range page.AllCharts() {
 		if err := dir.write(c.ID+".png", func(w io.Writer) error { return report.WritePNG(w, c) }); err != nil {
 			return err
 		}
@@ -154,10 +167,28 @@ func reproduceArgs(rec *record.Record) []string {
 	if len(p.InPlace) == 1 {
 		place = map[bool]string{false: "out", true: "in"}[p.InPlace[0]]
 	}
-	line = append(line, strings.Fields(fmt.Sprintf("--nodes %d --gpus-per-node %d -g %d -b %d -e %d -f %d -d %s -o %s -n %d -w %d -c %d --precision %g --max-time %g --place %s --cache %s",
-		w.Nodes, w.GPUsPerNode, w.GPUsPerProcess, p.MinBytes, p.MaxBytes, p.Factor, p.Dtype, p.Op, p.Iterations, p.Warmup, p.Checks, p.Precision, p.MaxTime, place, p.Cache))...)
+	line = append(line, strings.Fields(fmt.Sprintf("--nodes %d --gpus-per-node %d -g %d -b %d -e %d -d %s -o %s -n %d -w %d -c %d --precision %g --max-time %g --place %s --cache %s",
+		w.Nodes, w.GPUsPerNode, w.GPUsPerProcess, p.MinBytes, p.MaxBytes, p.Dtype, p.Op, p.Iterations, p.Warmup, p.Checks, p.Precision, p.MaxTime, place, p.Cache))...)
 	if w.RanksPerGPU > 1 {
 		line = append(line, "--ranks-per-gpu", fmt.Sprint(w.RanksPerGPU))
+	}
+	return append(line, reproduceRest(p)...)
+}
+
+// reproduceRest are the flags that a sweep has or has not.
+func reproduceRest(p *record.Sweep) []string {
+	line := []string{"-f", fmt.Sprint(p.Factor)}
+	if p.StepBytes > 0 {
+		line = []string{"-i", fmt.Sprint(p.StepBytes)}
+	}
+	if p.GraphLaunches > 0 {
+		line = append(line, "-G", fmt.Sprint(p.GraphLaunches))
+	}
+	for _, g := range p.Groups {
+		line = append(line, "--groups", fmt.Sprint(g))
+	}
+	for _, n := range p.Scales {
+		line = append(line, "--scale", fmt.Sprint(n))
 	}
 	for _, f := range p.Faults {
 		line = append(line, "--fault", f)

@@ -20,6 +20,7 @@ import (
 // collectivesOptions is everything the collectives command was told.
 type collectivesOptions struct {
 	sweepOptions
+	advice             adviceOptions
 	names              []string
 	backend, fabric    string
 	nodes, gpusPerNode int
@@ -44,20 +45,30 @@ func newCollectives(s State) *cobra.Command {
 sizes and leaves one folder: results.json, results.csv, report.html, plots as
 PNG and SVG, bucket.json and run.json. The table goes to standard output. Each
 finished pass of a case is on disk at once, in journal.jsonl: a sweep that was
-killed goes on with --resume DIR, and every command reads what it left.
+killed goes on with --resume DIR, and every command reads what it left. What a
+sweep will take, in measured time and GPU-hours, is said before it begins.
+
+With --framework, a model and the time of a microbatch it ends with the bucket
+size to set, as zbench recommend gives it.
 
 The one-letter flags are rccl-tests'. Sizes are total bytes, as there: for
-all_gather and reduce_scatter the full buffer.
+all_gather and reduce_scatter the full buffer. They grow by a factor (-f) or by
+steps (-i). -G captures a burst's launches into a graph and replays it.
 
 ` + exitCodes,
 		Example: `  zbench collectives --nodes 128
   zbench collectives all_reduce -b 1M -e 1G -d bfloat16
-  zbench collectives --fabric mi300x-8gpu -g 8 --out one-process`,
+  zbench collectives all_gather -b 64M -e 512M -i 64M
+  zbench collectives --fabric mi300x-8gpu -g 8 -G 4 --out one-process
+  zbench collectives --nodes 128 --framework megatron --preset llama3-8b --step-ms 900`,
 		ValidArgs: collective.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.names = args
 			if o.resume != "" {
 				return runResume(cmd.Context(), s, cmd, o)
+			}
+			if f := cmd.Flags(); f.Changed("stepbytes") && f.Changed("stepfactor") {
+				return usagef("-f multiplies sizes, -i adds to them", "-i and -f exclude each other")
 			}
 			return runCollectives(cmd.Context(), s, o)
 		},
@@ -68,6 +79,7 @@ all_gather and reduce_scatter the full buffer.
 
 func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	addSweepFlags(cmd, &o.sweepOptions)
+	addAdviceFlags(cmd, &o.advice)
 	f := cmd.Flags()
 	f.IntVar(&o.nodes, "nodes", 1, "number of nodes")
 	f.IntVar(&o.gpusPerNode, "gpus-per-node", 0, "GPUs used on each node (default all)")
@@ -105,6 +117,9 @@ func prepare(s State, o collectivesOptions) (*setup, error) {
 	const help = "zbench collectives --help lists the flags"
 	if err := checkFormat(o.format); err != nil {
 		return nil, err
+	}
+	if _, err := prepareAdvice(s, o.advice); err != nil {
+		return nil, err // before hours of measuring, not after
 	}
 	backend, err := chooseBackend(s, o.backend)
 	if err != nil {
@@ -173,17 +188,15 @@ func runCollectives(ctx context.Context, s State, o collectivesOptions) error {
 }
 
 // cases lists the sweep and marks what does not fit or is extrapolated.
-func (u *setup) cases(d *rccl.Driver) ([]plan.Case, error) {
+func (u *setup) cases(d plan.Process) ([]plan.Case, error) {
 	budget, err := d.Budget()
 	if err != nil {
 		return nil, err
 	}
 	cases := u.axes.Cases()
+	plan.Fit(cases, budget)
 	for i := range cases {
 		c := &cases[i]
-		if need := c.Layout.SendBytes + c.Layout.RecvBytes; c.Skip == "" && need > budget {
-			c.Skip = fmt.Sprintf("memory: a rank's buffers need %s of %s", unit.Bytes(need), unit.Bytes(budget))
-		}
 		c.Extrapolated = u.machine != nil && len(u.machine.Extrapolated[c.Collective.Name]) > 0
 	}
 	return cases, nil

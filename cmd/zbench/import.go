@@ -79,13 +79,13 @@ func keepImport(s State, rec *record.Record, started time.Time, out, format stri
 	if err != nil {
 		return err
 	}
-	if err := writeAll(dir, rec); err != nil {
+	if err := writeAll(dir, rec, nil); err != nil {
 		return err
 	}
 	if err := writeRun(dir, s, started); err != nil {
 		return err
 	}
-	if err := printRecord(s, rec, format); err != nil {
+	if err := printRecord(s, rec, nil, format); err != nil {
 		return err
 	}
 	for _, i := range rec.Source.Imports {

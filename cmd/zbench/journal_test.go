@@ -84,6 +84,20 @@ func TestSignalThenResumeThenKill(t *testing.T) {
 	sameFolder(t, whole, dir)
 }
 
+// What a process that was killed was writing goes when the sweep goes on; what
+// is not zbench's stays.
+func TestResumeRemovesUnfinishedFiles(t *testing.T) {
+	dir := cutAt(t, 5)
+	for _, name := range []string{".bucket.json.123.tmp", ".mine", "mine.tmp"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o600))
+	}
+	code, stderr := zbench(t, osFS{}, "collectives", "--resume", dir)
+	require.Zero(t, code, stderr)
+	require.NoFileExists(t, filepath.Join(dir, ".bucket.json.123.tmp"))
+	require.FileExists(t, filepath.Join(dir, ".mine"))
+	require.FileExists(t, filepath.Join(dir, "mine.tmp"))
+}
+
 // A folder that is written over keeps nothing that could be taken for the new
 // run's: neither a record nor a journal.
 func TestForceOverAnOldFolder(t *testing.T) {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -65,10 +66,7 @@ func (v *settingValue) Set(text string) error {
 // part of a path, as in …/nvidia/*/lib of Python's packages. It returns the
 // cache, nil for none.
 func (o libraryOptions) fill(s State, n *native.Options) (*codecache.Cache, error) {
-	n.Named = map[string]string{}
-	for flag, v := range o.named {
-		n.Named[flag] = v
-	}
+	n.Named = maps.Clone(o.named)
 	list := n.Named[native.SettingFolders]
 	if list == "" {
 		list = s.Getenv("ZBENCH_LIB_PATH")

@@ -71,6 +71,7 @@ clock, whose figures come from a model and are labelled SIMULATED.
 		Example: `  zbench collectives --nodes 128            sweep, report, bucket sizes
   zbench collectives all_reduce -b 1M -e 1G  one collective, 1 MiB to 1 GiB
   zbench import all_reduce.log               read an rccl-tests or nccl-tests log
+  zbench recommend all_reduce.log --framework ddp --preset llama3-8b --backward-ms 80
   zbench report DIR                          draw the page and plots again`,
 		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -79,7 +80,7 @@ clock, whose figures come from a model and are labelled SIMULATED.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(err, cmd.CommandPath()+" --help lists the flags")
 	})
-	root.AddCommand(newCollectives(s), newHBM(s), newKernels(s), newImport(s), newReport(s), newRecommend(s), newList(s), newVersion(s))
+	root.AddCommand(newCollectives(s), newHBM(s), newKernels(s), newImport(s), newReport(s), newRecommend(s), newDoctor(s), newList(s), newVersion(s))
 	root.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil

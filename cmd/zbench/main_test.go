@@ -27,6 +27,8 @@ func TestScripts(t *testing.T) {
 			logs = dir
 		}
 	}
+	scripts, err := filepath.Abs("../../scripts")
+	require.NoError(t, err)
 	libraries := ""
 	if !testing.Short() {
 		libraries = loopbackLibraries(t)
@@ -37,6 +39,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("LOGS", logs)
 			e.Setenv("LOOPBACK", libraries)
+			e.Setenv("SCRIPTS", scripts)
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
@@ -77,16 +80,17 @@ func loopbackLibraries(t *testing.T) string {
 	return dir
 }
 
-// writeMachine writes the machine file of so many GPUs: machine 2 FILE.
+// writeMachine writes the machine file of so many GPUs, of which pairs may be
+// used, with faults: machine 2 FILE [FAULT…].
 func writeMachine(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 2 {
-		ts.Fatalf("usage: machine GPUS FILE")
+	if len(args) < 2 {
+		ts.Fatalf("usage: machine GPUS FILE [FAULT…]")
 	}
 	gpus, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	f, err := fabric.ByName(fabric.Default)
 	ts.Check(err)
-	m, err := f.Resolve(fabric.World{Nodes: 1, GPUsPerNode: gpus, GPUsPerProcess: gpus}, fabric.Options{Seed: 1})
+	m, err := f.Resolve(fabric.World{Nodes: 1, GPUsPerNode: gpus, GPUsPerProcess: gpus}, fabric.Options{Seed: 1, Groups: []int{2}, Faults: args[2:]})
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), m.Text(), 0o600))
 }

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"zbench/bench/advice"
+	"zbench/bench/cost"
 	"zbench/bench/record"
 	"zbench/internal/native"
 	"zbench/rccl"
@@ -26,15 +29,32 @@ func (u *setup) sweep(ctx context.Context, s State, o collectivesOptions, dir *f
 		return err
 	}
 	if err != nil {
-		_ = writeAll(dir, out.rec) // as much as the disk takes; err says what happened
+		_ = writeAll(dir, out.rec, nil) // as much as the disk takes; err says what happened
 		return err
 	}
 	return finish(s, o, dir, started, out)
 }
 
+// recommended asks for the bucket size; nil where nobody did.
+func recommended(s State, o adviceOptions, out *swept) (*advice.Document, error) {
+	q, err := prepareAdvice(s, o)
+	if q == nil || err != nil {
+		return nil, err
+	}
+	return q.give([]cost.Source{source(out.rec, out.parts)})
+}
+
 // finish leaves the record with all that is drawn from it, and prints it.
 func finish(s State, o collectivesOptions, dir *folder, started time.Time, out *swept) error {
-	if err := writeAll(dir, out.rec); err != nil {
+	if err := s.FS.RemoveTemporary(dir.path); err != nil {
+		return err
+	}
+	d, err := recommended(s, o.advice, out)
+	if err != nil {
+		// A record that cannot be judged is still a record.
+		return errors.Join(err, writeAll(dir, out.rec, nil))
+	}
+	if err := writeAll(dir, out.rec, d); err != nil {
 		return err
 	}
 	if keepsSamples(out.header) {
@@ -45,12 +65,15 @@ func finish(s State, o collectivesOptions, dir *folder, started time.Time, out *
 	if err := writeRun(dir, s, started); err != nil {
 		return err
 	}
-	if err := printRecord(s, out.rec, o.format); err != nil {
+	if err := printRecord(s, out.rec, d, o.format); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.Stderr, "Wrote %s (report.html, results.json, results.csv, bucket.json, plots) in %s\n",
 		dir.path, s.Now().Sub(started).Round(10*time.Millisecond))
-	return verdict(out.rec, dir.path)
+	if err := verdict(out.rec, dir.path); err != nil {
+		return err
+	}
+	return refused(d)
 }
 
 // measure opens the driver, runs the sweep and makes the record of it. What
@@ -80,6 +103,7 @@ func (u *setup) measure(ctx context.Context, s State, o collectivesOptions, dir 
 		}
 		follow(cases, h)
 	}
+	u.announce(s, o, cases, parts)
 	if err := d.Allocate(cases); err != nil {
 		return nil, err
 	}
@@ -95,7 +119,7 @@ func (u *setup) open(s State, o collectivesOptions) (*rccl.Driver, error) {
 	cfg := rccl.Config{
 		Native: native.Options{Backend: u.backend, Getenv: s.Getenv},
 		Ranks:  u.world.Ranks() * u.share, RanksPerDevice: u.share,
-		CacheBytes: u.cache, VerifyBudget: o.verifyBudget, Seed: o.seed,
+		CacheBytes: u.cache, VerifyBudget: o.verifyBudget, Seed: o.seed, Graphs: o.graph > 0,
 	}
 	if u.machine != nil {
 		cfg.Native.Machine = u.machine.Text()

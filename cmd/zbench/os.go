@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"os/signal"
@@ -66,14 +68,29 @@ func stream(f *os.File) Stream {
 
 type osFS struct{}
 
+func (osFS) Open(name string) (io.ReadCloser, error)    { return os.Open(name) }
 func (osFS) ReadFile(name string) ([]byte, error)       { return os.ReadFile(name) }
 func (osFS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
 func (osFS) Stat(name string) (fs.FileInfo, error)      { return os.Stat(name) }
+func (osFS) Access(name string) error                   { return syscall.Access(name, 6) } // R_OK | W_OK
 func (osFS) MkdirAll(name string) error                 { return os.MkdirAll(name, 0o755) }
+
+// temporary is what the names of unfinished files end in; they begin with a dot.
+const temporary = ".tmp"
+
+func (osFS) RemoveTemporary(dir string) error {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if name := e.Name(); name[0] == '.' && filepath.Ext(name) == temporary {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, name)))
+		}
+	}
+	return err
+}
 
 // WriteFile writes beside the file, makes it durable, and renames it into place.
 func (osFS) WriteFile(name string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*"+temporary)
 	if err != nil {
 		return err
 	}

@@ -1,39 +1,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/bucket"
 	"zbench/bench/memory"
 )
-
-func newRecommend(s State) *cobra.Command {
-	return &cobra.Command{
-		Use:   "recommend RECORD|LOG",
-		Short: "The message sizes near the plateau, and what a bucket size still needs",
-		Long: `Prints the sizes at 50, 80 and 90 % of each collective's plateau. A bucket size
-also needs the model and its backward time, which this version does not take:
-it says so and exits with 6.
-
-` + exitCodes,
-		Example: "  zbench recommend DIR\n  zbench recommend all_reduce.log",
-		Args:    oneArg("a record or a log"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			rec, err := readEither(s, args[0])
-			if err != nil {
-				return err
-			}
-			if err := bucket.Knees(rec).WriteText(s.Stdout); err != nil {
-				return err
-			}
-			return &codeError{exitWant, errors.New("not enough input for a bucket size: the model and its backward time are missing"), "the list above says what is still needed"}
-		},
-	}
-}
 
 func newReport(s State) *cobra.Command {
 	var out string
@@ -64,7 +38,7 @@ func newReport(s State) *cobra.Command {
 					return err
 				}
 			}
-			if err := writeDrawn(dir, rec); err != nil {
+			if err := writeDrawn(dir, rec, readAdvice(s, filepath.Dir(file), rec)); err != nil {
 				return err
 			}
 			fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.file("report.html"))

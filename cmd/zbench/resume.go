@@ -23,7 +23,7 @@ import (
 var facts = []string{"nodes", "gpus-per-node", "ngpus", "fabric", "fault", "seed", "backend"}
 
 // free are the flags that a sweep that goes on may have anew.
-var free = []string{"resume", "force", "quiet", "format"}
+var free = slices.Concat([]string{"resume", "force", "quiet", "format"}, adviceNames())
 
 // runResume goes on with the sweep that o.resume holds. cmd tells which flags
 // were given beside it.
@@ -86,7 +86,7 @@ func oldOptions(cmd *cobra.Command, given collectivesOptions, old *record.Journa
 		}
 	})
 	o.resume, o.force, o.quiet, o.format = given.resume, given.force, given.quiet, given.format
-	o.libraries = given.libraries
+	o.libraries, o.advice = given.libraries, given.advice
 	if len(clash) > 0 {
 		return o, usagef("leave them out: the sweep goes on with its own options; or begin another one with --out",
 			"the sweep in %s was begun with %s", given.resume, strings.Join(clash, "; "))

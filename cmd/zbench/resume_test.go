@@ -239,6 +239,19 @@ func roundTrip(t *testing.T, rec *record.Record) *record.Record {
 	return back
 }
 
+// Groups and scales are cases of the sweep: it goes on with them, and the page's
+// command line has them.
+func TestResumeKeepsGroupsAndScales(t *testing.T) {
+	more := []string{"--nodes", "2", "--groups", "2,4", "--scale", "1"}
+	whole, dir := filepath.Join(t.TempDir(), "whole"), cutAt(t, 13, more...)
+	code, stderr := zbench(t, osFS{}, small(whole, more...)...)
+	require.Zero(t, code, stderr)
+	code, stderr = zbench(t, osFS{}, "collectives", "--resume", dir)
+	require.Zero(t, code, stderr)
+	sameFolder(t, whole, dir)
+	require.Contains(t, readBytes(t, dir, "report.html"), "--groups 2 --groups 4 --scale 1")
+}
+
 // Flags that would make other cases are refused even with --force; the same ones
 // in other words are not.
 func TestResumeWithFlags(t *testing.T) {
@@ -257,4 +270,19 @@ func TestResumeWithFlags(t *testing.T) {
 	}
 	code, stderr := zbench(t, osFS{}, strings.Fields("collectives all_reduce --resume "+dir+" -b 1024 -d float32 --nodes 1 -q --format csv")...)
 	require.Zero(t, code, stderr)
+}
+
+// Steps, graphs, groups and scales are the sweep's own too: it goes on with them.
+func TestResumeKeepsEveryAxis(t *testing.T) {
+	more := strings.Fields("--nodes 2 -i 1K -G 2 --groups 2,4 --scale 1 --place out")
+	whole := filepath.Join(t.TempDir(), "whole")
+	code, stderr := zbench(t, osFS{}, small(whole, more...)...)
+	require.Zero(t, code, stderr)
+	dir, left := filepath.Join(t.TempDir(), "cut"), 20
+	code, _ = zbench(t, fullDisk{osFS{}, &left}, small(dir, more...)...)
+	require.Equal(t, exitRun, code)
+	code, stderr = zbench(t, osFS{}, "collectives", "--resume", dir)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stderr, "12 cases to run, 4 done before: 12 passes")
+	sameFolder(t, whole, dir)
 }

@@ -36,11 +36,18 @@ type Stream struct {
 // system's paths.
 type FS interface {
 	ReadFile(name string) ([]byte, error)
+	// Open is for files of which only the head is read: a checkpoint has gigabytes.
+	Open(name string) (io.ReadCloser, error)
 	ReadDir(name string) ([]fs.DirEntry, error)
 	Stat(name string) (fs.FileInfo, error)
+	// Access tells whether this process may read and write the file.
+	Access(name string) error
 	MkdirAll(name string) error
 	// WriteFile replaces the file whole: readers see the old or the new one.
 	WriteFile(name string, data []byte) error
+	// RemoveTemporary removes from a folder what WriteFile left there when the
+	// process was killed in it.
+	RemoveTemporary(dir string) error
 	// Append opens a file to write behind what it holds.
 	Append(name string) (AppendFile, error)
 }

@@ -21,6 +21,8 @@ import (
 type sweepOptions struct {
 	minBytes, maxBytes int64
 	factor             int
+	step               int64
+	graph              int
 	run                plan.Options
 	dtype              collective.Dtype
 	op                 collective.Op
@@ -43,6 +45,7 @@ var sweepFlags = []sweepFlag{
 	{"b", "minbytes", "bytes; K, M, G are binary", "1K", "smallest total size", func(o *sweepOptions, v string) error { return setBytes(&o.minBytes, v) }},
 	{"e", "maxbytes", "bytes; K, M, G are binary", "8G", "largest total size", func(o *sweepOptions, v string) error { return setBytes(&o.maxBytes, v) }},
 	{"f", "stepfactor", "factor", "2", "each size is this times the one before", func(o *sweepOptions, v string) error { return setInt(&o.factor, v) }},
+	{"i", "stepbytes", "bytes; K, M, G are binary", "0", "each size is this more than the one before, instead of -f", func(o *sweepOptions, v string) error { return setBytes(&o.step, v) }},
 	{"n", "iters", "launches", "20", "launches in a burst", func(o *sweepOptions, v string) error { return setInt(&o.run.Iterations, v) }},
 	{"w", "warmup_iters", "launches", "5", "launches before the first burst, not timed", func(o *sweepOptions, v string) error { return setInt(&o.run.Warmup, v) }},
 	{"d", "datatype", "name", "float", "element type (zbench list dtypes)", func(o *sweepOptions, v string) (err error) {
@@ -55,6 +58,7 @@ var sweepFlags = []sweepFlag{
 	}},
 	{"c", "check", "launches", "1", "launches whose result is verified", func(o *sweepOptions, v string) error { return setInt(&o.run.Checks, v) }},
 	{"g", "ngpus", "GPUs", "1", "GPUs that one process drives", func(o *sweepOptions, v string) error { return setInt(&o.gpusPerProcess, v) }},
+	{"G", "hipgraph", "replays", "0", "capture a burst's launches into a graph and replay it so often; bursts only", func(o *sweepOptions, v string) error { return setInt(&o.graph, v) }},
 }
 
 // ownFlags are zbench's: rccl-tests has no word for them.
@@ -125,6 +129,9 @@ func (v *flagValue) Set(text string) error {
 	return v.row.set(v.to, text)
 }
 
+// otherNames are spellings that are taken too; --cudagraph is nccl-tests'.
+var otherNames = map[string]string{"warmup-iters": "warmup_iters", "cudagraph": "hipgraph"}
+
 // addSweepFlags puts the table on a command and the defaults into o.
 func addSweepFlags(cmd *cobra.Command, o *sweepOptions) {
 	o.run = plan.DefaultOptions()
@@ -136,8 +143,8 @@ func addSweepFlags(cmd *cobra.Command, o *sweepOptions) {
 		cmd.Flags().VarP(value, row.name, row.letter, row.meaning)
 	}
 	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "warmup-iters" {
-			name = "warmup_iters"
+		if other, ok := otherNames[name]; ok {
+			name = other
 		}
 		return pflag.NormalizedName(name)
 	})
@@ -148,6 +155,7 @@ func (o sweepOptions) axes(all collectivesOptions, w fabric.World, share int) (p
 	wanted := all.names
 	a := plan.Axes{
 		Dtype: o.dtype, Op: o.op, MinBytes: o.minBytes, MaxBytes: o.maxBytes, Factor: o.factor, InPlace: places[o.place],
+		Step: o.step, Graph: o.graph,
 		Ranks: w.Ranks() * share, RanksPerGPU: share, Nodes: w.Nodes, GPUsPerProcess: w.GPUsPerProcess, Groups: all.groups, Scales: all.scales,
 	}
 	if len(wanted) == 0 {
@@ -176,6 +184,10 @@ func (o sweepOptions) record(a plan.Axes, seed uint64) *record.Sweep {
 		MinBytes: o.minBytes, MaxBytes: o.maxBytes, Factor: o.factor, Dtype: o.dtype.Name, Op: o.op.Name,
 		InPlace: a.InPlace, Iterations: o.run.Iterations, Warmup: o.run.Warmup, Checks: o.run.Checks,
 		Precision: o.run.Burst.Precision, MaxTime: o.run.Burst.MaxTime, Cache: o.cache, Seed: seed,
+		StepBytes: o.step, GraphLaunches: o.graph, Groups: a.Groups, Scales: a.Scales,
+	}
+	if o.step > 0 {
+		s.Factor = 1
 	}
 	for _, c := range a.Collectives {
 		s.Collectives = append(s.Collectives, c.Name)

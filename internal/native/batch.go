@@ -84,6 +84,9 @@ func (p *Provider) NewBatch(n int) *Batch {
 	c.start_ns = (*C.int64_t)(C.calloc(C.size_t(n), 8))
 	c.seconds = (*C.double)(C.calloc(C.size_t(n)*MaxIsolated, 8))
 	c.state = (*C.uint8_t)(C.calloc(C.size_t(n), 1))
+	c.begun = (*C.int32_t)(C.calloc(C.size_t(n), 4))
+	c.ended = (*C.int32_t)(C.calloc(C.size_t(n), 4))
+	c.async = (*C.int32_t)(C.calloc(C.size_t(n), 4))
 	b := &Batch{p: p, c: c, n: n}
 	for i := range b.ranks() {
 		b.ranks()[i].start = (*unsafe.Pointer)(C.calloc(MaxIsolated, C.size_t(unsafe.Sizeof(uintptr(0)))))
@@ -138,7 +141,7 @@ func (b *Batch) Close() {
 	}
 	for _, ptr := range []unsafe.Pointer{
 		unsafe.Pointer(b.c.ranks), unsafe.Pointer(b.c.start_ns), unsafe.Pointer(b.c.seconds),
-		unsafe.Pointer(b.c.state), unsafe.Pointer(b.c),
+		unsafe.Pointer(b.c.state), unsafe.Pointer(b.c.begun), unsafe.Pointer(b.c.ended), unsafe.Pointer(b.c.async), unsafe.Pointer(b.c),
 	} {
 		C.free(ptr)
 	}
@@ -176,10 +179,26 @@ func (b *Batch) SetWork(w Work, deadline float64) error {
 }
 
 // Burst launches the work so many times on every rank, waits, and returns the
-// seconds per launch of each local rank. The slice is good until the next run.
-func (b *Batch) Burst(iterations int) ([]float64, error) {
-	b.c.iterations = C.int32_t(iterations)
+// seconds per launch of each local rank. With replays the launches are captured
+// into a graph, outside of what is timed, and the graph is launched so often
+// instead; CanCapture must have said yes. The slice is good until the next run.
+func (b *Batch) Burst(iterations, replays int) ([]float64, error) {
+	if replays > 0 {
+		if err := b.p.CanCapture(); err != nil {
+			return nil, err
+		}
+	}
+	b.c.iterations, b.c.replays = C.int32_t(iterations), C.int32_t(replays)
 	C.zb_burst(b.c)
+	return b.seconds(1), b.outcome()
+}
+
+// WarmUp launches as Burst does and takes no sample: up to MaxIsolated launches
+// are marked by events, so that a hang tells who has begun which. The seconds per
+// launch of each local rank include the marks.
+func (b *Batch) WarmUp(iterations int) ([]float64, error) {
+	b.c.iterations, b.c.replays = C.int32_t(iterations), 0
+	C.zb_warm_up(b.c)
 	return b.seconds(1), b.outcome()
 }
 

@@ -119,7 +119,7 @@ func TestBurstCallsInOrder(t *testing.T) {
 	r := newRig(t, n, true)
 	r.work(t, simple("broadcast"))
 	r.p.Stall(5)
-	seconds, err := r.b.Burst(iterations)
+	seconds, err := r.b.Burst(iterations, 0)
 	require.NoError(t, err)
 	calls := r.p.TakeNoted()
 	r.checkDevices(t, calls)
@@ -186,6 +186,27 @@ func TestIsolatedCallsInOrder(t *testing.T) {
 	}
 }
 
+// A warm-up marks every launch as isolated timing does, as far as there are
+// events; a burst, which is timed, has none.
+func TestWarmUpMarksItsLaunches(t *testing.T) {
+	r := newRig(t, 2, true)
+	r.work(t, simple("broadcast"))
+	_, err := r.b.WarmUp(3)
+	require.NoError(t, err)
+	calls := r.p.TakeNoted()
+	r.checkDevices(t, calls)
+	for i := range r.ranks {
+		steps := names(only(r.of(calls, i), "record", "broadcast"))
+		require.Equal(t, []string{"record", "broadcast", "record", "record", "broadcast", "record", "record", "broadcast", "record"}, steps)
+	}
+	_, err = r.b.WarmUp(native.MaxIsolated + 1)
+	require.NoError(t, err)
+	require.Empty(t, only(r.p.TakeNoted(), "record"))
+	_, err = r.b.Burst(3, 0)
+	require.NoError(t, err)
+	require.Empty(t, only(r.p.TakeNoted(), "record"))
+}
+
 // event is the number of the event that was recorded.
 func event(c native.Noted) float64 { return float64(uintptr(c.Handle) - native.NoopBase()) }
 
@@ -206,9 +227,9 @@ func TestSlotsGoOnFromBatchToBatch(t *testing.T) {
 	w := simple("broadcast")
 	r.work(t, w)
 	for _, batch := range []func() ([]float64, error){
-		func() ([]float64, error) { return r.b.Burst(4) },
+		func() ([]float64, error) { return r.b.Burst(4, 0) },
 		func() ([]float64, error) { return r.b.Isolated(4, 0) },
-		func() ([]float64, error) { return r.b.Burst(1) },
+		func() ([]float64, error) { return r.b.Burst(1, 0) },
 		func() ([]float64, error) { return r.b.Isolated(2, 0) },
 	} {
 		_, err := batch()

@@ -15,8 +15,9 @@ import (
 // Cancelled before, nothing is launched.
 func TestCancelledBeforeLaunch(t *testing.T) {
 	for name, run := range map[string]func(*native.Batch) ([]float64, error){
-		"burst":    func(b *native.Batch) ([]float64, error) { return b.Burst(4) },
+		"burst":    func(b *native.Batch) ([]float64, error) { return b.Burst(4, 0) },
 		"isolated": func(b *native.Batch) ([]float64, error) { return b.Isolated(4, 0) },
+		"warm-up":  func(b *native.Batch) ([]float64, error) { return b.WarmUp(4) },
 	} {
 		r := newRig(t, 2, true)
 		r.work(t, simple("broadcast"))
@@ -34,7 +35,7 @@ func TestCancelledInWait(t *testing.T) {
 	require.NoError(t, r.b.SetWork(simple("broadcast"), 100)) // the clock makes a µs a look
 	r.p.Stall(1 << 60)
 	time.AfterFunc(20*time.Millisecond, r.b.Cancel)
-	_, err := r.b.Burst(1)
+	_, err := r.b.Burst(1, 0)
 	require.ErrorIs(t, err, native.ErrCancelled)
 }
 
@@ -44,12 +45,14 @@ func TestEvidenceAtTheDeadline(t *testing.T) {
 	r := newRig(t, 3, true)
 	require.NoError(t, r.b.SetWork(simple("broadcast"), 1e-3))
 	r.p.StallStream(r.ranks[1].Stream, 1<<60)
-	_, err := r.b.Burst(2)
+	_, err := r.b.Burst(2, 0)
 	var hang *native.HangError
 	require.ErrorAs(t, err, &hang)
 	require.ErrorIs(t, err, native.ErrDeadline)
-	require.Equal(t, []native.RankState{native.Finished, native.NotFinished, native.Finished}, hang.States)
+	done, left := native.Progress{Begun: -1, Ended: -1, Finished: true}, native.Progress{Begun: -1, Ended: -1}
+	require.Equal(t, []native.Progress{done, left, done}, hang.Ranks)
 	require.Equal(t, 1, hang.Rank)
+	require.True(t, hang.Timeout(), "others did not come")
 	calls := r.p.TakeNoted()
 	took := float64(calls[last(calls, "now")].Count-calls[1].Count) * 1e-9
 	require.InDelta(t, 1e-3, took, 1e-4, "it ends at the deadline, not before and not much later")
@@ -82,10 +85,10 @@ func TestVerifyCallsInOrder(t *testing.T) {
 					steps = append(steps, c.Name)
 				}
 			}
-			require.Equal(t, []string{"poison", "fill", "query", "data on", "broadcast", "query", "check", "query", "data off"}, steps)
+			require.Equal(t, []string{"poison", "fill", "query", "data on", "record", "broadcast", "record", "query", "copy", "check", "query", "data off"}, steps)
 		}
 	}
-	_, err := r.b.Burst(3)
+	_, err := r.b.Burst(3, 0)
 	require.NoError(t, err)
 	require.Empty(t, only(r.p.TakeNoted(), "move data", "kernel"), "a timed launch neither fills nor moves")
 }
@@ -102,7 +105,7 @@ func TestArgumentsArrive(t *testing.T) {
 			w.Op = "max"
 		}
 		r.work(t, w)
-		_, err = r.b.Burst(1)
+		_, err = r.b.Burst(1, 0)
 		require.NoError(t, err)
 		calls := r.p.TakeNoted()
 		r.checkDevices(t, calls)

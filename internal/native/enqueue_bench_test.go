@@ -17,7 +17,7 @@ func BenchmarkEnqueue(b *testing.B) {
 			r.work(b, simple("all_reduce"))
 			launches := 0
 			for b.Loop() {
-				_, err := r.b.Burst(iterations)
+				_, err := r.b.Burst(iterations, 0)
 				require.NoError(b, err)
 				launches += iterations
 			}

@@ -2,31 +2,34 @@ package native
 
 /*
 #include "c/loop.h"
+#include "c/shim.h"
 */
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 )
 
-// RankState is how far a rank got in a batch that did not end.
-type RankState string
-
-// The states, in order.
-const (
-	NotEnqueued RankState = "not enqueued"
-	NotFinished RankState = "not finished"
-	Finished    RankState = "finished"
-)
+// Progress is how far a rank got in a batch that did not end.
+type Progress struct {
+	// Begun and Ended count launches by the events that mark them; -1 where there
+	// are none, as in a timed burst.
+	Begun, Ended int
+	// Finished tells that everything the rank was given is done.
+	Finished bool
+	// Async is what its communicator reports, empty for nothing.
+	Async string
+}
 
 // Evidence is what is known of a batch that did not end: no more than the
 // libraries tell.
 type Evidence struct {
-	// Launched of Iterations launches were made before the wait.
+	// Launched of Iterations launches were made on every rank before the wait.
 	Launched, Iterations int
-	// States holds each local rank's.
-	States []RankState
+	// Ranks holds each local rank's progress.
+	Ranks []Progress
 }
 
 // HangError is a batch that did not end in time, or whose communicator reported
@@ -42,21 +45,16 @@ type HangError struct {
 }
 
 func (e *HangError) Error() string {
-	count := map[RankState]int{}
-	for _, s := range e.States {
-		count[s]++
-	}
-	text := fmt.Sprintf("%s: %v", e.Call, e.cause)
 	if e.cause == ErrDeadline { //nolint:errorlint // set below, never wrapped
-		text += fmt.Sprintf(" of %g s", e.Seconds)
-	} else {
-		text += " on rank " + fmt.Sprint(e.Rank) + ": " + e.Text
+		return fmt.Sprintf("%s: %v of %g s", e.Call, e.cause, e.Seconds)
 	}
-	return fmt.Sprintf("%s; %d of %d launches made; ranks finished %d, not finished %d, not enqueued %d",
-		text, e.Launched, e.Iterations, count[Finished], count[NotFinished], count[NotEnqueued])
+	return fmt.Sprintf("%s: %v on rank %d: %s", e.Call, e.cause, e.Rank, e.Text)
 }
 
 func (e *HangError) Unwrap() error { return e.cause }
+
+// Timeout tells that others did not come in time.
+func (e *HangError) Timeout() bool { return errors.Is(e.cause, ErrDeadline) }
 
 // outcome turns the way the batch ended into an error.
 func (b *Batch) outcome() error {
@@ -81,11 +79,17 @@ func (b *Batch) outcome() error {
 	return nil
 }
 
+// evidence asks every rank how far it got. Nothing of it waits.
 func (b *Batch) evidence() Evidence {
-	names := []RankState{NotEnqueued, NotFinished, Finished}
-	e := Evidence{Launched: int(b.c.launched), Iterations: int(b.c.iterations), States: make([]RankState, b.n)}
-	for i, s := range unsafe.Slice(b.c.state, b.n) {
-		e.States[i] = names[s]
+	C.zb_progress(b.c)
+	e := Evidence{Launched: int(b.c.launched), Iterations: int(b.c.iterations) * max(1, int(b.c.replays)), Ranks: make([]Progress, b.n)}
+	for i := range e.Ranks {
+		r := &e.Ranks[i]
+		r.Begun, r.Ended = int(unsafe.Slice(b.c.begun, b.n)[i]), int(unsafe.Slice(b.c.ended, b.n)[i])
+		r.Finished = unsafe.Slice(b.c.state, b.n)[i] == C.ZB_RANK_FINISHED
+		if code := unsafe.Slice(b.c.async, b.n)[i]; code != 0 {
+			r.Async = C.GoString(C.zb_coll_error(b.p.table, C.int(code)))
+		}
 	}
 	return e
 }

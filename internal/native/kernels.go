@@ -111,8 +111,8 @@ type Launch struct {
 	Shared      uint32
 }
 
-// flat is a launch in one dimension.
-func flat(grid, block uint32) Launch {
+// line is a launch in one dimension.
+func line(grid, block uint32) Launch {
 	return Launch{Grid: [3]uint32{grid, 1, 1}, Block: [3]uint32{block, 1, 1}}
 }
 

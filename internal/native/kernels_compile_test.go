@@ -2,6 +2,7 @@ package native
 
 import (
 	"debug/elf"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,7 +69,8 @@ __device__ inline unsigned long long atomicMin(unsigned long long *p, unsigned l
 `
 
 // The sources that a GPU's compiler gets compile for one of AMD and one of
-// NVIDIA, with nothing spilled. hiprtc's own header is not part of this.
+// NVIDIA, and
+// the code for AMD's is what isaRows say. hiprtc's own header is not part of this.
 func TestKernelsCompileForDevices(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles for two architectures")
@@ -95,7 +97,7 @@ func TestKernelsCompileForDevices(t *testing.T) {
 				require.NoError(t, err, "%s", out)
 				text, err := os.ReadFile(asm)
 				require.NoError(t, err)
-				holdsNoSpill(t, target, string(text), names)
+				holdsISA(t, target, string(text), names)
 				if target == "gfx942" && file == "stream.hip" {
 					streamsPastTheCaches(t, string(text), names)
 				}
@@ -152,27 +154,26 @@ func TestKernelsNeedNoCPlusPlusLibrary(t *testing.T) {
 	require.NotContains(t, libraries, "libgcc_s.so.1")
 }
 
-func holdsNoSpill(t *testing.T, target, asm string, names []string) {
-	if target == "sm_90" {
-		for _, name := range names {
-			require.Regexp(t, `\.visible \.entry `+name+`\(`, asm)
+// The binary is carried to machines of older systems: it may need no newer
+// function of the C library than Debian 12 has.
+func TestNeedsNoNewerCLibrary(t *testing.T) {
+	const newest = 36 // Debian 12 has glibc 2.36
+	path, err := os.Executable()
+	require.NoError(t, err)
+	file, err := elf.Open(path)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, file.Close()) }()
+	symbols, err := file.ImportedSymbols()
+	require.NoError(t, err)
+	versions := 0
+	for _, s := range symbols {
+		var major, minor int
+		if n, _ := fmt.Sscanf(s.Version, "GLIBC_%d.%d", &major, &minor); n < 2 {
+			continue
 		}
-		require.NotContains(t, asm, ".local", "memory for a thread's own variables")
-		return
+		versions++
+		require.Equal(t, 2, major)
+		require.LessOrEqual(t, minor, newest, "%s", s.Name)
 	}
-	registers := 0
-	for _, m := range regexp.MustCompile(`\.([a-z_]+): +(\d+)\n`).FindAllStringSubmatch(asm, -1) {
-		n, err := strconv.Atoi(m[2])
-		require.NoError(t, err)
-		switch m[1] {
-		case "sgpr_spill_count", "vgpr_spill_count", "private_segment_fixed_size":
-			require.Zero(t, n, m[1])
-		case "group_segment_fixed_size":
-			require.LessOrEqual(t, n, 64<<10, "shared memory of a block")
-		case "vgpr_count":
-			registers++
-			require.LessOrEqual(t, n, 128, "a block of 1,024 threads must fit")
-		}
-	}
-	require.Equal(t, len(names), registers, "kernels in the metadata")
+	require.Positive(t, versions)
 }

@@ -10,6 +10,7 @@ import "C"
 import (
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 )
 
@@ -50,7 +51,7 @@ func (p *Provider) LoadModule(device int, file string, defines []string) (*Modul
 
 // loadCode loads compiled code, which stands in C memory meanwhile.
 func (p *Provider) loadCode(device int, file string, code []byte) (*Module, error) {
-	image := C.CBytes(append(code, 0))
+	image := C.CBytes(slices.Concat(code, []byte{0}))
 	defer C.free(image)
 	m := &Module{p: p, device: device, file: file}
 	// C writes to a local: m holds Go pointers, which C must not come near.

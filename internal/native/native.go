@@ -23,6 +23,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 )
 
@@ -62,6 +63,7 @@ type Provider struct {
 	table    *C.zb_table
 	column   C.int
 	builtin  bool
+	used     bool
 	handles  []unsafe.Pointer
 	searches []*Search
 	compiler *Compiler
@@ -124,7 +126,11 @@ func (p *Provider) Close() {
 		C.zbl_shutdown()
 	}
 	for _, h := range p.handles {
-		C.zb_close(h)
+		// A vendor's library that has begun with a GPU has threads of its own: it
+		// stays till the end of the process.
+		if !p.used || p.Simulated {
+			C.zb_close(h)
+		}
 	}
 	C.free(unsafe.Pointer(p.table))
 	p.table, p.handles = nil, nil
@@ -147,6 +153,29 @@ func (p *Provider) Has(symbol string) bool {
 		}
 	}
 	return false
+}
+
+// graphSymbols are what a replayed burst needs.
+var graphSymbols = []string{"streamBeginCapture", "streamEndCapture", "graphInstantiate", "graphLaunch", "graphExecDestroy", "graphDestroy"}
+
+// CanCapture is nil where the provider has graphs, else an error that wraps
+// ErrUnavailable and names what is missing.
+func (p *Provider) CanCapture() error {
+	for _, s := range graphSymbols {
+		if !p.Has(s) {
+			return fmt.Errorf("%s backend: %w: the runtime library has no %s, which graphs (-G) need", p.Backend, ErrUnavailable, p.nameOf(s))
+		}
+	}
+	return nil
+}
+
+// nameOf is what the provider's library calls a symbol of the list.
+func (p *Provider) nameOf(symbol string) string {
+	v, ok := vendors[p.Backend]
+	if i := slices.Index(Symbols(), symbol); ok && i >= 0 {
+		return C.GoString(C.zb_symbol_at(C.int(i)).name[v.column])
+	}
+	return symbol
 }
 
 // Model is the loopback's own closed form, in seconds for a size in bytes, for

@@ -51,12 +51,14 @@ func (p *Provider) openVendor(o Options) error {
 		f.find(row)
 	}
 	p.take(f)
+	for _, s := range p.searches { // those that are there tell theirs whatever is missing
+		s.Version = p.versionOf(s.Role)
+	}
 	if err := f.complete(); err != nil {
 		return err
 	}
 	for _, row := range f.v.libraries {
 		s := p.search(row.role)
-		s.Version = p.versionOf(row.role)
 		if row.role == RoleRuntime || row.role == RoleCollectives || s.Found() {
 			p.Libraries = append(p.Libraries, Library{Name: s.Library, Version: s.Version, Path: s.Path})
 		}
@@ -83,9 +85,7 @@ func (f *finder) before(row libraryRow) int {
 // take gives the provider what was opened.
 func (p *Provider) take(f *finder) {
 	p.column, p.handles = f.v.column, f.opened
-	for _, s := range f.found {
-		p.searches = append(p.searches, s)
-	}
+	p.searches = append(p.searches, f.found...)
 	for kind, h := range f.handles {
 		C.zb_fill(p.table, f.v.column, kind, h)
 	}

@@ -64,6 +64,7 @@ func (p *Provider) Devices() (int, error) {
 	case n == 0 || code != C.ZB_OK:
 		return 0, p.unavailable("no device", "run where there is a GPU that this user may open, and that the variables of visible devices do not hide")
 	}
+	p.used = true
 	return int(n), nil
 }
 

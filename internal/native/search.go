@@ -7,8 +7,6 @@ package native
 import "C"
 
 import (
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unsafe"
@@ -103,95 +101,6 @@ func (f *finder) find(row libraryRow) {
 	}
 }
 
-// candidates lists the files to try. loaded tells that the process has the
-// library already, brought along by another.
-func (f *finder) candidates(row libraryRow, s *Search) (paths []string, loaded bool) {
-	if file, by := f.o.setting(row.flag); file != "" {
-		s.By = by
-		return []string{file}, false
-	}
-	if have := loadedLibraries(s.Library); len(have) > 0 && row.kind == C.ZB_RUNTIME {
-		return have, true
-	}
-	names := row.names
-	if row.role == RoleCompiler {
-		names = f.likeRuntime(names)
-	}
-	for _, folder := range f.folders(row) {
-		for _, name := range names {
-			paths = append(paths, filepath.Join(folder, name))
-		}
-	}
-	if row.role == RoleCompiler && f.v.column == C.ZB_ROCM {
-		paths = append(paths, f.runtimeCandidates()...)
-	}
-	return paths, false
-}
-
-// runtimeCandidates is where hiprtc is before ROCm 6: inside the runtime.
-func (f *finder) runtimeCandidates() []string {
-	if path := f.path(RoleRuntime); path != "" {
-		return []string{path}
-	}
-	for _, row := range f.v.libraries {
-		if row.role == RoleRuntime {
-			if file, _ := f.o.setting(row.flag); file != "" {
-				return []string{file}
-			}
-			var paths []string
-			for _, folder := range f.folders(row) {
-				for _, name := range row.names {
-					paths = append(paths, filepath.Join(folder, name))
-				}
-			}
-			return paths
-		}
-	}
-	return nil
-}
-
-// folders returns where to look, in order; the empty one means the loader's own
-// path. A compiler is looked for beside its runtime first.
-func (f *finder) folders(row libraryRow) []string {
-	var out []string
-	list, _ := f.o.setting(SettingFolders)
-	out = append(out, filepath.SplitList(list)...)
-	if root, _ := f.o.setting(f.v.root); root != "" {
-		for _, sub := range f.v.sub {
-			out = append(out, filepath.Join(root, sub))
-		}
-	}
-	if path := f.path(RoleRuntime); path != "" && row.role == RoleCompiler {
-		out = append(out, filepath.Dir(path))
-	}
-	if f.o.Getenv != nil {
-		// The loader looks here too; by its whole path a file can be examined first.
-		out = append(out, filepath.SplitList(f.o.Getenv("LD_LIBRARY_PATH"))...)
-	}
-	out = slices.DeleteFunc(out, func(s string) bool { return s == "" })
-	return append(append(out, ""), f.v.fixed...)
-}
-
-var soVersion = regexp.MustCompile(`\.so\.(\d+)`)
-
-// likeRuntime puts the compiler's name with the runtime's version first: the two
-// belong together.
-func (f *finder) likeRuntime(names []string) []string {
-	m := soVersion.FindStringSubmatch(filepath.Base(f.path(RoleRuntime)))
-	if m == nil {
-		return names
-	}
-	var same, others []string
-	for _, n := range names {
-		if strings.HasSuffix(n, ".so."+m[1]) {
-			same = append(same, n)
-		} else {
-			others = append(others, n)
-		}
-	}
-	return append(same, others...)
-}
-
 func (f *finder) path(role Role) string {
 	for _, s := range f.found {
 		if s.Role == role {
@@ -282,16 +191,17 @@ func (f *finder) take(row libraryRow, s *Search, h unsafe.Pointer, path string) 
 			continue
 		}
 		name := sym.name[f.v.column]
-		var real [4096]C.char
+		var whole [4096]C.char
 		if C.zb_exports(h, name) == 0 {
 			s.Missing = append(s.Missing, MissingSymbol{
 				Field: C.GoString(sym.field), Name: C.GoString(name),
 				Required: sym.lost == nil, Lost: C.GoString(sym.lost),
 			})
-		} else if s.Path == path && C.zb_path_of(h, name, &real[0], C.size_t(len(real))) != 0 {
-			s.Path = C.GoString(&real[0])
+		} else if s.Path == path && C.zb_path_of(h, name, &whole[0], C.size_t(len(whole))) != 0 {
+			s.Path = C.GoString(&whole[0])
 		}
 	}
+	f.openCompanions(s)
 }
 
 // loadedLibraries lists the real paths of the process's libraries whose file

@@ -4,10 +4,12 @@
 #include "c/compile.c"
 #include "c/dl.c"
 #include "c/elf.c"
+#include "c/graph.c"
 #include "c/isolated.c"
 #include "c/launch.c"
 #include "c/loop.c"
 #include "c/noop.c"
+#include "c/progress.c"
 #include "c/timer.c"
 #include "c/verify.c"
 

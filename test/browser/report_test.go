@@ -89,6 +89,38 @@ func TestEveryPictureHasATable(t *testing.T) {
 	tr.check(t)
 }
 
+// TestBucketSize checks that the answer is seen before the curves it is from, that
+// it can be told from the others without colour, and that the lines to copy are whole.
+func TestBucketSize(t *testing.T) {
+	tab, tr := open(t, start(t), look{"bucket", 1280, 900, "light", true})
+	if !evaluate[bool](t, tab, `!!document.querySelector("section[aria-labelledby=h-advice]")`) {
+		t.Skip("the report has no bucket size")
+	}
+	bad := evaluate[[]string](t, tab, `(function () {
+		var bad = [], s = document.querySelector("section[aria-labelledby=h-advice]");
+		if (!/use [0-9.]+ [kMGT]/.test(s.querySelector(".answer").innerText)) bad.push("the sentence says no size: " + s.querySelector(".answer").innerText);
+		if (s.getBoundingClientRect().top > document.querySelector("figure#busbw").getBoundingClientRect().top) bad.push("the curves come before the answer");
+		var best = s.querySelectorAll("table.settings:not(details *) tr.best");
+		if (best.length !== 1 || !best[0].innerText.includes("use this")) bad.push(best.length + " rows are the answer");
+		if (getComputedStyle(best[0].cells[0]).fontWeight < 600) bad.push("the answer's row looks like the others");
+		var size = best[0].cells[0].innerText;
+		if (!s.querySelector(".answer").innerText.includes("use " + size)) bad.push("the table says " + size + ", the sentence something else");
+		var named = Array.from(s.querySelectorAll("svg.wide text")).map(function (t) { return t.textContent; });
+		["use ", "default ", "yours ", "within "].forEach(function (w) {
+			if (!named.some(function (n) { return n.startsWith(w); })) bad.push("the picture does not name " + w);
+		});
+		if (!s.querySelector("svg.wide rect")) bad.push("the plateau is not shaded");
+		s.querySelectorAll("pre").forEach(function (p) {
+			if (!p.innerText.includes("# zbench: ") || !p.innerText.includes("# read back")) bad.push("lines to copy are cut: " + p.innerText);
+		});
+		return bad;
+	})()`)
+	for _, line := range bad {
+		t.Error(line)
+	}
+	tr.check(t)
+}
+
 // TestTimingsAreApart checks that the results table keeps the two timings under
 // headings of their own, wherever the report has both.
 func TestTimingsAreApart(t *testing.T) {

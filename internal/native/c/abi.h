@@ -37,9 +37,14 @@ enum {
   ZB_ERR_DEVICE = 101,
   ZB_ERR_IMAGE = 200,
   ZB_ERR_HANDLE = 400,
+  ZB_ERR_STATE = 401,
   ZB_ERR_NOT_FOUND = 500,
   ZB_ERR_NOT_READY = 600,
-  ZB_ERR_LAUNCH = 719
+  ZB_ERR_LAUNCH = 719,
+  ZB_ERR_NOT_SUPPORTED = 801,
+  ZB_ERR_CAPTURE = 900, /* not while the stream, or the thread, captures */
+  ZB_ERR_CAPTURE_INVALID = 901,
+  ZB_ERR_CAPTURE_THREAD = 908
 };
 /* ncclResult_t */
 enum {
@@ -50,6 +55,8 @@ enum {
   ZB_COLL_REMOTE = 6
 };
 enum { ZB_STREAM_NON_BLOCKING = 1 };
+/* hipStreamCaptureMode and cudaStreamCaptureMode */
+enum { ZB_CAPTURE_GLOBAL = 0, ZB_CAPTURE_THREAD = 1, ZB_CAPTURE_RELAXED = 2 };
 /* hipMemcpyKind and cudaMemcpyKind */
 enum { ZB_TO_DEVICE = 1, ZB_TO_HOST = 2 };
 
@@ -94,6 +101,7 @@ typedef struct zb_unique_id {
 #define ZB_DR(name) ZB_DRIVER, name
 #define ZB_LB(name) ZB_LOOPBACK, name
 
+#define ZB_GRAPHS_LOST "bursts replayed from a graph (-G)"
 #define ZB_KERNELS_LOST "kernels: verification, the delay of isolated timing"
 
 #define ZB_SYMBOLS(SYM)                                                        \
@@ -115,6 +123,23 @@ typedef struct zb_unique_id {
       ZB_RT("hipStreamDestroy"), ZB_RT("cudaStreamDestroy"))                   \
   SYM(streamQuery, ZB_REQUIRED, int, (void *stream), ZB_RT("hipStreamQuery"),  \
       ZB_RT("cudaStreamQuery"))                                                \
+  SYM(streamBeginCapture, ZB_OPTIONAL(ZB_GRAPHS_LOST), int,                    \
+      (void *stream, int mode), ZB_RT("hipStreamBeginCapture"),                \
+      ZB_RT("cudaStreamBeginCapture"))                                         \
+  SYM(streamEndCapture, ZB_OPTIONAL(ZB_GRAPHS_LOST), int,                      \
+      (void *stream, void **graph), ZB_RT("hipStreamEndCapture"),              \
+      ZB_RT("cudaStreamEndCapture"))                                           \
+  SYM(graphInstantiate, ZB_OPTIONAL(ZB_GRAPHS_LOST), int,                      \
+      (void **exec, void *graph, unsigned long long flags),                    \
+      ZB_RT("hipGraphInstantiateWithFlags"),                                   \
+      ZB_RT("cudaGraphInstantiateWithFlags"))                                  \
+  SYM(graphLaunch, ZB_OPTIONAL(ZB_GRAPHS_LOST), int,                           \
+      (void *exec, void *stream), ZB_RT("hipGraphLaunch"),                     \
+      ZB_RT("cudaGraphLaunch"))                                                \
+  SYM(graphExecDestroy, ZB_OPTIONAL(ZB_GRAPHS_LOST), int, (void *exec),        \
+      ZB_RT("hipGraphExecDestroy"), ZB_RT("cudaGraphExecDestroy"))             \
+  SYM(graphDestroy, ZB_OPTIONAL(ZB_GRAPHS_LOST), int, (void *graph),           \
+      ZB_RT("hipGraphDestroy"), ZB_RT("cudaGraphDestroy"))                     \
   SYM(eventCreate, ZB_REQUIRED, int, (void **event), ZB_RT("hipEventCreate"),  \
       ZB_RT("cudaEventCreate"))                                                \
   SYM(eventDestroy, ZB_REQUIRED, int, (void *event),                           \
@@ -126,6 +151,9 @@ typedef struct zb_unique_id {
   SYM(copy, ZB_REQUIRED, int,                                                  \
       (void *to, const void *from, size_t bytes, int kind),                    \
       ZB_RT("hipMemcpy"), ZB_RT("cudaMemcpy"))                                 \
+  SYM(copyAsync, ZB_REQUIRED, int,                                             \
+      (void *to, const void *from, size_t bytes, int kind, void *stream),      \
+      ZB_RT("hipMemcpyAsync"), ZB_RT("cudaMemcpyAsync"))                       \
   SYM(driverGetVersion, ZB_OPTIONAL("the driver's version in the record"), int, \
       (int *version), ZB_RT("hipDriverGetVersion"),                            \
       ZB_RT("cudaDriverGetVersion"))                                           \

@@ -32,9 +32,10 @@ static int zb_hold_back(zb_batch *b) {
 }
 
 /* The 4-byte all_reduce on every local rank. */
-static int zb_align_each(zb_batch *b) {
+static int zb_align_each(zb_batch *b, const void *unused) {
   const zb_table *t = b->table;
   int code;
+  (void)unused;
   for (int i = 0; i < b->nlocal; i++) {
     const zb_rank *r = &b->ranks[i];
     if ((code = t->setDevice(r->device)) != 0) {
@@ -49,37 +50,8 @@ static int zb_align_each(zb_batch *b) {
   return 0;
 }
 
-/* Aligns the ranks: nobody passes before the last has come. The group is ended
- * after a failure too, see zb_launch_all. */
-static int zb_align(zb_batch *b) {
-  const zb_table *t = b->table;
-  int grouped = b->nlocal > 1, failed, code;
-  if (grouped && (code = t->groupStart()) != 0) {
-    return zb_fail(b, ZB_BATCH_COLLECTIVES, code, 0, "group start");
-  }
-  failed = zb_align_each(b);
-  if (grouped && (code = t->groupEnd()) != 0 && !failed) {
-    return zb_fail(b, ZB_BATCH_COLLECTIVES, code, 0, "group end");
-  }
-  return failed;
-}
-
-/* Marks every stream. An event inside a group would time nothing: the group's
- * operations are launched at its end. */
-static int zb_mark(zb_batch *b, int k, int stop) {
-  const zb_table *t = b->table;
-  for (int i = 0; i < b->nlocal; i++) {
-    const zb_rank *r = &b->ranks[i];
-    int code = t->setDevice(r->device);
-    if (code == 0) {
-      code = t->eventRecord(stop ? r->stop[k] : r->start[k], r->stream);
-    }
-    if (code != 0) {
-      return zb_fail(b, ZB_BATCH_RUNTIME, code, i, "record event");
-    }
-  }
-  return 0;
-}
+/* Aligns the ranks: nobody passes before the last has come. */
+static int zb_align(zb_batch *b) { return zb_grouped(b, zb_align_each, NULL); }
 
 /* Reads the intervals into b->seconds, [iteration × nlocal + rank]. */
 static void zb_read_intervals(zb_batch *b) {
@@ -105,6 +77,7 @@ static void zb_timed(zb_batch *b, int empty) {
   if (zb_begin(b) || zb_hold_back(b)) {
     return;
   }
+  b->marked = 1;
   for (int k = 0; k < b->iterations; k++) {
     if (zb_cancelled(b)) {
       zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "launch");

@@ -135,14 +135,22 @@ int zb_collective_count(void) {
 
 const char *zb_collective_name(int i) { return zb_collectives[i].name; }
 
+/* A launch of the work on the buffers of a slot. */
+typedef struct zb_one {
+  const zb_work *w;
+  uint64_t slot;
+} zb_one;
+
 /* One call on every local rank. */
-static int zb_launch_each(zb_batch *b, const zb_work *w, uint64_t slot) {
+static int zb_launch_each(zb_batch *b, const void *what) {
   const zb_table *t = b->table;
+  const zb_one *one = what;
+  const zb_work *w = one->w;
   int code;
   for (int i = 0; i < b->nlocal; i++) {
     const zb_rank *r = &b->ranks[i];
-    zb_call c = {t, r, w, r->send + slot * w->send_stride,
-                 r->recv + slot * w->recv_stride, zb_widths[w->dtype]};
+    zb_call c = {t, r, w, r->send + one->slot * w->send_stride,
+                 r->recv + one->slot * w->recv_stride, zb_widths[w->dtype]};
     if ((code = t->setDevice(r->device)) != 0) {
       return zb_fail(b, ZB_BATCH_RUNTIME, code, i, "set device");
     }
@@ -154,19 +162,25 @@ static int zb_launch_each(zb_batch *b, const zb_work *w, uint64_t slot) {
   return 0;
 }
 
-/* One launch of the work on every local rank, on the buffers of a slot. Several
- * ranks need a group, or the first call could wait for the second; a group
- * launches at its end, and is ended after a failure too: it belongs to the
+/* Calls of several ranks need a group, or the first could wait for the second; a
+ * group launches at its end, and is ended after a failure too: it belongs to the
  * thread, and the next call on it would find it open. */
-int zb_launch_all(zb_batch *b, const zb_work *w, uint64_t slot) {
+int zb_grouped(zb_batch *b, int (*each)(zb_batch *b, const void *what),
+               const void *what) {
   const zb_table *t = b->table;
   int grouped = b->nlocal > 1, failed, code;
   if (grouped && (code = t->groupStart()) != 0) {
     return zb_fail(b, ZB_BATCH_COLLECTIVES, code, 0, "group start");
   }
-  failed = zb_launch_each(b, w, slot);
+  failed = each(b, what);
   if (grouped && (code = t->groupEnd()) != 0 && !failed) {
     return zb_fail(b, ZB_BATCH_COLLECTIVES, code, 0, "group end");
   }
   return failed;
+}
+
+/* One launch of the work on every local rank, on the buffers of a slot. */
+int zb_launch_all(zb_batch *b, const zb_work *w, uint64_t slot) {
+  zb_one one = {w, slot};
+  return zb_grouped(b, zb_launch_each, &one);
 }

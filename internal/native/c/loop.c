@@ -38,6 +38,7 @@ int zb_begin(zb_batch *b) {
   const zb_table *t = b->table;
   b->outcome = ZB_BATCH_OK;
   b->launched = 0;
+  b->marked = 0;
   memset(b->state, ZB_RANK_NOT_ENQUEUED, (size_t)b->nlocal);
   if (t->hostBarrier != NULL) {
     t->hostBarrier();
@@ -108,21 +109,25 @@ int zb_wait(zb_batch *b) {
   return 0;
 }
 
-/* One burst: barrier, clock, launches back to back, wait, clock; divided by the
- * number of launches. */
-void zb_burst(zb_batch *b) {
-  if (zb_begin(b)) {
-    return;
-  }
-  for (; b->launched < b->iterations; b->launched++) {
+/* The launches of a burst, one by one. */
+int zb_launches(zb_batch *b) {
+  for (b->launched = 0; b->launched < b->iterations; b->launched++) {
     if (zb_cancelled(b)) {
-      zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "launch");
-      return;
+      return zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "launch");
     }
     if (zb_launch_all(b, &b->work, b->slot)) {
-      return;
+      return 1;
     }
     b->slot = (b->slot + 1) % b->work.slots;
+  }
+  return 0;
+}
+
+/* What is timed of a burst: barrier, clock, launches back to back, or the
+ * replays of a graph of them, wait, clock; divided by the number of launches. */
+static void zb_time_burst(zb_batch *b) {
+  if (zb_begin(b) || (b->replays > 0 ? zb_replay(b) : zb_launches(b))) {
+    return;
   }
   b->table->setDevice(b->ranks[0].device);
   b->enqueue_s = (double)(zb_now(b->table) - b->start_ns[0]) * 1e-9;
@@ -130,6 +135,14 @@ void zb_burst(zb_batch *b) {
     return;
   }
   for (int i = 0; i < b->nlocal; i++) {
-    b->seconds[i] /= b->iterations;
+    b->seconds[i] /= b->launched;
   }
+}
+
+/* One burst. A graph is made before the clock begins and freed after it ended. */
+void zb_burst(zb_batch *b) {
+  if (b->replays <= 0 || !zb_capture(b)) {
+    zb_time_burst(b);
+  }
+  zb_drop_graphs(b);
 }

@@ -1,4 +1,4 @@
-/* The timed loops and the table of collectives; see launch.c, loop.c,
+/* The timed loops and the table of collectives; see launch.c, loop.c, graph.c,
  * isolated.c and verify.c. */
 #ifndef ZB_LOOP_H
 #define ZB_LOOP_H
@@ -35,6 +35,8 @@ typedef struct zb_rank {
   char *sync;                   /* 8 bytes to align on: 4 to send, 4 to receive */
   uint64_t *found;              /* 4 words on the device for a check */
   void **start, **stop;         /* events, one pair an iteration */
+  int32_t capturing;
+  void *graph, *exec;           /* of a burst that is replayed, else NULL */
   const zb_kernels *kernels;    /* of its device, NULL for none */
 } zb_rank;
 
@@ -54,13 +56,16 @@ typedef struct zb_batch {
   zb_work work;
   uint64_t slot; /* of the next launch; goes on from batch to batch */
   int32_t iterations;
+  int32_t replays; /* burst: of a graph of the iterations; 0 for no graph */
   double deadline_s;
   uint64_t delay_ns; /* how long the delay kernel holds the streams back */
+  int32_t marked;    /* events mark every launch */
   int32_t cancel;    /* set by another thread to stop; read atomically */
   /* out, by local rank */
   int64_t *start_ns;
   double *seconds; /* burst: per launch. isolated: [iteration × nlocal + rank] */
   uint8_t *state;
+  int32_t *begun, *ended, *async; /* by zb_progress */
   double enqueue_s; /* what launching took the first rank's host */
   int32_t launched;
   int32_t outcome, code, rank;
@@ -86,12 +91,21 @@ typedef struct zb_verify_args {
 int zb_collective_count(void);
 const char *zb_collective_name(int i);
 int zb_launch_all(zb_batch *b, const zb_work *w, uint64_t slot);
+int zb_grouped(zb_batch *b, int (*each)(zb_batch *b, const void *what),
+               const void *what);
+int zb_launches(zb_batch *b);
+int zb_capture(zb_batch *b);
+int zb_replay(zb_batch *b);
+void zb_drop_graphs(zb_batch *b);
 int zb_wait(zb_batch *b);
 int zb_begin(zb_batch *b);
 int zb_fail(zb_batch *b, int outcome, int code, int rank, const char *call);
+int zb_mark(zb_batch *b, int k, int stop);
 int64_t zb_now(const zb_table *t);
 
 void zb_burst(zb_batch *b);
+void zb_warm_up(zb_batch *b);
+void zb_progress(zb_batch *b);
 void zb_isolated(zb_batch *b);
 void zb_event_floor(zb_batch *b);
 void zb_verify(zb_batch *b, const zb_verify_args *v);

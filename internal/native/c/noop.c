@@ -85,6 +85,12 @@ static int zbn_copy(void *to, const void *from, size_t bytes, int kind) {
   return 0;
 }
 
+static int zbn_copy_async(void *to, const void *from, size_t bytes, int kind,
+                          void *stream) {
+  (void)stream;
+  return zbn_copy(to, from, bytes, kind);
+}
+
 /* What is noted. Depth is that outside of the call: a group start is noted
  * before it counts, an end after. */
 
@@ -115,6 +121,11 @@ static int zbn_n_query(void *stream) {
   zbn_polls--;
   return ZB_ERR_NOT_READY;
 }
+static int zbn_n_copy(void *to, const void *from, size_t bytes, int kind,
+                      void *stream) {
+  zbn_note((zbn_call){.name = "copy", .stream = stream});
+  return zbn_copy(to, from, bytes, kind);
+}
 static int zbn_n_record(void *event, void *stream) {
   return zbn_note(
       (zbn_call){.name = "record", .handle = event, .stream = stream});
@@ -132,6 +143,31 @@ static int zbn_n_kernel(void *function, unsigned gx, unsigned gy, unsigned gz,
   (void)params, (void)extra;
   return zbn_note(
       (zbn_call){.name = "kernel", .handle = function, .stream = stream});
+}
+static int zbn_n_begin_capture(void *stream, int mode) {
+  return zbn_note((zbn_call){
+      .name = "begin capture", .stream = stream, .count = mode});
+}
+static int zbn_n_end_capture(void *stream, void **graph) {
+  zbn_new(graph);
+  return zbn_note((zbn_call){
+      .name = "end capture", .stream = stream, .handle = *graph});
+}
+static int zbn_n_instantiate(void **exec, void *graph,
+                             unsigned long long flags) {
+  (void)flags;
+  *exec = (char *)graph + 1;
+  return zbn_note((zbn_call){.name = "instantiate", .handle = graph});
+}
+static int zbn_n_graph(void *exec, void *stream) {
+  return zbn_note(
+      (zbn_call){.name = "graph", .handle = exec, .stream = stream});
+}
+static int zbn_n_drop_exec(void *exec) {
+  return zbn_note((zbn_call){.name = "drop exec", .handle = exec});
+}
+static int zbn_n_drop_graph(void *graph) {
+  return zbn_note((zbn_call){.name = "drop graph", .handle = graph});
 }
 #define ZBN_CALL(called, ...)                                                  \
   zbn_note((zbn_call){.name = called, .count = (int64_t)count,                 \
@@ -177,6 +213,7 @@ static void zbn_fill_common(zb_table *t) {
   t->eventCreate = zbn_new;
   t->eventDestroy = zbn_gone;
   t->copy = zbn_copy;
+  t->copyAsync = zbn_copy_async;
   t->runtimeErrorString = t->collErrorString = zbn_error;
   t->getUniqueId = zbn_unique;
   t->commInitRank = zbn_init;
@@ -199,9 +236,16 @@ void zbn_fill(zb_table *t, int note) {
   t->moveData = zbn_n_move;
   t->nowNs = zbn_n_now;
   t->streamQuery = zbn_n_query;
+  t->copyAsync = zbn_n_copy;
   t->eventRecord = zbn_n_record;
   t->eventElapsed = zbn_n_elapsed;
   t->launchKernel = zbn_n_kernel;
+  t->streamBeginCapture = zbn_n_begin_capture;
+  t->streamEndCapture = zbn_n_end_capture;
+  t->graphInstantiate = zbn_n_instantiate;
+  t->graphLaunch = zbn_n_graph;
+  t->graphExecDestroy = zbn_n_drop_exec;
+  t->graphDestroy = zbn_n_drop_graph;
   t->allReduce = zbn_n_all_reduce;
   t->reduceScatter = zbn_n_reduce_scatter;
   t->allGather = zbn_n_all_gather;

@@ -9,10 +9,11 @@ static inline int zb_device_count(const zb_table *t, int *n) {
   return t->getDeviceCount(n);
 }
 static inline int zb_runtime_version(const zb_table *t, int *v) {
-  return t->runtimeGetVersion(v);
+  return t->runtimeGetVersion != NULL ? t->runtimeGetVersion(v)
+                                      : ZB_ERR_NOT_FOUND;
 }
 static inline int zb_coll_version(const zb_table *t, int *v) {
-  return t->collGetVersion(v);
+  return t->collGetVersion != NULL ? t->collGetVersion(v) : ZB_COLL_USAGE;
 }
 static inline int zb_driver_version(const zb_table *t, int *v) {
   return t->driverGetVersion != NULL ? t->driverGetVersion(v)
@@ -74,14 +75,21 @@ static inline int zb_stream_query(const zb_table *t, int device, void *s) {
   int code = t->setDevice(device);
   return code != 0 ? code : t->streamQuery(s);
 }
+/* A copy to the device may return before it has arrived, and streams would not
+ * wait for it: one back, behind it, is waited for. */
 static inline int zb_copy(const zb_table *t, int device, void *at, void *host,
                           size_t bytes, int kind) {
   int code = t->setDevice(device);
   if (code != 0) {
     return code;
   }
-  return kind == ZB_TO_DEVICE ? t->copy(at, host, bytes, kind)
-                              : t->copy(host, at, bytes, kind);
+  if (kind == ZB_TO_DEVICE) {
+    char last;
+    code = t->copy(at, host, bytes, kind);
+    return code != 0 ? code
+                     : t->copy(&last, (char *)at + bytes - 1, 1, ZB_TO_HOST);
+  }
+  return t->copy(host, at, bytes, kind);
 }
 static inline int zb_comm_destroy(const zb_table *t, int device, void *c) {
   int code = t->setDevice(device);

@@ -4,6 +4,7 @@
 #include "../unity.c"
 
 #include <math.h>
+#include <pthread.h>
 
 #include <stdio.h>
 
@@ -177,6 +178,7 @@ static void rounds_and_clocks(void) {
 }
 
 #include "fake_engine.h"
+#include "fake_graph.h"
 
 static void machine_files(void) {
   static const char *const bad[] = {
@@ -212,6 +214,10 @@ int main(void) {
   messages();
   launches();
   batch_ends_at_the_deadline();
+  graphs_replay();
+  graphs_cost_one_launch();
+  refuses_in_a_capture();
+  refuses_bad_graphs();
   machine_files();
   return failures != 0;
 }

@@ -16,6 +16,7 @@ int hipEventDestroy(void) { return 100; }
 int hipEventRecord(void) { return 100; }
 int hipEventElapsedTime(void) { return 100; }
 int hipMemcpy(void) { return 100; }
+int hipMemcpyAsync(void) { return 100; }
 #ifndef LACKS_QUERY
 int hipStreamQuery(void) { return 100; }
 #endif

@@ -57,15 +57,12 @@ static double zbl_run(zbl_round *r, const zbl_stream *s) {
   return mine;
 }
 
-/* A rank's stream has come to its call. A planted hang never arrives; a planted
- * asynchronous error is on record and never ends. */
+/* A rank's stream has come to its call. A planted asynchronous error is on
+ * record and never ends. */
 static int zbl_round_run(zbl_op *op, zbl_stream *s) {
   zbl_round *r = op->data;
   zbl_clique *q = r->clique;
   double bytes = zbl_total_bytes(&r->call, q->nranks);
-  if (zbl_hangs(s->device, bytes, r->launch)) {
-    return 0;
-  }
   if (zbl_async(s->device, bytes, r->launch)) {
     q->async = ZB_COLL_REMOTE;
     return 0;
@@ -103,15 +100,16 @@ static void zbl_round_release(zbl_op *op) {
   }
 }
 
-/* One rank's call reaches its stream: the host has spent its launch cost. */
-int zbl_post(const zbl_queued *c) {
+/* One rank's call reaches its stream, when the host has spent its time on it. */
+int zbl_post(const zbl_queued *c, double host) {
   zbl_clique *q = c->comm->clique;
   zbl_round *r = zbl_round_at(q, c->comm->seq);
   double *h = zbl_host_clock(c->comm->device);
+  double bytes = zbl_total_bytes(&c->call, q->nranks);
   if (r == NULL) {
     return ZB_COLL_UNHANDLED;
   }
-  *h += zbl.launch + zbl_late(c->comm->device);
+  *h += host;
   c->comm->seq++;
   if (r->posted == 0) {
     r->call = c->call;
@@ -128,6 +126,8 @@ int zbl_post(const zbl_queued *c) {
   }
   zbl_push(c->stream, (zbl_op){.run = zbl_round_run,
                                .release = zbl_round_release, .posted = *h,
+                               .stuck = zbl_hangs(c->comm->device, bytes,
+                                                  zbl_comm_launch(c->comm)),
                                .data = r, .rank = c->comm->rank});
   return 0;
 }

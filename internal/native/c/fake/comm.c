@@ -9,6 +9,8 @@ enum { ZBL_COMM = 0x636f6d6d };
 
 static zbl_clique *zbl_cliques;
 static zbl_comm *zbl_comms;
+/* Those that were destroyed: their handles are refused until the world ends. */
+static zbl_comm *zbl_dead;
 
 /* The communicator behind a handle, NULL when it is none. */
 zbl_comm *zbl_comm_of(void *handle) {
@@ -64,6 +66,9 @@ static int zbl_joined(const zbl_clique *q, int rank, int device) {
   return 0;
 }
 
+/* A rank alone has nobody to wait for; how long its launch takes is assumed. */
+static const zbl_curve zbl_alone = {.ranks = 1, .b = 1, .floor = 2e-6};
+
 /* One thread drives all ranks, so an init that is not in a group with its
  * peers' would wait for them for ever: it is refused instead. */
 static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id,
@@ -94,6 +99,9 @@ static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id,
   if (++q->inited == nranks) {
     for (int i = 0; i < ZBL_COLLECTIVES; i++) {
       q->curve[i] = zbl_curve_for(i, q->first, nranks);
+      if (q->curve[i] == NULL && nranks == 1) {
+        q->curve[i] = &zbl_alone;
+      }
     }
   }
   zbl_group_note_init(q);
@@ -108,6 +116,15 @@ uint64_t zbl_next_launch(zbl_clique *q) {
     q->launch = 0;
   }
   return q->launch++;
+}
+
+/* The number of one rank's next launch within the case. */
+uint64_t zbl_comm_launch(zbl_comm *c) {
+  if (c->epoch != zbl.case_epoch) {
+    c->epoch = zbl.case_epoch;
+    c->launch = 0;
+  }
+  return c->launch++;
 }
 
 static void zbl_free_clique_work(zbl_clique *q) {
@@ -128,9 +145,11 @@ static int zbl_commDestroy(void *comm) {
   }
   c->magic = 0;
   c->clique->destroyed++;
-  free(c);
+  c->next = zbl_dead;
+  zbl_dead = c;
   return 0;
 }
+
 
 static int zbl_commAbort(void *comm) { return zbl_commDestroy(comm); }
 
@@ -161,13 +180,19 @@ static const char *zbl_collErrorString(int error) {
   return "unknown result code";
 }
 
-void zbl_free_comms(void) {
-  zbl_group_reset();
-  while (zbl_comms != NULL) {
-    zbl_comm *c = zbl_comms;
-    zbl_comms = c->next;
+static void zbl_free_list(zbl_comm **list) {
+  while (*list != NULL) {
+    zbl_comm *c = *list;
+    *list = c->next;
     free(c);
   }
+}
+
+void zbl_free_comms(void) {
+  zbl_group_reset();
+  zbl_capture_reset();
+  zbl_free_list(&zbl_comms);
+  zbl_free_list(&zbl_dead);
   while (zbl_cliques != NULL) {
     zbl_clique *q = zbl_cliques;
     zbl_cliques = q->next;

@@ -49,6 +49,7 @@ typedef struct zbl_comm {
   uint32_t magic;
   int rank, device;
   uint64_t seq; /* calls launched so far */
+  uint64_t epoch, launch; /* launches within the case */
   zbl_clique *clique;
   struct zbl_comm *next;
 } zbl_comm;
@@ -65,6 +66,7 @@ typedef struct zbl_queued {
 
 zbl_comm *zbl_comm_of(void *handle);
 uint64_t zbl_next_launch(zbl_clique *q);
+uint64_t zbl_comm_launch(zbl_comm *c);
 unsigned zbl_width(int dtype);
 
 /* group.c */
@@ -73,12 +75,16 @@ int zbl_enqueue(const zbl_queued *q);
 void zbl_group_note_init(zbl_clique *clique);
 void zbl_group_reset(void);
 
-/* coll.c */
-int zbl_post(const zbl_queued *q);
+/* graph.c */
+int zbl_record(const zbl_queued *q, size_t n);
+
+/* coll.c and p2p.c; host is what launching costs the host, in seconds */
+int zbl_launch_now(const zbl_queued *q, size_t n);
+int zbl_post(const zbl_queued *q, double host);
 void zbl_free_rounds(zbl_clique *q);
 
 /* p2p.c */
-int zbl_p2p_post(const zbl_queued *q, size_t n);
+int zbl_p2p_post(const zbl_queued *q, size_t n, double host);
 void zbl_free_transfers(zbl_clique *q);
 
 /* data.c */

@@ -36,6 +36,9 @@ static int zbl_mallocDevice(void **ptr, size_t bytes) {
   zbl_device *d = &zbl.devices[zbl_current_device()];
   zbl_block *block;
   *ptr = NULL;
+  if (zbl_refused_in_capture()) {
+    return ZB_ERR_CAPTURE;
+  }
   if (bytes == 0) {
     return ZB_OK;
   }
@@ -64,6 +67,9 @@ static int zbl_mallocDevice(void **ptr, size_t bytes) {
 }
 
 static int zbl_freeDevice(void *ptr) {
+  if (zbl_refused_in_capture()) {
+    return ZB_ERR_CAPTURE;
+  }
   if (ptr == NULL) {
     return ZB_OK;
   }
@@ -115,15 +121,24 @@ static int zbl_owner(const void *ptr, uint64_t bytes) {
   return -1;
 }
 
+/* Whether one of the two lies in the current device's memory and the other in no
+ * device's, by the kind. */
+int zbl_copyable(const void *to, const void *from, size_t bytes, int kind) {
+  const void *device = kind == ZB_TO_DEVICE ? to : from;
+  const void *host = kind == ZB_TO_DEVICE ? from : to;
+  return (kind == ZB_TO_DEVICE || kind == ZB_TO_HOST) &&
+         zbl_owner(device, bytes) == zbl_current_device() &&
+         zbl_owner(host, bytes) < 0;
+}
+
 /* A blocking copy between host and device. It waits for the null stream, which
  * nobody uses here, not for the others: what they have not proved done is
  * copied as it stands, poison and all. */
 static int zbl_copy(void *to, const void *from, size_t bytes, int kind) {
-  const void *device = kind == ZB_TO_DEVICE ? to : from;
-  const void *host = kind == ZB_TO_DEVICE ? from : to;
-  if ((kind != ZB_TO_DEVICE && kind != ZB_TO_HOST) ||
-      zbl_owner(device, bytes) != zbl_current_device() ||
-      zbl_owner(host, bytes) >= 0) {
+  if (zbl_refused_in_capture()) {
+    return ZB_ERR_CAPTURE;
+  }
+  if (!zbl_copyable(to, from, bytes, kind)) {
     return ZB_ERR_VALUE;
   }
   memcpy(to, from, bytes);
@@ -150,6 +165,16 @@ static const char *zbl_runtimeErrorString(int error) {
     return "device not ready";
   case ZB_ERR_LAUNCH:
     return "unspecified launch failure";
+  case ZB_ERR_STATE:
+    return "the operation cannot be performed in the present state";
+  case ZB_ERR_NOT_SUPPORTED:
+    return "operation not supported";
+  case ZB_ERR_CAPTURE:
+    return "operation not permitted when stream is capturing";
+  case ZB_ERR_CAPTURE_INVALID:
+    return "operation failed due to a previous error during capture";
+  case ZB_ERR_CAPTURE_THREAD:
+    return "attempt to terminate a thread-local capture sequence from another thread";
   }
   return "unknown error";
 }

@@ -12,6 +12,7 @@ typedef struct zbl_event {
   int pending; /* records that have not run */
   int recorded;
   double at;
+  zbl_stream *on; /* where it is pending */
 } zbl_event;
 
 static zbl_event *zbl_event_of(void *handle) {
@@ -32,11 +33,13 @@ static int zbl_eventCreate(void **event) {
 
 static int zbl_eventDestroy(void *event) {
   zbl_event *e = zbl_event_of(event);
-  if (e == NULL || e->pending > 0) {
+  if (e == NULL) {
     return ZB_ERR_HANDLE;
   }
-  e->magic = 0;
-  free(e);
+  e->magic = 0; /* one that is pending goes with the last stream that has it */
+  if (e->pending == 0) {
+    free(e);
+  }
   return ZB_OK;
 }
 
@@ -52,8 +55,12 @@ static int zbl_event_run(zbl_op *op, zbl_stream *s) {
 
 /* A stream that is destroyed before the mark ran leaves the event unrecorded. */
 static void zbl_event_release(zbl_op *op) {
+  zbl_event *e = op->data;
   if (!op->started) {
-    ((zbl_event *)op->data)->pending--;
+    e->pending--;
+  }
+  if (e->pending == 0 && e->magic == 0) {
+    free(e);
   }
 }
 
@@ -65,11 +72,22 @@ static int zbl_eventRecord(void *event, void *stream) {
       s->device != zbl_current_device()) {
     return ZB_ERR_HANDLE;
   }
+  if (s->capture != NULL) {
+    return ZB_ERR_NOT_SUPPORTED; /* the real one records it; nobody asks here */
+  }
   e->recorded = 0;
   e->pending++;
+  e->on = s;
   zbl_push(s, (zbl_op){.run = zbl_event_run, .release = zbl_event_release,
+                       .mark = 1,
                        .posted = *zbl_host_clock(s->device), .data = e});
   return ZB_OK;
+}
+
+static void zbl_look_at(const zbl_event *e) {
+  if (e->pending > 0) {
+    zbl_look(e->on);
+  }
 }
 
 /* Milliseconds between two events that both have happened. */
@@ -78,6 +96,8 @@ static int zbl_eventElapsed(float *ms, void *start, void *stop) {
   if (a == NULL || b == NULL || a->device != b->device) {
     return ZB_ERR_HANDLE;
   }
+  zbl_look_at(a);
+  zbl_look_at(b);
   if (a->pending > 0 || b->pending > 0) {
     return ZB_ERR_NOT_READY;
   }

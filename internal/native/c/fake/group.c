@@ -26,10 +26,20 @@ static int zbl_groupStart(void) {
   return 0;
 }
 
+/* Launches a collective, or the n sends and receives of one kernel: a stream that
+ * captures records them instead. */
+int zbl_launch_now(const zbl_queued *q, size_t n) {
+  double host = zbl.launch + zbl_late(q->comm->device);
+  if (q->stream->capture != NULL) {
+    return zbl_record(q, n);
+  }
+  return q->peer >= 0 ? zbl_p2p_post(q, n, host) : zbl_post(q, host);
+}
+
 /* Launches a call now, or notes it when a group is open. */
 int zbl_enqueue(const zbl_queued *q) {
   if (zbl_depth == 0) {
-    return q->peer >= 0 ? zbl_p2p_post(q, 1) : zbl_post(q);
+    return zbl_launch_now(q, 1);
   }
   if (zbl_queue_len == zbl_queue_cap) {
     size_t cap = zbl_queue_cap ? 2 * zbl_queue_cap : 64;
@@ -52,15 +62,11 @@ static int zbl_launch_queue(void) {
   while (i < zbl_queue_len && result == 0) {
     zbl_queued *q = &zbl_queue[i];
     size_t n = 1;
-    if (q->peer < 0) {
-      result = zbl_post(q);
-    } else {
-      while (i + n < zbl_queue_len && q[n].peer >= 0 && q[n].comm == q->comm &&
-             q[n].stream == q->stream) {
-        n++;
-      }
-      result = zbl_p2p_post(q, n);
+    while (q->peer >= 0 && i + n < zbl_queue_len && q[n].peer >= 0 &&
+           q[n].comm == q->comm && q[n].stream == q->stream) {
+      n++;
     }
+    result = zbl_launch_now(q, n);
     i += n;
   }
   return result;

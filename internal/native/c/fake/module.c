@@ -128,6 +128,9 @@ static int zbl_launchKernel(void *function, unsigned gx, unsigned gy,
   if (k == NULL || extra != NULL || !zbl_launchable(k, &how)) {
     return ZB_ERR_VALUE;
   }
+  if (s->capture != NULL) {
+    return ZB_ERR_NOT_SUPPORTED; /* the real one records it; nobody asks here */
+  }
   l = calloc(1, sizeof *l);
   if (l == NULL) {
     return ZB_ERR_MEMORY;

@@ -125,7 +125,7 @@ static void zbl_p2p_release(zbl_op *op) {
 }
 
 /* Launches the n sends and receives of one rank as one kernel. */
-int zbl_p2p_post(const zbl_queued *q, size_t n) {
+int zbl_p2p_post(const zbl_queued *q, size_t n, double host) {
   zbl_comm *c = q->comm;
   double *h = zbl_host_clock(c->device);
   zbl_kernel_p2p *k = calloc(1, sizeof *k + n * sizeof k->transfers[0]);
@@ -158,9 +158,11 @@ int zbl_p2p_post(const zbl_queued *q, size_t n) {
     t->width = zbl_width(q[i].call.dtype);
     k->transfers[i] = t;
   }
-  *h += zbl.launch + zbl_late(c->device);
+  *h += host;
   zbl_push(q->stream, (zbl_op){.run = zbl_p2p_run, .release = zbl_p2p_release,
-                               .posted = *h, .data = k, .rank = c->rank});
+                               .posted = *h, .data = k, .rank = c->rank,
+                               .stuck = zbl_hangs(c->device, fmax((double)k->out, (double)k->in),
+                                                  zbl_comm_launch(c))});
   return 0;
 }
 

@@ -55,13 +55,33 @@ static void zbl_drain_later(zbl_stream *s) {
   }
 }
 
+/* Whether a planted hang keeps the head from running. A GPU that stops ahead of
+ * a launch has not come to the event before it either: its events run when it is
+ * known what follows them, or when the host looks. */
+static int zbl_held(const zbl_stream *s) {
+  const zbl_op *op = s->head;
+  if (s->device != zbl.faults.hang.rank) {
+    return 0;
+  }
+  return op->stuck || (op->mark && (op->next == NULL ? !s->looked
+                                                     : op->next->stuck));
+}
+
+/* The host looks at a stream: an event at its end runs. */
+void zbl_look(zbl_stream *s) {
+  s->looked = 1;
+  zbl_drain_later(s);
+  zbl_settle();
+  s->looked = 0;
+}
+
 /* Works off every stream that may go on. */
 void zbl_settle(void) {
   while (zbl_drain_list != NULL) {
     zbl_stream *s = zbl_drain_list;
     zbl_drain_list = s->drain_next;
     s->queued_to_drain = 0;
-    while (s->head != NULL && !s->head->started) {
+    while (s->head != NULL && !s->head->started && !zbl_held(s)) {
       s->head->started = 1;
       if (!s->head->run(s->head, s)) {
         break;
@@ -93,7 +113,7 @@ void zbl_push(zbl_stream *s, zbl_op op) {
     s->head = kept;
   }
   s->tail = kept;
-  if (s->head == kept) {
+  if (!s->head->started) {
     zbl_drain_later(s);
     zbl_settle();
   }
@@ -156,6 +176,9 @@ static int zbl_streamDestroy(void *stream) {
   if (s == NULL || s->device != zbl_current_device()) {
     return ZB_ERR_HANDLE;
   }
+  if (zbl_refused_by_capture(s)) {
+    return ZB_ERR_CAPTURE;
+  }
   while (s->head != NULL) {
     zbl_pop(s);
   }
@@ -173,10 +196,14 @@ static int zbl_streamQuery(void *stream) {
   if (s == NULL || s->device != zbl_current_device()) {
     return ZB_ERR_HANDLE;
   }
+  if (zbl_refused_by_capture(s)) {
+    return ZB_ERR_CAPTURE;
+  }
   if (s->error != 0) {
     return s->error;
   }
   h = zbl_host_clock(s->device);
+  zbl_look(s);
   if (s->head != NULL) {
     *h += zbl_stuck_poll;
     return ZB_ERR_NOT_READY;

@@ -15,6 +15,8 @@ typedef struct zbl_op {
   void (*release)(struct zbl_op *op);
   double posted; /* when the host had enqueued it */
   int started;
+  int mark;  /* it is an event */
+  int stuck; /* a planted hang: the GPU stops ahead of it */
   void *data;
   int rank;
   struct zbl_op *next;
@@ -40,11 +42,12 @@ typedef struct zbl_shared {
  * beginning of the case whose epoch it has. */
 typedef struct zbl_stream {
   uint32_t magic;
-  int device, queued_to_drain;
+  int device, queued_to_drain, looked;
   int error; /* of a launch; stays, as on a GPU */
   double s;
   uint64_t epoch;
   zbl_op *head, *tail;
+  struct zbl_graph *capture; /* records what is launched, NULL for nothing */
   zbl_result *results, *results_tail;
   struct zbl_stream *drain_next;
 } zbl_stream;
@@ -53,9 +56,11 @@ zbl_stream *zbl_stream_of(void *handle);
 void zbl_push(zbl_stream *s, zbl_op op);
 void zbl_finish(zbl_stream *s, double at);
 void zbl_settle(void);
+void zbl_look(zbl_stream *s);
 double zbl_arrival(const zbl_op *op, const zbl_stream *s);
 void zbl_promise(zbl_stream *s, char *to, zbl_shared *owner, size_t offset,
                  size_t bytes);
 void zbl_reveal(zbl_stream *s);
+int zbl_refused_by_capture(zbl_stream *s);
 
 #endif

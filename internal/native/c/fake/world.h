@@ -121,7 +121,12 @@ double *zbl_host_clock(int device);
 /* device.c */
 int zbl_current_device(void);
 int zbl_valid_range(int device, const void *ptr, uint64_t bytes);
+int zbl_copyable(const void *to, const void *from, size_t bytes, int kind);
 void zbl_free_devices(void);
+
+/* graph.c */
+int zbl_refused_in_capture(void);
+void zbl_capture_reset(void);
 
 /* comm.c */
 void zbl_free_comms(void);

@@ -1,0 +1,231 @@
+// Package advice is a recommendation as a person gets it: the answer with the
+// model it is for, one sentence to act on, the table, the reasons, and the lines
+// for the trainer's configuration. [Give] asks bench/recommend and makes the
+// [Document]; WriteText, WriteMarkdown and WriteJSON show it.
+package advice
+
+import (
+	"cmp"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/cost"
+	"zbench/bench/model"
+	"zbench/bench/recommend"
+	"zbench/bench/trainer"
+)
+
+// Schema names the version of recommend.json.
+const Schema = "zbench.advice/1"
+
+// SchemaJSON is the JSON Schema (draft 2020-12) of what WriteJSON writes.
+//
+//go:embed schema/v1.json
+var SchemaJSON []byte
+
+// Input is what a recommendation is made of.
+type Input struct {
+	// Sources are the records, with their samples where they are at hand.
+	Sources []cost.Source
+	// Framework is a name of bench/trainer, or an alias of one.
+	Framework string
+	// Model is nil where nothing is known of it.
+	Model   *model.Model
+	Compute model.Compute
+	Run     trainer.Run
+	// MemBudget is in bytes, 0 for no limit.
+	MemBudget int64
+	// Config is what the trainer is set to now; nil is not known. ConfigFile is
+	// its name.
+	Config     *trainer.Config
+	ConfigFile string
+	// Rescale allows curves of another number of ranks.
+	Rescale bool
+	// Bootstrap is the number of resampled curves.
+	Bootstrap int
+	Seed      uint64
+	// Asked is the flags that say all this.
+	Asked []string
+}
+
+// Document is a recommendation whole.
+type Document struct {
+	Schema string `json:"schema"`
+	// Sentence is what to do.
+	Sentence string `json:"sentence"`
+	// Model says what the gradients are of.
+	Model *ModelFacts `json:"model"`
+	// Compute says where the time of the passes is from; empty is not known.
+	Compute string `json:"compute"`
+	// Config is what the trainer is set to now.
+	Config *ConfigFacts `json:"config"`
+	// CurveSHA256 is the hash of the curves behind the answer: their sizes and
+	// times. Snippets carry its beginning.
+	CurveSHA256 string `json:"curve_sha256"`
+	// Snippets are the setting as each tool takes it; none without an answer.
+	Snippets []trainer.Snippet `json:"snippets"`
+	// Answer is the whole of it, in base units.
+	Answer recommend.Answer `json:"answer"`
+	// BlockElements is what a trainer that is set in blocks counts as one; else 0.
+	BlockElements int64 `json:"block_elements"`
+	// Asked is the flags that ask for it again.
+	Asked []string `json:"asked"`
+}
+
+// ModelFacts describes the gradients.
+type ModelFacts struct {
+	Name   string `json:"name"`
+	Source string `json:"source"`
+	// Tensors and Elements count the gradients, Largest the elements of the
+	// largest, Experts those of routed experts.
+	Tensors  int   `json:"tensors"`
+	Elements int64 `json:"elements"`
+	Largest  int64 `json:"largest"`
+	Experts  int64 `json:"experts"`
+	// Active is the number of parameters that a token uses; 0 is not known.
+	Active int64 `json:"active"`
+	// Listed is false where the tensors were made up from a total.
+	Listed bool     `json:"listed"`
+	Notes  []string `json:"notes"`
+}
+
+// ConfigFacts is what was read from the trainer's own settings.
+type ConfigFacts struct {
+	File string `json:"file"`
+	// Elements is the bucket size in elements; 0 where the file sets none.
+	Elements int64 `json:"elements"`
+	// Overlap tells that communication overlaps with computation there.
+	Overlap bool     `json:"overlap"`
+	Notes   []string `json:"notes"`
+}
+
+// Give asks for the recommendation. Where something is missing the document's
+// answer says what; an error is an input that contradicts itself.
+func Give(in Input) (*Document, error) {
+	t, err := trainer.ByName(in.Framework)
+	if err != nil {
+		return nil, err
+	}
+	curves, err := cost.Curves(in.Sources)
+	if err != nil {
+		return nil, err
+	}
+	in.Run.GradDtype, in.Run.ParamDtype = cmp.Or(in.Run.GradDtype, t.GradDtype), cmp.Or(in.Run.ParamDtype, "bfloat16")
+	q := recommend.Question{
+		Curves: curves, Trainer: t.Name, Run: in.Run, Backward: in.Compute.Backward, Forward: in.Compute.Forward,
+		ComputeGuessed: !in.Compute.Measured, MemBudget: in.MemBudget, Rescale: in.Rescale, Bootstrap: in.Bootstrap, Seed: in.Seed,
+	}
+	d := &Document{Schema: Schema, Snippets: []trainer.Snippet{}, Asked: append([]string{}, in.Asked...)}
+	if m := in.Model; m != nil {
+		q.Params, q.ParamsGuessed = trainer.WithBlocks(m.Params), !m.Listed
+		d.Model = facts(m)
+		if t.Unit == trainer.Blocks {
+			d.BlockElements = t.Default(q.Params, in.Run)
+		}
+	}
+	d.configure(&q, in)
+	if d.Answer, err = recommend.Ask(q); err != nil {
+		return nil, err
+	}
+	if in.Compute.Known() {
+		d.Compute = in.Compute.Source
+	}
+	d.CurveSHA256 = hash(curves, d.Answer.Curves)
+	d.Sentence = d.sentence()
+	if d.Answer.Verdict == recommend.Recommended {
+		d.Snippets = d.snippets(t, q.Params, in)
+	}
+	return d, nil
+}
+
+// configure takes over what the trainer is set to now.
+func (d *Document) configure(q *recommend.Question, in Input) {
+	if in.Config == nil {
+		return
+	}
+	d.Config = &ConfigFacts{File: in.ConfigFile, Overlap: !in.Run.NoOverlap, Notes: append([]string{}, in.Config.Notes...)}
+	if n, set := in.Config.Setting(q.Params, in.Run); set {
+		d.Config.Elements, q.Current = n, n
+	} else if len(q.Params) > 0 {
+		d.Config.Notes = append(d.Config.Notes, "it sets no bucket size: the trainer's default counts")
+	}
+}
+
+// snippets writes the setting; a form named like the framework that was asked for
+// comes first.
+func (d *Document) snippets(t trainer.Trainer, params []trainer.Param, in Input) []trainer.Snippet {
+	run := in.Run
+	run.NoOverlap = false // the answer is for a run that overlaps
+	all := t.Snippets(trainer.Spelling{
+		Setting: d.Answer.Elements, Params: params, Run: run, Curve: d.CurveSHA256[:16], Simulated: d.Answer.Simulated,
+	})
+	asked := strings.ToLower(in.Framework)
+	if asked == t.Name {
+		return all
+	}
+	slices.SortStableFunc(all, func(a, b trainer.Snippet) int {
+		return rank(b.Title, asked) - rank(a.Title, asked)
+	})
+	return all
+}
+
+func rank(title, asked string) int {
+	if strings.HasPrefix(strings.ToLower(title), asked) {
+		return 1
+	}
+	return 0
+}
+
+// Of tells whether the recommendation is of these records' curves.
+func (d *Document) Of(sources []cost.Source) bool {
+	curves, err := cost.Curves(sources)
+	return err == nil && hash(curves, d.Answer.Curves) == d.CurveSHA256
+}
+
+func facts(m *model.Model) *ModelFacts {
+	f := &ModelFacts{
+		Name: m.Name, Source: m.Source, Elements: m.Total(), Largest: m.Largest(),
+		Experts: m.ExpertTotal(), Active: m.ActiveParams, Listed: m.Listed, Notes: append([]string{}, m.Notes...),
+	}
+	for _, p := range m.Params {
+		if p.Elements > 0 {
+			f.Tensors++
+		}
+	}
+	return f
+}
+
+// hash is that of the curves that were used: names, sizes and times.
+func hash(curves []cost.Curve, used []recommend.Used) string {
+	type point struct {
+		Bytes   int64
+		Seconds float64
+	}
+	sum := sha256.New()
+	for _, u := range used {
+		for _, c := range curves {
+			ranks := u.Ranks
+			if u.RescaledFrom > 0 {
+				ranks = u.RescaledFrom
+			}
+			if c.Collective != u.Collective || c.Ranks != ranks || c.InPlace != u.InPlace || c.Dtype != u.Dtype || c.Timing != u.Timing || len(c.Points) != u.Sizes {
+				continue
+			}
+			points := make([]point, len(c.Points))
+			for i, p := range c.Points {
+				points[i] = point{p.Bytes, p.Seconds}
+			}
+			text, err := json.Marshal(points)
+			if err != nil {
+				text = []byte(err.Error()) // a NaN, which a record cannot hold
+			}
+			sum.Write(fmt.Appendf(nil, "%s %d %s %t %s %s\n", c.Collective, c.Ranks, c.Dtype, c.InPlace, c.Timing, text))
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}

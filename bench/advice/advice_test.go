@@ -1,0 +1,233 @@
+package advice_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/advice"
+	"zbench/bench/cost"
+	"zbench/bench/model"
+	"zbench/bench/recommend"
+	"zbench/bench/record"
+	"zbench/bench/stat"
+	"zbench/bench/trainer"
+)
+
+// sweep is a record of α–β curves: 0.2 ms and 300 GB/s, in place.
+func sweep(ranks int, simulated bool, names ...string) *record.Record {
+	rec := &record.Record{Schema: record.Schema, Created: time.Unix(0, 0), Simulated: simulated, Source: record.Source{Kind: record.Measured}}
+	for _, name := range names {
+		for size := int64(64 << 10); size <= 16<<30; size *= 2 {
+			t := 2e-4 + float64(size)/300e9
+			var samples []float64
+			for i := range 12 {
+				samples = append(samples, t*(1+0.002*float64(i%3)))
+			}
+			rec.Results = append(rec.Results, record.Result{
+				Key: record.Key(name, "float", "sum", size, ranks, 1, true), Collective: name, Dtype: "float", Op: "sum", InPlace: true,
+				Bytes: size, BytesRequested: size, Ranks: ranks, Nodes: ranks / 8, GPUsPerProcess: 1, Groups: 1, Status: record.OK,
+				Isolated: &record.Timing{Iterations: 1, MaxOfRanks: stat.Summarize(samples)},
+			})
+		}
+	}
+	return rec
+}
+
+func input(t *testing.T, framework string, simulated bool) advice.Input {
+	t.Helper()
+	tr, err := trainer.ByName(framework)
+	require.NoError(t, err)
+	m, err := model.Preset("llama3-8b")
+	require.NoError(t, err)
+	c, err := model.Timed(0.3, 0.15)
+	require.NoError(t, err)
+	return advice.Input{
+		Sources:   []cost.Source{{Record: sweep(64, simulated, "all_reduce", "reduce_scatter", "all_gather")}},
+		Framework: framework, Model: m, Compute: c,
+		Run: trainer.Run{DP: 64, GradDtype: tr.GradDtype, ParamDtype: "bfloat16", Zero: tr.Stages[0]},
+	}
+}
+
+func give(t *testing.T, in advice.Input) *advice.Document {
+	t.Helper()
+	d, err := advice.Give(in)
+	require.NoError(t, err)
+	return d
+}
+
+func text(t *testing.T, write func(d *advice.Document, b *bytes.Buffer) error, d *advice.Document) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, write(d, &b))
+	return b.String()
+}
+
+func asText(d *advice.Document, b *bytes.Buffer) error     { return d.WriteText(b) }
+func asMarkdown(d *advice.Document, b *bytes.Buffer) error { return d.WriteMarkdown(b) }
+func asJSON(d *advice.Document, b *bytes.Buffer) error     { return d.WriteJSON(b) }
+
+func TestEveryTrainerIsAdvised(t *testing.T) {
+	s := compiled(t)
+	for _, name := range trainer.Names() {
+		d := give(t, input(t, name, false))
+		require.Equal(t, recommend.Recommended, d.Answer.Verdict, "%s: %v", name, d.Answer.Refusal)
+		require.True(t, strings.HasPrefix(d.Sentence, "use "+d.Amount(d.Answer.Elements)), d.Sentence)
+		require.Contains(t, d.Sentence, "is within 1 %")
+		require.Contains(t, d.Sentence, "Confidence "+d.Answer.Confidence.Level)
+		c, err := trainer.ReadConfig(d.Snippets[0].Text, "")
+		require.NoError(t, err)
+		m, err := model.Preset("llama3-8b")
+		require.NoError(t, err)
+		n, set := c.Setting(m.Params, d.Answer.Run)
+		require.True(t, set)
+		require.Equal(t, d.Answer.Elements, n, "%s: what the snippet says is the answer", name)
+
+		out := text(t, asText, d)
+		require.True(t, strings.HasPrefix(strings.ReplaceAll(out, "\n", " "), d.Sentence), "the sentence comes first")
+		for _, want := range []string{"use this", "Why not smaller", "Why not larger", "Confidence: ", "# read back", d.CurveSHA256[:16]} {
+			require.Contains(t, out, want, name)
+		}
+		require.NotContains(t, out, "SIMULATED")
+		for line := range strings.Lines(out) {
+			require.LessOrEqual(t, len([]rune(line)), 230, "no line is endless: %s", line)
+		}
+		require.Contains(t, text(t, asMarkdown, d), "| use this")
+
+		json := text(t, asJSON, d)
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(json))
+		require.NoError(t, err)
+		require.NoError(t, s.Validate(doc), name)
+		again, err := advice.Read(strings.NewReader(json))
+		require.NoError(t, err)
+		require.Equal(t, out, text(t, asText, again), "%s: what was written reads back whole", name)
+	}
+}
+
+func TestSimulatedIsSaid(t *testing.T) {
+	d := give(t, input(t, "megatron", true))
+	require.True(t, strings.HasPrefix(d.Sentence, "SIMULATED: use "), d.Sentence)
+	require.Equal(t, recommend.Low, d.Answer.Confidence.Level)
+	for _, s := range d.Snippets {
+		require.True(t, strings.HasPrefix(s.Text, "# SIMULATED"), s.Text)
+	}
+}
+
+func TestConfigIsJudged(t *testing.T) {
+	in := input(t, "megatron", false)
+	c, err := trainer.ReadConfig("--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather --ddp-bucket-size 1000000", "")
+	require.NoError(t, err)
+	in.Config, in.ConfigFile = c, "train.sh"
+	c.Apply(&in.Run)
+	d := give(t, in)
+	require.Regexp(t, `your 1 M costs [1-9][0-9.]* % of a step`, d.Sentence)
+	require.Contains(t, text(t, asText, d), "yours")
+
+	c.Overlap = new(bool)
+	c.Apply(&in.Run)
+	d = give(t, in)
+	require.Contains(t, d.Sentence, "because nothing overlaps there")
+	require.Contains(t, d.Snippets[0].Text, "--overlap-grad-reduce", "the first advice is the flag")
+
+	none, err := trainer.ReadConfig("ddp_bucket_size: null\noverlap_grad_reduce: true\nuse_distributed_optimizer: true\n", "")
+	require.NoError(t, err)
+	in.Config, in.ConfigFile = none, "x.yaml"
+	none.Apply(&in.Run)
+	d = give(t, in)
+	require.Zero(t, d.Config.Elements)
+	require.Contains(t, text(t, asText, d), "it sets no bucket size")
+}
+
+func TestAliasChoosesTheFirstSnippet(t *testing.T) {
+	in := input(t, "megatron", false)
+	require.Equal(t, "Megatron-LM arguments", give(t, in).Snippets[0].Title)
+	in.Framework = "primus"
+	require.Equal(t, "Primus YAML", give(t, in).Snippets[0].Title)
+}
+
+func TestRefusals(t *testing.T) {
+	in := input(t, "deepspeed", false)
+	in.Sources = []cost.Source{{Record: sweep(64, false, "reduce_scatter")}}
+	d := give(t, in)
+	require.Equal(t, recommend.Refused, d.Answer.Verdict)
+	require.Contains(t, d.Sentence, "No bucket size: the trainer calls all_reduce of 64 ranks")
+	require.Empty(t, d.Snippets)
+	require.Contains(t, text(t, asText, d), d.Sentence[:40])
+
+	in = input(t, "megatron", false)
+	in.Model = nil
+	require.Equal(t, "no_model", give(t, in).Answer.Refusal.Code)
+
+	in = input(t, "megatron", false)
+	in.Run.DP = 1
+	d = give(t, in)
+	require.Contains(t, d.Sentence, "No gradient communication")
+	require.Equal(t, recommend.NoCommunication, d.Answer.Verdict)
+
+	in.Framework = "caffe"
+	_, err := advice.Give(in)
+	require.ErrorContains(t, err, `unknown framework "caffe"`)
+}
+
+// The hash is that of the curves: other times, another hash; another order, the same.
+func TestCurveHash(t *testing.T) {
+	in := input(t, "ddp", false)
+	first := give(t, in).CurveSHA256
+	rec := sweep(64, false, "all_gather", "all_reduce")
+	in.Sources = []cost.Source{{Record: rec}}
+	require.Equal(t, first, give(t, in).CurveSHA256, "curves that are not used do not count")
+	for i := range rec.Results {
+		if rec.Results[i].Collective == "all_reduce" {
+			rec.Results[i].Isolated.MaxOfRanks.Median *= 1.0001
+			break
+		}
+	}
+	require.NotEqual(t, first, give(t, in).CurveSHA256)
+}
+
+func TestReadRefuses(t *testing.T) {
+	for _, bad := range []string{"", "{", "{}", `{"schema":"zbench.advice/9"}`, `{"schema":"zbench.advice/1","answer":{"verdict":"recommended"}}`, `{"schema":"zbench.advice/1","answer":{"verdict":"refused"}}`} {
+		_, err := advice.Read(strings.NewReader(bad))
+		require.Error(t, err, bad)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(`{"schema":"zbench.advice/1","answer":{"verdict":"refused","refusal":{}}}`))
+	f.Add([]byte(`{"schema":"zbench.advice/1","answer":{"verdict":"recommended","unit":"blocks","best":{"step":1},"plateau":{},"table":[{"elements":1}]}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		d, err := advice.Read(bytes.NewReader(text))
+		if err != nil {
+			return
+		}
+		var b bytes.Buffer
+		require.NoError(t, d.WriteText(&b))
+		require.NoError(t, d.WriteMarkdown(&b))
+		_ = d.Floor()
+	})
+}
+
+func TestShare(t *testing.T) {
+	for r, want := range map[float64]string{0: "0 %", 0.004: "0.4 %", 0.8: "80 %", 0.01: "1 %", 0.0995: "10 %", 1.47: "147 %"} {
+		require.Equal(t, want, advice.Share(r))
+	}
+}
+
+// One small golden of the whole text: it is what most people read.
+func TestGoldenText(t *testing.T) {
+	got := text(t, asText, give(t, input(t, "ddp", true)))
+	path := filepath.Join("testdata", "ddp.txt")
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got, "go test ./bench/advice -update, and look at the difference")
+}

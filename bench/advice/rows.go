@@ -1,0 +1,183 @@
+package advice
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"zbench/bench/recommend"
+	"zbench/bench/trainer"
+	"zbench/bench/unit"
+)
+
+// Row is a line of the sensitivity table, and what it shows of a setting.
+type Row struct {
+	recommend.Candidate
+	// Setting is in the trainer's unit, Marks says what is special about it.
+	Setting, Marks string
+}
+
+// column is one of the table: its heading and how a row prints it.
+type column struct {
+	title string
+	cell  func(r Row) string
+}
+
+// columns is the table of them.
+var columns = []column{
+	{"setting", func(r Row) string { return r.Setting }},
+	{elementsTitle, func(r Row) string { return recommend.Count(r.Elements) }},
+	{"buckets", func(r Row) string { return unit.Number(float64(r.Buckets)) }},
+	{"largest", func(r Row) string {
+		if r.Extrapolated {
+			return unit.Bytes(r.LargestBytes) + "*"
+		}
+		return unit.Bytes(r.LargestBytes)
+	}},
+	{"busbw", func(r Row) string { return unit.Rate(r.BusBW) }},
+	{"exposed bwd", func(r Row) string { return unit.Seconds(r.ExposedBackward) }},
+	{"exposed fwd", func(r Row) string { return unit.Seconds(r.ExposedForward + r.After) }},
+	{"step", func(r Row) string { return unit.Seconds(r.Step) }},
+	{"over best", func(r Row) string { return "+" + Share(max(0, r.Nominal)) }},
+	{"mean over best", func(r Row) string { return "+" + Share(max(0, r.Score)) }},
+	{"", func(r Row) string { return r.Marks }},
+}
+
+// elementsTitle heads the column that a knob in elements does not need twice.
+const elementsTitle = "elements"
+
+// Columns are the headings of the table.
+func (d *Document) Columns() []string {
+	var titles []string
+	for _, c := range d.shown() {
+		titles = append(titles, c.title)
+	}
+	return titles
+}
+
+// Cells are a row printed, in the order of Columns.
+func (d *Document) Cells(r Row) []string {
+	var cells []string
+	for _, c := range d.shown() {
+		cells = append(cells, c.cell(r))
+	}
+	return cells
+}
+
+func (d *Document) shown() []column {
+	var kept []column
+	for _, c := range columns {
+		if c.title != elementsTitle || d.Answer.Unit != trainer.Elements {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// reach is how far below the answer settings are of interest: beyond it all is
+// latency.
+const reach = 256
+
+// Floor is the smallest setting worth showing: a fraction of the answer, or less
+// where the default or the user's own lies there.
+func (d *Document) Floor() int64 {
+	a := &d.Answer
+	low := a.Elements / reach
+	for _, c := range []*recommend.Candidate{a.Default, a.Current} {
+		if c != nil && c.Elements > 0 {
+			low = min(low, c.Elements)
+		}
+	}
+	return low
+}
+
+// Rows choose what a person wants to see of the table: what has a mark, and so
+// many settings spread evenly over the octaves.
+func (d *Document) Rows(wanted int) []Row {
+	a := &d.Answer
+	if a.Verdict != recommend.Recommended || len(a.Table) == 0 {
+		return nil
+	}
+	chosen := map[int]bool{}
+	lo, hi := math.Log(float64(max(1, a.Table[0].Elements, d.Floor()))), math.Log(float64(a.Table[len(a.Table)-1].Elements))
+	for i := range wanted {
+		want := lo + (hi-lo)*float64(i)/float64(max(1, wanted-1))
+		chosen[nearest(a.Table, want)] = true
+	}
+	for i, c := range a.Table {
+		if marks := d.marks(c.Elements); marks != "" {
+			chosen[i] = true
+		}
+	}
+	var rows []Row
+	for i, c := range a.Table {
+		if chosen[i] {
+			rows = append(rows, d.row(c))
+		}
+	}
+	for _, x := range []*recommend.Candidate{a.Default, a.Current} {
+		if x != nil && !slices.ContainsFunc(rows, func(r Row) bool { return r.Elements == x.Elements && r.Step == x.Step }) {
+			rows = append(rows, d.row(*x))
+		}
+	}
+	slices.SortStableFunc(rows, func(x, y Row) int { return compare(x.Elements, y.Elements) })
+	return rows
+}
+
+func compare(a, b int64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// nearest is the index of the candidate nearest on a logarithmic scale.
+func nearest(table []recommend.Candidate, want float64) int {
+	best, least := 0, math.Inf(1)
+	for i, c := range table {
+		if far := math.Abs(math.Log(float64(c.Elements)) - want); far < least {
+			best, least = i, far
+		}
+	}
+	return best
+}
+
+func (d *Document) row(c recommend.Candidate) Row {
+	r := Row{Candidate: c, Setting: d.Amount(c.Elements), Marks: d.marks(c.Elements)}
+	if d.Answer.Default != nil && c == *d.Answer.Default && !strings.Contains(r.Marks, "default") {
+		r.Marks = joined(r.Marks, "default")
+	}
+	if d.Answer.Current != nil && c == *d.Answer.Current && !strings.Contains(r.Marks, "yours") {
+		r.Marks = joined(r.Marks, "yours")
+	}
+	return r
+}
+
+// marks are the words beside a setting.
+func (d *Document) marks(setting int64) string {
+	a, marks := &d.Answer, ""
+	for _, m := range []struct {
+		is   bool
+		word string
+	}{
+		{setting == a.Elements, "use this"},
+		{setting == a.Plateau.Lo && setting != a.Elements, "within " + Share(recommend.PlateauWidth) + " from here"},
+		{setting == a.Plateau.Hi && setting != a.Elements, "within " + Share(recommend.PlateauWidth) + " to here"},
+		{a.Single != nil && setting == a.Single.Elements, "one bucket"},
+	} {
+		if m.is {
+			marks = joined(marks, m.word)
+		}
+	}
+	return marks
+}
+
+func joined(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + ", " + b
+}

@@ -1,0 +1,281 @@
+package advice
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"zbench/bench/recommend"
+	"zbench/bench/trainer"
+	"zbench/bench/unit"
+)
+
+// Fact is a term and what it is here.
+type Fact struct{ Term, Text string }
+
+// Facts say what was asked.
+func (d *Document) Facts() []Fact {
+	a := &d.Answer
+	r := a.Run
+	title := a.Trainer
+	if t, err := trainer.ByName(title); err == nil {
+		title = t.Title
+	}
+	facts := []Fact{{"Trainer", fmt.Sprintf("%s, %s; gradients %s, parameters %s, ZeRO stage %d", title, plural(r.DP, "data-parallel rank"), r.GradDtype, r.ParamDtype, r.Zero)}}
+	if r.EP > 1 || r.Instances > 1 || r.Accum > 1 {
+		facts = append(facts, Fact{"Groups", fmt.Sprintf("expert parallel %d, optimizer instances %d, microbatches a step %d", max(1, r.EP), max(1, r.Instances), r.Microbatches())})
+	}
+	if m := d.Model; m != nil {
+		text := fmt.Sprintf("%s: %s elements in %s, the largest %s", m.Name, recommend.Count(m.Elements), plural(m.Tensors, "tensor"), recommend.Count(m.Largest))
+		if m.Experts > 0 {
+			text += fmt.Sprintf("; %s in routed experts", recommend.Count(m.Experts))
+		}
+		facts = append(facts, Fact{"Model", text + ". " + m.Source})
+		for _, n := range m.Notes {
+			facts = append(facts, Fact{"", n})
+		}
+	}
+	if a.Backward != nil && a.Forward != nil {
+		facts = append(facts, Fact{"Computation", fmt.Sprintf("backward %s, forward %s a microbatch: %s", unit.Seconds(*a.Backward), unit.Seconds(*a.Forward), d.Compute)})
+	} else if a.Verdict == recommend.Recommended {
+		facts = append(facts, Fact{"Computation", "not known: averaged over a backward of half to eight times the gradients' time on the network"})
+	}
+	if len(d.Asked) > 0 {
+		facts = append(facts, Fact{"Asked with", strings.Join(d.Asked, " ")})
+	}
+	for _, u := range a.Curves {
+		facts = append(facts, Fact{"Curve", curveText(u)})
+	}
+	if c := d.Config; c != nil {
+		text := "no bucket size"
+		if c.Elements > 0 {
+			text = d.Amount(c.Elements) + " (" + recommend.Count(c.Elements) + " elements)"
+		}
+		if !c.Overlap {
+			text += ", no overlap: there no bucket size hides anything"
+		}
+		facts = append(facts, Fact{"Set now", c.File + ": " + text})
+		for _, n := range c.Notes {
+			facts = append(facts, Fact{"", n})
+		}
+	}
+	return facts
+}
+
+func curveText(u recommend.Used) string {
+	place := "out of place"
+	if u.InPlace {
+		place = "in place"
+	}
+	s := fmt.Sprintf("%s of %d ranks, %s, %s, %s: %s from %s to %s; about %s + S / %s",
+		u.Collective, u.Ranks, u.Dtype, place, u.Timing, plural(u.Sizes, "size"), unit.Bytes(u.MinBytes), unit.Bytes(u.MaxBytes), unit.Seconds(u.Alpha), unit.Rate(u.Bandwidth))
+	if u.RescaledFrom > 0 {
+		s += fmt.Sprintf("; rescaled from %d ranks", u.RescaledFrom)
+	}
+	if u.Simulated {
+		s += "; simulated"
+	}
+	return s
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// Reasoning are the answers to why, a heading and its sentences.
+type Reasoning struct {
+	Title string
+	Lines []string
+}
+
+// Reasons explain the answer.
+func (d *Document) Reasons() []Reasoning {
+	a := &d.Answer
+	if a.Verdict != recommend.Recommended {
+		return nil
+	}
+	limits, help := []string{}, []string{}
+	for _, l := range a.Limits {
+		limits = append(limits, l.Message)
+	}
+	for _, h := range a.WouldHelp {
+		text := h.Message
+		if h.Gain != nil && h.Step != nil {
+			text += fmt.Sprintf(": %s less time for each token (a step of %s)", Share(*h.Gain), unit.Seconds(*h.Step))
+		}
+		help = append(help, text)
+	}
+	confidence := []string{}
+	for _, r := range a.Confidence.Reasons {
+		confidence = append(confidence, r.Message+" (at most "+r.Level+")")
+	}
+	if b := a.Bootstrap; b != nil {
+		confidence = append(confidence, fmt.Sprintf("of %d resampled curves (%s) 95 %% ask for %s to %s, %s lie in the plateau; exposed %s to %s",
+			b.Replicates, b.From, d.Amount(b.Lo), d.Amount(b.Hi), Share(b.InPlateau), unit.Seconds(b.ExposedLo), unit.Seconds(b.ExposedHi)))
+	}
+	all := []Reasoning{
+		{"Why not smaller", []string{a.WhyNotSmaller}},
+		{"Why not larger", []string{a.WhyNotLarger}},
+		{"What limits the step", limits},
+		{"What would help more than the bucket", help},
+		{"Confidence: " + a.Confidence.Level, confidence},
+	}
+	warnings := []string{}
+	for _, w := range a.Warnings {
+		warnings = append(warnings, w.Message+": "+w.Hint)
+	}
+	all = append(all, Reasoning{"Doubts about the curves", warnings})
+	kept := all[:0]
+	for _, r := range all {
+		if len(r.Lines) > 0 && r.Lines[0] != "" {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// WriteText writes the recommendation for a terminal: the sentence first, the
+// snippets last.
+func (d *Document) WriteText(w io.Writer) error {
+	var b strings.Builder
+	fold(&b, "", d.Sentence)
+	b.WriteString("\n")
+	for _, f := range d.Facts() {
+		fold(&b, fmt.Sprintf("%-12s ", f.Term), f.Text)
+	}
+	if rows := d.Rows(fewRows); len(rows) > 0 {
+		b.WriteString("\n")
+		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintln(t, strings.Join(d.Columns(), "\t")+"\t")
+		for _, r := range rows {
+			cells := d.Cells(r)
+			fmt.Fprintf(t, "%s\t  %s\n", strings.Join(cells[:len(cells)-1], "\t"), cells[len(cells)-1])
+		}
+		if err := t.Flush(); err != nil {
+			return fmt.Errorf("advice: table: %w", err)
+		}
+		fold(&b, "", Note(rows))
+	}
+	for _, r := range d.Reasons() {
+		fmt.Fprintf(&b, "\n%s\n", r.Title)
+		for _, l := range r.Lines {
+			fold(&b, "  - ", l)
+		}
+	}
+	for _, s := range d.Snippets {
+		fmt.Fprintf(&b, "\n%s\n\n%s", s.Title, s.Text)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// lineWidth is where a line of text is folded.
+const lineWidth = 112
+
+// fold writes a text behind a prefix, its further lines as far in.
+func fold(b *strings.Builder, prefix, text string) {
+	indent := strings.Repeat(" ", len([]rune(prefix)))
+	line, empty := prefix, true
+	for word := range strings.FieldsSeq(text) {
+		if !empty && len([]rune(line))+1+len([]rune(word)) > lineWidth {
+			b.WriteString(line + "\n")
+			line, empty = indent, true
+		}
+		if !empty {
+			line += " "
+		}
+		line, empty = line+word, false
+	}
+	b.WriteString(strings.TrimRight(line, " ") + "\n")
+}
+
+// fewRows is how many settings fit on a screen.
+const fewRows = 12
+
+// Note explains the columns of the table.
+func Note(rows []Row) string {
+	note := "Times are of a step with the curve and the computation as given; the mean is over slower networks and other computation too."
+	for _, r := range rows {
+		if r.Extrapolated {
+			return note + " * beyond the sizes that were swept."
+		}
+	}
+	return note
+}
+
+// WriteMarkdown writes the recommendation for a merge request.
+func (d *Document) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## Bucket size\n\n**%s**\n\n", d.Sentence)
+	for _, f := range d.Facts() {
+		term := f.Term
+		if term == "" {
+			term = "Note"
+		}
+		fmt.Fprintf(&b, "- %s: %s\n", term, cell(f.Text))
+	}
+	if rows := d.Rows(fewRows); len(rows) > 0 {
+		b.WriteString("\n| " + strings.Join(d.Columns(), " | ") + " |\n|" + strings.Repeat("---:|", len(d.Columns())-1) + "---|\n")
+		for _, r := range rows {
+			b.WriteString("| " + cell(strings.Join(d.Cells(r), "\x00")) + " |\n")
+		}
+		b.WriteString("\n" + Note(rows) + "\n")
+	}
+	for _, r := range d.Reasons() {
+		fmt.Fprintf(&b, "\n### %s\n\n", r.Title)
+		for _, l := range r.Lines {
+			b.WriteString("- " + cell(l) + "\n")
+		}
+	}
+	for _, s := range d.Snippets {
+		fmt.Fprintf(&b, "\n### %s\n\n```%s\n%s```\n", s.Title, s.Language, s.Text)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// cell keeps a foreign text from being read as markup; \x00 divides cells.
+func cell(s string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`, "_", `\_`, "`", "\\`", "\n", " ", "\x00", " | ").Replace(s)
+}
+
+// WriteJSON writes the document as recommend.json holds it: indented, the same
+// bytes for the same document.
+func (d *Document) WriteJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(d); err != nil {
+		return fmt.Errorf("advice: write: %w", err)
+	}
+	return nil
+}
+
+// maxDocument bounds a recommend.json: a setting takes about half a KiB.
+const maxDocument = 64 << 20
+
+// Read reads what WriteJSON wrote.
+func Read(r io.Reader) (*Document, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxDocument))
+	if err != nil {
+		return nil, fmt.Errorf("advice: read: %w", err)
+	}
+	d := &Document{}
+	if err := json.Unmarshal(text, d); err != nil {
+		return nil, fmt.Errorf("advice: not a recommendation: %w", err)
+	}
+	if d.Schema != Schema {
+		return nil, fmt.Errorf("advice: the file has %q, this zbench reads %q", d.Schema, Schema)
+	}
+	a := &d.Answer
+	if a.Verdict == recommend.Recommended && (a.Best == nil || a.Plateau == nil || len(a.Table) == 0 || a.Best.Step <= 0) ||
+		a.Verdict == recommend.Refused && a.Refusal == nil {
+		return nil, fmt.Errorf("advice: %s without what belongs to it", a.Verdict)
+	}
+	return d, nil
+}

@@ -1,0 +1,97 @@
+// Package cost turns measured collectives into a cost: the seconds a message of
+// any size takes. [Curves] makes the curves of records, [Curve.Model] reads one.
+package cost
+
+import "zbench/bench/record"
+
+// Timings a curve can be drawn through, the best first.
+const (
+	Isolated  = "median of isolated.max_of_ranks"
+	BurstMax  = "median of burst.max_of_ranks"
+	BurstMean = "median of burst.mean_of_ranks"
+)
+
+// Curve is one collective of one group of ranks over message sizes.
+type Curve struct {
+	Collective string `json:"collective"`
+	Dtype      string `json:"dtype"`
+	Ranks      int    `json:"ranks"`
+	Nodes      int    `json:"nodes"`
+	Groups     int    `json:"groups"`
+	InPlace    bool   `json:"in_place"`
+	// Simulated tells that a model, not hardware, decided the times, Extrapolated
+	// that the model was fitted elsewhere, Imported that another tool measured.
+	Simulated    bool `json:"simulated"`
+	Extrapolated bool `json:"extrapolated"`
+	Imported     bool `json:"imported"`
+	// Timing names the time that is used, for all points alike.
+	Timing string `json:"timing"`
+	// Runs is the number of records behind the curve.
+	Runs   int     `json:"runs"`
+	Points []Point `json:"points"`
+	// Dropped is what was left out and why, Doubts what to know about the rest.
+	Dropped []Drop           `json:"dropped"`
+	Doubts  []record.Warning `json:"doubts"`
+}
+
+// Point is one size of a curve.
+type Point struct {
+	// Bytes is the total size S, Seconds the median time of a launch.
+	Bytes   int64   `json:"bytes"`
+	Seconds float64 `json:"seconds"`
+	// Lo and Hi bound the median with 95 %; null where they are not known.
+	Lo *float64 `json:"lo"`
+	Hi *float64 `json:"hi"`
+	// CV is the standard deviation over the mean; null where it is not known.
+	CV *float64 `json:"cv"`
+	// N is the number of samples; 1 is a mean of unknown spread.
+	N int `json:"n"`
+	// Disagree is the largest difference between the medians of several runs, as a
+	// ratio; 0 for one.
+	Disagree float64 `json:"disagree"`
+	// Samples are the measured times in seconds, where they were given.
+	Samples []float64 `json:"-"`
+}
+
+// Drop is a size that was left out.
+type Drop struct {
+	Bytes  int64  `json:"bytes"`
+	Reason string `json:"reason"`
+}
+
+// Source is one record and, where they are at hand, its samples: seconds per
+// launch by the key of the result and the name of the series (record.Series…).
+type Source struct {
+	Record  *record.Record
+	Samples map[string]map[string][]float64
+}
+
+// Model is the time of a message of any size. The curve must have points.
+func (c *Curve) Model() *Model {
+	sizes, seconds := make([]int64, len(c.Points)), make([]float64, len(c.Points))
+	for i, p := range c.Points {
+		sizes[i], seconds[i] = p.Bytes, p.Seconds
+	}
+	return NewModel(sizes, seconds)
+}
+
+// Rescale is what the curve of a ring of n ranks would be: the same share per
+// rank takes the same time per step, so sizes grow with the ranks and times with
+// the steps, n−1. It says nothing about trees, rails or other switches.
+func (c Curve) Rescale(n int) Curve {
+	size := float64(n) / float64(c.Ranks)
+	time := float64(n-1) / float64(c.Ranks-1)
+	points := make([]Point, len(c.Points))
+	for i, p := range c.Points {
+		points[i] = Point{Bytes: int64(float64(p.Bytes)*size + 0.5), Seconds: p.Seconds * time, CV: p.CV, N: p.N}
+		if p.Lo != nil && p.Hi != nil {
+			lo, hi := *p.Lo*time, *p.Hi*time
+			points[i].Lo, points[i].Hi = &lo, &hi
+		}
+		for _, x := range p.Samples {
+			points[i].Samples = append(points[i].Samples, x*time)
+		}
+	}
+	c.Ranks, c.Points = n, points
+	return c
+}

@@ -1,0 +1,89 @@
+package cost
+
+import (
+	"fmt"
+	"slices"
+
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// Bounds on what a curve is drawn through.
+const (
+	// maxCV is the coefficient of variation beyond which a median says nothing.
+	maxCV = 0.5
+	// MinSamples is the number of samples below which a point's spread is unknown.
+	MinSamples = 5
+	// outlier is the factor over what its neighbours lead to expect beyond which a
+	// point of unknown spread is an accident, not a property of the library.
+	outlier = 10.0
+)
+
+// drop leaves out what would mislead, names it, and doubts the rest.
+func (c *Curve) drop() {
+	out := func(reason func(i int) string) {
+		bad := map[int64]string{}
+		for i, p := range c.Points {
+			if why := reason(i); why != "" {
+				bad[p.Bytes] = why
+			}
+		}
+		c.Points = slices.DeleteFunc(c.Points, func(p Point) bool {
+			why, ok := bad[p.Bytes]
+			if ok {
+				c.Dropped = append(c.Dropped, Drop{p.Bytes, why})
+			}
+			return ok
+		})
+	}
+	out(func(i int) string {
+		if cv := c.Points[i].CV; cv != nil && *cv > maxCV && c.Points[i].N >= MinSamples {
+			return fmt.Sprintf("its samples vary by %.0f %%", 100**cv)
+		}
+		return ""
+	})
+	out(c.accident)
+	few := 0
+	for _, p := range c.Points {
+		if p.N < MinSamples {
+			few++
+		}
+	}
+	if len(c.Dropped) > 0 {
+		d := c.Dropped[0]
+		c.doubt("dropped", fmt.Sprintf("%d of %d sizes left out, the first at %s: %s",
+			len(c.Dropped), len(c.Dropped)+len(c.Points), unit.Bytes(d.Bytes), d.Reason), "repeat the sweep at these sizes")
+	}
+	if few > 0 {
+		c.doubt("few_samples", fmt.Sprintf("%d of %d sizes have fewer than %d samples: their spread is not known", few, len(c.Points), MinSamples),
+			"sweep with zbench, or raise --max-time")
+	}
+}
+
+// accident says why a point of unknown spread cannot be right.
+func (c *Curve) accident(i int) string {
+	n := len(c.Points)
+	p := c.Points[i]
+	if p.N >= MinSamples || n < 3 {
+		return ""
+	}
+	var expected float64
+	switch i {
+	case 0:
+		expected = c.Points[1].Seconds
+	case n - 1:
+		before := c.Points[n-2]
+		expected = before.Seconds * float64(p.Bytes) / float64(before.Bytes)
+	default:
+		a, b := c.Points[i-1], c.Points[i+1]
+		expected = max(NewModel([]int64{a.Bytes, b.Bytes}, []float64{a.Seconds, b.Seconds}).Seconds(p.Bytes), b.Seconds)
+	}
+	if p.Seconds > outlier*expected {
+		return fmt.Sprintf("it takes %.0f times what its neighbours lead to expect", p.Seconds/expected)
+	}
+	return ""
+}
+
+func (c *Curve) doubt(code, message, hint string) {
+	c.Doubts = append(c.Doubts, record.Warning{Code: code, Message: message, Hint: hint})
+}

@@ -1,0 +1,141 @@
+package cost
+
+import (
+	"math"
+	"slices"
+
+	"zbench/bench/stat"
+)
+
+// leastSlope is the share of the average slope that the tail's slope must have: a
+// last point that is too fast would make large messages almost free.
+const leastSlope = 0.3
+
+// tailPoints is how many of the last points the tail's slope is the median of.
+const tailPoints = 4
+
+// Model is the time of a message of any size, through given points.
+type Model struct {
+	size, logSize []float64
+	logTime       []float64
+	least         float64
+	// slope is the tail's seconds per byte beyond the last point.
+	slope float64
+}
+
+// Zones of a Place.
+const (
+	below = iota
+	within
+	above
+)
+
+// Place is where a size lies among the points of a model: it reads any model of
+// the same sizes.
+type Place struct {
+	zone   int
+	point  int
+	weight float64 // of the point after
+	beyond float64 // bytes past the last point
+}
+
+// Outside tells that the size was not covered by the sweep.
+func (p Place) Outside() bool { return p.zone != within }
+
+// Beyond tells that the size is larger than the largest of the sweep.
+func (p Place) Beyond() bool { return p.zone == above }
+
+// NewModel goes through the points, which are ascending in size and positive.
+func NewModel(sizes []int64, seconds []float64) *Model {
+	m := &Model{logTime: make([]float64, len(sizes))}
+	for _, s := range sizes {
+		m.size = append(m.size, float64(s))
+		m.logSize = append(m.logSize, math.Log(float64(s)))
+	}
+	m.set(seconds)
+	return m
+}
+
+// With is the model of the same sizes and other times.
+func (m *Model) With(seconds []float64) *Model {
+	other := &Model{size: m.size, logSize: m.logSize, logTime: make([]float64, len(seconds))}
+	other.set(seconds)
+	return other
+}
+
+func (m *Model) set(seconds []float64) {
+	for i, t := range seconds {
+		m.logTime[i] = math.Log(t)
+	}
+	m.least = slices.Min(seconds)
+	last := len(seconds) - 1
+	m.slope = seconds[last] / m.size[last]
+	var slopes []float64
+	for i := max(1, last-tailPoints+2); i <= last; i++ {
+		slopes = append(slopes, (seconds[i]-seconds[i-1])/(m.size[i]-m.size[i-1]))
+	}
+	if len(slopes) > 0 {
+		m.slope = max(stat.Quantile(slopes, 0.5), leastSlope*m.slope)
+	}
+}
+
+// Place finds the size.
+func (m *Model) Place(bytes int64) Place {
+	s := float64(bytes)
+	last := len(m.size) - 1
+	if s < m.size[0] {
+		return Place{zone: below}
+	}
+	if s >= m.size[last] {
+		if s == m.size[last] {
+			return Place{zone: within, point: last}
+		}
+		return Place{zone: above, point: last, beyond: s - m.size[last]}
+	}
+	i, found := slices.BinarySearch(m.size, s)
+	if found {
+		return Place{zone: within, point: i}
+	}
+	w := (math.Log(s) - m.logSize[i-1]) / (m.logSize[i] - m.logSize[i-1])
+	return Place{zone: within, point: i - 1, weight: w}
+}
+
+// At is the time in seconds of a size that was found in a model of the same
+// sizes.
+func (m *Model) At(p Place) float64 {
+	switch {
+	case p.zone == below:
+		return m.least
+	case p.zone == above:
+		return math.Exp(m.logTime[p.point]) + m.slope*p.beyond
+	case p.weight == 0:
+		return math.Exp(m.logTime[p.point])
+	}
+	a, b := m.logTime[p.point], m.logTime[p.point+1]
+	return math.Exp(a + p.weight*(b-a))
+}
+
+// Seconds is the time of a message of so many bytes: log T linear in log S inside
+// the sweep, the least time below it, an affine tail above.
+func (m *Model) Seconds(bytes int64) float64 { return m.At(m.Place(bytes)) }
+
+// Fit is T = alpha + S/bandwidth through the points, by least squares of the
+// relative error, alpha at least 0 (seconds, bytes per second). It explains a
+// curve; nothing is decided by it.
+func (c *Curve) Fit() (alpha, bandwidth float64) {
+	var w0, w1, w2, y0, y1 float64 // sums of 1/T² · {1, S, S²} and of 1/T · {1, S}
+	for _, p := range c.Points {
+		s, t := float64(p.Bytes), p.Seconds
+		w0 += 1 / (t * t)
+		w1 += s / (t * t)
+		w2 += s * s / (t * t)
+		y0 += 1 / t
+		y1 += s / t
+	}
+	det := w0*w2 - w1*w1
+	alpha, slope := (y0*w2-y1*w1)/det, (w0*y1-w1*y0)/det
+	if !(det > 0) || alpha < 0 || !(slope > 0) {
+		return 0, w2 / y1
+	}
+	return alpha, 1 / slope
+}

@@ -1,0 +1,150 @@
+package experiments
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/record"
+)
+
+// Agreement is the outcome of many trials: a row for each trouble.
+type Agreement struct {
+	Rows []AgreementRow
+	// Failures say what went wrong, by seed.
+	Failures []string
+}
+
+// AgreementRow counts trials. Orders and Launches are of all processes together,
+// Missed of the processes that waited for a launch in vain.
+type AgreementRow struct {
+	Trouble                            Trouble
+	Seeds, Processes, Orders, Launches int
+	Unequal, Hung, Missed              int
+}
+
+// Agree runs seeds 0 … seeds−1.
+func Agree(seeds int, after After, m Mistake) Agreement {
+	var a Agreement
+	for _, trouble := range Troubles() {
+		a.Rows = append(a.Rows, AgreementRow{Trouble: trouble})
+	}
+	for seed := range seeds {
+		t := newTrial(seed, after)
+		t.mistake = m
+		t.run()
+		row := &a.Rows[seed%len(a.Rows)]
+		row.Seeds++
+		row.Processes += len(t.processes)
+		for _, p := range t.processes {
+			row.Orders += len(p.orders)
+			row.Launches += len(p.launches)
+			if p.missed {
+				row.Missed++
+			}
+		}
+		wrong := t.judge()
+		if len(wrong) > 0 {
+			a.Failures = append(a.Failures, fmt.Sprintf("seed %d (%s): %s", seed, t.trouble, strings.Join(wrong, "; ")))
+			row.Unequal++
+		}
+		if t.hung {
+			row.Hung++
+		}
+	}
+	return a
+}
+
+// excused tells whether the trouble itself keeps its process from doing what the
+// others did: then it did a part of it.
+func (t *trial) excused() bool {
+	return t.trouble == LaunchFails || t.trouble == ProcessDies || t.trouble == LeaderDies
+}
+
+// judge says what is wrong with a trial; nothing is when all processes did the
+// same, to the end.
+func (t *trial) judge() (wrong []string) {
+	if t.hung {
+		wrong = append(wrong, "processes never ended")
+	}
+	if t.meeting.differ != "" {
+		wrong = append(wrong, t.meeting.differ)
+	}
+	// Of the trouble's process the others are judged, and it by them.
+	like := t.processes[0]
+	if t.upset == 0 {
+		like = t.processes[1]
+	}
+	for _, p := range t.processes {
+		if p.missed && !t.excused() {
+			wrong = append(wrong, fmt.Sprintf("process %d waited in vain", p.number))
+		}
+		if !same(p.orders, like.orders, t.excused() && p.number == t.upset) {
+			wrong = append(wrong, fmt.Sprintf("process %d had %d orders, process %d had %d, or others", p.number, len(p.orders), like.number, len(like.orders)))
+		}
+	}
+	if n := t.meeting.incomplete(); n > 1 || n == 1 && !t.excused() {
+		wrong = append(wrong, fmt.Sprintf("%d launches were not made by all", n))
+	}
+	return append(wrong, t.judgeResults(like)...)
+}
+
+// same compares two processes' orders; one that is excused may have had less.
+func same(a, b []string, excused bool) bool {
+	if excused && len(a) < len(b) {
+		b = b[:len(a)]
+	}
+	return slices.Equal(a, b)
+}
+
+// judgeResults holds the leader's results to what must have come of the sweep.
+func (t *trial) judgeResults(like *process) (wrong []string) {
+	if t.trouble == LeaderDies && t.processes[0].at <= 0 {
+		return nil
+	}
+	if len(t.results) != len(t.cases) {
+		return []string{fmt.Sprintf("%d results of %d cases", len(t.results), len(t.cases))}
+	}
+	least := t.processes[0].memory
+	for _, p := range t.processes {
+		least = min(least, p.memory)
+	}
+	for i, r := range t.results {
+		c := t.cases[i]
+		fits := c.Layout.SendBytes+c.Layout.RecvBytes <= least
+		known := slices.ContainsFunc(t.log.Parts, func(p record.Part) bool { return p.Key == c.Key })
+		begun := slices.Contains(like.orders, fmt.Sprintf("begin %s, pass 0", c.Key))
+		switch {
+		case begun && (!fits || known):
+			wrong = append(wrong, c.Key+" was launched, and is done or does not fit")
+		case known && r.Status != record.OK:
+			wrong = append(wrong, fmt.Sprintf("%s was done before, and is %s", c.Key, r.Status))
+		case known:
+		case fits != (r.Status != record.Skipped) && !t.excused():
+			wrong = append(wrong, fmt.Sprintf("%s is %s", c.Key, r.Status))
+		case fits && r.Status != record.OK && slices.Contains([]Trouble{NoTrouble, NoKernelsOne, GoesOn}, t.trouble):
+			wrong = append(wrong, fmt.Sprintf("%s is %s: %s", c.Key, r.Status, r.Reason))
+		}
+	}
+	return wrong
+}
+
+// incomplete counts the launches that some made and not all.
+func (c *meeting) incomplete() (n int) {
+	for at, l := range c.met {
+		if l.arrived < at[0] {
+			n++
+		}
+	}
+	return n
+}
+
+// Markdown is the table.
+func (a Agreement) Markdown() string {
+	var b strings.Builder
+	b.WriteString("| trouble | seeds | processes | orders | launches | waited in vain | unequal | hung |\n|---|---|---|---|---|---|---|---|\n")
+	for _, r := range a.Rows {
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d | %d |\n", r.Trouble, r.Seeds, r.Processes, r.Orders, r.Launches, r.Missed, r.Unequal, r.Hung)
+	}
+	return b.String()
+}

@@ -1,0 +1,211 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"zbench/bench/collective"
+	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/bench/stat"
+)
+
+// Trouble is what befalls one process of a cluster in the middle of a sweep.
+type Trouble string
+
+// The troubles. The process is any but where the name says which.
+const (
+	NoTrouble    Trouble = "none"
+	SignalOne    Trouble = "a signal to one process"
+	LaunchFails  Trouble = "a launch fails in one process"
+	ProcessDies  Trouble = "one process is killed"
+	LeaderDies   Trouble = "the leading process is killed"
+	DiskFull     Trouble = "the journal cannot be written"
+	NoKernelsOne Trouble = "one process cannot verify"
+	GoesOn       Trouble = "the sweep was begun before"
+)
+
+// Troubles lists them: seeds take them in turns.
+func Troubles() []Trouble {
+	return []Trouble{NoTrouble, SignalOne, LaunchFails, ProcessDies, LeaderDies, DiskFull, NoKernelsOne, GoesOn}
+}
+
+// trial is one seed: a cluster, its sweep, and what became of it.
+type trial struct {
+	seed      int
+	trouble   Trouble
+	meeting   *meeting
+	processes []*process
+	cases     []plan.Case
+	options   plan.Options
+	// upset is the process that the trouble befalls; signals ask one to stop.
+	upset   int
+	signals []context.CancelFunc
+	log     plan.Log
+	mistake Mistake
+	// results are the leader's; hung tells that some never ended.
+	results []record.Result
+	hung    bool
+}
+
+// newTrial draws a cluster of 2 to 9 processes and a sweep of it.
+func newTrial(seed int, after After) *trial {
+	rng := rand.New(rand.NewPCG(uint64(seed), 20261121))
+	t := &trial{seed: seed, meeting: &meeting{after: after, met: map[[2]int]*launch{}, abandoned: make(chan struct{})}}
+	t.trouble = Troubles()[seed%len(Troubles())]
+	n, ranks := 2+rng.IntN(8), 1<<rng.IntN(3)
+	for i := range n {
+		t.processes = append(t.processes, &process{
+			meeting: t.meeting, number: i, ranks: ranks, clock: 0.5 + rng.Float64(), noise: rng.Float64() / 10,
+			memory: 1 << (17 + rng.IntN(6)), rng: rand.New(rand.NewPCG(uint64(seed), uint64(i))), seq: map[int]int{},
+		})
+	}
+	t.axes(rng, n, ranks)
+	t.options = plan.Options{Warmup: rng.IntN(3), Iterations: 20, Checks: rng.IntN(2)}
+	t.options.Burst = stat.Rule{Precision: 0.01, MinSamples: 12, MaxSamples: 60, MaxTime: 0.01 * rng.Float64()}
+	t.options.Isolated = stat.Rule{Precision: 0.01, MinSamples: 20, MaxSamples: 60, MaxTime: 0.001 * rng.Float64()}
+	t.upset = rng.IntN(n)
+	switch t.trouble {
+	case LeaderDies:
+		t.upset = 0
+	case ProcessDies:
+		t.upset = 1 + rng.IntN(n-1)
+	default:
+	}
+	t.prepare(rng)
+	return t
+}
+
+// axes draws the sweep: two or three sizes, of all processes and, now and then,
+// of the first alone.
+func (t *trial) axes(rng *rand.Rand, n, ranks int) {
+	a := plan.Axes{
+		Op: collective.Ops()[0], MinBytes: 1 << 10, MaxBytes: 1 << 20, Factor: 32, InPlace: []bool{false},
+		Ranks: n * ranks, Nodes: n, GPUsPerProcess: ranks,
+	}
+	a.Collectives = collective.All()[rng.IntN(3):][:1]
+	a.Dtype = collective.Dtypes()[rng.IntN(8)]
+	if rng.IntN(2) == 0 {
+		a.Scales = []int{1 + rng.IntN(n)}
+	}
+	t.cases = a.Cases()
+}
+
+// prepare plants the trouble.
+func (t *trial) prepare(rng *rand.Rand) {
+	p := t.processes[t.upset]
+	p.at = 1 + rng.IntN(150)
+	full := rng.IntN(len(t.cases))
+	switch t.trouble {
+	case SignalOne:
+		p.trouble = func() { t.signals[t.upset]() }
+	case LaunchFails:
+		p.trouble = func() { p.broken = true }
+	case ProcessDies, LeaderDies:
+		p.trouble = func() { panic(killed{}) }
+	case NoKernelsOne:
+		p.noKernels = true
+	case DiskFull:
+		var written atomic.Int64 // a mistake has every process write
+		t.log.Append = func(record.Part) error {
+			if written.Add(1) > int64(full) {
+				return errors.New("no space left on device")
+			}
+			return nil
+		}
+	case GoesOn: // the leader alone knows what has been done
+		for _, c := range t.cases[:full] {
+			for pass := range plan.Passes {
+				t.log.Parts = append(t.log.Parts, record.Part{Key: c.Key, Pass: pass, Status: record.OK})
+			}
+		}
+	default:
+	}
+}
+
+// run runs the trial: every process in a goroutine of its own, as one of a
+// cluster.
+func (t *trial) run() {
+	var all sync.WaitGroup
+	leadGone := make(chan struct{})
+	var others wires
+	contexts := make([]context.Context, len(t.processes))
+	for i := range t.processes {
+		ctx, signal := context.WithCancel(context.Background())
+		defer signal()
+		contexts[i], t.signals = ctx, append(t.signals, signal)
+		if i > 0 {
+			others = append(others, newWire(t.meeting, leadGone))
+		}
+	}
+	for i := range t.processes {
+		all.Go(func() {
+			defer func() {
+				if end := recover(); end != nil && end != (killed{}) {
+					panic(end)
+				}
+			}()
+			if i == 0 {
+				defer close(leadGone)
+				t.lead(contexts[0], others)
+				return
+			}
+			defer close(others[i-1].followerGone)
+			t.follow(contexts[i], i, others[i-1])
+		})
+	}
+	ended := make(chan struct{})
+	go func() { all.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-t.meeting.after(watchdog):
+		t.hung = true
+		close(t.meeting.abandoned)
+		<-ended
+	}
+}
+
+// process is the i-th, with the mistake in it.
+func (t *trial) process(ctx context.Context, i int) plan.Process {
+	if t.mistake.Of != nil {
+		return t.mistake.Of(ctx, t.processes[i])
+	}
+	return t.processes[i]
+}
+
+func (t *trial) follow(ctx context.Context, i int, w *wire) {
+	if t.mistake.Alone {
+		t.sweep(ctx, t.process(ctx, i))
+		return
+	}
+	_ = plan.Follow(ctx, t.process(ctx, i), w) // what became of it is judged from outside
+}
+
+func (t *trial) lead(ctx context.Context, others wires) {
+	if t.mistake.Alone {
+		t.results = t.sweep(ctx, t.process(ctx, 0))
+		return
+	}
+	g, ctx := plan.Lead(ctx, t.process(ctx, 0), others)
+	defer g.End()
+	t.results = t.sweep(ctx, g)
+}
+
+// sweep is what a command does with a process, or with a group of them.
+func (t *trial) sweep(ctx context.Context, p plan.Process) []record.Result {
+	cases := slices.Clone(t.cases)
+	budget, err := p.Budget()
+	if err != nil {
+		return nil
+	}
+	plan.Fit(cases, budget)
+	if err := p.Allocate(cases); err != nil {
+		return nil
+	}
+	results, _ := plan.Resume(ctx, cases, p, t.options, t.log, func(record.Result) {})
+	return results
+}

@@ -1,0 +1,150 @@
+package experiments
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"zbench/bench/recommend"
+	"zbench/bench/stat"
+	"zbench/bench/trainer"
+)
+
+// Truths is how many truths each cluster is judged by.
+const Truths = 5
+
+// Regret is how much longer steps are than they could be, as shares.
+type Regret struct {
+	Policy string
+	All    []float64
+	// First are those of the first truth of each cluster, which are independent.
+	First []float64
+}
+
+// Summary of the regrets.
+func (r Regret) Summary() (mean, median, p95, largest float64) {
+	for _, x := range r.All {
+		mean += x / float64(len(r.All))
+	}
+	return mean, stat.Quantile(r.All, 0.5), stat.Quantile(r.All, 0.95), slices.Max(r.All)
+}
+
+// Buckets is what an experiment with bucket sizes found.
+type Buckets struct {
+	Clusters int
+	Truth    string
+	// Policies are the ways of choosing, in the order of their table; the first is
+	// the recommender.
+	Policies []Regret
+	// Levels are the recommender's regrets by its confidence.
+	Levels map[string]*Regret
+	// Refused counts clusters without an answer.
+	Refused int
+}
+
+// RunBuckets asks about the clusters of seeds 0 … clusters−1 and judges every
+// policy by truths of each kind.
+func RunBuckets(clusters int, kinds ...Harshness) []Buckets {
+	all := policies()
+	found := make([]Buckets, len(kinds))
+	for i, h := range kinds {
+		found[i] = Buckets{Clusters: clusters, Truth: h.Name, Levels: map[string]*Regret{}}
+		for _, p := range all {
+			found[i].Policies = append(found[i].Policies, Regret{Policy: p.name})
+		}
+	}
+	for seed := range uint64(clusters) {
+		c := NewCluster(seed)
+		a, err := recommend.Ask(c.Question)
+		if err != nil || a.Verdict != recommend.Recommended {
+			for i := range found {
+				found[i].Refused++
+			}
+			continue
+		}
+		chosen, others := plans(&c, a, all)
+		for i, h := range kinds {
+			for j := range uint64(Truths) {
+				t := newTruth(&c, h, seed*Truths+j)
+				found[i].add(a.Confidence.Level, j == 0, regrets(t, chosen, others))
+			}
+		}
+	}
+	return found
+}
+
+// plans are those that the policies choose, and those that they are compared
+// with.
+func plans(c *Cluster, a recommend.Answer, all []policy) (chosen, others []trainer.Plan) {
+	t, err := trainer.ByName(c.Question.Trainer)
+	if err != nil {
+		panic(err) // drawn from the table
+	}
+	for _, p := range all {
+		chosen = append(chosen, t.Plan(c.params, max(1, p.choose(c, a)), c.Question.Run))
+	}
+	return chosen, grid(t, c, a.Gradients)
+}
+
+// add takes the regrets of the policies under one truth.
+func (b *Buckets) add(level string, first bool, regrets []float64) {
+	if b.Levels[level] == nil {
+		b.Levels[level] = &Regret{Policy: level}
+	}
+	b.Levels[level].All = append(b.Levels[level].All, regrets[0])
+	for i, r := range regrets {
+		p := &b.Policies[i]
+		p.All = append(p.All, r)
+		if first {
+			p.First = append(p.First, r)
+		}
+	}
+}
+
+// grid is the plans that the best is sought among, beside those that were chosen:
+// four an octave, from 64 Ki elements to one bucket.
+func grid(t trainer.Trainer, c *Cluster, total int64) []trainer.Plan {
+	var all []trainer.Plan
+	for s := float64(64 << 10); s < 1.2*float64(total); s *= math.Pow(2, 0.25) {
+		all = append(all, t.Plan(c.params, int64(s), c.Question.Run))
+	}
+	return all
+}
+
+// regrets are those of the chosen plans over the best of all.
+func regrets(t *truth, chosen, others []trainer.Plan) []float64 {
+	steps := make([]float64, len(chosen))
+	best := math.Inf(1)
+	for i, p := range chosen {
+		steps[i] = t.step(p)
+		best = min(best, steps[i])
+	}
+	for _, p := range others {
+		best = min(best, t.step(p))
+	}
+	for i := range steps {
+		steps[i] = steps[i]/best - 1
+	}
+	return steps
+}
+
+// Markdown is the table of docs/BUCKET.md.
+func (b Buckets) Markdown() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "\n%s: %d clusters × %d truths; %d refused\n\n| policy | mean | median | p95 | worst |\n|---|---|---|---|---|\n",
+		b.Truth, b.Clusters, Truths, b.Refused)
+	row := func(name string, r Regret) {
+		mean, median, p95, largest := r.Summary()
+		fmt.Fprintf(&s, "| %s | %.2f %% | %.2f %% | %.1f %% | %.0f %% |\n", name, 100*mean, 100*median, 100*p95, 100*largest)
+	}
+	for _, p := range b.Policies {
+		row(p.Policy, p)
+	}
+	for _, name := range []string{recommend.High, recommend.Medium, recommend.Low} {
+		if l := b.Levels[name]; l != nil {
+			row(fmt.Sprintf("zbench at confidence %s, %d clusters", name, len(l.All)/Truths), *l)
+		}
+	}
+	return s.String()
+}

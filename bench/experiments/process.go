@@ -1,0 +1,152 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"zbench/bench/plan"
+)
+
+// process is one process of a cluster: a plan.Process with a clock of its own
+// that runs too fast or too slow, noise and memory of its own.
+type process struct {
+	meeting       *meeting
+	number, ranks int
+	// clock is what its clock shows for a second; noise is relative.
+	clock, noise float64
+	memory       int64
+	rng          *rand.Rand
+	// trouble happens before its launch number at, counted from 1.
+	trouble func()
+	at      int
+	// broken makes every further launch fail.
+	broken bool
+	// noKernels leaves it without the kernels that verify.
+	noKernels bool
+
+	c plan.Case
+	// orders and launches are what it was asked for and what it made; seq counts
+	// its launches by the number of processes that take part.
+	orders, launches []string
+	seq              map[int]int
+	missed           bool
+	spent            float64
+}
+
+var errLink = errors.New("link down")
+
+// killed is what a process that is killed in a launch ends with.
+type killed struct{}
+
+// active is the number of processes that take part in the case.
+func (p *process) active() int { return p.c.Ranks * p.c.Parallel / p.ranks }
+
+func (p *process) ordered(format string, args ...any) {
+	p.orders = append(p.orders, fmt.Sprintf(format, args...))
+}
+
+// launch makes one launch with all others that take part.
+func (p *process) launch(kind string, count int) error {
+	active := p.active()
+	if p.number >= active {
+		return nil
+	}
+	if p.at--; p.at == 0 && p.trouble != nil {
+		p.trouble()
+	}
+	if p.broken {
+		return errLink
+	}
+	what := fmt.Sprintf("%s × %d of %s", kind, count, p.c.Key)
+	p.launches = append(p.launches, what)
+	p.seq[active]++
+	err := p.meeting.meet(active, p.seq[active], what)
+	p.missed = p.missed || err != nil
+	return err
+}
+
+// seconds are one time for each rank that takes part: noise around a size's time,
+// on the process's own clock.
+func (p *process) seconds() []float64 {
+	var out []float64
+	truth := 1e-5 + float64(p.c.Layout.Bytes)/1e10
+	for range p.ranks {
+		if p.number < p.active() {
+			out = append(out, truth*p.clock*max(0.1, 1+p.noise*p.rng.NormFloat64()))
+		}
+	}
+	if len(out) > 0 {
+		p.spent += out[0]
+	}
+	return out
+}
+
+func (p *process) Budget() (int64, error) {
+	p.ordered("budget")
+	return p.memory, nil
+}
+
+func (p *process) Allocate(cases []plan.Case) error {
+	skipped := 0
+	for _, c := range cases {
+		if c.Skip != "" {
+			skipped++
+		}
+	}
+	p.ordered("allocate for %d cases less %d", len(cases), skipped)
+	return nil
+}
+
+func (p *process) Begin(c plan.Case, pass int) error {
+	p.c, p.spent = c, 0
+	p.ordered("begin %s, pass %d", c.Key, pass)
+	return nil
+}
+
+func (p *process) Unverifiable(plan.Case) string {
+	if p.noKernels {
+		return "no kernels"
+	}
+	return ""
+}
+
+func (p *process) Verify(_ context.Context, _ plan.Case, launch int) (plan.Verification, error) {
+	p.ordered("verify, launch %d", launch)
+	return plan.Verification{}, p.launch("verify", 1)
+}
+
+func (p *process) WarmUp(_ context.Context, launches int) ([]float64, error) {
+	p.ordered("warm-up of %d", launches)
+	if err := p.launch("warm-up", launches); err != nil {
+		return nil, err
+	}
+	return p.seconds(), nil
+}
+
+func (p *process) Burst(_ context.Context, b plan.Bursts) ([]float64, error) {
+	p.ordered("%d bursts of %d", b.Count, b.Iterations)
+	var out []float64
+	for range b.Count {
+		if err := p.launch("burst", b.Iterations); err != nil {
+			return nil, err
+		}
+		out = append(out, p.seconds()...)
+	}
+	return out, nil
+}
+
+func (p *process) Isolated(_ context.Context, launches int) ([]float64, error) {
+	p.ordered("%d launches alone", launches)
+	var out []float64
+	for range launches {
+		if err := p.launch("isolated", 1); err != nil {
+			return nil, err
+		}
+		out = append(out, p.seconds()...)
+	}
+	return out, nil
+}
+
+func (p *process) EventFloor() float64 { return 1e-7 }

@@ -1,0 +1,103 @@
+package experiments
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"zbench/bench/overlap"
+	"zbench/bench/trainer"
+)
+
+// Harshness is how far the truth may be from what was measured.
+type Harshness struct {
+	Name string
+	// SlowLo and SlowHi bound the factor by which messages are slower while the
+	// GPUs compute.
+	SlowLo, SlowHi float64
+	// Compute replaces the standard deviation of the logarithm of the error of the
+	// computation that was told; 0 leaves it.
+	Compute float64
+	// Uneven is the standard deviation of what sets every single message size
+	// apart from its neighbours, such as its alignment.
+	Uneven float64
+	// Exact is no difference at all.
+	Exact bool
+}
+
+// Kinds of truth: the promise is for the first.
+var (
+	Hidden  = Harshness{Name: "hidden", SlowLo: 1, SlowHi: 1.6}
+	Uneven  = Harshness{Name: "hidden, and every size 3 % off its neighbours", SlowLo: 1, SlowHi: 1.6, Uneven: 0.03}
+	Nominal = Harshness{Name: "as measured", SlowLo: 1, SlowHi: 1, Exact: true}
+	Harsh   = Harshness{Name: "harsh", SlowLo: 1.3, SlowHi: 2.5, Compute: 0.5}
+)
+
+// truth is a step as it really runs.
+type truth struct {
+	c                         *Cluster
+	slow, backward, forward   float64
+	doneBackward, doneForward []float64
+	uneven                    float64
+	seed                      uint64
+	known                     map[messageKind]float64
+}
+
+type messageKind struct {
+	collective string
+	bytes      int64
+}
+
+// newTruth draws one: messages slowed by computation, computation that is not as
+// told, neither in all nor per layer.
+func newTruth(c *Cluster, h Harshness, seed uint64) *truth {
+	rng := rand.New(rand.NewPCG(seed, 0x7eadbeef))
+	t := &truth{c: c, slow: 1, backward: c.backward, forward: c.forward, seed: seed, known: map[messageKind]float64{}}
+	work := trainer.Work(c.params)
+	if !h.Exact {
+		told := c.told
+		if h.Compute > 0 {
+			told = h.Compute
+		}
+		t.slow = uniform(rng, h.SlowLo, h.SlowHi)
+		both := math.Exp(rng.NormFloat64() * told)
+		t.backward *= both * math.Exp(rng.NormFloat64()*0.05)
+		t.forward *= both * math.Exp(rng.NormFloat64()*0.05)
+		t.uneven = h.Uneven
+		for i := range work {
+			work[i] *= math.Exp(rng.NormFloat64() * 0.2)
+		}
+	}
+	t.doneBackward = overlap.Shares(work, overlap.Backward)
+	t.doneForward = overlap.Shares(work, overlap.Forward)
+	return t
+}
+
+// seconds is the time of a message.
+func (t *truth) seconds(m trainer.Message) float64 {
+	k := messageKind{m.Collective, m.Bytes}
+	if s, ok := t.known[k]; ok {
+		return s
+	}
+	rng := rand.New(rand.NewPCG(t.seed, uint64(m.Bytes)))
+	s := t.c.network[m.Collective].seconds(float64(m.Bytes)) * math.Exp(rng.NormFloat64()*t.uneven)
+	t.known[k] = s
+	return s
+}
+
+// step is the length of a step with a plan, in seconds.
+func (t *truth) step(p trainer.Plan) float64 {
+	total := 0.0
+	for i, messages := range [][]trainer.Message{p.Backward, p.Forward, p.After} {
+		cost := make([]float64, len(messages))
+		for j, m := range messages {
+			cost[j] = t.seconds(m)
+		}
+		done, compute, d := t.doneForward, []float64{t.backward, t.forward, 0}[i], overlap.Forward
+		if i == 0 {
+			done, d = t.doneBackward, overlap.Backward
+		}
+		end, _ := overlap.New(messages, done, d).End(compute, cost, t.slow, nil)
+		total += end
+	}
+	return total
+}

@@ -1,0 +1,121 @@
+package model
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zbench/bench/trainer"
+)
+
+// columns says where a CSV row has what; -1 is nowhere.
+type columns struct{ name, elements, shape, expert int }
+
+// fromCSV reads name,elements or name,shape rows.
+func fromCSV(file string, text []byte) ([]trainer.Param, error) {
+	r := csv.NewReader(bytes.NewReader(text))
+	r.Comment, r.FieldsPerRecord, r.TrimLeadingSpace, r.ReuseRecord = '#', -1, true, true
+	at := columns{name: 0, elements: 1, shape: 1, expert: -1}
+	var l list
+	for first := true; ; first = false {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return l.done()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", ErrParams, file, err) // it names the line
+		}
+		line, _ := r.FieldPos(0)
+		where := fmt.Sprintf("%s line %d", file, line)
+		if first {
+			head, is, err := headings(where, row)
+			if err != nil {
+				return nil, err
+			}
+			if is {
+				at = head
+				continue
+			}
+		}
+		p, err := at.param(where, row)
+		if err == nil {
+			err = l.add(where, p)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// headings reads the first row as names of columns, where it is that.
+func headings(where string, row []string) (at columns, is bool, err error) {
+	find := func(names ...string) int {
+		return slices.IndexFunc(row, func(s string) bool { return slices.Contains(names, strings.ToLower(strings.TrimSpace(s))) })
+	}
+	at = columns{find("name", "parameter", "tensor"), find("elements", "numel", "params", "count"), find("shape", "size"), find("expert", "is_expert")}
+	switch {
+	case at.name < 0:
+		return at, false, nil
+	case at.elements < 0 && at.shape < 0:
+		return at, false, fmt.Errorf("%w: %s: the header has neither elements nor shape", ErrParams, where)
+	}
+	return at, true, nil
+}
+
+func (at columns) param(where string, row []string) (trainer.Param, error) {
+	cell := func(i int) string {
+		if i < 0 || i >= len(row) {
+			return ""
+		}
+		return strings.TrimSpace(row[i])
+	}
+	plain := at.elements == at.shape // no header told
+	if plain && len(row) != 2 {
+		return trainer.Param{}, fmt.Errorf("%w: %s: %d fields; write name,elements or name,shape with the shape as 4096x1024", ErrParams, where, len(row))
+	}
+	text := cell(at.elements)
+	if text == "" {
+		text = cell(at.shape)
+	}
+	n, err := elements(text)
+	if err != nil {
+		return trainer.Param{}, fmt.Errorf("%w: %s: %w", ErrParams, where, err)
+	}
+	p := named(cell(at.name), n)
+	if text := cell(at.expert); text != "" {
+		if p.Expert, err = strconv.ParseBool(strings.ToLower(text)); err != nil {
+			return trainer.Param{}, fmt.Errorf("%w: %s: expert is %s, not true or false", ErrParams, where, short(text))
+		}
+	}
+	return p, nil
+}
+
+// elements reads a count, or a shape as 4096x1024, [4096, 1024] or (4096,).
+func elements(text string) (int64, error) {
+	inner := strings.TrimPrefix(text, "torch.Size")
+	inner = strings.Trim(inner, "[]() ")
+	if inner == "" {
+		if text != inner {
+			return 1, nil // a scalar: []
+		}
+		return 0, errors.New("no number of elements")
+	}
+	sides := strings.FieldsFunc(inner, func(r rune) bool { return strings.ContainsRune("xX×*, ", r) })
+	shape := make([]int64, len(sides))
+	for i, s := range sides {
+		n, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 10, 64)
+		if err != nil || n < 1 {
+			return 0, fmt.Errorf("%s is not a number of elements or a shape", short(text))
+		}
+		shape[i] = n
+	}
+	if len(sides) == 0 {
+		return 0, fmt.Errorf("%s is not a number of elements or a shape", short(text))
+	}
+	return product(shape), nil
+}

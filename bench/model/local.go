@@ -1,0 +1,74 @@
+package model
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"zbench/bench/trainer"
+)
+
+// Stage is the list of a pipeline's first stage, whose buckets alone a trainer's
+// setting cuts: the first of so many equal shares of the blocks, with what lies
+// before them.
+func (m *Model) Stage(stages int) {
+	if stages < 2 {
+		return
+	}
+	last := 0
+	for _, p := range m.Params {
+		last = max(last, p.Block)
+	}
+	keep := max(1, (last+stages-1)/stages)
+	var kept []trainer.Param
+	inside := false
+	for _, p := range m.Params {
+		inside = inside || p.Block > 0
+		if p.Block > 0 && p.Block <= keep || !inside {
+			kept = append(kept, p)
+		}
+	}
+	if last == 0 {
+		m.Notes = append(m.Notes, "no tensor says which block it is of: the list was taken to be the first pipeline stage's")
+		return
+	}
+	m.Notes = append(m.Notes, fmt.Sprintf("the first of %d pipeline stages: %d of %d blocks", stages, keep, last))
+	m.ActiveParams /= int64(stages)
+	m.Params = kept
+}
+
+// expertNumber finds which of a block's experts a tensor belongs to.
+var expertNumber = regexp.MustCompile(`(?:local_experts|experts)\.(\d{1,6})\.`)
+
+// Local keeps the experts that one rank holds when they are spread over so many
+// groups. The tokens of all groups come to it, so that it computes as much.
+func (m *Model) Local(groups int) {
+	if groups < 2 || m.ExpertTotal() == 0 {
+		return
+	}
+	most := 0
+	number := func(p trainer.Param) int {
+		if match := expertNumber.FindStringSubmatch(p.Name); match != nil && p.Expert {
+			n, _ := strconv.Atoi(match[1]) // six digits at most
+			return n
+		}
+		return -1
+	}
+	for _, p := range m.Params {
+		most = max(most, number(p)+1)
+	}
+	keep := max(1, most/groups)
+	var kept []trainer.Param
+	for _, p := range m.Params {
+		if number(p) >= keep {
+			continue
+		}
+		if p.Expert && p.Work != nil {
+			work := *p.Work * float64(groups)
+			p.Work = &work
+		}
+		kept = append(kept, p)
+	}
+	m.Params = kept
+	m.Notes = append(m.Notes, fmt.Sprintf("one rank of %d expert-parallel groups holds %d of %d experts a block", groups, keep, most))
+}

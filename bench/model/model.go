@@ -1,0 +1,191 @@
+// Package model says what a training run's gradients consist of: the parameter
+// tensors in the order the forward pass uses them, and how long the forward and
+// backward pass of a microbatch take. It reads the list from a file ([Read]),
+// makes that of a published model ([Preset]), or makes one up from a total
+// ([Synthetic]).
+//
+// The order matters because a trainer fills its buckets from the last tensor to
+// the first, and the sizes because none of them splits a tensor.
+package model
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"zbench/bench/trainer"
+)
+
+// Bounds of a parameter list. A list beyond them is a mistake, not a model: the
+// largest that was trained in public has under 100,000 tensors and 1e13 elements.
+const (
+	// MaxParams is the largest number of tensors.
+	MaxParams = 1 << 20
+	// MaxElements is the largest number of elements of all tensors together: a
+	// count up to it is exact in a float64 too.
+	MaxElements = 1 << 53
+)
+
+// ErrParams is wrapped by every error about a parameter list.
+var ErrParams = errors.New("not a parameter list")
+
+// Model is a parameter list and where it is from.
+type Model struct {
+	// Name is for people: a preset's or the file's.
+	Name string
+	// Source says where the list is from; for a preset with URL and date.
+	Source string
+	// Params are the tensors in forward order.
+	Params []trainer.Param
+	// Listed is true for the tensors of a real model, false for a list that was
+	// made up from a total.
+	Listed bool
+	// ActiveParams is the number of parameters that a token's matrix products
+	// use; 0 is not known.
+	ActiveParams int64
+	// Notes are doubts about the list, a sentence each.
+	Notes []string
+}
+
+// Total is the number of elements of all tensors.
+func (m *Model) Total() int64 {
+	var n int64
+	for _, p := range m.Params {
+		n += p.Elements
+	}
+	return n
+}
+
+// ExpertTotal is the number of elements of routed experts.
+func (m *Model) ExpertTotal() int64 {
+	var n int64
+	for _, p := range m.Params {
+		if p.Expert {
+			n += p.Elements
+		}
+	}
+	return n
+}
+
+// SetActive says how many parameters a token uses. Where the list does not tell
+// how much of the routed experts computes, that follows: the rest of the active
+// ones, shared by all experts alike.
+func (m *Model) SetActive(active int64) {
+	m.ActiveParams = active
+	all := m.ExpertTotal()
+	if all == 0 {
+		return
+	}
+	share := min(max(float64(active-(m.Total()-all))/float64(all), 0), 1)
+	for i := range m.Params {
+		if p := &m.Params[i]; p.Expert && p.Work == nil {
+			work := share * float64(p.Elements)
+			p.Work = &work
+		}
+	}
+}
+
+// Largest is the number of elements of the largest tensor.
+func (m *Model) Largest() int64 {
+	var n int64
+	for _, p := range m.Params {
+		n = max(n, p.Elements)
+	}
+	return n
+}
+
+// Blocks is the number of distinct transformer blocks.
+func (m *Model) Blocks() int {
+	seen := map[int]bool{}
+	for _, p := range m.Params {
+		if p.Block > 0 {
+			seen[p.Block] = true
+		}
+	}
+	return len(seen)
+}
+
+// experts are the names of routed experts in the spellings of Megatron-Core,
+// Hugging Face and DeepSeek; a shared expert sees every token.
+var experts = regexp.MustCompile(`(^|\.)(local_experts|experts)\.`)
+
+// blocks are the names under which a transformer numbers its blocks.
+var blocks = regexp.MustCompile(`(?:^|\.)(?:layers|h|blocks|block|layer|encoder|decoder)\.(\d{1,6})(?:\.|$)`)
+
+// named makes a tensor and reads from its name what that tells.
+func named(name string, elements int64) trainer.Param {
+	p := trainer.Param{Name: name, Elements: elements, Expert: experts.MatchString(name)}
+	if m := blocks.FindStringSubmatch(name); m != nil {
+		n, _ := strconv.Atoi(m[1]) // six digits at most
+		p.Block = n + 1
+	}
+	return p
+}
+
+// list gathers tensors and holds the bounds.
+type list struct {
+	params []trainer.Param
+	// at says where a name was first seen, for the error about its second time.
+	at    map[string]string
+	total int64
+}
+
+// add takes one tensor. Where is its place in the file, for errors.
+func (l *list) add(where string, p trainer.Param) error {
+	p.Name = strings.TrimSpace(p.Name)
+	switch {
+	case p.Name == "":
+		return fmt.Errorf("%w: %s: a tensor without a name", ErrParams, where)
+	case p.Elements < 1:
+		return fmt.Errorf("%w: %s: %s has %d elements; at least 1 is needed", ErrParams, where, short(p.Name), p.Elements)
+	case p.Elements > MaxElements-l.total:
+		return fmt.Errorf("%w: %s: more than %d elements in all", ErrParams, where, int64(MaxElements))
+	case len(l.params) == MaxParams:
+		return fmt.Errorf("%w: %s: more than %d tensors", ErrParams, where, MaxParams)
+	}
+	if l.at == nil {
+		l.at = map[string]string{}
+	}
+	if before, twice := l.at[p.Name]; twice {
+		return fmt.Errorf("%w: %s: %s was listed at %s already", ErrParams, where, short(p.Name), before)
+	}
+	l.at[p.Name] = where
+	l.total += p.Elements
+	l.params = append(l.params, p)
+	return nil
+}
+
+// done ends a list: an empty one is an error.
+func (l *list) done() ([]trainer.Param, error) {
+	if len(l.params) == 0 {
+		return nil, fmt.Errorf("%w: no tensors in it", ErrParams)
+	}
+	return l.params, nil
+}
+
+// short keeps a foreign name from filling the screen.
+func short(name string) string {
+	const most = 80
+	if r := []rune(name); len(r) > most {
+		name = string(r[:most-1]) + "…"
+	}
+	return strconv.Quote(name)
+}
+
+// product is the number of elements of a shape; a scalar has one. It is 0 where
+// a side is not positive and MaxElements+1 where the product is beyond.
+func product(shape []int64) int64 {
+	n := int64(1)
+	for _, side := range shape {
+		if side < 1 {
+			return 0
+		}
+		if side > MaxElements/n {
+			return MaxElements + 1
+		}
+		n *= side
+	}
+	return n
+}

@@ -1,0 +1,150 @@
+package model_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/model"
+)
+
+// The published counts; the sources stand in the table of presets.
+func TestPresetsHaveThePublishedSize(t *testing.T) {
+	for name, want := range map[string]struct {
+		total, experts, embedding int64
+	}{
+		"llama3-8b":  {8_030_261_248, 0, 525_336_576},
+		"llama3-70b": {70_553_706_496, 0, 1_050_673_152},
+		// 16 experts × (4096 + 2048) × 2048 in 40 layers. 8.3 B without the
+		// embedding, 17.68 GB of bf16 with it: both published.
+		"zaya1-base": {8_840_484_688, 8_053_063_680, 537_133_056},
+		// 15.29 B without embedding and output layer.
+		"moonlight-16b": {15_960_108_544, 26 * 64 * 3 * 2048 * 1408, 335_544_320},
+	} {
+		m, err := model.Preset(name)
+		require.NoError(t, err)
+		require.Equal(t, want.total, m.Total(), name)
+		require.Equal(t, want.experts, m.ExpertTotal(), name)
+		require.Equal(t, want.embedding, m.Params[0].Elements, name)
+		require.Equal(t, want.embedding, m.Largest(), name)
+		require.Contains(t, m.Source, "https://")
+		require.Contains(t, m.Source, "2026-")
+		require.True(t, m.Listed)
+		seen := map[string]bool{}
+		for _, p := range m.Params {
+			require.False(t, seen[p.Name], p.Name)
+			seen[p.Name] = true
+		}
+	}
+	_, err := model.Preset("llama4")
+	require.ErrorIs(t, err, model.ErrPreset)
+	require.ErrorContains(t, err, "valid are llama3-8b, llama3-70b, zaya1-base, moonlight-16b")
+}
+
+func TestPublishedRoundings(t *testing.T) {
+	zaya, err := model.Preset("zaya1-base")
+	require.NoError(t, err)
+	require.InDelta(t, 8.3e9, zaya.Total()-zaya.Params[0].Elements, 0.05e9, "without the embedding")
+	require.InDelta(t, 17.68e9, 2*zaya.Total(), 0.02e9, "the checkpoint in bf16")
+	moon, err := model.Preset("moonlight-16b")
+	require.NoError(t, err)
+	require.InDelta(t, 15.29e9, moon.Total()-2*moon.Params[0].Elements, 0.01e9, "without embedding and output layer")
+}
+
+// work sums what computes for a token: for the published active count.
+func work(m *model.Model) float64 {
+	sum := 0.0
+	for _, p := range m.Params {
+		switch {
+		case p.Work != nil:
+			sum += *p.Work
+		case strings.Contains(p.Name, "embed"):
+		default:
+			sum += float64(p.Elements)
+		}
+	}
+	return sum
+}
+
+func TestActiveParametersArePublished(t *testing.T) {
+	moon, err := model.Preset("moonlight-16b")
+	require.NoError(t, err)
+	require.InDelta(t, 2.24e9, work(moon)-2048*163840, 0.01e9, "without the output layer")
+	zaya, err := model.Preset("zaya1-base")
+	require.NoError(t, err)
+	require.InDelta(t, 760e6, work(zaya)-2048*262272, 10e6, "without the output layer")
+}
+
+func TestForwardOrder(t *testing.T) {
+	m, err := model.Preset("zaya1-base")
+	require.NoError(t, err)
+	block := 0
+	for _, p := range m.Params[1 : len(m.Params)-2] {
+		require.GreaterOrEqual(t, p.Block, block)
+		block = p.Block
+	}
+	require.Equal(t, 40, m.Blocks())
+	require.Equal(t, int64(0), m.Params[len(m.Params)-1].Elements, "the shared output layer has no gradient of its own")
+}
+
+func TestSetActive(t *testing.T) {
+	m, err := model.Read("p.csv", strings.NewReader("a,100\nmlp.experts.0.w,300\nmlp.experts.1.w,300\n"), nil)
+	require.NoError(t, err)
+	require.Zero(t, m.ActiveParams, "how many experts a token uses is not known")
+	m.SetActive(400)
+	require.Equal(t, 150.0, *m.Params[1].Work)
+	m.SetActive(900)
+	require.Equal(t, 150.0, *m.Params[1].Work, "what is known stays")
+	require.Nil(t, m.Params[0].Work)
+}
+
+func TestSynthetic(t *testing.T) {
+	for _, c := range []struct {
+		total   int64
+		layers  int
+		largest int64
+		params  int
+	}{{1e9, 24, 0, 96}, {8_030_261_248, 0, 525_336_576, 130}, {7, 3, 0, 6}, {1, 1, 0, 1}} {
+		m, err := model.Synthetic(c.total, c.layers, c.largest)
+		require.NoError(t, err)
+		require.Equal(t, c.total, m.Total())
+		require.Len(t, m.Params, c.params)
+		require.False(t, m.Listed)
+		require.False(t, slices.ContainsFunc(m.Params, func(p trainerParam) bool { return p.Elements < 1 }))
+	}
+	for _, c := range [][3]int64{{0, 1, 0}, {100, -1, 0}, {100, 1, 60}, {1e9, 1, 1e6}, {-5, 1, 0}, {100, 1 << 30, 0}} {
+		_, err := model.Synthetic(c[0], int(c[1]), c[2])
+		require.ErrorIs(t, err, model.ErrParams, c)
+	}
+}
+
+func TestCompute(t *testing.T) {
+	c, err := model.Load{Tokens: 16384, ActiveParams: 760e6, Flops: 250e12}.Estimate()
+	require.NoError(t, err)
+	require.InDelta(t, 4*760e6*16384/250e12, c.Backward, 1e-12)
+	require.InDelta(t, c.Backward/2, c.Forward, 1e-12)
+	require.False(t, c.Measured)
+	r, err := model.Load{Tokens: 16384, ActiveParams: 760e6, Flops: 250e12, Recompute: true}.Estimate()
+	require.NoError(t, err)
+	require.InDelta(t, 1.5*c.Backward, r.Backward, 1e-12)
+	require.Equal(t, c.Forward, r.Forward)
+	s, err := model.Step(0.3)
+	require.NoError(t, err)
+	require.InDelta(t, 0.2, s.Backward, 1e-15)
+	require.InDelta(t, 0.1, s.Forward, 1e-15)
+	m, err := model.Timed(0.2, 0)
+	require.NoError(t, err)
+	require.Equal(t, 0.1, m.Forward)
+	require.True(t, m.Measured && m.Known())
+	for _, bad := range []func() error{
+		func() error { _, err := model.Timed(0, 1); return err },
+		func() error { _, err := model.Timed(1, -1); return err },
+		func() error { _, err := model.Step(-1); return err },
+		func() error { _, err := model.Load{Tokens: 1, ActiveParams: 1}.Estimate(); return err },
+		func() error { _, err := model.Load{Tokens: -1, ActiveParams: 1, Flops: 1}.Estimate(); return err },
+	} {
+		require.ErrorIs(t, bad(), model.ErrCompute)
+	}
+}

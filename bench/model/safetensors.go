@@ -1,0 +1,191 @@
+package model
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zbench/bench/trainer"
+)
+
+// maxShards bounds the files an index may name.
+const maxShards = 4096
+
+// shard is one safetensors file whose header is to be read.
+type shard struct {
+	name string
+	size int64
+	r    io.Reader
+}
+
+// isIndex tells a safetensors index from a parameter list.
+func isIndex(text []byte) bool {
+	var index struct {
+		Map json.RawMessage `json:"weight_map"`
+	}
+	return text[0] == '{' && json.Unmarshal(text, &index) == nil && len(index.Map) > 0 && index.Map[0] == '{'
+}
+
+// index reads the headers of the files that an index names: the index itself has
+// no shapes.
+func (m *Model) index(name string, text []byte, open Open) error {
+	var index struct {
+		Map map[string]string `json:"weight_map"`
+	}
+	if err := json.Unmarshal(text, &index); err != nil {
+		return fmt.Errorf("%w: %s: weight_map: %w", ErrParams, name, err)
+	}
+	files := slices.Compact(slices.Sorted(maps.Values(index.Map)))
+	if len(files) > maxShards {
+		return fmt.Errorf("%w: %s names %d files, more than %d", ErrParams, name, len(files), maxShards)
+	}
+	var shards []shard
+	for _, file := range files {
+		if strings.ContainsAny(file, `/\`) || file == ".." {
+			return fmt.Errorf("%w: %s names a file elsewhere: %s", ErrParams, name, short(file))
+		}
+		head, size, err := beside(file, open)
+		if err != nil {
+			return fmt.Errorf("%w: %s has names but no shapes, and %s beside it cannot be read: %w (only its header is needed; or write a CSV of name,elements)",
+				ErrParams, name, short(file), err)
+		}
+		shards = append(shards, shard{file, size, bytes.NewReader(head)})
+	}
+	return m.shards(name, shards)
+}
+
+// beside reads length and header of a file.
+func beside(file string, open Open) ([]byte, int64, error) {
+	if open == nil {
+		return nil, 0, fmt.Errorf("%s is not at hand", file)
+	}
+	f, err := open(file)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close() //nolint:errcheck // it was read only
+	b := bufio.NewReader(f)
+	size, is := safetensors(b)
+	if !is {
+		return nil, 0, fmt.Errorf("%s is not a safetensors file", file)
+	}
+	text, err := header(b, size)
+	return append(make([]byte, 8), text...), size, err
+}
+
+// shards takes all tensors of the files, in the order a forward pass is likely to
+// use them: the files have them by name.
+func (m *Model) shards(name string, shards []shard) error {
+	var l list
+	for _, s := range shards {
+		text, err := header(s.r, s.size)
+		if err != nil {
+			return fmt.Errorf("%w: %s: %w", ErrParams, s.name, err)
+		}
+		var tensors map[string]json.RawMessage
+		if err := json.Unmarshal(text, &tensors); err != nil {
+			return fmt.Errorf("%w: %s: header: %w", ErrParams, s.name, err)
+		}
+		for _, tensor := range slices.Sorted(maps.Keys(tensors)) {
+			if tensor == "__metadata__" {
+				continue
+			}
+			var e entry
+			if err := json.Unmarshal(tensors[tensor], &e); err != nil || e.Shape == nil {
+				return fmt.Errorf("%w: %s: %s has no shape", ErrParams, s.name, short(tensor))
+			}
+			if err := l.add(s.name, named(tensor, product(e.Shape))); err != nil {
+				return err
+			}
+		}
+	}
+	params, err := l.done()
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	slices.SortStableFunc(params, forward)
+	m.Params = params
+	m.Notes = append(m.Notes, "a checkpoint does not say in which order its tensors are used: the order is guessed from their names")
+	return nil
+}
+
+// places order a tensor within the model and within its block by its name. The
+// first that matches counts.
+var places = []*regexp.Regexp{
+	regexp.MustCompile(`embed|wte|wpe|tok_`),
+	regexp.MustCompile(`layers|blocks|\bh\.`), // numbered blocks come here
+	regexp.MustCompile(`input_?(layer)?norm|ln_1|attention_norm`),
+	regexp.MustCompile(`attn|attention`),
+	regexp.MustCompile(`post_attention|ln_2|ffn_norm|mlp_norm|pre_mlp`),
+	regexp.MustCompile(`router|\.gate\.`),
+	regexp.MustCompile(`gate_proj|gate_up|linear_fc1|up_proj|c_fc|w1|w3`),
+	regexp.MustCompile(`down_proj|linear_fc2|c_proj|w2`),
+	regexp.MustCompile(`shared_expert`),
+	regexp.MustCompile(`norm|ln_f`),
+	regexp.MustCompile(`lm_head|output`),
+}
+
+// forward compares two tensors by their likely place in the forward pass.
+func forward(a, b trainer.Param) int {
+	return cmp.Or(
+		cmp.Compare(section(a), section(b)),
+		cmp.Compare(a.Block, b.Block),
+		cmp.Compare(within(a), within(b)),
+		natural(a.Name, b.Name),
+	)
+}
+
+// section is 0 before the blocks, 1 in them, 2 behind them.
+func section(p trainer.Param) int {
+	switch {
+	case p.Block > 0:
+		return 1
+	case places[0].MatchString(p.Name):
+		return 0
+	}
+	return 2
+}
+
+// within is the place inside a block, or behind the blocks. Experts count by
+// their number first: natural does that.
+func within(p trainer.Param) int {
+	for i, place := range places {
+		if i < 2 {
+			continue
+		}
+		if i == 3 && places[4].MatchString(p.Name) && !strings.Contains(p.Name, "self_attn") {
+			continue // post_attention_layernorm is no attention
+		}
+		if p.Expert && i < 6 {
+			continue
+		}
+		if place.MatchString(p.Name) {
+			if p.Expert {
+				return 6
+			}
+			return i
+		}
+	}
+	return len(places)
+}
+
+var number = regexp.MustCompile(`\d{1,9}`)
+
+// natural compares names with their numbers as numbers: 2 before 10.
+func natural(a, b string) int {
+	pad := func(s string) string {
+		return number.ReplaceAllStringFunc(s, func(d string) string {
+			n, _ := strconv.Atoi(d) // nine digits at most
+			return fmt.Sprintf("%010d", n)
+		})
+	}
+	return cmp.Or(cmp.Compare(pad(a), pad(b)), cmp.Compare(a, b))
+}

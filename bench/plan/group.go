@@ -1,0 +1,159 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// This file and lead.go are the agreement of several processes: all of them must
+// launch the same operations, or they wait for each other for ever. So one of
+// them, the leader, runs the sweep and gives orders, and the others obey. Those
+// read no clock, look at no sample and heed no signal of their own to decide
+// anything: they have nothing to decide with. A process that is alone needs none
+// of this and runs the sweep on its own Process.
+
+// Process is one process's ranks: what carries out orders.
+type Process interface {
+	Driver
+	// Budget is the number of bytes that a rank's buffers may take, the least over
+	// the ranks.
+	Budget() (int64, error)
+	// Allocate makes room for all cases that are not skipped, once, before the
+	// first Begin.
+	Allocate(cases []Case) error
+}
+
+// Do is what an order asks for: a method of Process, or to end.
+type Do string
+
+// The orders.
+const (
+	DoBudget   Do = "budget"
+	DoAllocate Do = "allocate"
+	DoBegin    Do = "begin"
+	DoVerify   Do = "verify"
+	DoWarmUp   Do = "warm-up"
+	DoBurst    Do = "burst"
+	DoIsolated Do = "isolated"
+	DoEnd      Do = "end"
+)
+
+// Order is one decision of the leader, the same for all processes. It travels as
+// JSON.
+type Order struct {
+	Do Do `json:"do"`
+	// Cases are what to make room for; Case and Pass are what begins.
+	Cases []Case `json:"cases,omitempty"`
+	Case  *Case  `json:"case,omitempty"`
+	Pass  int    `json:"pass,omitempty"`
+	// Count is the number of launches, of warm-up or alone, or which verification
+	// launch this is.
+	Count int `json:"count,omitempty"`
+	// Bursts are what to take.
+	Bursts *Bursts `json:"bursts,omitempty"`
+}
+
+// Report is what one process answers to an order. It travels as JSON.
+type Report struct {
+	// Error is what failed, empty for nothing; Timeout tells that others did not
+	// come in time: where one process fails, the others run into this.
+	Error   string `json:"error,omitempty"`
+	Timeout bool   `json:"timeout,omitempty"`
+	// Stop tells that this process was asked to stop. It obeys until the leader
+	// ends the sweep.
+	Stop bool `json:"stop,omitempty"`
+	// Seconds are of this process's ranks, by burst × rank or launch × rank.
+	Seconds []float64 `json:"seconds,omitempty"`
+	// Budget is in bytes.
+	Budget       int64        `json:"budget,omitempty"`
+	Unverifiable string       `json:"unverifiable,omitempty"`
+	Verified     Verification `json:"verified"`
+}
+
+// Followers are the other processes, as the leader sees them.
+type Followers interface {
+	// Tell gives an order to all of them. One that is lost is passed over.
+	Tell(Order)
+	// Reports waits for all answers to the last order and returns them in the
+	// order of the processes' ranks. A process that is lost, or does not answer in
+	// time, has a report whose Error says so.
+	Reports() []Report
+}
+
+// Leader is the process that decides, as another sees it. Its errors mean that
+// it is lost.
+type Leader interface {
+	// Next waits for the next order.
+	Next() (Order, error)
+	Report(Report) error
+}
+
+// Follow obeys the leader until the order to end. A signal, that is the end of
+// ctx, is passed on to the leader and changes nothing else. The error says that
+// the leader was lost.
+func Follow(ctx context.Context, p Process, leader Leader) error {
+	w := worker{p: p}
+	for {
+		o, err := leader.Next()
+		if err != nil {
+			return fmt.Errorf("lost the process that leads the sweep: %w", err)
+		}
+		if o.Do == DoEnd {
+			return nil
+		}
+		r := w.obey(o)
+		r.Stop = ctx.Err() != nil
+		if err := leader.Report(r); err != nil {
+			return fmt.Errorf("lost the process that leads the sweep: %w", err)
+		}
+	}
+}
+
+// worker carries out orders on one process's ranks, the leader's too.
+type worker struct {
+	p Process
+	c Case
+}
+
+func (w *worker) obey(o Order) Report {
+	var r Report
+	if err := w.carryOut(o, &r); err != nil {
+		var late interface{ Timeout() bool }
+		r.Error, r.Timeout = err.Error(), errors.As(err, &late) && late.Timeout()
+	}
+	return r
+}
+
+// carryOut has no context to hand on: launches that one process cut short would
+// leave the others waiting.
+func (w *worker) carryOut(o Order, r *Report) (err error) {
+	whole := context.Background()
+	if o.Do == DoBegin && o.Case == nil || o.Do == DoBurst && o.Bursts == nil {
+		return fmt.Errorf("the order %q does not say of what", o.Do)
+	}
+	switch o.Do {
+	case DoBudget:
+		r.Budget, err = w.p.Budget()
+	case DoAllocate:
+		err = w.p.Allocate(o.Cases)
+	case DoBegin:
+		w.c = *o.Case
+		if err = w.p.Begin(w.c, o.Pass); err == nil {
+			r.Unverifiable = w.p.Unverifiable(w.c)
+		}
+	case DoVerify:
+		r.Verified, err = w.p.Verify(whole, w.c, o.Count)
+	case DoWarmUp:
+		r.Seconds, err = w.p.WarmUp(whole, o.Count)
+	case DoBurst:
+		r.Seconds, err = w.p.Burst(whole, *o.Bursts)
+	case DoIsolated:
+		r.Seconds, err = w.p.Isolated(whole, o.Count)
+	default:
+		err = fmt.Errorf("an order that this zbench does not know: %q; all processes must run the same version", o.Do)
+	}
+	r.Seconds = slices.Clone(r.Seconds)
+	return err
+}

@@ -1,0 +1,152 @@
+package plan_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/plan"
+)
+
+// part is one process of a group: two ranks whose times tell process, row and
+// rank apart.
+type part struct {
+	number       int
+	budget       int64
+	fail         error
+	wrong        int64
+	unverifiable string
+	asked        []string
+	onBurst      func()
+	most         int // rows it answers with, 0 for as many as asked
+	bursts       int
+}
+
+func (p *part) note(format string, args ...any) error {
+	if p.asked = append(p.asked, fmt.Sprintf(format, args...)); len(p.asked) > 10_000 {
+		return errors.New("the sweep does not end")
+	}
+	return p.fail
+}
+
+func (p *part) Budget() (int64, error)           { return p.budget, p.note("budget") }
+func (p *part) Allocate(cases []plan.Case) error { return p.note("allocate %d", len(cases)) }
+func (p *part) Begin(c plan.Case, pass int) error {
+	return p.note("begin %s %s %d", c.Collective.Name, c.Key, pass)
+}
+func (p *part) Unverifiable(plan.Case) string { return p.unverifiable }
+func (p *part) Verify(_ context.Context, c plan.Case, launch int) (plan.Verification, error) {
+	v := plan.Verification{Wrong: p.wrong}
+	if p.wrong > 0 {
+		v.First = fmt.Sprintf("process %d", p.number)
+	}
+	return v, p.note("verify %s %d", c.Key, launch)
+}
+
+func (p *part) rows(n int) (out []float64) {
+	if p.most > 0 {
+		n = min(n, p.most)
+	}
+	for row := range n {
+		for rank := range 2 {
+			out = append(out, 1+float64(100*p.number+10*(row%8)+rank)/1000)
+		}
+	}
+	return out
+}
+
+func (p *part) WarmUp(_ context.Context, n int) ([]float64, error) {
+	return p.rows(1), p.note("warm-up %d", n)
+}
+
+func (p *part) Burst(_ context.Context, b plan.Bursts) ([]float64, error) {
+	if p.onBurst != nil {
+		p.onBurst()
+	}
+	return p.rows(b.Count), p.note("burst %d %d%s", b.Count, b.Iterations, strings.Repeat(" replayed", max(0, min(b.Replays, 9))))
+}
+
+func (p *part) Isolated(_ context.Context, n int) ([]float64, error) {
+	return p.rows(n), p.note("isolated %d", n)
+}
+func (p *part) EventFloor() float64 { return 1e-7 }
+
+// lines are followers in goroutines; every order and report goes through JSON.
+type lines struct {
+	t               *testing.T
+	orders, reports []chan []byte
+}
+
+type line struct{ orders, reports chan []byte }
+
+func (l line) Next() (o plan.Order, err error) {
+	text, ok := <-l.orders
+	if !ok {
+		return o, errors.New("closed")
+	}
+	return o, json.Unmarshal(text, &o)
+}
+
+func (l line) Report(r plan.Report) error {
+	text, err := json.Marshal(r)
+	l.reports <- text
+	return err
+}
+
+func (l *lines) Tell(o plan.Order) {
+	text, err := json.Marshal(o)
+	require.NoError(l.t, err)
+	for _, c := range l.orders {
+		c <- text
+	}
+}
+
+func (l *lines) Reports() []plan.Report {
+	out := make([]plan.Report, len(l.reports))
+	for i, c := range l.reports {
+		text, ok := <-c
+		if !ok {
+			out[i].Error = "left"
+			continue
+		}
+		require.NoError(l.t, json.Unmarshal(text, &out[i]))
+	}
+	return out
+}
+
+// inGroup runs do with a group of the parts; every other one follows under its
+// own context.
+func inGroup(t *testing.T, parts []*part, contexts []context.Context, do func(context.Context, *plan.Group)) {
+	t.Helper()
+	l := &lines{t: t}
+	left := make(chan error)
+	for i, p := range parts[1:] {
+		one := line{make(chan []byte, 1), make(chan []byte, 1)}
+		l.orders, l.reports = append(l.orders, one.orders), append(l.reports, one.reports)
+		go func() {
+			err := plan.Follow(contexts[1+i], p, one)
+			close(one.reports)
+			left <- err
+		}()
+	}
+	g, ctx := plan.Lead(contexts[0], parts[0], l)
+	do(ctx, g)
+	g.End()
+	for range parts[1:] {
+		require.NoError(t, <-left)
+	}
+}
+
+func backgrounds(n int) []context.Context {
+	return slices.Repeat([]context.Context{context.Background()}, n)
+}
+
+func three() []*part {
+	return []*part{{number: 0, budget: 1 << 30}, {number: 1, budget: 1 << 12}, {number: 2, budget: 1 << 13}}
+}

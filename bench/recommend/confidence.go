@@ -1,0 +1,150 @@
+package recommend
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"zbench/bench/cost"
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// Bounds of the confidence's reasons.
+const (
+	quietCV, noisyCV     = 0.05, 0.20
+	agree                = 0.05
+	nearSizes            = 5
+	mostlyInside, inside = 0.80, 0.95
+	// regretful is a score beyond which the scenarios want different buckets.
+	regretful, torn = 0.01, 0.03
+	// negligible is the share of the messages' time below which it does not matter
+	// that sizes were not swept.
+	negligible = 0.01
+)
+
+// confidence is the least level of all reasons against it.
+func (e *engine) confidence(a *Answer, best int) Confidence {
+	c := Confidence{Level: High, Reasons: []Reason{}}
+	limit := func(when bool, code, level, format string, args ...any) {
+		if !when {
+			return
+		}
+		c.Reasons = append(c.Reasons, Reason{code, level, fmt.Sprintf(format, args...)})
+		if level == Low || c.Level == High {
+			c.Level = level
+		}
+	}
+	limit(a.Simulated, "simulated", Low, "a model, not hardware, decided the times of a curve")
+	limit(e.q.ParamsGuessed, "params_guessed", Medium, "the tensors were made up from totals: real buckets end elsewhere")
+	limit(!e.known, "compute_unknown", Low, "the time of backward is not known and was averaged over from half to eight times that of the wire")
+	limit(e.known && e.q.ComputeGuessed, "compute_estimated", Medium, "the time of backward is computed from tokens and FLOP/s, not measured")
+	for i := range e.curves {
+		e.capCurve(i, best, limit)
+	}
+	if b := a.Bootstrap; b != nil {
+		limit(b.InPlateau < mostlyInside, "unstable", Low, "only %s of resampled curves have their answer in the plateau", percent(b.InPlateau))
+		limit(b.InPlateau >= mostlyInside && b.InPlateau < inside, "unstable", Medium, "%s of resampled curves have their answer outside the plateau", percent(1-b.InPlateau))
+	} else {
+		limit(true, "no_bootstrap", Medium, "the spread of the curves was not resampled")
+	}
+	score := e.candidates[best].Score
+	limit(score > torn, "torn", Low, "if network or computation differ from what was measured, another bucket would save %s on average", percent(score))
+	limit(score > regretful && score <= torn, "torn", Medium, "if network or computation differ from what was measured, another bucket would save %s on average", percent(score))
+	return c
+}
+
+// capCurve lists the reasons of one curve.
+func (e *engine) capCurve(i, best int, limit func(when bool, code, level, format string, args ...any)) {
+	c := e.curves[i]
+	name := e.needs[i].String()
+	limit(e.from[i] > 0, "rescaled", Low, "%s: rescaled from %d ranks as if it were a ring", name, e.from[i])
+	limit(c.Imported && c.Timing == cost.BurstMean, "imported", Medium, "%s: means of ranks and launches, whose spread the log does not tell", name)
+	limit(c.Extrapolated && !c.Simulated, "fitted_elsewhere", Low, "%s: times were extrapolated", name)
+	above, all, sizes := e.coverage(i, best)
+	limit(above > negligible*all, "extrapolated", Low, "%s: %s of the messages' time lies beyond the largest swept size, %s",
+		name, percent(above/all), unit.Bytes(c.Points[len(c.Points)-1].Bytes))
+	near, cv, few, apart := 0, 0.0, false, 0.0
+	for _, p := range c.Points {
+		if !slices.ContainsFunc(sizes, func(s int64) bool { return p.Bytes >= s/10 && p.Bytes/10 <= s }) {
+			continue
+		}
+		near++
+		few = few || p.N < cost.MinSamples
+		apart = max(apart, p.Disagree)
+		if p.CV != nil {
+			cv = max(cv, *p.CV)
+		}
+	}
+	limit(near < nearSizes, "few_sizes", Low, "%s: only %d sizes within a factor of ten of the messages", name, near)
+	limit(few, "few_samples", Medium, "%s: sizes around the answer have fewer than %d samples", name, cost.MinSamples)
+	limit(cv > noisyCV, "noisy", Low, "%s: samples around the answer vary by %s", name, percent(cv))
+	limit(cv > quietCV && cv <= noisyCV, "noisy", Medium, "%s: samples around the answer vary by %s", name, percent(cv))
+	limit(c.Runs < 2, "one_run", Medium, "%s: measured in one run; a second one would show whether it repeats", name)
+	limit(apart > agree, "runs_disagree", Medium, "%s: %d runs differ by %s around the answer", name, c.Runs, percent(apart))
+}
+
+// coverage is how much of the answer's time on a curve lies above the sweep, how
+// much there is, and the sizes that make up most of it.
+func (e *engine) coverage(i, best int) (above, all float64, sizes []int64) {
+	e.messagesOf(i, best, func(bytes int64) {
+		place := e.models[i].Place(bytes)
+		t := e.models[i].At(place)
+		all += t
+		if place.Beyond() {
+			above += t
+		}
+	})
+	e.messagesOf(i, best, func(bytes int64) {
+		if e.models[i].Seconds(bytes) > negligible*all {
+			sizes = append(sizes, bytes)
+		}
+	})
+	if len(sizes) == 0 {
+		e.messagesOf(i, best, func(bytes int64) { sizes = append(sizes, bytes) })
+	}
+	return above, math.Max(all, math.SmallestNonzeroFloat64), sizes
+}
+
+// warnings are doubts about the curves and what was left out.
+func (e *engine) warnings(a *Answer) []record.Warning {
+	w := []record.Warning{}
+	for i, c := range e.curves {
+		for _, d := range c.Doubts {
+			d.Message = e.needs[i].String() + ": " + d.Message
+			w = append(w, d)
+		}
+		if c.InPlace != e.t.InPlace {
+			w = append(w, record.Warning{
+				Code: "placement", Message: fmt.Sprintf("%s: the curve is %s, and %s reduces %s", e.needs[i], placed(c.InPlace), e.t.Title, placed(e.t.InPlace)),
+				Hint: "sweep both: zbench collectives --place both",
+			})
+		}
+		for _, h := range a.Curves[i].Holes {
+			w = append(w, record.Warning{
+				Code: "hole", Message: fmt.Sprintf("%s: %s", e.needs[i], h),
+				Hint: "it is in the answer as measured; the library's tuner may know another algorithm for these sizes",
+			})
+		}
+		if u := a.Curves[i]; u.WantMaxBytes > 0 {
+			w = append(w, record.Warning{
+				Code: "sweep_too_short", Message: fmt.Sprintf("%s: the sweep ends at %s, and messages go up to %s", e.needs[i], unit.Bytes(u.MaxBytes), unit.Bytes(u.WantMaxBytes)),
+				Hint: "raise -e, as far as memory allows",
+			})
+		}
+	}
+	for _, n := range e.lacks {
+		w = append(w, record.Warning{
+			Code: "left_out", Message: fmt.Sprintf("the step also ends with %s, for which there is no curve; no bucket size changes it", n),
+			Hint: "sweep it to have the step's real length",
+		})
+	}
+	return w
+}
+
+func placed(inPlace bool) string {
+	if inPlace {
+		return "in place"
+	}
+	return "out of place"
+}

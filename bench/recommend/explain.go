@@ -1,0 +1,150 @@
+package recommend
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"zbench/bench/trainer"
+	"zbench/bench/unit"
+)
+
+const (
+	// hidden is the share of a step below which communication counts as hidden,
+	// noted that below which a limit is not worth a word.
+	hidden = 0.01
+	noted  = 0.001
+)
+
+// explain says what limits the step at the answer and why it is neither smaller
+// nor larger.
+func (e *engine) explain(a *Answer, best int) {
+	c := e.candidates[best]
+	add := func(code string, seconds float64, format string, args ...any) {
+		if seconds > noted*c.Step {
+			a.Limits = append(a.Limits, Limit{code, fmt.Sprintf(format, args...), seconds})
+		}
+	}
+	exposed := c.ExposedBackward + c.ExposedForward + c.After
+	total, ideal := 0.0, 0.0
+	e.reductions(c, func(i int, bytes int64, t float64) {
+		total += t
+		ideal += float64(bytes) * e.fastest(i)
+	})
+	if e.known {
+		add("network", total-e.backward, "the gradients take %s on the network, longer than the backward of %s that could hide them",
+			unit.Seconds(total), unit.Seconds(e.backward))
+	}
+	add("message_size", total-ideal, "at the curve's best bandwidth the gradients would take %s; in messages of this size they take %s",
+		unit.Seconds(ideal), unit.Seconds(total))
+	last, bytes, big := e.tail(c)
+	if big != "" {
+		add("largest_tensor", last, "the last gradients to come are one message of %s because of %s, which no setting divides",
+			unit.Bytes(bytes), big)
+	} else {
+		add("tail", last, "the last bucket, %s, starts when backward is over", unit.Bytes(bytes))
+	}
+	if f := c.passes[forward].cost; len(f) > 0 {
+		add("first_gather", f[0], "forward begins with waiting for the first gather")
+	}
+	add("after", c.After, "parameters are gathered when the step has nothing left to hide it behind")
+	e.limitMemory(add)
+	slices.SortStableFunc(a.Limits, func(x, y Limit) int { return cmp.Compare(y.Seconds, x.Seconds) })
+	if exposed <= hidden*c.Step {
+		a.Limits = slices.Insert(a.Limits, 0, Limit{
+			"hidden", "communication hides behind computation: " + percent(exposed/c.Step) + " of a step is exposed", exposed,
+		})
+	}
+	a.WhyNotSmaller, a.WhyNotLarger = e.whyNotSmaller(a, best), e.whyNotLarger(a, best)
+}
+
+// fastest is the least time per byte of a curve, in seconds.
+func (e *engine) fastest(i int) float64 {
+	least := math.Inf(1)
+	for _, p := range e.curves[i].Points {
+		least = min(least, p.Seconds/float64(p.Bytes))
+	}
+	return least
+}
+
+// tail is the last reduction of backward: its time, its bytes, and the name of a
+// tensor that is most of it and exceeds the setting.
+func (e *engine) tail(c *candidate) (seconds float64, bytes int64, tensor string) {
+	p := c.passes[backward]
+	for j, m := range slices.Backward(c.plan.Backward) {
+		if m.Collective != "all_gather" {
+			seconds, bytes = p.cost[j], m.Bytes
+			break
+		}
+	}
+	if len(c.plan.Buckets) == 0 || e.t.Unit == trainer.Blocks {
+		return seconds, bytes, ""
+	}
+	b := c.plan.Buckets[len(c.plan.Buckets)-1]
+	for _, x := range e.q.Params[b.First : b.Last+1] {
+		if x.Elements > c.Elements && 2*x.Elements > b.Elements {
+			return seconds, bytes, x.Name
+		}
+	}
+	return seconds, bytes, ""
+}
+
+// limitMemory tells when a better setting would take too much memory.
+func (e *engine) limitMemory(add func(code string, seconds float64, format string, args ...any)) {
+	least, at := math.Inf(1), -1
+	inside := math.Inf(1)
+	for j, c := range e.candidates {
+		if c.OverBudget && c.Step < least {
+			least, at = c.Step, j
+		}
+		if !c.OverBudget {
+			inside = min(inside, c.Step)
+		}
+	}
+	if at >= 0 && least < inside {
+		add("memory", inside-least, "%s elements would be faster and take %s of buffers, more than the budget of %s",
+			Count(e.candidates[at].Elements), unit.Bytes(e.candidates[at].Memory), unit.Bytes(e.q.MemBudget))
+	}
+}
+
+// beyond is the candidate to compare the answer with: the first outside of the
+// plateau in the direction of step that is at least four times away, or the last
+// there is; -1 where the plateau has no end.
+func (e *engine) beyond(a *Answer, best, step int) int {
+	at := -1
+	for j := best + step; j >= 0 && j < len(e.candidates); j += step {
+		x := a.Table[j]
+		if x.Elements < a.Plateau.Lo || x.Elements > a.Plateau.Hi {
+			at = j
+			if ratio := float64(x.Elements) / float64(a.Elements); ratio >= 4 || ratio <= 0.25 {
+				break
+			}
+		}
+	}
+	return at
+}
+
+func (e *engine) whyNotSmaller(a *Answer, best int) string {
+	at := e.beyond(a, best, -1)
+	if at < 0 {
+		return fmt.Sprintf("nothing speaks against it: every smaller setting is within %s of the best", percent(PlateauWidth))
+	}
+	x, b := a.Table[at], a.Best
+	return fmt.Sprintf("with %s elements a step takes %s more: %s instead of %d, at a bus bandwidth of %s instead of %s",
+		Count(x.Elements), percent(x.Score-b.Score), calls(x.Buckets), b.Buckets, unit.Rate(x.BusBW), unit.Rate(b.BusBW))
+}
+
+func (e *engine) whyNotLarger(a *Answer, best int) string {
+	at := e.beyond(a, best, 1)
+	if at < 0 {
+		return fmt.Sprintf("nothing speaks against it: every larger setting is within %s of the best", percent(PlateauWidth))
+	}
+	x, b := a.Table[at], a.Best
+	if x.OverBudget {
+		return fmt.Sprintf("%s elements take %s of buffers, more than the budget", Count(x.Elements), unit.Bytes(x.Memory))
+	}
+	return fmt.Sprintf("with %s elements a step takes %s more: in %s of up to %s, %s instead of %s is exposed",
+		Count(x.Elements), percent(x.Score-b.Score), calls(x.Buckets), unit.Bytes(x.LargestBytes),
+		unit.Seconds(x.ExposedBackward+x.ExposedForward+x.After), unit.Seconds(b.ExposedBackward+b.ExposedForward+b.After))
+}

@@ -1,0 +1,192 @@
+package recommend
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"zbench/bench/bucket"
+	"zbench/bench/collective"
+	"zbench/bench/cost"
+	"zbench/bench/trainer"
+)
+
+// fillTable describes every candidate, the answer, and what it is compared with.
+func (e *engine) fillTable(a *Answer, s scores, best int) {
+	for j, c := range e.candidates {
+		e.describe(c, s.exposed[j], s.steps[0][j])
+		c.Nominal, c.Score, c.Worst = s.nominal[j], s.score[j], s.worst[j]
+		a.Table = append(a.Table, c.Candidate)
+	}
+	b := e.candidates[best].Candidate
+	a.Best = &b
+	a.Default = e.judge(s, e.plan(0, e.run))
+	if e.t.Settings(e.q.Params, e.run) == nil {
+		single := e.candidates[len(e.candidates)-1].Candidate
+		a.Single = &single
+	}
+	if e.q.Current > 0 {
+		a.Current = e.judge(s, e.plan(e.q.Current, e.q.Run))
+	}
+}
+
+// judge compares a plan that need not be among the candidates with them.
+func (e *engine) judge(s scores, c *candidate) *Candidate {
+	c.price(e.models)
+	for i, scenario := range e.scenarios {
+		step, exposed := e.times(c, scenario)
+		r := step/s.leastSteps[i] - 1
+		c.Score += r / float64(len(e.scenarios))
+		if i == 0 {
+			e.describe(c, exposed, step)
+			c.Nominal, c.Worst = r, r
+		}
+		c.Worst = max(c.Worst, r)
+	}
+	return &c.Candidate
+}
+
+// describe fills the nominal times of a priced candidate.
+func (e *engine) describe(c *candidate, exposed [3]float64, step float64) {
+	c.ExposedBackward, c.ExposedForward, c.After, c.Step = exposed[backward], exposed[forward], exposed[after], step
+	seconds, moved := 0.0, 0.0
+	e.reductions(c, func(i int, bytes int64, t float64) {
+		f := 1.0
+		if row, err := collective.ByName(e.needs[i].collective); err == nil {
+			f = row.BusFactor(e.needs[i].ranks)
+		}
+		seconds += t
+		moved += f * float64(bytes)
+	})
+	if seconds > 0 {
+		c.BusBW = moved / seconds
+	}
+}
+
+// reductions visits the gradients' messages of a priced candidate.
+func (e *engine) reductions(c *candidate, visit func(model int, bytes int64, seconds float64)) {
+	p := c.passes[backward]
+	for j, m := range c.plan.Backward {
+		if m.Collective != "all_gather" {
+			visit(p.model[j], m.Bytes, p.cost[j])
+		}
+	}
+}
+
+// sizes sums the messages of a candidate up.
+func (e *engine) sizes(best int) []Sizes {
+	c := e.candidates[best]
+	all := []Sizes{}
+	for i, messages := range [][]trainer.Message{c.plan.Backward, c.plan.Forward, c.plan.After} {
+		for _, n := range e.needs {
+			x := Sizes{Pass: []string{"backward", "forward", "after"}[i], Collective: n.collective, Ranks: n.ranks}
+			var bytes []int64
+			for _, m := range messages {
+				if (need{m.Collective, m.Ranks}) == n {
+					bytes = append(bytes, m.Bytes)
+					x.Bytes += m.Bytes
+					x.Seconds += e.seconds(n, m.Bytes)
+				}
+			}
+			if slices.Sort(bytes); len(bytes) > 0 {
+				x.Count, x.Smallest, x.Median, x.Largest = len(bytes), bytes[0], bytes[len(bytes)/2], bytes[len(bytes)-1]
+				all = append(all, x)
+			}
+		}
+	}
+	return all
+}
+
+func (e *engine) seconds(n need, bytes int64) float64 {
+	return e.models[slices.Index(e.needs, n)].Seconds(bytes)
+}
+
+// used describes the curves behind the answer.
+func (e *engine) used(best int) []Used {
+	all := []Used{}
+	for i, c := range e.curves {
+		first, last := c.Points[0], c.Points[len(c.Points)-1]
+		u := Used{
+			Collective: c.Collective, Ranks: c.Ranks, Dtype: c.Dtype, InPlace: c.InPlace, Timing: c.Timing, Sizes: len(c.Points),
+			MinBytes: first.Bytes, MaxBytes: last.Bytes, Simulated: c.Simulated, RescaledFrom: e.from[i],
+			Refine: e.refineSizes(i, best), Holes: holes(c),
+		}
+		u.Alpha, u.Bandwidth = c.Fit()
+		if want := e.wantMax(i, best); want > last.Bytes {
+			u.WantMaxBytes = want
+		}
+		all = append(all, u)
+	}
+	return all
+}
+
+func holes(c cost.Curve) []bucket.Hole {
+	sizes, seconds := make([]int64, len(c.Points)), make([]float64, len(c.Points))
+	for i, p := range c.Points {
+		sizes[i], seconds[i] = p.Bytes, p.Seconds
+	}
+	return bucket.Holes(sizes, seconds)
+}
+
+// messagesOf visits the sizes of a candidate's messages on one curve.
+func (e *engine) messagesOf(i, candidate int, visit func(bytes int64)) {
+	c := e.candidates[candidate]
+	for _, messages := range [][]trainer.Message{c.plan.Backward, c.plan.Forward, c.plan.After} {
+		for _, m := range messages {
+			if (need{m.Collective, m.Ranks}) == e.needs[i] {
+				visit(m.Bytes)
+			}
+		}
+	}
+}
+
+// around are the settings near the answer whose messages are worth measuring, as
+// multiples of it.
+var around = []float64{0.5, math.Sqrt2 / 2, 1, math.Sqrt2, 2}
+
+// refineSizes are the real messages of the answer, by their median and their
+// largest, and the median ones of settings around it: alignment alone can change
+// the time of a size, and a switch of protocols lies between two sizes of a sweep.
+func (e *engine) refineSizes(i, best int) []int64 {
+	sizes := []int64{}
+	for _, x := range around {
+		want := int64(x * float64(e.candidates[best].Elements))
+		near, _ := slices.BinarySearchFunc(e.candidates, want, func(c *candidate, s int64) int { return cmp.Compare(c.Elements, s) })
+		var all []int64
+		e.messagesOf(i, min(near, len(e.candidates)-1), func(bytes int64) { all = append(all, bytes) })
+		if slices.Sort(all); len(all) > 0 {
+			sizes = append(sizes, all[len(all)/2])
+			if x == 1 {
+				sizes = append(sizes, all[len(all)-1])
+			}
+		}
+	}
+	slices.Sort(sizes)
+	return slices.Compact(sizes)
+}
+
+// wantMax is how far the sweep of a curve should go: over the answer's largest
+// message, and while the bandwidth still grows, over that of one bucket.
+func (e *engine) wantMax(i, best int) int64 {
+	largest := int64(0)
+	see := func(bytes int64) { largest = max(largest, bytes) }
+	e.messagesOf(i, best, see)
+	if !saturated(e.curves[i]) {
+		e.messagesOf(i, len(e.candidates)-1, see)
+	}
+	return largest
+}
+
+// maxGrowth is the growth of the bandwidth over the last octave up to which a
+// curve counts as saturated.
+const maxGrowth = 0.05
+
+// saturated tells that the bandwidth hardly grows over the last octave.
+func saturated(c cost.Curve) bool {
+	last := c.Points[len(c.Points)-1]
+	half := last.Bytes / 2
+	if half < c.Points[0].Bytes {
+		return false
+	}
+	return 2*c.Model().Seconds(half)/last.Seconds-1 <= maxGrowth
+}

@@ -1,0 +1,102 @@
+package recommend
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"zbench/bench/collective"
+	"zbench/bench/trainer"
+)
+
+// worthSaying is the share of a step below which a change is not mentioned.
+const worthSaying = 0.005
+
+// change is something else than the bucket that could be changed. Tokens is how
+// many times as many tokens a step has with it.
+type change struct {
+	code, message string
+	tokens        float64
+	apply         func(q *Question)
+}
+
+// changes are those that apply to the question.
+func (e *engine) changes() []change {
+	var all []change
+	if d, err := collective.DtypeByName(e.run.GradDtype); err == nil && d.Size == 4 {
+		all = append(all, change{"half_gradients", "reduce gradients in bfloat16 (watch the loss)", 1, func(q *Question) {
+			q.Run.GradDtype = "bfloat16"
+		}})
+	}
+	if e.known {
+		all = append(all, change{"more_tokens", "twice the tokens per microbatch: twice the computation hides the same communication", 2, func(q *Question) {
+			q.Backward, q.Forward = 2*e.backward, 2*e.forward
+		}})
+		all = append(all, change{"more_accumulation", "twice the microbatches per step", 2, func(q *Question) {
+			q.Run.Accum = 2 * q.Run.Microbatches()
+		}})
+	}
+	if e.t.Unit == trainer.Blocks && !e.run.KeepParams {
+		all = append(all, change{"keep_params", "keep parameters between forward and backward, if memory allows (reshard_after_forward=False)", 1, func(q *Question) {
+			q.Run.KeepParams = true
+		}})
+	}
+	return all
+}
+
+// help simulates each change with its own best bucket.
+func (e *engine) help(a *Answer, best int) []Help {
+	all := []Help{}
+	now := e.candidates[best].Step
+	if e.q.Run.NoOverlap {
+		off := e.judge(e.score(e.models, e.candidates), e.plan(a.Elements, e.q.Run))
+		gain := 1 - now/off.Step
+		all = append(all, Help{"overlap", "turn on overlap: without it no bucket size hides anything", &now, &gain})
+	}
+	for _, x := range e.changes() {
+		q := e.q
+		x.apply(&q)
+		other, refusal := newEngine(q, e.t, true)
+		if refusal != nil {
+			continue
+		}
+		s := other.score(other.models, other.candidates)
+		j, ok := s.best(other.candidates)
+		if !ok {
+			continue
+		}
+		step := s.steps[0][j]
+		gain := 1 - step/x.tokens/now
+		if gain >= worthSaying {
+			all = append(all, Help{x.code, x.message, &step, &gain})
+		}
+	}
+	slices.SortStableFunc(all, func(x, y Help) int { return cmp.Compare(*y.Gain, *x.Gain) })
+	return append(all, e.words(a, best)...)
+}
+
+// manyRanks is from where on fewer ring steps are worth a thought.
+const manyRanks = 64
+
+// words are changes that the curves say nothing about.
+func (e *engine) words(a *Answer, best int) []Help {
+	var all []Help
+	latency := slices.ContainsFunc(a.Limits, func(l Limit) bool {
+		return l.Code == "message_size" && l.Seconds > worthSaying*e.candidates[best].Step
+	})
+	if latency && e.run.DP >= manyRanks && e.t.Name == "megatron" && e.run.Zero == 1 && e.run.Instances < 2 {
+		all = append(all, Help{Code: "instances", Message: "several optimizer instances (--num-distributed-optimizer-instances): " +
+			"rings of fewer ranks have less latency; sweep groups of that size to know by how much"})
+	}
+	if latency && e.run.DP >= manyRanks && e.t.Unit == trainer.Blocks {
+		all = append(all, Help{Code: "hsdp", Message: "hybrid sharding: shard within a node and replicate across, for rings of fewer ranks"})
+	}
+	for _, u := range a.Curves {
+		for _, h := range u.Holes {
+			if slices.ContainsFunc(u.Refine, func(s int64) bool { return h.FromBytes/2 < s && s < h.ToBytes*2 }) {
+				all = append(all, Help{Code: "hole", Message: fmt.Sprintf("%s: %s; the answer's messages lie near: ask the library's tuner for another algorithm there", u.Collective, h)})
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,111 @@
+package recommend
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"zbench/bench/cost"
+	"zbench/bench/trainer"
+	"zbench/bench/unit"
+)
+
+// What a curve must span before a number is read from it.
+const (
+	MinSizes   = 5
+	MinDecades = 2.0
+)
+
+// incomplete says what the question lacks; nil is nothing.
+func incomplete(q Question, t trainer.Trainer) *Refusal {
+	total := int64(0)
+	blocks := false
+	for _, p := range q.Params {
+		if p.Elements < 0 || p.Elements > math.MaxInt64/16-total {
+			return &Refusal{"bad_model", fmt.Sprintf("tensor %q has %d elements", p.Name, p.Elements), "give each tensor's number of elements"}
+		}
+		total += p.Elements
+		blocks = blocks || p.Block > 0
+	}
+	switch {
+	case total == 0:
+		return &Refusal{
+			"no_model", "the size of the gradients is not known, and the best bucket depends on it",
+			"give --params FILE, --preset NAME or --total-params N",
+		}
+	case t.Unit == trainer.Blocks && !blocks:
+		return &Refusal{
+			"no_blocks", "no tensor is said to belong to a transformer block, and " + t.Title + " is set in blocks",
+			"give --params with names such as model.layers.0.mlp.weight, or a preset",
+		}
+	case !(q.Backward >= 0 && q.Forward >= 0) || math.IsInf(q.Backward+q.Forward, 0):
+		return &Refusal{
+			"bad_times", fmt.Sprintf("a backward of %g s and a forward of %g s are no times", q.Backward, q.Forward),
+			"give --backward-ms and --forward-ms of one microbatch",
+		}
+	case len(q.Curves) == 0:
+		return &Refusal{
+			"no_curve", "no usable measurement of a collective was given",
+			"run `zbench collectives`, or give a log of rccl-tests that has rows",
+		}
+	}
+	return nil
+}
+
+// need is one collective of one group of ranks that the plan calls.
+type need struct {
+	collective string
+	ranks      int
+}
+
+func (n need) String() string { return fmt.Sprintf("%s of %d ranks", n.collective, n.ranks) }
+
+// missing refuses for want of a curve, and says what there is instead.
+func missing(n need, q Question) *Refusal {
+	var others, ranks []string
+	for _, c := range q.Curves {
+		s := fmt.Sprintf("%s of %d ranks", c.Collective, c.Ranks)
+		if !strings.Contains(strings.Join(others, ", "), s) {
+			others = append(others, s)
+		}
+		if c.Collective == n.collective {
+			ranks = append(ranks, fmt.Sprint(c.Ranks))
+		}
+	}
+	if len(ranks) > 0 {
+		return &Refusal{
+			"wrong_ranks",
+			fmt.Sprintf("the gradients are reduced by %s, and the curve is of %s: a ring of another length has another latency", n, ranks[0]),
+			fmt.Sprintf("sweep %s on %d ranks, or allow --allow-rescale, which assumes a ring and caps the confidence at low", n.collective, n.ranks),
+		}
+	}
+	return &Refusal{
+		"missing_curve",
+		fmt.Sprintf("the trainer calls %s, and the curves are of %s", n, strings.Join(others, ", ")),
+		fmt.Sprintf("sweep it: zbench collectives %s", n.collective),
+	}
+}
+
+// tooFew refuses a curve that does not span enough.
+func tooFew(c cost.Curve) *Refusal {
+	n := len(c.Points)
+	span := math.Log10(float64(c.Points[n-1].Bytes) / float64(c.Points[0].Bytes))
+	if n >= MinSizes && span >= MinDecades {
+		return nil
+	}
+	return &Refusal{
+		"few_sizes",
+		fmt.Sprintf("the curve of %s has %d sizes over %.1f decades, and an answer takes %d over %g", c.Collective, n, span, MinSizes, MinDecades),
+		"sweep wider, for example -b 64K -e 8G -f 2",
+	}
+}
+
+// overBudget refuses because every setting takes too much memory.
+func (e *engine) overBudget() *Refusal {
+	least := e.candidates[0].Memory
+	for _, c := range e.candidates {
+		least = min(least, c.Memory)
+	}
+	return &Refusal{"memory", fmt.Sprintf("the smallest setting takes %s of buffers, and the budget is %s",
+		unit.Bytes(least), unit.Bytes(e.q.MemBudget)), "raise --mem-budget"}
+}

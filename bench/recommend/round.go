@@ -1,0 +1,87 @@
+package recommend
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// round replaces a new setting by the roundest that is as good: one with the
+// same buckets, or, where the tensors were made up anyway, one whose score
+// counts as equal.
+func (e *engine) round(s *scores, best int) int {
+	c := e.candidates[best]
+	if c.kept || e.t.Settings(e.q.Params, e.run) != nil {
+		return best
+	}
+	step := e.t.Step(e.run)
+	for _, unit := range rounder(c.Elements, step) {
+		for _, setting := range []int64{c.Elements / unit * unit, (c.Elements + unit - 1) / unit * unit} {
+			if setting < 1 || setting%step != 0 {
+				continue
+			}
+			if e.equal(*s, best, setting) {
+				e.place(setting, best)
+				return e.find(s, setting)
+			}
+		}
+	}
+	return best
+}
+
+// rounder lists what to round to, the coarsest first: two and three digits, then
+// millions; multiples of the knob's step.
+func rounder(setting, step int64) []int64 {
+	digits := math.Floor(math.Log10(float64(setting) / float64(step)))
+	var units []int64
+	for _, d := range []float64{1, 2} {
+		if digits >= d {
+			units = append(units, step*int64(math.Pow(10, digits-d)))
+		}
+	}
+	if step == 1 && setting >= 10_000_000 {
+		units = append(units, 1_000_000)
+	}
+	return units
+}
+
+// equal tells that a setting is as good as the best candidate.
+func (e *engine) equal(s scores, best int, setting int64) bool {
+	c := e.candidates[best]
+	other := e.plan(setting, e.run)
+	if other.OverBudget {
+		return false
+	}
+	if slices.Equal(other.plan.Buckets, c.plan.Buckets) {
+		return true
+	}
+	if !e.q.ParamsGuessed {
+		return false
+	}
+	both := []*candidate{c, other}
+	pair := e.score(e.models, both)
+	sum := 0.0
+	for i := range pair.steps {
+		sum += (pair.steps[i][1] - pair.steps[i][0]) / pair.steps[i][0] / float64(len(pair.steps))
+	}
+	return s.score[best]+sum <= s.least+Tie
+}
+
+// place puts a setting among the candidates in the place of one with the same
+// buckets.
+func (e *engine) place(setting int64, best int) {
+	c := e.plan(setting, e.run)
+	if slices.Equal(c.plan.Buckets, e.candidates[best].plan.Buckets) {
+		e.candidates = slices.Delete(e.candidates, best, best+1)
+	}
+	i, found := slices.BinarySearchFunc(e.candidates, setting, func(c *candidate, s int64) int { return cmp.Compare(c.Elements, s) })
+	if !found {
+		e.candidates = slices.Insert(e.candidates, i, c)
+	}
+}
+
+// find scores all candidates anew and returns that of the setting.
+func (e *engine) find(s *scores, setting int64) int {
+	*s = e.score(e.models, e.candidates)
+	return slices.IndexFunc(e.candidates, func(c *candidate) bool { return c.Elements == setting })
+}

@@ -1,0 +1,198 @@
+package recommend
+
+import (
+	"math"
+	"slices"
+
+	"zbench/bench/trainer"
+)
+
+const (
+	// gridStep is the ratio of neighbouring settings of the grid, and leastSetting
+	// where it starts.
+	gridStep     = 1.189207115002721 // 2^(1/4)
+	leastSetting = 64 << 10
+	// perRank is the least share of a rank worth a bucket, in elements.
+	perRank = 128
+	// maxEdges bounds how many sums of tensors are tried beside the grid. Of more
+	// than exactTensors, one sum is kept in each of 2^binBits parts of an octave.
+	maxEdges     = 2048
+	exactTensors = 512
+	binBits      = 7
+)
+
+// unknownRatios are the computation of a backward over the time of its wire that
+// are averaged over when it is not known; the first is the nominal one.
+var unknownRatios = []float64{1, 0.5, 2, 4, 8}
+
+// Grid is the default scenarios, the nominal one first. Computation slows
+// messages down, up to 1.6 times, unless they were measured under load; and
+// computation itself may be 1.25 times off either way where it was measured, and
+// 1.6 times where it was estimated.
+func Grid(loaded, estimated bool) []Scenario {
+	networks, computes := []float64{1, 1.3, 1.6}, []float64{1, 0.8, 1.25}
+	if loaded {
+		networks = []float64{1}
+	}
+	if estimated {
+		computes = []float64{1, 0.6, 1.6}
+	}
+	var all []Scenario
+	for _, n := range networks {
+		for _, c := range computes {
+			all = append(all, Scenario{n, c})
+		}
+	}
+	return all
+}
+
+// setTimes settles computation and scenarios. The first scenario is the nominal
+// one.
+func (e *engine) setTimes() {
+	q := e.q
+	e.scenarios = q.Scenarios
+	e.backward, e.forward, e.known = q.Backward, q.Forward, q.Backward > 0 || q.Forward > 0
+	if e.known {
+		if e.backward == 0 {
+			e.backward = 2 * e.forward
+		}
+		if e.forward == 0 {
+			e.forward = e.backward / 2
+		}
+		if len(e.scenarios) == 0 {
+			e.scenarios = Grid(q.Loaded, q.ComputeGuessed)
+		}
+		return
+	}
+	e.backward = e.wire()
+	e.forward = e.backward / 2
+	if len(e.scenarios) > 0 {
+		return
+	}
+	for _, s := range Grid(q.Loaded, true) {
+		if s.Compute != 1 {
+			continue
+		}
+		for _, r := range unknownRatios {
+			e.scenarios = append(e.scenarios, Scenario{s.Network, r})
+		}
+	}
+}
+
+// wire is the time that all gradients take in messages of the largest swept
+// size, in seconds.
+func (e *engine) wire() float64 {
+	t := 0.0
+	for _, m := range e.t.Plan(e.q.Params, 0, e.run).Backward {
+		i := slices.Index(e.needs, need{m.Collective, m.Ranks})
+		last := e.curves[i].Points[len(e.curves[i].Points)-1]
+		t += float64(m.Bytes) * last.Seconds / float64(last.Bytes)
+	}
+	return t
+}
+
+// keep is the setting that there is: the user's, or else the trainer's default.
+func (e *engine) keep() *candidate {
+	setting := e.t.Default(e.q.Params, e.run)
+	if e.q.Current > 0 {
+		setting = e.q.Current
+	}
+	c := e.plan(e.snap(setting), e.run)
+	c.kept = true
+	return c
+}
+
+// snap rounds a setting up to one that the knob can have.
+func (e *engine) snap(setting int64) int64 {
+	few := e.t.Settings(e.q.Params, e.run)
+	if i := slices.IndexFunc(few, func(s int64) bool { return s >= setting }); i >= 0 {
+		return few[i]
+	} else if few != nil {
+		return few[len(few)-1]
+	}
+	step := e.t.Step(e.run)
+	return max(step, (setting+step-1)/step*step)
+}
+
+// settings are what is tried: a geometric grid, the sums of neighbouring
+// tensors, the trainer's default, the user's setting, and one bucket.
+func (e *engine) settings() []int64 {
+	if few := e.t.Settings(e.q.Params, e.run); few != nil {
+		return few
+	}
+	total := int64(0)
+	for _, p := range e.q.Params {
+		total += p.Elements
+	}
+	all := []int64{e.snap(e.single(total)), e.snap(e.t.Default(e.q.Params, e.run))}
+	for s := float64(max(leastSetting, perRank*int64(e.run.DP))); s < float64(total); s *= gridStep {
+		all = append(all, e.snap(int64(s)))
+	}
+	if !e.coarse {
+		for _, s := range sums(e.q.Params, leastSetting, total, maxEdges) {
+			all = append(all, e.snap(s))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// single is a setting that leaves one bucket, whatever padding adds.
+func (e *engine) single(total int64) int64 {
+	return total + int64(len(e.q.Params))*64
+}
+
+// sums are the sums of neighbouring tensors, which is what decides where buckets
+// end: all of them that lie between lo and hi, at most most of them, spread
+// evenly in their logarithm.
+func sums(params []trainer.Param, lo, hi int64, most int) []int64 {
+	var all []int64
+	thin := make([]int64, 0)
+	if len(params) > exactTensors {
+		thin = make([]int64, 64<<binBits) // the bits of every int64 and a few more
+	}
+	from, sum := 0, int64(0)
+	for to := range params {
+		sum += params[to].Elements
+		for sum > hi && from <= to {
+			sum -= params[from].Elements
+			from++
+		}
+		for s, i := sum, from; i <= to && s >= lo; i++ {
+			if len(thin) == 0 {
+				all = append(all, s)
+			} else if b := bin(s); thin[b] == 0 || s < thin[b] {
+				thin[b] = s
+			}
+			s -= params[i].Elements
+		}
+	}
+	for _, s := range thin {
+		if s > 0 {
+			all = append(all, s)
+		}
+	}
+	slices.Sort(all)
+	return spread(slices.Compact(all), most)
+}
+
+// bin is which part of an octave a positive sum lies in, counted from 1.
+func bin(s int64) int {
+	const one = 1023 << binBits // the exponent of 1 in a float64
+	return int(math.Float64bits(float64(s))>>(52-binBits)) - one
+}
+
+// spread keeps at most most of ascending values, evenly in their logarithm.
+func spread(all []int64, most int) []int64 {
+	if len(all) <= most {
+		return all
+	}
+	first := float64(max(1, all[0]))
+	ratio := math.Log(float64(all[len(all)-1]) / first)
+	kept := make([]int64, 0, most)
+	for i := range most {
+		at, _ := slices.BinarySearch(all, int64(first*math.Exp(ratio*float64(i)/float64(most-1))))
+		kept = append(kept, all[min(at, len(all)-1)])
+	}
+	return slices.Compact(kept)
+}

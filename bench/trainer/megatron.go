@@ -1,0 +1,78 @@
+package trainer
+
+// Megatron-Core's rules, read at d98e8a64:
+// megatron/core/optimizer/param_layout.py (starts at 64 elements, ends at
+// lcm(dp, 128) or lcm(dp, 128, 2¹⁶)), optimizer/distrib_optimizer.py and
+// distributed/param_and_grad_buffer.py (reverse order, a bucket is full at
+// bucket_size or more), training/training.py resolve_ddp_bucket_size (default),
+// distributed/distributed_data_parallel.py (one chain of gathers for dense and
+// one for expert tensors).
+const (
+	megatronLeast   = 40_000_000
+	megatronPerRank = 1_000_000
+	megatronAlign   = 64
+	megatronEnd     = 128
+	megatronPadded  = 1 << 16
+)
+
+func megatronDefault(_ []Param, run Run) int64 {
+	return max(megatronLeast, megatronPerRank*int64(run.DP))
+}
+
+// Divisor is what Megatron rounds a bucket's end up to with the distributed
+// optimizer, in elements.
+func Divisor(ranks int, pad bool) int64 {
+	d := lcm(int64(ranks), megatronEnd)
+	if pad {
+		d = lcm(d, megatronPadded)
+	}
+	return d
+}
+
+func megatronPlan(params []Param, setting int64, run Run) Plan {
+	if setting == 0 {
+		setting = megatronDefault(params, run)
+	}
+	if run.NoOverlap {
+		setting = 0 // one bucket a buffer
+	}
+	sharded := run.Zero == 1
+	plan := Plan{Buckets: both(params, func(p packing, expert bool) []Bucket {
+		if sharded {
+			p.align, p.divisor = megatronAlign, Divisor(run.ranks(expert)/run.instances(), run.PadBuckets)
+		}
+		return p.atLeast(setting, setting)
+	})}
+	if !sharded {
+		plan.Backward = reductions(plan.Buckets, allReduce, run)
+	} else {
+		plan.Backward = acrossInstances(plan.Buckets, run)
+		plan.Forward = chain(plan.Buckets, run)
+	}
+	if run.NoOverlap {
+		for i := range plan.Backward {
+			plan.Backward[i].Launch = 0
+		}
+	}
+	return plan
+}
+
+// acrossInstances scatters within an optimizer instance and then reduces the
+// shards over the instances.
+func acrossInstances(buckets []Bucket, run Run) []Message {
+	scatter := reductions(buckets, reduceScatter, run)
+	if run.instances() == 1 {
+		return scatter
+	}
+	var all []Message
+	for _, m := range scatter {
+		m.Ranks /= run.instances()
+		shard := m
+		shard.Collective, shard.Ranks, shard.Bytes = allReduce, run.instances(), m.Bytes/int64(m.Ranks)
+		if m.Ranks > 1 {
+			all = append(all, m)
+		}
+		all = append(all, shard)
+	}
+	return all
+}

@@ -1,0 +1,66 @@
+package trainer
+
+import (
+	"cmp"
+	"slices"
+)
+
+const (
+	allReduce     = "all_reduce"
+	reduceScatter = "reduce_scatter"
+	allGather     = "all_gather"
+)
+
+// both packs the dense tensors and those of experts, which are reduced by other
+// ranks and so never share a bucket, and returns the buckets in the order in
+// which they fill during backward.
+func both(params []Param, pack func(p packing, expert bool) []Bucket) []Bucket {
+	var all []Bucket
+	for _, expert := range []bool{false, true} {
+		if order := indexes(params, expert, true); len(order) > 0 {
+			all = append(all, pack(packing{params: params, order: order}, expert)...)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Bucket) int { return cmp.Compare(b.First, a.First) })
+	return all
+}
+
+// reductions calls one collective a bucket, as soon as its last gradient is
+// there, and lets nothing wait.
+func reductions(buckets []Bucket, name string, run Run) []Message {
+	all := make([]Message, 0, len(buckets))
+	wide := run.grad()
+	for _, b := range buckets {
+		if n := run.ranks(b.Expert); n > 1 {
+			all = append(all, Message{Collective: name, Bytes: b.Elements * wide, Ranks: n, Launch: b.First, Wait: Never})
+		}
+	}
+	return all
+}
+
+// chain gathers the buckets in the order of forward, each call made when
+// computation comes to the bucket before, and waited for at the bucket itself.
+// Dense tensors and experts are chains of their own.
+func chain(buckets []Bucket, run Run) []Message {
+	var all []Message
+	wide := run.param()
+	for _, expert := range []bool{false, true} {
+		at := 0
+		for _, b := range slices.Backward(buckets) {
+			if b.Expert != expert || run.ranks(expert) < 2 {
+				continue
+			}
+			all = append(all, Message{
+				Collective: allGather, Bytes: b.Elements * wide, Ranks: run.ranks(expert) / run.instances(),
+				Launch: at, Wait: b.First,
+			})
+			if run.NoGatherOverlap {
+				all[len(all)-1].Wait = 0
+				continue
+			}
+			at = b.First
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Message) int { return cmp.Compare(a.Launch, b.Launch) })
+	return all
+}

@@ -1,0 +1,146 @@
+package trainer
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// runs are one or more for each trainer.
+func runs() map[string][]Run {
+	run := func(r Run) Run {
+		r.GradDtype, r.ParamDtype = "float", "bfloat16"
+		return r
+	}
+	return map[string][]Run{
+		"megatron":  {run(Run{DP: 16}), run(Run{DP: 24, Zero: 1, EP: 2}), run(Run{DP: 16, Zero: 1, Instances: 2, PadBuckets: true}), run(Run{DP: 16, Zero: 1, NoOverlap: true, NoGatherOverlap: true})},
+		"ddp":       {run(Run{DP: 16}), run(Run{DP: 16, EP: 4})},
+		"fsdp2":     {run(Run{DP: 16, Zero: 3}), run(Run{DP: 16, EP: 4, Zero: 3}), run(Run{DP: 16, Zero: 3, KeepParams: true})},
+		"deepspeed": {run(Run{DP: 16, Zero: 1, EP: 4}), run(Run{DP: 16, Zero: 2, NoOverlap: true}), run(Run{DP: 16, Zero: 3})},
+		"xla":       {run(Run{DP: 16}), run(Run{DP: 16, Zero: 1})},
+	}
+}
+
+func random(rng *rand.Rand) []Param {
+	params := make([]Param, 1+rng.IntN(60))
+	for i := range params {
+		params[i] = Param{Elements: rng.Int64N(5000) + int64(rng.IntN(2)), Expert: rng.IntN(3) == 0, Block: (i + 3) / 4}
+	}
+	params[0].Elements++
+	return params
+}
+
+// Whatever the setting: each tensor is sent exactly once, no call is waited for
+// before it is made, and calls are in the order in which they are made.
+func TestPlansAreSound(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for name, all := range runs() {
+		x, err := ByName(name)
+		require.NoError(t, err)
+		for _, run := range all {
+			require.NoError(t, x.Check(run))
+			for range 300 {
+				params := random(rng)
+				setting := rng.Int64N(elements(params) + 100)
+				p := x.Plan(params, setting, run)
+				sent, tensors, largest := int64(0), 0, int64(0)
+				for _, b := range p.Buckets {
+					sent += b.Elements - b.Padding
+					tensors += b.Params
+					require.GreaterOrEqual(t, b.Padding, int64(0))
+					largest = max(largest, b.Elements)
+				}
+				require.Equal(t, elements(params), sent, "%s %+v", name, run)
+				sound(t, p.Backward, len(params), -1)
+				sound(t, p.Forward, len(params), 1)
+				wire := int64(0)
+				for _, m := range p.Backward {
+					if m.Collective == "all_reduce" && run.Instances < 2 || m.Collective == "reduce_scatter" {
+						wire += m.Bytes
+					}
+				}
+				require.GreaterOrEqual(t, wire, 4*sent, "every gradient is on the wire")
+			}
+		}
+	}
+}
+
+// sound checks the messages of a pass whose boundaries rise or fall.
+func sound(t *testing.T, messages []Message, n, direction int) {
+	t.Helper()
+	for i, m := range messages {
+		require.True(t, 0 <= m.Launch && m.Launch <= n && Never <= m.Wait && m.Wait <= n, "%+v", m)
+		require.Positive(t, m.Bytes)
+		require.Greater(t, m.Ranks, 1)
+		if m.Wait != Never {
+			require.LessOrEqual(t, direction*m.Launch, direction*m.Wait, "%+v", m)
+		}
+		if i > 0 {
+			require.LessOrEqual(t, direction*messages[i-1].Launch, direction*m.Launch, "%+v", messages)
+		}
+	}
+}
+
+// A larger setting never makes more buckets, where the rule has no padding.
+func TestLargerSettingsMakeFewerBuckets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	for range 200 {
+		params := random(rng)
+		last := 1 << 30
+		for s := int64(1); s < 2*elements(params); s = s*3/2 + 1 {
+			n := len(plan(t, "ddp", params, s, Run{DP: 8}).Buckets)
+			require.LessOrEqual(t, n, last+1, "one more is the rest")
+			last = n
+		}
+		require.LessOrEqual(t, last, 2, "dense and experts")
+	}
+}
+
+func TestRunsThatCannotBe(t *testing.T) {
+	x, err := ByName("Megatron")
+	require.NoError(t, err)
+	ok := Run{DP: 8, GradDtype: "float", ParamDtype: "bf16"}
+	require.NoError(t, x.Check(ok))
+	for name, change := range map[string]func(r *Run){
+		"valid are [1 0]":   func(r *Run) { r.Zero = 3 },
+		"unknown dtype":     func(r *Run) { r.GradDtype = "posit" },
+		"there is at least": func(r *Run) { r.DP = 0 },
+		"expert-parallel":   func(r *Run) { r.EP = 3 },
+		"instances":         func(r *Run) { r.Instances = 3 },
+		"negative":          func(r *Run) { r.Accum = -1 },
+	} {
+		r := ok
+		change(&r)
+		require.ErrorContains(t, x.Check(r), name)
+	}
+	_, err = ByName("caffe")
+	require.ErrorContains(t, err, "megatron, ddp, fsdp2, deepspeed, xla")
+}
+
+func TestWorkOfEmbeddings(t *testing.T) {
+	half := 50.0
+	work := Work([]Param{
+		{Name: "model.embed_tokens.weight", Elements: 1000},
+		{Name: "model.layers.0.mlp.experts.w1", Elements: 100, Work: &half},
+		{Name: "lm_head.weight", Elements: 1000},
+		{Name: "transformer.wte.weight", Elements: 7},
+	})
+	require.Equal(t, []float64{0, 50, 1000, 0}, work)
+}
+
+func TestBlocksFromNames(t *testing.T) {
+	got := WithBlocks([]Param{
+		{Name: "model.embed_tokens.weight"},
+		{Name: "model.layers.0.mlp.up_proj.weight"},
+		{Name: "transformer.h.11.attn.bias"},
+		{Name: "decoder.layers.3.mlp.linear_fc1.weight"},
+		{Name: "blocks.2.norm", Block: 9},
+		{Name: "model.norm.weight"},
+	})
+	blocks := make([]int, len(got))
+	for i, p := range got {
+		blocks[i] = p.Block
+	}
+	require.Equal(t, []int{0, 1, 12, 4, 9, 0}, blocks)
+}

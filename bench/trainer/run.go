@@ -1,0 +1,59 @@
+package trainer
+
+import (
+	"fmt"
+	"slices"
+
+	"zbench/bench/collective"
+)
+
+// Check tells what of the run the trainer cannot do.
+func (t Trainer) Check(r Run) error {
+	for _, d := range []string{r.GradDtype, r.ParamDtype} {
+		if _, err := collective.DtypeByName(d); err != nil {
+			return err
+		}
+	}
+	switch {
+	case r.DP < 1:
+		return fmt.Errorf("%d data-parallel ranks: there is at least 1", r.DP)
+	case r.EP > 1 && r.DP%r.EP != 0:
+		return fmt.Errorf("%d data-parallel ranks do not divide into %d expert-parallel groups", r.DP, r.EP)
+	case r.instances() > 1 && r.DP%r.instances() != 0:
+		return fmt.Errorf("%d data-parallel ranks do not divide into %d optimizer instances", r.DP, r.Instances)
+	case r.Accum < 0 || r.EP < 0 || r.Instances < 0:
+		return fmt.Errorf("accumulation %d, expert-parallel groups %d and optimizer instances %d cannot be negative", r.Accum, r.EP, r.Instances)
+	case !slices.Contains(t.Stages, r.Zero):
+		return fmt.Errorf("%s has no ZeRO stage %d here: valid are %v", t.Name, r.Zero, t.Stages)
+	}
+	return nil
+}
+
+// grad and param are the widths of an element on the wire, in bytes.
+func (r Run) grad() int64  { return width(r.GradDtype) }
+func (r Run) param() int64 { return width(r.ParamDtype) }
+
+// width is that of a dtype which Check has seen.
+func width(dtype string) int64 {
+	d, err := collective.DtypeByName(dtype)
+	if err != nil {
+		return 1
+	}
+	return int64(d.Size)
+}
+
+// GradBytes is the width of a gradient's element on the wire.
+func (r Run) GradBytes() int64 { return r.grad() }
+
+// Microbatches is Accum, and at least 1.
+func (r Run) Microbatches() int { return max(1, r.Accum) }
+
+func (r Run) instances() int { return max(1, r.Instances) }
+
+// ranks is the group that reduces a gradient, over all instances.
+func (r Run) ranks(expert bool) int {
+	if expert {
+		return max(1, r.DP/max(1, r.EP))
+	}
+	return r.DP
+}

@@ -1,0 +1,84 @@
+package trainer
+
+import "strings"
+
+// megatronSettings are Megatron's arguments. Primus has them as they are, in YAML;
+// Bridge has those of the bucket under ddp.
+var megatronSettings = []key{
+	{"ddp_bucket_size", "megatron", into(func(c *Config) **int64 { return &c.Elements }, 1)},
+	{"ddp.bucket_size", "megatron", into(func(c *Config) **int64 { return &c.Elements }, 1)},
+	{"ddp_num_buckets", "megatron", into(func(c *Config) **int64 { return &c.Buckets }, 1)},
+	{"ddp.num_buckets", "megatron", into(func(c *Config) **int64 { return &c.Buckets }, 1)},
+	{"overlap_grad_reduce", "megatron", flag(func(c *Config) **bool { return &c.Overlap })},
+	{"ddp.overlap_grad_reduce", "megatron", flag(func(c *Config) **bool { return &c.Overlap })},
+	{"overlap_param_gather", "megatron", flag(func(c *Config) **bool { return &c.GatherOverlap })},
+	{"ddp.overlap_param_gather", "megatron", flag(func(c *Config) **bool { return &c.GatherOverlap })},
+	{"ddp_pad_buckets_for_high_nccl_busbw", "megatron", flag(func(c *Config) **bool { return &c.Pad })},
+	{"ddp.pad_buckets_for_high_nccl_busbw", "megatron", flag(func(c *Config) **bool { return &c.Pad })},
+	{"use_distributed_optimizer", "megatron", distributed},
+	{"ddp.use_distributed_optimizer", "megatron", distributed},
+	{"num_distributed_optimizer_instances", "megatron", small(func(c *Config) **int { return &c.Instances })},
+	{"expert_model_parallel_size", "megatron", small(func(c *Config) **int { return &c.EP })},
+	{"pipeline_model_parallel_size", "megatron", small(func(c *Config) **int { return &c.PP })},
+	{"bf16", "megatron", isOn(func(c *Config) *bool { return &c.bf16 })},
+	{"grad_reduce_in_bf16", "megatron", isOn(func(c *Config) *bool { return &c.bf16Reduce })},
+	{"micro_batch_size", "megatron", plain(func(c *Config) *int64 { return &c.micro })},
+	{"seq_length", "megatron", plain(func(c *Config) *int64 { return &c.seq })},
+	{"context_parallel_size", "megatron", plain(func(c *Config) *int64 { return &c.cp })},
+	{"recompute_granularity", "megatron", func(c *Config, value string) error {
+		full := strings.EqualFold(value, "full")
+		c.Recompute = &full
+		return nil
+	}},
+}
+
+var deepSpeedSettings = []key{
+	{"reduce_bucket_size", "deepspeed", into(func(c *Config) **int64 { return &c.Elements }, 1)},
+	{"stage", "deepspeed", small(func(c *Config) **int { return &c.Zero })},
+	{"overlap_comm", "deepspeed", flag(func(c *Config) **bool { return &c.Overlap })},
+	{"bf16.enabled", "deepspeed", isOn(func(c *Config) *bool { return &c.bf16 })},
+	{"bfloat16.enabled", "deepspeed", isOn(func(c *Config) *bool { return &c.bf16 })},
+	{"fp16.enabled", "deepspeed", isOn(func(c *Config) *bool { return &c.fp16 })},
+	{"gradient_accumulation_steps", "deepspeed", small(func(c *Config) **int { return &c.Accum })},
+	{"communication_data_type", "deepspeed", dtype(func(c *Config) *string { return &c.GradDtype })},
+	{"allgather_bucket_size", "deepspeed", func(c *Config, _ string) error {
+		c.Notes = append(c.Notes, "allgather_bucket_size has no effect where torch has all_gather_into_tensor")
+		return nil
+	}},
+}
+
+var otherSettings = []key{
+	{"bucket_cap_mb", "ddp", into(func(c *Config) **int64 { return &c.Bytes }, 1<<20)},
+	{"ddp_bucket_cap_mb", "ddp", into(func(c *Config) **int64 { return &c.Bytes }, 1<<20)},
+	{"xla_gpu_all_reduce_combine_threshold_bytes", "xla", into(func(c *Config) **int64 { return &c.Bytes }, 1)},
+	{"xla_gpu_reduce_scatter_combine_threshold_bytes", "xla", into(func(c *Config) **int64 { return &c.ShareBytes }, 1)},
+	{"blocks_per_unit", "fsdp2", into(func(c *Config) **int64 { return &c.Blocks }, 1)},
+}
+
+// distributed is Megatron's distributed optimizer: stage 1.
+func distributed(c *Config, value string) error {
+	stage := 1
+	if strings.EqualFold(value, "false") {
+		stage = 0
+	}
+	c.Zero = &stage
+	return nil
+}
+
+func isOn(field func(c *Config) *bool) func(*Config, string) error {
+	return func(c *Config, value string) error {
+		*field(c) = !strings.EqualFold(value, "false") && !isUnset(value)
+		return nil
+	}
+}
+
+func plain(field func(c *Config) *int64) func(*Config, string) error {
+	return func(c *Config, value string) error {
+		if isUnset(value) {
+			return nil
+		}
+		n, err := whole(value)
+		*field(c) = n
+		return err
+	}
+}

@@ -1,0 +1,297 @@
+package trainer
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zbench/bench/collective"
+)
+
+// Config is what a trainer's own settings say. A nil field is not set there.
+type Config struct {
+	// Trainer is the name of the one they are for.
+	Trainer string
+	// At most one of these is the bucket size: in elements, in bytes of gradients,
+	// in bytes of a rank's share, as a number of buckets, or in blocks.
+	Elements, Bytes, ShareBytes, Buckets, Blocks *int64
+	// What else the buckets depend on.
+	Zero, Accum, Instances, EP, PP         *int
+	Overlap, GatherOverlap, Pad, Recompute *bool
+	GradDtype, ParamDtype                  string
+	// TokensPerMicrobatch is sequences times their length, where both are set.
+	TokensPerMicrobatch *int64
+	// Notes are sentences about what was found.
+	Notes []string
+
+	micro, seq, cp         int64
+	bf16, fp16, bf16Reduce bool
+}
+
+// key is one setting of a file: what it is called, whose it is, what it does.
+// owner is empty for what several have.
+type key struct {
+	name, owner string
+	set         func(c *Config, value string) error
+}
+
+// keys is the table of what ReadConfig understands. The first owner in the order
+// of the table that has a bucket size or is named alone decides.
+var keys = slices.Concat(megatronSettings, deepSpeedSettings, otherSettings)
+
+// ReadConfig reads a trainer's settings: Megatron's arguments, alone or in a shell
+// script, Primus YAML, Bridge overrides, DeepSpeed JSON, or the call or the flags
+// that a snippet of this package has. want is the trainer's name, or empty where
+// the text shall tell.
+func ReadConfig(text, want string) (*Config, error) {
+	found, err := pairs(text)
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{Trainer: want}
+	if c.Trainer == "" {
+		if c.Trainer = ownerOf(found); c.Trainer == "" {
+			return nil, fmt.Errorf("%w in it: neither Megatron's arguments (--ddp-bucket-size, --use-distributed-optimizer), nor Primus YAML, nor DeepSpeed's zero_optimization", ErrConfig)
+		}
+	}
+	known := false
+	for _, p := range found {
+		for _, k := range keys {
+			if k.name != p.key || k.owner != c.Trainer {
+				continue
+			}
+			known = true
+			if err := k.set(c, strings.TrimSpace(p.value)); err != nil {
+				return nil, fmt.Errorf("%w: %s: %w", ErrConfig, k.name, err)
+			}
+		}
+	}
+	if !known {
+		return nil, fmt.Errorf("%w of %s in it", ErrConfig, c.Trainer)
+	}
+	c.conclude()
+	return c, nil
+}
+
+// ownerOf is the trainer with the most settings in the file, the first of equals.
+func ownerOf(found []pair) string {
+	best, most := "", 0
+	for _, name := range Names() {
+		n := 0
+		for _, p := range found {
+			if slices.ContainsFunc(keys, func(k key) bool { return k.name == p.key && k.owner == name }) {
+				n++
+			}
+		}
+		if n > most {
+			best, most = name, n
+		}
+	}
+	return best
+}
+
+// conclude draws what several settings say together.
+func (c *Config) conclude() {
+	if c.micro > 0 && c.seq > 0 {
+		n := c.micro * c.seq / max(1, c.cp)
+		c.TokensPerMicrobatch = &n
+	}
+	switch c.Trainer {
+	case "megatron":
+		c.megatron()
+	case "deepspeed":
+		c.deepSpeed()
+	}
+}
+
+// megatron fills in what the arguments leave to their defaults.
+func (c *Config) megatron() {
+	orElse(&c.Overlap, false)
+	orElse(&c.GatherOverlap, false)
+	orElse(&c.Zero, 0)
+	if c.bf16 {
+		c.ParamDtype, c.GradDtype = "bfloat16", "float" // bf16 accumulates and reduces in fp32 …
+		if c.bf16Reduce {
+			c.GradDtype = "bfloat16" // … unless told
+		}
+	}
+	if c.PP != nil && *c.PP > 1 {
+		c.Notes = append(c.Notes, "with pipeline stages the bucket size counts on the first stage alone: the list of parameters must be that stage's")
+	}
+}
+
+// deepSpeed fills in what the file leaves to its defaults.
+func (c *Config) deepSpeed() {
+	orElse(&c.Zero, 0)
+	orElse(&c.Overlap, *c.Zero == 3)
+	for _, half := range []struct {
+		on    bool
+		dtype string
+	}{{c.bf16, "bfloat16"}, {c.fp16, "half"}} {
+		if half.on {
+			c.ParamDtype = half.dtype
+			if c.GradDtype == "" {
+				c.GradDtype = half.dtype
+			}
+		}
+	}
+}
+
+func orElse[T any](to **T, value T) {
+	if *to == nil {
+		*to = &value
+	}
+}
+
+// Setting is the bucket size in elements, and whether there is one.
+func (c *Config) Setting(params []Param, run Run) (int64, bool) {
+	switch {
+	case c.Elements != nil:
+		return *c.Elements, true
+	case c.ShareBytes != nil && (c.Bytes == nil || run.Zero > 0):
+		return *c.ShareBytes * int64(run.DP) / run.grad(), true
+	case c.Bytes != nil:
+		return *c.Bytes / run.grad(), true
+	case c.Buckets != nil:
+		return max(1, elements(params) / *c.Buckets), true
+	case c.Blocks != nil:
+		return *c.Blocks * max(1, blockSize(params)), true
+	}
+	return 0, false
+}
+
+// Apply sets in the run what the file says.
+func (c *Config) Apply(run *Run) {
+	number(&run.Zero, c.Zero)
+	number(&run.Accum, c.Accum)
+	number(&run.Instances, c.Instances)
+	number(&run.EP, c.EP)
+	if c.Overlap != nil {
+		run.NoOverlap = !*c.Overlap
+	}
+	if c.GatherOverlap != nil {
+		run.NoGatherOverlap = !*c.GatherOverlap
+	}
+	if c.Pad != nil {
+		run.PadBuckets = *c.Pad
+	}
+	if c.GradDtype != "" {
+		run.GradDtype = c.GradDtype
+	}
+	if c.ParamDtype != "" {
+		run.ParamDtype = c.ParamDtype
+	}
+}
+
+func number(to *int, from *int) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+// whole reads a positive whole number as configurations write it: 40000000,
+// 40_000_000, 5e8, 128*1024*1024.
+func whole(value string) (int64, error) {
+	product := new(big.Rat).SetInt64(1)
+	for part := range strings.SplitSeq(strings.ReplaceAll(value, "_", ""), "*") {
+		part = strings.TrimSpace(part)
+		f, ok := new(big.Rat), len(part) > 0 && len(part) <= 24 && strings.Trim(part, "0123456789.eE+") == ""
+		if _, exponent, has := strings.Cut(strings.ToLower(part), "e"); has && len(exponent) > 3 {
+			ok = false
+		}
+		if ok {
+			_, ok = f.SetString(part)
+		}
+		if !ok {
+			return 0, fmt.Errorf("%q is not a number", value)
+		}
+		product.Mul(product, f)
+	}
+	if !product.IsInt() || product.Sign() <= 0 || !product.Num().IsInt64() || product.Num().Int64() > 1<<53 {
+		return 0, fmt.Errorf("%q is not a positive whole number", value)
+	}
+	return product.Num().Int64(), nil
+}
+
+// into makes a setter of a field that holds a size.
+func into(field func(c *Config) **int64, scale int64) func(*Config, string) error {
+	return func(c *Config, value string) error {
+		if isUnset(value) {
+			return nil
+		}
+		n, err := scaled(value, scale)
+		if err == nil {
+			*field(c) = &n
+		}
+		return err
+	}
+}
+
+// scaled reads a number that may have decimals where it counts scale bytes.
+func scaled(value string, scale int64) (int64, error) {
+	if scale == 1 {
+		return whole(value)
+	}
+	r, ok := new(big.Rat), len(value) > 0 && len(value) <= 64 && strings.Trim(value, "0123456789.") == ""
+	if ok {
+		_, ok = r.SetString(value)
+	}
+	if !ok {
+		return 0, fmt.Errorf("%q is not a number", value)
+	}
+	r.Mul(r, new(big.Rat).SetInt64(scale))
+	n := new(big.Int).Quo(r.Num(), r.Denom()) // DDP cuts to whole bytes
+	if n.Sign() <= 0 || !n.IsInt64() || n.Int64() > 1<<53 {
+		return 0, fmt.Errorf("%q is not a positive size", value)
+	}
+	return n.Int64(), nil
+}
+
+// isUnset is what configurations write for "the default".
+func isUnset(value string) bool {
+	return slices.Contains([]string{"", "null", "none", "auto", "~"}, strings.ToLower(value))
+}
+
+func small(field func(c *Config) **int) func(*Config, string) error {
+	return func(c *Config, value string) error {
+		if isUnset(value) {
+			return nil
+		}
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 0 || n > 1<<20 {
+			return fmt.Errorf("%q is not a number", value)
+		}
+		*field(c) = &n
+		return nil
+	}
+}
+
+func flag(field func(c *Config) **bool) func(*Config, string) error {
+	return func(c *Config, value string) error {
+		if isUnset(value) {
+			return nil
+		}
+		on, err := strconv.ParseBool(strings.ToLower(value))
+		if err != nil {
+			on = true // --flag followed by something else
+		}
+		*field(c) = &on
+		return nil
+	}
+}
+
+// dtype reads an element type's name.
+func dtype(field func(c *Config) *string) func(*Config, string) error {
+	return func(c *Config, value string) error {
+		if isUnset(value) {
+			return nil
+		}
+		d, err := collective.DtypeByName(value)
+		if err == nil {
+			*field(c) = d.Name
+		}
+		return err
+	}
+}

@@ -1,0 +1,230 @@
+package trainer_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+	"pgregory.net/rapid"
+
+	"zbench/bench/trainer"
+)
+
+var update = flag.Bool("update", false, "rewrite the goldens")
+
+// blocksOf makes a model of so many equal blocks.
+func blocksOf(n int) []trainer.Param {
+	params := []trainer.Param{{Name: "embed_tokens.weight", Elements: 1 << 20}}
+	for i := range n {
+		params = append(params, trainer.Param{Name: "w", Elements: 1 << 22, Block: i + 1})
+	}
+	return params
+}
+
+// Whatever can be set and written is read as the same number of elements.
+func TestSnippetsReadBackExactly(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom(trainer.Names()).Draw(t, "trainer")
+		tr, err := trainer.ByName(name)
+		require.NoError(t, err)
+		run := trainer.Run{
+			DP:        rapid.IntRange(2, 2048).Draw(t, "dp"),
+			Zero:      rapid.SampledFrom(tr.Stages).Draw(t, "zero"),
+			GradDtype: rapid.SampledFrom([]string{"float", "bfloat16"}).Draw(t, "grad"), ParamDtype: "bfloat16",
+		}
+		s := trainer.Spelling{Params: blocksOf(80), Run: run, Curve: "abc", Simulated: rapid.Bool().Draw(t, "simulated")}
+		if all := tr.Settings(s.Params, run); all != nil {
+			s.Setting = rapid.SampledFrom(all).Draw(t, "setting")
+		} else {
+			s.Setting = tr.Step(run) * rapid.Int64Range(1, 1<<40/tr.Step(run)).Draw(t, "setting")
+		}
+		for _, snippet := range tr.Snippets(s) {
+			require.Equal(t, s.Simulated, strings.HasPrefix(snippet.Text, trainer.SimulatedMark), snippet.Text)
+			c, err := trainer.ReadConfig(snippet.Text, "")
+			require.NoError(t, err, snippet.Text)
+			require.Equal(t, name, c.Trainer, snippet.Text)
+			got, set := c.Setting(s.Params, run)
+			require.True(t, set, snippet.Text)
+			require.Equal(t, s.Setting, got, snippet.Text)
+		}
+	})
+}
+
+// A cap that is no whole number of MiB is written in full.
+func TestCapsAreExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		run := trainer.Run{DP: 8, GradDtype: rapid.SampledFrom([]string{"float", "bfloat16"}).Draw(t, "grad"), ParamDtype: "bfloat16"}
+		tr, err := trainer.ByName("ddp")
+		require.NoError(t, err)
+		s := trainer.Spelling{Setting: rapid.Int64Range(1, 1<<40).Draw(t, "setting"), Run: run}
+		c, err := trainer.ReadConfig(tr.Snippets(s)[0].Text, "ddp")
+		require.NoError(t, err)
+		got, _ := c.Setting(nil, run)
+		require.Equal(t, s.Setting, got)
+	})
+}
+
+// Every trainer can be written, and says what it is from and how to read it back.
+func TestEveryTrainerHasSnippets(t *testing.T) {
+	for _, name := range trainer.Names() {
+		tr, err := trainer.ByName(name)
+		require.NoError(t, err)
+		run := trainer.Run{DP: 1024, Zero: tr.Stages[0], GradDtype: "float", ParamDtype: "bfloat16"}
+		s := trainer.Spelling{Setting: 1e8 / tr.Step(run) * tr.Step(run), Params: blocksOf(8), Run: run, Curve: "0123abcd"}
+		snippets := tr.Snippets(s)
+		require.NotEmpty(t, snippets, name)
+		var all strings.Builder
+		for _, n := range snippets {
+			require.Contains(t, n.Text, "unit="+tr.Unit+", n=1024, curve sha256=0123abcd\n")
+			require.Contains(t, n.Text, "# read back")
+			require.NotContains(t, n.Text, "SIMULATED")
+			all.WriteString("--- " + n.Title + " (" + n.Language + ")\n" + n.Text)
+		}
+		golden(t, "snippet-"+name+".txt", all.String())
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got, "go test ./bench/trainer -update, and look at the difference")
+}
+
+// Languages that can be parsed are.
+func TestSnippetsAreTheirLanguage(t *testing.T) {
+	for _, name := range []string{"megatron", "deepspeed"} {
+		tr, err := trainer.ByName(name)
+		require.NoError(t, err)
+		for _, n := range tr.Snippets(trainer.Spelling{Setting: 5e8, Run: trainer.Run{DP: 8, Zero: 1, GradDtype: "float", ParamDtype: "float"}}) {
+			if n.Language != "yaml" && n.Language != "json" {
+				continue
+			}
+			var doc map[string]any
+			require.NoError(t, yaml.Unmarshal([]byte(n.Text), &doc), n.Text)
+			require.Len(t, doc, 1)
+		}
+	}
+}
+
+func TestReadConfig(t *testing.T) {
+	megatron := func(extra string) string { return "--use-distributed-optimizer --bf16 --overlap-grad-reduce " + extra }
+	run := trainer.Run{DP: 64, GradDtype: "float", ParamDtype: "bfloat16"}
+	for name, c := range map[string]struct {
+		text, trainer string
+		setting       int64
+		zero          int
+	}{
+		"arguments":   {megatron("--ddp-bucket-size 40000000"), "megatron", 4e7, 1},
+		"equals":      {megatron("--ddp-bucket-size=4e7"), "megatron", 4e7, 1},
+		"script":      {"#!/bin/bash\nSIZE=40000000 # elements\nARGS=(\n  --use-distributed-optimizer\n  --ddp-bucket-size ${SIZE} \\\n)\ntorchrun pretrain.py ${ARGS[@]} --lr 1e-4\n", "megatron", 4e7, 1},
+		"default":     {"torchrun x.py --overlap-grad-reduce --ddp-bucket-size ${SIZE:-40000000}", "megatron", 4e7, 0},
+		"continued":   {"python x.py --ddp-bucket-size \\\n  40000000 --seq-length 4096", "megatron", 4e7, 0},
+		"buckets":     {megatron("--ddp-num-buckets 4"), "megatron", (1<<20 + 4<<22) / 4, 1},
+		"primus":      {"modules:\n  pre_trainer:\n    overrides:\n      ddp_bucket_size: 256000000\n      use_distributed_optimizer: true\n", "megatron", 256e6, 1},
+		"bridge":      {"ddp.bucket_size = 128 * 1024 * 1024", "megatron", 128 << 20, 0},
+		"deepspeed":   {`{"zero_optimization": {"stage": 2, "reduce_bucket_size": 5e8, "overlap_comm": true}, "bf16": {"enabled": true}}`, "deepspeed", 5e8, 2},
+		"commented":   {"// no\n", "", 0, 0},
+		"accelerate":  {"DistributedDataParallelKwargs(bucket_cap_mb=100)", "ddp", 100 << 18, 0},
+		"hugging":     {"ddp_bucket_cap_mb: 100", "ddp", 100 << 18, 0},
+		"xla":         {`export XLA_FLAGS="--xla_gpu_all_reduce_combine_threshold_bytes=134217728 --x=1"`, "xla", 1 << 25, 0},
+		"primus null": {"ddp_bucket_size: null\noverlap_grad_reduce: false\n", "megatron", 0, 0},
+		"auto":        {`{"zero_optimization": {"stage": 1, "reduce_bucket_size": "auto"}}`, "deepspeed", 0, 1},
+	} {
+		got, err := trainer.ReadConfig(c.text, "")
+		if c.trainer == "" {
+			require.ErrorIs(t, err, trainer.ErrConfig, name)
+			continue
+		}
+		require.NoError(t, err, name)
+		require.Equal(t, c.trainer, got.Trainer, name)
+		r := run
+		got.Apply(&r)
+		require.Equal(t, c.zero, r.Zero, name)
+		setting, set := got.Setting(blocksOf(4), r)
+		require.Equal(t, c.setting != 0, set, name)
+		require.Equal(t, c.setting, setting, name)
+	}
+}
+
+// What is not said has the trainer's own meaning.
+func TestDefaultsOfConfigs(t *testing.T) {
+	read := func(text string) (run trainer.Run, c *trainer.Config) {
+		c, err := trainer.ReadConfig(text, "")
+		require.NoError(t, err)
+		c.Apply(&run)
+		return run, c
+	}
+	run, c := read("--bf16 --ddp-bucket-size 5 --micro-batch-size 2 --seq-length 4096 --context-parallel-size 2 --recompute-granularity full --expert-model-parallel-size 8")
+	require.True(t, run.NoOverlap && run.NoGatherOverlap, "Megatron overlaps where it is told to")
+	require.Equal(t, "float", run.GradDtype, "bf16 reduces in fp32")
+	require.Equal(t, 8, run.EP)
+	require.Equal(t, int64(4096), *c.TokensPerMicrobatch)
+	require.True(t, *c.Recompute)
+	run, _ = read("--bf16 --grad-reduce-in-bf16 --overlap-grad-reduce --overlap-param-gather --use-distributed-optimizer")
+	require.False(t, run.NoOverlap || run.NoGatherOverlap)
+	require.Equal(t, "bfloat16", run.GradDtype)
+	run, c = read(`{"zero_optimization": {"stage": 1, "allgather_bucket_size": 2e8}, "fp16": {"enabled": true}, "gradient_accumulation_steps": 4}`)
+	require.True(t, run.NoOverlap, "stages 1 and 2 do not overlap by default")
+	require.Equal(t, "half", run.GradDtype)
+	require.Equal(t, 4, run.Accum)
+	require.Contains(t, c.Notes[0], "allgather_bucket_size has no effect")
+	run, _ = read(`{"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}, "communication_data_type": "fp32"}`)
+	require.False(t, run.NoOverlap)
+	require.Equal(t, "float", run.GradDtype)
+	_, c = read("--ddp-bucket-size 5 --pipeline-model-parallel-size 4")
+	require.Contains(t, c.Notes[0], "first stage")
+}
+
+func TestReadConfigRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                      "neither Megatron's arguments",
+		"just some words":                       "neither Megatron's arguments",
+		"--ddp-bucket-size many":                `ddp_bucket_size: "many" is not a number`,
+		"--ddp-bucket-size 1e400":               "is not a positive whole number",
+		"--ddp-bucket-size 0":                   "is not a positive whole number",
+		"--ddp-bucket-size 1.5":                 "is not a positive whole number",
+		"bucket_cap_mb=25MB":                    `"25MB" is not a number`,
+		"ddp_bucket_size: 99999999999999999999": "is not a positive whole number",
+		"--ddp-num-buckets 9007199254740993":    "is not a positive",
+	} {
+		_, err := trainer.ReadConfig(text, "")
+		require.ErrorIs(t, err, trainer.ErrConfig, text)
+		require.ErrorContains(t, err, want, text)
+	}
+	_, err := trainer.ReadConfig("--ddp-bucket-size 5", "deepspeed")
+	require.ErrorContains(t, err, "of deepspeed in it")
+}
+
+func FuzzReadConfig(f *testing.F) {
+	for _, name := range trainer.Names() {
+		tr, err := trainer.ByName(name)
+		require.NoError(f, err)
+		for _, n := range tr.Snippets(trainer.Spelling{Setting: 1 << 20, Params: blocksOf(2), Run: trainer.Run{DP: 8, Zero: tr.Stages[0], GradDtype: "float", ParamDtype: "float"}}) {
+			f.Add(n.Text)
+		}
+	}
+	f.Add("X=aa; X=$X$X; --ddp-bucket-size $X")
+	f.Add("a: &a [*a]")
+	run := trainer.Run{DP: 8, GradDtype: "float", ParamDtype: "float"}
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := trainer.ReadConfig(text, "")
+		if err != nil {
+			require.ErrorIs(t, err, trainer.ErrConfig)
+			return
+		}
+		require.Contains(t, trainer.Names(), c.Trainer)
+		if n, set := c.Setting(blocksOf(2), run); set {
+			require.GreaterOrEqual(t, n, int64(0))
+		}
+	})
+}

@@ -1,0 +1,161 @@
+package trainer
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// ErrConfig is wrapped by every error of ReadConfig.
+var ErrConfig = errors.New("no trainer's settings")
+
+// maxConfig bounds a trainer's configuration.
+const maxConfig = 4 << 20
+
+// pair is one setting of a file: its key in lower case with underscores, and its
+// value as written. A flag that stands alone has the value true.
+type pair struct{ key, value string }
+
+// pairs finds the settings in YAML, JSON (comments allowed), or anything that
+// has --key value, --key=value or key=value in it: arguments, shell, Python.
+func pairs(text string) ([]pair, error) {
+	if len(text) > maxConfig {
+		return nil, fmt.Errorf("%w: larger than %d MiB", ErrConfig, maxConfig>>20)
+	}
+	if found, is := fromYAML(text); is {
+		return found, nil
+	}
+	return fromWords(text), nil
+}
+
+// fromYAML flattens a document to its leaves; is is false where it is none.
+func fromYAML(text string) (out []pair, is bool) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil || len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
+		return nil, false
+	}
+	leaves(doc.Content[0], "", 0, &out)
+	return out, true
+}
+
+// leaves walks a mapping. Anchors are not followed: they could grow without end.
+func leaves(n *yaml.Node, key string, depth int, out *[]pair) {
+	const deepest = 50
+	switch {
+	case depth > deepest:
+	case n.Kind == yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			name := n.Content[i].Value
+			if name == "enabled" {
+				name = key + "." + name // means nothing alone
+			}
+			leaves(n.Content[i+1], name, depth+1, out)
+		}
+	case n.Kind == yaml.ScalarNode && n.Tag != "!!null" && key != "":
+		*out = append(*out, pair{normal(key), n.Value})
+	}
+}
+
+// normal is a key without dashes before it and with underscores in it.
+func normal(key string) string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimLeft(key, "-")), "-", "_")
+}
+
+var (
+	comment = regexp.MustCompile(`(?m)(^|\s)#.*$`)
+	product = regexp.MustCompile(`(\d)\s*\*\s*(\d)`)
+	word    = regexp.MustCompile(`"[^"\n]*"|'[^'\n]*'|[^\s"'(),;\[\]{}]+`)
+	// assigned is NAME=value; the name may have dots, as ddp.bucket_size has.
+	assigned = regexp.MustCompile(`^(-{0,2}[A-Za-z_][\w.-]*)=(.*)$`)
+	braces   = regexp.MustCompile(`\$\{[^}\n]*\}`)
+	hidden   = regexp.MustCompile("\x00(\\d{1,7})\x01")
+	variable = regexp.MustCompile(`\$\{?([A-Za-z_]\w*)(?::?-([^}]*))?\}?`)
+)
+
+// maxValue bounds the value of a shell variable: variables that hold each other
+// could grow without end.
+const maxValue = 64 << 10
+
+// shell is the variables that a text has set so far.
+type shell map[string]string
+
+// expand replaces variables by what was set before, or by their default.
+func (sh shell) expand(s string) string {
+	s = variable.ReplaceAllStringFunc(unquoted(s), func(use string) string {
+		m := variable.FindStringSubmatch(use)
+		if v, known := sh[m[1]]; known {
+			return v
+		}
+		return m[2]
+	})
+	if len(s) > maxValue {
+		return ""
+	}
+	return s
+}
+
+// fromWords reads arguments, shell and Python. Variables of the shell are
+// replaced where the text sets them before or gives a default.
+func fromWords(text string) []pair {
+	text = comment.ReplaceAllString(text, "$1")
+	text = product.ReplaceAllString(strings.ReplaceAll(text, "\\\n", " "), "$1*$2")
+	text = strings.NewReplacer(" = ", "=", "= ", "=").Replace(text)
+	sh := shell{}
+	var out []pair
+	words := split(text)
+	for i, w := range words {
+		next := ""
+		if i+1 < len(words) {
+			next = words[i+1]
+		}
+		if m := assigned.FindStringSubmatch(w); m != nil {
+			value := sh.expand(m[2])
+			if value == "" && strings.ContainsAny(next[:min(1, len(next))], `"'`) {
+				value = sh.expand(next) // NAME="…" is two words here
+				for inner := range strings.FieldsSeq(value) {
+					if f := assigned.FindStringSubmatch(inner); f != nil {
+						out = append(out, pair{normal(f[1]), f[2]})
+					}
+				}
+			}
+			sh[m[1]] = value
+			out = append(out, pair{normal(m[1]), value})
+			continue
+		}
+		if !strings.HasPrefix(w, "--") {
+			continue
+		}
+		value := "true"
+		if next != "" && !strings.HasPrefix(next, "-") && !assigned.MatchString(next) {
+			value = sh.expand(next)
+		}
+		out = append(out, pair{normal(w), value})
+	}
+	return out
+}
+
+// split is the words of a text. A ${NAME:-default} stays one.
+func split(text string) []string {
+	var kept []string
+	text = braces.ReplaceAllStringFunc(text, func(s string) string {
+		kept = append(kept, s)
+		return fmt.Sprintf("\x00%d\x01", len(kept)-1)
+	})
+	words := word.FindAllString(text, -1)
+	for i, w := range words {
+		words[i] = hidden.ReplaceAllStringFunc(w, func(s string) string {
+			var n int
+			if _, err := fmt.Sscanf(s, "\x00%d\x01", &n); err != nil || n >= len(kept) {
+				return ""
+			}
+			return kept[n]
+		})
+	}
+	return slices.DeleteFunc(words, func(w string) bool { return w == "" })
+}
+
+func unquoted(s string) string { return strings.Trim(s, `"'`) }

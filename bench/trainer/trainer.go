@@ -1,0 +1,198 @@
+// Package trainer is the table of training frameworks: how each cuts the
+// gradients into buckets, which collectives it then calls, and when. [Trainer.Plan]
+// is the whole of it. Adding a trainer is one row in the table and one
+// function that makes its plan; how its knob is written and read is in the
+// files named spell*.go.
+//
+// A setting is in elements everywhere in this package, whatever unit the
+// trainer's own knob has.
+package trainer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Units of a trainer's knob.
+const (
+	Elements = "elements"
+	MiB      = "MiB"
+	Bytes    = "bytes"
+	Blocks   = "blocks"
+)
+
+// Trainer is one row of the table.
+type Trainer struct {
+	// Name is the name of --framework, Title the one for people.
+	Name, Title string
+	// Aliases are other names, lower case.
+	Aliases []string
+	// Knob is the setting's name and Unit what it counts.
+	Knob, Unit string
+	// Stages are the stages of sharding (Run.Zero) it has, the usual one first.
+	Stages []int
+	// GradDtype is the element type in which gradients are reduced when bfloat16
+	// models are trained with the defaults.
+	GradDtype string
+	// InPlace tells that the reduction's result replaces its input.
+	InPlace bool
+	// Default is the setting in elements that the trainer takes when the user
+	// sets none.
+	Default func(params []Param, run Run) int64
+	// Granule is the step in elements in which the knob can be set; nil is 1.
+	Granule func(run Run) int64
+	// Memory is what a setting costs, in bytes, beyond what the trainer needs
+	// anyway; nil is nothing.
+	Memory func(plan Plan, setting int64, run Run) int64
+	// settings lists the settings that differ, for a trainer that has few; nil
+	// where any number of elements can be set.
+	settings func(params []Param, run Run) []int64
+	// plan makes the plan; a setting of 0 is what the trainer does when nothing is
+	// set.
+	plan func(params []Param, setting int64, run Run) Plan
+}
+
+// Param is one parameter tensor.
+type Param struct {
+	Name     string `json:"name"`
+	Elements int64  `json:"elements"`
+	// Expert tells that the gradient is reduced over the DP/EP ranks that hold
+	// the same expert, not over all DP.
+	Expert bool `json:"expert,omitempty"`
+	// Block numbers the transformer block from 1; 0 is outside of any.
+	Block int `json:"block,omitempty"`
+	// Work is how many elements compute for each token: Elements for a dense
+	// matrix, 0 for an embedding table, k/E of Elements for experts of which k of
+	// E are chosen. nil is guessed, see [Work]. A tensor of no elements with work
+	// stands for computation without a gradient of its own: the output layer that
+	// shares the embedding's table.
+	Work *float64 `json:"work,omitempty"`
+}
+
+// Run is how the model is trained, as far as gradients are concerned.
+type Run struct {
+	// DP is the number of ranks that reduce a gradient together, over all
+	// Instances. EP is the number of expert-parallel groups among them; 0 and 1
+	// are none.
+	DP int `json:"dp"`
+	EP int `json:"ep,omitempty"`
+	// GradDtype is the element type on the wire when gradients are reduced,
+	// ParamDtype that of gathered parameters: names of bench/collective.
+	GradDtype  string `json:"grad_dtype"`
+	ParamDtype string `json:"param_dtype"`
+	// Zero is the stage of sharding: 0 none, 1 optimizer states, 2 gradients, 3
+	// parameters. Megatron's distributed optimizer is 1, FSDP2 is always 3.
+	Zero int `json:"zero"`
+	// Accum is the number of microbatches in a step; 0 is 1.
+	Accum int `json:"accum,omitempty"`
+	// NoOverlap tells that the trainer's switch for overlap is off.
+	NoOverlap bool `json:"no_overlap,omitempty"`
+	// NoGatherOverlap tells that Megatron's --overlap-param-gather is off.
+	NoGatherOverlap bool `json:"no_gather_overlap,omitempty"`
+	// PadBuckets is Megatron's --ddp-pad-buckets-for-high-nccl-busbw.
+	PadBuckets bool `json:"pad_buckets,omitempty"`
+	// Instances is Megatron's --num-distributed-optimizer-instances; 0 is 1.
+	Instances int `json:"instances,omitempty"`
+	// KeepParams tells that FSDP2 does not free parameters between forward and
+	// backward (reshard_after_forward=False).
+	KeepParams bool `json:"keep_params,omitempty"`
+}
+
+// Bucket is the gradients that one collective reduces.
+type Bucket struct {
+	// Elements is what is sent: those of the parameters and Padding.
+	Elements int64 `json:"elements"`
+	Padding  int64 `json:"padding,omitempty"`
+	// Params is the number of tensors, First and Last the least and the greatest
+	// of their indexes. The gradient of First is ready last.
+	Params int `json:"params"`
+	First  int `json:"first"`
+	Last   int `json:"last"`
+	// Expert tells that it is reduced over DP/EP ranks.
+	Expert bool `json:"expert,omitempty"`
+}
+
+// Never is the Wait of a message that no computation waits for.
+const Never = -1
+
+// Message is one collective call. Launch and Wait are boundaries between
+// parameters: boundary p lies before parameter p, 0 ≤ p ≤ the number of
+// parameters. Forward passes them in rising order, backward in falling order.
+type Message struct {
+	Collective string `json:"collective"`
+	// Bytes is the total size S, as everywhere in zbench.
+	Bytes int64 `json:"bytes"`
+	// Ranks is the size of the group that calls.
+	Ranks int `json:"ranks"`
+	// Launch is where computation must have come for the call to be made, Wait
+	// where it cannot go on before the call has ended, or Never.
+	Launch int `json:"launch"`
+	Wait   int `json:"wait"`
+}
+
+// Plan is what the trainer does with one setting. The messages of a pass are in
+// the order of their calls and share one network: one after the other.
+type Plan struct {
+	Buckets  []Bucket  `json:"buckets"`
+	Backward []Message `json:"backward"`
+	Forward  []Message `json:"forward"`
+	// After is what is called when the step has nothing to hide it behind.
+	After []Message `json:"after"`
+	// EachBackward and EachForward tell that every microbatch communicates, not
+	// only the last backward and the first forward of a step.
+	EachBackward bool `json:"each_backward"`
+	EachForward  bool `json:"each_forward"`
+}
+
+// ByName finds a trainer; the error lists the names.
+func ByName(name string) (Trainer, error) {
+	want := strings.ToLower(strings.TrimSpace(name))
+	for _, t := range table {
+		if want == t.Name || slices.Contains(t.Aliases, want) {
+			return t, nil
+		}
+	}
+	return Trainer{}, fmt.Errorf("unknown framework %q: valid are %s", name, strings.Join(Names(), ", "))
+}
+
+// Names lists the trainers in the order of the table.
+func Names() []string {
+	names := make([]string, len(table))
+	for i, t := range table {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// Plan cuts the parameters, which are in forward order, into buckets and says
+// which collectives follow. A setting of 0 is what the trainer does when nothing
+// is set. The run must have passed Check.
+func (t Trainer) Plan(params []Param, setting int64, run Run) Plan {
+	return t.plan(params, setting, run)
+}
+
+// Step is the step in elements in which the knob can be set, at least 1.
+func (t Trainer) Step(run Run) int64 {
+	if t.Granule == nil {
+		return 1
+	}
+	return t.Granule(run)
+}
+
+// Settings lists all settings that differ, ascending, for a trainer that has
+// few; nil where any multiple of Step can be set.
+func (t Trainer) Settings(params []Param, run Run) []int64 {
+	if t.settings == nil {
+		return nil
+	}
+	return t.settings(params, run)
+}
+
+// Bytes is what a setting costs in memory, beyond what the trainer needs anyway.
+func (t Trainer) Bytes(plan Plan, setting int64, run Run) int64 {
+	if t.Memory == nil {
+		return 0
+	}
+	return t.Memory(plan, setting, run)
+}

@@ -1,0 +1,57 @@
+package trainer
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// embeddings are parts of names of tables that are looked up, not multiplied, as
+// Hugging Face (embed_tokens, wte, wpe), Megatron (word_embeddings) and torchtitan
+// (tok_embeddings) have them.
+var embeddings = []string{"embed_tokens", "wte.", "wpe.", "word_embeddings", "tok_embeddings", "position_embeddings"}
+
+// Work is each tensor's share of the computation of a pass, in elements: what the
+// tensor says; else 0 for a table whose name says that it is looked up; else its
+// elements. A tied embedding should say so itself, see Param.Work. Attention's
+// own part, which is in no tensor, is taken to be spread like the rest.
+func Work(params []Param) []float64 {
+	work := make([]float64, len(params))
+	for i, p := range params {
+		switch {
+		case p.Work != nil:
+			work[i] = max(0, *p.Work)
+		case !lookedUp(p.Name):
+			work[i] = float64(p.Elements)
+		}
+	}
+	return work
+}
+
+func lookedUp(name string) bool {
+	name = strings.ToLower(name) + "."
+	for _, part := range embeddings {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// numbered finds the number of a transformer block in a tensor's name, as in
+// model.layers.12.mlp.up_proj.weight, transformer.h.3.attn or blocks.7.norm.
+var numbered = regexp.MustCompile(`(?:^|\.)(?:layers|layer|h|blocks|block)\.(\d+)\.`)
+
+// WithBlocks fills Block from the names of tensors that have none.
+func WithBlocks(params []Param) []Param {
+	all := make([]Param, len(params))
+	copy(all, params)
+	for i := range all {
+		if m := numbered.FindStringSubmatch(all[i].Name); m != nil && all[i].Block == 0 {
+			if n, err := strconv.Atoi(m[1]); err == nil {
+				all[i].Block = n + 1
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,36 @@
+package trainer
+
+// XLA's rules: xla/service/collective_combiner_utils.h (calls are combined while
+// the sum of their outputs stays within the threshold, one beyond it stays
+// alone) and xla/service/collective_utils.h (30 MiB + 7 bytes).
+// The output of an all-reduce is the whole buffer, that of a reduce-scatter one
+// rank's share. xla/service/gpu/gpu_compiler.cc combines at most 256 calls.
+const (
+	xlaDefault = 30<<20 + 7
+	xlaMost    = 256
+)
+
+// xlaThreshold is the default, bytes of output, in elements.
+func xlaThreshold(_ []Param, run Run) int64 {
+	if run.Zero == 0 {
+		return xlaDefault / run.grad()
+	}
+	return xlaDefault * int64(run.DP) / run.grad()
+}
+
+func xlaPlan(params []Param, setting int64, run Run) Plan {
+	if setting == 0 {
+		setting = xlaThreshold(params, run)
+	}
+	plan := Plan{Buckets: both(params, func(p packing, _ bool) []Bucket {
+		p.most = xlaMost
+		return p.atMost(setting, true)
+	})}
+	if run.Zero == 0 {
+		plan.Backward = reductions(plan.Buckets, allReduce, run)
+	} else {
+		plan.Backward = reductions(plan.Buckets, reduceScatter, run)
+		plan.Forward = chain(plan.Buckets, run)
+	}
+	return plan
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"zbench/internal/doctor"
+	"zbench/internal/native"
+)
+
+// doctorOptions are what doctor was asked.
+type doctorOptions struct {
+	// backend is auto, all of them, or one by name; archs are to be compiled for.
+	backend, format string
+	archs           []string
+	libraryOptions
+}
+
+func newDoctor(s State) *cobra.Command {
+	var o doctorOptions
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "What this machine has and lacks for zbench, and what to do about it", Args: noArgs,
+		Long: `doctor looks for the libraries of every backend, opens them, asks them for their
+versions and devices, and looks at the settings of the system that cost speed.
+Each thing that is wrong comes with a remedy.
+
+It exits with 0 when zbench can run here: on the backend named with --backend, else on
+any GPU, or on the loopback where there is no GPU. Otherwise it exits with 5.
+
+With --compile it asks one thing only, for which no GPU is needed: does the run-time
+compiler of the backend build every kernel for these architectures? It exits with 0 for
+yes, 1 when a kernel does not compile, 5 when there is no compiler.`,
+		Example: `  zbench doctor                                    everything
+  zbench doctor --backend rocm --format json       one backend, for a script
+  zbench doctor --compile gfx942,gfx90a            every kernel through hiprtc
+  zbench doctor --compile sm_90 --nvrtc-lib FILE   every kernel through nvrtc`,
+		RunE: func(*cobra.Command, []string) error { return runDoctor(s, o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.backend, "backend", "auto", "libraries to look at: auto for all, "+strings.Join(native.Backends(), ", "))
+	f.StringVar(&o.format, "format", "table", "form of standard output: "+strings.Join(doctorFormatNames(), ", "))
+	f.StringSliceVar(&o.archs, "compile", nil, "compile every kernel for these architectures instead: gfx942, gfx90a, sm_90")
+	addLibraryFlags(cmd, &o.libraryOptions)
+	return cmd
+}
+
+func runDoctor(s State, o doctorOptions) error {
+	const help = "zbench doctor --help lists the flags"
+	if !slices.Contains(doctorFormatNames(), o.format) {
+		return usagef(help, "unknown format %q: valid are %s", o.format, strings.Join(doctorFormatNames(), ", "))
+	}
+	if o.backend != "auto" && !slices.Contains(native.Backends(), o.backend) {
+		return usagef(help, "unknown backend %q: valid are auto, %s", o.backend, strings.Join(native.Backends(), ", "))
+	}
+	report := doctor.Report{Schema: doctor.Schema, Tool: toolVersion(), Host: s.Hostname()}
+	if len(o.archs) > 0 {
+		return runCompile(s, o, report)
+	}
+	for _, name := range native.Backends() {
+		if o.backend == "auto" || o.backend == name {
+			options, err := o.options(s, name)
+			if err != nil {
+				return err
+			}
+			report.Backends = append(report.Backends, backendFacts(options))
+		}
+	}
+	report.Machine = machineOf(s).Findings()
+	report.NotChecked = doctor.NotChecked()
+	chosen, _ := chooseBackend(s, o.backend) // an error is: a GPU is meant, and none is here
+	report.Judge(o.backend, chosen == "loopback")
+	if err := printDoctor(s, o.format, report); err != nil {
+		return err
+	}
+	if !report.Usable {
+		return quietError{exitUnavailable}
+	}
+	return nil
+}
+
+// options are for a backend's libraries. No compiled kernel is kept or taken: the
+// question is what the compiler says now.
+func (o doctorOptions) options(s State, backend string) (native.Options, error) {
+	n := native.Options{Backend: backend, Getenv: s.Getenv}
+	_, err := o.fill(s, &n)
+	n.Cache = nil
+	return n, err
+}
+
+// doctorFormats are the forms of standard output.
+var doctorFormats = []struct {
+	name  string
+	write func(State, io.Writer, doctor.Report) error
+}{
+	{"table", func(s State, w io.Writer, r doctor.Report) error {
+		return r.Text(w, doctor.Style{Width: s.Stdout.Width, Colour: s.Stdout.IsTTY && s.Getenv("NO_COLOR") == "" && s.Getenv("TERM") != "dumb"})
+	}},
+	{"markdown", func(_ State, w io.Writer, r doctor.Report) error { return r.Markdown(w) }},
+	{"json", func(_ State, w io.Writer, r doctor.Report) error {
+		data, err := r.JSON()
+		if err == nil {
+			_, err = w.Write(data)
+		}
+		return err
+	}},
+}
+
+func doctorFormatNames() []string {
+	var names []string
+	for _, f := range doctorFormats {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+func printDoctor(s State, format string, r doctor.Report) error {
+	for _, f := range doctorFormats {
+		if f.name == format {
+			return f.write(s, s.Stdout, r)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// Libraries that are broken in the ways libraries are: what a user sees of it.
+func TestLibraryScripts(t *testing.T) {
+	vendor, err := filepath.Abs("../../internal/native/testdata/vendor.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/libraries",
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("VENDOR", vendor)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"code": exitCode, "library": buildLibrary, "break": breakLibrary, "json": isJSON,
+		},
+	})
+}
+
+// buildLibrary makes a shared library of zbench's stand-in for a vendor's:
+// library FILE COLLECTIVES|RUNTIME [further arguments of the compiler].
+func buildLibrary(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: library FILE COLLECTIVES|RUNTIME [ARGUMENT…]")
+	}
+	file := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(filepath.Dir(file), 0o755))
+	cc := os.Getenv("CC")
+	if cc == "" {
+		cc = "cc"
+	}
+	command := exec.Command(cc, append([]string{
+		"-shared", "-fPIC", "-o", file, ts.Getenv("VENDOR"), "-D" + args[1], "-Wl,-soname," + filepath.Base(file),
+	}, args[2:]...)...)
+	command.Dir = ts.MkAbs(".")
+	if out, err := command.CombinedOutput(); err != nil {
+		ts.Fatalf("%s: %v\n%s", cc, err, out)
+	}
+}
+
+// breakLibrary breaks one: break FILE truncate|aarch64.
+func breakLibrary(ts *testscript.TestScript, _ bool, args []string) {
+	file := ts.MkAbs(args[0])
+	data, err := os.ReadFile(file)
+	ts.Check(err)
+	switch args[1] {
+	case "truncate":
+		data = data[:len(data)/2]
+	case "aarch64":
+		binary.LittleEndian.PutUint16(data[18:], 183) // e_machine
+	default:
+		ts.Fatalf("unknown damage %s", args[1])
+	}
+	ts.Check(os.WriteFile(file, data, 0o755)) //nolint:gosec // as libraries are
+}
+
+// isJSON checks that standard output is one JSON value and nothing else.
+func isJSON(ts *testscript.TestScript, _ bool, _ []string) {
+	var value any
+	if err := json.Unmarshal([]byte(ts.ReadFile("stdout")), &value); err != nil {
+		ts.Fatalf("standard output is not JSON: %v", err)
+	}
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"zbench/bench/advice"
+	"zbench/bench/bucket"
+	"zbench/bench/cost"
+	"zbench/bench/peers"
+	"zbench/bench/record"
+)
+
+func newRecommend(s State) *cobra.Command {
+	var o adviceOptions
+	var out, format string
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "recommend RECORD…|LOG…",
+		Short: "The gradient-bucket size for a trainer, from measured curves",
+		Long: `Simulates every bucket size that could matter on the measured curves, by the
+trainer's own rules, and says which to set, how much that is worth, and why.
+Records and logs of rccl-tests or nccl-tests mix; several of the same
+collective are repeats of one curve.
+
+It takes the trainer (--framework), the model (--params, --preset or
+--total-params) and the time of a microbatch (--backward-ms, --step-ms, or
+--tokens-per-microbatch with --tflops). Without a time it averages over what is
+plausible; without a model it prints the sizes at 50, 80 and 90 % of each
+plateau, says what is missing, and exits with 6.
+
+` + exitCodes,
+		Example: `  zbench recommend DIR --framework megatron --preset llama3-8b --step-ms 900
+  zbench recommend all_reduce.log --framework ddp --params params.csv --backward-ms 80
+  zbench recommend DIR --config train.sh --preset zaya1-base`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("zbench recommend all_reduce.log --framework ddp --preset llama3-8b", "recommend needs at least one record or log")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := checkAdviceFormat(format); err != nil {
+				return err
+			}
+			return runRecommend(s, args, o, out, format, force)
+		},
+	}
+	addAdviceFlags(cmd, &o)
+	f := cmd.Flags()
+	f.StringVar(&out, "out", "", "folder to make and fill with the page, the plot and "+adviceFile+" (default none)")
+	f.StringVar(&format, "format", "table", "form of standard output: table, json, markdown")
+	f.BoolVar(&force, "force", false, "write into a folder that holds files")
+	return cmd
+}
+
+func checkAdviceFormat(format string) error {
+	switch format {
+	case "table", "json", "markdown":
+		return nil
+	}
+	return usagef("", "unknown format %q: valid are table, json, markdown", format)
+}
+
+func runRecommend(s State, args []string, o adviceOptions, out, format string, force bool) error {
+	started := s.Now()
+	q, err := prepareAdvice(s, o)
+	if err != nil {
+		return err
+	}
+	var sources []cost.Source
+	var recs []*record.Record
+	for _, path := range args {
+		one, err := readSource(s, path)
+		if err != nil {
+			return err
+		}
+		sources, recs = append(sources, one), append(recs, one.Record)
+	}
+	if q == nil {
+		return knees(s, recs, format)
+	}
+	d, err := q.give(sources)
+	if err != nil {
+		return err
+	}
+	if out != "" {
+		dir, err := newFolder(s, out, "recommend", force)
+		if err != nil {
+			return err
+		}
+		rec, err := peers.Merge(recs...)
+		if err != nil {
+			rec = recs[0] // the page is of the first; the answer is of all
+		}
+		if err := writeAll(dir, rec, d); err != nil {
+			return err
+		}
+		if err := writeRun(dir, s, started); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.path)
+	}
+	if err := printAdvice(s.Stdout, d, recs, format); err != nil {
+		return err
+	}
+	return refused(d)
+}
+
+// knees prints what can be said without trainer and model.
+func knees(s State, recs []*record.Record, format string) error {
+	for _, rec := range recs {
+		answer := bucket.Knees(rec)
+		show := answer.WriteText
+		if format == "json" {
+			show = answer.WriteJSON
+		}
+		if err := show(s.Stdout); err != nil {
+			return err
+		}
+	}
+	return &codeError{exitWant, errors.New("not enough input for a bucket size: the trainer and the model are missing"), "the list above says what is still needed"}
+}
+
+// printAdvice writes the recommendation; where there is none, for a person, with
+// what the curves say alone.
+func printAdvice(w io.Writer, d *advice.Document, recs []*record.Record, format string) error {
+	switch format {
+	case "json":
+		return d.WriteJSON(w)
+	case "markdown":
+		return d.WriteMarkdown(w)
+	}
+	if d.Answer.Refusal == nil {
+		return d.WriteText(w)
+	}
+	for _, rec := range recs {
+		k := bucket.Knees(rec)
+		k.Needs = []bucket.Need{{What: d.Answer.Refusal.Message, How: d.Answer.Refusal.Hint}}
+		if err := k.WriteText(w); err != nil {
+			return err
+		}
+		if _, err := io.WriteString(w, "\n"); err != nil {
+			return err
+		}
+	}
+	return d.WriteText(w)
+}

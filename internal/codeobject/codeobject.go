@@ -1,0 +1,129 @@
+// Package codeobject reads what a run-time compiler made: which GPU the code is
+// for and which kernels are in it. AMD's is an ELF file, alone or in clang's
+// offload bundle; NVIDIA's cubin is an ELF file too.
+package codeobject
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Machine types in the ELF header.
+const (
+	machineAMD    = 224 // EM_AMDGPU
+	machineNVIDIA = 190 // EM_CUDA
+)
+
+// Object is a code object.
+type Object struct {
+	// Target is the architecture in the header's flags, as gfx942 or sm_90; empty
+	// for one that is not known here.
+	Target string
+	// Kernels are the functions that can be launched, sorted.
+	Kernels []string
+}
+
+// targets are the EF_AMDGPU_MACH values of the GPUs that train (LLVM's AMDGPU
+// guide, "ELF header").
+var targets = map[uint32]string{
+	0x2f: "gfx906", 0x30: "gfx908", 0x3f: "gfx90a", 0x40: "gfx940", 0x4b: "gfx941", 0x4c: "gfx942", 0x4f: "gfx950",
+	0x41: "gfx1100", 0x48: "gfx1200", 0x4e: "gfx1201",
+}
+
+// Read reads a code object, or the first bundled one that is for a GPU.
+func Read(code []byte) (Object, error) {
+	if bytes.HasPrefix(code, []byte(bundleMagic)) {
+		entry, err := unbundle(code)
+		if err != nil {
+			return Object{}, err
+		}
+		code = entry
+	}
+	if len(code) < 64 {
+		return Object{}, fmt.Errorf("code object: %d bytes are no ELF file", len(code))
+	}
+	flags := binary.LittleEndian.Uint32(code[48:]) // e_flags of a 64-bit header
+	if binary.LittleEndian.Uint16(code[18:]) == machineNVIDIA {
+		// e_version has the toolkit's, 118 of CUDA 11.8, where ELF's is always 1
+		code = slices.Clone(code)
+		binary.LittleEndian.PutUint32(code[20:], 1)
+	}
+	file, err := elf.NewFile(bytes.NewReader(code))
+	if err != nil {
+		return Object{}, fmt.Errorf("code object: %w", err)
+	}
+	defer func() { _ = file.Close() }() // over memory
+	switch file.Machine {
+	case machineAMD:
+		return Object{Target: targets[flags&0xff], Kernels: amdKernels(file)}, nil
+	case machineNVIDIA:
+		return Object{Target: fmt.Sprintf("sm_%d", flags&0xff), Kernels: nvidiaKernels(file)}, nil
+	default:
+		return Object{}, fmt.Errorf("code object: for machine %d, which is no GPU", file.Machine)
+	}
+}
+
+// amdKernels have a descriptor each, named NAME.kd.
+func amdKernels(file *elf.File) []string {
+	symbols, _ := file.DynamicSymbols() // none is no kernels
+	var names []string
+	for _, s := range symbols {
+		if name, found := strings.CutSuffix(s.Name, ".kd"); found && s.Section != elf.SHN_UNDEF {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// nvidiaKernels have a section each. Functions that were not inlined have one
+// too; these are entry points only if the symbol says so (STO_CUDA_ENTRY).
+func nvidiaKernels(file *elf.File) []string {
+	symbols, _ := file.Symbols() // none is no kernels
+	var names []string
+	for _, s := range symbols {
+		if elf.ST_TYPE(s.Info) == elf.STT_FUNC && s.Other&0x10 != 0 && file.Section(".text."+s.Name) != nil {
+			names = append(names, s.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+const bundleMagic = "__CLANG_OFFLOAD_BUNDLE__"
+
+// unbundle finds the first entry for a GPU: after the magic a count, then for
+// each entry offset, size, and the length and text of its target (clang's
+// ClangOffloadBundler manual).
+func unbundle(code []byte) ([]byte, error) {
+	at := len(bundleMagic)
+	number := func() uint64 { // 0 behind the end, which is no count and no target
+		if at+8 > len(code) {
+			at = len(code)
+			return 0
+		}
+		at += 8
+		return binary.LittleEndian.Uint64(code[at-8:])
+	}
+	for range number() {
+		offset, size, length := number(), number(), number()
+		if length == 0 || length > uint64(len(code)-at) {
+			break
+		}
+		target := string(code[at : at+int(length)]) //nolint:gosec // it is at most len(code)
+		at += len(target)
+		if strings.HasPrefix(target, "host") {
+			continue
+		}
+		if offset > uint64(len(code)) || size > uint64(len(code))-offset {
+			return nil, fmt.Errorf("code object: the bundle's entry %s ends behind its end", target)
+		}
+		return code[offset : offset+size], nil
+	}
+	return nil, errors.New("code object: the bundle has no entry for a GPU")
+}

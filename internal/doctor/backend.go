@@ -1,0 +1,235 @@
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"zbench/bench/unit"
+)
+
+// Backend is what was found of one provider.
+type Backend struct {
+	Name string `json:"name"`
+	// Usable tells that collectives can run on it here; else Why says why not,
+	// and Remedy what to do.
+	Usable bool   `json:"usable"`
+	Why    string `json:"why,omitempty"`
+	Remedy string `json:"remedy,omitempty"`
+	// Simulated tells that its times come from a model.
+	Simulated bool `json:"simulated,omitempty"`
+	// Install is what its libraries come with, in a remedy.
+	Install   string    `json:"-"`
+	Libraries []Library `json:"libraries,omitempty"`
+	Devices   []Device  `json:"devices,omitempty"`
+	// Compiled is what came of compiling the kernels, where that was asked for.
+	Compiled []Compiled `json:"compiled,omitempty"`
+}
+
+// Library is how a library was looked for, and what was found.
+type Library struct {
+	Role string `json:"role"`
+	Name string `json:"name"`
+	// Path and Version are of the file that was loaded, empty for none.
+	Path    string `json:"path,omitempty"`
+	Version string `json:"version,omitempty"`
+	// Required tells that nothing runs without it; else Lost says what does not.
+	Required bool   `json:"required"`
+	Lost     string `json:"lost,omitempty"`
+	// Flag names its file; By is the flag or variable that did.
+	Flag     string    `json:"flag"`
+	By       string    `json:"named_by,omitempty"`
+	Attempts []Attempt `json:"attempts,omitempty"`
+	// Listed counts the functions that zbench calls of it where they are there;
+	// Missing are those that are not.
+	Listed  int      `json:"listed_symbols"`
+	Missing []Symbol `json:"missing_symbols,omitempty"`
+}
+
+// Attempt is a file that was tried; Why is empty for the one that was loaded.
+type Attempt struct {
+	Path string `json:"path"`
+	Why  string `json:"why,omitempty"`
+	// Absent tells that there is no such file: nothing is wrong with it.
+	Absent bool `json:"absent,omitempty"`
+}
+
+// Symbol is a function that a library lacks.
+type Symbol struct {
+	Name     string `json:"name"`
+	Required bool   `json:"required"`
+	Lost     string `json:"lost,omitempty"`
+}
+
+// Device is a GPU as the backend's runtime shows it. Err is why it cannot be used.
+type Device struct {
+	Index int    `json:"index"`
+	Name  string `json:"name,omitempty"`
+	Arch  string `json:"arch,omitempty"`
+	PCI   string `json:"pci,omitempty"`
+	Bytes int64  `json:"memory_bytes,omitempty"`
+	Err   string `json:"error,omitempty"`
+}
+
+// Compiled is what the run-time compiler made of the kernels for one architecture.
+type Compiled struct {
+	Arch string `json:"arch"`
+	// Files and Kernels count the sources and the functions found in their code.
+	Files   int `json:"files"`
+	Kernels int `json:"kernels"`
+	// Errors are the sources that did not compile, with the compiler's log, and
+	// the kernels that their code lacks.
+	Errors []string `json:"errors,omitempty"`
+}
+
+// Findings puts the backend's facts in the form that is shown.
+func (b Backend) Findings() []Finding {
+	var all []Finding
+	for _, l := range b.Libraries {
+		all = append(all, l.finding(b))
+		all = append(all, l.symbols(b)...)
+	}
+	for _, d := range b.Devices {
+		all = append(all, d.finding())
+	}
+	for _, c := range b.Compiled {
+		all = append(all, c.finding())
+	}
+	if !b.Usable && !slices.ContainsFunc(all, func(f Finding) bool { return f.Mark == Bad }) {
+		all = append(all, Finding{Mark: Bad, Name: "start", Value: b.Why, Remedy: b.Remedy})
+	}
+	return all
+}
+
+func (l Library) finding(b Backend) Finding {
+	f := Finding{Mark: Good, Name: l.Name}
+	if l.Path != "" {
+		f.Value = fmt.Sprintf("%s  %d of %d symbols  %s", cmp.Or(l.Version, "version unknown"), l.Listed-len(l.Missing), l.Listed, l.Path)
+		if l.By != "" {
+			f.Value += " (" + l.By + ")"
+		}
+		return f
+	}
+	f.Mark, f.Value, f.Lost = Bad, l.tried(), l.Lost
+	if !l.Required {
+		f.Mark = Doubt
+	}
+	f.Remedy = "install " + b.Install + ", or name the file with --" + l.Flag
+	if l.By != "" {
+		f.Remedy = l.By + " names it: correct or leave out that; " + f.Remedy
+	}
+	return f
+}
+
+// tried sums the attempts up: what is broken with the reason, what is absent by
+// folder.
+func (l Library) tried() string {
+	var broken, names, folders []string
+	add := func(list []string, s string) []string {
+		if slices.Contains(list, s) {
+			return list
+		}
+		return append(list, s)
+	}
+	for _, a := range l.Attempts {
+		switch folder, name := path.Split(a.Path); {
+		case !a.Absent:
+			why := a.Why
+			if !strings.Contains(why, a.Path) {
+				why = a.Path + ": " + why
+			}
+			broken = add(broken, why)
+		case folder == "":
+			names, folders = add(names, name), add(folders, "the loader's own path")
+		default:
+			names, folders = add(names, name), add(folders, path.Clean(folder))
+		}
+	}
+	var parts []string
+	if len(broken) > 0 {
+		parts = append(parts, "not usable: "+strings.Join(broken, "; "))
+	}
+	if len(names) > 0 {
+		parts = append(parts, fmt.Sprintf("not found: %s in %s", strings.Join(names, ", "), strings.Join(folders, ", ")))
+	}
+	if len(parts) == 0 {
+		return "not looked for"
+	}
+	return strings.Join(parts, "; ")
+}
+
+// symbols is a finding for the required functions that are missing, and one for
+// the optional ones of each loss.
+func (l Library) symbols(b Backend) []Finding {
+	missing := map[string][]string{}
+	var losses []string
+	var all []Finding
+	for _, s := range l.Missing {
+		if s.Required {
+			all = append(all, Finding{
+				Mark: Bad, Name: s.Name, Value: "not in " + l.Name,
+				Remedy: "take a newer " + b.Install + ", or name another file with --" + l.Flag,
+			})
+			continue
+		}
+		if missing[s.Lost] == nil {
+			losses = append(losses, s.Lost)
+		}
+		missing[s.Lost] = append(missing[s.Lost], s.Name)
+	}
+	for _, lost := range losses {
+		f := Finding{Mark: Doubt, Name: "optional symbols", Value: strings.Join(missing[lost], ", ") + " absent", Lost: lost}
+		f.Remedy = "a newer " + b.Install + " may have it"
+		if instead, found := strings.CutPrefix(lost, "nothing"); found {
+			f = Finding{Mark: Fact, Name: f.Name, Value: f.Value + instead}
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+func (d Device) finding() Finding {
+	f := Finding{Mark: Good, Name: fmt.Sprintf("device %d", d.Index)}
+	if d.Err != "" {
+		f.Mark, f.Value, f.Lost = Bad, d.Err, "this GPU"
+		f.Remedy = "look at dmesg and at what else uses it; leave it out with HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES"
+		return f
+	}
+	var parts []string
+	for _, part := range []string{d.Name, d.Arch, d.PCI} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	if d.Bytes > 0 {
+		parts = append(parts, unit.Bytes(d.Bytes))
+	}
+	f.Value = strings.Join(parts, "  ")
+	return f
+}
+
+func (c Compiled) finding() Finding {
+	f := Finding{Mark: Good, Name: "kernels for " + c.Arch, Value: fmt.Sprintf("%d kernels of %d files compile, each in its code object", c.Kernels, c.Files)}
+	if len(c.Errors) > 0 {
+		var parts []string
+		for _, e := range c.Errors {
+			parts = append(parts, cutLines(e, shownLines))
+		}
+		f.Mark, f.Value = Bad, strings.Join(parts, "\n")
+		f.Remedy = "take the compiler of another version with the flags above; if it is new, report the log"
+	}
+	return f
+}
+
+// shownLines of a compiler's log are shown; JSON has all of it.
+const shownLines = 12
+
+func cutLines(text string, n int) string {
+	lines := strings.Split(text, "\n")
+	if len(lines) <= n {
+		return text
+	}
+	return fmt.Sprintf("%s\n… %d more lines: --format json has them all", strings.Join(lines[:n], "\n"), len(lines)-n)
+}

@@ -1,0 +1,108 @@
+// Package doctor says what stands between zbench and a machine: which libraries
+// and devices are there, what is lost without those that are not, and what in
+// the system's settings costs speed. Each thing that is wrong comes with what to
+// do about it.
+//
+// It opens nothing itself. The machine is a file system (Machine), the libraries
+// are facts that the caller has gathered (Backend), so that every finding can be
+// made on a tree of test data. Report.Text, Markdown and JSON show the result.
+package doctor
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Schema names the format of the JSON.
+const Schema = "zbench.doctor/1"
+
+// Mark is what a finding means.
+type Mark string
+
+// The marks. A Bad finding keeps a backend from running or takes something away;
+// a Doubt may cost speed or precision; Fact judges nothing.
+const (
+	Good  Mark = "ok"
+	Bad   Mark = "bad"
+	Doubt Mark = "doubt"
+	Fact  Mark = "fact"
+)
+
+// Finding is one thing that was looked at.
+type Finding struct {
+	Mark Mark `json:"mark"`
+	// Name says what was looked at, Value what was found.
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	// Lost is what does not work without it, empty for nothing or everything.
+	Lost string `json:"lost,omitempty"`
+	// Remedy is what to do about it. Every Bad finding has one.
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// Report is all that was found.
+type Report struct {
+	Schema string `json:"schema"`
+	// Tool is zbench's version, Host the machine's name.
+	Tool string `json:"tool"`
+	Host string `json:"host"`
+	// Backends are those that were asked about, Usable whether what the user
+	// wants can run here, Verdict that in words.
+	Backends []Backend `json:"backends"`
+	Usable   bool      `json:"usable"`
+	Verdict  string    `json:"verdict"`
+	Machine  []Finding `json:"machine"`
+	// NotChecked is what only hardware can show.
+	NotChecked []string `json:"not_checked"`
+}
+
+// NotChecked lists what no check of a machine without a run on its GPUs shows,
+// and what the loopback cannot show either. A line goes once it was seen.
+func NotChecked() []string {
+	return []string{
+		"what an event costs, and whether its times hold for a few microseconds",
+		"whether librccl's proxy threads get a core of their own",
+		"lazy connections: what the first operation on a communicator costs",
+		"whether ncclCommAbort comes back after a hang",
+		"what the libraries print while they run",
+		"which NIC RCCL takes for which GPU",
+		"memory that a communicator takes",
+		"clocks and power limits under load",
+	}
+}
+
+// Judge says whether what the user wants can run here. asked is a backend's name
+// or auto; simulate tells that with auto the loopback would be taken, as there is
+// no GPU.
+func (r *Report) Judge(asked string, simulate bool) {
+	var gpus, simulated []string
+	for _, b := range r.Backends {
+		switch {
+		case b.Usable && b.Simulated:
+			simulated = append(simulated, b.Name)
+		case b.Usable:
+			gpus = append(gpus, b.Name)
+		}
+	}
+	usable := slices.Concat(gpus, simulated)
+	switch {
+	case asked != "auto":
+		r.Usable, r.Verdict = len(usable) > 0, asked+" cannot run here"
+		if r.Usable {
+			r.Verdict = asked + " can run here"
+		}
+	case len(gpus) > 0:
+		r.Usable, r.Verdict = true, strings.Join(gpus, " and ")+" can run here"
+	case simulate && len(simulated) > 0:
+		r.Usable, r.Verdict = true, "no GPU here; the "+strings.Join(simulated, " and ")+" can run, SIMULATED"
+	default:
+		r.Usable, r.Verdict = false, "no backend can run on the GPUs that are meant"
+	}
+}
+
+// JSON is the report in one indented object.
+func (r Report) JSON() ([]byte, error) {
+	data, err := json.MarshalIndent(r, "", "  ")
+	return append(data, '\n'), err
+}

@@ -1,0 +1,174 @@
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// Machine is what doctor sees of a system.
+type Machine struct {
+	// FS is the root of the file system; names have no leading slash.
+	FS fs.FS
+	// Access tells whether this process may read and write a file, by its
+	// absolute name; nil stands for yes.
+	Access func(name string) error
+	// Temp is where programs put temporary files, empty for /tmp.
+	Temp string
+}
+
+// aspects are looked at in this order. To look at one more is one row.
+var aspects = []func(Machine) []Finding{
+	Machine.system, Machine.amdNodes, Machine.nvidiaNodes, Machine.amdDevices, Machine.nvidiaDevices,
+	Machine.nics, Machine.numaBalancing, Machine.iommu, Machine.lockedMemory, Machine.sharedMemory,
+	Machine.temporary, Machine.hugePages, Machine.governor,
+}
+
+// Findings looks at everything.
+func (m Machine) Findings() []Finding {
+	var all []Finding
+	for _, aspect := range aspects {
+		all = append(all, aspect(m)...)
+	}
+	return all
+}
+
+// read returns a file's text without the last line's end, empty when it cannot
+// be read.
+func (m Machine) read(name string) string {
+	data, err := fs.ReadFile(m.FS, name)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimRight(string(data), "\n\x00")
+}
+
+func (m Machine) exists(name string) bool {
+	_, err := fs.Stat(m.FS, name)
+	return err == nil
+}
+
+// names lists a folder's entries that match a pattern, with the folder.
+func (m Machine) names(folder, pattern string) []string {
+	entries, err := fs.ReadDir(m.FS, folder)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, e := range entries {
+		if ok, _ := path.Match(pattern, e.Name()); ok {
+			names = append(names, path.Join(folder, e.Name()))
+		}
+	}
+	return names
+}
+
+func (m Machine) system() []Finding {
+	var name string
+	for line := range strings.Lines(m.read("etc/os-release")) {
+		if value, found := strings.CutPrefix(strings.TrimSpace(line), "PRETTY_NAME="); found {
+			name = strings.Trim(value, `"`)
+		}
+	}
+	parts := []string{}
+	if name != "" {
+		parts = append(parts, name)
+	}
+	if release := m.read("proc/sys/kernel/osrelease"); release != "" {
+		parts = append(parts, "Linux "+release)
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return []Finding{{Mark: Fact, Name: "system", Value: strings.Join(parts, ", ")}}
+}
+
+// numaBalancing moves pages while they are used: the host's part of a
+// collective stalls at random. AMD's guides for Instinct turn it off.
+func (m Machine) numaBalancing() []Finding {
+	f := Finding{Name: "NUMA balancing"}
+	switch value := m.read("proc/sys/kernel/numa_balancing"); value {
+	case "":
+		return nil
+	case "0":
+		f.Mark, f.Value = Good, "off"
+	default:
+		f.Mark, f.Value = Doubt, "on ("+value+"): moves pages while they are used"
+		f.Remedy = "sudo sysctl kernel.numa_balancing=0"
+	}
+	return []Finding{f}
+}
+
+// iommu translation in the way of device-to-device traffic costs bandwidth, or
+// hangs it; pass-through does not.
+func (m Machine) iommu() []Finding {
+	f := Finding{Mark: Good, Name: "IOMMU"}
+	for word := range strings.FieldsSeq(m.read("proc/cmdline")) {
+		switch word {
+		case "iommu=pt", "iommu.passthrough=1":
+			f.Value = "pass-through (" + word + ")"
+			return []Finding{f}
+		case "iommu=off", "amd_iommu=off", "intel_iommu=off":
+			f.Value = "off (" + word + ")"
+			return []Finding{f}
+		}
+	}
+	if len(m.names("sys/class/iommu", "*")) == 0 {
+		f.Value = "none in use"
+		return []Finding{f}
+	}
+	return []Finding{{
+		Mark: Doubt, Name: "IOMMU", Value: "translates: iommu=pt is not on the kernel's command line",
+		Remedy: "add iommu=pt to the kernel's command line and boot again (not needed in a virtual machine)",
+	}}
+}
+
+// temporary files are what hiprtc compiles by: without a place for them it fails
+// and says nothing.
+func (m Machine) temporary() []Finding {
+	name := cmp.Or(m.Temp, "/tmp")
+	f := Finding{Mark: Good, Name: "temporary files", Value: name}
+	switch {
+	case !m.exists(strings.Trim(path.Clean(name), "/")):
+		f.Value += " is not there"
+	case m.Access != nil && m.Access(name) != nil:
+		f.Value += " cannot be written"
+	default:
+		return []Finding{f}
+	}
+	f.Mark, f.Lost, f.Remedy = Bad, "kernels: hiprtc fails without a word", "set TMPDIR to a folder that can be written"
+	return []Finding{f}
+}
+
+// governor lets the host's cores sleep deeply between launches.
+func (m Machine) governor() []Finding {
+	value := m.read("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+	switch value {
+	case "":
+		return nil
+	case "performance":
+		return []Finding{{Mark: Good, Name: "CPU governor", Value: value}}
+	}
+	return []Finding{{
+		Mark: Doubt, Name: "CPU governor", Value: value + ": small messages wait for cores that wake up",
+		Remedy: "sudo cpupower frequency-set -g performance",
+	}}
+}
+
+// hugePages make pinning host memory, and copies from it, faster.
+func (m Machine) hugePages() []Finding {
+	text := m.read("sys/kernel/mm/transparent_hugepage/enabled")
+	_, rest, found := strings.Cut(text, "[")
+	value, _, _ := strings.Cut(rest, "]")
+	if !found {
+		return nil
+	}
+	f := Finding{Mark: Good, Name: "huge pages", Value: "transparent: " + value}
+	if value == "never" {
+		f.Mark, f.Remedy = Doubt, "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"
+		f.Value += fmt.Sprintf(" (of %s)", strings.NewReplacer("[", "", "]", "").Replace(text))
+	}
+	return []Finding{f}
+}

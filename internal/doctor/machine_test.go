@@ -1,0 +1,179 @@
+package doctor
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+)
+
+// tree makes a file system of names and texts; a name that ends in / is a folder.
+func tree(files map[string]string) fstest.MapFS {
+	out := fstest.MapFS{}
+	for name, text := range files {
+		if folder, found := strings.CutSuffix(name, "/"); found {
+			out[folder] = &fstest.MapFile{Mode: fs.ModeDir | 0o755}
+			continue
+		}
+		out[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return out
+}
+
+// instinct is a node with two MI300X and one that this user may not open.
+func instinct() map[string]string {
+	return map[string]string{
+		"dev/kfd": "", "dev/dri/card0": "", "dev/dri/renderD128": "", "dev/dri/renderD129": "", "dev/shm/": "", "tmp/": "",
+		"etc/os-release":                                            "NAME=x\nPRETTY_NAME=\"Ubuntu 24.04.1 LTS\"\n",
+		"etc/group":                                                 "root:x:0:\nvideo:x:44:\nrender:x:110:\nusers:x:100:\n",
+		"proc/self/status":                                          "Name:\tzbench\nGid:\t100\t100\t100\t100\nGroups:\t44 100 4711 \n",
+		"proc/sys/kernel/osrelease":                                 "6.8.0-45-generic\n",
+		"proc/sys/kernel/numa_balancing":                            "1\n",
+		"proc/cmdline":                                              "BOOT_IMAGE=/vmlinuz root=/dev/sda1 quiet\n",
+		"sys/class/iommu/ivhd0/":                                    "",
+		"proc/self/limits":                                          "Limit  Soft Limit  Hard Limit  Units\nMax locked memory         8388608              8388608              bytes     \n",
+		"proc/mounts":                                               "proc /proc proc rw 0 0\nshm /dev/shm tmpfs rw,nosuid,nodev,size=65536k,inode64 0 0\n",
+		"sys/module/amdgpu/version":                                 "6.12.12\n",
+		"sys/class/infiniband/ionic_0/ports/1/state":                "4: ACTIVE\n",
+		"sys/class/infiniband/ionic_0/ports/1/rate":                 "400 Gb/sec (4X NDR)\n",
+		"sys/class/infiniband/ionic_1/ports/1/state":                "1: DOWN\n",
+		"sys/class/infiniband/ionic_1/ports/1/rate":                 "400 Gb/sec (4X NDR)\n",
+		"sys/kernel/mm/transparent_hugepage/enabled":                "always madvise [never]\n",
+		"sys/devices/system/cpu/cpu0/cpufreq/scaling_governor":      "powersave\n",
+		"sys/class/kfd/kfd/topology/nodes/0/properties":             "cpu_cores_count 96\nsimd_count 0\ngfx_target_version 0\n",
+		"sys/class/kfd/kfd/topology/nodes/2/properties":             "simd_count 1216\ngfx_target_version 90402\nlocation_id 3072\ndomain 0\n",
+		"sys/class/kfd/kfd/topology/nodes/2/name":                   "\n",
+		"sys/class/kfd/kfd/topology/nodes/2/mem_banks/0/properties": "heap_type 1\nsize_in_bytes 206141652992\n",
+		"sys/class/kfd/kfd/topology/nodes/3/properties":             "gfx_target_version 90010\nlocation_id 49408\ndomain 1\n",
+	}
+}
+
+func machine(files map[string]string, denied ...string) Machine {
+	return Machine{FS: tree(files), Access: func(name string) error {
+		if slices.Contains(denied, name) {
+			return fs.ErrPermission
+		}
+		return nil
+	}}
+}
+
+func find(t *testing.T, all []Finding, name string) Finding {
+	t.Helper()
+	for _, f := range all {
+		if f.Name == name {
+			return f
+		}
+	}
+	require.Fail(t, "no finding", "%s among %+v", name, all)
+	return Finding{}
+}
+
+// Every setting that costs something is found, and each has a remedy.
+func TestMachineInNeed(t *testing.T) {
+	all := machine(instinct(), "/dev/dri/renderD129").Findings()
+	for name, want := range map[string]struct {
+		mark          Mark
+		value, remedy string
+	}{
+		"system":              {Fact, "Ubuntu 24.04.1 LTS, Linux 6.8.0-45-generic", ""},
+		"/dev/kfd":            {Good, "can be read and written", ""},
+		"/dev/dri/renderD*":   {Good, "1 of 2", ""},
+		"/dev/dri/renderD129": {Bad, "permission denied: this user is in the groups users, video, 4711", "usermod -aG render,video"},
+		"/dev/nvidia*":        {Fact, "not there", ""},
+		"driver amdgpu":       {Fact, "6.12.12", ""},
+		"AMD GPU, node 2":     {Fact, "gfx942 at 0000:0c:00.0, 192 GiB", ""},
+		"AMD GPU, node 3":     {Fact, "gfx90a at 0001:c1:00.0", ""},
+		"RDMA NICs":           {Doubt, "1 active: ionic_0 400 Gb/sec; not active: ionic_1 (DOWN)", "NCCL_IB_HCA"},
+		"NUMA balancing":      {Doubt, "on (1)", "sysctl kernel.numa_balancing=0"},
+		"IOMMU":               {Doubt, "iommu=pt is not", "add iommu=pt"},
+		"locked memory":       {Doubt, "8 MiB (ulimit -l)", "ulimit -l unlimited"},
+		"/dev/shm":            {Doubt, "64 MiB", "--ipc=host"},
+		"temporary files":     {Good, "/tmp", ""},
+		"huge pages":          {Doubt, "transparent: never", "echo madvise"},
+		"CPU governor":        {Doubt, "powersave", "frequency-set -g performance"},
+	} {
+		f := find(t, all, name)
+		require.Equal(t, want.mark, f.Mark, name)
+		require.Contains(t, f.Value, want.value, name)
+		require.Contains(t, f.Remedy, want.remedy, name)
+	}
+	for _, f := range all {
+		require.Equal(t, f.Mark == Bad || f.Mark == Doubt, f.Remedy != "", "%+v", f)
+	}
+}
+
+// The same machine as it should be: nothing is complained of.
+func TestMachineWell(t *testing.T) {
+	files := instinct()
+	files["proc/sys/kernel/numa_balancing"] = "0\n"
+	files["proc/cmdline"] += " iommu=pt"
+	files["proc/self/limits"] = "Max locked memory         unlimited            unlimited            bytes\n"
+	files["proc/mounts"] = "tmpfs /dev/shm tmpfs rw,nosuid,nodev 0 0\n"
+	files["sys/class/infiniband/ionic_1/ports/1/state"] = "4: ACTIVE\n"
+	files["sys/kernel/mm/transparent_hugepage/enabled"] = "always [madvise] never\n"
+	files["sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"] = "performance\n"
+	for _, f := range machine(files).Findings() {
+		require.Contains(t, []Mark{Good, Fact}, f.Mark, "%+v", f)
+		require.Empty(t, f.Remedy, "%+v", f)
+	}
+}
+
+// What is not there: in a container, without the driver, with NVIDIA's.
+func TestMachineNodes(t *testing.T) {
+	f := find(t, machine(map[string]string{"sys/module/amdgpu/version": "6.8"}).Findings(), "/dev/kfd")
+	require.Equal(t, Bad, f.Mark)
+	require.Contains(t, f.Remedy, "--device /dev/kfd")
+	f = find(t, machine(map[string]string{"dev/kfd": ""}).Findings(), "/dev/dri/renderD*")
+	require.Equal(t, Bad, f.Mark)
+	f = find(t, machine(map[string]string{"dev/kfd": ""}, "/dev/kfd").Findings(), "/dev/kfd")
+	require.Equal(t, Bad, f.Mark)
+	require.Contains(t, f.Value, "(none known)")
+	f = find(t, machine(map[string]string{"dev/nvidiactl": ""}).Findings(), "/dev/nvidia0")
+	require.Contains(t, f.Remedy, "--gpus all")
+	f = find(t, machine(nil).Findings(), "/dev/shm")
+	require.Equal(t, Bad, f.Mark)
+	f = find(t, machine(nil).Findings(), "temporary files")
+	require.Equal(t, Bad, f.Mark)
+
+	all := machine(map[string]string{
+		"dev/nvidia0": "", "dev/nvidia1": "", "dev/nvidiactl": "", "dev/nvidia-uvm": "",
+		"proc/driver/nvidia/version":                       "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.15  Release Build\nGCC version: 12\n",
+		"proc/driver/nvidia/gpus/0000:18:00.0/information": "Model: \t\t NVIDIA H200\nIRQ: 1\n",
+	}, "/dev/nvidia1").Findings()
+	require.Equal(t, "570.86.15", find(t, all, "driver nvidia").Value)
+	require.Equal(t, "NVIDIA H200 at 0000:18:00.0", find(t, all, "NVIDIA GPU").Value)
+	require.Contains(t, find(t, all, "/dev/nvidia*").Value, "1 of 2")
+	require.Contains(t, find(t, all, "/dev/nvidia1").Remedy, "cgroup")
+}
+
+func FuzzKernelTexts(f *testing.F) {
+	for _, text := range instinct() {
+		f.Add(text)
+	}
+	f.Add("shm /dev/shm tmpfs rw,size=9223372036854775807g 0 0")
+	f.Add("Max locked memory -1 -1 bytes")
+	f.Fuzz(func(t *testing.T, text string) {
+		files := instinct()
+		for name := range files {
+			if !strings.HasSuffix(name, "/") {
+				files[name] = text
+			}
+		}
+		for _, finding := range machine(files, "/dev/kfd").Findings() {
+			require.NotEmpty(t, finding.Name)
+			require.NotEmpty(t, finding.Mark)
+			if finding.Mark == Bad {
+				require.NotEmpty(t, finding.Remedy)
+			}
+		}
+		if bytes, found := sharedSize(text); found {
+			require.GreaterOrEqual(t, bytes, int64(0))
+		}
+		if gpu, ok := parseKFD(text); ok {
+			require.True(t, strings.HasPrefix(gpu.arch, "gfx"))
+		}
+	})
+}

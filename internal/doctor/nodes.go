@@ -1,0 +1,125 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// amdNodes are what HIP opens: the compute device and a render node a GPU.
+func (m Machine) amdNodes() []Finding {
+	if !m.exists("dev/kfd") {
+		f := Finding{Mark: Fact, Name: "/dev/kfd", Value: "not there: no AMD GPU, or amdgpu is not loaded"}
+		if version := m.read("sys/module/amdgpu/version"); version != "" || m.exists("sys/module/amdgpu") {
+			f.Mark, f.Lost = Bad, "backend rocm"
+			f.Value = "not there, though the driver amdgpu is loaded"
+			f.Remedy = "in a container pass --device /dev/kfd --device /dev/dri"
+		}
+		return []Finding{f}
+	}
+	found := []Finding{m.node("dev/kfd", "backend rocm")}
+	renders := m.names("dev/dri", "renderD*")
+	if len(renders) == 0 {
+		return append(found, Finding{
+			Mark: Bad, Name: "/dev/dri/renderD*", Value: "not there", Lost: "backend rocm",
+			Remedy: "in a container pass --device /dev/dri; else load the driver: sudo modprobe amdgpu",
+		})
+	}
+	return append(found, m.nodes("/dev/dri/renderD*", renders, "its GPU")...)
+}
+
+func (m Machine) nvidiaNodes() []Finding {
+	nodes := m.names("dev", "nvidia[0-9]*")
+	if len(nodes) == 0 && !m.exists("dev/nvidiactl") {
+		return []Finding{{Mark: Fact, Name: "/dev/nvidia*", Value: "not there: no NVIDIA GPU, or its driver is not loaded"}}
+	}
+	if len(nodes) == 0 {
+		return []Finding{{
+			Mark: Bad, Name: "/dev/nvidia0", Value: "not there, but /dev/nvidiactl is", Lost: "backend cuda",
+			Remedy: "in a container pass --gpus all; else run nvidia-smi once as root, which makes the nodes",
+		}}
+	}
+	return m.nodes("/dev/nvidia*", nodes, "its GPU")
+}
+
+// nodes is one finding for those that can be used and one for each other.
+func (m Machine) nodes(name string, files []string, lost string) []Finding {
+	var bad []Finding
+	for _, file := range files {
+		if f := m.node(file, lost); f.Mark != Good {
+			bad = append(bad, f)
+		}
+	}
+	if len(bad) == len(files) {
+		return bad
+	}
+	return append([]Finding{{
+		Mark: Good, Name: name, Value: fmt.Sprintf("%d of %d can be read and written", len(files)-len(bad), len(files)),
+	}}, bad...)
+}
+
+// node tells whether this process may use a device node, and if not, which
+// group it would have to be in.
+func (m Machine) node(file, lost string) Finding {
+	name := "/" + file
+	if m.Access == nil {
+		return Finding{Mark: Good, Name: name, Value: "there"}
+	}
+	err := m.Access(name)
+	if err == nil {
+		return Finding{Mark: Good, Name: name, Value: "can be read and written"}
+	}
+	f := Finding{Mark: Bad, Name: name, Value: err.Error(), Lost: lost}
+	if !errors.Is(err, fs.ErrPermission) {
+		f.Remedy = "the driver has no device behind it: look at dmesg"
+		return f
+	}
+	f.Value = "permission denied: this user is in the groups " + orNone(m.groups())
+	f.Remedy = "sudo usermod -aG render,video $USER, then log in again; in a container --group-add with the groups' numbers, or a device cgroup that allows it"
+	if path.Dir(file) == "dev" && strings.HasPrefix(path.Base(file), "nvidia") {
+		f.Remedy = "the nodes are for all as a rule: sudo chmod 666 " + name + ", or allow it in the device cgroup of the job or container"
+	}
+	return f
+}
+
+func orNone(names []string) string {
+	if len(names) == 0 {
+		return "(none known)"
+	}
+	return strings.Join(names, ", ")
+}
+
+// groups names this process's groups, by number where /etc/group has no name.
+func (m Machine) groups() []string {
+	byNumber := map[string]string{}
+	for line := range strings.Lines(m.read("etc/group")) {
+		if parts := strings.Split(strings.TrimSpace(line), ":"); len(parts) >= 3 {
+			byNumber[parts[2]] = parts[0]
+		}
+	}
+	var names []string
+	for line := range strings.Lines(m.read("proc/self/status")) {
+		numbers, found := strings.CutPrefix(line, "Groups:")
+		if own, ok := strings.CutPrefix(line, "Gid:"); ok {
+			fields := strings.Fields(own)
+			numbers, found = strings.Join(fields[:min(1, len(fields))], " "), true
+		}
+		if !found {
+			continue
+		}
+		for number := range strings.FieldsSeq(numbers) {
+			name := byNumber[number]
+			if name == "" {
+				name = number
+			}
+			if _, err := strconv.Atoi(number); err == nil && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}

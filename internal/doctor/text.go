@@ -1,0 +1,158 @@
+package doctor
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// signs are legible without colour; the words say it where a sign cannot be drawn.
+var signs = map[Mark]string{Good: "✓", Bad: "✗", Doubt: "!", Fact: "·"}
+
+// colours are those of terminals: green, red, yellow, none.
+var colours = map[Mark]string{Good: "\x1b[32m", Bad: "\x1b[31m", Doubt: "\x1b[33m"}
+
+// Style is how text is drawn.
+type Style struct {
+	// Width is where lines are broken; 0 takes 100.
+	Width  int
+	Colour bool
+}
+
+// section is a title and its findings.
+type section struct {
+	title string
+	mark  Mark
+	found []Finding
+}
+
+func (r Report) sections() []section {
+	var all []section
+	for _, b := range r.Backends {
+		s := section{title: "backend " + b.Name + ": can run", mark: Good, found: b.Findings()}
+		if b.Simulated {
+			s.title += " (SIMULATED: a model's times, no GPU needed)"
+		}
+		if !b.Usable {
+			s.mark, s.title = Bad, "backend "+b.Name+": cannot run"
+		}
+		all = append(all, s)
+	}
+	if len(r.Machine) > 0 {
+		all = append(all, section{title: "machine", found: r.Machine})
+	}
+	return all
+}
+
+// Text writes the report for a terminal.
+func (r Report) Text(w io.Writer, style Style) error {
+	if style.Width == 0 {
+		style.Width = 100
+	}
+	t := &textWriter{style: style}
+	t.line("zbench %s doctor on %s: %s", r.Tool, r.Host, r.Verdict)
+	sections := r.sections()
+	for _, s := range sections {
+		for _, f := range s.found {
+			t.names = max(t.names, utf8.RuneCountInString(f.Name))
+		}
+	}
+	for _, s := range sections {
+		t.line("")
+		t.line("%s", t.paint(s.mark, s.title))
+		for _, f := range s.found {
+			t.finding(f)
+		}
+	}
+	if len(r.NotChecked) > 0 {
+		t.line("\nNOT CHECKED: it takes a run on the GPUs to see")
+		for _, item := range r.NotChecked {
+			t.line("  - %s", item)
+		}
+	}
+	_, err := io.WriteString(w, t.text.String())
+	return err
+}
+
+type textWriter struct {
+	text  strings.Builder
+	style Style
+	names int
+}
+
+func (t *textWriter) line(format string, args ...any) { fmt.Fprintf(&t.text, format+"\n", args...) }
+
+func (t *textWriter) paint(mark Mark, text string) string {
+	if !t.style.Colour || colours[mark] == "" {
+		return text
+	}
+	return colours[mark] + text + "\x1b[0m"
+}
+
+// finding is a sign, a name, and a value that goes on under itself; then what is
+// lost and what to do.
+func (t *textWriter) finding(f Finding) {
+	indent := strings.Repeat(" ", 4+t.names+2)
+	name := f.Name + strings.Repeat(" ", t.names-utf8.RuneCountInString(f.Name))
+	values := wrap(f.Value, t.style.Width-len(indent))
+	t.line("%s", strings.TrimRight(fmt.Sprintf("  %s %s  %s", t.paint(f.Mark, signs[f.Mark]), name, values[0]), " "))
+	for _, more := range values[1:] {
+		t.line("%s%s", indent, more)
+	}
+	for _, extra := range []struct{ sign, text string }{{"lost: ", f.Lost}, {"→ ", f.Remedy}} {
+		if extra.text == "" {
+			continue
+		}
+		sign := extra.sign
+		for _, more := range wrap(extra.text, t.style.Width-len(indent)-utf8.RuneCountInString(sign)) {
+			t.line("%s%s%s", indent, sign, more)
+			sign = strings.Repeat(" ", utf8.RuneCountInString(sign))
+		}
+	}
+}
+
+// wrap breaks a text at spaces; a line of its own stays one, a long word too.
+func wrap(text string, width int) []string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.Contains(text, "\n") { // a compiler's log has its own shape
+			lines = append(lines, line)
+			continue
+		}
+		current := ""
+		for word := range strings.SplitSeq(line, " ") {
+			switch {
+			case current == "":
+				current = word
+			case utf8.RuneCountInString(current)+1+utf8.RuneCountInString(word) > max(width, 20):
+				lines, current = append(lines, strings.TrimRight(current, " ")), word
+			default:
+				current += " " + word
+			}
+		}
+		lines = append(lines, current)
+	}
+	return lines
+}
+
+// Markdown writes the report as tables, for an issue or a page.
+func (r Report) Markdown(w io.Writer) error {
+	var b strings.Builder
+	cell := strings.NewReplacer("|", "\\|", "\n", "<br>")
+	fmt.Fprintf(&b, "**zbench %s doctor on %s:** %s\n", r.Tool, r.Host, r.Verdict)
+	for _, s := range r.sections() {
+		fmt.Fprintf(&b, "\n### %s\n\n| | what | found | lost | remedy |\n|---|---|---|---|---|\n", s.title)
+		for _, f := range s.found {
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", signs[f.Mark], cell.Replace(f.Name), cell.Replace(f.Value), cell.Replace(f.Lost), cell.Replace(f.Remedy))
+		}
+	}
+	if len(r.NotChecked) > 0 {
+		b.WriteString("\n### NOT CHECKED: it takes a run on the GPUs to see\n\n")
+		for _, item := range r.NotChecked {
+			fmt.Fprintf(&b, "- %s\n", item)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,44 @@
+/* Copies in the order of a stream. */
+#include "stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct zbl_copying {
+  void *to;
+  const void *from;
+  size_t bytes;
+} zbl_copying;
+
+/* A copy sees what ran before it on its stream, results included. From pageable
+ * host memory the bytes are taken when it runs, as the real one may. */
+static int zbl_copy_run(zbl_op *op, zbl_stream *s) {
+  const zbl_copying *c = op->data;
+  s->s = zbl_arrival(op, s);
+  zbl_reveal(s);
+  memcpy(c->to, c->from, c->bytes);
+  return 1;
+}
+
+static void zbl_copy_release(zbl_op *op) { free(op->data); }
+
+static int zbl_copyAsync(void *to, const void *from, size_t bytes, int kind,
+                         void *stream) {
+  zbl_stream *s = zbl_stream_of(stream);
+  zbl_copying *c;
+  if (s == NULL || s->device != zbl_current_device()) {
+    return ZB_ERR_HANDLE;
+  }
+  if (!zbl_copyable(to, from, bytes, kind)) {
+    return ZB_ERR_VALUE;
+  }
+  c = malloc(sizeof *c);
+  if (c == NULL) {
+    return ZB_ERR_MEMORY;
+  }
+  *c = (zbl_copying){to, from, bytes};
+  *zbl_host_clock(s->device) += zbl.launch;
+  zbl_push(s, (zbl_op){.run = zbl_copy_run, .release = zbl_copy_release,
+                       .posted = *zbl_host_clock(s->device), .data = c});
+  return ZB_OK;
+}

@@ -1,0 +1,77 @@
+/* How far each rank got: events that mark the launches, and what they tell when
+ * a batch did not end. Timed bursts carry none, they would cost time. */
+#include "loop.h"
+
+enum { ZB_MARKS = 64 }; /* events a rank has; native.MaxIsolated is the same */
+
+/* Marks every stream. An event inside a group would time nothing: the group's
+ * operations are launched at its end. */
+int zb_mark(zb_batch *b, int k, int stop) {
+  const zb_table *t = b->table;
+  for (int i = 0; i < b->nlocal; i++) {
+    const zb_rank *r = &b->ranks[i];
+    int code = t->setDevice(r->device);
+    if (code == 0) {
+      code = t->eventRecord(stop ? r->stop[k] : r->start[k], r->stream);
+    }
+    if (code != 0) {
+      return zb_fail(b, ZB_BATCH_RUNTIME, code, i, "record event");
+    }
+  }
+  return 0;
+}
+
+/* One burst whose launches are marked: nothing of it is a sample. */
+void zb_warm_up(zb_batch *b) {
+  if (zb_begin(b)) {
+    return;
+  }
+  b->marked = b->iterations <= ZB_MARKS;
+  for (; b->launched < b->iterations; b->launched++) {
+    if (zb_cancelled(b)) {
+      zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "launch");
+      return;
+    }
+    if ((b->marked && zb_mark(b, b->launched, 0)) ||
+        zb_launch_all(b, &b->work, b->slot) ||
+        (b->marked && zb_mark(b, b->launched, 1))) {
+      return;
+    }
+    b->slot = (b->slot + 1) % b->work.slots;
+  }
+  if (zb_wait(b)) {
+    return;
+  }
+  for (int i = 0; i < b->nlocal; i++) {
+    b->seconds[i] /= b->launched;
+  }
+}
+
+/* The marks that a stream has passed: an event that has not happened has no
+ * interval. None of this waits. */
+static int32_t zb_passed(const zb_batch *b, void **events) {
+  int32_t n = 0;
+  float ms;
+  while (n < b->launched &&
+         b->table->eventElapsed(&ms, events[n], events[n]) == 0) {
+    n++;
+  }
+  return n;
+}
+
+/* After a batch that did not end: the launches that each rank has begun and
+ * ended, -1 where no marks tell, and its communicator's asynchronous error. */
+void zb_progress(zb_batch *b) {
+  const zb_table *t = b->table;
+  for (int i = 0; i < b->nlocal; i++) {
+    const zb_rank *r = &b->ranks[i];
+    int error = 0;
+    t->setDevice(r->device);
+    b->begun[i] = b->marked ? zb_passed(b, r->start) : -1;
+    b->ended[i] = b->marked ? zb_passed(b, r->stop) : -1;
+    if (t->commGetAsyncError != NULL) {
+      t->commGetAsyncError(r->comm, &error);
+    }
+    b->async[i] = error;
+  }
+}

@@ -1,0 +1,142 @@
+package rccl_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/collective"
+	"zbench/bench/fabric"
+	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/bench/stat"
+)
+
+// hungWorld is two nodes of four GPUs.
+var hungWorld = fabric.World{Nodes: 2, GPUsPerNode: 4, GPUsPerProcess: 1}
+
+// hungRun runs one case of each size, 1 to 8 MiB, with faults.
+func hungRun(t *testing.T, coll string, o plan.Options, faults ...string) []record.Result {
+	t.Helper()
+	d, _ := open(t, hungWorld, fabric.Options{Faults: faults}, quiet)
+	a := axes(t, hungWorld, coll)
+	a.MinBytes, a.MaxBytes, a.InPlace = 1<<20, 1<<23, []bool{false}
+	results := run(t, d, a.Cases(), o)
+	_ = d.Close()
+	return results
+}
+
+// states are the ranks of the evidence by state; all of the world must be there.
+func states(t *testing.T, e *record.Evidence) map[record.RankState]string {
+	t.Helper()
+	require.NotNil(t, e)
+	out, all := map[record.RankState]string{}, 0
+	for _, r := range e.Ranks {
+		if out[r.State] != "" {
+			out[r.State] += " "
+		}
+		out[r.State] += r.Ranks
+		all += r.Count
+	}
+	require.Equal(t, hungWorld.Ranks(), all)
+	return out
+}
+
+// A hang ends at the deadline of the virtual clock and names the launch and the
+// rank, whichever they are; what was measured before is kept, what comes after
+// is skipped.
+func TestHangNamesTheRankAndTheLaunch(t *testing.T) {
+	for _, x := range []struct{ node, gpu, launch int }{{0, 0, 0}, {0, 3, 1}, {1, 1, 3}, {1, 3, 4}} {
+		rank := x.node*4 + x.gpu
+		fault := fmt.Sprintf("hang:node=%d,gpu=%d,bytes=4e6,launch=%d", x.node, x.gpu, x.launch)
+		results := hungRun(t, "all_reduce", plan.DefaultOptions(), fault)
+		r := results[2]
+		require.Equal(t, record.Failed, r.Status, "4 MiB is the first of at least 4e6 bytes")
+		require.Contains(t, r.Reason, "not finished at the deadline of 180 s")
+		require.Contains(t, r.Reason, fmt.Sprintf("in launch %d of 5 of the warm-up: rank %d not started;", x.launch+1, rank))
+		e := r.Evidence
+		require.Equal(t, fmt.Sprint(rank), states(t, e)[record.NotStarted])
+		require.Equal(t, record.DuringWarmUp, e.During)
+		require.Equal(t, 180.0, *e.Deadline)
+		for _, group := range e.Ranks {
+			begun := x.launch + 1
+			if group.State == record.NotStarted {
+				begun = x.launch
+			}
+			require.Equal(t, []int{5, begun, x.launch}, []int{group.Enqueued, *group.Begun, *group.Ended})
+		}
+		require.Equal(t, record.Skipped, results[3].Status)
+		require.NotNil(t, results[0].Burst)
+		require.Nil(t, results[0].Evidence)
+	}
+}
+
+// An asynchronous error: all have started, so nobody is missing, and the error
+// is with the ranks that report it.
+func TestAsyncErrorNamesNobody(t *testing.T) {
+	results := hungRun(t, "all_reduce", plan.DefaultOptions(), "async_error:node=1,gpu=1,bytes=4e6,launch=3")
+	r := results[2]
+	require.Equal(t, record.Failed, r.Status)
+	require.Contains(t, r.Reason, "asynchronous error on rank 0: asynchronous error on device 0: remote process exited")
+	require.Contains(t, r.Reason, "all ranks have started: nobody is missing")
+	require.Equal(t, map[record.RankState]string{record.NotFinished: "0-7"}, states(t, r.Evidence))
+	require.Nil(t, r.Evidence.Deadline)
+	require.Contains(t, r.Evidence.Ranks[0].Error, "remote process exited")
+	require.Equal(t, record.Skipped, results[3].Status)
+}
+
+// Without the fault there is no evidence, because there is nothing to show.
+func TestNoHangNoEvidence(t *testing.T) {
+	for _, r := range hungRun(t, "all_reduce", plan.DefaultOptions()) {
+		require.Equal(t, record.OK, r.Status)
+		require.Nil(t, r.Evidence)
+	}
+}
+
+// The evidence knows what was run: the launch of a verification and isolated
+// launches carry marks, timed bursts do not, and then it says so.
+func TestEvidenceByPhase(t *testing.T) {
+	o := plan.DefaultOptions()
+	o.Warmup = 0
+	bursts := o
+	bursts.Checks, bursts.Burst, bursts.Isolated = 0, stat.Fixed(4), stat.Fixed(20)
+	for _, x := range []struct {
+		during string
+		launch int
+		o      plan.Options
+		says   string
+	}{
+		{record.DuringVerification, 0, o, "in launch 1 of 1 of the verification: rank 5 not started; ranks 0–4, 6–7 not finished"},
+		{record.DuringBurst, 7, bursts, "in a burst of 20 launches: all 8 ranks not finished; who has started is not known"},
+		// Two bursts of 20 in a pass, then an align and a launch each time: 40 + 7 is
+		// the fourth launch.
+		{record.DuringIsolated, 47, bursts, "in launch 4 of 10 of isolated timing: rank 5 not started; ranks 0–4, 6–7 not finished"},
+	} {
+		r := hungRun(t, "all_reduce", x.o, fmt.Sprintf("hang:node=1,gpu=1,bytes=4e6,launch=%d", x.launch))[2]
+		require.Equal(t, record.Failed, r.Status)
+		require.Contains(t, r.Reason, x.says)
+		require.Equal(t, x.during, r.Evidence.During)
+	}
+}
+
+// Every collective's hang names the rank, messages too: there only neighbours
+// wait and the others are done.
+func TestHangInEveryCollective(t *testing.T) {
+	for _, c := range collective.All() {
+		r := hungRun(t, c.Name, plan.DefaultOptions(), "hang:node=1,gpu=1,bytes=4e6,launch=2")[2]
+		require.Equal(t, record.Failed, r.Status, c.Name)
+		require.Equal(t, "5", states(t, r.Evidence)[record.NotStarted], "%s: %s", c.Name, r.Reason)
+		require.Contains(t, r.Reason, "in launch 3 of 5 of the warm-up", c.Name)
+	}
+}
+
+// In groups that run at once only the group of the rank waits.
+func TestHangInGroups(t *testing.T) {
+	d, _ := open(t, hungWorld, fabric.Options{Faults: []string{"hang:node=1,gpu=1,bytes=4e6,launch=2"}, Groups: []int{2}}, quiet)
+	a := axes(t, hungWorld, "all_reduce")
+	a.MinBytes, a.MaxBytes, a.InPlace, a.Groups = 1<<22, 1<<22, []bool{false}, []int{2}
+	r := run(t, d, a.Cases()[1:], plan.DefaultOptions())[0]
+	require.Equal(t, map[record.RankState]string{record.NotStarted: "5", record.NotFinished: "4", record.RankFinished: "0-3,6-7"}, states(t, r.Evidence))
+	_ = d.Close()
+}

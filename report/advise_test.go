@@ -1,0 +1,158 @@
+package report
+
+import (
+	"bytes"
+	"image/png"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/advice"
+	"zbench/bench/cost"
+	params "zbench/bench/model"
+	"zbench/bench/recommend"
+	"zbench/bench/record"
+	"zbench/bench/trainer"
+)
+
+// advised is the recommendation for a framework on the fixture's curves, with a
+// setting of today's.
+func advised(t *testing.T, rec *record.Record, framework string, current int64) *advice.Document {
+	t.Helper()
+	tr, err := trainer.ByName(framework)
+	require.NoError(t, err)
+	m, err := params.Preset("llama3-8b")
+	require.NoError(t, err)
+	c, err := params.Step(0.9)
+	require.NoError(t, err)
+	in := advice.Input{
+		Sources: []cost.Source{{Record: rec}}, Framework: framework, Model: m, Compute: c,
+		Run: trainer.Run{DP: rec.World.Ranks, GradDtype: tr.GradDtype, ParamDtype: "bfloat16", Zero: tr.Stages[0]},
+	}
+	if current > 0 {
+		in.Config, in.ConfigFile = &trainer.Config{Trainer: framework, Elements: &current}, "<train>.sh"
+	}
+	d, err := advice.Give(in)
+	require.NoError(t, err)
+	require.Equal(t, recommend.Recommended, d.Answer.Verdict, "%v", d.Answer.Refusal)
+	return d
+}
+
+func TestAdviceIsOnThePage(t *testing.T) {
+	rec := sweep(24)
+	d := advised(t, rec, "megatron", 40e6)
+	p := Build(rec, bucket())
+	p.Advise(d)
+	page := writeHTML(t, p)
+	for _, want := range []string{
+		"Bucket size to set", "SIMULATED: use ", "your 40 M costs", "Why not smaller", "Confidence: low",
+		"--ddp-bucket-size", "# SIMULATED", "&lt;train&gt;.sh", `<tr class="best">`, "use this", "Message sizes near the plateau",
+	} {
+		require.Contains(t, page, want)
+	}
+	ids := map[string]bool{}
+	for _, e := range elements(t, page) {
+		if id := e.attr["id"]; id != "" {
+			require.False(t, ids[id], "two elements have the id %s", id)
+			ids[id] = true
+		}
+	}
+	require.True(t, ids["bucket"])
+	require.Len(t, p.AllCharts(), len(p.Charts)+1)
+	require.NotContains(t, pageOf(t, rec), "Bucket size to set", "nothing was asked")
+}
+
+// What has a name is a point of its own, and what the chart shows is said in words.
+func TestAdviceChart(t *testing.T) {
+	d := advised(t, sweep(24), "megatron", 40e6)
+	c := adviceChart(d)
+	var names []string
+	for _, s := range c.Series[1:] {
+		names = append(names, s.Name)
+		require.Len(t, s.Points, 1)
+	}
+	require.Len(t, names, 3)
+	require.True(t, strings.HasPrefix(names[0], "use ") && strings.HasPrefix(names[1], "default ") && names[2] == "yours 40 M", names)
+	require.Equal(t, "SIMULATED", c.Mark)
+	require.Equal(t, d.Answer.Plateau.Lo, c.Band.Lo)
+	text := describe(c)
+	for _, n := range names {
+		require.Contains(t, text, n)
+	}
+	require.Contains(t, text, "within 1 %")
+	require.LessOrEqual(t, c.Series[0].Points[0].Bytes, int64(40e6))
+	picture := svg(t, c)
+	require.Contains(t, picture, "<rect")
+	require.Contains(t, picture, "within 1 %")
+	require.NotContains(t, picture, "message size")
+	var b bytes.Buffer
+	require.NoError(t, WritePNG(&b, c))
+	_, err := png.Decode(&b)
+	require.NoError(t, err)
+}
+
+// Labels keep apart wherever the named settings and the plateau lie.
+func TestAdviceChartGeometry(t *testing.T) {
+	for _, framework := range trainer.Names() {
+		currents := []int64{40e6}
+		if framework == "megatron" {
+			currents = []int64{0, 1, 1e6, 350e6, 1e9, 8e9}
+		}
+		for _, current := range currents {
+			d := advised(t, sweep(24), framework, current)
+			for _, width := range []int64{0, 1} {
+				c := adviceChart(d)
+				if width == 0 {
+					c.Band.Lo, c.Band.Hi = d.Answer.Elements, d.Answer.Elements
+				}
+				for _, f := range []format{wide(), narrow(), alone()} {
+					s := layOut(c, f)
+					checkGeometry(t, s, framework)
+					require.GreaterOrEqual(t, labelled(s.x), 2)
+					require.GreaterOrEqual(t, labelled(s.y), 2)
+				}
+			}
+		}
+	}
+}
+
+// A band at the very ends of the axis stays in the plot.
+func TestBandStaysInThePlot(t *testing.T) {
+	d := advised(t, sweep(24), "megatron", 0)
+	c := adviceChart(d)
+	c.Band.Lo, c.Band.Hi = 1, 1<<50
+	s := layOut(c, wide())
+	for _, l := range s.layers {
+		for _, a := range l.areas {
+			require.True(t, a.box.inside(s.plot), "%v", a.box)
+		}
+	}
+}
+
+func TestCountAxis(t *testing.T) {
+	for lo := int64(1); lo < 1e12; lo *= 7 {
+		for hi := lo; hi < 1e13; hi *= 11 {
+			a := countAxis(lo, hi, func(string) float64 { return 0.08 })
+			require.GreaterOrEqual(t, labelled(a), 2, "%d to %d", lo, hi)
+		}
+	}
+	require.Equal(t, "5 M", countLabel(5e6))
+	require.Equal(t, "200", countLabel(200))
+	require.Equal(t, "1 G", countLabel(1e9))
+}
+
+// A refusal is a sentence and what to do, without a picture.
+func TestRefusedAdviceOnThePage(t *testing.T) {
+	rec := sweep(24)
+	d := advised(t, rec, "ddp", 0)
+	d.Answer = recommend.Answer{Verdict: recommend.Refused, Refusal: &recommend.Refusal{Message: "no curve", Hint: "sweep it"}, Trainer: "ddp"}
+	d.Sentence, d.Snippets = "No bucket size: no curve.", nil
+	p := Build(rec, nil)
+	p.Advise(d)
+	page := writeHTML(t, p)
+	require.Contains(t, page, "No bucket size: no curve.")
+	require.Contains(t, page, "sweep it")
+	require.NotContains(t, page, `figure id="bucket"`)
+	require.Len(t, p.AllCharts(), len(p.Charts))
+}

@@ -1,0 +1,184 @@
+#!/usr/bin/env bash
+# One command for a machine with a GPU: does zbench run on the real libraries, and
+# are the results right? Needs bash and a zbench binary; no Go, no network.
+#
+#   scripts/gpu-check.sh BIN [FLAG…]
+#
+# FLAGs go to every run: --backend, --rccl-lib FILE, --lib-path DIR, … (zbench
+# collectives --help). GPUS says how many GPUs there are, TYPES which element types
+# are tried. Prints a table and leaves all results in $OUT (default gpu-check-DATE).
+# Exits with 1 when a check failed, 5 when nothing can run.
+set -uo pipefail
+
+if [ $# -lt 1 ]; then
+	echo "usage: ${0##*/} BIN [FLAG…]" >&2
+	exit 2
+fi
+bin=$1
+shift
+flags=("$@")
+out=${OUT:-gpu-check-$(date +%Y%m%d-%H%M%S)}
+mkdir -p "$out" || exit 2
+
+# The backend is a flag's, else that of the device node.
+backend=
+for ((i = 0; i < ${#flags[@]}; i++)); do
+	case ${flags[i]} in
+	--backend) backend=${flags[i + 1]-} ;;
+	--backend=*) backend=${flags[i]#*=} ;;
+	esac
+done
+if [ -z "$backend" ]; then
+	if [ -e /dev/kfd ]; then backend=rocm; elif [ -e /dev/nvidia0 ]; then backend=cuda; fi
+	if [ -z "$backend" ]; then
+		echo "no GPU here: neither /dev/kfd nor /dev/nvidia0; say --backend rocm or cuda to try all the same" >&2
+		exit 5
+	fi
+	flags+=(--backend "$backend")
+fi
+
+# How many GPUs there are, unless GPUS says it.
+count_gpus() {
+	if [ "$backend" = cuda ]; then
+		find /dev -maxdepth 1 -name 'nvidia[0-9]*' | wc -l
+	else
+		cat /sys/class/kfd/kfd/topology/nodes/*/gpu_id 2>/dev/null | grep -cv '^0$'
+	fi
+}
+gpus=${GPUS:-$(count_gpus)}
+[ "${gpus:-0}" -ge 1 ] || gpus=1
+
+rows=()
+failed=0
+row() { # NAME RESULT SECONDS WHAT
+	rows+=("| $1 | $2 | $3 | $4 |")
+	echo "$2: $1 ($4, $3 s)" >&2
+	[ "$2" = failed ] && failed=$((failed + 1))
+	return 0
+}
+
+# json KEY FILE: the first value of a key, without quotes.
+json() { sed -n 's/^ *"'"$1"'": "\{0,1\}\([^",]*\)"\{0,1\},\{0,1\}$/\1/p' "$2" | head -1; }
+
+# judge FOLDER: what is wrong with a sweep that ended well, nothing if nothing.
+judge() {
+	local file=$1/results.json ok verified
+	ok=$(grep -c '"status": "ok"' "$file")
+	verified=$(grep -c '"state": "ok"' "$file")
+	if [ "$(json simulated "$file")" != false ] && [ -z "${ALLOW_SIMULATED-}" ]; then
+		echo "the results are simulated"
+	elif [ "$ok" -eq 0 ]; then
+		echo "nothing was measured"
+	elif [ "$verified" -ne "$ok" ]; then
+		echo "$((ok - verified)) of $ok cases not verified: $(sed -n '/"not_verified"/,/}/s/^ *"reason": "\(.*\)".*/\1/p' "$file" | head -1)"
+	fi
+}
+
+# run NAME ARGUMENT…: one run of collectives; sets problem, empty when it ended
+# well and verified.
+run() {
+	local dir="$out/${1// /-}" code
+	shift
+	problem=
+	"$bin" collectives "$@" "${flags[@]}" --out "$dir" -q >"$dir.txt" 2>"$dir.log"
+	code=$?
+	if [ $code -ne 0 ]; then
+		problem="exit code $code: $(grep '^zbench: ' "$dir.log" | tail -1 | tr '|' '/' | cut -c1-300)"
+	else
+		problem=$(judge "$dir")
+		cases=$((cases + $(grep -c '"status": "ok"' "$dir/results.json")))
+	fi
+	[ -z "$problem" ]
+}
+
+# sweep NAME ARGUMENT…: a run that is a row of the table.
+sweep() {
+	local start=$SECONDS
+	cases=0
+	if run "$@"; then
+		row "$1" ok $((SECONDS - start)) "$cases cases, each verified"
+	else
+		row "$1" failed $((SECONDS - start)) "$problem"
+		return 1
+	fi
+}
+
+# operators TYPE: every operator on a type, one row.
+operators() {
+	local start=$SECONDS op
+	cases=0
+	for op in sum prod max min avg; do
+		# shellcheck disable=SC2086 # a list of words
+		if ! run "$1 $op" all_reduce reduce_scatter -d "$1" -o "$op" -b 4K -e 1M -f 16 -g "$gpus" $quick; then
+			row "$1" failed $((SECONDS - start)) "$op: $problem"
+			return 1
+		fi
+	done
+	row "$1" ok $((SECONDS - start)) "$cases cases of 5 operators, each verified"
+}
+
+# other NAME ARGUMENT…: another command of zbench, where this one has it.
+other() {
+	local name=$1 start=$SECONDS code
+	shift
+	if ! "$bin" --help | grep -q "^  $1 "; then
+		row "$name" skipped 0 "this zbench has no command $1"
+		return 0
+	fi
+	"$bin" "$@" "${flags[@]}" >"$out/$name.txt" 2>"$out/$name.log"
+	code=$?
+	if [ $code -eq 0 ]; then
+		row "$name" ok $((SECONDS - start)) "$out/$name.txt"
+	else
+		row "$name" failed $((SECONDS - start)) "exit code $code: $(grep '^zbench: ' "$out/$name.log" | tail -1 | tr '|' '/' | cut -c1-300)"
+	fi
+}
+
+all="all_reduce reduce_scatter all_gather broadcast reduce all_to_all send_recv gather scatter"
+quick="--max-time 0.05 -n 5 -w 2"
+
+other doctor doctor
+# shellcheck disable=SC2086 # lists of words
+if ! sweep "one rank" $all -b 1K -e 16M -f 16 -g 1 $quick && [[ $problem == "exit code 5"* ]]; then
+	nothing=5
+fi
+for type in ${TYPES:-int8 uint8 int32 uint32 int64 uint64 half float double bfloat16}; do
+	[ -n "${nothing-}" ] || operators "$type"
+done
+if [ "$gpus" -gt 1 ] && [ -z "${nothing-}" ]; then
+	# shellcheck disable=SC2086
+	sweep "$gpus GPUs" $all -b 1K -e 64M -f 4 -g "$gpus" $quick
+fi
+
+# Several ranks on each GPU: NCCL from 2.30 on.
+version=$(sed -n '/"name": "libnccl/,/}/s/^ *"version": "\([0-9.]*\)".*/\1/p' "$out/one-rank/results.json" 2>/dev/null | head -1)
+for k in 2 4; do
+	name="$k ranks a GPU"
+	if [ -n "${nothing-}" ]; then
+		break
+	elif [ "$backend" != cuda ]; then
+		row "$name" skipped 0 "NCCL alone has it"
+	elif [ -z "${ALLOW_SIMULATED-}" ] && [ "$(printf '%s\n2.30\n' "${version:-0}" | sort -V | head -1)" != 2.30 ]; then
+		row "$name" skipped 0 "NCCL ${version:-unknown}; it begins with 2.30"
+	else
+		# shellcheck disable=SC2086
+		NCCL_MULTI_RANK_GPU_ENABLE=1 sweep "$name" $all -b 1K -e 16M -f 16 -g 1 --ranks-per-gpu "$k" $quick
+	fi
+done
+
+for command in hbm kernels; do
+	[ -n "${nothing-}" ] || other $command $command
+done
+
+echo
+if [ -f "$out/one-rank/results.json" ]; then
+	sed -n '/"libraries": \[/,/\]/s/^ *"\(name\|version\|path\)": "\(.*\)".*/\2/p' "$out/one-rank/results.json" | paste -sd' '
+	driver=$(json driver "$out/one-rank/results.json")
+	echo "$(json gpu "$out/one-rank/results.json"), driver ${driver:-unknown}, $gpus GPUs, $("$bin" version), $(date +%Y-%m-%d)"
+	echo
+fi
+echo "| check | result | seconds | what |"
+echo "|---|---|---|---|"
+printf '%s\n' "${rows[@]}"
+[ "$failed" -eq 0 ] && exit 0
+exit "${nothing:-1}"

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Make a chroot with Debian's ROCm libraries, which run without a GPU:
+#
+#   scripts/rocm-chroot.sh trixie|sid [DIR]     as root; prints the folder
+#
+#   trixie  HIP 5.7 with hiprtc inside it, and RCCL (NCCL API 2.13.4), with headers
+#   sid     the newest HIP whose hiprtc is a library of its own (6 or later)
+#
+# DIR is $ZBENCH_CHROOTS/SUITE by default (~/.cache/zbench/chroots). What is
+# finished is kept and used again; a run that was cut off goes on where it was.
+# ZBENCH_MIRROR names another mirror than deb.debian.org.
+set -euo pipefail
+
+suite=${1:-}
+case $suite in
+trixie | sid) ;;
+*)
+	echo "usage: $0 trixie|sid [DIR]" >&2
+	exit 2
+	;;
+esac
+dir=${2:-${ZBENCH_CHROOTS:-${XDG_CACHE_HOME:-$HOME/.cache}/zbench/chroots}/$suite}
+mirror=${ZBENCH_MIRROR:-http://deb.debian.org/debian}
+
+# What is wanted in it. A change of this line makes the next run install again.
+case $suite in
+trixie) wanted="librccl1 librccl-dev libamdhip64-dev rocm-device-libs-17" ;;
+sid) wanted="newest libhiprtc and its libamdhip64" ;;
+esac
+done_marker=$dir/.zbench-done
+base_marker=$dir/.zbench-base
+if [ "$(cat "$done_marker" 2>/dev/null)" = "$wanted" ]; then
+	echo "$dir"
+	exit 0
+fi
+
+if [ "$(id -u)" != 0 ]; then
+	echo "$0: making a chroot takes root: run it once with sudo" >&2
+	exit 1
+fi
+# In a mount namespace of its own nothing that debootstrap mounts can outlive
+# this script. Where that is not allowed, mounting is not either.
+if [ -z "${ZBENCH_UNSHARED:-}" ] && unshare --mount true 2>/dev/null; then
+	ZBENCH_UNSHARED=1 exec unshare --mount --propagation private "$0" "$suite" "$dir"
+fi
+mkdir -p "$dir"
+exec 9>"$dir.lock"
+flock 9
+if [ "$(cat "$done_marker" 2>/dev/null)" = "$wanted" ]; then # by another run meanwhile
+	echo "$dir"
+	exit 0
+fi
+start=$SECONDS
+
+if ! command -v debootstrap >/dev/null; then
+	apt-get update >&2
+	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends debootstrap >&2
+fi
+if [ ! -e "$base_marker" ]; then
+	find "$dir" -xdev -mindepth 1 -delete
+	mkdir -p "$dir.debs"
+	debootstrap --variant=minbase --cache-dir="$(realpath "$dir.debs")" "$suite" "$dir" "$mirror" >&2
+	touch "$base_marker"
+fi
+
+inside() { DEBIAN_FRONTEND=noninteractive LC_ALL=C chroot "$dir" "$@" >&2; }
+rm -f "$done_marker"
+cp -L /etc/resolv.conf "$dir/etc/resolv.conf"
+inside dpkg --configure -a
+# A mirror may lag behind sid's dates; the signature is checked all the same.
+inside apt-get -o Acquire::Check-Valid-Until=false update
+packages=$wanted
+if [ "$suite" = sid ]; then
+	so=$(LC_ALL=C chroot "$dir" apt-cache pkgnames libhiprtc | sed -n 's/^libhiprtc\([0-9]\+\)$/\1/p' | sort -n | tail -1)
+	if [ -z "$so" ] || [ "$so" -lt 6 ]; then
+		echo "$0: $suite has no libhiprtc of version 6 or later (newest: ${so:-none})" >&2
+		exit 1
+	fi
+	packages="libhiprtc$so libamdhip64-$so"
+fi
+# shellcheck disable=SC2086 # a list of packages
+inside apt-get install -y --no-install-recommends $packages
+inside apt-get clean
+rm -rf "$dir.debs"
+echo "$wanted" >"$done_marker"
+echo "$0: $suite ready in $((SECONDS - start)) s, $(du -sxm "$dir" | cut -f1) MiB" >&2
+echo "$dir"

@@ -1,0 +1,206 @@
+// Package libraries holds the built zbench against the vendors' real libraries,
+// which run without a GPU: HIP and RCCL in chroots of Debian, nvrtc in a folder.
+// `make system-test-rocm system-test-cuda` fetches them and sets the variables;
+// without these the tests skip.
+package libraries
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/internal/doctor"
+	"zbench/internal/native"
+)
+
+// place is where zbench runs: in a chroot, or here with a folder of libraries.
+type place struct{ variable, folder string }
+
+func at(t *testing.T, variable string) place {
+	folder := os.Getenv(variable)
+	if folder == "" {
+		t.Skipf("%s is not set: make system-test-rocm and system-test-cuda set it", variable)
+	}
+	return place{variable, folder}
+}
+
+// result is how a command ended.
+type result struct {
+	code        int
+	out, errors string
+}
+
+// run starts a zbench in its place, with nothing of this environment but a path.
+func (p place) run(t *testing.T, zbench string, args ...string) result {
+	command := exec.Command(zbench, args...)
+	command.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/"}
+	if p.variable == "ZBENCH_NVRTC" {
+		command.Env = append(command.Env, "ZBENCH_LIB_PATH="+filepath.Join(p.folder, "usr/lib/x86_64-linux-gnu"))
+	} else {
+		data, err := os.ReadFile(zbench)
+		require.NoError(t, err)
+		inside := "/tmp/" + filepath.Base(zbench)
+		require.NoError(t, os.WriteFile(p.folder+inside, data, 0o755)) //nolint:gosec // it is to be run
+		t.Cleanup(func() { require.NoError(t, os.Remove(p.folder+inside)) })
+		command.Args = append([]string{"chroot", p.folder, inside}, args...)
+		command.Path = "/usr/sbin/chroot"
+	}
+	var out, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &out, &stderr
+	err := command.Run()
+	var exit *exec.ExitError
+	if err != nil {
+		require.ErrorAs(t, err, &exit)
+	}
+	t.Logf("%s %s: exit %d\n%s%s", filepath.Base(zbench), strings.Join(args, " "), command.ProcessState.ExitCode(), out.String(), stderr.String())
+	return result{command.ProcessState.ExitCode(), out.String(), stderr.String()}
+}
+
+func built(t *testing.T) string {
+	zbench := os.Getenv("ZBENCH")
+	require.NotEmpty(t, zbench, "ZBENCH names the built binary")
+	return zbench
+}
+
+// report runs doctor and reads its JSON, which must be all of standard output.
+func (p place) report(t *testing.T, zbench string, code int, args ...string) doctor.Report {
+	r := p.run(t, zbench, append([]string{"doctor", "--format", "json"}, args...)...)
+	require.Equal(t, code, r.code)
+	var report doctor.Report
+	require.NoError(t, json.Unmarshal([]byte(r.out), &report), "%s", r.out)
+	require.Equal(t, doctor.Schema, report.Schema)
+	return report
+}
+
+// HIP 5.7 and RCCL with NCCL's 2.13.4: opened, asked, complete, and no GPU.
+func TestDoctorOnROCm(t *testing.T) {
+	trixie := at(t, "ZBENCH_TRIXIE")
+	report := trixie.report(t, built(t), 5, "--backend", "rocm")
+	require.Len(t, report.Backends, 1)
+	b := report.Backends[0]
+	require.False(t, b.Usable)
+	require.Contains(t, b.Why, "no device")
+	require.NotEmpty(t, b.Remedy)
+	require.Empty(t, b.Devices)
+	require.NotEmpty(t, report.NotChecked)
+	versions := map[string]string{}
+	for _, l := range b.Libraries {
+		versions[l.Role] = l.Version
+		require.Contains(t, l.Path, "/usr/lib/x86_64-linux-gnu/lib")
+		require.Positive(t, l.Listed, "functions of the symbol list")
+		for _, s := range l.Missing {
+			require.False(t, s.Required, s.Name)
+			require.NotEmpty(t, s.Lost, s.Name)
+		}
+	}
+	require.Equal(t, "2.13.4", versions["collectives"])
+	require.Regexp(t, `^5\.7\.`, versions["runtime"])
+	require.NotEmpty(t, versions["compiler"])
+}
+
+// What librccl prints must not come before the record.
+func TestCollectivesOnROCm(t *testing.T) {
+	trixie := at(t, "ZBENCH_TRIXIE")
+	r := trixie.run(t, built(t), "collectives", "--backend", "rocm", "--format", "json", "--out", "/tmp/zbench-none")
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(trixie.folder+"/tmp/zbench-none")) })
+	require.Equal(t, 5, r.code)
+	require.Empty(t, r.out)
+	require.Contains(t, r.errors, "no device")
+	require.Contains(t, r.errors, "--backend loopback")
+	_, err := os.Stat(trixie.folder + "/tmp/zbench-none/results.json")
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// compilerCase is a real run-time compiler, what it knows and how it is called.
+type compilerCase struct{ name, variable, archs, path string }
+
+var compilers = []compilerCase{
+	{"hiprtc_5.7", "ZBENCH_TRIXIE", "gfx942,gfx90a", "/libamdhip64.so.5"},
+	{"hiprtc_6_or_later", "ZBENCH_SID", "gfx942,gfx90a,gfx950", "/libhiprtc.so."},
+	{"nvrtc_11.8", "ZBENCH_NVRTC", "sm_90", "/libnvrtc.so.11"},
+}
+
+// Every kernel of the table compiles, and is in the code for the GPU asked for.
+func TestEveryKernelCompiles(t *testing.T) {
+	for _, c := range compilers {
+		t.Run(c.name, func(t *testing.T) {
+			report := at(t, c.variable).report(t, built(t), 0, "--compile", c.archs)
+			b := report.Backends[0]
+			require.Contains(t, b.Libraries[0].Path, c.path)
+			if c.variable == "ZBENCH_SID" {
+				major := regexp.MustCompile(`\.so\.(\d+)`).FindStringSubmatch(b.Libraries[0].Path)
+				n, err := strconv.Atoi(major[1])
+				require.NoError(t, err)
+				require.GreaterOrEqual(t, n, 6)
+			}
+			require.Len(t, b.Compiled, len(strings.Split(c.archs, ",")))
+			for _, one := range b.Compiled {
+				require.Empty(t, one.Errors)
+				require.Equal(t, len(native.Kernels()), one.Kernels, one.Arch)
+			}
+		})
+	}
+}
+
+// planted is a zbench with a statement that is none in the delay kernel, on the
+// device's side only.
+func planted(t *testing.T) string {
+	file, err := filepath.Abs("../../internal/native/kernels/delay.hip")
+	require.NoError(t, err)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	wrong := strings.Replace(string(text), "#if defined(ZB_HOST)", "#if !defined(ZB_HOST)\n  planted mistake;\n#endif\n#if defined(ZB_HOST)", 1)
+	require.Contains(t, wrong, "planted mistake")
+	copied := filepath.Join(dir, "delay.hip")
+	require.NoError(t, os.WriteFile(copied, []byte(wrong), 0o600))
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {file: copied}})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600))
+	out, err := exec.Command("go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", filepath.Join(dir, "planted"), "zbench/cmd/zbench").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return filepath.Join(dir, "planted")
+}
+
+// A kernel that does not compile is an error with the compiler's log; without
+// this the test above could pass whatever the compilers say.
+func TestAKernelThatDoesNotCompile(t *testing.T) {
+	if !slices.ContainsFunc(compilers, func(c compilerCase) bool { return os.Getenv(c.variable) != "" }) {
+		t.Skip("no compiler is here: make system-test-rocm and system-test-cuda fetch them")
+	}
+	zbench := planted(t)
+	for _, c := range compilers {
+		t.Run(c.name, func(t *testing.T) {
+			report := at(t, c.variable).report(t, zbench, 1, "--compile", strings.Split(c.archs, ",")[0])
+			faults := strings.Join(report.Backends[0].Compiled[0].Errors, "\n")
+			require.Contains(t, faults, "delay.hip")
+			require.Regexp(t, `delay\.hip[:(]\d+`, faults, "the compiler's log names the line")
+			require.Contains(t, faults, "planted")
+			require.Positive(t, report.Backends[0].Compiled[0].Kernels, "the other file is fine")
+		})
+	}
+}
+
+// In CI nothing may be skipped.
+func TestVariablesAreSet(t *testing.T) {
+	if os.Getenv("CI") == "" || os.Getenv("ZBENCH") == "" {
+		t.Skip("not a system test in CI")
+	}
+	var missing error
+	for name := range strings.SplitSeq(os.Getenv("ZBENCH_PLACES"), ",") {
+		if os.Getenv(name) == "" {
+			missing = errors.Join(missing, errors.New(name+" is not set"))
+		}
+	}
+	require.NoError(t, missing)
+}

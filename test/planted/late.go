@@ -1,0 +1,126 @@
+package planted
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"zbench/report"
+)
+
+// allWait are the collectives in which every rank waits for every other: they
+// alone tell who is late.
+var allWait = []string{"all_reduce", "reduce_scatter", "all_gather", "all_to_all"}
+
+// lateWorld is a world to look for a late GPU in.
+type lateWorld struct {
+	nodes        int
+	sigma        float64
+	jitter, tick float64
+}
+
+func (w lateWorld) String() string {
+	s := fmt.Sprintf("%d ranks, noise %.0f %%", w.nodes*gpus, 100*w.sigma)
+	if w.jitter > 0 {
+		s += fmt.Sprintf(", ranks see the end up to %.0f µs apart", 1e6*w.jitter)
+	}
+	if w.tick > 0 {
+		s += fmt.Sprintf(", a clock of %.0f ns", 1e9*w.tick)
+	}
+	return s
+}
+
+// lateWorlds: quiet and noisy, one node and eight, and GPUs that do not see the
+// end together, on a clock that ticks as the MI300X's does (100 MHz) and slower.
+var lateWorlds = []lateWorld{
+	{nodes: 1, sigma: 0.01},
+	{nodes: 1, sigma: 0.05},
+	{nodes: 8, sigma: 0.01},
+	{nodes: 8, sigma: 0.05},
+	{nodes: 1, sigma: 0.05, jitter: 5e-6, tick: 10e-9},
+	{nodes: 8, sigma: 0.05, jitter: 5e-6, tick: 10e-9},
+	{nodes: 8, sigma: 0.05, jitter: 5e-6, tick: 1e-6},
+}
+
+func (w lateWorld) trial(coll string, seed int, faults ...string) trial {
+	return trial{
+		nodes: w.nodes, seed: uint64(seed), jitter: w.jitter, tick: w.tick, collective: coll, min: 64 << 10, max: 4 << 20, //nolint:gosec // small
+		faults: append(faults, fmt.Sprintf("noise:sigma=%g", w.sigma)),
+	}
+}
+
+// lateGPU plants as many late GPUs, by lo to hi seconds each; all are to be named.
+func lateGPU(w lateWorld, count int, lo, hi float64) row {
+	what := "late GPU"
+	if count > 1 {
+		what = fmt.Sprintf("%d late GPUs", count)
+	}
+	return late(what, w, lo, hi, func(rng *rand.Rand) (planted []int, faults []string) {
+		planted = rng.Perm(w.nodes * gpus)[:count]
+		for _, rank := range planted {
+			faults = append(faults, fmt.Sprintf("late_gpu:node=%d,gpu=%d,seconds=%g", rank/gpus, rank%gpus, between(rng, lo, hi)))
+		}
+		return planted, faults
+	})
+}
+
+// lateNode plants a late node; each of its GPUs is to be named.
+func lateNode(w lateWorld, lo, hi float64) row {
+	return late("late node", w, lo, hi, func(rng *rand.Rand) (planted []int, faults []string) {
+		node := rng.IntN(w.nodes)
+		for gpu := range gpus {
+			planted = append(planted, node*gpus+gpu)
+		}
+		return planted, []string{fmt.Sprintf("late_node:node=%d,seconds=%g", node, between(rng, lo, hi))}
+	})
+}
+
+// late is a row of what draw plants: the ranks that are late, and the faults.
+func late(what string, w lateWorld, lo, hi float64, draw func(*rand.Rand) ([]int, []string)) row {
+	name := fmt.Sprintf("%s, %.3g to %.3g µs: %s", what, 1e6*lo, 1e6*hi, w)
+	return row{name: name, try: func(name string, seed int) (o outcome, err error) {
+		rng := source(name, seed)
+		coll := allWait[rng.IntN(len(allWait))]
+		planted, faults := draw(rng)
+		found, err := lateIn(w.trial(coll, seed, faults...))
+		if err != nil {
+			return o, err
+		}
+		hits := 0
+		for _, r := range found {
+			hits += one(slices.Contains(planted, r))
+		}
+		o.named, o.wrong = hits == len(planted), hits < len(found)
+		found, err = lateIn(w.trial(coll, seed))
+		o.alarm = len(found) > 0
+		return o, err
+	}}
+}
+
+// slowLinkIsNobody plants a slow link, which delays everybody alike: no rank is
+// to be named late.
+func slowLinkIsNobody(w lateWorld) row {
+	return row{name: "slow link, nobody is late: " + w.String(), kind: silent, try: func(name string, seed int) (o outcome, err error) {
+		rng := source(name, seed)
+		coll := allWait[rng.IntN(len(allWait))]
+		fault, _, _ := slowLink(w.nodes, rng)
+		found, err := lateIn(w.trial(coll, seed, fault))
+		o.wrong = len(found) > 0
+		return o, err
+	}}
+}
+
+// lateIn lists the ranks that the report names.
+func lateIn(t trial) ([]int, error) {
+	rec, err := t.run()
+	if err != nil {
+		return nil, err
+	}
+	var out []int
+	for _, world := range report.Late(rec) {
+		for _, l := range world.Late {
+			out = append(out, l.Rank)
+		}
+	}
+	return out, nil
+}

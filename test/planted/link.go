@@ -1,0 +1,89 @@
+package planted
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"zbench/bench/record"
+)
+
+// slowLink draws a link between two GPUs of a node and what is left of it.
+func slowLink(nodes int, rng *rand.Rand) (fault string, a, b int) {
+	node, x, y := rng.IntN(nodes), rng.IntN(gpus), rng.IntN(gpus-1)
+	if y >= x {
+		y++
+	}
+	return linkFault(node, x, y, rng), node*gpus + x, node*gpus + y
+}
+
+func linkFault(node, x, y int, rng *rand.Rand) string {
+	return fmt.Sprintf("slow_link:node=%d,a=%d,b=%d,left=%g", node, x, y, between(rng, 0.3, 0.8))
+}
+
+// linkWorld is a world to look for a slow link in: by the groups of that size,
+// one of which holds it and no smaller one does.
+type linkWorld struct {
+	nodes, group int
+	sigma        float64
+}
+
+// linkWorlds: a link within a pair is found by groups of two, one within a half
+// of a node by groups of four, any other by its node among others.
+var linkWorlds = []linkWorld{
+	{1, 2, 0.01},
+	{1, 2, 0.05},
+	{8, 2, 0.05},
+	{8, 4, 0.05},
+	{8, 8, 0.01},
+	{8, 8, 0.05},
+}
+
+func (w linkWorld) String() string {
+	return fmt.Sprintf("%d ranks in groups of %d, noise %.0f %%", w.nodes*gpus, w.group, 100*w.sigma)
+}
+
+// slowLinkIsNamed plants a link with 30 to 80 % left and asks which group is slow.
+func slowLinkIsNamed(w linkWorld) row {
+	return row{name: "slow link, 30 to 80 % left: " + w.String(), try: func(name string, seed int) (o outcome, err error) {
+		rng := source(name, seed)
+		node, first := rng.IntN(w.nodes), w.group*rng.IntN(gpus/w.group)
+		// One end in each half of the group: no smaller group holds it.
+		a, b := first+rng.IntN(w.group/2), first+w.group/2+rng.IntN(w.group/2)
+		coll := []string{"all_reduce", "reduce_scatter", "all_gather"}[rng.IntN(3)]
+		t := trial{nodes: w.nodes, seed: uint64(seed), collective: coll, groups: []int{2, 4, 8}, min: 1 << 20, max: 64 << 20} //nolint:gosec // small
+		noise := fmt.Sprintf("noise:sigma=%g", w.sigma)
+		t.faults = []string{linkFault(node, a, b, rng), noise}
+		slow, err := slowIn(t)
+		if err != nil {
+			return o, err
+		}
+		for g := range slow {
+			holds := g.first <= node*gpus+first && node*gpus+first+w.group <= g.first+g.ranks
+			o.named = o.named || holds && g.ranks == w.group
+			o.wrong = o.wrong || !holds
+		}
+		t.faults = []string{noise}
+		slow, err = slowIn(t)
+		o.alarm = len(slow) > 0
+		return o, err
+	}}
+}
+
+// group is a run of ranks that was said to be slow.
+type group struct{ first, ranks int }
+
+// slowIn lists the groups that the record's warnings name.
+func slowIn(t trial) (map[group]bool, error) {
+	rec, err := t.run()
+	if err != nil {
+		return nil, err
+	}
+	out := map[group]bool{}
+	for _, r := range rec.Results {
+		if slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == "slow_group" }) {
+			out[group{r.SlowestGroup.FirstRank, r.Ranks}] = true
+		}
+	}
+	return out, nil
+}

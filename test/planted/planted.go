@@ -1,0 +1,124 @@
+// Package planted shows with many seeds that zbench names what is wrong and
+// nothing else: a fault is planted into the loopback, a sweep is run through the
+// same packages that the command uses, and its results are asked who it was.
+// Each run has a pair, the same but for the fault. docs/EXPERIMENTS.md has the
+// results of the full run; the tests run a twentieth of it.
+package planted
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"zbench/bench/collective"
+	"zbench/bench/fabric"
+	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/internal/native"
+	"zbench/rccl"
+)
+
+// gpus is the number of GPUs of every node here.
+const gpus = 8
+
+// trial is one sweep: where it runs, what is wrong there and what is swept.
+type trial struct {
+	nodes  int
+	seed   uint64
+	faults []string
+	// jitter is the spread of the moments at which ranks see the end, in seconds;
+	// 0 leaves the fabric's. tick is what the ranks' intervals are rounded to, as
+	// a GPU's clock does; 0 is not at all.
+	jitter, tick float64
+	collective   string
+	groups       []int
+	// min and max are the sizes of the sweep in bytes, each factor times the one
+	// before.
+	min, max int64
+}
+
+const factor = 8
+
+// run sweeps and returns the record that the command would write.
+func (t trial) run() (*record.Record, error) {
+	w := fabric.World{Nodes: t.nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}
+	f, err := fabric.ByName(fabric.Default)
+	if err != nil {
+		return nil, err
+	}
+	m, err := f.Resolve(w, fabric.Options{Seed: t.seed, Faults: t.faults, Groups: t.groups})
+	if err != nil {
+		return nil, err
+	}
+	if t.jitter > 0 {
+		m.Host.ExitJitter = t.jitter
+	}
+	cases, err := t.cases(w)
+	if err != nil {
+		return nil, err
+	}
+	d, err := rccl.Open(rccl.Config{
+		Native: native.Options{Backend: "loopback", Machine: m.Text()}, Ranks: w.Ranks(), CacheBytes: f.Node.CacheBytes, Seed: t.seed,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err = d.Allocate(cases); err == nil {
+		rec := &record.Record{World: record.World{Nodes: w.Nodes, Ranks: w.Ranks(), GPUsPerNode: gpus, GPUsPerProcess: 1}}
+		o := plan.DefaultOptions()
+		o.Checks = 0 // who is late does not depend on the data
+		rec.Results = plan.Run(context.Background(), cases, ticking{d, t.tick}, o, func(record.Result) {})
+		return rec, d.Close()
+	}
+	return nil, fmt.Errorf("%w; %w", err, d.Close())
+}
+
+func (t trial) cases(w fabric.World) ([]plan.Case, error) {
+	a := plan.Axes{
+		MinBytes: t.min, MaxBytes: t.max, Factor: factor, InPlace: []bool{false},
+		Ranks: w.Ranks(), Nodes: w.Nodes, GPUsPerProcess: 1, Groups: t.groups,
+	}
+	c, err := collective.ByName(t.collective)
+	if err != nil {
+		return nil, err
+	}
+	a.Collectives = []collective.Collective{c}
+	if a.Dtype, err = collective.DtypeByName("float"); err != nil {
+		return nil, err
+	}
+	if a.Op, err = collective.OpByName("sum"); err != nil {
+		return nil, err
+	}
+	return a.Cases(), a.Validate()
+}
+
+// ticking is a driver whose intervals come from a clock that ticks.
+type ticking struct {
+	plan.Driver
+	tick float64
+}
+
+func (d ticking) Isolated(ctx context.Context, iterations int) ([]float64, error) {
+	seconds, err := d.Driver.Isolated(ctx, iterations)
+	if d.tick > 0 {
+		for i, s := range seconds {
+			seconds[i] = d.tick * math.Round(s/d.tick)
+		}
+	}
+	return seconds, err
+}
+
+// source is the randomness of one seed of one row.
+func source(row string, seed int) *rand.Rand {
+	h := uint64(14695981039346656037) // FNV-1a
+	for _, b := range []byte(row) {
+		h = (h ^ uint64(b)) * 1099511628211
+	}
+	return rand.New(rand.NewPCG(h, uint64(seed))) //nolint:gosec // reproducible is what it is for
+}
+
+// between draws evenly on a logarithmic scale.
+func between(rng *rand.Rand, lo, hi float64) float64 {
+	return lo * math.Pow(hi/lo, rng.Float64())
+}

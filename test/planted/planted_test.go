@@ -1,0 +1,79 @@
+package planted
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// full runs every experiment at its full size, judges it by the bars themselves
+// and prints the table of docs/EXPERIMENTS.md.
+var (
+	full = flag.Bool("full", false, "run the experiments at full size and print their tables")
+	only = flag.String("row", "", "run only the rows whose name holds this text")
+)
+
+const (
+	fullSeeds  = 100
+	smallSeeds = fullSeeds / 20
+)
+
+func rows() (list []row) {
+	for _, w := range lateWorlds {
+		list = append(list, lateGPU(w, 1, 20e-6, 200e-6))
+	}
+	list = append(list, lateNode(lateWorlds[3], 20e-6, 200e-6), lateNode(lateWorlds[5], 20e-6, 200e-6))
+	for _, w := range linkWorlds {
+		list = append(list, slowLinkIsNamed(w))
+	}
+	for _, w := range lateWorlds[:4] {
+		list = append(list, slowLinkIsNobody(w))
+	}
+	const quiet, noisy = 1, 4 // of lateWorlds
+	for _, r := range []row{
+		lateGPU(lateWorlds[quiet], 1, 0.1e-6, 1e-6), lateGPU(lateWorlds[quiet], 1, 1e-6, 5e-6),
+		lateGPU(lateWorlds[noisy], 1, 0.1e-6, 1e-6), lateGPU(lateWorlds[noisy], 1, 1e-6, 5e-6),
+		lateGPU(lateWorlds[quiet], 2, 20e-6, 200e-6),
+	} {
+		r.kind = limit
+		list = append(list, r)
+	}
+	return list
+}
+
+func TestPlantedAtATwentieth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector finds nothing here that it does not find in rccl")
+	}
+	all(t, smallSeeds, true)
+}
+
+func TestFull(t *testing.T) {
+	if !*full {
+		t.Skip("-args -full")
+	}
+	fmt.Print(markdown(all(t, fullSeeds, false)))
+}
+
+func all(t *testing.T, seeds int, small bool) []counts {
+	t.Helper()
+	var list []counts
+	var failed []string
+	for _, r := range rows() {
+		if !strings.Contains(r.name, *only) {
+			continue
+		}
+		c, err := r.over(seeds)
+		require.NoError(t, err)
+		list = append(list, c)
+		failed = append(failed, c.failures(small)...)
+	}
+	if !small {
+		fmt.Println()
+	}
+	require.Empty(t, failed, markdown(list))
+	return list
+}
