@@ -20,7 +20,12 @@ const (
 	Alone
 	Spread
 	Setting
+	// Rate is a memory's bandwidth, over the size of an array.
+	Rate
 )
+
+// isRate tells quantities in bytes per second from times.
+func (q Quantity) isRate() bool { return q == BusBW || q == Rate }
 
 // Chart is a chart as data: what to draw, not how.
 type Chart struct {
@@ -77,7 +82,7 @@ type Roof struct {
 
 // Format prints a value of the chart with its unit.
 func (q Quantity) Format(v float64) string {
-	if q == BusBW {
+	if q.isRate() {
 		return unit.Rate(v)
 	}
 	return unit.Seconds(v)
@@ -178,7 +183,7 @@ func points(c curve, q Quantity) []Point {
 // drawable keeps an absurd figure of a damaged record, which the tables show
 // as it is, from stretching the axis until nothing else can be read.
 func (q Quantity) drawable(v float64) bool {
-	if q != BusBW {
+	if !q.isRate() {
 		return v >= 1e-12 && v <= 1e9
 	}
 	return v >= 0 && v <= 1e18

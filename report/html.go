@@ -24,9 +24,7 @@ func WriteHTML(w io.Writer, p *Page) error {
 	if err != nil {
 		return err
 	}
-	t, err := template.New("page.tmpl").Funcs(template.FuncMap{
-		"comma": comma, "bytes": unit.Bytes, "percent": percent, "rate": unit.Rate, "clip": clip, "last": func(i int, cells []string) bool { return i == len(cells)-1 },
-	}).ParseFS(assets, "assets/page.tmpl", "assets/tables.tmpl", "assets/advice.tmpl")
+	t, err := template.New("page.tmpl").Funcs(words()).ParseFS(assets, "assets/page.tmpl", "assets/tables.tmpl", "assets/advice.tmpl")
 	if err != nil {
 		return fmt.Errorf("parse the page's template: %w", err)
 	}
@@ -39,6 +37,11 @@ func WriteHTML(w io.Writer, p *Page) error {
 		return fmt.Errorf("write HTML: %w", err)
 	}
 	return nil
+}
+
+// words are the functions that the templates call.
+func words() template.FuncMap {
+	return template.FuncMap{"comma": comma, "bytes": unit.Bytes, "percent": percent, "rate": unit.Rate, "clip": clip, "last": func(i int, cells []string) bool { return i == len(cells)-1 }}
 }
 
 // printable drops the control characters a foreign string may bring.

@@ -62,6 +62,9 @@ func layOut(c Chart, f format) scene {
 	s.x = xAxis(lo, hi, func(text string) float64 {
 		return (textWidth(text, f.font, false) + f.font) / s.plot.width()
 	})
+	if c.Quantity == Rate {
+		s.x.title = "size of one array, log scale"
+	}
 	s.layers = append(s.layers, bandLayer(s, c), frame(s, c, f), roofLines(s, c))
 	for i := range c.Series {
 		switch {
@@ -104,7 +107,7 @@ func valueAxis(c Chart, height, font float64) axis {
 			}
 		}
 	}
-	if c.Quantity != BusBW {
+	if !c.Quantity.isRate() {
 		if hi <= 0 {
 			lo, hi = micro, 1e-3
 		}
@@ -117,7 +120,11 @@ func valueAxis(c Chart, height, font float64) axis {
 	for _, r := range c.Roofs {
 		hi = max(hi, r.Value)
 	}
-	return rateAxis(hi, count)
+	a := rateAxis(hi, count)
+	if c.Quantity == Rate {
+		a.title = strings.TrimPrefix(a.title, "bus ")
+	}
+	return a
 }
 
 // sizeRange is the span of sizes, or one to show where there is nothing.
@@ -244,6 +251,7 @@ func describe(c Chart) string {
 	lo, hi := sizeRange(c)
 	what := map[Quantity]string{
 		BusBW: "Bus bandwidth", Time: "Time per launch in a burst", Alone: "Time of one launch alone", Spread: "Distribution of launches alone",
+		Rate: "Bandwidth",
 	}[c.Quantity]
 	parts := []string{fmt.Sprintf("%s of %s from %s to %s.", what, plural(int64(len(c.Series)), "curve"), unit.Bytes(lo), unit.Bytes(hi))}
 	for _, s := range c.Series {

@@ -80,7 +80,7 @@ clock, whose figures come from a model and are labelled SIMULATED.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(err, cmd.CommandPath()+" --help lists the flags")
 	})
-	root.AddCommand(newCollectives(s), newImport(s), newReport(s), newRecommend(s), newDoctor(s), newList(s), newVersion(s))
+	root.AddCommand(newCollectives(s), newHBM(s), newKernels(s), newImport(s), newReport(s), newRecommend(s), newDoctor(s), newList(s), newVersion(s))
 	root.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"zbench/bench/memory"
 )
 
 func newReport(s State) *cobra.Command {
@@ -19,6 +21,9 @@ func newReport(s State) *cobra.Command {
 			text, file, err := read(s, args[0])
 			if err != nil {
 				return err
+			}
+			if memory.Is(text) {
+				return redrawMemory(s, text, file, out)
 			}
 			if !isRecord(text) && !isJournal(file, text) {
 				return usagef("zbench import "+args[0]+" makes a record of a log", "%s is not a zbench record", args[0])
@@ -42,4 +47,23 @@ func newReport(s State) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&out, "out", "", "folder to make and fill (default the record's own)")
 	return cmd
+}
+
+// redrawMemory draws the record of hbm or kernels, or its journal, again.
+func redrawMemory(s State, text []byte, file, out string) error {
+	rec, err := memory.Decode(text)
+	if err != nil {
+		return &codeError{exitRun, fmt.Errorf("%s: %w", file, err), "make it again, or read it with the zbench that wrote it"}
+	}
+	dir := &folder{s.FS, filepath.Dir(file)}
+	if out != "" {
+		if dir, err = newFolder(s, out, "report", false); err != nil {
+			return err
+		}
+	}
+	if err := drawMemory(dir, rec, ""); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.file("report.html"))
+	return nil
 }

@@ -53,8 +53,12 @@ const MaxVerifiedRanks = 8192
 
 // kernelParts lists what makes up a source, in order: none includes another.
 var kernelParts = map[string][]string{
-	"verify.hip": {"prelude.h", "verify_rule.h", "verify_value.h", "verify.hip"},
-	"delay.hip":  {"prelude.h", "delay.hip"},
+	"verify.hip":     {"prelude.h", "mix.h", "verify_rule.h", "verify_value.h", "verify.hip"},
+	"delay.hip":      {"prelude.h", "delay.hip"},
+	"stream.hip":     {"prelude.h", "vector.h", "reduce.h", "walk.h", "stream_list.h", "stream.hip"},
+	"data.hip":       {"prelude.h", "mix.h", "vector.h", "reduce.h", "walk.h", "value.h", "data.hip"},
+	"norm.hip":       {"prelude.h", "reduce.h", "number.h", "norm_list.h", "norm.hip"},
+	"norm_steps.hip": {"prelude.h", "mix.h", "value.h", "reduce.h", "number.h", "norm_list.h", "norm_steps.hip"},
 }
 
 // Kernels lists the kernels in the order of the table.
@@ -100,9 +104,22 @@ func KernelFile(file string) (string, error) {
 	return text.String(), nil
 }
 
-// runKernel runs a kernel of the table in this thread: threads folded, or one
-// by one. An argument is an integer or a pointer.
-func runKernel(name string, grid, block uint32, folded bool, args ...any) error {
+// Launch is the geometry of a launch: blocks and threads a block by dimension,
+// and the bytes of shared memory that each block gets at launch.
+type Launch struct {
+	Grid, Block [3]uint32
+	Shared      uint32
+}
+
+// line is a launch in one dimension.
+func line(grid, block uint32) Launch {
+	return Launch{Grid: [3]uint32{grid, 1, 1}, Block: [3]uint32{block, 1, 1}}
+}
+
+// runKernel runs a kernel of the table in this thread: folded into loops where
+// it can be, or thread by thread. An argument is an integer, a float or a
+// pointer. What a GPU might hang in is an error.
+func runKernel(name string, l Launch, folded bool, args ...any) error {
 	text := C.CString(name)
 	defer C.free(unsafe.Pointer(text))
 	k := C.zbl_kernel_find(text)
@@ -123,6 +140,10 @@ func runKernel(name string, grid, block uint32, folded bool, args ...any) error 
 			values[i] = C.uint64_t(v)
 		case uint64:
 			values[i] = C.uint64_t(v)
+		case float32:
+			values[i] = C.uint64_t(math.Float32bits(v))
+		case float64:
+			values[i] = C.uint64_t(math.Float64bits(v))
 		case unsafe.Pointer:
 			pinned.Pin(v)
 			values[i] = C.uint64_t(uintptr(v))
@@ -131,7 +152,14 @@ func runKernel(name string, grid, block uint32, folded bool, args ...any) error 
 		}
 		values[len(args)+i] = C.uint64_t(uintptr(unsafe.Pointer(&values[i])))
 	}
-	C.zbk_run(k, C.uint(grid), C.uint(block), C.int(b2i(folded)), (*unsafe.Pointer)(unsafe.Pointer(&values[len(args)])))
+	how := C.zbk_launch{shared: C.uint(l.Shared)}
+	for i := range 3 {
+		how.grid[i], how.block[i] = C.uint(l.Grid[i]), C.uint(l.Block[i])
+	}
+	var why [160]C.char
+	if C.zbk_run(k, &how, C.int(b2i(folded)), (*unsafe.Pointer)(unsafe.Pointer(&values[len(args)])), &why[0], C.size_t(len(why))) != 0 {
+		return fmt.Errorf("native: kernel %s: %s", name, C.GoString(&why[0]))
+	}
 	return nil
 }
 
@@ -156,7 +184,7 @@ func ElementString(dtype int, bits uint64) string {
 	case 1, 3, 5:
 		return strconv.FormatUint(bits, 10)
 	case 6:
-		return float(halfValue(uint16(bits)))
+		return float(HalfValue(uint16(bits)))
 	case 7:
 		return float(float64(math.Float32frombits(uint32(bits))))
 	case 8:
@@ -168,8 +196,8 @@ func ElementString(dtype int, bits uint64) string {
 	return fmt.Sprintf("0x%02x", bits)
 }
 
-// halfValue widens a binary16.
-func halfValue(bits uint16) float64 {
+// HalfValue widens a binary16.
+func HalfValue(bits uint16) float64 {
 	exponent, fraction := int(bits>>10&31), float64(bits&1023)
 	sign := 1 - 2*float64(bits>>15)
 	switch exponent {

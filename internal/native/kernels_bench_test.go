@@ -35,14 +35,14 @@ func BenchmarkKernels(b *testing.B) {
 		b.Run("fill/"+c.name, func(b *testing.B) {
 			b.SetBytes(bytes)
 			for b.Loop() {
-				require.NoError(b, runKernel("zb_fill", 8, KernelBlock, true,
+				require.NoError(b, runKernel("zb_fill", line(8, KernelBlock), true,
 					address(&buffer[0]), count, c.dtype, c.op, c.kind, 3, c.n, 0, 1))
 			}
 		})
 		b.Run("check/"+c.name, func(b *testing.B) {
 			b.SetBytes(bytes)
 			for b.Loop() {
-				require.NoError(b, runKernel("zb_check", 8, KernelBlock, true,
+				require.NoError(b, runKernel("zb_check", line(8, KernelBlock), true,
 					address(&buffer[0]), count, c.dtype, c.op, c.kind, c.n, count, 3, 0, 0, 1, address(&out[0])))
 			}
 		})

@@ -6,7 +6,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,19 +19,46 @@ import (
 const deviceShim = `
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
+#define __shared__ __attribute__((shared))
 #define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(n) __attribute__((launch_bounds(n)))
 struct shim_dim3 { unsigned x, y, z; };
 #ifdef __HIP__
-#define threadIdx (shim_dim3{__builtin_amdgcn_workitem_id_x(), 0, 0})
-#define blockIdx (shim_dim3{__builtin_amdgcn_workgroup_id_x(), 0, 0})
-#define blockDim (shim_dim3{__builtin_amdgcn_workgroup_size_x(), 1, 1})
-#define gridDim (shim_dim3{__builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x(), 1, 1})
+#define SHIM_SIZE(d) __builtin_amdgcn_workgroup_size_##d()
+#define threadIdx (shim_dim3{__builtin_amdgcn_workitem_id_x(), __builtin_amdgcn_workitem_id_y(), __builtin_amdgcn_workitem_id_z()})
+#define blockIdx (shim_dim3{__builtin_amdgcn_workgroup_id_x(), __builtin_amdgcn_workgroup_id_y(), __builtin_amdgcn_workgroup_id_z()})
+#define blockDim (shim_dim3{SHIM_SIZE(x), SHIM_SIZE(y), SHIM_SIZE(z)})
+#define gridDim (shim_dim3{__builtin_amdgcn_grid_size_x() / SHIM_SIZE(x), __builtin_amdgcn_grid_size_y() / SHIM_SIZE(y), __builtin_amdgcn_grid_size_z() / SHIM_SIZE(z)})
+__device__ inline void __syncthreads() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+__device__ inline int shim_shuffle(int v, int mask) {
+  int lane = __builtin_amdgcn_mbcnt_hi(-1, __builtin_amdgcn_mbcnt_lo(-1, 0));
+  return __builtin_amdgcn_ds_bpermute((lane ^ mask) << 2, v);
+}
+template <typename T> __device__ inline T __shfl_xor(T v, int mask) {
 #else
-#define threadIdx (shim_dim3{(unsigned)__nvvm_read_ptx_sreg_tid_x(), 0, 0})
-#define blockIdx (shim_dim3{(unsigned)__nvvm_read_ptx_sreg_ctaid_x(), 0, 0})
-#define blockDim (shim_dim3{(unsigned)__nvvm_read_ptx_sreg_ntid_x(), 1, 1})
-#define gridDim (shim_dim3{(unsigned)__nvvm_read_ptx_sreg_nctaid_x(), 1, 1})
+#define threadIdx (shim_dim3{(unsigned)__nvvm_read_ptx_sreg_tid_x(), (unsigned)__nvvm_read_ptx_sreg_tid_y(), (unsigned)__nvvm_read_ptx_sreg_tid_z()})
+#define blockIdx (shim_dim3{(unsigned)__nvvm_read_ptx_sreg_ctaid_x(), (unsigned)__nvvm_read_ptx_sreg_ctaid_y(), (unsigned)__nvvm_read_ptx_sreg_ctaid_z()})
+#define blockDim (shim_dim3{(unsigned)__nvvm_read_ptx_sreg_ntid_x(), (unsigned)__nvvm_read_ptx_sreg_ntid_y(), (unsigned)__nvvm_read_ptx_sreg_ntid_z()})
+#define gridDim (shim_dim3{(unsigned)__nvvm_read_ptx_sreg_nctaid_x(), (unsigned)__nvvm_read_ptx_sreg_nctaid_y(), (unsigned)__nvvm_read_ptx_sreg_nctaid_z()})
+__device__ inline int shim_shuffle(int v, int mask) { return __nvvm_shfl_sync_bfly_i32(-1, v, mask, 31); }
+struct alignas(16) uint4 { unsigned x, y, z, w; };
+__device__ inline uint4 __ldcs(const uint4 *p) { return *p; }
+__device__ inline void __stcs(uint4 *p, uint4 v) { *p = v; }
+__device__ inline float sqrtf(float v) { return __builtin_sqrtf(v); }
+template <typename T> __device__ inline T __shfl_xor_sync(unsigned, T v, int mask) {
 #endif
+  int part[sizeof(T) < 8 ? 1 : 2] = {};
+  __builtin_memcpy(part, &v, sizeof v);
+  for (int &p : part) {
+    p = shim_shuffle(p, mask);
+  }
+  __builtin_memcpy(&v, part, sizeof v);
+  return v;
+}
 __device__ inline unsigned long long atomicAdd(unsigned long long *p, unsigned long long v) {
   return __atomic_fetch_add(p, v, __ATOMIC_RELAXED);
 }
@@ -51,7 +81,7 @@ func TestKernelsCompileForDevices(t *testing.T) {
 	}
 	for target, flags := range map[string][]string{
 		"gfx942": {"-x", "hip", "--offload-arch=gfx942", "-nogpuinc", "-nogpulib"},
-		"sm_90":  {"-x", "cuda", "--cuda-gpu-arch=sm_90", "-nocudainc", "-nocudalib"},
+		"sm_90":  {"-x", "cuda", "--cuda-gpu-arch=sm_90", "-nocudainc", "-nocudalib", "-Xclang", "-target-feature", "-Xclang", "+ptx80"},
 	} {
 		kernels := map[string][]string{}
 		for _, k := range Kernels() {
@@ -68,8 +98,44 @@ func TestKernelsCompileForDevices(t *testing.T) {
 				text, err := os.ReadFile(asm)
 				require.NoError(t, err)
 				holdsISA(t, target, string(text), names)
+				if target == "gfx942" && file == "stream.hip" {
+					streamsPastTheCaches(t, string(text), names)
+				}
 			})
 		}
+	}
+}
+
+// Streams take 16 bytes at once; those named non-temporal say so to the caches,
+// and as many loads stand before the first store as their name promises.
+func streamsPastTheCaches(t *testing.T, asm string, names []string) {
+	inputs := map[string]int{"read": 1, "write": 0, "copy": 1, "scale": 1, "add": 2, "triad": 2, "dot": 2}
+	access := regexp.MustCompile(`global_(load|store)_dwordx4 .*`)
+	for _, name := range names {
+		part := strings.Split(name, "_") // zb, operation, type, loads, non-temporal
+		_, body, found := strings.Cut(asm, "\n"+name+":")
+		require.True(t, found, name)
+		body, _, _ = strings.Cut(body, ".Lfunc_end")
+		loads, stores, before := 0, 0, 0
+		for _, line := range access.FindAllString(body, -1) {
+			require.Equal(t, part[4] == "1", strings.HasSuffix(line, " nt"), "%s: %s", name, line)
+			if strings.HasPrefix(line, "global_load") {
+				loads++
+				continue
+			}
+			if stores == 0 {
+				before = loads
+			}
+			stores++
+		}
+		unroll, err := strconv.Atoi(part[3])
+		require.NoError(t, err)
+		want := inputs[part[1]] * unroll
+		if stores > 0 {
+			require.Equal(t, want, before, "%s: loads before a store", name)
+			require.Equal(t, unroll, stores, name)
+		}
+		require.Equal(t, want, loads, name)
 	}
 }
 

@@ -67,7 +67,7 @@ type job struct {
 }
 
 func (j job) launch(t testing.TB, kernel string, args ...any) {
-	require.NoError(t, runKernel(kernel, j.grid, max(j.threads, 1), j.threads == 0, args...))
+	require.NoError(t, runKernel(kernel, line(j.grid, max(j.threads, 1)), j.threads == 0, args...))
 }
 
 func (j job) fill(t testing.TB, b tensor, rank int) {
@@ -264,6 +264,6 @@ func TestKernelFailsClosed(t *testing.T) {
 			}
 		})
 	}
-	require.Error(t, runKernel("zb_nothing", 1, 1, true))
-	require.Error(t, runKernel("zb_poison", 1, 1, true, 0))
+	require.Error(t, runKernel("zb_nothing", line(1, 1), true))
+	require.Error(t, runKernel("zb_poison", line(1, 1), true, 0))
 }

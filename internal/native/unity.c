@@ -10,6 +10,7 @@
 #include "c/loop.c"
 #include "c/noop.c"
 #include "c/progress.c"
+#include "c/timer.c"
 #include "c/verify.c"
 
 #include "c/fake/fake.c"

@@ -1,11 +1,16 @@
 /* All kernels of the loopback in one file, as unity.c is for C. No exceptions,
  * no RTTI, nothing of the C++ library: the binary must not need libstdc++.
  *
- * Each source is compiled three times: for AVX2 (picked at run time), for any
- * machine, and with one call per GPU thread. See kernels/host.h. */
+ * Each source of plain loops is compiled three times: for AVX2 (picked at run
+ * time), for any machine, and with one call per GPU thread; one whose threads
+ * wait for each other only the last way. See kernels/host.h. */
 #include "kernels/host.h"
 #include "kernels/prelude.h"
+#include "kernels/host_block.h"
+#include "kernels/stream_list.h"
+#include "kernels/norm_list.h"
 
+#define ZB_FOLDED 1
 #define ZB_LANE 0u
 #define ZB_LANES 1u
 
@@ -18,32 +23,28 @@
 #define ZBK_WIDE 1
 #pragma GCC push_options
 #pragma GCC target("avx2")
+#define ZB_VECTOR 32
 namespace zbk_wide {
-#include "kernels/verify_rule.h"
-#include "kernels/verify_value.h"
-#include "kernels/verify.hip"
-#include "kernels/delay.hip"
+#include "kernels/loops.h"
 }
 #pragma GCC pop_options
 #endif
 
 namespace zbk_plain {
-#include "kernels/verify_rule.h"
-#include "kernels/verify_value.h"
-#include "kernels/verify.hip"
-#include "kernels/delay.hip"
+#include "kernels/loops.h"
 }
 #pragma GCC pop_options
 
+#undef ZB_FOLDED
 #undef ZB_LANE
 #undef ZB_LANES
 #define ZB_LANE threadIdx.x
 #define ZB_LANES blockDim.x
 namespace zbk_threads {
-#include "kernels/verify_rule.h"
-#include "kernels/verify_value.h"
-#include "kernels/verify.hip"
-#include "kernels/delay.hip"
+#include "kernels/loops.h"
+#include "kernels/number.h"
+#include "kernels/norm.hip"
+#include "kernels/norm_steps.hip"
 }
 
 #include "kernels/table.cc"

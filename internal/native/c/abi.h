@@ -40,6 +40,7 @@ enum {
   ZB_ERR_STATE = 401,
   ZB_ERR_NOT_FOUND = 500,
   ZB_ERR_NOT_READY = 600,
+  ZB_ERR_LAUNCH = 719,
   ZB_ERR_NOT_SUPPORTED = 801,
   ZB_ERR_CAPTURE = 900, /* not while the stream, or the thread, captures */
   ZB_ERR_CAPTURE_INVALID = 901,

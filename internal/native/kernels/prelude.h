@@ -1,6 +1,18 @@
 /* What every kernel source starts with. For hiprtc and nvrtc it is prepended as
  * text; on the host unity.cc includes it after host.h. No #include and no name
- * without the prefix: hiprtc brings a header of its own that could clash. */
+ * without the prefix: hiprtc brings a header of its own that could clash.
+ *
+ *   ZB_KERNEL(name)(...)            a kernel; ZB_KERNEL_OF(name, most) says how
+ *                                   many threads a block has at the most
+ *   ZB_WAVE                         threads in a wave: 64 on AMD, 32 on NVIDIA
+ *   ZB_SHARED(type, name, n)        an array that the block shares, undefined at
+ *                                   first; all of them 64 KiB at the most
+ *   ZB_SHARED_AT_LAUNCH(type, name) the bytes that the launch asked for
+ *   ZB_BARRIER()                    all threads of the block, or none, call it
+ *   ZB_SHFL_XOR(v, mask)            v of the lane whose number is this one's
+ *                                   xor mask; all lanes of the wave call it
+ *
+ * Grids and blocks have up to three dimensions. */
 #ifndef ZB_PRELUDE_H
 #define ZB_PRELUDE_H
 
@@ -11,7 +23,10 @@ typedef unsigned long long zb_u64;
 
 #ifndef ZB_HOST
 #define ZB_KERNEL(name) extern "C" __global__ void name
+#define ZB_KERNEL_OF(name, most)                                               \
+  extern "C" __global__ __launch_bounds__(most) void name
 #define ZB_FN static __device__ __forceinline__
+#define ZB_APART ZB_FN
 #define ZB_METHOD __device__ __forceinline__
 /* Threads are the vector: loops made into more of one spill registers. */
 #if defined(__clang__)
@@ -19,11 +34,34 @@ typedef unsigned long long zb_u64;
 #else
 #define ZB_ROLLED _Pragma("unroll 1")
 #endif
+#define ZB_UNROLLED _Pragma("unroll")
 /* A thread's place among those that share a block's work; see host.h. */
 #define ZB_LANE threadIdx.x
 #define ZB_LANES blockDim.x
 #define ZB_ATOMIC_ADD(p, v) atomicAdd(p, v)
 #define ZB_ATOMIC_MIN(p, v) atomicMin(p, v)
+
+#define ZB_BARRIER() __syncthreads()
+#define ZB_SHARED(type, name, n) __shared__ type name[n]
+#define ZB_SHARED_AT_LAUNCH(type, name)                                        \
+  extern __shared__ __attribute__((aligned(16))) zb_u8 zb_shared_at_launch[];  \
+  type *name = (type *)zb_shared_at_launch
+/* CUDA's takes a mask of the lanes that take part, and HIP 7's one of 64 bits:
+ * HIP's form without one means all. */
+#if defined(__AMDGCN__)
+#define ZB_AMD 1
+#define ZB_SHFL_XOR(v, mask) __shfl_xor(v, mask)
+#else
+#define ZB_SHFL_XOR(v, mask) __shfl_xor_sync(0xffffffffu, v, mask)
+#endif
+#endif
+
+#ifndef ZB_WAVE
+#if defined(ZB_AMD) || defined(ZB_HOST)
+#define ZB_WAVE 64
+#else
+#define ZB_WAVE 32
+#endif
 #endif
 
 #endif

@@ -1,80 +1,116 @@
-/* The table of kernels, and the way from HIP's kernelParams to a call. */
-#include "table.h"
-
-#include <string.h>
-
-namespace {
-
-/* Counts without the standard library: 0, 1, …, n-1 as a type. */
-template <int... I> struct zbk_indices {};
-template <int N, int... I>
-struct zbk_count : zbk_count<N - 1, N - 1, I...> {};
-template <int... I> struct zbk_count<0, I...> {
-  typedef zbk_indices<I...> type;
-};
-
-template <typename... A> struct zbk_args {
-  typedef void (*kernel)(A...);
-  static constexpr int count = sizeof...(A);
-  static constexpr unsigned char size[] = {sizeof(A)...};
-
-  template <int... I>
-  static void call(kernel k, void **params, zbk_indices<I...>) {
-    k(*static_cast<A *>(params[I])...);
-  }
-
-  static void run(kernel k, unsigned grid, unsigned block, void **params) {
-    gridDim = {grid, 1, 1};
-    blockDim = {block, 1, 1};
-    for (unsigned b = 0; b < grid; b++) {
-      blockIdx = {b, 0, 0};
-      for (unsigned t = 0; t < block; t++) {
-        threadIdx = {t, 0, 0};
-        call(k, params, typename zbk_count<count>::type());
-      }
-    }
-  }
-};
-
-/* Lets the arguments of a kernel be deduced from its address. */
-template <typename... A> zbk_args<A...> zbk_args_of(void (*)(A...)) {
-  return {};
-}
-
-} // namespace
+/* The table of kernels. */
+#include "host_run.h"
 
 #if ZBK_WIDE
-#define ZBK_FOLDED(name)                                                       \
+#define ZBK_PICKED(name)                                                       \
   (__builtin_cpu_supports("avx2") ? zbk_wide::name : zbk_plain::name)
 #else
-#define ZBK_FOLDED(name) zbk_plain::name
+#define ZBK_PICKED(name) zbk_plain::name
 #endif
 
-#define ZBK_RUNNERS(name)                                                      \
-  typedef decltype(zbk_args_of(zbk_plain::name)) zbk_args_##name;              \
-  static void zbk_host_##name(unsigned, unsigned, void **params) {             \
-    zbk_args_##name::run(ZBK_FOLDED(name), 1, 1, params);                      \
+/* A kernel of plain loops; see host.h. */
+#define ZBK_LOOPS(name, file)                                                  \
+  typedef decltype(zbk_args_of(zbk_threads::name)) zbk_args_##name;            \
+  static void zbk_part_##name(unsigned part, unsigned parts, void **params) {  \
+    zbk_args_##name::part(ZBK_PICKED(name), part, parts, params);              \
   }                                                                            \
-  static void zbk_threads_##name(unsigned grid, unsigned block,                \
-                                 void **params) {                              \
-    zbk_args_##name::run(zbk_threads::name, grid, block, params);              \
+  static int zbk_threads_##name(const zbk_launch *l, void **params, char *,    \
+                                size_t) {                                      \
+    return zbk_args_##name::threads(zbk_threads::name, l, params);             \
   }
-#define ZBK_ROW(name, file)                                                    \
-  {#name,           zbk_args_##name::count, zbk_args_##name::size,             \
-   zbk_host_##name, zbk_threads_##name,     file},
+#define ZBK_LOOPS_ROW(name, file)                                              \
+  {#name, file, zbk_args_##name::count, zbk_args_##name::size,                 \
+   0,     zbk_part_##name, zbk_threads_##name},
 
-/* A new kernel is one row here. */
-#define ZBK_KERNELS(ROW)                                                       \
-  ROW(zb_fill, "verify.hip")                                                   \
-  ROW(zb_poison, "verify.hip")                                                 \
-  ROW(zb_check, "verify.hip")                                                  \
-  ROW(zb_explain, "verify.hip")                                                \
-  ROW(zb_delay, "delay.hip")
+/* A kernel that is not folded, whose threads do not wait either. */
+#define ZBK_PLAIN(name, file)                                                  \
+  typedef decltype(zbk_args_of(zbk_threads::name)) zbk_args_##name;            \
+  static int zbk_threads_##name(const zbk_launch *l, void **params, char *,    \
+                                size_t) {                                      \
+    return zbk_args_##name::threads(zbk_threads::name, l, params);             \
+  }
 
-#define ZBK_RUNNERS_ROW(name, file) ZBK_RUNNERS(name)
-ZBK_KERNELS(ZBK_RUNNERS_ROW)
+#define ZBK_PLAIN_ROW(name, file)                                              \
+  {#name, file,    zbk_args_##name::count, zbk_args_##name::size,              \
+   0,     nullptr, zbk_threads_##name},
 
-static const zbl_kernel zbk_table[] = {ZBK_KERNELS(ZBK_ROW)};
+/* A kernel whose threads wait for each other. */
+#define ZBK_WAITS(name, file)                                                  \
+  typedef decltype(zbk_args_of(zbk_threads::name)) zbk_args_##name;            \
+  static int zbk_threads_##name(const zbk_launch *l, void **params, char *why, \
+                                size_t size) {                                 \
+    return zbk_args_##name::waiting(zbk_threads::name, l, params, why, size);  \
+  }
+#define ZBK_WAITS_ROW(name, file)                                              \
+  {#name, file,    zbk_args_##name::count, zbk_args_##name::size,              \
+   1,     nullptr, zbk_threads_##name},
+
+/* Both: a kernel of plain loops, whose threads wait for each other only to bring
+ * together what they have found. */
+#define ZBK_SUMS(name, file)                                                   \
+  ZBK_WAITS(name, file)                                                        \
+  static void zbk_part_##name(unsigned part, unsigned parts, void **params) {  \
+    zbk_args_##name::part(ZBK_PICKED(name), part, parts, params);              \
+  }
+#define ZBK_SUMS_ROW(name, file)                                               \
+  {#name, file, zbk_args_##name::count, zbk_args_##name::size,                 \
+   1,     zbk_part_##name, zbk_threads_##name},
+
+/* A new kernel is one row here: LOOPS, WAITS or SUMS. */
+#define ZBK_KERNELS(LOOPS, WAITS, SUMS)                                              \
+  LOOPS(zb_fill, "verify.hip")                                                 \
+  LOOPS(zb_poison, "verify.hip")                                               \
+  LOOPS(zb_check, "verify.hip")                                                \
+  LOOPS(zb_explain, "verify.hip")                                              \
+  LOOPS(zb_delay, "delay.hip")                                                 \
+  LOOPS(zb_data_fill_f32, "data.hip")                                          \
+  LOOPS(zb_data_fill_f64, "data.hip")                                          \
+  LOOPS(zb_data_check_f32, "data.hip")                                         \
+  LOOPS(zb_data_check_f64, "data.hip")                                         \
+  SUMS(zb_data_sum_f32, "data.hip")                                            \
+  SUMS(zb_data_sum_f64, "data.hip")
+
+/* and those of stream_list.h, a row an instance */
+#define ZBK_INSTANCE(op, t, u, nt) zb_##op##_##t##_##u##_##nt, "stream.hip"
+#define ZBK_CALL(macro, ...) macro(__VA_ARGS__)
+#define ZBK_MAP(op, t, type, u, nt) ZBK_CALL(ZBK_LOOPS, ZBK_INSTANCE(op, t, u, nt))
+#define ZBK_SUM(op, t, type, u, nt) ZBK_CALL(ZBK_SUMS, ZBK_INSTANCE(op, t, u, nt))
+#define ZBK_MAP_ROW(op, t, type, u, nt)                                        \
+  ZBK_CALL(ZBK_LOOPS_ROW, ZBK_INSTANCE(op, t, u, nt))
+#define ZBK_SUM_ROW(op, t, type, u, nt)                                        \
+  ZBK_CALL(ZBK_SUMS_ROW, ZBK_INSTANCE(op, t, u, nt))
+
+/* and those of norm_list.h */
+#define ZBK_NORM_NAME(kind, t, wide, by)                                       \
+  zb_##kind##norm_##t##_##wide##_##by, "norm.hip"
+#define ZBK_NORM(kind, t, wide, by)                                            \
+  ZBK_CALL(ZBK_WAITS, ZBK_NORM_NAME(kind, t, wide, by))
+#define ZBK_NORM_ROW(kind, t, wide, by)                                        \
+  ZBK_CALL(ZBK_WAITS_ROW, ZBK_NORM_NAME(kind, t, wide, by))
+#define ZBK_STEPS_BY(PLAIN, WAITS, t, wide)                                    \
+  ZBK_CALL(PLAIN, zb_step_add_##t##_##wide, "norm_steps.hip")                  \
+  ZBK_CALL(WAITS, zb_step_stats_##t##_##wide, "norm_steps.hip")                \
+  ZBK_CALL(PLAIN, zb_step_apply_##t##_##wide, "norm_steps.hip")                \
+  ZBK_CALL(PLAIN, zb_step_affine_##t##_##wide, "norm_steps.hip")
+#define ZBK_STEP(t, wide) ZBK_STEPS_BY(ZBK_PLAIN, ZBK_WAITS, t, wide)
+#define ZBK_STEP_ROW(t, wide) ZBK_STEPS_BY(ZBK_PLAIN_ROW, ZBK_WAITS_ROW, t, wide)
+#define ZBK_FILLS(X)                                                           \
+  X(zb_step_fill_bf16, "norm_steps.hip")                                       \
+  X(zb_step_fill_f16, "norm_steps.hip")                                        \
+  X(zb_step_fill_f32, "norm_steps.hip")
+
+ZB_NORMS(ZBK_NORM)
+ZB_STEPS(ZBK_STEP)
+ZBK_FILLS(ZBK_PLAIN)
+ZBK_KERNELS(ZBK_LOOPS, ZBK_WAITS, ZBK_SUMS)
+ZB_STREAM_MAPS(ZBK_MAP)
+ZB_STREAM_SUMS(ZBK_SUM)
+
+static const zbl_kernel zbk_table[] = {
+    ZBK_KERNELS(ZBK_LOOPS_ROW, ZBK_WAITS_ROW, ZBK_SUMS_ROW)
+        ZB_STREAM_MAPS(ZBK_MAP_ROW) ZB_STREAM_SUMS(ZBK_SUM_ROW)
+            ZB_NORMS(ZBK_NORM_ROW) ZB_STEPS(ZBK_STEP_ROW)
+                ZBK_FILLS(ZBK_PLAIN_ROW)};
 
 int zbl_kernel_count(void) {
   return static_cast<int>(sizeof zbk_table / sizeof zbk_table[0]);
@@ -91,7 +127,11 @@ const zbl_kernel *zbl_kernel_find(const char *name) {
   return nullptr;
 }
 
-void zbk_run(const zbl_kernel *k, unsigned grid, unsigned block, int folded,
-             void **params) {
-  (folded ? k->host : k->threads)(grid, block, params);
+int zbk_run(const zbl_kernel *k, const zbk_launch *l, int folded, void **params,
+            char *why, size_t size) {
+  if (folded && k->part != nullptr) {
+    k->part(0, 1, params);
+    return 0;
+  }
+  return k->threads(l, params, why, size);
 }

@@ -1,14 +1,6 @@
 /* Single elements: what a rank contributes and what must come out. The rules
  * and their reasons are in verify_rule.h. */
 
-/* splitmix64's finaliser (Steele, Lea & Flood 2014), for keys. */
-ZB_FN zb_u64 zb_mix64(zb_u64 z) {
-  z += 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
 /* A run of elements within one row, so that an index is first + t: what is
  * the same for all of them. */
 struct zb_run {

@@ -149,3 +149,33 @@ static void messages(void) {
   CHECK(t.sendTo(send[1], 8, 2, 4, comm[1], stream[1]) == ZB_COLL_ARGUMENT);
   close_world();
 }
+
+/* Launches that hipModuleLaunchKernel refuses. */
+static void launches(void) {
+  static const unsigned bad[][7] = {
+      {0, 1, 1, 1, 1, 1, 0},       {1, 1, 1, 0, 1, 1, 0},
+      {1, 1, 1, 1025, 1, 1, 0},    {1, 1, 1, 32, 33, 1, 0},
+      {1, 70000, 1, 1, 1, 1, 0},   {1, 1, 70000, 1, 1, 1, 0},
+      {1u << 31, 1, 1, 1, 1, 1, 0}, {1u << 30, 1, 1, 4, 1, 1, 0},
+      {1, 1, 1, 1, 1, 1, 65537}};
+  void *module, *poison;
+  uint64_t bytes = 4000;
+  uint32_t pattern = 0x11223344;
+  void *params[] = {&send[0], &bytes, &pattern};
+  open_world();
+  t.setDevice(0);
+  CHECK(t.moduleLoad(&module, "zbench loopback kernels") == 0);
+  CHECK(t.moduleFunction(&poison, module, "zb_none") == ZB_ERR_NOT_FOUND);
+  CHECK(t.moduleFunction(&poison, module, "zb_poison") == 0);
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    const unsigned *b = bad[i];
+    CHECK(t.launchKernel(poison, b[0], b[1], b[2], b[3], b[4], b[5], b[6],
+                         stream[0], params, NULL) == ZB_ERR_VALUE);
+  }
+  CHECK(t.launchKernel(poison, 3, 2, 1, 8, 4, 2, 65536, stream[0], params,
+                       NULL) == 0);
+  CHECK(t.streamQuery(stream[0]) == 0);
+  CHECK(send[0] != NULL && ((unsigned char *)send[0])[3999] == 0x11);
+  CHECK(t.moduleUnload(module) == 0);
+  close_world();
+}

@@ -212,6 +212,7 @@ int main(void) {
   events();
   data_appear_when_proved();
   messages();
+  launches();
   batch_ends_at_the_deadline();
   graphs_replay();
   graphs_cost_one_launch();

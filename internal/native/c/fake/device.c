@@ -55,6 +55,9 @@ static int zbl_mallocDevice(void **ptr, size_t bytes) {
     free(block);
     return ZB_ERR_MEMORY;
   }
+  if (zbl.wall) { /* else the page tables are what is measured */
+    madvise(block->base, bytes, MADV_HUGEPAGE);
+  }
   block->bytes = bytes;
   block->next = d->blocks;
   d->blocks = block;
@@ -156,8 +159,12 @@ static const char *zbl_runtimeErrorString(int error) {
     return "invalid device ordinal";
   case ZB_ERR_HANDLE:
     return "invalid resource handle";
+  case ZB_ERR_NOT_FOUND:
+    return "named symbol not found";
   case ZB_ERR_NOT_READY:
     return "device not ready";
+  case ZB_ERR_LAUNCH:
+    return "unspecified launch failure";
   case ZB_ERR_STATE:
     return "the operation cannot be performed in the present state";
   case ZB_ERR_NOT_SUPPORTED:

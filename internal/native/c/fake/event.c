@@ -46,7 +46,7 @@ static int zbl_eventDestroy(void *event) {
 /* The mark costs the stream what the fabric says an event costs. */
 static int zbl_event_run(zbl_op *op, zbl_stream *s) {
   zbl_event *e = op->data;
-  s->s = zbl_arrival(op, s) + zbl.event;
+  s->s = zbl.wall ? zbl_wall_now() : zbl_arrival(op, s) + zbl.event;
   e->at = s->s;
   e->recorded = 1;
   e->pending--;

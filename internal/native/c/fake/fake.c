@@ -16,5 +16,6 @@
 #include "module.c"
 #include "number.c"
 #include "p2p.c"
+#include "pool.c"
 #include "stream.c"
 #include "table.c"

@@ -58,6 +58,11 @@ static int zbl_read_data(const char *v) {
 int zbl_read_fault(const char *text) {
   zbl_faults *f = &zbl.faults;
   unsigned long long launch;
+  if (sscanf(text, "store %d %llu", &f->store.rank, &launch) == 2) {
+    f->store.on = 1;
+    f->store.byte = launch;
+    return f->store.rank >= 0 && f->store.rank < zbl.ranks;
+  }
   if (strncmp(text, "late ", 5) == 0) {
     return zbl_read_late(text + 5);
   }

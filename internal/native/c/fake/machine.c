@@ -1,5 +1,5 @@
 /* The machine file: read it, refuse what is not one, open the world. */
-#include "world.h"
+#include "pool.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +78,10 @@ static int zbl_read_line(char *line) {
     snprintf(zbl.gpu, sizeof zbl.gpu, "%s", value);
     return 1;
   }
+  if (strcmp(line, "clock") == 0) {
+    zbl.wall = strcmp(value, "wall") == 0;
+    return zbl.wall || strcmp(value, "virtual") == 0;
+  }
   if (strcmp(line, "seed") == 0) { /* all 64 bits: not a double */
     char *end;
     zbl.seed = strtoull(value, &end, 10);
@@ -92,6 +96,8 @@ static int zbl_read_line(char *line) {
     zbl.gpus_per_process = v <= ZBL_MAX_RANKS ? (int)v : -1;
   } else if (strcmp(line, "hbm_bytes") == 0) {
     zbl.hbm_bytes = v < 0x1p62 ? (uint64_t)v : 0;
+  } else if (strcmp(line, "cores") == 0) {
+    zbl.cores = v <= 4096 ? (int)v : 0;
   } else if (strcmp(line, "launch") == 0) {
     zbl.launch = v;
   } else if (strcmp(line, "exit_jitter") == 0) {
@@ -166,6 +172,9 @@ int zbl_reset(const char *text, char *err, size_t errlen) {
     return zbl_refuse(err, errlen, "out of memory", "");
   }
   zbl.open = 1;
+  if (zbl.wall) {
+    zbl_pool_start(zbl.cores > 0 ? zbl.cores : zbl_cpus());
+  }
   return 1;
 }
 
@@ -174,6 +183,7 @@ void zbl_shutdown(void) {
   if (!zbl.open) {
     return;
   }
+  zbl_pool_stop();
   zbl_free_comms();
   zbl_free_devices();
   free(zbl.devices);

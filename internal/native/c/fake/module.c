@@ -1,5 +1,6 @@
 /* Modules and kernels: the loopback's kernels are compiled into the binary, so
  * a module is a name and a function is a row of the kernel table. */
+#include "pool.h"
 #include "stream.h"
 
 #include "../../kernels/table.h"
@@ -17,12 +18,12 @@ typedef struct zbl_module {
 } zbl_module;
 
 /* A launch that waits in a stream: parameters are taken when it is made. */
-typedef struct zbl_launch {
+typedef struct zbl_launched {
   const zbl_kernel *kernel;
-  unsigned grid, block;
+  zbk_launch how;
   void *params[ZBL_MAX_PARAMS];
   uint64_t values[ZBL_MAX_PARAMS];
-} zbl_launch;
+} zbl_launched;
 
 static int zbl_moduleLoad(void **module, const void *image) {
   zbl_module *m;
@@ -61,36 +62,70 @@ static int zbl_moduleFunction(void **function, void *module, const char *name) {
   return ZB_OK;
 }
 
+/* The planted fault of a memory cell: after each launch a bit of the buffer that
+ * the kernel's first argument points to is not what was stored there. Kernels
+ * that fill or check are spared: they are the measure. */
+static void zbl_store_fault(const zbl_launched *l, int device) {
+  char *at = (char *)(uintptr_t)l->values[0] + zbl.faults.store.byte;
+  if (zbl.faults.store.on && zbl.faults.store.rank == device &&
+      strcmp(l->kernel->file, "data.hip") != 0 &&
+      strcmp(l->kernel->file, "verify.hip") != 0 &&
+      strstr(l->kernel->name, "_fill") == NULL &&
+      zbl_valid_range(device, at, 1)) {
+    *at ^= 1;
+  }
+}
+
 /* A kernel sees what ran before it on its stream, results included. A delay
  * takes the time it was asked to, in nanoseconds, and does nothing else. */
 static int zbl_kernel_run(zbl_op *op, zbl_stream *s) {
-  zbl_launch *l = op->data;
+  zbl_launched *l = op->data;
   s->s = zbl_arrival(op, s);
   if (strcmp(l->kernel->name, "zb_delay") == 0) {
     s->s += (double)l->values[0] * 1e-9;
     return 1;
   }
   zbl_reveal(s);
-  l->kernel->host(l->grid, l->block, l->params);
-  s->s += zbl_kernel_seconds;
+  if (zbl.wall && l->kernel->part != NULL) {
+    zbl_pool_run(l->kernel->part, l->params);
+  } else if (zbk_run(l->kernel, &l->how, 1, l->params, zbl.kernel_why,
+              sizeof zbl.kernel_why)) {
+    zbl.kernel_failures++;
+    s->error = ZB_ERR_LAUNCH;
+  }
+  zbl_store_fault(l, s->device);
+  s->s = zbl.wall ? zbl_wall_now() : s->s + zbl_kernel_seconds;
   return 1;
 }
 
 static void zbl_kernel_release(zbl_op *op) { free(op->data); }
+
+/* What hipModuleLaunchKernel refuses: gfx942's limits. */
+static int zbl_launchable(const zbl_kernel *k, const zbk_launch *l) {
+  uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+  for (int i = 0; i < 3; i++) {
+    if (l->grid[i] == 0 || l->grid[i] > (i == 0 ? INT32_MAX : 65536) ||
+        l->block[i] == 0 || l->block[i] > ZBK_MOST_THREADS ||
+        (uint64_t)l->grid[i] * l->block[i] > UINT32_MAX) {
+      return 0;
+    }
+  }
+  return threads <= ZBK_MOST_THREADS && l->shared <= ZBK_MOST_SHARED &&
+         k->nparams <= ZBL_MAX_PARAMS;
+}
 
 static int zbl_launchKernel(void *function, unsigned gx, unsigned gy,
                             unsigned gz, unsigned bx, unsigned by, unsigned bz,
                             unsigned shared, void *stream, void **params,
                             void **extra) {
   const zbl_kernel *k = function;
+  const zbk_launch how = {{gx, gy, gz}, {bx, by, bz}, shared};
   zbl_stream *s = zbl_stream_of(stream);
-  zbl_launch *l;
+  zbl_launched *l;
   if (s == NULL || s->device != zbl_current_device()) {
     return ZB_ERR_HANDLE;
   }
-  if (k == NULL || gx == 0 || bx == 0 || bx > 1024 || gy != 1 || gz != 1 ||
-      by != 1 || bz != 1 || shared != 0 || extra != NULL ||
-      k->nparams > ZBL_MAX_PARAMS) {
+  if (k == NULL || extra != NULL || !zbl_launchable(k, &how)) {
     return ZB_ERR_VALUE;
   }
   if (s->capture != NULL) {
@@ -100,7 +135,7 @@ static int zbl_launchKernel(void *function, unsigned gx, unsigned gy,
   if (l == NULL) {
     return ZB_ERR_MEMORY;
   }
-  *l = (zbl_launch){.kernel = k, .grid = gx, .block = bx};
+  *l = (zbl_launched){.kernel = k, .how = how};
   for (int i = 0; i < k->nparams; i++) {
     memcpy(&l->values[i], params[i], k->size[i]);
     l->params[i] = &l->values[i];

@@ -199,6 +199,9 @@ static int zbl_streamQuery(void *stream) {
   if (zbl_refused_by_capture(s)) {
     return ZB_ERR_CAPTURE;
   }
+  if (s->error != 0) {
+    return s->error;
+  }
   h = zbl_host_clock(s->device);
   zbl_look(s);
   if (s->head != NULL) {

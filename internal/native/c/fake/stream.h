@@ -43,6 +43,7 @@ typedef struct zbl_shared {
 typedef struct zbl_stream {
   uint32_t magic;
   int device, queued_to_drain, looked;
+  int error; /* of a launch; stays, as on a GPU */
   double s;
   uint64_t epoch;
   zbl_op *head, *tail;

@@ -47,6 +47,7 @@ typedef struct zbl_faults {
   struct { int first, ranks; double part, factor; } flaky; /* of launches, × T */
   struct { int rank; double bytes; uint64_t launch; } hang, async;
   struct { int kind, rank; uint64_t index; } data; /* enum zbl_data_fault */
+  struct { int on, rank; uint64_t byte; } store;   /* a bit there flips */
 } zbl_faults;
 
 enum zbl_data_fault {
@@ -76,6 +77,8 @@ typedef struct zbl_device {
 typedef struct zbl_world {
   int open, moves_data;
   int multi_rank; /* a device may have several ranks of a communicator */
+  int wall;  /* time is what the host takes, and kernels run on its CPUs */
+  int cores; /* how many of them; 0: all that there are */
   char gpu[64];
   uint64_t seed;
   int ranks, gpus_per_process, processes;
@@ -88,6 +91,8 @@ typedef struct zbl_world {
   double *h; /* the host clock of each modelled process, in seconds */
   uint64_t case_key, case_epoch;
   uint64_t ids; /* unique ids handed out */
+  int kernel_failures; /* launches that a GPU may hang in or be wrong about, */
+  char kernel_why[160]; /* and what was wrong with the last */
 } zbl_world;
 
 extern zbl_world zbl;
@@ -107,6 +112,7 @@ int zbl_hangs(int rank, double bytes, uint64_t launch);
 int zbl_async(int rank, double bytes, uint64_t launch);
 
 /* clock.c */
+double zbl_wall_now(void);
 double zbl_model(const zbl_curve *c, double bytes);
 double zbl_noisy(double seconds, uint64_t launch, int group);
 double zbl_uniform(uint64_t launch, uint64_t rank);

@@ -1,0 +1,64 @@
+package memory
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Published is what somebody else reported for a kind of device.
+type Published struct {
+	// Device is the name in bench/device.
+	Device string `yaml:"device"`
+	Tool   string `yaml:"tool"`
+	// Rates are in bytes per second by stream.
+	Rates  map[string]float64 `yaml:"rates"`
+	Source string             `yaml:"source"`
+	Date   string             `yaml:"date"`
+}
+
+//go:embed data/published.yaml
+var publishedText []byte
+
+var published = mustReadPublished(publishedText)
+
+func mustReadPublished(text []byte) []Published {
+	list, err := readPublished(text)
+	if err != nil {
+		panic("memory: " + err.Error()) // a test reads the file
+	}
+	return list
+}
+
+func readPublished(text []byte) ([]Published, error) {
+	var list []Published
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	if err := d.Decode(&list); err != nil {
+		return nil, err
+	}
+	for _, p := range list {
+		if p.Device == "" || p.Tool == "" || p.Source == "" || p.Date == "" || len(p.Rates) == 0 {
+			return nil, fmt.Errorf("an entry of %q lacks its tool, rates, source or date", p.Device)
+		}
+		for kernel, rate := range p.Rates {
+			if !(rate > 1e9 && rate < 1e14) {
+				return nil, fmt.Errorf("%s %s: %g is no rate in bytes per second", p.Device, kernel, rate)
+			}
+		}
+	}
+	return list, nil
+}
+
+// PublishedFor lists what is known of a device, by its name in bench/device.
+func PublishedFor(device string) []Published {
+	var out []Published
+	for _, p := range published {
+		if p.Device == device {
+			out = append(out, p)
+		}
+	}
+	return out
+}

@@ -1,0 +1,276 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zbench/bench/memory"
+	"zbench/bench/record"
+	"zbench/bench/unit"
+	"zbench/hbm"
+	"zbench/internal/native"
+	"zbench/report"
+)
+
+// memoryOptions are what hbm and kernels share.
+type memoryOptions struct {
+	backend            string
+	device             int
+	allGPUs            bool
+	precision, maxTime float64
+	seed               uint64
+	peak               float64
+	faults             []string
+	out, format        string
+	force, quiet       bool
+	libraries          libraryOptions
+}
+
+func addMemoryFlags(cmd *cobra.Command, o *memoryOptions) {
+	f := cmd.Flags()
+	f.StringVar(&o.backend, "backend", "auto", "libraries underneath: auto, "+strings.Join(native.Backends(), ", "))
+	f.IntVar(&o.device, "device", 0, "index of the GPU")
+	f.BoolVar(&o.allGPUs, "all-gpus", false, "all GPUs of this machine at once; outliers are named")
+	f.Float64Var(&o.precision, "precision", 0.01, "end a timing when half the 95 % interval is within this part of the median")
+	f.Float64Var(&o.maxTime, "max-time", 1, "end a timing after so many seconds")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of the data")
+	f.Float64Var(&o.peak, "peak", 0, "the memory's peak in GB/s, instead of the published one")
+	f.StringArrayVar(&o.faults, "fault", nil, "plant a fault into the loopback: \"store 0 BYTE\" flips a bit of that byte of the output after each launch")
+	f.StringVar(&o.out, "out", "", "folder to make and fill (default a new dated one)")
+	f.StringVar(&o.format, "format", "table", "form of standard output: "+strings.Join(formatNames(), ", "))
+	f.BoolVar(&o.force, "force", false, "write into a folder that holds files")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
+	addLibraryFlags(cmd, &o.libraries)
+}
+
+// memoryRun is a run under way.
+type memoryRun struct {
+	s       State
+	o       memoryOptions
+	driver  *hbm.Driver
+	rec     *memory.Record
+	dir     *folder
+	journal AppendFile
+	started time.Time
+	ctx     context.Context //nolint:containedctx // of one command
+	done    int
+}
+
+// open checks the options and opens the devices. streams: the loopback is the
+// host on the wall clock; else, for the norms, it checks results alone.
+func (o memoryOptions) open(s State, command, help string, streams bool) (*memoryRun, error) {
+	if err := checkFormat(o.format); err != nil {
+		return nil, err
+	}
+	rule := o.rule()
+	if err := rule.Validate(); err != nil {
+		return nil, usage(err, help)
+	}
+	if rule.MaxTime == 0 || o.peak < 0 {
+		return nil, usagef(help, "--max-time must be positive and --peak not negative")
+	}
+	backend, err := chooseBackend(s, o.backend)
+	if err != nil {
+		return nil, err
+	}
+	loopback := backend == "loopback"
+	if len(o.faults) > 0 && !loopback {
+		return nil, usagef("give --backend loopback", "--fault is for the loopback; real faults are looked for")
+	}
+	cfg := hbm.Config{
+		Native: native.Options{Backend: backend, Getenv: s.Getenv}, Seed: o.seed, Warm: hbm.DefaultWarm, Peak: o.peak * 1e9,
+		Devices: []int{o.device}, All: o.allGPUs, Host: loopback && streams, Norms: !streams, HostName: hostName(s), HostCache: hostCache(s),
+	}
+	if loopback {
+		cfg.Native.Machine = hbm.HostMachine(streams, o.faults)
+	}
+	cache, err := o.libraries.fill(s, &cfg.Native)
+	if err != nil {
+		return nil, err
+	}
+	m := &memoryRun{s: s, o: o, started: s.Now()}
+	if m.driver, err = hbm.Open(cfg); err != nil {
+		if errors.Is(err, hbm.ErrDevice) {
+			return nil, usage(err, help)
+		}
+		return nil, err
+	}
+	if !loopback {
+		o.libraries.tell(s, cache)
+	}
+	when, err := created(s)
+	if err != nil {
+		m.close()
+		return nil, err
+	}
+	m.rec = &memory.Record{
+		Schema: memory.Schema, Tool: tool(), Command: command, Created: when, Devices: m.driver.Devices(),
+		Source: record.Source{Kind: record.Measured, Backend: backend, Clock: "monotonic"}, Warnings: []record.Warning{},
+	}
+	if loopback && !streams {
+		m.rec.Source.Kind, m.rec.Source.Clock = memory.Checked, "none"
+	}
+	for _, l := range m.driver.Libraries() {
+		m.rec.Source.Libraries = append(m.rec.Source.Libraries, record.Library{Name: l.Name, Version: l.Version, Path: l.Path})
+	}
+	return m, nil
+}
+
+// hostName is the CPU's model.
+func hostName(s State) string {
+	text, err := s.FS.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return "this host"
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "this host"
+}
+
+// hostCache is the last level of cache of the first CPU in bytes, 0 where the
+// kernel does not tell: what the CPUs of one package share, as lscpu shows it.
+func hostCache(s State) int64 {
+	const folder = "/sys/devices/system/cpu/cpu0/cache/"
+	last, size := 0, int64(0)
+	for i := range 8 {
+		level, err := s.FS.ReadFile(folder + "index" + strconv.Itoa(i) + "/level")
+		if err != nil {
+			break
+		}
+		text, err := s.FS.ReadFile(folder + "index" + strconv.Itoa(i) + "/size")
+		n, bad := strconv.Atoi(strings.TrimSpace(string(level)))
+		if err != nil || bad != nil || n < last {
+			continue
+		}
+		if v, err := unit.ParseBytes(strings.TrimSpace(string(text))); err == nil {
+			last, size = n, v
+		}
+	}
+	return size
+}
+
+func (m *memoryRun) close() { _ = m.driver.Close() } // what was measured is saved before
+
+// begin makes the folder and the journal: a line with what is planned, then a
+// line for each result as soon as it is there.
+func (m *memoryRun) begin(ctx context.Context) error {
+	m.ctx = ctx
+	context.AfterFunc(ctx, m.driver.Cancel)
+	dir, err := newFolder(m.s, m.o.out, m.rec.Command, m.o.force)
+	if err != nil {
+		return err
+	}
+	m.dir = dir
+	text, err := memory.HeaderLine(m.rec)
+	if err != nil {
+		return err
+	}
+	if err := dir.fs.WriteFile(dir.file(journalFile), text); err != nil {
+		return err
+	}
+	m.journal, err = dir.fs.Append(dir.file(journalFile))
+	return err
+}
+
+// run measures one case and makes its results durable. After a cancellation it
+// does nothing: what was planned stays interrupted.
+func (m *memoryRun) run(key string, measure func() ([]memory.Result, error)) error {
+	if m.ctx.Err() != nil {
+		return nil
+	}
+	if !m.o.quiet && m.s.Stderr.IsTTY {
+		fmt.Fprintf(m.s.Stderr, "\r\033[K%d  %s", m.done+1, key)
+	}
+	results, err := measure()
+	if m.ctx.Err() != nil {
+		return nil //nolint:nilerr // the cancellation is the verdict's to tell
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	m.done++
+	for _, r := range results {
+		line, err := r.Line()
+		if err == nil {
+			_, err = m.journal.Write(line)
+		}
+		if err == nil {
+			err = m.journal.Sync()
+		}
+		if err != nil {
+			return &codeError{exitRun, fmt.Errorf("%s cannot be written: %w", m.dir.file(journalFile), err), "what was measured before is in it"}
+		}
+		m.keep(r)
+	}
+	return nil
+}
+
+// keep puts a result in its planned place, or behind all.
+func (m *memoryRun) keep(r memory.Result) {
+	for i := range m.rec.Results {
+		if m.rec.Results[i].Key == r.Key && m.rec.Results[i].Device == r.Device {
+			m.rec.Results[i] = r
+			return
+		}
+	}
+	m.rec.Results = append(m.rec.Results, r)
+}
+
+// finish draws the record and gives its verdict.
+func (m *memoryRun) finish() error {
+	if m.s.Stderr.IsTTY && !m.o.quiet {
+		fmt.Fprint(m.s.Stderr, "\r\033[K")
+	}
+	if err := m.journal.Close(); err != nil {
+		return err
+	}
+	m.rec.Warnings = append(m.rec.Warnings, outliers(m.rec)...)
+	if err := m.dir.write("results.json", func(w io.Writer) error { return memory.Encode(w, m.rec) }); err != nil {
+		return err
+	}
+	if err := drawMemory(m.dir, m.rec, "zbench "+strings.Join(m.s.Args, " ")); err != nil {
+		return err
+	}
+	if err := writeRun(m.dir, m.s, m.started); err != nil {
+		return err
+	}
+	if err := printMemory(m.s.Stdout, m.rec, m.o.format); err != nil {
+		return err
+	}
+	fmt.Fprintf(m.s.Stderr, "Wrote %s (report.html, results.json, results.csv)\n", m.dir.path)
+	return memoryVerdict(m.rec)
+}
+
+// drawMemory writes what can be made again of a record.
+func drawMemory(dir *folder, rec *memory.Record, command string) error {
+	if err := dir.write("results.csv", func(w io.Writer) error { return memory.WriteCSV(w, rec) }); err != nil {
+		return err
+	}
+	return dir.write("report.html", func(w io.Writer) error { return report.WriteMemoryHTML(w, rec, command) })
+}
+
+func printMemory(w io.Writer, rec *memory.Record, format string) error {
+	switch format {
+	case "csv":
+		return memory.WriteCSV(w, rec)
+	case "json":
+		return memory.Encode(w, rec)
+	}
+	var b bytes.Buffer
+	if err := report.WriteMemoryTable(&b, rec, format); err != nil {
+		return err
+	}
+	_, err := b.WriteTo(w)
+	return err
+}

@@ -1,0 +1,89 @@
+package hbm
+
+import (
+	"fmt"
+
+	"zbench/bench/memory"
+	"zbench/internal/native"
+)
+
+// Grids.
+const (
+	Exact    = "exact"
+	Resident = "resident"
+)
+
+// residentThreads is how many threads a compute unit holds at once: 2,048 on
+// CDNA and since Volta.
+const residentThreads = 2048
+
+// vector is the bytes that a thread loads at once.
+const vector = 16
+
+// referenceConfig compares with BabelStream's GPU models: blocks of 1,024, one
+// load before each store, ordinary accesses, a grid that covers the array. Theirs
+// loads 8 bytes at once, this 16.
+func referenceConfig() memory.Config {
+	return memory.Config{Block: 1024, Loads: 1, Grid: Exact}
+}
+
+// presetConfig is what runs where nothing was tuned.
+func presetConfig() memory.Config {
+	return memory.Config{Block: 256, Loads: 4, NonTemporal: true, Grid: Exact}
+}
+
+// TuneConfigs are the points of a tuning: 16 on a GPU. On the host only the
+// stores differ.
+func TuneConfigs(host bool) []memory.Config {
+	if host {
+		return []memory.Config{{}, {NonTemporal: true}}
+	}
+	var out []memory.Config
+	for _, block := range []int{256, 1024} {
+		for _, loads := range []int{2, 8} {
+			for _, nt := range []bool{false, true} {
+				for _, grid := range []string{Exact, Resident} {
+					out = append(out, memory.Config{Block: block, Loads: loads, NonTemporal: nt, Grid: grid})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// configText is a configuration in words.
+func configText(c memory.Config) string {
+	stores := "temporal"
+	if c.NonTemporal {
+		stores = "non-temporal"
+	}
+	if c.CPUs > 0 {
+		return fmt.Sprintf("%d CPUs, %s stores", c.CPUs, stores)
+	}
+	return fmt.Sprintf("block %d, %d loads, %s, %s grid", c.Block, c.Loads, stores, c.Grid)
+}
+
+// streamLaunch is a stream's geometry: tiles whole ones of block × loads vectors,
+// run of them in a row one block's.
+type streamLaunch struct {
+	native.Launch
+	tiles, run int64
+}
+
+// launchOf is the geometry for n elements of t on a device of so many compute
+// units.
+func launchOf(c memory.Config, t Type, n int64, units int) streamLaunch {
+	if c.Block == 0 { // the host has no blocks
+		c.Block, c.Loads = native.KernelBlock, 1
+	}
+	tiles := n / (int64(c.Block*c.Loads) * vector / t.Bytes)
+	blocks := max(1, tiles)
+	if c.Grid == Resident {
+		blocks = min(blocks, int64(max(1, units*residentThreads/c.Block)))
+	}
+	blocks = min(blocks, mostBlocks)
+	return streamLaunch{
+		native.Launch{Grid: [3]uint32{uint32(blocks), 1, 1}, Block: [3]uint32{uint32(c.Block), 1, 1}}, //nolint:gosec // at most mostBlocks
+		tiles, max(1, (tiles+blocks-1)/blocks),
+	}
+}

@@ -1,0 +1,252 @@
+package hbm
+
+import (
+	"errors"
+	"fmt"
+
+	"zbench/bench/device"
+	"zbench/bench/memory"
+	"zbench/internal/native"
+)
+
+// mostBlocks bounds a grid: HIP wants fewer than 2^32 threads, and sums have a
+// word a block.
+const mostBlocks = 1 << 21
+
+// Config says what to open.
+type Config struct {
+	Native native.Options
+	// Devices are indices, empty is the first; All takes every one.
+	Devices []int
+	All     bool
+	// Host tells that the loopback's clock is the wall's: the devices are then the
+	// host's memory, with HostName and a last level of cache of HostCache bytes.
+	Host      bool
+	HostName  string
+	HostCache int64
+	Seed      uint64
+	// Norms takes the norms' kernels, else the streams'.
+	Norms bool
+	// Warm is the seconds of real work before the first sample; DefaultWarm suits.
+	Warm float64
+	// Peak overrides the table's, in bytes per second; 0 for the table's.
+	Peak float64
+}
+
+// DefaultWarm brings clocks and caches to where they stay.
+const DefaultWarm = 50e-3
+
+// unit is one device with what runs on it.
+type unit struct {
+	info    memory.Device
+	stream  native.Stream
+	streams *native.Module
+	data    *native.Module
+	checks  *native.Module
+	norm    *native.Module
+	steps   *native.Module
+	wave    int64
+	// arena holds the arrays, found what a check finds, sums a word a block.
+	arena, found, sums native.Buffer
+}
+
+// Driver measures on the devices it was opened with. It is not safe for
+// concurrent use but for Cancel.
+type Driver struct {
+	p     *native.Provider
+	cfg   Config
+	units []*unit
+	timer *native.Timer
+	// array is the size of one allocated array in bytes.
+	array int64
+	// filled says what the inputs hold.
+	filled string
+}
+
+// Open opens the provider and the devices, and compiles the kernels.
+func Open(cfg Config) (*Driver, error) {
+	p, err := native.Open(cfg.Native)
+	if err != nil {
+		return nil, err
+	}
+	d := &Driver{p: p, cfg: cfg}
+	if err := d.open(); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+func (d *Driver) open() error {
+	n, err := d.p.Devices()
+	if err != nil {
+		return err
+	}
+	if len(d.cfg.Devices) == 0 {
+		d.cfg.Devices = []int{0}
+	}
+	if d.cfg.All {
+		d.cfg.Devices = nil
+		for i := range n {
+			d.cfg.Devices = append(d.cfg.Devices, i)
+		}
+	}
+	var all []native.Stream
+	for _, index := range d.cfg.Devices {
+		if index < 0 || index >= n {
+			return fmt.Errorf("%w: device %d of %d", ErrDevice, index, n)
+		}
+		u := &unit{}
+		d.units = append(d.units, u)
+		if err := d.openUnit(u, index); err != nil {
+			return err
+		}
+		all = append(all, u.stream)
+	}
+	d.timer, err = d.p.NewTimer(all)
+	return err
+}
+
+// ErrDevice is wrapped where a device is asked for that is not there.
+var ErrDevice = errors.New("no such device")
+
+func (d *Driver) openUnit(u *unit, index int) (err error) {
+	if u.info, err = d.describe(index); err != nil {
+		return err
+	}
+	about, err := d.p.Device(index)
+	if err != nil {
+		return err
+	}
+	u.wave = int64(about.Wave)
+	if u.stream, err = d.p.NewStream(index); err != nil {
+		return err
+	}
+	wanted := map[string]**native.Module{"stream.hip": &u.streams, "data.hip": &u.data, "verify.hip": &u.checks}
+	if d.cfg.Norms {
+		wanted = map[string]**native.Module{"norm.hip": &u.norm, "norm_steps.hip": &u.steps, "verify.hip": &u.checks}
+	}
+	for file, to := range wanted {
+		if *to, err = d.p.LoadModule(index, file, nil); err != nil {
+			return err
+		}
+	}
+	if u.found, err = d.p.Alloc(index, 64); err != nil {
+		return err
+	}
+	u.sums, err = d.p.Alloc(index, 8*mostBlocks)
+	return err
+}
+
+// describe says what a device is, and what peak it is held against.
+func (d *Driver) describe(index int) (memory.Device, error) {
+	if d.cfg.Host {
+		h := native.Host()
+		return memory.Device{Index: index, Name: d.cfg.HostName, Kind: memory.HostMemory, Units: h.CPUs, Memory: h.Memory, Cache: d.cfg.HostCache, Peak: d.peak(0)}, nil
+	}
+	info, err := d.p.Device(index)
+	if err != nil {
+		return memory.Device{}, err
+	}
+	_, total, err := d.p.Memory(index)
+	if err != nil {
+		return memory.Device{}, err
+	}
+	out := memory.Device{Index: index, Name: info.Name, Kind: memory.GPU, Units: info.Units, Memory: total, Cache: info.L2}
+	if d.p.Simulated {
+		out.Kind = memory.Checked
+		return out, nil
+	}
+	known, ok := device.Lookup(info.Name)
+	if !ok {
+		known = device.ByAttributes(device.Attributes{Name: info.Name, Arch: info.Arch, Units: info.Units, MemoryClock: info.MemoryClock, BusWidth: info.BusWidth, L2: info.L2, Shared: info.Shared})
+	}
+	out.Cache, out.Peak, out.PeakSource = known.Cache, d.peak(known.Bandwidth), known.Source+", "+known.Date
+	if d.cfg.Peak > 0 {
+		out.PeakSource = "given with --peak"
+	}
+	return out, nil
+}
+
+// peak is the given one, else the table's, null where there is neither.
+func (d *Driver) peak(table float64) *float64 {
+	if d.cfg.Peak > 0 {
+		table = d.cfg.Peak
+	}
+	if table <= 0 {
+		return nil
+	}
+	return &table
+}
+
+// Devices describes what was opened.
+func (d *Driver) Devices() []memory.Device {
+	var out []memory.Device
+	for _, u := range d.units {
+		out = append(out, u.info)
+	}
+	return out
+}
+
+// Libraries are the provider's.
+func (d *Driver) Libraries() []native.Library { return d.p.Libraries }
+
+// Free is the least free memory of the devices, in bytes.
+func (d *Driver) Free() (int64, error) {
+	least := int64(1) << 62
+	for _, u := range d.units {
+		free, _, err := d.p.Memory(u.info.Index)
+		if err != nil {
+			return 0, err
+		}
+		least = min(least, free)
+	}
+	return least, nil
+}
+
+// Allocate reserves three arrays of so many bytes on every device, once. They
+// begin at places that no cache or channel confuses.
+func (d *Driver) Allocate(array int64) error {
+	d.array = roundUp(array, 4096)
+	for _, u := range d.units {
+		var err error
+		if u.arena, err = d.p.Alloc(u.info.Index, 3*d.array+arrayGap(3)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// at is where array k begins: 0 and 1 are the inputs, 2 the output.
+func (d *Driver) at(u *unit, k int) native.Address {
+	return native.Address{Buffer: u.arena, Offset: int64(k)*d.array + arrayGap(k)}
+}
+
+// Cancel makes what is being timed end soon. It may be called from elsewhere.
+func (d *Driver) Cancel() { d.timer.Cancel() }
+
+// Close frees everything. The first error is returned.
+func (d *Driver) Close() error {
+	if d.p == nil {
+		return nil
+	}
+	var errs []error
+	if d.timer != nil {
+		d.timer.Close()
+	}
+	for _, u := range d.units {
+		for _, m := range []*native.Module{u.streams, u.data, u.checks, u.norm, u.steps} {
+			errs = append(errs, m.Close())
+		}
+		for _, b := range []native.Buffer{u.arena, u.found, u.sums} {
+			if b.Bytes > 0 {
+				errs = append(errs, d.p.Free(b))
+			}
+		}
+		if u.stream != (native.Stream{}) {
+			errs = append(errs, d.p.FreeStream(u.stream))
+		}
+	}
+	d.p.Close()
+	d.p = nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,273 @@
+package hbm
+
+import (
+	"fmt"
+	"strings"
+
+	"zbench/bench/memory"
+	"zbench/bench/record"
+	"zbench/bench/stat"
+	"zbench/internal/native"
+)
+
+// Norm is one of the fused kernels.
+type Norm struct {
+	// Name is the command's, kind the part of the kernels' names.
+	Name, kind string
+	// centred: the mean is taken off, and there is a bias.
+	centred bool
+}
+
+var norms = []Norm{{"rmsnorm", "rms", false}, {"layernorm", "layer", true}}
+
+// NormNames lists them.
+func NormNames() []string { return []string{norms[0].Name, norms[1].Name} }
+
+// NormByName finds one.
+func NormByName(name string) (Norm, bool) {
+	for _, n := range norms {
+		if n.Name == name {
+			return n, true
+		}
+	}
+	return Norm{}, false
+}
+
+// normTypes are the element types of the norms.
+var normTypes = []Type{{"bfloat16", 2, "bf16", 9}, {"float16", 2, "f16", 6}, {"float32", 4, "f32", 7}}
+
+// NormTypeNames lists them.
+func NormTypeNames() []string {
+	var names []string
+	for _, t := range normTypes {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// NormTypeByName finds one, also by the names of kernels.
+func NormTypeByName(name string) (Type, bool) {
+	for _, t := range normTypes {
+		if name = strings.ToLower(name); name == t.Name || name == t.short || name == "half" && t.code == 6 {
+			return t, true
+		}
+	}
+	return Type{}, false
+}
+
+// MaxHidden is the longest row that is run.
+const MaxHidden = 65536
+
+// epsilon is added to the mean of squares, as the large models have it.
+const epsilon = 1e-5
+
+// NormCase is a norm of one shape.
+type NormCase struct {
+	Norm         Norm
+	Type         Type
+	Rows, Hidden int64
+	Role         string // Fused or Unfused
+}
+
+// Key names the case.
+func (c NormCase) Key() string {
+	return fmt.Sprintf("%s/%s/%s/%dx%d", c.Role, c.Norm.Name, c.Type.Name, c.Rows, c.Hidden)
+}
+
+// way is how threads share a row, and how many rows a block takes.
+func (c NormCase) way(wave int64) (name string, block, rows int64) {
+	switch {
+	case c.Hidden <= 1024:
+		return "wave", 256, 256 / wave
+	case c.Hidden <= 8192:
+		return "block", 256, 1
+	}
+	return "large", 1024, 1
+}
+
+// wide is 1 where rows are whole vectors of 16 bytes.
+func (c NormCase) wide() int {
+	if c.Hidden*c.Type.Bytes%vector == 0 {
+		return 1
+	}
+	return 0
+}
+
+// weights are the vectors of a row's length that are read: weight, and bias.
+func (n Norm) weights() int64 {
+	if n.centred {
+		return 2
+	}
+	return 1
+}
+
+// moved is the least that memory must move: x and residual in, the sum and y
+// out, and the weights once; unfused, what each of its kernels reads and writes.
+func (c NormCase) moved() (int64, string) {
+	e := c.Rows * c.Hidden * c.Type.Bytes
+	w := c.Norm.weights() * c.Hidden * c.Type.Bytes
+	if c.Role == memory.Unfused {
+		return 8*e + w + 16*c.Rows, "kernel by kernel: add 3, statistics 1, normalise 2, affine 2 matrices, weights and statistics"
+	}
+	return 4*e + w, "least: x and residual read, their sum and y written, weights once"
+}
+
+// Bytes is the memory a shape needs.
+func (c NormCase) Bytes() int64 {
+	return 4*c.Rows*c.Hidden*c.Type.Bytes + 2*MaxHidden*8 + 8*c.Rows + 8*256
+}
+
+// matrices of a norm in the arena.
+const (
+	atX = iota
+	atResidual
+	atSum
+	atY
+	atWeight
+	atBias
+	atStats
+)
+
+// place is where a matrix of the case begins.
+func (c NormCase) place(u *unit, which int) native.Address {
+	e := roundUp(c.Rows*c.Hidden*c.Type.Bytes, 256)
+	w := roundUp(c.Hidden*c.Type.Bytes, 256)
+	at := int64(min(which, atWeight)) * e
+	if which > atWeight {
+		at += int64(which-atWeight) * w
+	}
+	return native.Address{Buffer: u.arena, Offset: at}
+}
+
+// AllocateBytes reserves one arena of so many bytes on every device.
+func (d *Driver) AllocateBytes(bytes int64) error {
+	for _, u := range d.units {
+		var err error
+		if u.arena, err = d.p.Alloc(u.info.Index, bytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func grid(blocks, block int64) native.Launch {
+	return native.Launch{Grid: [3]uint32{uint32(blocks), 1, 1}, Block: [3]uint32{uint32(block), 1, 1}} //nolint:gosec // checked by the caller
+}
+
+// steps are the launches of the case.
+func (d *Driver) normSteps(u *unit, c NormCase) ([]native.Step, error) {
+	hidden, rows := uint32(c.Hidden), uint64(c.Rows) //nolint:gosec // positive
+	at := func(which int) native.Address { return c.place(u, which) }
+	suffix := fmt.Sprintf("%s_%d", c.Type.short, c.wide())
+	if c.Role == memory.Fused {
+		way, block, each := c.way(u.wave)
+		f, err := u.norm.Function(fmt.Sprintf("zb_%snorm_%s_%s", c.Norm.kind, suffix, way))
+		return []native.Step{{
+			Function: f, Launch: grid((c.Rows+each-1)/each, block),
+			Args: []any{at(atSum), at(atY), at(atX), at(atResidual), at(atWeight), at(atBias), rows, hidden, float32(epsilon)},
+		}}, err
+	}
+	centred, bias := int32(0), any(uint64(0))
+	if c.Norm.centred {
+		centred, bias = 1, at(atBias)
+	}
+	const block = 256
+	all := []struct {
+		name   string
+		launch native.Launch
+		args   []any
+	}{
+		{"add", grid(min(max(1, c.Rows*c.Hidden/(8*block)), 1<<20), block), []any{at(atSum), at(atX), at(atResidual), rows * uint64(hidden)}},
+		{"stats", grid(c.Rows, block), []any{at(atStats), at(atSum), hidden, float32(epsilon), centred}},
+		{"apply", grid(c.Rows, block), []any{at(atY), at(atSum), at(atStats), hidden}},
+		{"affine", grid(c.Rows, block), []any{at(atY), at(atWeight), bias, hidden}},
+	}
+	var out []native.Step
+	for _, s := range all {
+		f, err := u.steps.Function("zb_step_" + s.name + "_" + suffix)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, native.Step{Function: f, Launch: s.launch, Args: s.args})
+	}
+	return out, nil
+}
+
+// MeasureNorm fills the inputs, runs the case, times it where times mean
+// something, and checks what came out against a float64 reference.
+func (d *Driver) MeasureNorm(c NormCase, rule stat.Rule) ([]memory.Result, error) {
+	results := d.PlannedNorm(c)
+	steps := make([][]native.Step, len(d.units))
+	for i, u := range d.units {
+		if err := d.fillNorm(u, c); err != nil {
+			return nil, err
+		}
+		var err error
+		if steps[i], err = d.normSteps(u, c); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.timer.Load(steps); err != nil {
+		return nil, err
+	}
+	timed := d.units[0].info.Kind == memory.GPU
+	timings := make([]*memory.Timing, len(d.units))
+	var err error
+	if timed {
+		timings, err = d.time(rule)
+	} else {
+		_, err = d.timer.Run(1, deadline)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, u := range d.units {
+		r := &results[i]
+		r.Status, r.Reason, r.Timing = record.OK, "", timings[i]
+		if r.Verified, err = d.verifyNorm(u, c); err != nil {
+			return nil, err
+		}
+		if r.Verified.State == record.VerifiedWrong {
+			r.Status, r.Reason = record.WrongData, wrongText(r.Verified)
+		}
+		r.SetRates(u.info.Peak)
+	}
+	return results, nil
+}
+
+// PlannedNorm are a case's results before it ran.
+func (d *Driver) PlannedNorm(c NormCase) []memory.Result {
+	var out []memory.Result
+	for _, u := range d.units {
+		moved, counting := c.moved()
+		r := memory.Result{
+			Key: c.Key(), Device: u.info.Index, Kernel: c.Norm.Name, Dtype: c.Type.Name, Role: c.Role, Rows: c.Rows, Hidden: c.Hidden,
+			Moved: moved, Counting: counting, WorkingSet: 4 * c.Rows * c.Hidden * c.Type.Bytes,
+			Status: record.Interrupted, Reason: "the run ended before it", Verified: memory.Verified{State: record.NotVerified},
+			Warnings: []record.Warning{},
+		}
+		if _, block, _ := c.way(u.wave); c.Role == memory.Fused {
+			r.Config.Block = int(block)
+		}
+		r.CacheResident = u.info.Cache > 0 && r.WorkingSet < 4*u.info.Cache
+		out = append(out, r)
+	}
+	return out
+}
+
+// fillNorm makes inputs and weights, and NaN of the outputs.
+func (d *Driver) fillNorm(u *unit, c NormCase) error {
+	n := c.Rows * c.Hidden
+	for which, count := range map[int]int64{atX: n, atResidual: n, atWeight: c.Hidden, atBias: c.Hidden} {
+		if err := d.launch(u, u.steps, "zb_step_fill_"+c.Type.short, grid(min(max(1, count/256), 4096), 256),
+			c.place(u, which), uint64(count), uint32(which), d.cfg.Seed); err != nil { //nolint:gosec // not negative
+			return err
+		}
+	}
+	for _, which := range []int{atSum, atY} {
+		if err := d.launch(u, u.checks, "zb_poison", checkLaunch(n), c.place(u, which), uint64(n*c.Type.Bytes), ^uint32(0)); err != nil { //nolint:gosec // not negative
+			return err
+		}
+	}
+	return d.wait(u)
+}

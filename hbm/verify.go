@@ -1,0 +1,228 @@
+package hbm
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"zbench/bench/memory"
+	"zbench/bench/record"
+	"zbench/internal/native"
+)
+
+// checkLaunch is the geometry of the kernels that fill and check.
+func checkLaunch(elements int64) native.Launch {
+	blocks := min(max(1, elements/(4*native.KernelBlock)), 2048)
+	return native.Launch{Grid: [3]uint32{uint32(blocks), 1, 1}, Block: [3]uint32{native.KernelBlock, 1, 1}} //nolint:gosec // at most 2,048
+}
+
+func (d *Driver) launch(u *unit, m *native.Module, name string, l native.Launch, args ...any) error {
+	f, err := m.Function(name)
+	if err != nil {
+		return err
+	}
+	return d.p.Launch(u.stream, f, l.Grid, l.Block, l.Shared, args...)
+}
+
+// wait polls a device until its stream is done.
+func (d *Driver) wait(u *unit) error {
+	for {
+		done, err := d.p.Done(u.stream)
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+func flag(on bool) int32 {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+// fill makes the inputs, unless they are there: an element depends on its index
+// alone, so that smaller arrays are the beginnings of larger ones. The output
+// becomes NaN: what a kernel leaves out is seen.
+func (d *Driver) fill(c Case, l native.Launch) error {
+	name := fmt.Sprintf("%s zeros %t", c.Type.Name, c.Zeros)
+	n := d.array / c.Type.Bytes
+	for _, u := range d.units {
+		for k := range 2 {
+			if d.filled == name {
+				break
+			}
+			if err := d.launch(u, u.data, "zb_data_fill_"+c.Type.short, checkLaunch(n),
+				d.at(u, k), uint64(n), int32(k), d.cfg.Seed, flag(c.Zeros)); err != nil { //nolint:gosec // not negative
+				return err
+			}
+		}
+		// by the kernel that the CPUs touch their own parts with
+		if d.filled == "" {
+			if err := d.launch(u, u.data, "zb_data_fill_"+c.Type.short, checkLaunch(n),
+				d.at(u, 2), uint64(n), int32(2), d.cfg.Seed, flag(true)); err != nil { //nolint:gosec // not negative
+				return err
+			}
+		}
+		if err := d.launch(u, u.checks, "zb_poison", checkLaunch(c.Array), d.at(u, 2), uint64(c.Array), ^uint32(0)); err != nil { //nolint:gosec // not negative
+			return err
+		}
+		if err := d.clearSums(u, u.parts(l)); err != nil {
+			return err
+		}
+		if err := d.wait(u); err != nil {
+			return err
+		}
+	}
+	d.filled = name
+	return nil
+}
+
+// clearSums makes the words of so many blocks zero: the host runs a launch in
+// parts, fewer than its blocks, and the other words must not count.
+func (d *Driver) clearSums(u *unit, blocks int64) error {
+	return d.launch(u, u.checks, "zb_poison", checkLaunch(8*blocks), u.sums, uint64(8*blocks), uint32(0)) //nolint:gosec // not negative
+}
+
+// parts is how many sums a launch may leave: one a block, or a CPU.
+func (u *unit) parts(l native.Launch) int64 {
+	if u.info.Kind == memory.HostMemory {
+		return int64(max(u.info.Units, int(l.Grid[0])))
+	}
+	return int64(l.Grid[0])
+}
+
+// lanes is how many threads share the additions of a launch.
+func (u *unit) lanes(l native.Launch) int64 {
+	switch u.info.Kind {
+	case memory.HostMemory:
+		return int64(u.info.Units)
+	case memory.Checked:
+		return 1
+	}
+	return int64(l.Grid[0]) * int64(l.Block[0])
+}
+
+// verify checks on the device what the last launch left there, every element.
+func (d *Driver) verify(u *unit, c Case, s native.Step) (memory.Verified, error) {
+	if c.Stream.sums() {
+		return d.verifySum(u, c, s)
+	}
+	n, fill := c.elements(), scalar
+	if c.Zeros {
+		fill = 0
+	}
+	found := make([]byte, 24)
+	binary.LittleEndian.PutUint64(found[8:], math.MaxUint64)
+	at := native.Address{Buffer: u.found}
+	if err := d.p.Write(at, found); err != nil {
+		return memory.Verified{}, err
+	}
+	if err := d.launch(u, u.data, "zb_data_check_"+c.Type.short, checkLaunch(n),
+		int32(c.Stream.op), d.at(u, 2), uint64(n), fill, d.cfg.Seed, flag(c.Zeros), u.found); err != nil { //nolint:gosec // not negative
+		return memory.Verified{}, err
+	}
+	if err := d.wait(u); err != nil {
+		return memory.Verified{}, err
+	}
+	if err := d.p.Read(at, found); err != nil {
+		return memory.Verified{}, err
+	}
+	wrong, first, seen := binary.LittleEndian.Uint64(found), binary.LittleEndian.Uint64(found[8:]), binary.LittleEndian.Uint64(found[16:])
+	if int64(seen) != n { //nolint:gosec // a count
+		return memory.Verified{}, fmt.Errorf("hbm: the check looked at %d of %d elements", seen, n)
+	}
+	v := memory.Verified{State: record.VerifiedOK, Elements: n, Wrong: int64(wrong)} //nolint:gosec // a count
+	if wrong > 0 {
+		v.State = record.VerifiedWrong
+		got := make([]byte, 8)
+		place := d.at(u, 2)
+		place.Offset += int64(first) * c.Type.Bytes //nolint:gosec // an index
+		if err := d.p.Read(place, got[:c.Type.Bytes]); err != nil {
+			return v, err
+		}
+		v.First = &memory.Wrong{
+			Index:    int64(first), //nolint:gosec // an index
+			Expected: native.ElementString(c.Type.code, encode(c.Type, want(c.Stream, c.Type, d.cfg.Seed, c.Zeros, first))),
+			Got:      native.ElementString(c.Type.code, binary.LittleEndian.Uint64(got)),
+		}
+	}
+	return v, nil
+}
+
+// verifySum holds the sum of the last launch against one made without the
+// arrays: read's to the last bit, dot's to the rounding of its additions.
+func (d *Driver) verifySum(u *unit, c Case, s native.Step) (memory.Verified, error) {
+	got, err := d.words(u, 0, u.parts(s.Launch))
+	if err != nil {
+		return memory.Verified{}, err
+	}
+	n, l := c.elements(), checkLaunch(c.elements())
+	blocks := u.parts(l)
+	sums := native.Address{Buffer: u.sums, Offset: 8 * blocks}
+	if err := d.clearSums(u, 3*blocks); err != nil {
+		return memory.Verified{}, err
+	}
+	if err := d.launch(u, u.data, "zb_data_sum_"+c.Type.short, l,
+		uint64(n), d.cfg.Seed, flag(c.Zeros), u.sums, sums); err != nil { //nolint:gosec // not negative
+		return memory.Verified{}, err
+	}
+	if err := d.wait(u); err != nil {
+		return memory.Verified{}, err
+	}
+	made, err := d.words(u, 0, 3*blocks)
+	if err != nil {
+		return memory.Verified{}, err
+	}
+	v := memory.Verified{State: record.VerifiedOK, Elements: n}
+	// additions in a row, of the kernel's and of the check's threads and blocks
+	depth := n/u.lanes(s.Launch) + n/u.lanes(l) + int64(s.Launch.Grid[0]) + blocks + 64
+	expected, received := compareSums(c.Stream, depth, got, made[:blocks], made[blocks:])
+	if expected != received {
+		v.State, v.Wrong, v.First = record.VerifiedWrong, 1, &memory.Wrong{Expected: expected, Got: received}
+		v.Elements = 1
+	}
+	return v, nil
+}
+
+// compareSums returns the texts of what was expected and got, equal when the
+// sum is right: each of depth additions in a row rounds by half a unit in the
+// last place at the most. sums alternates a block's sum and that of magnitudes.
+func compareSums(s Stream, depth int64, got, words, sums []uint64) (expected, received string) {
+	if s.Name == "read" {
+		var a, b uint32
+		for _, w := range got {
+			a += uint32(w) //nolint:gosec // modulo 2^32
+		}
+		for _, w := range words {
+			b += uint32(w) //nolint:gosec // modulo 2^32
+		}
+		return fmt.Sprintf("checksum %08x", b), fmt.Sprintf("checksum %08x", a)
+	}
+	var a, b, size float64
+	for _, w := range got {
+		a += math.Float64frombits(w)
+	}
+	for i := 0; i < len(sums); i += 2 {
+		b += math.Float64frombits(sums[i])
+		size += math.Float64frombits(sums[i+1])
+	}
+	expected, received = fmt.Sprintf("%.17g", b), fmt.Sprintf("%.17g", a)
+	if math.Abs(a-b) <= float64(depth)*0x1p-53*size {
+		received = expected
+	}
+	return expected, received
+}
+
+// words reads 8-byte words of sums.
+func (d *Driver) words(u *unit, first, n int64) ([]uint64, error) {
+	raw := make([]byte, 8*n)
+	if err := d.p.Read(native.Address{Buffer: u.sums, Offset: 8 * first}, raw); err != nil {
+		return nil, err
+	}
+	out := make([]uint64, n)
+	for i := range out {
+		out[i] = binary.LittleEndian.Uint64(raw[8*i:])
+	}
+	return out, nil
+}

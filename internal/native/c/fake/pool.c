@@ -1,0 +1,135 @@
+/* A CPU a part: the threads that a kernel's parts run on when the host's memory
+ * is what is measured. They spin for a while between launches, so that short
+ * ones are not measured by what waking a thread takes, and sleep after that.
+ * The same part is always the same thread's: it works on what it touched first.
+ */
+#include "pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+
+/* How often a thread looks before it sleeps: some 50 µs. */
+enum { ZBL_SPINS = 20000 };
+
+static struct {
+  int parts; /* the caller's own included; 0 before the first start */
+  pthread_t *threads;
+  pthread_mutex_t lock;
+  pthread_cond_t wake;
+  unsigned long round; /* one more for each launch, and to stop */
+  int left;            /* parts that are not done */
+  int stop;
+  void (*work)(unsigned part, unsigned parts, void **params);
+  void **params;
+} zbl_pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
+              .wake = PTHREAD_COND_INITIALIZER};
+
+static void zbl_pause(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+/* Waits for the round after seen and returns it. */
+static unsigned long zbl_pool_next(unsigned long seen) {
+  unsigned long now;
+  for (int i = 0; i < ZBL_SPINS; i++) {
+    now = __atomic_load_n(&zbl_pool.round, __ATOMIC_ACQUIRE);
+    if (now != seen) {
+      return now;
+    }
+    zbl_pause();
+  }
+  pthread_mutex_lock(&zbl_pool.lock);
+  while ((now = __atomic_load_n(&zbl_pool.round, __ATOMIC_ACQUIRE)) == seen) {
+    pthread_cond_wait(&zbl_pool.wake, &zbl_pool.lock);
+  }
+  pthread_mutex_unlock(&zbl_pool.lock);
+  return now;
+}
+
+static void *zbl_pool_thread(void *part) {
+  unsigned long seen = 0;
+  for (;;) {
+    seen = zbl_pool_next(seen);
+    if (zbl_pool.stop) {
+      return NULL;
+    }
+    zbl_pool.work((unsigned)(uintptr_t)part, (unsigned)zbl_pool.parts,
+                  zbl_pool.params);
+    __atomic_sub_fetch(&zbl_pool.left, 1, __ATOMIC_RELEASE);
+  }
+}
+
+static void zbl_pool_begin(void) {
+  pthread_mutex_lock(&zbl_pool.lock);
+  __atomic_add_fetch(&zbl_pool.round, 1, __ATOMIC_RELEASE);
+  pthread_cond_broadcast(&zbl_pool.wake);
+  pthread_mutex_unlock(&zbl_pool.lock);
+}
+
+/* The CPUs that this process may use. */
+int zbl_cpus(void) {
+  cpu_set_t set;
+  int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  return n > 0 ? n : 1;
+}
+
+/* Starts the threads, without signals: those are the client's. Where one cannot
+ * be had there are fewer parts. */
+void zbl_pool_start(int parts) {
+  sigset_t all, before;
+  zbl_pool.parts = 1;
+  zbl_pool.stop = 0;
+  zbl_pool.round = 0;
+  zbl_pool.threads = calloc((size_t)parts, sizeof *zbl_pool.threads);
+  if (zbl_pool.threads == NULL) {
+    return;
+  }
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  while (zbl_pool.parts < parts &&
+         pthread_create(&zbl_pool.threads[zbl_pool.parts], NULL,
+                        zbl_pool_thread,
+                        (void *)(uintptr_t)zbl_pool.parts) == 0) {
+    zbl_pool.parts++;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void zbl_pool_stop(void) {
+  if (zbl_pool.parts == 0) {
+    return;
+  }
+  zbl_pool.stop = 1;
+  zbl_pool_begin();
+  for (int i = 1; i < zbl_pool.parts; i++) {
+    pthread_join(zbl_pool.threads[i], NULL);
+  }
+  free(zbl_pool.threads);
+  zbl_pool.threads = NULL;
+  zbl_pool.parts = 0;
+}
+
+int zbl_pool_parts(void) { return zbl_pool.parts; }
+
+/* Runs all parts of a launch and returns when they are done. */
+void zbl_pool_run(void (*work)(unsigned part, unsigned parts, void **params),
+                  void **params) {
+  zbl_pool.work = work;
+  zbl_pool.params = params;
+  __atomic_store_n(&zbl_pool.left, zbl_pool.parts - 1, __ATOMIC_RELEASE);
+  if (zbl_pool.parts > 1) {
+    zbl_pool_begin();
+  }
+  work(0, (unsigned)zbl_pool.parts, params);
+  for (int spins = 0; __atomic_load_n(&zbl_pool.left, __ATOMIC_ACQUIRE) > 0;
+       spins++) {
+    zbl_pause();
+    if (spins > ZBL_SPINS) {
+      sched_yield(); /* more threads than CPUs just now */
+    }
+  }
+}

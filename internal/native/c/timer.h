@@ -1,0 +1,38 @@
+/* Timing kernels on one or more devices; see timer.c. */
+#ifndef ZB_TIMER_H
+#define ZB_TIMER_H
+
+#include "abi.h"
+
+/* One launch of the sequence that is timed. */
+typedef struct zb_step {
+  void *function;
+  unsigned grid[3], block[3], shared;
+  void **params;
+} zb_step;
+
+/* A device with its own stream, events and sequence. */
+typedef struct zb_track {
+  int32_t device, done;
+  void *stream, *start, *stop;
+  zb_step *steps;
+  double seconds; /* from start to stop */
+} zb_track;
+
+/* All tracks at once, each its sequence so many times between two events. Every
+ * array is in C memory. */
+typedef struct zb_timer {
+  const zb_table *table;
+  int32_t ntracks, nsteps, rounds;
+  zb_track *tracks;
+  double deadline_s;
+  int32_t cancel; /* set by another thread; read atomically */
+  /* out: ZB_BATCH_*, the failed call's result and device */
+  int32_t outcome, code, device;
+  const char *call;
+} zb_timer;
+
+void zb_timer_run(zb_timer *t);
+void zb_timer_cancel(zb_timer *t);
+
+#endif

@@ -1,0 +1,25 @@
+package native
+
+/*
+#include <unistd.h>
+#include "c/fake/pool.h"
+*/
+import "C"
+
+// HostInfo is what is known of the machine whose memory the loopback stands on.
+type HostInfo struct {
+	// CPUs are those this process may use.
+	CPUs int
+	// Memory and Free are in bytes.
+	Memory, Free int64
+}
+
+// Host asks the machine.
+func Host() HostInfo {
+	page := int64(C.sysconf(C._SC_PAGESIZE))
+	return HostInfo{
+		CPUs:   int(C.zbl_cpus()),
+		Memory: page * int64(C.sysconf(C._SC_PHYS_PAGES)),
+		Free:   page * int64(C.sysconf(C._SC_AVPHYS_PAGES)),
+	}
+}

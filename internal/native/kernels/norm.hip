@@ -1,0 +1,166 @@
+/* Residual addition, RMSNorm or LayerNorm, weight and bias in one pass:
+ *
+ *   r = round(x + residual)       written back, and what all that follows sees
+ *   y = round((r - mean) * scale * weight + bias)
+ *
+ * where scale = 1 / sqrt(mean of squares + eps); RMSNorm has no mean and no
+ * bias. A row stays in registers between reading and writing, so that memory
+ * moves x and residual once in, r and y once out, and the weights.
+ *
+ *   wave   a wave a row, many rows a block: up to 1,024 elements
+ *   block  256 threads a row: up to 8,192
+ *   large  1,024 threads a row: 32,768 elements in registers, what is left over
+ *          read again from where the sum was written
+ *
+ * With wide 1 a thread takes 16 bytes at once: rows are whole vectors then. Else
+ * it holds 16 elements at the most and reads the others again.
+ * float sums: 64 additions a thread at the most, then a tree. */
+
+enum { ZB_NORM_rms, ZB_NORM_layer };
+enum { ZB_BY_wave, ZB_BY_block, ZB_BY_large };
+
+/* N elements side by side, 16 bytes or one. */
+template <typename B, int N> struct alignas(N * sizeof(B)) zb_few { B at[N]; };
+
+template <int BY> struct zb_shape {
+  enum {
+    THREADS = BY == ZB_BY_wave ? ZB_WAVE : BY == ZB_BY_block ? 256 : 1024,
+    MOST = BY == ZB_BY_wave ? 1024 : BY == ZB_BY_block ? 8192 : 32768,
+    BLOCK = BY == ZB_BY_large ? 1024 : 256
+  };
+};
+
+/* The sum over the threads that share a row. */
+template <int BY> ZB_FN float zb_row_sum(float v) {
+  if (BY == ZB_BY_wave) {
+    ZB_UNROLLED
+    for (int m = ZB_WAVE / 2; m > 0; m /= 2) {
+      v += ZB_SHFL_XOR(v, m);
+    }
+    return v;
+  }
+  return zb_block_sum(v);
+}
+
+template <class T, int KIND, int WIDE, int BY>
+ZB_FN void zb_norm(typename T::bits *r_out, typename T::bits *y,
+                   const typename T::bits *x, const typename T::bits *residual,
+                   const typename T::bits *weight,
+                   const typename T::bits *bias, zb_u64 rows, zb_u32 hidden,
+                   float eps) {
+  typedef typename T::bits bits;
+  typedef zb_shape<BY> shape;
+  enum {
+    N = WIDE ? 16 / sizeof(bits) : 1,
+    ROOM = (int)shape::MOST / ((int)shape::THREADS * N),
+    HELD = WIDE || ROOM < 16 ? ROOM : 16
+  };
+  typedef zb_few<bits, N> few;
+  zb_u32 lane = threadIdx.x % shape::THREADS;
+  zb_u64 row = (zb_u64)blockIdx.x * ((int)shape::BLOCK / (int)shape::THREADS) +
+               threadIdx.x / shape::THREADS;
+  zb_u64 start = row * hidden;
+  float v[HELD][N], sum = 0, mean = 0, scale;
+  /* where this thread's part begins of what is not held */
+  zb_u32 step = (zb_u32)shape::THREADS * N, rest = HELD * step + lane * N;
+  if (row >= rows) {
+    return; /* a whole wave or a whole block */
+  }
+  ZB_UNROLLED
+  for (int k = 0; k < HELD; k++) {
+    zb_u32 i = ((zb_u32)k * shape::THREADS + lane) * N;
+    few a = {}, b = {};
+    if (i < hidden) {
+      a = *(const few *)(x + start + i);
+      b = *(const few *)(residual + start + i);
+    }
+    ZB_UNROLLED
+    for (int e = 0; e < N; e++) {
+      a.at[e] = T::narrow(T::wide(a.at[e]) + T::wide(b.at[e]));
+      v[k][e] = T::wide(a.at[e]);
+      sum += KIND == ZB_NORM_layer ? v[k][e] : v[k][e] * v[k][e];
+    }
+    if (i < hidden) {
+      *(few *)(r_out + start + i) = a;
+    }
+  }
+  ZB_ROLLED
+  for (zb_u32 i = rest; i < hidden; i += step) {
+    few a = *(const few *)(x + start + i);
+    few b = *(const few *)(residual + start + i);
+    ZB_UNROLLED
+    for (int e = 0; e < N; e++) {
+      float f;
+      a.at[e] = T::narrow(T::wide(a.at[e]) + T::wide(b.at[e]));
+      f = T::wide(a.at[e]);
+      sum += KIND == ZB_NORM_layer ? f : f * f;
+    }
+    *(few *)(r_out + start + i) = a;
+  }
+  sum = zb_row_sum<BY>(sum);
+  if (KIND == ZB_NORM_layer) {
+    mean = sum / (float)hidden;
+    sum = 0;
+    ZB_UNROLLED
+    for (int k = 0; k < HELD; k++) {
+      zb_u32 i = ((zb_u32)k * shape::THREADS + lane) * N;
+      ZB_UNROLLED
+      for (int e = 0; e < N; e++) {
+        float d = i < hidden ? v[k][e] - mean : 0;
+        sum += d * d;
+      }
+    }
+    ZB_ROLLED
+    for (zb_u32 i = rest; i < hidden; i += step) {
+      few a = *(const few *)(r_out + start + i);
+      ZB_UNROLLED
+      for (int e = 0; e < N; e++) {
+        float d = T::wide(a.at[e]) - mean;
+        sum += d * d;
+      }
+    }
+    sum = zb_row_sum<BY>(sum);
+  }
+  scale = 1.0f / ZB_SQRT(sum / (float)hidden + eps);
+  ZB_UNROLLED
+  for (int k = 0; k < HELD; k++) {
+    zb_u32 i = ((zb_u32)k * shape::THREADS + lane) * N;
+    if (i < hidden) {
+      few w = *(const few *)(weight + i), out, b = {};
+      if (KIND == ZB_NORM_layer) {
+        b = *(const few *)(bias + i);
+      }
+      ZB_UNROLLED
+      for (int e = 0; e < N; e++) {
+        float f = (v[k][e] - mean) * scale * T::wide(w.at[e]);
+        out.at[e] = T::narrow(f + T::wide(b.at[e]));
+      }
+      *(few *)(y + start + i) = out;
+    }
+  }
+  ZB_ROLLED
+  for (zb_u32 i = rest; i < hidden; i += step) {
+    few a = *(const few *)(r_out + start + i), w = *(const few *)(weight + i);
+    few b = {};
+    if (KIND == ZB_NORM_layer) {
+      b = *(const few *)(bias + i);
+    }
+    ZB_UNROLLED
+    for (int e = 0; e < N; e++) {
+      float f = (T::wide(a.at[e]) - mean) * scale * T::wide(w.at[e]);
+      a.at[e] = T::narrow(f + T::wide(b.at[e]));
+    }
+    *(few *)(y + start + i) = a;
+  }
+}
+
+#define ZB_NORM_KERNEL(kind, t, wide, by)                                      \
+  ZB_KERNEL_OF(zb_##kind##norm_##t##_##wide##_##by,                            \
+               zb_shape<ZB_BY_##by>::BLOCK)                                    \
+  (zb_##t::bits * r_out, zb_##t::bits * y, const zb_##t::bits *x,              \
+   const zb_##t::bits *residual, const zb_##t::bits *weight,                   \
+   const zb_##t::bits *bias, zb_u64 rows, zb_u32 hidden, float eps) {          \
+    zb_norm<zb_##t, ZB_NORM_##kind, wide, ZB_BY_##by>(                         \
+        r_out, y, x, residual, weight, bias, rows, hidden, eps);               \
+  }
+ZB_NORMS(ZB_NORM_KERNEL)

@@ -1,0 +1,71 @@
+/* Element types of the norms: bits in memory, float in registers. Conversions
+ * round to nearest, ties to even, and are made of integers: gfx942 has no
+ * instruction for bf16, and CUDA's and HIP's types need headers. */
+ZB_FN zb_u32 zb_bits_of(float v) {
+  union {
+    float f;
+    zb_u32 u;
+  } c;
+  c.f = v;
+  return c.u;
+}
+ZB_FN float zb_float_of(zb_u32 u) {
+  union {
+    float f;
+    zb_u32 u;
+  } c;
+  c.u = u;
+  return c.f;
+}
+
+struct zb_f32 {
+  typedef zb_u32 bits;
+  static ZB_METHOD float wide(bits b) { return zb_float_of(b); }
+  static ZB_METHOD bits narrow(float v) { return zb_bits_of(v); }
+};
+
+struct zb_bf16 {
+  typedef zb_u16 bits;
+  static ZB_METHOD float wide(bits b) { return zb_float_of((zb_u32)b << 16); }
+  static ZB_METHOD bits narrow(float v) {
+    zb_u32 u = zb_bits_of(v);
+    if ((u & 0x7fffffffu) > 0x7f800000u) {
+      return (bits)(u >> 16 | 64); /* a NaN stays one */
+    }
+    return (bits)((u + 0x7fffu + (u >> 16 & 1)) >> 16);
+  }
+};
+
+struct zb_f16 {
+  typedef zb_u16 bits;
+  static ZB_METHOD float wide(bits b) {
+    zb_u32 sign = (zb_u32)(b & 0x8000u) << 16, rest = b & 0x7fffu;
+    if (rest >= 0x7c00u) {
+      return zb_float_of(sign | 0x7f800000u | (rest & 0x3ffu) << 13);
+    }
+    /* the exponents differ by 112; below them the product is exact */
+    return zb_float_of(sign |
+                       zb_bits_of(zb_float_of(rest << 13) * 0x1p112f));
+  }
+  static ZB_METHOD bits narrow(float v) {
+    zb_u32 u = zb_bits_of(v), sign = u >> 16 & 0x8000u;
+    u &= 0x7fffffffu;
+    if (u > 0x7f800000u) {
+      return (bits)(sign | 0x7e00u);
+    }
+    if (u >= 0x477ff000u) { /* rounds to 65,536 or is more */
+      return (bits)(sign | 0x7c00u);
+    }
+    if (u < 0x38800000u) { /* subnormal: an addition rounds it */
+      return (bits)(sign |
+                    (zb_bits_of(zb_float_of(u) + 0.5f) - 0x3f000000u));
+    }
+    return (bits)(sign | (u - 0x38000000u + 0xfffu + (u >> 13 & 1)) >> 13);
+  }
+};
+
+#if defined(ZB_HOST) || defined(ZB_AMD)
+#define ZB_SQRT(v) __builtin_sqrtf(v)
+#else
+#define ZB_SQRT(v) sqrtf(v)
+#endif

@@ -1,0 +1,33 @@
+package native_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Barriers, shared memory and shuffles on the host, in C++: every way of
+// switching stacks, both sizes of wave, and with the sanitizers watching.
+func TestHostKernels(t *testing.T) {
+	for name, flags := range map[string][]string{
+		"assembly":   {"-O2"},
+		"ucontext":   {"-O2", "-DZBK_UCONTEXT"},
+		"waves":      {"-O2", "-DZB_WAVE=32"},
+		"sanitizers": {"-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "sanitizers" {
+				t.Skip("builds the kernels once more")
+			}
+			program := filepath.Join(t.TempDir(), "host_test")
+			args := append(flags, "-std=c++17", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror",
+				"testdata/host_test.cc", "-o", program)
+			out, err := exec.Command("c++", args...).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			out, err = exec.Command(program).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+		})
+	}
+}

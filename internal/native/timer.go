@@ -1,0 +1,162 @@
+package native
+
+/*
+#include <stdlib.h>
+#include "c/loop.h"
+#include "c/shim.h"
+#include "c/timer.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+)
+
+// Step is one launch of a sequence. Args are as Provider.Launch takes them.
+type Step struct {
+	Function Function
+	Launch   Launch
+	Args     []any
+}
+
+// Timer runs sequences of kernels on one or more devices at once and times them
+// by events. Close it when done. Cancel alone may be called from elsewhere.
+type Timer struct {
+	p       *Provider
+	c       *C.zb_timer
+	streams []Stream
+	owned   []unsafe.Pointer // the C memory of the loaded steps
+	closing sync.Mutex
+}
+
+// NewTimer makes a timer for streams on different devices.
+func (p *Provider) NewTimer(streams []Stream) (*Timer, error) {
+	n := C.size_t(len(streams))
+	c := (*C.zb_timer)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_timer{}))))
+	c.table, c.ntracks = p.table, C.int32_t(len(streams))
+	c.tracks = (*C.zb_track)(C.calloc(n, C.size_t(unsafe.Sizeof(C.zb_track{}))))
+	t := &Timer{p: p, c: c, streams: streams}
+	for i, s := range streams {
+		k := &t.tracks()[i]
+		k.device, k.stream = C.int32_t(s.device), s.ptr
+		for _, at := range []*unsafe.Pointer{&k.start, &k.stop} {
+			var event unsafe.Pointer
+			if err := p.runtime("create event", s.device, C.zb_event_create(p.table, C.int(s.device), &event)); err != nil {
+				t.Close()
+				return nil, err
+			}
+			*at = event
+		}
+	}
+	return t, nil
+}
+
+func (t *Timer) tracks() []C.zb_track { return unsafe.Slice(t.c.tracks, len(t.streams)) }
+
+// Load says what every stream runs: steps by stream, as many for each.
+func (t *Timer) Load(steps [][]Step) error {
+	if len(steps) != len(t.streams) {
+		return fmt.Errorf("native: steps for %d streams of %d", len(steps), len(t.streams))
+	}
+	t.unload()
+	t.c.nsteps = C.int32_t(len(steps[0]))
+	for i, sequence := range steps {
+		if len(sequence) != len(steps[0]) {
+			return fmt.Errorf("native: %d steps on one stream and %d on another", len(sequence), len(steps[0]))
+		}
+		list := (*C.zb_step)(t.memory(len(sequence), unsafe.Sizeof(C.zb_step{})))
+		for k, s := range sequence {
+			if err := t.fill(&unsafe.Slice(list, len(sequence))[k], s); err != nil {
+				return err
+			}
+		}
+		t.tracks()[i].steps = list
+	}
+	return nil
+}
+
+// memory is C memory that lives until the next Load.
+func (t *Timer) memory(n int, size uintptr) unsafe.Pointer {
+	p := C.calloc(C.size_t(max(n, 1)), C.size_t(size))
+	t.owned = append(t.owned, p)
+	return p
+}
+
+func (t *Timer) fill(to *C.zb_step, s Step) error {
+	to.function, to.shared = s.Function.ptr, C.uint(s.Launch.Shared)
+	for d := range 3 {
+		to.grid[d], to.block[d] = C.uint(s.Launch.Grid[d]), C.uint(s.Launch.Block[d])
+	}
+	values := unsafe.Slice((*argument)(t.memory(len(s.Args), unsafe.Sizeof(argument{}))), len(s.Args))
+	to.params = (*unsafe.Pointer)(t.memory(len(s.Args), unsafe.Sizeof(uintptr(0))))
+	for i, arg := range s.Args {
+		bits, err := argumentBits(arg)
+		if err != nil {
+			return fmt.Errorf("native: kernel %s: argument %d: %w", s.Function.name, i, err)
+		}
+		values[i].bits = bits
+		unsafe.Slice(to.params, len(s.Args))[i] = unsafe.Pointer(&values[i])
+	}
+	return nil
+}
+
+func (t *Timer) unload() {
+	for _, p := range t.owned {
+		C.free(p)
+	}
+	t.owned = nil
+}
+
+// Run launches the loaded sequence so many times on every stream, waits at most
+// deadline seconds, and returns the seconds from before the first launch to
+// behind the last by stream.
+func (t *Timer) Run(rounds int, deadline float64) ([]float64, error) {
+	t.c.rounds, t.c.deadline_s = C.int32_t(rounds), C.double(deadline)
+	C.zb_timer_run(t.c)
+	call, device := C.GoString(t.c.call), int(t.c.device)
+	switch t.c.outcome {
+	case C.ZB_BATCH_RUNTIME:
+		return nil, t.p.runtime(call, device, C.int(t.c.code))
+	case C.ZB_BATCH_DEADLINE:
+		return nil, fmt.Errorf("%s on device %d: %w of %g s", call, device, ErrDeadline, deadline)
+	case C.ZB_BATCH_CANCELLED:
+		return nil, ErrCancelled
+	}
+	out := make([]float64, len(t.streams))
+	for i := range out {
+		out[i] = float64(t.tracks()[i].seconds)
+	}
+	return out, nil
+}
+
+// Cancel makes a running Run return ErrCancelled soon, and every later one.
+func (t *Timer) Cancel() {
+	t.closing.Lock()
+	defer t.closing.Unlock()
+	if t.c != nil {
+		C.zb_timer_cancel(t.c)
+	}
+}
+
+// Close frees the events and the memory, not the streams.
+func (t *Timer) Close() {
+	t.closing.Lock()
+	defer t.closing.Unlock()
+	if t.c == nil {
+		return
+	}
+	t.unload()
+	for i := range t.tracks() {
+		k := &t.tracks()[i]
+		for _, event := range []unsafe.Pointer{k.start, k.stop} {
+			if event != nil {
+				C.zb_event_destroy(t.p.table, C.int(k.device), event)
+			}
+		}
+	}
+	C.free(unsafe.Pointer(t.c.tracks))
+	C.free(unsafe.Pointer(t.c))
+	t.c = nil
+}

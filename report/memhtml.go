@@ -1,0 +1,150 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+
+	"zbench/bench/memory"
+	"zbench/bench/unit"
+)
+
+// memoryView is the page of a memory record.
+type memoryView struct {
+	Title, Subtitle, Command, Policy string
+	Style                            template.CSS
+	Script                           template.JS
+	Banners                          []Banner
+	Bars                             []barChart
+	Plots                            []plot
+	Data                             []plotData
+	Head                             []string
+	Rows                             [][]string
+	Footer                           []string
+	Published                        []publishedLine
+	Facts                            []Fact
+}
+
+// publishedLine is a letter of the bars with what it stands for.
+type publishedLine struct{ Letter, Text string }
+
+// WriteMemoryHTML writes the page as one file that needs nothing else. command
+// reproduces the record.
+func WriteMemoryHTML(w io.Writer, rec *memory.Record, command string) error {
+	v, err := memoryViewOf(rec, command)
+	if err != nil {
+		return err
+	}
+	t, err := template.New("memory.tmpl").Funcs(words()).ParseFS(assets, "assets/memory.tmpl", "assets/tables.tmpl")
+	if err != nil {
+		return fmt.Errorf("parse the page's template: %w", err)
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, v); err != nil {
+		return fmt.Errorf("write HTML: %w", err)
+	}
+	_, err = w.Write(bytes.Map(printable, b.Bytes()))
+	return err
+}
+
+func memoryViewOf(rec *memory.Record, command string) (*memoryView, error) {
+	css, err := assets.ReadFile("assets/page.css")
+	if err != nil {
+		return nil, fmt.Errorf("read the page's style: %w", err)
+	}
+	js, err := assets.ReadFile("assets/page.js")
+	if err != nil {
+		return nil, fmt.Errorf("read the page's script: %w", err)
+	}
+	style := variables() + roleStyles() + string(css)
+	t := memoryTextual(rec)
+	v := &memoryView{
+		Title: memoryTitle(rec), Command: command, Style: template.CSS(style), Script: template.JS(js),
+		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hashOf(style) + "; script-src " + hashOf(string(js)),
+		Head:   t.head, Rows: t.rows, Footer: t.footer, Facts: memoryFacts(rec), Banners: memoryBanners(rec), Data: []plotData{},
+	}
+	published := publishedOf(rec)
+	for i, p := range published {
+		v.Published = append(v.Published, publishedLine{letter(i), fmt.Sprintf("%s on %s: %s, %s", p.Tool, p.Device, p.Source, p.Date)})
+	}
+	v.Bars = barCharts(rec, published)
+	if c := levels(rec); !c.Empty() {
+		v.Plots, v.Data = append(v.Plots, plotOf(c)), append(v.Data, dataOf(c))
+	}
+	return v, nil
+}
+
+// memoryBanners are what must be known before any number is read.
+func memoryBanners(rec *memory.Record) []Banner {
+	var out []Banner
+	for _, d := range rec.Devices {
+		switch d.Kind {
+		case memory.HostMemory:
+			out = append(out, Banner{"imported", "HOST MEMORY", "These are real figures of this host's memory and CPUs, not of a GPU."})
+		case memory.Checked:
+			out = append(out, Banner{"simulated", "NOT TIMED", "The loopback ran the kernels thread by thread: their results are checked, their times say nothing."})
+		}
+	}
+	if len(rec.Asked.Faults) > 0 {
+		out = append(out, Banner{"planted", "FAULTS PLANTED", strings.Join(rec.Asked.Faults, "; ")})
+	}
+	wrong := 0
+	for i := range rec.Results {
+		if rec.Results[i].Verified.Wrong > 0 {
+			wrong++
+		}
+	}
+	if wrong > 0 {
+		out = append(out, Banner{"wrong", "WRONG DATA", plural(int64(wrong), "case") + " left wrong elements; the notes name the first of each."})
+	}
+	return out
+}
+
+// levels is the bandwidth over the size of an array: where it falls, a level of
+// cache ends.
+func levels(rec *memory.Record) Chart {
+	c := Chart{ID: "levels", Title: "Levels of cache", Subtitle: memoryTitle(rec), Quantity: Rate}
+	for i := range rec.Results {
+		r := &rec.Results[i]
+		if r.Role != memory.Sweep || r.Rate == nil {
+			continue
+		}
+		name := r.Kernel + " " + r.Dtype
+		if len(rec.Devices) > 1 {
+			name += fmt.Sprintf(", GPU %d", r.Device)
+		}
+		at := slices.IndexFunc(c.Series, func(s Series) bool { return s.Name == name })
+		if at < 0 {
+			at = len(c.Series)
+			c.Series = append(c.Series, Series{Name: name})
+		}
+		p := Point{Bytes: r.Array, Value: *r.Rate}
+		if r.Lo != nil && r.Hi != nil {
+			p.Lo, p.Hi, p.Bounded = *r.Lo, *r.Hi, true
+		}
+		c.Series[at].Points = append(c.Series[at].Points, p)
+	}
+	for _, d := range rec.Devices[:min(1, len(rec.Devices))] {
+		if d.Peak != nil {
+			c.Roofs = []Roof{{Letter: letter(0), Label: "published peak of the memory", Value: *d.Peak, Source: d.PeakSource}}
+		}
+		if d.Cache > 0 {
+			c.Notes = append(c.Notes, fmt.Sprintf("The last level of cache is %s: arrays below four times that are cache-resident.", unit.Bytes(d.Cache)))
+		}
+	}
+	return c
+}
+
+func memoryFacts(rec *memory.Record) []Fact {
+	out := []Fact{{"zbench", rec.Tool.Version}, {"made", rec.Created.Format("2006-01-02 15:04:05 UTC")}, {"libraries", rec.Source.Backend}}
+	for _, d := range rec.Devices {
+		out = append(out, Fact{fmt.Sprintf("device %d", d.Index), fmt.Sprintf("%s (%s), %d units, memory %s, last level of cache %s", d.Name, d.Kind, d.Units, unit.Bytes(d.Memory), unit.Bytes(d.Cache))})
+	}
+	for _, l := range rec.Source.Libraries {
+		out = append(out, Fact{l.Name, strings.TrimSpace(l.Version + " " + l.Path)})
+	}
+	return append(out, Fact{"data", rec.Asked.Data}, Fact{"timing", fmt.Sprintf("batches of at least 2 ms between two events, until half the interval of the median is within %s of it, or for %s", percent(rec.Asked.Precision), unit.Seconds(rec.Asked.MaxTime))})
+}

@@ -1,0 +1,213 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+
+	"zbench/bench/memory"
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// memoryColumns are the columns of the table and of the page.
+var memoryColumns = []struct {
+	name string
+	left bool
+	of   func(*memory.Record, *memory.Result) string
+}{
+	{"kernel", true, func(_ *memory.Record, r *memory.Result) string { return r.Kernel }},
+	{"type", true, func(_ *memory.Record, r *memory.Result) string { return r.Dtype }},
+	{"shape", false, func(_ *memory.Record, r *memory.Result) string { return shapeText(r) }},
+	{"run", true, func(_ *memory.Record, r *memory.Result) string { return r.Role }},
+	{"configuration", true, func(_ *memory.Record, r *memory.Result) string { return configText(r.Config) }},
+	{"GB/s", false, func(_ *memory.Record, r *memory.Result) string { return scaledBy(r.Rate, giga) }},
+	{"[95 %]", false, func(_ *memory.Record, r *memory.Result) string {
+		if r.Lo == nil || r.Hi == nil {
+			return ""
+		}
+		return "[" + scaledBy(r.Lo, giga) + ", " + scaledBy(r.Hi, giga) + "]"
+	}},
+	{"fastest", false, func(_ *memory.Record, r *memory.Result) string { return scaledBy(r.Fastest, giga) }},
+	{"p95", false, func(_ *memory.Record, r *memory.Result) string { return scaledBy(r.P95, giga) }},
+	{"of peak", false, func(_ *memory.Record, r *memory.Result) string {
+		if r.OfPeak == nil {
+			return ""
+		}
+		return percent(*r.OfPeak)
+	}},
+	{"data", true, func(_ *memory.Record, r *memory.Result) string { return dataText(r) }},
+	{"notes", true, func(rec *memory.Record, r *memory.Result) string { return noteText(rec, r) }},
+}
+
+func shapeText(r *memory.Result) string {
+	if r.Rows > 0 {
+		return fmt.Sprintf("%d × %d", r.Rows, r.Hidden)
+	}
+	return unit.Bytes(r.Array)
+}
+
+// configText is a configuration in a few words.
+func configText(c memory.Config) string {
+	var parts []string
+	if c.CPUs > 0 {
+		parts = append(parts, plural(int64(c.CPUs), "CPU"))
+	}
+	if c.Block > 0 {
+		parts = append(parts, fmt.Sprintf("block %d", c.Block))
+	}
+	if c.Loads > 0 {
+		parts = append(parts, fmt.Sprintf("%d × 16 B", c.Loads))
+	}
+	if c.NonTemporal {
+		parts = append(parts, "non-temporal")
+	}
+	if c.Grid != "" {
+		parts = append(parts, c.Grid+" grid")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// dataText is what the check found.
+func dataText(r *memory.Result) string {
+	switch r.Verified.State {
+	case record.VerifiedOK:
+		if r.Verified.ULP != nil {
+			return fmt.Sprintf("ok, %.2g ulp", *r.Verified.ULP)
+		}
+		return "ok"
+	case record.VerifiedWrong:
+		return fmt.Sprintf("WRONG: %d", r.Verified.Wrong)
+	}
+	return "not verified"
+}
+
+func noteText(rec *memory.Record, r *memory.Result) string {
+	var notes []string
+	if len(rec.Devices) > 1 {
+		notes = append(notes, fmt.Sprintf("GPU %d", r.Device))
+	}
+	if r.Status != record.OK {
+		notes = append(notes, string(r.Status))
+	}
+	if r.CacheResident {
+		notes = append(notes, "cache-resident")
+	}
+	if r.Timing == nil && r.Status == record.OK {
+		notes = append(notes, "not timed")
+	}
+	return strings.Join(notes, ", ")
+}
+
+// memoryTitle says what was measured on what.
+func memoryTitle(rec *memory.Record) string {
+	what := map[string]string{"hbm": "Memory bandwidth"}[rec.Command]
+	if what == "" {
+		what = rec.Command
+	}
+	if len(rec.Devices) == 0 {
+		return what
+	}
+	d := rec.Devices[0]
+	where := d.Name
+	if n := len(rec.Devices); n > 1 {
+		where = fmt.Sprintf("%d × %s", n, d.Name)
+	}
+	return fmt.Sprintf("%s of %s: %s", what, where, d.Kind)
+}
+
+// memoryFooter states the conventions that every figure of the table has.
+func memoryFooter(rec *memory.Record) []string {
+	lines := []string{
+		"GB/s of the median, 1 GB = 1e9 B, with the interval that bounds it with 95 %; fastest is of the shortest time, BabelStream's headline; p95 of the 95th percentile of the times.",
+	}
+	seen := map[string]bool{}
+	for i := range rec.Results {
+		r := &rec.Results[i]
+		if !seen[r.Counting] && r.Counting != "" {
+			seen[r.Counting] = true
+			lines = append(lines, "Bytes: "+r.Counting+".")
+		}
+		if r.Reason != "" {
+			lines = append(lines, r.Key+": "+r.Reason)
+		}
+	}
+	for _, d := range rec.Devices {
+		switch {
+		case d.Kind == memory.HostMemory:
+			lines = append(lines, fmt.Sprintf("HOST MEMORY, not a GPU's: %d CPUs of %s, last level of cache %s; its peak is not known.", d.Units, d.Name, unit.Bytes(d.Cache)))
+		case d.Kind == memory.Checked:
+			lines = append(lines, "Results checked, not timed: the loopback runs the kernels thread by thread, and how long that takes says nothing.")
+		case d.Peak != nil:
+			lines = append(lines, fmt.Sprintf("Peak of device %d: %s (%s).", d.Index, unit.Rate(*d.Peak), d.PeakSource))
+		}
+	}
+	for _, w := range rec.Warnings {
+		lines = append(lines, fmt.Sprintf("%s: %s. %s", w.Code, w.Message, w.Hint))
+	}
+	return lines
+}
+
+// WriteMemoryTable writes every result as a row, for a terminal ("table") or a
+// merge request ("markdown").
+func WriteMemoryTable(w io.Writer, rec *memory.Record, format string) error {
+	t := memoryTextual(rec)
+	var lines []string
+	var err error
+	bullet, title := "", t.title
+	if format == FormatMarkdown {
+		bullet, title = "- ", "**"+markdownText(t.title)+"**"
+		lines, err = t.render(renderer.NewMarkdown())
+	} else {
+		lines, err = t.render(renderer.NewBlueprint(tw.Rendition{
+			Borders:  tw.Border{Left: tw.Off, Right: tw.Off, Top: tw.Off, Bottom: tw.Off},
+			Settings: tw.Settings{Separators: tw.Separators{BetweenColumns: tw.Off}},
+		}))
+	}
+	if err != nil {
+		return fmt.Errorf("write table: %w", err)
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s\n\n", title)
+	for _, line := range lines {
+		fmt.Fprintln(&b, strings.TrimRight(line, " "))
+	}
+	fmt.Fprintln(&b)
+	for _, line := range t.footer {
+		for _, part := range folded(bullet+line, lineWidth) {
+			fmt.Fprintln(&b, part)
+		}
+	}
+	_, err = b.WriteTo(w)
+	return err
+}
+
+// memoryTextual is the table as strings, without columns that nothing fills.
+func memoryTextual(rec *memory.Record) textual {
+	t := textual{title: oneLine(memoryTitle(rec)), footer: memoryFooter(rec)}
+	rows := make([][]string, len(rec.Results))
+	for _, c := range memoryColumns {
+		cells, filled := make([]string, len(rec.Results)), false
+		for i := range rec.Results {
+			cells[i] = oneLine(c.of(rec, &rec.Results[i]))
+			filled = filled || cells[i] != "" && cells[i] != none
+		}
+		if !filled {
+			continue
+		}
+		align := tw.AlignRight
+		if c.left {
+			align = tw.AlignLeft
+		}
+		t.head, t.align = append(t.head, c.name), append(t.align, align)
+		for i := range rows {
+			rows[i] = append(rows[i], cells[i])
+		}
+	}
+	t.rows = rows
+	return t
+}
