@@ -18,6 +18,8 @@ struct zb_tensor {
   zb_u32 unused;
 };
 
+static_assert(sizeof(zb_tensor) == 72, "the layout that Go fills");
+
 enum { ZB_CHUNK = 8192, ZB_STEP_THREADS = 256 };
 
 ZB_FN zb_u32 zb_first(const zb_tensor &t, bool tiles) {
