@@ -20,9 +20,10 @@ const deviceShim = `
 #define __device__ __attribute__((device))
 #define __shared__ __attribute__((shared))
 #define __forceinline__ inline __attribute__((always_inline))
-#define __launch_bounds__(n) __attribute__((launch_bounds(n)))
 struct shim_dim3 { unsigned x, y, z; };
 #ifdef __HIP__
+/* as in hip_runtime.h: clang does not look at launch_bounds for AMD */
+#define __launch_bounds__(n) __attribute__((amdgpu_flat_work_group_size(1, n)))
 #define SHIM_SIZE(d) __builtin_amdgcn_workgroup_size_##d()
 #define threadIdx (shim_dim3{__builtin_amdgcn_workitem_id_x(), __builtin_amdgcn_workitem_id_y(), __builtin_amdgcn_workitem_id_z()})
 #define blockIdx (shim_dim3{__builtin_amdgcn_workgroup_id_x(), __builtin_amdgcn_workgroup_id_y(), __builtin_amdgcn_workgroup_id_z()})
@@ -39,6 +40,7 @@ __device__ inline int shim_shuffle(int v, int mask) {
 }
 template <typename T> __device__ inline T __shfl_xor(T v, int mask) {
 #else
+#define __launch_bounds__(n) __attribute__((launch_bounds(n)))
 #define threadIdx (shim_dim3{(unsigned)__nvvm_read_ptx_sreg_tid_x(), (unsigned)__nvvm_read_ptx_sreg_tid_y(), (unsigned)__nvvm_read_ptx_sreg_tid_z()})
 #define blockIdx (shim_dim3{(unsigned)__nvvm_read_ptx_sreg_ctaid_x(), (unsigned)__nvvm_read_ptx_sreg_ctaid_y(), (unsigned)__nvvm_read_ptx_sreg_ctaid_z()})
 #define blockDim (shim_dim3{(unsigned)__nvvm_read_ptx_sreg_ntid_x(), (unsigned)__nvvm_read_ptx_sreg_ntid_y(), (unsigned)__nvvm_read_ptx_sreg_ntid_z()})
@@ -68,7 +70,8 @@ __device__ inline unsigned long long atomicMin(unsigned long long *p, unsigned l
 `
 
 // The sources that a GPU's compiler gets compile for one of AMD and one of
-// NVIDIA, with nothing spilled. hiprtc's own header is not part of this.
+// NVIDIA, and the code for AMD's is what isaRows say. hiprtc's own header is not
+// part of this.
 func TestKernelsCompileForDevices(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles for two architectures")
@@ -95,7 +98,7 @@ func TestKernelsCompileForDevices(t *testing.T) {
 				require.NoError(t, err, "%s", out)
 				text, err := os.ReadFile(asm)
 				require.NoError(t, err)
-				holdsNoSpill(t, target, string(text), names)
+				holdsISA(t, target, string(text), names)
 				if target == "gfx942" && file == "stream.hip" {
 					streamsPastTheCaches(t, string(text), names)
 				}
@@ -150,29 +153,4 @@ func TestKernelsNeedNoCPlusPlusLibrary(t *testing.T) {
 	require.Contains(t, libraries, "libc.so.6")
 	require.NotContains(t, libraries, "libstdc++.so.6")
 	require.NotContains(t, libraries, "libgcc_s.so.1")
-}
-
-func holdsNoSpill(t *testing.T, target, asm string, names []string) {
-	if target == "sm_90" {
-		for _, name := range names {
-			require.Regexp(t, `\.visible \.entry `+name+`\(`, asm)
-		}
-		require.NotContains(t, asm, ".local", "memory for a thread's own variables")
-		return
-	}
-	registers := 0
-	for _, m := range regexp.MustCompile(`\.([a-z_]+): +(\d+)\n`).FindAllStringSubmatch(asm, -1) {
-		n, err := strconv.Atoi(m[2])
-		require.NoError(t, err)
-		switch m[1] {
-		case "sgpr_spill_count", "vgpr_spill_count", "private_segment_fixed_size":
-			require.Zero(t, n, m[1])
-		case "group_segment_fixed_size":
-			require.LessOrEqual(t, n, 64<<10, "shared memory of a block")
-		case "vgpr_count":
-			registers++
-			require.LessOrEqual(t, n, 128, "a block of 1,024 threads must fit")
-		}
-	}
-	require.Equal(t, len(names), registers, "kernels in the metadata")
 }
