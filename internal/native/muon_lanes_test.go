@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -20,7 +21,7 @@ import (
 // the host runs lane by lane, and returns a launcher of them.
 func lanes(t *testing.T, wave uint32, flags ...string) launcher {
 	program := filepath.Join(t.TempDir(), "lanes")
-	args := append(flags, "-O2", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror", "-Wno-psabi",
+	args := append(slices.Clip(flags), "-O2", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror", "-Wno-psabi",
 		"testdata/lanes_test.cc", "-o", program)
 	out, err := exec.Command("c++", args...).CombinedOutput()
 	require.NoError(t, err, "%s", out)

@@ -288,8 +288,14 @@ func TestKernelMuonSymmetric(t *testing.T) {
 func TestKernelMuonRounding(t *testing.T) {
 	const ulp = 0x1p-7
 	for _, c := range []struct{ sum, want float64 }{
-		{1 + ulp/2, 1}, {1 + ulp + ulp/2, 1 + 2*ulp}, {-1 - ulp/2, -1}, {-1 - ulp - ulp/2, -1 - 2*ulp},
-		{1 + ulp/2 + ulp/128, 1 + ulp}, {1 + ulp/2 - ulp/128, 1}, {math.Inf(1), math.Inf(1)}, {math.NaN(), math.NaN()},
+		{1 + ulp/2, 1},
+		{1 + ulp + ulp/2, 1 + 2*ulp},
+		{-1 - ulp/2, -1},
+		{-1 - ulp - ulp/2, -1 - 2*ulp},
+		{1 + ulp/2 + ulp/128, 1 + ulp},
+		{1 + ulp/2 - ulp/128, 1},
+		{math.Inf(1), math.Inf(1)},
+		{math.NaN(), math.NaN()},
 	} {
 		p := product{tile: 64, alpha: 1, a: newHalves(1, 1, 3), b: newHalves(1, 1, 3)}
 		high := muon.RoundBF16(c.sum)

@@ -11,17 +11,6 @@
 
 typedef zb_u16 zb_bf16;
 
-/* 16 bytes: eight bf16 or four float, one access to memory. Compilers that
- * know vectors take a structure apart into its words. */
-#if defined(__clang__) || defined(ZB_HOST)
-typedef zb_u32 zb_words __attribute__((vector_size(16)));
-#else
-typedef zb_u32 zb_words[4];
-#endif
-struct alignas(16) zb_quad {
-  zb_words w;
-};
-
 union zb_pun {
   float f;
   zb_u32 u;
@@ -53,8 +42,20 @@ ZB_FN zb_u32 zb_narrow2(float first, float second) {
   return zb_narrow(first) | zb_narrow(second) << 16;
 }
 
-ZB_FN float zb_widen_at(const zb_quad &q, int i) {
-  return zb_widen(q.w[i / 2] >> (16 * (i % 2)) & 0xffff);
-}
+/* 16 bytes: eight bf16 or four float, one access to memory. Compilers that
+ * know vectors take a structure apart into its words. */
+#if defined(__clang__) || defined(ZB_HOST)
+typedef zb_u32 zb_words __attribute__((vector_size(16)));
+#else
+typedef zb_u32 zb_words[4];
+#endif
+struct alignas(16) zb_quad {
+  zb_words w;
+
+  /* The i-th of eight bf16. */
+  ZB_METHOD float widened(int i) const {
+    return zb_widen(w[i / 2] >> (16 * (i % 2)) & 0xffff);
+  }
+};
 
 #endif

@@ -155,7 +155,7 @@ struct zb_mma {
                                zb_u32) {
     for (zb_u32 r = 0; r < 16; r++) {
       for (zb_u32 k = 0; k < ZB_DEPTH; k++) {
-        to.v[r][k] = zb_widen_at(tile[zb_tile_at(row0 + r, k / 8)], k % 8);
+        to.v[r][k] = tile[zb_tile_at(row0 + r, k / 8)].widened(k % 8);
       }
     }
   }
@@ -163,7 +163,7 @@ struct zb_mma {
                                zb_u32) {
     for (zb_u32 r = 0; r < 16; r++) {
       for (zb_u32 k = 0; k < ZB_DEPTH; k++) {
-        to.v[k][r] = zb_widen_at(tile[zb_tile_at(row0 + r, k / 8)], k % 8);
+        to.v[k][r] = tile[zb_tile_at(row0 + r, k / 8)].widened(k % 8);
       }
     }
   }

@@ -39,7 +39,8 @@ template <int TILE> struct zb_out {
     const zb_quad *s = (const zb_quad *)job.s;
     zb_u32 quads = zb_quads(job.n);
     ZB_MMA_UNROLLED
-    for (zb_u32 i = threadIdx.x; i < TILE * QUADS; i += THREADS) {
+    for (int k = 0; k < TILE * QUADS / THREADS; k++) {
+      zb_u32 i = threadIdx.x + k * THREADS;
       zb_u32 row = row0 + i / QUADS, quad = col0 / 8 + i % QUADS;
       bool there = job.beta != 0 && row < job.m && quad < quads;
       zb_quad q = s[there ? (zb_u64)row * quads + quad : 0];

@@ -4,7 +4,7 @@
  *   zb_muon_prepare   momentum += (1 - beta)(gradient - momentum)
  *                     cast = bf16(nesterov ? gradient + beta(momentum -
  *                     gradient) : momentum), and each chunk's sum of squares
- *   zb_muon_norm      inverse[tensor] = 1 / (norm of cast + epsilon)
+ *   zb_muon_norm      inverse[tensor] = 1 / (safety·norm of cast + epsilon)
  *   zb_muon_orient    cast *= inverse; flipped = its transpose
  *   zb_muon_apply     weight = (1 - rate·decay) weight - rate·scale·update
  *
@@ -89,7 +89,7 @@ ZB_KERNEL_OF(zb_muon_prepare, ZB_STEP_THREADS)
 
 ZB_KERNEL_OF(zb_muon_norm, ZB_STEP_THREADS)
 (const zb_tensor *tensors, zb_u32 n, zb_u32 chunks, const float *partial,
- float epsilon, float *inverse) {
+ float safety, float epsilon, float *inverse) {
   ZB_SHARED(float, shared, ZB_STEP_THREADS);
   zb_u32 end = blockIdx.x + 1 < n ? tensors[blockIdx.x + 1].chunk : chunks;
   float sum = 0;
@@ -99,7 +99,7 @@ ZB_KERNEL_OF(zb_muon_norm, ZB_STEP_THREADS)
   }
   sum = zb_block_sum(shared, sum);
   if (threadIdx.x == 0) {
-    inverse[blockIdx.x] = 1 / (ZB_SQRT(sum) + epsilon);
+    inverse[blockIdx.x] = 1 / (safety * ZB_SQRT(sum) + epsilon);
   }
 }
 

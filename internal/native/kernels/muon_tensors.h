@@ -74,7 +74,7 @@ ZB_FN zb_eight zb_load_bf16(const zb_u8 *p) {
   zb_eight x;
   ZB_UNROLLED
   for (int i = 0; i < 8; i++) {
-    x.v[i] = zb_widen_at(q, i);
+    x.v[i] = q.widened(i);
   }
   return x;
 }
