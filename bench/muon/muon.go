@@ -47,20 +47,27 @@ var sets = []Coefficients{
 		"KellerJordan/Muon, muon.py",
 	},
 	{
-		"you", [][3]float64{
-			{4.0848, -6.8946, 2.9270}, {3.9505, -6.3029, 2.6377}, {3.7418, -5.5913, 2.3037},
-			{2.8769, -3.1427, 1.2046}, {2.8366, -3.0525, 1.2012},
-		}, 1,
+		"you",
+		[][3]float64{
+			{4.0848, -6.8946, 2.9270},
+			{3.9505, -6.3029, 2.6377},
+			{3.7418, -5.5913, 2.3037},
+			{2.8769, -3.1427, 1.2046},
+			{2.8366, -3.0525, 1.2012},
+		},
+		1,
 		"Jiacheng You, x.com/YouJiacheng/status/1905861218138804534",
 	},
 	{
-		"polar-express", [][3]float64{
+		"polar-express",
+		[][3]float64{
 			{8.156554524902461, -22.48329292557795, 15.878769915207462},
 			{4.042929935166739, -2.808917465908714, 0.5000178451051316},
 			{3.8916678022926607, -2.772484153217685, 0.5060648178503393},
 			{3.285753657755655, -2.3681294933425376, 0.46449024233003106},
 			{2.3465413258596377, -1.7097828382687081, 0.42323551169305323},
-		}, 1.02,
+		},
+		1.02,
 		"Amsel et al., arXiv 2505.16932, as in modded-nanogpt's train_gpt.py",
 	},
 }
@@ -83,9 +90,10 @@ func ByName(name string) (Coefficients, error) {
 // Shape is a batch of weight matrices of one shape.
 type Shape struct {
 	// Name says what they are in the model; empty for a shape that was asked for.
-	Name       string
-	Rows, Cols int
-	Batch      int
+	Name  string `json:"name,omitempty"`
+	Rows  int    `json:"rows"`
+	Cols  int    `json:"cols"`
+	Batch int    `json:"batch"`
 }
 
 // Short is the smaller, Long the larger of the two sides.
@@ -93,6 +101,10 @@ func (s Shape) Short() int { return min(s.Rows, s.Cols) }
 
 // Long is the larger of the two sides.
 func (s Shape) Long() int { return max(s.Rows, s.Cols) }
+
+// Scale is what Keller Jordan multiplies the update by, so that it is as large
+// whatever the shape: max(1, rows / cols)^½.
+func (s Shape) Scale() float64 { return math.Sqrt(max(1, float64(s.Rows)/float64(s.Cols))) }
 
 // String is MxN or MxNxBATCH, as ParseShape reads it.
 func (s Shape) String() string {
