@@ -47,7 +47,7 @@ namespace zbk_threads {
 #include "kernels/norm.hip"
 #include "kernels/norm_steps.hip"
 
-#include "kernels/bf16.h"
+#include "kernels/quad.h"
 #include "kernels/muon_mma.h"
 #include "kernels/muon_feed.h"
 #include "kernels/muon_out.h"

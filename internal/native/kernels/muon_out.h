@@ -11,8 +11,8 @@
  *
  * Several products of one shape lie one behind the other in each operand. */
 struct zb_product_job {
-  zb_bf16 *c, *t;
-  const zb_bf16 *a, *b, *s;
+  zb_u16 *c, *t;
+  const zb_u16 *a, *b, *s;
   float alpha, beta;
   zb_u32 m, n, k;
 };

@@ -167,8 +167,8 @@ ZB_FN void zb_multiply(zb_product_job job, zb_quad *shared) {
 
 #define ZB_PRODUCT_KERNEL(name, width, triangle)                               \
   ZB_KERNEL_OF(name, 4 * zb_mma::WAVE)                                         \
-  (zb_bf16 * c, zb_bf16 * t, const zb_bf16 *a, const zb_bf16 *b,               \
-   const zb_bf16 *s, float alpha, float beta, zb_u32 m, zb_u32 n, zb_u32 k) {  \
+  (zb_u16 * c, zb_u16 * t, const zb_u16 *a, const zb_u16 *b,               \
+   const zb_u16 *s, float alpha, float beta, zb_u32 m, zb_u32 n, zb_u32 k) {  \
     ZB_SHARED(zb_quad, shared, zb_tile<width>::QUADS);                         \
     zb_multiply<width, triangle>({c, t, a, b, s, alpha, beta, m, n, k},        \
                                  shared);                                      \

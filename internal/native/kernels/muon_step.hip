@@ -55,11 +55,11 @@ ZB_FN float zb_prepare1(zb_u8 *memory, const zb_tensor &t, zb_u32 i,
                         zb_momentum by, int bf16) {
   const zb_u8 *g = memory + t.gradient;
   float *m = (float *)(memory + t.momentum) + i;
-  float gradient = bf16 ? zb_widen(((const zb_bf16 *)g)[i]) : ((const float *)g)[i];
+  float gradient = bf16 ? zb_widen(((const zb_u16 *)g)[i]) : ((const float *)g)[i];
   float momentum = *m;
   zb_u32 bits = zb_narrow(by.step(momentum, gradient));
   *m = momentum;
-  ((zb_bf16 *)(memory + t.cast))[zb_padded(t, i)] = (zb_bf16)bits;
+  ((zb_u16 *)(memory + t.cast))[zb_padded(t, i)] = (zb_u16)bits;
   return zb_square_bf16(bits);
 }
 
@@ -138,7 +138,7 @@ ZB_KERNEL_OF(zb_muon_orient, 4 * zb_mma::WAVE)
   }
   ZB_BARRIER();
   zb_product_job job = {};
-  job.t = (zb_bf16 *)(memory + t.flipped);
+  job.t = (zb_u16 *)(memory + t.flipped);
   job.m = t.rows;
   job.n = t.cols;
   out.transpose(job);
@@ -155,7 +155,7 @@ ZB_KERNEL_OF(zb_muon_apply, ZB_STEP_THREADS)
   if (t.cols % 8 != 0) {
     for (zb_u32 i = from + threadIdx.x; i < end; i += ZB_STEP_THREADS) {
       float *w = (float *)weight + i;
-      zb_u32 u = ((const zb_bf16 *)update)[zb_padded(t, i)];
+      zb_u32 u = ((const zb_u16 *)update)[zb_padded(t, i)];
       *w = keep * *w - by * zb_widen(u);
     }
     return;

@@ -52,8 +52,8 @@ ZB_FN zb_eight zb_load_float(const zb_u8 *p) {
   zb_eight x;
   ZB_UNROLLED
   for (int i = 0; i < 4; i++) {
-    x.v[i] = zb_from_bits(low.w[i]);
-    x.v[i + 4] = zb_from_bits(high.w[i]);
+    x.v[i] = zb_float_of(low.w[i]);
+    x.v[i + 4] = zb_float_of(high.w[i]);
   }
   return x;
 }
@@ -62,8 +62,8 @@ ZB_FN void zb_store_float(zb_u8 *p, const zb_eight &x) {
   zb_quad low, high;
   ZB_UNROLLED
   for (int i = 0; i < 4; i++) {
-    low.w[i] = zb_to_bits(x.v[i]);
-    high.w[i] = zb_to_bits(x.v[i + 4]);
+    low.w[i] = zb_bits_of(x.v[i]);
+    high.w[i] = zb_bits_of(x.v[i + 4]);
   }
   ((zb_quad *)p)[0] = low;
   ((zb_quad *)p)[1] = high;

@@ -9,7 +9,8 @@
 #include "lanes.h"
 
 namespace kernels {
-#include "../kernels/bf16.h"
+#include "../kernels/number.h"
+#include "../kernels/quad.h"
 #include "../kernels/muon_mma.h"
 #include "../kernels/muon_feed.h"
 #include "../kernels/muon_out.h"
