@@ -22,11 +22,11 @@ type normOptions struct {
 func newKernels(s State) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kernels",
-		Short: "Training kernels: fused norms",
+		Short: "Training kernels: fused norms, Muon",
 		Long:  "Runs a training kernel, checks its result against a float64 reference and, on a\nGPU, times it against the same work kernel by kernel.\n\n" + exitCodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("zbench kernels --help lists them", "unknown kernel %q: valid are %s", args[0], strings.Join(hbm.NormNames(), ", "))
+				return usagef("zbench kernels --help lists them", "unknown kernel %q: valid are %s", args[0], strings.Join(append(hbm.NormNames(), "muon"), ", "))
 			}
 			return cmd.Help()
 		},
@@ -35,6 +35,7 @@ func newKernels(s State) *cobra.Command {
 	for _, name := range hbm.NormNames() {
 		cmd.AddCommand(newNorm(s, name))
 	}
+	cmd.AddCommand(newMuon(s))
 	return cmd
 }
 

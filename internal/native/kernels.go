@@ -53,12 +53,14 @@ const MaxVerifiedRanks = 8192
 
 // kernelParts lists what makes up a source, in order: none includes another.
 var kernelParts = map[string][]string{
-	"verify.hip":     {"prelude.h", "mix.h", "verify_rule.h", "verify_value.h", "verify.hip"},
-	"delay.hip":      {"prelude.h", "delay.hip"},
-	"stream.hip":     {"prelude.h", "vector.h", "reduce.h", "walk.h", "stream_list.h", "stream.hip"},
-	"data.hip":       {"prelude.h", "mix.h", "vector.h", "reduce.h", "walk.h", "value.h", "data.hip"},
-	"norm.hip":       {"prelude.h", "reduce.h", "number.h", "norm_list.h", "norm.hip"},
-	"norm_steps.hip": {"prelude.h", "mix.h", "value.h", "reduce.h", "number.h", "norm_list.h", "norm_steps.hip"},
+	"verify.hip":       {"prelude.h", "mix.h", "verify_rule.h", "verify_value.h", "verify.hip"},
+	"delay.hip":        {"prelude.h", "delay.hip"},
+	"stream.hip":       {"prelude.h", "vector.h", "reduce.h", "walk.h", "stream_list.h", "stream.hip"},
+	"data.hip":         {"prelude.h", "mix.h", "vector.h", "reduce.h", "walk.h", "value.h", "data.hip"},
+	"norm.hip":         {"prelude.h", "reduce.h", "number.h", "norm_list.h", "norm.hip"},
+	"norm_steps.hip":   {"prelude.h", "mix.h", "value.h", "reduce.h", "number.h", "norm_list.h", "norm_steps.hip"},
+	"muon_step.hip":    {"prelude.h", "number.h", "quad.h", "muon_mma.h", "muon_out.h", "muon_tensors.h", "muon_step.hip"},
+	"muon_product.hip": {"prelude.h", "number.h", "quad.h", "muon_mma.h", "muon_feed.h", "muon_out.h", "muon_product.hip"},
 }
 
 // Kernels lists the kernels in the order of the table.

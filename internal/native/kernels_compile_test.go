@@ -21,9 +21,10 @@ const deviceShim = `
 #define __device__ __attribute__((device))
 #define __shared__ __attribute__((shared))
 #define __forceinline__ inline __attribute__((always_inline))
-#define __launch_bounds__(n) __attribute__((launch_bounds(n)))
 struct shim_dim3 { unsigned x, y, z; };
 #ifdef __HIP__
+/* as in hip_runtime.h: clang does not look at launch_bounds for AMD */
+#define __launch_bounds__(n) __attribute__((amdgpu_flat_work_group_size(1, n)))
 #define SHIM_SIZE(d) __builtin_amdgcn_workgroup_size_##d()
 #define threadIdx (shim_dim3{__builtin_amdgcn_workitem_id_x(), __builtin_amdgcn_workitem_id_y(), __builtin_amdgcn_workitem_id_z()})
 #define blockIdx (shim_dim3{__builtin_amdgcn_workgroup_id_x(), __builtin_amdgcn_workgroup_id_y(), __builtin_amdgcn_workgroup_id_z()})
@@ -40,6 +41,7 @@ __device__ inline int shim_shuffle(int v, int mask) {
 }
 template <typename T> __device__ inline T __shfl_xor(T v, int mask) {
 #else
+#define __launch_bounds__(n) __attribute__((launch_bounds(n)))
 #define threadIdx (shim_dim3{(unsigned)__nvvm_read_ptx_sreg_tid_x(), (unsigned)__nvvm_read_ptx_sreg_tid_y(), (unsigned)__nvvm_read_ptx_sreg_tid_z()})
 #define blockIdx (shim_dim3{(unsigned)__nvvm_read_ptx_sreg_ctaid_x(), (unsigned)__nvvm_read_ptx_sreg_ctaid_y(), (unsigned)__nvvm_read_ptx_sreg_ctaid_z()})
 #define blockDim (shim_dim3{(unsigned)__nvvm_read_ptx_sreg_ntid_x(), (unsigned)__nvvm_read_ptx_sreg_ntid_y(), (unsigned)__nvvm_read_ptx_sreg_ntid_z()})
@@ -69,8 +71,8 @@ __device__ inline unsigned long long atomicMin(unsigned long long *p, unsigned l
 `
 
 // The sources that a GPU's compiler gets compile for one of AMD and one of
-// NVIDIA, and
-// the code for AMD's is what isaRows say. hiprtc's own header is not part of this.
+// NVIDIA, and the code for AMD's is what isaRows say. hiprtc's own header is not
+// part of this.
 func TestKernelsCompileForDevices(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles for two architectures")

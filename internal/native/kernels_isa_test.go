@@ -2,6 +2,7 @@ package native
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,26 +24,31 @@ type isaRow struct {
 	// 128 registers, with which a block of 1,024 threads still fits. VGPRs and
 	// accumulation registers count together.
 	maxVGPR, maxLDS int
+	// occupancy is the least waves a SIMD that registers and LDS leave room for,
+	// as the compiler counts them; 0 is any.
+	occupancy int
+	// ptx are expressions that sm_90's code must have.
+	ptx []string
 }
 
 const (
 	defaultVGPR = 128
 	defaultLDS  = 64 << 10
 	// flat instructions also wait for LDS: a pointer's address space was lost
-	flat = `\bflat_(load|store)`
+	flatAccess = `\bflat_(load|store)`
 )
 
 var isaRows = map[string]isaRow{
 	// one element a thread, of every width; the tile is found once a row
 	"zb_fill": {want: []string{
 		`global_store_byte`, `global_store_short`, `global_store_dword `, `global_store_dwordx2`,
-	}, forbid: []string{flat, `global_load_dwordx4`, `global_atomic`}, maxVGPR: 64},
-	"zb_poison": {want: []string{`global_store_byte`}, forbid: []string{flat, `global_load_u`, `global_atomic`}, maxVGPR: 32},
+	}, forbid: []string{flatAccess, `global_load_dwordx4`, `global_atomic`}, maxVGPR: 64},
+	"zb_poison": {want: []string{`global_store_byte`}, forbid: []string{flatAccess, `global_load_u`, `global_atomic`}, maxVGPR: 32},
 	// wrong elements are counted and the first is kept with 64-bit atomics
 	"zb_check": {want: []string{
 		`global_load_ubyte`, `global_load_ushort`, `global_load_dwordx2`, `global_atomic_add_x2`,
-	}, forbid: []string{flat}, maxVGPR: 64},
-	"zb_explain": {want: []string{`global_store_dwordx4`}, forbid: []string{flat, `global_atomic`}, maxVGPR: 32},
+	}, forbid: []string{flatAccess}, maxVGPR: 64},
+	"zb_explain": {want: []string{`global_store_dwordx4`}, forbid: []string{flatAccess, `global_atomic`}, maxVGPR: 32},
 	// the constant clock, read in a loop that sleeps: not the shader's clock,
 	// which changes with power
 	"zb_delay": {
@@ -67,6 +73,11 @@ func holdsISA(t *testing.T, target, asm string, names []string) {
 	if target == "sm_90" {
 		for _, name := range names {
 			require.Regexp(t, `\.visible \.entry `+name+`\(`, asm)
+			_, body, _ := strings.Cut(asm, ".entry "+name+"(")
+			body, _, _ = strings.Cut(body, ".entry ")
+			for _, pattern := range isaRows[name].ptx {
+				require.Regexp(t, pattern, body, "%s", name)
+			}
 		}
 		require.NotContains(t, asm, ".local", "memory for a thread's own variables")
 		return
@@ -78,6 +89,7 @@ func holdsISA(t *testing.T, target, asm string, names []string) {
 		for _, fault := range isaFaults(isaRows[name], kernels[name], isaBody(asm, name)) {
 			t.Errorf("%s: %s", name, fault)
 		}
+		require.GreaterOrEqual(t, isaOccupancy(asm, name), isaRows[name].occupancy, "waves a SIMD of %s", name)
 	}
 }
 
@@ -101,6 +113,17 @@ func isaBody(asm, name string) string {
 	_, text, _ := strings.Cut(asm, "\n"+name+":")
 	text, _, _ = strings.Cut(text, "\n.Lfunc_end")
 	return text
+}
+
+// isaOccupancy is what the compiler says behind a function.
+func isaOccupancy(asm, name string) int {
+	_, text, _ := strings.Cut(asm, "\n"+name+":")
+	found := regexp.MustCompile(`; Occupancy: (\d+)`).FindStringSubmatch(text)
+	if found == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(found[1])
+	return n
 }
 
 func isaFaults(row isaRow, k isaKernel, body string) []string {
@@ -137,6 +160,7 @@ func TestISARowsAreOfKernels(t *testing.T) {
 	for _, k := range Kernels() {
 		names[k.Name] = true
 	}
+	require.Empty(t, isaOccupancy("", "zb_fill"))
 	for name := range isaRows {
 		require.True(t, names[name], "%s is no kernel", name)
 	}
@@ -144,7 +168,7 @@ func TestISARowsAreOfKernels(t *testing.T) {
 
 // Each limit and each kind of expression is noticed.
 func TestISAFaults(t *testing.T) {
-	row := isaRow{want: []string{`v_mfma_f32`}, forbid: []string{flat}, maxVGPR: 64, maxLDS: 1024}
+	row := isaRow{want: []string{`v_mfma_f32`}, forbid: []string{flatAccess}, maxVGPR: 64, maxLDS: 1024}
 	good := isaKernel{VGPR: 64, LDS: 1024}
 	body := "v_mfma_f32_16x16x16_bf16 a[0:3], v[0:1], v[2:3], 0\n\ts_endpgm"
 	require.Empty(t, isaFaults(row, good, body))
@@ -156,6 +180,6 @@ func TestISAFaults(t *testing.T) {
 	require.Len(t, isaFaults(isaRow{}, isaKernel{VGPR: defaultVGPR + 1}, body), 1)
 	require.Len(t, isaFaults(isaRow{}, isaKernel{LDS: defaultLDS + 1}, body), 1)
 	require.Equal(t, []string{"no instruction v_mfma_f32"}, isaFaults(row, good, "s_endpgm"))
-	require.Equal(t, []string{"an instruction " + flat}, isaFaults(row, good, body+"\n\tflat_load_dword v1"))
+	require.Equal(t, []string{"an instruction " + flatAccess}, isaFaults(row, good, body+"\n\tflat_load_dword v1"))
 	require.Equal(t, []string{"no code"}, isaFaults(isaRow{}, good, ""))
 }

@@ -19,6 +19,9 @@ type Step struct {
 	Function Function
 	Launch   Launch
 	Args     []any
+	// A vendor's product in place of a kernel; see BLAS.Product.
+	blas *BLAS
+	gemm Gemm
 }
 
 // Timer runs sequences of kernels on one or more devices at once and times them
@@ -85,6 +88,10 @@ func (t *Timer) memory(n int, size uintptr) unsafe.Pointer {
 }
 
 func (t *Timer) fill(to *C.zb_step, s Step) error {
+	if s.blas != nil {
+		t.fillGemm(to, s)
+		return nil
+	}
 	to.function, to.shared = s.Function.ptr, C.uint(s.Launch.Shared)
 	for d := range 3 {
 		to.grid[d], to.block[d] = C.uint(s.Launch.Grid[d]), C.uint(s.Launch.Block[d])

@@ -2,6 +2,7 @@
  * package, or one in a subfolder, has changed. c/ is also embedded (see
  * sources.go), which makes the build depend on every file in it. */
 #include "c/compile.c"
+#include "c/blas.c"
 #include "c/dl.c"
 #include "c/elf.c"
 #include "c/graph.c"

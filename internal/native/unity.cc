@@ -7,6 +7,7 @@
 #include "kernels/host.h"
 #include "kernels/prelude.h"
 #include "kernels/host_block.h"
+#include "kernels/host_mma.h"
 #include "kernels/stream_list.h"
 #include "kernels/norm_list.h"
 
@@ -45,6 +46,14 @@ namespace zbk_threads {
 #include "kernels/number.h"
 #include "kernels/norm.hip"
 #include "kernels/norm_steps.hip"
+
+#include "kernels/quad.h"
+#include "kernels/muon_mma.h"
+#include "kernels/muon_feed.h"
+#include "kernels/muon_out.h"
+#include "kernels/muon_tensors.h"
+#include "kernels/muon_product.hip"
+#include "kernels/muon_step.hip"
 }
 
 #include "kernels/table.cc"

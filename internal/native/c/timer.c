@@ -2,6 +2,7 @@
  * devices at once. In C, so that nothing of Go stands between two launches. */
 #include "timer.h"
 
+#include "blas.h"
 #include "loop.h"
 
 static int zb_timer_fail(zb_timer *t, int outcome, int code, int device,
@@ -40,7 +41,15 @@ static int zb_timer_round(zb_timer *t, zb_track *k) {
   }
   for (int i = 0; i < t->nsteps; i++) {
     const zb_step *s = &k->steps[i];
-    int code = t->table->launchKernel(
+    int code;
+    if (s->vendor) {
+      if ((code = zb_gemm_call(s->params)) != 0) {
+        return zb_timer_fail(t, ZB_BATCH_RUNTIME, code, k->device,
+                             "the vendor's matrix product");
+      }
+      continue;
+    }
+    code = t->table->launchKernel(
         s->function, s->grid[0], s->grid[1], s->grid[2], s->block[0],
         s->block[1], s->block[2], s->shared, k->stream, s->params, NULL);
     if (zb_timer_check(t, code, k->device, "launch")) {

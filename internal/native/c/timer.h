@@ -9,6 +9,7 @@ typedef struct zb_step {
   void *function;
   unsigned grid[3], block[3], shared;
   void **params;
+  int vendor; /* not a kernel: params is a zb_gemm */
 } zb_step;
 
 /* A device with its own stream, events and sequence. */

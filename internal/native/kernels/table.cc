@@ -57,7 +57,7 @@
    1,     zbk_part_##name, zbk_threads_##name},
 
 /* A new kernel is one row here: LOOPS, WAITS or SUMS. */
-#define ZBK_KERNELS(LOOPS, WAITS, SUMS)                                              \
+#define ZBK_KERNELS(LOOPS, WAITS, SUMS)                                        \
   LOOPS(zb_fill, "verify.hip")                                                 \
   LOOPS(zb_poison, "verify.hip")                                               \
   LOOPS(zb_check, "verify.hip")                                                \
@@ -68,7 +68,15 @@
   LOOPS(zb_data_check_f32, "data.hip")                                         \
   LOOPS(zb_data_check_f64, "data.hip")                                         \
   SUMS(zb_data_sum_f32, "data.hip")                                            \
-  SUMS(zb_data_sum_f64, "data.hip")
+  SUMS(zb_data_sum_f64, "data.hip")                                            \
+  WAITS(zb_muon_prepare, "muon_step.hip")                                      \
+  WAITS(zb_muon_norm, "muon_step.hip")                                         \
+  WAITS(zb_muon_orient, "muon_step.hip")                                       \
+  WAITS(zb_muon_apply, "muon_step.hip")                                        \
+  WAITS(zb_triangle_128, "muon_product.hip")                                   \
+  WAITS(zb_triangle_64, "muon_product.hip")                                    \
+  WAITS(zb_product_128, "muon_product.hip")                                    \
+  WAITS(zb_product_64, "muon_product.hip")
 
 /* and those of stream_list.h, a row an instance */
 #define ZBK_INSTANCE(op, t, u, nt) zb_##op##_##t##_##u##_##nt, "stream.hip"

@@ -1,0 +1,165 @@
+// Package muon is what the Muon optimiser computes, apart from any GPU: its
+// coefficients, the weight matrices of known models, how many operations its
+// products take, and a float64 reference.
+//
+// A step takes momentum and gradient to a matrix, brings it near the closest
+// orthogonal one by Newton–Schulz iterations, and subtracts that from the
+// weight (Keller Jordan, "Muon: An optimizer for hidden layers in neural
+// networks", 2024):
+//
+//	X = bf16(u) / (‖u‖_F · safety + ε), transposed when it is tall
+//	for each (a, b, c): A = X·Xᵀ, B = b·A + c·A², X = a·X + B·X
+package muon
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Epsilon keeps the norm of a zero matrix from being divided by.
+const Epsilon = 1e-7
+
+// Coefficients is a named list of Newton–Schulz steps.
+type Coefficients struct {
+	Name string
+	// Steps are (a, b, c), one a step.
+	Steps [][3]float64
+	// Safety widens the norm that a matrix is divided by, 1 for none: rounding
+	// must not leave a singular value above what the steps converge for.
+	Safety float64
+	// Source says where the figures are from.
+	Source string
+}
+
+func repeat(n int, step [3]float64) [][3]float64 {
+	steps := make([][3]float64, n)
+	for i := range steps {
+		steps[i] = step
+	}
+	return steps
+}
+
+// sets lists the coefficients, the default first.
+var sets = []Coefficients{
+	{
+		"keller-jordan", repeat(5, [3]float64{3.4445, -4.7750, 2.0315}), 1,
+		"KellerJordan/Muon, muon.py",
+	},
+	{
+		"you",
+		[][3]float64{
+			{4.0848, -6.8946, 2.9270},
+			{3.9505, -6.3029, 2.6377},
+			{3.7418, -5.5913, 2.3037},
+			{2.8769, -3.1427, 1.2046},
+			{2.8366, -3.0525, 1.2012},
+		},
+		1,
+		"Jiacheng You, x.com/YouJiacheng/status/1905861218138804534",
+	},
+	{
+		"polar-express",
+		[][3]float64{
+			{8.156554524902461, -22.48329292557795, 15.878769915207462},
+			{4.042929935166739, -2.808917465908714, 0.5000178451051316},
+			{3.8916678022926607, -2.772484153217685, 0.5060648178503393},
+			{3.285753657755655, -2.3681294933425376, 0.46449024233003106},
+			{2.3465413258596377, -1.7097828382687081, 0.42323551169305323},
+		},
+		1.02,
+		"Amsel et al., arXiv 2505.16932, as in modded-nanogpt's train_gpt.py",
+	},
+}
+
+// Sets lists the known coefficients, the default first.
+func Sets() []Coefficients { return sets }
+
+// ByName finds coefficients; an unknown name is an error that lists the valid.
+func ByName(name string) (Coefficients, error) {
+	names := make([]string, len(sets))
+	for i, s := range sets {
+		if s.Name == name {
+			return s, nil
+		}
+		names[i] = s.Name
+	}
+	return Coefficients{}, fmt.Errorf("unknown coefficients %q: valid are %s", name, strings.Join(names, ", "))
+}
+
+// Shape is a batch of weight matrices of one shape.
+type Shape struct {
+	// Name says what they are in the model; empty for a shape that was asked for.
+	Name  string `json:"name,omitempty"`
+	Rows  int    `json:"rows"`
+	Cols  int    `json:"cols"`
+	Batch int    `json:"batch"`
+}
+
+// Short is the smaller, Long the larger of the two sides.
+func (s Shape) Short() int { return min(s.Rows, s.Cols) }
+
+// Long is the larger of the two sides.
+func (s Shape) Long() int { return max(s.Rows, s.Cols) }
+
+// Scale is what Keller Jordan multiplies the update by, so that it is as large
+// whatever the shape: max(1, rows / cols)^½.
+func (s Shape) Scale() float64 { return math.Sqrt(max(1, float64(s.Rows)/float64(s.Cols))) }
+
+// String is MxN or MxNxBATCH, as ParseShape reads it.
+func (s Shape) String() string {
+	if s.Batch == 1 {
+		return fmt.Sprintf("%dx%d", s.Rows, s.Cols)
+	}
+	return fmt.Sprintf("%dx%dx%d", s.Rows, s.Cols, s.Batch)
+}
+
+// MaxSide and MaxBatch are the largest sizes that the kernels address.
+const (
+	MaxSide  = 1 << 16
+	MaxBatch = 1 << 16
+)
+
+// Check says what is wrong with a shape.
+func (s Shape) Check() error {
+	if s.Rows < 1 || s.Cols < 1 || s.Batch < 1 || s.Rows > MaxSide || s.Cols > MaxSide || s.Batch > MaxBatch {
+		return fmt.Errorf("shape %s: sides are 1 to %d, the batch is 1 to %d", s, MaxSide, MaxBatch)
+	}
+	if int64(s.Rows)*int64(s.Cols) >= math.MaxUint32 {
+		return fmt.Errorf("shape %s: a matrix has fewer than 2^32 elements", s)
+	}
+	return nil
+}
+
+// ParseShape reads MxN or MxNxBATCH.
+func ParseShape(text string) (Shape, error) {
+	s := Shape{Batch: 1}
+	parts := strings.Split(text, "x")
+	to := []*int{&s.Rows, &s.Cols, &s.Batch}
+	if len(parts) < 2 || len(parts) > 3 {
+		return s, fmt.Errorf("shape %q: give MxN or MxNxBATCH, as 2048x4096x16", text)
+	}
+	for i, part := range parts {
+		n, err := positive(part)
+		if err != nil {
+			return s, fmt.Errorf("shape %q: %w", text, err)
+		}
+		*to[i] = n
+	}
+	return s, s.Check()
+}
+
+// positive reads a whole number in decimal, without sign.
+func positive(text string) (int, error) {
+	n := 0
+	for _, c := range text {
+		if c < '0' || c > '9' || n > MaxBatch {
+			return 0, fmt.Errorf("%q is no whole number of at most %d", text, MaxBatch)
+		}
+		n = 10*n + int(c-'0')
+	}
+	if text == "" {
+		return 0, fmt.Errorf("a number is missing")
+	}
+	return n, nil
+}

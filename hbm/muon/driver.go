@@ -1,0 +1,150 @@
+// Package muon runs the kernels of the Muon optimiser on one device: a whole
+// step over a batch of equal matrices, its parts timed, and their results held
+// against float64.
+//
+// Open a Driver, make a Work of a shape, Fill it, and Measure or Check it. On
+// the loopback the kernels are emulated: results are checked, nothing is timed.
+package muon
+
+import (
+	"errors"
+	"fmt"
+
+	method "zbench/bench/muon"
+	"zbench/internal/native"
+)
+
+// Config says what to open.
+type Config struct {
+	Native       native.Options
+	Device       int
+	Coefficients method.Coefficients
+	// Seed is of the gradients, momenta and weights.
+	Seed uint64
+}
+
+// Machine is the loopback's machine file for kernels: one device, whose time
+// nobody looks at.
+func Machine() []byte {
+	return []byte("zbench-machine 1\nclock virtual\nranks 1\ngpus_per_process 1\nhbm_bytes 17179869184\ngpu emulated\n")
+}
+
+// Driver is one device with the kernels loaded. It is not safe for concurrent
+// use but for Cancel.
+type Driver struct {
+	p       *native.Provider
+	cfg     Config
+	info    native.DeviceInfo
+	wave    int
+	stream  native.Stream
+	timer   *native.Timer
+	modules []*native.Module
+	kernels map[string]native.Function
+	// blas is the vendor's products, or noVendor why there are none.
+	blas     *native.BLAS
+	noVendor error
+	// batch and settle are batchSeconds and warmSeconds.
+	batch, settle float64
+}
+
+// Open opens the provider and compiles the kernels for the device.
+func Open(cfg Config) (*Driver, error) {
+	p, err := native.Open(cfg.Native)
+	if err != nil {
+		return nil, err
+	}
+	d := &Driver{p: p, cfg: cfg, kernels: map[string]native.Function{}, batch: batchSeconds, settle: warmSeconds}
+	if err := d.open(); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+func (d *Driver) open() error {
+	n, err := d.p.Devices()
+	if err != nil {
+		return err
+	}
+	if d.cfg.Device < 0 || d.cfg.Device >= n {
+		return fmt.Errorf("no device %d: there are %d, from 0", d.cfg.Device, n)
+	}
+	if d.info, err = d.p.Device(d.cfg.Device); err != nil {
+		return err
+	}
+	d.wave = d.info.Wave
+	if d.Emulated() {
+		d.wave = 1 // one thread of the host does what a wave does
+	}
+	if d.stream, err = d.p.NewStream(d.cfg.Device); err != nil {
+		return err
+	}
+	if d.timer, err = d.p.NewTimer([]native.Stream{d.stream}); err != nil {
+		return err
+	}
+	d.openVendor()
+	for _, file := range []string{"muon_step.hip", "muon_product.hip"} {
+		m, err := d.p.LoadModule(d.cfg.Device, file, nil)
+		if err != nil {
+			return err
+		}
+		d.modules = append(d.modules, m)
+		for _, k := range native.Kernels() {
+			if k.File != file {
+				continue
+			}
+			if d.kernels[k.Name], err = m.Function(k.Name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Close frees everything. It may be called twice.
+func (d *Driver) Close() error {
+	var all []error
+	if d.blas != nil {
+		d.blas.Close()
+		d.blas = nil
+	}
+	if d.timer != nil {
+		d.timer.Close()
+		all = append(all, d.p.FreeStream(d.stream))
+	}
+	for _, m := range d.modules {
+		all = append(all, m.Close())
+	}
+	d.timer, d.modules = nil, nil
+	d.p.Close()
+	return errors.Join(all...)
+}
+
+// Emulated tells that the kernels run on the host: their times mean nothing.
+func (d *Driver) Emulated() bool { return d.p.Simulated }
+
+// Info is what the device says of itself.
+func (d *Driver) Info() native.DeviceInfo { return d.info }
+
+// Libraries are those underneath.
+func (d *Driver) Libraries() []native.Library { return d.p.Libraries }
+
+// Free is the device's free memory in bytes.
+func (d *Driver) Free() (int64, error) {
+	free, _, err := d.p.Memory(d.cfg.Device)
+	return free, err
+}
+
+// Cancel makes what runs return native.ErrCancelled soon.
+func (d *Driver) Cancel() { d.timer.Cancel() }
+
+// deadline is how long, in seconds, a sequence may take.
+const deadline = 120.0
+
+// run launches a sequence once and waits for it.
+func (d *Driver) run(steps ...native.Step) error {
+	if err := d.timer.Load([][]native.Step{steps}); err != nil {
+		return err
+	}
+	_, err := d.timer.Run(1, deadline)
+	return err
+}

@@ -1,0 +1,130 @@
+package muon
+
+import (
+	"fmt"
+	"strings"
+
+	method "zbench/bench/muon"
+	"zbench/bench/stat"
+)
+
+// mostBatch is how many matrices of a preset's shape are measured at once; the
+// rest of a model's takes as long again. 16 experts are what a layer has.
+const mostBatch = 16
+
+// checkSide is the side of what is followed whole in float64, and checkElements
+// how many elements of a product of the real size.
+const (
+	checkSide     = 192
+	checkElements = 256
+)
+
+// Report measures the shapes and checks their results. A preset's batch is what
+// the model has; a few of it are measured, as many as fit, and the sum is of all.
+// say is told what comes next.
+func (d *Driver) Report(shapes []method.Shape, preset string, rule stat.Rule, say func(string)) (*method.Report, error) {
+	r := &method.Report{
+		Schema: method.Schema, Device: d.info.Name, Backend: d.p.Backend, Emulated: d.Emulated(),
+		Coefficients: d.cfg.Coefficients.Name, Preset: preset, Shapes: []method.ShapeFacts{}, Vendor: "none: emulated",
+	}
+	total := 0.0
+	for _, s := range shapes {
+		say(strings.TrimSpace(s.String() + " " + s.Name))
+		if r.Emulated {
+			if err := d.checkWhole(r, s); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		facts, err := d.measure(r, s, preset != "", rule)
+		if err != nil {
+			return nil, fmt.Errorf("shape %s: %w", s, err)
+		}
+		for _, row := range facts.Rows {
+			if row.What == NewtonSchulz {
+				total += *row.Seconds * float64(s.Batch) / float64(facts.Measured)
+			}
+		}
+		r.Shapes = append(r.Shapes, facts)
+	}
+	if !r.Emulated {
+		r.Step, r.Vendor = &total, d.vendorText()
+	}
+	return r, nil
+}
+
+// checkWhole checks a whole step on the shape as it is.
+func (d *Driver) checkWhole(r *method.Report, s method.Shape) (err error) {
+	w, err := d.NewWork(s)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := w.Close(); err == nil {
+			err = e
+		}
+	}()
+	checks, err := w.Check()
+	if err != nil {
+		return err
+	}
+	r.Checks = append(r.Checks, checks...)
+	checks, err = w.Sample(checkElements)
+	r.Checks = append(r.Checks, checks...)
+	return err
+}
+
+// measure checks a reduced shape whole, times the real one, and checks elements
+// of it.
+func (d *Driver) measure(r *method.Report, s method.Shape, few bool, rule stat.Rule) (f method.ShapeFacts, err error) {
+	if err := d.checkReduced(r, s); err != nil {
+		return f, err
+	}
+	part := s
+	if few {
+		part.Batch = min(part.Batch, mostBatch)
+	}
+	free, err := d.Free()
+	if err != nil {
+		return f, err
+	}
+	for few && part.Batch > 1 && d.Bytes(part) > free*9/10 {
+		part.Batch--
+	}
+	if need := d.Bytes(part); need > free {
+		return f, fmt.Errorf("it needs %d bytes of memory and %d are free: give a smaller batch", need, free)
+	}
+	w, err := d.NewWork(part)
+	if err != nil {
+		return f, err
+	}
+	defer func() {
+		if e := w.Close(); err == nil {
+			err = e
+		}
+	}()
+	if err := w.Fill(); err != nil {
+		return f, err
+	}
+	checks, err := w.Sample(checkElements)
+	if err != nil {
+		return f, err
+	}
+	r.Checks = append(r.Checks, checks...)
+	f, err = w.Measure(rule)
+	f.Shape = s
+	return f, err
+}
+
+func (d *Driver) checkReduced(r *method.Report, s method.Shape) error {
+	w, err := d.NewWork(s.Reduced(checkSide))
+	if err != nil {
+		return err
+	}
+	checks, err := w.Check()
+	r.Checks = append(r.Checks, checks...)
+	if e := w.Close(); err == nil {
+		err = e
+	}
+	return err
+}

@@ -1,0 +1,44 @@
+package muon
+
+import (
+	method "zbench/bench/muon"
+	"zbench/bench/stat"
+	"zbench/internal/native"
+)
+
+// Vendor tells why there is no vendor's product to compare with; nil when there
+// is one.
+func (d *Driver) Vendor() error { return d.noVendor }
+
+// openVendor looks for the vendor's library. That there is none is no error.
+func (d *Driver) openVendor() {
+	d.blas, d.noVendor = d.p.OpenBLAS(d.cfg.Native, d.stream)
+}
+
+// vendorText names the library, or says why there is none.
+func (d *Driver) vendorText() string {
+	if d.noVendor != nil {
+		return d.noVendor.Error()
+	}
+	return d.blas.Library.Path
+}
+
+// vendorProduct is the vendor's product of the operands of Newton–Schulz step 0,
+// without what our epilogue adds. It overwrites what ours would.
+func (w *Work) vendorProduct(p method.Product) native.Step {
+	m, n, k := p.Dims(w.shape)
+	g := native.Gemm{M: m, N: n, K: k, Batch: w.shape.Batch}
+	switch p {
+	case method.Gram:
+		g.C, g.A, g.B = w.at(w.a), w.at(w.x[0]), w.at(w.x[0])
+	case method.Square:
+		g.C, g.A, g.B = w.at(w.b), w.at(w.a), w.at(w.a)
+	default:
+		g.C, g.A, g.B = w.at(w.x[1]), w.at(w.b), w.at(w.t[0])
+	}
+	return w.d.blas.Product(g)
+}
+
+func (w *Work) vendorRow(rule stat.Rule, p method.Product) (method.Row, error) {
+	return w.row(rule, p.String()+", "+w.d.blas.Library.Name, p.Effective(w.shape), p.Effective(w.shape), p.Traffic(w.shape), w.vendorProduct(p))
+}

@@ -1,0 +1,195 @@
+package muon
+
+import (
+	"fmt"
+
+	method "zbench/bench/muon"
+	"zbench/internal/native"
+)
+
+// Hyperparameters of a step, Muon's own defaults.
+const (
+	Momentum = 0.95
+	Rate     = 0.02
+	Decay    = 0.01
+)
+
+// Work is a batch of equal weight matrices on the device with all that a step
+// needs. Close it when done.
+type Work struct {
+	d     *Driver
+	shape method.Shape
+	// m and n are the short and the long side: the side that products have.
+	m, n  int
+	arena native.Buffer
+	// Offsets in bytes: x are n long and m high, t their transposes, of which the
+	// first are the input and the others take turns.
+	gradient, momentum, weight int64
+	x, t                       [3]int64
+	a, b                       int64
+	tensors, partial, inverse  int64
+	list                       []native.MuonTensor
+	chunks, tiles              int
+}
+
+// Bytes is the device memory that a Work of a shape takes.
+func (d *Driver) Bytes(s method.Shape) int64 {
+	w := &Work{d: d, shape: s, m: s.Short(), n: s.Long()}
+	return w.layout()
+}
+
+func aligned(bytes int64) int64 { return (bytes + 255) / 256 * 256 }
+
+// layout gives each array its place and returns the bytes of all.
+func (w *Work) layout() int64 {
+	var at int64
+	batch := int64(w.shape.Batch)
+	take := func(each int64) int64 {
+		from := at
+		at = aligned(at + each*batch)
+		return from
+	}
+	w.gradient, w.momentum, w.weight = take(w.floats()), take(w.floats()), take(w.floats())
+	for i := range w.x {
+		w.x[i], w.t[i] = take(halves(w.m, w.n)), take(halves(w.n, w.m))
+	}
+	w.a, w.b = take(halves(w.m, w.m)), take(halves(w.m, w.m))
+	w.tensors, w.inverse = take(tensorBytes), take(4)
+	w.partial = take(4 * int64(native.MuonChunks(w.shape.Rows, w.shape.Cols)))
+	return at
+}
+
+// tensorBytes is the size of a native.MuonTensor.
+const tensorBytes = 72
+
+// floats is the bytes of one matrix of float, halves those of one of bf16.
+func (w *Work) floats() int64 {
+	return (4*int64(w.shape.Rows)*int64(w.shape.Cols) + 15) / 16 * 16
+}
+
+func halves(rows, cols int) int64 { return 2 * int64(rows) * int64(native.MuonPadded(cols)) }
+
+// tall tells that the matrix lies as t does.
+func (w *Work) tall() bool { return w.shape.Rows > w.shape.Cols }
+
+// result is which of x and t the last step writes.
+func (w *Work) result() int { return turn(len(w.d.cfg.Coefficients.Steps)) }
+
+// turn is where the matrix is before step i: 0, then 1 and 2 in turn.
+func turn(i int) int {
+	if i == 0 {
+		return 0
+	}
+	return 2 - i%2
+}
+
+// NewWork takes the memory that a shape needs.
+func (d *Driver) NewWork(s method.Shape) (*Work, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	w := &Work{d: d, shape: s, m: s.Short(), n: s.Long()}
+	bytes := w.layout()
+	var err error
+	if w.arena, err = d.p.Alloc(d.cfg.Device, bytes); err != nil {
+		return nil, err
+	}
+	w.list = make([]native.MuonTensor, s.Batch)
+	for i := range w.list {
+		k := int64(i)
+		out := w.result()
+		as, turned, update := w.x[0], w.t[0], w.x[out]
+		if w.tall() {
+			as, turned, update = turned, as, w.t[out]
+		}
+		half, flipped := halves(s.Rows, s.Cols), halves(s.Cols, s.Rows)
+		//nolint:gosec // offsets are not negative, counts are below 2^32
+		w.list[i] = native.MuonTensor{
+			Gradient: uint64(w.gradient + k*w.floats()), Momentum: uint64(w.momentum + k*w.floats()),
+			Weight: uint64(w.weight + k*w.floats()), Cast: uint64(as + k*half), Flipped: uint64(turned + k*flipped),
+			Update: uint64(update + k*half), Rows: uint32(s.Rows), Cols: uint32(s.Cols),
+			Chunk: uint32(w.chunks), Tile: uint32(w.tiles), Scale: float32(s.Scale()),
+		}
+		w.chunks += native.MuonChunks(s.Rows, s.Cols)
+		w.tiles += native.MuonTiles(s.Rows, s.Cols)
+	}
+	return w, nil
+}
+
+// Close frees the memory.
+func (w *Work) Close() error { return w.d.p.Free(w.arena) }
+
+func (w *Work) at(offset int64) native.Address {
+	return native.Address{Buffer: w.arena, Offset: offset}
+}
+
+// step is a launch of one of the kernels.
+func (w *Work) step(kernel string, grid, batch, threads int, args ...any) native.Step {
+	return native.Step{
+		Function: w.d.kernels[kernel],
+		//nolint:gosec // far below 2^31
+		Launch: native.Launch{Grid: [3]uint32{uint32(grid), uint32(batch), 1}, Block: [3]uint32{uint32(threads), 1, 1}},
+		Args:   args,
+	}
+}
+
+// Before takes gradient and momentum to the input of Newton–Schulz: the pass
+// over all tensors, their norms, and the scaling with the transpose.
+func (w *Work) Before() []native.Step {
+	tensors, n := w.at(w.tensors), uint32(len(w.list)) //nolint:gosec // the batch
+	c := w.d.cfg.Coefficients
+	return []native.Step{
+		w.step("zb_muon_prepare", w.chunks, 1, native.MuonThreads, w.arena, tensors, n, float32(Momentum), int32(1), int32(0), w.at(w.partial)),
+		w.step("zb_muon_norm", len(w.list), 1, native.MuonThreads, tensors, n, uint32(w.chunks), w.at(w.partial), //nolint:gosec // below 2^32
+			float32(c.Safety), float32(method.Epsilon), w.at(w.inverse)),
+		w.step("zb_muon_orient", w.tiles, 1, 4*w.d.wave, w.arena, tensors, n, w.at(w.inverse)),
+	}
+}
+
+// After subtracts the update from the weight.
+func (w *Work) After() native.Step {
+	return w.step("zb_muon_apply", w.chunks, 1, native.MuonThreads, w.arena, w.at(w.tensors), uint32(len(w.list)), float32(Rate), float32(Decay)) //nolint:gosec // the batch
+}
+
+// Product is one product of Newton–Schulz step i; full makes every tile of one
+// that is symmetric.
+func (w *Work) Product(p method.Product, i int, full bool) native.Step {
+	step := w.d.cfg.Coefficients.Steps[i]
+	from, to := turn(i), turn(i+1)
+	none := uint64(0)
+	tile := p.Tile(w.shape, w.d.info.Units)
+	kind := "product"
+	if p.Symmetric() && !full {
+		kind = "triangle"
+	}
+	m, n, k := p.Dims(w.shape)
+	var args []any
+	switch p {
+	case method.Gram:
+		x := w.at(w.x[from])
+		args = []any{w.at(w.a), none, x, x, none, float32(1), float32(0)}
+	case method.Square:
+		a := w.at(w.a)
+		args = []any{w.at(w.b), none, a, a, a, float32(step[2]), float32(step[1])}
+	default:
+		args = []any{w.at(w.x[to]), w.at(w.t[to]), w.at(w.b), w.at(w.t[from]), w.at(w.x[from]), float32(1), float32(step[0])}
+	}
+	args = append(args, uint32(m), uint32(n), uint32(k)) //nolint:gosec // sides are at most MaxSide
+	return w.step(fmt.Sprintf("zb_%s_%d", kind, tile), p.Blocks(w.shape, tile, full), w.shape.Batch, 4*w.d.wave, args...)
+}
+
+// Iterate is all of Newton–Schulz.
+func (w *Work) Iterate() []native.Step {
+	var steps []native.Step
+	for i := range w.d.cfg.Coefficients.Steps {
+		for _, p := range method.Products() {
+			steps = append(steps, w.Product(p, i, false))
+		}
+	}
+	return steps
+}
+
+// Step is a whole step of the optimiser.
+func (w *Work) Step() []native.Step {
+	return append(append(w.Before(), w.Iterate()...), w.After())
+}

@@ -1,0 +1,108 @@
+package native
+
+/*
+#include <stdlib.h>
+#include "c/blas.h"
+#include "c/dl.h"
+#include "c/shim.h"
+#include "c/timer.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"path/filepath"
+	"unsafe"
+)
+
+// blasLibraries are the vendors' matrix products. They are optional: without one
+// there is nothing to compare with.
+var blasLibraries = map[string]struct {
+	vendor C.int
+	row    libraryRow
+}{
+	"rocm": {C.ZB_ROCM, libraryRow{role: "matrix product", names: []string{"librocblas.so.5", "librocblas.so.4", "librocblas.so.3", "librocblas.so"}}},
+	"cuda": {C.ZB_CUDA, libraryRow{role: "matrix product", names: []string{"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so"}}},
+}
+
+// BLAS is the vendor's library of matrix products on one stream. Close it when
+// done.
+type BLAS struct {
+	// Library names it and says where it is.
+	Library Library
+	p       *Provider
+	c       *C.zb_blas
+	opened  unsafe.Pointer
+}
+
+// OpenBLAS looks for the vendor's matrix products and makes a handle for a
+// stream. What is missing wraps ErrUnavailable and says what was searched.
+func (p *Provider) OpenBLAS(o Options, s Stream) (*BLAS, error) {
+	lib, known := blasLibraries[o.Backend]
+	if !known {
+		return nil, fmt.Errorf("%w: the %s backend has no library of matrix products", ErrUnavailable, o.Backend)
+	}
+	f, err := newFinder(o)
+	if err != nil {
+		return nil, err
+	}
+	search := &Search{Role: lib.row.role, Library: lib.row.names[len(lib.row.names)-1]}
+	for _, folder := range f.folders(lib.row) {
+		for _, name := range lib.row.names {
+			path := filepath.Join(folder, name)
+			if h := f.try(search, path, false); h != nil {
+				return p.newBLAS(lib.vendor, h, path, s)
+			}
+		}
+	}
+	return nil, fmt.Errorf("%w: library not found: %s: tried %s", ErrUnavailable, search.Library, search.tried())
+}
+
+func (p *Provider) newBLAS(vendor C.int, library unsafe.Pointer, path string, s Stream) (*BLAS, error) {
+	b := &BLAS{
+		Library: Library{Name: filepath.Base(path), Path: path}, p: p, opened: library,
+		c: (*C.zb_blas)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_blas{})))),
+	}
+	var lacks *C.char
+	if C.zb_blas_fill(b.c, vendor, library, &lacks) == 0 {
+		b.Close()
+		return nil, fmt.Errorf("%w: %s lacks %s", ErrUnavailable, path, C.GoString(lacks))
+	}
+	if code := C.zb_blas_open(p.table, b.c, C.int(s.device), s.ptr); code != 0 {
+		b.Close()
+		return nil, fmt.Errorf("%s: create a handle: code %d", path, int(code))
+	}
+	return b, nil
+}
+
+// Close frees the handle and the library. It may be called twice.
+func (b *BLAS) Close() {
+	if b.c == nil {
+		return
+	}
+	C.zb_blas_end(b.c)
+	C.free(unsafe.Pointer(b.c))
+	C.zb_close(b.opened)
+	b.c = nil
+}
+
+// Gemm is C = A·Bᵀ of bf16 by rows, as the product kernels have it: C of M rows
+// and N columns, both operands of depth K, rows filled up to a multiple of eight.
+type Gemm struct {
+	C, A, B        Address
+	M, N, K, Batch int
+}
+
+// Product is a step of a Timer that makes one vendor's product.
+func (b *BLAS) Product(g Gemm) Step { return Step{blas: b, gemm: g} }
+
+// fillGemm puts a vendor's product where a kernel's launch would be.
+func (t *Timer) fillGemm(to *C.zb_step, s Step) {
+	g := (*C.zb_gemm)(t.memory(1, unsafe.Sizeof(C.zb_gemm{})))
+	g.blas = s.blas.c
+	g.c, g.a, g.b = unsafe.Pointer(s.gemm.C.ptr()), unsafe.Pointer(s.gemm.A.ptr()), unsafe.Pointer(s.gemm.B.ptr())
+	g.m, g.n, g.k, g.batch = C.int(s.gemm.M), C.int(s.gemm.N), C.int(s.gemm.K), C.int(s.gemm.Batch)
+	g.row_c, g.row_k = C.int(MuonPadded(s.gemm.N)), C.int(MuonPadded(s.gemm.K))
+	to.params = (*unsafe.Pointer)(unsafe.Pointer(g))
+	to.vendor = 1
+}

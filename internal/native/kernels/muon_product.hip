@@ -1,0 +1,180 @@
+/* The products of Newton–Schulz: C = alpha·A·Bᵀ + beta·S, see muon_out.h.
+ *
+ *   zb_triangle_*   A = B or both symmetric and equal, S symmetric: C is
+ *                   symmetric, so blocks make the tiles on and below the
+ *                   diagonal and write each twice; m = n, t is not used.
+ *                   Grid: T(T+1)/2 for T = ⌈m / tile⌉, times the batch in y
+ *   zb_product_*    any. Grid: ⌈m / tile⌉ · ⌈n / tile⌉, times the batch in y
+ *
+ * A block is four waves of zb_mma::WAVE in a square, its tile 128 or 64. */
+
+/* On AMD neighbouring blocks go to different dies, each with a cache of its
+ * own: this gives a die's blocks neighbouring tiles. A bijection of 0 … n-1. */
+#if defined(ZB_AMD)
+enum { ZB_DIES = 8 }; /* gfx942: MI300X has eight XCDs */
+#else
+enum { ZB_DIES = 1 };
+#endif
+
+ZB_FN zb_u32 zb_near(zb_u32 block, zb_u32 n) {
+  zb_u32 die = block % ZB_DIES, each = n / ZB_DIES, more = n % ZB_DIES;
+  return die * each + (die < more ? die : more) + block / ZB_DIES;
+}
+
+struct zb_place {
+  zb_u32 i, j;
+};
+
+/* Row i of the triangle begins at i(i+1)/2. The root is inexact from 2^24 on. */
+ZB_FN zb_place zb_in_triangle(zb_u32 block) {
+  zb_u32 i = (zb_u32)((ZB_SQRT(8.0f * (float)block + 1) - 1) / 2);
+  while (i * (i + 1) / 2 > block) {
+    i--;
+  }
+  while ((i + 1) * (i + 2) / 2 <= block) {
+    i++;
+  }
+  return {i, block - i * (i + 1) / 2};
+}
+
+/* Eight rows of tiles at a time, column by column: blocks that run together
+ * share operands. */
+ZB_FN zb_place zb_in_square(zb_u32 block, zb_u32 rows, zb_u32 cols) {
+  zb_u32 first = block / (8 * cols) * 8, at = block % (8 * cols);
+  zb_u32 height = rows - first < 8 ? rows - first : 8;
+  return {first + at % height, at / height};
+}
+
+template <int WIDTH> struct zb_tile {
+  enum {
+    TILE = 32 * WIDTH, /* two waves of WIDTH tiles of 16 */
+    QUADS = ZB_SLOTS * zb_feed<TILE>::SLOT
+  };
+  struct operands {
+    zb_mma::a a[WIDTH];
+    zb_mma::b b[WIDTH];
+  };
+  zb_mma::acc c[WIDTH][WIDTH];
+  zb_u32 lane, row, col; /* the wave's place in the tile */
+
+  ZB_METHOD void load(operands &to, const zb_quad *slot, int step) const {
+    ZB_MMA_UNROLLED
+    for (int i = 0; i < WIDTH; i++) {
+      zb_mma::load_a(to.a[i], slot, row + 16 * i, step, lane);
+      zb_mma::load_b(to.b[i], slot + zb_feed<TILE>::OPERAND, col + 16 * i,
+                     step, lane);
+    }
+  }
+
+  ZB_METHOD void multiply(const operands &by) {
+    ZB_MMA_UNROLLED
+    for (int part = 0; part < zb_mma::PARTS; part++) {
+      ZB_MMA_UNROLLED
+      for (int i = 0; i < WIDTH; i++) {
+        ZB_MMA_UNROLLED
+        for (int j = 0; j < WIDTH; j++) {
+          zb_mma::mma(c[i][j], by.a[i], by.b[j], part);
+        }
+      }
+    }
+  }
+
+  ZB_METHOD void sum(zb_feed<TILE> &feed) {
+    ZB_MMA_UNROLLED
+    for (int i = 0; i < WIDTH * WIDTH; i++) {
+      zb_mma::clear(c[i / WIDTH][i % WIDTH]);
+    }
+    feed.begin();
+    if constexpr (zb_mma::STEPS == 1) {
+      operands x;
+      ZB_ROLLED
+      for (zb_u32 j = 0; j < feed.stages; j++) {
+        feed.advance(j);
+        load(x, feed.slot(j), 0);
+        multiply(x);
+      }
+    } else {
+      /* a step's operands are read while the one before is multiplied */
+      operands x, y;
+      feed.advance(0);
+      load(x, feed.slot(0), 0);
+      ZB_ROLLED
+      for (zb_u32 j = 0; j < feed.stages; j++) {
+        load(y, feed.slot(j), 1);
+        multiply(x);
+        if (j + 1 < feed.stages) {
+          feed.advance(j + 1);
+          load(x, feed.slot(j + 1), 0);
+        }
+        multiply(y);
+      }
+    }
+  }
+
+  ZB_METHOD void put(const zb_out<TILE> &out, const zb_product_job &job) const {
+    ZB_MMA_UNROLLED
+    for (int i = 0; i < WIDTH; i++) {
+      ZB_MMA_UNROLLED
+      for (int j = 0; j < WIDTH; j++) {
+        out.put(job, c[i][j], row + 16 * i, col + 16 * j, lane);
+      }
+    }
+  }
+};
+
+template <int WIDTH, bool TRIANGLE>
+ZB_FN void zb_multiply(zb_product_job job, zb_quad *shared) {
+  typedef zb_tile<WIDTH> tile;
+  zb_u32 rows = (job.m + tile::TILE - 1) / tile::TILE;
+  zb_u32 cols = (job.n + tile::TILE - 1) / tile::TILE;
+  zb_u32 block = zb_near(blockIdx.x, gridDim.x);
+  zb_place at =
+      TRIANGLE ? zb_in_triangle(block) : zb_in_square(block, rows, cols);
+  zb_u64 c = (zb_u64)blockIdx.y * job.m * (zb_quads(job.n) * 8);
+  zb_u64 t = (zb_u64)blockIdx.y * job.n * (zb_quads(job.m) * 8);
+  zb_u32 quads = zb_quads(job.k), row0 = at.i * tile::TILE,
+         col0 = at.j * tile::TILE, wave = threadIdx.x / zb_mma::WAVE;
+  const zb_quad *a = (const zb_quad *)job.a, *b = (const zb_quad *)job.b;
+  a += ((zb_u64)blockIdx.y * job.m + row0) * quads;
+  b += ((zb_u64)blockIdx.y * job.n + col0) * quads;
+  zb_feed<tile::TILE> feed;
+  feed.shared = shared;
+  feed.a = {a, job.m - row0};
+  feed.b = {b, job.n - col0};
+  feed.quads = quads;
+  feed.stages = (job.k + ZB_DEPTH - 1) / ZB_DEPTH;
+  tile sums;
+  sums.lane = threadIdx.x % zb_mma::WAVE;
+  sums.row = wave / 2 * (16 * WIDTH);
+  sums.col = wave % 2 * (16 * WIDTH);
+  sums.sum(feed);
+
+  zb_out<tile::TILE> out = {shared, row0, col0};
+  job.c += c;
+  job.s = job.beta != 0 ? job.s + c : job.a; /* or any that is there */
+  ZB_BARRIER(); /* the last stage has been read */
+  out.read(job);
+  ZB_BARRIER();
+  sums.put(out, job);
+  ZB_BARRIER();
+  out.write(job, TRIANGLE && at.i == at.j);
+  job.t = TRIANGLE ? job.c : job.t;
+  if (TRIANGLE ? at.i != at.j : job.t != nullptr) {
+    job.t += TRIANGLE ? 0 : t;
+    out.transpose(job);
+  }
+}
+
+#define ZB_PRODUCT_KERNEL(name, width, triangle)                               \
+  ZB_KERNEL_OF(name, 4 * zb_mma::WAVE)                                         \
+  (zb_u16 * c, zb_u16 * t, const zb_u16 *a, const zb_u16 *b,               \
+   const zb_u16 *s, float alpha, float beta, zb_u32 m, zb_u32 n, zb_u32 k) {  \
+    ZB_SHARED(zb_quad, shared, zb_tile<width>::QUADS);                         \
+    zb_multiply<width, triangle>({c, t, a, b, s, alpha, beta, m, n, k},        \
+                                 shared);                                      \
+  }
+
+ZB_PRODUCT_KERNEL(zb_triangle_128, 4, true)
+ZB_PRODUCT_KERNEL(zb_triangle_64, 2, true)
+ZB_PRODUCT_KERNEL(zb_product_128, 4, false)
+ZB_PRODUCT_KERNEL(zb_product_64, 2, false)

@@ -1,0 +1,38 @@
+package native
+
+// MuonTensor is one weight matrix of a launch of the zb_muon_* kernels, as
+// kernels/muon_tensors.h has it: byte offsets from the memory that the launch is
+// given (multiples of 16), the shape, and the numbers of its first chunk and
+// tile among all tensors of the launch.
+type MuonTensor struct {
+	// Gradient is of float or bf16; Momentum and Weight are of float.
+	Gradient, Momentum, Weight uint64
+	// Cast and Update are bf16 of the shape, Flipped of its transpose; their
+	// rows are filled up to a multiple of eight elements.
+	Cast, Flipped, Update uint64
+	Rows, Cols            uint32
+	Chunk, Tile           uint32
+	// Scale is what the update is multiplied by beside the rate.
+	Scale float32
+	_     uint32
+}
+
+// The geometry of the Muon kernels: a chunk is of elements, a tile has a side of
+// as many, and a block of zb_muon_* as many threads. A block of zb_muon_orient
+// and of the products has four waves.
+const (
+	MuonChunk   = 8192
+	MuonTile    = 64
+	MuonThreads = 256
+)
+
+// MuonPadded is the elements that a row of so many takes.
+func MuonPadded(cols int) int { return (cols + 7) / 8 * 8 }
+
+// MuonChunks are the blocks that a matrix takes of zb_muon_prepare and _apply.
+func MuonChunks(rows, cols int) int { return (rows*cols + MuonChunk - 1) / MuonChunk }
+
+// MuonTiles are the blocks that a matrix takes of zb_muon_orient.
+func MuonTiles(rows, cols int) int {
+	return ((rows + MuonTile - 1) / MuonTile) * ((cols + MuonTile - 1) / MuonTile)
+}
