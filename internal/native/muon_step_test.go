@@ -106,7 +106,7 @@ const (
 func (a *arena) run(t testing.TB, nesterov bool) {
 	memory, tensors, n := address(&a.memory[0]), address(&a.tensors[0]), len(a.tensors)
 	step := func(name string, grid, threads uint32, args ...any) {
-		require.NoError(t, runKernel(name, flat(grid, threads), false, args...))
+		require.NoError(t, runKernel(name, line(grid, threads), false, args...))
 	}
 	step("zb_muon_prepare", a.chunks, MuonThreads, memory, tensors, n, testBeta, b2i(nesterov), b2i(a.bf16), address(&a.partial[0]))
 	step("zb_muon_norm", uint32(n), MuonThreads, tensors, n, a.chunks, address(&a.partial[0]), testSafety, testEpsilon, address(&a.inverse[0]))
