@@ -16,13 +16,27 @@ cd "$(dirname "$0")/../internal/native"
 # NOISY=1 makes the collectives library print when it is loaded, as some do.
 noisy=(${NOISY:+-DNOISY})
 cflags=(-std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -fPIC -fvisibility=hidden)
-kernels=$(mktemp -d)
-trap 'rm -rf "$kernels"' EXIT
-"${CXX:-c++}" -std=c++17 -O2 -Wall -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -c unity.cc -o "$kernels/kernels.o"
+
+# The kernels take most of the time: they are kept by what they are made of.
+cxx=("${CXX:-c++}" -std=c++17 -O2 -Wall -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti)
+made=$({ "${cxx[@]}" --version; echo "${cxx[@]}"; cat unity.cc kernels/*; } | sha256sum)
+kept=${XDG_CACHE_HOME:-$HOME/.cache}/zbench/loopback
+if ! mkdir -p "$kept" 2>/dev/null; then
+	kept=$(mktemp -d)
+	trap 'rm -rf "$kept"' EXIT
+fi
+kernels=$kept/${made%% *}.o
+(
+	flock 9
+	[ -s "$kernels" ] && exit
+	find "$kept" -name '*.o' -mtime +7 -delete
+	"${cxx[@]}" -c unity.cc -o "$kernels.new"
+	mv "$kernels.new" "$kernels"
+) 9>"$kept/lock"
 
 # runtime NAMES LIBRARY: the library with all of the state.
 runtime() {
-	"${CC:-cc}" "${cflags[@]}" -shared -DZB_NAMES="$1" "-Wl,-soname,${2##*/}" -o "$2" c/shared/runtime.c "$kernels/kernels.o" -lm -Wl,-z,defs
+	"${CC:-cc}" "${cflags[@]}" -shared -DZB_NAMES="$1" "-Wl,-soname,${2##*/}" -o "$2" c/shared/runtime.c "$kernels" -lm -Wl,-z,defs
 }
 
 # forward NAMES KIND LIBRARY RUNTIME [FLAG…]: one that jumps there.
