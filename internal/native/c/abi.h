@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "attributes.h"
+
 enum {
   ZB_NONE = 0,
   ZB_RUNTIME = 1,
@@ -70,22 +72,6 @@ enum {
 /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: above 48 KiB CUDA wants to be
  * asked; HIP gives a block all there is. */
 enum { ZB_FUNCTION_MAX_SHARED = 8, ZB_SHARED_UNASKED = 48 << 10 };
-
-/* Device attributes, whose numbers differ: ATTR(field, rocm, cuda), the values
- * of hipDeviceAttribute_t and of cudaDeviceAttr. Clocks are in kHz, memory in
- * bytes, the width of the memory's bus in bits. */
-#define ZB_ATTRIBUTES(ATTR)                                                    \
-  ATTR(clockRate, 5, 13)                                                       \
-  ATTR(l2CacheSize, 19, 38)                                                    \
-  ATTR(capabilityMajor, 23, 75)                                                \
-  ATTR(capabilityMinor, 61, 76)                                                \
-  ATTR(maxThreadsPerBlock, 56, 1)                                              \
-  ATTR(memoryBusWidth, 59, 37)                                                 \
-  ATTR(memoryClockRate, 60, 36)                                                \
-  ATTR(multiprocessorCount, 63, 16)                                            \
-  ATTR(maxSharedPerBlock, 74, 8)                                               \
-  ATTR(maxSharedPerBlockOptin, 75, 97)                                         \
-  ATTR(warpSize, 87, 10)
 
 /* ncclUniqueId, passed by value */
 typedef struct zb_unique_id {
@@ -295,11 +281,5 @@ typedef struct zb_symbol {
   int library[2]; /* by ZB_ROCM, ZB_CUDA */
   const char *name[2];
 } zb_symbol;
-
-/* One row of the attributes as data: a name and its number by vendor. */
-typedef struct zb_attribute {
-  const char *field;
-  int number[2]; /* by ZB_ROCM, ZB_CUDA */
-} zb_attribute;
 
 #endif
