@@ -32,7 +32,7 @@ func newReport(s State) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			dir := &folder{s.FS, filepath.Dir(file)}
+			dir := &folder{fs: s.FS, path: filepath.Dir(file)}
 			if out != "" {
 				if dir, err = newFolder(s, out, "report", false); err != nil {
 					return err
