@@ -134,6 +134,10 @@ typedef struct zb_unique_id {
       ZB_RT("hipEventRecord"), ZB_RT("cudaEventRecord"))                       \
   SYM(eventElapsed, ZB_REQUIRED, int, (float *ms, void *start, void *stop),    \
       ZB_RT("hipEventElapsedTime"), ZB_RT("cudaEventElapsedTime"))             \
+  SYM(eventQuery, ZB_OPTIONAL("how far each rank got in a hang"), int,         \
+      (void *event), ZB_RT("hipEventQuery"), ZB_RT("cudaEventQuery"))          \
+  SYM(lastError, ZB_OPTIONAL("a failed call told to the collectives, too"),    \
+      int, (void), ZB_RT("hipGetLastError"), ZB_RT("cudaGetLastError"))        \
   SYM(copy, ZB_REQUIRED, int,                                                  \
       (void *to, const void *from, size_t bytes, int kind),                    \
       ZB_RT("hipMemcpy"), ZB_RT("cudaMemcpy"))                                 \
@@ -272,6 +276,16 @@ typedef struct zb_table {
   ZB_SYMBOLS(ZB_FIELD)
 #undef ZB_FIELD
 } zb_table;
+
+/* Takes a failed call's error back from the runtime, which keeps it for whoever
+ * asks next in this thread: RCCL asks after some launches of its own, and would
+ * take it for theirs. code is passed on. */
+static inline int zb_told(const zb_table *t, int code) {
+  if (code != 0 && t->lastError != NULL) {
+    t->lastError();
+  }
+  return code;
+}
 
 /* One row of the list as data, for lookup and for asking what is there. */
 typedef struct zb_symbol {
