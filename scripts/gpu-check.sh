@@ -6,8 +6,11 @@
 #
 # FLAGs go to every run: --backend, --rccl-lib FILE, --lib-path DIR, … (zbench
 # collectives --help). GPUS says how many GPUs there are, TYPES which element types
-# are tried. Prints a table and leaves all results in $OUT (default gpu-check-DATE).
-# Exits with 1 when a check failed, 5 when nothing can run.
+# are tried, ROWS and SIZE how large the norms' matrices and hbm's arrays are, LIMIT
+# how many seconds all of it may take (570): what is not reached by then has failed.
+# Prints a table and leaves it in $OUT (default gpu-check-DATE) as table.md, with
+# all results in results.tar.gz. Exits with 1 when a check failed, 5 when nothing
+# can run.
 set -uo pipefail
 
 if [ $# -lt 1 ]; then
@@ -17,8 +20,11 @@ fi
 bin=$1
 shift
 flags=("$@")
-out=${OUT:-gpu-check-$(date +%Y%m%d-%H%M%S)}
-mkdir -p "$out" || exit 2
+to=${OUT:-gpu-check-$(date +%Y%m%d-%H%M%S)}
+mkdir -p "$to" || exit 2
+out=$(mktemp -d) || exit 2
+trap 'rm -rf "$out"' EXIT
+limit=${LIMIT:-570}
 
 # The backend is a flag's, else that of the device node.
 backend=
@@ -60,6 +66,16 @@ row() { # NAME RESULT SECONDS WHAT
 # json KEY FILE: the first value of a key, without quotes.
 json() { sed -n 's/^ *"'"$1"'": "\{0,1\}\([^",]*\)"\{0,1\},\{0,1\}$/\1/p' "$2" | head -1; }
 
+# within COMMAND…: runs it in the time that is left; TERM makes zbench save and end.
+within() {
+	local left=$((limit - SECONDS))
+	if [ $left -le 0 ]; then
+		echo "zbench: not run: the $limit s are over (LIMIT)" >&2
+		return 124
+	fi
+	timeout -k 30 $left "$@"
+}
+
 # judge FOLDER: what is wrong with a sweep that ended well, nothing if nothing.
 judge() {
 	local file=$1/results.json ok verified
@@ -80,7 +96,7 @@ run() {
 	local dir="$out/${1// /-}" code
 	shift
 	problem=
-	"$bin" collectives "$@" "${flags[@]}" --out "$dir" -q >"$dir.txt" 2>"$dir.log"
+	within "$bin" collectives "$@" "${flags[@]}" --out "$dir" -q >"$dir.txt" 2>"$dir.log"
 	code=$?
 	if [ $code -ne 0 ]; then
 		problem="exit code $code: $(grep '^zbench: ' "$dir.log" | tail -1 | tr '|' '/' | cut -c1-300)"
@@ -117,21 +133,29 @@ operators() {
 	row "$1" ok $((SECONDS - start)) "$cases cases of 5 operators, each verified"
 }
 
-# other NAME ARGUMENT…: another command of zbench, where this one has it.
+# other NAME ARGUMENT…: another command of zbench, which checks its own results and
+# says so by its exit code.
 other() {
 	local name=$1 start=$SECONDS code
 	shift
-	if ! "$bin" --help | grep -q "^  $1 "; then
-		row "$name" skipped 0 "this zbench has no command $1"
-		return 0
-	fi
-	"$bin" "$@" "${flags[@]}" >"$out/$name.txt" 2>"$out/$name.log"
+	within "$bin" "$@" "${flags[@]}" >"$out/$name.txt" 2>"$out/$name.log"
 	code=$?
 	if [ $code -eq 0 ]; then
-		row "$name" ok $((SECONDS - start)) "$out/$name.txt"
+		row "$name" ok $((SECONDS - start)) "zbench $*"
 	else
 		row "$name" failed $((SECONDS - start)) "exit code $code: $(grep '^zbench: ' "$out/$name.log" | tail -1 | tr '|' '/' | cut -c1-300)"
 	fi
+}
+
+# kernels: memory streams, the norms in every type, Muon, each against its
+# reference. Timed for a moment only: this is about results.
+kernels() {
+	local norm
+	other hbm hbm ${SIZE:+--size "$SIZE"} --max-time 0.1 --out "$out/hbm-results" -q
+	for norm in rmsnorm layernorm; do
+		other $norm kernels $norm ${ROWS:+--rows "$ROWS"} --dtype bfloat16,float16,float32 --max-time 0.1 --out "$out/$norm-results" -q
+	done
+	other muon kernels muon --shape 256x512 --shape 512x384x3 --max-time 0.1
 }
 
 all="all_reduce reduce_scatter all_gather broadcast reduce all_to_all send_recv gather scatter"
@@ -142,9 +166,7 @@ other doctor doctor
 if ! sweep "one rank" $all -b 1K -e 16M -f 16 -g 1 $quick && [[ $problem == "exit code 5"* ]]; then
 	nothing=5
 fi
-for type in ${TYPES:-int8 uint8 int32 uint32 int64 uint64 half float double bfloat16}; do
-	[ -n "${nothing-}" ] || operators "$type"
-done
+[ -n "${nothing-}" ] || kernels
 if [ "$gpus" -gt 1 ] && [ -z "${nothing-}" ]; then
 	# shellcheck disable=SC2086
 	sweep "$gpus GPUs" $all -b 1K -e 64M -f 4 -g "$gpus" $quick
@@ -166,19 +188,27 @@ for k in 2 4; do
 	fi
 done
 
-for command in hbm kernels; do
-	[ -n "${nothing-}" ] || other $command $command
+if [ -z "${nothing-}" ]; then
+	# shellcheck disable=SC2086
+	sweep graphs all_reduce reduce_scatter all_gather -G 2 -b 1K -e 1M -f 32 -g "$gpus" $quick
+fi
+for type in ${TYPES:-int8 uint8 int32 uint32 int64 uint64 half float double bfloat16}; do
+	[ -n "${nothing-}" ] || operators "$type"
 done
 
+table() {
+	if [ -f "$out/one-rank/results.json" ]; then
+		sed -n '/"libraries": \[/,/\]/s/^ *"\(name\|version\|path\)": "\(.*\)".*/\2/p' "$out/one-rank/results.json" | paste -sd' '
+		driver=$(json driver "$out/one-rank/results.json")
+		echo "$(json gpu "$out/one-rank/results.json"), driver ${driver:-unknown}, $gpus GPUs, $("$bin" version), $(date +%Y-%m-%d)"
+		echo
+	fi
+	echo "| check | result | seconds | what |"
+	echo "|---|---|---|---|"
+	printf '%s\n' "${rows[@]}"
+}
 echo
-if [ -f "$out/one-rank/results.json" ]; then
-	sed -n '/"libraries": \[/,/\]/s/^ *"\(name\|version\|path\)": "\(.*\)".*/\2/p' "$out/one-rank/results.json" | paste -sd' '
-	driver=$(json driver "$out/one-rank/results.json")
-	echo "$(json gpu "$out/one-rank/results.json"), driver ${driver:-unknown}, $gpus GPUs, $("$bin" version), $(date +%Y-%m-%d)"
-	echo
-fi
-echo "| check | result | seconds | what |"
-echo "|---|---|---|---|"
-printf '%s\n' "${rows[@]}"
+table | sed "s|$out/||g" | tee "$to/table.md"
+tar -czf "$to/results.tar.gz" -C "$out" . || exit 2
 [ "$failed" -eq 0 ] && exit 0
 exit "${nothing:-1}"

@@ -1,6 +1,6 @@
 // Package device knows what vendors publish of their GPUs: peak bandwidth, peak
-// rates and caches, each with its source. A peak is what a measurement is held
-// against, never a measurement.
+// rates and caches, each figure with its source. A peak is what a measurement is
+// held against, never a measurement.
 package device
 
 import (
@@ -30,11 +30,24 @@ type Device struct {
 	Bandwidth float64 `yaml:"bandwidth"`
 	BF16      float64 `yaml:"bf16"`
 	FP16      float64 `yaml:"fp16"`
-	// Source says where all of it is published, Date when.
-	Source string `yaml:"source"`
-	Date   string `yaml:"date"`
+	// From lists by source the figures it gives, Derived the arithmetic of those
+	// that no source confirms. Every figure is in one of the two.
+	From    map[string][]string `yaml:"from"`
+	Derived map[string]string   `yaml:"derived"`
+	// Source says where the bandwidth is published, Date when; SourceOf has the
+	// other figures'.
+	Source string `yaml:"-"`
+	Date   string `yaml:"-"`
 	// Computed is true for what ByAttributes worked out: nobody published it.
 	Computed bool `yaml:"-"`
+
+	sources map[string]source
+}
+
+// source is a page that figures are from, and its date or version.
+type source struct {
+	Text string `yaml:"text"`
+	Date string `yaml:"date"`
 }
 
 //go:embed devices.yaml
@@ -50,28 +63,82 @@ func mustRead(data []byte) []Device {
 	return list
 }
 
-// read parses the table and refuses an entry that lacks a figure or its source.
-func read(data []byte) ([]Device, error) {
-	var list []Device
-	d := yaml.NewDecoder(bytes.NewReader(data))
-	d.KnownFields(true)
-	if err := d.Decode(&list); err != nil {
-		return nil, err
+// figures are an entry's numbers by name.
+func (d *Device) figures() map[string]float64 {
+	return map[string]float64{
+		"units": float64(d.Units), "memory": float64(d.Memory), "cache": float64(d.Cache),
+		"shared": float64(d.Shared), "bandwidth": d.Bandwidth, "bf16": d.BF16, "fp16": d.FP16,
 	}
-	for _, e := range list {
-		if e.Name == "" || len(e.Match) == 0 || e.Arch == "" || e.Source == "" || e.Date == "" {
-			return nil, fmt.Errorf("%q lacks its name, match, arch, source or date", e.Name)
-		}
-		for what, v := range map[string]float64{
-			"units": float64(e.Units), "memory": float64(e.Memory), "cache": float64(e.Cache),
-			"shared": float64(e.Shared), "bandwidth": e.Bandwidth, "bf16": e.BF16, "fp16": e.FP16,
-		} {
-			if !(v > 0) {
-				return nil, fmt.Errorf("%s: %s is %g", e.Name, what, v)
+}
+
+// find is where a figure is from, or the arithmetic it comes from.
+func (d *Device) find(figure string) (s source, found int) {
+	for id, figures := range d.From {
+		for _, f := range figures {
+			if f == figure {
+				s, found = d.sources[id], found+1
 			}
 		}
 	}
-	return list, nil
+	if arithmetic, ok := d.Derived[figure]; ok {
+		s, found = source{Text: "not confirmed by a page: " + arithmetic}, found+1
+	}
+	return s, found
+}
+
+// SourceOf says where a figure is published and when, or that no page confirms
+// it and how it was worked out. Figures are named as in the table: units, memory,
+// cache, shared, bandwidth, bf16, fp16. Empty for what the entry does not have.
+func (d *Device) SourceOf(figure string) string {
+	s, found := d.find(figure)
+	if found == 0 && d.Computed {
+		return d.Source
+	}
+	return strings.TrimSuffix(s.Text+", "+s.Date, ", ")
+}
+
+// check refuses an entry that lacks a figure or one that has not one source.
+func (d *Device) check() error {
+	if d.Name == "" || len(d.Match) == 0 || d.Arch == "" {
+		return fmt.Errorf("%q lacks its name, match or arch", d.Name)
+	}
+	for id := range d.From {
+		if s, known := d.sources[id]; !known || s.Text == "" || s.Date == "" {
+			return fmt.Errorf("%s: source %s lacks its text or date", d.Name, id)
+		}
+	}
+	for what, v := range d.figures() {
+		if !(v > 0) {
+			return fmt.Errorf("%s: %s is %g", d.Name, what, v)
+		}
+		if s, found := d.find(what); found != 1 || s.Text == "" {
+			return fmt.Errorf("%s: %s has %d sources, not one", d.Name, what, found)
+		}
+	}
+	return nil
+}
+
+// read parses the table and refuses an entry that lacks a figure or its source.
+func read(data []byte) ([]Device, error) {
+	var file struct {
+		Sources map[string]source `yaml:"sources"`
+		Devices []Device          `yaml:"devices"`
+	}
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	d.KnownFields(true)
+	if err := d.Decode(&file); err != nil {
+		return nil, err
+	}
+	for i := range file.Devices {
+		e := &file.Devices[i]
+		e.sources = file.Sources
+		if err := e.check(); err != nil {
+			return nil, err
+		}
+		s, _ := e.find("bandwidth")
+		e.Source, e.Date = s.Text, s.Date
+	}
+	return file.Devices, nil
 }
 
 // All lists the table.

@@ -39,11 +39,12 @@ func peaks(d native.DeviceInfo) device.Device {
 	})
 }
 
-// lastLevelCache is the largest of the devices', in bytes.
+// lastLevelCache is the largest of the devices', in bytes: what is published, or
+// what the GPU itself says where that is more.
 func lastLevelCache(devices []native.DeviceInfo) int64 {
 	var most int64
 	for _, d := range devices {
-		most = max(most, peaks(d).Cache)
+		most = max(most, peaks(d).Cache, d.L2)
 	}
 	return most
 }

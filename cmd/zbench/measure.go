@@ -25,7 +25,8 @@ type swept struct {
 func (u *setup) sweep(ctx context.Context, s State, o collectivesOptions, dir *folder, old *record.Journal, when time.Time) error {
 	started := s.Now()
 	out, err := u.measure(ctx, s, o, dir, old, when)
-	if out == nil {
+	if out == nil { // the sweep has not begun
+		dir.abandon()
 		return err
 	}
 	if err != nil {

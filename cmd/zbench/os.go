@@ -74,6 +74,7 @@ func (osFS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name
 func (osFS) Stat(name string) (fs.FileInfo, error)      { return os.Stat(name) }
 func (osFS) Access(name string) error                   { return syscall.Access(name, 6) } // R_OK | W_OK
 func (osFS) MkdirAll(name string) error                 { return os.MkdirAll(name, 0o755) }
+func (osFS) Remove(name string) error                   { return os.Remove(name) }
 
 // temporary is what the names of unfinished files end in; they begin with a dot.
 const temporary = ".tmp"

@@ -32,7 +32,7 @@ func newReport(s State) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			dir := &folder{s.FS, filepath.Dir(file)}
+			dir := &folder{fs: s.FS, path: filepath.Dir(file)}
 			if out != "" {
 				if dir, err = newFolder(s, out, "report", false); err != nil {
 					return err
@@ -55,7 +55,7 @@ func redrawMemory(s State, text []byte, file, out string) error {
 	if err != nil {
 		return &codeError{exitRun, fmt.Errorf("%s: %w", file, err), "make it again, or read it with the zbench that wrote it"}
 	}
-	dir := &folder{s.FS, filepath.Dir(file)}
+	dir := &folder{fs: s.FS, path: filepath.Dir(file)}
 	if out != "" {
 		if dir, err = newFolder(s, out, "report", false); err != nil {
 			return err

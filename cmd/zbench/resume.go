@@ -44,7 +44,7 @@ func runResume(ctx context.Context, s State, cmd *cobra.Command, given collectiv
 	if err != nil {
 		return err
 	}
-	dir := &folder{s.FS, given.resume}
+	dir := &folder{fs: s.FS, path: given.resume}
 	if old.Left() == 0 && !given.force {
 		fmt.Fprintf(s.Stderr, "The sweep in %s is complete; it is drawn again.\n", given.resume)
 		return finish(s, o, dir, s.Now(), &swept{old.Header, old.Parts, old.Record()})

@@ -48,6 +48,8 @@ type FS interface {
 	// RemoveTemporary removes from a folder what WriteFile left there when the
 	// process was killed in it.
 	RemoveTemporary(dir string) error
+	// Remove removes a file, or a folder that is empty.
+	Remove(name string) error
 	// Append opens a file to write behind what it holds.
 	Append(name string) (AppendFile, error)
 }

@@ -15,6 +15,8 @@ import (
 type folder struct {
 	fs   FS
 	path string
+	// made tells that the folder was not there before, empty that it held nothing.
+	made, empty bool
 }
 
 // newFolder makes the folder that a command will fill, before it measures
@@ -31,14 +33,30 @@ func newFolder(s State, path, command string, force bool) (*folder, error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, &codeError{exitRun, fmt.Errorf("the folder %s cannot be used: %w", path, err), "choose another --out"}
 	}
+	made := err != nil
 	if err := s.FS.MkdirAll(path); err != nil {
 		return nil, &codeError{exitRun, fmt.Errorf("the folder %s cannot be made: %w", path, err), "choose another --out"}
 	}
-	f := &folder{s.FS, path}
-	if err := s.FS.WriteFile(f.file("run.json"), []byte("{}\n")); err != nil {
+	f := &folder{fs: s.FS, path: path, made: made, empty: len(entries) == 0}
+	run := []byte("{}\n")
+	if old, err := s.FS.ReadFile(f.file("run.json")); err == nil {
+		run = old // an earlier run's, until this one has its own
+	}
+	if err := s.FS.WriteFile(f.file("run.json"), run); err != nil {
 		return nil, &codeError{exitRun, fmt.Errorf("the folder %s cannot be written: %w", path, err), "choose another --out"}
 	}
 	return f, nil
+}
+
+// abandon takes the folder back in which nothing was kept, so that the next run
+// may have it. What was in there before stays; so does what cannot be removed.
+func (f *folder) abandon() {
+	if !f.empty {
+		return
+	}
+	if f.fs.Remove(f.file("run.json")) == nil && f.made {
+		_ = f.fs.Remove(f.path)
+	}
 }
 
 // dated is a folder name that says when and what, and is not taken.

@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "attributes.h"
+
 enum {
   ZB_NONE = 0,
   ZB_RUNTIME = 1,
@@ -70,22 +72,6 @@ enum {
 /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: above 48 KiB CUDA wants to be
  * asked; HIP gives a block all there is. */
 enum { ZB_FUNCTION_MAX_SHARED = 8, ZB_SHARED_UNASKED = 48 << 10 };
-
-/* Device attributes, whose numbers differ: ATTR(field, rocm, cuda), the values
- * of hipDeviceAttribute_t and of cudaDeviceAttr. Clocks are in kHz, memory in
- * bytes, the width of the memory's bus in bits. */
-#define ZB_ATTRIBUTES(ATTR)                                                    \
-  ATTR(clockRate, 5, 13)                                                       \
-  ATTR(l2CacheSize, 19, 38)                                                    \
-  ATTR(capabilityMajor, 23, 75)                                                \
-  ATTR(capabilityMinor, 61, 76)                                                \
-  ATTR(maxThreadsPerBlock, 56, 1)                                              \
-  ATTR(memoryBusWidth, 59, 37)                                                 \
-  ATTR(memoryClockRate, 60, 36)                                                \
-  ATTR(multiprocessorCount, 63, 16)                                            \
-  ATTR(maxSharedPerBlock, 74, 8)                                               \
-  ATTR(maxSharedPerBlockOptin, 75, 97)                                         \
-  ATTR(warpSize, 87, 10)
 
 /* ncclUniqueId, passed by value */
 typedef struct zb_unique_id {
@@ -148,6 +134,10 @@ typedef struct zb_unique_id {
       ZB_RT("hipEventRecord"), ZB_RT("cudaEventRecord"))                       \
   SYM(eventElapsed, ZB_REQUIRED, int, (float *ms, void *start, void *stop),    \
       ZB_RT("hipEventElapsedTime"), ZB_RT("cudaEventElapsedTime"))             \
+  SYM(eventQuery, ZB_OPTIONAL("how far each rank got in a hang"), int,         \
+      (void *event), ZB_RT("hipEventQuery"), ZB_RT("cudaEventQuery"))          \
+  SYM(lastError, ZB_OPTIONAL("a failed call told to the collectives, too"),    \
+      int, (void), ZB_RT("hipGetLastError"), ZB_RT("cudaGetLastError"))        \
   SYM(copy, ZB_REQUIRED, int,                                                  \
       (void *to, const void *from, size_t bytes, int kind),                    \
       ZB_RT("hipMemcpy"), ZB_RT("cudaMemcpy"))                                 \
@@ -287,6 +277,16 @@ typedef struct zb_table {
 #undef ZB_FIELD
 } zb_table;
 
+/* Takes a failed call's error back from the runtime, which keeps it for whoever
+ * asks next in this thread: RCCL asks after some launches of its own, and would
+ * take it for theirs. code is passed on. */
+static inline int zb_told(const zb_table *t, int code) {
+  if (code != 0 && t->lastError != NULL) {
+    t->lastError();
+  }
+  return code;
+}
+
 /* One row of the list as data, for lookup and for asking what is there. */
 typedef struct zb_symbol {
   const char *field;
@@ -295,11 +295,5 @@ typedef struct zb_symbol {
   int library[2]; /* by ZB_ROCM, ZB_CUDA */
   const char *name[2];
 } zb_symbol;
-
-/* One row of the attributes as data: a name and its number by vendor. */
-typedef struct zb_attribute {
-  const char *field;
-  int number[2]; /* by ZB_ROCM, ZB_CUDA */
-} zb_attribute;
 
 #endif

@@ -76,7 +76,7 @@ int zb_load_module(const zb_table *t, int device, const void *image,
     return ZB_ERR_NOT_FOUND;
   }
   if ((code = t->setDevice(device)) != 0 || (code = t->freeDevice(NULL)) != 0) {
-    return code;
+    return zb_told(t, code);
   }
-  return t->moduleLoad(module, image);
+  return zb_told(t, t->moduleLoad(module, image));
 }

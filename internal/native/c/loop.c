@@ -22,6 +22,7 @@ int zb_fail(zb_batch *b, int outcome, int code, int rank, const char *call) {
   b->code = code;
   b->rank = rank;
   b->call = call;
+  zb_told(b->table, 1);
   return 1;
 }
 

@@ -136,6 +136,12 @@ static int zbn_n_elapsed(float *ms, void *start, void *stop) {
                 ((char *)stop - zbn_handles));
   return 0;
 }
+static int zbn_n_event(void *event) {
+  return zbn_note((zbn_call){.name = "event query", .handle = event});
+}
+static int zbn_n_last_error(void) {
+  return zbn_note((zbn_call){.name = "last error"});
+}
 static int zbn_n_kernel(void *function, unsigned gx, unsigned gy, unsigned gz,
                         unsigned bx, unsigned by, unsigned bz, unsigned shared,
                         void *stream, void **params, void **extra) {
@@ -239,6 +245,8 @@ void zbn_fill(zb_table *t, int note) {
   t->copyAsync = zbn_n_copy;
   t->eventRecord = zbn_n_record;
   t->eventElapsed = zbn_n_elapsed;
+  t->eventQuery = zbn_n_event;
+  t->lastError = zbn_n_last_error;
   t->launchKernel = zbn_n_kernel;
   t->streamBeginCapture = zbn_n_begin_capture;
   t->streamEndCapture = zbn_n_end_capture;

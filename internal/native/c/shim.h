@@ -24,7 +24,7 @@ static inline int zb_rtc_version(const zb_table *t, int *major, int *minor) {
 }
 static inline int zb_attribute_of(const zb_table *t, int *value, int number,
                                   int device) {
-  return t->deviceAttribute(value, number, device);
+  return zb_told(t, t->deviceAttribute(value, number, device));
 }
 /* CUDA's names are its driver's, which begins with the device's first use. */
 static inline int zb_device_name(const zb_table *t, char *name, int len,
@@ -34,11 +34,11 @@ static inline int zb_device_name(const zb_table *t, char *name, int len,
     return code != 0 ? code : ZB_ERR_NOT_FOUND;
   }
   code = t->freeDevice(NULL);
-  return code != 0 ? code : t->deviceName(name, len, device);
+  return zb_told(t, code != 0 ? code : t->deviceName(name, len, device));
 }
 static inline int zb_device_pci(const zb_table *t, char *address, int len,
                                 int device) {
-  return t->devicePCI != NULL ? t->devicePCI(address, len, device)
+  return t->devicePCI != NULL ? zb_told(t, t->devicePCI(address, len, device))
                               : ZB_ERR_NOT_FOUND;
 }
 static inline const char *zb_rtc_error(const zb_table *t, int code) {
@@ -52,7 +52,7 @@ static inline const char *zb_coll_error(const zb_table *t, int code) {
 }
 static inline int zb_malloc(const zb_table *t, int device, void **p, size_t n) {
   int code = t->setDevice(device);
-  return code != 0 ? code : t->mallocDevice(p, n);
+  return zb_told(t, code != 0 ? code : t->mallocDevice(p, n));
 }
 static inline int zb_free(const zb_table *t, int device, void *p) {
   int code = t->setDevice(device);
@@ -110,7 +110,7 @@ static inline int zb_module_unload(const zb_table *t, int device, void *m) {
 static inline int zb_module_function(const zb_table *t, int device, void **f,
                                      void *m, const char *name) {
   int code = t->setDevice(device);
-  return code != 0 ? code : t->moduleFunction(f, m, name);
+  return zb_told(t, code != 0 ? code : t->moduleFunction(f, m, name));
 }
 /* grid and block are three numbers each. */
 static inline int zb_launch(const zb_table *t, int device, void *f,
@@ -120,10 +120,11 @@ static inline int zb_launch(const zb_table *t, int device, void *f,
   if (code == 0 && shared > ZB_SHARED_UNASKED && t->functionAttribute != NULL) {
     code = t->functionAttribute(f, ZB_FUNCTION_MAX_SHARED, (int)shared);
   }
-  return code != 0 ? code
-                   : t->launchKernel(f, grid[0], grid[1], grid[2], block[0],
-                                     block[1], block[2], shared, stream, params,
-                                     NULL);
+  if (code == 0) {
+    code = t->launchKernel(f, grid[0], grid[1], grid[2], block[0], block[1],
+                           block[2], shared, stream, params, NULL);
+  }
+  return zb_told(t, code);
 }
 static inline void zb_move_data(const zb_table *t, int on) {
   if (t->moveData != NULL) {

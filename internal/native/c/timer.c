@@ -11,6 +11,7 @@ static int zb_timer_fail(zb_timer *t, int outcome, int code, int device,
   t->code = code;
   t->device = device;
   t->call = call;
+  zb_told(t->table, 1);
   return 1;
 }
 

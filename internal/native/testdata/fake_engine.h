@@ -62,12 +62,14 @@ static void events(void) {
   t.setDevice(0);
   CHECK(t.eventCreate(&a) == 0 && t.eventCreate(&b) == 0);
   CHECK(t.eventElapsed(&ms, a, b) == ZB_ERR_HANDLE); /* never recorded */
+  CHECK(t.eventQuery(a) == 0 && t.eventQuery(NULL) == ZB_ERR_HANDLE);
   CHECK(t.eventRecord(other, stream[0]) == ZB_ERR_HANDLE);
   CHECK(t.eventRecord(a, stream[1]) == ZB_ERR_HANDLE);
   CHECK(t.eventRecord(a, stream[0]) == 0);
   CHECK(reduce(0, 1024) == 0);
   CHECK(t.eventRecord(b, stream[0]) == 0);
   CHECK(t.eventElapsed(&ms, a, b) == ZB_ERR_NOT_READY); /* the others wait */
+  CHECK(t.eventQuery(a) == 0 && t.eventQuery(b) == ZB_ERR_NOT_READY);
   CHECK(t.eventCreate(&gone) == 0 && t.eventRecord(gone, stream[0]) == 0);
   CHECK(t.eventDestroy(gone) == 0); /* pending: it goes when it has happened */
   CHECK(t.eventRecord(gone, stream[0]) == ZB_ERR_HANDLE);

@@ -90,6 +90,17 @@ static void zbl_look_at(const zbl_event *e) {
   }
 }
 
+/* Whether the work before the last record is done; there is none before the
+ * first, and none is waited for. */
+static int zbl_eventQuery(void *event) {
+  zbl_event *e = zbl_event_of(event);
+  if (e == NULL) {
+    return ZB_ERR_HANDLE;
+  }
+  zbl_look_at(e);
+  return e->pending > 0 ? ZB_ERR_NOT_READY : ZB_OK;
+}
+
 /* Milliseconds between two events that both have happened. */
 static int zbl_eventElapsed(float *ms, void *start, void *stop) {
   zbl_event *a = zbl_event_of(start), *b = zbl_event_of(stop);

@@ -1,0 +1,27 @@
+/* What devices are asked for, by name: the vendors' numbers differ. */
+#ifndef ZB_ATTRIBUTES_H
+#define ZB_ATTRIBUTES_H
+
+/* ATTR(field, rocm, cuda): the values of hipDeviceAttribute_t and of
+ * cudaDeviceAttr. Clocks are in kHz, memory in bytes, the width of the memory's
+ * bus in bits. */
+#define ZB_ATTRIBUTES(ATTR)                                                    \
+  ATTR(clockRate, 5, 13)                                                       \
+  ATTR(l2CacheSize, 19, 38)                                                    \
+  ATTR(capabilityMajor, 23, 75)                                                \
+  ATTR(capabilityMinor, 61, 76)                                                \
+  ATTR(maxThreadsPerBlock, 56, 1)                                              \
+  ATTR(memoryBusWidth, 59, 37)                                                 \
+  ATTR(memoryClockRate, 60, 36)                                                \
+  ATTR(multiprocessorCount, 63, 16)                                            \
+  ATTR(maxSharedPerBlock, 74, 8)                                               \
+  ATTR(maxSharedPerBlockOptin, 75, 97)                                         \
+  ATTR(warpSize, 87, 10)
+
+/* One row of the attributes as data: a name and its number by vendor. */
+typedef struct zb_attribute {
+  const char *field;
+  int number[2]; /* by ZB_ROCM, ZB_CUDA */
+} zb_attribute;
+
+#endif
