@@ -125,7 +125,8 @@ func prepare(s State, o collectivesOptions) (*setup, error) {
 	if err := checkFormat(o.format); err != nil {
 		return nil, err
 	}
-	if _, err := prepareAdvice(s, o.advice); err != nil {
+	q, err := prepareAdvice(s, o.advice)
+	if err != nil {
 		return nil, err // before hours of measuring, not after
 	}
 	backend, err := chooseBackend(s, o.backend)
@@ -157,7 +158,7 @@ func prepare(s State, o collectivesOptions) (*setup, error) {
 	if u.axes, err = o.axes(o, u.world, u.share); err != nil {
 		return nil, usage(err, help)
 	}
-	return u, nil
+	return u, u.checkExperts(q)
 }
 
 // oneProcess fits the world to a real backend, where this process is the only

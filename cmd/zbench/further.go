@@ -23,40 +23,56 @@ const (
 	memoryPart = 3
 )
 
+// round is cases that are added to a sweep.
+type round struct {
+	record.Further
+	cases []plan.Case
+	// most is how far an extension may go at most, in bytes; 0 is not known.
+	most int64
+}
+
 // wants is what a sweep would have to go on with for the bucket size's sake; nil
 // where nothing is missing. It depends on the journal and the question alone, so
 // that a sweep that was killed asks for the same again. budget is the memory of a
 // rank's buffers, in bytes.
-func (u *setup) wants(s State, o collectivesOptions, j *record.Journal, budget int64) (*record.Further, []plan.Case, error) {
+func (u *setup) wants(s State, o collectivesOptions, j *record.Journal, budget int64) (*round, error) {
 	if o.fixedSizes || len(j.Further) >= maxRounds {
-		return nil, nil, nil
+		return nil, nil
 	}
 	q, err := prepareAdvice(s, o.advice)
 	if q == nil || err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	q.in.Bootstrap = 0 // it moves no answer
 	rec := j.Record()
 	d, err := q.give([]cost.Source{source(rec, j.Parts)})
 	if err != nil || !answered(d) {
-		return nil, nil, err
+		return nil, err
 	}
-	for _, round := range []struct {
+	for _, x := range []struct {
 		why  string
 		more func(recommend.Used) []int64
 	}{{record.Extension, u.longer}, {record.SecondPass, exact}} {
-		if round.why == record.SecondPass && count(j, round.why) >= maxSecond {
+		if x.why == record.SecondPass && count(j, x.why) >= maxSecond {
 			continue
 		}
-		if cases := u.missing(rec, d, budget, round.more); len(cases) > 0 {
-			f := &record.Further{Why: round.why, After: len(j.Parts)}
-			for _, c := range cases {
-				f.Cases = append(f.Cases, c.Planned())
-			}
-			return f, cases, nil
+		if cases := u.missing(rec, d, budget, x.more); len(cases) > 0 {
+			return newRound(x.why, len(j.Parts), cases, d), nil
 		}
 	}
-	return nil, nil, nil
+	return nil, nil
+}
+
+// newRound is a round after so many parts.
+func newRound(why string, after int, cases []plan.Case, d *advice.Document) *round {
+	r := &round{Further: record.Further{Why: why, After: after}, cases: cases}
+	for _, c := range cases {
+		r.Cases = append(r.Cases, c.Planned())
+	}
+	for _, c := range d.Answer.Curves {
+		r.most = max(r.most, c.WantMaxBytes)
+	}
+	return r
 }
 
 func count(j *record.Journal, why string) int {
@@ -129,32 +145,35 @@ func measuredAt(rec *record.Record, of *record.Result, bytes int64) bool {
 }
 
 // again are the cases that a journal's round was planned with.
-func (u *setup) again(f record.Further) ([]plan.Case, error) {
-	var cases []plan.Case
+func (u *setup) again(f record.Further) (*round, error) {
+	again := &round{Further: f}
 	for _, r := range f.Cases {
 		c, ok := u.axes.Like(r, r.BytesRequested)
 		if !ok {
 			return nil, &codeError{exitRun, fmt.Errorf("%s: the case %s is of no curve of its sweep", journalFile, r.Key), "begin the sweep anew"}
 		}
 		u.mark(&c)
-		cases = append(cases, c)
+		again.cases = append(again.cases, c)
 	}
-	return cases, nil
+	return again, nil
 }
 
 // tellFurther says on standard error what is added, before it runs.
-func (u *setup) tellFurther(s State, o collectivesOptions, f *record.Further, cases []plan.Case, parts []record.Part) {
+func (u *setup) tellFurther(s State, o collectivesOptions, r *round, parts []record.Part) {
 	if o.quiet {
 		return
 	}
-	low, high := cases[0].Layout.Bytes, cases[0].Layout.Bytes
-	for _, c := range cases {
+	low, high := r.cases[0].Layout.Bytes, r.cases[0].Layout.Bytes
+	for _, c := range r.cases {
 		low, high = min(low, c.Layout.Bytes), max(high, c.Layout.Bytes)
 	}
 	what := "For the bucket size the sweep goes on upwards, to " + unit.Bytes(high)
-	if f.Why == record.SecondPass {
+	if r.most > high {
+		what += " (of at most " + unit.Bytes(r.most) + ")"
+	}
+	if r.Why == record.SecondPass {
 		what = fmt.Sprintf("For the bucket size a second pass takes the real sizes around the answer, %s to %s", unit.Bytes(low), unit.Bytes(high))
 	}
-	fmt.Fprintf(s.Stderr, "%s (--fixed-sizes leaves it out).\n", what)
-	u.announce(s, o, cases, parts)
+	fmt.Fprintf(s.Stderr, "%s; --fixed-sizes leaves it out.\n", what)
+	u.announce(s, o, r.cases, parts)
 }

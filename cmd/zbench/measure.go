@@ -106,6 +106,9 @@ func (u *setup) measure(ctx context.Context, s State, o collectivesOptions, dir 
 		follow(cases, log.Header)
 	}
 	u.announce(s, o, cases, log.Parts)
+	if o.advice.asked() && !o.fixedSizes && !o.quiet {
+		fmt.Fprintln(s.Stderr, "More sizes follow where the bucket size needs them, each round announced; --fixed-sizes leaves them out.")
+	}
 	if err := d.Allocate(cases); err != nil {
 		return nil, err
 	}
@@ -125,36 +128,34 @@ func (u *setup) measure(ctx context.Context, s State, o collectivesOptions, dir 
 func (u *setup) rounds(ctx context.Context, s State, o collectivesOptions, j *journal, cases []plan.Case, d plan.Process) ([]record.Result, error) {
 	results, err := j.run(ctx, s, o, cases, d)
 	for n := 0; err == nil && trusted(results); n++ {
-		further, more, wanted := u.round(s, o, j, n, d)
-		if further == nil || wanted != nil {
+		r, wanted := u.round(s, o, j, n, d)
+		if r == nil || wanted != nil {
 			return results, wanted
 		}
-		u.tellFurther(s, o, further, more, j.log.Parts)
-		if err = d.Allocate(more); err != nil {
+		u.tellFurther(s, o, r, j.log.Parts)
+		if err = d.Allocate(r.cases); err != nil {
 			return results, err
 		}
 		if n == len(j.log.Further) {
-			if err = j.add(*further); err != nil {
+			if err = j.add(r.Further); err != nil {
 				return results, err
 			}
 		}
 		var added []record.Result
-		added, err = j.run(ctx, s, o, more, d)
+		added, err = j.run(ctx, s, o, r.cases, d)
 		results = append(results, added...)
 	}
 	return results, err
 }
 
 // round is the cases of the n-th round: the journal's, else what is wanted now.
-func (u *setup) round(s State, o collectivesOptions, j *journal, n int, d plan.Process) (*record.Further, []plan.Case, error) {
+func (u *setup) round(s State, o collectivesOptions, j *journal, n int, d plan.Process) (*round, error) {
 	if n < len(j.log.Further) {
-		f := &j.log.Further[n]
-		cases, err := u.again(*f)
-		return f, cases, err
+		return u.again(j.log.Further[n])
 	}
 	budget, err := d.Budget()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	return u.wants(s, o, j.log, budget)
 }

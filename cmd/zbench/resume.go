@@ -49,11 +49,11 @@ func runResume(ctx context.Context, s State, cmd *cobra.Command, given collectiv
 	u, unfit := prepare(s, o)
 	if old.Left() == 0 && !given.force {
 		if unfit == nil {
-			further, _, err := u.wants(s, o, old, math.MaxInt64)
+			more, err := u.wants(s, o, old, math.MaxInt64)
 			if err != nil {
 				return err
 			}
-			if further != nil {
+			if more != nil {
 				return u.sweep(ctx, s, o, dir, old, old.Header.Record.Created)
 			}
 		}
