@@ -9,10 +9,10 @@ import (
 )
 
 // checkExperts refuses, before anything is measured, a question whose second curve
-// the sweep will not have: experts' gradients are reduced by the DP/EP ranks that
-// hold the same experts, which are EP apart in the order of ranks (Megatron-Core,
-// parallel_state.py: the expert-data-parallel groups). A sweep has groups of
-// neighbours only, and those inside a node do not meet the network.
+// the sweep will not have. Experts' gradients are reduced by the DP/EP ranks that
+// hold the same experts, and those are EP apart (Megatron-Core, parallel_state.py,
+// initialize_model_parallel: the order is tp-cp-ep-dp-pp; read 2026-11-21). A sweep
+// has groups of neighbours only, and those inside a node do not meet the network.
 func (u *setup) checkExperts(q *query) error {
 	if q == nil || q.in.Model == nil || q.in.Run.EP < 2 || q.in.Rescale {
 		return nil
