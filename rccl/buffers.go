@@ -1,6 +1,8 @@
 package rccl
 
 import (
+	"errors"
+
 	"zbench/bench/collective"
 	"zbench/bench/plan"
 	"zbench/internal/native"
@@ -40,12 +42,22 @@ func (d *Driver) RotateOver(cache int64) { d.cfg.CacheBytes = cache }
 
 // Allocate gives every rank a send and a receive buffer that serve all cases
 // that are not skipped, large enough for launches to rotate over. It is called
-// once, before the first case.
+// before the first case, and again when cases were added: buffers only grow.
 func (d *Driver) Allocate(cases []plan.Case) error {
-	d.send, d.recv = cacheFactor*d.cfg.CacheBytes, cacheFactor*d.cfg.CacheBytes
+	first := d.batch == nil
+	send, recv := max(d.send, cacheFactor*d.cfg.CacheBytes), max(d.recv, cacheFactor*d.cfg.CacheBytes)
 	for _, c := range cases {
 		if c.Skip == "" {
-			d.send, d.recv = max(d.send, slot(c.Layout.SendBytes)), max(d.recv, slot(c.Layout.RecvBytes))
+			send, recv = max(send, slot(c.Layout.SendBytes)), max(recv, slot(c.Layout.RecvBytes))
+		}
+	}
+	if !first && send == d.send && recv == d.recv {
+		return nil
+	}
+	d.send, d.recv = send, recv
+	if !first {
+		if err := d.free(); err != nil {
+			return err
 		}
 	}
 	for i := range d.ranks {
@@ -63,10 +75,28 @@ func (d *Driver) Allocate(cases []plan.Case) error {
 		m.rank.Sync, m.rank.Found = m.sync, m.found
 		m.rank.Send, m.rank.Recv = native.Address{Buffer: m.send}, native.Address{Buffer: m.recv}
 	}
+	if !first {
+		return nil // the next Begin points the ranks at the buffers
+	}
 	if err := d.newBatch(); err != nil {
 		return err
 	}
 	return d.measureFloor()
+}
+
+// free gives the buffers back; all are tried.
+func (d *Driver) free() error {
+	var errs []error
+	for i := range d.ranks {
+		m := &d.ranks[i]
+		for _, b := range []*native.Buffer{&m.send, &m.recv, &m.sync, &m.found} {
+			if b.Bytes > 0 {
+				errs = append(errs, d.provider.Free(*b))
+			}
+			*b = native.Buffer{}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func slot(bytes int64) int64 { return (bytes + align - 1) / align * align }

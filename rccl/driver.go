@@ -234,12 +234,8 @@ func (d *Driver) Close() error {
 	errs = append(errs, d.leave())
 	for _, m := range d.ranks {
 		errs = append(errs, d.provider.FreeStream(m.rank.Stream))
-		for _, b := range []native.Buffer{m.send, m.recv, m.sync, m.found} {
-			if b.Bytes > 0 {
-				errs = append(errs, d.provider.Free(b))
-			}
-		}
 	}
+	errs = append(errs, d.free())
 	d.ranks = nil
 	d.provider.Close()
 	return errors.Join(errs...)

@@ -71,7 +71,26 @@ func sweepText(s *record.Sweep) string {
 	if s.GraphLaunches > 0 {
 		parts[0] += fmt.Sprintf(", captured into a graph that is replayed %d times", s.GraphLaunches)
 	}
-	return strings.Join(parts, ", ") + "."
+	return strings.Join(parts, ", ") + "." + addedText(s)
+}
+
+// addedText says which cases are not of the sweep's own sizes.
+func addedText(s *record.Sweep) string {
+	count := map[string]int64{}
+	for _, a := range s.Further {
+		count[a.Why] += int64(len(a.Keys))
+	}
+	var parts []string
+	if n := count[record.Extension]; n > 0 {
+		parts = append(parts, plural(n, "case")+" beyond the largest size")
+	}
+	if n := count[record.SecondPass]; n > 0 {
+		parts = append(parts, plural(n, "case")+" at the real sizes of the messages around the answer")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " Added for the bucket size once the others were done: " + strings.Join(parts, ", ") + "."
 }
 
 // verifiedMethod says what "verified" means and how far it went.

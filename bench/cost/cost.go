@@ -24,6 +24,9 @@ type Curve struct {
 	Simulated    bool `json:"simulated"`
 	Extrapolated bool `json:"extrapolated"`
 	Imported     bool `json:"imported"`
+	// Neighbours tells that the ranks are a part of a larger world's, which follow
+	// each other there.
+	Neighbours bool `json:"neighbours"`
 	// Timing names the time that is used, for all points alike.
 	Timing string `json:"timing"`
 	// Runs is the number of records behind the curve.

@@ -105,6 +105,7 @@ func (k key) curve(results []measured, sources []Source) Curve {
 		c.Simulated = c.Simulated || rec.Simulated
 		c.Imported = c.Imported || rec.Source.Kind == record.Imported
 		c.Extrapolated = c.Extrapolated || r.Extrapolated
+		c.Neighbours = c.Neighbours || r.Ranks > 0 && r.Ranks < rec.World.Ranks
 		if s := summary(r.Result, c.Timing); s != nil && s.Median > 0 && r.Bytes > 0 {
 			bySize[r.Bytes] = append(bySize[r.Bytes], r)
 		}

@@ -20,8 +20,8 @@ type Process interface {
 	// Budget is the number of bytes that a rank's buffers may take, the least over
 	// the ranks.
 	Budget() (int64, error)
-	// Allocate makes room for all cases that are not skipped, once, before the
-	// first Begin.
+	// Allocate makes room for all cases that are not skipped, before the first Begin,
+	// and again where larger ones were added.
 	Allocate(cases []Case) error
 }
 

@@ -208,6 +208,21 @@ func (a Axes) at(s Split, coll collective.Collective, size int64, inPlace bool) 
 	return c
 }
 
+// Like is the case of another size on the curve that a result of this sweep is of;
+// false where the axes have no such curve.
+func (a Axes) Like(r record.Result, bytes int64) (Case, bool) {
+	coll, err := collective.ByName(r.Collective)
+	if err != nil {
+		return Case{}, false
+	}
+	for _, s := range a.splits() {
+		if a.at(s, coll, r.BytesRequested, r.InPlace).Key == r.Key {
+			return a.at(s, coll, bytes, r.InPlace), true
+		}
+	}
+	return Case{}, false
+}
+
 // Fit marks the cases whose buffers do not fit: budget is what those of a rank may
 // take, in bytes, the least over all ranks.
 func Fit(cases []Case, budget int64) {

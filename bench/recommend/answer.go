@@ -179,13 +179,15 @@ type Refusal struct {
 type Used struct {
 	Collective string `json:"collective"`
 	Ranks      int    `json:"ranks"`
-	Dtype      string `json:"dtype"`
-	InPlace    bool   `json:"in_place"`
-	Timing     string `json:"timing"`
-	Sizes      int    `json:"sizes"`
-	MinBytes   int64  `json:"min_bytes"`
-	MaxBytes   int64  `json:"max_bytes"`
-	Simulated  bool   `json:"simulated"`
+	// Groups is the number of communicators of Ranks that ran at once.
+	Groups    int    `json:"groups"`
+	Dtype     string `json:"dtype"`
+	InPlace   bool   `json:"in_place"`
+	Timing    string `json:"timing"`
+	Sizes     int    `json:"sizes"`
+	MinBytes  int64  `json:"min_bytes"`
+	MaxBytes  int64  `json:"max_bytes"`
+	Simulated bool   `json:"simulated"`
 	// RescaledFrom is the number of ranks that was measured; 0 where it is Ranks.
 	RescaledFrom int `json:"rescaled_from,omitempty"`
 	// Alpha and Bandwidth explain the curve: T = Alpha + S/Bandwidth, fitted to the

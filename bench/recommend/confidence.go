@@ -61,6 +61,8 @@ func (e *engine) capCurve(i, best int, limit func(when bool, code, level, format
 	limit(e.from[i] > 0, "rescaled", Low, "%s: rescaled from %d ranks as if it were a ring", name, e.from[i])
 	limit(c.Imported && c.Timing == cost.BurstMean, "imported", Medium, "%s: means of ranks and launches, whose spread the log does not tell", name)
 	limit(c.Extrapolated && !c.Simulated, "fitted_elsewhere", Low, "%s: times were extrapolated", name)
+	limit(c.Neighbours && e.run.EP > 1 && e.needs[i].ranks < e.run.DP, "neighbours", Low,
+		"%s: measured on neighbours in a larger world, and ranks with the same experts lie further apart", name)
 	above, all, sizes := e.coverage(i, best)
 	limit(above > negligible*all, "extrapolated", Low, "%s: %s of the messages' time lies beyond the largest swept size, %s",
 		name, percent(above/all), unit.Bytes(c.Points[len(c.Points)-1].Bytes))
@@ -118,6 +120,12 @@ func (e *engine) warnings(a *Answer) []record.Warning {
 			w = append(w, record.Warning{
 				Code: "placement", Message: fmt.Sprintf("%s: the curve is %s, and %s reduces %s", e.needs[i], placed(c.InPlace), e.t.Title, placed(e.t.InPlace)),
 				Hint: "sweep both: zbench collectives --place both",
+			})
+		}
+		if want := e.dtype(e.needs[i]); c.Dtype != "" && c.Dtype != want && e.needs[i].collective != "all_gather" {
+			w = append(w, record.Warning{
+				Code: "dtype", Message: fmt.Sprintf("%s: the curve is of %s, and gradients are reduced in %s: messages of as many bytes are taken to cost the same", e.needs[i], c.Dtype, want),
+				Hint: "sweep it: zbench collectives " + e.needs[i].collective + " -d " + want,
 			})
 		}
 		for _, h := range a.Curves[i].Holes {

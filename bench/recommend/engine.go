@@ -87,11 +87,7 @@ func (e *engine) findCurves() *Refusal {
 			if slices.Contains(e.needs, n) || slices.Contains(e.lacks, n) {
 				continue
 			}
-			dtype := e.run.GradDtype
-			if m.Collective == "all_gather" {
-				dtype = e.run.ParamDtype
-			}
-			c, from, refusal := pick(n, e.q, e.t.InPlace, dtype)
+			c, from, refusal := pick(n, e.q, e.t.InPlace, e.dtype(n))
 			switch {
 			case refusal != nil && i == after:
 				e.lacks = append(e.lacks, n)
@@ -106,6 +102,14 @@ func (e *engine) findCurves() *Refusal {
 		}
 	}
 	return nil
+}
+
+// dtype is the element type in which a call moves data.
+func (e *engine) dtype(n need) string {
+	if n.collective == "all_gather" {
+		return e.run.ParamDtype
+	}
+	return e.run.GradDtype
 }
 
 // plan makes a candidate of a setting.

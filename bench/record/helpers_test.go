@@ -59,7 +59,7 @@ func full() *Record {
 		Sweep: &Sweep{
 			Collectives: []string{"all_reduce", "all_gather"}, MinBytes: 8, MaxBytes: 1 << 20, Factor: 2, StepBytes: 4096, GraphLaunches: 3, Groups: []int{2, 4}, Scales: []int{1},
 			Dtype: "float", Op: "sum", InPlace: []bool{false, true}, Iterations: 20, Warmup: 5, Checks: 1,
-			Precision: 0.01, MaxTime: 0.4, Cache: "cold", Seed: 1<<64 - 1, Faults: []string{"noise:sigma=0.05"},
+			Precision: 0.01, MaxTime: 0.4, Cache: "cold", Seed: 1<<64 - 1, Further: []Added{{Extension, []string{"a"}}}, Faults: []string{"noise:sigma=0.05"},
 		},
 		Results:  []Result{ok, skipped, hung},
 		Warnings: []Warning{{Code: "imported", Message: "one sample of unknown spread"}},

@@ -18,7 +18,7 @@ const JournalSchema = "zbench.journal/1"
 var JournalSchemaJSON []byte
 
 // Header is the first line of a journal: everything that is known before the
-// first result. The lines after it are Parts. schema/journal-v1.json describes both.
+// first result. The lines after it are Parts and Furthers. schema/journal-v1.json describes both.
 type Header struct {
 	Schema string `json:"schema"`
 	// Record is the sweep's record; its results are the planned cases.
@@ -37,6 +37,8 @@ type Header struct {
 type Journal struct {
 	Header Header
 	Parts  []Part
+	// Further are the cases that were added, in their order.
+	Further []Further
 	// Torn is the number of bytes of a last line that was not written whole.
 	Torn int
 }
@@ -70,16 +72,9 @@ func ReadJournal(text []byte) (*Journal, error) {
 	}
 	cases := j.cases()
 	for i, line := range lines[1:] {
-		var p Part
-		err := json.Unmarshal(line, &p)
-		if err == nil {
-			err = p.check(cases)
-		}
-		if err != nil {
+		if err := j.addLine(line, cases); err != nil {
 			return nil, fmt.Errorf("record: journal: line %d: %w", i+2, err)
 		}
-		cases[p.Key].parts = append(cases[p.Key].parts, p)
-		j.Parts = append(j.Parts, p)
 	}
 	return j, nil
 }
@@ -100,8 +95,16 @@ func (j *Journal) readHeader(line []byte, torn bool) error {
 	case h.Record.Sweep == nil:
 		return errors.New("a record of no sweep")
 	}
+	if err := checkPlanned(h.Record.Results); err != nil {
+		return err
+	}
+	return h.Record.check()
+}
+
+// checkPlanned refuses cases that are there twice or have a result already.
+func checkPlanned(cases []Result) error {
 	seen := map[string]bool{}
-	for _, r := range h.Record.Results {
+	for _, r := range cases {
 		switch {
 		case seen[r.Key]:
 			return fmt.Errorf("the case %s is there twice", r.Key)
@@ -110,7 +113,7 @@ func (j *Journal) readHeader(line []byte, torn bool) error {
 		}
 		seen[r.Key] = true
 	}
-	return h.Record.check()
+	return nil
 }
 
 // planned is a case with what there is of it.
@@ -121,7 +124,7 @@ type planned struct {
 
 func (j *Journal) cases() map[string]*planned {
 	cases := make(map[string]*planned, len(j.Header.Record.Results))
-	for _, r := range j.Header.Record.Results {
+	for _, r := range j.Planned() {
 		cases[r.Key] = &planned{Result: r}
 	}
 	for _, p := range j.Parts {
@@ -134,10 +137,15 @@ func (j *Journal) cases() map[string]*planned {
 // warning of it.
 func (j *Journal) Record() *Record {
 	rec := j.Header.Record
-	rec.Results = make([]Result, len(j.Header.Record.Results))
+	rec.Results = j.Planned()
 	cases := j.cases()
-	for i, r := range j.Header.Record.Results {
+	for i, r := range rec.Results {
 		rec.Results[i] = Assemble(r, cases[r.Key].parts)
+	}
+	if len(j.Further) > 0 {
+		sweep := *rec.Sweep // a journal of no sweep is refused
+		sweep.Further = j.added()
+		rec.Sweep = &sweep
 	}
 	if j.Torn > 0 {
 		rec.Warnings = append(slices.Clip(rec.Warnings), Warning{

@@ -172,6 +172,8 @@ type Sweep struct {
 	// beside the whole world.
 	Groups []int `json:"groups,omitempty"`
 	Scales []int `json:"scales,omitempty"`
+	// Further are the cases that were added for the sake of the bucket size.
+	Further []Added `json:"further,omitempty"`
 	// Faults are what was planted into the simulation.
 	Faults []string `json:"faults,omitempty"`
 }

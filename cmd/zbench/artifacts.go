@@ -93,6 +93,9 @@ func writeDrawn(dir *folder, rec *record.Record, d *advice.Document) error {
 		page.Advise(d)
 	}
 	page.Command = reproduce(rec)
+	if d != nil && rec.Sweep != nil && len(rec.Sweep.Further) > 0 {
+		page.Command += " " + strings.Join(d.Asked, " ") // they decide which cases were added
+	}
 	files := []struct {
 		name string
 		fill func(io.Writer) error

@@ -32,6 +32,8 @@ type collectivesOptions struct {
 	out, format        string
 	force, quiet       bool
 	keepSamples        bool
+	// fixedSizes adds no cases for the bucket size's sake.
+	fixedSizes bool
 	// resume is the folder of a sweep to go on with.
 	resume string
 }
@@ -49,7 +51,11 @@ killed goes on with --resume DIR, and every command reads what it left. What a
 sweep will take, in measured time and GPU-hours, is said before it begins.
 
 With --framework, a model and the time of a microbatch it ends with the bucket
-size to set, as zbench recommend gives it.
+size to set, as zbench recommend gives it. Then the sweep serves the answer: it
+goes on upwards while messages are larger and the curve is not saturated, and a
+second pass takes the real sizes of the messages around the answer. Each round is
+announced before it begins; --fixed-sizes leaves them out. --resume takes the
+same flags again, for the journal does not hold them.
 
 The one-letter flags are rccl-tests'. Sizes are total bytes, as there: for
 all_gather and reduce_scatter the full buffer. They grow by a factor (-f) or by
@@ -96,6 +102,7 @@ func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	f.BoolVar(&o.force, "force", false, "write into a folder that holds files; with --resume go on though something else differs")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
 	f.BoolVar(&o.keepSamples, "keep-samples", false, fmt.Sprintf("leave samples.f32 above %d ranks too", samplesRanks))
+	f.BoolVar(&o.fixedSizes, "fixed-sizes", false, "with a model: measure the sizes of -b, -e, -f and -i alone, none that the bucket size needs beside them")
 	f.StringVar(&o.resume, "resume", "", "go on with the sweep that this folder holds, with its own options")
 }
 
@@ -118,7 +125,8 @@ func prepare(s State, o collectivesOptions) (*setup, error) {
 	if err := checkFormat(o.format); err != nil {
 		return nil, err
 	}
-	if _, err := prepareAdvice(s, o.advice); err != nil {
+	q, err := prepareAdvice(s, o.advice)
+	if err != nil {
 		return nil, err // before hours of measuring, not after
 	}
 	backend, err := chooseBackend(s, o.backend)
@@ -150,7 +158,7 @@ func prepare(s State, o collectivesOptions) (*setup, error) {
 	if u.axes, err = o.axes(o, u.world, u.share); err != nil {
 		return nil, usage(err, help)
 	}
-	return u, nil
+	return u, u.checkExperts(q)
 }
 
 // oneProcess fits the world to a real backend, where this process is the only
@@ -196,10 +204,14 @@ func (u *setup) cases(d plan.Process) ([]plan.Case, error) {
 	cases := u.axes.Cases()
 	plan.Fit(cases, budget)
 	for i := range cases {
-		c := &cases[i]
-		c.Extrapolated = u.machine != nil && len(u.machine.Extrapolated[c.Collective.Name]) > 0
+		u.mark(&cases[i])
 	}
 	return cases, nil
+}
+
+// mark says of a case whether its model was fitted elsewhere.
+func (u *setup) mark(c *plan.Case) {
+	c.Extrapolated = u.machine != nil && len(u.machine.Extrapolated[c.Collective.Name]) > 0
 }
 
 // record is everything that is known before the first result.

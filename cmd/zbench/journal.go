@@ -20,30 +20,21 @@ const journalFile = "journal.jsonl"
 
 // journal is a journal that is being written.
 type journal struct {
-	file  AppendFile
-	parts []record.Part
+	file AppendFile
+	log  *record.Journal
 	// dir is the folder's path, for messages.
 	dir string
 }
 
-// newJournal begins a folder's journal with a header and the parts there are, and
-// replaces the one there was. A results.json in the folder is of an earlier run:
+// newJournal begins a folder's journal with what there is of it, and replaces the one there was. A results.json in the folder is of an earlier run:
 // it is replaced by what the journal has, so that nobody takes it for this one's.
-func newJournal(dir *folder, h record.Header, parts []record.Part) (*journal, error) {
-	text, err := h.Line()
-	for _, p := range parts {
-		var line []byte
-		if err == nil {
-			line, err = p.Line()
-			text = append(text, line...)
-		}
-	}
+func newJournal(dir *folder, log *record.Journal) (*journal, error) {
+	text, err := log.Text()
 	if err != nil {
 		return nil, err
 	}
 	if _, err := dir.fs.Stat(dir.file("results.json")); !errors.Is(err, fs.ErrNotExist) {
-		rec := (&record.Journal{Header: h, Parts: parts}).Record()
-		if err := dir.write("results.json", func(w io.Writer) error { return record.Encode(w, rec) }); err != nil {
+		if err := dir.write("results.json", func(w io.Writer) error { return record.Encode(w, log.Record()) }); err != nil {
 			return nil, err
 		}
 	}
@@ -54,13 +45,25 @@ func newJournal(dir *folder, h record.Header, parts []record.Part) (*journal, er
 	if err != nil {
 		return nil, err
 	}
-	return &journal{f, slices.Clone(parts), dir.path}, nil
+	kept := *log
+	kept.Parts, kept.Further = slices.Clone(log.Parts), slices.Clone(log.Further)
+	return &journal{f, &kept, dir.path}, nil
 }
 
 // append makes a part durable.
 func (j *journal) append(p record.Part) error {
-	j.parts = append(j.parts, p)
-	line, err := p.Line()
+	j.log.Parts = append(j.log.Parts, p)
+	return j.write(p)
+}
+
+// add makes cases durable that are added to the sweep.
+func (j *journal) add(f record.Further) error {
+	j.log.Further = append(j.log.Further, f)
+	return j.write(f)
+}
+
+func (j *journal) write(of interface{ Line() ([]byte, error) }) error {
+	line, err := of.Line()
 	if err == nil {
 		_, err = j.file.Write(line)
 	}
@@ -76,30 +79,30 @@ func (j *journal) append(p record.Part) error {
 	return nil
 }
 
-// run runs what the journal does not have yet.
-func (j *journal) run(ctx context.Context, s State, o collectivesOptions, h record.Header, cases []plan.Case, d plan.Driver) ([]record.Result, error) {
+// run runs what the journal does not have yet of the cases.
+func (j *journal) run(ctx context.Context, s State, o collectivesOptions, cases []plan.Case, d plan.Driver) ([]record.Result, error) {
 	p := newProgress(s, len(cases), o.quiet)
-	for _, r := range (&record.Journal{Header: h, Parts: j.parts}).Record().Results {
-		if r.Status != record.Skipped && r.Status != record.Interrupted {
+	ofRound := map[string]bool{}
+	for _, c := range cases {
+		ofRound[c.Key] = true
+	}
+	for _, r := range j.log.Record().Results {
+		if ofRound[r.Key] && r.Status != record.Skipped && r.Status != record.Interrupted {
 			p.before++
 		}
 	}
 	p.done = p.before
-	o.run.EveryRank = keepsSamples(h)
-	results, err := plan.Resume(ctx, cases, d, o.run, plan.Log{Parts: j.parts, Append: func(part record.Part) error {
+	o.run.EveryRank = keepsSamples(j.log.Header)
+	return plan.Resume(ctx, cases, d, o.run, plan.Log{Parts: slices.Clone(j.log.Parts), Append: func(part record.Part) error {
 		p.pass(part)
 		return j.append(part)
 	}}, p.step)
-	if closing := j.file.Close(); err == nil {
-		err = closing
-	}
-	return results, err
 }
 
 // whole is the record of a sweep's results. Cases of the header that were not in
 // the plan are from before a change: they are as the journal has them.
-func whole(h record.Header, parts []record.Part, results []record.Result) *record.Record {
-	rec := (&record.Journal{Header: h, Parts: parts}).Record()
+func whole(log *record.Journal, results []record.Result) *record.Record {
+	rec := log.Record()
 	at := map[string]int{}
 	for i, r := range rec.Results {
 		at[r.Key] = i

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"zbench/bench/advice"
 	"zbench/bench/cost"
+	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/internal/native"
 	"zbench/rccl"
@@ -15,9 +17,8 @@ import (
 
 // swept is how far a sweep went.
 type swept struct {
-	header record.Header
-	parts  []record.Part
-	rec    *record.Record
+	journal *record.Journal
+	rec     *record.Record
 }
 
 // sweep measures into the folder, from the start or, with old, from where that
@@ -42,7 +43,7 @@ func recommended(s State, o adviceOptions, out *swept) (*advice.Document, error)
 	if q == nil || err != nil {
 		return nil, err
 	}
-	return q.give([]cost.Source{source(out.rec, out.parts)})
+	return q.give([]cost.Source{source(out.rec, out.journal.Parts)})
 }
 
 // finish leaves the record with all that is drawn from it, and prints it.
@@ -58,8 +59,8 @@ func finish(s State, o collectivesOptions, dir *folder, started time.Time, out *
 	if err := writeAll(dir, out.rec, d); err != nil {
 		return err
 	}
-	if keepsSamples(out.header) {
-		if err := writeSamples(dir, out.rec.Results, out.parts); err != nil {
+	if keepsSamples(out.journal.Header) {
+		if err := writeSamples(dir, out.rec.Results, out.journal.Parts); err != nil {
 			return err
 		}
 	}
@@ -97,23 +98,74 @@ func (u *setup) measure(ctx context.Context, s State, o collectivesOptions, dir 
 	rec := u.record(d, o)
 	rec.Created = when
 	rec.Source.Driver = driverVersion(s, u.backend)
-	h, parts := u.header(rec, cases, o), []record.Part(nil)
+	log := &record.Journal{Header: u.header(rec, cases, o)}
 	if old != nil {
-		if h, parts, err = goOn(old, h, o.force); err != nil {
+		if log, err = goOn(old, log.Header, o.force); err != nil {
 			return nil, err
 		}
-		follow(cases, h)
+		follow(cases, log.Header)
 	}
-	u.announce(s, o, cases, parts)
+	u.announce(s, o, cases, log.Parts)
+	if o.advice.asked() && !o.fixedSizes && !o.quiet {
+		fmt.Fprintln(s.Stderr, "More sizes follow where the bucket size needs them, each round announced; --fixed-sizes leaves them out.")
+	}
 	if err := d.Allocate(cases); err != nil {
 		return nil, err
 	}
-	j, err := newJournal(dir, h, parts)
+	j, err := newJournal(dir, log)
 	if err != nil {
 		return nil, err
 	}
-	results, err := j.run(ctx, s, o, h, cases, d)
-	return &swept{h, j.parts, whole(h, j.parts, results)}, err
+	results, err := u.rounds(ctx, s, o, j, cases, d)
+	if closing := j.file.Close(); err == nil {
+		err = closing
+	}
+	return &swept{j.log, whole(j.log, results)}, err
+}
+
+// rounds runs the cases, then those that a journal says were added, then those
+// that the bucket size still needs.
+func (u *setup) rounds(ctx context.Context, s State, o collectivesOptions, j *journal, cases []plan.Case, d plan.Process) ([]record.Result, error) {
+	results, err := j.run(ctx, s, o, cases, d)
+	for n := 0; err == nil && trusted(results); n++ {
+		r, wanted := u.round(s, o, j, n, d)
+		if r == nil || wanted != nil {
+			return results, wanted
+		}
+		u.tellFurther(s, o, r, j.log.Parts)
+		if err = d.Allocate(r.cases); err != nil {
+			return results, err
+		}
+		if n == len(j.log.Further) {
+			if err = j.add(r.Further); err != nil {
+				return results, err
+			}
+		}
+		var added []record.Result
+		added, err = j.run(ctx, s, o, r.cases, d)
+		results = append(results, added...)
+	}
+	return results, err
+}
+
+// round is the cases of the n-th round: the journal's, else what is wanted now.
+func (u *setup) round(s State, o collectivesOptions, j *journal, n int, d plan.Process) (*round, error) {
+	if n < len(j.log.Further) {
+		return u.again(j.log.Further[n])
+	}
+	budget, err := d.Budget()
+	if err != nil {
+		return nil, err
+	}
+	return u.wants(s, o, j.log, budget)
+}
+
+// trusted tells that all results are in: after a failure, or when it was asked to
+// stop, a sweep is not added to.
+func trusted(results []record.Result) bool {
+	return !slices.ContainsFunc(results, func(r record.Result) bool {
+		return r.Status == record.Interrupted || r.Status == record.Failed
+	})
 }
 
 func (u *setup) open(s State, o collectivesOptions) (*rccl.Driver, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -23,7 +24,7 @@ import (
 var facts = []string{"nodes", "gpus-per-node", "ngpus", "fabric", "fault", "seed", "backend"}
 
 // free are the flags that a sweep that goes on may have anew.
-var free = slices.Concat([]string{"resume", "force", "quiet", "format"}, adviceNames())
+var free = slices.Concat([]string{"resume", "force", "quiet", "format", "fixed-sizes"}, adviceNames())
 
 // runResume goes on with the sweep that o.resume holds. cmd tells which flags
 // were given beside it.
@@ -45,13 +46,22 @@ func runResume(ctx context.Context, s State, cmd *cobra.Command, given collectiv
 		return err
 	}
 	dir := &folder{fs: s.FS, path: given.resume}
+	u, unfit := prepare(s, o)
 	if old.Left() == 0 && !given.force {
+		if unfit == nil {
+			more, err := u.wants(s, o, old, math.MaxInt64)
+			if err != nil {
+				return err
+			}
+			if more != nil {
+				return u.sweep(ctx, s, o, dir, old, old.Header.Record.Created)
+			}
+		}
 		fmt.Fprintf(s.Stderr, "The sweep in %s is complete; it is drawn again.\n", given.resume)
-		return finish(s, o, dir, s.Now(), &swept{old.Header, old.Parts, old.Record()})
+		return finish(s, o, dir, s.Now(), &swept{old, old.Record()})
 	}
-	u, err := prepare(s, o)
-	if err != nil {
-		return err
+	if unfit != nil {
+		return unfit
 	}
 	return u.sweep(ctx, s, o, dir, old, old.Header.Record.Created)
 }
@@ -86,7 +96,7 @@ func oldOptions(cmd *cobra.Command, given collectivesOptions, old *record.Journa
 		}
 	})
 	o.resume, o.force, o.quiet, o.format = given.resume, given.force, given.quiet, given.format
-	o.libraries, o.advice = given.libraries, given.advice
+	o.libraries, o.advice, o.fixedSizes = given.libraries, given.advice, given.fixedSizes
 	if len(clash) > 0 {
 		return o, usagef("leave them out: the sweep goes on with its own options; or begin another one with --out",
 			"the sweep in %s was begun with %s", given.resume, strings.Join(clash, "; "))
@@ -116,14 +126,14 @@ func take(to, from pflag.Value) {
 // goOn joins a journal's header with that of the sweep that is to go on with it.
 // Where they differ the cases before and after cannot be compared: then it is
 // refused, or with force finished cases are kept and a warning says so.
-func goOn(old *record.Journal, now record.Header, force bool) (record.Header, []record.Part, error) {
+func goOn(old *record.Journal, now record.Header, force bool) (*record.Journal, error) {
 	changes := differences(old.Header, now)
 	if len(changes) == 0 {
-		return old.Header, old.Parts, nil
+		return &record.Journal{Header: old.Header, Parts: old.Parts, Further: old.Further}, nil
 	}
 	list := strings.Join(changes, "; ")
 	if !force {
-		return now, nil, &codeError{
+		return nil, &codeError{
 			exitUsage, fmt.Errorf("the sweep was begun on something else: %s", list),
 			"begin another one with --out, or --force to go on: finished cases stay as they are",
 		}
@@ -133,7 +143,7 @@ func goOn(old *record.Journal, now record.Header, force bool) (record.Header, []
 	for _, r := range now.Record.Results {
 		planned[r.Key] = true
 	}
-	for _, r := range old.Header.Record.Results {
+	for _, r := range old.Planned() {
 		finished := slices.ContainsFunc(kept, func(p record.Part) bool { return p.Key == r.Key })
 		if finished && !planned[r.Key] {
 			now.Record.Results = append(now.Record.Results, r)
@@ -143,7 +153,7 @@ func goOn(old *record.Journal, now record.Header, force bool) (record.Header, []
 		Code: "resumed", Message: fmt.Sprintf("the sweep went on after a change; %d passes are from before it: %s", len(kept), list),
 		Hint: "do not compare its cases with each other",
 	})
-	return now, kept, nil
+	return &record.Journal{Header: now, Parts: kept}, nil
 }
 
 // differences names what a sweep was begun with and what there is now.

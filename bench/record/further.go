@@ -1,0 +1,120 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Reasons for cases that were added to a sweep.
+const (
+	// Extension: the answer needs sizes beyond the largest.
+	Extension = "extension"
+	// SecondPass: the real sizes of the messages around the answer.
+	SecondPass = "second_pass"
+)
+
+// Further is cases that were added to a sweep for the sake of the bucket size,
+// once those before them were done: a line of the journal between the parts.
+type Further struct {
+	// Why is Extension or SecondPass.
+	Why string `json:"why"`
+	// Cases are planned, as those of the header are.
+	Cases []Result `json:"cases"`
+	// After is the number of parts that came before.
+	After int `json:"-"`
+}
+
+// Added is what a record says of a Further.
+type Added struct {
+	Why string `json:"why"`
+	// Keys are those of the results.
+	Keys []string `json:"keys"`
+}
+
+// Line is the cases as a line of the journal.
+func (f Further) Line() ([]byte, error) {
+	f.Cases = normal(Record{Results: f.Cases}).Results
+	return journalLine(f)
+}
+
+// Planned are all cases: the header's, then those that were added.
+func (j *Journal) Planned() []Result {
+	all := slices.Clone(j.Header.Record.Results)
+	for _, f := range j.Further {
+		all = append(all, f.Cases...)
+	}
+	return all
+}
+
+// Text is the journal as it lies on disk.
+func (j *Journal) Text() ([]byte, error) {
+	text, err := j.Header.Line()
+	further := j.Further
+	for i := 0; i <= len(j.Parts) && err == nil; i++ {
+		for ; err == nil && len(further) > 0 && further[0].After == i; further = further[1:] {
+			text, err = joined(text, further[0])
+		}
+		if i < len(j.Parts) && err == nil {
+			text, err = joined(text, j.Parts[i])
+		}
+	}
+	return text, err
+}
+
+func joined(text []byte, line interface{ Line() ([]byte, error) }) ([]byte, error) {
+	more, err := line.Line()
+	return append(text, more...), err
+}
+
+// added is what the record says of the cases that were added.
+func (j *Journal) added() []Added {
+	var all []Added
+	for _, f := range j.Further {
+		a := Added{Why: f.Why, Keys: []string{}}
+		for _, r := range f.Cases {
+			a.Keys = append(a.Keys, r.Key)
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// addLine reads a line behind the header: a part of a case, or cases.
+func (j *Journal) addLine(line []byte, cases map[string]*planned) error {
+	if !bytes.HasPrefix(line, []byte(`{"why"`)) { // as Line writes it; parts are long
+		var p Part
+		err := json.Unmarshal(line, &p)
+		if err == nil {
+			err = p.check(cases)
+		}
+		if err == nil {
+			cases[p.Key].parts = append(cases[p.Key].parts, p)
+			j.Parts = append(j.Parts, p)
+		}
+		return err
+	}
+	var f Further
+	if err := json.Unmarshal(line, &f); err != nil {
+		return err
+	}
+	if f.Why != Extension && f.Why != SecondPass {
+		return fmt.Errorf("cases were added for %q: this zbench knows %q and %q", f.Why, Extension, SecondPass)
+	}
+	all := j.Planned()
+	f.After = len(j.Parts)
+	j.Further = append(j.Further, f)
+	rec := j.Header.Record
+	rec.Results = append(all, f.Cases...)
+	if err := checkPlanned(rec.Results); err != nil {
+		return err
+	}
+	if err := rec.check(); err != nil {
+		return err
+	}
+	for _, r := range f.Cases {
+		cases[r.Key] = &planned{Result: r}
+	}
+	return nil
+}

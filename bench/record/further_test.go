@@ -1,0 +1,82 @@
+package record
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// more is a case that is added after the header's.
+func more(key string) Further {
+	r := begun().Record.Results[0]
+	r.Key = key
+	return Further{Why: Extension, Cases: []Result{r}}
+}
+
+// grown is a journal to which cases were added twice, the second before its end.
+func grown(t testing.TB) []byte {
+	t.Helper()
+	text := journalOf(t, begun(), parts()...)
+	for _, l := range []interface{ Line() ([]byte, error) }{more("c"), taken("c", 0), taken("c", 1), Further{Why: SecondPass, Cases: more("d").Cases}, taken("d", 0)} {
+		var err error
+		text, err = joined(text, l)
+		require.NoError(t, err)
+	}
+	return text
+}
+
+// Cases that were added are cases like the others, and the record says which
+// they are. What is written again is the same to the last byte.
+func TestCasesAreAdded(t *testing.T) {
+	text := grown(t)
+	j, err := ReadJournal(text)
+	require.NoError(t, err)
+	require.Equal(t, []int{4, 6}, []int{j.Further[0].After, j.Further[1].After})
+	require.Equal(t, 1, j.Left(), "d has one pass")
+	rec := j.Record()
+	rec.Results[2].Verified.State = NotVerified
+	require.Equal(t, []Added{{Extension, []string{"c"}}, {SecondPass, []string{"d"}}}, rec.Sweep.Further)
+	var status []Status
+	for _, r := range rec.Results {
+		status = append(status, r.Status)
+	}
+	require.Equal(t, []Status{OK, OK, Skipped, OK, Interrupted}, status)
+	require.Empty(t, j.Header.Record.Sweep.Further, "the header stays as it was")
+	again, err := j.Text()
+	require.NoError(t, err)
+	require.Equal(t, string(text), string(again))
+	require.NoError(t, validate(t, compiled(t), encoded(t, rec)))
+	require.True(t, slices.Contains(strings.Split(string(text), "\n"), strings.TrimSpace(lineOf(t, more("c")))))
+	validateWith(t, JournalSchemaJSON, lineOf(t, more("c")))
+}
+
+func lineOf(t *testing.T, f Further) string {
+	t.Helper()
+	f.Cases[0].Verified.State = NotVerified
+	text, err := f.Line()
+	require.NoError(t, err)
+	return string(text)
+}
+
+// A journal in which cases were added that cannot be is refused.
+func TestDamagedAddedCases(t *testing.T) {
+	done := more("c")
+	done.Cases[0].Status = OK
+	for says, f := range map[string]Further{
+		"the case b is there twice":                  more("b"),
+		"the case c has a result before it was run":  done,
+		`cases were added for "fun"`:                 {Why: "fun", Cases: more("c").Cases},
+		`line 6: the case c has a result before it `: done,
+	} {
+		text, err := joined(journalOf(t, begun(), parts()...), f)
+		require.NoError(t, err)
+		_, err = ReadJournal(text)
+		require.ErrorContains(t, err, says)
+	}
+	text, err := joined(journalOf(t, begun()), taken("c", 0))
+	require.NoError(t, err)
+	_, err = ReadJournal(text)
+	require.ErrorContains(t, err, "not planned", "a part may not come before its case")
+}
