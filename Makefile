@@ -100,7 +100,7 @@ system-test-browser: build ## The built binary's report in Chromium
 FETCH = fetch() { "$$@" || { [ -z "$${CI:-}" ] && echo "SKIPPED: $$* failed" >&2; }; }
 
 .PHONY: system-test-headers
-system-test-headers: ## The symbol list against the real headers of HIP, RCCL, CUDA and NCCL
+system-test-headers: ## The symbol list against the real headers of HIP, RCCL, rocBLAS, CUDA, NCCL and cuBLAS
 	@$(FETCH); rocm=$$(fetch scripts/rocm-chroot.sh trixie); cuda=$$(fetch scripts/nvrtc.sh); \
 	ZBENCH_ROCM_INCLUDE=$${rocm:+$$rocm/usr/include} ZBENCH_CUDA_INCLUDE=$${cuda:+$$cuda/usr/include} \
 		ZBENCH_SYSTEM_TEST=$${CI:-} $(GO) test -count=1 -run Headers ./internal/native

@@ -3,7 +3,8 @@
 #
 #   scripts/rocm-chroot.sh trixie|sid [DIR]     as root; prints the folder
 #
-#   trixie  HIP 5.7 with hiprtc inside it, and RCCL (NCCL API 2.13.4), with headers
+#   trixie  HIP 5.7 with hiprtc inside it, and RCCL (NCCL API 2.13.4), with headers;
+#           of rocBLAS 5.5 the headers alone
 #   sid     the newest HIP whose hiprtc is a library of its own (6 or later)
 #
 # DIR is $ZBENCH_CHROOTS/SUITE by default (~/.cache/zbench/chroots). What is
@@ -22,14 +23,19 @@ esac
 dir=${2:-${ZBENCH_CHROOTS:-${XDG_CACHE_HOME:-$HOME/.cache}/zbench/chroots}/$suite}
 mirror=${ZBENCH_MIRROR:-http://deb.debian.org/debian}
 
-# What is wanted in it. A change of this line makes the next run install again.
+# What is wanted in it, and of what the headers alone: their libraries are large.
+# A change of these lines makes the next run install again.
+headers=
 case $suite in
-trixie) wanted="librccl1 librccl-dev libamdhip64-dev rocm-device-libs-17" ;;
+trixie)
+	wanted="librccl1 librccl-dev libamdhip64-dev rocm-device-libs-17"
+	headers=librocblas-dev
+	;;
 sid) wanted="newest libhiprtc and its libamdhip64" ;;
 esac
 done_marker=$dir/.zbench-done
 base_marker=$dir/.zbench-base
-if [ "$(cat "$done_marker" 2>/dev/null)" = "$wanted" ]; then
+if [ "$(cat "$done_marker" 2>/dev/null)" = "$wanted $headers" ]; then
 	echo "$dir"
 	exit 0
 fi
@@ -46,7 +52,7 @@ fi
 mkdir -p "$dir"
 exec 9>"$dir.lock"
 flock 9
-if [ "$(cat "$done_marker" 2>/dev/null)" = "$wanted" ]; then # by another run meanwhile
+if [ "$(cat "$done_marker" 2>/dev/null)" = "$wanted $headers" ]; then # by another run meanwhile
 	echo "$dir"
 	exit 0
 fi
@@ -80,8 +86,13 @@ if [ "$suite" = sid ]; then
 fi
 # shellcheck disable=SC2086 # a list of packages
 inside apt-get install -y --no-install-recommends $packages
+if [ -n "$headers" ]; then
+	# shellcheck disable=SC2016 # expanded inside
+	inside sh -c 'cd /root && rm -f ./*.deb && apt-get -o APT::Sandbox::User=root download "$1" && dpkg -x ./*.deb headers &&
+		cp -r headers/usr/include/. /usr/include && rm -r headers ./*.deb' - "$headers"
+fi
 inside apt-get clean
 rm -rf "$dir.debs"
-echo "$wanted" >"$done_marker"
+echo "$wanted $headers" >"$done_marker"
 echo "$0: $suite ready in $((SECONDS - start)) s, $(du -sxm "$dir" | cut -f1) MiB" >&2
 echo "$dir"

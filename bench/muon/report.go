@@ -1,21 +1,29 @@
 package muon
 
-import "math"
+import (
+	"math"
+	"time"
+
+	"zbench/bench/record"
+)
 
 // Schema names the form of a Report.
-const Schema = "zbench-muon/v1"
+const Schema = "zbench.muon/1"
 
 // Report is what zbench kernels muon has found. Figures in base units: seconds,
 // bytes, floating-point operations per second; null where there is none.
 type Report struct {
-	Schema string `json:"schema"`
-	Device string `json:"device"`
+	Schema  string      `json:"schema"`
+	Tool    record.Tool `json:"tool"`
+	Created time.Time   `json:"created"`
+	Device  string      `json:"device"`
 	// Backend is the libraries'; Emulated tells that the kernels ran on the host:
 	// then there are checks and no figures.
 	Backend      string       `json:"backend"`
 	Emulated     bool         `json:"emulated"`
 	Coefficients string       `json:"coefficients"`
 	Preset       string       `json:"preset,omitempty"`
+	Seed         uint64       `json:"seed"`
 	Shapes       []ShapeFacts `json:"shapes"`
 	Checks       []Check      `json:"checks"`
 	// Step is the seconds that Newton–Schulz takes for all matrices of the preset
@@ -55,6 +63,9 @@ type Row struct {
 
 // Check is a result held against its bar.
 type Check struct {
+	// Of is the shape that was asked for; Shape the one that was checked, smaller
+	// where float64 or the emulation could not follow.
+	Of    string `json:"of"`
 	Shape string `json:"shape"`
 	What  string `json:"what"`
 	Found Error  `json:"found"`

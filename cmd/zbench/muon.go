@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,14 +14,16 @@ import (
 	"zbench/bench/stat"
 	driver "zbench/hbm/muon"
 	"zbench/internal/native"
+	"zbench/report"
 )
 
 // muonOptions is everything that kernels muon was told.
 type muonOptions struct {
 	preset, coefficients string
 	shapes               []string
-	backend, format      string
-	device               int
+	backend, format, out string
+	device, reduce       int
+	force                bool
 	seed                 uint64
 	precision, maxTime   float64
 	libraries            libraryOptions
@@ -40,12 +43,14 @@ or a shape, against our own kernel without symmetry and the vendor's product, an
 holds the results against float64. docs/METHOD.md says what is counted.
 
 Without a GPU the kernels are emulated: results are checked, no rates are shown,
-and what would take minutes is refused.
+and what would take minutes is refused; --reduce checks a smaller stand-in of each
+shape instead. The results are left in a folder, as a page and as JSON and CSV.
 
 ` + exitCodes,
 		Example: `  zbench kernels muon --preset moonlight
   zbench kernels muon --shape 2048x4096x16 --coefficients polar-express
-  zbench kernels muon --shape 256x512          seconds on the loopback`,
+  zbench kernels muon --shape 256x512                  seconds without a GPU
+  zbench kernels muon --preset zaya1 --reduce 192      a stand-in of each shape, too`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runMuon(cmd.Context(), s, o) },
 	}
@@ -58,6 +63,9 @@ and what would take minutes is refused.
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the matrices")
 	f.Float64Var(&o.precision, "precision", 0.01, "a timing ends when half the median's interval is within this share of it")
 	f.Float64Var(&o.maxTime, "max-time", 0.4, "or after so many seconds")
+	f.IntVar(&o.reduce, "reduce", 0, "without a GPU: check each shape with its longer side brought to at most this, batches to 2")
+	f.StringVar(&o.out, "out", "", "folder to make and fill (default a new dated one)")
+	f.BoolVar(&o.force, "force", false, "write into a folder that holds files")
 	f.StringVar(&o.format, "format", "table", "form of standard output: "+strings.Join(muonFormatNames(), ", "))
 	addLibraryFlags(cmd, &o.libraries)
 	return cmd
@@ -111,37 +119,53 @@ func emulatedSeconds(s method.Shape, c method.Coefficients) float64 {
 	return steps*all/emulatedRate + 2*steps*one/referenceRate
 }
 
-func runMuon(ctx context.Context, s State, o muonOptions) error {
-	const help = "zbench kernels muon --help lists the flags"
-	shapes, err := o.chosen()
-	if err != nil {
-		return usage(err, help)
+// settings checks what was told and what follows from it.
+func (o muonOptions) settings() (shapes []method.Shape, c method.Coefficients, rule stat.Rule, err error) {
+	if shapes, err = o.chosen(); err != nil {
+		return nil, c, rule, err
 	}
-	c, err := method.ByName(o.coefficients)
-	if err != nil {
-		return usage(err, help)
+	if c, err = method.ByName(o.coefficients); err != nil {
+		return nil, c, rule, err
 	}
-	rule := stat.DefaultRule()
+	rule = stat.DefaultRule()
 	rule.Precision, rule.MaxTime, rule.MinSamples = o.precision, o.maxTime, 20
-	if err := rule.Validate(); err != nil {
-		return usage(err, help)
+	if err = rule.Validate(); err != nil {
+		return nil, c, rule, err
 	}
-	if !validMuonFormat(o.format) {
-		return usagef(help, "unknown format %q: valid are %s", o.format, strings.Join(muonFormatNames(), ", "))
+	if o.reduce < 0 || o.reduce > method.MaxSide {
+		err = fmt.Errorf("--reduce %d: a side is 1 to %d", o.reduce, method.MaxSide)
+	} else if !validMuonFormat(o.format) {
+		err = fmt.Errorf("unknown format %q: valid are %s", o.format, strings.Join(muonFormatNames(), ", "))
+	}
+	return shapes, c, rule, err
+}
+
+func runMuon(ctx context.Context, s State, o muonOptions) error {
+	shapes, c, rule, err := o.settings()
+	if err != nil {
+		return usage(err, "zbench kernels muon --help lists the flags")
 	}
 	backend, err := chooseBackend(s, o.backend)
 	if err != nil {
 		return err
 	}
 	if backend == "loopback" {
-		if err := bearable(shapes, c); err != nil {
-			return err
-		}
+		err = o.bearable(shapes, c)
+	} else if o.reduce != 0 {
+		err = usagef("leave it out, or add --backend loopback", "--reduce is for kernels that are emulated: a GPU runs the shapes as they are")
+	}
+	if err != nil {
+		return err
 	}
 	cfg := driver.Config{
-		Native: native.Options{Backend: backend, Machine: driver.Machine(), Getenv: s.Getenv}, Device: o.device, Coefficients: c, Seed: o.seed,
+		Native: native.Options{Backend: backend, Machine: driver.Machine(), Getenv: s.Getenv}, Device: o.device, Coefficients: c, Seed: o.seed, Reduce: o.reduce,
 	}
 	if _, err := o.libraries.fill(s, &cfg.Native); err != nil {
+		return err
+	}
+	started := s.Now()
+	when, err := created(s)
+	if err != nil {
 		return err
 	}
 	d, err := driver.Open(cfg)
@@ -150,7 +174,11 @@ func runMuon(ctx context.Context, s State, o muonOptions) error {
 	}
 	stop := context.AfterFunc(ctx, d.Cancel)
 	defer stop()
-	report, err := d.Report(shapes, o.preset, rule, func(text string) { fmt.Fprintf(s.Stderr, "%s\n", text) })
+	dir, err := newFolder(s, o.out, "muon", o.force)
+	if err != nil {
+		return errors.Join(err, d.Close())
+	}
+	r, err := d.Report(shapes, o.preset, rule, func(text string) { fmt.Fprintf(s.Stderr, "%s\n", text) })
 	err = errors.Join(err, d.Close())
 	if errors.Is(err, native.ErrCancelled) {
 		return &codeError{exitInterrupted, errors.New("interrupted"), "nothing is kept of a run that was"}
@@ -158,22 +186,52 @@ func runMuon(ctx context.Context, s State, o muonOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := printMuon(s.Stdout, report, o.format); err != nil {
-		return err
-	}
-	return muonVerdict(report)
+	r.Tool, r.Created = tool(), when
+	return keepMuon(s, dir, r, o.format, started)
 }
 
+// keepMuon leaves the report in the folder, prints it and gives its verdict.
+func keepMuon(s State, dir *folder, r *method.Report, format string, started time.Time) error {
+	if err := dir.write("results.json", func(w io.Writer) error { return method.Encode(w, r) }); err != nil {
+		return err
+	}
+	if err := drawMuon(dir, r, "zbench "+strings.Join(s.Args, " ")); err != nil {
+		return err
+	}
+	if err := writeRun(dir, s, started); err != nil {
+		return err
+	}
+	if err := printMuon(s.Stdout, r, format); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Stderr, "Wrote %s (report.html, results.json, results.csv)\n", dir.path)
+	return muonVerdict(r)
+}
+
+// drawMuon writes what can be made again of a report.
+func drawMuon(dir *folder, r *method.Report, command string) error {
+	if err := dir.write("results.csv", func(w io.Writer) error { return muonCSV(w, r) }); err != nil {
+		return err
+	}
+	return dir.write("report.html", func(w io.Writer) error { return report.WriteMuonHTML(w, r, command) })
+}
+
+// standInSide is a longer side at which a stand-in takes seconds.
+const standInSide = 192
+
 // bearable refuses what would be emulated for minutes.
-func bearable(shapes []method.Shape, c method.Coefficients) error {
+func (o muonOptions) bearable(shapes []method.Shape, c method.Coefficients) error {
 	total := 0.0
 	for _, s := range shapes {
+		if o.reduce != 0 {
+			s = s.Reduced(o.reduce)
+		}
 		total += emulatedSeconds(s, c)
 	}
 	if total <= patience {
 		return nil
 	}
-	return usagef("run it where the GPU is, or check a smaller one here: --shape 256x512",
+	return usagef(fmt.Sprintf("run it where the GPU is, add --reduce %d to check a smaller stand-in of each shape here, or give a smaller one: --shape 256x512", standInSide),
 		"emulated on this machine that would take about %.0f minutes", max(1, total/60))
 }
 

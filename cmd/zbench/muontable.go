@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	method "zbench/bench/muon"
+	"zbench/report"
 )
 
 // muonFormats are the ways to print a report of kernels muon.
@@ -18,11 +18,7 @@ var muonFormats = []struct {
 	write func(io.Writer, *method.Report) error
 }{
 	{"table", func(w io.Writer, r *method.Report) error { return muonText(w, r, tabbed) }},
-	{"json", func(w io.Writer, r *method.Report) error {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
-	}},
+	{"json", method.Encode},
 	{"csv", muonCSV},
 	{"markdown", func(w io.Writer, r *method.Report) error { return muonText(w, r, piped) }},
 }
@@ -69,55 +65,20 @@ func piped(w io.Writer, rows [][]string) error {
 
 // muonText writes heading, figures and checks.
 func muonText(w io.Writer, r *method.Report, table func(io.Writer, [][]string) error) error {
-	heading := fmt.Sprintf("Muon on %s (%s), coefficients %s", r.Device, r.Backend, r.Coefficients)
-	if r.Emulated {
-		heading += ": emulated, no rates"
-	}
-	if _, err := fmt.Fprintf(w, "%s\n\n", heading); err != nil {
+	if _, err := fmt.Fprintf(w, "%s\n\n", report.MuonTitle(r)); err != nil {
 		return err
 	}
 	if !r.Emulated {
-		rows := [][]string{{"shape", "batch", "what", "median µs", "effective TFLOP/s", "executed TFLOP/s", "HBM GB/s at least", "× own full", "× vendor"}}
+		rows := [][]string{report.MuonFigureHead}
 		for _, s := range r.Shapes {
-			for _, x := range s.Rows {
-				rows = append(rows, []string{
-					fmt.Sprintf("%dx%d", s.Shape.Rows, s.Shape.Cols), strconv.Itoa(s.Measured), x.What, scaled(x.Seconds, 1e6), scaled(x.Effective, 1e-12),
-					scaled(x.Executed, 1e-12), scaled(x.Rate, 1e-9), scaled(x.ToFull, 1), scaled(x.ToVendor, 1),
-				})
-			}
+			rows = append(rows, report.MuonFigures(s)...)
 		}
 		if err := table(w, rows); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(w, "\nvendor's products: %s\n", r.Vendor); err != nil {
-			return err
-		}
-		if r.Step != nil {
-			if _, err := fmt.Fprintf(w, "Newton–Schulz of all matrices on one such GPU: %.4g s per optimiser step\n", *r.Step); err != nil {
-				return err
-			}
-		}
-		fmt.Fprintln(w) //nolint:errcheck // the table below says it
+		fmt.Fprintf(w, "\n%s\n\n", strings.Join(report.MuonFooter(r), "\n")) //nolint:errcheck // the table below says it
 	}
-	rows := [][]string{{"check", "shape", "error in all", "bar", "largest", "bar", "verdict"}}
-	for _, c := range r.Checks {
-		verdict := "ok"
-		if !c.OK() {
-			verdict = "WRONG"
-		}
-		rows = append(rows, []string{c.What, c.Shape, short(c.Found.Frobenius), short(c.Bar.Frobenius), short(c.Found.Max), short(c.Bar.Max), verdict})
-	}
-	return table(w, rows)
-}
-
-func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
-
-// scaled is a figure in a unit, a dash where there is none.
-func scaled(v *float64, by float64) string {
-	if v == nil {
-		return "–"
-	}
-	return strconv.FormatFloat(*v*by, 'g', 4, 64)
+	return table(w, append([][]string{report.MuonCheckHead}, report.MuonChecks(r.Checks)...))
 }
 
 // muonCSV writes the figures alone, in base units.

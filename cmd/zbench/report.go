@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zbench/bench/memory"
+	"zbench/bench/muon"
 )
 
 func newReport(s State) *cobra.Command {
@@ -24,6 +25,9 @@ func newReport(s State) *cobra.Command {
 			}
 			if memory.Is(text) {
 				return redrawMemory(s, text, file, out)
+			}
+			if muon.Is(text) {
+				return redrawMuon(s, text, file, out)
 			}
 			if !isRecord(text) && !isJournal(file, text) {
 				return usagef("zbench import "+args[0]+" makes a record of a log", "%s is not a zbench record", args[0])
@@ -62,6 +66,25 @@ func redrawMemory(s State, text []byte, file, out string) error {
 		}
 	}
 	if err := drawMemory(dir, rec, ""); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.file("report.html"))
+	return nil
+}
+
+// redrawMuon draws the record of kernels muon again.
+func redrawMuon(s State, text []byte, file, out string) error {
+	r, err := muon.Decode(text)
+	if err != nil {
+		return &codeError{exitRun, fmt.Errorf("%s: %w", file, err), "make it again, or read it with the zbench that wrote it"}
+	}
+	dir := &folder{s.FS, filepath.Dir(file)}
+	if out != "" {
+		if dir, err = newFolder(s, out, "report", false); err != nil {
+			return err
+		}
+	}
+	if err := drawMuon(dir, r, ""); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.file("report.html"))

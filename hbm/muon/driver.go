@@ -19,6 +19,9 @@ type Config struct {
 	Native       native.Options
 	Device       int
 	Coefficients method.Coefficients
+	// Reduce is the longest side of what is emulated instead of a shape, the ratio
+	// of the sides kept; 0 emulates the shape itself.
+	Reduce int
 	// Seed is of the gradients, momenta and weights.
 	Seed uint64
 }

@@ -25,20 +25,27 @@ const (
 func (d *Driver) Report(shapes []method.Shape, preset string, rule stat.Rule, say func(string)) (*method.Report, error) {
 	r := &method.Report{
 		Schema: method.Schema, Device: d.info.Name, Backend: d.p.Backend, Emulated: d.Emulated(),
-		Coefficients: d.cfg.Coefficients.Name, Preset: preset, Shapes: []method.ShapeFacts{}, Vendor: "none: emulated",
+		Coefficients: d.cfg.Coefficients.Name, Preset: preset, Seed: d.cfg.Seed, Shapes: []method.ShapeFacts{}, Vendor: "none: emulated",
 	}
 	total := 0.0
 	for _, s := range shapes {
-		say(strings.TrimSpace(s.String() + " " + s.Name))
+		say(strings.TrimSpace(s.String()+" "+s.Name) + d.standIn(s))
+		before := len(r.Checks)
+		var facts method.ShapeFacts
+		var err error
 		if r.Emulated {
-			if err := d.checkWhole(r, s); err != nil {
-				return nil, err
-			}
-			continue
+			err = d.checkWhole(r, d.reduced(s))
+		} else {
+			facts, err = d.measure(r, s, preset != "", rule)
 		}
-		facts, err := d.measure(r, s, preset != "", rule)
+		for i := before; i < len(r.Checks); i++ {
+			r.Checks[i].Of = strings.TrimSpace(s.String() + " " + s.Name)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("shape %s: %w", s, err)
+		}
+		if r.Emulated {
+			continue
 		}
 		for _, row := range facts.Rows {
 			if row.What == NewtonSchulz {
@@ -51,6 +58,22 @@ func (d *Driver) Report(shapes []method.Shape, preset string, rule stat.Rule, sa
 		r.Step, r.Vendor = &total, d.vendorText()
 	}
 	return r, nil
+}
+
+// reduced is what is emulated of a shape.
+func (d *Driver) reduced(s method.Shape) method.Shape {
+	if d.cfg.Reduce == 0 {
+		return s
+	}
+	return s.Reduced(d.cfg.Reduce)
+}
+
+// standIn names what is emulated instead of a shape, if it is another.
+func (d *Driver) standIn(s method.Shape) string {
+	if r := d.reduced(s); d.Emulated() && r != s {
+		return ", checked as " + r.String()
+	}
+	return ""
 }
 
 // checkWhole checks a whole step on the shape as it is.

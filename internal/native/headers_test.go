@@ -109,13 +109,7 @@ func firstError(out string, err error) string {
 // compile holds a text of abi.h against the headers. The error says what is
 // missing, or the output has the compiler's.
 func (h headerSet) compile(t *testing.T, abi string) (string, error) {
-	folder := os.Getenv(h.include)
-	if folder == "" {
-		if os.Getenv("ZBENCH_SYSTEM_TEST") != "" {
-			t.Fatalf("%s is not set", h.include)
-		}
-		t.Skipf("%s is not set: make system-test-headers sets it", h.include)
-	}
+	folder := headerFolder(t, h.include)
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "abi.h"), []byte(abi), 0o600))
 	file, err := filepath.Abs("testdata/headers/" + h.file)
@@ -130,6 +124,18 @@ func (h headerSet) compile(t *testing.T, abi string) (string, error) {
 	}
 	unit := fmt.Sprintf("#include %q\nextern \"C\" {\n#include \"abi.h\"\n}\nZB_SYMBOLS(ZB_ARGS_OF)\n%s", file, checks)
 	return compiler(dir, unit, append(slices.Clip(options), "-fsyntax-only")...)
+}
+
+// headerFolder is where a variable says that headers are, else the test is skipped.
+func headerFolder(t *testing.T, variable string) string {
+	folder := os.Getenv(variable)
+	if folder == "" {
+		if os.Getenv("ZBENCH_SYSTEM_TEST") != "" {
+			t.Fatalf("%s is not set", variable)
+		}
+		t.Skipf("%s is not set: make system-test-headers sets it", variable)
+	}
+	return folder
 }
 
 func compiler(dir, unit string, options ...string) (string, error) {

@@ -5,14 +5,52 @@
 
 #include "abi.h"
 
+/* One row a function, as ZB_SYMBOLS: BOTH(field, args, ROCm's name, CUDA's),
+ * ROCM and CUDA(field, args, name). All return int. Names, arguments and values
+ * are held against the vendors' headers (`make system-test-headers`), in which the
+ * last word of an enum's name says which enum it is. */
+#define ZB_BLAS_SYMBOLS(BOTH, ROCM, CUDA)                                      \
+  BOTH(create, (void **handle), rocblas_create_handle, cublasCreate_v2)        \
+  BOTH(destroy, (void *handle), rocblas_destroy_handle, cublasDestroy_v2)      \
+  BOTH(setStream, (void *handle, void *stream), rocblas_set_stream,            \
+       cublasSetStream_v2)                                                     \
+  ROCM(rocm_gemm,                                                              \
+       (void *handle, int a_turn, int b_turn, int m, int n, int k,             \
+        const void *alpha, const void *a, int a_type, int lda,                 \
+        int64_t stride_a, const void *b, int b_type, int ldb,                  \
+        int64_t stride_b, const void *beta, const void *c, int c_type,         \
+        int ldc, int64_t stride_c, void *d, int d_type, int ldd,               \
+        int64_t stride_d, int batch, int compute_type, int algorithm,          \
+        int32_t solution, uint32_t flags),                                     \
+       rocblas_gemm_strided_batched_ex)                                        \
+  CUDA(cuda_gemm,                                                              \
+       (void *handle, int a_turn, int b_turn, int m, int n, int k,             \
+        const void *alpha, const void *a, int a_type, int lda,                 \
+        long long stride_a, const void *b, int b_type, int ldb,                \
+        long long stride_b, const void *beta, void *c, int c_type, int ldc,    \
+        long long stride_c, int batch, int sums, int algorithm),               \
+       cublasGemmStridedBatchedEx)
+
+enum {
+  ZB_ROCBLAS_N = 111,
+  ZB_ROCBLAS_T = 112,
+  ZB_ROCBLAS_F32 = 151,
+  ZB_ROCBLAS_BF16 = 168,
+  ZB_ROCBLAS_STANDARD = 0,
+  ZB_CUBLAS_N = 0,
+  ZB_CUBLAS_T = 1,
+  ZB_CUDA_R_16BF = 14,
+  ZB_CUBLAS_COMPUTE_32F = 68,
+  ZB_CUBLAS_GEMM_DEFAULT = -1,
+};
+
 /* A library that is open, and its handle for one stream. */
 typedef struct zb_blas {
   int vendor; /* ZB_ROCM or ZB_CUDA */
   void *handle;
-  int (*create)(void **handle);
-  int (*destroy)(void *handle);
-  int (*setStream)(void *handle, void *stream);
-  void (*gemm)(void); /* of the vendor's own type */
+#define ZB_BLAS_FIELD(field, args, ...) int(*field) args;
+  ZB_BLAS_SYMBOLS(ZB_BLAS_FIELD, ZB_BLAS_FIELD, ZB_BLAS_FIELD)
+#undef ZB_BLAS_FIELD
 } zb_blas;
 
 /* C = A·Bᵀ by rows, as zb_product_*: C m x n, A m x k, B n x k, rows of so many

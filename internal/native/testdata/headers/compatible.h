@@ -17,7 +17,8 @@ namespace zb {
 
 constexpr int agrees = -1, other_count = -2, other_result = -3;
 
-// The name that a parameter of the vendor's enum must have in the list.
+// The name that a parameter of the vendor's enum must have in the list, or its
+// last word where several have the same enum: "_type" of "a_type".
 // headers/rocm.h and headers/cuda.h say it for each enum that is used.
 template <class Enum> constexpr std::string_view called = "an enum unknown here";
 
@@ -72,9 +73,13 @@ constexpr std::string_view parameter(std::string_view list, int i) {
 template <class Real> constexpr bool named(std::string_view name) {
   using Bare = std::remove_cv_t<std::remove_pointer_t<std::remove_cv_t<Real>>>;
   if constexpr (std::is_enum_v<Bare>) {
-    return name == called<Bare>;
+    constexpr std::string_view want = called<Bare>;
+    return name == want || (want.front() == '_' && name.size() > want.size() &&
+                            name.substr(name.size() - want.size()) == want);
   }
-  return name != "dtype" && name != "op" && name != "kind" && name != "attribute";
+  return name != "dtype" && name != "op" && name != "kind" && name != "attribute" &&
+         name != "algorithm" && name != "sums" &&
+         name.find("_type") == name.npos && name.find("_turn") == name.npos;
 }
 
 template <class Ours, class Real> struct row;
@@ -111,5 +116,11 @@ struct row<OR (*)(OA...), RR (*)(RA...)> {
 
 #define ZB_VALUE_IS(ours, name)                                                \
   static_assert((long)(ours) == (long)(name), #ours " is not " #name);
+
+#define ZB_BLAS_IS(field, args, name)                                          \
+  static_assert(zb::row<decltype(zb_blas::field),                              \
+                        decltype(&name)>::difference(#args) == zb::agrees,     \
+                #field " is not " #name);
+#define ZB_BLAS_SKIP(field, args, name)
 
 #endif

@@ -1,0 +1,77 @@
+package native
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// blasHeaders are the vendors' headers of the matrix product: the variable that
+// names the folder, and the file in testdata/headers.
+var blasHeaders = map[string][2]string{
+	"rocm": {"ZBENCH_ROCM_INCLUDE", "blas_rocm.h"}, // rocBLAS of ROCm 5.5
+	"cuda": {"ZBENCH_CUDA_INCLUDE", "blas_cuda.h"}, // cuBLAS of CUDA 11.8
+}
+
+// The functions and values of the matrix product are what the vendors' own
+// headers say.
+func TestBLASHeaders(t *testing.T) {
+	for vendor, at := range blasHeaders {
+		t.Run(vendor, func(t *testing.T) {
+			out, err := compileBLAS(t, at, blasText(t))
+			require.NoError(t, err, "%s", out)
+		})
+	}
+}
+
+// Without this the test above could pass whatever blas.h says.
+func TestBLASHeadersFindWrongRows(t *testing.T) {
+	for what, edit := range map[string][2]string{
+		"type and algorithm swapped":      {`int (compute_type|sums), int algorithm`, `int algorithm, int $1`},
+		"a transposition for a type":      {`int a_turn, int b_turn`, `int a_turn, int other_type`},
+		"a narrower stride":               {`(int64_t|long long)( +\\\s+)?\s*stride_b`, `int stride_b`},
+		"the leading dimension forgotten": {`int a_type, int lda`, `int a_type`},
+		"an operand by value":             {`const void \*b,`, `uint64_t b,`},
+		"a stream too few":                {`\(void \*handle, void \*stream\)`, `(void *handle)`},
+		"a wrong transposition":           {`(ZB_\w+_T) = \d+`, `$1 = 7`},
+		"a wrong type":                    {`(ZB_ROCBLAS_BF16|ZB_CUDA_R_16BF) = \d+`, `$1 = 2`},
+		"an unknown function":             {`(ched_ex|chedEx)\)`, `${1}_3)`},
+	} {
+		text := blasText(t)
+		wrong := regexp.MustCompile(edit[0]).ReplaceAllString(text, edit[1])
+		if text == wrong {
+			t.Fatalf("%s: nothing was changed", what)
+		}
+		for vendor, at := range blasHeaders {
+			t.Run(vendor+"/"+strings.ReplaceAll(what, " ", "_"), func(t *testing.T) {
+				out, err := compileBLAS(t, at, wrong)
+				require.Error(t, err, "%s", out)
+				require.NotContains(t, out, "fatal error")
+				t.Log(firstError(out, err))
+			})
+		}
+	}
+}
+
+func blasText(t *testing.T) string {
+	text, err := os.ReadFile("c/blas.h")
+	require.NoError(t, err)
+	return string(text)
+}
+
+// compileBLAS holds a text of blas.h against a vendor's headers.
+func compileBLAS(t *testing.T, at [2]string, blas string) (string, error) {
+	folder := headerFolder(t, at[0])
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "blas.h"), []byte(blas), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "abi.h"), []byte(abiText(t)), 0o600))
+	file, err := filepath.Abs("testdata/headers/" + at[1])
+	require.NoError(t, err)
+	unit := fmt.Sprintf("#include %q\nextern \"C\" {\n#include \"blas.h\"\n}\nZB_BLAS_SYMBOLS(ZB_BLAS_BOTH, ZB_BLAS_ROCM, ZB_BLAS_CUDA)\nZB_BLAS_VALUES\n", file)
+	return compiler(dir, unit, "-std=c++17", "-isystem", folder, "-I", dir, "-fsyntax-only")
+}
