@@ -20,6 +20,9 @@ func (d *Driver) vendorText() string {
 	if d.noVendor != nil {
 		return d.noVendor.Error()
 	}
+	if setting := d.blas.Setting(); setting != "" {
+		return d.blas.Library.Path + ", " + setting
+	}
 	return d.blas.Library.Path
 }
 

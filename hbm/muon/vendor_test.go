@@ -35,6 +35,7 @@ func TestVendorProducts(t *testing.T) {
 		vendors(t, d, backend, name)
 		require.NoError(t, d.Vendor())
 		require.Equal(t, name, d.blas.Library.Name)
+		require.Equal(t, backend == "rocm", strings.HasSuffix(d.vendorText(), ", ROCBLAS_USE_HIPBLASLT=1"), d.vendorText())
 		w := work(t, d, 40, 67, 2)
 		_, err := w.Check()
 		require.NoError(t, err)

@@ -35,6 +35,30 @@ type BLAS struct {
 	opened  unsafe.Pointer
 }
 
+// preferHipBLASLt is rocBLAS's switch to the products of hipBLASLt where that has
+// one. It is AMD's fastest on Instinct GPUs, and rocBLAS decides by itself for
+// others: a ratio to less than the vendor's best would flatter ours.
+const preferHipBLASLt = "ROCBLAS_USE_HIPBLASLT"
+
+// Setting tells how the library was asked for its fastest product, as
+// "NAME=value"; empty where there is nothing to ask for.
+func (b *BLAS) Setting() string {
+	if b.c.vendor != C.ZB_ROCM {
+		return ""
+	}
+	name := C.CString(preferHipBLASLt)
+	defer C.free(unsafe.Pointer(name))
+	return preferHipBLASLt + "=" + C.GoString(C.getenv(name))
+}
+
+// prefer sets the switch in this process, unless the user has.
+func prefer() {
+	name, on := C.CString(preferHipBLASLt), C.CString("1")
+	defer C.free(unsafe.Pointer(name))
+	defer C.free(unsafe.Pointer(on))
+	C.setenv(name, on, 0)
+}
+
 // OpenBLAS looks for the vendor's matrix products and makes a handle for a
 // stream. What is missing wraps ErrUnavailable and says what was searched.
 func (p *Provider) OpenBLAS(o Options, s Stream) (*BLAS, error) {
@@ -45,6 +69,9 @@ func (p *Provider) OpenBLAS(o Options, s Stream) (*BLAS, error) {
 	f, err := newFinder(o)
 	if err != nil {
 		return nil, err
+	}
+	if lib.vendor == C.ZB_ROCM {
+		prefer()
 	}
 	search := &Search{Role: lib.row.role, Library: lib.row.names[len(lib.row.names)-1]}
 	for _, folder := range f.folders(lib.row) {
