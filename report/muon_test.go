@@ -40,6 +40,9 @@ func TestMuonPage(t *testing.T) {
 	require.Contains(t, page, "library not found")
 	require.NotContains(t, page, "NOT TIMED")
 	require.NotContains(t, page, "WRONG")
+	require.NotContains(t, page, "INTERRUPTED")
+	r.Asked, r.Done = []string{"8x4", "9x4", "7x7 q"}, 2
+	require.Contains(t, muonPage(t, r), "INTERRUPTED</strong> 2 of 3 shapes are done; the others are not here: 7x7 q.")
 
 	r.Checks[1].Found.Frobenius = 0.04
 	page = muonPage(t, r)

@@ -79,7 +79,7 @@ func muonParts(r *muon.Report) []muonPart {
 		return &parts[i]
 	}
 	for _, s := range r.Shapes {
-		p := part(strings.TrimSpace(s.Shape.String() + " " + s.Shape.Name))
+		p := part(s.Shape.Title())
 		p.Figures = append(p.Figures, MuonFigures(s)...)
 	}
 	for _, c := range r.Checks {
@@ -94,6 +94,9 @@ func muonBanners(r *muon.Report) []Banner {
 	var out []Banner
 	if r.Emulated {
 		out = append(out, Banner{"simulated", "RESULTS CHECKED, NOT TIMED", "The loopback ran the kernels thread by thread: their times say nothing, so there are none."})
+	}
+	if r.Done < len(r.Asked) {
+		out = append(out, Banner{"wrong", "INTERRUPTED", fmt.Sprintf("%d of %d shapes are done; the others are not here: %s.", r.Done, len(r.Asked), oneLine(strings.Join(r.Asked[r.Done:], ", ")))})
 	}
 	wrong := 0
 	for _, c := range r.Checks {

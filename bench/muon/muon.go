@@ -114,6 +114,9 @@ func (s Shape) String() string {
 	return fmt.Sprintf("%dx%dx%d", s.Rows, s.Cols, s.Batch)
 }
 
+// Title is the shape and what it is in the model.
+func (s Shape) Title() string { return strings.TrimSpace(s.String() + " " + s.Name) }
+
 // MaxSide and MaxBatch are the largest sizes that the kernels address.
 const (
 	MaxSide  = 1 << 16

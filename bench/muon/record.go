@@ -21,7 +21,7 @@ var ErrNot = errors.New("not a zbench Muon record")
 func Encode(w io.Writer, r *Report) error {
 	out := *r
 	out.Created = out.Created.UTC()
-	out.Shapes, out.Checks = filled(out.Shapes), filled(out.Checks)
+	out.Asked, out.Shapes, out.Checks = filled(out.Asked), filled(out.Shapes), filled(out.Checks)
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
@@ -58,6 +58,9 @@ func Decode(text []byte) (*Report, error) {
 	}
 	if rest := bytes.TrimSpace(text[d.InputOffset():]); len(rest) > 0 {
 		return nil, fmt.Errorf("muon record: %d bytes behind its end", len(rest))
+	}
+	if r.Done < 0 || r.Done > len(r.Asked) {
+		return nil, fmt.Errorf("muon record: %d of %d shapes are done", r.Done, len(r.Asked))
 	}
 	for _, s := range r.Shapes {
 		if err := s.Shape.Check(); err != nil {

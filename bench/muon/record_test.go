@@ -19,7 +19,7 @@ func full() *Report {
 	v := 2.5
 	return &Report{
 		Schema: Schema, Tool: record.Tool{Name: "zbench", Version: "test"}, Created: time.Unix(1e9, 0).UTC(), Device: "a GPU", Backend: "rocm",
-		Coefficients: "you", Preset: "zaya1", Seed: 3, Step: &v, Vendor: "librocblas.so.4",
+		Coefficients: "you", Preset: "zaya1", Seed: 3, Asked: []string{"8x4x2 q", "9x9"}, Done: 1, Step: &v, Vendor: "librocblas.so.4",
 		Shapes: []ShapeFacts{{Shape{"q", 8, 4, 2}, 1, []Row{
 			{"X·Xᵀ", &v, 20, &v, &v, 7, &v, &v, &v},
 			{What: "weight update"},
@@ -35,7 +35,7 @@ func encoded(t testing.TB, r *Report) string {
 }
 
 func TestRecordReadsBack(t *testing.T) {
-	for _, want := range []*Report{full(), {Schema: Schema, Emulated: true, Shapes: []ShapeFacts{}, Checks: []Check{}, Created: time.Unix(0, 0).UTC()}} {
+	for _, want := range []*Report{full(), {Schema: Schema, Emulated: true, Asked: []string{}, Shapes: []ShapeFacts{}, Checks: []Check{}, Created: time.Unix(0, 0).UTC()}} {
 		got, err := Decode([]byte(encoded(t, want)))
 		require.NoError(t, err)
 		require.Equal(t, want, got)
@@ -51,6 +51,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"bytes behind its end":              whole + "more",
 		"unexpected EOF":                    whole[:len(whole)/2],
 		"sides are 1 to":                    strings.Replace(whole, `"rows": 8`, `"rows": 0`, 1),
+		"3 of 2 shapes are done":            strings.Replace(whole, `"done": 1`, `"done": 3`, 1),
 		"takes no time":                     strings.Replace(whole, `"median_seconds": 2.5`, `"median_seconds": -1`, 1),
 	} {
 		_, err := Decode([]byte(text))

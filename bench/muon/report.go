@@ -19,15 +19,19 @@ type Report struct {
 	Device  string      `json:"device"`
 	// Backend is the libraries'; Emulated tells that the kernels ran on the host:
 	// then there are checks and no figures.
-	Backend      string       `json:"backend"`
-	Emulated     bool         `json:"emulated"`
-	Coefficients string       `json:"coefficients"`
-	Preset       string       `json:"preset,omitempty"`
-	Seed         uint64       `json:"seed"`
-	Shapes       []ShapeFacts `json:"shapes"`
-	Checks       []Check      `json:"checks"`
+	Backend      string `json:"backend"`
+	Emulated     bool   `json:"emulated"`
+	Coefficients string `json:"coefficients"`
+	Preset       string `json:"preset,omitempty"`
+	Seed         uint64 `json:"seed"`
+	// Asked are the shapes that were asked for, as Shape.Title; the first Done of
+	// them have ended.
+	Asked  []string     `json:"asked"`
+	Done   int          `json:"done"`
+	Shapes []ShapeFacts `json:"shapes"`
+	Checks []Check      `json:"checks"`
 	// Step is the seconds that Newton–Schulz takes for all matrices of the preset
-	// on this one device.
+	// on this one device; null before all shapes are done.
 	Step *float64 `json:"newton_schulz_seconds_per_step"`
 	// Vendor says which library the vendor's products are from, or why there are
 	// none.

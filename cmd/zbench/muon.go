@@ -178,23 +178,32 @@ func runMuon(ctx context.Context, s State, o muonOptions) error {
 	if err != nil {
 		return errors.Join(err, d.Close())
 	}
-	r, err := d.Report(shapes, o.preset, rule, func(text string) { fmt.Fprintf(s.Stderr, "%s\n", text) })
+	keep := func(r *method.Report) error {
+		r.Tool, r.Created = tool(), when
+		return dir.write("results.json", func(w io.Writer) error { return method.Encode(w, r) })
+	}
+	r, err := d.Report(shapes, o.preset, rule, func(text string) { fmt.Fprintf(s.Stderr, "%s\n", text) }, keep)
 	err = errors.Join(err, d.Close())
 	if errors.Is(err, native.ErrCancelled) {
-		return &codeError{exitInterrupted, errors.New("interrupted"), "nothing is kept of a run that was"}
+		return muonInterrupted(r, dir)
 	}
 	if err != nil {
 		return err
 	}
-	r.Tool, r.Created = tool(), when
-	return keepMuon(s, dir, r, o.format, started)
+	return finishMuon(s, dir, r, o.format, started)
 }
 
-// keepMuon leaves the report in the folder, prints it and gives its verdict.
-func keepMuon(s State, dir *folder, r *method.Report, format string, started time.Time) error {
-	if err := dir.write("results.json", func(w io.Writer) error { return method.Encode(w, r) }); err != nil {
-		return err
+// muonInterrupted says what was saved: results.json after each shape.
+func muonInterrupted(r *method.Report, dir *folder) error {
+	next := "run it again"
+	if r.Done > 0 {
+		next = "zbench report " + dir.path + " draws them; run it again for the rest"
 	}
+	return &codeError{exitInterrupted, fmt.Errorf("interrupted: %d of %d shapes finished and are saved", r.Done, len(r.Asked)), next}
+}
+
+// finishMuon draws the report, prints it and gives its verdict.
+func finishMuon(s State, dir *folder, r *method.Report, format string, started time.Time) error {
 	if err := drawMuon(dir, r, "zbench "+strings.Join(s.Args, " ")); err != nil {
 		return err
 	}

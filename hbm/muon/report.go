@@ -2,7 +2,6 @@ package muon
 
 import (
 	"fmt"
-	"strings"
 
 	method "zbench/bench/muon"
 	"zbench/bench/stat"
@@ -21,15 +20,21 @@ const (
 
 // Report measures the shapes and checks their results. A preset's batch is what
 // the model has; a few of it are measured, as many as fit, and the sum is of all.
-// say is told what comes next.
-func (d *Driver) Report(shapes []method.Shape, preset string, rule stat.Rule, say func(string)) (*method.Report, error) {
+// say is told what comes next, keep what there is after each shape.
+func (d *Driver) Report(shapes []method.Shape, preset string, rule stat.Rule, say func(string), keep func(*method.Report) error) (*method.Report, error) {
 	r := &method.Report{
 		Schema: method.Schema, Device: d.info.Name, Backend: d.p.Backend, Emulated: d.Emulated(),
 		Coefficients: d.cfg.Coefficients.Name, Preset: preset, Seed: d.cfg.Seed, Shapes: []method.ShapeFacts{}, Vendor: "none: emulated",
 	}
+	if !r.Emulated {
+		r.Vendor = d.vendorText()
+	}
+	for _, s := range shapes {
+		r.Asked = append(r.Asked, s.Title())
+	}
 	total := 0.0
 	for _, s := range shapes {
-		say(strings.TrimSpace(s.String()+" "+s.Name) + d.standIn(s))
+		say(s.Title() + d.standIn(s))
 		before := len(r.Checks)
 		var facts method.ShapeFacts
 		var err error
@@ -39,23 +44,25 @@ func (d *Driver) Report(shapes []method.Shape, preset string, rule stat.Rule, sa
 			facts, err = d.measure(r, s, preset != "", rule)
 		}
 		for i := before; i < len(r.Checks); i++ {
-			r.Checks[i].Of = strings.TrimSpace(s.String() + " " + s.Name)
+			r.Checks[i].Of = s.Title()
 		}
 		if err != nil {
-			return nil, fmt.Errorf("shape %s: %w", s, err)
-		}
-		if r.Emulated {
-			continue
+			return r, fmt.Errorf("shape %s: %w", s, err)
 		}
 		for _, row := range facts.Rows {
 			if row.What == NewtonSchulz {
 				total += *row.Seconds * float64(s.Batch) / float64(facts.Measured)
 			}
 		}
-		r.Shapes = append(r.Shapes, facts)
-	}
-	if !r.Emulated {
-		r.Step, r.Vendor = &total, d.vendorText()
+		if !r.Emulated {
+			r.Shapes = append(r.Shapes, facts)
+		}
+		if r.Done++; r.Done == len(shapes) && !r.Emulated {
+			r.Step = &total
+		}
+		if err := keep(r); err != nil {
+			return r, err
+		}
 	}
 	return r, nil
 }
