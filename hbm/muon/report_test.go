@@ -1,0 +1,44 @@
+package muon
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	method "zbench/bench/muon"
+	"zbench/bench/stat"
+	"zbench/internal/native"
+)
+
+// Emulated shapes are checked, reduced ones as what stands in for them, and each
+// is kept as soon as it has ended.
+func TestReportEmulated(t *testing.T) {
+	d := open(t, "keller-jordan")
+	d.cfg.Reduce = 24
+	var said []string
+	kept := 0
+	r, err := d.Report([]method.Shape{{Name: "q", Rows: 64, Cols: 128, Batch: 9}, {Rows: 20, Cols: 10, Batch: 1}}, "", stat.Fixed(3),
+		func(text string) { said = append(said, text) },
+		func(r *method.Report) error { kept++; require.Equal(t, kept, r.Done); return nil })
+	require.NoError(t, err)
+	require.Equal(t, []string{"64x128x9 q, checked as 12x24x2", "20x10"}, said)
+	require.Equal(t, []string{"64x128x9 q", "20x10"}, r.Asked)
+	require.Equal(t, 2, kept)
+	require.Empty(t, r.Shapes)
+	require.Nil(t, r.Step)
+	passes(t, r.Checks, nil)
+	require.Equal(t, "64x128x9 q", r.Checks[0].Of)
+	require.Equal(t, "12x24x2", r.Checks[0].Shape)
+	require.Equal(t, "20x10", r.Checks[len(r.Checks)-1].Of)
+}
+
+// After a cancellation what had ended is there.
+func TestReportCancelled(t *testing.T) {
+	d := open(t, "keller-jordan")
+	shape := method.Shape{Rows: 20, Cols: 30, Batch: 1}
+	r, err := d.Report([]method.Shape{shape, shape}, "", stat.Fixed(3), func(string) {}, func(*method.Report) error { d.Cancel(); return nil })
+	require.ErrorIs(t, err, native.ErrCancelled)
+	require.Equal(t, 1, r.Done)
+	require.Len(t, r.Asked, 2)
+	require.NotEmpty(t, r.Checks)
+}
