@@ -155,7 +155,7 @@ kernels() {
 	for norm in rmsnorm layernorm; do
 		other $norm kernels $norm ${ROWS:+--rows "$ROWS"} --dtype bfloat16,float16,float32 --max-time 0.1 --out "$out/$norm-results" -q
 	done
-	other muon kernels muon --shape 256x512 --shape 512x384x3 --max-time 0.1
+	other muon kernels muon --shape 256x512 --shape 512x384x3 --max-time 0.1 --out "$out/muon-results" -q
 }
 
 all="all_reduce reduce_scatter all_gather broadcast reduce all_to_all send_recv gather scatter"

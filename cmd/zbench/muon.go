@@ -23,7 +23,7 @@ type muonOptions struct {
 	shapes               []string
 	backend, format, out string
 	device, reduce       int
-	force                bool
+	force, quiet         bool
 	seed                 uint64
 	precision, maxTime   float64
 	libraries            libraryOptions
@@ -66,6 +66,7 @@ shape instead. The results are left in a folder, as a page and as JSON and CSV.
 	f.IntVar(&o.reduce, "reduce", 0, "without a GPU: check each shape with its longer side brought to at most this, batches to 2")
 	f.StringVar(&o.out, "out", "", "folder to make and fill (default a new dated one)")
 	f.BoolVar(&o.force, "force", false, "write into a folder that holds files")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
 	f.StringVar(&o.format, "format", "table", "form of standard output: "+strings.Join(muonFormatNames(), ", "))
 	addLibraryFlags(cmd, &o.libraries)
 	return cmd
@@ -163,6 +164,11 @@ func runMuon(ctx context.Context, s State, o muonOptions) error {
 	if _, err := o.libraries.fill(s, &cfg.Native); err != nil {
 		return err
 	}
+	return o.measure(ctx, s, cfg, shapes, rule)
+}
+
+// measure leaves what the shapes gave in a folder, shape after shape.
+func (o muonOptions) measure(ctx context.Context, s State, cfg driver.Config, shapes []method.Shape, rule stat.Rule) error {
 	started := s.Now()
 	when, err := created(s)
 	if err != nil {
@@ -178,12 +184,20 @@ func runMuon(ctx context.Context, s State, o muonOptions) error {
 	if err != nil {
 		return errors.Join(err, d.Close())
 	}
+	say := func(text string) {
+		if !o.quiet {
+			fmt.Fprintf(s.Stderr, "%s\n", text)
+		}
+	}
 	keep := func(r *method.Report) error {
 		r.Tool, r.Created = tool(), when
 		return dir.write("results.json", func(w io.Writer) error { return method.Encode(w, r) })
 	}
-	r, err := d.Report(shapes, o.preset, rule, func(text string) { fmt.Fprintf(s.Stderr, "%s\n", text) }, keep)
+	r, err := d.Report(shapes, o.preset, rule, say, keep)
 	err = errors.Join(err, d.Close())
+	if r.Done == 0 {
+		dir.abandon()
+	}
 	if errors.Is(err, native.ErrCancelled) {
 		return muonInterrupted(r, dir)
 	}

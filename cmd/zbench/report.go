@@ -78,7 +78,7 @@ func redrawMuon(s State, text []byte, file, out string) error {
 	if err != nil {
 		return &codeError{exitRun, fmt.Errorf("%s: %w", file, err), "make it again, or read it with the zbench that wrote it"}
 	}
-	dir := &folder{s.FS, filepath.Dir(file)}
+	dir := &folder{fs: s.FS, path: filepath.Dir(file)}
 	if out != "" {
 		if dir, err = newFolder(s, out, "report", false); err != nil {
 			return err
