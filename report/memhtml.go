@@ -80,13 +80,19 @@ func memoryViewOf(rec *memory.Record, command string) (*memoryView, error) {
 // memoryBanners are what must be known before any number is read.
 func memoryBanners(rec *memory.Record) []Banner {
 	var out []Banner
+	simulated := 0
 	for _, d := range rec.Devices {
 		switch d.Kind {
 		case memory.HostMemory:
 			out = append(out, Banner{"imported", "HOST MEMORY", "These are real figures of this host's memory and CPUs, not of a GPU."})
+		case memory.Simulated:
+			simulated++
 		case memory.Checked:
 			out = append(out, Banner{"simulated", "NOT TIMED", "The loopback ran the kernels thread by thread: their results are checked, their times say nothing."})
 		}
+	}
+	if simulated > 0 {
+		out = append(out, Banner{"simulated", "SIMULATED", "The loopback stood for " + plural(int64(simulated), "GPU") + ": a launch takes what its clock says, whatever it moves."})
 	}
 	if len(rec.Asked.Faults) > 0 {
 		out = append(out, Banner{"planted", "FAULTS PLANTED", strings.Join(rec.Asked.Faults, "; ")})

@@ -40,8 +40,23 @@ var memoryColumns = []struct {
 		}
 		return percent(*r.OfPeak)
 	}},
+	{"× unfused", false, func(rec *memory.Record, r *memory.Result) string { return ratioText(rec.RatioOf(r).Speedup) }},
+	{"of copy", false, func(rec *memory.Record, r *memory.Result) string {
+		if of := rec.RatioOf(r).OfCopy; of != nil {
+			return percent(*of)
+		}
+		return ""
+	}},
 	{"data", true, func(_ *memory.Record, r *memory.Result) string { return dataText(r) }},
 	{"notes", true, func(rec *memory.Record, r *memory.Result) string { return noteText(rec, r) }},
+}
+
+// ratioText is how many times as fast.
+func ratioText(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", *v)
 }
 
 func shapeText(r *memory.Result) string {
@@ -136,12 +151,23 @@ func memoryFooter(rec *memory.Record) []string {
 			lines = append(lines, r.Key+": "+r.Reason)
 		}
 	}
+	if len(rec.Ratios()) > 0 {
+		lines = append(lines, "× unfused: time kernel by kernel over the fused time. Of copy: the fused kernel's rate by its least bytes over that of a copy of as many bytes. All of this run, on the same device.")
+	}
+	for _, r := range rec.Results {
+		if r.Verified.ULP != nil {
+			lines = append(lines, "Data: against a float64 reference; the sum of x and residual bit for bit, y by the largest difference in units in the last place (ulp).")
+			break
+		}
+	}
 	for _, d := range rec.Devices {
 		switch {
 		case d.Kind == memory.HostMemory:
 			lines = append(lines, fmt.Sprintf("HOST MEMORY, not a GPU's: %d CPUs of %s, last level of cache %s; its peak is not known.", d.Units, d.Name, unit.Bytes(d.Cache)))
 		case d.Kind == memory.Checked:
 			lines = append(lines, "Results checked, not timed: the loopback runs the kernels thread by thread, and how long that takes says nothing.")
+		case d.Kind == memory.Simulated:
+			lines = append(lines, fmt.Sprintf("SIMULATED: device %d is the loopback under a vendor's names; a launch takes what its clock says, whatever it moves.", d.Index))
 		case d.Peak != nil:
 			lines = append(lines, fmt.Sprintf("Peak of device %d: %s (%s).", d.Index, unit.Rate(*d.Peak), d.PeakSource))
 		}

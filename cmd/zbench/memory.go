@@ -115,8 +115,11 @@ func (o memoryOptions) open(s State, command, help string, streams bool) (*memor
 		Schema: memory.Schema, Tool: tool(), Command: command, Created: when, Devices: m.driver.Devices(),
 		Source: record.Source{Kind: record.Measured, Backend: backend, Clock: "monotonic"}, Warnings: []record.Warning{},
 	}
-	if loopback && !streams {
+	switch m.rec.Devices[0].Kind {
+	case memory.Checked:
 		m.rec.Source.Kind, m.rec.Source.Clock = memory.Checked, "none"
+	case memory.Simulated:
+		m.rec.Source.Kind, m.rec.Source.Clock = record.Simulated, "virtual"
 	}
 	for _, l := range m.driver.Libraries() {
 		m.rec.Source.Libraries = append(m.rec.Source.Libraries, record.Library{Name: l.Name, Version: l.Version, Path: l.Path})
