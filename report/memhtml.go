@@ -81,13 +81,16 @@ func memoryViewOf(rec *memory.Record, command string) (*memoryView, error) {
 func memoryBanners(rec *memory.Record) []Banner {
 	var out []Banner
 	simulated := 0
-	for _, d := range rec.Devices {
+	for i, d := range rec.Devices {
 		switch d.Kind {
 		case memory.HostMemory:
 			out = append(out, Banner{"imported", "HOST MEMORY", "These are real figures of this host's memory and CPUs, not of a GPU."})
 		case memory.Simulated:
 			simulated++
 		case memory.Checked:
+			if i > 0 {
+				continue
+			}
 			out = append(out, Banner{"simulated", "NOT TIMED", "The loopback ran the kernels thread by thread: their results are checked, their times say nothing."})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/olekukonko/tablewriter/renderer"
@@ -137,8 +138,9 @@ func memoryTitle(rec *memory.Record) string {
 
 // memoryFooter states the conventions that every figure of the table has.
 func memoryFooter(rec *memory.Record) []string {
-	lines := []string{
-		"GB/s of the median, 1 GB = 1e9 B, with the interval that bounds it with 95 %; fastest is of the shortest time, BabelStream's headline; p95 of the 95th percentile of the times.",
+	var lines []string
+	if slices.ContainsFunc(rec.Results, func(r memory.Result) bool { return r.Rate != nil }) {
+		lines = append(lines, "GB/s of the median, 1 GB = 1e9 B, with the interval that bounds it with 95 %; fastest is of the shortest time, BabelStream's headline; p95 of the 95th percentile of the times.")
 	}
 	seen := map[string]bool{}
 	for i := range rec.Results {
@@ -160,18 +162,20 @@ func memoryFooter(rec *memory.Record) []string {
 			break
 		}
 	}
+	var once []string // of every device the same
 	for _, d := range rec.Devices {
 		switch {
 		case d.Kind == memory.HostMemory:
 			lines = append(lines, fmt.Sprintf("HOST MEMORY, not a GPU's: %d CPUs of %s, last level of cache %s; its peak is not known.", d.Units, d.Name, unit.Bytes(d.Cache)))
 		case d.Kind == memory.Checked:
-			lines = append(lines, "Results checked, not timed: the loopback runs the kernels thread by thread, and how long that takes says nothing.")
+			once = append(once, "Results checked, not timed: the loopback runs the kernels thread by thread, and how long that takes says nothing.")
 		case d.Kind == memory.Simulated:
-			lines = append(lines, fmt.Sprintf("SIMULATED: device %d is the loopback under a vendor's names; a launch takes what its clock says, whatever it moves.", d.Index))
+			once = append(once, "SIMULATED: the loopback under a vendor's names; a launch takes what its clock says, whatever it moves.")
 		case d.Peak != nil:
 			lines = append(lines, fmt.Sprintf("Peak of device %d: %s (%s).", d.Index, unit.Rate(*d.Peak), d.PeakSource))
 		}
 	}
+	lines = append(lines, slices.Compact(once)...)
 	for _, w := range rec.Warnings {
 		lines = append(lines, fmt.Sprintf("%s: %s. %s", w.Code, w.Message, w.Hint))
 	}

@@ -238,7 +238,7 @@ func (m *memoryRun) finish() error {
 	if err := m.journal.Close(); err != nil {
 		return err
 	}
-	m.rec.Warnings = append(m.rec.Warnings, outliers(m.rec)...)
+	m.rec.Warnings = append(m.rec.Warnings, m.rec.Outliers()...)
 	if err := m.dir.write("results.json", func(w io.Writer) error { return memory.Encode(w, m.rec) }); err != nil {
 		return err
 	}
