@@ -18,7 +18,7 @@ type memoryView struct {
 	Style                            template.CSS
 	Script                           template.JS
 	Banners                          []Banner
-	Bars                             []barChart
+	Bars, Ratios                     []barChart
 	Plots                            []plot
 	Data                             []plotData
 	Head                             []string
@@ -70,7 +70,7 @@ func memoryViewOf(rec *memory.Record, command string) (*memoryView, error) {
 	for i, p := range published {
 		v.Published = append(v.Published, publishedLine{letter(i), fmt.Sprintf("%s on %s: %s, %s", p.Tool, p.Device, p.Source, p.Date)})
 	}
-	v.Bars = barCharts(rec, published)
+	v.Bars, v.Ratios = barCharts(rec, published), ratioCharts(rec)
 	if c := levels(rec); !c.Empty() {
 		v.Plots, v.Data = append(v.Plots, plotOf(c)), append(v.Data, dataOf(c))
 	}
