@@ -155,5 +155,9 @@ func memoryFacts(rec *memory.Record) []Fact {
 	for _, l := range rec.Source.Libraries {
 		out = append(out, Fact{l.Name, strings.TrimSpace(l.Version + " " + l.Path)})
 	}
-	return append(out, Fact{"data", rec.Asked.Data}, Fact{"timing", fmt.Sprintf("batches of at least 2 ms between two events, until half the interval of the median is within %s of it, or for %s", percent(rec.Asked.Precision), unit.Seconds(rec.Asked.MaxTime))})
+	out = append(out, Fact{"data", rec.Asked.Data})
+	if !slices.ContainsFunc(rec.Results, func(r memory.Result) bool { return r.Timing != nil }) {
+		return out
+	}
+	return append(out, Fact{"timing", fmt.Sprintf("batches of at least 2 ms between two events, until half the interval of the median is within %s of it, or for %s", percent(rec.Asked.Precision), unit.Seconds(rec.Asked.MaxTime))})
 }
