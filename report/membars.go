@@ -31,13 +31,14 @@ type barMark struct {
 	letter string
 }
 
-// publishedOf lists what others published of the record's devices.
+// publishedOf lists what others published of the record's devices: of streams
+// alone.
 func publishedOf(rec *memory.Record) []memory.Published {
 	var out []memory.Published
 	seen := map[string]bool{}
 	for _, d := range rec.Devices {
 		known, ok := device.Lookup(d.Name)
-		if !ok || d.Kind != memory.GPU || seen[known.Name] {
+		if !ok || d.Kind != memory.GPU || rec.Command != "hbm" || seen[known.Name] {
 			continue
 		}
 		seen[known.Name] = true

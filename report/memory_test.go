@@ -117,6 +117,7 @@ func TestNormPage(t *testing.T) {
 	page := memoryPage(t, fusedNorms())
 	require.Contains(t, page, "2.40 ×, 95 % of copy, ok, 0.5 ulp")
 	require.Contains(t, page, "bf16 32768 × 4096")
+	require.NotContains(t, page, "BabelStream(HIP)", "what others published is of streams")
 	rec := fusedNorms()
 	rec.Devices[0].Kind = memory.Checked
 	for i := range rec.Results {
