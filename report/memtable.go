@@ -49,7 +49,7 @@ var memoryColumns = []struct {
 		return ""
 	}},
 	{"data", true, func(_ *memory.Record, r *memory.Result) string { return dataText(r) }},
-	{"notes", true, func(rec *memory.Record, r *memory.Result) string { return noteText(rec, r) }},
+	{"notes", true, noteText},
 }
 
 // ratioText is how many times as fast.
