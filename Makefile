@@ -93,7 +93,13 @@ system-test-browser: build ## The built binary's report in Chromium
 		--out "$$out/run" > "$$out/stdout"; \
 	code=0; bin/zbench collectives --nodes 8 --fault hang:node=5,gpu=3,bytes=1e6,launch=2 --out "$$out/hung" > "$$out/stdout" 2>&1 || code=$$?; \
 	if [ "$$code" != 1 ]; then echo "a sweep that hangs exited with $$code, not 1"; exit 1; fi; \
-	cd test/browser && ZBENCH_REPORT="$$out/run/report.html" $(GO) test -count=1 ./... && \
+	bin/zbench hbm --backend loopback --size 8M --max-time 0.02 --sweep --out "$$out/hbm" > "$$out/stdout"; \
+	bin/zbench kernels rmsnorm --backend loopback --rows 3 --hidden 64,4097 --out "$$out/norm" > "$$out/stdout"; \
+	mkdir "$$out/pages"; ZBENCH_PAGES="$$out/pages" $(GO) test -count=1 -run 'NormPage|StreamPage' ./report; \
+	cd test/browser && for page in hbm/report norm/report pages/hbm-40-0 pages/rmsnorm-6-2; do \
+		ZBENCH_REPORT="$$out/$$page.html" $(GO) test -count=1 -run TestLooks ./... || exit 1; \
+	done && \
+	ZBENCH_REPORT="$$out/run/report.html" $(GO) test -count=1 ./... && \
 	ZBENCH_REPORT="$$out/hung/report.html" $(GO) test -count=1 -run TestLooks ./...
 
 # Outside CI a machine that cannot fetch (no root, no network) skips, and says so.

@@ -1,8 +1,6 @@
 package hbm
 
 import (
-	"fmt"
-
 	"zbench/bench/memory"
 	"zbench/internal/native"
 )
@@ -49,18 +47,6 @@ func TuneConfigs(host bool) []memory.Config {
 		}
 	}
 	return out
-}
-
-// configText is a configuration in words.
-func configText(c memory.Config) string {
-	stores := "temporal"
-	if c.NonTemporal {
-		stores = "non-temporal"
-	}
-	if c.CPUs > 0 {
-		return fmt.Sprintf("%d CPUs, %s stores", c.CPUs, stores)
-	}
-	return fmt.Sprintf("block %d, %d loads, %s, %s grid", c.Block, c.Loads, stores, c.Grid)
 }
 
 // streamLaunch is a stream's geometry: tiles whole ones of block × loads vectors,

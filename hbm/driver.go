@@ -123,7 +123,7 @@ func (d *Driver) openUnit(u *unit, index int) (err error) {
 	}
 	wanted := map[string]**native.Module{"stream.hip": &u.streams, "data.hip": &u.data, "verify.hip": &u.checks}
 	if d.cfg.Norms {
-		wanted = map[string]**native.Module{"norm.hip": &u.norm, "norm_steps.hip": &u.steps, "verify.hip": &u.checks}
+		wanted = map[string]**native.Module{"norm.hip": &u.norm, "norm_steps.hip": &u.steps, "stream.hip": &u.streams, "verify.hip": &u.checks}
 	}
 	for file, to := range wanted {
 		if *to, err = d.p.LoadModule(index, file, nil); err != nil {
@@ -153,7 +153,10 @@ func (d *Driver) describe(index int) (memory.Device, error) {
 	}
 	out := memory.Device{Index: index, Name: info.Name, Kind: memory.GPU, Units: info.Units, Memory: total, Cache: info.L2}
 	if d.p.Simulated {
-		out.Kind = memory.Checked
+		out.Kind = memory.Simulated
+		if d.cfg.Norms {
+			out.Kind = memory.Checked
+		}
 		return out, nil
 	}
 	known, ok := device.Lookup(info.Name)

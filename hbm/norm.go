@@ -66,7 +66,7 @@ type NormCase struct {
 	Norm         Norm
 	Type         Type
 	Rows, Hidden int64
-	Role         string // Fused or Unfused
+	Role         string // Fused, Unfused or Copy
 }
 
 // Key names the case.
@@ -106,10 +106,13 @@ func (n Norm) weights() int64 {
 func (c NormCase) moved() (int64, string) {
 	e := c.Rows * c.Hidden * c.Type.Bytes
 	w := c.Norm.weights() * c.Hidden * c.Type.Bytes
+	if c.Role == memory.Copy {
+		return 4 * c.matrix(), "copy: as many bytes as x and residual, read once and written once"
+	}
 	if c.Role == memory.Unfused {
 		return 8*e + w + 16*c.Rows, "kernel by kernel: add 3, statistics 1, normalise 2, affine 2 matrices, weights and statistics"
 	}
-	return 4*e + w, "least: x and residual read, their sum and y written, weights once"
+	return 4*e + w, "least, 4 · rows · hidden · size + weights: x and residual read, their sum and y written, weights read once"
 }
 
 // Bytes is the memory a shape needs.
@@ -128,9 +131,12 @@ const (
 	atStats
 )
 
+// matrix is the room of one in bytes.
+func (c NormCase) matrix() int64 { return roundUp(c.Rows*c.Hidden*c.Type.Bytes, 256) }
+
 // place is where a matrix of the case begins.
 func (c NormCase) place(u *unit, which int) native.Address {
-	e := roundUp(c.Rows*c.Hidden*c.Type.Bytes, 256)
+	e := c.matrix()
 	w := roundUp(c.Hidden*c.Type.Bytes, 256)
 	at := int64(min(which, atWeight)) * e
 	if which > atWeight {
@@ -159,6 +165,9 @@ func (d *Driver) normSteps(u *unit, c NormCase) ([]native.Step, error) {
 	hidden, rows := uint32(c.Hidden), uint64(c.Rows) //nolint:gosec // positive
 	at := func(which int) native.Address { return c.place(u, which) }
 	suffix := fmt.Sprintf("%s_%d", c.Type.short, c.wide())
+	if c.Role == memory.Copy {
+		return c.copySteps(u)
+	}
 	if c.Role == memory.Fused {
 		way, block, each := c.way(u.wave)
 		f, err := u.norm.Function(fmt.Sprintf("zb_%snorm_%s_%s", c.Norm.kind, suffix, way))
@@ -191,6 +200,19 @@ func (d *Driver) normSteps(u *unit, c NormCase) ([]native.Step, error) {
 		out = append(out, native.Step{Function: f, Launch: s.launch, Args: s.args})
 	}
 	return out, nil
+}
+
+// copySteps is the copy that a fused norm is held against: x and residual, which
+// lie side by side, to where it writes, by the stream in its own configuration.
+func (c NormCase) copySteps(u *unit) ([]native.Step, error) {
+	s, _ := StreamByName("copy")
+	stream := Case{Stream: s, Type: types[0], Config: presetConfig(), Array: 2 * c.matrix()}
+	f, err := u.streams.Function(stream.kernel())
+	l := launchOf(stream.Config, stream.Type, stream.elements(), u.info.Units)
+	return []native.Step{{
+		Function: f, Launch: l.Launch,
+		Args: []any{c.place(u, atSum), c.place(u, atX), c.place(u, atX), scalar, uint64(stream.elements()), uint64(l.tiles), uint64(l.run), u.sums}, //nolint:gosec // not negative
+	}}, err
 }
 
 // MeasureNorm fills the inputs, runs the case, times it where times mean
@@ -248,6 +270,9 @@ func (d *Driver) PlannedNorm(c NormCase) []memory.Result {
 		}
 		if _, block, _ := c.way(u.wave); c.Role == memory.Fused {
 			r.Config.Block = int(block)
+		}
+		if c.Role == memory.Copy {
+			r.Config = presetConfig()
 		}
 		r.CacheResident = u.info.Cache > 0 && r.WorkingSet < 4*u.info.Cache
 		out = append(out, r)

@@ -2,6 +2,7 @@ package hbm
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,7 +37,7 @@ func TestNormsAgainstTheReference(t *testing.T) {
 	for _, n := range norms {
 		for _, ty := range normTypes {
 			for _, shape := range shapes {
-				for _, role := range []string{memory.Fused, memory.Unfused} {
+				for _, role := range []string{memory.Fused, memory.Unfused, memory.Copy} {
 					c := NormCase{n, ty, shape[0], shape[1], role}
 					r, err := d.MeasureNorm(c, stat.Fixed(1))
 					require.NoError(t, err, c.Key())
@@ -51,6 +52,13 @@ func TestNormsAgainstTheReference(t *testing.T) {
 
 // A bit that flips in the sum is found, with its place; without it nothing is.
 func TestNormFindsAPlantedElement(t *testing.T) {
+	for _, role := range []string{memory.Fused, memory.Unfused, memory.Copy} {
+		d := openNorms(t)
+		r, err := d.MeasureNorm(NormCase{norms[0], normTypes[0], 3, 65, role}, stat.Fixed(1))
+		require.NoError(t, err)
+		require.Equal(t, record.VerifiedOK, r[0].Verified.State, "%s without a fault", role)
+		require.NoError(t, d.Close())
+	}
 	c := NormCase{norms[0], normTypes[0], 3, 65, memory.Fused}
 	for byteAt, index := range map[int]int64{0: 0, 65*2 + 8: 69} {
 		d := openNorms(t, fmt.Sprintf("store 0 %d", byteAt))
@@ -60,5 +68,23 @@ func TestNormFindsAPlantedElement(t *testing.T) {
 		require.Equal(t, index, r[0].Verified.First.Index)
 		require.Equal(t, int64(1), r[0].Verified.Wrong)
 		require.NoError(t, d.Close())
+	}
+}
+
+// The sum is compared as bits: -0 is not 0, in either direction, though the two
+// are equal as numbers.
+func TestNormSumIsComparedAsBits(t *testing.T) {
+	zero, minus := []float64{0}, []float64{math.Copysign(0, -1)}
+	for _, ty := range normTypes {
+		c := NormCase{norms[0], ty, 1, 1, memory.Fused}
+		for _, one := range []struct {
+			got, want []float64
+			wrong     int64
+		}{{zero, zero, 0}, {minus, minus, 0}, {minus, zero, 1}, {zero, minus, 1}} {
+			v := memory.Verified{ULP: new(float64)}
+			c.compare(&v, 0, one.got, zero, one.want, zero)
+			require.Equal(t, one.wrong, v.Wrong, "%v %v", one.got, one.want)
+		}
+		require.True(t, math.Signbit(round(ty, minus[0])), ty.Name)
 	}
 }

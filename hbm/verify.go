@@ -97,7 +97,7 @@ func (u *unit) lanes(l native.Launch) int64 {
 	switch u.info.Kind {
 	case memory.HostMemory:
 		return int64(u.info.Units)
-	case memory.Checked:
+	case memory.Checked: // in turn
 		return 1
 	}
 	return int64(l.Grid[0]) * int64(l.Block[0])

@@ -13,7 +13,7 @@ import (
 // barChart is a picture of bars with the device it is of.
 type barChart struct {
 	Title   string
-	Picture template.HTML
+	Picture template.HTML // for wide windows and for narrow ones
 }
 
 // bar is one result, with what it is held against, all in bytes per second; or
@@ -31,13 +31,14 @@ type barMark struct {
 	letter string
 }
 
-// publishedOf lists what others published of the record's devices.
+// publishedOf lists what others published of the record's devices: of streams
+// alone.
 func publishedOf(rec *memory.Record) []memory.Published {
 	var out []memory.Published
 	seen := map[string]bool{}
 	for _, d := range rec.Devices {
 		known, ok := device.Lookup(d.Name)
-		if !ok || d.Kind != memory.GPU || seen[known.Name] {
+		if !ok || d.Kind != memory.GPU || rec.Command != "hbm" || seen[known.Name] {
 			continue
 		}
 		seen[known.Name] = true
@@ -61,7 +62,7 @@ func barCharts(rec *memory.Record, published []memory.Published) []barChart {
 			if r.Device != d.Index || r.Rate == nil || r.Role == memory.Sweep || r.Role == memory.Tune {
 				continue
 			}
-			b := bar{label: strings.Join([]string{r.Kernel, r.Dtype, r.Role}, " "), length: *r.Rate, weak: r.Role == memory.Reference || r.Role == memory.Unfused}
+			b := bar{label: barLabel(r), length: *r.Rate, weak: r.Role == memory.Reference || r.Role == memory.Unfused || r.Role == memory.Copy}
 			b.value = unit.Rate(*r.Rate)
 			if r.OfPeak != nil {
 				b.value += ", " + percent(*r.OfPeak)
@@ -80,45 +81,51 @@ func barCharts(rec *memory.Record, published []memory.Published) []barChart {
 		}
 		if len(bars) > 0 {
 			title := fmt.Sprintf("%s: GB/s of the median", d.Name)
-			out = append(out, barChart{title, template.HTML(drawBars(title, bars, most))})
+			out = append(out, barChart{title, pictures(title, bars, most)})
 		}
 	}
 	return out
 }
 
-// Geometry of the bars, in units of the picture.
-const (
-	barLeft, barRight, barWidth = 190.0, 150.0, 1060.0
-	barStep, barHeight          = 24.0, 15.0
-)
-
-// drawBars draws the bars as SVG, every text escaped. What colour tells, a bar's
-// label says too.
-func drawBars(title string, bars []bar, most float64) string {
-	var b strings.Builder
-	height := barStep*float64(len(bars)) + 8
-	fmt.Fprintf(&b, `<svg class="chart bars" viewBox="0 0 %s %s" role="img" aria-label="%s">`, num(barWidth), num(height), escaped(title))
-	room := barWidth - barLeft - barRight
-	for i, one := range bars {
-		y := barStep*float64(i) + 4
-		role := "s0"
-		if one.weak {
-			role = "s5"
-		}
-		length := room * one.length / most
-		fmt.Fprintf(&b, `<text class="t text" x="%s" y="%s" text-anchor="end" font-size="12.5">%s</text>`, num(barLeft-8), num(y+12), escaped(one.label))
-		fmt.Fprintf(&b, `<rect class="t %s" x="%s" y="%s" width="%s" height="%s" rx="2"/>`, role, num(barLeft), num(y), num(max(length, 1)), num(barHeight))
-		end := length
-		for _, m := range one.marks {
-			x := barLeft + room*m.at/most
-			fmt.Fprintf(&b, `<path class="k roof" stroke-width="2" d="M%s %sV%s"/>`, num(x), num(y-3), num(y+barHeight+3))
-			if m.letter != "" {
-				fmt.Fprintf(&b, `<text class="t roof" x="%s" y="%s" font-size="10">%s</text>`, num(x+2), num(y+3), escaped(m.letter))
-			}
-			end = max(end, x-barLeft)
-		}
-		fmt.Fprintf(&b, `<text class="t text" x="%s" y="%s" font-size="12.5">%s</text>`, num(barLeft+end+12), num(y+12), escaped(one.value))
+// barLabel names a result; a norm by its shape, as the title has its kernel.
+func barLabel(r *memory.Result) string {
+	if r.Rows > 0 {
+		return strings.Join([]string{shortType(r.Dtype), shapeText(r), r.Role}, " ")
 	}
-	b.WriteString("</svg>")
-	return b.String()
+	return strings.Join([]string{r.Kernel, r.Dtype, r.Role}, " ")
+}
+
+// shortType keeps a label within its room.
+func shortType(dtype string) string {
+	return strings.NewReplacer("bfloat", "bf", "float", "f").Replace(dtype)
+}
+
+// ratioCharts draws a chart a device: how many times as fast a fused kernel is as
+// the same work kernel by kernel, with what the check of its results found
+// beside it. A speed whose numbers are wrong is none.
+func ratioCharts(rec *memory.Record) []barChart {
+	var out []barChart
+	ratios := rec.Ratios()
+	for _, d := range rec.Devices {
+		var bars []bar
+		most := 1.0
+		for _, one := range ratios {
+			if one.Fused.Device != d.Index || one.Speedup == nil {
+				continue
+			}
+			b := bar{label: shortType(one.Fused.Dtype) + " " + shapeText(one.Fused), length: *one.Speedup, marks: []barMark{{1, ""}}}
+			parts := []string{ratioText(one.Speedup) + " ×"}
+			if one.OfCopy != nil {
+				parts = append(parts, percent(*one.OfCopy)+" of copy")
+			}
+			b.value = strings.Join(append(parts, dataText(one.Fused)), ", ")
+			most = max(most, b.length)
+			bars = append(bars, b)
+		}
+		if len(bars) > 0 {
+			title := fmt.Sprintf("%s on %s: × as fast as kernel by kernel", rec.Command, d.Name)
+			out = append(out, barChart{title, pictures(title, bars, most)})
+		}
+	}
+	return out
 }

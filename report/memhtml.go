@@ -18,7 +18,7 @@ type memoryView struct {
 	Style                            template.CSS
 	Script                           template.JS
 	Banners                          []Banner
-	Bars                             []barChart
+	Bars, Ratios                     []barChart
 	Plots                            []plot
 	Data                             []plotData
 	Head                             []string
@@ -70,7 +70,7 @@ func memoryViewOf(rec *memory.Record, command string) (*memoryView, error) {
 	for i, p := range published {
 		v.Published = append(v.Published, publishedLine{letter(i), fmt.Sprintf("%s on %s: %s, %s", p.Tool, p.Device, p.Source, p.Date)})
 	}
-	v.Bars = barCharts(rec, published)
+	v.Bars, v.Ratios = barCharts(rec, published), ratioCharts(rec)
 	if c := levels(rec); !c.Empty() {
 		v.Plots, v.Data = append(v.Plots, plotOf(c)), append(v.Data, dataOf(c))
 	}
@@ -80,13 +80,22 @@ func memoryViewOf(rec *memory.Record, command string) (*memoryView, error) {
 // memoryBanners are what must be known before any number is read.
 func memoryBanners(rec *memory.Record) []Banner {
 	var out []Banner
-	for _, d := range rec.Devices {
+	simulated := 0
+	for i, d := range rec.Devices {
 		switch d.Kind {
 		case memory.HostMemory:
 			out = append(out, Banner{"imported", "HOST MEMORY", "These are real figures of this host's memory and CPUs, not of a GPU."})
+		case memory.Simulated:
+			simulated++
 		case memory.Checked:
+			if i > 0 {
+				continue
+			}
 			out = append(out, Banner{"simulated", "NOT TIMED", "The loopback ran the kernels thread by thread: their results are checked, their times say nothing."})
 		}
+	}
+	if simulated > 0 {
+		out = append(out, Banner{"simulated", "SIMULATED", "The loopback stood for " + plural(int64(simulated), "GPU") + ": a launch takes what its clock says, whatever it moves."})
 	}
 	if len(rec.Asked.Faults) > 0 {
 		out = append(out, Banner{"planted", "FAULTS PLANTED", strings.Join(rec.Asked.Faults, "; ")})
@@ -146,5 +155,9 @@ func memoryFacts(rec *memory.Record) []Fact {
 	for _, l := range rec.Source.Libraries {
 		out = append(out, Fact{l.Name, strings.TrimSpace(l.Version + " " + l.Path)})
 	}
-	return append(out, Fact{"data", rec.Asked.Data}, Fact{"timing", fmt.Sprintf("batches of at least 2 ms between two events, until half the interval of the median is within %s of it, or for %s", percent(rec.Asked.Precision), unit.Seconds(rec.Asked.MaxTime))})
+	out = append(out, Fact{"data", rec.Asked.Data})
+	if !slices.ContainsFunc(rec.Results, func(r memory.Result) bool { return r.Timing != nil }) {
+		return out
+	}
+	return append(out, Fact{"timing", fmt.Sprintf("batches of at least 2 ms between two events, until half the interval of the median is within %s of it, or for %s", percent(rec.Asked.Precision), unit.Seconds(rec.Asked.MaxTime))})
 }

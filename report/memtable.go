@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/olekukonko/tablewriter/renderer"
@@ -40,8 +41,23 @@ var memoryColumns = []struct {
 		}
 		return percent(*r.OfPeak)
 	}},
+	{"× unfused", false, func(rec *memory.Record, r *memory.Result) string { return ratioText(rec.RatioOf(r).Speedup) }},
+	{"of copy", false, func(rec *memory.Record, r *memory.Result) string {
+		if of := rec.RatioOf(r).OfCopy; of != nil {
+			return percent(*of)
+		}
+		return ""
+	}},
 	{"data", true, func(_ *memory.Record, r *memory.Result) string { return dataText(r) }},
-	{"notes", true, func(rec *memory.Record, r *memory.Result) string { return noteText(rec, r) }},
+	{"notes", true, noteText},
+}
+
+// ratioText is how many times as fast.
+func ratioText(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", *v)
 }
 
 func shapeText(r *memory.Result) string {
@@ -122,8 +138,9 @@ func memoryTitle(rec *memory.Record) string {
 
 // memoryFooter states the conventions that every figure of the table has.
 func memoryFooter(rec *memory.Record) []string {
-	lines := []string{
-		"GB/s of the median, 1 GB = 1e9 B, with the interval that bounds it with 95 %; fastest is of the shortest time, BabelStream's headline; p95 of the 95th percentile of the times.",
+	var lines []string
+	if slices.ContainsFunc(rec.Results, func(r memory.Result) bool { return r.Rate != nil }) {
+		lines = append(lines, "GB/s of the median, 1 GB = 1e9 B, with the interval that bounds it with 95 %; fastest is of the shortest time, BabelStream's headline; p95 of the 95th percentile of the times.")
 	}
 	seen := map[string]bool{}
 	for i := range rec.Results {
@@ -136,16 +153,29 @@ func memoryFooter(rec *memory.Record) []string {
 			lines = append(lines, r.Key+": "+r.Reason)
 		}
 	}
+	if len(rec.Ratios()) > 0 {
+		lines = append(lines, "× unfused: time kernel by kernel over the fused time. Of copy: the fused kernel's rate by its least bytes over that of a copy of as many bytes. All of this run, on the same device.")
+	}
+	for _, r := range rec.Results {
+		if r.Verified.ULP != nil {
+			lines = append(lines, "Data: against a float64 reference; the sum of x and residual bit for bit, y by the largest difference in units in the last place (ulp).")
+			break
+		}
+	}
+	var once []string // of every device the same
 	for _, d := range rec.Devices {
 		switch {
 		case d.Kind == memory.HostMemory:
 			lines = append(lines, fmt.Sprintf("HOST MEMORY, not a GPU's: %d CPUs of %s, last level of cache %s; its peak is not known.", d.Units, d.Name, unit.Bytes(d.Cache)))
 		case d.Kind == memory.Checked:
-			lines = append(lines, "Results checked, not timed: the loopback runs the kernels thread by thread, and how long that takes says nothing.")
+			once = append(once, "Results checked, not timed: the loopback runs the kernels thread by thread, and how long that takes says nothing.")
+		case d.Kind == memory.Simulated:
+			once = append(once, "SIMULATED: the loopback under a vendor's names; a launch takes what its clock says, whatever it moves.")
 		case d.Peak != nil:
 			lines = append(lines, fmt.Sprintf("Peak of device %d: %s (%s).", d.Index, unit.Rate(*d.Peak), d.PeakSource))
 		}
 	}
+	lines = append(lines, slices.Compact(once)...)
 	for _, w := range rec.Warnings {
 		lines = append(lines, fmt.Sprintf("%s: %s. %s", w.Code, w.Message, w.Hint))
 	}

@@ -49,6 +49,8 @@ var columns = []struct {
 	{"rate_hi_Bps", func(_ *Record, r *Result) string { return number(r.Hi) }},
 	{"rate_fastest_Bps", func(_ *Record, r *Result) string { return number(r.Fastest) }},
 	{"of_peak", func(_ *Record, r *Result) string { return number(r.OfPeak) }},
+	{"speedup_over_unfused", func(rec *Record, r *Result) string { return number(rec.RatioOf(r).Speedup) }},
+	{"of_copy", func(rec *Record, r *Result) string { return number(rec.RatioOf(r).OfCopy) }},
 	{"reason", func(_ *Record, r *Result) string { return r.Reason }},
 }
 

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,11 @@ import (
 	"zbench/bench/record"
 )
 
+// SchemaJSON is the JSON Schema (draft 2020-12) of what Encode writes.
+//
+//go:embed schema/v1.json
+var SchemaJSON []byte
+
 // ErrNot is wrapped by errors of Decode that mean another kind of file.
 var ErrNot = errors.New("not a zbench memory record")
 
@@ -18,7 +24,8 @@ var ErrNot = errors.New("not a zbench memory record")
 func Encode(w io.Writer, rec *Record) error {
 	out := *rec
 	out.Created = out.Created.UTC()
-	out.Warnings = filled(out.Warnings)
+	out.Warnings, out.Devices = filled(out.Warnings), filled(out.Devices)
+	out.Asked.Sizes, out.Asked.Kernels, out.Asked.Dtypes = filled(out.Asked.Sizes), filled(out.Asked.Kernels), filled(out.Asked.Dtypes)
 	out.Results = filled(append([]Result(nil), out.Results...))
 	for i := range out.Results {
 		out.Results[i].Warnings = filled(out.Results[i].Warnings)
@@ -94,6 +101,7 @@ func (rec *Record) goOn(lines []byte) error {
 		}
 		rec.Results[i] = r
 	}
+	rec.Warnings = append(rec.Warnings, rec.Outliers()...)
 	return nil
 }
 

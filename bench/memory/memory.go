@@ -23,6 +23,9 @@ const (
 	HostMemory = "host memory"
 	// Checked is a device whose kernels are emulated: results, no times.
 	Checked = "results checked, not timed"
+	// Simulated is the loopback under a vendor's names: a launch takes what its
+	// clock says, whatever it moves.
+	Simulated = "simulated"
 )
 
 // Record is one run.
@@ -43,7 +46,7 @@ type Record struct {
 type Device struct {
 	Index int    `json:"index"`
 	Name  string `json:"name"`
-	// Kind is GPU, HostMemory or Checked.
+	// Kind is GPU, HostMemory, Checked or Simulated.
 	Kind string `json:"kind"`
 	// Units are compute units, or the CPUs that were used.
 	Units int `json:"units"`
@@ -72,7 +75,7 @@ type Asked struct {
 
 // Roles of a result: a fixed configuration that others' figures compare with, our
 // own default, the best of a tuning, a point of that, a size of a sweep, a fused
-// kernel, and the same work kernel by kernel.
+// kernel, the same work kernel by kernel, and a copy of as many bytes.
 const (
 	Reference = "reference"
 	Preset    = "preset"
@@ -81,6 +84,7 @@ const (
 	Sweep     = "sweep"
 	Fused     = "fused"
 	Unfused   = "unfused"
+	Copy      = "copy"
 )
 
 // Result is one case on one device.

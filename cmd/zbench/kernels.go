@@ -49,6 +49,10 @@ one pass over memory, rows kept in registers, and runs the same work kernel by
 kernel (add, statistics, normalise, affine). Both are checked against a float64
 reference: the sum to the last bit, the result to one unit in the last place.
 
+On a GPU speed is given against the same kernel by kernel and against a copy of as
+many bytes, both of the same run. The least that memory must move is
+4 · rows · hidden · size + weights bytes.
+
 Without a GPU results are checked and nothing is timed: the loopback runs kernels
 thread by thread, so choose small shapes.
 
@@ -145,7 +149,7 @@ func (o normOptions) cases(m *memoryRun, name string, types []hbm.Type) ([]hbm.N
 	most := int64(0)
 	for _, t := range types {
 		for _, h := range o.hidden {
-			for _, role := range []string{memory.Fused, memory.Unfused} {
+			for _, role := range []string{memory.Fused, memory.Unfused, memory.Copy} {
 				c := hbm.NormCase{Norm: norm, Type: t, Rows: o.rows, Hidden: h, Role: role}
 				most = max(most, c.Bytes())
 				out = append(out, c)

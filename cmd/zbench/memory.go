@@ -106,22 +106,33 @@ func (o memoryOptions) open(s State, command, help string, streams bool) (*memor
 	if !loopback {
 		o.libraries.tell(s, cache)
 	}
-	when, err := created(s)
-	if err != nil {
+	if err := m.start(command, backend); err != nil {
 		m.close()
 		return nil, err
+	}
+	return m, nil
+}
+
+// start makes the record of a run whose devices are open.
+func (m *memoryRun) start(command, backend string) error {
+	when, err := created(m.s)
+	if err != nil {
+		return err
 	}
 	m.rec = &memory.Record{
 		Schema: memory.Schema, Tool: tool(), Command: command, Created: when, Devices: m.driver.Devices(),
 		Source: record.Source{Kind: record.Measured, Backend: backend, Clock: "monotonic"}, Warnings: []record.Warning{},
 	}
-	if loopback && !streams {
+	switch m.rec.Devices[0].Kind {
+	case memory.Checked:
 		m.rec.Source.Kind, m.rec.Source.Clock = memory.Checked, "none"
+	case memory.Simulated:
+		m.rec.Source.Kind, m.rec.Source.Clock = record.Simulated, "virtual"
 	}
 	for _, l := range m.driver.Libraries() {
 		m.rec.Source.Libraries = append(m.rec.Source.Libraries, record.Library{Name: l.Name, Version: l.Version, Path: l.Path})
 	}
-	return m, nil
+	return nil
 }
 
 // hostName is the CPU's model.
@@ -190,7 +201,7 @@ func (m *memoryRun) run(key string, measure func() ([]memory.Result, error)) err
 		return nil
 	}
 	if !m.o.quiet && m.s.Stderr.IsTTY {
-		fmt.Fprintf(m.s.Stderr, "\r\033[K%d  %s", m.done+1, key)
+		_, _ = fmt.Fprintf(m.s.Stderr, "\r\033[K%d  %s", m.done+1, key)
 	}
 	results, err := measure()
 	if m.ctx.Err() != nil {
@@ -230,12 +241,12 @@ func (m *memoryRun) keep(r memory.Result) {
 // finish draws the record and gives its verdict.
 func (m *memoryRun) finish() error {
 	if m.s.Stderr.IsTTY && !m.o.quiet {
-		fmt.Fprint(m.s.Stderr, "\r\033[K")
+		_, _ = fmt.Fprint(m.s.Stderr, "\r\033[K")
 	}
 	if err := m.journal.Close(); err != nil {
 		return err
 	}
-	m.rec.Warnings = append(m.rec.Warnings, outliers(m.rec)...)
+	m.rec.Warnings = append(m.rec.Warnings, m.rec.Outliers()...)
 	if err := m.dir.write("results.json", func(w io.Writer) error { return memory.Encode(w, m.rec) }); err != nil {
 		return err
 	}
@@ -248,7 +259,7 @@ func (m *memoryRun) finish() error {
 	if err := printMemory(m.s.Stdout, m.rec, m.o.format); err != nil {
 		return err
 	}
-	fmt.Fprintf(m.s.Stderr, "Wrote %s (report.html, results.json, results.csv)\n", m.dir.path)
+	_, _ = fmt.Fprintf(m.s.Stderr, "Wrote %s (report.html, results.json, results.csv)\n", m.dir.path)
 	return memoryVerdict(m.rec)
 }
 

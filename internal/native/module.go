@@ -37,6 +37,9 @@ func (p *Provider) LoadModule(device int, file string, defines []string) (*Modul
 	if err != nil {
 		return nil, err
 	}
+	if err := p.compiles(); err != nil {
+		return nil, err
+	}
 	// Where the compiler asks the device itself, its name and capability tell it
 	// apart from other kinds.
 	identity := fmt.Sprintf("%s/%s/%d.%d", info.Name, info.Arch, info.CapabilityMajor, info.CapabilityMinor)
@@ -47,6 +50,20 @@ func (p *Provider) LoadModule(device int, file string, defines []string) (*Modul
 		return nil, fmt.Errorf("%s backend: %w", p.Backend, err)
 	}
 	return p.loadCode(device, file, code)
+}
+
+// compiles says what was searched and what to do where there is no compiler.
+func (p *Provider) compiles() error {
+	err := p.compiler.usable()
+	if err == nil {
+		return nil
+	}
+	what, remedy := err.Error(), "install "+p.vendor().product
+	if i := slices.IndexFunc(p.searches, func(s *Search) bool { return s.Role == RoleCompiler }); i >= 0 {
+		s := p.searches[i]
+		what, remedy = what+": tried "+s.tried(), remedy+", or name the file with --"+s.Flag
+	}
+	return &UnavailableError{p.Backend, what, remedy, p.Searches()}
 }
 
 // loadCode loads compiled code, which stands in C memory meanwhile.

@@ -2,23 +2,46 @@
 # Host memory against others in the same run: zbench hbm, the small C STREAM of
 # stream.c, and BabelStream's OpenMP build where BABELSTREAM names the program.
 # Five alternations, float64, the best rate of each run (BabelStream's headline,
-# and what all three have), the median over the alternations, in GB/s by STREAM's
-# count.
+# and what all three have), in GB/s by STREAM's count. What counts is the ratio
+# within an alternation, and of those the median: what else the machine does
+# comes and goes between alternations. Which of the three is first rotates.
 #
-#   ZBENCH=bin/zbench BABELSTREAM=…/omp-stream test/stream/compare.sh [MiB an array]
+#   ZBENCH=bin/zbench BABELSTREAM=…/omp-stream test/stream/compare.sh [MiB an array [alternations]]
 set -euo pipefail
-mib=${1:-256}; bytes=$((mib << 20)); repeats=40
+mib=${1:-256}; bytes=$((mib << 20)); repeats=40; alternations=${2:-5}
 tmp=$(mktemp -d); trap 'rm -rf "$tmp"' EXIT
 ${CC:-cc} -O3 -march=native -fopenmp "$(dirname "$0")/stream.c" -o "$tmp/stream"
-for i in 1 2 3 4 5; do
+
+zbench() {
   "${ZBENCH:-bin/zbench}" hbm --backend loopback --size "${mib}M" --kernels copy,triad --dtype float64 \
-    --max-time 1 -q --format csv --out "$tmp/run$i" 2> /dev/null |
+    --max-time 1 -q --format csv --out "$tmp/run$1" 2> /dev/null |
     awk -F, 'NR == 1 { for (k = 1; k <= NF; k++) at[$k] = k }
-      NR > 1 && $at["role"] == "preset" { print "zbench", $at["kernel"], $at["rate_fastest_Bps"] / 1e9 }'
-  "$tmp/stream" "$bytes" "$repeats" | sed 's/^/stream /'
-  if [ -n "${BABELSTREAM:-}" ]; then
-    "$BABELSTREAM" -s $((bytes / 8)) -n "$repeats" --csv 2> /dev/null |
-      awk -F, '/^(Copy|Triad)/ { print "babelstream", tolower($1), $5 / 1e3 }'
-  fi
-done | sort -k1,2 -k3n | awk '{ v[$1 " " $2] = v[$1 " " $2] " " $3 }
-  END { for (k in v) { n = split(v[k], a, " "); printf "%-18s median %.1f of%s\n", k, a[int((n + 1) / 2)], v[k] } }' | sort
+      NR > 1 && $at["role"] == "preset" { print $at["kernel"], $at["rate_fastest_Bps"] / 1e9 }'
+}
+stream() { "$tmp/stream" "$bytes" "$repeats"; }
+babelstream() {
+  [ -z "${BABELSTREAM:-}" ] || "$BABELSTREAM" -s $((bytes / 8)) -n "$repeats" --csv 2> /dev/null |
+    awk -F, '/^(Copy|Triad)/ { print tolower($1), $5 / 1e3 }'
+}
+
+order=(zbench stream babelstream)
+for i in $(seq "$alternations"); do
+  for k in 0 1 2; do
+    who=${order[$(((i + k) % 3))]}
+    $who "$i" | sed "s/^/$i $who /"
+  done
+done > "$tmp/rates"
+
+grep -m 1 'model name' /proc/cpuinfo
+echo "load $(cut -d ' ' -f 1 /proc/loadavg), $(date -u +%F), ${mib} MiB an array, $alternations alternations"
+# medians UNIT: the median of column 2 by the label in column 1, and all of them
+medians() {
+  sort -k1,1 -k2n | awk -v unit="$1" '{ v[$1] = v[$1] " " $2 }
+    END { for (k in v) { n = split(v[k], a, " ")
+      m = n % 2 ? a[(n + 1) / 2] : (a[n / 2] + a[n / 2 + 1]) / 2
+      printf "%-28s median %.3f%s of%s\n", k, m, unit, v[k] } }' | sort
+}
+awk '{ print $2 ":" $3, $4 }' "$tmp/rates" | medians " GB/s"
+awk '{ rate[$1 " " $3 " " $2] = $4; seen[$1 " " $3] = 1 }
+  END { for (k in seen) { split(k, p, " "); for (i = 1; i <= 2; i++) { o = i == 1 ? "stream" : "babelstream"
+    if (rate[k " " o] > 0) printf "zbench/%s:%s %.4f\n", o, p[2], rate[k " zbench"] / rate[k " " o] } } }' "$tmp/rates" | medians ""

@@ -12,6 +12,7 @@
 void zbl_no_faults(void) {
   zbl.faults.hang.rank = -1;
   zbl.faults.async.rank = -1;
+  zbl.faults.kernels.rank = -1;
 }
 
 /* fault late RANK SECONDS */
@@ -62,6 +63,11 @@ int zbl_read_fault(const char *text) {
     f->store.on = 1;
     f->store.byte = launch;
     return f->store.rank >= 0 && f->store.rank < zbl.ranks;
+  }
+  if (sscanf(text, "kernels %d %lf", &f->kernels.rank, &f->kernels.factor) ==
+      2) {
+    return f->kernels.rank >= 0 && f->kernels.rank < zbl.ranks &&
+           f->kernels.factor > 0;
   }
   if (strncmp(text, "late ", 5) == 0) {
     return zbl_read_late(text + 5);

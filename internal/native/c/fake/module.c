@@ -62,6 +62,13 @@ static int zbl_moduleFunction(void **function, void *module, const char *name) {
   return ZB_OK;
 }
 
+/* On a device whose kernels are slow they take so many times as long. */
+static double zbl_kernel_time(int device) {
+  return device == zbl.faults.kernels.rank
+             ? zbl_kernel_seconds * zbl.faults.kernels.factor
+             : zbl_kernel_seconds;
+}
+
 /* The planted fault of a memory cell: after each launch a bit of the buffer that
  * the kernel's first argument points to is not what was stored there. Kernels
  * that fill or check are spared: they are the measure. */
@@ -94,7 +101,7 @@ static int zbl_kernel_run(zbl_op *op, zbl_stream *s) {
     s->error = ZB_ERR_LAUNCH;
   }
   zbl_store_fault(l, s->device);
-  s->s = zbl.wall ? zbl_wall_now() : s->s + zbl_kernel_seconds;
+  s->s = zbl.wall ? zbl_wall_now() : s->s + zbl_kernel_time(s->device);
   return 1;
 }
 

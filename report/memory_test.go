@@ -1,0 +1,165 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/memory"
+	"zbench/bench/record"
+)
+
+// memoryOf is a record of one GPU with invented times.
+func memoryOf(command string, results ...memory.Result) *memory.Record {
+	peak := 5.3e12
+	rec := &memory.Record{
+		Schema: memory.Schema, Tool: record.Tool{Name: "zbench", Version: "1.0.0"}, Command: command,
+		Created: time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC), Source: record.Source{Kind: record.Measured, Backend: "rocm", Clock: "monotonic"},
+		Devices: []memory.Device{{Name: "AMD Instinct MI300X", Kind: memory.GPU, Units: 304, Memory: 192 << 30, Cache: 256 << 20, Peak: &peak, PeakSource: "data sheet, 2023"}},
+		Asked:   memory.Asked{Data: "random", Precision: 0.01, MaxTime: 1, Seed: 1},
+		Results: results,
+	}
+	for i := range rec.Results {
+		rec.Results[i].SetRates(&peak)
+	}
+	return rec
+}
+
+func timedResult(kernel, dtype, role string, moved int64, seconds float64, salt int) memory.Result {
+	return memory.Result{
+		Key: role + "/" + kernel + "/" + dtype, Kernel: kernel, Dtype: dtype, Role: role, Moved: moved, Counting: "STREAM", WorkingSet: moved, Status: record.OK,
+		Verified: memory.Verified{State: record.VerifiedOK, Elements: 1 << 20}, Timing: &memory.Timing{Launches: 4, Seconds: sample(seconds, salt), Stop: "precision"},
+	}
+}
+
+// streamsAndSweep has every stream in two configurations, and levels of cache.
+func streamsAndSweep() *memory.Record {
+	var list []memory.Result
+	for i, kernel := range []string{"read", "write", "copy", "scale", "add", "triad", "dot"} {
+		for k, role := range []string{memory.Reference, memory.Preset} {
+			r := timedResult(kernel, "float64", role, 2<<30, float64(2<<30)/(3.9e12+1e11*float64(i%3+k)), i)
+			r.Array, r.Config = 1<<30, memory.Config{Block: 256, Loads: 4, NonTemporal: k == 1, Grid: "exact", Blocks: 4096}
+			list = append(list, r)
+		}
+	}
+	for _, kernel := range []string{"read", "copy"} {
+		for size := int64(256 << 10); size <= 1<<30; size *= 2 {
+			rate := 14e12
+			if size > 4<<20 {
+				rate = 10e12
+			}
+			if size > 256<<20 {
+				rate = 4.1e12
+			}
+			r := timedResult(kernel, "float32", memory.Sweep, 2*size, float64(2*size)/rate, int(size>>18))
+			r.Array, r.CacheResident = size, size < 1<<30
+			list = append(list, r)
+		}
+	}
+	return memoryOf("hbm", list...)
+}
+
+// fusedNorms has two shapes, fused, kernel by kernel and copied.
+func fusedNorms() *memory.Record {
+	var list []memory.Result
+	for i, hidden := range []int64{4096, 16384} {
+		moved := 4 * 32768 * hidden * 2
+		for role, seconds := range map[string]float64{memory.Fused: 1, memory.Unfused: 2.4, memory.Copy: 0.95} {
+			r := timedResult("rmsnorm", "bfloat16", role, moved, seconds*float64(moved)/4e12, i)
+			r.Rows, r.Hidden, r.Counting = 32768, hidden, role+" bytes"
+			ulp := 0.5
+			if role != memory.Copy {
+				r.Verified.ULP = &ulp
+			}
+			list = append(list, r)
+		}
+	}
+	order := map[string]int{memory.Fused: 0, memory.Unfused: 1, memory.Copy: 2}
+	sorted := make([]memory.Result, len(list))
+	for i, r := range list {
+		sorted[i/3*3+order[r.Role]] = r
+	}
+	return memoryOf("rmsnorm", sorted...)
+}
+
+func memoryTable(t *testing.T, rec *memory.Record, format string) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, WriteMemoryTable(&b, rec, format))
+	return b.String()
+}
+
+func memoryPage(t *testing.T, rec *memory.Record) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, WriteMemoryHTML(&b, rec, "zbench "+rec.Command))
+	if dir := os.Getenv("ZBENCH_PAGES"); dir != "" { // for the eye, and for a browser
+		name := fmt.Sprintf("%s-%d-%d.html", rec.Command, len(rec.Results), len(rec.Ratios()))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o600))
+	}
+	return b.String()
+}
+
+func TestMemoryGoldens(t *testing.T) {
+	golden(t, "norms.txt", memoryTable(t, fusedNorms(), "table"))
+	golden(t, "norms.md", memoryTable(t, fusedNorms(), FormatMarkdown))
+}
+
+// Ratios stand with the numerics beside each speed; where nothing was timed
+// there are none, and the page says so.
+func TestNormPage(t *testing.T) {
+	page := memoryPage(t, fusedNorms())
+	require.Contains(t, page, "2.40 ×, 95 % of copy, ok, 0.5 ulp")
+	require.Contains(t, page, "bf16 32768 × 4096")
+	require.NotContains(t, page, "BabelStream(HIP)", "what others published is of streams")
+	rec := fusedNorms()
+	rec.Devices[0].Kind = memory.Checked
+	for i := range rec.Results {
+		r := &rec.Results[i]
+		r.Timing, r.Rate, r.Lo, r.Hi, r.Fastest, r.P95, r.OfPeak = nil, nil, nil, nil, nil, nil, nil
+	}
+	checked := memoryPage(t, rec)
+	require.Contains(t, checked, "NOT TIMED")
+	require.NotContains(t, checked, "h-ratios")
+	require.NotContains(t, checked, "h-bars")
+	require.NotContains(t, checked, "GB/s of the median")
+}
+
+// Bars against the peak and what others published, with its source; the levels
+// of cache with the text that says which sizes are resident.
+func TestStreamPage(t *testing.T) {
+	page := memoryPage(t, streamsAndSweep())
+	for _, want := range []string{"triad float64 reference", "Levels of cache", "BabelStream(HIP) on MI300X", "Azure AI benchmarking guide", "last level of cache is 256 MiB", "data sheet, 2023"} {
+		require.Contains(t, page, want)
+	}
+	require.NotContains(t, page, "h-ratios")
+}
+
+// Records at the edges: nothing, nothing finished, text that is markup, and
+// wrong data, whose page says it first.
+func TestMemoryEdges(t *testing.T) {
+	empty := memoryOf("hbm")
+	empty.Devices = nil
+	require.Contains(t, memoryPage(t, empty), "Memory bandwidth")
+	require.Contains(t, memoryTable(t, empty, "table"), "Memory bandwidth")
+
+	wild := memoryOf("hbm", timedResult("copy", "float32", memory.Preset, 1<<20, 1e-3, 1))
+	wild.Devices[0].Name = "<script>alert(1)</script>|\n"
+	wild.Results[0].Status, wild.Results[0].Reason = record.WrongData, "1 of 2 <b>elements</b>"
+	wild.Results[0].Verified = memory.Verified{State: record.VerifiedWrong, Elements: 2, Wrong: 1}
+	page := memoryPage(t, wild)
+	require.NotContains(t, page, "<script>alert")
+	require.NotContains(t, page, "<b>elements")
+	require.Less(t, strings.Index(page, "WRONG DATA"), strings.Index(page, "<main>"))
+	require.Contains(t, memoryTable(t, wild, "table"), "WRONG: 1")
+
+	cut := memoryOf("hbm", memory.Result{Key: "k", Kernel: "copy", Status: record.Interrupted, Reason: "the run ended before it", Verified: memory.Verified{State: record.NotVerified}})
+	require.Contains(t, memoryPage(t, cut), "interrupted")
+	require.NotContains(t, memoryPage(t, cut), "h-bars")
+}
