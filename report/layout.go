@@ -67,14 +67,7 @@ func layOut(c Chart, f format) scene {
 	}
 	s.layers = append(s.layers, bandLayer(s, c), frame(s, c, f), roofLines(s, c))
 	for i := range c.Series {
-		switch {
-		case c.Quantity == Spread:
-			s.layers = append(s.layers, boxLayer(s, c, i, f))
-		case c.Quantity == Setting && i > 0:
-			s.layers = append(s.layers, markLayer(s, c, i, f))
-		default:
-			s.layers = append(s.layers, curveLayer(s, c, i, f))
-		}
+		s.layers = append(s.layers, seriesLayer(s, c, i, f))
 	}
 	if c.Band != nil {
 		s.layers = append(s.layers, bandLabel(s, c, f))
@@ -87,6 +80,17 @@ func layOut(c Chart, f format) scene {
 		}})
 	}
 	return s
+}
+
+// seriesLayer draws a series in the way of the chart's quantity.
+func seriesLayer(s scene, c Chart, i int, f format) layer {
+	switch {
+	case c.Quantity == Spread:
+		return boxLayer(s, c, i, f)
+	case c.Quantity == Setting && i > 0:
+		return markLayer(s, c, i, f)
+	}
+	return curveLayer(s, c, i, f)
 }
 
 // valueAxis makes the y axis. count bounds the number of labels by the height.

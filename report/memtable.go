@@ -26,15 +26,15 @@ var memoryColumns = []struct {
 	{"shape", false, func(_ *memory.Record, r *memory.Result) string { return shapeText(r) }},
 	{"run", true, func(_ *memory.Record, r *memory.Result) string { return r.Role }},
 	{"configuration", true, func(_ *memory.Record, r *memory.Result) string { return configText(r.Config) }},
-	{"GB/s", false, func(_ *memory.Record, r *memory.Result) string { return scaledBy(r.Rate, giga) }},
+	{"GB/s", false, func(_ *memory.Record, r *memory.Result) string { return gigas(r.Rate) }},
 	{"[95 %]", false, func(_ *memory.Record, r *memory.Result) string {
 		if r.Lo == nil || r.Hi == nil {
 			return ""
 		}
-		return "[" + scaledBy(r.Lo, giga) + ", " + scaledBy(r.Hi, giga) + "]"
+		return "[" + gigas(r.Lo) + ", " + gigas(r.Hi) + "]"
 	}},
-	{"fastest", false, func(_ *memory.Record, r *memory.Result) string { return scaledBy(r.Fastest, giga) }},
-	{"p95", false, func(_ *memory.Record, r *memory.Result) string { return scaledBy(r.P95, giga) }},
+	{"fastest", false, func(_ *memory.Record, r *memory.Result) string { return gigas(r.Fastest) }},
+	{"p95", false, func(_ *memory.Record, r *memory.Result) string { return gigas(r.P95) }},
 	{"of peak", false, func(_ *memory.Record, r *memory.Result) string {
 		if r.OfPeak == nil {
 			return ""

@@ -115,7 +115,7 @@ func rowOf(r *record.Result) Row {
 	row := Row{
 		Key: r.Key, Size: unit.Bytes(r.Bytes), Count: comma(r.Count),
 		Burst: cellsOf(timingOf(r)), Alone: cellsOf(aloneOf(r)), Spread: none, Stop: none,
-		AlgBW: scaledBy(r.AlgBW, giga), BusBW: scaledBy(r.BusBW, giga),
+		AlgBW: gigas(r.AlgBW), BusBW: gigas(r.BusBW),
 		Verified: verifiedText(r.Verified),
 	}
 	t := aloneOf(r)

@@ -55,12 +55,12 @@ func separate(digits string) string {
 	return b.String()
 }
 
-// scaledBy prints *v/scale, or the sign for no figure.
-func scaledBy(v *float64, scale float64) string {
+// gigas prints *v in units of 10⁹, or the sign for no figure.
+func gigas(v *float64) string {
 	if v == nil {
 		return none
 	}
-	return fixed(*v / scale)
+	return fixed(*v / giga)
 }
 
 func plural(n int64, word string) string {

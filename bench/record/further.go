@@ -106,7 +106,7 @@ func (j *Journal) addLine(line []byte, cases map[string]*planned) error {
 	f.After = len(j.Parts)
 	j.Further = append(j.Further, f)
 	rec := j.Header.Record
-	rec.Results = append(all, f.Cases...)
+	rec.Results = slices.Concat(all, f.Cases)
 	if err := checkPlanned(rec.Results); err != nil {
 		return err
 	}

@@ -53,7 +53,9 @@ func TestResumeWithoutTheQuestion(t *testing.T) {
 	code, _ := zbench(t, osFS{}, served("--out", whole)...)
 	require.Zero(t, code)
 	text := readBytes(t, whole, journalFile)
-	left := strings.Count(text[:strings.Index(text, `{"why":"extension"`)], "\n") + 1
+	before, _, found := strings.Cut(text, `{"why":"extension"`)
+	require.True(t, found)
+	left := strings.Count(before, "\n") + 1
 	code, _ = zbench(t, fullDisk{osFS{}, &left}, served("--out", dir)...)
 	require.Equal(t, exitRun, code)
 	code, stderr := zbench(t, osFS{}, "collectives", "--resume", dir)

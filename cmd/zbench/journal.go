@@ -28,13 +28,13 @@ type journal struct {
 
 // newJournal begins a folder's journal with what there is of it, and replaces the one there was. A results.json in the folder is of an earlier run:
 // it is replaced by what the journal has, so that nobody takes it for this one's.
-func newJournal(dir *folder, log *record.Journal) (*journal, error) {
-	text, err := log.Text()
+func newJournal(dir *folder, entries *record.Journal) (*journal, error) {
+	text, err := entries.Text()
 	if err != nil {
 		return nil, err
 	}
 	if _, err := dir.fs.Stat(dir.file("results.json")); !errors.Is(err, fs.ErrNotExist) {
-		if err := dir.write("results.json", func(w io.Writer) error { return record.Encode(w, log.Record()) }); err != nil {
+		if err := dir.write("results.json", func(w io.Writer) error { return record.Encode(w, entries.Record()) }); err != nil {
 			return nil, err
 		}
 	}
@@ -45,8 +45,8 @@ func newJournal(dir *folder, log *record.Journal) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept := *log
-	kept.Parts, kept.Further = slices.Clone(log.Parts), slices.Clone(log.Further)
+	kept := *entries
+	kept.Parts, kept.Further = slices.Clone(entries.Parts), slices.Clone(entries.Further)
 	return &journal{f, &kept, dir.path}, nil
 }
 
@@ -101,8 +101,8 @@ func (j *journal) run(ctx context.Context, s State, o collectivesOptions, cases 
 
 // whole is the record of a sweep's results. Cases of the header that were not in
 // the plan are from before a change: they are as the journal has them.
-func whole(log *record.Journal, results []record.Result) *record.Record {
-	rec := log.Record()
+func whole(entries *record.Journal, results []record.Result) *record.Record {
+	rec := entries.Record()
 	at := map[string]int{}
 	for i, r := range rec.Results {
 		at[r.Key] = i

@@ -98,21 +98,21 @@ func (u *setup) measure(ctx context.Context, s State, o collectivesOptions, dir 
 	rec := u.record(d, o)
 	rec.Created = when
 	rec.Source.Driver = driverVersion(s, u.backend)
-	log := &record.Journal{Header: u.header(rec, cases, o)}
+	entries := &record.Journal{Header: u.header(rec, cases, o)}
 	if old != nil {
-		if log, err = goOn(old, log.Header, o.force); err != nil {
+		if entries, err = goOn(old, entries.Header, o.force); err != nil {
 			return nil, err
 		}
-		follow(cases, log.Header)
+		follow(cases, entries.Header)
 	}
-	u.announce(s, o, cases, log.Parts)
+	u.announce(s, o, cases, entries.Parts)
 	if o.advice.asked() && !o.fixedSizes && !o.quiet {
 		fmt.Fprintln(s.Stderr, "More sizes follow where the bucket size needs them, each round announced; --fixed-sizes leaves them out.")
 	}
 	if err := d.Allocate(cases); err != nil {
 		return nil, err
 	}
-	j, err := newJournal(dir, log)
+	j, err := newJournal(dir, entries)
 	if err != nil {
 		return nil, err
 	}

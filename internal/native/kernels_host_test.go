@@ -3,6 +3,7 @@ package native_test
 import (
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,8 +23,9 @@ func TestHostKernels(t *testing.T) {
 				t.Skip("builds the kernels once more")
 			}
 			program := filepath.Join(t.TempDir(), "host_test")
-			args := append(flags, "-std=c++17", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror",
-				"testdata/host_test.cc", "-o", program)
+			args := slices.Concat(flags, []string{
+				"-std=c++17", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror", "testdata/host_test.cc", "-o", program,
+			})
 			out, err := exec.Command("c++", args...).CombinedOutput()
 			require.NoError(t, err, "%s", out)
 			out, err = exec.Command(program).CombinedOutput()
