@@ -18,6 +18,7 @@ func TestEditedHeaderRebuilds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a copy of the module")
 	}
+	t.Parallel()
 	dir := t.TempDir()
 	for _, part := range []string{"go.mod", "go.sum", "internal/native"} {
 		cmd := exec.Command("cp", "-r", "--parents", part, dir)

@@ -77,6 +77,7 @@ func TestKernelsCompileForDevices(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles for two architectures")
 	}
+	t.Parallel()
 	clang, err := exec.LookPath("clang-19")
 	if err != nil {
 		t.Skip("clang-19 is not installed")
