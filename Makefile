@@ -64,7 +64,7 @@ check-pure: ## The core and the reports without cgo
 
 .PHONY: check-memory
 check-memory: ## The C under the address and undefined-behaviour sanitizers
-	CGO_CFLAGS='-O1 -g $(UBSAN)' CGO_LDFLAGS='$(UBSAN)' $(GO) test -asan $(NATIVE)
+	CGO_CFLAGS='-O1 -g $(UBSAN)' CGO_LDFLAGS='$(UBSAN)' $(GO) test -asan -short $(NATIVE)
 
 .PHONY: check-fuzz
 check-fuzz: ## Every fuzz target for FUZZTIME (5s)

@@ -23,6 +23,9 @@ func served(more ...string) []string {
 // same question ends in the folder of one that was never stopped. Nothing finished
 // runs again.
 func TestDiskFullInEveryRoundThenResume(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many sweeps")
+	}
 	whole := filepath.Join(t.TempDir(), "whole")
 	code, stderr := zbench(t, osFS{}, served("--out", whole)...)
 	require.Zero(t, code, stderr)

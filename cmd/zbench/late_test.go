@@ -34,7 +34,11 @@ func sweepOf(t *testing.T, seed int, faults ...string) *record.Record {
 // A late GPU is named in every seed; a slow link, which delays everybody alike,
 // names nobody, and neither does a healthy node.
 func TestLateGPUIsNamed(t *testing.T) {
-	for seed := range 10 {
+	seeds := 10
+	if testing.Short() {
+		seeds = 2
+	}
+	for seed := range seeds {
 		late := report.Late(sweepOf(t, seed, "late_gpu:node=0,gpu=5,seconds=2e-5"))
 		require.Len(t, late, 1)
 		require.Len(t, late[0].Late, 1, "seed %d", seed)

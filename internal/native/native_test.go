@@ -89,6 +89,9 @@ func TestErrorsSayWhatAndWhere(t *testing.T) {
 
 // The fake held to the real libraries' rules, in C, under the sanitizers.
 func TestFakeInC(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the kernels once more")
+	}
 	t.Parallel()
 	program, kernels := filepath.Join(t.TempDir(), "fake_test"), filepath.Join(t.TempDir(), "kernels.o")
 	sanitize := []string{"-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}
