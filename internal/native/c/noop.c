@@ -58,7 +58,8 @@ static int zbn_all_reduce(const void *send, void *recv, size_t count, int dtype,
   return stream == NULL;
 }
 static int zbn_malloc(void **p, size_t bytes) {
-  *p = calloc(1, bytes);
+  /* what no machine has is not asked for: the address sanitizer would end it */
+  *p = bytes >> 40 ? NULL : calloc(1, bytes);
   return *p == NULL ? ZB_ERR_MEMORY : 0;
 }
 static int zbn_free(void *p) {
