@@ -142,6 +142,7 @@ func loopbackBatch(t *testing.T, p *native.Provider) *native.Batch {
 		r := native.Rank{Device: i, Number: i, Ranks: n, Comm: comms[i]}
 		r.Stream, err = p.NewStream(i)
 		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, p.FreeStream(r.Stream)) })
 		for _, to := range []*native.Buffer{&r.Send.Buffer, &r.Recv.Buffer} {
 			*to, err = p.Alloc(i, 4<<10)
 			require.NoError(t, err)
