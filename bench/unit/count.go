@@ -18,9 +18,10 @@ var counts = map[string]int64{"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "b": 1e9, "t"
 // suffixes k, M, G (or B) and T are decimal. It fails on a negative number, on a
 // fraction of one, and beyond 2⁶²−1.
 func ParseCount(s string) (int64, error) {
-	text := strings.ReplaceAll(strings.TrimSpace(s), "_", "")
-	digits := strings.TrimRight(strings.ToLower(text), "kmgbt")
-	mult, known := counts[strings.ToLower(text[len(digits):])]
+	// Lower case first: it can change a text's length.
+	text := strings.ToLower(strings.ReplaceAll(strings.TrimSpace(s), "_", ""))
+	digits := strings.TrimRight(text, "kmgbt")
+	mult, known := counts[text[len(digits):]]
 	value := new(big.Rat)
 	if known && 0 < len(digits) && len(digits) <= maxDigits && plainNumber(digits) {
 		_, known = value.SetString(digits)
