@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
-# Run every fuzz target in turn, each for the time given (default 5s).
+# Run every fuzz target in turn, each for as many inputs as given (default
+# 40000x; a time such as 10m is taken too).
 #
-#   scripts/fuzz.sh [TIME] [PATTERN]
+#   scripts/fuzz.sh [COUNT|TIME] [PATTERN]
 #
+# A count is the default because go test can report the end of its own time as
+# a failure ("context deadline exceeded") where no input failed.
 # PATTERN keeps the targets whose name matches it. go test -fuzz takes one
 # target of one package at a time, so they are listed from the sources.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-time=${1:-5s}
+amount=${1:-40000x}
 pattern=${2:-.}
 
 targets=$(grep -rEo --include='*_test.go' --exclude-dir=test --exclude-dir=tools '^func Fuzz[A-Za-z0-9_]+' . |
@@ -16,8 +19,8 @@ targets=$(grep -rEo --include='*_test.go' --exclude-dir=test --exclude-dir=tools
 count=0
 while read -r folder target; do
 	[[ $target =~ $pattern ]] || continue
-	echo "fuzz $folder $target for $time"
-	go test "./$folder" -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 10x # by default most of a short run is spent on making finds smaller
+	echo "fuzz $folder $target for $amount"
+	go test "./$folder" -run '^$' -fuzz "^$target\$" -fuzztime "$amount" -fuzzminimizetime 10x # by default most of a short run is spent on making finds smaller
 	count=$((count + 1))
 done <<<"$targets"
 
