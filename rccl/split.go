@@ -7,22 +7,22 @@ import (
 	"zbench/internal/native"
 )
 
-// joinSplit joins the first active ranks in communicators of size, each with a
-// unique id of its own that is used once.
+// joinSplit joins the active ranks in communicators of size, each with a unique id
+// of its own that is used once.
 func (d *Driver) joinSplit(s plan.Split, active, size int) error {
 	d.split, d.active = s, active
-	for first := 0; first < active; first += size {
+	for group := range active / size {
 		id, err := d.provider.NewUniqueID()
 		if err != nil {
 			return err
 		}
 		devices := make([]int, size)
 		for i := range devices {
-			devices[i] = d.ranks[first+i].rank.Device
+			devices[i] = d.ranks[s.Rank(group, i, size)].rank.Device
 		}
 		comms, err := d.provider.InitComms(id, size, 0, devices)
 		for i, c := range comms {
-			r := &d.ranks[first+i].rank
+			r := &d.ranks[s.Rank(group, i, size)].rank
 			r.Comm, r.Number, r.Ranks = c, i, size
 		}
 		if err != nil {

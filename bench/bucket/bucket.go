@@ -53,7 +53,9 @@ type Curve struct {
 	Nodes          int    `json:"nodes"`
 	GPUsPerProcess int    `json:"gpus_per_process"`
 	// Groups is the number of communicators of Ranks that ran at once.
-	Groups  int  `json:"groups"`
+	Groups int `json:"groups"`
+	// Stride is how far apart the ranks of each are; 0 where they are neighbours.
+	Stride  int  `json:"stride,omitempty"`
 	InPlace bool `json:"in_place"`
 	// Timing names the time behind the bus bandwidth, as in record.Result.
 	Timing string `json:"timing"`
@@ -143,12 +145,12 @@ type group struct {
 type key struct {
 	collective, dtype, op string
 	ranks, nodes, local   int
-	groups                int
+	groups, stride        int
 	inPlace               bool
 }
 
 func keyOf(r *record.Result) key {
-	return key{r.Collective, r.Dtype, r.Op, r.Ranks, r.Nodes, r.GPUsPerProcess, r.Groups, r.InPlace}
+	return key{r.Collective, r.Dtype, r.Op, r.Ranks, r.Nodes, r.GPUsPerProcess, r.Groups, r.Stride, r.InPlace}
 }
 
 // groups splits the results into curves: in the order of the table of
@@ -177,6 +179,7 @@ func (k key) compare(o key) int {
 		cmp.Compare(k.nodes, o.nodes),
 		cmp.Compare(k.local, o.local),
 		cmp.Compare(k.groups, o.groups),
+		cmp.Compare(k.stride, o.stride),
 		cmp.Compare(rank(k.inPlace), rank(o.inPlace)),
 	)
 }

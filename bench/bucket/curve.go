@@ -20,7 +20,7 @@ func (g group) curve() (Curve, []record.Warning) {
 	k := g.key
 	c := Curve{
 		Collective: k.collective, Dtype: k.dtype, Op: k.op, Ranks: k.ranks, Nodes: k.nodes,
-		GPUsPerProcess: k.local, Groups: k.groups, InPlace: k.inPlace, Points: []Point{}, Holes: []Hole{},
+		GPUsPerProcess: k.local, Groups: k.groups, Stride: k.stride, InPlace: k.inPlace, Points: []Point{}, Holes: []Hole{},
 	}
 	var warnings []record.Warning
 	used, lost := g.usable(&c)
@@ -194,7 +194,10 @@ func rise(curve []sample, i int, target float64) int64 {
 // label names the curve in a message.
 // world says how many ranks the curve is of, and how many such groups ran at once.
 func (c *Curve) world() string {
-	if c.Groups > 1 {
+	switch {
+	case c.Stride > 0:
+		return fmt.Sprintf("%d groups of %d ranks, %d apart", c.Groups, c.Ranks, c.Stride)
+	case c.Groups > 1:
 		return fmt.Sprintf("%d groups of %d ranks", c.Groups, c.Ranks)
 	}
 	return fmt.Sprintf("%d ranks", c.Ranks)

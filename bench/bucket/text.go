@@ -163,7 +163,10 @@ func atMost(yes bool) string {
 
 // ranks is the number of ranks, times the groups that ran at once.
 func ranks(c *Curve) string {
-	if c.Groups > 1 {
+	switch {
+	case c.Stride > 0:
+		return fmt.Sprintf("%d ×%d, %d apart", c.Ranks, c.Groups, c.Stride)
+	case c.Groups > 1:
 		return fmt.Sprintf("%d ×%d", c.Ranks, c.Groups)
 	}
 	return strconv.Itoa(c.Ranks)

@@ -17,8 +17,11 @@ type Curve struct {
 	Dtype      string `json:"dtype"`
 	Ranks      int    `json:"ranks"`
 	Nodes      int    `json:"nodes"`
-	Groups     int    `json:"groups"`
-	InPlace    bool   `json:"in_place"`
+	// Groups is the number of communicators of Ranks that ran at once, Stride how
+	// far apart the ranks of each are; 0 where they are neighbours.
+	Groups  int  `json:"groups"`
+	Stride  int  `json:"stride,omitempty"`
+	InPlace bool `json:"in_place"`
 	// Simulated tells that a model, not hardware, decided the times, Extrapolated
 	// that the model was fitted elsewhere, Imported that another tool measured.
 	Simulated    bool `json:"simulated"`

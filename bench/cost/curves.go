@@ -14,7 +14,7 @@ import (
 type key struct {
 	collective, dtype, op string
 	ranks, nodes, local   int
-	groups                int
+	groups, stride        int
 	inPlace               bool
 }
 
@@ -28,7 +28,7 @@ func (k key) compare(o key) int {
 	}
 	return cmp.Or(
 		cmp.Compare(k.collective, o.collective), cmp.Compare(o.ranks, k.ranks), cmp.Compare(o.nodes, k.nodes),
-		cmp.Compare(k.groups, o.groups), cmp.Compare(k.local, o.local), cmp.Compare(k.dtype, o.dtype),
+		cmp.Compare(k.groups, o.groups), cmp.Compare(k.stride, o.stride), cmp.Compare(k.local, o.local), cmp.Compare(k.dtype, o.dtype),
 		cmp.Compare(k.op, o.op), cmp.Compare(place(k), place(o)),
 	)
 }
@@ -54,7 +54,7 @@ func Curves(sources []Source) ([]Curve, error) {
 			if err := totalSize(r); err != nil {
 				return nil, err
 			}
-			k := key{r.Collective, r.Dtype, r.Op, r.Ranks, r.Nodes, r.GPUsPerProcess, r.Groups, r.InPlace}
+			k := key{r.Collective, r.Dtype, r.Op, r.Ranks, r.Nodes, r.GPUsPerProcess, r.Groups, r.Stride, r.InPlace}
 			byKey[k] = append(byKey[k], measured{r, i, s.Samples[r.Key]})
 		}
 	}
@@ -94,7 +94,7 @@ func totalSize(r record.Result) error {
 // curve draws one curve through the results.
 func (k key) curve(results []measured, sources []Source) Curve {
 	c := Curve{
-		Collective: k.collective, Dtype: k.dtype, Ranks: k.ranks, Nodes: k.nodes, Groups: k.groups, InPlace: k.inPlace,
+		Collective: k.collective, Dtype: k.dtype, Ranks: k.ranks, Nodes: k.nodes, Groups: k.groups, Stride: k.stride, InPlace: k.inPlace,
 		Timing: timing(results), Dropped: []Drop{}, Doubts: []record.Warning{},
 	}
 	runs := map[int]bool{}

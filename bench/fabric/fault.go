@@ -197,22 +197,20 @@ func plantData(kind string) func(faultValues, *Machine, *damage) error {
 // others (4 of 8 rails gave half in a published case, docs/METHOD.md).
 func (d damage) share(f *Fabric, w World, g Group) float64 {
 	left := 1.0
-	in := func(rank int) bool { return rank >= g.First && rank < g.First+g.Ranks }
 	for _, l := range d.links {
-		if in(l.a) && in(l.b) {
+		if g.holds(l.a) && g.holds(l.b) {
 			left = min(left, l.left)
 		}
 	}
-	if g.Ranks <= w.GPUsPerNode {
+	if g.world(w).Nodes == 1 {
 		return left
 	}
 	dead := map[int]int{}
 	for at, share := range d.rails {
 		switch {
-		case at[0] >= 0 && !in(at[0]*w.GPUsPerNode):
-		case share == 0:
+		case share == 0 && g.on(w, at[0], -1):
 			dead[at[0]]++
-		default:
+		case share > 0 && g.on(w, at[0], at[1]):
 			left = min(left, share)
 		}
 	}

@@ -1,7 +1,6 @@
 package fabric
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -53,18 +52,12 @@ func (c Curve) Time(bytes float64) float64 {
 	return t
 }
 
-// Group is a run of ranks that form a communicator. Ranks are numbered
-// node-major.
-type Group struct {
-	First, Ranks int
-}
-
 // Options are what a machine is resolved with beside its world.
 type Options struct {
 	Seed uint64
-	// Groups are the sizes of sub-communicators within a node, Scales numbers of
-	// nodes; each gets its constants.
-	Groups, Scales []int
+	// Groups are the sizes of sub-communicators within a node, Strides how far apart
+	// the ranks of others are, Scales numbers of nodes; each gets its constants.
+	Groups, Strides, Scales []int
 	// Faults are planted in addition to the fabric's own, in the form that
 	// `zbench list faults` shows.
 	Faults []string
@@ -88,7 +81,7 @@ type Machine struct {
 }
 
 // Whole is the group of all ranks.
-func (m *Machine) Whole() Group { return Group{0, m.Ranks()} }
+func (m *Machine) Whole() Group { return Group{Ranks: m.Ranks()} }
 
 // Resolve fits the fabric to a world. It fails with the valid range when the
 // fabric has no such world.
@@ -123,34 +116,11 @@ func (f *Fabric) Resolve(w World, o Options) (*Machine, error) {
 	return m, nil
 }
 
-// groups lists every communicator that the options ask for, the whole first.
-func (w World) groups(o Options) ([]Group, error) {
-	all := []Group{{0, w.Ranks()}}
-	for _, g := range o.Groups {
-		if g < 2 || w.GPUsPerNode%g != 0 {
-			return nil, fmt.Errorf("groups of %d do not divide the %d GPUs of a node", g, w.GPUsPerNode)
-		}
-		for first := 0; first < w.Ranks(); first += g {
-			all = append(all, Group{first, g})
-		}
-	}
-	for _, n := range o.Scales {
-		if n < 1 || n > w.Nodes {
-			return nil, fmt.Errorf("scale %d: there are 1 to %d nodes", n, w.Nodes)
-		}
-		all = append(all, Group{0, n * w.GPUsPerNode})
-	}
-	return all, nil
-}
-
 func (f *Fabric) resolveGroup(m *Machine, g Group, broken damage) error {
 	if m.Curves[g] != nil {
 		return nil
 	}
-	w := World{Nodes: 1, GPUsPerNode: g.Ranks, GPUsPerProcess: m.GPUsPerProcess}
-	if g.Ranks > m.GPUsPerNode {
-		w.Nodes, w.GPUsPerNode = g.Ranks/m.GPUsPerNode, m.GPUsPerNode
-	}
+	w := g.world(m.World)
 	curves := map[string]Curve{}
 	for _, c := range collective.All() {
 		curve, doubts := f.curve(c, w)
@@ -242,7 +212,7 @@ func (m *Machine) Text() []byte {
 	for _, g := range slices.SortedFunc(maps.Keys(m.Curves), Group.compare) {
 		for _, name := range collective.Names() {
 			c := m.Curves[g][name]
-			fmt.Fprintf(&b, "curve %s %d %d", name, g.First, g.Ranks)
+			fmt.Fprintf(&b, "curve %s %d %d %d", name, g.First, g.Ranks, g.stride())
 			put("", c.B, c.A, c.R, c.Floor, c.K)
 		}
 	}
@@ -250,10 +220,6 @@ func (m *Machine) Text() []byte {
 		b.WriteString("fault " + line + "\n")
 	}
 	return []byte(b.String())
-}
-
-func (g Group) compare(h Group) int {
-	return cmp.Or(cmp.Compare(g.Ranks, h.Ranks), cmp.Compare(g.First, h.First))
 }
 
 // Describe is the part of the fabric that a record carries.

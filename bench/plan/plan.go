@@ -33,18 +33,10 @@ type Axes struct {
 	// RanksPerGPU is how many ranks share a GPU; 0 means one each.
 	RanksPerGPU int
 	// Groups are sizes of sub-communicators: all disjoint groups of all nodes run
-	// at once. Scales are numbers of nodes: the first so many run, the others
-	// wait. Both come beside the whole world.
-	Groups, Scales []int
-}
-
-// Split is how the world's ranks are divided into communicators. The zero Split
-// is one communicator of all ranks. Ranks are numbered node-major.
-type Split struct {
-	// Group is the size of each of the groups that run at once, 0 for no groups.
-	Group int
-	// Nodes is the number of nodes that take part, 0 for all.
-	Nodes int
+	// at once. Strides are too, but of ranks so far apart. Scales are numbers of
+	// nodes: the first so many run, the others wait. All come beside the whole
+	// world.
+	Groups, Strides, Scales []int
 }
 
 // Case is one point of the sweep.
@@ -95,42 +87,15 @@ func (a Axes) Validate() error {
 	case len(a.InPlace) == 0:
 		return errors.New("neither in place nor out of place is asked for")
 	}
-	for _, g := range a.Groups {
-		if g < 2 || a.Ranks/a.Nodes%g != 0 {
-			return fmt.Errorf("groups of %d (--groups) do not divide the %d GPUs of a node", g, a.Ranks/a.Nodes)
-		}
-	}
-	for _, n := range a.Scales {
-		if n < 1 || n > a.Nodes {
-			return fmt.Errorf("--scale %d: there are 1 to %d nodes", n, a.Nodes)
-		}
-	}
 	for _, c := range a.Collectives {
 		if c.Reduces && a.Dtype.MovedOnly {
 			return fmt.Errorf("%s cannot reduce %s: it can only be moved; choose another dtype, or a collective that does not reduce", c.Name, a.Dtype.Name)
 		}
 	}
-	return nil
+	return a.validateSplits()
 }
 
-// splits lists the whole world, then what is asked for beside it; a split that
-// is the whole world again is left out.
-func (a Axes) splits() []Split {
-	all := []Split{{}}
-	for _, g := range a.Groups {
-		if g != a.Ranks {
-			all = append(all, Split{Group: g})
-		}
-	}
-	for _, n := range a.Scales {
-		if n != a.Nodes {
-			all = append(all, Split{Nodes: n})
-		}
-	}
-	return all
-}
-
-// Cases lists the sweep: the whole world first, then groups and scales; in each,
+// Cases lists the sweep: the whole world first, then groups, strides and scales; in each,
 // collective by collective, sizes upwards, out of place before in place. The axes
 // must be valid.
 func (a Axes) Cases() []Case {
@@ -177,13 +142,7 @@ func (a Axes) at(s Split, coll collective.Collective, size int64, inPlace bool) 
 	if coll.Reduces {
 		op = a.Op.Name
 	}
-	ranks, nodes, parallel := a.Ranks, a.Nodes, 1
-	switch {
-	case s.Group > 0:
-		ranks, nodes, parallel = s.Group, 1, a.Ranks/s.Group
-	case s.Nodes > 0:
-		ranks, nodes = a.Ranks/a.Nodes*s.Nodes, s.Nodes
-	}
+	ranks, nodes, parallel := a.of(s)
 	c := Case{
 		Collective: coll, Dtype: a.Dtype, Op: op, Requested: size, InPlace: inPlace, Graph: a.Graph,
 		Layout: coll.Layout(size, ranks, a.Dtype.Size), Split: s, Parallel: parallel,
@@ -192,6 +151,9 @@ func (a Axes) at(s Split, coll collective.Collective, size int64, inPlace bool) 
 	}
 	if parallel > 1 {
 		c.Key += fmt.Sprintf("/x%d", parallel)
+	}
+	if s.Stride > 0 {
+		c.Key += fmt.Sprintf("/s%d", s.Stride)
 	}
 	if a.Graph > 0 {
 		c.Key += fmt.Sprintf("/G%d", a.Graph)
@@ -244,7 +206,7 @@ func (c Case) Planned() record.Result {
 	return record.Result{
 		Key: c.Key, Collective: c.Collective.Name, Dtype: c.Dtype.Name, Op: c.Op, InPlace: c.InPlace,
 		BytesRequested: c.Requested, Bytes: c.Layout.Bytes, Count: c.Layout.Count,
-		Ranks: c.Ranks, Nodes: c.Nodes, GPUsPerProcess: c.GPUsPerProcess, Groups: c.Parallel, Status: status, Reason: reason,
+		Ranks: c.Ranks, Nodes: c.Nodes, GPUsPerProcess: c.GPUsPerProcess, Groups: c.Parallel, Stride: c.Split.Stride, Status: status, Reason: reason,
 		Verified:     record.Verified{State: record.NotVerified, Reason: "not run"},
 		Extrapolated: c.Extrapolated, Warnings: []record.Warning{},
 	}

@@ -122,3 +122,39 @@ func TestSizesBySteps(t *testing.T) {
 	a.Step, a.Factor, a.Graph = 0, 2, -1
 	require.ErrorContains(t, a.Validate(), "-G")
 }
+
+// Every stride-th rank is a group; keys tell them from groups of neighbours of the
+// same size.
+func TestStrides(t *testing.T) {
+	a := axes(t, "all_reduce")
+	a.MaxBytes, a.Ranks, a.Nodes, a.Groups, a.Strides = a.MinBytes, 32, 4, []int{4}, []int{2, 8, 16}
+	require.NoError(t, a.Validate())
+	var keys []string
+	var ranks, nodes []int
+	for _, c := range a.Cases() {
+		keys, ranks, nodes = append(keys, c.Key), append(ranks, c.Ranks), append(nodes, c.Nodes)
+		again, ok := a.Like(c.Planned(), c.Requested)
+		require.True(t, ok)
+		require.Equal(t, c.Key, again.Key)
+		seen := map[int]bool{}
+		for g := range c.Parallel {
+			for i := range c.Ranks {
+				seen[c.Split.Rank(g, i, c.Ranks)] = true
+			}
+		}
+		require.Len(t, seen, 32, "every rank is in one group")
+	}
+	require.Equal(t, []string{
+		"all_reduce/float/sum/1024/r32/g1/oop", "all_reduce/float/sum/1024/r4/g1/oop/x8",
+		"all_reduce/float/sum/1024/r16/g1/oop/x2/s2", "all_reduce/float/sum/1024/r4/g1/oop/x8/s8", "all_reduce/float/sum/1024/r2/g1/oop/x16/s16",
+	}, keys)
+	require.Equal(t, []int{32, 4, 16, 4, 2}, ranks)
+	require.Equal(t, []int{4, 1, 4, 4, 2}, nodes)
+	require.Equal(t, 19, plan.Split{Stride: 16}.Rank(3, 1, 2))
+	for stride, says := range map[int]string{1: "2 or more", 32: "of two or more", 3: "divides the ranks", -8: "2 or more"} {
+		a.Strides = []int{stride}
+		require.ErrorContains(t, a.Validate(), says)
+	}
+	a.Ranks, a.Nodes, a.Groups, a.Strides = 36, 6, nil, []int{4}
+	require.ErrorContains(t, a.Validate(), "neither divides the 6 GPUs of a node nor is a multiple")
+}

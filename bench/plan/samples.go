@@ -169,8 +169,12 @@ func (t *taking) keep(b *record.IsolatedSamples, ranks []float64) float64 {
 	}
 	b.Max = append(b.Max, longest)
 	b.Spread = append(b.Spread, longest-shortest)
-	for i := range t.groups {
-		t.groups[i] = append(t.groups[i], slices.Max(ranks[i*t.c.Ranks:(i+1)*t.c.Ranks]))
+	for g := range t.groups {
+		slowest := 0.0
+		for i := range t.c.Ranks {
+			slowest = max(slowest, ranks[t.c.Split.Rank(g, i, t.c.Ranks)])
+		}
+		t.groups[g] = append(t.groups[g], slowest)
 	}
 	if last := slices.Index(ranks, shortest); len(ranks) > 1 && len(t.groups) == 0 && !slices.Contains(ranks[last+1:], shortest) {
 		t.late[last]++ // groups do not wait for each other

@@ -180,7 +180,9 @@ type Used struct {
 	Collective string `json:"collective"`
 	Ranks      int    `json:"ranks"`
 	// Groups is the number of communicators of Ranks that ran at once.
-	Groups    int    `json:"groups"`
+	Groups int `json:"groups"`
+	// Stride is how far apart the ranks of each are; 0 where they are neighbours.
+	Stride    int    `json:"stride,omitempty"`
 	Dtype     string `json:"dtype"`
 	InPlace   bool   `json:"in_place"`
 	Timing    string `json:"timing"`

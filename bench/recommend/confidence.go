@@ -61,7 +61,7 @@ func (e *engine) capCurve(i, best int, limit func(when bool, code, level, format
 	limit(e.from[i] > 0, "rescaled", Low, "%s: rescaled from %d ranks as if it were a ring", name, e.from[i])
 	limit(c.Imported && c.Timing == cost.BurstMean, "imported", Medium, "%s: means of ranks and launches, whose spread the log does not tell", name)
 	limit(c.Extrapolated && !c.Simulated, "fitted_elsewhere", Low, "%s: times were extrapolated", name)
-	limit(c.Neighbours && e.run.EP > 1 && e.needs[i].ranks < e.run.DP, "neighbours", Low,
+	limit(c.Neighbours && c.Stride == 0 && e.run.EP > 1 && e.needs[i].ranks < e.run.DP, "neighbours", Low,
 		"%s: measured on neighbours in a larger world, and ranks with the same experts lie further apart", name)
 	above, all, sizes := e.coverage(i, best)
 	limit(above > negligible*all, "extrapolated", Low, "%s: %s of the messages' time lies beyond the largest swept size, %s",

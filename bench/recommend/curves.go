@@ -7,11 +7,10 @@ import (
 	"zbench/bench/cost"
 )
 
-// pick chooses the curve for a need: of the right ranks; then placed as the
-// trainer places its buffers, in its element type, of one communicator rather
-// than of several that ran at once (or, for a part of the ranks, the other way
-// round), and of the most sizes. Where allowed, a curve of the nearest other
-// number of ranks is rescaled.
+// pick chooses the curve for a need: of the right ranks; joined as the trainer
+// joins them; then placed as it places its buffers, in its element type, and of
+// the most sizes. Where allowed, a curve of the nearest other number of ranks is
+// rescaled.
 func pick(n need, q Question, inPlace bool, dtype string) (c cost.Curve, from int, refusal *Refusal) {
 	var fit []cost.Curve
 	for _, c := range q.Curves {
@@ -25,8 +24,7 @@ func pick(n need, q Question, inPlace bool, dtype string) (c cost.Curve, from in
 	score := func(c cost.Curve) []int {
 		far := max(c.Ranks*1000/n.ranks, n.ranks*1000/c.Ranks)
 		return []int{
-			far, differ(c.InPlace == inPlace), differ(c.Dtype == dtype),
-			differ((c.Groups > 1) == (n.ranks < q.Run.DP)), -len(c.Points),
+			far, unlike(c, n.ranks < q.Run.DP), differ(c.InPlace == inPlace), differ(c.Dtype == dtype), -len(c.Points),
 		}
 	}
 	best := slices.MinFunc(fit, func(a, b cost.Curve) int {
@@ -46,4 +44,17 @@ func differ(same bool) int {
 		return 0
 	}
 	return 1
+}
+
+// unlike is how far the way in which a curve's ranks were joined is from the
+// trainer's: one communicator for all data-parallel ranks; for a part of them
+// groups that run at once, of ranks that lie apart rather than of neighbours.
+func unlike(c cost.Curve, part bool) int {
+	switch {
+	case !part:
+		return differ(c.Groups <= 1)
+	case c.Stride > 0:
+		return 0
+	}
+	return 1 + differ(c.Groups > 1)
 }

@@ -107,7 +107,7 @@ func (e *engine) used(best int) []Used {
 	for i, c := range e.curves {
 		first, last := c.Points[0], c.Points[len(c.Points)-1]
 		u := Used{
-			Collective: c.Collective, Ranks: c.Ranks, Groups: c.Groups, Dtype: c.Dtype, InPlace: c.InPlace, Timing: c.Timing, Sizes: len(c.Points),
+			Collective: c.Collective, Ranks: c.Ranks, Groups: c.Groups, Stride: c.Stride, Dtype: c.Dtype, InPlace: c.InPlace, Timing: c.Timing, Sizes: len(c.Points),
 			MinBytes: first.Bytes, MaxBytes: last.Bytes, Simulated: c.Simulated, RescaledFrom: e.from[i],
 			Refine: e.refineSizes(i, best), Holes: holes(c),
 		}

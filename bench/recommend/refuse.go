@@ -73,10 +73,14 @@ func missing(n need, q Question) *Refusal {
 		}
 	}
 	if len(ranks) > 0 {
+		how := fmt.Sprintf("sweep %s on %d ranks", n.collective, n.ranks)
+		if n.ranks < q.Run.DP {
+			how = fmt.Sprintf("sweep all %d ranks with --strides %d: the ranks with the same experts are that far apart", q.Run.DP, q.Run.DP/n.ranks)
+		}
 		return &Refusal{
 			"wrong_ranks",
 			fmt.Sprintf("the gradients are reduced by %s, and the curve is of %s: a ring of another length has another latency", n, ranks[0]),
-			fmt.Sprintf("sweep %s on %d ranks, or allow --allow-rescale, which assumes a ring and caps the confidence at low", n.collective, n.ranks),
+			how + ", or allow --allow-rescale, which assumes a ring and caps the confidence at low",
 		}
 	}
 	return &Refusal{

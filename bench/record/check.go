@@ -34,8 +34,8 @@ func (r *Result) check() error {
 	if r.Bytes < 0 || r.BytesRequested < 0 || r.Count < 0 {
 		return fmt.Errorf("a negative size: bytes %d, requested %d, count %d", r.Bytes, r.BytesRequested, r.Count)
 	}
-	if r.Ranks < 0 || r.Nodes < 0 || r.GPUsPerProcess < 0 {
-		return fmt.Errorf("a negative world: %d ranks, %d nodes, %d GPUs per process", r.Ranks, r.Nodes, r.GPUsPerProcess)
+	if r.Ranks < 0 || r.Nodes < 0 || r.GPUsPerProcess < 0 || r.Stride < 0 {
+		return fmt.Errorf("a negative world: %d ranks, %d nodes, %d GPUs per process, stride %d", r.Ranks, r.Nodes, r.GPUsPerProcess, r.Stride)
 	}
 	for name, bw := range map[string]*float64{"algbw": r.AlgBW, "busbw": r.BusBW} {
 		if bw != nil && *bw < 0 {

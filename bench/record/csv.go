@@ -66,6 +66,8 @@ var columns = []column{
 		}
 		return number(&r.Isolated.Spread.Median)
 	}},
+	{"groups", func(_ *Record, r *Result) string { return strconv.Itoa(r.Groups) }},
+	{"stride", func(_ *Record, r *Result) string { return strconv.Itoa(r.Stride) }},
 }
 
 // WriteCSV writes a header and one row per result. Rows depend on the record

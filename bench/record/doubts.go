@@ -32,7 +32,7 @@ func (s *samples) doubts(r *Result) []Warning {
 	}
 	if g := r.SlowestGroup; g != nil && g.Median > (1+slowGroupShare)*g.Typical {
 		warn("slow_group", "look at the links and GPUs of those ranks, and run it again with --groups 2",
-			"the group of ranks %d to %d takes %.0f %% longer than the typical one", g.FirstRank, g.FirstRank+r.Ranks-1, 100*(g.Median/g.Typical-1))
+			"the group of %s takes %.0f %% longer than the typical one", r.groupFrom(g.FirstRank), 100*(g.Median/g.Typical-1))
 	}
 	if t := r.Isolated; t != nil && r.Groups < 2 && t.Spread.Median > skewShare*t.MaxOfRanks.Median {
 		warn("skew", "see which rank is late, and check its host and clocks",

@@ -21,7 +21,7 @@ func full() *Record {
 			Iterations: 1, MaxOfRanks: stat.Summarize(sample[:1]), Spread: stat.Summarize(sample[:3]), Stop: "precision",
 			Late: []LateCount{{Rank: 3, Count: 7}}, Discarded: 1, EventFloor: new(5e-7),
 		},
-		Groups: 4, SlowestGroup: &SlowestGroup{FirstRank: 2, Median: 3e-5, Typical: 2e-5, Fastest: 1e-5},
+		Groups: 4, Stride: 2, SlowestGroup: &SlowestGroup{FirstRank: 2, Median: 3e-5, Typical: 2e-5, Fastest: 1e-5},
 		Extrapolated: true,
 		Warnings:     []Warning{{Code: "skew", Message: "spread 12 % <of ranks>", Hint: "see rails"}, {Code: "few", Message: "one"}},
 	}
@@ -57,7 +57,7 @@ func full() *Record {
 			Extrapolated: []string{"beyond 2 nodes"}, Sources: []string{"a page"},
 		},
 		Sweep: &Sweep{
-			Collectives: []string{"all_reduce", "all_gather"}, MinBytes: 8, MaxBytes: 1 << 20, Factor: 2, StepBytes: 4096, GraphLaunches: 3, Groups: []int{2, 4}, Scales: []int{1},
+			Collectives: []string{"all_reduce", "all_gather"}, MinBytes: 8, MaxBytes: 1 << 20, Factor: 2, StepBytes: 4096, GraphLaunches: 3, Groups: []int{2, 4}, Strides: []int{8}, Scales: []int{1},
 			Dtype: "float", Op: "sum", InPlace: []bool{false, true}, Iterations: 20, Warmup: 5, Checks: 1,
 			Precision: 0.01, MaxTime: 0.4, Cache: "cold", Seed: 1<<64 - 1, Further: []Added{{Extension, []string{"a"}}}, Faults: []string{"noise:sigma=0.05"},
 		},

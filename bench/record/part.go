@@ -74,7 +74,7 @@ func Assemble(planned Result, parts []Part) Result {
 	r := planned
 	r.Warnings = slices.Clone(planned.Warnings)
 	s := join(parts)
-	r.Burst, r.Isolated, r.SlowestGroup = s.burst(), s.isolated(), s.slowest(r.Ranks)
+	r.Burst, r.Isolated, r.SlowestGroup = s.burst(), s.isolated(), s.slowest(r.Ranks, r.Stride)
 	for _, p := range parts {
 		if p.Verified != nil {
 			r.Verified = *p.Verified

@@ -168,10 +168,12 @@ type Sweep struct {
 	Seed      uint64  `json:"seed"`
 	// Cache is cold (buffers rotate) or warm.
 	Cache string `json:"cache"`
-	// Groups are the sizes of the groups, Scales the numbers of nodes, that were run
-	// beside the whole world.
-	Groups []int `json:"groups,omitempty"`
-	Scales []int `json:"scales,omitempty"`
+	// Groups are the sizes of the groups of neighbours, Strides how far apart the
+	// ranks of other groups were, Scales the numbers of nodes, that were run beside
+	// the whole world.
+	Groups  []int `json:"groups,omitempty"`
+	Strides []int `json:"strides,omitempty"`
+	Scales  []int `json:"scales,omitempty"`
 	// Further are the cases that were added for the sake of the bucket size.
 	Further []Added `json:"further,omitempty"`
 	// Faults are what was planted into the simulation.

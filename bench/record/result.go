@@ -36,7 +36,10 @@ type Result struct {
 	GPUsPerProcess int   `json:"gpus_per_process"`
 	// Groups is the number of communicators of Ranks that ran at once: 1, or all
 	// disjoint groups of all nodes. 0 is not known.
-	Groups  int    `json:"groups"`
+	Groups int `json:"groups"`
+	// Stride is how far apart the ranks of each of the groups are; 0 where they are
+	// neighbours.
+	Stride  int    `json:"stride,omitempty"`
 	InPlace bool   `json:"in_place"`
 	Status  Status `json:"status"`
 	// Reason says why the status is not ok.

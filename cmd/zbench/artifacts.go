@@ -190,6 +190,9 @@ func reproduceRest(p *record.Sweep) []string {
 	for _, g := range p.Groups {
 		line = append(line, "--groups", fmt.Sprint(g))
 	}
+	for _, s := range p.Strides {
+		line = append(line, "--strides", fmt.Sprint(s))
+	}
 	for _, n := range p.Scales {
 		line = append(line, "--scale", fmt.Sprint(n))
 	}
@@ -239,6 +242,9 @@ func curveName(c *bucket.Curve) string {
 	name := c.Collective
 	if c.Groups > 1 {
 		name += fmt.Sprintf(", groups of %d", c.Ranks)
+	}
+	if c.Stride > 0 {
+		name += fmt.Sprintf(", %d apart", c.Stride)
 	}
 	if c.InPlace {
 		name += ", in place"

@@ -28,7 +28,8 @@ type collectivesOptions struct {
 	libraries          libraryOptions
 	seed               uint64
 	faults             []string
-	groups, scales     []int
+	groups, strides    []int
+	scales             []int
 	out, format        string
 	force, quiet       bool
 	keepSamples        bool
@@ -96,6 +97,7 @@ func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the simulated noise and of the verification's data")
 	f.StringArrayVar(&o.faults, "fault", nil, "plant a fault into the simulation (zbench list faults); may be repeated")
 	f.IntSliceVar(&o.groups, "groups", nil, "also run all disjoint groups of so many GPUs of all nodes at once: 2,4,8")
+	f.IntSliceVar(&o.strides, "strides", nil, "also run all groups of ranks so far apart at once, as expert or tensor parallelism leaves them: 2,8")
 	f.IntSliceVar(&o.scales, "scale", nil, "also run the first so many nodes while the others wait: 1,2,4")
 	f.StringVar(&o.out, "out", "", "folder to make and fill (default a new dated one)")
 	f.StringVar(&o.format, "format", "table", "form of standard output: "+strings.Join(formatNames(), ", "))
@@ -145,12 +147,16 @@ func prepare(s State, o collectivesOptions) (*setup, error) {
 		if u.world.GPUsPerNode == 0 {
 			u.world.GPUsPerNode = f.Node.GPUs
 		}
-		if u.machine, err = f.Resolve(u.world, fabric.Options{Seed: o.seed, Faults: o.faults, Groups: o.groups, Scales: o.scales}); err != nil {
+		o.strides = withExperts(o, q, u.world)
+		if u.machine, err = f.Resolve(u.world, fabric.Options{Seed: o.seed, Faults: o.faults, Groups: o.groups, Strides: o.strides, Scales: o.scales}); err != nil {
 			return nil, usage(err, help)
 		}
 		u.fabric = f.Describe(u.machine)
-	} else if err := u.oneProcess(o); err != nil {
-		return nil, err
+	} else {
+		if err := u.oneProcess(o); err != nil {
+			return nil, err
+		}
+		o.strides = withExperts(o, q, u.world)
 	}
 	if caches[o.cache] {
 		u.cache = f.Node.CacheBytes

@@ -25,7 +25,7 @@ func (u *setup) cost(c plan.Case) plan.Cost {
 	if u.machine == nil {
 		return plan.Cost{}
 	}
-	g := fabric.Group{Ranks: c.Ranks}
+	g := fabric.Group{Ranks: c.Ranks, Stride: c.Split.Stride}
 	return plan.Cost{
 		Launch: u.machine.Launch(g, c.Collective.Name, c.Layout.Bytes),
 		Align:  u.machine.Launch(g, "all_reduce", alignBytes),

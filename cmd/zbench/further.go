@@ -129,7 +129,7 @@ func (u *setup) missing(rec *record.Record, d *advice.Document, budget int64, si
 // curveOf is a result of the curve; nil where the record has none.
 func curveOf(rec *record.Record, c recommend.Used) *record.Result {
 	i := slices.IndexFunc(rec.Results, func(r record.Result) bool {
-		return r.Status == record.OK && r.Collective == c.Collective && r.Ranks == c.Ranks && r.Groups == c.Groups && r.Dtype == c.Dtype && r.InPlace == c.InPlace
+		return r.Status == record.OK && r.Collective == c.Collective && r.Ranks == c.Ranks && r.Groups == c.Groups && r.Stride == c.Stride && r.Dtype == c.Dtype && r.InPlace == c.InPlace
 	})
 	if i < 0 || c.RescaledFrom > 0 {
 		return nil
@@ -140,7 +140,7 @@ func curveOf(rec *record.Record, c recommend.Used) *record.Result {
 // measuredAt tells whether the curve has that size, rounding included.
 func measuredAt(rec *record.Record, of *record.Result, bytes int64) bool {
 	return slices.ContainsFunc(rec.Results, func(r record.Result) bool {
-		return r.Bytes == bytes && r.Collective == of.Collective && r.Ranks == of.Ranks && r.Groups == of.Groups && r.Dtype == of.Dtype && r.InPlace == of.InPlace
+		return r.Bytes == bytes && r.Collective == of.Collective && r.Ranks == of.Ranks && r.Groups == of.Groups && r.Stride == of.Stride && r.Dtype == of.Dtype && r.InPlace == of.InPlace
 	})
 }
 

@@ -156,7 +156,7 @@ func (o sweepOptions) axes(all collectivesOptions, w fabric.World, share int) (p
 	a := plan.Axes{
 		Dtype: o.dtype, Op: o.op, MinBytes: o.minBytes, MaxBytes: o.maxBytes, Factor: o.factor, InPlace: places[o.place],
 		Step: o.step, Graph: o.graph,
-		Ranks: w.Ranks() * share, RanksPerGPU: share, Nodes: w.Nodes, GPUsPerProcess: w.GPUsPerProcess, Groups: all.groups, Scales: all.scales,
+		Ranks: w.Ranks() * share, RanksPerGPU: share, Nodes: w.Nodes, GPUsPerProcess: w.GPUsPerProcess, Groups: all.groups, Strides: all.strides, Scales: all.scales,
 	}
 	if len(wanted) == 0 {
 		wanted = collective.Default()
@@ -184,7 +184,7 @@ func (o sweepOptions) record(a plan.Axes, seed uint64) *record.Sweep {
 		MinBytes: o.minBytes, MaxBytes: o.maxBytes, Factor: o.factor, Dtype: o.dtype.Name, Op: o.op.Name,
 		InPlace: a.InPlace, Iterations: o.run.Iterations, Warmup: o.run.Warmup, Checks: o.run.Checks,
 		Precision: o.run.Burst.Precision, MaxTime: o.run.Burst.MaxTime, Cache: o.cache, Seed: seed,
-		StepBytes: o.step, GraphLaunches: o.graph, Groups: a.Groups, Scales: a.Scales,
+		StepBytes: o.step, GraphLaunches: o.graph, Groups: a.Groups, Strides: a.Strides, Scales: a.Scales,
 	}
 	if o.step > 0 {
 		s.Factor = 1

@@ -43,6 +43,13 @@ namespace zbk_plain {
 #define ZB_LANES blockDim.x
 namespace zbk_threads {
 #include "kernels/loops.h"
+
+/* What exists in emulated threads alone is for right results, not for speed:
+ * with the unrolling that a GPU wants it would take half of a build's time. */
+#undef ZB_UNROLLED
+#define ZB_UNROLLED
+#pragma GCC push_options
+#pragma GCC optimize("O1")
 #include "kernels/number.h"
 #include "kernels/norm.hip"
 #include "kernels/norm_steps.hip"
@@ -54,6 +61,7 @@ namespace zbk_threads {
 #include "kernels/muon_tensors.h"
 #include "kernels/muon_product.hip"
 #include "kernels/muon_step.hip"
+#pragma GCC pop_options
 }
 
 #include "kernels/table.cc"

@@ -11,12 +11,12 @@
 static const char *const machine =
     "zbench-machine 1\ngpu TEST\nseed 7\nranks 4\ngpus_per_process 1\n"
     "hbm_bytes 1048576\nlaunch 1e-06\nexit_jitter 0\nnoise 0\n"
-    "curve all_reduce 0 4 1e+11 1e-05 0.001 2e-05 1.5\n"
-    "curve reduce_scatter 0 4 1e+11 1e-05 0.001 2e-05 0.75\n"
-    "curve all_gather 0 4 1e+11 1e-05 0.001 2e-05 0.75\n"
-    "curve all_to_all 0 4 1e+11 1e-05 0.001 2e-05 0.75\n"
-    "curve gather 0 4 1e+11 1e-05 0.001 2e-05 0.75\n"
-    "curve send_recv 0 4 1e+11 1e-05 0.001 2e-05 1\n";
+    "curve all_reduce 0 4 1 1e+11 1e-05 0.001 2e-05 1.5\n"
+    "curve reduce_scatter 0 4 1 1e+11 1e-05 0.001 2e-05 0.75\n"
+    "curve all_gather 0 4 1 1e+11 1e-05 0.001 2e-05 0.75\n"
+    "curve all_to_all 0 4 1 1e+11 1e-05 0.001 2e-05 0.75\n"
+    "curve gather 0 4 1 1e+11 1e-05 0.001 2e-05 0.75\n"
+    "curve send_recv 0 4 1 1e+11 1e-05 0.001 2e-05 1\n";
 
 static int failures;
 static zb_table t;
@@ -189,13 +189,13 @@ static void machine_files(void) {
       "zbench-machine 1\nranks 1\ngpus_per_process 1\nhbm_bytes 1\nwhat 1\n",
       "zbench-machine 1\nranks 1\ngpus_per_process 1\nhbm_bytes 1\nnoise x\n",
       "zbench-machine 1\nranks 1\ngpus_per_process 1\nhbm_bytes 1\n"
-      "curve all_reduce 0 1 0 0 0 0 0\n",
+      "curve all_reduce 0 1 1 0 0 0 0 0\n",
       "zbench-machine 1\nranks 1\ngpus_per_process 1\nhbm_bytes 1\n"
       "fault late 1 1\n",
       "zbench-machine 1\nranks 1\ngpus_per_process 1\nhbm_bytes 1\n"
       "fault gremlin 1\n",
       "zbench-machine 1\nranks 1\ngpus_per_process 1\nhbm_bytes 1\n"
-      "curve nothing 0 1 1 1 1 1 1\n"};
+      "curve nothing 0 1 1 1 1 1 1 1\n"};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     char err[256] = "";
     CHECK(!zbl_reset(bad[i], err, sizeof err) && err[0] != '\0');

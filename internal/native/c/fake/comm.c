@@ -69,6 +69,19 @@ static int zbl_joined(const zbl_clique *q, int rank, int device) {
 /* A rank alone has nobody to wait for; how long its launch takes is assumed. */
 static const zbl_curve zbl_alone = {.ranks = 1, .b = 1, .floor = 2e-6};
 
+/* The constants of a clique that is complete. Ranks that share devices are
+ * neighbours. */
+static void zbl_find_curves(zbl_clique *q) {
+  int stride = q->nranks > 1 ? (q->last - q->first) / (q->nranks - 1) : 1;
+  for (int i = 0; i < ZBL_COLLECTIVES; i++) {
+    q->curve[i] =
+        zbl_curve_for(i, q->first, q->nranks, stride > 1 ? stride : 1);
+    if (q->curve[i] == NULL && q->nranks == 1) {
+      q->curve[i] = &zbl_alone;
+    }
+  }
+}
+
 /* One thread drives all ranks, so an init that is not in a group with its
  * peers' would wait for them for ever: it is refused instead. */
 static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id,
@@ -96,13 +109,9 @@ static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id,
                   .device = zbl_current_device(), .next = zbl_comms};
   zbl_comms = c;
   q->first = c->device < q->first ? c->device : q->first;
+  q->last = c->device > q->last ? c->device : q->last;
   if (++q->inited == nranks) {
-    for (int i = 0; i < ZBL_COLLECTIVES; i++) {
-      q->curve[i] = zbl_curve_for(i, q->first, nranks);
-      if (q->curve[i] == NULL && nranks == 1) {
-        q->curve[i] = &zbl_alone;
-      }
-    }
+    zbl_find_curves(q);
   }
   zbl_group_note_init(q);
   *comm = c;

@@ -34,7 +34,7 @@ typedef struct zbl_round {
 
 /* What all ranks of a communicator share. */
 typedef struct zbl_clique {
-  int nranks, inited, destroyed, first;
+  int nranks, inited, destroyed, first, last;
   zb_unique_id id;
   const zbl_curve *curve[ZBL_COLLECTIVES];
   zbl_round *head; /* the oldest round that not all ranks have called */

@@ -96,14 +96,21 @@ int zbl_read_fault(const char *text) {
   return 0;
 }
 
+/* Whether the curve is of one of those ranks. */
+static int zbl_touches(const zbl_curve *c, int first, int ranks) {
+  int from = first > c->first ? (first - c->first + c->stride - 1) / c->stride
+                              : 0; /* the first of its ranks not below */
+  return from < c->ranks && c->first + from * c->stride < first + ranks;
+}
+
 /* The time of one launch with what is wrong with it. */
 double zbl_faulty(const zbl_curve *c, double bytes, double t, uint64_t launch) {
   const zbl_faults *f = &zbl.faults;
   if (f->dip.factor > 0 && bytes >= f->dip.from && bytes <= f->dip.to) {
     t *= f->dip.factor;
   }
-  if (f->flaky.ranks > 0 && f->flaky.first < c->first + c->ranks &&
-      c->first < f->flaky.first + f->flaky.ranks &&
+  if (f->flaky.ranks > 0 &&
+      zbl_touches(c, f->flaky.first, f->flaky.ranks) &&
       zbl_uniform(launch, UINT64_MAX - 3) < f->flaky.part) {
     t *= f->flaky.factor;
   }

@@ -11,11 +11,14 @@ static const char *const zbl_names[ZBL_COLLECTIVES] = {
     "all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce",
     "all_to_all", "send_recv",      "gather",     "scatter"};
 
-/* The constants for a collective over a run of ranks, NULL when there are none. */
-const zbl_curve *zbl_curve_for(int collective, int first, int ranks) {
+/* The constants for a collective over so many ranks from the first on, stride
+ * apart; NULL when there are none. */
+const zbl_curve *zbl_curve_for(int collective, int first, int ranks,
+                               int stride) {
   for (int i = 0; i < zbl.curve_count; i++) {
     const zbl_curve *c = &zbl.curves[i];
-    if (c->collective == collective && c->first == first && c->ranks == ranks) {
+    if (c->collective == collective && c->first == first &&
+        c->ranks == ranks && c->stride == stride) {
       return c;
     }
   }
@@ -38,9 +41,9 @@ static int zbl_keep_curve(const zbl_curve *c) {
 static int zbl_read_curve(const char *values) {
   zbl_curve c = {0};
   char name[32];
-  if (sscanf(values, "%31s %d %d %lf %lf %lf %lf %lf", name, &c.first, &c.ranks,
-             &c.b, &c.a, &c.r, &c.floor, &c.k) != 8 ||
-      c.first < 0 || c.ranks < 1 || !(c.b > 0) || !(c.a >= 0) || !(c.r >= 0) ||
+  if (sscanf(values, "%31s %d %d %d %lf %lf %lf %lf %lf", name, &c.first,
+             &c.ranks, &c.stride, &c.b, &c.a, &c.r, &c.floor, &c.k) != 9 ||
+      c.first < 0 || c.ranks < 1 || c.stride < 1 || !(c.b > 0) || !(c.a >= 0) || !(c.r >= 0) ||
       !(c.floor >= 0) || !(c.k >= 0)) {
     return 0;
   }

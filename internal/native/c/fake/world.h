@@ -31,11 +31,11 @@ enum zbl_collective {
   ZBL_COLLECTIVES
 };
 
-/* The cost model of one collective over the ranks first … first+ranks−1: bytes
- * per second, then seconds; k is the bus-bandwidth factor. */
+/* The cost model of one collective over so many ranks from the first on, stride
+ * apart: bytes per second, then seconds; k is the bus-bandwidth factor. */
 typedef struct zbl_curve {
   int collective; /* enum zbl_collective */
-  int first, ranks;
+  int first, ranks, stride;
   double b, a, r, floor, k;
 } zbl_curve;
 
@@ -102,7 +102,7 @@ extern zbl_world zbl;
 int zbl_reset(const char *text, char *err, size_t errlen);
 void zbl_shutdown(void);
 void zbl_fill(zb_table *t);
-const zbl_curve *zbl_curve_for(int collective, int first, int ranks);
+const zbl_curve *zbl_curve_for(int collective, int first, int ranks, int stride);
 
 /* fault.c */
 void zbl_no_faults(void);

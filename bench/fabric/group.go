@@ -1,0 +1,76 @@
+package fabric
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// Group is a set of ranks that form a communicator: neighbours, or with a Stride
+// (2 or more) that far apart. Ranks are numbered node-major.
+type Group struct {
+	First, Ranks, Stride int
+}
+
+// stride is the Stride, 1 for neighbours.
+func (g Group) stride() int { return max(g.Stride, 1) }
+
+func (g Group) compare(h Group) int {
+	return cmp.Or(cmp.Compare(g.Ranks, h.Ranks), cmp.Compare(g.stride(), h.stride()), cmp.Compare(g.First, h.First))
+}
+
+// holds tells whether the rank is in the group.
+func (g Group) holds(rank int) bool {
+	at := rank - g.First
+	return at >= 0 && at%g.stride() == 0 && at/g.stride() < g.Ranks
+}
+
+// on tells whether the group has a GPU on the node that uses the rail; −1 is any.
+// A GPU uses the rail of its own number.
+func (g Group) on(w World, node, rail int) bool {
+	for rank := g.First; rank < g.First+g.Ranks*g.stride(); rank += g.stride() {
+		if (node < 0 || rank/w.GPUsPerNode == node) && (rail < 0 || rank%w.GPUsPerNode == rail) {
+			return true
+		}
+	}
+	return false
+}
+
+// Divides tells whether every stride-th rank makes groups that are alike: as many
+// GPUs of each of their nodes.
+func (w World) Divides(stride int) bool {
+	return stride > 0 && w.Ranks()%stride == 0 && (w.GPUsPerNode%stride == 0 || stride%w.GPUsPerNode == 0)
+}
+
+// world is the part of the world that the group spans, with its own GPUs alone.
+func (g Group) world(w World) World {
+	perNode := max(1, min(g.Ranks, w.GPUsPerNode/g.stride()))
+	return World{Nodes: g.Ranks / perNode, GPUsPerNode: perNode, GPUsPerProcess: w.GPUsPerProcess}
+}
+
+// groups lists every communicator that the options ask for, the whole first.
+func (w World) groups(o Options) ([]Group, error) {
+	all := []Group{{Ranks: w.Ranks()}}
+	for _, g := range o.Groups {
+		if g < 2 || w.GPUsPerNode%g != 0 {
+			return nil, fmt.Errorf("groups of %d do not divide the %d GPUs of a node", g, w.GPUsPerNode)
+		}
+		for first := 0; first < w.Ranks(); first += g {
+			all = append(all, Group{First: first, Ranks: g})
+		}
+	}
+	for _, s := range o.Strides {
+		if s < 2 || s >= w.Ranks() || !w.Divides(s) {
+			return nil, fmt.Errorf("stride %d: it must divide the %d ranks, and divide the %d GPUs of a node or be a multiple of them", s, w.Ranks(), w.GPUsPerNode)
+		}
+		for first := range s {
+			all = append(all, Group{First: first, Ranks: w.Ranks() / s, Stride: s})
+		}
+	}
+	for _, n := range o.Scales {
+		if n < 1 || n > w.Nodes {
+			return nil, fmt.Errorf("scale %d: there are 1 to %d nodes", n, w.Nodes)
+		}
+		all = append(all, Group{Ranks: n * w.GPUsPerNode})
+	}
+	return all, nil
+}

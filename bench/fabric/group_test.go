@@ -1,0 +1,79 @@
+package fabric_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/fabric"
+)
+
+// strided resolves the default fabric on four nodes with strides and faults.
+func strided(t *testing.T, strides []int, faults ...string) *fabric.Machine {
+	t.Helper()
+	f, err := fabric.ByName(fabric.Default)
+	require.NoError(t, err)
+	m, err := f.Resolve(fabric.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Strides: strides, Faults: faults})
+	require.NoError(t, err)
+	return m
+}
+
+// A group of ranks that lie apart has the constants of its own nodes and GPUs: of
+// one GPU a node it is on one rail.
+func TestStridedGroups(t *testing.T) {
+	m := strided(t, []int{2, 8, 16})
+	f, err := fabric.ByName(fabric.Default)
+	require.NoError(t, err)
+	for stride, w := range map[int]fabric.World{
+		2: {Nodes: 4, GPUsPerNode: 4, GPUsPerProcess: 1}, 8: {Nodes: 4, GPUsPerNode: 1, GPUsPerProcess: 1}, 16: {Nodes: 2, GPUsPerNode: 1, GPUsPerProcess: 1},
+	} {
+		alone, err := f.Resolve(w, fabric.Options{})
+		require.NoError(t, err)
+		for first := range stride {
+			require.Equal(t, alone.Curves[alone.Whole()], m.Curves[fabric.Group{First: first, Ranks: 32 / stride, Stride: stride}], "stride %d from %d", stride, first)
+		}
+	}
+	require.Len(t, m.Curves, 1+2+8+16)
+	require.Contains(t, string(m.Text()), "\ncurve all_reduce 3 4 8 ")
+	for _, s := range []int{0, 1, 3, 32, 64} {
+		_, err := f.Resolve(fabric.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Strides: []int{s}})
+		require.ErrorContains(t, err, "must divide")
+	}
+}
+
+// A fault takes from the groups that use what is broken, and from no other.
+func TestFaultsOfStridedGroups(t *testing.T) {
+	healthy := strided(t, []int{2, 8, 16})
+	for fault, left := range map[string]func(g fabric.Group) float64{
+		"slow_rail:node=2,rail=3,left=0.5": func(g fabric.Group) float64 {
+			return half(g.Ranks == 32 || g.Stride == 2 && g.First == 1 || g.Stride == 8 && g.First == 3 || g.Stride == 16 && g.First == 3)
+		},
+		"slow_leaf:rail=3,left=0.5": func(g fabric.Group) float64 {
+			return half(g.Ranks == 32 || g.Stride > 0 && 3%g.Stride == g.First%8%g.Stride && (g.Stride == 2 || g.First%8 == 3))
+		},
+		"slow_link:node=1,a=1,b=3,left=0.5": func(g fabric.Group) float64 {
+			return half(g.Ranks == 32 || g.Stride == 2 && g.First == 1)
+		},
+	} {
+		broken := strided(t, []int{2, 8, 16}, fault)
+		for g := range healthy.Curves {
+			require.InEpsilon(t, left(g), broken.Curves[g]["all_reduce"].B/healthy.Curves[g]["all_reduce"].B, 1e-12, "%s, %+v", fault, g)
+		}
+	}
+	// The traffic of a dead rail takes the others, which everybody on the node shares.
+	broken := strided(t, []int{16}, "dead_rail:node=2,rail=3")
+	for g := range broken.Curves {
+		want := 1.0
+		if g.Ranks == 32 || g.First < 8 {
+			want = 7.0 / 8
+		}
+		require.InEpsilon(t, want, broken.Curves[g]["all_reduce"].B/healthy.Curves[g]["all_reduce"].B, 1e-12, "%+v", g)
+	}
+}
+
+func half(when bool) float64 {
+	if when {
+		return 0.5
+	}
+	return 1
+}

@@ -1,0 +1,85 @@
+package plan
+
+import "fmt"
+
+// Split is how the world's ranks are divided into communicators. The zero Split
+// is one communicator of all ranks. Ranks are numbered node-major.
+type Split struct {
+	// Group is the size of each of the groups of neighbours that run at once, 0 for
+	// no groups.
+	Group int
+	// Stride is how far apart the ranks of a group are, and so how many groups run
+	// at once; 0 for neighbours. Expert parallelism makes such groups of the ranks
+	// that hold the same experts, tensor parallelism of those that hold the same
+	// shards.
+	Stride int
+	// Nodes is the number of nodes that take part, 0 for all.
+	Nodes int
+}
+
+// Rank is the number in the world of a group's i-th rank, of size ranks in each.
+func (s Split) Rank(group, i, size int) int {
+	if s.Stride > 0 {
+		return group + i*s.Stride
+	}
+	return group*size + i
+}
+
+// validateSplits reports a split that the world does not have.
+func (a Axes) validateSplits() error {
+	perNode := a.Ranks / max(a.Nodes, 1)
+	for _, g := range a.Groups {
+		if g < 2 || perNode%g != 0 {
+			return fmt.Errorf("groups of %d (--groups) do not divide the %d GPUs of a node", g, perNode)
+		}
+	}
+	for _, s := range a.Strides {
+		switch {
+		case s < 2 || s >= a.Ranks || a.Ranks%s != 0:
+			return fmt.Errorf("--strides %d: every so many of the %d ranks make no groups of equal size, of two or more; a stride is 2 or more and divides the ranks", s, a.Ranks)
+		case perNode%s != 0 && s%perNode != 0:
+			return fmt.Errorf("--strides %d: neither divides the %d GPUs of a node nor is a multiple of them", s, perNode)
+		}
+	}
+	for _, n := range a.Scales {
+		if n < 1 || n > a.Nodes {
+			return fmt.Errorf("--scale %d: there are 1 to %d nodes", n, a.Nodes)
+		}
+	}
+	return nil
+}
+
+// splits lists the whole world, then what is asked for beside it; a split that
+// is the whole world again is left out.
+func (a Axes) splits() []Split {
+	all := []Split{{}}
+	for _, g := range a.Groups {
+		if g != a.Ranks {
+			all = append(all, Split{Group: g})
+		}
+	}
+	for _, s := range a.Strides {
+		all = append(all, Split{Stride: s})
+	}
+	for _, n := range a.Scales {
+		if n != a.Nodes {
+			all = append(all, Split{Nodes: n})
+		}
+	}
+	return all
+}
+
+// of is the size of the split's communicators, the nodes that each spans, and how
+// many run at once.
+func (a Axes) of(s Split) (ranks, nodes, parallel int) {
+	switch {
+	case s.Group > 0:
+		return s.Group, 1, a.Ranks / s.Group
+	case s.Stride > 0:
+		ranks = a.Ranks / s.Stride
+		return ranks, min(ranks, a.Nodes), s.Stride
+	case s.Nodes > 0:
+		return a.Ranks / a.Nodes * s.Nodes, s.Nodes, 1
+	}
+	return a.Ranks, a.Nodes, 1
+}
