@@ -60,7 +60,7 @@ check-race: ## The tests under the race detector
 .PHONY: check-pure
 check-pure: ## The core and the reports without cgo
 	CGO_ENABLED=0 $(GO) build $(PURE)
-	CGO_ENABLED=0 $(GO) test $(PURE)
+	CGO_ENABLED=0 $(GO) test -short $(PURE)
 
 .PHONY: check-memory
 check-memory: ## The C under the address and undefined-behaviour sanitizers

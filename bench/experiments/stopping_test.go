@@ -97,6 +97,9 @@ func TestBarsAreJudgedFromTheirSide(t *testing.T) {
 // The planted truth is the truth: half of the samples lie below Operation, and
 // their spread is the level.
 func TestNoisesHaveTheMedianAndTheSpreadTheyClaim(t *testing.T) {
+	if testing.Short() {
+		t.Skip("millions of numbers, one goroutine")
+	}
 	const size = 100_000
 	for _, n := range Noises() {
 		series, _ := n.source(1).take(nil, 0, size)
