@@ -33,7 +33,7 @@ func traits(r *record.Result) []string {
 	ranks, nodes := plural(int64(r.Ranks), "rank"), plural(int64(r.Nodes), "node")
 	if r.Groups > 1 {
 		if r.Stride > 0 {
-			ranks += fmt.Sprintf(", %d apart,", r.Stride)
+			ranks += fmt.Sprintf(" %d apart", r.Stride)
 		}
 		ranks, nodes = fmt.Sprintf("%d groups of %s at once", r.Groups, ranks), plural(int64(r.Nodes), "node")+" each"
 	}

@@ -3,6 +3,7 @@ package fabric
 import (
 	"cmp"
 	"fmt"
+	"math"
 )
 
 // Group is a set of ranks that form a communicator: neighbours, or with a Stride
@@ -73,4 +74,15 @@ func (w World) groups(o Options) ([]Group, error) {
 		all = append(all, Group{Ranks: n * w.GPUsPerNode})
 	}
 	return all, nil
+}
+
+// fairRails is what is left of the rails, in bytes per second, for one of several
+// groups that lie apart and run at once, where a node has fewer NICs than GPUs.
+func (f *Fabric) fairRails(g Group, w World) float64 {
+	own := g.world(w)
+	if g.Stride == 0 || own.Nodes == 1 || f.Node.NICs >= w.GPUsPerNode {
+		return math.Inf(1)
+	}
+	all := float64(f.Node.NICs) * f.Node.NICLineRate * f.model(own.Nodes).RailEfficiency
+	return all * float64(own.GPUsPerNode) / float64(w.GPUsPerNode)
 }

@@ -77,3 +77,21 @@ func half(when bool) float64 {
 	}
 	return 1
 }
+
+// Groups that run at once share NICs where these are fewer than the GPUs.
+func TestStridedGroupsShareNICs(t *testing.T) {
+	f, err := fabric.ByName(fabric.Default)
+	require.NoError(t, err)
+	w := fabric.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}
+	rate := func(nics int, g fabric.Group) float64 {
+		few := *f
+		few.Node.NICs = nics
+		m, err := few.Resolve(w, fabric.Options{Strides: []int{4, 8}})
+		require.NoError(t, err)
+		return m.Curves[g]["all_reduce"].B
+	}
+	one, two := fabric.Group{First: 3, Ranks: 4, Stride: 8}, fabric.Group{First: 3, Ranks: 8, Stride: 4}
+	require.InEpsilon(t, rate(8, one)/4, rate(2, one), 1e-9, "eight groups on two NICs: a quarter of one each")
+	require.InEpsilon(t, 2*rate(2, one), rate(2, two), 1e-9, "four groups: half of one each")
+	require.InEpsilon(t, 1, rate(16, one)/rate(8, one), 1e-9)
+}

@@ -124,7 +124,7 @@ func (f *Fabric) resolveGroup(m *Machine, g Group, broken damage) error {
 	curves := map[string]Curve{}
 	for _, c := range collective.All() {
 		curve, doubts := f.curve(c, w)
-		curve.B *= broken.share(f, m.World, g)
+		curve.B = min(curve.B, f.fairRails(g, m.World)) * broken.share(f, m.World, g)
 		if !curve.valid() {
 			return fmt.Errorf("fabric %s: the models give no usable constants for %s on %d nodes: %+v", f.Name, c.Name, w.Nodes, curve)
 		}
