@@ -228,6 +228,10 @@ func TestXLACountsOutputBytes(t *testing.T) {
 	require.Equal(t, int64((30<<20+7)/4), xlaThreshold(nil, Run{DP: 8, GradDtype: "float"}))
 	require.Equal(t, int64((30<<20+7)*8/4), xlaThreshold(nil, Run{DP: 8, GradDtype: "float", Zero: 1}))
 	require.Len(t, plan(t, "xla", tensors(repeat(600, 1)...), 1000, Run{DP: 8}).Buckets, 3, "at most 256 calls are combined")
+	// Untouched, the same 30 MiB + 7 combine eight times as much scattered as gathered.
+	unset := plan(t, "xla", tensors(repeat(40, 1<<20)...), 0, Run{DP: 8, Zero: 1})
+	require.Len(t, unset.Backward, 1)
+	require.Len(t, unset.Forward, 3, "15 tensors of 2 MiB each")
 }
 
 // torchtitan docs/fsdp.md and torchtitan/distributed/fsdp.py: one unit a block,
