@@ -32,7 +32,7 @@ func (m *Model) Stage(stages int) {
 		m.Notes = append(m.Notes, "no tensor says which block it is of: the list was taken to be the first pipeline stage's")
 		return
 	}
-	m.Notes = append(m.Notes, fmt.Sprintf("the first of %d pipeline stages: %d of %d blocks", stages, keep, last))
+	m.Notes = append(m.Notes, fmt.Sprintf("the first of %d pipeline stages: %d of %d blocks; data-parallel ranks are those of one stage", stages, keep, last))
 	m.ActiveParams /= int64(stages)
 	m.Params = kept
 }
