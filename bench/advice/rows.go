@@ -166,13 +166,22 @@ func (d *Document) marks(setting int64) string {
 		{setting == a.Elements, "use this"},
 		{setting == a.Plateau.Lo && setting != a.Elements, "within " + Share(recommend.PlateauWidth) + " from here"},
 		{setting == a.Plateau.Hi && setting != a.Elements, "within " + Share(recommend.PlateauWidth) + " to here"},
-		{a.Single != nil && setting == a.Single.Elements, "one bucket"},
+		{a.Single != nil && setting == a.Single.Elements, fewest(a.Single)},
 	} {
 		if m.is {
 			marks = joined(marks, m.word)
 		}
 	}
 	return marks
+}
+
+// fewest are the words for the largest setting: experts have a bucket of their own,
+// and XLA combines so many calls at most.
+func fewest(c *recommend.Candidate) string {
+	if c != nil && c.Buckets > 1 {
+		return "fewest buckets"
+	}
+	return "one bucket"
 }
 
 func joined(a, b string) string {

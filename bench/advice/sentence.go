@@ -9,22 +9,9 @@ import (
 	"zbench/bench/unit"
 )
 
-// Amount prints a setting in the trainer's own unit: 350 M elements, 1335 MiB,
-// 2 blocks.
+// Amount prints a setting in the trainer's own unit: 350 M, 1335 MiB, 2 blocks.
 func (d *Document) Amount(setting int64) string {
-	switch d.Answer.Unit {
-	case trainer.MiB:
-		mib := float64(setting) * float64(d.Answer.Run.GradBytes()) / (1 << 20)
-		if mib == math.Trunc(mib) {
-			return fmt.Sprintf("%.0f MiB", mib)
-		}
-		return unit.Digits(mib) + " MiB"
-	case trainer.Bytes:
-		return unit.Bytes(setting * d.Answer.Run.GradBytes())
-	case trainer.Blocks:
-		return plural(int((setting+d.BlockElements/2)/max(1, d.BlockElements)), "block")
-	}
-	return recommend.Count(setting)
+	return recommend.Amount(d.Answer.Unit, setting, d.Answer.Run, d.BlockElements)
 }
 
 // sentence is what to do, in a sentence.
@@ -92,10 +79,17 @@ func (d *Document) range1() string {
 // same is the share of a step below which two settings are as good.
 const same = 0.0005
 
-// costs compares a setting with the answer.
+// costs compares a setting with the answer. One that is good only while nothing is
+// slower than measured is not called good.
 func (d *Document) costs(c *recommend.Candidate) string {
-	more := c.Step/d.Answer.Best.Step - 1
-	if more < same {
+	best := d.Answer.Best
+	more, mean := c.Step/best.Step-1, c.Score-best.Score
+	switch {
+	case c.OverBudget:
+		return "takes " + unit.Bytes(c.Memory) + " of buffers, more than the budget"
+	case mean > recommend.PlateauWidth && more < recommend.PlateauWidth:
+		return "costs " + Share(max(0, more)) + " of a step as measured, and " + Share(mean) + " on average over slower networks and other computation"
+	case more < same:
 		return "is as good: no need to change"
 	}
 	return "costs " + Share(more) + " of a step"

@@ -3,6 +3,7 @@ package cost
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"zbench/bench/collective"
@@ -47,6 +48,9 @@ type measured struct {
 func Curves(sources []Source) ([]Curve, error) {
 	byKey := map[key][]measured{}
 	for i, s := range sources {
+		if slices.ContainsFunc(sources[:i], func(o Source) bool { return reflect.DeepEqual(o.Record.Results, s.Record.Results) }) {
+			continue // the same measurements a second time are no repeat of them
+		}
 		for _, r := range s.Record.Results {
 			if r.Status != record.OK {
 				continue

@@ -77,6 +77,15 @@ func TestRepeatsAreOneCurve(t *testing.T) {
 	require.Equal(t, c, only(t, Source{Record: b}, Source{Record: a}), "whatever their order")
 }
 
+// A copy of a record repeats nothing: it must not make an answer surer.
+func TestCopiesAreNoRepeats(t *testing.T) {
+	one := only(t, Source{Record: sweep("all_reduce", sizesOf(10), steady(20))})
+	twice := only(t, Source{Record: sweep("all_reduce", sizesOf(10), steady(20))}, Source{Record: sweep("all_reduce", sizesOf(10), steady(20))})
+	require.Equal(t, one, twice)
+	require.Equal(t, 1, twice.Runs)
+	require.Equal(t, 20, twice.Points[0].N)
+}
+
 func TestOnlyGoodResultsCount(t *testing.T) {
 	rec := sweep("all_reduce", sizesOf(8), steady(20))
 	rec.Results[1].Status = record.WrongData

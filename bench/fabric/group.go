@@ -61,7 +61,7 @@ func (w World) groups(o Options) ([]Group, error) {
 	}
 	for _, s := range o.Strides {
 		if s < 2 || s >= w.Ranks() || !w.Divides(s) {
-			return nil, fmt.Errorf("stride %d: it must divide the %d ranks, and divide the %d GPUs of a node or be a multiple of them", s, w.Ranks(), w.GPUsPerNode)
+			return nil, fmt.Errorf("stride %d: it must divide the %d ranks into groups of two or more, be 2 at least, and divide the %d GPUs of a node or be a multiple of them", s, w.Ranks(), w.GPUsPerNode)
 		}
 		for first := range s {
 			all = append(all, Group{First: first, Ranks: w.Ranks() / s, Stride: s})

@@ -32,7 +32,7 @@ func (m *Model) Stage(stages int) {
 		m.Notes = append(m.Notes, "no tensor says which block it is of: the list was taken to be the first pipeline stage's")
 		return
 	}
-	m.Notes = append(m.Notes, fmt.Sprintf("the first of %d pipeline stages: %d of %d blocks", stages, keep, last))
+	m.Notes = append(m.Notes, fmt.Sprintf("the first of %d pipeline stages: %d of %d blocks; data-parallel ranks are those of one stage", stages, keep, last))
 	m.ActiveParams /= int64(stages)
 	m.Params = kept
 }
@@ -42,9 +42,9 @@ var expertNumber = regexp.MustCompile(`(?:local_experts|experts)\.(\d{1,6})\.`)
 
 // Local keeps the experts that one rank holds when they are spread over so many
 // groups. The tokens of all groups come to it, so that it computes as much.
-func (m *Model) Local(groups int) {
+func (m *Model) Local(groups int) error {
 	if groups < 2 || m.ExpertTotal() == 0 {
-		return
+		return nil
 	}
 	most := 0
 	number := func(p trainer.Param) int {
@@ -57,7 +57,10 @@ func (m *Model) Local(groups int) {
 	for _, p := range m.Params {
 		most = max(most, number(p)+1)
 	}
-	keep := max(1, most/groups)
+	if most%groups != 0 {
+		return fmt.Errorf("%s has %d experts a block, which do not divide into %d expert-parallel groups", m.Name, most, groups)
+	}
+	keep := most / groups
 	var kept []trainer.Param
 	for _, p := range m.Params {
 		if number(p) >= keep {
@@ -71,4 +74,5 @@ func (m *Model) Local(groups int) {
 	}
 	m.Params = kept
 	m.Notes = append(m.Notes, fmt.Sprintf("one rank of %d expert-parallel groups holds %d of %d experts a block", groups, keep, most))
+	return nil
 }

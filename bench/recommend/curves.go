@@ -24,7 +24,7 @@ func pick(n need, q Question, inPlace bool, dtype string) (c cost.Curve, from in
 	score := func(c cost.Curve) []int {
 		far := max(c.Ranks*1000/n.ranks, n.ranks*1000/c.Ranks)
 		return []int{
-			far, unlike(c, n.ranks < q.Run.DP), differ(c.InPlace == inPlace), differ(c.Dtype == dtype), -len(c.Points),
+			far, unlike(c, n.ranks < q.Run.DP, n.neighbours(q.Run)), differ(c.InPlace == inPlace), differ(c.Dtype == dtype), -len(c.Points),
 		}
 	}
 	best := slices.MinFunc(fit, func(a, b cost.Curve) int {
@@ -48,13 +48,13 @@ func differ(same bool) int {
 
 // unlike is how far the way in which a curve's ranks were joined is from the
 // trainer's: one communicator for all data-parallel ranks; for a part of them
-// groups that run at once, of ranks that lie apart rather than of neighbours.
-func unlike(c cost.Curve, part bool) int {
+// groups that run at once, of neighbours or of ranks that lie apart.
+func unlike(c cost.Curve, part, neighbours bool) int {
 	switch {
 	case !part:
 		return differ(c.Groups <= 1)
-	case c.Stride > 0:
-		return 0
+	case (c.Stride > 0) != neighbours:
+		return differ(c.Groups > 1)
 	}
-	return 1 + differ(c.Groups > 1)
+	return 2 + differ(c.Groups > 1)
 }

@@ -103,8 +103,8 @@ func (e *engine) limitMemory(add func(code string, seconds float64, format strin
 		}
 	}
 	if at >= 0 && least < inside {
-		add("memory", inside-least, "%s elements would be faster and take %s of buffers, more than the budget of %s",
-			Count(e.candidates[at].Elements), unit.Bytes(e.candidates[at].Memory), unit.Bytes(e.q.MemBudget))
+		add("memory", inside-least, "%s would be faster and take %s of buffers, more than the budget of %s",
+			e.amount(e.candidates[at].Elements), unit.Bytes(e.candidates[at].Memory), unit.Bytes(e.q.MemBudget))
 	}
 }
 
@@ -131,8 +131,8 @@ func (e *engine) whyNotSmaller(a *Answer, best int) string {
 		return fmt.Sprintf("nothing speaks against it: every smaller setting is within %s of the best", percent(PlateauWidth))
 	}
 	x, b := a.Table[at], a.Best
-	return fmt.Sprintf("with %s elements a step takes %s more: %s instead of %d, at a bus bandwidth of %s instead of %s",
-		Count(x.Elements), percent(x.Score-b.Score), calls(x.Buckets), b.Buckets, unit.Rate(x.BusBW), unit.Rate(b.BusBW))
+	return fmt.Sprintf("with %s a step takes %s more: %s instead of %d, at a bus bandwidth of %s instead of %s",
+		e.amount(x.Elements), percent(x.Score-b.Score), calls(x.Buckets), b.Buckets, unit.Rate(x.BusBW), unit.Rate(b.BusBW))
 }
 
 func (e *engine) whyNotLarger(a *Answer, best int) string {
@@ -142,9 +142,9 @@ func (e *engine) whyNotLarger(a *Answer, best int) string {
 	}
 	x, b := a.Table[at], a.Best
 	if x.OverBudget {
-		return fmt.Sprintf("%s elements take %s of buffers, more than the budget", Count(x.Elements), unit.Bytes(x.Memory))
+		return fmt.Sprintf("%s takes %s of buffers, more than the budget", e.amount(x.Elements), unit.Bytes(x.Memory))
 	}
-	return fmt.Sprintf("with %s elements a step takes %s more: in %s of up to %s, %s instead of %s is exposed",
-		Count(x.Elements), percent(x.Score-b.Score), calls(x.Buckets), unit.Bytes(x.LargestBytes),
+	return fmt.Sprintf("with %s a step takes %s more: in %s of up to %s, %s instead of %s is exposed",
+		e.amount(x.Elements), percent(x.Score-b.Score), calls(x.Buckets), unit.Bytes(x.LargestBytes),
 		unit.Seconds(x.ExposedBackward+x.ExposedForward+x.After), unit.Seconds(b.ExposedBackward+b.ExposedForward+b.After))
 }

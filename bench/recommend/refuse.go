@@ -60,6 +60,14 @@ type need struct {
 
 func (n need) String() string { return fmt.Sprintf("%s of %d ranks", n.collective, n.ranks) }
 
+// neighbours tells that the group is one of Megatron's optimizer instances, which
+// are ranks that follow each other (Megatron-Core, parallel_state.py,
+// initialize_model_parallel; read 2026-11-21). Reductions over instances,
+// and those of experts, join ranks that lie apart.
+func (n need) neighbours(r trainer.Run) bool {
+	return r.Instances > 1 && r.EP < 2 && n.collective != "all_reduce"
+}
+
 // missing refuses for want of a curve, and says what there is instead.
 func missing(n need, q Question) *Refusal {
 	var others, ranks []string
@@ -74,8 +82,13 @@ func missing(n need, q Question) *Refusal {
 	}
 	if len(ranks) > 0 {
 		how := fmt.Sprintf("sweep %s on %d ranks", n.collective, n.ranks)
-		if n.ranks < q.Run.DP {
-			how = fmt.Sprintf("sweep all %d ranks with --strides %d: the ranks with the same experts are that far apart", q.Run.DP, q.Run.DP/n.ranks)
+		switch apart := q.Run.DP / n.ranks; {
+		case n.neighbours(q.Run):
+			how = fmt.Sprintf("sweep all %d ranks with --groups %d (with --scale, in nodes, where that is more than a node has): an optimizer instance is so many neighbours", q.Run.DP, n.ranks)
+		case apart > 1 && q.Run.EP > 1:
+			how = fmt.Sprintf("sweep all %d ranks with --strides %d: the ranks with the same experts are that far apart", q.Run.DP, apart)
+		case apart > 1:
+			how = fmt.Sprintf("sweep all %d ranks with --strides %d: the ranks of all optimizer instances with the same share are that far apart", q.Run.DP, apart)
 		}
 		return &Refusal{
 			"wrong_ranks",

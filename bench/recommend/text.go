@@ -3,6 +3,9 @@ package recommend
 import (
 	"fmt"
 	"strconv"
+
+	"zbench/bench/trainer"
+	"zbench/bench/unit"
 )
 
 // Count prints a number of elements with three digits: 350 M, 1.02 G.
@@ -16,6 +19,43 @@ func Count(n int64) string {
 		}
 	}
 	return strconv.FormatInt(n, 10)
+}
+
+// Amount prints a setting in the trainer's own unit: 350 M, 1335 MiB, 2 blocks of
+// so many elements. XLA's knob counts what comes out of a call, which is one
+// rank's share where gradients are scattered.
+func Amount(of string, setting int64, run trainer.Run, block int64) string {
+	bytes := setting * run.GradBytes()
+	switch of {
+	case trainer.MiB:
+		if bytes%unit.MiB == 0 {
+			return fmt.Sprintf("%d MiB", bytes/unit.MiB)
+		}
+		return unit.Digits(float64(bytes)/(1<<20)) + " MiB"
+	case trainer.Bytes:
+		if run.Zero > 0 {
+			bytes /= int64(max(1, run.DP))
+		}
+		return unit.Bytes(bytes)
+	case trainer.Blocks:
+		n := (setting + block/2) / max(1, block)
+		if n == 1 {
+			return "1 block"
+		}
+		return fmt.Sprintf("%d blocks", n)
+	}
+	return Count(setting)
+}
+
+// amount is Amount with the word that a bare number lacks.
+func (e *engine) amount(setting int64) string {
+	switch e.t.Unit {
+	case trainer.Elements:
+		return Count(setting) + " elements"
+	case trainer.Blocks:
+		return Amount(e.t.Unit, setting, e.run, e.t.Default(e.q.Params, e.run)) + " per unit"
+	}
+	return Amount(e.t.Unit, setting, e.run, 0)
 }
 
 // digits is how many digits v has before the point.

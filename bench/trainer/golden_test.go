@@ -46,11 +46,15 @@ func repeat(n int, values ...int64) []int64 {
 	return all
 }
 
-// torch/test/distributed/test_c10d_common.py, ComputeBucketAssignmentTest: four
-// tensors of 100, 200, 100, 50 floats and a cap of 400 bytes are four buckets,
-// and caps of 40 and 80 bytes take one tensor of ten floats and then two at a
-// time. Three Linear(512, 512) with bias and a cap of 1 MiB are three buckets of
-// 1,050,624 bytes (bucket_cap_mb=1; a bucket is full once it reaches the cap).
+// pytorch/pytorch test/distributed/test_c10d_common.py, ComputeBucketAssignmentTest
+// (at 00eb953b, read 2026-11-21): of tensors of 100, 200, 100, 50 floats and a cap
+// of 400 bytes each is a bucket; caps of 40 and then 80 bytes take one tensor of
+// ten floats, two, and the one that is left.
+// Three Linear(512, 512) with bias and bucket_cap_mb=1: a published run (torch
+// 2.2.2, gloo, two processes, twelve steps; read 2026-11-21 in the text of a
+// public course) prints DDP's own logging data after it: bucket_sizes 3151872 in
+// the first step, then rebuilt_bucket_sizes 1050624, 1050624, 1050624 of the
+// parameters 5 4, 3 2, 1 0.
 func TestDDPClosesAtTheCap(t *testing.T) {
 	run := Run{DP: 8}
 	require.Equal(t, []int64{100, 200, 100, 50}, elementsOf(plan(t, "ddp", tensors(100, 200, 100, 50), 100, run).Buckets))
@@ -65,6 +69,7 @@ func TestDDPClosesAtTheCap(t *testing.T) {
 		require.Equal(t, Message{Collective: "all_reduce", Bytes: 1_050_624, Ranks: 8, Launch: m.Launch, Wait: Never}, m)
 	}
 	require.Equal(t, []int{4, 2, 0}, []int{buckets[0].Launch, buckets[1].Launch, buckets[2].Launch})
+	require.Equal(t, int64(3_151_872), 4*plan(t, "ddp", linear, 1<<40, run).Buckets[0].Elements)
 }
 
 // pytorch#48880: with a cap of 25 MiB a bucket had 28,852,224 bytes: a bucket is
@@ -195,6 +200,23 @@ func TestDeepSpeedCapsAndOversize(t *testing.T) {
 	require.Equal(t, []Message{{"all_gather", 1042, 8, 0, 0}}, three.Forward)
 }
 
+// openxla/xla xla/hlo/transforms/collectives/all_reduce_combiner_test.cc (at
+// 7dcc0352, read 2026-11-21), RespectThreshold: 8 KiB and 4 KiB are one call under
+// a threshold of 12 KiB and two under one byte less; CombineAllReduces: 1, 2, 10, 7
+// and 6 KiB are one under 10 MiB.
+func TestXLAsOwnThresholds(t *testing.T) {
+	kib := func(sizes ...int64) []Param {
+		for i := range sizes {
+			sizes[i] *= 1024 // elements of a byte: a threshold of bytes is one of elements
+		}
+		return tensors(sizes...)
+	}
+	bytes := Run{DP: 8, GradDtype: "uint8"}
+	require.Len(t, plan(t, "xla", kib(8, 4), 12*1024, bytes).Buckets, 1)
+	require.Len(t, plan(t, "xla", kib(8, 4), 12*1024-1, bytes).Buckets, 2)
+	require.Len(t, plan(t, "xla", kib(1, 2, 10, 7, 6), 10<<20, bytes).Buckets, 1)
+}
+
 // XLA xla/service/collective_combiner_utils.h: outputs are combined up to the
 // threshold, what is larger stays alone and does not end a group; the output of
 // a reduce-scatter is one rank's share.
@@ -206,6 +228,10 @@ func TestXLACountsOutputBytes(t *testing.T) {
 	require.Equal(t, int64((30<<20+7)/4), xlaThreshold(nil, Run{DP: 8, GradDtype: "float"}))
 	require.Equal(t, int64((30<<20+7)*8/4), xlaThreshold(nil, Run{DP: 8, GradDtype: "float", Zero: 1}))
 	require.Len(t, plan(t, "xla", tensors(repeat(600, 1)...), 1000, Run{DP: 8}).Buckets, 3, "at most 256 calls are combined")
+	// Untouched, the same 30 MiB + 7 combine eight times as much scattered as gathered.
+	unset := plan(t, "xla", tensors(repeat(40, 1<<20)...), 0, Run{DP: 8, Zero: 1})
+	require.Len(t, unset.Backward, 1)
+	require.Len(t, unset.Forward, 3, "15 tensors of 2 MiB each")
 }
 
 // torchtitan docs/fsdp.md and torchtitan/distributed/fsdp.py: one unit a block,

@@ -1,6 +1,9 @@
 package trainer
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
 // megatronSettings are Megatron's arguments. Primus has them as they are, in YAML;
 // Bridge has those of the bucket under ddp.
@@ -21,7 +24,13 @@ var megatronSettings = []key{
 	{"expert_model_parallel_size", "megatron", small(func(c *Config) **int { return &c.EP })},
 	{"pipeline_model_parallel_size", "megatron", small(func(c *Config) **int { return &c.PP })},
 	{"bf16", "megatron", isOn(func(c *Config) *bool { return &c.bf16 })},
+	{"fp16", "megatron", isOn(func(c *Config) *bool { return &c.fp16 })},
 	{"grad_reduce_in_bf16", "megatron", isOn(func(c *Config) *bool { return &c.bf16Reduce })},
+	{"accumulate_allreduce_grads_in_fp32", "megatron", isOn(func(c *Config) *bool { return &c.fp32Reduce })},
+	{"use_megatron_fsdp", "megatron", otherBuckets},
+	{"use_custom_fsdp", "megatron", otherBuckets},
+	{"use_torch_fsdp2", "megatron", otherBuckets},
+	{"tensor_model_parallel_size", "megatron", plain(func(c *Config) *int64 { return &c.tp })},
 	{"micro_batch_size", "megatron", plain(func(c *Config) *int64 { return &c.micro })},
 	{"seq_length", "megatron", plain(func(c *Config) *int64 { return &c.seq })},
 	{"context_parallel_size", "megatron", plain(func(c *Config) *int64 { return &c.cp })},
@@ -64,6 +73,19 @@ func distributed(c *Config, value string) error {
 	c.Zero = &stage
 	return nil
 }
+
+// otherBuckets is a switch for a way to shard that ddp_bucket_size does not cut.
+func otherBuckets(c *Config, value string) error {
+	if on := false; isOn(func(*Config) *bool { return &on })(c, value) == nil && on {
+		c.Notes = append(c.Notes, "it shards with FSDP, whose buckets ddp_bucket_size does not cut: the answer is for Megatron's own data parallelism")
+	}
+	return nil
+}
+
+// primus tells that a file is a training configuration of Primus: those extend
+// primus/configs/modules/megatron/pre_trainer.yaml, which has bf16 and
+// use_distributed_optimizer on (read at 44a21d15, 2026-11-21).
+func primus(p pair) bool { return p.key == "config" && path.Base(p.value) == "pre_trainer.yaml" }
 
 func isOn(field func(c *Config) *bool) func(*Config, string) error {
 	return func(c *Config, value string) error {

@@ -2,7 +2,6 @@ package trainer
 
 import (
 	"fmt"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,8 +25,8 @@ type Config struct {
 	// Notes are sentences about what was found.
 	Notes []string
 
-	micro, seq, cp         int64
-	bf16, fp16, bf16Reduce bool
+	micro, seq, cp, tp                 int64
+	bf16, fp16, bf16Reduce, fp32Reduce bool
 }
 
 // key is one setting of a file: what it is called, whose it is, what it does.
@@ -56,6 +55,10 @@ func ReadConfig(text, want string) (*Config, error) {
 			return nil, fmt.Errorf("%w in it: neither Megatron's arguments (--ddp-bucket-size, --use-distributed-optimizer), nor Primus YAML, nor DeepSpeed's zero_optimization", ErrConfig)
 		}
 	}
+	if slices.ContainsFunc(found, primus) {
+		orElse(&c.Zero, 1)
+		c.bf16 = true
+	}
 	known := false
 	for _, p := range found {
 		for _, k := range keys {
@@ -63,6 +66,9 @@ func ReadConfig(text, want string) (*Config, error) {
 				continue
 			}
 			known = true
+			if p.unset != "" {
+				c.Notes = append(c.Notes, fmt.Sprintf("%s is %s there, which the file does not set: it counts as not given", k.name, p.unset))
+			}
 			if err := k.set(c, strings.TrimSpace(p.value)); err != nil {
 				return nil, fmt.Errorf("%w: %s: %w", ErrConfig, k.name, err)
 			}
@@ -110,12 +116,22 @@ func (c *Config) conclude() {
 func (c *Config) megatron() {
 	orElse(&c.Overlap, false)
 	orElse(&c.GatherOverlap, false)
+	if *c.GatherOverlap {
+		orElse(&c.Zero, 1) // Megatron refuses it without the distributed optimizer
+	}
 	orElse(&c.Zero, 0)
-	if c.bf16 {
-		c.ParamDtype, c.GradDtype = "bfloat16", "float" // bf16 accumulates and reduces in fp32 …
-		if c.bf16Reduce {
-			c.GradDtype = "bfloat16" // … unless told
-		}
+	switch {
+	case c.fp16 && c.fp32Reduce:
+		c.ParamDtype, c.GradDtype = "half", "float"
+	case c.fp16:
+		c.ParamDtype, c.GradDtype = "half", "half"
+	case c.bf16 && c.bf16Reduce:
+		c.ParamDtype, c.GradDtype = "bfloat16", "bfloat16"
+	case c.bf16: // it accumulates and reduces in fp32 unless told otherwise
+		c.ParamDtype, c.GradDtype = "bfloat16", "float"
+	}
+	if c.tp > 1 {
+		c.Notes = append(c.Notes, fmt.Sprintf("with tensor parallelism of %d the list of parameters must be one rank's (a preset is the whole model), and --dp the ranks that hold the same part", c.tp))
 	}
 	if c.PP != nil && *c.PP > 1 {
 		c.Notes = append(c.Notes, "with pipeline stages the bucket size counts on the first stage alone: the list of parameters must be that stage's")
@@ -191,30 +207,6 @@ func number(to *int, from *int) {
 	}
 }
 
-// whole reads a positive whole number as configurations write it: 40000000,
-// 40_000_000, 5e8, 128*1024*1024.
-func whole(value string) (int64, error) {
-	product := new(big.Rat).SetInt64(1)
-	for part := range strings.SplitSeq(strings.ReplaceAll(value, "_", ""), "*") {
-		part = strings.TrimSpace(part)
-		f, ok := new(big.Rat), len(part) > 0 && len(part) <= 24 && strings.Trim(part, "0123456789.eE+") == ""
-		if _, exponent, has := strings.Cut(strings.ToLower(part), "e"); has && len(exponent) > 3 {
-			ok = false
-		}
-		if ok {
-			_, ok = f.SetString(part)
-		}
-		if !ok {
-			return 0, fmt.Errorf("%q is not a number", value)
-		}
-		product.Mul(product, f)
-	}
-	if !product.IsInt() || product.Sign() <= 0 || !product.Num().IsInt64() || product.Num().Int64() > 1<<53 {
-		return 0, fmt.Errorf("%q is not a positive whole number", value)
-	}
-	return product.Num().Int64(), nil
-}
-
 // into makes a setter of a field that holds a size.
 func into(field func(c *Config) **int64, scale int64) func(*Config, string) error {
 	return func(c *Config, value string) error {
@@ -227,31 +219,6 @@ func into(field func(c *Config) **int64, scale int64) func(*Config, string) erro
 		}
 		return err
 	}
-}
-
-// scaled reads a number that may have decimals where it counts scale bytes.
-func scaled(value string, scale int64) (int64, error) {
-	if scale == 1 {
-		return whole(value)
-	}
-	r, ok := new(big.Rat), len(value) > 0 && len(value) <= 64 && strings.Trim(value, "0123456789.") == ""
-	if ok {
-		_, ok = r.SetString(value)
-	}
-	if !ok {
-		return 0, fmt.Errorf("%q is not a number", value)
-	}
-	r.Mul(r, new(big.Rat).SetInt64(scale))
-	n := new(big.Int).Quo(r.Num(), r.Denom()) // DDP cuts to whole bytes
-	if n.Sign() <= 0 || !n.IsInt64() || n.Int64() > 1<<53 {
-		return 0, fmt.Errorf("%q is not a positive size", value)
-	}
-	return n.Int64(), nil
-}
-
-// isUnset is what configurations write for "the default".
-func isUnset(value string) bool {
-	return slices.Contains([]string{"", "null", "none", "auto", "~"}, strings.ToLower(value))
 }
 
 func small(field func(c *Config) **int) func(*Config, string) error {

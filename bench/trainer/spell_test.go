@@ -178,6 +178,9 @@ func TestDefaultsOfConfigs(t *testing.T) {
 	require.Equal(t, "half", run.GradDtype)
 	require.Equal(t, 4, run.Accum)
 	require.Contains(t, c.Notes[0], "allgather_bucket_size has no effect")
+	// deepspeedai/DeepSpeed tests/unit/runtime/zero/test_zero_config.py (481c21a7,
+	// read 2026-11-21): overlap_comm is off by itself in stages 0 to 2 and on in 3,
+	// and a reduce_bucket_size of 0 is refused.
 	run, _ = read(`{"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}, "communication_data_type": "fp32"}`)
 	require.False(t, run.NoOverlap)
 	require.Equal(t, "float", run.GradDtype)

@@ -18,7 +18,8 @@ const maxConfig = 4 << 20
 
 // pair is one setting of a file: its key in lower case with underscores, and its
 // value as written. A flag that stands alone has the value true.
-type pair struct{ key, value string }
+// unset is what it was written as where that is a variable nobody sets.
+type pair struct{ key, value, unset string }
 
 // pairs finds the settings in YAML, JSON (comments allowed), or anything that
 // has --key value, --key=value or key=value in it: arguments, shell, Python.
@@ -26,20 +27,28 @@ func pairs(text string) ([]pair, error) {
 	if len(text) > maxConfig {
 		return nil, fmt.Errorf("%w: larger than %d MiB", ErrConfig, maxConfig>>20)
 	}
-	if found, is := fromYAML(text); is {
+	found, err := fromYAML(text)
+	if err == nil {
 		return found, nil
 	}
-	return fromWords(text), nil
+	words := fromWords(text)
+	if strings.HasPrefix(strings.TrimSpace(text), "{") && ownerOf(words) == "" {
+		return nil, fmt.Errorf("%w: it begins like JSON and is none: %w", ErrConfig, err)
+	}
+	return words, nil
 }
 
-// fromYAML flattens a document to its leaves; is is false where it is none.
-func fromYAML(text string) (out []pair, is bool) {
+// fromYAML flattens a document, or JSON, to its leaves.
+func fromYAML(text string) (out []pair, err error) {
 	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &doc); err != nil || len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
-		return nil, false
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+		return nil, err
+	}
+	if len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
+		return nil, errors.New("no settings with names")
 	}
 	leaves(doc.Content[0], "", 0, &out)
-	return out, true
+	return out, nil
 }
 
 // leaves walks a mapping. Anchors are not followed: they could grow without end.
@@ -56,7 +65,7 @@ func leaves(n *yaml.Node, key string, depth int, out *[]pair) {
 			leaves(n.Content[i+1], name, depth+1, out)
 		}
 	case n.Kind == yaml.ScalarNode && n.Tag != "!!null" && key != "":
-		*out = append(*out, pair{normal(key), n.Value})
+		*out = append(*out, variablePair(normal(key), n.Value, shell{}))
 	}
 }
 
@@ -73,7 +82,10 @@ var (
 	assigned = regexp.MustCompile(`^(-{0,2}[A-Za-z_][\w.-]*)=(.*)$`)
 	braces   = regexp.MustCompile(`\$\{[^}\n]*\}`)
 	hidden   = regexp.MustCompile("\x00(\\d{1,7})\x01")
-	variable = regexp.MustCompile(`\$\{?([A-Za-z_]\w*)(?::?-([^}]*))?\}?`)
+	// variable is $NAME, ${NAME}, ${NAME:-default}, or Primus's ${NAME:default}.
+	variable = regexp.MustCompile(`\$\{([A-Za-z_]\w*)(?:(?::-|-|:)([^}]*))?\}|\$([A-Za-z_]\w*)`)
+	// literal is shell arithmetic that only multiplies numbers.
+	literal = regexp.MustCompile(`\$\(\(([\d\s*]+)\)\)`)
 )
 
 // maxValue bounds the value of a shell variable: variables that hold each other
@@ -87,7 +99,7 @@ type shell map[string]string
 func (sh shell) expand(s string) string {
 	s = variable.ReplaceAllStringFunc(unquoted(s), func(use string) string {
 		m := variable.FindStringSubmatch(use)
-		if v, known := sh[m[1]]; known {
+		if v, known := sh[m[1]+m[3]]; known {
 			return v
 		}
 		return m[2]
@@ -98,10 +110,20 @@ func (sh shell) expand(s string) string {
 	return s
 }
 
+// variablePair is a setting whose variables are replaced.
+func variablePair(key, written string, sh shell) pair {
+	p := pair{key: key, value: sh.expand(written)}
+	if p.value == "" && variable.MatchString(written) {
+		p.unset = unquoted(written)
+	}
+	return p
+}
+
 // fromWords reads arguments, shell and Python. Variables of the shell are
 // replaced where the text sets them before or gives a default.
 func fromWords(text string) []pair {
 	text = comment.ReplaceAllString(text, "$1")
+	text = literal.ReplaceAllString(text, "$1")
 	text = product.ReplaceAllString(strings.ReplaceAll(text, "\\\n", " "), "$1*$2")
 	text = strings.NewReplacer(" = ", "=", "= ", "=").Replace(text)
 	sh := shell{}
@@ -118,22 +140,21 @@ func fromWords(text string) []pair {
 				value = sh.expand(next) // NAME="…" is two words here
 				for inner := range strings.FieldsSeq(value) {
 					if f := assigned.FindStringSubmatch(inner); f != nil {
-						out = append(out, pair{normal(f[1]), f[2]})
+						out = append(out, pair{key: normal(f[1]), value: f[2]})
 					}
 				}
 			}
 			sh[m[1]] = value
-			out = append(out, pair{normal(m[1]), value})
+			out = append(out, pair{key: normal(m[1]), value: value})
 			continue
 		}
 		if !strings.HasPrefix(w, "--") {
 			continue
 		}
-		value := "true"
-		if next != "" && !strings.HasPrefix(next, "-") && !assigned.MatchString(next) {
-			value = sh.expand(next)
+		if next == "" || strings.HasPrefix(next, "-") || assigned.MatchString(next) {
+			next = "true"
 		}
-		out = append(out, pair{normal(w), value})
+		out = append(out, variablePair(normal(w), next, sh))
 	}
 	return out
 }

@@ -19,18 +19,23 @@ func xlaThreshold(_ []Param, run Run) int64 {
 }
 
 func xlaPlan(params []Param, setting int64, run Run) Plan {
+	gathered := setting
 	if setting == 0 {
-		setting = xlaThreshold(params, run)
+		// One default for each call: a gather's output is all of it.
+		setting, gathered = xlaThreshold(params, run), xlaDefault/run.param()
 	}
-	plan := Plan{Buckets: both(params, func(p packing, _ bool) []Bucket {
-		p.most = xlaMost
-		return p.atMost(setting, true)
-	})}
+	combined := func(most int64) []Bucket {
+		return both(params, func(p packing, _ bool) []Bucket {
+			p.most = xlaMost
+			return p.atMost(most, true)
+		})
+	}
+	plan := Plan{Buckets: combined(setting)}
 	if run.Zero == 0 {
 		plan.Backward = reductions(plan.Buckets, allReduce, run)
 	} else {
 		plan.Backward = reductions(plan.Buckets, reduceScatter, run)
-		plan.Forward = chain(plan.Buckets, run)
+		plan.Forward = chain(combined(gathered), run)
 	}
 	return plan
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -49,7 +48,7 @@ func prepareAdvice(s State, o adviceOptions) (*query, error) {
 	if err != nil {
 		return nil, usage(err, help)
 	}
-	if q.in.Model, err = o.model(s); err != nil {
+	if q.in.Model, err = q.o.model(s); err != nil {
 		return nil, err
 	}
 	q.setRun(t)
@@ -62,44 +61,9 @@ func prepareAdvice(s State, o adviceOptions) (*query, error) {
 		check.EP, check.Instances = 0, 0 // not known yet; Give checks again
 	}
 	if err := t.Check(check); err != nil {
-		return nil, usage(err, help)
+		return nil, usage(err, q.whence(help))
 	}
 	return q, nil
-}
-
-// readConfig reads the trainer's own settings.
-func (q *query) readConfig(s State) error {
-	if q.o.config == "" {
-		return nil
-	}
-	text, err := s.FS.ReadFile(q.o.config)
-	if err != nil {
-		return notThere(err, q.o.config, "give the trainer's arguments, script, YAML or JSON")
-	}
-	want := ""
-	if q.o.framework != "" {
-		t, err := trainer.ByName(q.o.framework)
-		if err != nil {
-			return usage(err, "")
-		}
-		want = t.Name
-	}
-	if q.in.Config, err = trainer.ReadConfig(string(text), want); err != nil {
-		return usage(fmt.Errorf("%s: %w", q.o.config, err), "what is read: Megatron's arguments or script, Primus YAML, DeepSpeed JSON")
-	}
-	q.in.ConfigFile = base(q.o.config)
-	if q.in.Framework == "" {
-		q.in.Framework = q.in.Config.Trainer
-	}
-	return nil
-}
-
-// notThere makes an error about a file of the user's a usage error.
-func notThere(err error, path, hint string) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return usagef(hint, "%s does not exist", path)
-	}
-	return &codeError{exitRun, fmt.Errorf("%s cannot be read: %w", path, err), hint}
 }
 
 // model is what the flags say of the parameters; nil where they say nothing.
@@ -108,7 +72,7 @@ func (o *adviceOptions) model(s State) (m *model.Model, err error) {
 	case o.preset != "":
 		m, err = model.Preset(o.preset)
 		if err == nil {
-			m.Local(o.run.EP)
+			err = m.Local(o.run.EP)
 		}
 	case o.total > 0:
 		m, err = model.Synthetic(o.total, o.layers, o.largest)

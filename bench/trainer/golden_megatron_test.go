@@ -1,0 +1,57 @@
+package trainer
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// NVIDIA/Megatron-LM tests/unit_tests/distributed/test_param_and_grad_buffer.py,
+// test_bucket_sizes (at 00caa53a, read 2026-11-21): ten layers of 95×95 weights,
+// with biases of 95 or without, at the bucket sizes below. With the distributed
+// optimizer tensors start at multiples of 64 and buckets are padded to
+// lcm(dp, 128), which is 128 for its eight ranks. The numbers are what that test's
+// rule comes to, by hand: 9025 pads to 71·128, 9088+9025 to 142·128, and so on.
+func TestMegatronsOwnBucketSizes(t *testing.T) {
+	const weight, bias = 95 * 95, 95
+	for _, x := range []struct {
+		setting int64
+		bias    bool
+		plain   []int64
+		padded  []int64
+	}{
+		{9000, false, repeat(10, 9025), repeat(10, 9088)},
+		{9025, false, repeat(10, 9025), repeat(10, 9088)},
+		{9050, false, repeat(5, 18_050), repeat(5, 18_176)},
+		{18_000, false, repeat(5, 18_050), repeat(5, 18_176)},
+		{18_050, false, repeat(5, 18_050), repeat(5, 18_176)},
+		{20_000, false, append(repeat(3, 27_075), 9025), append(repeat(3, 27_264), 9088)},
+		{9000, true, repeat(10, 9120), repeat(10, 9216)},
+		{9050, true, repeat(10, 9120), repeat(10, 9216)},
+		{18_000, true, repeat(5, 18_240), repeat(5, 18_432)},
+		{18_050, true, repeat(5, 18_240), repeat(5, 18_432)},
+		{20_000, true, append(repeat(3, 27_360), 9120), append(repeat(3, 27_648), 9216)},
+	} {
+		layer := []int64{weight}
+		if x.bias {
+			layer = []int64{bias, weight} // in the order of backward
+		}
+		params := tensors(repeat(10, layer...)...)
+		name := fmt.Sprintf("%d, bias %t", x.setting, x.bias)
+		require.Equal(t, x.plain, elementsOf(plan(t, "megatron", params, x.setting, Run{DP: 8}).Buckets), name)
+		require.Equal(t, x.padded, elementsOf(plan(t, "megatron", params, x.setting, Run{DP: 8, Zero: 1}).Buckets), name)
+	}
+}
+
+// test_force_all_reduce_uses_correct_collective in the same file: the distributed
+// optimizer calls reduce_scatter unless it is told otherwise; the plain buffer calls
+// all_reduce (megatron/core/distributed/param_and_grad_buffer.py).
+func TestMegatronsOwnCollectives(t *testing.T) {
+	params := tensors(repeat(2, 100, 100*100)...)
+	for zero, want := range map[int]string{0: "all_reduce", 1: "reduce_scatter"} {
+		got := plan(t, "megatron", params, 0, Run{DP: 8, Zero: zero, NoOverlap: true}).Backward
+		require.Len(t, got, 1)
+		require.Equal(t, want, got[0].Collective)
+	}
+}
