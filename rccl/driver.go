@@ -209,16 +209,18 @@ func (d *Driver) Isolated(ctx context.Context, n int) ([]float64, error) {
 // EventFloor is the median interval of an empty pair of events.
 func (d *Driver) EventFloor() float64 { return d.floor }
 
-// measureFloor times empty event pairs, once.
+// measureFloor times empty event pairs, once. The all_reduce that aligns the ranks
+// is the first launch on their communicator: who cannot connect hangs in here.
 func (d *Driver) measureFloor() error {
 	if err := d.batch.SetWork(native.Work{Collective: "all_reduce", Dtype: "float", Op: "sum", Count: 1, Slots: 1}, d.cfg.Deadline); err != nil {
 		return err
 	}
 	pairs, err := d.batch.EventFloor(native.MaxIsolated)
-	if err == nil {
-		d.floor = stat.Quantile(pairs, 0.5)
+	if err != nil {
+		return fmt.Errorf("the first launches on a communicator of %d ranks: %w", d.active, ended(context.Background(), record.DuringIsolated, err))
 	}
-	return err
+	d.floor = stat.Quantile(pairs, 0.5)
+	return nil
 }
 
 // Close gives everything back. After a failed batch some calls may fail too; all

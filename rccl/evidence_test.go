@@ -1,6 +1,7 @@
 package rccl_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/stat"
+	"zbench/internal/native"
 )
 
 // hungWorld is two nodes of four GPUs.
@@ -139,4 +141,18 @@ func TestHangInGroups(t *testing.T) {
 	r := run(t, d, a.Cases()[1:], plan.DefaultOptions())[0]
 	require.Equal(t, map[record.RankState]string{record.NotStarted: "5", record.NotFinished: "4", record.RankFinished: "0-3,6-7"}, states(t, r.Evidence))
 	_ = d.Close()
+}
+
+// Who cannot connect hangs before the first case: the all_reduce that aligns the
+// ranks is the first launch on their communicator.
+func TestHangBeforeTheFirstCase(t *testing.T) {
+	d, _ := open(t, hungWorld, fabric.Options{Faults: []string{"hang:node=1,gpu=1,bytes=0,launch=0"}}, quiet)
+	err := d.Allocate(axes(t, hungWorld, "all_reduce").Cases())
+	require.ErrorIs(t, err, native.ErrDeadline)
+	require.ErrorContains(t, err, "the first launches on a communicator of 8 ranks: ")
+	stuck, ok := errors.AsType[plan.Stuck](err)
+	require.True(t, ok)
+	require.Equal(t, record.DuringIsolated, stuck.Evidence().During)
+	require.Equal(t, map[record.RankState]string{record.NotStarted: "0-7"}, states(t, stuck.Evidence()))
+	require.ErrorContains(t, err, "all 8 ranks not started; no rank has come to it, so nobody is named")
 }

@@ -76,11 +76,34 @@ func TestOneNodeIsTheSameInBothFiles(t *testing.T) {
 }
 
 func TestWhatNobodyMeasuredIsSaid(t *testing.T) {
-	require.Empty(t, resolve(t, "mi300x-pollara", 1, 8).Extrapolated["all_reduce"])
-	require.Empty(t, resolve(t, "mi300x-pollara", 2, 8).Extrapolated["all_reduce"])
-	require.NotEmpty(t, resolve(t, "mi300x-pollara", 1, 4).Extrapolated["all_reduce"])
-	require.NotEmpty(t, resolve(t, "mi300x-pollara", 1, 8).Extrapolated["all_gather"])
-	require.NotEmpty(t, resolve(t, "mi300x-pollara", 128, 8).Extrapolated["all_reduce"])
+	doubts := func(collective string, nodes, gpus int) []string {
+		m := resolve(t, "mi300x-pollara", nodes, gpus)
+		return m.Extrapolated[m.Whole()][collective]
+	}
+	require.Empty(t, doubts("all_reduce", 1, 8))
+	require.Empty(t, doubts("all_reduce", 2, 8))
+	require.NotEmpty(t, doubts("all_reduce", 1, 4))
+	require.NotEmpty(t, doubts("all_gather", 1, 8))
+	require.NotEmpty(t, doubts("all_reduce", 128, 8))
+}
+
+// A group's constants are extrapolated or not by what they are made of, whatever
+// the whole world's are.
+func TestGroupsAreExtrapolatedByThemselves(t *testing.T) {
+	f, err := fabric.ByName(fabric.Default)
+	require.NoError(t, err)
+	m, err := f.Resolve(fabric.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Groups: []int{4, 8}, Strides: []int{8}, Scales: []int{2}})
+	require.NoError(t, err)
+	for g, extrapolated := range map[fabric.Group]bool{
+		m.Whole(): true, {Ranks: 4}: true, {Ranks: 8}: false, {Ranks: 4, Stride: 8}: true, {Ranks: 16}: false,
+	} {
+		require.Equal(t, extrapolated, len(m.Extrapolated[g]["all_reduce"]) > 0, "%+v: %v", g, m.Extrapolated[g])
+		require.NotEmpty(t, m.Extrapolated[g]["all_gather"])
+	}
+	said := f.Describe(m).Extrapolated
+	require.Equal(t, m.Extrapolated[m.Whole()]["all_reduce"][0], said[0], "the whole world's come first")
+	require.Subset(t, said, m.Extrapolated[fabric.Group{Ranks: 4}]["all_reduce"])
+	require.Len(t, said, 3+8, "4 GPUs, 1 of 8 GPUs a node, over 2 nodes, and all collectives but one: %v", said)
 }
 
 func TestRefusals(t *testing.T) {

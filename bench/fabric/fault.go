@@ -134,6 +134,9 @@ func readValues(text string, keys []string) (faultValues, error) {
 	return v, nil
 }
 
+// leastLeft is the least share of a bandwidth: with less times have no end.
+const leastLeft = 1e-6
+
 // inWorld checks places and shares.
 func inWorld(v faultValues, w World) error {
 	limits := map[string]int{"node": w.Nodes, "gpu": w.GPUsPerNode, "a": w.GPUsPerNode, "b": w.GPUsPerNode, "rail": w.GPUsPerNode}
@@ -141,8 +144,11 @@ func inWorld(v faultValues, w World) error {
 		if limit, place := limits[key]; place && (n != float64(int(n)) || int(n) >= limit) {
 			return fmt.Errorf("%s is 0 to %d", key, limit-1)
 		}
-		if (key == "left" || key == "part") && (n > 1 || key == "left" && n == 0) {
+		if (key == "left" || key == "part") && (n > 1 || key == "left" && n < leastLeft) {
 			return fmt.Errorf("%s is a share, above 0 and at most 1", key)
+		}
+		if from, given := v["from"]; given && from > v["to"] {
+			return fmt.Errorf("from is at most to")
 		}
 		if key == "times" && n == 0 || key == "sigma" && n > 0.2 {
 			return fmt.Errorf("%s is out of range", key)

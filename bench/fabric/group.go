@@ -53,7 +53,7 @@ func (w World) groups(o Options) ([]Group, error) {
 	all := []Group{{Ranks: w.Ranks()}}
 	for _, g := range o.Groups {
 		if g < 2 || w.GPUsPerNode%g != 0 {
-			return nil, fmt.Errorf("groups of %d do not divide the %d GPUs of a node", g, w.GPUsPerNode)
+			return nil, fmt.Errorf("groups of %d: a group has 2 ranks or more and divides the %d GPUs of a node", g, w.GPUsPerNode)
 		}
 		for first := 0; first < w.Ranks(); first += g {
 			all = append(all, Group{First: first, Ranks: g})

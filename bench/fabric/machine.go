@@ -75,9 +75,9 @@ type Machine struct {
 	Curves map[Group]map[string]Curve
 	// Faults are lines of the machine file.
 	Faults []string
-	// Extrapolated says, by collective, which parts of the whole world's
-	// constants nobody measured.
-	Extrapolated map[string][]string
+	// Extrapolated says, by group and collective, which parts of the constants
+	// nobody measured. Of groups that are alike it has the first.
+	Extrapolated map[Group]map[string][]string
 }
 
 // Whole is the group of all ranks.
@@ -96,7 +96,7 @@ func (f *Fabric) Resolve(w World, o Options) (*Machine, error) {
 	}
 	m := &Machine{
 		World: w, GPU: f.GPU, Host: f.Host, HBM: f.Node.HBMBytes, Cache: f.Node.CacheBytes, Seed: o.Seed,
-		Curves: map[Group]map[string]Curve{}, Extrapolated: map[string][]string{},
+		Curves: map[Group]map[string]Curve{}, Extrapolated: map[Group]map[string][]string{},
 	}
 	broken := damage{}
 	for _, text := range append(slices.Clone(f.Faults), o.Faults...) {
@@ -121,7 +121,7 @@ func (f *Fabric) resolveGroup(m *Machine, g Group, broken damage) error {
 		return nil
 	}
 	w := g.world(m.World)
-	curves := map[string]Curve{}
+	curves, extrapolated := map[string]Curve{}, map[string][]string{}
 	for _, c := range collective.All() {
 		curve, doubts := f.curve(c, w)
 		curve.B = min(curve.B, f.fairRails(g, m.World)) * broken.share(f, m.World, g)
@@ -129,11 +129,12 @@ func (f *Fabric) resolveGroup(m *Machine, g Group, broken damage) error {
 			return fmt.Errorf("fabric %s: the models give no usable constants for %s on %d nodes: %+v", f.Name, c.Name, w.Nodes, curve)
 		}
 		curves[c.Name] = curve
-		if g == m.Whole() {
-			m.Extrapolated[c.Name] = doubts
-		}
+		extrapolated[c.Name] = doubts
 	}
 	m.Curves[g] = curves
+	if g.First == 0 {
+		m.Extrapolated[g] = extrapolated
+	}
 	return nil
 }
 
@@ -233,10 +234,14 @@ func (f *Fabric) Describe(m *Machine) *record.Fabric {
 			out.Roofs = append(out.Roofs, record.Roof{Label: r.Label, BusBW: bw, Source: r.Source})
 		}
 	}
-	for _, name := range collective.Names() {
-		for _, doubt := range m.Extrapolated[name] {
-			if !slices.Contains(out.Extrapolated, doubt) {
-				out.Extrapolated = append(out.Extrapolated, doubt)
+	groups := slices.SortedFunc(maps.Keys(m.Extrapolated), Group.compare)
+	slices.Reverse(groups) // the whole world's first
+	for _, g := range groups {
+		for _, name := range collective.Names() {
+			for _, doubt := range m.Extrapolated[g][name] {
+				if !slices.Contains(out.Extrapolated, doubt) {
+					out.Extrapolated = append(out.Extrapolated, doubt)
+				}
 			}
 		}
 	}

@@ -80,8 +80,8 @@ func (a Axes) Validate() error {
 		return fmt.Errorf("the step factor (-f) must be at least 2, not %d", a.Factor)
 	case a.Step < 0 || a.Step > 0 && (a.MaxBytes-a.MinBytes)/a.Step >= maxSizes:
 		return fmt.Errorf("steps of %s (-i) from %s to %s are more than %d sizes: choose a larger step", unit.Bytes(a.Step), unit.Bytes(a.MinBytes), unit.Bytes(a.MaxBytes), maxSizes)
-	case a.Graph < 0:
-		return fmt.Errorf("a graph (-G) is replayed 0 times or more, not %d", a.Graph)
+	case a.Graph < 0 || a.Graph > MaxLaunches:
+		return fmt.Errorf("a graph (-G) is replayed 0 to %d times, not %d", MaxLaunches, a.Graph)
 	case a.Ranks < 1:
 		return errors.New("there must be at least one rank")
 	case len(a.InPlace) == 0:

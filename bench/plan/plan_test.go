@@ -78,6 +78,10 @@ func TestValidate(t *testing.T) {
 	for _, breakIt := range []func(*plan.Options){
 		func(o *plan.Options) { o.Warmup = -1 }, func(o *plan.Options) { o.Iterations = 0 },
 		func(o *plan.Options) { o.Burst.Precision = 2 }, func(o *plan.Options) { o.Isolated.MaxTime = -1 },
+		func(o *plan.Options) { o.Isolated.MaxTime = math.Inf(1) }, func(o *plan.Options) { o.Checks = -1 },
+		// The loops count in 32 bits: 2³² + 1 would be one launch.
+		func(o *plan.Options) { o.Warmup = 1<<32 + 1 }, func(o *plan.Options) { o.Iterations = 1<<32 + 1 },
+		func(o *plan.Options) { o.Checks = 1<<32 + 1 },
 	} {
 		o := plan.DefaultOptions()
 		breakIt(&o)
@@ -120,6 +124,8 @@ func TestSizesBySteps(t *testing.T) {
 	a.Step = -1
 	require.Error(t, a.Validate())
 	a.Step, a.Factor, a.Graph = 0, 2, -1
+	require.ErrorContains(t, a.Validate(), "-G")
+	a.Graph = 1 << 32
 	require.ErrorContains(t, a.Validate(), "-G")
 }
 

@@ -86,13 +86,19 @@ func DefaultOptions() Options {
 	return o
 }
 
-// Validate reports counts that measure nothing.
+// MaxLaunches is the most launches that one call of a driver is asked for: more is
+// a mistake, and the loops count in 32 bits.
+const MaxLaunches = 1_000_000
+
+// Validate reports counts that measure nothing, or that no driver can count.
 func (o Options) Validate() error {
 	switch {
-	case o.Warmup < 0:
-		return fmt.Errorf("warm-up launches (-w) must not be negative, not %d", o.Warmup)
-	case o.Iterations < 1:
-		return fmt.Errorf("iterations (-n) must be at least 1, not %d", o.Iterations)
+	case o.Warmup < 0 || o.Warmup > MaxLaunches:
+		return fmt.Errorf("warm-up launches (-w) must be 0 to %d, not %d", MaxLaunches, o.Warmup)
+	case o.Iterations < 1 || o.Iterations > MaxLaunches:
+		return fmt.Errorf("iterations (-n) must be 1 to %d, not %d", MaxLaunches, o.Iterations)
+	case o.Checks < 0 || o.Checks > MaxLaunches:
+		return fmt.Errorf("verified launches (-c) must be 0 to %d, not %d", MaxLaunches, o.Checks)
 	}
 	if err := o.Burst.Validate(); err != nil {
 		return err
@@ -208,6 +214,9 @@ func (s *sweep) result(c Case) record.Result {
 	r := record.Assemble(c.Planned(), s.parts[c.Key])
 	if r.Status == record.Interrupted && s.failed != "" {
 		r.Status, r.Reason = record.Skipped, "not run: "+s.failed+" failed before it"
+		if passes := len(s.parts[c.Key]); passes > 0 {
+			r.Reason = fmt.Sprintf("%d of %d passes: %s failed before the next", passes, Passes, s.failed)
+		}
 	}
 	return r
 }

@@ -262,6 +262,7 @@ func TestFailureStopsTheRest(t *testing.T) {
 	require.Equal(t, "too large", results[3].Reason)
 	require.Equal(t, record.Skipped, results[0].Status, "its second pass could not be run")
 	require.NotNil(t, results[0].Burst, "what was measured in the first is kept")
+	require.Equal(t, "1 of 2 passes: "+results[1].Key+" failed before the next", results[0].Reason, "it was run, if not to its end")
 }
 
 // An error that comes with the cancellation is an interruption, not a failure.

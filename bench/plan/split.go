@@ -30,7 +30,7 @@ func (a Axes) validateSplits() error {
 	perNode := a.Ranks / max(a.Nodes, 1)
 	for _, g := range a.Groups {
 		if g < 2 || perNode%g != 0 {
-			return fmt.Errorf("groups of %d (--groups) do not divide the %d GPUs of a node", g, perNode)
+			return fmt.Errorf("groups of %d (--groups): a group has 2 ranks or more and divides the %d GPUs of a node", g, perNode)
 		}
 	}
 	for _, s := range a.Strides {

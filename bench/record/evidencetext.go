@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -37,7 +38,10 @@ func (e *Evidence) count() (all, missing int) {
 func (e *Evidence) Verdict() string {
 	_, missing := e.count()
 	_, marked := e.stuck()
+	nobody := !slices.ContainsFunc(e.Ranks, func(r RankEvidence) bool { return r.State != NotStarted })
 	switch {
+	case nobody:
+		return "no rank has come to it, so nobody is named: look at what comes before, as connecting, and whether every process can reach the others"
 	case missing > 0:
 		return "the others wait for those that have not started: look at their GPUs, processes and hosts"
 	case marked:

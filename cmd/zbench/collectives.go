@@ -71,7 +71,7 @@ steps (-i). -G captures a burst's launches into a graph and replays it.
 		ValidArgs: collective.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.names = args
-			if o.resume != "" {
+			if cmd.Flags().Changed("resume") {
 				return runResume(cmd.Context(), s, cmd, o)
 			}
 			if f := cmd.Flags(); f.Changed("stepbytes") && f.Changed("stepfactor") {
@@ -217,7 +217,7 @@ func (u *setup) cases(d plan.Process) ([]plan.Case, error) {
 
 // mark says of a case whether its model was fitted elsewhere.
 func (u *setup) mark(c *plan.Case) {
-	c.Extrapolated = u.machine != nil && len(u.machine.Extrapolated[c.Collective.Name]) > 0
+	c.Extrapolated = u.machine != nil && len(u.machine.Extrapolated[groupOf(*c)][c.Collective.Name]) > 0
 }
 
 // record is everything that is known before the first result.
@@ -258,14 +258,14 @@ func verdict(rec *record.Record, dir string) error {
 	case count[record.OK] == 0 && count[record.Failed] == 0:
 		return &codeError{exitRun, errors.New("nothing was measured: every case was skipped"), "the table says why; choose other sizes (-b, -e) or fewer ranks"}
 	}
-	return failed(rec)
+	return failed(rec, dir)
 }
 
 // failed is the first failed case as an error, nil when there is none.
-func failed(rec *record.Record) error {
+func failed(rec *record.Record, dir string) error {
 	for _, r := range rec.Results {
 		if r.Status == record.Failed {
-			return &codeError{exitRun, fmt.Errorf("%s at %s failed: %s", r.Collective, unit.Bytes(r.BytesRequested), r.Reason), "what finished before it is saved"}
+			return &codeError{exitRun, fmt.Errorf("%s at %s failed: %s", r.Collective, unit.Bytes(r.BytesRequested), r.Reason), "what finished before it is saved; what came after it: zbench collectives --resume " + dir}
 		}
 	}
 	return nil

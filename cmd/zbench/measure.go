@@ -87,7 +87,7 @@ func (u *setup) measure(ctx context.Context, s State, o collectivesOptions, dir 
 	}
 	defer func() {
 		// After a failed case closing fails too, and tells nothing new.
-		if closing := d.Close(); err == nil && failed(out.rec) == nil {
+		if closing := d.Close(); err == nil && failed(out.rec, "") == nil {
 			err = closing
 		}
 	}()

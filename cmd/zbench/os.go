@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -91,6 +92,10 @@ func (osFS) RemoveTemporary(dir string) error {
 
 // WriteFile writes beside the file, makes it durable, and renames it into place.
 func (osFS) WriteFile(name string, data []byte) error {
+	if info, err := os.Lstat(name); err == nil && info.IsDir() {
+		// The rename would say "file exists" of a file with a name of our own.
+		return &codeError{exitRun, fmt.Errorf("%s is a folder where a file is to be written", name), "move it away, or choose another folder"}
+	}
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*"+temporary)
 	if err != nil {
 		return err

@@ -83,7 +83,7 @@ func readEither(s State, path string) (*record.Record, error) {
 	case isRecord(text):
 		rec, err := record.Decode(bytes.NewReader(text))
 		if err != nil {
-			return nil, &codeError{exitRun, fmt.Errorf("%s: %w", path, err), "make it again, or read it with the zbench that wrote it"}
+			return nil, &codeError{exitRun, fmt.Errorf("%s: %w", path, err), "read its journal.jsonl instead, make it again, or read it with the zbench that wrote it"}
 		}
 		return rec, nil
 	}

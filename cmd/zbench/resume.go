@@ -29,6 +29,9 @@ var free = slices.Concat([]string{"resume", "force", "quiet", "format", "fixed-s
 // runResume goes on with the sweep that o.resume holds. cmd tells which flags
 // were given beside it.
 func runResume(ctx context.Context, s State, cmd *cobra.Command, given collectivesOptions) error {
+	if given.resume == "" { // a script's empty variable is no reason to begin another
+		return usagef("give the folder of the sweep to go on with", "--resume is empty")
+	}
 	path := filepath.Join(given.resume, journalFile)
 	text, err := s.FS.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

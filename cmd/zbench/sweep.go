@@ -175,7 +175,13 @@ func (o sweepOptions) axes(all collectivesOptions, w fabric.World, share int) (p
 	if err := a.Validate(); err != nil {
 		return a, err
 	}
-	return a, o.run.Validate()
+	if err := o.run.Validate(); err != nil {
+		return a, err
+	}
+	if n := o.run.Iterations * max(o.graph, 1); n > plan.MaxLaunches {
+		return a, fmt.Errorf("a burst of %d launches (-n times -G) is more than %d", n, plan.MaxLaunches)
+	}
+	return a, nil
 }
 
 // record is the part of the record that says what was asked.

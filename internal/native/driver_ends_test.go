@@ -18,6 +18,10 @@ func TestCancelledBeforeLaunch(t *testing.T) {
 		"burst":    func(b *native.Batch) ([]float64, error) { return b.Burst(4, 0) },
 		"isolated": func(b *native.Batch) ([]float64, error) { return b.Isolated(4, 0) },
 		"warm-up":  func(b *native.Batch) ([]float64, error) { return b.WarmUp(4) },
+		"verification": func(b *native.Batch) ([]float64, error) {
+			_, err := b.Verify(make([]native.Expect, 2), 1)
+			return nil, err
+		},
 	} {
 		r := newRig(t, 2, true)
 		r.work(t, simple("broadcast"))

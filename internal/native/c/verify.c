@@ -133,8 +133,12 @@ static int zb_explain_all(zb_batch *b, const zb_verify_args *v) {
   return 0;
 }
 
-/* The launch that is verified, with its marks. */
+/* The launch that is verified, with its marks. A short one is done at the first
+ * look, so that the wait alone would never heed a cancellation. */
 static int zb_launch_one(zb_batch *b) {
+  if (zb_cancelled(b)) {
+    return zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "launch");
+  }
   b->marked = 1;
   if (zb_mark(b, 0, 0) || zb_launch_all(b, &b->work, 0)) {
     return 1;
