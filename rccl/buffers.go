@@ -1,6 +1,7 @@
 package rccl
 
 import (
+	"context"
 	"errors"
 
 	"zbench/bench/collective"
@@ -42,8 +43,9 @@ func (d *Driver) RotateOver(cache int64) { d.cfg.CacheBytes = cache }
 
 // Allocate gives every rank a send and a receive buffer that serve all cases
 // that are not skipped, large enough for launches to rotate over. It is called
-// before the first case, and again when cases were added: buffers only grow.
-func (d *Driver) Allocate(cases []plan.Case) error {
+// before the first case, and again when cases were added: buffers only grow. The
+// first time ranks connect, which a cancelled context ends.
+func (d *Driver) Allocate(ctx context.Context, cases []plan.Case) error {
 	first := d.batch == nil
 	send, recv := max(d.send, cacheFactor*d.cfg.CacheBytes), max(d.recv, cacheFactor*d.cfg.CacheBytes)
 	for _, c := range cases {
@@ -81,7 +83,7 @@ func (d *Driver) Allocate(cases []plan.Case) error {
 	if err := d.newBatch(); err != nil {
 		return err
 	}
-	return d.measureFloor()
+	return d.measureFloor(ctx)
 }
 
 // free gives the buffers back; all are tried.

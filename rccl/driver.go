@@ -211,13 +211,17 @@ func (d *Driver) EventFloor() float64 { return d.floor }
 
 // measureFloor times empty event pairs, once. The all_reduce that aligns the ranks
 // is the first launch on their communicator: who cannot connect hangs in here.
-func (d *Driver) measureFloor() error {
+func (d *Driver) measureFloor(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	defer context.AfterFunc(ctx, d.batch.Cancel)()
 	if err := d.batch.SetWork(native.Work{Collective: "all_reduce", Dtype: "float", Op: "sum", Count: 1, Slots: 1}, d.cfg.Deadline); err != nil {
 		return err
 	}
 	pairs, err := d.batch.EventFloor(native.MaxIsolated)
 	if err != nil {
-		return fmt.Errorf("the first launches on a communicator of %d ranks: %w", d.active, ended(context.Background(), record.DuringIsolated, err))
+		return fmt.Errorf("the first launches on a communicator of %d ranks: %w", d.active, ended(ctx, record.DuringIsolated, err))
 	}
 	d.floor = stat.Quantile(pairs, 0.5)
 	return nil

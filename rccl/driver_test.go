@@ -64,7 +64,7 @@ func axes(t testing.TB, w fabric.World, names ...string) plan.Axes {
 
 func run(t testing.TB, d *rccl.Driver, cases []plan.Case, o plan.Options) []record.Result {
 	t.Helper()
-	require.NoError(t, d.Allocate(cases))
+	require.NoError(t, d.Allocate(t.Context(), cases))
 	return plan.Run(context.Background(), cases, d, o, func(record.Result) {})
 }
 
@@ -128,7 +128,7 @@ func TestCancelInterrupts(t *testing.T) {
 	w := fabric.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 1}
 	d, _ := open(t, w, fabric.Options{}, nil)
 	cases := axes(t, w, "all_reduce").Cases()
-	require.NoError(t, d.Allocate(cases))
+	require.NoError(t, d.Allocate(t.Context(), cases))
 	ctx, cancel := context.WithCancel(context.Background())
 	seen := 0
 	results := plan.Run(ctx, cases, d, plan.DefaultOptions(), func(record.Result) {

@@ -1,6 +1,7 @@
 package rccl_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -147,7 +148,7 @@ func TestHangInGroups(t *testing.T) {
 // ranks is the first launch on their communicator.
 func TestHangBeforeTheFirstCase(t *testing.T) {
 	d, _ := open(t, hungWorld, fabric.Options{Faults: []string{"hang:node=1,gpu=1,bytes=0,launch=0"}}, quiet)
-	err := d.Allocate(axes(t, hungWorld, "all_reduce").Cases())
+	err := d.Allocate(t.Context(), axes(t, hungWorld, "all_reduce").Cases())
 	require.ErrorIs(t, err, native.ErrDeadline)
 	require.ErrorContains(t, err, "the first launches on a communicator of 8 ranks: ")
 	stuck, ok := errors.AsType[plan.Stuck](err)
@@ -155,4 +156,14 @@ func TestHangBeforeTheFirstCase(t *testing.T) {
 	require.Equal(t, record.DuringIsolated, stuck.Evidence().During)
 	require.Equal(t, map[record.RankState]string{record.NotStarted: "0-7"}, states(t, stuck.Evidence()))
 	require.ErrorContains(t, err, "all 8 ranks not started; no rank has come to it, so nobody is named")
+}
+
+// Who asks to stop while ranks connect need not wait for the deadline.
+func TestCancelledWhileConnecting(t *testing.T) {
+	d, _ := open(t, hungWorld, fabric.Options{}, quiet)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stop := errors.New("enough")
+	cancel(stop)
+	require.ErrorIs(t, d.Allocate(ctx, axes(t, hungWorld, "all_reduce").Cases()), stop)
+	require.NoError(t, d.Close())
 }

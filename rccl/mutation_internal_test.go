@@ -32,7 +32,7 @@ func openCases(t *testing.T) (*Driver, []plan.Case) {
 	a.Op, err = collective.OpByName("sum")
 	require.NoError(t, err)
 	cases := a.Cases()
-	require.NoError(t, d.Allocate(cases))
+	require.NoError(t, d.Allocate(t.Context(), cases))
 	return d, cases
 }
 

@@ -203,7 +203,7 @@ func (t *trial) sweep(ctx context.Context, p plan.Process) []record.Result {
 		return nil
 	}
 	plan.Fit(cases, budget)
-	if err := p.Allocate(cases); err != nil {
+	if err := p.Allocate(ctx, cases); err != nil {
 		return nil
 	}
 	results, _ := plan.Resume(ctx, cases, p, t.options, t.log, func(record.Result) {})

@@ -88,7 +88,7 @@ func (p *process) Budget() (int64, error) {
 	return p.memory, nil
 }
 
-func (p *process) Allocate(cases []plan.Case) error {
+func (p *process) Allocate(_ context.Context, cases []plan.Case) error {
 	skipped := 0
 	for _, c := range cases {
 		if c.Skip != "" {

@@ -22,7 +22,7 @@ type Process interface {
 	Budget() (int64, error)
 	// Allocate makes room for all cases that are not skipped, before the first Begin,
 	// and again where larger ones were added.
-	Allocate(cases []Case) error
+	Allocate(ctx context.Context, cases []Case) error
 }
 
 // Do is what an order asks for: a method of Process, or to end.
@@ -137,7 +137,7 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 	case DoBudget:
 		r.Budget, err = w.p.Budget()
 	case DoAllocate:
-		err = w.p.Allocate(o.Cases)
+		err = w.p.Allocate(whole, o.Cases)
 	case DoBegin:
 		w.c = *o.Case
 		if err = w.p.Begin(w.c, o.Pass); err == nil {

@@ -27,7 +27,7 @@ func TestGroupIsOneDriver(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, int64(1<<12), budget)
 		cases := a.Cases()
-		require.NoError(t, g.Allocate(cases))
+		require.NoError(t, g.Allocate(t.Context(), cases))
 		require.NoError(t, g.Begin(cases[6], 1))
 		require.Empty(t, g.Unverifiable(cases[6]))
 		v, err := g.Verify(ctx, cases[6], 3)

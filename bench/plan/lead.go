@@ -97,7 +97,7 @@ func (g *Group) Budget() (int64, error) {
 }
 
 // Allocate makes room in all processes.
-func (g *Group) Allocate(cases []Case) error {
+func (g *Group) Allocate(_ context.Context, cases []Case) error {
 	_, err := g.do(Order{Do: DoAllocate, Cases: cases})
 	return err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -63,6 +64,8 @@ func codeOf(err error) int {
 		return e.code
 	case errors.Is(err, native.ErrUnavailable):
 		return exitUnavailable
+	case errors.Is(err, context.Canceled): // before there was anything to save
+		return exitInterrupted
 	}
 	return exitRun
 }

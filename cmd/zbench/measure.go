@@ -109,7 +109,7 @@ func (u *setup) measure(ctx context.Context, s State, o collectivesOptions, dir 
 	if o.advice.asked() && !o.fixedSizes && !o.quiet {
 		fmt.Fprintln(s.Stderr, "More sizes follow where the bucket size needs them, each round announced; --fixed-sizes leaves them out.")
 	}
-	if err := d.Allocate(cases); err != nil {
+	if err := d.Allocate(ctx, cases); err != nil {
 		return nil, err
 	}
 	j, err := newJournal(dir, entries)
@@ -133,7 +133,7 @@ func (u *setup) rounds(ctx context.Context, s State, o collectivesOptions, j *jo
 			return results, wanted
 		}
 		u.tellFurther(s, o, r, j.log.Parts)
-		if err = d.Allocate(r.cases); err != nil {
+		if err = d.Allocate(ctx, r.cases); err != nil {
 			return results, err
 		}
 		if n == len(j.log.Further) {

@@ -64,7 +64,7 @@ func (t trial) run() (*record.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = d.Allocate(cases); err == nil {
+	if err = d.Allocate(context.Background(), cases); err == nil {
 		rec := &record.Record{World: record.World{Nodes: w.Nodes, Ranks: w.Ranks(), GPUsPerNode: gpus, GPUsPerProcess: 1}}
 		o := plan.DefaultOptions()
 		o.Checks = 0 // who is late does not depend on the data
