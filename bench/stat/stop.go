@@ -71,8 +71,8 @@ func (r Rule) Validate() error {
 		return fmt.Errorf("the largest number of samples must be at least 1, not %d", r.MaxSamples)
 	case r.MinSamples < 0 || r.MinSamples > r.MaxSamples:
 		return fmt.Errorf("the smallest number of samples must be in [0, %d], not %d", r.MaxSamples, r.MinSamples)
-	case math.IsNaN(r.MaxTime) || r.MaxTime < 0:
-		return fmt.Errorf("the time per timing must not be negative, not %g s", r.MaxTime)
+	case math.IsNaN(r.MaxTime) || math.IsInf(r.MaxTime, 0) || r.MaxTime < 0:
+		return fmt.Errorf("the time per timing must be finite and not negative, not %g s", r.MaxTime)
 	case math.IsNaN(r.Expected) || r.Expected < 0:
 		return fmt.Errorf("the expected time of a sample must not be negative, not %g s", r.Expected)
 	case r.Batch < 0:
