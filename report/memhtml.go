@@ -22,6 +22,7 @@ type memoryView struct {
 	Rows                     [][]string
 	Footer                   []string
 	Published                []publishedLine
+	Peak                     bool // of a device is known, and drawn
 	Facts                    []Fact
 }
 
@@ -48,6 +49,7 @@ func memoryViewOf(rec *memory.Record, command string) (*memoryView, error) {
 		look: l, Title: memoryTitle(rec), Command: command,
 		Head: t.head, Rows: t.rows, Footer: t.footer, Facts: memoryFacts(rec), Banners: memoryBanners(rec), Data: []plotData{},
 	}
+	v.Peak = slices.ContainsFunc(rec.Devices, func(d memory.Device) bool { return d.Peak != nil })
 	published := publishedOf(rec)
 	for i, p := range published {
 		v.Published = append(v.Published, publishedLine{letter(i), fmt.Sprintf("%s on %s: %s, %s", p.Tool, p.Device, p.Source, p.Date)})
@@ -120,7 +122,7 @@ func levels(rec *memory.Record) Chart {
 	}
 	for _, d := range rec.Devices[:min(1, len(rec.Devices))] {
 		if d.Peak != nil {
-			c.Roofs = []Roof{{Letter: letter(0), Label: "published peak of the memory", Value: *d.Peak, Source: d.PeakSource}}
+			c.Roofs = []Roof{{Letter: letter(0), Label: "peak of the memory", Value: *d.Peak, Source: d.PeakSource}}
 		}
 		if d.Cache > 0 {
 			c.Notes = append(c.Notes, fmt.Sprintf("The last level of cache is %s: arrays below four times that are cache-resident.", unit.Bytes(d.Cache)))
