@@ -46,7 +46,7 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("disk full
 func TestWrite(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, jsonfile.Write(&b, "fish", map[string]any{"of <two>": jsonfile.Filled[int](nil)}))
-	require.Equal(t, "{\n  \"of <two>\": []\n}\n", b.String())
+	require.Equal(t, []string{"{", `  "of <two>": []`, "}", ""}, strings.Split(b.String(), "\n"))
 	b.Reset()
 	require.ErrorContains(t, jsonfile.Write(&b, "fish", math.NaN()), "fish: encode: json: unsupported value")
 	require.Zero(t, b.Len())
