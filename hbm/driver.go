@@ -141,7 +141,11 @@ func (d *Driver) openUnit(u *unit, index int) (err error) {
 func (d *Driver) describe(index int) (memory.Device, error) {
 	if d.cfg.Host {
 		h := native.Host()
-		return memory.Device{Index: index, Name: d.cfg.HostName, Kind: memory.HostMemory, Units: h.CPUs, Memory: h.Memory, Cache: d.cfg.HostCache, Peak: d.peak(0)}, nil
+		out := memory.Device{Index: index, Name: d.cfg.HostName, Kind: memory.HostMemory, Units: h.CPUs, Memory: h.Memory, Cache: d.cfg.HostCache, Peak: d.peak(0)}
+		if out.Peak != nil {
+			out.PeakSource = givenPeak
+		}
+		return out, nil
 	}
 	info, err := d.p.Device(index)
 	if err != nil {
@@ -165,10 +169,13 @@ func (d *Driver) describe(index int) (memory.Device, error) {
 	}
 	out.Cache, out.Peak, out.PeakSource = known.Cache, d.peak(known.Bandwidth), known.Source+", "+known.Date
 	if d.cfg.Peak > 0 {
-		out.PeakSource = "given with --peak"
+		out.PeakSource = givenPeak
 	}
 	return out, nil
 }
+
+// givenPeak is the source of a peak that the table did not have to say.
+const givenPeak = "given with --peak"
 
 // peak is the given one, else the table's, null where there is neither.
 func (d *Driver) peak(table float64) *float64 {

@@ -24,19 +24,53 @@ func WriteHTML(w io.Writer, p *Page) error {
 	if err != nil {
 		return err
 	}
-	t, err := template.New("page.tmpl").Funcs(words()).ParseFS(assets, "assets/page.tmpl", "assets/tables.tmpl", "assets/advice.tmpl")
+	return execute(w, v, "page.tmpl", "tables.tmpl", "advice.tmpl")
+}
+
+// execute writes what the first of the templates in assets makes of a view.
+func execute(w io.Writer, view any, names ...string) error {
+	paths := make([]string, len(names))
+	for i, name := range names {
+		paths[i] = "assets/" + name
+	}
+	t, err := template.New(names[0]).Funcs(words()).ParseFS(assets, paths...)
 	if err != nil {
 		return fmt.Errorf("parse the page's template: %w", err)
 	}
 	// Into memory first: a page that fails half way leaves nothing behind.
 	var b bytes.Buffer
-	if err := t.Execute(&b, v); err != nil {
+	if err := t.Execute(&b, view); err != nil {
 		return fmt.Errorf("write HTML: %w", err)
 	}
 	if _, err := w.Write(bytes.Map(printable, b.Bytes())); err != nil {
 		return fmt.Errorf("write HTML: %w", err)
 	}
 	return nil
+}
+
+// look is what every page has inside: its style, its script, and the policy by
+// which nothing else is applied or runs.
+type look struct {
+	Policy string
+	Style  template.CSS
+	Script template.JS
+}
+
+func lookOf() (look, error) {
+	css, err := assets.ReadFile("assets/page.css")
+	if err != nil {
+		return look{}, fmt.Errorf("read the page's style: %w", err)
+	}
+	js, err := assets.ReadFile("assets/page.js")
+	if err != nil {
+		return look{}, fmt.Errorf("read the page's script: %w", err)
+	}
+	style := variables() + roleStyles() + string(css)
+	// Both texts are ours, so neither needs escaping.
+	return look{
+		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hashOf(style) + "; script-src " + hashOf(string(js)),
+		Style:  template.CSS(style), Script: template.JS(js),
+	}, nil
 }
 
 // words are the functions that the templates call.
@@ -55,11 +89,9 @@ func printable(r rune) rune {
 // view is the page with what only HTML needs.
 type view struct {
 	*Page
-	Policy string
-	Style  template.CSS
-	Script template.JS
-	Plots  []plot
-	Small  []plot
+	look
+	Plots []plot
+	Small []plot
 	// Answer is the recommendation's plot; nil where there is none.
 	Answer *plot
 	Data   []plotData
@@ -108,22 +140,11 @@ type pointData struct {
 }
 
 func viewOf(p *Page) (*view, error) {
-	css, err := assets.ReadFile("assets/page.css")
+	l, err := lookOf()
 	if err != nil {
-		return nil, fmt.Errorf("read the page's style: %w", err)
+		return nil, err
 	}
-	js, err := assets.ReadFile("assets/page.js")
-	if err != nil {
-		return nil, fmt.Errorf("read the page's script: %w", err)
-	}
-	style := variables() + roleStyles() + string(css)
-	v := &view{
-		Page: p,
-		// Both texts are ours, so neither needs escaping; only what the
-		// policy's hashes name runs or applies.
-		Style: template.CSS(style), Script: template.JS(js),
-		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hashOf(style) + "; script-src " + hashOf(string(js)),
-	}
+	v := &view{Page: p, look: l}
 	for _, c := range p.Charts {
 		v.Plots = append(v.Plots, plotOf(c))
 		v.Data = append(v.Data, dataOf(c))

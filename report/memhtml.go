@@ -1,9 +1,7 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
-	"html/template"
 	"io"
 	"slices"
 	"strings"
@@ -14,18 +12,18 @@ import (
 
 // memoryView is the page of a memory record.
 type memoryView struct {
-	Title, Subtitle, Command, Policy string
-	Style                            template.CSS
-	Script                           template.JS
-	Banners                          []Banner
-	Bars, Ratios                     []barChart
-	Plots                            []plot
-	Data                             []plotData
-	Head                             []string
-	Rows                             [][]string
-	Footer                           []string
-	Published                        []publishedLine
-	Facts                            []Fact
+	look
+	Title, Subtitle, Command string
+	Banners                  []Banner
+	Bars, Ratios             []barChart
+	Plots                    []plot
+	Data                     []plotData
+	Head                     []string
+	Rows                     [][]string
+	Footer                   []string
+	Published                []publishedLine
+	Peak                     bool // of a device is known, and drawn
+	Facts                    []Fact
 }
 
 // publishedLine is a letter of the bars with what it stands for.
@@ -38,34 +36,20 @@ func WriteMemoryHTML(w io.Writer, rec *memory.Record, command string) error {
 	if err != nil {
 		return err
 	}
-	t, err := template.New("memory.tmpl").Funcs(words()).ParseFS(assets, "assets/memory.tmpl", "assets/tables.tmpl")
-	if err != nil {
-		return fmt.Errorf("parse the page's template: %w", err)
-	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, v); err != nil {
-		return fmt.Errorf("write HTML: %w", err)
-	}
-	_, err = w.Write(bytes.Map(printable, b.Bytes()))
-	return err
+	return execute(w, v, "memory.tmpl", "tables.tmpl")
 }
 
 func memoryViewOf(rec *memory.Record, command string) (*memoryView, error) {
-	css, err := assets.ReadFile("assets/page.css")
+	l, err := lookOf()
 	if err != nil {
-		return nil, fmt.Errorf("read the page's style: %w", err)
+		return nil, err
 	}
-	js, err := assets.ReadFile("assets/page.js")
-	if err != nil {
-		return nil, fmt.Errorf("read the page's script: %w", err)
-	}
-	style := variables() + roleStyles() + string(css)
 	t := memoryTextual(rec)
 	v := &memoryView{
-		Title: memoryTitle(rec), Command: command, Style: template.CSS(style), Script: template.JS(js),
-		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hashOf(style) + "; script-src " + hashOf(string(js)),
-		Head:   t.head, Rows: t.rows, Footer: t.footer, Facts: memoryFacts(rec), Banners: memoryBanners(rec), Data: []plotData{},
+		look: l, Title: memoryTitle(rec), Command: command,
+		Head: t.head, Rows: t.rows, Footer: t.footer, Facts: memoryFacts(rec), Banners: memoryBanners(rec), Data: []plotData{},
 	}
+	v.Peak = slices.ContainsFunc(rec.Devices, func(d memory.Device) bool { return d.Peak != nil })
 	published := publishedOf(rec)
 	for i, p := range published {
 		v.Published = append(v.Published, publishedLine{letter(i), fmt.Sprintf("%s on %s: %s, %s", p.Tool, p.Device, p.Source, p.Date)})
@@ -138,7 +122,7 @@ func levels(rec *memory.Record) Chart {
 	}
 	for _, d := range rec.Devices[:min(1, len(rec.Devices))] {
 		if d.Peak != nil {
-			c.Roofs = []Roof{{Letter: letter(0), Label: "published peak of the memory", Value: *d.Peak, Source: d.PeakSource}}
+			c.Roofs = []Roof{{Letter: letter(0), Label: "peak of the memory", Value: *d.Peak, Source: d.PeakSource}}
 		}
 		if d.Cache > 0 {
 			c.Notes = append(c.Notes, fmt.Sprintf("The last level of cache is %s: arrays below four times that are cache-resident.", unit.Bytes(d.Cache)))

@@ -141,6 +141,21 @@ func TestStreamPage(t *testing.T) {
 	require.NotContains(t, page, "h-ratios")
 }
 
+// Without a peak no line is drawn, and none is explained; one that was given is
+// said to be known.
+func TestPeakIsSaidWhereItIs(t *testing.T) {
+	rec := streamsAndSweep()
+	rec.Devices[0].Kind, rec.Devices[0].Name = memory.HostMemory, "a CPU"
+	for _, peak := range []*float64{nil, rec.Devices[0].Peak} {
+		rec.Devices[0].Peak, rec.Devices[0].PeakSource = peak, "given with --peak"
+		page, table := memoryPage(t, rec), memoryTable(t, rec, "table")
+		require.Equal(t, peak != nil, strings.Contains(page, "Lines across the bars: without a letter the peak"))
+		require.Equal(t, peak == nil, strings.Contains(table, "its peak is not known"))
+		require.Equal(t, peak != nil, strings.Contains(table, "(given with --peak)"))
+		require.NotContains(t, page, "published peak")
+	}
+}
+
 // Records at the edges: nothing, nothing finished, text that is markup, and
 // wrong data, whose page says it first.
 func TestMemoryEdges(t *testing.T) {

@@ -166,7 +166,11 @@ func memoryFooter(rec *memory.Record) []string {
 	for _, d := range rec.Devices {
 		switch {
 		case d.Kind == memory.HostMemory:
-			lines = append(lines, fmt.Sprintf("HOST MEMORY, not a GPU's: %d CPUs of %s, last level of cache %s; its peak is not known.", d.Units, d.Name, unit.Bytes(d.Cache)))
+			peak := "is not known"
+			if d.Peak != nil {
+				peak = fmt.Sprintf("is %s (%s)", unit.Rate(*d.Peak), d.PeakSource)
+			}
+			lines = append(lines, fmt.Sprintf("HOST MEMORY, not a GPU's: %d CPUs of %s, last level of cache %s; its peak %s.", d.Units, d.Name, unit.Bytes(d.Cache), peak))
 		case d.Kind == memory.Checked:
 			once = append(once, "Results checked, not timed: the loopback runs the kernels thread by thread, and how long that takes says nothing.")
 		case d.Kind == memory.Simulated:

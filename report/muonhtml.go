@@ -1,9 +1,7 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
-	"html/template"
 	"io"
 	"strings"
 
@@ -12,14 +10,13 @@ import (
 
 // muonView is the page of a Muon report.
 type muonView struct {
-	Title, Command, Policy string
-	Style                  template.CSS
-	Script                 template.JS
-	Banners                []Banner
-	Parts                  []muonPart
-	FigureHead, CheckHead  []string
-	Footer                 []string
-	Facts                  []Fact
+	look
+	Title, Command        string
+	Banners               []Banner
+	Parts                 []muonPart
+	FigureHead, CheckHead []string
+	Footer                []string
+	Facts                 []Fact
 }
 
 // muonPart is a shape with its speeds, and what shows that they are of right
@@ -36,31 +33,16 @@ func WriteMuonHTML(w io.Writer, r *muon.Report, command string) error {
 	if err != nil {
 		return err
 	}
-	t, err := template.ParseFS(assets, "assets/muon.tmpl")
-	if err != nil {
-		return fmt.Errorf("parse the page's template: %w", err)
-	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, v); err != nil {
-		return fmt.Errorf("write HTML: %w", err)
-	}
-	_, err = w.Write(bytes.Map(printable, b.Bytes()))
-	return err
+	return execute(w, v, "muon.tmpl")
 }
 
 func muonViewOf(r *muon.Report, command string) (*muonView, error) {
-	css, err := assets.ReadFile("assets/page.css")
+	l, err := lookOf()
 	if err != nil {
-		return nil, fmt.Errorf("read the page's style: %w", err)
+		return nil, err
 	}
-	js, err := assets.ReadFile("assets/page.js")
-	if err != nil {
-		return nil, fmt.Errorf("read the page's script: %w", err)
-	}
-	style := variables() + roleStyles() + string(css)
 	return &muonView{
-		Title: MuonTitle(r), Command: command, Style: template.CSS(style), Script: template.JS(js),
-		Policy:  "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hashOf(style) + "; script-src " + hashOf(string(js)),
+		look: l, Title: MuonTitle(r), Command: command,
 		Banners: muonBanners(r), Parts: muonParts(r), FigureHead: MuonFigureHead, CheckHead: MuonCheckHead, Footer: MuonFooter(r), Facts: muonFacts(r),
 	}, nil
 }

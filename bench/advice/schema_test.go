@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/advice"
@@ -179,15 +178,4 @@ func undescribed(t *testing.T, schema []byte) any {
 	}
 	strip(doc)
 	return doc
-}
-
-func compiled(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(advice.SchemaJSON))
-	require.NoError(t, err)
-	c := jsonschema.NewCompiler()
-	require.NoError(t, c.AddResource("v1.json", doc))
-	s, err := c.Compile("v1.json")
-	require.NoError(t, err)
-	return s
 }

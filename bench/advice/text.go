@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"zbench/bench/jsonfile"
 	"zbench/bench/recommend"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
@@ -247,13 +248,7 @@ func cell(s string) string {
 // WriteJSON writes the document as recommend.json holds it: indented, the same
 // bytes for the same document.
 func (d *Document) WriteJSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(d); err != nil {
-		return fmt.Errorf("advice: write: %w", err)
-	}
-	return nil
+	return jsonfile.Write(w, "advice", d)
 }
 
 // maxDocument bounds a recommend.json: a setting takes about half a KiB.

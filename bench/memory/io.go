@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
+	"zbench/bench/jsonfile"
 	"zbench/bench/record"
 )
 
@@ -20,59 +22,40 @@ var SchemaJSON []byte
 // ErrNot is wrapped by errors of Decode that mean another kind of file.
 var ErrNot = errors.New("not a zbench memory record")
 
+var format = jsonfile.Format{What: "memory record", Schema: Schema, Not: ErrNot}
+
 // Encode writes the record as indented JSON. Lists that are nil become empty.
 func Encode(w io.Writer, rec *Record) error {
 	out := *rec
 	out.Created = out.Created.UTC()
-	out.Warnings, out.Devices = filled(out.Warnings), filled(out.Devices)
-	out.Asked.Sizes, out.Asked.Kernels, out.Asked.Dtypes = filled(out.Asked.Sizes), filled(out.Asked.Kernels), filled(out.Asked.Dtypes)
-	out.Results = filled(append([]Result(nil), out.Results...))
+	out.Warnings, out.Devices = jsonfile.Filled(out.Warnings), jsonfile.Filled(out.Devices)
+	a := &out.Asked
+	a.Sizes, a.Kernels, a.Dtypes = jsonfile.Filled(a.Sizes), jsonfile.Filled(a.Kernels), jsonfile.Filled(a.Dtypes)
+	out.Results = jsonfile.Filled(slices.Clone(out.Results))
 	for i := range out.Results {
-		out.Results[i].Warnings = filled(out.Results[i].Warnings)
+		out.Results[i].Warnings = jsonfile.Filled(out.Results[i].Warnings)
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(out); err != nil {
-		return fmt.Errorf("memory record: encode: %w", err)
-	}
-	return nil
-}
-
-func filled[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
+	return jsonfile.Write(w, format.What, out)
 }
 
 // Is tells a memory record, or its journal, by the first bytes.
-func Is(text []byte) bool {
-	return bytes.Contains(text[:min(len(text), 200)], []byte(`"zbench.memory/`))
-}
+func Is(text []byte) bool { return format.Is(text) }
 
 // Decode reads a record, or the journal of a run that was killed: a header line
 // with the planned cases, then a line for each that has ended. Cases that had not
 // are interrupted, and a last line that was not written whole is left out.
 func Decode(text []byte) (*Record, error) {
-	if !Is(text) {
-		return nil, ErrNot
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
 	var rec Record
-	if err := d.Decode(&rec); err != nil {
-		return nil, fmt.Errorf("memory record: %w", err)
+	rest, err := format.Decode(text, &rec)
+	if err != nil {
+		return nil, err
 	}
-	if rec.Schema != Schema {
-		return nil, fmt.Errorf("memory record: %w: it is of version %q, this zbench reads %q", ErrNot, rec.Schema, Schema)
-	}
-	rest := text[d.InputOffset():]
 	if bytes.HasPrefix(text, []byte("{\"")) {
 		if err := rec.goOn(rest); err != nil {
 			return nil, err
 		}
-	} else if len(bytes.TrimSpace(rest)) > 0 {
-		return nil, fmt.Errorf("memory record: %d bytes behind its end", len(rest))
+	} else if err := format.Ended(rest); err != nil {
+		return nil, err
 	}
 	return &rec, rec.check()
 }

@@ -2,17 +2,15 @@ package muon
 
 import (
 	"bytes"
-	"encoding/json"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/record"
+	"zbench/internal/schematest"
 )
 
 func full() *Report {
@@ -75,83 +73,12 @@ func FuzzDecode(f *testing.F) {
 }
 
 func TestRecordFitsTheSchema(t *testing.T) {
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(SchemaJSON))
-	require.NoError(t, err)
-	require.NoError(t, c.AddResource("v1.json", doc))
-	s, err := c.Compile("v1.json")
-	require.NoError(t, err)
+	s := schematest.Compile(t, SchemaJSON)
 	for _, r := range []*Report{full(), {Schema: Schema, Emulated: true}} {
-		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(encoded(t, r)))
-		require.NoError(t, err)
-		require.NoError(t, s.Validate(doc))
+		require.NoError(t, schematest.Fits(t, s, encoded(t, r)))
 	}
 }
 
-// object is what the test below reads of a JSON Schema.
-type object struct {
-	Ref         string             `json:"$ref"`
-	Type        any                `json:"type"`
-	Description string             `json:"description"`
-	Closed      *bool              `json:"additionalProperties"`
-	Required    []string           `json:"required"`
-	Properties  map[string]*object `json:"properties"`
-	Items       *object            `json:"items"`
-	Const       any                `json:"const"`
-	Defs        map[string]*object `json:"$defs"`
-}
-
-// Every field of the Go types is in the schema with the same kind, nothing else
-// is, and every property is described.
 func TestSchemaIsTheGoTypes(t *testing.T) {
-	var root object
-	require.NoError(t, json.Unmarshal(SchemaJSON, &root))
-	require.Equal(t, Schema, root.Properties["schema"].Const)
-	seen := map[string]bool{}
-	same(t, &root, &root, reflect.TypeFor[Report](), seen)
-	require.Len(t, seen, len(root.Defs))
-}
-
-func same(t *testing.T, root, o *object, typ reflect.Type, seen map[string]bool) {
-	t.Helper()
-	require.NotNil(t, o, "no schema of %s", typ)
-	require.False(t, o.Closed == nil || *o.Closed, "%s", typ)
-	var required []string
-	for f := range typ.Fields() {
-		tag, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if rest != "omitempty" {
-			required = append(required, tag)
-		}
-		property := o.Properties[tag]
-		require.NotNil(t, property, "%s.%s", typ, tag)
-		require.True(t, property.Ref != "" || property.Description != "", "%s.%s", typ, tag)
-		sameKind(t, root, property, f.Type, seen)
-	}
-	require.Len(t, o.Properties, typ.NumField(), "%s", typ)
-	slices.Sort(required)
-	require.Equal(t, required, o.Required, "%s", typ)
-}
-
-func sameKind(t *testing.T, root, o *object, typ reflect.Type, seen map[string]bool) {
-	t.Helper()
-	switch {
-	case typ == reflect.TypeFor[time.Time]() || typ.Kind() == reflect.String:
-		require.True(t, o.Type == "string" || o.Const != nil, "%s", typ)
-	case typ.Kind() == reflect.Struct:
-		require.Equal(t, "#/$defs/"+typ.Name(), o.Ref)
-		if !seen[typ.Name()] {
-			seen[typ.Name()] = true
-			same(t, root, root.Defs[typ.Name()], typ, seen)
-		}
-	case typ.Kind() == reflect.Slice:
-		require.Equal(t, "array", o.Type)
-		sameKind(t, root, o.Items, typ.Elem(), seen)
-	case typ.Kind() == reflect.Pointer:
-		require.Equal(t, []any{"number", "null"}, o.Type)
-	default:
-		require.Equal(t, map[reflect.Kind]any{
-			reflect.Int: "integer", reflect.Uint64: "integer", reflect.Float64: "number", reflect.Bool: "boolean",
-		}[typ.Kind()], o.Type, "%s", typ)
-	}
+	schematest.IsTheGoType(t, SchemaJSON, Schema, reflect.TypeFor[Report]())
 }

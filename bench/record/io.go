@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"zbench/bench/jsonfile"
 )
 
 // SchemaJSON is the JSON Schema (draft 2020-12) of what Encode writes.
@@ -31,55 +33,37 @@ var (
 // the time of creation in UTC. It fails on a NaN or an infinity, which JSON
 // cannot hold.
 func Encode(w io.Writer, rec *Record) error {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(normal(*rec)); err != nil {
-		return fmt.Errorf("record: encode: %w", err)
-	}
-	if _, err := w.Write(text.Bytes()); err != nil {
-		return fmt.Errorf("record: write: %w", err)
-	}
-	return nil
+	return jsonfile.Write(w, "record", normal(*rec))
 }
 
 // normal fills every list that the format always has. It copies what it
 // changes, so that the caller's record stays as it was.
 func normal(rec Record) Record {
 	rec.Created = rec.Created.UTC()
-	rec.Warnings = filled(rec.Warnings)
-	rec.Results = filled(slices.Clone(rec.Results))
+	rec.Warnings = jsonfile.Filled(rec.Warnings)
+	rec.Results = jsonfile.Filled(slices.Clone(rec.Results))
 	for i := range rec.Results {
-		rec.Results[i].Warnings = filled(rec.Results[i].Warnings)
+		rec.Results[i].Warnings = jsonfile.Filled(rec.Results[i].Warnings)
 	}
 	rec.Source.Imports = slices.Clone(rec.Source.Imports)
 	for i := range rec.Source.Imports {
 		im := &rec.Source.Imports[i]
-		im.Skipped = filled(slices.Clone(im.Skipped))
+		im.Skipped = jsonfile.Filled(slices.Clone(im.Skipped))
 		for j := range im.Skipped {
-			im.Skipped[j].Lines = filled(im.Skipped[j].Lines)
+			im.Skipped[j].Lines = jsonfile.Filled(im.Skipped[j].Lines)
 		}
 	}
 	if rec.Fabric != nil {
 		f := *rec.Fabric
-		f.Roofs, f.Extrapolated, f.Sources = filled(f.Roofs), filled(f.Extrapolated), filled(f.Sources)
+		f.Roofs, f.Extrapolated, f.Sources = jsonfile.Filled(f.Roofs), jsonfile.Filled(f.Extrapolated), jsonfile.Filled(f.Sources)
 		rec.Fabric = &f
 	}
 	if rec.Sweep != nil {
 		s := *rec.Sweep
-		s.Collectives = filled(s.Collectives)
+		s.Collectives = jsonfile.Filled(s.Collectives)
 		rec.Sweep = &s
 	}
 	return rec
-}
-
-// filled turns a nil list into an empty one.
-func filled[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }
 
 // Decode reads one record. Fields it does not know are ignored, so that a

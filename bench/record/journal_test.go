@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/stat"
+	"zbench/internal/schematest"
 )
 
 func TestJournalRoundTrip(t *testing.T) {
@@ -156,16 +156,9 @@ func TestSamples(t *testing.T) {
 
 func validateWith(t *testing.T, schema []byte, texts ...string) {
 	t.Helper()
-	c := jsonschema.NewCompiler()
-	for name, text := range map[string][]byte{"urn:zbench:results:1": SchemaJSON, "it.json": schema} {
-		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-		require.NoError(t, err)
-		require.NoError(t, c.AddResource(name, doc))
-	}
-	s, err := c.Compile("it.json")
-	require.NoError(t, err)
+	s := schematest.Compile(t, schema, SchemaJSON)
 	for _, text := range texts {
-		require.NoError(t, validate(t, s, text))
+		require.NoError(t, schematest.Fits(t, s, text))
 	}
 }
 
@@ -184,40 +177,15 @@ func TestJournalSchema(t *testing.T) {
 		&JournalSchemaJSON: {reflect.TypeFor[Header](), reflect.TypeFor[Part](), reflect.TypeFor[Further](), reflect.TypeFor[BurstSamples](), reflect.TypeFor[IsolatedSamples]()},
 		&SamplesSchemaJSON: {reflect.TypeFor[SamplesIndex](), reflect.TypeFor[SampleSeries]()},
 	} {
-		var root object
-		require.NoError(t, json.Unmarshal(*schema, &root))
+		root := schematest.Parse(t, *schema)
 		for _, typ := range types {
 			o := root.Defs[typ.Name()]
 			if typ == reflect.TypeFor[SamplesIndex]() {
-				o = &root
+				o = root
 			}
-			require.NotNil(t, o, typ.Name())
-			described(t, o, typ)
+			schematest.HasTheFields(t, o, typ)
 		}
 	}
-}
-
-// described checks that the schema has the type's fields, and no others.
-func described(t *testing.T, o *object, typ reflect.Type) {
-	t.Helper()
-	var fields, required, have []string
-	for f := range typ.Fields() {
-		tag, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if tag == "-" {
-			continue
-		}
-		fields = append(fields, tag)
-		if rest != "omitempty" {
-			required = append(required, tag)
-		}
-	}
-	for tag, p := range o.Properties {
-		have = append(have, tag)
-		require.NotEmpty(t, p.Description, "%s.%s", typ.Name(), tag)
-	}
-	require.False(t, *o.AdditionalProperties, typ.Name())
-	require.ElementsMatch(t, fields, have, typ.Name())
-	require.ElementsMatch(t, required, o.Required, typ.Name())
 }
 
 // Whatever a journal holds, it reads as a record that can be written and read

@@ -72,7 +72,7 @@ func (r Rule) Validate() error {
 	case r.MinSamples < 0 || r.MinSamples > r.MaxSamples:
 		return fmt.Errorf("the smallest number of samples must be in [0, %d], not %d", r.MaxSamples, r.MinSamples)
 	case math.IsNaN(r.MaxTime) || math.IsInf(r.MaxTime, 0) || r.MaxTime < 0:
-		return fmt.Errorf("the time per timing must be 0 or more and end, not %g s", r.MaxTime)
+		return fmt.Errorf("the time per timing must be finite and not negative, not %g s", r.MaxTime)
 	case math.IsNaN(r.Expected) || r.Expected < 0:
 		return fmt.Errorf("the expected time of a sample must not be negative, not %g s", r.Expected)
 	case r.Batch < 0:

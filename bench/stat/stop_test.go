@@ -17,6 +17,7 @@ func TestDefaultRuleIsValidAndNonsenseIsNot(t *testing.T) {
 		"largest number":   func(r *Rule) { r.MaxSamples = 0 },
 		"smallest number":  func(r *Rule) { r.MinSamples = r.MaxSamples + 1 },
 		"time per timing":  func(r *Rule) { r.MaxTime = -1 },
+		"must be finite":   func(r *Rule) { r.MaxTime = math.Inf(1) },
 		"expected time":    func(r *Rule) { r.Expected = math.NaN() },
 		"largest batch":    func(r *Rule) { r.Batch = -1 },
 	} {

@@ -23,7 +23,7 @@ var launcherVariables = []string{"ZBENCH_RANK", "OMPI_COMM_WORLD_SIZE", "SLURM_S
 func chooseBackend(s State, asked string) (string, error) {
 	if asked != "auto" {
 		if !slices.Contains(native.Backends(), asked) {
-			return "", usagef("zbench collectives --backend loopback needs no GPU",
+			return "", usagef("--backend loopback needs no GPU",
 				"unknown backend %q: valid are auto, %s", asked, strings.Join(native.Backends(), ", "))
 		}
 		return asked, nil

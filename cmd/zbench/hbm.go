@@ -90,14 +90,18 @@ func (o hbmOptions) plan() (p streamPlan, err error) {
 		if !ok {
 			return p, usagef(hbmHelp, "unknown kernel %q: valid are %s", name, strings.Join(hbm.StreamNames(), ", "))
 		}
-		p.streams = append(p.streams, st)
+		if !slices.Contains(p.streams, st) {
+			p.streams = append(p.streams, st)
+		}
 	}
 	for _, name := range o.dtypes {
 		t, ok := hbm.TypeByName(name)
 		if !ok {
 			return p, usagef(hbmHelp, "unknown --dtype %q: valid are %s", name, strings.Join(hbm.TypeNames(), ", "))
 		}
-		p.types = append(p.types, t)
+		if !slices.Contains(p.types, t) {
+			p.types = append(p.types, t)
+		}
 	}
 	if len(p.types) == 0 {
 		return p, usagef(hbmHelp, "--dtype is empty: valid are %s", strings.Join(hbm.TypeNames(), ", "))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -77,7 +78,9 @@ func (o normOptions) check(help string, rowsGiven bool) ([]hbm.Type, error) {
 		if !ok {
 			return nil, usagef(help, "unknown --dtype %q: valid are %s", name, strings.Join(hbm.NormTypeNames(), ", "))
 		}
-		types = append(types, t)
+		if !slices.Contains(types, t) {
+			types = append(types, t)
+		}
 	}
 	if rowsGiven && (o.rows < 1 || o.rows > 1<<30) {
 		return nil, usagef("give 1 or more", "--rows %d: a matrix has 1 to %d rows", o.rows, 1<<30)
@@ -151,8 +154,9 @@ func (o normOptions) cases(m *memoryRun, name string, types []hbm.Type) ([]hbm.N
 		for _, h := range o.hidden {
 			for _, role := range []string{memory.Fused, memory.Unfused, memory.Copy} {
 				c := hbm.NormCase{Norm: norm, Type: t, Rows: o.rows, Hidden: h, Role: role}
-				most = max(most, c.Bytes())
-				out = append(out, c)
+				if !slices.Contains(out, c) { // --hidden may name one twice
+					most, out = max(most, c.Bytes()), append(out, c)
+				}
 			}
 		}
 	}

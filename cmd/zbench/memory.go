@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -74,8 +75,11 @@ func (o memoryOptions) open(s State, command, help string, streams bool) (*memor
 	if err := rule.Validate(); err != nil {
 		return nil, usage(err, help)
 	}
-	if rule.MaxTime == 0 || o.peak < 0 {
-		return nil, usagef(help, "--max-time must be positive and --peak not negative")
+	if rule.MaxTime == 0 || !(o.peak >= 0) || math.IsInf(o.peak, 0) {
+		return nil, usagef(help, "--max-time must be positive, --peak finite and not negative")
+	}
+	if o.allGPUs && o.device != 0 {
+		return nil, usagef(help, "give either --device or --all-gpus")
 	}
 	backend, err := chooseBackend(s, o.backend)
 	if err != nil {
@@ -98,8 +102,11 @@ func (o memoryOptions) open(s State, command, help string, streams bool) (*memor
 	}
 	m := &memoryRun{s: s, o: o, started: s.Now()}
 	if m.driver, err = hbm.Open(cfg); err != nil {
-		if errors.Is(err, hbm.ErrDevice) {
-			return nil, usage(err, help)
+		switch {
+		case errors.Is(err, hbm.ErrDevice):
+			err = usage(err, help)
+		case errors.Is(err, native.ErrMachine) && len(o.faults) > 0:
+			err = usage(err, `give --fault "store 0 BYTE"`)
 		}
 		return nil, err
 	}

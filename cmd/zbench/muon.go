@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,7 +96,9 @@ func (o muonOptions) chosen() ([]method.Shape, error) {
 		if err != nil {
 			return nil, err
 		}
-		shapes = append(shapes, s)
+		if !slices.Contains(shapes, s) {
+			shapes = append(shapes, s)
+		}
 	}
 	return shapes, nil
 }
@@ -141,22 +144,19 @@ func (o muonOptions) settings() (shapes []method.Shape, c method.Coefficients, r
 	return shapes, c, rule, err
 }
 
+const muonHelp = "zbench kernels muon --help lists the flags"
+
 func runMuon(ctx context.Context, s State, o muonOptions) error {
 	shapes, c, rule, err := o.settings()
 	if err != nil {
-		return usage(err, "zbench kernels muon --help lists the flags")
+		return usage(err, muonHelp)
 	}
 	backend, err := chooseBackend(s, o.backend)
 	if err != nil {
 		return err
 	}
-	if backend == "loopback" {
-		err = o.bearable(shapes, c)
-	} else if o.reduce != 0 {
-		err = usagef("leave it out, or add --backend loopback", "--reduce is for kernels that are emulated: a GPU runs the shapes as they are")
-	}
-	if err != nil {
-		return err
+	if backend != "loopback" && o.reduce != 0 {
+		return usagef("leave it out, or add --backend loopback", "--reduce is for kernels that are emulated: a GPU runs the shapes as they are")
 	}
 	cfg := driver.Config{
 		Native: native.Options{Backend: backend, Machine: driver.Machine(), Getenv: s.Getenv}, Device: o.device, Coefficients: c, Seed: o.seed, Reduce: o.reduce,
@@ -167,6 +167,21 @@ func runMuon(ctx context.Context, s State, o muonOptions) error {
 	return o.measure(ctx, s, cfg, shapes, rule)
 }
 
+// openMuon opens the device, and refuses what would be emulated for minutes: by
+// the device, as the loopback may have a vendor's name.
+func (o muonOptions) openMuon(cfg driver.Config, shapes []method.Shape) (*driver.Driver, error) {
+	d, err := driver.Open(cfg)
+	if errors.Is(err, driver.ErrDevice) {
+		return nil, usage(err, muonHelp)
+	}
+	if err == nil && d.Emulated() {
+		if err = o.bearable(shapes, cfg.Coefficients); err != nil {
+			err = errors.Join(err, d.Close())
+		}
+	}
+	return d, err
+}
+
 // measure leaves what the shapes gave in a folder, shape after shape.
 func (o muonOptions) measure(ctx context.Context, s State, cfg driver.Config, shapes []method.Shape, rule stat.Rule) error {
 	started := s.Now()
@@ -174,7 +189,7 @@ func (o muonOptions) measure(ctx context.Context, s State, cfg driver.Config, sh
 	if err != nil {
 		return err
 	}
-	d, err := driver.Open(cfg)
+	d, err := o.openMuon(cfg, shapes)
 	if err != nil {
 		return err
 	}
@@ -198,10 +213,12 @@ func (o muonOptions) measure(ctx context.Context, s State, cfg driver.Config, sh
 	if r.Done == 0 {
 		dir.abandon()
 	}
-	if errors.Is(err, native.ErrCancelled) {
+	switch {
+	case errors.Is(err, native.ErrCancelled):
 		return muonInterrupted(r, dir)
-	}
-	if err != nil {
+	case errors.Is(err, driver.ErrMemory):
+		return usage(err, "give a smaller --shape, or a smaller batch of it")
+	case err != nil:
 		return err
 	}
 	return finishMuon(s, dir, r, o.format, started)

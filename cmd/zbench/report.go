@@ -24,10 +24,10 @@ func newReport(s State) *cobra.Command {
 				return err
 			}
 			if memory.Is(text) {
-				return redrawMemory(s, text, file, out)
+				return drawAgain(s, text, file, out, memory.Decode, drawMemory)
 			}
 			if muon.Is(text) {
-				return redrawMuon(s, text, file, out)
+				return drawAgain(s, text, file, out, muon.Decode, drawMuon)
 			}
 			if !isRecord(text) && !isJournal(file, text) {
 				return usagef("zbench import "+args[0]+" makes a record of a log", "%s is not a zbench record", args[0])
@@ -36,11 +36,9 @@ func newReport(s State) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			dir := &folder{fs: s.FS, path: filepath.Dir(file)}
-			if out != "" {
-				if dir, err = newFolder(s, out, "report", false); err != nil {
-					return err
-				}
+			dir, err := drawnFolder(s, file, out)
+			if err != nil {
+				return err
 			}
 			if err := writeDrawn(dir, rec, readAdvice(s, filepath.Dir(file), rec)); err != nil {
 				return err
@@ -53,38 +51,25 @@ func newReport(s State) *cobra.Command {
 	return cmd
 }
 
-// redrawMemory draws the record of hbm or kernels, or its journal, again.
-func redrawMemory(s State, text []byte, file, out string) error {
-	rec, err := memory.Decode(text)
-	if err != nil {
-		return &codeError{exitRun, fmt.Errorf("%s: %w", file, err), "make it again, or read it with the zbench that wrote it"}
-	}
-	dir := &folder{fs: s.FS, path: filepath.Dir(file)}
+// drawnFolder is where a drawing goes: out, which is made, or beside the file.
+func drawnFolder(s State, file, out string) (*folder, error) {
 	if out != "" {
-		if dir, err = newFolder(s, out, "report", false); err != nil {
-			return err
-		}
+		return newFolder(s, out, "report", false)
 	}
-	if err := drawMemory(dir, rec, ""); err != nil {
-		return err
-	}
-	fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.file("report.html"))
-	return nil
+	return &folder{fs: s.FS, path: filepath.Dir(file)}, nil
 }
 
-// redrawMuon draws the record of kernels muon again.
-func redrawMuon(s State, text []byte, file, out string) error {
-	r, err := muon.Decode(text)
+// drawAgain draws a record of hbm or kernels, or its journal, again.
+func drawAgain[R any](s State, text []byte, file, out string, decode func([]byte) (R, error), draw func(dir *folder, rec R, command string) error) error {
+	rec, err := decode(text)
 	if err != nil {
 		return &codeError{exitRun, fmt.Errorf("%s: %w", file, err), "make it again, or read it with the zbench that wrote it"}
 	}
-	dir := &folder{fs: s.FS, path: filepath.Dir(file)}
-	if out != "" {
-		if dir, err = newFolder(s, out, "report", false); err != nil {
-			return err
-		}
+	dir, err := drawnFolder(s, file, out)
+	if err != nil {
+		return err
 	}
-	if err := drawMuon(dir, r, ""); err != nil {
+	if err := draw(dir, rec, ""); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.file("report.html"))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/record"
+	"zbench/internal/schematest"
 )
 
 // soakSchemas are the formats, compiled.
@@ -21,27 +21,7 @@ type soakSchemas struct{ results, journal *jsonschema.Schema }
 
 func compileSchemas(t *testing.T) soakSchemas {
 	t.Helper()
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	compiled := map[string]*jsonschema.Schema{}
-	for name, text := range map[string][]byte{"urn:zbench:results:1": record.SchemaJSON, "urn:zbench:journal:1": record.JournalSchemaJSON} {
-		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-		require.NoError(t, err)
-		require.NoError(t, c.AddResource(name, doc))
-	}
-	for _, name := range []string{"urn:zbench:results:1", "urn:zbench:journal:1"} {
-		s, err := c.Compile(name)
-		require.NoError(t, err)
-		compiled[name] = s
-	}
-	return soakSchemas{compiled["urn:zbench:results:1"], compiled["urn:zbench:journal:1"]}
-}
-
-func fits(t *testing.T, s *jsonschema.Schema, text string) {
-	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-	require.NoError(t, err)
-	require.NoError(t, s.Validate(doc))
+	return soakSchemas{schematest.Compile(t, record.SchemaJSON), schematest.Compile(t, record.JournalSchemaJSON, record.SchemaJSON)}
 }
 
 // check holds a finished folder, and the exit code that went with it, to what was
@@ -49,9 +29,9 @@ func fits(t *testing.T, s *jsonschema.Schema, text string) {
 func (w soakSchemas) check(t *testing.T, s soakSweep, dir string, code int) {
 	t.Helper()
 	text := readBytes(t, dir, "results.json")
-	fits(t, w.results, text)
+	require.NoError(t, schematest.Fits(t, w.results, text))
 	for line := range strings.Lines(readBytes(t, dir, journalFile)) {
-		fits(t, w.journal, line)
+		require.NoError(t, schematest.Fits(t, w.journal, line))
 	}
 	rec, err := record.Decode(strings.NewReader(text))
 	require.NoError(t, err)

@@ -79,7 +79,10 @@ func (f *folder) write(name string, fill func(io.Writer) error) error {
 	if err := fill(&b); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	return f.fs.WriteFile(f.file(name), b.Bytes())
+	if err := f.fs.WriteFile(f.file(name), b.Bytes()); err != nil {
+		return &codeError{exitRun, fmt.Errorf("%s: %w", f.file(name), err), "make room, then: zbench report " + f.path + " draws what is saved there"}
+	}
+	return nil
 }
 
 // created is the time a record carries: SOURCE_DATE_EPOCH when set, so that a

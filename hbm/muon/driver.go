@@ -50,6 +50,13 @@ type Driver struct {
 	batch, settle float64
 }
 
+// ErrDevice is wrapped where a device is asked for that is not there, ErrMemory
+// where a shape needs more memory than it has.
+var (
+	ErrDevice = errors.New("no such device")
+	ErrMemory = errors.New("not enough memory")
+)
+
 // Open opens the provider and compiles the kernels for the device.
 func Open(cfg Config) (*Driver, error) {
 	p, err := native.Open(cfg.Native)
@@ -69,7 +76,7 @@ func (d *Driver) open() error {
 		return err
 	}
 	if d.cfg.Device < 0 || d.cfg.Device >= n {
-		return fmt.Errorf("no device %d: there are %d, from 0", d.cfg.Device, n)
+		return fmt.Errorf("%w: device %d of %d", ErrDevice, d.cfg.Device, n)
 	}
 	if d.info, err = d.p.Device(d.cfg.Device); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 
 	method "zbench/bench/muon"
 	"zbench/bench/stat"
+	"zbench/bench/unit"
 )
 
 // mostBatch is how many matrices of a preset's shape are measured at once; the
@@ -122,7 +123,7 @@ func (d *Driver) measure(r *method.Report, s method.Shape, few bool, rule stat.R
 		part.Batch--
 	}
 	if need := d.Bytes(part); need > free {
-		return f, fmt.Errorf("it needs %d bytes of memory and %d are free: give a smaller batch", need, free)
+		return f, fmt.Errorf("%w: it needs %s, and the device has %s free", ErrMemory, unit.Bytes(need), unit.Bytes(free))
 	}
 	w, err := d.NewWork(part)
 	if err != nil {

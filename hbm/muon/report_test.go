@@ -42,3 +42,11 @@ func TestReportCancelled(t *testing.T) {
 	require.Len(t, r.Asked, 2)
 	require.NotEmpty(t, r.Checks)
 }
+
+// What the device's memory does not hold is refused before it is asked for.
+func TestMeasureRefusesWhatDoesNotFit(t *testing.T) {
+	d := open(t, "keller-jordan")
+	_, err := d.measure(&method.Report{}, method.Shape{Rows: 1, Cols: 65536, Batch: 65536}, false, stat.Fixed(3))
+	require.ErrorIs(t, err, ErrMemory)
+	require.ErrorContains(t, err, "it needs 264 GiB, and the device has")
+}

@@ -69,6 +69,9 @@ type Provider struct {
 	compiler *Compiler
 }
 
+// ErrMachine is wrapped where the loopback refuses its machine file.
+var ErrMachine = errors.New("loopback")
+
 // Open loads a provider. An unknown backend is an error that lists the valid
 // ones; a missing library wraps ErrUnavailable and says what was searched.
 func Open(o Options) (*Provider, error) {
@@ -106,7 +109,7 @@ func (p *Provider) openLoopback(machine []byte) error {
 	defer C.free(unsafe.Pointer(text))
 	var why [256]C.char
 	if C.zbl_reset(text, &why[0], C.size_t(len(why))) == 0 {
-		return fmt.Errorf("loopback: %s", C.GoString(&why[0]))
+		return fmt.Errorf("%w: %s", ErrMachine, C.GoString(&why[0]))
 	}
 	C.zbl_fill(p.table)
 	p.Simulated, p.builtin, p.column = true, true, C.ZB_ROCM
