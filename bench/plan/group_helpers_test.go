@@ -35,8 +35,11 @@ func (p *part) note(format string, args ...any) error {
 	return p.fail
 }
 
-func (p *part) Budget() (int64, error)           { return p.budget, p.note("budget") }
-func (p *part) Allocate(_ context.Context, cases []plan.Case) error { return p.note("allocate %d", len(cases)) }
+func (p *part) Budget() (int64, error) { return p.budget, p.note("budget") }
+func (p *part) Allocate(_ context.Context, cases []plan.Case) error {
+	return p.note("allocate %d", len(cases))
+}
+
 func (p *part) Begin(c plan.Case, pass int) error {
 	return p.note("begin %s %s %d", c.Collective.Name, c.Key, pass)
 }

@@ -272,7 +272,7 @@ func (o muonOptions) bearable(shapes []method.Shape, c method.Coefficients) erro
 		return nil
 	}
 	return usagef(fmt.Sprintf("run it where the GPU is, add --reduce %d to check a smaller stand-in of each shape here, or give a smaller one: --shape 256x512", standInSide),
-		"emulated on this machine that would take about %.0f minutes", max(1, total/60))
+		"emulated on this machine that would take about %.0f s, and more than %.0f s are refused", total, patience)
 }
 
 // muonVerdict is the exit code that the checks earn.
