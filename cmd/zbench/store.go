@@ -79,10 +79,11 @@ func (f *folder) write(name string, fill func(io.Writer) error) error {
 	if err := fill(&b); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	if err := f.fs.WriteFile(f.file(name), b.Bytes()); err != nil {
+	err := f.fs.WriteFile(f.file(name), b.Bytes())
+	if told := (*codeError)(nil); err != nil && !errors.As(err, &told) {
 		return &codeError{exitRun, fmt.Errorf("%s: %w", f.file(name), err), "make room, then: zbench report " + f.path + " draws what is saved there"}
 	}
-	return nil
+	return err
 }
 
 // created is the time a record carries: SOURCE_DATE_EPOCH when set, so that a
