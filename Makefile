@@ -14,7 +14,7 @@ TOOL    := $(GO) tool -modfile=tools/go.mod
 PURE    := ./bench/... ./report/...
 NATIVE  := ./internal/native ./rccl
 # How many inputs one fuzz target gets in `make check`; a time, such as 10m, is taken too.
-FUZZTIME ?= 40000x
+FUZZTIME ?= 20000x
 
 UBSAN := -fsanitize=undefined -fno-sanitize-recover=undefined
 
@@ -67,7 +67,7 @@ check-memory: ## The C under the address and undefined-behaviour sanitizers
 	CGO_CFLAGS='-O1 -g $(UBSAN)' CGO_LDFLAGS='$(UBSAN)' $(GO) test -asan -short $(NATIVE)
 
 .PHONY: check-fuzz
-check-fuzz: ## Every fuzz target for FUZZTIME (40000 inputs, or a time)
+check-fuzz: ## Every fuzz target for FUZZTIME (20000 inputs, or a time)
 	scripts/fuzz.sh $(FUZZTIME)
 
 .PHONY: mutations

@@ -145,6 +145,9 @@ func TestSlowerMessagesNeverHelp(t *testing.T) {
 // The table is ascending, the answer is in it with the least score up to a tie,
 // and the plateau is around it.
 func TestAnswersAreConsistent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("seconds under the race detector, and one goroutine")
+	}
 	rng := rand.New(rand.NewPCG(9, 9))
 	for n := range 40 {
 		q := megatron(t, bent(math.Exp(rng.Float64()*6)*1e-5, math.Exp(rng.Float64()*3)*2e10, math.Exp(rng.Float64()*5)*1e6))

@@ -52,6 +52,7 @@ func TestDiskFullInEveryRoundThenResume(t *testing.T) {
 // Resumed without the question, the rounds that the journal has are finished, and
 // no others begin; the question asked later adds them.
 func TestResumeWithoutTheQuestion(t *testing.T) {
+	oneGoroutine(t)
 	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "cut")
 	code, _ := zbench(t, osFS{}, served("--out", whole)...)
 	require.Zero(t, code)

@@ -34,6 +34,7 @@ func sweepOf(t *testing.T, seed int, faults ...string) *record.Record {
 // A late GPU is named in every seed; a slow link, which delays everybody alike,
 // names nobody, and neither does a healthy node.
 func TestLateGPUIsNamed(t *testing.T) {
+	oneGoroutine(t)
 	seeds := 10
 	if testing.Short() {
 		seeds = 2

@@ -127,3 +127,12 @@ func TestEveryFlagDefaultParses(t *testing.T) {
 		require.NotEmpty(t, row.unit)
 	}
 }
+
+// oneGoroutine leaves a test out under the race detector: it sweeps, and what it
+// looks at is in the files.
+func oneGoroutine(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("seconds under the race detector, and one goroutine")
+	}
+}

@@ -176,6 +176,7 @@ func edit(t *testing.T, dir, old, now string) {
 // What was begun on something else is refused, each difference named, and left
 // as it is; --force goes on, keeps what was finished, and says so in the record.
 func TestResumeOnSomethingElse(t *testing.T) {
+	oneGoroutine(t)
 	for name, x := range map[string]struct{ old, now, says string }{
 		"version":   {`"version":"` + toolVersion(), `"version":"0.0.1`, "zbench: was 0.0.1, is " + toolVersion()},
 		"constants": {`"machine":"`, `"machine":"00`, "the fabric's constants"},
@@ -204,6 +205,7 @@ func TestResumeOnSomethingElse(t *testing.T) {
 // Another world, fabric or fault is named, and with --force becomes cases of its
 // own beside those that were finished.
 func TestResumeWithOtherFacts(t *testing.T) {
+	oneGoroutine(t)
 	for _, x := range []struct {
 		args    []string
 		says    string
@@ -246,6 +248,7 @@ func roundTrip(t *testing.T, rec *record.Record) *record.Record {
 // Groups and scales are cases of the sweep: it goes on with them, and the page's
 // command line has them.
 func TestResumeKeepsGroupsAndScales(t *testing.T) {
+	oneGoroutine(t)
 	more := []string{"--nodes", "2", "--groups", "2,4", "--scale", "1"}
 	whole, dir := filepath.Join(t.TempDir(), "whole"), cutAt(t, 13, more...)
 	code, stderr := zbench(t, osFS{}, small(whole, more...)...)
@@ -278,6 +281,7 @@ func TestResumeWithFlags(t *testing.T) {
 
 // Steps, graphs, groups and scales are the sweep's own too: it goes on with them.
 func TestResumeKeepsEveryAxis(t *testing.T) {
+	oneGoroutine(t)
 	more := strings.Fields("--nodes 2 -i 1K -G 2 --groups 2,4 --scale 1 --place out")
 	whole := filepath.Join(t.TempDir(), "whole")
 	code, stderr := zbench(t, osFS{}, small(whole, more...)...)

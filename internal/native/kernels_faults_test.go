@@ -67,7 +67,7 @@ func (w world) blind() bool {
 }
 
 func TestKernelFindsFaults(t *testing.T) {
-	forAll(t, []int{2, 3, 8, 16, 256, 1024}, func(t *testing.T, j job, rng *rand.Rand) {
+	forAll(t, few([]int{2, 3, 8, 16, 256, 1024}), func(t *testing.T, j job, rng *rand.Rand) {
 		extreme, elements := j.op == opMax || j.op == opMin, max(64, 2*j.n) // each rank is a holder
 		if j.n == 1024 {
 			if elements = 256; j.e.width != 16 || extreme {
