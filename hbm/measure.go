@@ -2,7 +2,7 @@ package hbm
 
 import (
 	"fmt"
-	"math"
+	"slices"
 
 	"zbench/bench/memory"
 	"zbench/bench/record"
@@ -16,8 +16,6 @@ const (
 	batchSeconds = 2e-3
 	// deadline is how long a batch may take: far more than any does.
 	deadline = 60.0
-	// mostRounds bounds a batch of very small kernels.
-	mostRounds = 1 << 14
 )
 
 // Case is a stream over arrays of one size.
@@ -193,26 +191,14 @@ func summaries(series [][]float64, rounds int, why string) []*memory.Timing {
 	return out
 }
 
-// warm works for a while and returns the launches that make a batch.
+// warm works for a while and returns the launches that make a batch on every
+// device.
 func (d *Driver) warm() (int, error) {
-	rounds, spent := 1, -1e-9 // once at the least
-	for spent < d.cfg.Warm {
+	return stat.Rounds(batchSeconds, d.cfg.Warm, func(rounds int) (float64, error) {
 		seconds, err := d.timer.Run(rounds, deadline)
 		if err != nil {
 			return 0, err
 		}
-		least := math.Inf(1)
-		for _, s := range seconds {
-			least = min(least, s)
-		}
-		spent += max(least, 1e-5*float64(rounds))
-		if least < batchSeconds {
-			grow := batchSeconds / max(least, batchSeconds/8)
-			rounds = min(mostRounds, int(math.Ceil(float64(rounds)*grow*1.05)))
-		}
-		if rounds == mostRounds && spent > d.cfg.Warm/10 {
-			break
-		}
-	}
-	return rounds, nil
+		return slices.Min(seconds), nil
+	})
 }

@@ -14,7 +14,6 @@ const (
 	batchSeconds = 2e-3
 	// warmSeconds of the same work come before the first sample: clocks settle.
 	warmSeconds = 0.2
-	mostRounds  = 1 << 14
 )
 
 // time returns seconds of one round of a sequence, a sample a batch.
@@ -46,26 +45,13 @@ func (d *Driver) time(rule stat.Rule, steps ...native.Step) ([]float64, error) {
 // warm runs what is loaded for warmSeconds and finds how many rounds a batch
 // takes.
 func (d *Driver) warm() (int, error) {
-	rounds := 1
-	for spent := 0.0; spent < d.settle; {
-		s, err := d.timer.Run(rounds, deadline)
+	return stat.Rounds(d.batch, d.settle, func(rounds int) (float64, error) {
+		seconds, err := d.timer.Run(rounds, deadline)
 		if err != nil {
 			return 0, err
 		}
-		spent += s[0]
-		if s[0] >= d.batch {
-			continue
-		}
-		if rounds == mostRounds {
-			break
-		}
-		grow := 16.0
-		if s[0] > 0 {
-			grow = min(grow, 1.2*d.batch/s[0])
-		}
-		rounds = min(mostRounds, max(rounds+1, int(float64(rounds)*grow)))
-	}
-	return rounds, nil
+		return seconds[0], nil
+	})
 }
 
 // row times a sequence. The figures of operations and bytes are of one matrix.
