@@ -130,6 +130,15 @@ loopback: ## The loopback as shared libraries with the vendors' names, in bin/lo
 gpu-check: build ## On a machine with a GPU: does all of it run, and are the results right? FLAGS='--lib-path DIR …'
 	scripts/gpu-check.sh bin/zbench $(FLAGS)
 
+# A program of its own, to be carried to a machine that has a GPU and no Go.
+.PHONY: bin/gpu-compare
+bin/gpu-compare:
+	$(GO) test -c -o $@ ./test/gpu
+
+.PHONY: gpu-compare
+gpu-compare: build bin/gpu-compare ## On a machine with a GPU: zbench beside BabelStream, torch, the vendor's BLAS, Liger and nccl-tests, by turns. FLAGS as above
+	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_FLAGS='$(FLAGS)' bin/gpu-compare -test.v -test.run '^TestGPU'
+
 .PHONY: experiments
 experiments: ## The experiments of docs/EXPERIMENTS.md at full size, 100 and 1,000 seeds
 	$(GO) test ./bench/experiments ./test/planted -run Full -v -timeout 60m -args -full

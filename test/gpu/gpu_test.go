@@ -1,0 +1,143 @@
+// Package gpu holds zbench on a real GPU against the programs people use today,
+// both sides in one call, by turns: BabelStream, torch (compiled, batched products,
+// foreach), the vendor's BLAS, Triton kernels, nccl-tests. It is a test program, so
+// that it can be built on one machine (`make bin/gpu-compare`) and carried to
+// another that has no Go:
+//
+//	ZBENCH=bin/zbench bin/gpu-compare -test.run TestGPU
+//
+// Variables: ZBENCH the binary, ZBENCH_FLAGS what each of its runs gets (--backend,
+// --lib-path, …), BABELSTREAM its CUDA or HIP program, NCCL_TESTS the folder with
+// all_reduce_perf, PYTHON a Python that has torch, LIGER the folder with the
+// package liger_kernel, ALTERNATIONS how many turns (5), LIMIT how many seconds all
+// of it may take (570), OUT the folder for compare.md and compare.csv (.).
+//
+// A peer that is not there is NOT CHECKED. A bar that is missed fails.
+package gpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"zbench/bench/memory"
+)
+
+// What was found so far; each test adds its own.
+var (
+	rows  []finding
+	with  []string // what ran it: devices, libraries
+	begun = time.Now()
+)
+
+// TestMain writes the table, of what there is, whatever became of the tests.
+func TestMain(m *testing.M) {
+	if err := answers(); err != nil {
+		fmt.Fprintln(os.Stderr, "no GPU to compare on:", err)
+		os.Exit(noDevice)
+	}
+	code := m.Run()
+	if len(rows) > 0 {
+		fmt.Print("\n", markdown(with, rows))
+		for name, text := range map[string]string{"compare.md": markdown(with, rows), "compare.csv": turnsCSV(rows)} {
+			if err := os.WriteFile(filepath.Join(setting("OUT", "."), name), []byte(text), 0o600); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				code = max(code, 1)
+			}
+		}
+	}
+	os.Exit(code)
+}
+
+// noDevice is zbench's exit code where there is no device or library.
+const noDevice = 5
+
+// answers tells why there is no GPU, before minutes go by; nil also where no zbench
+// is named. What else may be wrong is for the rows to say.
+func answers() error {
+	if os.Getenv("ZBENCH") == "" {
+		return nil
+	}
+	folder, err := os.MkdirTemp("", "gpu-compare")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	text, err := zbench(context.Background(), folder, "hbm", "--dtype", "float64", "--kernels", "copy", "--size", "8M", "--max-time", "0.01")
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == noDevice {
+		return err
+	}
+	if rec, e := memory.Decode(text); err == nil && e == nil {
+		return onGPU(rec)
+	}
+	return nil
+}
+
+// setting is a variable of the environment, or what stands for it.
+func setting(name, otherwise string) string {
+	if v := os.Getenv(name); v != "" {
+		return v
+	}
+	return otherwise
+}
+
+// zbenchHere skips where no binary is named: then this is one of all tests, on a
+// machine of which nothing is known.
+func zbenchHere(t *testing.T) {
+	t.Helper()
+	if os.Getenv("ZBENCH") == "" {
+		t.Skip("ZBENCH is not set: make gpu-compare sets it")
+	}
+}
+
+func alternations(t *testing.T) int {
+	t.Helper()
+	n, err := strconv.Atoi(setting("ALTERNATIONS", "5"))
+	if err != nil || n < 1 {
+		t.Fatalf("ALTERNATIONS=%s: want a count", os.Getenv("ALTERNATIONS"))
+	}
+	return n
+}
+
+// within is a context that ends when all must have: a lent machine goes back.
+func within(t *testing.T) context.Context {
+	t.Helper()
+	limit, err := strconv.ParseFloat(setting("LIMIT", "570"), 64)
+	if err != nil {
+		t.Fatalf("LIMIT=%s: want seconds", os.Getenv("LIMIT"))
+	}
+	left := time.Duration(limit*float64(time.Second)) - time.Since(begun)
+	ctx, cancel := context.WithTimeout(t.Context(), left)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// ranWith notes what ran a side, once.
+func ranWith(what string) {
+	if !slices.Contains(with, what) {
+		with = append(with, what)
+	}
+}
+
+// add takes findings into the table and fails for a bar that was missed.
+func add(t *testing.T, found ...finding) {
+	t.Helper()
+	for _, f := range found {
+		rows = append(rows, f)
+		switch verdict := f.verdict(); {
+		case strings.HasPrefix(verdict, missed):
+			t.Errorf("%s, %s: %s", f.row, f.what, verdict)
+		default:
+			t.Logf("%s, %s: %s", f.row, f.what, verdict)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package gpu
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"zbench/bench/memory"
+	"zbench/bench/muon"
+	"zbench/bench/record"
+)
+
+const ourName = "zbench"
+
+// Memory: read against the published peak, the others against BabelStream's best.
+func TestGPUMemory(t *testing.T) {
+	zbenchHere(t)
+	const array = 1 << 30
+	ctx := within(t)
+	var peaks []float64
+	all := alternate(
+		ctx, alternations(t),
+		side{ourName, func(map[string]string) (figures, error) {
+			s, err := streams(ctx, t, array)
+			if err == nil {
+				peaks = append(peaks, s.readOfPeak)
+			}
+			return s.fastest, err
+		}},
+		side{"BabelStream", func(map[string]string) (figures, error) { return babelStream(ctx, array) }},
+	)
+	ours, peer := all[ourName], all["BabelStream"]
+	add(t, ratios("memory", "read float64, of the published peak", ours, "read", peaks, 0.9, 0))
+	for _, k := range []string{"copy", "triad", "dot"} {
+		add(t, against("memory", k+" float64, fastest of both", ours, peer, k, k, 0.98, 0))
+	}
+}
+
+// streamed is what a run of hbm gave: the shortest time of each stream, the better
+// of both configurations; and of the medians, read over the peak and copy's bytes
+// per second.
+type streamed struct {
+	fastest          figures
+	readOfPeak, copy float64
+}
+
+func streams(ctx context.Context, t *testing.T, array int64) (streamed, error) {
+	t.Helper()
+	s := streamed{fastest: figures{}}
+	text, err := zbench(ctx, t.TempDir(), "hbm", "--dtype", "float64", "--kernels", "read,copy,triad,dot", "--size", fmt.Sprint(array), "--max-time", "0.4")
+	if err != nil {
+		return s, err
+	}
+	rec, err := memory.Decode(text)
+	if err != nil {
+		return s, err
+	}
+	if err := onGPU(rec); err != nil {
+		return s, err
+	}
+	for _, r := range rec.Results {
+		if r.Timing == nil || r.Rate == nil || r.Verified.State != record.VerifiedOK {
+			return s, fmt.Errorf("%s: %s %s", r.Key, r.Status, r.Reason)
+		}
+		if best, ok := s.fastest[r.Kernel]; !ok || r.Timing.Seconds.Min < best {
+			s.fastest[r.Kernel] = r.Timing.Seconds.Min
+		}
+		switch {
+		case r.Kernel == "copy":
+			s.copy = max(s.copy, *r.Rate)
+		case r.Kernel == "read" && r.OfPeak == nil:
+			return s, fmt.Errorf("the peak of %s is not known (--peak)", rec.Devices[0].Name)
+		case r.Kernel == "read":
+			s.readOfPeak = max(s.readOfPeak, *r.OfPeak)
+		}
+	}
+	return s, nil
+}
+
+// onGPU refuses what no GPU did, and notes which one it was.
+func onGPU(rec *memory.Record) error {
+	if rec.Source.Kind != record.Measured || rec.Devices[0].Kind != memory.GPU {
+		return fmt.Errorf("not measured on a GPU, but %s on %s", rec.Source.Kind, rec.Devices[0].Kind)
+	}
+	names := []string{rec.Devices[0].Name, rec.Created.Format("2006-01-02")}
+	for _, l := range rec.Source.Libraries {
+		names = append(names, strings.TrimSpace(l.Name+" "+l.Version))
+	}
+	ranWith(strings.Join(names, ", "))
+	return nil
+}
+
+// The fused norms: against our copy, torch compiled and Liger's Triton kernel.
+func TestGPUNorm(t *testing.T) {
+	zbenchHere(t)
+	shapes := []string{"32768x2048", "32768x4096", "32768x8192", "32768x16384"}
+	var cases []string
+	for _, s := range shapes {
+		cases = append(cases, "norm:"+s)
+	}
+	ctx, ofCopy := within(t), map[string][]float64{}
+	all := alternate(
+		ctx, min(3, alternations(t)),
+		side{ourName, func(map[string]string) (figures, error) { return norms(ctx, t, ofCopy) }},
+		torch(ctx, t, cases...),
+	)
+	for i, s := range shapes {
+		add(t, ratios("RMSNorm bf16 "+s, "of our copy's rate", all[ourName], s, ofCopy[s], 0.9, 0))
+		for _, peer := range []string{"torch compiled", "Liger", "torch eager"} {
+			add(t, against("RMSNorm bf16 "+s, peer, all[ourName], all["torch"], s, peer+" "+cases[i], 1, 0))
+		}
+	}
+}
+
+func norms(ctx context.Context, t *testing.T, ofCopy map[string][]float64) (figures, error) {
+	t.Helper()
+	text, err := zbench(ctx, t.TempDir(), "kernels", "rmsnorm", "--rows", "32768", "--hidden", "2048,4096,8192,16384", "--dtype", "bfloat16", "--max-time", "0.4")
+	if err != nil {
+		return nil, err
+	}
+	rec, err := memory.Decode(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := onGPU(rec); err != nil {
+		return nil, err
+	}
+	f := figures{}
+	for _, r := range rec.Ratios() {
+		shape := fmt.Sprintf("%dx%d", r.Fused.Rows, r.Fused.Hidden)
+		if r.OfCopy == nil || r.Fused.Verified.State != record.VerifiedOK {
+			return nil, fmt.Errorf("%s: %s", r.Fused.Key, r.Fused.Status)
+		}
+		f[shape] = r.Fused.Timing.Seconds.Median
+		ofCopy[shape] = append(ofCopy[shape], *r.OfCopy)
+	}
+	return f, nil
+}
+
+// muonRows are a shape's rows, seconds by what they are of; a check that failed is
+// an error.
+func muonRows(ctx context.Context, t *testing.T, shapes ...string) (map[string][]muon.Row, error) {
+	t.Helper()
+	args := []string{"kernels", "muon", "--max-time", "0.2"}
+	for _, s := range shapes {
+		args = append(args, "--shape", s)
+	}
+	text, err := zbench(ctx, t.TempDir(), args...)
+	if err != nil {
+		return nil, err
+	}
+	rep, err := muon.Decode(text)
+	if err != nil {
+		return nil, err
+	}
+	if rep.Emulated {
+		return nil, fmt.Errorf("emulated, not measured on a GPU")
+	}
+	if i := slices.IndexFunc(rep.Checks, func(c muon.Check) bool { return !c.OK() }); i >= 0 {
+		return nil, fmt.Errorf("%s, %s: wrong", rep.Checks[i].Of, rep.Checks[i].What)
+	}
+	if len(rep.Shapes) != len(shapes) {
+		return nil, fmt.Errorf("%d of %d shapes", len(rep.Shapes), len(shapes))
+	}
+	rows := map[string][]muon.Row{}
+	for i, s := range shapes {
+		rows[s] = rep.Shapes[i].Rows
+	}
+	return rows, nil
+}
+
+// row is a shape's row by what it begins with.
+func row(rows []muon.Row, what string) muon.Row {
+	for _, r := range rows {
+		if strings.HasPrefix(r.What, what) && r.Seconds != nil {
+			return r
+		}
+	}
+	return muon.Row{}
+}

@@ -1,0 +1,120 @@
+package gpu
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"zbench/bench/peers"
+	"zbench/bench/record"
+	"zbench/bench/stat"
+	"zbench/bench/unit"
+)
+
+// sizes are rccl-tests' flags, which are zbench's, for both sides alike.
+var sizes = []string{"-b", "1K", "-e", "1G", "-f", "4", "-n", "20", "-w", "5"}
+
+// The burst timing against nccl-tests: one rank, and all GPUs where there are more.
+func TestGPUBurst(t *testing.T) {
+	zbenchHere(t)
+	gpus, err := strconv.Atoi(setting("GPUS", "1"))
+	if err != nil || gpus < 1 {
+		t.Fatalf("GPUS=%s: want a count", os.Getenv("GPUS"))
+	}
+	for _, ranks := range slices.Compact([]int{1, gpus}) {
+		for _, c := range []string{"all_reduce", "all_gather"} {
+			ctx, g := within(t), []string{"-g", strconv.Itoa(ranks)}
+			all := alternate(
+				ctx, alternations(t),
+				side{ourName, func(map[string]string) (figures, error) { return burst(ctx, t, c, g) }},
+				side{"nccl-tests", func(map[string]string) (figures, error) { return ncclTests(ctx, c, g) }},
+			)
+			add(t, bursts(fmt.Sprintf("burst, %d ranks", ranks), c, all[ourName], all["nccl-tests"]))
+		}
+	}
+	rows = append(rows, finding{row: "burst, several ranks a GPU", missing: "nccl-tests gives each rank of a process a GPU of its own"})
+}
+
+func burst(ctx context.Context, t *testing.T, name string, more []string) (figures, error) {
+	t.Helper()
+	text, err := zbench(ctx, t.TempDir(), slices.Concat([]string{"collectives", name, "--max-time", "0.2"}, sizes, more)...)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := record.Decode(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	if rec.Source.Kind != record.Measured && os.Getenv("ALLOW_SIMULATED") == "" {
+		return nil, fmt.Errorf("not measured on a GPU, but %s", rec.Source.Kind)
+	}
+	return burstSeconds(rec)
+}
+
+func ncclTests(ctx context.Context, name string, more []string) (figures, error) {
+	folder := os.Getenv("NCCL_TESTS")
+	if folder == "" {
+		return nil, fmt.Errorf("%w: NCCL_TESTS names no folder", errAbsent)
+	}
+	out, err := output(ctx, nil, filepath.Join(folder, name+"_perf"), slices.Concat(sizes, more, []string{"-c", "0"})...)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := peers.Parse(bytes.NewReader(out), peers.Options{Collective: name})
+	if err != nil {
+		return nil, err
+	}
+	return burstSeconds(rec)
+}
+
+// burstSeconds are the medians of a burst by size and place.
+func burstSeconds(rec *record.Record) (figures, error) {
+	f := figures{}
+	for _, r := range rec.Results {
+		if r.Status != record.OK || r.Burst == nil || r.Burst.MeanOfRanks == nil {
+			return nil, fmt.Errorf("%s: %s %s", r.Key, r.Status, r.Reason)
+		}
+		place := "out of place"
+		if r.InPlace {
+			place = "in place"
+		}
+		f[fmt.Sprintf("%s %s", unit.Bytes(r.Bytes), place)] = r.Burst.MeanOfRanks.Median
+	}
+	return f, nil
+}
+
+// bursts is one finding of all sizes: each median of the turns must be within 2 %
+// or 1 µs of the peer's. The ratios are of the sizes.
+func bursts(row, name string, ours, peer *turns) finding {
+	f := finding{row: row, what: name, within: true}
+	names := make([]string, 0, len(ours.of))
+	for n := range ours.of {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	if len(names) == 0 {
+		_, why := ours.have("")
+		f.failed = "zbench: " + why
+	}
+	worst := 0.0
+	for _, n := range names {
+		theirs, why := peer.have(n)
+		if why != "" {
+			f.missing = n + ": " + why
+			continue
+		}
+		o, p := stat.Quantile(ours.of[n], 0.5), stat.Quantile(theirs, 0.5)
+		f.ratios = append(f.ratios, p/o)
+		if beyond := math.Abs(o-p) / max(0.02*p, 1e-6); beyond > max(1, worst) {
+			worst = beyond
+			f.failed = fmt.Sprintf("%s: %.4g µs against %.4g µs", n, o*1e6, p*1e6)
+		}
+	}
+	return f
+}

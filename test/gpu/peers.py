@@ -1,0 +1,177 @@
+"""The peers that live in Python, timed on one GPU: torch eager and compiled, its
+batched products, its foreach, and Liger's Triton kernel where the package is there.
+
+    peers.py norm:32768x4096 products:16x2048x2048 product:4096 prepare:208x1024x2048
+
+Prints lines of CSV: figure,PEER,CASE,SECONDS (a median) and missing,PEER,CASE,WHY.
+Times are taken as zbench takes its own: batches of at least 2 ms between two
+events, 0.2 s of the same work before the first, samples for 0.4 s.
+"""
+
+import csv
+import statistics
+import sys
+import time
+
+try:
+    import torch
+except ImportError as problem:
+    sys.exit(f"no torch: {problem}")
+
+CUDA = torch.cuda.is_available()
+DEVICE = "cuda" if CUDA else "cpu"
+BATCH, WARM, SPEND, MOST = 2e-3, 0.2, 0.4, 1 << 14
+MOMENTUM = 0.95  # bench/muon has the same
+STEPS = 5  # of Newton-Schulz
+say = csv.writer(sys.stdout, lineterminator="\n").writerow
+
+
+def batch(work, rounds):
+    """Seconds of so many calls, by the GPU's own events."""
+    if not CUDA:
+        start = time.perf_counter()
+        for _ in range(rounds):
+            work()
+        return time.perf_counter() - start
+    start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    for _ in range(rounds):
+        work()
+    stop.record()
+    stop.synchronize()
+    return start.elapsed_time(stop) * 1e-3
+
+
+def seconds(work):
+    """The median time of one call."""
+    rounds, spent = 1, 0.0
+    batch(work, 1)  # what is compiled, loaded or allocated once
+    while True:
+        took = batch(work, rounds)
+        spent += took
+        if took < BATCH and rounds < MOST:
+            rounds = min(MOST, max(rounds + 1, int(rounds * min(16, 1.2 * BATCH / max(took, 1e-9)))))
+        elif spent >= WARM or took < BATCH:
+            break
+    samples, spent = [], 0.0
+    while spent < SPEND or len(samples) < 5:
+        took = batch(work, rounds)
+        spent += took
+        samples.append(took / rounds)
+    return statistics.median(samples)
+
+
+def normal(*shape, dtype=torch.bfloat16):
+    return torch.randn(*shape, device=DEVICE, dtype=torch.float32).to(dtype)
+
+
+def close(got, want, what):
+    """A peer that computes something else is no peer."""
+    for g, w in zip(got, want):
+        g, w = g.float(), w.float()
+        error = ((g - w).norm() / w.norm()).item()
+        if not error < 2e-2:
+            raise ValueError(f"{what} is off by {error:.2g}")
+
+
+def norm(case, rows, hidden):
+    x, residual, weight = normal(rows, hidden), normal(rows, hidden), normal(hidden)
+
+    def eager(x, residual, weight):
+        total = x + residual
+        wide = total.float()
+        scale = torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)
+        return total, (wide * scale).to(x.dtype) * weight
+
+    want = eager(x, residual, weight)
+
+    def compiled():
+        made = torch.compile(eager, dynamic=False)
+        return lambda: made(x, residual, weight)
+
+    def liger():
+        from liger_kernel.ops.fused_add_rms_norm import fused_add_rms_norm_forward as forward
+
+        def run():
+            y, total = forward(x, residual, weight, 1e-6, 0.0, "llama")[:2]
+            return total, y
+
+        return run
+
+    for peer, make in ("torch eager", lambda: lambda: eager(x, residual, weight)), ("torch compiled", compiled), ("Liger", liger):
+        tried(peer, case, lambda: checked(make(), want, peer))
+
+
+def checked(work, want, what):
+    close(work(), want, what)
+    return work
+
+
+def tried(peer, case, make):
+    """A peer that cannot run is missing, with the reason, and the others go on."""
+    try:
+        say(("figure", peer, case, repr(seconds(make()))))
+    except Exception as problem:  # whatever a peer may throw
+        text = " ".join(f"{type(problem).__name__}: {problem}".split())
+        say(("missing", peer, case, text[:200]))
+
+
+def products(case, count, rows, cols):
+    """The products of an iteration of Newton-Schulz as batched products alone, and
+    with their sums, as a trainer would write it. m is the short side."""
+    m, n = min(rows, cols), max(rows, cols)
+    x, a = normal(count, m, n) / n**0.5, normal(count, m, m) / m**0.5
+    b, c = -4.7750, 2.0315
+
+    def alone():
+        for _ in range(STEPS):
+            torch.bmm(x, x.mT)
+            torch.bmm(a, a)
+            torch.bmm(a, x)
+
+    def iteration():
+        y = x
+        for _ in range(STEPS):
+            gram = torch.bmm(y, y.mT)
+            poly = torch.baddbmm(gram, gram, gram, beta=b, alpha=c)
+            y = torch.baddbmm(y, poly, y, beta=3.4445)
+        return y
+
+    tried("bmm", case, lambda: alone)
+    tried("iteration", case, lambda: iteration)
+
+
+def product(case, size):
+    a, b = normal(size, size), normal(size, size)
+    tried("mm", case, lambda: lambda: torch.mm(a, b.mT))
+
+
+def prepare(case, count, rows, cols):
+    """Momentum, cast and norms of Muon's step over many tensors."""
+    gradient, momentum = ([normal(rows, cols, dtype=torch.float32) for _ in range(count)] for _ in range(2))
+    cast = [torch.empty(rows, cols, device=DEVICE, dtype=torch.bfloat16) for _ in range(count)]
+
+    def run():
+        torch._foreach_lerp_(momentum, gradient, 1 - MOMENTUM)
+        torch._foreach_copy_(cast, torch._foreach_lerp(gradient, momentum, MOMENTUM))
+        return torch._foreach_norm(cast)
+
+    tried("foreach", case, lambda: run)
+
+
+def main(cases):
+    if CUDA:
+        name, library = torch.cuda.get_device_name(), f"CUDA {torch.version.cuda or torch.version.hip}"
+    else:
+        name, library = "no GPU", "CPU"
+    say(("with", f"torch {torch.__version__}, {library}, {name}"))
+    for case in cases:
+        kind, sizes = case.split(":")
+        {"norm": norm, "products": products, "product": product, "prepare": prepare}[kind](case, *map(int, sizes.split("x")))
+        if CUDA:
+            torch.cuda.empty_cache()
+
+
+if __name__ == "__main__":
+    with torch.no_grad():
+        main(sys.argv[1:])

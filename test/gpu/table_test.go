@@ -1,0 +1,113 @@
+package gpu
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/stat"
+)
+
+// finding is one line of the table: ratios of the turns, above 1 where zbench is
+// better, against a bar that must be reached and a target that should.
+type finding struct {
+	row, what string
+	// ours and peer are text of the median figures, with their units.
+	ours, peer  string
+	ratios      []float64
+	bar, target float64
+	// missing says why the peer has no figure, failed why zbench has none, or what is
+	// too far from the peer's where that is the measure (within).
+	missing, failed string
+	within          bool
+}
+
+const missed = "MISSED"
+
+func (f finding) ratio() float64 { return stat.Quantile(f.ratios, 0.5) }
+
+func (f finding) verdict() string {
+	switch {
+	case f.failed != "":
+		return missed + ": " + f.failed
+	case f.missing != "":
+		return "NOT CHECKED: " + f.missing
+	case f.within:
+		return "ok"
+	case len(f.ratios) == 0:
+		return missed + ": nothing was measured"
+	case f.bar > 0 && !(f.ratio() >= f.bar):
+		return missed
+	case f.target > 0 && f.ratio() < f.target:
+		return "ok, below the target"
+	case f.bar == 0 && f.target == 0:
+		return "stated"
+	}
+	return "ok"
+}
+
+// compared is a finding of seconds: ours and the peer's by turns, each with the
+// same case in it.
+func compared(row, what string, ours, peer []float64, bar, target float64) finding {
+	f := finding{row: row, what: what, bar: bar, target: target}
+	for i := range min(len(ours), len(peer)) {
+		if ours[i] > 0 && peer[i] > 0 {
+			f.ratios = append(f.ratios, peer[i]/ours[i])
+		}
+	}
+	f.ours, f.peer = secondsText(ours), secondsText(peer)
+	return f
+}
+
+func secondsText(v []float64) string {
+	if len(v) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.4g µs", stat.Quantile(v, 0.5)*1e6)
+}
+
+func barText(f finding) string {
+	var parts []string
+	if f.within {
+		parts = append(parts, "max(2 %, 1 µs)")
+	}
+	if f.bar > 0 {
+		parts = append(parts, fmt.Sprintf("≥ %.3g", f.bar))
+	}
+	if f.target > 0 {
+		parts = append(parts, fmt.Sprintf("target %.3g", f.target))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func ratioText(f finding) string {
+	if len(f.ratios) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.3f (%.3f to %.3f)", f.ratio(), slices.Min(f.ratios), slices.Max(f.ratios))
+}
+
+// markdown is the table as docs/MEASURED.md takes it.
+func markdown(with []string, rows []finding) string {
+	var b strings.Builder
+	for _, line := range with {
+		fmt.Fprintf(&b, "%s\n\n", line)
+	}
+	b.WriteString("| row | what | zbench | peer | ratio: median (least to most) | bar | verdict |\n|---|---|---|---|---|---|---|\n")
+	for _, f := range rows {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", f.row, f.what, f.ours, f.peer, ratioText(f), barText(f), strings.ReplaceAll(f.verdict(), "|", "/"))
+	}
+	return b.String()
+}
+
+// turnsCSV has the ratio of every turn.
+func turnsCSV(rows []finding) string {
+	var b strings.Builder
+	b.WriteString("row,what,turn,ratio\n")
+	for _, f := range rows {
+		for i, r := range f.ratios {
+			fmt.Fprintf(&b, "%q,%q,%d,%g\n", f.row, f.what, i+1, r)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,184 @@
+package gpu
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/memory"
+	"zbench/bench/muon"
+	"zbench/bench/record"
+	"zbench/bench/stat"
+)
+
+// timedAt is a result that took so long, verified.
+func timedAt(r memory.Result, seconds float64) memory.Result {
+	v := stat.Summarize([]float64{seconds, seconds, seconds})
+	r.Status, r.Verified.State, r.Timing = record.OK, record.VerifiedOK, &memory.Timing{Launches: 1, Seconds: v}
+	rate, peak := 4e9/seconds, 4e9/seconds/4.8e12
+	r.Moved, r.Rate, r.OfPeak, r.Warnings = 4e9, &rate, &peak, []record.Warning{}
+	return r
+}
+
+// records are what the stand-in leaves, by what it was asked for: figures of
+// nobody, chosen so that a ratio is easy to see.
+func records(t *testing.T, slow float64) map[string][]byte {
+	device := memory.Device{Name: "a GPU", Kind: memory.GPU}
+	source := record.Source{Kind: record.Measured, Backend: "cuda"}
+	hbm := memory.Record{Schema: memory.Schema, Command: "hbm", Source: source, Devices: []memory.Device{device}}
+	for _, k := range []string{"read", "copy", "triad", "dot"} {
+		hbm.Results = append(hbm.Results, timedAt(memory.Result{Key: k, Kernel: k, Dtype: "float64", Role: memory.Preset}, 0.9e-3*slow))
+	}
+	norm := memory.Record{Schema: memory.Schema, Command: "rmsnorm", Source: source, Devices: []memory.Device{device}}
+	for _, hidden := range []int64{2048, 4096, 8192, 16384} {
+		for role, seconds := range map[string]float64{memory.Fused: 1e-3 * slow, memory.Copy: 0.95e-3} {
+			norm.Results = append(norm.Results, timedAt(memory.Result{
+				Key: fmt.Sprint(role, hidden), Kernel: "rmsnorm", Dtype: "bfloat16", Role: role, Rows: 32768, Hidden: hidden,
+			}, seconds))
+		}
+	}
+	out := map[string][]byte{}
+	for name, rec := range map[string]*memory.Record{"hbm": &hbm, "rmsnorm": &norm} {
+		var b bytes.Buffer
+		require.NoError(t, memory.Encode(&b, rec))
+		out[name] = b.Bytes()
+	}
+	for name, shapes := range map[string][]string{
+		"4096x4096": {"4096x4096", "8192x8192"}, "2048x2048x16": {"2048x2048x16", "2048x2048x32", "2048x2048x64"}, "1024x2048x208": {"1024x2048x208"},
+	} {
+		out[name] = muonRecord(t, shapes, slow)
+	}
+	return out
+}
+
+func muonRecord(t *testing.T, shapes []string, slow float64) []byte {
+	rep := muon.Report{Schema: muon.Schema, Device: "a GPU", Backend: "cuda", Coefficients: "keller-jordan", Asked: shapes, Done: len(shapes), Checks: []muon.Check{}}
+	for _, text := range shapes {
+		s, err := muon.ParseShape(text)
+		require.NoError(t, err)
+		f := muon.ShapeFacts{Shape: s, Measured: s.Batch}
+		seconds, half, two := 1e-3*slow, 0.5/slow, 2/slow
+		for _, r := range []muon.Row{
+			{What: muon.Gram.String(), ToVendor: &half, ToFull: &two},
+			{What: muon.Gram.String() + ", every tile", ToVendor: &half},
+			{What: "momentum, cast, norm"},
+			{What: "Newton–Schulz"},
+		} {
+			rate := 4e12 / slow
+			r.Seconds, r.Samples, r.Bytes, r.Rate = &seconds, 3, 4e9, &rate
+			f.Rows = append(f.Rows, r)
+		}
+		rep.Shapes = append(rep.Shapes, f)
+	}
+	var b bytes.Buffer
+	require.NoError(t, muon.Encode(&b, &rep))
+	return b.Bytes()
+}
+
+// compare runs this test program as a user does, with stand-ins for zbench and
+// for its peers, and returns its table and exit code.
+func compare(t *testing.T, slow float64, env ...string) (string, int) {
+	to, code, out := start(t, slow, env...)
+	table, err := os.ReadFile(filepath.Join(to, "compare.md"))
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, out, string(table))
+	t.Logf("%s", table)
+	return string(table), code
+}
+
+// start is compare without its table.
+func start(t *testing.T, slow float64, env ...string) (folder string, code int, printed string) {
+	folder = t.TempDir()
+	for name, text := range records(t, slow) {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), text, 0o600))
+	}
+	// the record is that of the first argument there is one for
+	ours := standIn(t, "zbench", `for a in "$@"; do
+	[ "$last" = --out ] && to=$a
+	[ -z "$from" ] && [ -f "`+folder+`/$a" ] && from=$a
+	last=$a
+done
+[ "$1 $2" != "$FAIL" ] || { echo "zbench: wrong data" >&2; exit ${FAILS-4}; }
+mkdir -p "$to" && cp "`+folder+`/$from" "$to/results.json"
+`)
+	stream := standIn(t, "stream", `for k in Copy Triad Dot; do echo "$k,40,1,8,1,0.000900,1,1"; done`+"\n")
+	python := standIn(t, "python", `shift
+echo "with,torch of nobody"
+for c in "$@"; do
+	case $c in
+	norm:*) echo "figure,torch compiled,$c,0.001"; echo "figure,torch eager,$c,0.003"; echo "missing,Liger,$c,no module" ;;
+	products:*) echo "figure,bmm,$c,0.001"; echo "figure,iteration,$c,0.0011" ;;
+	product:*) echo "figure,mm,$c,0.002" ;;
+	prepare:*) echo "figure,foreach,$c,0.002" ;;
+	esac
+done
+`)
+	c := exec.Command(os.Args[0], "-test.run", "^TestGPU(Memory|Norm|Products|NewtonSchulz|Prepare)$", "-test.v") //nolint:gosec // this very program
+	c.Env = append([]string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + folder, "OUT=" + folder, "ZBENCH=" + ours, "BABELSTREAM=" + stream, "PYTHON=" + python, "ALTERNATIONS=3"}, env...)
+	out, _ := c.CombinedOutput()
+	return folder, c.ProcessState.ExitCode(), string(out)
+}
+
+// All rows are there, from the records that zbench writes; what is right passes.
+func TestWhole(t *testing.T) {
+	table, code := compare(t, 1)
+	require.Equal(t, 0, code)
+	for _, line := range []string{
+		"a GPU, 0001-01-01\n\n", "torch of nobody\n\n",
+		"| memory | read float64, of the published peak | 900 µs |  | 0.926 (0.926 to 0.926) | ≥ 0.9 | ok |",
+		"| memory | dot float64, fastest of both | 900 µs | 900 µs | 1.000 (1.000 to 1.000) | ≥ 0.98 | ok |",
+		"| RMSNorm bf16 32768x16384 | of our copy's rate | 1000 µs |  | 0.950 (0.950 to 0.950) | ≥ 0.9 | ok |",
+		"| RMSNorm bf16 32768x2048 | torch compiled | 1000 µs | 1000 µs | 1.000 (1.000 to 1.000) | ≥ 1 | ok |",
+		"| RMSNorm bf16 32768x2048 | Liger | 1000 µs |  |  | ≥ 1 | NOT CHECKED: no module |",
+		"| product bf16 8192x8192 | our full kernel to the vendor's | 1000 µs |  | 0.500 (0.500 to 0.500) | ≥ 0.45 | ok |",
+		"| product bf16 8192x8192 | symmetric to our full kernel | 1000 µs |  | 2.000 (2.000 to 2.000) | ≥ 1.6 | ok |",
+		"| product bf16 4096x4096 | symmetric to the vendor's | 1000 µs |  | 0.500 (0.500 to 0.500) | target 1 | ok, below the target |",
+		"| product bf16 4096x4096 | torch mm | 1000 µs | 2000 µs | 2.000 (2.000 to 2.000) | target 1 | ok |",
+		"| Newton–Schulz 2048x2048x64 | torch bmm | 1000 µs | 1000 µs | 1.000 (1.000 to 1.000) | ≥ 0.9, target 1.3 | ok, below the target |",
+		"| momentum, cast, norm of 208 tensors | of our copy's rate | 1000 µs |  | 0.900 (0.900 to 0.900) | ≥ 0.85 | ok |",
+		"| momentum, cast, norm of 208 tensors | torch foreach | 1000 µs | 2000 µs | 2.000 (2.000 to 2.000) | ≥ 1.5 | ok |",
+	} {
+		require.Contains(t, table, line)
+	}
+}
+
+// What is too slow, fails or is not there says so, and the rest goes on.
+func TestWholeOfWhatFails(t *testing.T) {
+	table, code := compare(t, 1.5, "BABELSTREAM=", "FAIL=kernels rmsnorm", "PYTHON=/nowhere/python")
+	require.Equal(t, 1, code)
+	for _, line := range []string{
+		"| 0.617 (0.617 to 0.617) | ≥ 0.9 | MISSED |",
+		"NOT CHECKED: not here: BABELSTREAM names no program |",
+		"| RMSNorm bf16 32768x2048 | torch compiled |  |  |  | ≥ 1 | MISSED: zbench: exit status 4: wrong data |",
+		"| our full kernel to the vendor's | 1500 µs |  | 0.333 (0.333 to 0.333) | ≥ 0.45 | MISSED |",
+		"| torch bmm | 1500 µs |  |  | ≥ 0.9, target 1.3 | NOT CHECKED: not here: fork/exec /nowhere/python",
+	} {
+		require.Contains(t, table, line)
+	}
+	table, _ = compare(t, 1, "LIMIT=0")
+	require.Contains(t, table, "zbench: the time was over (LIMIT)")
+}
+
+// Where no GPU answers there is nothing to compare.
+func TestWholeWithoutGPU(t *testing.T) {
+	folder, code, out := start(t, 1, "FAIL=hbm --dtype", "FAILS=5")
+	require.Equal(t, 5, code, out)
+	require.Contains(t, out, "no GPU to compare on: exit status 5: wrong data")
+	require.NoFileExists(t, filepath.Join(folder, "compare.md"))
+	_, code, out = start(t, 1, "FAIL=hbm --dtype")
+	require.Equal(t, 1, code, "other failures are those of a row: %s", out)
+	require.Contains(t, out, "MISSED: zbench: exit status 4")
+}
+
+// A model's figures are no GPU's.
+func TestSimulatedIsRefused(t *testing.T) {
+	rec := &memory.Record{Source: record.Source{Kind: record.Simulated}, Devices: []memory.Device{{Kind: memory.GPU}}}
+	require.ErrorContains(t, onGPU(rec), "not measured on a GPU")
+	rec = &memory.Record{Source: record.Source{Kind: record.Measured}, Devices: []memory.Device{{Kind: memory.HostMemory}}}
+	require.ErrorContains(t, onGPU(rec), "not measured on a GPU")
+}
