@@ -46,6 +46,13 @@ type ShapeFacts struct {
 	Rows     []Row `json:"rows"`
 }
 
+// Rows that others look for by name: the pass over memory that begins a step, and
+// the whole iteration.
+const (
+	Prepare   = "momentum, cast, norm"
+	Iteration = "Newton–Schulz"
+)
+
 // Row is one kernel or sequence, over the batch that was measured.
 type Row struct {
 	What string `json:"what"`

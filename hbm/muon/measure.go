@@ -102,9 +102,9 @@ func (w *Work) Measure(rule stat.Rule) (method.ShapeFacts, error) {
 		effective, executed, bytes float64
 		steps                      []native.Step
 	}{
-		{"momentum, cast, norm", 0, 0, prepare, before[:2]},
+		{method.Prepare, 0, 0, prepare, before[:2]},
 		{"scale, transpose", 0, 0, orient, before[2:]},
-		{NewtonSchulz, effective, executed, bytes, w.Iterate()},
+		{method.Iteration, effective, executed, bytes, w.Iterate()},
 		{"weight update", 0, 0, apply, []native.Step{w.After()}},
 	} {
 		// scaled again and again the input would become zeros
@@ -119,9 +119,6 @@ func (w *Work) Measure(rule stat.Rule) (method.ShapeFacts, error) {
 	}
 	return f, nil
 }
-
-// NewtonSchulz names the row of the whole iteration.
-const NewtonSchulz = "Newton–Schulz"
 
 // products are the rows of one product: ours, our full one, the vendor's.
 func (w *Work) products(rule stat.Rule, p method.Product) ([]method.Row, error) {

@@ -51,7 +51,7 @@ func (d *Driver) Report(shapes []method.Shape, preset string, rule stat.Rule, sa
 			return r, fmt.Errorf("shape %s: %w", s, err)
 		}
 		for _, row := range facts.Rows {
-			if row.What == NewtonSchulz {
+			if row.What == method.Iteration {
 				total += *row.Seconds * float64(s.Batch) / float64(facts.Measured)
 			}
 		}

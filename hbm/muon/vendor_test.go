@@ -82,12 +82,12 @@ func TestMeasureRows(t *testing.T) {
 		}
 		want := []string{
 			"X·Xᵀ", "X·Xᵀ, every tile", "bA + cA²", "bA + cA², every tile", "aX + BX",
-			"momentum, cast, norm", "scale, transpose", NewtonSchulz, "weight update",
+			method.Prepare, "scale, transpose", method.Iteration, "weight update",
 		}
 		if vendor {
 			want = []string{
 				"X·Xᵀ", "X·Xᵀ, every tile", "X·Xᵀ, libcublas.so.12", "bA + cA²", "bA + cA², every tile", "bA + cA², libcublas.so.12",
-				"aX + BX", "aX + BX, libcublas.so.12", "momentum, cast, norm", "scale, transpose", NewtonSchulz, "weight update",
+				"aX + BX", "aX + BX, libcublas.so.12", method.Prepare, "scale, transpose", method.Iteration, "weight update",
 			}
 		}
 		require.Equal(t, want, names)

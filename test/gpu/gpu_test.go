@@ -8,7 +8,8 @@
 //
 // Variables: ZBENCH the binary, ZBENCH_FLAGS what each of its runs gets (--backend,
 // --lib-path, …), BABELSTREAM its CUDA or HIP program, NCCL_TESTS the folder with
-// all_reduce_perf, PYTHON a Python that has torch, LIGER the folder with the
+// all_reduce_perf, GPUS how many GPUs it may also take together, SIZE of hbm's arrays
+// (1G), PYTHON a Python that has torch, LIGER the folder with the
 // package liger_kernel, ALTERNATIONS how many turns (5), LIMIT how many seconds all
 // of it may take (570), OUT the folder for compare.md and compare.csv (.).
 //

@@ -72,7 +72,7 @@ func TestGPUNewtonSchulz(t *testing.T) {
 			peer        string
 			bar, target float64
 		}{{"bmm", 0.9, 1.3}, {"iteration", 0, 1}} {
-			add(t, against("Newton–Schulz "+s, "torch "+p.peer, all[ourName], all["torch"], "Newton–Schulz "+s, p.peer+" "+cases[i], p.bar, p.target))
+			add(t, against(muon.Iteration+" "+s, "torch "+p.peer, all[ourName], all["torch"], muon.Iteration+" "+s, p.peer+" "+cases[i], p.bar, p.target))
 		}
 	}
 }
@@ -80,17 +80,17 @@ func TestGPUNewtonSchulz(t *testing.T) {
 // The pass over memory before it, over many tensors: against a copy and foreach.
 func TestGPUPrepare(t *testing.T) {
 	zbenchHere(t)
-	const shape, pass, many = "1024x2048x208", "momentum, cast, norm", "prepare:208x1024x2048"
+	const shape, pass, many = "1024x2048x208", muon.Prepare, "prepare:208x1024x2048"
 	ctx := within(t)
 	var ofCopy []float64
 	all := collect(t, min(3, alternations(t)), []string{shape}, []string{many}, func(rows map[string][]muon.Row) {
-		if s, err := streams(ctx, t, 1<<30); err == nil {
+		if s, err := streams(ctx, t, sizeOfArray(t)); err == nil {
 			ofCopy = append(ofCopy, *row(rows[shape], pass).Rate/s.copy)
 		}
 	})
 	ours := all[ourName]
-	add(t, ratios("momentum, cast, norm of 208 tensors", "of our copy's rate", ours, pass+" "+shape, ofCopy, 0.85, 0))
-	add(t, against("momentum, cast, norm of 208 tensors", "torch foreach", ours, all["torch"], pass+" "+shape, "foreach "+many, 1.5, 0))
+	add(t, ratios(pass+" of 208 tensors", "of our copy's rate", ours, pass+" "+shape, ofCopy, 0.85, 0))
+	add(t, against(pass+" of 208 tensors", "torch foreach", ours, all["torch"], pass+" "+shape, "foreach "+many, 1.5, 0))
 }
 
 func keep(m map[string][]float64, s string, v *float64) {

@@ -35,7 +35,7 @@ func TestGPUBurst(t *testing.T) {
 				side{ourName, func(map[string]string) (figures, error) { return burst(ctx, t, c, g) }},
 				side{"nccl-tests", func(map[string]string) (figures, error) { return ncclTests(ctx, c, g) }},
 			)
-			add(t, bursts(fmt.Sprintf("burst, %d ranks", ranks), c, all[ourName], all["nccl-tests"]))
+			add(t, bursts(fmt.Sprintf("burst, -g %d", ranks), c, all[ourName], all["nccl-tests"]))
 		}
 	}
 	rows = append(rows, finding{row: "burst, several ranks a GPU", missing: "nccl-tests gives each rank of a process a GPU of its own"})

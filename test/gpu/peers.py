@@ -21,8 +21,7 @@ except ImportError as problem:
 CUDA = torch.cuda.is_available()
 DEVICE = "cuda" if CUDA else "cpu"
 BATCH, WARM, SPEND, MOST = 2e-3, 0.2, 0.4, 1 << 14
-MOMENTUM = 0.95  # bench/muon has the same
-STEPS = 5  # of Newton-Schulz
+MOMENTUM, STEPS = 0.95, 5  # as zbench's Muon by default
 say = csv.writer(sys.stdout, lineterminator="\n").writerow
 
 

@@ -32,6 +32,9 @@ type side struct {
 // errAbsent is wrapped where a peer is not on this machine.
 var errAbsent = errors.New("not here")
 
+// errLate is what is left of a side when the time is over.
+var errLate = errors.New("the time was over (LIMIT)")
+
 // turns are one side's figures, a slice over the turns by case, and why there are
 // none.
 type turns struct {
@@ -52,7 +55,7 @@ func alternate(ctx context.Context, n int, sides ...side) map[string]*turns {
 			s := sides[(i+k)%len(sides)]
 			t := all[s.name]
 			if t.missing == nil && ctx.Err() != nil {
-				t.missing = errors.New("the time was over (LIMIT)")
+				t.missing = errLate
 			}
 			if t.missing != nil {
 				continue
@@ -106,6 +109,9 @@ func output(ctx context.Context, env []string, name string, args ...string) ([]b
 	err := c.Run()
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %w", errAbsent, err)
+	}
+	if err != nil && ctx.Err() != nil {
+		return nil, errLate
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", err, lastWords(said.String()+out.String()))
