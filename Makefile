@@ -107,8 +107,9 @@ FETCH = fetch() { "$$@" || { [ -z "$${CI:-}" ] && echo "SKIPPED: $$* failed" >&2
 
 .PHONY: system-test-headers
 system-test-headers: ## The symbol list against the real headers of HIP, RCCL, rocBLAS, CUDA, NCCL and cuBLAS
-	@$(FETCH); rocm=$$(fetch scripts/rocm-chroot.sh trixie); cuda=$$(fetch scripts/nvrtc.sh); \
-	ZBENCH_ROCM_INCLUDE=$${rocm:+$$rocm/usr/include} ZBENCH_CUDA_INCLUDE=$${cuda:+$$cuda/usr/include} \
+	@$(FETCH); rocm=$$(fetch scripts/rocm-chroot.sh trixie); cuda11=$$(fetch scripts/cuda.sh bookworm); cuda12=$$(fetch scripts/cuda.sh trixie); \
+	ZBENCH_ROCM_INCLUDE=$${rocm:+$$rocm/usr/include} \
+	ZBENCH_CUDA11_INCLUDE=$${cuda11:+$$cuda11/usr/include} ZBENCH_CUDA12_INCLUDE=$${cuda12:+$$cuda12/usr/include} \
 		ZBENCH_SYSTEM_TEST=$${CI:-} $(GO) test -count=1 -run Headers ./internal/native
 
 .PHONY: system-test-rocm
@@ -118,9 +119,10 @@ system-test-rocm: build ## zbench on the real librccl and HIP; every kernel thro
 		$(GO) test -count=1 ./test/libraries
 
 .PHONY: system-test-cuda
-system-test-cuda: build ## Every kernel through nvrtc
-	@$(FETCH); nvrtc=$$(fetch scripts/nvrtc.sh); \
-	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_NVRTC=$$nvrtc ZBENCH_PLACES=ZBENCH_NVRTC $(GO) test -count=1 ./test/libraries
+system-test-cuda: build ## zbench on the real libnccl, CUDA runtime and driver library; every kernel through nvrtc 11.8 and 12.4
+	@$(FETCH); cuda11=$$(fetch scripts/cuda.sh bookworm); cuda12=$$(fetch scripts/cuda.sh trixie); \
+	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_CUDA11=$$cuda11 ZBENCH_CUDA12=$$cuda12 ZBENCH_PLACES=ZBENCH_CUDA11,ZBENCH_CUDA12 \
+		$(GO) test -count=1 ./test/libraries
 
 .PHONY: loopback
 loopback: ## The loopback as shared libraries with the vendors' names, in bin/loopback

@@ -64,7 +64,7 @@ func libraryFacts(backend string, searches []native.Search) []doctor.Library {
 	for _, s := range searches {
 		l := doctor.Library{
 			Role: string(s.Role), Name: s.Library, Path: s.Path, Version: s.Version,
-			Required: s.Required, Lost: s.Lost, Flag: s.Flag, By: s.By,
+			Required: s.Required, Lost: s.Lost, Flag: s.Flag, By: s.By, Remedy: s.Remedy,
 			Listed: native.Listed(backend, s.Role),
 		}
 		for _, a := range s.Attempts {

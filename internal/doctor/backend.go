@@ -38,8 +38,10 @@ type Library struct {
 	// Required tells that nothing runs without it; else Lost says what does not.
 	Required bool   `json:"required"`
 	Lost     string `json:"lost,omitempty"`
-	// Flag names its file; By is the flag or variable that did.
+	// Flag names its file; By is the flag or variable that did. Remedy is what to
+	// do where none was loaded, empty for what helps with all of the backend's.
 	Flag     string    `json:"flag"`
+	Remedy   string    `json:"-"`
 	By       string    `json:"named_by,omitempty"`
 	Attempts []Attempt `json:"attempts,omitempty"`
 	// Listed counts the functions that zbench calls of it where they are there;
@@ -116,7 +118,7 @@ func (l Library) finding(b Backend) Finding {
 	if !l.Required {
 		f.Mark = Doubt
 	}
-	f.Remedy = "install " + b.Install + ", or name the file with --" + l.Flag
+	f.Remedy = cmp.Or(l.Remedy, "install "+b.Install+", or name the file with --"+l.Flag)
 	if l.By != "" {
 		f.Remedy = l.By + " names it: correct or leave out that; " + f.Remedy
 	}

@@ -62,11 +62,11 @@ type Report struct {
 func NotChecked() []string {
 	return []string{
 		"what an event costs, and whether its times hold for a few microseconds",
-		"whether librccl's proxy threads get a core of their own",
+		"whether the proxy threads of RCCL or NCCL get a core of their own",
 		"lazy connections: what the first operation on a communicator costs",
 		"whether ncclCommAbort comes back after a hang",
 		"what the libraries print while they run",
-		"which NIC RCCL takes for which GPU",
+		"which NIC RCCL or NCCL takes for which GPU",
 		"memory that a communicator takes",
 		"clocks and power limits under load",
 	}

@@ -61,7 +61,7 @@ func (m Machine) sharedMemory() []Finding {
 	}
 	f := Finding{Mark: Good, Name: "/dev/shm", Value: unit.Bytes(size)}
 	if size < enoughShared {
-		f.Mark, f.Value = Doubt, f.Value+": RCCL's shared memory between the ranks of a node may not fit"
+		f.Mark, f.Value = Doubt, f.Value+": the shared memory of a node's ranks may not fit"
 		f.Remedy = "in a container --ipc=host or --shm-size=16g; else mount -o remount,size=16g /dev/shm"
 	}
 	return []Finding{f}
@@ -118,7 +118,7 @@ func (m Machine) nics() []Finding {
 		}
 	}
 	if len(active)+len(down) == 0 {
-		return []Finding{{Mark: Fact, Name: "RDMA NICs", Value: "none: between nodes RCCL would use sockets"}}
+		return []Finding{{Mark: Fact, Name: "RDMA NICs", Value: "none: between nodes RCCL and NCCL use sockets"}}
 	}
 	f := Finding{Mark: Good, Name: "RDMA NICs", Value: fmt.Sprintf("%d active: %s", len(active), strings.Join(active, ", "))}
 	if len(down) > 0 {

@@ -37,6 +37,10 @@ func (m Machine) nvidiaNodes() []Finding {
 	if len(nodes) == 0 && !m.exists("dev/nvidiactl") {
 		return []Finding{{Mark: Fact, Name: "/dev/nvidia*", Value: "not there: no NVIDIA GPU, or its driver is not loaded"}}
 	}
+	if len(nodes) == 0 && m.read("proc/driver/nvidia/version") == "" {
+		// CUDA's library makes this node itself where root asks it for devices.
+		return []Finding{{Mark: Fact, Name: "/dev/nvidiactl", Value: "there, but no NVIDIA driver is loaded"}}
+	}
 	if len(nodes) == 0 {
 		return []Finding{{
 			Mark: Bad, Name: "/dev/nvidia0", Value: "not there, but /dev/nvidiactl is", Lost: "backend cuda",

@@ -14,15 +14,16 @@ import (
 // blasHeaders are the vendors' headers of the matrix product: the variable that
 // names the folder, and the file in testdata/headers.
 var blasHeaders = map[string][2]string{
-	"rocm": {"ZBENCH_ROCM_INCLUDE", "blas_rocm.h"}, // rocBLAS of ROCm 5.5
-	"cuda": {"ZBENCH_CUDA_INCLUDE", "blas_cuda.h"}, // cuBLAS of CUDA 11.8
+	"rocm":    {"ZBENCH_ROCM_INCLUDE", "blas_rocm.h"},   // rocBLAS of ROCm 5.5
+	"cuda_11": {"ZBENCH_CUDA11_INCLUDE", "blas_cuda.h"}, // cuBLAS of CUDA 11.8
+	"cuda_12": {"ZBENCH_CUDA12_INCLUDE", "blas_cuda.h"}, // cuBLAS of CUDA 12.4
 }
 
 // The functions and values of the matrix product are what the vendors' own
 // headers say.
 func TestBLASHeaders(t *testing.T) {
-	for vendor, at := range blasHeaders {
-		t.Run(vendor, func(t *testing.T) {
+	for name, at := range blasHeaders {
+		t.Run(name, func(t *testing.T) {
 			out, err := compileBLAS(t, at, blasText(t))
 			require.NoError(t, err, "%s", out)
 		})
@@ -47,8 +48,8 @@ func TestBLASHeadersFindWrongRows(t *testing.T) {
 		if text == wrong {
 			t.Fatalf("%s: nothing was changed", what)
 		}
-		for vendor, at := range blasHeaders {
-			t.Run(vendor+"/"+strings.ReplaceAll(what, " ", "_"), func(t *testing.T) {
+		for name, at := range blasHeaders {
+			t.Run(name+"/"+strings.ReplaceAll(what, " ", "_"), func(t *testing.T) {
 				out, err := compileBLAS(t, at, wrong)
 				require.Error(t, err, "%s", out)
 				require.NotContains(t, out, "fatal error")

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// headerSet is one vendor's headers, and what this version of them lacks of the
+// headerSet is a vendor's headers, and what this version of them lacks of the
 // list: a name that is neither there nor here is misspelt.
 type headerSet struct {
 	// include names the variable with the folder; file is in testdata/headers.
@@ -29,9 +29,12 @@ var headerSets = map[string]headerSet{
 		include: "ZBENCH_ROCM_INCLUDE", file: "rocm.h", column: 3, value: 1,
 		absent: []string{"ncclFloat8e4m3", "ncclFloat8e5m2"},
 	},
-	"cuda": { // CUDA 11.8, NCCL 2.22.3
-		include: "ZBENCH_CUDA_INCLUDE", file: "cuda.h", column: 5, value: 2,
+	"cuda_11": { // CUDA 11.8, NCCL 2.22.3
+		include: "ZBENCH_CUDA11_INCLUDE", file: "cuda.h", column: 5, value: 2,
 		absent: []string{"ncclAlltoAll", "ncclFloat8e4m3", "ncclFloat8e5m2", "ncclGather", "ncclScatter"},
+	},
+	"cuda_12": { // CUDA 12.4, NCCL 2.28 or later
+		include: "ZBENCH_CUDA12_INCLUDE", file: "cuda.h", column: 5, value: 2,
 	},
 }
 
@@ -39,8 +42,8 @@ var headerSets = map[string]headerSet{
 // say. `make system-test-headers` fetches them; without them there is nothing
 // to hold the list against.
 func TestHeaders(t *testing.T) {
-	for vendor, set := range headerSets {
-		t.Run(vendor, func(t *testing.T) {
+	for name, set := range headerSets {
+		t.Run(name, func(t *testing.T) {
 			out, err := set.compile(t, abiText(t))
 			require.NoError(t, err, "%s", out)
 		})
@@ -76,8 +79,8 @@ func TestHeadersFindWrongRows(t *testing.T) {
 		if text == wrong {
 			t.Fatalf("%s: nothing was changed", what)
 		}
-		for vendor, set := range headerSets {
-			t.Run(vendor+"/"+strings.ReplaceAll(what, " ", "_"), func(t *testing.T) {
+		for name, set := range headerSets {
+			t.Run(name+"/"+strings.ReplaceAll(what, " ", "_"), func(t *testing.T) {
 				out, err := set.compile(t, wrong)
 				require.Error(t, err, "%s", out)
 				t.Log(firstError(out, err))

@@ -8,6 +8,7 @@ package native
 import "C"
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,7 +53,9 @@ func (p *Provider) openVendor(o Options) error {
 	}
 	p.take(f)
 	for _, s := range p.searches { // those that are there tell theirs whatever is missing
-		s.Version = p.versionOf(s.Role)
+		if s.Found() {
+			s.Version = p.versionOf(s.Role)
+		}
 	}
 	if err := f.complete(); err != nil {
 		return err
@@ -127,9 +130,9 @@ func (f *finder) complete() error {
 			continue
 		}
 		if s.By != "" {
-			return fail("name a library that can be loaded with --"+s.Flag, "no %s library: %s gives %s", s.Role, s.By, s.tried())
+			return fail(cmp.Or(s.Remedy, "name a library that can be loaded with --"+s.Flag), "no %s library: %s gives %s", s.Role, s.By, s.tried())
 		}
-		return fail(fmt.Sprintf("install %s, name its folder with --%s or the file with --%s", f.v.product, f.v.root, s.Flag),
+		return fail(cmp.Or(s.Remedy, fmt.Sprintf("install %s, name its folder with --%s or the file with --%s", f.v.product, f.v.root, s.Flag)),
 			"no %s library %s: tried %s", s.Role, s.Library, s.tried())
 	}
 	for _, s := range f.found {

@@ -60,12 +60,31 @@ func (p *Provider) Devices() (int, error) {
 	code := C.zb_device_count(p.table, &n)
 	switch {
 	case code != C.ZB_OK && code != C.ZB_ERR_NO_DEVICE:
-		return 0, p.unavailable("no usable device: "+p.runtime("device count", -1, code).Error(), "install the GPU's kernel driver, in a version that fits the libraries")
+		return 0, p.driverFault(code)
 	case n == 0 || code != C.ZB_OK:
 		return 0, p.unavailable("no device", "run where there is a GPU that this user may open, and that the variables of visible devices do not hide")
 	}
 	p.used = true
 	return int(n), nil
+}
+
+// driverFault says why the runtime cannot count devices. CUDA's says that the
+// driver is too old where there is none.
+func (p *Provider) driverFault(code C.int) error {
+	err := p.runtime("device count", -1, code)
+	driver, runtime := p.search(RoleDriver), p.search(RoleRuntime)
+	switch {
+	case driver.Library != "" && !driver.Found():
+		return p.unavailable(fmt.Sprintf("no driver library %s: tried %s; without it %v", driver.Library, driver.tried(), err), driver.Remedy)
+	case code == C.ZB_ERR_DRIVER && runtime.Flag != "":
+		what := fmt.Sprintf("the driver is too old for %s %s: %v", runtime.Library, runtime.Version, err)
+		if driver.Version != "" {
+			what = fmt.Sprintf("the driver is for %s, too old for %s %s: %v", driver.Version, runtime.Library, runtime.Version, err)
+		}
+		return p.unavailable(what, "install a newer kernel driver, or name an older runtime with --"+runtime.Flag)
+	}
+	return p.unavailable("no usable device: "+err.Error(),
+		"see that the GPU's kernel driver is loaded and fits the libraries (dmesg, rocm-smi or nvidia-smi; with NVSwitch nvidia-fabricmanager has to run)")
 }
 
 func (p *Provider) unavailable(what, remedy string) error {

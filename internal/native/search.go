@@ -7,6 +7,7 @@ package native
 import "C"
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"unsafe"
@@ -43,6 +44,9 @@ type Search struct {
 	Required bool
 	Lost     string
 	Attempts []Attempt
+	// Remedy is what to do where none was loaded, empty for what always helps: to
+	// install the vendor's product, or to name the file.
+	Remedy string
 	// Path is the real path of the file that was loaded, empty when none was.
 	Path string
 	// Version is the library's own word.
@@ -93,12 +97,34 @@ func (f *finder) find(row libraryRow) {
 	}
 	f.found = append(f.found, s)
 	candidates, loaded := f.candidates(row, s)
+	tried := map[string]bool{}
 	for _, path := range candidates {
+		if file, err := filepath.EvalSymlinks(path); err == nil && strings.Contains(path, "/") {
+			if tried[file] { // librccl.so beside librccl.so.1, which is the same file
+				continue
+			}
+			tried[file] = true
+		}
 		if h := f.try(s, path, loaded); h != nil {
 			f.take(row, s, h, path)
 			return
 		}
 	}
+	s.Remedy = row.remedy(s)
+}
+
+// remedy is what to do about a library that was not loaded, where it is not what
+// always helps.
+func (row libraryRow) remedy(s *Search) string {
+	for _, a := range s.Attempts {
+		if strings.Contains(a.Why, "' not found (required by") { // a version of the C library's symbols
+			return "it was built for a newer system than this: take the build for this one, run in the container it is from, or name another file with --" + s.Flag
+		}
+	}
+	if row.product != "" {
+		return "install " + row.product + ", or name the file with --" + s.Flag
+	}
+	return ""
 }
 
 func (f *finder) path(role Role) string {

@@ -29,6 +29,8 @@ type libraryRow struct {
 	lost string
 	// alone tells that a process must not have two of them.
 	alone bool
+	// product is what to install where the vendor's product does not bring it.
+	product string
 }
 
 // vendor says where a vendor's libraries are looked for. Adding one is one row
@@ -63,7 +65,7 @@ var vendors = map[string]vendor{
 		libraries: []libraryRow{
 			{role: RoleCollectives, kind: C.ZB_COLLECTIVES, names: []string{"libnccl.so.2", "libnccl.so"}, flag: "nccl-lib"},
 			{role: RoleRuntime, kind: C.ZB_RUNTIME, names: []string{"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcudart.so"}, flag: "cudart-lib"},
-			{role: RoleDriver, kind: C.ZB_DRIVER, names: []string{"libcuda.so.1", "libcuda.so"}, flag: "cuda-driver-lib", lost: kernelsLost},
+			{role: RoleDriver, kind: C.ZB_DRIVER, names: []string{"libcuda.so.1", "libcuda.so"}, flag: "cuda-driver-lib", lost: kernelsLost, product: "NVIDIA's kernel driver (in a container: pass --gpus all)"},
 			{role: RoleCompiler, kind: C.ZB_COMPILER, names: []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"}, flag: "nvrtc-lib", lost: kernelsLost},
 		},
 		root: "cuda-path", sub: []string{"lib64", "lib", "targets/x86_64-linux/lib"}, fixed: []string{"/usr/local/cuda/lib64"},

@@ -1,5 +1,6 @@
 // Package libraries holds the built zbench against the vendors' real libraries,
-// which run without a GPU: HIP and RCCL in chroots of Debian, nvrtc in a folder.
+// which run without a GPU: HIP and RCCL in chroots of Debian, CUDA's and NCCL in
+// folders.
 // `make system-test-rocm system-test-cuda` fetches them and sets the variables;
 // without these the tests skip.
 package libraries
@@ -24,14 +25,18 @@ import (
 )
 
 // place is where zbench runs: in a chroot, or here with a folder of libraries.
-type place struct{ variable, folder string }
+type place struct {
+	variable, folder string
+	// driver adds the library of CUDA's driver.
+	driver bool
+}
 
 func at(t *testing.T, variable string) place {
 	folder := os.Getenv(variable)
 	if folder == "" {
 		t.Skipf("%s is not set: make system-test-rocm and system-test-cuda set it", variable)
 	}
-	return place{variable, folder}
+	return place{variable: variable, folder: folder}
 }
 
 // result is how a command ended.
@@ -44,8 +49,8 @@ type result struct {
 func (p place) run(t *testing.T, zbench string, args ...string) result {
 	command := exec.Command(zbench, args...)
 	command.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/"}
-	if p.variable == "ZBENCH_NVRTC" {
-		command.Env = append(command.Env, "ZBENCH_LIB_PATH="+filepath.Join(p.folder, "usr/lib/x86_64-linux-gnu"))
+	if strings.HasPrefix(p.variable, "ZBENCH_CUDA") {
+		command = p.inFolder(command)
 	} else {
 		data, err := os.ReadFile(zbench)
 		require.NoError(t, err)
@@ -127,7 +132,8 @@ type compilerCase struct{ name, variable, archs, path string }
 var compilers = []compilerCase{
 	{"hiprtc_5.7", "ZBENCH_TRIXIE", "gfx942,gfx90a", "/libamdhip64.so.5"},
 	{"hiprtc_6_or_later", "ZBENCH_SID", "gfx942,gfx90a,gfx950", "/libhiprtc.so."},
-	{"nvrtc_11.8", "ZBENCH_NVRTC", "sm_90", "/libnvrtc.so.11"},
+	{"nvrtc_11.8", "ZBENCH_CUDA11", "sm_90", "/libnvrtc.so.11"},
+	{"nvrtc_12.4", "ZBENCH_CUDA12", "sm_90", "/libnvrtc.so.12"},
 }
 
 // Every kernel of the table compiles, and is in the code for the GPU asked for.

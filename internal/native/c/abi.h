@@ -35,6 +35,7 @@ enum {
   ZB_OK = 0,
   ZB_ERR_VALUE = 1,
   ZB_ERR_MEMORY = 2,
+  ZB_ERR_DRIVER = 35, /* older than the runtime; CUDA: or none at all */
   ZB_ERR_NO_DEVICE = 100,
   ZB_ERR_DEVICE = 101,
   ZB_ERR_IMAGE = 200,

@@ -1,0 +1,114 @@
+package libraries
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// libraries is the folder with a place's libraries.
+func (p place) libraries() string { return filepath.Join(p.folder, "usr/lib/x86_64-linux-gnu") }
+
+// inFolder has a command look for libraries in a folder. Where a C library is
+// among them they want that one: its loader starts the command then, with all
+// that was linked into it from there.
+func (p place) inFolder(command *exec.Cmd) *exec.Cmd {
+	args := command.Args
+	if loader := filepath.Join(p.libraries(), "ld-linux-x86-64.so.2"); exists(loader) {
+		args = slices.Concat([]string{loader, "--library-path", p.libraries()}, args)
+	}
+	inside := exec.Command(args[0], args[1:]...)
+	path := p.libraries()
+	if p.driver {
+		path += ":" + p.libraries() + "/nvidia/current"
+	}
+	inside.Env = append(command.Env, "ZBENCH_LIB_PATH="+path) //nolint:gocritic // this command's own
+	return inside
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
+// withDriver adds the driver's library, which is there without the driver. Asked
+// for devices by root, it makes a node that is not to stay.
+func (p place) withDriver(t *testing.T) place {
+	const node = "/dev/nvidiactl"
+	if !exists(node) {
+		t.Cleanup(func() { _ = os.Remove(node) }) // as a rule it was not made
+	}
+	p.driver = true
+	return p
+}
+
+// CUDA 12 and the newest NCCL: opened, asked and complete; without the driver,
+// and with its library alone. Each says what is missing and what to do.
+func TestDoctorOnCUDA(t *testing.T) {
+	none := at(t, "ZBENCH_CUDA12")
+	if exists("/proc/driver/nvidia/version") {
+		t.Skip("here is a driver")
+	}
+	for name, c := range map[string]struct {
+		place          place
+		why, remedy    string
+		driver, listed string
+	}{
+		"without_a_driver": {none, "no driver library libcuda.so", "NVIDIA's kernel driver", "", ""},
+		"without_a_device": {none.withDriver(t), "no device", "a GPU that this user may open", "12.4", "/nvidia/current/libcuda.so."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			report := c.place.report(t, built(t), 5, "--backend", "cuda")
+			require.Len(t, report.Backends, 1)
+			b := report.Backends[0]
+			require.False(t, b.Usable)
+			require.Contains(t, b.Why, c.why)
+			require.Contains(t, b.Remedy, c.remedy)
+			require.Empty(t, b.Devices)
+			versions := map[string]string{}
+			for _, l := range b.Libraries {
+				versions[l.Role] = l.Version
+				require.Positive(t, l.Listed, "functions of the symbol list")
+				require.Empty(t, l.Missing, "of %s", l.Name)
+				if l.Role == "driver" {
+					require.Contains(t, l.Path, c.listed)
+				} else {
+					require.Contains(t, l.Path, none.libraries())
+				}
+			}
+			nccl := regexp.MustCompile(`^2\.(\d+)\.\d+$`).FindStringSubmatch(versions["collectives"])
+			require.NotNil(t, nccl, versions["collectives"])
+			minor, err := strconv.Atoi(nccl[1])
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, minor, 28, "the first with ncclAlltoAll, ncclGather and ncclScatter")
+			delete(versions, "collectives")
+			require.Equal(t, map[string]string{"runtime": "12.4", "compiler": "12.4", "driver": c.driver}, versions)
+			for _, f := range report.Machine {
+				require.NotEqual(t, "backend cuda", f.Lost, "without a driver no node is missing: %+v", f)
+			}
+		})
+	}
+}
+
+// What NCCL prints must not come before the record, and it is no result.
+func TestCollectivesOnCUDA(t *testing.T) {
+	none := at(t, "ZBENCH_CUDA12")
+	if exists("/proc/driver/nvidia/version") {
+		t.Skip("here is a driver")
+	}
+	for why, p := range map[string]place{"no driver library libcuda.so": none, "no device": none.withDriver(t)} {
+		out := filepath.Join(t.TempDir(), "none")
+		r := p.run(t, built(t), "collectives", "--backend", "cuda", "--format", "json", "--out", out)
+		require.Equal(t, 5, r.code)
+		require.Empty(t, r.out)
+		require.Contains(t, r.errors, "cuda backend: not available on this machine: "+why)
+		require.Contains(t, r.errors, "--backend loopback")
+		require.False(t, exists(out))
+	}
+}
