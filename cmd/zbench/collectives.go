@@ -164,7 +164,10 @@ func prepare(s State, o collectivesOptions) (*setup, error) {
 	if u.axes, err = o.axes(o, u.world, u.share); err != nil {
 		return nil, usage(err, help)
 	}
-	return u, u.checkExperts(q)
+	if err := u.checkExperts(q); err != nil {
+		return nil, err
+	}
+	return u, u.foresee(q)
 }
 
 // oneProcess fits the world to a real backend, where this process is the only
