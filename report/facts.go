@@ -26,7 +26,7 @@ func banners(rec *record.Record) []Banner {
 		text := "A model decided these times, not hardware."
 		if n := countExtrapolated(rec); n > 0 {
 			text += " " + comma(int64(n)) + " of " + plural(int64(count(rec, record.OK)), "result") +
-				" are extrapolated: the model was fitted at other node counts or for another collective."
+				" are extrapolated: " + unmeasured + "; the set-up lists them."
 		}
 		out = append(out, Banner{"simulated", "SIMULATED", text})
 	}
@@ -101,8 +101,12 @@ func count(rec *record.Record, s record.Status) int {
 	return n
 }
 
-// countExtrapolated counts the results that are shown and rest on a model
-// fitted elsewhere.
+// unmeasured is what extrapolated means. Which parts they are, the fabric says: a
+// number of nodes, of GPUs on a node, a collective.
+const unmeasured = "the model behind them has parts that nobody measured"
+
+// countExtrapolated counts the results that are shown and rest on a model with
+// parts that nobody measured.
 func countExtrapolated(rec *record.Record) int {
 	n := 0
 	for i := range rec.Results {

@@ -218,7 +218,7 @@ func (u *setup) cases(d plan.Process) ([]plan.Case, error) {
 	return cases, nil
 }
 
-// mark says of a case whether its model was fitted elsewhere.
+// mark says of a case whether its model has parts that nobody measured.
 func (u *setup) mark(c *plan.Case) {
 	c.Extrapolated = u.machine != nil && len(u.machine.Extrapolated[groupOf(*c)][c.Collective.Name]) > 0
 }
