@@ -131,7 +131,7 @@ func prepare(s State, o collectivesOptions) (*setup, error) {
 	if err != nil {
 		return nil, err // before hours of measuring, not after
 	}
-	backend, err := chooseBackend(s, o.backend)
+	backend, err := o.libraries.choose(s, o.backend)
 	if err != nil {
 		return nil, err
 	}

@@ -81,7 +81,7 @@ func (o memoryOptions) open(s State, command, help string, streams bool) (*memor
 	if o.allGPUs && o.device != 0 {
 		return nil, usagef(help, "give either --device or --all-gpus")
 	}
-	backend, err := chooseBackend(s, o.backend)
+	backend, err := o.libraries.choose(s, o.backend)
 	if err != nil {
 		return nil, err
 	}
