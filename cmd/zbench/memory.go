@@ -89,6 +89,9 @@ func (o memoryOptions) open(s State, command, help string, streams bool) (*memor
 	if len(o.faults) > 0 && !loopback {
 		return nil, usagef("give --backend loopback", "--fault is for the loopback; real faults are looked for")
 	}
+	if len(o.faults) > 1 {
+		return nil, usagef("give one", "--fault was given %d times, and one is planted: the last", len(o.faults))
+	}
 	cfg := hbm.Config{
 		Native: native.Options{Backend: backend, Getenv: s.Getenv}, Seed: o.seed, Warm: hbm.DefaultWarm, Peak: o.peak * 1e9,
 		Devices: []int{o.device}, All: o.allGPUs, Host: loopback && streams, Norms: !streams, HostName: hostName(s), HostCache: hostCache(s),

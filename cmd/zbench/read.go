@@ -23,10 +23,25 @@ func read(s State, path string) (text []byte, file string, err error) {
 	case err == nil:
 		text, err = s.FS.ReadFile(path)
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "", usagef("give a folder of zbench, its results.json, or a log", "%s does not exist", path)
+	const give = "give a folder of zbench, its results.json, or a log"
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && info != nil: // the folder is there
+		return nil, "", usagef(give, "%s does not exist, and no %s beside it", path, journalFile)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, "", usagef(give, "%s does not exist", path)
+	case err != nil:
+		return nil, "", unreadable(s, path, err, give)
 	}
-	return text, path, err
+	return text, path, nil
+}
+
+// unreadable is an error about a file that is there; a folder in its place is named
+// as that.
+func unreadable(s State, path string, err error, hint string) error {
+	if info, failed := s.FS.Stat(path); failed == nil && info.IsDir() {
+		return &codeError{exitRun, fmt.Errorf("%s is a folder where a file is to be read", path), "move it away, or " + hint}
+	}
+	return &codeError{exitRun, fmt.Errorf("%s cannot be read: %w", path, err), hint}
 }
 
 // readFolder takes the record of a folder, or its journal where the sweep was
