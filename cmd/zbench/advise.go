@@ -86,6 +86,8 @@ func (o *adviceOptions) model(s State) (m *model.Model, err error) {
 	}
 	if o.params == "" {
 		m.Stage(o.pp)
+	} else {
+		m.AsGiven(o.pp)
 	}
 	if o.active > 0 {
 		m.SetActive(o.active)
