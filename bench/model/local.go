@@ -11,14 +11,17 @@ import (
 
 // Stage is the list of a pipeline's first stage, whose buckets alone a trainer's
 // setting cuts: the first of so many equal shares of the blocks, with what lies
-// before them.
-func (m *Model) Stage(stages int) {
+// before them. It fails where there are fewer blocks than stages.
+func (m *Model) Stage(stages int) error {
 	if stages < 2 {
-		return
+		return nil
 	}
 	last := 0
 	for _, p := range m.Params {
 		last = max(last, p.Block)
+	}
+	if last > 0 && stages > last {
+		return fmt.Errorf("%d blocks do not make %d pipeline stages", last, stages)
 	}
 	keep := max(1, (last+stages-1)/stages)
 	var kept []trainer.Param
@@ -31,7 +34,7 @@ func (m *Model) Stage(stages int) {
 	}
 	if last == 0 {
 		m.Notes = append(m.Notes, "no tensor says which block it is of: the list was taken to be the first pipeline stage's")
-		return
+		return nil
 	}
 	m.Notes = append(m.Notes, fmt.Sprintf("the first of %d pipeline stages: %d of %d blocks; data-parallel ranks are those of one stage", stages, keep, last))
 	if slices.ContainsFunc(m.Params, shared) {
@@ -39,6 +42,7 @@ func (m *Model) Stage(stages int) {
 	}
 	m.ActiveParams /= int64(stages)
 	m.Params = kept
+	return nil
 }
 
 // AsGiven says of a list that is one stage's already what no list tells.

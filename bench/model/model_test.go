@@ -156,11 +156,15 @@ func TestSharedEmbeddingBetweenStages(t *testing.T) {
 		for stages, said := range map[int]bool{1: false, 4: want} {
 			m, err := model.Preset(name)
 			require.NoError(t, err)
-			m.Stage(stages)
+			require.NoError(t, m.Stage(stages))
 			require.Equal(t, said, strings.Contains(strings.Join(m.Notes, "\n"), "the last stage shares the embedding: its gradient is reduced between both"), "%s in %d: %v", name, stages, m.Notes)
 		}
 	}
-	m := &model.Model{}
+	m, err := model.Preset("llama3-8b")
+	require.NoError(t, err)
+	require.ErrorContains(t, m.Stage(33), "32 blocks do not make 33 pipeline stages")
+	require.NoError(t, m.Stage(32))
+	m = &model.Model{}
 	m.AsGiven(1)
 	require.Empty(t, m.Notes)
 	m.AsGiven(2)

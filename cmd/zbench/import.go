@@ -57,6 +57,9 @@ func runImport(s State, logs []string, o peers.Options, out, format string, forc
 		if err != nil {
 			return err
 		}
+		if err := otherFile(path, text); err != nil {
+			return err
+		}
 		if isRecord(text) {
 			return usagef("zbench report "+path+" draws it", "%s is a zbench record already", path)
 		}

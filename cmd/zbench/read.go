@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 
 	"github.com/spf13/cobra"
 
@@ -66,6 +67,26 @@ func isRecord(text []byte) bool {
 	return bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) && bytes.Contains(head, []byte(`"zbench.`))
 }
 
+// family finds the kind of a file of zbench's by its first bytes.
+var family = regexp.MustCompile(`"schema":\s*"zbench\.([a-z]+)/`)
+
+// otherFile is the error about a file of zbench's that holds no collectives; nil
+// where it should.
+func otherFile(path string, text []byte) error {
+	m := family.FindSubmatch(text[:min(len(text), 200)])
+	if m == nil {
+		return nil
+	}
+	switch kind := string(m[1]); kind {
+	case "results", "journal":
+		return nil
+	case "memory", "muon":
+		return usagef("zbench report "+path+" draws it", "%s is a record of memory or of kernels, and holds no collectives", path)
+	default:
+		return usagef("give the folder that it is from, or the results.json in it", "%s is no record: it is zbench's %s file, which lies beside one", path, kind)
+	}
+}
+
 // isJournal tells a journal from a record.
 func isJournal(file string, text []byte) bool {
 	return filepath.Base(file) == journalFile || bytes.HasPrefix(text, []byte(`{"schema":"zbench.journal/`))
@@ -86,6 +107,9 @@ func readLog(s State, path string, text []byte, o peers.Options) (*record.Record
 // readEither reads a record or a log.
 func readEither(s State, path string) (*record.Record, error) {
 	text, path, err := read(s, path)
+	if err == nil {
+		err = otherFile(path, text)
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -98,7 +122,7 @@ func readEither(s State, path string) (*record.Record, error) {
 	case isRecord(text):
 		rec, err := record.Decode(bytes.NewReader(text))
 		if err != nil {
-			return nil, &codeError{exitRun, fmt.Errorf("%s: %w", path, err), "read its journal.jsonl instead, make it again, or read it with the zbench that wrote it"}
+			return nil, &codeError{exitRun, fmt.Errorf("%s: %w", path, err), "make it again, or read it with the zbench that wrote it; where " + journalFile + " lies beside it, zbench report " + filepath.Join(filepath.Dir(path), journalFile) + " reads that"}
 		}
 		return rec, nil
 	}
