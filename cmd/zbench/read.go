@@ -17,6 +17,12 @@ import (
 // read returns the bytes of a file, or where path is a folder those of its
 // record, and the file they are from.
 func read(s State, path string) (text []byte, file string, err error) {
+	switch path {
+	case "":
+		return nil, "", usagef("give a folder of zbench, its results.json, or a log", "the name of a file is empty")
+	case "-":
+		return nil, "", usagef("give a file; for standard input /dev/stdin", "- is no file")
+	}
 	info, err := s.FS.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
