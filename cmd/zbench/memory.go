@@ -86,11 +86,8 @@ func (o memoryOptions) open(s State, command, help string, streams bool) (*memor
 		return nil, err
 	}
 	loopback := backend == "loopback"
-	if len(o.faults) > 0 && !loopback {
-		return nil, usagef("give --backend loopback", "--fault is for the loopback; real faults are looked for")
-	}
-	if len(o.faults) > 1 {
-		return nil, usagef("give one", "--fault was given %d times, and one is planted: the last", len(o.faults))
+	if err := o.checkFaults(loopback); err != nil {
+		return nil, err
 	}
 	cfg := hbm.Config{
 		Native: native.Options{Backend: backend, Getenv: s.Getenv}, Seed: o.seed, Warm: hbm.DefaultWarm, Peak: o.peak * 1e9,
