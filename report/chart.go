@@ -216,9 +216,9 @@ func notesOf(c Chart, rec *record.Record) []string {
 	}
 	switch {
 	case hollow && filled:
-		notes = append(notes, "Hollow markers are extrapolated: the model was fitted at other node counts or for another collective.")
+		notes = append(notes, "Hollow markers are extrapolated: "+unmeasured+".")
 	case hollow:
-		notes = append(notes, "All points are extrapolated (hollow markers): the model was fitted at other node counts or for another collective.")
+		notes = append(notes, "All points are extrapolated (hollow markers): "+unmeasured+".")
 	}
 	if c.Quantity == BusBW && rec.World.Ranks == 1 {
 		notes = append(notes, "One rank has no bus traffic: its bus bandwidth is zero by definition.")

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +26,7 @@ func banners(rec *record.Record) []Banner {
 		text := "A model decided these times, not hardware."
 		if n := countExtrapolated(rec); n > 0 {
 			text += " " + comma(int64(n)) + " of " + plural(int64(count(rec, record.OK)), "result") +
-				" are extrapolated: the model was fitted at other node counts or for another collective."
+				" are extrapolated: " + unmeasured + "; the set-up lists them."
 		}
 		out = append(out, Banner{"simulated", "SIMULATED", text})
 	}
@@ -47,9 +48,27 @@ func banners(rec *record.Record) []Banner {
 		out = append(out, Banner{"wrong", "WRONG DATA", wrongText(rec, n)})
 	}
 	if n := count(rec, record.Failed); n > 0 {
-		out = append(out, Banner{"wrong", "FAILED", plural(int64(n), "case") + " failed; see the cases without a result."})
+		text := plural(int64(n), "case") + " failed; see the cases without a result."
+		if n := countWarned(rec, record.OnePass); n > 0 {
+			text += " " + comma(int64(n)) + " of " + plural(int64(count(rec, record.OK)), "result") + " have" + onePass + "."
+		}
+		out = append(out, Banner{"wrong", "FAILED", text})
 	}
 	return out
+}
+
+// onePass says of results that they lack their second pass.
+const onePass = " one pass of two, in which a drift would not show"
+
+// countWarned counts the results that carry a warning of the code.
+func countWarned(rec *record.Record, code string) int {
+	n := 0
+	for i := range rec.Results {
+		if slices.ContainsFunc(rec.Results[i].Warnings, func(w record.Warning) bool { return w.Code == code }) {
+			n++
+		}
+	}
+	return n
 }
 
 // wrongText says how many cases gave wrong data and where the first one did.
@@ -82,8 +101,12 @@ func count(rec *record.Record, s record.Status) int {
 	return n
 }
 
-// countExtrapolated counts the results that are shown and rest on a model
-// fitted elsewhere.
+// unmeasured is what extrapolated means. Which parts they are, the fabric says: a
+// number of nodes, of GPUs on a node, a collective.
+const unmeasured = "the model behind them has parts that nobody measured"
+
+// countExtrapolated counts the results that are shown and rest on a model with
+// parts that nobody measured.
 func countExtrapolated(rec *record.Record) int {
 	n := 0
 	for i := range rec.Results {

@@ -102,6 +102,9 @@ func footer(rec *record.Record, c columns, notes, common []string) []string {
 	if len(common) > 0 {
 		out = append(out, "All results: "+strings.Join(common, ", ")+".")
 	}
+	if n := countWarned(rec, record.OnePass); n > 0 {
+		out = append(out, record.OnePass+": "+plural(int64(n), "result")+" of"+onePass+".")
+	}
 	for _, k := range unverified(rec).order {
 		out = append(out, "N/A: not verified: "+k.text()+" ("+plural(int64(k.count), "case")+").")
 	}

@@ -2,6 +2,7 @@ package advice_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -228,4 +229,24 @@ func TestGoldenText(t *testing.T) {
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, string(want), got, "go test ./bench/advice -update, and look at the difference")
+}
+
+// XLA's gathers have a threshold of their own: it is judged, and said where it is
+// not what the answer's number gives.
+func TestGatherThresholdIsJudged(t *testing.T) {
+	in := input(t, "xla", false)
+	judge := func(gather int64) *advice.Document {
+		text := fmt.Sprintf("--xla_gpu_reduce_scatter_combine_threshold_bytes=4194304 --xla_gpu_all_gather_combine_threshold_bytes=%d", gather)
+		c, err := trainer.ReadConfig(text, "")
+		require.NoError(t, err)
+		in.Config, in.ConfigFile, in.Run.GatherBytes = c, "flags.sh", 0
+		c.Apply(&in.Run)
+		return give(t, in)
+	}
+	same, apart := judge(256<<20), judge(1<<20)
+	require.NotContains(t, same.Sentence, "all_gather")
+	require.Contains(t, apart.Sentence, "with all_gather at 1 MiB, costs")
+	require.Greater(t, apart.Answer.Current.Step, same.Answer.Current.Step)
+	require.Equal(t, same.Answer.Elements, apart.Answer.Elements, "what is recommended sets both")
+	require.Equal(t, same.Snippets, apart.Snippets)
 }

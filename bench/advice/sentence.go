@@ -25,10 +25,14 @@ func (d *Document) sentence() string {
 	}
 	s := fmt.Sprintf("%suse %s%s; %s", d.mark(), d.Amount(a.Elements), d.spelled(), d.range1())
 	switch {
-	case a.Current != nil && d.Config != nil && d.Config.Elements == a.Elements && d.Config.Overlap:
+	case a.Current != nil && d.Config != nil && d.Config.Elements == a.Elements && d.Config.Overlap && !a.Run.GatherApart(a.Elements):
 		s += "; it is what you have"
 	case a.Current != nil && d.Config != nil:
-		s += "; your " + d.Amount(d.Config.Elements) + " " + d.costs(a.Current)
+		s += "; your " + d.Amount(d.Config.Elements)
+		if a.Run.GatherApart(d.Config.Elements) {
+			s += ", with all_gather at " + unit.Bytes(a.Run.GatherBytes) + ","
+		}
+		s += " " + d.costs(a.Current)
 		if !d.Config.Overlap {
 			s += ", because nothing overlaps there"
 		}

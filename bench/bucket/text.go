@@ -14,7 +14,7 @@ import (
 // simulatedMark starts whatever is shown of a simulated record.
 const simulatedMark = "SIMULATED"
 
-// extrapolatedMark stands with curves whose model was fitted elsewhere.
+// extrapolatedMark stands with curves whose model has parts that nobody measured.
 const extrapolatedMark = "extrapolated"
 
 // WriteJSON writes the answer as bucket.json holds it: indented, with a

@@ -23,7 +23,7 @@ type Curve struct {
 	Stride  int  `json:"stride,omitempty"`
 	InPlace bool `json:"in_place"`
 	// Simulated tells that a model, not hardware, decided the times, Extrapolated
-	// that the model was fitted elsewhere, Imported that another tool measured.
+	// that the model has parts that nobody measured, Imported that another tool measured.
 	Simulated    bool `json:"simulated"`
 	Extrapolated bool `json:"extrapolated"`
 	Imported     bool `json:"imported"`

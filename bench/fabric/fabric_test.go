@@ -178,6 +178,32 @@ func TestEveryFaultCanBePlanted(t *testing.T) {
 	}
 }
 
+// What would undo another fault in silence is refused and names it; what adds up is
+// not.
+func TestFaultsThatClash(t *testing.T) {
+	f, err := fabric.ByName(fabric.Default)
+	require.NoError(t, err)
+	plant := func(faults ...string) error {
+		_, err := f.Resolve(fabric.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Faults: faults})
+		return err
+	}
+	for _, fault := range fabric.Faults() {
+		require.ErrorContains(t, plant(fault.Form, fault.Form), "is planted already, by \""+fault.Form, fault.Name)
+	}
+	for says, pair := range map[string][]string{
+		"rail 2 of node 1":                {"slow_rail:node=1,rail=2,left=0.5", "dead_rail:node=1,rail=2"},
+		"the link of GPUs 1 and 3":        {"slow_link:node=0,a=1,b=3,left=0.5", "slow_link:node=0,a=3,b=1,left=0.7"},
+		"wrong data is planted already":   {"corrupt:node=0,gpu=1,index=5", "missing_rank:node=3,gpu=5"},
+		"a hang is planted already":       {"hang:node=0,gpu=1,bytes=1,launch=1", "hang:node=3,gpu=1,bytes=1e6,launch=1"},
+		"late GPU 5 of node 3 is planted": {"late_gpu:node=3,gpu=5,seconds=1e-5", "late_gpu:node=3,gpu=5,seconds=2e-5"},
+		"node is given twice":             {"dead_rail:node=1,node=2,rail=2"},
+	} {
+		require.ErrorContains(t, plant(pair...), says)
+	}
+	require.NoError(t, plant("late_gpu:node=3,gpu=5,seconds=1e-5", "late_node:node=3,seconds=1e-5", "late_gpu:node=3,gpu=4,seconds=1e-5",
+		"slow_leaf:rail=2,left=0.5", "slow_rail:node=1,rail=2,left=0.3", "dead_rail:node=2,rail=2", "hang:node=0,gpu=1,bytes=1,launch=1", "noise:sigma=0.02"))
+}
+
 // A slow link slows the groups that hold both its ends, and no other.
 func TestSlowLinkTouchesItsGroups(t *testing.T) {
 	f, err := fabric.ByName(fabric.Default)

@@ -29,6 +29,8 @@ func (v faultValues) rank(m *Machine) int { return int(v["node"])*m.GPUsPerNode 
 type damage struct {
 	links []linkDamage
 	rails map[[2]int]float64 // by node, rail; node −1 is every node
+	// taken is the fault in each place.
+	taken map[string]string
 }
 
 type linkDamage struct {
@@ -110,6 +112,11 @@ func plant(text string, m *Machine, d *damage) error {
 		err = inWorld(v, m.World)
 	}
 	if err == nil {
+		if clash := d.clash(text, f.place(v)); clash != nil {
+			return fmt.Errorf("fault %q: %w", text, clash)
+		}
+	}
+	if err == nil {
 		err = f.plant(v, m, d)
 	}
 	if err != nil {
@@ -125,6 +132,9 @@ func readValues(text string, keys []string) (faultValues, error) {
 		n, err := strconv.ParseFloat(value, 64)
 		if err != nil || !(n >= 0) || n > 1e18 {
 			return nil, fmt.Errorf("%q is not key=number", part)
+		}
+		if _, twice := v[key]; twice {
+			return nil, fmt.Errorf("%s is given twice", key)
 		}
 		v[key] = n
 	}

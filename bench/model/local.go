@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"zbench/bench/trainer"
@@ -10,14 +11,17 @@ import (
 
 // Stage is the list of a pipeline's first stage, whose buckets alone a trainer's
 // setting cuts: the first of so many equal shares of the blocks, with what lies
-// before them.
-func (m *Model) Stage(stages int) {
+// before them. It fails where there are fewer blocks than stages.
+func (m *Model) Stage(stages int) error {
 	if stages < 2 {
-		return
+		return nil
 	}
 	last := 0
 	for _, p := range m.Params {
 		last = max(last, p.Block)
+	}
+	if last > 0 && stages > last {
+		return fmt.Errorf("%d blocks do not make %d pipeline stages", last, stages)
 	}
 	keep := max(1, (last+stages-1)/stages)
 	var kept []trainer.Param
@@ -30,12 +34,31 @@ func (m *Model) Stage(stages int) {
 	}
 	if last == 0 {
 		m.Notes = append(m.Notes, "no tensor says which block it is of: the list was taken to be the first pipeline stage's")
-		return
+		return nil
 	}
 	m.Notes = append(m.Notes, fmt.Sprintf("the first of %d pipeline stages: %d of %d blocks; data-parallel ranks are those of one stage", stages, keep, last))
+	if slices.ContainsFunc(m.Params, shared) {
+		m.Notes = append(m.Notes, "the last stage shares the embedding: "+sharedLeftOut)
+	}
 	m.ActiveParams /= int64(stages)
 	m.Params = kept
+	return nil
 }
+
+// AsGiven says of a list that is one stage's already what no list tells.
+func (m *Model) AsGiven(stages int) {
+	if stages > 1 {
+		m.Notes = append(m.Notes, fmt.Sprintf("the list is taken as it is, for the first of %d pipeline stages'; where the last shares its embedding, %s", stages, sharedLeftOut))
+	}
+}
+
+// sharedLeftOut is what Megatron does with a tied embedding before a step ends
+// (Megatron-Core, distributed/finalize_model_grads.py,
+// _allreduce_word_embedding_grads; read 2026-11-21).
+const sharedLeftOut = "its gradient is reduced between both stages after the last backward, which no bucket size changes and which is not counted here"
+
+// shared tells an output layer that has no table of its own.
+func shared(p trainer.Param) bool { return p.Elements == 0 && p.Work != nil }
 
 // expertNumber finds which of a block's experts a tensor belongs to.
 var expertNumber = regexp.MustCompile(`(?:local_experts|experts)\.(\d{1,6})\.`)

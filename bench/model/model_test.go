@@ -148,3 +148,25 @@ func TestCompute(t *testing.T) {
 		require.ErrorIs(t, bad(), model.ErrCompute)
 	}
 }
+
+// An embedding that the last of several stages shares is reduced between both: that
+// is not counted, and said where it can be known.
+func TestSharedEmbeddingBetweenStages(t *testing.T) {
+	for name, want := range map[string]bool{"zaya1-base": true, "llama3-8b": false} {
+		for stages, said := range map[int]bool{1: false, 4: want} {
+			m, err := model.Preset(name)
+			require.NoError(t, err)
+			require.NoError(t, m.Stage(stages))
+			require.Equal(t, said, strings.Contains(strings.Join(m.Notes, "\n"), "the last stage shares the embedding: its gradient is reduced between both"), "%s in %d: %v", name, stages, m.Notes)
+		}
+	}
+	m, err := model.Preset("llama3-8b")
+	require.NoError(t, err)
+	require.ErrorContains(t, m.Stage(33), "32 blocks do not make 33 pipeline stages")
+	require.NoError(t, m.Stage(32))
+	m = &model.Model{}
+	m.AsGiven(1)
+	require.Empty(t, m.Notes)
+	m.AsGiven(2)
+	require.Contains(t, m.Notes[0], "the list is taken as it is, for the first of 2 pipeline stages'; where the last shares its embedding")
+}

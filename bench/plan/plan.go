@@ -59,8 +59,8 @@ type Case struct {
 	Key                          string
 	// Skip is why the case is not run, empty when it is.
 	Skip string
-	// Extrapolated is true when the model behind a simulated time was fitted
-	// elsewhere.
+	// Extrapolated is true when the model behind a simulated time has parts that
+	// nobody measured.
 	Extrapolated bool
 }
 

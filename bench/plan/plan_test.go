@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,6 +38,21 @@ func TestCasesAreTheProductOfTheAxes(t *testing.T) {
 		require.False(t, keys[c.Key], "a key twice: %s", c.Key)
 		keys[c.Key] = true
 	}
+}
+
+// What is named twice is run once: a journal refuses two cases of one key.
+func TestSplitsAreTakenOnce(t *testing.T) {
+	a := axes(t, "all_reduce")
+	a.Ranks, a.Nodes, a.MaxBytes = 32, 4, a.MinBytes
+	a.Groups, a.Strides, a.Scales = []int{2, 4, 2}, []int{8, 2, 8}, []int{1, 4, 2, 1, 2}
+	require.NoError(t, a.Validate())
+	var keys []string
+	for _, c := range a.Cases() {
+		keys = append(keys, strings.TrimPrefix(c.Key, "all_reduce/float/sum/1024/"))
+	}
+	require.Equal(t, []string{
+		"r32/g1/oop", "r2/g1/oop/x16", "r4/g1/oop/x8", "r4/g1/oop/x8/s8", "r16/g1/oop/x2/s2", "r8/g1/oop", "r16/g1/oop",
+	}, keys)
 }
 
 // The largest sizes that fit neither overflow nor repeat.

@@ -129,8 +129,9 @@ func Run(ctx context.Context, cases []Case, d Driver, o Options, done func(recor
 // each result when its last pass is done; it returns them all in the order of the
 // cases, also with an error of the log. Nothing vanishes: once a case has failed
 // the communicator can no longer be trusted, so those after it are skipped and
-// say so, and once ctx is cancelled the rest are interrupted. A pass that was cut
-// short is not kept: it is taken whole later.
+// say so, and those with one pass are results of that; once ctx is cancelled the
+// rest are interrupted. A pass that was cut short is not kept: it is taken whole
+// later.
 func Resume(ctx context.Context, cases []Case, d Driver, o Options, kept Log, done func(record.Result)) ([]record.Result, error) {
 	s := sweep{d: d, o: o, log: kept, parts: map[string][]record.Part{}}
 	for _, p := range kept.Parts {
@@ -211,14 +212,10 @@ func (s *sweep) take(ctx context.Context, c Case, pass int) (part record.Part, o
 
 // result is a case's result as far as the sweep went.
 func (s *sweep) result(c Case) record.Result {
-	r := record.Assemble(c.Planned(), s.parts[c.Key])
-	if r.Status == record.Interrupted && s.failed != "" {
-		r.Status, r.Reason = record.Skipped, "not run: "+s.failed+" failed before it"
-		if passes := len(s.parts[c.Key]); passes > 0 {
-			r.Reason = fmt.Sprintf("%d of %d passes: %s failed before the next", passes, Passes, s.failed)
-		}
+	if s.failed != "" {
+		return record.CutShort(c.Planned(), s.parts[c.Key], s.failed)
 	}
-	return r
+	return record.Assemble(c.Planned(), s.parts[c.Key])
 }
 
 // perPass is a rule's share of one pass.

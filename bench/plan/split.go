@@ -1,6 +1,9 @@
 package plan
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Split is how the world's ranks are divided into communicators. The zero Split
 // is one communicator of all ranks. Ranks are numbered node-major.
@@ -49,22 +52,24 @@ func (a Axes) validateSplits() error {
 	return nil
 }
 
-// splits lists the whole world, then what is asked for beside it; a split that
-// is the whole world again is left out.
+// splits lists the whole world, then what is asked for beside it, each split once:
+// two cases of one key would be one case to the journal, which refuses that. A
+// split that is the whole world again is left out.
 func (a Axes) splits() []Split {
 	all := []Split{{}}
-	for _, g := range a.Groups {
-		if g != a.Ranks {
-			all = append(all, Split{Group: g})
+	add := func(s Split, whole bool) {
+		if !whole && !slices.Contains(all, s) {
+			all = append(all, s)
 		}
+	}
+	for _, g := range a.Groups {
+		add(Split{Group: g}, g == a.Ranks)
 	}
 	for _, s := range a.Strides {
-		all = append(all, Split{Stride: s})
+		add(Split{Stride: s}, false)
 	}
 	for _, n := range a.Scales {
-		if n != a.Nodes {
-			all = append(all, Split{Nodes: n})
-		}
+		add(Split{Nodes: n}, n == a.Nodes)
 	}
 	return all
 }

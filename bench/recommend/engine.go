@@ -13,7 +13,8 @@ import (
 type engine struct {
 	q Question
 	t trainer.Trainer
-	// run is the question's with overlap on: what is recommended says so.
+	// run is the question's with overlap on and one threshold for all calls: what is
+	// recommended says so.
 	run trainer.Run
 	// needs are the calls that occur, curves and models the cost of each.
 	needs     []need
@@ -62,7 +63,7 @@ type pass struct {
 // compare one question with another.
 func newEngine(q Question, t trainer.Trainer, coarse bool) (*engine, *Refusal) {
 	e := &engine{q: q, t: t, run: q.Run, coarse: coarse}
-	e.run.NoOverlap, e.run.NoGatherOverlap = false, false
+	e.run.NoOverlap, e.run.NoGatherOverlap, e.run.GatherBytes = false, false, 0
 	if refusal := e.findCurves(); refusal != nil {
 		return nil, refusal
 	}

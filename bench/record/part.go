@@ -90,13 +90,44 @@ func Assemble(planned Result, parts []Part) Result {
 	last := parts[len(parts)-1]
 	r.Status, r.Reason, r.Evidence = last.Status, last.Reason, last.Evidence
 	if r.Status == OK {
-		// A part of a collective that this zbench does not know was refused.
-		if c, err := collective.ByName(r.Collective); err == nil {
-			r.SetHeadline(c.BusFactor(r.Ranks))
-		}
-		r.Warnings = append(r.Warnings, s.doubts(&r)...)
+		s.conclude(&r)
 	}
 	return r
+}
+
+// OnePass is the code of the warning of a result that lacks its second pass.
+const OnePass = "one_pass"
+
+// CutShort is the result of a case that the failure of another kept from its end.
+// Without a pass it was not run. A pass is whole in itself, verified and with
+// intervals: of one the case has its headline, and a warning, for whoever goes on
+// may meet the same failure and never have the second.
+func CutShort(planned Result, parts []Part, failed string) Result {
+	r := Assemble(planned, parts)
+	if r.Status != Interrupted {
+		return r
+	}
+	if len(parts) == 0 {
+		r.Status, r.Reason = Skipped, "not run: "+failed+" failed before it"
+		return r
+	}
+	r.Status, r.Reason = OK, ""
+	join(parts).conclude(&r)
+	r.Warnings = append(r.Warnings, Warning{
+		Code:    OnePass,
+		Message: fmt.Sprintf("%d of %d passes: %s failed before the next, so a drift would not show", len(parts), Passes, failed),
+		Hint:    "zbench collectives --resume takes what is missing",
+	})
+	return r
+}
+
+// conclude gives a case that ended well its headline and its doubts.
+func (s *samples) conclude(r *Result) {
+	// A part of a collective that this zbench does not know was refused.
+	if c, err := collective.ByName(r.Collective); err == nil {
+		r.SetHeadline(c.BusFactor(r.Ranks))
+	}
+	r.Warnings = append(r.Warnings, s.doubts(r)...)
 }
 
 // samples are a case's parts put together.

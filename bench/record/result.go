@@ -58,8 +58,9 @@ type Result struct {
 	AlgBW    *float64 `json:"algbw"`
 	BusBW    *float64 `json:"busbw"`
 	Headline string   `json:"headline,omitempty"`
-	// Extrapolated is true when the model behind a simulated time was fitted
-	// elsewhere: at other node counts or for another collective.
+	// Extrapolated is true when the model behind a simulated time has parts that
+	// nobody measured: for that number of nodes, of GPUs on a node, or for that
+	// collective.
 	Extrapolated bool      `json:"extrapolated"`
 	Warnings     []Warning `json:"warnings"`
 }

@@ -44,6 +44,25 @@ func TestMegatronsOwnBucketSizes(t *testing.T) {
 	}
 }
 
+// Instances of one rank have nothing to scatter or gather; ranks that do not divide
+// into instances are refused.
+func TestInstancesOfOneRank(t *testing.T) {
+	params := tensors(100, 200)
+	params[1].Expert = true
+	run := Run{DP: 16, EP: 4, Instances: 4, Zero: 1, GradDtype: "float", ParamDtype: "bfloat16"}
+	megatron, err := ByName("megatron")
+	require.NoError(t, err)
+	require.NoError(t, megatron.Check(run))
+	p := megatron.Plan(params, 0, run)
+	require.Len(t, p.Forward, 1, "the experts' ranks are one an instance")
+	require.Equal(t, 4, p.Forward[0].Ranks)
+	for _, m := range append(p.Backward, p.Forward...) {
+		require.Greater(t, m.Ranks, 1, "%+v", m)
+	}
+	run.EP = 8
+	require.ErrorContains(t, megatron.Check(run), "the 2 ranks that hold the same experts do not divide into 4 optimizer instances")
+}
+
 // test_force_all_reduce_uses_correct_collective in the same file: the distributed
 // optimizer calls reduce_scatter unless it is told otherwise; the plain buffer calls
 // all_reduce (megatron/core/distributed/param_and_grad_buffer.py).

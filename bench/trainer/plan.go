@@ -45,13 +45,13 @@ func chain(buckets []Bucket, run Run) []Message {
 	var all []Message
 	wide := run.param()
 	for _, expert := range []bool{false, true} {
-		at := 0
+		at, ranks := 0, run.ranks(expert)/run.instances()
 		for _, b := range slices.Backward(buckets) {
-			if b.Expert != expert || run.ranks(expert) < 2 {
+			if b.Expert != expert || ranks < 2 {
 				continue
 			}
 			all = append(all, Message{
-				Collective: allGather, Bytes: b.Elements * wide, Ranks: run.ranks(expert) / run.instances(),
+				Collective: allGather, Bytes: b.Elements * wide, Ranks: ranks,
 				Launch: at, Wait: b.First,
 			})
 			if run.NoGatherOverlap {

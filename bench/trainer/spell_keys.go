@@ -61,6 +61,7 @@ var otherSettings = []key{
 	{"ddp_bucket_cap_mb", "ddp", into(func(c *Config) **int64 { return &c.Bytes }, 1<<20)},
 	{"xla_gpu_all_reduce_combine_threshold_bytes", "xla", into(func(c *Config) **int64 { return &c.Bytes }, 1)},
 	{"xla_gpu_reduce_scatter_combine_threshold_bytes", "xla", into(func(c *Config) **int64 { return &c.ShareBytes }, 1)},
+	{"xla_gpu_all_gather_combine_threshold_bytes", "xla", into(func(c *Config) **int64 { return &c.GatherBytes }, 1)},
 	{"blocks_per_unit", "fsdp2", into(func(c *Config) **int64 { return &c.Blocks }, 1)},
 }
 

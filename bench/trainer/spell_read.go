@@ -16,6 +16,8 @@ type Config struct {
 	// At most one of these is the bucket size: in elements, in bytes of gradients,
 	// in bytes of a rank's share, as a number of buckets, or in blocks.
 	Elements, Bytes, ShareBytes, Buckets, Blocks *int64
+	// GatherBytes is XLA's threshold of all_gather, in bytes.
+	GatherBytes *int64
 	// What else the buckets depend on.
 	Zero, Accum, Instances, EP, PP         *int
 	Overlap, GatherOverlap, Pad, Recompute *bool
@@ -109,6 +111,8 @@ func (c *Config) conclude() {
 		c.megatron()
 	case "deepspeed":
 		c.deepSpeed()
+	case "xla":
+		c.xla()
 	}
 }
 
@@ -168,7 +172,7 @@ func (c *Config) Setting(params []Param, run Run) (int64, bool) {
 		return *c.Elements, true
 	case c.ShareBytes != nil && (c.Bytes == nil || run.Zero > 0):
 		return *c.ShareBytes * int64(run.DP) / run.grad(), true
-	case c.Bytes != nil:
+	case c.Bytes != nil && (c.Trainer != "xla" || run.Zero == 0): // XLA has one for each call
 		return *c.Bytes / run.grad(), true
 	case c.Buckets != nil:
 		return max(1, elements(params) / *c.Buckets), true
@@ -192,6 +196,9 @@ func (c *Config) Apply(run *Run) {
 	}
 	if c.Pad != nil {
 		run.PadBuckets = *c.Pad
+	}
+	if c.GatherBytes != nil {
+		run.GatherBytes = *c.GatherBytes
 	}
 	if c.GradDtype != "" {
 		run.GradDtype = c.GradDtype

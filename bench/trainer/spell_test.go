@@ -188,6 +188,44 @@ func TestDefaultsOfConfigs(t *testing.T) {
 	require.Contains(t, c.Notes[0], "first stage")
 }
 
+// XLA has a threshold for each call: those of shards mean a run that shards, and one
+// that is not set is the default, not the other's.
+func TestXLAThresholds(t *testing.T) {
+	const scatter, gather = "--xla_gpu_reduce_scatter_combine_threshold_bytes=1048576", "--xla_gpu_all_gather_combine_threshold_bytes=8388608"
+	const reduce = "--xla_gpu_all_reduce_combine_threshold_bytes=2097152"
+	for text, want := range map[string]struct{ zero, setting, gather, notes int }{
+		scatter + " " + gather: {1, 1 << 20 * 16 / 2, 8 << 20, 0},
+		scatter:                {1, 1 << 20 * 16 / 2, 30<<20 + 7, 1},
+		gather:                 {1, (30<<20 + 7) * 16 / 2, 8 << 20, 1},
+		reduce:                 {0, 1 << 20, 0, 0},
+		reduce + " " + gather:  {0, 1 << 20, 8 << 20, 1},
+	} {
+		c, err := trainer.ReadConfig(`XLA_FLAGS="`+text+`"`, "")
+		require.NoError(t, err)
+		require.Equal(t, "xla", c.Trainer)
+		r := trainer.Run{DP: 16, GradDtype: "bfloat16", ParamDtype: "bfloat16"}
+		c.Apply(&r)
+		n, set := c.Setting(nil, r)
+		require.True(t, set)
+		require.Equal(t, want, struct{ zero, setting, gather, notes int }{r.Zero, int(n), int(r.GatherBytes), len(c.Notes)}, text)
+	}
+	c, err := trainer.ReadConfig(reduce, "xla")
+	require.NoError(t, err)
+	_, set := c.Setting(nil, trainer.Run{DP: 16, Zero: 1, GradDtype: "bfloat16"})
+	require.False(t, set, "nothing is reduced by all_reduce")
+	tr, err := trainer.ByName("xla")
+	require.NoError(t, err)
+	r := trainer.Run{DP: 16, Zero: 1, GradDtype: "bfloat16", ParamDtype: "bfloat16"}
+	same := tr.Plan(blocksOf(8), 4<<22, r)
+	require.Len(t, same.Forward, len(same.Backward))
+	r.GatherBytes = 8 << 20
+	require.True(t, r.GatherApart(4<<22))
+	require.False(t, r.GatherApart(4<<20))
+	apart := tr.Plan(blocksOf(8), 4<<22, r)
+	require.Equal(t, same.Backward, apart.Backward)
+	require.Len(t, apart.Forward, 9, "each tensor of 8 MiB by itself")
+}
+
 func TestReadConfigRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                      "neither Megatron's arguments",

@@ -94,6 +94,9 @@ type Run struct {
 	PadBuckets bool `json:"pad_buckets,omitempty"`
 	// Instances is Megatron's --num-distributed-optimizer-instances; 0 is 1.
 	Instances int `json:"instances,omitempty"`
+	// GatherBytes is XLA's threshold of all_gather where it is set by itself, in
+	// bytes; 0 is that of the setting.
+	GatherBytes int64 `json:"gather_bytes,omitempty"`
 	// KeepParams tells that FSDP2 does not free parameters between forward and
 	// backward (reshard_after_forward=False).
 	KeepParams bool `json:"keep_params,omitempty"`

@@ -24,6 +24,9 @@ func xlaPlan(params []Param, setting int64, run Run) Plan {
 		// One default for each call: a gather's output is all of it.
 		setting, gathered = xlaThreshold(params, run), xlaDefault/run.param()
 	}
+	if run.GatherBytes > 0 {
+		gathered = run.GatherBytes / run.param()
+	}
 	combined := func(most int64) []Bucket {
 		return both(params, func(p packing, _ bool) []Bucket {
 			p.most = xlaMost
@@ -38,4 +41,30 @@ func xlaPlan(params []Param, setting int64, run Run) Plan {
 		plan.Forward = chain(combined(gathered), run)
 	}
 	return plan
+}
+
+// GatherApart tells that gathers are combined up to another size than the setting
+// says.
+func (r Run) GatherApart(setting int64) bool {
+	return r.Zero > 0 && r.GatherBytes > 0 && r.GatherBytes/r.param() != setting
+}
+
+// xla fills in what the flags leave to their defaults. Who sets the thresholds of
+// shards and none of all_reduce shards.
+func (c *Config) xla() {
+	if c.ShareBytes == nil && c.GatherBytes == nil {
+		return
+	}
+	if c.Bytes == nil {
+		orElse(&c.Zero, 1)
+	}
+	for _, x := range []struct {
+		call string
+		to   **int64
+	}{{"reduce_scatter", &c.ShareBytes}, {"all_gather", &c.GatherBytes}} {
+		if *x.to == nil {
+			orElse(x.to, xlaDefault)
+			c.Notes = append(c.Notes, "it sets no threshold of "+x.call+": XLA's default of 30 MiB counts")
+		}
+	}
 }

@@ -26,7 +26,7 @@ func (q *query) readConfig(s State) error {
 		want = t.Name
 	}
 	if q.in.Config, err = trainer.ReadConfig(string(text), want); err != nil {
-		return usage(fmt.Errorf("%s: %w", q.o.config, err), "what is read: Megatron's arguments or script, Primus YAML, DeepSpeed JSON")
+		return usage(fmt.Errorf("%s: %w", q.o.config, err), "what is read: Megatron's arguments or script, Primus YAML, DeepSpeed JSON, XLA_FLAGS")
 	}
 	q.in.ConfigFile = base(q.o.config)
 	q.split()

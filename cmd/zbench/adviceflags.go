@@ -201,7 +201,7 @@ func setWhole(to *int, v string) error {
 	const most = 1 << 24
 	n, err := strconv.Atoi(strings.TrimSpace(v))
 	if err != nil || n < 1 || n > most {
-		return fmt.Errorf("%q is not a whole number from 1", v)
+		return fmt.Errorf("%q is not a whole number from 1 to %d", v, most)
 	}
 	*to = n
 	return nil

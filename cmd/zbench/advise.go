@@ -81,11 +81,14 @@ func (o *adviceOptions) model(s State) (m *model.Model, err error) {
 	default:
 		return nil, nil
 	}
+	if err == nil && o.params == "" {
+		err = m.Stage(o.pp)
+	}
 	if err != nil {
 		return nil, usage(err, "zbench recommend --help says how parameters are given")
 	}
-	if o.params == "" {
-		m.Stage(o.pp)
+	if o.params != "" {
+		m.AsGiven(o.pp)
 	}
 	if o.active > 0 {
 		m.SetActive(o.active)

@@ -131,7 +131,7 @@ func prepare(s State, o collectivesOptions) (*setup, error) {
 	if err != nil {
 		return nil, err // before hours of measuring, not after
 	}
-	backend, err := chooseBackend(s, o.backend)
+	backend, err := o.libraries.choose(s, o.backend)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,10 @@ func prepare(s State, o collectivesOptions) (*setup, error) {
 	if u.axes, err = o.axes(o, u.world, u.share); err != nil {
 		return nil, usage(err, help)
 	}
-	return u, u.checkExperts(q)
+	if err := u.checkExperts(q); err != nil {
+		return nil, err
+	}
+	return u, u.foresee(q)
 }
 
 // oneProcess fits the world to a real backend, where this process is the only
@@ -215,7 +218,7 @@ func (u *setup) cases(d plan.Process) ([]plan.Case, error) {
 	return cases, nil
 }
 
-// mark says of a case whether its model was fitted elsewhere.
+// mark says of a case whether its model has parts that nobody measured.
 func (u *setup) mark(c *plan.Case) {
 	c.Extrapolated = u.machine != nil && len(u.machine.Extrapolated[groupOf(*c)][c.Collective.Name]) > 0
 }

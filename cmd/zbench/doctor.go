@@ -37,7 +37,12 @@ yes, 1 when a kernel does not compile, 5 when there is no compiler.`,
   zbench doctor --backend rocm --format json       one backend, for a script
   zbench doctor --compile gfx942,gfx90a            every kernel through hiprtc
   zbench doctor --compile sm_90 --nvrtc-lib FILE   every kernel through nvrtc`,
-		RunE: func(*cobra.Command, []string) error { return runDoctor(s, o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("compile") && len(o.archs) == 0 { // a script's empty variable
+				return usagef("name one: --compile gfx942", "--compile names no architecture")
+			}
+			return runDoctor(s, o)
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.backend, "backend", "auto", "libraries to look at: auto for all, "+strings.Join(native.Backends(), ", "))

@@ -36,6 +36,12 @@ and named.
 			if err := checkFormat(format); err != nil {
 				return err
 			}
+			switch {
+			case o.Ranks < 0 || o.Nodes < 0:
+				return usagef("leave them out where the log says", "--ranks %d and --nodes %d are counts, from 1", o.Ranks, o.Nodes)
+			case o.Ranks > 0 && o.Nodes > o.Ranks:
+				return usagef("give the nodes that the ranks are on", "--nodes %d: %d ranks are on %d nodes at most", o.Nodes, o.Ranks, o.Ranks)
+			}
 			return runImport(s, args, o, out, format, force)
 		},
 	}
@@ -55,6 +61,9 @@ func runImport(s State, logs []string, o peers.Options, out, format string, forc
 	for _, path := range logs {
 		text, _, err := read(s, path)
 		if err != nil {
+			return err
+		}
+		if err := otherFile(path, text); err != nil {
 			return err
 		}
 		if isRecord(text) {

@@ -62,6 +62,26 @@ func (v *settingValue) Set(text string) error {
 	return nil
 }
 
+// choose is chooseBackend, and says which flags the backend has no use for: whoever
+// names a library does not mean a simulation.
+func (o libraryOptions) choose(s State, asked string) (string, error) {
+	backend, err := chooseBackend(s, asked)
+	if err != nil {
+		return "", err
+	}
+	for _, row := range native.Settings() {
+		if o.named[row.Flag] == "" || backend != "loopback" && (row.Backend == "" || row.Backend == backend) {
+			continue
+		}
+		why, own := "--backend "+backend+" does not use it", cmp.Or(row.Backend, "rocm or cuda")
+		if asked == "auto" && backend == "loopback" {
+			why = "no GPU is here (no /dev/kfd, no /dev/nvidia0), so --backend auto takes the built-in loopback"
+		}
+		fmt.Fprintf(s.Stderr, "zbench: --%s %s is left out: %s\n  → --backend %s opens the library, or leave the flag out\n", row.Flag, o.named[row.Flag], why, own)
+	}
+	return backend, nil
+}
+
 // fill tells native where to look; a * in the list of folders stands for any
 // part of a path, as in …/nvidia/*/lib of Python's packages. It returns the
 // cache, nil for none.

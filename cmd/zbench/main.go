@@ -7,9 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Main runs one command and returns the exit code. The first signal cancels the
@@ -57,6 +59,27 @@ func complain(s State, err error) {
 	}
 }
 
+// plainly says of a flag that is no number what the other flags say.
+func plainly(err error) error {
+	var v *pflag.InvalidValueError
+	var number *strconv.NumError
+	if !errors.As(err, &v) || !errors.As(err, &number) {
+		return err
+	}
+	why := "not a whole number"
+	switch {
+	case errors.Is(number, strconv.ErrRange):
+		why = "too large"
+	case number.Func == "ParseUint":
+		why += " from 0"
+	case number.Func == "ParseFloat":
+		why = "not a number"
+	case number.Func == "ParseBool":
+		why = "neither true nor false"
+	}
+	return fmt.Errorf("invalid argument %q for \"--%s\" flag: %q is %s", v.GetValue(), v.GetFlag().Name, number.Num, why)
+}
+
 func newRoot(s State) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "zbench",
@@ -78,7 +101,7 @@ clock, whose figures come from a model and are labelled SIMULATED.
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(err, cmd.CommandPath()+" --help lists the flags")
+		return usage(plainly(err), cmd.CommandPath()+" --help lists the flags")
 	})
 	root.AddCommand(newCollectives(s), newHBM(s), newKernels(s), newImport(s), newReport(s), newRecommend(s), newDoctor(s), newList(s), newVersion(s))
 	root.Args = func(_ *cobra.Command, args []string) error {

@@ -110,7 +110,7 @@ func (u *setup) measure(ctx context.Context, s State, o collectivesOptions, dir 
 		fmt.Fprintln(s.Stderr, "More sizes follow where the bucket size needs them, each round announced; --fixed-sizes leaves them out.")
 	}
 	if err := d.Allocate(ctx, cases); err != nil {
-		return nil, err
+		return nil, connecting(err, "no case has been run: mend what the error names, and give the same command again")
 	}
 	j, err := newJournal(dir, entries)
 	if err != nil {
@@ -121,6 +121,15 @@ func (u *setup) measure(ctx context.Context, s State, o collectivesOptions, dir 
 		err = closing
 	}
 	return &swept{j.log, whole(j.log, results)}, err
+}
+
+// connecting gives an error of the first launches, which connect, its next step.
+func connecting(err error, hint string) error {
+	var told *codeError
+	if errors.As(err, &told) || errors.Is(err, context.Canceled) || errors.Is(err, native.ErrUnavailable) {
+		return err
+	}
+	return &codeError{exitRun, err, hint}
 }
 
 // rounds runs the cases, then those that a journal says were added, then those
@@ -134,7 +143,7 @@ func (u *setup) rounds(ctx context.Context, s State, o collectivesOptions, j *jo
 		}
 		u.tellFurther(s, o, r, j.log.Parts)
 		if err = d.Allocate(ctx, r.cases); err != nil {
-			return results, err
+			return results, connecting(err, "what was measured is saved; mend what the error names, then: zbench collectives --resume "+j.dir)
 		}
 		if n == len(j.log.Further) {
 			if err = j.add(r.Further); err != nil {

@@ -81,13 +81,13 @@ func (o memoryOptions) open(s State, command, help string, streams bool) (*memor
 	if o.allGPUs && o.device != 0 {
 		return nil, usagef(help, "give either --device or --all-gpus")
 	}
-	backend, err := chooseBackend(s, o.backend)
+	backend, err := o.libraries.choose(s, o.backend)
 	if err != nil {
 		return nil, err
 	}
 	loopback := backend == "loopback"
-	if len(o.faults) > 0 && !loopback {
-		return nil, usagef("give --backend loopback", "--fault is for the loopback; real faults are looked for")
+	if err := o.checkFaults(loopback); err != nil {
+		return nil, err
 	}
 	cfg := hbm.Config{
 		Native: native.Options{Backend: backend, Getenv: s.Getenv}, Seed: o.seed, Warm: hbm.DefaultWarm, Peak: o.peak * 1e9,

@@ -25,3 +25,14 @@ func memoryVerdict(rec *memory.Record) error {
 	}
 	return nil
 }
+
+// checkFaults refuses faults that would not be planted.
+func (o memoryOptions) checkFaults(loopback bool) error {
+	switch {
+	case len(o.faults) > 0 && !loopback:
+		return usagef("give --backend loopback", "--fault is for the loopback; real faults are looked for")
+	case len(o.faults) > 1:
+		return usagef("give one", "--fault was given %d times, and one is planted: the last", len(o.faults))
+	}
+	return nil
+}

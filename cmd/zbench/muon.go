@@ -151,7 +151,7 @@ func runMuon(ctx context.Context, s State, o muonOptions) error {
 	if err != nil {
 		return usage(err, muonHelp)
 	}
-	backend, err := chooseBackend(s, o.backend)
+	backend, err := o.libraries.choose(s, o.backend)
 	if err != nil {
 		return err
 	}

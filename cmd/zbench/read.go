@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +17,12 @@ import (
 // read returns the bytes of a file, or where path is a folder those of its
 // record, and the file they are from.
 func read(s State, path string) (text []byte, file string, err error) {
+	switch path {
+	case "":
+		return nil, "", usagef("give a folder of zbench, its results.json, or a log", "the name of a file is empty")
+	case "-":
+		return nil, "", usagef("give a file; for standard input /dev/stdin", "- is no file")
+	}
 	info, err := s.FS.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
@@ -23,10 +30,25 @@ func read(s State, path string) (text []byte, file string, err error) {
 	case err == nil:
 		text, err = s.FS.ReadFile(path)
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "", usagef("give a folder of zbench, its results.json, or a log", "%s does not exist", path)
+	const give = "give a folder of zbench, its results.json, or a log"
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && info != nil: // the folder is there
+		return nil, "", usagef(give, "%s does not exist, and no %s beside it", path, journalFile)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, "", usagef(give, "%s does not exist", path)
+	case err != nil:
+		return nil, "", unreadable(s, path, err, give)
 	}
-	return text, path, err
+	return text, path, nil
+}
+
+// unreadable is an error about a file that is there; a folder in its place is named
+// as that.
+func unreadable(s State, path string, err error, hint string) error {
+	if info, failed := s.FS.Stat(path); failed == nil && info.IsDir() {
+		return &codeError{exitRun, fmt.Errorf("%s is a folder where a file is to be read", path), "move it away, or " + hint}
+	}
+	return &codeError{exitRun, fmt.Errorf("%s cannot be read: %w", path, err), hint}
 }
 
 // readFolder takes the record of a folder, or its journal where the sweep was
@@ -51,6 +73,26 @@ func isRecord(text []byte) bool {
 	return bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) && bytes.Contains(head, []byte(`"zbench.`))
 }
 
+// family finds the kind of a file of zbench's by its first bytes.
+var family = regexp.MustCompile(`"schema":\s*"zbench\.([a-z]+)/`)
+
+// otherFile is the error about a file of zbench's that holds no collectives; nil
+// where it should.
+func otherFile(path string, text []byte) error {
+	m := family.FindSubmatch(text[:min(len(text), 200)])
+	if m == nil {
+		return nil
+	}
+	switch kind := string(m[1]); kind {
+	case "results", "journal":
+		return nil
+	case "memory", "muon":
+		return usagef("zbench report "+path+" draws it", "%s is a record of memory or of kernels, and holds no collectives", path)
+	default:
+		return usagef("give the folder that it is from, or the results.json in it", "%s is no record: it is zbench's %s file, which lies beside one", path, kind)
+	}
+}
+
 // isJournal tells a journal from a record.
 func isJournal(file string, text []byte) bool {
 	return filepath.Base(file) == journalFile || bytes.HasPrefix(text, []byte(`{"schema":"zbench.journal/`))
@@ -71,6 +113,9 @@ func readLog(s State, path string, text []byte, o peers.Options) (*record.Record
 // readEither reads a record or a log.
 func readEither(s State, path string) (*record.Record, error) {
 	text, path, err := read(s, path)
+	if err == nil {
+		err = otherFile(path, text)
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -83,7 +128,7 @@ func readEither(s State, path string) (*record.Record, error) {
 	case isRecord(text):
 		rec, err := record.Decode(bytes.NewReader(text))
 		if err != nil {
-			return nil, &codeError{exitRun, fmt.Errorf("%s: %w", path, err), "read its journal.jsonl instead, make it again, or read it with the zbench that wrote it"}
+			return nil, &codeError{exitRun, fmt.Errorf("%s: %w", path, err), "make it again, or read it with the zbench that wrote it; where " + journalFile + " lies beside it, zbench report " + filepath.Join(filepath.Dir(path), journalFile) + " reads that"}
 		}
 		return rec, nil
 	}

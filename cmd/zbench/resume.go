@@ -38,7 +38,7 @@ func runResume(ctx context.Context, s State, cmd *cobra.Command, given collectiv
 		return usagef("a folder that zbench collectives made has one", "%s does not exist: there is nothing to go on with", path)
 	}
 	if err != nil {
-		return err
+		return unreadable(s, path, err, "begin the sweep anew in another folder (--out)")
 	}
 	old, err := readJournal(path, text)
 	if err != nil {

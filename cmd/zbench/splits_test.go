@@ -27,7 +27,10 @@ func TestSplitsAreExtrapolatedByThemselves(t *testing.T) {
 	require.Equal(t, map[string]bool{
 		"r32/g1/oop": true, "r4/g1/oop/x8": true, "r8/g1/oop/x4": false, "r4/g1/oop/x8/s8": true, "r16/g1/oop": false,
 	}, marked)
-	require.Contains(t, readBytes(t, dir, "report.html"), "4 GPUs: from the number of links")
+	page := readBytes(t, dir, "report.html")
+	require.Contains(t, page, "4 GPUs: from the number of links")
+	require.Contains(t, page, "3 of 5 results are extrapolated: the model behind them has parts that nobody measured; the set-up lists them.")
+	require.NotContains(t, page, "other node counts", "a group of four GPUs is of one node, as those that were measured")
 }
 
 // A folder in the place of a file is named, with what to do.
