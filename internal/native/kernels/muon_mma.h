@@ -13,9 +13,6 @@
 #ifndef ZB_MUON_MMA_H
 #define ZB_MUON_MMA_H
 
-#if !defined(ZB_AMD) && !defined(ZB_HOST)
-#define ZB_NVIDIA 1
-#endif
 /* One lane of the host does what a wave does: its loops stay loops. */
 #if defined(ZB_AMD) || defined(ZB_NVIDIA)
 #define ZB_MMA_UNROLLED ZB_UNROLLED
