@@ -123,9 +123,10 @@ template <class T> struct alignas(16) zb_pack {
   ZB_METHOD void narrow(const float *v) {
     ZB_UNROLLED
     for (int i = 0; i < 4; i++) {
-      w[i] = T::narrow(v[i * PACK]);
-      if (PACK == 2) {
-        w[i] |= (zb_u32)T::narrow(v[i * PACK + PACK - 1]) << 16;
+      if constexpr (PACK == 2) {
+        w[i] = T::narrow2(v[2 * i], v[2 * i + 1]);
+      } else {
+        w[i] = T::narrow(v[i]);
       }
     }
   }

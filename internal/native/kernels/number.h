@@ -45,6 +45,16 @@ struct zb_bf16 {
     return (bits)((u + 0x7fffu + (u >> 16 & 1)) >> 16);
 #endif
   }
+  /* Two of them in one word, the first lowest. */
+  static ZB_METHOD zb_u32 narrow2(float first, float second) {
+#ifdef ZB_CVT_BF16
+    zb_u32 w;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(w) : "f"(second), "f"(first));
+    return w;
+#else
+    return narrow(first) | (zb_u32)narrow(second) << 16;
+#endif
+  }
 };
 
 struct zb_f16 {
@@ -72,6 +82,9 @@ struct zb_f16 {
                     (zb_bits_of(zb_float_of(u) + 0.5f) - 0x3f000000u));
     }
     return (bits)(sign | (u - 0x38000000u + 0xfffu + (u >> 13 & 1)) >> 13);
+  }
+  static ZB_METHOD zb_u32 narrow2(float first, float second) {
+    return narrow(first) | (zb_u32)narrow(second) << 16;
   }
 };
 
