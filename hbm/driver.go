@@ -46,6 +46,9 @@ type unit struct {
 	norm    *native.Module
 	steps   *native.Module
 	wave    int64
+	// few: a norm's launch says how many threads share a row; AMD's is built for
+	// a number.
+	few bool
 	// arena holds the arrays, found what a check finds, sums a word a block.
 	arena, found, sums native.Buffer
 }
@@ -117,7 +120,7 @@ func (d *Driver) openUnit(u *unit, index int) (err error) {
 	if err != nil {
 		return err
 	}
-	u.wave = int64(about.Wave)
+	u.wave, u.few = int64(about.Wave), d.p.Backend == "cuda"
 	if u.stream, err = d.p.NewStream(index); err != nil {
 		return err
 	}

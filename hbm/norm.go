@@ -74,15 +74,28 @@ func (c NormCase) Key() string {
 	return fmt.Sprintf("%s/%s/%s/%dx%d", c.Role, c.Norm.Name, c.Type.Name, c.Rows, c.Hidden)
 }
 
-// way is how threads share a row, and how many rows a block takes.
-func (c NormCase) way(wave int64) (name string, block, rows int64) {
+// heldElements is how many elements of a row a thread has in registers where
+// rows are whole vectors.
+const heldElements = 32
+
+// way is how threads share a row, and how many rows a block takes. Where threads
+// may be few, no more share a row than hold all of it, so that each loads as much
+// at once as it can: two waves at the least.
+func (c NormCase) way(wave int64, few bool) (name string, block, rows int64) {
 	switch {
 	case c.Hidden <= 1024:
 		return "wave", 256, 256 / wave
 	case c.Hidden <= 8192:
-		return "block", 256, 1
+		name, block = "block", 256
+	default:
+		name, block = "large", 1024
 	}
-	return "large", 1024, 1
+	if few && c.wide() == 1 {
+		for block > 2*wave && block/2*heldElements >= c.Hidden {
+			block /= 2
+		}
+	}
+	return name, block, 1
 }
 
 // wide is 1 where rows are whole vectors of 16 bytes.
@@ -169,7 +182,7 @@ func (d *Driver) normSteps(u *unit, c NormCase) ([]native.Step, error) {
 		return c.copySteps(u)
 	}
 	if c.Role == memory.Fused {
-		way, block, each := c.way(u.wave)
+		way, block, each := c.way(u.wave, u.few)
 		f, err := u.norm.Function(fmt.Sprintf("zb_%snorm_%s_%s", c.Norm.kind, suffix, way))
 		return []native.Step{{
 			Function: f, Launch: grid((c.Rows+each-1)/each, block),
@@ -268,7 +281,7 @@ func (d *Driver) PlannedNorm(c NormCase) []memory.Result {
 			Status: record.Interrupted, Reason: "the run ended before it", Verified: memory.Verified{State: record.NotVerified},
 			Warnings: []record.Warning{},
 		}
-		if _, block, _ := c.way(u.wave); c.Role == memory.Fused {
+		if _, block, _ := c.way(u.wave, u.few); c.Role == memory.Fused {
 			r.Config.Block = int(block)
 		}
 		if c.Role == memory.Copy {

@@ -88,3 +88,39 @@ func TestNormSumIsComparedAsBits(t *testing.T) {
 		require.True(t, math.Signbit(round(ty, minus[0])), ty.Name)
 	}
 }
+
+// Where a launch may have few threads, as many share a row as hold it: rows of
+// every length a power of two long are held whole by the least of them.
+func TestNormThreadsOfARow(t *testing.T) {
+	for _, ty := range normTypes {
+		for hidden, want := range map[int64][2]int64{
+			1024: {256, 256}, 1032: {256, 64}, 2048: {256, 64}, 2056: {256, 128}, 4096: {256, 128}, 8192: {256, 256},
+			8200: {1024, 512}, 16384: {1024, 512}, 16392: {1024, 1024}, 65536: {1024, 1024},
+			2049: {256, 256}, 16385: {1024, 1024}, // element by element
+		} {
+			c := NormCase{norms[0], ty, 1, hidden, memory.Fused}
+			_, all, _ := c.way(32, false)
+			_, few, _ := c.way(32, true)
+			require.Equal(t, want, [2]int64{all, few}, "%s of %d", ty.Name, hidden)
+		}
+	}
+	_, block, _ := NormCase{norms[0], normTypes[0], 1, 2048, memory.Fused}.way(64, true)
+	require.Equal(t, int64(128), block, "two waves at the least")
+}
+
+// The same norms with few threads a row give what the reference does.
+func TestNormsWithFewThreads(t *testing.T) {
+	d := openNorms(t)
+	for _, u := range d.units {
+		u.few = true
+	}
+	for _, n := range norms {
+		for _, ty := range normTypes {
+			for _, hidden := range []int64{1032, 2048, 4104, 8200} {
+				r, err := d.MeasureNorm(NormCase{n, ty, 2, hidden, memory.Fused}, stat.Fixed(1))
+				require.NoError(t, err)
+				require.Equal(t, record.OK, r[0].Status, "%s of %d %s: %s", n.Name, hidden, ty.Name, r[0].Reason)
+			}
+		}
+	}
+}

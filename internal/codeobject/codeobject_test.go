@@ -21,6 +21,14 @@ func TestRead(t *testing.T) {
 		require.NoError(t, err, file)
 		require.Equal(t, strings.TrimPrefix(filepath.Ext(file), "."), object.Target, file)
 		require.Equal(t, []string{"first", "second"}, object.Kernels, file)
+		if object.Target != "sm_90" {
+			require.Nil(t, object.Uses)
+			continue
+		}
+		for _, kernel := range object.Kernels {
+			require.Positive(t, object.Uses[kernel].Registers, kernel)
+			require.Zero(t, object.Uses[kernel].Frame, kernel)
+		}
 	}
 }
 

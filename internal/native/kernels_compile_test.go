@@ -101,8 +101,13 @@ func TestKernelsCompileForDevices(t *testing.T) {
 				text, err := os.ReadFile(asm)
 				require.NoError(t, err)
 				holdsISA(t, target, string(text), names)
-				if target == "gfx942" && file == "stream.hip" {
+				switch {
+				case target == "gfx942" && file == "stream.hip":
 					streamsPastTheCaches(t, string(text), names)
+				case target == "sm_90" && file == "norm.hip":
+					normsAskFirst(t, string(text))
+				case target == "sm_90" && file == "muon_product.hip":
+					require.Equal(t, len(names), strings.Count(string(text), "cvta.to.shared"), "shared addresses made of pointers")
 				}
 			})
 		}
@@ -139,6 +144,23 @@ func streamsPastTheCaches(t *testing.T, asm string, names []string) {
 			require.Equal(t, unroll, stores, name)
 		}
 		require.Equal(t, want, loads, name)
+	}
+}
+
+// A thread of NVIDIA's asks for all that it holds of a row before it stores any,
+// and for all weights before it stores any of what they make.
+func normsAskFirst(t *testing.T, asm string) {
+	access := regexp.MustCompile(`(ld|st)\.global\.v4`)
+	const held = 4
+	for _, name := range []string{"zb_rmsnorm_bf16_1_wave", "zb_rmsnorm_bf16_1_block", "zb_rmsnorm_bf16_1_large"} {
+		_, body, found := strings.Cut(asm, ".entry "+name+"(")
+		require.True(t, found, name)
+		body, _, _ = strings.Cut(body, ".entry ")
+		var order strings.Builder
+		for _, a := range access.FindAllStringSubmatch(body, -1) {
+			order.WriteString(a[1][:1])
+		}
+		require.Regexp(t, fmt.Sprintf("^l{%d}s{%d}.*l{%d}s{%d}", 2*held, held, held, held), order.String(), name)
 	}
 }
 

@@ -33,3 +33,17 @@ func TestHostKernels(t *testing.T) {
 		})
 	}
 }
+
+// What NVIDIA's norms hold in registers by words, asked for at once, is what the
+// others' hold: for every norm, type and way, and with fewer threads a row.
+func TestHostNormsForNVIDIA(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the norms twice")
+	}
+	program := filepath.Join(t.TempDir(), "norms_test")
+	out, err := exec.Command("c++", "-O1", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror",
+		"-DZB_WAVE=32", "testdata/norms_test.cc", "-o", program).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	out, err = exec.Command(program).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}

@@ -51,6 +51,7 @@ namespace zbk_threads {
 #pragma GCC push_options
 #pragma GCC optimize("O1")
 #include "kernels/number.h"
+#include "kernels/norm_held.h"
 #include "kernels/norm.hip"
 #include "kernels/norm_steps.hip"
 

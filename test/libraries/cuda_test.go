@@ -1,6 +1,7 @@
 package libraries
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/internal/codeobject"
+	"zbench/internal/native"
 )
 
 // libraries is the folder with a place's libraries.
@@ -110,5 +114,55 @@ func TestCollectivesOnCUDA(t *testing.T) {
 		require.Contains(t, r.errors, "cuda backend: not available on this machine: "+why)
 		require.Contains(t, r.errors, "--backend loopback")
 		require.False(t, exists(out))
+	}
+}
+
+// registersMost is how many registers a thread of a kernel may have so that as
+// many blocks share a multiprocessor as its source counts on, of 65,536: two of a
+// product's 128 threads, five of a small product's, four of a norm's 256.
+var registersMost = map[string]int{
+	"zb_product_128": 255, "zb_triangle_128": 255, "zb_product_64": 96, "zb_triangle_64": 96,
+	"zb_rmsnorm_bf16_1_block": 64, "zb_rmsnorm_bf16_1_large": 64, "zb_rmsnorm_bf16_1_wave": 64,
+	"zb_layernorm_bf16_1_block": 64, "zb_rmsnorm_f16_1_block": 64,
+	"zb_copy_f64_4_1": 32, "zb_read_f64_4_1": 48, "zb_triad_f64_4_1": 64, "zb_dot_f64_4_1": 64, "zb_muon_prepare": 40,
+}
+
+// spilling are kernels that no default takes and that spill a few registers, or
+// do so once a row: two inputs of eight loads each, and norms of float and of
+// single elements.
+var spilling = regexp.MustCompile(`^zb_(add|triad)_f(32|64)_8_[01]$|^zb_(rms|layer)norm_(f32_1|(bf16|f16|f32)_0)_|^zb_layernorm_`)
+
+// What the real compilers make for sm_90 keeps its registers.
+func TestNVIDIAsKernelsSpillNothing(t *testing.T) {
+	for _, variable := range []string{"ZBENCH_CUDA11", "ZBENCH_CUDA12"} {
+		t.Run(variable, func(t *testing.T) {
+			path := at(t, variable).libraries()
+			c, err := native.OpenCompiler(native.Options{
+				Backend: "cuda", Named: map[string]string{"lib-path": path}, Getenv: func(string) string { return "" },
+			})
+			require.NoError(t, err)
+			defer c.Close()
+			uses := map[string]codeobject.Use{}
+			for _, k := range native.Kernels() {
+				if _, known := uses[k.Name]; known {
+					continue
+				}
+				code, err := c.Compile(native.CompileRequest{File: k.File, Arch: "sm_90"})
+				require.NoError(t, err)
+				object, err := codeobject.Read(code)
+				require.NoError(t, err)
+				maps.Copy(uses, object.Uses)
+			}
+			for _, k := range native.Kernels() {
+				use := uses[k.Name]
+				require.Positive(t, use.Registers, k.Name)
+				if !spilling.MatchString(k.Name) {
+					require.Zero(t, use.Frame, "bytes of a thread of %s", k.Name)
+				}
+				if most, held := registersMost[k.Name]; held {
+					require.LessOrEqual(t, use.Registers, most, "registers of %s", k.Name)
+				}
+			}
+		})
 	}
 }

@@ -19,14 +19,18 @@ struct zb_rows {
 enum { ZB_SLOTS = 3 }; /* 48 KiB: what a block has without asking for more */
 
 #ifndef ZB_COPY_ASYNC
-ZB_FN void zb_copy_async(zb_quad *to, const zb_quad *from, bool there) {
+ZB_FN zb_spot zb_spot_of(const zb_quad *p) {
   zb_u64 at;
-  asm("cvta.to.shared.u64 %0, %1;" : "=l"(at) : "l"(to));
+  asm("cvta.to.shared.u64 %0, %1;" : "=l"(at) : "l"(p));
+  return (zb_spot)at;
+}
+ZB_FN void zb_copy_async(zb_spot to, const zb_quad *from, bool there) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                :
-               : "r"((zb_u32)at), "l"(from), "r"(there ? 16 : 0)
+               : "r"(to), "l"(from), "r"(there ? 16 : 0)
                : "memory");
 }
+#define ZB_SPOT_OF(p) zb_spot_of(p)
 #define ZB_COPY_ASYNC(to, from, there) zb_copy_async(to, from, there)
 #define ZB_COPY_COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
 /* Waits until all but the latest left groups have come. */
@@ -48,46 +52,77 @@ template <int TILE> struct zb_feed {
   zb_rows a, b;
   zb_u32 quads, stages;
 
-  ZB_METHOD zb_quad *slot(zb_u32 j) const {
-    return shared + j % ZB_SLOTS * SLOT;
+#if defined(ZB_NVIDIA)
+  enum {
+    B = 16 * OPERAND, /* where B's rows begin in a slot */
+    BYTES = 16 * SLOT,
+    APART = THREADS / ZB_DEPTH_QUADS /* a thread's rows, one from the next */
+  };
+  /* The stage that a thread copies next: where the first of its rows begins in
+   * both operands, the depth there, and how many of its rows there are. */
+  const zb_quad *next_a, *next_b;
+  zb_u32 k, rows_a, rows_b;
+  zb_spot base, full, own; /* the first slot, the one that is read, own place */
+
+  ZB_METHOD zb_spot slot(zb_u32) const { return full; }
+
+  static ZB_METHOD zb_u32 there(const zb_rows &of, zb_u32 row) {
+    return row < of.rows ? (of.rows - row + APART - 1) / APART : 0;
   }
 
-#if defined(ZB_NVIDIA)
-  ZB_METHOD void copy(const zb_rows &from, zb_u32 j, zb_quad *to) const {
+  /* A thread's rows are turned alike, so they are as far apart there as here.
+   * What is not there is not read, whatever the address. */
+  ZB_METHOD void copy(const zb_quad *at, zb_u32 rows, zb_spot to) const {
     ZB_UNROLLED
-    for (int i = 0; i < SHARE; i++) {
-      zb_u32 at = threadIdx.x + i * THREADS, row = at / ZB_DEPTH_QUADS;
-      zb_u32 quad = at % ZB_DEPTH_QUADS, k = j * ZB_DEPTH_QUADS + quad;
-      bool there = row < from.rows && k < quads;
-      ZB_COPY_ASYNC(to + zb_tile_at(row, quad),
-                    from.at + (there ? row * quads + k : 0), there);
+    for (zb_u32 i = 0; i < SHARE; i++) {
+      ZB_COPY_ASYNC(to + 16 * ZB_DEPTH_QUADS * APART * i,
+                    at + (zb_u64)quads * (APART * i), i < rows);
     }
   }
 
   /* Every stage is a group, the ones that there are not too: they are counted. */
-  ZB_METHOD void start(zb_u32 j) const {
+  ZB_METHOD void start(zb_u32 j, zb_spot to) {
     if (j < stages) {
-      copy(a, j, slot(j));
-      copy(b, j, slot(j) + OPERAND);
+      copy(next_a, k < quads ? rows_a : 0, to + own);
+      copy(next_b, k < quads ? rows_b : 0, to + own + B);
+      next_a += ZB_DEPTH_QUADS;
+      next_b += ZB_DEPTH_QUADS;
+      k += ZB_DEPTH_QUADS;
     }
     ZB_COPY_COMMIT();
   }
 
   ZB_METHOD void begin() {
+    zb_u32 row = threadIdx.x / ZB_DEPTH_QUADS;
+    k = threadIdx.x % ZB_DEPTH_QUADS;
+    next_a = a.at + (zb_u64)row * quads + k;
+    next_b = b.at + (zb_u64)row * quads + k;
+    rows_a = there(a, row);
+    rows_b = there(b, row);
+    base = ZB_SPOT_OF(shared);
+    own = 16 * zb_tile_at(row, k);
+    full = base + (ZB_SLOTS - 1) * BYTES;
     ZB_UNROLLED
-    for (int j = 0; j < ZB_SLOTS - 1; j++) {
-      start(j);
+    for (zb_u32 j = 0; j < ZB_SLOTS - 1; j++) {
+      start(j, base + j * BYTES);
     }
   }
 
-  /* The barrier also says that all have read the stage before, whose slot is
-   * the next one's. */
+  /* The barrier also says that all have read the stage before: its slot is free. */
   ZB_METHOD void advance(zb_u32 j) {
+    zb_spot free = full;
+    full = full == base + (ZB_SLOTS - 1) * BYTES ? base : full + BYTES;
     ZB_COPY_WAIT(ZB_SLOTS - 2);
     ZB_BARRIER();
-    start(j + ZB_SLOTS - 1);
+    start(j + ZB_SLOTS - 1, free);
   }
 #else
+  enum { B = OPERAND };
+
+  ZB_METHOD zb_quad *slot(zb_u32 j) const {
+    return shared + j % ZB_SLOTS * SLOT;
+  }
+
   /* The next stage waits in registers while this one is multiplied. */
   zb_quad next_a[SHARE], next_b[SHARE];
 

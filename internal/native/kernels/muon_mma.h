@@ -13,9 +13,6 @@
 #ifndef ZB_MUON_MMA_H
 #define ZB_MUON_MMA_H
 
-#if !defined(ZB_AMD) && !defined(ZB_HOST)
-#define ZB_NVIDIA 1
-#endif
 /* One lane of the host does what a wave does: its loops stay loops. */
 #if defined(ZB_AMD) || defined(ZB_NVIDIA)
 #define ZB_MMA_UNROLLED ZB_UNROLLED
@@ -75,14 +72,15 @@ struct zb_mma {
 #elif defined(ZB_NVIDIA)
 
 #ifndef ZB_LDMATRIX
+/* An address in shared memory, by bytes: a pointer would be made into one
+ * again for every access. */
+typedef zb_u32 zb_spot;
 /* Four 8 x 8 matrices; lane l has the address of row l % 8 of the l / 8th. */
-ZB_FN void zb_ldmatrix(zb_u32 *to, const zb_quad *row) {
-  zb_u64 at;
-  asm("cvta.to.shared.u64 %0, %1;" : "=l"(at) : "l"(row));
+ZB_FN void zb_ldmatrix(zb_u32 *to, zb_spot row) {
   asm volatile(
       "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
       : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-      : "r"((zb_u32)at));
+      : "r"(row));
 }
 /* c += a·b for 16 x 8 x 16 */
 ZB_FN void zb_mma_sync(float *c, const zb_u32 *a, zb_u32 b0, zb_u32 b1) {
@@ -95,8 +93,9 @@ ZB_FN void zb_mma_sync(float *c, const zb_u32 *a, zb_u32 b0, zb_u32 b1) {
 #define ZB_MMA_SYNC(c, a, b0, b1) zb_mma_sync(c, a, b0, b1)
 #endif
 
-/* Both operands are read alike: matrices 0 and 2 are rows 0 to 7, 1 and 3 rows
- * 8 to 15, which for B are the two instructions' columns. */
+/* Of A matrices 0 and 2 are rows 0 to 7, 1 and 3 rows 8 to 15. Of B 0 and 1 are,
+ * then 2 and 3: each instruction's two registers are neighbours, as it wants
+ * them, and none are moved. */
 struct zb_mma {
   enum { WAVE = 32, STEPS = 2, PARTS = 1, PACKS = 4, PACK = 2 };
   struct operand {
@@ -107,13 +106,15 @@ struct zb_mma {
     float v[8];
   };
 
-  static ZB_METHOD void load_a(a &to, const zb_quad *tile, zb_u32 row0,
-                               int step, zb_u32 lane) {
-    ZB_LDMATRIX(to.w, tile + zb_tile_at(row0 + lane % 16, 2 * step + lane / 16));
+  static ZB_METHOD void load_a(a &to, zb_spot tile, zb_u32 row0, int step,
+                               zb_u32 lane) {
+    ZB_LDMATRIX(to.w, tile + 16 * zb_tile_at(row0 + lane % 16,
+                                             2 * step + lane / 16));
   }
-  static ZB_METHOD void load_b(b &to, const zb_quad *tile, zb_u32 row0,
-                               int step, zb_u32 lane) {
-    load_a(to, tile, row0, step, lane);
+  static ZB_METHOD void load_b(b &to, zb_spot tile, zb_u32 row0, int step,
+                               zb_u32 lane) {
+    ZB_LDMATRIX(to.w, tile + 16 * zb_tile_at(row0 + lane % 8 + lane / 16 * 8,
+                                             2 * step + lane / 8 % 2));
   }
   static ZB_METHOD void clear(acc &c) {
     ZB_UNROLLED
@@ -122,8 +123,8 @@ struct zb_mma {
     }
   }
   static ZB_METHOD void mma(acc &c, const a &x, const b &y, int) {
-    ZB_MMA_SYNC(c.v, x.w, y.w[0], y.w[2]);
-    ZB_MMA_SYNC(c.v + 4, x.w, y.w[1], y.w[3]);
+    ZB_MMA_SYNC(c.v, x.w, y.w[0], y.w[1]);
+    ZB_MMA_SYNC(c.v + 4, x.w, y.w[2], y.w[3]);
   }
   static ZB_METHOD zb_u32 row(zb_u32 lane, int pack) {
     return lane / 4 + pack % 2 * 8;

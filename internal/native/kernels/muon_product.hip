@@ -57,11 +57,12 @@ template <int WIDTH> struct zb_tile {
   zb_mma::acc c[WIDTH][WIDTH];
   zb_u32 lane, row, col; /* the wave's place in the tile */
 
-  ZB_METHOD void load(operands &to, const zb_quad *slot, int step) const {
+  template <class SLOT>
+  ZB_METHOD void load(operands &to, SLOT slot, int step) const {
     ZB_MMA_UNROLLED
     for (int i = 0; i < WIDTH; i++) {
       zb_mma::load_a(to.a[i], slot, row + 16 * i, step, lane);
-      zb_mma::load_b(to.b[i], slot + zb_feed<TILE>::OPERAND, col + 16 * i,
+      zb_mma::load_b(to.b[i], slot + zb_feed<TILE>::B, col + 16 * i,
                      step, lane);
     }
   }
@@ -102,10 +103,8 @@ template <int WIDTH> struct zb_tile {
       for (zb_u32 j = 0; j < feed.stages; j++) {
         load(y, feed.slot(j), 1);
         multiply(x);
-        if (j + 1 < feed.stages) {
-          feed.advance(j + 1);
-          load(x, feed.slot(j + 1), 0);
-        }
+        feed.advance(j + 1); /* behind the last, too: nothing branches then */
+        load(x, feed.slot(j + 1), 0);
         multiply(y);
       }
     }

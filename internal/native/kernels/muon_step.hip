@@ -57,7 +57,7 @@ ZB_FN float zb_prepare1(zb_u8 *memory, const zb_tensor &t, zb_u32 i,
   float *m = (float *)(memory + t.momentum) + i;
   float gradient = bf16 ? zb_widen(((const zb_u16 *)g)[i]) : ((const float *)g)[i];
   float momentum = *m;
-  zb_u32 bits = zb_narrow(by.step(momentum, gradient));
+  zb_u32 bits = zb_bf16::narrow(by.step(momentum, gradient));
   *m = momentum;
   ((zb_u16 *)(memory + t.cast))[zb_padded(t, i)] = (zb_u16)bits;
   return zb_square_bf16(bits);

@@ -12,23 +12,11 @@
  *   large  1,024 threads a row: 32,768 elements in registers, what is left over
  *          read again from where the sum was written
  *
+ * But on AMD a launch of block or large may have fewer threads, whole waves.
+ *
  * With wide 1 a thread takes 16 bytes at once: rows are whole vectors then. Else
  * it holds 16 elements at the most and reads the others again.
  * float sums: 64 additions a thread at the most, then a tree. */
-
-enum { ZB_NORM_rms, ZB_NORM_layer };
-enum { ZB_BY_wave, ZB_BY_block, ZB_BY_large };
-
-/* N elements side by side, 16 bytes or one. */
-template <typename B, int N> struct alignas(N * sizeof(B)) zb_few { B at[N]; };
-
-template <int BY> struct zb_shape {
-  enum {
-    THREADS = BY == ZB_BY_wave ? ZB_WAVE : BY == ZB_BY_block ? 256 : 1024,
-    MOST = BY == ZB_BY_wave ? 1024 : BY == ZB_BY_block ? 8192 : 32768,
-    BLOCK = BY == ZB_BY_large ? 1024 : 256
-  };
-};
 
 /* The sum over the threads that share a row. */
 template <int BY> ZB_FN float zb_row_sum(float v) {
@@ -50,40 +38,25 @@ ZB_FN void zb_norm(typename T::bits *r_out, typename T::bits *y,
                    float eps) {
   typedef typename T::bits bits;
   typedef zb_shape<BY> shape;
-  enum {
-    N = WIDE ? 16 / sizeof(bits) : 1,
-    ROOM = (int)shape::MOST / ((int)shape::THREADS * N),
-    HELD = WIDE || ROOM < 16 ? ROOM : 16
-  };
+  typedef zb_held<T, KIND, WIDE, BY> held;
+  enum { N = held::N, HELD = held::HELD };
   typedef zb_few<bits, N> few;
-  zb_u32 lane = threadIdx.x % shape::THREADS;
-  zb_u64 row = (zb_u64)blockIdx.x * ((int)shape::BLOCK / (int)shape::THREADS) +
-               threadIdx.x / shape::THREADS;
+  zb_u32 sharers = zb_sharers<BY>(), mine = zb_row_in_block<BY>();
+  zb_u32 lane = threadIdx.x - mine * sharers;
+  zb_u64 row =
+      (zb_u64)blockIdx.x * ((int)shape::BLOCK / (int)shape::THREADS) + mine;
   zb_u64 start = row * hidden;
-  float v[HELD][N], sum = 0, mean = 0, scale;
+  float sum, mean = 0, scale;
+  held part;
   /* where this thread's part begins of what is not held */
-  zb_u32 step = (zb_u32)shape::THREADS * N, rest = HELD * step + lane * N;
+  zb_u32 step = sharers * N, rest = HELD * step + lane * N;
   if (row >= rows) {
     return; /* a whole wave or a whole block */
   }
-  ZB_UNROLLED
-  for (int k = 0; k < HELD; k++) {
-    zb_u32 i = ((zb_u32)k * shape::THREADS + lane) * N;
-    few a = {}, b = {};
-    if (i < hidden) {
-      a = *(const few *)(x + start + i);
-      b = *(const few *)(residual + start + i);
-    }
-    ZB_UNROLLED
-    for (int e = 0; e < N; e++) {
-      a.at[e] = T::narrow(T::wide(a.at[e]) + T::wide(b.at[e]));
-      v[k][e] = T::wide(a.at[e]);
-      sum += KIND == ZB_NORM_layer ? v[k][e] : v[k][e] * v[k][e];
-    }
-    if (i < hidden) {
-      *(few *)(r_out + start + i) = a;
-    }
-  }
+  part.start = start;
+  part.lane = lane;
+  part.hidden = hidden;
+  sum = part.take(r_out, x, residual);
   ZB_ROLLED
   for (zb_u32 i = rest; i < hidden; i += step) {
     few a = *(const few *)(x + start + i);
@@ -100,16 +73,7 @@ ZB_FN void zb_norm(typename T::bits *r_out, typename T::bits *y,
   sum = zb_row_sum<BY>(sum);
   if (KIND == ZB_NORM_layer) {
     mean = sum / (float)hidden;
-    sum = 0;
-    ZB_UNROLLED
-    for (int k = 0; k < HELD; k++) {
-      zb_u32 i = ((zb_u32)k * shape::THREADS + lane) * N;
-      ZB_UNROLLED
-      for (int e = 0; e < N; e++) {
-        float d = i < hidden ? v[k][e] - mean : 0;
-        sum += d * d;
-      }
-    }
+    sum = part.squares(mean);
     ZB_ROLLED
     for (zb_u32 i = rest; i < hidden; i += step) {
       few a = *(const few *)(r_out + start + i);
@@ -122,22 +86,7 @@ ZB_FN void zb_norm(typename T::bits *r_out, typename T::bits *y,
     sum = zb_row_sum<BY>(sum);
   }
   scale = 1.0f / ZB_SQRT(sum / (float)hidden + eps);
-  ZB_UNROLLED
-  for (int k = 0; k < HELD; k++) {
-    zb_u32 i = ((zb_u32)k * shape::THREADS + lane) * N;
-    if (i < hidden) {
-      few w = *(const few *)(weight + i), out, b = {};
-      if (KIND == ZB_NORM_layer) {
-        b = *(const few *)(bias + i);
-      }
-      ZB_UNROLLED
-      for (int e = 0; e < N; e++) {
-        float f = (v[k][e] - mean) * scale * T::wide(w.at[e]);
-        out.at[e] = T::narrow(f + T::wide(b.at[e]));
-      }
-      *(few *)(y + start + i) = out;
-    }
-  }
+  part.give(y, weight, bias, mean, scale);
   ZB_ROLLED
   for (zb_u32 i = rest; i < hidden; i += step) {
     few a = *(const few *)(r_out + start + i), w = *(const few *)(weight + i);

@@ -24,15 +24,36 @@ struct zb_f32 {
   static ZB_METHOD bits narrow(float v) { return zb_bits_of(v); }
 };
 
+/* NVIDIA has one from sm_80 on. Its NaN is another. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#define ZB_CVT_BF16
+#endif
+
 struct zb_bf16 {
   typedef zb_u16 bits;
   static ZB_METHOD float wide(bits b) { return zb_float_of((zb_u32)b << 16); }
   static ZB_METHOD bits narrow(float v) {
+#ifdef ZB_CVT_BF16
+    bits b;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(b) : "f"(v));
+    return b;
+#else
     zb_u32 u = zb_bits_of(v);
     if ((u & 0x7fffffffu) > 0x7f800000u) {
       return (bits)(u >> 16 | 64); /* a NaN stays one */
     }
     return (bits)((u + 0x7fffu + (u >> 16 & 1)) >> 16);
+#endif
+  }
+  /* Two of them in one word, the first lowest. */
+  static ZB_METHOD zb_u32 narrow2(float first, float second) {
+#ifdef ZB_CVT_BF16
+    zb_u32 w;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(w) : "f"(second), "f"(first));
+    return w;
+#else
+    return narrow(first) | (zb_u32)narrow(second) << 16;
+#endif
   }
 };
 
@@ -61,6 +82,9 @@ struct zb_f16 {
                     (zb_bits_of(zb_float_of(u) + 0.5f) - 0x3f000000u));
     }
     return (bits)(sign | (u - 0x38000000u + 0xfffu + (u >> 13 & 1)) >> 13);
+  }
+  static ZB_METHOD zb_u32 narrow2(float first, float second) {
+    return narrow(first) | (zb_u32)narrow(second) << 16;
   }
 };
 

@@ -52,6 +52,7 @@ typedef unsigned long long zb_u64;
 #define ZB_AMD 1
 #define ZB_SHFL_XOR(v, mask) __shfl_xor(v, mask)
 #else
+#define ZB_NVIDIA 1
 #define ZB_SHFL_XOR(v, mask) __shfl_xor_sync(0xffffffffu, v, mask)
 #endif
 #endif

@@ -4,11 +4,9 @@
 
 ZB_FN float zb_widen(zb_u32 bits) { return zb_bf16::wide((zb_u16)bits); }
 
-ZB_FN zb_u32 zb_narrow(float v) { return zb_bf16::narrow(v); }
-
 /* Two of them in one word, the first lowest. */
 ZB_FN zb_u32 zb_narrow2(float first, float second) {
-  return zb_narrow(first) | zb_narrow(second) << 16;
+  return zb_bf16::narrow2(first, second);
 }
 
 /* 16 bytes: eight bf16 or four float, one access to memory. Compilers that

@@ -127,7 +127,11 @@ ZB_FN void zb_store(T *p, typename zb_vec<T>::type v) {
     __stcs((uint4 *)p, v.raw);
     return;
   }
-  *(uint4 *)p = v.raw;
+  /* nvrtc parts an assignment in a loop into stores of 8 and 4 bytes */
+  asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
+               :
+               : "l"(p), "r"(v.raw.x), "r"(v.raw.y), "r"(v.raw.z), "r"(v.raw.w)
+               : "memory");
   return;
 #endif
   *(vec *)p = v;

@@ -120,9 +120,12 @@ static void lane_wait(unsigned left) {
     }
   }
 }
-#define ZB_LDMATRIX(to, row) lane_ldmatrix(to, row)
+/* shared memory's addresses are the host's */
+typedef unsigned long long zb_spot;
+#define ZB_SPOT_OF(p) ((zb_spot)(p))
+#define ZB_LDMATRIX(to, row) lane_ldmatrix(to, (const void *)(row))
 #define ZB_MMA_SYNC(c, a, b0, b1) lane_mma(c, a, b0, b1)
-#define ZB_COPY_ASYNC(to, from, there) lane_copy(to, from, there)
+#define ZB_COPY_ASYNC(to, from, there) lane_copy((void *)(to), from, there)
 #define ZB_COPY_COMMIT() (lane_pending[lane_thread()].group++)
 #define ZB_COPY_WAIT(left) lane_wait(left)
 #endif

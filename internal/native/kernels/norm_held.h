@@ -1,0 +1,242 @@
+/* The part of a row that a thread of norm.hip keeps in registers between
+ * reading and writing:
+ *
+ *   take      r = round(x + residual), written back; returns its sum, or its
+ *             sum of squares for RMSNorm
+ *   squares   the sum of squares of r less the mean
+ *   give      y = round((r - mean) * scale * weight + bias)
+ *
+ * What is stored might be what is loaded next, so a compiler leaves loads behind
+ * the stores before them: zb_in_turn waits for memory once a vector. zb_at_once
+ * asks for all of its vectors first. */
+enum { ZB_NORM_rms, ZB_NORM_layer };
+enum { ZB_BY_wave, ZB_BY_block, ZB_BY_large };
+
+/* N elements side by side, 16 bytes or one. */
+template <typename B, int N> struct alignas(N * sizeof(B)) zb_few { B at[N]; };
+
+template <int BY> struct zb_shape {
+  enum {
+    THREADS = BY == ZB_BY_wave ? ZB_WAVE : BY == ZB_BY_block ? 256 : 1024,
+    MOST = BY == ZB_BY_wave ? 1024 : BY == ZB_BY_block ? 8192 : 32768,
+    BLOCK = BY == ZB_BY_large ? 1024 : 256
+  };
+};
+
+/* How many threads share a row, and which of its block's rows a thread works on.
+ * But for wave the launch says so: 64 threads of a row of 2,048 ask for four
+ * vectors at once, 256 for one. AMD's compiler is to see a constant. */
+template <int BY> ZB_FN zb_u32 zb_sharers() {
+#if defined(ZB_AMD)
+  return zb_shape<BY>::THREADS;
+#else
+  return BY == ZB_BY_wave ? (zb_u32)ZB_WAVE : blockDim.x;
+#endif
+}
+template <int BY> ZB_FN zb_u32 zb_row_in_block() {
+#if defined(ZB_AMD)
+  return threadIdx.x / zb_shape<BY>::THREADS;
+#else
+  return BY == ZB_BY_wave ? threadIdx.x / ZB_WAVE : 0;
+#endif
+}
+
+template <class T, int KIND, int WIDE, int BY> struct zb_in_turn {
+  typedef typename T::bits bits;
+  typedef zb_shape<BY> shape;
+  enum {
+    N = WIDE ? 16 / sizeof(bits) : 1,
+    ROOM = (int)shape::MOST / ((int)shape::THREADS * N),
+    HELD = WIDE || ROOM < 16 ? ROOM : 16
+  };
+  typedef zb_few<bits, N> few;
+  zb_u64 start;
+  zb_u32 lane, hidden;
+  float v[HELD][N];
+
+  ZB_METHOD zb_u32 place(int k) const {
+    return ((zb_u32)k * zb_sharers<BY>() + lane) * N;
+  }
+  ZB_METHOD float take(bits *r_out, const bits *x, const bits *residual) {
+    float sum = 0;
+    ZB_UNROLLED
+    for (int k = 0; k < HELD; k++) {
+      zb_u32 i = place(k);
+      few a = {}, b = {};
+      if (i < hidden) {
+        a = *(const few *)(x + start + i);
+        b = *(const few *)(residual + start + i);
+      }
+      ZB_UNROLLED
+      for (int e = 0; e < N; e++) {
+        a.at[e] = T::narrow(T::wide(a.at[e]) + T::wide(b.at[e]));
+        v[k][e] = T::wide(a.at[e]);
+        sum += KIND == ZB_NORM_layer ? v[k][e] : v[k][e] * v[k][e];
+      }
+      if (i < hidden) {
+        *(few *)(r_out + start + i) = a;
+      }
+    }
+    return sum;
+  }
+  ZB_METHOD float squares(float mean) const {
+    float sum = 0;
+    ZB_UNROLLED
+    for (int k = 0; k < HELD; k++) {
+      ZB_UNROLLED
+      for (int e = 0; e < N; e++) {
+        float d = place(k) < hidden ? v[k][e] - mean : 0;
+        sum += d * d;
+      }
+    }
+    return sum;
+  }
+  ZB_METHOD void give(bits *y, const bits *weight, const bits *bias, float mean,
+                      float scale) const {
+    ZB_UNROLLED
+    for (int k = 0; k < HELD; k++) {
+      zb_u32 i = place(k);
+      if (i < hidden) {
+        few w = *(const few *)(weight + i), out, b = {};
+        if (KIND == ZB_NORM_layer) {
+          b = *(const few *)(bias + i);
+        }
+        ZB_UNROLLED
+        for (int e = 0; e < N; e++) {
+          float f = (v[k][e] - mean) * scale * T::wide(w.at[e]);
+          out.at[e] = T::narrow(f + T::wide(b.at[e]));
+        }
+        *(few *)(y + start + i) = out;
+      }
+    }
+  }
+};
+
+/* 16 bytes by words: a half that waits alone has a register to itself. */
+template <class T> struct alignas(16) zb_pack {
+  enum { PACK = 4 / sizeof(typename T::bits), N = 4 * PACK };
+  zb_u32 w[4];
+
+  ZB_METHOD float wide(int e) const {
+    return T::wide((typename T::bits)(w[e / PACK] >> 16 * (e % PACK)));
+  }
+  ZB_METHOD void narrow(const float *v) {
+    ZB_UNROLLED
+    for (int i = 0; i < 4; i++) {
+      if constexpr (PACK == 2) {
+        w[i] = T::narrow2(v[2 * i], v[2 * i + 1]);
+      } else {
+        w[i] = T::narrow(v[i]);
+      }
+    }
+  }
+  /* The compiler knows no more what these words are made of, and widens them
+   * again instead of keeping the floats. */
+  ZB_METHOD void keep() {
+#ifndef ZB_HOST
+    asm volatile("" : "+r"(w[0]), "+r"(w[1]), "+r"(w[2]), "+r"(w[3]));
+#endif
+  }
+};
+
+/* Of whole vectors alone. r stays as it was rounded: half the registers. */
+template <class T, int KIND, int BY> struct zb_at_once {
+  typedef typename T::bits bits;
+  typedef zb_shape<BY> shape;
+  typedef zb_pack<T> pack;
+  enum {
+    N = pack::N,
+    HELD = (int)shape::MOST / ((int)shape::THREADS * N),
+    AHEAD = HELD > 4 ? 2 : HELD < 4 ? HELD : 4 /* then r alone takes 32 registers */
+  };
+  zb_u64 start;
+  zb_u32 lane, hidden;
+  pack r[HELD];
+
+  ZB_METHOD zb_u32 place(int k) const {
+    return ((zb_u32)k * zb_sharers<BY>() + lane) * N;
+  }
+  ZB_METHOD void load(pack *to, const bits *from, int first) const {
+    ZB_UNROLLED
+    for (int k = 0; k < AHEAD; k++) {
+      to[k] = pack{};
+      if (place(first + k) < hidden) {
+        to[k] = *(const pack *)(from + place(first + k));
+      }
+    }
+  }
+  ZB_METHOD float take(bits *r_out, const bits *x, const bits *residual) {
+    pack b[AHEAD];
+    float sum = 0;
+    ZB_UNROLLED
+    for (int k = 0; k < HELD; k++) {
+      float v[N];
+      if (k % AHEAD == 0) {
+        load(r + k, x + start, k);
+        load(b, residual + start, k);
+      }
+      ZB_UNROLLED
+      for (int e = 0; e < N; e++) {
+        v[e] = r[k].wide(e) + b[k % AHEAD].wide(e);
+      }
+      r[k].narrow(v);
+      ZB_UNROLLED
+      for (int e = 0; e < N; e++) {
+        float f = r[k].wide(e);
+        sum += KIND == ZB_NORM_layer ? f : f * f;
+      }
+      if (place(k) < hidden) {
+        *(pack *)(r_out + start + place(k)) = r[k];
+      }
+      r[k].keep();
+    }
+    return sum;
+  }
+  ZB_METHOD float squares(float mean) const {
+    float sum = 0;
+    ZB_UNROLLED
+    for (int k = 0; k < HELD; k++) {
+      ZB_UNROLLED
+      for (int e = 0; e < N; e++) {
+        float d = place(k) < hidden ? r[k].wide(e) - mean : 0;
+        sum += d * d;
+      }
+    }
+    return sum;
+  }
+  ZB_METHOD void give(bits *y, const bits *weight, const bits *bias, float mean,
+                      float scale) const {
+    ZB_UNROLLED
+    for (int from = 0; from < HELD; from += AHEAD) {
+      pack w[AHEAD], b[AHEAD] = {};
+      load(w, weight, from);
+      if (KIND == ZB_NORM_layer) {
+        load(b, bias, from);
+      }
+      ZB_UNROLLED
+      for (int k = 0; k < AHEAD; k++) {
+        float v[N];
+        ZB_UNROLLED
+        for (int e = 0; e < N; e++) {
+          float f = (r[from + k].wide(e) - mean) * scale * w[k].wide(e);
+          v[e] = f + b[k].wide(e);
+        }
+        w[k].narrow(v);
+        if (place(from + k) < hidden) {
+          *(pack *)(y + start + place(from + k)) = w[k];
+        }
+      }
+    }
+  }
+};
+
+template <class T, int KIND, int WIDE, int BY>
+struct zb_held : zb_in_turn<T, KIND, WIDE, BY> {};
+#if defined(ZB_NVIDIA)
+template <class T, int KIND, int BY>
+struct zb_held<T, KIND, 1, BY> : zb_at_once<T, KIND, BY> {};
+/* would spill registers */
+template <>
+struct zb_held<zb_f32, ZB_NORM_layer, 1, ZB_BY_large>
+    : zb_in_turn<zb_f32, ZB_NORM_layer, 1, ZB_BY_large> {};
+#endif
