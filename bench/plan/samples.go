@@ -117,6 +117,10 @@ func (t *taking) bursts(ctx context.Context, d Driver, rule stat.Rule, iteration
 	}
 }
 
+// mostDiscarded launches that took no time, and ten for each that did, end the
+// isolated timing: in place one rank launches nothing, and there will be no more.
+const mostDiscarded = 1000
+
 // isolated takes launches alone until the rule says that there are enough.
 func (t *taking) isolated(ctx context.Context, d Driver, rule stat.Rule) error {
 	b := &record.IsolatedSamples{Max: []float64{}, Spread: []float64{}, EventFloor: d.EventFloor()}
@@ -147,6 +151,10 @@ func (t *taking) isolated(ctx context.Context, d Driver, rule stat.Rule) error {
 		}
 		for ranks := range slices.Chunk(intervals, t.ranks()) {
 			spent += t.keep(b, ranks)
+		}
+		if b.Discarded > mostDiscarded+10*len(b.Max) {
+			b.Stop = stat.StopDiscarded
+			return nil
 		}
 	}
 }

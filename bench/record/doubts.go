@@ -38,6 +38,10 @@ func (s *samples) doubts(r *Result) []Warning {
 		warn("skew", "see which rank is late, and check its host and clocks",
 			"ranks differ by %.0f %% of the time", 100*t.Spread.Median/t.MaxOfRanks.Median)
 	}
+	if s.alone.stop == stat.StopDiscarded {
+		warn("no_time", "in place one rank has nothing to launch; else compare the burst",
+			"events saw no time pass in %d isolated launches: they were discarded", s.discarded)
+	}
 	for _, v := range []struct {
 		name string
 		series

@@ -10,6 +10,8 @@ const (
 	StopPrecision  = "precision"
 	StopMaxTime    = "max_time"
 	StopMaxSamples = "max_samples"
+	// StopDiscarded is the taker's own: nearly all samples were no times.
+	StopDiscarded = "discarded"
 )
 
 const (
