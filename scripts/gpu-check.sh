@@ -6,11 +6,12 @@
 #
 # FLAGs go to every run: --backend, --rccl-lib FILE, --lib-path DIR, … (zbench
 # collectives --help). GPUS says how many GPUs there are, TYPES which element types
-# are tried, ROWS and SIZE how large the norms' matrices and hbm's arrays are, LIMIT
-# how many seconds all of it may take (570): what is not reached by then has failed.
-# Prints a table and leaves it in $OUT (default gpu-check-DATE) as table.md, with
-# all results in results.tar.gz. Exits with 1 when a check failed, 5 when nothing
-# can run.
+# are tried, ROWS and SIZE how large the norms' matrices and hbm's arrays are, SHAPES
+# which matrices Muon steps, LIMIT how many seconds all of it may take (540): what is
+# not reached by then has failed. Prints a table and leaves it, row by row as they
+# come, in $OUT (default gpu-check-DATE) as table.md, with all results but the
+# pictures in results.tar.gz. Exits with 1 when a check failed, 5 when nothing can
+# run.
 set -uo pipefail
 
 if [ $# -lt 1 ]; then
@@ -24,7 +25,7 @@ to=${OUT:-gpu-check-$(date +%Y%m%d-%H%M%S)}
 mkdir -p "$to" || exit 2
 out=$(mktemp -d) || exit 2
 trap 'rm -rf "$out"' EXIT
-limit=${LIMIT:-570}
+limit=${LIMIT:-540}
 
 # The backend is a flag's, else that of the device node.
 backend=
@@ -54,10 +55,10 @@ count_gpus() {
 gpus=${GPUS:-$(count_gpus)}
 [ "${gpus:-0}" -ge 1 ] || gpus=1
 
-rows=()
 failed=0
+printf '%s\n' "| check | result | seconds | what |" "|---|---|---|---|" >"$to/table.md"
 row() { # NAME RESULT SECONDS WHAT
-	rows+=("| $1 | $2 | $3 | $4 |")
+	echo "| $1 | $2 | $3 | $4 |" | sed "s|$out/||g" >>"$to/table.md"
 	echo "$2: $1 ($4, $3 s)" >&2
 	[ "$2" = failed ] && failed=$((failed + 1))
 	return 0
@@ -160,14 +161,18 @@ other() {
 }
 
 # kernels: memory streams, the norms in every type, Muon, each against its
-# reference. Timed for a moment only: this is about results.
+# reference. Timed for a moment only: this is about results. Muon's shapes take both
+# sizes of tile, with and without edges.
 kernels() {
-	local norm
+	local norm shape shapes=()
+	for shape in ${SHAPES:-256x512 512x384x3 2048x2048x4 2000x2184x4}; do
+		shapes+=(--shape "$shape")
+	done
 	other hbm hbm ${SIZE:+--size "$SIZE"} --max-time 0.1 --out "$out/hbm-results" -q
 	for norm in rmsnorm layernorm; do
 		other $norm kernels $norm ${ROWS:+--rows "$ROWS"} --dtype bfloat16,float16,float32 --max-time 0.1 --out "$out/$norm-results" -q
 	done
-	other muon kernels muon --shape 256x512 --shape 512x384x3 --max-time 0.1 --out "$out/muon-results" -q
+	other muon kernels muon "${shapes[@]}" --max-time 0.1 --out "$out/muon-results" -q
 }
 
 all="all_reduce reduce_scatter all_gather broadcast reduce all_to_all send_recv gather scatter"
@@ -208,19 +213,16 @@ for type in ${TYPES:-int8 uint8 int32 uint32 int64 uint64 half float double bflo
 	[ -n "${nothing-}" ] || operators "$type"
 done
 
-table() {
-	if [ -f "$out/one-rank/results.json" ]; then
-		sed -n '/"libraries": \[/,/\]/s/^ *"\(name\|version\|path\)": "\(.*\)".*/\2/p' "$out/one-rank/results.json" | paste -sd' '
-		driver=$(json driver "$out/one-rank/results.json")
-		echo "$(json gpu "$out/one-rank/results.json"), driver ${driver:-unknown}, $gpus GPUs, $("$bin" version), $(date +%Y-%m-%d)"
-		echo
-	fi
-	echo "| check | result | seconds | what |"
-	echo "|---|---|---|---|"
-	printf '%s\n' "${rows[@]}"
+heading() {
+	[ -f "$out/one-rank/results.json" ] || return 0
+	sed -n '/"libraries": \[/,/\]/s/^ *"\(name\|version\|path\)": "\(.*\)".*/\2/p' "$out/one-rank/results.json" | paste -sd' '
+	driver=$(json driver "$out/one-rank/results.json")
+	echo "$(json gpu "$out/one-rank/results.json"), driver ${driver:-unknown}, $gpus GPUs, $("$bin" version), $(date +%Y-%m-%d)"
+	echo
 }
+heading | cat - "$to/table.md" >"$out/table.md" && mv "$out/table.md" "$to/table.md"
 echo
-table | sed "s|$out/||g" | tee "$to/table.md"
-tar -czf "$to/results.tar.gz" -C "$out" . || exit 2
+cat "$to/table.md"
+tar -czf "$to/results.tar.gz" -C "$out" --exclude='*.html' --exclude='*.png' --exclude='*.svg' . || exit 2
 [ "$failed" -eq 0 ] && exit 0
 exit "${nothing:-1}"

@@ -179,9 +179,24 @@ func (w *Work) symmetry() ([]method.Check, error) {
 // the first and the last matrix: what a reduced shape cannot show. The products
 // are those of the first Newton–Schulz step.
 func (w *Work) Sample(elements int) ([]method.Check, error) {
+	checks, err := w.sampleAll(elements, false)
+	if err != nil {
+		return nil, err
+	}
+	symmetric, err := w.symmetry()
+	return append(checks, symmetric...), err
+}
+
+// SampleEveryTile is Sample for our own kernel without symmetry, which the others
+// are measured against.
+func (w *Work) SampleEveryTile(elements int) ([]method.Check, error) {
+	return w.sampleAll(elements, true)
+}
+
+func (w *Work) sampleAll(elements int, full bool) ([]method.Check, error) {
 	steps := w.Before()
 	for _, p := range method.Products() {
-		steps = append(steps, w.Product(p, 0, false))
+		steps = append(steps, w.Product(p, 0, full))
 	}
 	if err := w.d.run(steps...); err != nil {
 		return nil, err
@@ -189,7 +204,13 @@ func (w *Work) Sample(elements int) ([]method.Check, error) {
 	rng := rand.New(rand.NewPCG(w.d.cfg.Seed, 99)) //nolint:gosec // test data
 	var checks []method.Check
 	for _, p := range method.Products() {
-		c := method.Check{Shape: w.shape.String(), What: fmt.Sprintf("%v at %d elements", p, elements), Bar: method.Error{Max: 0x1p-8}}
+		what := p.String()
+		if full && !p.Symmetric() {
+			continue
+		} else if full {
+			what += everyTile
+		}
+		c := method.Check{Shape: w.shape.String(), What: fmt.Sprintf("%s at %d elements", what, elements), Bar: method.Error{Max: 0x1p-8}}
 		for _, i := range []int64{0, int64(w.shape.Batch - 1)} {
 			e, err := w.sample(p, i, elements, rng)
 			if err != nil {
@@ -199,8 +220,7 @@ func (w *Work) Sample(elements int) ([]method.Check, error) {
 		}
 		checks = append(checks, c)
 	}
-	symmetric, err := w.symmetry()
-	return append(checks, symmetric...), err
+	return checks, nil
 }
 
 // sample is the largest relative error of a product's random elements, less what

@@ -56,6 +56,9 @@ func TestStepAgainstFloat64(t *testing.T) {
 		passes(t, checks, err)
 		checks, err = w.Sample(50)
 		passes(t, checks, err)
+		checks, err = w.SampleEveryTile(50)
+		passes(t, checks, err)
+		require.Len(t, checks, 2)
 	}
 	checks, err := work(t, d, 1408, 16, 1).Check()
 	passes(t, checks, err)

@@ -142,6 +142,10 @@ func (d *Driver) measure(r *method.Report, s method.Shape, few bool, rule stat.R
 		return f, err
 	}
 	r.Checks = append(r.Checks, checks...)
+	if checks, err = w.SampleEveryTile(checkElements); err != nil {
+		return f, err
+	}
+	r.Checks = append(r.Checks, checks...)
 	f, err = w.Measure(rule)
 	f.Shape = s
 	return f, err
