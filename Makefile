@@ -26,9 +26,10 @@ help: ## List the targets
 build: ## Build bin/zbench
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/zbench ./cmd/zbench
 
+# `make check` vets once; every test would do it again.
 .PHONY: test
 test: ## Run the tests; offline once the modules are there
-	$(GO) test ./...
+	$(GO) test -vet=off ./...
 
 .PHONY: check
 check: check-format check-vet check-c check-lint check-race check-pure check-memory check-fuzz ## Run everything that can be checked without a browser
@@ -55,16 +56,16 @@ check-lint: ## golangci-lint with .golangci.yml
 
 .PHONY: check-race
 check-race: ## The tests under the race detector
-	$(GO) test -race -short ./...
+	$(GO) test -vet=off -race -short ./...
 
 .PHONY: check-pure
 check-pure: ## The core and the reports without cgo
 	CGO_ENABLED=0 $(GO) build $(PURE)
-	CGO_ENABLED=0 $(GO) test -short $(PURE)
+	CGO_ENABLED=0 $(GO) test -vet=off -short $(PURE)
 
 .PHONY: check-memory
 check-memory: ## The C under the address and undefined-behaviour sanitizers
-	CGO_CFLAGS='-O1 -g $(UBSAN)' CGO_LDFLAGS='$(UBSAN)' $(GO) test -asan -short $(NATIVE)
+	CGO_CFLAGS='-O1 -g $(UBSAN)' CGO_LDFLAGS='$(UBSAN)' $(GO) test -vet=off -asan -short $(NATIVE)
 
 .PHONY: check-fuzz
 check-fuzz: ## Every fuzz target for FUZZTIME (20000 inputs, or a time)

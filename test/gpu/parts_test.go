@@ -43,16 +43,35 @@ func TestAlternate(t *testing.T) {
 	require.Equal(t, []float64{1, 5, 6}, all["x"].of["a"])
 	f := against("", "", all["x"], all["y"], "a", "a", 0, 0)
 	require.Equal(t, []float64{2, 0.8, 7. / 6}, f.ratios)
-	require.Equal(t, "NOT CHECKED: broken", against("", "", all["x"], all["z"], "a", "a", 1, 0).verdict())
+	require.Equal(t, "NOT CHECKED: it failed: broken", against("", "", all["x"], all["z"], "a", "a", 1, 0).verdict())
 	require.Equal(t, "NOT CHECKED: it has no such thing", against("", "", all["x"], all["y"], "a", "odd", 1, 0).verdict())
 	require.Equal(t, "NOT CHECKED: it gave no figure", against("", "", all["x"], all["y"], "a", "b", 1, 0).verdict())
-	require.Equal(t, "MISSED: zbench: broken", against("", "", all["z"], all["x"], "a", "a", 1, 0).verdict())
+	require.Equal(t, "MISSED: zbench: it failed: broken", against("", "", all["z"], all["x"], "a", "a", 1, 0).verdict())
+}
+
+// What ended before its last turn is no pass: the ratios there are stay beside it.
+func TestFewerTurns(t *testing.T) {
+	calls := 0
+	tires := side{"tires", func(map[string]string) (figures, error) {
+		if calls++; calls > 2 {
+			return figures{"b": 1}, errors.New("out of memory")
+		}
+		return figures{"a": 1}, nil
+	}}
+	steady := side{"steady", func(map[string]string) (figures, error) { return figures{"a": 1}, nil }}
+	all := alternate(t.Context(), 5, steady, tires)
+	f := against("", "", all["steady"], all["tires"], "a", "a", 1, 0)
+	require.Equal(t, "NOT CHECKED: 2 of 5 turns: it failed: out of memory", f.verdict())
+	require.Equal(t, []float64{1, 1}, f.ratios)
+	require.Equal(t, "MISSED: zbench: 2 of 5 turns: it failed: out of memory", against("", "", all["tires"], all["steady"], "a", "a", 1, 0).verdict())
+	require.Equal(t, []float64{1}, all["tires"].of["b"], "what was printed before it failed")
+	require.Equal(t, "NOT CHECKED: 2 of 5 turns have what it is compared with", ratios("", "", all["steady"], "a", []float64{1, 1}, 1, 0).verdict())
 }
 
 // Within 2 %, or 1 µs where that is more; a size that nccl-tests lacks is not
 // checked.
 func TestBursts(t *testing.T) {
-	peer := &turns{of: map[string][]float64{"1 KiB": {5e-6, 9e-6, 5e-6}, "1 GiB": {1e-3}}}
+	peer := &turns{asked: 3, of: map[string][]float64{"1 KiB": {5e-6, 9e-6, 5e-6}, "1 GiB": {1e-3, 1e-3, 1e-3}}}
 	for verdict, ours := range map[string]map[string][]float64{
 		"ok":                                 {"1 KiB": {5.9e-6}, "1 GiB": {1.019e-3}},
 		"MISSED: 1 KiB: 6.1 µs against 5 µs": {"1 KiB": {6.1e-6}, "1 GiB": {1e-3}},
@@ -61,7 +80,7 @@ func TestBursts(t *testing.T) {
 		"MISSED: 1 GiB: 1.5e+04 µs against 1000 µs": {"2 GiB": {1e-3}, "1 GiB": {0.015}},
 		"MISSED: zbench: it gave no figure":         {},
 	} {
-		require.Equal(t, verdict, bursts("", "", &turns{of: ours}, peer).verdict())
+		require.Equal(t, verdict, bursts("", "", &turns{asked: 1, of: ours}, peer).verdict())
 	}
 }
 
@@ -73,10 +92,13 @@ func TestReadPeers(t *testing.T) {
 	require.Equal(t, map[string]string{"Liger norm:1x2": "No module, none"}, said)
 	require.Contains(t, with, "torch 2, CUDA 13")
 	with = nil
-	for _, bad := range []string{"figure,a,b,0\n", "figure,a,b,nan\n", "figure,a,b\n", "Traceback\n", "\"\n"} {
+	for _, bad := range []string{"figure,a,b,0\n", "figure,a,b,nan\n"} {
 		_, err := readPeers([]byte(bad), said)
 		require.ErrorContains(t, err, "peers.py", bad)
 	}
+	f, err = readPeers([]byte("W1121 a \"library\" talks,\n\"\nfigure,bmm,c,2\nfigure,a,b\nTraceback\n"), said)
+	require.NoError(t, err)
+	require.Equal(t, figures{"bmm c": 2}, f)
 }
 
 // standIn is a program of sh.
@@ -90,7 +112,7 @@ func standIn(t *testing.T, name, text string) string {
 func TestBabelStream(t *testing.T) {
 	t.Setenv("BABELSTREAM", standIn(t, "cuda-stream", `echo "CUDA Driver: 13000"
 echo "function,num_times,n_elements,sizeof,max_mbytes_per_sec,min_runtime,max_runtime,avg_runtime"
-[ "$*" = "-s 128 -n 40 --csv" ] && echo "Copy,40,128,8,4e6,0.000512,0.0006,0.00055" && echo "Dot,40,128,8,4e6,0.0005,0.0006,0.00055"
+[ "$*" = "-s 128 --csv" ] && echo "Copy,40,128,8,4e6,0.000512,0.0006,0.00055" && echo "Dot,40,128,8,4e6,0.0005,0.0006,0.00055"
 `))
 	f, err := babelStream(t.Context(), 1024)
 	require.NoError(t, err)

@@ -12,8 +12,11 @@ import (
 // better, against a bar that must be reached and a target that should.
 type finding struct {
 	row, what string
-	// ours and peer are text of the median figures, with their units.
-	ours, peer  string
+	// ours and peer are the median seconds, 0 for none; work is what is done in them,
+	// in bytes or operations as unit says (B/s, FLOP/s).
+	ours, peer  float64
+	work        float64
+	unit        string
 	ratios      []float64
 	bar, target float64
 	// missing says why the peer has no figure, failed why zbench has none, or what is
@@ -55,15 +58,31 @@ func compared(row, what string, ours, peer []float64, bar, target float64) findi
 			f.ratios = append(f.ratios, peer[i]/ours[i])
 		}
 	}
-	f.ours, f.peer = secondsText(ours), secondsText(peer)
+	f.ours, f.peer = median(ours), median(peer)
 	return f
 }
 
-func secondsText(v []float64) string {
+func median(v []float64) float64 {
 	if len(v) == 0 {
-		return ""
+		return 0
 	}
-	return fmt.Sprintf("%.4g µs", stat.Quantile(v, 0.5)*1e6)
+	return stat.Quantile(v, 0.5)
+}
+
+// doing says what is done in the time.
+func (f finding) doing(work float64, unit string) finding {
+	f.work, f.unit = work, unit
+	return f
+}
+
+func (f finding) text(seconds float64) string {
+	switch {
+	case seconds == 0:
+		return ""
+	case f.work == 0:
+		return fmt.Sprintf("%.4g µs", seconds*1e6)
+	}
+	return fmt.Sprintf("%.4g µs, %.4g T%s", seconds*1e6, f.work/seconds/1e12, f.unit)
 }
 
 func barText(f finding) string {
@@ -95,7 +114,7 @@ func markdown(with []string, rows []finding) string {
 	}
 	b.WriteString("| row | what | zbench | peer | ratio: median (least to most) | bar | verdict |\n|---|---|---|---|---|---|---|\n")
 	for _, f := range rows {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", f.row, f.what, f.ours, f.peer, ratioText(f), barText(f), strings.ReplaceAll(f.verdict(), "|", "/"))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", f.row, f.what, f.text(f.ours), f.text(f.peer), ratioText(f), barText(f), strings.ReplaceAll(f.verdict(), "|", "/"))
 	}
 	return b.String()
 }
