@@ -6,7 +6,8 @@
 #
 # FLAGs go to every run: --backend, --rccl-lib FILE, --lib-path DIR, … (zbench
 # collectives --help). GPUS says how many GPUs there are, TYPES which element types
-# are tried, ROWS and SIZE how large the norms' matrices and hbm's arrays are, SHAPES
+# are tried, ROWS, HIDDEN and SIZE how large the norms' matrices and hbm's arrays are,
+# TUNE that hbm takes all configurations (--tune; empty for the usual ones), SHAPES
 # which matrices Muon steps, LIMIT how many seconds all of it may take (540): what is
 # not reached by then has failed. Prints a table and leaves it, row by row as they
 # come, in $OUT (default gpu-check-DATE) as table.md, with all results but the
@@ -161,16 +162,18 @@ other() {
 }
 
 # kernels: memory streams, the norms in every type, Muon, each against its
-# reference. Timed for a moment only: this is about results. Muon's shapes take both
-# sizes of tile, with and without edges.
+# reference. Timed for a moment only: this is about results. The rows' lengths take
+# every way of sharing a row, with whole vectors and without, Muon's shapes both sizes
+# of tile, with and without edges.
 kernels() {
 	local norm shape shapes=()
 	for shape in ${SHAPES:-256x512 512x384x3 2048x2048x4 2000x2184x4}; do
 		shapes+=(--shape "$shape")
 	done
-	other hbm hbm ${SIZE:+--size "$SIZE"} --max-time 0.1 --out "$out/hbm-results" -q
+	# shellcheck disable=SC2086 # a flag or none
+	other hbm hbm ${SIZE:+--size "$SIZE"} ${TUNE---tune} --max-time 0.1 --out "$out/hbm-results" -q
 	for norm in rmsnorm layernorm; do
-		other $norm kernels $norm ${ROWS:+--rows "$ROWS"} --dtype bfloat16,float16,float32 --max-time 0.1 --out "$out/$norm-results" -q
+		other $norm kernels $norm ${ROWS:+--rows "$ROWS"} --hidden "${HIDDEN:-1024,4096,16384,1001,4095,16383}" --dtype bfloat16,float16,float32 --max-time 0.1 --out "$out/$norm-results" -q
 	done
 	other muon kernels muon "${shapes[@]}" --max-time 0.1 --out "$out/muon-results" -q
 }

@@ -118,7 +118,7 @@ static int all(const char *type, norm<B> theirs, norm<B> ours) {
     if (hidden > 4096 && !large) {
       continue;
     }
-    for (unsigned threads = wave ? most : 64; threads <= most; threads *= 2) {
+    for (unsigned threads = wave ? most : 64; threads <= most; threads *= most > 256 ? 4 : 2) {
       failures += (unsigned)same(type, theirs, ours, sizeof(B), half, most, wave, hidden, threads);
     }
   }
