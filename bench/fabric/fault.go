@@ -17,6 +17,8 @@ type Fault struct {
 	keys []string
 	// plant puts it into the machine, or into the damage to bandwidths.
 	plant func(v faultValues, m *Machine, d *damage) error
+	// place is what it breaks: no two faults break the same.
+	place func(v faultValues) string
 }
 
 // faultValues are the numbers of a fault by key: seconds, bytes, counts, shares.
@@ -45,18 +47,20 @@ var faults = []Fault{
 		func(v faultValues, m *Machine, _ *damage) error {
 			return m.fault("late %d %g", v.rank(m), v["seconds"])
 		},
+		at("late GPU %g of node %g", "gpu", "node"),
 	},
-	{"late_node", "late_node:node=3,seconds=2e-5", "all GPUs of a node are late", []string{"node", "seconds"}, plantLateNode},
-	{"slow_link", "slow_link:node=3,a=1,b=2,left=0.5", "the xGMI link between two GPUs has that share of its bandwidth left", []string{"node", "a", "b", "left"}, plantSlowLink},
-	{"slow_rail", "slow_rail:node=3,rail=2,left=0.5", "a node's NIC has that share of its bandwidth left", []string{"node", "rail", "left"}, plantRail},
-	{"dead_rail", "dead_rail:node=3,rail=2", "a node's NIC is down; its traffic takes the others", []string{"node", "rail"}, plantRail},
-	{"slow_leaf", "slow_leaf:rail=2,left=0.5", "a rail's leaf switch is slow for every node", []string{"rail", "left"}, plantRail},
+	{"late_node", "late_node:node=3,seconds=2e-5", "all GPUs of a node are late", []string{"node", "seconds"}, plantLateNode, at("late node %g", "node")},
+	{"slow_link", "slow_link:node=3,a=1,b=2,left=0.5", "the xGMI link between two GPUs has that share of its bandwidth left", []string{"node", "a", "b", "left"}, plantSlowLink, linkPlace},
+	{"slow_rail", "slow_rail:node=3,rail=2,left=0.5", "a node's NIC has that share of its bandwidth left", []string{"node", "rail", "left"}, plantRail, railPlace},
+	{"dead_rail", "dead_rail:node=3,rail=2", "a node's NIC is down; its traffic takes the others", []string{"node", "rail"}, plantRail, railPlace},
+	{"slow_leaf", "slow_leaf:rail=2,left=0.5", "a rail's leaf switch is slow for every node", []string{"rail", "left"}, plantRail, at("the leaf switch of rail %g", "rail")},
 	{
 		"flaky_link", "flaky_link:node=3,part=0.1,times=4", "that part of the launches that touch the node takes so many times as long",
 		[]string{"node", "part", "times"},
 		func(v faultValues, m *Machine, _ *damage) error {
 			return m.fault("flaky %d %d %g %g", int(v["node"])*m.GPUsPerNode, m.GPUsPerNode, v["part"], v["times"])
 		},
+		at("a flaky link"),
 	},
 	{
 		"dip", "dip:from=1e6,to=4e6,times=2", "sizes in that range, in bytes, take so many times as long",
@@ -64,11 +68,13 @@ var faults = []Fault{
 		func(v faultValues, m *Machine, _ *damage) error {
 			return m.fault("dip %g %g %g", v["from"], v["to"], v["times"])
 		},
+		at("a dip"),
 	},
 	{
 		"noise", "noise:sigma=0.05", "launches vary by that standard deviation, relative",
 		[]string{"sigma"},
 		func(v faultValues, m *Machine, _ *damage) error { m.Host.Noise = v["sigma"]; return nil },
+		at("noise"),
 	},
 	{
 		"hang", "hang:node=3,gpu=5,bytes=1e6,launch=7", "a GPU never enters that launch of a case of at least so many bytes",
@@ -76,6 +82,7 @@ var faults = []Fault{
 		func(v faultValues, m *Machine, _ *damage) error {
 			return m.fault("hang %d %g %d", v.rank(m), v["bytes"], int(v["launch"]))
 		},
+		at("a hang"),
 	},
 	{
 		"async_error", "async_error:node=3,gpu=5,bytes=1e6,launch=7", "the library reports an asynchronous error there",
@@ -83,12 +90,13 @@ var faults = []Fault{
 		func(v faultValues, m *Machine, _ *damage) error {
 			return m.fault("async %d %g %d", v.rank(m), v["bytes"], int(v["launch"]))
 		},
+		at("an asynchronous error"),
 	},
-	{"missing_rank", "missing_rank:node=3,gpu=5", "a GPU's contribution is not in the result", []string{"node", "gpu"}, plantData("missing")},
-	{"doubled_rank", "doubled_rank:node=3,gpu=5", "a GPU's contribution is in the result twice", []string{"node", "gpu"}, plantData("doubled")},
-	{"swapped_blocks", "swapped_blocks:node=3,gpu=5", "two halves of a GPU's result change places", []string{"node", "gpu"}, plantData("swapped")},
-	{"stale_buffer", "stale_buffer:node=3,gpu=5", "a GPU's receive buffer is not written", []string{"node", "gpu"}, plantData("stale")},
-	{"corrupt", "corrupt:node=3,gpu=5,index=1000", "one element of a GPU's result has a bit flipped", []string{"node", "gpu", "index"}, plantData("corrupt")},
+	{"missing_rank", "missing_rank:node=3,gpu=5", "a GPU's contribution is not in the result", []string{"node", "gpu"}, plantData("missing"), at("wrong data")},
+	{"doubled_rank", "doubled_rank:node=3,gpu=5", "a GPU's contribution is in the result twice", []string{"node", "gpu"}, plantData("doubled"), at("wrong data")},
+	{"swapped_blocks", "swapped_blocks:node=3,gpu=5", "two halves of a GPU's result change places", []string{"node", "gpu"}, plantData("swapped"), at("wrong data")},
+	{"stale_buffer", "stale_buffer:node=3,gpu=5", "a GPU's receive buffer is not written", []string{"node", "gpu"}, plantData("stale"), at("wrong data")},
+	{"corrupt", "corrupt:node=3,gpu=5,index=1000", "one element of a GPU's result has a bit flipped", []string{"node", "gpu", "index"}, plantData("corrupt"), at("wrong data")},
 }
 
 // Faults returns the table, in listing order. The slice is the caller's.

@@ -46,11 +46,13 @@ type ShapeFacts struct {
 	Rows     []Row `json:"rows"`
 }
 
-// Rows that others look for by name: the pass over memory that begins a step, and
-// the whole iteration.
+// Rows that others look for by name: the pass over memory that begins a step, the
+// whole iteration, and what follows a symmetric product's name where it was made
+// without symmetry.
 const (
 	Prepare   = "momentum, cast, norm"
 	Iteration = "Newton–Schulz"
+	EveryTile = ", every tile"
 )
 
 // Row is one kernel or sequence, over the batch that was measured.

@@ -208,7 +208,7 @@ func (w *Work) sampleAll(elements int, full bool) ([]method.Check, error) {
 		if full && !p.Symmetric() {
 			continue
 		} else if full {
-			what += everyTile
+			what += method.EveryTile
 		}
 		c := method.Check{Shape: w.shape.String(), What: fmt.Sprintf("%s at %d elements", what, elements), Bar: method.Error{Max: 0x1p-8}}
 		for _, i := range []int64{0, int64(w.shape.Batch - 1)} {

@@ -120,9 +120,6 @@ func (w *Work) Measure(rule stat.Rule) (method.ShapeFacts, error) {
 	return f, nil
 }
 
-// everyTile marks the kernel that makes all tiles of a symmetric product.
-const everyTile = ", every tile"
-
 // products are the rows of one product: ours, our full one, the vendor's.
 func (w *Work) products(rule stat.Rule, p method.Product) ([]method.Row, error) {
 	tile := p.Tile(w.shape, w.d.info.Units)
@@ -132,7 +129,7 @@ func (w *Work) products(rule stat.Rule, p method.Product) ([]method.Row, error) 
 	}
 	rows := []method.Row{ours}
 	if p.Symmetric() {
-		full, err := w.row(rule, p.String()+everyTile, p.Effective(w.shape), p.Executed(w.shape, tile, true), p.Traffic(w.shape), w.Product(p, 0, true))
+		full, err := w.row(rule, p.String()+method.EveryTile, p.Effective(w.shape), p.Executed(w.shape, tile, true), p.Traffic(w.shape), w.Product(p, 0, true))
 		if err != nil {
 			return nil, err
 		}

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
 	"zbench/bench/memory"
-	"zbench/bench/muon"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -157,47 +155,4 @@ func norms(ctx context.Context, t *testing.T, ofCopy map[string][]float64) (figu
 		ofCopy[shape] = append(ofCopy[shape], min(*r.OfCopy, *r.Fused.Rate/plain.copy))
 	}
 	return f, nil
-}
-
-// muonRows are a shape's rows, seconds by what they are of; a check that failed is
-// an error.
-func muonRows(ctx context.Context, t *testing.T, shapes ...string) (map[string][]muon.Row, error) {
-	t.Helper()
-	args := []string{"kernels", "muon", "--max-time", "0.2"}
-	for _, s := range shapes {
-		args = append(args, "--shape", s)
-	}
-	text, err := zbench(ctx, t.TempDir(), args...)
-	if err != nil {
-		return nil, err
-	}
-	rep, err := muon.Decode(text)
-	if err != nil {
-		return nil, err
-	}
-	if rep.Emulated {
-		return nil, fmt.Errorf("emulated, not measured on a GPU")
-	}
-	ranWith(rep.Device + ", " + rep.Vendor)
-	if i := slices.IndexFunc(rep.Checks, func(c muon.Check) bool { return !c.OK() }); i >= 0 {
-		return nil, fmt.Errorf("%s, %s: wrong", rep.Checks[i].Of, rep.Checks[i].What)
-	}
-	if len(rep.Shapes) != len(shapes) {
-		return nil, fmt.Errorf("%d of %d shapes", len(rep.Shapes), len(shapes))
-	}
-	rows := map[string][]muon.Row{}
-	for i, s := range shapes {
-		rows[s] = rep.Shapes[i].Rows
-	}
-	return rows, nil
-}
-
-// row is a shape's row by what it begins with.
-func row(rows []muon.Row, what string) muon.Row {
-	for _, r := range rows {
-		if strings.HasPrefix(r.What, what) && r.Seconds != nil {
-			return r
-		}
-	}
-	return muon.Row{}
 }

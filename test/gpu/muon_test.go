@@ -1,7 +1,10 @@
 package gpu
 
 import (
+	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"zbench/bench/muon"
@@ -42,16 +45,16 @@ func TestGPUProducts(t *testing.T) {
 	gram := muon.Gram.String()
 	all := collect(t, min(3, alternations(t)), shapes, cases, func(rows map[string][]muon.Row) {
 		for s, list := range rows {
-			keep(full, s, row(list, gram+", every tile").ToVendor)
+			keep(full, s, row(list, gram+muon.EveryTile).ToVendor)
 			keep(triangle, s, row(list, gram).ToFull)
 			keep(vendor, s, row(list, gram).ToVendor)
 		}
 	})
 	ours := all[ourName]
 	for i, s := range shapes {
-		name, work := "product bf16 "+s, 2*cube([]float64{4096, 8192}[i])
+		name, work := "product bf16 "+s, muon.Gram.Effective(shape(t, s))
 		for _, f := range []finding{
-			ratios(name, "our full kernel to the vendor's", ours, gram+", every tile "+s, full[s], 0.45, 0),
+			ratios(name, "our full kernel to the vendor's", ours, gram+muon.EveryTile+" "+s, full[s], 0.45, 0),
 			ratios(name, "symmetric to our full kernel", ours, gram+" "+s, triangle[s], 1.6, 0),
 			ratios(name, "symmetric to the vendor's", ours, gram+" "+s, vendor[s], 0, 1),
 			against(name, "torch mm", ours, all["torch"], gram+" "+s, "mm "+cases[i], 0, 1),
@@ -68,13 +71,18 @@ func TestGPUNewtonSchulz(t *testing.T) {
 	shapes := []string{"2048x2048x16", "2048x2048x32", "2048x2048x64"}
 	cases := []string{"products:16x2048x2048", "products:32x2048x2048", "products:64x2048x2048"}
 	all := collect(t, min(3, alternations(t)), shapes, cases, func(map[string][]muon.Row) {})
+	steps := float64(len(muon.Sets()[0].Steps)) // as many as zbench makes by default, and peers.py
 	for i, s := range shapes {
+		of, work := shape(t, s), 0.0
+		for _, p := range muon.Products() {
+			work += steps * p.Effective(of) * float64(of.Batch)
+		}
 		for _, p := range []struct {
 			peer        string
 			bar, target float64
 		}{{"bmm", 0.9, 1.3}, {"iteration", 0, 1}} {
 			f := against(muon.Iteration+" "+s, "torch "+p.peer, all[ourName], all["torch"], muon.Iteration+" "+s, p.peer+" "+cases[i], p.bar, p.target)
-			add(t, f.doing(float64(int(16)<<i)*5*3*2*cube(2048), "FLOP/s"))
+			add(t, f.doing(work, "FLOP/s"))
 		}
 	}
 }
@@ -82,22 +90,32 @@ func TestGPUNewtonSchulz(t *testing.T) {
 // The pass over memory before it, over many tensors: against a copy and foreach.
 func TestGPUPrepare(t *testing.T) {
 	zbenchHere(t)
-	const shape, pass, many = "1024x2048x208", muon.Prepare, "prepare:208x1024x2048"
+	const tensors, pass, many = "1024x2048x208", muon.Prepare, "prepare:208x1024x2048"
 	ctx := within(t)
 	var ofCopy []float64
-	all := collect(t, min(3, alternations(t)), []string{shape}, []string{many}, func(rows map[string][]muon.Row) {
+	all := collect(t, min(3, alternations(t)), []string{tensors}, []string{many}, func(rows map[string][]muon.Row) {
 		s, err := streams(ctx, t, sizeOfArray(t), "copy")
-		if r := row(rows[shape], pass); err == nil && r.Rate != nil {
+		if r := row(rows[tensors], pass); err == nil && r.Rate != nil {
 			ofCopy = append(ofCopy, *r.Rate/s.copy)
 		}
 	})
 	ours := all[ourName]
-	const bytes = 208 * 1024 * 2048 * 14
-	add(t, ratios(pass+" of 208 tensors", "of our copy's rate", ours, pass+" "+shape, ofCopy, 0.85, 0).doing(bytes, "B/s"))
-	add(t, against(pass+" of 208 tensors", "torch foreach", ours, all["torch"], pass+" "+shape, "foreach "+many, 1.5, 0).doing(bytes, "B/s"))
+	of := shape(t, tensors)
+	bytes, _, _ := muon.StepTraffic(of, 4)
+	bytes *= float64(of.Batch)
+	add(t, ratios(pass+" of 208 tensors", "of our copy's rate", ours, pass+" "+tensors, ofCopy, 0.85, 0).doing(bytes, "B/s"))
+	add(t, against(pass+" of 208 tensors", "torch foreach", ours, all["torch"], pass+" "+tensors, "foreach "+many, 1.5, 0).doing(bytes, "B/s"))
 }
 
-func cube(n float64) float64 { return n * n * n }
+// shape is one that was written here.
+func shape(t *testing.T, text string) muon.Shape {
+	t.Helper()
+	s, err := muon.ParseShape(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
 
 func keep(m map[string][]float64, s string, v *float64) {
 	if v != nil {
@@ -113,4 +131,47 @@ func ratios(name, what string, ours *turns, ourCase string, v []float64, bar, ta
 		f.missing = fmt.Sprintf("%d of %d turns have what it is compared with", len(v), ours.asked)
 	}
 	return f
+}
+
+// muonRows are a shape's rows, seconds by what they are of; a check that failed is
+// an error.
+func muonRows(ctx context.Context, t *testing.T, shapes ...string) (map[string][]muon.Row, error) {
+	t.Helper()
+	args := []string{"kernels", "muon", "--max-time", "0.2"}
+	for _, s := range shapes {
+		args = append(args, "--shape", s)
+	}
+	text, err := zbench(ctx, t.TempDir(), args...)
+	if err != nil {
+		return nil, err
+	}
+	rep, err := muon.Decode(text)
+	if err != nil {
+		return nil, err
+	}
+	if rep.Emulated {
+		return nil, fmt.Errorf("emulated, not measured on a GPU")
+	}
+	ranWith(rep.Device + ", " + rep.Vendor)
+	if i := slices.IndexFunc(rep.Checks, func(c muon.Check) bool { return !c.OK() }); i >= 0 {
+		return nil, fmt.Errorf("%s, %s: wrong", rep.Checks[i].Of, rep.Checks[i].What)
+	}
+	if len(rep.Shapes) != len(shapes) {
+		return nil, fmt.Errorf("%d of %d shapes", len(rep.Shapes), len(shapes))
+	}
+	rows := map[string][]muon.Row{}
+	for i, s := range shapes {
+		rows[s] = rep.Shapes[i].Rows
+	}
+	return rows, nil
+}
+
+// row is a shape's row by what it begins with.
+func row(rows []muon.Row, what string) muon.Row {
+	for _, r := range rows {
+		if strings.HasPrefix(r.What, what) && r.Seconds != nil {
+			return r
+		}
+	}
+	return muon.Row{}
 }

@@ -65,7 +65,7 @@ func muonRecord(t *testing.T, shapes []string, slow float64) []byte {
 		seconds, half, two := 1e-3*slow, 0.5/slow, 2/slow
 		for _, r := range []muon.Row{
 			{What: muon.Gram.String(), ToVendor: &half, ToFull: &two},
-			{What: muon.Gram.String() + ", every tile", ToVendor: &half},
+			{What: muon.Gram.String() + muon.EveryTile, ToVendor: &half},
 			{What: "momentum, cast, norm"},
 			{What: "Newton–Schulz"},
 		} {

@@ -73,7 +73,7 @@ ZB_FN void zb_norm(typename T::bits *r_out, typename T::bits *y,
   sum = zb_row_sum<BY>(sum);
   if (KIND == ZB_NORM_layer) {
     mean = sum / (float)hidden;
-    sum = part.squares(mean);
+    sum = zb_squares(part, mean);
     ZB_ROLLED
     for (zb_u32 i = rest; i < hidden; i += step) {
       few a = *(const few *)(r_out + start + i);

@@ -3,7 +3,7 @@
  *
  *   take      r = round(x + residual), written back; returns its sum, or its
  *             sum of squares for RMSNorm
- *   squares   the sum of squares of r less the mean
+ *   value     an element of r
  *   give      y = round((r - mean) * scale * weight + bias)
  *
  * What is stored might be what is loaded next, so a compiler leaves loads behind
@@ -79,18 +79,7 @@ template <class T, int KIND, int WIDE, int BY> struct zb_in_turn {
     }
     return sum;
   }
-  ZB_METHOD float squares(float mean) const {
-    float sum = 0;
-    ZB_UNROLLED
-    for (int k = 0; k < HELD; k++) {
-      ZB_UNROLLED
-      for (int e = 0; e < N; e++) {
-        float d = place(k) < hidden ? v[k][e] - mean : 0;
-        sum += d * d;
-      }
-    }
-    return sum;
-  }
+  ZB_METHOD float value(int k, int e) const { return v[k][e]; }
   ZB_METHOD void give(bits *y, const bits *weight, const bits *bias, float mean,
                       float scale) const {
     ZB_UNROLLED
@@ -192,18 +181,7 @@ template <class T, int KIND, int BY> struct zb_at_once {
     }
     return sum;
   }
-  ZB_METHOD float squares(float mean) const {
-    float sum = 0;
-    ZB_UNROLLED
-    for (int k = 0; k < HELD; k++) {
-      ZB_UNROLLED
-      for (int e = 0; e < N; e++) {
-        float d = place(k) < hidden ? r[k].wide(e) - mean : 0;
-        sum += d * d;
-      }
-    }
-    return sum;
-  }
+  ZB_METHOD float value(int k, int e) const { return r[k].wide(e); }
   ZB_METHOD void give(bits *y, const bits *weight, const bits *bias, float mean,
                       float scale) const {
     ZB_UNROLLED
@@ -229,6 +207,20 @@ template <class T, int KIND, int BY> struct zb_at_once {
     }
   }
 };
+
+/* The sum of squares of what is held less the mean. */
+template <class H> ZB_FN float zb_squares(const H &part, float mean) {
+  float sum = 0;
+  ZB_UNROLLED
+  for (int k = 0; k < H::HELD; k++) {
+    ZB_UNROLLED
+    for (int e = 0; e < H::N; e++) {
+      float d = part.place(k) < part.hidden ? part.value(k, e) - mean : 0;
+      sum += d * d;
+    }
+  }
+  return sum;
+}
 
 template <class T, int KIND, int WIDE, int BY>
 struct zb_held : zb_in_turn<T, KIND, WIDE, BY> {};
