@@ -43,10 +43,11 @@ func newCollectives(s State) *cobra.Command {
 	var o collectivesOptions
 	cmd := &cobra.Command{
 		Use:   "collectives [NAME…]",
-		Short: "Sweep collectives by message size; leave a folder with results, report and plots",
-		Long: `Sweeps ` + strings.Join(collective.Names(), ", ") + ` (or those named) over message
-sizes and leaves one folder: results.json, results.csv, report.html, plots as
-PNG and SVG, bucket.json and run.json. The table goes to standard output. Each
+		Short: "Sweep collectives by message size: results, report and plots",
+		Long: `Sweeps ` + strings.Join(collective.Default(), ", ") + `, or the collectives named,
+over message sizes and leaves one folder: results.json, results.csv,
+report.html, plots as PNG and SVG, bucket.json and run.json. The table goes to
+standard output. "zbench list collectives" describes all collectives. Each
 finished pass of a case is on disk at once, in journal.jsonl: a sweep that was
 killed goes on with --resume DIR, and every command reads what it left. What a
 sweep will take, in measured time and GPU-hours, is said before it begins.
@@ -54,15 +55,13 @@ sweep will take, in measured time and GPU-hours, is said before it begins.
 With --framework, a model and the time of a microbatch it ends with the bucket
 size to set, as zbench recommend gives it. Then the sweep serves the answer: it
 goes on upwards while messages are larger and the curve is not saturated, and a
-second pass takes the real sizes of the messages around the answer. Each round is
-announced before it begins; --fixed-sizes leaves them out. --resume takes the
-same flags again, for the journal does not hold them.
+second pass takes the real sizes of the messages around the answer. Each round
+is announced before it begins; --fixed-sizes leaves them out. --resume takes
+the same flags again, for the journal does not hold them.
 
 The one-letter flags are rccl-tests'. Sizes are total bytes, as there: for
 all_gather and reduce_scatter the full buffer. They grow by a factor (-f) or by
-steps (-i). -G captures a burst's launches into a graph and replays it.
-
-` + exitCodes,
+steps (-i). -G captures a burst's launches into a graph and replays it.`,
 		Example: `  zbench collectives --nodes 128
   zbench collectives all_reduce -b 1M -e 1G -d bfloat16
   zbench collectives all_gather -b 64M -e 512M -i 64M

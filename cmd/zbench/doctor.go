@@ -22,17 +22,19 @@ type doctorOptions struct {
 func newDoctor(s State) *cobra.Command {
 	var o doctorOptions
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "What this machine has and lacks for zbench, and what to do about it", Args: noArgs,
+		Use: "doctor", Short: "What this machine has and lacks for zbench, with remedies", Args: noArgs,
 		Long: `doctor looks for the libraries of every backend, opens them, asks them for their
 versions and devices, and looks at the settings of the system that cost speed.
 Each thing that is wrong comes with a remedy.
 
-It exits with 0 when zbench can run here: on the backend named with --backend, else on
-any GPU, or on the loopback where there is no GPU. Otherwise it exits with 5.
+It exits with 0 when zbench can run here: on the backend named with --backend,
+else on any GPU, or on the loopback where there is no GPU. Otherwise it exits
+with 5.
 
-With --compile it asks one thing only, for which no GPU is needed: does the run-time
-compiler of the backend build every kernel for these architectures? It exits with 0 for
-yes, 1 when a kernel does not compile, 5 when there is no compiler.`,
+With --compile it asks one thing only, for which no GPU is needed: does the
+run-time compiler of the backend build every kernel for these architectures? It
+exits with 0 for yes, 1 when a kernel does not compile, 5 when there is no
+compiler.`,
 		Example: `  zbench doctor                                    everything
   zbench doctor --backend rocm --format json       one backend, for a script
   zbench doctor --compile gfx942,gfx90a            every kernel through hiprtc

@@ -43,11 +43,9 @@ holds, each in a fixed configuration that compares with BabelStream and in
 zbench's own, checks every element on the device, and leaves one folder:
 results.json, results.csv, report.html, journal.jsonl and run.json.
 
-Bandwidths count every array of a kernel once, as STREAM does. Without a GPU the
-host's memory is measured, on all CPUs and the wall clock: a real figure, labelled
-host memory.
-
-` + exitCodes,
+Bandwidths count every array of a kernel once, as STREAM does. Without a GPU
+the host's memory is measured, on all CPUs and the wall clock: a real figure,
+labelled host memory.`,
 		Example: `  zbench hbm
   zbench hbm --kernels copy,triad --dtype float64 --size 1G
   zbench hbm --sweep --tune --all-gpus`,

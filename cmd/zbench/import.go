@@ -22,9 +22,7 @@ func newImport(s State) *cobra.Command {
 		Long: `Reads the text output of rccl-tests and nccl-tests, as it stands in a job's log,
 and leaves a folder as the collectives command does. Several logs of one cluster
 make one record. Rows that cannot be read with certainty are left out, counted
-and named.
-
-` + exitCodes,
+and named.`,
 		Example: "  zbench import all_reduce.log all_gather.log --out cluster-a",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -24,7 +24,7 @@ func newKernels(s State) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kernels",
 		Short: "Training kernels: fused norms, Muon",
-		Long:  "Runs a training kernel, checks its result against a float64 reference and, on a\nGPU, times it against the same work kernel by kernel.\n\n" + exitCodes,
+		Long:  "Runs a training kernel, checks its result against a float64 reference and, on a\nGPU, times it against the same work kernel by kernel.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("zbench kernels --help lists them", "unknown kernel %q: valid are %s", args[0], strings.Join(append(hbm.NormNames(), "muon"), ", "))
@@ -44,20 +44,19 @@ func newNorm(s State, name string) *cobra.Command {
 	var o normOptions
 	cmd := &cobra.Command{
 		Use:   name,
-		Short: "Residual addition and " + name + " in one pass, against the same kernel by kernel",
-		Long: `Adds x and its residual, normalises the rows of the sum and applies the weights in
-one pass over memory, rows kept in registers, and runs the same work kernel by
-kernel (add, statistics, normalise, affine). Both are checked against a float64
-reference: the sum to the last bit, the result to one unit in the last place.
+		Short: "Residual addition and " + name + " fused, against separate kernels",
+		Long: `Adds x and its residual, normalises the rows of the sum and applies the weights
+in one pass over memory, rows kept in registers, and runs the same work kernel
+by kernel (add, statistics, normalise, affine). Both are checked against a
+float64 reference: the sum to the last bit, the result to one unit in the last
+place.
 
-On a GPU speed is given against the same kernel by kernel and against a copy of as
-many bytes, both of the same run. The least that memory must move is
-4 · rows · hidden · size + weights bytes.
+On a GPU speed is given against the same kernel by kernel and against a copy of
+as many bytes, both of the same run. The least that memory must move is 4 ·
+rows · hidden · size + weights bytes.
 
-Without a GPU results are checked and nothing is timed: the loopback runs kernels
-thread by thread, so choose small shapes.
-
-` + exitCodes,
+Without a GPU results are checked and nothing is timed: the loopback runs
+kernels thread by thread, so choose small shapes.`,
 		Example: "  zbench kernels " + name + "\n  zbench kernels " + name + " --rows 16384 --hidden 4096,8192 --dtype bfloat16",
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runNorm(cmd.Context(), s, name, o) },

@@ -88,9 +88,7 @@ func newRoot(s State) *cobra.Command {
 turns the measurement into the trainer's buffer configuration.
 
 Without a GPU it runs on the loopback: a fake of the libraries on a virtual
-clock, whose figures come from a model and are labelled SIMULATED.
-
-` + exitCodes,
+clock, whose figures come from a model and are labelled SIMULATED.`,
 		Example: `  zbench collectives --nodes 128            sweep, report, bucket sizes
   zbench collectives all_reduce -b 1M -e 1G  one collective, 1 MiB to 1 GiB
   zbench import all_reduce.log               read an rccl-tests or nccl-tests log
@@ -104,6 +102,7 @@ clock, whose figures come from a model and are labelled SIMULATED.
 		return usage(plainly(err), cmd.CommandPath()+" --help lists the flags")
 	})
 	root.AddCommand(newCollectives(s), newHBM(s), newKernels(s), newImport(s), newReport(s), newRecommend(s), newDoctor(s), newList(s), newVersion(s))
+	setHelp(root, s)
 	root.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil

@@ -38,16 +38,15 @@ func newMuon(s State) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "muon",
-		Short: "The Muon optimiser's step: symmetric products, Newton–Schulz, the passes over memory",
+		Short: "The Muon step: products, Newton–Schulz, passes over memory",
 		Long: `Times a Muon step on one GPU, product by product, for a model's weight matrices
-or a shape, against our own kernel without symmetry and the vendor's product, and
-holds the results against float64. docs/METHOD.md says what is counted.
+or a shape, against our own kernel without symmetry and the vendor's product,
+and holds the results against float64. docs/METHOD.md says what is counted.
 
-Without a GPU the kernels are emulated: results are checked, no rates are shown,
-and what would take minutes is refused; --reduce checks a smaller stand-in of each
-shape instead. The results are left in a folder, as a page and as JSON and CSV.
-
-` + exitCodes,
+Without a GPU the kernels are emulated: results are checked, no rates are
+shown, and what would take minutes is refused; --reduce checks a smaller
+stand-in of each shape instead. The results are left in a folder, as a page and
+as JSON and CSV.`,
 		Example: `  zbench kernels muon --preset moonlight
   zbench kernels muon --shape 2048x4096x16 --coefficients polar-express
   zbench kernels muon --shape 256x512                  seconds without a GPU

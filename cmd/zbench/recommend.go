@@ -30,9 +30,7 @@ It takes the trainer (--framework), the model (--params, --preset or
 --total-params) and the time of a microbatch (--backward-ms, --step-ms, or
 --tokens-per-microbatch with --tflops). Without a time it averages over what is
 plausible; without a model it prints the sizes at 50, 80 and 90 % of each
-plateau, says what is missing, and exits with 6.
-
-` + exitCodes,
+plateau, says what is missing, and exits with 6.`,
 		Example: `  zbench recommend DIR --framework megatron --preset llama3-8b --step-ms 900
   zbench recommend all_reduce.log --framework ddp --params params.csv --backward-ms 80
   zbench recommend DIR --config train.sh --preset zaya1-base`,

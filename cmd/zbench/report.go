@@ -15,7 +15,7 @@ func newReport(s State) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "report RECORD",
 		Short:   "Draw the page, the plots and the CSV of a record again",
-		Long:    "Reads a folder of zbench or its results.json and writes report.html, the plots,\nresults.csv and bucket.json, into the same folder or into --out. Where a sweep was\nkilled it reads the journal, and unfinished cases are interrupted.",
+		Long:    "Reads a folder of zbench or its results.json and writes report.html, the plots,\nresults.csv and bucket.json, into the same folder or into --out. Where a sweep\nwas killed it reads the journal, and unfinished cases are interrupted.",
 		Example: "  zbench report DIR\n  zbench report DIR/results.json --out drawn",
 		Args:    oneArg("a record"),
 		RunE: func(_ *cobra.Command, args []string) error {

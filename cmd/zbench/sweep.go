@@ -42,10 +42,10 @@ type sweepFlag struct {
 // sweepFlags is the table of them all. The letters and names mean what they
 // mean in rccl-tests.
 var sweepFlags = []sweepFlag{
-	{"b", "minbytes", "bytes; K, M, G are binary", "1K", "smallest total size", func(o *sweepOptions, v string) error { return setBytes(&o.minBytes, v) }},
-	{"e", "maxbytes", "bytes; K, M, G are binary", "8G", "largest total size", func(o *sweepOptions, v string) error { return setBytes(&o.maxBytes, v) }},
+	{"b", "minbytes", "bytes", "1K", "smallest total size", func(o *sweepOptions, v string) error { return setBytes(&o.minBytes, v) }},
+	{"e", "maxbytes", "bytes", "8G", "largest total size", func(o *sweepOptions, v string) error { return setBytes(&o.maxBytes, v) }},
 	{"f", "stepfactor", "factor", "2", "each size is this times the one before", func(o *sweepOptions, v string) error { return setInt(&o.factor, v) }},
-	{"i", "stepbytes", "bytes; K, M, G are binary", "0", "each size is this more than the one before, instead of -f", func(o *sweepOptions, v string) error { return setBytes(&o.step, v) }},
+	{"i", "stepbytes", "bytes", "0", "each size is this more than the one before, instead of -f", func(o *sweepOptions, v string) error { return setBytes(&o.step, v) }},
 	{"n", "iters", "launches", "20", "launches in a burst", func(o *sweepOptions, v string) error { return setInt(&o.run.Iterations, v) }},
 	{"w", "warmup_iters", "launches", "5", "launches before the first burst, not timed", func(o *sweepOptions, v string) error { return setInt(&o.run.Warmup, v) }},
 	{"d", "datatype", "name", "float", "element type (zbench list dtypes)", func(o *sweepOptions, v string) (err error) {

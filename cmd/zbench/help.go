@@ -1,0 +1,145 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// flagGroup is one heading of --help and the flags below it, in order.
+type flagGroup struct {
+	title string
+	flags []string
+}
+
+// flagGroups is the order of --help. Every flag of every command is in one of
+// them; the flags that name libraries are added by writeFlags.
+var flagGroups = []flagGroup{
+	{"Sizes and data (bytes; K, M, G are binary)", []string{
+		"minbytes", "maxbytes", "stepfactor", "stepbytes", "size", "sweep", "shape", "reduce", "rows", "hidden",
+		"datatype", "dtype", "op", "place", "kernels", "coefficients", "data", "fixed-sizes", "compile",
+	}},
+	{"Timing and verification", []string{
+		"iters", "warmup_iters", "hipgraph", "precision", "max-time", "cache", "tune", "check", "verify-budget", "keep-samples",
+	}},
+	{"Cluster", []string{
+		"collective", "nodes", "ranks", "gpus-per-node", "ngpus", "ranks-per-gpu", "groups", "strides", "scale", "device", "all-gpus", "peak",
+	}},
+	{"Simulation", []string{"fabric", "fault", "seed"}},
+	{"Model and trainer", []string{
+		"framework", "config", "optimizer", "preset", "params", "total-params", "largest-param", "layers", "active-params",
+		"backward-ms", "forward-ms", "step-ms", "tokens-per-microbatch", "tflops", "recompute",
+		"dp", "ep", "pp", "instances", "accum", "zero", "grad-dtype", "param-dtype", "mem-budget", "allow-rescale",
+	}},
+	{"Output", []string{"out", "force", "resume", "format", "quiet", "help"}},
+	{"Libraries", []string{"backend", "cache-dir"}},
+}
+
+// mostUsed names the flags that come first in a command's help, ten at most.
+var mostUsed = map[string][]string{
+	"zbench collectives": {"nodes", "ngpus", "minbytes", "maxbytes", "datatype", "framework", "preset", "out", "format", "resume"},
+	"zbench recommend":   {"framework", "preset", "params", "config", "backward-ms", "tokens-per-microbatch", "tflops", "dp", "out", "format"},
+	"zbench hbm":         {"kernels", "size", "dtype", "device", "all-gpus", "sweep", "tune", "out", "format"},
+	"zbench kernels muon": {
+		"preset", "shape", "coefficients", "reduce", "device", "max-time", "out", "format",
+	},
+	"zbench kernels rmsnorm":   {"rows", "hidden", "dtype", "device", "max-time", "out", "format"},
+	"zbench kernels layernorm": {"rows", "hidden", "dtype", "device", "max-time", "out", "format"},
+}
+
+const mostUsedTitle = "Most used"
+
+// groupOfFlag is the heading of a flag, empty when the table lacks it.
+func groupOfFlag(name string) string {
+	if isLibraryFlag(name) {
+		return flagGroups[len(flagGroups)-1].title
+	}
+	for _, g := range flagGroups {
+		if slices.Contains(g.flags, name) {
+			return g.title
+		}
+	}
+	return ""
+}
+
+// helpWidth is the width of --help in columns: the terminal's, between 60 and 120.
+func helpWidth(terminal int) int {
+	if terminal == 0 {
+		terminal = 80
+	}
+	return min(max(terminal, 60), 120)
+}
+
+// writeUsage prints a command's usage, examples, subcommands, flags by group and
+// exit codes.
+func writeUsage(w io.Writer, cmd *cobra.Command, width int) {
+	fmt.Fprintf(w, "Usage:\n  %s\n", cmd.UseLine())
+	if cmd.HasExample() {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprint(w, "\nCommands:\n")
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() {
+				fmt.Fprintf(w, "  %-*s %s\n", c.NamePadding(), c.Name(), c.Short)
+			}
+		}
+	}
+	writeFlags(w, cmd, width)
+	fmt.Fprintf(w, "\n%s", exitCodes)
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "\n%s COMMAND --help describes a command.\n", cmd.CommandPath())
+	}
+}
+
+// writeFlags prints each flag once: the most used first, the others by group.
+func writeFlags(w io.Writer, cmd *cobra.Command, width int) {
+	first := mostUsed[cmd.CommandPath()]
+	sections := append([]flagGroup{{mostUsedTitle, first}}, flagGroups...)
+	sets := make([]*pflag.FlagSet, len(sections))
+	for i := range sets {
+		sets[i] = pflag.NewFlagSet(sections[i].title, pflag.ContinueOnError)
+		sets[i].SortFlags = false
+	}
+	add := func(i int, f *pflag.Flag) {
+		if f != nil && !f.Hidden && sets[i].Lookup(f.Name) == nil {
+			sets[i].AddFlag(f)
+		}
+	}
+	for i, section := range sections {
+		for _, name := range section.flags {
+			if i == 0 || !slices.Contains(first, name) {
+				add(i, cmd.Flags().Lookup(name))
+			}
+		}
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if isLibraryFlag(f.Name) {
+			add(len(sets)-1, f)
+		}
+	})
+	for i, set := range sets {
+		if set.HasFlags() {
+			fmt.Fprintf(w, "\n%s:\n%s", sections[i].title, set.FlagUsagesWrapped(width))
+		}
+	}
+}
+
+// setHelp gives a command and those below it this form of help.
+func setHelp(root *cobra.Command, s State) {
+	width := helpWidth(s.Stdout.Width)
+	root.SetUsageFunc(func(cmd *cobra.Command) error {
+		writeUsage(cmd.OutOrStderr(), cmd, width)
+		return nil
+	})
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		out := cmd.OutOrStdout()
+		fmt.Fprintf(out, "%s\n\n", strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short)))
+		writeUsage(out, cmd, width)
+	})
+}

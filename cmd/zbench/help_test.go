@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+)
+
+// commandsOf lists a command and all below it.
+func commandsOf(cmd *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{cmd}
+	for _, c := range cmd.Commands() {
+		all = append(all, commandsOf(c)...)
+	}
+	return all
+}
+
+func helpOf(cmd *cobra.Command, width int) string {
+	var out bytes.Buffer
+	cmd.InitDefaultHelpFlag()
+	writeUsage(&out, cmd, width)
+	return out.String()
+}
+
+func TestHelpShowsEveryFlagOnce(t *testing.T) {
+	for _, cmd := range commandsOf(newRoot(State{})) {
+		help := helpOf(cmd, 80)
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			require.NotEmpty(t, groupOfFlag(f.Name), "%s: --%s is in no group", cmd.CommandPath(), f.Name)
+			lines := regexp.MustCompile(`(?m)^ +(-\w, )?--`+regexp.QuoteMeta(f.Name)+`\b( |\[|$)`).FindAllString(help, -1)
+			require.Len(t, lines, 1, "%s: --%s", cmd.CommandPath(), f.Name)
+		})
+	}
+}
+
+func TestHelpNamesNoUnknownFlag(t *testing.T) {
+	known := map[string]bool{"optimizer": true} // of a trainer whose rule depends on it
+	paths := map[string]*cobra.Command{}
+	for _, cmd := range commandsOf(newRoot(State{})) {
+		paths[cmd.CommandPath()] = cmd
+		cmd.InitDefaultHelpFlag()
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
+	}
+	seen := map[string]string{}
+	for _, g := range flagGroups {
+		for _, name := range g.flags {
+			require.True(t, known[name], "%s: no command has --%s", g.title, name)
+			require.Empty(t, seen[name], "--%s is in two groups", name)
+			seen[name] = g.title
+		}
+	}
+	for path, names := range mostUsed {
+		require.Contains(t, paths, path)
+		require.LessOrEqual(t, len(names), 10, path)
+		for _, name := range names {
+			require.NotNil(t, paths[path].Flags().Lookup(name), "%s: --%s", path, name)
+		}
+	}
+}
+
+func TestHelpBeginsWithTheMostUsed(t *testing.T) {
+	root := newRoot(State{})
+	cmd, _, err := root.Find([]string{"collectives"})
+	require.NoError(t, err)
+	help := helpOf(cmd, 80)
+	var titles []string
+	for _, line := range strings.Split(help, "\n") {
+		if strings.HasSuffix(line, ":") && !strings.HasPrefix(line, " ") {
+			titles = append(titles, strings.TrimSuffix(line, ":"))
+		}
+	}
+	want := []string{"Usage", "Examples", mostUsedTitle}
+	for _, g := range flagGroups {
+		want = append(want, g.title)
+	}
+	require.Equal(t, append(want, "Exit codes"), titles)
+	require.Less(t, strings.Index(help, "--nodes"), strings.Index(help, "--stepfactor"))
+}
+
+func TestHelpFitsItsWidth(t *testing.T) {
+	for _, width := range []int{80, 100, 120} {
+		for _, cmd := range commandsOf(newRoot(State{})) {
+			help := cmd.Long + "\n" + helpOf(cmd, width)
+			for _, line := range slices.DeleteFunc(strings.Split(help, "\n"), func(l string) bool { return strings.HasPrefix(l, "  zbench") }) {
+				require.LessOrEqual(t, utf8.RuneCountInString(line), width, "%s: %q", cmd.CommandPath(), line)
+			}
+		}
+	}
+	require.Equal(t, 80, helpWidth(0))
+	require.Equal(t, 60, helpWidth(20))
+	require.Equal(t, 120, helpWidth(300))
+}
