@@ -7,6 +7,8 @@
  *            (hiprtc, nvrtc), DRIVER (CUDA's alone: HIP has it in the runtime),
  *            LOOPBACK (the loopback's runtime alone has it) or NONE
  *
+ * A function that a vendor has renamed has its other names in ZB_OTHER_NAMES.
+ *
  * hipError_t, cudaError_t, CUresult and ncclResult_t are C enums, so int; handles
  * are pointers. The values used below are the same in HIP and CUDA, and CUresult
  * has cudaError_t's (since CUDA 10.1), so one function names both.
@@ -271,6 +273,13 @@ typedef struct zb_unique_id {
   /* names the case that follows, so that its noise depends on nothing else */ \
   SYM(caseBegin, ZB_OPTIONAL(""), void, (uint64_t key),                        \
       ZB_LB("zbench_caseBegin"), ZB_LB("zbench_caseBegin"))
+
+/* Further names of a row's function, looked up where a library has none of the
+ * first name: OTHER(field, rocm library, rocm name, cuda library, cuda name).
+ * RCCL in ROCm/rocm-systems (projects/rccl/src/nccl.h.in) has NCCL 2.28's
+ * spelling; RCCL before that (ROCm/rccl, src/nccl.h.in) has its own. */
+#define ZB_OTHER_NAMES(OTHER)                                                  \
+  OTHER(allToAll, ZB_CO("ncclAlltoAll"), ZB_NONE, NULL)
 
 typedef struct zb_table {
 #define ZB_FIELD(field, need, ret, args, ...) ret(*field) args;

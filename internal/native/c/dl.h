@@ -14,6 +14,7 @@ void *zb_open(const char *path, int only_if_loaded, char *err, size_t errlen);
 void zb_close(void *library);
 int zb_path_of(void *library, const char *symbol, char *path, size_t len);
 int zb_exports(void *library, const char *symbol);
+int zb_offers(void *library, int i, int vendor);
 void zb_fill(zb_table *t, int vendor, int kind, void *library);
 
 int zb_file_fault(const char *path, char *text, size_t len);
