@@ -143,6 +143,12 @@ func (d *Driver) join(ranks int) error {
 // Simulated tells that a model decides the times.
 func (d *Driver) Simulated() bool { return d.provider.Simulated }
 
+// Extrapolated tells whether the model that decides a case's times has parts that
+// are not measured.
+func (d *Driver) Extrapolated(c plan.Case) bool {
+	return d.provider.Extrapolated(c.Collective.Name, c.Ranks, c.Split.Stride)
+}
+
 // Devices lists the devices that the ranks are on, in their order.
 func (d *Driver) Devices() []native.DeviceInfo { return d.devices }
 

@@ -91,6 +91,7 @@ func (u *setup) measure(ctx context.Context, s State, o collectivesOptions, dir 
 			err = closing
 		}
 	}()
+	u.extrapolated = d.Extrapolated
 	cases, err := u.cases(d)
 	if err != nil {
 		return nil, err

@@ -272,7 +272,12 @@ typedef struct zb_unique_id {
       ZB_LB("zbench_moveData"))                                                \
   /* names the case that follows, so that its noise depends on nothing else */ \
   SYM(caseBegin, ZB_OPTIONAL(""), void, (uint64_t key),                        \
-      ZB_LB("zbench_caseBegin"), ZB_LB("zbench_caseBegin"))
+      ZB_LB("zbench_caseBegin"), ZB_LB("zbench_caseBegin"))                 \
+  /* whether the model of a collective over so many ranks, stride apart from   \
+   * the first device on, has parts that are not measured */                   \
+  SYM(extrapolated, ZB_OPTIONAL(""), int,                                      \
+      (const char *collective, int ranks, int stride),                         \
+      ZB_LB("zbench_extrapolated"), ZB_LB("zbench_extrapolated"))
 
 /* Further names of a row's function, looked up where a library has none of the
  * first name: OTHER(field, rocm library, rocm name, cuda library, cuda name).

@@ -195,7 +195,9 @@ static void machine_files(void) {
       "zbench-machine 1\nranks 1\ngpus_per_process 1\nhbm_bytes 1\n"
       "fault gremlin 1\n",
       "zbench-machine 1\nranks 1\ngpus_per_process 1\nhbm_bytes 1\n"
-      "curve nothing 0 1 1 1 1 1 1 1\n"};
+      "curve nothing 0 1 1 1 1 1 1 1\n",
+      "zbench-machine 1\nranks 1\ngpus_per_process 1\nhbm_bytes 1\n"
+      "extrapolated all_reduce 0 1 1\n"};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     char err[256] = "";
     CHECK(!zbl_reset(bad[i], err, sizeof err) && err[0] != '\0');

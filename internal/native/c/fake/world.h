@@ -37,6 +37,7 @@ typedef struct zbl_curve {
   int collective; /* enum zbl_collective */
   int first, ranks, stride;
   double b, a, r, floor, k;
+  int extrapolated; /* parts of it are not measured */
 } zbl_curve;
 
 /* Faults: what a machine file can say is wrong. A zero rank count or a negative
