@@ -167,7 +167,7 @@ func (d *Driver) Begin(c plan.Case, pass int) error {
 	_, _ = h.Write([]byte(c.Key + "/" + strconv.Itoa(pass))) // a hash never fails
 	d.provider.BeginCase(h.Sum64())
 	d.place(c)
-	d.hold = firstHold
+	d.hold = firstHold * float64(min(d.active, max(c.GPUsPerProcess, 1)*max(d.cfg.RanksPerDevice, 1)))
 	return d.batch.SetWork(d.work, d.cfg.Deadline)
 }
 
@@ -194,8 +194,8 @@ func (d *Driver) Burst(ctx context.Context, b plan.Bursts) ([]float64, error) {
 }
 
 // firstHold is for how long the delay kernel holds the streams back in the first
-// batch of a case, per launch and rank, before it is known what enqueueing
-// takes; holdMargin is how much more than that later ones do.
+// batch of a case, per launch and per rank that the process launches, before it is
+// known what enqueueing takes; holdMargin is how much more than that later ones do.
 const (
 	firstHold  = 30e-6
 	holdMargin = 1.5
@@ -211,6 +211,10 @@ func (d *Driver) Isolated(ctx context.Context, n int) ([]float64, error) {
 	}
 	return seconds, ended(ctx, record.DuringIsolated, err)
 }
+
+// Held tells whether all launches of the last Isolated were enqueued before the
+// first of them began.
+func (d *Driver) Held() bool { return d.batch.Held() }
 
 // EventFloor is the median interval of an empty pair of events.
 func (d *Driver) EventFloor() float64 { return d.floor }

@@ -149,4 +149,6 @@ func (p *process) Isolated(_ context.Context, launches int) ([]float64, error) {
 	return out, nil
 }
 
+func (*process) Held() bool { return true }
+
 func (p *process) EventFloor() float64 { return 1e-7 }

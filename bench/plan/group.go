@@ -64,6 +64,8 @@ type Report struct {
 	// Stop tells that this process was asked to stop. It obeys until the leader
 	// ends the sweep.
 	Stop bool `json:"stop,omitempty"`
+	// Unheld tells that launches alone began before the host had enqueued them all.
+	Unheld bool `json:"unheld,omitempty"`
 	// Seconds are of this process's ranks, by burst × rank or launch × rank.
 	Seconds []float64 `json:"seconds,omitempty"`
 	// Budget is in bytes.
@@ -151,6 +153,7 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 		r.Seconds, err = w.p.Burst(whole, *o.Bursts)
 	case DoIsolated:
 		r.Seconds, err = w.p.Isolated(whole, o.Count)
+		r.Unheld = !w.p.Held()
 	default:
 		err = fmt.Errorf("an order that this zbench does not know: %q; all processes must run the same version", o.Do)
 	}

@@ -26,6 +26,7 @@ type part struct {
 	onBurst      func()
 	most         int // rows it answers with, 0 for as many as asked
 	bursts       int
+	unheld       bool
 }
 
 func (p *part) note(format string, args ...any) error {
@@ -78,6 +79,7 @@ func (p *part) Burst(_ context.Context, b plan.Bursts) ([]float64, error) {
 func (p *part) Isolated(_ context.Context, n int) ([]float64, error) {
 	return p.rows(n), p.note("isolated %d", n)
 }
+func (p *part) Held() bool          { return !p.unheld }
 func (p *part) EventFloor() float64 { return 1e-7 }
 
 // lines are followers in goroutines; every order and report goes through JSON.

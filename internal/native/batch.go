@@ -222,7 +222,11 @@ func (b *Batch) seconds(iterations int) []float64 {
 	return unsafe.Slice((*float64)(b.c.seconds), b.n*iterations)
 }
 
-// EnqueueSeconds is what launching the last run took the first rank's host.
+// Held tells whether the delay kernel held every stream back until the host had
+// enqueued all launches of the last Isolated. Without the kernel it is false.
+func (b *Batch) Held() bool { return b.c.held != 0 }
+
+// EnqueueSeconds is what launching the last run took the slowest rank's host.
 func (b *Batch) EnqueueSeconds() float64 { return float64(b.c.enqueue_s) }
 
 func collectiveIndex(name string) (C.int32_t, bool) {
