@@ -60,8 +60,7 @@ type Driver struct {
 	split  plan.Split
 	active int
 	batch  *native.Batch
-	send   int64 // bytes of each rank's first buffer
-	recv   int64 // and of its second
+	arena  int64 // bytes of each rank's
 	floor  float64
 	work   native.Work
 	hold   float64
@@ -73,9 +72,8 @@ const _ = uint(native.MaxIsolated - plan.MaxBatch)
 
 // member is one rank with what belongs to it.
 type member struct {
-	rank        native.Rank
-	send, recv  native.Buffer
-	sync, found native.Buffer
+	rank  native.Rank
+	arena native.Buffer
 }
 
 // Open loads the provider and joins one communicator over Ranks devices. A

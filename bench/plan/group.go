@@ -17,9 +17,8 @@ import (
 // Process is one process's ranks: what carries out orders.
 type Process interface {
 	Driver
-	// Budget is the number of bytes that a rank's buffers may take, the least over
-	// the ranks.
-	Budget() (int64, error)
+	// Budget is what the ranks' buffers may take, those that are there included.
+	Budget() (Room, error)
 	// Allocate makes room for all cases that are not skipped, before the first Begin,
 	// and again where larger ones were added.
 	Allocate(ctx context.Context, cases []Case) error
@@ -68,8 +67,7 @@ type Report struct {
 	Unheld bool `json:"unheld,omitempty"`
 	// Seconds are of this process's ranks, by burst × rank or launch × rank.
 	Seconds []float64 `json:"seconds,omitempty"`
-	// Budget is in bytes.
-	Budget       int64        `json:"budget,omitempty"`
+	Budget       Room         `json:"budget"`
 	Unverifiable string       `json:"unverifiable,omitempty"`
 	Verified     Verification `json:"verified"`
 }

@@ -36,7 +36,9 @@ func (p *part) note(format string, args ...any) error {
 	return p.fail
 }
 
-func (p *part) Budget() (int64, error) { return p.budget, p.note("budget") }
+func (p *part) Budget() (plan.Room, error) {
+	return plan.Room{Bytes: p.budget, Cache: int64(p.number)}, p.note("budget")
+}
 func (p *part) Allocate(_ context.Context, cases []plan.Case) error {
 	return p.note("allocate %d", len(cases))
 }

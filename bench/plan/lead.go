@@ -85,17 +85,17 @@ func blame(reports []Report) error {
 	return errors.New(strings.Join(texts, "; "))
 }
 
-// Budget is the least over all processes.
-func (g *Group) Budget() (int64, error) {
+// Budget is the least memory over all processes, and the largest cache.
+func (g *Group) Budget() (Room, error) {
 	reports, err := g.do(Order{Do: DoBudget})
 	if err != nil {
-		return 0, err
+		return Room{}, err
 	}
-	least := reports[0].Budget
+	room := reports[0].Budget
 	for _, r := range reports {
-		least = min(least, r.Budget)
+		room.Bytes, room.Cache = min(room.Bytes, r.Budget.Bytes), max(room.Cache, r.Budget.Cache)
 	}
-	return least, nil
+	return room, nil
 }
 
 // Allocate makes room in all processes.

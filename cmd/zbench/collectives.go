@@ -209,12 +209,12 @@ func runCollectives(ctx context.Context, s State, o collectivesOptions) error {
 
 // cases lists the sweep and marks what does not fit or is extrapolated.
 func (u *setup) cases(d plan.Process) ([]plan.Case, error) {
-	budget, err := d.Budget()
+	room, err := d.Budget()
 	if err != nil {
 		return nil, err
 	}
 	cases := u.axes.Cases()
-	plan.Fit(cases, budget)
+	plan.Fit(cases, room)
 	for i := range cases {
 		u.mark(&cases[i])
 	}

@@ -163,11 +163,11 @@ func (u *setup) round(s State, o collectivesOptions, j *journal, n int, d plan.P
 	if n < len(j.log.Further) {
 		return u.again(j.log.Further[n])
 	}
-	budget, err := d.Budget()
+	room, err := d.Budget()
 	if err != nil {
 		return nil, err
 	}
-	return u.wants(s, o, j.log, budget)
+	return u.wants(s, o, j.log, room)
 }
 
 // trusted tells that all results are in: after a failure, or when it was asked to

@@ -44,7 +44,7 @@ type Rank struct {
 	// Send and Recv are where the buffers of slot 0 begin; in place they overlap.
 	Send, Recv Address
 	// Sync is 8 bytes to align on, Found 32 bytes for what a check finds.
-	Sync, Found Buffer
+	Sync, Found Address
 }
 
 // Address is a place in a buffer.
@@ -103,7 +103,7 @@ func (b *Batch) SetRank(i int, r Rank) {
 	c.device, c.rank, c.nranks = C.int32_t(r.Device), C.int32_t(r.Number), C.int32_t(r.Ranks)
 	c.comm, c.stream = r.Comm.ptr, r.Stream.ptr
 	c.send, c.recv = r.Send.ptr(), r.Recv.ptr()
-	c.sync, c.found = (*C.char)(r.Sync.ptr), (*C.uint64_t)(r.Found.ptr)
+	c.sync, c.found = r.Sync.ptr(), (*C.uint64_t)(unsafe.Pointer(r.Found.ptr()))
 }
 
 // MakeEvents gives every rank the events of isolated timing. Once, after all
