@@ -150,6 +150,12 @@ func (d *Driver) Extrapolated(c plan.Case) bool {
 // Devices lists the devices that the ranks are on, in their order.
 func (d *Driver) Devices() []native.DeviceInfo { return d.devices }
 
+// DeviceMemory is the size of the first rank's device memory, in bytes.
+func (d *Driver) DeviceMemory() (int64, error) {
+	_, total, err := d.provider.Memory(d.ranks[0].rank.Device)
+	return total, err
+}
+
 // Libraries lists what was loaded.
 func (d *Driver) Libraries() []native.Library { return d.provider.Libraries }
 

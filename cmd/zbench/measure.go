@@ -92,6 +92,9 @@ func (u *setup) measure(ctx context.Context, s State, o collectivesOptions, dir 
 		}
 	}()
 	u.extrapolated = d.Extrapolated
+	if err := u.tellMemory(s, o, d); err != nil {
+		return nil, err
+	}
 	cases, err := u.cases(d)
 	if err != nil {
 		return nil, err

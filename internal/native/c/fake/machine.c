@@ -175,6 +175,16 @@ static int zbl_read(char *copy, char *err, size_t errlen) {
   return 1;
 }
 
+/* All devices lie in this process's addresses, of which x86-64 has 128 TiB: a GPU
+ * of a large world has its share of three quarters of them, and no more. The share
+ * is the same on every machine. */
+static void zbl_share_addresses(void) {
+  uint64_t share = (96ull << 40) / (uint64_t)zbl.ranks;
+  if (zbl.hbm_bytes > share) {
+    zbl.hbm_bytes = share;
+  }
+}
+
 /* Opens the world that the text describes. One world at a time: the ABI has no
  * handle to tell two apart. Returns 0 with the reason in err. */
 int zbl_reset(const char *text, char *err, size_t errlen) {
@@ -195,6 +205,7 @@ int zbl_reset(const char *text, char *err, size_t errlen) {
   if (!ok) {
     return 0;
   }
+  zbl_share_addresses();
   zbl.processes = zbl.ranks / zbl.gpus_per_process;
   zbl.devices = calloc((size_t)zbl.ranks, sizeof *zbl.devices);
   zbl.h = calloc((size_t)zbl.processes, sizeof *zbl.h);
