@@ -63,7 +63,13 @@ enum { ZB_STREAM_NON_BLOCKING = 1 };
 /* hipStreamCaptureMode and cudaStreamCaptureMode */
 enum { ZB_CAPTURE_GLOBAL = 0, ZB_CAPTURE_THREAD = 1, ZB_CAPTURE_RELAXED = 2 };
 /* hipMemcpyKind and cudaMemcpyKind */
-enum { ZB_TO_DEVICE = 1, ZB_TO_HOST = 2 };
+enum {
+  ZB_HOST_TO_HOST = 0,
+  ZB_TO_DEVICE = 1,
+  ZB_TO_HOST = 2,
+  ZB_DEVICE_TO_DEVICE = 3,
+  ZB_INFERRED = 4 /* by where the two lie */
+};
 
 /* hiprtcResult and nvrtcResult */
 enum {

@@ -227,6 +227,7 @@ void zbl_shutdown(void) {
     return;
   }
   zbl_pool_stop();
+  zbl_free_streams();
   zbl_free_comms();
   zbl_free_devices();
   free(zbl.devices);
