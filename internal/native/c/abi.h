@@ -7,8 +7,6 @@
  *            (hiprtc, nvrtc), DRIVER (CUDA's alone: HIP has it in the runtime),
  *            LOOPBACK (the loopback's runtime alone has it) or NONE
  *
- * A function that a vendor has renamed has its other names in ZB_OTHER_NAMES.
- *
  * hipError_t, cudaError_t, CUresult and ncclResult_t are C enums, so int; handles
  * are pointers. The values used below are the same in HIP and CUDA, and CUresult
  * has cudaError_t's (since CUDA 10.1), so one function names both.
@@ -63,13 +61,8 @@ enum { ZB_STREAM_NON_BLOCKING = 1 };
 /* hipStreamCaptureMode and cudaStreamCaptureMode */
 enum { ZB_CAPTURE_GLOBAL = 0, ZB_CAPTURE_THREAD = 1, ZB_CAPTURE_RELAXED = 2 };
 /* hipMemcpyKind and cudaMemcpyKind */
-enum {
-  ZB_HOST_TO_HOST = 0,
-  ZB_TO_DEVICE = 1,
-  ZB_TO_HOST = 2,
-  ZB_DEVICE_TO_DEVICE = 3,
-  ZB_INFERRED = 4 /* by where the two lie */
-};
+enum { ZB_HOST_TO_HOST = 0, ZB_TO_DEVICE = 1, ZB_TO_HOST = 2,
+       ZB_DEVICE_TO_DEVICE = 3, ZB_INFERRED = 4 };
 
 /* hiprtcResult and nvrtcResult */
 enum {
@@ -278,17 +271,13 @@ typedef struct zb_unique_id {
       ZB_LB("zbench_moveData"))                                                \
   /* names the case that follows, so that its noise depends on nothing else */ \
   SYM(caseBegin, ZB_OPTIONAL(""), void, (uint64_t key),                        \
-      ZB_LB("zbench_caseBegin"), ZB_LB("zbench_caseBegin"))                 \
-  /* whether the model of a collective over so many ranks, stride apart from   \
-   * the first device on, has parts that are not measured */                   \
-  SYM(extrapolated, ZB_OPTIONAL(""), int,                                      \
-      (const char *collective, int ranks, int stride),                         \
+      ZB_LB("zbench_caseBegin"), ZB_LB("zbench_caseBegin"))                    \
+  /* whether parts of the model of a collective over n ranks are not measured */\
+  SYM(extrapolated, ZB_OPTIONAL(""), int, (const char *, int n, int stride),   \
       ZB_LB("zbench_extrapolated"), ZB_LB("zbench_extrapolated"))
 
-/* Further names of a row's function, looked up where a library has none of the
- * first name: OTHER(field, rocm library, rocm name, cuda library, cuda name).
- * RCCL in ROCm/rocm-systems (projects/rccl/src/nccl.h.in) has NCCL 2.28's
- * spelling; RCCL before that (ROCm/rccl, src/nccl.h.in) has its own. */
+/* Further names of renamed functions (RCCL: ROCm/rocm-systems, nccl.h.in), by
+ * OTHER(field, rocm library, rocm name, cuda library, cuda name) */
 #define ZB_OTHER_NAMES(OTHER)                                                  \
   OTHER(allToAll, ZB_CO("ncclAlltoAll"), ZB_NONE, NULL)
 
@@ -307,14 +296,5 @@ static inline int zb_told(const zb_table *t, int code) {
   }
   return code;
 }
-
-/* One row of the list as data, for lookup and for asking what is there. */
-typedef struct zb_symbol {
-  const char *field;
-  size_t offset;
-  const char *lost; /* without it; NULL: it is required */
-  int library[2]; /* by ZB_ROCM, ZB_CUDA */
-  const char *name[2];
-} zb_symbol;
 
 #endif

@@ -4,6 +4,15 @@
 
 #include "abi.h"
 
+/* One row of the list as data, for lookup and for asking what is there. */
+typedef struct zb_symbol {
+  const char *field;
+  size_t offset;
+  const char *lost; /* without it; NULL: it is required */
+  int library[2]; /* by ZB_ROCM, ZB_CUDA */
+  const char *name[2];
+} zb_symbol;
+
 int zb_symbol_count(void);
 const zb_symbol *zb_symbol_at(int i);
 int zb_attribute_count(void);
