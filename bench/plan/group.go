@@ -66,7 +66,7 @@ type Report struct {
 	// Unheld tells that launches alone began before the host had enqueued them all.
 	Unheld bool `json:"unheld,omitempty"`
 	// Seconds are of this process's ranks, by burst × rank or launch × rank.
-	Seconds []float64 `json:"seconds,omitempty"`
+	Seconds      []float64    `json:"seconds,omitempty"`
 	Budget       Room         `json:"budget"`
 	Unverifiable string       `json:"unverifiable,omitempty"`
 	Verified     Verification `json:"verified"`

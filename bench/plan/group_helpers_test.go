@@ -39,6 +39,7 @@ func (p *part) note(format string, args ...any) error {
 func (p *part) Budget() (plan.Room, error) {
 	return plan.Room{Bytes: p.budget, Cache: int64(p.number)}, p.note("budget")
 }
+
 func (p *part) Allocate(_ context.Context, cases []plan.Case) error {
 	return p.note("allocate %d", len(cases))
 }
