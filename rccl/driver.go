@@ -60,8 +60,7 @@ type Driver struct {
 	split  plan.Split
 	active int
 	batch  *native.Batch
-	send   int64 // bytes of each rank's first buffer
-	recv   int64 // and of its second
+	arena  int64 // bytes of each rank's
 	floor  float64
 	work   native.Work
 	hold   float64
@@ -73,9 +72,8 @@ const _ = uint(native.MaxIsolated - plan.MaxBatch)
 
 // member is one rank with what belongs to it.
 type member struct {
-	rank        native.Rank
-	send, recv  native.Buffer
-	sync, found native.Buffer
+	rank  native.Rank
+	arena native.Buffer
 }
 
 // Open loads the provider and joins one communicator over Ranks devices. A
@@ -143,8 +141,20 @@ func (d *Driver) join(ranks int) error {
 // Simulated tells that a model decides the times.
 func (d *Driver) Simulated() bool { return d.provider.Simulated }
 
+// Extrapolated tells whether the model that decides a case's times has parts that
+// are not measured.
+func (d *Driver) Extrapolated(c plan.Case) bool {
+	return d.provider.Extrapolated(c.Collective.Name, c.Ranks, c.Split.Stride)
+}
+
 // Devices lists the devices that the ranks are on, in their order.
 func (d *Driver) Devices() []native.DeviceInfo { return d.devices }
+
+// DeviceMemory is the size of the first rank's device memory, in bytes.
+func (d *Driver) DeviceMemory() (int64, error) {
+	_, total, err := d.provider.Memory(d.ranks[0].rank.Device)
+	return total, err
+}
 
 // Libraries lists what was loaded.
 func (d *Driver) Libraries() []native.Library { return d.provider.Libraries }
@@ -161,7 +171,7 @@ func (d *Driver) Begin(c plan.Case, pass int) error {
 	_, _ = h.Write([]byte(c.Key + "/" + strconv.Itoa(pass))) // a hash never fails
 	d.provider.BeginCase(h.Sum64())
 	d.place(c)
-	d.hold = firstHold
+	d.hold = firstHold * float64(min(d.active, max(c.GPUsPerProcess, 1)*max(d.cfg.RanksPerDevice, 1)))
 	return d.batch.SetWork(d.work, d.cfg.Deadline)
 }
 
@@ -188,8 +198,8 @@ func (d *Driver) Burst(ctx context.Context, b plan.Bursts) ([]float64, error) {
 }
 
 // firstHold is for how long the delay kernel holds the streams back in the first
-// batch of a case, per launch and rank, before it is known what enqueueing
-// takes; holdMargin is how much more than that later ones do.
+// batch of a case, per launch and per rank that the process launches, before it is
+// known what enqueueing takes; holdMargin is how much more than that later ones do.
 const (
 	firstHold  = 30e-6
 	holdMargin = 1.5
@@ -205,6 +215,10 @@ func (d *Driver) Isolated(ctx context.Context, n int) ([]float64, error) {
 	}
 	return seconds, ended(ctx, record.DuringIsolated, err)
 }
+
+// Held tells whether all launches of the last Isolated were enqueued before the
+// first of them began.
+func (d *Driver) Held() bool { return d.batch.Held() }
 
 // EventFloor is the median interval of an empty pair of events.
 func (d *Driver) EventFloor() float64 { return d.floor }

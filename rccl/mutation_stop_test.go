@@ -44,6 +44,8 @@ func (*twoRanks) Isolated(_ context.Context, n int) ([]float64, error) {
 	return slices.Repeat([]float64{1}, 2*n), nil
 }
 
+func (*twoRanks) Held() bool { return true }
+
 func (*twoRanks) EventFloor() float64 { return 0 }
 
 // Bursts end when what they are reported by is precise: the mean of the ranks,

@@ -198,11 +198,11 @@ func (t *trial) lead(ctx context.Context, others wires) {
 // sweep is what a command does with a process, or with a group of them.
 func (t *trial) sweep(ctx context.Context, p plan.Process) []record.Result {
 	cases := slices.Clone(t.cases)
-	budget, err := p.Budget()
+	room, err := p.Budget()
 	if err != nil {
 		return nil
 	}
-	plan.Fit(cases, budget)
+	plan.Fit(cases, room)
 	if err := p.Allocate(ctx, cases); err != nil {
 		return nil
 	}

@@ -65,10 +65,10 @@ func (p *ownSignal) Isolated(ctx context.Context, launches int) ([]float64, erro
 // ownMemory launches nothing where its own memory does not do.
 type ownMemory struct{ *process }
 
-func (p *ownMemory) Budget() (int64, error) { return 1 << 40, nil }
+func (p *ownMemory) Budget() (plan.Room, error) { return plan.Room{Bytes: 1 << 40}, nil }
 
 func (p *ownMemory) Isolated(ctx context.Context, launches int) ([]float64, error) {
-	if p.c.Layout.SendBytes+p.c.Layout.RecvBytes > p.memory {
+	if p.c.Places(0).Arena > p.memory {
 		return nil, nil
 	}
 	return p.process.Isolated(ctx, launches)

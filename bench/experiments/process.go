@@ -83,9 +83,9 @@ func (p *process) seconds() []float64 {
 	return out
 }
 
-func (p *process) Budget() (int64, error) {
+func (p *process) Budget() (plan.Room, error) {
 	p.ordered("budget")
-	return p.memory, nil
+	return plan.Room{Bytes: p.memory}, nil
 }
 
 func (p *process) Allocate(_ context.Context, cases []plan.Case) error {
@@ -148,5 +148,7 @@ func (p *process) Isolated(_ context.Context, launches int) ([]float64, error) {
 	}
 	return out, nil
 }
+
+func (*process) Held() bool { return true }
 
 func (p *process) EventFloor() float64 { return 1e-7 }

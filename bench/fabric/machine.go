@@ -215,6 +215,9 @@ func (m *Machine) Text() []byte {
 			c := m.Curves[g][name]
 			fmt.Fprintf(&b, "curve %s %d %d %d", name, g.First, g.Ranks, g.stride())
 			put("", c.B, c.A, c.R, c.Floor, c.K)
+			if len(m.Extrapolated[g][name]) > 0 {
+				fmt.Fprintf(&b, "extrapolated %s %d %d %d\n", name, g.First, g.Ranks, g.stride())
+			}
 		}
 	}
 	for _, line := range m.Faults {

@@ -66,6 +66,8 @@ func (m *meter) Isolated(_ context.Context, n int) (out []float64, err error) {
 	return out, nil
 }
 
+func (*meter) Held() bool { return true }
+
 func (m *meter) EventFloor() float64 { return 0 }
 
 func meterSweep(t *testing.T) plan.Axes {

@@ -17,9 +17,8 @@ import (
 // Process is one process's ranks: what carries out orders.
 type Process interface {
 	Driver
-	// Budget is the number of bytes that a rank's buffers may take, the least over
-	// the ranks.
-	Budget() (int64, error)
+	// Budget is what the ranks' buffers may take, those that are there included.
+	Budget() (Room, error)
 	// Allocate makes room for all cases that are not skipped, before the first Begin,
 	// and again where larger ones were added.
 	Allocate(ctx context.Context, cases []Case) error
@@ -64,10 +63,11 @@ type Report struct {
 	// Stop tells that this process was asked to stop. It obeys until the leader
 	// ends the sweep.
 	Stop bool `json:"stop,omitempty"`
+	// Unheld tells that launches alone began before the host had enqueued them all.
+	Unheld bool `json:"unheld,omitempty"`
 	// Seconds are of this process's ranks, by burst × rank or launch × rank.
-	Seconds []float64 `json:"seconds,omitempty"`
-	// Budget is in bytes.
-	Budget       int64        `json:"budget,omitempty"`
+	Seconds      []float64    `json:"seconds,omitempty"`
+	Budget       Room         `json:"budget"`
 	Unverifiable string       `json:"unverifiable,omitempty"`
 	Verified     Verification `json:"verified"`
 }
@@ -151,6 +151,7 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 		r.Seconds, err = w.p.Burst(whole, *o.Bursts)
 	case DoIsolated:
 		r.Seconds, err = w.p.Isolated(whole, o.Count)
+		r.Unheld = !w.p.Held()
 	default:
 		err = fmt.Errorf("an order that this zbench does not know: %q; all processes must run the same version", o.Do)
 	}

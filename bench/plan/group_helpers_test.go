@@ -26,6 +26,7 @@ type part struct {
 	onBurst      func()
 	most         int // rows it answers with, 0 for as many as asked
 	bursts       int
+	unheld       bool
 }
 
 func (p *part) note(format string, args ...any) error {
@@ -35,7 +36,10 @@ func (p *part) note(format string, args ...any) error {
 	return p.fail
 }
 
-func (p *part) Budget() (int64, error) { return p.budget, p.note("budget") }
+func (p *part) Budget() (plan.Room, error) {
+	return plan.Room{Bytes: p.budget, Cache: int64(p.number)}, p.note("budget")
+}
+
 func (p *part) Allocate(_ context.Context, cases []plan.Case) error {
 	return p.note("allocate %d", len(cases))
 }
@@ -78,6 +82,7 @@ func (p *part) Burst(_ context.Context, b plan.Bursts) ([]float64, error) {
 func (p *part) Isolated(_ context.Context, n int) ([]float64, error) {
 	return p.rows(n), p.note("isolated %d", n)
 }
+func (p *part) Held() bool          { return !p.unheld }
 func (p *part) EventFloor() float64 { return 1e-7 }
 
 // lines are followers in goroutines; every order and report goes through JSON.

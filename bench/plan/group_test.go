@@ -25,7 +25,7 @@ func TestGroupIsOneDriver(t *testing.T) {
 	inGroup(t, parts, backgrounds(3), func(ctx context.Context, g *plan.Group) {
 		budget, err := g.Budget()
 		require.NoError(t, err)
-		require.Equal(t, int64(1<<12), budget)
+		require.Equal(t, plan.Room{Bytes: 1 << 12, Cache: 2}, budget)
 		cases := a.Cases()
 		require.NoError(t, g.Allocate(t.Context(), cases))
 		require.NoError(t, g.Begin(cases[6], 1))

@@ -19,6 +19,8 @@ type Group struct {
 	stop   context.CancelCauseFunc
 	// unverifiable is why one of them cannot verify the case.
 	unverifiable string
+	// held tells that all of them held their streams back in the last Isolated.
+	held bool
 }
 
 // Lead makes this process the leader of the others. The sweep must run under the
@@ -83,17 +85,17 @@ func blame(reports []Report) error {
 	return errors.New(strings.Join(texts, "; "))
 }
 
-// Budget is the least over all processes.
-func (g *Group) Budget() (int64, error) {
+// Budget is the least memory over all processes, and the largest cache.
+func (g *Group) Budget() (Room, error) {
 	reports, err := g.do(Order{Do: DoBudget})
 	if err != nil {
-		return 0, err
+		return Room{}, err
 	}
-	least := reports[0].Budget
+	room := reports[0].Budget
 	for _, r := range reports {
-		least = min(least, r.Budget)
+		room.Bytes, room.Cache = min(room.Bytes, r.Budget.Bytes), max(room.Cache, r.Budget.Cache)
 	}
-	return least, nil
+	return room, nil
 }
 
 // Allocate makes room in all processes.
@@ -145,6 +147,9 @@ func (g *Group) Isolated(_ context.Context, launches int) ([]float64, error) {
 	return g.timed(Order{Do: DoIsolated, Count: launches}, launches)
 }
 
+// Held tells whether the last launches alone were held back in all processes.
+func (g *Group) Held() bool { return g.held }
+
 // timed joins the processes' seconds, row by row. One whose ranks take no part in
 // the case has none.
 func (g *Group) timed(o Order, rows int) ([]float64, error) {
@@ -152,6 +157,7 @@ func (g *Group) timed(o Order, rows int) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
+	g.held = !slices.ContainsFunc(reports, func(r Report) bool { return r.Unheld })
 	for i, r := range reports {
 		if len(r.Seconds)%rows != 0 {
 			return nil, fmt.Errorf("process %d took %d times of %d launches (%s): it did not do what was ordered", i, len(r.Seconds), rows, o.Do)

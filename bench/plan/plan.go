@@ -185,17 +185,6 @@ func (a Axes) Like(r record.Result, bytes int64) (Case, bool) {
 	return Case{}, false
 }
 
-// Fit marks the cases whose buffers do not fit: budget is what those of a rank may
-// take, in bytes, the least over all ranks.
-func Fit(cases []Case, budget int64) {
-	for i := range cases {
-		c := &cases[i]
-		if need := c.Layout.SendBytes + c.Layout.RecvBytes; c.Skip == "" && need > budget {
-			c.Skip = fmt.Sprintf("memory: a rank's buffers need %s of %s", unit.Bytes(need), unit.Bytes(budget))
-		}
-	}
-}
-
 // Planned is the case's record before anything has run: skipped where it will
 // not be run, else interrupted, which it is should the sweep end here.
 func (c Case) Planned() record.Result {

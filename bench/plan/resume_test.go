@@ -64,6 +64,7 @@ func (d *clockwork) Burst(_ context.Context, b plan.Bursts) ([]float64, error) {
 }
 
 func (d *clockwork) Isolated(_ context.Context, n int) ([]float64, error) { return d.times(2 * n), nil }
+func (*clockwork) Held() bool                                             { return true }
 func (d *clockwork) EventFloor() float64                                  { return 1e-7 }
 
 func smallSweep(t *testing.T) []plan.Case {

@@ -31,6 +31,9 @@ type Driver interface {
 	// Isolated launches it so many times, each alone, and returns the seconds by
 	// launch × rank.
 	Isolated(ctx context.Context, launches int) ([]float64, error)
+	// Held tells whether the launches of the last Isolated were all enqueued before
+	// the first of them began: else their times may be the host's.
+	Held() bool
 	// EventFloor is the seconds that isolated timing shows for nothing at all.
 	EventFloor() float64
 }
@@ -63,6 +66,11 @@ type Verification struct {
 // MaxBatch is the most bursts, or launches alone, that a driver is asked for at
 // once: its answer must be gathered from every process.
 const MaxBatch = 64
+
+// MostRepeats is how many batches of launches alone a pass takes again because the
+// host was still enqueueing when they began. Each tells the driver how long to hold
+// the next back; where none does, the host is too slow, and later ones are kept.
+const MostRepeats = 8
 
 // Options say how often each case is launched.
 type Options struct {

@@ -75,6 +75,8 @@ func (s *script) Isolated(_ context.Context, iterations int) ([]float64, error) 
 	return out, nil
 }
 
+func (*script) Held() bool { return true }
+
 func (s *script) EventFloor() float64 { return 1e-6 }
 
 func make1(n int, v float64) []float64 {

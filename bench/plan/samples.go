@@ -149,6 +149,13 @@ func (t *taking) isolated(ctx context.Context, d Driver, rule stat.Rule) error {
 		if err != nil {
 			return err
 		}
+		if !d.Held() {
+			if b.Repeated < MostRepeats {
+				b.Repeated++
+				continue
+			}
+			b.Unheld += decision.Next
+		}
 		for ranks := range slices.Chunk(intervals, t.ranks()) {
 			spent += t.keep(b, ranks)
 		}

@@ -42,6 +42,10 @@ func (s *samples) doubts(r *Result) []Warning {
 		warn("no_time", "in place one rank has nothing to launch; else compare the burst",
 			"events saw no time pass in %d isolated launches: they were discarded", s.discarded)
 	}
+	if s.unheld > 0 {
+		warn("host_bound", "look at bursts instead, drive fewer GPUs a process (-g), or free this host's CPUs; without kernels (zbench doctor) no launch can be held back",
+			"%d of %d isolated launches began before the host had enqueued the next: their times may be the host's", s.unheld, len(s.alone.values)+s.discarded)
+	}
 	for _, v := range []struct {
 		name string
 		series

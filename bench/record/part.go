@@ -52,7 +52,12 @@ type IsolatedSamples struct {
 	// order of their ranks; empty for one.
 	Groups    []float64 `json:"groups,omitempty"`
 	Discarded int       `json:"discarded,omitempty"`
-	Stop      string    `json:"stop,omitempty"`
+	// Repeated counts the batches that were taken again because the host was still
+	// enqueueing when they began: none of their launches is kept. Unheld counts the
+	// launches that are kept although they began so.
+	Repeated int    `json:"repeated,omitempty"`
+	Unheld   int    `json:"unheld,omitempty"`
+	Stop     string `json:"stop,omitempty"`
 	// EventFloor is the interval of an empty pair of events, in seconds.
 	EventFloor float64 `json:"event_floor"`
 	// Ranks holds each rank's interval, launch by launch and the discarded ones
@@ -135,6 +140,7 @@ type samples struct {
 	// means and maxes are of bursts, alone and spread of isolated launches.
 	means, maxes, alone, spread series
 	iterations, discarded       int
+	unheld                      int
 	late                        map[int]int
 	groups                      [][]float64 // by pass: each group's median
 	floor                       *float64
@@ -170,6 +176,7 @@ func join(parts []Part) *samples {
 		s.alone.add(b.Max, b.Stop)
 		s.spread.add(b.Spread, b.Stop)
 		s.discarded += b.Discarded
+		s.unheld += b.Unheld
 		if len(b.Groups) > 0 {
 			s.groups = append(s.groups, b.Groups)
 		}

@@ -118,6 +118,9 @@ type setup struct {
 	axes  plan.Axes
 	// cache is the last level of cache to rotate over, in bytes; 0 is not to.
 	cache int64
+	// extrapolated tells of the driver's model whether parts of it, for a case, are
+	// not measured.
+	extrapolated func(plan.Case) bool
 }
 
 // prepare checks every option before anything is opened or written.
@@ -205,22 +208,20 @@ func runCollectives(ctx context.Context, s State, o collectivesOptions) error {
 
 // cases lists the sweep and marks what does not fit or is extrapolated.
 func (u *setup) cases(d plan.Process) ([]plan.Case, error) {
-	budget, err := d.Budget()
+	room, err := d.Budget()
 	if err != nil {
 		return nil, err
 	}
 	cases := u.axes.Cases()
-	plan.Fit(cases, budget)
+	plan.Fit(cases, room)
 	for i := range cases {
 		u.mark(&cases[i])
 	}
 	return cases, nil
 }
 
-// mark says of a case whether its model has parts that nobody measured.
-func (u *setup) mark(c *plan.Case) {
-	c.Extrapolated = u.machine != nil && len(u.machine.Extrapolated[groupOf(*c)][c.Collective.Name]) > 0
-}
+// mark says of a case whether its model has parts that are not measured.
+func (u *setup) mark(c *plan.Case) { c.Extrapolated = u.extrapolated(*c) }
 
 // record is everything that is known before the first result.
 func (u *setup) record(d *rccl.Driver, o collectivesOptions) *record.Record {

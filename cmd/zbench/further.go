@@ -18,9 +18,6 @@ const (
 	// maxSecond is how often the sizes around an answer are added, should they move
 	// the answer.
 	maxSecond = 3
-	// memoryPart is the share of the memory for buffers that a size of the extension
-	// may have: buffers out of place take two of it.
-	memoryPart = 3
 )
 
 // round is cases that are added to a sweep.
@@ -33,9 +30,8 @@ type round struct {
 
 // wants is what a sweep would have to go on with for the bucket size's sake; nil
 // where nothing is missing. It depends on the journal and the question alone, so
-// that a sweep that was killed asks for the same again. budget is the memory of a
-// rank's buffers, in bytes.
-func (u *setup) wants(s State, o collectivesOptions, j *record.Journal, budget int64) (*round, error) {
+// that a sweep that was killed asks for the same again. room is for a rank's buffers.
+func (u *setup) wants(s State, o collectivesOptions, j *record.Journal, room plan.Room) (*round, error) {
 	if o.fixedSizes || len(j.Further) >= maxRounds {
 		return nil, nil
 	}
@@ -56,7 +52,7 @@ func (u *setup) wants(s State, o collectivesOptions, j *record.Journal, budget i
 		if x.why == record.SecondPass && count(j, x.why) >= maxSecond {
 			continue
 		}
-		if cases := u.missing(rec, d, budget, x.more); len(cases) > 0 {
+		if cases := u.missing(rec, d, room, x.more); len(cases) > 0 {
 			return newRound(x.why, len(j.Parts), cases, d), nil
 		}
 	}
@@ -102,7 +98,7 @@ func exact(c recommend.Used) []int64 { return c.Refine }
 
 // missing are the cases of those sizes on the answer's curves that the record does
 // not have and the memory holds.
-func (u *setup) missing(rec *record.Record, d *advice.Document, budget int64, sizes func(recommend.Used) []int64) []plan.Case {
+func (u *setup) missing(rec *record.Record, d *advice.Document, room plan.Room, sizes func(recommend.Used) []int64) []plan.Case {
 	var cases []plan.Case
 	have := map[string]bool{}
 	for _, r := range rec.Results {
@@ -115,7 +111,7 @@ func (u *setup) missing(rec *record.Record, d *advice.Document, budget int64, si
 		}
 		for _, bytes := range sizes(c) {
 			x, ok := u.axes.Like(*of, bytes)
-			if !ok || x.Skip != "" || have[x.Key] || x.Layout.Bytes > budget/memoryPart || measuredAt(rec, of, x.Layout.Bytes) {
+			if !ok || x.Skip != "" || have[x.Key] || x.Places(room.Cache).Arena > room.Bytes || measuredAt(rec, of, x.Layout.Bytes) {
 				continue
 			}
 			have[x.Key] = true

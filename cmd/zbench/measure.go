@@ -91,6 +91,10 @@ func (u *setup) measure(ctx context.Context, s State, o collectivesOptions, dir 
 			err = closing
 		}
 	}()
+	u.extrapolated = d.Extrapolated
+	if err := u.tellMemory(s, o, d); err != nil {
+		return nil, err
+	}
 	cases, err := u.cases(d)
 	if err != nil {
 		return nil, err
@@ -162,11 +166,11 @@ func (u *setup) round(s State, o collectivesOptions, j *journal, n int, d plan.P
 	if n < len(j.log.Further) {
 		return u.again(j.log.Further[n])
 	}
-	budget, err := d.Budget()
+	room, err := d.Budget()
 	if err != nil {
 		return nil, err
 	}
-	return u.wants(s, o, j.log, budget)
+	return u.wants(s, o, j.log, room)
 }
 
 // trusted tells that all results are in: after a failure, or when it was asked to

@@ -52,7 +52,7 @@ func runResume(ctx context.Context, s State, cmd *cobra.Command, given collectiv
 	u, unfit := prepare(s, o)
 	if old.Left() == 0 && !given.force {
 		if unfit == nil {
-			more, err := u.wants(s, o, old, math.MaxInt64)
+			more, err := u.wants(s, o, old, plan.Room{Bytes: math.MaxInt64})
 			if err != nil {
 				return err
 			}

@@ -44,7 +44,7 @@ type Rank struct {
 	// Send and Recv are where the buffers of slot 0 begin; in place they overlap.
 	Send, Recv Address
 	// Sync is 8 bytes to align on, Found 32 bytes for what a check finds.
-	Sync, Found Buffer
+	Sync, Found Address
 }
 
 // Address is a place in a buffer.
@@ -103,7 +103,7 @@ func (b *Batch) SetRank(i int, r Rank) {
 	c.device, c.rank, c.nranks = C.int32_t(r.Device), C.int32_t(r.Number), C.int32_t(r.Ranks)
 	c.comm, c.stream = r.Comm.ptr, r.Stream.ptr
 	c.send, c.recv = r.Send.ptr(), r.Recv.ptr()
-	c.sync, c.found = (*C.char)(r.Sync.ptr), (*C.uint64_t)(r.Found.ptr)
+	c.sync, c.found = r.Sync.ptr(), (*C.uint64_t)(unsafe.Pointer(r.Found.ptr()))
 }
 
 // MakeEvents gives every rank the events of isolated timing. Once, after all
@@ -222,7 +222,11 @@ func (b *Batch) seconds(iterations int) []float64 {
 	return unsafe.Slice((*float64)(b.c.seconds), b.n*iterations)
 }
 
-// EnqueueSeconds is what launching the last run took the first rank's host.
+// Held tells whether the delay kernel held every stream back until the host had
+// enqueued all launches of the last Isolated. Without the kernel it is false.
+func (b *Batch) Held() bool { return b.c.held != 0 }
+
+// EnqueueSeconds is what launching the last run took the slowest rank's host.
 func (b *Batch) EnqueueSeconds() float64 { return float64(b.c.enqueue_s) }
 
 func collectiveIndex(name string) (C.int32_t, bool) {

@@ -54,7 +54,7 @@ func newRig(t testing.TB, n int, note bool) *rig {
 		}
 		rank := native.Rank{
 			Device: i, Number: i, Ranks: n, Comm: comms[i], Stream: stream,
-			Send: native.Address{Buffer: buffers[0]}, Recv: native.Address{Buffer: buffers[1]}, Sync: buffers[2], Found: buffers[3],
+			Send: native.Address{Buffer: buffers[0]}, Recv: native.Address{Buffer: buffers[1]}, Sync: native.Address{Buffer: buffers[2]}, Found: native.Address{Buffer: buffers[3]},
 		}
 		r.ranks = append(r.ranks, rank)
 		r.b.SetRank(i, rank)

@@ -207,3 +207,12 @@ func (p *Provider) FreeComm(c Comm) error {
 // BeginCase tells the loopback which case follows, so that its noise depends on
 // the case alone. The real libraries have no such call and need none.
 func (p *Provider) BeginCase(key uint64) { C.zb_case_begin(p.table, C.uint64_t(key)) }
+
+// Extrapolated tells whether the times of a collective over so many ranks, stride
+// apart, come from a model with parts that are not measured. Only the loopback has
+// such a model; its machine file says so.
+func (p *Provider) Extrapolated(collective string, ranks, stride int) bool {
+	name := C.CString(collective)
+	defer C.free(unsafe.Pointer(name))
+	return C.zb_extrapolated(p.table, name, C.int(ranks), C.int(stride)) != 0
+}

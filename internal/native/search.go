@@ -218,7 +218,7 @@ func (f *finder) take(row libraryRow, s *Search, h unsafe.Pointer, path string) 
 		}
 		name := sym.name[f.v.column]
 		var whole [4096]C.char
-		if C.zb_exports(h, name) == 0 {
+		if C.zb_offers(h, i, f.v.column) == 0 {
 			s.Missing = append(s.Missing, MissingSymbol{
 				Field: C.GoString(sym.field), Name: C.GoString(name),
 				Required: sym.lost == nil, Lost: C.GoString(sym.lost),

@@ -61,7 +61,8 @@ enum { ZB_STREAM_NON_BLOCKING = 1 };
 /* hipStreamCaptureMode and cudaStreamCaptureMode */
 enum { ZB_CAPTURE_GLOBAL = 0, ZB_CAPTURE_THREAD = 1, ZB_CAPTURE_RELAXED = 2 };
 /* hipMemcpyKind and cudaMemcpyKind */
-enum { ZB_TO_DEVICE = 1, ZB_TO_HOST = 2 };
+enum { ZB_HOST_TO_HOST = 0, ZB_TO_DEVICE = 1, ZB_TO_HOST = 2,
+       ZB_DEVICE_TO_DEVICE = 3, ZB_INFERRED = 4 };
 
 /* hiprtcResult and nvrtcResult */
 enum {
@@ -270,7 +271,15 @@ typedef struct zb_unique_id {
       ZB_LB("zbench_moveData"))                                                \
   /* names the case that follows, so that its noise depends on nothing else */ \
   SYM(caseBegin, ZB_OPTIONAL(""), void, (uint64_t key),                        \
-      ZB_LB("zbench_caseBegin"), ZB_LB("zbench_caseBegin"))
+      ZB_LB("zbench_caseBegin"), ZB_LB("zbench_caseBegin"))                    \
+  /* whether parts of the model of a collective over n ranks are not measured */\
+  SYM(extrapolated, ZB_OPTIONAL(""), int, (const char *, int n, int stride),   \
+      ZB_LB("zbench_extrapolated"), ZB_LB("zbench_extrapolated"))
+
+/* Further names of renamed functions (RCCL: ROCm/rocm-systems, nccl.h.in), by
+ * OTHER(field, rocm library, rocm name, cuda library, cuda name) */
+#define ZB_OTHER_NAMES(OTHER)                                                  \
+  OTHER(allToAll, ZB_CO("ncclAlltoAll"), ZB_NONE, NULL)
 
 typedef struct zb_table {
 #define ZB_FIELD(field, need, ret, args, ...) ret(*field) args;
@@ -287,14 +296,5 @@ static inline int zb_told(const zb_table *t, int code) {
   }
   return code;
 }
-
-/* One row of the list as data, for lookup and for asking what is there. */
-typedef struct zb_symbol {
-  const char *field;
-  size_t offset;
-  const char *lost; /* without it; NULL: it is required */
-  int library[2]; /* by ZB_ROCM, ZB_CUDA */
-  const char *name[2];
-} zb_symbol;
 
 #endif

@@ -18,6 +18,22 @@ static const zb_symbol zb_symbol_list[] = {
 #undef ZB_ROW
 };
 
+/* A further name of the row that has this place in the table. */
+static const struct {
+  size_t offset;
+  int library[2];
+  const char *name[2];
+} zb_other_names[] = {
+#define ZB_ROW(field, rlib, rname, clib, cname)                                \
+  {offsetof(zb_table, field), {rlib, clib}, {rname, cname}},
+#define ZB_ROW_EXPAND(...) ZB_ROW(__VA_ARGS__)
+#define ZB_LIST(...) ZB_ROW_EXPAND(__VA_ARGS__)
+    ZB_OTHER_NAMES(ZB_LIST)
+#undef ZB_LIST
+#undef ZB_ROW_EXPAND
+#undef ZB_ROW
+};
+
 static const zb_attribute zb_attribute_list[] = {
 #define ZB_ROW(field, rocm, cuda) {#field, {rocm, cuda}},
     ZB_ATTRIBUTES(ZB_ROW)
@@ -87,13 +103,32 @@ int zb_exports(void *library, const char *symbol) {
   return library != NULL && dlsym(library, symbol) != NULL;
 }
 
+/* The function of a row in a library, by the first of its names that is there;
+ * NULL where none is. */
+static void *zb_address(void *library, int i, int vendor) {
+  const zb_symbol *s = &zb_symbol_list[i];
+  void *address = dlsym(library, s->name[vendor]);
+  for (size_t k = 0; k < sizeof zb_other_names / sizeof zb_other_names[0]; k++) {
+    if (address == NULL && zb_other_names[k].offset == s->offset &&
+        zb_other_names[k].library[vendor] == s->library[vendor]) {
+      address = dlsym(library, zb_other_names[k].name[vendor]);
+    }
+  }
+  return address;
+}
+
+/* Whether a library has a row's function, by any of its names. */
+int zb_offers(void *library, int i, int vendor) {
+  return library != NULL && zb_address(library, i, vendor) != NULL;
+}
+
 /* Fills the rows of t that the given library has: absent symbols stay NULL, and
  * so do those of libraries that are not there. */
 void zb_fill(zb_table *t, int vendor, int kind, void *library) {
   for (int i = 0; i < zb_symbol_count() && library != NULL; i++) {
     const zb_symbol *s = &zb_symbol_list[i];
     if (s->library[vendor] == kind) {
-      void *address = dlsym(library, s->name[vendor]);
+      void *address = zb_address(library, i, vendor);
       memcpy(zb_slot(t, i), &address, sizeof address);
     }
   }

@@ -4,6 +4,15 @@
 
 #include "abi.h"
 
+/* One row of the list as data, for lookup and for asking what is there. */
+typedef struct zb_symbol {
+  const char *field;
+  size_t offset;
+  const char *lost; /* without it; NULL: it is required */
+  int library[2]; /* by ZB_ROCM, ZB_CUDA */
+  const char *name[2];
+} zb_symbol;
+
 int zb_symbol_count(void);
 const zb_symbol *zb_symbol_at(int i);
 int zb_attribute_count(void);
@@ -14,6 +23,7 @@ void *zb_open(const char *path, int only_if_loaded, char *err, size_t errlen);
 void zb_close(void *library);
 int zb_path_of(void *library, const char *symbol, char *path, size_t len);
 int zb_exports(void *library, const char *symbol);
+int zb_offers(void *library, int i, int vendor);
 void zb_fill(zb_table *t, int vendor, int kind, void *library);
 
 int zb_file_fault(const char *path, char *text, size_t len);

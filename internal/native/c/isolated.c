@@ -71,6 +71,27 @@ static void zb_read_intervals(zb_batch *b) {
   }
 }
 
+/* What enqueueing the batch took the hosts, and whether every stream was held
+ * back for at least as long: else launches began before those behind them were
+ * enqueued, and the events timed the host. The hold is taken to begin with the
+ * batch, which is before the delay kernel does. */
+static void zb_note_enqueued(zb_batch *b) {
+  b->enqueue_s = 0;
+  b->held = 1;
+  for (int i = 0; i < b->nlocal; i++) {
+    const zb_kernels *k = b->ranks[i].kernels;
+    int64_t took;
+    b->table->setDevice(b->ranks[i].device);
+    took = zb_now(b->table) - b->start_ns[i];
+    if ((double)took * 1e-9 > b->enqueue_s) {
+      b->enqueue_s = (double)took * 1e-9;
+    }
+    if (k == NULL || k->delay == NULL || took > (int64_t)b->delay_ns) {
+      b->held = 0;
+    }
+  }
+}
+
 /* The iterations of a batch; empty leaves the collective out, for the cost of
  * the event pair itself. */
 static void zb_timed(zb_batch *b, int empty) {
@@ -90,8 +111,7 @@ static void zb_timed(zb_batch *b, int empty) {
     b->slot = empty ? b->slot : (b->slot + 1) % b->work.slots;
     b->launched++;
   }
-  b->table->setDevice(b->ranks[0].device);
-  b->enqueue_s = (double)(zb_now(b->table) - b->start_ns[0]) * 1e-9;
+  zb_note_enqueued(b);
   if (!zb_wait(b)) {
     zb_read_intervals(b);
   }

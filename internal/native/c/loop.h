@@ -66,7 +66,8 @@ typedef struct zb_batch {
   double *seconds; /* burst: per launch. isolated: [iteration × nlocal + rank] */
   uint8_t *state;
   int32_t *begun, *ended, *async; /* by zb_progress */
-  double enqueue_s; /* what launching took the first rank's host */
+  double enqueue_s; /* what launching took the slowest rank's host */
+  int32_t held;     /* isolated: the streams were held back till then */
   int32_t launched;
   int32_t outcome, code, rank;
   const char *call;

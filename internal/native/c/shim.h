@@ -136,6 +136,10 @@ static inline void zb_case_begin(const zb_table *t, uint64_t key) {
     t->caseBegin(key);
   }
 }
+static inline int zb_extrapolated(const zb_table *t, const char *collective,
+                                  int ranks, int stride) {
+  return t->extrapolated != NULL && t->extrapolated(collective, ranks, stride);
+}
 
 /* Joins n local ranks, first_rank upwards on the given devices, to a new
  * communicator of nranks, in one group. Returns the collectives' result. */

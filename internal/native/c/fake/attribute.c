@@ -34,7 +34,7 @@ static int zbl_deviceAttribute(int *value, int attribute, int device) {
 #undef ZBL_ROW
   };
   if (device < 0 || device >= zbl.ranks) {
-    return ZB_ERR_DEVICE;
+    return zbl_said(ZB_ERR_DEVICE);
   }
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     if (rows[i].number[ZBL_VENDOR] == attribute) {
@@ -42,15 +42,15 @@ static int zbl_deviceAttribute(int *value, int attribute, int device) {
       return ZB_OK;
     }
   }
-  return ZB_ERR_VALUE;
+  return zbl_said(ZB_ERR_VALUE);
 }
 
 static int zbl_deviceName(char *name, int len, int device) {
   if (device < 0 || device >= zbl.ranks) {
-    return ZB_ERR_DEVICE;
+    return zbl_said(ZB_ERR_DEVICE);
   }
   if (name == NULL || len < 1) {
-    return ZB_ERR_VALUE;
+    return zbl_said(ZB_ERR_VALUE);
   }
   snprintf(name, (size_t)len, "%s", zbl.gpu);
   return ZB_OK;
@@ -59,10 +59,10 @@ static int zbl_deviceName(char *name, int len, int device) {
 /* Addresses in the order of the devices; real ones need not be. */
 static int zbl_devicePCI(char *address, int len, int device) {
   if (device < 0 || device >= zbl.ranks) {
-    return ZB_ERR_DEVICE;
+    return zbl_said(ZB_ERR_DEVICE);
   }
   if (address == NULL || len < 13) {
-    return ZB_ERR_VALUE;
+    return zbl_said(ZB_ERR_VALUE);
   }
   snprintf(address, (size_t)len, "%04x:%02x:00.0",
            (unsigned)(device >> 8) & 0xffffu, (unsigned)device & 0xffu);
@@ -74,16 +74,13 @@ static int zbl_driverGetVersion(int *version) {
   return ZB_OK;
 }
 
-/* The loopback's calls fail on their own: none leaves an error for another. */
-static int zbl_lastError(void) { return ZB_OK; }
-
 /* Any block may have all the shared memory there is; asking for more fails. */
 static int zbl_functionAttribute(void *function, int attribute, int value) {
   if (function == NULL) {
-    return ZB_ERR_HANDLE;
+    return zbl_said(ZB_ERR_HANDLE);
   }
-  return attribute == ZB_FUNCTION_MAX_SHARED && value >= 0 &&
-                 value <= zbl_attribute("maxSharedPerBlock")
-             ? ZB_OK
-             : ZB_ERR_VALUE;
+  return zbl_said(attribute == ZB_FUNCTION_MAX_SHARED && value >= 0 &&
+                          value <= zbl_attribute("maxSharedPerBlock")
+                      ? ZB_OK
+                      : ZB_ERR_VALUE);
 }

@@ -22,7 +22,8 @@ static const struct {
     [ZBL_SCATTER] = {1, 0, 0, 1},
 };
 
-/* In place is one exact offset; any other overlap gives wrong data. */
+/* In place is one exact offset; any other overlap gives wrong data. RCCL runs an
+ * all-to-all in place too, and leaves it to the caller not to ask (nccl.h.in). */
 static int zbl_overlap_ok(const zbl_queued *q, uint64_t sent, uint64_t got,
                           uint64_t share) {
   const char *send = q->send, *recv = q->recv;
@@ -31,7 +32,7 @@ static int zbl_overlap_ok(const zbl_queued *q, uint64_t sent, uint64_t got,
     return 1;
   }
   if (sent == got) {
-    return send == recv && q->call.collective != ZBL_ALL_TO_ALL;
+    return send == recv;
   }
   return sent > got ? recv == send + offset : send == recv + offset;
 }
@@ -40,7 +41,7 @@ static int zbl_arguments_ok(const zbl_queued *q) {
   const zbl_call *c = &q->call;
   int n = q->comm->clique->nranks;
   return c->dtype >= 0 && c->dtype < (int)sizeof zbl_widths && c->op >= 0 &&
-         c->op < ZBL_OPS && c->count > 0 && c->count <= (1ull << 44) &&
+         c->op < ZBL_OPS && c->count <= (1ull << 44) &&
          c->root >= 0 && c->root < n && q->peer < n &&
          !(zbl_shapes[c->collective].reduces && c->dtype >= ZBL_FIRST_FP8);
 }
@@ -63,15 +64,20 @@ static int zbl_buffers_ok(const zbl_queued *q) {
   return (only != 0 && !root) || zbl_overlap_ok(q, sent, got, share);
 }
 
+/* The current device does not matter: RCCL sets the communicator's where it
+ * launches (ROCm/rccl, src/group.cc). */
 static int zbl_collective_call(const void *send, void *recv, zbl_call call,
                                void *comm, void *stream) {
   zbl_comm *c = zbl_comm_of(comm);
-  zbl_stream *s = zbl_stream_of(stream);
-  zbl_queued q = {c, s, call, send, recv, -1};
-  if (c == NULL || s == NULL || !zbl_arguments_ok(&q)) {
+  zbl_stream *s = c != NULL ? zbl_stream_on(stream, c->device) : NULL;
+  zbl_queued q = {c, s, call, send, recv, -1, 0};
+  if (s == NULL || !zbl_arguments_ok(&q)) {
     return ZB_COLL_ARGUMENT;
   }
-  if (c->device != zbl_current_device() || s->device != c->device ||
+  if (call.count == 0) { /* dropped (ROCm/rccl, src/enqueue.cc, taskAppend) */
+    return 0;
+  }
+  if (s->device != c->device ||
       c->clique->curve[call.collective] == NULL || c->clique->destroyed) {
     return ZB_COLL_USAGE;
   }
@@ -126,22 +132,23 @@ static int zbl_scatter(const void *send, void *recv, size_t count, int dtype,
   return zbl_collective_call(send, recv, call, comm, stream);
 }
 
-/* A send or a receive: the buffer of the other direction is not there. */
-static int zbl_p2p_call(const char *send, char *recv, size_t count, int dtype,
-                        int peer, void *comm, void *stream) {
+/* A send or a receive: the buffer of the other direction is not there, and that of
+ * a message of no elements need not be. */
+static int zbl_p2p_call(const char *send, char *recv, int sends, size_t count,
+                        int dtype, int peer, void *comm, void *stream) {
   zbl_comm *c = zbl_comm_of(comm);
-  zbl_stream *s = zbl_stream_of(stream);
+  zbl_stream *s = c != NULL ? zbl_stream_on(stream, c->device) : NULL;
   zbl_call call = {ZBL_SEND_RECV, dtype, 0, 0, count};
-  zbl_queued q = {c, s, call, send, recv, peer};
-  if (c == NULL || s == NULL || peer < 0 || !zbl_arguments_ok(&q)) {
+  zbl_queued q = {c, s, call, send, recv, peer, sends};
+  if (s == NULL || peer < 0 || !zbl_arguments_ok(&q)) {
     return ZB_COLL_ARGUMENT;
   }
-  if (c->device != zbl_current_device() || s->device != c->device ||
+  if (s->device != c->device ||
       c->clique->curve[ZBL_SEND_RECV] == NULL || c->clique->destroyed) {
     return ZB_COLL_USAGE;
   }
-  if (!zbl_valid_range(c->device, send != NULL ? send : recv,
-                       count * zbl_width(dtype))) {
+  if (count > 0 && !zbl_valid_range(c->device, sends ? send : recv,
+                                    count * zbl_width(dtype))) {
     return ZB_COLL_ARGUMENT;
   }
   return zbl_enqueue(&q);
@@ -149,14 +156,10 @@ static int zbl_p2p_call(const char *send, char *recv, size_t count, int dtype,
 
 static int zbl_sendTo(const void *send, size_t count, int dtype, int peer,
                       void *comm, void *stream) {
-  return send == NULL ? ZB_COLL_ARGUMENT
-                      : zbl_p2p_call(send, NULL, count, dtype, peer, comm,
-                                     stream);
+  return zbl_p2p_call(send, NULL, 1, count, dtype, peer, comm, stream);
 }
 
 static int zbl_recvFrom(void *recv, size_t count, int dtype, int peer,
                         void *comm, void *stream) {
-  return recv == NULL ? ZB_COLL_ARGUMENT
-                      : zbl_p2p_call(NULL, recv, count, dtype, peer, comm,
-                                     stream);
+  return zbl_p2p_call(NULL, recv, 0, count, dtype, peer, comm, stream);
 }

@@ -46,6 +46,7 @@ static double zbl_run(zbl_round *r, const zbl_stream *s) {
   if (zbl.moves_data) {
     zbl_move(r);
   }
+  r->ran = 1;
   for (int i = 0; i < q->nranks; i++) {
     double at = zbl_leaves(r, i, bytes, end);
     if (r->place[i].stream == s) {
@@ -95,6 +96,9 @@ static zbl_round *zbl_round_at(zbl_clique *q, uint64_t seq) {
 /* A round is released by the last of its ranks' operations. */
 static void zbl_round_release(zbl_op *op) {
   zbl_round *r = op->data;
+  if (!r->ran) {
+    r->mismatch = 1; /* this rank has left it: the others wait for ever */
+  }
   if (--r->holders == 0 && !r->linked) {
     free(r);
   }
@@ -128,7 +132,8 @@ int zbl_post(const zbl_queued *c, double host) {
                                .release = zbl_round_release, .posted = *h,
                                .stuck = zbl_hangs(c->comm->device, bytes,
                                                   zbl_comm_launch(c->comm)),
-                               .data = r, .rank = c->comm->rank});
+                               .data = r, .rank = c->comm->rank,
+                               .comm = c->comm});
   return 0;
 }
 

@@ -159,8 +159,26 @@ static int zbl_commDestroy(void *comm) {
   return 0;
 }
 
+int zbl_aborted(const struct zbl_comm *c) { return c != NULL && c->aborted; }
 
-static int zbl_commAbort(void *comm) { return zbl_commDestroy(comm); }
+/* The communicator's kernels see that it is aborted and leave: what of them had
+ * begun ends now, and what comes after it in its stream goes on (nccl.h.in). A
+ * planted hang is of the GPU, ahead of a kernel, and stays. */
+static int zbl_commAbort(void *comm) {
+  zbl_comm *c = zbl_comm_of(comm);
+  int code = zbl_commDestroy(comm);
+  if (code != 0) {
+    return code;
+  }
+  c->aborted = 1;
+  for (zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
+    if (s->head != NULL && s->head->started && s->head->comm == c) {
+      zbl_finish(s, *zbl_host_clock(c->device));
+    }
+  }
+  zbl_settle();
+  return 0;
+}
 
 static int zbl_commGetAsyncError(void *comm, int *error) {
   zbl_comm *c = zbl_comm_of(comm);

@@ -26,7 +26,8 @@ typedef struct zbl_round {
   struct zbl_clique *clique;
   zbl_call call;
   uint64_t launch; /* its number within the case */
-  int posted, ready, mismatch;
+  int posted, ready;
+  int mismatch, ran; /* ran: to the end; a mismatch never does */
   int holders, linked; /* operations that point here; in the clique's list */
   struct zbl_round *next;
   zbl_place place[];
@@ -47,7 +48,7 @@ typedef struct zbl_clique {
 
 typedef struct zbl_comm {
   uint32_t magic;
-  int rank, device;
+  int rank, device, aborted;
   uint64_t seq; /* calls launched so far */
   uint64_t epoch, launch; /* launches within the case */
   zbl_clique *clique;
@@ -62,6 +63,7 @@ typedef struct zbl_queued {
   const char *send;
   char *recv;
   int peer; /* of a send or receive, else −1 */
+  int sends;
 } zbl_queued;
 
 zbl_comm *zbl_comm_of(void *handle);

@@ -165,7 +165,11 @@ void zbl_deliver(zbl_stream *s, char *to, zbl_shared *whole, uint64_t offset,
 void zbl_deliver_message(const zbl_stream *from, const char *send,
                          zbl_stream *to, char *recv, uint64_t bytes,
                          unsigned width) {
-  zbl_shared *data = zbl_new_shared(bytes);
+  zbl_shared *data;
+  if (bytes == 0) {
+    return;
+  }
+  data = zbl_new_shared(bytes);
   if (from->device == zbl.faults.data.rank &&
       zbl.faults.data.kind == ZBL_MISSING) {
     memset(data->bytes, 0, bytes);
@@ -187,6 +191,11 @@ void zbl_move(const zbl_round *r) {
   whole->users++;
   for (int i = 0; i < r->clique->nranks; i++) {
     uint64_t offset, bytes = zbl_slice(r, i, share, &offset);
+    if (r->call.collective == ZBL_ALL_TO_ALL &&
+        r->place[i].send == r->place[i].recv) {
+      zbl_poison(r->place[i].recv, bytes); /* what it leaves is undefined */
+      continue;
+    }
     zbl_deliver(r->place[i].stream, r->place[i].recv, whole, offset, bytes,
                 width);
   }

@@ -6,8 +6,24 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* The current device is per thread, as HIP has it. */
-static _Thread_local int zbl_device_now;
+/* The current device is per thread, as HIP has it, and so is the last error. */
+static _Thread_local int zbl_device_now, zbl_error_last;
+
+/* What a runtime call returns, kept for whoever asks next: success erases nothing,
+ * and work that is not done yet is no error (ROCm/rocm-systems, hip_internal.hpp,
+ * HIP_UPDATE_ERROR_STATE). */
+int zbl_said(int code) {
+  if (code != ZB_OK && code != ZB_ERR_NOT_READY) {
+    zbl_error_last = code;
+  }
+  return code;
+}
+
+static int zbl_lastError(void) {
+  int code = zbl_error_last;
+  zbl_error_last = ZB_OK;
+  return code;
+}
 
 int zbl_current_device(void) {
   return zbl_device_now < zbl.ranks ? zbl_device_now : 0;
@@ -15,7 +31,10 @@ int zbl_current_device(void) {
 
 static int zbl_getDeviceCount(int *count) {
   *count = zbl.ranks;
-  return zbl.ranks > 0 ? ZB_OK : ZB_ERR_NO_DEVICE;
+  if (zbl.ranks <= 0) {
+    return zbl_said(ZB_ERR_NO_DEVICE);
+  }
+  return ZB_OK;
 }
 
 static int zbl_runtimeGetVersion(int *version) {
@@ -25,7 +44,7 @@ static int zbl_runtimeGetVersion(int *version) {
 
 static int zbl_setDevice(int device) {
   if (device < 0 || device >= zbl.ranks) {
-    return ZB_ERR_DEVICE;
+    return zbl_said(ZB_ERR_DEVICE);
   }
   zbl_device_now = device;
   return ZB_OK;
@@ -37,23 +56,23 @@ static int zbl_mallocDevice(void **ptr, size_t bytes) {
   zbl_block *block;
   *ptr = NULL;
   if (zbl_refused_in_capture()) {
-    return ZB_ERR_CAPTURE;
+    return zbl_said(ZB_ERR_CAPTURE);
   }
   if (bytes == 0) {
     return ZB_OK;
   }
   if (bytes > zbl.hbm_bytes - d->used) {
-    return ZB_ERR_MEMORY;
+    return zbl_said(ZB_ERR_MEMORY);
   }
   block = malloc(sizeof *block);
   if (block == NULL) {
-    return ZB_ERR_MEMORY;
+    return zbl_said(ZB_ERR_MEMORY);
   }
   block->base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (block->base == MAP_FAILED) {
     free(block);
-    return ZB_ERR_MEMORY;
+    return zbl_said(ZB_ERR_MEMORY);
   }
   if (zbl.wall) { /* else the page tables are what is measured */
     madvise(block->base, bytes, MADV_HUGEPAGE);
@@ -68,7 +87,7 @@ static int zbl_mallocDevice(void **ptr, size_t bytes) {
 
 static int zbl_freeDevice(void *ptr) {
   if (zbl_refused_in_capture()) {
-    return ZB_ERR_CAPTURE;
+    return zbl_said(ZB_ERR_CAPTURE);
   }
   if (ptr == NULL) {
     return ZB_OK;
@@ -87,7 +106,7 @@ static int zbl_freeDevice(void *ptr) {
       return ZB_OK;
     }
   }
-  return ZB_ERR_VALUE;
+  return zbl_said(ZB_ERR_VALUE);
 }
 
 static int zbl_memGetInfo(size_t *free_bytes, size_t *total) {
@@ -107,7 +126,8 @@ int zbl_valid_range(int device, const void *ptr, uint64_t bytes) {
   return 0;
 }
 
-/* The device whose memory holds [ptr, ptr+bytes), −1 for none. */
+/* The device whose memory holds [ptr, ptr+bytes), −1 for none. The current one is
+ * looked at first. */
 static int zbl_owner(const void *ptr, uint64_t bytes) {
   int now = zbl_current_device();
   if (zbl_valid_range(now, ptr, bytes)) {
@@ -121,28 +141,27 @@ static int zbl_owner(const void *ptr, uint64_t bytes) {
   return -1;
 }
 
-/* Whether one of the two lies in the current device's memory and the other in no
- * device's, by the kind. */
+/* Whether a copy is of its kind: host memory lies in no device's, device memory in
+ * the current one's. Between devices both may be anybody's. */
 int zbl_copyable(const void *to, const void *from, size_t bytes, int kind) {
-  const void *device = kind == ZB_TO_DEVICE ? to : from;
-  const void *host = kind == ZB_TO_DEVICE ? from : to;
-  return (kind == ZB_TO_DEVICE || kind == ZB_TO_HOST) &&
-         zbl_owner(device, bytes) == zbl_current_device() &&
-         zbl_owner(host, bytes) < 0;
-}
-
-/* A blocking copy between host and device. It waits for the null stream, which
- * nobody uses here, not for the others: what they have not proved done is
- * copied as it stands, poison and all. */
-static int zbl_copy(void *to, const void *from, size_t bytes, int kind) {
-  if (zbl_refused_in_capture()) {
-    return ZB_ERR_CAPTURE;
+  static const struct {
+    int to, from; /* 1: a device's */
+  } kinds[] = {[ZB_HOST_TO_HOST] = {0, 0},
+               [ZB_TO_DEVICE] = {1, 0},
+               [ZB_TO_HOST] = {0, 1},
+               [ZB_DEVICE_TO_DEVICE] = {1, 1}};
+  int into = zbl_owner(to, 1), out_of = zbl_owner(from, 1);
+  if (kind == ZB_INFERRED) {
+    kind = (into >= 0 ? ZB_TO_DEVICE : 0) + (out_of >= 0 ? ZB_TO_HOST : 0);
   }
-  if (!zbl_copyable(to, from, bytes, kind)) {
-    return ZB_ERR_VALUE;
+  if (kind < 0 || kind > ZB_DEVICE_TO_DEVICE ||
+      kinds[kind].to != (into >= 0) || kinds[kind].from != (out_of >= 0) ||
+      (into >= 0 && !zbl_valid_range(into, to, bytes)) ||
+      (out_of >= 0 && !zbl_valid_range(out_of, from, bytes))) {
+    return 0;
   }
-  memcpy(to, from, bytes);
-  return ZB_OK;
+  return kind == ZB_DEVICE_TO_DEVICE || kind == ZB_HOST_TO_HOST ||
+         (into >= 0 ? into : out_of) == zbl_current_device();
 }
 
 static const char *zbl_runtimeErrorString(int error) {
@@ -189,4 +208,5 @@ void zbl_free_devices(void) {
     }
   }
   zbl_device_now = 0;
+  zbl_error_last = ZB_OK;
 }

@@ -23,7 +23,7 @@ static zbl_event *zbl_event_of(void *handle) {
 static int zbl_eventCreate(void **event) {
   zbl_event *e = calloc(1, sizeof *e);
   if (e == NULL) {
-    return ZB_ERR_MEMORY;
+    return zbl_said(ZB_ERR_MEMORY);
   }
   e->magic = ZBL_EVENT;
   e->device = zbl_current_device();
@@ -34,7 +34,7 @@ static int zbl_eventCreate(void **event) {
 static int zbl_eventDestroy(void *event) {
   zbl_event *e = zbl_event_of(event);
   if (e == NULL) {
-    return ZB_ERR_HANDLE;
+    return zbl_said(ZB_ERR_HANDLE);
   }
   e->magic = 0; /* one that is pending goes with the last stream that has it */
   if (e->pending == 0) {
@@ -70,10 +70,10 @@ static int zbl_eventRecord(void *event, void *stream) {
   zbl_stream *s = zbl_stream_of(stream);
   if (e == NULL || s == NULL || e->device != s->device ||
       s->device != zbl_current_device()) {
-    return ZB_ERR_HANDLE;
+    return zbl_said(ZB_ERR_HANDLE);
   }
   if (s->capture != NULL) {
-    return ZB_ERR_NOT_SUPPORTED; /* the real one records it; nobody asks here */
+    return zbl_said(ZB_ERR_NOT_SUPPORTED); /* the real one records it; nobody asks here */
   }
   e->recorded = 0;
   e->pending++;
@@ -95,7 +95,7 @@ static void zbl_look_at(const zbl_event *e) {
 static int zbl_eventQuery(void *event) {
   zbl_event *e = zbl_event_of(event);
   if (e == NULL) {
-    return ZB_ERR_HANDLE;
+    return zbl_said(ZB_ERR_HANDLE);
   }
   zbl_look_at(e);
   return e->pending > 0 ? ZB_ERR_NOT_READY : ZB_OK;
@@ -105,7 +105,7 @@ static int zbl_eventQuery(void *event) {
 static int zbl_eventElapsed(float *ms, void *start, void *stop) {
   zbl_event *a = zbl_event_of(start), *b = zbl_event_of(stop);
   if (a == NULL || b == NULL || a->device != b->device) {
-    return ZB_ERR_HANDLE;
+    return zbl_said(ZB_ERR_HANDLE);
   }
   zbl_look_at(a);
   zbl_look_at(b);
@@ -113,7 +113,7 @@ static int zbl_eventElapsed(float *ms, void *start, void *stop) {
     return ZB_ERR_NOT_READY;
   }
   if (!a->recorded || !b->recorded) {
-    return ZB_ERR_HANDLE;
+    return zbl_said(ZB_ERR_HANDLE);
   }
   *ms = (float)((b->at - a->at) * 1e3);
   return ZB_OK;

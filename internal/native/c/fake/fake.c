@@ -14,6 +14,7 @@
 #include "group.c"
 #include "machine.c"
 #include "module.c"
+#include "null.c"
 #include "number.c"
 #include "p2p.c"
 #include "pool.c"

@@ -89,13 +89,16 @@ int zbl_record(const zbl_queued *q, size_t n) {
 static int zbl_streamBeginCapture(void *stream, int mode) {
   zbl_stream *s = zbl_stream_of(stream);
   if (s == NULL || s->device != zbl_current_device()) {
-    return ZB_ERR_HANDLE;
+    return zbl_said(ZB_ERR_HANDLE);
   }
   if (mode < ZB_CAPTURE_GLOBAL || mode > ZB_CAPTURE_RELAXED) {
-    return ZB_ERR_VALUE;
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  if (stream == NULL) {
+    return zbl_said(ZB_ERR_CAPTURE); /* the null stream has no capture */
   }
   if (s->capture != NULL) {
-    return ZB_ERR_STATE;
+    return zbl_said(ZB_ERR_STATE);
   }
   s->capture = zbl_new_graph(ZBL_GRAPH, s->device);
   s->capture->mode = mode;
@@ -110,21 +113,21 @@ static int zbl_streamEndCapture(void *stream, void **graph) {
   zbl_graph *g;
   *graph = NULL;
   if (s == NULL || s->device != zbl_current_device()) {
-    return ZB_ERR_HANDLE;
+    return zbl_said(ZB_ERR_HANDLE);
   }
   g = s->capture;
   if (g == NULL) {
-    return ZB_ERR_STATE;
+    return zbl_said(ZB_ERR_STATE);
   }
   if (g->mode != ZB_CAPTURE_RELAXED && g->thread != &zbl_captures) {
-    return ZB_ERR_CAPTURE_THREAD;
+    return zbl_said(ZB_ERR_CAPTURE_THREAD);
   }
   zbl_captures -= g->mode != ZB_CAPTURE_RELAXED;
   s->capture = NULL;
   if (g->invalid ||
       (g->mode != ZB_CAPTURE_RELAXED && g->spoiled != zbl_spoiled)) {
     zbl_free_graph(g);
-    return ZB_ERR_CAPTURE_INVALID;
+    return zbl_said(ZB_ERR_CAPTURE_INVALID);
   }
   *graph = g;
   return ZB_OK;
@@ -142,7 +145,7 @@ static int zbl_graphInstantiate(void **exec, void *graph,
   zbl_graph *g = zbl_graph_of(graph, ZBL_GRAPH), *e;
   *exec = NULL;
   if (g == NULL || flags != 0) {
-    return ZB_ERR_VALUE;
+    return zbl_said(ZB_ERR_VALUE);
   }
   e = zbl_new_graph(ZBL_EXEC, g->device);
   for (zbl_node *n = g->first; n != NULL; n = n->next) {
@@ -158,13 +161,13 @@ static int zbl_graphLaunch(void *exec, void *stream) {
   zbl_graph *e = zbl_graph_of(exec, ZBL_EXEC);
   zbl_stream *s = zbl_stream_of(stream);
   if (e == NULL) {
-    return ZB_ERR_VALUE;
+    return zbl_said(ZB_ERR_VALUE);
   }
   if (s == NULL || s->device != zbl_current_device() || s->device != e->device) {
-    return ZB_ERR_HANDLE;
+    return zbl_said(ZB_ERR_HANDLE);
   }
   if (s->capture != NULL) {
-    return ZB_ERR_NOT_SUPPORTED; /* the real one makes a child of it */
+    return zbl_said(ZB_ERR_NOT_SUPPORTED); /* the real one makes a child of it */
   }
   *zbl_host_clock(s->device) += zbl.launch + zbl_late(s->device);
   for (zbl_node *n = e->first; n != NULL; n = n->next) {
@@ -174,12 +177,12 @@ static int zbl_graphLaunch(void *exec, void *stream) {
     }
     if (zbl_comm_of(n->calls[0].comm) == NULL ||
         n->calls[0].comm->clique->destroyed) {
-      return ZB_ERR_VALUE;
+      return zbl_said(ZB_ERR_VALUE);
     }
     code = n->calls[0].peer >= 0 ? zbl_p2p_post(n->calls, n->n, 0)
                                  : zbl_post(n->calls, 0);
     if (code != 0) {
-      return ZB_ERR_VALUE;
+      return zbl_said(ZB_ERR_VALUE);
     }
   }
   return ZB_OK;
@@ -188,7 +191,7 @@ static int zbl_graphLaunch(void *exec, void *stream) {
 static int zbl_destroy_graph(void *handle, uint32_t magic) {
   zbl_graph *g = zbl_graph_of(handle, magic);
   if (g == NULL) {
-    return ZB_ERR_VALUE;
+    return zbl_said(ZB_ERR_VALUE);
   }
   zbl_free_graph(g);
   return ZB_OK;

@@ -30,6 +30,9 @@ static int zbl_groupStart(void) {
  * captures records them instead. */
 int zbl_launch_now(const zbl_queued *q, size_t n) {
   double host = zbl.launch + zbl_late(q->comm->device);
+  if (zbl_comm_of(q->comm) == NULL) {
+    return ZB_COLL_ARGUMENT; /* it went while the group was open */
+  }
   if (q->stream->capture != NULL) {
     return zbl_record(q, n);
   }

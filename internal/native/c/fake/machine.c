@@ -38,6 +38,14 @@ static int zbl_keep_curve(const zbl_curve *c) {
   return 1;
 }
 
+static int zbl_collective_named(const char *name) {
+  int i = 0;
+  while (i < ZBL_COLLECTIVES && strcmp(name, zbl_names[i]) != 0) {
+    i++;
+  }
+  return i;
+}
+
 static int zbl_read_curve(const char *values) {
   zbl_curve c = {0};
   char name[32];
@@ -47,12 +55,30 @@ static int zbl_read_curve(const char *values) {
       !(c.floor >= 0) || !(c.k >= 0)) {
     return 0;
   }
-  for (c.collective = 0; c.collective < ZBL_COLLECTIVES; c.collective++) {
-    if (strcmp(name, zbl_names[c.collective]) == 0) {
-      return zbl_keep_curve(&c);
-    }
+  c.collective = zbl_collective_named(name);
+  return c.collective < ZBL_COLLECTIVES && zbl_keep_curve(&c);
+}
+
+/* extrapolated NAME FIRST RANKS STRIDE: of a curve that stands before it. */
+static int zbl_read_extrapolated(const char *values) {
+  char name[32];
+  int first, ranks, stride;
+  const zbl_curve *c;
+  if (sscanf(values, "%31s %d %d %d", name, &first, &ranks, &stride) != 4) {
+    return 0;
   }
-  return 0;
+  c = zbl_curve_for(zbl_collective_named(name), first, ranks, stride);
+  if (c == NULL) {
+    return 0;
+  }
+  zbl.curves[c - zbl.curves].extrapolated = 1;
+  return 1;
+}
+
+static int zbl_extrapolated(const char *collective, int ranks, int stride) {
+  const zbl_curve *c = zbl_curve_for(zbl_collective_named(collective), 0, ranks,
+                                     stride > 1 ? stride : 1);
+  return c != NULL && c->extrapolated;
 }
 
 /* A number that fills the rest of the line. strtod reads the shortest form that
@@ -73,6 +99,9 @@ static int zbl_read_line(char *line) {
   *value++ = '\0';
   if (strcmp(line, "curve") == 0) {
     return zbl_read_curve(value);
+  }
+  if (strcmp(line, "extrapolated") == 0) {
+    return zbl_read_extrapolated(value);
   }
   if (strcmp(line, "fault") == 0) {
     return zbl_read_fault(value);
@@ -146,6 +175,16 @@ static int zbl_read(char *copy, char *err, size_t errlen) {
   return 1;
 }
 
+/* All devices lie in this process's addresses, of which x86-64 has 128 TiB: a GPU
+ * of a large world has its share of three quarters of them, and no more. The share
+ * is the same on every machine. */
+static void zbl_share_addresses(void) {
+  uint64_t share = (96ull << 40) / (uint64_t)zbl.ranks;
+  if (zbl.hbm_bytes > share) {
+    zbl.hbm_bytes = share;
+  }
+}
+
 /* Opens the world that the text describes. One world at a time: the ABI has no
  * handle to tell two apart. Returns 0 with the reason in err. */
 int zbl_reset(const char *text, char *err, size_t errlen) {
@@ -166,6 +205,7 @@ int zbl_reset(const char *text, char *err, size_t errlen) {
   if (!ok) {
     return 0;
   }
+  zbl_share_addresses();
   zbl.processes = zbl.ranks / zbl.gpus_per_process;
   zbl.devices = calloc((size_t)zbl.ranks, sizeof *zbl.devices);
   zbl.h = calloc((size_t)zbl.processes, sizeof *zbl.h);
@@ -187,6 +227,7 @@ void zbl_shutdown(void) {
     return;
   }
   zbl_pool_stop();
+  zbl_free_streams();
   zbl_free_comms();
   zbl_free_devices();
   free(zbl.devices);

@@ -28,11 +28,11 @@ typedef struct zbl_launched {
 static int zbl_moduleLoad(void **module, const void *image) {
   zbl_module *m;
   if (strcmp(image, "zbench loopback kernels") != 0) {
-    return ZB_ERR_VALUE;
+    return zbl_said(ZB_ERR_VALUE);
   }
   m = malloc(sizeof *m);
   if (m == NULL) {
-    return ZB_ERR_MEMORY;
+    return zbl_said(ZB_ERR_MEMORY);
   }
   m->magic = ZBL_MODULE;
   *module = m;
@@ -42,7 +42,7 @@ static int zbl_moduleLoad(void **module, const void *image) {
 static int zbl_moduleUnload(void *module) {
   zbl_module *m = module;
   if (m == NULL || m->magic != ZBL_MODULE) {
-    return ZB_ERR_HANDLE;
+    return zbl_said(ZB_ERR_HANDLE);
   }
   m->magic = 0;
   free(m);
@@ -53,10 +53,10 @@ static int zbl_moduleFunction(void **function, void *module, const char *name) {
   zbl_module *m = module;
   const zbl_kernel *k = zbl_kernel_find(name);
   if (m == NULL || m->magic != ZBL_MODULE) {
-    return ZB_ERR_HANDLE;
+    return zbl_said(ZB_ERR_HANDLE);
   }
   if (k == NULL) {
-    return ZB_ERR_NOT_FOUND;
+    return zbl_said(ZB_ERR_NOT_FOUND);
   }
   *function = (void *)(uintptr_t)k;
   return ZB_OK;
@@ -130,17 +130,17 @@ static int zbl_launchKernel(void *function, unsigned gx, unsigned gy,
   zbl_stream *s = zbl_stream_of(stream);
   zbl_launched *l;
   if (s == NULL || s->device != zbl_current_device()) {
-    return ZB_ERR_HANDLE;
+    return zbl_said(ZB_ERR_HANDLE);
   }
   if (k == NULL || extra != NULL || !zbl_launchable(k, &how)) {
-    return ZB_ERR_VALUE;
+    return zbl_said(ZB_ERR_VALUE);
   }
   if (s->capture != NULL) {
-    return ZB_ERR_NOT_SUPPORTED; /* the real one records it; nobody asks here */
+    return zbl_said(ZB_ERR_NOT_SUPPORTED); /* the real one records it; nobody asks here */
   }
   l = calloc(1, sizeof *l);
   if (l == NULL) {
-    return ZB_ERR_MEMORY;
+    return zbl_said(ZB_ERR_MEMORY);
   }
   *l = (zbl_launched){.kernel = k, .how = how};
   for (int i = 0; i < k->nparams; i++) {

@@ -136,7 +136,7 @@ int zbl_p2p_post(const zbl_queued *q, size_t n, double host) {
                         .n = n, .left = n,
                         .launch = zbl_next_launch(c->clique)};
   for (size_t i = 0; i < n; i++) {
-    int sending = q[i].send != NULL;
+    int sending = q[i].sends;
     uint64_t bytes = q[i].call.count * zbl_width(q[i].call.dtype);
     zbl_transfer *t = sending ? zbl_match(c->clique, c->rank, q[i].peer, 1)
                               : zbl_match(c->clique, q[i].peer, c->rank, 0);
@@ -161,6 +161,7 @@ int zbl_p2p_post(const zbl_queued *q, size_t n, double host) {
   *h += host;
   zbl_push(q->stream, (zbl_op){.run = zbl_p2p_run, .release = zbl_p2p_release,
                                .posted = *h, .data = k, .rank = c->rank,
+                               .comm = c,
                                .stuck = zbl_hangs(c->device, fmax((double)k->out, (double)k->in),
                                                   zbl_comm_launch(c))});
   return 0;

@@ -17,6 +17,7 @@ typedef struct zbl_op {
   int started;
   int mark;  /* it is an event */
   int stuck; /* a planted hang: the GPU stops ahead of it */
+  struct zbl_comm *comm; /* whose kernel it is, NULL for nobody's */
   void *data;
   int rank;
   struct zbl_op *next;
@@ -43,6 +44,7 @@ typedef struct zbl_shared {
 typedef struct zbl_stream {
   uint32_t magic;
   int device, queued_to_drain, looked;
+  int blocking; /* the null stream and it wait for each other */
   int error; /* of a launch; stays, as on a GPU */
   double s;
   uint64_t epoch;
@@ -50,10 +52,17 @@ typedef struct zbl_stream {
   struct zbl_graph *capture; /* records what is launched, NULL for nothing */
   zbl_result *results, *results_tail;
   struct zbl_stream *drain_next;
+  struct zbl_stream *all; /* the next of all streams */
 } zbl_stream;
 
+extern zbl_stream *zbl_streams;
+
 zbl_stream *zbl_stream_of(void *handle);
+zbl_stream *zbl_stream_on(void *handle, int device);
+zbl_stream *zbl_new_stream(int device, int blocking);
 void zbl_push(zbl_stream *s, zbl_op op);
+void zbl_put(zbl_stream *s, zbl_op op);
+int zbl_waited(zbl_stream *s);
 void zbl_finish(zbl_stream *s, double at);
 void zbl_settle(void);
 void zbl_look(zbl_stream *s);
@@ -61,6 +70,14 @@ double zbl_arrival(const zbl_op *op, const zbl_stream *s);
 void zbl_promise(zbl_stream *s, char *to, zbl_shared *owner, size_t offset,
                  size_t bytes);
 void zbl_reveal(zbl_stream *s);
+void zbl_poison(char *to, size_t bytes);
 int zbl_refused_by_capture(zbl_stream *s);
+
+/* comm.c */
+int zbl_aborted(const struct zbl_comm *c);
+
+/* null.c */
+zbl_stream *zbl_null_stream(int device);
+void zbl_in_order(zbl_stream *s);
 
 #endif

@@ -37,6 +37,7 @@ typedef struct zbl_curve {
   int collective; /* enum zbl_collective */
   int first, ranks, stride;
   double b, a, r, floor, k;
+  int extrapolated; /* parts of it are not measured */
 } zbl_curve;
 
 /* Faults: what a machine file can say is wrong. A zero rank count or a negative
@@ -72,6 +73,7 @@ typedef struct zbl_block {
 typedef struct zbl_device {
   zbl_block *blocks;
   uint64_t used;
+  struct zbl_stream *null; /* its null stream, once it was used */
 } zbl_device;
 
 /* The machine: what the machine file says, and the clocks. */
@@ -112,6 +114,9 @@ double zbl_late(int rank);
 int zbl_hangs(int rank, double bytes, uint64_t launch);
 int zbl_async(int rank, double bytes, uint64_t launch);
 
+/* stream.c */
+void zbl_free_streams(void);
+
 /* clock.c */
 double zbl_wall_now(void);
 double zbl_model(const zbl_curve *c, double bytes);
@@ -122,6 +127,7 @@ double *zbl_host_clock(int device);
 /* device.c */
 int zbl_current_device(void);
 int zbl_valid_range(int device, const void *ptr, uint64_t bytes);
+int zbl_said(int code);
 int zbl_copyable(const void *to, const void *from, size_t bytes, int kind);
 void zbl_free_devices(void);
 

@@ -34,6 +34,7 @@
 #define PICK_ZB_LOOPBACK ZBS_SKIP
 #define PICK_ZB_NONE ZBS_SKIP
 ZB_SYMBOLS(ZBS_EACH)
+ZB_OTHER_NAMES(ZBS_OTHER)
 
 /* A library that prints, as some do, when it is loaded. */
 #ifdef NOISY

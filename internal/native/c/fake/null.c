@@ -1,0 +1,98 @@
+/* The null stream: one a device, made when it is first used. What is put on it
+ * comes after all that the device's blocking streams had, and before all that they
+ * get; streams that are not blocking take no part. An order between two streams is
+ * a signal on the one that goes first and a gate on the other. */
+#include "stream.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct zbl_gate {
+  zbl_stream *waits; /* the stream with the gate, NULL once it is gone */
+  int open, reached, holders;
+  double at; /* when it opened */
+} zbl_gate;
+
+static void zbl_gate_drop(zbl_gate *g) {
+  if (--g->holders == 0) {
+    free(g);
+  }
+}
+
+static void zbl_open(zbl_gate *g, double at) {
+  zbl_stream *waits = g->waits;
+  g->open = 1;
+  g->at = at;
+  if (g->reached && waits != NULL) {
+    zbl_finish(waits, at);
+  }
+}
+
+/* What the other stream sees is proved done here. */
+static int zbl_signal_run(zbl_op *op, zbl_stream *s) {
+  zbl_reveal(s);
+  zbl_open(op->data, s->s);
+  return 1;
+}
+
+/* A stream that is destroyed with its signal holds nobody up. */
+static void zbl_signal_release(zbl_op *op) {
+  zbl_gate *g = op->data;
+  if (!g->open) {
+    zbl_open(g, 0);
+  }
+  zbl_gate_drop(g);
+}
+
+static int zbl_gate_run(zbl_op *op, zbl_stream *s) {
+  zbl_gate *g = op->data;
+  g->reached = 1;
+  if (g->open) {
+    s->s = fmax(s->s, g->at);
+  }
+  return g->open;
+}
+
+static void zbl_gate_release(zbl_op *op) {
+  zbl_gate *g = op->data;
+  g->waits = NULL;
+  zbl_gate_drop(g);
+}
+
+/* What is put on a stream from now on comes after what is on another. */
+static void zbl_after(zbl_stream *s, zbl_stream *first) {
+  zbl_gate *g = calloc(1, sizeof *g);
+  if (g == NULL) {
+    abort();
+  }
+  *g = (zbl_gate){.waits = s, .holders = 2};
+  zbl_put(s, (zbl_op){.run = zbl_gate_run, .release = zbl_gate_release,
+                      .data = g});
+  zbl_put(first, (zbl_op){.run = zbl_signal_run, .release = zbl_signal_release,
+                          .data = g});
+}
+
+/* Puts a stream behind those that it waits for by itself. */
+void zbl_in_order(zbl_stream *s) {
+  zbl_stream *null = zbl.devices[s->device].null;
+  if (!s->blocking || null == NULL) {
+    return;
+  }
+  if (s != null) {
+    zbl_after(s, null);
+    return;
+  }
+  for (zbl_stream *other = zbl_streams; other != NULL; other = other->all) {
+    if (other != null && other->blocking && other->device == s->device) {
+      zbl_after(null, other);
+    }
+  }
+}
+
+zbl_stream *zbl_null_stream(int device) {
+  zbl_device *d = &zbl.devices[device];
+  if (d->null == NULL) {
+    d->null = zbl_new_stream(device, 1);
+  }
+  return d->null;
+}

@@ -1,0 +1,264 @@
+/* The fourth part of fake_test.c: what RCCL and HIP take, and a fake must too.
+ * Each test names where the real code says so. */
+
+static void done_on_all(void) {
+  for (int i = 0; i < 4; i++) {
+    t.setDevice(i);
+    CHECK(t.streamQuery(stream[i]) == ZB_OK);
+  }
+}
+
+static void fill_all(size_t n) {
+  for (int i = 0; i < 4; i++) {
+    for (size_t k = 0; k < n; k++) {
+      ((float *)send[i])[k] = (float)(i + 1);
+    }
+  }
+}
+
+/* RCCL sets the communicator's device itself where it launches (ROCm/rccl,
+ * src/group.cc): the current one is the caller's own business, and stays. */
+static void any_current_device(void) {
+  open_world();
+  fill_all(64);
+  t.moveData(1);
+  t.setDevice(3);
+  CHECK(t.groupStart() == 0);
+  for (int i = 0; i < 4; i++) {
+    CHECK(t.allReduce(send[i], recv[i], 64, 7, 0, comm[i], stream[i]) == 0);
+  }
+  CHECK(t.groupEnd() == 0);
+  CHECK(zbl_current_device() == 3);
+  CHECK(t.sendTo(send[0], 4, 7, 1, comm[0], stream[0]) == 0);
+  CHECK(t.recvFrom(recv[1], 4, 7, 0, comm[1], stream[1]) == 0);
+  done_on_all();
+  t.moveData(0);
+  CHECK(((float *)recv[2])[63] == 10);
+  t.setDevice(0);
+  CHECK(t.allReduce(send[0], recv[0], 64, 7, 0, comm[0], stream[1]) ==
+        ZB_COLL_USAGE); /* a stream of another device is still none of its own */
+  close_world();
+}
+
+/* RCCL drops a collective of no elements where it would enqueue it, after the
+ * other arguments were checked (src/enqueue.cc, taskAppend): whoever else calls
+ * it with some waits for this rank's next. Messages of none are sent. */
+static void nothing_to_do(void) {
+  open_world();
+  for (int i = 0; i < 4; i++) {
+    CHECK(reduce(i, 0) == 0);
+  }
+  done_on_all();
+  t.setDevice(0);
+  CHECK(t.allReduce(NULL, NULL, 0, 7, 0, comm[0], stream[0]) == 0);
+  CHECK(t.allReduce(NULL, NULL, 0, 12, 0, comm[0], stream[0]) ==
+        ZB_COLL_ARGUMENT);
+  CHECK(t.allReduce(NULL, NULL, 0, 7, 0, stream[0], stream[0]) ==
+        ZB_COLL_ARGUMENT);
+  CHECK(reduce(0, 64) == 0 && reduce(1, 64) == 0 && reduce(2, 64) == 0);
+  CHECK(reduce(3, 0) == 0); /* not this one */
+  t.setDevice(0);
+  CHECK(t.streamQuery(stream[0]) == ZB_ERR_NOT_READY);
+  CHECK(reduce(3, 64) == 0); /* this one */
+  done_on_all();
+  t.moveData(1);
+  t.setDevice(0);
+  CHECK(t.sendTo(NULL, 0, 7, 1, comm[0], stream[0]) == 0);
+  CHECK(t.sendTo(NULL, 4, 7, 1, comm[0], stream[0]) == ZB_COLL_ARGUMENT);
+  CHECK(t.streamQuery(stream[0]) == ZB_ERR_NOT_READY); /* one end of two */
+  t.setDevice(1);
+  CHECK(t.recvFrom(NULL, 0, 7, 0, comm[1], stream[1]) == 0);
+  done_on_all();
+  t.moveData(0);
+  close_world();
+}
+
+/* RCCL leaves it to the caller that an all-to-all is not in place (nccl.h.in): it
+ * runs, and what it leaves is nothing to rely on. */
+static void all_to_all_in_place(void) {
+  open_world();
+  fill_all(64);
+  t.moveData(1);
+  CHECK(t.groupStart() == 0);
+  for (int i = 0; i < 4; i++) {
+    t.setDevice(i);
+    CHECK(t.allToAll(send[i], send[i], 16, 7, comm[i], stream[i]) == 0);
+  }
+  CHECK(t.groupEnd() == 0);
+  done_on_all();
+  t.moveData(0);
+  CHECK(((float *)send[2])[0] != 1 && ((float *)send[2])[63] != 4);
+  t.setDevice(0);
+  CHECK(t.allToAll(send[0], (char *)send[0] + 64, 16, 7, comm[0], stream[0]) ==
+        ZB_COLL_ARGUMENT); /* any other overlap */
+  close_world();
+}
+
+/* No stream is the device's null stream: what is on it comes after what blocking
+ * streams had, before what they get, and apart from the others (HIP's and CUDA's
+ * documents on the default stream). */
+static void the_null_stream(void) {
+  void *blocking, *begun, *ended;
+  float ms, one = 1, other = 0;
+  open_world();
+  t.setDevice(0);
+  CHECK(t.streamCreate(&blocking, 0) == 0);
+  CHECK(t.eventCreate(&begun) == 0 && t.eventCreate(&ended) == 0);
+  CHECK(t.streamQuery(NULL) == ZB_OK);
+  CHECK(t.streamDestroy(NULL) == ZB_ERR_HANDLE);
+  fill_all(64);
+  t.moveData(1);
+  CHECK(t.allReduce(send[0], recv[0], 64, 7, 0, comm[0], blocking) == 0);
+  CHECK(t.eventRecord(begun, NULL) == ZB_OK);
+  CHECK(t.copyAsync(recv[0], &one, 4, ZB_TO_DEVICE, NULL) == ZB_OK);
+  CHECK(t.eventRecord(ended, blocking) == ZB_OK);
+  CHECK(t.streamQuery(NULL) == ZB_ERR_NOT_READY); /* the others have not come */
+  CHECK(t.streamQuery(stream[0]) == ZB_OK); /* does not take part */
+  CHECK(t.eventQuery(begun) == ZB_ERR_NOT_READY);
+  for (int i = 1; i < 4; i++) {
+    t.setDevice(i);
+    CHECK(t.allReduce(send[i], recv[i], 64, 7, 0, comm[i], NULL) == 0);
+  }
+  t.setDevice(0);
+  CHECK(t.streamQuery(NULL) == ZB_OK);
+  CHECK(t.eventElapsed(&ms, begun, ended) == ZB_OK && ms >= 0);
+  t.moveData(0);
+  CHECK(t.streamQuery(blocking) == ZB_OK);
+  CHECK(((float *)recv[0])[0] == 1 && ((float *)recv[0])[1] == 10);
+  t.setDevice(1);
+  CHECK(t.streamQuery(NULL) == ZB_OK && ((float *)recv[1])[0] == 10);
+  CHECK(t.copy(&other, recv[1], 4, ZB_TO_HOST) == ZB_OK && other == 10);
+  t.setDevice(0);
+  CHECK(t.eventDestroy(begun) == ZB_OK && t.eventDestroy(ended) == ZB_OK);
+  CHECK(t.streamDestroy(blocking) == ZB_OK);
+  close_world();
+}
+
+/* A stream that goes with work in it leaves the null stream waiting for nothing. */
+static void the_null_stream_outlives(void) {
+  void *blocking;
+  open_world();
+  t.setDevice(0);
+  CHECK(t.streamCreate(&blocking, 0) == 0);
+  CHECK(t.allReduce(send[0], recv[0], 64, 7, 0, comm[0], blocking) == 0);
+  CHECK(t.copyAsync(send[0], &blocking, 4, ZB_TO_DEVICE, NULL) == ZB_OK);
+  CHECK(t.streamQuery(NULL) == ZB_ERR_NOT_READY);
+  CHECK(t.copy(send[0], &blocking, 4, ZB_TO_DEVICE) == ZB_ERR_NOT_READY);
+  CHECK(t.streamDestroy(blocking) == ZB_OK);
+  CHECK(t.streamQuery(NULL) == ZB_OK);
+  close_world();
+}
+
+enum { HOST_TO_HOST = 0, DEVICE_TO_DEVICE = 3, INFERRED = 4 };
+
+/* All kinds of hipMemcpyKind; the host does not wait for a copy between devices'
+ * memories (ROCm/clr, hip_memory.cpp, ihipMemcpy). */
+static void copies(void) {
+  float mine = 7, got = 0;
+  open_world();
+  t.setDevice(0);
+  CHECK(t.copy(send[0], &mine, 4, INFERRED) == ZB_OK);
+  CHECK(t.copy(recv[0], send[0], 4, DEVICE_TO_DEVICE) == ZB_OK);
+  CHECK(t.copy(recv[1], recv[0], 4, DEVICE_TO_DEVICE) == ZB_OK); /* a peer's */
+  CHECK(t.copyAsync(recv[2], recv[0], 4, INFERRED, stream[0]) == ZB_OK);
+  CHECK(t.streamQuery(stream[0]) == ZB_OK);
+  t.setDevice(2);
+  CHECK(t.copy(&got, recv[2], 4, INFERRED) == ZB_OK && got == 7);
+  got = 0;
+  t.setDevice(1);
+  CHECK(t.copy(&got, recv[1], 4, ZB_TO_HOST) == ZB_OK && got == 7);
+  CHECK(t.copy(&got, &mine, 4, HOST_TO_HOST) == ZB_OK);
+  CHECK(t.copy(NULL, NULL, 0, INFERRED) == ZB_OK); /* nothing to copy */
+  CHECK(t.copy(&got, recv[1], 4, DEVICE_TO_DEVICE) == ZB_ERR_VALUE);
+  CHECK(t.copy(&got, recv[1], 4, HOST_TO_HOST) == ZB_ERR_VALUE);
+  CHECK(t.copy(&got, recv[1], 4, 5) == ZB_ERR_VALUE);
+  CHECK(t.copy(recv[1], (char *)send[1] + 4095, 4, DEVICE_TO_DEVICE) ==
+        ZB_ERR_VALUE); /* beyond an allocation */
+  CHECK(t.copy(recv[1], (char *)send[1] + 4095, 4, INFERRED) == ZB_ERR_VALUE);
+  close_world();
+}
+
+static void *last_error_elsewhere(void *code) {
+  *(int *)code = t.lastError();
+  return NULL;
+}
+
+/* The runtime keeps the last error for who asks, once, by thread; success does
+ * not erase it, and work that is not done is none (ROCm/rocm-systems,
+ * hip_internal.hpp, HIP_UPDATE_ERROR_STATE; before ROCm 7 success did). */
+static void last_errors(void) {
+  pthread_t thread;
+  void *p;
+  int code = -1;
+  open_world();
+  CHECK(t.lastError() == ZB_OK);
+  CHECK(t.setDevice(9) == ZB_ERR_DEVICE && t.setDevice(0) == ZB_OK);
+  CHECK(pthread_create(&thread, NULL, last_error_elsewhere, &code) == 0);
+  CHECK(pthread_join(thread, NULL) == 0 && code == ZB_OK);
+  CHECK(t.lastError() == ZB_ERR_DEVICE && t.lastError() == ZB_OK);
+  CHECK(t.mallocDevice(&p, 1ull << 50) == ZB_ERR_MEMORY);
+  CHECK(t.copy(&p, &p, 4, ZB_TO_HOST) == ZB_ERR_VALUE);
+  CHECK(t.lastError() == ZB_ERR_VALUE);
+  CHECK(reduce(0, 64) == 0 && t.streamQuery(stream[0]) == ZB_ERR_NOT_READY);
+  CHECK(t.lastError() == ZB_OK);
+  CHECK(t.eventRecord(NULL, stream[0]) == ZB_ERR_HANDLE);
+  CHECK(t.lastError() == ZB_ERR_HANDLE);
+  close_world();
+}
+
+/* ncclCommAbort makes the communicator's kernels leave: the streams are ready,
+ * whoever waits for that rank waits on, and the handle is gone (nccl.h.in). */
+static void an_abort_frees_the_stream(void) {
+  int64_t before;
+  open_world();
+  for (int i = 0; i < 3; i++) {
+    CHECK(reduce(i, 64) == 0 && reduce(i, 32) == 0);
+    CHECK(t.streamQuery(stream[i]) == ZB_ERR_NOT_READY);
+  }
+  CHECK(t.setDevice(0) == 0 && t.commAbort(comm[0]) == 0);
+  before = t.nowNs();
+  CHECK(t.streamQuery(stream[0]) == ZB_OK && t.nowNs() == before);
+  CHECK(reduce(0, 64) == ZB_COLL_ARGUMENT);
+  t.setDevice(1);
+  CHECK(t.streamQuery(stream[1]) == ZB_ERR_NOT_READY);
+  CHECK(t.commAbort(comm[1]) == 0 && t.streamQuery(stream[1]) == ZB_OK);
+  t.setDevice(3);
+  CHECK(t.groupStart() == 0 && t.sendTo(send[3], 4, 7, 2, comm[3], stream[3]) != 0);
+  CHECK(t.groupEnd() == 0);
+  CHECK(t.commAbort(comm[3]) == 0 && t.streamQuery(stream[3]) == ZB_OK);
+  t.setDevice(2);
+  CHECK(t.commAbort(comm[2]) == 0 && t.streamQuery(stream[2]) == ZB_OK);
+  for (int i = 0; i < 4; i++) {
+    CHECK(t.setDevice(i) == 0 && t.streamDestroy(stream[i]) == 0);
+  }
+  zbl_shutdown();
+}
+
+/* Messages are aborted as collectives are, and so is what waits in a group. */
+static void an_abort_frees_messages(void) {
+  open_world();
+  t.setDevice(0);
+  CHECK(t.sendTo(send[0], 4, 7, 1, comm[0], stream[0]) == 0);
+  CHECK(t.streamQuery(stream[0]) == ZB_ERR_NOT_READY);
+  CHECK(t.groupStart() == 0);
+  CHECK(t.sendTo(send[0], 4, 7, 2, comm[0], stream[0]) == 0);
+  CHECK(t.commAbort(comm[0]) == 0);
+  CHECK(t.groupEnd() == ZB_COLL_ARGUMENT);
+  CHECK(t.streamQuery(stream[0]) == ZB_OK);
+  for (int i = 0; i < 4; i++) {
+    CHECK(t.setDevice(i) == 0 && t.streamDestroy(stream[i]) == 0);
+  }
+  zbl_shutdown();
+}
+
+static void rules(void) {
+  any_current_device();
+  nothing_to_do();
+  all_to_all_in_place();
+  the_null_stream();
+  the_null_stream_outlives();
+  copies();
+  last_errors();
+  an_abort_frees_the_stream();
+  an_abort_frees_messages();
+}
