@@ -18,8 +18,6 @@ type preset struct {
 	// source says where the configuration and the counts were read, and when.
 	source string
 	shape  shape
-	// active is the published number of parameters a token uses; 0 is all.
-	active int64
 	build  func(*builder)
 }
 
@@ -59,8 +57,7 @@ var presets = []preset{
 			hidden: 2048, layers: 40, ffn: 4096, heads: 8, kvHeads: 2, headDim: 128, vocab: 262272, tied: true,
 			experts: 16, chosen: 1, routerDim: 256, kernel: 2,
 		},
-		active: 760e6,
-		build:  (*builder).zaya,
+		build: (*builder).zaya,
 	},
 	{
 		name: "moonlight-16b", title: "Moonlight-16B-A3B",
@@ -70,8 +67,7 @@ var presets = []preset{
 			experts: 64, chosen: 6, shared: 2, expertFFN: 1408, dense: 1,
 			kvRank: 512, ropeDim: 64, nopeDim: 128, vDim: 128,
 		},
-		active: 2.24e9,
-		build:  (*builder).deepseek,
+		build: (*builder).deepseek,
 	},
 }
 
@@ -92,10 +88,8 @@ func Preset(name string) (*Model, error) {
 		}
 		b := &builder{shape: p.shape}
 		p.build(b)
-		m := &Model{Name: p.title, Source: p.source, Params: b.params, Listed: true, ActiveParams: p.active}
-		if m.ActiveParams == 0 {
-			m.ActiveParams = m.Total()
-		}
+		m := &Model{Name: p.title, Source: p.source, Params: b.params, Listed: true}
+		m.ActiveParams = m.work()
 		return m, nil
 	}
 	return nil, fmt.Errorf("%w %q: valid are %s", ErrPreset, name, strings.Join(PresetNames(), ", "))
