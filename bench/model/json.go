@@ -32,7 +32,12 @@ func (e entry) param() (trainer.Param, error) {
 	default:
 		return trainer.Param{}, errors.New("a tensor without elements, numel or shape")
 	}
-	p := named(e.Name, n)
+	if e.Shape != nil {
+		if err := agree(n, product(e.Shape)); err != nil {
+			return trainer.Param{}, err
+		}
+	}
+	p := named(e.Name, n, e.Shape)
 	if e.Expert != nil {
 		p.Expert = *e.Expert
 	}

@@ -131,9 +131,10 @@ var experts = regexp.MustCompile(`(^|\.)(local_experts|experts)\.`)
 // blocks are the names under which a transformer numbers its blocks.
 var blocks = regexp.MustCompile(`(?:^|\.)(?:layers|h|blocks|block|layer|encoder|decoder)\.(\d{1,6})(?:\.|$)`)
 
-// named makes a tensor and reads from its name what that tells.
-func named(name string, elements int64) trainer.Param {
-	p := trainer.Param{Name: name, Elements: elements, Expert: experts.MatchString(name)}
+// named makes a tensor and reads from its name what that tells. The shape may be
+// nil.
+func named(name string, elements int64, shape []int64) trainer.Param {
+	p := trainer.Param{Name: name, Elements: elements, Shape: shape, Expert: experts.MatchString(name)}
 	if m := blocks.FindStringSubmatch(name); m != nil {
 		n, _ := strconv.Atoi(m[1]) // six digits at most
 		p.Block = n + 1

@@ -57,6 +57,9 @@ type Trainer struct {
 type Param struct {
 	Name     string `json:"name"`
 	Elements int64  `json:"elements"`
+	// Shape is the sides of the tensor, rows before columns; nil where only the
+	// elements are known.
+	Shape []int64 `json:"shape,omitempty"`
 	// Expert tells that the gradient is reduced over the DP/EP ranks that hold
 	// the same expert, not over all DP.
 	Expert bool `json:"expert,omitempty"`
