@@ -14,8 +14,13 @@ import (
 // unit is tensors from lo up to hi that are sharded together.
 type unit struct {
 	lo, hi int
-	// elements are of the dense tensors and of the experts.
+	// elements are of the dense tensors and of the experts, params how many there
+	// are.
 	elements [2]int64
+	params   int
+	// kept tells that it is not freed after forward: the root's, and the one of the
+	// tensors after the blocks.
+	kept bool
 }
 
 // blockSize is the elements of the middle block by size, 0 where there are no
@@ -62,44 +67,64 @@ func fsdp2Settings(params []Param, _ Run) []int64 {
 	return all
 }
 
-func units(params []Param, blocks int) []unit {
+// units are in the order of forward. With root the tensors outside of the blocks
+// are one, which comes first and spans all.
+func units(params []Param, blocks int, root bool) []unit {
 	var all []unit
+	outside := unit{hi: len(params), kept: true}
 	group := func(p Param) int {
 		if p.Block == 0 {
 			return 0
 		}
 		return 1 + (p.Block-1)/blocks
 	}
+	last := -1
 	for i, p := range params {
-		if i == 0 || group(p) != group(params[i-1]) {
-			all = append(all, unit{lo: i})
+		if root && p.Block == 0 {
+			outside.add(p)
+			continue
+		}
+		if group(p) != last {
+			last = group(p)
+			all = append(all, unit{lo: i, kept: last == 0 && i > 0})
 		}
 		u := &all[len(all)-1]
 		u.hi = i + 1
-		kind := 0
-		if p.Expert {
-			kind = 1
-		}
-		u.elements[kind] += p.Elements
+		u.add(p)
+	}
+	if outside.params > 0 {
+		all = slices.Insert(all, 0, outside)
 	}
 	return all
+}
+
+func (u *unit) add(p Param) {
+	kind := 0
+	if p.Expert {
+		kind = 1
+	}
+	u.elements[kind] += p.Elements
+	u.params++
 }
 
 func fsdp2Plan(params []Param, setting int64, run Run) Plan {
 	if setting == 0 {
 		setting = fsdp2Default(params, run)
 	}
-	all := units(params, int(BlocksPerUnit(params, setting)))
+	all := units(params, int(BlocksPerUnit(params, setting)), run.RootUnit)
 	plan := Plan{EachBackward: true, EachForward: !run.KeepParams}
+	if last := all[len(all)-1]; !run.KeepParams && !last.kept {
+		plan.Backward = last.calls(allGather, run.param(), len(params), last.hi, run)
+	}
 	for j, u := range slices.Backward(all) {
 		for kind, n := range u.elements {
 			if n > 0 {
-				b := Bucket{Elements: roundUp(n, int64(run.ranks(kind == 1))), Params: u.hi - u.lo, First: u.lo, Last: u.hi - 1, Expert: kind == 1}
+				b := Bucket{Elements: roundUp(n, int64(run.ranks(kind == 1))), Params: u.params, First: u.lo, Last: u.hi - 1, Expert: kind == 1}
 				b.Padding = b.Elements - n
 				plan.Buckets = append(plan.Buckets, b)
 			}
 		}
-		if j > 0 && !run.KeepParams {
+		if j > 0 && !run.KeepParams && !all[j-1].kept {
 			before := all[j-1]
 			plan.Backward = append(plan.Backward, before.calls(allGather, run.param(), u.hi, before.hi, run)...)
 		}

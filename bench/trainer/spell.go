@@ -175,14 +175,7 @@ func accelerateTrap(s Spelling) string {
 }
 
 var fsdp2Forms = []form{
-	{"PyTorch FSDP2", "python", func(s Spelling) string {
-		return fmt.Sprintf("BLOCKS_PER_UNIT = %d\n", BlocksPerUnit(s.Params, s.Setting)) +
-			"blocks = list(model.layers.values()) if hasattr(model.layers, \"values\") else list(model.layers)\n" +
-			"for i in range(0, len(blocks), BLOCKS_PER_UNIT):\n" +
-			"    fully_shard(blocks[i : i + BLOCKS_PER_UNIT], mesh=mesh, mp_policy=mp_policy)\n" +
-			"fully_shard(model, mesh=mesh, mp_policy=mp_policy)\n" +
-			"# read back: print([sum(p.numel() for b in blocks[i : i + BLOCKS_PER_UNIT] for p in b.parameters()) for i in range(0, len(blocks), BLOCKS_PER_UNIT)])  # elements\n"
-	}},
+	{"PyTorch FSDP2", "python", fsdp2Text},
 }
 
 var deepSpeedForms = []form{

@@ -63,6 +63,9 @@ var otherSettings = []key{
 	{"xla_gpu_reduce_scatter_combine_threshold_bytes", "xla", into(func(c *Config) **int64 { return &c.ShareBytes }, 1)},
 	{"xla_gpu_all_gather_combine_threshold_bytes", "xla", into(func(c *Config) **int64 { return &c.GatherBytes }, 1)},
 	{"blocks_per_unit", "fsdp2", into(func(c *Config) **int64 { return &c.Blocks }, 1)},
+	{"keep_params", "fsdp2", flag(func(c *Config) **bool { return &c.KeepParams })},
+	{"unit_before_blocks", "fsdp2", isOn(func(c *Config) *bool { return &c.ends })},
+	{"unit_after_blocks", "fsdp2", isOn(func(c *Config) *bool { return &c.ends })},
 }
 
 // distributed is Megatron's distributed optimizer: stage 1.

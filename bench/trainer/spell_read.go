@@ -21,6 +21,9 @@ type Config struct {
 	// What else the buckets depend on.
 	Zero, Accum, Instances, EP, PP         *int
 	Overlap, GatherOverlap, Pad, Recompute *bool
+	// KeepParams is FSDP2's reshard_after_forward=False, RootUnit that it has one
+	// unit for all that is outside of the blocks.
+	KeepParams, RootUnit *bool
 	GradDtype, ParamDtype                  string
 	// TokensPerMicrobatch is sequences times their length, where both are set.
 	TokensPerMicrobatch *int64
@@ -29,6 +32,8 @@ type Config struct {
 
 	micro, seq, cp, tp                 int64
 	bf16, fp16, bf16Reduce, fp32Reduce bool
+	// ends tells that modules outside of the blocks have units of their own.
+	ends bool
 }
 
 // key is one setting of a file: what it is called, whose it is, what it does.
@@ -113,6 +118,9 @@ func (c *Config) conclude() {
 		c.deepSpeed()
 	case "xla":
 		c.xla()
+	case "fsdp2":
+		root := !c.ends
+		c.RootUnit = &root
 	}
 }
 
@@ -196,6 +204,12 @@ func (c *Config) Apply(run *Run) {
 	}
 	if c.Pad != nil {
 		run.PadBuckets = *c.Pad
+	}
+	if c.KeepParams != nil {
+		run.KeepParams = *c.KeepParams
+	}
+	if c.RootUnit != nil {
+		run.RootUnit = *c.RootUnit
 	}
 	if c.GatherBytes != nil {
 		run.GatherBytes = *c.GatherBytes

@@ -103,6 +103,9 @@ type Run struct {
 	// KeepParams tells that FSDP2 does not free parameters between forward and
 	// backward (reshard_after_forward=False).
 	KeepParams bool `json:"keep_params,omitempty"`
+	// RootUnit tells that with FSDP2 the tensors outside of all blocks are one unit,
+	// that of fully_shard(model), instead of one before the blocks and one after.
+	RootUnit bool `json:"root_unit,omitempty"`
 }
 
 // Bucket is the gradients that one collective reduces.
