@@ -36,17 +36,24 @@ func megatronPlan(params []Param, setting int64, run Run) Plan {
 	if run.NoOverlap {
 		setting = 0 // one bucket a buffer
 	}
-	sharded := run.Zero == 1
-	plan := Plan{Buckets: both(params, func(p packing, expert bool) []Bucket {
-		if sharded {
-			p.align, p.divisor = megatronAlign, Divisor(run.ranks(expert)/run.instances(), run.PadBuckets)
-		}
-		return p.atLeast(setting, setting)
-	})}
-	if !sharded {
+	var plan Plan
+	switch {
+	case run.Zero == 1 && run.LayerWise && !run.LegacyLayout:
+		plan.Buckets = wholeBuckets(params, setting, run)
+	default:
+		plan.Buckets = both(params, func(p packing, expert bool) []Bucket {
+			if run.Zero == 1 && !run.LayerWise {
+				p.align, p.divisor = megatronAlign, Divisor(run.ranks(expert)/run.instances(), run.PadBuckets)
+			}
+			return p.atLeast(setting, setting)
+		})
+	}
+	if run.Zero == 0 || run.LayerWise && run.LegacyLayout {
 		plan.Backward = reductions(plan.Buckets, allReduce, run)
 	} else {
 		plan.Backward = acrossInstances(plan.Buckets, run)
+	}
+	if run.Zero == 1 {
 		plan.Forward = chain(plan.Buckets, run)
 	}
 	if run.NoOverlap {

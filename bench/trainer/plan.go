@@ -40,14 +40,15 @@ func reductions(buckets []Bucket, name string, run Run) []Message {
 
 // chain gathers the buckets in the order of forward, each call made when
 // computation comes to the bucket before, and waited for at the bucket itself.
-// Dense tensors and experts are chains of their own.
+// Dense tensors and experts are chains of their own, and so are whole matrices.
 func chain(buckets []Bucket, run Run) []Message {
 	var all []Message
 	wide := run.param()
-	for _, expert := range []bool{false, true} {
+	for kind := range 4 {
+		expert, whole := kind&1 > 0, kind&2 > 0
 		at, ranks := 0, run.ranks(expert)/run.instances()
 		for _, b := range slices.Backward(buckets) {
-			if b.Expert != expert || ranks < 2 {
+			if b.Expert != expert || b.Whole != whole || ranks < 2 {
 				continue
 			}
 			all = append(all, Message{

@@ -23,8 +23,8 @@ type Config struct {
 	Overlap, GatherOverlap, Pad, Recompute *bool
 	// KeepParams is FSDP2's reshard_after_forward=False, RootUnit that it has one
 	// unit for all that is outside of the blocks.
-	KeepParams, RootUnit *bool
-	GradDtype, ParamDtype                  string
+	KeepParams, RootUnit  *bool
+	GradDtype, ParamDtype string
 	// TokensPerMicrobatch is sequences times their length, where both are set.
 	TokensPerMicrobatch *int64
 	// Notes are sentences about what was found.

@@ -7,6 +7,18 @@ var table = []Trainer{
 		Name: "megatron", Title: "Megatron-LM", Aliases: []string{"megatron-lm", "mcore", "primus", "nemo"},
 		Knob: "ddp_bucket_size", Unit: Elements, GradDtype: "float", Stages: []int{1, 0}, InPlace: true,
 		Default: megatronDefault, plan: megatronPlan,
+		// Padding is allocated like gradients, and like parameters where these are
+		// gathered.
+		Memory: func(p Plan, _ int64, r Run) int64 {
+			n := int64(0)
+			for _, b := range p.Buckets {
+				n += b.Padding
+			}
+			if r.Zero == 0 {
+				return n * r.grad()
+			}
+			return n * (r.grad() + r.param())
+		},
 	},
 	{
 		Name: "ddp", Title: "PyTorch DDP", Aliases: []string{"pytorch", "torch"},

@@ -97,6 +97,12 @@ type Run struct {
 	PadBuckets bool `json:"pad_buckets,omitempty"`
 	// Instances is Megatron's --num-distributed-optimizer-instances; 0 is 1.
 	Instances int `json:"instances,omitempty"`
+	// LayerWise tells that Megatron's sharded optimizer is the layer-wise one, as with
+	// Muon: each matrix lies whole in one rank's share. LegacyLayout is
+	// --no-use-layer-wise-param-layout: then gradients are reduced by all_reduce in
+	// the buckets of an optimizer that does not shard, and parameters are gathered.
+	LayerWise    bool `json:"layer_wise,omitempty"`
+	LegacyLayout bool `json:"legacy_layout,omitempty"`
 	// GatherBytes is XLA's threshold of all_gather where it is set by itself, in
 	// bytes; 0 is that of the setting.
 	GatherBytes int64 `json:"gather_bytes,omitempty"`
@@ -120,6 +126,8 @@ type Bucket struct {
 	Last   int `json:"last"`
 	// Expert tells that it is reduced over DP/EP ranks.
 	Expert bool `json:"expert,omitempty"`
+	// Whole tells that no tensor of it is divided between ranks.
+	Whole bool `json:"whole,omitempty"`
 }
 
 // Never is the Wait of a message that no computation waits for.
