@@ -100,6 +100,7 @@ var megatronForms = []form{
 		for _, k := range megatronKeys(s) {
 			fmt.Fprintf(&b, "    --%s\n", strings.ReplaceAll(k, "_", "-"))
 		}
+		b.WriteString(optimizerText(s.Run, "    --optimizer muon\n", "    --no-use-layer-wise-param-layout\n"))
 		fmt.Fprintf(&b, "    --ddp-bucket-size %d\n)\n", s.Setting)
 		return b.String() + megatronReadBack
 	}},
@@ -109,6 +110,7 @@ var megatronForms = []form{
 		for _, k := range megatronKeys(s) {
 			fmt.Fprintf(&b, "      %s: true\n", k)
 		}
+		b.WriteString(optimizerText(s.Run, "      optimizer: muon\n", "      use_layer_wise_param_layout: false\n"))
 		fmt.Fprintf(&b, "      ddp_bucket_size: %d\n", s.Setting)
 		return b.String() + megatronReadBack
 	}},
@@ -117,6 +119,7 @@ var megatronForms = []form{
 		for _, k := range megatronKeys(s) {
 			fmt.Fprintf(&b, "ddp.%s=true\n", strings.TrimPrefix(k, "ddp_"))
 		}
+		b.WriteString(optimizerText(s.Run, "optimizer.optimizer=muon\n", "# the legacy layout is an argument of Megatron-LM's own\n"))
 		fmt.Fprintf(&b, "ddp.bucket_size=%d  # elements, not bytes\n", s.Setting)
 		return b.String() + megatronReadBack
 	}},

@@ -23,8 +23,10 @@ type Config struct {
 	Overlap, GatherOverlap, Pad, Recompute *bool
 	// KeepParams is FSDP2's reshard_after_forward=False, RootUnit that it has one
 	// unit for all that is outside of the blocks.
-	KeepParams, RootUnit  *bool
-	GradDtype, ParamDtype string
+	KeepParams, RootUnit *bool
+	// LayerWise and LegacyLayout are those of Run.
+	LayerWise, LegacyLayout bool
+	GradDtype, ParamDtype   string
 	// TokensPerMicrobatch is sequences times their length, where both are set.
 	TokensPerMicrobatch *int64
 	// Notes are sentences about what was found.
@@ -34,6 +36,9 @@ type Config struct {
 	bf16, fp16, bf16Reduce, fp32Reduce bool
 	// ends tells that modules outside of the blocks have units of their own.
 	ends bool
+	// optimizer is Megatron's, as the file has it.
+	optimizer    string
+	legacyLayout bool
 }
 
 // key is one setting of a file: what it is called, whose it is, what it does.
@@ -84,7 +89,13 @@ func ReadConfig(text, want string) (*Config, error) {
 	if !known {
 		return nil, fmt.Errorf("%w of %s in it", ErrConfig, c.Trainer)
 	}
+	if c.Trainer == "megatron" {
+		if err := c.readOptimizer(found); err != nil {
+			return nil, err
+		}
+	}
 	c.conclude()
+	c.layerWise(slices.ContainsFunc(found, primus))
 	return c, nil
 }
 
@@ -205,6 +216,7 @@ func (c *Config) Apply(run *Run) {
 	if c.Pad != nil {
 		run.PadBuckets = *c.Pad
 	}
+	run.LayerWise, run.LegacyLayout = c.LayerWise, c.LegacyLayout
 	if c.KeepParams != nil {
 		run.KeepParams = *c.KeepParams
 	}
