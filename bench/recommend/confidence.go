@@ -147,7 +147,7 @@ func (e *engine) warnings(a *Answer) []record.Warning {
 			Hint: "sweep it to have the step's real length",
 		})
 	}
-	return w
+	return append(w, e.layerWise(a.Best)...)
 }
 
 func placed(inPlace bool) string {

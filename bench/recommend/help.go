@@ -41,7 +41,7 @@ func (e *engine) changes() []change {
 			q.Run.KeepParams = true
 		}})
 	}
-	return all
+	return append(all, e.layerWiseChanges()...)
 }
 
 // help simulates each change with its own best bucket.
@@ -84,7 +84,7 @@ func (e *engine) words(a *Answer, best int) []Help {
 	latency := slices.ContainsFunc(a.Limits, func(l Limit) bool {
 		return l.Code == "message_size" && l.Seconds > worthSaying*e.candidates[best].Step
 	})
-	if latency && e.run.DP >= manyRanks && e.t.Name == "megatron" && e.run.Zero == 1 && e.run.Instances < 2 {
+	if latency && e.run.DP >= manyRanks && e.t.Name == "megatron" && e.run.Zero == 1 && e.run.Instances < 2 && !e.run.LayerWise {
 		all = append(all, Help{Code: "instances", Message: "several optimizer instances (--num-distributed-optimizer-instances): " +
 			"rings of fewer ranks have less latency; sweep groups of that size to know by how much"})
 	}
@@ -98,5 +98,5 @@ func (e *engine) words(a *Answer, best int) []Help {
 			}
 		}
 	}
-	return all
+	return append(all, e.layerWiseWords()...)
 }

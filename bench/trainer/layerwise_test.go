@@ -223,3 +223,15 @@ func TestLayerWiseRefuses(t *testing.T) {
 	run.Instances = 0
 	require.ErrorContains(t, x.Check(run), "Megatron alone")
 }
+
+// Without expert parallelism experts are reduced by all ranks, in the buckets of the
+// rest (group_params_for_buffers in Megatron-Core: they have a buffer of their own
+// when expert parallelism is above 1).
+func TestExpertsShareBucketsWithoutGroups(t *testing.T) {
+	params := []Param{{Name: "a", Elements: 10}, {Name: "b", Elements: 20, Expert: true}, {Name: "c", Elements: 30}}
+	for _, name := range []string{"megatron", "ddp"} {
+		got := plan(t, name, params, 1000, Run{DP: 8}).Buckets
+		require.Equal(t, []int64{60}, elementsOf(got), name)
+		require.Len(t, plan(t, name, params, 1000, Run{DP: 8, EP: 2}).Buckets, 2, name)
+	}
+}

@@ -139,7 +139,7 @@ func (t Trainer) LayerWise(params []Param, run Run) (LayerWiseFloor, bool) {
 	}
 	var best LayerWiseFloor
 	var most *wholePacking
-	matrices := masked(params, true)
+	matrices := masked(grouped(params, run), true)
 	for _, expert := range []bool{false, true} {
 		w := newWholePacking(packing{params: matrices, order: indexes(matrices, expert, true)}, run, expert)
 		f := LayerWiseFloor{Ranks: int(w.dp), Expert: expert}

@@ -47,7 +47,7 @@ var table = []Trainer{
 		},
 	},
 	{
-		Name: "xla", Title: "XLA (JAX)", Aliases: []string{"jax", "maxtext"},
+		Name: "xla", Title: "XLA (JAX)", Aliases: []string{"jax"},
 		Knob: "xla_gpu_all_reduce_combine_threshold_bytes", Unit: Bytes, GradDtype: "bfloat16", Stages: []int{0, 1},
 		Default: xlaThreshold, plan: xlaPlan,
 		// A threshold on shards counts DP elements at a time.
@@ -60,6 +60,14 @@ var table = []Trainer{
 		// A combined call has a buffer of its own.
 		Memory: func(p Plan, _ int64, r Run) int64 { return largest(p) * r.grad() },
 	},
+}
+
+// unsimulated are frameworks that people ask for and whose calls are other than those
+// of any trainer here, with what to do instead.
+var unsimulated = map[string]string{
+	"maxtext":       "it scans over the layers and lets XLA shard by itself (FSDP), so that calls are combined within one turn of a loop, which is not simulated; for a program that neither scans nor shards parameters ask for xla",
+	"horovod":       "it fuses what became ready in a cycle, which no list of tensors tells",
+	"megatron-fsdp": "its buckets are its own, which ddp_bucket_size does not cut; ask for megatron without --use-megatron-fsdp",
 }
 
 func largest(p Plan) int64 {

@@ -170,6 +170,9 @@ func ByName(name string) (Trainer, error) {
 			return t, nil
 		}
 	}
+	if why, known := unsimulated[want]; known {
+		return Trainer{}, fmt.Errorf("framework %s: %s", want, why)
+	}
 	return Trainer{}, fmt.Errorf("unknown framework %q: valid are %s", name, strings.Join(Names(), ", "))
 }
 
@@ -186,7 +189,20 @@ func Names() []string {
 // which collectives follow. A setting of 0 is what the trainer does when nothing
 // is set. The run must have passed Check.
 func (t Trainer) Plan(params []Param, setting int64, run Run) Plan {
-	return t.plan(params, setting, run)
+	return t.plan(grouped(params, run), setting, run)
+}
+
+// grouped forgets which tensors are experts' where no expert-parallel groups are:
+// then all ranks reduce them with the rest, in the same buckets.
+func grouped(params []Param, run Run) []Param {
+	if run.EP > 1 || !slices.ContainsFunc(params, func(p Param) bool { return p.Expert }) {
+		return params
+	}
+	same := slices.Clone(params)
+	for i := range same {
+		same[i].Expert = false
+	}
+	return same
 }
 
 // Step is the step in elements in which the knob can be set, at least 1.
