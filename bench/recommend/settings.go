@@ -1,10 +1,7 @@
 package recommend
 
 import (
-	"math"
 	"slices"
-
-	"zbench/bench/trainer"
 )
 
 const (
@@ -14,11 +11,6 @@ const (
 	leastSetting = 64 << 10
 	// perRank is the least share of a rank worth a bucket, in elements.
 	perRank = 128
-	// maxEdges bounds how many sums of tensors are tried beside the grid. Of more
-	// than exactTensors, one sum is kept in each of 2^binBits parts of an octave.
-	maxEdges     = 2048
-	exactTensors = 512
-	binBits      = 7
 )
 
 // unknownRatios are the computation of a backward over the time of its wire that
@@ -140,59 +132,4 @@ func (e *engine) settings() []int64 {
 // single is a setting that leaves one bucket, whatever padding adds.
 func (e *engine) single(total int64) int64 {
 	return total + int64(len(e.q.Params))*64
-}
-
-// sums are the sums of neighbouring tensors, which is what decides where buckets
-// end: all of them that lie between lo and hi, at most most of them, spread
-// evenly in their logarithm.
-func sums(params []trainer.Param, lo, hi int64, most int) []int64 {
-	var all []int64
-	thin := make([]int64, 0)
-	if len(params) > exactTensors {
-		thin = make([]int64, 64<<binBits) // the bits of every int64 and a few more
-	}
-	from, sum := 0, int64(0)
-	for to := range params {
-		sum += params[to].Elements
-		for sum > hi && from <= to {
-			sum -= params[from].Elements
-			from++
-		}
-		for s, i := sum, from; i <= to && s >= lo; i++ {
-			if len(thin) == 0 {
-				all = append(all, s)
-			} else if b := bin(s); thin[b] == 0 || s < thin[b] {
-				thin[b] = s
-			}
-			s -= params[i].Elements
-		}
-	}
-	for _, s := range thin {
-		if s > 0 {
-			all = append(all, s)
-		}
-	}
-	slices.Sort(all)
-	return spread(slices.Compact(all), most)
-}
-
-// bin is which part of an octave a positive sum lies in, counted from 1.
-func bin(s int64) int {
-	const one = 1023 << binBits // the exponent of 1 in a float64
-	return int(math.Float64bits(float64(s))>>(52-binBits)) - one
-}
-
-// spread keeps at most most of ascending values, evenly in their logarithm.
-func spread(all []int64, most int) []int64 {
-	if len(all) <= most {
-		return all
-	}
-	first := float64(max(1, all[0]))
-	ratio := math.Log(float64(all[len(all)-1]) / first)
-	kept := make([]int64, 0, most)
-	for i := range most {
-		at, _ := slices.BinarySearch(all, int64(first*math.Exp(ratio*float64(i)/float64(most-1))))
-		kept = append(kept, all[min(at, len(all)-1)])
-	}
-	return slices.Compact(kept)
 }

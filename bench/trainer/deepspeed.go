@@ -16,19 +16,18 @@ const (
 	deepSpeedPrefetch = 50_000_000
 )
 
-func deepSpeedPlan(params []Param, setting int64, run Run) Plan {
+func deepSpeedPlan(in *prepared, setting int64, run Run) Plan {
+	params := in.params
 	if setting == 0 {
 		setting = deepSpeedDefault
 	}
 	// One buffer takes dense and expert gradients alike; each group of ranks then
 	// reduces its own part.
-	order := slices.Concat(indexes(params, false, true), indexes(params, true, true))
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(b, a) })
-	plan := Plan{Buckets: packing{params: params, order: order}.atMost(setting, false)}
+	plan := Plan{Buckets: packing{params: params, order: in.reverse}.atMost(setting, false)}
 	plan.Backward = deepSpeedReductions(params, plan.Buckets, run)
 	plan.EachBackward = run.Zero > 1
 	if run.Zero == 3 {
-		deepSpeedGathers(&plan, params, run)
+		deepSpeedGathers(&plan, in, run)
 		return plan
 	}
 	if total := elements(params); run.DP > 1 && total > 0 {
@@ -86,9 +85,9 @@ func parts(params []Param, b Bucket) []Bucket {
 
 // deepSpeedGathers adds the gathers of parameters of stage 3, which the setting
 // does not change, before each pass's computation.
-func deepSpeedGathers(plan *Plan, params []Param, run Run) {
+func deepSpeedGathers(plan *Plan, in *prepared, run Run) {
 	plan.EachForward = true
-	units := both(params, func(p packing, _ bool) []Bucket { return p.atMost(deepSpeedPrefetch, false) })
+	units := both(in.kinds, func(p packing, _ bool) []Bucket { return p.atMost(deepSpeedPrefetch, false) })
 	plan.Forward = chain(units, run)
 	plan.Backward = append(backwardChain(units, run), plan.Backward...)
 	slices.SortStableFunc(plan.Backward, func(a, b Message) int { return cmp.Compare(b.Launch, a.Launch) })

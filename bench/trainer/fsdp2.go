@@ -45,7 +45,10 @@ func blockSize(params []Param) int64 {
 
 // BlocksPerUnit is the number of blocks a setting means, at least 1.
 func BlocksPerUnit(params []Param, setting int64) int64 {
-	size := blockSize(params)
+	return blocksPerUnit(blockSize(params), setting)
+}
+
+func blocksPerUnit(size, setting int64) int64 {
 	if size == 0 {
 		return 1
 	}
@@ -60,9 +63,10 @@ func fsdp2Settings(params []Param, _ Run) []int64 {
 	for _, p := range params {
 		last = max(last, p.Block)
 	}
-	var all []int64
-	for k := range last {
-		all = append(all, int64(k+1)*fsdp2Default(params, Run{}))
+	all := make([]int64, last)
+	block := fsdp2Default(params, Run{})
+	for k := range all {
+		all[k] = int64(k+1) * block
 	}
 	return all
 }
@@ -107,11 +111,12 @@ func (u *unit) add(p Param) {
 	u.params++
 }
 
-func fsdp2Plan(params []Param, setting int64, run Run) Plan {
+func fsdp2Plan(in *prepared, setting int64, run Run) Plan {
+	params := in.params
 	if setting == 0 {
-		setting = fsdp2Default(params, run)
+		setting = max(1, in.block)
 	}
-	all := units(params, int(BlocksPerUnit(params, setting)), run.RootUnit)
+	all := units(params, int(blocksPerUnit(in.block, setting)), run.RootUnit)
 	plan := Plan{EachBackward: true, EachForward: !run.KeepParams}
 	if last := all[len(all)-1]; !run.KeepParams && !last.kept {
 		plan.Backward = last.calls(allGather, run.param(), len(params), last.hi, run)

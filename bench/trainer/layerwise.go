@@ -25,28 +25,17 @@ const (
 
 // wholeBuckets cuts the matrices by the layer-wise rule and the rest as the
 // distributed optimizer does.
-func wholeBuckets(params []Param, setting int64, run Run) []Bucket {
-	matrices := both(masked(params, true), func(p packing, expert bool) []Bucket {
-		return newWholePacking(p, run, expert).buckets(setting)
+func wholeBuckets(in *prepared, setting int64, run Run) []Bucket {
+	matrices := both(in.matrices, func(_ packing, expert bool) []Bucket {
+		return newWholePacking(in, run, expert).buckets(setting)
 	})
-	rest := both(masked(params, false), func(p packing, expert bool) []Bucket {
+	rest := both(in.rest, func(p packing, expert bool) []Bucket {
 		p.align, p.divisor = megatronAlign, Divisor(run.ranks(expert), run.PadBuckets)
 		return p.atLeast(setting, setting)
 	})
 	all := slices.Concat(matrices, rest)
-	slices.SortStableFunc(all, func(a, b Bucket) int { return cmp.Compare(b.First, a.First) })
+	inOrder(all, func(a, b Bucket) int { return cmp.Compare(b.First, a.First) })
 	return all
-}
-
-// masked are the tensors with the others emptied, in their places.
-func masked(params []Param, matrices bool) []Param {
-	kept := slices.Clone(params)
-	for i := range kept {
-		if Matrix(kept[i]) != matrices {
-			kept[i].Elements = 0
-		}
-	}
-	return kept
 }
 
 // piece is one matrix as Megatron holds it: of several tensors of the list where a
@@ -111,9 +100,13 @@ type wholePacking struct {
 	loads *shares
 }
 
-func newWholePacking(p packing, run Run, expert bool) *wholePacking {
+func newWholePacking(in *prepared, run Run, expert bool) *wholePacking {
+	kind := 0
+	if expert {
+		kind = 1
+	}
 	dp := int64(run.ranks(expert))
-	return &wholePacking{all: p.pieces(), dp: dp, divisor: lcm(megatronAlign, Divisor(int(dp), run.PadBuckets)/dp), expert: expert}
+	return &wholePacking{all: in.pieces[kind], dp: dp, divisor: lcm(megatronAlign, Divisor(int(dp), run.PadBuckets)/dp), expert: expert}
 }
 
 func (w *wholePacking) buckets(setting int64) []Bucket {

@@ -109,7 +109,7 @@ func TestLayerWiseRuleAgainstTheStraightOne(t *testing.T) {
 		run := muon(dp)
 		run.PadBuckets = pad
 		sizes, counts := layout(sides, setting, dp, lcm(64, Divisor(dp, pad)/int64(dp)))
-		got := wholeBuckets(params, setting, run)
+		got := wholeBuckets(prepare(params, run), setting, run)
 		require.Equal(t, sizes, elementsOf(got))
 		for i, b := range got {
 			require.Equal(t, counts[i], b.Params)

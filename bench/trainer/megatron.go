@@ -29,9 +29,9 @@ func Divisor(ranks int, pad bool) int64 {
 	return d
 }
 
-func megatronPlan(params []Param, setting int64, run Run) Plan {
+func megatronPlan(in *prepared, setting int64, run Run) Plan {
 	if setting == 0 {
-		setting = megatronDefault(params, run)
+		setting = megatronDefault(in.params, run)
 	}
 	if run.NoOverlap {
 		setting = 0 // one bucket a buffer
@@ -39,9 +39,9 @@ func megatronPlan(params []Param, setting int64, run Run) Plan {
 	var plan Plan
 	switch {
 	case run.Zero == 1 && run.LayerWise && !run.LegacyLayout:
-		plan.Buckets = wholeBuckets(params, setting, run)
+		plan.Buckets = wholeBuckets(in, setting, run)
 	default:
-		plan.Buckets = both(params, func(p packing, expert bool) []Bucket {
+		plan.Buckets = both(in.kinds, func(p packing, expert bool) []Bucket {
 			if run.Zero == 1 && !run.LayerWise {
 				p.align, p.divisor = megatronAlign, Divisor(run.ranks(expert)/run.instances(), run.PadBuckets)
 			}

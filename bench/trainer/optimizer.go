@@ -139,9 +139,9 @@ func (t Trainer) LayerWise(params []Param, run Run) (LayerWiseFloor, bool) {
 	}
 	var best LayerWiseFloor
 	var most *wholePacking
-	matrices := masked(grouped(params, run), true)
+	in := prepare(grouped(params, run), run)
 	for _, expert := range []bool{false, true} {
-		w := newWholePacking(packing{params: matrices, order: indexes(matrices, expert, true)}, run, expert)
+		w := newWholePacking(in, run, expert)
 		f := LayerWiseFloor{Ranks: int(w.dp), Expert: expert}
 		for _, x := range w.all {
 			f.Total += x.elements

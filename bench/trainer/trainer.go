@@ -50,7 +50,7 @@ type Trainer struct {
 	settings func(params []Param, run Run) []int64
 	// plan makes the plan; a setting of 0 is what the trainer does when nothing is
 	// set.
-	plan func(params []Param, setting int64, run Run) Plan
+	plan func(in *prepared, setting int64, run Run) Plan
 }
 
 // Param is one parameter tensor.
@@ -189,7 +189,7 @@ func Names() []string {
 // which collectives follow. A setting of 0 is what the trainer does when nothing
 // is set. The run must have passed Check.
 func (t Trainer) Plan(params []Param, setting int64, run Run) Plan {
-	return t.plan(grouped(params, run), setting, run)
+	return t.Planner(params, run)(setting)
 }
 
 // grouped forgets which tensors are experts' where no expert-parallel groups are:

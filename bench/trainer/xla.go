@@ -18,17 +18,17 @@ func xlaThreshold(_ []Param, run Run) int64 {
 	return xlaDefault * int64(run.DP) / run.grad()
 }
 
-func xlaPlan(params []Param, setting int64, run Run) Plan {
+func xlaPlan(in *prepared, setting int64, run Run) Plan {
 	gathered := setting
 	if setting == 0 {
 		// One default for each call: a gather's output is all of it.
-		setting, gathered = xlaThreshold(params, run), xlaDefault/run.param()
+		setting, gathered = xlaThreshold(in.params, run), xlaDefault/run.param()
 	}
 	if run.GatherBytes > 0 {
 		gathered = run.GatherBytes / run.param()
 	}
 	combined := func(most int64) []Bucket {
-		return both(params, func(p packing, _ bool) []Bucket {
+		return both(in.kinds, func(p packing, _ bool) []Bucket {
 			p.most = xlaMost
 			return p.atMost(most, true)
 		})
