@@ -23,8 +23,8 @@ func deepSpeedPlan(in *prepared, setting int64, run Run) Plan {
 	}
 	// One buffer takes dense and expert gradients alike; each group of ranks then
 	// reduces its own part.
-	plan := Plan{Buckets: packing{params: params, order: in.reverse}.atMost(setting, false)}
-	plan.Backward = deepSpeedReductions(params, plan.Buckets, run)
+	plan := Plan{Buckets: in.reverse.atMost(setting, false)}
+	plan.Backward = deepSpeedReductions(in, plan.Buckets, run)
 	plan.EachBackward = run.Zero > 1
 	if run.Zero == 3 {
 		deepSpeedGathers(&plan, in, run)
@@ -38,7 +38,7 @@ func deepSpeedPlan(in *prepared, setting int64, run Run) Plan {
 
 // deepSpeedReductions are launched when the gradient comes that no longer fits,
 // the last at the end of backward.
-func deepSpeedReductions(params []Param, buckets []Bucket, run Run) []Message {
+func deepSpeedReductions(in *prepared, buckets []Bucket, run Run) []Message {
 	name := allReduce
 	if run.Zero == 3 {
 		name = reduceScatter
@@ -59,7 +59,7 @@ func deepSpeedReductions(params []Param, buckets []Bucket, run Run) []Message {
 		case run.Zero == 3 || j+1 == len(buckets):
 			wait = Never
 		}
-		for _, part := range parts(params, b) {
+		for _, part := range in.parts(b) {
 			if n := run.ranks(part.Expert); n > 1 {
 				all = append(all, Message{Collective: name, Bytes: part.Elements * run.grad(), Ranks: n, Launch: launch, Wait: wait})
 			}
@@ -69,17 +69,11 @@ func deepSpeedReductions(params []Param, buckets []Bucket, run Run) []Message {
 }
 
 // parts splits a bucket by the ranks that reduce it.
-func parts(params []Param, b Bucket) []Bucket {
+func (in *prepared) parts(b Bucket) []Bucket {
 	dense, expert := b, b
-	dense.Elements, expert.Elements = 0, 0
 	dense.Expert, expert.Expert = false, true
-	for _, p := range params[b.First : b.Last+1] {
-		if p.Expert {
-			expert.Elements += p.Elements
-		} else {
-			dense.Elements += p.Elements
-		}
-	}
+	expert.Elements = in.experts[b.Last+1] - in.experts[b.First]
+	dense.Elements -= expert.Elements
 	return slices.DeleteFunc([]Bucket{dense, expert}, func(b Bucket) bool { return b.Elements == 0 })
 }
 

@@ -18,6 +18,8 @@ type unit struct {
 	// are.
 	elements [2]int64
 	params   int
+	// block is that of the first tensor.
+	block int
 	// kept tells that it is not freed after forward: the root's, and the one of the
 	// tensors after the blocks.
 	kept bool
@@ -71,35 +73,56 @@ func fsdp2Settings(params []Param, _ Run) []int64 {
 	return all
 }
 
-// units are in the order of forward. With root the tensors outside of the blocks
-// are one, which comes first and spans all.
-func units(params []Param, blocks int, root bool) []unit {
+// blockRuns are neighbours of the same block, in the order of forward.
+func blockRuns(params []Param) []unit {
 	var all []unit
-	outside := unit{hi: len(params), kept: true}
-	group := func(p Param) int {
-		if p.Block == 0 {
-			return 0
-		}
-		return 1 + (p.Block-1)/blocks
-	}
-	last := -1
 	for i, p := range params {
-		if root && p.Block == 0 {
-			outside.add(p)
-			continue
-		}
-		if group(p) != last {
-			last = group(p)
-			all = append(all, unit{lo: i, kept: last == 0 && i > 0})
+		if i == 0 || p.Block != params[i-1].Block {
+			all = append(all, unit{lo: i, block: p.Block})
 		}
 		u := &all[len(all)-1]
 		u.hi = i + 1
 		u.add(p)
 	}
+	return all
+}
+
+// units are in the order of forward. With root the tensors outside of the blocks
+// are one, which comes first and spans all.
+func units(runs []unit, blocks int, root bool) []unit {
+	var all []unit
+	outside := unit{kept: true}
+	group := func(block int) int {
+		if block == 0 {
+			return 0
+		}
+		return 1 + (block-1)/blocks
+	}
+	last := -1
+	for _, r := range runs {
+		outside.hi = r.hi
+		if root && r.block == 0 {
+			outside.join(r)
+			continue
+		}
+		if group(r.block) != last {
+			last = group(r.block)
+			all = append(all, unit{lo: r.lo, kept: last == 0 && r.lo > 0})
+		}
+		u := &all[len(all)-1]
+		u.hi = r.hi
+		u.join(r)
+	}
 	if outside.params > 0 {
 		all = slices.Insert(all, 0, outside)
 	}
 	return all
+}
+
+func (u *unit) join(r unit) {
+	u.elements[0] += r.elements[0]
+	u.elements[1] += r.elements[1]
+	u.params += r.params
 }
 
 func (u *unit) add(p Param) {
@@ -116,7 +139,7 @@ func fsdp2Plan(in *prepared, setting int64, run Run) Plan {
 	if setting == 0 {
 		setting = max(1, in.block)
 	}
-	all := units(params, int(blocksPerUnit(in.block, setting)), run.RootUnit)
+	all := units(in.blocks, int(blocksPerUnit(in.block, setting)), run.RootUnit)
 	plan := Plan{EachBackward: true, EachForward: !run.KeepParams}
 	if last := all[len(all)-1]; !run.KeepParams && !last.kept {
 		plan.Backward = last.calls(allGather, run.param(), len(params), last.hi, run)

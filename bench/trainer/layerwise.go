@@ -27,7 +27,8 @@ const (
 // distributed optimizer does.
 func wholeBuckets(in *prepared, setting int64, run Run) []Bucket {
 	matrices := both(in.matrices, func(_ packing, expert bool) []Bucket {
-		return newWholePacking(in, run, expert).buckets(setting)
+		w := newWholePacking(in, run, expert)
+		return in.packed[w.kind()].of(w.chunks(setting), w.buckets)
 	})
 	rest := both(in.rest, func(p packing, expert bool) []Bucket {
 		p.align, p.divisor = megatronAlign, Divisor(run.ranks(expert), run.PadBuckets)
@@ -45,6 +46,8 @@ type piece struct {
 	elements             int64
 	rows, cols           int64 // 0 where the shape is not known
 	cost                 float64
+	// class numbers the costs, the highest first.
+	class int
 }
 
 // fused are the projections that Megatron holds in one matrix (linear_qkv,
@@ -73,7 +76,47 @@ func (p packing) pieces() []piece {
 		now.cost = stepCost(shape)
 		all = append(all, now)
 	}
+	return classed(all)
+}
+
+// classed numbers the pieces' costs.
+func classed(all []piece) []piece {
+	costs := make([]float64, len(all))
+	for i, x := range all {
+		costs[i] = -x.cost
+	}
+	slices.Sort(costs)
+	costs = slices.Compact(costs)
+	for i, x := range all {
+		all[i].class, _ = slices.BinarySearch(costs, -x.cost)
+	}
 	return all
+}
+
+// byWork is a chunk with the most work first, equals as they were: sorted by counting.
+func byWork(chunk []piece) []piece {
+	classes := 0
+	for _, x := range chunk {
+		classes = max(classes, x.class+1)
+	}
+	if classes > len(chunk) { // shapes that hardly repeat
+		sorted := slices.Clone(chunk)
+		slices.SortStableFunc(sorted, func(a, b piece) int { return cmp.Compare(a.class, b.class) })
+		return sorted
+	}
+	at := make([]int, classes+1)
+	for _, x := range chunk {
+		at[x.class+1]++
+	}
+	for c := range classes {
+		at[c+1] += at[c]
+	}
+	sorted := make([]piece, len(chunk))
+	for _, x := range chunk {
+		sorted[at[x.class]] = x
+		at[x.class]++
+	}
+	return sorted
 }
 
 // precedes tells that two tensors are neighbours in one fused matrix.
@@ -109,9 +152,31 @@ func newWholePacking(in *prepared, run Run, expert bool) *wholePacking {
 	return &wholePacking{all: in.pieces[kind], dp: dp, divisor: lcm(megatronAlign, Divisor(int(dp), run.PadBuckets)/dp), expert: expert}
 }
 
-func (w *wholePacking) buckets(setting int64) []Bucket {
+func (w *wholePacking) kind() int {
+	if w.expert {
+		return 1
+	}
+	return 0
+}
+
+// packed keeps the buckets of the chunks that were packed last: most settings that
+// follow each other cut the same.
+type packed struct {
+	chunks  [][]piece
+	buckets []Bucket
+}
+
+// of packs the chunks unless they are those of the last time.
+func (p *packed) of(chunks [][]piece, pack func([][]piece) []Bucket) []Bucket {
+	same := func(a, b []piece) bool { return len(a) == len(b) } // of one list, in order
+	if p.buckets == nil || !slices.EqualFunc(p.chunks, chunks, same) {
+		p.chunks, p.buckets = chunks, pack(chunks)
+	}
+	return p.buckets
+}
+
+func (w *wholePacking) buckets(chunks [][]piece) []Bucket {
 	w.loads = newShares(int(w.dp))
-	chunks := w.chunks(setting)
 	all := make([]Bucket, len(chunks))
 	for i, chunk := range chunks {
 		all[i] = w.bucket(chunk)
@@ -152,11 +217,9 @@ func (w *wholePacking) bucket(chunk []piece) Bucket {
 		used += x.elements
 	}
 	room := float64(used) / float64(w.dp) * (1 + unevenness)
-	order := slices.Clone(chunk)
-	slices.SortStableFunc(order, func(a, b piece) int { return cmp.Compare(b.cost, a.cost) })
 	w.loads.empty()
 	share := int64(0)
-	for _, x := range order {
+	for _, x := range byWork(chunk) {
 		at := w.loads.find(func(filled int64) bool { return float64(roundUp(filled, megatronAlign)+x.elements) <= room })
 		share = max(share, w.loads.put(at, x))
 	}

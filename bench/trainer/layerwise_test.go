@@ -210,7 +210,7 @@ func TestFusedProjections(t *testing.T) {
 		sizes = append(sizes, x.elements)
 	}
 	require.Equal(t, []int64{8192, 16384, 4096, 6144}, sizes)
-	require.Equal(t, piece{first: 0, last: 2, tensors: 3, elements: 6144, rows: 96, cols: 64, cost: 96 * 64 * 64}, all[3])
+	require.Equal(t, piece{first: 0, last: 2, tensors: 3, elements: 6144, rows: 96, cols: 64, cost: 96 * 64 * 64, class: 2}, all[3])
 }
 
 func TestLayerWiseRefuses(t *testing.T) {

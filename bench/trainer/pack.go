@@ -8,6 +8,8 @@ type packing struct {
 	// sum and aligned are the elements before each of the order, the latter with
 	// each tensor rounded up to what Megatron aligns starts to.
 	sum, aligned []int64
+	// largest is that of a tensor.
+	largest int64
 	// align is what a tensor's start is rounded up to, and divisor a bucket's end;
 	// 0 is 1. Both count elements from the start of the buffer.
 	align, divisor int64
@@ -47,6 +49,9 @@ func (o *open) close(divisor int64) Bucket {
 // beyond the limit is a bucket by itself; around tells that the bucket before it
 // stays open.
 func (p packing) atMost(limit int64, around bool) []Bucket {
+	if !around || limit >= p.largest {
+		return p.atMostBySums(limit)
+	}
 	var all []Bucket
 	b := open{}
 	for _, i := range p.order {

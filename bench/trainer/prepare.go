@@ -16,28 +16,41 @@ type prepared struct {
 	// matrices and rest are the same of what the layer-wise rule divides.
 	matrices, rest [2]packing
 	pieces         [2][]piece
-	// reverse is the indexes of all tensors that have elements, the last first.
-	reverse []int
-	// block is the elements of a transformer block.
-	block int64
+	packed         [2]packed
+	// reverse is all tensors that have elements, the last first, and experts the
+	// elements of experts before each tensor of the list.
+	reverse packing
+	experts []int64
+	// block is the elements of a transformer block, and blocks the tensors by block:
+	// for a trainer that is set in blocks.
+	block  int64
+	blocks []unit
 }
 
 // Planner is Plan for many settings of the same tensors and run.
 func (t Trainer) Planner(params []Param, run Run) func(setting int64) Plan {
 	in := prepare(grouped(params, run), run)
 	if t.Unit == Blocks {
-		in.block = blockSize(params)
+		in.block, in.blocks = blockSize(params), blockRuns(in.params)
 	}
 	return func(setting int64) Plan { return t.plan(in, setting, run) }
 }
 
 func prepare(params []Param, run Run) *prepared {
-	in := &prepared{params: params, run: run}
+	in := &prepared{params: params, run: run, experts: make([]int64, len(params)+1)}
+	var order []int
 	for kind := range in.kinds {
 		in.kinds[kind] = newPacking(params, indexes(params, kind == 1, true))
-		in.reverse = append(in.reverse, in.kinds[kind].order...)
+		order = append(order, in.kinds[kind].order...)
 	}
-	slices.SortFunc(in.reverse, func(a, b int) int { return cmp.Compare(b, a) })
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(b, a) })
+	in.reverse = newPacking(params, order)
+	for i, p := range params {
+		in.experts[i+1] = in.experts[i]
+		if p.Expert {
+			in.experts[i+1] += p.Elements
+		}
+	}
 	if !run.LayerWise {
 		return in
 	}
@@ -59,6 +72,7 @@ func prepare(params []Param, run Run) *prepared {
 func newPacking(params []Param, order []int) packing {
 	p := packing{params: params, order: order, sum: make([]int64, len(order)+1), aligned: make([]int64, len(order)+1)}
 	for k, i := range order {
+		p.largest = max(p.largest, params[i].Elements)
 		p.sum[k+1] = p.sum[k] + params[i].Elements
 		p.aligned[k+1] = p.aligned[k] + roundUp(params[i].Elements, megatronAlign)
 	}
@@ -87,6 +101,24 @@ func (p packing) atLeast(first, limit int64) []Bucket {
 		}
 		b.Padding = b.Elements - (p.sum[last+1] - p.sum[from])
 		all = append(all, b)
+		from = last + 1
+	}
+	return all
+}
+
+// atMostBySums is atMost where no tensor is left out of the order.
+func (p packing) atMostBySums(limit int64) []Bucket {
+	var all []Bucket
+	for from := 0; from < len(p.order); {
+		n := sort.Search(len(p.order)-from, func(k int) bool { return p.sum[from+k+1]-p.sum[from] > limit })
+		if p.most > 0 {
+			n = min(n, p.most)
+		}
+		last := from + max(1, n) - 1
+		all = append(all, Bucket{
+			Elements: p.sum[last+1] - p.sum[from], Params: last + 1 - from, First: p.order[last], Last: p.order[from],
+			Expert: p.params[p.order[last]].Expert,
+		})
 		from = last + 1
 	}
 	return all
