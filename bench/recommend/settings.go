@@ -121,7 +121,7 @@ func (e *engine) settings() []int64 {
 		all = append(all, e.snap(int64(s)))
 	}
 	if !e.coarse {
-		for _, s := range sums(e.q.Params, leastSetting, total, maxEdges) {
+		for _, s := range e.edges(total) {
 			all = append(all, e.snap(s))
 		}
 	}

@@ -15,6 +15,22 @@ const (
 	binBits      = 7
 )
 
+// wholeStep is the ratio of neighbouring settings of the layer-wise rule.
+const wholeStep = 1.0905077326652577 // 2^(1/8)
+
+// edges are settings beside the grid that may change where buckets end. By Megatron's
+// layer-wise rule ends are no sums of neighbours, and a finer grid serves.
+func (e *engine) edges(total int64) []int64 {
+	if !e.run.LayerWise || e.run.LegacyLayout {
+		return sums(e.q.Params, leastSetting, total, maxEdges)
+	}
+	var all []int64
+	for s := float64(leastSetting); s < float64(total); s *= wholeStep {
+		all = append(all, int64(s))
+	}
+	return all
+}
+
 // sums are the sums of neighbouring tensors, which is what decides where buckets
 // end: all of them that lie between lo and hi, at most most of them, spread
 // evenly in their logarithm.

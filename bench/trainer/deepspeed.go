@@ -43,7 +43,8 @@ func deepSpeedReductions(in *prepared, buckets []Bucket, run Run) []Message {
 	if run.Zero == 3 {
 		name = reduceScatter
 	}
-	var all []Message
+	all := make([]Message, 0, len(buckets))
+	wide := run.grad()
 	for j, b := range buckets {
 		launch, next := 0, 0
 		if j+1 < len(buckets) {
@@ -61,7 +62,7 @@ func deepSpeedReductions(in *prepared, buckets []Bucket, run Run) []Message {
 		}
 		for _, part := range in.parts(b) {
 			if n := run.ranks(part.Expert); n > 1 {
-				all = append(all, Message{Collective: name, Bytes: part.Elements * run.grad(), Ranks: n, Launch: launch, Wait: wait})
+				all = append(all, Message{Collective: name, Bytes: part.Elements * wide, Ranks: n, Launch: launch, Wait: wait})
 			}
 		}
 	}
