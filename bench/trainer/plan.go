@@ -49,7 +49,7 @@ func reductions(buckets []Bucket, name string, run Run) []Message {
 // computation comes to the bucket before, and waited for at the bucket itself.
 // Dense tensors and experts are chains of their own, and so are whole matrices.
 func chain(buckets []Bucket, run Run) []Message {
-	var all []Message
+	all := make([]Message, 0, len(buckets))
 	wide := run.param()
 	for kind := range 4 {
 		expert, whole := kind&1 > 0, kind&2 > 0

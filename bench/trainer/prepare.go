@@ -84,7 +84,7 @@ func newPacking(params []Param, order []int) packing {
 // closes. A bucket's end is a multiple of what starts are aligned to, so that sums
 // of aligned tensors say where one closes.
 func (p packing) atLeast(first, limit int64) []Bucket {
-	var all []Bucket
+	all := make([]Bucket, 0, p.mostBuckets(limit))
 	starts := p.sum
 	if p.align > 1 {
 		starts = p.aligned
@@ -104,6 +104,14 @@ func (p packing) atLeast(first, limit int64) []Bucket {
 		from = last + 1
 	}
 	return all
+}
+
+// mostBuckets is how many buckets of so many elements or more there can be.
+func (p packing) mostBuckets(limit int64) int64 {
+	if limit < 1 {
+		return 1
+	}
+	return min(int64(len(p.order)), p.sum[len(p.order)]/limit+2)
 }
 
 // atMostBySums is atMost where no tensor is left out of the order.
