@@ -21,7 +21,7 @@ const wholeStep = 1.0905077326652577 // 2^(1/8)
 // edges are settings beside the grid that may change where buckets end. By Megatron's
 // layer-wise rule ends are no sums of neighbours, and a finer grid serves.
 func (e *engine) edges(total int64) []int64 {
-	if !e.run.LayerWise || e.run.LegacyLayout {
+	if !e.run.LayerWise || e.run.LegacyLayout || e.run.Zero == 0 {
 		return sums(e.q.Params, leastSetting, total, maxEdges)
 	}
 	var all []int64

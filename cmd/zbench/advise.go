@@ -134,9 +134,6 @@ func (q *query) setRun(t trainer.Trainer) {
 	if q.o.has("optimizer") {
 		r.LayerWise = o.LayerWise
 	}
-	if r.Zero == 0 { // every rank steps all of it, whatever the optimizer
-		r.LayerWise, r.LegacyLayout = false, false
-	}
 	q.in.Run = r
 }
 
