@@ -32,16 +32,23 @@ func TestPresetsAreTheModels(t *testing.T) {
 func TestPresetShapes(t *testing.T) {
 	for name, want := range map[string][]Shape{
 		"zaya1-base": {
-			{"experts.linear_fc1", 4096, 2048, 640}, {"experts.linear_fc2", 2048, 2048, 640}, {"self_attn.linear_q", 1024, 2048, 40},
+			{"experts.linear_fc1", 4096, 2048, 640},
+			{"experts.linear_fc2", 2048, 2048, 640},
+			{"self_attn.linear_q", 1024, 2048, 40},
 			{"router.router_mlp.4", 17, 256, 40},
 		},
 		"moonlight-16b": {
-			{"mlp.experts.gate_proj, up_proj", 1408, 2048, 26 * 64 * 2}, {"mlp.experts.down_proj", 2048, 1408, 26 * 64},
-			{"mlp.gate_proj, up_proj", 11264, 2048, 2}, {"mlp.gate", 64, 2048, 26}, {"self_attn.kv_a_proj_with_mqa", 576, 2048, 27},
+			{"mlp.experts.gate_proj, up_proj", 1408, 2048, 26 * 64 * 2},
+			{"mlp.experts.down_proj", 2048, 1408, 26 * 64},
+			{"mlp.gate_proj, up_proj", 11264, 2048, 2},
+			{"mlp.gate", 64, 2048, 26},
+			{"self_attn.kv_a_proj_with_mqa", 576, 2048, 27},
 		},
 		"llama3-8b": {
-			{"mlp.gate_proj, up_proj", 14336, 4096, 64}, {"mlp.down_proj", 4096, 14336, 32},
-			{"self_attn.q_proj, o_proj", 4096, 4096, 64}, {"self_attn.k_proj, v_proj", 1024, 4096, 64},
+			{"mlp.gate_proj, up_proj", 14336, 4096, 64},
+			{"mlp.down_proj", 4096, 14336, 32},
+			{"self_attn.q_proj, o_proj", 4096, 4096, 64},
+			{"self_attn.k_proj, v_proj", 1024, 4096, 64},
 		},
 	} {
 		p, err := PresetByName(name)

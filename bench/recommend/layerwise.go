@@ -43,7 +43,7 @@ func (e *engine) layerWise(best *Candidate) []record.Warning {
 		all = append(all, record.Warning{
 			Code:    "shapes_guessed",
 			Message: "the list has no shapes: which tensors are matrices was taken from their names, and their work as a square's",
-			Hint:    `write shapes into --params: name,4096x2048, as print(n, "x".join(map(str, p.shape)), sep=",") does`,
+			Hint:    `write shapes into --params: name,4096x2048, as print(n, "x".join(map(str, p.shape)) or 1, sep=",") does`,
 		})
 	}
 	return all

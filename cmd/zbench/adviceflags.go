@@ -71,7 +71,9 @@ var adviceFlags = []adviceFlag{
 	{"step-ms", "ms", "forward and backward of one microbatch together, split 1:2", func(o *adviceOptions, v string) error { return setMilli(&o.step, v) }},
 	{"tokens-per-microbatch", "count", "tokens a GPU has in a microbatch, where no time was measured", func(o *adviceOptions, v string) error { return setCount(&o.tokens, v) }},
 	{"active-params", "count", "parameters that a token uses on this GPU (default the preset's)", func(o *adviceOptions, v string) error { return setCount(&o.active, v) }},
-	{"tflops", "TFLOP/s", "what a GPU reaches in training", func(o *adviceOptions, v string) error { return setScaled(&o.flops, v, leastTflops, mostTflops, "TFLOP/s", 1e12) }},
+	{"tflops", "TFLOP/s", "what a GPU reaches in training", func(o *adviceOptions, v string) error {
+		return setScaled(&o.flops, v, leastTflops, mostTflops, "TFLOP/s", 1e12)
+	}},
 	{"mem-budget", "bytes; K, M, G are binary", "memory for the trainer's buffers", func(o *adviceOptions, v string) error { return setBytes(&o.memBudget, v) }},
 	{"config", "file", "the trainer's own settings, read and judged: Megatron's arguments or script, Primus YAML, DeepSpeed JSON", func(o *adviceOptions, v string) error { return setText(&o.config, v) }},
 	{"allow-rescale", "", "use a curve of another number of ranks as if it were a ring; the confidence is then low", func(o *adviceOptions, v string) error { return setBool(&o.rescale, v) }},
