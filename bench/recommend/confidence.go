@@ -23,8 +23,9 @@ const (
 	negligible = 0.01
 )
 
-// confidence is the least level of all reasons against it.
-func (e *engine) confidence(a *Answer, best int) Confidence {
+// confidence is the least level of all reasons against the answer; what the
+// scenarios want is seen at the setting of least mean regret.
+func (e *engine) confidence(a *Answer, least, best int) Confidence {
 	c := Confidence{Level: High, Reasons: []Reason{}}
 	limit := func(when bool, code, level, format string, args ...any) {
 		if !when {
@@ -43,12 +44,12 @@ func (e *engine) confidence(a *Answer, best int) Confidence {
 		e.capCurve(i, best, limit)
 	}
 	if b := a.Bootstrap; b != nil {
-		limit(b.InPlateau < mostlyInside, "unstable", Low, "only %s of resampled curves have their answer in the plateau", percent(b.InPlateau))
-		limit(b.InPlateau >= mostlyInside && b.InPlateau < inside, "unstable", Medium, "%s of resampled curves have their answer outside the plateau", percent(1-b.InPlateau))
+		limit(b.InPlateau < mostlyInside, "unstable", Low, "only %s of resampled curves have their answer among the settings that cost at most %s here", percent(b.InPlateau), percent(PlateauWidth))
+		limit(b.InPlateau >= mostlyInside && b.InPlateau < inside, "unstable", Medium, "%s of resampled curves have their answer at a setting that costs more than %s here", percent(1-b.InPlateau), percent(PlateauWidth))
 	} else {
 		limit(true, "no_bootstrap", Medium, "the spread of the curves was not resampled")
 	}
-	score := e.candidates[best].Score
+	score := e.candidates[least].Score
 	limit(score > torn, "torn", Low, "if network or computation differ from what was measured, another bucket would save %s on average", percent(score))
 	limit(score > regretful && score <= torn, "torn", Medium, "if network or computation differ from what was measured, another bucket would save %s on average", percent(score))
 	return c

@@ -91,13 +91,18 @@ func (e *engine) wire() float64 {
 	return t
 }
 
-// keep is the setting that there is: the user's, or else the trainer's default.
+// keep is the setting that there is, as it is: the user's, or else the trainer's
+// default, with the thresholds of other calls that it has.
 func (e *engine) keep() *candidate {
-	setting := e.t.Default(e.q.Params, e.run)
+	setting, run := e.snap(e.t.Default(e.q.Params, e.run)), e.t.Unset(e.run)
 	if e.q.Current > 0 {
-		setting = e.q.Current
+		setting, run = e.q.Current, e.run
+		run.GatherBytes = e.q.Run.GatherBytes
+		if e.t.Settings(e.q.Params, e.run) != nil {
+			setting = e.snap(setting)
+		}
 	}
-	c := e.plan(e.snap(setting), e.run)
+	c := e.plan(setting, run)
 	c.kept = true
 	return c
 }
