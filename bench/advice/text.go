@@ -54,13 +54,13 @@ func (d *Document) Facts() []Fact {
 		if c.Elements > 0 {
 			text = d.Amount(c.Elements) + " (" + recommend.Count(c.Elements) + " elements)"
 		}
-		if !c.Overlap {
-			text += ", no overlap: there no bucket size hides anything"
-		}
 		facts = append(facts, Fact{"Set now", c.File + ": " + text})
 		for _, n := range c.Notes {
 			facts = append(facts, Fact{"", n})
 		}
+	}
+	if a.Verdict == recommend.Recommended {
+		facts = append(facts, Fact{"Within " + Share(recommend.PlateauWidth), d.stretches(a.Within)})
 	}
 	return facts
 }
@@ -120,6 +120,7 @@ func (d *Document) Reasons() []Reasoning {
 			b.Replicates, b.From, d.Amount(b.Lo), d.Amount(b.Hi), Share(b.InPlateau), unit.Seconds(b.ExposedLo), unit.Seconds(b.ExposedHi)))
 	}
 	all := []Reasoning{
+		{"What each change gains", d.gains()},
 		{"Why not smaller", []string{a.WhyNotSmaller}},
 		{"Why not larger", []string{a.WhyNotLarger}},
 		{"What limits the step", limits},
@@ -138,6 +139,20 @@ func (d *Document) Reasons() []Reasoning {
 		}
 	}
 	return kept
+}
+
+// gains says what separates the user's settings from the answer, one by one.
+func (d *Document) gains() []string {
+	var lines []string
+	for i, c := range d.Answer.Changes {
+		text := fmt.Sprintf("%s: %s less of a step, which then takes %s", c.Name, Share(max(0, c.Gain)), unit.Seconds(c.Step))
+		if i == 0 {
+			text = fmt.Sprintf("the bucket size alone, %s, with your flags: %s less of a step, which then takes %s",
+				d.named(c.Elements), Share(max(0, c.Gain)), unit.Seconds(c.Step))
+		}
+		lines = append(lines, text)
+	}
+	return lines
 }
 
 // WriteText writes the recommendation for a terminal: the sentence first, the
@@ -271,6 +286,9 @@ func Read(r io.Reader) (*Document, error) {
 	if a.Verdict == recommend.Recommended && (a.Best == nil || a.Plateau == nil || len(a.Table) == 0 || a.Best.Step <= 0) ||
 		a.Verdict == recommend.Refused && a.Refusal == nil {
 		return nil, fmt.Errorf("advice: %s without what belongs to it", a.Verdict)
+	}
+	if len(a.Within) == 0 && a.Plateau != nil { // written before the ranges were
+		a.Within = []recommend.Range{*a.Plateau}
 	}
 	return d, nil
 }

@@ -30,6 +30,7 @@ type engine struct {
 	// coarse tries the grid alone.
 	coarse     bool
 	candidates []*candidate
+	asIs       *candidate
 	scratch    []float64
 }
 
@@ -69,7 +70,8 @@ func newEngine(q Question, t trainer.Trainer, run trainer.Run, coarse bool) (*en
 	e.doneBackward = overlap.Shares(work, overlap.Backward)
 	e.doneForward = overlap.Shares(work, overlap.Forward)
 	e.setTimes()
-	e.candidates = []*candidate{e.keep()}
+	kept, asIs := e.keep()
+	e.candidates, e.asIs = []*candidate{kept}, asIs
 	for _, s := range e.settings() {
 		e.add(s)
 	}
@@ -182,7 +184,7 @@ func (e *engine) add(setting int64) int {
 		if near < 0 || near >= len(e.candidates) {
 			continue
 		}
-		if n := e.candidates[near]; slices.Equal(c.plan.Buckets, n.plan.Buckets) && c.OverBudget == n.OverBudget && c.run == n.run {
+		if n := e.candidates[near]; slices.Equal(c.plan.Buckets, n.plan.Buckets) && c.OverBudget == n.OverBudget {
 			return near
 		}
 	}

@@ -91,9 +91,10 @@ func (e *engine) wire() float64 {
 	return t
 }
 
-// keep is the setting that there is, as it is: the user's, or else the trainer's
-// default, with the thresholds of other calls that it has.
-func (e *engine) keep() *candidate {
+// keep is the setting that there is: the user's, or else the trainer's default. asIs
+// is the same with what else the user, or the trainer by itself, sets for other
+// calls; nil where there is nothing.
+func (e *engine) keep() (kept, asIs *candidate) {
 	setting, run := e.snap(e.t.Default(e.q.Params, e.run)), e.t.Unset(e.run)
 	if e.q.Current > 0 {
 		setting, run = e.q.Current, e.run
@@ -102,9 +103,13 @@ func (e *engine) keep() *candidate {
 			setting = e.snap(setting)
 		}
 	}
-	c := e.plan(setting, run)
-	c.kept = true
-	return c
+	kept = e.plan(setting, e.run)
+	kept.kept = true
+	if run != e.run {
+		asIs = e.plan(setting, run)
+		asIs.kept = true
+	}
+	return kept, asIs
 }
 
 // snap rounds a setting up to one that the knob can have.

@@ -14,13 +14,21 @@ func (a *Answer) costOf(c *Candidate, leastScore float64) float64 {
 func (e *engine) settle(a *Answer, s scores, least int) int {
 	best := least
 	kept := slices.IndexFunc(e.candidates, func(c *candidate) bool { return c.kept })
-	if kept >= 0 && !e.candidates[kept].OverBudget {
-		gain := a.costOf(&e.candidates[kept].Candidate, s.least)
-		if e.q.Current == 0 { // the default may have rules of its own, as DDP's first bucket
-			gain = max(gain, a.costOf(a.Default, s.least))
+	for _, c := range []*candidate{e.asIs, e.candidates[kept]} {
+		if c == nil || c.OverBudget {
+			continue
+		}
+		if c == e.asIs {
+			e.judge(s, c)
+		}
+		gain := a.costOf(&c.Candidate, s.least)
+		if e.q.Current == 0 {
+			gain = max(gain, a.costOf(a.Default, s.least)) // it may have rules of its own, as DDP's first bucket
 		}
 		if gain < PlateauWidth {
 			best, a.Keep, a.Gain = kept, true, max(0, gain)
+			e.candidates[kept], a.Table[kept] = c, c.Candidate
+			break
 		}
 	}
 	c := e.candidates[best]
