@@ -139,8 +139,6 @@ func (d *Document) range1() string {
 		return "anything " + d.stretch(all[0], "from ") + " is " + within
 	case n <= fewRanges:
 		return d.stretches(all) + " are " + within
-	case n == fewRanges+1:
-		return d.stretch(*d.Answer.Plateau, "") + " and three more ranges, listed below, are " + within
 	}
 	return fmt.Sprintf("%s and %d more ranges, listed below, are %s", d.stretch(*d.Answer.Plateau, ""), len(all)-1, within)
 }
@@ -158,18 +156,26 @@ func (d *Document) stretch(r recommend.Range, from string) string {
 	return from + d.Amount(r.Lo) + " to " + d.Amount(r.Hi)
 }
 
-// stretches lists ranges.
+// stretches lists ranges. Two whose ends print alike are one.
 func (d *Document) stretches(all []recommend.Range) string {
 	var texts []string
-	for _, r := range all {
+	for i := 0; i < len(all); i++ {
+		r := all[i]
+		for i+1 < len(all) && d.Amount(r.Hi) == d.Amount(all[i+1].Lo) {
+			i++
+			r.Hi, r.OpenHi = all[i].Hi, all[i].OpenHi
+		}
 		texts = append(texts, d.stretch(r, ""))
 	}
 	last := len(texts) - 1
-	if last == 0 {
-		return texts[0]
+	if last < 1 {
+		return strings.Join(texts, "")
 	}
 	return strings.Join(texts[:last], ", ") + " and " + texts[last]
 }
+
+// same is the share of a step below which two settings are as fast.
+const same = 0.0005
 
 // costs compares a setting with the answer: as measured, and on average too where
 // either alone would mislead.
@@ -179,6 +185,8 @@ func (d *Document) costs(c *recommend.Candidate) string {
 	switch {
 	case c.OverBudget:
 		return "takes " + unit.Bytes(c.Memory) + " of buffers, more than the budget"
+	case mean > recommend.PlateauWidth && more < same:
+		return "is as fast as measured, and costs " + Share(mean) + " on average over slower networks and other computation"
 	case mean > recommend.PlateauWidth && more < recommend.PlateauWidth:
 		return "costs " + Share(more) + " of a step as measured, and " + Share(mean) + " on average over slower networks and other computation"
 	}

@@ -15,9 +15,11 @@ const (
 )
 
 // The promises: the mean, and what one in twenty may exceed; less where the
-// answer calls itself sure.
+// answer calls itself sure. To keep what costs below 1 % may add keptRegret to the
+// mean of the setting of least mean regret.
 const (
 	meanRegret = 0.005
+	keptRegret = 0.001
 	p95Regret  = 0.03
 	p95High    = 0.02
 )
@@ -30,7 +32,10 @@ func TestBucketsFull(t *testing.T) {
 	for _, b := range all {
 		fmt.Print(b.Markdown())
 	}
-	keepsItsPromise(t, all[0], all[0].Policies[0])
+	keepsItsPromise(t, all[0], all[0].Policies[2])
+	mean, _, p95, _ := all[0].Policies[0].Summary()
+	require.LessOrEqual(t, mean, meanRegret+keptRegret)
+	require.LessOrEqual(t, p95, p95Regret)
 }
 
 // Clusters that nobody had looked at when the method was made, with the second
@@ -79,7 +84,7 @@ func TestBucketsAtATwentieth(t *testing.T) {
 		require.Len(t, p.First, smallClusters)
 		require.Len(t, p.All, smallClusters*Truths)
 		holds := bar.Plausible(beyond(p, p95Regret), smallClusters)
-		if i < 2 {
+		if i < 3 {
 			require.True(t, holds, p.Policy)
 			mean, _, _, _ := p.Summary()
 			require.Less(t, mean, 3*meanRegret, p.Policy)

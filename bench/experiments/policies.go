@@ -28,6 +28,13 @@ func policies() []policy {
 			again.Question.Bootstrap = 0
 			return answered(again.Question)
 		}},
+		{"zbench recommend, changes below 1 % made too", func(_ *Cluster, a recommend.Answer) int64 { return a.Least.Elements }},
+		{"zbench recommend, default kept below 1 % as measured", func(_ *Cluster, a recommend.Answer) int64 {
+			if a.Default.Step < a.Least.Step*(1+recommend.PlateauWidth) {
+				return a.Default.Elements
+			}
+			return a.Least.Elements
+		}},
 	}
 	all = append(all, readings()...)
 	all = append(all, policy{"zbench, computation 1.6 times off even if measured", func(c *Cluster, _ recommend.Answer) int64 {
