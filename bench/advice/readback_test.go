@@ -144,3 +144,26 @@ func TestPrintedLinesKeepTheirPromise(t *testing.T) {
 		}
 	})
 }
+
+// Where even the missing switches gain less than 1 %, all stays as it is, and the
+// lines add none.
+func TestWhatGainsNothingIsNotSwitchedOn(t *testing.T) {
+	sources := []cost.Source{{Record: groupsOf()}}
+	for text, name := range map[string]string{
+		"--use-distributed-optimizer --ddp-bucket-size 1000000":                                                         "megatron",
+		"--use-distributed-optimizer --seq-length 4096":                                                                 "megatron",
+		`{"zero_optimization": {"stage": 1, "reduce_bucket_size": 3e8}}`:                                                "deepspeed",
+		"--xla_gpu_reduce_scatter_combine_threshold_bytes=4194304 --xla_gpu_all_gather_combine_threshold_bytes=4194304": "xla",
+	} {
+		d := give(t, told(t, name, text, experts(false), sources, 60))
+		require.Regexp(t, `^Keep [0-9.]+ [A-Za-z ]+: at most 0\.[0-9] % to gain\. Confidence medium\.$`, d.Sentence, text)
+		require.Empty(t, d.Answer.Changes)
+		require.NotContains(t, d.Snippets[0].Text, "overlap-grad-reduce")
+		require.NotContains(t, d.Snippets[0].Text, `"overlap_comm": true`)
+		require.NotContains(t, d.Snippets[0].Text, "_gather_combine_threshold_bytes=8")
+	}
+	d := give(t, told(t, "megatron", "--use-distributed-optimizer --ddp-bucket-size 1000000", experts(false), sources, 0.2))
+	require.NotEmpty(t, d.Answer.Changes, "a shorter backward")
+	require.Contains(t, d.Snippets[0].Text, "--overlap-grad-reduce\n")
+	require.Contains(t, d.Snippets[0].Text, "# new or changed against train.sh: --overlap-grad-reduce, --overlap-param-gather")
+}

@@ -32,7 +32,7 @@ func (d *Document) sentence() string {
 }
 
 // keep says that what is set stays. What the missing switches gain is a sentence of
-// its own, unless all of it together is not worth a change.
+// its own.
 func (d *Document) keep() string {
 	a := &d.Answer
 	keep := func(word string, gain float64) string {
@@ -42,10 +42,6 @@ func (d *Document) keep() string {
 		return keep("Keep", a.Gain)
 	}
 	bucket, rest := a.Changes[0], a.Changes[1:]
-	all := over(1 - a.Best.Step/(bucket.Step/(1-bucket.Gain)))
-	if all < recommend.PlateauWidth {
-		return keep("Keep", max(a.Gain, all))
-	}
 	set := "Set " + gained(rest) + "."
 	if alone := over(bucket.Gain); alone < recommend.PlateauWidth {
 		return keep("Keep", max(a.Gain, alone)) + " " + set

@@ -91,14 +91,13 @@ func (e *engine) wire() float64 {
 	return t
 }
 
-// keep is the setting that there is: the user's, or else the trainer's default. asIs
-// is the same with what else the user, or the trainer by itself, sets for other
-// calls; nil where there is nothing.
+// keep is the setting that there is, in the advised run: the user's, or else the
+// trainer's default. asIs is the same in the user's own run, with what the trainer
+// does by itself where nothing is set; nil where that is the advised run.
 func (e *engine) keep() (kept, asIs *candidate) {
-	setting, run := e.snap(e.t.Default(e.q.Params, e.run)), e.t.Unset(e.run)
+	setting, run := e.snap(e.t.Default(e.q.Params, e.run)), e.t.Unset(e.q.Run)
 	if e.q.Current > 0 {
-		setting, run = e.q.Current, e.run
-		run.GatherBytes = e.q.Run.GatherBytes
+		setting, run = e.q.Current, e.q.Run
 		if e.t.Settings(e.q.Params, e.run) != nil {
 			setting = e.snap(setting)
 		}
