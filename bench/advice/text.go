@@ -54,6 +54,9 @@ func (d *Document) Facts() []Fact {
 		if c.Elements > 0 {
 			text = d.Amount(c.Elements) + " (" + recommend.Count(c.Elements) + " elements)"
 		}
+		if !c.Overlap {
+			text += ", overlap off"
+		}
 		facts = append(facts, Fact{"Set now", c.File + ": " + text})
 		for _, n := range c.Notes {
 			facts = append(facts, Fact{"", n})

@@ -16,6 +16,14 @@ type policy struct {
 	choose func(c *Cluster, a recommend.Answer) int64
 }
 
+// The first policies: what the recommender says, the same after a second pass, and its
+// setting of least mean regret, which it says where that gains 1 % or more.
+const (
+	said = iota
+	secondPass
+	changed
+)
+
 // policies are the recommender, other readings of its own table, and what people
 // do.
 func policies() []policy {

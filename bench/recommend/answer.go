@@ -27,8 +27,8 @@ type Answer struct {
 	Trainer   string `json:"trainer"`
 	Knob      string `json:"knob"`
 	Unit      string `json:"unit"`
-	// Run is the user's, Advised the one that the answer is for and the printed
-	// lines set: with all that overlaps on.
+	// Run is the user's, Advised the one that the answer is for and the printed lines
+	// set: with overlap on, unless that gains too little to change anything.
 	Run     trainer.Run `json:"run"`
 	Advised trainer.Run `json:"advised"`
 	// Params and Gradients are the numbers of tensors and of their elements.

@@ -10,7 +10,7 @@ import (
 
 // bootstrap asks again with curves as other measurements might have given them.
 // It is nil where the spread of a curve is not known.
-func (e *engine) bootstrap(s scores, best int, within []Range) *Bootstrap {
+func (e *engine) bootstrap(s scores, best int, plateau Range) *Bootstrap {
 	b := &Bootstrap{Replicates: e.q.Bootstrap, From: cost.FromSamples}
 	var draws []*cost.Resampler
 	for i := range e.curves {
@@ -40,7 +40,7 @@ func (e *engine) bootstrap(s scores, best int, within []Range) *Bootstrap {
 		at, _ := s.best(able)
 		setting := able[at].Elements
 		answers = append(answers, setting)
-		if holds(within, setting) {
+		if plateau.Holds(setting) {
 			inside++
 		}
 		x := s.exposed[slices.Index(able, e.candidates[best])]

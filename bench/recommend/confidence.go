@@ -105,8 +105,9 @@ func called(name string) string {
 	return strconv.Quote(name)
 }
 
-// capDip doubts an answer whose every rival lies beyond a sweep that ends in a dip:
-// what the larger messages of a rival would take is extrapolated from there.
+// capDip doubts an answer from a sweep that ends in a dip: the times of all larger
+// messages are extrapolated from it. The answer is compared once more with what they
+// would be if the dip ended with the sweep.
 func (e *engine) capDip(i, best int, limit func(when bool, code, level, format string, args ...any)) {
 	recovered, loss, dip := e.models[i].Recovered()
 	if !dip {
@@ -116,7 +117,7 @@ func (e *engine) capDip(i, best int, limit func(when bool, code, level, format s
 	models[i] = recovered
 	s := e.score(models, e.candidates)
 	for _, c := range e.candidates {
-		defer c.price(e.models)
+		c.price(e.models)
 	}
 	rival, gain := best, 0.0
 	for j, c := range e.candidates {
@@ -125,7 +126,7 @@ func (e *engine) capDip(i, best int, limit func(when bool, code, level, format s
 		}
 	}
 	c := e.curves[i]
-	limit(gain > PlateauWidth, "ends_in_dip", Low, "%s: the sweep ends at %s in a dip, with %s less bandwidth than below it, and every larger setting is extrapolated from there; if the dip ends too, %s would save %s: sweep on (-e)",
+	limit(gain > PlateauWidth, "ends_in_dip", Low, "%s: the sweep ends at %s in a dip, with %s less bandwidth than at smaller sizes, and every larger setting is extrapolated from it; if the dip ends there, %s would save %s: extend the sweep (-e)",
 		e.needs[i], unit.Bytes(c.Points[len(c.Points)-1].Bytes), percent(loss), e.amount(e.candidates[rival].Elements), percent(gain))
 }
 

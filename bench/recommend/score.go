@@ -97,3 +97,17 @@ func (s *scores) best(all []*candidate) (int, bool) {
 	}
 	return first, found
 }
+
+// plateau is the settings around the one of least score whose score is hardly worse,
+// without a gap: what a resampled curve may answer without being called another answer.
+func (e *engine) plateau(s scores, least int) Range {
+	in := func(j int) bool { return !e.candidates[j].OverBudget && s.score[j] <= s.least+PlateauWidth }
+	lo, hi := least, least
+	for lo > 0 && in(lo-1) {
+		lo--
+	}
+	for hi < len(e.candidates)-1 && in(hi+1) {
+		hi++
+	}
+	return Range{Lo: e.candidates[lo].Elements, Hi: e.candidates[hi].Elements}
+}

@@ -4,9 +4,9 @@ package trainer
 // advised one has.
 type Switch struct {
 	// Name is how the trainer spells it.
-	Name string `json:"name"`
+	Name string
 	// Run is the user's with this switch and those before it.
-	Run Run `json:"run"`
+	Run Run
 }
 
 // Advised is the run that a bucket size is chosen for: the user's, with all that
@@ -17,7 +17,7 @@ func (t Trainer) Advised(run Run) Run {
 }
 
 // Switches are the steps from the user's run to the advised one, in the order in
-// which they can be made. Of a trainer without such a setting there are none.
+// which they can be made; none for a trainer without such settings.
 func (t Trainer) Switches(run, advised Run) []Switch {
 	var all []Switch
 	add := func(when bool, name string, change func(r *Run)) {
@@ -37,8 +37,8 @@ var overlapNames = map[string]string{
 	"megatron": "--overlap-grad-reduce", "deepspeed": "overlap_comm",
 }
 
-// Unset is the run of a trainer whose bucket size is not set: XLA then has one
-// default for each call.
+// Unset is the run where no bucket size is set: XLA then has one default for each
+// call.
 func (t Trainer) Unset(run Run) Run {
 	if t.Name == "xla" && run.Zero > 0 && run.GatherBytes == 0 {
 		run.GatherBytes = xlaDefault

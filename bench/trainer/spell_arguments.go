@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -32,10 +33,11 @@ func (s Spelling) fresh(all arguments, spell func(key string) string) string {
 			names = append(names, spell(a.key))
 		}
 	}
+	file := strings.Trim(strconv.Quote(s.File), `"`) // a name may hold a line end
 	if len(names) == 0 {
-		return fmt.Sprintf("# nothing new: %s says all of this\n", s.File)
+		return fmt.Sprintf("# nothing new: %s has all of this\n", file)
 	}
-	return fmt.Sprintf("# new or changed against %s: %s\n", s.File, strings.Join(names, ", "))
+	return fmt.Sprintf("# new or changed against %s: %s\n", file, strings.Join(names, ", "))
 }
 
 // bare spells a key as it is, dashed as an argument of a command.
@@ -50,9 +52,9 @@ func (r Run) dtypes(c *Config) bool {
 	return c.ParamDtype == r.ParamDtype && c.GradDtype == r.GradDtype
 }
 
-// megatronArguments are all settings that the buckets and their times rest on and
-// that Megatron would take otherwise. numbers are those of the element types, which
-// Bridge spells in its own way.
+// megatronArguments are all settings that the buckets and their times depend on and
+// that are not Megatron's defaults. numbers is the table of the element types: Bridge
+// has its own.
 func megatronArguments(s Spelling, numbers map[[2]string][][2]string) arguments {
 	r := s.Run
 	var all arguments
@@ -70,16 +72,15 @@ func megatronArguments(s Spelling, numbers map[[2]string][][2]string) arguments 
 	return all
 }
 
-// megatronNumbers make Megatron gather parameters in one element type and reduce
-// gradients in another. bfloat16 with float, the first of each pair, takes nothing
-// beside the --bf16 that everybody has who trains so.
+// megatronNumbers are the arguments by the element types of gathered parameters and
+// of reduced gradients. bfloat16 with float is what --bf16 alone gives, and needs none.
 var megatronNumbers = map[[2]string][][2]string{
 	{"bfloat16", "bfloat16"}: {{"bf16", "true"}, {"grad_reduce_in_bf16", "true"}},
 	{"half", "half"}:         {{"fp16", "true"}},
 	{"half", "float"}:        {{"fp16", "true"}, {"accumulate_allreduce_grads_in_fp32", "true"}},
 }
 
-// bridgeNumbers do so in Megatron-Bridge, whose recipes train in bfloat16.
+// bridgeNumbers are those of Megatron-Bridge, whose recipes train in bfloat16.
 var bridgeNumbers = map[[2]string][][2]string{
 	{"bfloat16", "bfloat16"}: {{"grad_reduce_in_fp32", "false"}},
 	{"half", "half"}:         {{"mixed_precision", "fp16_mixed"}, {"grad_reduce_in_fp32", "false"}},
@@ -105,8 +106,8 @@ func bridgeTrap(s Spelling) string {
 	return "# set grad_reduce_in_fp32 in the recipe's mixed_precision, too: that one wins\n"
 }
 
-// deepSpeedArguments are what DeepSpeed's buckets and their times rest on, in the
-// section of ZeRO and beside it.
+// deepSpeedArguments are the settings that DeepSpeed's buckets and their times depend
+// on: those of zero_optimization, and those beside it.
 func deepSpeedArguments(s Spelling) (zero, other arguments) {
 	r := s.Run
 	zero.add(true, "stage", fmt.Sprint(r.Zero), func(c *Config) bool { return is(c.Zero, r.Zero) })
