@@ -48,15 +48,10 @@ func (e *engine) changes() []change {
 func (e *engine) help(a *Answer, best int) []Help {
 	all := []Help{}
 	now := e.candidates[best].Step
-	if e.q.Run.NoOverlap {
-		off := e.judge(e.score(e.models, e.candidates), e.plan(a.Elements, e.q.Run))
-		gain := 1 - now/off.Step
-		all = append(all, Help{"overlap", "turn on overlap: without it no bucket size hides anything", &now, &gain})
-	}
 	for _, x := range e.changes() {
 		q := e.q
 		x.apply(&q)
-		other, refusal := newEngine(q, e.t, true)
+		other, refusal := newEngine(q, e.t, e.t.Advised(q.Run), true)
 		if refusal != nil {
 			continue
 		}

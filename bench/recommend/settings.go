@@ -83,15 +83,24 @@ func (e *engine) wire() float64 {
 	return t
 }
 
-// keep is the setting that there is: the user's, or else the trainer's default.
-func (e *engine) keep() *candidate {
-	setting := e.t.Default(e.q.Params, e.run)
+// keep is the setting that there is, in the advised run: the user's, or else the
+// trainer's default. asIs is the same in the user's own run, with what the trainer
+// does by itself where nothing is set; nil where that is the advised run.
+func (e *engine) keep() (kept, asIs *candidate) {
+	setting, run := e.snap(e.t.Default(e.q.Params, e.run)), e.t.Unset(e.q.Run)
 	if e.q.Current > 0 {
-		setting = e.q.Current
+		setting, run = e.q.Current, e.q.Run
+		if e.t.Settings(e.q.Params, e.run) != nil {
+			setting = e.snap(setting)
+		}
 	}
-	c := e.plan(e.snap(setting), e.run)
-	c.kept = true
-	return c
+	kept = e.plan(setting, e.run)
+	kept.kept = true
+	if run != e.run {
+		asIs = e.plan(setting, run)
+		asIs.kept = true
+	}
+	return kept, asIs
 }
 
 // snap rounds a setting up to one that the knob can have.

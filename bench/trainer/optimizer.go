@@ -9,7 +9,7 @@ import (
 // layerWiseOptimizers are those that Megatron's distributed optimizer serves layer by
 // layer: the choices of --optimizer but adam and sgd (NVIDIA/Megatron-LM at d98e8a64,
 // megatron/training/arguments.py; since 0044db1f).
-var layerWiseOptimizers = []string{"muon", "dist_muon", "adaptive_muon", "lion", "soap"}
+var layerWiseOptimizers = []string{"muon", distMuon, "adaptive_muon", "lion", "soap"}
 
 // plainOptimizers are the others.
 var plainOptimizers = []string{"adam", "sgd"}
@@ -35,7 +35,7 @@ var optimizerKeys = []struct {
 }{
 	{"optimizer", func(c *Config, value string) error { c.optimizer = strings.ToLower(value); return nil }},
 	{"optimizer.optimizer", func(c *Config, value string) error { c.optimizer = strings.ToLower(value); return nil }},
-	{"no_use_layer_wise_param_layout", isOn(func(c *Config) *bool { return &c.legacyLayout })},
+	{legacyKey, isOn(func(c *Config) *bool { return &c.legacyLayout })},
 	{"use_layer_wise_param_layout", func(c *Config, value string) error {
 		c.legacyLayout = strings.EqualFold(value, "false")
 		return nil
@@ -90,9 +90,9 @@ func (c *Config) layerWise(primus bool) {
 		return
 	}
 	sharded := c.Zero != nil && *c.Zero == 1
-	pinned := primus && c.optimizer == "dist_muon"
+	pinned := primus && c.optimizer == distMuon
 	switch {
-	case c.optimizer == "dist_muon" || sharded:
+	case c.optimizer == distMuon || sharded:
 		one := 1
 		c.Zero, c.LayerWise, c.LegacyLayout = &one, true, c.legacyLayout || pinned
 	default:
@@ -106,15 +106,27 @@ func (c *Config) layerWise(primus bool) {
 	}
 }
 
-// optimizerText is the lines that make Megatron's buffers layer-wise.
-func optimizerText(r Run, optimizer, legacy string) string {
-	switch {
-	case !r.LayerWise || r.Zero != 1:
-		return ""
-	case r.LegacyLayout:
-		return optimizer + legacy
+// legacyKey is Megatron's argument against the layer-wise layout, distMuon the name
+// of an optimizer that is sharded without another.
+const (
+	legacyKey = "no_use_layer_wise_param_layout"
+	distMuon  = "dist_muon"
+)
+
+// optimizer is the name that a snippet writes: the user's, or Muon.
+func (s Spelling) optimizer() string {
+	if s.Config != nil && s.Config.LayerWise {
+		return s.Config.optimizer
 	}
-	return optimizer
+	return "muon"
+}
+
+// inYAML is a setting as Primus has it, which names what an argument turns off.
+func inYAML(a argument) string {
+	if a.key == legacyKey {
+		return "use_layer_wise_param_layout: false"
+	}
+	return a.key + ": " + a.value
 }
 
 // LayerWiseFloor describes the buffer of matrices that most gradients are in: the

@@ -128,3 +128,20 @@ func TestLayerWiseFloor(t *testing.T) {
 	_, is = tr.LayerWise(params, trainer.Run{DP: 1024, Zero: 1})
 	require.False(t, is)
 }
+
+// The printed lines keep the user's optimizer.
+func TestSnippetsKeepTheOptimizer(t *testing.T) {
+	tr, err := trainer.ByName("megatron")
+	require.NoError(t, err)
+	for _, name := range []string{"muon", "lion", "dist_muon"} {
+		run, c := configured(t, overlapped+"--optimizer "+name)
+		run.DP = 8
+		for _, s := range tr.Snippets(trainer.Spelling{Setting: 5e7, Run: run, Config: c, File: "train.sh"}) {
+			require.Regexp(t, `optimizer(:|=| )\s*`+name+`\n`, s.Text)
+			require.NotRegexp(t, `(?m)^# new.*\boptimizer\.?(,|$)`, s.Text, "it is set already")
+			back, err := trainer.ReadConfig(s.Text, "")
+			require.NoError(t, err)
+			require.True(t, back.LayerWise, s.Text)
+		}
+	}
+}

@@ -39,6 +39,9 @@ type Config struct {
 	// optimizer is Megatron's, as the file has it.
 	optimizer    string
 	legacyLayout bool
+	// bridgeReduce is Bridge's grad_reduce_in_fp32, scheduler XLA's latency hiding.
+	bridgeReduce *bool
+	scheduler    bool
 }
 
 // key is one setting of a file: what it is called, whose it is, what it does.
@@ -143,6 +146,9 @@ func (c *Config) megatron() {
 		orElse(&c.Zero, 1) // Megatron refuses it without the distributed optimizer
 	}
 	orElse(&c.Zero, 0)
+	if reduce := c.bridgeReduce; reduce != nil {
+		c.bf16, c.fp32Reduce, c.bf16Reduce = !c.fp16, *reduce, !*reduce // its recipes train in bfloat16
+	}
 	switch {
 	case c.fp16 && c.fp32Reduce:
 		c.ParamDtype, c.GradDtype = "half", "float"
