@@ -118,15 +118,26 @@ func adviceChart(d *advice.Document) Chart {
 			c.Series = append(c.Series, Series{name + " " + d.Amount(x.Elements), []Point{settingPoint(d, x)}})
 		}
 	}
-	mark("use", a.Best)
+	use := "use"
+	if a.Keep {
+		use = "keep"
+	}
+	mark(use, a.Best)
 	if a.Default != nil && (a.Default.Elements != a.Elements || a.Default.Step != a.Best.Step) {
 		mark("default", a.Default)
 	}
-	mark("yours", a.Current)
+	if a.Current != nil && *a.Current != *a.Best {
+		mark("yours", a.Current)
+	}
 	within := advice.Share(recommend.PlateauWidth)
 	c.Band = &Band{Lo: a.Plateau.Lo, Hi: a.Plateau.Hi, Label: "within " + within}
+	for _, r := range a.Within {
+		if r != *a.Plateau {
+			c.Band.Others = append(c.Band.Others, Stretch{r.Lo, r.Hi})
+		}
+	}
 	c.Notes = []string{
-		"The shaded band holds the settings around the answer whose mean over slower networks and other computation is within " + within + " of the best.",
+		"Every setting that costs at most " + within + ", as measured and on average over slower networks and other computation, is shaded.",
 		"The line is the step time with the curve and the computation as given: computation and the communication it does not hide.",
 	}
 	return c
@@ -152,27 +163,34 @@ func settingPoint(d *advice.Document, x *recommend.Candidate) Point {
 	}
 }
 
-// Band is a stretch of the x axis that is shaded.
+// Band is a stretch of the x axis that is shaded and named, and others that are
+// shaded alike.
 type Band struct {
 	Lo, Hi int64
 	Label  string
+	Others []Stretch
 }
 
-// bandLayer shades the plateau and names it at the foot of the plot.
+// Stretch is a part of the x axis.
+type Stretch struct{ Lo, Hi int64 }
+
+// bandLayer shades the settings that are as good.
 func bandLayer(s scene, c Chart) layer {
 	l := layer{series: -1}
 	if c.Band == nil {
 		return l
 	}
 	p := s.plot
-	left := max(p.left, s.at(float64(c.Band.Lo), 1).x)
-	right := min(p.right, s.at(float64(c.Band.Hi), 1).x)
-	if right-left < 2 { // one setting alone still shows
-		left, right = left-1, left+1
-	}
-	l.areas = append(l.areas, area{"band", box{left, p.top, right, p.bottom}})
-	for _, x := range []float64{left, right} {
-		l.lines = append(l.lines, stroke{role: "muted", points: []vec{{x, p.top}, {x, p.bottom}}, width: 1, dash: []float64{1, 3}})
+	for _, x := range append([]Stretch{{c.Band.Lo, c.Band.Hi}}, c.Band.Others...) {
+		left := max(p.left, s.at(float64(x.Lo), 1).x)
+		right := min(p.right, s.at(float64(x.Hi), 1).x)
+		if right-left < 2 { // one setting alone still shows
+			left, right = left-1, left+1
+		}
+		l.areas = append(l.areas, area{"band", box{left, p.top, right, p.bottom}})
+		for _, x := range []float64{left, right} {
+			l.lines = append(l.lines, stroke{role: "muted", points: []vec{{x, p.top}, {x, p.bottom}}, width: 1, dash: []float64{1, 3}})
+		}
 	}
 	return l
 }
@@ -256,7 +274,9 @@ func describeSetting(c Chart) string {
 		said = append(said, m.Name+": "+m.Points[0].Words+".")
 	}
 	if c.Band != nil {
-		said = append(said, fmt.Sprintf("%s from %s to %s elements.", c.Band.Label, unit.Number(float64(c.Band.Lo)), unit.Number(float64(c.Band.Hi))))
+		for _, x := range append([]Stretch{{c.Band.Lo, c.Band.Hi}}, c.Band.Others...) {
+			said = append(said, fmt.Sprintf("%s from %s to %s elements.", c.Band.Label, unit.Number(float64(x.Lo)), unit.Number(float64(x.Hi))))
+		}
 	}
 	if c.Mark != "" {
 		said = append(said, c.Mark+".")

@@ -41,12 +41,12 @@ func advised(t *testing.T, rec *record.Record, framework string, current int64) 
 
 func TestAdviceIsOnThePage(t *testing.T) {
 	rec := sweep(24)
-	d := advised(t, rec, "megatron", 40e6)
+	d := advised(t, rec, "megatron", 8e9)
 	p := Build(rec, bucket())
 	p.Advise(d)
 	page := writeHTML(t, p)
 	for _, want := range []string{
-		"Bucket size to set", "SIMULATED: use ", "your 40 M costs", "Why not smaller", "Confidence: low",
+		"Bucket size to set", "SIMULATED: use ", "your 8 G costs", "Why not smaller", "Confidence: low",
 		"--ddp-bucket-size", "# SIMULATED", "&lt;train&gt;.sh", `<tr class="best">`, "use this", "Message sizes near the plateau",
 	} {
 		require.Contains(t, page, want)
@@ -65,15 +65,19 @@ func TestAdviceIsOnThePage(t *testing.T) {
 
 // What has a name is a point of its own, and what the chart shows is said in words.
 func TestAdviceChart(t *testing.T) {
-	d := advised(t, sweep(24), "megatron", 40e6)
+	kept := adviceChart(advised(t, sweep(24), "megatron", 40e6))
+	require.Equal(t, "keep 40 M", kept.Series[1].Name)
+	require.Len(t, kept.Series, 3, "what is kept is what is yours")
+	d := advised(t, sweep(24), "megatron", 8e9)
 	c := adviceChart(d)
+	require.Len(t, append(c.Band.Others, Stretch{}), len(d.Answer.Within), "every range is shaded")
 	var names []string
 	for _, s := range c.Series[1:] {
 		names = append(names, s.Name)
 		require.Len(t, s.Points, 1)
 	}
 	require.Len(t, names, 3)
-	require.True(t, strings.HasPrefix(names[0], "use ") && strings.HasPrefix(names[1], "default ") && names[2] == "yours 40 M", names)
+	require.True(t, strings.HasPrefix(names[0], "use ") && strings.HasPrefix(names[1], "default ") && names[2] == "yours 8 G", names)
 	require.Equal(t, "SIMULATED", c.Mark)
 	require.Equal(t, d.Answer.Plateau.Lo, c.Band.Lo)
 	text := describe(c)

@@ -159,10 +159,9 @@ func (d *Document) configure(q *recommend.Question, in Input) {
 // snippets writes the setting; a form named like the framework that was asked for
 // comes first.
 func (d *Document) snippets(t trainer.Trainer, params []trainer.Param, in Input) []trainer.Snippet {
-	run := in.Run
-	run.NoOverlap = false // the answer is for a run that overlaps
 	all := t.Snippets(trainer.Spelling{
-		Setting: d.Answer.Elements, Params: params, Run: run, Curve: d.CurveSHA256[:16], Simulated: d.Answer.Simulated,
+		Setting: d.Answer.Elements, Params: params, Run: d.Answer.Advised, Curve: d.CurveSHA256[:16], Simulated: d.Answer.Simulated,
+		Config: in.Config, File: in.ConfigFile,
 	})
 	asked := strings.ToLower(in.Framework)
 	if asked == t.Name {

@@ -147,30 +147,50 @@ func nearest(table []recommend.Candidate, want float64) int {
 
 func (d *Document) row(c recommend.Candidate) Row {
 	r := Row{Candidate: c, Setting: d.Amount(c.Elements), Marks: d.marks(c.Elements)}
-	if d.Answer.Default != nil && c == *d.Answer.Default && !strings.Contains(r.Marks, "default") {
+	a := &d.Answer
+	if a.Default != nil && c == *a.Default && !strings.Contains(r.Marks, "default") {
 		r.Marks = joined(r.Marks, "default")
 	}
-	if d.Answer.Current != nil && c == *d.Answer.Current && !strings.Contains(r.Marks, "yours") {
-		r.Marks = joined(r.Marks, "yours")
+	if a.Current != nil && c == *a.Current {
+		if r.Marks = joined(r.Marks, "yours"); len(a.Changes) > 0 {
+			r.Marks = "yours, without " + d.lacking()
+		}
 	}
 	return r
+}
+
+// lacking names the switches that the answer relies on and the user lacks.
+func (d *Document) lacking() string {
+	var names []string
+	for _, c := range d.Answer.Changes[1:] {
+		names = append(names, c.Name)
+	}
+	return strings.Join(names, " and ")
 }
 
 // marks are the words beside a setting.
 func (d *Document) marks(setting int64) string {
 	a, marks := &d.Answer, ""
-	for _, m := range []struct {
-		is   bool
-		word string
-	}{
-		{setting == a.Elements, "use this"},
-		{setting == a.Plateau.Lo && setting != a.Elements, "within " + Share(recommend.PlateauWidth) + " from here"},
-		{setting == a.Plateau.Hi && setting != a.Elements, "within " + Share(recommend.PlateauWidth) + " to here"},
-		{a.Single != nil && setting == a.Single.Elements, fewest(a.Single)},
-	} {
-		if m.is {
-			marks = joined(marks, m.word)
+	this := "use this"
+	if a.Keep {
+		this = "keep this"
+	}
+	if setting == a.Elements {
+		marks = this
+	}
+	for _, r := range a.Within {
+		if len(a.Within) > fewRanges && r != *a.Plateau {
+			continue // the list of ranges has the rest
 		}
+		if setting == r.Lo && setting != a.Elements {
+			marks = joined(marks, "within "+Share(recommend.PlateauWidth)+" from here")
+		}
+		if setting == r.Hi && setting != a.Elements {
+			marks = joined(marks, "within "+Share(recommend.PlateauWidth)+" to here")
+		}
+	}
+	if a.Single != nil && setting == a.Single.Elements {
+		marks = joined(marks, fewest(a.Single))
 	}
 	return marks
 }

@@ -3,6 +3,7 @@ package advice
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"zbench/bench/recommend"
 	"zbench/bench/trainer"
@@ -23,25 +24,79 @@ func (d *Document) sentence() string {
 	case recommend.Refused:
 		return "No bucket size: " + a.Refusal.Message + "."
 	}
-	s := fmt.Sprintf("%suse %s%s; %s", d.mark(), d.Amount(a.Elements), d.spelled(), d.range1())
-	switch {
-	case a.Current != nil && d.Config != nil && d.Config.Elements == a.Elements && d.Config.Overlap && !a.Run.GatherApart(a.Elements):
-		s += "; it is what you have"
-	case a.Current != nil && d.Config != nil:
-		s += "; your " + d.Amount(d.Config.Elements)
-		if a.Run.GatherApart(d.Config.Elements) {
-			s += ", with all_gather at " + unit.Bytes(a.Run.GatherBytes) + ","
-		}
-		s += " " + d.costs(a.Current)
-		if !d.Config.Overlap {
-			s += ", because nothing overlaps there"
-		}
-	case a.Default != nil && a.Default.Elements == a.Elements:
-		s += "; it is the default"
-	case a.Default != nil:
-		s += "; the default " + d.Amount(a.Default.Elements) + " " + d.costs(a.Default)
+	verdict := d.use()
+	if a.Keep {
+		verdict = d.keep()
 	}
-	return s + ". Confidence " + a.Confidence.Level + "."
+	return d.mark() + verdict + " Confidence " + a.Confidence.Level + "."
+}
+
+// keep says that what is set stays. What the missing switches gain is a sentence of
+// its own.
+func (d *Document) keep() string {
+	a := &d.Answer
+	keep := func(word string, gain float64) string {
+		return fmt.Sprintf("%s %s: at most %s to gain.", word, d.named(a.Elements), AtMost(gain))
+	}
+	if len(a.Changes) == 0 {
+		return keep("Keep", a.Gain)
+	}
+	bucket, rest := a.Changes[0], a.Changes[1:]
+	set := "Set " + gained(rest) + "."
+	if alone := over(bucket.Gain); alone < recommend.PlateauWidth {
+		return keep("Keep", max(a.Gain, alone)) + " " + set
+	}
+	return set + " " + keep("With that, keep", a.Gain)
+}
+
+// over is what a step costs more without a change that saves a share of it.
+func over(gain float64) float64 { return gain / (1 - gain) }
+
+// gained lists switches and what each saves.
+func gained(all []recommend.Change) string {
+	var texts []string
+	for _, c := range all {
+		texts = append(texts, fmt.Sprintf("%s, which saves %s of a step", c.Name, Share(max(0, c.Gain))))
+	}
+	return strings.Join(texts, ", and ")
+}
+
+// use says what to set, what else is as good, and what it costs to stay.
+func (d *Document) use() string {
+	a := &d.Answer
+	s := fmt.Sprintf("use %s%s", d.Amount(a.Elements), d.spelled())
+	if len(a.Changes) > 0 {
+		s += " and set " + d.lacking()
+	}
+	s += "; " + d.range1()
+	now, named := a.Default, "the default"
+	if a.Current != nil {
+		now, named = a.Current, "your"
+	}
+	if now == nil {
+		return s + "."
+	}
+	setting := named + " " + d.Amount(now.Elements)
+	if len(a.Changes) == 0 {
+		return s + "; " + setting + " " + d.costs(now) + "."
+	}
+	return fmt.Sprintf("%s; with your flags %s costs %s of a step; %s.", s, setting, Share(over(a.Changes[0].Gain)), gained(a.Changes[1:]))
+}
+
+// named is a setting with the word that its unit lacks, and no other number.
+func (d *Document) named(setting int64) string {
+	switch d.Answer.Unit {
+	case trainer.Elements:
+		return d.Amount(setting) + " elements"
+	case trainer.Blocks:
+		return d.Amount(setting) + " per unit"
+	}
+	return d.Amount(setting)
+}
+
+// AtMost prints a bound as per cent, rounded up and never 0: 0.4 %.
+func AtMost(r float64) string {
+	return Share(max(1, math.Ceil(1000*r-1e-9)) / 1000)
 }
 
 // mark starts a sentence that no measurement stands behind.
@@ -63,38 +118,73 @@ func (d *Document) spelled() string {
 	return " (" + recommend.Count(d.Answer.Elements) + " elements)"
 }
 
-// range1 says what is as good within a per cent.
+// fewRanges is how many ranges a sentence lists.
+const fewRanges = 3
+
+// range1 says what is as good within a per cent: all of it where that is few ranges,
+// else the one around the answer, and how many there are besides.
 func (d *Document) range1() string {
-	p := d.Answer.Plateau
-	within := " is within " + Share(recommend.PlateauWidth)
-	switch {
-	case p.OpenLo && p.OpenHi:
-		return "any setting" + within
-	case p.Lo == p.Hi:
-		return "nothing else" + within
-	case p.OpenLo:
-		return "anything up to " + d.Amount(p.Hi) + within
-	case p.OpenHi:
-		return "anything from " + d.Amount(p.Lo) + " up" + within
+	all := d.Answer.Within
+	within := "within " + Share(recommend.PlateauWidth)
+	switch n := len(all); {
+	case n == 1 && all[0].OpenLo && all[0].OpenHi:
+		return "any setting is " + within
+	case n == 1 && all[0].Lo == all[0].Hi:
+		return "nothing else is " + within
+	case n == 1:
+		return "anything " + d.stretch(all[0], "from ") + " is " + within
+	case n <= fewRanges:
+		return d.stretches(all) + " are " + within
 	}
-	return "anything from " + d.Amount(p.Lo) + " to " + d.Amount(p.Hi) + within
+	return fmt.Sprintf("%s and %d more ranges, listed below, are %s", d.stretch(*d.Answer.Plateau, ""), len(all)-1, within)
 }
 
-// same is the share of a step below which two settings are as good.
+// stretch prints a range: "28 M to 419 M", "up to 419 M", "28 M and more", "28 M".
+func (d *Document) stretch(r recommend.Range, from string) string {
+	switch {
+	case r.Lo == r.Hi:
+		return d.Amount(r.Lo)
+	case r.OpenLo:
+		return "up to " + d.Amount(r.Hi)
+	case r.OpenHi:
+		return from + d.Amount(r.Lo) + " and more"
+	}
+	return from + d.Amount(r.Lo) + " to " + d.Amount(r.Hi)
+}
+
+// stretches lists ranges. Two whose ends print alike are one.
+func (d *Document) stretches(all []recommend.Range) string {
+	var texts []string
+	for i := 0; i < len(all); i++ {
+		r := all[i]
+		for i+1 < len(all) && d.Amount(r.Hi) == d.Amount(all[i+1].Lo) {
+			i++
+			r.Hi, r.OpenHi = all[i].Hi, all[i].OpenHi
+		}
+		texts = append(texts, d.stretch(r, ""))
+	}
+	last := len(texts) - 1
+	if last < 1 {
+		return strings.Join(texts, "")
+	}
+	return strings.Join(texts[:last], ", ") + " and " + texts[last]
+}
+
+// same is the share of a step below which two settings are as fast.
 const same = 0.0005
 
-// costs compares a setting with the answer. One that is good only while nothing is
-// slower than measured is not called good.
+// costs compares a setting with the answer: as measured, and on average too where
+// either alone would mislead.
 func (d *Document) costs(c *recommend.Candidate) string {
 	best := d.Answer.Best
-	more, mean := c.Step/best.Step-1, c.Score-best.Score
+	more, mean := max(0, c.Step/best.Step-1), c.Score-best.Score
 	switch {
 	case c.OverBudget:
 		return "takes " + unit.Bytes(c.Memory) + " of buffers, more than the budget"
+	case mean > recommend.PlateauWidth && more < same:
+		return "is as fast as measured, and costs " + Share(mean) + " on average over slower networks and other computation"
 	case mean > recommend.PlateauWidth && more < recommend.PlateauWidth:
-		return "costs " + Share(max(0, more)) + " of a step as measured, and " + Share(mean) + " on average over slower networks and other computation"
-	case more < same:
-		return "is as good: no need to change"
+		return "costs " + Share(more) + " of a step as measured, and " + Share(mean) + " on average over slower networks and other computation"
 	}
 	return "costs " + Share(more) + " of a step"
 }

@@ -55,12 +55,15 @@ func (d *Document) Facts() []Fact {
 			text = d.Amount(c.Elements) + " (" + recommend.Count(c.Elements) + " elements)"
 		}
 		if !c.Overlap {
-			text += ", no overlap: there no bucket size hides anything"
+			text += ", overlap off"
 		}
 		facts = append(facts, Fact{"Set now", c.File + ": " + text})
 		for _, n := range c.Notes {
 			facts = append(facts, Fact{"", n})
 		}
+	}
+	if a.Verdict == recommend.Recommended {
+		facts = append(facts, Fact{"Within " + Share(recommend.PlateauWidth), d.stretches(a.Within)})
 	}
 	return facts
 }
@@ -116,10 +119,11 @@ func (d *Document) Reasons() []Reasoning {
 		confidence = append(confidence, r.Message+" (at most "+r.Level+")")
 	}
 	if b := a.Bootstrap; b != nil {
-		confidence = append(confidence, fmt.Sprintf("of %d resampled curves (%s) 95 %% ask for %s to %s, %s lie in the plateau; exposed %s to %s",
-			b.Replicates, b.From, d.Amount(b.Lo), d.Amount(b.Hi), Share(b.InPlateau), unit.Seconds(b.ExposedLo), unit.Seconds(b.ExposedHi)))
+		confidence = append(confidence, fmt.Sprintf("of %d resampled curves (%s) 95 %% ask for %s to %s, %s of them cost at most %s here; exposed %s to %s",
+			b.Replicates, b.From, d.Amount(b.Lo), d.Amount(b.Hi), Share(b.InPlateau), Share(recommend.PlateauWidth), unit.Seconds(b.ExposedLo), unit.Seconds(b.ExposedHi)))
 	}
 	all := []Reasoning{
+		{"What each change gains", d.gains()},
 		{"Why not smaller", []string{a.WhyNotSmaller}},
 		{"Why not larger", []string{a.WhyNotLarger}},
 		{"What limits the step", limits},
@@ -138,6 +142,20 @@ func (d *Document) Reasons() []Reasoning {
 		}
 	}
 	return kept
+}
+
+// gains says what separates the user's settings from the answer, one by one.
+func (d *Document) gains() []string {
+	var lines []string
+	for i, c := range d.Answer.Changes {
+		text := fmt.Sprintf("%s: %s less of a step, which then takes %s", c.Name, Share(max(0, c.Gain)), unit.Seconds(c.Step))
+		if i == 0 {
+			text = fmt.Sprintf("the bucket size alone, %s, with your flags: %s less of a step, which then takes %s",
+				d.named(c.Elements), Share(max(0, c.Gain)), unit.Seconds(c.Step))
+		}
+		lines = append(lines, text)
+	}
+	return lines
 }
 
 // WriteText writes the recommendation for a terminal: the sentence first, the
@@ -271,6 +289,9 @@ func Read(r io.Reader) (*Document, error) {
 	if a.Verdict == recommend.Recommended && (a.Best == nil || a.Plateau == nil || len(a.Table) == 0 || a.Best.Step <= 0) ||
 		a.Verdict == recommend.Refused && a.Refusal == nil {
 		return nil, fmt.Errorf("advice: %s without what belongs to it", a.Verdict)
+	}
+	if len(a.Within) == 0 && a.Plateau != nil { // written before the ranges were
+		a.Within = []recommend.Range{*a.Plateau}
 	}
 	return d, nil
 }

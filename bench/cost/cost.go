@@ -53,8 +53,10 @@ type Point struct {
 	// N is the number of samples; 1 is a mean of unknown spread.
 	N int `json:"n"`
 	// Disagree is the largest difference between the medians of several runs, as a
-	// ratio; 0 for one.
+	// ratio; 0 for one. Fastest and Slowest name the sources of those medians.
 	Disagree float64 `json:"disagree"`
+	Fastest  string  `json:"fastest,omitempty"`
+	Slowest  string  `json:"slowest,omitempty"`
 	// Samples are the measured times in seconds, where they were given.
 	Samples []float64 `json:"-"`
 }
@@ -68,6 +70,8 @@ type Drop struct {
 // Source is one record and, where they are at hand, its samples: seconds per
 // launch by the key of the result and the name of the series (record.Series…).
 type Source struct {
+	// Name is the file or folder that the record is from, where it has one.
+	Name    string
 	Record  *record.Record
 	Samples map[string]map[string][]float64
 }

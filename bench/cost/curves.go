@@ -38,6 +38,7 @@ func (k key) compare(o key) int {
 type measured struct {
 	record.Result
 	source  int
+	name    string
 	samples map[string][]float64
 }
 
@@ -59,7 +60,7 @@ func Curves(sources []Source) ([]Curve, error) {
 				return nil, err
 			}
 			k := key{r.Collective, r.Dtype, r.Op, r.Ranks, r.Nodes, r.GPUsPerProcess, r.Groups, r.Stride, r.InPlace}
-			byKey[k] = append(byKey[k], measured{r, i, s.Samples[r.Key]})
+			byKey[k] = append(byKey[k], measured{r, i, s.Name, s.Samples[r.Key]})
 		}
 	}
 	keys := make([]key, 0, len(byKey))
@@ -174,6 +175,7 @@ func point(size int64, same []measured, timing string) Point {
 	p.Seconds = stat.Quantile(medians, 0.5)
 	if len(medians) > 1 {
 		p.Disagree = (medians[len(medians)-1] - medians[0]) / p.Seconds
+		p.Fastest, p.Slowest = same[0].name, same[len(same)-1].name
 	}
 	return p
 }

@@ -19,8 +19,10 @@ type Model struct {
 	size, logSize []float64
 	logTime       []float64
 	least         float64
-	// slope is the tail's seconds per byte beyond the last point.
+	// slope is the tail's seconds per byte beyond the point from, the last one of an
+	// ordinary model.
 	slope float64
+	from  int
 }
 
 // Zones of a Place.
@@ -68,15 +70,44 @@ func (m *Model) set(seconds []float64) {
 		m.logTime[i] = math.Log(t)
 	}
 	m.least = slices.Min(seconds)
-	last := len(seconds) - 1
-	m.slope = seconds[last] / m.size[last]
+	m.tail(len(seconds) - 1)
+}
+
+// tail goes on beyond the last point from one of them on.
+func (m *Model) tail(from int) {
+	seconds := func(i int) float64 { return math.Exp(m.logTime[i]) }
+	m.from, m.slope = from, seconds(from)/m.size[from]
 	var slopes []float64
-	for i := max(1, last-tailPoints+2); i <= last; i++ {
-		slopes = append(slopes, (seconds[i]-seconds[i-1])/(m.size[i]-m.size[i-1]))
+	for i := max(1, from-tailPoints+2); i <= from; i++ {
+		slopes = append(slopes, (seconds(i)-seconds(i-1))/(m.size[i]-m.size[i-1]))
 	}
 	if len(slopes) > 0 {
 		m.slope = max(stat.Quantile(slopes, 0.5), leastSlope*m.slope)
 	}
+}
+
+// fallen is the loss of bandwidth at the last point against the best one from
+// which it counts as a dip: more than repeated measurements differ by.
+const fallen = 0.05
+
+// Recovered tells whether the curve ends in a dip, and is then the model of a library
+// whose dip ends with the last point: larger messages go on from the point of the
+// best bandwidth. loss is what the last point's bandwidth lacks of that, as a share.
+func (m *Model) Recovered() (other *Model, loss float64, dip bool) {
+	best, last := 0, len(m.size)-1
+	rate := func(i int) float64 { return m.size[i] / math.Exp(m.logTime[i]) }
+	for i := range m.size {
+		if rate(i) > rate(best) {
+			best = i
+		}
+	}
+	loss = 1 - rate(last)/rate(best)
+	if loss <= fallen {
+		return m, loss, false
+	}
+	alike := *m
+	alike.tail(best)
+	return &alike, loss, true
 }
 
 // Place finds the size.
@@ -107,7 +138,7 @@ func (m *Model) At(p Place) float64 {
 	case p.zone == below:
 		return m.least
 	case p.zone == above:
-		return math.Exp(m.logTime[p.point]) + m.slope*p.beyond
+		return math.Exp(m.logTime[m.from]) + m.slope*(p.beyond+m.size[p.point]-m.size[m.from])
 	case p.weight == 0:
 		return math.Exp(m.logTime[p.point])
 	}

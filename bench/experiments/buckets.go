@@ -37,8 +37,9 @@ type Buckets struct {
 	// Policies are the ways of choosing, in the order of their table; the first is
 	// the recommender.
 	Policies []Regret
-	// Levels are the recommender's regrets by its confidence.
-	Levels map[string]*Regret
+	// Levels are the recommender's regrets by its confidence, Changed those of its
+	// setting of least mean regret, whether or not it keeps what there is.
+	Levels, Changed map[string]*Regret
 	// Refused counts clusters without an answer.
 	Refused int
 }
@@ -49,7 +50,7 @@ func RunBuckets(first uint64, clusters int, kinds ...Harshness) []Buckets {
 	all := policies()
 	found := make([]Buckets, len(kinds))
 	for i, h := range kinds {
-		found[i] = Buckets{Clusters: clusters, Truth: h.Name, Levels: map[string]*Regret{}}
+		found[i] = Buckets{Clusters: clusters, Truth: h.Name, Levels: map[string]*Regret{}, Changed: map[string]*Regret{}}
 		for _, p := range all {
 			found[i].Policies = append(found[i].Policies, Regret{Policy: p.name})
 		}
@@ -91,9 +92,10 @@ func plans(c *Cluster, a recommend.Answer, all []policy) (chosen, others []train
 // add takes the regrets of the policies under one truth.
 func (b *Buckets) add(level string, first bool, regrets []float64) {
 	if b.Levels[level] == nil {
-		b.Levels[level] = &Regret{Policy: level}
+		b.Levels[level], b.Changed[level] = &Regret{Policy: level}, &Regret{Policy: level}
 	}
-	b.Levels[level].All = append(b.Levels[level].All, regrets[0])
+	b.Levels[level].All = append(b.Levels[level].All, regrets[said])
+	b.Changed[level].All = append(b.Changed[level].All, regrets[changed])
 	for i, r := range regrets {
 		p := &b.Policies[i]
 		p.All = append(p.All, r)
@@ -145,6 +147,7 @@ func (b Buckets) Markdown() string {
 	for _, name := range []string{recommend.High, recommend.Medium, recommend.Low} {
 		if l := b.Levels[name]; l != nil {
 			row(fmt.Sprintf("zbench at confidence %s, %d clusters", name, len(l.All)/Truths), *l)
+			row("the same, changes below 1 % made too", *b.Changed[name])
 		}
 	}
 	return s.String()

@@ -15,9 +15,11 @@ const (
 )
 
 // The promises: the mean, and what one in twenty may exceed; less where the
-// answer calls itself sure.
+// answer calls itself sure. To keep what costs below 1 % may add keptRegret to the
+// mean of the setting of least mean regret.
 const (
 	meanRegret = 0.005
+	keptRegret = 0.001
 	p95Regret  = 0.03
 	p95High    = 0.02
 )
@@ -30,7 +32,10 @@ func TestBucketsFull(t *testing.T) {
 	for _, b := range all {
 		fmt.Print(b.Markdown())
 	}
-	keepsItsPromise(t, all[0], all[0].Policies[0])
+	keepsItsPromise(t, all[0], all[0].Policies[changed])
+	mean, _, p95, _ := all[0].Policies[said].Summary()
+	require.LessOrEqual(t, mean, meanRegret+keptRegret)
+	require.LessOrEqual(t, p95, p95Regret)
 }
 
 // Clusters that nobody had looked at when the method was made, with the second
@@ -41,7 +46,7 @@ func TestUnseenBucketsFull(t *testing.T) {
 	}
 	b := RunBuckets(10_000, fullClusters, Hidden)[0]
 	fmt.Print(b.Markdown())
-	keepsItsPromise(t, b, b.Policies[1])
+	keepsItsPromise(t, b, b.Policies[secondPass])
 }
 
 func keepsItsPromise(t *testing.T, b Buckets, p Regret) {
@@ -50,7 +55,7 @@ func keepsItsPromise(t *testing.T, b Buckets, p Regret) {
 	mean, _, p95, _ := p.Summary()
 	require.LessOrEqual(t, mean, meanRegret)
 	require.LessOrEqual(t, p95, p95Regret)
-	_, _, high, _ := b.Levels[recommend.High].Summary()
+	_, _, high, _ := b.Changed[recommend.High].Summary()
 	require.LessOrEqual(t, high, p95High)
 }
 
@@ -79,7 +84,7 @@ func TestBucketsAtATwentieth(t *testing.T) {
 		require.Len(t, p.First, smallClusters)
 		require.Len(t, p.All, smallClusters*Truths)
 		holds := bar.Plausible(beyond(p, p95Regret), smallClusters)
-		if i < 2 {
+		if i <= changed {
 			require.True(t, holds, p.Policy)
 			mean, _, _, _ := p.Summary()
 			require.Less(t, mean, 3*meanRegret, p.Policy)

@@ -16,6 +16,14 @@ type policy struct {
 	choose func(c *Cluster, a recommend.Answer) int64
 }
 
+// The first policies: what the recommender says, the same after a second pass, and its
+// setting of least mean regret, which it says where that gains 1 % or more.
+const (
+	said = iota
+	secondPass
+	changed
+)
+
 // policies are the recommender, other readings of its own table, and what people
 // do.
 func policies() []policy {
@@ -27,6 +35,13 @@ func policies() []policy {
 			again.SecondPass(a)
 			again.Question.Bootstrap = 0
 			return answered(again.Question)
+		}},
+		{"zbench recommend, changes below 1 % made too", func(_ *Cluster, a recommend.Answer) int64 { return a.Least.Elements }},
+		{"zbench recommend, default kept below 1 % as measured", func(_ *Cluster, a recommend.Answer) int64 {
+			if a.Default.Step < a.Least.Step*(1+recommend.PlateauWidth) {
+				return a.Default.Elements
+			}
+			return a.Least.Elements
 		}},
 	}
 	all = append(all, readings()...)

@@ -78,15 +78,11 @@ func (at columns) param(where string, row []string) (trainer.Param, error) {
 	if plain && len(row) != 2 {
 		return trainer.Param{}, fmt.Errorf("%w: %s: %d fields; write name,elements or name,shape with the shape as 4096x1024", ErrParams, where, len(row))
 	}
-	text := cell(at.elements)
-	if text == "" {
-		text = cell(at.shape)
-	}
-	n, err := elements(text)
+	n, shape, err := counted(cell(at.elements), cell(at.shape))
 	if err != nil {
 		return trainer.Param{}, fmt.Errorf("%w: %s: %w", ErrParams, where, err)
 	}
-	p := named(cell(at.name), n)
+	p := named(cell(at.name), n, shape)
 	if text := cell(at.expert); text != "" {
 		if p.Expert, err = strconv.ParseBool(strings.ToLower(text)); err != nil {
 			return trainer.Param{}, fmt.Errorf("%w: %s: expert is %s, not true or false", ErrParams, where, short(text))
@@ -95,27 +91,58 @@ func (at columns) param(where string, row []string) (trainer.Param, error) {
 	return p, nil
 }
 
-// elements reads a count, or a shape as 4096x1024, [4096, 1024] or (4096,).
-func elements(text string) (int64, error) {
+// counted reads a number of elements and a shape, one of which may be empty.
+func counted(count, shape string) (int64, []int64, error) {
+	switch {
+	case count == "":
+		return elements(shape)
+	case shape == "":
+		return elements(count)
+	}
+	n, _, err := elements(count)
+	if err != nil {
+		return 0, nil, err
+	}
+	product, sides, err := elements(shape)
+	if err == nil {
+		err = agree(n, product)
+	}
+	return n, sides, err
+}
+
+// agree refuses a count that is not the product of the shape beside it.
+func agree(count, product int64) error {
+	if count != product {
+		return fmt.Errorf("%d elements and a shape of %d contradict each other", count, product)
+	}
+	return nil
+}
+
+// elements reads a count, or a shape as 4096x1024, [4096, 1024] or (4096,). A
+// bare number is a count, whose shape is not known: nil.
+func elements(text string) (n int64, shape []int64, err error) {
 	inner := strings.TrimPrefix(text, "torch.Size")
 	inner = strings.Trim(inner, "[]() ")
 	if inner == "" {
 		if text != inner {
-			return 1, nil // a scalar: []
+			return 1, []int64{}, nil // a scalar: []
 		}
-		return 0, errors.New("no number of elements")
+		return 0, nil, errors.New("no number of elements")
 	}
 	sides := strings.FieldsFunc(inner, func(r rune) bool { return strings.ContainsRune("xX×*, ", r) })
-	shape := make([]int64, len(sides))
+	shape = make([]int64, len(sides))
 	for i, s := range sides {
 		n, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 10, 64)
 		if err != nil || n < 1 {
-			return 0, fmt.Errorf("%s is not a number of elements or a shape", short(text))
+			return 0, nil, fmt.Errorf("%s is not a number of elements or a shape", short(text))
 		}
 		shape[i] = n
 	}
 	if len(sides) == 0 {
-		return 0, fmt.Errorf("%s is not a number of elements or a shape", short(text))
+		return 0, nil, fmt.Errorf("%s is not a number of elements or a shape", short(text))
 	}
-	return product(shape), nil
+	if n = product(shape); inner == text && len(shape) == 1 {
+		shape = nil
+	}
+	return n, shape, nil
 }

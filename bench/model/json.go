@@ -32,7 +32,12 @@ func (e entry) param() (trainer.Param, error) {
 	default:
 		return trainer.Param{}, errors.New("a tensor without elements, numel or shape")
 	}
-	p := named(e.Name, n)
+	if e.Shape != nil {
+		if err := agree(n, product(e.Shape)); err != nil {
+			return trainer.Param{}, err
+		}
+	}
+	p := named(e.Name, n, e.Shape)
 	if e.Expert != nil {
 		p.Expert = *e.Expert
 	}
@@ -45,6 +50,9 @@ type walker struct {
 	text []byte
 	d    *json.Decoder
 	l    list
+	// lines are those up to the offset at, so that no line is counted twice.
+	lines int
+	at    int64
 }
 
 // fromJSON reads a list of entries, or an object of name to number, shape or entry.
@@ -75,7 +83,10 @@ func fromJSON(file string, text []byte) ([]trainer.Param, error) {
 
 // where is the place of the decoder.
 func (w *walker) where() string {
-	return fmt.Sprintf("%s line %d", w.file, 1+bytes.Count(w.text[:w.d.InputOffset()], []byte("\n")))
+	now := w.d.InputOffset()
+	w.lines += bytes.Count(w.text[w.at:now], []byte("\n"))
+	w.at = now
+	return fmt.Sprintf("%s line %d", w.file, 1+w.lines)
 }
 
 func (w *walker) fail(err error) error {

@@ -40,8 +40,10 @@ func (m *Model) Stage(stages int) error {
 	if slices.ContainsFunc(m.Params, shared) {
 		m.Notes = append(m.Notes, "the last stage shares the embedding: "+sharedLeftOut)
 	}
-	m.ActiveParams /= int64(stages)
 	m.Params = kept
+	if m.ActiveParams > 0 {
+		m.ActiveParams = m.work()
+	}
 	return nil
 }
 

@@ -11,6 +11,7 @@ package model
 import (
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -43,7 +44,9 @@ type Model struct {
 	// made up from a total.
 	Listed bool
 	// ActiveParams is the number of parameters that a token's matrix products
-	// use; 0 is not known.
+	// use, the output layer's included and looked-up tables left out; 0 is not
+	// known. It is the sum of the tensors' work (trainer.Work), so that the time
+	// of a pass and its shares per tensor come from the same numbers.
 	ActiveParams int64
 	// Notes are doubts about the list, a sentence each.
 	Notes []string
@@ -69,16 +72,30 @@ func (m *Model) ExpertTotal() int64 {
 	return n
 }
 
+// work is the sum of the tensors' work: the parameters that compute for a token.
+func (m *Model) work() int64 {
+	sum := 0.0
+	for _, w := range trainer.Work(m.Params) {
+		sum += w
+	}
+	return int64(math.Round(sum))
+}
+
 // SetActive says how many parameters a token uses. Where the list does not tell
 // how much of the routed experts computes, that follows: the rest of the active
 // ones, shared by all experts alike.
 func (m *Model) SetActive(active int64) {
 	m.ActiveParams = active
-	all := m.ExpertTotal()
+	all, dense := m.ExpertTotal(), 0.0
 	if all == 0 {
 		return
 	}
-	share := min(max(float64(active-(m.Total()-all))/float64(all), 0), 1)
+	for i, w := range trainer.Work(m.Params) {
+		if !m.Params[i].Expert {
+			dense += w
+		}
+	}
+	share := min(max((float64(active)-dense)/float64(all), 0), 1)
 	for i := range m.Params {
 		if p := &m.Params[i]; p.Expert && p.Work == nil {
 			work := share * float64(p.Elements)
@@ -114,9 +131,10 @@ var experts = regexp.MustCompile(`(^|\.)(local_experts|experts)\.`)
 // blocks are the names under which a transformer numbers its blocks.
 var blocks = regexp.MustCompile(`(?:^|\.)(?:layers|h|blocks|block|layer|encoder|decoder)\.(\d{1,6})(?:\.|$)`)
 
-// named makes a tensor and reads from its name what that tells.
-func named(name string, elements int64) trainer.Param {
-	p := trainer.Param{Name: name, Elements: elements, Expert: experts.MatchString(name)}
+// named makes a tensor and reads from its name what that tells. The shape may be
+// nil.
+func named(name string, elements int64, shape []int64) trainer.Param {
+	p := trainer.Param{Name: name, Elements: elements, Shape: shape, Expert: experts.MatchString(name)}
 	if m := blocks.FindStringSubmatch(name); m != nil {
 		n, _ := strconv.Atoi(m[1]) // six digits at most
 		p.Block = n + 1

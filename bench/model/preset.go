@@ -3,6 +3,7 @@ package model
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"zbench/bench/trainer"
@@ -15,11 +16,11 @@ var ErrPreset = errors.New("unknown preset")
 // turns it into tensors.
 type preset struct {
 	name, title string
+	// aliases are other names it is known by, lower case.
+	aliases []string
 	// source says where the configuration and the counts were read, and when.
 	source string
 	shape  shape
-	// active is the published number of parameters a token uses; 0 is all.
-	active int64
 	build  func(*builder)
 }
 
@@ -53,25 +54,23 @@ var presets = []preset{
 		build:  (*builder).llama,
 	},
 	{
-		name: "zaya1-base", title: "ZAYA1-base",
+		name: "zaya1-base", title: "ZAYA1-base", aliases: []string{"zaya1", "zaya1-8b"},
 		source: "configuration and checkpoint of Zyphra/ZAYA1-base, https://huggingface.co/Zyphra/ZAYA1-base; 8.3 B without the embedding and 760 M active: arXiv 2511.17127; 17.7 GB of bf16: the files of ZAYA1-8B; read 2026-11-21",
 		shape: shape{
 			hidden: 2048, layers: 40, ffn: 4096, heads: 8, kvHeads: 2, headDim: 128, vocab: 262272, tied: true,
 			experts: 16, chosen: 1, routerDim: 256, kernel: 2,
 		},
-		active: 760e6,
-		build:  (*builder).zaya,
+		build: (*builder).zaya,
 	},
 	{
-		name: "moonlight-16b", title: "Moonlight-16B-A3B",
+		name: "moonlight-16b", title: "Moonlight-16B-A3B", aliases: []string{"moonlight", "moonlight-16b-a3b"},
 		source: "config.json of moonshotai/Moonlight-16B-A3B, https://huggingface.co/moonshotai/Moonlight-16B-A3B; 15.29 B and 2.24 B active without embeddings: arXiv 2502.16982; read 2026-11-21",
 		shape: shape{
 			hidden: 2048, layers: 27, ffn: 11264, heads: 16, vocab: 163840,
 			experts: 64, chosen: 6, shared: 2, expertFFN: 1408, dense: 1,
 			kvRank: 512, ropeDim: 64, nopeDim: 128, vDim: 128,
 		},
-		active: 2.24e9,
-		build:  (*builder).deepseek,
+		build: (*builder).deepseek,
 	},
 }
 
@@ -84,21 +83,35 @@ func PresetNames() []string {
 	return names
 }
 
+// PresetName is the name in the table of a preset's name or alias, or an error
+// that lists the names. Every command takes the same ones.
+func PresetName(name string) (string, error) {
+	want := strings.ToLower(strings.TrimSpace(name))
+	for _, p := range presets {
+		if want == p.name || slices.Contains(p.aliases, want) {
+			return p.name, nil
+		}
+	}
+	return "", fmt.Errorf("%w %q: valid are %s", ErrPreset, name, strings.Join(PresetNames(), ", "))
+}
+
 // Preset makes the parameter list of a published model.
 func Preset(name string) (*Model, error) {
+	name, err := PresetName(name)
+	if err != nil {
+		return nil, err
+	}
 	for _, p := range presets {
 		if p.name != name {
 			continue
 		}
 		b := &builder{shape: p.shape}
 		p.build(b)
-		m := &Model{Name: p.title, Source: p.source, Params: b.params, Listed: true, ActiveParams: p.active}
-		if m.ActiveParams == 0 {
-			m.ActiveParams = m.Total()
-		}
+		m := &Model{Name: p.title, Source: p.source, Params: b.params, Listed: true}
+		m.ActiveParams = m.work()
 		return m, nil
 	}
-	return nil, fmt.Errorf("%w %q: valid are %s", ErrPreset, name, strings.Join(PresetNames(), ", "))
+	return nil, fmt.Errorf("%w %q", ErrPreset, name)
 }
 
 // builder writes tensors under the names of the published checkpoints.
@@ -109,7 +122,7 @@ type builder struct {
 
 // add appends a tensor of this shape.
 func (b *builder) add(name string, sides ...int64) {
-	p := named(name, product(sides))
+	p := named(name, product(sides), sides)
 	if p.Expert {
 		work := float64(p.Elements) * float64(b.chosen) / float64(b.experts)
 		p.Work = &work
@@ -219,7 +232,7 @@ func (b *builder) zayaAttention(at string) {
 	b.linear(at+"linear_k", kv, b.hidden, false)
 	b.linear(at+"val_proj1", kv/2, b.hidden, false)
 	b.linear(at+"val_proj2", kv/2, b.hidden, false)
-	b.add(at+"conv_qk.0.weight", query+kv, b.kernel)
+	b.add(at+"conv_qk.0.weight", query+kv, 1, b.kernel)
 	b.add(at+"conv_qk.0.bias", query+kv)
 	b.add(at+"conv_qk.1.weight", query+kv, b.headDim, b.kernel)
 	b.add(at+"conv_qk.1.bias", query+kv)

@@ -40,7 +40,7 @@ func Read(name string, r io.Reader, open Open) (*Model, error) {
 		return nil, err
 	}
 	if m.ExpertTotal() == 0 {
-		m.ActiveParams = m.Total()
+		m.ActiveParams = m.work()
 	}
 	return m, nil
 }

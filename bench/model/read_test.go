@@ -21,8 +21,13 @@ func read(text string) (*model.Model, error) {
 }
 
 func TestReadText(t *testing.T) {
+	shapes := map[string][2][]int64{
+		"shapes": {{2, 3}, nil}, "columns": {{2, 3}, {2}}, "torch": {{2, 3}, {2}}, "both": {{2, 3}, nil}, "two": {{2, 3}, {2, 1}},
+		"list": {{2, 3}, nil}, "object": {nil, {2}}, "entries": {nil, {2, 1}},
+	}
 	for name, text := range map[string]string{
 		"csv":         "w,6\nb,2\n",
+		"two":         "name,elements,shape\nw,6,2x3\nb,2,2x1\n",
 		"shapes":      "# a comment\nw, 2x3\nb,2\n",
 		"header":      "Name,numel\nw,6\nb,2\n",
 		"columns":     "shape,name\n\"[2, 3]\",w\n\"(2,)\",b\n",
@@ -36,7 +41,7 @@ func TestReadText(t *testing.T) {
 	} {
 		m, err := read(text)
 		require.NoError(t, err, name)
-		require.Equal(t, []trainer.Param{{Name: "w", Elements: 6}, {Name: "b", Elements: 2}}, m.Params, name)
+		require.Equal(t, []trainer.Param{{Name: "w", Elements: 6, Shape: shapes[name][0]}, {Name: "b", Elements: 2, Shape: shapes[name][1]}}, m.Params, name)
 		require.Equal(t, int64(8), m.ActiveParams)
 		require.Empty(t, m.Notes)
 	}
@@ -62,26 +67,28 @@ func TestNamesTellExpertsAndBlocks(t *testing.T) {
 
 func TestReadErrorsNameTheLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                "is empty",
-		" \n":                             "is empty",
-		"w,6\nb,many\n":                   `p line 2: "many" is not a number of elements or a shape`,
-		"w,6\n\n# x\nw,2\n":               `p line 4: "w" was listed at p line 1 already`,
-		"w,6\nb,0\n":                      "p line 2",
-		"w,6\nb,-3\n":                     "p line 2",
-		"w,6\nb\n":                        "p line 2: 1 fields",
-		"w,4096,1024\n":                   "write name,elements or name,shape",
-		"w,\"6\nb,2\n":                    "line",
-		"name,bytes\nw,6\n":               "neither elements nor shape",
-		",6\n":                            "a tensor without a name",
-		"name,elements,expert\nw,6,often": "expert is \"often\"",
-		"w,9007199254740993\n":            "more than 9007199254740992 elements",
-		"w,99999999x99999999x99999999\n":  "more than 9007199254740992 elements",
-		"w,9007199254740990\nb,9\n":       "p line 2: more than",
-		"w,99999999999999999999\n":        "not a number",
-		"# nothing\n":                     "no tensors",
-		"{}":                              "no tensors",
-		"[]":                              "no tensors",
-		"[{\"name\":\"w\"}]":              "without elements, numel or shape",
+		"":                                       "is empty",
+		" \n":                                    "is empty",
+		"w,6\nb,many\n":                          `p line 2: "many" is not a number of elements or a shape`,
+		"w,6\n\n# x\nw,2\n":                      `p line 4: "w" was listed at p line 1 already`,
+		"w,6\nb,0\n":                             "p line 2",
+		"w,6\nb,-3\n":                            "p line 2",
+		"w,6\nb\n":                               "p line 2: 1 fields",
+		"w,4096,1024\n":                          "write name,elements or name,shape",
+		"w,\"6\nb,2\n":                           "line",
+		"name,bytes\nw,6\n":                      "neither elements nor shape",
+		",6\n":                                   "a tensor without a name",
+		"name,elements,expert\nw,6,often":        "expert is \"often\"",
+		"name,elements,shape\nw,6,2x4\n":         "p line 2: 6 elements and a shape of 8 contradict each other",
+		`[{"name":"w","numel":6,"shape":[2,4]}]`: "contradict each other",
+		"w,9007199254740993\n":                   "more than 9007199254740992 elements",
+		"w,99999999x99999999x99999999\n":         "more than 9007199254740992 elements",
+		"w,9007199254740990\nb,9\n":              "p line 2: more than",
+		"w,99999999999999999999\n":               "not a number",
+		"# nothing\n":                            "no tensors",
+		"{}":                                     "no tensors",
+		"[]":                                     "no tensors",
+		"[{\"name\":\"w\"}]":                     "without elements, numel or shape",
 		"[{\"name\":\"w\",\n\"numel\":6},\n{\"name\":\"w\",\"numel\":6}]": "p line 3: \"w\" was listed at p line 2",
 		"[{\"name\":\"w\",\"numel\":6}":                                   "the file ends in the middle",
 		"{\"w\":6} x":                                                     "more follows",

@@ -102,7 +102,7 @@ func (m *Model) shards(name string, shards []shard) error {
 			if err := json.Unmarshal(tensors[tensor], &e); err != nil || e.Shape == nil {
 				return fmt.Errorf("%w: %s: %s has no shape", ErrParams, s.name, short(tensor))
 			}
-			if err := l.add(s.name, named(tensor, product(e.Shape))); err != nil {
+			if err := l.add(s.name, named(tensor, product(e.Shape), e.Shape)); err != nil {
 				return err
 			}
 		}

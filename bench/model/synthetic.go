@@ -31,7 +31,7 @@ func Synthetic(total int64, layers int, largest int64) (*Model, error) {
 		return nil, fmt.Errorf("%w: %d elements in %d layers with a largest tensor of %d", ErrParams, total, layers, largest)
 	}
 	m := &Model{
-		Name: fmt.Sprintf("%d elements", total), Source: "made up from a total", ActiveParams: total,
+		Name: fmt.Sprintf("%d elements", total), Source: "made up from a total", ActiveParams: total - largest,
 		Notes: []string{"the parameter list is made up from a total: real tensors decide where buckets end"},
 	}
 	body := total - 2*largest
@@ -39,7 +39,7 @@ func Synthetic(total int64, layers int, largest int64) (*Model, error) {
 		return nil, fmt.Errorf("%w: two tensors of %d (embedding and output) do not fit into %d", ErrParams, largest, total)
 	}
 	if largest > 0 {
-		m.Params = append(m.Params, trainer.Param{Name: "embedding", Elements: largest})
+		m.Params = append(m.Params, trainer.Param{Name: "embedding", Elements: largest, Work: new(float64)}) // looked up
 	}
 	for b := range int64(layers) {
 		// Differences of running totals, so that nothing is lost to rounding.

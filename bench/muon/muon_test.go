@@ -136,7 +136,7 @@ func TestTile(t *testing.T) {
 // the head's.
 func TestPresets(t *testing.T) {
 	for name, weights := range map[string][2]float64{ // least and most, 1e9
-		"zaya1": {7.5, 8.8}, "moonlight": {15, 16}, "llama3-8b": {6.9, 7.1},
+		"zaya1-base": {7.5, 8.8}, "moonlight-16b": {15, 16}, "llama3-8b": {6.9, 7.1}, "llama3-70b": {68, 69},
 	} {
 		p, err := PresetByName(name)
 		require.NoError(t, err)
@@ -148,7 +148,7 @@ func TestPresets(t *testing.T) {
 		}
 	}
 	_, err := PresetByName("gpt")
-	require.ErrorContains(t, err, "zaya1, moonlight, llama3-8b")
+	require.ErrorContains(t, err, "zaya1-base, moonlight-16b")
 	_, err = ByName("mine")
 	require.ErrorContains(t, err, "keller-jordan, you, polar-express")
 }

@@ -43,7 +43,7 @@ func New(messages []trainer.Message, done []float64, d Direction) Pass {
 		event
 		boundary int
 	}
-	var all []placed
+	all := make([]placed, 0, 2*len(messages))
 	put := func(i, boundary int, wait bool) {
 		at := boundary
 		if d == Backward {
@@ -57,9 +57,12 @@ func New(messages []trainer.Message, done []float64, d Direction) Pass {
 			put(i, m.Wait, true)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b placed) int {
+	order := func(a, b placed) int {
 		return cmp.Or(cmp.Compare(a.boundary, b.boundary), cmp.Compare(a.message, b.message))
-	})
+	}
+	if !slices.IsSortedFunc(all, order) { // most trainers' calls come in their order
+		slices.SortStableFunc(all, order)
+	}
 	p := Pass{messages: len(messages), events: make([]event, len(all))}
 	for i := range all {
 		p.events[i] = all[i].event

@@ -23,11 +23,14 @@ type Answer struct {
 	// Refusal is there when the verdict is Refused.
 	Refusal *Refusal `json:"refusal,omitempty"`
 	// Simulated is true when a model, not hardware, decided the times of a curve.
-	Simulated bool        `json:"simulated"`
-	Trainer   string      `json:"trainer"`
-	Knob      string      `json:"knob"`
-	Unit      string      `json:"unit"`
-	Run       trainer.Run `json:"run"`
+	Simulated bool   `json:"simulated"`
+	Trainer   string `json:"trainer"`
+	Knob      string `json:"knob"`
+	Unit      string `json:"unit"`
+	// Run is the user's, Advised the one that the answer is for and the printed lines
+	// set: with overlap on, unless that gains too little to change anything.
+	Run     trainer.Run `json:"run"`
+	Advised trainer.Run `json:"advised"`
 	// Params and Gradients are the numbers of tensors and of their elements.
 	Params    int   `json:"params"`
 	Gradients int64 `json:"gradients"`
@@ -35,16 +38,27 @@ type Answer struct {
 	// where they are not known and a range of them was averaged over.
 	Backward *float64 `json:"backward"`
 	Forward  *float64 `json:"forward"`
-	// Elements is the setting to use; Best is what it does.
+	// Elements is the setting to use; Best is what it does. Least is the one of least
+	// mean regret: Best itself, unless Keep says that what is set today, or the
+	// default, costs so little that it stays. Gain is then what Least would gain at
+	// most, over the step as measured and on average.
 	Elements int64      `json:"elements"`
 	Best     *Candidate `json:"best"`
+	Least    *Candidate `json:"least"`
+	Keep     bool       `json:"keep"`
+	Gain     float64    `json:"gain"`
 	// Default is the trainer's own, Current the user's, Single one bucket.
 	Default *Candidate `json:"default"`
 	Current *Candidate `json:"current"`
 	Single  *Candidate `json:"single"`
-	// Plateau is the settings around Elements that are within PlateauWidth of the
-	// least score.
-	Plateau *Range `json:"plateau"`
+	// Within is all settings that cost no more than PlateauWidth, as measured and on
+	// average, ascending; Plateau is the one of these ranges that holds Elements.
+	Within  []Range `json:"within"`
+	Plateau *Range  `json:"plateau"`
+	// Changes is what separates the user's run from the answer: the bucket under the
+	// user's own settings first, then each switch that the answer relies on and the
+	// user lacks. Empty where there is no such switch.
+	Changes []Change `json:"changes"`
 	// Table is every setting that was tried, ascending, one for each bucketing.
 	Table     []Candidate `json:"table"`
 	Scenarios []Scenario  `json:"scenarios"`
@@ -101,6 +115,25 @@ type Range struct {
 	OpenLo bool  `json:"open_lo"`
 	OpenHi bool  `json:"open_hi"`
 }
+
+// Holds tells that a setting lies in the range.
+func (r Range) Holds(elements int64) bool { return r.Lo <= elements && elements <= r.Hi }
+
+// Change is one step from the user's run to the answer.
+type Change struct {
+	// Name is BucketChange, or the switch as the trainer spells it.
+	Name string `json:"name"`
+	// Elements is the setting that it is computed with.
+	Elements int64 `json:"elements"`
+	// Step is in seconds with this change: of the bucket alone, or of the switch and
+	// those before it at the answer's setting. Gain is the share of the step without
+	// it that it saves.
+	Step float64 `json:"step"`
+	Gain float64 `json:"gain"`
+}
+
+// BucketChange names the change of the bucket size alone.
+const BucketChange = "bucket"
 
 // Sizes is the messages of one collective in one pass (backward, forward, after).
 type Sizes struct {

@@ -21,7 +21,7 @@ func Ask(q Question) (Answer, error) {
 	}
 	a := Answer{
 		Schema: Schema, Verdict: Refused, Trainer: t.Name, Knob: t.Knob, Unit: t.Unit, Run: q.Run, Params: len(q.Params),
-		Table: []Candidate{}, Scenarios: []Scenario{}, Messages: []Sizes{}, Limits: []Limit{}, WouldHelp: []Help{},
+		Advised: t.Advised(q.Run), Within: []Range{}, Changes: []Change{}, Table: []Candidate{}, Scenarios: []Scenario{}, Messages: []Sizes{}, Limits: []Limit{}, WouldHelp: []Help{},
 		Curves: []Used{}, Warnings: []record.Warning{},
 		Confidence: Confidence{Level: Low, Reasons: []Reason{}},
 	}
@@ -36,7 +36,7 @@ func Ask(q Question) (Answer, error) {
 	if a.Refusal = incomplete(q, t); a.Refusal != nil {
 		return a, nil
 	}
-	e, refusal := newEngine(q, t, false)
+	e, refusal := newEngine(q, t, t.Advised(q.Run), false)
 	if refusal != nil {
 		a.Refusal = refusal
 		return a, nil
@@ -64,28 +64,28 @@ func alone(q Question) bool {
 // answer fills a from the engine.
 func (e *engine) answer(a *Answer) {
 	s := e.score(e.models, e.candidates)
-	best, ok := s.best(e.candidates)
+	least, ok := s.best(e.candidates)
 	if !ok {
 		a.Refusal = e.overBudget()
 		return
 	}
-	best = e.round(&s, best)
+	least = e.round(&s, least)
 	a.Verdict = Recommended
-	a.Elements = e.candidates[best].Elements
 	a.Scenarios = e.scenarios
 	if e.known {
 		a.Backward, a.Forward = &e.backward, &e.forward
 	}
-	e.fillTable(a, s, best)
-	a.Plateau = e.plateau(s, best)
+	e.fillTable(a, s, least)
+	best := e.settle(a, s, least)
 	a.Messages = e.sizes(best)
 	a.Curves = e.used(best)
 	for _, u := range e.curves {
 		a.Simulated = a.Simulated || u.Simulated
 	}
-	a.Bootstrap = e.bootstrap(s, best, *a.Plateau)
+	a.Bootstrap = e.bootstrap(s, least, e.plateau(s, least))
+	a.Changes = e.changesOf(a)
 	e.explain(a, best)
 	a.WouldHelp = e.help(a, best)
-	a.Confidence = e.confidence(a, best)
+	a.Confidence = e.confidence(a, least, best)
 	a.Warnings = e.warnings(a)
 }

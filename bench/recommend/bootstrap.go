@@ -40,7 +40,7 @@ func (e *engine) bootstrap(s scores, best int, plateau Range) *Bootstrap {
 		at, _ := s.best(able)
 		setting := able[at].Elements
 		answers = append(answers, setting)
-		if plateau.Lo <= setting && setting <= plateau.Hi {
+		if plateau.Holds(setting) {
 			inside++
 		}
 		x := s.exposed[slices.Index(able, e.candidates[best])]

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"zbench/bench/cost"
 	"zbench/bench/record"
@@ -12,8 +13,11 @@ import (
 
 // Bounds of the confidence's reasons.
 const (
-	quietCV, noisyCV     = 0.05, 0.20
-	agree                = 0.05
+	quietCV, noisyCV = 0.05, 0.20
+	agree            = 0.05
+	// strangers is a difference between runs beyond which they are not of the same
+	// environment: repeats of one differ by a few per cent, on a bad day by a fifth.
+	strangers            = 0.5
 	nearSizes            = 5
 	mostlyInside, inside = 0.80, 0.95
 	// regretful is a score beyond which the scenarios want different buckets.
@@ -23,8 +27,9 @@ const (
 	negligible = 0.01
 )
 
-// confidence is the least level of all reasons against it.
-func (e *engine) confidence(a *Answer, best int) Confidence {
+// confidence is the least level of all reasons against the answer; what the
+// scenarios want is seen at the setting of least mean regret.
+func (e *engine) confidence(a *Answer, least, best int) Confidence {
 	c := Confidence{Level: High, Reasons: []Reason{}}
 	limit := func(when bool, code, level, format string, args ...any) {
 		if !when {
@@ -41,14 +46,15 @@ func (e *engine) confidence(a *Answer, best int) Confidence {
 	limit(e.known && e.q.ComputeGuessed, "compute_estimated", Medium, "the time of backward is computed from tokens and FLOP/s, not measured")
 	for i := range e.curves {
 		e.capCurve(i, best, limit)
+		e.capDip(i, best, limit)
 	}
 	if b := a.Bootstrap; b != nil {
-		limit(b.InPlateau < mostlyInside, "unstable", Low, "only %s of resampled curves have their answer in the plateau", percent(b.InPlateau))
-		limit(b.InPlateau >= mostlyInside && b.InPlateau < inside, "unstable", Medium, "%s of resampled curves have their answer outside the plateau", percent(1-b.InPlateau))
+		limit(b.InPlateau < mostlyInside, "unstable", Low, "only %s of resampled curves have their answer among the settings that cost at most %s here", percent(b.InPlateau), percent(PlateauWidth))
+		limit(b.InPlateau >= mostlyInside && b.InPlateau < inside, "unstable", Medium, "%s of resampled curves have their answer at a setting that costs more than %s here", percent(1-b.InPlateau), percent(PlateauWidth))
 	} else {
 		limit(true, "no_bootstrap", Medium, "the spread of the curves was not resampled")
 	}
-	score := e.candidates[best].Score
+	score := e.candidates[least].Score
 	limit(score > torn, "torn", Low, "if network or computation differ from what was measured, another bucket would save %s on average", percent(score))
 	limit(score > regretful && score <= torn, "torn", Medium, "if network or computation differ from what was measured, another bucket would save %s on average", percent(score))
 	return c
@@ -66,14 +72,16 @@ func (e *engine) capCurve(i, best int, limit func(when bool, code, level, format
 	above, all, sizes := e.coverage(i, best)
 	limit(above > negligible*all, "extrapolated", Low, "%s: %s of the messages' time lies beyond the largest swept size, %s",
 		name, percent(above/all), unit.Bytes(c.Points[len(c.Points)-1].Bytes))
-	near, cv, few, apart := 0, 0.0, false, 0.0
+	near, cv, few, apart := 0, 0.0, false, cost.Point{}
 	for _, p := range c.Points {
 		if !slices.ContainsFunc(sizes, func(s int64) bool { return p.Bytes >= s/10 && p.Bytes/10 <= s }) {
 			continue
 		}
 		near++
 		few = few || p.N < cost.MinSamples
-		apart = max(apart, p.Disagree)
+		if p.Disagree > apart.Disagree {
+			apart = p
+		}
 		if p.CV != nil {
 			cv = max(cv, *p.CV)
 		}
@@ -83,7 +91,43 @@ func (e *engine) capCurve(i, best int, limit func(when bool, code, level, format
 	limit(cv > noisyCV, "noisy", Low, "%s: samples around the answer vary by %s", name, percent(cv))
 	limit(cv > quietCV && cv <= noisyCV, "noisy", Medium, "%s: samples around the answer vary by %s", name, percent(cv))
 	limit(c.Runs < 2, "one_run", Medium, "%s: measured in one run; a second one would show whether it repeats", name)
-	limit(apart > agree, "runs_disagree", Medium, "%s: %d runs differ by %s around the answer", name, c.Runs, percent(apart))
+	limit(apart.Disagree > strangers, "not_repeats", Low, "%s: these are not repeats: at %s %s and %s differ by %s; give the files of one environment",
+		name, unit.Bytes(apart.Bytes), called(apart.Fastest), called(apart.Slowest), percent(apart.Disagree))
+	limit(apart.Disagree > agree && apart.Disagree <= strangers, "runs_disagree", Medium, "%s: %d runs differ by %s around the answer",
+		name, c.Runs, percent(apart.Disagree))
+}
+
+// called names a run.
+func called(name string) string {
+	if name == "" {
+		return "one run"
+	}
+	return strconv.Quote(name)
+}
+
+// capDip doubts an answer from a sweep that ends in a dip: the times of all larger
+// messages are extrapolated from it. The answer is compared once more with what they
+// would be if the dip ended with the sweep.
+func (e *engine) capDip(i, best int, limit func(when bool, code, level, format string, args ...any)) {
+	recovered, loss, dip := e.models[i].Recovered()
+	if !dip {
+		return
+	}
+	models := slices.Clone(e.models)
+	models[i] = recovered
+	s := e.score(models, e.candidates)
+	for _, c := range e.candidates {
+		c.price(e.models)
+	}
+	rival, gain := best, 0.0
+	for j, c := range e.candidates {
+		if g := max(s.score[best]-s.score[j], s.steps[0][best]/s.steps[0][j]-1); !c.OverBudget && g > gain {
+			rival, gain = j, g
+		}
+	}
+	c := e.curves[i]
+	limit(gain > PlateauWidth, "ends_in_dip", Low, "%s: the sweep ends at %s in a dip, with %s less bandwidth than at smaller sizes, and every larger setting is extrapolated from it; if the dip ends there, %s would save %s: extend the sweep (-e)",
+		e.needs[i], unit.Bytes(c.Points[len(c.Points)-1].Bytes), percent(loss), e.amount(e.candidates[rival].Elements), percent(gain))
 }
 
 // coverage is how much of the answer's time on a curve lies above the sweep, how
@@ -147,7 +191,7 @@ func (e *engine) warnings(a *Answer) []record.Warning {
 			Hint: "sweep it to have the step's real length",
 		})
 	}
-	return w
+	return append(w, e.layerWise(a.Best)...)
 }
 
 func placed(inPlace bool) string {

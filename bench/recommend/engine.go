@@ -13,8 +13,7 @@ import (
 type engine struct {
 	q Question
 	t trainer.Trainer
-	// run is the question's with overlap on and one threshold for all calls: what is
-	// recommended says so.
+	// run is the one that settings are tried for: the advised one, or the user's.
 	run trainer.Run
 	// needs are the calls that occur, curves and models the cost of each.
 	needs     []need
@@ -29,18 +28,21 @@ type engine struct {
 	// done are the shares of computation behind at each boundary.
 	doneBackward, doneForward []float64
 	// coarse tries the grid alone.
-	coarse     bool
+	coarse bool
+	// plans are what settings are planned with, by the run.
+	plans      map[trainer.Run]func(setting int64) trainer.Plan
 	candidates []*candidate
+	asIs       *candidate
 	scratch    []float64
 }
 
 // candidate is a setting with its plan.
 type candidate struct {
 	Candidate
+	run    trainer.Run
 	plan   trainer.Plan
 	passes [3]pass
-	// kept tells that it is the user's setting, or the default where there is none:
-	// of settings that are as good, the one that is there.
+	// kept tells that it is the user's setting, or the default where there is none.
 	kept bool
 }
 
@@ -59,11 +61,10 @@ type pass struct {
 	cost  []float64
 }
 
-// newEngine finds the curves and plans the candidates; coarse is enough to
+// newEngine finds the curves and plans the candidates for a run; coarse is enough to
 // compare one question with another.
-func newEngine(q Question, t trainer.Trainer, coarse bool) (*engine, *Refusal) {
-	e := &engine{q: q, t: t, run: q.Run, coarse: coarse}
-	e.run.NoOverlap, e.run.NoGatherOverlap, e.run.GatherBytes = false, false, 0
+func newEngine(q Question, t trainer.Trainer, run trainer.Run, coarse bool) (*engine, *Refusal) {
+	e := &engine{q: q, t: t, run: run, coarse: coarse}
 	if refusal := e.findCurves(); refusal != nil {
 		return nil, refusal
 	}
@@ -71,7 +72,8 @@ func newEngine(q Question, t trainer.Trainer, coarse bool) (*engine, *Refusal) {
 	e.doneBackward = overlap.Shares(work, overlap.Backward)
 	e.doneForward = overlap.Shares(work, overlap.Forward)
 	e.setTimes()
-	e.candidates = []*candidate{e.keep()}
+	kept, asIs := e.keep()
+	e.candidates, e.asIs = []*candidate{kept}, asIs
 	for _, s := range e.settings() {
 		e.add(s)
 	}
@@ -115,7 +117,7 @@ func (e *engine) dtype(n need) string {
 
 // plan makes a candidate of a setting.
 func (e *engine) plan(setting int64, run trainer.Run) *candidate {
-	c := &candidate{Candidate: Candidate{Elements: setting}, plan: e.t.Plan(e.q.Params, setting, run)}
+	c := &candidate{Candidate: Candidate{Elements: setting}, run: run, plan: e.planned(setting, run)}
 	if setting == 0 {
 		c.Elements = e.t.Default(e.q.Params, run)
 	}
@@ -126,15 +128,32 @@ func (e *engine) plan(setting int64, run trainer.Run) *candidate {
 	return c
 }
 
+// planned is the trainer's plan.
+func (e *engine) planned(setting int64, run trainer.Run) trainer.Plan {
+	if e.plans == nil {
+		e.plans = map[trainer.Run]func(int64) trainer.Plan{}
+	}
+	if e.plans[run] == nil {
+		e.plans[run] = e.t.Planner(e.q.Params, run)
+	}
+	return e.plans[run](setting)
+}
+
 func (e *engine) pass(messages []trainer.Message, done []float64, d overlap.Direction) pass {
-	messages = slices.DeleteFunc(slices.Clone(messages), func(m trainer.Message) bool {
-		return slices.Contains(e.lacks, need{m.Collective, m.Ranks})
-	})
+	if len(e.lacks) > 0 {
+		messages = slices.DeleteFunc(slices.Clone(messages), func(m trainer.Message) bool {
+			return slices.Contains(e.lacks, need{m.Collective, m.Ranks})
+		})
+	}
 	p := pass{Pass: overlap.New(messages, done, d), cost: make([]float64, len(messages))}
-	for _, m := range messages {
+	p.model, p.place = make([]int, len(messages)), make([]cost.Place, len(messages))
+	for j, m := range messages {
+		if j > 0 && m.Bytes == messages[j-1].Bytes && m.Collective == messages[j-1].Collective && m.Ranks == messages[j-1].Ranks {
+			p.model[j], p.place[j] = p.model[j-1], p.place[j-1]
+			continue
+		}
 		i := slices.Index(e.needs, need{m.Collective, m.Ranks})
-		p.model = append(p.model, i)
-		p.place = append(p.place, e.models[i].Place(m.Bytes))
+		p.model[j], p.place[j] = i, e.models[i].Place(m.Bytes)
 	}
 	return p
 }
@@ -167,6 +186,10 @@ func (c *candidate) price(models []*cost.Model) {
 	for i := range c.passes {
 		p := &c.passes[i]
 		for j, place := range p.place {
+			if j > 0 && place == p.place[j-1] && p.model[j] == p.model[j-1] {
+				p.cost[j] = p.cost[j-1]
+				continue
+			}
 			p.cost[j] = models[p.model[j]].At(place)
 		}
 	}
@@ -181,7 +204,10 @@ func (e *engine) add(setting int64) int {
 	}
 	c := e.plan(setting, e.run)
 	for _, near := range []int{i - 1, i} {
-		if near >= 0 && near < len(e.candidates) && slices.Equal(c.plan.Buckets, e.candidates[near].plan.Buckets) && c.OverBudget == e.candidates[near].OverBudget {
+		if near < 0 || near >= len(e.candidates) {
+			continue
+		}
+		if n := e.candidates[near]; slices.Equal(c.plan.Buckets, n.plan.Buckets) && c.OverBudget == n.OverBudget {
 			return near
 		}
 	}

@@ -108,14 +108,14 @@ func (e *engine) limitMemory(add func(code string, seconds float64, format strin
 	}
 }
 
-// beyond is the candidate to compare the answer with: the first outside of the
-// plateau in the direction of step that is at least four times away, or the last
-// there is; -1 where the plateau has no end.
+// beyond is the candidate to compare the answer with: the first that costs more
+// than PlateauWidth in the direction of step and is at least four times away, or the
+// last there is; -1 where there is none.
 func (e *engine) beyond(a *Answer, best, step int) int {
 	at := -1
 	for j := best + step; j >= 0 && j < len(e.candidates); j += step {
 		x := a.Table[j]
-		if x.Elements < a.Plateau.Lo || x.Elements > a.Plateau.Hi {
+		if !holds(a.Within, x.Elements) {
 			at = j
 			if ratio := float64(x.Elements) / float64(a.Elements); ratio >= 4 || ratio <= 0.25 {
 				break
@@ -131,8 +131,11 @@ func (e *engine) whyNotSmaller(a *Answer, best int) string {
 		return fmt.Sprintf("nothing speaks against it: every smaller setting is within %s of the best", percent(PlateauWidth))
 	}
 	x, b := a.Table[at], a.Best
+	if x.OverBudget {
+		return fmt.Sprintf("%s takes %s of buffers, more than the budget", e.amount(x.Elements), unit.Bytes(x.Memory))
+	}
 	return fmt.Sprintf("with %s a step takes %s more: %s instead of %d, at a bus bandwidth of %s instead of %s",
-		e.amount(x.Elements), percent(x.Score-b.Score), calls(x.Buckets), b.Buckets, unit.Rate(x.BusBW), unit.Rate(b.BusBW))
+		e.amount(x.Elements), percent(more(x, b)), calls(x.Buckets), b.Buckets, unit.Rate(x.BusBW), unit.Rate(b.BusBW))
 }
 
 func (e *engine) whyNotLarger(a *Answer, best int) string {
@@ -145,6 +148,9 @@ func (e *engine) whyNotLarger(a *Answer, best int) string {
 		return fmt.Sprintf("%s takes %s of buffers, more than the budget", e.amount(x.Elements), unit.Bytes(x.Memory))
 	}
 	return fmt.Sprintf("with %s a step takes %s more: in %s of up to %s, %s instead of %s is exposed",
-		e.amount(x.Elements), percent(x.Score-b.Score), calls(x.Buckets), unit.Bytes(x.LargestBytes),
+		e.amount(x.Elements), percent(more(x, b)), calls(x.Buckets), unit.Bytes(x.LargestBytes),
 		unit.Seconds(x.ExposedBackward+x.ExposedForward+x.After), unit.Seconds(b.ExposedBackward+b.ExposedForward+b.After))
 }
+
+// more is what one setting costs over another, as measured or on average.
+func more(x Candidate, b *Candidate) float64 { return max(x.Step/b.Step-1, x.Score-b.Score) }

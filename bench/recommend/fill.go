@@ -11,15 +11,15 @@ import (
 	"zbench/bench/trainer"
 )
 
-// fillTable describes every candidate, the answer, and what it is compared with.
-func (e *engine) fillTable(a *Answer, s scores, best int) {
+// fillTable describes every candidate and what the answer is compared with.
+func (e *engine) fillTable(a *Answer, s scores, least int) {
 	for j, c := range e.candidates {
 		e.describe(c, s.exposed[j], s.steps[0][j])
 		c.Nominal, c.Score, c.Worst = s.nominal[j], s.score[j], s.worst[j]
 		a.Table = append(a.Table, c.Candidate)
 	}
-	b := e.candidates[best].Candidate
-	a.Best = &b
+	l := e.candidates[least].Candidate
+	a.Least = &l
 	a.Default = e.judge(s, e.plan(0, e.run))
 	if e.t.Settings(e.q.Params, e.run) == nil {
 		single := e.candidates[len(e.candidates)-1].Candidate

@@ -41,22 +41,17 @@ func (e *engine) changes() []change {
 			q.Run.KeepParams = true
 		}})
 	}
-	return all
+	return append(all, e.layerWiseChanges()...)
 }
 
 // help simulates each change with its own best bucket.
 func (e *engine) help(a *Answer, best int) []Help {
 	all := []Help{}
 	now := e.candidates[best].Step
-	if e.q.Run.NoOverlap {
-		off := e.judge(e.score(e.models, e.candidates), e.plan(a.Elements, e.q.Run))
-		gain := 1 - now/off.Step
-		all = append(all, Help{"overlap", "turn on overlap: without it no bucket size hides anything", &now, &gain})
-	}
 	for _, x := range e.changes() {
 		q := e.q
 		x.apply(&q)
-		other, refusal := newEngine(q, e.t, true)
+		other, refusal := newEngine(q, e.t, e.t.Advised(q.Run), true)
 		if refusal != nil {
 			continue
 		}
@@ -84,7 +79,7 @@ func (e *engine) words(a *Answer, best int) []Help {
 	latency := slices.ContainsFunc(a.Limits, func(l Limit) bool {
 		return l.Code == "message_size" && l.Seconds > worthSaying*e.candidates[best].Step
 	})
-	if latency && e.run.DP >= manyRanks && e.t.Name == "megatron" && e.run.Zero == 1 && e.run.Instances < 2 {
+	if latency && e.run.DP >= manyRanks && e.t.Name == "megatron" && e.run.Zero == 1 && e.run.Instances < 2 && !e.run.LayerWise {
 		all = append(all, Help{Code: "instances", Message: "several optimizer instances (--num-distributed-optimizer-instances): " +
 			"rings of fewer ranks have less latency; sweep groups of that size to know by how much"})
 	}
@@ -98,5 +93,5 @@ func (e *engine) words(a *Answer, best int) []Help {
 			}
 		}
 	}
-	return all
+	return append(all, e.layerWiseWords()...)
 }

@@ -161,10 +161,18 @@ func TestAnswersAreConsistent(t *testing.T) {
 		i := slices.IndexFunc(a.Table, func(c Candidate) bool { return c.Elements == a.Elements })
 		require.Equal(t, *a.Best, a.Table[i])
 		least := slices.MinFunc(a.Table, func(x, y Candidate) int { return int(math.Copysign(1, x.Score-y.Score)) })
-		require.LessOrEqual(t, a.Best.Score, least.Score+Tie+1e-12)
+		require.LessOrEqual(t, a.Least.Score, least.Score+Tie+1e-12)
+		require.LessOrEqual(t, a.Best.Score, least.Score+PlateauWidth+1e-12)
+		require.LessOrEqual(t, a.Best.Step, a.Least.Step*(1+PlateauWidth))
+		if !a.Keep {
+			require.Equal(t, a.Least, a.Best)
+		}
 		require.LessOrEqual(t, a.Plateau.Lo, a.Elements)
 		require.GreaterOrEqual(t, a.Plateau.Hi, a.Elements)
+		require.Contains(t, a.Within, *a.Plateau)
 		for _, c := range a.Table {
+			cheap := c.Score <= least.Score+PlateauWidth && c.Step <= a.Least.Step*(1+PlateauWidth)
+			require.Equal(t, cheap, holds(a.Within, c.Elements), "%d elements: every setting within it, and no other", c.Elements)
 			if a.Plateau.Lo <= c.Elements && c.Elements <= a.Plateau.Hi {
 				require.LessOrEqual(t, c.Score, least.Score+PlateauWidth+1e-12)
 			}

@@ -12,7 +12,7 @@ const (
 	// equal; of those the setting that there is, if it is one, or the smallest is
 	// taken.
 	Tie = 0.001
-	// PlateauWidth is how much worse a setting of the plateau may be.
+	// PlateauWidth is how much worse a setting may be and still be kept.
 	PlateauWidth = 0.01
 )
 
@@ -98,18 +98,16 @@ func (s *scores) best(all []*candidate) (int, bool) {
 	return first, found
 }
 
-// plateau is the settings around the best that are hardly worse, without a gap.
-func (e *engine) plateau(s scores, best int) *Range {
+// plateau is the settings around the one of least score whose score is hardly worse,
+// without a gap: what a resampled curve may answer without being called another answer.
+func (e *engine) plateau(s scores, least int) Range {
 	in := func(j int) bool { return !e.candidates[j].OverBudget && s.score[j] <= s.least+PlateauWidth }
-	lo, hi := best, best
+	lo, hi := least, least
 	for lo > 0 && in(lo-1) {
 		lo--
 	}
 	for hi < len(e.candidates)-1 && in(hi+1) {
 		hi++
 	}
-	return &Range{
-		Lo: e.candidates[lo].Elements, Hi: e.candidates[hi].Elements,
-		OpenLo: lo == 0, OpenHi: hi == len(e.candidates)-1,
-	}
+	return Range{Lo: e.candidates[lo].Elements, Hi: e.candidates[hi].Elements}
 }

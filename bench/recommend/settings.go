@@ -1,10 +1,7 @@
 package recommend
 
 import (
-	"math"
 	"slices"
-
-	"zbench/bench/trainer"
 )
 
 const (
@@ -14,11 +11,6 @@ const (
 	leastSetting = 64 << 10
 	// perRank is the least share of a rank worth a bucket, in elements.
 	perRank = 128
-	// maxEdges bounds how many sums of tensors are tried beside the grid. Of more
-	// than exactTensors, one sum is kept in each of 2^binBits parts of an octave.
-	maxEdges     = 2048
-	exactTensors = 512
-	binBits      = 7
 )
 
 // unknownRatios are the computation of a backward over the time of its wire that
@@ -91,15 +83,24 @@ func (e *engine) wire() float64 {
 	return t
 }
 
-// keep is the setting that there is: the user's, or else the trainer's default.
-func (e *engine) keep() *candidate {
-	setting := e.t.Default(e.q.Params, e.run)
+// keep is the setting that there is, in the advised run: the user's, or else the
+// trainer's default. asIs is the same in the user's own run, with what the trainer
+// does by itself where nothing is set; nil where that is the advised run.
+func (e *engine) keep() (kept, asIs *candidate) {
+	setting, run := e.snap(e.t.Default(e.q.Params, e.run)), e.t.Unset(e.q.Run)
 	if e.q.Current > 0 {
-		setting = e.q.Current
+		setting, run = e.q.Current, e.q.Run
+		if e.t.Settings(e.q.Params, e.run) != nil {
+			setting = e.snap(setting)
+		}
 	}
-	c := e.plan(e.snap(setting), e.run)
-	c.kept = true
-	return c
+	kept = e.plan(setting, e.run)
+	kept.kept = true
+	if run != e.run {
+		asIs = e.plan(setting, run)
+		asIs.kept = true
+	}
+	return kept, asIs
 }
 
 // snap rounds a setting up to one that the knob can have.
@@ -129,7 +130,7 @@ func (e *engine) settings() []int64 {
 		all = append(all, e.snap(int64(s)))
 	}
 	if !e.coarse {
-		for _, s := range sums(e.q.Params, leastSetting, total, maxEdges) {
+		for _, s := range e.edges(total) {
 			all = append(all, e.snap(s))
 		}
 	}
@@ -140,59 +141,4 @@ func (e *engine) settings() []int64 {
 // single is a setting that leaves one bucket, whatever padding adds.
 func (e *engine) single(total int64) int64 {
 	return total + int64(len(e.q.Params))*64
-}
-
-// sums are the sums of neighbouring tensors, which is what decides where buckets
-// end: all of them that lie between lo and hi, at most most of them, spread
-// evenly in their logarithm.
-func sums(params []trainer.Param, lo, hi int64, most int) []int64 {
-	var all []int64
-	thin := make([]int64, 0)
-	if len(params) > exactTensors {
-		thin = make([]int64, 64<<binBits) // the bits of every int64 and a few more
-	}
-	from, sum := 0, int64(0)
-	for to := range params {
-		sum += params[to].Elements
-		for sum > hi && from <= to {
-			sum -= params[from].Elements
-			from++
-		}
-		for s, i := sum, from; i <= to && s >= lo; i++ {
-			if len(thin) == 0 {
-				all = append(all, s)
-			} else if b := bin(s); thin[b] == 0 || s < thin[b] {
-				thin[b] = s
-			}
-			s -= params[i].Elements
-		}
-	}
-	for _, s := range thin {
-		if s > 0 {
-			all = append(all, s)
-		}
-	}
-	slices.Sort(all)
-	return spread(slices.Compact(all), most)
-}
-
-// bin is which part of an octave a positive sum lies in, counted from 1.
-func bin(s int64) int {
-	const one = 1023 << binBits // the exponent of 1 in a float64
-	return int(math.Float64bits(float64(s))>>(52-binBits)) - one
-}
-
-// spread keeps at most most of ascending values, evenly in their logarithm.
-func spread(all []int64, most int) []int64 {
-	if len(all) <= most {
-		return all
-	}
-	first := float64(max(1, all[0]))
-	ratio := math.Log(float64(all[len(all)-1]) / first)
-	kept := make([]int64, 0, most)
-	for i := range most {
-		at, _ := slices.BinarySearch(all, int64(first*math.Exp(ratio*float64(i)/float64(most-1))))
-		kept = append(kept, all[min(at, len(all)-1)])
-	}
-	return slices.Compact(kept)
 }

@@ -10,12 +10,12 @@ const (
 	ddpDefault = 25 << 20
 )
 
-func ddpPlan(params []Param, setting int64, run Run) Plan {
+func ddpPlan(in *prepared, setting int64, run Run) Plan {
 	first := setting
 	if setting == 0 {
 		first, setting = ddpFirst/run.grad(), ddpDefault/run.grad()
 	}
-	plan := Plan{Buckets: both(params, func(p packing, _ bool) []Bucket { return p.atLeast(first, setting) })}
+	plan := Plan{Buckets: both(in.kinds, func(p packing, _ bool) []Bucket { return p.atLeast(first, setting) })}
 	plan.Backward = reductions(plan.Buckets, allReduce, run)
 	return plan
 }

@@ -16,19 +16,18 @@ const (
 	deepSpeedPrefetch = 50_000_000
 )
 
-func deepSpeedPlan(params []Param, setting int64, run Run) Plan {
+func deepSpeedPlan(in *prepared, setting int64, run Run) Plan {
+	params := in.params
 	if setting == 0 {
 		setting = deepSpeedDefault
 	}
 	// One buffer takes dense and expert gradients alike; each group of ranks then
 	// reduces its own part.
-	order := slices.Concat(indexes(params, false, true), indexes(params, true, true))
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(b, a) })
-	plan := Plan{Buckets: packing{params: params, order: order}.atMost(setting, false)}
-	plan.Backward = deepSpeedReductions(params, plan.Buckets, run)
+	plan := Plan{Buckets: in.reverse.atMost(setting, false)}
+	plan.Backward = deepSpeedReductions(in, plan.Buckets, run)
 	plan.EachBackward = run.Zero > 1
 	if run.Zero == 3 {
-		deepSpeedGathers(&plan, params, run)
+		deepSpeedGathers(&plan, in, run)
 		return plan
 	}
 	if total := elements(params); run.DP > 1 && total > 0 {
@@ -39,12 +38,13 @@ func deepSpeedPlan(params []Param, setting int64, run Run) Plan {
 
 // deepSpeedReductions are launched when the gradient comes that no longer fits,
 // the last at the end of backward.
-func deepSpeedReductions(params []Param, buckets []Bucket, run Run) []Message {
+func deepSpeedReductions(in *prepared, buckets []Bucket, run Run) []Message {
 	name := allReduce
 	if run.Zero == 3 {
 		name = reduceScatter
 	}
-	var all []Message
+	all := make([]Message, 0, len(buckets))
+	wide := run.grad()
 	for j, b := range buckets {
 		launch, next := 0, 0
 		if j+1 < len(buckets) {
@@ -60,9 +60,9 @@ func deepSpeedReductions(params []Param, buckets []Bucket, run Run) []Message {
 		case run.Zero == 3 || j+1 == len(buckets):
 			wait = Never
 		}
-		for _, part := range parts(params, b) {
+		for _, part := range in.parts(b) {
 			if n := run.ranks(part.Expert); n > 1 {
-				all = append(all, Message{Collective: name, Bytes: part.Elements * run.grad(), Ranks: n, Launch: launch, Wait: wait})
+				all = append(all, Message{Collective: name, Bytes: part.Elements * wide, Ranks: n, Launch: launch, Wait: wait})
 			}
 		}
 	}
@@ -70,25 +70,19 @@ func deepSpeedReductions(params []Param, buckets []Bucket, run Run) []Message {
 }
 
 // parts splits a bucket by the ranks that reduce it.
-func parts(params []Param, b Bucket) []Bucket {
+func (in *prepared) parts(b Bucket) []Bucket {
 	dense, expert := b, b
-	dense.Elements, expert.Elements = 0, 0
 	dense.Expert, expert.Expert = false, true
-	for _, p := range params[b.First : b.Last+1] {
-		if p.Expert {
-			expert.Elements += p.Elements
-		} else {
-			dense.Elements += p.Elements
-		}
-	}
+	expert.Elements = in.experts[b.Last+1] - in.experts[b.First]
+	dense.Elements -= expert.Elements
 	return slices.DeleteFunc([]Bucket{dense, expert}, func(b Bucket) bool { return b.Elements == 0 })
 }
 
 // deepSpeedGathers adds the gathers of parameters of stage 3, which the setting
 // does not change, before each pass's computation.
-func deepSpeedGathers(plan *Plan, params []Param, run Run) {
+func deepSpeedGathers(plan *Plan, in *prepared, run Run) {
 	plan.EachForward = true
-	units := both(params, func(p packing, _ bool) []Bucket { return p.atMost(deepSpeedPrefetch, false) })
+	units := both(in.kinds, func(p packing, _ bool) []Bucket { return p.atMost(deepSpeedPrefetch, false) })
 	plan.Forward = chain(units, run)
 	plan.Backward = append(backwardChain(units, run), plan.Backward...)
 	slices.SortStableFunc(plan.Backward, func(a, b Message) int { return cmp.Compare(b.Launch, a.Launch) })

@@ -14,8 +14,15 @@ import (
 // unit is tensors from lo up to hi that are sharded together.
 type unit struct {
 	lo, hi int
-	// elements are of the dense tensors and of the experts.
+	// elements are of the dense tensors and of the experts, params how many there
+	// are.
 	elements [2]int64
+	params   int
+	// block is that of the first tensor.
+	block int
+	// kept tells that it is not freed after forward: the root's, and the one of the
+	// tensors after the blocks.
+	kept bool
 }
 
 // blockSize is the elements of the middle block by size, 0 where there are no
@@ -40,7 +47,10 @@ func blockSize(params []Param) int64 {
 
 // BlocksPerUnit is the number of blocks a setting means, at least 1.
 func BlocksPerUnit(params []Param, setting int64) int64 {
-	size := blockSize(params)
+	return blocksPerUnit(blockSize(params), setting)
+}
+
+func blocksPerUnit(size, setting int64) int64 {
 	if size == 0 {
 		return 1
 	}
@@ -55,51 +65,94 @@ func fsdp2Settings(params []Param, _ Run) []int64 {
 	for _, p := range params {
 		last = max(last, p.Block)
 	}
-	var all []int64
-	for k := range last {
-		all = append(all, int64(k+1)*fsdp2Default(params, Run{}))
+	all := make([]int64, last)
+	block := fsdp2Default(params, Run{})
+	for k := range all {
+		all[k] = int64(k+1) * block
 	}
 	return all
 }
 
-func units(params []Param, blocks int) []unit {
+// blockRuns are neighbours of the same block, in the order of forward.
+func blockRuns(params []Param) []unit {
 	var all []unit
-	group := func(p Param) int {
-		if p.Block == 0 {
-			return 0
-		}
-		return 1 + (p.Block-1)/blocks
-	}
 	for i, p := range params {
-		if i == 0 || group(p) != group(params[i-1]) {
-			all = append(all, unit{lo: i})
+		if i == 0 || p.Block != params[i-1].Block {
+			all = append(all, unit{lo: i, block: p.Block})
 		}
 		u := &all[len(all)-1]
 		u.hi = i + 1
-		kind := 0
-		if p.Expert {
-			kind = 1
-		}
-		u.elements[kind] += p.Elements
+		u.add(p)
 	}
 	return all
 }
 
-func fsdp2Plan(params []Param, setting int64, run Run) Plan {
-	if setting == 0 {
-		setting = fsdp2Default(params, run)
+// units are in the order of forward. With root the tensors outside of the blocks
+// are one, which comes first and spans all.
+func units(runs []unit, blocks int, root bool) []unit {
+	var all []unit
+	outside := unit{kept: true}
+	group := func(block int) int {
+		if block == 0 {
+			return 0
+		}
+		return 1 + (block-1)/blocks
 	}
-	all := units(params, int(BlocksPerUnit(params, setting)))
+	last := -1
+	for _, r := range runs {
+		outside.hi = r.hi
+		if root && r.block == 0 {
+			outside.join(r)
+			continue
+		}
+		if group(r.block) != last {
+			last = group(r.block)
+			all = append(all, unit{lo: r.lo, kept: last == 0 && r.lo > 0})
+		}
+		u := &all[len(all)-1]
+		u.hi = r.hi
+		u.join(r)
+	}
+	if outside.params > 0 {
+		all = slices.Insert(all, 0, outside)
+	}
+	return all
+}
+
+func (u *unit) join(r unit) {
+	u.elements[0] += r.elements[0]
+	u.elements[1] += r.elements[1]
+	u.params += r.params
+}
+
+func (u *unit) add(p Param) {
+	kind := 0
+	if p.Expert {
+		kind = 1
+	}
+	u.elements[kind] += p.Elements
+	u.params++
+}
+
+func fsdp2Plan(in *prepared, setting int64, run Run) Plan {
+	params := in.params
+	if setting == 0 {
+		setting = max(1, in.block)
+	}
+	all := units(in.blocks, int(blocksPerUnit(in.block, setting)), run.RootUnit)
 	plan := Plan{EachBackward: true, EachForward: !run.KeepParams}
+	if last := all[len(all)-1]; !run.KeepParams && !last.kept {
+		plan.Backward = last.calls(allGather, run.param(), len(params), last.hi, run)
+	}
 	for j, u := range slices.Backward(all) {
 		for kind, n := range u.elements {
 			if n > 0 {
-				b := Bucket{Elements: roundUp(n, int64(run.ranks(kind == 1))), Params: u.hi - u.lo, First: u.lo, Last: u.hi - 1, Expert: kind == 1}
+				b := Bucket{Elements: roundUp(n, int64(run.ranks(kind == 1))), Params: u.params, First: u.lo, Last: u.hi - 1, Expert: kind == 1}
 				b.Padding = b.Elements - n
 				plan.Buckets = append(plan.Buckets, b)
 			}
 		}
-		if j > 0 && !run.KeepParams {
+		if j > 0 && !run.KeepParams && !all[j-1].kept {
 			before := all[j-1]
 			plan.Backward = append(plan.Backward, before.calls(allGather, run.param(), u.hi, before.hi, run)...)
 		}

@@ -59,7 +59,7 @@ func TestDDPClosesAtTheCap(t *testing.T) {
 	run := Run{DP: 8}
 	require.Equal(t, []int64{100, 200, 100, 50}, elementsOf(plan(t, "ddp", tensors(100, 200, 100, 50), 100, run).Buckets))
 
-	p := packing{params: tensors(10, 10, 10, 10), order: []int{3, 2, 1, 0}}
+	p := newPacking(tensors(10, 10, 10, 10), []int{3, 2, 1, 0})
 	require.Equal(t, []int64{10, 20, 10}, elementsOf(p.atLeast(10, 20)))
 
 	linear := tensors(repeat(3, 512, 512*512)...)

@@ -29,24 +29,31 @@ func Divisor(ranks int, pad bool) int64 {
 	return d
 }
 
-func megatronPlan(params []Param, setting int64, run Run) Plan {
+func megatronPlan(in *prepared, setting int64, run Run) Plan {
 	if setting == 0 {
-		setting = megatronDefault(params, run)
+		setting = megatronDefault(in.params, run)
 	}
 	if run.NoOverlap {
 		setting = 0 // one bucket a buffer
 	}
-	sharded := run.Zero == 1
-	plan := Plan{Buckets: both(params, func(p packing, expert bool) []Bucket {
-		if sharded {
-			p.align, p.divisor = megatronAlign, Divisor(run.ranks(expert)/run.instances(), run.PadBuckets)
-		}
-		return p.atLeast(setting, setting)
-	})}
-	if !sharded {
+	var plan Plan
+	switch {
+	case run.Zero == 1 && run.LayerWise && !run.LegacyLayout:
+		plan.Buckets = wholeBuckets(in, setting, run)
+	default:
+		plan.Buckets = both(in.kinds, func(p packing, expert bool) []Bucket {
+			if run.Zero == 1 && !run.LayerWise {
+				p.align, p.divisor = megatronAlign, Divisor(run.ranks(expert)/run.instances(), run.PadBuckets)
+			}
+			return p.atLeast(setting, setting)
+		})
+	}
+	if run.Zero == 0 || run.LayerWise && run.LegacyLayout {
 		plan.Backward = reductions(plan.Buckets, allReduce, run)
 	} else {
 		plan.Backward = acrossInstances(plan.Buckets, run)
+	}
+	if run.Zero == 1 {
 		plan.Forward = chain(plan.Buckets, run)
 	}
 	if run.NoOverlap {

@@ -5,6 +5,11 @@ type packing struct {
 	params []Param
 	// order is the indexes of the tensors in the order they are added.
 	order []int
+	// sum and aligned are the elements before each of the order, the latter with
+	// each tensor rounded up to what Megatron aligns starts to.
+	sum, aligned []int64
+	// largest is that of a tensor.
+	largest int64
 	// align is what a tensor's start is rounded up to, and divisor a bucket's end;
 	// 0 is 1. Both count elements from the start of the buffer.
 	align, divisor int64
@@ -40,30 +45,13 @@ func (o *open) close(divisor int64) Bucket {
 	return o.Bucket
 }
 
-// atLeast closes a bucket as soon as it holds limit elements, so that the last
-// tensor overshoots. The first bucket has a limit of its own. A limit of 0 never
-// closes.
-func (p packing) atLeast(first, limit int64) []Bucket {
-	var all []Bucket
-	b := open{}
-	for _, i := range p.order {
-		b.add(i, p.params[i], p.start(b.end))
-		if first > 0 && b.end-b.start >= first {
-			all = append(all, b.close(p.divisor))
-			b = open{start: b.end, end: b.end}
-			first = limit
-		}
-	}
-	if b.Params > 0 {
-		all = append(all, b.close(p.divisor))
-	}
-	return all
-}
-
 // atMost closes a bucket before a tensor would take it over the limit. A tensor
 // beyond the limit is a bucket by itself; around tells that the bucket before it
 // stays open.
 func (p packing) atMost(limit int64, around bool) []Bucket {
+	if !around || limit >= p.largest {
+		return p.atMostBySums(limit)
+	}
 	var all []Bucket
 	b := open{}
 	for _, i := range p.order {

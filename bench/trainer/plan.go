@@ -14,15 +14,22 @@ const (
 // both packs the dense tensors and those of experts, which are reduced by other
 // ranks and so never share a bucket, and returns the buckets in the order in
 // which they fill during backward.
-func both(params []Param, pack func(p packing, expert bool) []Bucket) []Bucket {
+func both(kinds [2]packing, pack func(p packing, expert bool) []Bucket) []Bucket {
 	var all []Bucket
-	for _, expert := range []bool{false, true} {
-		if order := indexes(params, expert, true); len(order) > 0 {
-			all = append(all, pack(packing{params: params, order: order}, expert)...)
+	for kind, p := range kinds {
+		if len(p.order) > 0 {
+			all = append(all, pack(p, kind == 1)...)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Bucket) int { return cmp.Compare(b.First, a.First) })
+	inOrder(all, func(a, b Bucket) int { return cmp.Compare(b.First, a.First) })
 	return all
+}
+
+// inOrder sorts what mostly is sorted, equals as they were.
+func inOrder[T any](all []T, compare func(a, b T) int) {
+	if !slices.IsSortedFunc(all, compare) {
+		slices.SortStableFunc(all, compare)
+	}
 }
 
 // reductions calls one collective a bucket, as soon as its last gradient is
@@ -40,14 +47,15 @@ func reductions(buckets []Bucket, name string, run Run) []Message {
 
 // chain gathers the buckets in the order of forward, each call made when
 // computation comes to the bucket before, and waited for at the bucket itself.
-// Dense tensors and experts are chains of their own.
+// Dense tensors and experts are chains of their own, and so are whole matrices.
 func chain(buckets []Bucket, run Run) []Message {
-	var all []Message
+	all := make([]Message, 0, len(buckets))
 	wide := run.param()
-	for _, expert := range []bool{false, true} {
+	for kind := range 4 {
+		expert, whole := kind&1 > 0, kind&2 > 0
 		at, ranks := 0, run.ranks(expert)/run.instances()
 		for _, b := range slices.Backward(buckets) {
-			if b.Expert != expert || ranks < 2 {
+			if b.Expert != expert || b.Whole != whole || ranks < 2 {
 				continue
 			}
 			all = append(all, Message{
@@ -61,6 +69,6 @@ func chain(buckets []Bucket, run Run) []Message {
 			at = b.First
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Message) int { return cmp.Compare(a.Launch, b.Launch) })
+	inOrder(all, func(a, b Message) int { return cmp.Compare(a.Launch, b.Launch) })
 	return all
 }

@@ -14,7 +14,7 @@ func runs() map[string][]Run {
 		return r
 	}
 	return map[string][]Run{
-		"megatron":  {run(Run{DP: 16}), run(Run{DP: 24, Zero: 1, EP: 2}), run(Run{DP: 16, Zero: 1, Instances: 2, PadBuckets: true}), run(Run{DP: 16, Zero: 1, NoOverlap: true, NoGatherOverlap: true})},
+		"megatron":  {run(Run{DP: 16}), run(Run{DP: 24, Zero: 1, EP: 2}), run(Run{DP: 16, Zero: 1, Instances: 2, PadBuckets: true}), run(Run{DP: 16, Zero: 1, NoOverlap: true, NoGatherOverlap: true}), run(Run{DP: 24, Zero: 1, EP: 2, LayerWise: true}), run(Run{DP: 16, Zero: 1, LayerWise: true, LegacyLayout: true})},
 		"ddp":       {run(Run{DP: 16}), run(Run{DP: 16, EP: 4})},
 		"fsdp2":     {run(Run{DP: 16, Zero: 3}), run(Run{DP: 16, EP: 4, Zero: 3}), run(Run{DP: 16, Zero: 3, KeepParams: true})},
 		"deepspeed": {run(Run{DP: 16, Zero: 1, EP: 4}), run(Run{DP: 16, Zero: 2, NoOverlap: true}), run(Run{DP: 16, Zero: 3})},

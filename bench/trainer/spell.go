@@ -24,6 +24,10 @@ type Spelling struct {
 	Curve string
 	// Simulated snippets begin with a warning.
 	Simulated bool
+	// Config is what the user has set in File: what a snippet adds to it is named.
+	// nil is not known.
+	Config *Config
+	File   string
 }
 
 // SimulatedMark starts a snippet that no measurement stands behind.
@@ -65,21 +69,6 @@ func (t Trainer) head(s Spelling) string {
 	return b.String()
 }
 
-// megatronKeys are Megatron's settings that make buckets what was computed.
-func megatronKeys(s Spelling) []string {
-	keys := []string{"overlap_grad_reduce"}
-	if s.Run.Zero == 1 {
-		keys = append(keys, "use_distributed_optimizer")
-		if !s.Run.NoGatherOverlap {
-			keys = append(keys, "overlap_param_gather")
-		}
-	}
-	if s.Run.PadBuckets {
-		keys = append(keys, "ddp_pad_buckets_for_high_nccl_busbw")
-	}
-	return keys
-}
-
 // padNote tells what Megatron's flag for round counts would cost, where it is
 // little.
 func padNote(s Spelling) string {
@@ -95,30 +84,35 @@ const megatronReadBack = "# read back: grep -E 'Number of buckets for gradient|P
 
 var megatronForms = []form{
 	{"Megatron-LM arguments", "sh", func(s Spelling) string {
+		all := megatronArguments(s, megatronNumbers)
 		var b strings.Builder
-		b.WriteString(padNote(s) + "BUCKET_ARGS=(\n")
-		for _, k := range megatronKeys(s) {
-			fmt.Fprintf(&b, "    --%s\n", strings.ReplaceAll(k, "_", "-"))
+		b.WriteString(s.fresh(all, dashed) + padNote(s) + "BUCKET_ARGS=(\n")
+		for _, a := range all {
+			b.WriteString("    " + strings.TrimSuffix(dashed(a.key)+" "+a.value, " true") + "\n")
 		}
-		fmt.Fprintf(&b, "    --ddp-bucket-size %d\n)\n", s.Setting)
-		return b.String() + megatronReadBack
+		return b.String() + ")\n" + megatronReadBack
 	}},
 	{"Primus YAML", "yaml", func(s Spelling) string {
+		all := megatronArguments(s, megatronNumbers)
 		var b strings.Builder
-		b.WriteString(padNote(s) + "modules:\n  pre_trainer:\n    overrides:\n")
-		for _, k := range megatronKeys(s) {
-			fmt.Fprintf(&b, "      %s: true\n", k)
+		b.WriteString(s.fresh(all, bare) + padNote(s) + "modules:\n  pre_trainer:\n    overrides:\n")
+		for _, a := range all {
+			fmt.Fprintf(&b, "      %s\n", inYAML(a))
 		}
-		fmt.Fprintf(&b, "      ddp_bucket_size: %d\n", s.Setting)
 		return b.String() + megatronReadBack
 	}},
 	{"Megatron-Bridge overrides", "sh", func(s Spelling) string {
+		all := megatronArguments(s, bridgeNumbers)
 		var b strings.Builder
-		for _, k := range megatronKeys(s) {
-			fmt.Fprintf(&b, "ddp.%s=true\n", strings.TrimPrefix(k, "ddp_"))
+		b.WriteString(s.fresh(all, bridged) + bridgeTrap(s))
+		for _, a := range all {
+			if a.key == legacyKey {
+				b.WriteString("# --no-use-layer-wise-param-layout is an argument of Megatron-LM's own\n")
+				continue
+			}
+			fmt.Fprintf(&b, "%s=%s\n", bridged(a.key), a.value)
 		}
-		fmt.Fprintf(&b, "ddp.bucket_size=%d  # elements, not bytes\n", s.Setting)
-		return b.String() + megatronReadBack
+		return strings.TrimSuffix(b.String(), "\n") + "  # elements, not bytes\n" + megatronReadBack
 	}},
 }
 
@@ -175,26 +169,37 @@ func accelerateTrap(s Spelling) string {
 }
 
 var fsdp2Forms = []form{
-	{"PyTorch FSDP2", "python", func(s Spelling) string {
-		return fmt.Sprintf("BLOCKS_PER_UNIT = %d\n", BlocksPerUnit(s.Params, s.Setting)) +
-			"blocks = list(model.layers.values()) if hasattr(model.layers, \"values\") else list(model.layers)\n" +
-			"for i in range(0, len(blocks), BLOCKS_PER_UNIT):\n" +
-			"    fully_shard(blocks[i : i + BLOCKS_PER_UNIT], mesh=mesh, mp_policy=mp_policy)\n" +
-			"fully_shard(model, mesh=mesh, mp_policy=mp_policy)\n" +
-			"# read back: print([sum(p.numel() for b in blocks[i : i + BLOCKS_PER_UNIT] for p in b.parameters()) for i in range(0, len(blocks), BLOCKS_PER_UNIT)])  # elements\n"
-	}},
+	{"PyTorch FSDP2", "python", fsdp2Text},
 }
 
 var deepSpeedForms = []form{
 	{"DeepSpeed JSON", "json", func(s Spelling) string {
 		return "# DeepSpeed reads comments, Hugging Face does not: leave these lines out there, and do not let it set \"auto\"\n" +
 			"# compare the loss after changing the size: it has affected convergence (deepspeedai/DeepSpeed#6351)\n" +
-			gatherTrap(s) +
-			"{\n  \"zero_optimization\": {\n" +
-			fmt.Sprintf("    \"stage\": %d,\n    \"reduce_bucket_size\": %d,\n", s.Run.Zero, s.Setting) +
-			fmt.Sprintf("    \"overlap_comm\": %t,\n    \"contiguous_gradients\": true\n  }\n}\n", !s.Run.NoOverlap) +
+			freshDeepSpeed(s) + gatherTrap(s) +
+			deepSpeedJSON(s) +
 			"# read back: \"wall_clock_breakdown\": true, \"comms_logger\": {\"enabled\": true} print the calls and their sizes\n"
 	}},
+}
+
+func freshDeepSpeed(s Spelling) string {
+	zero, other := deepSpeedArguments(s)
+	return s.fresh(append(zero, other...), bare)
+}
+
+// deepSpeedJSON is the settings as DeepSpeed's file has them.
+func deepSpeedJSON(s Spelling) string {
+	zero, other := deepSpeedArguments(s)
+	var b strings.Builder
+	b.WriteString("{\n  \"zero_optimization\": {\n")
+	for _, a := range zero {
+		fmt.Fprintf(&b, "    %q: %s,\n", a.key, a.value)
+	}
+	b.WriteString("    \"contiguous_gradients\": true\n  }")
+	for _, a := range other {
+		fmt.Fprintf(&b, ",\n  %q: %s", a.key, a.value)
+	}
+	return b.String() + "\n}\n"
 }
 
 // gatherTrap is about the other bucket size of stages 1 and 2.
@@ -207,28 +212,14 @@ func gatherTrap(s Spelling) string {
 
 var xlaForms = []form{
 	{"XLA_FLAGS", "sh", func(s Spelling) string {
-		flags := []string{"--xla_gpu_enable_latency_hiding_scheduler=true"}
-		for _, f := range xlaThresholds(s) {
-			flags = append(flags, fmt.Sprintf("--xla_gpu_%s_combine_threshold_bytes=%d", f.call, f.bytes))
+		all := xlaArguments(s)
+		var flags []string
+		for _, a := range all {
+			flags = append(flags, "--"+a.key+"="+a.value)
 		}
-		return "# thresholds count bytes of a call's output: for reduce_scatter one rank's share\n" +
+		return s.fresh(all, func(key string) string { return "--" + key }) +
+			"# thresholds count bytes of a call's output: for reduce_scatter one rank's share\n" +
 			"export XLA_FLAGS=\"$XLA_FLAGS " + strings.Join(flags, " \\\n  ") + "\"\n" +
 			"# read back: add --xla_dump_to=DIR and look at the shapes of the calls in the module after optimizations\n"
 	}},
-}
-
-type xlaFlag struct {
-	call  string
-	bytes int64
-}
-
-// xlaThresholds are the flags of the calls that the run makes.
-func xlaThresholds(s Spelling) []xlaFlag {
-	if s.Run.Zero == 0 {
-		return []xlaFlag{{"all_reduce", s.Setting * s.Run.grad()}}
-	}
-	return []xlaFlag{
-		{"reduce_scatter", s.Setting * s.Run.grad() / int64(s.Run.DP)},
-		{"all_gather", s.Setting * s.Run.param()},
-	}
 }

@@ -25,6 +25,14 @@ var megatronSettings = []key{
 	{"pipeline_model_parallel_size", "megatron", small(func(c *Config) **int { return &c.PP })},
 	{"bf16", "megatron", isOn(func(c *Config) *bool { return &c.bf16 })},
 	{"fp16", "megatron", isOn(func(c *Config) *bool { return &c.fp16 })},
+	{"mixed_precision", "megatron", func(c *Config, value string) error { // Bridge's
+		c.fp16 = strings.HasPrefix(value, "fp16")
+		c.bf16 = strings.HasPrefix(value, "bf16")
+		return nil
+	}},
+	{"ddp.grad_reduce_in_fp32", "megatron", flag(func(c *Config) **bool { return &c.bridgeReduce })},
+	{"ddp.num_distributed_optimizer_instances", "megatron", small(func(c *Config) **int { return &c.Instances })},
+	{"model.expert_model_parallel_size", "megatron", small(func(c *Config) **int { return &c.EP })},
 	{"grad_reduce_in_bf16", "megatron", isOn(func(c *Config) *bool { return &c.bf16Reduce })},
 	{"accumulate_allreduce_grads_in_fp32", "megatron", isOn(func(c *Config) *bool { return &c.fp32Reduce })},
 	{"use_megatron_fsdp", "megatron", otherBuckets},
@@ -62,7 +70,11 @@ var otherSettings = []key{
 	{"xla_gpu_all_reduce_combine_threshold_bytes", "xla", into(func(c *Config) **int64 { return &c.Bytes }, 1)},
 	{"xla_gpu_reduce_scatter_combine_threshold_bytes", "xla", into(func(c *Config) **int64 { return &c.ShareBytes }, 1)},
 	{"xla_gpu_all_gather_combine_threshold_bytes", "xla", into(func(c *Config) **int64 { return &c.GatherBytes }, 1)},
+	{xlaScheduler, "xla", isOn(func(c *Config) *bool { return &c.scheduler })},
 	{"blocks_per_unit", "fsdp2", into(func(c *Config) **int64 { return &c.Blocks }, 1)},
+	{"keep_params", "fsdp2", flag(func(c *Config) **bool { return &c.KeepParams })},
+	{"unit_before_blocks", "fsdp2", isOn(func(c *Config) *bool { return &c.ends })},
+	{"unit_after_blocks", "fsdp2", isOn(func(c *Config) *bool { return &c.ends })},
 }
 
 // distributed is Megatron's distributed optimizer: stage 1.

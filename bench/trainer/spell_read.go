@@ -21,7 +21,12 @@ type Config struct {
 	// What else the buckets depend on.
 	Zero, Accum, Instances, EP, PP         *int
 	Overlap, GatherOverlap, Pad, Recompute *bool
-	GradDtype, ParamDtype                  string
+	// KeepParams is FSDP2's reshard_after_forward=False, RootUnit that it has one
+	// unit for all that is outside of the blocks.
+	KeepParams, RootUnit *bool
+	// LayerWise and LegacyLayout are those of Run.
+	LayerWise, LegacyLayout bool
+	GradDtype, ParamDtype   string
 	// TokensPerMicrobatch is sequences times their length, where both are set.
 	TokensPerMicrobatch *int64
 	// Notes are sentences about what was found.
@@ -29,6 +34,14 @@ type Config struct {
 
 	micro, seq, cp, tp                 int64
 	bf16, fp16, bf16Reduce, fp32Reduce bool
+	// ends tells that modules outside of the blocks have units of their own.
+	ends bool
+	// optimizer is Megatron's, as the file has it.
+	optimizer    string
+	legacyLayout bool
+	// bridgeReduce is Bridge's grad_reduce_in_fp32, scheduler XLA's latency hiding.
+	bridgeReduce *bool
+	scheduler    bool
 }
 
 // key is one setting of a file: what it is called, whose it is, what it does.
@@ -79,7 +92,13 @@ func ReadConfig(text, want string) (*Config, error) {
 	if !known {
 		return nil, fmt.Errorf("%w of %s in it", ErrConfig, c.Trainer)
 	}
+	if c.Trainer == "megatron" {
+		if err := c.readOptimizer(found); err != nil {
+			return nil, err
+		}
+	}
 	c.conclude()
+	c.layerWise(slices.ContainsFunc(found, primus))
 	return c, nil
 }
 
@@ -113,6 +132,9 @@ func (c *Config) conclude() {
 		c.deepSpeed()
 	case "xla":
 		c.xla()
+	case "fsdp2":
+		root := !c.ends
+		c.RootUnit = &root
 	}
 }
 
@@ -124,6 +146,9 @@ func (c *Config) megatron() {
 		orElse(&c.Zero, 1) // Megatron refuses it without the distributed optimizer
 	}
 	orElse(&c.Zero, 0)
+	if reduce := c.bridgeReduce; reduce != nil {
+		c.bf16, c.fp32Reduce, c.bf16Reduce = !c.fp16, *reduce, !*reduce // its recipes train in bfloat16
+	}
 	switch {
 	case c.fp16 && c.fp32Reduce:
 		c.ParamDtype, c.GradDtype = "half", "float"
@@ -196,6 +221,13 @@ func (c *Config) Apply(run *Run) {
 	}
 	if c.Pad != nil {
 		run.PadBuckets = *c.Pad
+	}
+	run.LayerWise, run.LegacyLayout = c.LayerWise, c.LegacyLayout
+	if c.KeepParams != nil {
+		run.KeepParams = *c.KeepParams
+	}
+	if c.RootUnit != nil {
+		run.RootUnit = *c.RootUnit
 	}
 	if c.GatherBytes != nil {
 		run.GatherBytes = *c.GatherBytes

@@ -111,7 +111,7 @@ func TestSnippetsAreTheirLanguage(t *testing.T) {
 			}
 			var doc map[string]any
 			require.NoError(t, yaml.Unmarshal([]byte(n.Text), &doc), n.Text)
-			require.Len(t, doc, 1)
+			require.NotEmpty(t, doc)
 		}
 	}
 }
@@ -200,7 +200,7 @@ func TestXLAThresholds(t *testing.T) {
 		reduce:                 {0, 1 << 20, 0, 0},
 		reduce + " " + gather:  {0, 1 << 20, 8 << 20, 1},
 	} {
-		c, err := trainer.ReadConfig(`XLA_FLAGS="`+text+`"`, "")
+		c, err := trainer.ReadConfig(`XLA_FLAGS="--xla_gpu_enable_latency_hiding_scheduler=true `+text+`"`, "")
 		require.NoError(t, err)
 		require.Equal(t, "xla", c.Trainer)
 		r := trainer.Run{DP: 16, GradDtype: "bfloat16", ParamDtype: "bfloat16"}

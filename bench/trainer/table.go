@@ -7,6 +7,18 @@ var table = []Trainer{
 		Name: "megatron", Title: "Megatron-LM", Aliases: []string{"megatron-lm", "mcore", "primus", "nemo"},
 		Knob: "ddp_bucket_size", Unit: Elements, GradDtype: "float", Stages: []int{1, 0}, InPlace: true,
 		Default: megatronDefault, plan: megatronPlan,
+		// Padding is allocated like gradients, and like parameters where these are
+		// gathered.
+		Memory: func(p Plan, _ int64, r Run) int64 {
+			n := int64(0)
+			for _, b := range p.Buckets {
+				n += b.Padding
+			}
+			if r.Zero == 0 {
+				return n * r.grad()
+			}
+			return n * (r.grad() + r.param())
+		},
 	},
 	{
 		Name: "ddp", Title: "PyTorch DDP", Aliases: []string{"pytorch", "torch"},
@@ -35,7 +47,7 @@ var table = []Trainer{
 		},
 	},
 	{
-		Name: "xla", Title: "XLA (JAX)", Aliases: []string{"jax", "maxtext"},
+		Name: "xla", Title: "XLA (JAX)", Aliases: []string{"jax"},
 		Knob: "xla_gpu_all_reduce_combine_threshold_bytes", Unit: Bytes, GradDtype: "bfloat16", Stages: []int{0, 1},
 		Default: xlaThreshold, plan: xlaPlan,
 		// A threshold on shards counts DP elements at a time.
@@ -48,6 +60,14 @@ var table = []Trainer{
 		// A combined call has a buffer of its own.
 		Memory: func(p Plan, _ int64, r Run) int64 { return largest(p) * r.grad() },
 	},
+}
+
+// unsimulated are frameworks that people ask for and whose calls are other than those
+// of any trainer here, with what to do instead.
+var unsimulated = map[string]string{
+	"maxtext":       "it scans over the layers and lets XLA shard by itself (FSDP), so that calls are combined within one turn of a loop, which is not simulated; for a program that neither scans nor shards parameters ask for xla",
+	"horovod":       "it fuses what became ready in a cycle, which no list of tensors tells",
+	"megatron-fsdp": "its buckets are its own, which ddp_bucket_size does not cut; ask for megatron without --use-megatron-fsdp",
 }
 
 func largest(p Plan) int64 {

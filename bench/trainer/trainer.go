@@ -50,13 +50,16 @@ type Trainer struct {
 	settings func(params []Param, run Run) []int64
 	// plan makes the plan; a setting of 0 is what the trainer does when nothing is
 	// set.
-	plan func(params []Param, setting int64, run Run) Plan
+	plan func(in *prepared, setting int64, run Run) Plan
 }
 
 // Param is one parameter tensor.
 type Param struct {
 	Name     string `json:"name"`
 	Elements int64  `json:"elements"`
+	// Shape is the sides of the tensor, rows before columns; nil where only the
+	// elements are known.
+	Shape []int64 `json:"shape,omitempty"`
 	// Expert tells that the gradient is reduced over the DP/EP ranks that hold
 	// the same expert, not over all DP.
 	Expert bool `json:"expert,omitempty"`
@@ -94,12 +97,21 @@ type Run struct {
 	PadBuckets bool `json:"pad_buckets,omitempty"`
 	// Instances is Megatron's --num-distributed-optimizer-instances; 0 is 1.
 	Instances int `json:"instances,omitempty"`
+	// LayerWise tells that Megatron's sharded optimizer is the layer-wise one, as with
+	// Muon: each matrix lies whole in one rank's share. LegacyLayout is
+	// --no-use-layer-wise-param-layout: then gradients are reduced by all_reduce in
+	// the buckets of an optimizer that does not shard, and parameters are gathered.
+	LayerWise    bool `json:"layer_wise,omitempty"`
+	LegacyLayout bool `json:"legacy_layout,omitempty"`
 	// GatherBytes is XLA's threshold of all_gather where it is set by itself, in
 	// bytes; 0 is that of the setting.
 	GatherBytes int64 `json:"gather_bytes,omitempty"`
 	// KeepParams tells that FSDP2 does not free parameters between forward and
 	// backward (reshard_after_forward=False).
 	KeepParams bool `json:"keep_params,omitempty"`
+	// RootUnit tells that with FSDP2 the tensors outside of all blocks are one unit,
+	// that of fully_shard(model), instead of one before the blocks and one after.
+	RootUnit bool `json:"root_unit,omitempty"`
 }
 
 // Bucket is the gradients that one collective reduces.
@@ -114,6 +126,8 @@ type Bucket struct {
 	Last   int `json:"last"`
 	// Expert tells that it is reduced over DP/EP ranks.
 	Expert bool `json:"expert,omitempty"`
+	// Whole tells that no tensor of it is divided between ranks.
+	Whole bool `json:"whole,omitempty"`
 }
 
 // Never is the Wait of a message that no computation waits for.
@@ -156,6 +170,9 @@ func ByName(name string) (Trainer, error) {
 			return t, nil
 		}
 	}
+	if why, known := unsimulated[want]; known {
+		return Trainer{}, fmt.Errorf("framework %s: %s", want, why)
+	}
 	return Trainer{}, fmt.Errorf("unknown framework %q: valid are %s", name, strings.Join(Names(), ", "))
 }
 
@@ -172,7 +189,20 @@ func Names() []string {
 // which collectives follow. A setting of 0 is what the trainer does when nothing
 // is set. The run must have passed Check.
 func (t Trainer) Plan(params []Param, setting int64, run Run) Plan {
-	return t.plan(params, setting, run)
+	return t.Planner(params, run)(setting)
+}
+
+// grouped forgets which tensors are experts' where no expert-parallel groups are:
+// then all ranks reduce them with the rest, in the same buckets.
+func grouped(params []Param, run Run) []Param {
+	if run.EP > 1 || !slices.ContainsFunc(params, func(p Param) bool { return p.Expert }) {
+		return params
+	}
+	same := slices.Clone(params)
+	for i := range same {
+		same[i].Expert = false
+	}
+	return same
 }
 
 // Step is the step in elements in which the knob can be set, at least 1.

@@ -28,15 +28,7 @@ func Work(params []Param) []float64 {
 	return work
 }
 
-func lookedUp(name string) bool {
-	name = strings.ToLower(name) + "."
-	for _, part := range embeddings {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return false
-}
+func lookedUp(name string) bool { return contains(strings.ToLower(name)+".", embeddings) }
 
 // numbered finds the number of a transformer block in a tensor's name, as in
 // model.layers.12.mlp.up_proj.weight, transformer.h.3.attn or blocks.7.norm.

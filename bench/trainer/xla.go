@@ -8,6 +8,9 @@ package trainer
 const (
 	xlaDefault = 30<<20 + 7
 	xlaMost    = 256
+	// xlaScheduler lets calls overlap with computation; off by default
+	// (xla/debug_options_flags.cc).
+	xlaScheduler = "xla_gpu_enable_latency_hiding_scheduler"
 )
 
 // xlaThreshold is the default, bytes of output, in elements.
@@ -18,17 +21,17 @@ func xlaThreshold(_ []Param, run Run) int64 {
 	return xlaDefault * int64(run.DP) / run.grad()
 }
 
-func xlaPlan(params []Param, setting int64, run Run) Plan {
+func xlaPlan(in *prepared, setting int64, run Run) Plan {
 	gathered := setting
 	if setting == 0 {
 		// One default for each call: a gather's output is all of it.
-		setting, gathered = xlaThreshold(params, run), xlaDefault/run.param()
+		setting, gathered = xlaThreshold(in.params, run), xlaDefault/run.param()
 	}
 	if run.GatherBytes > 0 {
 		gathered = run.GatherBytes / run.param()
 	}
 	combined := func(most int64) []Bucket {
-		return both(params, func(p packing, _ bool) []Bucket {
+		return both(in.kinds, func(p packing, _ bool) []Bucket {
 			p.most = xlaMost
 			return p.atMost(most, true)
 		})
@@ -52,6 +55,9 @@ func (r Run) GatherApart(setting int64) bool {
 // xla fills in what the flags leave to their defaults. Who sets the thresholds of
 // shards and none of all_reduce shards.
 func (c *Config) xla() {
+	if !c.scheduler {
+		c.Notes = append(c.Notes, "it does not switch "+xlaScheduler+" on: your setting is computed as if it did, and without it less overlaps")
+	}
 	if c.ShareBytes == nil && c.GatherBytes == nil {
 		return
 	}

@@ -54,6 +54,10 @@ var adviceFlags = []adviceFlag{
 	{"layers", "number", "with --total-params: number of transformer blocks", func(o *adviceOptions, v string) error { return setWhole(&o.layers, v) }},
 	{"largest-param", "count", "with --total-params: elements of the embedding and of the output layer", func(o *adviceOptions, v string) error { return setCount(&o.largest, v) }},
 	{"dp", "ranks", "ranks that reduce a gradient together (default the curve's)", func(o *adviceOptions, v string) error { return setWhole(&o.run.DP, v) }},
+	{"optimizer", "name", "Megatron's --optimizer: with muon and the like each matrix stays whole on one rank (default adam)", func(o *adviceOptions, v string) (err error) {
+		o.run.LayerWise, err = trainer.LayerWiseOptimizer(v)
+		return err
+	}},
 	{"ep", "groups", "expert-parallel groups among them", func(o *adviceOptions, v string) error { return setWhole(&o.run.EP, v) }},
 	{"pp", "stages", "pipeline stages: a preset or a total is cut to the first", func(o *adviceOptions, v string) error { return setWhole(&o.pp, v) }},
 	{"instances", "number", "Megatron's --num-distributed-optimizer-instances", func(o *adviceOptions, v string) error { return setWhole(&o.run.Instances, v) }},
@@ -67,7 +71,9 @@ var adviceFlags = []adviceFlag{
 	{"step-ms", "ms", "forward and backward of one microbatch together, split 1:2", func(o *adviceOptions, v string) error { return setMilli(&o.step, v) }},
 	{"tokens-per-microbatch", "count", "tokens a GPU has in a microbatch, where no time was measured", func(o *adviceOptions, v string) error { return setCount(&o.tokens, v) }},
 	{"active-params", "count", "parameters that a token uses on this GPU (default the preset's)", func(o *adviceOptions, v string) error { return setCount(&o.active, v) }},
-	{"tflops", "TFLOP/s", "what a GPU reaches in training", func(o *adviceOptions, v string) error { return setScaled(&o.flops, v, 1e12) }},
+	{"tflops", "TFLOP/s", "what a GPU reaches in training", func(o *adviceOptions, v string) error {
+		return setScaled(&o.flops, v, leastTflops, mostTflops, "TFLOP/s", 1e12)
+	}},
 	{"mem-budget", "bytes", "memory for the trainer's buffers; K, M, G are binary", func(o *adviceOptions, v string) error { return setBytes(&o.memBudget, v) }},
 	{"config", "file", "the trainer's own settings, read and judged: Megatron's arguments or script, Primus YAML, DeepSpeed JSON", func(o *adviceOptions, v string) error { return setText(&o.config, v) }},
 	{"allow-rescale", "", "use a curve of another number of ranks as if it were a ring; the confidence is then low", func(o *adviceOptions, v string) error { return setBool(&o.rescale, v) }},
@@ -218,12 +224,24 @@ func setBool(to *bool, v string) (err error) {
 	return err
 }
 
-func setMilli(to *float64, v string) error { return setScaled(to, v, 1e-3) }
+// A microbatch takes from a microsecond to an hour, and a GPU reaches up to an
+// exaflop per second: what lies beyond is a slip of the unit.
+const (
+	leastMilli, mostMilli   = 1e-3, 3.6e6
+	leastTflops, mostTflops = 1e-3, 1e6
+)
 
-func setScaled(to *float64, v string, scale float64) error {
+func setMilli(to *float64, v string) error {
+	return setScaled(to, v, leastMilli, mostMilli, "milliseconds", 1e-3)
+}
+
+func setScaled(to *float64, v string, least, most float64, what string, scale float64) error {
 	f, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
 	if err != nil || !(f > 0) || math.IsInf(f, 0) {
 		return fmt.Errorf("%q is not a number above 0", v)
+	}
+	if f < least || f > most {
+		return fmt.Errorf("%q: from %g to %g %s are plausible", v, least, most, what)
 	}
 	*to = f * scale
 	return nil

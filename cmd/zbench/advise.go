@@ -52,6 +52,9 @@ func prepareAdvice(s State, o adviceOptions) (*query, error) {
 		return nil, err
 	}
 	q.setRun(t)
+	if o.memBudget > 0 && t.Memory == nil {
+		return nil, usagef("leave it out", "--mem-budget: the bucket size of %s takes no memory, its buckets lie in the gradients' own", t.Title)
+	}
 	if q.in.Compute, err = q.compute(); err != nil {
 		return nil, usage(err, help)
 	}
@@ -127,6 +130,9 @@ func (q *query) setRun(t trainer.Trainer) {
 	}
 	if o.ParamDtype != "" {
 		r.ParamDtype = o.ParamDtype
+	}
+	if q.o.has("optimizer") {
+		r.LayerWise = o.LayerWise
 	}
 	q.in.Run = r
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zbench/bench/model"
 	method "zbench/bench/muon"
 	"zbench/bench/stat"
 	driver "zbench/hbm/muon"
@@ -32,10 +33,6 @@ type muonOptions struct {
 
 func newMuon(s State) *cobra.Command {
 	var o muonOptions
-	var presets []string
-	for _, p := range method.Presets() {
-		presets = append(presets, p.Name)
-	}
 	cmd := &cobra.Command{
 		Use:   "muon",
 		Short: "The Muon step: products, Newton–Schulz, passes over memory",
@@ -47,15 +44,15 @@ Without a GPU the kernels are emulated: results are checked, no rates are
 shown, and what would take minutes is refused; --reduce checks a smaller
 stand-in of each shape instead. The results are left in a folder, as a page and
 as JSON and CSV.`,
-		Example: `  zbench kernels muon --preset moonlight
+		Example: `  zbench kernels muon --preset moonlight-16b
   zbench kernels muon --shape 2048x4096x16 --coefficients polar-express
   zbench kernels muon --shape 256x512                  seconds without a GPU
-  zbench kernels muon --preset zaya1 --reduce 192      a stand-in of each shape, too`,
+  zbench kernels muon --preset zaya1-base --reduce 192 a stand-in of each shape, too`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runMuon(cmd.Context(), s, o) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.preset, "preset", "", "a model's matrices: "+strings.Join(presets, ", "))
+	f.StringVar(&o.preset, "preset", "", "a model's matrices: "+strings.Join(model.PresetNames(), ", "))
 	f.StringArrayVar(&o.shapes, "shape", nil, "matrices to step, as MxN or MxNxBATCH; may be repeated")
 	f.StringVar(&o.coefficients, "coefficients", method.Sets()[0].Name, "of Newton–Schulz: "+strings.Join(setNames(), ", "))
 	f.StringVar(&o.backend, "backend", "auto", "libraries underneath: auto, "+strings.Join(native.Backends(), ", "))
@@ -149,6 +146,9 @@ func runMuon(ctx context.Context, s State, o muonOptions) error {
 	shapes, c, rule, err := o.settings()
 	if err != nil {
 		return usage(err, muonHelp)
+	}
+	if name, err := model.PresetName(o.preset); err == nil {
+		o.preset = name // an alias is recorded under the preset's own name
 	}
 	backend, err := o.libraries.choose(s, o.backend)
 	if err != nil {

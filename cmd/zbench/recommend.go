@@ -76,6 +76,7 @@ func runRecommend(s State, args []string, o adviceOptions, out, format string, f
 		if err != nil {
 			return err
 		}
+		one.Name = path
 		sources, recs = append(sources, one), append(recs, one.Record)
 	}
 	if q == nil {

@@ -98,15 +98,16 @@ func TestBucketSize(t *testing.T) {
 	}
 	bad := evaluate[[]string](t, tab, `(function () {
 		var bad = [], s = document.querySelector("section[aria-labelledby=h-advice]");
-		if (!/use [0-9.]+ [kMGT]/.test(s.querySelector(".answer").innerText)) bad.push("the sentence says no size: " + s.querySelector(".answer").innerText);
+		if (!/(use|keep) [0-9.]+ [kMGT]/i.test(s.querySelector(".answer").innerText)) bad.push("the sentence says no size: " + s.querySelector(".answer").innerText);
 		if (s.getBoundingClientRect().top > document.querySelector("figure#busbw").getBoundingClientRect().top) bad.push("the curves come before the answer");
 		var best = s.querySelectorAll("table.settings:not(details *) tr.best");
-		if (best.length !== 1 || !best[0].innerText.includes("use this")) bad.push(best.length + " rows are the answer");
+		var kept = best.length === 1 && best[0].innerText.includes("keep this");
+		if (best.length !== 1 || !/(use|keep) this/.test(best[0].innerText)) bad.push(best.length + " rows are the answer");
 		if (getComputedStyle(best[0].cells[0]).fontWeight < 600) bad.push("the answer's row looks like the others");
 		var size = best[0].cells[0].innerText;
-		if (!s.querySelector(".answer").innerText.includes("use " + size)) bad.push("the table says " + size + ", the sentence something else");
+		if (!s.querySelector(".answer").innerText.toLowerCase().includes((kept ? "keep " : "use ") + size.toLowerCase())) bad.push("the table says " + size + ", the sentence something else");
 		var named = Array.from(s.querySelectorAll("svg.wide text")).map(function (t) { return t.textContent; });
-		["use ", "default ", "yours ", "within "].forEach(function (w) {
+		(kept ? ["keep ", "within "] : ["use ", "default ", "yours ", "within "]).forEach(function (w) {
 			if (!named.some(function (n) { return n.startsWith(w); })) bad.push("the picture does not name " + w);
 		});
 		if (!s.querySelector("svg.wide rect")) bad.push("the plateau is not shaded");

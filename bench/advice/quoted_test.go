@@ -1,0 +1,107 @@
+package advice_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/advice"
+	"zbench/bench/cost"
+	"zbench/bench/model"
+	"zbench/bench/record"
+	"zbench/bench/stat"
+	"zbench/bench/trainer"
+)
+
+// published is the record of a published table of size and microseconds.
+func published(t *testing.T, name string) *record.Record {
+	t.Helper()
+	text, err := os.ReadFile("../bucket/testdata/" + name + ".csv")
+	require.NoError(t, err)
+	rec := &record.Record{Schema: record.Schema, Source: record.Source{Kind: record.Imported}}
+	rec.World.Ranks = 16
+	for line := range strings.Lines(string(text)) {
+		var bytes int64
+		var micros float64
+		if n, _ := fmt.Sscanf(line, "%d,%g", &bytes, &micros); n != 2 {
+			continue // comment or header
+		}
+		rec.Results = append(rec.Results, record.Result{
+			Key: fmt.Sprint(bytes), Collective: "all_reduce", Dtype: "float", Op: "sum", Bytes: bytes, Ranks: 16, Nodes: 2, GPUsPerProcess: 1, Groups: 1,
+			Status: record.OK, Burst: &record.Timing{MeanOfRanks: stat.Summarize([]float64{micros * 1e-6})},
+		})
+	}
+	require.NotEmpty(t, rec.Results)
+	return rec
+}
+
+// replay is Llama-3-8B with DDP on a published table, with a cap in MiB set or not.
+func replay(t *testing.T, name string, backward float64, capMiB int64) *advice.Document {
+	t.Helper()
+	m, err := model.Preset("llama3-8b")
+	require.NoError(t, err)
+	c, err := model.Timed(backward, backward/2)
+	require.NoError(t, err)
+	in := advice.Input{
+		Sources: []cost.Source{{Record: published(t, name)}}, Framework: "ddp", Model: m, Compute: c,
+		Run: trainer.Run{DP: 16, GradDtype: "bfloat16", ParamDtype: "bfloat16"},
+	}
+	if capMiB > 0 {
+		bytes := capMiB << 20
+		in.Config, in.ConfigFile = &trainer.Config{Trainer: "ddp", Bytes: &bytes}, "train.py"
+	}
+	return give(t, in)
+}
+
+// The README and BUCKET.md quote what is answered on the published tables.
+func TestQuotedSentences(t *testing.T) {
+	quoted := func(file string) string {
+		text, err := os.ReadFile("../../" + file)
+		require.NoError(t, err)
+		return strings.Join(strings.Fields(strings.ReplaceAll(string(text), "\n> ", " ")), " ")
+	}
+	require.Contains(t, quoted("README.md"), replay(t, "allreduce_mi300x_2node_16gpu_cx7roce", 79e-3, 0).Sentence)
+	kept := replay(t, "allreduce_mi300x_2node_16gpu_cx7roce", 628e-3, 0)
+	require.True(t, kept.Answer.Keep)
+	require.Contains(t, quoted("docs/BUCKET.md"), strings.SplitAfter(kept.Sentence, " gain.")[0])
+}
+
+// On published curves, whatever the time of backward and the cap: a cap that costs
+// less than 1 % stays and the sentence has no number but it and the bound; one that
+// costs more does not; every setting that the table calls cheap lies in a range.
+func TestKeepOnPublishedCurves(t *testing.T) {
+	kept := 0
+	for _, name := range []string{"allreduce_mi300x_2node_16gpu_cx7roce", "allreduce_mi355x_2node_16gpu_pollara"} {
+		for _, backward := range []float64{0.04, 0.079, 0.2, 0.628, 2} {
+			for _, cap := range []int64{0, 1, 4, 25, 100, 841, 2000, 20000} {
+				d := replay(t, name, backward, cap)
+				a := &d.Answer
+				now, set := a.Default, int64(25)
+				if cap > 0 {
+					now, set = a.Current, cap
+				}
+				cheap := now.Step < a.Least.Step*1.0099 && now.Score < a.Least.Score+0.0099
+				dear := now.Step > a.Least.Step*1.0101 || now.Score > a.Least.Score+0.0111
+				if cheap {
+					kept++
+					require.True(t, a.Keep, "%s %g s %d MiB: %s", name, backward, cap, d.Sentence)
+				}
+				if dear {
+					require.False(t, a.Keep, "%s %g s %d MiB: %s", name, backward, cap, d.Sentence)
+				}
+				if a.Keep {
+					require.Regexp(t, fmt.Sprintf(`^Keep %d MiB: at most (0\.[0-9]|1) %% to gain\. Confidence (low|medium)\.$`, set), d.Sentence)
+					require.Contains(t, d.Snippets[0].Text, fmt.Sprintf("bucket_cap_mb=%d,", set))
+				} else {
+					require.NotContains(t, d.Sentence, "Keep")
+				}
+				require.NotContains(t, d.Sentence, "no need to change")
+				require.NotContains(t, d.Sentence, " costs 0 % of a step.")
+			}
+		}
+	}
+	require.Greater(t, kept, 10)
+}

@@ -1,0 +1,169 @@
+package advice_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"zbench/bench/advice"
+	"zbench/bench/cost"
+	"zbench/bench/model"
+	"zbench/bench/record"
+	"zbench/bench/trainer"
+)
+
+// experts is a model of blocks, some of whose tensors are routed experts.
+func experts(some bool) *model.Model {
+	m := &model.Model{Name: "small", Source: "made up", Listed: true}
+	add := func(name string, n int64, expert bool, block int) {
+		m.Params = append(m.Params, trainer.Param{Name: name, Elements: n, Expert: expert, Block: block})
+	}
+	add("embed_tokens.weight", 100_000_000, false, 0)
+	for i := range 16 {
+		add(fmt.Sprintf("model.layers.%d.attn", i), 20_000_000, false, i+1)
+		add(fmt.Sprintf("model.layers.%d.mlp", i), 40_000_000, some, i+1)
+	}
+	add("lm_head.weight", 100_000_000, false, 0)
+	return m
+}
+
+// groupsOf is a record of curves of 32 ranks and of every part of them that the
+// property draws.
+func groupsOf() *record.Record {
+	all := &record.Record{Schema: record.Schema, Source: record.Source{Kind: record.Measured}}
+	for _, ranks := range []int{32, 16, 8, 4, 2} {
+		all.Results = append(all.Results, sweep(ranks, false, "all_reduce", "reduce_scatter", "all_gather").Results...)
+	}
+	return all
+}
+
+// flagSet draws the settings file that a user of a trainer might have.
+func flagSet(t *rapid.T, name string) string {
+	on := func(what string) bool { return rapid.Bool().Draw(t, what) }
+	size := rapid.Int64Range(1_000_000, 3_000_000_000).Draw(t, "size")
+	var lines []string
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	switch name {
+	case "megatron":
+		lines = megatronFlags(t, on, size)
+	case "ddp":
+		add("bucket_cap_mb=%d", max(1, size>>20))
+	case "fsdp2":
+		add("BLOCKS_PER_UNIT = %d", rapid.IntRange(1, 16).Draw(t, "blocks"))
+	case "deepspeed":
+		text := fmt.Sprintf(`"zero_optimization": {"stage": %d`, rapid.SampledFrom([]int{1, 2, 3}).Draw(t, "stage"))
+		if on("size set") {
+			text += fmt.Sprintf(`, "reduce_bucket_size": %d`, size)
+		}
+		if on("overlap set") {
+			text += fmt.Sprintf(`, "overlap_comm": %t`, on("overlap"))
+		}
+		text += "}"
+		text += rapid.SampledFrom([]string{"", `, "bf16": {"enabled": true}`, `, "fp16": {"enabled": true}`}).Draw(t, "half")
+		text += rapid.SampledFrom([]string{"", `, "communication_data_type": "fp32"`, `, "communication_data_type": "fp16"`}).Draw(t, "wire")
+		add("{%s, \"gradient_accumulation_steps\": %d}", text, rapid.IntRange(1, 4).Draw(t, "accum"))
+	case "xla":
+		for _, call := range []string{"all_reduce", "reduce_scatter", "all_gather"} {
+			if on(call) {
+				add("--xla_gpu_%s_combine_threshold_bytes=%d", call, rapid.Int64Range(1<<20, 1<<31).Draw(t, call+" bytes"))
+			}
+		}
+		if on("scheduler set") {
+			add("--xla_gpu_enable_latency_hiding_scheduler=%t", on("scheduler"))
+		}
+		if len(lines) == 0 {
+			add("--xla_gpu_all_reduce_combine_threshold_bytes=%d", size)
+		}
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func megatronFlags(t *rapid.T, on func(what string) bool, size int64) []string {
+	lines := []string{"--seq-length 4096"}
+	for _, flag := range []string{"--use-distributed-optimizer", "--overlap-grad-reduce", "--overlap-param-gather", "--ddp-pad-buckets-for-high-nccl-busbw"} {
+		if on(flag) {
+			lines = append(lines, flag)
+		}
+	}
+	switch rapid.IntRange(0, 2).Draw(t, "how sized") {
+	case 1:
+		lines = append(lines, fmt.Sprintf("--ddp-bucket-size %d", size))
+	case 2:
+		lines = append(lines, fmt.Sprintf("--ddp-num-buckets %d", 1+size%30))
+	}
+	lines = append(lines, rapid.SampledFrom([]string{"", "--bf16", "--bf16 --grad-reduce-in-bf16", "--fp16", "--fp16 --accumulate-allreduce-grads-in-fp32"}).Draw(t, "dtypes"))
+	if n := rapid.SampledFrom([]int{1, 2, 4}).Draw(t, "ep"); n > 1 {
+		lines = append(lines, fmt.Sprintf("--expert-model-parallel-size %d", n))
+	}
+	if n := rapid.SampledFrom([]int{1, 2}).Draw(t, "instances"); n > 1 {
+		lines = append(lines, fmt.Sprintf("--num-distributed-optimizer-instances %d", n))
+	}
+	return lines
+}
+
+// told is the input that a settings file makes, as the command makes it: the
+// trainer's defaults and what the file says over them.
+func told(t require.TestingT, name, text string, m *model.Model, sources []cost.Source, backward float64) advice.Input {
+	tr, err := trainer.ByName(name)
+	require.NoError(t, err)
+	c, err := trainer.ReadConfig(text, "")
+	require.NoError(t, err, text)
+	require.Equal(t, name, c.Trainer, text)
+	in := advice.Input{
+		Sources: sources, Framework: name, Model: m, Config: c, ConfigFile: "train.sh",
+		Run: trainer.Run{DP: 32, GradDtype: tr.GradDtype, ParamDtype: "bfloat16", Zero: tr.Stages[0]},
+	}
+	in.Compute, err = model.Timed(backward, backward/2)
+	require.NoError(t, err)
+	c.Apply(&in.Run)
+	return in
+}
+
+// Whatever trainer and flags: the printed lines, read as the trainer's settings,
+// give the step that they promise, and then nothing is left to change.
+func TestPrintedLinesKeepTheirPromise(t *testing.T) {
+	sources := []cost.Source{{Record: groupsOf()}}
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom(trainer.Names()).Draw(t, "trainer")
+		m := experts(rapid.Bool().Draw(t, "experts"))
+		backward := rapid.SampledFrom([]float64{0.01, 0.05, 0.2}).Draw(t, "backward")
+		in := told(t, name, flagSet(t, name), m, sources, backward)
+		d, err := advice.Give(in)
+		require.NoError(t, err)
+		require.Empty(t, d.Answer.Refusal)
+		require.NotEmpty(t, d.Snippets)
+		for _, s := range d.Snippets {
+			again, err := advice.Give(told(t, name, s.Text, m, sources, backward))
+			require.NoError(t, err)
+			require.NotNil(t, again.Answer.Current, s.Text)
+			require.InEpsilon(t, d.Answer.Best.Step, again.Answer.Current.Step, 1e-9, "%s\n%s", d.Sentence, s.Text)
+			require.True(t, strings.HasPrefix(again.Sentence, "Keep "), "%s\n%s\n%s", d.Sentence, again.Sentence, s.Text)
+		}
+	})
+}
+
+// Where even the missing switches gain less than 1 %, all stays as it is, and the
+// lines add none.
+func TestWhatGainsNothingIsNotSwitchedOn(t *testing.T) {
+	sources := []cost.Source{{Record: groupsOf()}}
+	for text, name := range map[string]string{
+		"--use-distributed-optimizer --ddp-bucket-size 1000000":                                                         "megatron",
+		"--use-distributed-optimizer --seq-length 4096":                                                                 "megatron",
+		`{"zero_optimization": {"stage": 1, "reduce_bucket_size": 3e8}}`:                                                "deepspeed",
+		"--xla_gpu_reduce_scatter_combine_threshold_bytes=4194304 --xla_gpu_all_gather_combine_threshold_bytes=4194304": "xla",
+	} {
+		d := give(t, told(t, name, text, experts(false), sources, 60))
+		require.Regexp(t, `^Keep [0-9.]+ [A-Za-z ]+: at most 0\.[0-9] % to gain\. Confidence medium\.$`, d.Sentence, text)
+		require.Empty(t, d.Answer.Changes)
+		require.NotContains(t, d.Snippets[0].Text, "overlap-grad-reduce")
+		require.NotContains(t, d.Snippets[0].Text, `"overlap_comm": true`)
+		require.NotContains(t, d.Snippets[0].Text, "_gather_combine_threshold_bytes=8")
+	}
+	d := give(t, told(t, "megatron", "--use-distributed-optimizer --ddp-bucket-size 1000000", experts(false), sources, 0.2))
+	require.NotEmpty(t, d.Answer.Changes, "a shorter backward")
+	require.Contains(t, d.Snippets[0].Text, "--overlap-grad-reduce\n")
+	require.Contains(t, d.Snippets[0].Text, "# new or changed against train.sh: --overlap-grad-reduce, --overlap-param-gather")
+}

@@ -1,0 +1,229 @@
+package trainer
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Megatron-Core's layer-wise optimizer, which --use-distributed-optimizer means
+// with Muon and every optimizer but Adam and SGD. Read in NVIDIA/Megatron-LM at
+// d98e8a64: megatron/core/optimizer/layer_wise_optimizer.py,
+// _compute_per_buffer_param_layout (the rule), training/arguments.py (which
+// optimizers), training/training.py wrap_model_chunks_with_ddp (both kinds of
+// buffers are scattered), distributed/param_and_grad_buffer.py
+// group_params_for_buffers (the matrices have a buffer of their own; the other
+// tensors keep the distributed optimizer's).
+//
+// A matrix lies whole in one rank's share, so that a bucket is dp times its largest
+// share. A bucket stays open until it holds max(setting, 0.9 · dp · its largest
+// matrix) elements, and beyond that while the next matrix fits into the padding.
+const (
+	floorShare = 0.9 // PADDING_FLOOR
+	unevenness = 0.3 // _NUMEL_EPSILON: how far a share may exceed the mean
+)
+
+// wholeBuckets cuts the matrices by the layer-wise rule and the rest as the
+// distributed optimizer does.
+func wholeBuckets(in *prepared, setting int64, run Run) []Bucket {
+	matrices := both(in.matrices, func(_ packing, expert bool) []Bucket {
+		w := newWholePacking(in, run, expert)
+		return in.packed[w.kind()].of(w.chunks(setting), w.buckets)
+	})
+	rest := both(in.rest, func(p packing, expert bool) []Bucket {
+		p.align, p.divisor = megatronAlign, Divisor(run.ranks(expert), run.PadBuckets)
+		return p.atLeast(setting, setting)
+	})
+	all := slices.Concat(matrices, rest)
+	inOrder(all, func(a, b Bucket) int { return cmp.Compare(b.First, a.First) })
+	return all
+}
+
+// piece is one matrix as Megatron holds it: of several tensors of the list where a
+// checkpoint has them apart.
+type piece struct {
+	first, last, tensors int
+	elements             int64
+	rows, cols           int64 // 0 where the shape is not known
+	cost                 float64
+	// class numbers the costs, the highest first.
+	class int
+}
+
+// fused are the projections that Megatron holds in one matrix (linear_qkv,
+// linear_fc1), by the names of Hugging Face in the order of the rows.
+var fused = [][]string{{"q_proj", "k_proj", "v_proj"}, {"gate_proj", "up_proj"}}
+
+// pieces are in the order of backward.
+func (p packing) pieces() []piece {
+	all := make([]piece, 0, len(p.order))
+	for _, i := range p.order {
+		x := p.params[i]
+		now := piece{first: i, last: i, tensors: 1, elements: x.Elements}
+		if len(x.Shape) == 2 {
+			now.rows, now.cols = x.Shape[0], x.Shape[1]
+		}
+		if n := len(all); n > 0 && all[n-1].first == i+1 && all[n-1].cols == now.cols && precedes(x.Name, p.params[i+1].Name) {
+			now.last, now.tensors = all[n-1].last, all[n-1].tensors+1
+			now.elements += all[n-1].elements
+			now.rows += all[n-1].rows
+			all = all[:n-1]
+		}
+		shape := Param{Elements: now.elements}
+		if now.cols > 0 {
+			shape.Shape = []int64{now.rows, now.cols}
+		}
+		now.cost = stepCost(shape)
+		all = append(all, now)
+	}
+	return classed(all)
+}
+
+// classed numbers the pieces' costs.
+func classed(all []piece) []piece {
+	costs := make([]float64, len(all))
+	for i, x := range all {
+		costs[i] = -x.cost
+	}
+	slices.Sort(costs)
+	costs = slices.Compact(costs)
+	for i, x := range all {
+		all[i].class, _ = slices.BinarySearch(costs, -x.cost)
+	}
+	return all
+}
+
+// byWork is a chunk with the most work first, equals as they were: sorted by counting.
+func byWork(chunk []piece) []piece {
+	classes := 0
+	for _, x := range chunk {
+		classes = max(classes, x.class+1)
+	}
+	if classes > len(chunk) { // shapes that hardly repeat
+		sorted := slices.Clone(chunk)
+		slices.SortStableFunc(sorted, func(a, b piece) int { return cmp.Compare(a.class, b.class) })
+		return sorted
+	}
+	at := make([]int, classes+1)
+	for _, x := range chunk {
+		at[x.class+1]++
+	}
+	for c := range classes {
+		at[c+1] += at[c]
+	}
+	sorted := make([]piece, len(chunk))
+	for _, x := range chunk {
+		sorted[at[x.class]] = x
+		at[x.class]++
+	}
+	return sorted
+}
+
+// precedes tells that two tensors are neighbours in one fused matrix.
+func precedes(a, b string) bool {
+	a, b = strings.TrimSuffix(a, ".weight"), strings.TrimSuffix(b, ".weight")
+	for _, family := range fused {
+		for k := range len(family) - 1 {
+			module, is := strings.CutSuffix(a, family[k])
+			if is && b == module+family[k+1] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// wholePacking packs the pieces of one buffer.
+type wholePacking struct {
+	all     []piece
+	dp      int64
+	divisor int64 // of a share
+	expert  bool
+	// loads is the work of each rank so far: it goes on from bucket to bucket.
+	loads *shares
+}
+
+func newWholePacking(in *prepared, run Run, expert bool) *wholePacking {
+	kind := 0
+	if expert {
+		kind = 1
+	}
+	dp := int64(run.ranks(expert))
+	return &wholePacking{all: in.pieces[kind], dp: dp, divisor: lcm(megatronAlign, Divisor(int(dp), run.PadBuckets)/dp), expert: expert}
+}
+
+func (w *wholePacking) kind() int {
+	if w.expert {
+		return 1
+	}
+	return 0
+}
+
+// packed keeps the buckets of the chunks that were packed last: most settings that
+// follow each other cut the same.
+type packed struct {
+	chunks  [][]piece
+	buckets []Bucket
+}
+
+// of packs the chunks unless they are those of the last time.
+func (p *packed) of(chunks [][]piece, pack func([][]piece) []Bucket) []Bucket {
+	same := func(a, b []piece) bool { return len(a) == len(b) } // of one list, in order
+	if p.buckets == nil || !slices.EqualFunc(p.chunks, chunks, same) {
+		p.chunks, p.buckets = chunks, pack(chunks)
+	}
+	return p.buckets
+}
+
+func (w *wholePacking) buckets(chunks [][]piece) []Bucket {
+	w.loads = newShares(int(w.dp))
+	all := make([]Bucket, len(chunks))
+	for i, chunk := range chunks {
+		all[i] = w.bucket(chunk)
+	}
+	return all
+}
+
+// chunks are the pieces of each bucket. A setting of 0 is one bucket.
+func (w *wholePacking) chunks(setting int64) [][]piece {
+	var all [][]piece
+	start, held, largest := 0, int64(0), int64(0)
+	filled := newHeap(int(w.dp))
+	for i, x := range w.all {
+		if setting > 0 && i > start && held >= max(setting, int64(floorShare*float64(w.dp*largest))) &&
+			roundUp(filled.least(), megatronAlign)+x.elements > roundUp(filled.most, w.divisor) {
+			all = append(all, w.all[start:i])
+			start, held, largest = i, 0, 0
+			filled.reset()
+		}
+		filled.add(roundUp(filled.least(), megatronAlign) + x.elements)
+		held += x.elements
+		largest = max(largest, x.elements)
+	}
+	if start < len(w.all) {
+		all = append(all, w.all[start:])
+	}
+	return all
+}
+
+// bucket gives each piece to a rank, the most work first: to the one with the least
+// work so far whose share has room, or else to the emptiest.
+func (w *wholePacking) bucket(chunk []piece) Bucket {
+	b := Bucket{Expert: w.expert, Whole: true, First: chunk[0].first, Last: chunk[0].last}
+	used := int64(0)
+	for _, x := range chunk {
+		b.First, b.Last = min(b.First, x.first), max(b.Last, x.last)
+		b.Params += x.tensors
+		used += x.elements
+	}
+	room := float64(used) / float64(w.dp) * (1 + unevenness)
+	w.loads.empty()
+	share := int64(0)
+	for _, x := range byWork(chunk) {
+		at := w.loads.find(func(filled int64) bool { return float64(roundUp(filled, megatronAlign)+x.elements) <= room })
+		share = max(share, w.loads.put(at, x))
+	}
+	b.Elements = w.dp * roundUp(share, w.divisor)
+	b.Padding = b.Elements - used
+	return b
+}

@@ -1,0 +1,193 @@
+package trainer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// layerWiseOptimizers are those that Megatron's distributed optimizer serves layer by
+// layer: the choices of --optimizer but adam and sgd (NVIDIA/Megatron-LM at d98e8a64,
+// megatron/training/arguments.py; since 0044db1f).
+var layerWiseOptimizers = []string{"muon", distMuon, "adaptive_muon", "lion", "soap"}
+
+// plainOptimizers are the others.
+var plainOptimizers = []string{"adam", "sgd"}
+
+// LayerWiseOptimizer tells whether Megatron's distributed optimizer keeps the
+// matrices of an optimizer whole. An unknown name is an error that lists the valid.
+func LayerWiseOptimizer(name string) (bool, error) {
+	name = strings.ToLower(strings.TrimSpace(name))
+	if slices.Contains(layerWiseOptimizers, name) {
+		return true, nil
+	}
+	if slices.Contains(plainOptimizers, name) {
+		return false, nil
+	}
+	return false, fmt.Errorf("unknown optimizer %q: Megatron has %s", name, strings.Join(slices.Concat(plainOptimizers, layerWiseOptimizers), ", "))
+}
+
+// optimizerKeys are settings that mean something only beside Megatron's own: other
+// tools have an optimizer, too, so that they do not tell whose a file is.
+var optimizerKeys = []struct {
+	name string
+	set  func(c *Config, value string) error
+}{
+	{"optimizer", func(c *Config, value string) error { c.optimizer = strings.ToLower(value); return nil }},
+	{"optimizer.optimizer", func(c *Config, value string) error { c.optimizer = strings.ToLower(value); return nil }},
+	{legacyKey, isOn(func(c *Config) *bool { return &c.legacyLayout })},
+	{"use_layer_wise_param_layout", func(c *Config, value string) error {
+		c.legacyLayout = strings.EqualFold(value, "false")
+		return nil
+	}},
+	{"overlap_param_gather_with_optimizer_step", noBuckets},
+	{"optimizer.overlap_param_gather_with_optimizer_step", noBuckets},
+	{"comm_overlap.overlap_param_gather_with_optimizer_step", noBuckets},
+	{"num_layers_per_virtual_pipeline_stage", interleaved},
+	{"num_virtual_stages_per_pipeline_rank", interleaved},
+	{"virtual_pipeline_model_parallel_size", interleaved},
+}
+
+// noBuckets refuses the switch with which Megatron cuts no buckets
+// (megatron/training/training.py: per_chunk_bucket_sizes are None then).
+func noBuckets(c *Config, value string) error {
+	on := false
+	if err := isOn(func(*Config) *bool { return &on })(c, value); err != nil || !on {
+		return err
+	}
+	return fmt.Errorf("it turns bucketing off, so that no bucket size has an effect: take it out to set one")
+}
+
+// interleaved says what the bucket size does with several chunks a stage: only the
+// first is cut (same place).
+func interleaved(c *Config, value string) error {
+	if n, err := whole(value); err == nil && n > 0 {
+		c.Notes = append(c.Notes, "with interleaved stages the bucket size counts on the first chunk of the first stage alone: the list of parameters must be that chunk's")
+	}
+	return nil
+}
+
+// readOptimizer takes what optimizerKeys say.
+func (c *Config) readOptimizer(found []pair) error {
+	for _, p := range found {
+		for _, k := range optimizerKeys {
+			if k.name != p.key || isUnset(p.value) {
+				continue
+			}
+			if err := k.set(c, strings.TrimSpace(p.value)); err != nil {
+				return fmt.Errorf("%w: %s: %w", ErrConfig, k.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// layerWise concludes what the optimizer means for the buffers. In a Primus file
+// dist_muon is that of the Megatron-LM it pins (AMD-AGI/Primus at fd1eeabb:
+// d3528a21), which reduces by all_reduce.
+func (c *Config) layerWise(primus bool) {
+	if !slices.Contains(layerWiseOptimizers, c.optimizer) {
+		return
+	}
+	sharded := c.Zero != nil && *c.Zero == 1
+	pinned := primus && c.optimizer == distMuon
+	switch {
+	case c.optimizer == distMuon || sharded:
+		one := 1
+		c.Zero, c.LayerWise, c.LegacyLayout = &one, true, c.legacyLayout || pinned
+	default:
+		c.Notes = append(c.Notes, c.optimizer+" without use_distributed_optimizer: every rank steps every matrix, gradients are reduced by all_reduce, and buckets end as with Adam")
+	}
+	switch {
+	case pinned:
+		c.Notes = append(c.Notes, "dist_muon is read as in the Megatron-LM that Primus pins (d3528a21): all_reduce in buckets of the size that is set; since 0044db1f (May 2026) it means the layer-wise buffers of optimizer: muon")
+	case primus && c.LayerWise:
+		c.Notes = append(c.Notes, "the Megatron-LM that Primus pins (d3528a21) refuses optimizer: "+c.optimizer+" with use_distributed_optimizer: the answer is for one since 0044db1f (May 2026)")
+	}
+}
+
+// legacyKey is Megatron's argument against the layer-wise layout, distMuon the name
+// of an optimizer that is sharded without another.
+const (
+	legacyKey = "no_use_layer_wise_param_layout"
+	distMuon  = "dist_muon"
+)
+
+// optimizer is the name that a snippet writes: the user's, or Muon.
+func (s Spelling) optimizer() string {
+	if s.Config != nil && s.Config.LayerWise {
+		return s.Config.optimizer
+	}
+	return "muon"
+}
+
+// inYAML is a setting as Primus has it, which names what an argument turns off.
+func inYAML(a argument) string {
+	if a.key == legacyKey {
+		return "use_layer_wise_param_layout: false"
+	}
+	return a.key + ": " + a.value
+}
+
+// LayerWiseFloor describes the buffer of matrices that most gradients are in: the
+// ranks that share it, its largest matrix and the least number of elements at which
+// one of its buckets closes, and from how many ranks on it is a single bucket
+// whatever is set; 0 where it is not up to mostRanks.
+type LayerWiseFloor struct {
+	Ranks, OneFrom        int
+	Total, Largest, Least int64
+	Expert                bool
+	// Guessed tells that shapes are not known, and names decided what a matrix is.
+	Guessed bool
+}
+
+// mostRanks is how far OneFrom is sought.
+const mostRanks = 1 << 16
+
+// LayerWise describes the layer-wise buffers of a run; false where it has none.
+func (t Trainer) LayerWise(params []Param, run Run) (LayerWiseFloor, bool) {
+	if !run.LayerWise || run.LegacyLayout || run.Zero != 1 {
+		return LayerWiseFloor{}, false
+	}
+	var best LayerWiseFloor
+	var most *wholePacking
+	in := prepare(grouped(params, run), run)
+	for _, expert := range []bool{false, true} {
+		w := newWholePacking(in, run, expert)
+		f := LayerWiseFloor{Ranks: int(w.dp), Expert: expert}
+		for _, x := range w.all {
+			f.Total += x.elements
+			f.Largest = max(f.Largest, x.elements)
+			f.Guessed = f.Guessed || x.cols == 0
+		}
+		if f.Total > best.Total {
+			best, most = f, w
+		}
+	}
+	if most == nil {
+		return best, false
+	}
+	best.Least = int64(floorShare * float64(int64(best.Ranks)*best.Largest))
+	best.OneFrom = most.oneFrom(run.PadBuckets)
+	return best, true
+}
+
+// oneFrom is from how many ranks on the smallest setting leaves one bucket.
+func (w *wholePacking) oneFrom(pad bool) int {
+	one := func(dp int) bool {
+		other := &wholePacking{all: w.all, dp: int64(dp), divisor: lcm(megatronAlign, Divisor(dp, pad)/int64(dp))}
+		return len(other.chunks(1)) == 1
+	}
+	if !one(mostRanks) {
+		return 0
+	}
+	lo, hi := 0, mostRanks // not one, one
+	for hi-lo > 1 {
+		if mid := (lo + hi) / 2; one(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi
+}

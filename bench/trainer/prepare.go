@@ -1,0 +1,133 @@
+package trainer
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+)
+
+// prepared is what the plans of all settings have in common. It is made once for a
+// list of tensors and a run, so that a plan costs what its buckets do.
+type prepared struct {
+	params []Param
+	run    Run
+	// kinds are the dense tensors and those of experts, in the order of backward.
+	kinds [2]packing
+	// matrices and rest are the same of what the layer-wise rule divides.
+	matrices, rest [2]packing
+	pieces         [2][]piece
+	packed         [2]packed
+	// reverse is all tensors that have elements, the last first, and experts the
+	// elements of experts before each tensor of the list.
+	reverse packing
+	experts []int64
+	// block is the elements of a transformer block, and blocks the tensors by block:
+	// for a trainer that is set in blocks.
+	block  int64
+	blocks []unit
+}
+
+// Planner is Plan for many settings of the same tensors and run.
+func (t Trainer) Planner(params []Param, run Run) func(setting int64) Plan {
+	in := prepare(grouped(params, run), run)
+	if t.Unit == Blocks {
+		in.block, in.blocks = blockSize(params), blockRuns(in.params)
+	}
+	return func(setting int64) Plan { return t.plan(in, setting, run) }
+}
+
+func prepare(params []Param, run Run) *prepared {
+	in := &prepared{params: params, run: run, experts: make([]int64, len(params)+1)}
+	var order []int
+	for kind := range in.kinds {
+		in.kinds[kind] = newPacking(params, indexes(params, kind == 1, true))
+		order = append(order, in.kinds[kind].order...)
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(b, a) })
+	in.reverse = newPacking(params, order)
+	for i, p := range params {
+		in.experts[i+1] = in.experts[i]
+		if p.Expert {
+			in.experts[i+1] += p.Elements
+		}
+	}
+	if !run.LayerWise {
+		return in
+	}
+	matrix := make([]bool, len(params))
+	for i, p := range params {
+		matrix[i] = Matrix(p)
+	}
+	for kind, all := range in.kinds {
+		some := func(matrices bool) packing {
+			return newPacking(params, slices.DeleteFunc(slices.Clone(all.order), func(i int) bool { return matrix[i] != matrices }))
+		}
+		in.matrices[kind], in.rest[kind] = some(true), some(false)
+		in.pieces[kind] = in.matrices[kind].pieces()
+	}
+	return in
+}
+
+// newPacking sums the tensors up, as they are and aligned.
+func newPacking(params []Param, order []int) packing {
+	p := packing{params: params, order: order, sum: make([]int64, len(order)+1), aligned: make([]int64, len(order)+1)}
+	for k, i := range order {
+		p.largest = max(p.largest, params[i].Elements)
+		p.sum[k+1] = p.sum[k] + params[i].Elements
+		p.aligned[k+1] = p.aligned[k] + roundUp(params[i].Elements, megatronAlign)
+	}
+	return p
+}
+
+// atLeast closes a bucket as soon as it holds limit elements, so that the last
+// tensor overshoots. The first bucket has a limit of its own. A limit of 0 never
+// closes. A bucket's end is a multiple of what starts are aligned to, so that sums
+// of aligned tensors say where one closes.
+func (p packing) atLeast(first, limit int64) []Bucket {
+	all := make([]Bucket, 0, p.mostBuckets(limit))
+	starts := p.sum
+	if p.align > 1 {
+		starts = p.aligned
+	}
+	for from := 0; from < len(p.order); first = limit {
+		last := len(p.order) - 1
+		held := func(k int) int64 { return starts[k] - starts[from] + p.params[p.order[k]].Elements }
+		if first > 0 {
+			last = min(last, from+sort.Search(last+1-from, func(k int) bool { return held(from+k) >= first }))
+		}
+		b := Bucket{
+			Elements: roundUp(held(last), p.divisor), Params: last + 1 - from, First: p.order[last], Last: p.order[from],
+			Expert: p.params[p.order[from]].Expert,
+		}
+		b.Padding = b.Elements - (p.sum[last+1] - p.sum[from])
+		all = append(all, b)
+		from = last + 1
+	}
+	return all
+}
+
+// mostBuckets is how many buckets of so many elements or more there can be.
+func (p packing) mostBuckets(limit int64) int64 {
+	if limit < 1 {
+		return 1
+	}
+	return min(int64(len(p.order)), p.sum[len(p.order)]/limit+2)
+}
+
+// atMostBySums is atMost where no tensor is left out of the order.
+func (p packing) atMostBySums(limit int64) []Bucket {
+	var all []Bucket
+	for from := 0; from < len(p.order); {
+		n := sort.Search(len(p.order)-from, func(k int) bool { return p.sum[from+k+1]-p.sum[from] > limit })
+		if p.most > 0 {
+			n = min(n, p.most)
+		}
+		last := from + max(1, n) - 1
+		all = append(all, Bucket{
+			Elements: p.sum[last+1] - p.sum[from], Params: last + 1 - from, First: p.order[last], Last: p.order[from],
+			Expert: p.params[p.order[last]].Expert,
+		})
+		from = last + 1
+	}
+	return all
+}

@@ -1,0 +1,59 @@
+package trainer
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// oneByOne is the rule tensor by tensor: what atLeast finds by sums.
+func oneByOne(p packing, first, limit int64) []Bucket {
+	var all []Bucket
+	b, start, end, used := Bucket{}, int64(0), int64(0), int64(0)
+	done := func() {
+		end = roundUp(end, p.divisor)
+		b.Elements = end - start
+		b.Padding = b.Elements - used
+		all = append(all, b)
+		b, start, used = Bucket{}, end, 0
+	}
+	for _, i := range p.order {
+		e := p.params[i]
+		if b.Params == 0 {
+			b.First, b.Last = i, i
+		}
+		b.First, b.Last = min(b.First, i), max(b.Last, i)
+		b.Params++
+		b.Expert = e.Expert
+		end = roundUp(end, p.align) + e.Elements
+		used += e.Elements
+		if first > 0 && end-start >= first {
+			done()
+			first = limit
+		}
+	}
+	if b.Params > 0 {
+		done()
+	}
+	return all
+}
+
+func TestAtLeastIsTheRuleTensorByTensor(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		params := make([]Param, rapid.IntRange(1, 80).Draw(t, "tensors"))
+		for i := range params {
+			params[i] = Param{Elements: rapid.SampledFrom([]int64{1, 63, 64, 65, 500, 4096, 10007}).Draw(t, "elements"), Expert: rapid.Bool().Draw(t, "expert")}
+		}
+		first, limit := rapid.Int64Range(0, 30_000).Draw(t, "first"), rapid.Int64Range(0, 30_000).Draw(t, "limit")
+		dp := rapid.IntRange(1, 2000).Draw(t, "dp")
+		for _, p := range prepare(params, Run{DP: dp}).kinds {
+			if len(p.order) == 0 {
+				continue
+			}
+			require.Equal(t, oneByOne(p, first, limit), p.atLeast(first, limit))
+			p.align, p.divisor = megatronAlign, Divisor(dp, false)
+			require.Equal(t, oneByOne(p, first, limit), p.atLeast(first, limit))
+		}
+	})
+}
