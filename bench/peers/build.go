@@ -3,6 +3,7 @@ package peers
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"zbench/bench/collective"
 	"zbench/bench/record"
@@ -41,6 +42,12 @@ type caseKey struct {
 type resultKey struct {
 	caseKey
 	setup *setup
+}
+
+// slot is the number of a case, and whether it is in place.
+type slot struct {
+	of      int32
+	inPlace bool
 }
 
 // build makes the record. Only Import.File, SHA256 and Lines stay empty.
@@ -115,20 +122,23 @@ func (b *builder) addTest(s *scan, set *setting) {
 	}
 	set.setup = b.setups.of(set)
 	b.refuseClashes(set)
-	// at has where the samples of a case of this test go.
-	at := map[[2]int32]*building{}
+	// at has where the samples of a case of this test go, more how many there are.
+	at, more := map[slot]*building{}, map[slot]int{}
 	for r := range t.rows.all() {
 		for i := range r.sides[:r.n] {
-			slot := [2]int32{r.of, 0}
-			if r.inPlace[i] {
-				slot[1] = 1
-			}
-			into, again := at[slot]
+			more[slot{r.of, r.inPlace[i]}]++
+		}
+	}
+	for r := range t.rows.all() {
+		for i := range r.sides[:r.n] {
+			where := slot{r.of, r.inPlace[i]}
+			into, again := at[where]
 			if again {
 				s.repeatedRows(set)
 			} else {
 				into = b.result(s, set, set.caseOf(r, r.inPlace[i]), t.log.list[r.of])
-				at[slot] = into
+				into.samples = slices.Grow(into.samples, more[where])
+				at[where] = into
 			}
 			verify(into.res, t, r.sides[i].wrong, len(into.samples) == 0)
 			into.samples = append(into.samples, &r.sides[i])

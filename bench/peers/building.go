@@ -1,6 +1,8 @@
 package peers
 
 import (
+	"slices"
+
 	"zbench/bench/record"
 	"zbench/bench/stat"
 )
@@ -25,40 +27,49 @@ func (into *building) curve() curveKey {
 func (b *builder) finish(s *scan) {
 	b.setups.name()
 	b.setupWarning(s)
+	var scratch []float64
 	for _, into := range b.results {
 		if label := b.setups.labels[into.curve()][into.owner.setup]; label != "" {
 			into.res.Setup = label
 			into.res.Key += "/" + slug(label)
 		}
-		into.time()
+		into.time(&scratch)
 		into.res.Warnings = into.warnings()
 		b.rec.Results = append(b.rec.Results, *into.res)
 		into.samples = nil
 	}
 }
 
-// time makes the timing of a result's samples.
-func (into *building) time() {
+// time makes the timing of a result's samples. The scratch serves all results.
+func (into *building) time(scratch *[]float64) {
 	set, res := into.owner, into.res
-	n := len(into.samples)
-	seconds, lo, hi := make([]float64, n), make([]float64, n), make([]float64, n)
-	for i, s := range into.samples {
-		r := s.rounding(res.Bytes, set.unit, set.scale)
-		seconds[i], lo[i], hi[i] = r.at, r.lo, r.hi
+	list := func(of func(*side) float64) []float64 {
+		*scratch = (*scratch)[:0]
+		for _, s := range into.samples {
+			*scratch = append(*scratch, of(s))
+		}
+		return *scratch
 	}
+	median := func(of func(*side) float64) float64 {
+		values := list(of)
+		slices.Sort(values)
+		return stat.QuantileSorted(values, 0.5)
+	}
+	digits := func(s *side) rounding { return s.rounding(res.Bytes, set.unit, set.scale) }
 	res.Burst = &record.Timing{
-		Iterations: set.test.header.iters, MeanOfRanks: stat.Summarize(seconds),
+		Iterations:  set.test.header.iters,
+		MeanOfRanks: stat.Summarize(list(func(s *side) float64 { return digits(s).at })),
 		// The median is monotone: those of the ends bound that of the times.
-		Rounding: &record.Interval{Lo: stat.Quantile(lo, 0.5), Hi: stat.Quantile(hi, 0.5)},
+		Rounding: &record.Interval{
+			Lo: median(func(s *side) float64 { return digits(s).lo }),
+			Hi: median(func(s *side) float64 { return digits(s).hi }),
+		},
 	}
 	if set.factor {
 		res.SetHeadline(set.BusFactor(set.ranks))
 		return
 	}
 	res.SetHeadline(0)
-	for i, s := range into.samples {
-		lo[i] = scaled(s.bus, 1e9)
-	}
-	printed := stat.Quantile(lo, 0.5)
+	printed := median(func(s *side) float64 { return scaled(s.bus, 1e9) })
 	res.BusBW = &printed
 }
