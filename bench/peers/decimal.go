@@ -66,23 +66,37 @@ func parseDecimal(s string) (decimal, bool) {
 // isDecimal reports whether s is digits, perhaps a point and digits, perhaps an
 // exponent.
 func isDecimal(s string) bool {
-	mantissa, exp, hasExp := cutExponent(s)
-	whole, fraction, hasPoint := strings.Cut(mantissa, ".")
-	if !digits(whole) || hasPoint && !digits(fraction) {
-		return false
+	i := run(s, 0)
+	ok := i > 0
+	if ok && i < len(s) && s[i] == '.' {
+		from := i + 1
+		i = run(s, from)
+		ok = i > from
 	}
-	if !hasExp {
-		return true
+	if ok && i < len(s) && (s[i] == 'e' || s[i] == 'E') {
+		from := i + 1
+		if from < len(s) && (s[from] == '+' || s[from] == '-') {
+			from++
+		}
+		i = run(s, from)
+		ok = i > from
 	}
-	if exp != "" && (exp[0] == '+' || exp[0] == '-') {
-		exp = exp[1:]
+	return ok && i == len(s)
+}
+
+// run is where the digits end that begin at the given byte.
+func run(s string, from int) int {
+	for from < len(s) && isDigit(s[from]) {
+		from++
 	}
-	return digits(exp)
+	return from
 }
 
 func cutExponent(s string) (mantissa, exp string, found bool) {
-	if i := strings.IndexAny(s, "eE"); i >= 0 {
-		return s[:i], s[i+1:], true
+	for i := range len(s) {
+		if s[i] == 'e' || s[i] == 'E' {
+			return s[:i], s[i+1:], true
+		}
 	}
 	return s, "", false
 }

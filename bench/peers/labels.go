@@ -69,7 +69,7 @@ func (d *labelled) piece(process string, l line, last bool) error {
 	}
 	d.open[process] = &l
 	if d.size += len(l.text); d.size > maxOpen || len(l.text) > maxLine {
-		return fmt.Errorf("%w: line %d and others like it, with labels of several processes, do not end within %d bytes", ErrTooLarge, l.no, maxOpen)
+		return fmt.Errorf("%w: line %d, which labels of several processes cut, is longer than any of a log", ErrTooLarge, l.no)
 	}
 	return nil
 }

@@ -15,11 +15,16 @@ const (
 	// maxLine is the longest line read, in bytes. NCCL_DEBUG topology dumps reach
 	// tens of kilobytes.
 	maxLine = 1 << 20
-	// maxBytes and maxLines are a log of all ranks' NCCL_DEBUG=INFO on the largest
-	// clusters.
-	maxBytes = 512 << 20
-	maxLines = 1 << 23
 )
+
+// bounds are how much of an input is read.
+type bounds struct {
+	bytes int64
+	lines int
+}
+
+// whole is more than the NCCL_DEBUG=INFO of all ranks of a large cluster.
+var whole = bounds{bytes: 512 << 20, lines: 1 << 23}
 
 // line is one cleaned line.
 type line struct {
@@ -45,8 +50,8 @@ type summary struct {
 }
 
 // eachLine hands every cleaned line to f and stops at f's first error.
-func eachLine(r io.Reader, f func(line) error) (summary, error) {
-	br := bufio.NewReaderSize(&bounded{from: r}, 64<<10)
+func (b bounds) eachLine(r io.Reader, f func(line) error) (summary, error) {
+	br := bufio.NewReaderSize(&bounded{from: r, most: b.bytes}, 64<<10)
 	// Peek's error is met again by the scanner below.
 	head, _ := br.Peek(4096)
 	if err := checkEncoding(head); err != nil {
@@ -59,8 +64,8 @@ func eachLine(r io.Reader, f func(line) error) (summary, error) {
 	pieces := labelled{emit: f}
 	previous := ""
 	for sc.Scan() {
-		if sum.lines++; sum.lines > maxLines {
-			return summary{}, fmt.Errorf("%w: more than %d lines; pass the tables alone, without NCCL_DEBUG's lines", ErrTooLarge, maxLines)
+		if sum.lines++; sum.lines > b.lines {
+			return summary{}, fmt.Errorf("%w: more than %d lines; pass the tables alone, without NCCL_DEBUG's lines", ErrTooLarge, b.lines)
 		}
 		if sum.lines > 1 {
 			if err := pieces.line(sum.lines-1, previous, false); err != nil {
@@ -83,16 +88,16 @@ func eachLine(r io.Reader, f func(line) error) (summary, error) {
 	return sum, pieces.end()
 }
 
-// bounded is a reader that fails after maxBytes.
+// bounded is a reader that fails after so many bytes.
 type bounded struct {
-	from io.Reader
-	n    int64
+	from    io.Reader
+	n, most int64
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.from.Read(p)
-	if b.n += int64(n); b.n > maxBytes {
-		return 0, fmt.Errorf("%w: more than %d MiB; pass the tables alone, without NCCL_DEBUG's lines", ErrTooLarge, maxBytes>>20)
+	if b.n += int64(n); b.n > b.most {
+		return 0, fmt.Errorf("%w: more than %d bytes; pass the tables alone, without NCCL_DEBUG's lines", ErrTooLarge, b.most)
 	}
 	return n, err //nolint:wrapcheck // a reader hands on its source's error, io.EOF above all
 }

@@ -67,7 +67,7 @@ type Options struct {
 func Parse(r io.Reader, o Options) (*record.Record, error) {
 	s := newScan()
 	s.stop = o.Stop
-	sum, err := eachLine(r, s.line)
+	sum, err := whole.eachLine(r, s.line)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", label(o), err)
 	}

@@ -77,8 +77,11 @@ type rowList struct {
 func (l *rowList) add(r row) {
 	last := len(l.blocks) - 1
 	if last < 0 || len(l.blocks[last]) == blockRows {
-		l.blocks = append(l.blocks, nil)
-		last++
+		var b []row // the first grows: most tables have few rows
+		if last++; last > 0 {
+			b = make([]row, 0, blockRows)
+		}
+		l.blocks = append(l.blocks, b)
 	}
 	l.blocks[last] = append(l.blocks[last], r)
 	l.n++
