@@ -24,11 +24,11 @@ type builder struct {
 	separate int
 }
 
-// curveKey is what results have in common that differ in size, placement and
-// setup.
+// curveKey is what the keys of results have in common that differ in size,
+// placement and setup.
 type curveKey struct {
 	collective, dtype, op string
-	ranks, nodes, perProc int
+	ranks, perProc        int
 }
 
 // caseKey is one case.
@@ -164,7 +164,7 @@ func (b *builder) result(s *scan, set *setting, c caseKey, printed printedCase) 
 		Key:        record.Key(c.collective, c.dtype, c.op, c.bytes, c.ranks, c.perProc, c.inPlace),
 		Collective: c.collective, Dtype: c.dtype, Op: c.op,
 		BytesRequested: c.bytes, Bytes: c.bytes, Count: printed.elements,
-		Ranks: c.ranks, Nodes: c.nodes, GPUsPerProcess: c.perProc, Groups: 1,
+		Ranks: c.ranks, Nodes: set.nodes, GPUsPerProcess: c.perProc, Groups: 1,
 		InPlace: c.inPlace, Status: record.OK, Warnings: []record.Warning{},
 	}}
 	b.index[key], b.seen[c] = into, true
@@ -202,7 +202,7 @@ func (set *setting) caseOf(r *row, inPlace bool) caseKey {
 	if set.Reduces {
 		op = reduction(of.op)
 	}
-	return caseKey{curveKey{set.Name, dtype(of.dtype), op, set.ranks, set.nodes, set.perProc}, of.bytes, inPlace}
+	return caseKey{curveKey{set.Name, dtype(of.dtype), op, set.ranks, set.perProc}, of.bytes, inPlace}
 }
 
 // dtype is a row's element type under zbench's name where it has one.

@@ -20,7 +20,7 @@ type building struct {
 // curve is what the result shares with others of its curve.
 func (into *building) curve() curveKey {
 	r := into.res
-	return curveKey{r.Collective, r.Dtype, r.Op, r.Ranks, r.Nodes, r.GPUsPerProcess}
+	return curveKey{r.Collective, r.Dtype, r.Op, r.Ranks, r.GPUsPerProcess}
 }
 
 // finish summarises the samples and names the setups where there are several.

@@ -155,10 +155,10 @@ func (s *setups) name() {
 		}
 		for _, one := range all {
 			label := one.label(devices, func(phrase string) bool { return said[phrase] < len(all) })
-			if taken[label] {
+			for taken[slug(label)] {
 				label += " #" + strconv.Itoa(one.order)
 			}
-			labels[one], taken[label] = label, true
+			labels[one], taken[slug(label)] = label, true
 		}
 		s.labels[c] = labels
 	}

@@ -157,3 +157,20 @@ func TestOneVisibleGPU(t *testing.T) {
 	require.Equal(t, 0, rec.World.Nodes)
 	require.Equal(t, []string{"hosts_not_distinct"}, codes(rec))
 }
+
+// The key of a result has no number of nodes: runs that differ in it differ in
+// their devices, too.
+func TestSameRanksOnOtherNumbersOfNodes(t *testing.T) {
+	two := text(t, "srun_one_gpu.log")
+	one := strings.ReplaceAll(strings.ReplaceAll(two, "node-b", "node-a"), ":00]", ":01]")
+	for r := range 8 {
+		one = strings.Replace(one, fmt.Sprintf(" %d:01]", r), fmt.Sprintf(" %d:02]", r), 1)
+	}
+	rec := parseText(t, two+one, Options{Nodes: 1})
+	keys := map[string]bool{}
+	for _, r := range rec.Results {
+		require.False(t, keys[r.Key], r.Key)
+		keys[r.Key] = true
+	}
+	require.Len(t, keys, 20)
+}
