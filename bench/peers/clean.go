@@ -86,12 +86,24 @@ func plain(t string) bool {
 }
 
 // withoutRank removes the label "[0] " of mpiexec -prepend-rank from within a
-// line, too: it stands in front of every part that was written at once.
+// line, too: it stands in front of every part that was written at once, right
+// behind the one before. NCCL_DEBUG's number of a device has a space before it.
 func withoutRank(t, label string) string {
 	if len(label) < 4 || label[len(label)-1] != ' ' || !digits(label[1:len(label)-2]) {
 		return t
 	}
-	return strings.ReplaceAll(t, label, "")
+	var b strings.Builder
+	for {
+		i := strings.Index(t, label)
+		if i < 0 {
+			return b.String() + t
+		}
+		b.WriteString(t[:i])
+		if i == 0 || t[i-1] == ' ' {
+			b.WriteString(label)
+		}
+		t = t[i+len(label):]
+	}
 }
 
 // toolText reports whether a line begins like one of the tool's: a comment, or

@@ -224,3 +224,18 @@ func TestLabelledLineWithoutItsEnd(t *testing.T) {
 	require.Equal(t, 1, rec.Source.Imports[0].Skipped[0].Count)
 	require.Contains(t, rec.Source.Imports[0].Skipped[0].Reason, "mixed into")
 }
+
+// Launchers' prefixes do not keep rows from being put together.
+func TestDebugOutputBehindPrefixes(t *testing.T) {
+	log := text(t, "debug_inside.log")
+	want := timesOf(parseText(t, log, Options{}))
+	for _, prefix := range []string{"[1,0]<stdout>:", " 0: ", "0: ", "worker-0: ", "[pod/launcher/mpi] ", "[0] ", "2026-03-04T05:06:07.123Z "} {
+		prefixed := ""
+		for l := range strings.Lines(log) {
+			prefixed += prefix + l
+		}
+		rec := parseText(t, prefixed, Options{})
+		require.Equal(t, want, timesOf(rec), prefix)
+		require.Empty(t, rec.Source.Imports[0].Skipped, prefix)
+	}
+}
