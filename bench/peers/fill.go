@@ -2,6 +2,7 @@ package peers
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"zbench/bench/record"
@@ -96,6 +97,12 @@ func (s *scan) fill(rec *record.Record, tables []*test, used []*setting) {
 		}
 		if u.world.Ranks > rec.World.Ranks {
 			rec.World = u.world
+		}
+	}
+	for _, u := range used {
+		// The hosts of one of several device lists would be taken for all there are.
+		if len(u.world.Hosts) > 0 && !slices.Equal(u.world.Hosts, rec.World.Hosts) {
+			rec.World.Hosts = nil
 		}
 	}
 	if imp.Tool == "" {

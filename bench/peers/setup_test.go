@@ -23,6 +23,7 @@ func TestOtherDevicesAreOtherResults(t *testing.T) {
 	}
 	require.Equal(t, map[string]float64{"node-a:0 node-b:0": 6337.5, "node-a:0 node-c:0": 6400.88, "node-c:0 node-d:0": 126750}, times)
 	require.Contains(t, rec.Warnings[0].Message, "3 different sets of devices")
+	require.Empty(t, rec.World.Hosts, "those of one pair are not all")
 }
 
 // Whatever the number of pairs, every printed time is a result of its own.
