@@ -39,7 +39,7 @@ func traits(r *record.Result) []string {
 	}
 	return []string{
 		r.Dtype, r.Op, place, ranks, nodes,
-		plural(int64(r.GPUsPerProcess), "GPU") + " per process",
+		plural(int64(r.GPUsPerProcess), "GPU") + " per process", r.Setup,
 	}
 }
 

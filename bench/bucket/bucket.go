@@ -57,6 +57,9 @@ type Curve struct {
 	// Stride is how far apart the ranks of each are; 0 where they are neighbours.
 	Stride  int  `json:"stride,omitempty"`
 	InPlace bool `json:"in_place"`
+	// Setup is record.Result's: in what the curve differs from others that are else
+	// alike.
+	Setup string `json:"setup,omitempty"`
 	// Timing names the time behind the bus bandwidth, as in record.Result.
 	Timing string `json:"timing"`
 	// Sizes is the number of distinct sizes used, NotOK the number of results
@@ -147,10 +150,11 @@ type key struct {
 	ranks, nodes, local   int
 	groups, stride        int
 	inPlace               bool
+	setup                 string
 }
 
 func keyOf(r *record.Result) key {
-	return key{r.Collective, r.Dtype, r.Op, r.Ranks, r.Nodes, r.GPUsPerProcess, r.Groups, r.Stride, r.InPlace}
+	return key{r.Collective, r.Dtype, r.Op, r.Ranks, r.Nodes, r.GPUsPerProcess, r.Groups, r.Stride, r.InPlace, r.Setup}
 }
 
 // groups splits the results into curves: in the order of the table of
@@ -181,6 +185,7 @@ func (k key) compare(o key) int {
 		cmp.Compare(k.groups, o.groups),
 		cmp.Compare(k.stride, o.stride),
 		cmp.Compare(rank(k.inPlace), rank(o.inPlace)),
+		cmp.Compare(k.setup, o.setup),
 	)
 }
 

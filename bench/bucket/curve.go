@@ -20,7 +20,7 @@ func (g group) curve() (Curve, []record.Warning) {
 	k := g.key
 	c := Curve{
 		Collective: k.collective, Dtype: k.dtype, Op: k.op, Ranks: k.ranks, Nodes: k.nodes,
-		GPUsPerProcess: k.local, Groups: k.groups, Stride: k.stride, InPlace: k.inPlace, Points: []Point{}, Holes: []Hole{},
+		GPUsPerProcess: k.local, Groups: k.groups, Stride: k.stride, InPlace: k.inPlace, Setup: k.setup, Points: []Point{}, Holes: []Hole{},
 	}
 	var warnings []record.Warning
 	used, lost := g.usable(&c)
@@ -208,5 +208,9 @@ func (c *Curve) label() string {
 	if op != "" {
 		op = " " + op
 	}
-	return fmt.Sprintf("%s %s%s, %s, %s", c.Collective, c.Dtype, op, c.world(), buffers(c.InPlace))
+	label := fmt.Sprintf("%s %s%s, %s, %s", c.Collective, c.Dtype, op, c.world(), buffers(c.InPlace))
+	if c.Setup != "" {
+		label += ", " + c.Setup
+	}
+	return label
 }

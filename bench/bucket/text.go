@@ -143,7 +143,7 @@ func note(c *Curve) string {
 	if c.Extrapolated {
 		return extrapolatedMark
 	}
-	return ""
+	return c.Setup
 }
 
 func orDash(s string) string {

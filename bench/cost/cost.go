@@ -22,6 +22,9 @@ type Curve struct {
 	Groups  int  `json:"groups"`
 	Stride  int  `json:"stride,omitempty"`
 	InPlace bool `json:"in_place"`
+	// Setup is record.Result's: in what the curve differs from others that are else
+	// alike.
+	Setup string `json:"setup,omitempty"`
 	// Simulated tells that a model, not hardware, decided the times, Extrapolated
 	// that the model has parts that nobody measured, Imported that another tool measured.
 	Simulated    bool `json:"simulated"`

@@ -17,6 +17,7 @@ type key struct {
 	ranks, nodes, local   int
 	groups, stride        int
 	inPlace               bool
+	setup                 string
 }
 
 // compare orders curves: the whole world before its parts.
@@ -30,7 +31,7 @@ func (k key) compare(o key) int {
 	return cmp.Or(
 		cmp.Compare(k.collective, o.collective), cmp.Compare(o.ranks, k.ranks), cmp.Compare(o.nodes, k.nodes),
 		cmp.Compare(k.groups, o.groups), cmp.Compare(k.stride, o.stride), cmp.Compare(k.local, o.local), cmp.Compare(k.dtype, o.dtype),
-		cmp.Compare(k.op, o.op), cmp.Compare(place(k), place(o)),
+		cmp.Compare(k.op, o.op), cmp.Compare(place(k), place(o)), cmp.Compare(k.setup, o.setup),
 	)
 }
 
@@ -59,7 +60,7 @@ func Curves(sources []Source) ([]Curve, error) {
 			if err := totalSize(r); err != nil {
 				return nil, err
 			}
-			k := key{r.Collective, r.Dtype, r.Op, r.Ranks, r.Nodes, r.GPUsPerProcess, r.Groups, r.Stride, r.InPlace}
+			k := key{r.Collective, r.Dtype, r.Op, r.Ranks, r.Nodes, r.GPUsPerProcess, r.Groups, r.Stride, r.InPlace, r.Setup}
 			byKey[k] = append(byKey[k], measured{r, i, s.Name, s.Samples[r.Key]})
 		}
 	}
@@ -99,7 +100,7 @@ func totalSize(r record.Result) error {
 // curve draws one curve through the results.
 func (k key) curve(results []measured, sources []Source) Curve {
 	c := Curve{
-		Collective: k.collective, Dtype: k.dtype, Ranks: k.ranks, Nodes: k.nodes, Groups: k.groups, Stride: k.stride, InPlace: k.inPlace,
+		Collective: k.collective, Dtype: k.dtype, Ranks: k.ranks, Nodes: k.nodes, Groups: k.groups, Stride: k.stride, InPlace: k.inPlace, Setup: k.setup,
 		Timing: timing(results), Dropped: []Drop{}, Doubts: []record.Warning{},
 	}
 	runs := map[int]bool{}

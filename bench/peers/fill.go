@@ -2,6 +2,7 @@ package peers
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"zbench/bench/record"
@@ -11,8 +12,8 @@ import (
 var rankStat = regexp.MustCompile(`(?:^|\s)(?:-a\s*|--average[ =])([023])(?:\s|$)`)
 
 // tableWarnings says what is unusual about how a table was made or read.
-func (s *scan) tableWarnings(set setting) {
-	t, line := set.test, set.test.rows[0].line
+func (s *scan) tableWarnings(set *setting) {
+	t, line := set.test, set.test.rows.firstLine()
 	if t.layout.inferred {
 		s.warn("columns_inferred", "pass the log with its line of column names", "no line of column names precedes the table at line %d: its columns are those that size/time confirms", line)
 	}
@@ -28,11 +29,11 @@ func (s *scan) tableWarnings(set setting) {
 	if set.scale != 1 {
 		s.warn("old_algbw", "algbw here is size/time, as it is printed today", "the table at line %d prints busbw as algbw, as nccl-tests did before June 2020", line)
 	}
-	if t.iters == 0 {
+	if t.header.iters == 0 {
 		s.warn("iterations_unknown", "pass the log with its line that begins # nThread", "the log does not say over how many launches the times of the table at line %d are means", line)
 	}
-	if t.agg > 1 {
-		s.warn("aggregated", "compare only with runs with the same -m", "the times of the table at line %d are of %d collectives launched as one group", line, t.agg)
+	if t.header.agg > 1 {
+		s.warn("aggregated", "compare only with runs with the same -m", "the times of the table at line %d are of %d collectives launched as one group", line, t.header.agg)
 	}
 	if m := rankStat.FindStringSubmatch(t.command); m != nil {
 		s.warn("rank_statistic", "compare only with runs with the same -a", "the program ran with -a %s: its times are %s, not the mean over ranks", m[1],
@@ -52,6 +53,9 @@ func unitName(u float64) string {
 	return "s"
 }
 
+// rebuildHint says what to do where processes did not find each other.
+const rebuildHint = "if this was meant to be one run, rebuild the tests with MPI=1 and launch them with that MPI (srun needs --mpi=pmix); if the runs are separate, import their logs one by one"
+
 // separateWarning says so where a log holds several worlds that measured the
 // same cases.
 func (s *scan) separateWarning(b *builder, tables []*test) {
@@ -62,22 +66,21 @@ func (s *scan) separateWarning(b *builder, tables []*test) {
 	if !mixed && b.separate == 0 {
 		return
 	}
-	s.warn("separate_worlds",
-		"if this was meant to be one run, rebuild the tests with MPI=1 and launch them with that MPI (srun needs --mpi=pmix); if the runs are separate, import their logs one by one",
+	s.warn("separate_worlds", rebuildHint,
 		"the log holds separate worlds, each with its own rank 0, that measured the same cases: only the first reading of each case was kept, nothing was merged")
 }
 
 // fill sets everything of the record but its results and counts.
-func (s *scan) fill(rec *record.Record, tables []*test, used []setting) {
+func (s *scan) fill(rec *record.Record, tables []*test, used []*setting) {
 	imp := record.Import{Tool: s.tool, Version: s.version}
 	averages := 0
 	for _, t := range tables {
 		if t.average != nil {
 			averages++
-			v := scaled(t.average.s, 1e9)
+			v := scaled(*t.average, 1e9)
 			imp.ReportedAverage = &v
 		}
-		if t.footers == 0 && !t.continued {
+		if t.footers == 0 && t.outOfBounds == nil && !t.continued {
 			imp.Truncated = true
 		}
 	}
@@ -94,6 +97,12 @@ func (s *scan) fill(rec *record.Record, tables []*test, used []setting) {
 		}
 		if u.world.Ranks > rec.World.Ranks {
 			rec.World = u.world
+		}
+	}
+	for _, u := range used {
+		// The hosts of one of several device lists would be taken for all there are.
+		if len(u.world.Hosts) > 0 && !slices.Equal(u.world.Hosts, rec.World.Hosts) {
+			rec.World.Hosts = nil
 		}
 	}
 	if imp.Tool == "" {

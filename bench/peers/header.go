@@ -56,6 +56,8 @@ type layout struct {
 	// inferred is true where there was no header line, noPlace where nothing
 	// told in-place from out-of-place.
 	inferred, noPlace bool
+	// ways are the choices of columns that a row can leave blank.
+	ways []way
 }
 
 // maxColumns bounds the work on a hostile header; real ones end at 24.
@@ -97,6 +99,7 @@ func parseHeader(text, banner string) *layout {
 		return nil
 	}
 	l.setPlaces(banner)
+	l.setWays()
 	return l
 }
 
@@ -140,15 +143,15 @@ func parseUnits(text string) (float64, bool) {
 // used only where size/time confirms it (table.go).
 func inferLayout(toks []token) *layout {
 	toks = dropTail(toks)
-	if len(toks) < 7 || len(toks) > maxColumns || !digits(toks[0].s) || !digits(toks[1].s) || !wordRE.MatchString(toks[2].s) {
+	if len(toks) < 7 || len(toks) > maxColumns || !digits(toks[0].s) || !digits(toks[1].s) || !isWord(toks[2].s) {
 		return nil
 	}
 	kinds := []kind{kSize, kCount, kType}
 	rest := toks[3:]
-	if wordRE.MatchString(rest[0].s) && !numeric(rest[0].s) {
+	if isWord(rest[0].s) && !numeric(rest[0].s) {
 		kinds, rest = append(kinds, kRedop), rest[1:]
 	}
-	if len(rest)%4 == 1 && rootRE.MatchString(rest[0].s) {
+	if len(rest)%4 == 1 && isRoot(rest[0].s) {
 		kinds, rest = append(kinds, kRoot), rest[1:]
 	}
 	sides := len(rest) / 4
@@ -166,5 +169,6 @@ func inferLayout(toks []token) *layout {
 		}
 		l.cols = append(l.cols, column{k, t.end, i / 4})
 	}
+	l.setWays()
 	return l
 }

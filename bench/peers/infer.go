@@ -21,11 +21,11 @@ const maxRanks = 1 << 14
 // are, the range is empty (lo > hi): the rows disagree.
 func (t *test) ratio(unit float64) interval {
 	out, odd := interval{0, math.Inf(1)}, 0
-	for _, r := range t.rows {
+	for r := range t.rows.all() {
 		in := out
-		for _, s := range r.sides[:r.n] {
-			i := s.ratio(r.bytes, unit)
-			in = interval{max(in.lo, i.lo), min(in.hi, i.hi)}
+		for i := range r.sides[:r.n] {
+			s := r.sides[i].ratio(t.bytes(r), unit)
+			in = interval{max(in.lo, s.lo), min(in.hi, s.hi)}
 		}
 		if in.lo > in.hi {
 			odd++
@@ -33,20 +33,21 @@ func (t *test) ratio(unit float64) interval {
 		}
 		out = in
 	}
-	if 2*odd > len(t.rows) {
+	if 2*odd > t.rows.n {
 		return interval{1, 0}
 	}
 	return out
 }
 
+// empty reports whether no factor lies in the range.
+func (i interval) empty() bool { return i.lo > i.hi }
+
 // ratio is what the printed digits allow busbw over size/time to be.
-func (s cellSide) ratio(bytes int64, unit float64) interval {
-	time, _ := parseNumber(s.time)
-	bus, _ := parseNumber(s.bus)
+func (s *side) ratio(bytes int64, unit float64) interval {
 	gb := float64(bytes) / unit / 1e9
 	// printf rounds the exact values; the margin is for float arithmetic.
 	const margin = 1e-9
-	return interval{bus.lo() * time.lo() / gb * (1 - margin), bus.hi() * time.hi() / gb * (1 + margin)}
+	return interval{s.bus.lo() * s.time.lo() / gb * (1 - margin), s.bus.hi() * s.time.hi() / gb * (1 + margin)}
 }
 
 // uniqueRanks returns the only number of ranks whose bus factor lies in the
@@ -62,6 +63,13 @@ func uniqueRanks(c collective.Collective, ratio interval) int {
 		}
 	}
 	return found
+}
+
+// disagree is the error about a table whose rows are of no single number of
+// ranks.
+func disagree(line int) error {
+	return fmt.Errorf("%w: the rows of the table at line %d are of several worlds: their busbw over size/time is not that of one number of ranks; import each run on its own, with its header and device list",
+		ErrCollective, line)
 }
 
 // named is a collective and who named it.
@@ -131,11 +139,12 @@ func fileCollective(file string) string {
 // collective from one that zbench does not know, nothing is inferred.
 func (t *test) inferName(ratio interval, ranks int) (named, error) {
 	reduces, rooted, checked := false, false, false
-	for _, r := range t.rows {
-		reduces = reduces || reduction(r.op) != ""
-		rooted = rooted || digits(r.root)
-		for _, s := range r.sides[:r.n] {
-			checked = checked || s.inPlace && s.wrong != "" && s.wrong != "N/A"
+	for r := range t.rows.all() {
+		of := t.log.list[r.of]
+		reduces = reduces || reduction(of.op) != ""
+		rooted = rooted || digits(of.root)
+		for i, s := range r.sides[:r.n] {
+			checked = checked || r.inPlace[i] && s.wrong&present != 0
 		}
 	}
 	var fits []collective.Collective
@@ -151,6 +160,9 @@ func (t *test) inferName(ratio interval, ranks int) (named, error) {
 		if ranks == 0 && fitsSome(c, ratio) || ranks > 1 && ratio.has(c.BusFactor(ranks)) {
 			fits = append(fits, c)
 		}
+	}
+	if ratio.empty() {
+		return named{}, disagree(t.rows.firstLine())
 	}
 	if len(fits) != 1 {
 		return named{}, fmt.Errorf("%w: neither the log nor the file name says which collective this is, and the numbers leave %s; pass --collective (%s)",

@@ -106,8 +106,8 @@ var layoutCases = []layoutCase{
 	{
 		file: "nccl1.log", world: "4r 1n 4/node 4/proc GeForce GTX TITAN X", rows: 2, results: 4, truncated: true,
 		codes: []string{"unit_inferred", "iterations_unknown", "truncated"},
-		first: "all_reduce/char/sum/10000000/r4/g4/oop 80 x1 125 187.5 not_verified",
-		last:  "all_reduce/char/sum/40000000/r4/g4/ip 266 x1 150.4 225.6 not_verified",
+		first: "all_reduce/char/sum/10000000/r4/g4/oop 80.192462 x1 124.7 187.1 not_verified",
+		last:  "all_reduce/char/sum/40000000/r4/g4/ip 266.16982 x1 150.3 225.4 not_verified",
 	},
 	{
 		file: "cycles.log", world: mi300x, rows: 15, results: 10,
@@ -150,10 +150,9 @@ var layoutCases = []layoutCase{
 		last:    "all_reduce/float/sum/1073741824/r1/g1/ip 6419.7 x1 167.3 0 ok",
 	},
 	{
-		file: "singletons_srun.log", world: "8r 1n 8/node 8/proc AMD Instinct MI300X", rows: 5, results: 10, codes: []string{"separate_worlds"},
-		skipped: []string{"another process or set of hosts in this log measured the same case, and the two are not repeats [41 42 43 44 45]"},
-		first:   "all_reduce/float/sum/1024/r8/g8/oop 21.38 x1 0.0479 0.08382 ok",
-		last:    "all_reduce/float/sum/1073741824/r8/g8/ip 6419.72 x1 167.3 292.7 ok",
+		file: "singletons_srun.log", world: "8r 1n 8/node 8/proc AMD Instinct MI300X", rows: 10, results: 20, codes: []string{"separate_worlds"},
+		first: "all_reduce/float/sum/1024/r8/g8/oop/node-a:0,1,2,3,4,5,6,7+process_0 21.38 x1 0.0479 0.08382 ok",
+		last:  "all_reduce/float/sum/1073741824/r8/g8/ip/node-b:0,1,2,3,4,5,6,7+process_1 6666.38 x1 161.1 281.9 ok",
 	},
 	{
 		file: "cut_in_number.log", world: mi300x, rows: 4, results: 8, truncated: true, codes: []string{"truncated"},
@@ -176,16 +175,66 @@ var layoutCases = []layoutCase{
 		file: "failure.log", world: mi300x, rows: 3, results: 6, truncated: true,
 		codes: []string{"max_bytes_reduced", "test_timeout", "test_failure", "truncated"},
 		first: "all_reduce/float/sum/1048576/r16/g1/oop 2873.2 x1 0.365 0.6843 ok",
-		last:  "all_reduce/float/sum/17179869184/r16/g1/ip 24000000 x1 0.7158 1.342 ok",
+		last:  "all_reduce/float/sum/17179869184/r16/g1/ip 24196999 x1 0.71 1.331 ok",
 	},
 	{
 		file: "damaged.log", world: mi300x, rows: 5, results: 10,
 		skipped: []string{
-			"the cells do not fit the column names [26 28 29 30]", "the time is not a finite positive number [35]",
+			"NCCL_DEBUG output is mixed into the table [26 28]", "the cells do not fit the column names [29 30]", "the time is not a finite positive number [35]",
 			"the time is 0 although the size is not [36]", "size/time contradicts algbw [33]",
 		},
 		first: "all_reduce/float/sum/1024/r16/g1/oop 21.38 x1 0.0479 0.0898 ok",
 		last:  "all_reduce/float/sum/1073741824/r16/g1/ip 6419.72 x1 167.3 313.6 ok",
+	},
+	{
+		file: "tag_inside.log", world: mi300x, rows: 5, results: 10,
+		first: "all_reduce/float/sum/1024/r16/g1/oop 21.38 x1 0.0479 0.0898 ok",
+		last:  "all_reduce/float/sum/1073741824/r16/g1/ip 6419.72 x1 167.3 313.6 ok",
+	},
+	{
+		file: "debug_inside.log", world: mi300x, rows: 5, results: 10, codes: []string{"library_warning"},
+		first: "all_reduce/float/sum/1024/r16/g1/oop 21.38 x1 0.0479 0.0898 ok",
+		last:  "all_reduce/float/sum/1073741824/r16/g1/ip 6419.72 x1 167.3 313.6 ok",
+	},
+	{
+		file: "rank_inside.log", world: mi300x, rows: 5, results: 10,
+		first: "all_reduce/float/sum/1024/r16/g1/oop 21.38 x1 0.0479 0.0898 ok",
+		last:  "all_reduce/float/sum/1073741824/r16/g1/ip 6419.72 x1 167.3 313.6 ok",
+	},
+	{
+		file: "srun_one_gpu.log", world: mi300x, rows: 5, results: 10,
+		first: "all_reduce/float/sum/1024/r16/g1/oop 21.38 x1 0.0479 0.0898 ok",
+		last:  "all_reduce/float/sum/1073741824/r16/g1/ip 6419.72 x1 167.3 313.6 ok",
+	},
+	{
+		file: "one_gpu_no_bus.log", world: mi300x, rows: 5, results: 10,
+		first: "all_reduce/float/sum/1024/r16/g1/oop 21.38 x1 0.0479 0.0898 ok",
+		last:  "all_reduce/float/sum/1073741824/r16/g1/ip 6419.72 x1 167.3 313.6 ok",
+	},
+	{
+		file: "prose.log", world: mi300x, rows: 5, results: 10,
+		first: "all_reduce/float/sum/1024/r16/g1/oop 21.38 x1 0.0479 0.0898 ok",
+		last:  "all_reduce/float/sum/1073741824/r16/g1/ip 6419.72 x1 167.3 313.6 ok",
+	},
+	{
+		file: "pairs.log", world: "2r 2n 1/node 1/proc AMD Instinct MI300X", rows: 15, results: 30, codes: []string{"several_setups"},
+		first: "all_reduce/float/sum/1024/r2/g1/oop/node-a:0_node-b:0 21.38 x1 0.0479 0.0479 ok",
+		last:  "all_reduce/float/sum/1073741824/r2/g1/ip/node-c:0_node-d:0 128394 x1 8.363 8.363 ok",
+	},
+	{
+		file: "settings.log", world: mi300x, rows: 20, results: 30, codes: []string{"aggregated", "repeated_table", "several_setups"},
+		first: "all_reduce/float/sum/1024/r16/g1/oop/agg_iters_1+graph_0 21.595 x2 0.04742 0.08891 ok",
+		last:  "all_reduce/float/sum/1073741824/r16/g1/ip/agg_iters_1+graph_1 4493.8 x1 238.9 448 ok",
+	},
+	{
+		file: "no_number_signs.log", world: mi300x, rows: 5, results: 10, codes: []string{"out_of_bounds"},
+		first: "all_reduce/float/sum/1024/r16/g1/oop 21.38 x1 0.0479 0.0898 wrong",
+		last:  "all_reduce/float/sum/1073741824/r16/g1/ip 6419.72 x1 167.3 313.6 wrong",
+	},
+	{
+		file: "coarse.log", world: mi300x, rows: 2, results: 4,
+		first: "all_reduce/float/sum/8589934592/r16/g1/oop 8200000 x1 1.048 1.964 ok",
+		last:  "all_reduce/float/sum/17179869184/r16/g1/ip 16679485 x1 1.03 1.931 ok",
 	},
 }
 

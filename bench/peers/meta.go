@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"zbench/bench/collective"
@@ -17,6 +16,8 @@ type facts struct {
 	libraries     []record.Library
 	notes         []note
 	warnings      []record.Warning
+	// more counts the warnings that were not kept, by code.
+	more map[string]int
 }
 
 // note is a kind of line worth a warning; repeats of it are counted.
@@ -37,6 +38,9 @@ func (t telltale) fatal() bool {
 	return false
 }
 
+// blocking is the code of a program that waits after each step.
+const blocking = "blocking"
+
 // telltales are the lines that qualify the numbers of a log. The first that a
 // line contains decides.
 var telltales = []telltale{
@@ -52,7 +56,7 @@ var telltales = []telltale{
 	{"DUE TO TIME LIMIT", "cancelled", "the sweep is incomplete: ask for more time"},
 	{"CANCELLED AT", "cancelled", "the sweep is incomplete: run it again"},
 	{"# Reducing maxBytes", "max_bytes_reduced", "the sweep ends below the size that was asked for: free device memory, or run with -c 0"},
-	{"# Blocking Enabled", "blocking", "these times include a wait after each step: compare them only with other blocking runs"},
+	{"# Blocking Enabled", blocking, "these times include a wait after each step: compare them only with other blocking runs"},
 	{"NCCL WARN", "library_warning", "read the library's warnings before trusting the numbers"},
 }
 
@@ -67,8 +71,11 @@ func (s *scan) note(l line) bool {
 	for _, t := range telltales {
 		if strings.Contains(l.text, t.has) {
 			s.addNote(t.code, strings.TrimSpace(l.text), t.hint, l.no)
-			if old := s.cur[l.stream]; old != nil && t.fatal() {
-				old.failed = true
+			if old := s.cur[l.stream]; old != nil {
+				old.failed = old.failed || t.fatal()
+				if t.code == blocking {
+					old.header.blocking = strings.TrimSpace(l.text)
+				}
 			}
 			return true
 		}
@@ -90,12 +97,31 @@ func (f *facts) addNote(code, text, hint string, line int) {
 	f.notes = append(f.notes, note{code, text, hint, line, 1})
 }
 
+// maxWarnings is the number of warnings of one code that are kept; the rest is
+// counted.
+const maxWarnings = 20
+
 // warn adds a warning once.
 func (f *facts) warn(code, hint, format string, args ...any) {
 	w := record.Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint}
-	if !slices.Contains(f.warnings, w) {
-		f.warnings = append(f.warnings, w)
+	same, last := 0, -1
+	for i, o := range f.warnings {
+		if o == w {
+			return
+		}
+		if o.Code == code {
+			same, last = same+1, i
+		}
 	}
+	if same < maxWarnings {
+		f.warnings = append(f.warnings, w)
+		return
+	}
+	if f.more == nil {
+		f.more = map[string]int{}
+	}
+	f.more[code]++
+	f.warnings[last].Message = fmt.Sprintf("%d more like the one before", f.more[code]+1)
 }
 
 // noteWarnings turns the notes into warnings.
@@ -107,80 +133,6 @@ func (f *facts) noteWarnings() {
 		}
 		f.warn(n.code, n.hint, "line %d: %s%s", n.line, n.text, more)
 	}
-}
-
-var (
-	paramRE    = regexp.MustCompile(`nThread (\d{1,6}) +nGpus (\d{1,6})\b`)
-	itersRE    = regexp.MustCompile(`warmup iters: *\d+ +iters: *(\d{1,9})\b(?: +agg iters: *(\d{1,9})\b)?`)
-	testsRE    = regexp.MustCompile(`# *(nccl|rccl)-tests version (\S+)`)
-	rcclTestRE = regexp.MustCompile(`rccl-tests: Version (\S+)`)
-	libCodeRE  = regexp.MustCompile(`(nccl|rccl)-library=(\d{4,6})\b`)
-	libRE      = regexp.MustCompile(`\b(NCCL|RCCL|HIP|ROCm) version *:? *(\d\S*)`)
-	libPathRE  = regexp.MustCompile(`^ *Librccl path *: *(\S+)`)
-	startRE    = regexp.MustCompile(`# *Collective test starting: *(\S+)`)
-	endRE      = regexp.MustCompile(`# *Collective test concluded: *(\S+)`)
-)
-
-// preamble takes a line that stands before a device list.
-func (s *scan) preamble(t *test, l line) bool {
-	if s.library(l) {
-		return true
-	}
-	fresh := func() *test {
-		if t.phase != preamble {
-			t = s.next(t.stream)
-		}
-		return t
-	}
-	if m := startRE.FindStringSubmatch(l.text); m != nil {
-		fresh().name = program(m[1])
-		return true
-	}
-	if m := testsRE.FindStringSubmatch(l.text); m != nil {
-		fresh()
-		s.tool, s.version = m[1]+"-tests", m[2]
-		if c := libCodeRE.FindStringSubmatch(l.text); c != nil {
-			s.addLibrary(c[1], decodeVersion(c[2]))
-		}
-		return true
-	}
-	if m := rcclTestRE.FindStringSubmatch(l.text); m != nil {
-		fresh()
-		s.tool, s.version = "rccl-tests", m[1]
-		return true
-	}
-	m := paramRE.FindStringSubmatch(l.text)
-	if m == nil {
-		return false
-	}
-	t = fresh()
-	t.launches++
-	threads, _ := strconv.Atoi(m[1])
-	gpus, _ := strconv.Atoi(m[2])
-	t.perProc = threads * gpus
-	if m := itersRE.FindStringSubmatch(l.text); m != nil {
-		t.iters, _ = strconv.Atoi(m[1])
-		t.agg, _ = strconv.Atoi(m[2])
-	}
-	return true
-}
-
-// library takes a line that names a library's version or path.
-func (s *scan) library(l line) bool {
-	if m := libPathRE.FindStringSubmatch(l.text); m != nil {
-		for i := range s.libraries {
-			if s.libraries[i].Name == "rccl" && s.libraries[i].Path == "" {
-				s.libraries[i].Path = redact(m[1])
-			}
-		}
-		return true
-	}
-	m := libRE.FindStringSubmatch(l.text)
-	if m == nil {
-		return false
-	}
-	s.addLibrary(strings.ToLower(m[1]), m[2])
-	return true
 }
 
 func (f *facts) addLibrary(name, version string) {
@@ -195,62 +147,6 @@ func (f *facts) addLibrary(name, version string) {
 		return
 	}
 	f.libraries = append(f.libraries, record.Library{Name: name, Version: version})
-}
-
-// decodeVersion reads NCCL_VERSION_CODE: major·10000 + minor·100 + patch since
-// 2.9, major·1000 before.
-func decodeVersion(code string) string {
-	n, _ := strconv.Atoi(code)
-	if n < 10000 {
-		return fmt.Sprintf("%d.%d.%d", n/1000, n%1000/100, n%100)
-	}
-	return fmt.Sprintf("%d.%d.%d", n/10000, n%10000/100, n%100)
-}
-
-var (
-	boundsRE  = regexp.MustCompile(`# *Out of bounds values *: *(\d{1,18})\b`)
-	averageRE = regexp.MustCompile(`# *Avg bus bandwidth *: *(\S+)`)
-)
-
-// end takes a line of a test's footer.
-func (s *scan) end(t *test, l line) bool {
-	if !strings.HasPrefix(strings.TrimSpace(l.text), "#") {
-		return false
-	}
-	if m := boundsRE.FindStringSubmatch(l.text); m != nil {
-		n, _ := strconv.ParseInt(m[1], 10, 64)
-		t.outOfBounds = &n
-		return true
-	}
-	if m := averageRE.FindStringSubmatch(l.text); m != nil {
-		t.phase = footer
-		t.footers++
-		if t.after != nil {
-			// These rows had a footer of their own: they were of a program that
-			// wrote at the same time as the one before.
-			t.launches, t.after.launches = 2, 2
-		}
-		// A number that the end of the file cut is not the average.
-		if n, ok := parseNumber(m[1]); ok && !l.cut && t.average == nil && n.v < maxGBs {
-			t.average = &n
-		}
-		return true
-	}
-	if m := endRE.FindStringSubmatch(l.text); m != nil {
-		if t.name == "" {
-			t.name = program(m[1])
-		}
-		return true
-	}
-	switch {
-	case strings.Contains(l.text, "Errors with asterisks"):
-		t.asterisk = true
-		return true
-	case strings.Contains(l.text, "# Testing"):
-		t.cycles = true
-		return true
-	}
-	return false
 }
 
 // programs are the names under which rccl-tests and nccl-tests ship programs,

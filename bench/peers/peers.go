@@ -1,14 +1,17 @@
 // Package peers reads the text output of rccl-tests and nccl-tests into
 // zbench's record.
 //
-// The steps are the files: lines.go makes clean lines, scan.go sorts them into
-// tests (meta.go, world.go and header.go know what a line can be), row.go turns
-// a table row into cells, table.go decides which rows can be believed, infer.go
-// finds the collective and the number of ranks, build.go makes the record.
+// The steps are the files: lines.go and clean.go make clean lines, labels.go
+// puts those together that a launcher cut, scan.go sorts them into tests
+// (preamble.go, meta.go, world.go and header.go know what a line can be), row.go
+// turns a table row into cells, join.go puts rows together that NCCL_DEBUG cut,
+// table.go and agree.go decide which rows can be believed, infer.go finds the
+// collective and the number of ranks, setup.go tells repeats from other runs,
+// build.go makes the record.
 //
 // A row is taken only when the header, the number of cells, the type of each
 // cell and size/time against the printed algbw all agree. What is not taken is
-// counted by reason, with line numbers.
+// counted by reason, with line numbers. Memory is bounded whatever the input.
 package peers
 
 import (
@@ -31,8 +34,8 @@ var (
 	// ErrCollective is wrapped where the collective is unknown, ambiguous or
 	// contradicted by the numbers.
 	ErrCollective = errors.New("collective not determined")
-	// ErrTooLarge is wrapped where a line or the number of rows is beyond any
-	// real log.
+	// ErrTooLarge is wrapped where the input, a line, or the number of rows, sizes
+	// or tests is beyond any real log.
 	ErrTooLarge = errors.New("too large for a log")
 	// ErrMerge is wrapped by the errors of Merge.
 	ErrMerge = errors.New("cannot merge")
@@ -49,6 +52,9 @@ type Options struct {
 	File string
 	// Nodes and Ranks serve where the log does not list its devices; 0 is unknown.
 	Nodes, Ranks int
+	// Stop is asked every few thousand lines; its error ends the reading and is
+	// returned. Nil never ends it.
+	Stop func() error
 }
 
 // Parse reads one log. The record has its Schema, Source, World, Results (times
@@ -60,11 +66,17 @@ type Options struct {
 // returns the reader's own error.
 func Parse(r io.Reader, o Options) (*record.Record, error) {
 	s := newScan()
-	sum, err := eachLine(r, s.line)
+	s.stop = o.Stop
+	sum, err := whole.eachLine(r, s.line)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", label(o), err)
 	}
 	rec, err := s.build(o)
+	if errors.Is(err, ErrNoTable) {
+		if other := otherFormat(sum.head); other != nil {
+			err = other
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", label(o), err)
 	}

@@ -2,8 +2,6 @@ package peers
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"zbench/bench/collective"
 	"zbench/bench/record"
@@ -20,22 +18,22 @@ type setting struct {
 	// printed busbw, which is then kept.
 	factor bool
 	world  record.World
-	// hosts are the sorted host names of the device list.
-	hosts string
+	setup  *setup
+	// repeatSaid and rowsSaid are true once the warning was given.
+	repeatSaid, rowsSaid bool
 }
 
 // resolve finds out what a test measured, and where.
-func (s *scan) resolve(t *test, o Options) (setting, error) {
-	out := setting{test: t, perProc: t.perProc}
+func (s *scan) resolve(t *test, o Options) (*setting, error) {
+	out := &setting{test: t, perProc: t.header.perProcess()}
 	var sh shape
 	if len(t.worlds) > 0 {
 		sh = t.worlds[0].shape()
 	}
-	out.hosts = strings.Join(slices.Sorted(slices.Values(sh.Hosts)), " ")
 	out.ranks, out.nodes, out.world = sh.comm, sh.commNodes, sh.World
 	out.fromOptions(s, o)
 	out.settled = t.settle(out.ranks)
-	if len(t.rows) == 0 {
+	if t.rows.n == 0 {
 		return out, nil
 	}
 	ratio := t.ratio(out.unit)
@@ -43,7 +41,7 @@ func (s *scan) resolve(t *test, o Options) (setting, error) {
 	if err == nil && name.from == "" {
 		name, err = t.inferName(ratio, out.ranks)
 		if err == nil {
-			s.warn("collective_inferred", "pass --collective to be sure", "no line names the collective of the table at line %d; its busbw, algbw and redop are those of %s", t.rows[0].line, name.Name)
+			s.warn("collective_inferred", "pass --collective to be sure", "no line names the collective of the table at line %d; its busbw, algbw and redop are those of %s", t.rows.firstLine(), name.Name)
 		}
 	}
 	if err != nil {
@@ -59,11 +57,15 @@ func (s *scan) resolve(t *test, o Options) (setting, error) {
 	case out.scale != 1 && !out.SendShare && !out.RecvShare:
 		t.skipRows("algbw is not size/time")
 		return out, nil
+	case t.layout.inferred && ratio.empty():
+		t.skipRows(bareWorlds)
+		return out, nil
 	case t.layout.inferred && !fitsSome(out.Collective, ratio):
 		// size/time cannot tell time and algbw apart: their product is the size.
-		t.skipRows("there is no line of column names, and busbw does not confirm the columns")
+		t.skipRows("there is no line of column names, and busbw does not confirm the columns: it is that of " + out.Name + " on no number of ranks")
 		return out, nil
 	}
+	t.refuse(func(r *row) string { return t.odd(r, out.unit, ratio) })
 	if err := out.fitRanks(s, sh, name.from, ratio); err != nil {
 		return out, err
 	}
@@ -94,8 +96,13 @@ func (out *setting) fitRanks(s *scan, sh shape, from string, ratio interval) err
 		return nil
 	}
 	n := uniqueRanks(out.Collective, ratio)
-	line := out.test.rows[0].line
+	line := out.test.rows.firstLine()
 	switch {
+	case ratio.empty() && from != "log":
+		return disagree(line)
+	case ratio.empty():
+		s.warn("busbw_contradicts", "import each run on its own; busbw is the printed one", "the rows of the table at line %d are of several worlds: their busbw over size/time is not that of one number of ranks", line)
+		return nil
 	case out.ranks == 0 && n > 0:
 		s.warn("ranks_from_ratio", "pass --ranks and --nodes to be sure", "the log lists no devices; busbw over size/time of the table at line %d is that of %d ranks", line, n)
 	case out.ranks == 0 && fitsSome(out.Collective, ratio):
@@ -175,8 +182,28 @@ func (out *setting) finishWorld(s *scan, sh shape) {
 
 // skipRows gives up all rows of a test for one reason.
 func (t *test) skipRows(reason string) {
-	for _, r := range t.rows {
-		t.skips.add(reason, r.line)
+	t.refuse(func(*row) string { return reason })
+}
+
+// bareWorlds says why rows without column names are not taken that disagree.
+const bareWorlds = "there is no line of column names, and the rows are of several worlds: their busbw over size/time is not that of one number of ranks; import each run on its own, with its header"
+
+// odd says why a row is not taken whose busbw is of another number of ranks than
+// the rest of the table: where nothing tells the columns, or where other output
+// had cut the row.
+func (t *test) odd(r *row, unit float64, ratio interval) string {
+	if ratio.empty() || !r.joined && !t.layout.inferred {
+		return ""
 	}
-	t.rows = nil
+	for i := range r.sides[:r.n] {
+		is := r.sides[i].ratio(t.bytes(r), unit)
+		switch {
+		case is.hi >= ratio.lo && is.lo <= ratio.hi:
+		case r.joined:
+			return t.log.mixture()
+		default:
+			return bareWorlds
+		}
+	}
+	return ""
 }

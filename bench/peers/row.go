@@ -1,12 +1,5 @@
 package peers
 
-import (
-	"math"
-	"regexp"
-	"strconv"
-	"strings"
-)
-
 // cells is a row of a table under the names of its columns, as printed.
 type cells struct {
 	size, count, dtype, op, root string
@@ -20,10 +13,15 @@ type cellSide struct {
 	time, alg, bus, wrong string
 }
 
-var (
-	rootRE  = regexp.MustCompile(`^-?\d+$`)
-	gluedRE = regexp.MustCompile(`^(\d+|N/A)([A-Z][A-Za-z_]{2,})$`)
-)
+// side is the numbers of the cells, as far as they are numbers.
+func (c cellSide) side() side {
+	var s side
+	s.time, _ = parseDecimal(c.time)
+	s.alg, _ = parseDecimal(c.alg)
+	s.bus, _ = parseDecimal(c.bus)
+	s.wrong, _ = parseCell(c.wrong)
+	return s
+}
 
 // fits reports whether a printed cell can stand in a column of this kind.
 func (k kind) fits(s string) bool {
@@ -31,20 +29,60 @@ func (k kind) fits(s string) bool {
 	case kSize, kCount:
 		return digits(s)
 	case kType:
-		return wordRE.MatchString(s)
+		return isWord(s)
 	case kRedop:
-		return wordRE.MatchString(s) && !numeric(s)
+		return isWord(s) && !numeric(s)
 	case kRoot:
-		return rootRE.MatchString(s)
+		return isRoot(s)
 	case kTime, kAlg, kBus:
 		return numeric(s)
 	case kWrong:
-		return s == "N/A" || numeric(strings.TrimSuffix(s, "*"))
+		if n := len(s); n > 0 && s[n-1] == '*' {
+			s = s[:n-1]
+		}
+		return s == "N/A" || numeric(s)
 	case kStamp:
-		return stampRE.MatchString(s)
+		return isStamp(s)
 	case kOther:
 	}
 	return true
+}
+
+// way is one choice of columns that a row can leave blank.
+type way struct {
+	// blank has the bit of every column that is left out.
+	blank uint64
+	// drop is the side that is left out, -1 for none.
+	drop int
+	// need is the number of columns that are left.
+	need int
+}
+
+// setWays lists the ways to leave out columns that may be blank, none first.
+func (l *layout) setWays() {
+	var optional []int
+	for i, c := range l.cols {
+		if (c.kind == kRedop || c.kind == kRoot || c.kind == kStamp) && len(optional) < 4 {
+			optional = append(optional, i)
+		}
+	}
+	for mask := range 1 << len(optional) {
+		for drop := -1; drop < l.sides && (drop < 0 || l.sides == 2); drop++ {
+			w := way{drop: drop}
+			for b, i := range optional {
+				w.blank |= uint64(mask>>b&1) << i
+			}
+			for i, c := range l.cols {
+				if drop >= 0 && c.side == drop && c.kind != kStamp {
+					w.blank |= 1 << i
+				}
+				if w.blank>>i&1 == 0 {
+					w.need++
+				}
+			}
+			l.ways = append(l.ways, w)
+		}
+	}
 }
 
 // candidate is one way to put a row's words under the column names; off is how
@@ -60,11 +98,11 @@ type candidate struct {
 // leaves out columns that may be blank, keeps those in which each word suits
 // its column and size/time does not contradict algbw, and lets the character
 // positions decide among the rest. The reason is empty on success.
-func (l *layout) read(toks []token) (cells, string) {
+func (l *layout) read(toks []token) (c candidate, reason string) {
 	toks = splitGlued(toks)
 	found := l.candidates(toks)
 	if len(found) == 0 {
-		return cells{}, "the cells do not fit the column names"
+		return candidate{}, misfit
 	}
 	if len(found) > 1 {
 		var agree []candidate
@@ -87,59 +125,52 @@ func (l *layout) read(toks []token) (cells, string) {
 	}
 	switch {
 	case tie || len(found) > 1 && best.off > 2*len(l.cols):
-		return cells{}, "it is not clear which columns are blank"
+		return candidate{}, "it is not clear which columns are blank"
 	case best.drop == 1:
-		return cells{}, "the row ends before its second group of values"
+		return candidate{}, "the row ends before its second group of values"
 	}
-	return best.cells, ""
+	return best, ""
 }
+
+const misfit = "the cells do not fit the column names"
 
 // candidates lists the distinct readings of a row.
 func (l *layout) candidates(toks []token) []candidate {
-	var optional []int
-	for i, c := range l.cols {
-		if (c.kind == kRedop || c.kind == kRoot || c.kind == kStamp) && len(optional) < 4 {
-			optional = append(optional, i)
+	found := make([]candidate, 0, 1)
+	for _, w := range l.ways {
+		if w.need > len(toks) || !knownTail(toks[w.need:]) {
+			continue
 		}
-	}
-	var found []candidate
-	for mask := range 1 << len(optional) {
-		blank := map[int]bool{}
-		for b, i := range optional {
-			blank[i] = mask>>b&1 == 1
+		c, ok := l.match(toks, w)
+		if !ok {
+			continue
 		}
-		for drop := -1; drop < l.sides && (drop < 0 || l.sides == 2); drop++ {
-			c, ok := l.match(toks, blank, drop)
-			if !ok {
-				continue
+		known := false
+		for i, f := range found {
+			if f.cells == c.cells {
+				known = true
+				found[i].off = min(f.off, c.off)
 			}
-			known := false
-			for i, f := range found {
-				if f.cells == c.cells {
-					known = true
-					found[i].off = min(f.off, c.off)
-				}
-			}
-			if !known {
-				found = append(found, c)
-			}
+		}
+		if !known {
+			found = append(found, c)
 		}
 	}
 	return found
 }
 
-// match reads the row with the columns in blank and those of side drop empty.
-func (l *layout) match(toks []token, blank map[int]bool, drop int) (candidate, bool) {
-	c := candidate{drop: drop}
+// match reads the row with the columns of a way empty.
+func (l *layout) match(toks []token, w way) (candidate, bool) {
+	c := candidate{drop: w.drop}
 	at, shift, cur := 0, 0, -2
 	for i, col := range l.cols {
-		if blank[i] || drop >= 0 && col.side == drop && col.kind != kStamp {
+		if w.blank>>i&1 == 1 {
 			continue
 		}
-		if at == len(toks) || !col.kind.fits(toks[at].s) {
+		t := toks[at]
+		if !col.kind.fits(t.s) {
 			return c, false
 		}
-		t := toks[at]
 		if at == 0 {
 			shift = t.end - col.end
 		}
@@ -152,7 +183,7 @@ func (l *layout) match(toks []token, blank map[int]bool, drop int) (candidate, b
 		}
 		c.cells.set(col.kind, t.s)
 	}
-	return c, c.cells.n > 0 && knownTail(toks[at:])
+	return c, c.cells.n > 0
 }
 
 func abs(x int) int { return max(x, -x) }
@@ -191,9 +222,9 @@ func dropTail(toks []token) []token {
 	for len(toks) > 0 {
 		n := len(toks)
 		switch {
-		case stampRE.MatchString(toks[n-1].s):
+		case isStamp(toks[n-1].s):
 			toks = toks[:n-1]
-		case n >= 3 && digits(toks[n-1].s) && wordRE.MatchString(toks[n-2].s) && wordRE.MatchString(toks[n-3].s):
+		case n >= 3 && digits(toks[n-1].s) && isWord(toks[n-2].s) && isWord(toks[n-3].s):
 			toks = toks[:n-3]
 		default:
 			return toks
@@ -205,77 +236,41 @@ func dropTail(toks []token) []token {
 // splitGlued separates a number of wrong elements from the name of an algorithm
 // that fills its field and so touches it.
 func splitGlued(toks []token) []token {
-	out := make([]token, 0, len(toks))
+	out := toks
+	copied := false
 	for i, t := range toks {
-		m := gluedRE.FindStringSubmatch(t.s)
-		if m == nil || i < 3 {
-			out = append(out, t)
+		at := glue(t.s)
+		if at == 0 || i < 3 {
+			if copied {
+				out = append(out, t)
+			}
 			continue
 		}
-		out = append(out, token{m[1], t.end - len(m[2])}, token{m[2], t.end})
+		if !copied {
+			out, copied = append(make([]token, 0, len(toks)+2), toks[:i]...), true
+		}
+		out = append(out, token{t.s[:at], t.end - len(t.s) + at}, token{t.s[at:], t.end})
 	}
 	return out
 }
 
-// verdict is what size/time says of a printed algbw.
-type verdict int
-
-const (
-	// unsure: they agree, but so few digits are printed that others would too.
-	unsure verdict = iota
-	agrees
-	contradicts
-)
-
-// telling is the relative precision above which agreement says something.
-const telling = 0.05
-
-// slack is the relative difference that is still agreement, beside the rounding
-// of the printed digits.
-const slack = 0.01
-
-// check compares size/time with the printed algbw, times being in units of unit
-// seconds and algbw being scale times size/time.
-func (s cellSide) check(size string, unit, scale float64) verdict {
-	t, okT := parseNumber(s.time)
-	a, okA := parseNumber(s.alg)
-	bytes, err := strconv.ParseFloat(size, 64)
-	if !okT || !okA || err != nil || t.v == 0 {
-		return unsure
+// glue is where a number or N/A ends and a capitalised word of at least three
+// letters begins; 0 where s is not made of the two.
+func glue(s string) int {
+	at := 0
+	for at < len(s) && isDigit(s[at]) {
+		at++
 	}
-	gb := bytes * scale / unit / 1e9
-	lo, hi := gb/t.hi()*(1-slack), math.Inf(1)
-	if t.lo() > 0 {
-		hi = gb / t.lo() * (1 + slack)
+	if len(s) >= 3 && s[:3] == "N/A" {
+		at = 3
 	}
-	switch {
-	case lo > a.hi() || hi < a.lo():
-		return contradicts
-	case a.v > 0 && a.half/a.v <= telling && t.half/t.v <= telling:
-		return agrees
+	if at == 0 || len(s)-at < 3 || s[at] < 'A' || s[at] > 'Z' {
+		return 0
 	}
-	return unsure
-}
-
-// refutes reports whether size/time contradicts algbw in every time unit that
-// the table may have.
-func (l *layout) refutes(c cells) bool {
-	for _, u := range l.units() {
-		bad := false
-		for _, s := range c.sides[:c.n] {
-			bad = bad || s.check(c.size, u, 1) == contradicts
-		}
-		if !bad {
-			return false
+	for _, c := range []byte(s[at:]) {
+		if !isLetter(c) && c != '_' {
+			return 0
 		}
 	}
-	return true
-}
-
-// units lists the time units that the table may have.
-func (l *layout) units() []float64 {
-	if l.unit != 0 {
-		return []float64{l.unit}
-	}
-	return []float64{1e-6, 1e-3, 1}
+	return at
 }

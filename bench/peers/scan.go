@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Bounds on what a hostile input can make the importer keep.
+// Bounds on what an input can make the importer keep.
 const (
-	maxRows  = 1 << 20
 	maxTests = 1 << 14
 	// maxWorlds is the number of device lists kept of one test; two are already
 	// too many for its rows to be told apart.
@@ -31,9 +30,8 @@ type test struct {
 	// name is the collective as the log names it, command the line that
 	// started the program.
 	name, command string
-	// iters and agg are the log's "iters:" and "agg iters:"; perProc its
-	// nThread × nGpus; 0 where not said.
-	iters, agg, perProc int
+	// header is the log's line that begins # nThread.
+	header header
 	// launches, headers and footers count beginnings and ends: more than one of
 	// any in a test means that several programs wrote at once.
 	launches, headers, footers int
@@ -49,24 +47,22 @@ type test struct {
 	worlds []*world
 	banner string
 	layout *layout
-	rows   []row
+	rows   rowList
 	skips  skips
+	// log is common to this and the other tests, open the row that is not complete yet.
+	log  *common
+	open *fragment
+	// hosts are the names in the device list.
+	hosts map[string]bool
 	// emptyBus are the busbw of rows of size 0, which the average includes.
-	emptyBus []number
-	average  *number
+	emptyBus []decimal
+	average  *decimal
 	// outOfBounds is the footer's number of failed checks, nil where not said.
 	outOfBounds *int64
 	asterisk    bool
 	// continued is true where a repeated header cut the test in two and the
 	// footer is in the second part, continues where this is the second part.
 	continued, continues bool
-}
-
-// row is a table row before it is believed.
-type row struct {
-	line int
-	cells
-	bytes, elements int64
 }
 
 // mixed reports that several programs wrote into this test at once.
@@ -84,6 +80,11 @@ type scan struct {
 	facts
 	seen int
 	rows int
+	log  *common
+	// last is the test whose table came last, in whatever stream.
+	last *test
+	toks []token
+	stop func() error
 }
 
 type command struct {
@@ -92,7 +93,8 @@ type command struct {
 }
 
 func newScan() *scan {
-	return &scan{cur: map[string]*test{}, used: map[string]int{}}
+	log := &common{caseTable: caseTable{index: map[printedCase]int32{}}}
+	return &scan{cur: map[string]*test{}, used: map[string]int{}, log: log}
 }
 
 // at returns the running test of a stream.
@@ -105,8 +107,12 @@ func (s *scan) at(stream string) *test {
 
 // next begins a test.
 func (s *scan) next(stream string) *test {
-	t := &test{stream: stream}
-	switch old := s.cur[stream]; {
+	t := &test{stream: stream, log: s.log}
+	old := s.cur[stream]
+	if old != nil {
+		old.giveUp()
+	}
+	switch {
 	case old == nil || old.failed || old.phase == footer:
 	case old.phase == table:
 		t.before = old
@@ -126,21 +132,74 @@ func (s *scan) follow(t *test) *test {
 	n := s.next(t.stream)
 	n.before = nil
 	if t.phase != footer {
-		n.name, n.command, n.iters, n.agg, n.perProc = t.name, t.command, t.iters, t.agg, t.perProc
+		n.name, n.command, n.header = t.name, t.command, t.header
 		n.launches, n.worlds, n.banner = t.launches, t.worlds, t.banner
 		t.continued, n.continues = true, true
 	}
 	return n
 }
 
-// line takes one line. It fails only where the input is beyond its bounds.
+// stopEvery is the number of lines after which the caller may end the reading.
+const stopEvery = 1 << 12
+
+// line takes one line. It fails only where the input is beyond its bounds, or
+// where the caller ends it.
 func (s *scan) line(l line) error {
 	s.seen++
-	if s.rows > maxRows || len(s.tests) > maxTests {
-		return fmt.Errorf("%w: more than %d rows or %d tests at line %d; split the file", ErrTooLarge, maxRows, maxTests, l.no)
+	if err := s.log.full(s.rows, l.no); err != nil {
+		return err
 	}
-	if strings.TrimSpace(l.text) == "" || s.note(l) {
+	if len(s.tests) > maxTests {
+		return fmt.Errorf("%w: more than %d tests at line %d; split the file", ErrTooLarge, maxTests, l.no)
+	}
+	if s.stop != nil && s.seen%stopEvery == 0 {
+		if err := s.stop(); err != nil {
+			return err
+		}
+	}
+	if strings.TrimSpace(l.text) == "" {
 		return nil
+	}
+	t := s.cur[l.stream]
+	if t == nil || t.phase != table {
+		s.sort(l)
+		return nil
+	}
+	s.inTable(t, l)
+	return nil
+}
+
+// inTable takes a line below a header. NCCL_DEBUG writes into rows.
+func (s *scan) inTable(t *test, l line) {
+	open := t.open
+	before := fragment{}
+	if open != nil {
+		before = *open
+	}
+	own, message, known := t.cutDebug(l.text)
+	debug := message != "" || !known || debugAt(l.text) >= 0
+	s.log.debug = s.log.debug || debug
+	if message != "" && own != "" && strings.TrimSpace(own) != "" && rowStart(own) {
+		s.sort(line{no: l.no, text: message, stream: l.stream})
+		l.text, l.broken = own, true
+	}
+	s.sort(l)
+	if open != nil && open == t.open && *open == before && !debug {
+		open.apart = true
+	}
+}
+
+// rowStart reports whether a text begins with a number, as rows and what is left
+// of them do.
+func rowStart(text string) bool {
+	text = strings.TrimLeft(text, " ")
+	return text != "" && (isDigit(text[0]) || text[0] == '-')
+}
+
+// sort gives a line to the first that knows it.
+func (s *scan) sort(l line) {
+	if s.note(l) {
+		return
 	}
 	t := s.at(l.stream)
 	switch {
@@ -149,7 +208,6 @@ func (s *scan) line(l line) error {
 	default:
 		s.commandLine(l)
 	}
-	return nil
 }
 
 // device takes a line of a device list.
@@ -196,7 +254,7 @@ func (t *test) place(d device) {
 // head takes the lines above a table: the banner, the names, the units.
 func (s *scan) head(t *test, l line) bool {
 	if unit, ok := parseUnits(l.text); ok && !strings.Contains(l.text, "busbw") {
-		if t.layout != nil && len(t.rows) == 0 && unit != 0 {
+		if t.layout != nil && t.rows.n == 0 && unit != 0 {
 			t.layout.unit = unit
 		}
 		return true
@@ -209,7 +267,7 @@ func (s *scan) head(t *test, l line) bool {
 		}
 		return false
 	}
-	if t.phase >= table && (len(t.rows) > 0 || t.skips.count() > 0 || t.phase == footer) {
+	if t.phase >= table && (t.rows.n > 0 || t.open != nil || t.skips.count() > 0 || t.phase == footer) {
 		banner := t.banner
 		t = s.follow(t)
 		h = parseHeader(l.text, banner)
@@ -222,73 +280,18 @@ func (s *scan) head(t *test, l line) bool {
 func (s *scan) begin(t *test, h *layout) {
 	t.layout, t.phase = h, table
 	t.headers++
+	s.last = t
+	t.hosts = map[string]bool{}
+	for _, w := range t.worlds {
+		for _, d := range w.devices {
+			t.hosts[d.host] = d.host != ""
+		}
+	}
 	if t.command == "" && s.pending.seq > s.used[t.stream] {
 		t.command = s.pending.text
 		if t.name == "" {
 			t.name = s.pending.name
 		}
 		s.used[t.stream] = s.pending.seq
-	}
-}
-
-// row takes a table row, or counts why it is not taken.
-func (s *scan) row(t *test, l line) bool {
-	text := l.text
-	// Some versions and people comment rows out; the digits after # stay rows.
-	if strings.HasPrefix(strings.TrimLeft(text, " "), "#") {
-		text = strings.Replace(text, "#", " ", 1)
-	}
-	toks := tokenize(text)
-	if t.phase == footer && containsRow(toks, 0) {
-		// The table has ended: this row is of one that lost its header.
-		ended := t
-		t = s.next(t.stream)
-		t.after = ended
-	}
-	if t.layout == nil && t.before != nil && containsRow(toks, 0) {
-		// The test before has not ended after all: two programs write at once.
-		t.launches, t.before.launches = 2, 2
-		t = t.before
-	}
-	if t.layout == nil {
-		h := inferLayout(splitGlued(toks))
-		if h == nil {
-			if containsRow(toks, 0) {
-				t.skips.add("there is no line of column names, and the row is of no known layout", l.no)
-			}
-			return false
-		}
-		s.begin(t, h)
-	}
-	// A lone number is what is left of a row only where the size would stand.
-	lone := len(toks) == 1 && !l.cut && abs(toks[0].end-t.layout.cols[0].end) > 2
-	if t.phase == footer || lone || !rowLike(toks) {
-		return false
-	}
-	s.rows++
-	t.take(toks, l)
-	return true
-}
-
-// take reads a row of the running table.
-func (t *test) take(toks []token, l line) {
-	c, reason := t.layout.read(toks)
-	r := row{line: l.no, cells: c}
-	if reason == "" {
-		reason = r.problem()
-	}
-	switch {
-	case l.cut:
-		reason = "last line of a file that ends without a line end: it may be cut (if it is whole, add a line end)"
-	case reason == "" && t.layout.cpuTime:
-		reason = "the table gives the CPU's launch time (-C 1), not the collective's"
-	}
-	if reason == "" {
-		t.rows = append(t.rows, r)
-		return
-	}
-	t.skips.add(reason, l.no)
-	if reason == sizeZero {
-		t.emptyBus = append(t.emptyBus, r.printedBus()...)
 	}
 }

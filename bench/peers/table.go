@@ -1,9 +1,7 @@
 package peers
 
 import (
-	"math"
 	"strconv"
-	"strings"
 
 	"zbench/bench/collective"
 )
@@ -24,7 +22,7 @@ func rowLike(toks []token) bool {
 	if len(toks) == 0 {
 		return false
 	}
-	if stampRE.MatchString(toks[0].s) {
+	if isStamp(toks[0].s) {
 		toks = toks[1:]
 	}
 	values := 0
@@ -43,7 +41,10 @@ func rowLike(toks []token) bool {
 // behind another program's text.
 func containsRow(toks []token, from int) bool {
 	for i := from; i+6 <= len(toks); i++ {
-		if _, err := collective.DtypeByName(toks[i+2].s); err != nil || !digits(toks[i].s) || !digits(toks[i+1].s) {
+		if !digits(toks[i].s) || !digits(toks[i+1].s) {
+			continue
+		}
+		if _, err := collective.DtypeByName(toks[i+2].s); err != nil {
 			continue
 		}
 		values := 0
@@ -59,53 +60,55 @@ func containsRow(toks []token, from int) bool {
 	return false
 }
 
-// problem says why no number can be made of a row's cells; empty where one can.
-// It fills the integers.
-func (r *row) problem() string {
-	var err error
-	if r.bytes, err = strconv.ParseInt(r.size, 10, 64); err != nil || r.bytes > 1<<60 {
-		return "the size is too large to be one"
+// row makes numbers of a row's cells, or says why that cannot be done.
+func (t *test) row(c *cells, line int) (r row, reason string) {
+	bytes, err := strconv.ParseInt(c.size, 10, 64)
+	if err != nil || bytes > 1<<60 {
+		return r, "the size is too large to be one"
 	}
-	if r.count != "" {
-		if r.elements, err = strconv.ParseInt(r.count, 10, 64); err != nil {
-			return "the count is too large to be one"
+	elements := int64(0)
+	if c.count != "" {
+		if elements, err = strconv.ParseInt(c.count, 10, 64); err != nil {
+			return r, "the count is too large to be one"
 		}
 	}
-	if r.bytes == 0 {
-		return sizeZero
+	r.line, r.n = int32(line), uint8(c.n) //nolint:gosec // a log has fewer than 2^31 lines, a row two sides
+	for i, cell := range c.sides[:c.n] {
+		r.sides[i], r.inPlace[i] = cell.side(), cell.inPlace
 	}
-	for _, s := range r.sides[:r.n] {
-		t, ok := parseNumber(s.time)
-		switch {
-		case !ok:
-			return "the time is not a finite positive number"
-		case t.v == 0:
-			return "the time is 0 although the size is not"
+	if bytes == 0 {
+		return r, sizeZero
+	}
+	for i, cell := range c.sides[:c.n] {
+		if reason := r.sides[i].problem(cell.wrong); reason != "" {
+			return r, reason
 		}
-		for _, c := range []string{s.alg, s.bus} {
-			if n, ok := parseNumber(c); !ok || n.v >= maxGBs {
-				return "a bandwidth is not a finite positive number"
-			}
+	}
+	r.of = t.log.number(printedCase{bytes, elements, c.dtype, c.op, c.root})
+	return r, ""
+}
+
+// problem says why the values of a side are none; empty where they are.
+func (s *side) problem(wrong string) string {
+	switch {
+	case s.time&present == 0:
+		return "the time is not a finite positive number"
+	case s.time.value() == 0:
+		return "the time is 0 although the size is not"
+	}
+	for _, bw := range []decimal{s.alg, s.bus} {
+		if bw&present == 0 || bw.value() >= maxGBs {
+			return "a bandwidth is not a finite positive number"
 		}
-		if s.wrong != "" && s.wrong != "N/A" {
-			if n, ok := parseNumber(strings.TrimSuffix(s.wrong, "*")); !ok || n.v > math.MaxInt64/2 {
-				return "the number of errors is not a count"
-			}
-		}
+	}
+	if _, ok := parseCell(wrong); !ok {
+		return "the number of errors is not a count"
 	}
 	return ""
 }
 
-// printedBus returns the busbw of a row's sides, as far as they are numbers.
-func (r *row) printedBus() []number {
-	var out []number
-	for _, s := range r.sides[:r.n] {
-		if n, ok := parseNumber(s.bus); ok {
-			out = append(out, n)
-		}
-	}
-	return out
-}
+// bytes is the size of a row.
+func (t *test) bytes(r *row) int64 { return t.log.list[r.of].bytes }
 
 // settled is what a table's rows say together.
 type settled struct {
@@ -131,27 +134,33 @@ func (t *test) settle(ranks int) settled {
 			good, bad = t.tally(out.unit, scale)
 		}
 	}
-	rows := t.rows
-	t.rows = nil
-	for _, r := range rows {
-		reason := ""
+	t.refuse(func(r *row) string {
 		switch {
 		case t.layout.inferred && (good == 0 || bad > 0):
-			reason = "there is no line of column names, and size/time does not confirm the columns"
+			return "there is no line of column names, and size/time does not confirm the columns"
 		case bad > 0 && bad >= good:
-			reason = "size/time contradicts algbw in most rows, so the columns cannot be trusted"
-		case r.verdict(out.unit, out.scale) == contradicts:
-			reason = "size/time contradicts algbw"
+			return "size/time contradicts algbw in most rows, so the columns cannot be trusted"
+		case t.verdict(r, out.unit, out.scale) == contradicts:
+			return "size/time contradicts algbw"
 		case !r.believable(out.unit):
-			reason = "the time is longer than a day or shorter than a nanosecond"
+			return "the time is longer than a day or shorter than a nanosecond"
+		case r.joined && t.mixed():
+			return t.log.mixture()
 		}
-		if reason != "" {
-			t.skips.add(reason, r.line)
-			continue
-		}
-		t.rows = append(t.rows, r)
-	}
+		return ""
+	})
 	return out
+}
+
+// refuse moves the rows for which why gives a reason to the skips.
+func (t *test) refuse(why func(*row) string) {
+	t.rows.keep(func(r *row) bool {
+		reason := why(r)
+		if reason != "" {
+			t.skips.add(reason, int(r.line))
+		}
+		return reason == ""
+	})
 }
 
 // believable reports whether the times of a row are ones a collective can take.
@@ -162,35 +171,6 @@ func (r *row) believable(unit float64) bool {
 		}
 	}
 	return true
-}
-
-// verdict is contradicts where any side does, else agrees where every side does.
-func (r *row) verdict(unit, scale float64) verdict {
-	out := agrees
-	for _, s := range r.sides[:r.n] {
-		switch s.check(r.size, unit, scale) {
-		case contradicts:
-			return contradicts
-		case unsure:
-			out = unsure
-		case agrees:
-		}
-	}
-	return out
-}
-
-// tally counts the rows in which size/time confirms and contradicts algbw.
-func (t *test) tally(unit, scale float64) (good, bad int) {
-	for i := range t.rows {
-		switch t.rows[i].verdict(unit, scale) {
-		case agrees:
-			good++
-		case contradicts:
-			bad++
-		case unsure:
-		}
-	}
-	return good, bad
 }
 
 // findUnit finds the unit that the rows confirm, where no line prints it.
@@ -217,7 +197,7 @@ func (t *test) oldScale(unit float64, ranks int) (float64, bool) {
 		return 0, false
 	}
 	scale := float64(ranks-1) / float64(ranks)
-	for _, r := range t.rows {
+	for r := range t.rows.all() {
 		for _, s := range r.sides[:r.n] {
 			if s.alg != s.bus {
 				return 0, false

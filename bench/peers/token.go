@@ -1,11 +1,6 @@
 package peers
 
-import (
-	"math"
-	"regexp"
-	"strconv"
-	"strings"
-)
+import "regexp"
 
 // token is a word of a line and the column after its last character.
 type token struct {
@@ -13,18 +8,15 @@ type token struct {
 	end int
 }
 
-var (
-	dateRE  = regexp.MustCompile(`^\d{4}-\d\d-\d\d$`)
-	clockRE = regexp.MustCompile(`^\d\d:\d\d:\d\d(\.\d+)?$`)
-	stampRE = regexp.MustCompile(`^\d{4}-\d\d-\d\d[-T_ ]\d\d[-:]\d\d[-:]\d\d`)
-	numRE   = regexp.MustCompile(`^\d+(\.\d+)?([eE][+-]?\d+)?$`)
-	wordRE  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_/+-]*$`)
-)
+var stampRE = regexp.MustCompile(`^\d{4}-\d\d-\d\d[-T_ ]\d\d[-:]\d\d[-:]\d\d`)
 
 // tokenize splits at spaces. A date and the time of day after it are one token,
 // because the timestamp column has one name for the two.
-func tokenize(text string) []token {
-	var toks []token
+func tokenize(text string) []token { return tokenizeInto(nil, text) }
+
+// tokenizeInto is tokenize into the array of an earlier call's tokens.
+func tokenizeInto(toks []token, text string) []token {
+	toks = toks[:0]
 	for i := 0; i < len(text); {
 		if text[i] == ' ' {
 			i++
@@ -35,7 +27,7 @@ func tokenize(text string) []token {
 			end++
 		}
 		t := token{text[i:end], end}
-		if n := len(toks); n > 0 && clockRE.MatchString(t.s) && dateRE.MatchString(toks[n-1].s) {
+		if n := len(toks); n > 0 && isClock(t.s) && isDate(toks[n-1].s) {
 			toks[n-1] = token{toks[n-1].s + " " + t.s, end}
 		} else {
 			toks = append(toks, t)
@@ -45,63 +37,80 @@ func tokenize(text string) []token {
 	return toks
 }
 
-// number is a printed decimal: its text, its value, and half a unit of its last
-// digit.
-type number struct {
-	s       string
-	v, half float64
+// like reports whether s has the shape: 0 stands for a digit.
+func like(s, shape string) bool {
+	if len(s) != len(shape) {
+		return false
+	}
+	for i := range len(s) {
+		if isDigit(s[i]) != (shape[i] == '0') || !isDigit(s[i]) && s[i] != shape[i] {
+			return false
+		}
+	}
+	return true
 }
 
-func (n number) lo() float64 { return max(n.v-n.half, 0) }
-func (n number) hi() float64 { return n.v + n.half }
+func isDate(s string) bool { return like(s, "0000-00-00") }
 
-// parseNumber reads an unsigned decimal with an optional exponent, as printf
-// writes it. Anything else, hexadecimal and inf included, is not one.
-func parseNumber(s string) (number, bool) {
-	if !numRE.MatchString(s) {
-		return number{}, false
+// isClock recognises a time of day, with or without a fraction of a second.
+func isClock(s string) bool {
+	const clock = "00:00:00"
+	if len(s) < len(clock) || !like(s[:len(clock)], clock) {
+		return false
 	}
-	v, err := strconv.ParseFloat(s, 64)
-	if err != nil || math.IsInf(v, 0) {
-		return number{}, false
-	}
-	mantissa, exp, _ := strings.Cut(strings.ToLower(s), "e")
-	decimals := 0
-	if i := strings.IndexByte(mantissa, '.'); i >= 0 {
-		decimals = len(mantissa) - i - 1
-	}
-	// An exponent that does not fit an int made ParseFloat fail or v zero.
-	e, _ := strconv.Atoi(exp)
-	return number{s, v, 0.5 * math.Pow10(e-decimals)}, true
+	rest := s[len(clock):]
+	return rest == "" || rest[0] == '.' && digits(rest[1:])
 }
 
-// scaled is a printed decimal times a power of ten, rounded once: 34.73 µs is
-// the float64 that 3.473e-05 denotes, which 34.73*1e-6 is not.
-func scaled(s string, unit float64) float64 {
-	mantissa, exp, _ := strings.Cut(strings.ToLower(s), "e")
-	e, _ := strconv.Atoi(exp)
-	e += int(math.Round(math.Log10(unit)))
-	v, _ := strconv.ParseFloat(mantissa+"e"+strconv.Itoa(e), 64)
-	return v
-}
+// isStamp recognises what begins with a date and a time of day.
+func isStamp(s string) bool { return len(s) >= len("0000-00-00 00:00:00") && stampRE.MatchString(s) }
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func isLetter(c byte) bool { return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' }
 
 // digits reports whether s is a non-empty run of decimal digits.
 func digits(s string) bool {
 	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
+		if !isDigit(s[i]) {
 			return false
 		}
 	}
 	return s != ""
 }
 
+// isWord recognises the name of an element type, an operator or an algorithm.
+func isWord(s string) bool {
+	if s == "" || !isLetter(s[0]) {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case isDigit(c), isLetter(c), c == '_', c == '/', c == '+', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// isRoot recognises a rank, or -1 for none.
+func isRoot(s string) bool {
+	if s != "" && s[0] == '-' {
+		s = s[1:]
+	}
+	return digits(s)
+}
+
 // numeric reports whether a cell of measured values may read so: a decimal, or
 // what printf makes of a value that is none.
 func numeric(s string) bool {
-	switch strings.ToLower(strings.TrimPrefix(s, "-")) {
-	case "inf", "nan":
+	if s != "" && s[0] == '-' {
+		s = s[1:]
+	}
+	switch s {
+	case "inf", "nan", "INF", "NAN", "Inf", "NaN":
 		return true
 	}
-	_, ok := parseNumber(strings.TrimPrefix(s, "-"))
-	return ok
+	return isDecimal(s)
 }

@@ -20,8 +20,12 @@ var device1RE = regexp.MustCompile(`^ +Device +(\d{1,7}) +-> +(\d+) +\[([^\]]*)\
 type device struct {
 	rank, group    int
 	pid, host, gpu string
-	ordinal        string
+	// ordinal is the runtime's number of the device, bus its PCI address.
+	ordinal, bus string
 }
+
+// seat is where the device is, as far as the list tells.
+func (d device) seat() string { return d.host + " " + d.ordinal + " " + d.bus }
 
 func (d device) process() string { return d.host + " " + d.pid }
 
@@ -30,11 +34,11 @@ func parseDevice(text string) (device, bool) {
 	if m := deviceRE.FindStringSubmatch(text); m != nil {
 		rank, _ := strconv.Atoi(m[1])
 		group, _ := strconv.Atoi(m[2])
-		return device{rank, group, m[3], m[4], strings.TrimSpace(m[7]), m[5]}, true
+		return device{rank, group, m[3], m[4], strings.TrimSpace(m[7]), m[5], strings.TrimSpace(m[6])}, true
 	}
 	if m := device1RE.FindStringSubmatch(text); m != nil {
 		rank, _ := strconv.Atoi(m[1])
-		return device{rank: rank, pid: "1", host: "", gpu: strings.TrimSpace(m[4]), ordinal: m[2]}, true
+		return device{rank: rank, pid: "1", host: "", gpu: strings.TrimSpace(m[4]), ordinal: m[2], bus: strings.TrimSpace(m[3])}, true
 	}
 	return device{}, false
 }
@@ -78,7 +82,7 @@ func (w *world) shape() shape {
 	var s shape
 	hosts, groups, gpus, seats := map[string]int{}, map[int]int{}, map[string]int{}, map[string]bool{}
 	commHosts := map[string]bool{}
-	top := 0
+	top, alike := 0, true
 	for _, d := range w.devices {
 		if hosts[d.host]++; hosts[d.host] == 1 && d.host != "" {
 			s.Hosts = append(s.Hosts, d.host)
@@ -92,11 +96,15 @@ func (w *world) shape() shape {
 			s.mixedGPUs = s.mixedGPUs || len(gpus) > 1
 			s.GPU = d.gpu
 		}
-		seat := d.host + " " + d.ordinal
+		seat := d.seat()
 		s.sameDevice = s.sameDevice || seats[seat]
 		seats[seat] = true
+		alike = alike && d.ordinal == w.devices[0].ordinal && d.bus == w.devices[0].bus
 		top = max(top, d.rank)
 	}
+	// Where each process sees one GPU and all have the same address, only the
+	// names of hosts tell devices apart.
+	s.sameDevice = s.sameDevice && !(alike && len(hosts) > 1)
 	s.groups, s.Ranks, s.Nodes = len(groups), len(w.devices), len(hosts)
 	s.comm, s.commNodes = groups[w.devices[0].group], len(commHosts)
 	if s.groups == 1 && top+1 != s.Ranks {

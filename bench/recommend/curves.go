@@ -30,6 +30,9 @@ func pick(n need, q Question, inPlace bool, dtype string) (c cost.Curve, from in
 	best := slices.MinFunc(fit, func(a, b cost.Curve) int {
 		return cmp.Or(slices.Compare(score(a), score(b)), cmp.Compare(a.Dtype, b.Dtype), cmp.Compare(a.Nodes, b.Nodes))
 	})
+	if refusal := severalSetups(best, fit); refusal != nil {
+		return c, 0, refusal
+	}
 	if refusal := tooFew(best); refusal != nil {
 		return c, 0, refusal
 	}

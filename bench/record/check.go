@@ -63,6 +63,9 @@ func (t *Timing) check() error {
 			return fmt.Errorf("%s is negative: %g", name, *bw)
 		}
 	}
+	if i := t.Rounding; i != nil && (i.Lo < 0 || i.Hi < i.Lo) {
+		return fmt.Errorf("rounding is no interval: %g to %g", i.Lo, i.Hi)
+	}
 	for _, s := range []*stat.Summary{t.MeanOfRanks, t.MaxOfRanks, t.Spread} {
 		if s != nil && (s.N < 1 || s.Min < 0 || s.Median < s.Min || s.Max < s.Median) {
 			return fmt.Errorf("no summary of times: n %d, min %g, median %g, max %g", s.N, s.Min, s.Median, s.Max)

@@ -68,6 +68,9 @@ var columns = []column{
 	}},
 	{"groups", func(_ *Record, r *Result) string { return strconv.Itoa(r.Groups) }},
 	{"stride", func(_ *Record, r *Result) string { return strconv.Itoa(r.Stride) }},
+	{"setup", func(_ *Record, r *Result) string { return r.Setup }},
+	{"time_rounding_lo_s", rounding(func(i *Interval) float64 { return i.Lo })},
+	{"time_rounding_hi_s", rounding(func(i *Interval) float64 { return i.Hi })},
 }
 
 // WriteCSV writes a header and one row per result. Rows depend on the record
@@ -111,6 +114,18 @@ func alone(cell func(*stat.Summary) string) func(*Record, *Result) string {
 			return ""
 		}
 		return cell(r.Isolated.MaxOfRanks)
+	}
+}
+
+// rounding makes a cell of the burst's rounding interval, empty where there is
+// none.
+func rounding(end func(*Interval) float64) func(*Record, *Result) string {
+	return func(_ *Record, r *Result) string {
+		if r.Burst == nil || r.Burst.Rounding == nil {
+			return ""
+		}
+		v := end(r.Burst.Rounding)
+		return number(&v)
 	}
 }
 

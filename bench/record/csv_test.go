@@ -35,7 +35,7 @@ func TestCSVHeader(t *testing.T) {
 		"status,reason,simulated,extrapolated,iterations,samples,time_s,time_lo_s,time_hi_s,time_min_s,time_max_s,"+
 		"time_mean_s,time_p95_s,time_p99_s,time_cv,slowest_rank_time_s,isolated_slowest_rank_time_s,"+
 		"algbw_Bps,busbw_Bps,headline,verified,wrong_elements,warnings,"+
-		"effective_samples,isolated_samples,isolated_time_lo_s,isolated_time_hi_s,isolated_time_p95_s,isolated_spread_s,groups,stride\n", b.String())
+		"effective_samples,isolated_samples,isolated_time_lo_s,isolated_time_hi_s,isolated_time_p95_s,isolated_spread_s,groups,stride,setup,time_rounding_lo_s,time_rounding_hi_s\n", b.String())
 }
 
 func TestCSVRows(t *testing.T) {
@@ -51,6 +51,7 @@ func TestCSVRows(t *testing.T) {
 		"slowest_rank_time_s": r.Burst.MaxOfRanks.Median, "isolated_slowest_rank_time_s": r.Isolated.MaxOfRanks.Median,
 		"algbw_Bps": *r.AlgBW, "busbw_Bps": *r.BusBW, "bytes": 1 << 20, "bytes_requested": 1 << 20,
 		"count_elements": 1 << 18, "ranks": 16, "nodes": 2, "gpus_per_process": 1, "groups": 4, "stride": 2, "samples": 120, "iterations": 20, "wrong_elements": 0,
+		"time_rounding_lo_s": r.Burst.Rounding.Lo, "time_rounding_hi_s": r.Burst.Rounding.Hi,
 	} {
 		v, err := strconv.ParseFloat(ok[name], 64)
 		require.NoError(t, err, name)
@@ -58,7 +59,7 @@ func TestCSVRows(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"key": r.Key, "collective": "all_reduce", "dtype": "float", "op": "sum", "in_place": "false", "status": "ok", "reason": "",
-		"simulated": "true", "extrapolated": "true", "headline": HeadlineBurst, "verified": "ok", "warnings": "skew;few",
+		"simulated": "true", "extrapolated": "true", "headline": HeadlineBurst, "verified": "ok", "warnings": "skew;few", "setup": "node-a:0",
 	} {
 		require.Equal(t, want, ok[name], name)
 	}

@@ -16,12 +16,12 @@ func full() *Record {
 		Key: Key("all_reduce", "float", "sum", 1<<20, 16, 1, false), Collective: "all_reduce", Dtype: "float", Op: "sum",
 		BytesRequested: 1 << 20, Bytes: 1 << 20, Count: 1 << 18, Ranks: 16, Nodes: 2, GPUsPerProcess: 1,
 		Status: OK, Verified: Verified{State: VerifiedOK, Wrong: new(int64), Launches: 1},
-		Burst: &Timing{Iterations: 20, MeanOfRanks: stat.Summarize(sample), MaxOfRanks: stat.Summarize(sample[:7])},
+		Burst: &Timing{Iterations: 20, MeanOfRanks: stat.Summarize(sample), MaxOfRanks: stat.Summarize(sample[:7]), Rounding: &Interval{Lo: 0.9e-5, Hi: 1.2e-5}},
 		Isolated: &Timing{
 			Iterations: 1, MaxOfRanks: stat.Summarize(sample[:1]), Spread: stat.Summarize(sample[:3]), Stop: "precision",
-			Late: []LateCount{{Rank: 3, Count: 7}}, Discarded: 1, EventFloor: new(5e-7),
+			Late: []LateCount{{Rank: 3, Count: 7}}, Discarded: 1, EventFloor: new(5e-7), Rounding: &Interval{Lo: 1e-5, Hi: 2e-5},
 		},
-		Groups: 4, Stride: 2, SlowestGroup: &SlowestGroup{FirstRank: 2, Median: 3e-5, Typical: 2e-5, Fastest: 1e-5},
+		Groups: 4, Stride: 2, Setup: "node-a:0", SlowestGroup: &SlowestGroup{FirstRank: 2, Median: 3e-5, Typical: 2e-5, Fastest: 1e-5},
 		Extrapolated: true,
 		Warnings:     []Warning{{Code: "skew", Message: "spread 12 % <of ranks>", Hint: "see rails"}, {Code: "few", Message: "one"}},
 	}

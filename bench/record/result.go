@@ -39,9 +39,13 @@ type Result struct {
 	Groups int `json:"groups"`
 	// Stride is how far apart the ranks of each of the groups are; 0 where they are
 	// neighbours.
-	Stride  int    `json:"stride,omitempty"`
-	InPlace bool   `json:"in_place"`
-	Status  Status `json:"status"`
+	Stride  int  `json:"stride,omitempty"`
+	InPlace bool `json:"in_place"`
+	// Setup tells apart imported results of the same case that are no repeats:
+	// the devices or the settings in which they differ. Empty for a case that was
+	// measured in one setup.
+	Setup  string `json:"setup,omitempty"`
+	Status Status `json:"status"`
 	// Reason says why the status is not ok.
 	Reason string `json:"reason,omitempty"`
 	// Evidence is what was known of every rank when the case did not end.
@@ -105,9 +109,18 @@ type Timing struct {
 	Late []LateCount `json:"late,omitempty"`
 	// Discarded counts the intervals that were not positive.
 	Discarded int `json:"discarded,omitempty"`
+	// Rounding is where the digits that an imported log prints leave the median of
+	// MeanOfRanks, in seconds; null for what zbench timed.
+	Rounding *Interval `json:"rounding,omitempty"`
 	// EventFloor is the median interval of a pair of events with nothing between
 	// them, in seconds. It is recorded, not subtracted.
 	EventFloor *float64 `json:"event_floor,omitempty"`
+}
+
+// Interval is a closed range of seconds.
+type Interval struct {
+	Lo float64 `json:"lo"`
+	Hi float64 `json:"hi"`
 }
 
 // SlowestGroup is the slowest of the groups that ran at once, by the median of

@@ -72,7 +72,7 @@ func effectiveN(ranks []float64) float64 {
 		// Marriott & Pope 1954), solved for ρ.
 		rho = (n*rho + 1) / (n - 4)
 	}
-	tau := max(1, initialMonotone(ranks))
+	tau := max(1, autocorrelationTime(ranks))
 	if rho >= 1 {
 		return 1
 	}
@@ -96,6 +96,29 @@ func lagOne(x []float64) float64 {
 		return 0
 	}
 	return autocovariance(x, 1) / c0
+}
+
+// longSeries is the n beyond which the sum over lags is of blocks: of single
+// samples it takes n² steps where the series drifts. No sweep takes more.
+const longSeries = 10_000
+
+// autocorrelationTime is the integrated autocorrelation time τ of centred values.
+// The mean of n values has the variance σ²τ/n. A long series' mean is also that
+// of its blocks of b, n/b values of variance σ_b² and time τ_b, so that
+// τ = b·τ_b·σ_b²/σ² (batch means; Geyer 1992, §3.2).
+func autocorrelationTime(x []float64) float64 {
+	if len(x) <= longSeries {
+		return initialMonotone(x)
+	}
+	size := (len(x) + longSeries - 1) / longSeries
+	blocks := make([]float64, len(x)/size)
+	for i := range blocks {
+		for _, v := range x[i*size : (i+1)*size] {
+			blocks[i] += v / float64(size)
+		}
+	}
+	ratio := autocovariance(blocks, 0) / float64(len(blocks)) / (autocovariance(x, 0) / float64(len(x)))
+	return float64(size) * initialMonotone(blocks) * ratio
 }
 
 // initialMonotone is Geyer's initial monotone sequence estimate of the

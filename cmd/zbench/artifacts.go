@@ -249,5 +249,8 @@ func curveName(c *bucket.Curve) string {
 	if c.InPlace {
 		name += ", in place"
 	}
+	if c.Setup != "" {
+		name += ", " + c.Setup
+	}
 	return name
 }

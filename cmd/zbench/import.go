@@ -57,17 +57,7 @@ func runImport(s State, logs []string, o peers.Options, out, format string, forc
 	started := s.Now()
 	var recs []*record.Record
 	for _, path := range logs {
-		text, _, err := read(s, path)
-		if err != nil {
-			return err
-		}
-		if err := otherFile(path, text); err != nil {
-			return err
-		}
-		if isRecord(text) {
-			return usagef("zbench report "+path+" draws it", "%s is a zbench record already", path)
-		}
-		rec, err := readLog(s, path, text, o)
+		rec, err := importLog(s, path, o)
 		if err != nil {
 			return err
 		}
@@ -78,6 +68,22 @@ func runImport(s State, logs []string, o peers.Options, out, format string, forc
 		return usage(err, "import them one by one")
 	}
 	return keepImport(s, rec, started, out, format, force)
+}
+
+// importLog reads one log, as it comes: it may be a pipe.
+func importLog(s State, path string, o peers.Options) (*record.Record, error) {
+	in, err := openInput(s, path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = in.close() }()
+	if err := otherFile(path, in.head); err != nil {
+		return nil, err
+	}
+	if isRecord(in.head) {
+		return nil, usagef("zbench report "+path+" draws it", "%s is a zbench record already", path)
+	}
+	return readLog(s, path, in.body, o)
 }
 
 // keepImport leaves the folder, prints the record and says what was skipped.
@@ -107,7 +113,7 @@ func keepImport(s State, rec *record.Record, started time.Time, out, format stri
 	}
 	fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.path)
 	if slices.ContainsFunc(rec.Results, func(r record.Result) bool { return r.Status == record.WrongData }) {
-		return &codeError{exitWrongData, errors.New("the log reports wrong elements"), "the report names the cases"}
+		return &codeError{exitWrongData, errors.New("the log reports wrong data"), "the report names the cases"}
 	}
 	return nil
 }

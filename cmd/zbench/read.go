@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"regexp"
@@ -17,29 +18,12 @@ import (
 // read returns the bytes of a file, or where path is a folder those of its
 // record, and the file they are from.
 func read(s State, path string) (text []byte, file string, err error) {
-	switch path {
-	case "":
-		return nil, "", usagef("give a folder of zbench, its results.json, or a log", "the name of a file is empty")
-	case "-":
-		return nil, "", usagef("give a file; for standard input /dev/stdin", "- is no file")
+	in, err := openInput(s, path)
+	if err != nil {
+		return nil, "", err
 	}
-	info, err := s.FS.Stat(path)
-	switch {
-	case err == nil && info.IsDir():
-		text, path, err = readFolder(s, path)
-	case err == nil:
-		text, err = s.FS.ReadFile(path)
-	}
-	const give = "give a folder of zbench, its results.json, or a log"
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && info != nil: // the folder is there
-		return nil, "", usagef(give, "%s does not exist, and no %s beside it", path, journalFile)
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, "", usagef(give, "%s does not exist", path)
-	case err != nil:
-		return nil, "", unreadable(s, path, err, give)
-	}
-	return text, path, nil
+	text, err = in.all(s)
+	return text, in.file, err
 }
 
 // unreadable is an error about a file that is there; a folder in its place is named
@@ -98,12 +82,17 @@ func isJournal(file string, text []byte) bool {
 	return filepath.Base(file) == journalFile || bytes.HasPrefix(text, []byte(`{"schema":"zbench.journal/`))
 }
 
-// readLog reads a log into a record.
-func readLog(s State, path string, text []byte, o peers.Options) (*record.Record, error) {
+// readLog reads a log into a record. A log that cannot be read is an error of the
+// run; one that contradicts what was given with it is wrong usage.
+func readLog(s State, path string, text io.Reader, o peers.Options) (*record.Record, error) {
 	o.File = filepath.Base(path)
-	rec, err := peers.Parse(bytes.NewReader(text), o)
+	rec, err := peers.Parse(text, o)
 	if err != nil {
-		return nil, usage(err, "zbench import --help says what can be read")
+		const hint = "zbench import --help says what can be read"
+		if errors.Is(err, peers.ErrCollective) && (o.Collective != "" || o.Ranks > 0) {
+			return nil, usage(err, hint)
+		}
+		return nil, &codeError{exitRun, err, hint}
 	}
 	rec.Tool = tool()
 	rec.Created, err = created(s)
@@ -112,27 +101,35 @@ func readLog(s State, path string, text []byte, o peers.Options) (*record.Record
 
 // readEither reads a record or a log.
 func readEither(s State, path string) (*record.Record, error) {
-	text, path, err := read(s, path)
-	if err == nil {
-		err = otherFile(path, text)
-	}
-	switch {
-	case err != nil:
+	in, err := openInput(s, path)
+	if err != nil {
 		return nil, err
-	case isJournal(path, text):
+	}
+	defer func() { _ = in.close() }()
+	if err := otherFile(in.file, in.head); err != nil {
+		return nil, err
+	}
+	journal := isJournal(in.file, in.head)
+	if !journal && !isRecord(in.head) {
+		return readLog(s, in.file, in.body, peers.Options{})
+	}
+	text, err := in.all(s)
+	if err != nil {
+		return nil, err
+	}
+	path = in.file
+	if journal {
 		j, err := readJournal(path, text)
 		if err != nil {
 			return nil, err
 		}
 		return j.Record(), nil
-	case isRecord(text):
-		rec, err := record.Decode(bytes.NewReader(text))
-		if err != nil {
-			return nil, &codeError{exitRun, fmt.Errorf("%s: %w", path, err), "make it again, or read it with the zbench that wrote it; where " + journalFile + " lies beside it, zbench report " + filepath.Join(filepath.Dir(path), journalFile) + " reads that"}
-		}
-		return rec, nil
 	}
-	return readLog(s, path, text, peers.Options{})
+	rec, err := record.Decode(bytes.NewReader(text))
+	if err != nil {
+		return nil, &codeError{exitRun, fmt.Errorf("%s: %w", path, err), "make it again, or read it with the zbench that wrote it; where " + journalFile + " lies beside it, zbench report " + filepath.Join(filepath.Dir(path), journalFile) + " reads that"}
+	}
+	return rec, nil
 }
 
 func oneArg(what string) cobra.PositionalArgs {

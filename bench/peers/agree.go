@@ -1,0 +1,136 @@
+package peers
+
+import (
+	"math"
+	"strconv"
+)
+
+// verdict is what size/time says of a printed algbw.
+type verdict int
+
+const (
+	// unsure: they agree, but so few digits are printed that others would too.
+	unsure verdict = iota
+	agrees
+	contradicts
+)
+
+// telling is the relative precision above which agreement says something.
+const telling = 0.05
+
+// slack is the relative difference that is still agreement, beside the rounding
+// of the printed digits.
+const slack = 0.01
+
+// check compares size/time with the printed algbw, times being in units of unit
+// seconds and algbw being scale times size/time.
+func (s *side) check(bytes int64, unit, scale float64) verdict {
+	if s.time&s.alg&present == 0 || s.time.value() == 0 {
+		return unsure
+	}
+	gb := float64(bytes) * scale / unit / 1e9
+	lo, hi := gb/s.time.hi()*(1-slack), math.Inf(1)
+	if s.time.lo() > 0 {
+		hi = gb / s.time.lo() * (1 + slack)
+	}
+	switch {
+	case lo > s.alg.hi() || hi < s.alg.lo():
+		return contradicts
+	case s.alg.value() > 0 && s.alg.coarseness() <= telling && s.time.coarseness() <= telling:
+		return agrees
+	}
+	return unsure
+}
+
+// refutes reports whether size/time contradicts algbw in every time unit that
+// the table may have.
+func (l *layout) refutes(c cells) bool {
+	bytes, err := strconv.ParseInt(c.size, 10, 64)
+	if err != nil {
+		return false
+	}
+	for _, u := range l.units() {
+		bad := false
+		for _, cell := range c.sides[:c.n] {
+			s := cell.side()
+			bad = bad || s.check(bytes, u, 1) == contradicts
+		}
+		if !bad {
+			return false
+		}
+	}
+	return true
+}
+
+// units lists the time units that the table may have.
+func (l *layout) units() []float64 {
+	if l.unit != 0 {
+		return []float64{l.unit}
+	}
+	return []float64{1e-6, 1e-3, 1}
+}
+
+// verdict is contradicts where any side does, else agrees where every side does.
+func (t *test) verdict(r *row, unit, scale float64) verdict {
+	out := agrees
+	for i := range r.sides[:r.n] {
+		switch r.sides[i].check(t.bytes(r), unit, scale) {
+		case contradicts:
+			return contradicts
+		case unsure:
+			out = unsure
+		case agrees:
+		}
+	}
+	return out
+}
+
+// tally counts the rows in which size/time confirms and contradicts algbw.
+func (t *test) tally(unit, scale float64) (good, bad int) {
+	for r := range t.rows.all() {
+		switch t.verdict(r, unit, scale) {
+		case agrees:
+			good++
+		case contradicts:
+			bad++
+		case unsure:
+		}
+	}
+	return good, bad
+}
+
+// precise is the relative rounding of a printed time at which it is taken as it
+// is printed, whatever the other columns say.
+const precise = 1e-3
+
+// rounding is what the printed digits leave open: the seconds of a launch lie
+// in [lo, hi], and at is the best single figure for them.
+type rounding struct {
+	at, lo, hi float64
+	// fromAlg is true where at is size over algbw.
+	fromAlg bool
+}
+
+// rounding bounds the time of a side by its own digits and by those of algbw,
+// which is scale times size over time. A time in a field too narrow for it
+// ("1.7e+07") is replaced by size over algbw where that says more.
+func (s *side) rounding(bytes int64, unit, scale float64) rounding {
+	out := rounding{at: scaled(s.time, unit), lo: s.time.lo() * unit, hi: s.time.hi() * unit}
+	if s.alg.value() == 0 {
+		return out
+	}
+	gb := float64(bytes) * scale / 1e9
+	lo, hi := gb/s.alg.hi(), math.Inf(1)
+	if s.alg.lo() > 0 {
+		hi = gb / s.alg.lo()
+	}
+	if out.lo > hi || out.hi < lo {
+		return out // they agree within the slack only
+	}
+	if s.time.coarseness() > precise && s.alg.coarseness() < s.time.coarseness() {
+		out.at, out.fromAlg = gb/s.alg.value(), true
+	}
+	// The best figure may lie outside by a part of its own last digit.
+	out.lo, out.hi = min(max(out.lo, lo), out.at), max(min(out.hi, hi), out.at)
+	return out
+}

@@ -1,0 +1,133 @@
+package peers
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	ansi = regexp.MustCompile(`\x1b(\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(\x07|\x1b\\))`)
+	// labels are the prefixes of mpirun --tag-output and srun --label; the
+	// submatch is the process.
+	labels = []*regexp.Regexp{
+		regexp.MustCompile(`^` + labelRE.String()),
+		regexp.MustCompile(`^\s*(\d+): `),
+		regexp.MustCompile(`^\s*(\d+):$`),
+	}
+	// loose are prefixes that are removed only in front of what this tool
+	// prints: another program's line may begin the same way.
+	loose = []*regexp.Regexp{
+		regexp.MustCompile(`^\[[^\[\]\s]{1,64}\]:? ?`),
+		regexp.MustCompile(`^[A-Za-z][\w.-]{0,63}(?::| +\|) `),
+		regexp.MustCompile(`^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]? ?`),
+		regexp.MustCompile(`^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d ?`),
+	}
+)
+
+// shown is what a terminal would show of a line.
+func shown(raw string) string {
+	t := strings.TrimPrefix(raw, "\ufeff")
+	t = strings.TrimRight(t, "\r")
+	// A progress display overwrites its line; what it left last is the text.
+	if i := strings.LastIndexByte(t, '\r'); i >= 0 {
+		t = t[i+1:]
+	}
+	if strings.ContainsAny(t, "\x1b\x00") {
+		t = strings.ReplaceAll(ansi.ReplaceAllString(t, ""), "\x00", "")
+	}
+	return expandTabs(t)
+}
+
+// clean removes what terminals and launchers add to a line.
+func clean(raw string) line {
+	l := line{text: shown(raw)}
+	l.strip()
+	return l
+}
+
+// strip removes the prefixes of launchers.
+func (l *line) strip() {
+	t := l.text
+	for range 3 {
+		if plain(t) {
+			break
+		}
+		before := t
+		for _, re := range labels {
+			if m := re.FindStringSubmatchIndex(t); m != nil {
+				l.stream, t = t[m[2]:m[3]], t[m[1]:]
+				break
+			}
+		}
+		for _, re := range loose {
+			if m := re.FindString(t); m != "" && toolText(t[len(m):]) {
+				t = withoutRank(t[len(m):], m)
+				break
+			}
+		}
+		if t == before {
+			break
+		}
+	}
+	l.text = t
+}
+
+// plain reports whether a line has no prefix for certain, as almost all lines:
+// it begins with a sign, or with spaces and a number that no colon follows.
+func plain(t string) bool {
+	if t == "" || t[0] == '#' {
+		return true
+	}
+	rest := strings.TrimLeft(t, " ")
+	if len(rest) == len(t) || rest == "" || !isDigit(rest[0]) {
+		return false
+	}
+	return strings.TrimLeft(rest, "0123456789") != "" && strings.TrimLeft(rest, "0123456789")[0] == ' '
+}
+
+// withoutRank removes the label "[0] " of mpiexec -prepend-rank from within a
+// line, too: it stands in front of every part that was written at once, right
+// behind the one before. NCCL_DEBUG's number of a device has a space before it.
+func withoutRank(t, label string) string {
+	if len(label) < 4 || label[len(label)-1] != ' ' || !digits(label[1:len(label)-2]) {
+		return t
+	}
+	var b strings.Builder
+	for {
+		i := strings.Index(t, label)
+		if i < 0 {
+			return b.String() + t
+		}
+		b.WriteString(t[:i])
+		if i == 0 || t[i-1] == ' ' {
+			b.WriteString(label)
+		}
+		t = t[i+len(label):]
+	}
+}
+
+// toolText reports whether a line begins like one of the tool's: a comment, or
+// a right-aligned number.
+func toolText(t string) bool {
+	if t == "" || t[0] == '#' {
+		return true
+	}
+	t = strings.TrimLeft(t, " ")
+	return t != "" && (t[0] == '#' || isDigit(t[0]))
+}
+
+// expandTabs puts every tab on the next multiple of eight columns.
+func expandTabs(t string) string {
+	if !strings.Contains(t, "\t") {
+		return t
+	}
+	var b strings.Builder
+	for i := range len(t) {
+		if t[i] != '\t' {
+			b.WriteByte(t[i])
+			continue
+		}
+		b.WriteString("        "[b.Len()%8:])
+	}
+	return b.String()
+}

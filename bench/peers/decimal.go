@@ -1,0 +1,176 @@
+package peers
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// decimal is a printed unsigned number in eight bytes, digits times a power of
+// ten, so that a million rows fit into memory. It keeps how many digits were
+// printed: 21.30 is not 21.3. Zero is no number.
+type decimal uint64
+
+const (
+	// present, marked and hidden are set for a number, for one with an asterisk
+	// behind it, and for N/A.
+	present decimal = 1 << 63
+	marked  decimal = 1 << 62
+	hidden  decimal = 1 << 61
+
+	mantissaBits = 50
+	// maxDigits is the number of digits that a mantissa always holds.
+	maxDigits = 15
+	// maxPower bounds the power of ten. No benchmark prints one beyond it.
+	maxPower = 300
+)
+
+// parseDecimal reads an unsigned decimal with an optional exponent, as printf
+// writes it. Anything else is not one: hexadecimal, inf, more than 15 digits.
+func parseDecimal(s string) (decimal, bool) {
+	if !isDecimal(s) {
+		return 0, false
+	}
+	mantissa, exp, hasExp := cutExponent(s)
+	m, digits, power := uint64(0), 0, 0
+	for i, fraction := 0, false; i < len(mantissa); i++ {
+		c := mantissa[i]
+		if c == '.' {
+			fraction = true
+			continue
+		}
+		if m > 0 || c != '0' {
+			digits++
+		}
+		if digits > maxDigits {
+			return 0, false
+		}
+		m = m*10 + uint64(c-'0')
+		if fraction {
+			power--
+		}
+	}
+	if hasExp {
+		e, err := strconv.Atoi(exp)
+		if err != nil || e > maxPower || e < -maxPower {
+			return 0, false
+		}
+		power += e
+	}
+	if power > maxPower || power < -maxPower {
+		return 0, false
+	}
+	return present | decimal(power+maxPower)<<mantissaBits | decimal(m), true
+}
+
+// isDecimal reports whether s is digits, perhaps a point and digits, perhaps an
+// exponent.
+func isDecimal(s string) bool {
+	i := run(s, 0)
+	ok := i > 0
+	if ok && i < len(s) && s[i] == '.' {
+		from := i + 1
+		i = run(s, from)
+		ok = i > from
+	}
+	if ok && i < len(s) && (s[i] == 'e' || s[i] == 'E') {
+		from := i + 1
+		if from < len(s) && (s[from] == '+' || s[from] == '-') {
+			from++
+		}
+		i = run(s, from)
+		ok = i > from
+	}
+	return ok && i == len(s)
+}
+
+// run is where the digits end that begin at the given byte.
+func run(s string, from int) int {
+	for from < len(s) && isDigit(s[from]) {
+		from++
+	}
+	return from
+}
+
+func cutExponent(s string) (mantissa, exp string, found bool) {
+	for i := range len(s) {
+		if s[i] == 'e' || s[i] == 'E' {
+			return s[:i], s[i+1:], true
+		}
+	}
+	return s, "", false
+}
+
+// parts returns the mantissa and the power of ten.
+func (d decimal) parts() (mantissa uint64, power int) {
+	return uint64(d) & (1<<mantissaBits - 1), int(d>>mantissaBits&0x7ff) - maxPower
+}
+
+// shifted is the number times 10^by, rounded once: 34.73 µs is the float64 that
+// 3.473e-05 denotes, which 34.73*1e-6 is not.
+func (d decimal) shifted(by int) float64 {
+	m, power := d.parts()
+	power += by
+	// Both operands are exact up to 10^22, so one operation rounds once.
+	const exact = 22
+	switch {
+	case power >= 0 && power <= exact:
+		return float64(m) * math.Pow10(power)
+	case power < 0 && power >= -exact:
+		return float64(m) / math.Pow10(-power)
+	}
+	// The text is a decimal within range, so there is no error.
+	v, _ := strconv.ParseFloat(strconv.FormatUint(m, 10)+"e"+strconv.Itoa(power), 64)
+	return v
+}
+
+func (d decimal) value() float64 { return d.shifted(0) }
+
+// half is half a unit of the last printed digit.
+func (d decimal) half() float64 {
+	_, power := d.parts()
+	return 0.5 * math.Pow10(power)
+}
+
+func (d decimal) lo() float64 { return max(d.value()-d.half(), 0) }
+func (d decimal) hi() float64 { return d.value() + d.half() }
+
+// coarseness is half a unit of the last digit over the value.
+func (d decimal) coarseness() float64 { return d.half() / d.value() }
+
+// String is the number with the digits that were printed.
+func (d decimal) String() string {
+	m, power := d.parts()
+	text := strconv.FormatUint(m, 10)
+	if power == 0 {
+		return text
+	}
+	if power < 0 && power >= -6 {
+		for len(text) <= -power {
+			text = "0" + text
+		}
+		return text[:len(text)+power] + "." + text[len(text)+power:]
+	}
+	return strconv.FormatFloat(d.value(), 'e', len(text)-1, 64)
+}
+
+// scaled is a printed number in base units, the unit being a power of ten.
+func scaled(d decimal, unit float64) float64 {
+	return d.shifted(int(math.Round(math.Log10(unit))))
+}
+
+// parseCell reads the cell of a number of wrong elements: a number, one with an
+// asterisk, or N/A. An empty cell is no number and no error.
+func parseCell(s string) (decimal, bool) {
+	switch {
+	case s == "":
+		return 0, true
+	case s == "N/A":
+		return hidden, true
+	}
+	d, ok := parseDecimal(strings.TrimSuffix(s, "*"))
+	if ok && strings.HasSuffix(s, "*") {
+		d |= marked
+	}
+	return d, ok
+}

@@ -1,0 +1,212 @@
+package peers
+
+import (
+	"regexp"
+	"strings"
+)
+
+const (
+	// debugInTable and textInTable say why a row was not taken that other output
+	// had cut.
+	debugInTable = "NCCL_DEBUG output is mixed into the table: write it elsewhere with NCCL_DEBUG_FILE"
+	textInTable  = "other output is mixed into the row: write each process's output to a file of its own (mpirun --output-filename, srun --output with %t)"
+)
+
+// common is what the tests of a log have in common.
+type common struct {
+	caseTable
+	// debug is true once a line of NCCL_DEBUG stood below a table's header.
+	debug bool
+}
+
+// mixture is why a row was not taken that other output had cut.
+func (s *common) mixture() string {
+	if s.debug {
+		return debugInTable
+	}
+	return textInTable
+}
+
+// fragment is the beginning of a row whose rest may follow.
+type fragment struct {
+	line int
+	text string
+	// reason is why it is no row as it stands.
+	reason string
+	// cut is true where other output stood behind it in its line.
+	cut bool
+	// apart is true where other text than NCCL_DEBUG's came since.
+	apart bool
+}
+
+// debugRE is what stands between a row and the words NCCL INFO that another
+// thread wrote behind it: host:pid:thread [device], perhaps with a source line.
+var debugRE = regexp.MustCompile(`:\d{1,9}:\d{1,9} \[-?\d{1,4}\](?: \S+)?$`)
+
+// debugStampRE is the time that newer versions put in front of it.
+var debugStampRE = regexp.MustCompile(`\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})?\] $`)
+
+// debugWords are the words that mark a line of NCCL_DEBUG.
+var debugWords = []string{" NCCL INFO", " NCCL WARN", " NCCL TRACE", " NCCL CALL", " NCCL ABORT"}
+
+// debugAt is where the words that mark a line of NCCL_DEBUG begin, -1 for none.
+func debugAt(text string) int {
+	if !strings.Contains(text, " NCCL ") {
+		return -1
+	}
+	for _, w := range debugWords {
+		if i := strings.Index(text, w); i >= 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// cutDebug parts a line at the NCCL_DEBUG message that was written behind an
+// unfinished row. The message begins with the name of a host that the device
+// list has: a name that begins with a digit cannot be told from the row
+// otherwise. known is false where there is such a message and no such name.
+func (t *test) cutDebug(text string) (own, message string, known bool) {
+	at := debugAt(text)
+	if at < 0 {
+		return text, "", true
+	}
+	m := debugRE.FindStringIndex(text[:at])
+	if m == nil {
+		return text, "", false
+	}
+	const longest = 64 // of a host name's first part
+	from := -1
+	for i := m[0] - 1; i >= max(0, m[0]-longest); i-- {
+		if !t.hosts[text[i:m[0]]] {
+			continue
+		}
+		if from >= 0 {
+			return text, "", false // either of two names
+		}
+		from = i
+	}
+	if from < 0 {
+		return text, "", false
+	}
+	if s := debugStampRE.FindStringIndex(text[:from]); s != nil {
+		from = s[0]
+	}
+	return text[:from], text[from:], true
+}
+
+// headLike reports whether the words begin as a row does.
+func headLike(toks []token) bool {
+	if len(toks) > 0 && isStamp(toks[0].s) {
+		toks = toks[1:]
+	}
+	return len(toks) >= 3 && digits(toks[0].s) && digits(toks[1].s) && isWord(toks[2].s)
+}
+
+// valuesOnly reports whether the words can be the rest of a row.
+func valuesOnly(toks []token) bool {
+	values := 0
+	for _, t := range dropTail(toks) {
+		if !kWrong.fits(t.s) {
+			return false
+		}
+		values++
+	}
+	return values > 0
+}
+
+// piece takes a row, or what other output has left of one.
+func (t *test) piece(toks []token, l line) {
+	if t.open != nil && !headLike(toks) {
+		t.extend(toks, l)
+		return
+	}
+	t.giveUp()
+	c, reason := t.layout.read(toks)
+	if reason == "" {
+		r, reason := t.row(&c.cells, l.no)
+		r.joined = l.rejoined || l.broken
+		if reason == "" && r.joined && (l.split || !t.proven(&r, c, true)) {
+			reason = t.log.mixture()
+		}
+		t.take(r, reason, l)
+		return
+	}
+	if headLike(toks) && !t.layout.inferred && !l.cut && !l.split && len(toks) < len(t.layout.cols) {
+		t.open = &fragment{line: l.no, text: l.text, reason: reason, cut: l.broken}
+		return
+	}
+	if l.broken || l.rejoined || debugAt(l.text) >= 0 || t.log.debug && valuesOnly(toks) && !headLike(toks) {
+		reason = t.log.mixture()
+	}
+	t.take(row{}, reason, l)
+}
+
+// extend puts the rest of a row behind its beginning, where it can be that.
+func (t *test) extend(toks []token, l line) {
+	f := t.open
+	whole := f.text == "" || f.text[len(f.text)-1] == ' ' || strings.HasPrefix(l.text, " ")
+	if !whole || l.cut || l.split || !valuesOnly(toks) {
+		reason := misfit
+		if f.cut || l.broken || whole && t.log.debug {
+			reason = t.log.mixture()
+		}
+		t.giveUp()
+		t.take(row{}, reason, l)
+		return
+	}
+	f.text += l.text
+	f.cut = f.cut || l.broken
+	all := tokenize(f.text)
+	c, reason := t.layout.read(all)
+	if reason != "" {
+		f.reason = reason
+		if len(all) >= len(t.layout.cols) {
+			f.cut = true
+			t.giveUp()
+		}
+		return
+	}
+	t.open = nil
+	r, reason := t.row(&c.cells, f.line)
+	r.joined = true
+	if reason == "" && !t.proven(&r, c, !f.apart) {
+		reason = t.log.mixture()
+	}
+	l.no = f.line
+	t.take(r, reason, l)
+}
+
+// proven reports whether a row that was put together is one: both groups of
+// values are there, stand under their names, and size/time gives algbw. Where
+// the printed digits are too few to tell, nothing but NCCL_DEBUG's lines may have
+// come between the pieces.
+func (t *test) proven(r *row, c candidate, adjacent bool) bool {
+	if t.layout.inferred || int(r.n) != t.layout.sides || c.off > len(t.layout.cols) {
+		return false
+	}
+	best := contradicts
+	for _, u := range t.layout.units() {
+		switch t.verdict(r, u, 1) {
+		case agrees:
+			return true
+		case unsure:
+			best = unsure
+		case contradicts:
+		}
+	}
+	return best == unsure && adjacent
+}
+
+// giveUp counts the beginning of a row whose rest did not come.
+func (t *test) giveUp() {
+	f := t.open
+	if f == nil {
+		return
+	}
+	t.open = nil
+	if f.cut {
+		f.reason = t.log.mixture()
+	}
+	t.skips.add(f.reason, f.line)
+}

@@ -1,0 +1,100 @@
+package peers
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// endless repeats a text and counts what is read.
+type endless struct {
+	text string
+	n    int64
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = e.text[(e.n+int64(i))%int64(len(e.text))]
+	}
+	e.n += int64(len(p))
+	return len(p), nil
+}
+
+// An input without an end is given up, whatever it repeats.
+func TestEndlessInputs(t *testing.T) {
+	small := bounds{bytes: 4 << 20, lines: 1000}
+	for name, c := range map[string]struct {
+		max        bounds
+		text, says string
+		most       int64 // bytes read
+	}{
+		"/dev/zero":  {whole, "\x00", "line 1 is longer than 1048576 bytes", 2 << 20},
+		"one line":   {whole, "8 2 float sum -1 ", "line 1 is longer", 2 << 20},
+		"long lines": {small, strings.Repeat("x", maxLine-2) + "\n", "more than 4194304 bytes", 5 << 20},
+		"blank":      {small, "\n", "more than 1000 lines", 1 << 20},
+		"pieces":     {whole, "[1,0]<stdout>:" + strings.Repeat(" 8 2 float", 9999) + "[1,1]<stdout>:\n", "longer than any", 64 << 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &endless{text: c.text}
+			_, err := c.max.eachLine(r, newScan().line)
+			require.ErrorIs(t, err, ErrTooLarge)
+			require.ErrorContains(t, err, c.says)
+			require.LessOrEqual(t, r.n, c.most)
+		})
+	}
+	// Parse has bounds of its own.
+	_, err := Parse(&endless{text: "\x00"}, Options{File: "zero"})
+	require.ErrorIs(t, err, ErrTooLarge)
+	require.Equal(t, bounds{512 << 20, 1 << 23}, whole)
+}
+
+// So is one with more sizes or rows than any sweep.
+func TestTooManyCases(t *testing.T) {
+	_, err := Parse(strings.NewReader(manyRows(maxCases+100, true)), Options{})
+	require.ErrorIs(t, err, ErrTooLarge)
+	require.ErrorContains(t, err, "more than 32768 different sizes at line 327")
+
+	require.NoError(t, (&caseTable{}).full(maxRows, 1))
+	require.ErrorContains(t, (&caseTable{}).full(maxRows+1, 7), "more than 1048576 rows at line 7")
+}
+
+// The caller can end the reading.
+func TestStop(t *testing.T) {
+	stop, asked := errors.New("enough"), 0
+	r := &endless{text: "a line\n"}
+	_, err := Parse(r, Options{Stop: func() error {
+		if asked++; asked == 3 {
+			return stop
+		}
+		return nil
+	}})
+	require.ErrorIs(t, err, stop)
+	require.Less(t, r.n, int64(1<<20))
+}
+
+// Many repeats of one case are one result, and many of its doubts one warning.
+func TestManyRepeats(t *testing.T) {
+	const rows = 20_000
+	rec := parseText(t, manyRows(rows, false), Options{})
+	require.Len(t, rec.Results, 2)
+	require.Equal(t, rows, rec.Results[0].Burst.MeanOfRanks.N)
+	require.Equal(t, rows, rec.Source.Imports[0].Rows)
+	require.Less(t, *rec.Results[0].Burst.MeanOfRanks.NEff, 20.0, "the times drift")
+}
+
+// A log does not hold on to the text of its lines: a million rows are a hundred
+// bytes each.
+func TestRowsAreSmall(t *testing.T) {
+	var log bytes.Buffer
+	log.WriteString(manyRows(2000, false))
+	s := newScan()
+	_, err := whole.eachLine(&log, s.line)
+	require.NoError(t, err)
+	require.Len(t, s.log.list, 1, "one case")
+	require.Equal(t, 2000, s.tests[0].rows.n)
+	require.LessOrEqual(t, int(reflect.TypeFor[row]().Size()), 80)
+}

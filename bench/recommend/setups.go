@@ -1,0 +1,33 @@
+package recommend
+
+import (
+	"fmt"
+	"strings"
+
+	"zbench/bench/cost"
+)
+
+// severalSetups refuses where the record has the chosen curve more than once, of
+// other devices or with other settings: nothing says which of them the trainer
+// will have.
+func severalSetups(best cost.Curve, fit []cost.Curve) *Refusal {
+	var setups []string
+	for _, c := range fit {
+		if c.Dtype == best.Dtype && c.Ranks == best.Ranks && c.Nodes == best.Nodes && c.Groups == best.Groups && c.Stride == best.Stride && c.InPlace == best.InPlace {
+			setups = append(setups, c.Setup)
+		}
+	}
+	if len(setups) < 2 {
+		return nil
+	}
+	const named = 3
+	text := strings.Join(setups[:min(len(setups), named)], "; ")
+	if len(setups) > named {
+		text += "; …"
+	}
+	return &Refusal{
+		"several_setups",
+		fmt.Sprintf("the record has %d curves of %s of %d ranks, on different devices or with different settings (%s)", len(setups), best.Collective, best.Ranks, text),
+		"give a log of the one run that is like the training",
+	}
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+)
+
+const (
+	// headBytes are looked at to tell what a file is.
+	headBytes = 200
+	// maxPiped is how much of a record is read from what has no size: a pipe or a
+	// device.
+	maxPiped = 256 << 20
+)
+
+// input is a file that a command reads: of a log as much as it takes, of a record
+// all.
+type input struct {
+	// file is the file that the bytes are from: for a folder the one in it.
+	file string
+	// head is the first bytes, which body has, too.
+	head []byte
+	body io.Reader
+	// sized is true where the end is known to come.
+	sized bool
+	close func() error
+}
+
+// openInput opens a file, or where path is a folder its record.
+func openInput(s State, path string) (*input, error) {
+	switch path {
+	case "":
+		return nil, usagef("give a folder of zbench, its results.json, or a log", "the name of a file is empty")
+	case "-":
+		return nil, usagef("give a file; for standard input /dev/stdin", "- is no file")
+	}
+	var file io.ReadCloser
+	info, err := s.FS.Stat(path)
+	folder := err == nil && info.IsDir()
+	switch {
+	case folder:
+		var text []byte
+		text, path, err = readFolder(s, path)
+		file = io.NopCloser(bytes.NewReader(text))
+	case err == nil:
+		file, err = s.FS.Open(path)
+	}
+	const give = "give a folder of zbench, its results.json, or a log"
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && folder:
+		return nil, usagef(give, "%s does not exist, and no %s beside it", path, journalFile)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, usagef(give, "%s does not exist", path)
+	case err != nil:
+		return nil, unreadable(s, path, err, give)
+	}
+	body := bufio.NewReader(file)
+	head, err := body.Peek(headBytes)
+	if err != nil && !errors.Is(err, io.EOF) {
+		_ = file.Close()
+		return nil, unreadable(s, path, err, give)
+	}
+	return &input{path, bytes.Clone(head), body, folder || info.Mode().IsRegular(), file.Close}, nil
+}
+
+// all reads what is left, and closes the file.
+func (in *input) all(s State) ([]byte, error) {
+	defer func() { _ = in.close() }()
+	from := in.body
+	if !in.sized {
+		from = io.LimitReader(from, maxPiped+1)
+	}
+	text, err := io.ReadAll(from)
+	switch {
+	case err != nil:
+		return nil, unreadable(s, in.file, err, "give a folder of zbench, its results.json, or a log")
+	case !in.sized && len(text) > maxPiped:
+		return nil, &codeError{exitRun, fmt.Errorf("%s has more than %d MiB, and is no file", in.file, maxPiped>>20), "write it into a file and give that"}
+	}
+	return text, nil
+}
