@@ -8,13 +8,13 @@
  *
  * A block is four waves of zb_mma::WAVE in a square, its tile 128 or 64. */
 
-/* On AMD neighbouring blocks go to different dies, each with a cache of its
- * own: this gives a die's blocks neighbouring tiles. A bijection of 0 … n-1. */
-#if defined(ZB_AMD)
-enum { ZB_DIES = 8 }; /* gfx942: MI300X has eight XCDs */
-#else
-enum { ZB_DIES = 1 };
+/* The dies that the device's blocks are dealt to in turn, each with a cache of its
+ * own. Who compiles knows the device. */
+#ifndef ZB_DIES
+#define ZB_DIES 1
 #endif
+
+/* Gives a die's blocks neighbouring tiles. A bijection of 0 … n-1. */
 
 ZB_FN zb_u32 zb_near(zb_u32 block, zb_u32 n) {
   zb_u32 die = block % ZB_DIES, each = n / ZB_DIES, more = n % ZB_DIES;
