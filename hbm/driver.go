@@ -64,6 +64,9 @@ type Driver struct {
 	array int64
 	// filled says what the inputs hold.
 	filled string
+	// launches are the seconds of a launch over next to no data, by kernel and then
+	// by device.
+	launches map[string][]float64
 }
 
 // Open opens the provider and the devices, and compiles the kernels.

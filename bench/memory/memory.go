@@ -167,6 +167,16 @@ type Timing struct {
 	Seconds  *stat.Summary `json:"seconds"`
 	// Stop says which rule ended it.
 	Stop string `json:"stop"`
+	// Launch is the seconds that a launch of the same kernel takes over next to no
+	// data, one behind the other as in a sample; null where that was not measured.
+	Launch *float64 `json:"launch,omitempty"`
+}
+
+// LaunchBound tells that a launch alone takes half the time or more: then Rate is
+// of launches, and neither a cache's nor the memory's.
+func (r *Result) LaunchBound() bool {
+	t := r.Timing
+	return t != nil && t.Launch != nil && t.Seconds != nil && t.Seconds.Median < 2**t.Launch
 }
 
 // SetRates fills the rates from the times, and OfPeak for a known peak.

@@ -57,7 +57,7 @@ host memory.
 	addMemoryFlags(cmd, &o.memoryOptions)
 	f := cmd.Flags()
 	f.StringVar(&o.size, "size", "", "size of one array (default four times the last level of cache, on a GPU 1 GiB at the least)")
-	f.BoolVar(&o.sweep, "sweep", false, "also run every size from 256 KiB up: shows the levels of cache")
+	f.BoolVar(&o.sweep, "sweep", false, "also run every size from 256 KiB up: shows the levels of cache, and marks sizes that a launch decides")
 	f.BoolVar(&o.tune, "tune", false, "try up to 16 configurations of each kernel and measure the best")
 	f.StringSliceVar(&o.kernels, "kernels", nil, "streams to run: "+strings.Join(hbm.StreamNames(), ", ")+" (default all)")
 	f.StringSliceVar(&o.dtypes, "dtype", hbm.TypeNames(), "element types: "+strings.Join(hbm.TypeNames(), ", "))
