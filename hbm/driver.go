@@ -203,6 +203,9 @@ func (d *Driver) Devices() []memory.Device {
 	return out
 }
 
+// Backend is the provider's.
+func (d *Driver) Backend() string { return d.p.Backend }
+
 // Libraries are the provider's.
 func (d *Driver) Libraries() []native.Library { return d.p.Libraries }
 

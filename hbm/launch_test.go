@@ -19,7 +19,7 @@ func TestSweepKnowsItsLaunches(t *testing.T) {
 	require.NoError(t, d.Allocate(1<<20))
 	read, _ := StreamByName("read")
 	for _, size := range []int64{1 << 14, 1 << 20} {
-		r, err := d.Measure(NewCase(read, types[0], memory.Sweep, size, false), stat.Fixed(6))
+		r, err := d.Measure(NewCase("loopback", read, types[0], memory.Sweep, size, false), stat.Fixed(6))
 		require.NoError(t, err)
 		require.NotNil(t, r[0].Timing.Launch)
 		require.InEpsilon(t, *r[0].Timing.Launch, r[0].Timing.Seconds.Median, 0.05)
@@ -27,7 +27,7 @@ func TestSweepKnowsItsLaunches(t *testing.T) {
 		require.Zero(t, r[0].Verified.Wrong)
 	}
 	require.Len(t, d.launches, 1)
-	r, err := d.Measure(NewCase(read, types[0], memory.Preset, 1<<20, false), stat.Fixed(6))
+	r, err := d.Measure(NewCase("loopback", read, types[0], memory.Preset, 1<<20, false), stat.Fixed(6))
 	require.NoError(t, err)
 	require.Nil(t, r[0].Timing.Launch)
 	require.False(t, r[0].LaunchBound())
@@ -37,7 +37,7 @@ func TestSweepKnowsItsLaunches(t *testing.T) {
 func TestLargeArraysAreNotLaunchBound(t *testing.T) {
 	d := open(t, 64<<20)
 	triad, _ := StreamByName("triad")
-	r, err := d.Measure(NewCase(triad, types[1], memory.Sweep, 64<<20, false), stat.Fixed(6))
+	r, err := d.Measure(NewCase("loopback", triad, types[1], memory.Sweep, 64<<20, false), stat.Fixed(6))
 	require.NoError(t, err)
 	require.Positive(t, *r[0].Timing.Launch)
 	require.False(t, r[0].LaunchBound(), "%v of %v", *r[0].Timing.Launch, r[0].Timing.Seconds.Median)

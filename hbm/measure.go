@@ -32,12 +32,12 @@ type Case struct {
 	Zeros bool
 }
 
-// NewCase is a case of a role that has its own configuration.
-func NewCase(s Stream, t Type, role string, array int64, zeros bool) Case {
+// NewCase is a case of a role that has its own configuration, on a backend.
+func NewCase(backend string, s Stream, t Type, role string, array int64, zeros bool) Case {
 	c := Case{Stream: s, Type: t, Config: presetConfig(), Role: role, Array: array, Zeros: zeros}
 	switch role {
 	case memory.Reference:
-		c.Config = referenceConfig()
+		c.Config = referenceConfig(backend)
 	case memory.Sweep:
 		c.Config.NonTemporal = false // else no cache would show
 	}

@@ -128,8 +128,9 @@ type Result struct {
 // Config is how a kernel was launched.
 type Config struct {
 	// Block is threads a block, Loads the 16-byte vectors a thread loads before it
-	// stores any, Grid "exact" (a tile a block) or "resident" (as many blocks as
-	// the device holds at once), Blocks their number.
+	// stores any, Grid "exact" (a tile a block), "resident" (as many blocks as
+	// the device holds at once) or "strided" (four tiles a block, a grid apart),
+	// Blocks their number.
 	Block       int    `json:"block,omitempty"`
 	Loads       int    `json:"loads,omitempty"`
 	NonTemporal bool   `json:"non_temporal"`
