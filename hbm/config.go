@@ -5,11 +5,16 @@ import (
 	"zbench/internal/native"
 )
 
-// Grids.
+// Grids: a tile a block; as many blocks as the device holds at once, each with
+// tiles that follow each other; a quarter of the tiles, each block's a grid apart.
 const (
 	Exact    = "exact"
 	Resident = "resident"
+	Strided  = "strided"
 )
+
+// stridedTiles is how many tiles a block of a strided grid has.
+const stridedTiles = 4
 
 // residentThreads is how many threads a compute unit holds at once: 2,048 on
 // CDNA and since Volta.
@@ -18,11 +23,21 @@ const residentThreads = 2048
 // vector is the bytes that a thread loads at once.
 const vector = 16
 
-// referenceConfig compares with BabelStream's GPU models: blocks of 1,024, one
-// load before each store, ordinary accesses, a grid that covers the array. Theirs
-// loads 8 bytes at once, this 16.
-func referenceConfig() memory.Config {
-	return memory.Config{Block: 1024, Loads: 1, Grid: Exact}
+// references are the launches of BabelStream's models, which the reference
+// configuration compares with; theirs load 8 bytes at once, these 16. HIP's
+// (src/hip/HIPStream.cpp) has a thread for each element. CUDA's (src/cuda, since the
+// rewrite of 2024-05-27 that v6.0-rc has) gives a thread four, each a grid apart.
+var references = map[string]memory.Config{
+	"rocm": {Block: 1024, Loads: 1, Grid: Exact},
+	"cuda": {Block: 256, Loads: 1, Grid: Strided},
+}
+
+// referenceConfig is that of the backend's vendor, HIP's for the loopback.
+func referenceConfig(backend string) memory.Config {
+	if c, ok := references[backend]; ok {
+		return c
+	}
+	return references["rocm"]
 }
 
 // presetConfig is what runs where nothing was tuned.
@@ -64,12 +79,19 @@ func launchOf(c memory.Config, t Type, n int64, units int) streamLaunch {
 	}
 	tiles := n / (int64(c.Block*c.Loads) * vector / t.Bytes)
 	blocks := max(1, tiles)
-	if c.Grid == Resident {
+	switch c.Grid {
+	case Resident:
 		blocks = min(blocks, int64(max(1, units*residentThreads/c.Block)))
+	case Strided:
+		blocks = (blocks + stridedTiles - 1) / stridedTiles
 	}
 	blocks = min(blocks, mostBlocks)
+	run := max(1, (tiles+blocks-1)/blocks)
+	if c.Grid == Strided {
+		run = 1
+	}
 	return streamLaunch{
 		native.Launch{Grid: [3]uint32{uint32(blocks), 1, 1}, Block: [3]uint32{uint32(c.Block), 1, 1}}, //nolint:gosec // at most mostBlocks
-		tiles, max(1, (tiles+blocks-1)/blocks),
+		tiles, run,
 	}
 }

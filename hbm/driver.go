@@ -64,6 +64,9 @@ type Driver struct {
 	array int64
 	// filled says what the inputs hold.
 	filled string
+	// launches are the seconds of a launch over next to no data, by kernel and then
+	// by device.
+	launches map[string][]float64
 }
 
 // Open opens the provider and the devices, and compiles the kernels.
@@ -199,6 +202,9 @@ func (d *Driver) Devices() []memory.Device {
 	}
 	return out
 }
+
+// Backend is the provider's.
+func (d *Driver) Backend() string { return d.p.Backend }
 
 // Libraries are the provider's.
 func (d *Driver) Libraries() []native.Library { return d.p.Libraries }

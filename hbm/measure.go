@@ -16,6 +16,8 @@ const (
 	batchSeconds = 2e-3
 	// deadline is how long a batch may take: far more than any does.
 	deadline = 60.0
+	// launchSamples of launches alone are behind their median.
+	launchSamples = 7
 )
 
 // Case is a stream over arrays of one size.
@@ -30,12 +32,12 @@ type Case struct {
 	Zeros bool
 }
 
-// NewCase is a case of a role that has its own configuration.
-func NewCase(s Stream, t Type, role string, array int64, zeros bool) Case {
+// NewCase is a case of a role that has its own configuration, on a backend.
+func NewCase(backend string, s Stream, t Type, role string, array int64, zeros bool) Case {
 	c := Case{Stream: s, Type: t, Config: presetConfig(), Role: role, Array: array, Zeros: zeros}
 	switch role {
 	case memory.Reference:
-		c.Config = referenceConfig()
+		c.Config = referenceConfig(backend)
 	case memory.Sweep:
 		c.Config.NonTemporal = false // else no cache would show
 	}
@@ -80,6 +82,10 @@ func (d *Driver) Measure(c Case, rule stat.Rule) ([]memory.Result, error) {
 		}
 		steps[i] = []native.Step{step}
 	}
+	launches, err := d.launchSeconds(c)
+	if err != nil {
+		return nil, err
+	}
 	if err := d.fill(c, steps[0][0].Launch); err != nil {
 		return nil, err
 	}
@@ -99,9 +105,49 @@ func (d *Driver) Measure(c Case, rule stat.Rule) ([]memory.Result, error) {
 			results[i].Reason = wrongText(results[i].Verified)
 		}
 		results[i].Timing = timings[i]
+		if launches != nil && launches[i] > 0 {
+			results[i].Timing.Launch = &launches[i]
+		}
 		results[i].SetRates(u.info.Peak)
 	}
 	return results, nil
+}
+
+// launchSeconds is what a launch takes on each device that moves next to nothing,
+// one behind the other: below that no size of a sweep can go, however fast the
+// cache. Nil but for a sweep.
+func (d *Driver) launchSeconds(c Case) ([]float64, error) {
+	if c.Role != memory.Sweep {
+		return nil, nil
+	}
+	c.Array = vector * int64(max(1, c.Config.Block)*max(1, c.Config.Loads)) // a block
+	if known, ok := d.launches[c.kernel()]; ok {
+		return known, nil
+	}
+	steps := make([][]native.Step, len(d.units))
+	for i, u := range d.units {
+		step, err := d.step(u, c)
+		if err != nil {
+			return nil, err
+		}
+		steps[i] = []native.Step{step}
+	}
+	if err := d.timer.Load(steps); err != nil {
+		return nil, err
+	}
+	timings, err := d.time(stat.Fixed(launchSamples))
+	if err != nil {
+		return nil, err
+	}
+	seconds := make([]float64, len(timings))
+	for i, t := range timings {
+		seconds[i] = t.Seconds.Median
+	}
+	if d.launches == nil {
+		d.launches = map[string][]float64{}
+	}
+	d.launches[c.kernel()] = seconds
+	return seconds, nil
 }
 
 // wrongText says what was found.

@@ -100,9 +100,14 @@ func memoryBanners(rec *memory.Record) []Banner {
 // cache ends.
 func levels(rec *memory.Record) Chart {
 	c := Chart{ID: "levels", Title: "Levels of cache", Subtitle: memoryTitle(rec), Quantity: Rate}
+	bound := 0
 	for i := range rec.Results {
 		r := &rec.Results[i]
 		if r.Role != memory.Sweep || r.Rate == nil {
+			continue
+		}
+		if r.LaunchBound() {
+			bound++
 			continue
 		}
 		name := r.Kernel + " " + r.Dtype
@@ -127,6 +132,9 @@ func levels(rec *memory.Record) Chart {
 		if d.Cache > 0 {
 			c.Notes = append(c.Notes, fmt.Sprintf("The last level of cache is %s: arrays below four times that are cache-resident.", unit.Bytes(d.Cache)))
 		}
+	}
+	if bound > 0 {
+		c.Notes = append(c.Notes, plural(int64(bound), "point")+" not shown: a launch alone takes half the time or more there, so the rate is of launches and of no cache. The table marks them launch-bound.")
 	}
 	return c
 }

@@ -141,6 +141,35 @@ func TestStreamPage(t *testing.T) {
 	require.NotContains(t, page, "h-ratios")
 }
 
+// A size at which launches take half the time is neither drawn nor called a cache's.
+func TestLaunchBoundSizesAreNoCache(t *testing.T) {
+	rec := streamsAndSweep()
+	points := func() int {
+		n := 0
+		for _, s := range levels(rec).Series {
+			n += len(s.Points)
+		}
+		return n
+	}
+	all := points()
+	require.NotContains(t, strings.Join(levels(rec).Notes, " "), "not shown")
+	launch, few := 2e-6, 0
+	for i := range rec.Results {
+		if r := &rec.Results[i]; r.Role == memory.Sweep {
+			r.Timing.Launch = &launch
+			if r.Timing.Seconds.Median < 4e-6 {
+				few++
+			}
+		}
+	}
+	require.Positive(t, few)
+	require.Equal(t, all-few, points())
+	require.Contains(t, strings.Join(levels(rec).Notes, " "), fmt.Sprintf("%d points not shown: a launch alone takes half the time", few))
+	table := memoryTable(t, rec, "table")
+	require.Equal(t, few, strings.Count(table, "launch-bound"))
+	require.Contains(t, table, "cache-resident")
+}
+
 // Without a peak no line is drawn, and none is explained; one that was given is
 // said to be known.
 func TestPeakIsSaidWhereItIs(t *testing.T) {

@@ -110,7 +110,10 @@ func noteText(rec *memory.Record, r *memory.Result) string {
 	if r.Status != record.OK {
 		notes = append(notes, string(r.Status))
 	}
-	if r.CacheResident {
+	switch {
+	case r.LaunchBound():
+		notes = append(notes, "launch-bound")
+	case r.CacheResident:
 		notes = append(notes, "cache-resident")
 	}
 	if r.Timing == nil && r.Status == record.OK {

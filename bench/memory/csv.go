@@ -51,6 +51,13 @@ var columns = []struct {
 	{"of_peak", func(_ *Record, r *Result) string { return number(r.OfPeak) }},
 	{"speedup_over_unfused", func(rec *Record, r *Result) string { return number(rec.RatioOf(r).Speedup) }},
 	{"of_copy", func(rec *Record, r *Result) string { return number(rec.RatioOf(r).OfCopy) }},
+	{"launch_s", func(_ *Record, r *Result) string {
+		if r.Timing == nil {
+			return ""
+		}
+		return number(r.Timing.Launch)
+	}},
+	{"launch_bound", func(_ *Record, r *Result) string { return strconv.FormatBool(r.LaunchBound()) }},
 	{"reason", func(_ *Record, r *Result) string { return r.Reason }},
 }
 

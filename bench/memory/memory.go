@@ -128,8 +128,9 @@ type Result struct {
 // Config is how a kernel was launched.
 type Config struct {
 	// Block is threads a block, Loads the 16-byte vectors a thread loads before it
-	// stores any, Grid "exact" (a tile a block) or "resident" (as many blocks as
-	// the device holds at once), Blocks their number.
+	// stores any, Grid "exact" (a tile a block), "resident" (as many blocks as
+	// the device holds at once) or "strided" (four tiles a block, a grid apart),
+	// Blocks their number.
 	Block       int    `json:"block,omitempty"`
 	Loads       int    `json:"loads,omitempty"`
 	NonTemporal bool   `json:"non_temporal"`
@@ -167,6 +168,16 @@ type Timing struct {
 	Seconds  *stat.Summary `json:"seconds"`
 	// Stop says which rule ended it.
 	Stop string `json:"stop"`
+	// Launch is the seconds that a launch of the same kernel takes over next to no
+	// data, one behind the other as in a sample; null where that was not measured.
+	Launch *float64 `json:"launch,omitempty"`
+}
+
+// LaunchBound tells that a launch alone takes half the time or more: then Rate is
+// of launches, and neither a cache's nor the memory's.
+func (r *Result) LaunchBound() bool {
+	t := r.Timing
+	return t != nil && t.Launch != nil && t.Seconds != nil && t.Seconds.Median < 2**t.Launch
 }
 
 // SetRates fills the rates from the times, and OfPeak for a known peak.

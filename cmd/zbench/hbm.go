@@ -55,7 +55,7 @@ labelled host memory.`,
 	addMemoryFlags(cmd, &o.memoryOptions)
 	f := cmd.Flags()
 	f.StringVar(&o.size, "size", "", "size of one array (default four times the last level of cache, on a GPU 1 GiB at the least)")
-	f.BoolVar(&o.sweep, "sweep", false, "also run every size from 256 KiB up: shows the levels of cache")
+	f.BoolVar(&o.sweep, "sweep", false, "also run every size from 256 KiB up: shows the levels of cache, and marks sizes that a launch decides")
 	f.BoolVar(&o.tune, "tune", false, "try up to 16 configurations of each kernel and measure the best")
 	f.StringSliceVar(&o.kernels, "kernels", nil, "streams to run: "+strings.Join(hbm.StreamNames(), ", ")+" (default all)")
 	f.StringSliceVar(&o.dtypes, "dtype", hbm.TypeNames(), "element types: "+strings.Join(hbm.TypeNames(), ", "))
@@ -141,12 +141,12 @@ func (p *streamPlan) fit(d *hbm.Driver) error {
 
 // cases lists what is known beforehand: each kernel in two configurations, then
 // the sweep.
-func (o hbmOptions) cases(p streamPlan) []hbm.Case {
+func (o hbmOptions) cases(p streamPlan, backend string) []hbm.Case {
 	var out []hbm.Case
 	for _, t := range p.types {
 		for _, s := range p.streams {
 			for _, role := range []string{memory.Reference, memory.Preset} {
-				out = append(out, hbm.NewCase(s, t, role, p.size, p.zeros))
+				out = append(out, hbm.NewCase(backend, s, t, role, p.size, p.zeros))
 			}
 		}
 	}
@@ -158,9 +158,9 @@ func (o hbmOptions) cases(p streamPlan) []hbm.Case {
 			continue
 		}
 		for size := int64(sweepFrom); size < p.size; size *= 2 {
-			out = append(out, hbm.NewCase(s, p.types[0], memory.Sweep, size, p.zeros))
+			out = append(out, hbm.NewCase(backend, s, p.types[0], memory.Sweep, size, p.zeros))
 		}
-		out = append(out, hbm.NewCase(s, p.types[0], memory.Sweep, p.size, p.zeros))
+		out = append(out, hbm.NewCase(backend, s, p.types[0], memory.Sweep, p.size, p.zeros))
 	}
 	return out
 }
@@ -181,7 +181,7 @@ func runHBM(ctx context.Context, s State, o hbmOptions) error {
 	if err := m.driver.Allocate(p.size); err != nil {
 		return err
 	}
-	cases := o.cases(p)
+	cases := o.cases(p, m.driver.Backend())
 	m.rec.Asked = memory.Asked{Sizes: []int64{p.size}, Data: o.data, Precision: o.precision, MaxTime: o.maxTime, Seed: o.seed, Faults: o.faults}
 	for _, st := range p.streams {
 		m.rec.Asked.Kernels = append(m.rec.Asked.Kernels, st.Name)
@@ -218,7 +218,7 @@ func (o hbmOptions) tuned(m *memoryRun, p streamPlan) error {
 		for _, st := range p.streams {
 			best, most := hbm.Case{}, 0.0
 			for _, config := range hbm.TuneConfigs(host) {
-				c := hbm.NewCase(st, t, memory.Tune, p.size, p.zeros)
+				c := hbm.NewCase(m.driver.Backend(), st, t, memory.Tune, p.size, p.zeros)
 				c.Config = config
 				var results []memory.Result
 				err := m.run(c.Key(), func() (r []memory.Result, err error) {

@@ -196,7 +196,7 @@ func (w *Work) SampleEveryTile(elements int) ([]method.Check, error) {
 func (w *Work) sampleAll(elements int, full bool) ([]method.Check, error) {
 	steps := w.Before()
 	for _, p := range method.Products() {
-		steps = append(steps, w.Product(p, 0, full))
+		steps = append(steps, w.Product(p, 0, full)...)
 	}
 	if err := w.d.run(steps...); err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 
+	"zbench/bench/device"
 	method "zbench/bench/muon"
 	"zbench/internal/native"
 )
@@ -48,6 +49,8 @@ type Driver struct {
 	noVendor error
 	// batch and settle are batchSeconds and warmSeconds.
 	batch, settle float64
+	// most is how many matrices a launch of a product takes, native.MuonBatch.
+	most int
 }
 
 // ErrDevice is wrapped where a device is asked for that is not there, ErrMemory
@@ -63,7 +66,7 @@ func Open(cfg Config) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Driver{p: p, cfg: cfg, kernels: map[string]native.Function{}, batch: batchSeconds, settle: warmSeconds}
+	d := &Driver{p: p, cfg: cfg, kernels: map[string]native.Function{}, batch: batchSeconds, settle: warmSeconds, most: native.MuonBatch}
 	if err := d.open(); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -93,7 +96,7 @@ func (d *Driver) open() error {
 	}
 	d.openVendor()
 	for _, file := range []string{"muon_step.hip", "muon_product.hip"} {
-		m, err := d.p.LoadModule(d.cfg.Device, file, nil)
+		m, err := d.p.LoadModule(d.cfg.Device, file, d.defines())
 		if err != nil {
 			return err
 		}
@@ -108,6 +111,12 @@ func (d *Driver) open() error {
 		}
 	}
 	return nil
+}
+
+// defines are the switches that the kernels are compiled with.
+func (d *Driver) defines() []string {
+	dies := device.Dies(d.info.Dies, d.info.CapabilityMajor, d.info.CapabilityMinor, d.info.Units)
+	return []string{fmt.Sprintf("ZB_DIES=%d", dies)}
 }
 
 // Close frees everything. It may be called twice.

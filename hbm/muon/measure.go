@@ -123,13 +123,13 @@ func (w *Work) Measure(rule stat.Rule) (method.ShapeFacts, error) {
 // products are the rows of one product: ours, our full one, the vendor's.
 func (w *Work) products(rule stat.Rule, p method.Product) ([]method.Row, error) {
 	tile := p.Tile(w.shape, w.d.info.Units)
-	ours, err := w.row(rule, p.String(), p.Effective(w.shape), p.Executed(w.shape, tile, false), p.Traffic(w.shape), w.Product(p, 0, false))
+	ours, err := w.row(rule, p.String(), p.Effective(w.shape), p.Executed(w.shape, tile, false), p.Traffic(w.shape), w.Product(p, 0, false)...)
 	if err != nil {
 		return nil, err
 	}
 	rows := []method.Row{ours}
 	if p.Symmetric() {
-		full, err := w.row(rule, p.String()+method.EveryTile, p.Effective(w.shape), p.Executed(w.shape, tile, true), p.Traffic(w.shape), w.Product(p, 0, true))
+		full, err := w.row(rule, p.String()+method.EveryTile, p.Effective(w.shape), p.Executed(w.shape, tile, true), p.Traffic(w.shape), w.Product(p, 0, true)...)
 		if err != nil {
 			return nil, err
 		}

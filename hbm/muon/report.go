@@ -2,6 +2,7 @@ package muon
 
 import (
 	"fmt"
+	"slices"
 
 	method "zbench/bench/muon"
 	"zbench/bench/stat"
@@ -44,9 +45,7 @@ func (d *Driver) Report(shapes []method.Shape, preset string, rule stat.Rule, sa
 		} else {
 			facts, err = d.measure(r, s, preset != "", rule)
 		}
-		for i := before; i < len(r.Checks); i++ {
-			r.Checks[i].Of = s.Title()
-		}
+		r.Checks = append(r.Checks[:before], once(r.Checks[before:], s.Title())...)
 		if err != nil {
 			return r, fmt.Errorf("shape %s: %w", s, err)
 		}
@@ -66,6 +65,23 @@ func (d *Driver) Report(shapes []method.Shape, preset string, rule stat.Rule, sa
 		}
 	}
 	return r, nil
+}
+
+// once are the checks of a shape, named after it, what was checked more than once
+// as one with the worst finding: symmetry is held after a whole step, and after the
+// products of the first.
+func once(checks []method.Check, of string) []method.Check {
+	var out []method.Check
+	for _, c := range checks {
+		c.Of = of
+		same := func(o method.Check) bool { return o.Shape == c.Shape && o.What == c.What && o.Bar == c.Bar }
+		if i := slices.IndexFunc(out, same); i >= 0 {
+			out[i].Worst(c.Found)
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
 }
 
 // reduced is what is emulated of a shape.

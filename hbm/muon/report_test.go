@@ -32,6 +32,29 @@ func TestReportEmulated(t *testing.T) {
 	require.Equal(t, "20x10", r.Checks[len(r.Checks)-1].Of)
 }
 
+// No check is said twice, and of one that was made twice the worst counts.
+func TestReportSaysEachCheckOnce(t *testing.T) {
+	d := open(t, "keller-jordan")
+	r, err := d.Report([]method.Shape{{Rows: 20, Cols: 10, Batch: 1}}, "", stat.Fixed(3), func(string) {}, func(*method.Report) error { return nil })
+	require.NoError(t, err)
+	seen := map[string]bool{}
+	for _, c := range r.Checks {
+		require.False(t, seen[c.Shape+c.What], "%s of %s is there twice", c.What, c.Shape)
+		seen[c.Shape+c.What] = true
+	}
+	require.Len(t, seen, 6)
+}
+
+func TestWorstOfAChecksFindings(t *testing.T) {
+	good, bad := method.Check{Shape: "a", What: "b"}, method.Check{Shape: "a", What: "b", Found: method.Error{Max: 3}}
+	other := method.Check{Shape: "c", What: "b"}
+	for _, list := range [][]method.Check{{good, other, bad}, {bad, other, good}} {
+		got := once(list, "x")
+		require.Len(t, got, 2)
+		require.Equal(t, method.Check{Of: "x", Shape: "a", What: "b", Found: method.Error{Max: 3}}, got[0])
+	}
+}
+
 // After a cancellation what had ended is there.
 func TestReportCancelled(t *testing.T) {
 	d := open(t, "keller-jordan")

@@ -39,8 +39,8 @@ func TestVendorProducts(t *testing.T) {
 		w := work(t, d, 40, 67, 2)
 		_, err := w.Check()
 		require.NoError(t, err)
-		require.NoError(t, d.run(append(w.Before(), w.Product(method.Gram, 0, false))...))
-		require.NoError(t, d.run(w.Product(method.Square, 0, false)))
+		require.NoError(t, d.run(append(w.Before(), w.Product(method.Gram, 0, false)...)...))
+		require.NoError(t, d.run(w.Product(method.Square, 0, false)...))
 		read := func(offset int64, rows, cols int) *mat.Dense {
 			h, err := w.read(offset+halves(rows, cols), rows, cols) // the second of the batch
 			require.NoError(t, err)

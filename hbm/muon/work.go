@@ -152,30 +152,40 @@ func (w *Work) After() native.Step {
 }
 
 // Product is one product of Newton–Schulz step i; full makes every tile of one
-// that is symmetric.
-func (w *Work) Product(p method.Product, i int, full bool) native.Step {
-	step := w.d.cfg.Coefficients.Steps[i]
-	from, to := turn(i), turn(i+1)
-	none := uint64(0)
+// that is symmetric. A batch that is larger than a grid takes several launches.
+func (w *Work) Product(p method.Product, i int, full bool) []native.Step {
 	tile := p.Tile(w.shape, w.d.info.Units)
 	kind := "product"
 	if p.Symmetric() && !full {
 		kind = "triangle"
 	}
 	m, n, k := p.Dims(w.shape)
-	var args []any
+	var steps []native.Step
+	for first := 0; first < w.shape.Batch; first += w.d.most {
+		args := append(w.operands(p, i, first), uint32(m), uint32(n), uint32(k)) //nolint:gosec // sides are at most MaxSide
+		steps = append(steps, w.step(fmt.Sprintf("zb_%s_%d", kind, tile), p.Blocks(w.shape, tile, full), min(w.d.most, w.shape.Batch-first), 4*w.d.wave, args...))
+	}
+	return steps
+}
+
+// operands are a product's arguments but for its sizes, from the first-th matrix
+// on.
+func (w *Work) operands(p method.Product, i, first int) []any {
+	step := w.d.cfg.Coefficients.Steps[i]
+	from, to := turn(i), turn(i+1)
+	none := uint64(0)
+	of := func(offset int64, rows, cols int) native.Address {
+		return w.at(offset + int64(first)*halves(rows, cols))
+	}
+	a, b := of(w.a, w.m, w.m), of(w.b, w.m, w.m)
 	switch p {
 	case method.Gram:
-		x := w.at(w.x[from])
-		args = []any{w.at(w.a), none, x, x, none, float32(1), float32(0)}
+		x := of(w.x[from], w.m, w.n)
+		return []any{a, none, x, x, none, float32(1), float32(0)}
 	case method.Square:
-		a := w.at(w.a)
-		args = []any{w.at(w.b), none, a, a, a, float32(step[2]), float32(step[1])}
-	default:
-		args = []any{w.at(w.x[to]), w.at(w.t[to]), w.at(w.b), w.at(w.t[from]), w.at(w.x[from]), float32(1), float32(step[0])}
+		return []any{b, none, a, a, a, float32(step[2]), float32(step[1])}
 	}
-	args = append(args, uint32(m), uint32(n), uint32(k)) //nolint:gosec // sides are at most MaxSide
-	return w.step(fmt.Sprintf("zb_%s_%d", kind, tile), p.Blocks(w.shape, tile, full), w.shape.Batch, 4*w.d.wave, args...)
+	return []any{of(w.x[to], w.m, w.n), of(w.t[to], w.n, w.m), b, of(w.t[from], w.n, w.m), of(w.x[from], w.m, w.n), float32(1), float32(step[0])}
 }
 
 // Iterate is all of Newton–Schulz.
@@ -183,7 +193,7 @@ func (w *Work) Iterate() []native.Step {
 	var steps []native.Step
 	for i := range w.d.cfg.Coefficients.Steps {
 		for _, p := range method.Products() {
-			steps = append(steps, w.Product(p, i, false))
+			steps = append(steps, w.Product(p, i, false)...)
 		}
 	}
 	return steps

@@ -145,7 +145,7 @@ func TestDeviceTellsItself(t *testing.T) {
 	d, err := p.Device(1)
 	require.NoError(t, err)
 	require.Equal(t, DeviceInfo{
-		Index: 1, Name: "MI300X", PCI: "0000:01:00.0", CapabilityMajor: 9, CapabilityMinor: 4, Units: 304, Wave: 64, MaxThreads: 1024,
+		Index: 1, Name: "MI300X", PCI: "0000:01:00.0", CapabilityMajor: 9, CapabilityMinor: 4, Units: 304, Wave: 64, MaxThreads: 1024, Dies: 8,
 		Shared: 64 << 10, SharedMax: 64 << 10, L2: 4 << 20, Clock: 2.1e9, MemoryClock: 1.3e9, BusWidth: 8192, Memory: 192 << 30,
 	}, d)
 	_, err = p.Device(2)

@@ -21,8 +21,8 @@ type DeviceInfo struct {
 	// gives the first two numbers of the architecture, 9 and 4 for gfx942.
 	CapabilityMajor, CapabilityMinor int
 	// Units are the compute units or multiprocessors, Wave the threads that run
-	// in step.
-	Units, Wave, MaxThreads int
+	// in step, Dies the dies (XCCs) that units are on, which HIP tells from 7.0 on.
+	Units, Wave, MaxThreads, Dies int
 	// Shared is a block's shared memory (LDS) in bytes, SharedMax when asked for,
 	// L2 the cache in bytes.
 	Shared, SharedMax, L2 int64
@@ -47,7 +47,7 @@ func (p *Provider) Device(device int) (DeviceInfo, error) {
 	var kHz, memoryKHz, shared, sharedMax, l2 int
 	for field, to := range map[string]*int{
 		"capabilityMajor": &d.CapabilityMajor, "capabilityMinor": &d.CapabilityMinor,
-		"multiprocessorCount": &d.Units, "warpSize": &d.Wave, "maxThreadsPerBlock": &d.MaxThreads,
+		"multiprocessorCount": &d.Units, "warpSize": &d.Wave, "maxThreadsPerBlock": &d.MaxThreads, "dieCount": &d.Dies,
 		"maxSharedPerBlock": &shared, "maxSharedPerBlockOptin": &sharedMax, "l2CacheSize": &l2,
 		"clockRate": &kHz, "memoryClockRate": &memoryKHz, "memoryBusWidth": &d.BusWidth,
 	} {
@@ -71,7 +71,7 @@ func (p *Provider) Device(device int) (DeviceInfo, error) {
 func (p *Provider) attribute(field string, device int) int {
 	for i := range C.zb_attribute_count() {
 		a := C.zb_attribute_at(i)
-		if C.GoString(a.field) != field {
+		if C.GoString(a.field) != field || a.number[p.column] == 0 {
 			continue
 		}
 		var v C.int

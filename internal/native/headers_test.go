@@ -27,7 +27,7 @@ type headerSet struct {
 var headerSets = map[string]headerSet{
 	"rocm": { // HIP 5.7, RCCL with NCCL's 2.13.4
 		include: "ZBENCH_ROCM_INCLUDE", file: "rocm.h", column: 3, value: 1,
-		absent: []string{"ncclAlltoAll", "ncclFloat8e4m3", "ncclFloat8e5m2"},
+		absent: []string{"hipDeviceAttributeNumberOfXccs", "ncclAlltoAll", "ncclFloat8e4m3", "ncclFloat8e5m2"},
 	},
 	"cuda_11": { // CUDA 11.8, NCCL 2.22.3
 		include: "ZBENCH_CUDA11_INCLUDE", file: "cuda.h", column: 5, value: 2,

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -27,6 +28,9 @@ type isaRow struct {
 	// occupancy is the least waves a SIMD that registers and LDS leave room for,
 	// as the compiler counts them; 0 is any.
 	occupancy int
+	// maxVector is the most vector instructions, maxParted the most places where
+	// lanes part: what is done for each element makes both grow. 0 is any.
+	maxVector, maxParted int
 	// ptx are expressions that sm_90's code must have.
 	ptx []string
 }
@@ -57,6 +61,12 @@ var isaRows = map[string]isaRow{
 	},
 }
 
+// isaMode is how a kernel starts, on which the conversions of number.h rely:
+// rounding to nearest even, subnormals kept, signalling NaN made quiet.
+var isaMode = map[string]string{
+	"float_round_mode_16_64": "0", "float_round_mode_32": "0", "float_denorm_mode_16_64": "3", "float_denorm_mode_32": "3", "ieee_mode": "1",
+}
+
 // isaKernel is a kernel's entry in the assembly's metadata.
 type isaKernel struct {
 	Name       string `yaml:".name"`
@@ -81,6 +91,9 @@ func holdsISA(t *testing.T, target, asm string, names []string) {
 		}
 		require.NotContains(t, asm, ".local", "memory for a thread's own variables")
 		return
+	}
+	for directive, value := range isaMode {
+		require.NotRegexp(t, `\.amdhsa_`+directive+` [^`+value+`]`, asm)
 	}
 	kernels := isaMetadata(t, asm)
 	require.Len(t, kernels, len(names), "kernels in the metadata")
@@ -145,6 +158,12 @@ func isaFaults(row isaRow, k isaKernel, body string) []string {
 	hold(k.LDS <= limit(row.maxLDS, defaultLDS), "more shared memory than allowed")
 	// k.VGPR is the sum of both kinds on gfx90a and later
 	hold(k.VGPR <= limit(row.maxVGPR, defaultVGPR), "more registers than allowed")
+	most := func(limit int, pattern, what string) {
+		n := len(regexp.MustCompile(pattern).FindAllString(body, -1))
+		hold(limit == 0 || n <= limit, fmt.Sprintf("%d %s, more than %d", n, what, limit))
+	}
+	most(row.maxVector, `(?m)^\s*v_`, "vector instructions")
+	most(row.maxParted, `_saveexec_b64`, "places where lanes part")
 	for _, pattern := range row.want {
 		hold(regexp.MustCompile(pattern).MatchString(body), "no instruction "+pattern)
 	}
@@ -181,5 +200,9 @@ func TestISAFaults(t *testing.T) {
 	require.Len(t, isaFaults(isaRow{}, isaKernel{LDS: defaultLDS + 1}, body), 1)
 	require.Equal(t, []string{"no instruction v_mfma_f32"}, isaFaults(row, good, "s_endpgm"))
 	require.Equal(t, []string{"an instruction " + flatAccess}, isaFaults(row, good, body+"\n\tflat_load_dword v1"))
+	few := isaRow{maxVector: 1, maxParted: 1}
+	require.Empty(t, isaFaults(few, good, body))
+	require.Equal(t, []string{"2 vector instructions, more than 1"}, isaFaults(few, good, "\tv_add_f32\n\tv_add_f32\n\ts_endpgm"))
+	require.Equal(t, []string{"2 places where lanes part, more than 1"}, isaFaults(few, good, "\ts_and_saveexec_b64\n\ts_or_saveexec_b64\n\ts_endpgm"))
 	require.Equal(t, []string{"no code"}, isaFaults(isaRow{}, good, ""))
 }

@@ -19,11 +19,15 @@ type MuonTensor struct {
 
 // The geometry of the Muon kernels: a chunk is of elements, a tile has a side of
 // as many, and a block of zb_muon_* as many threads. A block of zb_muon_orient
-// and of the products has four waves.
+// and of the products has four waves; these are compiled with ZB_DIES=n for a
+// device that deals neighbouring blocks to n dies.
 const (
 	MuonChunk   = 8192
 	MuonTile    = 64
 	MuonThreads = 256
+	// MuonBatch is the most matrices of a launch of the products: CUDA's limit of
+	// blocks in a grid's second dimension, and one less than HIP's.
+	MuonBatch = 65535
 )
 
 // MuonPadded is the elements that a row of so many takes.

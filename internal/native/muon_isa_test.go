@@ -14,7 +14,7 @@ func productRow(vgpr, lds, occupancy int) isaRow {
 		forbid: []string{
 			flatAccess, `global_load_(u|s|d16|dword |dwordx2|dwordx3)`, `global_store_(byte|short|dword |dwordx2|dwordx3)`, `scratch_`, `global_atomic`,
 		},
-		maxVGPR: vgpr, maxLDS: lds, occupancy: occupancy,
+		maxVGPR: vgpr, maxLDS: lds, occupancy: occupancy, maxParted: 12,
 		ptx: []string{
 			`mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.bf16\.bf16\.f32`, `ldmatrix\.sync\.aligned\.m8n8\.x4`, `cp\.async\.cg\.shared\.global`,
 			`st\.global\.v4`,

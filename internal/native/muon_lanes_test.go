@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unsafe"
@@ -20,11 +21,7 @@ import (
 // lanes builds the product kernels as they are for a GPU, on instructions that
 // the host runs lane by lane, and returns a launcher of them.
 func lanes(t *testing.T, wave uint32, flags ...string) launcher {
-	program := filepath.Join(t.TempDir(), "lanes")
-	args := append(slices.Clip(flags), "-O2", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror", "-Wno-psabi",
-		"testdata/lanes_test.cc", "-o", program)
-	out, err := exec.Command("c++", args...).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	program := lanesProgram(t, flags...)
 	return launcher{wave, func(name string, l Launch, args ...any) error {
 		m, n, k := args[7].(int), args[8].(int), args[9].(int)
 		size := func(rows, cols int) int { return int(l.Grid[1]) * rows * padded(cols) }
@@ -67,6 +64,46 @@ func lanes(t *testing.T, wave uint32, flags ...string) launcher {
 	}}
 }
 
+func lanesProgram(t *testing.T, flags ...string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "lanes")
+	args := append(slices.Clip(flags), "-O2", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror", "-Wno-psabi",
+		"testdata/lanes_test.cc", "-o", program)
+	out, err := exec.Command("c++", args...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return program
+}
+
+// Blocks that are dealt to one die, every n-th, work on tiles that follow each
+// other, and each tile is somebody's.
+func TestKernelDiesHaveNeighbouringTiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the kernels twice")
+	}
+	for _, dies := range []int{1, 6} {
+		program := lanesProgram(t, "-DZB_AMD=1", fmt.Sprintf("-DZB_DIES=%d", dies))
+		for _, n := range []int{1, 5, 6, 7, 36, 101} {
+			text, err := exec.Command(program, strconv.Itoa(n)).Output()
+			require.NoError(t, err)
+			var tiles, dealt []int
+			for _, word := range strings.Fields(string(text)) {
+				tile, err := strconv.Atoi(word)
+				require.NoError(t, err)
+				tiles = append(tiles, tile)
+			}
+			require.Len(t, tiles, n)
+			for die := range dies {
+				for b := die; b < n; b += dies {
+					dealt = append(dealt, tiles[b])
+				}
+			}
+			for i, tile := range dealt {
+				require.Equal(t, i, tile, "%d blocks on %d dies: %v", n, dies, tiles)
+			}
+		}
+	}
+}
+
 // halfWords is the memory behind an argument, nothing of a null pointer.
 func halfWords(arg any, n int) []uint16 {
 	p, ok := arg.(unsafe.Pointer)
@@ -87,7 +124,8 @@ func TestKernelMuonLanes(t *testing.T) {
 		wave  uint32
 		flags []string
 	}{
-		{"amd", 64, []string{"-DZB_AMD=1"}},
+		{"amd", 64, []string{"-DZB_AMD=1", "-DZB_DIES=8"}},
+		{"amd, six dies", 64, []string{"-DZB_AMD=1", "-DZB_DIES=6"}},
 		{"nvidia", 32, []string{"-DZB_NVIDIA=1", "-DZB_WAVE=32"}},
 	} {
 		t.Run(device.name, func(t *testing.T) {

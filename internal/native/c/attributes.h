@@ -3,8 +3,8 @@
 #define ZB_ATTRIBUTES_H
 
 /* ATTR(field, rocm, cuda): the values of hipDeviceAttribute_t and of
- * cudaDeviceAttr. Clocks are in kHz, memory in bytes, the width of the memory's
- * bus in bits. */
+ * cudaDeviceAttr, 0 where a vendor has none. Clocks are in kHz, memory in bytes,
+ * the width of the memory's bus in bits. HIP tells dies (XCCs) from 7.0 on. */
 #define ZB_ATTRIBUTES(ATTR)                                                    \
   ATTR(clockRate, 5, 13)                                                       \
   ATTR(l2CacheSize, 19, 38)                                                    \
@@ -16,7 +16,8 @@
   ATTR(multiprocessorCount, 63, 16)                                            \
   ATTR(maxSharedPerBlock, 74, 8)                                               \
   ATTR(maxSharedPerBlockOptin, 75, 97)                                         \
-  ATTR(warpSize, 87, 10)
+  ATTR(warpSize, 87, 10)                                                       \
+  ATTR(dieCount, 10018, 0)
 
 /* One row of the attributes as data: a name and its number by vendor. */
 typedef struct zb_attribute {

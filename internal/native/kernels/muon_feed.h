@@ -126,25 +126,38 @@ template <int TILE> struct zb_feed {
   /* The next stage waits in registers while this one is multiplied. */
   zb_quad next_a[SHARE], next_b[SHARE];
 
+  /* A thread's i-th element of a stage, and whether it is there. */
+  struct place {
+    zb_u32 row, k;
+    bool there;
+  };
+  ZB_METHOD place at(const zb_rows &of, zb_u32 j, int i) const {
+    zb_u32 n = threadIdx.x + i * THREADS, row = n / ZB_DEPTH_QUADS;
+    zb_u32 k = n % ZB_DEPTH_QUADS;
+    return {row, k, row < of.rows && j * ZB_DEPTH_QUADS + k < quads};
+  }
+
+  /* For what is not there anything that is: put makes it zero. Here a selection
+   * would wait for the memory, ahead of the stage that is multiplied meanwhile. */
   ZB_METHOD void fetch(const zb_rows &from, zb_u32 j, zb_quad *to) const {
     ZB_MMA_UNROLLED
     for (int i = 0; i < SHARE; i++) {
-      zb_u32 at = threadIdx.x + i * THREADS, row = at / ZB_DEPTH_QUADS;
-      zb_u32 k = j * ZB_DEPTH_QUADS + at % ZB_DEPTH_QUADS;
-      bool there = row < from.rows && k < quads;
-      zb_quad q = from.at[there ? row * quads + k : 0];
-      ZB_UNROLLED
-      for (int w = 0; w < 4; w++) {
-        to[i].w[w] = there ? q.w[w] : 0;
-      }
+      place p = at(from, j, i);
+      to[i] = from.at[p.there ? p.row * quads + j * ZB_DEPTH_QUADS + p.k : 0];
     }
   }
 
-  ZB_METHOD void put(const zb_quad *from, zb_quad *to) const {
+  ZB_METHOD void put(const zb_rows &of, zb_u32 j, const zb_quad *from,
+                     zb_quad *to) const {
     ZB_MMA_UNROLLED
     for (int i = 0; i < SHARE; i++) {
-      zb_u32 at = threadIdx.x + i * THREADS;
-      to[zb_tile_at(at / ZB_DEPTH_QUADS, at % ZB_DEPTH_QUADS)] = from[i];
+      place p = at(of, j, i);
+      zb_quad q;
+      ZB_UNROLLED
+      for (int w = 0; w < 4; w++) {
+        q.w[w] = p.there ? from[i].w[w] : 0;
+      }
+      to[zb_tile_at(p.row, p.k)] = q;
     }
   }
 
@@ -156,8 +169,8 @@ template <int TILE> struct zb_feed {
   /* One barrier is enough: who is behind it has read the slot that the stage
    * after this one goes to. */
   ZB_METHOD void advance(zb_u32 j) {
-    put(next_a, slot(j));
-    put(next_b, slot(j) + OPERAND);
+    put(a, j, next_a, slot(j));
+    put(b, j, next_b, slot(j) + OPERAND);
     ZB_BARRIER();
     if (j + 1 < stages) {
       fetch(a, j + 1, next_a);

@@ -34,25 +34,38 @@ template <int TILE> struct zb_out {
     return shared[at(row, col / 8)].w[col % 8 / 2];
   }
 
-  /* S, or zeros, where the sums will be. */
+  /* S, and zeros where it ends, to where the sums will be. A thread asks for what
+   * it takes before it waits for any of it: a selection beside a load, or a write
+   * before the next load, would wait for each alone. */
   ZB_METHOD void read(const zb_product_job &job) const {
+    enum { SHARE = TILE * QUADS / THREADS, AHEAD = SHARE < 8 ? SHARE : 8 };
     const zb_quad *s = (const zb_quad *)job.s;
     zb_u32 quads = zb_quads(job.n);
-    ZB_MMA_UNROLLED
-    for (int k = 0; k < TILE * QUADS / THREADS; k++) {
-      zb_u32 i = threadIdx.x + k * THREADS;
-      zb_u32 row = row0 + i / QUADS, quad = col0 / 8 + i % QUADS;
-      bool there = job.beta != 0 && row < job.m && quad < quads;
-      zb_quad q = s[there ? (zb_u64)row * quads + quad : 0];
-      ZB_UNROLLED
-      for (int w = 0; w < 4; w++) {
-        q.w[w] = there ? q.w[w] : 0;
+    for (int from = 0; from < SHARE; from += AHEAD) {
+      zb_quad q[AHEAD];
+      ZB_MMA_UNROLLED
+      for (int k = 0; k < AHEAD; k++) {
+        zb_u64 i = threadIdx.x + (from + k) * THREADS;
+        zb_u64 row = row0 + i / QUADS, quad = col0 / 8 + i % QUADS;
+        q[k] = s[row < job.m && quad < quads ? row * quads + quad : 0];
       }
-      shared[at(i / QUADS, i % QUADS)] = q;
+      ZB_MMA_UNROLLED
+      for (int k = 0; k < AHEAD; k++) {
+        zb_u32 i = threadIdx.x + (from + k) * THREADS;
+        zb_u32 row = i / QUADS, quad = i % QUADS;
+        bool there = row0 + row < job.m && col0 / 8 + quad < quads;
+        ZB_UNROLLED
+        for (int w = 0; w < 4; w++) {
+          q[k].w[w] = there ? q[k].w[w] : 0;
+        }
+        shared[at(row, quad)] = q[k];
+      }
     }
   }
 
-  /* The sums of a 16 x 16 tile at (row, col) of this one. */
+  /* The sums of a 16 x 16 tile at (row, col) of this one, with S if read has
+   * brought it. */
+  template <bool WITH_S>
   ZB_METHOD void put(const zb_product_job &job, const zb_mma::acc &c,
                      zb_u32 row, zb_u32 col, zb_u32 lane) const {
     enum { GROUP = zb_mma::PACK < 8 ? zb_mma::PACK : 8 };
@@ -64,10 +77,11 @@ template <int TILE> struct zb_out {
                   j % 8 / 2;
       ZB_UNROLLED
       for (int e = 0; e < GROUP; e += 2) {
+        zb_u32 s = WITH_S ? w[e / 2] : 0;
         float x = job.alpha * zb_mma::value(c, pack, from + e);
         float y = job.alpha * zb_mma::value(c, pack, from + e + 1);
-        x += job.beta * zb_widen(w[e / 2] & 0xffff);
-        y += job.beta * zb_widen(w[e / 2] >> 16);
+        x += job.beta * zb_widen(s & 0xffff);
+        y += job.beta * zb_widen(s >> 16);
         w[e / 2] = zb_narrow2(x, y);
       }
     }

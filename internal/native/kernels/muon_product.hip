@@ -8,13 +8,13 @@
  *
  * A block is four waves of zb_mma::WAVE in a square, its tile 128 or 64. */
 
-/* On AMD neighbouring blocks go to different dies, each with a cache of its
- * own: this gives a die's blocks neighbouring tiles. A bijection of 0 … n-1. */
-#if defined(ZB_AMD)
-enum { ZB_DIES = 8 }; /* gfx942: MI300X has eight XCDs */
-#else
-enum { ZB_DIES = 1 };
+/* The dies that the device's blocks are dealt to in turn, each with a cache of its
+ * own. Who compiles knows the device. */
+#ifndef ZB_DIES
+#define ZB_DIES 1
 #endif
+
+/* Gives a die's blocks neighbouring tiles. A bijection of 0 … n-1. */
 
 ZB_FN zb_u32 zb_near(zb_u32 block, zb_u32 n) {
   zb_u32 die = block % ZB_DIES, each = n / ZB_DIES, more = n % ZB_DIES;
@@ -110,12 +110,13 @@ template <int WIDTH> struct zb_tile {
     }
   }
 
+  template <bool WITH_S>
   ZB_METHOD void put(const zb_out<TILE> &out, const zb_product_job &job) const {
     ZB_MMA_UNROLLED
     for (int i = 0; i < WIDTH; i++) {
       ZB_MMA_UNROLLED
       for (int j = 0; j < WIDTH; j++) {
-        out.put(job, c[i][j], row + 16 * i, col + 16 * j, lane);
+        out.template put<WITH_S>(job, c[i][j], row + 16 * i, col + 16 * j, lane);
       }
     }
   }
@@ -150,11 +151,15 @@ ZB_FN void zb_multiply(zb_product_job job, zb_quad *shared) {
 
   zb_out<tile::TILE> out = {shared, row0, col0};
   job.c += c;
-  job.s = job.beta != 0 ? job.s + c : job.a; /* or any that is there */
   ZB_BARRIER(); /* the last stage has been read */
-  out.read(job);
-  ZB_BARRIER();
-  sums.put(out, job);
+  if (job.beta != 0) {
+    job.s += c;
+    out.read(job);
+    ZB_BARRIER();
+    sums.template put<true>(out, job);
+  } else {
+    sums.template put<false>(out, job);
+  }
   ZB_BARRIER();
   out.write(job, TRIANGLE && at.i == at.j);
   job.t = TRIANGLE ? job.c : job.t;

@@ -12,7 +12,7 @@
  *   large  1,024 threads a row: 32,768 elements in registers, what is left over
  *          read again from where the sum was written
  *
- * But on AMD a launch of block or large may have fewer threads, whole waves.
+ * Except on AMD, a launch of block or large may have fewer threads, whole waves.
  *
  * With wide 1 a thread takes 16 bytes at once: rows are whole vectors then. Else
  * it holds 16 elements at the most and reads the others again.

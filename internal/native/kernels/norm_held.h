@@ -57,23 +57,22 @@ template <class T, int KIND, int WIDE, int BY> struct zb_in_turn {
   ZB_METHOD zb_u32 place(int k) const {
     return ((zb_u32)k * zb_sharers<BY>() + lane) * N;
   }
+  /* All of a vector's work is behind the question whether it is there: a wave
+   * without it branches past. */
   ZB_METHOD float take(bits *r_out, const bits *x, const bits *residual) {
     float sum = 0;
     ZB_UNROLLED
     for (int k = 0; k < HELD; k++) {
       zb_u32 i = place(k);
-      few a = {}, b = {};
       if (i < hidden) {
-        a = *(const few *)(x + start + i);
-        b = *(const few *)(residual + start + i);
-      }
-      ZB_UNROLLED
-      for (int e = 0; e < N; e++) {
-        a.at[e] = T::narrow(T::wide(a.at[e]) + T::wide(b.at[e]));
-        v[k][e] = T::wide(a.at[e]);
-        sum += KIND == ZB_NORM_layer ? v[k][e] : v[k][e] * v[k][e];
-      }
-      if (i < hidden) {
+        few a = *(const few *)(x + start + i);
+        few b = *(const few *)(residual + start + i);
+        ZB_UNROLLED
+        for (int e = 0; e < N; e++) {
+          a.at[e] = T::narrow(T::wide(a.at[e]) + T::wide(b.at[e]));
+          v[k][e] = T::wide(a.at[e]);
+          sum += KIND == ZB_NORM_layer ? v[k][e] : v[k][e] * v[k][e];
+        }
         *(few *)(r_out + start + i) = a;
       }
     }
@@ -213,10 +212,12 @@ template <class H> ZB_FN float zb_squares(const H &part, float mean) {
   float sum = 0;
   ZB_UNROLLED
   for (int k = 0; k < H::HELD; k++) {
-    ZB_UNROLLED
-    for (int e = 0; e < H::N; e++) {
-      float d = part.place(k) < part.hidden ? part.value(k, e) - mean : 0;
-      sum += d * d;
+    if (part.place(k) < part.hidden) {
+      ZB_UNROLLED
+      for (int e = 0; e < H::N; e++) {
+        float d = part.value(k, e) - mean;
+        sum += d * d;
+      }
     }
   }
   return sum;

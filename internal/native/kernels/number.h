@@ -1,6 +1,7 @@
 /* Element types of the norms: bits in memory, float in registers. Conversions
- * round to nearest, ties to even, and are made of integers: gfx942 has no
- * instruction for bf16, and CUDA's and HIP's types need headers. */
+ * round to nearest, ties to even. gfx942 converts f16 by an instruction and has
+ * none for bf16; CUDA's and HIP's types need headers. What no instruction does is
+ * made of integers. */
 ZB_FN zb_u32 zb_bits_of(float v) {
   union {
     float f;
@@ -38,11 +39,9 @@ struct zb_bf16 {
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(b) : "f"(v));
     return b;
 #else
-    zb_u32 u = zb_bits_of(v);
-    if ((u & 0x7fffffffu) > 0x7f800000u) {
-      return (bits)(u >> 16 | 64); /* a NaN stays one */
-    }
-    return (bits)((u + 0x7fffu + (u >> 16 & 1)) >> 16);
+    /* A NaN stays one. Both are computed: a branch would part the lanes. */
+    zb_u32 u = zb_bits_of(v), rounded = u + 0x7fffu + (u >> 16 & 1);
+    return (bits)((v != v ? u | 0x400000u : rounded) >> 16);
 #endif
   }
   /* Two of them in one word, the first lowest. */
@@ -57,8 +56,38 @@ struct zb_bf16 {
   }
 };
 
+/* AMD's compiler has the type without a header, and gfx942 converts it by an
+ * instruction: to nearest even, and with subnormals, in the mode that a kernel
+ * starts in, which ISA tests hold. */
+#if defined(ZB_AMD)
+#define ZB_CVT_F16
+#endif
+/* Keeps a conversion apart from the arithmetic before it. The compiler would join
+ * them to v_fma_mixlo_f16: LLVM takes that to round to float in between, and
+ * measurements on RDNA say it does not. */
+#if defined(__AMDGCN__)
+#define ZB_ROUNDED(v) asm("" : "+v"(v))
+#else
+#define ZB_ROUNDED(v)
+#endif
+
 struct zb_f16 {
   typedef zb_u16 bits;
+#ifdef ZB_CVT_F16
+  static ZB_METHOD float wide(bits b) {
+    return (float)__builtin_bit_cast(_Float16, b);
+  }
+  /* The instruction keeps a NaN's payload; the integers below make one NaN of each
+   * sign. So do these: as a signed integer only a positive NaN is above 0x7e00, as
+   * an unsigned one only a negative NaN above 0xfe00. */
+  static ZB_METHOD bits narrow(float v) {
+    ZB_ROUNDED(v);
+    short positive = __builtin_bit_cast(short, (_Float16)v);
+    positive = positive < 0x7e00 ? positive : 0x7e00;
+    bits any = (bits)positive;
+    return any < 0xfe00 ? any : 0xfe00;
+  }
+#else
   static ZB_METHOD float wide(bits b) {
     zb_u32 sign = (zb_u32)(b & 0x8000u) << 16, rest = b & 0x7fffu;
     if (rest >= 0x7c00u) {
@@ -83,6 +112,7 @@ struct zb_f16 {
     }
     return (bits)(sign | (u - 0x38000000u + 0xfffu + (u >> 13 & 1)) >> 13);
   }
+#endif
   static ZB_METHOD zb_u32 narrow2(float first, float second) {
     return narrow(first) | (zb_u32)narrow(second) << 16;
   }

@@ -1,6 +1,7 @@
 /* Runs the product kernels as AMD's or NVIDIA's lanes would (-DZB_AMD=1, or
  * -DZB_NVIDIA=1 -DZB_WAVE=32), on instructions made of their manuals. Reads
- * launches from standard input and writes C and Cᵀ of each: see muon_lanes_test.go. */
+ * launches from standard input and writes C and Cᵀ of each: see muon_lanes_test.go.
+ * With an argument n it writes the tiles of the blocks 0 to n - 1 instead. */
 #include "../kernels/host.h"
 #include "../kernels/prelude.h"
 
@@ -34,8 +35,14 @@ static size_t bytes(const order &o, unsigned rows, unsigned cols) {
   return (size_t)o.batch * rows * ((cols + 7) / 8 * 8) * 2;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   order o;
+  if (argc > 1) {
+    for (unsigned b = 0, n = (unsigned)atoi(argv[1]); b < n; b++) {
+      printf("%u ", kernels::zb_near(b, n));
+    }
+    return 0;
+  }
   while (fread(&o, sizeof o, 1, stdin) == 1) {
     size_t size = bytes(o, o.m, o.n), turned = bytes(o, o.n, o.m);
     void *a = read_all(bytes(o, o.m, o.k)), *b = read_all(bytes(o, o.n, o.k));

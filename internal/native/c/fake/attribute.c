@@ -15,7 +15,7 @@ static int zbl_attribute(const char *field) {
       {"maxThreadsPerBlock", 1024}, {"memoryBusWidth", 8192},
       {"memoryClockRate", 1300000}, {"multiprocessorCount", 304},
       {"maxSharedPerBlock", 65536}, {"maxSharedPerBlockOptin", 65536},
-      {"warpSize", 64}};
+      {"warpSize", 64},             {"dieCount", 8}};
   for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
     if (strcmp(values[i].field, field) == 0) {
       return values[i].value;

@@ -107,11 +107,16 @@ static int zbl_kernel_run(zbl_op *op, zbl_stream *s) {
 
 static void zbl_kernel_release(zbl_op *op) { free(op->data); }
 
+/* Blocks in the second and third dimension: hipModuleLaunchKernel refuses more,
+ * and CUDA's limit is one less (CUDA C++ Programming Guide, "Compute
+ * Capabilities"). */
+enum { ZBL_MOST_BLOCKS = ZBL_VENDOR == ZB_CUDA ? 65535 : 65536 };
+
 /* What hipModuleLaunchKernel refuses: gfx942's limits. */
 static int zbl_launchable(const zbl_kernel *k, const zbk_launch *l) {
   uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
   for (int i = 0; i < 3; i++) {
-    if (l->grid[i] == 0 || l->grid[i] > (i == 0 ? INT32_MAX : 65536) ||
+    if (l->grid[i] == 0 || l->grid[i] > (i == 0 ? INT32_MAX : ZBL_MOST_BLOCKS) ||
         l->block[i] == 0 || l->block[i] > ZBK_MOST_THREADS ||
         (uint64_t)l->grid[i] * l->block[i] > UINT32_MAX) {
       return 0;
