@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"slices"
 	"strings"
@@ -41,7 +42,7 @@ yes, 1 when a kernel does not compile, 5 when there is no compiler.`,
 			if cmd.Flags().Changed("compile") && len(o.archs) == 0 { // a script's empty variable
 				return usagef("name one: --compile gfx942", "--compile names no architecture")
 			}
-			return runDoctor(s, o)
+			return runDoctor(cmd.Context(), s, o)
 		},
 	}
 	f := cmd.Flags()
@@ -52,7 +53,7 @@ yes, 1 when a kernel does not compile, 5 when there is no compiler.`,
 	return cmd
 }
 
-func runDoctor(s State, o doctorOptions) error {
+func runDoctor(ctx context.Context, s State, o doctorOptions) error {
 	const help = "zbench doctor --help lists the flags"
 	if !slices.Contains(doctorFormatNames(), o.format) {
 		return usagef(help, "unknown format %q: valid are %s", o.format, strings.Join(doctorFormatNames(), ", "))
@@ -62,15 +63,18 @@ func runDoctor(s State, o doctorOptions) error {
 	}
 	report := doctor.Report{Schema: doctor.Schema, Tool: toolVersion(), Host: s.Hostname()}
 	if len(o.archs) > 0 {
-		return runCompile(s, o, report)
+		return runCompile(ctx, s, o, report)
 	}
 	for _, name := range native.Backends() {
 		if o.backend == "auto" || o.backend == name {
-			options, err := o.options(s, name)
+			options, err := o.options(ctx, s, name)
 			if err != nil {
 				return err
 			}
 			report.Backends = append(report.Backends, backendFacts(options))
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
 		}
 	}
 	report.Machine = machineOf(s).Findings()
@@ -88,9 +92,9 @@ func runDoctor(s State, o doctorOptions) error {
 
 // options are for a backend's libraries. No compiled kernel is kept or taken: the
 // question is what the compiler says now.
-func (o doctorOptions) options(s State, backend string) (native.Options, error) {
+func (o doctorOptions) options(ctx context.Context, s State, backend string) (native.Options, error) {
 	n := native.Options{Backend: backend, Getenv: s.Getenv}
-	_, err := o.fill(s, &n)
+	_, err := o.fill(ctx, s, &n)
 	n.Cache = nil
 	return n, err
 }

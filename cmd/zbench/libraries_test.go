@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -25,7 +26,7 @@ func TestLibraryScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": exitCode, "library": buildLibrary, "break": breakLibrary, "json": isJSON,
+			"code": exitCode, "library": buildLibrary, "break": breakLibrary, "json": isJSON, "fifo": makeFIFO,
 		},
 	})
 }
@@ -65,6 +66,11 @@ func breakLibrary(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("unknown damage %s", args[1])
 	}
 	ts.Check(os.WriteFile(file, data, 0o755)) //nolint:gosec // as libraries are
+}
+
+// makeFIFO makes one: fifo FILE.
+func makeFIFO(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(syscall.Mkfifo(ts.MkAbs(args[0]), 0o600))
 }
 
 // isJSON checks that standard output is one JSON value and nothing else.
