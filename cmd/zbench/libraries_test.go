@@ -22,6 +22,7 @@ func TestLibraryScripts(t *testing.T) {
 		Dir:                 "testdata/libraries",
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
+			noPackages(e)
 			e.Setenv("VENDOR", vendor)
 			return nil
 		},
@@ -29,6 +30,20 @@ func TestLibraryScripts(t *testing.T) {
 			"code": exitCode, "library": buildLibrary, "break": breakLibrary, "json": isJSON, "fifo": makeFIFO,
 		},
 	})
+}
+
+// noPackages hides this host's Python, whose packages may hold the libraries that
+// a script says are missing: zbench takes the first Python on PATH, and that is a
+// file in an empty folder. A shell passes over it, as it cannot be run.
+func noPackages(e *testscript.Env) {
+	bin := filepath.Join(e.WorkDir, ".nopython", "bin")
+	if err := os.MkdirAll(bin, 0o750); err != nil {
+		e.T().Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "python3"), nil, 0o600); err != nil {
+		e.T().Fatal(err)
+	}
+	e.Setenv("PATH", bin+string(filepath.ListSeparator)+e.Getenv("PATH"))
 }
 
 // buildLibrary makes a shared library of zbench's stand-in for a vendor's:
