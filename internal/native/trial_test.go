@@ -68,8 +68,10 @@ func TestTrialOpensFirst(t *testing.T) {
 	child := lines[0][1]
 	require.NotEqual(t, own, child)
 	require.Equal(t, [][]string{
-		{"rccl", child, "of-this-process"}, {"rccl", own, "of-this-process"},
-		{"hip", child, "of-this-process"}, {"hip", own, "of-this-process"},
+		{"rccl", child, "of-this-process"},
+		{"rccl", own, "of-this-process"},
+		{"hip", child, "of-this-process"},
+		{"hip", own, "of-this-process"},
 	}, lines)
 	gone(t, child)
 	pid, err := strconv.Atoi(child)
