@@ -26,10 +26,13 @@ func newDoctor(s State) *cobra.Command {
 		Use: "doctor", Short: "What this machine has and lacks for zbench, and what to do about it", Args: noArgs,
 		Long: `doctor looks for the libraries of every backend, opens them, asks them for their
 versions and devices, and looks at the settings of the system that cost speed.
-Each thing that is wrong comes with a remedy.
+Each thing that is wrong comes with a remedy. Libraries are looked for in the folders
+that are named, on the loader's path, in the vendor's usual folder, and in Python's
+packages. Each is opened in a child process first: one that hangs or crashes is named.
 
 It exits with 0 when zbench can run here: on the backend named with --backend, else on
-any GPU, or on the loopback where there is no GPU. Otherwise it exits with 5.
+any GPU, or on the loopback where there is no GPU. Otherwise it exits with 5: also where
+hbm and kernels can run and collectives cannot, for want of RCCL or NCCL.
 
 With --compile it asks one thing only, for which no GPU is needed: does the run-time
 compiler of the backend build every kernel for these architectures? It exits with 0 for
