@@ -240,11 +240,9 @@ types() {
 
 nothing= ran=
 other doctor doctor
-wants kernels && kernels
-nothing_of_kernels=$nothing nothing=
 wants collectives && collectives
 [ -z "$nothing" ] && wants types && types
-nothing=${nothing:-$nothing_of_kernels}
+wants kernels && kernels
 
 # heading: what all of it ran on, by the first record that tells the GPU.
 heading() {
