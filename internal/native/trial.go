@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -124,13 +125,13 @@ func ending(status int) string {
 // lastLine is the last line that was printed, in a form for a message.
 func lastLine(text string) string {
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
-	for i := len(lines) - 1; i >= 0; i-- {
+	for _, last := range slices.Backward(lines) {
 		line := strings.TrimSpace(strings.Map(func(r rune) rune {
 			if !unicode.IsPrint(r) {
 				return ' '
 			}
 			return r
-		}, strings.ToValidUTF8(lines[i], " ")))
+		}, strings.ToValidUTF8(last, " ")))
 		if line != "" {
 			return fmt.Sprintf("; it printed %q", line)
 		}

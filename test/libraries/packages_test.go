@@ -39,7 +39,7 @@ func TestPackagesOnCUDA(t *testing.T) {
 	system := p.system(t)
 	for layout, files := range layouts {
 		t.Run(layout, func(t *testing.T) {
-			venv, err := os.MkdirTemp(filepath.Dir(p.folder), "packages") // where files can be linked
+			venv, err := os.MkdirTemp(filepath.Dir(p.folder), "packages") //nolint:usetesting // where files can be linked
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, os.RemoveAll(venv)) })
 			site := filepath.Join(venv, "lib/python3.12/site-packages")
