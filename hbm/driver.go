@@ -71,6 +71,7 @@ type Driver struct {
 
 // Open opens the provider and the devices, and compiles the kernels.
 func Open(cfg Config) (*Driver, error) {
+	cfg.Native.Needs = native.KernelNeeds
 	p, err := native.Open(cfg.Native)
 	if err != nil {
 		return nil, err

@@ -8,11 +8,13 @@
 # collectives --help). GPUS says how many GPUs there are, TYPES which element types
 # are tried, ROWS, HIDDEN and SIZE how large the norms' matrices and hbm's arrays are,
 # TUNE that hbm takes all configurations (--tune; empty for the usual ones), SHAPES
-# which matrices Muon steps, LIMIT how many seconds all of it may take (540): what is
-# not reached by then has failed. Prints a table and leaves it, row by row as they
-# come, in $OUT (default gpu-check-DATE) as table.md, with all results but the
-# pictures in results.tar.gz. Exits with 1 when a check failed, 5 when nothing can
-# run.
+# which matrices Muon steps. PARTS says what of it runs (kernels collectives types;
+# default all): where a command may take some minutes only, give each part a call
+# and an OUT of its own. LIMIT is how many seconds the call may take (500, and 20
+# more to end): what is not reached by then has failed. Prints a table and leaves it,
+# row by row as they come, in $OUT (default gpu-check-DATE) as table.md, with all
+# results but the pictures in results.tar.gz. Exits with 1 when a check failed, 2 when
+# used wrongly, 5 when nothing can run.
 set -uo pipefail
 
 if [ $# -lt 1 ]; then
@@ -26,7 +28,16 @@ to=${OUT:-gpu-check-$(date +%Y%m%d-%H%M%S)}
 mkdir -p "$to" || exit 2
 out=$(mktemp -d) || exit 2
 trap 'rm -rf "$out"' EXIT
-limit=${LIMIT:-540}
+limit=${LIMIT:-500}
+parts=" ${PARTS:-kernels collectives types} "
+for part in $parts; do
+	case $part in kernels | collectives | types) ;; *)
+		echo "PARTS: unknown part $part: valid are kernels, collectives, types" >&2
+		exit 2
+		;;
+	esac
+done
+wants() { [[ $parts == *" $1 "* ]]; }
 
 # The backend is a flag's, else that of the device node.
 backend=
@@ -75,7 +86,7 @@ within() {
 		echo "zbench: not run: the $limit s are over (LIMIT)" >&2
 		return 124
 	fi
-	timeout -k 30 $left "$@"
+	timeout -k 20 $left "$@"
 }
 
 # measured FOLDER: did a device do it? Each kind of record says it by a field of its
@@ -115,6 +126,7 @@ run() {
 	else
 		problem=$(judge "$dir")
 		cases=$((cases + $(grep -c '"status": "ok"' "$dir/results.json")))
+		ran=1
 	fi
 	[ -z "$problem" ]
 }
@@ -152,6 +164,7 @@ other() {
 	shift
 	within "$bin" "$@" "${flags[@]}" >"$out/$name.txt" 2>"$out/$name.log"
 	code=$?
+	[ $code -eq 0 ] && [ "$name" != doctor ] && ran=1
 	if [ $code -ne 0 ]; then
 		row "$name" failed $((SECONDS - start)) "exit code $code: $(grep '^zbench: ' "$out/$name.log" | tail -1 | tr '|' '/' | cut -c1-300)"
 	elif [[ " $* " == *" $out/$name-results "* ]] && ! measured "$out/$name-results"; then
@@ -159,6 +172,7 @@ other() {
 	else
 		row "$name" ok $((SECONDS - start)) "zbench $*"
 	fi
+	return $code
 }
 
 # kernels: memory streams, the norms in every type, Muon, each against its
@@ -172,6 +186,10 @@ kernels() {
 	done
 	# shellcheck disable=SC2086 # a flag or none
 	other hbm hbm ${SIZE:+--size "$SIZE"} ${TUNE---tune} --max-time 0.1 --out "$out/hbm-results" -q
+	if [ $? -eq 5 ]; then # no device, or a library is missing: the others would say the same
+		nothing=5
+		return
+	fi
 	for norm in rmsnorm layernorm; do
 		other $norm kernels $norm ${ROWS:+--rows "$ROWS"} --hidden "${HIDDEN:-1024,4096,16384,1001,4095,16383}" --dtype bfloat16,float16,float32 --max-time 0.1 --out "$out/$norm-results" -q
 	done
@@ -181,51 +199,70 @@ kernels() {
 all="all_reduce reduce_scatter all_gather broadcast reduce all_to_all send_recv gather scatter"
 quick="--max-time 0.05 -n 5 -w 2"
 
-other doctor doctor
-# shellcheck disable=SC2086 # lists of words
-if ! sweep "one rank" $all -b 1K -e 16M -f 16 -g 1 $quick && [[ $problem == "exit code 5"* ]]; then
-	nothing=5
-fi
-[ -n "${nothing-}" ] || kernels
-if [ "$gpus" -gt 1 ] && [ -z "${nothing-}" ]; then
-	# shellcheck disable=SC2086
-	sweep "$gpus GPUs" $all -b 1K -e 64M -f 4 -g "$gpus" $quick
-fi
-
-# Several ranks on each GPU: NCCL from 2.30 on.
-version=$(sed -n '/"name": "libnccl/,/}/s/^ *"version": "\([0-9.]*\)".*/\1/p' "$out/one-rank/results.json" 2>/dev/null | head -1)
-for k in 2 4; do
-	name="$k ranks a GPU"
-	if [ -n "${nothing-}" ]; then
-		break
-	elif [ "$backend" != cuda ]; then
-		row "$name" skipped 0 "NCCL alone has it"
-	elif [ -z "${ALLOW_SIMULATED-}" ] && [ "$(printf '%s\n2.30\n' "${version:-0}" | sort -V | head -1)" != 2.30 ]; then
-		row "$name" skipped 0 "NCCL ${version:-unknown}; it begins with 2.30"
-	else
-		# shellcheck disable=SC2086
-		NCCL_MULTI_RANK_GPU_ENABLE=1 sweep "$name" $all -b 1K -e 16M -f 16 -g 1 --ranks-per-gpu "$k" $quick
+collectives() {
+	local version k name
+	# shellcheck disable=SC2086 # lists of words
+	if ! sweep "one rank" $all -b 1K -e 16M -f 16 -g 1 $quick && [[ $problem == "exit code 5"* ]]; then
+		nothing=5
+		return
 	fi
-done
-
-if [ -z "${nothing-}" ]; then
+	if [ "$gpus" -gt 1 ]; then
+		# shellcheck disable=SC2086
+		sweep "$gpus GPUs" $all -b 1K -e 64M -f 4 -g "$gpus" $quick
+	fi
+	# Several ranks on each GPU: NCCL from 2.30 on.
+	version=$(sed -n '/"name": "libnccl/,/}/s/^ *"version": "\([0-9.]*\)".*/\1/p' "$out/one-rank/results.json" 2>/dev/null | head -1)
+	for k in 2 4; do
+		name="$k ranks a GPU"
+		if [ "$backend" != cuda ]; then
+			row "$name" skipped 0 "NCCL alone has it"
+		elif [ -z "${ALLOW_SIMULATED-}" ] && [ "$(printf '%s\n2.30\n' "${version:-0}" | sort -V | head -1)" != 2.30 ]; then
+			row "$name" skipped 0 "NCCL ${version:-unknown}; it begins with 2.30"
+		else
+			# shellcheck disable=SC2086
+			NCCL_MULTI_RANK_GPU_ENABLE=1 sweep "$name" $all -b 1K -e 16M -f 16 -g 1 --ranks-per-gpu "$k" $quick
+		fi
+	done
 	# shellcheck disable=SC2086
 	sweep graphs all_reduce reduce_scatter all_gather -G 2 -b 1K -e 1M -f 32 -g "$gpus" $quick
-fi
-for type in ${TYPES:-int8 uint8 int32 uint32 int64 uint64 half float double bfloat16}; do
-	[ -n "${nothing-}" ] || operators "$type"
-done
+}
 
+# types: every element type with every operator.
+types() {
+	local type
+	for type in ${TYPES:-int8 uint8 int32 uint32 int64 uint64 half float double bfloat16}; do
+		if ! operators "$type" && [[ $problem == "exit code 5"* ]]; then
+			nothing=5
+			return
+		fi
+	done
+}
+
+nothing= ran=
+other doctor doctor
+wants collectives && collectives
+[ -z "$nothing" ] && wants types && types
+wants kernels && kernels
+
+# heading: what all of it ran on, by the first record that tells the GPU.
 heading() {
-	[ -f "$out/one-rank/results.json" ] || return 0
-	sed -n '/"libraries": \[/,/\]/s/^ *"\(name\|version\|path\)": "\(.*\)".*/\2/p' "$out/one-rank/results.json" | paste -sd' '
-	driver=$(json driver "$out/one-rank/results.json")
-	echo "$(json gpu "$out/one-rank/results.json"), driver ${driver:-unknown}, $gpus GPUs, $("$bin" version), $(date +%Y-%m-%d)"
-	echo
+	local file gpu driver
+	for file in "$out"/one-rank/results.json "$out"/*/results.json; do
+		[ -f "$file" ] || continue
+		gpu=$(json gpu "$file")
+		[ -n "$gpu" ] || gpu=$(sed -n '/"devices": \[/,/\]/p' "$file" >"$out/devices" && json name "$out/devices")
+		[ -n "$gpu" ] || continue
+		sed -n '/"libraries": \[/,/\]/s/^ *"\(name\|version\|path\)": "\(.*\)".*/\2/p' "$file" | paste -sd' '
+		driver=$(json driver "$file")
+		echo "$gpu, driver ${driver:-unknown}, $gpus GPUs, $("$bin" version), $(date +%Y-%m-%d)"
+		echo
+		return
+	done
 }
 heading | cat - "$to/table.md" >"$out/table.md" && mv "$out/table.md" "$to/table.md"
 echo
 cat "$to/table.md"
 tar -czf "$to/results.tar.gz" -C "$out" --exclude='*.html' --exclude='*.png' --exclude='*.svg' . || exit 2
 [ "$failed" -eq 0 ] && exit 0
-exit "${nothing:-1}"
+[ -z "$ran" ] && [ -n "$nothing" ] && exit 5
+exit 1

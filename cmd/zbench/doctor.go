@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"slices"
 	"strings"
@@ -25,11 +26,15 @@ func newDoctor(s State) *cobra.Command {
 		Use: "doctor", Short: "What this machine has and lacks for zbench, with remedies", Args: noArgs,
 		Long: `doctor looks for the libraries of every backend, opens them, asks them for their
 versions and devices, and looks at the settings of the system that cost speed.
-Each thing that is wrong comes with a remedy.
+Each thing that is wrong comes with a remedy. Libraries are looked for in the
+folders that are named, on the loader's path, in the vendor's usual folder, and
+in Python's packages. Each is opened in a child process first: one that hangs or
+crashes is named.
 
 It exits with 0 when zbench can run here: on the backend named with --backend,
 else on any GPU, or on the loopback where there is no GPU. Otherwise it exits
-with 5.
+with 5: also where hbm and kernels can run and collectives cannot, because RCCL
+or NCCL is missing.
 
 With --compile it asks one thing only, for which no GPU is needed: does the
 run-time compiler of the backend build every kernel for these architectures? It
@@ -43,7 +48,7 @@ compiler.`,
 			if cmd.Flags().Changed("compile") && len(o.archs) == 0 { // a script's empty variable
 				return usagef("name one: --compile gfx942", "--compile names no architecture")
 			}
-			return runDoctor(s, o)
+			return runDoctor(cmd.Context(), s, o)
 		},
 	}
 	f := cmd.Flags()
@@ -54,7 +59,7 @@ compiler.`,
 	return cmd
 }
 
-func runDoctor(s State, o doctorOptions) error {
+func runDoctor(ctx context.Context, s State, o doctorOptions) error {
 	const help = "zbench doctor --help lists the flags"
 	if !slices.Contains(doctorFormatNames(), o.format) {
 		return usagef(help, "unknown format %q: valid are %s", o.format, strings.Join(doctorFormatNames(), ", "))
@@ -64,15 +69,18 @@ func runDoctor(s State, o doctorOptions) error {
 	}
 	report := doctor.Report{Schema: doctor.Schema, Tool: toolVersion(), Host: s.Hostname()}
 	if len(o.archs) > 0 {
-		return runCompile(s, o, report)
+		return runCompile(ctx, s, o, report)
 	}
 	for _, name := range native.Backends() {
 		if o.backend == "auto" || o.backend == name {
-			options, err := o.options(s, name)
+			options, err := o.options(ctx, s, name)
 			if err != nil {
 				return err
 			}
 			report.Backends = append(report.Backends, backendFacts(options))
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
 		}
 	}
 	report.Machine = machineOf(s).Findings()
@@ -90,9 +98,9 @@ func runDoctor(s State, o doctorOptions) error {
 
 // options are for a backend's libraries. No compiled kernel is kept or taken: the
 // question is what the compiler says now.
-func (o doctorOptions) options(s State, backend string) (native.Options, error) {
+func (o doctorOptions) options(ctx context.Context, s State, backend string) (native.Options, error) {
 	n := native.Options{Backend: backend, Getenv: s.Getenv}
-	_, err := o.fill(s, &n)
+	_, err := o.fill(ctx, s, &n)
 	n.Cache = nil
 	return n, err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,7 +13,7 @@ import (
 )
 
 // runCompile builds every kernel for the asked architectures, without a GPU.
-func runCompile(s State, o doctorOptions, report doctor.Report) error {
+func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Report) error {
 	backend := o.backend
 	if backend == "auto" {
 		backend = "rocm"
@@ -24,7 +25,7 @@ func runCompile(s State, o doctorOptions, report doctor.Report) error {
 		return usagef("the loopback's kernels are in the binary", "--compile needs --backend rocm or cuda")
 	}
 	b := doctor.Backend{Name: backend, Install: native.Product(backend)}
-	options, err := o.options(s, backend)
+	options, err := o.options(ctx, s, backend)
 	if err != nil {
 		return err
 	}

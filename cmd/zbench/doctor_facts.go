@@ -22,7 +22,7 @@ func backendFacts(o native.Options) doctor.Backend {
 	}
 	p, err := native.Open(o)
 	if err != nil {
-		return notOpened(b, err)
+		return withoutCollectives(notOpened(b, err), o)
 	}
 	defer p.Close()
 	b.Simulated, b.Libraries = p.Simulated, libraryFacts(b.Name, p.Searches())
@@ -31,10 +31,35 @@ func backendFacts(o native.Options) doctor.Backend {
 		return notOpened(b, err)
 	}
 	b.Usable = true
-	for i := 0; i < n && o.Backend != "loopback"; i++ {
-		b.Devices = append(b.Devices, deviceFacts(p, i))
+	b.Kernels = p.Compiles() == nil
+	if o.Backend != "loopback" {
+		b.Devices = devicesFacts(p, n)
 	}
 	return b
+}
+
+// withoutCollectives adds what there is to a backend that cannot be opened whole:
+// hbm and kernels need no collectives library.
+func withoutCollectives(b doctor.Backend, o native.Options) doctor.Backend {
+	o.Needs = native.KernelNeeds
+	p, err := native.Open(o)
+	if err != nil {
+		return b
+	}
+	defer p.Close()
+	n, err := p.Devices()
+	if err != nil {
+		return b
+	}
+	b.Kernels, b.Simulated, b.Devices = true, p.Simulated, devicesFacts(p, n)
+	return b
+}
+
+func devicesFacts(p *native.Provider, n int) (list []doctor.Device) {
+	for i := range n {
+		list = append(list, deviceFacts(p, i))
+	}
+	return list
 }
 
 // loopbackMachine is one node of the default fabric.

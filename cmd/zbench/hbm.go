@@ -170,7 +170,7 @@ func runHBM(ctx context.Context, s State, o hbmOptions) error {
 	if err != nil {
 		return err
 	}
-	m, err := o.open(s, "hbm", hbmHelp, true)
+	m, err := o.open(ctx, s, "hbm", hbmHelp, true)
 	if err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func runNorm(ctx context.Context, s State, name string, o normOptions) error {
 	if err != nil {
 		return err
 	}
-	m, err := o.open(s, name, help, false)
+	m, err := o.open(ctx, s, name, help, false)
 	if err != nil {
 		return err
 	}

@@ -2,11 +2,14 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +22,12 @@ import (
 type libraryOptions struct {
 	named map[string]string
 	cache string
+	// within is how long opening one library may take, in seconds as text.
+	within string
 }
+
+// withinVariable gives --lib-timeout where the flag does not.
+const withinVariable = "ZBENCH_LIB_TIMEOUT"
 
 // noCache turns the cache of compiled kernels off.
 const noCache = "none"
@@ -39,11 +47,12 @@ func addLibraryFlags(cmd *cobra.Command, o *libraryOptions) {
 		cmd.Flags().Var(&settingValue{o.named, row.Flag}, row.Flag, row.Meaning+" ("+strings.Join(row.Variables, ", ")+")")
 	}
 	cmd.Flags().StringVar(&o.cache, "cache-dir", "", "folder of compiled kernels, or "+noCache+" (ZBENCH_CACHE_DIR; default below XDG_CACHE_HOME)")
+	cmd.Flags().StringVar(&o.within, native.SettingWithin, "", fmt.Sprintf("seconds that opening one library may take (%s; default %g)", withinVariable, native.OpenWithin.Seconds()))
 }
 
 // isLibraryFlag tells whether a flag says where something is, not what is done.
 func isLibraryFlag(name string) bool {
-	return name == "cache-dir" || slices.ContainsFunc(native.Settings(), func(s native.Setting) bool { return s.Flag == name })
+	return name == "cache-dir" || name == native.SettingWithin || slices.ContainsFunc(native.Settings(), func(s native.Setting) bool { return s.Flag == name })
 }
 
 // settingValue is a flag of one setting.
@@ -82,11 +91,31 @@ func (o libraryOptions) choose(s State, asked string) (string, error) {
 	return backend, nil
 }
 
-// fill tells native where to look; a * in the list of folders stands for any
-// part of a path, as in …/nvidia/*/lib of Python's packages. It returns the
-// cache, nil for none.
-func (o libraryOptions) fill(s State, n *native.Options) (*codecache.Cache, error) {
-	n.Named = maps.Clone(o.named)
+// deadline is how long opening one library may take; 0 where nobody says.
+func (o libraryOptions) deadline(s State) (time.Duration, error) {
+	text, by := o.within, "--"+native.SettingWithin
+	if text == "" {
+		text, by = s.Getenv(withinVariable), withinVariable
+	}
+	if text == "" {
+		return 0, nil
+	}
+	seconds, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(seconds >= 0.001) || seconds > 86400 {
+		return 0, usagef("give seconds, such as 60", "%s is %q: it must be a number from 0.001 to 86400", by, text)
+	}
+	return time.Duration(seconds * float64(time.Second)), nil
+}
+
+// fill tells native where to look and for how long; a * in the list of folders
+// stands for any part of a path, as in …/nvidia/*/lib of Python's packages. It
+// returns the cache, nil for none.
+func (o libraryOptions) fill(ctx context.Context, s State, n *native.Options) (*codecache.Cache, error) {
+	within, err := o.deadline(s)
+	if err != nil {
+		return nil, err
+	}
+	n.Context, n.Within, n.Named = ctx, within, maps.Clone(o.named)
 	list := n.Named[native.SettingFolders]
 	if list == "" {
 		list = s.Getenv("ZBENCH_LIB_PATH")

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -21,13 +22,28 @@ func TestLibraryScripts(t *testing.T) {
 		Dir:                 "testdata/libraries",
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
+			noPackages(e)
 			e.Setenv("VENDOR", vendor)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": exitCode, "library": buildLibrary, "break": breakLibrary, "json": isJSON,
+			"code": exitCode, "library": buildLibrary, "break": breakLibrary, "json": isJSON, "fifo": makeFIFO,
 		},
 	})
+}
+
+// noPackages hides this host's Python, whose packages may hold the libraries that
+// a script says are missing: zbench takes the first Python on PATH, and that is a
+// file in an empty folder. A shell passes over it, as it cannot be run.
+func noPackages(e *testscript.Env) {
+	bin := filepath.Join(e.WorkDir, ".nopython", "bin")
+	if err := os.MkdirAll(bin, 0o750); err != nil {
+		e.T().Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "python3"), nil, 0o600); err != nil {
+		e.T().Fatal(err)
+	}
+	e.Setenv("PATH", bin+string(filepath.ListSeparator)+e.Getenv("PATH"))
 }
 
 // buildLibrary makes a shared library of zbench's stand-in for a vendor's:
@@ -65,6 +81,11 @@ func breakLibrary(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("unknown damage %s", args[1])
 	}
 	ts.Check(os.WriteFile(file, data, 0o755)) //nolint:gosec // as libraries are
+}
+
+// makeFIFO makes one: fifo FILE.
+func makeFIFO(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(syscall.Mkfifo(ts.MkAbs(args[0]), 0o600))
 }
 
 // isJSON checks that standard output is one JSON value and nothing else.

@@ -37,6 +37,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
+			noPackages(e)
 			e.Setenv("LOGS", logs)
 			e.Setenv("LOOPBACK", libraries)
 			e.Setenv("SCRIPTS", scripts)

@@ -81,7 +81,7 @@ func finish(s State, o collectivesOptions, dir *folder, started time.Time, out *
 // measure opens the driver, runs the sweep and makes the record of it. What
 // was swept is there with an error too, once the sweep has begun.
 func (u *setup) measure(ctx context.Context, s State, o collectivesOptions, dir *folder, old *record.Journal, when time.Time) (out *swept, err error) {
-	d, err := u.open(s, o)
+	d, err := u.open(ctx, s, o)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func trusted(results []record.Result) bool {
 	})
 }
 
-func (u *setup) open(s State, o collectivesOptions) (*rccl.Driver, error) {
+func (u *setup) open(ctx context.Context, s State, o collectivesOptions) (*rccl.Driver, error) {
 	cfg := rccl.Config{
 		Native: native.Options{Backend: u.backend, Getenv: s.Getenv},
 		Ranks:  u.world.Ranks() * u.share, RanksPerDevice: u.share,
@@ -191,7 +191,7 @@ func (u *setup) open(s State, o collectivesOptions) (*rccl.Driver, error) {
 		cfg.Native.Machine = u.machine.Text()
 		return rccl.Open(cfg)
 	}
-	cache, err := o.libraries.fill(s, &cfg.Native)
+	cache, err := o.libraries.fill(ctx, s, &cfg.Native)
 	if err != nil {
 		return nil, err
 	}

@@ -67,7 +67,7 @@ type memoryRun struct {
 
 // open checks the options and opens the devices. streams: the loopback is the
 // host on the wall clock; else, for the norms, it checks results alone.
-func (o memoryOptions) open(s State, command, help string, streams bool) (*memoryRun, error) {
+func (o memoryOptions) open(ctx context.Context, s State, command, help string, streams bool) (*memoryRun, error) {
 	if err := checkFormat(o.format); err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (o memoryOptions) open(s State, command, help string, streams bool) (*memor
 	if loopback {
 		cfg.Native.Machine = hbm.HostMachine(streams, o.faults)
 	}
-	cache, err := o.libraries.fill(s, &cfg.Native)
+	cache, err := o.libraries.fill(ctx, s, &cfg.Native)
 	if err != nil {
 		return nil, err
 	}

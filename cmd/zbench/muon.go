@@ -160,7 +160,7 @@ func runMuon(ctx context.Context, s State, o muonOptions) error {
 	cfg := driver.Config{
 		Native: native.Options{Backend: backend, Machine: driver.Machine(), Getenv: s.Getenv}, Device: o.device, Coefficients: c, Seed: o.seed, Reduce: o.reduce,
 	}
-	if _, err := o.libraries.fill(s, &cfg.Native); err != nil {
+	if _, err := o.libraries.fill(ctx, s, &cfg.Native); err != nil {
 		return err
 	}
 	return o.measure(ctx, s, cfg, shapes, rule)

@@ -62,11 +62,13 @@ var (
 
 // Open opens the provider and compiles the kernels for the device.
 func Open(cfg Config) (*Driver, error) {
+	cfg.Native.Needs = native.KernelNeeds
 	p, err := native.Open(cfg.Native)
 	if err != nil {
 		return nil, err
 	}
 	d := &Driver{p: p, cfg: cfg, kernels: map[string]native.Function{}, batch: batchSeconds, settle: warmSeconds, most: native.MuonBatch}
+	d.blas, d.noVendor = p.FindBLAS(cfg.Native) // that there is none is no error
 	if err := d.open(); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -94,7 +96,7 @@ func (d *Driver) open() error {
 	if d.timer, err = d.p.NewTimer([]native.Stream{d.stream}); err != nil {
 		return err
 	}
-	d.openVendor()
+	d.startVendor()
 	for _, file := range []string{"muon_step.hip", "muon_product.hip"} {
 		m, err := d.p.LoadModule(d.cfg.Device, file, d.defines())
 		if err != nil {

@@ -10,9 +10,16 @@ import (
 // is one.
 func (d *Driver) Vendor() error { return d.noVendor }
 
-// openVendor looks for the vendor's library. That there is none is no error.
-func (d *Driver) openVendor() {
-	d.blas, d.noVendor = d.p.OpenBLAS(d.cfg.Native, d.stream)
+// startVendor makes the vendor's library ready for the stream. That there is none,
+// or that it does not start, is no error.
+func (d *Driver) startVendor() {
+	if d.blas == nil {
+		return
+	}
+	if d.noVendor = d.blas.Start(d.stream); d.noVendor != nil {
+		d.blas.Close()
+		d.blas = nil
+	}
 }
 
 // vendorText names the library, or says why there is none.

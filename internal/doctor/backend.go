@@ -17,7 +17,10 @@ type Backend struct {
 	// and Remedy what to do.
 	Usable bool   `json:"usable"`
 	Why    string `json:"why,omitempty"`
-	Remedy string `json:"remedy,omitempty"`
+	// Kernels tells that hbm and kernels can run on it here: they take no
+	// collectives library.
+	Kernels bool   `json:"kernels_usable"`
+	Remedy  string `json:"remedy,omitempty"`
 	// Simulated tells that its times come from a model.
 	Simulated bool `json:"simulated,omitempty"`
 	// Install is what its libraries come with, in a remedy.

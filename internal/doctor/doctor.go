@@ -76,8 +76,11 @@ func NotChecked() []string {
 // or auto; simulate tells that with auto the loopback would be taken, as there is
 // no GPU.
 func (r *Report) Judge(asked string, simulate bool) {
-	var gpus, simulated []string
+	var gpus, simulated, kernels []string
 	for _, b := range r.Backends {
+		if b.Kernels && !b.Usable {
+			kernels = append(kernels, b.Name)
+		}
 		switch {
 		case b.Usable && b.Simulated:
 			simulated = append(simulated, b.Name)
@@ -87,15 +90,16 @@ func (r *Report) Judge(asked string, simulate bool) {
 	}
 	usable := slices.Concat(gpus, simulated)
 	switch {
-	case asked != "auto":
-		r.Usable, r.Verdict = len(usable) > 0, asked+" cannot run here"
-		if r.Usable {
-			r.Verdict = asked + " can run here"
-		}
+	case asked != "auto" && len(usable) > 0:
+		r.Usable, r.Verdict = true, asked+" can run here"
 	case len(gpus) > 0:
 		r.Usable, r.Verdict = true, strings.Join(gpus, " and ")+" can run here"
 	case simulate && len(simulated) > 0:
 		r.Usable, r.Verdict = true, "no GPU here; the "+strings.Join(simulated, " and ")+" can run, SIMULATED"
+	case len(kernels) > 0:
+		r.Usable, r.Verdict = false, "hbm and kernels can run here on "+strings.Join(kernels, " and ")+", collectives cannot"
+	case asked != "auto":
+		r.Usable, r.Verdict = false, asked+" cannot run here"
 	default:
 		r.Usable, r.Verdict = false, "no backend can run on the GPUs that are meant"
 	}

@@ -12,6 +12,7 @@ import "C"
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"unsafe"
 )
 
@@ -59,9 +60,10 @@ func prefer() {
 	C.setenv(name, on, 0)
 }
 
-// OpenBLAS looks for the vendor's matrix products and makes a handle for a
-// stream. What is missing wraps ErrUnavailable and says what was searched.
-func (p *Provider) OpenBLAS(o Options, s Stream) (*BLAS, error) {
+// FindBLAS looks for the vendor's matrix products and opens the library; Start
+// makes it ready. Call it before anything begins with a device. What is missing
+// wraps ErrUnavailable and says what was searched.
+func (p *Provider) FindBLAS(o Options) (*BLAS, error) {
 	lib, known := blasLibraries[o.Backend]
 	if !known {
 		return nil, fmt.Errorf("%w: the %s backend has no library of matrix products", ErrUnavailable, o.Backend)
@@ -73,19 +75,23 @@ func (p *Provider) OpenBLAS(o Options, s Stream) (*BLAS, error) {
 	if lib.vendor == C.ZB_ROCM {
 		prefer()
 	}
+	defer f.end()
 	search := &Search{Role: lib.row.role, Library: lib.row.names[len(lib.row.names)-1]}
 	for _, folder := range f.folders(lib.row) {
 		for _, name := range lib.row.names {
 			path := filepath.Join(folder, name)
 			if h := f.try(search, path, false); h != nil {
-				return p.newBLAS(lib.vendor, h, path, s)
+				return p.newBLAS(f, lib.vendor, h, path)
 			}
 		}
+	}
+	if err := o.given(); err != nil {
+		return nil, err
 	}
 	return nil, fmt.Errorf("%w: library not found: %s: tried %s", ErrUnavailable, search.Library, search.tried())
 }
 
-func (p *Provider) newBLAS(vendor C.int, library unsafe.Pointer, path string, s Stream) (*BLAS, error) {
+func (p *Provider) newBLAS(f *finder, vendor C.int, library unsafe.Pointer, path string) (*BLAS, error) {
 	b := &BLAS{
 		Library: Library{Name: filepath.Base(path), Path: path}, p: p, opened: library,
 		c: (*C.zb_blas)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_blas{})))),
@@ -95,11 +101,19 @@ func (p *Provider) newBLAS(vendor C.int, library unsafe.Pointer, path string, s 
 		b.Close()
 		return nil, fmt.Errorf("%w: %s lacks %s", ErrUnavailable, path, C.GoString(lacks))
 	}
-	if code := C.zb_blas_open(p.table, b.c, C.int(s.device), s.ptr); code != 0 {
+	if name, have := f.twice(); name != "" {
 		b.Close()
-		return nil, fmt.Errorf("%s: create a handle: code %d", path, int(code))
+		return nil, fmt.Errorf("%w: %s brings another %s along: %s", ErrUnavailable, path, name, strings.Join(have, " and "))
 	}
 	return b, nil
+}
+
+// Start makes the library's handle for a stream.
+func (b *BLAS) Start(s Stream) error {
+	if code := C.zb_blas_open(b.p.table, b.c, C.int(s.device), s.ptr); code != 0 {
+		return fmt.Errorf("%s: create a handle: code %d", b.Library.Path, int(code))
+	}
+	return nil
 }
 
 // Close frees the handle and the library. It may be called twice.

@@ -26,6 +26,9 @@ func (f *finder) openCompanions(s *Search) {
 	}
 	files, _ := filepath.Glob(filepath.Join(filepath.Dir(s.Path), pattern)) // the pattern is one
 	for _, file := range files {
+		if f.fatal(file) != "" {
+			continue
+		}
 		name := C.CString(file)
 		var why [256]C.char
 		if h := C.zb_open(name, 0, &why[0], C.size_t(len(why))); h != nil {

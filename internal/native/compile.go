@@ -9,6 +9,7 @@ package native
 import "C"
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -73,6 +74,7 @@ func OpenCompiler(o Options) (*Compiler, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer f.end()
 	for _, row := range f.v.libraries {
 		if row.role == RoleCompiler {
 			f.find(row)
@@ -80,12 +82,16 @@ func OpenCompiler(o Options) (*Compiler, error) {
 	}
 	p := &Provider{Backend: o.Backend, table: newTable()}
 	p.take(f)
+	if err := f.o.given(); err != nil {
+		p.Close()
+		return nil, err
+	}
 	s := p.search(RoleCompiler)
 	c := &Compiler{table: p.table, vendor: f.v, version: p.versionOf(RoleCompiler), cache: o.Cache, Search: s, close: p.Close}
 	s.Version = c.version
 	if err := c.usable(); err != nil {
 		p.Close()
-		return nil, &UnavailableError{o.Backend, err.Error() + ": tried " + s.tried(), "install " + f.v.product + ", or name the file with --" + s.Flag, p.Searches()}
+		return nil, &UnavailableError{o.Backend, err.Error() + ": tried " + s.tried(), cmp.Or(s.Remedy, "install "+f.v.product+", or name the file with --"+s.Flag), p.Searches()}
 	}
 	return c, nil
 }

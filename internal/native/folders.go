@@ -60,7 +60,8 @@ func (f *finder) runtimeCandidates() []string {
 }
 
 // folders returns where to look, in order; the empty one means the loader's own
-// path. A compiler is looked for beside its runtime first.
+// path. A compiler is looked for beside its runtime first. Python's packages come
+// last.
 func (f *finder) folders(row libraryRow) []string {
 	var out []string
 	list, _ := f.o.setting(SettingFolders)
@@ -78,7 +79,21 @@ func (f *finder) folders(row libraryRow) []string {
 		out = append(out, filepath.SplitList(f.o.Getenv("LD_LIBRARY_PATH"))...)
 	}
 	out = slices.DeleteFunc(out, func(s string) bool { return s == "" })
-	return append(append(out, ""), f.v.fixed...)
+	out = append(append(out, ""), f.v.fixed...)
+	// Last, so that an installation of the system's is taken before them.
+	return append(append(out, f.besideNamed()...), f.packages()...)
+}
+
+// besideNamed are the folders of the files that are named: an installation is
+// rarely scattered.
+func (f *finder) besideNamed() []string {
+	var out []string
+	for _, row := range f.v.libraries {
+		if file, _ := f.o.setting(row.flag); strings.Contains(file, "/") {
+			out = append(out, filepath.Dir(file))
+		}
+	}
+	return out
 }
 
 var soVersion = regexp.MustCompile(`\.so\.(\d+)`)

@@ -37,7 +37,7 @@ func (p *Provider) LoadModule(device int, file string, defines []string) (*Modul
 	if err != nil {
 		return nil, err
 	}
-	if err := p.compiles(); err != nil {
+	if err := p.Compiles(); err != nil {
 		return nil, err
 	}
 	// Where the compiler asks the device itself, its name and capability tell it
@@ -52,8 +52,9 @@ func (p *Provider) LoadModule(device int, file string, defines []string) (*Modul
 	return p.loadCode(device, file, code)
 }
 
-// compiles says what was searched and what to do where there is no compiler.
-func (p *Provider) compiles() error {
+// Compiles is nil where the provider can compile kernels; else an error that wraps
+// ErrUnavailable, with what was searched and what to do.
+func (p *Provider) Compiles() error {
 	err := p.compiler.usable()
 	if err == nil {
 		return nil

@@ -21,9 +21,12 @@ package native
 import "C"
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 	"unsafe"
 )
 
@@ -46,6 +49,24 @@ type Options struct {
 	Getenv func(string) string
 	// Cache keeps compiled kernels; nil keeps none.
 	Cache CodeCache
+	// Needs lists the libraries without which nothing runs, by role; of the
+	// vendor's others none is looked for. Nil looks for all: collectives and
+	// runtime are needed.
+	Needs []Role
+	// Within is how long opening one library may take; 0 stands for OpenWithin.
+	Within time.Duration
+	// Context ends the search for libraries before that; nil never does.
+	Context context.Context //nolint:containedctx // Options are of one call
+}
+
+func (o Options) within() time.Duration { return cmp.Or(max(o.Within, 0), OpenWithin) }
+
+// given is why the search is given up, nil as long as it is not.
+func (o Options) given() error {
+	if o.Context == nil || o.Context.Err() == nil {
+		return nil
+	}
+	return context.Cause(o.Context)
 }
 
 // Library is a shared library that was opened, or the loopback itself.

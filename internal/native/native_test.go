@@ -103,7 +103,7 @@ func TestFakeInC(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 }
 
-func compile(t *testing.T, args ...string) {
+func compile(t testing.TB, args ...string) {
 	t.Helper()
 	out, err := exec.Command("cc", append([]string{"-std=c11", "-D_GNU_SOURCE"}, args...)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)

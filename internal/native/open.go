@@ -48,10 +48,14 @@ func (p *Provider) openVendor(o Options) error {
 	if err != nil {
 		return err
 	}
+	defer f.end()
 	for _, row := range f.order() {
 		f.find(row)
 	}
 	p.take(f)
+	if err := f.o.given(); err != nil {
+		return err
+	}
 	for _, s := range p.searches { // those that are there tell theirs whatever is missing
 		if s.Found() {
 			s.Version = p.versionOf(s.Role)
@@ -60,20 +64,21 @@ func (p *Provider) openVendor(o Options) error {
 	if err := f.complete(); err != nil {
 		return err
 	}
-	for _, row := range f.v.libraries {
-		s := p.search(row.role)
-		if row.role == RoleRuntime || row.role == RoleCollectives || s.Found() {
+	// Runtime first, then collectives: readers of records count on it.
+	for _, role := range []Role{RoleRuntime, RoleCollectives, RoleDriver, RoleCompiler} {
+		if s := p.search(role); s.Found() {
 			p.Libraries = append(p.Libraries, Library{Name: s.Library, Version: s.Version, Path: s.Path})
 		}
 	}
-	// Runtime first, then collectives: readers of records count on it.
-	p.Libraries[0], p.Libraries[1] = p.Libraries[1], p.Libraries[0]
 	return nil
 }
 
-// order is that of the table, the runtime first when it is named.
+// order is that of the table, the runtime first when it is named, without what is
+// not needed.
 func (f *finder) order() []libraryRow {
-	rows := slices.Clone(f.v.libraries)
+	rows := slices.DeleteFunc(slices.Clone(f.v.libraries), func(row libraryRow) bool {
+		return f.o.Needs != nil && !slices.Contains(f.o.Needs, row.role)
+	})
 	slices.SortStableFunc(rows, func(a, b libraryRow) int { return f.before(a) - f.before(b) })
 	return rows
 }
@@ -140,14 +145,23 @@ func (f *finder) complete() error {
 			return fail(fmt.Sprintf("use a newer %s, or name another file with --%s", f.v.product, s.Flag), "%s lacks %s", s.Path, name)
 		}
 	}
+	if name, have := f.twice(); name != "" {
+		return fail(fmt.Sprintf("name one installation with --%s, or the libraries' files so that all belong to one", f.v.root),
+			"this process has %d of %s: %s; work given to one is unknown to the others", len(have), name, strings.Join(have, " and "))
+	}
+	return nil
+}
+
+// twice is a library of which the process has several and must have one, with
+// their paths; empty where there is none.
+func (f *finder) twice() (name string, have []string) {
 	for _, row := range f.v.libraries {
 		name := row.names[len(row.names)-1]
 		if have := loadedLibraries(name); row.alone && len(have) > 1 {
-			return fail(fmt.Sprintf("name one installation with --%s, or the libraries' files so that all belong to one", f.v.root),
-				"this process has %d of %s: %s; work given to one is unknown to the others", len(have), name, strings.Join(have, " and "))
+			return name, have
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // versionOf asks a library for its version; empty when it does not tell.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unsafe"
 )
 
@@ -21,6 +22,8 @@ type Attempt struct {
 	Why string
 	// Missing tells that there is no such file: nothing is wrong with it.
 	Missing bool
+	// Fatal tells that a process that opens it hangs, ends or prints without end.
+	Fatal bool
 }
 
 // MissingSymbol is a function of the symbol list that a library lacks.
@@ -80,20 +83,24 @@ func (s *Search) tried() string {
 	return strings.Join(words, ", ")
 }
 
-// finder looks for the libraries of one vendor.
+// finder looks for the libraries of one vendor. End it when done.
 type finder struct {
 	o       Options
 	v       vendor
 	handles map[C.int]unsafe.Pointer
 	opened  []unsafe.Pointer
 	found   []*Search
+	trial   trial
 }
+
+// end ends the child that opens libraries first. What was opened here stays.
+func (f *finder) end() { f.trial.end(time.Second) }
 
 // find looks for one library and opens it.
 func (f *finder) find(row libraryRow) {
 	s := &Search{
 		Role: row.role, Library: row.names[len(row.names)-1], Flag: row.flag,
-		Required: row.lost == "", Lost: row.lost,
+		Required: row.lost == "" || f.o.Needs != nil, Lost: row.lost,
 	}
 	f.found = append(f.found, s)
 	candidates, loaded := f.candidates(row, s)
@@ -104,6 +111,9 @@ func (f *finder) find(row libraryRow) {
 				continue
 			}
 			tried[file] = true
+		}
+		if f.o.given() != nil {
+			return
 		}
 		if h := f.try(s, path, loaded); h != nil {
 			f.take(row, s, h, path)
@@ -117,6 +127,9 @@ func (f *finder) find(row libraryRow) {
 // always helps.
 func (row libraryRow) remedy(s *Search) string {
 	for _, a := range s.Attempts {
+		if a.Fatal {
+			return "replace the file or name another with --" + s.Flag + "; LD_DEBUG=libs shows what it loads"
+		}
 		if strings.Contains(a.Why, "' not found (required by") { // a version of the C library's symbols
 			return "it was built for a newer system than this: take the build for this one, run in the container it is from, or name another file with --" + s.Flag
 		}
@@ -150,9 +163,13 @@ func (f *finder) try(s *Search, path string, loaded bool) unsafe.Pointer {
 			return fail(fault < 0)
 		}
 	}
-	only := C.int(0)
-	if loaded {
-		only = 1
+	only := C.int(1)
+	if !loaded {
+		only = 0
+		if fatal := f.fatal(path); fatal != "" {
+			s.Attempts = append(s.Attempts, Attempt{Path: path, Why: fatal, Fatal: true})
+			return nil
+		}
 	}
 	h := C.zb_open(text, only, &why[0], C.size_t(len(why)))
 	if h == nil {

@@ -12,6 +12,7 @@
 #include "c/noop.c"
 #include "c/progress.c"
 #include "c/timer.c"
+#include "c/trial.c"
 #include "c/verify.c"
 
 #include "c/fake/fake.c"

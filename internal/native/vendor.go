@@ -86,6 +86,12 @@ type Setting struct {
 	Meaning string
 }
 
+// KernelNeeds are the libraries without which no kernel runs on a device.
+var KernelNeeds = []Role{RoleRuntime, RoleDriver, RoleCompiler}
+
+// SettingWithin is the flag of Options.Within.
+const SettingWithin = "lib-timeout"
+
 // SettingFolders is the flag that lists further folders of libraries.
 const SettingFolders = "lib-path"
 

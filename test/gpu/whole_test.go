@@ -103,6 +103,7 @@ func start(t *testing.T, slow float64, env ...string) (folder string, code int, 
 	[ -z "$from" ] && [ -f "`+folder+`/$a" ] && from=$a
 	last=$a
 done
+[ "$1" != doctor ] || { echo "$DOCTOR"; exit 5; }
 [ "$1 $2" != "$FAIL" ] || { echo "zbench: wrong data" >&2; exit ${FAILS-4}; }
 mkdir -p "$to" && cp "`+folder+`/$from" "$to/results.json"
 `)
@@ -164,13 +165,20 @@ func TestWholeOfWhatFails(t *testing.T) {
 	require.Contains(t, table, "zbench: the time was over (LIMIT)")
 }
 
-// Where no GPU answers there is nothing to compare.
+// Where no GPU answers there is nothing to compare, and a library that is missing is
+// told apart from a GPU that is.
 func TestWholeWithoutGPU(t *testing.T) {
-	folder, code, out := start(t, 1, "FAIL=hbm --dtype", "FAILS=5")
-	require.Equal(t, 5, code, out)
-	require.Contains(t, out, "no GPU to compare on: exit status 5: wrong data")
-	require.NoFileExists(t, filepath.Join(folder, "compare.md"))
-	_, code, out = start(t, 1, "FAIL=hbm --dtype")
+	for want, libraries := range map[string]string{
+		"nothing to compare on: no GPU: exit status 5: wrong data": `{"role": "collectives", "name": "libnccl.so"}, {"role": "runtime", "name": "libcudart.so", "path": "/x"}`,
+		"nothing to compare on: a library is missing (libcudart.so, libnvrtc.so; zbench doctor says where it was looked for): exit status 5: wrong data": `{"role": "collectives", "name": "libnccl.so"}, {"role": "runtime", "name": "libcudart.so"},
+			{"role": "driver", "name": "libcuda.so", "path": "/x"}, {"role": "compiler", "name": "libnvrtc.so"}`,
+	} {
+		folder, code, out := start(t, 1, "FAIL=hbm --dtype", "FAILS=5", `DOCTOR={"backends": [{"name": "cuda", "libraries": [`+libraries+`]}]}`)
+		require.Equal(t, 5, code, out)
+		require.Contains(t, out, want)
+		require.NoFileExists(t, filepath.Join(folder, "compare.md"))
+	}
+	_, code, out := start(t, 1, "FAIL=hbm --dtype")
 	require.Equal(t, 1, code, "other failures are those of a row: %s", out)
 	require.Contains(t, out, "MISSED: zbench: it failed: exit status 4")
 }

@@ -4,10 +4,13 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const struct {
   int machine;
@@ -80,6 +83,13 @@ static const char *zb_head_fault(FILE *f, char *text, size_t len) {
              : "the file is cut short";
 }
 
+static const char *zb_kind_name(mode_t mode) {
+  return S_ISFIFO(mode)   ? "a FIFO"
+         : S_ISDIR(mode)  ? "a folder"
+         : S_ISSOCK(mode) ? "a socket"
+                          : "a device";
+}
+
 /* Why a file cannot be a library of this process, as far as its headers tell:
  * the loader calls one of another machine "no such file", and maps one that is
  * cut short. Returns −1 when there is no file, 0 when nothing is wrong, else 1,
@@ -87,11 +97,22 @@ static const char *zb_head_fault(FILE *f, char *text, size_t len) {
 int zb_file_fault(const char *path, char *text, size_t len) {
   char made[128];
   const char *why;
-  FILE *f = fopen(path, "rb");
+  struct stat about;
+  /* A FIFO would wait for its other end. */
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  FILE *f = fd >= 0 ? fdopen(fd, "rb") : NULL;
   if (f == NULL) {
     int missing = errno == ENOENT || errno == ENOTDIR;
     snprintf(text, len, "%s", missing ? "no such file" : strerror(errno));
+    if (fd >= 0) {
+      close(fd);
+    }
     return missing ? -1 : 1;
+  }
+  if (fstat(fd, &about) == 0 && !S_ISREG(about.st_mode)) {
+    snprintf(text, len, "it is %s, not a file", zb_kind_name(about.st_mode));
+    fclose(f);
+    return 1;
   }
   why = zb_head_fault(f, made, sizeof made);
   fclose(f);

@@ -1,0 +1,24 @@
+/* Libraries are first opened in a child process; see trial.c. */
+#ifndef ZB_TRIAL_H
+#define ZB_TRIAL_H
+
+#include <stddef.h>
+
+typedef struct zb_trial zb_trial;
+
+/* What zb_trial_wait found. */
+enum {
+  ZB_TRIAL_NOTHING = 0,  /* no answer yet */
+  ZB_TRIAL_OPENED = 1,   /* the child came back from opening, with or without a library */
+  ZB_TRIAL_ENDED = 2,    /* the child has ended, or cut itself off */
+  ZB_TRIAL_FLOODED = 3   /* it printed more than ZB_TRIAL_PRINTED bytes */
+};
+
+enum { ZB_TRIAL_PRINTED = 1 << 20, ZB_TRIAL_WORDS = 512 };
+
+zb_trial *zb_trial_start(void);
+int zb_trial_ask(zb_trial *t, const char *path);
+int zb_trial_wait(zb_trial *t, int ms);
+int zb_trial_end(zb_trial *t, int patience_ms, char *words, size_t len);
+
+#endif

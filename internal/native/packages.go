@@ -1,0 +1,101 @@
+package native
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// packageFolders are where Python's packages hold a vendor's libraries, below
+// site-packages. CUDA 13's packages share a folder, those of CUDA 12 and 11 have
+// one each; ROCm's own (rocm-sdk-core, rocm-sdk-libraries-…) came with ROCm 7,
+// before that PyTorch's package brings ROCm's libraries along.
+var packageFolders = map[string][]string{
+	"cuda": {"nvidia/nccl/lib", "nvidia/cu[0-9]*/lib", "nvidia/cuda_runtime/lib", "nvidia/cuda_nvrtc/lib", "nvidia/cublas/lib"},
+	"rocm": {"_rocm_sdk_core/lib", "_rocm_sdk_libraries*/lib", "torch/lib"},
+}
+
+// sitePatterns are where packages are, below a Python's prefix: as a rule, on Red
+// Hat's 64-bit systems, and on Debian by apt and by pip.
+var sitePatterns = []string{
+	"lib/python3*/site-packages", "lib64/python3*/site-packages",
+	"lib/python3*/dist-packages", "local/lib/python3*/dist-packages",
+}
+
+// prefixVariables name the environment that is active.
+var prefixVariables = []string{"VIRTUAL_ENV", "CONDA_PREFIX"}
+
+// interpreters are the names of Python that are looked for on PATH.
+var interpreters = []string{"python3", "python"}
+
+// packages lists the folders of Python's packages that are there and may hold the
+// vendor's libraries. No Python is started for it.
+func (f *finder) packages() []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, site := range f.sites() {
+		for _, sub := range packageFolders[f.o.Backend] {
+			found, _ := filepath.Glob(filepath.Join(literal(site), sub)) // the pattern is one
+			for _, folder := range found {
+				if whole, err := filepath.EvalSymlinks(folder); err == nil && !seen[whole] {
+					seen[whole] = true
+					out = append(out, folder)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// sites lists where Python's packages are, as Python's own path has them:
+// PYTHONPATH, the environment that is active, the Python that is first on PATH, the
+// user's own.
+func (f *finder) sites() []string {
+	if f.o.Getenv == nil {
+		return nil
+	}
+	var out []string
+	for _, folder := range filepath.SplitList(f.o.Getenv("PYTHONPATH")) {
+		if folder != "" {
+			out = append(out, folder)
+		}
+	}
+	var prefixes []string
+	for _, name := range prefixVariables {
+		prefixes = append(prefixes, f.o.Getenv(name))
+	}
+	prefixes = append(prefixes, f.pythons()...)
+	if home := f.o.Getenv("HOME"); home != "" {
+		prefixes = append(prefixes, filepath.Join(home, ".local"))
+	}
+	for _, prefix := range prefixes {
+		for _, pattern := range sitePatterns {
+			if prefix == "" {
+				continue
+			}
+			found, _ := filepath.Glob(filepath.Join(literal(prefix), pattern)) // the pattern is one
+			out = append(out, found...)
+		}
+	}
+	return out
+}
+
+// pythons lists the prefixes of the Python that is first on PATH: that of its name
+// there, as in a virtual environment, and that of the file behind it.
+func (f *finder) pythons() []string {
+	for _, name := range interpreters {
+		for _, folder := range filepath.SplitList(f.o.Getenv("PATH")) {
+			if folder == "" {
+				continue
+			}
+			if file, err := filepath.EvalSymlinks(filepath.Join(folder, name)); err == nil {
+				return []string{filepath.Dir(folder), filepath.Dir(filepath.Dir(file))}
+			}
+		}
+	}
+	return nil
+}
+
+var globEscaper = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
+
+// literal is a path as a pattern that matches it alone.
+func literal(path string) string { return globEscaper.Replace(path) }

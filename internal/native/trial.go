@@ -1,0 +1,140 @@
+package native
+
+/*
+#include <stdlib.h>
+#include "c/trial.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+	"unicode"
+	"unsafe"
+)
+
+// OpenWithin is how long opening one library may take where Options do not say.
+// A library of gigabytes on a network's file system takes tens of seconds the
+// first time.
+const OpenWithin = 60 * time.Second
+
+// trialSlice is how often a wait looks whether it is to be given up.
+const trialSlice = 50 * time.Millisecond
+
+// trial is the child process that opens each library first. Where none can be
+// made (a limit of processes) libraries are opened without.
+type trial struct {
+	c *C.zb_trial
+	// none tells that no process can be made.
+	none bool
+	// fatal is what is known already of files, by real path: one may be tried for
+	// several roles.
+	fatal map[string]string
+}
+
+// fatal tells why a file must not be opened in this process, empty when it may:
+// the child has opened it, or has found that it is none.
+func (f *finder) fatal(path string) string {
+	file := path
+	if whole, err := filepath.EvalSymlinks(path); err == nil && strings.Contains(path, "/") {
+		file = whole
+	}
+	why, known := f.trial.fatal[file]
+	if !known {
+		if why = f.attempt(path); f.trial.fatal == nil {
+			f.trial.fatal = map[string]string{}
+		}
+		f.trial.fatal[file] = why
+	}
+	return why
+}
+
+// attempt has the child open a file.
+func (f *finder) attempt(path string) string {
+	if f.trial.none || !f.trial.start() {
+		return ""
+	}
+	text := C.CString(path)
+	defer C.free(unsafe.Pointer(text))
+	outcome, within := C.int(C.ZB_TRIAL_ENDED), f.o.within()
+	if C.zb_trial_ask(f.trial.c, text) != 0 {
+		outcome = C.ZB_TRIAL_NOTHING
+	}
+	for left := within; outcome == C.ZB_TRIAL_NOTHING && left > 0 && f.o.given() == nil; left -= trialSlice {
+		outcome = C.zb_trial_wait(f.trial.c, C.int(min(left, trialSlice).Milliseconds()))
+	}
+	switch outcome {
+	case C.ZB_TRIAL_OPENED:
+		return ""
+	case C.ZB_TRIAL_ENDED:
+		// Its last moments: the link is closed before the process is gone.
+		status, words := f.trial.end(2 * time.Second)
+		return "opening it ends the process: " + ending(status) + words
+	case C.ZB_TRIAL_FLOODED:
+		_, words := f.trial.end(0)
+		return fmt.Sprintf("opening it prints without end (more than %d bytes)", int(C.ZB_TRIAL_PRINTED)) + words
+	}
+	_, words := f.trial.end(0)
+	return fmt.Sprintf("opening it did not end within %g s (--%s)", within.Seconds(), SettingWithin) + words
+}
+
+// start makes the child, unless there is one. It dies with the thread that made
+// it, so the thread is kept until the end.
+func (t *trial) start() bool {
+	if t.c != nil {
+		return true
+	}
+	runtime.LockOSThread()
+	if t.c = C.zb_trial_start(); t.c == nil {
+		runtime.UnlockOSThread()
+		t.none = true
+	}
+	return t.c != nil
+}
+
+// end ends the child and returns how it ended, by itself within patience or by
+// force (−1), with the last line that it printed. It may be called twice.
+func (t *trial) end(patience time.Duration) (status int, words string) {
+	if t.c == nil {
+		return 0, ""
+	}
+	var text [C.ZB_TRIAL_WORDS]C.char
+	status = int(C.zb_trial_end(t.c, C.int(patience.Milliseconds()), &text[0], C.size_t(len(text))))
+	t.c = nil
+	runtime.UnlockOSThread()
+	return status, lastLine(C.GoString(&text[0]))
+}
+
+// ending says how a process ended.
+func ending(status int) string {
+	w := syscall.WaitStatus(status)
+	switch {
+	case status == -1:
+		return "it cut itself off"
+	case w.Signaled():
+		return fmt.Sprintf("signal %d, %s", int(w.Signal()), w.Signal())
+	}
+	return fmt.Sprintf("exit code %d", w.ExitStatus())
+}
+
+// lastLine is the last line that was printed, in a form for a message.
+func lastLine(text string) string {
+	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+	for _, last := range slices.Backward(lines) {
+		line := strings.TrimSpace(strings.Map(func(r rune) rune {
+			if !unicode.IsPrint(r) {
+				return ' '
+			}
+			return r
+		}, strings.ToValidUTF8(last, " ")))
+		if line != "" {
+			return fmt.Sprintf("; it printed %q", line)
+		}
+	}
+	return ""
+}
