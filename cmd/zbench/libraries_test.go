@@ -21,6 +21,7 @@ func TestLibraryScripts(t *testing.T) {
 		Dir:                 "testdata/libraries",
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
+			steady(e)
 			e.Setenv("VENDOR", vendor)
 			return nil
 		},
