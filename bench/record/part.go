@@ -50,9 +50,12 @@ type IsolatedSamples struct {
 	Late   []LateCount `json:"late,omitempty"`
 	// Groups holds the median of each of the groups that ran at once, in the
 	// order of their ranks; empty for one.
-	Groups    []float64 `json:"groups,omitempty"`
-	Discarded int       `json:"discarded,omitempty"`
-	Stop      string    `json:"stop,omitempty"`
+	Groups []float64 `json:"groups,omitempty"`
+	// Slow counts each group's launches that took SlowTimes its median or more, in
+	// the same order; absent where no group has any.
+	Slow      []int  `json:"slow,omitempty"`
+	Discarded int    `json:"discarded,omitempty"`
+	Stop      string `json:"stop,omitempty"`
 	// EventFloor is the interval of an empty pair of events, in seconds.
 	EventFloor float64 `json:"event_floor"`
 	// Ranks holds each rank's interval, launch by launch and the discarded ones
@@ -75,6 +78,7 @@ func Assemble(planned Result, parts []Part) Result {
 	r.Warnings = slices.Clone(planned.Warnings)
 	s := join(parts)
 	r.Burst, r.Isolated, r.SlowestGroup = s.burst(), s.isolated(), s.slowest(r.Ranks, r.Stride)
+	r.SlowLaunches = s.slow.of(r.Ranks, r.Stride)
 	for _, p := range parts {
 		if p.Verified != nil {
 			r.Verified = *p.Verified
@@ -137,6 +141,7 @@ type samples struct {
 	iterations, discarded       int
 	late                        map[int]int
 	groups                      [][]float64 // by pass: each group's median
+	slow                        slowCounts
 	floor                       *float64
 }
 
@@ -170,6 +175,7 @@ func join(parts []Part) *samples {
 		s.alone.add(b.Max, b.Stop)
 		s.spread.add(b.Spread, b.Stop)
 		s.discarded += b.Discarded
+		s.slow.add(b)
 		if len(b.Groups) > 0 {
 			s.groups = append(s.groups, b.Groups)
 		}
