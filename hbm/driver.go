@@ -19,11 +19,10 @@ type Config struct {
 	// Devices are indices, empty is the first; All takes every one.
 	Devices []int
 	All     bool
-	// Host tells that the loopback's clock is the wall's: the devices are then the
-	// host's memory, with HostName and a last level of cache of HostCache bytes.
+	// Host tells that the loopback's clock is the wall's: the device is then the
+	// host's memory, as HostFacts describe it.
 	Host      bool
-	HostName  string
-	HostCache int64
+	HostFacts HostFacts
 	Seed      uint64
 	// Norms takes the norms' kernels, else the streams'.
 	Norms bool
@@ -147,8 +146,8 @@ func (d *Driver) openUnit(u *unit, index int) (err error) {
 // describe says what a device is, and what peak it is held against.
 func (d *Driver) describe(index int) (memory.Device, error) {
 	if d.cfg.Host {
-		h := native.Host()
-		out := memory.Device{Index: index, Name: d.cfg.HostName, Kind: memory.HostMemory, Units: h.CPUs, Memory: h.Memory, Cache: d.cfg.HostCache, Peak: d.peak(0)}
+		h := d.cfg.HostFacts
+		out := memory.Device{Index: index, Name: h.Name, Kind: memory.HostMemory, Units: h.CPUs, Memory: h.Memory, Cache: h.Cache, Peak: d.peak(0)}
 		if out.Peak != nil {
 			out.PeakSource = givenPeak
 		}

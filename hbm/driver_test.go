@@ -11,11 +11,14 @@ import (
 	"zbench/internal/native"
 )
 
+// testHost is what the tests run on, whatever runs them.
+var testHost = HostFacts{Name: "test", CPUs: 2, Memory: 4 << 30}
+
 func open(t testing.TB, array int64, faults ...string) *Driver {
 	t.Helper()
 	d, err := Open(Config{
-		Native: native.Options{Backend: "loopback", Machine: HostMachine(true, faults), Getenv: func(string) string { return "" }},
-		Host:   true, HostName: "test", Seed: 7,
+		Native: native.Options{Backend: "loopback", Machine: HostMachine(true, faults, testHost), Getenv: func(string) string { return "" }},
+		Host:   true, HostFacts: testHost, Seed: 7,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, d.Close()) })

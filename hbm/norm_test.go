@@ -16,7 +16,7 @@ import (
 func openNorms(t testing.TB, faults ...string) *Driver {
 	t.Helper()
 	d, err := Open(Config{
-		Native: native.Options{Backend: "loopback", Machine: HostMachine(false, faults), Getenv: func(string) string { return "" }},
+		Native: native.Options{Backend: "loopback", Machine: HostMachine(false, faults, testHost), Getenv: func(string) string { return "" }},
 		Seed:   7, Norms: true,
 	})
 	require.NoError(t, err)

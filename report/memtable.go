@@ -173,7 +173,11 @@ func memoryFooter(rec *memory.Record) []string {
 			if d.Peak != nil {
 				peak = fmt.Sprintf("is %s (%s)", unit.Rate(*d.Peak), d.PeakSource)
 			}
-			lines = append(lines, fmt.Sprintf("HOST MEMORY, not a GPU's: %d CPUs of %s, last level of cache %s; its peak %s.", d.Units, d.Name, unit.Bytes(d.Cache), peak))
+			cache := ""
+			if d.Cache > 0 {
+				cache = ", last level of cache " + unit.Bytes(d.Cache)
+			}
+			lines = append(lines, fmt.Sprintf("HOST MEMORY, not a GPU's: %s of %s%s; its peak %s.", plural(int64(d.Units), "CPU"), d.Name, cache, peak))
 		case d.Kind == memory.Checked:
 			once = append(once, "Results checked, not timed: the loopback runs the kernels thread by thread, and how long that takes says nothing.")
 		case d.Kind == memory.Simulated:

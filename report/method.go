@@ -37,6 +37,11 @@ func method(rec *record.Record) []Fact {
 			"A rank is named when it had it more often than chance explains (binomial tail below 1e-6 after Bonferroni's correction over the ranks) " +
 			"and the median spread of those launches is at least 1 µs or 2 % of their time."})
 	}
+	if len(Unstable(rec)) > 0 {
+		out = append(out, Fact{"Unstable", fmt.Sprintf("a launch counts as slow when it took %g times the median of its group and pass or more. "+
+			"A group is named when %s of its launches or more are slow, over all cases, and that is more than chance explains "+
+			"where %s is usual (binomial tail below 1e-6 after Bonferroni's correction over the groups).", record.SlowTimes, percent(unstableShare), percent(usualSlow))})
+	}
 	return append(out,
 		Fact{"Bandwidth", busText + "."},
 		Fact{"Units", unitsText + "."},

@@ -29,6 +29,8 @@ type Page struct {
 	Isolated bool
 	// Late says who came last; empty where nothing tells.
 	Late []LateLines
+	// Unstable is nil where no group is slow now and then, as nearly always.
+	Unstable *UnstableSection
 	// Bucket is nil when nothing was recommended.
 	Bucket   *Bucket
 	Warnings []WarningLine
@@ -100,6 +102,7 @@ func Build(rec *record.Record, bucket *Bucket) *Page {
 		Groups:    tableGroups(curves),
 		Isolated:  hasIsolated(rec),
 		Late:      lateLines(rec),
+		Unstable:  unstableSection(rec),
 		Bucket:    bucket,
 		Warnings:  warningLines(rec),
 		Others:    otherCases(rec),

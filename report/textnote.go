@@ -113,6 +113,9 @@ func footer(rec *record.Record, c columns, notes, common []string) []string {
 			out = append(out, "Late: "+rank.text()+".")
 		}
 	}
+	for _, line := range unstableLines(rec) {
+		out = append(out, "Unstable: "+line)
+	}
 	units := "time: median per launch in a burst, as rccl-tests"
 	if !c.both {
 		units += "; ±: half its 95 % interval"

@@ -20,8 +20,9 @@ cflags=(-std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -fPIC -fvisibility=hi
 # The kernels take most of the time: they are kept by what they are made of.
 cxx=("${CXX:-c++}" -std=c++17 -O2 -Wall -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti)
 made=$({ "${cxx[@]}" --version; echo "${cxx[@]}"; cat unity.cc kernels/*; } | sha256sum)
-kept=${XDG_CACHE_HOME:-$HOME/.cache}/zbench/loopback
-if ! mkdir -p "$kept" 2>/dev/null; then
+cache=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
+kept=$cache/zbench/loopback
+if [ -z "$cache" ] || ! mkdir -p "$kept" 2>/dev/null || ! [ -w "$kept" ]; then
 	kept=$(mktemp -d)
 	trap 'rm -rf "$kept"' EXIT
 fi

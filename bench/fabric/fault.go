@@ -215,31 +215,3 @@ func plantData(kind string) func(faultValues, *Machine, *damage) error {
 		return m.fault("data %s %d %d", kind, v.rank(m), int(v["index"]))
 	}
 }
-
-// share is what is left of a group's bandwidth. Work is split evenly over links
-// and rails, so the slowest in use decides; a dead rail's share moves to the
-// others (4 of 8 rails gave half in a published case, docs/METHOD.md).
-func (d damage) share(f *Fabric, w World, g Group) float64 {
-	left := 1.0
-	for _, l := range d.links {
-		if g.holds(l.a) && g.holds(l.b) {
-			left = min(left, l.left)
-		}
-	}
-	if g.world(w).Nodes == 1 {
-		return left
-	}
-	dead := map[int]int{}
-	for at, share := range d.rails {
-		switch {
-		case share == 0 && g.on(w, at[0], -1):
-			dead[at[0]]++
-		case share > 0 && g.on(w, at[0], at[1]):
-			left = min(left, share)
-		}
-	}
-	for _, n := range dead {
-		left = min(left, float64(max(f.Node.NICs-n, 0))/float64(f.Node.NICs))
-	}
-	return left
-}

@@ -129,10 +129,15 @@ func (t *taking) isolated(ctx context.Context, d Driver, rule stat.Rule) error {
 		for _, rank := range slices.Sorted(maps.Keys(t.late)) {
 			b.Late = append(b.Late, record.LateCount{Rank: rank, Count: t.late[rank]})
 		}
+		var slow []int
 		for _, g := range t.groups {
 			if len(g) > 0 {
 				b.Groups = append(b.Groups, stat.Quantile(g, 0.5))
+				slow = append(slow, record.CountSlow(g))
 			}
+		}
+		if slices.ContainsFunc(slow, func(n int) bool { return n > 0 }) {
+			b.Slow = slow
 		}
 	}()
 	if t.c.Parallel > 1 {

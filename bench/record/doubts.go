@@ -30,9 +30,9 @@ func (s *samples) doubts(r *Result) []Warning {
 		warn("noisy", "raise -n or --max-time, and look for other jobs on these nodes",
 			"bursts differ by %.1f %% (standard deviation over mean)", 100**t.MeanOfRanks.CV)
 	}
-	if g := r.SlowestGroup; g != nil && g.Median > (1+slowGroupShare)*g.Typical {
-		warn("slow_group", "look at the links and GPUs of those ranks, and run it again with --groups 2",
-			"the group of %s takes %.0f %% longer than the typical one", r.groupFrom(g.FirstRank), 100*(g.Median/g.Typical-1))
+	if g := r.SlowestGroup; g != nil && len(g.Slow) > 0 {
+		message, hint := r.slowGroups()
+		warn("slow_group", hint, "%s", message)
 	}
 	if t := r.Isolated; t != nil && r.Groups < 2 && t.Spread.Median > skewShare*t.MaxOfRanks.Median {
 		warn("skew", "see which rank is late, and check its host and clocks",

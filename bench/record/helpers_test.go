@@ -21,7 +21,8 @@ func full() *Record {
 			Iterations: 1, MaxOfRanks: stat.Summarize(sample[:1]), Spread: stat.Summarize(sample[:3]), Stop: "precision",
 			Late: []LateCount{{Rank: 3, Count: 7}}, Discarded: 1, EventFloor: new(5e-7), Rounding: &Interval{Lo: 1e-5, Hi: 2e-5},
 		},
-		Groups: 4, Stride: 2, Setup: "node-a:0", SlowestGroup: &SlowestGroup{FirstRank: 2, Median: 3e-5, Typical: 2e-5, Fastest: 1e-5},
+		Groups: 4, Stride: 2, Setup: "node-a:0", SlowestGroup: &SlowestGroup{FirstRank: 2, Median: 3e-5, Typical: 2e-5, Fastest: 1e-5, Slow: []int{1, 2}},
+		SlowLaunches: &SlowLaunches{Launches: 80, Groups: []SlowGroup{{FirstRank: 1, Count: 2}, {FirstRank: 2, Count: 9}}},
 		Extrapolated: true,
 		Warnings:     []Warning{{Code: "skew", Message: "spread 12 % <of ranks>", Hint: "see rails"}, {Code: "few", Message: "one"}},
 	}

@@ -70,6 +70,14 @@ func (b *IsolatedSamples) check(ranks int) error {
 			return fmt.Errorf("rank %d of %d late %d times", l.Rank, ranks, l.Count)
 		}
 	}
+	if len(b.Slow) > 0 && len(b.Slow) != len(b.Groups) {
+		return fmt.Errorf("slow launches of %d groups, and times of %d", len(b.Slow), len(b.Groups))
+	}
+	for _, n := range b.Slow {
+		if n < 0 || n > len(b.Max) {
+			return fmt.Errorf("%d of %d launches slow", n, len(b.Max))
+		}
+	}
 	return seconds(b.Max, b.Spread, b.Groups, []float64{b.EventFloor})
 }
 

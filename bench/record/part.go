@@ -50,8 +50,11 @@ type IsolatedSamples struct {
 	Late   []LateCount `json:"late,omitempty"`
 	// Groups holds the median of each of the groups that ran at once, in the
 	// order of their ranks; empty for one.
-	Groups    []float64 `json:"groups,omitempty"`
-	Discarded int       `json:"discarded,omitempty"`
+	Groups []float64 `json:"groups,omitempty"`
+	// Slow counts each group's launches that took SlowTimes its median or more, in
+	// the same order; absent where no group has any.
+	Slow      []int `json:"slow,omitempty"`
+	Discarded int   `json:"discarded,omitempty"`
 	// Repeated counts the batches that were taken again because the host was still
 	// enqueueing when they began: none of their launches is kept. Unheld counts the
 	// launches that are kept although they began so.
@@ -80,6 +83,7 @@ func Assemble(planned Result, parts []Part) Result {
 	r.Warnings = slices.Clone(planned.Warnings)
 	s := join(parts)
 	r.Burst, r.Isolated, r.SlowestGroup = s.burst(), s.isolated(), s.slowest(r.Ranks, r.Stride)
+	r.SlowLaunches = s.slow.of(r.Ranks, r.Stride)
 	for _, p := range parts {
 		if p.Verified != nil {
 			r.Verified = *p.Verified
@@ -143,6 +147,7 @@ type samples struct {
 	unheld                      int
 	late                        map[int]int
 	groups                      [][]float64 // by pass: each group's median
+	slow                        slowCounts
 	floor                       *float64
 }
 
@@ -177,6 +182,7 @@ func join(parts []Part) *samples {
 		s.spread.add(b.Spread, b.Stop)
 		s.discarded += b.Discarded
 		s.unheld += b.Unheld
+		s.slow.add(b)
 		if len(b.Groups) > 0 {
 			s.groups = append(s.groups, b.Groups)
 		}

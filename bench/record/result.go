@@ -57,6 +57,9 @@ type Result struct {
 	Isolated *Timing `json:"isolated"`
 	// SlowestGroup names the slowest of several groups; null for one.
 	SlowestGroup *SlowestGroup `json:"slowest_group"`
+	// SlowLaunches counts the launches that took far longer than the median; nil
+	// where none did.
+	SlowLaunches *SlowLaunches `json:"slow_launches,omitempty"`
 	// AlgBW and BusBW are in bytes per second, from the time Headline names;
 	// null when there is none.
 	AlgBW    *float64 `json:"algbw"`
@@ -132,6 +135,9 @@ type SlowestGroup struct {
 	// Typical is the median over the groups' medians, Fastest the least of them.
 	Typical float64 `json:"typical"`
 	Fastest float64 `json:"fastest"`
+	// Slow are the first ranks of all groups that take clearly longer than the
+	// typical one, in order; empty where there is none.
+	Slow []int `json:"slow,omitempty"`
 }
 
 // LateCount is how often a rank came last.

@@ -3,6 +3,7 @@ package record
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"zbench/bench/stat"
 )
@@ -23,20 +24,57 @@ func (s *samples) slowest(ranks, stride int) *SlowestGroup {
 		}
 	}
 	worst := slices.Max(sum)
-	first := slices.Index(sum, worst)
-	if stride == 0 {
-		first *= ranks
-	}
-	return &SlowestGroup{
-		FirstRank: first, Median: worst,
+	out := &SlowestGroup{
+		FirstRank: firstRank(slices.Index(sum, worst), ranks, stride), Median: worst,
 		Typical: stat.Quantile(sum, 0.5), Fastest: slices.Min(sum),
 	}
+	for g, median := range sum {
+		if median > (1+slowGroupShare)*out.Typical {
+			out.Slow = append(out.Slow, firstRank(g, ranks, stride))
+		}
+	}
+	return out
+}
+
+// mostNamed slow groups are named in a message; the record has them all.
+const mostNamed = 4
+
+// slowGroups says which groups are slow, and what to look at.
+func (r *Result) slowGroups() (message, hint string) {
+	g := r.SlowestGroup
+	more := 100 * (g.Median/g.Typical - 1)
+	hint = "look at the links and GPUs of those ranks, and run it again with --groups 2"
+	if r.Stride > 0 && r.Nodes > 1 {
+		hint = "look at the NICs, cables and switch ports of those GPUs on every node, and run it again with a larger --strides: its groups are on fewer nodes"
+	}
+	if len(g.Slow) < 2 {
+		return fmt.Sprintf("the group of %s takes %.0f %% longer than the typical one", r.groupFrom(g.FirstRank), more), hint
+	}
+	var names []string
+	for _, first := range g.Slow[:min(len(g.Slow), mostNamed)] {
+		names = append(names, r.groupFrom(first))
+	}
+	if rest := len(g.Slow) - len(names); rest > 0 {
+		names = append(names, fmt.Sprintf("%d more", rest))
+	}
+	if len(g.Slow) == 2 && r.Stride > 0 && r.Nodes > 1 {
+		hint = "two groups that are slow together may share a NIC, as where the NIC of one is down: " + hint
+	}
+	return fmt.Sprintf("%d of %d groups take up to %.0f %% longer than the typical one: %s", len(g.Slow), r.Groups, more, strings.Join(names, "; ")), hint
 }
 
 // groupFrom names the group whose first rank is given.
-func (r *Result) groupFrom(first int) string {
-	if r.Stride > 0 {
-		return fmt.Sprintf("ranks %d, %d, … %d", first, first+r.Stride, first+r.Stride*(r.Ranks-1))
+func (r *Result) groupFrom(first int) string { return GroupText(first, r.Ranks, r.Stride) }
+
+// GroupText names the group of so many ranks from the first on, neighbours or
+// (with a stride of 2 or more) so far apart.
+func GroupText(first, ranks, stride int) string {
+	switch last := first + max(stride, 1)*(ranks-1); {
+	case stride > 0 && ranks == 2:
+		return fmt.Sprintf("ranks %d and %d", first, last)
+	case stride > 0:
+		return fmt.Sprintf("ranks %d, %d, … %d", first, first+stride, last)
+	default:
+		return fmt.Sprintf("ranks %d to %d", first, last)
 	}
-	return fmt.Sprintf("ranks %d to %d", first, first+r.Ranks-1)
 }

@@ -139,7 +139,7 @@ func writeRun(dir *folder, s State, started time.Time) error {
 	return dir.write("run.json", func(w io.Writer) error {
 		text, err := json.MarshalIndent(run{
 			Schema: "zbench.run/1", Started: started.UTC(), Finished: now.UTC(), Seconds: now.Sub(started).Seconds(),
-			Args: s.Args, Host: s.Hostname(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(),
+			Args: s.Args, Host: s.Hostname(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, CPUs: s.Host().CPUs,
 		}, "", "  ")
 		if err != nil {
 			return err

@@ -22,7 +22,7 @@ func TestLibraryScripts(t *testing.T) {
 		Dir:                 "testdata/libraries",
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
-			noPackages(e)
+			steady(e)
 			e.Setenv("VENDOR", vendor)
 			return nil
 		},

@@ -5,8 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -15,9 +17,14 @@ import (
 	"zbench/bench/fabric"
 )
 
-// The scripts run this test binary as zbench.
+// plantedHost names the host that a script's zbench runs on.
+const plantedHost = "ZBENCH_TEST_HOST"
+
+// The scripts run this test binary as zbench, on a planted host.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"zbench": func() { os.Exit(Main(context.Background(), osState())) }})
+	testscript.Main(m, map[string]func(){"zbench": func() {
+		os.Exit(Main(context.Background(), hostNamed(os.Getenv(plantedHost)).plant(osState())))
+	}})
 }
 
 func TestScripts(t *testing.T) {
@@ -37,7 +44,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
-			noPackages(e)
+			steady(e)
 			e.Setenv("LOGS", logs)
 			e.Setenv("LOOPBACK", libraries)
 			e.Setenv("SCRIPTS", scripts)
@@ -51,6 +58,7 @@ func TestScripts(t *testing.T) {
 			"damage":  damage,
 			"glob":    globCount,
 			"machine": writeMachine,
+			"says":    says,
 		},
 	})
 }
@@ -70,6 +78,28 @@ func exitCode(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("exit code %s, want %s", got, args[0])
 	}
 }
+
+// steady sets what a program may ask of its surroundings, whatever those of the
+// tests are.
+func steady(e *testscript.Env) {
+	noPackages(e)
+	for name, value := range map[string]string{plantedHost: hosts[0].name, "COLUMNS": "120", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TZ": "UTC"} {
+		e.Setenv(name, value)
+	}
+}
+
+// says is stdout for text that is folded: where a line ends makes no difference.
+func says(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: says PATTERN")
+	}
+	if matched := regexp.MustCompile(args[0]).MatchString(unfolded(ts.ReadFile("stdout"))); matched == neg {
+		ts.Fatalf("%q matches standard output, unfolded: %t", args[0], matched)
+	}
+}
+
+// unfolded is a text with one space wherever there are spaces or ends of lines.
+func unfolded(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // loopbackLibraries builds the loopback with the vendors' names; librccl prints.
 func loopbackLibraries(t *testing.T) string {

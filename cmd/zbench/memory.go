@@ -91,10 +91,10 @@ func (o memoryOptions) open(ctx context.Context, s State, command, help string, 
 	}
 	cfg := hbm.Config{
 		Native: native.Options{Backend: backend, Getenv: s.Getenv}, Seed: o.seed, Warm: hbm.DefaultWarm, Peak: o.peak * 1e9,
-		Devices: []int{o.device}, All: o.allGPUs, Host: loopback && streams, Norms: !streams, HostName: hostName(s), HostCache: hostCache(s),
+		Devices: []int{o.device}, All: o.allGPUs, Host: loopback && streams, Norms: !streams, HostFacts: hostFacts(s),
 	}
 	if loopback {
-		cfg.Native.Machine = hbm.HostMachine(streams, o.faults)
+		cfg.Native.Machine = hbm.HostMachine(streams, o.faults, cfg.HostFacts)
 	}
 	cache, err := o.libraries.fill(ctx, s, &cfg.Native)
 	if err != nil {
@@ -140,6 +140,12 @@ func (m *memoryRun) start(command, backend string) error {
 		m.rec.Source.Libraries = append(m.rec.Source.Libraries, record.Library{Name: l.Name, Version: l.Version, Path: l.Path})
 	}
 	return nil
+}
+
+// hostFacts are what the loopback tells of the host as a device.
+func hostFacts(s State) hbm.HostFacts {
+	h := s.Host()
+	return hbm.HostFacts{Name: hostName(s), CPUs: h.CPUs, Memory: h.Memory, Cache: hostCache(s)}
 }
 
 // hostName is the CPU's model.

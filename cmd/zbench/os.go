@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"zbench/internal/native"
 )
 
 // This file alone touches the machine: everything else sees a State.
@@ -39,6 +41,7 @@ func osState() State {
 			}
 			return name
 		},
+		Host: native.Host,
 	}
 }
 

@@ -27,7 +27,9 @@ func zbench(t *testing.T, files FS, args ...string) (code int, stderr string) {
 	t.Helper()
 	s, _ := testState(t, args...)
 	var b bytes.Buffer
-	s.FS, s.Stderr = files, Stream{Writer: &b}
+	s.Stderr = Stream{Writer: &b}
+	s.FS = files
+	s = hosts[0].plant(s)
 	s.Getenv = func(name string) string { return map[string]string{"SOURCE_DATE_EPOCH": "1795219200"}[name] }
 	code = Main(context.Background(), s)
 	return code, b.String()

@@ -31,12 +31,12 @@ func (w *signalling) Write(p []byte) (int, error) {
 func testState(t *testing.T, args ...string) (State, *bytes.Buffer) {
 	t.Helper()
 	var out bytes.Buffer
-	return State{
+	return hosts[0].plant(State{
 		Args: args, Getenv: func(string) string { return "" }, Stdin: strings.NewReader(""),
 		Stdout: Stream{Writer: &out}, Stderr: Stream{Writer: &bytes.Buffer{}},
 		Now: time.Now, FS: osFS{}, Hostname: func() string { return "test" },
 		Exit: func(code int) { t.Errorf("exit %d", code) },
-	}, &out
+	}), &out
 }
 
 // The first signal ends the sweep; what was finished is saved, the rest says

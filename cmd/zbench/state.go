@@ -4,6 +4,8 @@ import (
 	"io"
 	"io/fs"
 	"time"
+
+	"zbench/internal/native"
 )
 
 // State is everything of the machine that zbench touches. Only os.go fills it
@@ -22,6 +24,9 @@ type State struct {
 	Exit     func(code int)
 	FS       FS
 	Hostname func() string
+	// Host asks for the CPUs and the memory; what else is known of the machine is
+	// in FS, under /proc and /sys.
+	Host func() native.HostInfo
 }
 
 // Stream is an output and what is known of it.

@@ -11,14 +11,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/internal/native"
 )
 
 // An edit of any C file rebuilds the package: Go itself does not see headers in
 // subfolders, the embedding makes it look. Tried on a copy of the module.
-func TestEditedHeaderRebuilds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a copy of the module")
-	}
+func TestToolchainRebuildsEditedHeaders(t *testing.T) {
+	native.Toolchain(t)
 	t.Parallel()
 	dir := t.TempDir()
 	for _, part := range []string{"go.mod", "go.sum", "internal/native"} {
@@ -56,10 +56,9 @@ func TestEditedHeaderRebuilds(t *testing.T) {
 
 // A public hip* or nccl* name in the executable would be bound by a real
 // librccl in place of the real HIP's.
-func TestNoPublicVendorNames(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the binary")
-	}
+func TestToolchainNoPublicVendorNames(t *testing.T) {
+	native.Toolchain(t)
+	t.Parallel()
 	binary := filepath.Join(t.TempDir(), "zbench")
 	cmd := exec.Command("go", "build", "-o", binary, "./cmd/zbench")
 	cmd.Dir = "../.."

@@ -10,8 +10,8 @@ import "C"
 type HostInfo struct {
 	// CPUs are those this process may use.
 	CPUs int
-	// Memory and Free are in bytes.
-	Memory, Free int64
+	// Memory is in bytes.
+	Memory int64
 }
 
 // Host asks the machine.
@@ -20,6 +20,5 @@ func Host() HostInfo {
 	return HostInfo{
 		CPUs:   int(C.zbl_cpus()),
 		Memory: page * int64(C.sysconf(C._SC_PHYS_PAGES)),
-		Free:   page * int64(C.sysconf(C._SC_AVPHYS_PAGES)),
 	}
 }

@@ -7,11 +7,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/internal/native"
 )
 
 // Barriers, shared memory and shuffles on the host, in C++: every way of
 // switching stacks, both sizes of wave, and with the sanitizers watching.
-func TestHostKernels(t *testing.T) {
+func TestToolchainHostKernels(t *testing.T) {
+	native.Toolchain(t)
 	for name, flags := range map[string][]string{
 		"assembly":   {"-O2"},
 		"ucontext":   {"-O2", "-DZBK_UCONTEXT"},
@@ -19,9 +22,7 @@ func TestHostKernels(t *testing.T) {
 		"sanitizers": {"-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && name != "sanitizers" {
-				t.Skip("builds the kernels once more")
-			}
+			t.Parallel()
 			program := filepath.Join(t.TempDir(), "host_test")
 			args := slices.Concat(flags, []string{
 				"-std=c++17", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror", "testdata/host_test.cc", "-o", program,
@@ -36,10 +37,9 @@ func TestHostKernels(t *testing.T) {
 
 // What NVIDIA's norms hold in registers by words, asked for at once, is what the
 // others' hold: for every norm, type and way, and with fewer threads a row.
-func TestHostNormsForNVIDIA(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the norms twice")
-	}
+func TestToolchainHostNormsForNVIDIA(t *testing.T) {
+	native.Toolchain(t)
+	t.Parallel()
 	program := filepath.Join(t.TempDir(), "norms_test")
 	out, err := exec.Command("c++", "-O0", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror",
 		"-DZB_WAVE=32", "testdata/norms_test.cc", "-o", program).CombinedOutput()

@@ -115,10 +115,9 @@ func halfWords(arg any, n int) []uint16 {
 
 // What AMD's and NVIDIA's lanes load, give to the matrix instruction, and take
 // from it: the device's own code, on a model of the instruction from its manual.
-func TestKernelMuonLanes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the kernels twice")
-	}
+func TestToolchainMuonLanes(t *testing.T) {
+	Toolchain(t)
+	t.Parallel()
 	for _, device := range []struct {
 		name  string
 		wave  uint32

@@ -88,10 +88,8 @@ func TestErrorsSayWhatAndWhere(t *testing.T) {
 }
 
 // The fake held to the real libraries' rules, in C, under the sanitizers.
-func TestFakeInC(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the kernels once more")
-	}
+func TestToolchainFakeInC(t *testing.T) {
+	native.Toolchain(t)
 	t.Parallel()
 	program, kernels := filepath.Join(t.TempDir(), "fake_test"), filepath.Join(t.TempDir(), "kernels.o")
 	sanitize := []string{"-g", "-O0", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}

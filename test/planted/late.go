@@ -116,6 +116,9 @@ func lateIn(t trial) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := steady(rec); err != nil {
+		return nil, err
+	}
 	var out []int
 	for _, world := range report.Late(rec) {
 		for _, l := range world.Late {

@@ -50,7 +50,7 @@ func slowLinkIsNamed(w linkWorld) row {
 		node, first := rng.IntN(w.nodes), w.group*rng.IntN(gpus/w.group)
 		// One end in each half of the group: no smaller group holds it.
 		a, b := first+rng.IntN(w.group/2), first+w.group/2+rng.IntN(w.group/2)
-		coll := []string{"all_reduce", "reduce_scatter", "all_gather"}[rng.IntN(3)]
+		coll := anyRing(rng)
 		t := trial{nodes: w.nodes, seed: uint64(seed), collective: coll, groups: []int{2, 4, 8}, min: 1 << 20, max: 64 << 20} //nolint:gosec // small
 		noise := fmt.Sprintf("noise:sigma=%g", w.sigma)
 		t.faults = []string{linkFault(node, a, b, rng), noise}
@@ -79,10 +79,15 @@ func slowIn(t trial) (map[group]bool, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := steady(rec); err != nil {
+		return nil, err
+	}
 	out := map[group]bool{}
 	for _, r := range rec.Results {
 		if slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == "slow_group" }) {
-			out[group{r.SlowestGroup.FirstRank, r.Ranks}] = true
+			for _, first := range r.SlowestGroup.Slow {
+				out[group{first, r.Ranks}] = true
+			}
 		}
 	}
 	return out, nil

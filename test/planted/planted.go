@@ -6,6 +6,7 @@
 package planted
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -33,12 +34,12 @@ type trial struct {
 	jitter, tick float64
 	collective   string
 	groups       []int
+	strides      []int
 	// min and max are the sizes of the sweep in bytes, each factor times the one
-	// before.
+	// before; 0 is eight times.
 	min, max int64
+	factor   int
 }
-
-const factor = 8
 
 // run sweeps and returns the record that the command would write.
 func (t trial) run() (*record.Record, error) {
@@ -47,7 +48,7 @@ func (t trial) run() (*record.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := f.Resolve(w, fabric.Options{Seed: t.seed, Faults: t.faults, Groups: t.groups})
+	m, err := f.Resolve(w, fabric.Options{Seed: t.seed, Faults: t.faults, Groups: t.groups, Strides: t.strides})
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +77,8 @@ func (t trial) run() (*record.Record, error) {
 
 func (t trial) cases(w fabric.World) ([]plan.Case, error) {
 	a := plan.Axes{
-		MinBytes: t.min, MaxBytes: t.max, Factor: factor, InPlace: []bool{false},
-		Ranks: w.Ranks(), Nodes: w.Nodes, GPUsPerProcess: 1, Groups: t.groups,
+		MinBytes: t.min, MaxBytes: t.max, Factor: cmp.Or(t.factor, 8), InPlace: []bool{false},
+		Ranks: w.Ranks(), Nodes: w.Nodes, GPUsPerProcess: 1, Groups: t.groups, Strides: t.strides,
 	}
 	c, err := collective.ByName(t.collective)
 	if err != nil {

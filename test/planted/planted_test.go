@@ -32,11 +32,16 @@ func rows() (list []row) {
 	for _, w := range lateWorlds[:4] {
 		list = append(list, slowLinkIsNobody(w))
 	}
+	for _, w := range railWorlds {
+		list = append(list, railIsNamed("slow rail, 30 to 80 % left", w, slowRail), railIsNamed("slow leaf, 30 to 80 % left", w, slowLeaf), railIsNamed("dead rail", w, deadRail))
+	}
+	list = append(list, flakyIsNamed(linkWorlds[4], 0.1), flakyIsNamed(linkWorlds[5], 0.1))
 	const quiet, noisy = 1, 4 // of lateWorlds
 	for _, r := range []row{
 		lateGPU(lateWorlds[quiet], 1, 0.1e-6, 1e-6), lateGPU(lateWorlds[quiet], 1, 1e-6, 5e-6),
 		lateGPU(lateWorlds[noisy], 1, 0.1e-6, 1e-6), lateGPU(lateWorlds[noisy], 1, 1e-6, 5e-6),
 		lateGPU(lateWorlds[quiet], 2, 20e-6, 200e-6),
+		flakyIsNamed(linkWorlds[5], 0.03),
 	} {
 		r.kind = limit
 		list = append(list, r)

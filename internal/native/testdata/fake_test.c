@@ -1,5 +1,5 @@
 /* The loopback held to what the real libraries do: what it must refuse, what
- * must hang, and how its clocks move. Built and run by TestFakeInC, with the
+ * must hang, and how its clocks move. Built and run by TestToolchainFakeInC, with the
  * address and undefined-behaviour sanitizers. */
 #include "../unity.c"
 

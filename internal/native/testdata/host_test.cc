@@ -1,6 +1,6 @@
 /* Kernels whose threads wait for each other, on the host: barriers, shared
  * memory, shuffles, three dimensions, and what must be refused. Built and run by
- * TestHostKernels on stacks switched in assembly and by ucontext, with waves of
+ * TestToolchainHostKernels on stacks switched in assembly and by ucontext, with waves of
  * 64 and 32, and under the sanitizers. */
 #include "../kernels/host.h"
 #include "../kernels/prelude.h"

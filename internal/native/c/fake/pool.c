@@ -10,11 +10,13 @@
 #include <signal.h>
 #include <stdlib.h>
 
-/* How often a thread looks before it sleeps: some 50 µs. */
+/* How often a thread looks before it sleeps: some 50 µs. Where there are more
+ * threads than CPUs it does not: it would keep another from working. */
 enum { ZBL_SPINS = 20000 };
 
 static struct {
   int parts; /* the caller's own included; 0 before the first start */
+  int spins;
   pthread_t *threads;
   pthread_mutex_t lock;
   pthread_cond_t wake;
@@ -35,7 +37,7 @@ static void zbl_pause(void) {
 /* Waits for the round after seen and returns it. */
 static unsigned long zbl_pool_next(unsigned long seen) {
   unsigned long now;
-  for (int i = 0; i < ZBL_SPINS; i++) {
+  for (int i = 0; i < zbl_pool.spins; i++) {
     now = __atomic_load_n(&zbl_pool.round, __ATOMIC_ACQUIRE);
     if (now != seen) {
       return now;
@@ -82,6 +84,7 @@ int zbl_cpus(void) {
 void zbl_pool_start(int parts) {
   sigset_t all, before;
   zbl_pool.parts = 1;
+  zbl_pool.spins = parts <= zbl_cpus() ? ZBL_SPINS : 0;
   zbl_pool.stop = 0;
   zbl_pool.round = 0;
   zbl_pool.threads = calloc((size_t)parts, sizeof *zbl_pool.threads);
@@ -128,7 +131,7 @@ void zbl_pool_run(void (*work)(unsigned part, unsigned parts, void **params),
   for (int spins = 0; __atomic_load_n(&zbl_pool.left, __ATOMIC_ACQUIRE) > 0;
        spins++) {
     zbl_pause();
-    if (spins > ZBL_SPINS) {
+    if (spins > zbl_pool.spins) {
       sched_yield(); /* more threads than CPUs just now */
     }
   }

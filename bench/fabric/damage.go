@@ -1,0 +1,82 @@
+package fabric
+
+// share is what is left of a group's bandwidth. Work is split evenly over links
+// and rails, so the slowest in use decides.
+func (d damage) share(f *Fabric, w World, g Group) float64 {
+	left := 1.0
+	for _, l := range d.links {
+		if g.holds(l.a) && g.holds(l.b) {
+			left = min(left, l.left)
+		}
+	}
+	if g.world(w).Nodes == 1 {
+		return left
+	}
+	dead := map[int]map[int]bool{} // by node
+	for at, share := range d.rails {
+		switch {
+		case share == 0 && g.on(w, at[0], -1):
+			if dead[at[0]] == nil {
+				dead[at[0]] = map[int]bool{}
+			}
+			dead[at[0]][at[1]] = true
+		case share > 0 && g.on(w, at[0], at[1]):
+			left = min(left, share)
+		}
+	}
+	for node, rails := range dead {
+		left = min(left, g.withoutRails(f, w, node, rails))
+	}
+	return left
+}
+
+// withoutRails is what is left of a group's bandwidth where rails of a node are
+// dead. Their traffic takes the rails that the group's other GPUs have on the node
+// (4 of 8 rails gave half in a published case, docs/METHOD.md). A group that has
+// one GPU there has no other rail: the GPU takes the NIC of another, and the two
+// share it. That is how NCCL assigns NICs: each GPU one of those nearest to it,
+// without a look at other communicators (ncclTopoGetLocalNet, src/graph/topo.cc).
+func (g Group) withoutRails(f *Fabric, w World, node int, dead map[int]bool) float64 {
+	own := g.world(w).GPUsPerNode
+	if own == w.GPUsPerNode || f.Node.NICs != w.GPUsPerNode {
+		return float64(max(f.Node.NICs-len(dead), 0)) / float64(f.Node.NICs)
+	}
+	live := 0
+	for rail := range w.GPUsPerNode {
+		switch {
+		case !g.on(w, node, rail):
+		case own == 1:
+			return aloneWithoutRails(w.GPUsPerNode, rail, dead)
+		case !dead[rail]:
+			live++
+		}
+	}
+	return float64(live) / float64(own)
+}
+
+// aloneWithoutRails is what a GPU has of its NIC, or of the one it takes in its
+// place, where other GPUs of the node take NICs too; nothing where all are dead.
+func aloneWithoutRails(rails, own int, dead map[int]bool) float64 {
+	taken := substitute(rails, own, dead)
+	if taken < 0 {
+		return 0
+	}
+	users := 0
+	for rail := range rails {
+		if substitute(rails, rail, dead) == taken {
+			users++
+		}
+	}
+	return 1 / float64(users)
+}
+
+// substitute is the NIC that a GPU takes: its own, else a working one whose number
+// differs in the lowest bits, as those beside it do; −1 where none works.
+func substitute(rails, own int, dead map[int]bool) int {
+	for differs := range 2 * rails {
+		if rail := own ^ differs; rail < rails && !dead[rail] {
+			return rail
+		}
+	}
+	return -1
+}

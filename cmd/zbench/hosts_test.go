@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// onHost runs a command on a planted host, on a terminal of that width (0 for a
+// pipe), and returns what it printed and its folder.
+func onHost(t *testing.T, h host, width, code int, line string) (stdout, stderr, folder string) {
+	t.Helper()
+	args := strings.Fields(line)
+	folder = filepath.Join(t.TempDir(), "out")
+	switch args[0] {
+	case "hbm", "kernels", "collectives":
+		args = append(args, "--out", folder)
+	}
+	s, _ := testState(t, args...)
+	s = h.plant(s)
+	s.Getenv = func(name string) string {
+		return map[string]string{"SOURCE_DATE_EPOCH": "1795219200", "COLUMNS": "60"}[name]
+	}
+	var out, talk bytes.Buffer
+	s.Stdout, s.Stderr = Stream{&out, width > 0, width}, Stream{&talk, width > 0, width}
+	require.Equal(t, code, Main(context.Background(), s), "%s: %s", line, talk.String())
+	return out.String(), talk.String(), folder
+}
+
+// What people read about a run names the machine it ran on, whatever that machine
+// is called, however many cores and however large a cache it has, and says the
+// rest in the same words. A phrase is looked for in the text unfolded: where a
+// line ends depends on the machine.
+func TestHostsAreDescribed(t *testing.T) {
+	rows := []struct {
+		line string
+		code int
+		says []string
+	}{
+		{"hbm --backend loopback --size 64K --max-time 0.005 --kernels copy --dtype float32 --peak 100", exitOK, []string{
+			"HOST MEMORY, not a GPU's: @CPUS of @NAME", "; its peak is 100 GB/s (given with --peak).", "copy float32 64 KiB reference @CPUS",
+		}},
+		{"hbm --backend loopback --size 64K --max-time 0.005 --kernels dot --dtype float32 --tune --format markdown", exitOK, []string{
+			"HOST MEMORY, not a GPU's: @CPUS of @NAME", "; its peak is not known.",
+		}},
+		{"hbm --backend loopback --size 64T", exitUsage, []string{"three arrays need", "choose a smaller --size"}},
+		{"kernels rmsnorm --backend loopback --rows 2 --hidden 64", exitOK, []string{"results checked, not timed"}},
+		{"kernels muon --backend loopback --shape 20x30", exitOK, []string{"emulated, no rates"}},
+		{"doctor --backend loopback", exitOK, []string{"on @HOST: loopback can run here", "Planted Linux 1, Linux 6.1.0-planted", "locked memory unlimited", "/dev/shm 16 GiB"}},
+	}
+	for _, h := range hosts {
+		t.Run(h.name, func(t *testing.T) {
+			name := h.cpu
+			if name == "" {
+				name = "this host"
+			}
+			cpus := fmt.Sprintf("%d CPUs", h.cores)
+			if h.cores == 1 {
+				cpus = "1 CPU"
+			}
+			fill := strings.NewReplacer("@NAME", name, "@CPUS", cpus, "@HOST", h.name)
+			for _, row := range rows {
+				for _, width := range []int{0, 60} {
+					out, talk, folder := onHost(t, h, width, row.code, row.line)
+					for _, phrase := range row.says {
+						require.Contains(t, unfolded(out+talk), fill.Replace(phrase), row.line)
+					}
+					if row.code == exitOK && !strings.HasPrefix(row.line, "doctor") {
+						ranOn(t, h, folder)
+					}
+				}
+			}
+		})
+	}
+}
+
+// ranOn checks what run.json says of the machine.
+func ranOn(t *testing.T, h host, folder string) {
+	t.Helper()
+	var got run
+	require.NoError(t, json.Unmarshal([]byte(readBytes(t, folder, "run.json")), &got))
+	require.Equal(t, h.name, got.Host)
+	require.Equal(t, h.cores, got.CPUs)
+}
+
+// A simulated sweep, its advice and its page depend on the fabric alone: they are
+// the same on every machine.
+func TestHostsSimulateTheSame(t *testing.T) {
+	const line = "collectives all_reduce --nodes 2 -b 64K -e 4M -f 8 --place out -q"
+	want, _, first := onHost(t, hosts[0], 0, exitOK, line)
+	for _, h := range hosts[1:] {
+		got, _, folder := onHost(t, h, 0, exitOK, line)
+		require.Equal(t, want, got, h.name)
+		for _, file := range []string{"results.json", "results.csv", "report.html", "bucket.json", journalFile, "busbw.svg", "busbw.png"} {
+			require.Equal(t, readBytes(t, first, file), readBytes(t, folder, file), "%s: %s", h.name, file)
+		}
+		ranOn(t, h, folder)
+	}
+}

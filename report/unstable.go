@@ -1,0 +1,132 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// A group is unstable when more of its launches are slow than usualSlow explains
+// by chance, and unstableShare of them at least: below that it is what a quiet
+// machine does now and then.
+const (
+	usualSlow     = 0.01
+	unstableShare = 0.04
+)
+
+// Instability is a communicator whose launches took record.SlowTimes the median or
+// more too often to be chance: something it uses is slow now and then.
+type Instability struct {
+	// FirstRank is the communicator's first rank; it has Ranks, Stride apart (0 for
+	// neighbours), and Groups such run at once.
+	FirstRank, Ranks, Stride, Groups int
+	// Slow of Launches were slow, in Cases of Looked cases.
+	Slow, Launches, Cases, Looked int
+	// Example is a case in which they were.
+	Example string
+}
+
+// splitOf tells the communicators of one result from those of another.
+type splitOf struct{ ranks, stride, groups, nodes, perProcess int }
+
+// Unstable names the communicators that are slow now and then, of all cases of a
+// record together: one case has too few launches to tell.
+func Unstable(rec *record.Record) []Instability {
+	var order []splitOf
+	pooled := map[splitOf][]*record.Result{}
+	for i := range rec.Results {
+		r := &rec.Results[i]
+		if r.Status != record.OK || r.Isolated == nil || r.Isolated.MaxOfRanks == nil {
+			continue
+		}
+		s := splitOf{r.Ranks, r.Stride, max(r.Groups, 1), r.Nodes, r.GPUsPerProcess}
+		if pooled[s] == nil {
+			order = append(order, s)
+		}
+		pooled[s] = append(pooled[s], r)
+	}
+	var out []Instability
+	for _, s := range order {
+		out = append(out, s.unstable(pooled[s])...)
+	}
+	return out
+}
+
+// unstable pools the results of one split.
+func (s splitOf) unstable(results []*record.Result) []Instability {
+	launches := 0
+	found := map[int]*Instability{}
+	var first []int
+	for _, r := range results {
+		launches += r.Isolated.MaxOfRanks.N
+		if r.SlowLaunches == nil {
+			continue
+		}
+		for _, g := range r.SlowLaunches.Groups {
+			if g.FirstRank < 0 || g.Count < 1 || g.Count > r.Isolated.MaxOfRanks.N {
+				continue // of a file that somebody edited
+			}
+			one := found[g.FirstRank]
+			if one == nil {
+				one = &Instability{FirstRank: g.FirstRank, Ranks: s.ranks, Stride: s.stride, Groups: s.groups, Looked: len(results)}
+				found[g.FirstRank] = one
+				first = append(first, g.FirstRank)
+			}
+			one.Slow += g.Count
+			one.Cases++
+			one.Example = r.Collective + " " + unit.Bytes(r.Bytes)
+		}
+	}
+	slices.Sort(first)
+	var out []Instability
+	for _, rank := range first {
+		one := found[rank]
+		one.Launches = launches
+		share := float64(one.Slow) / float64(launches)
+		if share >= unstableShare && binomialTail(one.Slow, launches, usualSlow)*float64(s.groups) < beyond {
+			out = append(out, *one)
+		}
+	}
+	return out
+}
+
+// text names the group and the cases in a sentence.
+func (i Instability) text() string {
+	who := fmt.Sprintf("all %s", plural(int64(i.Ranks), "rank"))
+	if i.Groups > 1 {
+		who = "the group of " + record.GroupText(i.FirstRank, i.Ranks, i.Stride)
+	}
+	return fmt.Sprintf("%s: %s of %s took %g times the median or more, in %d of %s (%s for one)", who,
+		percent(float64(i.Slow)/float64(i.Launches)), plural(int64(i.Launches), "launch"), record.SlowTimes, i.Cases, plural(int64(i.Looked), "case"), i.Example)
+}
+
+// unstableRemedy is what to do about a group that is slow now and then.
+const unstableRemedy = "look at the error counters of the links and NICs of those ranks (retries, link flaps, amd-smi's RAS counters) and for other jobs there; " +
+	"run it again with --groups 2,4,8 and --strides to see which ranks share it"
+
+// unstableLines are the sentences of a record, empty where nothing is unstable.
+func unstableLines(rec *record.Record) []string {
+	var out []string
+	for _, i := range Unstable(rec) {
+		text := i.text()
+		out = append(out, strings.ToUpper(text[:1])+text[1:]+".")
+	}
+	return out
+}
+
+// UnstableSection says which groups are slow now and then, and what to do.
+type UnstableSection struct {
+	Groups []string
+	Remedy string
+}
+
+func unstableSection(rec *record.Record) *UnstableSection {
+	lines := unstableLines(rec)
+	if len(lines) == 0 {
+		return nil
+	}
+	return &UnstableSection{lines, unstableRemedy}
+}
