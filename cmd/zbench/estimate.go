@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"zbench/bench/fabric"
 	"zbench/bench/plan"
 	"zbench/bench/record"
@@ -10,11 +8,8 @@ import (
 
 // announce says on standard error what is left of a sweep, before it begins.
 func (u *setup) announce(s State, o collectivesOptions, cases []plan.Case, parts []record.Part) {
-	if o.quiet {
-		return
-	}
 	e := plan.Predict(cases, o.run, parts, u.world.Ranks(), u.cost)
-	fmt.Fprint(s.Stderr, e.Text(u.machine != nil))
+	s.note(o.quiet, "%s", e.Text(u.machine != nil))
 }
 
 // alignBytes is the size of the all_reduce before each launch alone.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zbench/bench/memory"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 	"zbench/hbm"
@@ -52,6 +52,9 @@ func addMemoryFlags(cmd *cobra.Command, o *memoryOptions) {
 	addLibraryFlags(cmd, &o.libraries)
 }
 
+// maxPeak is beyond any memory, in GB/s.
+const maxPeak = 1e9
+
 // memoryRun is a run under way.
 type memoryRun struct {
 	s       State
@@ -75,8 +78,11 @@ func (o memoryOptions) open(s State, command, help string, streams bool) (*memor
 	if err := rule.Validate(); err != nil {
 		return nil, usage(err, help)
 	}
-	if rule.MaxTime == 0 || !(o.peak >= 0) || math.IsInf(o.peak, 0) {
-		return nil, usagef(help, "--max-time must be positive, --peak finite and not negative")
+	if rule.MaxTime == 0 {
+		return nil, usagef(help, "--max-time must be positive")
+	}
+	if !(o.peak >= 0 && o.peak <= maxPeak) {
+		return nil, usagef("give the published peak, as 5300", "--peak %g: the memory's peak in GB/s is a number from 0 to %g", o.peak, maxPeak)
 	}
 	if o.allGPUs && o.device != 0 {
 		return nil, usagef(help, "give either --device or --all-gpus")
@@ -194,7 +200,7 @@ func (m *memoryRun) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := dir.fs.WriteFile(dir.file(journalFile), text); err != nil {
+	if err := dir.put(journalFile, text); err != nil {
 		return err
 	}
 	m.journal, err = dir.fs.Append(dir.file(journalFile))
@@ -208,7 +214,7 @@ func (m *memoryRun) run(key string, measure func() ([]memory.Result, error)) err
 		return nil
 	}
 	if !m.o.quiet && m.s.Stderr.IsTTY {
-		_, _ = fmt.Fprintf(m.s.Stderr, "\r\033[K%d  %s", m.done+1, key)
+		_, _ = fmt.Fprintf(m.s.Stderr.own(), "%s%d  %s", clearLine, m.done+1, plain.Text(key))
 	}
 	results, err := measure()
 	if m.ctx.Err() != nil {
@@ -226,7 +232,10 @@ func (m *memoryRun) run(key string, measure func() ([]memory.Result, error)) err
 		if err == nil {
 			err = m.journal.Sync()
 		}
-		if err != nil {
+		switch {
+		case errors.Is(err, errGone):
+			return m.dir.gone()
+		case err != nil:
 			return &codeError{exitRun, fmt.Errorf("%s cannot be written: %w", m.dir.file(journalFile), err), "what was measured before is in it"}
 		}
 		m.keep(r)
@@ -248,7 +257,7 @@ func (m *memoryRun) keep(r memory.Result) {
 // finish draws the record and gives its verdict.
 func (m *memoryRun) finish() error {
 	if m.s.Stderr.IsTTY && !m.o.quiet {
-		_, _ = fmt.Fprint(m.s.Stderr, "\r\033[K")
+		_, _ = fmt.Fprint(m.s.Stderr.own(), clearLine)
 	}
 	if err := m.journal.Close(); err != nil {
 		return err
@@ -266,7 +275,7 @@ func (m *memoryRun) finish() error {
 	if err := printMemory(m.s.Stdout, m.rec, m.o.format); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(m.s.Stderr, "Wrote %s (report.html, results.json, results.csv)\n", m.dir.path)
+	m.s.note(m.o.quiet, "Wrote %s (report.html, results.json, results.csv)\n", m.dir.path)
 	return memoryVerdict(m.rec)
 }
 

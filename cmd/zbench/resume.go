@@ -60,7 +60,7 @@ func runResume(ctx context.Context, s State, cmd *cobra.Command, given collectiv
 				return u.sweep(ctx, s, o, dir, old, old.Header.Record.Created)
 			}
 		}
-		fmt.Fprintf(s.Stderr, "The sweep in %s is complete; it is drawn again.\n", given.resume)
+		s.note(given.quiet, "The sweep in %s is complete; it is drawn again.\n", given.resume)
 		return finish(s, o, dir, s.Now(), &swept{old, old.Record()})
 	}
 	if unfit != nil {
