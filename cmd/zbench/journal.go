@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 	"slices"
 
 	"zbench/bench/plan"
@@ -153,8 +154,12 @@ func writeSamples(dir *folder, results []record.Result, parts []record.Part) err
 // readJournal reads a journal from its bytes; path is for messages.
 func readJournal(path string, text []byte) (*record.Journal, error) {
 	j, err := record.ReadJournal(text)
-	if err != nil {
-		return nil, &codeError{exitRun, fmt.Errorf("%s: %w", path, err), "begin the sweep anew in another folder (--out)"}
+	if err == nil {
+		return j, nil
 	}
-	return j, nil
+	hint := "begin the sweep anew in another folder (--out)"
+	if damage, ok := errors.AsType[*record.LineError](err); ok && damage.Line > 1 {
+		hint = fmt.Sprintf("the lines before it are whole: sed -i '%d,$d' %s keeps them alone, and zbench collectives --resume %s takes the rest again", damage.Line, path, filepath.Dir(path))
+	}
+	return nil, &codeError{exitRun, fmt.Errorf("%s: %w", path, err), hint}
 }

@@ -108,6 +108,9 @@ func (u *setup) measure(ctx context.Context, s State, o collectivesOptions, dir 
 			return nil, err
 		}
 		follow(cases, entries.Header)
+		if err := u.resumable(entries, cases); err != nil {
+			return nil, err
+		}
 	}
 	u.announce(s, o, cases, entries.Parts)
 	if o.advice.asked() && !o.fixedSizes {

@@ -142,13 +142,17 @@ func goOn(old *record.Journal, now record.Header, force bool) (*record.Journal, 
 		}
 	}
 	kept := old.FinishedParts()
-	planned := map[string]bool{}
-	for _, r := range now.Record.Results {
-		planned[r.Key] = true
+	planned := map[string]int{}
+	for i, r := range now.Record.Results {
+		planned[r.Key] = i
 	}
 	for _, r := range old.Planned() {
-		finished := slices.ContainsFunc(kept, func(p record.Part) bool { return p.Key == r.Key })
-		if finished && !planned[r.Key] {
+		if !slices.ContainsFunc(kept, func(p record.Part) bool { return p.Key == r.Key }) {
+			continue
+		}
+		if i, again := planned[r.Key]; again {
+			now.Record.Results[i].Status, now.Record.Results[i].Reason = r.Status, r.Reason // skipped now, it has a result
+		} else {
 			now.Record.Results = append(now.Record.Results, r)
 		}
 	}
