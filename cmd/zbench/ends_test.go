@@ -175,22 +175,48 @@ func TestFolderGoneIsNoticed(t *testing.T) {
 			require.Equal(t, exitRun, Main(context.Background(), s))
 			require.Contains(t, stderr.String(), dir)
 			require.Contains(t, stderr.String(), "removed, renamed or replaced")
-			require.Equal(t, 3, strings.Count(stderr.String(), ", busbw "), "nothing is measured for nothing")
+			require.Equal(t, 4, strings.Count(stderr.String(), ", busbw "), "the pass that was under way is the last")
 			require.NoDirExists(t, dir, "what somebody removed does not come back")
 		})
 	}
 }
 
+// cutting is a file system that sends a signal when so many lines of the journal
+// are written.
+type cutting struct {
+	osFS
+	left    *int
+	signals chan<- string
+}
+
+type cuttingFile struct {
+	AppendFile
+	fs cutting
+}
+
+func (f cutting) Append(name string) (AppendFile, error) {
+	file, err := f.osFS.Append(name)
+	return cuttingFile{file, f}, err
+}
+
+func (f cuttingFile) Write(p []byte) (int, error) {
+	n, err := f.AppendFile.Write(p)
+	if *f.fs.left--; *f.fs.left == 0 {
+		f.fs.signals <- "interrupt"
+		time.Sleep(100 * time.Millisecond) // until Main has cancelled
+	}
+	return n, err
+}
+
 // Of cases with one of two passes the end says that they are saved, and the table
 // and the CSV have their rates.
 func TestFirstPassIsToldAndShown(t *testing.T) {
-	dir := cutAt(t, 4)
-	s, out := testState(t, "collectives", "--resume", dir)
+	dir := filepath.Join(t.TempDir(), "out")
+	s, out := testState(t, small(dir)...)
 	var stderr bytes.Buffer
-	s.Stderr = Stream{Writer: &stderr}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	require.Equal(t, exitInterrupted, Main(ctx, s))
+	signals, left := make(chan string), 4
+	s.Stderr, s.Signals, s.FS = Stream{Writer: &stderr}, signals, cutting{osFS{}, &left, signals}
+	require.Equal(t, exitInterrupted, Main(context.Background(), s))
 	require.Contains(t, stderr.String(), "interrupted: 0 of 6 cases finished, 4 more have 1 of 2 passes; all of it is saved")
 	rec, err := record.Decode(strings.NewReader(readBytes(t, dir, "results.json")))
 	require.NoError(t, err)
@@ -203,4 +229,5 @@ func TestFirstPassIsToldAndShown(t *testing.T) {
 	}
 	require.Equal(t, 4, rates)
 	require.Contains(t, out.String(), "stopped after 1 of 2 passes")
+	require.Regexp(t, `(?m)^ 1 KiB .* 0\.1\d .*interrupted`, out.String())
 }

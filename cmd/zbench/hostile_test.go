@@ -32,11 +32,18 @@ func TestNoEscapeSequenceReachesTheTerminal(t *testing.T) {
 	commands := [][]string{
 		{"import", named, "--out", filepath.Join(dir, "x"+escapes)},
 		{"import", filepath.Join(dir, "missing"+escapes)},
-		{"report", sweep}, {"report", named}, {"recommend", sweep}, {"recommend", named, "--framework", "ddp", "--preset", "llama3-8b"},
-		{"collectives", escapes}, {"--" + escapes}, {escapes}, {"list", escapes},
+		{"report", sweep},
+		{"report", named},
+		{"recommend", sweep},
+		{"recommend", named, "--framework", "ddp", "--preset", "llama3-8b"},
+		{"collectives", escapes},
+		{"--" + escapes},
+		{escapes},
+		{"list", escapes},
 		{"collectives", "--resume", filepath.Join(dir, escapes)},
 		{"doctor", "--backend", "rocm", "--rocm-path", filepath.Join(dir, escapes)},
-		{"kernels", "muon", "--shape", escapes}, {"hbm", "--size", escapes},
+		{"kernels", "muon", "--shape", escapes},
+		{"hbm", "--size", escapes},
 	}
 	for _, format := range formatNames() {
 		commands = append(commands, []string{"import", named, "--force", "--out", filepath.Join(dir, "y"), "--format", format})

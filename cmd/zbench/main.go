@@ -24,7 +24,7 @@ func Main(ctx context.Context, s State) int {
 	go watch(s, cancel, done)
 	// Without its progress a sweep ends as after a signal; without its answer's reader
 	// a command goes on to its end.
-	s.Stderr = s.Stderr.shielded(func() { cancel(fmt.Errorf("%w: the reader of standard error has left", context.Canceled)) })
+	s.Stderr = s.Stderr.shielded(func() { cancel(&interruption{"the reader of standard error has left"}) })
 	s.Stdout = s.Stdout.shielded(func() {})
 	root := newRoot(s)
 	root.SetArgs(s.Args)
@@ -36,11 +36,19 @@ func Main(ctx context.Context, s State) int {
 	return codeOf(err)
 }
 
+// interruption is why a command ends early: the signal's name, or a reader that left.
+type interruption struct{ why string }
+
+func (i *interruption) Error() string { return i.why }
+
+// Unwrap makes it a cancellation.
+func (i *interruption) Unwrap() error { return context.Canceled }
+
 // watch turns the first signal into a cancellation and the second into an end.
 func watch(s State, cancel context.CancelCauseFunc, done <-chan struct{}) {
 	select {
 	case name := <-s.Signals:
-		cancel(fmt.Errorf("%w: %s", context.Canceled, name))
+		cancel(&interruption{name})
 	case <-done:
 		return
 	}

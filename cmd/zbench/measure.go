@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"time"
@@ -133,8 +134,11 @@ func (u *setup) measure(ctx context.Context, s State, o collectivesOptions, dir 
 // connecting gives an error of the first launches, which connect, its next step.
 func connecting(err error, hint string) error {
 	var told *codeError
-	if errors.As(err, &told) || errors.Is(err, context.Canceled) || errors.Is(err, native.ErrUnavailable) {
+	switch {
+	case errors.As(err, &told), errors.Is(err, native.ErrUnavailable):
 		return err
+	case errors.Is(err, context.Canceled):
+		return &codeError{exitInterrupted, fmt.Errorf("interrupted before the first launch: %w", err), "give the same command again"}
 	}
 	return &codeError{exitRun, err, hint}
 }

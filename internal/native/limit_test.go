@@ -9,7 +9,7 @@ import (
 	"zbench/internal/native"
 )
 
-// An allocation that fails on a device with enough memory is a limit of the process:
+// An allocation that fails on a device with enough memory met a limit of the process:
 // no process can have 2^60 bytes of addresses.
 func TestLimitOfTheProcessIsNamed(t *testing.T) {
 	const most = "1152921504606846976"

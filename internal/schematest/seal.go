@@ -9,7 +9,9 @@ import (
 var seal = regexp.MustCompile(`,"crc32c":"[0-9a-f]{8}"}$`)
 
 // Unsealed is a journal's text without the checksums of its lines.
-func Unsealed(text string) string { return eachLine(text, func(object string) string { return object }) }
+func Unsealed(text string) string {
+	return eachLine(text, func(object string) string { return object })
+}
 
 // Sealed is a journal's text with the checksums that its lines must have, after a
 // change or where they had none. Lines that are no objects, or empty ones, stay as they are.
