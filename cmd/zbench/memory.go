@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"zbench/bench/memory"
 	"zbench/bench/plain"
 	"zbench/bench/record"
-	"zbench/bench/unit"
 	"zbench/hbm"
 	"zbench/internal/native"
 	"zbench/report"
@@ -71,21 +69,8 @@ type memoryRun struct {
 // open checks the options and opens the devices. streams: the loopback is the
 // host on the wall clock; else, for the norms, it checks results alone.
 func (o memoryOptions) open(s State, command, help string, streams bool) (*memoryRun, error) {
-	if err := checkFormat(o.format); err != nil {
+	if err := o.check(help); err != nil {
 		return nil, err
-	}
-	rule := o.rule()
-	if err := rule.Validate(); err != nil {
-		return nil, usage(err, help)
-	}
-	if rule.MaxTime == 0 {
-		return nil, usagef(help, "--max-time must be positive")
-	}
-	if !(o.peak >= 0 && o.peak <= maxPeak) {
-		return nil, usagef("give the published peak, as 5300", "--peak %g: the memory's peak in GB/s is a number from 0 to %g", o.peak, maxPeak)
-	}
-	if o.allGPUs && o.device != 0 {
-		return nil, usagef(help, "give either --device or --all-gpus")
 	}
 	backend, err := o.libraries.choose(s, o.backend)
 	if err != nil {
@@ -126,6 +111,27 @@ func (o memoryOptions) open(s State, command, help string, streams bool) (*memor
 	return m, nil
 }
 
+// check refuses options that no run can have, before anything is opened.
+func (o memoryOptions) check(help string) error {
+	if err := checkFormat(o.format); err != nil {
+		return err
+	}
+	rule := o.rule()
+	if err := rule.Validate(); err != nil {
+		return usage(err, help)
+	}
+	if rule.MaxTime == 0 {
+		return usagef(help, "--max-time must be positive")
+	}
+	if !(o.peak >= 0 && o.peak <= maxPeak) {
+		return usagef("give the published peak, as 5300", "--peak %g: the memory's peak in GB/s is a number from 0 to %g", o.peak, maxPeak)
+	}
+	if o.allGPUs && o.device != 0 {
+		return usagef(help, "give either --device or --all-gpus")
+	}
+	return nil
+}
+
 // start makes the record of a run whose devices are open.
 func (m *memoryRun) start(command, backend string) error {
 	when, err := created(m.s)
@@ -146,42 +152,6 @@ func (m *memoryRun) start(command, backend string) error {
 		m.rec.Source.Libraries = append(m.rec.Source.Libraries, record.Library{Name: l.Name, Version: l.Version, Path: l.Path})
 	}
 	return nil
-}
-
-// hostName is the CPU's model.
-func hostName(s State) string {
-	text, err := s.FS.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return "this host"
-	}
-	for line := range strings.Lines(string(text)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return "this host"
-}
-
-// hostCache is the last level of cache of the first CPU in bytes, 0 where the
-// kernel does not tell: what the CPUs of one package share, as lscpu shows it.
-func hostCache(s State) int64 {
-	const folder = "/sys/devices/system/cpu/cpu0/cache/"
-	last, size := 0, int64(0)
-	for i := range 8 {
-		level, err := s.FS.ReadFile(folder + "index" + strconv.Itoa(i) + "/level")
-		if err != nil {
-			break
-		}
-		text, err := s.FS.ReadFile(folder + "index" + strconv.Itoa(i) + "/size")
-		n, bad := strconv.Atoi(strings.TrimSpace(string(level)))
-		if err != nil || bad != nil || n < last {
-			continue
-		}
-		if v, err := unit.ParseBytes(strings.TrimSpace(string(text))); err == nil {
-			last, size = n, v
-		}
-	}
-	return size
 }
 
 func (m *memoryRun) close() { _ = m.driver.Close() } // what was measured is saved before
