@@ -43,7 +43,8 @@ func checkFormat(name string) error {
 
 // printRecord writes the record to standard output, and the sizes near the
 // plateau after it: behind a table to standard output, else to standard error,
-// so that machine-readable output stays alone, unless quiet.
+// so that machine-readable output stays alone. Quiet leaves them out there, unless a
+// bucket size was asked for.
 func printRecord(s State, rec *record.Record, d *advice.Document, format string, quiet bool) error {
 	for _, f := range formats {
 		if f.name == format {
@@ -54,7 +55,7 @@ func printRecord(s State, rec *record.Record, d *advice.Document, format string,
 	}
 	to := s.Stdout
 	switch {
-	case format != "table" && quiet:
+	case format != "table" && quiet && d == nil:
 		return nil
 	case format != "table":
 		to = s.Stderr

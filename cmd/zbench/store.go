@@ -142,7 +142,7 @@ func created(s State) (time.Time, error) {
 	}
 	epoch, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || epoch < 0 || epoch > maxEpoch {
-		return time.Time{}, usagef("unset it or give seconds since 1970", "SOURCE_DATE_EPOCH=%s is not a number of seconds from 0 to %d", text, maxEpoch)
+		return time.Time{}, usagef("unset it or give seconds since 1970", "SOURCE_DATE_EPOCH=%q is not a number of seconds from 0 to %d", text, maxEpoch)
 	}
 	return time.Unix(epoch, 0).UTC(), nil
 }
