@@ -11,6 +11,7 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 
 	"zbench/bench/memory"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -199,9 +200,15 @@ func WriteMemoryTable(w io.Writer, rec *memory.Record, format string) error {
 	t := memoryTextual(rec)
 	var lines []string
 	var err error
-	bullet, title := "", t.title
+	bullet, title, line := "", t.title, func(s string) string { return s }
 	if format == FormatMarkdown {
-		bullet, title = "- ", "**"+markdownText(t.title)+"**"
+		bullet, line = "- ", plain.Markdown
+		title = "**" + line(t.title) + "**"
+		for _, row := range t.rows {
+			for c := range row {
+				row[c] = line(row[c])
+			}
+		}
 		lines, err = t.render(renderer.NewMarkdown())
 	} else {
 		lines, err = t.render(renderer.NewBlueprint(tw.Rendition{
@@ -214,12 +221,12 @@ func WriteMemoryTable(w io.Writer, rec *memory.Record, format string) error {
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s\n\n", title)
-	for _, line := range lines {
-		fmt.Fprintln(&b, strings.TrimRight(line, " "))
+	for _, row := range lines {
+		fmt.Fprintln(&b, strings.TrimRight(row, " "))
 	}
 	fmt.Fprintln(&b)
-	for _, line := range t.footer {
-		for _, part := range folded(bullet+line, lineWidth) {
+	for _, note := range t.footer {
+		for _, part := range folded(bullet+line(note), lineWidth) {
 			fmt.Fprintln(&b, part)
 		}
 	}

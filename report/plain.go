@@ -20,13 +20,6 @@ func oneLine(s string) string {
 	}, s)
 }
 
-// markdownText keeps a foreign string from being read as markup.
-func markdownText(s string) string {
-	return strings.NewReplacer(
-		`\`, `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`, "`", "\\`", "[", `\[`, "]", `\]`,
-	).Replace(s)
-}
-
 // folded breaks a line at spaces so that none is longer than width, where it
 // can be; what follows the first is indented.
 func folded(s string, width int) []string {

@@ -11,6 +11,7 @@ import (
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
 
+	"zbench/bench/plain"
 	"zbench/bench/record"
 )
 
@@ -151,7 +152,7 @@ func (t textual) markdown(w io.Writer) error {
 		notes := strings.Join(nonEmpty(append(slices.Clone(of.common), row[len(row)-1])...), ", ")
 		var cells []string
 		for _, c := range slices.Concat([]string{of.name, of.dtype, orNone(of.op)}, row[:len(row)-1], []string{notes}) {
-			cells = append(cells, markdownText(oneLine(c)))
+			cells = append(cells, plain.Markdown(oneLine(c)))
 		}
 		safe.rows = append(safe.rows, cells)
 	}
@@ -159,10 +160,10 @@ func (t textual) markdown(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	out := append([]string{"**" + markdownText(t.title) + "**", ""}, lines...)
+	out := append([]string{"**" + plain.Markdown(t.title) + "**", ""}, lines...)
 	out = append(out, "")
 	for _, line := range t.footer {
-		out = append(out, "- "+markdownText(line))
+		out = append(out, "- "+plain.Markdown(line))
 	}
 	_, err = io.WriteString(w, strings.Join(out, "\n")+"\n")
 	return err

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"zbench/bench/jsonfile"
+	"zbench/bench/plain"
 	"zbench/bench/recommend"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
@@ -230,7 +231,7 @@ func Note(rows []Row) string {
 // WriteMarkdown writes the recommendation for a merge request.
 func (d *Document) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## Bucket size\n\n**%s**\n\n", d.Sentence)
+	fmt.Fprintf(&b, "## Bucket size\n\n**%s**\n\n", cell(d.Sentence))
 	for _, f := range d.Facts() {
 		term := f.Term
 		if term == "" {
@@ -241,7 +242,11 @@ func (d *Document) WriteMarkdown(w io.Writer) error {
 	if rows := d.Rows(fewRows); len(rows) > 0 {
 		b.WriteString("\n| " + strings.Join(d.Columns(), " | ") + " |\n|" + strings.Repeat("---:|", len(d.Columns())-1) + "---|\n")
 		for _, r := range rows {
-			b.WriteString("| " + cell(strings.Join(d.Cells(r), "\x00")) + " |\n")
+			b.WriteString("|")
+			for _, c := range d.Cells(r) {
+				b.WriteString(" " + cell(c) + " |")
+			}
+			b.WriteString("\n")
 		}
 		b.WriteString("\n" + Note(rows) + "\n")
 	}
@@ -258,10 +263,8 @@ func (d *Document) WriteMarkdown(w io.Writer) error {
 	return err
 }
 
-// cell keeps a foreign text from being read as markup; \x00 divides cells.
-func cell(s string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`, "_", `\_`, "`", "\\`", "\n", " ", "\x00", " | ").Replace(s)
-}
+// cell keeps a foreign text from being read as markup.
+func cell(s string) string { return strings.ReplaceAll(plain.Markdown(s), "_", `\_`) }
 
 // WriteJSON writes the document as recommend.json holds it: indented, the same
 // bytes for the same document.

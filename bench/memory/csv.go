@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"zbench/bench/plain"
 )
 
 // columns of the CSV; a figure that is not there is an empty field.
@@ -90,7 +92,7 @@ func WriteCSV(w io.Writer, rec *Record) error {
 			row[k] = c.of(rec, &rec.Results[i])
 		}
 		if err == nil {
-			err = out.Write(row)
+			err = out.Write(plain.Row(row))
 		}
 	}
 	out.Flush()

@@ -3,7 +3,6 @@ package memory
 import (
 	"bytes"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -45,37 +44,56 @@ func Is(text []byte) bool { return format.Is(text) }
 // with the planned cases, then a line for each that has ended. Cases that had not
 // are interrupted, and a last line that was not written whole is left out.
 func Decode(text []byte) (*Record, error) {
+	if bytes.HasPrefix(text, []byte("{\"")) {
+		return decodeJournal(text)
+	}
 	var rec Record
 	rest, err := format.Decode(text, &rec)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = format.Ended(rest)
 	}
-	if bytes.HasPrefix(text, []byte("{\"")) {
-		if err := rec.goOn(rest); err != nil {
-			return nil, err
-		}
-	} else if err := format.Ended(rest); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return &rec, rec.check()
 }
 
+func decodeJournal(text []byte) (*Record, error) {
+	lines, torn := jsonfile.CutTorn(text)
+	if len(lines) == 0 {
+		return nil, fmt.Errorf("memory record: %w: the run was killed before it began, and the journal holds nothing", ErrNot)
+	}
+	var rec Record
+	if err := jsonfile.DecodeLine(lines[0], &rec); err != nil {
+		return nil, fmt.Errorf("memory record: journal: line 1: %w", err)
+	}
+	if rec.Schema != Schema {
+		return nil, fmt.Errorf("memory record: %w: it is of version %q, this zbench reads %q", ErrNot, rec.Schema, Schema)
+	}
+	if err := rec.goOn(lines[1:]); err != nil {
+		return nil, err
+	}
+	if torn > 0 {
+		rec.Warnings = append(rec.Warnings, record.Warning{
+			Code: "torn", Message: fmt.Sprintf("the last line of the journal was cut off while it was written (%d bytes): its result is left out", torn),
+			Hint: "measure again where it is needed",
+		})
+	}
+	return &rec, rec.check()
+}
+
 // goOn puts the journal's lines in the places of the planned cases.
-func (rec *Record) goOn(lines []byte) error {
+func (rec *Record) goOn(lines [][]byte) error {
 	place := map[string]int{}
 	for i := range rec.Results {
 		r := &rec.Results[i]
 		place[r.id()] = i
 		r.Status, r.Reason = record.Interrupted, "the run ended before it"
 	}
-	whole := bytes.LastIndexByte(lines, '\n') + 1
-	for n, line := range bytes.Split(lines[:whole], []byte("\n")) {
-		if len(line) == 0 {
-			continue
-		}
+	for n, line := range lines {
 		var r Result
-		if err := json.Unmarshal(line, &r); err != nil {
-			return fmt.Errorf("memory record: journal line %d: %w", n+1, err)
+		if err := jsonfile.DecodeLine(line, &r); err != nil {
+			return fmt.Errorf("memory record: journal: line %d: %w", n+2, err)
 		}
 		i, planned := place[r.id()]
 		if !planned {
@@ -113,16 +131,17 @@ func (rec *Record) check() error {
 	return nil
 }
 
-// HeaderLine is the first line of a journal: the record with its planned cases.
+// HeaderLine is the first line of a journal: the record with its planned cases. Each
+// line ends in a checksum of its own, as jsonfile.Line writes it.
 func HeaderLine(rec *Record) ([]byte, error) { return line(rec) }
 
 // Line is a result as a line of the journal.
 func (r *Result) Line() ([]byte, error) { return line(r) }
 
 func line(v any) ([]byte, error) {
-	text, err := json.Marshal(v)
+	text, err := jsonfile.Line(v)
 	if err != nil {
 		return nil, fmt.Errorf("memory record: journal: %w", err)
 	}
-	return append(text, '\n'), nil
+	return text, nil
 }

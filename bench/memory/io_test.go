@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/record"
+	"zbench/internal/schematest"
 )
 
 func TestRoundTrip(t *testing.T) {
@@ -45,8 +46,9 @@ func TestDecodeOfAJournalAlone(t *testing.T) {
 		require.Equal(t, want, r.Status, "%s on %d", r.Key, r.Device)
 	}
 	require.Equal(t, "chosen", rec.Results[8].Key)
-	require.Len(t, rec.Warnings, 1)
+	require.Len(t, rec.Warnings, 2)
 	require.Contains(t, rec.Warnings[0].Message, "GPU 2 gives")
+	require.Equal(t, "torn", rec.Warnings[1].Code)
 
 	// and everything that reads a record reads it
 	again, err := Decode([]byte(encoded(t, rec)))
@@ -67,10 +69,36 @@ func TestDecodeSaysWhatIsWrong(t *testing.T) {
 		"negative size":   {strings.Replace(good, `"array": 4096`, `"array": -1`, 1), "result 0 (k) has a negative size"},
 		"no status":       {strings.Replace(good, `"status": "wrong_data"`, `"status": ""`, 1), "no status"},
 		"no times":        {strings.Replace(good, `"seconds": {`, `"seconds": null, "x": {`, 1), "a timing without times"},
-		"bad line":        {string(journal(t, full())) + "{]\n", "journal line"},
+		"bad line":        {string(journal(t, full())) + "{]\n", "journal: line 2: the line is damaged"},
+		"an empty line":   {string(journal(t, full())) + "\n", "journal: line 2: the line is damaged"},
+		"unknown field":   {schematest.Sealed(strings.Replace(string(journal(t, full())), `"created"`, `"creatid"`, 1)), `line 1: json: unknown field "creatid"`},
+		"another journal": {schematest.Sealed(strings.Replace(string(journal(t, full())), Schema, "zbench.memory/2", 1)), `version "zbench.memory/2"`},
+		"header cut off":  {string(journal(t, full()))[:300], "killed before it began"},
 	} {
 		_, err := Decode([]byte(one.text))
 		require.ErrorContains(t, err, one.message, name)
+	}
+}
+
+// Every bit of a journal that is turned is noticed: the line is named, or the last
+// one counts as torn, which a warning says.
+func TestEveryBitOfAJournal(t *testing.T) {
+	rec := full()
+	good := journal(t, rec, rec.Results[0])
+	torn := journal(t, rec)
+	without, err := Decode(torn)
+	require.NoError(t, err)
+	for bit := range 8 * len(good) {
+		bad := bytes.Clone(good)
+		bad[bit/8] ^= 1 << (bit % 8)
+		got, err := Decode(bad)
+		if err != nil {
+			continue
+		}
+		require.Equal(t, len(good)-1, bit/8, "a bit of %q", bad[max(0, bit/8-20):bit/8+1])
+		require.Equal(t, "torn", got.Warnings[len(got.Warnings)-1].Code)
+		got.Warnings = got.Warnings[:len(got.Warnings)-1]
+		require.Equal(t, encoded(t, without), encoded(t, got))
 	}
 }
 
@@ -91,6 +119,9 @@ func FuzzDecode(f *testing.F) {
 	f.Add(journal(f, rec, rec.Results[0], timed("x", Fused, 0, 1<<20, 1e-3)))
 	f.Add([]byte(`{"schema":"zbench.memory/1","results":[{"status":"ok","timing":{}}]}` + "\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
+		if bytes.HasPrefix(text, []byte(`{"`)) { // else no change gets behind the checksums
+			text = []byte(schematest.Sealed(string(text)))
+		}
 		rec, err := Decode(text)
 		if err != nil {
 			return

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -18,6 +19,10 @@ const maxYear = 9999
 func (rec *Record) check() error {
 	if y := rec.Created.UTC().Year(); y < 0 || y > maxYear {
 		return fmt.Errorf("created: year %d", y)
+	}
+	switch kind := rec.Source.Kind; {
+	case kind == Simulated && !rec.Simulated, kind == Measured && rec.Simulated:
+		return fmt.Errorf("\"simulated\" is %t, but source.kind is %q", rec.Simulated, kind)
 	}
 	for i := range rec.Results {
 		if err := rec.Results[i].check(); err != nil {
@@ -42,7 +47,7 @@ func (r *Result) check() error {
 			return fmt.Errorf("%s is negative: %g", name, *bw)
 		}
 	}
-	if err := r.Evidence.check(); err != nil {
+	if err := errors.Join(r.Evidence.check(), r.Verified.check(r.Status)); err != nil {
 		return err
 	}
 	if err := r.Burst.check(); err != nil {
@@ -50,6 +55,27 @@ func (r *Result) check() error {
 	}
 	if err := r.Isolated.check(); err != nil {
 		return fmt.Errorf("isolated: %w", err)
+	}
+	return nil
+}
+
+// check refuses a verification that contradicts itself or the status beside it. A log
+// may tell wrong data without their number, and a result need not say anything.
+func (v *Verified) check(beside Status) error {
+	if v == nil {
+		return nil
+	}
+	wrong := int64(0)
+	if v.Wrong != nil {
+		wrong = *v.Wrong
+	}
+	switch {
+	case wrong < 0:
+		return fmt.Errorf("%d wrong elements", wrong)
+	case v.State != VerifiedWrong && wrong > 0:
+		return fmt.Errorf("verified as %q with %d wrong elements", v.State, wrong)
+	case v.State == VerifiedWrong && beside == OK:
+		return fmt.Errorf("verified as %q, and the status is %q", v.State, beside)
 	}
 	return nil
 }

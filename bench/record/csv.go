@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/plain"
 	"zbench/bench/stat"
 )
 
@@ -87,7 +88,7 @@ func WriteCSV(w io.Writer, rec *Record) error {
 		for j, c := range columns {
 			row[j] = c.cell(rec, &rec.Results[i])
 		}
-		_ = out.Write(row)
+		_ = out.Write(plain.Row(row))
 	}
 	out.Flush()
 	if err := out.Error(); err != nil {

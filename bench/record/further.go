@@ -2,9 +2,11 @@ package record
 
 import (
 	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+
+	"zbench/bench/jsonfile"
 )
 
 // Reasons for cases that were added to a sweep.
@@ -85,7 +87,7 @@ func (j *Journal) added() []Added {
 func (j *Journal) addLine(line []byte, cases map[string]*planned) error {
 	if !bytes.HasPrefix(line, []byte(`{"why"`)) { // as Line writes it; parts are long
 		var p Part
-		err := json.Unmarshal(line, &p)
+		err := jsonfile.DecodeLine(line, &p)
 		if err == nil {
 			err = p.check(cases)
 		}
@@ -96,11 +98,14 @@ func (j *Journal) addLine(line []byte, cases map[string]*planned) error {
 		return err
 	}
 	var f Further
-	if err := json.Unmarshal(line, &f); err != nil {
+	if err := jsonfile.DecodeLine(line, &f); err != nil {
 		return err
 	}
 	if f.Why != Extension && f.Why != SecondPass {
 		return fmt.Errorf("cases were added for %q: this zbench knows %q and %q", f.Why, Extension, SecondPass)
+	}
+	if len(f.Cases) == 0 {
+		return errors.New("cases were added, but there are none")
 	}
 	all := j.Planned()
 	f.After = len(j.Parts)

@@ -1,24 +1,26 @@
 package record
 
 import (
-	"bytes"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+
+	"zbench/bench/jsonfile"
 )
 
 // JournalSchema names the version of the journal's format.
-const JournalSchema = "zbench.journal/1"
+const JournalSchema = "zbench.journal/2"
 
 // JournalSchemaJSON is the JSON Schema of a journal's line. It refers to SchemaJSON.
 //
-//go:embed schema/journal-v1.json
+//go:embed schema/journal-v2.json
 var JournalSchemaJSON []byte
 
 // Header is the first line of a journal: everything that is known before the
-// first result. The lines after it are Parts and Furthers. schema/journal-v1.json describes both.
+// first result. The lines after it are Parts and Furthers. Each line ends in a
+// checksum of its own, as jsonfile.Line writes it. schema/journal-v2.json describes all.
 type Header struct {
 	Schema string `json:"schema"`
 	// Record is the sweep's record; its results are the planned cases.
@@ -53,43 +55,68 @@ func (h Header) Line() ([]byte, error) {
 func (p Part) Line() ([]byte, error) { return journalLine(p) }
 
 func journalLine(v any) ([]byte, error) {
-	text, err := json.Marshal(v)
+	text, err := jsonfile.Line(v)
 	if err != nil {
 		return nil, fmt.Errorf("record: journal: %w", err)
 	}
-	return append(text, '\n'), nil
+	return text, nil
 }
+
+// LineError is the error of a journal's line, which is counted from 1. The lines
+// before it are whole.
+type LineError struct {
+	Line int
+	Err  error
+}
+
+func (e *LineError) Error() string { return fmt.Sprintf("record: journal: line %d: %s", e.Line, e.Err) }
+
+// Unwrap returns what is wrong with the line.
+func (e *LineError) Unwrap() error { return e.Err }
 
 // ReadJournal reads a journal. A last line without its newline was being written
 // when the sweep was killed: it is left out and counted in Torn. Any other damage
-// is an error that names the line.
+// is a LineError.
 func ReadJournal(text []byte) (*Journal, error) {
-	whole := bytes.LastIndexByte(text, '\n') + 1
-	j := &Journal{Torn: len(text) - whole}
-	lines := bytes.Split(bytes.TrimSuffix(text[:whole], []byte("\n")), []byte("\n"))
-	if err := j.readHeader(lines[0], whole == 0); err != nil {
-		return nil, fmt.Errorf("record: journal: line 1: %w", err)
+	lines, torn := jsonfile.CutTorn(text)
+	j := &Journal{Torn: torn}
+	if len(lines) == 0 {
+		return nil, &LineError{1, fmt.Errorf("%w: the sweep was killed before it began, and the file holds nothing", ErrNotRecord)}
+	}
+	if err := j.readHeader(lines[0]); err != nil {
+		return nil, &LineError{1, err}
 	}
 	cases := j.cases()
 	for i, line := range lines[1:] {
 		if err := j.addLine(line, cases); err != nil {
-			return nil, fmt.Errorf("record: journal: line %d: %w", i+2, err)
+			return nil, &LineError{i + 2, err}
 		}
 	}
 	return j, nil
 }
 
-func (j *Journal) readHeader(line []byte, torn bool) error {
-	if torn {
-		return fmt.Errorf("%w: it was killed before it began, and holds nothing", ErrNotRecord)
+func (j *Journal) readHeader(line []byte) error {
+	// Without these two keys a header would be read as one of another meaning: a
+	// simulation as a measurement.
+	var head struct {
+		Schema string `json:"schema"`
+		Record struct {
+			Simulated *bool `json:"simulated"`
+		} `json:"record"`
 	}
-	if err := json.Unmarshal(line, &j.Header); err != nil {
+	if err := json.Unmarshal(line, &head); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotRecord, err)
+	}
+	if head.Schema != JournalSchema {
+		return fmt.Errorf("%w: the file has %q, this zbench reads %q", ErrVersion, head.Schema, JournalSchema)
+	}
+	if err := jsonfile.DecodeLine(line, &j.Header); err != nil {
+		return err
 	}
 	h := &j.Header
 	switch {
-	case h.Schema != JournalSchema:
-		return fmt.Errorf("%w: the file has %q, this zbench reads %q", ErrVersion, h.Schema, JournalSchema)
+	case head.Record.Simulated == nil:
+		return errors.New(`the key "simulated" is missing`)
 	case h.Record.Schema != Schema:
 		return fmt.Errorf("%w: the file has %q, this zbench reads %q", ErrVersion, h.Record.Schema, Schema)
 	case h.Record.Sweep == nil:

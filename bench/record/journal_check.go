@@ -22,6 +22,10 @@ func (p *Part) check(cases map[string]*planned) error {
 		return fmt.Errorf("%s: pass %d where pass %d comes next", p.Key, p.Pass, len(c.parts))
 	case p.Status == OK && (p.Burst == nil || p.Isolated == nil || len(p.Burst.Mean) == 0):
 		return fmt.Errorf("%s: pass %d ended well without samples", p.Key, p.Pass)
+	case p.Verified != nil && !slices.Contains([]string{VerifiedOK, VerifiedWrong, NotVerified}, p.Verified.State):
+		return fmt.Errorf("%s: pass %d: verified as %q", p.Key, p.Pass, p.Verified.State)
+	case p.Status == WrongData && (p.Verified == nil || p.Verified.Wrong == nil || *p.Verified.Wrong == 0):
+		return fmt.Errorf("%s: pass %d: the status is %q, but no element is wrong", p.Key, p.Pass, p.Status)
 	case p.Evidence != nil && p.Status != Failed:
 		return fmt.Errorf("%s: pass %d ended as %q with evidence of a hang", p.Key, p.Pass, p.Status)
 	case p.Status != OK && p.Reason == "":
@@ -30,7 +34,7 @@ func (p *Part) check(cases map[string]*planned) error {
 	if _, err := collective.ByName(c.Collective); err != nil {
 		return err
 	}
-	if err := errors.Join(p.Burst.check(), p.Isolated.check(c.Ranks), p.Evidence.check()); err != nil {
+	if err := errors.Join(p.Verified.check(p.Status), p.Burst.check(), p.Isolated.check(c.Ranks), p.Evidence.check()); err != nil {
 		return fmt.Errorf("%s: pass %d: %w", p.Key, p.Pass, err)
 	}
 	return nil

@@ -77,7 +77,8 @@ func Finished(planned Result, parts []Part) bool {
 // Assemble makes a case's result of what was planned and of the passes that are
 // there, in their order. It is the only place where samples become figures: the
 // live run, a resumed one and a reader of the journal alone all come here. A case
-// that is not finished is interrupted and keeps the figures of what it has.
+// that is not finished is interrupted and has the figures of its passes, its rates
+// included: they are shown, and no answer is drawn from them.
 func Assemble(planned Result, parts []Part) Result {
 	r := planned
 	r.Warnings = slices.Clone(planned.Warnings)
@@ -94,6 +95,7 @@ func Assemble(planned Result, parts []Part) Result {
 		return r
 	case !Finished(planned, parts):
 		r.Status, r.Reason = Interrupted, fmt.Sprintf("stopped after %d of %d passes", len(parts), Passes)
+		r.headline()
 		return r
 	}
 	last := parts[len(parts)-1]
@@ -132,11 +134,16 @@ func CutShort(planned Result, parts []Part, failed string) Result {
 
 // conclude gives a case that ended well its headline and its doubts.
 func (s *samples) conclude(r *Result) {
-	// A part of a collective that this zbench does not know was refused.
+	r.headline()
+	r.Warnings = append(r.Warnings, s.doubts(r)...)
+}
+
+// headline gives a case its rates. A part of a collective that this zbench does not
+// know was refused.
+func (r *Result) headline() {
 	if c, err := collective.ByName(r.Collective); err == nil {
 		r.SetHeadline(c.BusFactor(r.Ranks))
 	}
-	r.Warnings = append(r.Warnings, s.doubts(r)...)
 }
 
 // samples are a case's parts put together.

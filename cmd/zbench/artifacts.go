@@ -43,8 +43,9 @@ func checkFormat(name string) error {
 
 // printRecord writes the record to standard output, and the sizes near the
 // plateau after it: behind a table to standard output, else to standard error,
-// so that machine-readable output stays alone.
-func printRecord(s State, rec *record.Record, d *advice.Document, format string) error {
+// so that machine-readable output stays alone. Quiet leaves them out there, unless a
+// bucket size was asked for.
+func printRecord(s State, rec *record.Record, d *advice.Document, format string, quiet bool) error {
 	for _, f := range formats {
 		if f.name == format {
 			if err := f.write(s.Stdout, rec); err != nil {
@@ -53,7 +54,10 @@ func printRecord(s State, rec *record.Record, d *advice.Document, format string)
 		}
 	}
 	to := s.Stdout
-	if format != "table" {
+	switch {
+	case format != "table" && quiet && d == nil:
+		return nil
+	case format != "table":
 		to = s.Stderr
 	}
 	if _, err := io.WriteString(to, "\n"); err != nil {

@@ -249,13 +249,16 @@ func (u *setup) record(d *rccl.Driver, o collectivesOptions) *record.Record {
 
 // verdict is the exit code a record earns.
 func verdict(rec *record.Record, dir string) error {
-	count := map[record.Status]int{}
+	count, partly := map[record.Status]int{}, 0
 	for _, r := range rec.Results {
 		count[r.Status]++
+		if r.Status == record.Interrupted && r.Burst != nil {
+			partly++
+		}
 	}
 	switch {
 	case count[record.Interrupted] > 0:
-		return &codeError{exitInterrupted, fmt.Errorf("interrupted: %d of %d cases finished and are saved", count[record.OK], len(rec.Results)), "go on with: zbench collectives --resume " + dir}
+		return &codeError{exitInterrupted, fmt.Errorf("interrupted: %d of %d cases finished, %d more have 1 of %d passes; all of it is saved", count[record.OK], len(rec.Results), partly, record.Passes), "go on with: zbench collectives --resume " + dir}
 	case count[record.WrongData] > 0:
 		return &codeError{exitWrongData, fmt.Errorf("%d cases have wrong data", count[record.WrongData]), "the report names them"}
 	case count[record.OK] == 0 && count[record.Failed] == 0:

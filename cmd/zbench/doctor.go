@@ -110,8 +110,8 @@ var doctorFormats = []struct {
 	name  string
 	write func(State, io.Writer, doctor.Report) error
 }{
-	{"table", func(s State, w io.Writer, r doctor.Report) error {
-		return r.Text(w, doctor.Style{Width: s.Stdout.Width, Colour: s.Stdout.IsTTY && s.Getenv("NO_COLOR") == "" && s.Getenv("TERM") != "dumb"})
+	{"table", func(s State, _ io.Writer, r doctor.Report) error {
+		return r.Text(s.Stdout.own(), doctor.Style{Width: s.Stdout.Width, Colour: s.Stdout.IsTTY && s.Getenv("NO_COLOR") == "" && s.Getenv("TERM") != "dumb"})
 	}},
 	{"markdown", func(_ State, w io.Writer, r doctor.Report) error { return r.Markdown(w) }},
 	{"json", func(_ State, w io.Writer, r doctor.Report) error {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"zbench/bench/fabric"
 	"zbench/bench/plan"
 	"zbench/bench/record"
@@ -12,22 +10,19 @@ import (
 
 // announce says on standard error what is left of a sweep, before it begins.
 func (u *setup) announce(s State, o collectivesOptions, cases []plan.Case, parts []record.Part) {
-	if o.quiet {
-		return
-	}
 	e := plan.Predict(cases, o.run, parts, u.world.Ranks(), u.cost)
-	fmt.Fprint(s.Stderr, e.Text(u.machine != nil))
+	s.note(o.quiet, "%s", e.Text(u.machine != nil))
 }
 
 // tellMemory says on standard error where simulated GPUs have less memory than the
 // fabric's, because one process cannot address all of it.
 func (u *setup) tellMemory(s State, o collectivesOptions, d *rccl.Driver) error {
-	if u.machine == nil || o.quiet {
+	if u.machine == nil {
 		return nil
 	}
 	have, err := d.DeviceMemory()
 	if err == nil && have < u.machine.HBM {
-		fmt.Fprintf(s.Stderr, "Each of the %d simulated GPUs has %s of memory instead of %s: this process can address no more for all of them. Sizes that do not fit are skipped.\n",
+		s.note(o.quiet, "Each of the %d simulated GPUs has %s of memory instead of %s: this process can address no more for all of them. Sizes that do not fit are skipped.\n",
 			u.world.Ranks(), unit.Bytes(have), unit.Bytes(u.machine.HBM))
 	}
 	return err

@@ -156,9 +156,6 @@ func (u *setup) again(f record.Further) (*round, error) {
 
 // tellFurther says on standard error what is added, before it runs.
 func (u *setup) tellFurther(s State, o collectivesOptions, r *round, parts []record.Part) {
-	if o.quiet {
-		return
-	}
 	low, high := r.cases[0].Layout.Bytes, r.cases[0].Layout.Bytes
 	for _, c := range r.cases {
 		low, high = min(low, c.Layout.Bytes), max(high, c.Layout.Bytes)
@@ -170,6 +167,6 @@ func (u *setup) tellFurther(s State, o collectivesOptions, r *round, parts []rec
 	if r.Why == record.SecondPass {
 		what = fmt.Sprintf("For the bucket size a second pass takes the real sizes around the answer, %s to %s", unit.Bytes(low), unit.Bytes(high))
 	}
-	fmt.Fprintf(s.Stderr, "%s; --fixed-sizes leaves it out.\n", what)
+	s.note(o.quiet, "%s; --fixed-sizes leaves it out.\n", what)
 	u.announce(s, o, r.cases, parts)
 }

@@ -28,7 +28,8 @@ func onHost(t *testing.T, h host, width, code int, line string) (stdout, stderr,
 		return map[string]string{"SOURCE_DATE_EPOCH": "1795219200", "COLUMNS": "60"}[name]
 	}
 	var out, talk bytes.Buffer
-	s.Stdout, s.Stderr = Stream{&out, width > 0, width}, Stream{&talk, width > 0, width}
+	s.Stdout = Stream{Writer: &out, IsTTY: width > 0, Width: width}
+	s.Stderr = Stream{Writer: &talk, IsTTY: width > 0, Width: width}
 	require.Equal(t, code, Main(context.Background(), s), "%s: %s", line, talk.String())
 	return out.String(), talk.String(), folder
 }

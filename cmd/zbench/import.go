@@ -98,7 +98,7 @@ func keepImport(s State, rec *record.Record, started time.Time, out, format stri
 	if err := writeRun(dir, s, started); err != nil {
 		return err
 	}
-	if err := printRecord(s, rec, nil, format); err != nil {
+	if err := printRecord(s, rec, nil, format, false); err != nil {
 		return err
 	}
 	for _, i := range rec.Source.Imports {

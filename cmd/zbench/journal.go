@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 	"slices"
 
 	"zbench/bench/plan"
@@ -22,8 +23,7 @@ const journalFile = "journal.jsonl"
 type journal struct {
 	file AppendFile
 	log  *record.Journal
-	// dir is the folder's path, for messages.
-	dir string
+	dir  *folder
 }
 
 // newJournal begins a folder's journal with what there is of it, and replaces the one there was. A results.json in the folder is of an earlier run:
@@ -38,7 +38,7 @@ func newJournal(dir *folder, entries *record.Journal) (*journal, error) {
 			return nil, err
 		}
 	}
-	if err := dir.fs.WriteFile(dir.file(journalFile), text); err != nil {
+	if err := dir.put(journalFile, text); err != nil {
 		return nil, err
 	}
 	f, err := dir.fs.Append(dir.file(journalFile))
@@ -47,7 +47,7 @@ func newJournal(dir *folder, entries *record.Journal) (*journal, error) {
 	}
 	kept := *entries
 	kept.Parts, kept.Further = slices.Clone(entries.Parts), slices.Clone(entries.Further)
-	return &journal{f, &kept, dir.path}, nil
+	return &journal{f, &kept, dir}, nil
 }
 
 // append makes a part durable.
@@ -70,10 +70,13 @@ func (j *journal) write(of interface{ Line() ([]byte, error) }) error {
 	if err == nil {
 		err = j.file.Sync()
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errGone):
+		return j.dir.gone()
+	case err != nil:
 		return &codeError{
-			exitRun, fmt.Errorf("%s/%s cannot be written: %w; the sweep ends here, and what it wrote before is kept", j.dir, journalFile, err),
-			"make room, then: zbench collectives --resume " + j.dir,
+			exitRun, fmt.Errorf("%s cannot be written: %w; the sweep ends here, and what it wrote before is kept", j.dir.file(journalFile), err),
+			"make room, then: zbench collectives --resume " + j.dir.path,
 		}
 	}
 	return nil
@@ -142,17 +145,21 @@ func writeSamples(dir *folder, results []record.Result, parts []record.Part) err
 	if err := record.WriteSamples(&values, &index, results, parts); err != nil {
 		return err
 	}
-	if err := dir.fs.WriteFile(dir.file("samples.f32"), values.Bytes()); err != nil {
+	if err := dir.put("samples.f32", values.Bytes()); err != nil {
 		return err
 	}
-	return dir.fs.WriteFile(dir.file("samples.json"), index.Bytes())
+	return dir.put("samples.json", index.Bytes())
 }
 
 // readJournal reads a journal from its bytes; path is for messages.
 func readJournal(path string, text []byte) (*record.Journal, error) {
 	j, err := record.ReadJournal(text)
-	if err != nil {
-		return nil, &codeError{exitRun, fmt.Errorf("%s: %w", path, err), "begin the sweep anew in another folder (--out)"}
+	if err == nil {
+		return j, nil
 	}
-	return j, nil
+	hint := "begin the sweep anew in another folder (--out)"
+	if damage, ok := errors.AsType[*record.LineError](err); ok && damage.Line > 1 {
+		hint = fmt.Sprintf("the lines before it are whole: sed -i '%d,$d' %s keeps them alone, and zbench collectives --resume %s takes the rest again", damage.Line, path, filepath.Dir(path))
+	}
+	return nil, &codeError{exitRun, fmt.Errorf("%s: %w", path, err), hint}
 }

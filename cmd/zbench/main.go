@@ -22,6 +22,10 @@ func Main(ctx context.Context, s State) int {
 	done := make(chan struct{})
 	defer close(done)
 	go watch(s, cancel, done)
+	// Without its progress a sweep ends as after a signal; without its answer's reader
+	// a command goes on to its end.
+	s.Stderr = s.Stderr.shielded(func() { cancel(&interruption{"the reader of standard error has left"}) })
+	s.Stdout = s.Stdout.shielded(func() {})
 	root := newRoot(s)
 	root.SetArgs(s.Args)
 	root.SetIn(s.Stdin)
@@ -32,11 +36,19 @@ func Main(ctx context.Context, s State) int {
 	return codeOf(err)
 }
 
+// interruption is why a command ends early: the signal's name, or a reader that left.
+type interruption struct{ why string }
+
+func (i *interruption) Error() string { return i.why }
+
+// Unwrap makes it a cancellation.
+func (i *interruption) Unwrap() error { return context.Canceled }
+
 // watch turns the first signal into a cancellation and the second into an end.
 func watch(s State, cancel context.CancelCauseFunc, done <-chan struct{}) {
 	select {
 	case name := <-s.Signals:
-		cancel(fmt.Errorf("%w: %s", context.Canceled, name))
+		cancel(&interruption{name})
 	case <-done:
 		return
 	}
@@ -44,6 +56,22 @@ func watch(s State, cancel context.CancelCauseFunc, done <-chan struct{}) {
 	case <-s.Signals:
 		s.Exit(exitInterrupted)
 	case <-done:
+	}
+}
+
+// interruptible lets a command end at the first signal, whatever it is at: reading a
+// pipe, computing, waiting for a library. It is for commands that have nothing to
+// save; every file they write is whole or not there.
+func interruptible(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		ended := make(chan error, 1)
+		go func() { ended <- run(cmd, args) }()
+		select {
+		case err := <-ended:
+			return err
+		case <-cmd.Context().Done():
+			return &codeError{exitInterrupted, fmt.Errorf("%s was interrupted: %w", cmd.CommandPath(), context.Cause(cmd.Context())), "give the same command again"}
+		}
 	}
 }
 
@@ -101,7 +129,11 @@ clock, whose figures come from a model and are labelled SIMULATED.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(plainly(err), cmd.CommandPath()+" --help lists the flags")
 	})
-	root.AddCommand(newCollectives(s), newHBM(s), newKernels(s), newImport(s), newReport(s), newRecommend(s), newDoctor(s), newList(s), newVersion(s))
+	root.AddCommand(newCollectives(s), newHBM(s), newKernels(s)) // they save on a signal
+	for _, c := range []*cobra.Command{newImport(s), newReport(s), newRecommend(s), newDoctor(s), newList(s), newVersion(s)} {
+		c.RunE = interruptible(c.RunE)
+		root.AddCommand(c)
+	}
 	setHelp(root, s)
 	root.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {

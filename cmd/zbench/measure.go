@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -31,7 +32,9 @@ func (u *setup) sweep(ctx context.Context, s State, o collectivesOptions, dir *f
 		return err
 	}
 	if err != nil {
-		_ = writeAll(dir, out.rec, nil) // as much as the disk takes; err says what happened
+		if !errors.Is(err, errGone) { // else the path may be of another run's folder by now
+			_ = writeAll(dir, out.rec, nil) // as much as the disk takes; err says what happened
+		}
 		return err
 	}
 	return finish(s, o, dir, started, out)
@@ -48,7 +51,9 @@ func recommended(s State, o adviceOptions, out *swept) (*advice.Document, error)
 
 // finish leaves the record with all that is drawn from it, and prints it.
 func finish(s State, o collectivesOptions, dir *folder, started time.Time, out *swept) error {
-	if err := s.FS.RemoveTemporary(dir.path); err != nil {
+	if err := s.FS.RemoveTemporary(dir.path); errors.Is(err, fs.ErrNotExist) {
+		return dir.gone()
+	} else if err != nil {
 		return err
 	}
 	d, err := recommended(s, o.advice, out)
@@ -67,10 +72,10 @@ func finish(s State, o collectivesOptions, dir *folder, started time.Time, out *
 	if err := writeRun(dir, s, started); err != nil {
 		return err
 	}
-	if err := printRecord(s, out.rec, d, o.format); err != nil {
+	if err := printRecord(s, out.rec, d, o.format, o.quiet); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.Stderr, "Wrote %s (report.html, results.json, results.csv, bucket.json, plots) in %s\n",
+	s.note(o.quiet, "Wrote %s (report.html, results.json, results.csv, bucket.json, plots) in %s\n",
 		dir.path, s.Now().Sub(started).Round(10*time.Millisecond))
 	if err := verdict(out.rec, dir.path); err != nil {
 		return err
@@ -108,10 +113,13 @@ func (u *setup) measure(ctx context.Context, s State, o collectivesOptions, dir 
 			return nil, err
 		}
 		follow(cases, entries.Header)
+		if err := u.resumable(entries, cases); err != nil {
+			return nil, err
+		}
 	}
 	u.announce(s, o, cases, entries.Parts)
-	if o.advice.asked() && !o.fixedSizes && !o.quiet {
-		fmt.Fprintln(s.Stderr, "More sizes follow where the bucket size needs them, each round announced; --fixed-sizes leaves them out.")
+	if o.advice.asked() && !o.fixedSizes {
+		s.note(o.quiet, "More sizes follow where the bucket size needs them, each round announced; --fixed-sizes leaves them out.\n")
 	}
 	if err := d.Allocate(ctx, cases); err != nil {
 		return nil, connecting(err, "no case has been run: mend what the error names, and give the same command again")
@@ -130,8 +138,11 @@ func (u *setup) measure(ctx context.Context, s State, o collectivesOptions, dir 
 // connecting gives an error of the first launches, which connect, its next step.
 func connecting(err error, hint string) error {
 	var told *codeError
-	if errors.As(err, &told) || errors.Is(err, context.Canceled) || errors.Is(err, native.ErrUnavailable) {
+	switch {
+	case errors.As(err, &told), errors.Is(err, native.ErrUnavailable):
 		return err
+	case errors.Is(err, context.Canceled):
+		return &codeError{exitInterrupted, fmt.Errorf("interrupted before the first launch: %w", err), "give the same command again"}
 	}
 	return &codeError{exitRun, err, hint}
 }
@@ -147,7 +158,7 @@ func (u *setup) rounds(ctx context.Context, s State, o collectivesOptions, j *jo
 		}
 		u.tellFurther(s, o, r, j.log.Parts)
 		if err = d.Allocate(ctx, r.cases); err != nil {
-			return results, connecting(err, "what was measured is saved; mend what the error names, then: zbench collectives --resume "+j.dir)
+			return results, connecting(err, "what was measured is saved; mend what the error names, then: zbench collectives --resume "+j.dir.path)
 		}
 		if n == len(j.log.Further) {
 			if err = j.add(r.Further); err != nil {

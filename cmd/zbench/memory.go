@@ -6,16 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"zbench/bench/memory"
+	"zbench/bench/plain"
 	"zbench/bench/record"
-	"zbench/bench/unit"
 	"zbench/hbm"
 	"zbench/internal/native"
 	"zbench/report"
@@ -52,6 +50,9 @@ func addMemoryFlags(cmd *cobra.Command, o *memoryOptions) {
 	addLibraryFlags(cmd, &o.libraries)
 }
 
+// maxPeak is beyond any memory, in GB/s.
+const maxPeak = 1e9
+
 // memoryRun is a run under way.
 type memoryRun struct {
 	s       State
@@ -68,18 +69,8 @@ type memoryRun struct {
 // open checks the options and opens the devices. streams: the loopback is the
 // host on the wall clock; else, for the norms, it checks results alone.
 func (o memoryOptions) open(ctx context.Context, s State, command, help string, streams bool) (*memoryRun, error) {
-	if err := checkFormat(o.format); err != nil {
+	if err := o.check(help); err != nil {
 		return nil, err
-	}
-	rule := o.rule()
-	if err := rule.Validate(); err != nil {
-		return nil, usage(err, help)
-	}
-	if rule.MaxTime == 0 || !(o.peak >= 0) || math.IsInf(o.peak, 0) {
-		return nil, usagef(help, "--max-time must be positive, --peak finite and not negative")
-	}
-	if o.allGPUs && o.device != 0 {
-		return nil, usagef(help, "give either --device or --all-gpus")
 	}
 	backend, err := o.libraries.choose(s, o.backend)
 	if err != nil {
@@ -120,6 +111,27 @@ func (o memoryOptions) open(ctx context.Context, s State, command, help string, 
 	return m, nil
 }
 
+// check refuses options that no run can have, before anything is opened.
+func (o memoryOptions) check(help string) error {
+	if err := checkFormat(o.format); err != nil {
+		return err
+	}
+	rule := o.rule()
+	if err := rule.Validate(); err != nil {
+		return usage(err, help)
+	}
+	if rule.MaxTime == 0 {
+		return usagef(help, "--max-time must be positive")
+	}
+	if !(o.peak >= 0 && o.peak <= maxPeak) {
+		return usagef("give the published peak, as 5300", "--peak %g: the memory's peak in GB/s is a number from 0 to %g", o.peak, maxPeak)
+	}
+	if o.allGPUs && o.device != 0 {
+		return usagef(help, "give either --device or --all-gpus")
+	}
+	return nil
+}
+
 // start makes the record of a run whose devices are open.
 func (m *memoryRun) start(command, backend string) error {
 	when, err := created(m.s)
@@ -142,48 +154,6 @@ func (m *memoryRun) start(command, backend string) error {
 	return nil
 }
 
-// hostFacts are what the loopback tells of the host as a device.
-func hostFacts(s State) hbm.HostFacts {
-	h := s.Host()
-	return hbm.HostFacts{Name: hostName(s), CPUs: h.CPUs, Memory: h.Memory, Cache: hostCache(s)}
-}
-
-// hostName is the CPU's model.
-func hostName(s State) string {
-	text, err := s.FS.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return "this host"
-	}
-	for line := range strings.Lines(string(text)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return "this host"
-}
-
-// hostCache is the last level of cache of the first CPU in bytes, 0 where the
-// kernel does not tell: what the CPUs of one package share, as lscpu shows it.
-func hostCache(s State) int64 {
-	const folder = "/sys/devices/system/cpu/cpu0/cache/"
-	last, size := 0, int64(0)
-	for i := range 8 {
-		level, err := s.FS.ReadFile(folder + "index" + strconv.Itoa(i) + "/level")
-		if err != nil {
-			break
-		}
-		text, err := s.FS.ReadFile(folder + "index" + strconv.Itoa(i) + "/size")
-		n, bad := strconv.Atoi(strings.TrimSpace(string(level)))
-		if err != nil || bad != nil || n < last {
-			continue
-		}
-		if v, err := unit.ParseBytes(strings.TrimSpace(string(text))); err == nil {
-			last, size = n, v
-		}
-	}
-	return size
-}
-
 func (m *memoryRun) close() { _ = m.driver.Close() } // what was measured is saved before
 
 // begin makes the folder and the journal: a line with what is planned, then a
@@ -200,7 +170,7 @@ func (m *memoryRun) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := dir.fs.WriteFile(dir.file(journalFile), text); err != nil {
+	if err := dir.put(journalFile, text); err != nil {
 		return err
 	}
 	m.journal, err = dir.fs.Append(dir.file(journalFile))
@@ -214,7 +184,7 @@ func (m *memoryRun) run(key string, measure func() ([]memory.Result, error)) err
 		return nil
 	}
 	if !m.o.quiet && m.s.Stderr.IsTTY {
-		_, _ = fmt.Fprintf(m.s.Stderr, "\r\033[K%d  %s", m.done+1, key)
+		_, _ = fmt.Fprintf(m.s.Stderr.own(), "%s%d  %s", clearLine, m.done+1, plain.Text(key))
 	}
 	results, err := measure()
 	if m.ctx.Err() != nil {
@@ -232,7 +202,10 @@ func (m *memoryRun) run(key string, measure func() ([]memory.Result, error)) err
 		if err == nil {
 			err = m.journal.Sync()
 		}
-		if err != nil {
+		switch {
+		case errors.Is(err, errGone):
+			return m.dir.gone()
+		case err != nil:
 			return &codeError{exitRun, fmt.Errorf("%s cannot be written: %w", m.dir.file(journalFile), err), "what was measured before is in it"}
 		}
 		m.keep(r)
@@ -254,7 +227,7 @@ func (m *memoryRun) keep(r memory.Result) {
 // finish draws the record and gives its verdict.
 func (m *memoryRun) finish() error {
 	if m.s.Stderr.IsTTY && !m.o.quiet {
-		_, _ = fmt.Fprint(m.s.Stderr, "\r\033[K")
+		_, _ = fmt.Fprint(m.s.Stderr.own(), clearLine)
 	}
 	if err := m.journal.Close(); err != nil {
 		return err
@@ -272,7 +245,7 @@ func (m *memoryRun) finish() error {
 	if err := printMemory(m.s.Stdout, m.rec, m.o.format); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(m.s.Stderr, "Wrote %s (report.html, results.json, results.csv)\n", m.dir.path)
+	m.s.note(m.o.quiet, "Wrote %s (report.html, results.json, results.csv)\n", m.dir.path)
 	return memoryVerdict(m.rec)
 }
 

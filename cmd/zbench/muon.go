@@ -198,11 +198,7 @@ func (o muonOptions) measure(ctx context.Context, s State, cfg driver.Config, sh
 	if err != nil {
 		return errors.Join(err, d.Close())
 	}
-	say := func(text string) {
-		if !o.quiet {
-			fmt.Fprintf(s.Stderr, "%s\n", text)
-		}
-	}
+	say := func(text string) { s.note(o.quiet, "%s\n", text) }
 	keep := func(r *method.Report) error {
 		r.Tool, r.Created = tool(), when
 		return dir.write("results.json", func(w io.Writer) error { return method.Encode(w, r) })
@@ -220,7 +216,7 @@ func (o muonOptions) measure(ctx context.Context, s State, cfg driver.Config, sh
 	case err != nil:
 		return err
 	}
-	return finishMuon(s, dir, r, o.format, started)
+	return o.finish(s, dir, r, started)
 }
 
 // muonInterrupted says what was saved: results.json after each shape.
@@ -232,18 +228,18 @@ func muonInterrupted(r *method.Report, dir *folder) error {
 	return &codeError{exitInterrupted, fmt.Errorf("interrupted: %d of %d shapes finished and are saved", r.Done, len(r.Asked)), next}
 }
 
-// finishMuon draws the report, prints it and gives its verdict.
-func finishMuon(s State, dir *folder, r *method.Report, format string, started time.Time) error {
+// finish draws the report, prints it and gives its verdict.
+func (o muonOptions) finish(s State, dir *folder, r *method.Report, started time.Time) error {
 	if err := drawMuon(dir, r, "zbench "+strings.Join(s.Args, " ")); err != nil {
 		return err
 	}
 	if err := writeRun(dir, s, started); err != nil {
 		return err
 	}
-	if err := printMuon(s.Stdout, r, format); err != nil {
+	if err := printMuon(s.Stdout, r, o.format); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.Stderr, "Wrote %s (report.html, results.json, results.csv)\n", dir.path)
+	s.note(o.quiet, "Wrote %s (report.html, results.json, results.csv)\n", dir.path)
 	return muonVerdict(r)
 }
 

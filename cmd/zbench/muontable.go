@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	method "zbench/bench/muon"
+	"zbench/bench/plain"
 	"zbench/report"
 )
 
@@ -51,7 +52,11 @@ func tabbed(w io.Writer, rows [][]string) error {
 
 func piped(w io.Writer, rows [][]string) error {
 	for i, row := range rows {
-		if _, err := fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | ")); err != nil {
+		cells := make([]string, len(row))
+		for c := range row {
+			cells[c] = plain.Markdown(row[c])
+		}
+		if _, err := fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | ")); err != nil {
 			return err
 		}
 		if i == 0 {
@@ -84,7 +89,7 @@ func muonText(w io.Writer, r *method.Report, table func(io.Writer, [][]string) e
 // muonCSV writes the figures alone, in base units.
 func muonCSV(w io.Writer, r *method.Report) error {
 	c := csv.NewWriter(w)
-	plain := func(v *float64) string {
+	figure := func(v *float64) string {
 		if v == nil {
 			return ""
 		}
@@ -94,10 +99,10 @@ func muonCSV(w io.Writer, r *method.Report) error {
 	for _, s := range r.Shapes {
 		for _, x := range s.Rows {
 			if err == nil {
-				err = c.Write([]string{
-					s.Shape.Name, strconv.Itoa(s.Shape.Rows), strconv.Itoa(s.Shape.Cols), strconv.Itoa(s.Measured), x.What, plain(x.Seconds), strconv.Itoa(x.Samples),
-					plain(x.Effective), plain(x.Executed), plain(&x.Bytes), plain(x.Rate), plain(x.ToFull), plain(x.ToVendor),
-				})
+				err = c.Write(plain.Row([]string{
+					s.Shape.Name, strconv.Itoa(s.Shape.Rows), strconv.Itoa(s.Shape.Cols), strconv.Itoa(s.Measured), x.What, figure(x.Seconds), strconv.Itoa(x.Samples),
+					figure(x.Effective), figure(x.Executed), figure(&x.Bytes), figure(x.Rate), figure(x.ToFull), figure(x.ToVendor),
+				}))
 			}
 		}
 	}

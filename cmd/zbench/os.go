@@ -24,6 +24,11 @@ func main() { os.Exit(Main(context.Background(), osState())) }
 func osState() State {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	// A pipe without a reader is the write's error, which says which stream it was.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	names := make(chan string, 2)
 	go func() {
 		for s := range signals {
@@ -76,18 +81,20 @@ func (osFS) Open(name string) (io.ReadCloser, error)    { return os.Open(name) }
 func (osFS) ReadFile(name string) ([]byte, error)       { return os.ReadFile(name) }
 func (osFS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
 func (osFS) Stat(name string) (fs.FileInfo, error)      { return os.Stat(name) }
-func (osFS) Access(name string) error                   { return syscall.Access(name, 6) } // R_OK | W_OK
-func (osFS) MkdirAll(name string) error                 { return os.MkdirAll(name, 0o755) }
+func (osFS) Access(name string) error                   { return syscall.Access(name, 6) }  // R_OK | W_OK
+func (osFS) MkdirAll(name string) error                 { return os.MkdirAll(name, 0o777) } // less the umask
 func (osFS) Remove(name string) error                   { return os.Remove(name) }
 
 // temporary is what the names of unfinished files end in; they begin with a dot.
 const temporary = ".tmp"
 
+func isTemporary(name string) bool { return name[0] == '.' && filepath.Ext(name) == temporary }
+
 func (osFS) RemoveTemporary(dir string) error {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
-		if name := e.Name(); name[0] == '.' && filepath.Ext(name) == temporary {
-			err = errors.Join(err, os.Remove(filepath.Join(dir, name)))
+		if isTemporary(e.Name()) {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
 		}
 	}
 	return err
@@ -99,15 +106,12 @@ func (osFS) WriteFile(name string, data []byte) error {
 		// The rename would say "file exists" of a file with a name of our own.
 		return &codeError{exitRun, fmt.Errorf("%s is a folder where a file is to be written", name), "move it away, or choose another folder"}
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*"+temporary)
+	f, err := createTemporary(name)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(f.Name()) }() // gone already after the rename
 	_, err = f.Write(data)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
 	if err == nil {
 		err = f.Sync()
 	}
@@ -118,6 +122,18 @@ func (osFS) WriteFile(name string, data []byte) error {
 		return err
 	}
 	return os.Rename(f.Name(), name)
+}
+
+// createTemporary makes a file beside the one of that name, readable as the umask
+// has it. os.CreateTemp makes it for its owner alone.
+func createTemporary(name string) (*os.File, error) {
+	for n := 0; ; n++ {
+		beside := filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s.%d-%d%s", filepath.Base(name), os.Getpid(), n, temporary))
+		f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+	}
 }
 
 // Append opens the file, and makes its name durable: that of a file just renamed
@@ -131,5 +147,27 @@ func (osFS) Append(name string) (AppendFile, error) {
 		_ = dir.Sync() // some file systems cannot, and keep names anyway
 		_ = dir.Close()
 	}
-	return f, nil
+	return growing{f, name}, nil
+}
+
+// growing is a file that must stay where it is: what is written to one without a
+// name is lost.
+type growing struct {
+	*os.File
+	name string
+}
+
+func (g growing) Write(p []byte) (int, error) {
+	here, err := g.Stat()
+	if err != nil {
+		return 0, err
+	}
+	there, err := os.Stat(g.name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(here, there) {
+		return 0, errGone
+	}
+	if err != nil {
+		return 0, err
+	}
+	return g.File.Write(p)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -60,13 +61,13 @@ func (p *progress) say(text string) {
 	elapsed := p.last.Sub(p.start)
 	passes := max(p.first+p.done-p.before, 1)
 	left := time.Duration(float64(elapsed) / float64(passes) * float64(2*p.total-p.first-p.done)).Round(time.Second)
-	text += fmt.Sprintf("   ETA %s", left)
+	text = plain.Text(text) + fmt.Sprintf("   ETA %s", left)
 	if runes := []rune(text); p.out.Width > 0 && len(runes) >= p.out.Width {
 		text = string(runes[:p.out.Width-1])
 	}
-	fmt.Fprintf(p.out, "\r\x1b[K%s", text)
+	fmt.Fprint(p.out.own(), clearLine+text)
 	if p.done == p.total {
-		fmt.Fprint(p.out, "\r\x1b[K")
+		fmt.Fprint(p.out.own(), clearLine)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -54,7 +55,11 @@ func newReport(s State) *cobra.Command {
 // drawnFolder is where a drawing goes: out, which is made, or beside the file.
 func drawnFolder(s State, file, out string) (*folder, error) {
 	if out != "" {
-		return newFolder(s, out, "report", false)
+		dir, err := newFolder(s, out, "report", false)
+		if holds := (*holdsFiles)(nil); errors.As(err, &holds) {
+			return nil, usage(err, "choose another --out")
+		}
+		return dir, err
 	}
 	return &folder{fs: s.FS, path: filepath.Dir(file)}, nil
 }

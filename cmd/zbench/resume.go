@@ -60,7 +60,7 @@ func runResume(ctx context.Context, s State, cmd *cobra.Command, given collectiv
 				return u.sweep(ctx, s, o, dir, old, old.Header.Record.Created)
 			}
 		}
-		fmt.Fprintf(s.Stderr, "The sweep in %s is complete; it is drawn again.\n", given.resume)
+		s.note(given.quiet, "The sweep in %s is complete; it is drawn again.\n", given.resume)
 		return finish(s, o, dir, s.Now(), &swept{old, old.Record()})
 	}
 	if unfit != nil {
@@ -142,13 +142,17 @@ func goOn(old *record.Journal, now record.Header, force bool) (*record.Journal, 
 		}
 	}
 	kept := old.FinishedParts()
-	planned := map[string]bool{}
-	for _, r := range now.Record.Results {
-		planned[r.Key] = true
+	planned := map[string]int{}
+	for i, r := range now.Record.Results {
+		planned[r.Key] = i
 	}
 	for _, r := range old.Planned() {
-		finished := slices.ContainsFunc(kept, func(p record.Part) bool { return p.Key == r.Key })
-		if finished && !planned[r.Key] {
+		if !slices.ContainsFunc(kept, func(p record.Part) bool { return p.Key == r.Key }) {
+			continue
+		}
+		if i, again := planned[r.Key]; again {
+			now.Record.Results[i].Status, now.Record.Results[i].Reason = r.Status, r.Reason // skipped now, it has a result
+		} else {
 			now.Record.Results = append(now.Record.Results, r)
 		}
 	}

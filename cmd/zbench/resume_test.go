@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/record"
+	"zbench/internal/schematest"
 )
 
 // small is a sweep of twelve passes.
@@ -167,12 +168,12 @@ func cutAt(t *testing.T, passes int, more ...string) string {
 	return dir
 }
 
-// edit changes the header of a folder's journal.
+// edit changes a folder's journal, and its checksums with it.
 func edit(t *testing.T, dir, old, now string) {
 	t.Helper()
 	text := readBytes(t, dir, journalFile)
 	require.Contains(t, text, old)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, journalFile), []byte(strings.Replace(text, old, now, 1)), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, journalFile), []byte(schematest.Sealed(strings.Replace(text, old, now, 1))), 0o600))
 }
 
 // What was begun on something else is refused, each difference named, and left

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"time"
@@ -29,14 +30,6 @@ type State struct {
 	Host func() native.HostInfo
 }
 
-// Stream is an output and what is known of it.
-type Stream struct {
-	io.Writer
-	IsTTY bool
-	// Width is the terminal's width in columns, 0 when unknown.
-	Width int
-}
-
 // FS is the part of the file system that zbench uses. Names are the operating
 // system's paths.
 type FS interface {
@@ -55,9 +48,13 @@ type FS interface {
 	RemoveTemporary(dir string) error
 	// Remove removes a file, or a folder that is empty.
 	Remove(name string) error
-	// Append opens a file to write behind what it holds.
+	// Append opens a file to write behind what it holds. Writing fails with errGone
+	// once the file has another name, or none.
 	Append(name string) (AppendFile, error)
 }
+
+// errGone is a file that was taken away while it was written.
+var errGone = errors.New("removed, renamed or replaced by another while zbench wrote it")
 
 // AppendFile is a file that grows. What was written is on disk once Sync has
 // returned without an error, and not before.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -21,15 +22,17 @@ type folder struct {
 
 // newFolder makes the folder that a command will fill, before it measures
 // anything, so that a bad path fails early. Without a path it makes a dated one
-// that did not exist. A folder that holds files is refused unless force is set.
+// that did not exist. A folder that holds files is refused unless force is set;
+// what a run leaves that was killed before its first result is none.
 func newFolder(s State, path, command string, force bool) (*folder, error) {
 	if path == "" {
 		path = dated(s, command)
 	}
 	entries, err := s.FS.ReadDir(path)
+	empty := !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !isLeftover(s, path, e) })
 	switch {
-	case err == nil && len(entries) > 0 && !force:
-		return nil, usagef("choose another --out, or --force to write over it", "%s already holds %d files", path, len(entries))
+	case err == nil && !empty && !force:
+		return nil, &codeError{exitUsage, &holdsFiles{path, len(entries)}, "choose another --out, or --force to write over it"}
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, &codeError{exitRun, fmt.Errorf("the folder %s cannot be used: %w", path, err), "choose another --out"}
 	}
@@ -37,15 +40,39 @@ func newFolder(s State, path, command string, force bool) (*folder, error) {
 	if err := s.FS.MkdirAll(path); err != nil {
 		return nil, &codeError{exitRun, fmt.Errorf("the folder %s cannot be made: %w", path, err), "choose another --out"}
 	}
-	f := &folder{fs: s.FS, path: path, made: made, empty: len(entries) == 0}
-	run := []byte("{}\n")
+	f := &folder{fs: s.FS, path: path, made: made, empty: empty}
+	run := []byte(noRun)
 	if old, err := s.FS.ReadFile(f.file("run.json")); err == nil {
 		run = old // an earlier run's, until this one has its own
 	}
-	if err := s.FS.WriteFile(f.file("run.json"), run); err != nil {
+	err = s.FS.WriteFile(f.file("run.json"), run)
+	if err == nil && empty {
+		err = s.FS.RemoveTemporary(path)
+	}
+	if err != nil {
 		return nil, &codeError{exitRun, fmt.Errorf("the folder %s cannot be written: %w", path, err), "choose another --out"}
 	}
 	return f, nil
+}
+
+// noRun is the run.json of a run that has not ended.
+const noRun = "{}\n"
+
+// holdsFiles is the refusal of a folder that holds files.
+type holdsFiles struct {
+	path  string
+	files int
+}
+
+func (e *holdsFiles) Error() string { return fmt.Sprintf("%s already holds %d files", e.path, e.files) }
+
+// isLeftover tells whether a file is what a killed run leaves before its first result.
+func isLeftover(s State, dir string, e fs.DirEntry) bool {
+	if isTemporary(e.Name()) {
+		return true
+	}
+	text, err := s.FS.ReadFile(filepath.Join(dir, e.Name()))
+	return e.Name() == "run.json" && err == nil && string(text) == noRun
 }
 
 // abandon takes the folder back in which nothing was kept, so that the next run
@@ -79,12 +106,32 @@ func (f *folder) write(name string, fill func(io.Writer) error) error {
 	if err := fill(&b); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	err := f.fs.WriteFile(f.file(name), b.Bytes())
-	if told := (*codeError)(nil); err != nil && !errors.As(err, &told) {
-		return &codeError{exitRun, fmt.Errorf("%s: %w", f.file(name), err), "make room, then: zbench report " + f.path + " draws what is saved there"}
-	}
-	return err
+	return f.put(name, b.Bytes())
 }
+
+// put writes one file, whole or not at all.
+func (f *folder) put(name string, data []byte) error {
+	err := f.fs.WriteFile(f.file(name), data)
+	told := (*codeError)(nil)
+	switch {
+	case err == nil || errors.As(err, &told):
+		return err
+	case errors.Is(err, fs.ErrNotExist):
+		return f.gone()
+	}
+	return &codeError{exitRun, fmt.Errorf("%s: %w", f.file(name), err), "make room, then: zbench report " + f.path + " draws what is saved there"}
+}
+
+// gone is the error of a folder that somebody took away during the run.
+func (f *folder) gone() error {
+	return &codeError{
+		exitRun, fmt.Errorf("the folder %s was %w; the run ends here", f.path, errGone),
+		"what is in it where it is now is whole: zbench report DIR draws it, zbench collectives --resume DIR goes on with a sweep",
+	}
+}
+
+// maxEpoch is the last second of the year 9999, after which RFC 3339 has no name.
+const maxEpoch = 253402300799
 
 // created is the time a record carries: SOURCE_DATE_EPOCH when set, so that a
 // record can be reproduced byte for byte, else now.
@@ -94,8 +141,8 @@ func created(s State) (time.Time, error) {
 		return s.Now().UTC().Truncate(time.Second), nil
 	}
 	epoch, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return time.Time{}, usagef("unset it or give seconds since 1970", "SOURCE_DATE_EPOCH=%q is not a number of seconds", text)
+	if err != nil || epoch < 0 || epoch > maxEpoch {
+		return time.Time{}, usagef("unset it or give seconds since 1970", "SOURCE_DATE_EPOCH=%q is not a number of seconds from 0 to %d", text, maxEpoch)
 	}
 	return time.Unix(epoch, 0).UTC(), nil
 }

@@ -3,8 +3,11 @@ package doctor
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"zbench/bench/plain"
 )
 
 // signs are legible without colour; the words say it where a sign cannot be drawn.
@@ -27,6 +30,18 @@ type section struct {
 	found []Finding
 }
 
+// shown is the report as sections, every text of a machine escaped: colours are the
+// only sequences that a terminal obeys.
+func (r Report) shown() (title string, all []section) {
+	all = r.sections()
+	for _, s := range all {
+		for i, f := range s.found {
+			s.found[i] = Finding{f.Mark, plain.Text(f.Name), plain.Text(f.Value), plain.Text(f.Lost), plain.Text(f.Remedy)}
+		}
+	}
+	return plain.Text(fmt.Sprintf("zbench %s doctor on %s:", r.Tool, r.Host)), all
+}
+
 func (r Report) sections() []section {
 	var all []section
 	for _, b := range r.Backends {
@@ -40,7 +55,7 @@ func (r Report) sections() []section {
 		all = append(all, s)
 	}
 	if len(r.Machine) > 0 {
-		all = append(all, section{title: "machine", found: r.Machine})
+		all = append(all, section{title: "machine", found: slices.Clone(r.Machine)})
 	}
 	return all
 }
@@ -51,8 +66,8 @@ func (r Report) Text(w io.Writer, style Style) error {
 		style.Width = 100
 	}
 	t := &textWriter{style: style}
-	t.line("zbench %s doctor on %s: %s", r.Tool, r.Host, r.Verdict)
-	sections := r.sections()
+	title, sections := r.shown()
+	t.line("%s %s", title, plain.Text(r.Verdict))
 	for _, s := range sections {
 		for _, f := range s.found {
 			t.names = max(t.names, utf8.RuneCountInString(f.Name))
@@ -139,12 +154,19 @@ func wrap(text string, width int) []string {
 // Markdown writes the report as tables, for an issue or a page.
 func (r Report) Markdown(w io.Writer) error {
 	var b strings.Builder
-	cell := strings.NewReplacer("|", "\\|", "\n", "<br>")
-	fmt.Fprintf(&b, "**zbench %s doctor on %s:** %s\n", r.Tool, r.Host, r.Verdict)
-	for _, s := range r.sections() {
+	cell := func(text string) string {
+		parts := strings.Split(text, "\n")
+		for i := range parts {
+			parts[i] = plain.Markdown(parts[i])
+		}
+		return strings.Join(parts, "<br>")
+	}
+	title, sections := r.shown()
+	fmt.Fprintf(&b, "**%s** %s\n", plain.Markdown(title), plain.Markdown(plain.Text(r.Verdict)))
+	for _, s := range sections {
 		fmt.Fprintf(&b, "\n### %s\n\n| | what | found | lost | remedy |\n|---|---|---|---|---|\n", s.title)
 		for _, f := range s.found {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", signs[f.Mark], cell.Replace(f.Name), cell.Replace(f.Value), cell.Replace(f.Lost), cell.Replace(f.Remedy))
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", signs[f.Mark], cell(f.Name), cell(f.Value), cell(f.Lost), cell(f.Remedy))
 		}
 	}
 	if len(r.NotChecked) > 0 {

@@ -1,0 +1,106 @@
+package jsonfile_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/jsonfile"
+	"zbench/internal/schematest"
+)
+
+type shoal struct {
+	Fish  int       `json:"fish"`
+	Names []string  `json:"names"`
+	Sizes []float64 `json:"sizes,omitempty"`
+}
+
+func TestLine(t *testing.T) {
+	want := shoal{3, []string{"a\nb", `,"crc32c":"00000000"}`}, []float64{0.1, 1e-300}}
+	line, err := jsonfile.Line(want)
+	require.NoError(t, err)
+	require.Equal(t, schematest.Sealed(schematest.Unsealed(string(line))), string(line), "the checksum is RFC 3720's")
+	object, newline := line[:len(line)-1], line[len(line)-1]
+	require.Equal(t, byte('\n'), newline)
+	var got shoal
+	require.NoError(t, jsonfile.DecodeLine(object, &got))
+	require.Equal(t, want, got)
+	for _, none := range []any{3, []int{1}, struct{}{}, nil, math.NaN()} {
+		_, err := jsonfile.Line(none)
+		require.Error(t, err, "%v", none)
+	}
+}
+
+// Every bit of a line that is turned, and every cut, is noticed.
+func TestEveryBitOfALine(t *testing.T) {
+	line, err := jsonfile.Line(shoal{3, []string{"pike"}, []float64{1.5}})
+	require.NoError(t, err)
+	line = line[:len(line)-1]
+	for bit := range 8 * len(line) {
+		bad := slices.Clone(line)
+		bad[bit/8] ^= 1 << (bit % 8)
+		require.ErrorIs(t, jsonfile.DecodeLine(bad, &shoal{}), jsonfile.ErrDamaged, "%q", bad)
+	}
+	for n := range line {
+		require.ErrorIs(t, jsonfile.DecodeLine(line[:n], &shoal{}), jsonfile.ErrDamaged, "%q", line[:n])
+	}
+}
+
+// A line that somebody wrote with its right checksum is still refused where it is
+// not one object with the fields that are known.
+func TestLinesOfOtherFields(t *testing.T) {
+	for text, says := range map[string]string{
+		`{"fish":1,"fins":2}`:   `unknown field "fins"`,
+		`{"fish":1}{"fish":2}`:  "more behind its object",
+		`{"fish":1} {"fish":2}`: "more behind its object",
+		`{"fish":"1"}`:          "cannot unmarshal",
+		`{"fish":1`:             "does not end in its checksum",
+		`[1]`:                   "does not end in its checksum",
+	} {
+		line := strings.TrimSuffix(schematest.Sealed(text+"\n"), "\n")
+		require.ErrorContains(t, jsonfile.DecodeLine([]byte(line), &shoal{}), says)
+	}
+}
+
+func TestCutTorn(t *testing.T) {
+	for text, want := range map[string]struct {
+		lines string
+		torn  int
+	}{
+		"":          {"", 0},
+		"a":         {"", 1},
+		"a\n":       {"a", 0},
+		"a\nbc":     {"a", 2},
+		"a\n\nbc\n": {"a||bc", 0},
+	} {
+		lines, torn := jsonfile.CutTorn([]byte(text))
+		var list []string
+		for _, l := range lines {
+			list = append(list, string(l))
+		}
+		require.Equal(t, want.lines, strings.Join(list, "|"), "%q", text)
+		require.Equal(t, want.torn, torn, "%q", text)
+	}
+}
+
+// A line reads back as it was written, and not at all once a byte of it is another.
+func FuzzLine(f *testing.F) {
+	f.Add("pike", 1.5, uint(7), byte(1))
+	f.Fuzz(func(t *testing.T, name string, size float64, at uint, change byte) {
+		line, err := jsonfile.Line(shoal{1, []string{name}, []float64{size}})
+		if err != nil {
+			return // JSON has no such number
+		}
+		line = line[:len(line)-1]
+		var got shoal
+		require.NoError(t, jsonfile.DecodeLine(line, &got))
+		if change == 0 {
+			return
+		}
+		line[at%uint(len(line))] ^= change
+		require.ErrorIs(t, jsonfile.DecodeLine(line, &got), jsonfile.ErrDamaged)
+	})
+}

@@ -1,0 +1,90 @@
+package plain_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/plain"
+)
+
+func TestText(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                         "",
+		"µs · 95 % → 1 ‰ 漢\n\ttab": "µs · 95 % → 1 ‰ 漢\n\ttab",
+		"a\x1b[31mred":             `a\u001b[31mred`,
+		"\r\a\b\x7f":               `\u000d\u0007\u0008\u007f`,
+		"\u009b2J":                 `\u009b2J`,
+		"\x9b2J":                   `\u009b2J`,
+		"user\u202egol.exe":        `user\u202egol.exe`,
+		"\u2066a\u2028b\u061c":     `\u2066a\u2028b\u061c`,
+		"half \xe2\x82":            `half \u00e2\u0082`,
+	} {
+		require.Equal(t, want, plain.Text(in), "%q", in)
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	require.Equal(t, `a\|b &lt;img src=x onerror=1&gt; \[x\](y) \*\*b\*\* `+"\\`c\\`"+` \\ d e`, plain.Markdown("a|b <img src=x onerror=1> [x](y) **b** `c` \\ d\ne"))
+}
+
+func TestCell(t *testing.T) {
+	for in, want := range map[string]string{
+		"":              "",
+		"all_reduce":    "all_reduce",
+		"=1+1":          "'=1+1",
+		"+cmd|' /C'!A0": "'+cmd|' /C'!A0",
+		"-2+3":          "'-2+3",
+		"@SUM(A1)":      "'@SUM(A1)",
+		"\t=1":          "'\t=1",
+		"\r=1":          "'\r=1",
+		"\n=1":          "'\n=1",
+		"＝1":            "'＝1",
+		"-1":            "-1",
+		"-1.5e-06":      "-1.5e-06",
+		"+3":            "+3",
+		"-":             "'-",
+		"a=1":           "a=1",
+	} {
+		require.Equal(t, want, plain.Cell(in), "%q", in)
+	}
+	require.Equal(t, []string{"'=a", "-1", "b"}, plain.Row([]string{"=a", "-1", "b"}))
+}
+
+// Nothing that a terminal obeys is left; what it shows is unchanged; JSON means the
+// same.
+func FuzzText(f *testing.F) {
+	f.Add("a\x1b[31m\u009b\u202e\xff µs\n\t\\u001b")
+	f.Fuzz(func(t *testing.T, s string) {
+		out := plain.Text(s)
+		require.True(t, utf8.ValidString(out))
+		for _, r := range out {
+			require.False(t, unicode.IsControl(r) && r != '\n' && r != '\t', "%q", out)
+			require.False(t, unicode.Is(unicode.Bidi_Control, r), "%q", out)
+		}
+		require.Equal(t, out, plain.Text(out))
+		doc, err := json.Marshal(s)
+		require.NoError(t, err)
+		var was, is string
+		require.NoError(t, json.Unmarshal(doc, &was))
+		require.NoError(t, json.Unmarshal([]byte(plain.Text(string(doc))), &is))
+		require.Equal(t, was, is)
+	})
+}
+
+// No cell begins as a formula, but for numbers.
+func FuzzCell(f *testing.F) {
+	f.Add("=1")
+	f.Add("-1e9")
+	f.Fuzz(func(t *testing.T, s string) {
+		out := plain.Cell(s)
+		require.True(t, strings.HasSuffix(out, s))
+		if out != "" && strings.ContainsAny(out[:1], "=@\t\r\n") {
+			t.Fatalf("%q", out)
+		}
+	})
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/record"
+	"zbench/internal/schematest"
+)
+
+// changes are a document with one value changed, value by value, each in several
+// ways: of a list, the first element stands for all.
+func changes(value any, put func(any) any, emit func(any)) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			changes(v[key], func(other any) any {
+				c := maps.Clone(v)
+				c[key] = other
+				return put(c)
+			}, emit)
+		}
+		emit(put(nil))
+	case []any:
+		emit(put([]any{}))
+		if len(v) > 0 {
+			emit(put(append(slices.Clone(v), v[0])))
+			emit(put(v[1:]))
+			changes(v[0], func(other any) any { return put(append([]any{other}, v[1:]...)) }, emit)
+		}
+	case json.Number:
+		for _, n := range []any{0, 3, json.Number("1e300")} {
+			emit(put(n))
+		}
+	case string:
+		for _, text := range []any{"", "--help", v + "/x"} {
+			emit(put(text))
+		}
+	case bool:
+		emit(put(!v))
+	}
+}
+
+// A journal whose header somebody has edited, with its checksum, either goes on or is
+// refused: there is no panic, and what is left can be read.
+func TestResumeWithAnyEditedHeader(t *testing.T) {
+	oneGoroutine(t)
+	dir := cutAt(t, 7)
+	path := filepath.Join(dir, journalFile)
+	header, parts, _ := strings.Cut(schematest.Unsealed(readBytes(t, path)), "\n")
+	d := json.NewDecoder(strings.NewReader(header))
+	d.UseNumber()
+	var doc any
+	require.NoError(t, d.Decode(&doc))
+	ran, codes := 0, map[int]int{}
+	changes(doc, func(other any) any { return other }, func(edited any) {
+		text, err := json.Marshal(edited)
+		require.NoError(t, err)
+		journal := schematest.Sealed(string(text) + "\n" + parts)
+		if j, err := record.ReadJournal([]byte(journal)); err != nil || big(j) {
+			return
+		}
+		args := []string{"collectives", "--resume", dir, "-q"}
+		if ran++; ran%2 == 0 {
+			args = append(args, "--force")
+		}
+		require.NoError(t, os.WriteFile(path, []byte(journal), 0o600))
+		left := 2
+		code, stderr := zbench(t, fullDisk{osFS{}, &left}, args...)
+		codes[code]++
+		require.Contains(t, []int{exitOK, exitRun, exitUsage}, code, stderr)
+		_, err = record.ReadJournal([]byte(readBytes(t, path)))
+		require.NoError(t, err, "%s\n%s\n%s", text, args, stderr)
+		if strings.Contains(stderr, "contradicts itself") {
+			require.Equal(t, journal, readBytes(t, path), "it was refused, and is as it was")
+		}
+		_ = os.Remove(filepath.Join(dir, "results.json"))
+	})
+	t.Log(fmt.Sprint(ran, " journals, by exit code ", codes))
+	require.Greater(t, ran, 100)
+}
+
+// big tells a sweep that would take long.
+func big(j *record.Journal) bool {
+	w, s := j.Header.Record.World, j.Header.Record.Sweep
+	return max(w.Nodes*w.GPUsPerNode, w.GPUsPerProcess) > 64 || max(s.Iterations, s.Warmup, s.Checks, s.GraphLaunches) > 100 || s.MaxBytes > 1<<20
+}
+
+// What the options make and what the header plans must be the same cases.
+func TestResumeRefusesAnotherPlan(t *testing.T) {
+	oneGoroutine(t)
+	for name, x := range map[string]struct{ old, now, says string }{
+		"a case more": {`"max_bytes":4096`, `"max_bytes":8192`, "its options make the case all_reduce/float/sum/8192/r8/g1/oop, which it does not plan"},
+		"a case less": {`"max_bytes":4096`, `"max_bytes":2048`, "its options make no case all_reduce/float/sum/4096/r8/g1/oop, which it plans"},
+		"other bytes": {`"bytes":1024,`, `"bytes":1040,`, "its options make another case all_reduce/float/sum/1024/r8/g1/oop than it plans"},
+		"other label": {`"extrapolated":false`, `"extrapolated":true`, "its options make another case all_reduce/float/sum/1024/r8/g1/oop than it plans"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := cutAt(t, 7)
+			edit(t, dir, x.old, x.now)
+			before := readBytes(t, dir, journalFile)
+			code, stderr := zbench(t, osFS{}, "collectives", "--resume", dir)
+			require.Equal(t, exitRun, code, stderr)
+			require.Contains(t, stderr, journalFile+" contradicts itself: "+x.says)
+			require.Contains(t, stderr, "--out")
+			require.Equal(t, before, readBytes(t, dir, journalFile))
+		})
+	}
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"syscall"
+	"unicode/utf8"
+
+	"zbench/bench/plain"
+)
+
+// Stream is an output and what is known of it. Main shields both: all text that is
+// written is escaped, and a reader that has left is no error.
+type Stream struct {
+	io.Writer
+	IsTTY bool
+	// Width is the terminal's width in columns, 0 when unknown.
+	Width int
+	// terminal is what is behind the shield; nil where there is none.
+	terminal io.Writer
+}
+
+// own takes zbench's own control sequences, and text that was escaped before.
+func (s Stream) own() io.Writer {
+	if s.terminal == nil {
+		return s.Writer
+	}
+	return s.terminal
+}
+
+// shielded escapes what goes through the stream. left is called once when the
+// reader has left; what is written after that is dropped.
+func (s Stream) shielded(left func()) Stream {
+	pipe := &pipe{to: s.Writer, left: left}
+	s.Writer, s.terminal = &shield{to: pipe}, pipe
+	return s
+}
+
+// clearLine goes back to the beginning of a terminal's line and clears it.
+const clearLine = "\r\x1b[K"
+
+// pipe is an output whose reader may leave, as head does.
+type pipe struct {
+	mu   sync.Mutex
+	to   io.Writer
+	left func()
+	gone bool
+}
+
+func (p *pipe) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gone {
+		return len(text), nil
+	}
+	n, err := p.to.Write(text)
+	if errors.Is(err, syscall.EPIPE) {
+		p.gone = true
+		p.left()
+		return len(text), nil
+	}
+	return n, err
+}
+
+// shield escapes text. A character that was cut by the end of a write waits for
+// its rest.
+type shield struct {
+	mu   sync.Mutex
+	to   io.Writer
+	half []byte
+}
+
+func (s *shield) Write(text []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := append(s.half, text...)
+	whole := len(all) - cut(all)
+	s.half = append([]byte(nil), all[whole:]...)
+	if _, err := io.WriteString(s.to, plain.Text(string(all[:whole]))); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// cut is how many bytes at the end may be the beginning of a character.
+func cut(text []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if tail := text[len(text)-n:]; utf8.RuneStart(tail[0]) {
+			if utf8.FullRune(tail) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+// note writes to standard error what is neither an error nor a warning, unless
+// quiet.
+func (s State) note(quiet bool, format string, args ...any) {
+	if !quiet {
+		fmt.Fprintf(s.Stderr, format, args...)
+	}
+}
