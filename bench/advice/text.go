@@ -120,8 +120,8 @@ func (d *Document) Reasons() []Reasoning {
 		confidence = append(confidence, r.Message+" (at most "+r.Level+")")
 	}
 	if b := a.Bootstrap; b != nil {
-		confidence = append(confidence, fmt.Sprintf("of %d resampled curves (%s) 95 %% ask for %s to %s, %s of them cost at most %s here; exposed %s to %s",
-			b.Replicates, b.From, d.Amount(b.Lo), d.Amount(b.Hi), Share(b.InPlateau), Share(recommend.PlateauWidth), unit.Seconds(b.ExposedLo), unit.Seconds(b.ExposedHi)))
+		confidence = append(confidence, fmt.Sprintf("of %d resampled curves (%s) 95 %% ask for %s to %s, %s lie in the plateau; exposed %s to %s",
+			b.Replicates, b.From, d.Amount(b.Lo), d.Amount(b.Hi), Share(b.InPlateau), unit.Seconds(b.ExposedLo), unit.Seconds(b.ExposedHi)))
 	}
 	all := []Reasoning{
 		{"What each change gains", d.gains()},

@@ -37,12 +37,7 @@ func policies() []policy {
 			return answered(again.Question)
 		}},
 		{"zbench recommend, changes below 1 % made too", func(_ *Cluster, a recommend.Answer) int64 { return a.Least.Elements }},
-		{"zbench recommend, default kept below 1 % as measured", func(_ *Cluster, a recommend.Answer) int64 {
-			if a.Default.Step < a.Least.Step*(1+recommend.PlateauWidth) {
-				return a.Default.Elements
-			}
-			return a.Least.Elements
-		}},
+		{"zbench recommend, default kept below 1 % as measured", keptAsMeasured},
 	}
 	all = append(all, readings()...)
 	all = append(all, policy{"zbench, computation 1.6 times off even if measured", func(c *Cluster, _ recommend.Answer) int64 {
@@ -78,6 +73,14 @@ func policies() []policy {
 		}})
 	}
 	return append(all, fixed()...)
+}
+
+// keptAsMeasured keeps the default by the step as measured alone.
+func keptAsMeasured(_ *Cluster, a recommend.Answer) int64 {
+	if a.Default.Step < a.Least.Step*(1+recommend.PlateauWidth) {
+		return a.Default.Elements
+	}
+	return a.Least.Elements
 }
 
 // fixed are the settings of folklore.

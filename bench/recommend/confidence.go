@@ -49,8 +49,8 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 		e.capDip(i, best, limit)
 	}
 	if b := a.Bootstrap; b != nil {
-		limit(b.InPlateau < mostlyInside, "unstable", Low, "only %s of resampled curves have their answer among the settings that cost at most %s here", percent(b.InPlateau), percent(PlateauWidth))
-		limit(b.InPlateau >= mostlyInside && b.InPlateau < inside, "unstable", Medium, "%s of resampled curves have their answer at a setting that costs more than %s here", percent(1-b.InPlateau), percent(PlateauWidth))
+		limit(b.InPlateau < mostlyInside, "unstable", Low, "only %s of resampled curves have their answer in the plateau", percent(b.InPlateau))
+		limit(b.InPlateau >= mostlyInside && b.InPlateau < inside, "unstable", Medium, "%s of resampled curves have their answer outside the plateau", percent(1-b.InPlateau))
 	} else {
 		limit(true, "no_bootstrap", Medium, "the spread of the curves was not resampled")
 	}
