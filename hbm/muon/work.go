@@ -184,8 +184,9 @@ func (w *Work) operands(p method.Product, i, first int) []any {
 		return []any{a, none, x, x, none, float32(1), float32(0)}
 	case method.Square:
 		return []any{b, none, a, a, a, float32(step[2]), float32(step[1])}
+	default:
+		return []any{of(w.x[to], w.m, w.n), of(w.t[to], w.n, w.m), b, of(w.t[from], w.n, w.m), of(w.x[from], w.m, w.n), float32(1), float32(step[0])}
 	}
-	return []any{of(w.x[to], w.m, w.n), of(w.t[to], w.n, w.m), b, of(w.t[from], w.n, w.m), of(w.x[from], w.m, w.n), float32(1), float32(step[0])}
 }
 
 // Iterate is all of Newton–Schulz.

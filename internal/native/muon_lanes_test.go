@@ -86,7 +86,7 @@ func TestKernelDiesHaveNeighbouringTiles(t *testing.T) {
 			text, err := exec.Command(program, strconv.Itoa(n)).Output()
 			require.NoError(t, err)
 			var tiles, dealt []int
-			for _, word := range strings.Fields(string(text)) {
+			for word := range strings.FieldsSeq(string(text)) {
 				tile, err := strconv.Atoi(word)
 				require.NoError(t, err)
 				tiles = append(tiles, tile)
