@@ -220,8 +220,11 @@ func (u *setup) cases(d plan.Process) ([]plan.Case, error) {
 	return cases, nil
 }
 
-// mark says of a case whether its model has parts that are not measured.
-func (u *setup) mark(c *plan.Case) { c.Extrapolated = u.extrapolated(*c) }
+// mark says of a case whether its model has parts that are not measured. Before a
+// driver is open, when it is only asked what is missing, nothing is known of that.
+func (u *setup) mark(c *plan.Case) {
+	c.Extrapolated = u.extrapolated != nil && u.extrapolated(*c)
+}
 
 // record is everything that is known before the first result.
 func (u *setup) record(d *rccl.Driver, o collectivesOptions) *record.Record {

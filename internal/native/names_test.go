@@ -9,8 +9,8 @@ import (
 	"zbench/internal/native"
 )
 
-// RCCL calls its all-to-all ncclAllToAll up to ROCm 7.0 and ncclAlltoAll after,
-// as NCCL has since 2.28. A library with either name has the call; one with
+// RCCL calls its all-to-all ncclAllToAll in ROCm/rccl and ncclAlltoAll in
+// ROCm/rocm-systems, as NCCL does since 2.28. A library with either name has the call; one with
 // neither says so under the first.
 func TestEitherNameIsFound(t *testing.T) {
 	for name, has := range map[string]bool{"ncclAllToAll": true, "ncclAlltoAll": true, "ncclOther": false} {
