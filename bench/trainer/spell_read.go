@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"zbench/bench/collective"
 )
 
 // Config is what a trainer's own settings say. A nil field is not set there.
@@ -285,19 +283,5 @@ func flag(field func(c *Config) **bool) func(*Config, string) error {
 		}
 		*field(c) = &on
 		return nil
-	}
-}
-
-// dtype reads an element type's name.
-func dtype(field func(c *Config) *string) func(*Config, string) error {
-	return func(c *Config, value string) error {
-		if isUnset(value) {
-			return nil
-		}
-		d, err := collective.DtypeByName(value)
-		if err == nil {
-			*field(c) = d.Name
-		}
-		return err
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+
+	"zbench/bench/collective"
 )
 
 // whole reads a positive whole number as configurations write it: 40000000,
@@ -54,4 +56,18 @@ func scaled(value string, scale int64) (int64, error) {
 // isUnset is what configurations write for "the default".
 func isUnset(value string) bool {
 	return slices.Contains([]string{"", "null", "none", "auto", "~"}, strings.ToLower(value))
+}
+
+// dtype reads an element type's name.
+func dtype(field func(c *Config) *string) func(*Config, string) error {
+	return func(c *Config, value string) error {
+		if isUnset(value) {
+			return nil
+		}
+		d, err := collective.DtypeByName(value)
+		if err == nil {
+			*field(c) = d.Name
+		}
+		return err
+	}
 }
