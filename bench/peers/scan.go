@@ -171,6 +171,9 @@ func (s *scan) line(l line) error {
 
 // inTable takes a line below a header. NCCL_DEBUG writes into rows.
 func (s *scan) inTable(t *test, l line) {
+	if plainRow(l.text) && s.row(t, l) {
+		return
+	}
 	open := t.open
 	before := fragment{}
 	if open != nil {

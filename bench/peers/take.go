@@ -2,6 +2,27 @@ package peers
 
 import "strings"
 
+// plainRow reports whether a line is a row for certain, as almost all lines of a
+// table: it begins with a number, ends with one or with N/A, and has none of the
+// signs and capital letters without which no other line of the tool's, nor any
+// library's, can do.
+func plainRow(text string) bool {
+	text = strings.TrimLeft(text, " ")
+	if text == "" || !isDigit(text[0]) {
+		return false
+	}
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == ':' || c == '#':
+			return false
+		case c >= 'A' && c <= 'Z' && (i+2 >= len(text) || text[i:i+3] != "N/A") && (i < 2 || text[i-2:i+1] != "N/A"):
+			return false
+		}
+	}
+	last := text[len(text)-1]
+	return isDigit(last) || last == 'A'
+}
+
 // row takes a table row, or counts why it is not taken.
 func (s *scan) row(t *test, l line) bool {
 	// Some versions and people comment rows out; the digits after # stay rows.
