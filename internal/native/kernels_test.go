@@ -135,9 +135,10 @@ func TestKernelReducedExactInAnyOrder(t *testing.T) {
 			j.fill(t, b, rank)
 			for i := range given {
 				v := r.gives(j.base+uint64(i), rank)
-				bits, ok := j.e.encode(v)
-				require.True(t, ok, "n %d rank %d element %d: %v", j.n, rank, i, v)
-				require.Equal(t, bits, b.at(i), "n %d rank %d element %d: %v", j.n, rank, i, v)
+				if bits, ok := j.e.encode(v); !ok || bits != b.at(i) { // require alone takes most of the time
+					require.Equal(t, bits, b.at(i), "n %d rank %d element %d: %v", j.n, rank, i, v)
+					require.True(t, ok, "n %d rank %d element %d: %v", j.n, rank, i, v)
+				}
 				given[i] = append(given[i], v)
 			}
 		}
