@@ -110,7 +110,10 @@ func (p *Provider) Alloc(device int, bytes int64) (Buffer, error) {
 	b := Buffer{device: device, Bytes: bytes}
 	code := C.zb_malloc(p.table, C.int(device), &b.ptr, C.size_t(bytes))
 	err := p.runtime(fmt.Sprintf("allocate %d bytes", bytes), device, code)
-	if free, _, unknown := p.Memory(device); code == C.ZB_ERR_MEMORY && unknown == nil && free >= bytes {
+	if code != C.ZB_ERR_MEMORY {
+		return b, err
+	}
+	if free, _, unknown := p.Memory(device); unknown == nil && free >= bytes {
 		err = fmt.Errorf("%w, although the device has %d bytes free: the limit may be that of this process's address space (ulimit -v shows it, ulimit -v unlimited lifts it)", err, free)
 	}
 	return b, err
