@@ -63,7 +63,7 @@ func megatronArguments(s Spelling, numbers map[[2]string][][2]string) arguments 
 	layerWise, optimizer := sharded && r.LayerWise, s.optimizer()
 	all.add(layerWise, "optimizer", optimizer, func(c *Config) bool { return c.LayerWise })
 	all.add(layerWise && r.LegacyLayout, legacyKey, "true", func(c *Config) bool { return c.LegacyLayout })
-	all.add(sharded && !(layerWise && optimizer == distMuon), "use_distributed_optimizer", "true", func(c *Config) bool { return is(c.Zero, 1) })
+	all.add(sharded && (!layerWise || optimizer != distMuon), "use_distributed_optimizer", "true", func(c *Config) bool { return is(c.Zero, 1) })
 	all.add(sharded && !r.NoOverlap && !r.NoGatherOverlap, "overlap_param_gather", "true", func(c *Config) bool { return isTrue(c.GatherOverlap) })
 	all.add(r.PadBuckets, "ddp_pad_buckets_for_high_nccl_busbw", "true", func(c *Config) bool { return isTrue(c.Pad) })
 	all.add(r.Instances > 1, "num_distributed_optimizer_instances", fmt.Sprint(r.Instances), func(c *Config) bool { return is(c.Instances, r.Instances) })

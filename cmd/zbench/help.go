@@ -77,13 +77,14 @@ func helpWidth(terminal int) int {
 
 // writeUsage prints a command's usage, examples, subcommands, flags by group and
 // exit codes.
-func writeUsage(w io.Writer, cmd *cobra.Command, width int) {
+func writeUsage(to io.Writer, cmd *cobra.Command, width int) error {
+	w := new(strings.Builder)
 	fmt.Fprintf(w, "Usage:\n  %s\n", cmd.UseLine())
 	if cmd.HasExample() {
 		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
 	}
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprint(w, "\nCommands:\n")
+		w.WriteString("\nCommands:\n")
 		for _, c := range cmd.Commands() {
 			if c.IsAvailableCommand() {
 				fmt.Fprintf(w, "  %-*s %s\n", c.NamePadding(), c.Name(), c.Short)
@@ -95,10 +96,12 @@ func writeUsage(w io.Writer, cmd *cobra.Command, width int) {
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "\n%s COMMAND --help describes a command.\n", cmd.CommandPath())
 	}
+	_, err := io.WriteString(to, w.String())
+	return err
 }
 
 // writeFlags prints each flag once: the most used first, the others by group.
-func writeFlags(w io.Writer, cmd *cobra.Command, width int) {
+func writeFlags(w *strings.Builder, cmd *cobra.Command, width int) {
 	first := mostUsed[cmd.CommandPath()]
 	sections := append([]flagGroup{{mostUsedTitle, first}}, flagGroups...)
 	sets := make([]*pflag.FlagSet, len(sections))
@@ -134,12 +137,13 @@ func writeFlags(w io.Writer, cmd *cobra.Command, width int) {
 func setHelp(root *cobra.Command, s State) {
 	width := helpWidth(s.Stdout.Width)
 	root.SetUsageFunc(func(cmd *cobra.Command) error {
-		writeUsage(cmd.OutOrStderr(), cmd, width)
-		return nil
+		return writeUsage(cmd.OutOrStderr(), cmd, width)
 	})
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		out := cmd.OutOrStdout()
-		fmt.Fprintf(out, "%s\n\n", strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short)))
-		writeUsage(out, cmd, width)
+		about := strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short)) + "\n\n"
+		if _, err := io.WriteString(out, about); err == nil {
+			_ = writeUsage(out, cmd, width) // a closed output has no reader
+		}
 	})
 }

@@ -25,7 +25,9 @@ func commandsOf(cmd *cobra.Command) []*cobra.Command {
 func helpOf(cmd *cobra.Command, width int) string {
 	var out bytes.Buffer
 	cmd.InitDefaultHelpFlag()
-	writeUsage(&out, cmd, width)
+	if err := writeUsage(&out, cmd, width); err != nil {
+		panic(err)
+	}
 	return out.String()
 }
 
@@ -71,7 +73,7 @@ func TestHelpBeginsWithTheMostUsed(t *testing.T) {
 	require.NoError(t, err)
 	help := helpOf(cmd, 80)
 	var titles []string
-	for _, line := range strings.Split(help, "\n") {
+	for line := range strings.SplitSeq(help, "\n") {
 		if strings.HasSuffix(line, ":") && !strings.HasPrefix(line, " ") {
 			titles = append(titles, strings.TrimSuffix(line, ":"))
 		}

@@ -3,23 +3,39 @@ package main
 import (
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
 )
 
-// Libraries that are broken in the ways libraries are: what a user sees of it.
+// Libraries that are broken in the ways libraries are: what a user sees of it,
+// in folders with short names and with long ones, which fold the text elsewhere.
 func TestLibraryScripts(t *testing.T) {
+	for _, folder := range []string{"a", strings.Repeat("a-long-name-", 6)} {
+		t.Run(fmt.Sprintf("%d characters", len(folder)), func(t *testing.T) {
+			root := filepath.Join(t.TempDir(), folder)
+			require.NoError(t, os.Mkdir(root, 0o755))
+			libraryScripts(t, root)
+		})
+	}
+}
+
+func libraryScripts(t *testing.T, root string) {
+	t.Helper()
 	vendor, err := filepath.Abs("../../internal/native/testdata/vendor.c")
 	if err != nil {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/libraries",
+		WorkdirRoot:         root,
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			steady(e)
@@ -27,7 +43,7 @@ func TestLibraryScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": exitCode, "library": buildLibrary, "break": breakLibrary, "json": isJSON, "fifo": makeFIFO,
+			"code": exitCode, "library": buildLibrary, "break": breakLibrary, "json": isJSON, "fifo": makeFIFO, "says": says,
 		},
 	})
 }

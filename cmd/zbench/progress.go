@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"time"
 
 	"zbench/bench/plain"
@@ -65,10 +66,11 @@ func (p *progress) say(text string) {
 	if runes := []rune(text); p.out.Width > 0 && len(runes) >= p.out.Width {
 		text = string(runes[:p.out.Width-1])
 	}
-	fmt.Fprint(p.out.own(), clearLine+text)
+	line := clearLine + text
 	if p.done == p.total {
-		fmt.Fprint(p.out.own(), clearLine)
+		line += clearLine
 	}
+	_, _ = io.WriteString(p.out.own(), line) // progress that cannot be shown stops nothing
 }
 
 func outcome(r record.Result) string {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"syscall"
 	"unicode/utf8"
@@ -75,7 +76,7 @@ type shield struct {
 func (s *shield) Write(text []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := append(s.half, text...)
+	all := slices.Concat(s.half, text)
 	whole := len(all) - cut(all)
 	s.half = append([]byte(nil), all[whole:]...)
 	if _, err := io.WriteString(s.to, plain.Text(string(all[:whole]))); err != nil {

@@ -33,8 +33,10 @@ func rows() (list []row) {
 		list = append(list, slowLinkIsNobody(w))
 	}
 	for _, w := range railWorlds {
-		list = append(list, railIsNamed("slow rail, 30 to 80 % left", w, slowRail), railIsNamed("slow leaf, 30 to 80 % left", w, slowLeaf), railIsNamed("dead rail", w, deadRail))
+		list = append(list, railIsNamed("dead rail", w, deadRail))
 	}
+	noisiest := railWorlds[len(railWorlds)-1]
+	list = append(list, railIsNamed("slow rail, 30 to 80 % left", noisiest, slowRail), railIsNamed("slow leaf, 30 to 80 % left", noisiest, slowLeaf))
 	list = append(list, flakyIsNamed(linkWorlds[4], 0.1), flakyIsNamed(linkWorlds[5], 0.1))
 	const quiet, noisy = 1, 4 // of lateWorlds
 	for _, r := range []row{
