@@ -162,10 +162,10 @@ func scaled(d decimal, unit float64) float64 {
 // parseCell reads the cell of a number of wrong elements: a number, one with an
 // asterisk, or N/A. An empty cell is no number and no error.
 func parseCell(s string) (decimal, bool) {
-	switch {
-	case s == "":
+	switch s {
+	case "":
 		return 0, true
-	case s == "N/A":
+	case "N/A":
 		return hidden, true
 	}
 	d, ok := parseDecimal(strings.TrimSuffix(s, "*"))
