@@ -217,9 +217,9 @@ func TestNothingIsJoinedAmongSeveralPrograms(t *testing.T) {
 // What no later piece finishes is counted.
 func TestLabelledLineWithoutItsEnd(t *testing.T) {
 	log := text(t, "tag_inside.log")
-	above, _, found := strings.Cut(log, "[1,0]<stdout>:    21.56")
+	before, _, found := strings.Cut(log, "[1,0]<stdout>:    21.56")
 	require.True(t, found)
-	rec, err := Parse(strings.NewReader(above), Options{})
+	rec, err := Parse(strings.NewReader(before), Options{})
 	require.NoError(t, err)
 	require.Len(t, rec.Results, 2)
 	require.Equal(t, 1, rec.Source.Imports[0].Skipped[0].Count)

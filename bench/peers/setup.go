@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,18 +39,14 @@ type setups struct {
 func (s *setups) of(set *setting) *setup {
 	t := set.test
 	out := &setup{order: len(s.byID) + 1, settings: set.phrases(), process: t.stream}
-	list := sha256.New()
 	if len(t.worlds) > 0 {
-		t.worlds[0].writeTo(list)
-		out.devices = t.worlds[0].short()
+		out.list, out.devices = sha256.Sum256(t.worlds[0].text()), t.worlds[0].short()
 	}
-	list.Sum(out.list[:0])
-	id := sha256.New()
-	fmt.Fprintf(id, "%x %q %g %g", out.list, out.settings, set.unit, set.scale)
+	id := fmt.Sprintf("%x %q %g %g", out.list, out.settings, set.unit, set.scale)
 	if t.mixed() || set.ranks == 1 {
-		fmt.Fprintf(id, " alone %d", out.order)
+		id += fmt.Sprintf(" alone %d", out.order)
 	}
-	key := [sha256.Size]byte(id.Sum(nil))
+	key := sha256.Sum256([]byte(id))
 	if s.byID == nil {
 		s.byID, s.curves = map[[sha256.Size]byte]*setup{}, map[curveKey][]*setup{}
 	}
@@ -97,15 +92,17 @@ func (set *setting) phrases() []string {
 	return said
 }
 
-// writeTo writes which device each rank has. Process numbers are left out: the
-// next run has others.
-func (w *world) writeTo(to io.Writer) {
+// text says which device each rank has. Process numbers are left out: the next run
+// has others.
+func (w *world) text() []byte {
+	var text []byte
 	devices := slices.SortedFunc(slices.Values(w.devices), func(a, b device) int {
 		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.rank, b.rank))
 	})
 	for _, d := range devices {
-		fmt.Fprintf(to, "%d %d %q %q %q %q\n", d.group, d.rank, d.host, d.ordinal, d.bus, d.gpu)
+		text = fmt.Appendf(text, "%d %d %q %q %q %q\n", d.group, d.rank, d.host, d.ordinal, d.bus, d.gpu)
 	}
+	return text
 }
 
 // maxShort is the number of devices that are named one by one.

@@ -38,8 +38,8 @@ func TestAllPairs(t *testing.T) {
 			us := 1073741824 / alg / 1e3
 			other := fmt.Sprintf("  %7.2f  %6.2f  %6.2f  %6d", us, alg, alg, 0)
 			changed := strings.Replace(one, row, row[:52]+other+other+"\n", 1)
-			above, _, _ := strings.Cut(changed, "# Avg")
-			changed = above + "# Avg bus bandwidth    : nan\n"
+			changed, _, _ = strings.Cut(changed, "# Avg")
+			changed += "# Avg bus bandwidth    : nan\n"
 			changed = strings.NewReplacer("node-a", fmt.Sprint("gpu-", a), "node-b", fmt.Sprint("gpu-", b)).Replace(changed)
 			log += changed
 			want[fmt.Sprintf("gpu-%d:0 gpu-%d:0", a, b)] = us

@@ -104,7 +104,7 @@ func (w *world) shape() shape {
 	}
 	// Where each process sees one GPU and all have the same address, only the
 	// names of hosts tell devices apart.
-	s.sameDevice = s.sameDevice && (!alike || len(hosts) <= 1)
+	s.sameDevice = s.sameDevice && (!alike || len(hosts) == 1)
 	s.groups, s.Ranks, s.Nodes = len(groups), len(w.devices), len(hosts)
 	s.comm, s.commNodes = groups[w.devices[0].group], len(commHosts)
 	if s.groups == 1 && top+1 != s.Ranks {
