@@ -39,6 +39,7 @@ func onHost(t *testing.T, h host, width, code int, line string) (stdout, stderr,
 // rest in the same words. A phrase is looked for in the text unfolded: where a
 // line ends depends on the machine.
 func TestHostsAreDescribed(t *testing.T) {
+	oneGoroutine(t)
 	rows := []struct {
 		line string
 		code int
@@ -93,6 +94,7 @@ func ranOn(t *testing.T, h host, folder string) {
 // A simulated sweep, its advice and its page depend on the fabric alone: they are
 // the same on every machine.
 func TestHostsSimulateTheSame(t *testing.T) {
+	oneGoroutine(t)
 	const line = "collectives all_reduce --nodes 2 -b 64K -e 4M -f 8 --place out -q"
 	want, _, first := onHost(t, hosts[0], 0, exitOK, line)
 	for _, h := range hosts[1:] {
