@@ -147,7 +147,7 @@ bin/gpu-compare:
 
 .PHONY: gpu-compare
 gpu-compare: build bin/gpu-compare ## On a machine with a GPU: zbench beside BabelStream, torch, the vendor's BLAS, Liger and nccl-tests, by turns. FLAGS as above
-	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_FLAGS='$(FLAGS)' bin/gpu-compare -test.v -test.run '^TestGPU'
+	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_FLAGS='$(FLAGS)' scripts/gpu-compare.sh bin/gpu-compare
 
 .PHONY: experiments
 experiments: ## The experiments of docs/EXPERIMENTS.md at full size, 100 and 1,000 seeds
