@@ -135,7 +135,7 @@ func TestConfigIsJudged(t *testing.T) {
 	c.Overlap = new(bool)
 	c.Apply(&in.Run)
 	d = give(t, in)
-	require.Regexp(t, `^use [0-9.]+ M elements and set --overlap-grad-reduce; .* with your flags your 1 M costs 0 % of a step; --overlap-grad-reduce, which saves [0-9]+ % of a step`, d.Sentence)
+	require.Regexp(t, `^use [0-9.]+ M elements and set --overlap-grad-reduce; .* with your flags your 1 M costs 0 % of a step; --overlap-grad-reduce saves [0-9]+ % of a step`, d.Sentence)
 	require.Contains(t, d.Snippets[0].Text, "--overlap-grad-reduce\n")
 
 	none, err := trainer.ReadConfig("ddp_bucket_size: null\noverlap_grad_reduce: true\nuse_distributed_optimizer: true\n", "")

@@ -42,7 +42,7 @@ func (d *Document) keep() string {
 		return keep("Keep", a.Gain)
 	}
 	bucket, rest := a.Changes[0], a.Changes[1:]
-	set := "Set " + gained(rest) + "."
+	set := "Set " + gained(rest, ", which saves ") + "."
 	if alone := over(bucket.Gain); alone < recommend.PlateauWidth {
 		return keep("Keep", max(a.Gain, alone)) + " " + set
 	}
@@ -52,11 +52,11 @@ func (d *Document) keep() string {
 // over is what a step costs more without a change that saves a share of it.
 func over(gain float64) float64 { return gain / (1 - gain) }
 
-// gained lists switches and what each saves.
-func gained(all []recommend.Change) string {
+// gained lists switches and what each saves, with the words between the two.
+func gained(all []recommend.Change, saves string) string {
 	var texts []string
 	for _, c := range all {
-		texts = append(texts, fmt.Sprintf("%s, which saves %s of a step", c.Name, Share(max(0, c.Gain))))
+		texts = append(texts, c.Name+saves+Share(max(0, c.Gain))+" of a step")
 	}
 	return strings.Join(texts, ", and ")
 }
@@ -80,7 +80,7 @@ func (d *Document) use() string {
 	if len(a.Changes) == 0 {
 		return s + "; " + setting + " " + d.costs(now) + "."
 	}
-	return fmt.Sprintf("%s; with your flags %s costs %s of a step; %s.", s, setting, Share(over(a.Changes[0].Gain)), gained(a.Changes[1:]))
+	return fmt.Sprintf("%s; with your flags %s costs %s of a step; %s.", s, setting, Share(over(a.Changes[0].Gain)), gained(a.Changes[1:], " saves "))
 }
 
 // named is a setting with the word that its unit lacks, and no other number.
