@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -57,6 +58,10 @@ func TestHangUpSaves(t *testing.T) {
 	cmd := process(t, long(dir)...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
+	// Where these tests run under nohup, a process would inherit that hang-ups are ignored.
+	heeded := make(chan os.Signal, 1)
+	signal.Notify(heeded, syscall.SIGHUP)
+	defer signal.Stop(heeded)
 	require.NoError(t, cmd.Start())
 	lines(t, dir, 3)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
