@@ -9,8 +9,8 @@ static zb_batch batch(zb_rank *ranks, int64_t *start, double *seconds,
   b.work = (zb_work){.dtype = 7, .count = 64, .slots = 1};
   for (int i = 0; i < 4; i++) {
     ranks[i] = (zb_rank){.device = i, .rank = i, .nranks = 4, .comm = comm[i],
-                         .stream = stream[i], .send = send[i],
-                         .recv = recv[i]};
+                         .stream = stream[i], .send = sendbuf[i],
+                         .recv = recvbuf[i]};
   }
   return b;
 }
@@ -89,7 +89,7 @@ static void data_appear_when_proved(void) {
   float *in, *out;
   open_world();
   for (int i = 0; i < 4; i++) {
-    in = (float *)send[i];
+    in = (float *)sendbuf[i];
     for (int k = 0; k < 64; k++) {
       in[k] = (float)(i + k);
     }
@@ -98,7 +98,7 @@ static void data_appear_when_proved(void) {
   for (int i = 0; i < 4; i++) {
     CHECK(reduce(i, 64) == 0);
   }
-  out = (float *)recv[2];
+  out = (float *)recvbuf[2];
   CHECK(out[5] != 26);
   t.setDevice(2);
   CHECK(t.streamQuery(stream[2]) == ZB_OK && out[0] == 6 && out[5] == 26);
@@ -121,7 +121,7 @@ static void messages(void) {
   }
   for (int i = 0; i < 4; i++) {
     for (int k = 0; k < 256; k++) {
-      ((int32_t *)send[i])[k] = 1000 * i + k;
+      ((int32_t *)sendbuf[i])[k] = 1000 * i + k;
     }
   }
   t.allToAll = NULL; /* then it is made of messages, to oneself included */
@@ -130,8 +130,8 @@ static void messages(void) {
   t.moveData(1);
   zb_burst(&b);
   CHECK(b.outcome == ZB_BATCH_OK);
-  CHECK(((int32_t *)recv[3])[64 * 2 + 5] == 2000 + 64 * 3 + 5);
-  CHECK(((int32_t *)recv[1])[64 * 1 + 7] == 1000 + 64 * 1 + 7);
+  CHECK(((int32_t *)recvbuf[3])[64 * 2 + 5] == 2000 + 64 * 3 + 5);
+  CHECK(((int32_t *)recvbuf[1])[64 * 1 + 7] == 1000 + 64 * 1 + 7);
   t.gather = NULL;
   while (strcmp(zb_collective_name(pick), "gather") != 0) {
     pick++;
@@ -140,15 +140,15 @@ static void messages(void) {
   b.work.root = 2;
   zb_burst(&b);
   CHECK(b.outcome == ZB_BATCH_OK);
-  CHECK(((int32_t *)recv[2])[64 * 3 + 5] == 3000 + 5);
+  CHECK(((int32_t *)recvbuf[2])[64 * 3 + 5] == 3000 + 5);
   t.moveData(0);
   t.setDevice(0);
-  CHECK(t.sendTo(send[0], 8, 2, 1, comm[0], stream[0]) == 0);
+  CHECK(t.sendTo(sendbuf[0], 8, 2, 1, comm[0], stream[0]) == 0);
   t.setDevice(1);
-  CHECK(t.recvFrom(recv[1], 4, 2, 0, comm[1], stream[1]) == 0);
+  CHECK(t.recvFrom(recvbuf[1], 4, 2, 0, comm[1], stream[1]) == 0);
   CHECK(t.streamQuery(stream[1]) == ZB_ERR_NOT_READY); /* other lengths */
   CHECK(t.sendTo(NULL, 8, 2, 1, comm[1], stream[1]) == ZB_COLL_ARGUMENT);
-  CHECK(t.sendTo(send[1], 8, 2, 4, comm[1], stream[1]) == ZB_COLL_ARGUMENT);
+  CHECK(t.sendTo(sendbuf[1], 8, 2, 4, comm[1], stream[1]) == ZB_COLL_ARGUMENT);
   close_world();
 }
 
@@ -163,7 +163,7 @@ static void launches(void) {
   void *module, *poison;
   uint64_t bytes = 4000;
   uint32_t pattern = 0x11223344;
-  void *params[] = {&send[0], &bytes, &pattern};
+  void *params[] = {&sendbuf[0], &bytes, &pattern};
   open_world();
   t.setDevice(0);
   CHECK(t.moduleLoad(&module, "zbench loopback kernels") == 0);
@@ -177,7 +177,7 @@ static void launches(void) {
   CHECK(t.launchKernel(poison, 3, 2, 1, 8, 4, 2, 65536, stream[0], params,
                        NULL) == 0);
   CHECK(t.streamQuery(stream[0]) == 0);
-  CHECK(send[0] != NULL && ((unsigned char *)send[0])[3999] == 0x11);
+  CHECK(sendbuf[0] != NULL && ((unsigned char *)sendbuf[0])[3999] == 0x11);
   CHECK(t.moduleUnload(module) == 0);
   close_world();
 }

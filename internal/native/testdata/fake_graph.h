@@ -35,14 +35,14 @@ static void graphs_replay(void) {
       t.setDevice(i);
       mine = (float)(k * (i + 1));
       all += mine;
-      CHECK(t.copy(send[i], &mine, 4, ZB_TO_DEVICE) == ZB_OK);
+      CHECK(t.copy(sendbuf[i], &mine, 4, ZB_TO_DEVICE) == ZB_OK);
       CHECK(t.graphLaunch(exec[i], stream[i]) == ZB_OK);
       CHECK(i == 3 || t.streamQuery(stream[i]) == ZB_ERR_NOT_READY);
     }
     for (int i = 0; i < 4; i++) {
       t.setDevice(i);
       CHECK(t.streamQuery(stream[i]) == ZB_OK);
-      CHECK(t.copy(&one, recv[i], 4, ZB_TO_HOST) == ZB_OK && one == all);
+      CHECK(t.copy(&one, recvbuf[i], 4, ZB_TO_HOST) == ZB_OK && one == all);
     }
   }
   t.moveData(0);
@@ -101,10 +101,10 @@ static void refuses_in_a_capture(void) {
       CHECK(t.mallocDevice(&more, 16) == ZB_ERR_CAPTURE);
       break;
     case 3:
-      CHECK(t.copy(host, send[0], 4, ZB_TO_HOST) == ZB_ERR_CAPTURE);
+      CHECK(t.copy(host, sendbuf[0], 4, ZB_TO_HOST) == ZB_ERR_CAPTURE);
       break;
     case 4:
-      CHECK(t.freeDevice(send[0]) == ZB_ERR_CAPTURE);
+      CHECK(t.freeDevice(sendbuf[0]) == ZB_ERR_CAPTURE);
       break;
     case 5:
       CHECK(t.streamBeginCapture(stream[0], ZB_CAPTURE_THREAD) == ZB_ERR_STATE);

@@ -11,7 +11,7 @@ static void done_on_all(void) {
 static void fill_all(size_t n) {
   for (int i = 0; i < 4; i++) {
     for (size_t k = 0; k < n; k++) {
-      ((float *)send[i])[k] = (float)(i + 1);
+      ((float *)sendbuf[i])[k] = (float)(i + 1);
     }
   }
 }
@@ -25,17 +25,17 @@ static void any_current_device(void) {
   t.setDevice(3);
   CHECK(t.groupStart() == 0);
   for (int i = 0; i < 4; i++) {
-    CHECK(t.allReduce(send[i], recv[i], 64, 7, 0, comm[i], stream[i]) == 0);
+    CHECK(t.allReduce(sendbuf[i], recvbuf[i], 64, 7, 0, comm[i], stream[i]) == 0);
   }
   CHECK(t.groupEnd() == 0);
   CHECK(zbl_current_device() == 3);
-  CHECK(t.sendTo(send[0], 4, 7, 1, comm[0], stream[0]) == 0);
-  CHECK(t.recvFrom(recv[1], 4, 7, 0, comm[1], stream[1]) == 0);
+  CHECK(t.sendTo(sendbuf[0], 4, 7, 1, comm[0], stream[0]) == 0);
+  CHECK(t.recvFrom(recvbuf[1], 4, 7, 0, comm[1], stream[1]) == 0);
   done_on_all();
   t.moveData(0);
-  CHECK(((float *)recv[2])[63] == 10);
+  CHECK(((float *)recvbuf[2])[63] == 10);
   t.setDevice(0);
-  CHECK(t.allReduce(send[0], recv[0], 64, 7, 0, comm[0], stream[1]) ==
+  CHECK(t.allReduce(sendbuf[0], recvbuf[0], 64, 7, 0, comm[0], stream[1]) ==
         ZB_COLL_USAGE); /* a stream of another device is still none of its own */
   close_world();
 }
@@ -82,14 +82,14 @@ static void all_to_all_in_place(void) {
   CHECK(t.groupStart() == 0);
   for (int i = 0; i < 4; i++) {
     t.setDevice(i);
-    CHECK(t.allToAll(send[i], send[i], 16, 7, comm[i], stream[i]) == 0);
+    CHECK(t.allToAll(sendbuf[i], sendbuf[i], 16, 7, comm[i], stream[i]) == 0);
   }
   CHECK(t.groupEnd() == 0);
   done_on_all();
   t.moveData(0);
-  CHECK(((float *)send[2])[0] != 1 && ((float *)send[2])[63] != 4);
+  CHECK(((float *)sendbuf[2])[0] != 1 && ((float *)sendbuf[2])[63] != 4);
   t.setDevice(0);
-  CHECK(t.allToAll(send[0], (char *)send[0] + 64, 16, 7, comm[0], stream[0]) ==
+  CHECK(t.allToAll(sendbuf[0], (char *)sendbuf[0] + 64, 16, 7, comm[0], stream[0]) ==
         ZB_COLL_ARGUMENT); /* any other overlap */
   close_world();
 }
@@ -108,26 +108,26 @@ static void the_null_stream(void) {
   CHECK(t.streamDestroy(NULL) == ZB_ERR_HANDLE);
   fill_all(64);
   t.moveData(1);
-  CHECK(t.allReduce(send[0], recv[0], 64, 7, 0, comm[0], blocking) == 0);
+  CHECK(t.allReduce(sendbuf[0], recvbuf[0], 64, 7, 0, comm[0], blocking) == 0);
   CHECK(t.eventRecord(begun, NULL) == ZB_OK);
-  CHECK(t.copyAsync(recv[0], &one, 4, ZB_TO_DEVICE, NULL) == ZB_OK);
+  CHECK(t.copyAsync(recvbuf[0], &one, 4, ZB_TO_DEVICE, NULL) == ZB_OK);
   CHECK(t.eventRecord(ended, blocking) == ZB_OK);
   CHECK(t.streamQuery(NULL) == ZB_ERR_NOT_READY); /* the others have not come */
   CHECK(t.streamQuery(stream[0]) == ZB_OK); /* does not take part */
   CHECK(t.eventQuery(begun) == ZB_ERR_NOT_READY);
   for (int i = 1; i < 4; i++) {
     t.setDevice(i);
-    CHECK(t.allReduce(send[i], recv[i], 64, 7, 0, comm[i], NULL) == 0);
+    CHECK(t.allReduce(sendbuf[i], recvbuf[i], 64, 7, 0, comm[i], NULL) == 0);
   }
   t.setDevice(0);
   CHECK(t.streamQuery(NULL) == ZB_OK);
   CHECK(t.eventElapsed(&ms, begun, ended) == ZB_OK && ms >= 0);
   t.moveData(0);
   CHECK(t.streamQuery(blocking) == ZB_OK);
-  CHECK(((float *)recv[0])[0] == 1 && ((float *)recv[0])[1] == 10);
+  CHECK(((float *)recvbuf[0])[0] == 1 && ((float *)recvbuf[0])[1] == 10);
   t.setDevice(1);
-  CHECK(t.streamQuery(NULL) == ZB_OK && ((float *)recv[1])[0] == 10);
-  CHECK(t.copy(&other, recv[1], 4, ZB_TO_HOST) == ZB_OK && other == 10);
+  CHECK(t.streamQuery(NULL) == ZB_OK && ((float *)recvbuf[1])[0] == 10);
+  CHECK(t.copy(&other, recvbuf[1], 4, ZB_TO_HOST) == ZB_OK && other == 10);
   t.setDevice(0);
   CHECK(t.eventDestroy(begun) == ZB_OK && t.eventDestroy(ended) == ZB_OK);
   CHECK(t.streamDestroy(blocking) == ZB_OK);
@@ -140,10 +140,10 @@ static void the_null_stream_outlives(void) {
   open_world();
   t.setDevice(0);
   CHECK(t.streamCreate(&blocking, 0) == 0);
-  CHECK(t.allReduce(send[0], recv[0], 64, 7, 0, comm[0], blocking) == 0);
-  CHECK(t.copyAsync(send[0], &blocking, 4, ZB_TO_DEVICE, NULL) == ZB_OK);
+  CHECK(t.allReduce(sendbuf[0], recvbuf[0], 64, 7, 0, comm[0], blocking) == 0);
+  CHECK(t.copyAsync(sendbuf[0], &blocking, 4, ZB_TO_DEVICE, NULL) == ZB_OK);
   CHECK(t.streamQuery(NULL) == ZB_ERR_NOT_READY);
-  CHECK(t.copy(send[0], &blocking, 4, ZB_TO_DEVICE) == ZB_ERR_NOT_READY);
+  CHECK(t.copy(sendbuf[0], &blocking, 4, ZB_TO_DEVICE) == ZB_ERR_NOT_READY);
   CHECK(t.streamDestroy(blocking) == ZB_OK);
   CHECK(t.streamQuery(NULL) == ZB_OK);
   close_world();
@@ -157,24 +157,24 @@ static void copies(void) {
   float mine = 7, got = 0;
   open_world();
   t.setDevice(0);
-  CHECK(t.copy(send[0], &mine, 4, INFERRED) == ZB_OK);
-  CHECK(t.copy(recv[0], send[0], 4, DEVICE_TO_DEVICE) == ZB_OK);
-  CHECK(t.copy(recv[1], recv[0], 4, DEVICE_TO_DEVICE) == ZB_OK); /* a peer's */
-  CHECK(t.copyAsync(recv[2], recv[0], 4, INFERRED, stream[0]) == ZB_OK);
+  CHECK(t.copy(sendbuf[0], &mine, 4, INFERRED) == ZB_OK);
+  CHECK(t.copy(recvbuf[0], sendbuf[0], 4, DEVICE_TO_DEVICE) == ZB_OK);
+  CHECK(t.copy(recvbuf[1], recvbuf[0], 4, DEVICE_TO_DEVICE) == ZB_OK); /* a peer's */
+  CHECK(t.copyAsync(recvbuf[2], recvbuf[0], 4, INFERRED, stream[0]) == ZB_OK);
   CHECK(t.streamQuery(stream[0]) == ZB_OK);
   t.setDevice(2);
-  CHECK(t.copy(&got, recv[2], 4, INFERRED) == ZB_OK && got == 7);
+  CHECK(t.copy(&got, recvbuf[2], 4, INFERRED) == ZB_OK && got == 7);
   got = 0;
   t.setDevice(1);
-  CHECK(t.copy(&got, recv[1], 4, ZB_TO_HOST) == ZB_OK && got == 7);
+  CHECK(t.copy(&got, recvbuf[1], 4, ZB_TO_HOST) == ZB_OK && got == 7);
   CHECK(t.copy(&got, &mine, 4, HOST_TO_HOST) == ZB_OK);
   CHECK(t.copy(NULL, NULL, 0, INFERRED) == ZB_OK); /* nothing to copy */
-  CHECK(t.copy(&got, recv[1], 4, DEVICE_TO_DEVICE) == ZB_ERR_VALUE);
-  CHECK(t.copy(&got, recv[1], 4, HOST_TO_HOST) == ZB_ERR_VALUE);
-  CHECK(t.copy(&got, recv[1], 4, 5) == ZB_ERR_VALUE);
-  CHECK(t.copy(recv[1], (char *)send[1] + 4095, 4, DEVICE_TO_DEVICE) ==
+  CHECK(t.copy(&got, recvbuf[1], 4, DEVICE_TO_DEVICE) == ZB_ERR_VALUE);
+  CHECK(t.copy(&got, recvbuf[1], 4, HOST_TO_HOST) == ZB_ERR_VALUE);
+  CHECK(t.copy(&got, recvbuf[1], 4, 5) == ZB_ERR_VALUE);
+  CHECK(t.copy(recvbuf[1], (char *)sendbuf[1] + 4095, 4, DEVICE_TO_DEVICE) ==
         ZB_ERR_VALUE); /* beyond an allocation */
-  CHECK(t.copy(recv[1], (char *)send[1] + 4095, 4, INFERRED) == ZB_ERR_VALUE);
+  CHECK(t.copy(recvbuf[1], (char *)sendbuf[1] + 4095, 4, INFERRED) == ZB_ERR_VALUE);
   close_world();
 }
 
@@ -223,7 +223,7 @@ static void an_abort_frees_the_stream(void) {
   CHECK(t.streamQuery(stream[1]) == ZB_ERR_NOT_READY);
   CHECK(t.commAbort(comm[1]) == 0 && t.streamQuery(stream[1]) == ZB_OK);
   t.setDevice(3);
-  CHECK(t.groupStart() == 0 && t.sendTo(send[3], 4, 7, 2, comm[3], stream[3]) != 0);
+  CHECK(t.groupStart() == 0 && t.sendTo(sendbuf[3], 4, 7, 2, comm[3], stream[3]) != 0);
   CHECK(t.groupEnd() == 0);
   CHECK(t.commAbort(comm[3]) == 0 && t.streamQuery(stream[3]) == ZB_OK);
   t.setDevice(2);
@@ -238,10 +238,10 @@ static void an_abort_frees_the_stream(void) {
 static void an_abort_frees_messages(void) {
   open_world();
   t.setDevice(0);
-  CHECK(t.sendTo(send[0], 4, 7, 1, comm[0], stream[0]) == 0);
+  CHECK(t.sendTo(sendbuf[0], 4, 7, 1, comm[0], stream[0]) == 0);
   CHECK(t.streamQuery(stream[0]) == ZB_ERR_NOT_READY);
   CHECK(t.groupStart() == 0);
-  CHECK(t.sendTo(send[0], 4, 7, 2, comm[0], stream[0]) == 0);
+  CHECK(t.sendTo(sendbuf[0], 4, 7, 2, comm[0], stream[0]) == 0);
   CHECK(t.commAbort(comm[0]) == 0);
   CHECK(t.groupEnd() == ZB_COLL_ARGUMENT);
   CHECK(t.streamQuery(stream[0]) == ZB_OK);

@@ -29,7 +29,7 @@ static zb_table t;
     }                                                                          \
   } while (0)
 
-static void *comm[4], *stream[4], *send[4], *recv[4];
+static void *comm[4], *stream[4], *sendbuf[4], *recvbuf[4];
 
 /* A world of four ranks with a stream, a communicator and two buffers each. */
 static void open_world(void) {
@@ -40,8 +40,8 @@ static void open_world(void) {
   CHECK(t.getUniqueId(&id) == 0 && t.groupStart() == 0);
   for (int i = 0; i < 4; i++) {
     CHECK(t.setDevice(i) == 0 && t.streamCreate(&stream[i], 1) == 0);
-    CHECK(t.mallocDevice(&send[i], 4096) == 0);
-    CHECK(t.mallocDevice(&recv[i], 4096) == 0);
+    CHECK(t.mallocDevice(&sendbuf[i], 4096) == 0);
+    CHECK(t.mallocDevice(&recvbuf[i], 4096) == 0);
     CHECK(t.commInitRank(&comm[i], 4, id, i) == 0);
   }
   CHECK(t.groupEnd() == 0);
@@ -51,33 +51,33 @@ static void close_world(void) {
   for (int i = 0; i < 4; i++) {
     CHECK(t.setDevice(i) == 0 && t.commDestroy(comm[i]) == 0);
     CHECK(t.streamDestroy(stream[i]) == 0);
-    CHECK(t.freeDevice(send[i]) == 0 && t.freeDevice(recv[i]) == 0);
+    CHECK(t.freeDevice(sendbuf[i]) == 0 && t.freeDevice(recvbuf[i]) == 0);
   }
   zbl_shutdown();
 }
 
 static int reduce(int i, size_t count) {
   t.setDevice(i);
-  return t.allReduce(send[i], recv[i], count, 7, 0, comm[i], stream[i]);
+  return t.allReduce(sendbuf[i], recvbuf[i], count, 7, 0, comm[i], stream[i]);
 }
 
 static void refuses_bad_arguments(void) {
   open_world();
   CHECK(reduce(0, 1025) == ZB_COLL_ARGUMENT); /* beyond the allocation */
   t.setDevice(0);
-  CHECK(t.allReduce(send[1], recv[0], 16, 7, 0, comm[0], stream[0]) ==
+  CHECK(t.allReduce(sendbuf[1], recvbuf[0], 16, 7, 0, comm[0], stream[0]) ==
         ZB_COLL_ARGUMENT); /* memory of another device */
-  CHECK(t.allReduce(&t, recv[0], 16, 7, 0, comm[0], stream[0]) ==
+  CHECK(t.allReduce(&t, recvbuf[0], 16, 7, 0, comm[0], stream[0]) ==
         ZB_COLL_ARGUMENT); /* host memory */
-  CHECK(t.allReduce(send[0], recv[0], 16, 12, 0, comm[0], stream[0]) ==
+  CHECK(t.allReduce(sendbuf[0], recvbuf[0], 16, 12, 0, comm[0], stream[0]) ==
         ZB_COLL_ARGUMENT); /* a type it does not know */
-  CHECK(t.allReduce(send[0], recv[0], 16, 10, 0, comm[0], stream[0]) ==
+  CHECK(t.allReduce(sendbuf[0], recvbuf[0], 16, 10, 0, comm[0], stream[0]) ==
         ZB_COLL_ARGUMENT); /* fp8 is moved, not reduced */
-  CHECK(t.allReduce(send[0], recv[0], 16, 7, 5, comm[0], stream[0]) ==
+  CHECK(t.allReduce(sendbuf[0], recvbuf[0], 16, 7, 5, comm[0], stream[0]) ==
         ZB_COLL_ARGUMENT);
-  CHECK(t.allReduce(send[0], recv[0], 16, 7, 0, stream[0], stream[0]) ==
+  CHECK(t.allReduce(sendbuf[0], recvbuf[0], 16, 7, 0, stream[0], stream[0]) ==
         ZB_COLL_ARGUMENT);
-  CHECK(t.allReduce(send[0], recv[0], 16, 7, 0, comm[0], stream[1]) ==
+  CHECK(t.allReduce(sendbuf[0], recvbuf[0], 16, 7, 0, comm[0], stream[1]) ==
         ZB_COLL_USAGE); /* a stream of another device */
   t.setDevice(1);
   CHECK(t.streamQuery(stream[0]) == ZB_ERR_HANDLE);
@@ -89,7 +89,7 @@ static void refuses_bad_arguments(void) {
 static void refuses_wrong_overlap(void) {
   char *base;
   open_world();
-  base = recv[2];
+  base = recvbuf[2];
   t.setDevice(2);
   CHECK(t.groupStart() == 0);
   CHECK(t.allGather(base + 2 * 256, base, 64, 7, comm[2], stream[2]) == 0);
@@ -102,7 +102,7 @@ static void refuses_wrong_overlap(void) {
   CHECK(t.allReduce(base, base, 64, 7, 0, comm[2], stream[2]) == 0);
   CHECK(t.allReduce(base, base + 16, 64, 7, 0, comm[2], stream[2]) ==
         ZB_COLL_ARGUMENT);
-  CHECK(t.allGather(send[2], base, 257, 7, comm[2], stream[2]) ==
+  CHECK(t.allGather(sendbuf[2], base, 257, 7, comm[2], stream[2]) ==
         ZB_COLL_ARGUMENT); /* four shares do not fit */
   CHECK(t.groupEnd() == 0);
   close_world();
