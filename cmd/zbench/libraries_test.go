@@ -42,6 +42,7 @@ func libraryScripts(t *testing.T, root string) {
 			e.Setenv("VENDOR", vendor)
 			return nil
 		},
+		Condition: func(cond string) (bool, error) { return cond == "long" && len(filepath.Base(root)) > 1, nil },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": exitCode, "library": buildLibrary, "break": breakLibrary, "json": isJSON, "fifo": makeFIFO, "says": says,
 		},
