@@ -61,8 +61,9 @@ check-lint: ## golangci-lint with .golangci.yml
 	$(TOOL) golangci-lint run ./...
 
 .PHONY: check-toolchain
-check-toolchain: ## What compilers make of the C and the kernels, for the host and for GPUs
+check-toolchain: ## What compilers make of the C and the kernels, for the host and for GPUs; gpu-check on the loopback
 	ZBENCH_TOOLCHAIN=1 $(TEST) -run '^TestToolchain' ./internal/native
+	ZBENCH_TOOLCHAIN=1 $(TEST) -run '^TestScripts$$/^gpucheck' ./cmd/zbench
 
 .PHONY: check-race
 check-race: ## The tests under the race detector
