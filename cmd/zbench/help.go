@@ -18,7 +18,7 @@ type flagGroup struct {
 }
 
 // flagGroups is the order of --help. Every flag of every command is in one of
-// them; the flags that name libraries are added by writeFlags.
+// them.
 var flagGroups = []flagGroup{
 	{"Sizes and data (bytes; K, M, G are binary)", []string{
 		"minbytes", "maxbytes", "stepfactor", "stepbytes", "size", "sweep", "shape", "reduce", "rows", "hidden",
@@ -37,7 +37,7 @@ var flagGroups = []flagGroup{
 		"dp", "ep", "pp", "instances", "accum", "zero", "grad-dtype", "param-dtype", "mem-budget", "allow-rescale",
 	}},
 	{"Output", []string{"out", "force", "resume", "format", "quiet", "help"}},
-	{"Libraries", []string{"backend", "cache-dir"}},
+	{"Libraries", append([]string{"backend"}, libraryFlags()...)},
 }
 
 // mostUsed names the flags that come first in a command's help, ten at most.
@@ -53,19 +53,6 @@ var mostUsed = map[string][]string{
 }
 
 const mostUsedTitle = "Most used"
-
-// groupOfFlag is the heading of a flag, empty when the table lacks it.
-func groupOfFlag(name string) string {
-	if isLibraryFlag(name) {
-		return flagGroups[len(flagGroups)-1].title
-	}
-	for _, g := range flagGroups {
-		if slices.Contains(g.flags, name) {
-			return g.title
-		}
-	}
-	return ""
-}
 
 // helpWidth is the width of --help in columns: the terminal's, between 60 and 120.
 func helpWidth(terminal int) int {
@@ -103,32 +90,16 @@ func writeUsage(to io.Writer, cmd *cobra.Command, width int) error {
 // writeFlags prints each flag once: the most used first, the others by group.
 func writeFlags(w *strings.Builder, cmd *cobra.Command, width int) {
 	first := mostUsed[cmd.CommandPath()]
-	sections := append([]flagGroup{{mostUsedTitle, first}}, flagGroups...)
-	sets := make([]*pflag.FlagSet, len(sections))
-	for i := range sets {
-		sets[i] = pflag.NewFlagSet(sections[i].title, pflag.ContinueOnError)
-		sets[i].SortFlags = false
-	}
-	add := func(i int, f *pflag.Flag) {
-		if f != nil && !f.Hidden && sets[i].Lookup(f.Name) == nil {
-			sets[i].AddFlag(f)
-		}
-	}
-	for i, section := range sections {
+	for i, section := range append([]flagGroup{{mostUsedTitle, first}}, flagGroups...) {
+		set := pflag.NewFlagSet(section.title, pflag.ContinueOnError)
+		set.SortFlags = false
 		for _, name := range section.flags {
-			if i == 0 || !slices.Contains(first, name) {
-				add(i, cmd.Flags().Lookup(name))
+			if f := cmd.Flags().Lookup(name); f != nil && !f.Hidden && (i == 0 || !slices.Contains(first, name)) {
+				set.AddFlag(f)
 			}
 		}
-	}
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if isLibraryFlag(f.Name) {
-			add(len(sets)-1, f)
-		}
-	})
-	for i, set := range sets {
 		if set.HasFlags() {
-			fmt.Fprintf(w, "\n%s:\n%s", sections[i].title, set.FlagUsagesWrapped(width))
+			fmt.Fprintf(w, "\n%s:\n%s", section.title, set.FlagUsagesWrapped(width))
 		}
 	}
 }

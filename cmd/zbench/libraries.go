@@ -51,8 +51,15 @@ func addLibraryFlags(cmd *cobra.Command, o *libraryOptions) {
 }
 
 // isLibraryFlag tells whether a flag says where something is, not what is done.
-func isLibraryFlag(name string) bool {
-	return name == "cache-dir" || name == native.SettingWithin || slices.ContainsFunc(native.Settings(), func(s native.Setting) bool { return s.Flag == name })
+func isLibraryFlag(name string) bool { return slices.Contains(libraryFlags(), name) }
+
+// libraryFlags names the flags that say where something is, in alphabetical order.
+func libraryFlags() []string {
+	names := []string{"cache-dir", native.SettingWithin}
+	for _, s := range native.Settings() {
+		names = append(names, s.Flag)
+	}
+	return slices.Sorted(slices.Values(names))
 }
 
 // settingValue is a flag of one setting.

@@ -68,11 +68,11 @@ func (e *holdsFiles) Error() string { return fmt.Sprintf("%s already holds %d fi
 
 // isLeftover tells whether a file is what a killed run leaves before its first result.
 func isLeftover(s State, dir string, e fs.DirEntry) bool {
-	if isTemporary(e.Name()) {
-		return true
+	if e.Name() != "run.json" {
+		return isTemporary(e.Name())
 	}
 	text, err := s.FS.ReadFile(filepath.Join(dir, e.Name()))
-	return e.Name() == "run.json" && err == nil && string(text) == noRun
+	return err == nil && string(text) == noRun
 }
 
 // abandon takes the folder back in which nothing was kept, so that the next run

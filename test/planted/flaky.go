@@ -50,11 +50,15 @@ func unstableIn(t trial) (out []group, err error) {
 	return out, nil
 }
 
-// steady holds that a record whose times have no such fault names nothing as slow
-// now and then.
-func steady(rec *record.Record) error {
-	if u := report.Unstable(rec); len(u) > 0 {
-		return fmt.Errorf("named as unstable: %+v", u)
+// steady runs a trial without such a fault: that anything is named as slow now and
+// then is an error.
+func (t trial) steady() (*record.Record, error) {
+	rec, err := t.run()
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	if u := report.Unstable(rec); len(u) > 0 {
+		return nil, fmt.Errorf("named as unstable: %+v", u)
+	}
+	return rec, nil
 }

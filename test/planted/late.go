@@ -112,11 +112,8 @@ func slowLinkIsNobody(w lateWorld) row {
 
 // lateIn lists the ranks that the report names.
 func lateIn(t trial) ([]int, error) {
-	rec, err := t.run()
+	rec, err := t.steady()
 	if err != nil {
-		return nil, err
-	}
-	if err := steady(rec); err != nil {
 		return nil, err
 	}
 	var out []int

@@ -75,11 +75,8 @@ type group struct{ first, ranks int }
 
 // slowIn lists the groups that the record's warnings name.
 func slowIn(t trial) (map[group]bool, error) {
-	rec, err := t.run()
+	rec, err := t.steady()
 	if err != nil {
-		return nil, err
-	}
-	if err := steady(rec); err != nil {
 		return nil, err
 	}
 	out := map[group]bool{}

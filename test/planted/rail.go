@@ -61,11 +61,8 @@ func deadRail(_ *rand.Rand, node, rail int) (string, []int) {
 
 // slowRails lists the rails whose groups the record's warnings name.
 func slowRails(t trial) ([]int, error) {
-	rec, err := t.run()
+	rec, err := t.steady()
 	if err != nil {
-		return nil, err
-	}
-	if err := steady(rec); err != nil {
 		return nil, err
 	}
 	var out []int
