@@ -8,6 +8,7 @@ import (
 	"zbench/bench/collective"
 	"zbench/bench/fabric"
 	"zbench/bench/plan"
+	"zbench/bench/spec"
 	"zbench/internal/native"
 )
 
@@ -19,7 +20,7 @@ func openCases(t *testing.T) (*Driver, []plan.Case) {
 	t.Helper()
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	w := fabric.World{Nodes: 1, GPUsPerNode: 4, GPUsPerProcess: 1}
+	w := spec.World{Nodes: 1, GPUsPerNode: 4, GPUsPerProcess: 1}
 	m, err := f.Resolve(w, fabric.Options{})
 	require.NoError(t, err)
 	d, err := Open(Config{Native: native.Options{Backend: "loopback", Machine: m.Text()}, Ranks: 4, CacheBytes: testCache})

@@ -9,6 +9,7 @@ import (
 	"zbench/bench/collective"
 	"zbench/bench/fabric"
 	"zbench/bench/plan"
+	"zbench/bench/spec"
 	"zbench/internal/native"
 )
 
@@ -17,7 +18,7 @@ func openWith(t *testing.T, memory, cache int64) *Driver {
 	t.Helper()
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	m, err := f.Resolve(fabric.World{Nodes: 1, GPUsPerNode: 2, GPUsPerProcess: 2}, fabric.Options{})
+	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: 2, GPUsPerProcess: 2}, fabric.Options{})
 	require.NoError(t, err)
 	m.HBM = memory
 	d, err := Open(Config{Native: native.Options{Backend: "loopback", Machine: m.Text()}, Ranks: 2, CacheBytes: cache})

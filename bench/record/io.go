@@ -58,10 +58,12 @@ func normal(rec Record) Record {
 		f.Roofs, f.Extrapolated, f.Sources = jsonfile.Filled(f.Roofs), jsonfile.Filled(f.Extrapolated), jsonfile.Filled(f.Sources)
 		rec.Fabric = &f
 	}
-	if rec.Sweep != nil {
-		s := *rec.Sweep
-		s.Collectives = jsonfile.Filled(s.Collectives)
-		rec.Sweep = &s
+	if rec.Spec != nil {
+		want := rec.Spec.Clone()
+		if want.Sweep != nil {
+			want.Sweep.Collectives = jsonfile.Filled(want.Sweep.Collectives)
+		}
+		rec.Spec = &want
 	}
 	return rec
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // JournalSchema names the version of the journal's format.
-const JournalSchema = "zbench.journal/2"
+const JournalSchema = "zbench.journal/3"
 
 // JournalSchemaJSON is the JSON Schema of a journal's line. It refers to SchemaJSON.
 //
@@ -25,11 +25,6 @@ type Header struct {
 	Schema string `json:"schema"`
 	// Record is the sweep's record; its results are the planned cases.
 	Record Record `json:"record"`
-	// Fabric is the name given for --fabric, VerifyBudget (bytes) and KeepSamples
-	// are options too: the record has no place for them.
-	Fabric       string `json:"fabric"`
-	VerifyBudget int64  `json:"verify_budget"`
-	KeepSamples  bool   `json:"keep_samples"`
 	// Machine is the SHA-256 of the machine file that decides simulated times, in
 	// hexadecimal; empty on hardware.
 	Machine string `json:"machine,omitempty"`
@@ -119,10 +114,13 @@ func (j *Journal) readHeader(line []byte) error {
 		return errors.New(`the key "simulated" is missing`)
 	case h.Record.Schema != Schema:
 		return fmt.Errorf("%w: the file has %q, this zbench reads %q", ErrVersion, h.Record.Schema, Schema)
-	case h.Record.Sweep == nil:
+	case h.Record.Spec == nil || h.Record.Spec.Sweep == nil:
 		return errors.New("a record of no sweep")
 	}
 	if err := checkPlanned(h.Record.Results); err != nil {
+		return err
+	}
+	if err := h.Record.Spec.Check(); err != nil {
 		return err
 	}
 	return h.Record.check()
@@ -169,11 +167,7 @@ func (j *Journal) Record() *Record {
 	for i, r := range rec.Results {
 		rec.Results[i] = Assemble(r, cases[r.Key].parts)
 	}
-	if len(j.Further) > 0 {
-		sweep := *rec.Sweep // a journal of no sweep is refused
-		sweep.Further = j.added()
-		rec.Sweep = &sweep
-	}
+	rec.Added = j.added()
 	if j.Torn > 0 {
 		rec.Warnings = append(slices.Clip(rec.Warnings), Warning{
 			Code: "torn", Message: fmt.Sprintf("the last line of the journal was cut off while it was written (%d bytes): its pass is left out", j.Torn),

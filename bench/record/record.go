@@ -6,11 +6,15 @@
 // The JSON form is described by schema/v1.json, which is committed and tested.
 package record
 
-import "time"
+import (
+	"time"
+
+	"zbench/bench/spec"
+)
 
 // Schema names the version of the format. It changes whenever a reader of the
 // older form could be misled.
-const Schema = "zbench.results/1"
+const Schema = "zbench.results/2"
 
 // Record is one sweep or one import: where it came from, in which world, and
 // one Result per case.
@@ -25,8 +29,10 @@ type Record struct {
 	// Fabric is the hardware description the sweep ran on or against; nil when
 	// it is not known, as for an imported log.
 	Fabric *Fabric `json:"fabric"`
-	// Sweep is what was asked for; nil for an import.
-	Sweep    *Sweep    `json:"sweep"`
+	// Spec is the request; nil for an import.
+	Spec *spec.Spec `json:"spec"`
+	// Added are the cases that were added for the sake of the bucket size.
+	Added    []Added   `json:"added,omitempty"`
 	Results  []Result  `json:"results"`
 	Warnings []Warning `json:"warnings"`
 }
@@ -96,14 +102,10 @@ type Skip struct {
 
 // World is the set of ranks. A zero means not known.
 type World struct {
-	Nodes          int      `json:"nodes"`
-	Ranks          int      `json:"ranks"`
-	GPUsPerNode    int      `json:"gpus_per_node"`
-	GPUsPerProcess int      `json:"gpus_per_process"`
-	GPU            string   `json:"gpu,omitempty"`
-	Hosts          []string `json:"hosts,omitempty"`
-	// RanksPerGPU is how many ranks share a GPU; left out when each has its own.
-	RanksPerGPU int `json:"ranks_per_gpu,omitempty"`
+	spec.World
+	Ranks int      `json:"ranks"`
+	GPU   string   `json:"gpu,omitempty"`
+	Hosts []string `json:"hosts,omitempty"`
 	// Devices are the GPUs that were measured on.
 	Devices []Device `json:"devices,omitempty"`
 }
@@ -140,44 +142,6 @@ type Roof struct {
 	BusBW float64 `json:"busbw"`
 	// Source says where the figure comes from, with its date where known.
 	Source string `json:"source"`
-}
-
-// Sweep is what the user asked for, in rccl-tests' terms.
-type Sweep struct {
-	Collectives []string `json:"collectives"`
-	MinBytes    int64    `json:"min_bytes"`
-	MaxBytes    int64    `json:"max_bytes"`
-	// Factor is between sizes; with StepBytes, which are added instead, it is 1.
-	Factor    int    `json:"factor"`
-	StepBytes int64  `json:"step_bytes,omitempty"`
-	Dtype     string `json:"dtype"`
-	Op        string `json:"op"`
-	// InPlace lists what was run: false, true, or both.
-	InPlace []bool `json:"in_place"`
-	// Iterations is the number of launches in a burst, Warmup those before the
-	// first one, Checks the launches whose result is verified.
-	Iterations int `json:"iterations"`
-	Warmup     int `json:"warmup"`
-	Checks     int `json:"checks"`
-	// GraphLaunches is how often a burst's launches, captured into a graph, are
-	// replayed; absent where they are launched one by one.
-	GraphLaunches int `json:"graph_launches,omitempty"`
-	// Precision and MaxTime (in seconds) end a timing, whichever comes first.
-	Precision float64 `json:"precision"`
-	MaxTime   float64 `json:"max_time"`
-	Seed      uint64  `json:"seed"`
-	// Cache is cold (buffers rotate) or warm.
-	Cache string `json:"cache"`
-	// Groups are the sizes of the groups of neighbours, Strides how far apart the
-	// ranks of other groups were, Scales the numbers of nodes, that were run beside
-	// the whole world.
-	Groups  []int `json:"groups,omitempty"`
-	Strides []int `json:"strides,omitempty"`
-	Scales  []int `json:"scales,omitempty"`
-	// Further are the cases that were added for the sake of the bucket size.
-	Further []Added `json:"further,omitempty"`
-	// Faults are what was planted into the simulation.
-	Faults []string `json:"faults,omitempty"`
 }
 
 // Warning is a doubt attached to what it qualifies, with a remedy.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zbench/bench/engine"
+	"zbench/bench/exit"
 	"zbench/bench/memory"
 	"zbench/bench/plain"
 	"zbench/bench/record"
@@ -59,8 +61,8 @@ type memoryRun struct {
 	o       memoryOptions
 	driver  *hbm.Driver
 	rec     *memory.Record
-	dir     *folder
-	journal AppendFile
+	dir     *engine.Folder
+	journal engine.AppendFile
 	started time.Time
 	ctx     context.Context //nolint:containedctx // of one command
 	done    int
@@ -154,14 +156,17 @@ func (m *memoryRun) start(command, backend string) error {
 	return nil
 }
 
-func (m *memoryRun) close() { _ = m.driver.Close() } // what was measured is saved before
+func (m *memoryRun) close() {
+	_ = m.dir.Close()
+	_ = m.driver.Close() // what was measured is saved before
+}
 
 // begin makes the folder and the journal: a line with what is planned, then a
 // line for each result as soon as it is there.
 func (m *memoryRun) begin(ctx context.Context) error {
 	m.ctx = ctx
 	context.AfterFunc(ctx, m.driver.Cancel)
-	dir, err := newFolder(m.s, m.o.out, m.rec.Command, m.o.force)
+	dir, err := engine.NewFolder(m.s.host(m.o.quiet), m.o.out, m.rec.Command, m.o.force)
 	if err != nil {
 		return err
 	}
@@ -170,10 +175,10 @@ func (m *memoryRun) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := dir.put(journalFile, text); err != nil {
+	if err := dir.Put(engine.JournalFile, text); err != nil {
 		return err
 	}
-	m.journal, err = dir.fs.Append(dir.file(journalFile))
+	m.journal, err = m.s.FS.Append(dir.File(engine.JournalFile))
 	return err
 }
 
@@ -203,10 +208,10 @@ func (m *memoryRun) run(key string, measure func() ([]memory.Result, error)) err
 			err = m.journal.Sync()
 		}
 		switch {
-		case errors.Is(err, errGone):
-			return m.dir.gone()
+		case errors.Is(err, engine.ErrGone):
+			return m.dir.Gone()
 		case err != nil:
-			return &codeError{exitRun, fmt.Errorf("%s cannot be written: %w", m.dir.file(journalFile), err), "what was measured before is in it"}
+			return exit.With(exit.Run, fmt.Errorf("%s cannot be written: %w", m.dir.File(engine.JournalFile), err), "what was measured before is in it")
 		}
 		m.keep(r)
 	}
@@ -233,7 +238,7 @@ func (m *memoryRun) finish() error {
 		return err
 	}
 	m.rec.Warnings = append(m.rec.Warnings, m.rec.Outliers()...)
-	if err := m.dir.write("results.json", func(w io.Writer) error { return memory.Encode(w, m.rec) }); err != nil {
+	if err := m.dir.Write(engine.ResultsFile, func(w io.Writer) error { return memory.Encode(w, m.rec) }); err != nil {
 		return err
 	}
 	if err := drawMemory(m.dir, m.rec, "zbench "+strings.Join(m.s.Args, " ")); err != nil {
@@ -245,16 +250,16 @@ func (m *memoryRun) finish() error {
 	if err := printMemory(m.s.Stdout, m.rec, m.o.format); err != nil {
 		return err
 	}
-	m.s.note(m.o.quiet, "Wrote %s (report.html, results.json, results.csv)\n", m.dir.path)
+	m.s.note(m.o.quiet, "Wrote %s (report.html, results.json, results.csv)\n", m.dir.Path)
 	return memoryVerdict(m.rec)
 }
 
 // drawMemory writes what can be made again of a record.
-func drawMemory(dir *folder, rec *memory.Record, command string) error {
-	if err := dir.write("results.csv", func(w io.Writer) error { return memory.WriteCSV(w, rec) }); err != nil {
+func drawMemory(dir *engine.Folder, rec *memory.Record, command string) error {
+	if err := dir.Write("results.csv", func(w io.Writer) error { return memory.WriteCSV(w, rec) }); err != nil {
 		return err
 	}
-	return dir.write("report.html", func(w io.Writer) error { return report.WriteMemoryHTML(w, rec, command) })
+	return dir.Write("report.html", func(w io.Writer) error { return report.WriteMemoryHTML(w, rec, command) })
 }
 
 func printMemory(w io.Writer, rec *memory.Record, format string) error {

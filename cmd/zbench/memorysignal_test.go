@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/exit"
 	"zbench/bench/memory"
 	"zbench/bench/record"
 )
@@ -45,7 +46,7 @@ func TestSignalSavesMemory(t *testing.T) {
 				stderr.signals = make(chan string, 2)
 			}
 			s.Stderr = Stream{Writer: stderr, IsTTY: true, Width: 80}
-			want := map[bool]int{true: exitInterrupted, false: exitOK}[stops]
+			want := map[bool]int{true: exit.Interrupted, false: exit.OK}[stops]
 			require.Equal(t, want, Main(context.Background(), s), stderr.String())
 			for _, file := range []string{"results.json", "journal.jsonl"} {
 				text, err := s.FS.ReadFile(filepath.Join(dir, file))

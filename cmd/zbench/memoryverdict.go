@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"zbench/bench/exit"
 	"zbench/bench/memory"
 	"zbench/bench/record"
 )
@@ -19,9 +20,9 @@ func memoryVerdict(rec *memory.Record) error {
 	}
 	switch {
 	case first != nil:
-		return &codeError{exitWrongData, fmt.Errorf("wrong data: %s on device %d: %s", first.Key, first.Device, first.Reason), "its bandwidth is not to be trusted; run it again, then look at the memory's error counters"}
+		return exit.With(exit.WrongData, fmt.Errorf("wrong data: %s on device %d: %s", first.Key, first.Device, first.Reason), "its bandwidth is not to be trusted; run it again, then look at the memory's error counters")
 	case count[record.Interrupted] > 0:
-		return &codeError{exitInterrupted, fmt.Errorf("interrupted: %d of %d cases finished and are saved", count[record.OK], len(rec.Results)), "run it again for the rest"}
+		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %d of %d cases finished and are saved", count[record.OK], len(rec.Results)), "run it again for the rest")
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zbench/bench/engine"
+	"zbench/bench/exit"
 	"zbench/bench/model"
 	method "zbench/bench/muon"
 	"zbench/bench/stat"
@@ -194,19 +196,20 @@ func (o muonOptions) measure(ctx context.Context, s State, cfg driver.Config, sh
 	}
 	stop := context.AfterFunc(ctx, d.Cancel)
 	defer stop()
-	dir, err := newFolder(s, o.out, "muon", o.force)
+	dir, err := engine.NewFolder(s.host(o.quiet), o.out, "muon", o.force)
 	if err != nil {
 		return errors.Join(err, d.Close())
 	}
+	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
 	say := func(text string) { s.note(o.quiet, "%s\n", text) }
 	keep := func(r *method.Report) error {
 		r.Tool, r.Created = tool(), when
-		return dir.write("results.json", func(w io.Writer) error { return method.Encode(w, r) })
+		return dir.Write(engine.ResultsFile, func(w io.Writer) error { return method.Encode(w, r) })
 	}
 	r, err := d.Report(shapes, o.preset, rule, say, keep)
 	err = errors.Join(err, d.Close())
 	if r.Done == 0 {
-		dir.abandon()
+		dir.Abandon()
 	}
 	switch {
 	case errors.Is(err, native.ErrCancelled):
@@ -220,16 +223,16 @@ func (o muonOptions) measure(ctx context.Context, s State, cfg driver.Config, sh
 }
 
 // muonInterrupted says what was saved: results.json after each shape.
-func muonInterrupted(r *method.Report, dir *folder) error {
+func muonInterrupted(r *method.Report, dir *engine.Folder) error {
 	next := "run it again"
 	if r.Done > 0 {
-		next = "zbench report " + dir.path + " draws them; run it again for the rest"
+		next = "zbench report " + dir.Path + " draws them; run it again for the rest"
 	}
-	return &codeError{exitInterrupted, fmt.Errorf("interrupted: %d of %d shapes finished and are saved", r.Done, len(r.Asked)), next}
+	return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %d of %d shapes finished and are saved", r.Done, len(r.Asked)), next)
 }
 
 // finish draws the report, prints it and gives its verdict.
-func (o muonOptions) finish(s State, dir *folder, r *method.Report, started time.Time) error {
+func (o muonOptions) finish(s State, dir *engine.Folder, r *method.Report, started time.Time) error {
 	if err := drawMuon(dir, r, "zbench "+strings.Join(s.Args, " ")); err != nil {
 		return err
 	}
@@ -239,16 +242,16 @@ func (o muonOptions) finish(s State, dir *folder, r *method.Report, started time
 	if err := printMuon(s.Stdout, r, o.format); err != nil {
 		return err
 	}
-	s.note(o.quiet, "Wrote %s (report.html, results.json, results.csv)\n", dir.path)
+	s.note(o.quiet, "Wrote %s (report.html, results.json, results.csv)\n", dir.Path)
 	return muonVerdict(r)
 }
 
 // drawMuon writes what can be made again of a report.
-func drawMuon(dir *folder, r *method.Report, command string) error {
-	if err := dir.write("results.csv", func(w io.Writer) error { return muonCSV(w, r) }); err != nil {
+func drawMuon(dir *engine.Folder, r *method.Report, command string) error {
+	if err := dir.Write("results.csv", func(w io.Writer) error { return muonCSV(w, r) }); err != nil {
 		return err
 	}
-	return dir.write("report.html", func(w io.Writer) error { return report.WriteMuonHTML(w, r, command) })
+	return dir.Write("report.html", func(w io.Writer) error { return report.WriteMuonHTML(w, r, command) })
 }
 
 // standInSide is a longer side at which a stand-in takes seconds.
@@ -274,7 +277,7 @@ func (o muonOptions) bearable(shapes []method.Shape, c method.Coefficients) erro
 func muonVerdict(r *method.Report) error {
 	for _, c := range r.Checks {
 		if !c.OK() {
-			return &codeError{exitWrongData, fmt.Errorf("wrong data: %s of %s: %s", c.What, c.Shape, errorText(c)), "the table has every check"}
+			return exit.With(exit.WrongData, fmt.Errorf("wrong data: %s of %s: %s", c.What, c.Shape, errorText(c)), "the table has every check")
 		}
 	}
 	return nil

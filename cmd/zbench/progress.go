@@ -24,16 +24,16 @@ type progress struct {
 	quiet  bool
 }
 
-func newProgress(s State, total int, quiet bool) *progress {
-	return &progress{out: s.Stderr, now: s.Now, start: s.Now(), last: s.Now(), total: total, quiet: quiet}
+func newProgress(s State, total, before int, quiet bool) *progress {
+	return &progress{out: s.Stderr, now: s.Now, start: s.Now(), last: s.Now(), total: total, before: before, done: before, quiet: quiet}
 }
 
 // heartbeat is how often the first pass says something off a terminal.
 const heartbeat = 10 * time.Second
 
-// pass reports one pass of a case. The last is reported by step; the first says
+// Pass reports one pass of a case. The last is reported by Done; the first says
 // something on a terminal, and now and then elsewhere.
-func (p *progress) pass(part record.Part) {
+func (p *progress) Pass(part record.Part) {
 	if part.Pass > 0 {
 		return
 	}
@@ -44,8 +44,8 @@ func (p *progress) pass(part record.Part) {
 	p.say(fmt.Sprintf("[first pass %d/%d] %s", p.first, p.total, part.Key))
 }
 
-// step reports one finished case.
-func (p *progress) step(r record.Result) {
+// Done reports one finished case.
+func (p *progress) Done(r record.Result) {
 	p.done++
 	if p.quiet {
 		return

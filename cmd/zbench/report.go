@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zbench/bench/engine"
+	"zbench/bench/exit"
 	"zbench/bench/memory"
 	"zbench/bench/muon"
 )
@@ -41,10 +43,17 @@ func newReport(s State) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := writeDrawn(dir, rec, readAdvice(s, filepath.Dir(file), rec)); err != nil {
+			defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+			d := readAdvice(s, filepath.Dir(file), rec)
+			if d != nil && out != "" {
+				if err := dir.Write(engine.AdviceFile, d.WriteJSON); err != nil {
+					return err
+				}
+			}
+			if err := writeDrawn(dir, rec, d); err != nil {
 				return err
 			}
-			fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.file("report.html"))
+			fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.File("report.html"))
 			return nil
 		},
 	}
@@ -53,30 +62,31 @@ func newReport(s State) *cobra.Command {
 }
 
 // drawnFolder is where a drawing goes: out, which is made, or beside the file.
-func drawnFolder(s State, file, out string) (*folder, error) {
+func drawnFolder(s State, file, out string) (*engine.Folder, error) {
 	if out != "" {
-		dir, err := newFolder(s, out, "report", false)
-		if holds := (*holdsFiles)(nil); errors.As(err, &holds) {
+		dir, err := engine.NewFolder(s.host(false), out, "report", false)
+		if holds := (*engine.HoldsFilesError)(nil); errors.As(err, &holds) {
 			return nil, usage(err, "choose another --out")
 		}
 		return dir, err
 	}
-	return &folder{fs: s.FS, path: filepath.Dir(file)}, nil
+	return engine.OpenFolder(s.host(false), filepath.Dir(file))
 }
 
 // drawAgain draws a record of hbm or kernels, or its journal, again.
-func drawAgain[R any](s State, text []byte, file, out string, decode func([]byte) (R, error), draw func(dir *folder, rec R, command string) error) error {
+func drawAgain[R any](s State, text []byte, file, out string, decode func([]byte) (R, error), draw func(dir *engine.Folder, rec R, command string) error) error {
 	rec, err := decode(text)
 	if err != nil {
-		return &codeError{exitRun, fmt.Errorf("%s: %w", file, err), "make it again, or read it with the zbench that wrote it"}
+		return exit.With(exit.Run, fmt.Errorf("%s: %w", file, err), "make it again, or read it with the zbench that wrote it")
 	}
 	dir, err := drawnFolder(s, file, out)
 	if err != nil {
 		return err
 	}
+	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
 	if err := draw(dir, rec, ""); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.file("report.html"))
+	fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.File("report.html"))
 	return nil
 }

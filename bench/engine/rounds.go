@@ -1,15 +1,17 @@
-package main
+package engine
 
 import (
+	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"zbench/bench/advice"
 	"zbench/bench/cost"
+	"zbench/bench/exit"
 	"zbench/bench/plan"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
-	"zbench/bench/unit"
 )
 
 const (
@@ -28,21 +30,89 @@ type round struct {
 	most int64
 }
 
-// wants is what a sweep would have to go on with for the bucket size's sake; nil
-// where nothing is missing. It depends on the journal and the question alone, so
-// that a sweep that was killed asks for the same again. room is for a rank's buffers.
-func (u *setup) wants(s State, o collectivesOptions, j *record.Journal, room plan.Room) (*round, error) {
-	if o.fixedSizes || len(j.Further) >= maxRounds {
-		return nil, nil
+// rounds runs the cases, then those that a journal says were added, then those
+// that the bucket size still needs.
+func (e *Engine) rounds(ctx context.Context, u *Setup, j *Journal, cases []plan.Case, d Driver) ([]record.Result, error) {
+	results, err := e.runCases(ctx, u, j, cases, d)
+	for n := 0; err == nil && settled(results); n++ {
+		r, wanted := u.round(j, n, d)
+		if r == nil || wanted != nil {
+			return results, wanted
+		}
+		u.announceRound(e, r, j.Log.Parts)
+		if err = d.Allocate(ctx, r.cases); err != nil {
+			return results, connecting(err, "what was measured is saved; mend what the error names, then: "+ResumeCommand(j.dir.Path))
+		}
+		if n == len(j.Log.Further) {
+			if err = j.Add(r.Further); err != nil {
+				return results, err
+			}
+		}
+		var added []record.Result
+		added, err = e.runCases(ctx, u, j, r.cases, d)
+		results = append(results, added...)
 	}
-	q, err := prepareAdvice(s, o.advice)
-	if q == nil || err != nil {
+	return results, err
+}
+
+// runCases runs what the journal does not have yet of the cases.
+func (e *Engine) runCases(ctx context.Context, u *Setup, j *Journal, cases []plan.Case, d plan.Driver) ([]record.Result, error) {
+	w := Watcher(blind{})
+	if e.Watch != nil {
+		w = e.Watch(len(cases), done(j.Log, cases))
+	}
+	return plan.Resume(ctx, cases, d, u.Options, plan.Log{Parts: slices.Clone(j.Log.Parts), Append: func(part record.Part) error {
+		w.Pass(part)
+		return j.Append(part)
+	}}, w.Done)
+}
+
+// blind is a Watcher that looks at nothing.
+type blind struct{}
+
+func (blind) Pass(record.Part)   {}
+func (blind) Done(record.Result) {}
+
+// done counts the cases that the journal has whole.
+func done(j *record.Journal, cases []plan.Case) int {
+	ofRound := map[string]bool{}
+	for _, c := range cases {
+		ofRound[c.Key] = true
+	}
+	n := 0
+	for _, r := range j.Record().Results {
+		if ofRound[r.Key] && r.Status != record.Skipped && r.Status != record.Interrupted {
+			n++
+		}
+	}
+	return n
+}
+
+// round is the cases of the n-th round: the journal's, else what is wanted now.
+func (u *Setup) round(j *Journal, n int, d plan.Process) (*round, error) {
+	if n < len(j.Log.Further) {
+		return u.again(j.Log.Further[n])
+	}
+	room, err := d.Budget()
+	if err != nil {
 		return nil, err
 	}
-	q.in.Bootstrap = 0 // it moves no answer
+	return u.wants(j.Log, room)
+}
+
+// anyRoom is memory without a bound, for asking whether anything is wanted.
+var anyRoom = plan.Room{Bytes: math.MaxInt64}
+
+// wants is what the sweep still has to measure for the bucket size's sake; nil
+// where nothing is missing. It depends on the journal and the question alone, so
+// that a sweep that was killed asks for the same again. room is for a rank's buffers.
+func (u *Setup) wants(j *record.Journal, room plan.Room) (*round, error) {
+	if u.Spec.Sweep.FixedSizes || len(j.Further) >= maxRounds || u.question == nil {
+		return nil, nil
+	}
 	rec := j.Record()
-	d, err := q.give([]cost.Source{source(rec, j.Parts)})
-	if err != nil || !answered(d) {
+	d, err := u.question.AskBriefly([]cost.Source{cost.Of(rec, j.Parts)})
+	if err != nil || !d.Answered() {
 		return nil, err
 	}
 	for _, x := range []struct {
@@ -82,7 +152,7 @@ func count(j *record.Journal, why string) int {
 }
 
 // longer is the next size upwards on a curve that ends too early.
-func (u *setup) longer(c recommend.Used) []int64 {
+func (u *Setup) longer(c recommend.Used) []int64 {
 	if c.WantMaxBytes <= c.MaxBytes {
 		return nil
 	}
@@ -98,7 +168,7 @@ func exact(c recommend.Used) []int64 { return c.Refine }
 
 // missing are the cases of those sizes on the answer's curves that the record does
 // not have and the memory holds.
-func (u *setup) missing(rec *record.Record, d *advice.Document, room plan.Room, sizes func(recommend.Used) []int64) []plan.Case {
+func (u *Setup) missing(rec *record.Record, d *advice.Document, room plan.Room, sizes func(recommend.Used) []int64) []plan.Case {
 	var cases []plan.Case
 	have := map[string]bool{}
 	for _, r := range rec.Results {
@@ -141,32 +211,15 @@ func measuredAt(rec *record.Record, of *record.Result, bytes int64) bool {
 }
 
 // again are the cases that a journal's round was planned with.
-func (u *setup) again(f record.Further) (*round, error) {
+func (u *Setup) again(f record.Further) (*round, error) {
 	again := &round{Further: f}
 	for _, r := range f.Cases {
 		c, ok := u.axes.Like(r, r.BytesRequested)
 		if !ok {
-			return nil, &codeError{exitRun, fmt.Errorf("%s: the case %s is of no curve of its sweep", journalFile, r.Key), "begin the sweep anew"}
+			return nil, exit.With(exit.Run, fmt.Errorf("%s: the case %s is of no curve of its sweep", JournalFile, r.Key), "begin the sweep anew")
 		}
 		u.mark(&c)
 		again.cases = append(again.cases, c)
 	}
 	return again, nil
-}
-
-// tellFurther says on standard error what is added, before it runs.
-func (u *setup) tellFurther(s State, o collectivesOptions, r *round, parts []record.Part) {
-	low, high := r.cases[0].Layout.Bytes, r.cases[0].Layout.Bytes
-	for _, c := range r.cases {
-		low, high = min(low, c.Layout.Bytes), max(high, c.Layout.Bytes)
-	}
-	what := "For the bucket size the sweep goes on upwards, to " + unit.Bytes(high)
-	if r.most > high {
-		what += " (of at most " + unit.Bytes(r.most) + ")"
-	}
-	if r.Why == record.SecondPass {
-		what = fmt.Sprintf("For the bucket size a second pass takes the real sizes around the answer, %s to %s", unit.Bytes(low), unit.Bytes(high))
-	}
-	s.note(o.quiet, "%s; --fixed-sizes leaves it out.\n", what)
-	u.announce(s, o, r.cases, parts)
 }
