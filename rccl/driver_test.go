@@ -47,7 +47,7 @@ func axes(t testing.TB, w spec.World, names ...string) plan.Axes {
 	t.Helper()
 	a := plan.Axes{
 		MinBytes: 1 << 10, MaxBytes: 8 << 30, Factor: 2, InPlace: []bool{false, true},
-		Ranks: w.Size(), Nodes: w.Nodes, GPUsPerProcess: w.GPUsPerProcess,
+		World: w,
 	}
 	for _, n := range names {
 		c, err := collective.ByName(n)

@@ -31,7 +31,7 @@ func (u *Setup) checkExperts() error {
 	if ep == 0 || u.question.Rescale() {
 		return nil
 	}
-	dp := u.question.DataRanks(u.axes.Ranks)
+	dp := u.question.DataRanks(u.Spec.World.Size())
 	if dp%ep != 0 || dp == ep { // refused elsewhere, or each expert has one rank
 		return nil
 	}
@@ -40,7 +40,7 @@ func (u *Setup) checkExperts() error {
 		return nil
 	}
 	hint := "choose numbers of nodes and GPUs that --ep divides"
-	if replica := u.axes.Ranks / dp; replica > 1 {
+	if replica := u.Spec.World.Size() / dp; replica > 1 {
 		hint = fmt.Sprintf("where the %d ranks that share a copy of the model are neighbours, as with tensor parallelism: add --strides %d,%d", replica, replica, replica*ep)
 	}
 	return exit.Usagef(hint, "with --ep %d the experts' gradients are reduced by groups of %d ranks, and this sweep measures none", ep, ranks)
@@ -55,7 +55,7 @@ func (u *Setup) answerable() error {
 	if !u.question.HasModel() {
 		return nil
 	}
-	rec := &record.Record{World: record.World{World: u.Spec.World, Ranks: u.axes.Ranks}}
+	rec := &record.Record{World: record.World{World: u.Spec.World, Ranks: u.Spec.World.Size()}}
 	for _, c := range u.axes.Cases() {
 		if c.Skip == "" {
 			rec.Results = append(rec.Results, placeholder(c))

@@ -125,8 +125,7 @@ func (u *Setup) plan() error {
 	s, w := u.Spec.Sweep, u.Spec.World
 	u.axes = plan.Axes{
 		MinBytes: s.MinBytes, MaxBytes: s.MaxBytes, Factor: s.Factor, Step: s.StepBytes, Graph: s.GraphLaunches, InPlace: s.InPlace,
-		Ranks: w.Size(), RanksPerGPU: w.RanksPerGPU, Nodes: w.Nodes, GPUsPerProcess: w.GPUsPerProcess,
-		Groups: s.Groups, Strides: s.Strides, Scales: s.Scales,
+		World: w, Groups: s.Groups, Strides: s.Strides, Scales: s.Scales,
 	}
 	if err := u.name(); err != nil {
 		return err

@@ -80,7 +80,7 @@ func (t trial) run() (*record.Record, error) {
 func (t trial) cases(w spec.World) ([]plan.Case, error) {
 	a := plan.Axes{
 		MinBytes: t.min, MaxBytes: t.max, Factor: cmp.Or(t.factor, 8), InPlace: []bool{false},
-		Ranks: w.Size(), Nodes: w.Nodes, GPUsPerProcess: 1, Groups: t.groups, Strides: t.strides,
+		World: w, Groups: t.groups, Strides: t.strides,
 	}
 	c, err := collective.ByName(t.collective)
 	if err != nil {
