@@ -22,17 +22,21 @@ var JournalSchemaJSON []byte
 // first result. The lines after it are Parts and Furthers. Each line ends in a
 // checksum of its own, as jsonfile.Line writes it. schema/journal-v2.json describes all.
 type Header struct {
+	// Version of the format.
 	Schema string `json:"schema"`
-	// Record is the sweep's record; its results are the planned cases.
+	// Record is the sweep's record; its results are the planned cases, skipped or
+	// interrupted.
 	Record Record `json:"record"`
-	// Fabric is the name given for --fabric, VerifyBudget (bytes) and KeepSamples
-	// are options too: the record has no place for them.
-	Fabric       string `json:"fabric"`
-	VerifyBudget int64  `json:"verify_budget"`
-	KeepSamples  bool   `json:"keep_samples"`
+	// Name given for --fabric.
+	Fabric string `json:"fabric"`
+	// Bytes that all ranks' buffers may have for a case to be verified on the loopback
+	// (--verify-budget).
+	VerifyBudget int64 `json:"verify_budget"`
+	// Samples are kept whatever the number of ranks (--keep-samples).
+	KeepSamples bool `json:"keep_samples"`
 	// Machine is the SHA-256 of the machine file that decides simulated times, in
-	// hexadecimal; empty on hardware.
-	Machine string `json:"machine,omitempty"`
+	// hexadecimal; absent on hardware.
+	Machine string `json:"machine,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$"`
 }
 
 // Journal is what a sweep has left so far, whether it ended or was killed.
