@@ -72,6 +72,6 @@ func bare() *Record {
 	return &Record{
 		Schema: Schema, Source: Source{Kind: Simulated, Imports: []Import{{SHA256: full().Source.Imports[0].SHA256}}}, Simulated: true,
 		Fabric: &Fabric{}, Sweep: &Sweep{Factor: 2, Cache: "warm", InPlace: []bool{true}},
-		Results: []Result{{Key: "k", Status: Failed, Reason: "out of memory", Verified: Verified{State: NotVerified}}},
+		Results: []Result{{Key: "k", Collective: "all_reduce", Status: Failed, Reason: "out of memory", Verified: Verified{State: NotVerified}}},
 	}
 }

@@ -1,0 +1,13 @@
+package advice_test
+
+import (
+	"testing"
+
+	"zbench/bench/advice"
+	"zbench/internal/schematest"
+)
+
+// What the schema refused that was written by hand is still refused.
+func TestStillRefused(t *testing.T) {
+	schematest.AtLeast(t, schematest.CompileOld(t, "testdata/old/v1.json"), schematest.Compile(t, advice.SchemaJSON), schematest.Changes{Good: text(t, asJSON, whole(t))})
+}
