@@ -2,7 +2,9 @@ package record
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
+	"os"
 	"slices"
 	"testing"
 
@@ -155,5 +157,19 @@ func TestSamplesSchemaIsTight(t *testing.T) {
 		"/series/0/series": `"all"`,
 		"/series/0/count":  `0`,
 		"/series/0/width":  `0`,
+	}})
+}
+
+// What no run.json has is refused.
+func TestRunSchemaIsTight(t *testing.T) {
+	schema, err := os.ReadFile("schema/run-v1.json")
+	require.NoError(t, err)
+	good, err := json.Marshal(Run{Schema: RunSchema, Seconds: 1.5, Args: []string{"hbm"}, Host: "h", Go: "go1.26", Platform: "linux/amd64", CPUs: 2})
+	require.NoError(t, err)
+	schematest.Tight(t, schematest.Compile(t, schema), func() any { return &Run{} }, string(good))
+	schematest.Refuses(t, schema, schematest.Changes{Good: string(good), Bad: map[string]string{
+		"/schema":   `"zbench.run/0"`,
+		"/started":  `"today"`,
+		"/finished": `"today"`,
 	}})
 }

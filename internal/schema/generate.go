@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/invopop/jsonschema"
@@ -20,8 +22,8 @@ func Generate(d Document, comments map[string]string) ([]byte, error) {
 	for _, t := range d.Types {
 		root.AnyOf = append(root.AnyOf, g.reflect(t))
 	}
-	for name, t := range g.types {
-		g.finish(g.defs[name], t)
+	for _, name := range slices.Sorted(maps.Keys(g.types)) {
+		g.finish(g.defs[name], g.types[name])
 	}
 	if d.Journal {
 		for _, t := range d.Types {

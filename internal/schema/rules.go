@@ -14,6 +14,7 @@ import (
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/stat"
+	"zbench/internal/doctor"
 )
 
 // rule adds to a type's schema what its fields do not say.
@@ -61,6 +62,15 @@ var rules = map[reflect.Type][]rule{
 
 	reflect.TypeFor[muon.Report](): {version(muon.Schema)},
 
+	reflect.TypeFor[record.Run](): {version(record.RunSchema)},
+
+	reflect.TypeFor[bucket.Answer](): {version(bucket.Schema)},
+	reflect.TypeFor[bucket.Curve]():  {values("collective", collective.Names()...)},
+	reflect.TypeFor[bucket.Hole]():   {values("kind", bucket.TimeFalls, bucket.BusBWDrops)},
+
+	reflect.TypeFor[doctor.Report]():  {version(doctor.Schema)},
+	reflect.TypeFor[doctor.Finding](): {values("mark", doctor.Good, doctor.Bad, doctor.Doubt, doctor.Fact), when(constant("mark", doctor.Bad), needs("remedy"), nil)},
+
 	reflect.TypeFor[advice.Document](): {version(advice.Schema)},
 	reflect.TypeFor[recommend.Answer](): {
 		version(recommend.Schema), values("verdict", recommend.Recommended, recommend.NoCommunication, recommend.Refused),
@@ -70,7 +80,6 @@ var rules = map[reflect.Type][]rule{
 	reflect.TypeFor[recommend.Reason]():     {values("level", levels...)},
 	reflect.TypeFor[recommend.Sizes]():      {values("collective", collective.Names()...), values("pass", "backward", "forward", "after")},
 	reflect.TypeFor[recommend.Used]():       {values("collective", collective.Names()...)},
-	reflect.TypeFor[bucket.Hole]():          {values("kind", bucket.TimeFalls, bucket.BusBWDrops)},
 }
 
 // Values that several types share.
@@ -84,6 +93,7 @@ var (
 var signed = map[reflect.Type]map[string]bool{
 	reflect.TypeFor[recommend.Used](): {"alpha": true}, // of a fit
 	reflect.TypeFor[recommend.Help](): {"gain": true},  // of a change that costs
+	reflect.TypeFor[bucket.Curve]():   {"last_octave_growth": true},
 }
 
 // enumeration is the schema of a type that is one of a table's values.

@@ -16,9 +16,11 @@ import (
 	"reflect"
 
 	"zbench/bench/advice"
+	"zbench/bench/bucket"
 	"zbench/bench/memory"
 	"zbench/bench/muon"
 	"zbench/bench/record"
+	"zbench/internal/doctor"
 )
 
 //go:generate go test zbench/internal/schema -count=1 -run TestSchemasAreCurrent -update
@@ -67,5 +69,18 @@ var Documents = []Document{
 	{
 		File: "bench/advice/schema/v1.json", ID: "urn:zbench:advice:1", Title: "zbench recommendation, recommend.json",
 		Types: []reflect.Type{reflect.TypeFor[advice.Document]()},
+	},
+	{
+		File: "bench/bucket/schema/v1.json", ID: "urn:zbench:bucket:1", Title: "zbench knees, bucket.json",
+		Types: []reflect.Type{reflect.TypeFor[bucket.Answer]()},
+	},
+	{
+		File: "bench/record/schema/run-v1.json", ID: "urn:zbench:run:1", Title: "zbench run, run.json",
+		About: "Facts of the tool's own run. A run that has not ended has an empty object instead.",
+		Types: []reflect.Type{reflect.TypeFor[record.Run]()},
+	},
+	{
+		File: "internal/doctor/schema/v1.json", ID: "urn:zbench:doctor:1", Title: "zbench doctor --format json",
+		Types: []reflect.Type{reflect.TypeFor[doctor.Report]()},
 	},
 }
