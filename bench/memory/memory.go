@@ -30,45 +30,64 @@ const (
 
 // Record is one run.
 type Record struct {
-	Schema string      `json:"schema"`
-	Tool   record.Tool `json:"tool"`
-	// Command is hbm, rmsnorm or layernorm.
-	Command  string           `json:"command"`
-	Created  time.Time        `json:"created"`
-	Source   record.Source    `json:"source"`
-	Devices  []Device         `json:"devices"`
-	Asked    Asked            `json:"asked"`
-	Results  []Result         `json:"results"`
+	// Version of the format.
+	Schema string `json:"schema"`
+	// The program that wrote the record.
+	Tool record.Tool `json:"tool"`
+	// Command is the zbench command that made it.
+	Command string `json:"command"`
+	// When it began, in UTC.
+	Created time.Time `json:"created"`
+	// Who ran the kernels.
+	Source record.Source `json:"source"`
+	// Where it ran.
+	Devices []Device `json:"devices"`
+	// What the run was told.
+	Asked Asked `json:"asked"`
+	// A result for each case and device.
+	Results []Result `json:"results"`
+	// Doubts about the run.
 	Warnings []record.Warning `json:"warnings"`
 }
 
 // Device is where it ran.
 type Device struct {
-	Index int    `json:"index"`
-	Name  string `json:"name"`
-	// Kind is GPU, HostMemory, Checked or Simulated.
+	// Its number among the devices of the machine.
+	Index int `json:"index"`
+	// The GPU's name, or the CPU's model.
+	Name string `json:"name"`
+	// Kind is what was measured. A figure of one kind is never another's.
 	Kind string `json:"kind"`
 	// Units are compute units, or the CPUs that were used.
 	Units int `json:"units"`
-	// Memory and Cache (the last level) are in bytes; 0 is not known.
+	// Bytes of memory; 0 is not known.
 	Memory int64 `json:"memory"`
-	Cache  int64 `json:"cache"`
-	// Peak is the memory's published bandwidth; null where none is known, as for
-	// a host's memory. PeakSource says where it is from.
-	Peak       *float64 `json:"peak"`
-	PeakSource string   `json:"peak_source,omitempty"`
+	// Bytes of the last level of cache; 0 is not known.
+	Cache int64 `json:"cache"`
+	// The memory's bandwidth that rates are held against, in bytes per second; null where
+	// none is known.
+	Peak *float64 `json:"peak" jsonschema:"exclusiveMinimum=0"`
+	// Where the peak is from, with its date.
+	PeakSource string `json:"peak_source,omitempty"`
 }
 
 // Asked is what the run was told.
 type Asked struct {
-	// Sizes are of one array, or the working set, in bytes.
-	Sizes     []int64  `json:"sizes"`
-	Kernels   []string `json:"kernels"`
-	Dtypes    []string `json:"dtypes"`
-	Data      string   `json:"data"`
-	Precision float64  `json:"precision"`
-	MaxTime   float64  `json:"max_time"`
-	Seed      uint64   `json:"seed"`
+	// Sizes are of one array, or the working set, in bytes; empty for kernels with a
+	// shape.
+	Sizes []int64 `json:"sizes"`
+	// Names of the kernels.
+	Kernels []string `json:"kernels"`
+	// Element types.
+	Dtypes []string `json:"dtypes"`
+	// What the arrays held.
+	Data string `json:"data"`
+	// Half the 95 % interval as part of the median at which a timing ends.
+	Precision float64 `json:"precision"`
+	// Seconds after which a timing ends.
+	MaxTime float64 `json:"max_time"`
+	// Seed of the data.
+	Seed uint64 `json:"seed"`
 	// Faults are what was planted.
 	Faults []string `json:"faults,omitempty"`
 }
@@ -89,53 +108,70 @@ const (
 
 // Result is one case on one device.
 type Result struct {
-	Key    string `json:"key"`
-	Device int    `json:"device"`
+	// Names the case; with the device it names the result.
+	Key string `json:"key"`
+	// Index of the device.
+	Device int `json:"device"`
+	// Name of the stream or norm.
 	Kernel string `json:"kernel"`
-	Dtype  string `json:"dtype"`
-	Role   string `json:"role"`
+	// Element type.
+	Dtype string `json:"dtype"`
+	// A fixed configuration that others' figures compare with, zbench's own, the best of a
+	// tuning, a point of that, a size of a sweep; a fused kernel, the same work kernel by
+	// kernel, a copy of as many bytes.
+	Role string `json:"role"`
+	// How a kernel was launched.
 	Config Config `json:"config"`
 	// Array is the size of one array in bytes; 0 for kernels with a shape.
 	Array int64 `json:"array"`
-	// Rows and Hidden are the shape of a norm; 0 for streams.
-	Rows   int64 `json:"rows,omitempty"`
+	// Rows of a norm's matrices; absent for streams.
+	Rows int64 `json:"rows,omitempty"`
+	// Elements of a row; absent for streams.
 	Hidden int64 `json:"hidden,omitempty"`
-	// Moved is the bytes that one launch moves as Counting says, WorkingSet those
-	// it touches.
-	Moved      int64  `json:"moved"`
-	Counting   string `json:"counting"`
-	WorkingSet int64  `json:"working_set"`
-	// CacheResident is true below four times the last level of cache: then Rate
-	// is not the memory's.
-	CacheResident bool          `json:"cache_resident"`
-	Status        record.Status `json:"status"`
-	Reason        string        `json:"reason,omitempty"`
-	Verified      Verified      `json:"verified"`
-	Timing        *Timing       `json:"timing"`
-	// Rate is Moved over the median, in bytes per second, Lo and Hi its interval,
-	// Fastest over the shortest time (BabelStream's headline), P95 over the 95th
-	// percentile of the times; null where there is none.
-	Rate    *float64 `json:"rate"`
-	Lo      *float64 `json:"rate_lo"`
-	Hi      *float64 `json:"rate_hi"`
-	Fastest *float64 `json:"rate_fastest"`
-	P95     *float64 `json:"rate_p95"`
-	// OfPeak is Rate over the device's peak.
-	OfPeak   *float64         `json:"of_peak"`
+	// Bytes that one launch moves, as counting says.
+	Moved int64 `json:"moved"`
+	// What bytes are counted, in words.
+	Counting string `json:"counting"`
+	// Bytes that one launch touches.
+	WorkingSet int64 `json:"working_set"`
+	// Below four times the last level of cache: the rate is not the memory's.
+	CacheResident bool `json:"cache_resident"`
+	// What became of the case.
+	Status record.Status `json:"status"`
+	// Why the status is not ok.
+	Reason string `json:"reason,omitempty"`
+	// What the check of the results found.
+	Verified Verified `json:"verified"`
+	// Its times; null where nothing was timed.
+	Timing *Timing `json:"timing"`
+	// moved over the median time, in bytes per second.
+	Rate *float64 `json:"rate" jsonschema:"exclusiveMinimum=0"`
+	// Lower end of the 95 % interval of rate.
+	Lo *float64 `json:"rate_lo" jsonschema:"exclusiveMinimum=0"`
+	// Upper end of the 95 % interval of rate.
+	Hi *float64 `json:"rate_hi" jsonschema:"exclusiveMinimum=0"`
+	// moved over the shortest time: BabelStream's headline.
+	Fastest *float64 `json:"rate_fastest" jsonschema:"exclusiveMinimum=0"`
+	// moved over the 95th percentile of the times.
+	P95 *float64 `json:"rate_p95" jsonschema:"exclusiveMinimum=0"`
+	// rate over the device's peak.
+	OfPeak *float64 `json:"of_peak" jsonschema:"exclusiveMinimum=0"`
+	// Doubts about this result.
 	Warnings []record.Warning `json:"warnings"`
 }
 
 // Config is how a kernel was launched.
 type Config struct {
-	// Block is threads a block, Loads the 16-byte vectors a thread loads before it
-	// stores any, Grid "exact" (a tile a block), "resident" (as many blocks as
-	// the device holds at once) or "strided" (four tiles a block, a grid apart),
-	// Blocks their number.
-	Block       int    `json:"block,omitempty"`
-	Loads       int    `json:"loads,omitempty"`
-	NonTemporal bool   `json:"non_temporal"`
-	Grid        string `json:"grid,omitempty"`
-	Blocks      int64  `json:"blocks,omitempty"`
+	// Threads a block.
+	Block int `json:"block,omitempty"`
+	// Vectors of 16 bytes a thread loads before it stores any.
+	Loads int `json:"loads,omitempty"`
+	// Accesses that pass the caches by.
+	NonTemporal bool `json:"non_temporal"`
+	// A tile a block, or as many blocks as the device holds at once.
+	Grid string `json:"grid,omitempty"`
+	// Number of blocks.
+	Blocks int64 `json:"blocks,omitempty"`
 	// CPUs is the number of threads on the host; 0 on a GPU.
 	CPUs int `json:"cpus,omitempty"`
 }
@@ -144,33 +180,41 @@ type Config struct {
 type Verified struct {
 	// State is record.VerifiedOK, VerifiedWrong or NotVerified.
 	State string `json:"state"`
-	// Elements were looked at, Wrong of them are wrong.
-	Elements int64  `json:"elements"`
-	Wrong    int64  `json:"wrong"`
-	First    *Wrong `json:"first,omitempty"`
-	// ULP is the largest difference from the reference in units of the last
-	// place, null where the check is for equal bits.
-	ULP    *float64 `json:"ulp,omitempty"`
-	Reason string   `json:"reason,omitempty"`
+	// Elements that were looked at.
+	Elements int64 `json:"elements"`
+	// Of them, those that are wrong.
+	Wrong int64 `json:"wrong"`
+	// First is the first wrong element; absent where none is.
+	First *Wrong `json:"first,omitempty"`
+	// ULP is the largest difference from the float64 reference in units in the last place;
+	// absent where the check is for equal bits.
+	ULP *float64 `json:"ulp,omitempty"`
+	// Why it was not checked.
+	Reason string `json:"reason,omitempty"`
 }
 
 // Wrong is the first wrong element.
 type Wrong struct {
-	Index    int64  `json:"index"`
+	// Its place in the array or matrix.
+	Index int64 `json:"index"`
+	// The value that should be there.
 	Expected string `json:"expected"`
-	Got      string `json:"got"`
+	// The value that is there.
+	Got string `json:"got"`
 }
 
 // Timing is a case's times. The summary is of seconds per launch.
 type Timing struct {
 	// Launches are behind one sample: a batch between two events.
-	Launches int           `json:"launches"`
-	Seconds  *stat.Summary `json:"seconds"`
+	Launches int `json:"launches" jsonschema:"minimum=1"`
+	// Seconds per launch.
+	Seconds *stat.Summary `json:"seconds"`
 	// Stop says which rule ended it.
 	Stop string `json:"stop"`
-	// Launch is the seconds that a launch of the same kernel takes over next to no
-	// data, one behind the other as in a sample; null where that was not measured.
-	Launch *float64 `json:"launch,omitempty"`
+	// Launch is the seconds that a launch of the same kernel takes over next to no data,
+	// one behind the other as in a sample; absent where that was not measured. A median
+	// below twice that is a rate of launches.
+	Launch *float64 `json:"launch,omitempty" jsonschema:"exclusiveMinimum=0"`
 }
 
 // LaunchBound tells that a launch alone takes half the time or more: then Rate is

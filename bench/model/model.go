@@ -49,7 +49,7 @@ type Model struct {
 	// of a pass and its shares per tensor come from the same numbers.
 	ActiveParams int64 `json:"active_params"`
 	// Notes are doubts about the list, a sentence each.
-	Notes []string `json:"notes"`
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Check refuses a list that [Read] does not make: too long, or with sizes that are

@@ -2,7 +2,6 @@ package muon
 
 import (
 	"bytes"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/record"
-	"zbench/internal/schematest"
 )
 
 func full() *Report {
@@ -70,15 +68,4 @@ func FuzzDecode(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, encoded(t, r), encoded(t, again))
 	})
-}
-
-func TestRecordFitsTheSchema(t *testing.T) {
-	s := schematest.Compile(t, SchemaJSON)
-	for _, r := range []*Report{full(), {Schema: Schema, Emulated: true}} {
-		require.NoError(t, schematest.Fits(t, s, encoded(t, r)))
-	}
-}
-
-func TestSchemaIsTheGoTypes(t *testing.T) {
-	schematest.IsTheGoType(t, SchemaJSON, Schema, reflect.TypeFor[Report]())
 }

@@ -68,9 +68,11 @@ func FromBF16(bits uint16) float32 { return math.Float32frombits(uint32(bits) <<
 
 // Error is how far a result is from the reference.
 type Error struct {
-	// Frobenius is ‖got − want‖ / ‖want‖, Max the largest |got − want|.
+	// Norm of the difference over the reference's.
 	Frobenius float64 `json:"frobenius"`
-	Max       float64 `json:"max"`
+	// Largest difference of an element, relative where the bar is 2^-8; for symmetry the
+	// elements that differ.
+	Max float64 `json:"max"`
 }
 
 // Tolerance is what a result of Newton–Schulz in bf16 may be off by: five steps

@@ -8,8 +8,11 @@ import (
 	"zbench/bench/stat"
 )
 
-// statuses lists every Status; the schema has the same list.
+// statuses lists every Status.
 var statuses = []Status{OK, Skipped, Failed, Interrupted, WrongData}
+
+// Statuses are all ways in which a case can end. The slice is the caller's.
+func Statuses() []Status { return slices.Clone(statuses) }
 
 // maxYear is the last that RFC 3339 can write.
 const maxYear = 9999

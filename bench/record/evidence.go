@@ -8,7 +8,7 @@ import (
 // Evidence is what was known of every rank when a case did not end: no more than
 // the libraries tell.
 type Evidence struct {
-	// During says what was run: one of Phases.
+	// During is what was run when the case did not end.
 	During string `json:"during"`
 	// Deadline is what passed, in seconds; null where an asynchronous error ended
 	// the wait.
@@ -21,17 +21,19 @@ type Evidence struct {
 
 // RankEvidence is what is known of ranks that are alike.
 type RankEvidence struct {
-	// State is at the first launch that not every rank has ended, or of the whole
-	// batch where its launches carry no marks.
+	// State is how far the ranks are at the first launch that not every rank has ended, or
+	// with the whole batch where its launches carry no marks.
 	State RankState `json:"state"`
 	// Ranks are numbers in the whole world, as ranges: "0-4,6".
-	Ranks string `json:"ranks"`
-	Count int    `json:"count"`
-	// Enqueued, Begun and Ended count launches of the batch. Begun and Ended are
-	// null where no marks tell.
-	Enqueued int  `json:"enqueued"`
-	Begun    *int `json:"begun"`
-	Ended    *int `json:"ended"`
+	Ranks string `json:"ranks" jsonschema:"pattern=^[0-9]+(-[0-9]+)?(\\,[0-9]+(-[0-9]+)?)*$"`
+	// How many they are.
+	Count int `json:"count" jsonschema:"minimum=1"`
+	// Launches of the batch that their hosts have made.
+	Enqueued int `json:"enqueued"`
+	// Launches that they have begun; null where no marks tell.
+	Begun *int `json:"begun"`
+	// Launches that they have ended; null where no marks tell.
+	Ended *int `json:"ended"`
 	// Error is the asynchronous error that the ranks' communicators report.
 	Error string `json:"error,omitempty"`
 }
@@ -49,6 +51,9 @@ const (
 )
 
 var rankStates = []RankState{LostContact, NotEnqueued, NotStarted, NotFinished, RankFinished}
+
+// RankStates are all states. The slice is the caller's.
+func RankStates() []RankState { return slices.Clone(rankStates) }
 
 // What can be run when a case does not end.
 const (

@@ -20,9 +20,10 @@ const (
 // Further is cases that were added to a sweep for the sake of the bucket size,
 // once those before them were done: a line of the journal between the parts.
 type Further struct {
-	// Why is Extension or SecondPass.
+	// Why is extension for sizes beyond the largest, which the answer needs, second_pass
+	// for the real sizes of the messages around it.
 	Why string `json:"why"`
-	// Cases are planned, as those of the header are.
+	// Cases are planned like those of the header: skipped or interrupted.
 	Cases []Result `json:"cases"`
 	// After is the number of parts that came before.
 	After int `json:"-"`
@@ -30,6 +31,8 @@ type Further struct {
 
 // Added is what a record says of a Further.
 type Added struct {
+	// Why is extension for sizes beyond the largest, which the answer needs, second_pass
+	// for the real sizes of the messages around it.
 	Why string `json:"why"`
 	// Keys are those of the results.
 	Keys []string `json:"keys"`

@@ -3,8 +3,10 @@ package record
 import (
 	"time"
 
+	"zbench/bench/model"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
+	"zbench/bench/trainer"
 )
 
 // full is a record that uses every field of the format: a test holds it so.
@@ -66,6 +68,15 @@ func full() *Record {
 				Dtype: "float", Op: "sum", InPlace: []bool{false, true}, Iterations: 20, Warmup: 5, Checks: 1,
 				Precision: 0.01, MaxTime: 0.4, Cache: "cold", VerifyBudget: 1 << 20, KeepSamples: true, FixedSizes: true,
 			},
+			Advice: &spec.Advice{
+				Framework: "megatron", Preset: "llama3-8b", Total: 1, Layers: 2, Largest: 3, DP: 4, EP: 5, PP: 6, Instances: 7, Accum: 8, Zero: new(1),
+				Model: &model.Model{Name: "list.csv", Source: "the file list.csv", Listed: true, ActiveParams: 3, Notes: []string{"a note"}, Params: []trainer.Param{
+					{Name: "w", Elements: 6, Shape: []int64{2, 3}, Expert: true, Block: 1, Work: new(6.0)}, {Name: "b", Elements: 1},
+				}},
+				Config:    &spec.Config{File: "train.sh", Settings: []trainer.Setting{{Key: "zero", Value: "", Unset: "$Z"}, {Key: "bf16", Value: "true"}}},
+				Optimizer: "muon", GradDtype: "float", ParamDtype: "bfloat16", Backward: 0.1, Forward: 0.05, Step: 0.15, Tokens: 4096, Active: 9, Flops: 2e14,
+				Recompute: true, MemBudget: 1 << 30, Rescale: true,
+			},
 		},
 		Added:    []Added{{Extension, []string{"a"}}},
 		Results:  []Result{ok, skipped, hung},
@@ -78,6 +89,6 @@ func bare() *Record {
 	return &Record{
 		Schema: Schema, Source: Source{Kind: Simulated, Imports: []Import{{SHA256: full().Source.Imports[0].SHA256}}}, Simulated: true,
 		Fabric: &Fabric{}, Spec: &spec.Spec{Schema: spec.Schema, Benchmark: spec.Collectives, Backend: "rocm", Sweep: &spec.Sweep{Factor: 2, Cache: "warm", InPlace: []bool{true}}},
-		Results: []Result{{Key: "k", Status: Failed, Reason: "out of memory", Verified: Verified{State: NotVerified}}},
+		Results: []Result{{Key: "k", Collective: "all_reduce", Status: Failed, Reason: "out of memory", Verified: Verified{State: NotVerified}}},
 	}
 }

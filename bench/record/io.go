@@ -14,7 +14,7 @@ import (
 
 // SchemaJSON is the JSON Schema (draft 2020-12) of what Encode writes.
 //
-//go:embed schema/v1.json
+//go:embed schema/v2.json
 var SchemaJSON []byte
 
 // MaxBytes is the largest record Decode reads. A case takes about 1 KiB, so

@@ -15,19 +15,21 @@ const JournalSchema = "zbench.journal/3"
 
 // JournalSchemaJSON is the JSON Schema of a journal's line. It refers to SchemaJSON.
 //
-//go:embed schema/journal-v2.json
+//go:embed schema/journal-v3.json
 var JournalSchemaJSON []byte
 
 // Header is the first line of a journal: everything that is known before the
 // first result. The lines after it are Parts and Furthers. Each line ends in a
-// checksum of its own, as jsonfile.Line writes it. schema/journal-v2.json describes all.
+// checksum of its own, as jsonfile.Line writes it. schema/journal-v3.json describes all.
 type Header struct {
+	// Version of the format.
 	Schema string `json:"schema"`
-	// Record is the sweep's record; its results are the planned cases.
+	// Record is the sweep's record; its results are the planned cases, skipped or
+	// interrupted.
 	Record Record `json:"record"`
 	// Machine is the SHA-256 of the machine file that decides simulated times, in
-	// hexadecimal; empty on hardware.
-	Machine string `json:"machine,omitempty"`
+	// hexadecimal; absent on hardware.
+	Machine string `json:"machine,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$"`
 }
 
 // Journal is what a sweep has left so far, whether it ended or was killed.

@@ -3,7 +3,7 @@
 //
 // All values are in base units: bytes, seconds, bytes per second. Nothing in a
 // record depends on the wall clock of the tool itself; that lives in run.json.
-// The JSON form is described by schema/v1.json, which is committed and tested.
+// The JSON form is described by schema/v2.json, which is committed and tested.
 package record
 
 import (
@@ -19,27 +19,37 @@ const Schema = "zbench.results/2"
 // Record is one sweep or one import: where it came from, in which world, and
 // one Result per case.
 type Record struct {
-	Schema  string    `json:"schema"`
-	Tool    Tool      `json:"tool"`
+	// Version of the format.
+	Schema string `json:"schema"`
+	// The program that wrote the record.
+	Tool Tool `json:"tool"`
+	// When the record was made, in UTC (RFC 3339).
 	Created time.Time `json:"created"`
 	// Simulated is true when a model, not hardware, decided the times.
-	Simulated bool   `json:"simulated"`
-	Source    Source `json:"source"`
-	World     World  `json:"world"`
+	Simulated bool `json:"simulated"`
+	// Who timed the results.
+	Source Source `json:"source"`
+	// The set of ranks. A zero means not known.
+	World World `json:"world"`
 	// Fabric is the hardware description the sweep ran on or against; nil when
 	// it is not known, as for an imported log.
 	Fabric *Fabric `json:"fabric"`
-	// Spec is the request; nil for an import.
+	// Spec is the request; null for an import.
 	Spec *spec.Spec `json:"spec"`
-	// Added are the cases that were added for the sake of the bucket size.
-	Added    []Added   `json:"added,omitempty"`
-	Results  []Result  `json:"results"`
+	// Added are the cases that were added after the others were done, for the sake of
+	// the bucket size.
+	Added []Added `json:"added,omitempty"`
+	// One entry per case; every planned case has one.
+	Results []Result `json:"results"`
+	// Doubts about the record as a whole.
 	Warnings []Warning `json:"warnings"`
 }
 
 // Tool identifies the program that wrote the record.
 type Tool struct {
-	Name    string `json:"name"`
+	// Program name.
+	Name string `json:"name"`
+	// Its version, as `zbench version` prints it.
 	Version string `json:"version"`
 }
 
@@ -52,36 +62,44 @@ const (
 
 // Source tells who timed the results.
 type Source struct {
-	// Kind is Measured, Simulated or Imported.
+	// Kind tells whether hardware was timed (measured), a model decided the times
+	// (simulated), or another tool's file was read (imported).
 	Kind string `json:"kind"`
-	// Backend is the provider (loopback, rocm, cuda); empty for an import.
+	// Backend is the provider of the collectives (loopback, rocm, cuda); absent for an
+	// import.
 	Backend string `json:"backend,omitempty"`
-	// Clock is what time meant: virtual or monotonic.
+	// Clock is what time meant: virtual or monotonic; absent for an import.
 	Clock string `json:"clock,omitempty"`
 	// Driver is the GPUs' kernel driver with its version, where it tells.
 	Driver string `json:"driver,omitempty"`
 	// Libraries are the ones that were loaded, or that the log names.
 	Libraries []Library `json:"libraries,omitempty"`
-	// Imports describes each file that was read; empty unless Kind is Imported.
+	// The files that were read; absent unless kind is imported.
 	Imports []Import `json:"imports,omitempty"`
 }
 
 // Library is a shared library the collectives ran on.
 type Library struct {
-	Name    string `json:"name"`
+	// Name of the library.
+	Name string `json:"name"`
+	// Version the library states.
 	Version string `json:"version"`
-	Path    string `json:"path,omitempty"`
+	// Where it was found.
+	Path string `json:"path,omitempty"`
 }
 
 // Import describes one file of another tool.
 type Import struct {
 	// File is the base name: a record does not carry a machine's paths.
-	File   string `json:"file"`
-	SHA256 string `json:"sha256"`
-	// Tool and Version are the program that wrote the file, as far as it says.
-	Tool    string `json:"tool"`
+	File string `json:"file"`
+	// SHA-256 of its bytes, in hexadecimal.
+	SHA256 string `json:"sha256" jsonschema:"pattern=^[0-9a-f]{64}$"`
+	// Program that wrote it, as far as it says.
+	Tool string `json:"tool"`
+	// That program's version, as far as it says.
 	Version string `json:"version,omitempty"`
-	Lines   int    `json:"lines"`
+	// Number of lines in the file.
+	Lines int `json:"lines"`
 	// Rows is the number of table rows that became results or repeats of one.
 	Rows int `json:"rows"`
 	// Skipped lists what was not taken, by reason. Nothing vanishes.
@@ -94,17 +112,22 @@ type Import struct {
 
 // Skip is a group of rows that were not taken, for one reason.
 type Skip struct {
+	// Why they were not taken.
 	Reason string `json:"reason"`
-	Count  int    `json:"count"`
+	// Number of such rows.
+	Count int `json:"count" jsonschema:"minimum=1"`
 	// Lines are the first few line numbers, counted from 1.
-	Lines []int `json:"lines"`
+	Lines []int `json:"lines" jsonschema:"minimum=1"`
 }
 
 // World is the set of ranks. A zero means not known.
 type World struct {
 	spec.World
-	Ranks int      `json:"ranks"`
-	GPU   string   `json:"gpu,omitempty"`
+	// Number of ranks, one per GPU unless ranks_per_gpu says otherwise.
+	Ranks int `json:"ranks"`
+	// Name of the GPU.
+	GPU string `json:"gpu,omitempty"`
+	// Names of the nodes.
 	Hosts []string `json:"hosts,omitempty"`
 	// Devices are the GPUs that were measured on.
 	Devices []Device `json:"devices,omitempty"`
@@ -112,41 +135,50 @@ type World struct {
 
 // Device is one GPU, as its driver and the table of published peaks tell.
 type Device struct {
-	// Index is the runtime's number of it, PCI its address.
-	Index int    `json:"index"`
-	Name  string `json:"name"`
-	PCI   string `json:"pci,omitempty"`
-	// Bytes is its memory.
+	// The runtime's number of it.
+	Index int `json:"index"`
+	// Name as the driver gives it.
+	Name string `json:"name"`
+	// PCI address, domain:bus:device.function.
+	PCI string `json:"pci,omitempty"`
+	// Bytes is the size of its memory, in bytes.
 	Bytes int64 `json:"bytes"`
-	// PeakBandwidth is its memory's in bytes per second, null when not known, and
-	// PeakSource says where that is from.
+	// Peak bandwidth of its memory in bytes per second; null when not known.
 	PeakBandwidth *float64 `json:"peak_bandwidth"`
-	PeakSource    string   `json:"peak_source,omitempty"`
+	// Where the peak is from, with its date.
+	PeakSource string `json:"peak_source,omitempty"`
 }
 
 // Fabric is the hardware description as far as reports need it.
 type Fabric struct {
-	Name  string `json:"name"`
+	// Name of the description, as --fabric takes it.
+	Name string `json:"name"`
+	// Name for people.
 	Title string `json:"title"`
 	// Roofs are the bus bandwidths no result can exceed, or that others measured.
 	Roofs []Roof `json:"roofs"`
 	// Extrapolated says in words which parts of the model nobody measured.
 	Extrapolated []string `json:"extrapolated"`
-	Sources      []string `json:"sources"`
+	// Where the figures come from.
+	Sources []string `json:"sources"`
 }
 
 // Roof is a horizontal line in the bus-bandwidth chart.
 type Roof struct {
+	// Label of the line.
 	Label string `json:"label"`
 	// BusBW is in bytes per second.
-	BusBW float64 `json:"busbw"`
+	BusBW float64 `json:"busbw" jsonschema:"exclusiveMinimum=0"`
 	// Source says where the figure comes from, with its date where known.
 	Source string `json:"source"`
 }
 
 // Warning is a doubt attached to what it qualifies, with a remedy.
 type Warning struct {
-	Code    string `json:"code"`
+	// Short fixed name of the kind of doubt.
+	Code string `json:"code"`
+	// The doubt in words.
 	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"`
+	// What to do about it.
+	Hint string `json:"hint,omitempty"`
 }

@@ -11,7 +11,7 @@ const SlowTimes = 1.5
 // and is seen here.
 type SlowLaunches struct {
 	// Launches is how many each group made, over all passes.
-	Launches int `json:"launches"`
+	Launches int `json:"launches" jsonschema:"minimum=1"`
 	// Groups are those with slow launches, in the order of their ranks.
 	Groups []SlowGroup `json:"groups"`
 }
@@ -19,8 +19,10 @@ type SlowLaunches struct {
 // SlowGroup is how many of a group's launches were slow. FirstRank is the group's
 // first rank in the whole world.
 type SlowGroup struct {
+	// First rank of the group in the whole world.
 	FirstRank int `json:"first_rank"`
-	Count     int `json:"count"`
+	// Its slow launches.
+	Count int `json:"count" jsonschema:"minimum=1"`
 }
 
 // CountSlow counts the launches that took SlowTimes their median or more.

@@ -11,54 +11,64 @@ import (
 // curves. A zero value is not given. It holds what was read from files, not their
 // paths, so that it can be asked again where they are not.
 type Advice struct {
-	// Framework is a name of bench/trainer or an alias; empty where Config tells.
+	// Name of the trainer, or an alias of it; absent where the configuration tells.
 	Framework string `json:"framework,omitempty"`
-	// One of these says what the gradients are of. Model is the list of a file, as
-	// it was read.
-	Preset string       `json:"preset,omitempty"`
-	Total  int64        `json:"total_params,omitempty"`
-	Model  *model.Model `json:"model,omitempty"`
-	// Layers and Largest belong to Total: transformer blocks, and the elements of
-	// the embedding and of the output layer.
-	Layers  int   `json:"layers,omitempty"`
+	// Published model whose gradients are reduced (--preset).
+	Preset string `json:"preset,omitempty"`
+	// Number of parameters, where there is no list.
+	Total int64 `json:"total_params,omitempty"`
+	// Parameter tensors of a file, as it was read (--params).
+	Model *model.Model `json:"model,omitempty"`
+	// Transformer blocks, with total_params.
+	Layers int `json:"layers,omitempty"`
+	// Elements of the embedding and of the output layer, with total_params.
 	Largest int64 `json:"largest_param,omitempty"`
-	// Config is what was read from the trainer's own settings.
+	// What was read from the trainer's own settings (--config).
 	Config *Config `json:"config,omitempty"`
-	// DP, EP, PP, Instances and Accum are numbers of ranks, groups, stages,
-	// optimizer instances and microbatches.
-	DP        int `json:"dp,omitempty"`
-	EP        int `json:"ep,omitempty"`
-	PP        int `json:"pp,omitempty"`
+	// Ranks that reduce a gradient together; absent for the curve's.
+	DP int `json:"dp,omitempty"`
+	// Expert-parallel groups among them.
+	EP int `json:"ep,omitempty"`
+	// Pipeline stages.
+	PP int `json:"pp,omitempty"`
+	// Megatron's optimizer instances.
 	Instances int `json:"instances,omitempty"`
-	Accum     int `json:"accum,omitempty"`
-	// Zero is the ZeRO stage; null is the trainer's usual one.
+	// Microbatches in a step.
+	Accum int `json:"accum,omitempty"`
+	// ZeRO stage; absent for the trainer's usual one.
 	Zero *int `json:"zero,omitempty"`
-	// Optimizer is Megatron's --optimizer.
+	// Megatron's --optimizer.
 	Optimizer string `json:"optimizer,omitempty"`
-	// GradDtype and ParamDtype are element types on the wire.
-	GradDtype  string `json:"grad_dtype,omitempty"`
+	// Element type in which gradients are reduced; absent for the trainer's.
+	GradDtype string `json:"grad_dtype,omitempty"`
+	// Element type in which parameters are gathered; absent for bfloat16.
 	ParamDtype string `json:"param_dtype,omitempty"`
-	// Backward, Forward and Step are of one microbatch, in seconds.
+	// Backward of one microbatch without communication, in seconds.
 	Backward float64 `json:"backward_seconds,omitempty"`
-	Forward  float64 `json:"forward_seconds,omitempty"`
-	Step     float64 `json:"step_seconds,omitempty"`
-	// Tokens a GPU has in a microbatch, Active the parameters that a token uses,
-	// Flops what a GPU reaches in training, in FLOP/s: they estimate the times.
-	Tokens int64   `json:"tokens_per_microbatch,omitempty"`
-	Active int64   `json:"active_params,omitempty"`
-	Flops  float64 `json:"flops,omitempty"`
-	// Recompute tells that backward repeats the whole forward.
+	// Forward of it, in seconds; absent for half the backward.
+	Forward float64 `json:"forward_seconds,omitempty"`
+	// Forward and backward together, in seconds.
+	Step float64 `json:"step_seconds,omitempty"`
+	// Tokens that a GPU has in a microbatch, where no time was measured.
+	Tokens int64 `json:"tokens_per_microbatch,omitempty"`
+	// Parameters that a token uses on this GPU; absent for the preset's.
+	Active int64 `json:"active_params,omitempty"`
+	// What a GPU reaches in training, in FLOP/s.
+	Flops float64 `json:"flops,omitempty"`
+	// Backward repeats the whole forward.
 	Recompute bool `json:"recompute,omitempty"`
-	// MemBudget bounds the trainer's buffers, in bytes.
+	// Bound of the memory of the trainer's buffers, in bytes.
 	MemBudget int64 `json:"mem_budget,omitempty"`
-	// Rescale allows curves of another number of ranks.
+	// Curves of another number of ranks may be used (--allow-rescale).
 	Rescale bool `json:"allow_rescale,omitempty"`
 }
 
 // Config is a trainer's settings file: its name without folders, and the settings
 // that were found in it.
 type Config struct {
-	File     string            `json:"file"`
+	// Name of the file.
+	File string `json:"file"`
+	// Settings in the order of the file.
 	Settings []trainer.Setting `json:"settings"`
 }
 

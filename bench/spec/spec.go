@@ -21,62 +21,75 @@ const Collectives = "collectives"
 // Spec is a request. Defaults are resolved: the same Spec asks for the same cases
 // with any version that reads it.
 type Spec struct {
+	// Version of the format.
 	Schema string `json:"schema"`
-	// Benchmark is what runs: collectives, hbm, rmsnorm, layernorm or muon.
+	// What runs: collectives, hbm, rmsnorm, layernorm or muon.
 	Benchmark string `json:"benchmark"`
-	// Backend is the provider: loopback, rocm or cuda.
+	// Provider: loopback, rocm or cuda.
 	Backend string `json:"backend"`
-	// Fabric names the hardware that is simulated, or whose roofs and cache are
-	// assumed.
+	// Name of the hardware that is simulated, or whose roofs and cache are assumed
+	// (--fabric).
 	Fabric string `json:"fabric,omitempty"`
-	World  World  `json:"world"`
-	// Seed is of the simulated noise and of the data.
+	// Ranks that take part.
+	World World `json:"world"`
+	// Seed of every random draw, an unsigned 64-bit integer.
 	Seed uint64 `json:"seed"`
-	// Faults are planted into the simulation, as `zbench list faults` shows them.
+	// Faults are planted into the simulation, as --fault takes them.
 	Faults []string `json:"faults,omitempty"`
-	// Sweep is the sweep of collectives; null for another benchmark.
+	// Sweep of collectives; absent for another benchmark.
 	Sweep *Sweep `json:"sweep,omitempty"`
-	// Advice is the bucket size that is asked for; null where none is.
+	// Bucket size that is asked for; absent where none is.
 	Advice *Advice `json:"advice,omitempty"`
 }
 
 // Sweep is a sweep of collectives over message sizes, in rccl-tests' terms.
 type Sweep struct {
+	// Names of the collectives, in order.
 	Collectives []string `json:"collectives"`
-	MinBytes    int64    `json:"min_bytes"`
-	MaxBytes    int64    `json:"max_bytes"`
-	// Factor is between sizes; with StepBytes, which are added instead, it is 1.
-	Factor    int    `json:"factor"`
-	StepBytes int64  `json:"step_bytes,omitempty"`
-	Dtype     string `json:"dtype"`
-	Op        string `json:"op"`
-	// InPlace lists what is run: false, true, or both.
+	// Smallest size, in bytes (-b).
+	MinBytes int64 `json:"min_bytes"`
+	// Largest size, in bytes (-e).
+	MaxBytes int64 `json:"max_bytes"`
+	// Factor between sizes (-f); 1 where step_bytes are added instead.
+	Factor int `json:"factor" jsonschema:"minimum=1"`
+	// Bytes between sizes (-i); absent where sizes are multiplied.
+	StepBytes int64 `json:"step_bytes,omitempty" jsonschema:"minimum=1"`
+	// Element type (-d).
+	Dtype string `json:"dtype"`
+	// Reduction operator (-o).
+	Op string `json:"op"`
+	// InPlace lists the forms that are run: false for two buffers, true for one.
 	InPlace []bool `json:"in_place"`
-	// Iterations is the number of launches in a burst, Warmup those before the
-	// first one, Checks the launches whose result is verified.
+	// Launches in one burst (-n).
 	Iterations int `json:"iterations"`
-	Warmup     int `json:"warmup"`
-	Checks     int `json:"checks"`
+	// Launches before the first burst (-w).
+	Warmup int `json:"warmup"`
+	// Verified launches (-c).
+	Checks int `json:"checks"`
 	// GraphLaunches is how often a burst's launches, captured into a graph, are
 	// replayed; absent where they are launched one by one.
-	GraphLaunches int `json:"graph_launches,omitempty"`
-	// Precision and MaxTime (in seconds) end a timing, whichever comes first.
+	GraphLaunches int `json:"graph_launches,omitempty" jsonschema:"minimum=1"`
+	// Half the 95 % interval of the median over the median at which a timing ends, a
+	// ratio.
 	Precision float64 `json:"precision"`
-	MaxTime   float64 `json:"max_time"`
-	// Cache is cold (buffers rotate) or warm.
+	// Measured time at which a timing ends, in seconds.
+	MaxTime float64 `json:"max_time"`
+	// Cache is cold where buffers rotate over twice the last level of cache, warm where
+	// they do not.
 	Cache string `json:"cache"`
-	// VerifyBudget is the number of bytes that all ranks' buffers may have for a
-	// case to be verified on the loopback.
+	// Bytes that all ranks' buffers may have for a case to be verified on the loopback
+	// (--verify-budget).
 	VerifyBudget int64 `json:"verify_budget"`
-	// Groups are the sizes of the groups of neighbours, Strides the distances
-	// between the ranks of other groups, Scales the numbers of nodes, that are run
-	// beside the whole world.
-	Groups  []int `json:"groups,omitempty"`
-	Strides []int `json:"strides,omitempty"`
-	Scales  []int `json:"scales,omitempty"`
-	// KeepSamples leaves samples.f32 in a world of any size.
+	// Sizes of the groups that are run beside the whole world (--groups).
+	Groups []int `json:"groups,omitempty" jsonschema:"minimum=2"`
+	// How far apart the ranks of the groups are that are run beside the whole world
+	// (--strides).
+	Strides []int `json:"strides,omitempty" jsonschema:"minimum=2"`
+	// Numbers of nodes that are run beside the whole world (--scale).
+	Scales []int `json:"scales,omitempty" jsonschema:"minimum=1"`
+	// Samples are kept whatever the number of ranks (--keep-samples).
 	KeepSamples bool `json:"keep_samples,omitempty"`
-	// FixedSizes adds no sizes for the bucket size's sake.
+	// No sizes are added for the sake of the bucket size (--fixed-sizes).
 	FixedSizes bool `json:"fixed_sizes,omitempty"`
 }
 

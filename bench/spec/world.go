@@ -3,13 +3,14 @@ package spec
 // World is how many ranks take part and how they are spread. It is the one
 // description of them: flags, fabrics, cases, drivers and records use it.
 type World struct {
+	// Number of nodes; 0 is not known.
 	Nodes int `json:"nodes"`
-	// GPUsPerNode is the number of GPUs used on each node; 0 is not known.
+	// GPUs used on each node; 0 is not known.
 	GPUsPerNode int `json:"gpus_per_node"`
-	// GPUsPerProcess is the number of GPUs that one process drives.
+	// GPUs driven by one process (-g of rccl-tests); 0 is not known.
 	GPUsPerProcess int `json:"gpus_per_process"`
-	// RanksPerGPU is how many ranks share a GPU; left out when each has its own.
-	RanksPerGPU int `json:"ranks_per_gpu,omitempty"`
+	// Ranks that share a GPU; left out when each has its own.
+	RanksPerGPU int `json:"ranks_per_gpu,omitempty" jsonschema:"minimum=2"`
 }
 
 // Share is the number of ranks on each GPU, 1 or more.

@@ -8,7 +8,9 @@ import (
 // Setting is one setting of a trainer that was found in a file: its key in lower
 // case with underscores, and its value as written, variables replaced.
 type Setting struct {
-	Key   string `json:"key"`
+	// Name in lower case with underscores.
+	Key string `json:"key"`
+	// Value as written, variables replaced.
 	Value string `json:"value"`
 	// Unset is what the file has instead of a value, where that is a variable that
 	// it does not set.

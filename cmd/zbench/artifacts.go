@@ -107,25 +107,11 @@ func writeDrawn(dir *engine.Folder, rec *record.Record, d *advice.Document) erro
 	return nil
 }
 
-// run is run.json: facts of the tool's own run, kept out of the record so that
-// a record depends on nothing but its input.
-type run struct {
-	Schema   string    `json:"schema"`
-	Started  time.Time `json:"started"`
-	Finished time.Time `json:"finished"`
-	Seconds  float64   `json:"seconds"`
-	Args     []string  `json:"args"`
-	Host     string    `json:"host"`
-	Go       string    `json:"go"`
-	Platform string    `json:"platform"`
-	CPUs     int       `json:"cpus"`
-}
-
 func writeRun(dir *engine.Folder, s State, started time.Time) error {
 	now := s.Now()
 	return dir.Write(engine.RunFile, func(w io.Writer) error {
-		text, err := json.MarshalIndent(run{
-			Schema: "zbench.run/1", Started: started.UTC(), Finished: now.UTC(), Seconds: now.Sub(started).Seconds(),
+		text, err := json.MarshalIndent(record.Run{
+			Schema: record.RunSchema, Started: started.UTC(), Finished: now.UTC(), Seconds: now.Sub(started).Seconds(),
 			Args: s.Args, Host: s.Hostname(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, CPUs: s.Host().CPUs,
 		}, "", "  ")
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/record"
 )
 
 // onHost runs a command on a planted host, on a terminal of that width (0 for a
@@ -88,7 +89,7 @@ func TestHostsAreDescribed(t *testing.T) {
 // ranOn checks what run.json says of the machine.
 func ranOn(t *testing.T, h host, folder string) {
 	t.Helper()
-	var got run
+	var got record.Run
 	require.NoError(t, json.Unmarshal([]byte(readBytes(t, folder, "run.json")), &got))
 	require.Equal(t, h.name, got.Host)
 	require.Equal(t, h.cores, got.CPUs)

@@ -23,7 +23,7 @@ type soakSchemas struct{ results, journal *jsonschema.Schema }
 
 func compileSchemas(t *testing.T) soakSchemas {
 	t.Helper()
-	return soakSchemas{schematest.Compile(t, record.SchemaJSON), schematest.Compile(t, record.JournalSchemaJSON, record.SchemaJSON)}
+	return soakSchemas{schematest.Compile(t, record.SchemaJSON), schematest.Compile(t, record.JournalSchemaJSON)}
 }
 
 // check holds a finished folder, and the exit code that went with it, to what was
