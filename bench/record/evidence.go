@@ -2,6 +2,7 @@ package record
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -156,8 +157,11 @@ func (e *Evidence) stuck() (launch int, ok bool) {
 
 // Progress is how far each of count ranks from the first on got: what SetRanksFrom
 // was given, as far as the evidence tells. Evidence that is not valid, or not of
-// exactly these ranks, is an error.
+// exactly these ranks, is an error; so is none.
 func (e *Evidence) Progress(first, count int) ([]RankProgress, error) {
+	if e == nil {
+		return nil, errors.New("no evidence")
+	}
 	if err := e.check(); err != nil {
 		return nil, err
 	}
