@@ -15,8 +15,8 @@ type Group struct {
 	world  []Member
 	// first is the first rank of each process, and at the end the number of all ranks.
 	first []int
-	ctx    context.Context
-	stop   context.CancelCauseFunc
+	ctx   context.Context
+	stop  context.CancelCauseFunc
 	// active is the number of ranks, the first of the world, that take part in the
 	// case that has begun.
 	active int

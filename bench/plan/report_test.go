@@ -37,7 +37,9 @@ func drawnReport(t *rapid.T) plan.Report {
 			e := &record.Evidence{During: record.DuringBurst, Deadline: new(rapid.Float64Range(0, 1e6).Draw(t, "deadline")), Iterations: 20}
 			e.SetRanksFrom(rapid.IntRange(0, 1016).Draw(t, "rank"), []record.RankProgress{
 				{Enqueued: 20, Begun: rapid.IntRange(0, 20).Draw(t, "begun"), Ended: rapid.IntRange(0, 20).Draw(t, "ended"), Error: rapid.String().Draw(t, "error")},
-				{Enqueued: 20, Begun: 3, Ended: 3}, {Failed: true, Error: "link down"}, {Lost: true},
+				{Enqueued: 20, Begun: 3, Ended: 3},
+				{Failed: true, Error: "link down"},
+				{Lost: true},
 			})
 			r.Failure.Evidence = e
 		}
