@@ -134,7 +134,7 @@ func (g *Group) join(o Order, reports []Report) *record.Evidence {
 		missed = missed || e != nil || r.Failure.Kind == FailedLost
 		first, active := g.share(i)
 		if _, err := e.Progress(first, active); err == nil {
-			// The driver knows what it launched; the first process's word counts.
+			// The driver knows what it launched. The first process's evidence decides.
 			all.During, all.Iterations, told = e.During, e.Iterations, true
 		}
 	}

@@ -66,7 +66,7 @@ func (r *Report) UnmarshalJSON(text []byte) error {
 	if in.Verified.Wrong < 0 || in.Budget.Bytes < 0 || in.Budget.Cache < 0 {
 		return fmt.Errorf("a report with a negative count: %d wrong elements, %d bytes, cache of %d bytes", in.Verified.Wrong, in.Budget.Bytes, in.Budget.Cache)
 	}
-	*r = Report(in.reportFields)
+	*r = Report(in.reportFields).bounded() // another process may not have cut its texts
 	return nil
 }
 

@@ -3,6 +3,7 @@ package plan_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -92,6 +93,10 @@ func TestMessagesOfOtherVersionsAreRefused(t *testing.T) {
 		var o plan.Order
 		require.ErrorContains(t, json.Unmarshal([]byte(text), &o), want)
 	}
+	var r plan.Report
+	talk := strings.Repeat("x", 1<<20)
+	require.NoError(t, json.Unmarshal([]byte(`{"protocol":1,"failure":{"kind":"failed","message":"`+talk+`"}}`), &r))
+	require.Len(t, r.Failure.Message, 4<<10)
 	long := `{"protocol":1,"unverifiable":"` + strings.Repeat("x", plan.MaxReport) + `"}`
 	require.ErrorContains(t, json.Unmarshal([]byte(long), &plan.Report{}), "the most is 2097152")
 }
@@ -156,4 +161,40 @@ func TestTimesThatAreNoNumbers(t *testing.T) {
 		require.Contains(t, r.Failure.Message, "time 2 of 2 is ")
 		require.Empty(t, r.Seconds)
 	}
+}
+
+// told are followers that report what they are given.
+type told []plan.Report
+
+func (told) Tell(plan.Order)          {}
+func (r told) Reports() []plan.Report { return r }
+
+// Whatever text arrives as a report, it is refused, or stays the same on its way and
+// leaves the leader evidence that holds all ranks.
+func FuzzReport(f *testing.F) {
+	f.Add([]byte(`{"protocol":1,"seconds":[1e-6,2e-6],"budget":{"bytes":1},"verified":{"Wrong":0,"First":""}}`))
+	f.Add([]byte(`{"protocol":1,"failure":{"kind":"lost","message":"left"}}`))
+	f.Add([]byte(`{"protocol":1,"failure":{"kind":"late","message":"x","evidence":{"during":"warm_up","deadline":180,"iterations":5,"ranks":[{"state":"not_started","ranks":"2-3","count":2,"enqueued":5,"begun":1,"ended":1}]}}}`))
+	f.Add([]byte(`{"protocol":1,"failure":{"kind":"async","message":"x","evidence":{"during":"burst","deadline":null,"iterations":-1,"ranks":[{"state":"","ranks":"2-999999999999","count":2,"enqueued":5,"begun":null,"ended":9}]}}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var r plan.Report
+		if json.Unmarshal(text, &r) != nil {
+			return
+		}
+		out, err := json.Marshal(r)
+		require.NoError(t, err)
+		var again plan.Report
+		require.NoError(t, json.Unmarshal(out, &again))
+		final, err := json.Marshal(again)
+		require.NoError(t, err)
+		require.Equal(t, string(out), string(final))
+
+		g, ctx := plan.Lead(context.Background(), &part{}, told{r}, []plan.Member{{Ranks: 2}, {Ranks: 2}})
+		_, err = g.WarmUp(ctx, 5)
+		if failed, ok := errors.AsType[*plan.GroupError](err); ok && failed.Evidence() != nil {
+			_, err = failed.Evidence().Progress(0, 4)
+			require.NoError(t, err)
+			require.NotEmpty(t, failed.Error())
+		}
+	})
 }
