@@ -226,7 +226,7 @@ func WriteMemoryTable(w io.Writer, rec *memory.Record, format string) error {
 	}
 	fmt.Fprintln(&b)
 	for _, note := range t.footer {
-		for _, part := range folded(bullet+line(note), lineWidth) {
+		for _, part := range folded(bullet + line(note)) {
 			fmt.Fprintln(&b, part)
 		}
 	}

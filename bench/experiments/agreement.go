@@ -191,7 +191,11 @@ func (t *trial) lead(ctx context.Context, others wires) {
 		t.results = t.sweep(ctx, t.process(ctx, 0))
 		return
 	}
-	g, ctx := plan.Lead(ctx, t.process(ctx, 0), others)
+	var world []plan.Member
+	for _, p := range t.processes {
+		world = append(world, plan.Member{Ranks: p.ranks})
+	}
+	g, ctx := plan.Lead(ctx, t.process(ctx, 0), others, world)
 	defer g.End()
 	t.results = t.sweep(ctx, g)
 }

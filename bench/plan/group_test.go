@@ -66,7 +66,7 @@ func TestOrdersTravelAsText(t *testing.T) {
 		}
 	}
 	var o plan.Order
-	require.ErrorContains(t, json.Unmarshal([]byte(`{"do":"begin","case":{"Collective":"sum"}}`), &o), "unknown collective")
+	require.ErrorContains(t, json.Unmarshal([]byte(`{"protocol":1,"do":"begin","case":{"Collective":"sum"}}`), &o), "unknown collective")
 }
 
 // One process that cannot verify keeps all from it.
@@ -126,7 +126,7 @@ func TestWhoFailedIsNamedFirst(t *testing.T) {
 	inGroup(t, parts, backgrounds(4), func(ctx context.Context, g *plan.Group) {
 		r := plan.Run(ctx, a.Cases(), g, options(2, 2), func(record.Result) {})
 		require.Equal(t, record.Failed, r[0].Status)
-		require.Equal(t, "process 2: link down; process 0: not finished; process 1: not finished; and 1 more", r[0].Reason)
+		require.Equal(t, "process 2: link down; processes 0–1, 3: not finished", r[0].Reason)
 	})
 }
 
@@ -134,7 +134,7 @@ func TestWhoFailedIsNamedFirst(t *testing.T) {
 // does not know.
 func TestFollowerWithoutLeader(t *testing.T) {
 	l := line{make(chan []byte, 1), make(chan []byte, 1)}
-	l.orders <- []byte(`{"do":"dance"}`)
+	l.orders <- []byte(`{"protocol":1,"do":"dance"}`)
 	close(l.orders)
 	require.ErrorContains(t, plan.Follow(context.Background(), &part{}, l), "lost the process that leads")
 	require.Contains(t, string(<-l.reports), "must run the same version")
@@ -174,9 +174,9 @@ func TestReplayedBursts(t *testing.T) {
 
 // Whatever text arrives as orders, a follower reports on each and ends.
 func FuzzFollow(f *testing.F) {
-	f.Add([]byte(`{"do":"budget"}`), []byte(`{"do":"begin","case":{"Collective":"all_reduce","Dtype":"float"},"pass":1}`))
-	f.Add([]byte(`{"do":"begin"}`), []byte(`{"do":"burst"}`))
-	f.Add([]byte(`{"do":"burst","bursts":{"count":-1,"iterations":3}}`), []byte(`{"do":"isolated","count":-5}`))
+	f.Add([]byte(`{"protocol":1,"do":"budget"}`), []byte(`{"protocol":1,"do":"begin","case":{"Collective":"all_reduce","Dtype":"float"},"pass":1}`))
+	f.Add([]byte(`{"protocol":1,"do":"begin"}`), []byte(`{"protocol":1,"do":"burst"}`))
+	f.Add([]byte(`{"protocol":1,"do":"burst","bursts":{"count":-1,"iterations":3}}`), []byte(`{"protocol":1,"do":"isolated","count":-5}`))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		l := line{make(chan []byte, 2), make(chan []byte, 2)}
 		l.orders <- first
