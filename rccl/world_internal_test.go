@@ -16,6 +16,7 @@ import (
 	"zbench/bench/fabric"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 	"zbench/internal/native"
 )
 
@@ -134,12 +135,12 @@ func worldOfEight(t *testing.T, coll string, faults ...string) (*Driver, []plan.
 	t.Helper()
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	w := fabric.World{Nodes: 2, GPUsPerNode: 4, GPUsPerProcess: 1}
+	w := spec.World{Nodes: 2, GPUsPerNode: 4, GPUsPerProcess: 1}
 	m, err := f.Resolve(w, fabric.Options{Seed: 7, Faults: faults})
 	require.NoError(t, err)
 	d, err := Open(Config{Native: native.Options{Backend: "loopback", Machine: m.Text()}, Ranks: 8, CacheBytes: testCache, VerifyBudget: 64 << 20})
 	require.NoError(t, err)
-	a := plan.Axes{MinBytes: 1 << 20, MaxBytes: 4 << 20, Factor: 4, InPlace: []bool{false}, Ranks: 8, Nodes: 2, GPUsPerProcess: 1}
+	a := plan.Axes{MinBytes: 1 << 20, MaxBytes: 4 << 20, Factor: 4, InPlace: []bool{false}, World: w}
 	one, err := collective.ByName(coll)
 	require.NoError(t, err)
 	a.Collectives = []collective.Collective{one}

@@ -11,6 +11,7 @@ import (
 
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 )
 
 // plainly is an error that is its text.
@@ -70,7 +71,7 @@ func led(t *testing.T, b batch, change func(p *part)) record.Result {
 		parts = append(parts, p)
 	}
 	a := axes(t, "all_reduce")
-	a.Ranks, a.MaxBytes = len(b.ranks), a.MinBytes
+	a.World.GPUsPerNode, a.MaxBytes = len(b.ranks), a.MinBytes
 	var r record.Result
 	inGroup(t, parts, backgrounds(len(parts)), func(ctx context.Context, g *plan.Group) {
 		o := options(2, 2)
@@ -215,7 +216,7 @@ func TestEvidenceOfTheFirstNodes(t *testing.T) {
 	parts[1].fail = stuckError{plainly("late"), b.evidence(2, 2)}
 	parts[2].idle = true
 	a := axes(t, "all_reduce")
-	a.Ranks, a.Nodes, a.GPUsPerProcess, a.MaxBytes, a.Scales = 6, 3, 2, a.MinBytes, []int{2}
+	a.World, a.MaxBytes, a.Scales = spec.World{Nodes: 3, GPUsPerNode: 2, GPUsPerProcess: 2}, a.MinBytes, []int{2}
 	inGroup(t, parts, backgrounds(3), func(ctx context.Context, g *plan.Group) {
 		o := options(2, 2)
 		o.Warmup = 5
