@@ -1,0 +1,3 @@
+// Package suite holds the test suite to its own rules: which packages need the
+// race detector.
+package suite
