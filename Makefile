@@ -12,7 +12,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 TOOL    := $(GO) tool -modfile=tools/go.mod
 # The packages that must do without C, and those that have C under them.
 PURE    := ./bench/... ./report/...
-NATIVE  := ./internal/native ./rccl
+NATIVE  := ./internal/native ./rccl ./hbm/...
 # How many inputs one fuzz target gets in `make check`; a time, such as 10m, is taken too.
 FUZZTIME ?= 20000x
 
@@ -94,7 +94,7 @@ check-pure: ## The core and the reports build without cgo; make test runs their 
 	CGO_ENABLED=0 $(GO) build $(PURE)
 
 .PHONY: check-memory
-check-memory: ## The C under the address and undefined-behaviour sanitizers
+check-memory: ## The C under the address and undefined-behaviour sanitizers, which check unsafe pointers of Go, too
 	CGO_CFLAGS='-O1 -g $(UBSAN)' CGO_LDFLAGS='$(UBSAN)' $(TEST) -asan -short $(NATIVE)
 
 .PHONY: check-fuzz

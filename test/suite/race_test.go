@@ -1,15 +1,14 @@
 package suite
 
 import (
-	"bytes"
-	"encoding/json"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -49,55 +48,16 @@ func startsGoroutine(t *testing.T, file string) bool {
 	return found
 }
 
-type listed struct {
-	ImportPath, Dir, ForTest                                  string
-	GoFiles, CgoFiles, TestGoFiles, XTestGoFiles, TestImports []string
-	XTestImports, Deps                                        []string
-}
-
-// starting is whether one of a package's files starts a goroutine.
-func (p listed) starting(t *testing.T, files ...string) bool {
-	t.Helper()
-	return slices.ContainsFunc(files, func(f string) bool { return startsGoroutine(t, filepath.Join(p.Dir, f)) })
-}
-
-// raceable finds from the syntax trees of a module what scripts/raceable.sh
+// raceable finds from the syntax trees of this module what scripts/raceable.sh
 // finds by words.
-func raceable(t *testing.T, root string) []string {
+func raceable(t *testing.T) []string {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,TestImports,XTestImports,Deps", "./...")
-	cmd.Dir = root
-	out, err := cmd.Output()
-	require.NoError(t, err)
-	packages := map[string]listed{}
-	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p listed
-		if err := d.Decode(&p); err == io.EOF { //nolint:errorlint // the decoder's own
-			break
-		}
-		require.NoError(t, err)
-		packages[p.ImportPath] = p
+	starts := func(p listed, files []string) bool {
+		return slices.ContainsFunc(files, func(f string) bool { return startsGoroutine(t, filepath.Join(p.Dir, f)) })
 	}
-	code := map[string]bool{}
-	for name, p := range packages {
-		code[name] = p.starting(t, slices.Concat(p.GoFiles, p.CgoFiles)...)
-	}
-	var found []string
-	for name, p := range packages {
-		tests := slices.Concat(p.TestGoFiles, p.XTestGoFiles)
-		if len(tests) == 0 {
-			continue
-		}
-		built := []string{name}
-		for _, direct := range slices.Concat([]string{name}, p.TestImports, p.XTestImports) {
-			built = append(append(built, direct), packages[direct].Deps...)
-		}
-		if p.starting(t, tests...) || slices.ContainsFunc(built, func(b string) bool { return code[b] }) {
-			found = append(found, name)
-		}
-	}
-	slices.Sort(found)
-	return found
+	return withTests(packages(t),
+		func(p listed) bool { return starts(p, slices.Concat(p.GoFiles, p.CgoFiles)) },
+		func(p listed) bool { return starts(p, slices.Concat(p.TestGoFiles, p.XTestGoFiles)) })
 }
 
 // script runs scripts/raceable.sh on a module.
@@ -105,16 +65,14 @@ func script(t *testing.T, root string) []string {
 	t.Helper()
 	out, err := exec.Command("../../scripts/raceable.sh", root).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	found := strings.Fields(string(out))
-	slices.Sort(found)
-	return found
+	return strings.Fields(string(out))
 }
 
 // `make check-race` leaves out no package of this module whose tests start a
 // goroutine. It may run one too many: words are found in strings, too.
 func TestRaceDetectorSeesEveryGoroutine(t *testing.T) {
-	list := script(t, "../..")
-	needed := raceable(t, "../..")
+	list := script(t, root)
+	needed := raceable(t)
 	require.NotEmpty(t, needed)
 	for _, name := range needed {
 		require.Contains(t, list, name, "scripts/raceable.sh does not list a package whose tests start goroutines")
@@ -129,12 +87,34 @@ var planted = map[string]bool{
 }
 
 func TestRaceableFindsPlantedGoroutines(t *testing.T) {
-	root := t.TempDir()
+	module := t.TempDir()
 	archive, err := txtar.ParseFile("testdata/planted.txtar")
 	require.NoError(t, err)
-	require.NoError(t, txtar.Write(archive, root))
-	list := script(t, root)
+	require.NoError(t, txtar.Write(archive, module))
+	list := script(t, module)
 	for _, name := range slices.Sorted(maps.Keys(planted)) {
 		require.Equal(t, planted[name], slices.Contains(list, "planted/"+name), "%s: %v", name, list)
+	}
+}
+
+// The race detector and the sanitizers also check what is done with unsafe
+// pointers: so one of the two runs the tests of every package that is built of code
+// that has such pointers.
+func TestUnsafePointersAreChecked(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	require.NoError(t, err)
+	native := regexp.MustCompile(`(?m)^NATIVE +:= (.+)$`).FindSubmatch(text)
+	require.NotNil(t, native, "the packages of make check-memory")
+	cmd := exec.Command("go", append([]string{"list"}, strings.Fields(string(native[1]))...)...)
+	cmd.Dir = root
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	checked := slices.Concat(script(t, root), strings.Fields(string(out)))
+	unsafe := withTests(packages(t),
+		func(p listed) bool { return slices.Contains(p.Imports, "unsafe") },
+		func(p listed) bool { return slices.Contains(slices.Concat(p.TestImports, p.XTestImports), "unsafe") })
+	require.Contains(t, unsafe, "zbench/internal/native")
+	for _, name := range unsafe {
+		require.Contains(t, checked, name, "neither make check-race nor make check-memory runs its tests")
 	}
 }
