@@ -3,7 +3,8 @@
 //
 // All values are in base units: bytes, seconds, bytes per second. Nothing in a
 // record depends on the wall clock of the tool itself; that lives in run.json.
-// The JSON form is described by schema/v1.json, which is committed and tested.
+// schema/v1.json describes the JSON form; internal/schema generates it from these
+// types and their comments, and docs/RECORD.md explains it.
 package record
 
 import "time"
