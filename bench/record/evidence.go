@@ -10,7 +10,7 @@ import (
 type Evidence struct {
 	// During is what was run when the case did not end.
 	During string `json:"during"`
-	// Deadline is what passed, in seconds; null where an asynchronous error ended
+	// Deadline is the time that passed, in seconds; null where an asynchronous error ended
 	// the wait.
 	Deadline *float64 `json:"deadline"`
 	// Iterations is the number of launches in the batch that did not end.
