@@ -45,6 +45,21 @@ func whole(t *testing.T) *advice.Document {
 	return d
 }
 
+// A recommendation that says why there is none fits, too.
+func TestRefusalsFitTheSchema(t *testing.T) {
+	s := schematest.Compile(t, advice.SchemaJSON)
+	for verdict, change := range map[string]func(in *advice.Input){
+		recommend.Refused:         func(in *advice.Input) { in.Model, in.Sources = nil, nil },
+		recommend.NoCommunication: func(in *advice.Input) { in.Run.DP = 1 },
+	} {
+		in := input(t, "megatron", false)
+		change(&in)
+		d := give(t, in)
+		require.Equal(t, verdict, d.Answer.Verdict)
+		require.NoError(t, schematest.Fits(t, s, text(t, asJSON, d)), verdict)
+	}
+}
+
 // What no recommendation has is refused.
 func TestSchemaIsTight(t *testing.T) {
 	good := text(t, asJSON, whole(t))

@@ -89,8 +89,8 @@ type Curve struct {
 	// LastOctaveGrowth is that growth as a ratio, less one; null where the curve is
 	// shorter.
 	LastOctaveGrowth *float64 `json:"last_octave_growth"`
-	// Extrapolated is true when the model behind any time of the curve has parts that
-	// nobody measured.
+	// Extrapolated is true when the model behind any time of the curve has parts that were
+	// never measured.
 	Extrapolated bool `json:"extrapolated"`
 	// Points are the shares of the plateau with the sizes that reach them.
 	Points []Point `json:"points"`
@@ -126,9 +126,9 @@ type Point struct {
 
 // Need is something that is missing for a bucket size, and how to give it.
 type Need struct {
-	// What is missing.
+	// What says what is missing.
 	What string `json:"what"`
-	// How to give it.
+	// How says how to give it.
 	How string `json:"how"`
 }
 

@@ -34,7 +34,7 @@ type Added struct {
 	// Why is extension for sizes beyond the largest, which the answer needs, second_pass
 	// for the real sizes of the messages around it.
 	Why string `json:"why"`
-	// Keys are those of the results.
+	// Keys of the results that were added.
 	Keys []string `json:"keys"`
 }
 

@@ -20,7 +20,7 @@ var JournalSchemaJSON []byte
 
 // Header is the first line of a journal: everything that is known before the
 // first result. The lines after it are Parts and Furthers. Each line ends in a
-// checksum of its own, as jsonfile.Line writes it. schema/journal-v3.json describes all.
+// checksum of its own.
 type Header struct {
 	// Version of the format.
 	Schema string `json:"schema"`

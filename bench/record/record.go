@@ -3,7 +3,8 @@
 //
 // All values are in base units: bytes, seconds, bytes per second. Nothing in a
 // record depends on the wall clock of the tool itself; that lives in run.json.
-// The JSON form is described by schema/v2.json, which is committed and tested.
+// schema/v2.json describes the JSON form; internal/schema generates it from these
+// types and their comments, and docs/RECORD.md explains it.
 package record
 
 import (
@@ -27,12 +28,12 @@ type Record struct {
 	Created time.Time `json:"created"`
 	// Simulated is true when a model, not hardware, decided the times.
 	Simulated bool `json:"simulated"`
-	// Who timed the results.
+	// Source tells who timed the results.
 	Source Source `json:"source"`
 	// The set of ranks. A zero means not known.
 	World World `json:"world"`
-	// Fabric is the hardware description the sweep ran on or against; nil when
-	// it is not known, as for an imported log.
+	// Fabric is the hardware description that the sweep ran on or against; null when it is
+	// not known, as for an imported log.
 	Fabric *Fabric `json:"fabric"`
 	// Spec is the request; null for an import.
 	Spec *spec.Spec `json:"spec"`
@@ -72,7 +73,7 @@ type Source struct {
 	Clock string `json:"clock,omitempty"`
 	// Driver is the GPUs' kernel driver with its version, where it tells.
 	Driver string `json:"driver,omitempty"`
-	// Libraries are the ones that were loaded, or that the log names.
+	// Libraries are those that were loaded, or that the log names.
 	Libraries []Library `json:"libraries,omitempty"`
 	// The files that were read; absent unless kind is imported.
 	Imports []Import `json:"imports,omitempty"`
@@ -90,7 +91,7 @@ type Library struct {
 
 // Import describes one file of another tool.
 type Import struct {
-	// File is the base name: a record does not carry a machine's paths.
+	// File is the base name of the file: a record does not carry a machine's paths.
 	File string `json:"file"`
 	// SHA-256 of its bytes, in hexadecimal.
 	SHA256 string `json:"sha256" jsonschema:"pattern=^[0-9a-f]{64}$"`
@@ -102,7 +103,7 @@ type Import struct {
 	Lines int `json:"lines"`
 	// Rows is the number of table rows that became results or repeats of one.
 	Rows int `json:"rows"`
-	// Skipped lists what was not taken, by reason. Nothing vanishes.
+	// Skipped lists what was not taken, by reason.
 	Skipped []Skip `json:"skipped"`
 	// Truncated is true when the file ends before its footer.
 	Truncated bool `json:"truncated"`
@@ -157,7 +158,7 @@ type Fabric struct {
 	Title string `json:"title"`
 	// Roofs are the bus bandwidths no result can exceed, or that others measured.
 	Roofs []Roof `json:"roofs"`
-	// Extrapolated says in words which parts of the model nobody measured.
+	// Extrapolated lists, in words, which parts of the model were never measured.
 	Extrapolated []string `json:"extrapolated"`
 	// Where the figures come from.
 	Sources []string `json:"sources"`
@@ -167,7 +168,7 @@ type Fabric struct {
 type Roof struct {
 	// Label of the line.
 	Label string `json:"label"`
-	// BusBW is in bytes per second.
+	// BusBW is the bus bandwidth of the line, in bytes per second.
 	BusBW float64 `json:"busbw" jsonschema:"exclusiveMinimum=0"`
 	// Source says where the figure comes from, with its date where known.
 	Source string `json:"source"`

@@ -20,7 +20,8 @@ const (
 
 // Result is one case: a collective at one size, with its timings.
 type Result struct {
-	// Key identifies the case within the record and across records.
+	// Key identifies the case within the record and across records; it contains the
+	// requested size.
 	Key string `json:"key" jsonschema:"minLength=1"`
 	// Name of the collective, that of the rccl-tests program without _perf.
 	Collective string `json:"collective"`
@@ -78,9 +79,8 @@ type Result struct {
 	BusBW *float64 `json:"busbw"`
 	// Which time is behind algbw and busbw.
 	Headline string `json:"headline,omitempty"`
-	// Extrapolated is true when the model behind a simulated time has parts that
-	// nobody measured: for that number of nodes, of GPUs on a node, or for that
-	// collective.
+	// Extrapolated is true when the model behind a simulated time has parts that were
+	// never measured: for that number of nodes, of GPUs on a node, or for that collective.
 	Extrapolated bool `json:"extrapolated"`
 	// Doubts about this case.
 	Warnings []Warning `json:"warnings"`

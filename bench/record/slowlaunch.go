@@ -6,7 +6,7 @@ import "zbench/bench/stat"
 // that counts as slow. Noise of 10 % makes one launch in 40,000 that slow.
 const SlowTimes = 1.5
 
-// SlowLaunches counts the isolated launches of a case that took SlowTimes the
+// SlowLaunches counts the isolated launches of a case that took 1.5 times (SlowTimes) the
 // median or more. A link that is slow now and then leaves medians as they are,
 // and is seen here.
 type SlowLaunches struct {
@@ -16,8 +16,7 @@ type SlowLaunches struct {
 	Groups []SlowGroup `json:"groups"`
 }
 
-// SlowGroup is how many of a group's launches were slow. FirstRank is the group's
-// first rank in the whole world.
+// SlowGroup is how many of a group's launches were slow.
 type SlowGroup struct {
 	// First rank of the group in the whole world.
 	FirstRank int `json:"first_rank"`

@@ -19,8 +19,8 @@ const (
 	MinInterval = 6
 )
 
-// Summary describes a series of seconds per launch. Lo and Hi bound the median
-// with 95 % confidence; they are null when NEff is below MinInterval.
+// Summary describes a series of seconds per launch. A figure that needs more samples
+// than there are is null.
 type Summary struct {
 	// Number of samples.
 	N int `json:"n" jsonschema:"minimum=1"`

@@ -58,7 +58,7 @@ type Report struct {
 	Backends []Backend `json:"backends"`
 	// Usable is true where what the user wants can run here.
 	Usable bool `json:"usable"`
-	// Verdict says that in words.
+	// Verdict says in words what can run here.
 	Verdict string `json:"verdict"`
 	// Machine is what the system's settings show.
 	Machine []Finding `json:"machine"`

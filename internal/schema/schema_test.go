@@ -42,3 +42,12 @@ func firstDifference(a, b string) string {
 	}
 	return ""
 }
+
+// Every schema is named in the document that explains the files.
+func TestSchemasAreExplained(t *testing.T) {
+	text, err := os.ReadFile("../../docs/RECORD.md")
+	require.NoError(t, err)
+	for _, d := range Documents {
+		require.Contains(t, string(text), "(../"+d.File+")")
+	}
+}

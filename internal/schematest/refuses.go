@@ -22,6 +22,7 @@ type Changes struct {
 // fails where a keyword for which Tight has no change, as enum, refuses none of them.
 func Refuses(t testing.TB, schema []byte, all ...Changes) {
 	t.Helper()
+	skipShort(t)
 	s := Compile(t, schema)
 	var refused []any
 	for _, c := range all {

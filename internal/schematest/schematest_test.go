@@ -42,6 +42,9 @@ func (r *recorder) FailNow()                       { runtime.Goexit() }
 
 func check(t *testing.T, what func(t testing.TB)) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("what is checked here is skipped, too")
+	}
 	r, done := &recorder{TB: t}, make(chan bool)
 	go func() {
 		defer close(done)

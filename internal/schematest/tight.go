@@ -19,6 +19,7 @@ import (
 // makes a value of the Go type. The documents together must use all of its fields.
 func Tight(t testing.TB, s *jsonschema.Schema, into func() any, docs ...string) {
 	t.Helper()
+	skipShort(t)
 	for i, whole := range docs {
 		require.NoError(t, Fits(t, s, whole))
 		docs[i] = text(t, shortened(document(t, whole)))
@@ -55,6 +56,15 @@ func Tight(t testing.TB, s *jsonschema.Schema, into func() any, docs ...string) 
 	}
 	slices.Sort(loose)
 	require.Empty(t, slices.Compact(loose), "changes that the schema accepts")
+}
+
+// skipShort ends the test in the runs under the race detector: thousands of
+// documents, checked one after the other, have nothing for it.
+func skipShort(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("thousands of documents: run without -short")
+	}
 }
 
 // atMost values of each list are changed: those of one list are alike.
