@@ -18,6 +18,8 @@ type change struct {
 	code, message string
 	tokens        float64
 	apply         func(q *Question)
+	// times tells that only times change, and no plan.
+	times bool
 }
 
 // changes are those that apply to the question.
@@ -26,20 +28,20 @@ func (e *engine) changes() []change {
 	if d, err := collective.DtypeByName(e.run.GradDtype); err == nil && d.Size == 4 {
 		all = append(all, change{"half_gradients", "reduce gradients in bfloat16 (watch the loss)", 1, func(q *Question) {
 			q.Run.GradDtype = "bfloat16"
-		}})
+		}, false})
 	}
 	if e.known {
 		all = append(all, change{"more_tokens", "twice the tokens per microbatch: twice the computation hides the same communication", 2, func(q *Question) {
 			q.Backward, q.Forward = 2*e.backward, 2*e.forward
-		}})
+		}, true})
 		all = append(all, change{"more_accumulation", "twice the microbatches per step", 2, func(q *Question) {
 			q.Run.Accum = 2 * q.Run.Microbatches()
-		}})
+		}, true})
 	}
 	if e.t.Unit == trainer.Blocks && !e.run.KeepParams {
 		all = append(all, change{"keep_params", "keep parameters between forward and backward, if memory allows (reshard_after_forward=False)", 1, func(q *Question) {
 			q.Run.KeepParams = true
-		}})
+		}, false})
 	}
 	return append(all, e.layerWiseChanges()...)
 }
@@ -48,12 +50,21 @@ func (e *engine) changes() []change {
 func (e *engine) help(a *Answer, best int) []Help {
 	all := []Help{}
 	now := e.candidates[best].Step
+	var coarse *engine // of the question itself, for all changes of times
 	for _, x := range e.changes() {
 		q := e.q
 		x.apply(&q)
-		other, refusal := newEngine(q, e.t, e.t.Advised(q.Run), true)
-		if refusal != nil {
-			continue
+		if x.times && coarse == nil {
+			coarse, _ = e.asked(e.q, e.run, true) // its calls have their curves
+		}
+		var other *engine
+		if x.times {
+			other = coarse.timed(q)
+		} else {
+			var refusal *Refusal
+			if other, refusal = e.asked(q, e.t.Advised(q.Run), true); refusal != nil {
+				continue
+			}
 		}
 		s := other.score(other.models, other.candidates)
 		j, ok := s.best(other.candidates)

@@ -61,7 +61,7 @@ func deepSpeedReductions(in *prepared, buckets []Bucket, run Run) []Message {
 			wait = Never
 		}
 		for _, part := range in.parts(b) {
-			if n := run.ranks(part.Expert); n > 1 {
+			if n := run.ranks(part.Expert); n > 1 && part.Elements > 0 {
 				all = append(all, Message{Collective: name, Bytes: part.Elements * wide, Ranks: n, Launch: launch, Wait: wait})
 			}
 		}
@@ -69,13 +69,13 @@ func deepSpeedReductions(in *prepared, buckets []Bucket, run Run) []Message {
 	return all
 }
 
-// parts splits a bucket by the ranks that reduce it.
-func (in *prepared) parts(b Bucket) []Bucket {
+// parts splits a bucket by the ranks that reduce it; one of them may be empty.
+func (in *prepared) parts(b Bucket) [2]Bucket {
 	dense, expert := b, b
 	dense.Expert, expert.Expert = false, true
 	expert.Elements = in.experts[b.Last+1] - in.experts[b.First]
 	dense.Elements -= expert.Elements
-	return slices.DeleteFunc([]Bucket{dense, expert}, func(b Bucket) bool { return b.Elements == 0 })
+	return [2]Bucket{dense, expert}
 }
 
 // deepSpeedGathers adds the gathers of parameters of stage 3, which the setting

@@ -1,7 +1,6 @@
 package trainer
 
 import (
-	"cmp"
 	"slices"
 )
 
@@ -73,50 +72,86 @@ func fsdp2Settings(params []Param, _ Run) []int64 {
 	return all
 }
 
-// blockRuns are neighbours of the same block, in the order of forward.
-func blockRuns(params []Param) []unit {
-	var all []unit
+// blockRuns are the tensors as runs of neighbours of the same block, in the order of
+// forward, prepared so that cutting them into units costs what the units do.
+type blockRuns struct {
+	// all are the runs; those outside of the blocks are left out where they are one
+	// unit of their own, outside.
+	all     []unit
+	outside unit
+	// before sums up the runs before each, and rising[i] is where the blocks from run i
+	// on stop rising.
+	before []unit
+	rising []int
+}
+
+func newBlockRuns(params []Param, root bool) blockRuns {
+	r := blockRuns{outside: unit{hi: len(params), kept: true}}
 	for i, p := range params {
 		if i == 0 || p.Block != params[i-1].Block {
-			all = append(all, unit{lo: i, block: p.Block})
+			r.all = append(r.all, unit{lo: i, block: p.Block})
 		}
-		u := &all[len(all)-1]
+		u := &r.all[len(r.all)-1]
 		u.hi = i + 1
 		u.add(p)
+	}
+	if root {
+		r.all = slices.DeleteFunc(r.all, func(u unit) bool {
+			if u.block == 0 {
+				r.outside.join(u)
+			}
+			return u.block == 0
+		})
+	}
+	r.before, r.rising = make([]unit, len(r.all)+1), make([]int, len(r.all))
+	for i, u := range r.all {
+		r.before[i+1] = r.before[i]
+		r.before[i+1].join(u)
+	}
+	for i := len(r.all) - 1; i >= 0; i-- {
+		r.rising[i] = i + 1
+		if i+1 < len(r.all) && r.all[i+1].block > r.all[i].block {
+			r.rising[i] = r.rising[i+1]
+		}
+	}
+	return r
+}
+
+// units are in the order of forward, each of so many blocks. The root's comes first
+// and spans all.
+func (r blockRuns) units(blocks int) []unit {
+	var all []unit
+	if r.outside.params > 0 {
+		all = append(all, r.outside)
+	}
+	for i := 0; i < len(r.all); {
+		end := r.end(i, blocks)
+		u := unit{lo: r.all[i].lo, hi: r.all[end-1].hi}
+		u.kept = r.all[i].block == 0 && u.lo > 0
+		u.params = r.before[end].params - r.before[i].params
+		for kind := range u.elements {
+			u.elements[kind] = r.before[end].elements[kind] - r.before[i].elements[kind]
+		}
+		all = append(all, u)
+		i = end
 	}
 	return all
 }
 
-// units are in the order of forward. With root the tensors outside of the blocks
-// are one, which comes first and spans all.
-func units(runs []unit, blocks int, root bool) []unit {
-	var all []unit
-	outside := unit{kept: true}
-	group := func(block int) int {
-		if block == 0 {
+// end is the first run after one that belongs to another unit.
+func (r blockRuns) end(from, blocks int) int {
+	number := func(i int) int { // of the unit; 0 outside of the blocks
+		if r.all[i].block == 0 {
 			return 0
 		}
-		return 1 + (block-1)/blocks
+		return 1 + (r.all[i].block-1)/blocks
 	}
-	last := -1
-	for _, r := range runs {
-		outside.hi = r.hi
-		if root && r.block == 0 {
-			outside.join(r)
-			continue
-		}
-		if group(r.block) != last {
-			last = group(r.block)
-			all = append(all, unit{lo: r.lo, kept: last == 0 && r.lo > 0})
-		}
-		u := &all[len(all)-1]
-		u.hi = r.hi
-		u.join(r)
+	end := from + 1
+	for end < len(r.all) && number(end) == number(from) {
+		rising := end
+		end += nearest(r.rising[end]-end, func(k int) bool { return number(rising+k) != number(from) })
 	}
-	if outside.params > 0 {
-		all = slices.Insert(all, 0, outside)
-	}
-	return all
+	return end
 }
 
 func (u *unit) join(r unit) {
@@ -126,11 +161,7 @@ func (u *unit) join(r unit) {
 }
 
 func (u *unit) add(p Param) {
-	kind := 0
-	if p.Expert {
-		kind = 1
-	}
-	u.elements[kind] += p.Elements
+	u.elements[kindOf(p.Expert)] += p.Elements
 	u.params++
 }
 
@@ -139,10 +170,12 @@ func fsdp2Plan(in *prepared, setting int64, run Run) Plan {
 	if setting == 0 {
 		setting = max(1, in.block)
 	}
-	all := units(in.blocks, int(blocksPerUnit(in.block, setting)), run.RootUnit)
+	all := in.blocks.units(int(blocksPerUnit(in.block, setting)))
 	plan := Plan{EachBackward: true, EachForward: !run.KeepParams}
-	if last := all[len(all)-1]; !run.KeepParams && !last.kept {
-		plan.Backward = last.calls(allGather, run.param(), len(params), last.hi, run)
+	gathered, reduced := run.param(), run.grad()
+	freed := func(u unit) bool { return !run.KeepParams && !u.kept }
+	if last := all[len(all)-1]; freed(last) {
+		plan.Backward = last.calls(nil, allGather, gathered, len(params), last.hi, run)
 	}
 	for j, u := range slices.Backward(all) {
 		for kind, n := range u.elements {
@@ -152,23 +185,23 @@ func fsdp2Plan(in *prepared, setting int64, run Run) Plan {
 				plan.Buckets = append(plan.Buckets, b)
 			}
 		}
-		if j > 0 && !run.KeepParams && !all[j-1].kept {
-			before := all[j-1]
-			plan.Backward = append(plan.Backward, before.calls(allGather, run.param(), u.hi, before.hi, run)...)
+		if j > 0 && freed(all[j-1]) {
+			plan.Backward = all[j-1].calls(plan.Backward, allGather, gathered, u.hi, all[j-1].hi, run)
 		}
-		plan.Backward = append(plan.Backward, u.calls(reduceScatter, run.grad(), u.lo, Never, run)...)
+		plan.Backward = u.calls(plan.Backward, reduceScatter, reduced, u.lo, Never, run)
 	}
 	at := 0
 	for _, u := range all {
-		plan.Forward = append(plan.Forward, u.calls(allGather, run.param(), at, u.lo, run)...)
+		plan.Forward = u.calls(plan.Forward, allGather, gathered, at, u.lo, run)
 		at = u.lo
 	}
 	return plan
 }
 
-// calls is one call for the dense tensors of the unit and one for its experts.
-func (u unit) calls(name string, width int64, launch, wait int, run Run) []Message {
-	var all []Message
+// calls appends one call for the dense tensors of the unit and one for its experts,
+// the larger first.
+func (u unit) calls(all []Message, name string, width int64, launch, wait int, run Run) []Message {
+	first := len(all)
 	for kind, n := range u.elements {
 		ranks := run.ranks(kind == 1)
 		if n > 0 && ranks > 1 {
@@ -177,6 +210,8 @@ func (u unit) calls(name string, width int64, launch, wait int, run Run) []Messa
 			})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Message) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	if mine := all[first:]; len(mine) == 2 && mine[1].Bytes > mine[0].Bytes {
+		slices.Reverse(mine)
+	}
 	return all
 }

@@ -145,13 +145,20 @@ type LayerWiseFloor struct {
 const mostRanks = 1 << 16
 
 // LayerWise describes the layer-wise buffers of a run; false where it has none.
-func (t Trainer) LayerWise(params []Param, run Run) (LayerWiseFloor, bool) {
+func (p *Planner) LayerWise(run Run) (LayerWiseFloor, bool) {
 	if !run.LayerWise || run.LegacyLayout || run.Zero != 1 {
 		return LayerWiseFloor{}, false
 	}
-	var best LayerWiseFloor
+	in := p.prepared(run)
+	if in.floor == nil {
+		in.floor = in.layerWiseFloor(run)
+	}
+	return *in.floor, in.floor.Total > 0
+}
+
+func (in *prepared) layerWiseFloor(run Run) *LayerWiseFloor {
+	best := &LayerWiseFloor{}
 	var most *wholePacking
-	in := prepare(grouped(params, run), run)
 	for _, expert := range []bool{false, true} {
 		w := newWholePacking(in, run, expert)
 		f := LayerWiseFloor{Ranks: int(w.dp), Expert: expert}
@@ -161,22 +168,21 @@ func (t Trainer) LayerWise(params []Param, run Run) (LayerWiseFloor, bool) {
 			f.Guessed = f.Guessed || x.cols == 0
 		}
 		if f.Total > best.Total {
-			best, most = f, w
+			*best, most = f, w
 		}
 	}
 	if most == nil {
-		return best, false
+		return best
 	}
 	best.Least = int64(floorShare * float64(int64(best.Ranks)*best.Largest))
 	best.OneFrom = most.oneFrom(run.PadBuckets)
-	return best, true
+	return best
 }
 
 // oneFrom is from how many ranks on the smallest setting leaves one bucket.
 func (w *wholePacking) oneFrom(pad bool) int {
 	one := func(dp int) bool {
-		other := &wholePacking{all: w.all, dp: int64(dp), divisor: lcm(megatronAlign, Divisor(dp, pad)/int64(dp))}
-		return len(other.chunks(1)) == 1
+		return packingOf(w.all, dp, pad).end(0, 1, &chunking{}) == len(w.all)
 	}
 	if !one(mostRanks) {
 		return 0

@@ -189,7 +189,7 @@ func Names() []string {
 // which collectives follow. A setting of 0 is what the trainer does when nothing
 // is set. The run must have passed Check.
 func (t Trainer) Plan(params []Param, setting int64, run Run) Plan {
-	return t.Planner(params, run)(setting)
+	return t.Planner(params).Plan(setting, run)
 }
 
 // grouped forgets which tensors are experts' where no expert-parallel groups are:
