@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"zbench/bench/collective"
-	"zbench/bench/trainer"
 )
 
 // worthSaying is the share of a step below which a change is not mentioned.
@@ -38,10 +37,10 @@ func (e *engine) changes() []change {
 			q.Run.Accum = 2 * q.Run.Microbatches()
 		}, true})
 	}
-	if e.t.Unit == trainer.Blocks && !e.run.KeepParams {
-		all = append(all, change{"keep_params", "keep parameters between forward and backward, if memory allows (reshard_after_forward=False)", 1, func(q *Question) {
-			q.Run.KeepParams = true
-		}, false})
+	for _, x := range e.t.Changes {
+		if x.Apply != nil && x.When(e.run) {
+			all = append(all, change{x.Code, x.Message, 1, func(q *Question) { x.Apply(&q.Run) }, false})
+		}
 	}
 	return append(all, e.layerWiseChanges()...)
 }
@@ -90,12 +89,10 @@ func (e *engine) words(a *Answer, best int) []Help {
 	latency := slices.ContainsFunc(a.Limits, func(l Limit) bool {
 		return l.Code == "message_size" && l.Seconds > worthSaying*e.candidates[best].Step
 	})
-	if latency && e.run.DP >= manyRanks && e.t.Name == "megatron" && e.run.Zero == 1 && e.run.Instances < 2 && !e.run.LayerWise {
-		all = append(all, Help{Code: "instances", Message: "several optimizer instances (--num-distributed-optimizer-instances): " +
-			"rings of fewer ranks have less latency; sweep groups of that size to know by how much"})
-	}
-	if latency && e.run.DP >= manyRanks && e.t.Unit == trainer.Blocks {
-		all = append(all, Help{Code: "hsdp", Message: "hybrid sharding: shard within a node and replicate across, for rings of fewer ranks"})
+	for _, x := range e.t.Changes {
+		if x.Apply == nil && latency && e.run.DP >= manyRanks && x.When(e.run) {
+			all = append(all, Help{Code: x.Code, Message: x.Message})
+		}
 	}
 	for _, u := range a.Curves {
 		for _, h := range u.Holes {

@@ -1,7 +1,9 @@
 package trainer
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 )
 
 // FSDP2's rules: fully_shard makes one unit of the modules it is given, and a
@@ -10,50 +12,34 @@ import (
 // the blocks, and those after them, which are not freed after forward). The
 // setting is blocks per unit times the elements of a block.
 
-// unit is tensors from lo up to hi that are sharded together.
-type unit struct {
-	lo, hi int
-	// elements are of the dense tensors and of the experts, params how many there
-	// are.
-	elements [2]int64
-	params   int
-	// block is that of the first tensor.
-	block int
-	// kept tells that it is not freed after forward: the root's, and the one of the
-	// tensors after the blocks.
-	kept bool
-}
-
-// blockSize is the elements of the middle block by size, 0 where there are no
-// blocks.
-func blockSize(params []Param) int64 {
-	sizes := map[int]int64{}
-	for _, p := range params {
-		if p.Block > 0 {
-			sizes[p.Block] += p.Elements
-		}
-	}
-	all := make([]int64, 0, len(sizes))
-	for _, n := range sizes {
-		all = append(all, n)
-	}
-	if len(all) == 0 {
-		return 0
-	}
-	slices.Sort(all)
-	return all[len(all)/2]
-}
-
-// BlocksPerUnit is the number of blocks a setting means, at least 1.
-func BlocksPerUnit(params []Param, setting int64) int64 {
-	return blocksPerUnit(blockSize(params), setting)
-}
-
-func blocksPerUnit(size, setting int64) int64 {
-	if size == 0 {
-		return 1
-	}
-	return max(1, (setting+size/2)/size)
+func init() {
+	register(Trainer{
+		listed: 3, Name: "fsdp2", Title: "PyTorch FSDP2", Aliases: []string{"fsdp", "torchtitan"},
+		Knob: "blocks per fully_shard", Unit: Blocks, GradDtype: "float", Stages: []int{3}, Collectives: []string{reduceScatter, allGather},
+		Default: fsdp2Default, plan: fsdp2Plan, settings: fsdp2Settings,
+		// Two units are gathered at a time.
+		Memory: func(p Plan, _ int64, r Run) int64 { return 2 * largest(p) * r.param() },
+		Changes: []Change{
+			{
+				"keep_params", "keep parameters between forward and backward, if memory allows (reshard_after_forward=False)",
+				func(r Run) bool { return !r.KeepParams }, func(r *Run) { r.KeepParams = true },
+			},
+			{
+				"hsdp", "hybrid sharding: shard within a node and replicate across, for rings of fewer ranks",
+				func(Run) bool { return true }, nil,
+			},
+		},
+		forms: []form{{"PyTorch FSDP2", "python", fsdp2Text}},
+		keys: []key{
+			{"blocks_per_unit", into(func(c *Config) **int64 { return &c.Blocks }, 1)},
+			{"keep_params", flag(func(c *Config) **bool { return &c.KeepParams })},
+			{"unit_before_blocks", nil},
+			{"unit_after_blocks", nil},
+		},
+		conclude: func(c *Config, _ []pair) {
+			orElse(&c.RootUnit, !c.on("unit_before_blocks") && !c.on("unit_after_blocks"))
+		},
+	})
 }
 
 func fsdp2Default(params []Param, _ Run) int64 { return max(1, blockSize(params)) }
@@ -70,99 +56,6 @@ func fsdp2Settings(params []Param, _ Run) []int64 {
 		all[k] = int64(k+1) * block
 	}
 	return all
-}
-
-// blockRuns are the tensors as runs of neighbours of the same block, in the order of
-// forward, prepared so that cutting them into units costs what the units do.
-type blockRuns struct {
-	// all are the runs; those outside of the blocks are left out where they are one
-	// unit of their own, outside.
-	all     []unit
-	outside unit
-	// before sums up the runs before each, and rising[i] is where the blocks from run i
-	// on stop rising.
-	before []unit
-	rising []int
-}
-
-func newBlockRuns(params []Param, root bool) blockRuns {
-	r := blockRuns{outside: unit{hi: len(params), kept: true}}
-	for i, p := range params {
-		if i == 0 || p.Block != params[i-1].Block {
-			r.all = append(r.all, unit{lo: i, block: p.Block})
-		}
-		u := &r.all[len(r.all)-1]
-		u.hi = i + 1
-		u.add(p)
-	}
-	if root {
-		r.all = slices.DeleteFunc(r.all, func(u unit) bool {
-			if u.block == 0 {
-				r.outside.join(u)
-			}
-			return u.block == 0
-		})
-	}
-	r.before, r.rising = make([]unit, len(r.all)+1), make([]int, len(r.all))
-	for i, u := range r.all {
-		r.before[i+1] = r.before[i]
-		r.before[i+1].join(u)
-	}
-	for i := len(r.all) - 1; i >= 0; i-- {
-		r.rising[i] = i + 1
-		if i+1 < len(r.all) && r.all[i+1].block > r.all[i].block {
-			r.rising[i] = r.rising[i+1]
-		}
-	}
-	return r
-}
-
-// units are in the order of forward, each of so many blocks. The root's comes first
-// and spans all.
-func (r blockRuns) units(blocks int) []unit {
-	var all []unit
-	if r.outside.params > 0 {
-		all = append(all, r.outside)
-	}
-	for i := 0; i < len(r.all); {
-		end := r.end(i, blocks)
-		u := unit{lo: r.all[i].lo, hi: r.all[end-1].hi}
-		u.kept = r.all[i].block == 0 && u.lo > 0
-		u.params = r.before[end].params - r.before[i].params
-		for kind := range u.elements {
-			u.elements[kind] = r.before[end].elements[kind] - r.before[i].elements[kind]
-		}
-		all = append(all, u)
-		i = end
-	}
-	return all
-}
-
-// end is the first run after one that belongs to another unit.
-func (r blockRuns) end(from, blocks int) int {
-	number := func(i int) int { // of the unit; 0 outside of the blocks
-		if r.all[i].block == 0 {
-			return 0
-		}
-		return 1 + (r.all[i].block-1)/blocks
-	}
-	end := from + 1
-	for end < len(r.all) && number(end) == number(from) {
-		rising := end
-		end += nearest(r.rising[end]-end, func(k int) bool { return number(rising+k) != number(from) })
-	}
-	return end
-}
-
-func (u *unit) join(r unit) {
-	u.elements[0] += r.elements[0]
-	u.elements[1] += r.elements[1]
-	u.params += r.params
-}
-
-func (u *unit) add(p Param) {
-	u.elements[kindOf(p.Expert)] += p.Elements
-	u.params++
 }
 
 func fsdp2Plan(in *prepared, setting int64, run Run) Plan {
@@ -198,20 +91,66 @@ func fsdp2Plan(in *prepared, setting int64, run Run) Plan {
 	return plan
 }
 
-// calls appends one call for the dense tensors of the unit and one for its experts,
-// the larger first.
-func (u unit) calls(all []Message, name string, width int64, launch, wait int, run Run) []Message {
-	first := len(all)
-	for kind, n := range u.elements {
-		ranks := run.ranks(kind == 1)
-		if n > 0 && ranks > 1 {
-			all = append(all, Message{
-				Collective: name, Bytes: roundUp(n, int64(ranks)) * width, Ranks: ranks, Launch: launch, Wait: wait,
-			})
+// fsdp2Text shards as the simulation does: the modules before the blocks are one
+// unit, so many blocks at a time one each, and the modules after them one that is
+// not freed after forward. What fully_shard(model) then adds holds no parameter.
+func fsdp2Text(s Spelling) string {
+	before, blocks, after := modules(s.Params)
+	var b strings.Builder
+	fmt.Fprintf(&b, "BLOCKS_PER_UNIT = %d\nKEEP_PARAMS = %s\n", BlocksPerUnit(s.Params, s.Setting), python(s.Run.KeepParams))
+	ends := func(name string, modules []string, keep string) (assigned, call string) {
+		if len(modules) == 0 || s.Run.RootUnit {
+			return "", ""
+		}
+		return fmt.Sprintf("%s = [%s]\n", name, quoted(modules)),
+			fmt.Sprintf("fully_shard([model.get_submodule(n) for n in %s], reshard_after_forward=%s, **sharded)\n", name, keep)
+	}
+	first, shardFirst := ends("UNIT_BEFORE_BLOCKS", before, "not KEEP_PARAMS")
+	last, shardLast := ends("UNIT_AFTER_BLOCKS", after, "False")
+	b.WriteString(first + last + "sharded = dict(mesh=mesh, mp_policy=mp_policy)\n")
+	fmt.Fprintf(&b, "blocks = list(model.get_submodule(%q).children())\n", blocks)
+	b.WriteString(shardFirst + "for i in range(0, len(blocks), BLOCKS_PER_UNIT):\n" +
+		"    fully_shard(blocks[i : i + BLOCKS_PER_UNIT], reshard_after_forward=not KEEP_PARAMS, **sharded)\n" +
+		shardLast + "fully_shard(model, **sharded)  # what is in no unit yet\n")
+	return b.String() +
+		"# read back: print([sum(p.numel() for b in blocks[i : i + BLOCKS_PER_UNIT] for p in b.parameters()) for i in range(0, len(blocks), BLOCKS_PER_UNIT)])  # elements\n"
+}
+
+// modules are the names of the modules that hold the tensors before the blocks and
+// after them, and of the one whose children are the blocks, as the list names them.
+func modules(params []Param) (before []string, blocks string, after []string) {
+	blocks = "layers"
+	inside := false
+	for _, p := range params {
+		switch {
+		case p.Block > 0:
+			if m := numbered.FindStringSubmatchIndex(p.Name); m != nil && !inside {
+				blocks = p.Name[:m[2]-1]
+			}
+			inside = true
+		case p.Elements == 0:
+		case inside:
+			after = append(after, module(p.Name))
+		default:
+			before = append(before, module(p.Name))
 		}
 	}
-	if mine := all[first:]; len(mine) == 2 && mine[1].Bytes > mine[0].Bytes {
-		slices.Reverse(mine)
+	return slices.Compact(before), blocks, slices.Compact(after)
+}
+
+// module is a tensor's name without its last part.
+func module(name string) string {
+	if i := strings.LastIndex(name, "."); i > 0 {
+		return name[:i]
 	}
-	return all
+	return name
+}
+
+func quoted(names []string) string { return `"` + strings.Join(names, `", "`) + `"` }
+
+func python(b bool) string {
+	if b {
+		return "True"
+	}
+	return "False"
 }

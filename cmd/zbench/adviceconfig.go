@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"zbench/bench/trainer"
 )
@@ -26,7 +27,7 @@ func (q *query) readConfig(s State) error {
 		want = t.Name
 	}
 	if q.in.Config, err = trainer.ReadConfig(string(text), want); err != nil {
-		return usage(fmt.Errorf("%s: %w", q.o.config, err), "what is read: Megatron's arguments or script, Primus YAML, DeepSpeed JSON, XLA_FLAGS")
+		return usage(fmt.Errorf("%s: %w", q.o.config, err), "what is read: "+strings.Join(trainer.Reads(), ", "))
 	}
 	q.in.ConfigFile = base(q.o.config)
 	q.split()
