@@ -2,85 +2,118 @@ package report
 
 import (
 	"cmp"
-	"fmt"
-	"html/template"
 	"slices"
 	"strings"
 )
 
+// Bars is a chart of bars as data: what to draw, not how. All lengths share a unit.
+type Bars struct {
+	// ID is unique within the page and a valid file stem.
+	ID, Title string
+	bars      []bar
+	// most is the length that takes the whole room.
+	most float64
+}
+
+// bar is one result, with what it is held against, all in bytes per second; or
+// one ratio, with no marks.
+type bar struct {
+	label, value string
+	length       float64
+	weak         bool // another's configuration, or unfused
+	marks        []barMark
+}
+
+// barMark is a line across a bar.
+type barMark struct {
+	at     float64
+	letter string
+}
+
 // barForm is the geometry of bars, in units of the picture.
 type barForm struct {
-	class string
-	// width of the picture; left and right of the bars is room for text.
-	width, left, right float64
+	// width of the picture; left and right of the bars is room for text, head above
+	// all of them for the title.
+	width, left, right, head float64
 	// thick is a bar's height, letters that of a row of letters below it, above
 	// the room of a label that stands over its bar; 0 where it stands beside.
 	thick, letters, above, font float64
 }
 
+// The forms: two in the page, of which the style sheet shows the one that fits, and
+// one that stands alone.
 var (
-	wideBars   = barForm{class: "wide", width: 1060, left: 215, right: 300, thick: 15, letters: 13, font: 12.5}
-	narrowBars = barForm{class: "narrow", width: 366, left: 4, right: 20, thick: 12, letters: 13, above: 16, font: 11.5}
+	wideBars   = barForm{width: 1060, left: 215, right: 300, thick: 15, letters: 13, font: 12.5}
+	narrowBars = barForm{width: 366, left: 4, right: 20, thick: 12, letters: 13, above: 16, font: 11.5}
+	aloneBars  = barForm{width: 1200, left: 270, right: 340, head: 40, thick: 18, letters: 16, font: 15}
 )
 
-// pictures draws bars for wide windows and for narrow ones.
-func pictures(title string, bars []bar, most float64) template.HTML {
-	return template.HTML(wideBars.draw(title, bars, most) + narrowBars.draw(title, bars, most))
-}
+// alone lays the bars out as a picture of their own.
+func (c Bars) alone() (id string, s scene) { return c.ID, c.layOut(aloneBars) }
 
-// draw draws the bars as SVG, every text escaped. What colour tells, a bar's
-// label says too.
-func (f barForm) draw(title string, bars []bar, most float64) string {
+// layOut decides where everything goes. What colour tells, a bar's label says too.
+func (c Bars) layOut(f barForm) scene {
 	step := f.above + f.thick + 9
-	if slices.ContainsFunc(bars, func(b bar) bool { return slices.ContainsFunc(b.marks, func(m barMark) bool { return m.letter != "" }) }) {
+	if slices.ContainsFunc(c.bars, func(b bar) bool { return slices.ContainsFunc(b.marks, func(m barMark) bool { return m.letter != "" }) }) {
 		step += f.letters
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="chart bars %s" viewBox="0 0 %s %s" role="img" aria-label="%s">`, f.class, num(f.width), num(step*float64(len(bars))+8), escaped(title))
-	for i, one := range bars {
-		f.one(&b, one, step*float64(i)+4, most)
+	s := scene{width: f.width, height: f.head + step*float64(len(c.bars)) + 8, title: c.Title}
+	if f.head > 0 {
+		s.layers = append(s.layers, layer{series: -1, texts: []label{
+			{role: "text", text: fitting(c.Title, f.width-2*f.font, f.font*1.4, true), at: vec{f.font, f.font * 1.8}, size: f.font * 1.4, anchor: start, bold: true},
+		}})
 	}
-	b.WriteString("</svg>")
-	return b.String()
+	var said []string
+	for i, one := range c.bars {
+		s.layers = append(s.layers, f.one(one, f.head+step*float64(i)+4, c.most))
+		said = append(said, one.label+": "+one.value+".")
+	}
+	s.desc = strings.Join(said, " ")
+	return s
 }
 
 // one draws a bar whose row begins at y.
-func (f barForm) one(b *strings.Builder, one bar, y, most float64) {
+func (f barForm) one(one bar, y, most float64) layer {
+	l := layer{series: -1}
 	role := "s0"
 	if one.weak {
 		role = "s5"
 	}
+	write := func(text string, x, y float64, anchor string) {
+		l.texts = append(l.texts, label{role: "text", text: text, at: vec{x, y}, size: f.font, anchor: anchor})
+	}
 	if f.above > 0 {
-		fmt.Fprintf(b, `<text class="t text" x="%s" y="%s" font-size="%s">%s: %s</text>`, num(f.left), num(y+f.above-5), num(f.font), escaped(one.label), escaped(one.value))
+		write(one.label+": "+one.value, f.left, y+f.above-5, start)
 		y += f.above
 	} else {
-		fmt.Fprintf(b, `<text class="t text" x="%s" y="%s" text-anchor="end" font-size="%s">%s</text>`, num(f.left-8), num(y+f.thick-3), num(f.font), escaped(one.label))
+		write(one.label, f.left-8, y+f.thick-3, end)
 	}
 	room := f.width - f.left - f.right
 	length := room * one.length / most
-	fmt.Fprintf(b, `<rect class="t %s" x="%s" y="%s" width="%s" height="%s" rx="2"/>`, role, num(f.left), num(y), num(max(length, 1)), num(f.thick))
-	end := max(length, f.marks(b, one.marks, y, room/most))
+	l.areas = []area{{role: role, box: box{f.left, y, f.left + max(length, 1), y + f.thick}, round: 2}}
+	reach := max(length, f.marks(&l, one.marks, y, room/most))
 	if f.above == 0 {
-		fmt.Fprintf(b, `<text class="t text" x="%s" y="%s" font-size="%s">%s</text>`, num(f.left+end+12), num(y+f.thick-3), num(f.font), escaped(one.value))
+		write(one.value, f.left+reach+12, y+f.thick-3, start)
 	}
+	return l
 }
 
 // marks draws lines across a bar, their letters below it in the same order and
 // side by side; it returns how far they reach from the bars' left.
-func (f barForm) marks(b *strings.Builder, marks []barMark, y, scale float64) float64 {
+func (f barForm) marks(l *layer, marks []barMark, y, scale float64) float64 {
 	sorted := slices.Clone(marks)
 	slices.SortStableFunc(sorted, func(a, b barMark) int { return cmp.Compare(a.at, b.at) })
-	end, free := 0.0, 0.0
+	reach, free := 0.0, 0.0
 	for _, m := range sorted {
 		x := f.left + scale*m.at
-		end = max(end, scale*m.at)
-		fmt.Fprintf(b, `<path class="k roof" stroke-width="2" d="M%s %sV%s"/>`, num(x), num(y-3), num(y+f.thick+3))
+		reach = max(reach, scale*m.at)
+		l.lines = append(l.lines, stroke{role: "roof", width: 2, points: []vec{{x, y - 3}, {x, y + f.thick + 3}}})
 		if m.letter == "" {
 			continue
 		}
 		at := max(x-4, free)
 		free = at + f.font
-		fmt.Fprintf(b, `<text class="t text" x="%s" y="%s" font-size="%s">%s</text>`, num(at), num(y+f.thick+f.letters), num(f.font), escaped(m.letter))
+		l.texts = append(l.texts, label{role: "text", text: m.letter, at: vec{at, y + f.thick + f.letters}, size: f.font, anchor: start})
 	}
-	return end
+	return reach
 }

@@ -3,40 +3,10 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
-	"unicode"
 
+	"zbench/bench/plain"
 	"zbench/bench/record"
 )
-
-// oneLine keeps a foreign string from breaking a table: control characters,
-// escape sequences among them, become spaces.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || !unicode.IsGraphic(r) {
-			return ' '
-		}
-		return r
-	}, s)
-}
-
-// folded breaks a line at spaces so that none is longer than width, where it
-// can be; what follows the first is indented.
-func folded(s string, width int) []string {
-	var out []string
-	line := ""
-	for word := range strings.FieldsSeq(s) {
-		if line != "" && len([]rune(line))+1+len([]rune(word)) > width {
-			out = append(out, line)
-			line = "   "
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(out, line)
-}
 
 // footnotes numbers the texts that do not fit into a row. Texts that differ
 // only in their figures share a number.
@@ -52,7 +22,7 @@ func (f *footnotes) ref(text string) string {
 func (f *footnotes) lines() []string {
 	out := make([]string, len(f.order))
 	for i, k := range f.order {
-		out[i] = fmt.Sprintf("[%d] %s", i+1, oneLine(k.text()))
+		out[i] = fmt.Sprintf("[%d] %s", i+1, plain.Line(k.text()))
 	}
 	return out
 }

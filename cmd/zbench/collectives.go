@@ -99,7 +99,7 @@ func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	f.IntSliceVar(&o.strides, "strides", nil, "also run all groups of ranks so far apart at once, as expert or tensor parallelism leaves them: 2,8")
 	f.IntSliceVar(&o.scales, "scale", nil, "also run the first so many nodes while the others wait: 1,2,4")
 	f.StringVar(&o.out, "out", "", "folder to make and fill (default a new dated one)")
-	f.StringVar(&o.format, "format", "table", "form of standard output: "+strings.Join(formatNames(), ", "))
+	collectivesDocument.flag(f, &o.format)
 	f.BoolVar(&o.force, "force", false, "write into a folder that holds files; with --resume go on though something else differs")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
 	f.BoolVar(&o.keepSamples, "keep-samples", false, fmt.Sprintf("leave samples.f32 above %d ranks too", samplesRanks))
@@ -126,7 +126,7 @@ type setup struct {
 // prepare checks every option before anything is opened or written.
 func prepare(s State, o collectivesOptions) (*setup, error) {
 	const help = "zbench collectives --help lists the flags"
-	if err := checkFormat(o.format); err != nil {
+	if err := collectivesDocument.check(o.format, help); err != nil {
 		return nil, err
 	}
 	q, err := prepareAdvice(s, o.advice)
