@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clipperhouse/displaywidth"
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
@@ -49,14 +50,14 @@ func (t Table) text(width int) ([]string, error) {
 	lines = t.grouped(lines, width)
 	var out []string
 	if t.Title != "" {
-		out = append(folded(plain.Line(t.Title), width), "")
+		out = append(folded(t.Title, width), "")
 	}
 	out = append(append(out, t.over()...), lines...)
 	if len(t.Notes) > 0 {
 		out = append(out, "")
 	}
 	for _, note := range t.Notes {
-		out = append(out, folded(plain.Line(note), width)...)
+		out = append(out, folded(note, width)...)
 	}
 	return out, nil
 }
@@ -91,9 +92,9 @@ func (t Table) over() []string {
 		}
 		if name != "" {
 			left, right := t.Width(i), t.Width(last)
-			line += strings.Repeat(" ", max(0, left-len([]rune(line))+1))
+			line += strings.Repeat(" ", max(0, left-displaywidth.String(line)+1))
 			text := "── " + name + " "
-			line += text + strings.Repeat("─", max(0, right-left-gap-len([]rune(text)))) + " "
+			line += text + strings.Repeat("─", max(0, right-left-gap-displaywidth.String(text))) + " "
 			any = true
 		}
 		i = last
@@ -104,13 +105,13 @@ func (t Table) over() []string {
 	return []string{line}
 }
 
-// Width is what the first columns take in characters.
+// Width is what the first columns take of a terminal's columns.
 func (t Table) Width(columns int) int {
 	sum, rows := 0, t.rows()
 	for c, column := range t.Columns[:columns] {
-		widest := len([]rune(column.Name))
+		widest := displaywidth.String(column.Name)
 		for _, row := range rows {
-			widest = max(widest, len([]rune(row[c])))
+			widest = max(widest, displaywidth.String(plain.Line(row[c])))
 		}
 		sum += widest + gap
 	}
@@ -176,22 +177,9 @@ func render(columns []Column, names []string, rows [][]string, r tw.Renderer) ([
 	return strings.Split(strings.TrimRight(b.String(), "\n"), "\n"), nil
 }
 
-// folded breaks a line at spaces so that none is longer than width, where it
-// can be; what follows the first is indented.
+// folded breaks a title or a note into lines; those after the first stand in.
 func folded(s string, width int) []string {
-	var out []string
-	line := ""
-	for word := range strings.FieldsSeq(s) {
-		if line != "" && len([]rune(line))+1+len([]rune(word)) > width {
-			out = append(out, line)
-			line = "   "
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(out, line)
+	return plain.Fold(plain.OneSpace(plain.Line(s)), width, "", "    ")
 }
 
 // clip shortens s to n characters, with a sign that it did.
