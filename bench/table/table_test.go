@@ -121,6 +121,18 @@ func TestWidthsAreNotOfTheLocale(t *testing.T) {
 	require.Equal(t, want, text(t, 80, halves()))
 }
 
+// A wide letter takes two places, in a row and in what stands above it.
+func TestWideLetters(t *testing.T) {
+	made := Table{Columns: []Column{{Name: "size", Over: ""}, {Name: "time", Over: "one"}}, Rule: true}
+	made.Add("大きい", "1")
+	require.Equal(t, strings.TrimLeft(`
+         ── one
+ size    time
+──────────────
+ 大きい  1
+`, "\n"), text(t, 80, made))
+}
+
 // Every row takes one line, every column begins at one place, and notes keep to
 // the width.
 func TestTablesAlign(t *testing.T) {
