@@ -62,8 +62,8 @@ type (
 	Cards []Card
 	// Code is to be copied as it is.
 	Code struct{ Label, Text string }
-	// Sheet is a table. Label names it for those who do not see it; Wide takes the
-	// whole width.
+	// Sheet is a table with its notes. Label names it for those who do not see it;
+	// Wide takes the whole width.
 	Sheet struct {
 		table.Table
 		Label, Caption string

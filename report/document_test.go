@@ -19,6 +19,7 @@ func everyBlock() *Document {
 	sheet := Sheet{Label: "a sheet", Caption: "what it has", Wide: true, Table: table.Table{
 		By: []string{"collective"}, Columns: []table.Column{{Name: "size", Right: true}, {Name: "time", Right: true, Over: "burst", Begins: true}, {Name: "why", Wrap: table.Sentences}},
 		Groups: []table.Group{{Cells: []string{"all_reduce"}, Rows: []table.Row{{ID: "row-1", Best: true, Cells: []string{"1 KiB", "10 µs", "a reason"}}}}},
+		Notes:  []string{"what it means"},
 	}}
 	chart := line(BusBW, 1<<10, 1<<20, 1e9, 1e10, 2)
 	chart.Notes = []string{"a note"}
@@ -43,7 +44,7 @@ func TestEveryKindOfBlockIsDrawn(t *testing.T) {
 		`<p class="answer">an answer</p>`, `<h3><a href="#row-1">a link</a></h3>`, `<strong>code:</strong> a line<br/><span class="hint">What to do:</span>`,
 		`<dt>a term</dt><dd>a fact</dd>`, `<dd><b>10 GB/s</b> at 1 MiB</dd>`, `<pre tabindex="0" aria-label="how"><code>zbench</code></pre>`,
 		`<th scope="colgroup" colspan="1">burst</th>`, `<tr id="row-1" class="best">`, `<td class="l wrap">a reason</td>`, `<figure id="x">`, `<figure id="strip">`,
-		"<details><summary>more</summary>\n<p>folded away</p>", "copy: 4 TB/s",
+		"<details><summary>more</summary>\n<p>folded away</p>", "copy: 4 TB/s", `<li>what it means</li>`,
 	} {
 		require.Contains(t, page, want)
 	}

@@ -28,7 +28,7 @@ func Memory(rec *memory.Record, command string) *Document {
 	for i := range t.Columns {
 		t.Columns[i].Right = false
 	}
-	d.results(append([]Block{Sheet{Table: t, Label: "Results", Wide: true}}, listed("small", t.Notes)...)...)
+	d.results(Sheet{Table: t, Label: "Results", Wide: true})
 	d.add("setup", "Set-up", Facts(memoryFacts(rec)))
 	d.command(command)
 	return d
