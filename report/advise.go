@@ -46,7 +46,7 @@ func adviceBlocks(d *advice.Document) []Block {
 
 // settings is a table of settings; the one to use stands out.
 func settings(d *advice.Document, rows []advice.Row, title, note string) Sheet {
-	s := Sheet{Label: title, Caption: title + ". " + note, Table: d.Table(rows)}
+	s := Sheet{Role: "settings", Label: title, Caption: title + ". " + note, Table: d.Table(rows)}
 	if d.Answer.Simulated {
 		s.Caption = "SIMULATED. " + s.Caption
 	}

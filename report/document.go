@@ -63,11 +63,10 @@ type (
 	// Code is to be copied as it is.
 	Code struct{ Label, Text string }
 	// Sheet is a table with its notes. Label names it for those who do not see it;
-	// Wide takes the whole width.
+	// Role is empty, results, which takes the whole width, or settings.
 	Sheet struct {
 		table.Table
-		Label, Caption string
-		Wide           bool
+		Label, Caption, Role string
 	}
 	// Plot is a chart with its legend and notes, and the table it folds away: the
 	// chart's own where Table is nil.

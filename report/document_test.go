@@ -16,7 +16,7 @@ import (
 
 // everyBlock is a document with a block of each kind.
 func everyBlock() *Document {
-	sheet := Sheet{Label: "a sheet", Caption: "what it has", Wide: true, Table: table.Table{
+	sheet := Sheet{Label: "a sheet", Caption: "what it has", Role: results, Table: table.Table{
 		By: []string{"collective"}, Columns: []table.Column{{Name: "size", Right: true}, {Name: "time", Right: true, Over: "burst", Begins: true}, {Name: "why", Wrap: table.Sentences}},
 		Groups: []table.Group{{Cells: []string{"all_reduce"}, Rows: []table.Row{{ID: "row-1", Best: true, Cells: []string{"1 KiB", "10 µs", "a reason"}}}}},
 		Notes:  []string{"what it means"},

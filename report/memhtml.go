@@ -28,7 +28,7 @@ func Memory(rec *memory.Record, command string) *Document {
 	for i := range t.Columns {
 		t.Columns[i].Right = false
 	}
-	d.results(Sheet{Table: t, Label: "Results", Wide: true})
+	d.results(Sheet{Table: t, Label: "Results", Role: results})
 	d.add("setup", "Set-up", Facts(memoryFacts(rec)))
 	d.command(command)
 	return d

@@ -44,10 +44,10 @@ func muonShapes(r *muon.Report) []Section {
 		id := fmt.Sprintf("shape-%d", len(out)+1)
 		one := Section{Name: id, ID: id, Title: plain.Line(name)}
 		if t := muonFigures(figures[name]...); len(t.Groups) > 0 {
-			one.Blocks = append(one.Blocks, Sheet{Table: t, Label: "Speed, " + one.Title, Caption: "Speed", Wide: true})
+			one.Blocks = append(one.Blocks, Sheet{Table: t, Label: "Speed, " + one.Title, Caption: "Speed", Role: results})
 		}
 		if t := muonChecks(checks[name]); len(t.Groups) > 0 {
-			one.Blocks = append(one.Blocks, Sheet{Table: t, Label: "Numerics, " + one.Title, Caption: "Numerics", Wide: true})
+			one.Blocks = append(one.Blocks, Sheet{Table: t, Label: "Numerics, " + one.Title, Caption: "Numerics", Role: results})
 		}
 		out = append(out, one)
 		delete(figures, name)

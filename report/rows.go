@@ -13,7 +13,7 @@ import (
 // have their own.
 func resultBlock(rec *record.Record, curves []curve) Block {
 	isolated := hasIsolated(rec)
-	s := Sheet{Label: "Results", Wide: true, Table: resultTable(curves, isolated)}
+	s := Sheet{Label: "Results", Role: results, Table: resultTable(curves, isolated)}
 	if len(s.Groups) == 0 {
 		return Paragraph{Text: said("No case ended ok.")}
 	}
