@@ -13,6 +13,7 @@ import (
 
 	"zbench/bench/memory"
 	"zbench/bench/record"
+	"zbench/bench/table"
 )
 
 // memoryOf is a record of one GPU with invented times.
@@ -88,17 +89,17 @@ func fusedNorms() *memory.Record {
 	return memoryOf("rmsnorm", sorted...)
 }
 
-func memoryTable(t *testing.T, rec *memory.Record, format string) string {
+func memoryTable(t *testing.T, rec *memory.Record) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, WriteMemoryTable(&b, rec, format))
+	require.NoError(t, table.Text(&b, table.Terminal, MemoryResults(rec)))
 	return b.String()
 }
 
 func memoryPage(t *testing.T, rec *memory.Record) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, WriteMemoryHTML(&b, rec, "zbench "+rec.Command))
+	require.NoError(t, WriteHTML(&b, Memory(rec, "zbench "+rec.Command)))
 	if dir := os.Getenv("ZBENCH_PAGES"); dir != "" { // for the eye, and for a browser
 		name := fmt.Sprintf("%s-%d-%d.html", rec.Command, len(rec.Results), len(rec.Ratios()))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o600))
@@ -107,8 +108,10 @@ func memoryPage(t *testing.T, rec *memory.Record) string {
 }
 
 func TestMemoryGoldens(t *testing.T) {
-	golden(t, "norms.txt", memoryTable(t, fusedNorms(), "table"))
-	golden(t, "norms.md", memoryTable(t, fusedNorms(), FormatMarkdown))
+	golden(t, "norms.txt", memoryTable(t, fusedNorms()))
+	var b bytes.Buffer
+	require.NoError(t, table.Markdown(&b, MemoryResults(fusedNorms())))
+	golden(t, "norms.md", b.String())
 }
 
 // Ratios stand with the numerics beside each speed; where nothing was timed
@@ -165,7 +168,7 @@ func TestLaunchBoundSizesAreNoCache(t *testing.T) {
 	require.Positive(t, few)
 	require.Equal(t, all-few, points())
 	require.Contains(t, strings.Join(levels(rec).Notes, " "), fmt.Sprintf("%d points not shown: a launch alone takes half the time", few))
-	table := memoryTable(t, rec, "table")
+	table := memoryTable(t, rec)
 	require.Equal(t, few, strings.Count(table, "launch-bound"))
 	require.Contains(t, table, "cache-resident")
 }
@@ -177,7 +180,7 @@ func TestPeakIsSaidWhereItIs(t *testing.T) {
 	rec.Devices[0].Kind, rec.Devices[0].Name = memory.HostMemory, "a CPU"
 	for _, peak := range []*float64{nil, rec.Devices[0].Peak} {
 		rec.Devices[0].Peak, rec.Devices[0].PeakSource = peak, "given with --peak"
-		page, table := memoryPage(t, rec), memoryTable(t, rec, "table")
+		page, table := memoryPage(t, rec), memoryTable(t, rec)
 		require.Equal(t, peak != nil, strings.Contains(page, "Lines across the bars: without a letter the peak"))
 		require.Equal(t, peak == nil, strings.Contains(table, "its peak is not known"))
 		require.Equal(t, peak != nil, strings.Contains(table, "(given with --peak)"))
@@ -191,7 +194,7 @@ func TestMemoryEdges(t *testing.T) {
 	empty := memoryOf("hbm")
 	empty.Devices = nil
 	require.Contains(t, memoryPage(t, empty), "Memory bandwidth")
-	require.Contains(t, memoryTable(t, empty, "table"), "Memory bandwidth")
+	require.Contains(t, memoryTable(t, empty), "Memory bandwidth")
 
 	wild := memoryOf("hbm", timedResult("copy", "float32", memory.Preset, 1<<20, 1e-3, 1))
 	wild.Devices[0].Name = "<script>alert(1)</script>|\n"
@@ -200,8 +203,8 @@ func TestMemoryEdges(t *testing.T) {
 	page := memoryPage(t, wild)
 	require.NotContains(t, page, "<script>alert")
 	require.NotContains(t, page, "<b>elements")
-	require.Less(t, strings.Index(page, "WRONG DATA"), strings.Index(page, "<main>"))
-	require.Contains(t, memoryTable(t, wild, "table"), "WRONG: 1")
+	require.Less(t, strings.Index(page, "WRONG DATA"), strings.Index(page, "<main "))
+	require.Contains(t, memoryTable(t, wild), "WRONG: 1")
 
 	cut := memoryOf("hbm", memory.Result{Key: "k", Kernel: "copy", Status: record.Interrupted, Reason: "the run ended before it", Verified: memory.Verified{State: record.NotVerified}})
 	require.Contains(t, memoryPage(t, cut), "interrupted")

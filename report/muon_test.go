@@ -14,7 +14,7 @@ import (
 func muonPage(t *testing.T, r *muon.Report) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, WriteMuonHTML(&b, r, "zbench kernels muon --shape 8x4"))
+	require.NoError(t, WriteHTML(&b, Muon(r, "zbench kernels muon --shape 8x4")))
 	return b.String()
 }
 

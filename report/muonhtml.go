@@ -2,73 +2,58 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"zbench/bench/muon"
+	"zbench/bench/plain"
 )
 
-// muonView is the page of a Muon report.
-type muonView struct {
-	look
-	Title, Command        string
-	Banners               []Banner
-	Parts                 []muonPart
-	FigureHead, CheckHead []string
-	Footer                []string
-	Facts                 []Fact
-}
-
-// muonPart is a shape with its speeds, and what shows that they are of right
-// results.
-type muonPart struct {
-	ID, Name        string
-	Figures, Checks [][]string
-}
-
-// WriteMuonHTML writes the page as one file that needs nothing else. command
-// reproduces the report; empty, the page leaves that out.
-func WriteMuonHTML(w io.Writer, r *muon.Report, command string) error {
-	v, err := muonViewOf(r, command)
-	if err != nil {
-		return err
+// Muon is the report of a Muon step. command reproduces it; empty leaves that out.
+func Muon(r *muon.Report, command string) *Document {
+	d := &Document{
+		Title: muonTitle(r), Banners: muonBanners(r),
+		Foot: "Rates are decimal: 1 TFLOP/s = 1e12 operations per second, 1 GB/s = 1e9 B/s. A ratio above 1 is in favour of our kernel.",
 	}
-	return execute(w, v, "muon.tmpl")
+	d.Sections = muonShapes(r)
+	if last := len(d.Sections) - 1; last >= 0 {
+		d.Sections[last].Blocks = append(d.Sections[last].Blocks, listed("small", muonFooter(r))...)
+	}
+	d.add("setup", "Set-up", Facts(muonFacts(r)))
+	d.command(command)
+	return d
 }
 
-func muonViewOf(r *muon.Report, command string) (*muonView, error) {
-	l, err := lookOf()
-	if err != nil {
-		return nil, err
-	}
-	return &muonView{
-		look: l, Title: MuonTitle(r), Command: command,
-		Banners: muonBanners(r), Parts: muonParts(r), FigureHead: MuonFigureHead, CheckHead: MuonCheckHead, Footer: MuonFooter(r), Facts: muonFacts(r),
-	}, nil
-}
-
-// muonParts puts each shape's checks beside its figures.
-func muonParts(r *muon.Report) []muonPart {
-	var parts []muonPart
-	at := map[string]int{}
-	part := func(name string) *muonPart {
-		i, known := at[name]
-		if !known {
-			i = len(parts)
-			at[name] = i
-			parts = append(parts, muonPart{ID: fmt.Sprintf("shape-%d", i+1), Name: oneLine(name)})
-		}
-		return &parts[i]
-	}
+// muonShapes are the shapes, each with its speeds and what shows that they are of
+// right results.
+func muonShapes(r *muon.Report) []Section {
+	var names []string
+	figures, checks := map[string][]muon.ShapeFacts{}, map[string][]muon.Check{}
 	for _, s := range r.Shapes {
-		p := part(s.Shape.Title())
-		p.Figures = append(p.Figures, MuonFigures(s)...)
+		names = append(names, s.Shape.Title())
+		figures[s.Shape.Title()] = append(figures[s.Shape.Title()], s)
 	}
 	for _, c := range r.Checks {
-		p := part(c.Of)
-		p.Checks = append(p.Checks, MuonChecks([]muon.Check{c})...)
+		names = append(names, c.Of)
+		checks[c.Of] = append(checks[c.Of], c)
 	}
-	return parts
+	var out []Section
+	for _, name := range names {
+		if figures[name] == nil && checks[name] == nil {
+			continue // it is there already
+		}
+		id := fmt.Sprintf("shape-%d", len(out)+1)
+		one := Section{Name: id, ID: id, Title: plain.Line(name)}
+		if t := muonFigures(figures[name]...); len(t.Groups) > 0 {
+			one.Blocks = append(one.Blocks, Sheet{Table: t, Label: "Speed, " + one.Title, Caption: "Speed", Role: results})
+		}
+		if t := muonChecks(checks[name]); len(t.Groups) > 0 {
+			one.Blocks = append(one.Blocks, Sheet{Table: t, Label: "Numerics, " + one.Title, Caption: "Numerics", Role: results})
+		}
+		out = append(out, one)
+		delete(figures, name)
+		delete(checks, name)
+	}
+	return out
 }
 
 // muonBanners are what must be known before any number is read.
@@ -78,7 +63,7 @@ func muonBanners(r *muon.Report) []Banner {
 		out = append(out, Banner{"simulated", "RESULTS CHECKED, NOT TIMED", "The loopback ran the kernels thread by thread: their times say nothing, so there are none."})
 	}
 	if r.Done < len(r.Asked) {
-		out = append(out, Banner{"wrong", "INTERRUPTED", fmt.Sprintf("%d of %d shapes are done; the others are not here: %s.", r.Done, len(r.Asked), oneLine(strings.Join(r.Asked[r.Done:], ", ")))})
+		out = append(out, Banner{"wrong", "INTERRUPTED", fmt.Sprintf("%d of %d shapes are done; the others are not here: %s.", r.Done, len(r.Asked), plain.Line(strings.Join(r.Asked[r.Done:], ", ")))})
 	}
 	wrong := 0
 	for _, c := range r.Checks {

@@ -5,55 +5,65 @@ import (
 	"strconv"
 
 	"zbench/bench/muon"
+	"zbench/bench/plain"
+	"zbench/bench/table"
 )
 
-// MuonTitle says what ran where.
-func MuonTitle(r *muon.Report) string {
-	title := fmt.Sprintf("Muon on %s (%s), coefficients %s", oneLine(r.Device), r.Backend, r.Coefficients)
+// muonTitle says what ran where.
+func muonTitle(r *muon.Report) string {
+	title := fmt.Sprintf("Muon on %s (%s), coefficients %s", plain.Line(r.Device), r.Backend, r.Coefficients)
 	if r.Emulated {
 		title += ": emulated, no rates"
 	}
 	return title
 }
 
-// MuonFigureHead names the columns of MuonFigures, MuonCheckHead those of
-// MuonChecks.
-var (
-	MuonFigureHead = []string{"shape", "batch", "what", "median µs", "effective TFLOP/s", "executed TFLOP/s", "HBM GB/s at least", "× own full", "× vendor"}
-	MuonCheckHead  = []string{"check", "shape", "error in all", "bar", "largest", "bar", "verdict"}
-)
-
-// MuonFigures are the figures of one shape, a row a kernel or sequence.
-func MuonFigures(s muon.ShapeFacts) [][]string {
-	var rows [][]string
-	for _, x := range s.Rows {
-		rows = append(rows, []string{
-			fmt.Sprintf("%dx%d", s.Shape.Rows, s.Shape.Cols), strconv.Itoa(s.Measured), oneLine(x.What), muonFigure(x.Seconds, 1e6), muonFigure(x.Effective, 1e-12),
-			muonFigure(x.Executed, 1e-12), muonFigure(x.Rate, 1e-9), muonFigure(x.ToFull, 1), muonFigure(x.ToVendor, 1),
-		})
+// MuonResults are a table of the figures of all shapes, where there are any, and one
+// of the checks.
+func MuonResults(r *muon.Report) []table.Table {
+	checks := muonChecks(r.Checks)
+	if r.Emulated {
+		checks.Title = muonTitle(r)
+		return []table.Table{checks}
 	}
-	return rows
+	figures := muonFigures(r.Shapes...)
+	figures.Title, figures.Notes = muonTitle(r), muonFooter(r)
+	return []table.Table{figures, checks}
 }
 
-// MuonChecks are the checks, a row each.
-func MuonChecks(checks []muon.Check) [][]string {
-	var rows [][]string
+// muonFigures are the figures of shapes, a row a kernel or sequence.
+func muonFigures(shapes ...muon.ShapeFacts) table.Table {
+	t := table.Of([]string{"shape", "batch", "what", "median µs", "effective TFLOP/s", "executed TFLOP/s", "HBM GB/s at least", "× own full", "× vendor"})
+	for _, s := range shapes {
+		for _, x := range s.Rows {
+			t.Add(
+				fmt.Sprintf("%dx%d", s.Shape.Rows, s.Shape.Cols), strconv.Itoa(s.Measured), plain.Line(x.What), muonFigure(x.Seconds, 1e6), muonFigure(x.Effective, 1e-12),
+				muonFigure(x.Executed, 1e-12), muonFigure(x.Rate, 1e-9), muonFigure(x.ToFull, 1), muonFigure(x.ToVendor, 1),
+			)
+		}
+	}
+	return t
+}
+
+// muonChecks are the checks, a row each.
+func muonChecks(checks []muon.Check) table.Table {
+	t := table.Of([]string{"check", "shape", "error in all", "bar", "largest", "bar", "verdict"})
 	for _, c := range checks {
 		verdict := "ok"
 		if !c.OK() {
 			verdict = "WRONG"
 		}
-		rows = append(rows, []string{oneLine(c.What), oneLine(c.Shape), muonError(c.Found.Frobenius), muonError(c.Bar.Frobenius), muonError(c.Found.Max), muonError(c.Bar.Max), verdict})
+		t.Add(plain.Line(c.What), plain.Line(c.Shape), muonError(c.Found.Frobenius), muonError(c.Bar.Frobenius), muonError(c.Found.Max), muonError(c.Bar.Max), verdict)
 	}
-	return rows
+	return t
 }
 
-// MuonFooter says what the figures compare with, and what they come to.
-func MuonFooter(r *muon.Report) []string {
+// muonFooter says what the figures compare with, and what they come to.
+func muonFooter(r *muon.Report) []string {
 	if r.Emulated {
 		return nil
 	}
-	lines := []string{"vendor's products: " + oneLine(r.Vendor)}
+	lines := []string{"vendor's products: " + plain.Line(r.Vendor)}
 	if r.Step != nil {
 		lines = append(lines, fmt.Sprintf("Newton–Schulz of all matrices on one such GPU: %.4g s per optimiser step", *r.Step))
 	}

@@ -60,7 +60,7 @@ steps (-i). -G captures a burst's launches into a graph and replays it.`,
   zbench collectives --spec old/results.json --nodes 64`,
 		ValidArgs: collective.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkFormat(o.format); err != nil {
+			if err := collectivesDocument.check(o.format, "zbench collectives --help lists the flags"); err != nil {
 				return err
 			}
 			f := cmd.Flags()
@@ -95,7 +95,7 @@ func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	addLibraryFlags(cmd, &o.libraries)
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "folder to make and fill (default a new dated one)")
-	f.StringVar(&o.format, "format", "table", "form of standard output: "+strings.Join(formatNames(), ", "))
+	collectivesDocument.flag(f, &o.format)
 	f.BoolVar(&o.force, "force", false, "write into a folder that holds files; with --resume go on though something else differs")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
 	f.StringVar(&o.resume, "resume", "", "go on with the sweep that this folder holds, with its own options")

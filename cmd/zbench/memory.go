@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +45,7 @@ func addMemoryFlags(cmd *cobra.Command, o *memoryOptions) {
 	f.Float64Var(&o.peak, "peak", 0, "the memory's peak in GB/s, instead of the published one")
 	f.StringArrayVar(&o.faults, "fault", nil, "plant a fault into the loopback: \"store 0 BYTE\" flips a bit of that byte of the output after each launch")
 	f.StringVar(&o.out, "out", "", "folder to make and fill (default a new dated one)")
-	f.StringVar(&o.format, "format", "table", "form of standard output: "+strings.Join(formatNames(), ", "))
+	memoryDocument.flag(f, &o.format)
 	f.BoolVar(&o.force, "force", false, "write into a folder that holds files")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
 	addLibraryFlags(cmd, &o.libraries)
@@ -115,7 +114,7 @@ func (o memoryOptions) open(ctx context.Context, s State, command, help string, 
 
 // check refuses options that no run can have, before anything is opened.
 func (o memoryOptions) check(help string) error {
-	if err := checkFormat(o.format); err != nil {
+	if err := memoryDocument.check(o.format, help); err != nil {
 		return err
 	}
 	rule := o.rule()
@@ -247,7 +246,7 @@ func (m *memoryRun) finish() error {
 	if err := writeRun(m.dir, m.s, m.started); err != nil {
 		return err
 	}
-	if err := printMemory(m.s.Stdout, m.rec, m.o.format); err != nil {
+	if _, err := memoryDocument.print(m.s, m.o.format, m.rec); err != nil {
 		return err
 	}
 	m.s.note(m.o.quiet, "Wrote %s (report.html, results.json, results.csv)\n", m.dir.Path)
@@ -259,20 +258,5 @@ func drawMemory(dir *engine.Folder, rec *memory.Record, command string) error {
 	if err := dir.Write("results.csv", func(w io.Writer) error { return memory.WriteCSV(w, rec) }); err != nil {
 		return err
 	}
-	return dir.Write("report.html", func(w io.Writer) error { return report.WriteMemoryHTML(w, rec, command) })
-}
-
-func printMemory(w io.Writer, rec *memory.Record, format string) error {
-	switch format {
-	case "csv":
-		return memory.WriteCSV(w, rec)
-	case "json":
-		return memory.Encode(w, rec)
-	}
-	var b bytes.Buffer
-	if err := report.WriteMemoryTable(&b, rec, format); err != nil {
-		return err
-	}
-	_, err := b.WriteTo(w)
-	return err
+	return dir.Write("report.html", func(w io.Writer) error { return report.WriteHTML(w, report.Memory(rec, command)) })
 }

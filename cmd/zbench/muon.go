@@ -66,7 +66,7 @@ as JSON and CSV.`,
 	f.StringVar(&o.out, "out", "", "folder to make and fill (default a new dated one)")
 	f.BoolVar(&o.force, "force", false, "write into a folder that holds files")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
-	f.StringVar(&o.format, "format", "table", "form of standard output: "+strings.Join(muonFormatNames(), ", "))
+	muonDocument.flag(f, &o.format)
 	addLibraryFlags(cmd, &o.libraries)
 	return cmd
 }
@@ -136,8 +136,6 @@ func (o muonOptions) settings() (shapes []method.Shape, c method.Coefficients, r
 	}
 	if o.reduce < 0 || o.reduce > method.MaxSide {
 		err = fmt.Errorf("--reduce %d: a side is 1 to %d", o.reduce, method.MaxSide)
-	} else if !validMuonFormat(o.format) {
-		err = fmt.Errorf("unknown format %q: valid are %s", o.format, strings.Join(muonFormatNames(), ", "))
 	}
 	return shapes, c, rule, err
 }
@@ -145,6 +143,9 @@ func (o muonOptions) settings() (shapes []method.Shape, c method.Coefficients, r
 const muonHelp = "zbench kernels muon --help lists the flags"
 
 func runMuon(ctx context.Context, s State, o muonOptions) error {
+	if err := muonDocument.check(o.format, muonHelp); err != nil {
+		return err
+	}
 	shapes, c, rule, err := o.settings()
 	if err != nil {
 		return usage(err, muonHelp)
@@ -239,7 +240,7 @@ func (o muonOptions) finish(s State, dir *engine.Folder, r *method.Report, start
 	if err := writeRun(dir, s, started); err != nil {
 		return err
 	}
-	if err := printMuon(s.Stdout, r, o.format); err != nil {
+	if _, err := muonDocument.print(s, o.format, r); err != nil {
 		return err
 	}
 	s.note(o.quiet, "Wrote %s (report.html, results.json, results.csv)\n", dir.Path)
@@ -251,7 +252,7 @@ func drawMuon(dir *engine.Folder, r *method.Report, command string) error {
 	if err := dir.Write("results.csv", func(w io.Writer) error { return muonCSV(w, r) }); err != nil {
 		return err
 	}
-	return dir.Write("report.html", func(w io.Writer) error { return report.WriteMuonHTML(w, r, command) })
+	return dir.Write("report.html", func(w io.Writer) error { return report.WriteHTML(w, report.Muon(r, command)) })
 }
 
 // standInSide is a longer side at which a stand-in takes seconds.
@@ -285,14 +286,4 @@ func muonVerdict(r *method.Report) error {
 
 func errorText(c method.Check) string {
 	return fmt.Sprintf("%.3g in all (bar %.3g), %.3g at the most (bar %.3g)", c.Found.Frobenius, c.Bar.Frobenius, c.Found.Max, c.Bar.Max)
-}
-
-// printMuon writes a report in one of muonFormats.
-func printMuon(w io.Writer, r *method.Report, format string) error {
-	for _, f := range muonFormats {
-		if f.name == format {
-			return f.write(w, r)
-		}
-	}
-	return nil
 }
