@@ -84,7 +84,7 @@ func (t Table) grouped(lines []string, width int) []string {
 
 // over is the line of the headings that columns share.
 func (t Table) over() []string {
-	line, any := "", false
+	line, some := "", false
 	for i := 0; i < len(t.Columns); {
 		name, last := t.Columns[i].Over, i+1
 		for last < len(t.Columns) && t.Columns[last].Over == name {
@@ -95,11 +95,11 @@ func (t Table) over() []string {
 			line += strings.Repeat(" ", max(0, left-displaywidth.String(line)+1))
 			text := "── " + name + " "
 			line += text + strings.Repeat("─", max(0, right-left-gap-displaywidth.String(text))) + " "
-			any = true
+			some = true
 		}
 		i = last
 	}
-	if !any {
+	if !some {
 		return nil
 	}
 	return []string{line}
