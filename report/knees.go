@@ -16,7 +16,7 @@ func kneeBlocks(a *bucket.Answer) []Block {
 	}
 	out := []Block{Paragraph{"answer", said(a.Sentence())}}
 	var plateaus []Text
-	var caveats, needs []string
+	var caveats []string
 	t := table.Table{Columns: []table.Column{
 		{Name: "collective"},
 		{Name: "of plateau", Right: true},
@@ -47,17 +47,23 @@ func kneeBlocks(a *bucket.Answer) []Block {
 			t.Add(name, percent(p.Fraction), unit.Bytes(p.Bytes), comma(p.Bytes), comma(p.Elements), unit.Bytes(p.PerRankBytes), unit.Rate(p.BusBW), note)
 		}
 	}
-	for _, n := range a.Needs {
-		needs = append(needs, n.What+": "+n.How)
-	}
-	for _, w := range a.Warnings {
-		caveats = append(caveats, w.Message+" — "+w.Hint)
-	}
 	if len(plateaus) > 0 {
 		out = append(out, List{"", plateaus})
 	}
 	if len(t.Groups) > 0 {
 		out = append(out, Sheet{Label: "Bucket size", Caption: "Smallest bucket that reaches a share of the plateau", Table: t})
+	}
+	return append(out, kneeLimits(a, caveats)...)
+}
+
+// kneeLimits are what a bucket size still takes, and what limits the answer.
+func kneeLimits(a *bucket.Answer, caveats []string) (out []Block) {
+	var needs []string
+	for _, n := range a.Needs {
+		needs = append(needs, n.What+": "+n.How)
+	}
+	for _, w := range a.Warnings {
+		caveats = append(caveats, w.Message+" — "+w.Hint)
 	}
 	for _, one := range []struct {
 		title string

@@ -36,8 +36,8 @@ type format struct {
 // formats are those registered, in the order in which they are listed.
 var formats []format
 
-// register adds a format.
-func register(f format) bool {
+// register adds a format. Its result serves a declaration in the format's own file.
+func register(f format) bool { //nolint:unparam // a variable takes it
 	formats = append(formats, f)
 	slices.SortStableFunc(formats, func(a, b format) int { return cmp.Compare(a.order, b.order) })
 	return true

@@ -37,7 +37,7 @@ func (o *collectivesOptions) runResume(ctx context.Context, s State, cmd *cobra.
 	if err != nil {
 		return err
 	}
-	defer dir.Close()                             // nolint:errcheck // a lock that stays is taken over by the next run
+	defer dir.Close()                             //nolint:errcheck // a lock that stays is taken over by the next run
 	old, err := engine.ReadFolder(s.FS, o.resume) // again: now no other process writes it
 	if err != nil {
 		return err
