@@ -1,0 +1,165 @@
+package advice
+
+import (
+	"math"
+	"strconv"
+
+	"zbench/bench/cost"
+	"zbench/bench/record"
+	"zbench/bench/trainer"
+	"zbench/bench/unit"
+)
+
+// Bracket is the answer at both ends of the model that decided simulated times.
+type Bracket struct {
+	// Fastest is the answer at the fast end of the model.
+	Fastest End `json:"fastest"`
+	// Slowest is the answer at the slow end of the model.
+	Slowest End `json:"slowest"`
+}
+
+// End is the answer at one end of the model.
+type End struct {
+	// Elements is the setting of least regret there, in elements.
+	Elements int64 `json:"elements"`
+	// DefaultCost is what the trainer's default costs over it, as a share of a step; null
+	// where it was not tried.
+	DefaultCost *float64 `json:"default_cost"`
+}
+
+// Lo is the least setting of the two ends, in elements.
+func (b *Bracket) Lo() int64 { return min(b.Fastest.Elements, b.Slowest.Elements) }
+
+// Hi is the greatest setting of the two ends, in elements.
+func (b *Bracket) Hi() int64 { return max(b.Fastest.Elements, b.Slowest.Elements) }
+
+// DefaultCost is the range of what the default costs over the ends; false where it
+// was not tried.
+func (b *Bracket) DefaultCost() (lo, hi float64, ok bool) {
+	if b.Fastest.DefaultCost == nil || b.Slowest.DefaultCost == nil {
+		return 0, 0, false
+	}
+	x, y := *b.Fastest.DefaultCost, *b.Slowest.DefaultCost
+	return min(x, y), max(x, y), true
+}
+
+// bracket answers the question at both ends of the model; nil where no result has a
+// bracket. Each time is scaled by what its model's constants make of it, so that
+// noise and faults stay.
+func (q *Question) bracket(sources []cost.Source) (*Bracket, error) {
+	fastest, err := q.end(sources, func(b *record.Bracket) float64 { return b.Fastest })
+	if err != nil || fastest == nil {
+		return nil, err
+	}
+	slowest, err := q.end(sources, func(b *record.Bracket) float64 { return b.Slowest })
+	if err != nil || slowest == nil {
+		return nil, err
+	}
+	return &Bracket{*fastest, *slowest}, nil
+}
+
+// end answers the question at one end; nil without an answer there.
+func (q *Question) end(sources []cost.Source, seconds func(*record.Bracket) float64) (*End, error) {
+	var there []cost.Source
+	bracketed := false
+	for _, s := range sources {
+		there = append(there, s.Scaled(func(r *record.Result) float64 {
+			if r.Bracket == nil || !(r.Bracket.Seconds > 0) {
+				return 0
+			}
+			bracketed = true
+			return seconds(r.Bracket) / r.Bracket.Seconds
+		}))
+	}
+	if !bracketed {
+		return nil, nil
+	}
+	d, err := q.AskBriefly(there)
+	if err != nil || !d.Answered() {
+		return nil, err
+	}
+	e := &End{Elements: d.Answer.Least.Elements}
+	if x := d.Answer.Default; x != nil {
+		costs := costOf(&d.Answer, x)
+		e.DefaultCost = &costs
+	}
+	return e, nil
+}
+
+// step is the power of ten to which a setting is rounded, in the unit that perUnit
+// elements make: a tenth of the bracket's width at most; 0 without a bracket.
+func (b *Bracket) step(perUnit float64) float64 {
+	if b == nil || b.Hi() == b.Lo() {
+		return 0
+	}
+	return math.Pow(10, math.Floor(math.Log10(float64(b.Hi()-b.Lo())/perUnit/10)))
+}
+
+// Setting prints the answer in the trainer's own unit, with no more digits than the
+// bracket allows: 1.2 G where the ends are 0.5 G and 2.7 G. What is kept is printed
+// as it is.
+func (d *Document) Setting() string {
+	a := &d.Answer
+	if v, name, ok := d.rounded(a.Elements); ok && !a.Keep {
+		size, name := prefix(v, name)
+		return number(v/size) + name
+	}
+	return d.Amount(a.Elements)
+}
+
+// Range says between which settings the bracket moves the answer: 0.5 to 2.7 G. It
+// is empty without a bracket.
+func (d *Document) Range() string {
+	b := d.Bracket
+	if b == nil {
+		return ""
+	}
+	lo, name, round := d.rounded(b.Lo())
+	hi, _, _ := d.rounded(b.Hi())
+	switch {
+	case b.Lo() == b.Hi():
+		return d.Amount(b.Lo())
+	case !round:
+		return d.Amount(b.Lo()) + " to " + d.Amount(b.Hi())
+	}
+	size, name := prefix(hi, name)
+	return number(lo/size) + " to " + number(hi/size) + name
+}
+
+// rounded is a setting in the unit that it is printed in, and what is added to the
+// number; false where it is not rounded.
+func (d *Document) rounded(setting int64) (v float64, name string, ok bool) {
+	perUnit := 1.0
+	switch d.Answer.Unit {
+	case trainer.Elements:
+	case trainer.MiB:
+		perUnit, name = float64(unit.MiB)/float64(d.Answer.Run.GradBytes()), " MiB"
+	default:
+		return 0, "", false
+	}
+	step := d.Bracket.step(perUnit)
+	if step < 1 {
+		return 0, "", false
+	}
+	return math.Round(float64(setting)/perUnit/step) * step, name, true
+}
+
+// prefix is the factor that a value is printed with, and its name; a unit of its own
+// has none.
+func prefix(v float64, unit string) (size float64, name string) {
+	if unit != "" {
+		return 1, unit
+	}
+	for _, p := range []struct {
+		size float64
+		name string
+	}{{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}} {
+		if v >= p.size {
+			return p.size, p.name
+		}
+	}
+	return 1, ""
+}
+
+// number prints a rounded number.
+func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
