@@ -3,6 +3,7 @@ package recommend
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"zbench/bench/cost"
@@ -97,10 +98,31 @@ func missing(n need, q Question) *Refusal {
 		}
 	}
 	return &Refusal{
-		"missing_curve",
+		missingCurve,
 		fmt.Sprintf("the trainer calls %s, and the curves are of %s", n, strings.Join(others, ", ")),
 		fmt.Sprintf("sweep it: zbench collectives %s", n.collective),
 	}
+}
+
+// missingCurve is the code of a refusal for want of a collective.
+const missingCurve = "missing_curve"
+
+// allMissing is a refusal for want of a collective that names every other one that
+// is missing for the same ranks.
+func allMissing(first need, refusal *Refusal, more []need) *Refusal {
+	names := []string{first.collective}
+	for _, n := range more {
+		if n.ranks == first.ranks && !slices.Contains(names, n.collective) {
+			names = append(names, n.collective)
+		}
+	}
+	if refusal.Code != missingCurve || len(names) < 2 {
+		return refusal
+	}
+	out := *refusal
+	out.Message = strings.Replace(out.Message, first.collective, strings.Join(names, " and "), 1)
+	out.Hint = "sweep them: zbench collectives " + strings.Join(names, " ")
+	return &out
 }
 
 // tooFew refuses a curve that does not span enough.

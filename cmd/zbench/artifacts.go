@@ -11,21 +11,22 @@ import (
 	"zbench/bench/bucket"
 	"zbench/bench/engine"
 	"zbench/bench/record"
+	"zbench/bench/table"
 	"zbench/report"
 )
 
 // printRecord writes the record to standard output, and the sizes near the
 // plateau after it: behind a table to standard output, else to standard error,
 // so that machine-readable output stays alone. Quiet leaves them out there, unless a
-// bucket size was asked for.
-func printRecord(s State, rec *record.Record, d *advice.Document, format string, quiet bool) error {
+// bucket size was asked for. folder holds the record.
+func printRecord(s State, rec *record.Record, d *advice.Document, format, folder string, quiet bool) error {
 	readable, err := collectivesDocument.print(s, format, rec)
 	if err != nil {
 		return err
 	}
 	to := s.Stdout
 	switch {
-	case !readable && quiet && d == nil:
+	case !readable && quiet && (d == nil || d.IsAssumed()):
 		return nil
 	case !readable:
 		to = s.Stderr
@@ -33,12 +34,18 @@ func printRecord(s State, rec *record.Record, d *advice.Document, format string,
 	if _, err := io.WriteString(to, "\n"); err != nil {
 		return err
 	}
-	if d.Answered() || d != nil && d.Answer.Refusal == nil {
+	if d != nil && !d.IsAssumed() && d.Answer.Refusal == nil {
 		return d.WriteText(to)
 	}
 	answer := bucket.Knees(rec)
+	if d.Answered() {
+		answer.Needs = nil
+	}
 	if err := answer.WriteText(to); err != nil {
 		return err
+	}
+	if d.IsAssumed() {
+		return d.WriteAssumed(to, table.Terminal, folder)
 	}
 	_, err = fmt.Fprintf(to, "\n%s\n", answer.Sentence())
 	return err
