@@ -80,6 +80,9 @@ func AskAssumed(sources []cost.Source) (*Document, error) {
 		}
 		d.WhatIf = append(d.WhatIf, *row)
 	}
+	if r := d.Answer.Refusal; r != nil {
+		d.Sentence = "No bucket size: " + strings.Replace(r.Message, "the trainer", "Megatron's distributed optimizer, which is assumed,", 1) + "."
+	}
 	if d.Answered() {
 		d.Caveats = append(d.bracketCaveat(sources), muonCaveat(q, d.Answer.Run)...)
 		d.Sentence = d.assumedSentence()
@@ -157,11 +160,11 @@ func (d *Document) bracketCaveat(sources []cost.Source) []string {
 	if d.Bracket == nil {
 		return nil
 	}
-	text := "The model is not measured at this scale"
+	text := "Latency is not measured at this scale"
 	if rec := sources[0].Record; rec.Fabric != nil && rec.Fabric.Bracket != nil {
-		text = fmt.Sprintf("The model's pipeline cost R is not measured at %s and bracketed %.0f ×", plural(rec.World.Nodes, "node"), rec.Fabric.Bracket.Factor)
+		text = fmt.Sprintf("Latency (R) at %s is not measured, and bracketed %.0f ×", plural(rec.World.Nodes, "node"), rec.Fabric.Bracket.Factor)
 	}
-	return []string{fmt.Sprintf("%s: the answer moves between %s elements.", text, strings.Replace(d.Range(), " to ", " and ", 1))}
+	return []string{fmt.Sprintf("%s: the answer lies between %s elements.", text, strings.Replace(d.Range(), " to ", " and ", 1))}
 }
 
 // muonCaveat says what the assumed AdamW leaves out: ZAYA1 was trained with Muon
@@ -176,11 +179,9 @@ func muonCaveat(q *Question, run trainer.Run) []string {
 	if !is {
 		return nil
 	}
-	text := "ZAYA1 was trained with Muon, not with AdamW: Megatron then keeps each matrix whole on one rank, and "
+	text := fmt.Sprintf("ZAYA1 trains with Muon: of its matrices Megatron then makes buckets of %s elements or more", recommend.Count(f.Least))
 	if f.OneFrom > 0 && f.Ranks >= f.OneFrom {
-		text += fmt.Sprintf("from %d ranks on all matrices are one bucket whatever the size is set to", f.OneFrom)
-	} else {
-		text += fmt.Sprintf("a size below %s elements changes nothing for them", recommend.Count(f.Least))
+		text = fmt.Sprintf("ZAYA1 trains with Muon: from %d ranks on Megatron then makes one bucket of all matrices", f.OneFrom)
 	}
-	return []string{text + " (--optimizer muon)."}
+	return []string{text + ", whatever the setting (--optimizer muon)."}
 }

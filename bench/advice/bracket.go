@@ -90,62 +90,64 @@ func (q *Question) end(sources []cost.Source, seconds func(*record.Bracket) floa
 	return e, nil
 }
 
-// step is the power of ten to which a setting is rounded, in the unit that perUnit
-// elements make: a tenth of the bracket's width at most; 0 without a bracket.
-func (b *Bracket) step(perUnit float64) float64 {
-	if b == nil || b.Hi == b.Lo {
-		return 0
-	}
-	return math.Pow(10, math.Floor(math.Log10(float64(b.Hi-b.Lo)/perUnit/10)))
-}
-
-// Setting prints the answer in the trainer's own unit, with no more digits than the
-// bracket allows: 1.2 G where the ends are 0.5 G and 2.7 G. What is kept is printed
-// as it is.
+// Setting prints the answer in the trainer's own unit, with no more digits than it
+// deserves: to a tenth of the bracket's width, 1.2 G where the ends are 0.5 G and 2.7 G,
+// and to two digits of a model without one. What is kept is printed as it is.
 func (d *Document) Setting() string {
 	a := &d.Answer
-	if v, name, ok := d.rounded(a.Elements); ok && !a.Keep {
-		size, name := prefix(v, name)
-		return number(v/size) + name
+	step := d.step()
+	if a.Keep || step == 0 {
+		return d.Amount(a.Elements)
 	}
-	return d.Amount(a.Elements)
+	v, name := d.inUnit(a.Elements)
+	v = math.Round(v/step) * step
+	size, name := prefix(v, name)
+	return number(v/size) + name
 }
 
 // Range says between which settings the bracket moves the answer: 0.5 to 2.7 G. It
 // is empty without a bracket.
 func (d *Document) Range() string {
-	b := d.Bracket
-	if b == nil {
-		return ""
-	}
-	lo, name, round := d.rounded(b.Lo)
-	hi, _, _ := d.rounded(b.Hi)
+	b, step := d.Bracket, d.step()
 	switch {
+	case b == nil:
+		return ""
 	case b.Lo == b.Hi:
-		return d.Amount(b.Lo)
-	case !round:
+		return d.Setting()
+	case step == 0:
 		return d.Amount(b.Lo) + " to " + d.Amount(b.Hi)
 	}
+	lo, _ := d.inUnit(b.Lo)
+	hi, name := d.inUnit(b.Hi)
+	lo, hi = math.Round(lo/step)*step, math.Round(hi/step)*step
 	size, name := prefix(hi, name)
 	return number(lo/size) + " to " + number(hi/size) + name
 }
 
-// rounded is a setting in the unit that it is printed in, and what is added to the
-// number; false where it is not rounded.
-func (d *Document) rounded(setting int64) (v float64, name string, ok bool) {
-	perUnit := 1.0
-	switch d.Answer.Unit {
-	case trainer.Elements:
-	case trainer.MiB:
-		perUnit, name = float64(unit.MiB)/float64(d.Answer.Run.GradBytes()), " MiB"
-	default:
-		return 0, "", false
+// inUnit is a setting as its unit counts it, and what follows the number.
+func (d *Document) inUnit(setting int64) (v float64, name string) {
+	if d.Answer.Unit == trainer.MiB {
+		return float64(setting*d.Answer.Run.GradBytes()) / float64(unit.MiB), " MiB"
 	}
-	step := d.Bracket.step(perUnit)
+	return float64(setting), ""
+}
+
+// step is the power of ten to which settings are rounded, in their unit; 0 is not to
+// round: what was measured, and units that have no digits to spare.
+func (d *Document) step() float64 {
+	a := &d.Answer
+	if !a.Simulated || a.Unit != trainer.Elements && a.Unit != trainer.MiB {
+		return 0
+	}
+	digits, _ := d.inUnit(a.Elements)
+	if b := d.Bracket; b != nil && b.Lo < b.Hi {
+		digits, _ = d.inUnit(b.Hi - b.Lo)
+	}
+	step := math.Pow(10, math.Floor(math.Log10(digits/10)))
 	if step < 1 {
-		return 0, "", false
+		return 0
 	}
-	return math.Round(float64(setting)/perUnit/step) * step, name, true
+	return step
 }
 
 // prefix is the factor that a value is printed with, and its name; a unit of its own

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"zbench/bench/plain"
 	"zbench/bench/recommend"
@@ -51,9 +52,22 @@ func (d *Document) WriteAssumed(w io.Writer, width int, folder string) error {
 	return err
 }
 
-// Command is what answers for the user's own model, of the curves in a folder.
-func Command(folder string) string {
-	return "zbench recommend " + quoted(folder) + " --framework megatron --params FILE --backward-ms MS"
+// Command is what answers for the user's own model, from the curves in a folder.
+func Command(folder string) string { return strings.Join(command(folder), " ") }
+
+// command is Command in parts that stay together.
+func command(folder string) []string {
+	return []string{"zbench recommend " + quoted(folder), "--framework megatron --params FILE --backward-ms MS"}
+}
+
+// commandLines is the command behind a heading: one line where it fits, else as a
+// shell continues one.
+func commandLines(heading, folder string, width int) []string {
+	if one := heading + Command(folder); utf8.RuneCountInString(one) <= width {
+		return []string{one}
+	}
+	parts := command(folder)
+	return []string{heading + parts[0] + " \\", parts[1]}
 }
 
 // quoted is an argument of a shell.
@@ -68,8 +82,8 @@ func quoted(s string) string {
 // own model, for a terminal of so many columns.
 func (d *Document) WriteWhatIf(w io.Writer, width int, folder string) error {
 	var b strings.Builder
-	if len(d.WhatIf) > 0 {
-		if err := table.Text(&b, width, d.WhatIfTable()); err != nil {
+	if t := d.WhatIfTable(); len(t.Groups[0].Rows) > 0 {
+		if err := table.Text(&b, width, t); err != nil {
 			return fmt.Errorf("advice: %w", err)
 		}
 	}
@@ -78,15 +92,24 @@ func (d *Document) WriteWhatIf(w io.Writer, width int, folder string) error {
 			b.WriteString(line + "\n")
 		}
 	}
-	fmt.Fprintf(&b, "For your own model: %s\n", Command(folder))
+	for i, line := range commandLines("Your own model: ", folder, width) {
+		if i > 0 {
+			line = "  " + line
+		}
+		b.WriteString(line + "\n")
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// WhatIfTable is the other answers, one a row.
+// WhatIfTable is the other answers, one a row. What the assumed question lacks is not
+// repeated for each.
 func (d *Document) WhatIfTable() table.Table {
 	t := table.Table{Indent: 2, Groups: []table.Group{{}}, Columns: []table.Column{{Name: "what if"}, {Name: "setting"}, {Name: "range of the model"}, {Name: "default costs", Right: true}}}
 	for _, x := range d.WhatIf {
+		if x.Refusal != nil && !d.Answered() {
+			continue
+		}
 		t.Add(x.cells()...)
 	}
 	return t
@@ -94,7 +117,11 @@ func (d *Document) WhatIfTable() table.Table {
 
 func (x *WhatIf) cells() []string {
 	if x.Refusal != nil {
-		return []string{x.Name, "none", x.Refusal.Code, ""}
+		why := strings.ReplaceAll(x.Refusal.Code, "_", " ")
+		if m := x.Refusal.Missing; len(m) > 0 {
+			why = "needs " + strings.Join(m, " and ")
+		}
+		return []string{x.Name, why, "", ""}
 	}
 	setting, costs := x.Setting, ""
 	if x.Keep {
