@@ -37,7 +37,6 @@ const (
 	KindBusBW       = "busbw"
 	KindScale       = "scale"
 	KindAdvice      = "advice"
-	KindAssumed     = "assumed"
 	KindConfidence  = "confidence"
 	KindSimulated   = "simulated"
 )

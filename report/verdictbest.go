@@ -188,9 +188,6 @@ func adviceLines(d *advice.Document) []VerdictLine {
 	if a.Default != nil && a.Best != nil && a.Default.Step > 0 {
 		out[0].Share = max(0, 1-a.Best.Step/a.Default.Step)
 	}
-	if len(d.Assumed) > 0 {
-		out = append(out, VerdictLine{Kind: KindAssumed, Text: "Assumed: " + strings.Join(d.Assumed, ", ") + "."})
-	}
 	l := VerdictLine{Kind: KindConfidence, Text: "Confidence " + a.Confidence.Level}
 	if reasons := a.Confidence.Reasons; len(reasons) > 0 {
 		l.Text += ": " + reasons[0].Message

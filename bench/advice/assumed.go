@@ -3,6 +3,7 @@ package advice
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"zbench/bench/cost"
 	"zbench/bench/recommend"
@@ -79,8 +80,11 @@ func AskAssumed(sources []cost.Source) (*Document, error) {
 		}
 		d.WhatIf = append(d.WhatIf, *row)
 	}
+	if r := d.Answer.Refusal; r != nil {
+		d.Sentence = "No bucket size: " + strings.Replace(r.Message, "the trainer", "Megatron's distributed optimizer, which is assumed,", 1) + "."
+	}
 	if d.Answered() {
-		d.Caveats = muonCaveat(q)
+		d.Caveats = append(d.bracketCaveat(sources), muonCaveat(q, d.Answer.Run)...)
 		d.Sentence = d.assumedSentence()
 	}
 	return d, nil
@@ -131,7 +135,7 @@ func whatIf(name string, want *spec.Advice, sources []cost.Source) (*WhatIf, err
 	if !d.Answered() {
 		return w, nil
 	}
-	if d.Bracket, err = q.bracket(sources); err != nil {
+	if d.Bracket, err = q.bracket(d, sources); err != nil {
 		return nil, err
 	}
 	a := &d.Answer
@@ -150,25 +154,34 @@ func costOf(a *recommend.Answer, c *recommend.Candidate) float64 {
 	return max(0, c.Step/a.Least.Step-1, c.Score-a.Least.Score)
 }
 
+// bracketCaveat says how far the model behind simulated curves is known, and how far
+// that moves the answer.
+func (d *Document) bracketCaveat(sources []cost.Source) []string {
+	if d.Bracket == nil {
+		return nil
+	}
+	text := "Latency is not measured at this scale"
+	if rec := sources[0].Record; rec.Fabric != nil && rec.Fabric.Bracket != nil {
+		text = fmt.Sprintf("Latency (R) at %s is not measured, and bracketed %.0f ×", plural(rec.World.Nodes, "node"), rec.Fabric.Bracket.Factor)
+	}
+	return []string{fmt.Sprintf("%s: the answer lies between %s elements.", text, strings.Replace(d.Range(), " to ", " and ", 1))}
+}
+
 // muonCaveat says what the assumed AdamW leaves out: ZAYA1 was trained with Muon
 // (arXiv 2511.17127), whose matrices Megatron buckets by a rule of its own.
-func muonCaveat(q *Question) []string {
+func muonCaveat(q *Question, run trainer.Run) []string {
 	t, err := trainer.ByName(q.in.Framework)
 	if err != nil {
 		return nil
 	}
-	run := q.in.Run
 	run.LayerWise = true
-	run.DP = max(1, run.DP)
 	f, is := t.Planner(trainer.WithBlocks(q.in.Model.Params)).LayerWise(run)
 	if !is {
 		return nil
 	}
-	text := "ZAYA1 was trained with Muon, not with AdamW: Megatron then keeps each matrix whole on one rank, and "
+	text := fmt.Sprintf("ZAYA1 trains with Muon: of its matrices Megatron then makes buckets of %s elements or more", recommend.Count(f.Least))
 	if f.OneFrom > 0 && f.Ranks >= f.OneFrom {
-		text += fmt.Sprintf("from %d ranks on all matrices are one bucket whatever the size is set to", f.OneFrom)
-	} else {
-		text += fmt.Sprintf("a size below %s elements changes nothing for them", recommend.Count(f.Least))
+		text = fmt.Sprintf("ZAYA1 trains with Muon: from %d ranks on Megatron then makes one bucket of all matrices", f.OneFrom)
 	}
-	return []string{text + " (--optimizer muon)."}
+	return []string{text + ", whatever the setting (--optimizer muon)."}
 }

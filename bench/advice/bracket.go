@@ -2,6 +2,7 @@ package advice
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"zbench/bench/cost"
@@ -12,6 +13,10 @@ import (
 
 // Bracket is the answer at both ends of the model that decided simulated times.
 type Bracket struct {
+	// Lo is the least setting of least regret, of both ends and of the answer, in elements.
+	Lo int64 `json:"lo"`
+	// Hi is the greatest of them, in elements.
+	Hi int64 `json:"hi"`
 	// Fastest is the answer at the fast end of the model.
 	Fastest End `json:"fastest"`
 	// Slowest is the answer at the slow end of the model.
@@ -20,6 +25,8 @@ type Bracket struct {
 
 // End is the answer at one end of the model.
 type End struct {
+	// Assumes says what the end assumes, with sources; empty where the record does not tell.
+	Assumes string `json:"assumes"`
 	// Elements is the setting of least regret there, in elements.
 	Elements int64 `json:"elements"`
 	// DefaultCost is what the trainer's default costs over it, as a share of a step; null
@@ -27,41 +34,35 @@ type End struct {
 	DefaultCost *float64 `json:"default_cost"`
 }
 
-// Lo is the least setting of the two ends, in elements.
-func (b *Bracket) Lo() int64 { return min(b.Fastest.Elements, b.Slowest.Elements) }
-
-// Hi is the greatest setting of the two ends, in elements.
-func (b *Bracket) Hi() int64 { return max(b.Fastest.Elements, b.Slowest.Elements) }
-
-// DefaultCost is the range of what the default costs over the ends; false where it
-// was not tried.
-func (b *Bracket) DefaultCost() (lo, hi float64, ok bool) {
-	if b.Fastest.DefaultCost == nil || b.Slowest.DefaultCost == nil {
-		return 0, 0, false
+// DefaultCost is the most that the default costs at an end, as a share of a step;
+// false where it was not tried.
+func (b *Bracket) DefaultCost() (most float64, ok bool) {
+	if b == nil || b.Fastest.DefaultCost == nil || b.Slowest.DefaultCost == nil {
+		return 0, false
 	}
-	x, y := *b.Fastest.DefaultCost, *b.Slowest.DefaultCost
-	return min(x, y), max(x, y), true
+	return max(*b.Fastest.DefaultCost, *b.Slowest.DefaultCost), true
 }
 
-// bracket answers the question at both ends of the model; nil where no result has a
-// bracket. Each time is scaled by what its model's constants make of it, so that
-// noise and faults stay.
-func (q *Question) bracket(sources []cost.Source) (*Bracket, error) {
-	fastest, err := q.end(sources, func(b *record.Bracket) float64 { return b.Fastest })
+// bracket answers the question of a document at both ends of the model; nil where no
+// result has a bracket, or an end has no answer. Each time is scaled by what the
+// end's constants make of it, so that noise and faults stay.
+func (q *Question) bracket(d *Document, sources []cost.Source) (*Bracket, error) {
+	fastest, err := q.end(sources, func(b *record.Bracket) float64 { return b.Fastest }, func(e *record.Ends) string { return e.Fastest })
 	if err != nil || fastest == nil {
 		return nil, err
 	}
-	slowest, err := q.end(sources, func(b *record.Bracket) float64 { return b.Slowest })
+	slowest, err := q.end(sources, func(b *record.Bracket) float64 { return b.Slowest }, func(e *record.Ends) string { return e.Slowest })
 	if err != nil || slowest == nil {
 		return nil, err
 	}
-	return &Bracket{*fastest, *slowest}, nil
+	all := []int64{fastest.Elements, slowest.Elements, d.Answer.Least.Elements}
+	return &Bracket{slices.Min(all), slices.Max(all), *fastest, *slowest}, nil
 }
 
 // end answers the question at one end; nil without an answer there.
-func (q *Question) end(sources []cost.Source, seconds func(*record.Bracket) float64) (*End, error) {
+func (q *Question) end(sources []cost.Source, seconds func(*record.Bracket) float64, assumes func(*record.Ends) string) (*End, error) {
 	var there []cost.Source
-	bracketed := false
+	e, bracketed := &End{}, false
 	for _, s := range sources {
 		there = append(there, s.Scaled(func(r *record.Result) float64 {
 			if r.Bracket == nil || !(r.Bracket.Seconds > 0) {
@@ -70,6 +71,9 @@ func (q *Question) end(sources []cost.Source, seconds func(*record.Bracket) floa
 			bracketed = true
 			return seconds(r.Bracket) / r.Bracket.Seconds
 		}))
+		if f := s.Record.Fabric; f != nil && f.Bracket != nil {
+			e.Assumes = assumes(f.Bracket)
+		}
 	}
 	if !bracketed {
 		return nil, nil
@@ -78,7 +82,7 @@ func (q *Question) end(sources []cost.Source, seconds func(*record.Bracket) floa
 	if err != nil || !d.Answered() {
 		return nil, err
 	}
-	e := &End{Elements: d.Answer.Least.Elements}
+	e.Elements = d.Answer.Least.Elements
 	if x := d.Answer.Default; x != nil {
 		costs := costOf(&d.Answer, x)
 		e.DefaultCost = &costs
@@ -86,62 +90,64 @@ func (q *Question) end(sources []cost.Source, seconds func(*record.Bracket) floa
 	return e, nil
 }
 
-// step is the power of ten to which a setting is rounded, in the unit that perUnit
-// elements make: a tenth of the bracket's width at most; 0 without a bracket.
-func (b *Bracket) step(perUnit float64) float64 {
-	if b == nil || b.Hi() == b.Lo() {
-		return 0
-	}
-	return math.Pow(10, math.Floor(math.Log10(float64(b.Hi()-b.Lo())/perUnit/10)))
-}
-
-// Setting prints the answer in the trainer's own unit, with no more digits than the
-// bracket allows: 1.2 G where the ends are 0.5 G and 2.7 G. What is kept is printed
-// as it is.
+// Setting prints the answer in the trainer's own unit, with no more digits than it
+// deserves: to a tenth of the bracket's width, 1.2 G where the ends are 0.5 G and 2.7 G,
+// and to two digits of a model without one. What is kept is printed as it is.
 func (d *Document) Setting() string {
 	a := &d.Answer
-	if v, name, ok := d.rounded(a.Elements); ok && !a.Keep {
-		size, name := prefix(v, name)
-		return number(v/size) + name
+	step := d.step()
+	if a.Keep || step == 0 {
+		return d.Amount(a.Elements)
 	}
-	return d.Amount(a.Elements)
+	v, name := d.inUnit(a.Elements)
+	v = math.Round(v/step) * step
+	size, name := prefix(v, name)
+	return number(v/size) + name
 }
 
 // Range says between which settings the bracket moves the answer: 0.5 to 2.7 G. It
 // is empty without a bracket.
 func (d *Document) Range() string {
-	b := d.Bracket
-	if b == nil {
-		return ""
-	}
-	lo, name, round := d.rounded(b.Lo())
-	hi, _, _ := d.rounded(b.Hi())
+	b, step := d.Bracket, d.step()
 	switch {
-	case b.Lo() == b.Hi():
-		return d.Amount(b.Lo())
-	case !round:
-		return d.Amount(b.Lo()) + " to " + d.Amount(b.Hi())
+	case b == nil:
+		return ""
+	case b.Lo == b.Hi:
+		return d.Setting()
+	case step == 0:
+		return d.Amount(b.Lo) + " to " + d.Amount(b.Hi)
 	}
+	lo, _ := d.inUnit(b.Lo)
+	hi, name := d.inUnit(b.Hi)
+	lo, hi = math.Round(lo/step)*step, math.Round(hi/step)*step
 	size, name := prefix(hi, name)
 	return number(lo/size) + " to " + number(hi/size) + name
 }
 
-// rounded is a setting in the unit that it is printed in, and what is added to the
-// number; false where it is not rounded.
-func (d *Document) rounded(setting int64) (v float64, name string, ok bool) {
-	perUnit := 1.0
-	switch d.Answer.Unit {
-	case trainer.Elements:
-	case trainer.MiB:
-		perUnit, name = float64(unit.MiB)/float64(d.Answer.Run.GradBytes()), " MiB"
-	default:
-		return 0, "", false
+// inUnit is a setting as its unit counts it, and what follows the number.
+func (d *Document) inUnit(setting int64) (v float64, name string) {
+	if d.Answer.Unit == trainer.MiB {
+		return float64(setting*d.Answer.Run.GradBytes()) / float64(unit.MiB), " MiB"
 	}
-	step := d.Bracket.step(perUnit)
+	return float64(setting), ""
+}
+
+// step is the power of ten to which settings are rounded, in their unit; 0 is not to
+// round: what was measured, and units that have no digits to spare.
+func (d *Document) step() float64 {
+	a := &d.Answer
+	if !a.Simulated || a.Unit != trainer.Elements && a.Unit != trainer.MiB {
+		return 0
+	}
+	digits, _ := d.inUnit(a.Elements)
+	if b := d.Bracket; b != nil && b.Lo < b.Hi {
+		digits, _ = d.inUnit(b.Hi - b.Lo)
+	}
+	step := math.Pow(10, math.Floor(math.Log10(digits/10)))
 	if step < 1 {
-		return 0, "", false
+		return 0
 	}
-	return math.Round(float64(setting)/perUnit/step) * step, name, true
+	return step
 }
 
 // prefix is the factor that a value is printed with, and its name; a unit of its own

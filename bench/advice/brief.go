@@ -4,59 +4,70 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"zbench/bench/plain"
+	"zbench/bench/recommend"
 	"zbench/bench/table"
-	"zbench/bench/trainer"
 )
 
-// assumedSentence is the sentence where nothing was asked: as of any answer, with no
-// more digits than the bracket allows, and the bracket beside it.
+// assumedSentence is the sentence where nothing was asked: what it assumes, the
+// setting with no more digits than the model's bracket allows, that bracket, and what
+// the default costs.
 func (d *Document) assumedSentence() string {
 	a := &d.Answer
 	s := "use " + d.Setting()
 	if a.Keep {
 		s = "keep the default " + d.Setting()
 	}
-	if d.Answer.Unit == trainer.Elements {
-		s += " elements"
-	}
+	s += " elements"
 	if d.Bracket != nil {
-		s += fmt.Sprintf(" (%s in the model's bracket)", d.Range())
+		s += fmt.Sprintf(" (%s within the model's range)", d.Range())
 	}
+	costs := 0.0
 	switch {
 	case a.Keep:
-		s += fmt.Sprintf("; at most %s of a step to gain", AtMost(a.Gain))
+		costs = a.Gain
+		s += fmt.Sprintf("; another size gains at most %s of a step", AtMost(a.Gain))
 	case a.Default != nil:
-		s += fmt.Sprintf("; the default %s costs %s of a step", d.Amount(a.Default.Elements), Share(costOf(a, a.Default)))
+		costs = costOf(a, a.Default)
+		s += fmt.Sprintf("; the default %s costs %s of a step", d.Amount(a.Default.Elements), Share(costs))
 	}
-	if d.Bracket != nil {
-		if _, hi, ok := d.Bracket.DefaultCost(); ok {
-			s += fmt.Sprintf(", up to %s in that bracket", wholeShare(hi))
-		}
+	if most, ok := d.Bracket.DefaultCost(); ok && most > costs+recommend.PlateauWidth {
+		s += fmt.Sprintf(", up to %.0f %% within that range", 100*most)
 	}
-	return d.mark() + s + ". Confidence " + a.Confidence.Level + "."
+	return fmt.Sprintf("%s%s; assumed: %s. Confidence %s.", d.mark(), s, strings.Join(d.Assumed, ", "), a.Confidence.Level)
 }
 
-// wholeShare prints a share as a whole number of per cent, at least 1 %.
-func wholeShare(r float64) string {
-	if r < 0.01 {
-		return "1 %"
+// IsAssumed tells whether the user asked nothing, and the question was assumed.
+func (d *Document) IsAssumed() bool { return d != nil && len(d.Assumed) > 0 }
+
+// WriteAssumed writes the answer to the assumed question: the other answers first,
+// the sentence last.
+func (d *Document) WriteAssumed(w io.Writer, width int, folder string) error {
+	if err := d.WriteWhatIf(w, width, folder); err != nil {
+		return err
 	}
-	return fmt.Sprintf("%.0f %%", 100*r)
+	_, err := fmt.Fprintf(w, "\n%s\n", strings.Join(plain.Fold(d.Sentence, width, "", ""), "\n"))
+	return err
 }
 
-// Assumptions is a line that says what was assumed; empty where a question was asked.
-func (d *Document) Assumptions() string {
-	if len(d.Assumed) == 0 {
-		return ""
-	}
-	return "Assumed, because no flag says it: " + strings.Join(d.Assumed, ", ") + "."
+// Command is what answers for the user's own model, from the curves in a folder.
+func Command(folder string) string { return strings.Join(command(folder), " ") }
+
+// command is Command in parts that stay together.
+func command(folder string) []string {
+	return []string{"zbench recommend " + quoted(folder), "--framework megatron --params FILE --backward-ms MS"}
 }
 
-// Command is what answers for the user's own model, of the curves in a folder.
-func Command(folder string) string {
-	return "zbench recommend " + quoted(folder) + " --framework megatron --params FILE --backward-ms MS"
+// commandLines is the command behind a heading: one line where it fits, else as a
+// shell continues one.
+func commandLines(heading, folder string, width int) []string {
+	if one := heading + Command(folder); utf8.RuneCountInString(one) <= width {
+		return []string{one}
+	}
+	parts := command(folder)
+	return []string{heading + parts[0] + " \\", parts[1]}
 }
 
 // quoted is an argument of a shell.
@@ -71,8 +82,8 @@ func quoted(s string) string {
 // own model, for a terminal of so many columns.
 func (d *Document) WriteWhatIf(w io.Writer, width int, folder string) error {
 	var b strings.Builder
-	if len(d.WhatIf) > 0 {
-		if err := table.Text(&b, width, d.WhatIfTable()); err != nil {
+	if t := d.WhatIfTable(); len(t.Groups[0].Rows) > 0 {
+		if err := table.Text(&b, width, t); err != nil {
 			return fmt.Errorf("advice: %w", err)
 		}
 	}
@@ -81,15 +92,24 @@ func (d *Document) WriteWhatIf(w io.Writer, width int, folder string) error {
 			b.WriteString(line + "\n")
 		}
 	}
-	fmt.Fprintf(&b, "For your own model: %s\n", Command(folder))
+	for i, line := range commandLines("Your own model: ", folder, width) {
+		if i > 0 {
+			line = "  " + line
+		}
+		b.WriteString(line + "\n")
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// WhatIfTable is the other answers, one a row.
+// WhatIfTable is the other answers, one a row. What the assumed question lacks is not
+// repeated for each.
 func (d *Document) WhatIfTable() table.Table {
-	t := table.Table{Indent: 2, Groups: []table.Group{{}}, Columns: []table.Column{{Name: "what if"}, {Name: "setting"}, {Name: "in the model's bracket"}, {Name: "default costs", Right: true}}}
+	t := table.Table{Indent: 2, Groups: []table.Group{{}}, Columns: []table.Column{{Name: "what if"}, {Name: "setting"}, {Name: "range of the model"}, {Name: "default costs", Right: true}}}
 	for _, x := range d.WhatIf {
+		if x.Refusal != nil && !d.Answered() {
+			continue
+		}
 		t.Add(x.cells()...)
 	}
 	return t
@@ -97,7 +117,11 @@ func (d *Document) WhatIfTable() table.Table {
 
 func (x *WhatIf) cells() []string {
 	if x.Refusal != nil {
-		return []string{x.Name, "none", x.Refusal.Code, ""}
+		why := strings.ReplaceAll(x.Refusal.Code, "_", " ")
+		if m := x.Refusal.Missing; len(m) > 0 {
+			why = "needs " + strings.Join(m, " and ")
+		}
+		return []string{x.Name, why, "", ""}
 	}
 	setting, costs := x.Setting, ""
 	if x.Keep {

@@ -204,7 +204,7 @@ func (q *Question) Ask(sources []cost.Source) (*Document, error) {
 	if err != nil || !d.Answered() {
 		return d, err
 	}
-	d.Bracket, err = q.bracket(sources)
+	d.Bracket, err = q.bracket(d, sources)
 	return d, err
 }
 
@@ -268,12 +268,12 @@ func (d *Document) Answered() bool { return d != nil && d.Answer.Verdict == reco
 
 // Kept tells whether a document is worth a file: what was asked always, what was
 // assumed where the curves allow an answer.
-func (d *Document) Kept() bool { return d != nil && (len(d.Assumed) == 0 || d.Answered()) }
+func (d *Document) Kept() bool { return d != nil && (!d.IsAssumed() || d.Answered()) }
 
 // Refused is the error of a document without an answer; nil with one, and where the
 // user asked nothing.
 func (d *Document) Refused() error {
-	if d == nil || d.Answer.Refusal == nil || len(d.Assumed) > 0 {
+	if d == nil || d.Answer.Refusal == nil || d.IsAssumed() {
 		return nil
 	}
 	return exit.With(exit.Want, errors.New(strings.TrimSuffix(d.Sentence, ".")), d.Answer.Refusal.Hint)

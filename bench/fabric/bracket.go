@@ -19,11 +19,14 @@ type Bracket struct {
 
 // End is one end of a bracket: other constants for the same formula.
 type End struct {
-	// R replaces the pipeline cost, in seconds; 0 keeps the model's.
+	// R replaces the pipeline cost, in seconds.
 	R float64 `yaml:"r"`
-	// RingStep is the time of each of a ring's 2·(n − 1) steps, in seconds: R is their
-	// sum; 0 keeps the model's.
+	// RingStep is given in place of R: the time of each of a ring's 2·(n − 1) steps, in
+	// seconds, whose sum R is.
 	RingStep float64 `yaml:"ring_step"`
+	// RingsAlone are the collectives that have no algorithm of less latency than a ring:
+	// their pipeline costs R at every size.
+	RingsAlone []string `yaml:"rings_alone"`
 	// Falling says which bus bandwidths fall with the number of nodes; nil is none.
 	Falling *Falling `yaml:"falling"`
 	// Source says in words what the end assumes and where that is from.
@@ -53,11 +56,12 @@ func (f *Falling) share(collective string, n float64) float64 {
 
 // at changes the constants of a collective to those of the end.
 func (e End) at(c collective.Collective, w spec.World, curve Curve) Curve {
-	switch {
-	case e.R > 0:
-		curve.R = e.R
-	case e.RingStep > 0:
+	curve.R = e.R
+	if e.RingStep > 0 {
 		curve.R = e.RingStep * float64(2*(w.Size()-1))
+	}
+	if slices.Contains(e.RingsAlone, c.Name) {
+		curve.A = max(curve.A, curve.R)
 	}
 	curve.B *= e.Falling.share(c.Name, float64(w.Nodes))
 	return curve
@@ -67,16 +71,18 @@ func (e End) check() error {
 	switch f := e.Falling; {
 	case e.Source == "":
 		return fmt.Errorf("bracket: each end names its source")
-	case !within(e.R, 1), !within(e.RingStep, 1e-3), e.R > 0 && e.RingStep > 0:
-		return fmt.Errorf("bracket: r is 0 to 1 s or ring_step 0 to 1 ms, not both")
+	case e.R == 0 && e.RingStep == 0, !within(e.RingStep, 1e-3), e.R > 0 && e.RingStep > 0:
+		return fmt.Errorf("bracket: each end has an r of up to 1 s or a ring_step of up to 1 ms, not both")
 	case f != nil && !(f.FromNodes >= 1 && within(f.PerDoubling, 1)):
 		return fmt.Errorf("bracket: falling takes from_nodes of at least 1 and per_doubling from 0 to 1")
 	}
+	names := e.RingsAlone
 	if e.Falling != nil {
-		for _, name := range e.Falling.Collectives {
-			if _, err := collective.ByName(name); err != nil {
-				return fmt.Errorf("bracket: %w", err)
-			}
+		names = slices.Concat(names, e.Falling.Collectives)
+	}
+	for _, name := range names {
+		if _, err := collective.ByName(name); err != nil {
+			return fmt.Errorf("bracket: %w", err)
 		}
 	}
 	return nil
@@ -115,8 +121,9 @@ func (m *Machine) Bracket(g Group, collective string, bytes int64) *record.Brack
 // describeEnds says what the bracket's ends assume; nil where nothing is bracketed.
 func (f *Fabric) describeEnds(m *Machine) *record.Ends {
 	b := f.model(m.Nodes).Bracket
-	if b == nil || len(m.Ends) == 0 {
+	ends, ok := m.Ends[m.Whole()]["all_reduce"]
+	if b == nil || !ok {
 		return nil
 	}
-	return &record.Ends{Fastest: b.Fastest.Source, Slowest: b.Slowest.Source}
+	return &record.Ends{Fastest: b.Fastest.Source, Slowest: b.Slowest.Source, Factor: ends.Slowest.R / ends.Fastest.R}
 }

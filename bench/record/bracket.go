@@ -17,6 +17,9 @@ type Ends struct {
 	Fastest string `json:"fastest"`
 	// Slowest says what the slow end assumes.
 	Slowest string `json:"slowest"`
+	// Factor is how many times the model's fixed pipeline cost R of the slow end is that of
+	// the fast end, for all_reduce of all ranks.
+	Factor float64 `json:"factor" jsonschema:"minimum=1"`
 }
 
 // BusBWBounds are the bus bandwidths of a simulated result at the slow and at the

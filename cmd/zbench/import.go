@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zbench/bench/cost"
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/peers"
@@ -100,13 +101,19 @@ func keepImport(s State, rec *record.Record, started time.Time, out, format stri
 	if err := dir.Write(engine.ResultsFile, func(w io.Writer) error { return record.Encode(w, rec) }); err != nil {
 		return err
 	}
-	if err := writeDrawn(dir, rec, nil); err != nil {
+	d := assumed(s, cost.Of(rec, nil))
+	if d.Kept() {
+		if err := dir.Write(engine.AdviceFile, d.WriteJSON); err != nil {
+			return err
+		}
+	}
+	if err := writeDrawn(dir, rec, d); err != nil {
 		return err
 	}
 	if err := writeRun(dir, s, started); err != nil {
 		return err
 	}
-	if err := printRecord(s, swept{Record: rec, folder: dir.Path, verbose: verbose}, format, false); err != nil {
+	if err := printRecord(s, swept{rec, d, dir.Path, verbose}, format, false); err != nil {
 		return err
 	}
 	for _, i := range rec.Source.Imports {

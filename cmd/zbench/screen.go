@@ -100,7 +100,7 @@ func sweptForPeople(s State, r swept) error {
 			return err
 		}
 	}
-	if r.advice != nil && len(r.advice.Assumed) == 0 && r.advice.Answered() && !r.verbose {
+	if r.advice != nil && !r.advice.IsAssumed() && r.advice.Answered() && !r.verbose {
 		if _, err := io.WriteString(s.Stdout, "\n"); err != nil {
 			return err
 		}
@@ -191,8 +191,8 @@ func writeVerdict(s State, to Stream, r swept) error {
 			out.fold(dim, l.Hint, "  → ", "    ")
 		}
 	}
-	if r.folder != "" && r.advice != nil && len(r.advice.Assumed) > 0 {
-		out.command("For your own model: ", advice.Command(r.folder))
+	if r.folder != "" && r.advice.IsAssumed() {
+		out.command("Your own model: ", advice.Command(r.folder))
 	}
 	_, err := io.WriteString(to.own(), out.String())
 	return err
