@@ -169,7 +169,7 @@ func (c curve) cells(r *record.Result, show []figure) []string {
 		if r == nil {
 			continue
 		}
-		if v, ok := f.of(r); ok && r.Status == record.OK {
+		if v, ok := f.of(r); ok && (r.Status == record.OK || r.Status == record.Interrupted) {
 			out[i] = brief(v)
 		}
 	}
