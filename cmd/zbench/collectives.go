@@ -60,7 +60,7 @@ steps (-i). -G captures a burst's launches into a graph and replays it.`,
   zbench collectives --spec old/results.json --nodes 64`,
 		ValidArgs: collective.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.want.Sweep.Collectives = args
+			o.want.Sweep.Collectives = collectiveNames(args)
 			return o.start(s, cmd)
 		},
 	}

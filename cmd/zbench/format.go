@@ -12,6 +12,7 @@ import (
 	"zbench/bench/memory"
 	"zbench/bench/muon"
 	"zbench/bench/record"
+	"zbench/bench/spell"
 	"zbench/internal/doctor"
 )
 
@@ -84,7 +85,7 @@ func (d document[T]) flag(f *pflag.FlagSet, to *string) {
 // help is what to do next.
 func (d document[T]) check(name, help string) error {
 	if names := d.names(); !slices.Contains(names, name) {
-		return usagef(help, "unknown format %q: valid are %s", name, strings.Join(names, ", "))
+		return usage(&spell.Unknown{Kind: "format", Given: name, Valid: names}, help)
 	}
 	return nil
 }

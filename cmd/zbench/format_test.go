@@ -72,11 +72,11 @@ func TestFormatsThatADocumentLacks(t *testing.T) {
 		args  []string
 		valid string
 	}{
-		{[]string{"collectives", "--out", out, "--format", "jsonl"}, "table, markdown, csv, json"},
-		{[]string{"import", "none.log", "--format", "jsonl"}, "table, markdown, csv, json"},
-		{[]string{"hbm", "--out", out, "--format", "jsonl"}, "table, markdown, csv, json"},
-		{[]string{"kernels", "rmsnorm", "--out", out, "--format", "jsonl"}, "table, markdown, csv, json"},
-		{[]string{"kernels", "muon", "--shape", "8x8", "--out", out, "--format", "jsonl"}, "table, markdown, csv, json"},
+		{[]string{"collectives", "--out", out, "--format", "yaml"}, "table, markdown, csv, json"},
+		{[]string{"import", "none.log", "--format", "yaml"}, "table, markdown, csv, json"},
+		{[]string{"hbm", "--out", out, "--format", "yaml"}, "table, markdown, csv, json"},
+		{[]string{"kernels", "rmsnorm", "--out", out, "--format", "yaml"}, "table, markdown, csv, json"},
+		{[]string{"kernels", "muon", "--shape", "8x8", "--out", out, "--format", "yaml"}, "table, markdown, csv, json"},
 		{[]string{"recommend", "none.log", "--format", "csv"}, "table, markdown, json"},
 		{[]string{"recommend", "none.log", "--framework", "ddp", "--preset", "llama3-8b", "--format", "csv"}, "table, markdown, json"},
 		{[]string{"doctor", "--format", "csv"}, "table, markdown, json"},
