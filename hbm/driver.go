@@ -3,6 +3,8 @@ package hbm
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"zbench/bench/device"
 	"zbench/bench/memory"
@@ -97,6 +99,7 @@ func (d *Driver) open() error {
 		}
 	}
 	var all []native.Stream
+	d.p.Expect(d.files(), d.cfg.Devices)
 	for _, index := range d.cfg.Devices {
 		if index < 0 || index >= n {
 			return fmt.Errorf("%w: device %d of %d", ErrDevice, index, n)
@@ -115,6 +118,17 @@ func (d *Driver) open() error {
 // ErrDevice is wrapped where a device is asked for that is not there.
 var ErrDevice = errors.New("no such device")
 
+// files is the number of kernel sources of each device.
+func (d *Driver) files() int { return len(d.wanted(&unit{})) }
+
+// wanted are the kernel sources of a device, and where their modules belong.
+func (d *Driver) wanted(u *unit) map[string]**native.Module {
+	if d.cfg.Norms {
+		return map[string]**native.Module{"norm.hip": &u.norm, "norm_steps.hip": &u.steps, "stream.hip": &u.streams, "verify.hip": &u.checks}
+	}
+	return map[string]**native.Module{"stream.hip": &u.streams, "data.hip": &u.data, "verify.hip": &u.checks}
+}
+
 func (d *Driver) openUnit(u *unit, index int) (err error) {
 	if u.info, err = d.describe(index); err != nil {
 		return err
@@ -127,12 +141,9 @@ func (d *Driver) openUnit(u *unit, index int) (err error) {
 	if u.stream, err = d.p.NewStream(index); err != nil {
 		return err
 	}
-	wanted := map[string]**native.Module{"stream.hip": &u.streams, "data.hip": &u.data, "verify.hip": &u.checks}
-	if d.cfg.Norms {
-		wanted = map[string]**native.Module{"norm.hip": &u.norm, "norm_steps.hip": &u.steps, "stream.hip": &u.streams, "verify.hip": &u.checks}
-	}
-	for file, to := range wanted {
-		if *to, err = d.p.LoadModule(index, file, nil); err != nil {
+	wanted := d.wanted(u)
+	for _, file := range slices.Sorted(maps.Keys(wanted)) {
+		if *wanted[file], err = d.p.LoadModule(index, file, nil); err != nil {
 			return err
 		}
 	}

@@ -97,7 +97,9 @@ func (d *Driver) open() error {
 		return err
 	}
 	d.startVendor()
-	for _, file := range []string{"muon_step.hip", "muon_product.hip"} {
+	files := []string{"muon_step.hip", "muon_product.hip"}
+	d.p.Expect(len(files), []int{d.cfg.Device})
+	for _, file := range files {
 		m, err := d.p.LoadModule(d.cfg.Device, file, d.defines())
 		if err != nil {
 			return err
