@@ -187,7 +187,7 @@ func (j *Journal) Record() *Record {
 func (j *Journal) Left() int {
 	left := 0
 	for _, c := range j.cases() {
-		if !Finished(c.Result, c.parts) {
+		if !Finished(c.Status, c.parts) {
 			left++
 		}
 	}
@@ -199,7 +199,7 @@ func (j *Journal) FinishedParts() []Part {
 	var list []Part
 	cases := j.cases()
 	for _, p := range j.Parts {
-		if c := cases[p.Key]; Finished(c.Result, c.parts) {
+		if c := cases[p.Key]; Finished(c.Status, c.parts) {
 			list = append(list, p)
 		}
 	}

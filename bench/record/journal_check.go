@@ -16,7 +16,7 @@ func (p *Part) check(cases map[string]*planned) error {
 		return fmt.Errorf("the case %q is not planned", p.Key)
 	case !slices.Contains([]Status{OK, Failed, WrongData}, p.Status):
 		return fmt.Errorf("%s: a pass that ended as %q", p.Key, p.Status)
-	case Finished(c.Result, c.parts):
+	case Finished(c.Status, c.parts):
 		return fmt.Errorf("%s: a pass after the case was finished", p.Key)
 	case p.Pass != len(c.parts):
 		return fmt.Errorf("%s: pass %d where pass %d comes next", p.Key, p.Pass, len(c.parts))

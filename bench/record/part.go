@@ -68,11 +68,17 @@ type IsolatedSamples struct {
 	Ranks []byte `json:"ranks,omitempty"`
 }
 
-// Finished tells whether nothing of a planned case is left to run: its last pass
-// is there, a pass ended it, or it was never to be run.
-func Finished(planned Result, parts []Part) bool {
-	return planned.Status == Skipped || len(parts) == Passes || len(parts) > 0 && parts[len(parts)-1].Status != OK
+// Finished tells whether nothing of a case that was planned so is left to run: its
+// last pass is there, a pass ended it, or it was never to be run. A pass that ended
+// well without samples ends it too: its kernels are checked, not timed.
+func Finished(planned Status, parts []Part) bool {
+	if planned == Skipped || len(parts) == Passes {
+		return true
+	}
+	return len(parts) > 0 && !(parts[len(parts)-1].Status == OK && parts[len(parts)-1].timed())
 }
+
+func (p *Part) timed() bool { return p.Burst != nil }
 
 // Assemble makes a case's result of what was planned and of the passes that are
 // there, in their order. It is the only place where samples become figures: the
@@ -93,7 +99,7 @@ func Assemble(planned Result, parts []Part) Result {
 	switch {
 	case len(parts) == 0:
 		return r
-	case !Finished(planned, parts):
+	case !Finished(planned.Status, parts):
 		r.Status, r.Reason = Interrupted, fmt.Sprintf("stopped after %d of %d passes", len(parts), Passes)
 		r.headline()
 		return r
