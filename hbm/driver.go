@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"zbench/bench/device"
-	"zbench/bench/memory"
+	"zbench/bench/record"
 	"zbench/internal/native"
 )
 
@@ -37,7 +37,7 @@ const DefaultWarm = 50e-3
 
 // unit is one device with what runs on it.
 type unit struct {
-	info    memory.Device
+	info    record.Device
 	stream  native.Stream
 	streams *native.Module
 	data    *native.Module
@@ -48,6 +48,8 @@ type unit struct {
 	// few: a norm's launch says how many threads share a row; AMD's is built for
 	// a number.
 	few bool
+	// filled says what the inputs hold.
+	filled string
 	// arena holds the arrays, found what a check finds, sums a word a block.
 	arena, found, sums native.Buffer
 }
@@ -61,8 +63,6 @@ type Driver struct {
 	timer *native.Timer
 	// array is the size of one allocated array in bytes.
 	array int64
-	// filled says what the inputs hold.
-	filled string
 	// launches are the seconds of a launch over next to no data, by kernel and then
 	// by device.
 	launches map[string][]float64
@@ -144,28 +144,28 @@ func (d *Driver) openUnit(u *unit, index int) (err error) {
 }
 
 // describe says what a device is, and what peak it is held against.
-func (d *Driver) describe(index int) (memory.Device, error) {
+func (d *Driver) describe(index int) (record.Device, error) {
 	if d.cfg.Host {
 		h := d.cfg.HostFacts
-		out := memory.Device{Index: index, Name: h.Name, Kind: memory.HostMemory, Units: h.CPUs, Memory: h.Memory, Cache: h.Cache, Peak: d.peak(0)}
-		if out.Peak != nil {
+		out := record.Device{Index: index, Name: h.Name, Kind: record.HostMemory, Units: h.CPUs, Bytes: h.Memory, Cache: h.Cache, PeakBandwidth: d.peak(0)}
+		if out.PeakBandwidth != nil {
 			out.PeakSource = givenPeak
 		}
 		return out, nil
 	}
 	info, err := d.p.Device(index)
 	if err != nil {
-		return memory.Device{}, err
+		return record.Device{}, err
 	}
 	_, total, err := d.p.Memory(index)
 	if err != nil {
-		return memory.Device{}, err
+		return record.Device{}, err
 	}
-	out := memory.Device{Index: index, Name: info.Name, Kind: memory.GPU, Units: info.Units, Memory: total, Cache: info.L2}
+	out := record.Device{Index: index, Name: info.Name, Kind: record.GPU, Units: info.Units, Bytes: total, Cache: info.L2}
 	if d.p.Simulated {
-		out.Kind = memory.Simulated
+		out.Kind = record.OnLoopback
 		if d.cfg.Norms {
-			out.Kind = memory.Checked
+			out.Kind = record.Checked
 		}
 		return out, nil
 	}
@@ -173,7 +173,7 @@ func (d *Driver) describe(index int) (memory.Device, error) {
 	if !ok {
 		known = device.ByAttributes(device.Attributes{Name: info.Name, Arch: info.Arch, Units: info.Units, MemoryClock: info.MemoryClock, BusWidth: info.BusWidth, L2: info.L2, Shared: info.Shared})
 	}
-	out.Cache, out.Peak, out.PeakSource = known.Cache, d.peak(known.Bandwidth), known.Source+", "+known.Date
+	out.Cache, out.PeakBandwidth, out.PeakSource = known.Cache, d.peak(known.Bandwidth), known.Source+", "+known.Date
 	if d.cfg.Peak > 0 {
 		out.PeakSource = givenPeak
 	}
@@ -195,8 +195,8 @@ func (d *Driver) peak(table float64) *float64 {
 }
 
 // Devices describes what was opened.
-func (d *Driver) Devices() []memory.Device {
-	var out []memory.Device
+func (d *Driver) Devices() []record.Device {
+	var out []record.Device
 	for _, u := range d.units {
 		out = append(out, u.info)
 	}

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"zbench/bench/memory"
 	"zbench/bench/record"
-	"zbench/bench/stat"
 	"zbench/internal/native"
 )
 
@@ -87,10 +85,10 @@ func (n Norm) weights() int64 {
 func (c NormCase) moved() (int64, string) {
 	e := c.Rows * c.Hidden * c.Type.Bytes
 	w := c.Norm.weights() * c.Hidden * c.Type.Bytes
-	if c.Role == memory.Copy {
+	if c.Role == record.Copy {
 		return 4 * c.matrix(), "copy: as many bytes as x and residual, read once and written once"
 	}
-	if c.Role == memory.Unfused {
+	if c.Role == record.Unfused {
 		return 8*e + w + 16*c.Rows, "kernel by kernel: add 3, statistics 1, normalise 2, affine 2 matrices, weights and statistics"
 	}
 	return 4*e + w, "least, 4 · rows · hidden · size + weights: x and residual read, their sum and y written, weights read once"
@@ -142,14 +140,14 @@ func grid(blocks, block int64) native.Launch {
 }
 
 // steps are the launches of the case.
-func (d *Driver) normSteps(u *unit, c NormCase) ([]native.Step, error) {
+func (c NormCase) steps(_ *Driver, u *unit) ([]native.Step, error) {
 	hidden, rows := uint32(c.Hidden), uint64(c.Rows) //nolint:gosec // positive
 	at := func(which int) native.Address { return c.place(u, which) }
 	suffix := fmt.Sprintf("%s_%d", c.Type.short, c.wide())
-	if c.Role == memory.Copy {
+	if c.Role == record.Copy {
 		return c.copySteps(u)
 	}
-	if c.Role == memory.Fused {
+	if c.Role == record.Fused {
 		way, block, each := c.way(u.wave, u.few)
 		f, err := u.norm.Function(fmt.Sprintf("zb_%snorm_%s_%s", c.Norm.kind, suffix, way))
 		return []native.Step{{
@@ -196,73 +194,26 @@ func (c NormCase) copySteps(u *unit) ([]native.Step, error) {
 	}}, err
 }
 
-// MeasureNorm fills the inputs, runs the case, times it where times mean
-// something, and checks what came out against a float64 reference.
-func (d *Driver) MeasureNorm(c NormCase, rule stat.Rule) ([]memory.Result, error) {
-	results := d.PlannedNorm(c)
-	steps := make([][]native.Step, len(d.units))
-	for i, u := range d.units {
-		if err := d.fillNorm(u, c); err != nil {
-			return nil, err
-		}
-		var err error
-		if steps[i], err = d.normSteps(u, c); err != nil {
-			return nil, err
-		}
+// row is what is known of the case before it has run.
+func (c NormCase) row(u *unit) record.Kernel {
+	moved, counting := c.moved()
+	k := record.Kernel{
+		Kernel: c.Norm.Name, Dtype: c.Type.Name, Role: c.Role, Shape: record.Shape{Rows: c.Rows, Cols: c.Hidden},
+		Moved: moved, Counting: counting, WorkingSet: 4 * c.Rows * c.Hidden * c.Type.Bytes,
 	}
-	if err := d.timer.Load(steps); err != nil {
-		return nil, err
+	switch c.Role {
+	case record.Fused:
+		_, block, _ := c.way(u.wave, u.few)
+		k.Config.Block = int(block)
+	case record.Copy:
+		k.Config = presetConfig()
 	}
-	timed := d.units[0].info.Kind == memory.GPU
-	timings := make([]*memory.Timing, len(d.units))
-	var err error
-	if timed {
-		timings, err = d.time(rule)
-	} else {
-		_, err = d.timer.Run(1, deadline)
-	}
-	if err != nil {
-		return nil, err
-	}
-	for i, u := range d.units {
-		r := &results[i]
-		r.Status, r.Reason, r.Timing = record.OK, "", timings[i]
-		if r.Verified, err = d.verifyNorm(u, c); err != nil {
-			return nil, err
-		}
-		if r.Verified.State == record.VerifiedWrong {
-			r.Status, r.Reason = record.WrongData, wrongText(r.Verified)
-		}
-		r.SetRates(u.info.Peak)
-	}
-	return results, nil
+	k.CacheResident = u.info.Cache > 0 && k.WorkingSet < 4*u.info.Cache
+	return k
 }
 
-// PlannedNorm are a case's results before it ran.
-func (d *Driver) PlannedNorm(c NormCase) []memory.Result {
-	var out []memory.Result
-	for _, u := range d.units {
-		moved, counting := c.moved()
-		r := memory.Result{
-			Key: c.Key(), Device: u.info.Index, Kernel: c.Norm.Name, Dtype: c.Type.Name, Role: c.Role, Rows: c.Rows, Hidden: c.Hidden,
-			Moved: moved, Counting: counting, WorkingSet: 4 * c.Rows * c.Hidden * c.Type.Bytes,
-			Status: record.Interrupted, Reason: "the run ended before it", Verified: memory.Verified{State: record.NotVerified},
-			Warnings: []record.Warning{},
-		}
-		if _, block, _ := c.way(u.wave, u.few); c.Role == memory.Fused {
-			r.Config.Block = int(block)
-		}
-		if c.Role == memory.Copy {
-			r.Config = presetConfig()
-		}
-		r.CacheResident = u.info.Cache > 0 && r.WorkingSet < 4*u.info.Cache
-		out = append(out, r)
-	}
-	return out
-}
-
-// fillNorm makes inputs and weights, and NaN of the outputs.
-func (d *Driver) fillNorm(u *unit, c NormCase) error {
+// fill makes inputs and weights, and NaN of the outputs.
+func (c NormCase) fill(d *Driver, u *unit, _ []native.Step) error {
 	n := c.Rows * c.Hidden
 	for which, count := range map[int]int64{atX: n, atResidual: n, atWeight: c.Hidden, atBias: c.Hidden} {
 		if err := d.launch(u, u.steps, "zb_step_fill_"+c.Type.short, grid(min(max(1, count/256), 4096), 256),

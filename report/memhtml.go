@@ -1,12 +1,13 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
-	"zbench/bench/memory"
+	"zbench/bench/record"
 	"zbench/bench/unit"
 )
 
@@ -31,7 +32,7 @@ type publishedLine struct{ Letter, Text string }
 
 // WriteMemoryHTML writes the page as one file that needs nothing else. command
 // reproduces the record.
-func WriteMemoryHTML(w io.Writer, rec *memory.Record, command string) error {
+func WriteMemoryHTML(w io.Writer, rec *record.Record, command string) error {
 	v, err := memoryViewOf(rec, command)
 	if err != nil {
 		return err
@@ -39,7 +40,7 @@ func WriteMemoryHTML(w io.Writer, rec *memory.Record, command string) error {
 	return execute(w, v, "memory.tmpl", "tables.tmpl")
 }
 
-func memoryViewOf(rec *memory.Record, command string) (*memoryView, error) {
+func memoryViewOf(rec *record.Record, command string) (*memoryView, error) {
 	l, err := lookOf()
 	if err != nil {
 		return nil, err
@@ -49,7 +50,7 @@ func memoryViewOf(rec *memory.Record, command string) (*memoryView, error) {
 		look: l, Title: memoryTitle(rec), Command: command,
 		Head: t.head, Rows: t.rows, Footer: t.footer, Facts: memoryFacts(rec), Banners: memoryBanners(rec), Data: []plotData{},
 	}
-	v.Peak = slices.ContainsFunc(rec.Devices, func(d memory.Device) bool { return d.Peak != nil })
+	v.Peak = slices.ContainsFunc(rec.World.Devices, func(d record.Device) bool { return d.PeakBandwidth != nil })
 	published := publishedOf(rec)
 	for i, p := range published {
 		v.Published = append(v.Published, publishedLine{letter(i), fmt.Sprintf("%s on %s: %s, %s", p.Tool, p.Device, p.Source, p.Date)})
@@ -62,16 +63,16 @@ func memoryViewOf(rec *memory.Record, command string) (*memoryView, error) {
 }
 
 // memoryBanners are what must be known before any number is read.
-func memoryBanners(rec *memory.Record) []Banner {
+func memoryBanners(rec *record.Record) []Banner {
 	var out []Banner
 	simulated := 0
-	for i, d := range rec.Devices {
+	for i, d := range rec.World.Devices {
 		switch d.Kind {
-		case memory.HostMemory:
+		case record.HostMemory:
 			out = append(out, Banner{"imported", "HOST MEMORY", "These are real figures of this host's memory and CPUs, not of a GPU."})
-		case memory.Simulated:
+		case record.OnLoopback:
 			simulated++
-		case memory.Checked:
+		case record.Checked:
 			if i > 0 {
 				continue
 			}
@@ -81,12 +82,12 @@ func memoryBanners(rec *memory.Record) []Banner {
 	if simulated > 0 {
 		out = append(out, Banner{"simulated", "SIMULATED", "The loopback stood for " + plural(int64(simulated), "GPU") + ": a launch takes what its clock says, whatever it moves."})
 	}
-	if len(rec.Asked.Faults) > 0 {
+	if rec.Asked != nil && len(rec.Asked.Faults) > 0 {
 		out = append(out, Banner{"planted", "FAULTS PLANTED", strings.Join(rec.Asked.Faults, "; ")})
 	}
 	wrong := 0
-	for i := range rec.Results {
-		if rec.Results[i].Verified.Wrong > 0 {
+	for i := range rec.Kernels {
+		if rec.Kernels[i].Status == record.WrongData {
 			wrong++
 		}
 	}
@@ -98,12 +99,12 @@ func memoryBanners(rec *memory.Record) []Banner {
 
 // levels is the bandwidth over the size of an array: where it falls, a level of
 // cache ends.
-func levels(rec *memory.Record) Chart {
+func levels(rec *record.Record) Chart {
 	c := Chart{ID: "levels", Title: "Levels of cache", Subtitle: memoryTitle(rec), Quantity: Rate}
 	bound := 0
-	for i := range rec.Results {
-		r := &rec.Results[i]
-		if r.Role != memory.Sweep || r.Rate == nil {
+	for i := range rec.Kernels {
+		r := &rec.Kernels[i]
+		if r.Role != record.SizeSweep || r.Metrics.Rate == nil {
 			continue
 		}
 		if r.LaunchBound() {
@@ -111,7 +112,7 @@ func levels(rec *memory.Record) Chart {
 			continue
 		}
 		name := r.Kernel + " " + r.Dtype
-		if len(rec.Devices) > 1 {
+		if len(rec.World.Devices) > 1 {
 			name += fmt.Sprintf(", GPU %d", r.Device)
 		}
 		at := slices.IndexFunc(c.Series, func(s Series) bool { return s.Name == name })
@@ -119,15 +120,15 @@ func levels(rec *memory.Record) Chart {
 			at = len(c.Series)
 			c.Series = append(c.Series, Series{Name: name})
 		}
-		p := Point{Bytes: r.Array, Value: *r.Rate}
-		if r.Lo != nil && r.Hi != nil {
-			p.Lo, p.Hi, p.Bounded = *r.Lo, *r.Hi, true
+		p := Point{Bytes: r.Shape.Array, Value: *r.Metrics.Rate}
+		if r.Metrics.Lo != nil && r.Metrics.Hi != nil {
+			p.Lo, p.Hi, p.Bounded = *r.Metrics.Lo, *r.Metrics.Hi, true
 		}
 		c.Series[at].Points = append(c.Series[at].Points, p)
 	}
-	for _, d := range rec.Devices[:min(1, len(rec.Devices))] {
-		if d.Peak != nil {
-			c.Roofs = []Roof{{Letter: letter(0), Label: "peak of the memory", Value: *d.Peak, Source: d.PeakSource}}
+	for _, d := range rec.World.Devices[:min(1, len(rec.World.Devices))] {
+		if d.PeakBandwidth != nil {
+			c.Roofs = []Roof{{Letter: letter(0), Label: "peak of the memory", Value: *d.PeakBandwidth, Source: d.PeakSource}}
 		}
 		if d.Cache > 0 {
 			c.Notes = append(c.Notes, fmt.Sprintf("The last level of cache is %s: arrays below four times that are cache-resident.", unit.Bytes(d.Cache)))
@@ -139,16 +140,19 @@ func levels(rec *memory.Record) Chart {
 	return c
 }
 
-func memoryFacts(rec *memory.Record) []Fact {
+func memoryFacts(rec *record.Record) []Fact {
 	out := []Fact{{"zbench", rec.Tool.Version}, {"made", rec.Created.Format("2006-01-02 15:04:05 UTC")}, {"libraries", rec.Source.Backend}}
-	for _, d := range rec.Devices {
-		out = append(out, Fact{fmt.Sprintf("device %d", d.Index), fmt.Sprintf("%s (%s), %d units, memory %s, last level of cache %s", d.Name, d.Kind, d.Units, unit.Bytes(d.Memory), unit.Bytes(d.Cache))})
+	for _, d := range rec.World.Devices {
+		out = append(out, Fact{fmt.Sprintf("device %d", d.Index), fmt.Sprintf("%s (%s), %d units, memory %s, last level of cache %s", d.Name, d.Kind, d.Units, unit.Bytes(d.Bytes), unit.Bytes(d.Cache))})
 	}
 	for _, l := range rec.Source.Libraries {
 		out = append(out, Fact{l.Name, strings.TrimSpace(l.Version + " " + l.Path)})
 	}
-	out = append(out, Fact{"data", rec.Asked.Data})
-	if !slices.ContainsFunc(rec.Results, func(r memory.Result) bool { return r.Timing != nil }) {
+	if rec.Asked == nil {
+		return out
+	}
+	out = append(out, Fact{"data", cmp.Or(rec.Asked.Data, "random")})
+	if !slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Timing != nil }) {
 		return out
 	}
 	return append(out, Fact{"timing", fmt.Sprintf("batches of at least 2 ms between two events, until half the interval of the median is within %s of it, or for %s", percent(rec.Asked.Precision), unit.Seconds(rec.Asked.MaxTime))})

@@ -1,14 +1,15 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"strings"
 
 	"zbench/bench/muon"
+	"zbench/bench/record"
 )
 
-// muonView is the page of a Muon report.
+// muonView is the page of a record of Muon.
 type muonView struct {
 	look
 	Title, Command        string
@@ -27,83 +28,94 @@ type muonPart struct {
 }
 
 // WriteMuonHTML writes the page as one file that needs nothing else. command
-// reproduces the report; empty, the page leaves that out.
-func WriteMuonHTML(w io.Writer, r *muon.Report, command string) error {
-	v, err := muonViewOf(r, command)
+// reproduces the record; empty, the page leaves that out.
+func WriteMuonHTML(w io.Writer, rec *record.Record, command string) error {
+	v, err := muonViewOf(rec, command)
 	if err != nil {
 		return err
 	}
 	return execute(w, v, "muon.tmpl")
 }
 
-func muonViewOf(r *muon.Report, command string) (*muonView, error) {
+func muonViewOf(rec *record.Record, command string) (*muonView, error) {
 	l, err := lookOf()
 	if err != nil {
 		return nil, err
 	}
 	return &muonView{
-		look: l, Title: MuonTitle(r), Command: command,
-		Banners: muonBanners(r), Parts: muonParts(r), FigureHead: MuonFigureHead, CheckHead: MuonCheckHead, Footer: MuonFooter(r), Facts: muonFacts(r),
+		look: l, Title: MuonTitle(rec), Command: command,
+		Banners: muonBanners(rec), Parts: muonParts(rec), FigureHead: MuonFigureHead, CheckHead: MuonCheckHead, Footer: MuonFooter(rec), Facts: muonFacts(rec),
 	}, nil
 }
 
 // muonParts puts each shape's checks beside its figures.
-func muonParts(r *muon.Report) []muonPart {
+func muonParts(rec *record.Record) []muonPart {
 	var parts []muonPart
-	at := map[string]int{}
-	part := func(name string) *muonPart {
-		i, known := at[name]
-		if !known {
-			i = len(parts)
-			at[name] = i
-			parts = append(parts, muonPart{ID: fmt.Sprintf("shape-%d", i+1), Name: oneLine(name)})
+	for i, rows := range muonShapes(rec) {
+		p := muonPart{ID: fmt.Sprintf("shape-%d", i+1), Name: oneLine(muon.ShapeOf(rows[0]).Title())}
+		if !rec.Emulated() {
+			p.Figures = MuonFigures(rows)
 		}
-		return &parts[i]
-	}
-	for _, s := range r.Shapes {
-		p := part(s.Shape.Title())
-		p.Figures = append(p.Figures, MuonFigures(s)...)
-	}
-	for _, c := range r.Checks {
-		p := part(c.Of)
-		p.Checks = append(p.Checks, MuonChecks([]muon.Check{c})...)
+		p.Checks = MuonChecks(rows)
+		parts = append(parts, p)
 	}
 	return parts
 }
 
+// muonShapes are the rows by shape, in the order of the record.
+func muonShapes(rec *record.Record) [][]*record.Kernel {
+	var shapes [][]*record.Kernel
+	at := map[muon.Shape]int{}
+	for i := range rec.Kernels {
+		k := &rec.Kernels[i]
+		s := muon.ShapeOf(k)
+		if _, known := at[s]; !known {
+			at[s] = len(shapes)
+			shapes = append(shapes, nil)
+		}
+		shapes[at[s]] = append(shapes[at[s]], k)
+	}
+	return shapes
+}
+
 // muonBanners are what must be known before any number is read.
-func muonBanners(r *muon.Report) []Banner {
+func muonBanners(rec *record.Record) []Banner {
 	var out []Banner
-	if r.Emulated {
+	if rec.Emulated() {
 		out = append(out, Banner{"simulated", "RESULTS CHECKED, NOT TIMED", "The loopback ran the kernels thread by thread: their times say nothing, so there are none."})
 	}
-	if r.Done < len(r.Asked) {
-		out = append(out, Banner{"wrong", "INTERRUPTED", fmt.Sprintf("%d of %d shapes are done; the others are not here: %s.", r.Done, len(r.Asked), oneLine(strings.Join(r.Asked[r.Done:], ", ")))})
-	}
-	wrong := 0
-	for _, c := range r.Checks {
-		if !c.OK() {
-			wrong++
+	open, wrong := 0, map[record.Check]bool{}
+	for _, k := range rec.Kernels {
+		if k.Status == record.Interrupted || k.Status == record.Skipped || k.Status == record.Failed {
+			open++
+		}
+		for _, c := range k.Verified.Checks {
+			if !c.OK() {
+				wrong[c] = true
+			}
 		}
 	}
-	if wrong > 0 {
-		out = append(out, Banner{"wrong", "WRONG DATA", plural(int64(wrong), "check") + " found more error than the bar allows: the speeds beside it mean nothing."})
+	if open > 0 {
+		out = append(out, Banner{"wrong", "INTERRUPTED", fmt.Sprintf("%d of %d rows are not finished; the notes below the tables say why.", open, len(rec.Kernels))})
+	}
+	if len(wrong) > 0 {
+		out = append(out, Banner{"wrong", "WRONG DATA", plural(int64(len(wrong)), "check") + " found more error than the bar allows: the speeds beside it mean nothing."})
 	}
 	return out
 }
 
-func muonFacts(r *muon.Report) []Fact {
-	preset := r.Preset
-	if preset == "" {
-		preset = "none: shapes were given"
+func muonFacts(rec *record.Record) []Fact {
+	a := rec.Asked
+	if a == nil {
+		a = &record.Asked{}
 	}
 	return []Fact{
-		{"zbench", r.Tool.Version},
-		{"made", r.Created.Format("2006-01-02 15:04:05 UTC")},
-		{"device", r.Device},
-		{"libraries", r.Backend},
-		{"coefficients", r.Coefficients},
-		{"preset", preset},
-		{"seed", fmt.Sprint(r.Seed)},
+		{"zbench", rec.Tool.Version},
+		{"made", rec.Created.Format("2006-01-02 15:04:05 UTC")},
+		{"device", muonDevice(rec)},
+		{"libraries", rec.Source.Backend},
+		{"coefficients", a.Coefficients},
+		{"preset", cmp.Or(a.Preset, "none: shapes were given")},
+		{"seed", fmt.Sprint(a.Seed)},
 	}
 }

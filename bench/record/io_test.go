@@ -91,13 +91,13 @@ func TestDecodeErrorsSayWhatIsWrong(t *testing.T) {
 		"two records":   {good + good, "after top-level value", ErrNotRecord},
 		"another file":  {`{"schema_version": 3}`, `without a "schema" field`, ErrNotRecord},
 		"a list":        {`[1]`, "cannot unmarshal array", ErrNotRecord},
-		"newer":         {`{"schema":"zbench.results/2"}`, `the file has "zbench.results/2", this zbench reads "zbench.results/1"`, ErrVersion},
+		"newer":         {`{"schema":"zbench.results/3"}`, `the file has "zbench.results/3", this zbench reads "zbench.results/2"`, ErrVersion},
 		"bucket.json":   {`{"schema":"zbench.bucket/1"}`, `the file has "zbench.bucket/1"`, ErrVersion},
 		"wrong type":    {strings.Replace(good, `"bytes": 1048576`, `"bytes": "1M"`, 1), "results.bytes of type int64", nil},
 		"too large":     {strings.Replace(good, `"bytes": 1048576`, `"bytes": 1e30`, 1), where, nil},
 		"infinite":      {strings.Replace(good, `"busbw": 4`, `"busbw": 1e999, "x": 4`, 1), "1e999", nil},
 		"wrong status":  {strings.Replace(good, `"status": "ok"`, `"status": "fine"`, 1), `status "fine": valid are ["ok"`, nil},
-		"no status":     {`{"schema":"zbench.results/1","results":[{"key":"k"}]}`, `results[0] (k): status ""`, nil},
+		"no status":     {`{"schema":"zbench.results/2","results":[{"key":"k"}]}`, `results[0] (k): status ""`, nil},
 		"negative size": {strings.Replace(good, `"bytes": 1048576`, `"bytes": -1`, 1), "a negative size", nil},
 		"negative rank": {strings.Replace(good, `"ranks": 16,`+"\n"+`      "nodes"`, `"ranks": -16,`+"\n"+`      "nodes"`, 1), "a negative world", nil},
 		"negative rate": {strings.Replace(good, `"algbw": `, `"algbw": -`, 1), "algbw is negative", nil},
@@ -105,7 +105,7 @@ func TestDecodeErrorsSayWhatIsWrong(t *testing.T) {
 		"disorder":      {strings.Replace(good, `"n": 1,`+"\n"+`          "n_eff": null,`+"\n"+`          "median": `, `"n": 1, "n_eff": null, "median": 9`, 1), "isolated: no summary", nil},
 		"below least":   {strings.Replace(good, `"median": `, `"median": 1e-9, "x": `, 1), "burst: no summary", nil},
 		"bad date":      {strings.Replace(good, "2026-11-20T", "20 Nov ", 1), "parsing time", nil},
-		"year":          {`{"schema":"zbench.results/1","created":"9999-12-31T23:59:59-23:00"}`, "created: year 10000", nil},
+		"year":          {`{"schema":"zbench.results/2","created":"9999-12-31T23:59:59-23:00"}`, "created: year 10000", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Decode(strings.NewReader(x.text))
@@ -147,7 +147,8 @@ func TestDeepNesting(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(encoded(f, full())))
 	f.Add([]byte(encoded(f, bare())))
-	f.Add([]byte(`{"schema":"zbench.results/1"}`))
+	f.Add([]byte(encoded(f, kernels())))
+	f.Add([]byte(`{"schema":"zbench.results/2"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		rec, err := Decode(bytes.NewReader(text))
 		if err != nil {

@@ -119,7 +119,7 @@ func TestDamagedJournalsSayWhere(t *testing.T) {
 	for name, x := range map[string]struct{ text, says string }{
 		"empty":            {"", "line 1: not a zbench record: the sweep was killed before it began"},
 		"another file":     {"{}\n", `line 1: unknown version of the record format: the file has ""`},
-		"newer record":     {strings.Replace(good, "zbench.results/1", "zbench.results/2", 1), "zbench.results/2"},
+		"newer record":     {strings.Replace(good, "zbench.results/2", "zbench.results/3", 1), "zbench.results/3"},
 		"no sweep":         {strings.Replace(good, `"sweep":{`, `"sweep":null,"x":{`, 1), "line 1: json: unknown field \"x\""},
 		"a case twice":     {strings.Replace(good, `"key":"b"`, `"key":"a"`, 1), "line 1: the case a is there twice"},
 		"a result before":  {strings.Replace(good, `"algbw":null`, `"algbw":1`, 1), "line 1: the case a has a result"},
@@ -234,6 +234,7 @@ func FuzzJournal(f *testing.F) {
 	f.Add(good[:len(good)-7])
 	f.Add(journalOf(f, begun()))
 	f.Add(grown(f))
+	f.Add(kernelJournal(f, plannedKernels(aKernel("a", Fused, 0, 1)), kernelPart("a@0", 0, 1)))
 	f.Add(journalOf(f, begun(), Part{Key: "a", Status: Failed, Reason: "link down"}))
 	hung := &Evidence{During: DuringBurst, Iterations: 5}
 	hung.SetRanks([]RankProgress{at(3, 2), at(2, 2), at(3, 2)})

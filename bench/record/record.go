@@ -1,5 +1,5 @@
-// Package record is zbench's file format: what a sweep or an imported log
-// leaves on disk, and what every report, comparison and recommendation reads.
+// Package record is zbench's file format: what a sweep, a run of kernels or an imported
+// log leaves on disk, and what every report, comparison and recommendation reads.
 //
 // All values are in base units: bytes, seconds, bytes per second. Nothing in a
 // record depends on the wall clock of the tool itself; that lives in run.json.
@@ -10,25 +10,36 @@ import "time"
 
 // Schema names the version of the format. It changes whenever a reader of the
 // older form could be misled.
-const Schema = "zbench.results/1"
+const Schema = "zbench.results/2"
 
-// Record is one sweep or one import: where it came from, in which world, and
-// one Result per case.
+// Record is one run of a benchmark or one import: where it came from, in which world,
+// and one Result or Kernel per case.
 type Record struct {
 	Schema  string    `json:"schema"`
 	Tool    Tool      `json:"tool"`
 	Created time.Time `json:"created"`
-	// Simulated is true when a model, not hardware, decided the times.
+	// Benchmark is what was run: Collectives, FromLogs, HBM, Muon, or the name of
+	// another kernel. Empty is Collectives.
+	Benchmark string `json:"benchmark,omitempty"`
+	// Simulated is true when a model or an emulation, not hardware, is behind the
+	// results.
 	Simulated bool   `json:"simulated"`
 	Source    Source `json:"source"`
 	World     World  `json:"world"`
 	// Fabric is the hardware description the sweep ran on or against; nil when
 	// it is not known, as for an imported log.
 	Fabric *Fabric `json:"fabric"`
-	// Sweep is what was asked for; nil for an import.
-	Sweep    *Sweep    `json:"sweep"`
-	Results  []Result  `json:"results"`
-	Warnings []Warning `json:"warnings"`
+	// Sweep is what was asked for; nil for an import and for kernels.
+	Sweep *Sweep `json:"sweep"`
+	// Asked is what was asked of hbm or of kernels; nil for collectives.
+	Asked   *Asked   `json:"asked,omitempty"`
+	Results []Result `json:"results"`
+	// Kernels are the rows of hbm or of kernels; a record has these or Results.
+	Kernels []Kernel `json:"kernels,omitempty"`
+	// SequenceSeconds is what the sequences of all shapes take on one device, each for
+	// the whole of its batch: Newton–Schulz of all matrices. Null before all are timed.
+	SequenceSeconds *float64  `json:"sequence_seconds,omitempty"`
+	Warnings        []Warning `json:"warnings"`
 }
 
 // Tool identifies the program that wrote the record.
@@ -42,20 +53,25 @@ const (
 	Measured  = "measured"
 	Simulated = "simulated"
 	Imported  = "imported"
+	// Emulated is of kernels that ran thread by thread: results, and no times.
+	Emulated = "emulated"
 )
 
 // Source tells who timed the results.
 type Source struct {
-	// Kind is Measured, Simulated or Imported.
+	// Kind is Measured, Simulated, Imported or Emulated.
 	Kind string `json:"kind"`
 	// Backend is the provider (loopback, rocm, cuda); empty for an import.
 	Backend string `json:"backend,omitempty"`
-	// Clock is what time meant: virtual or monotonic.
+	// Clock is what time meant: virtual or monotonic, none where nothing was timed.
 	Clock string `json:"clock,omitempty"`
 	// Driver is the GPUs' kernel driver with its version, where it tells.
 	Driver string `json:"driver,omitempty"`
 	// Libraries are the ones that were loaded, or that the log names.
 	Libraries []Library `json:"libraries,omitempty"`
+	// Vendor says which library the vendor's products are from, or why there are
+	// none; empty where none are asked for.
+	Vendor string `json:"vendor,omitempty"`
 	// Imports describes each file that was read; empty unless Kind is Imported.
 	Imports []Import `json:"imports,omitempty"`
 }
@@ -114,8 +130,14 @@ type Device struct {
 	Index int    `json:"index"`
 	Name  string `json:"name"`
 	PCI   string `json:"pci,omitempty"`
-	// Bytes is its memory.
+	// Kind is GPU, HostMemory, Checked or OnLoopback; empty for one that ran
+	// collectives.
+	Kind string `json:"kind,omitempty"`
+	// Units are compute units, or the CPUs that were used; 0 is not known.
+	Units int `json:"units,omitempty"`
+	// Bytes is its memory, Cache its last level of cache; 0 is not known.
 	Bytes int64 `json:"bytes"`
+	Cache int64 `json:"cache,omitempty"`
 	// PeakBandwidth is its memory's in bytes per second, null when not known, and
 	// PeakSource says where that is from.
 	PeakBandwidth *float64 `json:"peak_bandwidth"`

@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"math"
 
 	"zbench/bench/stat"
 )
@@ -87,7 +88,61 @@ type Verified struct {
 	// Launches is the number of verification launches behind the state.
 	Launches int    `json:"launches,omitempty"`
 	Reason   string `json:"reason,omitempty"`
+	// Elements were looked at; First is the first that was wrong.
+	Elements int64         `json:"elements,omitempty"`
+	First    *WrongElement `json:"first,omitempty"`
+	// ULP is the largest difference from the reference in units of the last place,
+	// absent where the check is for equal bits.
+	ULP *float64 `json:"ulp,omitempty"`
+	// Checks hold results against float64 as a whole.
+	Checks []Check `json:"checks,omitempty"`
 }
+
+// WrongElement is an element that is not what it must be.
+type WrongElement struct {
+	Index    int64  `json:"index"`
+	Expected string `json:"expected"`
+	Got      string `json:"got"`
+}
+
+// Check is a result held against float64 and its bar.
+type Check struct {
+	// Shape is the one that was checked, smaller than the row's where float64 or the
+	// emulation could not follow.
+	Shape string    `json:"shape"`
+	What  string    `json:"what"`
+	Found Deviation `json:"found"`
+	Bar   Deviation `json:"bar"`
+}
+
+// Deviation is how far a result is from its reference.
+type Deviation struct {
+	// Frobenius is ‖got − want‖ / ‖want‖, Max the largest |got − want|.
+	Frobenius float64 `json:"frobenius"`
+	Max       float64 `json:"max"`
+}
+
+// Within tells whether a deviation is no larger than another in both.
+func (d Deviation) Within(most Deviation) bool {
+	return d.Frobenius <= most.Frobenius && d.Max <= most.Max
+}
+
+// Worst keeps the larger of what was found and another finding.
+func (c *Check) Worst(d Deviation) {
+	c.Found.Frobenius = worse(c.Found.Frobenius, d.Frobenius)
+	c.Found.Max = worse(c.Found.Max, d.Max)
+}
+
+// worse is the larger. What is no number is the largest that JSON has a word for.
+func worse(a, b float64) float64 {
+	if math.IsNaN(a) || math.IsNaN(b) {
+		return math.MaxFloat64
+	}
+	return min(math.MaxFloat64, max(a, b))
+}
+
+// OK tells whether the bar is kept.
+func (c Check) OK() bool { return c.Found.Within(c.Bar) }
 
 // Timing is one way of timing a case. Every summary is of seconds per launch.
 type Timing struct {

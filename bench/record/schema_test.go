@@ -15,6 +15,8 @@ func TestRecordsFitTheSchema(t *testing.T) {
 	s := schematest.Compile(t, SchemaJSON)
 	require.NoError(t, schematest.Fits(t, s, encoded(t, full())))
 	require.NoError(t, schematest.Fits(t, s, encoded(t, bare())))
+	require.NoError(t, schematest.Fits(t, s, encoded(t, kernels())))
+	require.NoError(t, schematest.Fits(t, s, encoded(t, &Record{Schema: Schema, Source: Source{Kind: Emulated}, Simulated: true, Asked: &Asked{}})))
 }
 
 func TestSchemaIsTheGoTypes(t *testing.T) {
@@ -23,11 +25,13 @@ func TestSchemaIsTheGoTypes(t *testing.T) {
 
 // full must stay full, or the tests above prove less than they seem to.
 func TestFullRecordUsesEveryField(t *testing.T) {
-	var doc any
-	require.NoError(t, json.Unmarshal([]byte(encoded(t, full())), &doc))
 	root := schematest.Parse(t, SchemaJSON)
 	used := map[string]bool{}
-	collect(root, root, doc, "Record", used)
+	for _, rec := range []*Record{full(), kernels()} {
+		var doc any
+		require.NoError(t, json.Unmarshal([]byte(encoded(t, rec)), &doc))
+		collect(root, root, doc, "Record", used)
+	}
 	for tag := range root.Properties {
 		require.True(t, used["Record."+tag], "Record.%s", tag)
 	}
@@ -74,7 +78,7 @@ func TestSchemaRejects(t *testing.T) {
 		"negative time":       {`"median": `, `"median": -`},
 		"no samples":          {`"n": 120`, `"n": 0`},
 		"unknown field":       {`"simulated":`, `"later": 1, "simulated":`},
-		"another version":     {Schema, "zbench.results/2"},
+		"another version":     {Schema, "zbench.results/3"},
 		"a date that is none": {"2026-11-20T", "20 Nov "},
 		"a path as checksum":  {`"sha256": "9f86`, `"sha256": "/tmp`},
 		"unknown kind":        {`"kind": "imported"`, `"kind": "guessed"`},

@@ -229,7 +229,7 @@ func (u *setup) mark(c *plan.Case) {
 // record is everything that is known before the first result.
 func (u *setup) record(d *rccl.Driver, o collectivesOptions) *record.Record {
 	rec := &record.Record{
-		Schema: record.Schema, Tool: tool(), Simulated: d.Simulated(), Fabric: u.fabric,
+		Schema: record.Schema, Tool: tool(), Benchmark: record.Collectives, Simulated: d.Simulated(), Fabric: u.fabric,
 		Source:   record.Source{Kind: record.Measured, Backend: u.backend, Clock: "monotonic"},
 		World:    record.World{Nodes: u.world.Nodes, Ranks: u.world.Ranks() * u.share, GPUsPerNode: u.world.GPUsPerNode, GPUsPerProcess: u.world.GPUsPerProcess},
 		Sweep:    o.record(u.axes, o.seed),

@@ -1,27 +1,26 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/memory"
-	"zbench/bench/stat"
+	"zbench/bench/plan"
+	"zbench/bench/record"
 	"zbench/bench/unit"
 	"zbench/hbm"
 )
 
 // hbmOptions is everything the hbm command was told.
 type hbmOptions struct {
-	memoryOptions
-	size        string
-	sweep, tune bool
-	kernels     []string
-	dtypes      []string
-	data        string
+	kernelOptions
+	size string
+	peak float64
 }
 
 // dataKinds are what arrays can hold.
@@ -41,7 +40,9 @@ func newHBM(s State) *cobra.Command {
 		Long: `Measures ` + strings.Join(hbm.StreamNames(), ", ") + ` over arrays that no cache
 holds, each in a fixed configuration that compares with BabelStream and in
 zbench's own, checks every element on the device, and leaves one folder:
-results.json, results.csv, report.html, journal.jsonl and run.json.
+results.json, results.csv, report.html, journal.jsonl and run.json. Cases are
+taken in two passes, each on disk at once: --resume DIR goes on with a run that
+was cut off.
 
 Bandwidths count every array of a kernel once, as STREAM does. Without a GPU
 the host's memory is measured, on all CPUs and the wall clock: a real figure,
@@ -50,16 +51,21 @@ labelled host memory.`,
   zbench hbm --kernels copy,triad --dtype float64 --size 1G
   zbench hbm --sweep --tune --all-gpus`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runHBM(cmd.Context(), s, o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b := kernelBench{name: record.HBM, help: hbmHelp, open: openHBM}
+			b.check = func(k *kernelOptions) error { return o.check(k) }
+			return b.run(cmd, s, o.kernelOptions)
+		},
 	}
-	addMemoryFlags(cmd, &o.memoryOptions)
-	f := cmd.Flags()
+	addKernelFlags(cmd, &o.kernelOptions, 1)
+	addMemoryFlags(cmd, &o.kernelOptions, &o.peak)
+	f, a := cmd.Flags(), &o.asked
 	f.StringVar(&o.size, "size", "", "size of one array (default four times the last level of cache, on a GPU 1 GiB at the least)")
-	f.BoolVar(&o.sweep, "sweep", false, "also run every size from 256 KiB up: shows the levels of cache, and marks sizes that a launch decides")
-	f.BoolVar(&o.tune, "tune", false, "try up to 16 configurations of each kernel and measure the best")
-	f.StringSliceVar(&o.kernels, "kernels", nil, "streams to run: "+strings.Join(hbm.StreamNames(), ", ")+" (default all)")
-	f.StringSliceVar(&o.dtypes, "dtype", hbm.TypeNames(), "element types: "+strings.Join(hbm.TypeNames(), ", "))
-	f.StringVar(&o.data, "data", "random", "what the arrays hold: "+strings.Join(dataKinds, ", ")+"; zeros let some GPUs clock higher")
+	f.BoolVar(&a.Sweep, "sweep", false, "also run every size from 256 KiB up: shows the levels of cache, and marks sizes that a launch decides")
+	f.BoolVar(&a.Tune, "tune", false, "try up to 16 configurations of each kernel and measure the best")
+	f.StringSliceVar(&a.Kernels, "kernels", nil, "streams to run: "+strings.Join(hbm.StreamNames(), ", ")+" (default all)")
+	f.StringSliceVar(&a.Dtypes, "dtype", hbm.TypeNames(), "element types: "+strings.Join(hbm.TypeNames(), ", "))
+	f.StringVar(&a.Data, "data", "random", "what the arrays hold: "+strings.Join(dataKinds, ", ")+"; zeros let some GPUs clock higher")
 	return cmd
 }
 
@@ -73,13 +79,42 @@ type streamPlan struct {
 
 const hbmHelp = "zbench hbm --help lists the flags"
 
-// plan checks the options that need no device.
-func (o hbmOptions) plan() (p streamPlan, err error) {
-	if !slices.Contains(dataKinds, o.data) {
-		return p, usagef(hbmHelp, "unknown --data %q: valid are %s", o.data, strings.Join(dataKinds, ", "))
+// check refuses options that no run can have, and brings them to one form.
+func (o hbmOptions) check(k *kernelOptions) error {
+	if err := k.checkMemory(hbmHelp, o.peak); err != nil {
+		return err
 	}
-	p.zeros = o.data == "zeros"
-	names := o.kernels
+	a := &k.asked
+	p, err := streamsOf(*a)
+	if err != nil {
+		return err
+	}
+	a.Kernels, a.Dtypes = nil, nil
+	for _, st := range p.streams {
+		a.Kernels = append(a.Kernels, st.Name)
+	}
+	for _, t := range p.types {
+		a.Dtypes = append(a.Dtypes, t.Name)
+	}
+	if o.size == "" {
+		return nil
+	}
+	if a.Size, err = unit.ParseBytes(o.size); err != nil {
+		return usage(fmt.Errorf("--size: %w", err), "give a size as 1G or 256M")
+	}
+	if a.Size < 16 {
+		return usagef("give a size as 1G or 256M", "--size %s: an array has at least 16 B", o.size)
+	}
+	return nil
+}
+
+// streamsOf are the streams and types that were asked for.
+func streamsOf(a record.Asked) (p streamPlan, err error) {
+	if !slices.Contains(dataKinds, a.Data) {
+		return p, usagef(hbmHelp, "unknown --data %q: valid are %s", a.Data, strings.Join(dataKinds, ", "))
+	}
+	p.size, p.zeros = a.Size, a.Data == "zeros"
+	names := a.Kernels
 	if len(names) == 0 {
 		names = hbm.StreamNames()
 	}
@@ -92,7 +127,7 @@ func (o hbmOptions) plan() (p streamPlan, err error) {
 			p.streams = append(p.streams, st)
 		}
 	}
-	for _, name := range o.dtypes {
+	for _, name := range a.Dtypes {
 		t, ok := hbm.TypeByName(name)
 		if !ok {
 			return p, usagef(hbmHelp, "unknown --dtype %q: valid are %s", name, strings.Join(hbm.TypeNames(), ", "))
@@ -103,14 +138,6 @@ func (o hbmOptions) plan() (p streamPlan, err error) {
 	}
 	if len(p.types) == 0 {
 		return p, usagef(hbmHelp, "--dtype is empty: valid are %s", strings.Join(hbm.TypeNames(), ", "))
-	}
-	if o.size != "" {
-		if p.size, err = unit.ParseBytes(o.size); err != nil {
-			return p, usage(fmt.Errorf("--size: %w", err), "give a size as 1G or 256M")
-		}
-		if p.size < 16 {
-			return p, usagef("give a size as 1G or 256M", "--size %s: an array has at least 16 B", o.size)
-		}
 	}
 	return p, nil
 }
@@ -127,7 +154,7 @@ func (p *streamPlan) fit(d *hbm.Driver) error {
 	if p.size == 0 {
 		// off a power of two, which some memories like less than others
 		p.size = 4*max(dev.Cache, 16<<20) + 768<<10
-		if dev.Kind == memory.GPU {
+		if dev.Kind == record.GPU {
 			p.size = max(p.size, 1<<30+768<<10)
 		}
 		p.size = min(p.size, most)
@@ -140,127 +167,105 @@ func (p *streamPlan) fit(d *hbm.Driver) error {
 }
 
 // cases lists what is known beforehand: each kernel in two configurations, then
-// the sweep.
-func (o hbmOptions) cases(p streamPlan, backend string) []hbm.Case {
+// the sweep and the points of the tuning.
+func (p streamPlan) cases(a record.Asked, d *hbm.Driver) []hbm.Case {
+	backend := d.Backend()
 	var out []hbm.Case
 	for _, t := range p.types {
 		for _, s := range p.streams {
-			for _, role := range []string{memory.Reference, memory.Preset} {
+			for _, role := range []string{record.Reference, record.Preset} {
 				out = append(out, hbm.NewCase(backend, s, t, role, p.size, p.zeros))
 			}
 		}
 	}
-	if !o.sweep {
-		return out
-	}
 	for _, s := range p.streams {
-		if len(o.kernels) == 0 && !slices.Contains(sweepKernels, s.Name) {
+		if !a.Sweep || len(p.streams) == len(hbm.Streams()) && !slices.Contains(sweepKernels, s.Name) {
 			continue
 		}
 		for size := int64(sweepFrom); size < p.size; size *= 2 {
-			out = append(out, hbm.NewCase(backend, s, p.types[0], memory.Sweep, size, p.zeros))
+			out = append(out, hbm.NewCase(backend, s, p.types[0], record.SizeSweep, size, p.zeros))
 		}
-		out = append(out, hbm.NewCase(backend, s, p.types[0], memory.Sweep, p.size, p.zeros))
+		out = append(out, hbm.NewCase(backend, s, p.types[0], record.SizeSweep, p.size, p.zeros))
+	}
+	if a.Tune {
+		out = append(out, p.tuning(d)...)
 	}
 	return out
 }
 
-func runHBM(ctx context.Context, s State, o hbmOptions) error {
-	p, err := o.plan()
-	if err != nil {
-		return err
-	}
-	m, err := o.open(ctx, s, "hbm", hbmHelp, true)
-	if err != nil {
-		return err
-	}
-	defer m.close()
-	if err := p.fit(m.driver); err != nil {
-		return err
-	}
-	if err := m.driver.Allocate(p.size); err != nil {
-		return err
-	}
-	cases := o.cases(p, m.driver.Backend())
-	m.rec.Asked = memory.Asked{Sizes: []int64{p.size}, Data: o.data, Precision: o.precision, MaxTime: o.maxTime, Seed: o.seed, Faults: o.faults}
-	for _, st := range p.streams {
-		m.rec.Asked.Kernels = append(m.rec.Asked.Kernels, st.Name)
-	}
-	for _, t := range p.types {
-		m.rec.Asked.Dtypes = append(m.rec.Asked.Dtypes, t.Name)
-	}
-	for _, c := range cases {
-		m.rec.Results = append(m.rec.Results, m.driver.Planned(c)...)
-	}
-	if err := m.begin(ctx); err != nil {
-		return err
-	}
-	for _, c := range cases {
-		if err := m.run(c.Key(), func() ([]memory.Result, error) { return m.driver.Measure(c, o.rule()) }); err != nil {
-			return err
-		}
-	}
-	if o.tune {
-		if err := o.tuned(m, p); err != nil {
-			return err
-		}
-	}
-	return m.finish()
-}
-
-// tuned tries the configurations of each kernel for a short time and measures
-// the best of them, by the least of the devices, as long as the others.
-func (o hbmOptions) tuned(m *memoryRun, p streamPlan) error {
-	short := o.rule()
-	short.MaxTime, short.MinSamples = min(short.MaxTime, 0.1), 6
-	host := m.driver.Devices()[0].Kind != memory.GPU
+// tuning lists the configurations of each kernel.
+func (p streamPlan) tuning(d *hbm.Driver) []hbm.Case {
+	var out []hbm.Case
 	for _, t := range p.types {
 		for _, st := range p.streams {
-			best, most := hbm.Case{}, 0.0
-			for _, config := range hbm.TuneConfigs(host) {
-				c := hbm.NewCase(m.driver.Backend(), st, t, memory.Tune, p.size, p.zeros)
+			for _, config := range hbm.TuneConfigs(d.Devices()[0].Kind != record.GPU) {
+				c := hbm.NewCase(d.Backend(), st, t, record.Tune, p.size, p.zeros)
 				c.Config = config
-				var results []memory.Result
-				err := m.run(c.Key(), func() (r []memory.Result, err error) {
-					results, err = m.driver.Measure(c, short)
-					return results, err
-				})
-				if err != nil {
-					return err
-				}
-				if rate := slowest(results); rate > most {
-					best, most = c, rate
-				}
-			}
-			if most == 0 {
-				continue
-			}
-			best.Role = memory.Best
-			if err := m.run(best.Key(), func() ([]memory.Result, error) { return m.driver.Measure(best, o.rule()) }); err != nil {
-				return err
+				out = append(out, c)
 			}
 		}
 	}
-	return nil
+	return out
 }
 
-// slowest is the least rate of the results, 0 where one has none.
-func slowest(results []memory.Result) float64 {
-	least := 0.0
-	for i, r := range results {
-		if r.Rate == nil {
-			return 0
+// openHBM opens the devices and plans the streams.
+func openHBM(ctx context.Context, s State, o *kernelOptions) (*kernelDevices, error) {
+	p, err := streamsOf(o.asked)
+	if err != nil {
+		return nil, err
+	}
+	d, err := o.openMemory(ctx, s, hbmHelp, true)
+	if err != nil {
+		return nil, err
+	}
+	if err = p.fit(d); err == nil {
+		err = d.Allocate(p.size)
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	o.asked.Size = p.size
+	k := &kernelDevices{driver: d, devices: d.Devices()}
+	short := o.rule() // for the points of the tuning
+	short.MaxTime, short.MinSamples = min(short.MaxTime, 0.1), 6
+	for _, c := range p.cases(o.asked, d) {
+		rule := o.rule()
+		if c.Role == record.Tune {
+			rule = short
 		}
-		if i == 0 || *r.Rate < least {
-			least = *r.Rate
+		k.rows, k.jobs = append(k.rows, d.Planned(c)...), append(k.jobs, d.Job(c, rule))
+	}
+	if o.asked.Tune {
+		k.more = func(rec *record.Record) (rows []record.Kernel, jobs []plan.Job) {
+			for _, c := range p.best(d, rec) {
+				rows, jobs = append(rows, d.Planned(c)...), append(jobs, d.Job(c, o.rule()))
+			}
+			return rows, jobs
 		}
 	}
-	return least
+	return k, nil
 }
 
-// rule is the stopping rule that was asked for.
-func (o memoryOptions) rule() stat.Rule {
-	r := stat.DefaultRule()
-	r.Precision, r.MaxTime, r.MinSamples = o.precision, o.maxTime, 20
-	return r
+// best are the fastest configurations of each kernel, by the slowest of the devices;
+// they are measured as long as the others.
+func (p streamPlan) best(d *hbm.Driver, rec *record.Record) []hbm.Case {
+	rates := map[string]float64{}
+	for _, k := range rec.Kernels {
+		rate := 0.0
+		if k.Metrics.Rate != nil {
+			rate = *k.Metrics.Rate
+		}
+		if least, known := rates[k.Case()]; !known || rate < least {
+			rates[k.Case()] = rate
+		}
+	}
+	var out []hbm.Case
+	for of := range slices.Chunk(p.tuning(d), len(hbm.TuneConfigs(d.Devices()[0].Kind != record.GPU))) {
+		c := slices.MaxFunc(of, func(a, b hbm.Case) int { return cmp.Compare(rates[a.Key()], rates[b.Key()]) })
+		if rates[c.Key()] > 0 {
+			c.Role = record.Best
+			out = append(out, c)
+		}
+	}
+	return out
 }

@@ -76,7 +76,7 @@ func (j *journal) write(of interface{ Line() ([]byte, error) }) error {
 	case err != nil:
 		return &codeError{
 			exitRun, fmt.Errorf("%s cannot be written: %w; the sweep ends here, and what it wrote before is kept", j.dir.file(journalFile), err),
-			"make room, then: zbench collectives --resume " + j.dir.path,
+			"make room, then: " + resumeWith(&j.log.Header.Record, j.dir.path),
 		}
 	}
 	return nil
@@ -159,7 +159,7 @@ func readJournal(path string, text []byte) (*record.Journal, error) {
 	}
 	hint := "begin the sweep anew in another folder (--out)"
 	if damage, ok := errors.AsType[*record.LineError](err); ok && damage.Line > 1 {
-		hint = fmt.Sprintf("the lines before it are whole: sed -i '%d,$d' %s keeps them alone, and zbench collectives --resume %s takes the rest again", damage.Line, path, filepath.Dir(path))
+		hint = fmt.Sprintf("the lines before it are whole: sed -i '%d,$d' %s keeps them alone, and --resume %s takes the rest again", damage.Line, path, filepath.Dir(path))
 	}
 	return nil, &codeError{exitRun, fmt.Errorf("%s: %w", path, err), hint}
 }

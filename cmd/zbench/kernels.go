@@ -2,23 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/memory"
+	"zbench/bench/record"
 	"zbench/bench/unit"
 	"zbench/hbm"
 )
-
-// normOptions is everything a norm's command was told.
-type normOptions struct {
-	memoryOptions
-	rows   int64
-	hidden []int64
-	dtypes []string
-}
 
 func newKernels(s State) *cobra.Command {
 	cmd := &cobra.Command{
@@ -41,7 +34,9 @@ func newKernels(s State) *cobra.Command {
 }
 
 func newNorm(s State, name string) *cobra.Command {
-	var o normOptions
+	var o kernelOptions
+	var peak float64
+	help := "zbench kernels " + name + " --help lists the flags"
 	cmd := &cobra.Command{
 		Use:   name,
 		Short: "Residual addition and " + name + " fused, against separate kernels",
@@ -59,112 +54,100 @@ Without a GPU results are checked and nothing is timed: the loopback runs
 kernels thread by thread, so choose small shapes.`,
 		Example: "  zbench kernels " + name + "\n  zbench kernels " + name + " --rows 16384 --hidden 4096,8192 --dtype bfloat16",
 		Args:    noArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runNorm(cmd.Context(), s, name, o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b := kernelBench{name: name, help: help}
+			b.check = func(k *kernelOptions) error { return k.checkNorm(help, peak, cmd.Flags().Changed("rows")) }
+			b.open = func(ctx context.Context, s State, k *kernelOptions) (*kernelDevices, error) {
+				return openNorm(ctx, s, k, name, help)
+			}
+			return b.run(cmd, s, o)
+		},
 	}
-	addMemoryFlags(cmd, &o.memoryOptions)
-	f := cmd.Flags()
-	f.Int64Var(&o.rows, "rows", 0, "rows, as tokens (default 32,768 on a GPU, 8 without)")
-	f.Int64SliceVar(&o.hidden, "hidden", []int64{1024, 4096, 8192, 16384}, "elements of a row, 1 to 65,536")
-	f.StringSliceVar(&o.dtypes, "dtype", []string{"bfloat16"}, "element types: "+strings.Join(hbm.NormTypeNames(), ", "))
+	addKernelFlags(cmd, &o, 1)
+	addMemoryFlags(cmd, &o, &peak)
+	f, a := cmd.Flags(), &o.asked
+	f.Int64Var(&a.Rows, "rows", 0, "rows, as tokens (default 32,768 on a GPU, 8 without)")
+	f.Int64SliceVar(&a.Hidden, "hidden", []int64{1024, 4096, 8192, 16384}, "elements of a row, 1 to 65,536")
+	f.StringSliceVar(&a.Dtypes, "dtype", []string{"bfloat16"}, "element types: "+strings.Join(hbm.NormTypeNames(), ", "))
 	return cmd
 }
 
-// check refuses what no shape or type is.
-func (o normOptions) check(help string, rowsGiven bool) ([]hbm.Type, error) {
-	var types []hbm.Type
-	for _, name := range o.dtypes {
+// checkNorm refuses what no shape or type is, and brings the types to one form.
+func (o *kernelOptions) checkNorm(help string, peak float64, rowsGiven bool) error {
+	if err := o.checkMemory(help, peak); err != nil {
+		return err
+	}
+	a := &o.asked
+	var types []string
+	for _, name := range a.Dtypes {
 		t, ok := hbm.NormTypeByName(name)
 		if !ok {
-			return nil, usagef(help, "unknown --dtype %q: valid are %s", name, strings.Join(hbm.NormTypeNames(), ", "))
+			return usagef(help, "unknown --dtype %q: valid are %s", name, strings.Join(hbm.NormTypeNames(), ", "))
 		}
-		if !slices.Contains(types, t) {
-			types = append(types, t)
+		if !slices.Contains(types, t.Name) {
+			types = append(types, t.Name)
 		}
 	}
-	if rowsGiven && (o.rows < 1 || o.rows > 1<<30) {
-		return nil, usagef("give 1 or more", "--rows %d: a matrix has 1 to %d rows", o.rows, 1<<30)
+	a.Dtypes = types
+	if rowsGiven && (a.Rows < 1 || a.Rows > 1<<30) {
+		return usagef("give 1 or more", "--rows %d: a matrix has 1 to %d rows", a.Rows, 1<<30)
 	}
-	for _, h := range o.hidden {
+	for _, h := range a.Hidden {
 		if h < 1 || h > hbm.MaxHidden {
-			return nil, usagef("give 1 to 65536", "--hidden %d: a row has 1 to %d elements", h, hbm.MaxHidden)
+			return usagef("give 1 to 65536", "--hidden %d: a row has 1 to %d elements", h, hbm.MaxHidden)
 		}
 	}
-	if len(types) == 0 || len(o.hidden) == 0 {
-		return nil, usagef(help, "--dtype and --hidden name at least one each")
+	if len(types) == 0 || len(a.Hidden) == 0 {
+		return usagef(help, "--dtype and --hidden name at least one each")
 	}
-	return types, nil
+	return nil
 }
 
-func runNorm(ctx context.Context, s State, name string, o normOptions) error {
-	help := "zbench kernels " + name + " --help lists the flags"
-	types, err := o.check(help, o.rows != 0 || rowsWereGiven(s))
+// openNorm opens the devices, plans the shapes and reserves the memory of the largest.
+func openNorm(ctx context.Context, s State, o *kernelOptions, name, help string) (*kernelDevices, error) {
+	d, err := o.openMemory(ctx, s, help, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	m, err := o.open(ctx, s, name, help, false)
-	if err != nil {
-		return err
-	}
-	defer m.close()
-	if o.rows == 0 {
-		o.rows = 8
-		if m.driver.Devices()[0].Kind == memory.GPU {
-			o.rows = 32768
+	if o.asked.Rows == 0 {
+		o.asked.Rows = 8
+		if d.Devices()[0].Kind == record.GPU {
+			o.asked.Rows = 32768
 		}
 	}
-	cases, err := o.cases(m, name, types)
+	k := &kernelDevices{driver: d, devices: d.Devices()}
+	most := int64(0)
+	for _, c := range normCases(o.asked, name) {
+		most = max(most, c.Bytes())
+		k.rows, k.jobs = append(k.rows, d.Planned(c)...), append(k.jobs, d.Job(c, o.rule()))
+	}
+	free, err := d.Free()
+	if err == nil && most > free-free/10 {
+		err = usagef("choose fewer --rows or a smaller --hidden", "%d rows need %s, and the device has %s free", o.asked.Rows, unit.Bytes(most), unit.Bytes(free))
+	}
+	if err == nil {
+		err = d.AllocateBytes(most)
+	}
 	if err != nil {
-		return err
+		return nil, errors.Join(err, d.Close())
 	}
-	m.rec.Asked = memory.Asked{Sizes: []int64{}, Kernels: []string{name}, Data: "random", Precision: o.precision, MaxTime: o.maxTime, Seed: o.seed, Faults: o.faults}
-	for _, t := range types {
-		m.rec.Asked.Dtypes = append(m.rec.Asked.Dtypes, t.Name)
-	}
-	for _, c := range cases {
-		m.rec.Results = append(m.rec.Results, m.driver.PlannedNorm(c)...)
-	}
-	if err := m.begin(ctx); err != nil {
-		return err
-	}
-	for _, c := range cases {
-		if err := m.run(c.Key(), func() ([]memory.Result, error) { return m.driver.MeasureNorm(c, o.rule()) }); err != nil {
-			return err
-		}
-	}
-	return m.finish()
+	return k, nil
 }
 
-// rowsWereGiven tells a --rows 0 from none.
-func rowsWereGiven(s State) bool {
-	for _, a := range s.Args {
-		if a == "--rows" || strings.HasPrefix(a, "--rows=") {
-			return true
-		}
-	}
-	return false
-}
-
-// cases lists the shapes and reserves the memory of the largest.
-func (o normOptions) cases(m *memoryRun, name string, types []hbm.Type) ([]hbm.NormCase, error) {
+// normCases lists the shapes that were asked for in all roles.
+func normCases(a record.Asked, name string) []hbm.NormCase {
 	norm, _ := hbm.NormByName(name)
 	var out []hbm.NormCase
-	most := int64(0)
-	for _, t := range types {
-		for _, h := range o.hidden {
-			for _, role := range []string{memory.Fused, memory.Unfused, memory.Copy} {
-				c := hbm.NormCase{Norm: norm, Type: t, Rows: o.rows, Hidden: h, Role: role}
+	for _, dtype := range a.Dtypes {
+		t, _ := hbm.NormTypeByName(dtype)
+		for _, h := range a.Hidden {
+			for _, role := range []string{record.Fused, record.Unfused, record.Copy} {
+				c := hbm.NormCase{Norm: norm, Type: t, Rows: a.Rows, Hidden: h, Role: role}
 				if !slices.Contains(out, c) { // --hidden may name one twice
-					most, out = max(most, c.Bytes()), append(out, c)
+					out = append(out, c)
 				}
 			}
 		}
 	}
-	free, err := m.driver.Free()
-	if err != nil {
-		return nil, err
-	}
-	if most > free-free/10 {
-		return nil, usagef("choose fewer --rows or a smaller --hidden", "%d rows need %s, and the device has %s free", o.rows, unit.Bytes(most), unit.Bytes(free))
-	}
-	return out, m.driver.AllocateBytes(most)
+	return out
 }

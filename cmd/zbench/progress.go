@@ -46,11 +46,16 @@ func (p *progress) pass(part record.Part) {
 
 // step reports one finished case.
 func (p *progress) step(r record.Result) {
+	p.ended(r.Collective+" "+unit.Bytes(r.BytesRequested), outcome(r))
+}
+
+// ended reports what finished, and how.
+func (p *progress) ended(what, how string) {
 	p.done++
 	if p.quiet {
 		return
 	}
-	p.say(fmt.Sprintf("[%d/%d] %s %s: %s", p.done, p.total, r.Collective, unit.Bytes(r.BytesRequested), outcome(r)))
+	p.say(fmt.Sprintf("[%d/%d] %s: %s", p.done, p.total, what, how))
 }
 
 func (p *progress) say(text string) {

@@ -6,9 +6,6 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-
-	"zbench/bench/memory"
-	"zbench/bench/muon"
 )
 
 func newReport(s State) *cobra.Command {
@@ -24,16 +21,10 @@ func newReport(s State) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if memory.Is(text) {
-				return drawAgain(s, text, file, out, memory.Decode, drawMemory)
-			}
-			if muon.Is(text) {
-				return drawAgain(s, text, file, out, muon.Decode, drawMuon)
-			}
 			if !isRecord(text) && !isJournal(file, text) {
 				return usagef("zbench import "+args[0]+" makes a record of a log", "%s is not a zbench record", args[0])
 			}
-			rec, err := readEither(s, args[0])
+			rec, err := readAny(s, args[0])
 			if err != nil {
 				return err
 			}
@@ -41,7 +32,12 @@ func newReport(s State) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := writeDrawn(dir, rec, readAdvice(s, filepath.Dir(file), rec)); err != nil {
+			if rec.OfKernels() {
+				err = drawKernels(dir, rec)
+			} else {
+				err = writeDrawn(dir, rec, readAdvice(s, filepath.Dir(file), rec))
+			}
+			if err != nil {
 				return err
 			}
 			fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.file("report.html"))
@@ -62,21 +58,4 @@ func drawnFolder(s State, file, out string) (*folder, error) {
 		return dir, err
 	}
 	return &folder{fs: s.FS, path: filepath.Dir(file)}, nil
-}
-
-// drawAgain draws a record of hbm or kernels, or its journal, again.
-func drawAgain[R any](s State, text []byte, file, out string, decode func([]byte) (R, error), draw func(dir *folder, rec R, command string) error) error {
-	rec, err := decode(text)
-	if err != nil {
-		return &codeError{exitRun, fmt.Errorf("%s: %w", file, err), "make it again, or read it with the zbench that wrote it"}
-	}
-	dir, err := drawnFolder(s, file, out)
-	if err != nil {
-		return err
-	}
-	if err := draw(dir, rec, ""); err != nil {
-		return err
-	}
-	fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.file("report.html"))
-	return nil
 }
