@@ -12,9 +12,13 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 TOOL    := $(GO) tool -modfile=tools/go.mod
 # The packages that must do without C, and those that have C under them.
 PURE    := ./bench/... ./report/...
-NATIVE  := ./internal/native ./rccl
+NATIVE  := ./internal/native ./rccl ./hbm/...
 # How many inputs one fuzz target gets in `make check`; a time, such as 10m, is taken too.
 FUZZTIME ?= 20000x
+
+# How many steps of `make check` and `make system-test` run at once: a linker or a
+# chroot leaves a core idle that another step's tests can use.
+JOBS ?= 2
 
 UBSAN := -fsanitize=undefined -fno-sanitize-recover=undefined
 
@@ -37,8 +41,24 @@ test: ## Run the tests; offline once the modules are there
 	$(TEST) $$($(GO) list ./... | grep -v '^zbench/\(bench\|report\)\(/\|$$\)') || code=$$?; \
 	wait $$pure && exit $$code
 
+# Each step is a target of its own. After what fails soonest come the long ones, so
+# that none is left alone at the end.
+CHECKS := check-format check-vet check-c check-pure check-race check-toolchain check-memory check-lint check-fuzz
+SYSTEM_STEPS := system-test-rocm system-test-browser system-test-cuda system-test-headers
+
 .PHONY: check
-check: check-format check-vet check-c check-lint check-toolchain check-race check-pure check-memory check-fuzz ## Run everything that can be checked without a browser
+check: ## Run everything that can be checked without a browser
+	@$(call steps,$(CHECKS))
+
+# The output of a step comes when it ends, in one piece. A step that fails is named in
+# its last line and by make; no further one is begun.
+steps = $(MAKE) --no-print-directory --output-sync=recurse $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) $(1:%=timed-%)
+TIMED := $(CHECKS:%=timed-%) $(SYSTEM_STEPS:%=timed-%)
+
+.PHONY: $(TIMED)
+$(TIMED): timed-%:
+	@SECONDS=0; code=0; $(MAKE) --no-print-directory $* || code=$$?; \
+	if [ $$code = 0 ]; then echo "== $* took $$SECONDS s"; else echo "== $* FAILED after $$SECONDS s"; exit $$code; fi
 
 .PHONY: check-format
 check-format: ## gofumpt
@@ -66,15 +86,15 @@ check-toolchain: ## What compilers make of the C and the kernels, for the host a
 	ZBENCH_TOOLCHAIN=1 $(TEST) -run '^TestScripts$$/^gpucheck' ./cmd/zbench
 
 .PHONY: check-race
-check-race: ## The tests under the race detector
-	$(TEST) -race -short ./...
+check-race: ## The tests under the race detector, of the packages that start goroutines
+	packages=$$(scripts/raceable.sh); $(TEST) -race -short $$packages
 
 .PHONY: check-pure
 check-pure: ## The core and the reports build without cgo; make test runs their tests so
 	CGO_ENABLED=0 $(GO) build $(PURE)
 
 .PHONY: check-memory
-check-memory: ## The C under the address and undefined-behaviour sanitizers
+check-memory: ## The C under the address and undefined-behaviour sanitizers, which check unsafe pointers of Go, too
 	CGO_CFLAGS='-O1 -g $(UBSAN)' CGO_LDFLAGS='$(UBSAN)' $(TEST) -asan -short $(NATIVE)
 
 .PHONY: check-fuzz
@@ -85,19 +105,14 @@ check-fuzz: ## Every fuzz target for FUZZTIME (20000 inputs, or a time)
 mutations: ## Plant mistakes in the driver, one by one: does a test notice? (minutes)
 	scripts/mutate.sh
 
-# Each step is a target of its own. What they fetch is kept in ZBENCH_CHROOTS
-# (~/.cache/zbench/chroots) and used again.
-SYSTEM_STEPS := browser headers rocm cuda
-
+# What the steps fetch is kept in ZBENCH_CHROOTS (~/.cache/zbench/chroots) and used again.
 .PHONY: system-test
 system-test: build ## The built binary in a browser, and against the vendors' headers, libraries and compilers
-	@for step in $(SYSTEM_STEPS); do \
-		SECONDS=0; $(MAKE) --no-print-directory system-test-$$step; echo "== system-test-$$step took $$SECONDS s"; \
-	done
+	@$(call steps,$(SYSTEM_STEPS))
 
 .PHONY: system-test-browser
 system-test-browser: build ## The built binary's report in Chromium
-	test -x /usr/bin/chromium || scripts/install-chromium.sh
+	test -x /usr/bin/chromium || scripts/install.sh chromium
 	out=$$(mktemp -d); trap 'rm -rf "$$out"' EXIT; \
 	echo '--overlap-grad-reduce --overlap-param-gather --use-distributed-optimizer --ddp-bucket-size 40000000' > "$$out/train.sh"; \
 	bin/zbench collectives --nodes 128 --config "$$out/train.sh" --preset zaya1-base --tokens-per-microbatch 16384 --tflops 250 \

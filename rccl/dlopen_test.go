@@ -12,6 +12,7 @@ import (
 	"zbench/bench/fabric"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 	"zbench/internal/native"
 	"zbench/rccl"
 )
@@ -39,7 +40,7 @@ func openThrough(t *testing.T, dir, backend string, m *fabric.Machine, change fu
 	t.Setenv("ZBENCH_LOOPBACK", file)
 	cfg := rccl.Config{
 		Native: native.Options{Backend: backend, Named: map[string]string{roots[backend]: filepath.Join(dir, backend)}},
-		Ranks:  m.Ranks(), VerifyBudget: budget, CacheBytes: cache, Seed: m.Seed,
+		Ranks:  m.Size(), VerifyBudget: budget, CacheBytes: cache, Seed: m.Seed,
 	}
 	if change != nil {
 		change(&cfg)
@@ -54,7 +55,7 @@ func openThrough(t *testing.T, dir, backend string, m *fabric.Machine, change fu
 func TestSameThroughDlopen(t *testing.T) {
 	dir := loopbackLibraries(t)
 	for _, gpus := range []int{1, 2} {
-		w := fabric.World{Nodes: 1, GPUsPerNode: gpus, GPUsPerProcess: gpus}
+		w := spec.World{Nodes: 1, GPUsPerNode: gpus, GPUsPerProcess: gpus}
 		d, m := open(t, w, fabric.Options{Seed: 7}, nil)
 		a := axes(t, w, collective.Names()...)
 		a.MinBytes, a.MaxBytes, a.Factor = 1<<10, 1<<22, 8
@@ -78,7 +79,7 @@ func TestSameThroughDlopen(t *testing.T) {
 // error says how to tell it.
 func TestSeveralRanksOnOneGPU(t *testing.T) {
 	dir := loopbackLibraries(t)
-	w := fabric.World{Nodes: 1, GPUsPerNode: 4, GPUsPerProcess: 4}
+	w := spec.World{Nodes: 1, GPUsPerNode: 4, GPUsPerProcess: 4}
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
 	m, err := f.Resolve(w, fabric.Options{})

@@ -29,6 +29,9 @@ type Config struct {
 	Native native.Options
 	// Ranks is the number of ranks in this process.
 	Ranks int
+	// FirstRank is the number in the world of the first of them: errors and evidence
+	// name ranks by it.
+	FirstRank int
 	// RanksPerDevice is how many of them share a device; 0 means one. NCCL has it
 	// from 2.30 on, with NCCL_MULTI_RANK_GPU_ENABLE=1.
 	RanksPerDevice int
@@ -180,7 +183,7 @@ func (d *Driver) Begin(c plan.Case, pass int) error {
 func (d *Driver) WarmUp(ctx context.Context, launches int) ([]float64, error) {
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
 	seconds, err := d.batch.WarmUp(launches)
-	return seconds, ended(ctx, record.DuringWarmUp, err)
+	return seconds, d.ended(ctx, record.DuringWarmUp, err)
 }
 
 // Burst takes bursts and returns the seconds per launch by burst × rank.
@@ -190,7 +193,7 @@ func (d *Driver) Burst(ctx context.Context, b plan.Bursts) ([]float64, error) {
 	for range b.Count {
 		seconds, err := d.batch.Burst(b.Iterations, b.Replays)
 		if err != nil {
-			return nil, ended(ctx, record.DuringBurst, err)
+			return nil, d.ended(ctx, record.DuringBurst, err)
 		}
 		d.bursts = append(d.bursts, seconds...)
 	}
@@ -213,7 +216,7 @@ func (d *Driver) Isolated(ctx context.Context, n int) ([]float64, error) {
 	if err == nil {
 		d.hold = holdMargin * d.batch.EnqueueSeconds() / float64(n)
 	}
-	return seconds, ended(ctx, record.DuringIsolated, err)
+	return seconds, d.ended(ctx, record.DuringIsolated, err)
 }
 
 // Held tells whether all launches of the last Isolated were enqueued before the
@@ -235,7 +238,7 @@ func (d *Driver) measureFloor(ctx context.Context) error {
 	}
 	pairs, err := d.batch.EventFloor(native.MaxIsolated)
 	if err != nil {
-		return fmt.Errorf("the first launches on a communicator of %d ranks: %w", d.active, ended(ctx, record.DuringIsolated, err))
+		return fmt.Errorf("the first launches on a communicator of %d ranks: %w", d.active, d.ended(ctx, record.DuringIsolated, err))
 	}
 	d.floor = stat.Quantile(pairs, 0.5)
 	return nil

@@ -10,6 +10,7 @@ import (
 	"zbench/bench/fabric"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 	"zbench/internal/native"
 	"zbench/rccl"
 )
@@ -22,7 +23,7 @@ const (
 
 // open resolves the fabric, with faults, and opens a loopback over it. Change
 // edits the machine first; nil leaves it.
-func open(t testing.TB, w fabric.World, o fabric.Options, change func(*fabric.Machine)) (*rccl.Driver, *fabric.Machine) {
+func open(t testing.TB, w spec.World, o fabric.Options, change func(*fabric.Machine)) (*rccl.Driver, *fabric.Machine) {
 	t.Helper()
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
@@ -32,7 +33,7 @@ func open(t testing.TB, w fabric.World, o fabric.Options, change func(*fabric.Ma
 		change(m)
 	}
 	d, err := rccl.Open(rccl.Config{
-		Native: native.Options{Backend: "loopback", Machine: m.Text()}, Ranks: w.Ranks(),
+		Native: native.Options{Backend: "loopback", Machine: m.Text()}, Ranks: w.Size(),
 		VerifyBudget: budget, CacheBytes: cache, Seed: o.Seed,
 	})
 	require.NoError(t, err)
@@ -42,11 +43,11 @@ func open(t testing.TB, w fabric.World, o fabric.Options, change func(*fabric.Ma
 
 func quiet(m *fabric.Machine) { m.Host = fabric.Host{} }
 
-func axes(t testing.TB, w fabric.World, names ...string) plan.Axes {
+func axes(t testing.TB, w spec.World, names ...string) plan.Axes {
 	t.Helper()
 	a := plan.Axes{
 		MinBytes: 1 << 10, MaxBytes: 8 << 30, Factor: 2, InPlace: []bool{false, true},
-		Ranks: w.Ranks(), Nodes: w.Nodes, GPUsPerProcess: w.GPUsPerProcess,
+		World: w,
 	}
 	for _, n := range names {
 		c, err := collective.ByName(n)
@@ -70,7 +71,7 @@ func run(t testing.TB, d *rccl.Driver, cases []plan.Case, o plan.Options) []reco
 
 // Without noise, jitter and launch cost both timings are the closed form.
 func TestTimesAreTheModel(t *testing.T) {
-	w := fabric.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}
+	w := spec.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}
 	d, m := open(t, w, fabric.Options{}, quiet)
 	a := axes(t, w, collective.Names()...)
 	results := run(t, d, a.Cases(), plan.DefaultOptions())
@@ -86,7 +87,7 @@ func TestTimesAreTheModel(t *testing.T) {
 
 // Events have a cost of their own: it is measured and not subtracted.
 func TestEventFloorIsMeasured(t *testing.T) {
-	w := fabric.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 1}
+	w := spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 1}
 	d, _ := open(t, w, fabric.Options{}, func(m *fabric.Machine) { m.Host = fabric.Host{Event: 2e-6} })
 	a := axes(t, w, "all_reduce")
 	a.MaxBytes = a.MinBytes
@@ -101,7 +102,7 @@ func TestEventFloorIsMeasured(t *testing.T) {
 // An isolated launch hides them behind the delay kernel.
 func TestLaunchesOfOneProcessAreSerial(t *testing.T) {
 	for _, g := range []int{1, 8} {
-		w := fabric.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: g}
+		w := spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: g}
 		d, m := open(t, w, fabric.Options{Seed: 1}, nil)
 		a := axes(t, w, "all_reduce")
 		a.MaxBytes = a.MinBytes
@@ -114,7 +115,7 @@ func TestLaunchesOfOneProcessAreSerial(t *testing.T) {
 
 // The draws depend on seed, case and pass, not on what ran before.
 func TestNoiseDependsOnTheCaseAlone(t *testing.T) {
-	w := fabric.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}
+	w := spec.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}
 	d, _ := open(t, w, fabric.Options{Seed: 1}, nil)
 	cases := axes(t, w, "all_reduce", "all_gather").Cases()
 	all := run(t, d, cases, plan.DefaultOptions())
@@ -125,7 +126,7 @@ func TestNoiseDependsOnTheCaseAlone(t *testing.T) {
 }
 
 func TestCancelInterrupts(t *testing.T) {
-	w := fabric.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 1}
+	w := spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 1}
 	d, _ := open(t, w, fabric.Options{}, nil)
 	cases := axes(t, w, "all_reduce").Cases()
 	require.NoError(t, d.Allocate(t.Context(), cases))

@@ -24,7 +24,7 @@ func (e *stuck) Unwrap() error { return e.HangError }
 
 // ended turns the error of a batch into what the runner understands: a
 // cancellation into its cause, a hang into evidence. during is what was run.
-func ended(ctx context.Context, during string, err error) error {
+func (d *Driver) ended(ctx context.Context, during string, err error) error {
 	var hang *native.HangError
 	switch {
 	case errors.Is(err, native.ErrCancelled):
@@ -36,11 +36,12 @@ func ended(ctx context.Context, during string, err error) error {
 	if errors.Is(err, native.ErrDeadline) {
 		e.Deadline = &hang.Seconds
 	}
-	// The local ranks are the first of the world, in its order.
 	ranks := make([]record.RankProgress, len(hang.Ranks))
 	for i, r := range hang.Ranks {
 		ranks[i] = record.RankProgress{Enqueued: hang.Launched, Begun: r.Begun, Ended: r.Ended, Finished: r.Finished, Error: r.Async}
 	}
-	e.SetRanks(ranks)
-	return &stuck{hang, e}
+	e.SetRanksFrom(d.cfg.FirstRank, ranks)
+	world := *hang
+	world.Rank += d.cfg.FirstRank
+	return &stuck{&world, e}
 }

@@ -12,12 +12,13 @@ import (
 	"zbench/bench/fabric"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 	"zbench/bench/stat"
 	"zbench/internal/native"
 )
 
 // hungWorld is two nodes of four GPUs.
-var hungWorld = fabric.World{Nodes: 2, GPUsPerNode: 4, GPUsPerProcess: 1}
+var hungWorld = spec.World{Nodes: 2, GPUsPerNode: 4, GPUsPerProcess: 1}
 
 // hungRun runs one case of each size, 1 to 8 MiB, with faults.
 func hungRun(t *testing.T, coll string, o plan.Options, faults ...string) []record.Result {
@@ -42,7 +43,7 @@ func states(t *testing.T, e *record.Evidence) map[record.RankState]string {
 		out[r.State] += r.Ranks
 		all += r.Count
 	}
-	require.Equal(t, hungWorld.Ranks(), all)
+	require.Equal(t, hungWorld.Size(), all)
 	return out
 }
 

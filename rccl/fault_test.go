@@ -10,6 +10,7 @@ import (
 	"zbench/bench/fabric"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 )
 
 // few is as little timing as there can be, for tests that look at data.
@@ -43,7 +44,7 @@ func visible(t *testing.T, kind string, r record.Result) bool {
 // Every planted data fault is found and located, in every collective and type;
 // without it nothing is.
 func TestDataFaultsAreFound(t *testing.T) {
-	w := fabric.World{Nodes: 1, GPUsPerNode: 4, GPUsPerProcess: 1}
+	w := spec.World{Nodes: 1, GPUsPerNode: 4, GPUsPerProcess: 1}
 	for _, fault := range dataFaults {
 		kind, _, _ := strings.Cut(fault, ":")
 		var faults []string

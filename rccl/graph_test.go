@@ -9,6 +9,7 @@ import (
 	"zbench/bench/fabric"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 )
 
 // On the virtual clock the launches of a graph are the launches: where the
@@ -16,7 +17,7 @@ import (
 // to the last bit. Messages draw their noise in the order of their calls, which a
 // graph changes: they are compared without.
 func TestReplaysTakeWhatLaunchesTake(t *testing.T) {
-	w := fabric.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 1}
+	w := spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 1}
 	for _, x := range []struct {
 		noise float64
 		names []string
@@ -45,7 +46,7 @@ func TestReplaysTakeWhatLaunchesTake(t *testing.T) {
 // Eight GPUs in one process: launched one by one they wait for the host, eight
 // launches of 6.25 µs; replayed they do not.
 func TestReplaysSpareTheHost(t *testing.T) {
-	w := fabric.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 8}
+	w := spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 8}
 	d, _ := open(t, w, fabric.Options{Seed: 1}, nil)
 	a := axes(t, w, "all_reduce")
 	a.MaxBytes, a.Graph, a.InPlace = a.MinBytes, 5, []bool{false}

@@ -9,13 +9,14 @@ import (
 	"zbench/bench/fabric"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 )
 
 // aloneOn takes 1 KiB of all_reduce on eight GPUs of one process whose launches
 // cost the host so many seconds, and returns the result with the journal's parts.
 func aloneOn(t *testing.T, launch float64) (record.Result, []record.Part) {
 	t.Helper()
-	w := fabric.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 8}
+	w := spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 8}
 	d, _ := open(t, w, fabric.Options{Seed: 1}, func(m *fabric.Machine) { m.Host.Launch = launch })
 	a := axes(t, w, "all_reduce")
 	a.MaxBytes, a.InPlace = a.MinBytes, []bool{false}

@@ -8,6 +8,7 @@ import (
 	"zbench/bench/collective"
 	"zbench/bench/fabric"
 	"zbench/bench/plan"
+	"zbench/bench/spec"
 	"zbench/internal/native"
 )
 
@@ -19,13 +20,13 @@ func openCases(t *testing.T) (*Driver, []plan.Case) {
 	t.Helper()
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	w := fabric.World{Nodes: 1, GPUsPerNode: 4, GPUsPerProcess: 1}
+	w := spec.World{Nodes: 1, GPUsPerNode: 4, GPUsPerProcess: 1}
 	m, err := f.Resolve(w, fabric.Options{})
 	require.NoError(t, err)
 	d, err := Open(Config{Native: native.Options{Backend: "loopback", Machine: m.Text()}, Ranks: 4, CacheBytes: testCache})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = d.Close() })
-	a := plan.Axes{MinBytes: 64, MaxBytes: 256 << 10, Factor: 4, InPlace: []bool{false, true}, Ranks: 4, Nodes: 1, GPUsPerProcess: 1}
+	a := plan.Axes{MinBytes: 64, MaxBytes: 256 << 10, Factor: 4, InPlace: []bool{false, true}, World: spec.World{Nodes: 1, GPUsPerNode: 4, GPUsPerProcess: 1}}
 	a.Collectives = collective.All()
 	a.Dtype, err = collective.DtypeByName("double")
 	require.NoError(t, err)

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/fabric"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 	"zbench/bench/stat"
 )
 
@@ -59,7 +59,7 @@ func TestBurstsStopOnTheMeanOfRanks(t *testing.T) {
 		"noisy mean, steady maximum": {func(e float64) []float64 { return []float64{1 - 2*e, 1} }, stat.StopMaxSamples},
 	} {
 		d := &twoRanks{burst: func(call int) []float64 { return x.off(0.3 * float64(call*7%11) / 11) }}
-		a := axes(t, fabric.World{Nodes: 1, GPUsPerNode: 2, GPUsPerProcess: 1}, "all_reduce")
+		a := axes(t, spec.World{Nodes: 1, GPUsPerNode: 2, GPUsPerProcess: 1}, "all_reduce")
 		a.MaxBytes, a.InPlace = a.MinBytes, []bool{false}
 		o := plan.Options{Iterations: 1, Isolated: stat.Fixed(2)}
 		o.Burst = stat.Rule{Precision: 0.01, MinSamples: 20, MaxSamples: 200}

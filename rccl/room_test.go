@@ -9,6 +9,7 @@ import (
 	"zbench/bench/collective"
 	"zbench/bench/fabric"
 	"zbench/bench/plan"
+	"zbench/bench/spec"
 	"zbench/internal/native"
 )
 
@@ -17,7 +18,7 @@ func openWith(t *testing.T, memory, cache int64) *Driver {
 	t.Helper()
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	m, err := f.Resolve(fabric.World{Nodes: 1, GPUsPerNode: 2, GPUsPerProcess: 2}, fabric.Options{})
+	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: 2, GPUsPerProcess: 2}, fabric.Options{})
 	require.NoError(t, err)
 	m.HBM = memory
 	d, err := Open(Config{Native: native.Options{Backend: "loopback", Machine: m.Text()}, Ranks: 2, CacheBytes: cache})
@@ -32,7 +33,7 @@ func randomPlan(t *testing.T, rng *rand.Rand) []plan.Case {
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	a := plan.Axes{
 		Collectives: all[:1+rng.IntN(len(all))], MinBytes: 1 + rng.Int64N(1<<rng.IntN(24)), Factor: 2 + rng.IntN(7),
-		InPlace: [][]bool{{false}, {true}, {false, true}}[rng.IntN(3)], Ranks: 2, Nodes: 1, GPUsPerProcess: 2,
+		InPlace: [][]bool{{false}, {true}, {false, true}}[rng.IntN(3)], World: spec.World{Nodes: 1, GPUsPerNode: 2, GPUsPerProcess: 2},
 		Dtype: collective.Dtypes()[rng.IntN(10)], Op: collective.Ops()[0],
 	}
 	a.MaxBytes = a.MinBytes * (1 + rng.Int64N(1<<rng.IntN(14)))

@@ -25,13 +25,13 @@ func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Veri
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
 	wrong, err := d.batch.Verify(expect, d.seed(c, launch))
 	if err != nil {
-		return plan.Verification{}, ended(ctx, record.DuringVerification, err)
+		return plan.Verification{}, d.ended(ctx, record.DuringVerification, err)
 	}
 	var v plan.Verification
 	for _, w := range wrong {
 		if v.Wrong == 0 {
 			v.First = fmt.Sprintf("first on rank %d at element %d of %s: expected bits %#x, got %#x",
-				w.Rank, w.Index, unit.Bytes(c.Layout.Bytes), w.Expected, w.Got)
+				d.cfg.FirstRank+w.Rank, w.Index, unit.Bytes(c.Layout.Bytes), w.Expected, w.Got)
 		}
 		v.Wrong += w.Count
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/record"
+	"zbench/bench/spec"
 	"zbench/bench/stat"
 )
 
@@ -40,7 +41,7 @@ func TestWeightedMedian(t *testing.T) {
 // launches makes a record of results with the given late counts; every result
 // has the time and spread given.
 func launches(ranks int, median, spread float64, counts ...[]record.LateCount) *record.Record {
-	rec := &record.Record{World: record.World{Nodes: 2, Ranks: ranks, GPUsPerNode: ranks / 2}}
+	rec := &record.Record{World: record.World{World: spec.World{Nodes: 2, GPUsPerNode: ranks / 2}, Ranks: ranks}}
 	for _, late := range counts {
 		rec.Results = append(rec.Results, record.Result{
 			Collective: "all_reduce", Status: record.OK, Ranks: ranks, Nodes: 2, GPUsPerProcess: 1,

@@ -46,7 +46,7 @@ func edges() map[string]*record.Record {
 		}
 	}
 	faults := bothPlaces(8, 1.2)
-	faults.Sweep.Faults = []string{"late_gpu:node=0,gpu=5,seconds=2e-5", "slow_link:" + strings.Repeat("node=0, ", 20)}
+	faults.Spec.Faults = []string{"late_gpu:node=0,gpu=5,seconds=2e-5", "slow_link:" + strings.Repeat("node=0, ", 20)}
 	twice := sweep(8)
 	twice.Results = append(twice.Results, twice.Results...)
 	return map[string]*record.Record{

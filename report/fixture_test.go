@@ -6,6 +6,7 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 	"zbench/bench/stat"
 )
 
@@ -33,12 +34,12 @@ func sweep(sizes int) *record.Record {
 		Schema: record.Schema, Tool: record.Tool{Name: "zbench", Version: "1.0.0"},
 		Created: time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC), Simulated: true,
 		Source: record.Source{Kind: record.Simulated, Backend: "loopback", Clock: "virtual"},
-		World:  record.World{Nodes: 128, Ranks: ranks, GPUsPerNode: 8, GPUsPerProcess: 1, GPU: "MI300X"},
+		World:  record.World{World: spec.World{Nodes: 128, GPUsPerNode: 8, GPUsPerProcess: 1}, Ranks: ranks, GPU: "MI300X"},
 		Fabric: fabric(),
-		Sweep: &record.Sweep{
+		Spec: &spec.Spec{Seed: 1, Sweep: &spec.Sweep{
 			Collectives: collective.Default(), MinBytes: 1 << 10, MaxBytes: 1 << (9 + sizes), Factor: 2, Dtype: "float", Op: "sum",
-			InPlace: []bool{false}, Iterations: 20, Warmup: 5, Checks: 1, Precision: 0.01, MaxTime: 0.4, Cache: "cold", Seed: 1,
-		},
+			InPlace: []bool{false}, Iterations: 20, Warmup: 5, Checks: 1, Precision: 0.01, MaxTime: 0.4, Cache: "cold",
+		}},
 		Warnings: []record.Warning{{
 			Code: "extrapolated", Message: "The fabric's model was fitted on up to 8 nodes; this sweep has 128.",
 			Hint: "Measure on the cluster itself before changing a training run.",
@@ -102,7 +103,7 @@ func fabric() *record.Fabric {
 // many times as long.
 func bothPlaces(sizes int, times float64) *record.Record {
 	rec := sweep(sizes)
-	rec.Sweep.InPlace = []bool{false, true}
+	rec.Spec.Sweep.InPlace = []bool{false, true}
 	for _, r := range rec.Results {
 		r.InPlace = true
 		r.Key += "-ip"

@@ -126,7 +126,7 @@ func TestImported(t *testing.T) {
 func imported() *record.Record {
 	rec := sweep(8)
 	average := 5e9
-	rec.Simulated, rec.Fabric, rec.Sweep, rec.Warnings = false, nil, nil, nil
+	rec.Simulated, rec.Fabric, rec.Spec, rec.Warnings = false, nil, nil, nil
 	rec.Source = record.Source{Kind: record.Imported, Imports: []record.Import{{
 		File: "slurm-1.log", SHA256: strings.Repeat("ab", 32), Tool: "rccl-tests", Lines: 40, Rows: 24, Truncated: true,
 		Skipped: []record.Skip{{Reason: "not a number", Count: 2, Lines: []int{7, 9}}}, ReportedAverage: &average,

@@ -39,7 +39,7 @@ func publishedOf(rec *record.Record) []memory.Published {
 	seen := map[string]bool{}
 	for _, d := range rec.World.Devices {
 		known, ok := device.Lookup(d.Name)
-		if !ok || d.Kind != record.GPU || rec.Benchmark != "hbm" || seen[known.Name] {
+		if !ok || d.Kind != record.GPU || rec.Benchmark() != "hbm" || seen[known.Name] {
 			continue
 		}
 		seen[known.Name] = true
@@ -125,7 +125,7 @@ func ratioCharts(rec *record.Record) []barChart {
 			bars = append(bars, b)
 		}
 		if len(bars) > 0 {
-			title := fmt.Sprintf("%s on %s: × as fast as kernel by kernel", rec.Benchmark, d.Name)
+			title := fmt.Sprintf("%s on %s: × as fast as kernel by kernel", rec.Benchmark(), d.Name)
 			out = append(out, barChart{title, pictures(title, bars, most)})
 		}
 	}

@@ -82,8 +82,8 @@ func memoryBanners(rec *record.Record) []Banner {
 	if simulated > 0 {
 		out = append(out, Banner{"simulated", "SIMULATED", "The loopback stood for " + plural(int64(simulated), "GPU") + ": a launch takes what its clock says, whatever it moves."})
 	}
-	if rec.Asked != nil && len(rec.Asked.Faults) > 0 {
-		out = append(out, Banner{"planted", "FAULTS PLANTED", strings.Join(rec.Asked.Faults, "; ")})
+	if rec.Spec != nil && len(rec.Spec.Faults) > 0 {
+		out = append(out, Banner{"planted", "FAULTS PLANTED", strings.Join(rec.Spec.Faults, "; ")})
 	}
 	wrong := 0
 	for i := range rec.Kernels {
@@ -148,12 +148,12 @@ func memoryFacts(rec *record.Record) []Fact {
 	for _, l := range rec.Source.Libraries {
 		out = append(out, Fact{l.Name, strings.TrimSpace(l.Version + " " + l.Path)})
 	}
-	if rec.Asked == nil {
+	if !rec.OfKernels() {
 		return out
 	}
-	out = append(out, Fact{"data", cmp.Or(rec.Asked.Data, "random")})
+	out = append(out, Fact{"data", cmp.Or(rec.Spec.Kernels.Data, "random")})
 	if !slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Timing != nil }) {
 		return out
 	}
-	return append(out, Fact{"timing", fmt.Sprintf("batches of at least 2 ms between two events, until half the interval of the median is within %s of it, or for %s", percent(rec.Asked.Precision), unit.Seconds(rec.Asked.MaxTime))})
+	return append(out, Fact{"timing", fmt.Sprintf("batches of at least 2 ms between two events, until half the interval of the median is within %s of it, or for %s", percent(rec.Spec.Kernels.Precision), unit.Seconds(rec.Spec.Kernels.MaxTime))})
 }

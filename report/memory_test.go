@@ -12,16 +12,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/record"
+	"zbench/bench/spec"
 )
 
 // memoryOf is a record of one GPU with invented times.
 func memoryOf(command string, results ...record.Kernel) *record.Record {
 	peak := 5.3e12
 	rec := &record.Record{
-		Schema: record.Schema, Tool: record.Tool{Name: "zbench", Version: "1.0.0"}, Benchmark: command,
+		Schema: record.Schema, Tool: record.Tool{Name: "zbench", Version: "1.0.0"},
 		Created: time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC), Source: record.Source{Kind: record.Measured, Backend: "rocm", Clock: "monotonic"},
 		World:   record.World{Devices: []record.Device{{Name: "AMD Instinct MI300X", Kind: record.GPU, Units: 304, Bytes: 192 << 30, Cache: 256 << 20, PeakBandwidth: &peak, PeakSource: "data sheet, 2023"}}},
-		Asked:   &record.Asked{Data: "random", Precision: 0.01, MaxTime: 1, Seed: 1},
+		Spec:    &spec.Spec{Benchmark: command, Seed: 1, Kernels: &spec.Kernels{Data: "random", Precision: 0.01, MaxTime: 1}},
 		Kernels: results,
 	}
 	for i := range rec.Kernels {
@@ -112,9 +113,9 @@ func memoryTable(t *testing.T, rec *record.Record, format string) string {
 func memoryPage(t *testing.T, rec *record.Record) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, WriteMemoryHTML(&b, rec, "zbench "+rec.Benchmark))
+	require.NoError(t, WriteMemoryHTML(&b, rec, "zbench "+rec.Benchmark()))
 	if dir := os.Getenv("ZBENCH_PAGES"); dir != "" { // for the eye, and for a browser
-		name := fmt.Sprintf("%s-%d.html", rec.Benchmark, len(rec.Kernels))
+		name := fmt.Sprintf("%s-%d.html", rec.Benchmark(), len(rec.Kernels))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o600))
 	}
 	return b.String()

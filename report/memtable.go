@@ -130,9 +130,9 @@ func noteText(rec *record.Record, r *record.Kernel) string {
 
 // memoryTitle says what was measured on what.
 func memoryTitle(rec *record.Record) string {
-	what := map[string]string{"hbm": "Memory bandwidth"}[rec.Benchmark]
+	what := map[string]string{"hbm": "Memory bandwidth"}[rec.Benchmark()]
 	if what == "" {
-		what = rec.Benchmark
+		what = rec.Benchmark()
 	}
 	if len(rec.World.Devices) == 0 {
 		return what
@@ -231,7 +231,7 @@ func WriteMemoryTable(w io.Writer, rec *record.Record, format string) error {
 	}
 	fmt.Fprintln(&b)
 	for _, note := range t.footer {
-		for _, part := range folded(bullet+line(note), lineWidth) {
+		for _, part := range folded(bullet + line(note)) {
 			fmt.Fprintln(&b, part)
 		}
 	}

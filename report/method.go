@@ -22,8 +22,8 @@ func method(rec *record.Record) []Fact {
 		out = append(out, Fact{"Interval", "[lo, hi] are order statistics that bound the median with at least 95 % confidence; " +
 			"fewer than 6 samples, or as few effective ones, have none."})
 	}
-	if s := rec.Sweep; s != nil {
-		out = append(out, Fact{"Sweep", sweepText(s)})
+	if rec.Spec != nil && rec.Spec.Sweep != nil {
+		out = append(out, Fact{"Sweep", sweepText(rec)})
 	}
 	out = append(out, Fact{"Verified", verifiedMethod(rec)})
 	if hasIsolated(rec) {
@@ -61,14 +61,15 @@ func timeMethod(rec *record.Record) string {
 		"as rccl-tests times them; algbw and busbw are of this time." + who
 }
 
-func sweepText(s *record.Sweep) string {
+func sweepText(rec *record.Record) string {
+	s := rec.Spec.Sweep
 	parts := []string{
 		plural(int64(s.Iterations), "launch") + " per burst",
 		plural(int64(s.Warmup), "warm-up launch"),
 		fmt.Sprintf("each timing until its median is known to %g %% or for %s", 100*s.Precision, unit.Seconds(s.MaxTime)),
 		s.Cache + " cache",
 		fmt.Sprintf("size factor %d", s.Factor),
-		fmt.Sprintf("seed %d", s.Seed),
+		fmt.Sprintf("seed %d", rec.Spec.Seed),
 	}
 	if s.StepBytes > 0 {
 		parts[4] = "sizes " + unit.Bytes(s.StepBytes) + " apart"
@@ -76,13 +77,13 @@ func sweepText(s *record.Sweep) string {
 	if s.GraphLaunches > 0 {
 		parts[0] += fmt.Sprintf(", captured into a graph that is replayed %d times", s.GraphLaunches)
 	}
-	return strings.Join(parts, ", ") + "." + addedText(s)
+	return strings.Join(parts, ", ") + "." + addedText(rec)
 }
 
 // addedText says which cases are not of the sweep's own sizes.
-func addedText(s *record.Sweep) string {
+func addedText(rec *record.Record) string {
 	count := map[string]int64{}
-	for _, a := range s.Further {
+	for _, a := range rec.Added {
 		count[a.Why] += int64(len(a.Keys))
 	}
 	var parts []string

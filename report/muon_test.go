@@ -9,6 +9,7 @@ import (
 
 	"zbench/bench/muon"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 )
 
 func muonPage(t *testing.T, rec *record.Record) string {
@@ -28,8 +29,8 @@ func muonRow(rows int64, shape string, found float64) record.Kernel {
 }
 
 func muonOf(rows ...record.Kernel) *record.Record {
-	rec := memoryOf(record.Muon, rows...)
-	rec.Source.Vendor, rec.Asked.Coefficients = "library not found", "you"
+	rec := memoryOf(spec.Muon, rows...)
+	rec.Source.Vendor, rec.Spec.Kernels.Coefficients = "library not found", "you"
 	return rec
 }
 
@@ -76,5 +77,5 @@ func TestMuonPageEmulated(t *testing.T) {
 	require.Contains(t, page, "RESULTS CHECKED, NOT TIMED")
 	require.NotContains(t, page, "<caption>Speed</caption>")
 	require.NotContains(t, page, "vendor")
-	require.Contains(t, muonPage(t, memoryOf(record.Muon)), "Muon on")
+	require.Contains(t, muonPage(t, memoryOf(spec.Muon)), "Muon on")
 }

@@ -7,6 +7,7 @@ import (
 
 	"zbench/bench/muon"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 )
 
 // muonView is the page of a record of Muon.
@@ -105,17 +106,17 @@ func muonBanners(rec *record.Record) []Banner {
 }
 
 func muonFacts(rec *record.Record) []Fact {
-	a := rec.Asked
-	if a == nil {
-		a = &record.Asked{}
+	k, seed := spec.Kernels{}, uint64(0)
+	if rec.OfKernels() {
+		k, seed = *rec.Spec.Kernels, rec.Spec.Seed
 	}
 	return []Fact{
 		{"zbench", rec.Tool.Version},
 		{"made", rec.Created.Format("2006-01-02 15:04:05 UTC")},
 		{"device", muonDevice(rec)},
 		{"libraries", rec.Source.Backend},
-		{"coefficients", a.Coefficients},
-		{"preset", cmp.Or(a.Preset, "none: shapes were given")},
-		{"seed", fmt.Sprint(a.Seed)},
+		{"coefficients", k.Coefficients},
+		{"preset", cmp.Or(k.Preset, "none: shapes were given")},
+		{"seed", fmt.Sprint(seed)},
 	}
 }

@@ -12,8 +12,8 @@ import (
 // MuonTitle says what ran where.
 func MuonTitle(rec *record.Record) string {
 	coefficients := ""
-	if rec.Asked != nil {
-		coefficients = rec.Asked.Coefficients
+	if rec.OfKernels() {
+		coefficients = rec.Spec.Kernels.Coefficients
 	}
 	title := fmt.Sprintf("Muon on %s (%s), coefficients %s", oneLine(muonDevice(rec)), rec.Source.Backend, coefficients)
 	if rec.Emulated() {

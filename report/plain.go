@@ -20,24 +20,6 @@ func oneLine(s string) string {
 	}, s)
 }
 
-// folded breaks a line at spaces so that none is longer than width, where it
-// can be; what follows the first is indented.
-func folded(s string, width int) []string {
-	var out []string
-	line := ""
-	for word := range strings.FieldsSeq(s) {
-		if line != "" && len([]rune(line))+1+len([]rune(word)) > width {
-			out = append(out, line)
-			line = "   "
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(out, line)
-}
-
 // footnotes numbers the texts that do not fit into a row. Texts that differ
 // only in their figures share a number.
 type footnotes struct{ alike }

@@ -24,6 +24,12 @@ const (
 // lineWidth is the width of a terminal the table must fit into.
 const lineWidth = 120
 
+// folded breaks a title or a note into lines of lineWidth; those after the first are
+// indented.
+func folded(text string) []string {
+	return plain.Fold(plain.OneSpace(text), lineWidth, "", "    ")
+}
+
 // WriteTable writes all cases as a table for a terminal ("table") or a merge
 // request ("markdown"), grouped by collective, with the units beneath. Cases
 // that did not end ok are rows too, with the reason beneath.
@@ -96,9 +102,9 @@ func (t textual) terminal(w io.Writer) error {
 			lines = slices.Insert(lines, at, above...)
 		}
 	}
-	out := slices.Concat(folded(t.title, lineWidth), []string{""}, t.over(), lines, []string{""})
+	out := slices.Concat(folded(t.title), []string{""}, t.over(), lines, []string{""})
 	for _, line := range t.footer {
-		out = append(out, folded(line, lineWidth)...)
+		out = append(out, folded(line)...)
 	}
 	for i := range out {
 		out[i] = strings.TrimRight(out[i], " ")

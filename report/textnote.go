@@ -153,8 +153,8 @@ func unverified(rec *record.Record) *alike {
 
 // faultsOf are the faults planted into the simulation.
 func faultsOf(rec *record.Record) []string {
-	if rec.Sweep == nil {
+	if rec.Spec == nil {
 		return nil
 	}
-	return rec.Sweep.Faults
+	return rec.Spec.Faults
 }

@@ -7,13 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/record"
+	"zbench/bench/spec"
 	"zbench/bench/stat"
 )
 
 // swept is a record of cases of groups of 8 on two nodes, of which node 1's had as
 // many slow launches of 40 in each.
 func swept(cases, slow int) *record.Record {
-	rec := &record.Record{World: record.World{Nodes: 2, Ranks: 16, GPUsPerNode: 8, GPUsPerProcess: 1}}
+	rec := &record.Record{World: record.World{World: spec.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}, Ranks: 16}}
 	for i := range cases {
 		times := make([]float64, 40)
 		for j := range times {

@@ -61,12 +61,7 @@ rm -rf "$dir"
 mkdir -p "$dir/apt/lists/partial" "$dir/apt/cache/archives/partial" "$dir/apt/parts" "$dir/debs/headers"
 dir=$(realpath "$dir")
 
-if ! command -v curl >/dev/null; then
-	sudo=
-	[ "$(id -u)" = 0 ] || sudo=sudo
-	$sudo apt-get update >&2
-	DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y --no-install-recommends curl >&2
-fi
+command -v curl >/dev/null || "$(dirname "$0")/install.sh" curl
 
 # An apt whose sources, lists and cache are in this folder alone. A mirror may lag
 # behind sid's dates; the signature is checked all the same.

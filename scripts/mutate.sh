@@ -10,7 +10,7 @@
 #
 # A mistake is a block of [name], "file: ", what it "does: " to a figure, and the
 # text that it changes "from: " and "to: ", with \n for a line break. The text
-# must stand in the file exactly once. docs/METHOD.md has the table.
+# must stand in the file exactly once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

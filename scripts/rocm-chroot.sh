@@ -58,10 +58,7 @@ if [ "$(cat "$done_marker" 2>/dev/null)" = "$wanted $headers" ]; then # by anoth
 fi
 start=$SECONDS
 
-if ! command -v debootstrap >/dev/null; then
-	apt-get update >&2
-	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends debootstrap >&2
-fi
+command -v debootstrap >/dev/null || "$(dirname "$0")/install.sh" debootstrap
 if [ ! -e "$base_marker" ]; then
 	find "$dir" -xdev -mindepth 1 -delete
 	mkdir -p "$dir.debs"

@@ -55,53 +55,62 @@ type Input struct {
 
 // Document is a recommendation whole.
 type Document struct {
+	// Version of the format.
 	Schema string `json:"schema"`
-	// Sentence is what to do.
+	// Sentence says what to do, for people.
 	Sentence string `json:"sentence"`
-	// Model says what the gradients are of.
+	// Model describes the gradients; null where nothing is known of the model.
 	Model *ModelFacts `json:"model"`
-	// Compute says where the time of the passes is from; empty is not known.
+	// Compute says where the times of the passes are from; empty where they are not known.
 	Compute string `json:"compute"`
-	// Config is what the trainer is set to now.
+	// Config is what the trainer is set to now; null where no configuration was given.
 	Config *ConfigFacts `json:"config"`
-	// CurveSHA256 is the hash of the curves behind the answer: their sizes and
-	// times. Snippets carry its beginning.
-	CurveSHA256 string `json:"curve_sha256"`
-	// Snippets are the setting as each tool takes it; none without an answer.
+	// CurveSHA256 is the SHA-256 of the curves behind the answer, their sizes and times,
+	// in hexadecimal. Snippets carry its beginning.
+	CurveSHA256 string `json:"curve_sha256" jsonschema:"pattern=^[0-9a-f]{64}$"`
+	// Snippets are the setting as each tool takes it; empty without an answer.
 	Snippets []trainer.Snippet `json:"snippets"`
-	// Answer is the whole of it, in base units.
+	// Answer is the recommendation with its reasons, in base units.
 	Answer recommend.Answer `json:"answer"`
-	// BlockElements is what a trainer that is set in blocks counts as one; else 0.
+	// BlockElements is the number of elements in a block, for a trainer that is set in
+	// blocks; else 0.
 	BlockElements int64 `json:"block_elements"`
-	// Asked is the flags that ask for it again.
+	// Asked is the command-line flags that ask for it again.
 	Asked []string `json:"asked"`
 }
 
 // ModelFacts describes the gradients.
 type ModelFacts struct {
-	Name   string `json:"name"`
+	// Name of the model or of its file.
+	Name string `json:"name"`
+	// Source says where the list of tensors is from.
 	Source string `json:"source"`
-	// Tensors and Elements count the gradients, Largest the elements of the
-	// largest, Experts those of routed experts.
-	Tensors  int   `json:"tensors"`
+	// Tensors is the number of gradient tensors that are not empty.
+	Tensors int `json:"tensors"`
+	// Elements is the number of elements of all gradients.
 	Elements int64 `json:"elements"`
-	Largest  int64 `json:"largest"`
-	Experts  int64 `json:"experts"`
+	// Largest is the number of elements of the largest tensor.
+	Largest int64 `json:"largest"`
+	// Experts is the number of elements that belong to routed experts.
+	Experts int64 `json:"experts"`
 	// Active is the number of parameters that a token uses; 0 is not known.
 	Active int64 `json:"active"`
-	// Listed is false where the tensors were made up from a total.
-	Listed bool     `json:"listed"`
-	Notes  []string `json:"notes"`
+	// Listed is false where the tensors were derived from a total instead of a list.
+	Listed bool `json:"listed"`
+	// Notes are doubts about the list, in words.
+	Notes []string `json:"notes"`
 }
 
 // ConfigFacts is what was read from the trainer's own settings.
 type ConfigFacts struct {
+	// File is the name of the configuration that was read.
 	File string `json:"file"`
 	// Elements is the bucket size in elements; 0 where the file sets none.
 	Elements int64 `json:"elements"`
-	// Overlap tells that communication overlaps with computation there.
-	Overlap bool     `json:"overlap"`
-	Notes   []string `json:"notes"`
+	// Overlap is true where communication overlaps with computation.
+	Overlap bool `json:"overlap"`
+	// Notes are remarks on the configuration, in words.
+	Notes []string `json:"notes"`
 }
 
 // Give asks for the recommendation. Where something is missing the document's

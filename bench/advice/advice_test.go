@@ -2,6 +2,7 @@ package advice_test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,6 +21,8 @@ import (
 	"zbench/bench/trainer"
 	"zbench/internal/schematest"
 )
+
+var update = flag.Bool("update", false, "rewrite the goldens")
 
 // sweep is a record of α–β curves: 0.2 ms and 300 GB/s, in place.
 func sweep(ranks int, simulated bool, names ...string) *record.Record {

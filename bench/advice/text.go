@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"zbench/bench/jsonfile"
 	"zbench/bench/plain"
@@ -199,19 +200,10 @@ const lineWidth = 112
 
 // fold writes a text behind a prefix, its further lines as far in.
 func fold(b *strings.Builder, prefix, text string) {
-	indent := strings.Repeat(" ", len([]rune(prefix)))
-	line, empty := prefix, true
-	for word := range strings.FieldsSeq(text) {
-		if !empty && len([]rune(line))+1+len([]rune(word)) > lineWidth {
-			b.WriteString(line + "\n")
-			line, empty = indent, true
-		}
-		if !empty {
-			line += " "
-		}
-		line, empty = line+word, false
+	indent := strings.Repeat(" ", utf8.RuneCountInString(prefix))
+	for _, line := range plain.Fold(plain.OneSpace(text), lineWidth, prefix, indent) {
+		b.WriteString(line + "\n")
 	}
-	b.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
 // fewRows is how many settings fit on a screen.

@@ -36,69 +36,88 @@ var fractions = []float64{0.5, 0.8, 0.9}
 // Answer is what one record says about message sizes. All values are in base
 // units: bytes, bytes per second.
 type Answer struct {
+	// Version of the format.
 	Schema string `json:"schema"`
 	// Simulated is true when a model, not hardware, decided the times.
-	Simulated bool             `json:"simulated"`
-	Curves    []Curve          `json:"curves"`
-	Needs     []Need           `json:"needs"`
-	Warnings  []record.Warning `json:"warnings"`
+	Simulated bool `json:"simulated"`
+	// Curves are the record's collectives over message sizes.
+	Curves []Curve `json:"curves"`
+	// Needs are what is missing for a bucket size.
+	Needs []Need `json:"needs"`
+	// Warnings are doubts about the record.
+	Warnings []record.Warning `json:"warnings"`
 }
 
 // Curve is one collective over message sizes, everything else being equal.
 type Curve struct {
-	Collective     string `json:"collective"`
-	Dtype          string `json:"dtype"`
-	Op             string `json:"op"`
-	Ranks          int    `json:"ranks"`
-	Nodes          int    `json:"nodes"`
-	GPUsPerProcess int    `json:"gpus_per_process"`
-	// Groups is the number of communicators of Ranks that ran at once.
+	// Collective is the name of the collective.
+	Collective string `json:"collective"`
+	// Dtype is the element type, as rccl-tests names it.
+	Dtype string `json:"dtype"`
+	// Op is the reduction operator; empty where the collective has none.
+	Op string `json:"op"`
+	// Ranks is the number of ranks; 0 when not known.
+	Ranks int `json:"ranks"`
+	// Nodes is the number of nodes; 0 when not known.
+	Nodes int `json:"nodes"`
+	// GPUsPerProcess is how many GPUs one process drives; 0 when not known.
+	GPUsPerProcess int `json:"gpus_per_process"`
+	// Groups is the number of communicators of this many ranks that ran at once.
 	Groups int `json:"groups"`
-	// Stride is how far apart the ranks of each are; 0 where they are neighbours.
-	Stride  int  `json:"stride,omitempty"`
+	// Stride is how far apart the ranks of each group are; absent where they are
+	// neighbours.
+	Stride int `json:"stride,omitempty"`
+	// InPlace is true for one buffer, false for two.
 	InPlace bool `json:"in_place"`
-	// Setup is record.Result's: in what the curve differs from others that are else
-	// alike.
+	// Setup says in which devices or settings the curve differs from others that are else
+	// alike; absent where there are none.
 	Setup string `json:"setup,omitempty"`
-	// Timing names the time behind the bus bandwidth, as in record.Result.
+	// Timing names the time behind the bus bandwidth.
 	Timing string `json:"timing"`
-	// Sizes is the number of distinct sizes used, NotOK the number of results
-	// of this curve that were left out because they did not end ok.
+	// Sizes is the number of distinct sizes used.
 	Sizes int `json:"sizes"`
+	// NotOK is the number of results of this curve that were left out because they did not
+	// end ok.
 	NotOK int `json:"not_ok"`
-	// PlateauBusBW is the largest bus bandwidth of the curve, in bytes per
-	// second, and PlateauBytes the smallest size that has it.
+	// PlateauBusBW is the largest bus bandwidth of the curve, in bytes per second.
 	PlateauBusBW float64 `json:"plateau_busbw"`
-	PlateauBytes int64   `json:"plateau_bytes"`
-	// Saturated tells that the bus bandwidth grew by at most 5 % over the last
-	// octave of sizes; LastOctaveGrowth is that growth as a ratio, less one.
-	Saturated        bool     `json:"saturated"`
+	// PlateauBytes is the smallest size that has it, in bytes.
+	PlateauBytes int64 `json:"plateau_bytes"`
+	// Saturated is true where the bus bandwidth grew by at most 5 % over the last octave
+	// of sizes.
+	Saturated bool `json:"saturated"`
+	// LastOctaveGrowth is that growth as a ratio, less one; null where the curve is
+	// shorter.
 	LastOctaveGrowth *float64 `json:"last_octave_growth"`
-	// Extrapolated is true when any time of the curve is (record.Result).
-	Extrapolated bool    `json:"extrapolated"`
-	Points       []Point `json:"points"`
+	// Extrapolated is true when the model behind any time of the curve has parts that were
+	// never measured.
+	Extrapolated bool `json:"extrapolated"`
+	// Points are the shares of the plateau with the sizes that reach them.
+	Points []Point `json:"points"`
 	// Reason says why there are no points.
 	Reason string `json:"reason,omitempty"`
-	Holes  []Hole `json:"holes"`
+	// Holes are sizes that the library handles worse than their neighbours.
+	Holes []Hole `json:"holes"`
 }
 
 // Point is one share of the plateau and the sizes that reach it.
 type Point struct {
+	// Fraction is the share of the plateau, a ratio.
 	Fraction float64 `json:"fraction"`
-	// Bytes is the smallest total size S from which on every larger one, up to
-	// UpToBytes, reaches the share.
+	// Bytes is the smallest total size from which on every larger one, up to up_to_bytes,
+	// reaches the share.
 	Bytes int64 `json:"bytes"`
-	// Elements is Bytes in elements of the dtype; 0 where its width is not known.
+	// Elements is that size in elements of the dtype; 0 where its width is not known.
 	Elements int64 `json:"elements"`
-	// PerRankBytes is Bytes divided by the ranks: a rank's share.
+	// PerRankBytes is that size divided by the ranks, in bytes: a rank's share.
 	PerRankBytes int64 `json:"per_rank_bytes"`
-	// BusBW is the bus bandwidth at Bytes, in bytes per second.
+	// BusBW is the bus bandwidth at that size, in bytes per second.
 	BusBW float64 `json:"busbw"`
-	// FirstBytes is where the share is reached for the first time: less than
-	// Bytes where the curve falls below it again.
+	// FirstBytes is the size at which the share is reached for the first time, in bytes:
+	// less than bytes where the curve falls below it again.
 	FirstBytes int64 `json:"first_bytes"`
-	// UpToBytes is the size beyond the plateau up to which the share holds;
-	// null when it holds to the end of the sweep.
+	// UpToBytes is the size beyond the plateau up to which the share holds, in bytes; null
+	// when it holds to the end of the sweep.
 	UpToBytes *int64 `json:"up_to_bytes"`
 	// AtSmallestSize is true when the smallest size of the sweep reaches the
 	// share already, so that the real knee may be smaller.
@@ -107,8 +126,10 @@ type Point struct {
 
 // Need is something that is missing for a bucket size, and how to give it.
 type Need struct {
+	// What says what is missing.
 	What string `json:"what"`
-	How  string `json:"how"`
+	// How says how to give it.
+	How string `json:"how"`
 }
 
 // Knees reads the sizes at 50, 80 and 90 % of the plateau from every curve of

@@ -20,10 +20,12 @@ const (
 // Hole is a stretch of sizes that the library handles worse than its
 // neighbours, as at the switch between two of its algorithms.
 type Hole struct {
+	// Kind is how it shows.
 	Kind string `json:"kind"`
-	// FromBytes and ToBytes are the first and the last swept size in the hole.
+	// FromBytes is the first swept size in the hole, in bytes.
 	FromBytes int64 `json:"from_bytes"`
-	ToBytes   int64 `json:"to_bytes"`
+	// ToBytes is the last swept size in the hole, in bytes.
+	ToBytes int64 `json:"to_bytes"`
 	// Loss is the worst of it as a ratio: the time that could be saved, or the
 	// bus bandwidth that is missing.
 	Loss float64 `json:"loss"`

@@ -2,9 +2,11 @@ package experiments
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
+	"zbench/bench/plan"
 	"zbench/bench/record"
 )
 
@@ -86,7 +88,42 @@ func (t *trial) judge() (wrong []string) {
 	if n := t.meeting.incomplete(); n > 1 || n == 1 && !t.excused() {
 		wrong = append(wrong, fmt.Sprintf("%d launches were not made by all", n))
 	}
-	return append(wrong, t.judgeResults(like)...)
+	return append(append(wrong, t.judgeEvidence()...), t.judgeResults(like)...)
+}
+
+// judgeEvidence holds the evidence of the case that failed to what was planted: the
+// ranks of the trouble's process have failed or are lost, all others that took part
+// wait for them.
+func (t *trial) judgeEvidence() (wrong []string) {
+	p := t.processes[t.upset]
+	state, planted := map[Trouble]record.RankState{LaunchFails: record.RankFailed, ProcessDies: record.LostContact}[t.trouble]
+	planted = planted && p.at <= 0 // it came to that launch
+	for i, r := range t.results {
+		c := t.cases[i]
+		active := c.Ranks * max(c.Parallel, 1)
+		alone := active == p.ranks && t.upset == 0 // nobody waits for it
+		switch {
+		case !planted && r.Evidence != nil:
+			wrong = append(wrong, c.Key+" has evidence, and nothing was planted")
+		case !planted || r.Status != record.Failed || alone:
+		case r.Evidence == nil:
+			wrong = append(wrong, c.Key+" has failed without evidence")
+		default:
+			want := &record.Evidence{During: r.Evidence.During, Iterations: r.Evidence.Iterations, Deadline: new(launchDeadline.Seconds())}
+			ranks := slices.Repeat([]record.RankProgress{{Enqueued: want.Iterations, Begun: -1, Ended: -1}}, active)
+			for rank := t.upset * p.ranks; rank < (t.upset+1)*p.ranks; rank++ {
+				ranks[rank] = record.RankProgress{Lost: state == record.LostContact, Failed: state == record.RankFailed}
+				if state == record.RankFailed {
+					ranks[rank].Error = errLink.Error()
+				}
+			}
+			want.SetRanks(ranks)
+			if !reflect.DeepEqual(want, r.Evidence) {
+				wrong = append(wrong, fmt.Sprintf("%s has the evidence %q, not %q", c.Key, r.Evidence.Text(), want.Text()))
+			}
+		}
+	}
+	return wrong
 }
 
 // same compares two processes' orders; one that is excused may have had less.
@@ -111,7 +148,7 @@ func (t *trial) judgeResults(like *process) (wrong []string) {
 	}
 	for i, r := range t.results {
 		c := t.cases[i]
-		fits := c.Layout.SendBytes+c.Layout.RecvBytes <= least
+		fits := plan.ArenaHead+aligned(c.Layout.SendBytes)+aligned(c.Layout.RecvBytes) <= least
 		known := slices.ContainsFunc(t.log.Parts, func(p record.Part) bool { return p.Key == c.Key })
 		begun := slices.Contains(like.orders, fmt.Sprintf("begin %s, pass 0", c.Key))
 		switch {
@@ -128,6 +165,9 @@ func (t *trial) judgeResults(like *process) (wrong []string) {
 	}
 	return wrong
 }
+
+// aligned is the size of a buffer with the gap to the next.
+func aligned(bytes int64) int64 { return (bytes + plan.Align - 1) / plan.Align * plan.Align }
 
 // incomplete counts the launches that some made and not all.
 func (c *meeting) incomplete() (n int) {

@@ -11,6 +11,7 @@ import (
 	"zbench/bench/collective"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 	"zbench/bench/stat"
 )
 
@@ -85,7 +86,7 @@ func newTrial(seed int, after After) *trial {
 func (t *trial) axes(rng *rand.Rand, n, ranks int) {
 	a := plan.Axes{
 		Op: collective.Ops()[0], MinBytes: 1 << 10, MaxBytes: 1 << 20, Factor: 32, InPlace: []bool{false},
-		Ranks: n * ranks, Nodes: n, GPUsPerProcess: ranks,
+		World: spec.World{Nodes: n, GPUsPerNode: ranks, GPUsPerProcess: ranks},
 	}
 	a.Collectives = collective.All()[rng.IntN(3):][:1]
 	a.Dtype = collective.Dtypes()[rng.IntN(8)]
@@ -190,7 +191,11 @@ func (t *trial) lead(ctx context.Context, others wires) {
 		t.results = t.sweep(ctx, t.process(ctx, 0))
 		return
 	}
-	g, ctx := plan.Lead(ctx, t.process(ctx, 0), others)
+	var world []plan.Member
+	for _, p := range t.processes {
+		world = append(world, plan.Member{Ranks: p.ranks})
+	}
+	g, ctx := plan.Lead(ctx, t.process(ctx, 0), others, world)
 	defer g.End()
 	t.results = t.sweep(ctx, g)
 }

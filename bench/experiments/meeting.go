@@ -140,8 +140,10 @@ func (all wires) Reports() []plan.Report {
 			case <-w.abandoned:
 			}
 		}
-		if text == nil || json.Unmarshal(text, &out[i]) != nil {
-			out[i] = plan.Report{Error: errGone.Error()}
+		if text == nil {
+			out[i] = plan.Lost(errGone.Error())
+		} else if err := json.Unmarshal(text, &out[i]); err != nil {
+			out[i] = plan.Unreadable(err)
 		}
 	}
 	return out

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"zbench/bench/plan"
+	"zbench/bench/record"
 )
 
 // process is one process of a cluster: a plan.Process with a clock of its own
@@ -64,8 +66,32 @@ func (p *process) launch(kind string, count int) error {
 	p.seq[active]++
 	err := p.meeting.meet(active, p.seq[active], what)
 	p.missed = p.missed || err != nil
+	if errors.Is(err, errMissed) {
+		return p.stuck(kind, count)
+	}
 	return err
 }
+
+// stuck is the error of launches that others did not make, with what this process
+// knows of its own ranks. Only how many it has enqueued is known in this model.
+func (p *process) stuck(kind string, count int) error {
+	e := &record.Evidence{During: phases[kind], Iterations: count, Deadline: new(launchDeadline.Seconds())}
+	e.SetRanksFrom(p.number*p.ranks, slices.Repeat([]record.RankProgress{{Enqueued: count, Begun: -1, Ended: -1}}, p.ranks))
+	return &stuckError{errMissed, e}
+}
+
+var phases = map[string]string{
+	"verify": record.DuringVerification, "warm-up": record.DuringWarmUp, "burst": record.DuringBurst, "isolated": record.DuringIsolated,
+}
+
+// stuckError is plan.Stuck.
+type stuckError struct {
+	error
+	evidence *record.Evidence
+}
+
+func (e *stuckError) Evidence() *record.Evidence { return e.evidence }
+func (e *stuckError) Unwrap() error              { return e.error }
 
 // seconds are one time for each rank that takes part: noise around a size's time,
 // on the process's own clock.

@@ -1,8 +1,10 @@
 package fabric
 
+import "zbench/bench/spec"
+
 // share is what is left of a group's bandwidth. Work is split evenly over links
 // and rails, so the slowest in use decides.
-func (d damage) share(f *Fabric, w World, g Group) float64 {
+func (d damage) share(f *Fabric, w spec.World, g Group) float64 {
 	left := 1.0
 	for _, l := range d.links {
 		if g.holds(l.a) && g.holds(l.b) {
@@ -36,7 +38,7 @@ func (d damage) share(f *Fabric, w World, g Group) float64 {
 // one GPU there has no other rail: the GPU takes the NIC of another, and the two
 // share it. That is how NCCL assigns NICs: each GPU one of those nearest to it,
 // without a look at other communicators (ncclTopoGetLocalNet, src/graph/topo.cc).
-func (g Group) withoutRails(f *Fabric, w World, node int, dead map[int]bool) float64 {
+func (g Group) withoutRails(f *Fabric, w spec.World, node int, dead map[int]bool) float64 {
 	own := g.world(w).GPUsPerNode
 	if own == w.GPUsPerNode || f.Node.NICs != w.GPUsPerNode {
 		return float64(max(f.Node.NICs-len(dead), 0)) / float64(f.Node.NICs)

@@ -19,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"zbench/bench/collective"
+	"zbench/bench/spec"
 )
 
 //go:embed data/*.yaml
@@ -200,7 +201,7 @@ func (f *Fabric) validateCurves() error {
 				continue // the span lies beyond max_nodes
 			}
 			for gpus := 1; gpus <= f.Node.GPUs; gpus++ {
-				if c, _ := f.curve(collective.All()[0], World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}); !c.valid() {
+				if c, _ := f.curve(collective.All()[0], spec.World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}); !c.valid() {
 					return fmt.Errorf("models: busbw and floor must be positive, a and r not negative; on %d nodes with %d GPUs they come out as %+v", nodes, gpus, c)
 				}
 			}

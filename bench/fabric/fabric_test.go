@@ -10,13 +10,14 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/fabric"
+	"zbench/bench/spec"
 )
 
 func resolve(t *testing.T, name string, nodes, gpus int) *fabric.Machine {
 	t.Helper()
 	f, err := fabric.ByName(name)
 	require.NoError(t, err)
-	m, err := f.Resolve(fabric.World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}, fabric.Options{Seed: 1})
+	m, err := f.Resolve(spec.World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}, fabric.Options{Seed: 1})
 	require.NoError(t, err)
 	return m
 }
@@ -92,7 +93,7 @@ func TestWhatNobodyMeasuredIsSaid(t *testing.T) {
 func TestGroupsAreExtrapolatedByThemselves(t *testing.T) {
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	m, err := f.Resolve(fabric.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Groups: []int{4, 8}, Strides: []int{8}, Scales: []int{2}})
+	m, err := f.Resolve(spec.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Groups: []int{4, 8}, Strides: []int{8}, Scales: []int{2}})
 	require.NoError(t, err)
 	for g, extrapolated := range map[fabric.Group]bool{
 		m.Whole(): true, {Ranks: 4}: true, {Ranks: 8}: false, {Ranks: 4, Stride: 8}: true, {Ranks: 16}: false,
@@ -112,14 +113,14 @@ func TestRefusals(t *testing.T) {
 	_, err = fabric.ByName("mi300x")
 	require.ErrorContains(t, err, "valid are mi300x-pollara, mi300x-8gpu")
 	for _, c := range []struct {
-		world fabric.World
+		world spec.World
 		says  string
 	}{
-		{fabric.World{Nodes: 0, GPUsPerNode: 8, GPUsPerProcess: 1}, "1 to 1024 nodes, not 0"},
-		{fabric.World{Nodes: 2000, GPUsPerNode: 8, GPUsPerProcess: 1}, "not 2000"},
-		{fabric.World{Nodes: 1, GPUsPerNode: 9, GPUsPerProcess: 1}, "1 to 8 GPUs a node, not 9"},
-		{fabric.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 3}, "do not divide"},
-		{fabric.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 0}, "do not divide"},
+		{spec.World{Nodes: 0, GPUsPerNode: 8, GPUsPerProcess: 1}, "1 to 1024 nodes, not 0"},
+		{spec.World{Nodes: 2000, GPUsPerNode: 8, GPUsPerProcess: 1}, "not 2000"},
+		{spec.World{Nodes: 1, GPUsPerNode: 9, GPUsPerProcess: 1}, "1 to 8 GPUs a node, not 9"},
+		{spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 3}, "do not divide"},
+		{spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 0}, "do not divide"},
 	} {
 		_, err := f.Resolve(c.world, fabric.Options{})
 		require.ErrorContains(t, err, c.says)
@@ -155,7 +156,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		m, err := fab.Resolve(fabric.World{Nodes: 1, GPUsPerNode: 1, GPUsPerProcess: 1}, fabric.Options{Seed: 1})
+		m, err := fab.Resolve(spec.World{Nodes: 1, GPUsPerNode: 1, GPUsPerProcess: 1}, fabric.Options{Seed: 1})
 		require.NoError(t, err)
 		require.NotEmpty(t, m.Text())
 	})
@@ -165,7 +166,7 @@ func FuzzParse(f *testing.F) {
 func TestEveryFaultCanBePlanted(t *testing.T) {
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	w := fabric.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}
+	w := spec.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}
 	o := fabric.Options{Groups: []int{2, 8}, Scales: []int{2}}
 	healthy, err := f.Resolve(w, o)
 	require.NoError(t, err)
@@ -184,7 +185,7 @@ func TestFaultsThatClash(t *testing.T) {
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
 	plant := func(faults ...string) error {
-		_, err := f.Resolve(fabric.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Faults: faults})
+		_, err := f.Resolve(spec.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Faults: faults})
 		return err
 	}
 	for _, fault := range fabric.Faults() {
@@ -208,7 +209,7 @@ func TestFaultsThatClash(t *testing.T) {
 func TestSlowLinkTouchesItsGroups(t *testing.T) {
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	w := fabric.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}
+	w := spec.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}
 	o := fabric.Options{Groups: []int{2, 8}}
 	healthy, err := f.Resolve(w, o)
 	require.NoError(t, err)
@@ -230,7 +231,7 @@ func TestRails(t *testing.T) {
 	require.NoError(t, err)
 	left := func(faults ...string) (between, inside float64) {
 		o := fabric.Options{Groups: []int{8}, Faults: faults}
-		m, err := f.Resolve(fabric.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}, o)
+		m, err := f.Resolve(spec.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1}, o)
 		require.NoError(t, err)
 		return m.Curves[m.Whole()]["all_reduce"].B / 361e9, m.Curves[fabric.Group{First: 8, Ranks: 8}]["all_reduce"].B / 323e9
 	}
@@ -257,7 +258,7 @@ func TestLaunch(t *testing.T) {
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
 	for g, want := range map[int]float64{1: 13e-6, 8: 50e-6} {
-		m, err := f.Resolve(fabric.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: g}, fabric.Options{})
+		m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: g}, fabric.Options{})
 		require.NoError(t, err)
 		require.InDelta(t, want, m.Launch(m.Whole(), "all_reduce", 8), 1e-12)
 		curve := m.Curves[m.Whole()]["all_gather"]

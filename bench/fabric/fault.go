@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"zbench/bench/spec"
 )
 
 // Fault is one row of the table of faults that can be planted.
@@ -156,7 +158,7 @@ func readValues(text string, keys []string) (faultValues, error) {
 const leastLeft = 1e-6
 
 // inWorld checks places and shares.
-func inWorld(v faultValues, w World) error {
+func inWorld(v faultValues, w spec.World) error {
 	limits := map[string]int{"node": w.Nodes, "gpu": w.GPUsPerNode, "a": w.GPUsPerNode, "b": w.GPUsPerNode, "rail": w.GPUsPerNode}
 	for key, n := range v {
 		if limit, place := limits[key]; place && (n != float64(int(n)) || int(n) >= limit) {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+
+	"zbench/bench/spec"
 )
 
 // Group is a set of ranks that form a communicator: neighbours, or with a Stride
@@ -27,7 +29,7 @@ func (g Group) holds(rank int) bool {
 
 // on tells whether the group has a GPU on the node that uses the rail; −1 is any.
 // A GPU uses the rail of its own number.
-func (g Group) on(w World, node, rail int) bool {
+func (g Group) on(w spec.World, node, rail int) bool {
 	for rank := g.First; rank < g.First+g.Ranks*g.stride(); rank += g.stride() {
 		if (node < 0 || rank/w.GPUsPerNode == node) && (rail < 0 || rank%w.GPUsPerNode == rail) {
 			return true
@@ -36,35 +38,29 @@ func (g Group) on(w World, node, rail int) bool {
 	return false
 }
 
-// Divides tells whether every stride-th rank makes groups that are alike: as many
-// GPUs of each of their nodes.
-func (w World) Divides(stride int) bool {
-	return stride > 0 && w.Ranks()%stride == 0 && (w.GPUsPerNode%stride == 0 || stride%w.GPUsPerNode == 0)
-}
-
 // world is the part of the world that the group spans, with its own GPUs alone.
-func (g Group) world(w World) World {
+func (g Group) world(w spec.World) spec.World {
 	perNode := max(1, min(g.Ranks, w.GPUsPerNode/g.stride()))
-	return World{Nodes: g.Ranks / perNode, GPUsPerNode: perNode, GPUsPerProcess: w.GPUsPerProcess}
+	return spec.World{Nodes: g.Ranks / perNode, GPUsPerNode: perNode, GPUsPerProcess: w.GPUsPerProcess}
 }
 
 // groups lists every communicator that the options ask for, the whole first.
-func (w World) groups(o Options) ([]Group, error) {
-	all := []Group{{Ranks: w.Ranks()}}
+func groups(w spec.World, o Options) ([]Group, error) {
+	all := []Group{{Ranks: w.Size()}}
 	for _, g := range o.Groups {
 		if g < 2 || w.GPUsPerNode%g != 0 {
 			return nil, fmt.Errorf("groups of %d: a group has 2 ranks or more and divides the %d GPUs of a node", g, w.GPUsPerNode)
 		}
-		for first := 0; first < w.Ranks(); first += g {
+		for first := 0; first < w.Size(); first += g {
 			all = append(all, Group{First: first, Ranks: g})
 		}
 	}
 	for _, s := range o.Strides {
-		if s < 2 || s >= w.Ranks() || !w.Divides(s) {
-			return nil, fmt.Errorf("stride %d: it must divide the %d ranks into groups of two or more, be 2 at least, and divide the %d GPUs of a node or be a multiple of them", s, w.Ranks(), w.GPUsPerNode)
+		if s < 2 || s >= w.Size() || !w.Divides(s) {
+			return nil, fmt.Errorf("stride %d: it must divide the %d ranks into groups of two or more, be 2 at least, and divide the %d GPUs of a node or be a multiple of them", s, w.Size(), w.GPUsPerNode)
 		}
 		for first := range s {
-			all = append(all, Group{First: first, Ranks: w.Ranks() / s, Stride: s})
+			all = append(all, Group{First: first, Ranks: w.Size() / s, Stride: s})
 		}
 	}
 	for _, n := range o.Scales {
@@ -78,7 +74,7 @@ func (w World) groups(o Options) ([]Group, error) {
 
 // fairRails is what is left of the rails, in bytes per second, for one of several
 // groups that lie apart and run at once, where a node has fewer NICs than GPUs.
-func (f *Fabric) fairRails(g Group, w World) float64 {
+func (f *Fabric) fairRails(g Group, w spec.World) float64 {
 	own := g.world(w)
 	if g.Stride == 0 || own.Nodes == 1 || f.Node.NICs >= w.GPUsPerNode {
 		return math.Inf(1)

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/fabric"
+	"zbench/bench/spec"
 )
 
 // strided resolves the default fabric on four nodes with strides and faults.
@@ -13,7 +14,7 @@ func strided(t *testing.T, strides []int, faults ...string) *fabric.Machine {
 	t.Helper()
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	m, err := f.Resolve(fabric.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Strides: strides, Faults: faults})
+	m, err := f.Resolve(spec.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Strides: strides, Faults: faults})
 	require.NoError(t, err)
 	return m
 }
@@ -24,7 +25,7 @@ func TestStridedGroups(t *testing.T) {
 	m := strided(t, []int{2, 8, 16})
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	for stride, w := range map[int]fabric.World{
+	for stride, w := range map[int]spec.World{
 		2: {Nodes: 4, GPUsPerNode: 4, GPUsPerProcess: 1}, 8: {Nodes: 4, GPUsPerNode: 1, GPUsPerProcess: 1}, 16: {Nodes: 2, GPUsPerNode: 1, GPUsPerProcess: 1},
 	} {
 		alone, err := f.Resolve(w, fabric.Options{})
@@ -36,7 +37,7 @@ func TestStridedGroups(t *testing.T) {
 	require.Len(t, m.Curves, 1+2+8+16)
 	require.Contains(t, string(m.Text()), "\ncurve all_reduce 3 4 8 ")
 	for _, s := range []int{0, 1, 3, 32, 64} {
-		_, err := f.Resolve(fabric.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Strides: []int{s}})
+		_, err := f.Resolve(spec.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Strides: []int{s}})
 		require.ErrorContains(t, err, "must divide")
 	}
 }
@@ -103,7 +104,7 @@ func half(when bool) float64 {
 func TestStridedGroupsShareNICs(t *testing.T) {
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	w := fabric.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}
+	w := spec.World{Nodes: 4, GPUsPerNode: 8, GPUsPerProcess: 1}
 	rate := func(nics int, g fabric.Group) float64 {
 		few := *f
 		few.Node.NICs = nics

@@ -10,15 +10,8 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 )
-
-// World is how many GPUs take part and how they are spread.
-type World struct {
-	Nodes, GPUsPerNode, GPUsPerProcess int
-}
-
-// Ranks is the number of GPUs, one rank each.
-func (w World) Ranks() int { return w.Nodes * w.GPUsPerNode }
 
 // Curve holds the cost model's constants for one collective and rank count: B
 // in bytes per second, the others in seconds, K the bus-bandwidth factor.
@@ -65,7 +58,7 @@ type Options struct {
 
 // Machine is a fabric resolved for one world: everything the loopback needs.
 type Machine struct {
-	World
+	spec.World
 	GPU  string
 	Host Host
 	// HBM and Cache are bytes of a GPU's memory and of its last level of cache.
@@ -81,11 +74,11 @@ type Machine struct {
 }
 
 // Whole is the group of all ranks.
-func (m *Machine) Whole() Group { return Group{Ranks: m.Ranks()} }
+func (m *Machine) Whole() Group { return Group{Ranks: m.Size()} }
 
 // Resolve fits the fabric to a world. It fails with the valid range when the
 // fabric has no such world.
-func (f *Fabric) Resolve(w World, o Options) (*Machine, error) {
+func (f *Fabric) Resolve(w spec.World, o Options) (*Machine, error) {
 	switch {
 	case w.Nodes < 1 || w.Nodes > f.MaxNodes:
 		return nil, fmt.Errorf("fabric %s has 1 to %d nodes, not %d", f.Name, f.MaxNodes, w.Nodes)
@@ -104,7 +97,7 @@ func (f *Fabric) Resolve(w World, o Options) (*Machine, error) {
 			return nil, err
 		}
 	}
-	groups, err := w.groups(o)
+	groups, err := groups(w, o)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +132,7 @@ func (f *Fabric) resolveGroup(m *Machine, g Group, broken damage) error {
 }
 
 // curve returns the constants for a collective and what of them nobody measured.
-func (f *Fabric) curve(c collective.Collective, w World) (Curve, []string) {
+func (f *Fabric) curve(c collective.Collective, w spec.World) (Curve, []string) {
 	model := f.model(w.Nodes)
 	b, doubts := f.busBW(model, w)
 	if model.Extrapolated != "" {
@@ -150,14 +143,14 @@ func (f *Fabric) curve(c collective.Collective, w World) (Curve, []string) {
 	}
 	n := float64(w.Nodes)
 	return Curve{
-		B: b, K: c.BusFactor(w.Ranks()),
+		B: b, K: c.BusFactor(w.Size()),
 		A: model.A.at(n), R: model.R.at(n), Floor: model.Floor.at(n),
 	}, doubts
 }
 
 // busBW is B: inside a node the measured value for that many GPUs, or their
 // links; between nodes the lesser of the mesh's g links and the rails in use.
-func (f *Fabric) busBW(m *Model, w World) (b float64, doubts []string) {
+func (f *Fabric) busBW(m *Model, w spec.World) (b float64, doubts []string) {
 	g := w.GPUsPerNode
 	if w.Nodes > 1 {
 		rails := float64(min(g, f.Node.NICs)) * f.Node.NICLineRate * m.RailEfficiency
@@ -203,7 +196,7 @@ func (m *Machine) Text() []byte {
 	}
 	b.WriteString("zbench-machine 1\n")
 	fmt.Fprintf(&b, "gpu %s\nseed %d\n", m.GPU, m.Seed)
-	put("ranks", float64(m.Ranks()))
+	put("ranks", float64(m.Size()))
 	put("gpus_per_process", float64(m.GPUsPerProcess))
 	put("hbm_bytes", float64(m.HBM))
 	put("launch", m.Host.Launch)

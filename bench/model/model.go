@@ -35,21 +35,43 @@ var ErrParams = errors.New("not a parameter list")
 // Model is a parameter list and where it is from.
 type Model struct {
 	// Name is for people: a preset's or the file's.
-	Name string
+	Name string `json:"name"`
 	// Source says where the list is from; for a preset with URL and date.
-	Source string
+	Source string `json:"source"`
 	// Params are the tensors in forward order.
-	Params []trainer.Param
+	Params []trainer.Param `json:"params"`
 	// Listed is true for the tensors of a real model, false for a list that was
 	// made up from a total.
-	Listed bool
+	Listed bool `json:"listed"`
 	// ActiveParams is the number of parameters that a token's matrix products
 	// use, the output layer's included and looked-up tables left out; 0 is not
 	// known. It is the sum of the tensors' work (trainer.Work), so that the time
 	// of a pass and its shares per tensor come from the same numbers.
-	ActiveParams int64
+	ActiveParams int64 `json:"active_params"`
 	// Notes are doubts about the list, a sentence each.
-	Notes []string
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Check refuses a list that [Read] does not make: too long, or with sizes that are
+// no counts.
+func (m *Model) Check() error {
+	if len(m.Params) > MaxParams {
+		return fmt.Errorf("%w: %d tensors are more than %d", ErrParams, len(m.Params), MaxParams)
+	}
+	var all int64
+	for _, p := range m.Params {
+		if p.Elements < 0 || p.Elements > MaxElements-all {
+			return fmt.Errorf("%w: %q has %d elements", ErrParams, p.Name, p.Elements)
+		}
+		if p.Work != nil && !(*p.Work >= 0 && *p.Work <= MaxElements) {
+			return fmt.Errorf("%w: %q computes with %g elements", ErrParams, p.Name, *p.Work)
+		}
+		all += p.Elements
+	}
+	if m.ActiveParams < 0 {
+		return fmt.Errorf("%w: %d active parameters", ErrParams, m.ActiveParams)
+	}
+	return nil
 }
 
 // Total is the number of elements of all tensors.

@@ -90,10 +90,13 @@ func ByName(name string) (Coefficients, error) {
 // Shape is a batch of weight matrices of one shape.
 type Shape struct {
 	// Name says what they are in the model; empty for a shape that was asked for.
-	Name  string `json:"name,omitempty"`
-	Rows  int    `json:"rows"`
-	Cols  int    `json:"cols"`
-	Batch int    `json:"batch"`
+	Name string `json:"name,omitempty"`
+	// Rows of a matrix.
+	Rows int `json:"rows"`
+	// Columns of a matrix.
+	Cols int `json:"cols"`
+	// Matrices that there are.
+	Batch int `json:"batch"`
 }
 
 // Short is the smaller, Long the larger of the two sides.

@@ -73,7 +73,7 @@ func (m *meter) EventFloor() float64 { return 0 }
 func meterSweep(t *testing.T) plan.Axes {
 	t.Helper()
 	a := axes(t, "all_reduce", "all_gather")
-	a.Ranks, a.MinBytes, a.MaxBytes, a.Factor = 2, 1<<8, 1<<20, 4
+	a.World.GPUsPerNode, a.MinBytes, a.MaxBytes, a.Factor = 2, 1<<8, 1<<20, 4
 	return a
 }
 

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 )
@@ -40,7 +39,7 @@ const (
 )
 
 // Order is one decision of the leader, the same for all processes. It travels as
-// JSON.
+// JSON with the number of the protocol; what is not of this protocol is refused.
 type Order struct {
 	Do Do `json:"do"`
 	// Cases are what to make room for; Case and Pass are what begins.
@@ -54,31 +53,13 @@ type Order struct {
 	Bursts *Bursts `json:"bursts,omitempty"`
 }
 
-// Report is what one process answers to an order. It travels as JSON.
-type Report struct {
-	// Error is what failed, empty for nothing; Timeout tells that others did not
-	// come in time: where one process fails, the others run into this.
-	Error   string `json:"error,omitempty"`
-	Timeout bool   `json:"timeout,omitempty"`
-	// Stop tells that this process was asked to stop. It obeys until the leader
-	// ends the sweep.
-	Stop bool `json:"stop,omitempty"`
-	// Unheld tells that launches alone began before the host had enqueued them all.
-	Unheld bool `json:"unheld,omitempty"`
-	// Seconds are of this process's ranks, by burst × rank or launch × rank.
-	Seconds      []float64    `json:"seconds,omitempty"`
-	Budget       Room         `json:"budget"`
-	Unverifiable string       `json:"unverifiable,omitempty"`
-	Verified     Verification `json:"verified"`
-}
-
 // Followers are the other processes, as the leader sees them.
 type Followers interface {
 	// Tell gives an order to all of them. One that is lost is passed over.
 	Tell(Order)
 	// Reports waits for all answers to the last order and returns them in the
 	// order of the processes' ranks. A process that is lost, or does not answer in
-	// time, has a report whose Error says so.
+	// time, has the report Lost, one whose answer cannot be read has Unreadable.
 	Reports() []Report
 }
 
@@ -120,10 +101,9 @@ type worker struct {
 func (w *worker) obey(o Order) Report {
 	var r Report
 	if err := w.carryOut(o, &r); err != nil {
-		var late interface{ Timeout() bool }
-		r.Error, r.Timeout = err.Error(), errors.As(err, &late) && late.Timeout()
+		r = Report{Failure: failureOf(err)}
 	}
-	return r
+	return r.bounded()
 }
 
 // carryOut has no context to hand on: launches that one process cut short would
@@ -131,7 +111,7 @@ func (w *worker) obey(o Order) Report {
 func (w *worker) carryOut(o Order, r *Report) (err error) {
 	whole := context.Background()
 	if o.Do == DoBegin && o.Case == nil || o.Do == DoBurst && o.Bursts == nil {
-		return fmt.Errorf("the order %q does not say of what", o.Do)
+		return fmt.Errorf("%w: %q does not say of what", errOrder, o.Do)
 	}
 	switch o.Do {
 	case DoBudget:
@@ -153,7 +133,7 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 		r.Seconds, err = w.p.Isolated(whole, o.Count)
 		r.Unheld = !w.p.Held()
 	default:
-		err = fmt.Errorf("an order that this zbench does not know: %q; all processes must run the same version", o.Do)
+		err = fmt.Errorf("%w: %q is not known; %s", errOrder, o.Do, sameBuild)
 	}
 	r.Seconds = slices.Clone(r.Seconds)
 	return err

@@ -27,6 +27,8 @@ type part struct {
 	most         int // rows it answers with, 0 for as many as asked
 	bursts       int
 	unheld       bool
+	leaves       bool // it is gone at the first launch
+	idle         bool // its ranks take no part
 }
 
 func (p *part) note(format string, args ...any) error {
@@ -57,6 +59,12 @@ func (p *part) Verify(_ context.Context, c plan.Case, launch int) (plan.Verifica
 }
 
 func (p *part) rows(n int) (out []float64) {
+	if p.leaves {
+		panic(gone{})
+	}
+	if p.idle {
+		return nil
+	}
 	if p.most > 0 {
 		n = min(n, p.most)
 	}
@@ -85,6 +93,19 @@ func (p *part) Isolated(_ context.Context, n int) ([]float64, error) {
 func (p *part) Held() bool          { return !p.unheld }
 func (p *part) EventFloor() float64 { return 1e-7 }
 
+// gone is what ends a process that leaves.
+type gone struct{}
+
+// follow is plan.Follow; a process that leaves ends without a word.
+func follow(ctx context.Context, p *part, l line) (err error) {
+	defer func() {
+		if end := recover(); end != nil && end != (gone{}) {
+			panic(end)
+		}
+	}()
+	return plan.Follow(ctx, p, l)
+}
+
 // lines are followers in goroutines; every order and report goes through JSON.
 type lines struct {
 	t               *testing.T
@@ -111,7 +132,10 @@ func (l *lines) Tell(o plan.Order) {
 	text, err := json.Marshal(o)
 	require.NoError(l.t, err)
 	for _, c := range l.orders {
-		c <- text
+		select {
+		case c <- text:
+		default: // that one is gone, and has not taken the last order
+		}
 	}
 }
 
@@ -120,9 +144,10 @@ func (l *lines) Reports() []plan.Report {
 	for i, c := range l.reports {
 		text, ok := <-c
 		if !ok {
-			out[i].Error = "left"
+			out[i] = plan.Lost("left")
 			continue
 		}
+		require.LessOrEqual(l.t, len(text), plan.MaxReport)
 		require.NoError(l.t, json.Unmarshal(text, &out[i]))
 	}
 	return out
@@ -138,12 +163,13 @@ func inGroup(t *testing.T, parts []*part, contexts []context.Context, do func(co
 		one := line{make(chan []byte, 1), make(chan []byte, 1)}
 		l.orders, l.reports = append(l.orders, one.orders), append(l.reports, one.reports)
 		go func() {
-			err := plan.Follow(contexts[1+i], p, one)
+			err := follow(contexts[1+i], p, one)
 			close(one.reports)
 			left <- err
 		}()
 	}
-	g, ctx := plan.Lead(contexts[0], parts[0], l)
+	world := slices.Repeat([]plan.Member{{Ranks: 2}}, len(parts))
+	g, ctx := plan.Lead(contexts[0], parts[0], l, world)
 	do(ctx, g)
 	g.End()
 	for range parts[1:] {

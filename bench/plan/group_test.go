@@ -19,7 +19,7 @@ import (
 // of all of them, in the order of the ranks.
 func TestGroupIsOneDriver(t *testing.T) {
 	a := axes(t, "all_reduce", "all_gather")
-	a.Ranks = 6
+	a.World.GPUsPerNode = 6
 	parts := three()
 	parts[1].wrong, parts[2].wrong = 2, 5
 	inGroup(t, parts, backgrounds(3), func(ctx context.Context, g *plan.Group) {
@@ -52,7 +52,7 @@ func TestOrdersTravelAsText(t *testing.T) {
 	for _, c := range collective.All() {
 		for _, d := range collective.Dtypes() {
 			a := axes(t, c.Name)
-			a.Dtype, a.Scales, a.Nodes = d, []int{1}, 2
+			a.Dtype, a.Scales, a.World.Nodes = d, []int{1}, 2
 			for _, want := range a.Cases() {
 				text, err := json.Marshal(plan.Order{Do: plan.DoBegin, Case: &want})
 				require.NoError(t, err)
@@ -66,7 +66,7 @@ func TestOrdersTravelAsText(t *testing.T) {
 		}
 	}
 	var o plan.Order
-	require.ErrorContains(t, json.Unmarshal([]byte(`{"do":"begin","case":{"Collective":"sum"}}`), &o), "unknown collective")
+	require.ErrorContains(t, json.Unmarshal([]byte(`{"protocol":1,"do":"begin","case":{"Collective":"sum"}}`), &o), "unknown collective")
 }
 
 // One process that cannot verify keeps all from it.
@@ -74,7 +74,7 @@ func TestNobodyVerifiesWhatOneCannot(t *testing.T) {
 	parts := three()
 	parts[2].unverifiable = "no compiler"
 	a := axes(t, "all_reduce")
-	a.Ranks, a.MaxBytes = 6, a.MinBytes
+	a.World.GPUsPerNode, a.MaxBytes = 6, a.MinBytes
 	inGroup(t, parts, backgrounds(3), func(ctx context.Context, g *plan.Group) {
 		r := plan.Run(ctx, a.Cases(), g, options(2, 2), func(record.Result) {})
 		require.Equal(t, record.OK, r[0].Status, r[0].Reason)
@@ -98,7 +98,7 @@ func TestSignalToOneProcess(t *testing.T) {
 			}
 		}
 		a := axes(t, "all_reduce")
-		a.Ranks = 6
+		a.World.GPUsPerNode = 6
 		o := options(12, 2)
 		o.Burst.Batch = 2
 		inGroup(t, parts, contexts, func(ctx context.Context, g *plan.Group) {
@@ -122,11 +122,11 @@ func TestWhoFailedIsNamedFirst(t *testing.T) {
 	parts[0].fail, parts[1].fail, parts[2].fail = timeout{errors.New("not finished")}, timeout{errors.New("not finished")}, errors.New("link down")
 	parts = append(parts, &part{number: 3, fail: timeout{errors.New("not finished")}})
 	a := axes(t, "all_reduce")
-	a.Ranks = 8
+	a.World.GPUsPerNode = 8
 	inGroup(t, parts, backgrounds(4), func(ctx context.Context, g *plan.Group) {
 		r := plan.Run(ctx, a.Cases(), g, options(2, 2), func(record.Result) {})
 		require.Equal(t, record.Failed, r[0].Status)
-		require.Equal(t, "process 2: link down; process 0: not finished; process 1: not finished; and 1 more", r[0].Reason)
+		require.Equal(t, "process 2: link down; processes 0–1, 3: not finished", r[0].Reason)
 	})
 }
 
@@ -134,7 +134,7 @@ func TestWhoFailedIsNamedFirst(t *testing.T) {
 // does not know.
 func TestFollowerWithoutLeader(t *testing.T) {
 	l := line{make(chan []byte, 1), make(chan []byte, 1)}
-	l.orders <- []byte(`{"do":"dance"}`)
+	l.orders <- []byte(`{"protocol":1,"do":"dance"}`)
 	close(l.orders)
 	require.ErrorContains(t, plan.Follow(context.Background(), &part{}, l), "lost the process that leads")
 	require.Contains(t, string(<-l.reports), "must run the same version")
@@ -144,7 +144,7 @@ func TestFollowerWithoutLeader(t *testing.T) {
 // than a driver can take.
 func TestBatchesFitTimeAndDriver(t *testing.T) {
 	a := axes(t, "all_reduce")
-	a.Ranks, a.MaxBytes = 2, a.MinBytes
+	a.World.GPUsPerNode, a.MaxBytes = 2, a.MinBytes
 	for warmup, want := range map[int]string{5: "burst 6 20", 0: "burst 10 20"} {
 		p := &part{}
 		o := plan.Options{Warmup: warmup, Iterations: 20, Burst: stat.Rule{MaxTime: 1, MaxSamples: 1000}, Isolated: stat.Fixed(1000)}
@@ -159,7 +159,7 @@ func TestBatchesFitTimeAndDriver(t *testing.T) {
 // which a library connects, is not captured.
 func TestReplayedBursts(t *testing.T) {
 	a := axes(t, "all_reduce")
-	a.Ranks, a.MaxBytes, a.Graph = 2, a.MinBytes, 3
+	a.World.GPUsPerNode, a.MaxBytes, a.Graph = 2, a.MinBytes, 3
 	p := &part{}
 	o := options(10, 2)
 	o.Warmup = 5
@@ -174,9 +174,9 @@ func TestReplayedBursts(t *testing.T) {
 
 // Whatever text arrives as orders, a follower reports on each and ends.
 func FuzzFollow(f *testing.F) {
-	f.Add([]byte(`{"do":"budget"}`), []byte(`{"do":"begin","case":{"Collective":"all_reduce","Dtype":"float"},"pass":1}`))
-	f.Add([]byte(`{"do":"begin"}`), []byte(`{"do":"burst"}`))
-	f.Add([]byte(`{"do":"burst","bursts":{"count":-1,"iterations":3}}`), []byte(`{"do":"isolated","count":-5}`))
+	f.Add([]byte(`{"protocol":1,"do":"budget"}`), []byte(`{"protocol":1,"do":"begin","case":{"Collective":"all_reduce","Dtype":"float"},"pass":1}`))
+	f.Add([]byte(`{"protocol":1,"do":"begin"}`), []byte(`{"protocol":1,"do":"burst"}`))
+	f.Add([]byte(`{"protocol":1,"do":"burst","bursts":{"count":-1,"iterations":3}}`), []byte(`{"protocol":1,"do":"isolated","count":-5}`))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		l := line{make(chan []byte, 2), make(chan []byte, 2)}
 		l.orders <- first

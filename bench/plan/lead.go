@@ -1,12 +1,9 @@
 package plan
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Group is the leader's Process for several processes: each call is one order to
@@ -15,20 +12,48 @@ import (
 type Group struct {
 	own    worker
 	others Followers
-	ctx    context.Context
-	stop   context.CancelCauseFunc
+	world  []Member
+	// first is the first rank of each process, and at the end the number of all ranks.
+	first []int
+	ctx   context.Context
+	stop  context.CancelCauseFunc
+	// active is the number of ranks, the first of the world, that take part in the
+	// case that has begun.
+	active int
 	// unverifiable is why one of them cannot verify the case.
 	unverifiable string
 	// held tells that all of them held their streams back in the last Isolated.
 	held bool
 }
 
-// Lead makes this process the leader of the others. The sweep must run under the
-// context that is returned: it ends with ctx, and when any other process is asked
-// to stop. End must follow.
-func Lead(ctx context.Context, own Process, others Followers) (*Group, context.Context) {
+// Member is one process of the world.
+type Member struct {
+	// Host is the name of its host, empty where it is not known.
+	Host string
+	// Ranks is the number of ranks that it holds: those that follow the ranks of the
+	// processes before it.
+	Ranks int
+}
+
+// Lead makes this process the leader of the others. The world lists all processes,
+// this one first, then the others in the order of their reports. The sweep must run
+// under the context that is returned: it ends with ctx, and when any other process
+// is asked to stop. End must follow.
+func Lead(ctx context.Context, own Process, others Followers, world []Member) (*Group, context.Context) {
 	ctx, stop := context.WithCancelCause(ctx)
-	return &Group{own: worker{p: own}, others: others, ctx: ctx, stop: stop}, ctx
+	g := &Group{own: worker{p: own}, others: others, world: world, first: []int{0}, ctx: ctx, stop: stop}
+	for i, m := range world {
+		g.first = append(g.first, g.first[i]+m.Ranks)
+	}
+	g.active = g.first[len(world)]
+	return g, ctx
+}
+
+// share is the first rank of a process, and how many of its ranks take part in the
+// case.
+func (g *Group) share(process int) (first, active int) {
+	first = g.first[process]
+	return first, max(0, min(g.world[process].Ranks, g.active-first))
 }
 
 // End lets the others go.
@@ -45,44 +70,15 @@ func (g *Group) do(o Order) ([]Report, error) {
 	}
 	g.others.Tell(o)
 	reports := append([]Report{g.own.obey(o)}, g.others.Reports()...)
+	if len(reports) != len(g.world) {
+		return nil, fmt.Errorf("%d reports of %d processes", len(reports), len(g.world))
+	}
 	for i, r := range reports {
 		if r.Stop {
 			g.stop(fmt.Errorf("process %d was asked to stop", i))
 		}
 	}
-	return reports, blame(reports)
-}
-
-// blamed is the most processes that an error quotes.
-const blamed = 3
-
-// blame joins what failed: first the processes that failed of themselves, then
-// those that waited for them in vain.
-func blame(reports []Report) error {
-	var failed []int
-	for i, r := range reports {
-		if r.Error != "" {
-			failed = append(failed, i)
-		}
-	}
-	if len(failed) == 0 {
-		return nil
-	}
-	late := func(i int) int {
-		if reports[i].Timeout {
-			return 1
-		}
-		return 0
-	}
-	slices.SortStableFunc(failed, func(a, b int) int { return cmp.Compare(late(a), late(b)) })
-	var texts []string
-	for _, i := range failed[:min(blamed, len(failed))] {
-		texts = append(texts, fmt.Sprintf("process %d: %s", i, reports[i].Error))
-	}
-	if more := len(failed) - blamed; more > 0 {
-		texts = append(texts, fmt.Sprintf("and %d more", more))
-	}
-	return errors.New(strings.Join(texts, "; "))
+	return reports, g.blame(o, reports)
 }
 
 // Budget is the least memory over all processes, and the largest cache.
@@ -106,6 +102,7 @@ func (g *Group) Allocate(_ context.Context, cases []Case) error {
 
 // Begin announces the case in all processes.
 func (g *Group) Begin(c Case, pass int) error {
+	g.active = c.Ranks * max(c.Parallel, 1)
 	reports, err := g.do(Order{Do: DoBegin, Case: &c, Pass: pass})
 	g.unverifiable = ""
 	for i, r := range reports {
@@ -150,8 +147,8 @@ func (g *Group) Isolated(_ context.Context, launches int) ([]float64, error) {
 // Held tells whether the last launches alone were held back in all processes.
 func (g *Group) Held() bool { return g.held }
 
-// timed joins the processes' seconds, row by row. One whose ranks take no part in
-// the case has none.
+// timed joins the processes' seconds, row by row: each has one for every rank of it
+// that takes part in the case.
 func (g *Group) timed(o Order, rows int) ([]float64, error) {
 	reports, err := g.do(o)
 	if err != nil {
@@ -159,8 +156,8 @@ func (g *Group) timed(o Order, rows int) ([]float64, error) {
 	}
 	g.held = !slices.ContainsFunc(reports, func(r Report) bool { return r.Unheld })
 	for i, r := range reports {
-		if len(r.Seconds)%rows != 0 {
-			return nil, fmt.Errorf("process %d took %d times of %d launches (%s): it did not do what was ordered", i, len(r.Seconds), rows, o.Do)
+		if _, ranks := g.share(i); len(r.Seconds) != rows*ranks {
+			return nil, fmt.Errorf("process %d reports %d times for %s: %d times of %d ranks were ordered", i, len(r.Seconds), o.Do, rows, ranks)
 		}
 	}
 	var all []float64

@@ -9,6 +9,7 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 	"zbench/bench/unit"
 )
 
@@ -28,10 +29,7 @@ type Axes struct {
 	Graph int
 	// InPlace lists the forms to run: false for two buffers, true for one.
 	InPlace []bool
-	// Ranks is the number of GPUs, spread over Nodes, GPUsPerProcess to a process.
-	Ranks, Nodes, GPUsPerProcess int
-	// RanksPerGPU is how many ranks share a GPU; 0 means one each.
-	RanksPerGPU int
+	World   spec.World
 	// Groups are sizes of sub-communicators: all disjoint groups of all nodes run
 	// at once. Strides are too, but of ranks so far apart. Scales are numbers of
 	// nodes: the first so many run, the others wait. All come beside the whole
@@ -82,7 +80,7 @@ func (a Axes) Validate() error {
 		return fmt.Errorf("steps of %s (-i) from %s to %s are more than %d sizes: choose a larger step", unit.Bytes(a.Step), unit.Bytes(a.MinBytes), unit.Bytes(a.MaxBytes), maxSizes)
 	case a.Graph < 0 || a.Graph > MaxLaunches:
 		return fmt.Errorf("a graph (-G) is replayed 0 to %d times, not %d", MaxLaunches, a.Graph)
-	case a.Ranks < 1:
+	case a.World.Size() < 1:
 		return errors.New("there must be at least one rank")
 	case len(a.InPlace) == 0:
 		return errors.New("neither in place nor out of place is asked for")
@@ -146,8 +144,8 @@ func (a Axes) at(s Split, coll collective.Collective, size int64, inPlace bool) 
 	c := Case{
 		Collective: coll, Dtype: a.Dtype, Op: op, Requested: size, InPlace: inPlace, Graph: a.Graph,
 		Layout: coll.Layout(size, ranks, a.Dtype.Size), Split: s, Parallel: parallel,
-		Ranks: ranks, Nodes: nodes, GPUsPerProcess: a.GPUsPerProcess,
-		Key: record.Key(coll.Name, a.Dtype.Name, op, size, ranks, a.GPUsPerProcess, inPlace),
+		Ranks: ranks, Nodes: nodes, GPUsPerProcess: a.World.GPUsPerProcess,
+		Key: record.Key(coll.Name, a.Dtype.Name, op, size, ranks, a.World.GPUsPerProcess, inPlace),
 	}
 	if parallel > 1 {
 		c.Key += fmt.Sprintf("/x%d", parallel)
@@ -158,8 +156,8 @@ func (a Axes) at(s Split, coll collective.Collective, size int64, inPlace bool) 
 	if a.Graph > 0 {
 		c.Key += fmt.Sprintf("/G%d", a.Graph)
 	}
-	if a.RanksPerGPU > 1 {
-		c.Key += fmt.Sprintf("/k%d", a.RanksPerGPU)
+	if a.World.RanksPerGPU > 1 {
+		c.Key += fmt.Sprintf("/k%d", a.World.RanksPerGPU)
 	}
 	switch {
 	case c.Layout.Bytes == 0:

@@ -9,11 +9,12 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/plan"
+	"zbench/bench/spec"
 )
 
 func axes(t *testing.T, names ...string) plan.Axes {
 	t.Helper()
-	a := plan.Axes{MinBytes: 1 << 10, MaxBytes: 1 << 13, Factor: 2, InPlace: []bool{false}, Ranks: 8, Nodes: 1, GPUsPerProcess: 1}
+	a := plan.Axes{MinBytes: 1 << 10, MaxBytes: 1 << 13, Factor: 2, InPlace: []bool{false}, World: spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 1}}
 	for _, n := range names {
 		c, err := collective.ByName(n)
 		require.NoError(t, err)
@@ -43,7 +44,7 @@ func TestCasesAreTheProductOfTheAxes(t *testing.T) {
 // What is named twice is run once: a journal refuses two cases of one key.
 func TestSplitsAreTakenOnce(t *testing.T) {
 	a := axes(t, "all_reduce")
-	a.Ranks, a.Nodes, a.MaxBytes = 32, 4, a.MinBytes
+	a.World.Nodes, a.MaxBytes = 4, a.MinBytes
 	a.Groups, a.Strides, a.Scales = []int{2, 4, 2}, []int{8, 2, 8}, []int{1, 4, 2, 1, 2}
 	require.NoError(t, a.Validate())
 	var keys []string
@@ -84,7 +85,7 @@ func TestValidate(t *testing.T) {
 		"at least 1 byte":    func(a *plan.Axes) { a.MinBytes = 0 },
 		"below the smallest": func(a *plan.Axes) { a.MaxBytes = 1 },
 		"at least 2":         func(a *plan.Axes) { a.Factor = 1 },
-		"at least one rank":  func(a *plan.Axes) { a.Ranks = 0 },
+		"at least one rank":  func(a *plan.Axes) { a.World.Nodes = 0 },
 	} {
 		a := good
 		breakIt(&a)
@@ -149,7 +150,7 @@ func TestSizesBySteps(t *testing.T) {
 // same size.
 func TestStrides(t *testing.T) {
 	a := axes(t, "all_reduce")
-	a.MaxBytes, a.Ranks, a.Nodes, a.Groups, a.Strides = a.MinBytes, 32, 4, []int{4}, []int{2, 8, 16}
+	a.MaxBytes, a.World.Nodes, a.Groups, a.Strides = a.MinBytes, 4, []int{4}, []int{2, 8, 16}
 	require.NoError(t, a.Validate())
 	var keys []string
 	var ranks, nodes []int
@@ -177,6 +178,6 @@ func TestStrides(t *testing.T) {
 		a.Strides = []int{stride}
 		require.ErrorContains(t, a.Validate(), says)
 	}
-	a.Ranks, a.Nodes, a.Groups, a.Strides = 36, 6, nil, []int{4}
+	a.World.GPUsPerNode, a.World.Nodes, a.Groups, a.Strides = 6, 6, nil, []int{4}
 	require.ErrorContains(t, a.Validate(), "neither divides the 6 GPUs of a node nor is a multiple")
 }

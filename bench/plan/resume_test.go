@@ -11,6 +11,7 @@ import (
 	"zbench/bench/collective"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 )
 
 // clockwork is a driver whose times depend on the case, the pass and the call
@@ -75,7 +76,7 @@ func smallSweep(t *testing.T) []plan.Case {
 	require.NoError(t, err)
 	a := plan.Axes{
 		Collectives: []collective.Collective{c}, Dtype: dtype, Op: collective.Ops()[0], InPlace: []bool{false},
-		MinBytes: 1 << 10, MaxBytes: 1 << 13, Factor: 2, Ranks: 2, Nodes: 1, GPUsPerProcess: 1,
+		MinBytes: 1 << 10, MaxBytes: 1 << 13, Factor: 2, World: spec.World{Nodes: 1, GPUsPerNode: 2, GPUsPerProcess: 1},
 	}
 	cases := a.Cases()
 	cases[1].Skip = "memory"

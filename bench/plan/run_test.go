@@ -91,7 +91,7 @@ func make1(n int, v float64) []float64 {
 func alone(t *testing.T) plan.Axes {
 	t.Helper()
 	a := axes(t, "all_reduce")
-	a.Ranks = 1
+	a.World.GPUsPerNode = 1
 	return a
 }
 
@@ -130,7 +130,7 @@ func TestBurstsAreSummarised(t *testing.T) {
 		return []float64{1 + float64(call), 3 + float64(call)}, nil
 	}}
 	a := axes(t, "all_reduce")
-	a.MaxBytes, a.Ranks = a.MinBytes, 2
+	a.MaxBytes, a.World.GPUsPerNode = a.MinBytes, 2
 	o := options(8, 2)
 	o.Warmup = 5
 	r := run(t, d, a.Cases(), o)[0]

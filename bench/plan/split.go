@@ -30,7 +30,7 @@ func (s Split) Rank(group, i, size int) int {
 
 // validateSplits reports a split that the world does not have.
 func (a Axes) validateSplits() error {
-	perNode := a.Ranks / max(a.Nodes, 1)
+	size, perNode := a.World.Size(), a.World.PerNode()
 	for _, g := range a.Groups {
 		if g < 2 || perNode%g != 0 {
 			return fmt.Errorf("groups of %d (--groups): a group has 2 ranks or more and divides the %d GPUs of a node", g, perNode)
@@ -38,15 +38,15 @@ func (a Axes) validateSplits() error {
 	}
 	for _, s := range a.Strides {
 		switch {
-		case s < 2 || s >= a.Ranks || a.Ranks%s != 0:
-			return fmt.Errorf("--strides %d: every so many of the %d ranks make no groups of equal size, of two or more; a stride is 2 or more and divides the ranks", s, a.Ranks)
+		case s < 2 || s >= size || size%s != 0:
+			return fmt.Errorf("--strides %d: every so many of the %d ranks make no groups of equal size, of two or more; a stride is 2 or more and divides the ranks", s, size)
 		case perNode%s != 0 && s%perNode != 0:
 			return fmt.Errorf("--strides %d: neither divides the %d GPUs of a node nor is a multiple of them", s, perNode)
 		}
 	}
 	for _, n := range a.Scales {
-		if n < 1 || n > a.Nodes {
-			return fmt.Errorf("--scale %d: there are 1 to %d nodes", n, a.Nodes)
+		if n < 1 || n > a.World.Nodes {
+			return fmt.Errorf("--scale %d: there are 1 to %d nodes", n, a.World.Nodes)
 		}
 	}
 	return nil
@@ -63,13 +63,13 @@ func (a Axes) splits() []Split {
 		}
 	}
 	for _, g := range a.Groups {
-		add(Split{Group: g}, g == a.Ranks)
+		add(Split{Group: g}, g == a.World.Size())
 	}
 	for _, s := range a.Strides {
 		add(Split{Stride: s}, false)
 	}
 	for _, n := range a.Scales {
-		add(Split{Nodes: n}, n == a.Nodes)
+		add(Split{Nodes: n}, n == a.World.Nodes)
 	}
 	return all
 }
@@ -77,14 +77,15 @@ func (a Axes) splits() []Split {
 // of is the size of the split's communicators, the nodes that each spans, and how
 // many run at once.
 func (a Axes) of(s Split) (ranks, nodes, parallel int) {
+	w := a.World
 	switch {
 	case s.Group > 0:
-		return s.Group, 1, a.Ranks / s.Group
+		return s.Group, 1, w.Size() / s.Group
 	case s.Stride > 0:
-		ranks = a.Ranks / s.Stride
-		return ranks, min(ranks, a.Nodes), s.Stride
+		ranks = w.Size() / s.Stride
+		return ranks, min(ranks, w.Nodes), s.Stride
 	case s.Nodes > 0:
-		return a.Ranks / a.Nodes * s.Nodes, s.Nodes, 1
+		return w.PerNode() * s.Nodes, s.Nodes, 1
 	}
-	return a.Ranks, a.Nodes, 1
+	return w.Size(), w.Nodes, 1
 }

@@ -1,7 +1,6 @@
 package recommend
 
 import (
-	"zbench/bench/bucket"
 	"zbench/bench/record"
 	"zbench/bench/trainer"
 )
@@ -18,102 +17,140 @@ const (
 
 // Answer is what to set and why. All values are in base units.
 type Answer struct {
-	Schema  string `json:"schema"`
+	// Version of the format.
+	Schema string `json:"schema"`
+	// Verdict is recommended where elements is the answer, no_communication where there is
+	// no other rank to reduce with, refused where refusal says what is missing.
 	Verdict string `json:"verdict"`
-	// Refusal is there when the verdict is Refused.
+	// Refusal says what is missing; absent unless the verdict is refused.
 	Refusal *Refusal `json:"refusal,omitempty"`
 	// Simulated is true when a model, not hardware, decided the times of a curve.
-	Simulated bool   `json:"simulated"`
-	Trainer   string `json:"trainer"`
-	Knob      string `json:"knob"`
-	Unit      string `json:"unit"`
-	// Run is the user's, Advised the one that the answer is for and the printed lines
-	// set: with overlap on, unless that gains too little to change anything.
-	Run     trainer.Run `json:"run"`
+	Simulated bool `json:"simulated"`
+	// Trainer is the name of the training framework.
+	Trainer string `json:"trainer"`
+	// Knob is the name of the framework's setting.
+	Knob string `json:"knob"`
+	// Unit is what the setting counts.
+	Unit string `json:"unit"`
+	// Run is how the user trains.
+	Run trainer.Run `json:"run"`
+	// Advised is the run that the answer is for and the printed lines set: with overlap
+	// on, unless that gains too little to change anything.
 	Advised trainer.Run `json:"advised"`
-	// Params and Gradients are the numbers of tensors and of their elements.
-	Params    int   `json:"params"`
+	// Params is the number of gradient tensors.
+	Params int `json:"params"`
+	// Gradients is the number of their elements.
 	Gradients int64 `json:"gradients"`
-	// Backward and Forward are the computation of one microbatch in seconds; null
-	// where they are not known and a range of them was averaged over.
+	// Backward is the computation of one microbatch's backward pass, in seconds; null
+	// where it is not known and a range was averaged over.
 	Backward *float64 `json:"backward"`
-	Forward  *float64 `json:"forward"`
-	// Elements is the setting to use; Best is what it does. Least is the one of least
-	// mean regret: Best itself, unless Keep says that what is set today, or the
-	// default, costs so little that it stays. Gain is then what Least would gain at
-	// most, over the step as measured and on average.
-	Elements int64      `json:"elements"`
-	Best     *Candidate `json:"best"`
-	Least    *Candidate `json:"least"`
-	Keep     bool       `json:"keep"`
-	Gain     float64    `json:"gain"`
-	// Default is the trainer's own, Current the user's, Single one bucket.
+	// Forward is the computation of one microbatch's forward pass, in seconds; null where
+	// it is not known.
+	Forward *float64 `json:"forward"`
+	// Elements is the setting to use, in elements.
+	Elements int64 `json:"elements"`
+	// Best is what the setting to use does; null without an answer.
+	Best *Candidate `json:"best"`
+	// Least is the setting of least mean regret: best itself, unless keep is true; null
+	// without an answer.
+	Least *Candidate `json:"least"`
+	// Keep is true where what is set today, or the default, costs so little more than
+	// least that it stays.
+	Keep bool `json:"keep"`
+	// Gain is the share of a step that least would gain at most over best, as measured and
+	// on average over the scenarios.
+	Gain float64 `json:"gain"`
+	// Default is the trainer's own setting; null where it was not tried.
 	Default *Candidate `json:"default"`
+	// Current is what the user has set; null where it is not known.
 	Current *Candidate `json:"current"`
-	Single  *Candidate `json:"single"`
-	// Within is all settings that cost no more than PlateauWidth, as measured and on
-	// average, ascending; Plateau is the one of these ranges that holds Elements.
-	Within  []Range `json:"within"`
-	Plateau *Range  `json:"plateau"`
+	// Single is one bucket for all gradients; null where it was not tried.
+	Single *Candidate `json:"single"`
+	// Within is all settings that cost at most 1 % more than the best, as measured and on
+	// average, ascending.
+	Within []Range `json:"within"`
+	// Plateau is the range of within that holds elements; null without an answer.
+	Plateau *Range `json:"plateau"`
 	// Changes is what separates the user's run from the answer: the bucket under the
-	// user's own settings first, then each switch that the answer relies on and the
-	// user lacks. Empty where there is no such switch.
+	// user's own settings first, then each switch that the answer relies on and the user
+	// lacks; empty where there is no such switch.
 	Changes []Change `json:"changes"`
 	// Table is every setting that was tried, ascending, one for each bucketing.
-	Table     []Candidate `json:"table"`
-	Scenarios []Scenario  `json:"scenarios"`
-	// Messages is the real sizes of the answer's calls, by collective.
+	Table []Candidate `json:"table"`
+	// Scenarios are what the regret was averaged over.
+	Scenarios []Scenario `json:"scenarios"`
+	// Messages are the real sizes of the answer's calls, by collective.
 	Messages []Sizes `json:"messages"`
-	// Limits says what bounds the step time, the strongest first.
-	Limits        []Limit          `json:"limits"`
-	WhyNotSmaller string           `json:"why_not_smaller"`
-	WhyNotLarger  string           `json:"why_not_larger"`
-	WouldHelp     []Help           `json:"would_help"`
-	Bootstrap     *Bootstrap       `json:"bootstrap"`
-	Confidence    Confidence       `json:"confidence"`
-	Curves        []Used           `json:"curves"`
-	Warnings      []record.Warning `json:"warnings"`
+	// Limits say what bounds the step time, the strongest first.
+	Limits []Limit `json:"limits"`
+	// WhyNotSmaller says what a smaller setting would cost.
+	WhyNotSmaller string `json:"why_not_smaller"`
+	// WhyNotLarger says what a larger setting would cost.
+	WhyNotLarger string `json:"why_not_larger"`
+	// WouldHelp lists changes other than the bucket size that shorten the step.
+	WouldHelp []Help `json:"would_help"`
+	// Bootstrap is the answer's spread over resampled curves; null where none were
+	// resampled.
+	Bootstrap *Bootstrap `json:"bootstrap"`
+	// Confidence says how far the answer can be believed.
+	Confidence Confidence `json:"confidence"`
+	// Curves are the measured curves behind the answer.
+	Curves []Used `json:"curves"`
+	// Warnings are doubts about the answer.
+	Warnings []record.Warning `json:"warnings"`
 }
 
 // Candidate is one setting and what it would do. Times are those of the nominal
 // scenario, of one step of all microbatches, in seconds; where the answer's
 // Backward is null, of a backward that takes as long as the gradients' wire.
 type Candidate struct {
+	// Elements is the setting, in elements.
 	Elements int64 `json:"elements"`
-	Buckets  int   `json:"buckets"`
-	// LargestBytes and MedianBytes are of the gradients' messages.
+	// Buckets is the number of buckets that it makes.
+	Buckets int `json:"buckets"`
+	// LargestBytes is the largest of the gradients' messages, in bytes.
 	LargestBytes int64 `json:"largest_bytes"`
-	MedianBytes  int64 `json:"median_bytes"`
-	// PaddingElements is what the trainer adds to fill buckets up.
+	// MedianBytes is the median of the gradients' messages, in bytes.
+	MedianBytes int64 `json:"median_bytes"`
+	// PaddingElements is the number of elements that the trainer adds to fill buckets up.
 	PaddingElements int64 `json:"padding_elements"`
-	// ExposedBackward and ExposedForward are the time that communication adds to
-	// each pass, After what comes when nothing is left to hide it behind; Step is
-	// the whole step, computation included.
+	// ExposedBackward is the time that communication adds to the backward pass, in
+	// seconds.
 	ExposedBackward float64 `json:"exposed_backward"`
-	ExposedForward  float64 `json:"exposed_forward"`
-	After           float64 `json:"after"`
-	Step            float64 `json:"step"`
-	// Nominal is the step over the least step of all candidates, less one; Score
-	// is the mean of that over the scenarios, Worst its maximum.
+	// ExposedForward is the time that communication adds to the forward pass, in seconds.
+	ExposedForward float64 `json:"exposed_forward"`
+	// After is the communication after the passes, which nothing hides, in seconds.
+	After float64 `json:"after"`
+	// Step is the whole step, computation included, in seconds.
+	Step float64 `json:"step"`
+	// Nominal is the step over the shortest step of all candidates, less one.
 	Nominal float64 `json:"nominal"`
-	Score   float64 `json:"score"`
-	Worst   float64 `json:"worst"`
-	// BusBW is all gradient bytes over all their messages' time, as bus bandwidth.
+	// Score is the mean of nominal over the scenarios: the mean regret, a ratio.
+	Score float64 `json:"score"`
+	// Worst is the maximum of nominal over the scenarios, a ratio.
+	Worst float64 `json:"worst"`
+	// BusBW is all gradient bytes over all their messages' time as bus bandwidth, in bytes
+	// per second.
 	BusBW float64 `json:"busbw"`
 	// Extrapolated is true when a message lies outside the curve's sizes.
-	Extrapolated bool  `json:"extrapolated"`
-	Memory       int64 `json:"memory"`
-	// OverBudget is true when Memory exceeds the question's budget.
+	Extrapolated bool `json:"extrapolated"`
+	// Memory is what the trainer's buffers take, in bytes.
+	Memory int64 `json:"memory"`
+	// OverBudget is true when memory exceeds the given budget.
 	OverBudget bool `json:"over_budget"`
 }
 
 // Range is settings in elements. Open ends are those where no smaller, or no
 // larger, setting would change the buckets.
 type Range struct {
-	Lo     int64 `json:"lo"`
-	Hi     int64 `json:"hi"`
-	OpenLo bool  `json:"open_lo"`
-	OpenHi bool  `json:"open_hi"`
+	// Lo is the least setting, in elements.
+	Lo int64 `json:"lo"`
+	// Hi is the greatest setting, in elements.
+	Hi int64 `json:"hi"`
+	// OpenLo is true where no smaller setting would change the buckets.
+	OpenLo bool `json:"open_lo"`
+	// OpenHi is true where no larger setting would change the buckets.
+	OpenHi bool `json:"open_hi"`
 }
 
 // Holds tells that a setting lies in the range.
@@ -121,14 +158,14 @@ func (r Range) Holds(elements int64) bool { return r.Lo <= elements && elements 
 
 // Change is one step from the user's run to the answer.
 type Change struct {
-	// Name is BucketChange, or the switch as the trainer spells it.
+	// Name is "bucket", or the switch as the trainer spells it.
 	Name string `json:"name"`
-	// Elements is the setting that it is computed with.
+	// Elements is the setting that it is computed with, in elements.
 	Elements int64 `json:"elements"`
-	// Step is in seconds with this change: of the bucket alone, or of the switch and
-	// those before it at the answer's setting. Gain is the share of the step without
-	// it that it saves.
+	// Step is the step with this change, in seconds: of the bucket alone, or of the switch
+	// and those before it at the answer's setting.
 	Step float64 `json:"step"`
+	// Gain is the share of the step without the change that it saves.
 	Gain float64 `json:"gain"`
 }
 
@@ -137,47 +174,66 @@ const BucketChange = "bucket"
 
 // Sizes is the messages of one collective in one pass (backward, forward, after).
 type Sizes struct {
-	Pass       string  `json:"pass"`
-	Collective string  `json:"collective"`
-	Ranks      int     `json:"ranks"`
-	Count      int     `json:"count"`
-	Bytes      int64   `json:"bytes"`
-	Smallest   int64   `json:"smallest"`
-	Median     int64   `json:"median"`
-	Largest    int64   `json:"largest"`
-	Seconds    float64 `json:"seconds"`
+	// Pass is where in the step the messages are sent.
+	Pass string `json:"pass"`
+	// Collective is the name of the collective.
+	Collective string `json:"collective"`
+	// Ranks is the number of ranks of each message.
+	Ranks int `json:"ranks"`
+	// Count is the number of messages.
+	Count int `json:"count"`
+	// Bytes is the sum of their sizes, in bytes.
+	Bytes int64 `json:"bytes"`
+	// Smallest message, in bytes.
+	Smallest int64 `json:"smallest"`
+	// Median message, in bytes.
+	Median int64 `json:"median"`
+	// Largest message, in bytes.
+	Largest int64 `json:"largest"`
+	// Seconds is the time of all messages one after the other.
+	Seconds float64 `json:"seconds"`
 }
 
 // Limit is something that keeps the step from being shorter.
 type Limit struct {
-	Code    string  `json:"code"`
-	Message string  `json:"message"`
+	// Short fixed name of the kind of limit.
+	Code string `json:"code"`
+	// The limit in words.
+	Message string `json:"message"`
+	// Seconds of the step that it accounts for.
 	Seconds float64 `json:"seconds"`
 }
 
 // Help is a change other than the bucket size, and the step it would leave; null
 // where the curves cannot tell.
 type Help struct {
-	Code    string   `json:"code"`
-	Message string   `json:"message"`
-	Step    *float64 `json:"step"`
-	// Gain is the share of today's best step that is saved per token.
+	// Short fixed name of the change.
+	Code string `json:"code"`
+	// The change in words.
+	Message string `json:"message"`
+	// Step is the step that it would leave, in seconds; null where the curves cannot tell.
+	Step *float64 `json:"step"`
+	// Gain is the share of today's best step that is saved per token; null where the
+	// curves cannot tell.
 	Gain *float64 `json:"gain"`
 }
 
 // Bootstrap is the answer's spread over resampled curves.
 type Bootstrap struct {
+	// Replicates is the number of resampled curves.
 	Replicates int `json:"replicates"`
 	// From says what was resampled: samples, or the interval of the median.
 	From string `json:"from"`
-	// Lo and Hi bound 95 % of the answers, InPlateau the share of them that fell
-	// into the plateau.
-	Lo        int64   `json:"lo"`
-	Hi        int64   `json:"hi"`
+	// Lo is the lower end of 95 % of the answers, in elements.
+	Lo int64 `json:"lo"`
+	// Hi is the upper end of 95 % of the answers, in elements.
+	Hi int64 `json:"hi"`
+	// InPlateau is the share of the answers that fell into the plateau.
 	InPlateau float64 `json:"in_plateau"`
-	// ExposedLo and ExposedHi bound 95 % of the time that communication adds to a
-	// step at the answer, in seconds.
+	// ExposedLo is the lower end of 95 % of the time that communication adds to a step at
+	// the answer, in seconds.
 	ExposedLo float64 `json:"exposed_lo"`
+	// ExposedHi is the upper end of it, in seconds.
 	ExposedHi float64 `json:"exposed_hi"`
 }
 
@@ -190,50 +246,28 @@ const (
 
 // Confidence is how far the answer may be believed and what keeps it there.
 type Confidence struct {
-	Level   string   `json:"level"`
+	// Level of confidence.
+	Level string `json:"level"`
+	// Reasons are what keeps the level from being higher.
 	Reasons []Reason `json:"reasons"`
 }
 
 // Reason caps the confidence at Level. Code is stable, Message for people.
 type Reason struct {
-	Code    string `json:"code"`
-	Level   string `json:"level"`
+	// Short fixed name of the reason.
+	Code string `json:"code"`
+	// Level that the reason allows at most.
+	Level string `json:"level"`
+	// The reason in words.
 	Message string `json:"message"`
 }
 
 // Refusal says what is missing or wrong and how to give it.
 type Refusal struct {
-	Code    string `json:"code"`
+	// Short fixed name of what is missing.
+	Code string `json:"code"`
+	// What is missing or wrong, in words.
 	Message string `json:"message"`
-	Hint    string `json:"hint"`
-}
-
-// Used is a curve behind the answer, without its points.
-type Used struct {
-	Collective string `json:"collective"`
-	Ranks      int    `json:"ranks"`
-	// Groups is the number of communicators of Ranks that ran at once.
-	Groups int `json:"groups"`
-	// Stride is how far apart the ranks of each are; 0 where they are neighbours.
-	Stride    int    `json:"stride,omitempty"`
-	Dtype     string `json:"dtype"`
-	InPlace   bool   `json:"in_place"`
-	Timing    string `json:"timing"`
-	Sizes     int    `json:"sizes"`
-	MinBytes  int64  `json:"min_bytes"`
-	MaxBytes  int64  `json:"max_bytes"`
-	Simulated bool   `json:"simulated"`
-	// RescaledFrom is the number of ranks that was measured; 0 where it is Ranks.
-	RescaledFrom int `json:"rescaled_from,omitempty"`
-	// Alpha and Bandwidth explain the curve: T = Alpha + S/Bandwidth, fitted to the
-	// relative error. They decide nothing.
-	Alpha     float64 `json:"alpha"`
-	Bandwidth float64 `json:"bandwidth"`
-	// Holes are sizes that the library handles worse than their neighbours.
-	Holes []bucket.Hole `json:"holes"`
-	// WantMaxBytes is how far the sweep should go: the largest message of a
-	// setting that was tried, where that is beyond MaxBytes.
-	WantMaxBytes int64 `json:"want_max_bytes,omitempty"`
-	// Refine are sizes worth measuring next: the real messages around the answer.
-	Refine []int64 `json:"refine"`
+	// How to give it.
+	Hint string `json:"hint"`
 }

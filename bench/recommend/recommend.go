@@ -47,6 +47,8 @@ type Question struct {
 // Scenario is one way in which reality may differ from the curves and the times
 // that were given: messages take Network times as long, computation Compute times.
 type Scenario struct {
+	// Network is how many times as long messages take.
 	Network float64 `json:"network"`
+	// Compute is how many times as long computation takes.
 	Compute float64 `json:"compute"`
 }

@@ -8,8 +8,11 @@ import (
 	"zbench/bench/stat"
 )
 
-// statuses lists every Status; the schema has the same list.
+// statuses lists every Status.
 var statuses = []Status{OK, Skipped, Failed, Interrupted, WrongData}
+
+// Statuses are all ways in which a case can end. The slice is the caller's.
+func Statuses() []Status { return slices.Clone(statuses) }
 
 // maxYear is the last that RFC 3339 can write.
 const maxYear = 9999
@@ -25,7 +28,7 @@ func (rec *Record) check() error {
 		return fmt.Errorf("\"simulated\" is %t, but source.kind is %q", rec.Simulated, kind)
 	}
 	switch {
-	case len(rec.Kernels) > 0 && (rec.Asked == nil || len(rec.Results) > 0):
+	case len(rec.Kernels) > 0 && (!rec.OfKernels() || len(rec.Results) > 0):
 		return errors.New("kernels beside collectives, or of no run that asked for them")
 	case rec.SequenceSeconds != nil && !(*rec.SequenceSeconds > 0):
 		return fmt.Errorf("sequences of %g s", *rec.SequenceSeconds)

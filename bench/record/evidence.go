@@ -2,16 +2,19 @@ package record
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 )
 
 // Evidence is what was known of every rank when a case did not end: no more than
 // the libraries tell.
 type Evidence struct {
-	// During says what was run: one of Phases.
+	// During is what was run when the case did not end.
 	During string `json:"during"`
-	// Deadline is what passed, in seconds; null where an asynchronous error ended
-	// the wait.
+	// Deadline is what passed, in seconds; null where something else ended the wait:
+	// an asynchronous error, or the loss of a process.
 	Deadline *float64 `json:"deadline"`
 	// Iterations is the number of launches in the batch that did not end.
 	Iterations int `json:"iterations"`
@@ -21,18 +24,21 @@ type Evidence struct {
 
 // RankEvidence is what is known of ranks that are alike.
 type RankEvidence struct {
-	// State is at the first launch that not every rank has ended, or of the whole
-	// batch where its launches carry no marks.
+	// State is how far the ranks are at the first launch that not every rank has ended, or
+	// with the whole batch where its launches carry no marks.
 	State RankState `json:"state"`
 	// Ranks are numbers in the whole world, as ranges: "0-4,6".
-	Ranks string `json:"ranks"`
-	Count int    `json:"count"`
-	// Enqueued, Begun and Ended count launches of the batch. Begun and Ended are
-	// null where no marks tell.
-	Enqueued int  `json:"enqueued"`
-	Begun    *int `json:"begun"`
-	Ended    *int `json:"ended"`
-	// Error is the asynchronous error that the ranks' communicators report.
+	Ranks string `json:"ranks" jsonschema:"pattern=^[0-9]+(-[0-9]+)?(\\,[0-9]+(-[0-9]+)?)*$"`
+	// How many they are.
+	Count int `json:"count" jsonschema:"minimum=1"`
+	// Launches of the batch that their hosts have made.
+	Enqueued int `json:"enqueued"`
+	// Launches that they have begun; null where no marks tell.
+	Begun *int `json:"begun"`
+	// Launches that they have ended; null where no marks tell.
+	Ended *int `json:"ended"`
+	// Error is the asynchronous error that the ranks' communicators report, or what
+	// their process failed with.
 	Error string `json:"error,omitempty"`
 }
 
@@ -42,13 +48,17 @@ type RankState string
 // The states, from the one that explains most to the one that explains nothing.
 const (
 	LostContact  RankState = "lost_contact"
+	RankFailed   RankState = "failed"
 	NotEnqueued  RankState = "not_enqueued"
 	NotStarted   RankState = "not_started"
 	NotFinished  RankState = "not_finished"
 	RankFinished RankState = "finished"
 )
 
-var rankStates = []RankState{LostContact, NotEnqueued, NotStarted, NotFinished, RankFinished}
+var rankStates = []RankState{LostContact, RankFailed, NotEnqueued, NotStarted, NotFinished, RankFinished}
+
+// RankStates are all states. The slice is the caller's.
+func RankStates() []RankState { return slices.Clone(rankStates) }
 
 // What can be run when a case does not end.
 const (
@@ -65,8 +75,9 @@ var phases = map[string]string{
 
 // RankProgress is how far one rank got in a batch that did not end.
 type RankProgress struct {
-	// Lost tells that the rank's process no longer answers.
-	Lost bool
+	// Lost tells that the rank's process no longer answers, Failed that it answers
+	// with an error of its own: how far the rank got is not known then.
+	Lost, Failed bool
 	// Enqueued, Begun and Ended count launches; Begun and Ended are −1 where no
 	// marks tell.
 	Enqueued, Begun, Ended int
@@ -75,8 +86,14 @@ type RankProgress struct {
 	Error    string
 }
 
-// SetRanks fills Ranks from the progress of rank 0, 1, ….
-func (e *Evidence) SetRanks(ranks []RankProgress) {
+// known tells whether the launches of the rank are counted.
+func (r RankProgress) known() bool { return !r.Lost && !r.Failed }
+
+// SetRanks fills Ranks from the progress of rank 0, 1, … of the world.
+func (e *Evidence) SetRanks(ranks []RankProgress) { e.SetRanksFrom(0, ranks) }
+
+// SetRanksFrom fills Ranks from the progress of rank first, first+1, … of the world.
+func (e *Evidence) SetRanksFrom(first int, ranks []RankProgress) {
 	type alike struct {
 		state                  RankState
 		enqueued, begun, ended int
@@ -84,7 +101,7 @@ func (e *Evidence) SetRanks(ranks []RankProgress) {
 	}
 	marked, stuck := true, e.Iterations
 	for _, r := range ranks {
-		if !r.Lost {
+		if r.known() {
 			marked = marked && r.Begun >= 0 && r.Ended >= 0
 			stuck = min(stuck, r.Ended)
 		}
@@ -92,11 +109,14 @@ func (e *Evidence) SetRanks(ranks []RankProgress) {
 	members := map[alike][]int{}
 	var order []alike
 	for i, r := range ranks {
-		one := alike{r.state(marked, stuck, e.Iterations), r.Enqueued, r.Begun, r.Ended, r.Error}
+		one := alike{state: r.state(marked, stuck, e.Iterations), enqueued: r.Enqueued, err: r.Error}
+		if marked && r.known() {
+			one.begun, one.ended = r.Begun, r.Ended
+		}
 		if members[one] == nil {
 			order = append(order, one)
 		}
-		members[one] = append(members[one], i)
+		members[one] = append(members[one], first+i)
 	}
 	slices.SortStableFunc(order, func(a, b alike) int {
 		return cmp.Compare(slices.Index(rankStates, a.state), slices.Index(rankStates, b.state))
@@ -104,7 +124,7 @@ func (e *Evidence) SetRanks(ranks []RankProgress) {
 	e.Ranks = make([]RankEvidence, len(order))
 	for i, one := range order {
 		e.Ranks[i] = RankEvidence{State: one.state, Ranks: ranges(members[one]), Count: len(members[one]), Enqueued: one.enqueued, Error: one.err}
-		if marked && one.state != LostContact {
+		if marked && ranks[members[one][0]-first].known() {
 			e.Ranks[i].Begun, e.Ranks[i].Ended = &one.begun, &one.ended
 		}
 	}
@@ -116,6 +136,8 @@ func (r RankProgress) state(marked bool, stuck, launches int) RankState {
 	switch {
 	case r.Lost:
 		return LostContact
+	case r.Failed:
+		return RankFailed
 	case r.Finished || marked && r.Ended > stuck:
 		return RankFinished
 	case marked && r.Enqueued <= stuck && r.Enqueued < launches:
@@ -136,4 +158,45 @@ func (e *Evidence) stuck() (launch int, ok bool) {
 		}
 	}
 	return launch, ok
+}
+
+// Progress is how far each of count ranks from the first on got: what SetRanksFrom
+// was given, as far as the evidence tells. Evidence that is not valid, or not of
+// exactly these ranks, is an error; so is none.
+func (e *Evidence) Progress(first, count int) ([]RankProgress, error) {
+	if e == nil {
+		return nil, errors.New("no evidence")
+	}
+	if err := e.check(); err != nil {
+		return nil, err
+	}
+	ranks, have, ours := make([]RankProgress, count), 0, true
+	sets := make([]string, len(e.Ranks))
+	for i, r := range e.Ranks {
+		list, _ := spans(r.Ranks) // checked
+		for _, s := range list {
+			if ours = ours && first <= s.first && s.last < first+count; !ours {
+				break
+			}
+			for rank := s.first; rank <= s.last; rank++ {
+				ranks[rank-first] = r.progress()
+			}
+		}
+		sets[i], have = r.Ranks, have+r.Count
+	}
+	if !ours || have != count {
+		return nil, fmt.Errorf("evidence of ranks %s; the process holds %d to %d", strings.Join(sets, ","), first, first+count-1)
+	}
+	return ranks, nil
+}
+
+func (r *RankEvidence) progress() RankProgress {
+	p := RankProgress{
+		Lost: r.State == LostContact, Failed: r.State == RankFailed, Finished: r.State == RankFinished,
+		Enqueued: r.Enqueued, Begun: -1, Ended: -1, Error: r.Error,
+	}
+	if r.Begun != nil && r.Ended != nil {
+		p.Begun, p.Ended = *r.Begun, *r.Ended
+	}
+	return p
 }

@@ -26,8 +26,10 @@ func (e *Evidence) Where() string {
 func (e *Evidence) count() (all, missing int) {
 	for _, r := range e.Ranks {
 		all += r.Count
-		if r.State == LostContact || r.State == NotEnqueued || r.State == NotStarted {
+		switch r.State {
+		case LostContact, RankFailed, NotEnqueued, NotStarted:
 			missing += r.Count
+		case NotFinished, RankFinished:
 		}
 	}
 	return all, missing
@@ -38,10 +40,13 @@ func (e *Evidence) count() (all, missing int) {
 func (e *Evidence) Verdict() string {
 	_, missing := e.count()
 	_, marked := e.stuck()
+	gone := slices.ContainsFunc(e.Ranks, func(r RankEvidence) bool { return r.State == LostContact || r.State == RankFailed })
 	nobody := !slices.ContainsFunc(e.Ranks, func(r RankEvidence) bool { return r.State != NotStarted })
 	switch {
 	case nobody:
 		return "no rank has come to it, so nobody is named: look at what comes before, as connecting, and whether every process can reach the others"
+	case gone:
+		return "the others wait for those that failed or are lost: look at their processes, GPUs and hosts"
 	case missing > 0:
 		return "the others wait for those that have not started: look at their GPUs, processes and hosts"
 	case marked:

@@ -19,15 +19,20 @@ const (
 	Tuned = "tuned"
 )
 
+// Reasons lists them all.
+func Reasons() []string { return []string{Extension, SecondPass, Tuned} }
+
 // Further is cases that were added to a sweep for the sake of the bucket size, or to
 // a run of kernels, once those before them were done: a line of the journal between
 // the parts.
 type Further struct {
-	// Why is Extension, SecondPass or Tuned.
+	// Why is extension for sizes beyond the largest, which the answer needs, second_pass
+	// for the real sizes of the messages around it, tuned for the configurations of
+	// kernels that were the fastest of their tuning.
 	Why string `json:"why"`
-	// Cases are planned, as those of the header are.
+	// Cases are planned like those of the header: skipped or interrupted.
 	Cases []Result `json:"cases"`
-	// Kernels are planned rows of kernels.
+	// Kernels are planned rows of kernels; absent for collectives.
 	Kernels []Kernel `json:"kernels,omitempty"`
 	// After is the number of parts that came before.
 	After int `json:"-"`
@@ -35,8 +40,10 @@ type Further struct {
 
 // Added is what a record says of a Further.
 type Added struct {
+	// Why is extension for sizes beyond the largest, which the answer needs, second_pass
+	// for the real sizes of the messages around it.
 	Why string `json:"why"`
-	// Keys are those of the results.
+	// Keys of the results that were added.
 	Keys []string `json:"keys"`
 }
 
@@ -93,6 +100,9 @@ func (j *Journal) added() []Added {
 		for _, r := range f.Cases {
 			a.Keys = append(a.Keys, r.Key)
 		}
+		for _, k := range f.Kernels {
+			a.Keys = append(a.Keys, k.Key)
+		}
 		all = append(all, a)
 	}
 	return all
@@ -116,7 +126,7 @@ func (j *Journal) addLine(line []byte, cases map[string]*planned) error {
 	if err := jsonfile.DecodeLine(line, &f); err != nil {
 		return err
 	}
-	if why := []string{Extension, SecondPass, Tuned}; !slices.Contains(why, f.Why) {
+	if why := Reasons(); !slices.Contains(why, f.Why) {
 		return fmt.Errorf("cases were added for %q: this zbench knows %q", f.Why, why)
 	}
 	if len(f.Cases)+len(f.Kernels) == 0 {

@@ -39,13 +39,13 @@ func TestCasesAreAdded(t *testing.T) {
 	require.Equal(t, 1, j.Left(), "d has one pass")
 	rec := j.Record()
 	rec.Results[2].Verified.State = NotVerified
-	require.Equal(t, []Added{{Extension, []string{"c"}}, {SecondPass, []string{"d"}}}, rec.Sweep.Further)
+	require.Equal(t, []Added{{Extension, []string{"c"}}, {SecondPass, []string{"d"}}}, rec.Added)
 	var status []Status
 	for _, r := range rec.Results {
 		status = append(status, r.Status)
 	}
 	require.Equal(t, []Status{OK, OK, Skipped, OK, Interrupted}, status)
-	require.Empty(t, j.Header.Record.Sweep.Further, "the header stays as it was")
+	require.Empty(t, j.Header.Record.Added, "the header stays as it was")
 	again, err := j.Text()
 	require.NoError(t, err)
 	require.Equal(t, string(text), string(again))

@@ -3,7 +3,10 @@ package record
 import (
 	"time"
 
+	"zbench/bench/model"
+	"zbench/bench/spec"
 	"zbench/bench/stat"
+	"zbench/bench/trainer"
 )
 
 // full is a record that uses every field of the format: a test holds it so.
@@ -49,7 +52,7 @@ func full() *Record {
 				ReportedAverage: new(1.42e11),
 			}},
 		},
-		World: World{Nodes: 2, Ranks: 16, GPUsPerNode: 8, GPUsPerProcess: 1, GPU: "MI300X", Hosts: []string{"n0", "n1"}, RanksPerGPU: 2, Devices: []Device{
+		World: World{World: spec.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1, RanksPerGPU: 2}, Ranks: 16, GPU: "MI300X", Hosts: []string{"n0", "n1"}, Devices: []Device{
 			{Index: 1, Name: "AMD Instinct MI300X", PCI: "0000:05:00.0", Bytes: 192 << 30, PeakBandwidth: new(5.3e12), PeakSource: "data sheet, 2023-12"},
 			{Name: "another", Bytes: 1},
 		}},
@@ -57,11 +60,25 @@ func full() *Record {
 			Name: "mi300x-pollara", Title: "MI300X, Pollara", Roofs: []Roof{{"rails", 4e11, "data sheet"}},
 			Extrapolated: []string{"beyond 2 nodes"}, Sources: []string{"a page"},
 		},
-		Sweep: &Sweep{
-			Collectives: []string{"all_reduce", "all_gather"}, MinBytes: 8, MaxBytes: 1 << 20, Factor: 2, StepBytes: 4096, GraphLaunches: 3, Groups: []int{2, 4}, Strides: []int{8}, Scales: []int{1},
-			Dtype: "float", Op: "sum", InPlace: []bool{false, true}, Iterations: 20, Warmup: 5, Checks: 1,
-			Precision: 0.01, MaxTime: 0.4, Cache: "cold", Seed: 1<<64 - 1, Further: []Added{{Extension, []string{"a"}}}, Faults: []string{"noise:sigma=0.05"},
+		Spec: &spec.Spec{
+			Schema: spec.Schema, Benchmark: spec.Collectives, Backend: "loopback", Fabric: "mi300x-pollara", Seed: 1<<64 - 1, Faults: []string{"noise:sigma=0.05"},
+			World: spec.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1, RanksPerGPU: 2},
+			Sweep: &spec.Sweep{
+				Collectives: []string{"all_reduce", "all_gather"}, MinBytes: 8, MaxBytes: 1 << 20, Factor: 2, StepBytes: 4096, GraphLaunches: 3, Groups: []int{2, 4}, Strides: []int{8}, Scales: []int{1},
+				Dtype: "float", Op: "sum", InPlace: []bool{false, true}, Iterations: 20, Warmup: 5, Checks: 1,
+				Precision: 0.01, MaxTime: 0.4, Cache: "cold", VerifyBudget: 1 << 20, KeepSamples: true, FixedSizes: true,
+			},
+			Advice: &spec.Advice{
+				Framework: "megatron", Preset: "llama3-8b", Total: 1, Layers: 2, Largest: 3, DP: 4, EP: 5, PP: 6, Instances: 7, Accum: 8, Zero: new(1),
+				Model: &model.Model{Name: "list.csv", Source: "the file list.csv", Listed: true, ActiveParams: 3, Notes: []string{"a note"}, Params: []trainer.Param{
+					{Name: "w", Elements: 6, Shape: []int64{2, 3}, Expert: true, Block: 1, Work: new(6.0)}, {Name: "b", Elements: 1},
+				}},
+				Config:    &spec.Config{File: "train.sh", Settings: []trainer.Setting{{Key: "zero", Value: "", Unset: "$Z"}, {Key: "bf16", Value: "true"}}},
+				Optimizer: "muon", GradDtype: "float", ParamDtype: "bfloat16", Backward: 0.1, Forward: 0.05, Step: 0.15, Tokens: 4096, Active: 9, Flops: 2e14,
+				Recompute: true, MemBudget: 1 << 30, Rescale: true,
+			},
 		},
+		Added:    []Added{{Extension, []string{"a"}}},
 		Results:  []Result{ok, skipped, hung},
 		Warnings: []Warning{{Code: "imported", Message: "one sample of unknown spread"}},
 	}
@@ -71,7 +88,7 @@ func full() *Record {
 func bare() *Record {
 	return &Record{
 		Schema: Schema, Source: Source{Kind: Simulated, Imports: []Import{{SHA256: full().Source.Imports[0].SHA256}}}, Simulated: true,
-		Fabric: &Fabric{}, Sweep: &Sweep{Factor: 2, Cache: "warm", InPlace: []bool{true}},
-		Results: []Result{{Key: "k", Status: Failed, Reason: "out of memory", Verified: Verified{State: NotVerified}}},
+		Fabric: &Fabric{}, Spec: &spec.Spec{Schema: spec.Schema, Benchmark: spec.Collectives, Backend: "rocm", Sweep: &spec.Sweep{Factor: 2, Cache: "warm", InPlace: []bool{true}}},
+		Results: []Result{{Key: "k", Collective: "all_reduce", Status: Failed, Reason: "out of memory", Verified: Verified{State: NotVerified}}},
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // SchemaJSON is the JSON Schema (draft 2020-12) of what Encode writes.
 //
-//go:embed schema/v1.json
+//go:embed schema/v2.json
 var SchemaJSON []byte
 
 // MaxBytes is the largest record Decode reads. A case takes about 1 KiB, so
@@ -62,10 +62,12 @@ func normal(rec Record) Record {
 		f.Roofs, f.Extrapolated, f.Sources = jsonfile.Filled(f.Roofs), jsonfile.Filled(f.Extrapolated), jsonfile.Filled(f.Sources)
 		rec.Fabric = &f
 	}
-	if rec.Sweep != nil {
-		s := *rec.Sweep
-		s.Collectives = jsonfile.Filled(s.Collectives)
-		rec.Sweep = &s
+	if rec.Spec != nil {
+		want := rec.Spec.Clone()
+		if want.Sweep != nil {
+			want.Sweep.Collectives = jsonfile.Filled(want.Sweep.Collectives)
+		}
+		rec.Spec = &want
 	}
 	return rec
 }

@@ -44,7 +44,7 @@ func TestEncodeIsNormal(t *testing.T) {
 	require.Nil(t, rec.Results[0].Warnings)
 	require.Nil(t, rec.Source.Imports[0].Skipped)
 	require.Nil(t, rec.Fabric.Roofs)
-	require.Nil(t, rec.Sweep.Collectives)
+	require.Nil(t, rec.Spec.Sweep.Collectives)
 }
 
 func TestNaNIsRefused(t *testing.T) {

@@ -11,28 +11,25 @@ import (
 )
 
 // JournalSchema names the version of the journal's format.
-const JournalSchema = "zbench.journal/2"
+const JournalSchema = "zbench.journal/3"
 
 // JournalSchemaJSON is the JSON Schema of a journal's line. It refers to SchemaJSON.
 //
-//go:embed schema/journal-v2.json
+//go:embed schema/journal-v3.json
 var JournalSchemaJSON []byte
 
 // Header is the first line of a journal: everything that is known before the
 // first result. The lines after it are Parts and Furthers. Each line ends in a
-// checksum of its own, as jsonfile.Line writes it. schema/journal-v2.json describes all.
+// checksum of its own.
 type Header struct {
+	// Version of the format.
 	Schema string `json:"schema"`
-	// Record is the sweep's record; its results are the planned cases.
+	// Record is the sweep's record; its results are the planned cases, skipped or
+	// interrupted.
 	Record Record `json:"record"`
-	// Fabric is the name given for --fabric, VerifyBudget (bytes) and KeepSamples
-	// are options too: the record has no place for them.
-	Fabric       string `json:"fabric"`
-	VerifyBudget int64  `json:"verify_budget"`
-	KeepSamples  bool   `json:"keep_samples"`
 	// Machine is the SHA-256 of the machine file that decides simulated times, in
-	// hexadecimal; empty on hardware.
-	Machine string `json:"machine,omitempty"`
+	// hexadecimal; absent on hardware.
+	Machine string `json:"machine,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$"`
 }
 
 // Journal is what a sweep has left so far, whether it ended or was killed.
@@ -119,10 +116,13 @@ func (j *Journal) readHeader(line []byte) error {
 		return errors.New(`the key "simulated" is missing`)
 	case h.Record.Schema != Schema:
 		return fmt.Errorf("%w: the file has %q, this zbench reads %q", ErrVersion, h.Record.Schema, Schema)
-	case h.Record.Sweep == nil && h.Record.Asked == nil:
+	case h.Record.Spec == nil || h.Record.Spec.Sweep == nil && h.Record.Spec.Kernels == nil:
 		return errors.New("a record of no sweep")
 	}
 	if err := checkPlanned(h.Record.Results, h.Record.Kernels); err != nil {
+		return err
+	}
+	if err := h.Record.Spec.Check(); err != nil {
 		return err
 	}
 	return h.Record.check()
@@ -195,11 +195,7 @@ func (j *Journal) Record() *Record {
 		}
 		rec.conclude()
 	}
-	if len(j.Further) > 0 && rec.Sweep != nil {
-		sweep := *rec.Sweep
-		sweep.Further = j.added()
-		rec.Sweep = &sweep
-	}
+	rec.Added = j.added()
 	if j.Torn > 0 {
 		rec.Warnings = append(slices.Clip(rec.Warnings), Warning{
 			Code: "torn", Message: fmt.Sprintf("the last line of the journal was cut off while it was written (%d bytes): its pass is left out", j.Torn),

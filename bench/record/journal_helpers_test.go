@@ -13,9 +13,7 @@ import (
 func begun() Header {
 	rec := *full()
 	rec.Results = nil
-	sweep := *rec.Sweep
-	sweep.Further = nil
-	rec.Sweep = &sweep
+	rec.Added = nil
 	for _, key := range []string{"a", "b"} {
 		rec.Results = append(rec.Results, Result{
 			Key: key, Collective: "all_reduce", Bytes: 1 << 20, Ranks: 2, Status: Interrupted, Reason: "stopped",
@@ -23,7 +21,7 @@ func begun() Header {
 		})
 	}
 	rec.Results = append(rec.Results, Result{Key: "s", Collective: "all_gather", Ranks: 2, Status: Skipped, Reason: "memory", Warnings: []Warning{}})
-	return Header{Schema: JournalSchema, Record: rec, Fabric: "f", VerifyBudget: 1, KeepSamples: true, Machine: strings.Repeat("0f", 32)}
+	return Header{Schema: JournalSchema, Record: rec, Machine: strings.Repeat("0f", 32)}
 }
 
 // taken is a pass with samples of its own.

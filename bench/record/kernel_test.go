@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/spec"
 	"zbench/bench/stat"
-	"zbench/internal/schematest"
 )
 
 // aKernel is a planned row of a norm.
@@ -41,13 +41,13 @@ func timedKernel(of, role string, device int, moved int64, seconds float64) Kern
 // plannedKernels is a record whose rows have not been run.
 func plannedKernels(rows ...Kernel) Record {
 	return Record{
-		Schema: Schema, Tool: Tool{"zbench", "1"}, Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Benchmark: HBM,
+		Schema: Schema, Tool: Tool{"zbench", "1"}, Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		Source: Source{Kind: Measured, Backend: "rocm", Clock: "monotonic", Vendor: "librocblas.so"},
 		World:  World{Devices: []Device{{Index: 1, Name: "MI300X", Kind: GPU, Units: 304, Bytes: 1 << 37, Cache: 1 << 28, PeakBandwidth: new(5.3e12), PeakSource: "s, 2023"}}},
-		Asked: &Asked{
-			Backend: "rocm", Device: 1, AllGPUs: true, Precision: 0.01, MaxTime: 1, Seed: 7, Peak: 1e12, Faults: []string{"store 0 1"}, Size: 4096, Sweep: true, Tune: true,
-			Kernels: []string{"copy"}, Dtypes: []string{"float32"}, Data: "random", Rows: 3, Hidden: []int64{64}, Preset: "zaya1", Shapes: []string{"3x4"}, Coefficients: "you", Reduce: 9,
-		},
+		Spec: &spec.Spec{Schema: spec.Schema, Benchmark: spec.HBM, Backend: "rocm", Seed: 7, Faults: []string{"store 0 1"}, Kernels: &spec.Kernels{
+			Device: 1, AllGPUs: true, Precision: 0.01, MaxTime: 1, Peak: 1e12, Size: 4096, Sweep: true, Tune: true,
+			Streams: []string{"copy"}, Dtypes: []string{"float32"}, Data: "random", Rows: 3, Hidden: []int{64}, Preset: "zaya1", Shapes: []string{"3x4"}, Coefficients: "you", Reduce: 9,
+		}},
 		Results: []Result{}, Kernels: rows, Warnings: []Warning{},
 	}
 }
@@ -225,7 +225,7 @@ func TestDecodeRefusesKernels(t *testing.T) {
 		"negative ratio": {`"times_vendor": 1.1`, `"times_vendor": -1`, "a rate or ratio of -1"},
 		"takes no time":  {`"median": `, `"median": -`, "no summary of times"},
 		"no launches":    {`"launches": 3`, `"launches": 0`, "batches of 0 launches"},
-		"asked for none": {`"asked": {`, `"other": {`, "of no run that asked for them"},
+		"asked for none": {`"kernels": {`, `"other": {`, "of no run that asked for them"},
 		"a simulation":   {`"kind": "measured"`, `"kind": "emulated"`, `"simulated" is false`},
 	} {
 		bad := strings.Replace(good, one[0], one[1], 1)
@@ -291,16 +291,5 @@ func TestEveryBitOfAKernelJournal(t *testing.T) {
 		require.Equal(t, len(good)-1, bit/8, "a bit of %q", bad[max(0, bit/8-20):bit/8+1])
 		require.Positive(t, got.Torn)
 		require.Empty(t, got.Parts)
-	}
-}
-
-func TestKernelJournalFitsTheSchema(t *testing.T) {
-	s := schematest.Compile(t, JournalSchemaJSON, SchemaJSON)
-	rec := plannedKernels(aKernel("a", Fused, 0, 1<<20))
-	text := kernelJournal(t, rec, kernelPart("a@0", 0, 1e-3), Part{Key: "a@0", Status: OK})
-	more, err := Further{Why: Tuned, Kernels: rec.Kernels}.Line()
-	require.NoError(t, err)
-	for line := range strings.Lines(string(append(text, more...))) {
-		require.NoError(t, schematest.Fits(t, s, line))
 	}
 }

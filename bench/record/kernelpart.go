@@ -11,13 +11,13 @@ import (
 // KernelSamples are the batches of one pass over a kernel in the order of time, in
 // seconds per launch.
 type KernelSamples struct {
-	// Launches is the number of them behind one sample.
-	Launches int       `json:"launches"`
-	Seconds  []float64 `json:"seconds"`
+	// Launches behind one sample.
+	Launches int `json:"launches" jsonschema:"minimum=1"`
+	// Seconds per launch.
+	Seconds []float64 `json:"seconds"`
 	// Stop says which rule ended the pass.
 	Stop string `json:"stop"`
-	// Launch is the seconds of a launch over next to no data, absent where that was
-	// not measured.
+	// Seconds of a launch over next to no data; absent where that was not measured.
 	Launch *float64 `json:"launch,omitempty"`
 }
 

@@ -16,18 +16,23 @@ const Passes = 2
 // samples themselves, so that a sweep that was cut off can go on, and ends with
 // the figures it would have had.
 type Part struct {
-	Key string `json:"key"`
-	// Pass counts from 0.
-	Pass int `json:"pass"`
-	// Status is OK, or Failed or WrongData, which end the case.
+	// Key of the case.
+	Key string `json:"key" jsonschema:"minLength=1"`
+	// Pass is 0 for sizes upwards, 1 for downwards.
+	Pass int `json:"pass" jsonschema:"maximum=1"`
+	// Status is how the pass ended; anything but ok ends the case.
 	Status Status `json:"status"`
-	// Reason says why the status is not OK.
-	Reason string `json:"reason,omitempty"`
-	// Evidence is what was known of every rank when the pass did not end.
+	// Reason says why the status is not ok.
+	Reason string `json:"reason,omitempty" jsonschema:"minLength=1"`
+	// Evidence is what was known of every rank when the pass did not end; absent where it
+	// did.
 	Evidence *Evidence `json:"evidence,omitempty"`
-	// Verified is nil where the pass verified nothing.
-	Verified *Verified        `json:"verified,omitempty"`
-	Burst    *BurstSamples    `json:"burst,omitempty"`
+	// Verified tells whether the data were checked; absent where the pass verified
+	// nothing.
+	Verified *Verified `json:"verified,omitempty"`
+	// Launches back to back; absent where the pass did not come to them.
+	Burst *BurstSamples `json:"burst,omitempty"`
+	// Launches alone; absent where the pass did not come to them.
 	Isolated *IsolatedSamples `json:"isolated,omitempty"`
 	// Kernel is a kernel's samples; absent where it is checked and not timed.
 	Kernel *KernelSamples `json:"kernel,omitempty"`
@@ -37,37 +42,44 @@ type Part struct {
 // launch: the mean over ranks and the slowest rank.
 type BurstSamples struct {
 	// Iterations is the number of launches behind one sample.
-	Iterations int       `json:"iterations"`
-	Mean       []float64 `json:"mean"`
-	Max        []float64 `json:"max"`
-	// Stop says which rule ended the pass.
+	Iterations int `json:"iterations" jsonschema:"minimum=1"`
+	// Mean over ranks, in seconds per launch, in the order of time.
+	Mean []float64 `json:"mean"`
+	// Slowest rank, in seconds per launch, in the order of time.
+	Max []float64 `json:"max"`
+	// Stop is the rule that ended the pass.
 	Stop string `json:"stop,omitempty"`
 }
 
 // IsolatedSamples are the launches alone of one pass in the order of time, in
 // seconds: the slowest rank, and the slowest less the fastest.
 type IsolatedSamples struct {
-	Max    []float64   `json:"max"`
-	Spread []float64   `json:"spread"`
-	Late   []LateCount `json:"late,omitempty"`
-	// Groups holds the median of each of the groups that ran at once, in the
-	// order of their ranks; empty for one.
+	// Slowest rank, in seconds per launch, in the order of time.
+	Max []float64 `json:"max"`
+	// Slowest rank less the fastest, in seconds per launch, in the order of time.
+	Spread []float64 `json:"spread"`
+	// How often each rank had the shortest interval.
+	Late []LateCount `json:"late,omitempty"`
+	// Groups holds the median of each of the groups that ran at once, in seconds, in the
+	// order of their ranks; absent for one.
 	Groups []float64 `json:"groups,omitempty"`
-	// Slow counts each group's launches that took SlowTimes its median or more, in
+	// Slow counts the launches of each group that took 1.5 times its median or more, in
 	// the same order; absent where no group has any.
-	Slow      []int `json:"slow,omitempty"`
-	Discarded int   `json:"discarded,omitempty"`
-	// Repeated counts the batches that were taken again because the host was still
-	// enqueueing when they began: none of their launches is kept. Unheld counts the
-	// launches that are kept although they began so.
-	Repeated int    `json:"repeated,omitempty"`
-	Unheld   int    `json:"unheld,omitempty"`
-	Stop     string `json:"stop,omitempty"`
+	Slow []int `json:"slow,omitempty"`
+	// Launches left out because an interval was not positive.
+	Discarded int `json:"discarded,omitempty"`
+	// Batches taken again because the host was still enqueueing when they began; none of
+	// their launches is kept.
+	Repeated int `json:"repeated,omitempty"`
+	// Launches that are kept although they began before the host had enqueued the next.
+	Unheld int `json:"unheld,omitempty"`
+	// Rule that ended the pass.
+	Stop string `json:"stop,omitempty"`
 	// EventFloor is the interval of an empty pair of events, in seconds.
 	EventFloor float64 `json:"event_floor"`
-	// Ranks holds each rank's interval, launch by launch and the discarded ones
-	// too, as little-endian float32 seconds; empty where they are not kept.
-	Ranks []byte `json:"ranks,omitempty"`
+	// Ranks holds each rank's interval in seconds, launch by launch and the discarded ones
+	// too: little-endian float32 in base64; absent where they are not kept.
+	Ranks []byte `json:"ranks,omitempty" jsonschema:"pattern=^[A-Za-z0-9+/]+=?=?$"`
 }
 
 // Finished tells whether nothing of a case that was planned so is left to run: its

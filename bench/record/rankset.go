@@ -68,26 +68,33 @@ const maxSpans = 12
 
 // RankText writes a set of ranks for people: "ranks 3, 17–23"; all of them where
 // there are so many.
-func RankText(set string, count, of int) string {
+func RankText(set string, count, of int) string { return setText("rank", "ranks", set, count, of) }
+
+// ProcessText writes ascending numbers of processes for people, as RankText does.
+func ProcessText(numbers []int, of int) string {
+	return setText("process", "processes", ranges(numbers), len(numbers), of)
+}
+
+func setText(one, many, set string, count, of int) string {
 	list, err := spans(set)
 	switch {
 	case err != nil:
-		return "ranks " + set
+		return many + " " + set
 	case count == of && of > 1:
-		return fmt.Sprintf("all %d ranks", of)
+		return fmt.Sprintf("all %d %s", of, many)
 	}
 	words := make([]string, 0, maxSpans)
 	for i, s := range list {
 		if i == maxSpans {
-			words = append(words, fmt.Sprintf("… (%d ranks)", count))
+			words = append(words, fmt.Sprintf("… (%d %s)", count, many))
 			break
 		}
 		words = append(words, s.text("–"))
 	}
 	if count == 1 {
-		return "rank " + words[0]
+		return one + " " + words[0]
 	}
-	return "ranks " + strings.Join(words, ", ")
+	return many + " " + strings.Join(words, ", ")
 }
 
 // check refuses evidence that cannot be of ranks of this many.

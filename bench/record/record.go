@@ -3,10 +3,15 @@
 //
 // All values are in base units: bytes, seconds, bytes per second. Nothing in a
 // record depends on the wall clock of the tool itself; that lives in run.json.
-// The JSON form is described by schema/v1.json, which is committed and tested.
+// schema/v2.json describes the JSON form; internal/schema generates it from these
+// types and their comments, and docs/RECORD.md explains it.
 package record
 
-import "time"
+import (
+	"time"
+
+	"zbench/bench/spec"
+)
 
 // Schema names the version of the format. It changes whenever a reader of the
 // older form could be misled.
@@ -15,36 +20,45 @@ const Schema = "zbench.results/2"
 // Record is one run of a benchmark or one import: where it came from, in which world,
 // and one Result or Kernel per case.
 type Record struct {
-	Schema  string    `json:"schema"`
-	Tool    Tool      `json:"tool"`
+	// Version of the format.
+	Schema string `json:"schema"`
+	// The program that wrote the record.
+	Tool Tool `json:"tool"`
+	// When the record was made, in UTC (RFC 3339).
 	Created time.Time `json:"created"`
-	// Benchmark is what was run: Collectives, FromLogs, HBM, Muon, or the name of
-	// another kernel. Empty is Collectives.
-	Benchmark string `json:"benchmark,omitempty"`
 	// Simulated is true when a model or an emulation, not hardware, is behind the
 	// results.
-	Simulated bool   `json:"simulated"`
-	Source    Source `json:"source"`
-	World     World  `json:"world"`
-	// Fabric is the hardware description the sweep ran on or against; nil when
-	// it is not known, as for an imported log.
+	Simulated bool `json:"simulated"`
+	// Source tells who timed the results.
+	Source Source `json:"source"`
+	// The set of ranks. A zero means not known.
+	World World `json:"world"`
+	// Fabric is the hardware description that the sweep ran on or against; null when it is
+	// not known, as for an imported log and for kernels.
 	Fabric *Fabric `json:"fabric"`
-	// Sweep is what was asked for; nil for an import and for kernels.
-	Sweep *Sweep `json:"sweep"`
-	// Asked is what was asked of hbm or of kernels; nil for collectives.
-	Asked   *Asked   `json:"asked,omitempty"`
+	// Spec is the request; null for an import.
+	Spec *spec.Spec `json:"spec"`
+	// Added are the cases that were added after the others were done, for the sake of
+	// the bucket size or of a tuning.
+	Added []Added `json:"added,omitempty"`
+	// One entry per case of collectives; every planned case has one.
 	Results []Result `json:"results"`
-	// Kernels are the rows of hbm or of kernels; a record has these or Results.
+	// Kernels are the rows of hbm or of a kernel, one per case and device; a record has
+	// these or results.
 	Kernels []Kernel `json:"kernels,omitempty"`
 	// SequenceSeconds is what the sequences of all shapes take on one device, each for
-	// the whole of its batch: Newton–Schulz of all matrices. Null before all are timed.
-	SequenceSeconds *float64  `json:"sequence_seconds,omitempty"`
-	Warnings        []Warning `json:"warnings"`
+	// the whole of its batch, in seconds: Newton–Schulz of all matrices. Absent before all
+	// are timed.
+	SequenceSeconds *float64 `json:"sequence_seconds,omitempty"`
+	// Doubts about the record as a whole.
+	Warnings []Warning `json:"warnings"`
 }
 
 // Tool identifies the program that wrote the record.
 type Tool struct {
-	Name    string `json:"name"`
+	// Program name.
+	Name string `json:"name"`
+	// Its version, as `zbench version` prints it.
 	Version string `json:"version"`
 }
 
@@ -59,42 +73,52 @@ const (
 
 // Source tells who timed the results.
 type Source struct {
-	// Kind is Measured, Simulated, Imported or Emulated.
+	// Kind tells whether hardware was timed (measured), a model decided the times
+	// (simulated), kernels ran thread by thread and were not timed (emulated), or another
+	// tool's file was read (imported).
 	Kind string `json:"kind"`
-	// Backend is the provider (loopback, rocm, cuda); empty for an import.
+	// Backend is the provider of the collectives (loopback, rocm, cuda); absent for an
+	// import.
 	Backend string `json:"backend,omitempty"`
-	// Clock is what time meant: virtual or monotonic, none where nothing was timed.
+	// Clock is what time meant: virtual or monotonic, none where nothing was timed;
+	// absent for an import.
 	Clock string `json:"clock,omitempty"`
 	// Driver is the GPUs' kernel driver with its version, where it tells.
 	Driver string `json:"driver,omitempty"`
-	// Libraries are the ones that were loaded, or that the log names.
+	// Libraries are those that were loaded, or that the log names.
 	Libraries []Library `json:"libraries,omitempty"`
-	// Vendor says which library the vendor's products are from, or why there are
-	// none; empty where none are asked for.
+	// Vendor says which library the vendor's products are from, or why there are none;
+	// absent where none are asked for.
 	Vendor string `json:"vendor,omitempty"`
-	// Imports describes each file that was read; empty unless Kind is Imported.
+	// The files that were read; absent unless kind is imported.
 	Imports []Import `json:"imports,omitempty"`
 }
 
 // Library is a shared library the collectives ran on.
 type Library struct {
-	Name    string `json:"name"`
+	// Name of the library.
+	Name string `json:"name"`
+	// Version the library states.
 	Version string `json:"version"`
-	Path    string `json:"path,omitempty"`
+	// Where it was found.
+	Path string `json:"path,omitempty"`
 }
 
 // Import describes one file of another tool.
 type Import struct {
-	// File is the base name: a record does not carry a machine's paths.
-	File   string `json:"file"`
-	SHA256 string `json:"sha256"`
-	// Tool and Version are the program that wrote the file, as far as it says.
-	Tool    string `json:"tool"`
+	// File is the base name of the file: a record does not carry a machine's paths.
+	File string `json:"file"`
+	// SHA-256 of its bytes, in hexadecimal.
+	SHA256 string `json:"sha256" jsonschema:"pattern=^[0-9a-f]{64}$"`
+	// Program that wrote it, as far as it says.
+	Tool string `json:"tool"`
+	// That program's version, as far as it says.
 	Version string `json:"version,omitempty"`
-	Lines   int    `json:"lines"`
+	// Number of lines in the file.
+	Lines int `json:"lines"`
 	// Rows is the number of table rows that became results or repeats of one.
 	Rows int `json:"rows"`
-	// Skipped lists what was not taken, by reason. Nothing vanishes.
+	// Skipped lists what was not taken, by reason.
 	Skipped []Skip `json:"skipped"`
 	// Truncated is true when the file ends before its footer.
 	Truncated bool `json:"truncated"`
@@ -104,107 +128,79 @@ type Import struct {
 
 // Skip is a group of rows that were not taken, for one reason.
 type Skip struct {
+	// Why they were not taken.
 	Reason string `json:"reason"`
-	Count  int    `json:"count"`
+	// Number of such rows.
+	Count int `json:"count" jsonschema:"minimum=1"`
 	// Lines are the first few line numbers, counted from 1.
-	Lines []int `json:"lines"`
+	Lines []int `json:"lines" jsonschema:"minimum=1"`
 }
 
 // World is the set of ranks. A zero means not known.
 type World struct {
-	Nodes          int      `json:"nodes"`
-	Ranks          int      `json:"ranks"`
-	GPUsPerNode    int      `json:"gpus_per_node"`
-	GPUsPerProcess int      `json:"gpus_per_process"`
-	GPU            string   `json:"gpu,omitempty"`
-	Hosts          []string `json:"hosts,omitempty"`
-	// RanksPerGPU is how many ranks share a GPU; left out when each has its own.
-	RanksPerGPU int `json:"ranks_per_gpu,omitempty"`
+	spec.World
+	// Number of ranks, one per GPU unless ranks_per_gpu says otherwise.
+	Ranks int `json:"ranks"`
+	// Name of the GPU.
+	GPU string `json:"gpu,omitempty"`
+	// Names of the nodes.
+	Hosts []string `json:"hosts,omitempty"`
 	// Devices are the GPUs that were measured on.
 	Devices []Device `json:"devices,omitempty"`
 }
 
 // Device is one GPU, as its driver and the table of published peaks tell.
 type Device struct {
-	// Index is the runtime's number of it, PCI its address.
-	Index int    `json:"index"`
-	Name  string `json:"name"`
-	PCI   string `json:"pci,omitempty"`
-	// Kind is GPU, HostMemory, Checked or OnLoopback; empty for one that ran
-	// collectives.
+	// The runtime's number of it.
+	Index int `json:"index"`
+	// Name as the driver gives it.
+	Name string `json:"name"`
+	// PCI address, domain:bus:device.function.
+	PCI string `json:"pci,omitempty"`
+	// Kind is what was measured of it; absent where it ran collectives.
 	Kind string `json:"kind,omitempty"`
-	// Units are compute units, or the CPUs that were used; 0 is not known.
+	// Units are compute units, or the CPUs that were used; absent where not known.
 	Units int `json:"units,omitempty"`
-	// Bytes is its memory, Cache its last level of cache; 0 is not known.
+	// Bytes is the size of its memory, in bytes.
 	Bytes int64 `json:"bytes"`
+	// Cache is the size of its last level of cache, in bytes; absent where not known.
 	Cache int64 `json:"cache,omitempty"`
-	// PeakBandwidth is its memory's in bytes per second, null when not known, and
-	// PeakSource says where that is from.
+	// Peak bandwidth of its memory in bytes per second; null when not known.
 	PeakBandwidth *float64 `json:"peak_bandwidth"`
-	PeakSource    string   `json:"peak_source,omitempty"`
+	// Where the peak is from, with its date.
+	PeakSource string `json:"peak_source,omitempty"`
 }
 
 // Fabric is the hardware description as far as reports need it.
 type Fabric struct {
-	Name  string `json:"name"`
+	// Name of the description, as --fabric takes it.
+	Name string `json:"name"`
+	// Name for people.
 	Title string `json:"title"`
 	// Roofs are the bus bandwidths no result can exceed, or that others measured.
 	Roofs []Roof `json:"roofs"`
-	// Extrapolated says in words which parts of the model nobody measured.
+	// Extrapolated lists, in words, which parts of the model were never measured.
 	Extrapolated []string `json:"extrapolated"`
-	Sources      []string `json:"sources"`
+	// Where the figures come from.
+	Sources []string `json:"sources"`
 }
 
 // Roof is a horizontal line in the bus-bandwidth chart.
 type Roof struct {
+	// Label of the line.
 	Label string `json:"label"`
-	// BusBW is in bytes per second.
-	BusBW float64 `json:"busbw"`
+	// BusBW is the bus bandwidth of the line, in bytes per second.
+	BusBW float64 `json:"busbw" jsonschema:"exclusiveMinimum=0"`
 	// Source says where the figure comes from, with its date where known.
 	Source string `json:"source"`
 }
 
-// Sweep is what the user asked for, in rccl-tests' terms.
-type Sweep struct {
-	Collectives []string `json:"collectives"`
-	MinBytes    int64    `json:"min_bytes"`
-	MaxBytes    int64    `json:"max_bytes"`
-	// Factor is between sizes; with StepBytes, which are added instead, it is 1.
-	Factor    int    `json:"factor"`
-	StepBytes int64  `json:"step_bytes,omitempty"`
-	Dtype     string `json:"dtype"`
-	Op        string `json:"op"`
-	// InPlace lists what was run: false, true, or both.
-	InPlace []bool `json:"in_place"`
-	// Iterations is the number of launches in a burst, Warmup those before the
-	// first one, Checks the launches whose result is verified.
-	Iterations int `json:"iterations"`
-	Warmup     int `json:"warmup"`
-	Checks     int `json:"checks"`
-	// GraphLaunches is how often a burst's launches, captured into a graph, are
-	// replayed; absent where they are launched one by one.
-	GraphLaunches int `json:"graph_launches,omitempty"`
-	// Precision and MaxTime (in seconds) end a timing, whichever comes first.
-	Precision float64 `json:"precision"`
-	MaxTime   float64 `json:"max_time"`
-	Seed      uint64  `json:"seed"`
-	// Cache is cold (buffers rotate) or warm.
-	Cache string `json:"cache"`
-	// Groups are the sizes of the groups of neighbours, Strides how far apart the
-	// ranks of other groups were, Scales the numbers of nodes, that were run beside
-	// the whole world.
-	Groups  []int `json:"groups,omitempty"`
-	Strides []int `json:"strides,omitempty"`
-	Scales  []int `json:"scales,omitempty"`
-	// Further are the cases that were added for the sake of the bucket size.
-	Further []Added `json:"further,omitempty"`
-	// Faults are what was planted into the simulation.
-	Faults []string `json:"faults,omitempty"`
-}
-
 // Warning is a doubt attached to what it qualifies, with a remedy.
 type Warning struct {
-	Code    string `json:"code"`
+	// Short fixed name of the kind of doubt.
+	Code string `json:"code"`
+	// The doubt in words.
 	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"`
+	// What to do about it.
+	Hint string `json:"hint,omitempty"`
 }

@@ -21,56 +21,70 @@ const (
 
 // Result is one case: a collective at one size, with its timings.
 type Result struct {
-	// Key identifies the case within the record and across records.
-	Key        string `json:"key"`
+	// Key identifies the case within the record and across records; it contains the
+	// requested size.
+	Key string `json:"key" jsonschema:"minLength=1"`
+	// Name of the collective, that of the rccl-tests program without _perf.
 	Collective string `json:"collective"`
-	Dtype      string `json:"dtype"`
+	// Element type, as rccl-tests names it.
+	Dtype string `json:"dtype"`
 	// Op is the reduction operator; empty where the collective has none.
 	Op string `json:"op"`
-	// BytesRequested is the size asked for, Bytes the total size S moved.
+	// Size asked for, in bytes.
 	BytesRequested int64 `json:"bytes_requested"`
-	Bytes          int64 `json:"bytes"`
+	// Total size S that was moved, in bytes: the larger of a rank's send and receive
+	// buffer.
+	Bytes int64 `json:"bytes"`
 	// Count is the element count passed to the call on each rank.
-	Count          int64 `json:"count"`
-	Ranks          int   `json:"ranks"`
-	Nodes          int   `json:"nodes"`
-	GPUsPerProcess int   `json:"gpus_per_process"`
-	// Groups is the number of communicators of Ranks that ran at once: 1, or all
-	// disjoint groups of all nodes. 0 is not known.
+	Count int64 `json:"count"`
+	// Number of ranks; 0 when not known.
+	Ranks int `json:"ranks"`
+	// Number of nodes; 0 when not known.
+	Nodes int `json:"nodes"`
+	// GPUs driven by one process; 0 when not known.
+	GPUsPerProcess int `json:"gpus_per_process"`
+	// Groups is the number of communicators of this many ranks that ran at once: 1, or all
+	// disjoint groups of all nodes; 0 is not known.
 	Groups int `json:"groups"`
-	// Stride is how far apart the ranks of each of the groups are; 0 where they are
+	// Stride is how far apart the ranks of each of the groups are; absent where they are
 	// neighbours.
-	Stride  int  `json:"stride,omitempty"`
+	Stride int `json:"stride,omitempty" jsonschema:"minimum=2"`
+	// Send and receive buffer overlap as the collective's in-place form has it.
 	InPlace bool `json:"in_place"`
-	// Setup tells apart imported results of the same case that are no repeats:
-	// the devices or the settings in which they differ. Empty for a case that was
-	// measured in one setup.
-	Setup  string `json:"setup,omitempty"`
+	// Setup tells apart imported results of the same case that are no repeats: the devices
+	// or the settings in which they differ; absent for a case measured in one setup.
+	Setup string `json:"setup,omitempty"`
+	// How the case ended.
 	Status Status `json:"status"`
 	// Reason says why the status is not ok.
-	Reason string `json:"reason,omitempty"`
-	// Evidence is what was known of every rank when the case did not end.
+	Reason string `json:"reason,omitempty" jsonschema:"minLength=1"`
+	// Evidence is what was known of every rank when the case did not end; absent where it
+	// did.
 	Evidence *Evidence `json:"evidence,omitempty"`
-	Verified Verified  `json:"verified"`
-	// Burst is N launches back to back, divided by N, as rccl-tests times them.
-	// Isolated is what one launch costs alone.
-	Burst    *Timing `json:"burst"`
+	// Whether the data were checked.
+	Verified Verified `json:"verified"`
+	// Launches back to back, divided by their number, as rccl-tests times them; null when
+	// not timed so.
+	Burst *Timing `json:"burst"`
+	// What one launch costs alone; null when not timed so.
 	Isolated *Timing `json:"isolated"`
 	// SlowestGroup names the slowest of several groups; null for one.
 	SlowestGroup *SlowestGroup `json:"slowest_group"`
-	// SlowLaunches counts the launches that took far longer than the median; nil
-	// where none did.
+	// SlowLaunches counts the isolated launches that took far longer than the median;
+	// absent where none did.
 	SlowLaunches *SlowLaunches `json:"slow_launches,omitempty"`
-	// AlgBW and BusBW are in bytes per second, from the time Headline names;
-	// null when there is none.
-	AlgBW    *float64 `json:"algbw"`
-	BusBW    *float64 `json:"busbw"`
-	Headline string   `json:"headline,omitempty"`
-	// Extrapolated is true when the model behind a simulated time has parts that
-	// nobody measured: for that number of nodes, of GPUs on a node, or for that
-	// collective.
-	Extrapolated bool      `json:"extrapolated"`
-	Warnings     []Warning `json:"warnings"`
+	// Bytes over the headline time, in bytes per second; null when there is no time.
+	AlgBW *float64 `json:"algbw"`
+	// algbw times the collective's bus factor, in bytes per second; null when there is no
+	// time.
+	BusBW *float64 `json:"busbw"`
+	// Which time is behind algbw and busbw.
+	Headline string `json:"headline,omitempty"`
+	// Extrapolated is true when the model behind a simulated time has parts that were
+	// never measured: for that number of nodes, of GPUs on a node, or for that collective.
+	Extrapolated bool `json:"extrapolated"`
+	// Doubts about this case.
+	Warnings []Warning `json:"warnings"`
 }
 
 // States of Verified.
@@ -82,16 +96,19 @@ const (
 
 // Verified tells whether the data were checked.
 type Verified struct {
+	// Outcome of the check.
 	State string `json:"state"`
 	// Wrong is the number of wrong elements; null when not verified.
 	Wrong *int64 `json:"wrong"`
 	// Launches is the number of verification launches behind the state.
-	Launches int    `json:"launches,omitempty"`
-	Reason   string `json:"reason,omitempty"`
-	// Elements were looked at; First is the first that was wrong.
-	Elements int64         `json:"elements,omitempty"`
-	First    *WrongElement `json:"first,omitempty"`
-	// ULP is the largest difference from the reference in units of the last place,
+	Launches int `json:"launches,omitempty"`
+	// Why the data were not checked, or what was wrong.
+	Reason string `json:"reason,omitempty"`
+	// Elements that a kernel's check looked at; absent for collectives.
+	Elements int64 `json:"elements,omitempty"`
+	// First element that was wrong; absent where none was.
+	First *WrongElement `json:"first,omitempty"`
+	// ULP is the largest difference from the reference in units of the last place;
 	// absent where the check is for equal bits.
 	ULP *float64 `json:"ulp,omitempty"`
 	// Checks hold results against float64 as a whole.
@@ -100,26 +117,34 @@ type Verified struct {
 
 // WrongElement is an element that is not what it must be.
 type WrongElement struct {
-	Index    int64  `json:"index"`
+	// Index of it in the result.
+	Index int64 `json:"index"`
+	// What it must be.
 	Expected string `json:"expected"`
-	Got      string `json:"got"`
+	// What it is.
+	Got string `json:"got"`
 }
 
 // Check is a result held against float64 and its bar.
 type Check struct {
-	// Shape is the one that was checked, smaller than the row's where float64 or the
-	// emulation could not follow.
-	Shape string    `json:"shape"`
-	What  string    `json:"what"`
+	// Shape that was checked, smaller than the row's where float64 or the emulation could
+	// not follow.
+	Shape string `json:"shape"`
+	// What was checked.
+	What string `json:"what"`
+	// Deviation that was found.
 	Found Deviation `json:"found"`
-	Bar   Deviation `json:"bar"`
+	// Bar is the largest deviation that is right.
+	Bar Deviation `json:"bar"`
 }
 
 // Deviation is how far a result is from its reference.
 type Deviation struct {
-	// Frobenius is ‖got − want‖ / ‖want‖, Max the largest |got − want|.
+	// Norm of the difference over the reference's.
 	Frobenius float64 `json:"frobenius"`
-	Max       float64 `json:"max"`
+	// Largest difference of an element, relative where the bar is 2^-8; for symmetry the
+	// elements that differ.
+	Max float64 `json:"max"`
 }
 
 // Within tells whether a deviation is no larger than another in both.
@@ -148,27 +173,28 @@ func (c Check) OK() bool { return c.Found.Within(c.Bar) }
 type Timing struct {
 	// Iterations is the number of launches behind one sample.
 	Iterations int `json:"iterations"`
-	// MeanOfRanks summarises the mean over ranks (rccl-tests' default),
-	// MaxOfRanks the slowest rank, which is what a training step waits for.
-	// Null when the source does not tell.
+	// The mean over ranks, which rccl-tests prints by default; null when the source does
+	// not tell.
 	MeanOfRanks *stat.Summary `json:"mean_of_ranks"`
-	MaxOfRanks  *stat.Summary `json:"max_of_ranks"`
-	// Spread summarises the slowest rank less the fastest, per launch, in
-	// seconds; isolated timing alone has it.
+	// The slowest rank, which a training step waits for; null when the source does not
+	// tell.
+	MaxOfRanks *stat.Summary `json:"max_of_ranks"`
+	// Spread is the slowest rank less the fastest, per launch, in seconds; null for
+	// bursts.
 	Spread *stat.Summary `json:"spread"`
-	// Stop says which rule ended the timing: precision, max_time, max_samples.
+	// Stop is the rule that ended the timing; absent where the source does not tell.
 	Stop string `json:"stop,omitempty"`
-	// AlgBW and BusBW are in bytes per second, from the median of MeanOfRanks, or
-	// of MaxOfRanks where that is all there is.
+	// Algorithm bandwidth from the median, in bytes per second; null when there is none.
 	AlgBW *float64 `json:"algbw"`
+	// Bus bandwidth from the median, in bytes per second; null when there is none.
 	BusBW *float64 `json:"busbw"`
 	// Late counts how often each rank had the shortest interval: where all wait
 	// for all, that is the rank that came last. Ranks that never had are left out.
 	Late []LateCount `json:"late,omitempty"`
-	// Discarded counts the intervals that were not positive.
+	// Discarded counts the launches left out because an interval was not positive.
 	Discarded int `json:"discarded,omitempty"`
-	// Rounding is where the digits that an imported log prints leave the median of
-	// MeanOfRanks, in seconds; null for what zbench timed.
+	// Where the digits that an imported log prints leave the median of mean_of_ranks;
+	// absent for what zbench timed.
 	Rounding *Interval `json:"rounding,omitempty"`
 	// EventFloor is the median interval of a pair of events with nothing between
 	// them, in seconds. It is recorded, not subtracted.
@@ -177,7 +203,9 @@ type Timing struct {
 
 // Interval is a closed range of seconds.
 type Interval struct {
+	// Lower end, in seconds.
 	Lo float64 `json:"lo"`
+	// Upper end, in seconds.
 	Hi float64 `json:"hi"`
 }
 
@@ -185,19 +213,23 @@ type Interval struct {
 // its isolated launches. Times are in seconds.
 type SlowestGroup struct {
 	// FirstRank is the group's first rank in the whole world.
-	FirstRank int     `json:"first_rank"`
-	Median    float64 `json:"median"`
-	// Typical is the median over the groups' medians, Fastest the least of them.
+	FirstRank int `json:"first_rank"`
+	// Its median, in seconds.
+	Median float64 `json:"median"`
+	// Median over the groups' medians, in seconds.
 	Typical float64 `json:"typical"`
+	// Least of the groups' medians, in seconds.
 	Fastest float64 `json:"fastest"`
-	// Slow are the first ranks of all groups that take clearly longer than the
-	// typical one, in order; empty where there is none.
+	// Slow are the first ranks of all groups that take more than 5 % longer than the
+	// typical one, in order; absent where there is none.
 	Slow []int `json:"slow,omitempty"`
 }
 
 // LateCount is how often a rank came last.
 type LateCount struct {
-	Rank  int `json:"rank"`
+	// Rank, from 0.
+	Rank int `json:"rank"`
+	// Number of launches.
 	Count int `json:"count"`
 }
 

@@ -21,7 +21,9 @@ var SamplesSchemaJSON []byte
 // SamplesIndex is samples.json: what lies where in samples.f32. That file is
 // nothing but little-endian float32 values, all of them seconds per launch.
 type SamplesIndex struct {
-	Schema string         `json:"schema"`
+	// Version of the format.
+	Schema string `json:"schema"`
+	// One entry per series, in the order of the file.
 	Series []SampleSeries `json:"series"`
 }
 
@@ -37,14 +39,19 @@ const (
 
 // SampleSeries is one kind of sample of one pass of a case, in the order of time.
 type SampleSeries struct {
-	Key    string `json:"key"`
-	Pass   int    `json:"pass"`
+	// Key of the case.
+	Key string `json:"key" jsonschema:"minLength=1"`
+	// Pass, from 0.
+	Pass int `json:"pass"`
+	// Kind of sample; isolated_by_rank has the intervals of all ranks, launch by launch,
+	// those of discarded launches too.
 	Series string `json:"series"`
-	// Offset and Count are numbers of values, from the start of the file; Width is
-	// how many of them belong to one launch or burst.
+	// Values before the first, from the start of the file.
 	Offset int `json:"offset"`
-	Count  int `json:"count"`
-	Width  int `json:"width"`
+	// Number of values.
+	Count int `json:"count" jsonschema:"minimum=1"`
+	// Values that belong to one launch or burst.
+	Width int `json:"width" jsonschema:"minimum=1"`
 }
 
 // WriteSamples writes the samples of the parts to values, case by case in the

@@ -6,21 +6,22 @@ import "zbench/bench/stat"
 // that counts as slow. Noise of 10 % makes one launch in 40,000 that slow.
 const SlowTimes = 1.5
 
-// SlowLaunches counts the isolated launches of a case that took SlowTimes the
+// SlowLaunches counts the isolated launches of a case that took 1.5 times (SlowTimes) the
 // median or more. A link that is slow now and then leaves medians as they are,
 // and is seen here.
 type SlowLaunches struct {
 	// Launches is how many each group made, over all passes.
-	Launches int `json:"launches"`
+	Launches int `json:"launches" jsonschema:"minimum=1"`
 	// Groups are those with slow launches, in the order of their ranks.
 	Groups []SlowGroup `json:"groups"`
 }
 
-// SlowGroup is how many of a group's launches were slow. FirstRank is the group's
-// first rank in the whole world.
+// SlowGroup is how many of a group's launches were slow.
 type SlowGroup struct {
+	// First rank of the group in the whole world.
 	FirstRank int `json:"first_rank"`
-	Count     int `json:"count"`
+	// Its slow launches.
+	Count int `json:"count" jsonschema:"minimum=1"`
 }
 
 // CountSlow counts the launches that took SlowTimes their median or more.

@@ -19,22 +19,31 @@ const (
 	MinInterval = 6
 )
 
-// Summary describes a series of seconds per launch. Lo and Hi bound the median
-// with 95 % confidence; they are null when NEff is below MinInterval.
+// Summary describes a series of seconds per launch. A figure that needs more samples
+// than there are is null.
 type Summary struct {
-	N int `json:"n"`
-	// NEff is the number of independent samples that say as much (EffectiveN);
-	// null for n < MinInterval.
-	NEff   *float64 `json:"n_eff"`
-	Median float64  `json:"median"`
-	Lo     *float64 `json:"lo"`
-	Hi     *float64 `json:"hi"`
-	Min    float64  `json:"min"`
-	Max    float64  `json:"max"`
-	Mean   float64  `json:"mean"`
-	P95    *float64 `json:"p95"`
-	P99    *float64 `json:"p99"`
-	// CV is the standard deviation (n−1) over the mean; null for n < 2.
+	// Number of samples.
+	N int `json:"n" jsonschema:"minimum=1"`
+	// NEff is the number of independent samples that say as much, from their
+	// autocorrelation in time; null for n < 6.
+	NEff *float64 `json:"n_eff"`
+	// Median, in seconds.
+	Median float64 `json:"median"`
+	// Lower end of the 95 % interval of the median, in seconds; null for n_eff < 6.
+	Lo *float64 `json:"lo"`
+	// Upper end of the 95 % interval of the median, in seconds; null for n_eff < 6.
+	Hi *float64 `json:"hi"`
+	// Smallest, in seconds.
+	Min float64 `json:"min"`
+	// Largest, in seconds.
+	Max float64 `json:"max"`
+	// Arithmetic mean, in seconds.
+	Mean float64 `json:"mean"`
+	// 95 % quantile (R-7), in seconds; null for n < 20.
+	P95 *float64 `json:"p95"`
+	// 99 % quantile (R-7), in seconds; null for n < 100.
+	P99 *float64 `json:"p99"`
+	// CV is the standard deviation (n − 1) over the mean, a ratio; null for n < 2.
 	CV *float64 `json:"cv"`
 }
 

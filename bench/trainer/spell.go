@@ -7,8 +7,9 @@ import (
 
 // Snippet is a setting as one tool takes it.
 type Snippet struct {
-	// Title is the tool for people, Language what the text is written in.
-	Title    string `json:"title"`
+	// Title is the tool's name for people.
+	Title string `json:"title"`
+	// Language is what the text is written in.
 	Language string `json:"language"`
 	// Text ends with a newline. Its first lines are comments: what it is from.
 	Text string `json:"text"`

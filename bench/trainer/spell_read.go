@@ -53,14 +53,12 @@ type key struct {
 // of the table that has a bucket size or is named alone decides.
 var keys = slices.Concat(megatronSettings, deepSpeedSettings, otherSettings)
 
-// ReadConfig reads a trainer's settings: Megatron's arguments, alone or in a shell
-// script, Primus YAML, Bridge overrides, DeepSpeed JSON, or the call or the flags
-// that a snippet of this package has. want is the trainer's name, or empty where
-// the text shall tell.
-func ReadConfig(text, want string) (*Config, error) {
-	found, err := pairs(text)
-	if err != nil {
-		return nil, err
+// ReadSettings makes a trainer's configuration of its settings. want is the
+// trainer's name, or empty where the settings shall tell.
+func ReadSettings(list []Setting, want string) (*Config, error) {
+	found := make([]pair, len(list))
+	for i, s := range list {
+		found[i] = pair{key: s.Key, value: s.Value, unset: s.Unset}
 	}
 	c := &Config{Trainer: want}
 	if c.Trainer == "" {

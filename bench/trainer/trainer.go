@@ -55,8 +55,10 @@ type Trainer struct {
 
 // Param is one parameter tensor.
 type Param struct {
-	Name     string `json:"name"`
-	Elements int64  `json:"elements"`
+	// Name as the model has it.
+	Name string `json:"name"`
+	// Number of elements.
+	Elements int64 `json:"elements"`
 	// Shape is the sides of the tensor, rows before columns; nil where only the
 	// elements are known.
 	Shape []int64 `json:"shape,omitempty"`
@@ -75,41 +77,42 @@ type Param struct {
 
 // Run is how the model is trained, as far as gradients are concerned.
 type Run struct {
-	// DP is the number of ranks that reduce a gradient together, over all
-	// Instances. EP is the number of expert-parallel groups among them; 0 and 1
-	// are none.
+	// DP is the number of ranks that reduce a gradient together, over all instances.
 	DP int `json:"dp"`
+	// EP is the number of expert-parallel groups among them; 1 and absent are none.
 	EP int `json:"ep,omitempty"`
-	// GradDtype is the element type on the wire when gradients are reduced,
-	// ParamDtype that of gathered parameters: names of bench/collective.
-	GradDtype  string `json:"grad_dtype"`
+	// GradDtype is the element type on the wire when gradients are reduced, a name of
+	// bench/collective.
+	GradDtype string `json:"grad_dtype"`
+	// ParamDtype is the element type of gathered parameters, a name of bench/collective.
 	ParamDtype string `json:"param_dtype"`
 	// Zero is the stage of sharding: 0 none, 1 optimizer states, 2 gradients, 3
 	// parameters. Megatron's distributed optimizer is 1, FSDP2 is always 3.
 	Zero int `json:"zero"`
-	// Accum is the number of microbatches in a step; 0 is 1.
+	// Accum is the number of microbatches in a step; absent is 1.
 	Accum int `json:"accum,omitempty"`
-	// NoOverlap tells that the trainer's switch for overlap is off.
+	// NoOverlap is true where the trainer's switch for overlap is off.
 	NoOverlap bool `json:"no_overlap,omitempty"`
-	// NoGatherOverlap tells that Megatron's --overlap-param-gather is off.
+	// NoGatherOverlap is true where Megatron's --overlap-param-gather is off.
 	NoGatherOverlap bool `json:"no_gather_overlap,omitempty"`
 	// PadBuckets is Megatron's --ddp-pad-buckets-for-high-nccl-busbw.
 	PadBuckets bool `json:"pad_buckets,omitempty"`
-	// Instances is Megatron's --num-distributed-optimizer-instances; 0 is 1.
+	// Instances is Megatron's --num-distributed-optimizer-instances; absent is 1.
 	Instances int `json:"instances,omitempty"`
-	// LayerWise tells that Megatron's sharded optimizer is the layer-wise one, as with
-	// Muon: each matrix lies whole in one rank's share. LegacyLayout is
-	// --no-use-layer-wise-param-layout: then gradients are reduced by all_reduce in
-	// the buckets of an optimizer that does not shard, and parameters are gathered.
-	LayerWise    bool `json:"layer_wise,omitempty"`
+	// LayerWise is true where Megatron's sharded optimizer is the layer-wise one, as with
+	// Muon: each matrix lies whole in one rank's share.
+	LayerWise bool `json:"layer_wise,omitempty"`
+	// LegacyLayout is --no-use-layer-wise-param-layout: gradients are reduced by
+	// all_reduce in the buckets of an optimizer that does not shard, and parameters are
+	// gathered.
 	LegacyLayout bool `json:"legacy_layout,omitempty"`
-	// GatherBytes is XLA's threshold of all_gather where it is set by itself, in
-	// bytes; 0 is that of the setting.
+	// GatherBytes is XLA's threshold of all_gather where it is set by itself, in bytes;
+	// absent where the setting decides.
 	GatherBytes int64 `json:"gather_bytes,omitempty"`
-	// KeepParams tells that FSDP2 does not free parameters between forward and
-	// backward (reshard_after_forward=False).
+	// KeepParams is true where FSDP2 does not free parameters between forward and backward
+	// (reshard_after_forward=False).
 	KeepParams bool `json:"keep_params,omitempty"`
-	// RootUnit tells that with FSDP2 the tensors outside of all blocks are one unit,
+	// RootUnit is true where with FSDP2 the tensors outside of all blocks are one unit,
 	// that of fully_shard(model), instead of one before the blocks and one after.
 	RootUnit bool `json:"root_unit,omitempty"`
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/exit"
 	"zbench/internal/native"
 )
 
@@ -35,11 +36,9 @@ func chooseBackend(s State, asked string) (string, error) {
 	}
 	for _, v := range launcherVariables {
 		if value := s.Getenv(v); value != "" && value != "1" && value != "0" || v == "ZBENCH_RANK" && value != "" {
-			return "", &codeError{
-				exitUnavailable,
+			return "", exit.With(exit.Unavailable,
 				fmt.Errorf("%s=%s says a launcher started this process, but no GPU is here (no /dev/kfd, no /dev/nvidia0)", v, value),
-				"run it on the GPU nodes, or say --backend loopback for a simulation in this process",
-			}
+				"run it on the GPU nodes, or say --backend loopback for a simulation in this process")
 		}
 	}
 	return "loopback", nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zbench/bench/exit"
 	"zbench/internal/doctor"
 	"zbench/internal/native"
 )
@@ -91,7 +92,7 @@ func runDoctor(ctx context.Context, s State, o doctorOptions) error {
 		return err
 	}
 	if !report.Usable {
-		return quietError{exitUnavailable}
+		return quietError{exit.Unavailable}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/exit"
 	"zbench/internal/codeobject"
 	"zbench/internal/doctor"
 	"zbench/internal/native"
@@ -33,7 +34,7 @@ func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Rep
 	if err != nil {
 		report.Backends = []doctor.Backend{notOpened(b, err)}
 		report.Verdict = "no run-time compiler"
-		return errors.Join(printDoctor(s, o.format, report), quietError{exitUnavailable})
+		return errors.Join(printDoctor(s, o.format, report), quietError{exit.Unavailable})
 	}
 	defer c.Close()
 	b.Libraries = libraryFacts(backend, []native.Search{*c.Search})
@@ -52,7 +53,7 @@ func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Rep
 		return err
 	}
 	if !report.Usable {
-		return quietError{exitRun}
+		return quietError{exit.Run}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"path"
 
 	"zbench/bench/fabric"
+	"zbench/bench/spec"
 	"zbench/internal/doctor"
 	"zbench/internal/native"
 )
@@ -68,7 +69,7 @@ func loopbackMachine() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := f.Resolve(fabric.World{Nodes: 1, GPUsPerNode: f.Node.GPUs, GPUsPerProcess: 1}, fabric.Options{})
+	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: f.Node.GPUs, GPUsPerProcess: 1}, fabric.Options{})
 	if err != nil {
 		return nil, err
 	}

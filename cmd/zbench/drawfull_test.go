@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/bench/exit"
 )
 
 // noPage is a disk that is full when the page is to be written.
@@ -29,7 +31,7 @@ func TestDiskFullWhenThePageIsDrawn(t *testing.T) {
 	} {
 		dir := filepath.Join(t.TempDir(), "out")
 		code, stderr := zbench(t, noPage{}, append(args, "--out", dir)...)
-		require.Equal(t, exitRun, code, args)
+		require.Equal(t, exit.Run, code, args)
 		require.Contains(t, stderr, filepath.Join(dir, "report.html")+": no space left on device")
 		require.Contains(t, stderr, "→ make room, then: zbench report "+dir)
 		code, stderr = zbench(t, osFS{}, "report", dir)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/engine"
+	"zbench/bench/exit"
 	"zbench/bench/record"
 	"zbench/internal/schematest"
 )
@@ -54,7 +56,7 @@ func changes(value any, put func(any) any, emit func(any)) {
 func TestResumeWithAnyEditedHeader(t *testing.T) {
 	oneGoroutine(t)
 	dir := cutAt(t, 7)
-	path := filepath.Join(dir, journalFile)
+	path := filepath.Join(dir, engine.JournalFile)
 	header, parts, _ := strings.Cut(schematest.Unsealed(readBytes(t, path)), "\n")
 	d := json.NewDecoder(strings.NewReader(header))
 	d.UseNumber()
@@ -76,7 +78,7 @@ func TestResumeWithAnyEditedHeader(t *testing.T) {
 		left := 2
 		code, stderr := zbench(t, fullDisk{osFS{}, &left}, args...)
 		codes[code]++
-		require.Contains(t, []int{exitOK, exitRun, exitUsage}, code, stderr)
+		require.Contains(t, []int{exit.OK, exit.Run, exit.Usage}, code, stderr)
 		_, err = record.ReadJournal([]byte(readBytes(t, path)))
 		require.NoError(t, err, "%s\n%s\n%s", text, args, stderr)
 		if strings.Contains(stderr, "contradicts itself") {
@@ -90,7 +92,7 @@ func TestResumeWithAnyEditedHeader(t *testing.T) {
 
 // big tells a sweep that would take long.
 func big(j *record.Journal) bool {
-	w, s := j.Header.Record.World, j.Header.Record.Sweep
+	w, s := j.Header.Record.World, j.Header.Record.Spec.Sweep
 	return max(w.Nodes*w.GPUsPerNode, w.GPUsPerProcess) > 64 || max(s.Iterations, s.Warmup, s.Checks, s.GraphLaunches) > 100 || s.MaxBytes > 1<<20
 }
 
@@ -106,12 +108,12 @@ func TestResumeRefusesAnotherPlan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := cutAt(t, 7)
 			edit(t, dir, x.old, x.now)
-			before := readBytes(t, dir, journalFile)
+			before := readBytes(t, dir, engine.JournalFile)
 			code, stderr := zbench(t, osFS{}, "collectives", "--resume", dir)
-			require.Equal(t, exitRun, code, stderr)
-			require.Contains(t, stderr, journalFile+" contradicts itself: "+x.says)
+			require.Equal(t, exit.Run, code, stderr)
+			require.Contains(t, stderr, engine.JournalFile+" contradicts itself: "+x.says)
 			require.Contains(t, stderr, "--out")
-			require.Equal(t, before, readBytes(t, dir, journalFile))
+			require.Equal(t, before, readBytes(t, dir, engine.JournalFile))
 		})
 	}
 }

@@ -17,6 +17,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/engine"
+	"zbench/bench/exit"
 	"zbench/bench/record"
 )
 
@@ -37,7 +39,7 @@ func long(dir string) []string { return []string{"collectives", "--nodes", "32",
 func lines(t *testing.T, dir string, n int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		text, _ := os.ReadFile(filepath.Join(dir, journalFile))
+		text, _ := os.ReadFile(filepath.Join(dir, engine.JournalFile))
 		return bytes.Count(text, []byte("\n")) >= n
 	}, time.Minute, time.Millisecond)
 }
@@ -65,7 +67,7 @@ func TestHangUpSaves(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	lines(t, dir, 3)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
-	require.Equal(t, exitInterrupted, exitOfProcess(t, cmd.Wait()), stderr.String())
+	require.Equal(t, exit.Interrupted, exitOfProcess(t, cmd.Wait()), stderr.String())
 	require.FileExists(t, filepath.Join(dir, "results.json"))
 	require.FileExists(t, filepath.Join(dir, "report.html"))
 }
@@ -82,7 +84,7 @@ func TestReaderOfTheProgressLeaves(t *testing.T) {
 	_, err = bufio.NewReaderSize(r, 16).ReadString('\n')
 	require.NoError(t, err)
 	require.NoError(t, r.Close())
-	require.Equal(t, exitInterrupted, exitOfProcess(t, cmd.Wait()))
+	require.Equal(t, exit.Interrupted, exitOfProcess(t, cmd.Wait()))
 	require.FileExists(t, filepath.Join(dir, "results.json"))
 }
 
@@ -93,8 +95,8 @@ func TestReaderOfTheAnswerLeaves(t *testing.T) {
 	code, stderr := zbench(t, osFS{}, small(dir)...)
 	require.Zero(t, code, stderr)
 	for code, args := range map[int][]string{
-		exitWant: {"recommend", dir},
-		exitOK:   small(filepath.Join(t.TempDir(), "again"), "-q"),
+		exit.Want: {"recommend", dir},
+		exit.OK:   small(filepath.Join(t.TempDir(), "again"), "-q"),
 	} {
 		cmd := process(t, args...)
 		r, w, err := os.Pipe()
@@ -145,7 +147,7 @@ func TestSignalEndsWhatHasNothingToSave(t *testing.T) {
 		signals <- "interrupt"
 		select {
 		case got := <-code:
-			require.Equal(t, exitInterrupted, got, args)
+			require.Equal(t, exit.Interrupted, got, args)
 			require.Contains(t, stderr.String(), "interrupted", args)
 		case <-time.After(10 * time.Second):
 			t.Fatalf("%v goes on", args)
@@ -177,7 +179,7 @@ func TestFolderGoneIsNoticed(t *testing.T) {
 			s, _ := testState(t, "collectives", "all_reduce", "-b", "1K", "-e", "16K", "--out", dir)
 			stderr := &removing{remove: func() { require.NoError(t, remove(dir)) }}
 			s.Stderr = Stream{Writer: stderr}
-			require.Equal(t, exitRun, Main(context.Background(), s))
+			require.Equal(t, exit.Run, Main(context.Background(), s))
 			require.Contains(t, stderr.String(), dir)
 			require.Contains(t, stderr.String(), "removed, renamed or replaced")
 			require.Equal(t, 4, strings.Count(stderr.String(), ", busbw "), "the pass that was under way is the last")
@@ -195,11 +197,11 @@ type cutting struct {
 }
 
 type cuttingFile struct {
-	AppendFile
+	engine.AppendFile
 	fs cutting
 }
 
-func (f cutting) Append(name string) (AppendFile, error) {
+func (f cutting) Append(name string) (engine.AppendFile, error) {
 	file, err := f.osFS.Append(name)
 	return cuttingFile{file, f}, err
 }
@@ -221,7 +223,7 @@ func TestFirstPassIsToldAndShown(t *testing.T) {
 	var stderr bytes.Buffer
 	signals, left := make(chan string), 4
 	s.Stderr, s.Signals, s.FS = Stream{Writer: &stderr}, signals, cutting{osFS{}, &left, signals}
-	require.Equal(t, exitInterrupted, Main(context.Background(), s))
+	require.Equal(t, exit.Interrupted, Main(context.Background(), s))
 	require.Contains(t, stderr.String(), "interrupted: 0 of 6 cases finished, 4 more have 1 of 2 passes; all of it is saved")
 	rec, err := record.Decode(strings.NewReader(readBytes(t, dir, "results.json")))
 	require.NoError(t, err)

@@ -3,21 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
-	"zbench/internal/native"
-)
-
-// Exit codes; docs and --help list them.
-const (
-	exitOK          = 0
-	exitRun         = 1
-	exitUsage       = 2
-	exitRegression  = 3
-	exitWrongData   = 4
-	exitUnavailable = 5
-	exitWant        = 6
-	exitInterrupted = 130
+	"zbench/bench/exit"
 )
 
 const exitCodes = `Exit codes:
@@ -31,22 +18,7 @@ const exitCodes = `Exit codes:
   130  interrupted; what was finished is saved
 `
 
-// codeError is an error with its exit code and what to do next.
-type codeError struct {
-	code int
-	err  error
-	hint string
-}
-
-func (e *codeError) Error() string { return e.err.Error() }
-func (e *codeError) Unwrap() error { return e.err }
-
-// usage wraps what the user got wrong.
-func usage(err error, hint string) error { return &codeError{exitUsage, err, hint} }
-
-func usagef(hint, format string, args ...any) error { return usage(fmt.Errorf(format, args...), hint) }
-
-// quiet is an error whose message was already printed.
+// quietError is an error whose message was already printed.
 type quietError struct{ code int }
 
 func (quietError) Error() string { return "" }
@@ -54,18 +26,23 @@ func (quietError) Error() string { return "" }
 // codeOf returns the exit code an error asks for.
 func codeOf(err error) int {
 	var q quietError
-	var e *codeError
+	var e *exit.Error
 	switch {
 	case err == nil:
-		return exitOK
+		return exit.OK
 	case errors.As(err, &q):
 		return q.code
 	case errors.As(err, &e):
-		return e.code
-	case errors.Is(err, native.ErrUnavailable):
-		return exitUnavailable
+		return e.Code
+	case errors.Is(err, exit.ErrUnavailable):
+		return exit.Unavailable
 	case errors.Is(err, context.Canceled): // before there was anything to save
-		return exitInterrupted
+		return exit.Interrupted
 	}
-	return exitRun
+	return exit.Run
 }
+
+// usage wraps what the user got wrong.
+func usage(err error, hint string) error { return exit.UsageError(err, hint) }
+
+func usagef(hint, format string, args ...any) error { return exit.Usagef(hint, format, args...) }

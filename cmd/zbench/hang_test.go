@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/exit"
 	"zbench/bench/record"
 )
 
@@ -34,7 +35,7 @@ func TestEvidenceIsKept(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	args := []string{"collectives", "all_reduce", "-b", "512K", "-e", "4M", "--place", "out", "-q", "--nodes", "2", "--out"}
 	code, stderr := zbench(t, osFS{}, append(args, dir, "--fault", "hang:node=1,gpu=3,bytes=1e6,launch=2")...)
-	require.Equal(t, exitRun, code)
+	require.Equal(t, exit.Run, code)
 	require.Contains(t, stderr, "all_reduce at 1 MiB failed: ")
 	require.Contains(t, stderr, "what came after it: zbench collectives --resume "+dir)
 	require.Contains(t, stderr, "in launch 3 of 5 of the warm-up: rank 11 not started; ranks 0–10, 12–15 not finished")
@@ -47,7 +48,7 @@ func TestEvidenceIsKept(t *testing.T) {
 	require.Contains(t, readBytes(t, dir, "report.html"), "How far each rank got")
 
 	code, stderr = zbench(t, osFS{}, "collectives", "--resume", dir, "-q")
-	require.Equal(t, exitRun, code, stderr)
+	require.Equal(t, exit.Run, code, stderr)
 	require.Equal(t, map[int64]string{1 << 20: "11 not started", 2 << 20: "11 not started"}, stuckCases(t, dir))
 
 	whole := filepath.Join(t.TempDir(), "whole")

@@ -4,24 +4,18 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"zbench/bench/engine"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 	"zbench/bench/unit"
 	"zbench/hbm"
 )
-
-// hbmOptions is everything the hbm command was told.
-type hbmOptions struct {
-	kernelOptions
-	size string
-	peak float64
-}
 
 // dataKinds are what arrays can hold.
 var dataKinds = []string{"random", "zeros"}
@@ -33,7 +27,6 @@ const sweepFrom = 256 << 10
 var sweepKernels = []string{"read", "copy", "triad"}
 
 func newHBM(s State) *cobra.Command {
-	var o hbmOptions
 	cmd := &cobra.Command{
 		Use:   "hbm",
 		Short: "Memory bandwidth of a GPU; without one, of this host's memory",
@@ -51,21 +44,8 @@ labelled host memory.`,
   zbench hbm --kernels copy,triad --dtype float64 --size 1G
   zbench hbm --sweep --tune --all-gpus`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			b := kernelBench{name: record.HBM, help: hbmHelp, open: openHBM}
-			b.check = func(k *kernelOptions) error { return o.check(k) }
-			return b.run(cmd, s, o.kernelOptions)
-		},
 	}
-	addKernelFlags(cmd, &o.kernelOptions, 1)
-	addMemoryFlags(cmd, &o.kernelOptions, &o.peak)
-	f, a := cmd.Flags(), &o.asked
-	f.StringVar(&o.size, "size", "", "size of one array (default four times the last level of cache, on a GPU 1 GiB at the least)")
-	f.BoolVar(&a.Sweep, "sweep", false, "also run every size from 256 KiB up: shows the levels of cache, and marks sizes that a launch decides")
-	f.BoolVar(&a.Tune, "tune", false, "try up to 16 configurations of each kernel and measure the best")
-	f.StringSliceVar(&a.Kernels, "kernels", nil, "streams to run: "+strings.Join(hbm.StreamNames(), ", ")+" (default all)")
-	f.StringSliceVar(&a.Dtypes, "dtype", hbm.TypeNames(), "element types: "+strings.Join(hbm.TypeNames(), ", "))
-	f.StringVar(&a.Data, "data", "random", "what the arrays hold: "+strings.Join(dataKinds, ", ")+"; zeros let some GPUs clock higher")
+	kernelBenches[0].add(cmd, s)
 	return cmd
 }
 
@@ -77,69 +57,23 @@ type streamPlan struct {
 	zeros   bool
 }
 
-const hbmHelp = "zbench hbm --help lists the flags"
-
-// check refuses options that no run can have, and brings them to one form.
-func (o hbmOptions) check(k *kernelOptions) error {
-	if err := k.checkMemory(hbmHelp, o.peak); err != nil {
-		return err
+// streamsOf are the streams and types that were asked for, by their own names.
+func streamsOf(k *spec.Kernels) streamPlan {
+	p := streamPlan{size: k.Size, zeros: k.Data == "zeros"}
+	if len(k.Streams) == 0 {
+		k.Streams = hbm.StreamNames()
 	}
-	a := &k.asked
-	p, err := streamsOf(*a)
-	if err != nil {
-		return err
-	}
-	a.Kernels, a.Dtypes = nil, nil
-	for _, st := range p.streams {
-		a.Kernels = append(a.Kernels, st.Name)
-	}
-	for _, t := range p.types {
-		a.Dtypes = append(a.Dtypes, t.Name)
-	}
-	if o.size == "" {
-		return nil
-	}
-	if a.Size, err = unit.ParseBytes(o.size); err != nil {
-		return usage(fmt.Errorf("--size: %w", err), "give a size as 1G or 256M")
-	}
-	if a.Size < 16 {
-		return usagef("give a size as 1G or 256M", "--size %s: an array has at least 16 B", o.size)
-	}
-	return nil
-}
-
-// streamsOf are the streams and types that were asked for.
-func streamsOf(a record.Asked) (p streamPlan, err error) {
-	if !slices.Contains(dataKinds, a.Data) {
-		return p, usagef(hbmHelp, "unknown --data %q: valid are %s", a.Data, strings.Join(dataKinds, ", "))
-	}
-	p.size, p.zeros = a.Size, a.Data == "zeros"
-	names := a.Kernels
-	if len(names) == 0 {
-		names = hbm.StreamNames()
-	}
-	for _, name := range names {
-		st, ok := hbm.StreamByName(name)
-		if !ok {
-			return p, usagef(hbmHelp, "unknown kernel %q: valid are %s", name, strings.Join(hbm.StreamNames(), ", "))
-		}
-		if !slices.Contains(p.streams, st) {
+	for _, name := range k.Streams {
+		if st, ok := hbm.StreamByName(name); ok {
 			p.streams = append(p.streams, st)
 		}
 	}
-	for _, name := range a.Dtypes {
-		t, ok := hbm.TypeByName(name)
-		if !ok {
-			return p, usagef(hbmHelp, "unknown --dtype %q: valid are %s", name, strings.Join(hbm.TypeNames(), ", "))
-		}
-		if !slices.Contains(p.types, t) {
+	for _, name := range k.Dtypes {
+		if t, ok := hbm.TypeByName(name); ok {
 			p.types = append(p.types, t)
 		}
 	}
-	if len(p.types) == 0 {
-		return p, usagef(hbmHelp, "--dtype is empty: valid are %s", strings.Join(hbm.TypeNames(), ", "))
-	}
-	return p, nil
+	return p
 }
 
 // fit chooses the size where none was given, and refuses one that three arrays
@@ -168,7 +102,7 @@ func (p *streamPlan) fit(d *hbm.Driver) error {
 
 // cases lists what is known beforehand: each kernel in two configurations, then
 // the sweep and the points of the tuning.
-func (p streamPlan) cases(a record.Asked, d *hbm.Driver) []hbm.Case {
+func (p streamPlan) cases(k *spec.Kernels, d *hbm.Driver) []hbm.Case {
 	backend := d.Backend()
 	var out []hbm.Case
 	for _, t := range p.types {
@@ -179,7 +113,7 @@ func (p streamPlan) cases(a record.Asked, d *hbm.Driver) []hbm.Case {
 		}
 	}
 	for _, s := range p.streams {
-		if !a.Sweep || len(p.streams) == len(hbm.Streams()) && !slices.Contains(sweepKernels, s.Name) {
+		if !k.Sweep || len(p.streams) == len(hbm.Streams()) && !slices.Contains(sweepKernels, s.Name) {
 			continue
 		}
 		for size := int64(sweepFrom); size < p.size; size *= 2 {
@@ -187,7 +121,7 @@ func (p streamPlan) cases(a record.Asked, d *hbm.Driver) []hbm.Case {
 		}
 		out = append(out, hbm.NewCase(backend, s, p.types[0], record.SizeSweep, p.size, p.zeros))
 	}
-	if a.Tune {
+	if k.Tune {
 		out = append(out, p.tuning(d)...)
 	}
 	return out
@@ -209,12 +143,13 @@ func (p streamPlan) tuning(d *hbm.Driver) []hbm.Case {
 }
 
 // openHBM opens the devices and plans the streams.
-func openHBM(ctx context.Context, s State, o *kernelOptions) (*kernelDevices, error) {
-	p, err := streamsOf(o.asked)
-	if err != nil {
-		return nil, err
+func openHBM(ctx context.Context, s State, o *kernelOptions) (*engine.Kernels, error) {
+	want := o.want.Kernels
+	p := streamsOf(want)
+	if len(p.types) == 0 {
+		return nil, usagef(flagsHelp(spec.HBM), "--dtype is empty: valid are %s", strings.Join(hbm.TypeNames(), ", "))
 	}
-	d, err := o.openMemory(ctx, s, hbmHelp, true)
+	d, err := o.openMemory(ctx, s, true)
 	if err != nil {
 		return nil, err
 	}
@@ -224,19 +159,19 @@ func openHBM(ctx context.Context, s State, o *kernelOptions) (*kernelDevices, er
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	o.asked.Size = p.size
-	k := &kernelDevices{driver: d, devices: d.Devices()}
+	want.Size = p.size
+	k := &engine.Kernels{Driver: d, Spec: o.want, Facts: o.facts(s, d.Devices(), d.Libraries())}
 	short := o.rule() // for the points of the tuning
 	short.MaxTime, short.MinSamples = min(short.MaxTime, 0.1), 6
-	for _, c := range p.cases(o.asked, d) {
+	for _, c := range p.cases(want, d) {
 		rule := o.rule()
 		if c.Role == record.Tune {
 			rule = short
 		}
-		k.rows, k.jobs = append(k.rows, d.Planned(c)...), append(k.jobs, d.Job(c, rule))
+		k.Rows, k.Jobs = append(k.Rows, d.Planned(c)...), append(k.Jobs, d.Job(c, rule))
 	}
-	if o.asked.Tune {
-		k.more = func(rec *record.Record) (rows []record.Kernel, jobs []plan.Job) {
+	if want.Tune {
+		k.More = func(rec *record.Record) (rows []record.Kernel, jobs []plan.Job) {
 			for _, c := range p.best(d, rec) {
 				rows, jobs = append(rows, d.Planned(c)...), append(jobs, d.Job(c, o.rule()))
 			}

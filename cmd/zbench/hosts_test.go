@@ -10,6 +10,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/bench/engine"
+	"zbench/bench/exit"
+	"zbench/bench/record"
 )
 
 // onHost runs a command on a planted host, on a terminal of that width (0 for a
@@ -45,16 +49,16 @@ func TestHostsAreDescribed(t *testing.T) {
 		code int
 		says []string
 	}{
-		{"hbm --backend loopback --size 64K --max-time 0.005 --kernels copy --dtype float32 --peak 100", exitOK, []string{
+		{"hbm --backend loopback --size 64K --max-time 0.005 --kernels copy --dtype float32 --peak 100", exit.OK, []string{
 			"HOST MEMORY, not a GPU's: @CPUS of @NAME", "; its peak is 100 GB/s (given with --peak).", "copy float32 64 KiB reference @CPUS",
 		}},
-		{"hbm --backend loopback --size 64K --max-time 0.005 --kernels dot --dtype float32 --tune --format markdown", exitOK, []string{
+		{"hbm --backend loopback --size 64K --max-time 0.005 --kernels dot --dtype float32 --tune --format markdown", exit.OK, []string{
 			"HOST MEMORY, not a GPU's: @CPUS of @NAME", "; its peak is not known.",
 		}},
-		{"hbm --backend loopback --size 64T", exitUsage, []string{"three arrays need", "choose a smaller --size"}},
-		{"kernels rmsnorm --backend loopback --rows 2 --hidden 64", exitOK, []string{"results checked, not timed"}},
-		{"kernels muon --backend loopback --shape 20x30", exitOK, []string{"emulated, no rates"}},
-		{"doctor --backend loopback", exitOK, []string{"on @HOST: loopback can run here", "Planted Linux 1, Linux 6.1.0-planted", "locked memory unlimited", "/dev/shm 16 GiB"}},
+		{"hbm --backend loopback --size 64T", exit.Usage, []string{"three arrays need", "choose a smaller --size"}},
+		{"kernels rmsnorm --backend loopback --rows 2 --hidden 64", exit.OK, []string{"results checked, not timed"}},
+		{"kernels muon --backend loopback --shape 20x30", exit.OK, []string{"emulated, no rates"}},
+		{"doctor --backend loopback", exit.OK, []string{"on @HOST: loopback can run here", "Planted Linux 1, Linux 6.1.0-planted", "locked memory unlimited", "/dev/shm 16 GiB"}},
 	}
 	for _, h := range hosts {
 		t.Run(h.name, func(t *testing.T) {
@@ -73,7 +77,7 @@ func TestHostsAreDescribed(t *testing.T) {
 					for _, phrase := range row.says {
 						require.Contains(t, unfolded(out+talk), fill.Replace(phrase), row.line)
 					}
-					if row.code == exitOK && !strings.HasPrefix(row.line, "doctor") {
+					if row.code == exit.OK && !strings.HasPrefix(row.line, "doctor") {
 						ranOn(t, h, folder)
 					}
 				}
@@ -85,7 +89,7 @@ func TestHostsAreDescribed(t *testing.T) {
 // ranOn checks what run.json says of the machine.
 func ranOn(t *testing.T, h host, folder string) {
 	t.Helper()
-	var got run
+	var got record.Run
 	require.NoError(t, json.Unmarshal([]byte(readBytes(t, folder, "run.json")), &got))
 	require.Equal(t, h.name, got.Host)
 	require.Equal(t, h.cores, got.CPUs)
@@ -96,11 +100,11 @@ func ranOn(t *testing.T, h host, folder string) {
 func TestHostsSimulateTheSame(t *testing.T) {
 	oneGoroutine(t)
 	const line = "collectives all_reduce --nodes 2 -b 64K -e 4M -f 8 --place out -q"
-	want, _, first := onHost(t, hosts[0], 0, exitOK, line)
+	want, _, first := onHost(t, hosts[0], 0, exit.OK, line)
 	for _, h := range hosts[1:] {
-		got, _, folder := onHost(t, h, 0, exitOK, line)
+		got, _, folder := onHost(t, h, 0, exit.OK, line)
 		require.Equal(t, want, got, h.name)
-		for _, file := range []string{"results.json", "results.csv", "report.html", "bucket.json", journalFile, "busbw.svg", "busbw.png"} {
+		for _, file := range []string{"results.json", "results.csv", "report.html", "bucket.json", engine.JournalFile, "busbw.svg", "busbw.png"} {
 			require.Equal(t, readBytes(t, first, file), readBytes(t, folder, file), "%s: %s", h.name, file)
 		}
 		ranOn(t, h, folder)

@@ -3,11 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"zbench/bench/engine"
+	"zbench/bench/exit"
 	"zbench/bench/peers"
 	"zbench/bench/record"
 )
@@ -88,11 +91,15 @@ func importLog(s State, path string, o peers.Options) (*record.Record, error) {
 
 // keepImport leaves the folder, prints the record and says what was skipped.
 func keepImport(s State, rec *record.Record, started time.Time, out, format string, force bool) error {
-	dir, err := newFolder(s, out, "import", force)
+	dir, err := engine.NewFolder(s.host(false), out, "import", force)
 	if err != nil {
 		return err
 	}
-	if err := writeAll(dir, rec, nil); err != nil {
+	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+	if err := dir.Write(engine.ResultsFile, func(w io.Writer) error { return record.Encode(w, rec) }); err != nil {
+		return err
+	}
+	if err := writeDrawn(dir, rec, nil); err != nil {
 		return err
 	}
 	if err := writeRun(dir, s, started); err != nil {
@@ -111,9 +118,9 @@ func keepImport(s State, rec *record.Record, started time.Time, out, format stri
 	for _, w := range rec.Warnings {
 		fmt.Fprintf(s.Stderr, "warning (%s): %s\n  → %s\n", w.Code, w.Message, w.Hint)
 	}
-	fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.path)
+	fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.Path)
 	if slices.ContainsFunc(rec.Results, func(r record.Result) bool { return r.Status == record.WrongData }) {
-		return &codeError{exitWrongData, errors.New("the log reports wrong data"), "the report names the cases"}
+		return exit.With(exit.WrongData, errors.New("the log reports wrong data"), "the report names the cases")
 	}
 	return nil
 }

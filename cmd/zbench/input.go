@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+
+	"zbench/bench/engine"
+	"zbench/bench/exit"
 )
 
 const (
@@ -52,17 +55,17 @@ func openInput(s State, path string) (*input, error) {
 	const give = "give a folder of zbench, its results.json, or a log"
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && folder:
-		return nil, usagef(give, "%s does not exist, and no %s beside it", path, journalFile)
+		return nil, usagef(give, "%s does not exist, and no %s beside it", path, engine.JournalFile)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, usagef(give, "%s does not exist", path)
 	case err != nil:
-		return nil, unreadable(s, path, err, give)
+		return nil, engine.Unreadable(s.FS, path, err, give)
 	}
 	body := bufio.NewReader(file)
 	head, err := body.Peek(headBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
 		_ = file.Close()
-		return nil, unreadable(s, path, err, give)
+		return nil, engine.Unreadable(s.FS, path, err, give)
 	}
 	return &input{path, bytes.Clone(head), body, folder || info.Mode().IsRegular(), file.Close}, nil
 }
@@ -77,9 +80,9 @@ func (in *input) all(s State) ([]byte, error) {
 	text, err := io.ReadAll(from)
 	switch {
 	case err != nil:
-		return nil, unreadable(s, in.file, err, "give a folder of zbench, its results.json, or a log")
+		return nil, engine.Unreadable(s.FS, in.file, err, "give a folder of zbench, its results.json, or a log")
 	case !in.sized && len(text) > maxPiped:
-		return nil, &codeError{exitRun, fmt.Errorf("%s has more than %d MiB, and is no file", in.file, maxPiped>>20), "write it into a file and give that"}
+		return nil, exit.With(exit.Run, fmt.Errorf("%s has more than %d MiB, and is no file", in.file, maxPiped>>20), "write it into a file and give that")
 	}
 	return text, nil
 }

@@ -9,15 +9,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/engine"
+	"zbench/bench/exit"
 	"zbench/bench/record"
 )
 
 func TestNothingToResume(t *testing.T) {
 	dir := t.TempDir()
 	code, stderr := zbench(t, osFS{}, "collectives", "--resume", dir)
-	require.Equal(t, exitUsage, code)
+	require.Equal(t, exit.Usage, code)
 	require.Contains(t, stderr, "journal.jsonl does not exist")
-	path := filepath.Join(dir, journalFile)
+	path := filepath.Join(dir, engine.JournalFile)
 	for text, says := range map[string]string{
 		"":       "line 1: not a zbench record",
 		`{"sche`: "line 1: not a zbench record",
@@ -26,7 +28,7 @@ func TestNothingToResume(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		for _, args := range [][]string{{"collectives", "--resume", dir}, {"report", dir}, {"recommend", path}} {
 			code, stderr = zbench(t, osFS{}, args...)
-			require.Equal(t, exitRun, code, args)
+			require.Equal(t, exit.Run, code, args)
 			require.Contains(t, stderr, path+": record: journal: "+says)
 		}
 	}
@@ -36,7 +38,7 @@ func TestNothingToResume(t *testing.T) {
 // is named with its line.
 func TestHeaderAloneAndDamage(t *testing.T) {
 	dir := cutAt(t, 4)
-	path, text := filepath.Join(dir, journalFile), readBytes(t, dir, journalFile)
+	path, text := filepath.Join(dir, engine.JournalFile), readBytes(t, dir, engine.JournalFile)
 	lines := strings.SplitAfter(text, "\n")
 	require.NoError(t, os.WriteFile(path, []byte(lines[0]), 0o600))
 	code, stderr := zbench(t, osFS{}, "report", dir)
@@ -45,7 +47,7 @@ func TestHeaderAloneAndDamage(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(text, lines[2], lines[2][:20]+"\n", 1)), 0o600))
 	for _, args := range [][]string{{"report", dir}, {"recommend", dir}, {"collectives", "--resume", dir}} {
 		code, stderr = zbench(t, osFS{}, args...)
-		require.Equal(t, exitRun, code)
+		require.Equal(t, exit.Run, code)
 		require.Contains(t, stderr, path+": record: journal: line 3: ")
 	}
 }
@@ -61,7 +63,7 @@ func TestSignalThenResumeThenKill(t *testing.T) {
 	stderr := &signalling{signals: signals}
 	s.Signals, s.Stderr = signals, Stream{Writer: stderr}
 	s.Getenv = func(name string) string { return map[string]string{"SOURCE_DATE_EPOCH": "1795219200"}[name] }
-	require.Equal(t, exitInterrupted, Main(context.Background(), s))
+	require.Equal(t, exit.Interrupted, Main(context.Background(), s))
 	require.Contains(t, stderr.String(), "zbench collectives --resume "+dir)
 	count := func() int {
 		rec, err := readEither(s, dir)
@@ -77,7 +79,7 @@ func TestSignalThenResumeThenKill(t *testing.T) {
 	before := count()
 	left := 1
 	code, _ = zbench(t, fullDisk{osFS{}, &left}, "collectives", "--resume", dir)
-	require.Equal(t, exitRun, code)
+	require.Equal(t, exit.Run, code)
 	require.Greater(t, count(), before)
 	code, _ = zbench(t, osFS{}, "collectives", "--resume", dir)
 	require.Zero(t, code)
@@ -106,11 +108,11 @@ func TestForceOverAnOldFolder(t *testing.T) {
 	require.Zero(t, code)
 	left := 0
 	code, _ = zbench(t, fullDisk{osFS{}, &left}, small(dir, "--force", "--seed", "7")...)
-	require.Equal(t, exitRun, code)
+	require.Equal(t, exit.Run, code)
 	s, _ := testState(t)
 	rec, err := readEither(s, dir)
 	require.NoError(t, err)
-	require.Equal(t, uint64(7), rec.Sweep.Seed)
+	require.Equal(t, uint64(7), rec.Spec.Seed)
 	require.Equal(t, record.Interrupted, rec.Results[0].Status)
 }
 
@@ -123,7 +125,7 @@ func TestKeepSamples(t *testing.T) {
 		require.Zero(t, code, stderr)
 		_, err := os.Stat(filepath.Join(dir, "samples.f32"))
 		require.Equal(t, kept, err == nil, args)
-		require.Equal(t, kept, strings.Contains(readBytes(t, dir, journalFile), `"ranks":"`), args)
+		require.Equal(t, kept, strings.Contains(readBytes(t, dir, engine.JournalFile), `"ranks":"`), args)
 		if kept {
 			require.Contains(t, readBytes(t, dir, "samples.json"), record.SeriesRanks)
 		}
@@ -153,11 +155,11 @@ type spy struct {
 }
 
 type spyFile struct {
-	AppendFile
+	engine.AppendFile
 	did *[]string
 }
 
-func (d spy) Append(name string) (AppendFile, error) {
+func (d spy) Append(name string) (engine.AppendFile, error) {
 	f, err := d.osFS.Append(name)
 	return spyFile{f, d.did}, err
 }

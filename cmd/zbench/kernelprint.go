@@ -7,21 +7,23 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"zbench/bench/engine"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 	"zbench/report"
 )
 
 // drawKernels writes what can be made again of a record of kernels.
-func drawKernels(dir *folder, rec *record.Record) error {
-	if err := dir.write("results.csv", func(w io.Writer) error { return record.WriteCSV(w, rec) }); err != nil {
+func drawKernels(dir *engine.Folder, rec *record.Record) error {
+	if err := dir.Write("results.csv", func(w io.Writer) error { return record.WriteCSV(w, rec) }); err != nil {
 		return err
 	}
 	draw := report.WriteMemoryHTML
-	if rec.Benchmark == record.Muon {
+	if rec.Benchmark() == spec.Muon {
 		draw = report.WriteMuonHTML
 	}
-	return dir.write("report.html", func(w io.Writer) error { return draw(w, rec, reproduceKernels(rec)) })
+	return dir.Write("report.html", func(w io.Writer) error { return draw(w, rec, reproduce(rec)) })
 }
 
 // printKernels writes a record of kernels in one of the formats.
@@ -34,7 +36,7 @@ func printKernels(w io.Writer, rec *record.Record, format string) error {
 	}
 	var b bytes.Buffer
 	var err error
-	if rec.Benchmark == record.Muon {
+	if rec.Benchmark() == spec.Muon {
 		err = muonText(&b, rec, map[string]func(io.Writer, [][]string) error{"table": tabbed, "markdown": piped}[format])
 	} else {
 		err = report.WriteMemoryTable(&b, rec, format)

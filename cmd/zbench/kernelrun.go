@@ -1,383 +1,222 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"zbench/bench/plan"
+	"zbench/bench/engine"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 	"zbench/bench/stat"
 	"zbench/internal/native"
 )
 
-// kernelOptions are what hbm and the commands of kernels share.
+// kernelOptions is everything that a command of kernels was told.
 type kernelOptions struct {
-	asked       record.Asked
-	out, format string
-	force       bool
-	quiet       bool
-	libraries   libraryOptions
-	// resume is the folder of a run to go on with.
-	resume string
+	// want is the request that the flags make.
+	want      spec.Spec
+	libraries libraryOptions
+
+	out, format  string
+	force, quiet bool
+	// resume is the folder of a run to go on with, file a request to run.
+	resume, file string
 }
 
-// addKernelFlags puts the shared flags on a command whose timings end after so many
-// seconds.
-func addKernelFlags(cmd *cobra.Command, o *kernelOptions, maxTime float64) {
-	f, a := cmd.Flags(), &o.asked
-	f.StringVar(&a.Backend, "backend", "auto", "libraries underneath: auto, "+strings.Join(native.Backends(), ", "))
-	f.IntVar(&a.Device, "device", 0, "index of the GPU")
-	f.Float64Var(&a.Precision, "precision", 0.01, "end a timing when half the 95 % interval is within this part of the median")
-	f.Float64Var(&a.MaxTime, "max-time", maxTime, "end a timing after so many seconds")
-	f.Uint64Var(&a.Seed, "seed", 1, "seed of the data")
+// kernelBench is what one command of kernels has of its own.
+type kernelBench struct {
+	name  string // of the benchmark
+	flags []specFlag
+	// open checks the request, opens the devices and plans the rows.
+	open func(context.Context, State, *kernelOptions) (*engine.Kernels, error)
+}
+
+// flagsHelp says where the flags of a benchmark are described.
+func flagsHelp(benchmark string) string {
+	return "zbench " + engine.Command(benchmark) + " --help lists the flags"
+}
+
+// add puts the flags on a command, and makes it run the benchmark.
+func (b kernelBench) add(cmd *cobra.Command, s State) {
+	var o kernelOptions
+	o.want = spec.Spec{Schema: spec.Schema, Benchmark: b.name, Kernels: &spec.Kernels{}}
+	addFlags(cmd, &o.want, b.flags)
+	addLibraryFlags(cmd, &o.libraries)
+	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "folder to make and fill (default a new dated one)")
 	f.StringVar(&o.format, "format", "table", "form of standard output: "+strings.Join(formatNames(), ", "))
 	f.BoolVar(&o.force, "force", false, "write into a folder that holds files")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
 	f.StringVar(&o.resume, "resume", "", "go on with the run that this folder holds, with its own options")
-	addLibraryFlags(cmd, &o.libraries)
-}
-
-// rule is the stopping rule that was asked for.
-func (o kernelOptions) rule() stat.Rule {
-	r := stat.DefaultRule()
-	r.Precision, r.MaxTime, r.MinSamples = o.asked.Precision, o.asked.MaxTime, 20
-	return r
-}
-
-// kernelBench is what a command of kernels has of its own.
-type kernelBench struct {
-	// name is the record's benchmark, help where the flags are listed.
-	name, help string
-	// check refuses options that no run can have, and brings them to one form; what
-	// a resumed run may leave out is checked by open.
-	check func(*kernelOptions) error
-	// open opens the devices and plans the rows; it fills in the options that follow
-	// from the devices.
-	open func(context.Context, State, *kernelOptions) (*kernelDevices, error)
-}
-
-// kernelDevices are devices that are open, and what is to be measured on them.
-type kernelDevices struct {
-	driver interface {
-		Cancel()
-		Close() error
-		Libraries() []native.Library
-	}
-	devices []record.Device
-	vendor  string
-	rows    []record.Kernel
-	jobs    []plan.Job
-	// more are further rows that follow from what was measured; nil where none do.
-	more func(*record.Record) ([]record.Kernel, []plan.Job)
-}
-
-// kernelRun is a run under way.
-type kernelRun struct {
-	s       State
-	o       kernelOptions
-	bench   kernelBench
-	dir     *folder
-	journal *journal
-	started time.Time
+	f.StringVar(&o.file, "spec", "", "run the request in this file or folder: a results.json, a journal.jsonl or a spec; other flags change it")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return b.run(cmd, s, o) }
 }
 
 // run measures into a new folder, or goes on with the run of an old one.
-func (b kernelBench) run(cmd *cobra.Command, s State, o kernelOptions) error {
-	ctx, started := cmd.Context(), s.Now()
+func (b kernelBench) run(cmd *cobra.Command, s State, o kernelOptions) (err error) {
+	started := s.Now()
 	if err := checkFormat(o.format); err != nil {
 		return err
 	}
-	err := b.check(&o)
+	resumed := cmd.Flags().Changed("resume")
+	var dir *engine.Folder
+	var old *record.Journal
+	switch {
+	case resumed && cmd.Flags().Changed("spec"):
+		return usagef("a folder that is resumed has its own request", "--resume and --spec exclude each other")
+	case resumed:
+		dir, old, err = b.resumed(cmd, s, &o)
+	default:
+		err = b.begin(cmd, s, &o)
+	}
+	if dir != nil {
+		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+	}
 	if err != nil {
 		return err
 	}
-	var old *record.Journal
-	if cmd.Flags().Changed("resume") {
-		if old, err = b.resumed(cmd, s, &o); err != nil {
+	e, err := b.engine(s, &o)
+	if err != nil {
+		return err
+	}
+	if dir == nil {
+		if dir, err = engine.NewFolder(e.Host, o.out, b.name, o.force); err != nil {
 			return err
 		}
+		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
 	}
-	r := &kernelRun{s: s, o: o, bench: b, started: started}
-	if old != nil && old.Left() == 0 && (!o.asked.Tune || len(old.Further) > 0) {
-		s.note(o.quiet, "The run in %s is complete; it is drawn again.\n", o.resume)
-		r.dir = &folder{fs: s.FS, path: o.resume}
-		return r.finish(old.Record())
-	}
-	if r.o.asked.Backend, err = o.libraries.choose(s, o.asked.Backend); err != nil {
-		return err
-	}
-	d, err := b.open(ctx, s, &r.o)
+	rec, err := e.Run(cmd.Context(), o.want, dir, old)
 	if err != nil {
 		return err
 	}
-	rec, err := r.measure(ctx, d, old)
-	if closing := d.driver.Close(); err == nil && failedKernel(rec) == nil {
-		err = closing
-	}
-	if err != nil {
-		return err
-	}
-	return r.finish(rec)
+	return o.finish(s, dir, rec, started)
 }
 
-// record is everything that is known before the first result.
-func (r *kernelRun) record(d *kernelDevices) (*record.Record, error) {
-	when, err := created(r.s)
-	if err != nil {
-		return nil, err
-	}
-	rec := &record.Record{
-		Schema: record.Schema, Tool: tool(), Created: when, Benchmark: r.bench.name, Asked: &r.o.asked, Kernels: d.rows, Warnings: []record.Warning{},
-		Source: record.Source{Kind: record.Measured, Backend: r.o.asked.Backend, Clock: "monotonic", Vendor: d.vendor},
-		World:  record.World{Nodes: 1, Ranks: len(d.devices), GPUsPerNode: len(d.devices), GPUsPerProcess: len(d.devices), GPU: d.devices[0].Name, Devices: d.devices},
-	}
-	switch d.devices[0].Kind {
-	case record.Checked:
-		rec.Simulated, rec.Source.Kind, rec.Source.Clock = true, record.Emulated, "none"
-	case record.OnLoopback:
-		rec.Simulated, rec.Source.Kind, rec.Source.Clock = true, record.Simulated, "virtual"
-	default:
-		rec.Source.Driver = driverVersion(r.s, r.o.asked.Backend)
-	}
-	for _, l := range d.driver.Libraries() {
-		rec.Source.Libraries = append(rec.Source.Libraries, record.Library{Name: l.Name, Version: l.Version, Path: l.Path})
-	}
-	return rec, nil
-}
-
-// measure runs the jobs, from the start or from where old ended, and returns the
-// record as far as the run went.
-func (r *kernelRun) measure(ctx context.Context, d *kernelDevices, old *record.Journal) (*record.Record, error) {
-	stop := context.AfterFunc(ctx, d.driver.Cancel)
-	defer stop()
-	rec, err := r.record(d)
-	if err != nil {
-		return nil, err
-	}
-	entries := &record.Journal{Header: record.Header{Schema: record.JournalSchema, Record: *rec}}
-	if old != nil {
-		if err := sameRun(old.Header.Record, *rec); err != nil {
-			return nil, err
-		}
-		entries = old
-		r.dir = &folder{fs: r.s.FS, path: r.o.resume}
-	} else if r.dir, err = newFolder(r.s, r.o.out, r.bench.name, r.o.force); err != nil {
-		return nil, err
-	}
-	if r.journal, err = newJournal(r.dir, entries); err != nil {
-		return nil, err
-	}
-	failed, err := r.rounds(ctx, d)
-	err = errors.Join(err, r.journal.file.Close())
-	rec = r.journal.log.Record()
-	if failed != "" {
-		taken := plan.NewTaken(r.journal.log.Parts)
-		for i, k := range rec.Kernels {
-			rec.Kernels[i] = record.CutShortKernel(k, taken.Parts[k.Key], failed)
-		}
-	}
-	return rec, err
-}
-
-// rounds runs the jobs, then those that follow from what they gave. failed is the key
-// of a row that failed.
-func (r *kernelRun) rounds(ctx context.Context, d *kernelDevices) (failed string, err error) {
-	if failed, err = r.take(ctx, d.jobs); err != nil || failed != "" || ctx.Err() != nil || d.more == nil {
-		return failed, err
-	}
-	log := r.journal.log
-	first := *log
-	first.Further = nil
-	rows, jobs := d.more(first.Record())
-	if len(rows) == 0 {
-		return "", nil
-	}
-	if len(log.Further) == 0 {
-		err = r.journal.add(record.Further{Why: record.Tuned, Kernels: rows, After: len(log.Parts)})
-	} else {
-		err = sameRows(log.Further[0].Kernels, rows)
-	}
-	if err != nil {
-		return "", err
-	}
-	return r.take(ctx, jobs)
-}
-
-// take runs what the journal does not have of the jobs.
-func (r *kernelRun) take(ctx context.Context, jobs []plan.Job) (failed string, err error) {
-	taken := plan.NewTaken(r.journal.log.Parts)
-	p := newProgress(r.s, len(jobs), r.o.quiet)
-	before, first := make([]bool, len(jobs)), map[string]bool{}
-	for i, j := range jobs {
-		first[j.Keys[0]] = true
-		before[i] = !slices.ContainsFunc(j.Keys, func(key string) bool { return !record.Finished(record.Interrupted, taken.Parts[key]) })
-		if before[i] {
-			p.before++
-		}
-	}
-	p.done = p.before
-	err = taken.Run(ctx, jobs, func(part record.Part) error {
-		if first[part.Key] {
-			p.pass(part)
-		}
-		return r.journal.append(part)
-	}, func(i int) {
-		// what its first pass ended was told by then, and the verdict names it
-		if parts := taken.Parts[jobs[i].Keys[0]]; !before[i] && len(parts) == record.Passes {
-			last := parts[record.Passes-1]
-			p.ended(strings.TrimSuffix(last.Key, "@0"), strings.TrimSuffix(string(last.Status)+": "+last.Reason, ": "))
-		}
-	})
-	return taken.Failed, err
-}
-
-// finish leaves the record with all that is drawn from it, prints it and gives its
-// verdict.
-func (r *kernelRun) finish(rec *record.Record) error {
-	if r.s.Stderr.IsTTY && !r.o.quiet {
-		_, _ = fmt.Fprint(r.s.Stderr.own(), clearLine)
-	}
-	if err := r.s.FS.RemoveTemporary(r.dir.path); errors.Is(err, fs.ErrNotExist) {
-		return r.dir.gone()
-	} else if err != nil {
-		return err
-	}
-	if err := r.dir.write("results.json", func(w io.Writer) error { return record.Encode(w, rec) }); err != nil {
-		return err
-	}
-	if err := drawKernels(r.dir, rec); err != nil {
-		return err
-	}
-	if err := writeRun(r.dir, r.s, r.started); err != nil {
-		return err
-	}
-	if err := printKernels(r.s.Stdout, rec, r.o.format); err != nil {
-		return err
-	}
-	r.s.note(r.o.quiet, "Wrote %s (report.html, results.json, results.csv)\n", r.dir.path)
-	return kernelVerdict(rec, r.dir.path)
-}
-
-// kernelVerdict is the exit code that a record of kernels earns.
-func kernelVerdict(rec *record.Record, dir string) error {
-	count := map[record.Status]int{}
-	for _, k := range rec.Kernels {
-		count[k.Status]++
-	}
-	if i := slices.IndexFunc(rec.Kernels, func(k record.Kernel) bool { return k.Status == record.WrongData }); i >= 0 {
-		k := rec.Kernels[i]
-		return &codeError{exitWrongData, fmt.Errorf("wrong data: %s on device %d: %s", k.Case(), k.Device, k.Reason), "its figures are not to be trusted; run it again, then look at the memory's error counters"}
-	}
-	if k := failedKernel(rec); k != nil {
-		return &codeError{exitRun, fmt.Errorf("%s failed: %s", k.Case(), k.Reason), "what finished before it is saved; what came after it: " + resumeWith(rec, dir)}
-	}
-	if count[record.Interrupted] > 0 {
-		return &codeError{exitInterrupted, fmt.Errorf("interrupted: %d of %d cases finished; all that was measured is saved", count[record.OK], len(rec.Kernels)), "go on with: " + resumeWith(rec, dir)}
-	}
-	return nil
-}
-
-// failedKernel is the first row that failed, nil when none did.
-func failedKernel(rec *record.Record) *record.Kernel {
-	if rec == nil {
-		return nil
-	}
-	for i := range rec.Kernels {
-		if rec.Kernels[i].Status == record.Failed {
-			return &rec.Kernels[i]
-		}
-	}
-	return nil
-}
-
-// resumed reads the run that o.resume holds and takes its options over. What was
-// given anew and differs is an error that names it.
-func (b kernelBench) resumed(cmd *cobra.Command, s State, o *kernelOptions) (*record.Journal, error) {
-	if o.resume == "" { // a script's empty variable is no reason to begin another
-		return nil, usagef("give the folder of the run to go on with", "--resume is empty")
-	}
-	path := filepath.Join(o.resume, journalFile)
-	text, err := s.FS.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, usagef("a folder that zbench "+commandOf(b.name)+" made has one", "%s does not exist: there is nothing to go on with", path)
-	}
-	if err != nil {
-		return nil, unreadable(s, path, err, "begin the run anew in another folder (--out)")
-	}
-	old, err := readJournal(path, text)
-	if err != nil {
-		return nil, err
-	}
-	rec := &old.Header.Record
-	if rec.Benchmark != b.name || rec.Asked == nil {
-		return nil, usagef(resumeWith(rec, o.resume)+" goes on with it", "%s holds no run of zbench %s", o.resume, commandOf(b.name))
-	}
-	if clash := clashes(cmd, &o.asked, rec.Asked); len(clash) > 0 {
-		return nil, usagef("leave them out: the run goes on with its own options; or begin another one with --out",
-			"the run in %s was begun with %s", o.resume, strings.Join(clash, "; "))
-	}
-	o.asked = *rec.Asked
-	return old, nil
-}
-
-// sameRun refuses to go on where the run was begun on something else: what was
-// measured before could not be compared with the rest.
-func sameRun(old, now record.Record) error {
-	var list []string
-	for _, x := range []struct {
-		what     string
-		old, now any
-	}{
-		{"zbench", old.Tool.Version, now.Tool.Version},
-		{"backend", old.Source.Backend, now.Source.Backend},
-		{"libraries", libraries(old), libraries(now)},
-		{"the vendor's products", old.Source.Vendor, now.Source.Vendor},
-		{"devices", deviceNames(old), deviceNames(now)},
-	} {
-		if !reflect.DeepEqual(x.old, x.now) {
-			list = append(list, fmt.Sprintf("%s: was %v, is %v", x.what, x.old, x.now))
-		}
-	}
-	if len(list) > 0 {
-		return usagef("begin another one with --out", "the run was begun on something else: %s", strings.Join(list, "; "))
-	}
-	return sameRows(old.Kernels, now.Kernels)
-}
-
-func deviceNames(rec record.Record) string {
-	var list []string
-	for _, d := range rec.World.Devices {
-		list = append(list, fmt.Sprintf("%d %s", d.Index, d.Name))
-	}
-	return strings.Join(list, ", ")
-}
-
-// sameRows refuses planned rows that are not those of the journal.
-func sameRows(old, now []record.Kernel) error {
-	const hint = "begin another run in another folder (--out)"
-	if len(old) != len(now) {
-		return &codeError{exitRun, fmt.Errorf("%s plans %d rows, and its options make %d", journalFile, len(old), len(now)), hint}
-	}
-	for i := range old {
-		a, err := json.Marshal(old[i])
+// begin checks the request of a new run, that of --spec with the flags beside it, and
+// chooses the libraries.
+func (b kernelBench) begin(cmd *cobra.Command, s State, o *kernelOptions) error {
+	if cmd.Flags().Changed("spec") {
+		want, err := readSpec(s, o.file)
 		if err != nil {
 			return err
 		}
-		if b, err := json.Marshal(now[i]); err != nil || string(a) != string(b) {
-			return &codeError{exitRun, fmt.Errorf("%s plans another row %s than its options make on this machine", journalFile, old[i].Key), hint}
+		if want.Kernels == nil || want.Benchmark != b.name {
+			return usagef("zbench "+engine.Command(want.Benchmark)+" --spec runs it", "%s asks for %s", o.file, want.Benchmark)
+		}
+		if o.want, err = given(cmd, want); err != nil {
+			return err
 		}
 	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	var err error
+	o.want.Backend, err = o.libraries.choose(s, o.want.Backend)
+	return err
+}
+
+// check refuses a request that no run can have.
+func (o *kernelOptions) check() error {
+	help, k := flagsHelp(o.want.Benchmark), o.want.Kernels
+	rule := o.rule()
+	if err := rule.Validate(); err != nil {
+		return usage(err, help)
+	}
+	switch {
+	case rule.MaxTime == 0:
+		return usagef(help, "--max-time must be positive")
+	case !(k.Peak <= maxPeak):
+		return usagef("give the published peak, as 5300", "--peak %g: the memory's peak in GB/s is a number from 0 to %g", k.Peak/giga, maxPeak/giga)
+	case k.AllGPUs && k.Device != 0:
+		return usagef(help, "give either --device or --all-gpus")
+	case o.want.Benchmark == spec.Muon && (k.Preset == "") == (len(k.Shapes) == 0):
+		return usagef(help, "give either --preset or --shape")
+	}
 	return nil
+}
+
+// rule is the stopping rule that was asked for.
+func (o *kernelOptions) rule() stat.Rule {
+	r := stat.DefaultRule()
+	r.Precision, r.MaxTime, r.MinSamples = o.want.Kernels.Precision, o.want.Kernels.MaxTime, 20
+	return r
+}
+
+// resumed reads the run that o.resume holds and takes its request over. What was
+// given anew and differs is an error that names it.
+func (b kernelBench) resumed(cmd *cobra.Command, s State, o *kernelOptions) (*engine.Folder, *record.Journal, error) {
+	dir, old, err := resumedFolder(s, o.resume, b.name, o.quiet)
+	if err != nil {
+		return dir, nil, err
+	}
+	kept := *old.Header.Record.Spec
+	want, list, err := unchanged(cmd, kept, false)
+	if err == nil {
+		err = clashes(o.resume, list)
+	}
+	o.want = want
+	return dir, old, err
+}
+
+// engine is the engine with this machine's devices and terminal.
+func (b kernelBench) engine(s State, o *kernelOptions) (*engine.KernelEngine, error) {
+	when, err := created(s)
+	return &engine.KernelEngine{
+		Host: s.host(o.quiet), Tool: tool(), Created: when,
+		Open:  func(ctx context.Context, _ spec.Spec) (*engine.Kernels, error) { return b.open(ctx, s, o) },
+		Watch: func(total, done int) engine.KernelWatcher { return newProgress(s, total, done, o.quiet) },
+	}, err
+}
+
+// finish draws what a run has left, prints it and gives its verdict.
+func (o *kernelOptions) finish(s State, dir *engine.Folder, rec *record.Record, started time.Time) error {
+	if s.Stderr.IsTTY && !o.quiet {
+		_, _ = s.Stderr.own().Write([]byte(clearLine)) // progress that cannot be shown stops nothing
+	}
+	if err := drawKernels(dir, rec); err != nil {
+		return err
+	}
+	if err := writeRun(dir, s, started); err != nil {
+		return err
+	}
+	if err := printKernels(s.Stdout, rec, o.format); err != nil {
+		return err
+	}
+	s.note(o.quiet, "Wrote %s (report.html, results.json, results.csv)\n", dir.Path)
+	return engine.KernelVerdict(rec, dir.Path)
+}
+
+// facts are what the record says of the libraries and devices.
+func (o *kernelOptions) facts(s State, devices []record.Device, libraries []native.Library) engine.Facts {
+	f := engine.Facts{Devices: devices, KernelDriver: driverVersion(s, o.want.Backend)}
+	for _, l := range libraries {
+		f.Libraries = append(f.Libraries, record.Library{Name: l.Name, Version: l.Version, Path: l.Path})
+	}
+	return f
+}
+
+// given is a request with the flags of the command line over it.
+func given(cmd *cobra.Command, file *spec.Spec) (spec.Spec, error) {
+	want := file.Clone()
+	var err error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if v, ours := f.Value.(*specValue); ours {
+			err = cmp.Or(err, v.row.set(&want, v.texts))
+		}
+	})
+	return want, err
+}
+
+// flagsOf are the flags of a benchmark's request.
+func flagsOf(benchmark string) []specFlag {
+	if i := slices.IndexFunc(kernelBenches, func(b kernelBench) bool { return b.name == benchmark }); i >= 0 {
+		return kernelBenches[i].flags
+	}
+	return specFlags
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"zbench/bench/exit"
 )
 
 // Main runs one command and returns the exit code. The first signal cancels the
@@ -54,7 +56,7 @@ func watch(s State, cancel context.CancelCauseFunc, done <-chan struct{}) {
 	}
 	select {
 	case <-s.Signals:
-		s.Exit(exitInterrupted)
+		s.Exit(exit.Interrupted)
 	case <-done:
 	}
 }
@@ -70,7 +72,7 @@ func interruptible(run func(*cobra.Command, []string) error) func(*cobra.Command
 		case err := <-ended:
 			return err
 		case <-cmd.Context().Done():
-			return &codeError{exitInterrupted, fmt.Errorf("%s was interrupted: %w", cmd.CommandPath(), context.Cause(cmd.Context())), "give the same command again"}
+			return exit.With(exit.Interrupted, fmt.Errorf("%s was interrupted: %w", cmd.CommandPath(), context.Cause(cmd.Context())), "give the same command again")
 		}
 	}
 }
@@ -81,9 +83,9 @@ func complain(s State, err error) {
 		return
 	}
 	fmt.Fprintf(s.Stderr, "zbench: %s\n", err)
-	var e *codeError
-	if errors.As(err, &e) && e.hint != "" {
-		fmt.Fprintf(s.Stderr, "  → %s\n", e.hint)
+	var e *exit.Error
+	if errors.As(err, &e) && e.Hint != "" {
+		fmt.Fprintf(s.Stderr, "  → %s\n", e.Hint)
 	}
 }
 

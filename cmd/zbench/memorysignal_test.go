@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/exit"
 	"zbench/bench/record"
 )
 
@@ -44,7 +45,7 @@ func TestSignalSavesMemory(t *testing.T) {
 				stderr.signals = make(chan string, 2)
 			}
 			s.Stderr = Stream{Writer: stderr, IsTTY: true, Width: 80}
-			want := map[bool]int{true: exitInterrupted, false: exitOK}[stops]
+			want := map[bool]int{true: exit.Interrupted, false: exit.OK}[stops]
 			require.Equal(t, want, Main(context.Background(), s), stderr.String())
 			for _, file := range []string{"results.json", "journal.jsonl"} {
 				text, err := s.FS.ReadFile(filepath.Join(dir, file))
@@ -78,7 +79,7 @@ func TestSignalSavesMemory(t *testing.T) {
 			begun, err := s.FS.ReadFile(filepath.Join(dir, "journal.jsonl"))
 			require.NoError(t, err)
 			again, stdout := testState(t, append(args[:len(args):len(args)], "--resume", dir)...)
-			require.Equal(t, exitOK, Main(context.Background(), again), stdout)
+			require.Equal(t, exit.OK, Main(context.Background(), again), stdout)
 			whole, err := s.FS.ReadFile(filepath.Join(dir, "journal.jsonl"))
 			require.NoError(t, err)
 			require.True(t, bytes.HasPrefix(whole, begun))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,11 +10,14 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/term"
 
+	"zbench/bench/engine"
+	"zbench/bench/exit"
 	"zbench/internal/native"
 )
 
@@ -38,7 +42,7 @@ func osState() State {
 	return State{
 		Args: os.Args[1:], Getenv: os.Getenv, Stdin: os.Stdin,
 		Stdout: stream(ownStdout()), Stderr: stream(os.Stderr),
-		Now: time.Now, Signals: names, Exit: os.Exit, FS: osFS{},
+		Now: time.Now, Signals: names, Exit: os.Exit, FS: osFS{}, PID: os.Getpid(),
 		Hostname: func() string {
 			name, err := os.Hostname()
 			if err != nil {
@@ -88,12 +92,12 @@ func (osFS) Remove(name string) error                   { return os.Remove(name)
 // temporary is what the names of unfinished files end in; they begin with a dot.
 const temporary = ".tmp"
 
-func isTemporary(name string) bool { return name[0] == '.' && filepath.Ext(name) == temporary }
+func (osFS) IsTemporary(name string) bool { return name[0] == '.' && filepath.Ext(name) == temporary }
 
 func (osFS) RemoveTemporary(dir string) error {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
-		if isTemporary(e.Name()) {
+		if (osFS{}).IsTemporary(e.Name()) {
 			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
 		}
 	}
@@ -104,7 +108,7 @@ func (osFS) RemoveTemporary(dir string) error {
 func (osFS) WriteFile(name string, data []byte) error {
 	if info, err := os.Lstat(name); err == nil && info.IsDir() {
 		// The rename would say "file exists" of a file with a name of our own.
-		return &codeError{exitRun, fmt.Errorf("%s is a folder where a file is to be written", name), "move it away, or choose another folder"}
+		return exit.With(exit.Run, fmt.Errorf("%s is a folder where a file is to be written", name), "move it away, or choose another folder")
 	}
 	f, err := createTemporary(name)
 	if err != nil {
@@ -138,7 +142,7 @@ func createTemporary(name string) (*os.File, error) {
 
 // Append opens the file, and makes its name durable: that of a file just renamed
 // into place need not be yet.
-func (osFS) Append(name string) (AppendFile, error) {
+func (osFS) Append(name string) (engine.AppendFile, error) {
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return nil, err
@@ -164,10 +168,81 @@ func (g growing) Write(p []byte) (int, error) {
 	}
 	there, err := os.Stat(g.name)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(here, there) {
-		return 0, errGone
+		return 0, engine.ErrGone
 	}
 	if err != nil {
 		return 0, err
 	}
 	return g.File.Write(p)
+}
+
+// Lock holds a file by flock, which ends with the process, so that the lock of a
+// killed one is free. Another process may have removed the file between opening and
+// locking it: then the lock is of a file without a name, and is taken again.
+func (osFS) Lock(name, owner string) (unlock func() error, stale string, err error) {
+	for {
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
+		if err != nil {
+			return nil, "", err
+		}
+		stale, err := hold(f, name, owner)
+		if err == nil {
+			return func() error {
+				err := os.Remove(name)
+				return errors.Join(ignoreMissing(err), f.Close())
+			}, stale, nil
+		}
+		_ = f.Close()
+		if !errors.Is(err, errReplaced) {
+			return nil, "", err
+		}
+	}
+}
+
+var errReplaced = errors.New("replaced by another file")
+
+// hold takes the lock of an open file and writes its owner into it. The owner
+// before, if any, has ended: a process that ends itself removes the file.
+func hold(f *os.File, name, owner string) (stale string, err error) {
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	before, reading := io.ReadAll(io.LimitReader(f, maxOwner))
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return "", &engine.LockedError{Owner: cmp.Or(strings.TrimSpace(string(before)), "another process")}
+	}
+	if unsupported(err) && len(before) > 0 {
+		return "", &engine.LockedError{Owner: strings.TrimSpace(string(before)) + " (where it has ended, remove " + name + ")"}
+	}
+	if err != nil && !unsupported(err) {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	if reading != nil {
+		return "", reading
+	}
+	here, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	if there, err := os.Stat(name); err != nil || !os.SameFile(here, there) {
+		return "", errReplaced
+	}
+	if err := f.Truncate(0); err != nil {
+		return "", err
+	}
+	_, err = f.WriteAt([]byte(owner+"\n"), 0)
+	return strings.TrimSpace(string(before)), err
+}
+
+// unsupported tells of a file system without flock: there the file alone is the lock.
+func unsupported(err error) bool {
+	return errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.EOPNOTSUPP)
+}
+
+// maxOwner is more than the name of any host.
+const maxOwner = 4096
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"zbench/bench/plain"
@@ -24,16 +25,16 @@ type progress struct {
 	quiet  bool
 }
 
-func newProgress(s State, total int, quiet bool) *progress {
-	return &progress{out: s.Stderr, now: s.Now, start: s.Now(), last: s.Now(), total: total, quiet: quiet}
+func newProgress(s State, total, before int, quiet bool) *progress {
+	return &progress{out: s.Stderr, now: s.Now, start: s.Now(), last: s.Now(), total: total, before: before, done: before, quiet: quiet}
 }
 
 // heartbeat is how often the first pass says something off a terminal.
 const heartbeat = 10 * time.Second
 
-// pass reports one pass of a case. The last is reported by step; the first says
+// Pass reports one pass of a case. The last is reported by Done; the first says
 // something on a terminal, and now and then elsewhere.
-func (p *progress) pass(part record.Part) {
+func (p *progress) Pass(part record.Part) {
 	if part.Pass > 0 {
 		return
 	}
@@ -44,12 +45,20 @@ func (p *progress) pass(part record.Part) {
 	p.say(fmt.Sprintf("[first pass %d/%d] %s", p.first, p.total, part.Key))
 }
 
-// step reports one finished case.
-func (p *progress) step(r record.Result) {
+// Done reports one finished case.
+func (p *progress) Done(r record.Result) {
 	p.ended(r.Collective+" "+unit.Bytes(r.BytesRequested), outcome(r))
 }
 
-// ended reports what finished, and how.
+// Last reports the last pass of a kernel.
+func (p *progress) Last(part record.Part) {
+	how := string(part.Status)
+	if part.Reason != "" {
+		how += ": " + part.Reason
+	}
+	p.ended(strings.TrimSuffix(part.Key, "@0"), how)
+}
+
 func (p *progress) ended(what, how string) {
 	p.done++
 	if p.quiet {

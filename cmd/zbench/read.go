@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zbench/bench/engine"
+	"zbench/bench/exit"
 	"zbench/bench/peers"
 	"zbench/bench/record"
 )
@@ -26,15 +28,6 @@ func read(s State, path string) (text []byte, file string, err error) {
 	return text, in.file, err
 }
 
-// unreadable is an error about a file that is there; a folder in its place is named
-// as that.
-func unreadable(s State, path string, err error, hint string) error {
-	if info, failed := s.FS.Stat(path); failed == nil && info.IsDir() {
-		return &codeError{exitRun, fmt.Errorf("%s is a folder where a file is to be read", path), "move it away, or " + hint}
-	}
-	return &codeError{exitRun, fmt.Errorf("%s cannot be read: %w", path, err), hint}
-}
-
 // readFolder takes the record of a folder, or its journal where the sweep was
 // killed: then there is no record, or one that an earlier run left unfinished and
 // that the journal may be ahead of.
@@ -44,11 +37,11 @@ func readFolder(s State, dir string) (text []byte, file string, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && !bytes.Contains(text, []byte(`"status": "interrupted"`)) {
 		return text, file, err
 	}
-	more, missing := s.FS.ReadFile(filepath.Join(dir, journalFile))
+	more, missing := s.FS.ReadFile(filepath.Join(dir, engine.JournalFile))
 	if missing != nil {
 		return text, file, err
 	}
-	return more, filepath.Join(dir, journalFile), nil
+	return more, filepath.Join(dir, engine.JournalFile), nil
 }
 
 // isRecord tells zbench's own format from a log, by its first bytes.
@@ -77,7 +70,7 @@ func otherFile(path string, text []byte) error {
 
 // isJournal tells a journal from a record.
 func isJournal(file string, text []byte) bool {
-	return filepath.Base(file) == journalFile || bytes.HasPrefix(text, []byte(`{"schema":"zbench.journal/`))
+	return filepath.Base(file) == engine.JournalFile || bytes.HasPrefix(text, []byte(`{"schema":"zbench.journal/`))
 }
 
 // readLog reads a log into a record. A log that cannot be read is an error of the
@@ -90,9 +83,9 @@ func readLog(s State, path string, text io.Reader, o peers.Options) (*record.Rec
 		if errors.Is(err, peers.ErrCollective) && (o.Collective != "" || o.Ranks > 0) {
 			return nil, usage(err, hint)
 		}
-		return nil, &codeError{exitRun, err, hint}
+		return nil, exit.With(exit.Run, err, hint)
 	}
-	rec.Tool, rec.Benchmark = tool(), record.FromLogs
+	rec.Tool = tool()
 	rec.Created, err = created(s)
 	return rec, err
 }
@@ -126,7 +119,7 @@ func readAny(s State, path string) (*record.Record, error) {
 	}
 	path = in.file
 	if journal {
-		j, err := readJournal(path, text)
+		j, err := engine.ReadJournal(path, text)
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +127,7 @@ func readAny(s State, path string) (*record.Record, error) {
 	}
 	rec, err := record.Decode(bytes.NewReader(text))
 	if err != nil {
-		return nil, &codeError{exitRun, fmt.Errorf("%s: %w", path, err), "make it again, or read it with the zbench that wrote it; where " + journalFile + " lies beside it, zbench report " + filepath.Join(filepath.Dir(path), journalFile) + " reads that"}
+		return nil, exit.With(exit.Run, fmt.Errorf("%s: %w", path, err), "make it again, or read it with the zbench that wrote it; where "+engine.JournalFile+" lies beside it, zbench report "+filepath.Join(filepath.Dir(path), engine.JournalFile)+" reads that")
 	}
 	return rec, nil
 }

@@ -4,18 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
 	"zbench/bench/cost"
+	"zbench/bench/engine"
+	"zbench/bench/exit"
 	"zbench/bench/peers"
 	"zbench/bench/record"
 )
 
 func newRecommend(s State) *cobra.Command {
-	var o adviceOptions
+	var o adviceFlagSet
 	var out, format string
 	var force bool
 	cmd := &cobra.Command{
@@ -44,12 +47,12 @@ plateau, says what is missing, and exits with 6.`,
 			if err := checkAdviceFormat(format); err != nil {
 				return err
 			}
-			return runRecommend(s, args, o, out, format, force)
+			return runRecommend(s, args, &o, out, format, force)
 		},
 	}
 	addAdviceFlags(cmd, &o)
 	f := cmd.Flags()
-	f.StringVar(&out, "out", "", "folder to make and fill with the page, the plot and "+adviceFile+" (default none)")
+	f.StringVar(&out, "out", "", "folder to make and fill with the page, the plot and "+engine.AdviceFile+" (default none)")
 	f.StringVar(&format, "format", "table", "form of standard output: table, json, markdown")
 	f.BoolVar(&force, "force", false, "write into a folder that holds files")
 	return cmd
@@ -63,9 +66,13 @@ func checkAdviceFormat(format string) error {
 	return usagef("", "unknown format %q: valid are table, json, markdown", format)
 }
 
-func runRecommend(s State, args []string, o adviceOptions, out, format string, force bool) error {
+func runRecommend(s State, args []string, o *adviceFlagSet, out, format string, force bool) error {
 	started := s.Now()
-	q, err := prepareAdvice(s, o)
+	want, err := o.read(s)
+	if err != nil {
+		return err
+	}
+	q, err := advice.Prepare(want)
 	if err != nil {
 		return err
 	}
@@ -82,31 +89,46 @@ func runRecommend(s State, args []string, o adviceOptions, out, format string, f
 	if q == nil {
 		return knees(s, recs, format)
 	}
-	d, err := q.give(sources)
+	d, err := q.Ask(sources)
 	if err != nil {
 		return err
 	}
 	if out != "" {
-		dir, err := newFolder(s, out, "recommend", force)
-		if err != nil {
+		if err := keepAdvice(s, out, force, started, recs, d); err != nil {
 			return err
 		}
-		rec, err := peers.Merge(recs...)
-		if err != nil {
-			rec = recs[0] // the page is of the first; the answer is of all
-		}
-		if err := writeAll(dir, rec, d); err != nil {
-			return err
-		}
-		if err := writeRun(dir, s, started); err != nil {
-			return err
-		}
-		fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.path)
 	}
 	if err := printAdvice(s.Stdout, d, recs, format); err != nil {
 		return err
 	}
-	return refused(d)
+	return d.Refused()
+}
+
+// keepAdvice leaves a folder with the recommendation and its page.
+func keepAdvice(s State, out string, force bool, started time.Time, recs []*record.Record, d *advice.Document) error {
+	dir, err := engine.NewFolder(s.host(false), out, "recommend", force)
+	if err != nil {
+		return err
+	}
+	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+	rec, err := peers.Merge(recs...)
+	if err != nil {
+		rec = recs[0] // the page is of the first; the answer is of all
+	}
+	if err := dir.Write(engine.ResultsFile, func(w io.Writer) error { return record.Encode(w, rec) }); err != nil {
+		return err
+	}
+	if err := dir.Write(engine.AdviceFile, d.WriteJSON); err != nil {
+		return err
+	}
+	if err := writeDrawn(dir, rec, d); err != nil {
+		return err
+	}
+	if err := writeRun(dir, s, started); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.Path)
+	return nil
 }
 
 // knees prints what can be said without trainer and model.
@@ -121,7 +143,7 @@ func knees(s State, recs []*record.Record, format string) error {
 			return err
 		}
 	}
-	return &codeError{exitWant, errors.New("not enough input for a bucket size: the trainer and the model are missing"), "the list above says what is still needed"}
+	return exit.With(exit.Want, errors.New("not enough input for a bucket size: the trainer and the model are missing"), "the list above says what is still needed")
 }
 
 // printAdvice writes the recommendation; where there is none, for a person, with

@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"zbench/bench/engine"
+	"zbench/bench/record"
 )
 
 func newReport(s State) *cobra.Command {
@@ -32,15 +35,16 @@ func newReport(s State) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
 			if rec.OfKernels() {
 				err = drawKernels(dir, rec)
 			} else {
-				err = writeDrawn(dir, rec, readAdvice(s, filepath.Dir(file), rec))
+				err = drawCollectives(s, dir, rec, file, out)
 			}
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.file("report.html"))
+			fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.File("report.html"))
 			return nil
 		},
 	}
@@ -49,13 +53,24 @@ func newReport(s State) *cobra.Command {
 }
 
 // drawnFolder is where a drawing goes: out, which is made, or beside the file.
-func drawnFolder(s State, file, out string) (*folder, error) {
+func drawnFolder(s State, file, out string) (*engine.Folder, error) {
 	if out != "" {
-		dir, err := newFolder(s, out, "report", false)
-		if holds := (*holdsFiles)(nil); errors.As(err, &holds) {
+		dir, err := engine.NewFolder(s.host(false), out, "report", false)
+		if holds := (*engine.HoldsFilesError)(nil); errors.As(err, &holds) {
 			return nil, usage(err, "choose another --out")
 		}
 		return dir, err
 	}
-	return &folder{fs: s.FS, path: filepath.Dir(file)}, nil
+	return engine.OpenFolder(s.host(false), filepath.Dir(file))
+}
+
+// drawCollectives draws a record of collectives, with the recommendation beside it.
+func drawCollectives(s State, dir *engine.Folder, rec *record.Record, file, out string) error {
+	d := readAdvice(s, filepath.Dir(file), rec)
+	if d != nil && out != "" {
+		if err := dir.Write(engine.AdviceFile, d.WriteJSON); err != nil {
+			return err
+		}
+	}
+	return writeDrawn(dir, rec, d)
 }

@@ -3,10 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"math"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -15,201 +11,138 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"zbench/bench/plan"
+	"zbench/bench/engine"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 )
 
-// facts are the flags that say what is measured, not how: --force may change
-// them when a sweep goes on. The others decide which cases there are, and stay.
-var facts = []string{"nodes", "gpus-per-node", "ngpus", "fabric", "fault", "seed", "backend"}
+// free are the flags that a sweep that is resumed may have anew, beside those of
+// libraries and of the question.
+var free = []string{"resume", "force", "quiet", "format", fixedSizes}
 
-// free are the flags that a sweep that goes on may have anew.
-var free = slices.Concat([]string{"resume", "force", "quiet", "format", "fixed-sizes"}, adviceNames())
-
-// runResume goes on with the sweep that o.resume holds. cmd tells which flags
-// were given beside it.
-func runResume(ctx context.Context, s State, cmd *cobra.Command, given collectivesOptions) error {
-	if given.resume == "" { // a script's empty variable is no reason to begin another
-		return usagef("give the folder of the sweep to go on with", "--resume is empty")
+// runResume goes on with the sweep that a folder holds. cmd tells which flags were
+// given beside it.
+func (o *collectivesOptions) runResume(ctx context.Context, s State, cmd *cobra.Command) error {
+	started := s.Now()
+	dir, old, err := resumedFolder(s, o.resume, spec.Collectives, o.quiet)
+	if dir != nil {
+		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
 	}
-	path := filepath.Join(given.resume, journalFile)
-	text, err := s.FS.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return usagef("a folder that zbench collectives made has one", "%s does not exist: there is nothing to go on with", path)
-	}
-	if err != nil {
-		return unreadable(s, path, err, "begin the sweep anew in another folder (--out)")
-	}
-	old, err := readJournal(path, text)
 	if err != nil {
 		return err
 	}
-	o, err := oldOptions(cmd, given, old)
+	e, err := o.engine(s)
 	if err != nil {
 		return err
 	}
-	dir := &folder{fs: s.FS, path: given.resume}
-	u, unfit := prepare(s, o)
-	if old.Left() == 0 && !given.force {
-		if unfit == nil {
-			more, err := u.wants(s, o, old, plan.Room{Bytes: math.MaxInt64})
-			if err != nil {
-				return err
-			}
-			if more != nil {
-				return u.sweep(ctx, s, o, dir, old, old.Header.Record.Created)
-			}
-		}
-		s.note(given.quiet, "The sweep in %s is complete; it is drawn again.\n", given.resume)
-		return finish(s, o, dir, s.Now(), &swept{old, old.Record()})
+	want, err := o.joined(cmd, *old.Header.Record.Spec)
+	if err != nil {
+		return err
 	}
-	if unfit != nil {
-		return unfit
-	}
-	return u.sweep(ctx, s, o, dir, old, old.Header.Record.Created)
+	out, err := e.Resume(ctx, want, old, dir)
+	return o.finish(s, dir, started, out, err)
 }
 
-// oldOptions are the options that a journal's sweep was begun with. What was
-// given anew and differs is an error that names it, but facts with --force.
-func oldOptions(cmd *cobra.Command, given collectivesOptions, old *record.Journal) (collectivesOptions, error) {
-	var o collectivesOptions
-	kept := &cobra.Command{}
-	addCollectivesFlags(kept, &o)
-	h := old.Header
-	line := slices.Concat(reproduceArgs(&h.Record)[2:], []string{
-		"--fabric", h.Fabric, "--seed", fmt.Sprint(h.Record.Sweep.Seed),
-		"--verify-budget", fmt.Sprint(h.VerifyBudget), fmt.Sprintf("--keep-samples=%t", h.KeepSamples),
-	})
-	if err := kept.ParseFlags(line); err != nil {
-		return o, &codeError{exitRun, fmt.Errorf("the header of %s: %w", journalFile, err), "begin the sweep anew"}
+// resumedFolder locks the folder of a run that is to be resumed, and reads what it
+// has of the benchmark. Close the folder, which is there with an error, too, where it
+// is not nil.
+func resumedFolder(s State, path, benchmark string, quiet bool) (*engine.Folder, *record.Journal, error) {
+	if path == "" { // a script's empty variable is no reason to begin another
+		return nil, nil, usagef("give the folder of the run to go on with", "--resume is empty")
 	}
-	o.names = kept.Flags().Args()
-	var clash []string
-	if len(given.names) > 0 && !slices.Equal(given.names, o.names) {
-		clash = append(clash, fmt.Sprintf("collectives %s, now %s", strings.Join(o.names, " "), strings.Join(given.names, " ")))
+	if _, err := engine.ReadFolder(s.FS, path); err != nil {
+		return nil, nil, err
 	}
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		k := kept.Flags().Lookup(f.Name)
-		switch {
-		case slices.Contains(free, f.Name) || isLibraryFlag(f.Name) || same(f.Value, k.Value):
-		case given.force && slices.Contains(facts, f.Name):
-			take(k.Value, f.Value)
-		default:
-			clash = append(clash, fmt.Sprintf("--%s %s, now %s", f.Name, cmp.Or(k.Value.String(), "none"), f.Value))
-		}
-	})
-	o.resume, o.force, o.quiet, o.format = given.resume, given.force, given.quiet, given.format
-	o.libraries, o.advice, o.fixedSizes = given.libraries, given.advice, given.fixedSizes
-	if len(clash) > 0 {
-		return o, usagef("leave them out: the sweep goes on with its own options; or begin another one with --out",
-			"the sweep in %s was begun with %s", given.resume, strings.Join(clash, "; "))
+	dir, err := engine.OpenFolder(s.host(quiet), path)
+	if err != nil {
+		return nil, nil, err
 	}
-	return o, nil
+	old, err := engine.ReadFolder(s.FS, path) // again: now no other process writes it
+	if err == nil && old.Header.Record.Benchmark() != benchmark {
+		err = usagef(engine.ResumeCommand(&old.Header.Record, path)+" goes on with it", "%s holds no run of zbench %s", path, engine.Command(benchmark))
+	}
+	return dir, old, err
 }
 
-// same tells whether two values of one flag mean the same.
-func same(a, b pflag.Value) bool {
-	x, ok := a.(*flagValue)
-	if !ok {
-		return a.String() == b.String()
+// joined is the request of a sweep that is resumed, with what may be given anew.
+// What was given and differs is an error that names it, but facts with --force.
+func (o *collectivesOptions) joined(cmd *cobra.Command, kept spec.Spec) (spec.Spec, error) {
+	want, list, err := unchanged(cmd, kept, o.force)
+	if given := o.want.Sweep.Collectives; len(given) > 0 && !slices.Equal(given, kept.Sweep.Collectives) {
+		list = append([]string{clash("collectives", strings.Join(kept.Sweep.Collectives, " "), strings.Join(given, " "))}, list...)
 	}
-	var p, q sweepOptions
-	return x.row.set(&p, a.String()) == nil && x.row.set(&q, b.String()) == nil && reflect.DeepEqual(p, q)
+	if o.want.Advice != nil {
+		want.Advice = o.want.Advice
+	}
+	return want, cmp.Or(clashes(o.resume, list), err)
 }
 
-// take gives a flag the value of another; both were parsed before.
-func take(to, from pflag.Value) {
-	if list, ok := from.(pflag.SliceValue); ok {
-		_ = to.(pflag.SliceValue).Replace(list.GetSlice())
-		return
-	}
-	_ = to.Set(from.String())
-}
-
-// goOn joins a journal's header with that of the sweep that is to go on with it.
-// Where they differ the cases before and after cannot be compared: then it is
-// refused, or with force finished cases are kept and a warning says so.
-func goOn(old *record.Journal, now record.Header, force bool) (*record.Journal, error) {
-	changes := differences(old.Header, now)
-	if len(changes) == 0 {
-		return &record.Journal{Header: old.Header, Parts: old.Parts, Further: old.Further}, nil
-	}
-	list := strings.Join(changes, "; ")
-	if !force {
-		return nil, &codeError{
-			exitUsage, fmt.Errorf("the sweep was begun on something else: %s", list),
-			"begin another one with --out, or --force to go on: finished cases stay as they are",
-		}
-	}
-	kept := old.FinishedParts()
-	planned := map[string]int{}
-	for i, r := range now.Record.Results {
-		planned[r.Key] = i
-	}
-	for _, r := range old.Planned() {
-		if !slices.ContainsFunc(kept, func(p record.Part) bool { return p.Key == r.Key }) {
-			continue
-		}
-		if i, again := planned[r.Key]; again {
-			now.Record.Results[i].Status, now.Record.Results[i].Reason = r.Status, r.Reason // skipped now, it has a result
-		} else {
-			now.Record.Results = append(now.Record.Results, r)
-		}
-	}
-	now.Record.Warnings = append(slices.Clone(old.Header.Record.Warnings), record.Warning{
-		Code: "resumed", Message: fmt.Sprintf("the sweep went on after a change; %d passes are from before it: %s", len(kept), list),
-		Hint: "do not compare its cases with each other",
-	})
-	return &record.Journal{Header: now, Parts: kept}, nil
-}
-
-// differences names what a sweep was begun with and what there is now.
-func differences(old, now record.Header) []string {
-	var list []string
-	differ := func(what string, a, b any) {
-		if !reflect.DeepEqual(a, b) {
-			list = append(list, fmt.Sprintf("%s: was %v, is %v", what, a, b))
-		}
-	}
-	a, b := old.Record, now.Record
-	differ("zbench", a.Tool.Version, b.Tool.Version)
-	differ("backend", a.Source.Backend, b.Source.Backend)
-	differ("ranks", a.World.Ranks, b.World.Ranks)
-	differ("nodes", a.World.Nodes, b.World.Nodes)
-	differ("GPUs per node", a.World.GPUsPerNode, b.World.GPUsPerNode)
-	differ("GPUs per process", a.World.GPUsPerProcess, b.World.GPUsPerProcess)
-	differ("ranks per GPU", a.World.RanksPerGPU, b.World.RanksPerGPU)
-	differ("GPU", a.World.GPU, b.World.GPU)
-	differ("fabric", old.Fabric, now.Fabric)
-	differ("faults", strings.Join(a.Sweep.Faults, ", "), strings.Join(b.Sweep.Faults, ", "))
-	differ("seed", a.Sweep.Seed, b.Sweep.Seed)
-	differ("libraries", libraries(a), libraries(b))
+// clashes is the error of what was given beside --resume and differs; nil for nothing.
+func clashes(dir string, list []string) error {
 	if len(list) == 0 {
-		differ("the fabric's constants (SHA-256 of the machine file)", old.Machine, now.Machine)
+		return nil
 	}
-	return list
+	return usagef("leave them out: the run goes on with its own options; or begin another one with --out",
+		"the run in %s was begun with %s", dir, strings.Join(list, "; "))
 }
 
-func libraries(rec record.Record) string {
-	var list []string
-	for _, l := range rec.Source.Libraries {
-		list = append(list, strings.TrimSpace(l.Name+" "+l.Version))
-	}
-	return strings.Join(list, ", ")
+// unchanged is the request that is resumed, with what may be given anew; list names
+// what was given beside it and differs. facts may differ, too.
+func unchanged(cmd *cobra.Command, kept spec.Spec, facts bool) (want spec.Spec, list []string, failed error) {
+	want = kept.Clone()
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		v, ours := f.Value.(*specValue)
+		switch {
+		case !ours:
+			if !slices.Contains(free, f.Name) && !isLibraryFlag(f.Name) && !isAdviceFlag(f.Name) {
+				list = append(list, clash("--"+f.Name, "none", f.Value.String()))
+			}
+			return
+		case slices.Contains(free, f.Name), v.row.fact && facts:
+			failed = cmp.Or(failed, v.row.set(&want, v.texts))
+			return
+		}
+		changed := want.Clone()
+		failed = cmp.Or(failed, v.row.set(&changed, v.texts))
+		if !reflect.DeepEqual(changed, want) {
+			list = append(list, clash("--"+f.Name, v.row.text(&kept), v.String()))
+		}
+	})
+	return want, list, failed
 }
 
-// follow skips what the journal's header says is skipped: a case that would fit
-// today has no place in its journal.
-func follow(cases []plan.Case, h record.Header) {
-	skip := map[string]string{}
-	for _, r := range h.Record.Results {
-		if r.Status == record.Skipped {
-			skip[r.Key] = r.Reason
-		}
+// readSpec takes the request of --spec, changed by the flags beside it.
+func (o *collectivesOptions) readSpec(s State, cmd *cobra.Command) error {
+	file, err := readSpec(s, o.file)
+	if err == nil && file.Sweep == nil {
+		return usagef("zbench "+engine.Command(file.Benchmark)+" --spec runs it", "%s asks for %s, and holds no collectives", o.file, file.Benchmark)
 	}
-	for i := range cases {
-		if reason, ok := skip[cases[i].Key]; ok {
-			cases[i].Skip = reason
-		}
+	if err != nil {
+		return err
 	}
+	want, err := given(cmd, file)
+	if names := o.want.Sweep.Collectives; len(names) > 0 {
+		want.Sweep.Collectives = names
+	}
+	if o.want.Advice != nil {
+		want.Advice = o.want.Advice
+	}
+	o.want = want
+	return err
+}
+
+// readSpec reads the request of a file or folder.
+func readSpec(s State, path string) (*spec.Spec, error) {
+	if info, err := s.FS.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, engine.ResultsFile)
+	}
+	text, err := s.FS.ReadFile(path)
+	if err != nil {
+		return nil, notThere(err, path, "give a results.json, a journal.jsonl, a spec, or a folder of zbench")
+	}
+	file, err := spec.Read(text)
+	if err != nil {
+		return nil, usage(err, "give a results.json, a journal.jsonl, or a spec")
+	}
+	return file, nil
 }

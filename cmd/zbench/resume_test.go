@@ -4,15 +4,19 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/engine"
+	"zbench/bench/exit"
 	"zbench/bench/record"
 	"zbench/internal/schematest"
 )
@@ -43,11 +47,11 @@ type fullDisk struct {
 }
 
 type fullFile struct {
-	AppendFile
+	engine.AppendFile
 	left *int
 }
 
-func (d fullDisk) Append(name string) (AppendFile, error) {
+func (d fullDisk) Append(name string) (engine.AppendFile, error) {
 	f, err := d.osFS.Append(name)
 	return fullFile{f, d.left}, err
 }
@@ -103,7 +107,7 @@ func TestDiskFullAtEveryLineThenResume(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "whole")
 	code, _ := zbench(t, osFS{}, small(whole)...)
 	require.Zero(t, code)
-	require.Equal(t, 13, strings.Count(readBytes(t, whole, journalFile), "\n"))
+	require.Equal(t, 13, strings.Count(readBytes(t, whole, engine.JournalFile), "\n"))
 	step := 1
 	if testing.Short() {
 		step = 5
@@ -112,10 +116,10 @@ func TestDiskFullAtEveryLineThenResume(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "cut")
 		left := n
 		code, stderr := zbench(t, fullDisk{osFS{}, &left}, small(dir)...)
-		require.Equal(t, exitRun, code)
+		require.Equal(t, exit.Run, code)
 		require.Contains(t, stderr, "no space left on device")
 		require.Contains(t, stderr, "collectives --resume "+dir)
-		before := readBytes(t, dir, journalFile)
+		before := readBytes(t, dir, engine.JournalFile)
 		require.NoFileExists(t, filepath.Join(dir, "results.json"))
 		code, _ = zbench(t, osFS{}, "report", dir)
 		require.Zero(t, code)
@@ -123,7 +127,7 @@ func TestDiskFullAtEveryLineThenResume(t *testing.T) {
 		require.Contains(t, readBytes(t, dir, "report.html"), "was cut off while it was written")
 		code, stderr = zbench(t, osFS{}, "collectives", "--resume", dir)
 		require.Zero(t, code, stderr)
-		require.True(t, strings.HasPrefix(readBytes(t, dir, journalFile), before[:strings.LastIndex(before, "\n")+1]), "nothing finished is written again")
+		require.True(t, strings.HasPrefix(readBytes(t, dir, engine.JournalFile), before[:strings.LastIndex(before, "\n")+1]), "nothing finished is written again")
 		require.Equal(t, 6-max(0, n-6), strings.Count(stderr, "/6] all_reduce"), "nothing finished runs again")
 		sameFolder(t, whole, dir)
 	}
@@ -142,19 +146,31 @@ func TestKillThenResume(t *testing.T) {
 	cmd.Env = append(os.Environ(), "SOURCE_DATE_EPOCH=1795219200")
 	require.NoError(t, cmd.Start())
 	killed := func() bool {
-		text, _ := os.ReadFile(filepath.Join(dir, journalFile))
+		text, _ := os.ReadFile(filepath.Join(dir, engine.JournalFile))
 		return bytes.Count(text, []byte("\n")) > 40
 	}
 	require.Eventually(t, killed, 30*time.Second, time.Millisecond)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGSTOP)) // else it may end before it is looked at
+	for _, other := range [][]string{{"--resume", dir}, {"--out", dir, "--force"}} {
+		code, stderr := zbench(t, osFS{}, append([]string{"collectives"}, other...)...)
+		require.Equal(t, exit.Usage, code, stderr)
+		require.Contains(t, stderr, fmt.Sprintf("%s is in use by process %d on ", dir, cmd.Process.Pid))
+	}
+	code, stderr := zbench(t, osFS{}, "report", dir)
+	require.Equal(t, exit.Usage, code, stderr)
+	code, stderr = zbench(t, osFS{}, "report", dir, "--out", filepath.Join(t.TempDir(), "drawn"))
+	require.Zero(t, code, stderr)
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
+	require.FileExists(t, filepath.Join(dir, engine.LockFile))
 	require.NoFileExists(t, filepath.Join(dir, "results.json"), "it was killed before its end")
-	before := readBytes(t, dir, journalFile)
-	code, stderr := zbench(t, osFS{}, "recommend", dir)
-	require.Equal(t, exitWant, code, stderr)
+	before := readBytes(t, dir, engine.JournalFile)
+	code, stderr = zbench(t, osFS{}, "recommend", dir)
+	require.Equal(t, exit.Want, code, stderr)
 	code, stderr = zbench(t, osFS{}, "collectives", "--resume", dir)
 	require.Zero(t, code, stderr)
-	require.True(t, strings.HasPrefix(readBytes(t, dir, journalFile), before[:strings.LastIndex(before, "\n")+1]))
+	require.Contains(t, stderr, fmt.Sprintf("the run of process %d on ", cmd.Process.Pid))
+	require.True(t, strings.HasPrefix(readBytes(t, dir, engine.JournalFile), before[:strings.LastIndex(before, "\n")+1]))
 	sameFolder(t, whole, dir)
 }
 
@@ -164,16 +180,16 @@ func cutAt(t *testing.T, passes int, more ...string) string {
 	dir := filepath.Join(t.TempDir(), "cut")
 	left := passes
 	code, stderr := zbench(t, fullDisk{osFS{}, &left}, small(dir, more...)...)
-	require.Equal(t, exitRun, code, stderr)
+	require.Equal(t, exit.Run, code, stderr)
 	return dir
 }
 
 // edit changes a folder's journal, and its checksums with it.
 func edit(t *testing.T, dir, old, now string) {
 	t.Helper()
-	text := readBytes(t, dir, journalFile)
+	text := readBytes(t, dir, engine.JournalFile)
 	require.Contains(t, text, old)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, journalFile), []byte(schematest.Sealed(strings.Replace(text, old, now, 1))), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, engine.JournalFile), []byte(schematest.Sealed(strings.Replace(text, old, now, 1))), 0o600))
 }
 
 // What was begun on something else is refused, each difference named, and left
@@ -188,12 +204,12 @@ func TestResumeOnSomethingElse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := cutAt(t, 7)
 			edit(t, dir, x.old, x.now)
-			before := readBytes(t, dir, journalFile)
+			before := readBytes(t, dir, engine.JournalFile)
 			code, stderr := zbench(t, osFS{}, "collectives", "--resume", dir)
-			require.Equal(t, exitUsage, code)
+			require.Equal(t, exit.Usage, code)
 			require.Contains(t, stderr, x.says)
 			require.Contains(t, stderr, "--force")
-			require.Equal(t, before, readBytes(t, dir, journalFile))
+			require.Equal(t, before, readBytes(t, dir, engine.JournalFile))
 			code, stderr = zbench(t, osFS{}, "collectives", "--resume", dir, "--force")
 			require.Zero(t, code, stderr)
 			require.Equal(t, 5, strings.Count(stderr, "/6] all_reduce"), "one case was finished")
@@ -216,13 +232,13 @@ func TestResumeWithOtherFacts(t *testing.T) {
 	}{
 		{[]string{"--nodes", "2"}, "--nodes 1, now 2", 7},
 		{[]string{"--gpus-per-node", "4"}, "--gpus-per-node 8, now 4", 7},
-		{[]string{"--fault", "noise:sigma=0.05"}, "--fault [], now [noise:sigma=0.05]", 6},
+		{[]string{"--fault", "noise:sigma=0.05"}, "--fault none, now noise:sigma=0.05", 6},
 		{[]string{"--seed", "2"}, "--seed 1, now 2", 6},
 	} {
 		dir := cutAt(t, 7)
 		args := append([]string{"collectives", "--resume", dir}, x.args...)
 		code, stderr := zbench(t, osFS{}, args...)
-		require.Equal(t, exitUsage, code)
+		require.Equal(t, exit.Usage, code)
 		require.Contains(t, stderr, x.says)
 		code, stderr = zbench(t, osFS{}, append(args, "--force")...)
 		require.Zero(t, code, stderr)
@@ -233,7 +249,7 @@ func TestResumeWithOtherFacts(t *testing.T) {
 			require.Equal(t, record.OK, r.Status)
 		}
 		require.Equal(t, "resumed", rec.Warnings[0].Code)
-		j, err := record.ReadJournal([]byte(readBytes(t, dir, journalFile)))
+		j, err := record.ReadJournal([]byte(readBytes(t, dir, engine.JournalFile)))
 		require.NoError(t, err)
 		require.Equal(t, rec, roundTrip(t, j.Record()))
 	}
@@ -275,7 +291,7 @@ func TestResumeWithFlags(t *testing.T) {
 		{"all_gather", "collectives all_reduce, now all_gather"},
 	} {
 		code, stderr := zbench(t, osFS{}, append([]string{"collectives", "--resume", dir}, strings.Fields(x.args)...)...)
-		require.Equal(t, exitUsage, code, x.args)
+		require.Equal(t, exit.Usage, code, x.args)
 		require.Contains(t, stderr, x.says)
 	}
 	code, stderr := zbench(t, osFS{}, strings.Fields("collectives all_reduce --resume "+dir+" -b 1024 -d float32 --nodes 1 -q --format csv")...)
@@ -291,7 +307,7 @@ func TestResumeKeepsEveryAxis(t *testing.T) {
 	require.Zero(t, code, stderr)
 	dir, left := filepath.Join(t.TempDir(), "cut"), 20
 	code, _ = zbench(t, fullDisk{osFS{}, &left}, small(dir, more...)...)
-	require.Equal(t, exitRun, code)
+	require.Equal(t, exit.Run, code)
 	code, stderr = zbench(t, osFS{}, "collectives", "--resume", dir)
 	require.Zero(t, code, stderr)
 	require.Contains(t, stderr, "12 cases to run, 4 done before: 12 passes")

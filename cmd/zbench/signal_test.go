@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/exit"
 	"zbench/bench/record"
 )
 
@@ -47,7 +48,7 @@ func TestSignalSavesWhatIsFinished(t *testing.T) {
 	signals := make(chan string, 2)
 	stderr := &signalling{signals: signals}
 	s.Signals, s.Stderr = signals, Stream{Writer: stderr}
-	require.Equal(t, exitInterrupted, Main(context.Background(), s))
+	require.Equal(t, exit.Interrupted, Main(context.Background(), s))
 	require.Contains(t, stderr.String(), "interrupted: ")
 	text, err := s.FS.ReadFile(filepath.Join(dir, "results.json"))
 	require.NoError(t, err)
@@ -79,7 +80,7 @@ func TestSecondSignalExits(t *testing.T) {
 	<-ctx.Done()
 	require.ErrorIs(t, context.Cause(ctx), context.Canceled)
 	signals <- "interrupt"
-	require.Equal(t, exitInterrupted, <-code)
+	require.Equal(t, exit.Interrupted, <-code)
 }
 
 // On a terminal progress is one line that is rewritten and cleared at the end.
@@ -87,10 +88,10 @@ func TestProgressOnATerminal(t *testing.T) {
 	var out bytes.Buffer
 	s, _ := testState(t)
 	s.Stderr = Stream{Writer: &out, IsTTY: true, Width: 40}
-	p := newProgress(s, 2, false)
-	p.step(record.Result{Collective: "all_reduce", BytesRequested: 1024, Status: record.Skipped, Reason: strings.Repeat("long ", 20)})
+	p := newProgress(s, 2, 0, false)
+	p.Done(record.Result{Collective: "all_reduce", BytesRequested: 1024, Status: record.Skipped, Reason: strings.Repeat("long ", 20)})
 	require.NotContains(t, out.String(), "\n")
 	require.Less(t, len(strings.TrimPrefix(out.String(), "\r\x1b[K")), 40)
-	p.step(record.Result{Collective: "all_reduce", BytesRequested: 2048, Status: record.OK})
+	p.Done(record.Result{Collective: "all_reduce", BytesRequested: 2048, Status: record.OK})
 	require.True(t, strings.HasSuffix(out.String(), "\r\x1b[K"))
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/engine"
+	"zbench/bench/exit"
 	"zbench/bench/record"
 	"zbench/internal/schematest"
 )
@@ -21,7 +23,7 @@ type soakSchemas struct{ results, journal *jsonschema.Schema }
 
 func compileSchemas(t *testing.T) soakSchemas {
 	t.Helper()
-	return soakSchemas{schematest.Compile(t, record.SchemaJSON), schematest.Compile(t, record.JournalSchemaJSON, record.SchemaJSON)}
+	return soakSchemas{schematest.Compile(t, record.SchemaJSON), schematest.Compile(t, record.JournalSchemaJSON)}
 }
 
 // check holds a finished folder, and the exit code that went with it, to what was
@@ -30,7 +32,7 @@ func (w soakSchemas) check(t *testing.T, s soakSweep, dir string, code int) {
 	t.Helper()
 	text := readBytes(t, dir, "results.json")
 	require.NoError(t, schematest.Fits(t, w.results, text))
-	for line := range strings.Lines(readBytes(t, dir, journalFile)) {
+	for line := range strings.Lines(readBytes(t, dir, engine.JournalFile)) {
 		require.NoError(t, schematest.Fits(t, w.journal, line))
 	}
 	rec, err := record.Decode(strings.NewReader(text))
@@ -52,12 +54,12 @@ func (w soakSchemas) check(t *testing.T, s soakSweep, dir string, code int) {
 	require.True(t, s.stuck || count[record.Failed] == 0, "failed for no reason")
 	require.True(t, s.wrong || count[record.WrongData] == 0, "wrong data for no reason")
 	require.Zero(t, count[record.Interrupted])
-	want := exitOK
+	want := exit.OK
 	switch {
 	case count[record.WrongData] > 0:
-		want = exitWrongData
+		want = exit.WrongData
 	case count[record.Failed] > 0 || count[record.OK] == 0:
-		want = exitRun
+		want = exit.Run
 	}
 	require.Equal(t, want, code)
 	left, err := filepath.Glob(filepath.Join(dir, ".*"))

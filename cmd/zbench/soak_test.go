@@ -16,6 +16,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/bench/engine"
+	"zbench/bench/exit"
 )
 
 // soakFor is how long `make soak` runs; else there are a few sweeps.
@@ -82,7 +85,7 @@ func soakOnce(t *testing.T, seed uint64, schemas soakSchemas, tally map[string]i
 	tally["sweeps"]++
 	if s.usage {
 		tally["refused"]++
-		require.Equal(t, exitUsage, code, stderr)
+		require.Equal(t, exit.Usage, code, stderr)
 		require.NoDirExists(t, whole)
 		return
 	}
@@ -121,7 +124,7 @@ func redraw(t *testing.T, dir string) {
 	require.Zero(t, code, stderr)
 	require.True(t, before == readBytes(t, dir, "report.html"), "the page differs when it is drawn again") //nolint:testifylint // it would be printed
 	code, stderr = zbench(t, osFS{}, "recommend", dir)
-	require.Equal(t, exitWant, code, stderr)
+	require.Equal(t, exit.Want, code, stderr)
 }
 
 // cutters are the ways in which a sweep does not come to its end. run is true
@@ -166,7 +169,7 @@ func cutBySignal(t *testing.T, rng *rand.Rand, args []string, dir string) bool {
 		return map[string]string{"SOURCE_DATE_EPOCH": epoch[len("SOURCE_DATE_EPOCH="):]}[name]
 	}
 	code := Main(context.Background(), s)
-	require.Contains(t, []int{exitOK, exitRun, exitWrongData, exitInterrupted}, code, stderr.String())
+	require.Contains(t, []int{exit.OK, exit.Run, exit.WrongData, exit.Interrupted}, code, stderr.String())
 	require.FileExists(t, filepath.Join(dir, "results.json"))
 	return true
 }
@@ -176,7 +179,7 @@ func cutByFullDisk(t *testing.T, rng *rand.Rand, args []string, _ string) bool {
 	left := rng.IntN(60)
 	code, stderr := zbench(t, fullDisk{osFS{}, &left}, args...)
 	if left < 0 {
-		require.Equal(t, exitRun, code, stderr)
+		require.Equal(t, exit.Run, code, stderr)
 		require.Contains(t, stderr, "no space left on device")
 	}
 	return true
@@ -191,7 +194,7 @@ func cutByKill(t *testing.T, rng *rand.Rand, args []string, dir string, signal s
 	cmd := exec.Command(self)
 	cmd.Args = append([]string{"zbench"}, args...)
 	cmd.Env = append(os.Environ(), epoch)
-	journal := filepath.Join(dir, journalFile)
+	journal := filepath.Join(dir, engine.JournalFile)
 	_, err = os.Stat(journal)
 	fresh := err != nil
 	require.NoError(t, cmd.Start())
@@ -208,7 +211,7 @@ func cutByKill(t *testing.T, rng *rand.Rand, args []string, dir string, signal s
 	_, missing := os.Stat(journal)
 	// Before zbench asks for signals, SIGTERM ends it as it ends any process.
 	if code := cmd.ProcessState.ExitCode(); signal == syscall.SIGTERM && (code >= 0 || fresh && missing == nil) {
-		require.Contains(t, []int{exitOK, exitRun, exitWrongData, exitInterrupted}, code)
+		require.Contains(t, []int{exit.OK, exit.Run, exit.WrongData, exit.Interrupted}, code)
 	}
 	return missing == nil
 }

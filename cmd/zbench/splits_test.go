@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/exit"
 	"zbench/bench/record"
 )
 
@@ -42,6 +43,6 @@ func TestFolderInPlaceOfAFile(t *testing.T) {
 	require.NoError(t, os.Remove(page))
 	require.NoError(t, os.Mkdir(page, 0o755))
 	code, stderr = zbench(t, osFS{}, "report", dir)
-	require.Equal(t, exitRun, code)
+	require.Equal(t, exit.Run, code)
 	require.Contains(t, stderr, page+" is a folder where a file is to be written\n  → move it away")
 }

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"errors"
+	"fmt"
 	"io"
-	"io/fs"
 	"time"
 
+	"zbench/bench/engine"
 	"zbench/internal/native"
 )
 
@@ -25,6 +25,8 @@ type State struct {
 	Exit     func(code int)
 	FS       FS
 	Hostname func() string
+	// PID is this process's number.
+	PID int
 	// Host asks for the CPUs and the memory; what else is known of the machine is
 	// in FS, under /proc and /sys.
 	Host func() native.HostInfo
@@ -33,32 +35,17 @@ type State struct {
 // FS is the part of the file system that zbench uses. Names are the operating
 // system's paths.
 type FS interface {
-	ReadFile(name string) ([]byte, error)
+	engine.FS
 	// Open is for files of which only the head is read: a checkpoint has gigabytes.
 	Open(name string) (io.ReadCloser, error)
-	ReadDir(name string) ([]fs.DirEntry, error)
-	Stat(name string) (fs.FileInfo, error)
 	// Access tells whether this process may read and write the file.
 	Access(name string) error
-	MkdirAll(name string) error
-	// WriteFile replaces the file whole: readers see the old or the new one.
-	WriteFile(name string, data []byte) error
-	// RemoveTemporary removes from a folder what WriteFile left there when the
-	// process was killed in it.
-	RemoveTemporary(dir string) error
-	// Remove removes a file, or a folder that is empty.
-	Remove(name string) error
-	// Append opens a file to write behind what it holds. Writing fails with errGone
-	// once the file has another name, or none.
-	Append(name string) (AppendFile, error)
 }
 
-// errGone is a file that was taken away while it was written.
-var errGone = errors.New("removed, renamed or replaced by another while zbench wrote it")
-
-// AppendFile is a file that grows. What was written is on disk once Sync has
-// returned without an error, and not before.
-type AppendFile interface {
-	io.WriteCloser
-	Sync() error
+// host is what an engine needs of the machine. Notes are left out when quiet.
+func (s State) host(quiet bool) engine.Host {
+	return engine.Host{
+		FS: s.FS, Now: s.Now, Owner: fmt.Sprintf("process %d on %s", s.PID, s.Hostname()),
+		Note: func(format string, args ...any) { s.note(quiet, format, args...) },
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -43,4 +45,21 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		return usagef(cmd.CommandPath()+" --help shows the usage", "%s takes no arguments, got %q", cmd.CommandPath(), args[0])
 	}
 	return nil
+}
+
+// maxEpoch is the last second of the year 9999, after which RFC 3339 has no name.
+const maxEpoch = 253402300799
+
+// created is the time a record carries: SOURCE_DATE_EPOCH when set, so that a
+// record can be reproduced byte for byte, else now.
+func created(s State) (time.Time, error) {
+	text := s.Getenv("SOURCE_DATE_EPOCH")
+	if text == "" {
+		return s.Now().UTC().Truncate(time.Second), nil
+	}
+	epoch, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || epoch < 0 || epoch > maxEpoch {
+		return time.Time{}, usagef("unset it or give seconds since 1970", "SOURCE_DATE_EPOCH=%q is not a number of seconds from 0 to %d", text, maxEpoch)
+	}
+	return time.Unix(epoch, 0).UTC(), nil
 }

@@ -12,80 +12,102 @@ import (
 
 // Backend is what was found of one provider.
 type Backend struct {
+	// Name of the backend: loopback, rocm or cuda.
 	Name string `json:"name"`
-	// Usable tells that collectives can run on it here; else Why says why not,
-	// and Remedy what to do.
-	Usable bool   `json:"usable"`
-	Why    string `json:"why,omitempty"`
-	// Kernels tells that hbm and kernels can run on it here: they take no
-	// collectives library.
-	Kernels bool   `json:"kernels_usable"`
-	Remedy  string `json:"remedy,omitempty"`
-	// Simulated tells that its times come from a model.
+	// Usable is true where collectives can run on it here.
+	Usable bool `json:"usable"`
+	// Why says why they cannot.
+	Why string `json:"why,omitempty"`
+	// Kernels is true where hbm and kernels can run on it here: they take no collectives
+	// library.
+	Kernels bool `json:"kernels_usable"`
+	// Remedy is what to do where it cannot run.
+	Remedy string `json:"remedy,omitempty"`
+	// Simulated is true where its times come from a model.
 	Simulated bool `json:"simulated,omitempty"`
 	// Install is what its libraries come with, in a remedy.
-	Install   string    `json:"-"`
+	Install string `json:"-"`
+	// Libraries are those that were looked for.
 	Libraries []Library `json:"libraries,omitempty"`
-	Devices   []Device  `json:"devices,omitempty"`
+	// Devices are the GPUs that its runtime shows.
+	Devices []Device `json:"devices,omitempty"`
 	// Compiled is what came of compiling the kernels, where that was asked for.
 	Compiled []Compiled `json:"compiled,omitempty"`
 }
 
 // Library is how a library was looked for, and what was found.
 type Library struct {
+	// Role is what the library is for.
 	Role string `json:"role"`
+	// Name that was looked for.
 	Name string `json:"name"`
-	// Path and Version are of the file that was loaded, empty for none.
-	Path    string `json:"path,omitempty"`
+	// Path is the file that was loaded; absent where none was.
+	Path string `json:"path,omitempty"`
+	// Version that the file states; absent where none was loaded.
 	Version string `json:"version,omitempty"`
-	// Required tells that nothing runs without it; else Lost says what does not.
-	Required bool   `json:"required"`
-	Lost     string `json:"lost,omitempty"`
-	// Flag names its file; By is the flag or variable that did. Remedy is what to
-	// do where none was loaded, empty for what helps with all of the backend's.
-	Flag     string    `json:"flag"`
-	Remedy   string    `json:"-"`
-	By       string    `json:"named_by,omitempty"`
+	// Required is true where nothing runs without it.
+	Required bool `json:"required"`
+	// Lost is what does not work without it, where it is not required.
+	Lost string `json:"lost,omitempty"`
+	// Flag is the command-line flag that names its file.
+	Flag   string `json:"flag"`
+	Remedy string `json:"-"`
+	// By is the flag or variable that named its file; absent where it was searched for.
+	By string `json:"named_by,omitempty"`
+	// Attempts are the files that were tried.
 	Attempts []Attempt `json:"attempts,omitempty"`
-	// Listed counts the functions that zbench calls of it where they are there;
-	// Missing are those that are not.
-	Listed  int      `json:"listed_symbols"`
+	// Listed is the number of its functions that zbench calls where they are there.
+	Listed int `json:"listed_symbols"`
+	// Missing are those that are not there.
 	Missing []Symbol `json:"missing_symbols,omitempty"`
 }
 
 // Attempt is a file that was tried; Why is empty for the one that was loaded.
 type Attempt struct {
+	// Path of the file.
 	Path string `json:"path"`
-	Why  string `json:"why,omitempty"`
-	// Absent tells that there is no such file: nothing is wrong with it.
+	// Why it was not loaded; absent for the one that was.
+	Why string `json:"why,omitempty"`
+	// Absent is true where there is no such file: nothing is wrong with it.
 	Absent bool `json:"absent,omitempty"`
 }
 
 // Symbol is a function that a library lacks.
 type Symbol struct {
-	Name     string `json:"name"`
-	Required bool   `json:"required"`
-	Lost     string `json:"lost,omitempty"`
+	// Name of the function.
+	Name string `json:"name"`
+	// Required is true where nothing runs without it.
+	Required bool `json:"required"`
+	// Lost is what does not work without it.
+	Lost string `json:"lost,omitempty"`
 }
 
 // Device is a GPU as the backend's runtime shows it. Err is why it cannot be used.
 type Device struct {
-	Index int    `json:"index"`
-	Name  string `json:"name,omitempty"`
-	Arch  string `json:"arch,omitempty"`
-	PCI   string `json:"pci,omitempty"`
-	Bytes int64  `json:"memory_bytes,omitempty"`
-	Err   string `json:"error,omitempty"`
+	// Index is the runtime's number of it.
+	Index int `json:"index"`
+	// Name as the driver gives it.
+	Name string `json:"name,omitempty"`
+	// Arch is its architecture, such as gfx942 or sm_90.
+	Arch string `json:"arch,omitempty"`
+	// PCI address, domain:bus:device.function.
+	PCI string `json:"pci,omitempty"`
+	// Bytes is the size of its memory, in bytes.
+	Bytes int64 `json:"memory_bytes,omitempty"`
+	// Err is why it cannot be used.
+	Err string `json:"error,omitempty"`
 }
 
 // Compiled is what the run-time compiler made of the kernels for one architecture.
 type Compiled struct {
+	// Arch is the architecture, such as gfx942 or sm_90.
 	Arch string `json:"arch"`
-	// Files and Kernels count the sources and the functions found in their code.
-	Files   int `json:"files"`
+	// Files is the number of sources.
+	Files int `json:"files"`
+	// Kernels is the number of functions found in their code.
 	Kernels int `json:"kernels"`
-	// Errors are the sources that did not compile, with the compiler's log, and
-	// the kernels that their code lacks.
+	// Errors are the sources that did not compile, with the compiler's log, and the
+	// kernels that their code lacks.
 	Errors []string `json:"errors,omitempty"`
 }
 

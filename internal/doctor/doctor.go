@@ -12,6 +12,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"zbench/bench/jsonfile"
 )
 
 // Schema names the format of the JSON.
@@ -31,29 +33,36 @@ const (
 
 // Finding is one thing that was looked at.
 type Finding struct {
+	// Mark is what the finding means: bad keeps a backend from running or takes something
+	// away, doubt may cost speed or precision, fact judges nothing.
 	Mark Mark `json:"mark"`
-	// Name says what was looked at, Value what was found.
-	Name  string `json:"name"`
+	// Name says what was looked at.
+	Name string `json:"name"`
+	// Value is what was found.
 	Value string `json:"value"`
-	// Lost is what does not work without it, empty for nothing or everything.
+	// Lost is what does not work without it; absent for nothing or everything.
 	Lost string `json:"lost,omitempty"`
-	// Remedy is what to do about it. Every Bad finding has one.
+	// Remedy is what to do about it. Every bad finding has one.
 	Remedy string `json:"remedy,omitempty"`
 }
 
 // Report is all that was found.
 type Report struct {
+	// Version of the format.
 	Schema string `json:"schema"`
-	// Tool is zbench's version, Host the machine's name.
+	// Tool is the version of zbench.
 	Tool string `json:"tool"`
+	// Host is the name of the machine.
 	Host string `json:"host"`
-	// Backends are those that were asked about, Usable whether what the user
-	// wants can run here, Verdict that in words.
+	// Backends are those that were asked about.
 	Backends []Backend `json:"backends"`
-	Usable   bool      `json:"usable"`
-	Verdict  string    `json:"verdict"`
-	Machine  []Finding `json:"machine"`
-	// NotChecked is what only hardware can show.
+	// Usable is true where what the user wants can run here.
+	Usable bool `json:"usable"`
+	// Verdict says in words what can run here.
+	Verdict string `json:"verdict"`
+	// Machine is what the system's settings show.
+	Machine []Finding `json:"machine"`
+	// NotChecked is what only a run on the hardware can show.
 	NotChecked []string `json:"not_checked"`
 }
 
@@ -107,6 +116,7 @@ func (r *Report) Judge(asked string, simulate bool) {
 
 // JSON is the report in one indented object.
 func (r Report) JSON() ([]byte, error) {
+	r.Backends, r.Machine, r.NotChecked = jsonfile.Filled(r.Backends), jsonfile.Filled(r.Machine), jsonfile.Filled(r.NotChecked)
 	data, err := json.MarshalIndent(r, "", "  ")
 	return append(data, '\n'), err
 }

@@ -127,28 +127,15 @@ func (t *textWriter) finding(f Finding) {
 	}
 }
 
-// wrap breaks a text at spaces; a line of its own stays one, a long word too.
+// minWidth is the least width that a text is folded to, in columns.
+const minWidth = 20
+
+// wrap folds a text; one of several lines, as a compiler's log, keeps its own lines.
 func wrap(text string, width int) []string {
-	var lines []string
-	for line := range strings.SplitSeq(text, "\n") {
-		if strings.Contains(text, "\n") { // a compiler's log has its own shape
-			lines = append(lines, line)
-			continue
-		}
-		current := ""
-		for word := range strings.SplitSeq(line, " ") {
-			switch {
-			case current == "":
-				current = word
-			case utf8.RuneCountInString(current)+1+utf8.RuneCountInString(word) > max(width, 20):
-				lines, current = append(lines, strings.TrimRight(current, " ")), word
-			default:
-				current += " " + word
-			}
-		}
-		lines = append(lines, current)
+	if strings.Contains(text, "\n") {
+		return strings.Split(text, "\n")
 	}
-	return lines
+	return plain.Fold(text, max(width, minWidth), "", "")
 }
 
 // Markdown writes the report as tables, for an issue or a page.

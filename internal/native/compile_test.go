@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/fabric"
+	"zbench/bench/spec"
 )
 
 // notes is a cache that counts.
@@ -32,7 +33,7 @@ func loopback(t *testing.T, cache CodeCache) *Provider {
 	t.Helper()
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	m, err := f.Resolve(fabric.World{Nodes: 1, GPUsPerNode: 2, GPUsPerProcess: 2}, fabric.Options{})
+	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: 2, GPUsPerProcess: 2}, fabric.Options{})
 	require.NoError(t, err)
 	p, err := Open(Options{Backend: "loopback", Machine: m.Text(), Cache: cache})
 	require.NoError(t, err)

@@ -28,11 +28,13 @@ import (
 	"slices"
 	"time"
 	"unsafe"
+
+	"zbench/bench/exit"
 )
 
 // ErrUnavailable is wrapped by the errors of Open that mean: this machine has
 // no such library or no usable device.
-var ErrUnavailable = errors.New("not available on this machine")
+var ErrUnavailable = exit.ErrUnavailable
 
 // Backends lists the providers in the order of the listings.
 func Backends() []string { return []string{"loopback", "rocm", "cuda"} }

@@ -12,13 +12,14 @@ import (
 	"zbench/bench/collective"
 	"zbench/bench/fabric"
 	"zbench/internal/native"
+	"zbench/bench/spec"
 )
 
 func machine(t *testing.T, nodes int) []byte {
 	t.Helper()
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
-	m, err := f.Resolve(fabric.World{Nodes: nodes, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Seed: 1})
+	m, err := f.Resolve(spec.World{Nodes: nodes, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Seed: 1})
 	require.NoError(t, err)
 	return m.Text()
 }

@@ -12,6 +12,7 @@ import (
 
 	"zbench/bench/muon"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 	"zbench/bench/stat"
 )
 
@@ -27,15 +28,15 @@ func timedAt(k record.Kernel, seconds float64) record.Kernel {
 // recordOf is a record of a GPU of nobody.
 func recordOf(benchmark string, rows ...record.Kernel) *record.Record {
 	return &record.Record{
-		Schema: record.Schema, Benchmark: benchmark, Source: record.Source{Kind: record.Measured, Backend: "cuda"},
-		World: record.World{Devices: []record.Device{{Name: "a GPU", Kind: record.GPU}}}, Asked: &record.Asked{}, Kernels: rows,
+		Schema: record.Schema, Spec: &spec.Spec{Schema: spec.Schema, Benchmark: benchmark, Kernels: &spec.Kernels{}}, Source: record.Source{Kind: record.Measured, Backend: "cuda"},
+		World: record.World{Devices: []record.Device{{Name: "a GPU", Kind: record.GPU}}}, Kernels: rows,
 	}
 }
 
 // records are what the stand-in leaves, by what it was asked for: figures of
 // nobody, chosen so that a ratio is easy to see.
 func records(t *testing.T, slow float64) map[string][]byte {
-	hbm, norm := recordOf(record.HBM), recordOf("rmsnorm")
+	hbm, norm := recordOf(spec.HBM), recordOf("rmsnorm")
 	for _, k := range []string{"read", "copy", "triad", "dot"} {
 		hbm.Kernels = append(hbm.Kernels, timedAt(record.Kernel{Kernel: k, Dtype: "float64", Role: record.Preset}, 0.9e-3*slow))
 	}
@@ -51,7 +52,7 @@ func records(t *testing.T, slow float64) map[string][]byte {
 	for name, shapes := range map[string][]string{
 		"4096x4096": {"4096x4096", "8192x8192"}, "2048x2048x16": {"2048x2048x16", "2048x2048x32", "2048x2048x64"}, "1024x2048x208": {"1024x2048x208"},
 	} {
-		all[name] = recordOf(record.Muon, muonRowsOf(t, shapes, slow)...)
+		all[name] = recordOf(spec.Muon, muonRowsOf(t, shapes, slow)...)
 	}
 	out := map[string][]byte{}
 	for name, rec := range all {
@@ -186,10 +187,10 @@ func TestWholeWithoutGPU(t *testing.T) {
 
 // A model's figures are no GPU's.
 func TestSimulatedIsRefused(t *testing.T) {
-	rec := recordOf(record.HBM)
+	rec := recordOf(spec.HBM)
 	rec.Source.Kind = record.Simulated
 	require.ErrorContains(t, onGPU(rec), "not measured on a GPU")
-	rec = recordOf(record.HBM)
+	rec = recordOf(spec.HBM)
 	rec.World.Devices[0].Kind = record.HostMemory
 	require.ErrorContains(t, onGPU(rec), "not measured on a GPU")
 }

@@ -16,6 +16,7 @@ import (
 	"zbench/bench/fabric"
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 	"zbench/internal/native"
 	"zbench/rccl"
 )
@@ -43,7 +44,7 @@ type trial struct {
 
 // run sweeps and returns the record that the command would write.
 func (t trial) run() (*record.Record, error) {
-	w := fabric.World{Nodes: t.nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}
+	w := spec.World{Nodes: t.nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}
 	f, err := fabric.ByName(fabric.Default)
 	if err != nil {
 		return nil, err
@@ -60,13 +61,13 @@ func (t trial) run() (*record.Record, error) {
 		return nil, err
 	}
 	d, err := rccl.Open(rccl.Config{
-		Native: native.Options{Backend: "loopback", Machine: m.Text()}, Ranks: w.Ranks(), CacheBytes: f.Node.CacheBytes, Seed: t.seed,
+		Native: native.Options{Backend: "loopback", Machine: m.Text()}, Ranks: w.Size(), CacheBytes: f.Node.CacheBytes, Seed: t.seed,
 	})
 	if err != nil {
 		return nil, err
 	}
 	if err = d.Allocate(context.Background(), cases); err == nil {
-		rec := &record.Record{World: record.World{Nodes: w.Nodes, Ranks: w.Ranks(), GPUsPerNode: gpus, GPUsPerProcess: 1}}
+		rec := &record.Record{World: record.World{World: w, Ranks: w.Size()}}
 		o := plan.DefaultOptions()
 		o.Checks = 0     // who is late does not depend on the data,
 		o.Iterations = 2 // nor on bursts: isolated launches tell
@@ -76,10 +77,10 @@ func (t trial) run() (*record.Record, error) {
 	return nil, fmt.Errorf("%w; %w", err, d.Close())
 }
 
-func (t trial) cases(w fabric.World) ([]plan.Case, error) {
+func (t trial) cases(w spec.World) ([]plan.Case, error) {
 	a := plan.Axes{
 		MinBytes: t.min, MaxBytes: t.max, Factor: cmp.Or(t.factor, 8), InPlace: []bool{false},
-		Ranks: w.Ranks(), Nodes: w.Nodes, GPUsPerProcess: 1, Groups: t.groups, Strides: t.strides,
+		World: w, Groups: t.groups, Strides: t.strides,
 	}
 	c, err := collective.ByName(t.collective)
 	if err != nil {

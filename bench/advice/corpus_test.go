@@ -1,0 +1,82 @@
+package advice_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/advice"
+	"zbench/bench/bucket"
+	"zbench/bench/recommend"
+	"zbench/bench/record"
+	"zbench/bench/trainer"
+	"zbench/internal/schematest"
+)
+
+// whole is a recommendation with something in each of its lists.
+func whole(t *testing.T) *advice.Document {
+	t.Helper()
+	in := input(t, "megatron", false)
+	in.Bootstrap, in.ConfigFile = 3, "train.sh"
+	c, err := trainer.ReadConfig("--use-distributed-optimizer --overlap-grad-reduce --ddp-bucket-size 1000000", "")
+	require.NoError(t, err)
+	in.Config = c
+	c.Apply(&in.Run)
+	d := give(t, in)
+	d.Asked = append(d.Asked, "--dp", "64")
+	d.Model.Notes = append(d.Model.Notes, "a note")
+	d.Config.Notes = append(d.Config.Notes, "a note")
+	a := &d.Answer
+	a.Refusal = &recommend.Refusal{Code: "c", Message: "m", Hint: "h"}
+	a.Warnings = append(a.Warnings, record.Warning{Code: "c", Message: "m", Hint: "h"})
+	a.WouldHelp = append([]recommend.Help{{Code: "c", Message: "m", Step: new(1.0), Gain: new(-0.5)}}, a.WouldHelp...)
+	a.Changes = append(a.Changes, recommend.Change{Name: "n"})
+	used := &a.Curves[0]
+	used.Stride, used.RescaledFrom, used.WantMaxBytes = 8, 16, 1<<30
+	used.Alpha = -1e-6
+	used.Holes, used.Refine = append(used.Holes, bucket.Hole{Kind: bucket.TimeFalls}), append(used.Refine, 1)
+	run := trainer.Run{
+		DP: 1, EP: 2, GradDtype: "float", ParamDtype: "float", Zero: 1, Accum: 2, NoOverlap: true, NoGatherOverlap: true, PadBuckets: true,
+		Instances: 2, LayerWise: true, LegacyLayout: true, GatherBytes: 1, KeepParams: true, RootUnit: true,
+	}
+	a.Run, a.Advised = run, run
+	a.Table, a.Scenarios, a.Within, a.Messages, a.Limits = a.Table[:1], a.Scenarios[:1], a.Within[:1], a.Messages[:1], a.Limits[:1]
+	a.Curves, a.WouldHelp, d.Snippets = a.Curves[:1], a.WouldHelp[:1], d.Snippets[:1] // one of each kind is enough
+	return d
+}
+
+// A recommendation that says why there is none fits, too.
+func TestRefusalsFitTheSchema(t *testing.T) {
+	s := schematest.Compile(t, advice.SchemaJSON)
+	for verdict, change := range map[string]func(in *advice.Input){
+		recommend.Refused:         func(in *advice.Input) { in.Model, in.Sources = nil, nil },
+		recommend.NoCommunication: func(in *advice.Input) { in.Run.DP = 1 },
+	} {
+		in := input(t, "megatron", false)
+		change(&in)
+		d := give(t, in)
+		require.Equal(t, verdict, d.Answer.Verdict)
+		require.NoError(t, schematest.Fits(t, s, text(t, asJSON, d)), verdict)
+	}
+}
+
+// What no recommendation has is refused.
+func TestSchemaIsTight(t *testing.T) {
+	good := text(t, asJSON, whole(t))
+	schematest.Tight(t, schematest.Compile(t, advice.SchemaJSON), func() any { return &advice.Document{} }, good)
+	d := whole(t)
+	d.Answer.Refusal = nil
+	refused := text(t, asJSON, d)
+	schematest.Refuses(t, advice.SchemaJSON, schematest.Changes{Good: good, Bad: map[string]string{
+		"/schema":                            `"zbench.advice/0"`,
+		"/curve_sha256":                      `"none"`,
+		"/answer/schema":                     `"zbench.recommend/0"`,
+		"/answer/verdict":                    `"perhaps"`,
+		"/answer/confidence/level":           `"total"`,
+		"/answer/confidence/reasons/0/level": `"total"`,
+		"/answer/messages/0/pass":            `"sideways"`,
+		"/answer/messages/0/collective":      `"all_reduce_perf"`,
+		"/answer/curves/0/collective":        `"all_reduce_perf"`,
+		"/answer/curves/0/holes/0/kind":      `"black"`,
+	}}, schematest.Changes{Good: refused, Bad: map[string]string{"/answer/verdict": `"refused"`}})
+}

@@ -1,0 +1,267 @@
+package advice
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/cost"
+	"zbench/bench/exit"
+	"zbench/bench/model"
+	"zbench/bench/recommend"
+	"zbench/bench/spec"
+	"zbench/bench/trainer"
+)
+
+// resamples is the number of curves that say how sure an answer is.
+const resamples = 200
+
+// adviceHelp says where the flags of a question are described.
+const adviceHelp = "zbench recommend --help lists what a bucket size takes"
+
+// Question is a request for a bucket size that has been checked: everything but
+// the curves.
+type Question struct {
+	in   Input
+	want spec.Advice
+}
+
+// Prepare checks a request before anything is measured. It is nil where nothing is
+// asked. Errors carry exit codes and hints.
+func Prepare(want *spec.Advice) (*Question, error) {
+	if want == nil {
+		return nil, nil
+	}
+	if err := want.Check(); err != nil {
+		return nil, exit.UsageError(err, adviceHelp)
+	}
+	if !want.Complete() {
+		return nil, nil
+	}
+	q := &Question{want: *want, in: Input{
+		Framework: want.Framework, MemBudget: want.MemBudget, Rescale: want.Rescale, Bootstrap: resamples, Seed: 1, Asked: want.Line(),
+	}}
+	if err := q.configure(); err != nil {
+		return nil, err
+	}
+	t, err := trainer.ByName(q.in.Framework)
+	if err != nil {
+		return nil, exit.UsageError(err, adviceHelp)
+	}
+	if q.in.Model, err = q.model(); err != nil {
+		return nil, exit.UsageError(err, "zbench recommend --help says how parameters are given")
+	}
+	if err := q.setRun(t); err != nil {
+		return nil, exit.UsageError(err, adviceHelp)
+	}
+	if want.MemBudget > 0 && t.Memory == nil {
+		return nil, exit.Usagef("leave it out", "--mem-budget: the bucket size of %s takes no memory, its buckets lie in the gradients' own", t.Title)
+	}
+	if q.in.Compute, err = q.compute(); err != nil {
+		return nil, exit.UsageError(err, adviceHelp)
+	}
+	return q, q.check(t)
+}
+
+// check holds the run against the trainer's limits as far as it is known.
+func (q *Question) check(t trainer.Trainer) error {
+	run := q.in.Run
+	run.DP = max(1, run.DP)
+	if run.DP == 1 {
+		run.EP, run.Instances = 0, 0 // not known yet; Give checks again
+	}
+	err := t.Check(run)
+	if err == nil {
+		return nil
+	}
+	hint := adviceHelp
+	if f := q.in.ConfigFile; f != "" {
+		hint = f + " says so where no flag does: correct it, or give --dp, --ep, --instances or --zero"
+	}
+	return exit.UsageError(err, hint)
+}
+
+// configure reads the trainer's own settings. They cut a preset, unless a flag
+// says otherwise.
+func (q *Question) configure() error {
+	c := q.want.Config
+	if c == nil {
+		return nil
+	}
+	name := ""
+	if q.want.Framework != "" {
+		t, err := trainer.ByName(q.want.Framework)
+		if err != nil {
+			return exit.UsageError(err, "")
+		}
+		name = t.Name
+	}
+	var err error
+	if q.in.Config, err = trainer.ReadSettings(c.Settings, name); err != nil {
+		return exit.UsageError(fmt.Errorf("%s: %w", c.File, err), "what is read: Megatron's arguments or script, Primus YAML, DeepSpeed JSON, XLA_FLAGS")
+	}
+	q.in.ConfigFile = c.File
+	q.in.Framework = cmp.Or(q.in.Framework, q.in.Config.Trainer)
+	for _, x := range []struct{ to, from *int }{{&q.want.EP, q.in.Config.EP}, {&q.want.PP, q.in.Config.PP}} {
+		if x.from != nil && *x.to == 0 {
+			*x.to = *x.from
+		}
+	}
+	return nil
+}
+
+// model is what is said of the parameters; nil where nothing is.
+func (q *Question) model() (m *model.Model, err error) {
+	w := &q.want
+	switch {
+	case w.Preset != "":
+		m, err = model.Preset(w.Preset)
+		if err == nil {
+			err = m.Local(w.EP)
+		}
+	case w.Total > 0:
+		m, err = model.Synthetic(w.Total, w.Layers, w.Largest)
+	case w.Model != nil:
+		listed := *w.Model
+		listed.Params, listed.Notes = slices.Clone(listed.Params), slices.Clone(listed.Notes)
+		m = &listed
+		m.AsGiven(w.PP)
+	default:
+		return nil, nil
+	}
+	if err == nil && w.Model == nil {
+		err = m.Stage(w.PP)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if w.Active > 0 {
+		m.SetActive(w.Active)
+	}
+	return m, nil
+}
+
+// setRun joins the trainer's defaults, its settings file and the request.
+func (q *Question) setRun(t trainer.Trainer) (err error) {
+	r := trainer.Run{GradDtype: t.GradDtype, ParamDtype: "bfloat16", Zero: t.Stages[0]}
+	if q.in.Config != nil {
+		q.in.Config.Apply(&r)
+	}
+	w := &q.want
+	for _, x := range []struct{ to, from *int }{{&r.DP, &w.DP}, {&r.EP, &w.EP}, {&r.Instances, &w.Instances}, {&r.Accum, &w.Accum}} {
+		if *x.from != 0 {
+			*x.to = *x.from
+		}
+	}
+	if w.Zero != nil {
+		r.Zero = *w.Zero
+	}
+	r.GradDtype, r.ParamDtype = cmp.Or(w.GradDtype, r.GradDtype), cmp.Or(w.ParamDtype, r.ParamDtype)
+	if w.Optimizer != "" {
+		r.LayerWise, err = trainer.LayerWiseOptimizer(w.Optimizer)
+	}
+	q.in.Run = r
+	return err
+}
+
+// compute is how long a microbatch takes; nothing where it is not known.
+func (q *Question) compute() (model.Compute, error) {
+	w := &q.want
+	switch {
+	case w.Backward > 0:
+		return model.Timed(w.Backward, w.Forward)
+	case w.Step > 0:
+		return model.Step(w.Step)
+	case w.Flops == 0:
+		return model.Compute{}, nil
+	}
+	l := model.Load{Tokens: w.Tokens, ActiveParams: w.Active, Flops: w.Flops, Recompute: w.Recompute}
+	if c := q.in.Config; c != nil {
+		if l.Tokens == 0 && c.TokensPerMicrobatch != nil {
+			l.Tokens = *c.TokensPerMicrobatch
+		}
+		l.Recompute = l.Recompute || c.Recompute != nil && *c.Recompute
+	}
+	if l.ActiveParams == 0 && q.in.Model != nil {
+		l.ActiveParams = q.in.Model.ActiveParams
+	}
+	switch {
+	case l.Tokens == 0:
+		return model.Compute{}, errors.New("--tflops means nothing without --tokens-per-microbatch, which neither a flag nor --config tells")
+	case l.ActiveParams == 0 && q.in.Model != nil:
+		return model.Compute{}, errors.New("the model has routed experts, and how many of its parameters a token uses is not known: give --active-params")
+	case l.ActiveParams == 0:
+		return model.Compute{}, nil // without a model there is no answer anyway
+	}
+	return l.Estimate()
+}
+
+// Ask answers the question with the curves of the sources.
+func (q *Question) Ask(sources []cost.Source) (*Document, error) { return q.ask(q.in, sources) }
+
+// AskBriefly is Ask without resampled curves, which move no answer.
+func (q *Question) AskBriefly(sources []cost.Source) (*Document, error) {
+	in := q.in
+	in.Bootstrap = 0
+	return q.ask(in, sources)
+}
+
+func (q *Question) ask(in Input, sources []cost.Source) (*Document, error) {
+	in.Sources = sources
+	if in.Run.DP == 0 {
+		in.Run.DP = ranksOf(sources)
+	}
+	d, err := Give(in)
+	if err != nil {
+		return nil, exit.UsageError(err, adviceHelp)
+	}
+	return d, nil
+}
+
+// ranksOf is the largest number of ranks that a curve has.
+func ranksOf(sources []cost.Source) int {
+	most := 1
+	for _, s := range sources {
+		for i := range s.Record.Results {
+			most = max(most, s.Record.Results[i].Ranks)
+		}
+	}
+	return most
+}
+
+// HasModel tells whether the question says what the gradients are of.
+func (q *Question) HasModel() bool { return q != nil && q.in.Model != nil }
+
+// Rescale tells whether curves of another number of ranks may be used.
+func (q *Question) Rescale() bool { return q.in.Rescale }
+
+// Experts is the number of expert-parallel groups whose gradients the question has
+// a curve of their own for; 0 where all are reduced alike.
+func (q *Question) Experts() int {
+	if !q.HasModel() || q.in.Run.EP < 2 ||
+		!slices.ContainsFunc(q.in.Model.Params, func(p trainer.Param) bool { return p.Expert && p.Elements > 0 }) {
+		return 0
+	}
+	return q.in.Run.EP
+}
+
+// DataRanks is the number of data-parallel ranks in a world of so many.
+func (q *Question) DataRanks(world int) int {
+	if q.in.Run.DP > 0 {
+		return q.in.Run.DP
+	}
+	return world
+}
+
+// Answered tells whether a document has a setting to use.
+func (d *Document) Answered() bool { return d != nil && d.Answer.Verdict == recommend.Recommended }
+
+// Refused is the error of a document without an answer; nil with one.
+func (d *Document) Refused() error {
+	if d == nil || d.Answer.Refusal == nil {
+		return nil
+	}
+	return exit.With(exit.Want, errors.New(strings.TrimSuffix(d.Sentence, ".")), d.Answer.Refusal.Hint)
+}

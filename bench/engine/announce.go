@@ -1,0 +1,55 @@
+package engine
+
+import (
+	"fmt"
+
+	"zbench/bench/fabric"
+	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// announce says what is left of a sweep, before it begins.
+func (u *Setup) announce(e *Engine, cases []plan.Case, parts []record.Part) {
+	est := plan.Predict(cases, u.Options, parts, u.Spec.World.GPUs(), u.cost)
+	e.note("%s", est.Text(u.Machine != nil))
+}
+
+// announceRound says what is added, before it runs.
+func (u *Setup) announceRound(e *Engine, r *round, parts []record.Part) {
+	low, high := r.cases[0].Layout.Bytes, r.cases[0].Layout.Bytes
+	for _, c := range r.cases {
+		low, high = min(low, c.Layout.Bytes), max(high, c.Layout.Bytes)
+	}
+	what := "For the bucket size the sweep goes on upwards, to " + unit.Bytes(high)
+	if r.most > high {
+		what += " (of at most " + unit.Bytes(r.most) + ")"
+	}
+	if r.Why == record.SecondPass {
+		what = fmt.Sprintf("For the bucket size a second pass takes the real sizes around the answer, %s to %s", unit.Bytes(low), unit.Bytes(high))
+	}
+	e.note("%s; --fixed-sizes leaves it out.\n", what)
+	u.announce(e, r.cases, parts)
+}
+
+// tellMemory says that simulated GPUs have less memory than the fabric's, because
+// one process cannot address all of it.
+func (u *Setup) tellMemory(e *Engine, have int64) {
+	e.note("Each of the %d simulated GPUs has %s of memory instead of %s: this process can address no more for all of them. Sizes that do not fit are skipped.\n",
+		u.Spec.World.GPUs(), unit.Bytes(have), unit.Bytes(u.Machine.HBM))
+}
+
+// alignBytes is the size of the all_reduce before each launch alone.
+const alignBytes = 4
+
+// cost is what the model says of a case; on hardware nothing is known.
+func (u *Setup) cost(c plan.Case) plan.Cost {
+	if u.Machine == nil {
+		return plan.Cost{}
+	}
+	g := fabric.Group{Ranks: c.Ranks, Stride: c.Split.Stride}
+	return plan.Cost{
+		Launch: u.Machine.Launch(g, c.Collective.Name, c.Layout.Bytes),
+		Align:  u.Machine.Launch(g, "all_reduce", alignBytes),
+	}
+}

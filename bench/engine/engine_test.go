@@ -1,0 +1,153 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/engine"
+	"zbench/bench/exit"
+	"zbench/bench/record"
+	"zbench/bench/spec"
+)
+
+// whole is the folder of a request that ran to its end.
+func whole(t *testing.T, want spec.Spec) map[string]string {
+	t.Helper()
+	files := newMemory()
+	require.NoError(t, run(context.Background(), t, files, want, &modelled{}))
+	require.Empty(t, files.locks, "the lock is released")
+	return files.files("out")
+}
+
+// A request leaves the record, the journal, the samples and, where one is asked
+// for, the bucket size; the record holds the request.
+func TestRun(t *testing.T) {
+	files := whole(t, small())
+	rec, err := record.Decode(strings.NewReader(files[engine.ResultsFile]))
+	require.NoError(t, err)
+	require.NoError(t, engine.Verdict(rec, "out"))
+	require.Len(t, rec.Results, 6)
+	require.Equal(t, 16, rec.World.Ranks)
+	require.Equal(t, 8, rec.Spec.World.GPUsPerNode, "defaults are resolved")
+	require.Contains(t, files, "samples.f32")
+	require.NotContains(t, files, engine.AdviceFile)
+	read, err := spec.Read([]byte(files[engine.ResultsFile]))
+	require.NoError(t, err)
+	same(t, files, whole(t, *read))
+	read, err = spec.Read([]byte(files[engine.JournalFile]))
+	require.NoError(t, err)
+	same(t, files, whole(t, *read))
+}
+
+// Wherever the disk fills up, what is there resumes to the folder of a sweep that
+// was not cut off, and nothing finished is taken again.
+func TestCutAtEveryLine(t *testing.T) {
+	want := whole(t, small())
+	for left := range 12 {
+		files := newMemory()
+		files.left = left
+		require.ErrorIs(t, run(context.Background(), t, files, small(), &modelled{}), errFull)
+		before := files.files("out")[engine.JournalFile]
+		files.left = -1
+		require.NoError(t, resume(t, files))
+		got := files.files("out")
+		require.True(t, strings.HasPrefix(got[engine.JournalFile], before[:strings.LastIndex(before, "\n")+1]))
+		same(t, want, got)
+	}
+}
+
+// A sweep that is cancelled is saved and resumes to the same folder.
+func TestCancelledThenResumed(t *testing.T) {
+	want := whole(t, small())
+	for at := 1; at < 40; at += 6 {
+		ctx, cancel := context.WithCancel(context.Background())
+		files := newMemory()
+		require.NoError(t, run(ctx, t, files, small(), &modelled{at: at, stop: cancel}))
+		rec, err := record.Decode(strings.NewReader(files.files("out")[engine.ResultsFile]))
+		require.NoError(t, err)
+		require.ErrorContains(t, engine.Verdict(rec, "out"), "interrupted")
+		require.NoError(t, resume(t, files))
+		same(t, want, files.files("out"))
+	}
+}
+
+// A sweep that ends too early for its question is extended, in rounds that are the
+// same whether it is cut off in them or not.
+func TestExtended(t *testing.T) {
+	want := whole(t, served())
+	j, err := record.ReadJournal([]byte(want[engine.JournalFile]))
+	require.NoError(t, err)
+	require.NotEmpty(t, j.Further)
+	require.Contains(t, want, engine.AdviceFile)
+	lines := strings.Count(want[engine.JournalFile], "\n")
+	for left := lines / 2; left < lines-1; left += 5 {
+		files := newMemory()
+		files.left = left
+		require.ErrorIs(t, run(context.Background(), t, files, served(), &modelled{}), errFull)
+		files.left = -1
+		require.NoError(t, resume(t, files))
+		same(t, want, files.files("out"))
+	}
+	fixed := served()
+	fixed.Sweep.FixedSizes = true
+	require.NotContains(t, whole(t, fixed)[engine.JournalFile], `{"why"`)
+}
+
+// What a request holds that no sweep can have is refused before anything is made.
+func TestPrepareRefuses(t *testing.T) {
+	for says, change := range map[string]func(*spec.Spec){
+		"fabric":             func(s *spec.Spec) { s.Fabric = "none" },
+		"1 to 1024 nodes":    func(s *spec.Spec) { s.World.Nodes = 0 },
+		"dtype":              func(s *spec.Spec) { s.Sweep.Dtype = "no" },
+		"unknown op":         func(s *spec.Spec) { s.Sweep.Op = "no" },
+		"collective":         func(s *spec.Spec) { s.Sweep.Collectives = []string{"no"} },
+		"smallest size (-b)": func(s *spec.Spec) { s.Sweep.MinBytes = -1 },
+		"iterations (-n)":    func(s *spec.Spec) { s.Sweep.Iterations = -1 },
+		"is for a bucket":    func(s *spec.Spec) { s.Advice = &spec.Advice{Preset: "llama3-8b"} },
+		"--ranks-per-gpu":    func(s *spec.Spec) { s.World.RanksPerGPU = 2 },
+		"real faults":        func(s *spec.Spec) { s.Backend, s.Faults = "rocm", []string{"noise:sigma=1"} },
+		"-g the number":      func(s *spec.Spec) { s.Backend = "rocm" },
+	} {
+		want := small()
+		change(&want)
+		_, err := engine.Prepare(want, false)
+		require.ErrorContains(t, err, says)
+		var e *exit.Error
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, exit.Usage, e.Code)
+	}
+}
+
+// A folder that another process writes is refused, and its owner named. The lock of
+// one that has ended is taken over, with a note.
+func TestLock(t *testing.T) {
+	files := newMemory()
+	var notes bytes.Buffer
+	host := at(files, nil).Host
+	host.Note = func(format string, _ ...any) { notes.WriteString(format) }
+	dir, err := engine.NewFolder(host, "out", "collectives", false)
+	require.NoError(t, err)
+	for range 2 {
+		for _, open := range []func() error{
+			func() error { _, err := engine.NewFolder(host, "out", "collectives", true); return err },
+			func() error { _, err := engine.OpenFolder(host, "out"); return err },
+		} {
+			err := open()
+			require.ErrorContains(t, err, "out is in use by process 1 on host")
+			var e *exit.Error
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, exit.Usage, e.Code)
+		}
+	}
+	require.NoError(t, dir.Close())
+	require.NoError(t, dir.Close())
+	files.locks["out/"+engine.LockFile] = "dead"
+	dir, err = engine.OpenFolder(host, "out")
+	require.NoError(t, err)
+	require.Contains(t, notes.String(), "taken over")
+	require.NoError(t, dir.Close())
+}

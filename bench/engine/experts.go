@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+
+	"zbench/bench/cost"
+	"zbench/bench/exit"
+	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/bench/stat"
+)
+
+// addExperts adds the stride that experts need to those asked for. Their
+// gradients are reduced by the DP/EP ranks that hold the same experts, and those
+// are EP apart where data-parallel ranks follow each other (Megatron-Core,
+// parallel_state.py, initialize_model_parallel: the order is tp-cp-ep-dp-pp; read
+// 2026-11-21). For a model that is spread over more ranks the order is not known.
+func (u *Setup) addExperts() {
+	ep, w, s := u.question.Experts(), u.Spec.World, u.Spec.Sweep
+	if ep == 0 || u.question.DataRanks(w.Size()) != w.Size() || ep >= w.Size() || !w.Divides(ep) || slices.Contains(s.Strides, ep) {
+		return
+	}
+	s.Strides = append(slices.Clone(s.Strides), ep)
+}
+
+// checkExperts refuses, before anything is measured, a question whose second curve
+// the sweep will not have.
+func (u *Setup) checkExperts() error {
+	ep := u.question.Experts()
+	if ep == 0 || u.question.Rescale() {
+		return nil
+	}
+	dp := u.question.DataRanks(u.Spec.World.Size())
+	if dp%ep != 0 || dp == ep { // refused elsewhere, or each expert has one rank
+		return nil
+	}
+	ranks := dp / ep
+	if slices.ContainsFunc(u.axes.Cases(), func(c plan.Case) bool { return c.Ranks == ranks }) {
+		return nil
+	}
+	hint := "choose numbers of nodes and GPUs that --ep divides"
+	if replica := u.Spec.World.Size() / dp; replica > 1 {
+		hint = fmt.Sprintf("where the %d ranks that share a copy of the model are neighbours, as with tensor parallelism: add --strides %d,%d", replica, replica, replica*ep)
+	}
+	return exit.Usagef(hint, "with --ep %d the experts' gradients are reduced by groups of %d ranks, and this sweep measures none", ep, ranks)
+}
+
+// answerable refuses, before anything is measured, a question that the sweep's
+// curves cannot answer. Which curves there will be is known; placeholder times
+// decide nothing of that. Without a model a sweep goes ahead: the question is then
+// asked of its curves later. How much memory a setting takes, and why a case cannot
+// run, are for the answer and the table to say.
+func (u *Setup) answerable() error {
+	if !u.question.HasModel() {
+		return nil
+	}
+	rec := &record.Record{World: record.World{World: u.Spec.World, Ranks: u.Spec.World.Size()}}
+	for _, c := range u.axes.Cases() {
+		if c.Skip == "" {
+			rec.Results = append(rec.Results, placeholder(c))
+		}
+	}
+	d, err := u.question.AskBriefly([]cost.Source{{Record: rec}})
+	if err != nil || d.Answer.Refusal == nil || slices.Contains([]string{"memory", "no_curve"}, d.Answer.Refusal.Code) {
+		return err
+	}
+	return d.Refused()
+}
+
+// placeholder is a case with made-up times: 100 µs and 100 GB/s.
+func placeholder(c plan.Case) record.Result {
+	r := c.Planned()
+	r.Status, r.Reason = record.OK, ""
+	r.Isolated = &record.Timing{Iterations: 1, MaxOfRanks: stat.Summarize([]float64{1e-4 + float64(c.Layout.Bytes)/100e9})}
+	return r
+}

@@ -1,0 +1,59 @@
+// Package engine runs a request: it prepares the cases, measures them into a
+// folder, resumes what was cut off, and extends a sweep where the bucket size
+// needs more sizes. The file system, the clock and the driver are passed in, so
+// that a sweep can be run, killed and resumed by any caller.
+//
+// [Prepare] checks a [spec.Spec]; [Engine.Run] begins a sweep and [Engine.Resume]
+// goes on with one.
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+)
+
+// FS is the part of the file system that a sweep writes. Names are the operating
+// system's paths.
+type FS interface {
+	ReadFile(name string) ([]byte, error)
+	ReadDir(name string) ([]fs.DirEntry, error)
+	Stat(name string) (fs.FileInfo, error)
+	MkdirAll(name string) error
+	// WriteFile replaces the file whole: readers see the old or the new one.
+	WriteFile(name string, data []byte) error
+	// IsTemporary tells whether a file's name is one of WriteFile's unfinished files.
+	IsTemporary(name string) bool
+	// RemoveTemporary removes from a folder the unfinished files of WriteFile, which
+	// a killed process leaves.
+	RemoveTemporary(dir string) error
+	// Remove removes a file, or a folder that is empty.
+	Remove(name string) error
+	// Append opens a file to write behind what it holds. Writing fails with ErrGone
+	// once the file has another name, or none.
+	Append(name string) (AppendFile, error)
+	// Lock takes an advisory lock: it creates the file with the owner's text, and
+	// holds it until unlock, which removes it. A lock that another process holds is a
+	// LockedError. stale is the text of an owner that has ended without unlocking,
+	// empty where there was none.
+	Lock(name, owner string) (unlock func() error, stale string, err error)
+}
+
+// ErrGone is a file that was taken away while it was written.
+var ErrGone = errors.New("removed, renamed or replaced by another while zbench wrote it")
+
+// AppendFile is a file that grows. What was written is on disk once Sync has
+// returned without an error, and not before.
+type AppendFile interface {
+	io.WriteCloser
+	Sync() error
+}
+
+// LockedError is a lock that another process holds.
+type LockedError struct {
+	// Owner is the text that the other process left in the file.
+	Owner string
+}
+
+func (e *LockedError) Error() string { return fmt.Sprintf("in use by %s", e.Owner) }

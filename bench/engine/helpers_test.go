@@ -1,0 +1,215 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"hash/fnv"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/engine"
+	"zbench/bench/fabric"
+	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/bench/spec"
+)
+
+// memory is a file system in memory. Of appended lines it takes left, then fails as
+// a full disk does; negative takes all.
+type memory struct {
+	fstest.MapFS
+	left  int
+	locks map[string]string
+}
+
+func newMemory() *memory { return &memory{MapFS: fstest.MapFS{}, left: -1, locks: map[string]string{}} }
+
+func (m *memory) MkdirAll(name string) error {
+	m.MapFS[name] = &fstest.MapFile{Mode: fs.ModeDir}
+	return nil
+}
+
+func (m *memory) WriteFile(name string, data []byte) error {
+	m.MapFS[name] = &fstest.MapFile{Data: bytes.Clone(data)}
+	return nil
+}
+func (m *memory) IsTemporary(name string) bool { return strings.HasSuffix(name, ".tmp") }
+func (m *memory) RemoveTemporary(string) error { return nil }
+func (m *memory) Remove(name string) error     { delete(m.MapFS, name); return nil }
+
+func (m *memory) Append(name string) (engine.AppendFile, error) {
+	return &growing{m, name}, nil
+}
+
+// Lock keeps locks until they are released. The lock of an owner named "dead" is
+// free, as that of a process that was killed.
+func (m *memory) Lock(name, owner string) (func() error, string, error) {
+	before := m.locks[name]
+	if before != "" && before != "dead" {
+		return nil, "", &engine.LockedError{Owner: before}
+	}
+	m.locks[name] = owner
+	return func() error { delete(m.locks, name); return nil }, before, nil
+}
+
+// files are the contents of a folder.
+func (m *memory) files(dir string) map[string]string {
+	all := map[string]string{}
+	for name, f := range m.MapFS {
+		if path.Dir(name) == dir && path.Base(name) != engine.RunFile {
+			all[path.Base(name)] = string(f.Data)
+		}
+	}
+	return all
+}
+
+type growing struct {
+	m    *memory
+	name string
+}
+
+var errFull = errors.New("no space left on device")
+
+func (g *growing) Write(p []byte) (int, error) {
+	f := g.m.MapFS[g.name]
+	if g.m.left == 0 {
+		f.Data = append(f.Data, p[:len(p)/2]...) // torn
+		return len(p) / 2, errFull
+	}
+	g.m.left--
+	f.Data = append(f.Data, p...)
+	return len(p), nil
+}
+func (g *growing) Sync() error  { return nil }
+func (g *growing) Close() error { return nil }
+
+// modelled is a driver whose launches take what the fabric's model says, and a
+// little more that differs from launch to launch.
+type modelled struct {
+	machine *fabric.Machine
+	c       plan.Case
+	launch  float64
+	n       uint64
+	// stop is called before launch number at, counted over all.
+	at   int
+	stop func()
+	done int
+}
+
+func (d *modelled) Begin(c plan.Case, pass int) error {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(c.Key))
+	d.c, d.n = c, h.Sum64()+uint64(pass) //nolint:gosec // a seed
+	d.launch = d.machine.Launch(fabric.Group{Ranks: c.Ranks, Stride: c.Split.Stride}, c.Collective.Name, c.Layout.Bytes)
+	return nil
+}
+
+func (d *modelled) times(ctx context.Context, rows int) ([]float64, error) {
+	if d.done++; d.stop != nil && d.done == d.at {
+		d.stop()
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	out := make([]float64, rows*d.c.Ranks*max(1, d.c.Parallel))
+	for i := range out {
+		d.n = d.n*6364136223846793005 + 1442695040888963407
+		out[i] = d.launch * (1 + float64(d.n>>48)/(1<<16)/1000)
+	}
+	return out, nil
+}
+
+func (d *modelled) Unverifiable(plan.Case) string { return "" }
+func (d *modelled) Verify(context.Context, plan.Case, int) (plan.Verification, error) {
+	return plan.Verification{}, nil
+}
+func (d *modelled) WarmUp(ctx context.Context, _ int) ([]float64, error) { return d.times(ctx, 1) }
+func (d *modelled) Burst(ctx context.Context, b plan.Bursts) ([]float64, error) {
+	return d.times(ctx, b.Count)
+}
+
+func (d *modelled) Isolated(ctx context.Context, n int) ([]float64, error) { return d.times(ctx, n) }
+func (d *modelled) Held() bool                                             { return true }
+func (d *modelled) EventFloor() float64                                    { return 1e-6 }
+func (d *modelled) Budget() (plan.Room, error)                             { return plan.Room{Bytes: 64 << 30}, nil }
+func (d *modelled) Allocate(context.Context, []plan.Case) error            { return nil }
+func (d *modelled) Close() error                                           { return nil }
+func (d *modelled) Facts() (engine.Facts, error) {
+	return engine.Facts{Simulated: true, Memory: d.machine.HBM, Libraries: []record.Library{{Name: "model", Version: "1"}}}, nil
+}
+
+// small asks for six cases on two nodes.
+func small() spec.Spec {
+	return spec.Spec{
+		Backend: "loopback", Fabric: fabric.Default, Seed: 1, World: spec.World{Nodes: 2, GPUsPerProcess: 1},
+		Sweep: &spec.Sweep{
+			Collectives: []string{"all_reduce"}, MinBytes: 1 << 10, MaxBytes: 4 << 10, Factor: 2, Dtype: "float", Op: "sum", InPlace: []bool{false, true},
+			Iterations: 5, Warmup: 1, Checks: 1, Precision: 0.01, MaxTime: 0.1, Cache: engine.Cold, VerifyBudget: 1 << 20,
+		},
+	}
+}
+
+// served asks for a bucket size, with a sweep that ends too early for it.
+func served() spec.Spec {
+	s := small()
+	s.Sweep.Collectives, s.Sweep.InPlace = []string{"reduce_scatter", "all_gather"}, []bool{true}
+	s.Sweep.MinBytes, s.Sweep.MaxBytes, s.Sweep.Factor = 64<<10, 64<<20, 4
+	s.Advice = &spec.Advice{Framework: "megatron", Preset: "llama3-8b", Tokens: 4096, Flops: 250e12}
+	return s
+}
+
+// at is an engine on a file system.
+func at(files engine.FS, d *modelled) *engine.Engine {
+	return &engine.Engine{
+		Host:    engine.Host{FS: files, Now: func() time.Time { return time.Unix(1795219200, 0) }, Owner: "process 1 on host"},
+		Created: time.Unix(1795219200, 0).UTC(), Tool: record.Tool{Name: "zbench", Version: "test"},
+		Open: func(_ context.Context, u *engine.Setup) (engine.Driver, error) {
+			d.machine = u.Machine
+			return d, nil
+		},
+	}
+}
+
+// run runs a request into the folder "out".
+func run(ctx context.Context, t *testing.T, files engine.FS, want spec.Spec, d *modelled) error {
+	t.Helper()
+	e := at(files, d)
+	u, err := engine.Prepare(want, false)
+	require.NoError(t, err)
+	dir, err := engine.NewFolder(e.Host, "out", "collectives", false)
+	require.NoError(t, err)
+	_, err = e.Run(ctx, u, dir)
+	require.NoError(t, dir.Close())
+	return err
+}
+
+// resume goes on with the folder "out", asked nothing.
+func resume(t *testing.T, files engine.FS) error {
+	t.Helper()
+	e := at(files, &modelled{})
+	dir, err := engine.OpenFolder(e.Host, "out")
+	require.NoError(t, err)
+	old, err := engine.ReadFolder(files, "out")
+	require.NoError(t, err)
+	_, err = e.Resume(context.Background(), *old.Header.Record.Spec, old, dir)
+	require.NoError(t, dir.Close())
+	return err
+}
+
+// same compares two folders.
+func same(t *testing.T, want, got map[string]string) {
+	t.Helper()
+	require.Equal(t, slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got)))
+	for name := range want {
+		require.True(t, want[name] == got[name], "%s differs", name) //nolint:testifylint // samples would be printed
+	}
+}

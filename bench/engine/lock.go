@@ -1,0 +1,36 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"zbench/bench/exit"
+)
+
+// lock keeps other processes from writing the folder until Close. A lock whose
+// owner has ended is taken over, with a note.
+func (f *Folder) lock(h Host) error {
+	unlock, stale, err := h.FS.Lock(f.File(LockFile), h.Owner)
+	held := (*LockedError)(nil)
+	switch {
+	case errors.As(err, &held):
+		return exit.UsageError(fmt.Errorf("%s is %w", f.Path, err), "wait until that run has ended, or choose another --out")
+	case err != nil:
+		return exit.With(exit.Run, fmt.Errorf("the folder %s cannot be locked: %w", f.Path, err), "choose another --out")
+	}
+	if stale != "" {
+		h.note("%s: the run of %s ended without finishing; its lock is taken over.\n", f.Path, stale)
+	}
+	f.unlock = unlock
+	return nil
+}
+
+// Close lets other processes write the folder. It may be called more than once.
+func (f *Folder) Close() error {
+	if f == nil || f.unlock == nil {
+		return nil
+	}
+	unlock := f.unlock
+	f.unlock = nil
+	return unlock()
+}

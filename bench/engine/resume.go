@@ -1,0 +1,209 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"zbench/bench/exit"
+	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/bench/spec"
+)
+
+// ReadFolder reads the journal of a folder whose sweep is to be resumed.
+func ReadFolder(files FS, dir string) (*record.Journal, error) {
+	path := filepath.Join(dir, JournalFile)
+	text, err := files.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, exit.Usagef("a folder that zbench made has one", "%s does not exist: there is nothing to go on with", path)
+	}
+	if err != nil {
+		return nil, Unreadable(files, path, err, "begin the sweep anew in another folder (--out)")
+	}
+	return ReadJournal(path, text)
+}
+
+// Unreadable is an error about a file that is there; a folder in its place is named
+// as that.
+func Unreadable(files FS, path string, err error, hint string) error {
+	if info, failed := files.Stat(path); failed == nil && info.IsDir() {
+		return exit.With(exit.Run, fmt.Errorf("%s is a folder where a file is to be read", path), "move it away, or "+hint)
+	}
+	return exit.With(exit.Run, fmt.Errorf("%s cannot be read: %w", path, err), hint)
+}
+
+// Resume goes on with the sweep of a journal, as the request asks. A sweep that is
+// complete is extended where the bucket size needs more sizes; else the outcome is
+// what the journal has.
+func (e *Engine) Resume(ctx context.Context, want spec.Spec, old *record.Journal, dir *Folder) (*Outcome, error) {
+	u, unfit := Prepare(want, true)
+	if old.Left() > 0 || e.Force {
+		if unfit != nil {
+			return nil, unfit
+		}
+		return e.run(ctx, u, dir, old, old.Header.Record.Created)
+	}
+	if unfit == nil {
+		more, err := u.wants(old, anyRoom)
+		if err != nil {
+			return nil, err
+		}
+		if more != nil {
+			return e.run(ctx, u, dir, old, old.Header.Record.Created)
+		}
+	}
+	e.note("The sweep in %s is complete; it is drawn again.\n", dir.Path)
+	if u == nil {
+		u = &Setup{Spec: want} // this version makes no sweep of it, and reads what there is
+	}
+	out := &Outcome{Setup: u, Journal: old, Record: old.Record()}
+	return out, e.finish(dir, out)
+}
+
+// continued joins a journal's header with that of the sweep that is to go on with
+// it. Where they differ the cases before and after cannot be compared: then it is
+// refused, or with force finished cases are kept and a warning says so.
+func continued(old *record.Journal, now record.Header, force bool) (*record.Journal, error) {
+	changes := differences(old.Header, now)
+	if len(changes) == 0 {
+		header := old.Header
+		header.Record.Spec = now.Record.Spec // the question may be another
+		return &record.Journal{Header: header, Parts: old.Parts, Further: old.Further}, nil
+	}
+	list := strings.Join(changes, "; ")
+	if !force {
+		return nil, exit.UsageError(fmt.Errorf("the sweep was begun on something else: %s", list),
+			"begin another one with --out, or --force to go on: finished cases stay as they are")
+	}
+	kept := old.FinishedParts()
+	planned := map[string]int{}
+	for i, r := range now.Record.Results {
+		planned[r.Key] = i
+	}
+	for _, r := range old.Planned() {
+		if !slices.ContainsFunc(kept, func(p record.Part) bool { return p.Key == r.Key }) {
+			continue
+		}
+		if i, again := planned[r.Key]; again {
+			now.Record.Results[i].Status, now.Record.Results[i].Reason = r.Status, r.Reason // skipped now, it has a result
+		} else {
+			now.Record.Results = append(now.Record.Results, r)
+		}
+	}
+	now.Record.Warnings = append(slices.Clone(old.Header.Record.Warnings), record.Warning{
+		Code: "resumed", Message: fmt.Sprintf("the sweep went on after a change; %d passes are from before it: %s", len(kept), list),
+		Hint: "do not compare its cases with each other",
+	})
+	return &record.Journal{Header: now, Parts: kept}, nil
+}
+
+// differences names what a sweep was begun with and what there is now.
+func differences(old, now record.Header) []string {
+	var list []string
+	differ := func(what string, a, b any) {
+		if !reflect.DeepEqual(a, b) {
+			list = append(list, fmt.Sprintf("%s: was %v, is %v", what, a, b))
+		}
+	}
+	a, b := old.Record, now.Record
+	differ("zbench", a.Tool.Version, b.Tool.Version)
+	differ("backend", a.Source.Backend, b.Source.Backend)
+	differ("ranks", a.World.Ranks, b.World.Ranks)
+	differ("nodes", a.World.Nodes, b.World.Nodes)
+	differ("GPUs per node", a.World.GPUsPerNode, b.World.GPUsPerNode)
+	differ("GPUs per process", a.World.GPUsPerProcess, b.World.GPUsPerProcess)
+	differ("ranks per GPU", a.World.RanksPerGPU, b.World.RanksPerGPU)
+	differ("GPU", a.World.GPU, b.World.GPU)
+	differ("fabric", a.Spec.Fabric, b.Spec.Fabric)
+	differ("faults", strings.Join(a.Spec.Faults, ", "), strings.Join(b.Spec.Faults, ", "))
+	differ("seed", a.Spec.Seed, b.Spec.Seed)
+	differ("libraries", libraries(a), libraries(b))
+	if len(list) == 0 {
+		differ("the fabric's constants (SHA-256 of the machine file)", old.Machine, now.Machine)
+	}
+	return list
+}
+
+func libraries(rec record.Record) string {
+	var list []string
+	for _, l := range rec.Source.Libraries {
+		list = append(list, strings.TrimSpace(l.Name+" "+l.Version))
+	}
+	return strings.Join(list, ", ")
+}
+
+// follow skips what the journal's header says is skipped: a case that would fit
+// today has no place in its journal.
+func follow(cases []plan.Case, h record.Header) {
+	skip := map[string]string{}
+	for _, r := range h.Record.Results {
+		if r.Status == record.Skipped {
+			skip[r.Key] = r.Reason
+		}
+	}
+	for i := range cases {
+		if reason, ok := skip[cases[i].Key]; ok {
+			cases[i].Skip = reason
+		}
+	}
+}
+
+// resumable refuses a journal that the sweep cannot go on with, before anything is
+// written: one whose cases are not those that its request makes. What would be
+// appended to it could not be read again.
+func (u *Setup) resumable(entries *record.Journal, cases []plan.Case) error {
+	err := u.agree(entries, cases)
+	if err == nil {
+		var text []byte
+		if text, err = entries.Text(); err == nil {
+			_, err = record.ReadJournal(text)
+		}
+	}
+	if err != nil {
+		return exit.With(exit.Run, fmt.Errorf("%s contradicts itself: %w", JournalFile, err), "begin the sweep anew in another folder (--out)")
+	}
+	return nil
+}
+
+// agree compares the cases of a journal with those that the sweep's request makes.
+// Whether a case fits the memory is the journal's to say. A case of no option is from
+// before a change, and finished.
+func (u *Setup) agree(entries *record.Journal, cases []plan.Case) error {
+	made := map[string]record.Result{}
+	for _, c := range cases {
+		made[c.Key] = c.Planned()
+	}
+	for _, f := range entries.Further {
+		r, err := u.again(f)
+		if err != nil {
+			return err
+		}
+		for _, c := range r.cases {
+			made[c.Key] = c.Planned()
+		}
+	}
+	results := entries.Record().Results
+	for i, r := range entries.Planned() {
+		m, ok := made[r.Key]
+		delete(made, r.Key)
+		m.Status, m.Reason = r.Status, r.Reason
+		switch {
+		case !ok && results[i].Status == record.Interrupted:
+			return fmt.Errorf("its options make no case %s, which it plans", r.Key)
+		case ok && !reflect.DeepEqual(m, r):
+			return fmt.Errorf("its options make another case %s than it plans", r.Key)
+		}
+	}
+	for _, c := range cases {
+		if _, missing := made[c.Key]; missing {
+			return fmt.Errorf("its options make the case %s, which it does not plan", c.Key)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,225 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"zbench/bench/advice"
+	"zbench/bench/cost"
+	"zbench/bench/exit"
+	"zbench/bench/plan"
+	"zbench/bench/recommend"
+	"zbench/bench/record"
+)
+
+const (
+	// maxRounds bounds how often a sweep is added to: octaves and second passes.
+	maxRounds = 24
+	// maxSecond is how often the sizes around an answer are added, should they move
+	// the answer.
+	maxSecond = 3
+)
+
+// round is cases that are added to a sweep.
+type round struct {
+	record.Further
+	cases []plan.Case
+	// most is how far an extension may go at most, in bytes; 0 is not known.
+	most int64
+}
+
+// rounds runs the cases, then those that a journal says were added, then those
+// that the bucket size still needs.
+func (e *Engine) rounds(ctx context.Context, u *Setup, j *Journal, cases []plan.Case, d Driver) ([]record.Result, error) {
+	results, err := e.runCases(ctx, u, j, cases, d)
+	for n := 0; err == nil && settled(results); n++ {
+		r, wanted := u.round(j, n, d)
+		if r == nil || wanted != nil {
+			return results, wanted
+		}
+		u.announceRound(e, r, j.Log.Parts)
+		if err = d.Allocate(ctx, r.cases); err != nil {
+			return results, connecting(err, "what was measured is saved; mend what the error names, then: "+ResumeCommand(&j.Log.Header.Record, j.dir.Path))
+		}
+		if n == len(j.Log.Further) {
+			if err = j.Add(r.Further); err != nil {
+				return results, err
+			}
+		}
+		var added []record.Result
+		added, err = e.runCases(ctx, u, j, r.cases, d)
+		results = append(results, added...)
+	}
+	return results, err
+}
+
+// runCases runs what the journal does not have yet of the cases.
+func (e *Engine) runCases(ctx context.Context, u *Setup, j *Journal, cases []plan.Case, d plan.Driver) ([]record.Result, error) {
+	w := Watcher(blind{})
+	if e.Watch != nil {
+		w = e.Watch(len(cases), done(j.Log, cases))
+	}
+	return plan.Resume(ctx, cases, d, u.Options, plan.Log{Parts: slices.Clone(j.Log.Parts), Append: func(part record.Part) error {
+		w.Pass(part)
+		return j.Append(part)
+	}}, w.Done)
+}
+
+// blind is a Watcher that looks at nothing.
+type blind struct{}
+
+func (blind) Pass(record.Part)   {}
+func (blind) Done(record.Result) {}
+
+// done counts the cases that the journal has whole.
+func done(j *record.Journal, cases []plan.Case) int {
+	ofRound := map[string]bool{}
+	for _, c := range cases {
+		ofRound[c.Key] = true
+	}
+	n := 0
+	for _, r := range j.Record().Results {
+		if ofRound[r.Key] && r.Status != record.Skipped && r.Status != record.Interrupted {
+			n++
+		}
+	}
+	return n
+}
+
+// round is the cases of the n-th round: the journal's, else what is wanted now.
+func (u *Setup) round(j *Journal, n int, d plan.Process) (*round, error) {
+	if n < len(j.Log.Further) {
+		return u.again(j.Log.Further[n])
+	}
+	room, err := d.Budget()
+	if err != nil {
+		return nil, err
+	}
+	return u.wants(j.Log, room)
+}
+
+// anyRoom is memory without a bound, for asking whether anything is wanted.
+var anyRoom = plan.Room{Bytes: math.MaxInt64}
+
+// wants is what the sweep still has to measure for the bucket size's sake; nil
+// where nothing is missing. It depends on the journal and the question alone, so
+// that a sweep that was killed asks for the same again. room is for a rank's buffers.
+func (u *Setup) wants(j *record.Journal, room plan.Room) (*round, error) {
+	if u.Spec.Sweep.FixedSizes || len(j.Further) >= maxRounds || u.question == nil {
+		return nil, nil
+	}
+	rec := j.Record()
+	d, err := u.question.AskBriefly([]cost.Source{cost.Of(rec, j.Parts)})
+	if err != nil || !d.Answered() {
+		return nil, err
+	}
+	for _, x := range []struct {
+		why  string
+		more func(recommend.Used) []int64
+	}{{record.Extension, u.longer}, {record.SecondPass, exact}} {
+		if x.why == record.SecondPass && count(j, x.why) >= maxSecond {
+			continue
+		}
+		if cases := u.missing(rec, d, room, x.more); len(cases) > 0 {
+			return newRound(x.why, len(j.Parts), cases, d), nil
+		}
+	}
+	return nil, nil
+}
+
+// newRound is a round after so many parts.
+func newRound(why string, after int, cases []plan.Case, d *advice.Document) *round {
+	r := &round{Further: record.Further{Why: why, After: after}, cases: cases}
+	for _, c := range cases {
+		r.Cases = append(r.Cases, c.Planned())
+	}
+	for _, c := range d.Answer.Curves {
+		r.most = max(r.most, c.WantMaxBytes)
+	}
+	return r
+}
+
+func count(j *record.Journal, why string) int {
+	n := 0
+	for _, f := range j.Further {
+		if f.Why == why {
+			n++
+		}
+	}
+	return n
+}
+
+// longer is the next size upwards on a curve that ends too early.
+func (u *Setup) longer(c recommend.Used) []int64 {
+	if c.WantMaxBytes <= c.MaxBytes {
+		return nil
+	}
+	factor := int64(max(u.axes.Factor, 2))
+	if c.MaxBytes > c.WantMaxBytes/factor {
+		return []int64{c.WantMaxBytes}
+	}
+	return []int64{c.MaxBytes * factor}
+}
+
+// exact is the real sizes around the answer.
+func exact(c recommend.Used) []int64 { return c.Refine }
+
+// missing are the cases of those sizes on the answer's curves that the record does
+// not have and the memory holds.
+func (u *Setup) missing(rec *record.Record, d *advice.Document, room plan.Room, sizes func(recommend.Used) []int64) []plan.Case {
+	var cases []plan.Case
+	have := map[string]bool{}
+	for _, r := range rec.Results {
+		have[r.Key] = true
+	}
+	for _, c := range d.Answer.Curves {
+		of := curveOf(rec, c)
+		if of == nil {
+			continue // rescaled
+		}
+		for _, bytes := range sizes(c) {
+			x, ok := u.axes.Like(*of, bytes)
+			if !ok || x.Skip != "" || have[x.Key] || x.Places(room.Cache).Arena > room.Bytes || measuredAt(rec, of, x.Layout.Bytes) {
+				continue
+			}
+			have[x.Key] = true
+			u.mark(&x)
+			cases = append(cases, x)
+		}
+	}
+	return cases
+}
+
+// curveOf is a result of the curve; nil where the record has none.
+func curveOf(rec *record.Record, c recommend.Used) *record.Result {
+	i := slices.IndexFunc(rec.Results, func(r record.Result) bool {
+		return r.Status == record.OK && r.Collective == c.Collective && r.Ranks == c.Ranks && r.Groups == c.Groups && r.Stride == c.Stride && r.Dtype == c.Dtype && r.InPlace == c.InPlace
+	})
+	if i < 0 || c.RescaledFrom > 0 {
+		return nil
+	}
+	return &rec.Results[i]
+}
+
+// measuredAt tells whether the curve has that size, rounding included.
+func measuredAt(rec *record.Record, of *record.Result, bytes int64) bool {
+	return slices.ContainsFunc(rec.Results, func(r record.Result) bool {
+		return r.Bytes == bytes && r.Collective == of.Collective && r.Ranks == of.Ranks && r.Groups == of.Groups && r.Stride == of.Stride && r.Dtype == of.Dtype && r.InPlace == of.InPlace
+	})
+}
+
+// again are the cases that a journal's round was planned with.
+func (u *Setup) again(f record.Further) (*round, error) {
+	again := &round{Further: f}
+	for _, r := range f.Cases {
+		c, ok := u.axes.Like(r, r.BytesRequested)
+		if !ok {
+			return nil, exit.With(exit.Run, fmt.Errorf("%s: the case %s is of no curve of its sweep", JournalFile, r.Key), "begin the sweep anew")
+		}
+		u.mark(&c)
+		again.cases = append(again.cases, c)
+	}
+	return again, nil
+}

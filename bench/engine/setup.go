@@ -1,0 +1,209 @@
+package engine
+
+import (
+	"fmt"
+
+	"zbench/bench/advice"
+	"zbench/bench/collective"
+	"zbench/bench/exit"
+	"zbench/bench/fabric"
+	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/bench/spec"
+)
+
+// loopback is the backend that simulates.
+const loopback = "loopback"
+
+// help says where the flags of a sweep are described.
+const help = "zbench collectives --help lists the flags"
+
+// Setup is a request that has been checked: a sweep ready to run.
+type Setup struct {
+	// Spec is the request with its defaults resolved.
+	Spec spec.Spec
+	// Machine is what the loopback simulates; nil on real hardware.
+	Machine *fabric.Machine
+	// Options say how often each case is launched.
+	Options plan.Options
+	// Cache is the last level of cache to rotate over, in bytes; 0 is not to.
+	Cache int64
+
+	axes     plan.Axes
+	fabric   *record.Fabric
+	question *advice.Question
+	// extrapolated tells of the driver's model whether parts of it, for a case, are
+	// not measured.
+	extrapolated func(plan.Case) bool
+}
+
+// Prepare checks a whole request before anything is opened or written. A sweep
+// that is resumed keeps the cases that it has.
+func Prepare(want spec.Spec, resumed bool) (*Setup, error) {
+	want = want.Clone()
+	want.Schema, want.Benchmark = spec.Schema, spec.Collectives
+	if want.World.RanksPerGPU == 1 {
+		want.World.RanksPerGPU = 0
+	}
+	u := &Setup{Spec: want}
+	var err error
+	if u.question, err = advice.Prepare(want.Advice); err != nil {
+		return nil, err // before hours of measuring, not after
+	}
+	f, err := fabric.ByName(want.Fabric)
+	if err != nil {
+		return nil, exit.UsageError(err, "zbench list fabrics describes them")
+	}
+	if err := u.fit(f, resumed); err != nil {
+		return nil, err
+	}
+	if want.Sweep.Cache == Cold {
+		u.Cache = f.Node.CacheBytes
+	}
+	if err := u.plan(); err != nil {
+		return nil, exit.UsageError(err, help)
+	}
+	if err := u.checkExperts(); err != nil {
+		return nil, err
+	}
+	return u, u.answerable()
+}
+
+// Cold and Warm are the states of the caches: buffers rotate, or do not.
+const (
+	Cold = "cold"
+	Warm = "warm"
+)
+
+// fit fits the world to the backend, and adds the groups that experts need.
+func (u *Setup) fit(f *fabric.Fabric, resumed bool) (err error) {
+	s := &u.Spec
+	if s.Backend != loopback {
+		if err := u.oneProcess(); err != nil {
+			return err
+		}
+	}
+	if s.Backend == loopback {
+		if s.World.RanksPerGPU > 1 {
+			return exit.Usagef("leave it out", "--ranks-per-gpu is for real GPUs")
+		}
+		if s.World.GPUsPerNode == 0 {
+			s.World.GPUsPerNode = f.Node.GPUs
+		}
+	}
+	if !resumed {
+		u.addExperts()
+	}
+	if s.Backend == loopback {
+		o := fabric.Options{Seed: s.Seed, Faults: s.Faults, Groups: s.Sweep.Groups, Strides: s.Sweep.Strides, Scales: s.Sweep.Scales}
+		if u.Machine, err = f.Resolve(s.World, o); err != nil {
+			return exit.UsageError(err, help)
+		}
+		u.fabric = f.Describe(u.Machine)
+	}
+	return nil
+}
+
+// oneProcess fits the world to a real backend, where this process is the only
+// one: as many ranks as it drives GPUs, as rccl-tests' -g has it.
+func (u *Setup) oneProcess() error {
+	s := &u.Spec
+	w := &s.World
+	switch {
+	case len(s.Faults) > 0:
+		return exit.Usagef("give --backend loopback", "--fault is for simulations; real faults are looked for")
+	case w.Nodes != 1 || w.GPUsPerProcess < 1 || (w.GPUsPerNode != 0 && w.GPUsPerNode != w.GPUsPerProcess):
+		return exit.Usagef("give -g the number of this machine's GPUs, or simulate with --backend loopback",
+			"--backend %s drives the GPUs of this one process: --nodes must be 1 and -g the number of GPUs", s.Backend)
+	}
+	w.GPUsPerNode = w.GPUsPerProcess
+	return nil
+}
+
+// plan makes the axes and the options of the sweep.
+func (u *Setup) plan() error {
+	s, w := u.Spec.Sweep, u.Spec.World
+	u.axes = plan.Axes{
+		MinBytes: s.MinBytes, MaxBytes: s.MaxBytes, Factor: s.Factor, Step: s.StepBytes, Graph: s.GraphLaunches, InPlace: s.InPlace,
+		World: w, Groups: s.Groups, Strides: s.Strides, Scales: s.Scales,
+	}
+	if err := u.name(); err != nil {
+		return err
+	}
+	if err := u.axes.Validate(); err != nil {
+		return err
+	}
+	u.Options = plan.DefaultOptions()
+	o := &u.Options
+	o.Iterations, o.Warmup, o.Checks = s.Iterations, s.Warmup, s.Checks
+	o.Burst.Precision, o.Burst.MaxTime = s.Precision, s.MaxTime
+	o.Isolated.Precision, o.Isolated.MaxTime = s.Precision, s.MaxTime
+	o.EveryRank = u.keepsSamples()
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	if n := s.Iterations * max(s.GraphLaunches, 1); n > plan.MaxLaunches {
+		return fmt.Errorf("a burst of %d launches (-n times -G) is more than %d", n, plan.MaxLaunches)
+	}
+	return nil
+}
+
+// name looks up what the request names, and puts the tables' own names into it.
+func (u *Setup) name() (err error) {
+	s := u.Spec.Sweep
+	if s.StepBytes > 0 {
+		s.Factor = 1
+	}
+	if u.axes.Dtype, err = collective.DtypeByName(s.Dtype); err != nil {
+		return err
+	}
+	if u.axes.Op, err = collective.OpByName(s.Op); err != nil {
+		return err
+	}
+	s.Dtype, s.Op = u.axes.Dtype.Name, u.axes.Op.Name
+	wanted := s.Collectives
+	if len(wanted) == 0 {
+		wanted = collective.Default()
+	}
+	s.Collectives = nil
+	seen := map[string]bool{}
+	for _, name := range wanted {
+		c, err := collective.ByName(name)
+		if err != nil {
+			return err
+		}
+		if !seen[c.Name] {
+			u.axes.Collectives, s.Collectives = append(u.axes.Collectives, c), append(s.Collectives, c.Name)
+		}
+		seen[c.Name] = true
+	}
+	return nil
+}
+
+// SamplesRanks is the most ranks whose samples are kept without being asked to.
+const SamplesRanks = 64
+
+// keepsSamples tells whether the sweep keeps its samples beside the record.
+func (u *Setup) keepsSamples() bool {
+	return u.Spec.Sweep.KeepSamples || u.Spec.World.Size() <= SamplesRanks
+}
+
+// cases lists the sweep and marks what does not fit or is extrapolated.
+func (u *Setup) cases(d plan.Process) ([]plan.Case, error) {
+	room, err := d.Budget()
+	if err != nil {
+		return nil, err
+	}
+	cases := u.axes.Cases()
+	plan.Fit(cases, room)
+	for i := range cases {
+		u.mark(&cases[i])
+	}
+	return cases, nil
+}
+
+// mark says of a case whether its model has parts that are not measured. Before a
+// driver is open that is not known, and nothing is marked.
+func (u *Setup) mark(c *plan.Case) {
+	c.Extrapolated = u.extrapolated != nil && u.extrapolated(*c)
+}

@@ -1,0 +1,41 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"zbench/bench/exit"
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// Verdict is the error, with its exit code, that a sweep's record earns; nil where
+// all is well.
+func Verdict(rec *record.Record, dir string) error {
+	count, partly := map[record.Status]int{}, 0
+	for _, r := range rec.Results {
+		count[r.Status]++
+		if r.Status == record.Interrupted && r.Burst != nil {
+			partly++
+		}
+	}
+	switch {
+	case count[record.Interrupted] > 0:
+		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %d of %d cases finished, %d more have 1 of %d passes; all of it is saved", count[record.OK], len(rec.Results), partly, record.Passes), "go on with: "+ResumeCommand(rec, dir))
+	case count[record.WrongData] > 0:
+		return exit.With(exit.WrongData, fmt.Errorf("%d cases have wrong data", count[record.WrongData]), "the report names them")
+	case count[record.OK] == 0 && count[record.Failed] == 0:
+		return exit.With(exit.Run, errors.New("nothing was measured: every case was skipped"), "the table says why; choose other sizes (-b, -e) or fewer ranks")
+	}
+	return failed(rec, dir)
+}
+
+// failed is the first failed case as an error, nil when there is none.
+func failed(rec *record.Record, dir string) error {
+	for _, r := range rec.Results {
+		if r.Status == record.Failed {
+			return exit.With(exit.Run, fmt.Errorf("%s at %s failed: %s", r.Collective, unit.Bytes(r.BytesRequested), r.Reason), "what finished before it is saved; what came after it: "+ResumeCommand(rec, dir))
+		}
+	}
+	return nil
+}

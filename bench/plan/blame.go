@@ -1,0 +1,182 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/record"
+)
+
+// GroupError is the failure of one or several processes to carry out an order. It
+// is Stuck: its evidence is of all ranks that took part.
+type GroupError struct {
+	// Failures are those of the processes, in their order.
+	Failures []ProcessFailure
+	// processes is the number of all processes.
+	processes int
+	evidence  *record.Evidence
+}
+
+// ProcessFailure is the failure of one process.
+type ProcessFailure struct {
+	Process int
+	Host    string
+	Failure
+}
+
+// Evidence is how far every rank got; nil where no launches were waited for.
+func (e *GroupError) Evidence() *record.Evidence { return e.evidence }
+
+// Timeout tells that all processes waited in vain, for a cause that none names.
+func (e *GroupError) Timeout() bool {
+	return !slices.ContainsFunc(e.Failures, func(f ProcessFailure) bool { return f.Kind != FailedLate })
+}
+
+// blamed is the most failures that differ that an error quotes.
+const blamed = 3
+
+// Error quotes what failed: first the processes that failed of themselves, then
+// those that waited for them in vain. Failures that read the same are quoted once.
+func (e *GroupError) Error() string {
+	type quote struct {
+		kind    FailureKind
+		message string
+	}
+	members := map[quote][]int{}
+	var order []quote
+	for i, f := range e.Failures {
+		q := quote{f.Kind, f.Message}
+		if members[q] == nil {
+			order = append(order, q)
+		}
+		members[q] = append(members[q], i)
+	}
+	slices.SortStableFunc(order, func(a, b quote) int {
+		return cmp.Compare(slices.Index(failureKinds, a.kind), slices.Index(failureKinds, b.kind))
+	})
+	var texts []string
+	rest := 0
+	for i, q := range order {
+		if i >= blamed {
+			rest += len(members[q])
+			continue
+		}
+		texts = append(texts, e.named(members[q])+": "+q.message)
+	}
+	if rest > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", rest))
+	}
+	if e.evidence != nil {
+		texts = append(texts, e.evidence.Text())
+	}
+	return strings.Join(texts, "; ")
+}
+
+// named names the processes of some failures; one alone with its host.
+func (e *GroupError) named(failures []int) string {
+	numbers := make([]int, len(failures))
+	for i, at := range failures {
+		numbers[i] = e.Failures[at].Process
+	}
+	text := record.ProcessText(numbers, e.processes)
+	if host := e.Failures[failures[0]].Host; len(failures) == 1 && host != "" {
+		text += " on " + host
+	}
+	return text
+}
+
+// blame is the error of all that failed in carrying out the order, nil for nothing.
+func (g *Group) blame(o Order, reports []Report) error {
+	e := &GroupError{processes: len(reports)}
+	for i, r := range reports {
+		if r.Failure != nil {
+			e.Failures = append(e.Failures, ProcessFailure{i, g.world[i].Host, *r.Failure})
+		}
+	}
+	if len(e.Failures) == 0 {
+		return nil
+	}
+	e.evidence = g.join(o, reports)
+	return e
+}
+
+// batch is the phase of an order's launches and how many are in a batch of them;
+// false where the order launches nothing.
+func (o Order) batch() (during string, launches int, ok bool) {
+	switch o.Do {
+	case DoVerify:
+		return record.DuringVerification, 1, true
+	case DoWarmUp:
+		return record.DuringWarmUp, o.Count, true
+	case DoBurst:
+		return record.DuringBurst, o.Bursts.Launches(), true
+	case DoIsolated:
+		return record.DuringIsolated, o.Count, true
+	case DoBudget, DoAllocate, DoBegin, DoEnd:
+	}
+	return "", 0, false
+}
+
+// join makes the evidence of all ranks that took part from that of the processes.
+// It is nil where no process has evidence and none was lost during launches.
+func (g *Group) join(o Order, reports []Report) *record.Evidence {
+	all := &record.Evidence{}
+	var launched bool
+	all.During, all.Iterations, launched = o.batch()
+	told, missed := false, false
+	for i, r := range slices.Backward(reports) {
+		if r.Failure == nil {
+			continue
+		}
+		e := r.Failure.Evidence
+		missed = missed || e != nil || r.Failure.Kind == FailedLost
+		first, active := g.share(i)
+		if _, err := e.Progress(first, active); err == nil {
+			// The driver knows what it launched. The first process's evidence decides.
+			all.During, all.Iterations, told = e.During, e.Iterations, true
+		}
+	}
+	if !told && !(launched && missed) {
+		return nil
+	}
+	var ranks []record.RankProgress
+	for i, r := range reports {
+		if first, active := g.share(i); active > 0 {
+			ranks = append(ranks, addShare(all, r.Failure, first, active)...)
+		}
+	}
+	all.SetRanks(ranks)
+	return all
+}
+
+// addShare is how far the ranks of one process got in the batch of all. A deadline
+// of its own becomes that of all.
+func addShare(all *record.Evidence, f *Failure, first, count int) []record.RankProgress {
+	n := all.Iterations
+	one := record.RankProgress{Enqueued: n, Begun: n, Ended: n, Finished: true}
+	switch {
+	case f == nil: // it has done all that was ordered
+	case f.Evidence != nil:
+		e := f.Evidence
+		ranks, err := e.Progress(first, count)
+		if err == nil && (e.During != all.During || e.Iterations != n) {
+			err = fmt.Errorf("evidence of %d launches (%s); another process has %d (%s)", e.Iterations, e.During, n, all.During)
+		}
+		if err == nil {
+			if e.Deadline != nil && (all.Deadline == nil || *all.Deadline < *e.Deadline) {
+				all.Deadline = e.Deadline
+			}
+			return ranks
+		}
+		one = record.RankProgress{Failed: true, Error: clip(err.Error(), maxRankError)}
+	case f.Kind == FailedLost:
+		one = record.RankProgress{Lost: true}
+	case f.Kind == FailedLate:
+		one = record.RankProgress{Enqueued: n, Begun: -1, Ended: -1}
+	default:
+		one = record.RankProgress{Failed: true, Error: clip(f.Message, maxRankError)}
+	}
+	return slices.Repeat([]record.RankProgress{one}, count)
+}

@@ -1,0 +1,90 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Protocol is the number of the agreement of processes. It changes whenever a
+// process of an older zbench could misread an Order or a Report.
+const Protocol = 1
+
+// The fields of what travels, beside the number of the protocol.
+type (
+	orderFields  Order
+	reportFields Report
+)
+
+// MarshalJSON adds the number of the protocol.
+func (o Order) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Protocol int `json:"protocol"`
+		orderFields
+	}{Protocol, orderFields(o)})
+}
+
+// UnmarshalJSON refuses an order of another protocol, or with a field that this
+// zbench does not know: it must not be carried out in part.
+func (o *Order) UnmarshalJSON(text []byte) error {
+	var in struct {
+		Protocol int `json:"protocol"`
+		orderFields
+	}
+	if err := decode("an order", text, &in); err != nil {
+		return err
+	}
+	*o = Order(in.orderFields)
+	return nil
+}
+
+// MarshalJSON adds the number of the protocol.
+func (r Report) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Protocol int `json:"protocol"`
+		reportFields
+	}{Protocol, reportFields(r)})
+}
+
+// UnmarshalJSON refuses a report of another protocol, with a field that this zbench
+// does not know, or with what no process reports.
+func (r *Report) UnmarshalJSON(text []byte) error {
+	var in struct {
+		Protocol int `json:"protocol"`
+		reportFields
+	}
+	if len(text) > MaxReport {
+		return fmt.Errorf("a report of %d bytes: the most is %d", len(text), MaxReport)
+	}
+	if err := decode("a report", text, &in); err != nil {
+		return err
+	}
+	if f := in.Failure; f != nil && (!slices.Contains(failureKinds, f.Kind) || f.Message == "") {
+		return fmt.Errorf("a report of a failure of the kind %q, %q: kinds are %q; %s", f.Kind, f.Message, failureKinds, sameBuild)
+	}
+	if in.Verified.Wrong < 0 || in.Budget.Bytes < 0 || in.Budget.Cache < 0 {
+		return fmt.Errorf("a report with a negative count: %d wrong elements, %d bytes, cache of %d bytes", in.Verified.Wrong, in.Budget.Bytes, in.Budget.Cache)
+	}
+	*r = Report(in.reportFields).bounded() // another process may not have cut its texts
+	return nil
+}
+
+// decode reads a message of this protocol.
+func decode(what string, text []byte, into any) error {
+	var head struct {
+		Protocol int `json:"protocol"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return fmt.Errorf("%s that cannot be read: %w", what, err)
+	}
+	if head.Protocol != Protocol {
+		return fmt.Errorf("%s of protocol %d, this zbench has %d: %s", what, head.Protocol, Protocol, sameBuild)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("%s that this zbench does not know: %w; %s", what, err, sameBuild)
+	}
+	return nil
+}

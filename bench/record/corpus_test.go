@@ -1,0 +1,213 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/internal/schematest"
+)
+
+// badRecord are changes of full() that no record may have.
+var badRecord = map[string]string{
+	"/schema":                                 `"zbench.results/0"`,
+	"/created":                                `"20 Nov 2026"`,
+	"/source/kind":                            `"guessed" "simulated"`,
+	"/source/imports/0/sha256":                `"a.log"`,
+	"/source/imports/0/skipped/0/count":       `0`,
+	"/source/imports/0/skipped/0/lines/0":     `0`,
+	"/world/ranks_per_gpu":                    `1`,
+	"/fabric/roofs/0/busbw":                   `0`,
+	"/spec/sweep/factor":                      `0`,
+	"/spec/sweep/step_bytes":                  `0`,
+	"/spec/sweep/graph_launches":              `0`,
+	"/spec/sweep/groups/0":                    `1`,
+	"/spec/sweep/strides/0":                   `1`,
+	"/spec/sweep/scales/0":                    `0`,
+	"/spec/sweep/cache":                       `"hot"`,
+	"/added/0/why":                            `"fun"`,
+	"/spec/sweep/collectives/0":               `"all_reduce_perf"`,
+	"/spec/schema":                            `"zbench.spec/0"`,
+	"/spec/world/ranks_per_gpu":               `1`,
+	"/results/0/key":                          `""`,
+	"/results/0/collective":                   `"all_reduce_perf"`,
+	"/results/0/status":                       `"failed"`,
+	"/results/0/stride":                       `1`,
+	"/results/1/status":                       `"fine"`,
+	"/results/1/reason":                       `""`,
+	"/results/0/verified/state":               `"yes"`,
+	"/results/2/evidence/during":              `"lunch"`,
+	"/results/2/evidence/ranks/0/state":       `"asleep"`,
+	"/results/2/evidence/ranks/0/ranks":       `"1-"`,
+	"/results/2/evidence/ranks/0/count":       `0`,
+	"/results/0/isolated/stop":                `"bored"`,
+	"/results/0/burst/mean_of_ranks/n":        `0`,
+	"/results/0/slow_launches/launches":       `0`,
+	"/results/0/slow_launches/groups/0/count": `0`,
+}
+
+// badRecords are changes that no record may have, each of a record that fits.
+func badRecords(t *testing.T) []schematest.Changes {
+	return []schematest.Changes{
+		{Good: encoded(t, full()), Bad: badRecord},
+		{Good: encoded(t, bare()), Bad: map[string]string{"/source/kind": `"measured"`}},
+		{Good: encoded(t, kernels()), Bad: badKernels},
+	}
+}
+
+// badKernels are changes of kernels() that no record may have.
+var badKernels = map[string]string{
+	"/source/kind":                    `"emulated" "simulated"`,
+	"/world/devices/0/kind":           `"memory"`,
+	"/world/devices/0/peak_bandwidth": `0`,
+	"/spec/kernels/data":              `"ones"`,
+	"/kernels/0/role":                 `"fast"`,
+	"/kernels/0/config/grid":          `"square"`,
+	"/kernels/0/status":               `"fine"`,
+	"/kernels/0/reason":               `""`,
+	"/kernels/0/verified/state":       `"yes"`,
+	"/kernels/0/timing/launches":      `0`,
+	"/kernels/0/timing/stop":          `"bored"`,
+	"/kernels/0/timing/launch":        `0`,
+	"/kernels/0/timing/seconds/n":     `0`,
+	"/kernels/0/metrics/rate":         `0`,
+	"/kernels/0/metrics/rate_lo":      `0`,
+	"/kernels/0/metrics/rate_hi":      `0`,
+	"/kernels/0/metrics/rate_fastest": `0`,
+	"/kernels/0/metrics/rate_p95":     `0`,
+	"/kernels/0/metrics/of_peak":      `0`,
+	"/kernels/0/metrics/times_vendor": `0`,
+}
+
+// What no record has is refused.
+func TestSchemaIsTight(t *testing.T) {
+	schematest.Tight(t, schematest.Compile(t, SchemaJSON), func() any { return &Record{} }, encoded(t, full()), encoded(t, bare()), encoded(t, kernels()))
+	schematest.Refuses(t, SchemaJSON, badRecords(t)...)
+}
+
+// A line of the journal is a Header, a Part or a Further, and its checksum.
+type (
+	headerLine struct {
+		Header
+		Sum string `json:"crc32c"`
+	}
+	partLine struct {
+		Part
+		Sum string `json:"crc32c"`
+	}
+	furtherLine struct {
+		Further
+		Sum string `json:"crc32c"`
+	}
+)
+
+// What no journal has is refused.
+func TestJournalSchemaIsTight(t *testing.T) {
+	s := schematest.Compile(t, JournalSchemaJSON)
+	tight := func(into func() any, changes ...schematest.Changes) {
+		t.Helper()
+		var lines []string
+		for _, c := range changes {
+			lines = append(lines, c.Good)
+		}
+		schematest.Tight(t, s, into, lines...)
+	}
+	headers, parts, further := badHeaders(t), badParts(t), badFurther(t)
+	tight(func() any { return &headerLine{} }, headers...)
+	tight(func() any { return &partLine{} }, parts...)
+	tight(func() any { return &furtherLine{} }, further...)
+	schematest.Refuses(t, JournalSchemaJSON, slices.Concat(headers, parts, further)...)
+}
+
+// badHeaders are changes of first lines that no journal may have: those of their
+// records, and their own.
+func badHeaders(t *testing.T) []schematest.Changes {
+	var all []schematest.Changes
+	for i, rec := range []*Record{full(), bare(), kernels()} {
+		h := begun()
+		h.Record = *rec
+		bad := map[string]string{"/schema": `"zbench.journal/0"`, "/crc32c": `"0000000"`, "/machine": `"none"`}
+		for where, values := range badRecords(t)[i].Bad {
+			bad["/record"+where] = values
+		}
+		all = append(all, schematest.Changes{Good: lineText(t, h), Bad: bad})
+	}
+	return all
+}
+
+func badParts(t *testing.T) []schematest.Changes {
+	hung, passed := taken("a", 0), taken("a", 0)
+	hung.Status, hung.Reason, hung.Evidence, hung.Verified.Reason = Failed, "hung", full().Results[2].Evidence, "none"
+	passed.Isolated.Groups, passed.Isolated.Slow, passed.Isolated.Repeated, passed.Isolated.Unheld = []float64{1, 2}, []int{0, 1}, 1, 2
+	kernel := kernelPart("a@0", 0, 1e-3)
+	kernel.Kernel.Launch = new(1e-6)
+	kernel.Verified = &kernels().Kernels[0].Verified
+	return []schematest.Changes{
+		{Good: lineText(t, kernel), Bad: map[string]string{"/kernel/launches": `0`, "/kernel/stop": `"bored"`}},
+		{Good: lineText(t, passed), Bad: map[string]string{
+			"/status":           `"failed"`,
+			"/key":              `""`,
+			"/pass":             `2`,
+			"/burst/iterations": `0`,
+			"/burst/stop":       `"bored"`,
+			"/isolated/stop":    `"bored"`,
+			"/isolated/ranks":   `"?"`,
+			"/crc32c":           `"ABCDEF01"`,
+		}},
+		{Good: lineText(t, hung), Bad: map[string]string{
+			"/status":                 `"skipped"`,
+			"/reason":                 `""`,
+			"/evidence/ranks/0/ranks": `"all"`,
+		}},
+		{Good: lineText(t, Part{Key: "a", Status: Failed, Reason: "link down"}), Bad: map[string]string{"/status": `"ok"`}},
+	}
+}
+
+func badFurther(t *testing.T) []schematest.Changes {
+	added := Further{Why: Extension, Cases: full().Results}
+	tuned := Further{Why: Tuned, Kernels: kernels().Kernels}
+	return []schematest.Changes{
+		{Good: lineText(t, added), Bad: map[string]string{"/why": `"fun"`, "/crc32c": `"-"`}},
+		{Good: lineText(t, tuned), Bad: map[string]string{"/kernels/0/role": `"fast"`}},
+	}
+}
+
+func lineText(t *testing.T, line interface{ Line() ([]byte, error) }) string {
+	t.Helper()
+	text, err := line.Line()
+	require.NoError(t, err)
+	return string(text)
+}
+
+// What no index of samples has is refused.
+func TestSamplesSchemaIsTight(t *testing.T) {
+	var index bytes.Buffer
+	require.NoError(t, WriteSamples(io.Discard, &index, begun().Record.Results, parts()))
+	schematest.Tight(t, schematest.Compile(t, SamplesSchemaJSON), func() any { return &SamplesIndex{} }, index.String())
+	schematest.Refuses(t, SamplesSchemaJSON, schematest.Changes{Good: index.String(), Bad: map[string]string{
+		"/schema":          `"zbench.samples/2"`,
+		"/series/0/key":    `""`,
+		"/series/0/series": `"all"`,
+		"/series/0/count":  `0`,
+		"/series/0/width":  `0`,
+	}})
+}
+
+// What no run.json has is refused.
+func TestRunSchemaIsTight(t *testing.T) {
+	schema, err := os.ReadFile("schema/run-v1.json")
+	require.NoError(t, err)
+	good, err := json.Marshal(Run{Schema: RunSchema, Seconds: 1.5, Args: []string{"hbm"}, Host: "h", Go: "go1.26", Platform: "linux/amd64", CPUs: 2})
+	require.NoError(t, err)
+	schematest.Tight(t, schematest.Compile(t, schema), func() any { return &Run{} }, string(good))
+	schematest.Refuses(t, schema, schematest.Changes{Good: string(good), Bad: map[string]string{
+		"/schema":   `"zbench.run/0"`,
+		"/started":  `"today"`,
+		"/finished": `"today"`,
+	}})
+}

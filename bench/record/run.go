@@ -1,0 +1,29 @@
+package record
+
+import "time"
+
+// RunSchema names the version of the format of run.json.
+const RunSchema = "zbench.run/1"
+
+// Run is run.json: facts of the tool's own run, kept out of the record so that a
+// record depends on nothing but its input.
+type Run struct {
+	// Version of the format.
+	Schema string `json:"schema"`
+	// Started is when the command began, in UTC (RFC 3339).
+	Started time.Time `json:"started"`
+	// Finished is when the command ended, in UTC (RFC 3339).
+	Finished time.Time `json:"finished"`
+	// Seconds from start to end.
+	Seconds float64 `json:"seconds"`
+	// Args is the command line.
+	Args []string `json:"args"`
+	// Host is the name of the machine.
+	Host string `json:"host"`
+	// Go is the version of the Go runtime.
+	Go string `json:"go"`
+	// Platform is the operating system and the architecture.
+	Platform string `json:"platform"`
+	// CPUs is the number of CPUs of the machine.
+	CPUs int `json:"cpus"`
+}

@@ -1,0 +1,153 @@
+package spec
+
+import (
+	"strconv"
+
+	"zbench/bench/model"
+	"zbench/bench/trainer"
+)
+
+// Advice is a request for a bucket size: what it depends on beside the measured
+// curves. A zero value is not given. It holds what was read from files, not their
+// paths, so that it can be asked again where they are not.
+type Advice struct {
+	// Name of the trainer, or an alias of it; absent where the configuration tells.
+	Framework string `json:"framework,omitempty"`
+	// Published model whose gradients are reduced (--preset).
+	Preset string `json:"preset,omitempty"`
+	// Number of parameters, where there is no list.
+	Total int64 `json:"total_params,omitempty"`
+	// Parameter tensors of a file, as it was read (--params).
+	Model *model.Model `json:"model,omitempty"`
+	// Transformer blocks, with total_params.
+	Layers int `json:"layers,omitempty"`
+	// Elements of the embedding and of the output layer, with total_params.
+	Largest int64 `json:"largest_param,omitempty"`
+	// What was read from the trainer's own settings (--config).
+	Config *Config `json:"config,omitempty"`
+	// Ranks that reduce a gradient together; absent for the curve's.
+	DP int `json:"dp,omitempty"`
+	// Expert-parallel groups among them.
+	EP int `json:"ep,omitempty"`
+	// Pipeline stages.
+	PP int `json:"pp,omitempty"`
+	// Megatron's optimizer instances.
+	Instances int `json:"instances,omitempty"`
+	// Microbatches in a step.
+	Accum int `json:"accum,omitempty"`
+	// ZeRO stage; absent for the trainer's usual one.
+	Zero *int `json:"zero,omitempty"`
+	// Megatron's --optimizer.
+	Optimizer string `json:"optimizer,omitempty"`
+	// Element type in which gradients are reduced; absent for the trainer's.
+	GradDtype string `json:"grad_dtype,omitempty"`
+	// Element type in which parameters are gathered; absent for bfloat16.
+	ParamDtype string `json:"param_dtype,omitempty"`
+	// Backward of one microbatch without communication, in seconds.
+	Backward float64 `json:"backward_seconds,omitempty"`
+	// Forward of it, in seconds; absent for half the backward.
+	Forward float64 `json:"forward_seconds,omitempty"`
+	// Forward and backward together, in seconds.
+	Step float64 `json:"step_seconds,omitempty"`
+	// Tokens that a GPU has in a microbatch, where no time was measured.
+	Tokens int64 `json:"tokens_per_microbatch,omitempty"`
+	// Parameters that a token uses on this GPU; absent for the preset's.
+	Active int64 `json:"active_params,omitempty"`
+	// What a GPU reaches in training, in FLOP/s.
+	Flops float64 `json:"flops,omitempty"`
+	// Backward repeats the whole forward.
+	Recompute bool `json:"recompute,omitempty"`
+	// Bound of the memory of the trainer's buffers, in bytes.
+	MemBudget int64 `json:"mem_budget,omitempty"`
+	// Curves of another number of ranks may be used (--allow-rescale).
+	Rescale bool `json:"allow_rescale,omitempty"`
+}
+
+// Config is a trainer's settings file: its name without folders, and the settings
+// that were found in it.
+type Config struct {
+	// Name of the file.
+	File string `json:"file"`
+	// Settings in the order of the file.
+	Settings []trainer.Setting `json:"settings"`
+}
+
+// Complete tells whether the question names its trainer: by a flag or a file.
+func (a *Advice) Complete() bool { return a.Framework != "" || a.Config != nil }
+
+// Line is the flags that ask the same, files by their names.
+func (a *Advice) Line() []string {
+	if a == nil {
+		return nil
+	}
+	file, config, zero := "", "", ""
+	if a.Model != nil {
+		file = a.Model.Name
+	}
+	if a.Config != nil {
+		config = a.Config.File
+	}
+	if a.Zero != nil {
+		zero = strconv.Itoa(*a.Zero)
+	}
+	var line []string
+	for _, f := range []struct{ name, value string }{
+		{"framework", a.Framework},
+		{"params", file},
+		{"preset", a.Preset},
+		{"total-params", whole(a.Total)},
+		{"layers", whole(a.Layers)},
+		{"largest-param", whole(a.Largest)},
+		{"dp", whole(a.DP)},
+		{"optimizer", a.Optimizer},
+		{"ep", whole(a.EP)},
+		{"pp", whole(a.PP)},
+		{"instances", whole(a.Instances)},
+		{"grad-dtype", a.GradDtype},
+		{"param-dtype", a.ParamDtype},
+		{"zero", zero},
+		{"accum", whole(a.Accum)},
+		{"recompute", yes(a.Recompute)},
+		{"backward-ms", scaled(a.Backward, 1e3)},
+		{"forward-ms", scaled(a.Forward, 1e3)},
+		{"step-ms", scaled(a.Step, 1e3)},
+		{"tokens-per-microbatch", whole(a.Tokens)},
+		{"active-params", whole(a.Active)},
+		{"tflops", scaled(a.Flops, 1e-12)},
+		{"mem-budget", whole(a.MemBudget)},
+		{"config", config},
+		{"allow-rescale", yes(a.Rescale)},
+	} {
+		switch f.value {
+		case "":
+		case "true":
+			line = append(line, "--"+f.name)
+		default:
+			line = append(line, "--"+f.name, f.value)
+		}
+	}
+	return line
+}
+
+func whole[T int | int64](n T) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(int64(n), 10)
+}
+
+// scaled prints a value in the flag's unit. Twelve digits hide the rounding of the
+// conversion.
+func scaled(v, scale float64) string {
+	if v == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(v*scale, 'g', 12, 64)
+}
+
+func yes(on bool) string {
+	if on {
+		return "true"
+	}
+	return ""
+}

@@ -1,0 +1,204 @@
+// Package spec is the request: everything that one command was asked to do, in
+// base units, as it stands in a record. Flags fill a [Spec], an engine runs it, a
+// journal keeps it so that a sweep can be resumed without flags, and a file of it
+// can be run again.
+package spec
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Schema names the version of the format.
+const Schema = "zbench.spec/1"
+
+// Collectives is the benchmark of `zbench collectives`.
+const Collectives = "collectives"
+
+// Spec is a request. Defaults are resolved: the same Spec asks for the same cases
+// with any version that reads it.
+type Spec struct {
+	// Version of the format.
+	Schema string `json:"schema"`
+	// What runs: collectives, hbm, rmsnorm, layernorm or muon.
+	Benchmark string `json:"benchmark"`
+	// Provider: loopback, rocm or cuda.
+	Backend string `json:"backend"`
+	// Name of the hardware that is simulated, or whose roofs and cache are assumed
+	// (--fabric).
+	Fabric string `json:"fabric,omitempty"`
+	// Ranks that take part.
+	World World `json:"world"`
+	// Seed of every random draw, an unsigned 64-bit integer.
+	Seed uint64 `json:"seed"`
+	// Faults are planted into the simulation, as --fault takes them.
+	Faults []string `json:"faults,omitempty"`
+	// Sweep of collectives; absent for another benchmark.
+	Sweep *Sweep `json:"sweep,omitempty"`
+	// Run of hbm or of a kernel; absent for collectives.
+	Kernels *Kernels `json:"kernels,omitempty"`
+	// Bucket size that is asked for; absent where none is.
+	Advice *Advice `json:"advice,omitempty"`
+}
+
+// Sweep is a sweep of collectives over message sizes, in rccl-tests' terms.
+type Sweep struct {
+	// Names of the collectives, in order.
+	Collectives []string `json:"collectives"`
+	// Smallest size, in bytes (-b).
+	MinBytes int64 `json:"min_bytes"`
+	// Largest size, in bytes (-e).
+	MaxBytes int64 `json:"max_bytes"`
+	// Factor between sizes (-f); 1 where step_bytes are added instead.
+	Factor int `json:"factor" jsonschema:"minimum=1"`
+	// Bytes between sizes (-i); absent where sizes are multiplied.
+	StepBytes int64 `json:"step_bytes,omitempty" jsonschema:"minimum=1"`
+	// Element type (-d).
+	Dtype string `json:"dtype"`
+	// Reduction operator (-o).
+	Op string `json:"op"`
+	// InPlace lists the forms that are run: false for two buffers, true for one.
+	InPlace []bool `json:"in_place"`
+	// Launches in one burst (-n).
+	Iterations int `json:"iterations"`
+	// Launches before the first burst (-w).
+	Warmup int `json:"warmup"`
+	// Verified launches (-c).
+	Checks int `json:"checks"`
+	// GraphLaunches is how often a burst's launches, captured into a graph, are
+	// replayed; absent where they are launched one by one.
+	GraphLaunches int `json:"graph_launches,omitempty" jsonschema:"minimum=1"`
+	// Half the 95 % interval of the median over the median at which a timing ends, a
+	// ratio.
+	Precision float64 `json:"precision"`
+	// Measured time at which a timing ends, in seconds.
+	MaxTime float64 `json:"max_time"`
+	// Cache is cold where buffers rotate over twice the last level of cache, warm where
+	// they do not.
+	Cache string `json:"cache"`
+	// Bytes that all ranks' buffers may have for a case to be verified on the loopback
+	// (--verify-budget).
+	VerifyBudget int64 `json:"verify_budget"`
+	// Sizes of the groups that are run beside the whole world (--groups).
+	Groups []int `json:"groups,omitempty" jsonschema:"minimum=2"`
+	// How far apart the ranks of the groups are that are run beside the whole world
+	// (--strides).
+	Strides []int `json:"strides,omitempty" jsonschema:"minimum=2"`
+	// Numbers of nodes that are run beside the whole world (--scale).
+	Scales []int `json:"scales,omitempty" jsonschema:"minimum=1"`
+	// Samples are kept whatever the number of ranks (--keep-samples).
+	KeepSamples bool `json:"keep_samples,omitempty"`
+	// No sizes are added for the sake of the bucket size (--fixed-sizes).
+	FixedSizes bool `json:"fixed_sizes,omitempty"`
+}
+
+// Clone is a deep copy of what a command may change.
+func (s Spec) Clone() Spec {
+	s.Faults = slices.Clone(s.Faults)
+	if s.Sweep != nil {
+		w := *s.Sweep
+		w.Collectives, w.InPlace = slices.Clone(w.Collectives), slices.Clone(w.InPlace)
+		w.Groups, w.Strides, w.Scales = slices.Clone(w.Groups), slices.Clone(w.Strides), slices.Clone(w.Scales)
+		s.Sweep = &w
+	}
+	if s.Kernels != nil {
+		s.Kernels = s.Kernels.clone()
+	}
+	if s.Advice != nil {
+		a := *s.Advice
+		s.Advice = &a
+	}
+	return s
+}
+
+// ErrNot is wrapped by the errors of Read that mean a file of another kind.
+var ErrNot = errors.New("not a zbench spec")
+
+// Read reads a Spec: a file of its own, a record (results.json) or the first line
+// of a journal, which have one whole.
+func Read(text []byte) (*Spec, error) {
+	line, _, journal := strings.Cut(string(text), "\n")
+	if !journal || !strings.HasPrefix(line, `{"schema":"zbench.journal/`) {
+		line = string(text)
+	}
+	var file struct {
+		Schema string `json:"schema"`
+		Spec   *Spec  `json:"spec"`
+		Record struct {
+			Spec *Spec `json:"spec"`
+		} `json:"record"`
+	}
+	if err := json.Unmarshal([]byte(line), &file); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNot, err)
+	}
+	found := file.Spec
+	switch family, _, _ := strings.Cut(file.Schema, "/"); family {
+	case "zbench.spec":
+		found = &Spec{}
+		if err := json.Unmarshal([]byte(line), found); err != nil {
+			return nil, fmt.Errorf("spec: %w", err)
+		}
+	case "zbench.journal":
+		found = file.Record.Spec
+	case "zbench.results":
+	default:
+		return nil, fmt.Errorf("%w: its schema is %q", ErrNot, file.Schema)
+	}
+	switch {
+	case found == nil:
+		return nil, fmt.Errorf("%w: the record is of an import, which nothing was asked of", ErrNot)
+	case found.Schema != Schema:
+		return nil, fmt.Errorf("%w: it is of version %q, this zbench reads %q", ErrNot, found.Schema, Schema)
+	}
+	return found, found.Check()
+}
+
+// Bounds of a request from a file: what is beyond them is damage, not a request.
+const (
+	maxRanks  = 1 << 24
+	maxSplits = 64
+)
+
+// Check refuses a request from a file that no flags make. What flags can say too is
+// checked where the sweep is prepared.
+func (s *Spec) Check() error {
+	w := s.World
+	for _, n := range []int{w.Nodes, w.GPUsPerNode, w.GPUsPerProcess, w.RanksPerGPU} {
+		if n < 0 || n > maxRanks {
+			return fmt.Errorf("spec: world: %+v", w)
+		}
+	}
+	if s.Sweep != nil {
+		if err := s.Sweep.check(); err != nil {
+			return fmt.Errorf("spec: sweep: %w", err)
+		}
+	}
+	if s.Kernels != nil {
+		if err := s.Kernels.check(); err != nil {
+			return fmt.Errorf("spec: kernels: %w", err)
+		}
+	}
+	if s.Advice != nil && s.Advice.Model != nil {
+		if err := s.Advice.Model.Check(); err != nil {
+			return fmt.Errorf("spec: advice: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *Sweep) check() error {
+	switch {
+	case !slices.Contains([]string{"cold", "warm"}, s.Cache):
+		return fmt.Errorf("cache %q: valid are cold, warm", s.Cache)
+	case len(s.InPlace) > 2, len(s.InPlace) == 2 && s.InPlace[0] == s.InPlace[1]:
+		return fmt.Errorf("in_place lists %v", s.InPlace)
+	case s.VerifyBudget < 0:
+		return fmt.Errorf("verify_budget is %d", s.VerifyBudget)
+	case len(s.Groups)+len(s.Strides)+len(s.Scales) > maxSplits:
+		return fmt.Errorf("more than %d groups, strides and scales", maxSplits)
+	}
+	return nil
+}

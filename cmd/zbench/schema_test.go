@@ -1,0 +1,88 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/engine"
+	"zbench/bench/exit"
+	"zbench/internal/schema"
+	"zbench/internal/schematest"
+)
+
+// committed are the schemas by the version that their files state; those of a
+// journal's lines, which state none, have the name of the file.
+func committed(t *testing.T) map[string]*jsonschema.Schema {
+	t.Helper()
+	all := map[string]*jsonschema.Schema{}
+	for _, d := range schema.Documents {
+		text, err := os.ReadFile(filepath.Join("../..", d.File))
+		require.NoError(t, err)
+		var s struct {
+			Properties struct {
+				Schema struct{ Const string }
+			}
+		}
+		require.NoError(t, json.Unmarshal(text, &s))
+		name := s.Properties.Schema.Const
+		if d.Journal {
+			name = engine.JournalFile
+		}
+		require.NotEmpty(t, name, d.File)
+		all[name] = schematest.Compile(t, text)
+	}
+	return all
+}
+
+// Whatever a command writes as JSON states a version, and fits its schema.
+func TestWrittenFilesFitTheirSchemas(t *testing.T) {
+	schemas, met := committed(t), map[string]bool{}
+	fits := func(line, text string) {
+		t.Helper()
+		var head struct{ Schema string }
+		require.NoError(t, json.Unmarshal([]byte(text), &head), line)
+		require.NotNil(t, schemas[head.Schema], "%s: %q has no schema: add it to schema.Documents", line, head.Schema)
+		require.NoError(t, schematest.Fits(t, schemas[head.Schema], text), line)
+		met[head.Schema] = true
+	}
+	for _, line := range []string{
+		"collectives --nodes 2 -b 64K -e 8G -f 4 --keep-samples --groups 4 --framework ddp --preset llama3-8b --step-ms 300 -q",
+		"collectives all_reduce --nodes 2 --fault hang:node=1,gpu=3,bytes=1e6,launch=2 -b 1M -e 1M -q",
+		"hbm --backend loopback --size 64K --max-time 0.005 --kernels copy --dtype float32 --peak 100",
+		"hbm --backend loopback --size 64K --max-time 0.005 --kernels dot --dtype float32 --tune",
+		"kernels rmsnorm --backend loopback --rows 2 --hidden 64",
+		"kernels muon --backend loopback --shape 20x30",
+	} {
+		code := exit.OK
+		if strings.Contains(line, "hang") {
+			code = exit.Run
+		}
+		_, _, folder := onHost(t, hosts[0], 0, code, line)
+		files, err := filepath.Glob(filepath.Join(folder, "*.json"))
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		for _, file := range files {
+			fits(line+": "+filepath.Base(file), readBytes(t, file))
+		}
+		if strings.HasPrefix(line, "collectives") {
+			for part := range strings.Lines(readBytes(t, folder, engine.JournalFile)) {
+				require.NoError(t, schematest.Fits(t, schemas[engine.JournalFile], part), line)
+			}
+			met[engine.JournalFile] = true
+		}
+	}
+	for _, line := range []string{"doctor --backend loopback --format json", "import ../../bench/peers/testdata/algo_proto.log --format json"} {
+		out, _, _ := onHost(t, hosts[0], 0, exit.OK, line)
+		fits(line, out)
+	}
+	for name := range schemas {
+		require.True(t, met[name], "no command wrote %q", name)
+	}
+	require.Len(t, schemas, len(schema.Documents), "two documents state one version")
+}

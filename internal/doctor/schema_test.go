@@ -1,0 +1,41 @@
+package doctor
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/internal/schematest"
+)
+
+func written(t *testing.T, r Report) string {
+	t.Helper()
+	text, err := r.JSON()
+	require.NoError(t, err)
+	return string(text)
+}
+
+// Every report fits, one that found nothing too, and what no report has is refused.
+func TestSchemaIsTight(t *testing.T) {
+	schema, err := os.ReadFile("schema/v1.json")
+	require.NoError(t, err)
+	s := schematest.Compile(t, schema)
+	require.NoError(t, schematest.Fits(t, s, written(t, Report{Schema: Schema})))
+	r := sample()
+	require.NoError(t, schematest.Fits(t, s, written(t, r)))
+	full := &r.Backends[1]
+	full.Why, full.Remedy, full.Simulated = "w", "r", true
+	full.Libraries[0].Lost, full.Libraries[0].Attempts = "l", []Attempt{{Path: "p", Why: "w", Absent: true}}
+	full.Devices[0].Err = "e"
+	full.Compiled = []Compiled{{Arch: "gfx942", Errors: []string{"e"}}}
+	r.Backends = r.Backends[1:]
+	r.Machine = append([]Finding{{Mark: Bad, Name: "n", Value: "v", Lost: "l", Remedy: "r"}, {Mark: Doubt, Name: "n", Value: "v"}}, r.Machine...)
+	good := written(t, r)
+	schematest.Tight(t, s, func() any { return &Report{} }, good)
+	schematest.Refuses(t, schema, schematest.Changes{Good: good, Bad: map[string]string{
+		"/schema":         `"zbench.doctor/0"`,
+		"/machine/0/mark": `"fine"`,
+		"/machine/1/mark": `"bad"`,
+	}})
+}

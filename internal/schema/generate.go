@@ -1,0 +1,147 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+)
+
+// Generate makes the document's schema as indented JSON. comments are the
+// descriptions, as Comments reads them. The error names what lacks a description
+// and rules that fit no field.
+func Generate(d Document, comments map[string]string) ([]byte, error) {
+	g := generator{comments: comments, types: map[string]reflect.Type{}, defs: jsonschema.Definitions{}}
+	root := &jsonschema.Schema{}
+	for _, t := range d.Types {
+		root.AnyOf = append(root.AnyOf, g.reflect(t))
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.types)) {
+		g.finish(g.defs[name], g.types[name])
+	}
+	if d.Journal {
+		for _, t := range d.Types {
+			sealed(g.defs[t.Name()])
+		}
+	}
+	if len(d.Types) == 1 {
+		name := d.Types[0].Name()
+		root = g.defs[name]
+		delete(g.defs, name)
+	}
+	root.Version, root.ID, root.Title, root.Definitions = jsonschema.Version, jsonschema.ID(d.ID), d.Title, g.defs
+	if d.About != "" {
+		root.Description = d.About
+	}
+	if len(g.errs) > 0 {
+		return nil, fmt.Errorf("%s: %w", d.File, errors.Join(g.errs...))
+	}
+	return indented(root)
+}
+
+// generator makes the definitions of Go types by name.
+type generator struct {
+	comments map[string]string
+	types    map[string]reflect.Type
+	defs     jsonschema.Definitions
+	errs     []error
+}
+
+// reflect adds the type and those inside it to the definitions and refers to it.
+func (g *generator) reflect(t reflect.Type) *jsonschema.Schema {
+	r := jsonschema.Reflector{Anonymous: true, CommentMap: g.comments, Namer: g.name, Mapper: enumeration}
+	s := r.ReflectFromType(t)
+	for name, def := range s.Definitions {
+		g.defs[name] = def
+	}
+	return &jsonschema.Schema{Ref: s.Ref}
+}
+
+// name is the type's own, with that of the package where another type has it.
+func (g *generator) name(t reflect.Type) string {
+	if t.Kind() != reflect.Struct || t.Name() == "" || t.PkgPath() == "time" {
+		return ""
+	}
+	name := t.Name()
+	if other, taken := g.types[name]; taken && other != t {
+		name = strings.ReplaceAll(t.String(), ".", "-")
+	}
+	g.types[name] = t
+	return name
+}
+
+// finish gives a definition what reflection does not: the rules of its type, the
+// bounds of numbers, null for pointers.
+func (g *generator) finish(def *jsonschema.Schema, t reflect.Type) {
+	for _, r := range rules[t] {
+		if err := r(def); err != nil {
+			g.errs = append(g.errs, fmt.Errorf("rule of %s: %w", t, err))
+		}
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		tag, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
+		p, ok := def.Properties.Get(tag)
+		if !ok || f.Anonymous {
+			continue
+		}
+		if p.Description == "" {
+			g.errs = append(g.errs, fmt.Errorf("%s.%s has no comment", t, f.Name))
+		}
+		if !signed[t][tag] {
+			notNegative(p)
+		}
+		if f.Type.Kind() == reflect.Pointer && !strings.Contains(rest, "omit") {
+			def.Properties.Set(tag, orNull(p))
+		}
+	}
+}
+
+// notNegative bounds a number, or those of a list, from below where no tag does.
+func notNegative(p *jsonschema.Schema) {
+	switch p.Type {
+	case "array":
+		notNegative(p.Items)
+	case "integer", "number":
+		if p.Minimum == "" && p.ExclusiveMinimum == "" {
+			p.Minimum = "0"
+		}
+	}
+}
+
+func orNull(p *jsonschema.Schema) *jsonschema.Schema {
+	inner := *p
+	inner.Description = ""
+	return &jsonschema.Schema{Description: p.Description, AnyOf: []*jsonschema.Schema{&inner, {Type: "null"}}}
+}
+
+// sealed adds the checksum that jsonfile.Line gives each line.
+func sealed(def *jsonschema.Schema) {
+	def.Properties.Set("crc32c", &jsonschema.Schema{
+		Type: "string", Pattern: "^[0-9a-f]{8}$",
+		Description: "CRC-32C (RFC 3720) of the line's bytes before this field; always the line's last field.",
+	})
+	def.Required = append(def.Required, "crc32c")
+}
+
+// indented is the schema as it is committed.
+func indented(s *jsonschema.Schema) ([]byte, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, text, "", "  "); err != nil {
+		return nil, err
+	}
+	b.WriteByte('\n')
+	return []byte(unescaped.Replace(b.String())), nil
+}
+
+// unescaped takes back what json.Marshal does for pages of HTML.
+var unescaped = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")

@@ -1,0 +1,104 @@
+package schema
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/invopop/jsonschema"
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/record"
+	"zbench/internal/schematest"
+)
+
+type leaf struct {
+	Size *float64 `json:"size" jsonschema:"exclusiveMinimum=0"`
+	Kind string   `json:"kind,omitempty"`
+}
+
+type tree struct {
+	Schema string `json:"schema"`
+	Leaves []leaf `json:"leaves"`
+	Best   *leaf  `json:"best,omitempty"`
+}
+
+var words = map[string]string{
+	"zbench/internal/schema.leaf.Size": "In metres.", "zbench/internal/schema.leaf.Kind": "Its kind, <a> or b.",
+	"zbench/internal/schema.tree.Schema": "Version.", "zbench/internal/schema.tree.Leaves": "All.", "zbench/internal/schema.tree.Best": "One.",
+}
+
+// ruled is a document of trees with a rule, for as long as the test runs.
+func ruled(t *testing.T, all ...rule) Document {
+	t.Helper()
+	rules[reflect.TypeFor[leaf]()] = all
+	t.Cleanup(func() { delete(rules, reflect.TypeFor[leaf]()) })
+	return Document{File: "tree.json", ID: "urn:zbench:tree", Title: "A tree", Types: []reflect.Type{reflect.TypeFor[tree]()}}
+}
+
+func TestGenerate(t *testing.T) {
+	text, err := Generate(ruled(t, values("kind", "a", "b"), when(constant("kind", "a"), constant("size", 1), nil)), words)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"description": "Its kind, <a> or b."`)
+	const good = `{"schema":"1","leaves":[{"size":null,"kind":"b"}],"best":{"size":2,"kind":"b"}}`
+	schematest.Tight(t, schematest.Compile(t, text), func() any { return &tree{} }, good)
+	schematest.Refuses(t, text, schematest.Changes{Good: good, Bad: map[string]string{
+		"/best/size": `0`, "/best/kind": `"a"`, "/leaves/0/kind": `"c"`,
+	}})
+}
+
+// What a reader would miss in a schema is an error that names the field.
+func TestGenerateRefuses(t *testing.T) {
+	for says, r := range map[string]rule{
+		`rule of schema.leaf: there is no key "colour"`: values("colour", "green"),
+		`there is no key "shade"`:                       when(constant("shade", 1), nil, nil),
+		`there is no key "hue"`:                         when(constant("kind", "a"), needs("hue"), nil),
+		`there is no key "schema"`:                      version("tree/1"),
+	} {
+		_, err := Generate(ruled(t, r), words)
+		require.ErrorContains(t, err, says)
+	}
+	_, err := Generate(ruled(t), map[string]string{})
+	require.ErrorContains(t, err, "tree.json: ")
+	require.ErrorContains(t, err, "schema.leaf.Size has no comment")
+}
+
+// Two types of one name in a document both have a definition.
+func TestTypesOfOneName(t *testing.T) {
+	g := generator{types: map[string]reflect.Type{}}
+	require.Equal(t, "Timing", g.name(reflect.TypeFor[record.Timing]()))
+	type Timing struct{}
+	require.Equal(t, "schema-Timing", g.name(reflect.TypeFor[Timing]()))
+	require.Equal(t, "Timing", g.name(reflect.TypeFor[record.Timing]()))
+}
+
+// Every rule is of a type that is in a document: another is a leftover.
+func TestRulesAreUsed(t *testing.T) {
+	used := map[reflect.Type]bool{}
+	for _, d := range Documents {
+		g := generator{types: map[string]reflect.Type{}, defs: jsonschema.Definitions{}}
+		for _, typ := range d.Types {
+			g.reflect(typ)
+		}
+		for _, typ := range g.types {
+			used[typ] = true
+		}
+	}
+	for typ := range rules {
+		require.True(t, used[typ], "%s is in no document", typ)
+	}
+	for typ := range signed {
+		require.True(t, used[typ], "%s is in no document", typ)
+	}
+}
+
+func TestDescription(t *testing.T) {
+	for _, x := range [][3]string{
+		{"BusBW", "BusBW is in bytes\nper second.", "In bytes per second."},
+		{"Skips", "Skips are rows.", "Rows."},
+		{"Lo", "Lower end.", "Lower end."},
+		{"State", "Stated is another name.", "Stated is another name."},
+		{"Way", "Way is über.", "Über."},
+	} {
+		require.Equal(t, x[2], description(x[0], x[1]))
+	}
+}
