@@ -1,285 +1,58 @@
 package report
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-
 	"zbench/bench/advice"
 	"zbench/bench/recommend"
-	"zbench/bench/trainer"
-	"zbench/bench/unit"
+	"zbench/bench/table"
 )
 
-// Advice is the recommendation as the page shows it.
-type Advice struct {
-	Sentence string
-	// Confidence is high, medium or low; empty where there is no answer.
-	Confidence string
-	Simulated  bool
-	Facts      []Fact
-	Head       []string
-	// Rows are some settings, All many of them.
-	Rows, All []AdviceRow
-	Note      string
-	Reasons   []advice.Reasoning
-	Snippets  []trainer.Snippet
-	// Chart is nil where there is nothing to draw.
-	Chart *Chart
-}
-
-// AdviceRow is a setting; Best marks the one to use.
-type AdviceRow struct {
-	Cells []string
-	Best  bool
-}
-
-// Settings is one table of settings.
-type Settings struct {
-	Title, Note string
-	Simulated   bool
-	Head        []string
-	Rows        []AdviceRow
-}
-
-// Short is the table that is always shown, Full the one that unfolds.
-func (v *Advice) Short() Settings {
-	return Settings{"Settings and what they cost", v.Note, v.Simulated, v.Head, v.Rows}
-}
-
-// Full is the table beside the plot.
-func (v *Advice) Full() Settings {
-	return Settings{"Step time by bucket size", v.Note, v.Simulated, v.Head, v.All}
-}
-
-// Rows of the two tables.
+// Rows of the two tables of settings: that which is always shown, and the one that
+// unfolds beneath the plot.
 const (
 	fewRows  = 12
 	manyRows = 90
 )
 
-// Advise adds a recommendation to the page.
-func (p *Page) Advise(d *advice.Document) {
+// adviceBlocks are a recommendation: the sentence, the plot, the settings, how to
+// write the best, and the reasons. A refusal has what to do instead.
+func adviceBlocks(d *advice.Document) []Block {
+	if d == nil {
+		return nil
+	}
 	a := &d.Answer
-	v := &Advice{Sentence: d.Sentence, Simulated: a.Simulated, Head: d.Columns(), Reasons: d.Reasons(), Snippets: d.Snippets}
+	out := []Block{Paragraph{"answer", said(d.Sentence)}}
+	reasons := d.Reasons()
+	switch {
+	case a.Verdict == recommend.Recommended:
+		few := d.Rows(fewRows)
+		note := advice.Note(few)
+		full := settings(d, d.Rows(manyRows), "Step time by bucket size", note)
+		out = append(out, Plot{Chart: adviceChart(d), Table: &full}, settings(d, few, "Settings and what they cost", note))
+	case a.Refusal != nil:
+		reasons = []advice.Reasoning{{Title: "What to do", Lines: []string{a.Refusal.Hint}}}
+	}
+	for _, s := range d.Snippets {
+		out = append(out, Heading{said(s.Title)}, Code{s.Title, s.Text})
+	}
+	for _, r := range reasons {
+		out = append(append(out, Heading{said(r.Title)}), listed("", r.Lines)...)
+	}
+	var asked Facts
 	for _, f := range d.Facts() {
-		v.Facts = append(v.Facts, Fact{f.Term, f.Text})
+		asked = append(asked, Fact{f.Term, f.Text})
 	}
-	p.Advice = v
-	if a.Verdict != recommend.Recommended {
-		if a.Refusal != nil {
-			v.Reasons = []advice.Reasoning{{Title: "What to do", Lines: []string{a.Refusal.Hint}}}
-		}
-		return
-	}
-	v.Confidence = a.Confidence.Level
-	rows := d.Rows(fewRows)
-	v.Rows, v.All, v.Note = adviceRows(d, rows), adviceRows(d, d.Rows(manyRows)), advice.Note(rows)
-	c := adviceChart(d)
-	v.Chart = &c
+	return append(out, Heading{said("What was asked")}, asked)
 }
 
-// AllCharts are the pictures that are also files of their own.
-func (p *Page) AllCharts() []Chart {
-	all := slices.Clone(p.Charts)
-	if p.Advice != nil && p.Advice.Chart != nil {
-		all = append(all, *p.Advice.Chart)
+// settings is a table of settings; the one to use stands out.
+func settings(d *advice.Document, rows []advice.Row, title, note string) Sheet {
+	s := Sheet{Role: "settings", Label: title, Caption: title + ". " + note, Table: d.Table(rows)}
+	if d.Answer.Simulated {
+		s.Caption = "SIMULATED. " + s.Caption
 	}
-	return all
-}
-
-func adviceRows(d *advice.Document, rows []advice.Row) []AdviceRow {
-	var out []AdviceRow
-	for _, r := range rows {
-		out = append(out, AdviceRow{d.Cells(r), r.Elements == d.Answer.Elements})
+	s.Columns[len(s.Columns)-1] = table.Column{Name: "what it is"}
+	for i, r := range rows {
+		s.Groups[0].Rows[i].Best = r.Elements == d.Answer.Elements
 	}
-	return out
-}
-
-// adviceChart draws the step time over the setting: the curve, the plateau as a
-// band, and the settings with a name as points of their own.
-func adviceChart(d *advice.Document) Chart {
-	a := &d.Answer
-	c := Chart{
-		ID: "bucket", Title: "Step time by bucket size", Subtitle: adviceSubtitle(d), Quantity: Setting,
-		Series: []Series{{Name: "step time"}},
-	}
-	if a.Simulated {
-		c.Mark = "SIMULATED"
-	}
-	for _, x := range a.Table {
-		if x.Elements < d.Floor() {
-			continue
-		}
-		c.Series[0].Points = append(c.Series[0].Points, settingPoint(d, &x))
-	}
-	mark := func(name string, x *recommend.Candidate) {
-		if x != nil && x.Elements > 0 {
-			c.Series = append(c.Series, Series{name + " " + d.Amount(x.Elements), []Point{settingPoint(d, x)}})
-		}
-	}
-	use := "use"
-	if a.Keep {
-		use = "keep"
-	}
-	mark(use, a.Best)
-	if a.Default != nil && (a.Default.Elements != a.Elements || a.Default.Step != a.Best.Step) {
-		mark("default", a.Default)
-	}
-	if a.Current != nil && *a.Current != *a.Best {
-		mark("yours", a.Current)
-	}
-	within := advice.Share(recommend.PlateauWidth)
-	c.Band = &Band{Lo: a.Plateau.Lo, Hi: a.Plateau.Hi, Label: "within " + within}
-	for _, r := range a.Within {
-		if r != *a.Plateau {
-			c.Band.Others = append(c.Band.Others, Stretch{r.Lo, r.Hi})
-		}
-	}
-	c.Notes = []string{
-		"Every setting that costs at most " + within + ", as measured and on average over slower networks and other computation, is shaded.",
-		"The line is the step time with the curve and the computation as given: computation and the communication it does not hide.",
-	}
-	return c
-}
-
-func adviceSubtitle(d *advice.Document) string {
-	a := &d.Answer
-	s := a.Trainer
-	if t, err := trainer.ByName(a.Trainer); err == nil {
-		s = t.Title
-	}
-	s += " · " + plural(int64(a.Run.DP), "data-parallel rank")
-	if d.Model != nil {
-		s += " · " + d.Model.Name
-	}
-	return s + " · confidence " + a.Confidence.Level
-}
-
-func settingPoint(d *advice.Document, x *recommend.Candidate) Point {
-	return Point{
-		Bytes: x.Elements, Value: x.Step, Extrapolated: x.Extrapolated,
-		Words: fmt.Sprintf("%s: %s, %s of up to %s", d.Amount(x.Elements), unit.Seconds(x.Step), plural(int64(x.Buckets), "bucket"), unit.Bytes(x.LargestBytes)),
-	}
-}
-
-// Band is a stretch of the x axis that is shaded and named, and others that are
-// shaded alike.
-type Band struct {
-	Lo, Hi int64
-	Label  string
-	Others []Stretch
-}
-
-// Stretch is a part of the x axis.
-type Stretch struct{ Lo, Hi int64 }
-
-// bandLayer shades the settings that are as good.
-func bandLayer(s scene, c Chart) layer {
-	l := layer{series: -1}
-	if c.Band == nil {
-		return l
-	}
-	p := s.plot
-	for _, x := range append([]Stretch{{c.Band.Lo, c.Band.Hi}}, c.Band.Others...) {
-		left := max(p.left, s.at(float64(x.Lo), 1).x)
-		right := min(p.right, s.at(float64(x.Hi), 1).x)
-		if right-left < 2 { // one setting alone still shows
-			left, right = left-1, left+1
-		}
-		l.areas = append(l.areas, area{"band", box{left, p.top, right, p.bottom}})
-		for _, x := range []float64{left, right} {
-			l.lines = append(l.lines, stroke{role: "muted", points: []vec{{x, p.top}, {x, p.bottom}}, width: 1, dash: []float64{1, 3}})
-		}
-	}
-	return l
-}
-
-// bandLabel names the band at the foot of the plot, over everything else.
-func bandLabel(s scene, c Chart, f format) layer {
-	p := s.plot
-	half := textWidth(c.Band.Label, f.font, false) / 2
-	mid := (max(p.left, s.at(float64(c.Band.Lo), 1).x) + min(p.right, s.at(float64(c.Band.Hi), 1).x)) / 2
-	return layer{series: -1, texts: []label{{
-		role: "muted", text: c.Band.Label, size: f.font, anchor: middle, halo: true,
-		at: vec{min(max(mid, p.left+half), p.right-half), p.bottom - f.font*0.6},
-	}}}
-}
-
-// markLayer draws a line through a setting that has a name, its point and its
-// name; each name has a row of its own beneath the top, so that none overlap.
-func markLayer(s scene, c Chart, i int, f format) layer {
-	l := layer{series: i}
-	pt := c.Series[i].Points[0]
-	at := s.at(float64(pt.Bytes), pt.Value)
-	y := s.plot.top + f.font*1.3*float64(i)
-	l.lines = append(l.lines, stroke{role: seriesRole(i), points: []vec{{at.x, y}, {at.x, s.plot.bottom}}, width: 1.4, dash: dashOf(i)})
-	l.dots = append(l.dots, dot{at: at, radius: f.font * 0.42, hollow: i > 1, tip: c.Series[i].Name + ": " + pt.Words})
-	text := label{role: "text", text: c.Series[i].Name, size: f.font, anchor: start, at: vec{at.x + f.font*0.4, y}, halo: true, bold: i == 1}
-	left := i > 1 && pt.Bytes < c.Series[1].Points[0].Bytes && at.x-s.plot.left > textWidth(text.text, f.font, true)+f.font
-	if left || text.bounds().right > s.plot.right {
-		text.anchor, text.at.x = end, at.x-f.font*0.4
-	}
-	l.texts = append(l.texts, text)
-	return l
-}
-
-// countAxis spans numbers of elements, with ticks at 1, 2 and 5 times powers of ten
-// where there is room for their names.
-func countAxis(lo, hi int64, share func(label string) float64) axis {
-	a := sizeAxis(lo, hi, func(string) float64 { return 0 })
-	a.title = "bucket size in elements, log scale"
-	for _, mantissas := range [][]int64{{1, 2, 5}, {1, 3}, {1}} {
-		a.ticks = countTicks(a, mantissas)
-		if spaced(a, share) {
-			return a
-		}
-	}
-	for i := range a.ticks {
-		if i%2 == 1 {
-			a.ticks[i].label = ""
-		}
-	}
-	return a
-}
-
-func countTicks(a axis, mantissas []int64) []tick {
-	var out []tick
-	for power := int64(1); power <= 1e15; power *= 10 {
-		for _, m := range mantissas {
-			if v := float64(m * power); a.norm(v) >= 0 && a.norm(v) <= 1 {
-				out = append(out, tick{v, countLabel(m * power)})
-			}
-		}
-	}
-	return out
-}
-
-// countLabel is a round number without decimals: 5 M.
-func countLabel(n int64) string {
-	for _, u := range []scaleStep{{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}} {
-		if float64(n) >= u.size {
-			return shortest(float64(n)/u.size) + u.name
-		}
-	}
-	return shortest(float64(n))
-}
-
-// describeSetting says in words what the chart of settings shows.
-func describeSetting(c Chart) string {
-	all := c.Series[0].Points
-	first, last := all[0], all[len(all)-1]
-	said := []string{fmt.Sprintf("Step time over bucket size, from %s: %s, to %s: %s.", Setting.Place(first), first.Words, Setting.Place(last), last.Words)}
-	for _, m := range c.Series[1:] {
-		said = append(said, m.Name+": "+m.Points[0].Words+".")
-	}
-	if c.Band != nil {
-		for _, x := range append([]Stretch{{c.Band.Lo, c.Band.Hi}}, c.Band.Others...) {
-			said = append(said, fmt.Sprintf("%s from %s to %s elements.", c.Band.Label, unit.Number(float64(x.Lo)), unit.Number(float64(x.Hi))))
-		}
-	}
-	if c.Mark != "" {
-		said = append(said, c.Mark+".")
-	}
-	return strings.Join(said, " ")
+	return s
 }

@@ -42,9 +42,8 @@ func advised(t *testing.T, rec *record.Record, framework string, current int64) 
 func TestAdviceIsOnThePage(t *testing.T) {
 	rec := sweep(24)
 	d := advised(t, rec, "megatron", 8e9)
-	p := Build(rec, bucket())
-	p.Advise(d)
-	page := writeHTML(t, p)
+	doc := Collectives(rec, Extras{Knees: knees(), Advice: d})
+	page := writeHTML(t, doc)
 	for _, want := range []string{
 		"Bucket size to set", "SIMULATED: use ", "your 8 G costs", "Why not smaller", "Confidence: low",
 		"--ddp-bucket-size", "# SIMULATED", "&lt;train&gt;.sh", `<tr class="best">`, "use this", "Message sizes near the plateau",
@@ -59,7 +58,7 @@ func TestAdviceIsOnThePage(t *testing.T) {
 		}
 	}
 	require.True(t, ids["bucket"])
-	require.Len(t, p.AllCharts(), len(p.Charts)+1)
+	require.Len(t, doc.Charts(), len(sizeCharts(rec))+1)
 	require.NotContains(t, pageOf(t, rec), "Bucket size to set", "nothing was asked")
 }
 
@@ -152,11 +151,10 @@ func TestRefusedAdviceOnThePage(t *testing.T) {
 	d := advised(t, rec, "ddp", 0)
 	d.Answer = recommend.Answer{Verdict: recommend.Refused, Refusal: &recommend.Refusal{Message: "no curve", Hint: "sweep it"}, Trainer: "ddp"}
 	d.Sentence, d.Snippets = "No bucket size: no curve.", nil
-	p := Build(rec, nil)
-	p.Advise(d)
-	page := writeHTML(t, p)
+	doc := Collectives(rec, Extras{Advice: d})
+	page := writeHTML(t, doc)
 	require.Contains(t, page, "No bucket size: no curve.")
 	require.Contains(t, page, "sweep it")
 	require.NotContains(t, page, `figure id="bucket"`)
-	require.Len(t, p.AllCharts(), len(p.Charts))
+	require.Len(t, doc.Charts(), len(sizeCharts(rec)))
 }

@@ -116,10 +116,10 @@ func (p Point) Text(q Quantity) string {
 
 // charts makes the charts of a record: bus bandwidth, time in a burst, and time
 // alone where something was timed so.
-func charts(rec *record.Record, drawn []curve, note string, roofs []Roof) []Chart {
+func charts(rec *record.Record, drawn []curve, note string) []Chart {
 	base := baseChart(rec, drawn)
 	bw, tm, one := base, base, base
-	bw.ID, bw.Title, bw.Quantity, bw.Roofs = "busbw", "Bus bandwidth by message size", BusBW, usable(roofs)
+	bw.ID, bw.Title, bw.Quantity, bw.Roofs = "busbw", "Bus bandwidth by message size", BusBW, usable(roofsOf(rec))
 	tm.ID, tm.Title, tm.Quantity = "time", "Time per launch in a burst", Time
 	one.ID, one.Title, one.Quantity = "alone", "Time of one launch alone", Alone
 	out := []Chart{bw, tm}
@@ -226,10 +226,13 @@ func notesOf(c Chart, rec *record.Record) []string {
 	return notes
 }
 
-// roofsOf letters the roofs.
-func roofsOf(in []record.Roof) []Roof {
-	out := make([]Roof, len(in))
-	for i, r := range in {
+// roofsOf letters the roofs of a record's fabric.
+func roofsOf(rec *record.Record) []Roof {
+	if rec.Fabric == nil {
+		return nil
+	}
+	out := make([]Roof, len(rec.Fabric.Roofs))
+	for i, r := range rec.Fabric.Roofs {
 		out[i] = Roof{Letter: letter(i), Label: r.Label, Value: r.BusBW, Source: r.Source}
 	}
 	return out

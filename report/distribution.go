@@ -6,6 +6,7 @@ import (
 
 	"zbench/bench/record"
 	"zbench/bench/stat"
+	"zbench/bench/table"
 	"zbench/bench/unit"
 )
 
@@ -116,8 +117,8 @@ func boxLayer(s scene, c Chart, i int, f format) layer {
 }
 
 // distributionTwin is the distribution as a table: one row per size.
-func distributionTwin(c Chart) twin {
-	t := twin{Head: []string{"size", "n", "min", "lo", "median", "hi", "p95", "max"}}
+func distributionTwin(c Chart) table.Table {
+	t := numbers("size", "n", "min", "lo", "median", "hi", "p95", "max")
 	figure := func(v float64, known bool) string {
 		if !known {
 			return none
@@ -126,10 +127,10 @@ func distributionTwin(c Chart) twin {
 	}
 	for _, s := range c.Series {
 		for _, p := range s.Points {
-			t.Rows = append(t.Rows, []string{
+			t.Add(
 				unit.Bytes(p.Bytes), comma(int64(p.N)), figure(p.Min, true), figure(p.Lo, p.Bounded), figure(p.Value, true),
 				figure(p.Hi, p.Bounded), figure(p.P95, p.P95 > 0), figure(p.Max, true),
-			})
+			)
 		}
 	}
 	return t

@@ -1,10 +1,10 @@
-// Package report turns a record into what a person reads: one HTML page, PNG
-// and SVG charts, and tables for a terminal or a merge request.
+// Package report turns a record into what people read: a page that needs nothing
+// else, plots that stand alone, and the tables of a terminal and a merge request.
 //
-//  1. Build makes a Page, the view model, from a record.Record. Everything a
-//     renderer shows is decided there: no renderer computes a figure.
-//  2. WriteHTML, WritePNG, WriteSVG and WriteTable write it. All charts, in
-//     the page and outside, are drawn from one geometry, the scene.
-//
-// Output depends on the input alone: no clock, no environment, no map order.
+//  1. A builder for each benchmark (Collectives, Memory, Muon) makes a Document of
+//     a record: sections of blocks, each a paragraph, a table, a chart and so on.
+//     Results, MemoryResults and MuonResults are its tables for text.
+//  2. WriteHTML writes any Document, by one template. Charts and bars are laid out
+//     once, as a scene, which WriteSVG and WritePNG paint too. Package table writes
+//     the tables as text.
 package report

@@ -113,10 +113,9 @@ func TestEdges(t *testing.T) {
 			page := pageOf(t, rec)
 			elements(t, page)
 			noNaN(t, page)
-			noNaN(t, table(t, rec, FormatTable))
-			noNaN(t, table(t, rec, FormatMarkdown))
-			p := Build(rec, nil)
-			for _, c := range append(p.Charts, p.Spreads...) {
+			noNaN(t, tableText(t, rec))
+			noNaN(t, markdownText(t, rec))
+			for _, c := range allCharts(rec) {
 				picture := svg(t, c)
 				elements(t, picture)
 				noNaN(t, picture)
@@ -142,19 +141,14 @@ func TestTableFitsTheTerminal(t *testing.T) {
 		if name == "not finite" || name == "huge" {
 			continue // figures of 300 digits do not fit
 		}
-		for line := range strings.Lines(table(t, rec, FormatTable)) {
+		for line := range strings.Lines(tableText(t, rec)) {
 			require.LessOrEqual(t, len([]rune(strings.TrimRight(line, "\n"))), 120, "%s: %s", name, line)
 		}
 	}
 }
 
-func TestUnknownTableFormat(t *testing.T) {
-	require.ErrorContains(t, WriteTable(&bytes.Buffer{}, sweep(2), "csv"), "valid are table, markdown")
-}
-
 func TestPNG(t *testing.T) {
-	p := Build(sweep(24), nil)
-	for _, c := range append(p.Charts, p.Spreads...) {
+	for _, c := range allCharts(sweep(24)) {
 		var first, second bytes.Buffer
 		require.NoError(t, WritePNG(&first, c))
 		require.NoError(t, WritePNG(&second, c))
@@ -165,18 +159,18 @@ func TestPNG(t *testing.T) {
 	}
 	for name, rec := range edges() {
 		if name == "many curves" || name == "not finite" || name == "empty" {
-			require.NoError(t, WritePNG(&bytes.Buffer{}, Build(rec, nil).Charts[0]), name)
+			require.NoError(t, WritePNG(&bytes.Buffer{}, sizeCharts(rec)[0]), name)
 		}
 	}
 }
 
 func TestSameInputSameBytes(t *testing.T) {
-	p := Build(sweep(24), bucket())
-	require.Equal(t, writeHTML(t, p), pageOf(t, sweep(24)))
-	q := Build(sweep(24), bucket())
-	first, second := table(t, sweep(24), FormatTable), table(t, sweep(24), FormatTable)
+	first, second := pageOf(t, sweep(24)), pageOf(t, sweep(24))
 	require.Equal(t, first, second)
-	require.Equal(t, svg(t, p.Charts[0]), svg(t, q.Charts[0]))
+	first, second = tableText(t, sweep(24)), tableText(t, sweep(24))
+	require.Equal(t, first, second)
+	first, second = svg(t, sizeCharts(sweep(24))[0]), svg(t, sizeCharts(sweep(24))[0])
+	require.Equal(t, first, second)
 }
 
 // full is a writer that has no room.
@@ -185,11 +179,8 @@ type full struct{}
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
 func TestWriteErrorsAreReturned(t *testing.T) {
-	p := Build(sweep(3), nil)
-	for _, err := range []error{
-		WriteHTML(full{}, p), WriteSVG(full{}, p.Charts[0]), WritePNG(full{}, p.Charts[0]),
-		WriteTable(full{}, sweep(3), FormatTable), WriteTable(full{}, sweep(3), FormatMarkdown),
-	} {
+	c := sizeCharts(sweep(3))[0]
+	for _, err := range []error{WriteHTML(full{}, Collectives(sweep(3), Extras{})), WriteSVG(full{}, c), WritePNG(full{}, c)} {
 		require.ErrorContains(t, err, "no space left")
 	}
 }

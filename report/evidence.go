@@ -1,54 +1,58 @@
 package report
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"zbench/bench/record"
+	"zbench/bench/table"
 	"zbench/bench/unit"
 )
 
-// Stuck is a case that did not end, with how far every rank got.
-type Stuck struct {
-	Key, Name, Size string
-	// Where says in which launch of what, Verdict what the evidence comes to.
-	Where, Verdict string
-	Ranks          []StuckRanks
-	// Async is true where some communicator reports an error.
-	Async bool
-}
-
-// StuckRanks are the ranks that got equally far.
-type StuckRanks struct {
-	State, Ranks, Count string
-	// Enqueued, Begun and Ended count launches.
-	Enqueued, Begun, Ended string
-	// Error is the asynchronous error that their communicators report.
-	Error string
-}
-
-// stuckCases lists the cases with evidence.
-func stuckCases(rec *record.Record) []Stuck {
-	var out []Stuck
+// stuckBlocks show how far every rank got in each case with evidence.
+func stuckBlocks(rec *record.Record) []Block {
+	var out []Block
 	for i := range rec.Results {
 		r := &rec.Results[i]
-		e := r.Evidence
-		if e == nil {
+		if r.Evidence == nil {
 			continue
 		}
-		s := Stuck{
-			Key: r.Key, Name: orUnnamed(r.Collective), Size: unit.Bytes(sizeOf(r)),
-			Where: e.Where(), Verdict: sentence(e.Verdict()),
-		}
-		for _, g := range e.Ranks {
-			s.Ranks = append(s.Ranks, StuckRanks{
-				State: g.State.Text(), Ranks: record.RankList(g.Ranks), Count: comma(int64(g.Count)),
-				Enqueued: comma(int64(g.Enqueued)), Begun: counted(g.Begun), Ended: counted(g.Ended), Error: g.Error,
-			})
-			s.Async = s.Async || g.Error != ""
-		}
-		out = append(out, s)
+		where := orUnnamed(r.Collective) + " at " + unit.Bytes(sizeOf(r))
+		out = append(out,
+			Heading{Text{{Text: where, To: r.Key}, {Text: ", " + r.Evidence.Where()}}},
+			Paragraph{Text: said(sentence(r.Evidence.Verdict()))},
+			Sheet{Label: "How far each rank got in " + where, Table: stuckTable(r.Evidence)})
 	}
-	return out
+	if len(out) == 0 {
+		return nil
+	}
+	return append([]Block{Paragraph{"small", said("The state is at the first launch that not every rank ended. Launches of a timed burst carry no marks, so that nothing tells which have begun.")}}, out...)
+}
+
+// stuckTable has a row for the ranks that got equally far, with the asynchronous
+// error of their communicators where any reports one. Launches are counted.
+func stuckTable(e *record.Evidence) table.Table {
+	t := table.Table{Columns: []table.Column{
+		{Name: "state"},
+		{Name: "ranks", Wrap: table.Words},
+		{Name: "count", Right: true},
+		{Name: "enqueued", Right: true},
+		{Name: "begun", Right: true},
+		{Name: "ended", Right: true},
+	}}
+	async := slices.ContainsFunc(e.Ranks, func(g record.RankEvidence) bool { return g.Error != "" })
+	if async {
+		t.Columns = append(t.Columns, table.Column{Name: "asynchronous error", Wrap: table.Sentences})
+	}
+	for _, g := range e.Ranks {
+		cells := []string{g.State.Text(), record.RankList(g.Ranks), comma(int64(g.Count)), comma(int64(g.Enqueued)), counted(g.Begun), counted(g.Ended)}
+		if async {
+			cells = append(cells, cmp.Or(g.Error, "none"))
+		}
+		t.Add(cells...)
+	}
+	return t
 }
 
 // sentence begins a clause with a capital and ends it with a full stop.

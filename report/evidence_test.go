@@ -24,7 +24,7 @@ func hung(progress ...record.RankProgress) *record.Record {
 func TestPageShowsHowFarEachRankGot(t *testing.T) {
 	var b strings.Builder
 	here, missing := record.RankProgress{Enqueued: 5, Begun: 3, Ended: 2}, record.RankProgress{Enqueued: 5, Begun: 2, Ended: 2}
-	require.NoError(t, WriteHTML(&b, Build(hung(here, here, missing, here), nil)))
+	require.NoError(t, WriteHTML(&b, Collectives(hung(here, here, missing, here), Extras{})))
 	text := b.String()
 	for _, says := range []string{
 		"How far each rank got", "in launch 3 of 5 of the warm-up", "The others wait for those that have not started",
@@ -37,14 +37,14 @@ func TestPageShowsHowFarEachRankGot(t *testing.T) {
 
 	sick := here
 	sick.Error = "remote <process> exited"
-	p := Build(hung(sick, here), nil)
-	require.True(t, p.Stuck[0].Async)
-	require.Equal(t, "All ranks have started: nobody is missing; look at the links and rails between them.", p.Stuck[0].Verdict)
+	blocks := stuckBlocks(hung(sick, here))
+	require.Equal(t, Paragraph{Text: said("All ranks have started: nobody is missing; look at the links and rails between them.")}, blocks[2])
+	require.Equal(t, "asynchronous error", blocks[3].(Sheet).Columns[6].Name)
 
 	unmarked := record.RankProgress{Enqueued: 5, Begun: -1, Ended: -1}
-	require.Equal(t, none, Build(hung(unmarked), nil).Stuck[0].Ranks[0].Begun)
+	require.Equal(t, none, stuckBlocks(hung(unmarked))[3].(Sheet).Groups[0].Rows[0].Cells[4])
 
 	b.Reset()
-	require.NoError(t, WriteHTML(&b, Build(sweep(3), nil)))
+	require.NoError(t, WriteHTML(&b, Collectives(sweep(3), Extras{})))
 	require.NotContains(t, b.String(), "How far each rank got")
 }

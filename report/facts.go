@@ -9,16 +9,6 @@ import (
 	"zbench/bench/unit"
 )
 
-// ImportLine is one file that was read.
-type ImportLine struct {
-	File, Tool, Rows, Lines, SHA256 string
-	// Skipped lists what was not taken, by reason.
-	Skipped   []string
-	Truncated bool
-	// Average is the log's own "Avg bus bandwidth"; empty when it has none.
-	Average string
-}
-
 // banners says what must be known before any number is read.
 func banners(rec *record.Record) []Banner {
 	var out []Banner
@@ -169,21 +159,29 @@ func nonEmpty(words ...string) []string {
 	return out
 }
 
-// importLines describes the files of an import and what was not taken.
-func importLines(rec *record.Record) []ImportLine {
-	var out []ImportLine
+// importBlocks describe the files of an import and what was not taken.
+func importBlocks(rec *record.Record) []Block {
+	var out []Block
 	for _, im := range rec.Source.Imports {
-		l := ImportLine{
-			File: im.File, Tool: strings.TrimSpace(im.Tool + " " + im.Version), SHA256: im.SHA256,
-			Rows: comma(int64(im.Rows)), Lines: comma(int64(im.Lines)), Truncated: im.Truncated,
+		var f Facts
+		if tool := strings.TrimSpace(im.Tool + " " + im.Version); tool != "" {
+			f = append(f, Fact{"Written by", tool})
 		}
+		taken := comma(int64(im.Rows)) + " rows of " + comma(int64(im.Lines)) + " lines"
+		if im.Truncated {
+			taken += "; the file is truncated"
+		}
+		f = append(f, Fact{"Taken", taken})
 		for _, s := range im.Skipped {
-			l.Skipped = append(l.Skipped, skipText(s))
+			f = append(f, Fact{"Skipped", skipText(s)})
 		}
 		if im.ReportedAverage != nil {
-			l.Average = unit.Rate(*im.ReportedAverage)
+			f = append(f, Fact{"Its average busbw", unit.Rate(*im.ReportedAverage)})
 		}
-		out = append(out, l)
+		if im.SHA256 != "" {
+			f = append(f, Fact{"SHA-256", im.SHA256})
+		}
+		out = append(out, Heading{said(im.File)}, f)
 	}
 	return out
 }

@@ -106,7 +106,7 @@ func TestTickLabels(t *testing.T) {
 }
 
 func TestRoofsAreNamedInFullWhereThereIsRoom(t *testing.T) {
-	c := Build(sweep(24), nil).Charts[0]
+	c := sizeCharts(sweep(24))[0]
 	require.True(t, namesRoofs(layOut(c, wide()), c))
 	require.True(t, namesRoofs(layOut(c, alone()), c))
 	require.False(t, namesRoofs(layOut(c, narrow()), c), "the list beneath names them")

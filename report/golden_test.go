@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/record"
+	"zbench/bench/table"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -43,26 +44,31 @@ func three() *record.Record {
 	return rec
 }
 
-func table(t *testing.T, rec *record.Record, format string) string {
+func tableText(t *testing.T, rec *record.Record) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, WriteTable(&b, rec, format))
+	require.NoError(t, table.Text(&b, table.Terminal, Results(rec)))
 	return b.String()
 }
 
-func writeHTML(t *testing.T, p *Page) string {
+func markdownText(t *testing.T, rec *record.Record) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, WriteHTML(&b, p))
+	require.NoError(t, table.Markdown(&b, Results(rec)))
+	return b.String()
+}
+
+func writeHTML(t *testing.T, d *Document) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, WriteHTML(&b, d))
 	return b.String()
 }
 
 func TestGoldens(t *testing.T) {
-	golden(t, "table.txt", table(t, three(), FormatTable))
-	golden(t, "table.md", table(t, three(), FormatMarkdown))
-	p := Build(three(), bucket())
-	p.Command = "zbench collectives --nodes 128"
-	golden(t, "outline.txt", outline(t, writeHTML(t, p)))
+	golden(t, "table.txt", tableText(t, three()))
+	golden(t, "table.md", markdownText(t, three()))
+	golden(t, "outline.txt", outline(t, writeHTML(t, Collectives(three(), Extras{Knees: knees(), Command: "zbench collectives --nodes 128"}))))
 }
 
 // outline lists the page's headings, captions and other texts, one per line,
@@ -137,12 +143,37 @@ func withoutScript(page string) string {
 // pageOf is the page of a record, without more.
 func pageOf(t *testing.T, rec *record.Record) string {
 	t.Helper()
-	return writeHTML(t, Build(rec, bucket()))
+	return writeHTML(t, Collectives(rec, Extras{Knees: knees()}))
 }
 
-func svg(t *testing.T, c Chart) string {
+// sizeCharts are the charts over the size, spreads those of launches alone.
+func sizeCharts(rec *record.Record) []Chart { return Collectives(rec, Extras{}).Charts() }
+
+func spreads(rec *record.Record) []Chart {
+	drawn, _ := drawnCurves(curvesOf(rec))
+	return distributions(rec, drawn)
+}
+
+// allCharts are both.
+func allCharts(rec *record.Record) []Chart {
+	if rec == nil {
+		return sizeCharts(rec)
+	}
+	return append(sizeCharts(rec), spreads(rec)...)
+}
+
+func svg(t *testing.T, c Drawing) string {
 	t.Helper()
 	var b strings.Builder
 	require.NoError(t, WriteSVG(&b, c))
 	return b.String()
+}
+
+// head are the names of a table's columns.
+func head(t table.Table) []string {
+	var names []string
+	for _, c := range t.Columns {
+		names = append(names, c.Name)
+	}
+	return names
 }

@@ -10,19 +10,22 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/bucket"
 	"zbench/bench/record"
 )
 
-func bucket() *Bucket {
-	return &Bucket{
-		Headline: "A bucket of 1 GiB reaches 80 % of the plateau.",
-		Plateaus: []Plateau{{Collective: "all_reduce", BusBW: 347e9, Note: "mean of the last three sizes"}},
-		Lines: []BucketLine{
-			{Collective: "all_reduce", Fraction: .5, Bytes: 256 << 20, Elements: 64 << 20, PerRankBytes: 256 << 20, BusBW: 173e9},
-			{Collective: "all_reduce", Fraction: .8, Bytes: 1 << 30, Elements: 256 << 20, PerRankBytes: 1 << 30, BusBW: 277e9, Note: "between two sizes"},
+// knees are what a sweep of this package's fixture might have.
+func knees() *bucket.Answer {
+	return &bucket.Answer{
+		Curves: []bucket.Curve{
+			{Collective: "all_reduce", Ranks: 1024, PlateauBusBW: 347e9, Saturated: true, Points: []bucket.Point{
+				{Fraction: .5, Bytes: 256 << 20, Elements: 64 << 20, PerRankBytes: 256 << 10, BusBW: 173e9},
+				{Fraction: .8, Bytes: 1 << 30, Elements: 256 << 20, PerRankBytes: 1 << 20, BusBW: 277e9, AtSmallestSize: true},
+			}},
+			{Collective: "reduce_scatter", Ranks: 1024, Reason: "no size ended ok"},
 		},
-		Needs:   []string{"The time of a backward pass."},
-		Caveats: []string{"The curve is simulated."},
+		Needs:    []bucket.Need{{What: "the time of a backward pass", How: "--backward-ms MS"}},
+		Warnings: []record.Warning{{Code: "not_saturated", Message: "The curve still grows", Hint: "raise -e"}},
 	}
 }
 
@@ -92,7 +95,7 @@ func TestNothingVanishes(t *testing.T) {
 	for i, s := range []record.Status{record.Failed, record.Interrupted, record.WrongData, record.Skipped, "strange"} {
 		rec.Results[i].Status, rec.Results[i].Reason = s, "reason "+string(s)
 	}
-	page, text := pageOf(t, rec), table(t, rec, FormatTable)
+	page, text := pageOf(t, rec), tableText(t, rec)
 	for _, want := range []string{"reason failed", "reason interrupted", "reason wrong_data", "reason skipped", "reason strange"} {
 		require.Contains(t, page, want)
 		require.Contains(t, text, want)
@@ -100,19 +103,22 @@ func TestNothingVanishes(t *testing.T) {
 	for _, want := range []string{"INTERRUPTED", "WRONG DATA", "FAILED"} {
 		require.Contains(t, page, want)
 	}
-	p := Build(rec, nil)
-	shown := len(p.Others)
-	for _, g := range p.Groups {
-		shown += len(g.Rows)
+	shown := 0
+	for b := range Collectives(rec, Extras{}).blocks() {
+		if s, ok := b.(Sheet); ok {
+			for _, g := range s.Groups {
+				shown += len(g.Rows)
+			}
+		}
 	}
 	require.Equal(t, len(rec.Results), shown)
-	require.Len(t, p.Charts[0].Series[0].Points, 1, "only what ended ok is drawn")
+	require.Len(t, sizeCharts(rec)[0].Series[0].Points, 1, "only what ended ok is drawn")
 }
 
 func TestImported(t *testing.T) {
 	rec := imported()
 	for name, text := range map[string]string{
-		"page": pageOf(t, rec), "table": table(t, rec, FormatTable), "markdown": table(t, rec, FormatMarkdown), "svg": svg(t, Build(rec, nil).Charts[0]),
+		"page": pageOf(t, rec), "table": tableText(t, rec), "markdown": markdownText(t, rec), "svg": svg(t, sizeCharts(rec)[0]),
 	} {
 		require.Contains(t, text, "imported from slurm-1.log", name)
 		require.NotContains(t, text, "SIMULATED", name)
@@ -148,24 +154,22 @@ func TestEscaping(t *testing.T) {
 	rec.World.Hosts = make([]string, 1)
 	rec.Results[0].Warnings = make([]record.Warning, 1)
 	poison(reflect.ValueOf(rec).Elem())
-	b := bucket()
+	b := knees()
 	poison(reflect.ValueOf(b).Elem())
 	rec.Results[0].Status = record.OK
 	rec.Results[1].Verified = record.Verified{State: record.VerifiedWrong}
-	p := Build(rec, b)
-	p.Command = hostile
-	page := writeHTML(t, p)
+	page := writeHTML(t, Collectives(rec, Extras{Knees: b, Command: hostile}))
 	require.Contains(t, page, "alert(1)", "the strings are shown")
 	require.NotContains(t, page, "<script>alert")
 	require.Equal(t, 2, strings.Count(page, "<script"))
 	for _, e := range elements(t, page) {
 		require.NotContains(t, e.attr, "onerror")
 	}
-	for _, c := range p.Charts {
+	for _, c := range sizeCharts(rec) {
 		elements(t, svg(t, c))
 	}
-	require.NotContains(t, table(t, rec, FormatMarkdown), "<script")
-	require.NotContains(t, table(t, rec, FormatTable), "\x1b")
+	require.NotContains(t, markdownText(t, rec), "<script")
+	require.NotContains(t, tableText(t, rec), "\x1b")
 }
 
 // poison writes the hostile string into every string that can be reached.

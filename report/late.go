@@ -164,38 +164,29 @@ const lateRemedy = "look at that GPU's clocks, temperature and throttling (amd-s
 	"and at its host process's CPU and NUMA binding; then swap it with another GPU and see whether the lateness moves along. " +
 	"Run it again when it is mended: of several late GPUs only the latest comes last."
 
-// LateLines is one world's lateness in sentences.
-type LateLines struct {
-	// World is empty where there is but one.
-	World string
-	Text  string
-	Ranks []string
-	// Remedy is empty where nobody is late.
-	Remedy string
-}
-
-// lateLines says who is late, and of how many launches that holds.
-func lateLines(rec *record.Record) []LateLines {
+// lateBlocks say who is late, and of how many launches that holds.
+func lateBlocks(rec *record.Record) []Block {
+	var out []Block
 	worlds := Late(rec)
-	out := make([]LateLines, len(worlds))
-	for i, l := range worlds {
+	for _, l := range worlds {
 		if len(worlds) > 1 {
-			out[i].World = strings.Join([]string{
+			out = append(out, Heading{said(strings.Join([]string{
 				plural(int64(l.World.Ranks), "rank"), plural(int64(l.World.Nodes), "node"),
 				plural(int64(l.World.GPUsPerProcess), "GPU") + " per process",
-			}, " · ")
+			}, " · "))})
 		}
 		looked := fmt.Sprintf("%s of %s", plural(int64(l.Launches), "launch"), plural(int64(l.Results), "result"))
 		if len(l.Late) == 0 {
-			out[i].Text = fmt.Sprintf("Nobody: %s were looked at, and no rank came last more often than chance explains while the others waited %s or %s of the time. "+
-				"The ranks differ by %s (median).", looked, timeLabel(lateSeconds), percent(lateShare), unit.Seconds(l.Spread))
+			out = append(out, Paragraph{Text: said(fmt.Sprintf("Nobody: %s were looked at, and no rank came last more often than chance explains while the others waited %s or %s of the time. "+
+				"The ranks differ by %s (median).", looked, timeLabel(lateSeconds), percent(lateShare), unit.Seconds(l.Spread)))})
 			continue
 		}
-		out[i].Text = looked + " were looked at; by chance every rank comes last in " + percent(1/float64(l.World.Ranks)) + " of them."
+		out = append(out, Paragraph{Text: said(looked + " were looked at; by chance every rank comes last in " + percent(1/float64(l.World.Ranks)) + " of them.")})
+		var ranks []string
 		for _, rank := range l.Late {
-			out[i].Ranks = append(out[i].Ranks, rank.text()+".")
+			ranks = append(ranks, rank.text()+".")
 		}
-		out[i].Remedy = lateRemedy
+		out = append(append(out, listed("", ranks)...), whatToDo(lateRemedy))
 	}
 	return out
 }

@@ -32,6 +32,9 @@ func (f format) margin() float64 {
 	return 1
 }
 
+// alone lays the chart out as a picture of its own.
+func (c Chart) alone() (id string, s scene) { return c.ID, layOut(c, alone()) }
+
 // layOut decides where everything of the chart goes.
 func layOut(c Chart, f format) scene {
 	s := scene{width: f.width, title: c.Title, desc: describe(c)}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"strings"
 
 	"zbench/bench/device"
@@ -10,27 +9,6 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
-
-// barChart is a picture of bars with the device it is of.
-type barChart struct {
-	Title   string
-	Picture template.HTML // for wide windows and for narrow ones
-}
-
-// bar is one result, with what it is held against, all in bytes per second; or
-// one ratio, with no marks.
-type bar struct {
-	label, value string
-	length       float64
-	weak         bool // another's configuration, or unfused
-	marks        []barMark
-}
-
-// barMark is a line across a bar.
-type barMark struct {
-	at     float64
-	letter string
-}
 
 // publishedOf lists what others published of the record's devices: of streams
 // alone.
@@ -50,8 +28,8 @@ func publishedOf(rec *record.Record) []memory.Published {
 
 // barCharts draws a chart a device: every kernel's bandwidth in each
 // configuration, against the peak and what others published.
-func barCharts(rec *record.Record, published []memory.Published) []barChart {
-	var out []barChart
+func barCharts(rec *record.Record, published []memory.Published) []Bars {
+	var out []Bars
 	for _, d := range rec.World.Devices {
 		var bars []bar
 		most := 0.0
@@ -82,7 +60,7 @@ func barCharts(rec *record.Record, published []memory.Published) []barChart {
 		}
 		if len(bars) > 0 {
 			title := fmt.Sprintf("%s: GB/s of the median", d.Name)
-			out = append(out, barChart{title, pictures(title, bars, most)})
+			out = append(out, Bars{fmt.Sprintf("bars-%d", len(out)), title, bars, most})
 		}
 	}
 	return out
@@ -104,8 +82,8 @@ func shortType(dtype string) string {
 // ratioCharts draws a chart a device: how many times as fast a fused kernel is as
 // the same work kernel by kernel, with what the check of its results found
 // beside it. A speed whose numbers are wrong is none.
-func ratioCharts(rec *record.Record) []barChart {
-	var out []barChart
+func ratioCharts(rec *record.Record) []Bars {
+	var out []Bars
 	for _, d := range rec.World.Devices {
 		var bars []bar
 		most := 1.0
@@ -126,7 +104,7 @@ func ratioCharts(rec *record.Record) []barChart {
 		}
 		if len(bars) > 0 {
 			title := fmt.Sprintf("%s on %s: × as fast as kernel by kernel", rec.Benchmark(), d.Name)
-			out = append(out, barChart{title, pictures(title, bars, most)})
+			out = append(out, Bars{fmt.Sprintf("ratios-%d", len(out)), title, bars, most})
 		}
 	}
 	return out

@@ -3,63 +3,93 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
+	"zbench/bench/memory"
 	"zbench/bench/record"
+	"zbench/bench/spec"
+	"zbench/bench/table"
 	"zbench/bench/unit"
 )
 
-// memoryView is the page of a memory record.
-type memoryView struct {
-	look
-	Title, Subtitle, Command string
-	Banners                  []Banner
-	Bars, Ratios             []barChart
-	Plots                    []plot
-	Data                     []plotData
-	Head                     []string
-	Rows                     [][]string
-	Footer                   []string
-	Published                []publishedLine
-	Peak                     bool // of a device is known, and drawn
-	Facts                    []Fact
+// Kernels is the report of a record of hbm or of kernels. command reproduces it; empty
+// leaves that out.
+func Kernels(rec *record.Record, command string) *Document {
+	if rec.Benchmark() == spec.Muon {
+		return Muon(rec, command)
+	}
+	return Memory(rec, command)
 }
 
-// publishedLine is a letter of the bars with what it stands for.
-type publishedLine struct{ Letter, Text string }
-
-// WriteMemoryHTML writes the page as one file that needs nothing else. command
-// reproduces the record.
-func WriteMemoryHTML(w io.Writer, rec *record.Record, command string) error {
-	v, err := memoryViewOf(rec, command)
-	if err != nil {
-		return err
+// KernelTables are its results for a terminal or a merge request.
+func KernelTables(rec *record.Record) []table.Table {
+	if rec.Benchmark() == spec.Muon {
+		return MuonResults(rec)
 	}
-	return execute(w, v, "memory.tmpl", "tables.tmpl")
+	return []table.Table{MemoryResults(rec)}
 }
 
-func memoryViewOf(rec *record.Record, command string) (*memoryView, error) {
-	l, err := lookOf()
-	if err != nil {
-		return nil, err
-	}
-	t := memoryTextual(rec)
-	v := &memoryView{
-		look: l, Title: memoryTitle(rec), Command: command,
-		Head: t.head, Rows: t.rows, Footer: t.footer, Facts: memoryFacts(rec), Banners: memoryBanners(rec), Data: []plotData{},
-	}
-	v.Peak = slices.ContainsFunc(rec.World.Devices, func(d record.Device) bool { return d.PeakBandwidth != nil })
+// Memory is the report of one device's memory: streams or a norm. command
+// reproduces the record; empty leaves that out.
+func Memory(rec *record.Record, command string) *Document {
+	d := &Document{Title: memoryTitle(rec), Banners: memoryBanners(rec), Foot: "Sizes are IEC, 1 KiB = 1,024 B; rates are decimal, 1 GB/s = 1e9 B/s."}
 	published := publishedOf(rec)
-	for i, p := range published {
-		v.Published = append(v.Published, publishedLine{letter(i), fmt.Sprintf("%s on %s: %s, %s", p.Tool, p.Device, p.Source, p.Date)})
+	ratios := ratioCharts(rec)
+	d.add("ratios", "Fused against kernel by kernel", barBlocks(ratios, "Bars are the time kernel by kernel over the fused time; the line is 1, no gain. Beside each: the fused kernel's rate as part of a copy's on the same device in the same run, and what the check against a float64 reference found. The results below have every figure.")...)
+	bars := barBlocks(barCharts(rec, published), barNote(rec, len(ratios) > 0, len(published) > 0))
+	if len(bars) > 0 && len(published) > 0 {
+		bars = append(bars, publishedList(published))
 	}
-	v.Bars, v.Ratios = barCharts(rec, published), ratioCharts(rec)
+	d.add("bars", "Bandwidth by kernel", bars...)
 	if c := levels(rec); !c.Empty() {
-		v.Plots, v.Data = append(v.Plots, plotOf(c)), append(v.Data, dataOf(c))
+		d.add("levels", "By size of the arrays", Plot{Chart: c})
 	}
-	return v, nil
+	t := MemoryResults(rec)
+	for i := range t.Columns {
+		t.Columns[i].Right = false
+	}
+	d.results(Sheet{Table: t, Label: "Results", Role: results})
+	d.add("setup", "Set-up", Facts(memoryFacts(rec)))
+	d.command(command)
+	return d
+}
+
+// barBlocks are pictures of bars with a note beneath.
+func barBlocks(all []Bars, note string) []Block {
+	var out []Block
+	for _, b := range all {
+		out = append(out, b)
+	}
+	if len(out) > 0 {
+		out = append(out, Paragraph{"small", said(note)})
+	}
+	return out
+}
+
+// barNote explains the colours of the bars and the lines across them.
+func barNote(rec *record.Record, ratios, published bool) string {
+	note := "Grey bars are the fixed configuration that compares with BabelStream's, blue ones zbench's own."
+	if ratios {
+		note = "Blue bars are the fused kernel, grey ones the same work kernel by kernel and a copy of as many bytes; each by its own bytes, so that times compare above."
+	}
+	if slices.ContainsFunc(rec.World.Devices, func(d record.Device) bool { return d.PeakBandwidth != nil }) {
+		note += " Lines across the bars: without a letter the peak"
+		if published {
+			note += ", with one what others published"
+		}
+		note += "."
+	}
+	return note + " The results below have every figure."
+}
+
+// publishedList is what the letters of the bars stand for.
+func publishedList(published []memory.Published) Block {
+	l := List{Role: "roofs"}
+	for i, p := range published {
+		l.Items = append(l.Items, Text{{Style: "b", Text: letter(i)}, {Text: fmt.Sprintf(" %s on %s: %s, %s", p.Tool, p.Device, p.Source, p.Date)}})
+	}
+	return l
 }
 
 // memoryBanners are what must be known before any number is read.
@@ -151,9 +181,10 @@ func memoryFacts(rec *record.Record) []Fact {
 	if !rec.OfKernels() {
 		return out
 	}
-	out = append(out, Fact{"data", cmp.Or(rec.Spec.Kernels.Data, "random")})
+	asked := rec.Spec.Kernels
+	out = append(out, Fact{"data", cmp.Or(asked.Data, "random")})
 	if !slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Timing != nil }) {
 		return out
 	}
-	return append(out, Fact{"timing", fmt.Sprintf("batches of at least 2 ms between two events, until half the interval of the median is within %s of it, or for %s", percent(rec.Spec.Kernels.Precision), unit.Seconds(rec.Spec.Kernels.MaxTime))})
+	return append(out, Fact{"timing", fmt.Sprintf("batches of at least 2 ms between two events, until half the interval of the median is within %s of it, or for %s", percent(asked.Precision), unit.Seconds(asked.MaxTime))})
 }

@@ -13,6 +13,7 @@ import (
 
 	"zbench/bench/record"
 	"zbench/bench/spec"
+	"zbench/bench/table"
 )
 
 // memoryOf is a record of one GPU with invented times.
@@ -103,17 +104,17 @@ func fusedNorms() *record.Record {
 	return memoryOf("rmsnorm", sorted...)
 }
 
-func memoryTable(t *testing.T, rec *record.Record, format string) string {
+func memoryTable(t *testing.T, rec *record.Record) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, WriteMemoryTable(&b, rec, format))
+	require.NoError(t, table.Text(&b, table.Terminal, MemoryResults(rec)))
 	return b.String()
 }
 
 func memoryPage(t *testing.T, rec *record.Record) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, WriteMemoryHTML(&b, rec, "zbench "+rec.Benchmark()))
+	require.NoError(t, WriteHTML(&b, Memory(rec, "zbench "+rec.Benchmark())))
 	if dir := os.Getenv("ZBENCH_PAGES"); dir != "" { // for the eye, and for a browser
 		name := fmt.Sprintf("%s-%d.html", rec.Benchmark(), len(rec.Kernels))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o600))
@@ -122,8 +123,10 @@ func memoryPage(t *testing.T, rec *record.Record) string {
 }
 
 func TestMemoryGoldens(t *testing.T) {
-	golden(t, "norms.txt", memoryTable(t, fusedNorms(), "table"))
-	golden(t, "norms.md", memoryTable(t, fusedNorms(), FormatMarkdown))
+	golden(t, "norms.txt", memoryTable(t, fusedNorms()))
+	var b bytes.Buffer
+	require.NoError(t, table.Markdown(&b, MemoryResults(fusedNorms())))
+	golden(t, "norms.md", b.String())
 }
 
 // Ratios stand with the numerics beside each speed; where nothing was timed
@@ -180,7 +183,7 @@ func TestLaunchBoundSizesAreNoCache(t *testing.T) {
 	require.Positive(t, few)
 	require.Equal(t, all-few, points())
 	require.Contains(t, strings.Join(levels(rec).Notes, " "), fmt.Sprintf("%d points not shown: a launch alone takes half the time", few))
-	table := memoryTable(t, rec, "table")
+	table := memoryTable(t, rec)
 	require.Equal(t, few, strings.Count(table, "launch-bound"))
 	require.Contains(t, table, "cache-resident")
 }
@@ -192,7 +195,7 @@ func TestPeakIsSaidWhereItIs(t *testing.T) {
 	rec.World.Devices[0].Kind, rec.World.Devices[0].Name = record.HostMemory, "a CPU"
 	for _, peak := range []*float64{nil, rec.World.Devices[0].PeakBandwidth} {
 		rec.World.Devices[0].PeakBandwidth, rec.World.Devices[0].PeakSource = peak, "given with --peak"
-		page, table := memoryPage(t, rec), memoryTable(t, rec, "table")
+		page, table := memoryPage(t, rec), memoryTable(t, rec)
 		require.Equal(t, peak != nil, strings.Contains(page, "Lines across the bars: without a letter the peak"))
 		require.Equal(t, peak == nil, strings.Contains(table, "its peak is not known"))
 		require.Equal(t, peak != nil, strings.Contains(table, "(given with --peak)"))
@@ -206,7 +209,7 @@ func TestMemoryEdges(t *testing.T) {
 	empty := memoryOf("hbm")
 	empty.World.Devices = nil
 	require.Contains(t, memoryPage(t, empty), "Memory bandwidth")
-	require.Contains(t, memoryTable(t, empty, "table"), "Memory bandwidth")
+	require.Contains(t, memoryTable(t, empty), "Memory bandwidth")
 
 	wild := memoryOf("hbm", timedResult("copy", "float32", record.Preset, 1<<20, 1e-3, 1))
 	wild.World.Devices[0].Name = "<script>alert(1)</script>|\n"
@@ -215,8 +218,8 @@ func TestMemoryEdges(t *testing.T) {
 	page := memoryPage(t, wild)
 	require.NotContains(t, page, "<script>alert")
 	require.NotContains(t, page, "<b>elements")
-	require.Less(t, strings.Index(page, "WRONG DATA"), strings.Index(page, "<main>"))
-	require.Contains(t, memoryTable(t, wild, "table"), "WRONG: 1")
+	require.Less(t, strings.Index(page, "WRONG DATA"), strings.Index(page, "<main "))
+	require.Contains(t, memoryTable(t, wild), "WRONG: 1")
 
 	cut := memoryOf("hbm", record.Kernel{Key: "k", Kernel: "copy", Status: record.Interrupted, Reason: "the run ended before it", Verified: record.Verified{State: record.NotVerified}})
 	require.Contains(t, memoryPage(t, cut), "interrupted")

@@ -1,17 +1,13 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
-	"github.com/olekukonko/tablewriter/renderer"
-	"github.com/olekukonko/tablewriter/tw"
-
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/table"
 	"zbench/bench/unit"
 )
 
@@ -199,68 +195,24 @@ func memoryFooter(rec *record.Record) []string {
 	return lines
 }
 
-// WriteMemoryTable writes every result as a row, for a terminal ("table") or a
-// merge request ("markdown").
-func WriteMemoryTable(w io.Writer, rec *record.Record, format string) error {
-	t := memoryTextual(rec)
-	var lines []string
-	var err error
-	bullet, title, line := "", t.title, func(s string) string { return s }
-	if format == FormatMarkdown {
-		bullet, line = "- ", plain.Markdown
-		title = "**" + line(t.title) + "**"
-		for _, row := range t.rows {
-			for c := range row {
-				row[c] = line(row[c])
-			}
-		}
-		lines, err = t.render(renderer.NewMarkdown())
-	} else {
-		lines, err = t.render(renderer.NewBlueprint(tw.Rendition{
-			Borders:  tw.Border{Left: tw.Off, Right: tw.Off, Top: tw.Off, Bottom: tw.Off},
-			Settings: tw.Settings{Separators: tw.Separators{BetweenColumns: tw.Off}},
-		}))
-	}
-	if err != nil {
-		return fmt.Errorf("write table: %w", err)
-	}
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s\n\n", title)
-	for _, row := range lines {
-		fmt.Fprintln(&b, strings.TrimRight(row, " "))
-	}
-	fmt.Fprintln(&b)
-	for _, note := range t.footer {
-		for _, part := range folded(bullet + line(note)) {
-			fmt.Fprintln(&b, part)
-		}
-	}
-	_, err = b.WriteTo(w)
-	return err
-}
-
-// memoryTextual is the table as strings, without columns that nothing fills.
-func memoryTextual(rec *record.Record) textual {
-	t := textual{title: oneLine(memoryTitle(rec)), footer: memoryFooter(rec)}
-	rows := make([][]string, len(rec.Kernels))
+// MemoryResults is a table of every result, without columns that nothing fills.
+func MemoryResults(rec *record.Record) table.Table {
+	t := table.Table{Title: memoryTitle(rec), Notes: memoryFooter(rec), Rule: true, Groups: []table.Group{{}}}
+	rows := make([]table.Row, len(rec.Kernels))
 	for _, c := range memoryColumns {
 		cells, filled := make([]string, len(rec.Kernels)), false
 		for i := range rec.Kernels {
-			cells[i] = oneLine(c.of(rec, &rec.Kernels[i]))
+			cells[i] = plain.Line(c.of(rec, &rec.Kernels[i]))
 			filled = filled || cells[i] != "" && cells[i] != none
 		}
 		if !filled {
 			continue
 		}
-		align := tw.AlignRight
-		if c.left {
-			align = tw.AlignLeft
-		}
-		t.head, t.align = append(t.head, c.name), append(t.align, align)
+		t.Columns = append(t.Columns, table.Column{Name: c.name, Right: !c.left})
 		for i := range rows {
-			rows[i] = append(rows[i], cells[i])
+			rows[i].Cells = append(rows[i].Cells, cells[i])
 		}
 	}
-	t.rows = rows
+	t.Groups[0].Rows = rows
 	return t
 }

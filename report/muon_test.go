@@ -15,7 +15,7 @@ import (
 func muonPage(t *testing.T, rec *record.Record) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, WriteMuonHTML(&b, rec, "zbench kernels muon --shape 8x4"))
+	require.NoError(t, WriteHTML(&b, Muon(rec, "zbench kernels muon --shape 8x4")))
 	return b.String()
 }
 

@@ -3,68 +3,48 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"io"
 
 	"zbench/bench/muon"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 )
 
-// muonView is the page of a record of Muon.
-type muonView struct {
-	look
-	Title, Command        string
-	Banners               []Banner
-	Parts                 []muonPart
-	FigureHead, CheckHead []string
-	Footer                []string
-	Facts                 []Fact
-}
-
-// muonPart is a shape with its speeds, and what shows that they are of right
-// results.
-type muonPart struct {
-	ID, Name        string
-	Figures, Checks [][]string
-}
-
-// WriteMuonHTML writes the page as one file that needs nothing else. command
-// reproduces the record; empty, the page leaves that out.
-func WriteMuonHTML(w io.Writer, rec *record.Record, command string) error {
-	v, err := muonViewOf(rec, command)
-	if err != nil {
-		return err
+// Muon is the report of a Muon step. command reproduces it; empty leaves that out.
+func Muon(rec *record.Record, command string) *Document {
+	d := &Document{
+		Title: muonTitle(rec), Banners: muonBanners(rec),
+		Foot: "Rates are decimal: 1 TFLOP/s = 1e12 operations per second, 1 GB/s = 1e9 B/s. A ratio above 1 is in favour of our kernel.",
 	}
-	return execute(w, v, "muon.tmpl")
-}
-
-func muonViewOf(rec *record.Record, command string) (*muonView, error) {
-	l, err := lookOf()
-	if err != nil {
-		return nil, err
+	d.Sections = muonShapes(rec)
+	if last := len(d.Sections) - 1; last >= 0 {
+		d.Sections[last].Blocks = append(d.Sections[last].Blocks, listed("small", muonFooter(rec))...)
 	}
-	return &muonView{
-		look: l, Title: MuonTitle(rec), Command: command,
-		Banners: muonBanners(rec), Parts: muonParts(rec), FigureHead: MuonFigureHead, CheckHead: MuonCheckHead, Footer: MuonFooter(rec), Facts: muonFacts(rec),
-	}, nil
+	d.add("setup", "Set-up", Facts(muonFacts(rec)))
+	d.command(command)
+	return d
 }
 
-// muonParts puts each shape's checks beside its figures.
-func muonParts(rec *record.Record) []muonPart {
-	var parts []muonPart
-	for i, rows := range muonShapes(rec) {
-		p := muonPart{ID: fmt.Sprintf("shape-%d", i+1), Name: oneLine(muon.ShapeOf(rows[0]).Title())}
+// muonShapes are the shapes, each with its speeds and what shows that they are of
+// right results.
+func muonShapes(rec *record.Record) []Section {
+	var out []Section
+	for _, rows := range muonRows(rec) {
+		id := fmt.Sprintf("shape-%d", len(out)+1)
+		one := Section{Name: id, ID: id, Title: plain.Line(muon.ShapeOf(rows[0]).Title())}
 		if !rec.Emulated() {
-			p.Figures = MuonFigures(rows)
+			one.Blocks = append(one.Blocks, Sheet{Table: muonFigures(rows), Label: "Speed, " + one.Title, Caption: "Speed", Role: results})
 		}
-		p.Checks = MuonChecks(rows)
-		parts = append(parts, p)
+		if t := muonChecks(rows); len(t.Groups) > 0 {
+			one.Blocks = append(one.Blocks, Sheet{Table: t, Label: "Numerics, " + one.Title, Caption: "Numerics", Role: results})
+		}
+		out = append(out, one)
 	}
-	return parts
+	return out
 }
 
-// muonShapes are the rows by shape, in the order of the record.
-func muonShapes(rec *record.Record) [][]*record.Kernel {
+// muonRows are the rows by shape, in the order of the record.
+func muonRows(rec *record.Record) [][]*record.Kernel {
 	var shapes [][]*record.Kernel
 	at := map[muon.Shape]int{}
 	for i := range rec.Kernels {

@@ -22,11 +22,10 @@ func TestWritePages(t *testing.T) {
 	records := edges()
 	records["sweep"], records["imported"] = sweep(24), imported()
 	for name, rec := range records {
-		p := Build(rec, bucket())
-		p.Command = "zbench collectives --nodes 128"
+		page := Collectives(rec, Extras{Knees: knees(), Command: "zbench collectives --nodes 128"})
 		stem := filepath.Join(*pages, strings.ReplaceAll(name, " ", "-"))
-		require.NoError(t, os.WriteFile(stem+".html", []byte(writeHTML(t, p)), 0o644))
-		for _, c := range append(p.Charts, p.Spreads...) {
+		require.NoError(t, os.WriteFile(stem+".html", []byte(writeHTML(t, page)), 0o644))
+		for _, c := range allCharts(rec) {
 			f, err := os.Create(stem + "-" + c.ID + ".png")
 			require.NoError(t, err)
 			require.NoError(t, WritePNG(f, c))

@@ -23,18 +23,18 @@ func names(c Chart) []string {
 func TestInPlaceIsDrawnOnlyWhereItDiffers(t *testing.T) {
 	alone := []string{"all_reduce", "reduce_scatter", "all_gather"}
 	for times, want := range map[float64]int{1: 3, 1.04: 3, 0.96: 3, 1.06: 6, 0.9: 6} {
-		p := Build(bothPlaces(12, times), nil)
-		for _, c := range p.Charts {
+		rec := bothPlaces(12, times)
+		for _, c := range sizeCharts(rec) {
 			require.Len(t, c.Series, want, "%g times, %s", times, c.ID)
 			left := slices.ContainsFunc(c.Notes, func(n string) bool { return strings.Contains(n, "In-place results are not drawn") })
 			require.Equal(t, want == 3, left, "the note says what was left out")
 		}
 		if want == 3 {
-			require.Equal(t, alone, names(p.Charts[0]))
-			require.Contains(t, p.Charts[0].Subtitle, "out of place")
+			require.Equal(t, alone, names(sizeCharts(rec)[0]))
+			require.Contains(t, sizeCharts(rec)[0].Subtitle, "out of place")
 		}
 		rows := 0
-		for _, g := range p.Groups {
+		for _, g := range resultTable(curvesOf(rec), true).Groups {
 			rows += len(g.Rows)
 		}
 		require.Equal(t, count(bothPlaces(12, times), record.OK), rows, "the table has all")
@@ -48,7 +48,7 @@ func TestOneCaseThatDiffersIsDrawn(t *testing.T) {
 			r.Isolated.MaxOfRanks.Median *= 1.2
 		}
 	}
-	c := Build(rec, nil).Charts[0]
+	c := sizeCharts(rec)[0]
 	require.Equal(t, []string{"all_reduce", "reduce_scatter", "all_gather out of place", "all_gather in place"}, names(c))
 	require.Contains(t, strings.Join(c.Notes, " "), "In-place curves are drawn only where they differ from those out of place by more than 5 %")
 }
@@ -56,7 +56,7 @@ func TestOneCaseThatDiffersIsDrawn(t *testing.T) {
 func TestInPlaceWithoutItsCounterpartIsDrawn(t *testing.T) {
 	rec := bothPlaces(6, 1)
 	rec.Results[2].Status = record.Failed
-	require.Contains(t, names(Build(rec, nil).Charts[0]), "all_reduce in place")
+	require.Contains(t, names(sizeCharts(rec)[0]), "all_reduce in place")
 	var only []record.Result
 	for _, r := range rec.Results {
 		if r.InPlace {
@@ -64,16 +64,16 @@ func TestInPlaceWithoutItsCounterpartIsDrawn(t *testing.T) {
 		}
 	}
 	rec.Results = only
-	c := Build(rec, nil).Charts[0]
+	c := sizeCharts(rec)[0]
 	require.Equal(t, []string{"all_reduce", "reduce_scatter", "all_gather"}, names(c))
 	require.Contains(t, c.Subtitle, "in place")
-	require.NotContains(t, table(t, rec, FormatTable), "── out of place")
+	require.NotContains(t, tableText(t, rec), "── out of place")
 }
 
 func TestBothPlacesAreOneLine(t *testing.T) {
 	rec := bothPlaces(6, 1.5)
 	rec.Results[5].Warnings = []record.Warning{{Code: "skew"}}
-	text := table(t, rec, FormatTable)
+	text := tableText(t, rec)
 	require.Contains(t, text, "── out of place ──")
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -92,35 +92,34 @@ func TestBothPlacesAreOneLine(t *testing.T) {
 }
 
 func TestTimingsAreNotMixed(t *testing.T) {
-	p := Build(sweep(24), nil)
+	charts := sizeCharts(sweep(24))
 	r := sweep(24).Results[0]
 	burst, alone := timingOf(&r).median, aloneOf(&r).median
-	require.InDelta(t, burst, p.Charts[1].Series[0].Points[0].Value, 0)
-	require.InDelta(t, alone, p.Charts[2].Series[0].Points[0].Value, 0)
-	require.InDelta(t, burst, p.Charts[2].Series[0].Points[0].Burst, 0)
-	row := p.Groups[0].Rows[0]
-	require.Equal(t, brief(burst/micro), row.Burst.Median)
-	require.Equal(t, brief(alone/micro), row.Alone.Median)
-	require.Equal(t, "max time", row.Stop)
-	require.Regexp(t, `^0\.\d\d, 0\.1 %$`, row.Spread)
+	require.InDelta(t, burst, charts[1].Series[0].Points[0].Value, 0)
+	require.InDelta(t, alone, charts[2].Series[0].Points[0].Value, 0)
+	require.InDelta(t, burst, charts[2].Series[0].Points[0].Burst, 0)
+	row := resultTable(curvesOf(sweep(24)), true).Groups[0].Rows[0].Cells
+	require.Equal(t, brief(burst/micro), row[2])
+	require.Equal(t, brief(alone/micro), row[7])
+	require.Regexp(t, `^0\.\d\d, 0\.1 %$`, row[10])
+	require.Equal(t, "max time", row[11])
 	rec := sweep(24)
 	for i := range rec.Results {
 		rec.Results[i].Isolated = nil
 	}
-	p = Build(rec, nil)
-	require.Len(t, p.Charts, 2, "nothing alone, no chart of it")
-	require.Empty(t, p.Spreads)
-	require.Empty(t, p.Late)
-	require.NotContains(t, table(t, rec, FormatTable), "alone µs")
+	require.Len(t, sizeCharts(rec), 2, "nothing alone, no chart of it")
+	require.Empty(t, spreads(rec))
+	require.Empty(t, lateBlocks(rec))
+	require.NotContains(t, tableText(t, rec), "alone µs")
 }
 
 func TestDistribution(t *testing.T) {
-	c := Build(sweep(24), nil).Spreads[1]
+	c := spreads(sweep(24))[1]
 	require.Equal(t, "spread-2-reduce_scatter", c.ID)
 	require.Equal(t, 1, c.Look)
 	tw := twinOf(c)
-	require.Equal(t, []string{"size", "n", "min", "lo", "median", "hi", "p95", "max"}, tw.Head)
-	require.Len(t, tw.Rows, len(c.Series[0].Points))
+	require.Equal(t, []string{"size", "n", "min", "lo", "median", "hi", "p95", "max"}, head(tw.Table))
+	require.Len(t, tw.Groups[0].Rows, len(c.Series[0].Points))
 	s := layOut(c, small())
 	for _, l := range s.layers {
 		for _, k := range l.lines {
@@ -129,7 +128,7 @@ func TestDistribution(t *testing.T) {
 			}
 		}
 	}
-	stray := Build(edges()["stray"], nil).Spreads[0]
+	stray := spreads(edges()["stray"])[0]
 	require.Contains(t, stray.Notes[0], "only in the table")
 	require.Less(t, layOut(stray, small()).y.hi, 1.0, "one stray launch does not flatten the others")
 }
@@ -143,17 +142,17 @@ func TestWarningsOfOneKindAreOneLine(t *testing.T) {
 		}
 	}
 	rec.Results[3].Warnings = append(rec.Results[3].Warnings, record.Warning{Code: "noisy", Message: "bursts differ by 7 %"})
-	lines := warningLines(rec)
+	lines := warningBlocks(rec)[0].(List).Items
 	require.Len(t, lines, 2)
-	require.Equal(t, "ranks differ by 11 to 82 % of the time", lines[0].Message)
-	require.Contains(t, lines[0].Cases, "all_reduce out of place 1 KiB to 2 MiB (12 cases), ")
-	require.Equal(t, "all_reduce 8 KiB", lines[1].Cases)
+	require.Equal(t, " ranks differ by 11 to 82 % of the time", lines[0][1].Text)
+	require.Contains(t, lines[0][4].Text, "all_reduce out of place 1 KiB to 2 MiB (12 cases), ")
+	require.Equal(t, "all_reduce 8 KiB", lines[1][2].Text)
 }
 
 func TestFaultsAndWrongDataAreAnnounced(t *testing.T) {
 	rec := edges()["faults"]
 	require.Contains(t, pageOf(t, rec), "Simulated with faults planted: late_gpu:node=0,gpu=5,seconds=2e-5; slow_link:")
-	for name, text := range map[string]string{"table": table(t, rec, FormatTable), "svg": svg(t, Build(rec, nil).Charts[2])} {
+	for name, text := range map[string]string{"table": tableText(t, rec), "svg": svg(t, sizeCharts(rec)[2])} {
 		require.Contains(t, text, "faults planted", name)
 	}
 	wrong := int64(1)
@@ -163,7 +162,7 @@ func TestFaultsAndWrongDataAreAnnounced(t *testing.T) {
 		r.Reason = fmt.Sprintf("1 wrong elements; first on rank 1 at element %d of 1 KiB: expected bits 0x1, got 0x%x", 77+i, i)
 	}
 	require.Contains(t, pageOf(t, rec), "4 cases gave wrong data, kept out of charts and figures. The first, all_reduce, 1 KiB: 1 wrong elements; first on rank 1 at element 77 of")
-	text := table(t, rec, FormatTable)
+	text := tableText(t, rec)
 	require.Contains(t, text, "[1] 1 wrong elements; first on rank 1 at element 77 to 80 of 1 KiB: expected bits 0x1, got …")
 }
 

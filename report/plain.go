@@ -3,22 +3,10 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
-	"unicode"
 
+	"zbench/bench/plain"
 	"zbench/bench/record"
 )
-
-// oneLine keeps a foreign string from breaking a table: control characters,
-// escape sequences among them, become spaces.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || !unicode.IsGraphic(r) {
-			return ' '
-		}
-		return r
-	}, s)
-}
 
 // footnotes numbers the texts that do not fit into a row. Texts that differ
 // only in their figures share a number.
@@ -34,7 +22,7 @@ func (f *footnotes) ref(text string) string {
 func (f *footnotes) lines() []string {
 	out := make([]string, len(f.order))
 	for i, k := range f.order {
-		out[i] = fmt.Sprintf("[%d] %s", i+1, oneLine(k.text()))
+		out[i] = fmt.Sprintf("[%d] %s", i+1, plain.Line(k.text()))
 	}
 	return out
 }

@@ -16,10 +16,10 @@ import (
 // pixel is a pixel in points at the canvas's 96 dpi.
 const pixel = vg.Length(0.75)
 
-// WritePNG writes the chart as a picture that stands alone, on light ground:
-// 1,200 × 700 pixels, taller where the legend has many rows.
-func WritePNG(w io.Writer, c Chart) error {
-	s := layOut(c, alone())
+// WritePNG writes a picture that stands alone, on light ground, 1,200 pixels wide. A
+// chart is 700 high, more where the legend has many rows.
+func WritePNG(w io.Writer, d Drawing) error {
+	id, s := d.alone()
 	canvas := vgimg.PngCanvas{Canvas: vgimg.NewWith(
 		vgimg.UseWH(vg.Length(s.width)*pixel, vg.Length(s.height)*pixel), vgimg.UseDPI(96),
 	)}
@@ -29,7 +29,7 @@ func WritePNG(w io.Writer, c Chart) error {
 		p.layer(l)
 	}
 	if _, err := canvas.WriteTo(w); err != nil {
-		return fmt.Errorf("write PNG chart %s: %w", c.ID, err)
+		return fmt.Errorf("write PNG chart %s: %w", id, err)
 	}
 	return nil
 }

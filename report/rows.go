@@ -2,149 +2,98 @@ package report
 
 import (
 	"math"
-	"slices"
 	"strings"
 
 	"zbench/bench/record"
+	"zbench/bench/table"
 	"zbench/bench/unit"
 )
 
-// Figure is a curve in a few numbers: its best bus bandwidth and its latency.
-type Figure struct {
-	Name string
-	// Best is the highest bus bandwidth, at the size BestAt; Burst and Alone the
-	// two times at LatencyAt, the smallest size that ended ok. Empty when there
-	// is none.
-	Best, BestAt, Burst, Alone, LatencyAt string
-	Cases                                 string
-	Extrapolated                          bool
+// resultBlock is the table of the results that ended ok, in µs and GB/s; the others
+// have their own.
+func resultBlock(rec *record.Record, curves []curve) Block {
+	isolated := hasIsolated(rec)
+	s := Sheet{Label: "Results", Role: results, Table: resultTable(curves, isolated)}
+	if len(s.Groups) == 0 {
+		return Paragraph{Text: said("No case ended ok.")}
+	}
+	if rec.Simulated {
+		s.Caption = "SIMULATED. "
+	}
+	s.Caption += "Times in µs per launch, rates in GB/s; n is the number of samples"
+	if isolated {
+		s.Caption += ", spread the slowest rank less the fastest"
+	}
+	s.Caption += "; in brackets, the launches verified."
+	return s
 }
 
-// Group is one curve as a block of the results table.
-type Group struct {
-	Name string
-	Rows []Row
-}
-
-// Row is one result, printed.
-type Row struct {
-	Key, Size, Count string
-	Burst, Alone     TimeCells
-	// Spread is what the ranks differ by, in µs and as a share of the time.
-	Spread, Stop string
-	// AlgBW and BusBW are in GB/s.
-	AlgBW, BusBW, Verified, Notes string
-}
-
-// TimeCells are one timing: its median and interval in µs, and n / n_eff.
-type TimeCells struct{ Median, Interval, N string }
-
-// WarningLine is a warning with the cases it qualifies.
-type WarningLine struct{ Code, Message, Hint, Cases string }
-
-// OtherCase is a case that did not end ok.
-type OtherCase struct{ Key, Name, Size, Status, Reason, Time string }
-
-// figures sums each curve up.
-func figures(curves []curve) []Figure {
-	out := make([]Figure, 0, len(curves))
-	for _, c := range curves {
-		f := Figure{Name: c.name}
-		best, ended := -1.0, 0
-		for _, r := range c.rows {
-			if r.Status != record.OK {
-				continue
-			}
-			ended++
-			f.Extrapolated = f.Extrapolated || r.Extrapolated
-			if bw, ok := busBWOf(r); ok && bw > best {
-				best = bw
-				f.Best, f.BestAt = unit.Rate(bw), unit.Bytes(r.Bytes)
-			}
-			if f.LatencyAt == "" {
-				f.latency(r)
-			}
+// resultTable has a group for each curve.
+func resultTable(curves []curve, isolated bool) table.Table {
+	t := table.Table{By: []string{"collective"}, Columns: []table.Column{{Name: "size", Right: true}, {Name: "count", Right: true}}}
+	add := func(over string, names ...string) {
+		for i, name := range names {
+			t.Columns = append(t.Columns, table.Column{Name: name, Over: over, Right: name != "stop", Begins: i == 0})
 		}
-		f.Cases = plural(int64(ended), "case") + " ok"
-		if rest := len(c.rows) - ended; rest > 0 {
-			f.Cases += ", " + comma(int64(rest)) + " not"
-		}
-		if len(c.also) > 0 {
-			f.Cases += " · in place within " + percent(c.apart)
-		}
-		out = append(out, f)
 	}
-	return out
-}
-
-// latency takes the times of the smallest size, where there are any.
-func (f *Figure) latency(r *record.Result) {
-	burst, alone := timingOf(r), aloneOf(r)
-	if burst.known {
-		f.Burst = unit.Seconds(burst.median)
+	burst := ""
+	if isolated {
+		burst = "time in a burst, as rccl-tests"
 	}
-	if alone.known {
-		f.Alone = unit.Seconds(alone.median)
+	add(burst, "median", "[lo, hi]", "n / n_eff", "algbw", "busbw")
+	if isolated {
+		add("time of one launch alone, slowest rank", "median", "[lo, hi]", "n / n_eff", "spread", "stop")
 	}
-	if burst.known || alone.known {
-		f.LatencyAt = unit.Bytes(r.Bytes)
-	}
-}
-
-// tableGroups prints the results that ended ok; the others have their own table.
-func tableGroups(curves []curve) []Group {
-	var out []Group
+	t.Columns = append(t.Columns, table.Column{Name: "verified", Begins: true}, table.Column{Name: "notes"})
 	for _, c := range curves {
 		common := noter{common: commonNotes([]curve{c}, columns{both: true})}
-		g := Group{Name: strings.Join(append([]string{c.name}, common.common...), " · ")}
+		g := table.Group{Cells: []string{strings.Join(append([]string{c.name}, common.common...), " · ")}}
 		for _, r := range c.rows {
 			if r.Status == record.OK {
-				row := rowOf(r)
-				row.Notes = strings.Join(common.without(rowNotes(r)), ", ")
-				g.Rows = append(g.Rows, row)
+				cells := append(cellsOf(r, isolated), strings.Join(common.without(rowNotes(r)), ", "))
+				g.Rows = append(g.Rows, table.Row{ID: r.Key, Cells: cells})
 			}
 		}
 		if len(g.Rows) > 0 {
-			out = append(out, g)
+			t.Groups = append(t.Groups, g)
 		}
 	}
-	return out
+	return t
 }
 
-func rowOf(r *record.Result) Row {
-	row := Row{
-		Key: r.Key, Size: unit.Bytes(r.Bytes), Count: comma(r.Count),
-		Burst: cellsOf(timingOf(r)), Alone: cellsOf(aloneOf(r)), Spread: none, Stop: none,
-		AlgBW: gigas(r.AlgBW), BusBW: gigas(r.BusBW),
-		Verified: verifiedText(r.Verified),
+// cellsOf prints a result without its notes. The spread is what the ranks differ by,
+// in µs and as a share of the time.
+func cellsOf(r *record.Result, isolated bool) []string {
+	out := append([]string{unit.Bytes(r.Bytes), comma(r.Count)}, timeCells(timingOf(r))...)
+	out = append(out, gigas(r.AlgBW), gigas(r.BusBW))
+	if isolated {
+		t := aloneOf(r)
+		spread, stop := none, none
+		if t.known && r.Isolated.Stop != "" {
+			stop = strings.ReplaceAll(r.Isolated.Stop, "_", " ")
+		}
+		if t.known && r.Isolated.Spread != nil && finite(r.Isolated.Spread.Median) {
+			s := r.Isolated.Spread.Median
+			spread = brief(s/micro) + ", " + smallPercent(s/t.median)
+		}
+		out = append(append(out, timeCells(t)...), spread, stop)
 	}
-	t := aloneOf(r)
-	if !t.known {
-		return row
-	}
-	if r.Isolated.Stop != "" {
-		row.Stop = strings.ReplaceAll(r.Isolated.Stop, "_", " ")
-	}
-	if s := r.Isolated.Spread; s != nil && finite(s.Median) {
-		row.Spread = brief(s.Median/micro) + ", " + smallPercent(s.Median/t.median)
-	}
-	return row
+	return append(out, verifiedText(r.Verified))
 }
 
-// cellsOf prints a timing.
-func cellsOf(t timing) TimeCells {
-	c := TimeCells{Median: none, Interval: none, N: none}
+// timeCells print a timing: its median and interval in µs, and n / n_eff.
+func timeCells(t timing) []string {
 	if !t.known {
-		return c
+		return []string{none, none, none}
 	}
-	c.Median, c.N = brief(t.median/micro), comma(int64(t.sum.N))
+	interval, n := none, comma(int64(t.sum.N))
 	if t.bounded {
-		c.Interval = "[" + brief(t.lo/micro) + ", " + brief(t.hi/micro) + "]"
+		interval = "[" + brief(t.lo/micro) + ", " + brief(t.hi/micro) + "]"
 	}
 	if e := t.sum.NEff; e != nil && finite(*e) {
-		c.N += " / " + shortest(math.Round(*e))
+		n += " / " + shortest(math.Round(*e))
 	}
-	return c
+	return []string{brief(t.median / micro), interval, n}
 }
 
 func hasIsolated(rec *record.Record) bool {
@@ -191,84 +140,28 @@ func rowNotes(r *record.Result) []string {
 	return append(notes, codes.order...)
 }
 
-// warningLines gathers warnings of one code and shape, those of the record
-// first: a hundred cases with the same doubt are one line.
-func warningLines(rec *record.Record) []WarningLine {
-	type group struct {
-		code, hint string
-		kind       *kindOf
-	}
-	var order []group
-	var messages alike
-	cases := map[group][]*record.Result{}
-	add := func(w record.Warning, r *record.Result) {
-		// The code and the hint are part of what makes two warnings alike.
-		g := group{w.Code, w.Hint, messages.addAs(w.Code+"\x00"+w.Hint, w.Message)}
-		if !slices.Contains(order, g) {
-			order = append(order, g)
-		}
-		if r != nil {
-			cases[g] = append(cases[g], r)
-		}
-	}
-	for _, w := range rec.Warnings {
-		add(w, nil)
-	}
-	for i := range rec.Results {
-		for _, w := range rec.Results[i].Warnings {
-			add(w, &rec.Results[i])
-		}
-	}
-	out := make([]WarningLine, len(order))
-	for i, g := range order {
-		out[i] = WarningLine{g.code, g.kind.text(), g.hint, caseRanges(cases[g])}
-	}
-	return out
-}
-
-// caseRanges lists cases by collective, each with the sizes they span.
-func caseRanges(cases []*record.Result) string {
-	var parts []string
-	for _, c := range curvesOfRows(cases) {
-		lo, hi := sizeOf(c.rows[0]), sizeOf(c.rows[len(c.rows)-1])
-		part := c.name + " " + unit.Bytes(lo)
-		if lo != hi {
-			part += " to " + unit.Bytes(hi)
-		}
-		if n := len(c.rows); n > 1 {
-			part += " (" + plural(int64(n), "case") + ")"
-		}
-		parts = append(parts, part)
-	}
-	return firstFew(parts, 12)
-}
-
-// firstFew lists at most n of the words and says how many more there are.
-func firstFew(words []string, n int) string {
-	if len(words) <= n {
-		return strings.Join(words, ", ")
-	}
-	return strings.Join(words[:n], ", ") + " and " + comma(int64(len(words)-n)) + " more"
-}
-
-// otherCases lists what did not end ok. Nothing vanishes.
-func otherCases(rec *record.Record) []OtherCase {
-	var out []OtherCase
+// otherBlocks list what did not end ok. Nothing vanishes.
+func otherBlocks(rec *record.Record) []Block {
+	t := table.Table{Columns: []table.Column{
+		{Name: "collective"}, {Name: "size", Right: true}, {Name: "status"}, {Name: "reason", Wrap: table.Sentences}, {Name: "time, µs", Right: true},
+	}}
 	for i := range rec.Results {
 		r := &rec.Results[i]
 		if r.Status == record.OK {
 			continue
 		}
-		o := OtherCase{
-			Key: r.Key, Name: orUnnamed(r.Collective), Size: unit.Bytes(sizeOf(r)),
-			Status: statusText(r.Status), Reason: reasonOf(r), Time: none,
+		time := none
+		if known := timingOf(r); known.known {
+			time = fixed(known.median / micro)
 		}
-		if t := timingOf(r); t.known {
-			o.Time = fixed(t.median / micro)
-		}
-		out = append(out, o)
+		t.Add(orUnnamed(r.Collective), unit.Bytes(sizeOf(r)), statusText(r.Status), reasonOf(r), time)
+		rows := t.Groups[0].Rows
+		rows[len(rows)-1].ID = r.Key
 	}
-	return out
+	if len(t.Groups) == 0 {
+		return nil
+	}
+	return []Block{Sheet{Label: "Cases without a result", Table: t}}
 }
 
 func statusText(s record.Status) string {

@@ -11,6 +11,12 @@ type scene struct {
 	title, desc   string
 }
 
+// Drawing is a picture as data: a Chart or Bars.
+type Drawing interface {
+	// alone lays it out as a picture of its own; id is a valid file stem.
+	alone() (id string, s scene)
+}
+
 // layer is painted as one. Series is -1 for what belongs to no series.
 type layer struct {
 	series int
@@ -34,6 +40,8 @@ type stroke struct {
 type area struct {
 	role string
 	box  box
+	// round is the radius of its corners, where the painter has any.
+	round float64
 }
 
 // dot is a marker of a series' shape.

@@ -9,11 +9,12 @@ import (
 	"strings"
 )
 
-// WriteSVG writes the chart as a picture that stands alone, on light ground.
-func WriteSVG(w io.Writer, c Chart) error {
-	p := svgPainter{id: c.ID, tips: true}
-	if _, err := io.WriteString(w, p.picture(layOut(c, alone()))); err != nil {
-		return fmt.Errorf("write SVG chart %s: %w", c.ID, err)
+// WriteSVG writes a picture that stands alone, on light ground.
+func WriteSVG(w io.Writer, d Drawing) error {
+	id, s := d.alone()
+	p := svgPainter{id: id, tips: true}
+	if _, err := io.WriteString(w, p.picture(s)); err != nil {
+		return fmt.Errorf("write SVG chart %s: %w", id, err)
 	}
 	return nil
 }
@@ -33,11 +34,14 @@ type svgPainter struct {
 func (p *svgPainter) picture(s scene) string {
 	fmt.Fprintf(&p.b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" role="img" aria-labelledby="%[3]s-t %[3]s-d"`,
 		num(s.width), num(s.height), escaped(p.id))
-	if p.page {
+	switch {
+	case p.page && s.plot.width() > 0:
 		// The script places its guide by these: the axis in octaves, the plot in pixels.
 		fmt.Fprintf(&p.b, ` class="%s" data-x="%s %s" data-plot="%s %s %s %s"`, p.class,
 			exact(s.x.lo), exact(s.x.hi), num(s.plot.left), num(s.plot.right), num(s.plot.top), num(s.plot.bottom))
-	} else {
+	case p.page:
+		fmt.Fprintf(&p.b, ` class="%s"`, p.class)
+	default:
 		fmt.Fprintf(&p.b, ` width="%s" height="%s" font-family="Liberation Sans, Arial, Helvetica, sans-serif"`, num(s.width), num(s.height))
 	}
 	fmt.Fprintf(&p.b, `><title id="%[1]s-t">%[2]s</title><desc id="%[1]s-d">%[3]s</desc>`, escaped(p.id), escaped(s.title), escaped(s.desc))
@@ -69,8 +73,12 @@ func (p *svgPainter) layer(l layer) {
 	}
 	p.b.WriteString(">")
 	for _, a := range l.areas {
-		fmt.Fprintf(&p.b, `<rect%s x="%s" y="%s" width="%s" height="%s"/>`, p.filled(a.role),
+		fmt.Fprintf(&p.b, `<rect%s x="%s" y="%s" width="%s" height="%s"`, p.filled(a.role),
 			num(a.box.left), num(a.box.top), num(a.box.width()), num(a.box.height()))
+		if a.round > 0 {
+			fmt.Fprintf(&p.b, ` rx="%s"`, num(a.round))
+		}
+		p.b.WriteString("/>")
 	}
 	for _, s := range l.lines {
 		p.stroke(s)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/plain"
 	"zbench/bench/record"
 )
 
@@ -37,7 +38,7 @@ func (n *noter) cell(pair [2]*record.Result) string {
 			}
 		}
 	}
-	text := oneLine(strings.Join(words, ", "))
+	text := plain.Line(strings.Join(words, ", "))
 	if len([]rune(text)) > n.width {
 		return n.beneath.ref(text)
 	}
@@ -92,7 +93,7 @@ func commonNotes(curves []curve, c columns) []string {
 
 // tableTitle says on what it ran and whether a model decided it.
 func tableTitle(rec *record.Record) string {
-	return oneLine(strings.Join(nonEmpty(mark(rec), worldText(rec.World)), " · "))
+	return plain.Line(strings.Join(nonEmpty(mark(rec), worldText(rec.World)), " · "))
 }
 
 // footer is what stands beneath the table: what the notes stand for, what was
@@ -135,7 +136,7 @@ func footer(rec *record.Record, c columns, notes, common []string) []string {
 		out = append(out, m+".")
 	}
 	for i := range out {
-		out[i] = oneLine(out[i])
+		out[i] = plain.Line(out[i])
 	}
 	return out
 }

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/olekukonko/tablewriter/tw"
-
 	"zbench/bench/record"
+	"zbench/bench/table"
 	"zbench/bench/unit"
 )
 
@@ -84,9 +83,14 @@ func brief(v float64) string {
 	return whole
 }
 
-// textTable prints every case: a row per size with the result out of place and
-// the one in place side by side, as rccl-tests does, where the record has both.
-func textTable(rec *record.Record) textual {
+// Results is a table of every case, grouped by collective, with the units beneath:
+// a row per size with the result out of place and the one in place side by side, as
+// rccl-tests does, where the record has both. Cases that did not end ok are rows
+// too, with the reason beneath.
+func Results(rec *record.Record) table.Table {
+	if rec == nil {
+		rec = &record.Record{}
+	}
 	curves := curvesOf(rec)
 	all := pairs(curves)
 	var c columns
@@ -95,54 +99,61 @@ func textTable(rec *record.Record) textual {
 		placed, out = placed || len(p.place.rows) > 0, out || len(p.out.rows) > 0
 	}
 	c.both, c.alone = placed && out, hasIsolated(rec)
-	t := textual{title: tableTitle(rec), head: append([]string{"size", "count"}, c.names()...)}
-	if c.both {
-		t.head = append(t.head, c.names()...)
-		t.halves = []int{2, 2 + len(c.names()), 2 + 2*len(c.names())}
+	t := table.Table{Title: tableTitle(rec), Rule: true, By: []string{"collective", "type", "op"}, Columns: c.columns()}
+	for i, p := range all {
+		g := groupOf(all, i)
+		for _, pair := range p.lines() {
+			g.Rows = append(g.Rows, table.Row{Cells: c.row(pair)})
+		}
+		t.Groups = append(t.Groups, g)
 	}
 	n := noter{columns: c, common: commonNotes(curves, c)}
-	of := map[int][2]*record.Result{} // by row
+	n.width = max(12, table.Terminal-1-t.Width(len(t.Columns)))
+	t.Columns = append(t.Columns, table.Column{Name: "notes"})
+	global := n.common
 	for i, p := range all {
-		b := blockOf(all, i, len(t.rows))
-		b.common = n.without(commonNotes([]curve{p.out, p.place}, c))
-		t.blocks = append(t.blocks, b)
-		for _, pair := range p.lines() {
-			of[len(t.rows)] = pair
-			t.rows = append(t.rows, c.row(pair))
+		n.common = global
+		own := n.without(commonNotes([]curve{p.out, p.place}, c))
+		n.common = slices.Concat(global, own)
+		t.Groups[i].Note = strings.Join(own, ", ")
+		for k, pair := range p.lines() {
+			row := &t.Groups[i].Rows[k]
+			row.Cells = append(row.Cells, n.cell(pair))
 		}
 	}
-	for range t.head {
-		t.align = append(t.align, tw.AlignRight)
-	}
-	n.width = max(12, lineWidth-1-t.width(len(t.head)))
-	global := n.common
-	for i := range t.rows {
-		n.common = append(slices.Clone(global), t.blockAt(i).common...)
-		t.rows[i] = append(t.rows[i], n.cell(of[i]))
-	}
-	t.head, t.align = append(t.head, "notes"), append(t.align, tw.AlignLeft)
-	t.footer = footer(rec, c, n.beneath.lines(), global)
+	t.Notes = footer(rec, c, n.beneath.lines(), global)
 	return t
 }
 
-// blockOf names a pair's block; the traits in which collectives of one name
-// differ are part of its name.
-func blockOf(all []pair, i, first int) block {
+// columns are those of the figures: of both halves where there are two.
+func (c columns) columns() []table.Column {
+	out := []table.Column{{Name: "size", Right: true}, {Name: "count", Right: true}}
+	over, in := "", ""
+	if c.both {
+		over, in = "out of place", "in place"
+	}
+	for _, name := range c.names() {
+		out = append(out, table.Column{Name: name, Right: true, Over: over})
+	}
+	if c.both {
+		for _, name := range c.names() {
+			out = append(out, table.Column{Name: name, Right: true, Over: in, Long: "in-place " + name})
+		}
+	}
+	return out
+}
+
+// groupOf names a pair's rows; the traits in which collectives of one name differ
+// are part of its name.
+func groupOf(all []pair, i int) table.Group {
 	either := make([]curve, len(all))
 	for j, p := range all {
 		either[j] = p.either()
 	}
 	r := either[i].rows[0]
-	b := block{name: curveName(either, i), dtype: r.Dtype, op: r.Op, first: first}
-	words := strings.Fields(b.name)
-	b.name = strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == b.dtype || w == b.op }), " ")
-	return b
-}
-
-// blockAt is the block a row belongs to.
-func (t textual) blockAt(row int) block {
-	at, _ := slices.BinarySearchFunc(t.blocks, row+1, func(b block, row int) int { return b.first - row })
-	return t.blocks[at-1]
+	words := strings.Fields(curveName(either, i))
+	name := strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == r.Dtype || w == r.Op }), " ")
+	return table.Group{Cells: []string{name, r.Dtype, r.Op}}
 }
 
 // row prints one size.

@@ -4,20 +4,26 @@ import (
 	"maps"
 	"slices"
 
+	"zbench/bench/table"
 	"zbench/bench/unit"
 )
 
 // twinOf turns a chart into a table: one row per size, one column per series.
 // A size a series has twice, as repeated runs do, takes as many rows.
-func twinOf(c Chart) twin {
-	if c.Quantity == Spread {
-		return distributionTwin(c)
+func twinOf(c Chart) Sheet {
+	s := Sheet{Label: c.Title + ", as a table", Caption: c.Title}
+	if c.Mark != "" {
+		s.Caption += ": " + c.Mark
 	}
-	t := twin{Head: []string{"size"}}
+	if c.Quantity == Spread {
+		s.Table = distributionTwin(c)
+		return s
+	}
+	s.Table = numbers("size")
 	cells := map[int64][][]string{} // by size, by series
-	for i, s := range c.Series {
-		t.Head = append(t.Head, s.Name)
-		for _, p := range s.Points {
+	for i, one := range c.Series {
+		s.Columns = append(s.Columns, table.Column{Name: one.Name, Right: true})
+		for _, p := range one.Points {
 			if cells[p.Bytes] == nil {
 				cells[p.Bytes] = make([][]string, len(c.Series))
 			}
@@ -37,8 +43,17 @@ func twinOf(c Chart) twin {
 			if !filled {
 				break
 			}
-			t.Rows = append(t.Rows, row)
+			s.Add(row...)
 		}
+	}
+	return s
+}
+
+// numbers is a table of columns of numbers.
+func numbers(names ...string) table.Table {
+	t := table.Of(names)
+	for i := range t.Columns {
+		t.Columns[i].Right = true
 	}
 	return t
 }

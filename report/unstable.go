@@ -117,16 +117,16 @@ func unstableLines(rec *record.Record) []string {
 	return out
 }
 
-// UnstableSection says which groups are slow now and then, and what to do.
-type UnstableSection struct {
-	Groups []string
-	Remedy string
+// unstableBlocks say which groups are slow now and then, and what to do.
+func unstableBlocks(rec *record.Record) []Block {
+	out := listed("", unstableLines(rec))
+	if len(out) > 0 {
+		out = append(out, whatToDo(unstableRemedy+"."))
+	}
+	return out
 }
 
-func unstableSection(rec *record.Record) *UnstableSection {
-	lines := unstableLines(rec)
-	if len(lines) == 0 {
-		return nil
-	}
-	return &UnstableSection{lines, unstableRemedy}
+// whatToDo is a remedy.
+func whatToDo(remedy string) Paragraph {
+	return Paragraph{Text: Text{{Style: "hint", Text: "What to do:"}, {Text: " " + remedy}}}
 }

@@ -9,6 +9,7 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
+	"zbench/bench/table"
 )
 
 // swept is a record of cases of groups of 8 on two nodes, of which node 1's had as
@@ -40,8 +41,8 @@ func TestUnstable(t *testing.T) {
 	for slow, named := range map[int]bool{0: false, 1: false, 4: true} {
 		rec := swept(10, slow)
 		var page, text bytes.Buffer
-		require.NoError(t, WriteHTML(&page, Build(rec, nil)))
-		require.NoError(t, WriteTable(&text, rec, "table"))
+		require.NoError(t, WriteHTML(&page, Collectives(rec, Extras{})))
+		require.NoError(t, table.Text(&text, table.Terminal, Results(rec)))
 		if !named {
 			require.Empty(t, Unstable(rec), "%d of 40", slow)
 			require.NotContains(t, page.String(), "Unstable")

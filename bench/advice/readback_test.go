@@ -44,6 +44,9 @@ func groupsOf() *record.Record {
 func flagSet(t *rapid.T, name string) string {
 	on := func(what string) bool { return rapid.Bool().Draw(t, what) }
 	size := rapid.Int64Range(1_000_000, 3_000_000_000).Draw(t, "size")
+	if rapid.IntRange(0, 4).Draw(t, "own lines") == 0 {
+		return ownLines(t, name, size)
+	}
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	switch name {
@@ -77,8 +80,22 @@ func flagSet(t *rapid.T, name string) string {
 		if len(lines) == 0 {
 			add("--xla_gpu_all_reduce_combine_threshold_bytes=%d", size)
 		}
+	default:
+		return ownLines(t, name, size)
 	}
 	return strings.Join(lines, "\n") + "\n"
+}
+
+// ownLines is the settings as the trainer's first form writes them.
+func ownLines(t *rapid.T, name string, size int64) string {
+	x, err := trainer.ByName(name)
+	require.NoError(t, err)
+	run := trainer.Run{
+		DP: 32, GradDtype: x.GradDtype, ParamDtype: "bfloat16",
+		Zero: rapid.SampledFrom(x.Stages).Draw(t, "stage"), NoOverlap: rapid.Bool().Draw(t, "overlap off"),
+	}
+	step := x.Step(run)
+	return x.Snippets(trainer.Spelling{Setting: (size + step - 1) / step * step, Params: experts(false).Params, Run: run})[0].Text
 }
 
 func megatronFlags(t *rapid.T, on func(what string) bool, size int64) []string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/recommend"
+	"zbench/bench/table"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
 )
@@ -46,22 +47,21 @@ var columns = []column{
 // elementsTitle heads the column that a knob in elements does not need twice.
 const elementsTitle = "elements"
 
-// Columns are the headings of the table.
-func (d *Document) Columns() []string {
-	var titles []string
-	for _, c := range d.shown() {
-		titles = append(titles, c.title)
+// Table is rows printed: numbers, and what marks a setting.
+func (d *Document) Table(rows []Row) table.Table {
+	t := table.Table{Indent: 2, Groups: []table.Group{{}}}
+	shown := d.shown()
+	for _, c := range shown {
+		t.Columns = append(t.Columns, table.Column{Name: c.title, Right: c.title != ""})
 	}
-	return titles
-}
-
-// Cells are a row printed, in the order of Columns.
-func (d *Document) Cells(r Row) []string {
-	var cells []string
-	for _, c := range d.shown() {
-		cells = append(cells, c.cell(r))
+	for _, r := range rows {
+		var cells []string
+		for _, c := range shown {
+			cells = append(cells, c.cell(r))
+		}
+		t.Add(cells...)
 	}
-	return cells
+	return t
 }
 
 func (d *Document) shown() []column {

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"unicode/utf8"
 
 	"zbench/bench/jsonfile"
 	"zbench/bench/plain"
 	"zbench/bench/recommend"
+	"zbench/bench/table"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
 )
@@ -171,14 +171,8 @@ func (d *Document) WriteText(w io.Writer) error {
 	}
 	if rows := d.Rows(fewRows); len(rows) > 0 {
 		b.WriteString("\n")
-		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(t, strings.Join(d.Columns(), "\t")+"\t")
-		for _, r := range rows {
-			cells := d.Cells(r)
-			fmt.Fprintf(t, "%s\t  %s\n", strings.Join(cells[:len(cells)-1], "\t"), cells[len(cells)-1])
-		}
-		if err := t.Flush(); err != nil {
-			return fmt.Errorf("advice: table: %w", err)
+		if err := table.Text(&b, lineWidth, d.Table(rows)); err != nil {
+			return fmt.Errorf("advice: %w", err)
 		}
 		fold(&b, "", Note(rows))
 	}
@@ -232,13 +226,9 @@ func (d *Document) WriteMarkdown(w io.Writer) error {
 		fmt.Fprintf(&b, "- %s: %s\n", term, cell(f.Text))
 	}
 	if rows := d.Rows(fewRows); len(rows) > 0 {
-		b.WriteString("\n| " + strings.Join(d.Columns(), " | ") + " |\n|" + strings.Repeat("---:|", len(d.Columns())-1) + "---|\n")
-		for _, r := range rows {
-			b.WriteString("|")
-			for _, c := range d.Cells(r) {
-				b.WriteString(" " + cell(c) + " |")
-			}
-			b.WriteString("\n")
+		b.WriteString("\n")
+		if err := table.Markdown(&b, d.Table(rows)); err != nil {
+			return fmt.Errorf("advice: %w", err)
 		}
 		b.WriteString("\n" + Note(rows) + "\n")
 	}

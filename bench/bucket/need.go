@@ -2,8 +2,11 @@ package bucket
 
 import (
 	"slices"
+	"strings"
 
+	"zbench/bench/collective"
 	"zbench/bench/record"
+	"zbench/bench/trainer"
 )
 
 // needs lists what a bucket size takes beside the curves.
@@ -19,32 +22,34 @@ func needs(rec *record.Record) []Need {
 		},
 		{
 			"the trainer and its gradient dtype: bucket rules and units differ (elements, bytes, MiB)",
-			"--framework megatron|ddp|fsdp2|deepspeed|xla, --grad-dtype float|bfloat16",
+			"--framework " + strings.Join(trainer.Names(), "|") + ", --grad-dtype float|bfloat16",
 		},
 	}
-	if missing := missing(rec); missing != "" {
+	if missing := missing(rec); len(missing) > 0 {
 		list = append(list, Need{
-			"curves of " + missing + ": a sharded optimizer uses reduce_scatter and all_gather, the others all_reduce",
-			"zbench collectives sweeps all three",
+			"curves of " + strings.Join(missing, ", ") + ": a sharded optimizer uses reduce_scatter and all_gather, the others all_reduce",
+			sweepOf(missing),
 		})
 	}
 	return list
 }
 
-// missing names the collectives of gradient reduction that the record lacks.
-func missing(rec *record.Record) string {
-	names := ""
-	for _, want := range []string{"all_reduce", "reduce_scatter", "all_gather"} {
-		has := slices.ContainsFunc(rec.Results, func(r record.Result) bool {
-			return r.Collective == want && r.Status == record.OK
-		})
-		if has {
-			continue
+// missing names the trainers' collectives that the record lacks.
+func missing(rec *record.Record) []string {
+	var names []string
+	for _, want := range trainer.Collectives() {
+		if !slices.ContainsFunc(rec.Results, func(r record.Result) bool { return r.Collective == want && r.Status == record.OK }) {
+			names = append(names, want)
 		}
-		if names != "" {
-			names += ", "
-		}
-		names += want
 	}
 	return names
+}
+
+// sweepOf is how the missing collectives are measured.
+func sweepOf(missing []string) string {
+	swept := func(name string) bool { return slices.Contains(collective.Default(), name) }
+	if !slices.ContainsFunc(missing, func(name string) bool { return !swept(name) }) {
+		return "zbench collectives sweeps all three"
+	}
+	return "zbench collectives " + strings.Join(missing, " ")
 }

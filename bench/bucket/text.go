@@ -6,8 +6,9 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
+	"zbench/bench/plain"
+	"zbench/bench/table"
 	"zbench/bench/unit"
 )
 
@@ -76,18 +77,63 @@ func (a Answer) mark(extrapolated bool) string {
 	return ""
 }
 
+// What the table is of, and in which units.
+const (
+	simulatedText = simulatedMark + ": a model, not hardware, decided these times."
+	sizesOf       = "Message sizes from which on a collective reaches a share of its highest bus bandwidth"
+	sizeUnits     = "(total bytes S as in rccl-tests; per rank = S / ranks; 1 GB/s = 1e9 B/s, 1 MiB = 2^20 B)"
+)
+
+// WriteMarkdown writes the same for a merge request.
+func (a Answer) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("## " + sizesOf + "\n\n")
+	if a.Simulated {
+		b.WriteString(simulatedText + "\n\n")
+	}
+	if a.HasPoints() {
+		b.WriteString(sizeUnits + "\n\n")
+		if err := table.Markdown(&b, a.Table()); err != nil {
+			return fmt.Errorf("bucket: %w", err)
+		}
+		b.WriteString("\n")
+	}
+	list := func(format string, args ...string) {
+		safe := make([]any, len(args))
+		for i, arg := range args {
+			safe[i] = plain.Markdown(arg)
+		}
+		fmt.Fprintf(&b, "- "+format+"\n", safe...)
+	}
+	for i := range a.Curves {
+		if c := &a.Curves[i]; c.Reason != "" {
+			list("No sizes for %s: %s", c.label(), c.Reason)
+		}
+	}
+	for _, x := range a.Warnings {
+		list("Warning (%s): %s. %s.", x.Code, x.Message, x.Hint)
+	}
+	b.WriteString("\n### Still needed for a bucket size\n\n")
+	for _, n := range a.Needs {
+		list("%s: %s", n.What, n.How)
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("bucket: write: %w", err)
+	}
+	return nil
+}
+
 // WriteText writes the table that `zbench recommend` prints: a line per point,
 // then the doubts, then what is still needed.
 func (a Answer) WriteText(w io.Writer) error {
 	var b strings.Builder
 	if a.Simulated {
-		b.WriteString(simulatedMark + ": a model, not hardware, decided these times.\n")
+		b.WriteString(simulatedText + "\n")
 	}
 	if a.HasPoints() {
-		b.WriteString("Message sizes from which on a collective reaches a share of its highest bus bandwidth\n" +
-			"(total bytes S as in rccl-tests; per rank = S / ranks; 1 GB/s = 1e9 B/s, 1 MiB = 2^20 B)\n\n")
-		if err := a.table(&b); err != nil {
-			return err
+		b.WriteString(sizesOf + "\n" + sizeUnits + "\n\n")
+		if err := table.Text(&b, table.Terminal, a.Table()); err != nil {
+			return fmt.Errorf("bucket: %w", err)
 		}
 	}
 	for i := range a.Curves {
@@ -108,34 +154,25 @@ func (a Answer) WriteText(w io.Writer) error {
 	return nil
 }
 
-// table lays out one line per point; a curve's name stands on its first.
-func (a Answer) table(w *strings.Builder) error {
-	var padded strings.Builder
-	t := tabwriter.NewWriter(&padded, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "collective\tdtype\top\tranks\tbuffers\tplateau\tshare\tbusbw\tfrom size\telements\tper rank")
+// Table has one row per point; a curve's name stands on its first.
+func (a Answer) Table() table.Table {
+	t := table.Of([]string{"collective", "dtype", "op", "ranks", "buffers", "plateau", "share", "busbw", "from size", "elements", "per rank", ""})
 	for i := range a.Curves {
 		c := &a.Curves[i]
 		for j, p := range c.Points {
+			cells := make([]string, 6, len(t.Columns))
 			if j == 0 {
-				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s", c.Collective, c.Dtype, orDash(c.Op), ranks(c), buffers(c.InPlace), unit.Rate(c.PlateauBusBW))
-			} else {
-				fmt.Fprint(t, "\t\t\t\t\t")
+				cells = append(cells[:0], c.Collective, c.Dtype, orDash(c.Op), ranks(c), buffers(c.InPlace), unit.Rate(c.PlateauBusBW))
 			}
 			elements := "unknown"
 			if p.Elements > 0 {
 				elements = unit.Number(float64(p.Elements))
 			}
-			fmt.Fprintf(t, "\t%.0f %%\t%s\t%s%s\t%s\t%s\t%s\n", 100*p.Fraction, unit.Rate(p.BusBW),
-				atMost(p.AtSmallestSize), unit.Bytes(p.Bytes), elements, unit.Bytes(p.PerRankBytes), note(c))
+			t.Add(append(cells, fmt.Sprintf("%.0f %%", 100*p.Fraction), unit.Rate(p.BusBW),
+				atMost(p.AtSmallestSize)+unit.Bytes(p.Bytes), elements, unit.Bytes(p.PerRankBytes), note(c))...)
 		}
 	}
-	if err := t.Flush(); err != nil {
-		return fmt.Errorf("bucket: table: %w", err)
-	}
-	for line := range strings.Lines(padded.String()) {
-		w.WriteString(strings.TrimRight(line, " \n") + "\n")
-	}
-	return nil
+	return t
 }
 
 // note is what qualifies a whole curve.

@@ -60,11 +60,13 @@ func Ops() []Op { return append([]Op(nil), ops...) }
 // DtypeByName finds an element type; the error lists the valid names.
 func DtypeByName(name string) (Dtype, error) {
 	want := strings.ToLower(strings.TrimSpace(name))
-	names := make([]string, 0, len(dtypes))
 	for _, d := range dtypes {
 		if want == d.Name || slices.Contains(d.Aliases, want) {
 			return d, nil
 		}
+	}
+	names := make([]string, 0, len(dtypes))
+	for _, d := range dtypes {
 		names = append(names, d.Name)
 	}
 	return Dtype{}, fmt.Errorf("unknown dtype %q: valid are %s", name, strings.Join(names, ", "))

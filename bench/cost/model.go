@@ -35,10 +35,11 @@ const (
 // Place is where a size lies among the points of a model: it reads any model of
 // the same sizes.
 type Place struct {
-	zone   int
-	point  int
-	weight float64 // of the point after
-	beyond float64 // bytes past the last point
+	// offset is the weight of the point after, from 0 to 1, or above the last point
+	// the bytes past it.
+	offset float64
+	point  int32
+	zone   int8
 }
 
 // Outside tells that the size was not covered by the sweep.
@@ -119,16 +120,16 @@ func (m *Model) Place(bytes int64) Place {
 	}
 	if s >= m.size[last] {
 		if s == m.size[last] {
-			return Place{zone: within, point: last}
+			return Place{zone: within, point: int32(last)}
 		}
-		return Place{zone: above, point: last, beyond: s - m.size[last]}
+		return Place{zone: above, point: int32(last), offset: s - m.size[last]}
 	}
 	i, found := slices.BinarySearch(m.size, s)
 	if found {
-		return Place{zone: within, point: i}
+		return Place{zone: within, point: int32(i)}
 	}
 	w := (math.Log(s) - m.logSize[i-1]) / (m.logSize[i] - m.logSize[i-1])
-	return Place{zone: within, point: i - 1, weight: w}
+	return Place{zone: within, point: int32(i - 1), offset: w}
 }
 
 // At is the time in seconds of a size that was found in a model of the same
@@ -138,12 +139,12 @@ func (m *Model) At(p Place) float64 {
 	case p.zone == below:
 		return m.least
 	case p.zone == above:
-		return math.Exp(m.logTime[m.from]) + m.slope*(p.beyond+m.size[p.point]-m.size[m.from])
-	case p.weight == 0:
+		return math.Exp(m.logTime[m.from]) + m.slope*(p.offset+m.size[p.point]-m.size[m.from])
+	case p.offset == 0:
 		return math.Exp(m.logTime[p.point])
 	}
 	a, b := m.logTime[p.point], m.logTime[p.point+1]
-	return math.Exp(a + p.weight*(b-a))
+	return math.Exp(a + p.offset*(b-a))
 }
 
 // Seconds is the time of a message of so many bytes: log T linear in log S inside

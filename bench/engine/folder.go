@@ -128,10 +128,10 @@ func (e *HoldsFilesError) Error() string {
 // first result.
 func holdsFiles(files FS, dir string, entries []fs.DirEntry) bool {
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		switch name := e.Name(); {
-		case name == LockFile:
+		switch name := e.Name(); name {
+		case LockFile:
 			return false
-		case name == RunFile:
+		case RunFile:
 			text, err := files.ReadFile(filepath.Join(dir, name))
 			return err != nil || string(text) != noRun
 		default:

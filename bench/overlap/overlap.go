@@ -20,18 +20,26 @@ const (
 	Backward Direction = true
 )
 
-// Pass is the events of one pass in their order.
+// Pass is the events of one pass in their order. done is that of [New].
 type Pass struct {
 	events   []event
 	messages int
+	done     []float64
 }
 
-// event is a launch or a wait of a message when done of the computation, as a
-// share, is behind.
+// event is a launch or a wait of a message at a boundary. The index of a message
+// that is waited for is complemented: a question holds millions of events.
 type event struct {
-	done    float64
-	message int
-	wait    bool
+	boundary, message int32
+}
+
+func (e event) wait() bool { return e.message < 0 }
+
+func (e event) index() int32 {
+	if e.wait() {
+		return ^e.message
+	}
+	return e.message
 }
 
 // New puts the launches and waits of messages in order. done[p] is the share of
@@ -39,35 +47,30 @@ type event struct {
 // events of an earlier message come first, its launch before its wait: who waits
 // for one message and then launches the next waits first.
 func New(messages []trainer.Message, done []float64, d Direction) Pass {
-	type placed struct {
-		event
-		boundary int
-	}
-	all := make([]placed, 0, 2*len(messages))
-	put := func(i, boundary int, wait bool) {
-		at := boundary
-		if d == Backward {
-			at = -boundary
-		}
-		all = append(all, placed{event{done[boundary], i, wait}, at})
-	}
-	for i, m := range messages {
-		put(i, m.Launch, false)
+	n := len(messages)
+	for _, m := range messages {
 		if m.Wait != trainer.Never {
-			put(i, m.Wait, true)
+			n++
 		}
 	}
-	order := func(a, b placed) int {
-		return cmp.Or(cmp.Compare(a.boundary, b.boundary), cmp.Compare(a.message, b.message))
+	all := make([]event, 0, n)
+	for i, m := range messages {
+		all = append(all, event{int32(m.Launch), int32(i)})
+		if m.Wait != trainer.Never {
+			all = append(all, event{int32(m.Wait), ^int32(i)})
+		}
+	}
+	order := func(a, b event) int {
+		x, y := a, b
+		if d == Backward {
+			x, y = b, a
+		}
+		return cmp.Or(cmp.Compare(x.boundary, y.boundary), cmp.Compare(a.index(), b.index()))
 	}
 	if !slices.IsSortedFunc(all, order) { // most trainers' calls come in their order
 		slices.SortStableFunc(all, order)
 	}
-	p := Pass{messages: len(messages), events: make([]event, len(all))}
-	for i := range all {
-		p.events[i] = all[i].event
-	}
-	return p
+	return Pass{events: all, messages: len(messages), done: done}
 }
 
 // Shares is the done of New: how much of the computation lies behind at each
@@ -107,10 +110,11 @@ func (p Pass) End(compute float64, cost []float64, slow float64, scratch []float
 	through := scratch[:p.messages]
 	clock, network, done := 0.0, 0.0, 0.0
 	for _, e := range p.events {
-		clock += compute * (e.done - done)
-		done = e.done
-		if e.wait {
-			clock = max(clock, through[e.message])
+		behind := p.done[e.boundary]
+		clock += compute * (behind - done)
+		done = behind
+		if e.wait() {
+			clock = max(clock, through[e.index()])
 			continue
 		}
 		network = max(clock, network) + slow*cost[e.message]

@@ -46,6 +46,17 @@ func acts(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
 }
 
+// Line keeps a text on one line of a terminal: control characters, escape sequences
+// among them, and what cannot be drawn become spaces.
+func Line(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || !unicode.IsGraphic(r) {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
 // Markdown keeps a text from being read as markup: it stays on its line, in its cell.
 func Markdown(s string) string { return markup.Replace(s) }
 

@@ -138,7 +138,7 @@ func (g *Group) join(o Order, reports []Report) *record.Evidence {
 			all.During, all.Iterations, told = e.During, e.Iterations, true
 		}
 	}
-	if !told && !(launched && missed) {
+	if !told && (!launched || !missed) {
 		return nil
 	}
 	var ranks []record.RankProgress

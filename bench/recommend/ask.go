@@ -36,7 +36,7 @@ func Ask(q Question) (Answer, error) {
 	if a.Refusal = incomplete(q, t); a.Refusal != nil {
 		return a, nil
 	}
-	e, refusal := newEngine(q, t, t.Advised(q.Run), false)
+	e, refusal := newEngine(q, t, t.Advised(q.Run))
 	if refusal != nil {
 		a.Refusal = refusal
 		return a, nil

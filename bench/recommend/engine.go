@@ -28,20 +28,25 @@ type engine struct {
 	// done are the shares of computation behind at each boundary.
 	doneBackward, doneForward []float64
 	// coarse tries the grid alone.
-	coarse bool
-	// plans are what settings are planned with, by the run.
-	plans      map[trainer.Run]func(setting int64) trainer.Plan
+	coarse     bool
+	planner    *trainer.Planner
 	candidates []*candidate
 	asIs       *candidate
 	scratch    []float64
+	reduced    []int64
 }
 
-// candidate is a setting with its plan.
+// candidate is a setting with its plan. The plan's messages are kept as passes alone:
+// there are millions.
 type candidate struct {
 	Candidate
-	run    trainer.Run
-	plan   trainer.Plan
+	setting int64
+	run     trainer.Run
+	// cut is the buckets while candidates are compared, see engine.buckets.
+	cut    []trainer.Bucket
 	passes [3]pass
+	// each tells that every microbatch communicates in a pass.
+	each [3]bool
 	// kept tells that it is the user's setting, or the default where there is none.
 	kept bool
 }
@@ -56,34 +61,57 @@ const (
 // pass is the messages of one pass, ready to be priced and run.
 type pass struct {
 	overlap.Pass
-	model []int
+	bytes []int64
+	model []int32 // the index of the need
 	place []cost.Place
 	cost  []float64
 }
 
-// newEngine finds the curves and plans the candidates for a run; coarse is enough to
-// compare one question with another.
-func newEngine(q Question, t trainer.Trainer, run trainer.Run, coarse bool) (*engine, *Refusal) {
-	e := &engine{q: q, t: t, run: run, coarse: coarse}
-	if refusal := e.findCurves(); refusal != nil {
-		return nil, refusal
-	}
-	work := trainer.Work(e.q.Params)
+// newEngine finds the curves and plans the candidates for a run.
+func newEngine(q Question, t trainer.Trainer, run trainer.Run) (*engine, *Refusal) {
+	e := &engine{q: q, t: t, run: run, planner: t.Planner(q.Params)}
+	work := trainer.Work(q.Params)
 	e.doneBackward = overlap.Shares(work, overlap.Backward)
 	e.doneForward = overlap.Shares(work, overlap.Forward)
+	return e, e.prepare()
+}
+
+// asked is the engine of a question about the same tensors; coarse is enough to
+// compare one question with another.
+func (e *engine) asked(q Question, run trainer.Run, coarse bool) (*engine, *Refusal) {
+	other := &engine{q: q, t: e.t, run: run, coarse: coarse, planner: e.planner, doneBackward: e.doneBackward, doneForward: e.doneForward}
+	return other, other.prepare()
+}
+
+// timed is the engine with other times of computation, or another number of
+// microbatches: neither changes a plan.
+func (e *engine) timed(q Question) *engine {
+	other := *e
+	other.q, other.run.Accum = q, q.Run.Accum
+	other.setTimes()
+	return &other
+}
+
+func (e *engine) prepare() *Refusal {
+	if refusal := e.findCurves(); refusal != nil {
+		return refusal
+	}
 	e.setTimes()
 	kept, asIs := e.keep()
 	e.candidates, e.asIs = []*candidate{kept}, asIs
 	for _, s := range e.settings() {
 		e.add(s)
 	}
-	return e, nil
+	for _, c := range e.candidates {
+		c.cut = nil
+	}
+	return nil
 }
 
 // findCurves finds a curve for every call; one at the end of a step, which no
 // setting changes, may lack its curve.
 func (e *engine) findCurves() *Refusal {
-	plan := e.t.Plan(e.q.Params, 0, e.run)
+	plan := e.planner.Plan(0, e.run)
 	for i, messages := range [][]trainer.Message{plan.Backward, plan.Forward, plan.After} {
 		for _, m := range messages {
 			n := need{m.Collective, m.Ranks}
@@ -117,26 +145,24 @@ func (e *engine) dtype(n need) string {
 
 // plan makes a candidate of a setting.
 func (e *engine) plan(setting int64, run trainer.Run) *candidate {
-	c := &candidate{Candidate: Candidate{Elements: setting}, run: run, plan: e.planned(setting, run)}
+	plan := e.planner.Plan(setting, run)
+	c := &candidate{Candidate: Candidate{Elements: setting}, setting: setting, run: run, cut: plan.Buckets, each: [3]bool{backward: plan.EachBackward, forward: plan.EachForward}}
 	if setting == 0 {
 		c.Elements = e.t.Default(e.q.Params, run)
 	}
-	c.passes[backward] = e.pass(c.plan.Backward, e.doneBackward, overlap.Backward)
-	c.passes[forward] = e.pass(c.plan.Forward, e.doneForward, overlap.Forward)
-	c.passes[after] = e.pass(c.plan.After, e.doneForward, overlap.Forward)
-	c.describe(e)
+	c.passes[backward] = e.pass(plan.Backward, e.doneBackward, overlap.Backward)
+	c.passes[forward] = e.pass(plan.Forward, e.doneForward, overlap.Forward)
+	c.passes[after] = e.pass(plan.After, e.doneForward, overlap.Forward)
+	c.describe(e, plan)
 	return c
 }
 
-// planned is the trainer's plan.
-func (e *engine) planned(setting int64, run trainer.Run) trainer.Plan {
-	if e.plans == nil {
-		e.plans = map[trainer.Run]func(int64) trainer.Plan{}
+// buckets are a candidate's, planned again where they were not kept.
+func (e *engine) buckets(c *candidate) []trainer.Bucket {
+	if c.cut == nil {
+		c.cut = e.planner.Plan(c.setting, c.run).Buckets
 	}
-	if e.plans[run] == nil {
-		e.plans[run] = e.t.Planner(e.q.Params, run)
-	}
-	return e.plans[run](setting)
+	return c.cut
 }
 
 func (e *engine) pass(messages []trainer.Message, done []float64, d overlap.Direction) pass {
@@ -145,39 +171,43 @@ func (e *engine) pass(messages []trainer.Message, done []float64, d overlap.Dire
 			return slices.Contains(e.lacks, need{m.Collective, m.Ranks})
 		})
 	}
-	p := pass{Pass: overlap.New(messages, done, d), cost: make([]float64, len(messages))}
-	p.model, p.place = make([]int, len(messages)), make([]cost.Place, len(messages))
+	n := len(messages)
+	p := pass{
+		Pass: overlap.New(messages, done, d), bytes: make([]int64, n), model: make([]int32, n), place: make([]cost.Place, n), cost: make([]float64, n),
+	}
 	for j, m := range messages {
+		p.bytes[j] = m.Bytes
 		if j > 0 && m.Bytes == messages[j-1].Bytes && m.Collective == messages[j-1].Collective && m.Ranks == messages[j-1].Ranks {
 			p.model[j], p.place[j] = p.model[j-1], p.place[j-1]
 			continue
 		}
 		i := slices.Index(e.needs, need{m.Collective, m.Ranks})
-		p.model[j], p.place[j] = i, e.models[i].Place(m.Bytes)
+		p.model[j], p.place[j] = int32(i), e.models[i].Place(m.Bytes)
 	}
 	return p
 }
 
 // describe fills what does not depend on times.
-func (c *candidate) describe(e *engine) {
-	sizes := make([]int64, 0, len(c.plan.Backward))
-	for _, m := range c.plan.Backward {
-		if m.Collective != "all_gather" {
-			sizes = append(sizes, m.Bytes)
+func (c *candidate) describe(e *engine, plan trainer.Plan) {
+	sizes := e.reduced[:0]
+	for j, bytes := range c.passes[backward].bytes {
+		if e.reduces(c, j) {
+			sizes = append(sizes, bytes)
 		}
 	}
+	e.reduced = sizes
 	slices.Sort(sizes)
 	if n := len(sizes); n > 0 {
 		c.LargestBytes, c.MedianBytes = sizes[n-1], sizes[n/2]
 	}
-	c.Buckets = len(c.plan.Buckets)
-	for _, b := range c.plan.Buckets {
+	c.Buckets = len(plan.Buckets)
+	for _, b := range plan.Buckets {
 		c.PaddingElements += b.Padding
 	}
 	for _, p := range c.passes {
 		c.Extrapolated = c.Extrapolated || slices.ContainsFunc(p.place, cost.Place.Beyond)
 	}
-	c.Memory = e.t.Bytes(c.plan, c.Elements, e.run)
+	c.Memory = e.t.Bytes(plan, c.Elements, e.run)
 	c.OverBudget = e.q.MemBudget > 0 && c.Memory > e.q.MemBudget
 }
 
@@ -207,7 +237,7 @@ func (e *engine) add(setting int64) int {
 		if near < 0 || near >= len(e.candidates) {
 			continue
 		}
-		if n := e.candidates[near]; slices.Equal(c.plan.Buckets, n.plan.Buckets) && c.OverBudget == n.OverBudget {
+		if n := e.candidates[near]; slices.Equal(c.cut, n.cut) && c.OverBudget == n.OverBudget {
 			return near
 		}
 	}
@@ -220,17 +250,14 @@ func (e *engine) add(setting int64) int {
 func (e *engine) times(c *candidate, s Scenario) (step float64, exposed [3]float64) {
 	m := float64(e.run.Microbatches())
 	compute := [3]float64{e.backward * s.Compute, e.forward * s.Compute, 0}
-	often := [3]float64{1, 1, 1}
-	if c.plan.EachBackward {
-		often[backward] = m
-	}
-	if c.plan.EachForward {
-		often[forward] = m
-	}
 	for i := range c.passes {
 		var end float64
+		often := 1.0
+		if c.each[i] {
+			often = m
+		}
 		end, e.scratch = c.passes[i].End(compute[i], c.passes[i].cost, s.Network, e.scratch)
-		exposed[i] = often[i] * (end - compute[i])
+		exposed[i] = often * (end - compute[i])
 		step += m*compute[i] + exposed[i]
 	}
 	return step, exposed

@@ -72,16 +72,16 @@ func (e *engine) fastest(i int) float64 {
 // tensor that is most of it and exceeds the setting.
 func (e *engine) tail(c *candidate) (seconds float64, bytes int64, tensor string) {
 	p := c.passes[backward]
-	for j, m := range slices.Backward(c.plan.Backward) {
-		if m.Collective != "all_gather" {
-			seconds, bytes = p.cost[j], m.Bytes
+	for j, n := range slices.Backward(p.bytes) {
+		if e.reduces(c, j) {
+			seconds, bytes = p.cost[j], n
 			break
 		}
 	}
-	if len(c.plan.Buckets) == 0 || e.t.Unit == trainer.Blocks {
+	if c.Buckets == 0 || e.t.Unit == trainer.Blocks {
 		return seconds, bytes, ""
 	}
-	b := c.plan.Buckets[len(c.plan.Buckets)-1]
+	b := e.buckets(c)[c.Buckets-1]
 	for _, x := range e.q.Params[b.First : b.Last+1] {
 		if x.Elements > c.Elements && 2*x.Elements > b.Elements {
 			return seconds, bytes, x.Name

@@ -8,7 +8,6 @@ import (
 	"zbench/bench/bucket"
 	"zbench/bench/collective"
 	"zbench/bench/cost"
-	"zbench/bench/trainer"
 )
 
 // fillTable describes every candidate and what the answer is compared with.
@@ -66,26 +65,31 @@ func (e *engine) describe(c *candidate, exposed [3]float64, step float64) {
 // reductions visits the gradients' messages of a priced candidate.
 func (e *engine) reductions(c *candidate, visit func(model int, bytes int64, seconds float64)) {
 	p := c.passes[backward]
-	for j, m := range c.plan.Backward {
-		if m.Collective != "all_gather" {
-			visit(p.model[j], m.Bytes, p.cost[j])
+	for j, bytes := range p.bytes {
+		if e.reduces(c, j) {
+			visit(int(p.model[j]), bytes, p.cost[j])
 		}
 	}
+}
+
+// reduces tells that a message of backward is of gradients.
+func (e *engine) reduces(c *candidate, message int) bool {
+	return e.needs[c.passes[backward].model[message]].collective != "all_gather"
 }
 
 // sizes sums the messages of a candidate up.
 func (e *engine) sizes(best int) []Sizes {
 	c := e.candidates[best]
 	all := []Sizes{}
-	for i, messages := range [][]trainer.Message{c.plan.Backward, c.plan.Forward, c.plan.After} {
-		for _, n := range e.needs {
+	for i, p := range c.passes {
+		for k, n := range e.needs {
 			x := Sizes{Pass: []string{"backward", "forward", "after"}[i], Collective: n.collective, Ranks: n.ranks}
 			var bytes []int64
-			for _, m := range messages {
-				if (need{m.Collective, m.Ranks}) == n {
-					bytes = append(bytes, m.Bytes)
-					x.Bytes += m.Bytes
-					x.Seconds += e.seconds(n, m.Bytes)
+			for j, size := range p.bytes {
+				if int(p.model[j]) == k {
+					bytes = append(bytes, size)
+					x.Bytes += size
+					x.Seconds += e.models[k].Seconds(size)
 				}
 			}
 			if slices.Sort(bytes); len(bytes) > 0 {
@@ -95,10 +99,6 @@ func (e *engine) sizes(best int) []Sizes {
 		}
 	}
 	return all
-}
-
-func (e *engine) seconds(n need, bytes int64) float64 {
-	return e.models[slices.Index(e.needs, n)].Seconds(bytes)
 }
 
 // used describes the curves behind the answer.
@@ -130,11 +130,10 @@ func holes(c cost.Curve) []bucket.Hole {
 
 // messagesOf visits the sizes of a candidate's messages on one curve.
 func (e *engine) messagesOf(i, candidate int, visit func(bytes int64)) {
-	c := e.candidates[candidate]
-	for _, messages := range [][]trainer.Message{c.plan.Backward, c.plan.Forward, c.plan.After} {
-		for _, m := range messages {
-			if (need{m.Collective, m.Ranks}) == e.needs[i] {
-				visit(m.Bytes)
+	for _, p := range e.candidates[candidate].passes {
+		for j, bytes := range p.bytes {
+			if int(p.model[j]) == i {
+				visit(bytes)
 			}
 		}
 	}

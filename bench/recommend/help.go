@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"zbench/bench/collective"
-	"zbench/bench/trainer"
 )
 
 // worthSaying is the share of a step below which a change is not mentioned.
@@ -18,6 +17,8 @@ type change struct {
 	code, message string
 	tokens        float64
 	apply         func(q *Question)
+	// times tells that only times change, and no plan.
+	times bool
 }
 
 // changes are those that apply to the question.
@@ -26,20 +27,20 @@ func (e *engine) changes() []change {
 	if d, err := collective.DtypeByName(e.run.GradDtype); err == nil && d.Size == 4 {
 		all = append(all, change{"half_gradients", "reduce gradients in bfloat16 (watch the loss)", 1, func(q *Question) {
 			q.Run.GradDtype = "bfloat16"
-		}})
+		}, false})
 	}
 	if e.known {
 		all = append(all, change{"more_tokens", "twice the tokens per microbatch: twice the computation hides the same communication", 2, func(q *Question) {
 			q.Backward, q.Forward = 2*e.backward, 2*e.forward
-		}})
+		}, true})
 		all = append(all, change{"more_accumulation", "twice the microbatches per step", 2, func(q *Question) {
 			q.Run.Accum = 2 * q.Run.Microbatches()
-		}})
+		}, true})
 	}
-	if e.t.Unit == trainer.Blocks && !e.run.KeepParams {
-		all = append(all, change{"keep_params", "keep parameters between forward and backward, if memory allows (reshard_after_forward=False)", 1, func(q *Question) {
-			q.Run.KeepParams = true
-		}})
+	for _, x := range e.t.Changes {
+		if x.Apply != nil && x.When(e.run) {
+			all = append(all, change{x.Code, x.Message, 1, func(q *Question) { x.Apply(&q.Run) }, false})
+		}
 	}
 	return append(all, e.layerWiseChanges()...)
 }
@@ -48,12 +49,21 @@ func (e *engine) changes() []change {
 func (e *engine) help(a *Answer, best int) []Help {
 	all := []Help{}
 	now := e.candidates[best].Step
+	var coarse *engine // of the question itself, for all changes of times
 	for _, x := range e.changes() {
 		q := e.q
 		x.apply(&q)
-		other, refusal := newEngine(q, e.t, e.t.Advised(q.Run), true)
-		if refusal != nil {
-			continue
+		if x.times && coarse == nil {
+			coarse, _ = e.asked(e.q, e.run, true) // its calls have their curves
+		}
+		var other *engine
+		if x.times {
+			other = coarse.timed(q)
+		} else {
+			var refusal *Refusal
+			if other, refusal = e.asked(q, e.t.Advised(q.Run), true); refusal != nil {
+				continue
+			}
 		}
 		s := other.score(other.models, other.candidates)
 		j, ok := s.best(other.candidates)
@@ -79,12 +89,10 @@ func (e *engine) words(a *Answer, best int) []Help {
 	latency := slices.ContainsFunc(a.Limits, func(l Limit) bool {
 		return l.Code == "message_size" && l.Seconds > worthSaying*e.candidates[best].Step
 	})
-	if latency && e.run.DP >= manyRanks && e.t.Name == "megatron" && e.run.Zero == 1 && e.run.Instances < 2 && !e.run.LayerWise {
-		all = append(all, Help{Code: "instances", Message: "several optimizer instances (--num-distributed-optimizer-instances): " +
-			"rings of fewer ranks have less latency; sweep groups of that size to know by how much"})
-	}
-	if latency && e.run.DP >= manyRanks && e.t.Unit == trainer.Blocks {
-		all = append(all, Help{Code: "hsdp", Message: "hybrid sharding: shard within a node and replicate across, for rings of fewer ranks"})
+	for _, x := range e.t.Changes {
+		if x.Apply == nil && latency && e.run.DP >= manyRanks && x.When(e.run) {
+			all = append(all, Help{Code: x.Code, Message: x.Message})
+		}
 	}
 	for _, u := range a.Curves {
 		for _, h := range u.Holes {

@@ -14,7 +14,7 @@ const notablePadding = 0.05
 
 // layerWise says what Megatron's layer-wise optimizer leaves of the setting.
 func (e *engine) layerWise(best *Candidate) []record.Warning {
-	f, is := e.t.LayerWise(e.q.Params, e.run)
+	f, is := e.planner.LayerWise(e.run)
 	if !is {
 		return nil
 	}
@@ -60,18 +60,18 @@ func (e *engine) total() int64 {
 
 // layerWiseChanges are what could be changed about a layer-wise optimizer.
 func (e *engine) layerWiseChanges() []change {
-	if _, is := e.t.LayerWise(e.q.Params, e.run); !is {
+	if _, is := e.planner.LayerWise(e.run); !is {
 		return nil
 	}
 	return []change{{
 		"legacy_layout", "--no-use-layer-wise-param-layout: gradients are reduced by all_reduce in buckets that the setting cuts, without padding (the loss differs in the last bits)", 1,
-		func(q *Question) { q.Run.LegacyLayout = true },
+		func(q *Question) { q.Run.LegacyLayout = true }, false,
 	}}
 }
 
 // layerWiseWords are those that the curves cannot judge.
 func (e *engine) layerWiseWords() []Help {
-	f, is := e.t.LayerWise(e.q.Params, e.run)
+	f, is := e.planner.LayerWise(e.run)
 	if !is {
 		return nil
 	}

@@ -52,7 +52,7 @@ func (e *engine) equal(s scores, best int, setting int64) bool {
 	if other.OverBudget {
 		return false
 	}
-	if slices.Equal(other.plan.Buckets, c.plan.Buckets) {
+	if slices.Equal(other.cut, e.buckets(c)) {
 		return true
 	}
 	if !e.q.ParamsGuessed {
@@ -71,7 +71,7 @@ func (e *engine) equal(s scores, best int, setting int64) bool {
 // buckets.
 func (e *engine) place(setting int64, best int) {
 	c := e.plan(setting, e.run)
-	if slices.Equal(c.plan.Buckets, e.candidates[best].plan.Buckets) {
+	if slices.Equal(c.cut, e.buckets(e.candidates[best])) {
 		e.candidates = slices.Delete(e.candidates, best, best+1)
 	}
 	i, found := slices.BinarySearchFunc(e.candidates, setting, func(c *candidate, s int64) int { return cmp.Compare(c.Elements, s) })

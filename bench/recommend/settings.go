@@ -75,7 +75,7 @@ func (e *engine) setTimes() {
 // size, in seconds.
 func (e *engine) wire() float64 {
 	t := 0.0
-	for _, m := range e.t.Plan(e.q.Params, 0, e.run).Backward {
+	for _, m := range e.planner.Plan(0, e.run).Backward {
 		i := slices.Index(e.needs, need{m.Collective, m.Ranks})
 		last := e.curves[i].Points[len(e.curves[i].Points)-1]
 		t += float64(m.Bytes) * last.Seconds / float64(last.Bytes)

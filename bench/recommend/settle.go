@@ -74,7 +74,7 @@ func (e *engine) changesOf(a *Answer) []Change {
 	if len(switches) == 0 {
 		return []Change{}
 	}
-	own, refusal := newEngine(e.q, e.t, e.q.Run, false)
+	own, refusal := e.asked(e.q, e.q.Run, false)
 	if refusal != nil { // the same calls as the answer's, of fewer curves at most
 		return []Change{}
 	}

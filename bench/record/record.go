@@ -166,7 +166,7 @@ type Device struct {
 	// Cache is the size of its last level of cache, in bytes; absent where not known.
 	Cache int64 `json:"cache,omitempty"`
 	// Peak bandwidth of its memory in bytes per second; null when not known.
-	PeakBandwidth *float64 `json:"peak_bandwidth"`
+	PeakBandwidth *float64 `json:"peak_bandwidth" jsonschema:"exclusiveMinimum=0"`
 	// Where the peak is from, with its date.
 	PeakSource string `json:"peak_source,omitempty"`
 }

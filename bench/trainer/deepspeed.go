@@ -2,7 +2,9 @@ package trainer
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 )
 
 // DeepSpeed's rules, read at edaa7221: runtime/zero/config.py (defaults),
@@ -15,6 +17,26 @@ const (
 	deepSpeedDefault  = 500_000_000
 	deepSpeedPrefetch = 50_000_000
 )
+
+func init() {
+	register(Trainer{
+		listed: 4, Name: "deepspeed", Title: "DeepSpeed", Aliases: []string{"zero"},
+		Knob: "reduce_bucket_size", Unit: Elements, GradDtype: "bfloat16", Stages: []int{1, 2, 3}, InPlace: true,
+		Collectives: []string{allReduce, reduceScatter, allGather},
+		Default:     func([]Param, Run) int64 { return deepSpeedDefault }, plan: deepSpeedPlan,
+		// setup_buckets allocates the size, twice when communication overlaps.
+		Memory: func(_ Plan, setting int64, r Run) int64 {
+			if r.NoOverlap {
+				return setting * r.grad()
+			}
+			return 2 * setting * r.grad()
+		},
+		switches: []runSwitch{overlapSwitch("overlap_comm")},
+		forms:    deepSpeedForms,
+		reads:    []readable{{"DeepSpeed JSON", "DeepSpeed's zero_optimization"}},
+		keys:     deepSpeedKeys, conclude: deepSpeedConclusions,
+	})
+}
 
 func deepSpeedPlan(in *prepared, setting int64, run Run) Plan {
 	params := in.params
@@ -61,7 +83,7 @@ func deepSpeedReductions(in *prepared, buckets []Bucket, run Run) []Message {
 			wait = Never
 		}
 		for _, part := range in.parts(b) {
-			if n := run.ranks(part.Expert); n > 1 {
+			if n := run.ranks(part.Expert); n > 1 && part.Elements > 0 {
 				all = append(all, Message{Collective: name, Bytes: part.Elements * wide, Ranks: n, Launch: launch, Wait: wait})
 			}
 		}
@@ -69,13 +91,13 @@ func deepSpeedReductions(in *prepared, buckets []Bucket, run Run) []Message {
 	return all
 }
 
-// parts splits a bucket by the ranks that reduce it.
-func (in *prepared) parts(b Bucket) []Bucket {
+// parts splits a bucket by the ranks that reduce it; one of them may be empty.
+func (in *prepared) parts(b Bucket) [2]Bucket {
 	dense, expert := b, b
 	dense.Expert, expert.Expert = false, true
 	expert.Elements = in.experts[b.Last+1] - in.experts[b.First]
 	dense.Elements -= expert.Elements
-	return slices.DeleteFunc([]Bucket{dense, expert}, func(b Bucket) bool { return b.Elements == 0 })
+	return [2]Bucket{dense, expert}
 }
 
 // deepSpeedGathers adds the gathers of parameters of stage 3, which the setting
@@ -111,4 +133,92 @@ func elements(params []Param) int64 {
 		n += p.Elements
 	}
 	return n
+}
+
+var deepSpeedForms = []form{
+	{"DeepSpeed JSON", "json", func(s Spelling) string {
+		return "# DeepSpeed reads comments, Hugging Face does not: leave these lines out there, and do not let it set \"auto\"\n" +
+			"# compare the loss after changing the size: it has affected convergence (deepspeedai/DeepSpeed#6351)\n" +
+			freshDeepSpeed(s) + gatherTrap(s) +
+			deepSpeedJSON(s) +
+			"# read back: \"wall_clock_breakdown\": true, \"comms_logger\": {\"enabled\": true} print the calls and their sizes\n"
+	}},
+}
+
+func freshDeepSpeed(s Spelling) string {
+	zero, other := deepSpeedArguments(s)
+	return s.fresh(append(zero, other...), bare)
+}
+
+// deepSpeedJSON is the settings as DeepSpeed's file has them.
+func deepSpeedJSON(s Spelling) string {
+	zero, other := deepSpeedArguments(s)
+	var b strings.Builder
+	b.WriteString("{\n  \"zero_optimization\": {\n")
+	for _, a := range zero {
+		fmt.Fprintf(&b, "    %q: %s,\n", a.key, a.value)
+	}
+	b.WriteString("    \"contiguous_gradients\": true\n  }")
+	for _, a := range other {
+		fmt.Fprintf(&b, ",\n  %q: %s", a.key, a.value)
+	}
+	return b.String() + "\n}\n"
+}
+
+// gatherTrap is about the other bucket size of stages 1 and 2.
+func gatherTrap(s Spelling) string {
+	if s.Run.Zero == 3 {
+		return ""
+	}
+	return "# allgather_bucket_size has no effect where torch has all_gather_into_tensor\n"
+}
+
+// deepSpeedArguments are the settings that DeepSpeed's buckets and their times depend
+// on: those of zero_optimization, and those beside it.
+func deepSpeedArguments(s Spelling) (zero, other arguments) {
+	r := s.Run
+	zero.add(true, "stage", fmt.Sprint(r.Zero), func(c *Config) bool { return is(c.Zero, r.Zero) })
+	zero.add(true, "reduce_bucket_size", fmt.Sprint(s.Setting), func(c *Config) bool { return is(c.Elements, s.Setting) })
+	zero.add(true, "overlap_comm", fmt.Sprint(!r.NoOverlap), func(c *Config) bool { return is(c.Overlap, !r.NoOverlap) })
+	other.add(r.Accum > 1, "gradient_accumulation_steps", fmt.Sprint(r.Accum), func(c *Config) bool { return is(c.Accum, r.Accum) })
+	unsaid := "bfloat16"
+	if r.ParamDtype == "half" {
+		unsaid = "half"
+		other.add(true, "fp16", `{"enabled": true}`, func(c *Config) bool { return c.ParamDtype == "half" })
+	}
+	name := map[string]string{"half": "fp16", "float": "fp32", "bfloat16": "bf16"}[r.GradDtype]
+	other.add(r.GradDtype != unsaid && name != "", "communication_data_type", `"`+name+`"`, func(c *Config) bool { return c.GradDtype == r.GradDtype })
+	return zero, other
+}
+
+var deepSpeedKeys = []key{
+	{"reduce_bucket_size", into(func(c *Config) **int64 { return &c.Elements }, 1)},
+	{"stage", small(func(c *Config) **int { return &c.Zero })},
+	{"overlap_comm", flag(func(c *Config) **bool { return &c.Overlap })},
+	{"bf16.enabled", isOn(func(c *Config) *bool { return &c.bf16 })},
+	{"bfloat16.enabled", isOn(func(c *Config) *bool { return &c.bf16 })},
+	{"fp16.enabled", isOn(func(c *Config) *bool { return &c.fp16 })},
+	{"gradient_accumulation_steps", small(func(c *Config) **int { return &c.Accum })},
+	{"communication_data_type", dtype(func(c *Config) *string { return &c.GradDtype })},
+	{"allgather_bucket_size", func(c *Config, _ string) error {
+		c.Notes = append(c.Notes, "allgather_bucket_size has no effect where torch has all_gather_into_tensor")
+		return nil
+	}},
+}
+
+// deepSpeedConclusions fills in what the file leaves to its defaults.
+func deepSpeedConclusions(c *Config, _ []pair) {
+	orElse(&c.Zero, 0)
+	orElse(&c.Overlap, *c.Zero == 3)
+	for _, half := range []struct {
+		on    bool
+		dtype string
+	}{{c.bf16, "bfloat16"}, {c.fp16, "half"}} {
+		if half.on {
+			c.ParamDtype = half.dtype
+			if c.GradDtype == "" {
+				c.GradDtype = half.dtype
+			}
+		}
+	}
 }

@@ -9,6 +9,23 @@ type Switch struct {
 	Run Run
 }
 
+// runSwitch is such a setting of a trainer: when it makes a difference, and how a run
+// becomes the advised one.
+type runSwitch struct {
+	name   string
+	lacks  func(run, advised Run) bool
+	change func(run *Run, advised Run)
+}
+
+// overlapSwitch lets communication overlap with backward.
+func overlapSwitch(name string) runSwitch {
+	return runSwitch{
+		name,
+		func(run, advised Run) bool { return run.NoOverlap && !advised.NoOverlap },
+		func(run *Run, _ Run) { run.NoOverlap = false },
+	}
+}
+
 // Advised is the run that a bucket size is chosen for: the user's, with all that
 // overlaps switched on and one size for all calls.
 func (t Trainer) Advised(run Run) Run {
@@ -20,31 +37,29 @@ func (t Trainer) Advised(run Run) Run {
 // which they can be made; none for a trainer without such settings.
 func (t Trainer) Switches(run, advised Run) []Switch {
 	var all []Switch
-	add := func(when bool, name string, change func(r *Run)) {
-		if when && name != "" {
-			change(&run)
-			all = append(all, Switch{name, run})
+	for _, s := range t.switches {
+		if s.lacks(run, advised) {
+			s.change(&run, advised)
+			all = append(all, Switch{s.name, run})
 		}
 	}
-	add(run.NoOverlap && !advised.NoOverlap, overlapNames[t.Name], func(r *Run) { r.NoOverlap = false })
-	add(run.NoGatherOverlap && !advised.NoGatherOverlap && t.Name == "megatron" && run.Zero > 0, "--overlap-param-gather", func(r *Run) { r.NoGatherOverlap = false })
-	add(run.GatherBytes != advised.GatherBytes && t.Name == "xla" && run.Zero > 0, "--"+xlaFlagName("all_gather"), func(r *Run) { r.GatherBytes = advised.GatherBytes })
 	return all
 }
 
-// overlapNames are the switches that let communication overlap with backward.
-var overlapNames = map[string]string{
-	"megatron": "--overlap-grad-reduce", "deepspeed": "overlap_comm",
-}
-
-// Unset is the run where no bucket size is set: XLA then has one default for each
-// call.
+// Unset is the run where no bucket size is set: what the trainer then does by itself.
 func (t Trainer) Unset(run Run) Run {
-	if t.Name == "xla" && run.Zero > 0 && run.GatherBytes == 0 {
-		run.GatherBytes = xlaDefault
+	if t.unset == nil {
+		return run
 	}
-	return run
+	return t.unset(run)
 }
 
-// xlaFlagName is the threshold of a call.
-func xlaFlagName(call string) string { return "xla_gpu_" + call + "_combine_threshold_bytes" }
+// Change is something else than the bucket size that a trainer's users can change.
+type Change struct {
+	Code, Message string
+	// When tells that it can be changed in a run.
+	When func(run Run) bool
+	// Apply changes it; nil where the curves cannot tell what it gives. It is then
+	// proposed where the latency of many ranks takes a notable time.
+	Apply func(run *Run)
+}

@@ -1,8 +1,9 @@
 package trainer
 
 import (
-	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 )
 
 // FSDP2's rules: fully_shard makes one unit of the modules it is given, and a
@@ -11,50 +12,34 @@ import (
 // the blocks, and those after them, which are not freed after forward). The
 // setting is blocks per unit times the elements of a block.
 
-// unit is tensors from lo up to hi that are sharded together.
-type unit struct {
-	lo, hi int
-	// elements are of the dense tensors and of the experts, params how many there
-	// are.
-	elements [2]int64
-	params   int
-	// block is that of the first tensor.
-	block int
-	// kept tells that it is not freed after forward: the root's, and the one of the
-	// tensors after the blocks.
-	kept bool
-}
-
-// blockSize is the elements of the middle block by size, 0 where there are no
-// blocks.
-func blockSize(params []Param) int64 {
-	sizes := map[int]int64{}
-	for _, p := range params {
-		if p.Block > 0 {
-			sizes[p.Block] += p.Elements
-		}
-	}
-	all := make([]int64, 0, len(sizes))
-	for _, n := range sizes {
-		all = append(all, n)
-	}
-	if len(all) == 0 {
-		return 0
-	}
-	slices.Sort(all)
-	return all[len(all)/2]
-}
-
-// BlocksPerUnit is the number of blocks a setting means, at least 1.
-func BlocksPerUnit(params []Param, setting int64) int64 {
-	return blocksPerUnit(blockSize(params), setting)
-}
-
-func blocksPerUnit(size, setting int64) int64 {
-	if size == 0 {
-		return 1
-	}
-	return max(1, (setting+size/2)/size)
+func init() {
+	register(Trainer{
+		listed: 3, Name: "fsdp2", Title: "PyTorch FSDP2", Aliases: []string{"fsdp", "torchtitan"},
+		Knob: "blocks per fully_shard", Unit: Blocks, GradDtype: "float", Stages: []int{3}, Collectives: []string{reduceScatter, allGather},
+		Default: fsdp2Default, plan: fsdp2Plan, settings: fsdp2Settings,
+		// Two units are gathered at a time.
+		Memory: func(p Plan, _ int64, r Run) int64 { return 2 * largest(p) * r.param() },
+		Changes: []Change{
+			{
+				"keep_params", "keep parameters between forward and backward, if memory allows (reshard_after_forward=False)",
+				func(r Run) bool { return !r.KeepParams }, func(r *Run) { r.KeepParams = true },
+			},
+			{
+				"hsdp", "hybrid sharding: shard within a node and replicate across, for rings of fewer ranks",
+				func(Run) bool { return true }, nil,
+			},
+		},
+		forms: []form{{"PyTorch FSDP2", "python", fsdp2Text}},
+		keys: []key{
+			{"blocks_per_unit", into(func(c *Config) **int64 { return &c.Blocks }, 1)},
+			{"keep_params", flag(func(c *Config) **bool { return &c.KeepParams })},
+			{"unit_before_blocks", nil},
+			{"unit_after_blocks", nil},
+		},
+		conclude: func(c *Config, _ []pair) {
+			orElse(&c.RootUnit, !c.on("unit_before_blocks") && !c.on("unit_after_blocks"))
+		},
+	})
 }
 
 func fsdp2Default(params []Param, _ Run) int64 { return max(1, blockSize(params)) }
@@ -73,76 +58,17 @@ func fsdp2Settings(params []Param, _ Run) []int64 {
 	return all
 }
 
-// blockRuns are neighbours of the same block, in the order of forward.
-func blockRuns(params []Param) []unit {
-	var all []unit
-	for i, p := range params {
-		if i == 0 || p.Block != params[i-1].Block {
-			all = append(all, unit{lo: i, block: p.Block})
-		}
-		u := &all[len(all)-1]
-		u.hi = i + 1
-		u.add(p)
-	}
-	return all
-}
-
-// units are in the order of forward. With root the tensors outside of the blocks
-// are one, which comes first and spans all.
-func units(runs []unit, blocks int, root bool) []unit {
-	var all []unit
-	outside := unit{kept: true}
-	group := func(block int) int {
-		if block == 0 {
-			return 0
-		}
-		return 1 + (block-1)/blocks
-	}
-	last := -1
-	for _, r := range runs {
-		outside.hi = r.hi
-		if root && r.block == 0 {
-			outside.join(r)
-			continue
-		}
-		if group(r.block) != last {
-			last = group(r.block)
-			all = append(all, unit{lo: r.lo, kept: last == 0 && r.lo > 0})
-		}
-		u := &all[len(all)-1]
-		u.hi = r.hi
-		u.join(r)
-	}
-	if outside.params > 0 {
-		all = slices.Insert(all, 0, outside)
-	}
-	return all
-}
-
-func (u *unit) join(r unit) {
-	u.elements[0] += r.elements[0]
-	u.elements[1] += r.elements[1]
-	u.params += r.params
-}
-
-func (u *unit) add(p Param) {
-	kind := 0
-	if p.Expert {
-		kind = 1
-	}
-	u.elements[kind] += p.Elements
-	u.params++
-}
-
 func fsdp2Plan(in *prepared, setting int64, run Run) Plan {
 	params := in.params
 	if setting == 0 {
 		setting = max(1, in.block)
 	}
-	all := units(in.blocks, int(blocksPerUnit(in.block, setting)), run.RootUnit)
+	all := in.blocks.units(int(blocksPerUnit(in.block, setting)))
 	plan := Plan{EachBackward: true, EachForward: !run.KeepParams}
-	if last := all[len(all)-1]; !run.KeepParams && !last.kept {
-		plan.Backward = last.calls(allGather, run.param(), len(params), last.hi, run)
+	gathered, reduced := run.param(), run.grad()
+	freed := func(u unit) bool { return !run.KeepParams && !u.kept }
+	if last := all[len(all)-1]; freed(last) {
+		plan.Backward = last.calls(nil, allGather, gathered, len(params), last.hi, run)
 	}
 	for j, u := range slices.Backward(all) {
 		for kind, n := range u.elements {
@@ -152,31 +78,79 @@ func fsdp2Plan(in *prepared, setting int64, run Run) Plan {
 				plan.Buckets = append(plan.Buckets, b)
 			}
 		}
-		if j > 0 && !run.KeepParams && !all[j-1].kept {
-			before := all[j-1]
-			plan.Backward = append(plan.Backward, before.calls(allGather, run.param(), u.hi, before.hi, run)...)
+		if j > 0 && freed(all[j-1]) {
+			plan.Backward = all[j-1].calls(plan.Backward, allGather, gathered, u.hi, all[j-1].hi, run)
 		}
-		plan.Backward = append(plan.Backward, u.calls(reduceScatter, run.grad(), u.lo, Never, run)...)
+		plan.Backward = u.calls(plan.Backward, reduceScatter, reduced, u.lo, Never, run)
 	}
 	at := 0
 	for _, u := range all {
-		plan.Forward = append(plan.Forward, u.calls(allGather, run.param(), at, u.lo, run)...)
+		plan.Forward = u.calls(plan.Forward, allGather, gathered, at, u.lo, run)
 		at = u.lo
 	}
 	return plan
 }
 
-// calls is one call for the dense tensors of the unit and one for its experts.
-func (u unit) calls(name string, width int64, launch, wait int, run Run) []Message {
-	var all []Message
-	for kind, n := range u.elements {
-		ranks := run.ranks(kind == 1)
-		if n > 0 && ranks > 1 {
-			all = append(all, Message{
-				Collective: name, Bytes: roundUp(n, int64(ranks)) * width, Ranks: ranks, Launch: launch, Wait: wait,
-			})
+// fsdp2Text shards as the simulation does: the modules before the blocks are one
+// unit, so many blocks at a time one each, and the modules after them one that is
+// not freed after forward. What fully_shard(model) then adds holds no parameter.
+func fsdp2Text(s Spelling) string {
+	before, blocks, after := modules(s.Params)
+	var b strings.Builder
+	fmt.Fprintf(&b, "BLOCKS_PER_UNIT = %d\nKEEP_PARAMS = %s\n", BlocksPerUnit(s.Params, s.Setting), python(s.Run.KeepParams))
+	ends := func(name string, modules []string, keep string) (assigned, call string) {
+		if len(modules) == 0 || s.Run.RootUnit {
+			return "", ""
+		}
+		return fmt.Sprintf("%s = [%s]\n", name, quoted(modules)),
+			fmt.Sprintf("fully_shard([model.get_submodule(n) for n in %s], reshard_after_forward=%s, **sharded)\n", name, keep)
+	}
+	first, shardFirst := ends("UNIT_BEFORE_BLOCKS", before, "not KEEP_PARAMS")
+	last, shardLast := ends("UNIT_AFTER_BLOCKS", after, "False")
+	b.WriteString(first + last + "sharded = dict(mesh=mesh, mp_policy=mp_policy)\n")
+	fmt.Fprintf(&b, "blocks = list(model.get_submodule(%q).children())\n", blocks)
+	b.WriteString(shardFirst + "for i in range(0, len(blocks), BLOCKS_PER_UNIT):\n" +
+		"    fully_shard(blocks[i : i + BLOCKS_PER_UNIT], reshard_after_forward=not KEEP_PARAMS, **sharded)\n" +
+		shardLast + "fully_shard(model, **sharded)  # what is in no unit yet\n")
+	return b.String() +
+		"# read back: print([sum(p.numel() for b in blocks[i : i + BLOCKS_PER_UNIT] for p in b.parameters()) for i in range(0, len(blocks), BLOCKS_PER_UNIT)])  # elements\n"
+}
+
+// modules are the names of the modules that hold the tensors before the blocks and
+// after them, and of the one whose children are the blocks, as the list names them.
+func modules(params []Param) (before []string, blocks string, after []string) {
+	blocks = "layers"
+	inside := false
+	for _, p := range params {
+		switch {
+		case p.Block > 0:
+			if m := numbered.FindStringSubmatchIndex(p.Name); m != nil && !inside {
+				blocks = p.Name[:m[2]-1]
+			}
+			inside = true
+		case p.Elements == 0:
+		case inside:
+			after = append(after, module(p.Name))
+		default:
+			before = append(before, module(p.Name))
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Message) int { return cmp.Compare(b.Bytes, a.Bytes) })
-	return all
+	return slices.Compact(before), blocks, slices.Compact(after)
+}
+
+// module is a tensor's name without its last part.
+func module(name string) string {
+	if i := strings.LastIndex(name, "."); i > 0 {
+		return name[:i]
+	}
+	return name
+}
+
+func quoted(names []string) string { return `"` + strings.Join(names, `", "`) + `"` }
+
+func python(b bool) string {
+	if b {
+		return "True"
+	}
+	return "False"
 }

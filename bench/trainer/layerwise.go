@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 )
@@ -27,8 +28,7 @@ const (
 // distributed optimizer does.
 func wholeBuckets(in *prepared, setting int64, run Run) []Bucket {
 	matrices := both(in.matrices, func(_ packing, expert bool) []Bucket {
-		w := newWholePacking(in, run, expert)
-		return in.packed[w.kind()].of(w.chunks(setting), w.buckets)
+		return newWholePacking(in, run, expert).buckets(setting, &in.packed[kindOf(expert)])
 	})
 	rest := both(in.rest, func(p packing, expert bool) []Bucket {
 		p.align, p.divisor = megatronAlign, Divisor(run.ranks(expert), run.PadBuckets)
@@ -93,14 +93,15 @@ func classed(all []piece) []piece {
 	return all
 }
 
-// byWork is a chunk with the most work first, equals as they were: sorted by counting.
-func byWork(chunk []piece) []piece {
+// byWork is a chunk with the most work first, equals as they were: sorted by counting,
+// into space of as many pieces.
+func byWork(chunk, sorted []piece) []piece {
 	classes := 0
 	for _, x := range chunk {
 		classes = max(classes, x.class+1)
 	}
 	if classes > len(chunk) { // shapes that hardly repeat
-		sorted := slices.Clone(chunk)
+		copy(sorted, chunk)
 		slices.SortStableFunc(sorted, func(a, b piece) int { return cmp.Compare(a.class, b.class) })
 		return sorted
 	}
@@ -111,7 +112,6 @@ func byWork(chunk []piece) []piece {
 	for c := range classes {
 		at[c+1] += at[c]
 	}
-	sorted := make([]piece, len(chunk))
 	for _, x := range chunk {
 		sorted[at[x.class]] = x
 		at[x.class]++
@@ -139,71 +139,96 @@ type wholePacking struct {
 	dp      int64
 	divisor int64 // of a share
 	expert  bool
-	// loads is the work of each rank so far: it goes on from bucket to bucket.
-	loads *shares
+	// loads is the work of each rank so far: it goes on from bucket to bucket. filled
+	// is how far the shares of an open chunk are filled, and sorted scratch space.
+	loads  *shares
+	filled *leastHeap
+	sorted []piece
 }
 
 func newWholePacking(in *prepared, run Run, expert bool) *wholePacking {
-	kind := 0
-	if expert {
-		kind = 1
-	}
-	dp := int64(run.ranks(expert))
-	return &wholePacking{all: in.pieces[kind], dp: dp, divisor: lcm(megatronAlign, Divisor(int(dp), run.PadBuckets)/dp), expert: expert}
+	w := packingOf(in.pieces[kindOf(expert)], run.ranks(expert), run.PadBuckets)
+	w.expert = expert
+	return w
 }
 
-func (w *wholePacking) kind() int {
-	if w.expert {
+// packingOf packs pieces for a group of ranks.
+func packingOf(all []piece, ranks int, pad bool) *wholePacking {
+	dp := int64(ranks)
+	return &wholePacking{all: all, dp: dp, divisor: lcm(megatronAlign, Divisor(ranks, pad)/dp), filled: newHeap(ranks)}
+}
+
+// kindOf indexes what is kept apart for dense tensors and for experts.
+func kindOf(expert bool) int {
+	if expert {
 		return 1
 	}
 	return 0
 }
 
-// packed keeps the buckets of the chunks that were packed last: most settings that
-// follow each other cut the same.
+// chunking is the pieces of each bucket. Every setting over one bound, up to and
+// including the other, cuts the same.
+type chunking struct {
+	chunks     [][]piece
+	over, upTo int64
+}
+
+// packed is a chunking with its buckets.
 type packed struct {
-	chunks  [][]piece
+	chunking
 	buckets []Bucket
 }
 
-// of packs the chunks unless they are those of the last time.
-func (p *packed) of(chunks [][]piece, pack func([][]piece) []Bucket) []Bucket {
-	same := func(a, b []piece) bool { return len(a) == len(b) } // of one list, in order
-	if p.buckets == nil || !slices.EqualFunc(p.chunks, chunks, same) {
-		p.chunks, p.buckets = chunks, pack(chunks)
-	}
-	return p.buckets
-}
-
-func (w *wholePacking) buckets(chunks [][]piece) []Bucket {
-	w.loads = newShares(int(w.dp))
-	all := make([]Bucket, len(chunks))
-	for i, chunk := range chunks {
-		all[i] = w.bucket(chunk)
-	}
-	return all
-}
-
-// chunks are the pieces of each bucket. A setting of 0 is one bucket.
-func (w *wholePacking) chunks(setting int64) [][]piece {
-	var all [][]piece
-	start, held, largest := 0, int64(0), int64(0)
-	filled := newHeap(int(w.dp))
-	for i, x := range w.all {
-		if setting > 0 && i > start && held >= max(setting, int64(floorShare*float64(w.dp*largest))) &&
-			roundUp(filled.least(), megatronAlign)+x.elements > roundUp(filled.most, w.divisor) {
-			all = append(all, w.all[start:i])
-			start, held, largest = i, 0, 0
-			filled.reset()
+// buckets packs the chunks of a setting, unless another setting with the same chunks
+// was packed before.
+func (w *wholePacking) buckets(setting int64, before *[]packed) []Bucket {
+	for _, x := range *before {
+		if x.over < setting && setting <= x.upTo {
+			return x.buckets
 		}
-		filled.add(roundUp(filled.least(), megatronAlign) + x.elements)
+	}
+	now := packed{chunking: w.chunks(setting)}
+	w.loads = newShares(int(w.dp))
+	for _, chunk := range now.chunks {
+		now.buckets = append(now.buckets, w.bucket(chunk))
+	}
+	*before = append(*before, now)
+	return now.buckets
+}
+
+// chunks cuts the pieces. A setting of 0 is one bucket.
+func (w *wholePacking) chunks(setting int64) chunking {
+	cut := chunking{over: 0, upTo: math.MaxInt64}
+	if setting == 0 {
+		cut.over, cut.upTo = -1, 0
+	}
+	for start := 0; start < len(w.all); {
+		end := w.end(start, setting, &cut)
+		cut.chunks = append(cut.chunks, w.all[start:end])
+		start = end
+	}
+	return cut
+}
+
+// end is where a chunk ends that starts with a piece. It narrows the bounds of the
+// settings that cut the same: wherever the setting alone decides.
+func (w *wholePacking) end(start int, setting int64, cut *chunking) int {
+	held, largest := int64(0), int64(0)
+	w.filled.reset()
+	for i, x := range w.all[start:] {
+		if setting > 0 && i > 0 && held >= int64(floorShare*float64(w.dp*largest)) &&
+			roundUp(w.filled.least(), megatronAlign)+x.elements > roundUp(w.filled.most, w.divisor) {
+			if held >= setting {
+				cut.upTo = min(cut.upTo, held)
+				return start + i
+			}
+			cut.over = max(cut.over, held)
+		}
+		w.filled.add(roundUp(w.filled.least(), megatronAlign) + x.elements)
 		held += x.elements
 		largest = max(largest, x.elements)
 	}
-	if start < len(w.all) {
-		all = append(all, w.all[start:])
-	}
-	return all
+	return len(w.all)
 }
 
 // bucket gives each piece to a rank, the most work first: to the one with the least
@@ -219,7 +244,10 @@ func (w *wholePacking) bucket(chunk []piece) Bucket {
 	room := float64(used) / float64(w.dp) * (1 + unevenness)
 	w.loads.empty()
 	share := int64(0)
-	for _, x := range byWork(chunk) {
+	if len(w.sorted) < len(chunk) {
+		w.sorted = make([]piece, len(chunk))
+	}
+	for _, x := range byWork(chunk, w.sorted[:len(chunk)]) {
 		at := w.loads.find(func(filled int64) bool { return float64(roundUp(filled, megatronAlign)+x.elements) <= room })
 		share = max(share, w.loads.put(at, x))
 	}

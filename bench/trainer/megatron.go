@@ -15,6 +15,43 @@ const (
 	megatronPadded  = 1 << 16
 )
 
+func init() {
+	register(Trainer{
+		listed: 1, Name: "megatron", Title: "Megatron-LM", Aliases: []string{"megatron-lm", "mcore", "primus", "nemo"},
+		Knob: "ddp_bucket_size", Unit: Elements, GradDtype: "float", Stages: []int{1, 0}, InPlace: true, LayerWise: true,
+		Collectives: []string{allReduce, reduceScatter, allGather},
+		Default:     megatronDefault, plan: megatronPlan, Memory: megatronMemory,
+		Changes: []Change{{
+			"instances", "several optimizer instances (--num-distributed-optimizer-instances): rings of fewer ranks have less latency; sweep groups of that size to know by how much",
+			func(r Run) bool { return r.Zero == 1 && r.Instances < 2 && !r.LayerWise }, nil,
+		}},
+		switches: []runSwitch{overlapSwitch("--overlap-grad-reduce"), {
+			"--overlap-param-gather",
+			func(run, advised Run) bool { return run.NoGatherOverlap && !advised.NoGatherOverlap && run.Zero > 0 },
+			func(run *Run, _ Run) { run.NoGatherOverlap = false },
+		}},
+		forms: megatronForms,
+		reads: []readable{
+			{"Megatron's arguments or script", "Megatron's arguments (--ddp-bucket-size, --use-distributed-optimizer)"},
+			{"Primus YAML", "Primus YAML"},
+		},
+		keys: megatronKeys, beside: optimizerKeys, begin: primusDefaults, conclude: megatronConclusions,
+	})
+}
+
+// megatronMemory is of padding, which is allocated like gradients, and like parameters
+// where these are gathered.
+func megatronMemory(p Plan, _ int64, r Run) int64 {
+	n := int64(0)
+	for _, b := range p.Buckets {
+		n += b.Padding
+	}
+	if r.Zero == 0 {
+		return n * r.grad()
+	}
+	return n * (r.grad() + r.param())
+}
+
 func megatronDefault(_ []Param, run Run) int64 {
 	return max(megatronLeast, megatronPerRank*int64(run.DP))
 }

@@ -28,13 +28,11 @@ func LayerWiseOptimizer(name string) (bool, error) {
 }
 
 // optimizerKeys are settings that mean something only beside Megatron's own: other
-// tools have an optimizer, too, so that they do not tell whose a file is.
-var optimizerKeys = []struct {
-	name string
-	set  func(c *Config, value string) error
-}{
-	{"optimizer", func(c *Config, value string) error { c.optimizer = strings.ToLower(value); return nil }},
-	{"optimizer.optimizer", func(c *Config, value string) error { c.optimizer = strings.ToLower(value); return nil }},
+// tools have an optimizer, too.
+var optimizerKeys = []key{
+	{name: "config"}, // Primus names its own in it
+	{"optimizer", setOptimizer},
+	{"optimizer.optimizer", setOptimizer},
 	{legacyKey, isOn(func(c *Config) *bool { return &c.legacyLayout })},
 	{"use_layer_wise_param_layout", func(c *Config, value string) error {
 		c.legacyLayout = strings.EqualFold(value, "false")
@@ -67,18 +65,9 @@ func interleaved(c *Config, value string) error {
 	return nil
 }
 
-// readOptimizer takes what optimizerKeys say.
-func (c *Config) readOptimizer(found []pair) error {
-	for _, p := range found {
-		for _, k := range optimizerKeys {
-			if k.name != p.key || isUnset(p.value) {
-				continue
-			}
-			if err := k.set(c, strings.TrimSpace(p.value)); err != nil {
-				return fmt.Errorf("%w: %s: %w", ErrConfig, k.name, err)
-			}
-		}
-	}
+// setOptimizer keeps the optimizer under one key.
+func setOptimizer(c *Config, value string) error {
+	c.said["optimizer"] = strings.ToLower(value)
 	return nil
 }
 
@@ -86,23 +75,24 @@ func (c *Config) readOptimizer(found []pair) error {
 // dist_muon is that of the Megatron-LM it pins (AMD-AGI/Primus at fd1eeabb:
 // d3528a21), which reduces by all_reduce.
 func (c *Config) layerWise(primus bool) {
-	if !slices.Contains(layerWiseOptimizers, c.optimizer) {
+	optimizer := c.said["optimizer"]
+	if !slices.Contains(layerWiseOptimizers, optimizer) {
 		return
 	}
 	sharded := c.Zero != nil && *c.Zero == 1
-	pinned := primus && c.optimizer == distMuon
+	pinned := primus && optimizer == distMuon
 	switch {
-	case c.optimizer == distMuon || sharded:
+	case optimizer == distMuon || sharded:
 		one := 1
 		c.Zero, c.LayerWise, c.LegacyLayout = &one, true, c.legacyLayout || pinned
 	default:
-		c.Notes = append(c.Notes, c.optimizer+" without use_distributed_optimizer: every rank steps every matrix, gradients are reduced by all_reduce, and buckets end as with Adam")
+		c.Notes = append(c.Notes, optimizer+" without use_distributed_optimizer: every rank steps every matrix, gradients are reduced by all_reduce, and buckets end as with Adam")
 	}
 	switch {
 	case pinned:
 		c.Notes = append(c.Notes, "dist_muon is read as in the Megatron-LM that Primus pins (d3528a21): all_reduce in buckets of the size that is set; since 0044db1f (May 2026) it means the layer-wise buffers of optimizer: muon")
 	case primus && c.LayerWise:
-		c.Notes = append(c.Notes, "the Megatron-LM that Primus pins (d3528a21) refuses optimizer: "+c.optimizer+" with use_distributed_optimizer: the answer is for one since 0044db1f (May 2026)")
+		c.Notes = append(c.Notes, "the Megatron-LM that Primus pins (d3528a21) refuses optimizer: "+optimizer+" with use_distributed_optimizer: the answer is for one since 0044db1f (May 2026)")
 	}
 }
 
@@ -116,7 +106,7 @@ const (
 // optimizer is the name that a snippet writes: the user's, or Muon.
 func (s Spelling) optimizer() string {
 	if s.Config != nil && s.Config.LayerWise {
-		return s.Config.optimizer
+		return s.Config.said["optimizer"]
 	}
 	return "muon"
 }
@@ -145,13 +135,20 @@ type LayerWiseFloor struct {
 const mostRanks = 1 << 16
 
 // LayerWise describes the layer-wise buffers of a run; false where it has none.
-func (t Trainer) LayerWise(params []Param, run Run) (LayerWiseFloor, bool) {
+func (p *Planner) LayerWise(run Run) (LayerWiseFloor, bool) {
 	if !run.LayerWise || run.LegacyLayout || run.Zero != 1 {
 		return LayerWiseFloor{}, false
 	}
-	var best LayerWiseFloor
+	in := p.prepared(run)
+	if in.floor == nil {
+		in.floor = in.layerWiseFloor(run)
+	}
+	return *in.floor, in.floor.Total > 0
+}
+
+func (in *prepared) layerWiseFloor(run Run) *LayerWiseFloor {
+	best := &LayerWiseFloor{}
 	var most *wholePacking
-	in := prepare(grouped(params, run), run)
 	for _, expert := range []bool{false, true} {
 		w := newWholePacking(in, run, expert)
 		f := LayerWiseFloor{Ranks: int(w.dp), Expert: expert}
@@ -161,22 +158,21 @@ func (t Trainer) LayerWise(params []Param, run Run) (LayerWiseFloor, bool) {
 			f.Guessed = f.Guessed || x.cols == 0
 		}
 		if f.Total > best.Total {
-			best, most = f, w
+			*best, most = f, w
 		}
 	}
 	if most == nil {
-		return best, false
+		return best
 	}
 	best.Least = int64(floorShare * float64(int64(best.Ranks)*best.Largest))
 	best.OneFrom = most.oneFrom(run.PadBuckets)
-	return best, true
+	return best
 }
 
 // oneFrom is from how many ranks on the smallest setting leaves one bucket.
 func (w *wholePacking) oneFrom(pad bool) int {
 	one := func(dp int) bool {
-		other := &wholePacking{all: w.all, dp: int64(dp), divisor: lcm(megatronAlign, Divisor(dp, pad)/int64(dp))}
-		return len(other.chunks(1)) == 1
+		return packingOf(w.all, dp, pad).end(0, 1, &chunking{}) == len(w.all)
 	}
 	if !one(mostRanks) {
 		return 0

@@ -112,7 +112,7 @@ func TestLayerWiseFloor(t *testing.T) {
 	tr, err := trainer.ByName("megatron")
 	require.NoError(t, err)
 	run := trainer.Run{DP: 1024, Zero: 1, LayerWise: true, GradDtype: "float", ParamDtype: "bfloat16"}
-	f, is := tr.LayerWise(params, run)
+	f, is := tr.Planner(params).LayerWise(run)
 	require.True(t, is)
 	require.Equal(t, int64(8388608), f.Largest)
 	require.Equal(t, int64(7730941132), f.Least)
@@ -125,7 +125,7 @@ func TestLayerWiseFloor(t *testing.T) {
 	require.True(t, one(f.OneFrom))
 	require.False(t, one(f.OneFrom-1))
 	require.Less(t, float64(f.OneFrom), float64(640*(8388608+4194304))/(0.9*8388608), "what is left fits into the padding before the floor holds all")
-	_, is = tr.LayerWise(params, trainer.Run{DP: 1024, Zero: 1})
+	_, is = tr.Planner(params).LayerWise(trainer.Run{DP: 1024, Zero: 1})
 	require.False(t, is)
 }
 

@@ -13,6 +13,8 @@ type packing struct {
 	// align is what a tensor's start is rounded up to, and divisor a bucket's end;
 	// 0 is 1. Both count elements from the start of the buffer.
 	align, divisor int64
+	// scratch is space for buckets of an unknown number.
+	scratch *[]Bucket
 	// most bounds the tensors of a bucket; 0 does not.
 	most int
 }
@@ -52,7 +54,7 @@ func (p packing) atMost(limit int64, around bool) []Bucket {
 	if !around || limit >= p.largest {
 		return p.atMostBySums(limit)
 	}
-	var all []Bucket
+	all := *p.scratch
 	b := open{}
 	for _, i := range p.order {
 		e := p.params[i]
@@ -71,7 +73,7 @@ func (p packing) atMost(limit int64, around bool) []Bucket {
 	if b.Params > 0 {
 		all = append(all, b.close(p.divisor))
 	}
-	return all
+	return p.kept(all)
 }
 
 // indexes returns the tensors that have gradients, of one group of ranks.

@@ -17,8 +17,13 @@ const (
 func both(kinds [2]packing, pack func(p packing, expert bool) []Bucket) []Bucket {
 	var all []Bucket
 	for kind, p := range kinds {
-		if len(p.order) > 0 {
-			all = append(all, pack(p, kind == 1)...)
+		if len(p.order) == 0 {
+			continue
+		}
+		if some := pack(p, kind == 1); all == nil {
+			all = some
+		} else {
+			all = slices.Concat(all, some)
 		}
 	}
 	inOrder(all, func(a, b Bucket) int { return cmp.Compare(b.First, a.First) })

@@ -10,13 +10,13 @@ import (
 // list of tensors and a run, so that a plan costs what its buckets do.
 type prepared struct {
 	params []Param
-	run    Run
 	// kinds are the dense tensors and those of experts, in the order of backward.
 	kinds [2]packing
 	// matrices and rest are the same of what the layer-wise rule divides.
 	matrices, rest [2]packing
 	pieces         [2][]piece
-	packed         [2]packed
+	packed         [2][]packed
+	floor          *LayerWiseFloor
 	// reverse is all tensors that have elements, the last first, and experts the
 	// elements of experts before each tensor of the list.
 	reverse packing
@@ -24,20 +24,42 @@ type prepared struct {
 	// block is the elements of a transformer block, and blocks the tensors by block:
 	// for a trainer that is set in blocks.
 	block  int64
-	blocks []unit
+	blocks blockRuns
 }
 
-// Planner is Plan for many settings of the same tensors and run.
-func (t Trainer) Planner(params []Param, run Run) func(setting int64) Plan {
-	in := prepare(grouped(params, run), run)
-	if t.Unit == Blocks {
-		in.block, in.blocks = blockSize(params), blockRuns(in.params)
+// Planner makes the plans of many settings of the same tensors. It is not safe for
+// concurrent use.
+type Planner struct {
+	t      Trainer
+	params []Param
+	// made is by the run, without what has no part in where buckets end.
+	made map[Run]*prepared
+}
+
+// Planner makes plans of these tensors, which are in forward order.
+func (t Trainer) Planner(params []Param) *Planner {
+	return &Planner{t: t, params: params, made: map[Run]*prepared{}}
+}
+
+// Plan is [Trainer.Plan].
+func (p *Planner) Plan(setting int64, run Run) Plan { return p.t.plan(p.prepared(run), setting, run) }
+
+func (p *Planner) prepared(run Run) *prepared {
+	cut := run
+	cut.GradDtype, cut.ParamDtype, cut.Accum = "", "", 0
+	in := p.made[cut]
+	if in == nil {
+		in = prepare(grouped(p.params, run), run)
+		if p.t.Unit == Blocks {
+			in.block, in.blocks = blockSize(p.params), newBlockRuns(in.params, run.RootUnit)
+		}
+		p.made[cut] = in
 	}
-	return func(setting int64) Plan { return t.plan(in, setting, run) }
+	return in
 }
 
 func prepare(params []Param, run Run) *prepared {
-	in := &prepared{params: params, run: run, experts: make([]int64, len(params)+1)}
+	in := &prepared{params: params, experts: make([]int64, len(params)+1)}
 	var order []int
 	for kind := range in.kinds {
 		in.kinds[kind] = newPacking(params, indexes(params, kind == 1, true))
@@ -70,7 +92,7 @@ func prepare(params []Param, run Run) *prepared {
 
 // newPacking sums the tensors up, as they are and aligned.
 func newPacking(params []Param, order []int) packing {
-	p := packing{params: params, order: order, sum: make([]int64, len(order)+1), aligned: make([]int64, len(order)+1)}
+	p := packing{params: params, order: order, sum: make([]int64, len(order)+1), aligned: make([]int64, len(order)+1), scratch: new([]Bucket)}
 	for k, i := range order {
 		p.largest = max(p.largest, params[i].Elements)
 		p.sum[k+1] = p.sum[k] + params[i].Elements
@@ -84,16 +106,16 @@ func newPacking(params []Param, order []int) packing {
 // closes. A bucket's end is a multiple of what starts are aligned to, so that sums
 // of aligned tensors say where one closes.
 func (p packing) atLeast(first, limit int64) []Bucket {
-	all := make([]Bucket, 0, p.mostBuckets(limit))
+	all := *p.scratch
 	starts := p.sum
 	if p.align > 1 {
 		starts = p.aligned
 	}
 	for from := 0; from < len(p.order); first = limit {
 		last := len(p.order) - 1
-		held := func(k int) int64 { return starts[k] - starts[from] + p.params[p.order[k]].Elements }
+		held := func(k int) int64 { return starts[k] - starts[from] + p.sum[k+1] - p.sum[k] }
 		if first > 0 {
-			last = min(last, from+sort.Search(last+1-from, func(k int) bool { return held(from+k) >= first }))
+			last = min(last, from+nearest(last+1-from, func(k int) bool { return held(from+k) >= first }))
 		}
 		b := Bucket{
 			Elements: roundUp(held(last), p.divisor), Params: last + 1 - from, First: p.order[last], Last: p.order[from],
@@ -103,22 +125,29 @@ func (p packing) atLeast(first, limit int64) []Bucket {
 		all = append(all, b)
 		from = last + 1
 	}
-	return all
+	return p.kept(all)
 }
 
-// mostBuckets is how many buckets of so many elements or more there can be.
-func (p packing) mostBuckets(limit int64) int64 {
-	if limit < 1 {
-		return 1
+// kept is what was appended to the scratch space, in no more memory than it takes.
+func (p packing) kept(all []Bucket) []Bucket {
+	*p.scratch = all[:0]
+	return slices.Clone(all)
+}
+
+// nearest is sort.Search where the answer is mostly near 0.
+func nearest(n int, is func(k int) bool) int {
+	lo, step := 0, 1
+	for lo+step < n && !is(lo+step-1) {
+		lo, step = lo+step, 2*step
 	}
-	return min(int64(len(p.order)), p.sum[len(p.order)]/limit+2)
+	return lo + sort.Search(min(step, n-lo), func(k int) bool { return is(lo + k) })
 }
 
 // atMostBySums is atMost where no tensor is left out of the order.
 func (p packing) atMostBySums(limit int64) []Bucket {
-	var all []Bucket
+	all := *p.scratch
 	for from := 0; from < len(p.order); {
-		n := sort.Search(len(p.order)-from, func(k int) bool { return p.sum[from+k+1]-p.sum[from] > limit })
+		n := nearest(len(p.order)-from, func(k int) bool { return p.sum[from+k+1]-p.sum[from] > limit })
 		if p.most > 0 {
 			n = min(n, p.most)
 		}
@@ -129,5 +158,5 @@ func (p packing) atMostBySums(limit int64) []Bucket {
 		})
 		from = last + 1
 	}
-	return all
+	return p.kept(all)
 }

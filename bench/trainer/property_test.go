@@ -1,7 +1,10 @@
 package trainer
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,12 +16,65 @@ func runs() map[string][]Run {
 		r.GradDtype, r.ParamDtype = "float", "bfloat16"
 		return r
 	}
-	return map[string][]Run{
+	all := map[string][]Run{
 		"megatron":  {run(Run{DP: 16}), run(Run{DP: 24, Zero: 1, EP: 2}), run(Run{DP: 16, Zero: 1, Instances: 2, PadBuckets: true}), run(Run{DP: 16, Zero: 1, NoOverlap: true, NoGatherOverlap: true}), run(Run{DP: 24, Zero: 1, EP: 2, LayerWise: true}), run(Run{DP: 16, Zero: 1, LayerWise: true, LegacyLayout: true})},
 		"ddp":       {run(Run{DP: 16}), run(Run{DP: 16, EP: 4})},
 		"fsdp2":     {run(Run{DP: 16, Zero: 3}), run(Run{DP: 16, EP: 4, Zero: 3}), run(Run{DP: 16, Zero: 3, KeepParams: true})},
 		"deepspeed": {run(Run{DP: 16, Zero: 1, EP: 4}), run(Run{DP: 16, Zero: 2, NoOverlap: true}), run(Run{DP: 16, Zero: 3})},
 		"xla":       {run(Run{DP: 16}), run(Run{DP: 16, Zero: 1})},
+	}
+	for _, x := range table {
+		for _, stage := range x.Stages {
+			all[x.Name] = append(all[x.Name], run(Run{DP: 8, Zero: stage}), run(Run{DP: 8, EP: 2, Zero: stage, NoOverlap: true}))
+		}
+	}
+	return all
+}
+
+// Every row says all there is to say of a trainer.
+func TestRowsAreWhole(t *testing.T) {
+	named := map[string]string{}
+	for i, x := range table {
+		require.NotZero(t, x.listed)
+		require.True(t, i == 0 || table[i-1].listed < x.listed, "%s and another have the same place", x.Name)
+		for _, name := range append([]string{x.Name}, x.Aliases...) {
+			require.Empty(t, named[name], "%s is also called %s", x.Name, name)
+			require.Equal(t, strings.ToLower(name), name)
+			named[name] = x.Name
+		}
+		require.NotEmpty(t, x.Title, x.Name)
+		require.NotEmpty(t, x.Knob, x.Name)
+		require.Contains(t, []string{Elements, MiB, Bytes, Blocks}, x.Unit, x.Name)
+		require.Equal(t, x.Unit == Blocks, x.settings != nil, x.Name)
+		require.NotEmpty(t, x.Stages, x.Name)
+		require.NotNil(t, x.Default, x.Name)
+		require.NotNil(t, x.plan, x.Name)
+		require.NotEmpty(t, x.forms, x.Name)
+		require.NotEmpty(t, x.keys, x.Name)
+		require.NoError(t, x.Check(Run{DP: 8, GradDtype: x.GradDtype, ParamDtype: "bfloat16", Zero: x.Stages[0]}))
+		for _, k := range slices.Concat(x.keys, x.beside) {
+			require.Equal(t, normal(k.name), k.name, "%s: keys are compared in this spelling", x.Name)
+		}
+		for _, c := range x.Changes {
+			require.True(t, c.Code != "" && c.Message != "" && c.When != nil, x.Name)
+		}
+	}
+}
+
+// Collectives are what the plans of any run call.
+func TestCollectivesAreThoseOfThePlans(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	for name, all := range runs() {
+		x, err := ByName(name)
+		require.NoError(t, err)
+		called := map[string]bool{}
+		for _, run := range all {
+			p := x.Plan(random(rng), 0, run)
+			for _, m := range slices.Concat(p.Backward, p.Forward, p.After) {
+				called[m.Collective] = true
+			}
+		}
+		require.ElementsMatch(t, slices.Collect(maps.Keys(called)), x.Collectives, name)
 	}
 }
 

@@ -23,7 +23,7 @@ func (t Trainer) Check(r Run) error {
 		return fmt.Errorf("%d data-parallel ranks do not divide into %d optimizer instances", r.DP, r.Instances)
 	case r.EP > 1 && r.instances() > 1 && r.DP/r.EP%r.instances() != 0:
 		return fmt.Errorf("the %d ranks that hold the same experts do not divide into %d optimizer instances", r.DP/r.EP, r.Instances)
-	case r.LayerWise && t.Name != "megatron":
+	case r.LayerWise && !t.LayerWise:
 		return fmt.Errorf("%s is not simulated with a layer-wise optimizer: Megatron alone is", t.Title)
 	case r.LayerWise && r.instances() > 1:
 		return fmt.Errorf("%d optimizer instances: Megatron refuses more than one with the layer-wise optimizer of Muon", r.Instances)

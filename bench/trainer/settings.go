@@ -3,6 +3,7 @@ package trainer
 import (
 	"path"
 	"slices"
+	"strings"
 )
 
 // Setting is one setting of a trainer that was found in a file: its key in lower
@@ -17,10 +18,8 @@ type Setting struct {
 	Unset string `json:"unset,omitempty"`
 }
 
-// Settings finds what a bucket size depends on in a trainer's file: Megatron's
-// arguments, alone or in a shell script, Primus YAML, Bridge overrides, DeepSpeed
-// JSON, or the call or the flags that a snippet of this package has. All else that
-// the file holds is left out.
+// Settings finds what a bucket size depends on in a trainer's file, of the kinds
+// that Reads lists. All else that the file holds is left out.
 func Settings(text string) ([]Setting, error) {
 	found, err := pairs(text)
 	if err != nil {
@@ -28,25 +27,18 @@ func Settings(text string) ([]Setting, error) {
 	}
 	list := []Setting{}
 	for _, p := range found {
-		switch {
-		case primus(p):
-			p.value = path.Base(p.value)
-		case !known(p.key):
-			continue
+		if known(p.key) {
+			list = append(list, Setting{Key: p.key, Value: unfoldered(p.value), Unset: p.unset})
 		}
-		list = append(list, Setting{Key: p.key, Value: p.value, Unset: p.unset})
 	}
 	return list, nil
 }
 
 // known tells whether a key is one of any trainer's.
 func known(name string) bool {
-	for _, k := range optimizerKeys {
-		if k.name == name {
-			return true
-		}
-	}
-	return slices.ContainsFunc(keys, func(k key) bool { return k.name == name })
+	return slices.ContainsFunc(table, func(t Trainer) bool {
+		return slices.ContainsFunc(slices.Concat(t.keys, t.beside), func(k key) bool { return k.name == name })
+	})
 }
 
 // ReadConfig is ReadSettings of what Settings finds in a text.
@@ -56,4 +48,13 @@ func ReadConfig(text, want string) (*Config, error) {
 		return nil, err
 	}
 	return ReadSettings(list, want)
+}
+
+// unfoldered is a value, of a path the file's name alone: a record does not carry a
+// machine's paths.
+func unfoldered(value string) string {
+	if strings.Contains(value, "/") {
+		return path.Base(value)
+	}
+	return value
 }

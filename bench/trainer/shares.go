@@ -1,9 +1,6 @@
 package trainer
 
-import (
-	"container/heap"
-	"math"
-)
+import "math"
 
 // shares are the ranks' shares of a bucket, in a tree over the ranks whose nodes
 // have the least work and the least filled of what is below, so that a search
@@ -93,21 +90,24 @@ func newHeap(ranks int) *leastHeap { return &leastHeap{filled: make([]int64, ran
 
 func (h *leastHeap) least() int64 { return h.filled[0] }
 
-// add replaces the emptiest share's.
+// add replaces the emptiest share's, and moves it down to its place.
 func (h *leastHeap) add(filled int64) {
-	h.filled[0] = filled
 	h.most = max(h.most, filled)
-	heap.Fix(h, 0)
+	at := 0
+	for {
+		child := 2*at + 1
+		if child+1 < len(h.filled) && h.filled[child+1] < h.filled[child] {
+			child++
+		}
+		if child >= len(h.filled) || h.filled[child] >= filled {
+			break
+		}
+		h.filled[at], at = h.filled[child], child
+	}
+	h.filled[at] = filled
 }
 
 func (h *leastHeap) reset() {
 	clear(h.filled)
 	h.most = 0
 }
-
-// The methods of heap.Interface.
-func (h *leastHeap) Len() int           { return len(h.filled) }
-func (h *leastHeap) Less(i, j int) bool { return h.filled[i] < h.filled[j] }
-func (h *leastHeap) Swap(i, j int)      { h.filled[i], h.filled[j] = h.filled[j], h.filled[i] }
-func (h *leastHeap) Push(any)           {}
-func (h *leastHeap) Pop() any           { return nil }

@@ -219,8 +219,6 @@ func TestXLAThresholds(t *testing.T) {
 	same := tr.Plan(blocksOf(8), 4<<22, r)
 	require.Len(t, same.Forward, len(same.Backward))
 	r.GatherBytes = 8 << 20
-	require.True(t, r.GatherApart(4<<22))
-	require.False(t, r.GatherApart(4<<20))
 	apart := tr.Plan(blocksOf(8), 4<<22, r)
 	require.Equal(t, same.Backward, apart.Backward)
 	require.Len(t, apart.Forward, 9, "each tensor of 8 MiB by itself")

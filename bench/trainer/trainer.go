@@ -1,8 +1,8 @@
 // Package trainer is the table of training frameworks: how each cuts the
 // gradients into buckets, which collectives it then calls, and when. [Trainer.Plan]
-// is the whole of it. Adding a trainer is one row in the table and one
-// function that makes its plan; how its knob is written and read is in the
-// files named spell*.go.
+// is the whole of it. A trainer is one file, which registers a [Trainer]:
+// its rule, how its settings are written and read, and which calls it makes. The
+// files named spell*.go are what all of them share.
 //
 // A setting is in elements everywhere in this package, whatever unit the
 // trainer's own knob has.
@@ -24,6 +24,8 @@ const (
 
 // Trainer is one row of the table.
 type Trainer struct {
+	// listed is its place in the listings.
+	listed int
 	// Name is the name of --framework, Title the one for people.
 	Name, Title string
 	// Aliases are other names, lower case.
@@ -37,6 +39,11 @@ type Trainer struct {
 	GradDtype string
 	// InPlace tells that the reduction's result replaces its input.
 	InPlace bool
+	// Collectives are the calls of its plans, over all runs: names of
+	// bench/collective.
+	Collectives []string
+	// LayerWise tells that it has a layer-wise optimizer, see Run.
+	LayerWise bool
 	// Default is the setting in elements that the trainer takes when the user
 	// sets none.
 	Default func(params []Param, run Run) int64
@@ -51,6 +58,25 @@ type Trainer struct {
 	// plan makes the plan; a setting of 0 is what the trainer does when nothing is
 	// set.
 	plan func(in *prepared, setting int64, run Run) Plan
+	// Changes are what else its users can change.
+	Changes []Change
+	// switches are the settings beside the bucket size that the advised run has on, and
+	// unset is the run where no bucket size is set; nil is the same run.
+	switches []runSwitch
+	unset    func(run Run) Run
+	// forms are how a setting is written. The first is the trainer's own.
+	forms []form
+	// reads is what users have that can be read.
+	reads []readable
+	// keys are the settings in it; beside are those that other tools have, too, so that
+	// they do not tell whose a file is.
+	keys, beside []key
+	// begin and conclude fill in what is not said, before and after the keys are read;
+	// nil is nothing.
+	begin, conclude func(c *Config, found []pair)
+	// size is the bucket size of a configuration in elements; nil is the field that is
+	// set.
+	size func(c *Config, run Run) (elements int64, set bool)
 }
 
 // Param is one parameter tensor.
@@ -192,7 +218,7 @@ func Names() []string {
 // which collectives follow. A setting of 0 is what the trainer does when nothing
 // is set. The run must have passed Check.
 func (t Trainer) Plan(params []Param, setting int64, run Run) Plan {
-	return t.Planner(params, run)(setting)
+	return t.Planner(params).Plan(setting, run)
 }
 
 // grouped forgets which tensors are experts' where no expert-parallel groups are:

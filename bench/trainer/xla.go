@@ -1,5 +1,10 @@
 package trainer
 
+import (
+	"fmt"
+	"strings"
+)
+
 // XLA's rules: xla/service/collective_combiner_utils.h (calls are combined while
 // the sum of their outputs stays within the threshold, one beyond it stays
 // alone) and xla/service/collective_utils.h (30 MiB + 7 bytes).
@@ -12,6 +17,61 @@ const (
 	// (xla/debug_options_flags.cc).
 	xlaScheduler = "xla_gpu_enable_latency_hiding_scheduler"
 )
+
+func init() {
+	register(Trainer{
+		listed: 5, Name: "xla", Title: "XLA (JAX)", Aliases: []string{"jax"},
+		Knob: xlaFlagName(allReduce), Unit: Bytes, GradDtype: "bfloat16", Stages: []int{0, 1},
+		Collectives: []string{allReduce, reduceScatter, allGather},
+		Default:     xlaThreshold, plan: xlaPlan,
+		// A threshold on shards counts DP elements at a time.
+		Granule: func(r Run) int64 {
+			if r.Zero == 0 {
+				return 1
+			}
+			return int64(r.DP)
+		},
+		// A combined call has a buffer of its own.
+		Memory: func(p Plan, _ int64, r Run) int64 { return largest(p) * r.grad() },
+		switches: []runSwitch{{
+			"--" + xlaFlagName(allGather),
+			func(run, advised Run) bool { return run.GatherBytes != advised.GatherBytes && run.Zero > 0 },
+			func(run *Run, advised Run) { run.GatherBytes = advised.GatherBytes },
+		}},
+		unset: xlaUnset,
+		forms: xlaForms,
+		reads: []readable{{"XLA_FLAGS", ""}},
+		keys: []key{
+			{xlaFlagName(allReduce), into(func(c *Config) **int64 { return &c.Bytes }, 1)},
+			{xlaFlagName(reduceScatter), into(func(c *Config) **int64 { return &c.ShareBytes }, 1)},
+			{xlaFlagName(allGather), into(func(c *Config) **int64 { return &c.GatherBytes }, 1)},
+			{xlaScheduler, nil},
+		},
+		conclude: xlaConclusions, size: xlaSize,
+	})
+}
+
+// xlaFlagName is the threshold of a call.
+func xlaFlagName(call string) string { return "xla_gpu_" + call + "_combine_threshold_bytes" }
+
+// xlaUnset has one default for each call.
+func xlaUnset(run Run) Run {
+	if run.Zero > 0 && run.GatherBytes == 0 {
+		run.GatherBytes = xlaDefault
+	}
+	return run
+}
+
+// xlaSize is the threshold of the call that the run reduces with.
+func xlaSize(c *Config, run Run) (int64, bool) {
+	switch {
+	case c.ShareBytes != nil && (c.Bytes == nil || run.Zero > 0):
+		return *c.ShareBytes * int64(run.DP) / run.grad(), true
+	case c.Bytes != nil && run.Zero == 0:
+		return *c.Bytes / run.grad(), true
+	}
+	return 0, false
+}
 
 // xlaThreshold is the default, bytes of output, in elements.
 func xlaThreshold(_ []Param, run Run) int64 {
@@ -46,16 +106,43 @@ func xlaPlan(in *prepared, setting int64, run Run) Plan {
 	return plan
 }
 
-// GatherApart tells that gathers are combined up to another size than the setting
-// says.
-func (r Run) GatherApart(setting int64) bool {
-	return r.Zero > 0 && r.GatherBytes > 0 && r.GatherBytes/r.param() != setting
+var xlaForms = []form{
+	{"XLA_FLAGS", "sh", func(s Spelling) string {
+		all := xlaArguments(s)
+		var flags []string
+		for _, a := range all {
+			flags = append(flags, "--"+a.key+"="+a.value)
+		}
+		return s.fresh(all, func(key string) string { return "--" + key }) +
+			"# thresholds count bytes of a call's output: for reduce_scatter one rank's share\n" +
+			"export XLA_FLAGS=\"$XLA_FLAGS " + strings.Join(flags, " \\\n  ") + "\"\n" +
+			"# read back: add --xla_dump_to=DIR and look at the shapes of the calls in the module after optimizations\n"
+	}},
 }
 
-// xla fills in what the flags leave to their defaults. Who sets the thresholds of
+// xlaArguments are XLA's flags: the thresholds of the calls that the run makes.
+func xlaArguments(s Spelling) arguments {
+	var all arguments
+	all.add(true, xlaScheduler, "true", func(c *Config) bool { return c.on(xlaScheduler) })
+	r := s.Run
+	if r.Zero == 0 {
+		bytes := s.Setting * r.grad()
+		all.add(true, xlaFlagName(allReduce), fmt.Sprint(bytes), func(c *Config) bool { return is(c.Bytes, bytes) })
+		return all
+	}
+	share, gathered := roundUp(s.Setting*r.grad(), int64(r.DP))/int64(r.DP), s.Setting*r.param()
+	if r.GatherBytes > 0 {
+		gathered = r.GatherBytes
+	}
+	all.add(true, xlaFlagName(reduceScatter), fmt.Sprint(share), func(c *Config) bool { return is(c.ShareBytes, share) })
+	all.add(true, xlaFlagName(allGather), fmt.Sprint(gathered), func(c *Config) bool { return is(c.GatherBytes, gathered) })
+	return all
+}
+
+// xlaConclusions fills in what the flags leave to their defaults. Who sets the thresholds of
 // shards and none of all_reduce shards.
-func (c *Config) xla() {
-	if !c.scheduler {
+func xlaConclusions(c *Config, _ []pair) {
+	if !c.on(xlaScheduler) {
 		c.Notes = append(c.Notes, "it does not switch "+xlaScheduler+" on: your setting is computed as if it did, and without it less overlaps")
 	}
 	if c.ShareBytes == nil && c.GatherBytes == nil {
@@ -67,7 +154,7 @@ func (c *Config) xla() {
 	for _, x := range []struct {
 		call string
 		to   **int64
-	}{{"reduce_scatter", &c.ShareBytes}, {"all_gather", &c.GatherBytes}} {
+	}{{reduceScatter, &c.ShareBytes}, {allGather, &c.GatherBytes}} {
 		if *x.to == nil {
 			orElse(x.to, xlaDefault)
 			c.Notes = append(c.Notes, "it sets no threshold of "+x.call+": XLA's default of 30 MiB counts")

@@ -78,7 +78,7 @@ var adviceFlags = []adviceFlag{
 		return setScaled(&o.want.Flops, v, leastTflops, mostTflops, "TFLOP/s", 1e12)
 	}},
 	{"mem-budget", "bytes", "memory for the trainer's buffers; K, M, G are binary", func(o *adviceFlagSet, v string) error { return setBytes(&o.want.MemBudget, v) }},
-	{"config", "file", "the trainer's own settings, read and judged: Megatron's arguments or script, Primus YAML, DeepSpeed JSON", func(o *adviceFlagSet, v string) error { return setText(&o.config, v) }},
+	{"config", "file", "the trainer's own settings, read and judged: " + strings.Join(trainer.Reads(), ", "), func(o *adviceFlagSet, v string) error { return setText(&o.config, v) }},
 	{"allow-rescale", "", "use a curve of another number of ranks as if it were a ring; the confidence is then low", func(o *adviceFlagSet, v string) error { return setBool(&o.want.Rescale, v) }},
 }
 

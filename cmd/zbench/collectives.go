@@ -61,33 +61,36 @@ steps (-i). -G captures a burst's launches into a graph and replays it.`,
   zbench collectives --spec old/results.json --nodes 64`,
 		ValidArgs: collective.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkFormat(o.format); err != nil {
-				return err
-			}
-			f := cmd.Flags()
-			if f.Changed("stepbytes") && f.Changed("stepfactor") {
-				return usagef("-f multiplies sizes, -i adds to them", "-i and -f exclude each other")
-			}
 			o.want.Sweep.Collectives = args
-			var err error
-			if o.want.Advice, err = o.advice.read(s); err != nil {
-				return err
-			}
-			switch {
-			case f.Changed("resume") && f.Changed("spec"):
-				return usagef("a folder that is resumed has its own request", "--resume and --spec exclude each other")
-			case f.Changed("resume"):
-				return o.runResume(cmd.Context(), s, cmd)
-			case f.Changed("spec"):
-				if err := o.readSpec(s, cmd); err != nil {
-					return err
-				}
-			}
-			return o.run(cmd.Context(), s)
+			return o.start(s, cmd)
 		},
 	}
 	addCollectivesFlags(cmd, &o)
 	return cmd
+}
+
+// start begins a sweep, or goes on with one, as the flags say.
+func (o *collectivesOptions) start(s State, cmd *cobra.Command) (err error) {
+	if err := collectivesDocument.check(o.format, "zbench collectives --help lists the flags"); err != nil {
+		return err
+	}
+	if o.want.Advice, err = o.advice.read(s); err != nil {
+		return err
+	}
+	f := cmd.Flags()
+	switch {
+	case f.Changed("stepbytes") && f.Changed("stepfactor"):
+		return usagef("-f multiplies sizes, -i adds to them", "-i and -f exclude each other")
+	case f.Changed("resume") && f.Changed("spec"):
+		return usagef("a folder that is resumed has its own request", "--resume and --spec exclude each other")
+	case f.Changed("resume"):
+		return o.runResume(cmd.Context(), s, cmd)
+	case f.Changed("spec"):
+		if err := o.readSpec(s, cmd); err != nil {
+			return err
+		}
+	}
+	return o.run(cmd.Context(), s)
 }
 
 func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
@@ -96,7 +99,7 @@ func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	addLibraryFlags(cmd, &o.libraries)
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "folder to make and fill (default a new dated one)")
-	f.StringVar(&o.format, "format", "table", "form of standard output: "+strings.Join(formatNames(), ", "))
+	collectivesDocument.flag(f, &o.format)
 	f.BoolVar(&o.force, "force", false, "write into a folder that holds files; with --resume go on though something else differs")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
 	f.StringVar(&o.resume, "resume", "", "go on with the sweep that this folder holds, with its own options")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
 	"slices"
 	"strings"
 
@@ -54,7 +53,7 @@ compiler.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.backend, "backend", "auto", "libraries to look at: auto for all, "+strings.Join(native.Backends(), ", "))
-	f.StringVar(&o.format, "format", "table", "form of standard output: "+strings.Join(doctorFormatNames(), ", "))
+	doctorDocument.flag(f, &o.format)
 	f.StringSliceVar(&o.archs, "compile", nil, "compile every kernel for these architectures instead: gfx942, gfx90a, sm_90")
 	addLibraryFlags(cmd, &o.libraryOptions)
 	return cmd
@@ -62,8 +61,8 @@ compiler.`,
 
 func runDoctor(ctx context.Context, s State, o doctorOptions) error {
 	const help = "zbench doctor --help lists the flags"
-	if !slices.Contains(doctorFormatNames(), o.format) {
-		return usagef(help, "unknown format %q: valid are %s", o.format, strings.Join(doctorFormatNames(), ", "))
+	if err := doctorDocument.check(o.format, help); err != nil {
+		return err
 	}
 	if o.backend != "auto" && !slices.Contains(native.Backends(), o.backend) {
 		return usagef(help, "unknown backend %q: valid are auto, %s", o.backend, strings.Join(native.Backends(), ", "))
@@ -88,7 +87,7 @@ func runDoctor(ctx context.Context, s State, o doctorOptions) error {
 	report.NotChecked = doctor.NotChecked()
 	chosen, _ := chooseBackend(s, o.backend) // an error is: a GPU is meant, and none is here
 	report.Judge(o.backend, chosen == "loopback")
-	if err := printDoctor(s, o.format, report); err != nil {
+	if _, err := doctorDocument.print(s, o.format, report); err != nil {
 		return err
 	}
 	if !report.Usable {
@@ -104,39 +103,4 @@ func (o doctorOptions) options(ctx context.Context, s State, backend string) (na
 	_, err := o.fill(ctx, s, &n)
 	n.Cache = nil
 	return n, err
-}
-
-// doctorFormats are the forms of standard output.
-var doctorFormats = []struct {
-	name  string
-	write func(State, io.Writer, doctor.Report) error
-}{
-	{"table", func(s State, _ io.Writer, r doctor.Report) error {
-		return r.Text(s.Stdout.own(), doctor.Style{Width: s.Stdout.Width, Colour: s.Stdout.IsTTY && s.Getenv("NO_COLOR") == "" && s.Getenv("TERM") != "dumb"})
-	}},
-	{"markdown", func(_ State, w io.Writer, r doctor.Report) error { return r.Markdown(w) }},
-	{"json", func(_ State, w io.Writer, r doctor.Report) error {
-		data, err := r.JSON()
-		if err == nil {
-			_, err = w.Write(data)
-		}
-		return err
-	}},
-}
-
-func doctorFormatNames() []string {
-	var names []string
-	for _, f := range doctorFormats {
-		names = append(names, f.name)
-	}
-	return names
-}
-
-func printDoctor(s State, format string, r doctor.Report) error {
-	for _, f := range doctorFormats {
-		if f.name == format {
-			return f.write(s, s.Stdout, r)
-		}
-	}
-	return nil
 }

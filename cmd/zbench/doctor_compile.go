@@ -34,7 +34,8 @@ func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Rep
 	if err != nil {
 		report.Backends = []doctor.Backend{notOpened(b, err)}
 		report.Verdict = "no run-time compiler"
-		return errors.Join(printDoctor(s, o.format, report), quietError{exit.Unavailable})
+		_, err := doctorDocument.print(s, o.format, report)
+		return errors.Join(err, quietError{exit.Unavailable})
 	}
 	defer c.Close()
 	b.Libraries = libraryFacts(backend, []native.Search{*c.Search})
@@ -49,7 +50,7 @@ func runCompile(ctx context.Context, s State, o doctorOptions, report doctor.Rep
 		b.Why, report.Verdict = "a kernel does not compile", "not every kernel compiles"
 	}
 	report.Backends = []doctor.Backend{b}
-	if err := printDoctor(s, o.format, report); err != nil {
+	if _, err := doctorDocument.print(s, o.format, report); err != nil {
 		return err
 	}
 	if !report.Usable {

@@ -45,7 +45,7 @@ func TestNoEscapeSequenceReachesTheTerminal(t *testing.T) {
 		{"kernels", "muon", "--shape", escapes},
 		{"hbm", "--size", escapes},
 	}
-	for _, format := range formatNames() {
+	for _, format := range collectivesDocument.names() {
 		commands = append(commands, []string{"import", named, "--force", "--out", filepath.Join(dir, "y"), "--format", format})
 	}
 	for _, args := range commands {

@@ -34,7 +34,7 @@ and named.`,
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
+			if err := collectivesDocument.check(format, "zbench import --help lists the flags"); err != nil {
 				return err
 			}
 			switch {
@@ -51,7 +51,7 @@ and named.`,
 	f.IntVar(&o.Nodes, "nodes", 0, "number of nodes, where the log does not say")
 	f.IntVar(&o.Ranks, "ranks", 0, "number of ranks, where the log does not say")
 	f.StringVar(&out, "out", "", "folder to make and fill (default a new dated one)")
-	f.StringVar(&format, "format", "table", "form of standard output")
+	collectivesDocument.flag(f, &format)
 	f.BoolVar(&force, "force", false, "write into a folder that holds files")
 	return cmd
 }

@@ -3,8 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +15,7 @@ import (
 	"zbench/bench/spec"
 	"zbench/bench/stat"
 	"zbench/internal/native"
+	"zbench/report"
 )
 
 // kernelOptions is everything that a command of kernels was told.
@@ -50,7 +51,7 @@ func (b kernelBench) add(cmd *cobra.Command, s State) {
 	addLibraryFlags(cmd, &o.libraries)
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "folder to make and fill (default a new dated one)")
-	f.StringVar(&o.format, "format", "table", "form of standard output: "+strings.Join(formatNames(), ", "))
+	kernelsDocument.flag(f, &o.format)
 	f.BoolVar(&o.force, "force", false, "write into a folder that holds files")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
 	f.StringVar(&o.resume, "resume", "", "go on with the run that this folder holds, with its own options")
@@ -61,7 +62,7 @@ func (b kernelBench) add(cmd *cobra.Command, s State) {
 // run measures into a new folder, or goes on with the run of an old one.
 func (b kernelBench) run(cmd *cobra.Command, s State, o kernelOptions) (err error) {
 	started := s.Now()
-	if err := checkFormat(o.format); err != nil {
+	if err := kernelsDocument.check(o.format, flagsHelp(b.name)); err != nil {
 		return err
 	}
 	resumed := cmd.Flags().Changed("resume")
@@ -185,11 +186,19 @@ func (o *kernelOptions) finish(s State, dir *engine.Folder, rec *record.Record, 
 	if err := writeRun(dir, s, started); err != nil {
 		return err
 	}
-	if err := printKernels(s.Stdout, rec, o.format); err != nil {
+	if _, err := kernelsDocument.print(s, o.format, rec); err != nil {
 		return err
 	}
 	s.note(o.quiet, "Wrote %s (report.html, results.json, results.csv)\n", dir.Path)
 	return engine.KernelVerdict(rec, dir.Path)
+}
+
+// drawKernels writes what can be made again of a record of kernels.
+func drawKernels(dir *engine.Folder, rec *record.Record) error {
+	if err := dir.Write("results.csv", func(w io.Writer) error { return record.WriteCSV(w, rec) }); err != nil {
+		return err
+	}
+	return dir.Write("report.html", func(w io.Writer) error { return report.WriteHTML(w, report.Kernels(rec, reproduce(rec))) })
 }
 
 // facts are what the record says of the libraries and devices.

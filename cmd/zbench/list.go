@@ -3,34 +3,35 @@ package main
 import (
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"zbench/bench/collective"
 	"zbench/bench/fabric"
+	"zbench/bench/table"
 )
 
 // listing is one thing that can be listed: a header and its rows.
 type listing struct {
-	name, header string
-	rows         func() ([]string, error)
+	name   string
+	header []string
+	rows   func() ([][]string, error)
 }
 
 var listings = []listing{
-	{"collectives", "NAME\tREDUCES\tBUSBW FACTOR (n = 8)\tWHAT IT DOES", func() ([]string, error) {
-		var rows []string
+	{"collectives", []string{"NAME", "REDUCES", "BUSBW FACTOR (n = 8)", "WHAT IT DOES"}, func() ([][]string, error) {
+		var rows [][]string
 		for _, c := range collective.All() {
 			reduces := "no"
 			if c.Reduces {
 				reduces = "yes"
 			}
-			rows = append(rows, fmt.Sprintf("%s\t%s\t%.4g\t%s", c.Name, reduces, c.BusFactor(8), c.Does))
+			rows = append(rows, []string{c.Name, reduces, fmt.Sprintf("%.4g", c.BusFactor(8)), c.Does})
 		}
 		return rows, nil
 	}},
-	{"fabrics", "NAME\tNODES\tGPUS A NODE\tWHAT IT IS", func() ([]string, error) {
-		var rows []string
+	{"fabrics", []string{"NAME", "NODES", "GPUS A NODE", "WHAT IT IS"}, func() ([][]string, error) {
+		var rows [][]string
 		for _, name := range fabric.Names() {
 			f, err := fabric.ByName(name)
 			if err != nil {
@@ -40,28 +41,28 @@ var listings = []listing{
 			if f.MaxNodes == 1 {
 				nodes = "1"
 			}
-			rows = append(rows, fmt.Sprintf("%s\t%s\t%d\t%s", f.Name, nodes, f.Node.GPUs, f.Title))
+			rows = append(rows, []string{f.Name, nodes, fmt.Sprint(f.Node.GPUs), f.Title})
 		}
 		return rows, nil
 	}},
-	{"dtypes", "NAME\tBYTES\tALSO\tWHAT IT IS", func() ([]string, error) {
-		var rows []string
+	{"dtypes", []string{"NAME", "BYTES", "ALSO", "WHAT IT IS"}, func() ([][]string, error) {
+		var rows [][]string
 		for _, d := range collective.Dtypes() {
-			rows = append(rows, fmt.Sprintf("%s\t%d\t%s\t%s", d.Name, d.Size, strings.Join(d.Aliases, ", "), d.Does))
+			rows = append(rows, []string{d.Name, fmt.Sprint(d.Size), strings.Join(d.Aliases, ", "), d.Does})
 		}
 		return rows, nil
 	}},
-	{"faults", "FORM\tWHAT IS WRONG", func() ([]string, error) {
-		var rows []string
+	{"faults", []string{"FORM", "WHAT IS WRONG"}, func() ([][]string, error) {
+		var rows [][]string
 		for _, f := range fabric.Faults() {
-			rows = append(rows, f.Form+"\t"+f.Does)
+			rows = append(rows, []string{f.Form, f.Does})
 		}
 		return rows, nil
 	}},
-	{"ops", "NAME\tWHAT IT COMPUTES", func() ([]string, error) {
-		var rows []string
+	{"ops", []string{"NAME", "WHAT IT COMPUTES"}, func() ([][]string, error) {
+		var rows [][]string
 		for _, o := range collective.Ops() {
-			rows = append(rows, o.Name+"\t"+o.Does)
+			rows = append(rows, []string{o.Name, o.Does})
 		}
 		return rows, nil
 	}},
@@ -95,10 +96,5 @@ func (l listing) print(s State) error {
 	if err != nil {
 		return err
 	}
-	t := tabwriter.NewWriter(s.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, l.header)
-	for _, row := range rows {
-		fmt.Fprintln(t, row)
-	}
-	return t.Flush()
+	return table.Text(s.Stdout, table.Terminal, table.Of(l.header, rows...))
 }

@@ -44,7 +44,7 @@ plateau, says what is missing, and exits with 6.`,
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := checkAdviceFormat(format); err != nil {
+			if err := adviceDocument.check(format, recommendHelp); err != nil {
 				return err
 			}
 			return runRecommend(s, args, &o, out, format, force)
@@ -53,18 +53,12 @@ plateau, says what is missing, and exits with 6.`,
 	addAdviceFlags(cmd, &o)
 	f := cmd.Flags()
 	f.StringVar(&out, "out", "", "folder to make and fill with the page, the plot and "+engine.AdviceFile+" (default none)")
-	f.StringVar(&format, "format", "table", "form of standard output: table, json, markdown")
+	adviceDocument.flag(f, &format)
 	f.BoolVar(&force, "force", false, "write into a folder that holds files")
 	return cmd
 }
 
-func checkAdviceFormat(format string) error {
-	switch format {
-	case "table", "json", "markdown":
-		return nil
-	}
-	return usagef("", "unknown format %q: valid are table, json, markdown", format)
-}
+const recommendHelp = "zbench recommend --help lists the flags"
 
 func runRecommend(s State, args []string, o *adviceFlagSet, out, format string, force bool) error {
 	started := s.Now()
@@ -75,6 +69,11 @@ func runRecommend(s State, args []string, o *adviceFlagSet, out, format string, 
 	q, err := advice.Prepare(want)
 	if err != nil {
 		return err
+	}
+	if q == nil {
+		if err := kneesDocument.check(format, recommendHelp); err != nil {
+			return err
+		}
 	}
 	var sources []cost.Source
 	var recs []*record.Record
@@ -98,7 +97,7 @@ func runRecommend(s State, args []string, o *adviceFlagSet, out, format string, 
 			return err
 		}
 	}
-	if err := printAdvice(s.Stdout, d, recs, format); err != nil {
+	if _, err := adviceDocument.print(s, format, advised{d, recs}); err != nil {
 		return err
 	}
 	return d.Refused()
@@ -134,39 +133,9 @@ func keepAdvice(s State, out string, force bool, started time.Time, recs []*reco
 // knees prints what can be said without trainer and model.
 func knees(s State, recs []*record.Record, format string) error {
 	for _, rec := range recs {
-		answer := bucket.Knees(rec)
-		show := answer.WriteText
-		if format == "json" {
-			show = answer.WriteJSON
-		}
-		if err := show(s.Stdout); err != nil {
+		if _, err := kneesDocument.print(s, format, bucket.Knees(rec)); err != nil {
 			return err
 		}
 	}
 	return exit.With(exit.Want, errors.New("not enough input for a bucket size: the trainer and the model are missing"), "the list above says what is still needed")
-}
-
-// printAdvice writes the recommendation; where there is none, for a person, with
-// what the curves say alone.
-func printAdvice(w io.Writer, d *advice.Document, recs []*record.Record, format string) error {
-	switch format {
-	case "json":
-		return d.WriteJSON(w)
-	case "markdown":
-		return d.WriteMarkdown(w)
-	}
-	if d.Answer.Refusal == nil {
-		return d.WriteText(w)
-	}
-	for _, rec := range recs {
-		k := bucket.Knees(rec)
-		k.Needs = []bucket.Need{{What: d.Answer.Refusal.Message, How: d.Answer.Refusal.Hint}}
-		if err := k.WriteText(w); err != nil {
-			return err
-		}
-		if _, err := io.WriteString(w, "\n"); err != nil {
-			return err
-		}
-	}
-	return d.WriteText(w)
 }

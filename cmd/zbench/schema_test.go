@@ -77,7 +77,7 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 			met[engine.JournalFile] = true
 		}
 	}
-	for _, line := range []string{"doctor --backend loopback --format json", "import ../../bench/peers/testdata/algo_proto.log --format json"} {
+	for _, line := range []string{"doctor --backend loopback --format json", "import ../../bench/peers/testdata/algo_proto.log --format json --out " + t.TempDir()} {
 		out, _, _ := onHost(t, hosts[0], 0, exit.OK, line)
 		fits(line, out)
 	}

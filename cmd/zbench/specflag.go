@@ -114,7 +114,7 @@ func listFlag(name, meaning string, of func(*spec.Spec) *[]int) specFlag {
 		name: name, unit: "intSlice", meaning: meaning,
 		set: func(s *spec.Spec, values []string) error {
 			var list []int
-			for _, v := range strings.Split(strings.Join(values, ","), ",") {
+			for v := range strings.SplitSeq(strings.Join(values, ","), ",") {
 				n, err := strconv.Atoi(v)
 				if err != nil {
 					return err

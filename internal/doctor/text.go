@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"zbench/bench/plain"
+	"zbench/bench/table"
 )
 
 // signs are legible without colour; the words say it where a sign cannot be drawn.
@@ -141,19 +142,16 @@ func wrap(text string, width int) []string {
 // Markdown writes the report as tables, for an issue or a page.
 func (r Report) Markdown(w io.Writer) error {
 	var b strings.Builder
-	cell := func(text string) string {
-		parts := strings.Split(text, "\n")
-		for i := range parts {
-			parts[i] = plain.Markdown(parts[i])
-		}
-		return strings.Join(parts, "<br>")
-	}
 	title, sections := r.shown()
 	fmt.Fprintf(&b, "**%s** %s\n", plain.Markdown(title), plain.Markdown(plain.Text(r.Verdict)))
 	for _, s := range sections {
-		fmt.Fprintf(&b, "\n### %s\n\n| | what | found | lost | remedy |\n|---|---|---|---|---|\n", s.title)
+		t := table.Of([]string{"", "what", "found", "lost", "remedy"})
 		for _, f := range s.found {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", signs[f.Mark], cell(f.Name), cell(f.Value), cell(f.Lost), cell(f.Remedy))
+			t.Add(signs[f.Mark], f.Name, f.Value, f.Lost, f.Remedy)
+		}
+		fmt.Fprintf(&b, "\n### %s\n\n", s.title)
+		if err := table.Markdown(&b, t); err != nil {
+			return err
 		}
 	}
 	if len(r.NotChecked) > 0 {

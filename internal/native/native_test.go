@@ -11,8 +11,8 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/fabric"
-	"zbench/internal/native"
 	"zbench/bench/spec"
+	"zbench/internal/native"
 )
 
 func machine(t *testing.T, nodes int) []byte {

@@ -57,9 +57,7 @@ type generator struct {
 func (g *generator) reflect(t reflect.Type) *jsonschema.Schema {
 	r := jsonschema.Reflector{Anonymous: true, CommentMap: g.comments, Namer: g.name, Mapper: enumeration}
 	s := r.ReflectFromType(t)
-	for name, def := range s.Definitions {
-		g.defs[name] = def
-	}
+	maps.Copy(g.defs, s.Definitions)
 	return &jsonschema.Schema{Ref: s.Ref}
 }
 

@@ -29,7 +29,7 @@ func TestMutate(t *testing.T) {
 	})
 	after, err := json.Marshal(doc)
 	require.NoError(t, err)
-	require.Equal(t, text, string(after))
+	require.JSONEq(t, text, string(after))
 	for _, want := range []string{
 		" unknown", " null", " retyped", "/list dropped", "/list emptied", "/list/* unknown", "/list/* retyped", "/list/*/n negative",
 		"/list/*/n fraction", "/list/*/n dropped", "/name reworded", "/name emptied", "/on retyped", "/void dropped",

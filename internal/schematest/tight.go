@@ -126,6 +126,7 @@ func hollow(v reflect.Value, visit func()) {
 				hollow(field, visit)
 			}
 		}
+	default: // holds nothing
 	}
 }
 
@@ -153,6 +154,7 @@ func emptyFields(v reflect.Value, empty map[string]bool) {
 			}
 			emptyFields(field, empty)
 		}
+	default: // holds nothing
 	}
 }
 

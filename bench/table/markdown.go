@@ -1,0 +1,93 @@
+package table
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/olekukonko/tablewriter/renderer"
+
+	"zbench/bench/plain"
+)
+
+// Markdown writes tables for a merge request, a blank line between two: the title
+// in bold, the notes as a list. Text from elsewhere is not read as markup.
+func Markdown(w io.Writer, tables ...Table) error {
+	var out []string
+	for i, t := range tables {
+		lines, err := t.markdown()
+		if err != nil {
+			return fmt.Errorf("write table: %w", err)
+		}
+		if i > 0 {
+			out = append(out, "")
+		}
+		out = append(out, lines...)
+	}
+	if _, err := io.WriteString(w, strings.Join(out, "\n")+"\n"); err != nil {
+		return fmt.Errorf("write table: %w", err)
+	}
+	return nil
+}
+
+// markdown is one table as lines.
+func (t Table) markdown() ([]string, error) {
+	var columns []Column
+	var names []string
+	for _, name := range t.By {
+		columns, names = append(columns, Column{}), append(names, cell(name))
+	}
+	for _, c := range t.Columns {
+		columns, names = append(columns, c), append(names, cell(c.long()))
+	}
+	var rows [][]string
+	for _, g := range t.Groups {
+		for _, r := range g.Rows {
+			cells := slices.Concat(g.values(), r.Cells)
+			if last := len(cells) - 1; g.Note != "" {
+				cells[last] = strings.TrimSuffix(g.Note+", "+cells[last], ", ")
+			}
+			for i := range cells {
+				cells[i] = cell(cells[i])
+			}
+			rows = append(rows, cells)
+		}
+	}
+	lines, err := render(columns, names, rows, renderer.NewMarkdown())
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	if t.Title != "" {
+		out = append(out, "**"+plain.Markdown(plain.Line(t.Title))+"**", "")
+	}
+	out = append(out, lines...)
+	if len(t.Notes) > 0 {
+		out = append(out, "")
+	}
+	for _, note := range t.Notes {
+		out = append(out, "- "+plain.Markdown(plain.Line(note)))
+	}
+	return out, nil
+}
+
+// values are the group's, with a sign for each that it has not.
+func (g Group) values() []string {
+	out := slices.Clone(g.Cells)
+	for i := range out {
+		if out[i] == "" {
+			out[i] = "–"
+		}
+	}
+	return out
+}
+
+// cell is a text that stays in its cell; its lines stay lines.
+func cell(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = plain.Markdown(plain.Line(line))
+	}
+	return strings.Join(lines, "<br>")
+}

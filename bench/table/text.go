@@ -1,0 +1,192 @@
+package table
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/clipperhouse/displaywidth"
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+
+	"zbench/bench/plain"
+)
+
+// gap is the space between two columns.
+const gap = 2
+
+// Text writes tables for a terminal, a blank line between two. Titles and notes
+// are folded at width; a row is never broken.
+func Text(w io.Writer, width int, tables ...Table) error {
+	var out []string
+	for i, t := range tables {
+		lines, err := t.text(width)
+		if err != nil {
+			return fmt.Errorf("write table: %w", err)
+		}
+		if i > 0 {
+			out = append(out, "")
+		}
+		out = append(out, lines...)
+	}
+	for i := range out {
+		out[i] = strings.TrimRight(out[i], " ")
+	}
+	if _, err := io.WriteString(w, strings.Join(out, "\n")+"\n"); err != nil {
+		return fmt.Errorf("write table: %w", err)
+	}
+	return nil
+}
+
+// text is one table as lines.
+func (t Table) text(width int) ([]string, error) {
+	lines, err := t.drawn()
+	if err != nil {
+		return nil, err
+	}
+	lines = t.grouped(lines, width)
+	var out []string
+	if t.Title != "" {
+		out = append(folded(t.Title, width), "")
+	}
+	out = append(append(out, t.over()...), lines...)
+	if len(t.Notes) > 0 {
+		out = append(out, "")
+	}
+	for _, note := range t.Notes {
+		out = append(out, folded(note, width)...)
+	}
+	return out, nil
+}
+
+// grouped puts a line and the group's values above the rows of each group.
+func (t Table) grouped(lines []string, width int) []string {
+	if len(t.By) == 0 {
+		return lines
+	}
+	const header = 2 // the names and the line beneath
+	at := header
+	for _, g := range t.Groups {
+		words := append(slices.Clone(g.Cells), g.Note)
+		words = slices.DeleteFunc(words, func(s string) bool { return s == "" })
+		above := []string{lines[1], " " + clip(plain.Line(strings.Join(words, "  ")), width-2)}
+		if at == header {
+			above = above[1:]
+		}
+		lines = slices.Insert(lines, at, above...)
+		at += len(above) + len(g.Rows)
+	}
+	return lines
+}
+
+// over is the line of the headings that columns share.
+func (t Table) over() []string {
+	line, some := "", false
+	for i := 0; i < len(t.Columns); {
+		name, last := t.Columns[i].Over, i+1
+		for last < len(t.Columns) && t.Columns[last].Over == name {
+			last++
+		}
+		if name != "" {
+			left, right := t.Width(i), t.Width(last)
+			line += strings.Repeat(" ", max(0, left-displaywidth.String(line)+1))
+			text := "── " + name + " "
+			line += text + strings.Repeat("─", max(0, right-left-gap-displaywidth.String(text))) + " "
+			some = true
+		}
+		i = last
+	}
+	if !some {
+		return nil
+	}
+	return []string{line}
+}
+
+// Width is what the first columns take of a terminal's columns.
+func (t Table) Width(columns int) int {
+	sum, rows := 0, t.rows()
+	for c, column := range t.Columns[:columns] {
+		widest := displaywidth.String(column.Name)
+		for _, row := range rows {
+			widest = max(widest, displaywidth.String(plain.Line(row[c])))
+		}
+		sum += widest + gap
+	}
+	return sum
+}
+
+// drawn lays the cells out without borders. tablewriter sets every cell between two
+// spaces.
+func (t Table) drawn() ([]string, error) {
+	names := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		names[i] = c.Name
+	}
+	beneath := tw.Off
+	if t.Rule {
+		beneath = tw.On
+	}
+	lines, err := render(t.Columns, names, t.rows(), renderer.NewBlueprint(tw.Rendition{
+		Borders:  tw.Border{Left: tw.Off, Right: tw.Off, Top: tw.Off, Bottom: tw.Off},
+		Settings: tw.Settings{Separators: tw.Separators{BetweenColumns: tw.Off}, Lines: tw.Lines{ShowHeaderLine: beneath}},
+	}))
+	if err != nil || t.Rule {
+		return lines, err
+	}
+	for i := range lines {
+		lines[i] = strings.Repeat(" ", t.Indent) + strings.TrimPrefix(lines[i], " ")
+	}
+	return lines, nil
+}
+
+// render lets tablewriter lay the cells out and returns the lines.
+func render(columns []Column, names []string, rows [][]string, r tw.Renderer) ([]string, error) {
+	align := make([]tw.Align, len(columns))
+	for i, c := range columns {
+		align[i] = tw.AlignLeft
+		if c.Right {
+			align[i] = tw.AlignRight
+		}
+	}
+	cells := tw.CellConfig{
+		Formatting: tw.CellFormatting{AutoFormat: tw.Off, AutoWrap: tw.WrapNone},
+		Alignment:  tw.CellAlignment{PerColumn: align},
+	}
+	var b bytes.Buffer
+	// Widths are of the text alone: what the environment says of a terminal's
+	// language must not move a column.
+	table := tablewriter.NewTable(&b, tablewriter.WithRenderer(r), tablewriter.WithEastAsian(tw.Off),
+		tablewriter.WithConfig(tablewriter.Config{Header: cells, Row: cells}))
+	table.Header(names)
+	for _, row := range rows {
+		// Append keeps the slice it is given.
+		clean := make([]string, len(row))
+		for i, cell := range row {
+			clean[i] = plain.Line(cell)
+		}
+		if err := table.Append(clean); err != nil {
+			return nil, err
+		}
+	}
+	if err := table.Render(); err != nil {
+		return nil, err
+	}
+	return strings.Split(strings.TrimRight(b.String(), "\n"), "\n"), nil
+}
+
+// folded breaks a title or a note into lines; those after the first stand in.
+func folded(s string, width int) []string {
+	return plain.Fold(plain.OneSpace(plain.Line(s)), width, "", "    ")
+}
+
+// clip shortens s to n characters, with a sign that it did.
+func clip(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:max(n-1, 0)]) + "…"
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"zbench/bench/advice"
+	"zbench/bench/bucket"
+	"zbench/bench/record"
+	"zbench/internal/doctor"
+)
+
+// format is a value of --format: how each document is printed to standard output. A
+// document without a writer does not have the format. Each format is a file of its
+// own, which registers it; nothing else needs to know.
+type format struct {
+	name string
+	// order is its place where formats are listed.
+	order int
+	// readable tells that more text for people may follow on the same stream.
+	readable bool
+
+	collectives func(State, *record.Record) error
+	kernels     func(State, *record.Record) error
+	advice      func(State, advised) error
+	knees       func(State, bucket.Answer) error
+	doctor      func(State, doctor.Report) error
+}
+
+// formats are those registered, in the order in which they are listed.
+var formats []format
+
+// register adds a format. Its result serves a declaration in the format's own file.
+func register(f format) bool { //nolint:unparam // a variable takes it
+	formats = append(formats, f)
+	slices.SortStableFunc(formats, func(a, b format) int { return cmp.Compare(a.order, b.order) })
+	return true
+}
+
+// advised is a recommendation with the records that it is of.
+type advised struct {
+	*advice.Document
+	records []*record.Record
+}
+
+// document is a kind of output: which writer of a format prints it.
+type document[T any] struct {
+	writer func(format) func(State, T) error
+}
+
+// The documents.
+var (
+	collectivesDocument = document[*record.Record]{func(f format) func(State, *record.Record) error { return f.collectives }}
+	kernelsDocument     = document[*record.Record]{func(f format) func(State, *record.Record) error { return f.kernels }}
+	adviceDocument      = document[advised]{func(f format) func(State, advised) error { return f.advice }}
+	kneesDocument       = document[bucket.Answer]{func(f format) func(State, bucket.Answer) error { return f.knees }}
+	doctorDocument      = document[doctor.Report]{func(f format) func(State, doctor.Report) error { return f.doctor }}
+)
+
+// names are the formats that the document has.
+func (d document[T]) names() []string {
+	var names []string
+	for _, f := range formats {
+		if d.writer(f) != nil {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// flag adds --format to a command.
+func (d document[T]) flag(f *pflag.FlagSet, to *string) {
+	f.StringVar(to, "format", "table", "form of standard output: "+strings.Join(d.names(), ", "))
+}
+
+// check refuses a format that the document does not have, before anything is run.
+// help is what to do next.
+func (d document[T]) check(name, help string) error {
+	if names := d.names(); !slices.Contains(names, name) {
+		return usagef(help, "unknown format %q: valid are %s", name, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// print writes a document to standard output, and tells whether more text may
+// follow there.
+func (d document[T]) print(s State, name string, v T) (readable bool, err error) {
+	for _, f := range formats {
+		if write := d.writer(f); f.name == name && write != nil {
+			return f.readable, write(s, v)
+		}
+	}
+	return false, d.check(name, "")
+}

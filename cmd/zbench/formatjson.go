@@ -1,0 +1,23 @@
+package main
+
+import (
+	"zbench/bench/bucket"
+	"zbench/bench/record"
+	"zbench/internal/doctor"
+)
+
+// json is the document itself, as in a folder's files.
+var _ = register(format{
+	name: "json", order: 4,
+	collectives: func(s State, rec *record.Record) error { return record.Encode(s.Stdout, rec) },
+	kernels:     func(s State, rec *record.Record) error { return record.Encode(s.Stdout, rec) },
+	advice:      func(s State, d advised) error { return d.WriteJSON(s.Stdout) },
+	knees:       func(s State, a bucket.Answer) error { return a.WriteJSON(s.Stdout) },
+	doctor: func(s State, r doctor.Report) error {
+		data, err := r.JSON()
+		if err == nil {
+			_, err = s.Stdout.Write(data)
+		}
+		return err
+	},
+})

@@ -1,0 +1,19 @@
+package main
+
+import (
+	"zbench/bench/bucket"
+	"zbench/bench/record"
+	"zbench/bench/table"
+	"zbench/internal/doctor"
+	"zbench/report"
+)
+
+// markdown is for a merge request or an issue.
+var _ = register(format{
+	name: "markdown", order: 2,
+	collectives: func(s State, rec *record.Record) error { return table.Markdown(s.Stdout, report.Results(rec)) },
+	kernels:     func(s State, rec *record.Record) error { return table.Markdown(s.Stdout, report.KernelTables(rec)...) },
+	advice:      func(s State, d advised) error { return d.WriteMarkdown(s.Stdout) },
+	knees:       func(s State, a bucket.Answer) error { return a.WriteMarkdown(s.Stdout) },
+	doctor:      func(s State, r doctor.Report) error { return r.Markdown(s.Stdout) },
+})

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"io"
+
+	"zbench/bench/bucket"
+	"zbench/bench/record"
+	"zbench/bench/table"
+	"zbench/internal/doctor"
+	"zbench/report"
+)
+
+// table is for a terminal.
+var _ = register(format{
+	name: "table", order: 1, readable: true,
+	collectives: func(s State, rec *record.Record) error {
+		return table.Text(s.Stdout, table.Terminal, report.Results(rec))
+	},
+	kernels: func(s State, rec *record.Record) error {
+		return table.Text(s.Stdout, table.Terminal, report.KernelTables(rec)...)
+	},
+	advice: adviceForPeople,
+	knees:  func(s State, a bucket.Answer) error { return a.WriteText(s.Stdout) },
+	doctor: func(s State, r doctor.Report) error {
+		return r.Text(s.Stdout.own(), doctor.Style{Width: s.Stdout.Width, Colour: s.Stdout.IsTTY && s.Getenv("NO_COLOR") == "" && s.Getenv("TERM") != "dumb"})
+	},
+})
+
+// adviceForPeople writes the recommendation; where there is none, after what the
+// curves alone say.
+func adviceForPeople(s State, d advised) error {
+	if d.Answer.Refusal == nil {
+		return d.WriteText(s.Stdout)
+	}
+	for _, rec := range d.records {
+		k := bucket.Knees(rec)
+		k.Needs = []bucket.Need{{What: d.Answer.Refusal.Message, How: d.Answer.Refusal.Hint}}
+		if err := k.WriteText(s.Stdout); err != nil {
+			return err
+		}
+		if _, err := io.WriteString(s.Stdout, "\n"); err != nil {
+			return err
+		}
+	}
+	return d.WriteText(s.Stdout)
+}

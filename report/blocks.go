@@ -1,0 +1,148 @@
+package report
+
+import (
+	"html/template"
+	"strings"
+
+	"zbench/bench/table"
+	"zbench/bench/unit"
+)
+
+// drawn are the functions that the templates of blocks call. What they mark as HTML
+// is the SVG writer's, which escapes every text it is given.
+func drawn() template.FuncMap {
+	return template.FuncMap{"plot": plotOf, "strip": stripOf, "bars": barsOf, "spans": spansOf, "class": classOf, "rate": unit.Rate}
+}
+
+// plot is a chart as HTML shows it.
+type plot struct {
+	Chart
+	Wide, Narrow template.HTML
+	// Named is true where the wide picture names every roof in full, so that
+	// the list beneath it is needed only beside the narrow one.
+	Named bool
+	Keys  []key
+	// Table is the chart as a table, folded; nil where there is nothing in it.
+	Table Block
+}
+
+// key is one entry of a legend.
+type key struct {
+	Name string
+	// Drawn is false for a series without points, which nothing can switch.
+	Drawn  bool
+	Sample template.HTML
+}
+
+// plotOf draws the chart in both widths.
+func plotOf(p Plot) plot {
+	big := svgPainter{page: true, id: p.ID + "-wide", class: "chart wide", tips: true}
+	small := svgPainter{page: true, id: p.ID + "-narrow", class: "chart narrow"}
+	s := layOut(p.Chart, wide())
+	sheet := p.Table
+	if sheet == nil {
+		own := twinOf(p.Chart)
+		sheet = &own
+	}
+	v := plot{
+		Chart: p.Chart, Table: folds(p.Title+", as a table", *sheet), Named: namesRoofs(s, p.Chart),
+		Wide:   template.HTML(big.picture(s)),
+		Narrow: template.HTML(small.picture(layOut(p.Chart, narrow()))),
+	}
+	for i, s := range p.Series {
+		p := svgPainter{page: true}
+		sample := p.key(swatch(i, hollow(s), vec{1, 7}, 34, 4), 36, 14)
+		v.Keys = append(v.Keys, key{s.Name, len(s.Points) > 0, template.HTML(sample)})
+	}
+	return v
+}
+
+// stripOf draws the chart small.
+func stripOf(c Chart) plot {
+	p := svgPainter{page: true, id: c.ID + "-small", class: "chart small"}
+	return plot{Chart: c, Table: folds("as a table", twinOf(c)), Wide: template.HTML(p.picture(layOut(c, small())))}
+}
+
+// barsOf draws bars for wide windows and for narrow ones.
+func barsOf(c Bars) template.HTML {
+	big := svgPainter{page: true, id: c.ID + "-wide", class: "chart wide"}
+	small := svgPainter{page: true, id: c.ID + "-narrow", class: "chart narrow"}
+	return template.HTML(big.picture(c.layOut(wideBars)) + small.picture(c.layOut(narrowBars)))
+}
+
+// folds puts a table behind a summary; one without rows is none.
+func folds(summary string, s Sheet) Block {
+	for _, g := range s.Groups {
+		if len(g.Rows) > 0 {
+			return Details{summary, []Block{s}}
+		}
+	}
+	return nil
+}
+
+// span is a heading over columns, empty over those that have none.
+type span struct {
+	Name    string
+	Columns int
+}
+
+// spansOf are the headings over columns; none where no column has one.
+func spansOf(columns []table.Column) []span {
+	var out []span
+	some := false
+	for _, c := range columns {
+		if last := len(out) - 1; last < 0 || out[last].Name != c.Over {
+			out = append(out, span{Name: c.Over})
+		}
+		out[len(out)-1].Columns++
+		some = some || c.Over != ""
+	}
+	if !some {
+		return nil
+	}
+	return out
+}
+
+// classOf is how a column's cells are set: l is left, wrap and set may break lines.
+func classOf(c table.Column, body bool) string {
+	var names []string
+	if !c.Right {
+		names = append(names, "l")
+	}
+	if c.Begins {
+		names = append(names, "first")
+	}
+	if body {
+		names = append(names, map[table.Wrap][]string{table.Sentences: {"wrap"}, table.Words: {"set"}}[c.Wrap]...)
+	}
+	return strings.Join(names, " ")
+}
+
+// plotData is what the script reads: the points of a chart, printed.
+type plotData struct {
+	ID     string       `json:"id"`
+	Series []seriesData `json:"series"`
+}
+
+type seriesData struct {
+	Name   string      `json:"name"`
+	Points []pointData `json:"points"`
+}
+
+type pointData struct {
+	Bytes int64  `json:"b"`
+	Size  string `json:"s"`
+	Text  string `json:"t"`
+}
+
+func dataOf(c Chart) plotData {
+	d := plotData{ID: c.ID}
+	for _, s := range c.Series {
+		one := seriesData{Name: s.Name, Points: []pointData{}}
+		for _, p := range s.Points {
+			one.Points = append(one.Points, pointData{p.Bytes, c.Quantity.Place(p), p.Text(c.Quantity)})
+		}
+		d.Series = append(d.Series, one)
+	}
+	return d
+}

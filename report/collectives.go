@@ -1,0 +1,200 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"zbench/bench/advice"
+	"zbench/bench/bucket"
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// Extras are what a report of collectives shows besides its record.
+type Extras struct {
+	// Knees are the sizes near the plateau, Advice is a recommendation; nil leaves
+	// its section out.
+	Knees  *bucket.Answer
+	Advice *advice.Document
+	// Command reproduces the record; empty leaves the section out.
+	Command string
+}
+
+// Collectives is the report of a sweep of collectives or of an import. A record with
+// nothing in it makes a report that says so.
+func Collectives(rec *record.Record, x Extras) *Document {
+	if rec == nil {
+		rec = &record.Record{}
+	}
+	d := &Document{
+		Title: title(rec), Lead: worldText(rec.World), Simulated: rec.Simulated, Banners: banners(rec),
+		Foot: "Sizes are IEC, 1 KiB = 1,024 B; rates are decimal, 1 GB/s = 1e9 B/s.",
+	}
+	if rec.Simulated {
+		d.Foot += " SIMULATED: a model decided these times, not hardware."
+	}
+	curves := curvesOf(rec)
+	drawn, note := drawnCurves(curves)
+	d.glance(rec, drawn)
+	d.add("advice", "Bucket size to set", adviceBlocks(x.Advice)...)
+	d.curves(rec, drawn, note)
+	d.add("late", "Who is late", lateBlocks(rec)...)
+	d.add("unstable", "Unstable", unstableBlocks(rec)...)
+	if x.Advice != nil {
+		d.add("bucket", "Message sizes near the plateau", kneeBlocks(x.Knees)...)
+	} else {
+		d.add("bucket", "Bucket size", kneeBlocks(x.Knees)...)
+	}
+	d.results(resultBlock(rec, curves))
+	d.add("others", "Cases without a result", otherBlocks(rec)...)
+	d.add("stuck", "How far each rank got", stuckBlocks(rec)...)
+	d.add("warnings", "Warnings", warningBlocks(rec)...)
+	d.add("imports", "Imported files", importBlocks(rec)...)
+	d.add("method", "How it was measured", Facts(method(rec)))
+	d.add("setup", "Set-up", setupBlocks(rec)...)
+	d.command(x.Command)
+	d.add("sources", "Roofs and sources", sourceBlocks(rec)...)
+	return d
+}
+
+// glance sums every curve up.
+func (d *Document) glance(rec *record.Record, drawn []curve) {
+	if cards := figures(rec, drawn); len(cards) > 0 {
+		d.add("figures", "At a glance", cards)
+	}
+}
+
+// curves draws what depends on the size.
+func (d *Document) curves(rec *record.Record, drawn []curve, note string) {
+	var plots []Block
+	for _, c := range charts(rec, drawn, note) {
+		plots = append(plots, Plot{Chart: c})
+	}
+	d.add("charts", "By message size", plots...)
+	if spreads := distributions(rec, drawn); len(spreads) > 0 {
+		d.add("spreads", "How launches alone vary", Paragraph{"small", said("Per size: thin line from the fastest to the slowest launch, short lines at the median and the 95th percentile, wide bar over the interval that bounds the median with at least 95 % confidence.")}, Strips(spreads))
+	}
+}
+
+// results adds the section that the page's first link leads to.
+func (d *Document) results(blocks ...Block) {
+	d.Sections = append(d.Sections, Section{Name: results, ID: results, Title: "Results", Blocks: blocks})
+}
+
+// command says how to make the record again, where that is known.
+func (d *Document) command(line string) {
+	if line != "" {
+		d.add("command", "How to reproduce", Code{"command line", line})
+	}
+}
+
+// setupBlocks are the facts of the set-up.
+func setupBlocks(rec *record.Record) []Block {
+	out := []Block{Facts(facts(rec))}
+	if rec.Fabric != nil && len(rec.Fabric.Extrapolated) > 0 {
+		out = append(out, Heading{said("Extrapolated parts of the model")})
+		out = append(out, listed("", rec.Fabric.Extrapolated)...)
+	}
+	return out
+}
+
+// sourceBlocks say where the roofs and the fabric are from.
+func sourceBlocks(rec *record.Record) []Block {
+	if rec.Fabric == nil {
+		return nil
+	}
+	var out []Block
+	var roofs Facts
+	for _, r := range roofsOf(rec) {
+		text := r.Label
+		if r.Source != "" {
+			text += ". Source: " + r.Source
+		}
+		roofs = append(roofs, Fact{r.Letter + " " + unit.Rate(r.Value), text})
+	}
+	if len(roofs) > 0 {
+		out = append(out, roofs)
+	}
+	return append(out, listed("", rec.Fabric.Sources)...)
+}
+
+// title names what was run.
+func title(rec *record.Record) string {
+	names := collectivesOf(rec)
+	switch {
+	case len(names) == 0:
+		return "Collectives: no results"
+	case len(names) > 4:
+		names = append(names[:3:3], fmt.Sprintf("%d more", len(names)-3))
+	}
+	t := joinAnd(names)
+	if n := rec.World.Ranks; n > 0 {
+		t += " on " + plural(int64(n), "rank")
+	}
+	return t
+}
+
+// collectivesOf lists the names in order of first appearance.
+func collectivesOf(rec *record.Record) []string {
+	var names []string
+	seen := map[string]bool{}
+	for i := range rec.Results {
+		if n := rec.Results[i].Collective; !seen[n] {
+			seen[n] = true
+			names = append(names, orUnnamed(n))
+		}
+	}
+	return names
+}
+
+// worldText says on what it ran, leaving out what is not known.
+func worldText(w record.World) string {
+	var parts []string
+	add := func(n int, word, tail string) {
+		if n > 0 {
+			parts = append(parts, plural(int64(n), word)+tail)
+		}
+	}
+	add(w.Ranks, "rank", "")
+	add(w.Nodes, "node", "")
+	add(w.GPUsPerNode, "GPU", " per node")
+	add(w.GPUsPerProcess, "GPU", " per process")
+	if w.GPU != "" {
+		parts = append(parts, w.GPU)
+	}
+	if len(parts) == 0 {
+		return "the world of ranks is not known"
+	}
+	return strings.Join(parts, " · ")
+}
+
+// mark is the phrase that travels with every chart and table of the record:
+// SIMULATED, faults planted, imported from a file, or nothing for a measurement.
+func mark(rec *record.Record) string {
+	var parts []string
+	if rec.Simulated {
+		parts = append(parts, "SIMULATED")
+	}
+	if len(faultsOf(rec)) > 0 {
+		parts = append(parts, "faults planted")
+	}
+	if from := importedFrom(rec); from != "" {
+		parts = append(parts, from)
+	}
+	return strings.Join(parts, " · ")
+}
+
+// importedFrom names the files of an import, or is empty.
+func importedFrom(rec *record.Record) string {
+	if rec.Source.Kind != record.Imported && len(rec.Source.Imports) == 0 {
+		return ""
+	}
+	switch files := rec.Source.Imports; len(files) {
+	case 0:
+		return "imported"
+	case 1:
+		return "imported from " + files[0].File
+	default:
+		return fmt.Sprintf("imported from %s and %d more", files[0].File, len(files)-1)
+	}
+}

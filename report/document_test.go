@@ -1,0 +1,117 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"image/png"
+	"io/fs"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/table"
+)
+
+// everyBlock is a document with a block of each kind.
+func everyBlock() *Document {
+	sheet := Sheet{Label: "a sheet", Caption: "what it has", Role: results, Table: table.Table{
+		By: []string{"collective"}, Columns: []table.Column{{Name: "size", Right: true}, {Name: "time", Right: true, Over: "burst", Begins: true}, {Name: "why", Wrap: table.Sentences}},
+		Groups: []table.Group{{Cells: []string{"all_reduce"}, Rows: []table.Row{{ID: "row-1", Best: true, Cells: []string{"1 KiB", "10 µs", "a reason"}}}}},
+		Notes:  []string{"what it means"},
+	}}
+	chart := line(BusBW, 1<<10, 1<<20, 1e9, 1e10, 2)
+	chart.Notes = []string{"a note"}
+	strip := chart
+	strip.ID = "strip"
+	d := &Document{Title: "a title", Lead: "a lead", Banners: []Banner{{"wrong", "WRONG DATA", "in one case"}}, Foot: "the units"}
+	d.add("first", "First", Paragraph{"answer", said("an answer")}, Heading{Text{{Text: "a link", To: "row-1"}}},
+		List{"warnings", []Text{{{Style: "strong", Text: "code:"}, {Text: " a line"}, {Style: "hint", Text: "What to do:", Break: true}}}},
+		Facts{{"a term", "a fact"}}, Cards{{Title: "a card", Foot: "a foot", Figures: []CardFigure{{"best", "10 GB/s", " at 1 MiB"}}}},
+		Code{"how", "zbench"}, sheet, Plot{Chart: chart}, Strips{strip},
+		Bars{ID: "bars", Title: "some bars", bars: []bar{{label: "copy", value: "4 TB/s", length: 4, marks: []barMark{{5, "A"}}}}, most: 5},
+		Details{"more", []Block{Paragraph{"", said("folded away")}}})
+	return d
+}
+
+// Every kind of block has a template, and is told apart by nothing else.
+func TestEveryKindOfBlockIsDrawn(t *testing.T) {
+	d := everyBlock()
+	page := writeHTML(t, d)
+	outline(t, page)
+	for _, want := range []string{
+		`<p class="answer">an answer</p>`, `<h3><a href="#row-1">a link</a></h3>`, `<strong>code:</strong> a line<br/><span class="hint">What to do:</span>`,
+		`<dt>a term</dt><dd>a fact</dd>`, `<dd><b>10 GB/s</b> at 1 MiB</dd>`, `<pre tabindex="0" aria-label="how"><code>zbench</code></pre>`,
+		`<th scope="colgroup" colspan="1">burst</th>`, `<tr id="row-1" class="best">`, `<td class="l wrap">a reason</td>`, `<figure id="x">`, `<figure id="strip">`,
+		"<details><summary>more</summary>\n<p>folded away</p>", "copy: 4 TB/s", `<li>what it means</li>`,
+	} {
+		require.Contains(t, page, want)
+	}
+	kinds := map[string]bool{}
+	for b := range d.blocks() {
+		kinds[b.kind()] = true
+	}
+	template, err := fs.ReadFile(assets, "assets/page.tmpl")
+	require.NoError(t, err)
+	for _, part := range strings.Split(string(template), `{{- define "`)[1:] {
+		name, _, _ := strings.Cut(part, `"`)
+		require.True(t, kinds[name] || name == "text", "the template %q draws no block of this document", name)
+	}
+}
+
+// There is one template: what a page shows is a block of some builder's.
+func TestOneTemplate(t *testing.T) {
+	found, err := fs.Glob(assets, "assets/*.tmpl")
+	require.NoError(t, err)
+	require.Equal(t, []string{"assets/page.tmpl"}, found)
+}
+
+// Whatever a block holds, it is text.
+func TestBlocksAreEscaped(t *testing.T) {
+	d := everyBlock()
+	for i, b := range d.Sections[0].Blocks {
+		v := reflect.New(reflect.TypeOf(b)).Elem()
+		v.Set(reflect.ValueOf(b))
+		if _, drawing := b.(Bars); drawing {
+			continue // its fields are not exported; TestMemoryEdges has one of a strange device
+		}
+		poison(v)
+		d.Sections[0].Blocks[i] = v.Interface().(Block)
+	}
+	poison(reflect.ValueOf(&d.Banners).Elem())
+	d.Title, d.Lead, d.Foot = hostile, hostile, hostile
+	page := writeHTML(t, d)
+	require.NotContains(t, page, "<script>alert")
+	require.Equal(t, 2, strings.Count(page, "<script"))
+}
+
+// Bars are a scene as charts are: laid out once, painted as SVG and PNG, with all
+// labels inside the picture and apart.
+func TestBarsAreAScene(t *testing.T) {
+	for _, all := range [][]Bars{barCharts(streamsAndSweep(), publishedOf(streamsAndSweep())), barCharts(fusedNorms(), nil), ratioCharts(fusedNorms())} {
+		require.NotEmpty(t, all)
+		for _, c := range all {
+			for _, f := range []barForm{wideBars, narrowBars, aloneBars} {
+				s := c.layOut(f)
+				checkGeometry(t, s, fmt.Sprintf("%s at %g", c.ID, f.width))
+				for _, l := range s.layers {
+					for _, a := range l.areas {
+						require.True(t, a.box.inside(box{0, 0, s.width, s.height}), "%v", a.box)
+					}
+				}
+			}
+			picture := svg(t, c)
+			elements(t, picture)
+			var b bytes.Buffer
+			require.NoError(t, WritePNG(&b, c))
+			decoded, err := png.DecodeConfig(&b)
+			require.NoError(t, err)
+			require.Equal(t, 1200, decoded.Width)
+			for _, one := range c.bars {
+				require.Contains(t, picture, escaped(one.label))
+				require.Contains(t, picture, escaped(one.value))
+			}
+		}
+	}
+}

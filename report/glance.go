@@ -1,0 +1,64 @@
+package report
+
+import (
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// figures sums each curve up: its best bus bandwidth, and its times at the smallest
+// size that ended ok.
+func figures(rec *record.Record, curves []curve) Cards {
+	var out Cards
+	for _, c := range curves {
+		card := Card{Title: c.name}
+		best := CardFigure{Term: "best busbw", Tail: "none"}
+		var latency []CardFigure
+		most, ended, extrapolated := -1.0, 0, false
+		for _, r := range c.rows {
+			if r.Status != record.OK {
+				continue
+			}
+			ended++
+			extrapolated = extrapolated || r.Extrapolated
+			if bw, ok := busBWOf(r); ok && bw > most {
+				most = bw
+				best.Figure, best.Tail = unit.Rate(bw), " at "+unit.Bytes(r.Bytes)
+			}
+			if latency == nil {
+				latency = latencyOf(r)
+			}
+		}
+		card.Figures = append([]CardFigure{best}, latency...)
+		card.Foot = plural(int64(ended), "case") + " ok"
+		if rest := len(c.rows) - ended; rest > 0 {
+			card.Foot += ", " + comma(int64(rest)) + " not"
+		}
+		if len(c.also) > 0 {
+			card.Foot += " · in place within " + percent(c.apart)
+		}
+		if extrapolated {
+			card.Foot += " · extrapolated"
+		}
+		if rec.Simulated {
+			card.Foot += " · SIMULATED"
+		}
+		out = append(out, card)
+	}
+	return out
+}
+
+// latencyOf are the times of a size, where there are any.
+func latencyOf(r *record.Result) []CardFigure {
+	burst, alone := timingOf(r), aloneOf(r)
+	if !burst.known && !alone.known {
+		return nil
+	}
+	out := []CardFigure{{Term: unit.Bytes(r.Bytes) + " in a burst", Tail: "none"}}
+	if burst.known {
+		out[0].Figure, out[0].Tail = unit.Seconds(burst.median), ""
+	}
+	if alone.known {
+		out = append(out, CardFigure{Term: unit.Bytes(r.Bytes) + " alone", Figure: unit.Seconds(alone.median)})
+	}
+	return out
+}
