@@ -191,7 +191,7 @@ kernels() {
 	other muon kernels muon "${shapes[@]}" --max-time 0.1 --out "$out/muon-results" -q
 }
 
-all="all_reduce reduce_scatter all_gather broadcast reduce all_to_all send_recv gather scatter"
+all=$("$bin" list collectives 2>/dev/null | sed -n '2,$s/ .*//p')
 quick="--max-time 0.05 -n 5 -w 2"
 
 collectives() {
