@@ -62,26 +62,32 @@ func badRecords(t *testing.T) []schematest.Changes {
 
 // badKernels are changes of kernels() that no record may have.
 var badKernels = map[string]string{
-	"/source/kind":                    `"emulated" "simulated"`,
-	"/world/devices/0/kind":           `"memory"`,
-	"/world/devices/0/peak_bandwidth": `0`,
-	"/spec/kernels/data":              `"ones"`,
-	"/kernels/0/role":                 `"fast"`,
-	"/kernels/0/config/grid":          `"square"`,
-	"/kernels/0/status":               `"fine"`,
-	"/kernels/0/reason":               `""`,
-	"/kernels/0/verified/state":       `"yes"`,
-	"/kernels/0/timing/launches":      `0`,
-	"/kernels/0/timing/stop":          `"bored"`,
-	"/kernels/0/timing/launch":        `0`,
-	"/kernels/0/timing/seconds/n":     `0`,
-	"/kernels/0/metrics/rate":         `0`,
-	"/kernels/0/metrics/rate_lo":      `0`,
-	"/kernels/0/metrics/rate_hi":      `0`,
-	"/kernels/0/metrics/rate_fastest": `0`,
-	"/kernels/0/metrics/rate_p95":     `0`,
-	"/kernels/0/metrics/of_peak":      `0`,
-	"/kernels/0/metrics/times_vendor": `0`,
+	"/source/kind":                       `"emulated" "simulated"`,
+	"/world/devices/0/kind":              `"memory"`,
+	"/world/devices/0/peak_bandwidth":    `0`,
+	"/spec/kernels/data":                 `"ones"`,
+	"/kernels/0/role":                    `"fast"`,
+	"/kernels/0/config/grid":             `"square"`,
+	"/kernels/0/status":                  `"fine"`,
+	"/kernels/0/reason":                  `""`,
+	"/kernels/0/verified/state":          `"yes"`,
+	"/kernels/0/timing/launches":         `0`,
+	"/kernels/0/timing/stop":             `"bored"`,
+	"/kernels/0/timing/launch":           `0`,
+	"/kernels/0/timing/seconds/n":        `0`,
+	"/kernels/0/metrics/rate":            `0`,
+	"/kernels/0/metrics/rate_lo":         `0`,
+	"/kernels/0/metrics/rate_hi":         `0`,
+	"/kernels/0/metrics/rate_fastest":    `0`,
+	"/kernels/0/metrics/rate_p95":        `0`,
+	"/kernels/0/metrics/of_peak":         `0`,
+	"/kernels/0/metrics/effective_flops": `0`,
+	"/kernels/0/metrics/executed_flops":  `0`,
+	"/kernels/0/metrics/of_copy":         `0`,
+	"/kernels/0/metrics/times_own_full":  `0`,
+	"/kernels/0/metrics/times_unfused":   `0`,
+	"/kernels/0/metrics/times_vendor":    `0`,
+	"/kernels/2/status":                  `"failed"`,
 }
 
 // What no record has is refused.
@@ -147,7 +153,12 @@ func badParts(t *testing.T) []schematest.Changes {
 	kernel := kernelPart("a@0", 0, 1e-3)
 	kernel.Kernel.Launch = new(1e-6)
 	kernel.Verified = &kernels().Kernels[0].Verified
+	burst, isolated := taken("a", 0), taken("a", 0)
+	burst.Status, burst.Reason, burst.Isolated = Failed, "hung", nil
+	isolated.Status, isolated.Reason, isolated.Burst = Failed, "hung", nil
 	return []schematest.Changes{
+		{Good: lineText(t, burst), Bad: map[string]string{"/status": `"ok"`}},
+		{Good: lineText(t, isolated), Bad: map[string]string{"/status": `"ok"`}},
 		{Good: lineText(t, kernel), Bad: map[string]string{"/kernel/launches": `0`, "/kernel/stop": `"bored"`}},
 		{Good: lineText(t, passed), Bad: map[string]string{
 			"/status":           `"failed"`,

@@ -75,7 +75,7 @@ func kernels() *Record {
 	}
 	m := &k.Metrics
 	m.ToUnfused, m.OfCopy, m.ToFull, m.ToVendor = new(2.5), new(0.9), new(1.5), new(1.1)
-	rec := plannedKernels(k, aKernel("planned", Preset, 1, 64))
+	rec := plannedKernels(k, aKernel("planned", Preset, 1, 64), timedKernel("fine", Preset, 1, 64, 1e-3))
 	rec.SequenceSeconds = new(2e-3)
 	return &rec
 }
