@@ -68,7 +68,7 @@ func (c Case) row(u *unit) record.Kernel {
 
 // steps is the launch of the case.
 func (c Case) steps(d *Driver, u *unit) ([]native.Step, error) {
-	f, err := u.streams.Function(c.kernel())
+	f, err := u.modules[streamFile].Function(c.kernel())
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package hbm
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"zbench/bench/device"
 	"zbench/bench/record"
@@ -24,13 +25,23 @@ type Config struct {
 	Host      bool
 	HostFacts HostFacts
 	Seed      uint64
-	// Norms takes the norms' kernels, else the streams'.
-	Norms bool
+	// Files are the sources of a fused kernel and of what it is compared with; empty for
+	// the streams.
+	Files []string
 	// Warm is the seconds of real work before the first sample; DefaultWarm suits.
 	Warm float64
 	// Peak overrides the table's, in bytes per second; 0 for the table's.
 	Peak float64
 }
+
+// Sources of the streams, of their data, of the checks and of what fused kernels are
+// filled by.
+const (
+	streamFile = "stream.hip"
+	dataFile   = "data.hip"
+	checkFile  = "verify.hip"
+	stepsFile  = "norm_steps.hip"
+)
 
 // DefaultWarm brings clocks and caches to where they stay.
 const DefaultWarm = 50e-3
@@ -39,11 +50,7 @@ const DefaultWarm = 50e-3
 type unit struct {
 	info    record.Device
 	stream  native.Stream
-	streams *native.Module
-	data    *native.Module
-	checks  *native.Module
-	norm    *native.Module
-	steps   *native.Module
+	modules map[string]*native.Module // by file
 	wave    int64
 	// few: a norm's launch says how many threads share a row; AMD's is built for
 	// a number.
@@ -127,12 +134,13 @@ func (d *Driver) openUnit(u *unit, index int) (err error) {
 	if u.stream, err = d.p.NewStream(index); err != nil {
 		return err
 	}
-	wanted := map[string]**native.Module{"stream.hip": &u.streams, "data.hip": &u.data, "verify.hip": &u.checks}
-	if d.cfg.Norms {
-		wanted = map[string]**native.Module{"norm.hip": &u.norm, "norm_steps.hip": &u.steps, "stream.hip": &u.streams, "verify.hip": &u.checks}
+	u.modules = map[string]*native.Module{}
+	files := d.cfg.Files
+	if len(files) == 0 {
+		files = []string{dataFile}
 	}
-	for file, to := range wanted {
-		if *to, err = d.p.LoadModule(index, file, nil); err != nil {
+	for _, file := range slices.Concat([]string{streamFile, checkFile}, files) {
+		if u.modules[file], err = d.p.LoadModule(index, file, nil); err != nil {
 			return err
 		}
 	}
@@ -164,7 +172,7 @@ func (d *Driver) describe(index int) (record.Device, error) {
 	out := record.Device{Index: index, Name: info.Name, Kind: record.GPU, Units: info.Units, Bytes: total, Cache: info.L2}
 	if d.p.Simulated {
 		out.Kind = record.OnLoopback
-		if d.cfg.Norms {
+		if len(d.cfg.Files) > 0 {
 			out.Kind = record.Checked
 		}
 		return out, nil
@@ -253,7 +261,7 @@ func (d *Driver) Close() error {
 		d.timer.Close()
 	}
 	for _, u := range d.units {
-		for _, m := range []*native.Module{u.streams, u.data, u.checks, u.norm, u.steps} {
+		for _, m := range u.modules {
 			errs = append(errs, m.Close())
 		}
 		for _, b := range []native.Buffer{u.arena, u.found, u.sums} {

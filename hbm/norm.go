@@ -2,7 +2,6 @@ package hbm
 
 import (
 	"fmt"
-	"strings"
 
 	"zbench/bench/record"
 	"zbench/internal/native"
@@ -18,40 +17,31 @@ type Norm struct {
 
 var norms = []Norm{{"rmsnorm", "rms", false}, {"layernorm", "layer", true}}
 
-// NormNames lists them.
-func NormNames() []string { return []string{norms[0].Name, norms[1].Name} }
+// Norms are two families of one kernel's shape.
+var (
+	_ = register(norms[0].family(1))
+	_ = register(norms[1].family(2))
+)
 
-// NormByName finds one.
-func NormByName(name string) (Norm, bool) {
-	for _, n := range norms {
-		if n.Name == name {
-			return n, true
-		}
+func (n Norm) family(order int) Family {
+	return Family{
+		Name: n.Name, order: order, Files: []string{"norm.hip", stepsFile}, Types: normTypes,
+		Short: "Residual addition and " + n.Name + " fused, against separate kernels",
+		Long: `Adds x and its residual, normalises the rows of the sum and applies the weights
+in one pass over memory, rows kept in registers, and runs the same work kernel
+by kernel (add, statistics, normalise, affine). Both are checked against a
+float64 reference: the sum to the last bit, the result to one unit in the last
+place.
+
+On a GPU speed is given against the same kernel by kernel and against a copy of
+as many bytes, both of the same run. The least that memory must move is 4 ·
+rows · hidden · size + weights bytes.`,
+		At: func(t Type, rows, hidden int64, role string) FusedCase { return NormCase{n, t, rows, hidden, role} },
 	}
-	return Norm{}, false
 }
 
 // normTypes are the element types of the norms.
 var normTypes = []Type{{"bfloat16", 2, "bf16", 9}, {"float16", 2, "f16", 6}, {"float32", 4, "f32", 7}}
-
-// NormTypeNames lists them.
-func NormTypeNames() []string {
-	var names []string
-	for _, t := range normTypes {
-		names = append(names, t.Name)
-	}
-	return names
-}
-
-// NormTypeByName finds one, also by the names of kernels.
-func NormTypeByName(name string) (Type, bool) {
-	for _, t := range normTypes {
-		if name = strings.ToLower(name); name == t.Name || name == t.short || name == "half" && t.code == 6 {
-			return t, true
-		}
-	}
-	return Type{}, false
-}
 
 // MaxHidden is the longest row that is run.
 const MaxHidden = 65536
@@ -145,11 +135,11 @@ func (c NormCase) steps(_ *Driver, u *unit) ([]native.Step, error) {
 	at := func(which int) native.Address { return c.place(u, which) }
 	suffix := fmt.Sprintf("%s_%d", c.Type.short, c.wide())
 	if c.Role == record.Copy {
-		return c.copySteps(u)
+		return copySteps(u, at(atSum), at(atX), 2*c.matrix()) // x and residual, which lie side by side
 	}
 	if c.Role == record.Fused {
 		way, block, each := c.way(u.wave, u.few)
-		f, err := u.norm.Function(fmt.Sprintf("zb_%snorm_%s_%s", c.Norm.kind, suffix, way))
+		f, err := u.modules["norm.hip"].Function(fmt.Sprintf("zb_%snorm_%s_%s", c.Norm.kind, suffix, way))
 		return []native.Step{{
 			Function: f, Launch: grid((c.Rows+each-1)/each, block),
 			Args: []any{at(atSum), at(atY), at(atX), at(atResidual), at(atWeight), at(atBias), rows, hidden, float32(epsilon)},
@@ -172,7 +162,7 @@ func (c NormCase) steps(_ *Driver, u *unit) ([]native.Step, error) {
 	}
 	var out []native.Step
 	for _, s := range all {
-		f, err := u.steps.Function("zb_step_" + s.name + "_" + suffix)
+		f, err := u.modules[stepsFile].Function("zb_step_" + s.name + "_" + suffix)
 		if err != nil {
 			return nil, err
 		}
@@ -181,16 +171,16 @@ func (c NormCase) steps(_ *Driver, u *unit) ([]native.Step, error) {
 	return out, nil
 }
 
-// copySteps is the copy that a fused norm is held against: x and residual, which
-// lie side by side, to where it writes, by the stream in its own configuration.
-func (c NormCase) copySteps(u *unit) ([]native.Step, error) {
+// copySteps is the copy that a fused kernel is held against: so many bytes from a place
+// to another, by the stream in its own configuration.
+func copySteps(u *unit, to, from native.Address, bytes int64) ([]native.Step, error) {
 	s, _ := StreamByName("copy")
-	stream := Case{Stream: s, Type: types[0], Config: presetConfig(), Array: 2 * c.matrix()}
-	f, err := u.streams.Function(stream.kernel())
+	stream := Case{Stream: s, Type: types[0], Config: presetConfig(), Array: bytes}
+	f, err := u.modules[streamFile].Function(stream.kernel())
 	l := launchOf(stream.Config, stream.Type, stream.elements(), u.info.Units)
 	return []native.Step{{
 		Function: f, Launch: l.Launch,
-		Args: []any{c.place(u, atSum), c.place(u, atX), c.place(u, atX), scalar, uint64(stream.elements()), uint64(l.tiles), uint64(l.run), u.sums}, //nolint:gosec // not negative
+		Args: []any{to, from, from, scalar, uint64(stream.elements()), uint64(l.tiles), uint64(l.run), u.sums}, //nolint:gosec // not negative
 	}}, err
 }
 
@@ -216,13 +206,13 @@ func (c NormCase) row(u *unit) record.Kernel {
 func (c NormCase) fill(d *Driver, u *unit, _ []native.Step) error {
 	n := c.Rows * c.Hidden
 	for which, count := range map[int]int64{atX: n, atResidual: n, atWeight: c.Hidden, atBias: c.Hidden} {
-		if err := d.launch(u, u.steps, "zb_step_fill_"+c.Type.short, grid(min(max(1, count/256), 4096), 256),
+		if err := d.launch(u, stepsFile, "zb_step_fill_"+c.Type.short, grid(min(max(1, count/256), 4096), 256),
 			c.place(u, which), uint64(count), uint32(which), d.cfg.Seed); err != nil { //nolint:gosec // not negative
 			return err
 		}
 	}
 	for _, which := range []int{atSum, atY} {
-		if err := d.launch(u, u.checks, "zb_poison", checkLaunch(n), c.place(u, which), uint64(n*c.Type.Bytes), ^uint32(0)); err != nil { //nolint:gosec // not negative
+		if err := d.launch(u, checkFile, "zb_poison", checkLaunch(n), c.place(u, which), uint64(n*c.Type.Bytes), ^uint32(0)); err != nil { //nolint:gosec // not negative
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package hbm
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,7 +16,7 @@ func openNorms(t testing.TB, faults ...string) *Driver {
 	t.Helper()
 	d, err := Open(Config{
 		Native: native.Options{Backend: "loopback", Machine: HostMachine(false, faults, testHost), Getenv: func(string) string { return "" }},
-		Seed:   7, Norms: true,
+		Seed:   7, Files: slices.Concat(Families()[0].Files, Families()[len(Families())-1].Files),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, d.Close()) })

@@ -15,8 +15,8 @@ func checkLaunch(elements int64) native.Launch {
 	return native.Launch{Grid: [3]uint32{uint32(blocks), 1, 1}, Block: [3]uint32{native.KernelBlock, 1, 1}} //nolint:gosec // at most 2,048
 }
 
-func (d *Driver) launch(u *unit, m *native.Module, name string, l native.Launch, args ...any) error {
-	f, err := m.Function(name)
+func (d *Driver) launch(u *unit, file, name string, l native.Launch, args ...any) error {
+	f, err := u.modules[file].Function(name)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (c Case) fill(d *Driver, u *unit, steps []native.Step) error {
 	name := fmt.Sprintf("%s zeros %t", c.Type.Name, c.Zeros)
 	n := d.array / c.Type.Bytes
 	array := func(k int, zeros bool) error {
-		return d.launch(u, u.data, "zb_data_fill_"+c.Type.short, checkLaunch(n), d.at(u, k), uint64(n), int32(k), d.cfg.Seed, flag(zeros)) //nolint:gosec // not negative
+		return d.launch(u, dataFile, "zb_data_fill_"+c.Type.short, checkLaunch(n), d.at(u, k), uint64(n), int32(k), d.cfg.Seed, flag(zeros)) //nolint:gosec // not negative
 	}
 	for k := range 2 {
 		if u.filled == name {
@@ -63,7 +63,7 @@ func (c Case) fill(d *Driver, u *unit, steps []native.Step) error {
 			return err
 		}
 	}
-	if err := d.launch(u, u.checks, "zb_poison", checkLaunch(c.Array), d.at(u, 2), uint64(c.Array), ^uint32(0)); err != nil { //nolint:gosec // not negative
+	if err := d.launch(u, checkFile, "zb_poison", checkLaunch(c.Array), d.at(u, 2), uint64(c.Array), ^uint32(0)); err != nil { //nolint:gosec // not negative
 		return err
 	}
 	if err := d.clearSums(u, u.parts(steps[0].Launch)); err != nil {
@@ -76,7 +76,7 @@ func (c Case) fill(d *Driver, u *unit, steps []native.Step) error {
 // clearSums makes the words of so many blocks zero: the host runs a launch in
 // parts, fewer than its blocks, and the other words must not count.
 func (d *Driver) clearSums(u *unit, blocks int64) error {
-	return d.launch(u, u.checks, "zb_poison", checkLaunch(8*blocks), u.sums, uint64(8*blocks), uint32(0)) //nolint:gosec // not negative
+	return d.launch(u, checkFile, "zb_poison", checkLaunch(8*blocks), u.sums, uint64(8*blocks), uint32(0)) //nolint:gosec // not negative
 }
 
 // parts is how many sums a launch may leave: one a block, or a CPU.
@@ -113,7 +113,7 @@ func (c Case) verify(d *Driver, u *unit, steps []native.Step) (record.Verified, 
 	if err := d.p.Write(at, found); err != nil {
 		return record.Verified{}, err
 	}
-	if err := d.launch(u, u.data, "zb_data_check_"+c.Type.short, checkLaunch(n),
+	if err := d.launch(u, dataFile, "zb_data_check_"+c.Type.short, checkLaunch(n),
 		int32(c.Stream.op), d.at(u, 2), uint64(n), fill, d.cfg.Seed, flag(c.Zeros), u.found); err != nil { //nolint:gosec // not negative
 		return record.Verified{}, err
 	}
@@ -166,7 +166,7 @@ func (d *Driver) verifySum(u *unit, c Case, s native.Step) (record.Verified, err
 	if err := d.clearSums(u, 3*blocks); err != nil {
 		return record.Verified{}, err
 	}
-	if err := d.launch(u, u.data, "zb_data_sum_"+c.Type.short, l,
+	if err := d.launch(u, dataFile, "zb_data_sum_"+c.Type.short, l,
 		uint64(n), d.cfg.Seed, flag(c.Zeros), u.sums, sums); err != nil { //nolint:gosec // not negative
 		return record.Verified{}, err
 	}

@@ -149,7 +149,7 @@ func openHBM(ctx context.Context, s State, o *kernelOptions) (*engine.Kernels, e
 	if len(p.types) == 0 {
 		return nil, usagef(flagsHelp(spec.HBM), "--dtype is empty: valid are %s", strings.Join(hbm.TypeNames(), ", "))
 	}
-	d, err := o.openMemory(ctx, s, true)
+	d, err := o.openMemory(ctx, s)
 	if err != nil {
 		return nil, err
 	}

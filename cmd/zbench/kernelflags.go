@@ -98,8 +98,12 @@ var hbmFlags = slices.Concat([]specFlag{
 	},
 }, memoryFlags, timingFlags("1"))
 
-// normFlags are those of fused kernels over the rows of a matrix.
-var normFlags = slices.Concat([]specFlag{
+// fusedFlags are those of a fused kernel over the rows of a matrix.
+func fusedFlags(f hbm.Family) []specFlag {
+	return slices.Concat(fusedShapes, []specFlag{dtypeFlag(f.TypeNames()[:1], f.TypeNames(), f.TypeByName)}, memoryFlags, timingFlags("1"))
+}
+
+var fusedShapes = []specFlag{
 	{
 		name: "rows", unit: "int", meaning: "rows, as tokens (default 32,768 on a GPU, 8 without)",
 		set: last(func(s *spec.Spec, v string) (err error) {
@@ -136,8 +140,7 @@ var normFlags = slices.Concat([]specFlag{
 			return []string{strings.Join(list, ",")}
 		},
 	},
-	dtypeFlag([]string{"bfloat16"}, hbm.NormTypeNames(), hbm.NormTypeByName),
-}, memoryFlags, timingFlags("1"))
+}
 
 // muonFlags are those of Muon.
 var muonFlags = slices.Concat([]specFlag{

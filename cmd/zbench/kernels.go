@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,11 +17,16 @@ import (
 
 // kernelBenches are hbm and the kernels: the rows of "zbench kernels" but for the
 // first.
-var kernelBenches = []kernelBench{
-	{name: spec.HBM, flags: hbmFlags, open: openHBM},
-	{name: "rmsnorm", flags: normFlags, open: openNorm},
-	{name: "layernorm", flags: normFlags, open: openNorm},
-	{name: spec.Muon, flags: muonFlags, open: openMuon},
+var kernelBenches = slices.Concat(
+	[]kernelBench{{name: spec.HBM, flags: hbmFlags, open: openHBM}}, fusedBenches(), []kernelBench{{name: spec.Muon, flags: muonFlags, open: openMuon}},
+)
+
+func fusedBenches() []kernelBench {
+	var all []kernelBench
+	for _, f := range hbm.Families() {
+		all = append(all, kernelBench{name: f.Name, flags: fusedFlags(f), open: openFused})
+	}
+	return all
 }
 
 // kernelNames lists the commands of "zbench kernels".
@@ -35,7 +41,7 @@ func kernelNames() []string {
 func newKernels(s State) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kernels",
-		Short: "Training kernels: fused norms, Muon",
+		Short: "Training kernels: " + strings.Join(kernelNames(), ", "),
 		Long:  "Runs a training kernel, checks its result against a float64 reference and, on a\nGPU, times it against the same work kernel by kernel.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -59,17 +65,10 @@ func kernelTexts(name string) *cobra.Command {
 	if name == spec.Muon {
 		return muonTexts()
 	}
+	f, _ := hbm.FamilyByName(name)
 	return &cobra.Command{
-		Short: "Residual addition and " + name + " fused, against separate kernels",
-		Long: `Adds x and its residual, normalises the rows of the sum and applies the weights
-in one pass over memory, rows kept in registers, and runs the same work kernel
-by kernel (add, statistics, normalise, affine). Both are checked against a
-float64 reference: the sum to the last bit, the result to one unit in the last
-place.
-
-On a GPU speed is given against the same kernel by kernel and against a copy of
-as many bytes, both of the same run. The least that memory must move is 4 ·
-rows · hidden · size + weights bytes.
+		Short: f.Short,
+		Long: f.Long + `
 
 Without a GPU results are checked and nothing is timed: the loopback runs
 kernels thread by thread, so choose small shapes.`,
@@ -77,13 +76,14 @@ kernels thread by thread, so choose small shapes.`,
 	}
 }
 
-// openNorm opens the devices, plans the shapes and reserves the memory of the largest.
-func openNorm(ctx context.Context, s State, o *kernelOptions) (*engine.Kernels, error) {
+// openFused opens the devices, plans the shapes and reserves the memory of the largest.
+func openFused(ctx context.Context, s State, o *kernelOptions) (*engine.Kernels, error) {
 	want := o.want.Kernels
+	family, _ := hbm.FamilyByName(o.want.Benchmark)
 	if len(want.Dtypes) == 0 || len(want.Hidden) == 0 {
 		return nil, usagef(flagsHelp(o.want.Benchmark), "--dtype and --hidden name at least one each")
 	}
-	d, err := o.openMemory(ctx, s, false)
+	d, err := o.openMemory(ctx, s, family.Files...)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func openNorm(ctx context.Context, s State, o *kernelOptions) (*engine.Kernels, 
 	}
 	k := &engine.Kernels{Driver: d, Spec: o.want, Facts: o.facts(s, d.Devices(), d.Libraries())}
 	most := int64(0)
-	for _, c := range normCases(o.want) {
+	for _, c := range fusedCases(family, want) {
 		most = max(most, c.Bytes())
 		k.Rows, k.Jobs = append(k.Rows, d.Planned(c)...), append(k.Jobs, d.Job(c, o.rule()))
 	}
@@ -112,16 +112,14 @@ func openNorm(ctx context.Context, s State, o *kernelOptions) (*engine.Kernels, 
 	return k, nil
 }
 
-// normCases lists the shapes that were asked for in all roles.
-func normCases(want spec.Spec) []hbm.NormCase {
-	norm, _ := hbm.NormByName(want.Benchmark)
-	k := want.Kernels
-	var out []hbm.NormCase
+// fusedCases lists the shapes that were asked for in all roles.
+func fusedCases(f hbm.Family, k *spec.Kernels) []hbm.FusedCase {
+	var out []hbm.FusedCase
 	for _, dtype := range k.Dtypes {
-		t, _ := hbm.NormTypeByName(dtype)
+		t, _ := f.TypeByName(dtype)
 		for _, h := range k.Hidden {
 			for _, role := range []string{record.Fused, record.Unfused, record.Copy} {
-				out = append(out, hbm.NormCase{Norm: norm, Type: t, Rows: int64(k.Rows), Hidden: int64(h), Role: role})
+				out = append(out, f.At(t, int64(k.Rows), int64(h), role))
 			}
 		}
 	}

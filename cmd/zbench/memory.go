@@ -8,9 +8,9 @@ import (
 	"zbench/internal/native"
 )
 
-// openMemory opens the devices. streams: the loopback is the host on the wall clock;
-// else it checks results alone.
-func (o *kernelOptions) openMemory(ctx context.Context, s State, streams bool) (*hbm.Driver, error) {
+// openMemory opens the devices with the sources of a fused kernel: then the loopback
+// checks results alone. Without, for streams, it is the host on the wall clock.
+func (o *kernelOptions) openMemory(ctx context.Context, s State, files ...string) (*hbm.Driver, error) {
 	a, k := &o.want, o.want.Kernels
 	loopback := a.Backend == "loopback"
 	switch {
@@ -21,10 +21,10 @@ func (o *kernelOptions) openMemory(ctx context.Context, s State, streams bool) (
 	}
 	cfg := hbm.Config{
 		Native: native.Options{Backend: a.Backend, Getenv: s.Getenv}, Seed: a.Seed, Warm: hbm.DefaultWarm, Peak: k.Peak,
-		Devices: []int{k.Device}, All: k.AllGPUs, Host: loopback && streams, Norms: !streams, HostFacts: hostFacts(s),
+		Devices: []int{k.Device}, All: k.AllGPUs, Host: loopback && len(files) == 0, Files: files, HostFacts: hostFacts(s),
 	}
 	if loopback {
-		cfg.Native.Machine = hbm.HostMachine(streams, a.Faults, cfg.HostFacts)
+		cfg.Native.Machine = hbm.HostMachine(len(files) == 0, a.Faults, cfg.HostFacts)
 	}
 	cache, err := o.libraries.fill(ctx, s, &cfg.Native)
 	if err != nil {
