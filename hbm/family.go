@@ -31,7 +31,7 @@ type FusedCase interface {
 var families []Family
 
 // register adds a family. Its result serves a declaration in the family's own file.
-func register(f Family) bool {
+func register(f Family) bool { //nolint:unparam // a variable takes it
 	families = append(families, f)
 	slices.SortFunc(families, func(a, b Family) int { return cmp.Compare(a.order, b.order) })
 	return true

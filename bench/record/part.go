@@ -89,7 +89,7 @@ func Finished(planned Status, parts []Part) bool {
 	if planned == Skipped || len(parts) == Passes {
 		return true
 	}
-	return len(parts) > 0 && !(parts[len(parts)-1].Status == OK && parts[len(parts)-1].timed())
+	return len(parts) > 0 && (parts[len(parts)-1].Status != OK || !parts[len(parts)-1].timed())
 }
 
 func (p *Part) timed() bool { return p.Burst != nil || p.Kernel != nil }

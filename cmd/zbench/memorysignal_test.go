@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,7 +79,7 @@ func TestSignalSavesMemory(t *testing.T) {
 			// and it goes on: what was measured stays, what was not is measured
 			begun, err := s.FS.ReadFile(filepath.Join(dir, "journal.jsonl"))
 			require.NoError(t, err)
-			again, stdout := testState(t, append(args[:len(args):len(args)], "--resume", dir)...)
+			again, stdout := testState(t, append(slices.Clip(args), "--resume", dir)...)
 			require.Equal(t, exit.OK, Main(context.Background(), again), stdout)
 			whole, err := s.FS.ReadFile(filepath.Join(dir, "journal.jsonl"))
 			require.NoError(t, err)

@@ -65,7 +65,7 @@ func TestRowsCancelled(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	taken := plan.NewTaken(nil)
-	require.NoError(t, taken.Run(ctx, jobs, func(p record.Part) error {
+	require.NoError(t, taken.Run(ctx, jobs, func(record.Part) error {
 		if len(taken.Parts) == 7 { // the first shape is through
 			d.Cancel()
 			cancel()
