@@ -27,8 +27,7 @@ func printed(t *testing.T, args ...string) (code int, stdout, stderr string) {
 // The table of documents and formats. A change is one of this list too.
 func TestFormatsOfDocuments(t *testing.T) {
 	require.Equal(t, []string{"table", "markdown", "csv", "json"}, collectivesDocument.names())
-	require.Equal(t, []string{"table", "markdown", "csv", "json"}, memoryDocument.names())
-	require.Equal(t, []string{"table", "markdown", "csv", "json"}, muonDocument.names())
+	require.Equal(t, []string{"table", "markdown", "csv", "json"}, kernelsDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, adviceDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, kneesDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, doctorDocument.names())

@@ -99,14 +99,7 @@ func newHelp(root *cobra.Command) *cobra.Command {
 // collectiveNames are the arguments that name collectives, one each or separated by
 // commas.
 func collectiveNames(args []string) []string {
-	var names []string
-	for _, arg := range args {
-		for name := range strings.SplitSeq(arg, ",") {
-			if name = strings.TrimSpace(name); name != "" {
-				names = append(names, name)
-			}
-		}
-	}
+	names := split(args)
 	if len(names) == 0 && len(args) > 0 {
 		return []string{""} // an empty variable of a script is no request for all
 	}

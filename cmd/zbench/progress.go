@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"zbench/bench/plain"
@@ -46,11 +47,24 @@ func (p *progress) Pass(part record.Part) {
 
 // Done reports one finished case.
 func (p *progress) Done(r record.Result) {
+	p.ended(r.Collective+" "+unit.Bytes(r.BytesRequested), outcome(r))
+}
+
+// Last reports the last pass of a kernel.
+func (p *progress) Last(part record.Part) {
+	how := string(part.Status)
+	if part.Reason != "" {
+		how += ": " + part.Reason
+	}
+	p.ended(strings.TrimSuffix(part.Key, "@0"), how)
+}
+
+func (p *progress) ended(what, how string) {
 	p.done++
 	if p.quiet {
 		return
 	}
-	p.say(fmt.Sprintf("[%d/%d] %s %s: %s", p.done, p.total, r.Collective, unit.Bytes(r.BytesRequested), outcome(r)))
+	p.say(fmt.Sprintf("[%d/%d] %s: %s", p.done, p.total, what, how))
 }
 
 func (p *progress) say(text string) {
