@@ -71,9 +71,12 @@ func commandLines(heading, folder string, width int) []string {
 	return []string{heading + parts[0] + " \\", parts[1]}
 }
 
-// quoted is an argument of a shell.
+// quoted is a path as an argument of a shell, which takes it for no flag.
 func quoted(s string) string {
-	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+=:@%,") == "" && s[0] != '-' {
+	if strings.HasPrefix(s, "-") {
+		s = "./" + s
+	}
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+=:@%,") == "" {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
