@@ -13,16 +13,14 @@ import (
 // table is for a terminal.
 var _ = register(format{
 	name: "table", order: 1, readable: true,
-	collectives: func(s State, rec *record.Record) error {
-		return table.Text(s.Stdout, table.Terminal, report.Results(rec))
-	},
+	collectives: sweptForPeople,
 	kernels: func(s State, rec *record.Record) error {
 		return table.Text(s.Stdout, table.Terminal, report.KernelTables(rec)...)
 	},
 	advice: adviceForPeople,
 	knees:  func(s State, a bucket.Answer) error { return a.WriteText(s.Stdout) },
 	doctor: func(s State, r doctor.Report) error {
-		return r.Text(s.Stdout.own(), doctor.Style{Width: s.Stdout.Width, Colour: s.Stdout.IsTTY && s.Getenv("NO_COLOR") == "" && s.Getenv("TERM") != "dumb"})
+		return r.Text(s.Stdout.own(), doctor.Style{Width: s.Stdout.Width, Colour: s.coloured(s.Stdout)})
 	},
 })
 

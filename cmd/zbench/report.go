@@ -39,7 +39,7 @@ func newReport(s State) *cobra.Command {
 			if rec.OfKernels() {
 				err = drawKernels(dir, rec)
 			} else {
-				err = drawCollectives(s, dir, rec, file, out)
+				err = drawCollectives(s, dir, rec, args[0], file, out)
 			}
 			if err != nil {
 				return err
@@ -65,9 +65,16 @@ func drawnFolder(s State, file, out string) (*engine.Folder, error) {
 }
 
 // drawCollectives draws a record of collectives, with the recommendation beside it.
-func drawCollectives(s State, dir *engine.Folder, rec *record.Record, file, out string) error {
+func drawCollectives(s State, dir *engine.Folder, rec *record.Record, path, file, out string) error {
 	d := readAdvice(s, filepath.Dir(file), rec)
-	if d != nil && out != "" {
+	if d == nil {
+		source, err := readSource(s, path)
+		if err != nil {
+			return err
+		}
+		d = assumed(s, source)
+	}
+	if d.Kept() && out != "" {
 		if err := dir.Write(engine.AdviceFile, d.WriteJSON); err != nil {
 			return err
 		}
