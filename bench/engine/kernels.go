@@ -48,10 +48,10 @@ type KernelEngine struct {
 	Watch func(total, done int) KernelWatcher
 }
 
-// KernelWatcher is told of the progress: of one finished pass, and of the last pass of
-// a job by one of its parts.
+// KernelWatcher is told of the progress of jobs, each by one of its parts.
 type KernelWatcher interface {
-	Pass(record.Part)
+	// First is every finished pass, Last the last one of a job.
+	First(record.Part)
 	Last(record.Part)
 }
 
@@ -183,7 +183,7 @@ func (e *KernelEngine) take(ctx context.Context, jobs []plan.Job, j *Journal) (f
 	}
 	err = taken.Run(ctx, jobs, func(part record.Part) error {
 		if w != nil && ofJob[part.Key] {
-			w.Pass(part)
+			w.First(part)
 		}
 		return j.Append(part)
 	}, func(i int) {

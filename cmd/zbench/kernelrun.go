@@ -171,7 +171,7 @@ func (b kernelBench) engine(s State, o *kernelOptions) (*engine.KernelEngine, er
 	return &engine.KernelEngine{
 		Host: s.host(o.quiet), Tool: tool(), Created: when,
 		Open:  func(ctx context.Context, _ spec.Spec) (*engine.Kernels, error) { return b.open(ctx, s, o) },
-		Watch: func(total, done int) engine.KernelWatcher { return newProgress(s, total, done, o.quiet, false) },
+		Watch: func(total, done int) engine.KernelWatcher { return newProgress(s, total, done, o.quiet, true) },
 	}, err
 }
 
