@@ -17,7 +17,7 @@ import (
 // two clusters.
 func Assumed() *spec.Advice {
 	sharded := 1
-	return &spec.Advice{Framework: "megatron", Preset: "zaya1-base", Optimizer: "adam", GradDtype: "float", Zero: &sharded}
+	return &spec.Advice{Framework: trainer.Assumed, Preset: "zaya1-base", Optimizer: "adam", GradDtype: "float", Zero: &sharded}
 }
 
 // assumptions are those of Assumed in words; the ranks are the record's.
@@ -43,7 +43,7 @@ var whatIfs = []struct {
 	{"16k tokens per microbatch", tokens(16 << 10)},
 	{"32k tokens per microbatch", tokens(32 << 10)},
 	{"llama3-8b", func(a *spec.Advice) { a.Preset = "llama3-8b" }},
-	{"PyTorch DDP", func(a *spec.Advice) { a.Framework, a.Optimizer, a.GradDtype, a.Zero = "ddp", "", "", nil }},
+	{"PyTorch DDP, bfloat16", func(a *spec.Advice) { a.Framework, a.Optimizer, a.GradDtype, a.Zero = trainer.Unsharded, "", "", nil }},
 }
 
 func tokens(n int64) func(*spec.Advice) {

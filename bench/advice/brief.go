@@ -9,6 +9,7 @@ import (
 	"zbench/bench/plain"
 	"zbench/bench/recommend"
 	"zbench/bench/table"
+	"zbench/bench/trainer"
 )
 
 // assumedSentence is the sentence where nothing was asked: what it assumes, the
@@ -57,7 +58,7 @@ func Command(folder string) string { return strings.Join(command(folder), " ") }
 
 // command is Command in parts that stay together.
 func command(folder string) []string {
-	return []string{"zbench recommend " + quoted(folder), "--framework megatron --params FILE --backward-ms MS"}
+	return []string{"zbench recommend " + quoted(folder), "--framework " + trainer.Assumed + " --params FILE --backward-ms MS"}
 }
 
 // commandLines is the command behind a heading: one line where it fits, else as a
@@ -70,9 +71,12 @@ func commandLines(heading, folder string, width int) []string {
 	return []string{heading + parts[0] + " \\", parts[1]}
 }
 
-// quoted is an argument of a shell.
+// quoted is a path as an argument of a shell, which takes it for no flag.
 func quoted(s string) string {
-	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+=:@%,") == "" && s[0] != '-' {
+	if strings.HasPrefix(s, "-") {
+		s = "./" + s
+	}
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+=:@%,") == "" {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
@@ -105,7 +109,7 @@ func (d *Document) WriteWhatIf(w io.Writer, width int, folder string) error {
 // WhatIfTable is the other answers, one a row. What the assumed question lacks is not
 // repeated for each.
 func (d *Document) WhatIfTable() table.Table {
-	t := table.Table{Indent: 2, Groups: []table.Group{{}}, Columns: []table.Column{{Name: "what if"}, {Name: "setting"}, {Name: "range of the model"}, {Name: "default costs", Right: true}}}
+	t := table.Table{Indent: 2, Groups: []table.Group{{}}, Columns: []table.Column{{Name: fmt.Sprintf("what if (at %.0f TFLOP/s)", assumedFlops/1e12)}, {Name: "setting"}, {Name: "range of the model"}, {Name: "default costs", Right: true}}}
 	for _, x := range d.WhatIf {
 		if x.Refusal != nil && !d.Answered() {
 			continue

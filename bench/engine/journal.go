@@ -75,14 +75,16 @@ func (j *Journal) write(of interface{ Line() ([]byte, error) }) error {
 	case err != nil:
 		return exit.With(
 			exit.Run, fmt.Errorf("%s cannot be written: %w; the sweep ends here, and what it wrote before is kept", j.dir.File(JournalFile), err),
-			"make room, then: "+ResumeCommand(j.dir.Path),
+			"make room, then: "+ResumeCommand(&j.Log.Header.Record, j.dir.Path),
 		)
 	}
 	return nil
 }
 
-// ResumeCommand is the command that goes on with the run of a folder.
-func ResumeCommand(dir string) string { return "zbench collectives --resume " + dir }
+// ResumeCommand is the command that goes on with the run of a record in a folder.
+func ResumeCommand(rec *record.Record, dir string) string {
+	return "zbench " + Command(rec.Benchmark()) + " --resume " + dir
+}
 
 // WriteSamples leaves samples.f32 and samples.json.
 func WriteSamples(dir *Folder, results []record.Result, parts []record.Part) error {
@@ -104,7 +106,7 @@ func ReadJournal(path string, text []byte) (*record.Journal, error) {
 	}
 	hint := "begin the sweep anew in another folder (--out)"
 	if damage, ok := errors.AsType[*record.LineError](err); ok && damage.Line > 1 {
-		hint = fmt.Sprintf("the lines before it are whole: sed -i '%d,$d' %s keeps them alone, and zbench collectives --resume %s takes the rest again", damage.Line, path, filepath.Dir(path))
+		hint = fmt.Sprintf("the lines before it are whole: sed -i '%d,$d' %s keeps them alone, and --resume %s takes the rest again", damage.Line, path, filepath.Dir(path))
 	}
 	return nil, exit.With(exit.Run, fmt.Errorf("%s: %w", path, err), hint)
 }

@@ -41,7 +41,7 @@ func (e *Engine) rounds(ctx context.Context, u *Setup, j *Journal, cases []plan.
 		}
 		u.announceRound(e, r, j.Log.Parts)
 		if err = d.Allocate(ctx, r.cases); err != nil {
-			return results, connecting(err, "what was measured is saved; mend what the error names, then: "+ResumeCommand(j.dir.Path))
+			return results, connecting(err, "what was measured is saved; mend what the error names, then: "+ResumeCommand(&j.Log.Header.Record, j.dir.Path))
 		}
 		if n == len(j.Log.Further) {
 			if err = j.Add(r.Further); err != nil {

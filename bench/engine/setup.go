@@ -54,6 +54,10 @@ func Prepare(want spec.Spec, resumed bool) (*Setup, error) {
 	if err != nil {
 		return nil, exit.UsageError(err, "zbench list fabrics describes them")
 	}
+	u.Spec.Fabric = f.Name
+	for i, text := range want.Faults {
+		u.Spec.Faults[i] = fabric.SpellFault(text)
+	}
 	if err := u.fit(f, resumed); err != nil {
 		return nil, err
 	}

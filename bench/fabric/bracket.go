@@ -71,7 +71,7 @@ func (e End) check() error {
 	switch f := e.Falling; {
 	case e.Source == "":
 		return fmt.Errorf("bracket: each end names its source")
-	case e.R == 0 && e.RingStep == 0, !within(e.RingStep, 1e-3), e.R > 0 && e.RingStep > 0:
+	case e.R == 0 && e.RingStep == 0, !within(e.R, 1), !within(e.RingStep, 1e-3), e.R > 0 && e.RingStep > 0:
 		return fmt.Errorf("bracket: each end has an r of up to 1 s or a ring_step of up to 1 ms, not both")
 	case f != nil && !(f.FromNodes >= 1 && within(f.PerDoubling, 1)):
 		return fmt.Errorf("bracket: falling takes from_nodes of at least 1 and per_doubling from 0 to 1")

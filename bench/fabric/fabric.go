@@ -21,6 +21,7 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/spec"
+	"zbench/bench/spell"
 )
 
 //go:embed data/*.yaml
@@ -148,11 +149,16 @@ func Names() []string {
 	return names
 }
 
-// ByName loads a built-in fabric. The error lists the valid names.
+// ByName loads a built-in fabric. The error about an unknown name is a
+// [spell.Unknown].
 func ByName(name string) (*Fabric, error) {
-	text, err := data.ReadFile("data/" + name + ".yaml")
+	own, known := spell.Match(Names(), name)
+	if !known {
+		return nil, &spell.Unknown{Kind: "fabric", Given: name, Valid: Names()}
+	}
+	text, err := data.ReadFile("data/" + own + ".yaml")
 	if err != nil {
-		return nil, fmt.Errorf("unknown fabric %q: valid are %s", name, strings.Join(Names(), ", "))
+		return nil, err
 	}
 	return Parse(text)
 }

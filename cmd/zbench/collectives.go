@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -63,7 +64,7 @@ steps (-i). -G captures a burst's launches into a graph and replays it.`,
   zbench collectives --spec old/results.json --nodes 64`,
 		ValidArgs: collective.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.want.Sweep.Collectives = args
+			o.want.Sweep.Collectives = collectiveNames(args)
 			return o.start(s, cmd)
 		},
 	}
@@ -183,8 +184,11 @@ func reproduce(rec *record.Record) string {
 		}
 		return strings.Join(line, " ")
 	}
-	line = append([]string{"zbench", rec.Spec.Benchmark}, rec.Spec.Sweep.Collectives...)
-	for _, f := range specFlags {
+	line = []string{"zbench", engine.Command(rec.Spec.Benchmark)}
+	if rec.Spec.Sweep != nil {
+		line = append(line, rec.Spec.Sweep.Collectives...)
+	}
+	for _, f := range flagsOf(rec.Spec.Benchmark) {
 		name := "--" + f.name
 		if f.letter != "" {
 			name = "-" + f.letter
@@ -193,14 +197,22 @@ func reproduce(rec *record.Record) string {
 			if f.unit == "" {
 				line = append(line, name)
 			} else {
-				line = append(line, name, v)
+				line = append(line, name, quoted(v))
 			}
 		}
 	}
-	if len(rec.Added) > 0 {
+	if len(rec.Added) > 0 && rec.Spec.Advice != nil {
 		line = append(line, rec.Spec.Advice.Line()...) // the question decides which cases were added
 	}
 	return strings.Join(line, " ")
+}
+
+// quoted is a value as a shell takes it for one.
+func quoted(v string) string {
+	if strings.ContainsAny(v, " \t") {
+		return strconv.Quote(v)
+	}
+	return v
 }
 
 // clash is what a command line says otherwise than the sweep that it resumes.

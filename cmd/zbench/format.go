@@ -9,9 +9,8 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
-	"zbench/bench/memory"
-	"zbench/bench/muon"
 	"zbench/bench/record"
+	"zbench/bench/spell"
 	"zbench/internal/doctor"
 )
 
@@ -26,8 +25,7 @@ type format struct {
 	readable bool
 
 	collectives func(State, swept) error
-	memory      func(State, *memory.Record) error
-	muon        func(State, *muon.Report) error
+	kernels     func(State, *record.Record) error
 	advice      func(State, advised) error
 	knees       func(State, bucket.Answer) error
 	doctor      func(State, doctor.Report) error
@@ -68,8 +66,7 @@ type document[T any] struct {
 // The documents.
 var (
 	collectivesDocument = document[swept]{func(f format) func(State, swept) error { return f.collectives }}
-	memoryDocument      = document[*memory.Record]{func(f format) func(State, *memory.Record) error { return f.memory }}
-	muonDocument        = document[*muon.Report]{func(f format) func(State, *muon.Report) error { return f.muon }}
+	kernelsDocument     = document[*record.Record]{func(f format) func(State, *record.Record) error { return f.kernels }}
 	adviceDocument      = document[advised]{func(f format) func(State, advised) error { return f.advice }}
 	kneesDocument       = document[bucket.Answer]{func(f format) func(State, bucket.Answer) error { return f.knees }}
 	doctorDocument      = document[doctor.Report]{func(f format) func(State, doctor.Report) error { return f.doctor }}
@@ -95,7 +92,7 @@ func (d document[T]) flag(f *pflag.FlagSet, to *string) {
 // help is what to do next.
 func (d document[T]) check(name, help string) error {
 	if names := d.names(); !slices.Contains(names, name) {
-		return usagef(help, "unknown format %q: valid are %s", name, strings.Join(names, ", "))
+		return usage(&spell.Unknown{Kind: "format", Given: name, Valid: names}, help)
 	}
 	return nil
 }

@@ -26,8 +26,7 @@ func printed(t *testing.T, args ...string) (code int, stdout, stderr string) {
 // The table of documents and formats. A change is one of this list too.
 func TestFormatsOfDocuments(t *testing.T) {
 	require.Equal(t, []string{"table", "markdown", "csv", "json"}, collectivesDocument.names())
-	require.Equal(t, []string{"table", "markdown", "csv", "json"}, memoryDocument.names())
-	require.Equal(t, []string{"table", "markdown", "csv", "json"}, muonDocument.names())
+	require.Equal(t, []string{"table", "markdown", "csv", "json"}, kernelsDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, adviceDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, kneesDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, doctorDocument.names())
@@ -71,11 +70,11 @@ func TestFormatsThatADocumentLacks(t *testing.T) {
 		args  []string
 		valid string
 	}{
-		{[]string{"collectives", "--out", out, "--format", "jsonl"}, "table, markdown, csv, json"},
-		{[]string{"import", "none.log", "--format", "jsonl"}, "table, markdown, csv, json"},
-		{[]string{"hbm", "--out", out, "--format", "jsonl"}, "table, markdown, csv, json"},
-		{[]string{"kernels", "rmsnorm", "--out", out, "--format", "jsonl"}, "table, markdown, csv, json"},
-		{[]string{"kernels", "muon", "--shape", "8x8", "--out", out, "--format", "jsonl"}, "table, markdown, csv, json"},
+		{[]string{"collectives", "--out", out, "--format", "yaml"}, "table, markdown, csv, json"},
+		{[]string{"import", "none.log", "--format", "yaml"}, "table, markdown, csv, json"},
+		{[]string{"hbm", "--out", out, "--format", "yaml"}, "table, markdown, csv, json"},
+		{[]string{"kernels", "rmsnorm", "--out", out, "--format", "yaml"}, "table, markdown, csv, json"},
+		{[]string{"kernels", "muon", "--shape", "8x8", "--out", out, "--format", "yaml"}, "table, markdown, csv, json"},
 		{[]string{"recommend", "none.log", "--format", "csv"}, "table, markdown, json"},
 		{[]string{"recommend", "none.log", "--framework", "ddp", "--preset", "llama3-8b", "--format", "csv"}, "table, markdown, json"},
 		{[]string{"doctor", "--format", "csv"}, "table, markdown, json"},

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"zbench/bench/memory"
-	"zbench/bench/muon"
 	"zbench/bench/record"
 )
 
@@ -10,6 +8,5 @@ import (
 var _ = register(format{
 	name: "csv", order: 3,
 	collectives: func(s State, r swept) error { return record.WriteCSV(s.Stdout, r.Record) },
-	memory:      func(s State, rec *memory.Record) error { return memory.WriteCSV(s.Stdout, rec) },
-	muon:        func(s State, r *muon.Report) error { return muonCSV(s.Stdout, r) },
+	kernels:     func(s State, rec *record.Record) error { return record.WriteCSV(s.Stdout, rec) },
 })

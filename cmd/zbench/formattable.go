@@ -4,8 +4,7 @@ import (
 	"io"
 
 	"zbench/bench/bucket"
-	"zbench/bench/memory"
-	"zbench/bench/muon"
+	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/internal/doctor"
 	"zbench/report"
@@ -15,11 +14,8 @@ import (
 var _ = register(format{
 	name: "table", order: 1, readable: true,
 	collectives: sweptForPeople,
-	memory: func(s State, rec *memory.Record) error {
-		return table.Text(s.Stdout, table.Terminal, report.MemoryResults(rec))
-	},
-	muon: func(s State, r *muon.Report) error {
-		return table.Text(s.Stdout, table.Terminal, report.MuonResults(r)...)
+	kernels: func(s State, rec *record.Record) error {
+		return table.Text(s.Stdout, table.Terminal, report.KernelTables(rec)...)
 	},
 	advice: adviceForPeople,
 	knees:  func(s State, a bucket.Answer) error { return a.WriteText(s.Stdout) },

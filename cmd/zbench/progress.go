@@ -54,11 +54,36 @@ func (p *progress) Pass(planned record.Result, part record.Part) {
 }
 
 // Done shows one finished case.
-func (p *progress) Done(r record.Result) {
+func (p *progress) Done(r record.Result) { p.ended(row(r)) }
+
+// First shows the first pass of a kernel's row. The last is shown by Last.
+func (p *progress) First(part record.Part) {
+	if part.Pass > 0 {
+		return
+	}
+	p.first++
+	if !p.quiet {
+		p.show(fmt.Sprintf("[first pass %d/%d]", p.first, p.total), kernelRow(part))
+	}
+}
+
+// Last shows the last pass of a kernel's row.
+func (p *progress) Last(part record.Part) { p.ended(kernelRow(part)) }
+
+func (p *progress) ended(text string) {
 	p.done++
 	if !p.quiet {
-		p.show(fmt.Sprintf("[%d/%d]", p.done, p.total), row(r))
+		p.show(fmt.Sprintf("[%d/%d]", p.done, p.total), text)
 	}
+}
+
+// kernelRow is a pass of a kernel's row with how it ended.
+func kernelRow(part record.Part) string {
+	how := string(part.Status)
+	if part.Reason != "" {
+		how += ": " + part.Reason
+	}
+	return strings.TrimSuffix(part.Key, "@0") + ": " + how
 }
 
 // show adds a row.

@@ -40,11 +40,8 @@ func (p *Provider) LoadModule(device int, file string, defines []string) (*Modul
 	if err := p.Compiles(); err != nil {
 		return nil, err
 	}
-	// Where the compiler asks the device itself, its name and capability tell it
-	// apart from other kinds.
-	identity := fmt.Sprintf("%s/%s/%d.%d", info.Name, info.Arch, info.CapabilityMajor, info.CapabilityMinor)
 	code, err := p.compiler.compile(order{
-		CompileRequest{File: file, Defines: defines, Arch: info.Arch, Wave: info.Wave}, device, identity,
+		CompileRequest{File: file, Defines: defines, Arch: info.Arch, Wave: info.Wave}, device, info.identity(), info.Name,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s backend: %w", p.Backend, err)
