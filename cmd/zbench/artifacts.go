@@ -14,11 +14,18 @@ import (
 )
 
 // printRecord writes the record to standard output. Behind data for machines, which
-// stay alone there, the verdict goes to standard error, unless quiet.
+// stay alone there, the answer to a question that was asked and the verdict go to
+// standard error; quiet leaves the verdict out where nothing was asked.
 func printRecord(s State, r swept, format string, quiet bool) error {
 	readable, err := collectivesDocument.print(s, format, r)
-	if err != nil || readable || quiet {
+	asked := r.advice != nil && !r.advice.IsAssumed()
+	if err != nil || readable || quiet && !asked {
 		return err
+	}
+	if asked && r.advice.Answered() {
+		if err := r.advice.WriteText(s.Stderr); err != nil {
+			return err
+		}
 	}
 	_, err = io.WriteString(s.Stderr.own(), verdictText(s, s.Stderr, r))
 	return err

@@ -48,9 +48,14 @@ func (p *progress) Pass(planned record.Result, part record.Part) {
 		return
 	}
 	p.first++
-	if !p.quiet {
-		p.show(fmt.Sprintf("[first pass %d/%d]", p.first, p.total), row(record.Assemble(planned, []record.Part{part})))
+	if p.quiet {
+		return
 	}
+	r := record.Assemble(planned, []record.Part{part})
+	if part.Status == record.OK {
+		r.Status = record.OK // one pass of two is no interruption here
+	}
+	p.show(fmt.Sprintf("[first pass %d/%d]", p.first, p.total), row(r))
 }
 
 // Done shows one finished case.
@@ -147,7 +152,7 @@ func row(r record.Result) string {
 func outcome(r record.Result) string {
 	s, timed := r.Seconds()
 	switch {
-	case r.Status != record.OK && (r.Status != record.Interrupted || !timed):
+	case r.Status != record.OK:
 		return fmt.Sprintf("%s: %s", r.Status, r.Reason)
 	case !timed:
 		return string(r.Status)
