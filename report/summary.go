@@ -101,6 +101,9 @@ func beside(curves []curve, width int) []table.Table {
 	return tables
 }
 
+// headingLine is what stands before a heading of several columns.
+const headingLine = "── "
+
 // fits tells whether no line is wider, and each heading as wide as its columns at
 // most. The space behind the last column is cut.
 func fits(t table.Table, width int) bool {
@@ -109,7 +112,7 @@ func fits(t table.Table, width int) bool {
 		for last < len(t.Columns) && t.Columns[last].Over == t.Columns[i].Over {
 			last++
 		}
-		if len([]rune(t.Columns[i].Over)) > t.Width(last)-t.Width(i)-2 {
+		if over := t.Columns[i].Over; over != "" && len([]rune(headingLine+over)) > t.Width(last)-t.Width(i) {
 			return false
 		}
 		i = last
@@ -169,7 +172,7 @@ func (c curve) cells(r *record.Result, show []figure) []string {
 		if r == nil {
 			continue
 		}
-		if v, ok := f.of(r); ok && r.Status == record.OK {
+		if v, ok := f.of(r); ok && (r.Status == record.OK || r.Status == record.Interrupted) {
 			out[i] = brief(v)
 		}
 	}

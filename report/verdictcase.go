@@ -199,11 +199,14 @@ func lower(s string) string {
 
 // interrupted says how much of a sweep there is.
 func (j judged) interrupted() []VerdictLine {
-	count, ok := 0, 0
+	count, ok, partly := 0, 0, 0
 	for i := range j.Results {
 		switch j.Results[i].Status {
 		case record.Interrupted:
 			count++
+			if j.Results[i].Burst != nil {
+				partly++
+			}
 		case record.OK:
 			ok++
 		case record.Skipped, record.Failed, record.WrongData:
@@ -214,7 +217,7 @@ func (j judged) interrupted() []VerdictLine {
 	}
 	return []VerdictLine{{
 		Kind: KindInterrupted, Severity: VerdictWarning, Share: float64(count) / float64(len(j.Results)),
-		Text: fmt.Sprintf("Interrupted: %s of %s finished.", comma(int64(ok)), plural(int64(len(j.Results)), "case")),
+		Text: fmt.Sprintf("Interrupted: %s of %s finished, %s more have 1 of %d passes.", comma(int64(ok)), plural(int64(len(j.Results)), "case"), comma(int64(partly)), record.Passes),
 		Hint: "Go on with zbench collectives --resume and the folder.",
 	}}
 }

@@ -75,7 +75,7 @@ func TestHangUpSaves(t *testing.T) {
 // A reader that leaves, as head does, ends the sweep as a signal would.
 func TestReaderOfTheProgressLeaves(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
-	cmd := process(t, long(dir)...)
+	cmd := process(t, append(long(dir), "--progress")...)
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	cmd.Stdout, cmd.Stderr = w, w
@@ -176,13 +176,13 @@ func TestFolderGoneIsNoticed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "out")
-			s, _ := testState(t, "collectives", "all_reduce", "-b", "1K", "-e", "16K", "--out", dir)
+			s, _ := testState(t, "collectives", "all_reduce", "-b", "1K", "-e", "16K", "--progress", "--out", dir)
 			stderr := &removing{remove: func() { require.NoError(t, remove(dir)) }}
 			s.Stderr = Stream{Writer: stderr}
 			require.Equal(t, exit.Run, Main(context.Background(), s))
 			require.Contains(t, stderr.String(), dir)
 			require.Contains(t, stderr.String(), "removed, renamed or replaced")
-			require.Equal(t, 4, strings.Count(stderr.String(), ", busbw "), "the pass that was under way is the last")
+			require.Equal(t, 4, finished(stderr.String()), "the pass that was under way is the last")
 			require.NoDirExists(t, dir, "what somebody removed does not come back")
 		})
 	}
@@ -235,6 +235,6 @@ func TestFirstPassIsToldAndShown(t *testing.T) {
 		}
 	}
 	require.Equal(t, 4, rates)
-	require.Contains(t, out.String(), "stopped after 1 of 2 passes")
-	require.Regexp(t, `(?m)^ 1 KiB .* 0\.1\d .*interrupted`, out.String())
+	require.Contains(t, out.String(), "Interrupted: 0 of 6 cases finished, 4 more have 1 of 2 passes.")
+	require.Regexp(t, `(?m)^ 1 KiB .* 0\.1\d$`, out.String())
 }

@@ -58,7 +58,7 @@ func TestSignalThenResumeThenKill(t *testing.T) {
 	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "out")
 	code, _ := zbench(t, osFS{}, small(whole)...)
 	require.Zero(t, code)
-	s, _ := testState(t, small(dir)...)
+	s, _ := testState(t, small(dir, "--progress")...)
 	signals := make(chan string)
 	stderr := &signalling{signals: signals}
 	s.Signals, s.Stderr = signals, Stream{Writer: stderr}

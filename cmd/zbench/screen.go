@@ -67,7 +67,7 @@ func (s *screen) line(style, text string) {
 
 // command adds a command line, continued where it is wider than the terminal.
 func (s *screen) command(before, line string) {
-	lines := plain.Fold(line, s.width-len(" \\"), before, "  ")
+	lines := plain.Fold(plain.Line(line), s.width-len(" \\"), before, "  ")
 	for i, text := range lines {
 		if i < len(lines)-1 {
 			text += " \\"
