@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/exit"
-	"zbench/bench/record"
 )
 
 // printed runs a command and returns its exit code and both outputs.
