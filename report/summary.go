@@ -65,17 +65,9 @@ func Summary(rec *record.Record, width int) []table.Table {
 	for i := range curves {
 		curves[i].name = shortName(curves, i)
 	}
-	tables := []table.Table{}
-	for len(curves) > 0 {
-		t, n := widest(curves, width)
-		tables, curves = append(tables, t), curves[n:]
-	}
-	if len(tables) == 0 {
-		tables = append(tables, table.Table{Columns: []table.Column{{Name: "size", Right: true}}})
-	}
+	tables := beside(curves, width)
 	tables[0].Title = summaryTitle(rec) + " · " + units(tables)
-	last := &tables[len(tables)-1]
-	last.Notes = summaryNotes(rec)
+	tables[len(tables)-1].Notes = summaryNotes(rec)
 	return tables
 }
 
@@ -90,23 +82,40 @@ func units(tables []table.Table) string {
 	return rates + " in GB/s"
 }
 
-// widest is the table of all curves with the most detail that fits; else that of as
-// many as fit with the least, one at least.
-func widest(curves []curve, width int) (table.Table, int) {
+// beside is the table of all curves with the most detail that fits; else tables with
+// the least, of as many curves as fit, one at least.
+func beside(curves []curve, width int) []table.Table {
 	for level := len(details) - 1; level >= 0; level-- {
 		if t := summaryTable(curves, details[level]); fits(t, width) && (level == 0 || len(curves) == 1 || width >= plainWidth) {
-			return t, len(curves)
+			return []table.Table{t}
 		}
 	}
-	n := 1
-	for n < len(curves) && fits(summaryTable(curves[:n+1], details[0]), width) {
-		n++
+	var tables []table.Table
+	for len(curves) > 0 {
+		n := 1
+		for n < len(curves) && fits(summaryTable(curves[:n+1], details[0]), width) {
+			n++
+		}
+		tables, curves = append(tables, summaryTable(curves[:n], details[0])), curves[n:]
 	}
-	return summaryTable(curves[:n], details[0]), n
+	return tables
 }
 
-// fits tells whether no line is wider. The space behind the last column is cut.
-func fits(t table.Table, width int) bool { return t.Width(len(t.Columns))-1 <= width }
+// fits tells whether no line is wider, and each heading as wide as its columns at
+// most. The space behind the last column is cut.
+func fits(t table.Table, width int) bool {
+	for i := 1; i < len(t.Columns); {
+		last := i + 1
+		for last < len(t.Columns) && t.Columns[last].Over == t.Columns[i].Over {
+			last++
+		}
+		if len([]rune(t.Columns[i].Over)) > t.Width(last)-t.Width(i)-2 {
+			return false
+		}
+		i = last
+	}
+	return t.Width(len(t.Columns))-1 <= width
+}
 
 // summaryTable is the table of curves side by side.
 func summaryTable(curves []curve, show []figure) table.Table {
@@ -196,7 +205,7 @@ func (c curve) ended(r *record.Result) string {
 
 // shortTraits are traits in as few letters as a heading has room for.
 func shortTraits(r *record.Result) []string {
-	place, ranks, nodes := "out", fmt.Sprintf("%d ranks", r.Ranks), fmt.Sprintf("%d nodes", r.Nodes)
+	place, ranks, nodes := "out", plural(int64(r.Ranks), "rank"), plural(int64(r.Nodes), "node")
 	if r.InPlace {
 		place = "in"
 	}

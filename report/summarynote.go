@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"zbench/bench/record"
@@ -16,7 +15,7 @@ func summaryNotes(rec *record.Record) []string {
 	if first := strings.Join(nonEmpty(skippedText(rec), placeText(curves)), " "); first != "" {
 		out = append(out, first)
 	}
-	return slices.Concat(out, legend(curves), warningLines(rec))
+	return nonEmpty(append(append(out, legend(curves)...), warningText(rec))...)
 }
 
 // placeText says that in-place results are left out, and how far they are from what
@@ -89,18 +88,20 @@ func skipReason(reason string) string {
 	return head
 }
 
-// warningLines are the warnings of the results, one line for each cause with the
-// cases it qualifies.
-func warningLines(rec *record.Record) []string {
-	var out []string
+// warningText gathers the warnings by cause, each with the cases it qualifies.
+func warningText(rec *record.Record) string {
+	var parts []string
 	for _, g := range warningGroups(rec) {
-		line := g.code + ": " + g.kind.text()
+		part := g.kind.text()
 		if len(g.cases) > 0 {
-			line = g.code + ", " + plural(int64(len(g.cases)), "case") + ": " + g.kind.text() + " (" + firstFew(rangesOf(g.cases), fewRanges) + ")"
+			part += " (" + firstFew(rangesOf(g.cases), fewRanges) + ")"
 		}
-		out = append(out, line+".")
+		parts = append(parts, g.code+": "+part)
 	}
-	return out
+	if len(parts) == 0 {
+		return ""
+	}
+	return "Warnings: " + strings.Join(parts, "; ") + "."
 }
 
 // WarningHints say what to do about each warning of a record.

@@ -90,10 +90,7 @@ func Judge(rec *record.Record, d *advice.Document) Verdict {
 	}
 	v.Lines = append(v.Lines, j.best()...)
 	v.Lines = append(v.Lines, j.scale()...)
-	v.Lines = append(v.Lines, adviceLines(d)...)
-	if rec.Simulated {
-		v.Lines = append(v.Lines, VerdictLine{Kind: KindSimulated, Text: mark(rec) + ": a model, not hardware, decided these times.", Severity: VerdictWarning})
-	}
+	v.Lines = append(v.Lines, adviceLines(rec, d)...)
 	return v
 }
 

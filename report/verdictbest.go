@@ -92,7 +92,7 @@ func (j judged) figures(top *record.Result) string {
 	if near != nil && near.BusBW > 0 {
 		text := part(bw/near.BusBW) + " of the published " + unit.Rate(near.BusBW)
 		if top.Nodes > near.Nodes.Max {
-			text = fmt.Sprintf("%s of the published %d-node figure", part(bw/near.BusBW), near.Nodes.Max)
+			text = fmt.Sprintf("%s of published (%s)", part(bw/near.BusBW), plural(int64(near.Nodes.Max), "node"))
 		}
 		parts = append(parts, text)
 	}
@@ -168,9 +168,9 @@ func busBWOr0(r *record.Result) float64 {
 
 // adviceLines are the recommendation with what it gains over the default, and its
 // confidence.
-func adviceLines(d *advice.Document) []VerdictLine {
+func adviceLines(rec *record.Record, d *advice.Document) []VerdictLine {
 	if d == nil {
-		return nil
+		return simulatedLines(rec)
 	}
 	a := &d.Answer
 	text := strings.TrimSuffix(strings.TrimPrefix(d.Sentence, "SIMULATED: "), " Confidence "+a.Confidence.Level+".")
@@ -183,20 +183,40 @@ func adviceLines(d *advice.Document) []VerdictLine {
 		if a.Refusal != nil {
 			out[0].Hint = sentence(a.Refusal.Hint)
 		}
-		return out
+		return append(out, simulatedLines(rec)...)
 	}
 	if a.Default != nil && a.Best != nil && a.Default.Step > 0 {
 		out[0].Share = max(0, 1-a.Best.Step/a.Default.Step)
 	}
+	return append(out, confidenceLine(rec, a))
+}
+
+// confidenceLine says how far the answer can be believed, and why no further: of a
+// simulation that it is one.
+func confidenceLine(rec *record.Record, a *recommend.Answer) VerdictLine {
 	l := VerdictLine{Kind: KindConfidence, Text: "Confidence " + a.Confidence.Level}
-	if reasons := a.Confidence.Reasons; len(reasons) > 0 {
-		l.Text += ": " + reasons[0].Message
+	switch {
+	case rec.Simulated:
+		l.Text += ". " + mark(rec) + ": " + notHardware
+	case len(a.Confidence.Reasons) > 0:
+		l.Text += ": " + a.Confidence.Reasons[0].Message
 	}
+	l.Text += "."
 	if a.Confidence.Level == recommend.Low {
 		l.Severity = VerdictWarning
 	}
-	l.Text += "."
-	return append(out, l)
+	return l
+}
+
+// notHardware says what simulated times are.
+const notHardware = "a model, not hardware, decided these times"
+
+// simulatedLines label a record that no hardware was timed for.
+func simulatedLines(rec *record.Record) []VerdictLine {
+	if !rec.Simulated {
+		return nil
+	}
+	return []VerdictLine{{Kind: KindSimulated, Text: mark(rec) + ": " + notHardware + ".", Severity: VerdictWarning}}
 }
 
 func capital(s string) string {

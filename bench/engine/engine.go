@@ -42,8 +42,8 @@ type Facts struct {
 
 // Watcher is told of a sweep's progress.
 type Watcher interface {
-	// Pass is one finished pass of a case, Done a finished case.
-	Pass(record.Part)
+	// Pass is one finished pass of a case as it was planned, Done a finished case.
+	Pass(record.Result, record.Part)
 	Done(record.Result)
 }
 

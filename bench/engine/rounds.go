@@ -61,8 +61,12 @@ func (e *Engine) runCases(ctx context.Context, u *Setup, j *Journal, cases []pla
 	if e.Watch != nil {
 		w = e.Watch(len(cases), done(j.Log, cases))
 	}
+	planned := map[string]record.Result{}
+	for _, c := range cases {
+		planned[c.Key] = c.Planned()
+	}
 	return plan.Resume(ctx, cases, d, u.Options, plan.Log{Parts: slices.Clone(j.Log.Parts), Append: func(part record.Part) error {
-		w.Pass(part)
+		w.Pass(planned[part.Key], part)
 		return j.Append(part)
 	}}, w.Done)
 }
@@ -70,8 +74,8 @@ func (e *Engine) runCases(ctx context.Context, u *Setup, j *Journal, cases []pla
 // blind is a Watcher that looks at nothing.
 type blind struct{}
 
-func (blind) Pass(record.Part)   {}
-func (blind) Done(record.Result) {}
+func (blind) Pass(record.Result, record.Part) {}
+func (blind) Done(record.Result)              {}
 
 // done counts the cases that the journal has whole.
 func done(j *record.Journal, cases []plan.Case) int {

@@ -20,7 +20,8 @@ func printRecord(s State, r swept, format string, quiet bool) error {
 	if err != nil || readable || quiet {
 		return err
 	}
-	return writeVerdict(s, s.Stderr, r)
+	_, err = io.WriteString(s.Stderr.own(), verdictText(s, s.Stderr, r))
+	return err
 }
 
 // writeDrawn leaves what can be drawn again from the record and the recommendation.

@@ -76,42 +76,60 @@ func (s *screen) command(before, line string) {
 	}
 }
 
+// tallest is how many lines fit on a screen: a blank line that would make more of
+// them is left out.
+const tallest = 45
+
 // sweptForPeople writes what fits on a screen: a row for each size, the other
-// answers, and the verdict last; with verbose all that is known between them.
+// answers, and the verdict last; with verbose all that is known between them, and
+// else the answer to a question that was asked.
 func sweptForPeople(s State, r swept) error {
-	width := s.Stdout.columns()
-	out := &screen{width: width, colour: s.coloured(s.Stdout)}
-	for _, t := range report.Summary(r.Record, width) {
-		out.fold(bold, t.Title, "", "  ")
-		notes := t.Notes
+	head, err := summaryText(s, r)
+	if err != nil {
+		return err
+	}
+	if _, err := io.WriteString(s.Stdout.own(), head); err != nil {
+		return err
+	}
+	asked := !r.advice.IsAssumed() && r.advice.Answered()
+	switch {
+	case r.verbose:
+		err = writeAll(s, r)
+	case asked:
+		if _, err = io.WriteString(s.Stdout, "\n"); err == nil {
+			err = r.advice.WriteText(s.Stdout)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	others, verdict := othersText(s, r), verdictText(s, s.Stdout, r)
+	if strings.Count(head+others+verdict, "\n") < tallest || r.verbose || asked {
+		others += "\n"
+	}
+	_, err = io.WriteString(s.Stdout.own(), others+verdict)
+	return err
+}
+
+// summaryText is the table.
+func summaryText(s State, r swept) (string, error) {
+	out := &screen{width: s.Stdout.columns(), colour: s.coloured(s.Stdout)}
+	for i, t := range report.Summary(r.Record, out.width) {
+		title, notes := t.Title, t.Notes
 		t.Title, t.Notes = "", nil
-		if err := table.Text(out, width, t); err != nil {
-			return err
+		if title != "" {
+			out.fold(bold, title, "", "  ")
+		} else if i > 0 {
+			out.line("", "")
+		}
+		if err := table.Text(out, out.width, t); err != nil {
+			return "", err
 		}
 		for _, n := range notes {
 			out.fold("", n, "", "  ")
 		}
 	}
-	if _, err := io.WriteString(s.Stdout.own(), out.String()); err != nil {
-		return err
-	}
-	if r.verbose {
-		if err := writeAll(s, r); err != nil {
-			return err
-		}
-	}
-	if r.advice != nil && !r.advice.IsAssumed() && r.advice.Answered() && !r.verbose {
-		if _, err := io.WriteString(s.Stdout, "\n"); err != nil {
-			return err
-		}
-		if err := r.advice.WriteText(s.Stdout); err != nil {
-			return err
-		}
-	}
-	if err := writeOthers(s, r); err != nil {
-		return err
-	}
-	return writeVerdict(s, s.Stdout, r)
+	return out.String(), nil
 }
 
 // writeAll writes the whole table, the sizes near the plateau and the reasons.
@@ -141,11 +159,10 @@ func writeAll(s State, r swept) error {
 	return answer.WriteText(s.Stdout)
 }
 
-// writeOthers writes the answers to other questions, and what the assumed one leaves
-// out.
-func writeOthers(s State, r swept) error {
-	if r.advice == nil || len(r.advice.WhatIf) == 0 || !r.advice.Answered() {
-		return nil
+// othersText is the answers to other questions, and what the assumed one leaves out.
+func othersText(s State, r swept) string {
+	if !r.advice.IsAssumed() || !r.advice.Answered() {
+		return ""
 	}
 	out := &screen{width: s.Stdout.columns()}
 	widest := 0
@@ -153,13 +170,12 @@ func writeOthers(s State, r swept) error {
 		widest = max(widest, len(x.Name))
 	}
 	for _, x := range r.advice.WhatIf {
-		out.fold("", whatIf(x), fmt.Sprintf("  %-*s  ", widest, x.Name), "    ")
+		out.fold("", whatIf(x), fmt.Sprintf("If %-*s  ", widest, x.Name), "  ")
 	}
-	for _, c := range r.advice.Caveats {
-		out.fold("", c, "", "  ")
+	if caveats := strings.Join(r.advice.Caveats, " "); caveats != "" {
+		out.fold("", caveats, "", "")
 	}
-	_, err := io.WriteString(s.Stdout.own(), out.String())
-	return err
+	return out.String()
 }
 
 // whatIf is the answer to another question in a few words.
@@ -175,16 +191,14 @@ func whatIf(x advice.WhatIf) string {
 		text += " (" + x.Range + ")"
 	}
 	if x.DefaultCost != nil {
-		text += "; the default costs " + advice.Share(*x.DefaultCost)
+		text += "; default costs " + advice.Share(*x.DefaultCost)
 	}
 	return text
 }
 
-// writeVerdict writes what the record comes to, faults first and the recommendation
-// last.
-func writeVerdict(s State, to Stream, r swept) error {
+// verdictText is what the record comes to, faults first and the recommendation last.
+func verdictText(s State, to Stream, r swept) string {
 	out := &screen{width: to.columns(), colour: s.coloured(to)}
-	out.line("", "")
 	for _, l := range report.Judge(r.Record, r.advice).Lines {
 		out.fold(verdictColours[l.Severity], l.Text, "", "  ")
 		if l.Hint != "" {
@@ -194,6 +208,5 @@ func writeVerdict(s State, to Stream, r swept) error {
 	if r.folder != "" && r.advice.IsAssumed() {
 		out.command("Your own model: ", advice.Command(r.folder))
 	}
-	_, err := io.WriteString(to.own(), out.String())
-	return err
+	return out.String()
 }
