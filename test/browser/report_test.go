@@ -99,7 +99,8 @@ func TestBucketSize(t *testing.T) {
 	bad := evaluate[[]string](t, tab, `(function () {
 		var bad = [], s = document.querySelector("section[aria-labelledby=h-advice]");
 		if (!/(use|keep) [0-9.]+ [kMGT]/i.test(s.querySelector(".answer").innerText)) bad.push("the sentence says no size: " + s.querySelector(".answer").innerText);
-		if (s.getBoundingClientRect().top > document.querySelector("figure#busbw").getBoundingClientRect().top) bad.push("the curves come before the answer");
+		var chips = document.querySelector(".verdict .chips").innerText;
+		if (!/Bucket size\s+(use|keep) [0-9.]+/.test(chips) || !/Confidence\s+(low|medium|high)/.test(chips)) bad.push("the verdict lacks the setting or the confidence: " + chips);
 		var best = s.querySelectorAll("table.settings:not(details *) tr.best");
 		var kept = best.length === 1 && best[0].innerText.includes("keep this");
 		if (best.length !== 1 || !/(use|keep) this/.test(best[0].innerText)) bad.push(best.length + " rows are the answer");
@@ -133,7 +134,7 @@ func TestTimingsAreApart(t *testing.T) {
 	if len(heads) != 2 || !strings.Contains(heads[0], "burst") || !strings.Contains(heads[1], "alone") {
 		t.Errorf("the results table's headings are %q", heads)
 	}
-	if text := evaluate[string](t, tab, `(document.querySelector("section[aria-labelledby=h-late]") || document.body).innerText`); !strings.Contains(text, "launches of") {
+	if text := evaluate[string](t, tab, `(document.querySelector("section[aria-labelledby=h-late]") || document.body).textContent`); !strings.Contains(text, "launches of") {
 		t.Errorf("who is late is not said of how many launches: %q", text)
 	}
 }
@@ -145,7 +146,7 @@ func TestWithoutScript(t *testing.T) {
 		l := look{fmt.Sprintf("noscript-%d", width), width, 900, "light", false}
 		tab, tr := open(t, browser, l)
 		var text, html string
-		if err := chromedp.Run(tab, chromedp.Text("body", &text, chromedp.ByQuery), chromedp.OuterHTML("html", &html, chromedp.ByQuery)); err != nil {
+		if err := chromedp.Run(tab, chromedp.Evaluate(`document.body.textContent`, &text), chromedp.OuterHTML("html", &html, chromedp.ByQuery)); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(html, `class="readout"`) {
