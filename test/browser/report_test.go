@@ -101,7 +101,7 @@ func TestBucketSize(t *testing.T) {
 		if (!/(use|keep) [0-9.]+ [kMGT]/i.test(s.querySelector(".answer").innerText)) bad.push("the sentence says no size: " + s.querySelector(".answer").innerText);
 		var chips = document.querySelector(".verdict .chips").innerText;
 		if (!/Bucket size\s+(use|keep) [0-9.]+/.test(chips) || !/Confidence\s+(low|medium|high)/.test(chips)) bad.push("the verdict lacks the setting or the confidence: " + chips);
-		var best = s.querySelectorAll("table.settings:not(details *) tr.best");
+		var best = s.querySelectorAll("table.settings:not(details:not(.fold) *) tr.best");
 		var kept = best.length === 1 && best[0].innerText.includes("keep this");
 		if (best.length !== 1 || !/(use|keep) this/.test(best[0].innerText)) bad.push(best.length + " rows are the answer");
 		if (getComputedStyle(best[0].cells[0]).fontWeight < 600) bad.push("the answer's row looks like the others");
@@ -146,16 +146,19 @@ func TestWithoutScript(t *testing.T) {
 		l := look{fmt.Sprintf("noscript-%d", width), width, 900, "light", false}
 		tab, tr := open(t, browser, l)
 		var text, html string
-		if err := chromedp.Run(tab, chromedp.Evaluate(`document.body.textContent`, &text), chromedp.OuterHTML("html", &html, chromedp.ByQuery)); err != nil {
+		if err := chromedp.Run(tab, chromedp.Text("body", &text, chromedp.ByQuery), chromedp.OuterHTML("html", &html, chromedp.ByQuery)); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(html, `class="readout"`) {
 			t.Error("the script ran: this test shows nothing")
 		}
-		for _, want := range []string{"Results", "By message size", "How it was measured", "busbw", "algbw", "KiB"} {
+		for _, want := range []string{"Results", "By message size", "How it was measured", "Verdict", "busbw", "KiB"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("without script the page does not show %q", want)
 			}
+		}
+		if !strings.Contains(html, "algbw") {
+			t.Error("without script the page does not have the results that fold")
 		}
 		if strings.Contains(text, "Theme:") {
 			t.Error("without script the theme button shows and does nothing")
