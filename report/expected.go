@@ -80,6 +80,14 @@ func (e expected) name() string {
 	return "the published table of " + e.fabric.GPU
 }
 
+// as says with what a bandwidth agrees.
+func (e expected) as() string {
+	if e.simulated {
+		return "modelled"
+	}
+	return "published"
+}
+
 // took is a case's time without waiting for late ranks and without the launches
 // that are slow now and then: the burst does not have the one, the median of
 // launches alone not the other.
@@ -107,7 +115,8 @@ func (e expected) excess(r *record.Result) (times, lo float64, ok bool) {
 }
 
 // wholes are the results of whole worlds (no groups) that ended ok, of one
-// collective, in the world with most ranks, by size.
+// collective, in the world with most ranks, by size: out of place where there are
+// such.
 func wholes(rec *record.Record) (names []string, rows map[string][]*record.Result) {
 	rows = map[string][]*record.Result{}
 	for i := range rec.Results {
@@ -117,9 +126,9 @@ func wholes(rec *record.Record) (names []string, rows map[string][]*record.Resul
 		}
 		if have := rows[r.Collective]; len(have) == 0 {
 			names = append(names, r.Collective)
-		} else if r.Ranks < have[0].Ranks {
+		} else if r.Ranks < have[0].Ranks || r.Ranks == have[0].Ranks && r.InPlace && !have[0].InPlace {
 			continue
-		} else if r.Ranks > have[0].Ranks {
+		} else if r.Ranks > have[0].Ranks || !r.InPlace && have[0].InPlace {
 			rows[r.Collective] = nil
 		}
 		rows[r.Collective] = append(rows[r.Collective], r)

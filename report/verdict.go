@@ -37,7 +37,6 @@ const (
 	KindBusBW       = "busbw"
 	KindScale       = "scale"
 	KindAdvice      = "advice"
-	KindGain        = "gain"
 	KindConfidence  = "confidence"
 	KindSimulated   = "simulated"
 )
@@ -92,9 +91,8 @@ func Judge(rec *record.Record, d *advice.Document) Verdict {
 	v.Lines = append(v.Lines, j.best()...)
 	v.Lines = append(v.Lines, j.scale()...)
 	v.Lines = append(v.Lines, adviceLines(d)...)
-	if m := mark(rec); rec.Simulated {
-		text := m + ": a model, not hardware, decided these times."
-		v.Lines = append(v.Lines, VerdictLine{Kind: KindSimulated, Text: text, Severity: VerdictWarning})
+	if rec.Simulated {
+		v.Lines = append(v.Lines, VerdictLine{Kind: KindSimulated, Text: mark(rec) + ": a model, not hardware, decided these times.", Severity: VerdictWarning})
 	}
 	return v
 }

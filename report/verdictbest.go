@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"zbench/bench/advice"
@@ -31,14 +30,14 @@ func (j judged) noFault() []VerdictLine {
 	if ok == 0 {
 		return []VerdictLine{{Kind: KindFailed, Severity: VerdictWarning, Text: "Nothing was measured: no case ended ok."}}
 	}
-	parts := []string{fmt.Sprintf("data verified in %s", comma(int64(checked)))}
+	text := fmt.Sprintf("No fault in %s: %s verified", plural(int64(ok), "case"), comma(int64(checked)))
 	if len(Late(j.Record)) > 0 {
-		parts = append(parts, "no rank late")
+		text += ", no rank late"
 	}
 	if compared > 0 {
-		parts = append(parts, fmt.Sprintf("%s within %s of %s", comma(int64(compared)), part(j.tolerance()), j.want.name()))
+		text += ", bandwidth as " + j.want.as()
 	}
-	return []VerdictLine{{Kind: KindNoFault, Severity: VerdictGood, Text: fmt.Sprintf("No fault found in %s: %s.", plural(int64(ok), "case"), strings.Join(parts, ", "))}}
+	return []VerdictLine{{Kind: KindNoFault, Severity: VerdictGood, Text: text + "."}}
 }
 
 // bestOf is the best bus bandwidth of rows.
@@ -51,72 +50,53 @@ func bestOf(rows []*record.Result) (best *record.Result, bw float64) {
 	return best, bw
 }
 
-// best is the best bus bandwidth of each collective beside the roof and the
-// published figure.
+// best is the best bus bandwidth beside the roof and the published figure.
 func (j judged) best() []VerdictLine {
 	names, rows := wholes(j.Record)
-	var parts, sizes []string
 	var top *record.Result
-	most := 0.0
 	for _, name := range names {
-		r, bw := bestOf(rows[name])
-		if r == nil {
-			continue
-		}
-		parts, sizes = append(parts, name+" "+unit.Rate(bw)), append(sizes, unit.Bytes(r.Bytes))
-		if bw > most {
-			most, top = bw, r
+		if r, bw := bestOf(rows[name]); r != nil && bw > busBWOr0(top) {
+			top = r
 		}
 	}
 	if top == nil {
 		return nil
 	}
-	at := " at " + sizes[0]
-	if len(slices.Compact(slices.Clone(sizes))) > 1 {
-		at = ""
-		for i := range parts {
-			parts[i] += " at " + sizes[i]
-		}
+	text := fmt.Sprintf("Best busbw: %s %s", top.Collective, unit.Rate(busBWOr0(top)))
+	if figures := j.figures(top); figures != "" {
+		return []VerdictLine{{Kind: KindBusBW, Text: text + ", " + figures + "."}}
 	}
-	l := VerdictLine{Kind: KindBusBW, Text: "Best busbw" + at + ": " + firstFew(parts, 4)}
-	if roof, published := j.figures(top); roof != "" || published != "" {
-		l.Text += ". " + strings.Join(nonEmpty(roof, published), "; ")
-	}
-	l.Text += "."
-	return []VerdictLine{l}
+	return []VerdictLine{{Kind: KindBusBW, Text: text + " at " + unit.Bytes(top.Bytes) + "."}}
 }
 
 // figures are the best result's shares of the roof and of the published figure of
 // its fabric.
-func (j judged) figures(top *record.Result) (roof, published string) {
-	bw, _ := busBWOf(top)
-	f := j.want.fabric
+func (j judged) figures(top *record.Result) string {
+	f, bw := j.want.fabric, busBWOr0(top)
 	if f == nil {
-		return "", ""
+		return ""
 	}
+	var parts []string
 	var near *fabric.Roof
 	for i := range f.Roofs {
-		one := &f.Roofs[i]
-		if one.Per == "" {
-			if one.GPUs == 0 || one.GPUs == j.World.GPUsPerNode {
-				if one.Nodes.Min <= top.Nodes && (near == nil || one.Nodes.Min > near.Nodes.Min) {
-					near = one
-				}
-			}
-			continue
-		}
-		if at := roofValue(j.Record, one.Label); at > 0 && roof == "" {
-			roof = fmt.Sprintf("%s is %s of the roof, %s (%s)", top.Collective, part(bw/at), unit.Rate(at), one.Label)
+		r := &f.Roofs[i]
+		at := roofValue(j.Record, r.Label)
+		switch {
+		case r.Per != "" && at > 0 && len(parts) == 0:
+			parts = append(parts, part(bw/at)+" of the roof")
+		case r.Per != "" || r.GPUs != 0 && r.GPUs != j.World.GPUsPerNode || r.Nodes.Min > top.Nodes:
+		case near == nil || r.Nodes.Min > near.Nodes.Min:
+			near = r
 		}
 	}
-	if near == nil {
-		return roof, ""
+	if near != nil && near.BusBW > 0 {
+		text := part(bw/near.BusBW) + " of the published " + unit.Rate(near.BusBW)
+		if top.Nodes > near.Nodes.Max {
+			text = fmt.Sprintf("%s of the published %d-node figure", part(bw/near.BusBW), near.Nodes.Max)
+		}
+		parts = append(parts, text)
 	}
-	published = fmt.Sprintf("%s of the published %s (%s)", part(bw/near.BusBW), unit.Rate(near.BusBW), near.Label)
-	if top.Nodes > near.Nodes.Max {
-		published = fmt.Sprintf("%s of %s (%s; none is published for %s)", part(bw/near.BusBW), unit.Rate(near.BusBW), near.Label, plural(int64(top.Nodes), "node"))
-	}
-	return roof, published
+	return strings.Join(parts, ", ")
 }
 
 // roofValue is a roof of the record by its label, 0 where it has none.
@@ -186,15 +166,18 @@ func busBWOr0(r *record.Result) float64 {
 	return bw
 }
 
-// adviceLines are the recommendation, its gain and its confidence.
+// adviceLines are the recommendation with what it gains over the default, and its
+// confidence.
 func adviceLines(d *advice.Document) []VerdictLine {
 	if d == nil {
 		return nil
 	}
 	a := &d.Answer
-	level := " Confidence " + a.Confidence.Level + "."
-	text := strings.TrimSuffix(strings.TrimPrefix(d.Sentence, "SIMULATED: "), level)
-	out := []VerdictLine{{Kind: KindAdvice, Text: strings.ToUpper(text[:min(1, len(text))]) + text[min(1, len(text)):]}}
+	text := strings.TrimSuffix(strings.TrimPrefix(d.Sentence, "SIMULATED: "), " Confidence "+a.Confidence.Level+".")
+	if a.Verdict == recommend.Recommended {
+		text = "bucket size: " + lower(text)
+	}
+	out := []VerdictLine{{Kind: KindAdvice, Text: capital(text)}}
 	if a.Verdict != recommend.Recommended {
 		out[0].Severity = VerdictWarning
 		if a.Refusal != nil {
@@ -202,15 +185,12 @@ func adviceLines(d *advice.Document) []VerdictLine {
 		}
 		return out
 	}
-	if a.Default != nil && a.Best != nil && a.Default.Step > 0 && !a.Default.OverBudget {
-		gain := max(0, 1-a.Best.Step/a.Default.Step)
-		out = append(out, VerdictLine{Kind: KindGain, Share: gain, Text: gainText(d, gain)})
+	if a.Default != nil && a.Best != nil && a.Default.Step > 0 {
+		out[0].Share = max(0, 1-a.Best.Step/a.Default.Step)
 	}
-	l := VerdictLine{Kind: KindConfidence, Text: "Confidence: " + a.Confidence.Level}
-	for i, r := range a.Confidence.Reasons {
-		if i == 0 {
-			l.Text += ": " + r.Message
-		}
+	l := VerdictLine{Kind: KindConfidence, Text: "Confidence " + a.Confidence.Level}
+	if reasons := a.Confidence.Reasons; len(reasons) > 0 {
+		l.Text += ": " + reasons[0].Message
 	}
 	if a.Confidence.Level == recommend.Low {
 		l.Severity = VerdictWarning
@@ -219,11 +199,9 @@ func adviceLines(d *advice.Document) []VerdictLine {
 	return append(out, l)
 }
 
-// gainText says what the answer gains over the trainer's default.
-func gainText(d *advice.Document, gain float64) string {
-	a := &d.Answer
-	if a.Keep || gain < recommend.PlateauWidth {
-		return fmt.Sprintf("Gain over the default, %s: below %s of a step; keep it.", d.Amount(a.Default.Elements), advice.Share(recommend.PlateauWidth))
+func capital(s string) string {
+	if s == "" {
+		return ""
 	}
-	return fmt.Sprintf("Gain over the default, %s: %s of a step.", d.Amount(a.Default.Elements), advice.Share(gain))
+	return strings.ToUpper(s[:1]) + s[1:]
 }

@@ -13,8 +13,12 @@ import (
 	"zbench/bench/unit"
 )
 
-// notRun begins the reason of a case that another's failure prevented.
-const notRun = "not run: "
+// Reasons begin with these: of a case that another's failure prevented, and of one
+// in which the library reported an error.
+const (
+	notRun       = "not run: "
+	asynchronous = "asynchronous error: "
+)
 
 // hangs are the cases that did not end: a deadline passed, or the library reported
 // an asynchronous error; and those that failed otherwise.
@@ -26,7 +30,7 @@ func (j judged) hangs() []VerdictLine {
 			without++
 		}
 	}
-	lost := fmt.Sprintf("without a result: %s of %s", comma(int64(without)), plural(int64(len(j.Results)), "case"))
+	lost := fmt.Sprintf("%s of %s lost", comma(int64(without)), plural(int64(len(j.Results)), "case"))
 	for i := range j.Results {
 		r := &j.Results[i]
 		if r.Status != record.Failed {
@@ -34,10 +38,9 @@ func (j judged) hangs() []VerdictLine {
 		}
 		l := VerdictLine{Kind: KindFailed, Severity: VerdictBad, Share: float64(without) / float64(len(j.Results))}
 		where := orUnnamed(r.Collective) + " at " + unit.Bytes(sizeOf(r))
-		l.Text = "Failed: " + where + ": " + firstClause(r.Reason) + "; " + lost + "."
-		if e := r.Evidence; e != nil {
-			l.Kind, l.Text, l.Hint = stuck(r, where)
-			l.Text += "; " + lost + "."
+		l.Text = "Failed: " + where + "; " + lost + ". " + sentence(firstClause(r.Reason))
+		if e := r.Evidence; e != nil && len(e.Ranks) > 0 {
+			l.Kind, l.Text, l.Hint = stuck(r, where, lost)
 		}
 		out = append(out, l)
 	}
@@ -46,19 +49,18 @@ func (j judged) hangs() []VerdictLine {
 
 // stuck says of a case with evidence what happened, who is missing and what would
 // tell more.
-func stuck(r *record.Result, where string) (kind, text, hint string) {
+func stuck(r *record.Result, where, lost string) (kind, text, hint string) {
 	e := r.Evidence
 	kind, text = KindHang, "Hang: "+where+" did not end"
 	if e.Deadline != nil {
 		text += " within " + unit.Seconds(*e.Deadline)
 	}
-	if reason, found := strings.CutPrefix(r.Reason, "asynchronous error: "); found {
-		kind, text = KindAsyncError, "Asynchronous error: "+where+": "+strings.TrimPrefix(firstClause(reason), "asynchronous error ")
+	text += "; " + lost + "."
+	if reason, found := strings.CutPrefix(r.Reason, asynchronous); found {
+		kind, text = KindAsyncError, "Asynchronous error: "+where+"; "+lost+". "+sentence(strings.TrimPrefix(firstClause(reason), "asynchronous error "))
 	}
-	text += ", " + e.Where() + "; " + missing(r)
-	if e.Deadline != nil || kind == KindAsyncError {
-		hint = e.Verdict()
-	}
+	text += " " + sentence(missing(r)+" "+e.Where())
+	hint = e.Verdict()
 	if e.During == record.DuringBurst && e.Ranks[0].Begun == nil {
 		hint = fmt.Sprintf("run it again with -w %d: the launches of a warm-up carry marks, which tell which rank has not started", record.MaxMarks)
 	}
@@ -108,13 +110,14 @@ func (j judged) wrongData() []VerdictLine {
 	if first == nil {
 		return nil
 	}
-	text := fmt.Sprintf("Wrong data in %d of %s: %s", len(wrong), plural(int64(len(wrong)+verified), "verified case"), caseRanges(wrong))
+	text := fmt.Sprintf("Wrong data in %d of %s", len(wrong), plural(int64(len(wrong)+verified), "verified case"))
 	if worst > 0 {
-		text += fmt.Sprintf("; up to %s of the elements (%s, %s wrong)", part(worst), most.Collective, comma(*most.Verified.Wrong))
+		text += fmt.Sprintf(", up to %s of the elements (%s, %s wrong)", part(worst), most.Collective, comma(*most.Verified.Wrong))
 	}
 	if who := j.suspect(wrong); who != "" {
 		text += "; " + who
 	}
+	text += ": " + caseRanges(wrong)
 	return []VerdictLine{{
 		Kind: KindWrongData, Text: text + ".", Severity: VerdictBad, Share: worst,
 		Hint: "Do not train on these GPUs. Run the same sweep without the suspect, and look at its memory errors (RAS counters of amd-smi).",

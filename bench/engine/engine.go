@@ -67,7 +67,8 @@ type Outcome struct {
 	Setup   *Setup
 	Journal *record.Journal
 	Record  *record.Record
-	// Advice is the bucket size; nil where none was asked for, or the sweep failed.
+	// Advice is the bucket size that was asked for, or the assumed one; nil where the
+	// sweep failed.
 	Advice *advice.Document
 }
 
@@ -99,8 +100,11 @@ func (e *Engine) finish(dir *Folder, out *Outcome) error {
 		return err
 	}
 	var unanswered error
+	sources := []cost.Source{cost.Of(out.Record, out.Journal.Parts)}
 	if q := out.Setup.question; q != nil {
-		out.Advice, unanswered = q.Ask([]cost.Source{cost.Of(out.Record, out.Journal.Parts)})
+		out.Advice, unanswered = q.Ask(sources)
+	} else {
+		out.Advice, unanswered = advice.AskAssumed(sources)
 	}
 	// A record that cannot be judged is still a record.
 	return errors.Join(unanswered, save(dir, out))
@@ -111,7 +115,7 @@ func save(dir *Folder, out *Outcome) error {
 	if err := dir.Write(ResultsFile, func(w io.Writer) error { return record.Encode(w, out.Record) }); err != nil {
 		return err
 	}
-	if out.Advice != nil {
+	if out.Advice.Kept() {
 		if err := dir.Write(AdviceFile, out.Advice.WriteJSON); err != nil {
 			return err
 		}

@@ -202,8 +202,12 @@ func (u *Setup) cases(d plan.Process) ([]plan.Case, error) {
 	return cases, nil
 }
 
-// mark says of a case whether its model has parts that are not measured. Before a
-// driver is open that is not known, and nothing is marked.
+// mark says of a case whether its model has parts that are not measured, and
+// between which times they put a launch. Before a driver is open that is not known,
+// and nothing is marked.
 func (u *Setup) mark(c *plan.Case) {
 	c.Extrapolated = u.extrapolated != nil && u.extrapolated(*c)
+	if c.Extrapolated && u.Machine != nil && c.Skip == "" {
+		c.Bracket = u.Machine.Bracket(fabric.Group{Ranks: c.Ranks, Stride: c.Split.Stride}, c.Collective.Name, c.Layout.Bytes)
+	}
 }

@@ -10,6 +10,7 @@ package fabric
 import (
 	"bytes"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -109,6 +110,8 @@ type Model struct {
 	Source         string  `yaml:"source"`
 	// Extrapolated says in words what of this model nobody measured.
 	Extrapolated string `yaml:"extrapolated"`
+	// Bracket is between which ends those constants lie; nil where that is not known.
+	Bracket *Bracket `yaml:"bracket"`
 }
 
 // Roof is a bound or a published figure to draw beside results.
@@ -196,6 +199,11 @@ func (f *Fabric) validate() error {
 // extreme, with every number of GPUs.
 func (f *Fabric) validateCurves() error {
 	for _, m := range f.Models {
+		if b := m.Bracket; b != nil {
+			if err := errors.Join(b.Fastest.check(), b.Slowest.check()); err != nil {
+				return err
+			}
+		}
 		for _, nodes := range []int{max(m.Nodes.Min, 1), min(m.Nodes.Max, f.MaxNodes)} {
 			if f.model(nodes) == nil {
 				continue // the span lies beyond max_nodes

@@ -160,6 +160,9 @@ type Fabric struct {
 	Roofs []Roof `json:"roofs"`
 	// Extrapolated lists, in words, which parts of the model were never measured.
 	Extrapolated []string `json:"extrapolated"`
+	// Bracket says what the ends of the model's bracket assume; absent where the model of
+	// this number of nodes has none.
+	Bracket *Ends `json:"bracket,omitempty"`
 	// Where the figures come from.
 	Sources []string `json:"sources"`
 }

@@ -82,6 +82,9 @@ type Result struct {
 	// Extrapolated is true when the model behind a simulated time has parts that were
 	// never measured: for that number of nodes, of GPUs on a node, or for that collective.
 	Extrapolated bool `json:"extrapolated"`
+	// Bracket is between which times the model puts a launch of an extrapolated case;
+	// absent where the model has no bracket for it.
+	Bracket *Bracket `json:"bracket,omitempty"`
 	// Doubts about this case.
 	Warnings []Warning `json:"warnings"`
 }

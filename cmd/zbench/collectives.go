@@ -24,6 +24,8 @@ type collectivesOptions struct {
 
 	out, format  string
 	force, quiet bool
+	// verbose prints all that is known, progress tells of every case off a terminal too.
+	verbose, progress bool
 	// resume is the folder of a sweep to go on with, file a request to run.
 	resume, file string
 }
@@ -36,7 +38,8 @@ func newCollectives(s State) *cobra.Command {
 		Long: `Sweeps ` + strings.Join(collective.Default(), ", ") + `, or the collectives named,
 over message sizes and leaves one folder: results.json, results.csv,
 report.html, plots as PNG and SVG, bucket.json and run.json. The table goes to
-standard output. "zbench list collectives" describes all collectives. Each
+standard output, the verdict last; --verbose prints all that is known. "zbench
+list collectives" describes all collectives. Each
 finished pass of a case is on disk at once, in journal.jsonl: a sweep that was
 killed goes on with --resume DIR, which needs no other flag, and every command
 reads what it left. What a sweep will take, in measured time and GPU-hours, is
@@ -101,6 +104,8 @@ func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	collectivesDocument.flag(f, &o.format)
 	f.BoolVar(&o.force, "force", false, "write into a folder that holds files; with --resume go on though something else differs")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
+	f.BoolVar(&o.progress, "progress", false, "rows on standard error while they are measured, also where that is no terminal")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "print all that is known: every column, both placements, how to mend each warning")
 	f.StringVar(&o.resume, "resume", "", "go on with the sweep that this folder holds, with its own options")
 	f.StringVar(&o.file, "spec", "", "run the request in this file or folder: a results.json, a journal.jsonl or a spec; other flags change it")
 }
@@ -137,7 +142,7 @@ func (o *collectivesOptions) engine(s State) (*engine.Engine, error) {
 		Open: func(ctx context.Context, u *engine.Setup) (engine.Driver, error) {
 			return openCollectives(ctx, s, o.libraries, u)
 		},
-		Watch: func(total, done int) engine.Watcher { return newProgress(s, total, done, o.quiet) },
+		Watch: func(total, done int) engine.Watcher { return newProgress(s, total, done, o.quiet, o.progress) },
 	}, err
 }
 
@@ -158,7 +163,7 @@ func (o *collectivesOptions) finish(s State, dir *engine.Folder, started time.Ti
 	if err := writeRun(dir, s, started); err != nil {
 		return err
 	}
-	if err := printRecord(s, out.Record, out.Advice, o.format, o.quiet); err != nil {
+	if err := printRecord(s, swept{out.Record, out.Advice, dir.Path, o.verbose}, o.format, o.quiet); err != nil {
 		return err
 	}
 	s.note(o.quiet, "Wrote %s (report.html, results.json, results.csv, bucket.json, plots) in %s\n",

@@ -25,7 +25,7 @@ type format struct {
 	// readable tells that more text for people may follow on the same stream.
 	readable bool
 
-	collectives func(State, *record.Record) error
+	collectives func(State, swept) error
 	memory      func(State, *memory.Record) error
 	muon        func(State, *muon.Report) error
 	advice      func(State, advised) error
@@ -43,6 +43,17 @@ func register(f format) bool { //nolint:unparam // a variable takes it
 	return true
 }
 
+// swept is a record of collectives with what is said of it.
+type swept struct {
+	*record.Record
+	// advice is the bucket size, folder where the record lies; nil and empty where there
+	// is none.
+	advice *advice.Document
+	folder string
+	// verbose asks for all that is known, instead of what fits on a screen.
+	verbose bool
+}
+
 // advised is a recommendation with the records that it is of.
 type advised struct {
 	*advice.Document
@@ -56,7 +67,7 @@ type document[T any] struct {
 
 // The documents.
 var (
-	collectivesDocument = document[*record.Record]{func(f format) func(State, *record.Record) error { return f.collectives }}
+	collectivesDocument = document[swept]{func(f format) func(State, swept) error { return f.collectives }}
 	memoryDocument      = document[*memory.Record]{func(f format) func(State, *memory.Record) error { return f.memory }}
 	muonDocument        = document[*muon.Report]{func(f format) func(State, *muon.Report) error { return f.muon }}
 	adviceDocument      = document[advised]{func(f format) func(State, advised) error { return f.advice }}

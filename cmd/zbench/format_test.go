@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/exit"
-	"zbench/bench/record"
 )
 
 // printed runs a command and returns its exit code and both outputs.
@@ -41,8 +40,8 @@ func TestAFormatIsOneFile(t *testing.T) {
 	t.Cleanup(func() { formats = before })
 	register(format{
 		name: "count", order: 9,
-		collectives: func(s State, rec *record.Record) error {
-			_, err := fmt.Fprintf(s.Stdout, "%d results\n", len(rec.Results))
+		collectives: func(s State, r swept) error {
+			_, err := fmt.Fprintf(s.Stdout, "%d results\n", len(r.Results))
 			return err
 		},
 		advice: func(s State, d advised) error {

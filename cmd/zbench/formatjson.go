@@ -11,7 +11,7 @@ import (
 // json is the document itself, as in a folder's files.
 var _ = register(format{
 	name: "json", order: 4,
-	collectives: func(s State, rec *record.Record) error { return record.Encode(s.Stdout, rec) },
+	collectives: func(s State, r swept) error { return record.Encode(s.Stdout, r.Record) },
 	memory:      func(s State, rec *memory.Record) error { return memory.Encode(s.Stdout, rec) },
 	muon:        func(s State, r *muon.Report) error { return muon.Encode(s.Stdout, r) },
 	advice:      func(s State, d advised) error { return d.WriteJSON(s.Stdout) },

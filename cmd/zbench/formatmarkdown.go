@@ -4,7 +4,6 @@ import (
 	"zbench/bench/bucket"
 	"zbench/bench/memory"
 	"zbench/bench/muon"
-	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/internal/doctor"
 	"zbench/report"
@@ -13,7 +12,7 @@ import (
 // markdown is for a merge request or an issue.
 var _ = register(format{
 	name: "markdown", order: 2,
-	collectives: func(s State, rec *record.Record) error { return table.Markdown(s.Stdout, report.Results(rec)) },
+	collectives: func(s State, r swept) error { return table.Markdown(s.Stdout, report.Results(r.Record)) },
 	memory:      func(s State, rec *memory.Record) error { return table.Markdown(s.Stdout, report.MemoryResults(rec)) },
 	muon:        func(s State, r *muon.Report) error { return table.Markdown(s.Stdout, report.MuonResults(r)...) },
 	advice:      func(s State, d advised) error { return d.WriteMarkdown(s.Stdout) },

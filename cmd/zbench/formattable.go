@@ -6,7 +6,6 @@ import (
 	"zbench/bench/bucket"
 	"zbench/bench/memory"
 	"zbench/bench/muon"
-	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/internal/doctor"
 	"zbench/report"
@@ -15,9 +14,7 @@ import (
 // table is for a terminal.
 var _ = register(format{
 	name: "table", order: 1, readable: true,
-	collectives: func(s State, rec *record.Record) error {
-		return table.Text(s.Stdout, table.Terminal, report.Results(rec))
-	},
+	collectives: sweptForPeople,
 	memory: func(s State, rec *memory.Record) error {
 		return table.Text(s.Stdout, table.Terminal, report.MemoryResults(rec))
 	},
@@ -27,7 +24,7 @@ var _ = register(format{
 	advice: adviceForPeople,
 	knees:  func(s State, a bucket.Answer) error { return a.WriteText(s.Stdout) },
 	doctor: func(s State, r doctor.Report) error {
-		return r.Text(s.Stdout.own(), doctor.Style{Width: s.Stdout.Width, Colour: s.Stdout.IsTTY && s.Getenv("NO_COLOR") == "" && s.Getenv("TERM") != "dumb"})
+		return r.Text(s.Stdout.own(), doctor.Style{Width: s.Stdout.Width, Colour: s.coloured(s.Stdout)})
 	},
 })
 

@@ -24,7 +24,7 @@ type progress struct {
 	quiet  bool
 }
 
-func newProgress(s State, total, before int, quiet bool) *progress {
+func newProgress(s State, total, before int, quiet, _ bool) *progress {
 	return &progress{out: s.Stderr, now: s.Now, start: s.Now(), last: s.Now(), total: total, before: before, done: before, quiet: quiet}
 }
 

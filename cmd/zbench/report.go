@@ -45,7 +45,14 @@ func newReport(s State) *cobra.Command {
 			}
 			defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
 			d := readAdvice(s, filepath.Dir(file), rec)
-			if d != nil && out != "" {
+			if d == nil {
+				source, err := readSource(s, args[0])
+				if err != nil {
+					return err
+				}
+				d = assumed(s, source)
+			}
+			if d.Kept() && out != "" {
 				if err := dir.Write(engine.AdviceFile, d.WriteJSON); err != nil {
 					return err
 				}

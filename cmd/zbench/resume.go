@@ -17,7 +17,7 @@ import (
 
 // free are the flags that a sweep that is resumed may have anew, beside those of
 // libraries and of the question.
-var free = []string{"resume", "force", "quiet", "format", fixedSizes}
+var free = []string{"resume", "force", "quiet", "format", "verbose", "progress", fixedSizes}
 
 // runResume goes on with the sweep that a folder holds. cmd tells which flags were
 // given beside it.

@@ -88,7 +88,7 @@ func TestProgressOnATerminal(t *testing.T) {
 	var out bytes.Buffer
 	s, _ := testState(t)
 	s.Stderr = Stream{Writer: &out, IsTTY: true, Width: 40}
-	p := newProgress(s, 2, 0, false)
+	p := newProgress(s, 2, 0, false, false)
 	p.Done(record.Result{Collective: "all_reduce", BytesRequested: 1024, Status: record.Skipped, Reason: strings.Repeat("long ", 20)})
 	require.NotContains(t, out.String(), "\n")
 	require.Less(t, len(strings.TrimPrefix(out.String(), "\r\x1b[K")), 40)

@@ -78,6 +78,8 @@ var rules = map[reflect.Type][]rule{
 		version(recommend.Schema), values("verdict", recommend.Recommended, recommend.NoCommunication, recommend.Refused),
 		when(constant("verdict", recommend.Refused), needs("refusal"), nil),
 	},
+	reflect.TypeFor[advice.WhatIf]():         {values("confidence", append([]string{""}, levels...)...)},
+	reflect.TypeFor[recommend.Refusal]():    {values("missing", collective.Names()...)},
 	reflect.TypeFor[recommend.Confidence](): {values("level", levels...)},
 	reflect.TypeFor[recommend.Reason]():     {values("level", levels...)},
 	reflect.TypeFor[recommend.Sizes]():      {values("collective", collective.Names()...), values("pass", "backward", "forward", "after")},
