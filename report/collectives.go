@@ -55,7 +55,11 @@ func Collectives(rec *record.Record, x Extras) *Document {
 		others = d.fold
 	}
 	others("others", "Cases without a result", otherBlocks(rec)...)
-	d.add("warnings", "Warnings", warningBlocks(rec)...)
+	warnings := d.add
+	if len(drawn) > seriesPerChart {
+		warnings = d.fold
+	}
+	warnings("warnings", "Warnings", warningBlocks(rec)...)
 	d.add("imports", "Imported files", importBlocks(rec)...)
 	d.fold("method", "How it was measured", Facts(method(rec)))
 	d.fold("setup", "Set-up", setupBlocks(rec)...)
@@ -93,11 +97,21 @@ func (d *Document) curves(rec *record.Record, drawn []curve, note string, x Extr
 	}
 }
 
-// plots are charts as blocks.
+// plots are charts as blocks. Of those that are alike but for their collective the
+// first is open.
 func plots(all []Chart) []Block {
-	var out []Block
-	for _, c := range all {
+	var out, more []Block
+	var titles []string
+	for i, c := range all {
+		if i > 0 && c.Short && all[i-1].Quantity == c.Quantity {
+			name, _, _ := strings.Cut(c.Title, ":")
+			titles, more = append(titles, name), append(more, Plot{Chart: c})
+			continue
+		}
 		out = append(out, Plot{Chart: c})
+	}
+	if len(more) > 0 {
+		out = append(out, Details{"The same of " + joinAnd(slices.Compact(titles)), more})
 	}
 	return out
 }

@@ -19,9 +19,7 @@ func scalingBlocks(rec *record.Record, drawn []curve) []Block {
 	if len(out) == 0 {
 		out = []Block{Paragraph{Text: said("No collective falls below " + percent(fallShare) + " of its best bus bandwidth at the largest number of ranks.")}}
 	}
-	for _, c := range scalingCharts(rec, all) {
-		out = append(out, Plot{Chart: c})
-	}
+	out = append(out, plots(scalingCharts(rec, all))...)
 	for _, f := range []family{oneWorld, groups, strided} {
 		t := scalingTable(all, f)
 		if len(t.Groups) == 0 {

@@ -47,7 +47,7 @@ func layOut(c Chart, f format) scene {
 		f.height += max(0, top-f.height*0.4)
 	}
 	if c.Short && !f.framed {
-		f.height *= 0.75
+		f.height *= 0.8
 	}
 	s.height = f.height
 	margin := f.margin()

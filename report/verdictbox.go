@@ -48,5 +48,10 @@ func chips(d *advice.Document) []Fact {
 	if a.Keep {
 		use = "keep "
 	}
-	return []Fact{{"Bucket size", use + d.Amount(a.Elements)}, {"Setting", a.Knob}, {"Confidence", a.Confidence.Level}}
+	size := d.Amount(a.Elements)
+	if d.IsAssumed() {
+		// No more digits than the assumptions deserve.
+		size = d.Setting()
+	}
+	return []Fact{{"Bucket size", use + size}, {"Setting", a.Knob}, {"Confidence", a.Confidence.Level}}
 }

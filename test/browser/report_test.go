@@ -113,7 +113,7 @@ func TestBucketSize(t *testing.T) {
 		});
 		if (!s.querySelector("svg.wide rect")) bad.push("the plateau is not shaded");
 		s.querySelectorAll("pre").forEach(function (p) {
-			if (!p.innerText.includes("# zbench: ") || !p.innerText.includes("# read back")) bad.push("lines to copy are cut: " + p.innerText);
+			if (!p.textContent.includes("# zbench: ") || !p.textContent.includes("# read back")) bad.push("lines to copy are cut: " + p.textContent);
 		});
 		return bad;
 	})()`)
@@ -152,7 +152,7 @@ func TestWithoutScript(t *testing.T) {
 		if strings.Contains(html, `class="readout"`) {
 			t.Error("the script ran: this test shows nothing")
 		}
-		for _, want := range []string{"Results", "By message size", "How it was measured", "Verdict", "busbw", "KiB"} {
+		for _, want := range []string{"Results", "by message size", "How it was measured", "Verdict", "busbw", "KiB"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("without script the page does not show %q", want)
 			}
