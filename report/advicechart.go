@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"zbench/bench/advice"
@@ -15,7 +16,7 @@ import (
 func adviceChart(d *advice.Document) Chart {
 	a := &d.Answer
 	c := Chart{
-		ID: "bucket", Title: "Step time by bucket size", Subtitle: adviceSubtitle(d), Quantity: Setting,
+		ID: "bucket", Title: "Step time over the best, by bucket size", Subtitle: adviceSubtitle(d), Quantity: Setting,
 		Series: []Series{{Name: "step time"}},
 	}
 	if a.Simulated {
@@ -29,7 +30,7 @@ func adviceChart(d *advice.Document) Chart {
 	}
 	mark := func(name string, x *recommend.Candidate) {
 		if x != nil && x.Elements > 0 {
-			c.Series = append(c.Series, Series{name + " " + d.Amount(x.Elements), []Point{settingPoint(d, x)}})
+			c.Series = append(c.Series, Series{Name: name + " " + d.Amount(x.Elements), Points: []Point{settingPoint(d, x)}})
 		}
 	}
 	use := "use"
@@ -52,7 +53,10 @@ func adviceChart(d *advice.Document) Chart {
 	}
 	c.Notes = []string{
 		"Every setting that costs at most " + within + ", as measured and on average over slower networks and other computation, is shaded.",
-		"The line is the step time with the curve and the computation as given: computation and the communication it does not hide.",
+		"The line is the step time with the curve and the computation as given (computation and the communication it does not hide), as percent over the shortest.",
+	}
+	if top := costTop(c); slices.ContainsFunc(c.Series[0].Points, func(p Point) bool { return p.Value > top }) {
+		c.Notes = append(c.Notes, "Settings that cost more than "+percent(top)+" lie above the axis; the table has them.")
 	}
 	return c
 }
@@ -72,8 +76,8 @@ func adviceSubtitle(d *advice.Document) string {
 
 func settingPoint(d *advice.Document, x *recommend.Candidate) Point {
 	return Point{
-		Bytes: x.Elements, Value: x.Step, Extrapolated: x.Extrapolated,
-		Words: fmt.Sprintf("%s: %s, %s of up to %s", d.Amount(x.Elements), unit.Seconds(x.Step), plural(int64(x.Buckets), "bucket"), unit.Bytes(x.LargestBytes)),
+		Bytes: x.Elements, Value: max(0, x.Nominal), Extrapolated: x.Extrapolated,
+		Words: fmt.Sprintf("%s: +%s over the best, %s, %s of up to %s", d.Amount(x.Elements), advice.Share(max(0, x.Nominal)), unit.Seconds(x.Step), plural(int64(x.Buckets), "bucket"), unit.Bytes(x.LargestBytes)),
 	}
 }
 
@@ -90,7 +94,7 @@ type Stretch struct{ Lo, Hi int64 }
 
 // bandLayer shades the settings that are as good.
 func bandLayer(s scene, c Chart) layer {
-	l := layer{series: -1}
+	l := layer{series: -1, part: partBand}
 	if c.Band == nil {
 		return l
 	}
@@ -114,7 +118,7 @@ func bandLabel(s scene, c Chart, f format) layer {
 	p := s.plot
 	half := textWidth(c.Band.Label, f.font, false) / 2
 	mid := (max(p.left, s.at(float64(c.Band.Lo), 1).x) + min(p.right, s.at(float64(c.Band.Hi), 1).x)) / 2
-	return layer{series: -1, texts: []label{{
+	return layer{series: -1, part: partLabel, texts: []label{{
 		role: "muted", text: c.Band.Label, size: f.font, anchor: middle, halo: true,
 		at: vec{min(max(mid, p.left+half), p.right-half), p.bottom - f.font*0.6},
 	}}}
@@ -125,7 +129,7 @@ func bandLabel(s scene, c Chart, f format) layer {
 func markLayer(s scene, c Chart, i int, f format) layer {
 	l := layer{series: i}
 	pt := c.Series[i].Points[0]
-	at := s.at(float64(pt.Bytes), pt.Value)
+	at := s.at(float64(pt.Bytes), min(pt.Value, s.y.hi))
 	y := s.plot.top + f.font*1.3*float64(i)
 	l.lines = append(l.lines, stroke{role: seriesRole(i), points: []vec{{at.x, y}, {at.x, s.plot.bottom}}, width: 1.4, dash: dashOf(i)})
 	l.dots = append(l.dots, dot{at: at, radius: f.font * 0.42, hollow: i > 1, tip: c.Series[i].Name + ": " + pt.Words})

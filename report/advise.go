@@ -31,17 +31,43 @@ func adviceBlocks(d *advice.Document) []Block {
 	case a.Refusal != nil:
 		reasons = []advice.Reasoning{{Title: "What to do", Lines: []string{a.Refusal.Hint}}}
 	}
-	for _, s := range d.Snippets {
-		out = append(out, Heading{said(s.Title)}, Code{s.Title, s.Text})
+	var others []Block
+	for i, s := range d.Snippets {
+		lines := []Block{Heading{said(s.Title)}, Code{s.Title, s.Text}}
+		if i == 0 {
+			out = append(out, lines...)
+			continue
+		}
+		others = append(others, lines...)
 	}
+	if len(others) > 0 {
+		out = append(out, Details{"The same setting for other launchers", others})
+	}
+	out = append(out, whatIf(d)...)
+	var why []Block
 	for _, r := range reasons {
-		out = append(append(out, Heading{said(r.Title)}), listed("", r.Lines)...)
+		why = append(append(why, Heading{said(r.Title)}), listed("", r.Lines)...)
+	}
+	if a.Verdict == recommend.Recommended && len(why) > 0 {
+		why = []Block{Details{"Why this size, and what limits the step", why}}
 	}
 	var asked Facts
 	for _, f := range d.Facts() {
 		asked = append(asked, Fact{f.Term, f.Text})
 	}
-	return append(out, Heading{said("What was asked")}, asked)
+	return append(append(out, why...), Details{"What was asked", []Block{asked}})
+}
+
+// whatIf are the answers to other questions, and the command for the user's own model;
+// nothing where the user asked.
+func whatIf(d *advice.Document) []Block {
+	if !d.IsAssumed() || len(d.WhatIf) == 0 {
+		return nil
+	}
+	return []Block{
+		Sheet{Label: "Other models and batch sizes", Caption: "Other models and batch sizes, from the same curves", Table: d.WhatIfTable()},
+		Heading{said("For your own model")}, Code{"command for your own model", advice.Command("DIR")},
+	}
 }
 
 // settings is a table of settings; the one to use stands out.

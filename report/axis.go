@@ -95,13 +95,16 @@ func scaleOf(v float64, steps []scaleStep) scaleStep {
 	return steps[len(steps)-1]
 }
 
+// rateSteps are the units of an axis of rates.
+var rateSteps = []scaleStep{{giga, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}}
+
 // rateAxis starts at zero and leaves room for a label above the highest roof.
 func rateAxis(highest float64, count int) axis {
 	if highest < 1 {
 		highest = giga // nothing moved: any axis shows that
 	}
 	// GB/s is kept for large values too: the trade writes 6,000 GB/s.
-	s := scaleOf(highest, []scaleStep{{giga, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}})
+	s := scaleOf(highest, rateSteps)
 	a := axis{lo: 0, hi: highest * 1.09, title: "bus bandwidth, " + s.name}
 	step := niceStep(a.hi / s.size / float64(count))
 	for i := 0; float64(i)*step*s.size <= a.hi; i++ {
@@ -169,4 +172,21 @@ func shortest(v float64) string {
 		return separate(whole) + "." + frac
 	}
 	return separate(whole)
+}
+
+// percentTicks label a linear axis of shares in percent; plus stands before values
+// above zero.
+func percentTicks(a axis, count int, plus string) []tick {
+	const cent = 0.01
+	var out []tick
+	step := niceStep((a.hi - a.lo) / cent / float64(count))
+	for i := int(a.lo / cent / step); float64(i)*step*cent <= a.hi; i++ {
+		v := float64(i) * step
+		text := shortest(v) + " %"
+		if i > 0 {
+			text = plus + text
+		}
+		out = append(out, tick{v * cent, strings.Replace(text, "-", "−", 1)})
+	}
+	return out
 }

@@ -117,32 +117,3 @@ func classOf(c table.Column, body bool) string {
 	}
 	return strings.Join(names, " ")
 }
-
-// plotData is what the script reads: the points of a chart, printed.
-type plotData struct {
-	ID     string       `json:"id"`
-	Series []seriesData `json:"series"`
-}
-
-type seriesData struct {
-	Name   string      `json:"name"`
-	Points []pointData `json:"points"`
-}
-
-type pointData struct {
-	Bytes int64  `json:"b"`
-	Size  string `json:"s"`
-	Text  string `json:"t"`
-}
-
-func dataOf(c Chart) plotData {
-	d := plotData{ID: c.ID}
-	for _, s := range c.Series {
-		one := seriesData{Name: s.Name, Points: []pointData{}}
-		for _, p := range s.Points {
-			one.Points = append(one.Points, pointData{p.Bytes, c.Quantity.Place(p), p.Text(c.Quantity)})
-		}
-		d.Series = append(d.Series, one)
-	}
-	return d
-}

@@ -22,10 +22,13 @@ const (
 	Setting
 	// Rate is a memory's bandwidth, over the size of an array.
 	Rate
+	// Scale is bus bandwidth at one message size over the number of ranks, which
+	// Point.Bytes counts.
+	Scale
 )
 
 // isRate tells quantities in bytes per second from times.
-func (q Quantity) isRate() bool { return q == BusBW || q == Rate }
+func (q Quantity) isRate() bool { return q == BusBW || q == Rate || q == Scale }
 
 // Chart is a chart as data: what to draw, not how.
 type Chart struct {
@@ -42,6 +45,8 @@ type Chart struct {
 	Roofs    []Roof
 	// Band shades a stretch of the sizes; nil is none.
 	Band *Band
+	// Short is true for one chart of several alike, which is drawn less high in a page.
+	Short bool
 	// Look is the first series' place in the looks, so that a chart of one
 	// series shows it as the other charts do.
 	Look int
@@ -52,6 +57,9 @@ type Chart struct {
 type Series struct {
 	Name   string
 	Points []Point
+	// Knee is from where on the curve stays at kneeShare of its plateau, between two
+	// points as a rule; nil is not known.
+	Knee *Point
 }
 
 // Point is one result. Value is in base units.
@@ -90,8 +98,11 @@ func (q Quantity) Format(v float64) string {
 
 // Place prints where a point lies on the x axis.
 func (q Quantity) Place(p Point) string {
-	if q == Setting {
+	switch q {
+	case Setting:
 		return unit.Number(float64(p.Bytes)) + " elements"
+	case Scale:
+		return plural(p.Bytes, "rank")
 	}
 	return unit.Bytes(p.Bytes)
 }
@@ -112,30 +123,6 @@ func (p Point) Text(q Quantity) string {
 		s = "median " + s + ", min " + q.Format(p.Min) + ", max " + q.Format(p.Max) + ", n " + comma(int64(p.N))
 	}
 	return s
-}
-
-// charts makes the charts of a record: bus bandwidth, time in a burst, and time
-// alone where something was timed so.
-func charts(rec *record.Record, drawn []curve, note string) []Chart {
-	base := baseChart(rec, drawn)
-	bw, tm, one := base, base, base
-	bw.ID, bw.Title, bw.Quantity, bw.Roofs = "busbw", "Bus bandwidth by message size", BusBW, usable(roofsOf(rec))
-	tm.ID, tm.Title, tm.Quantity = "time", "Time per launch in a burst", Time
-	one.ID, one.Title, one.Quantity = "alone", "Time of one launch alone", Alone
-	out := []Chart{bw, tm}
-	if hasIsolated(rec) {
-		out = append(out, one)
-	}
-	for i := range out {
-		for _, c := range drawn {
-			out[i].Series = append(out[i].Series, Series{c.name, points(c, out[i].Quantity)})
-		}
-		out[i].Notes = notesOf(out[i], rec)
-		if note != "" && !out[i].Empty() {
-			out[i].Notes = append(out[i].Notes, note)
-		}
-	}
-	return out
 }
 
 // baseChart is what all charts of a record share.
@@ -187,43 +174,6 @@ func (q Quantity) drawable(v float64) bool {
 		return v >= 1e-12 && v <= 1e9
 	}
 	return v >= 0 && v <= 1e18
-}
-
-// notesOf explains only the signs that occur.
-func notesOf(c Chart, rec *record.Record) []string {
-	var bars, hollow, filled, plotted, bursts bool
-	for _, s := range c.Series {
-		for _, p := range s.Points {
-			plotted = true
-			bars = bars || p.Bounded
-			hollow = hollow || p.Extrapolated
-			filled = filled || !p.Extrapolated
-			bursts = bursts || p.Burst > 0
-		}
-	}
-	var notes []string
-	if c.Quantity == Alone && plotted {
-		notes = append(notes, "The slowest rank’s time, nothing else under way: what a small message waits for.")
-	}
-	if bursts {
-		notes = append(notes, "The thin line of the same colour is the time per launch in a burst; it is not mixed in.")
-	}
-	if !plotted {
-		return []string{"No case ended with a figure to draw."}
-	}
-	if bars {
-		notes = append(notes, "Vertical bars bound the median with at least 95 % confidence; a bar shorter than its marker does not show.")
-	}
-	switch {
-	case hollow && filled:
-		notes = append(notes, "Hollow markers are extrapolated: "+unmeasured+".")
-	case hollow:
-		notes = append(notes, "All points are extrapolated (hollow markers): "+unmeasured+".")
-	}
-	if c.Quantity == BusBW && rec.World.Ranks == 1 {
-		notes = append(notes, "One rank has no bus traffic: its bus bandwidth is zero by definition.")
-	}
-	return notes
 }
 
 // roofsOf letters the roofs of a record's fabric.

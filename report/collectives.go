@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"zbench/bench/advice"
@@ -33,47 +34,96 @@ func Collectives(rec *record.Record, x Extras) *Document {
 	if rec.Simulated {
 		d.Foot += " SIMULATED: a model decided these times, not hardware."
 	}
+	d.Verdict = verdictBox(rec, x.Advice)
 	curves := curvesOf(rec)
 	drawn, note := drawnCurves(curves)
 	d.glance(rec, drawn)
+	d.curves(rec, drawn, note, x)
 	d.add("advice", "Bucket size to set", adviceBlocks(x.Advice)...)
-	d.curves(rec, drawn, note)
-	d.add("late", "Who is late", lateBlocks(rec)...)
-	d.add("unstable", "Unstable", unstableBlocks(rec)...)
-	if x.Advice != nil {
-		d.add("bucket", "Message sizes near the plateau", kneeBlocks(x.Knees)...)
-	} else {
-		d.add("bucket", "Bucket size", kneeBlocks(x.Knees)...)
+	late := d.add
+	if !slices.ContainsFunc(Late(rec), func(l Lateness) bool { return len(l.Late) > 0 }) {
+		late = d.fold
 	}
-	d.results(resultBlock(rec, curves))
-	d.add("others", "Cases without a result", otherBlocks(rec)...)
+	late("late", "Late ranks", lateBlocks(rec)...)
+	d.add("unstable", "Unstable", unstableBlocks(rec)...)
 	d.add("stuck", "How far each rank got", stuckBlocks(rec)...)
-	d.add("warnings", "Warnings", warningBlocks(rec)...)
+	d.knees(x)
+	d.results(resultBlock(rec, curves))
+	d.Sections[len(d.Sections)-1].Folded = len(rec.Results) > fewResults
+	others := d.add
+	if len(rec.Results)-count(rec, record.OK) > fewResults {
+		others = d.fold
+	}
+	others("others", "Cases without a result", otherBlocks(rec)...)
+	warnings := d.add
+	if len(drawn) > seriesPerChart {
+		warnings = d.fold
+	}
+	warnings("warnings", "Warnings", warningBlocks(rec)...)
 	d.add("imports", "Imported files", importBlocks(rec)...)
-	d.add("method", "How it was measured", Facts(method(rec)))
-	d.add("setup", "Set-up", setupBlocks(rec)...)
+	d.fold("method", "How it was measured", Facts(method(rec)))
+	d.fold("setup", "Set-up", setupBlocks(rec)...)
 	d.command(x.Command)
-	d.add("sources", "Roofs and sources", sourceBlocks(rec)...)
+	d.fold("sources", "Roofs and sources", sourceBlocks(rec)...)
 	return d
 }
 
-// glance sums every curve up.
+// fewResults is how many rows of results a page shows without being asked.
+const fewResults = 12
+
+// glance sums every curve up, where there are not more than a reader takes in.
 func (d *Document) glance(rec *record.Record, drawn []curve) {
-	if cards := figures(rec, drawn); len(cards) > 0 {
+	if cards := figures(rec, drawn); len(cards) > 0 && len(cards) <= seriesPerChart {
 		d.add("figures", "At a glance", cards)
 	}
 }
 
-// curves draws what depends on the size.
-func (d *Document) curves(rec *record.Record, drawn []curve, note string) {
-	var plots []Block
-	for _, c := range charts(rec, drawn, note) {
-		plots = append(plots, Plot{Chart: c})
+// curves draws what depends on the size and on the number of ranks. With many curves
+// only bus bandwidth and scaling are open.
+func (d *Document) curves(rec *record.Record, drawn []curve, note string, x Extras) {
+	add := d.add
+	if len(drawn) > seriesPerChart {
+		add = d.fold
 	}
-	d.add("charts", "By message size", plots...)
+	d.add("charts", "Bus bandwidth by message size", plots(charts(rec, drawn, BusBW, note, x.Knees, adviceBand(x.Advice)))...)
+	d.add("scaling", "Scaling by number of ranks", scalingBlocks(rec, drawn)...)
+	times := charts(rec, drawn, Time, note, nil, nil)
+	if hasIsolated(rec) {
+		times = append(times, charts(rec, drawn, Alone, note, nil, nil)...)
+	}
+	add("times", "Time by message size", plots(times)...)
 	if spreads := distributions(rec, drawn); len(spreads) > 0 {
-		d.add("spreads", "How launches alone vary", Paragraph{"small", said("Per size: thin line from the fastest to the slowest launch, short lines at the median and the 95th percentile, wide bar over the interval that bounds the median with at least 95 % confidence.")}, Strips(spreads))
+		add("spreads", "How launches alone vary", Paragraph{"small", said("Per size: thin line from the fastest to the slowest launch, short lines at the median and the 95th percentile, wide bar over the interval that bounds the median with at least 95 % confidence.")}, Strips(spreads))
 	}
+}
+
+// plots are charts as blocks. Of those that are alike but for their collective the
+// first is open.
+func plots(all []Chart) []Block {
+	var out, more []Block
+	var titles []string
+	for i, c := range all {
+		if i > 0 && c.Short && all[i-1].Quantity == c.Quantity {
+			name, _, _ := strings.Cut(c.Title, ":")
+			titles, more = append(titles, name), append(more, Plot{Chart: c})
+			continue
+		}
+		out = append(out, Plot{Chart: c})
+	}
+	if len(more) > 0 {
+		out = append(out, Details{"The same of " + joinAnd(slices.Compact(titles)), more})
+	}
+	return out
+}
+
+// knees says from which size on messages are efficient. Beside a recommendation that
+// is background.
+func (d *Document) knees(x Extras) {
+	if x.Advice != nil {
+		d.fold("bucket", "Message sizes near the plateau", kneeBlocks(x.Knees, true)...)
+		return
+	}
+	d.add("bucket", "Bucket size", kneeBlocks(x.Knees, false)...)
 }
 
 // results adds the section that the page's first link leads to.

@@ -21,8 +21,8 @@ func distributions(rec *record.Record, drawn []curve) []Chart {
 	for i, c := range drawn {
 		chart := baseChart(rec, drawn)
 		chart.ID = fmt.Sprintf("spread-%d-%s", i+1, slug(c.name))
-		chart.Title, chart.Quantity, chart.Look = c.name+", one launch alone", Spread, i
-		chart.Series = []Series{{c.name, points(c, Spread)}}
+		chart.Title, chart.Quantity, chart.Look = c.label()+", one launch alone", Spread, i
+		chart.Series = []Series{{Name: c.label(), Points: points(c, Spread)}}
 		if chart.Empty() {
 			continue
 		}
@@ -74,16 +74,7 @@ func deviationAxis(c Chart, count int) axis {
 	}
 	pad := (hi - lo) * 0.06
 	a := axis{lo: lo - pad, hi: hi + pad, title: "time, from its median"}
-	const cent = 0.01
-	step := niceStep((a.hi - a.lo) / cent / float64(count))
-	for i := int(a.lo / cent / step); float64(i)*step*cent <= a.hi; i++ {
-		v := float64(i) * step
-		text := shortest(v) + " %"
-		if i > 0 {
-			text = "+" + text
-		}
-		a.ticks = append(a.ticks, tick{v * cent, strings.Replace(text, "-", "−", 1)})
-	}
+	a.ticks = percentTicks(a, count, "+")
 	return a
 }
 

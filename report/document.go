@@ -13,6 +13,8 @@ type Document struct {
 	// Title is the headline, Lead what it holds for.
 	Title, Lead string
 	Simulated   bool
+	// Verdict is read first; nil leaves it out.
+	Verdict *VerdictBox
 	// Banners are what must be known before any number is read.
 	Banners  []Banner
 	Sections []Section
@@ -29,12 +31,23 @@ type Banner struct{ Kind, Label, Text string }
 type Section struct {
 	Name, ID, Title string
 	Blocks          []Block
+	// Folded shows only the title until the reader opens the section.
+	Folded bool
 }
 
 // add appends a section, unless it has no blocks.
 func (d *Document) add(name, title string, blocks ...Block) {
 	if len(blocks) > 0 {
 		d.Sections = append(d.Sections, Section{Name: name, Title: title, Blocks: blocks})
+	}
+}
+
+// fold appends a section that is closed until the reader opens it.
+func (d *Document) fold(name, title string, blocks ...Block) {
+	before := len(d.Sections)
+	d.add(name, title, blocks...)
+	for i := range d.Sections[before:] {
+		d.Sections[before+i].Folded = true
 	}
 }
 
@@ -95,6 +108,8 @@ func (Strips) kind() string    { return "strips" }
 func (Bars) kind() string      { return "bars" }
 func (Details) kind() string   { return "details" }
 
+func (VerdictBox) kind() string { return "verdict" }
+
 // Fact is a term and what it is here.
 type Fact struct{ Term, Text string }
 
@@ -153,6 +168,9 @@ func (d *Document) Charts() []Chart {
 // blocks are all of the document, those that unfold among them.
 func (d *Document) blocks() func(yield func(Block) bool) {
 	return func(yield func(Block) bool) {
+		if d.Verdict != nil && !yield(*d.Verdict) {
+			return
+		}
 		for _, s := range d.Sections {
 			if !walk(s.Blocks, yield) {
 				return

@@ -26,6 +26,9 @@ func everyBlock() *Document {
 	strip := chart
 	strip.ID = "strip"
 	d := &Document{Title: "a title", Lead: "a lead", Banners: []Banner{{"wrong", "WRONG DATA", "in one case"}}, Foot: "the units"}
+	d.Verdict = &VerdictBox{
+		Chips: []Fact{{"Bucket size", "use 40 M"}}, Simulated: true, Rows: []verdictRow{{"bad", "Fault", "rank 3 is late", "swap it"}},
+	}
 	d.add("first", "First", Paragraph{"answer", said("an answer")}, Heading{Text{{Text: "a link", To: "row-1"}}},
 		List{"warnings", []Text{{{Style: "strong", Text: "code:"}, {Text: " a line"}, {Style: "hint", Text: "What to do:", Break: true}}}},
 		Facts{{"a term", "a fact"}}, Cards{{Title: "a card", Foot: "a foot", Figures: []CardFigure{{"best", "10 GB/s", " at 1 MiB"}}}},
@@ -41,6 +44,7 @@ func TestEveryKindOfBlockIsDrawn(t *testing.T) {
 	page := writeHTML(t, d)
 	outline(t, page)
 	for _, want := range []string{
+		`<dt>Bucket size</dt><dd>use 40 M</dd>`, `<li class="bad"><strong>Fault</strong> rank 3 is late <span class="small">swap it</span></li>`,
 		`<p class="answer">an answer</p>`, `<h3><a href="#row-1">a link</a></h3>`, `<strong>code:</strong> a line<br/><span class="hint">What to do:</span>`,
 		`<dt>a term</dt><dd>a fact</dd>`, `<dd><b>10 GB/s</b> at 1 MiB</dd>`, `<pre tabindex="0" aria-label="how"><code>zbench</code></pre>`,
 		`<th scope="colgroup" colspan="1">burst</th>`, `<tr id="row-1" class="best">`, `<td class="l wrap">a reason</td>`, `<figure id="x">`, `<figure id="strip">`,

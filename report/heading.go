@@ -75,7 +75,7 @@ func hollow(s Series) bool {
 
 // roofLines are the dashed horizontal lines beneath the curves.
 func roofLines(s scene, c Chart) layer {
-	l := layer{series: -1}
+	l := layer{series: -1, part: partLines}
 	for _, r := range c.Roofs {
 		y := s.at(1, r.Value).y
 		l.lines = append(l.lines, stroke{role: "roof", points: []vec{{s.plot.left, y}, {s.plot.right, y}}, width: 1.2, dash: []float64{4, 4}})

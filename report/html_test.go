@@ -55,7 +55,7 @@ func TestPolicyNamesWhatIsInside(t *testing.T) {
 	page := pageOf(t, sweep(3))
 	style, _ := between(page, "<style>", "</style>")
 	script, _ := between(page, "<script>", "</script>")
-	require.LessOrEqual(t, len(script), 8<<10)
+	require.LessOrEqual(t, len(script), 20<<10)
 	policy, _ := between(page, `http-equiv="Content-Security-Policy" content="`, `"`)
 	policy = html.UnescapeString(policy)
 	require.True(t, strings.HasPrefix(policy, "default-src 'none';"))

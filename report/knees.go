@@ -9,8 +9,9 @@ import (
 )
 
 // kneeBlocks are the smallest messages that reach a share of each plateau, what a
-// bucket size still takes, and what limits the answer.
-func kneeBlocks(a *bucket.Answer) []Block {
+// bucket size still takes, and what limits the answer. Where there is a recommendation
+// nothing is missing.
+func kneeBlocks(a *bucket.Answer, advised bool) []Block {
 	if a == nil {
 		return nil
 	}
@@ -53,13 +54,19 @@ func kneeBlocks(a *bucket.Answer) []Block {
 	if len(t.Groups) > 0 {
 		out = append(out, Sheet{Label: "Bucket size", Caption: "Smallest bucket that reaches a share of the plateau", Table: t})
 	}
-	return append(out, kneeLimits(a, caveats)...)
+	if len(plateaus)+len(t.Groups) > 0 {
+		out = append(out[:1:1], Details{"Plateaus and sizes of each curve", out[1:]})
+	}
+	return append(out, kneeLimits(a, caveats, advised)...)
 }
 
 // kneeLimits are what a bucket size still takes, and what limits the answer.
-func kneeLimits(a *bucket.Answer, caveats []string) (out []Block) {
+func kneeLimits(a *bucket.Answer, caveats []string, advised bool) (out []Block) {
 	var needs []string
 	for _, n := range a.Needs {
+		if advised {
+			break
+		}
 		needs = append(needs, n.What+": "+n.How)
 	}
 	for _, w := range a.Warnings {

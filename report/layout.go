@@ -46,6 +46,9 @@ func layOut(c Chart, f format) scene {
 		// A legend of many rows makes the picture taller, not the plot flat.
 		f.height += max(0, top-f.height*0.4)
 	}
+	if c.Short && !f.framed {
+		f.height *= 0.8
+	}
 	s.height = f.height
 	margin := f.margin()
 	s.plot = box{margin, top, f.width - f.font*1.9, f.height - f.font*3.6}
@@ -57,25 +60,17 @@ func layOut(c Chart, f format) scene {
 	for _, t := range s.y.ticks {
 		s.plot.left = max(s.plot.left, textWidth(t.label, f.font, false)+margin+f.font*0.6)
 	}
-	lo, hi := sizeRange(c)
-	xAxis := sizeAxis
-	if c.Quantity == Setting {
-		xAxis = countAxis
-	}
-	s.x = xAxis(lo, hi, func(text string) float64 {
+	s.x = placeAxis(c, func(text string) float64 {
 		return (textWidth(text, f.font, false) + f.font) / s.plot.width()
 	})
-	if c.Quantity == Rate {
-		s.x.title = "size of one array, log scale"
-	}
-	s.layers = append(s.layers, bandLayer(s, c), frame(s, c, f), roofLines(s, c))
+	s.layers = append(s.layers, bandLayer(s, c), grid(s, f), frame(s, c, f), roofLines(s, c))
 	for i := range c.Series {
 		s.layers = append(s.layers, seriesLayer(s, c, i, f))
 	}
 	if c.Band != nil {
 		s.layers = append(s.layers, bandLabel(s, c, f))
 	}
-	s.layers = append(s.layers, layer{series: -1, texts: roofLabels(s, c, f)})
+	s.layers = append(s.layers, layer{series: -1, part: partLabel, texts: roofLabels(s, c, f)})
 	if c.Empty() {
 		mid := vec{(s.plot.left + s.plot.right) / 2, (s.plot.top + s.plot.bottom) / 2}
 		s.layers = append(s.layers, layer{series: -1, texts: []label{
@@ -83,6 +78,22 @@ func layOut(c Chart, f format) scene {
 		}})
 	}
 	return s
+}
+
+// placeAxis makes the x axis.
+func placeAxis(c Chart, share func(label string) float64) axis {
+	lo, hi := sizeRange(c)
+	switch c.Quantity {
+	case Setting:
+		return countAxis(lo, hi, share)
+	case Scale:
+		return rankAxis(lo, hi, share)
+	}
+	a := sizeAxis(lo, hi, share)
+	if c.Quantity == Rate {
+		a.title = "size of one array, log scale"
+	}
+	return a
 }
 
 // seriesLayer draws a series in the way of the chart's quantity.
@@ -99,8 +110,11 @@ func seriesLayer(s scene, c Chart, i int, f format) layer {
 // valueAxis makes the y axis. count bounds the number of labels by the height.
 func valueAxis(c Chart, height, font float64) axis {
 	count := int(max(2, height/(font*3)))
-	if c.Quantity == Spread {
+	switch c.Quantity {
+	case Spread:
 		return deviationAxis(c, count)
+	case Setting:
+		return costAxis(c, count)
 	}
 	lo, hi := math.Inf(1), 0.0
 	for _, s := range c.Series {
@@ -118,11 +132,7 @@ func valueAxis(c Chart, height, font float64) axis {
 		if hi <= 0 {
 			lo, hi = micro, 1e-3
 		}
-		a := timeAxis(lo, hi, int(height/(font*2)))
-		if c.Quantity == Setting {
-			a.title = "step time, log scale"
-		}
-		return a
+		return timeAxis(lo, hi, int(height/(font*2)))
 	}
 	for _, r := range c.Roofs {
 		hi = max(hi, r.Value)
@@ -150,9 +160,9 @@ func sizeRange(c Chart) (lo, hi int64) {
 	return lo, hi
 }
 
-// frame is grid, axes and their labels.
-func frame(s scene, c Chart, f format) layer {
-	l := layer{series: -1}
+// grid is ticks, their labels and the lines across the plot.
+func grid(s scene, f format) layer {
+	l := layer{series: -1, part: partGrid}
 	p, small := s.plot, f.font
 	for _, t := range s.y.ticks {
 		y := s.at(1, t.value).y
@@ -175,6 +185,13 @@ func frame(s scene, c Chart, f format) layer {
 		}
 		l.lines = append(l.lines, stroke{role: "line", points: []vec{{x, p.bottom}, {x, p.bottom + length}}, width: 1})
 	}
+	return l
+}
+
+// frame is the axis and what the axes are called.
+func frame(s scene, c Chart, f format) layer {
+	l := layer{series: -1}
+	p, small := s.plot, f.font
 	l.lines = append(l.lines, stroke{role: "muted", points: []vec{{p.left, p.bottom}, {p.right, p.bottom}}, width: 1})
 	l.texts = append(
 		l.texts,
@@ -221,7 +238,11 @@ func curveLayer(s scene, c Chart, i int, f format) layer {
 	line := stroke{role: role, width: f.font * 0.14, dash: dashOf(i)}
 	burst := stroke{role: role, width: 1}
 	every := 1 + len(c.Series[i].Points)/mostDots
-	for k, p := range c.Series[i].Points {
+	points := c.Series[i].Points
+	if c.Quantity == Setting {
+		points = below(points, s.y.hi)
+	}
+	for k, p := range points {
 		at := s.at(float64(p.Bytes), p.Value)
 		line.points = append(line.points, at)
 		if p.Burst > 0 {
@@ -232,12 +253,18 @@ func curveLayer(s scene, c Chart, i int, f format) layer {
 				s.at(float64(p.Bytes), p.Lo), s.at(float64(p.Bytes), p.Hi),
 			}})
 		}
-		if k%every == 0 {
+		if k%every == 0 && (c.Quantity != Setting || p.Value < s.y.hi) {
 			l.dots = append(l.dots, dot{
 				at: at, radius: f.font * 0.28, hollow: p.Extrapolated,
 				tip: c.Series[i].Name + ", " + c.Quantity.Place(p) + ": " + p.Text(c.Quantity),
 			})
 		}
+	}
+	if knee := c.Series[i].Knee; knee != nil {
+		l.dots = append(l.dots, dot{
+			at: s.at(float64(knee.Bytes), knee.Value), radius: f.font * 0.55, hollow: true,
+			tip: c.Series[i].Name + ", " + c.Quantity.Place(*knee) + ": " + percent(kneeShare) + " of the plateau from here on",
+		})
 	}
 	for _, whole := range []stroke{line, burst} {
 		if len(whole.points) > 1 {
@@ -258,13 +285,14 @@ func describe(c Chart) string {
 	lo, hi := sizeRange(c)
 	what := map[Quantity]string{
 		BusBW: "Bus bandwidth", Time: "Time per launch in a burst", Alone: "Time of one launch alone", Spread: "Distribution of launches alone",
-		Rate: "Bandwidth",
+		Rate: "Bandwidth", Scale: "Bus bandwidth",
 	}[c.Quantity]
-	parts := []string{fmt.Sprintf("%s of %s from %s to %s.", what, plural(int64(len(c.Series)), "curve"), unit.Bytes(lo), unit.Bytes(hi))}
+	from, to := c.Quantity.Place(Point{Bytes: lo}), c.Quantity.Place(Point{Bytes: hi})
+	parts := []string{fmt.Sprintf("%s of %s from %s to %s.", what, plural(int64(len(c.Series)), "curve"), from, to)}
 	for _, s := range c.Series {
 		if n := len(s.Points); n > 0 {
 			parts = append(parts, fmt.Sprintf("%s: %s at %s, %s at %s.", s.Name, c.Quantity.Format(s.Points[0].Value),
-				unit.Bytes(s.Points[0].Bytes), c.Quantity.Format(s.Points[n-1].Value), unit.Bytes(s.Points[n-1].Bytes)))
+				c.Quantity.Place(s.Points[0]), c.Quantity.Format(s.Points[n-1].Value), c.Quantity.Place(s.Points[n-1])))
 		}
 	}
 	if c.Mark != "" {

@@ -11,11 +11,11 @@ import (
 	"zbench/bench/record"
 )
 
-// names are a chart's series.
+// names are a chart's series, without their number of ranks.
 func names(c Chart) []string {
 	var out []string
 	for _, s := range c.Series {
-		out = append(out, s.Name)
+		out = append(out, strings.TrimSuffix(s.Name, ", 1,024 ranks"))
 	}
 	return out
 }

@@ -20,11 +20,22 @@ type Drawing interface {
 // layer is painted as one. Series is -1 for what belongs to no series.
 type layer struct {
 	series int
-	areas  []area
-	lines  []stroke
-	dots   []dot
-	texts  []label
+	// part is what the page's script does with it when it zooms: grid is drawn anew,
+	// lines and band move along, label hides; empty stays.
+	part  string
+	areas []area
+	lines []stroke
+	dots  []dot
+	texts []label
 }
+
+// The parts of layers.
+const (
+	partGrid  = "grid"
+	partLines = "lines"
+	partBand  = "band"
+	partLabel = "label"
+)
 
 type vec struct{ x, y float64 }
 

@@ -37,8 +37,8 @@ func (p *svgPainter) picture(s scene) string {
 	switch {
 	case p.page && s.plot.width() > 0:
 		// The script places its guide by these: the axis in octaves, the plot in pixels.
-		fmt.Fprintf(&p.b, ` class="%s" data-x="%s %s" data-plot="%s %s %s %s"`, p.class,
-			exact(s.x.lo), exact(s.x.hi), num(s.plot.left), num(s.plot.right), num(s.plot.top), num(s.plot.bottom))
+		fmt.Fprintf(&p.b, ` class="%s" data-x="%s %s" data-y="%s %s" data-plot="%s %s %s %s"`, p.class,
+			exact(s.x.lo), exact(s.x.hi), exact(s.y.lo), exact(s.y.hi), num(s.plot.left), num(s.plot.right), num(s.plot.top), num(s.plot.bottom))
 	case p.page:
 		fmt.Fprintf(&p.b, ` class="%s"`, p.class)
 	default:
@@ -70,6 +70,9 @@ func (p *svgPainter) layer(l layer) {
 	p.b.WriteString("<g")
 	if l.series >= 0 && p.page {
 		fmt.Fprintf(&p.b, ` data-s="%d"`, l.series)
+	}
+	if l.part != "" && p.page {
+		fmt.Fprintf(&p.b, ` data-part="%s"`, l.part)
 	}
 	p.b.WriteString(">")
 	for _, a := range l.areas {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"zbench/bench/table"
-	"zbench/bench/unit"
 )
 
 // twinOf turns a chart into a table: one row per size, one column per series.
@@ -20,6 +19,9 @@ func twinOf(c Chart) Sheet {
 		return s
 	}
 	s.Table = numbers("size")
+	if c.Quantity == Scale {
+		s.Table = numbers("ranks")
+	}
 	cells := map[int64][][]string{} // by size, by series
 	for i, one := range c.Series {
 		s.Columns = append(s.Columns, table.Column{Name: one.Name, Right: true})
@@ -32,7 +34,7 @@ func twinOf(c Chart) Sheet {
 	}
 	for _, size := range slices.Sorted(maps.Keys(cells)) {
 		for at := 0; ; at++ {
-			row, filled := []string{unit.Bytes(size)}, false
+			row, filled := []string{c.Quantity.Place(Point{Bytes: size})}, false
 			for _, values := range cells[size] {
 				cell := none
 				if at < len(values) {

@@ -45,29 +45,34 @@ func (d *Document) IsAssumed() bool { return d != nil && len(d.Assumed) > 0 }
 
 // WriteAssumed writes the answer to the assumed question: the other answers first,
 // the sentence last.
-func (d *Document) WriteAssumed(w io.Writer, width int, folder string) error {
-	if err := d.WriteWhatIf(w, width, folder); err != nil {
+func (d *Document) WriteAssumed(w io.Writer, width int, paths ...string) error {
+	if err := d.WriteWhatIf(w, width, paths...); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "\n%s\n", strings.Join(plain.Fold(d.Sentence, width, "", ""), "\n"))
 	return err
 }
 
-// Command is what answers for the user's own model, from the curves in a folder.
-func Command(folder string) string { return strings.Join(command(folder), " ") }
+// Command is what answers for the user's own model, from the curves in a folder, or in
+// several records and logs.
+func Command(paths ...string) string { return strings.Join(command(paths), " ") }
 
 // command is Command in parts that stay together.
-func command(folder string) []string {
-	return []string{"zbench recommend " + quoted(folder), "--framework " + trainer.Assumed + " --params FILE --backward-ms MS"}
+func command(paths []string) []string {
+	line := "zbench recommend"
+	for _, p := range paths {
+		line += " " + quoted(p)
+	}
+	return []string{line, "--framework " + trainer.Assumed + " --params FILE --backward-ms MS"}
 }
 
 // commandLines is the command behind a heading: one line where it fits, else as a
 // shell continues one.
-func commandLines(heading, folder string, width int) []string {
-	if one := heading + Command(folder); utf8.RuneCountInString(one) <= width {
+func commandLines(heading string, paths []string, width int) []string {
+	if one := heading + Command(paths...); utf8.RuneCountInString(one) <= width {
 		return []string{one}
 	}
-	parts := command(folder)
+	parts := command(paths)
 	return []string{heading + parts[0] + " \\", parts[1]}
 }
 
@@ -84,7 +89,7 @@ func quoted(s string) string {
 
 // WriteWhatIf writes the other answers, the caveats and the command for the user's
 // own model, for a terminal of so many columns.
-func (d *Document) WriteWhatIf(w io.Writer, width int, folder string) error {
+func (d *Document) WriteWhatIf(w io.Writer, width int, paths ...string) error {
 	var b strings.Builder
 	if t := d.WhatIfTable(); len(t.Groups[0].Rows) > 0 {
 		if err := table.Text(&b, width, t); err != nil {
@@ -96,7 +101,7 @@ func (d *Document) WriteWhatIf(w io.Writer, width int, folder string) error {
 			b.WriteString(line + "\n")
 		}
 	}
-	for i, line := range commandLines("Your own model: ", folder, width) {
+	for i, line := range commandLines("Your own model: ", paths, width) {
 		if i > 0 {
 			line = "  " + line
 		}

@@ -55,11 +55,12 @@ func TestScripts(t *testing.T) {
 			return cond == "toolchain" && os.Getenv("ZBENCH_TOOLCHAIN") != "" || cond == "logs" && logs != "" || cond == "loopback" && libraries != "", nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code":    exitCode,
-			"damage":  damage,
-			"glob":    globCount,
-			"machine": writeMachine,
-			"says":    says,
+			"code":       exitCode,
+			"damage":     damage,
+			"glob":       globCount,
+			"machine":    writeMachine,
+			"sameanswer": sameAnswer,
+			"says":       says,
 		},
 	})
 }

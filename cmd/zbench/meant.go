@@ -100,6 +100,11 @@ func newHelp(root *cobra.Command) *cobra.Command {
 // commas.
 func collectiveNames(args []string) []string {
 	names := split(args)
+	for i, name := range names {
+		if c, err := collective.ByName(name); err == nil {
+			names[i] = c.Name // an unknown one is refused when the sweep is prepared
+		}
+	}
 	if len(names) == 0 && len(args) > 0 {
 		return []string{""} // an empty variable of a script is no request for all
 	}

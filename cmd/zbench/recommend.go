@@ -87,7 +87,7 @@ func runRecommend(s State, args []string, o *adviceFlagSet, out, format string, 
 		sources, recs = append(sources, one), append(recs, one.Record)
 	}
 	if q == nil {
-		return knees(s, args[0], recs, sources, format)
+		return knees(s, args, recs, sources, format)
 	}
 	d, err := q.Ask(sources)
 	if err != nil {
@@ -133,7 +133,7 @@ func keepAdvice(s State, out string, force bool, started time.Time, recs []*reco
 
 // knees prints what can be said without trainer and model: the sizes near the
 // plateaus and, for people, the assumed answer, which is none to the question.
-func knees(s State, path string, recs []*record.Record, sources []cost.Source, format string) error {
+func knees(s State, paths []string, recs []*record.Record, sources []cost.Source, format string) error {
 	readable := false
 	for _, rec := range recs {
 		var err error
@@ -145,7 +145,7 @@ func knees(s State, path string, recs []*record.Record, sources []cost.Source, f
 		if _, err := fmt.Fprintln(s.Stdout); err != nil {
 			return err
 		}
-		if err := d.WriteAssumed(s.Stdout, table.Terminal, path); err != nil {
+		if err := d.WriteAssumed(s.Stdout, table.Terminal, paths...); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"zbench/bench/spec"
+	"zbench/bench/spell"
 	"zbench/bench/unit"
 )
 
@@ -91,6 +93,18 @@ func textFlag(name, fallback, meaning string, of func(*spec.Spec) *string) specF
 		set:  last(func(s *spec.Spec, v string) error { *of(s) = v; return nil }),
 		show: func(s *spec.Spec) []string { return []string{*of(s)} },
 	}
+}
+
+// nameFlag is a name in any spelling; an unknown one is refused when the run is
+// prepared, with what lists the known.
+func nameFlag(name, fallback, meaning string, known []string, of func(*spec.Spec) *string) specFlag {
+	f := textFlag(name, fallback, meaning, of)
+	f.set = last(func(s *spec.Spec, v string) error {
+		own, _ := spell.Match(known, v)
+		*of(s) = cmp.Or(own, v)
+		return nil
+	})
+	return f
 }
 
 func boolFlag(name, meaning string, of func(*spec.Spec) *bool) specFlag {

@@ -99,7 +99,7 @@ var ownFlags = []specFlag{
 			return []string{strconv.Itoa(s.World.RanksPerGPU)}
 		},
 	},
-	factual(textFlag("fabric", fabric.Default, "hardware to simulate (zbench list fabrics)", func(s *spec.Spec) *string { return &s.Fabric })),
+	factual(nameFlag("fabric", fabric.Default, "hardware to simulate (zbench list fabrics)", fabric.Names(), func(s *spec.Spec) *string { return &s.Fabric })),
 	factual(textFlag("backend", "auto", "libraries underneath: auto, "+strings.Join(native.Backends(), ", "), func(s *spec.Spec) *string { return &s.Backend })),
 	{
 		name: "seed", unit: "uint64", fallback: "1", meaning: "seed of the simulated noise and of the verification's data", fact: true,
@@ -111,7 +111,13 @@ var ownFlags = []specFlag{
 	},
 	{
 		name: "fault", unit: "stringArray", meaning: "plant a fault into the simulation (zbench list faults); may be repeated", fact: true,
-		set:  func(s *spec.Spec, v []string) error { s.Faults = slices.Clone(v); return nil },
+		set: func(s *spec.Spec, v []string) error {
+			s.Faults = nil
+			for _, text := range v {
+				s.Faults = append(s.Faults, fabric.SpellFault(text))
+			}
+			return nil
+		},
 		show: func(s *spec.Spec) []string { return s.Faults },
 	},
 	listFlag("groups", "also run all disjoint groups of so many GPUs of all nodes at once: 2,4,8", func(s *spec.Spec) *[]int { return &s.Sweep.Groups }),

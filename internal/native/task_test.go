@@ -42,6 +42,17 @@ func TestTasksOfCompilation(t *testing.T) {
 	require.Regexp(t, `^compiling (delay.hip for MI300X \(1|verify.hip for MI300X \(2) of 2\)$`, (*list)[0])
 }
 
+// A second device of a kind does not move the numbers of the next kind's.
+func TestTasksOfSeveralKinds(t *testing.T) {
+	var last string
+	c := compilations{tell: func(t Task) { last = t.String() }, of: 2}
+	for _, key := range []string{"a", "a", "b"} {
+		c.count(key, true)
+	}
+	c.begin(order{CompileRequest: CompileRequest{File: "verify.hip", Arch: "gfx90a"}})
+	require.Equal(t, "compiling verify.hip for gfx90a (2 of 2)", last)
+}
+
 // Without a cache each device has its own. What was not announced has no number.
 func TestTasksWithoutCache(t *testing.T) {
 	p := loopback(t, nil)

@@ -155,21 +155,29 @@ func evaluate[T any](t *testing.T, tab context.Context, expression string) T {
 	return out
 }
 
+// shots is the folder for screenshots; empty where none were asked for.
+func shots() string { return os.Getenv("ZBENCH_SHOTS") }
+
 // shoot saves the whole page as a picture, where that was asked for.
 func shoot(t *testing.T, tab context.Context, name string) {
 	t.Helper()
-	folder := os.Getenv("ZBENCH_SHOTS")
-	if folder == "" {
+	if shots() == "" {
 		return
 	}
 	var png []byte
 	if err := chromedp.Run(tab, chromedp.FullScreenshot(&png, 100)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	save(t, name, png)
+}
+
+// save writes a screenshot.
+func save(t *testing.T, name string, png []byte) {
+	t.Helper()
+	if err := os.MkdirAll(shots(), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(folder, name+".png"), png, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(shots(), name+".png"), png, 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -99,8 +99,9 @@ func TestBucketSize(t *testing.T) {
 	bad := evaluate[[]string](t, tab, `(function () {
 		var bad = [], s = document.querySelector("section[aria-labelledby=h-advice]");
 		if (!/(use|keep) [0-9.]+ [kMGT]/i.test(s.querySelector(".answer").innerText)) bad.push("the sentence says no size: " + s.querySelector(".answer").innerText);
-		if (s.getBoundingClientRect().top > document.querySelector("figure#busbw").getBoundingClientRect().top) bad.push("the curves come before the answer");
-		var best = s.querySelectorAll("table.settings:not(details *) tr.best");
+		var chips = document.querySelector(".verdict .chips").innerText;
+		if (!/Bucket size\s+(use|keep) [0-9.]+/.test(chips) || !/Confidence\s+(low|medium|high)/.test(chips)) bad.push("the verdict lacks the setting or the confidence: " + chips);
+		var best = s.querySelectorAll("table.settings:not(details:not(.fold) *) tr.best");
 		var kept = best.length === 1 && best[0].innerText.includes("keep this");
 		if (best.length !== 1 || !/(use|keep) this/.test(best[0].innerText)) bad.push(best.length + " rows are the answer");
 		if (getComputedStyle(best[0].cells[0]).fontWeight < 600) bad.push("the answer's row looks like the others");
@@ -112,7 +113,7 @@ func TestBucketSize(t *testing.T) {
 		});
 		if (!s.querySelector("svg.wide rect")) bad.push("the plateau is not shaded");
 		s.querySelectorAll("pre").forEach(function (p) {
-			if (!p.innerText.includes("# zbench: ") || !p.innerText.includes("# read back")) bad.push("lines to copy are cut: " + p.innerText);
+			if (!p.textContent.includes("# zbench: ") || !p.textContent.includes("# read back")) bad.push("lines to copy are cut: " + p.textContent);
 		});
 		return bad;
 	})()`)
@@ -133,7 +134,7 @@ func TestTimingsAreApart(t *testing.T) {
 	if len(heads) != 2 || !strings.Contains(heads[0], "burst") || !strings.Contains(heads[1], "alone") {
 		t.Errorf("the results table's headings are %q", heads)
 	}
-	if text := evaluate[string](t, tab, `(document.querySelector("section[aria-labelledby=h-late]") || document.body).innerText`); !strings.Contains(text, "launches of") {
+	if text := evaluate[string](t, tab, `(document.querySelector("section[aria-labelledby=h-late]") || document.body).textContent`); !strings.Contains(text, "launches of") {
 		t.Errorf("who is late is not said of how many launches: %q", text)
 	}
 }
@@ -151,10 +152,13 @@ func TestWithoutScript(t *testing.T) {
 		if strings.Contains(html, `class="readout"`) {
 			t.Error("the script ran: this test shows nothing")
 		}
-		for _, want := range []string{"Results", "By message size", "How it was measured", "busbw", "algbw", "KiB"} {
+		for _, want := range []string{"Results", "by message size", "How it was measured", "Verdict", "busbw", "KiB"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("without script the page does not show %q", want)
 			}
+		}
+		if !strings.Contains(html, "algbw") {
+			t.Error("without script the page does not have the results that fold")
 		}
 		if strings.Contains(text, "Theme:") {
 			t.Error("without script the theme button shows and does nothing")

@@ -1,0 +1,112 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// scalingBlocks show how bus bandwidth changes with the number of ranks: what falls
+// off, charts, and an efficiency table for each family of worlds.
+func scalingBlocks(rec *record.Record, drawn []curve) []Block {
+	all := scalings(drawn)
+	if len(all) == 0 {
+		return nil
+	}
+	out := listed("", fallLines(all))
+	if len(out) == 0 {
+		out = []Block{Paragraph{Text: said("No collective falls below " + percent(fallShare) + " of its best bus bandwidth at the largest number of ranks.")}}
+	}
+	out = append(out, plots(scalingCharts(rec, all))...)
+	for _, f := range []family{oneWorld, groups, strided} {
+		t := scalingTable(all, f)
+		if len(t.Groups) == 0 {
+			continue
+		}
+		s := Sheet{Label: "Scaling efficiency, " + string(f), Table: t}
+		s.Caption = sentenceCase(string(f)) + ": bus bandwidth, and its share of the best in the same column"
+		if rec.Simulated {
+			s.Caption = "SIMULATED. " + s.Caption
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// sentenceCase begins a phrase with a capital letter.
+func sentenceCase(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// fallLines name what falls off with scale, one line for each family and message size.
+func fallLines(all []scaling) []string {
+	var out []string
+	for _, f := range []family{oneWorld, groups, strided} {
+		var order []int64
+		fallen := map[int64][]string{}
+		for _, s := range all {
+			if s.family != f {
+				continue
+			}
+			for _, size := range s.sizes {
+				text, falls := s.fall(size)
+				if !falls {
+					continue
+				}
+				if fallen[size] == nil {
+					order = append(order, size)
+				}
+				fallen[size] = append(fallen[size], text)
+			}
+		}
+		for _, size := range order {
+			line := fmt.Sprintf("At %s busbw falls off with the number of ranks: %s.", unit.Bytes(size), strings.Join(fallen[size], "; "))
+			if f != oneWorld {
+				line = sentenceCase(string(f)) + ": " + line
+			}
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// fall compares the largest world with the best one at a size.
+func (s scaling) fall(size int64) (string, bool) {
+	last, best := s.worlds[len(s.worlds)-1], s.worlds[0]
+	for _, w := range s.worlds {
+		if *w.bySize[size].BusBW > *best.bySize[size].BusBW {
+			best = w
+		}
+	}
+	now := share(*last.bySize[size].BusBW, *best.bySize[size].BusBW)
+	if now >= fallShare || best.ranks >= last.ranks {
+		return "", false
+	}
+	return fmt.Sprintf("%s reaches %s on %s, %s of the %s on %s", s.name, unit.Rate(*last.bySize[size].BusBW), plural(int64(last.ranks), "rank"),
+		percent(now), unit.Rate(*best.bySize[size].BusBW), plural(int64(best.ranks), "rank")), true
+}
+
+// FallsOff names what falls off with the number of ranks, a sentence each; empty
+// where the record has one number of ranks only or nothing falls off.
+func FallsOff(rec *record.Record) []string {
+	drawn, _ := drawnCurves(curvesOf(rec))
+	return fallLines(scalings(drawn))
+}
+
+// rankAxis spans numbers of ranks, with ticks at powers of two.
+func rankAxis(lo, hi int64, share func(label string) float64) axis {
+	a := sizeAxis(lo, hi, func(string) float64 { return 0 })
+	a.title = "ranks of a communicator, log scale"
+	for _, stride := range []int{1, 2, 5, 10} {
+		a.ticks = sizeTicks(a, stride)
+		for i, t := range a.ticks {
+			if t.label != "" {
+				a.ticks[i].label = comma(int64(t.value))
+			}
+		}
+		if spaced(a, share) {
+			break
+		}
+	}
+	return a
+}

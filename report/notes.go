@@ -1,0 +1,65 @@
+package report
+
+import (
+	"strings"
+
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// notesOf explains only the signs that occur.
+func notesOf(c Chart, rec *record.Record) []string {
+	var bars, hollow, filled, plotted, bursts bool
+	for _, s := range c.Series {
+		for _, p := range s.Points {
+			plotted = true
+			bars = bars || p.Bounded
+			hollow = hollow || p.Extrapolated
+			filled = filled || !p.Extrapolated
+			bursts = bursts || p.Burst > 0
+		}
+	}
+	var notes []string
+	if c.Quantity == Alone && plotted {
+		notes = append(notes, "The slowest rank’s time, nothing else under way: what a small message waits for.")
+	}
+	if bursts {
+		notes = append(notes, "The thin line of the same colour is the time per launch in a burst; it is not mixed in.")
+	}
+	if !plotted {
+		return []string{"No case ended with a figure to draw."}
+	}
+	if bars {
+		notes = append(notes, "Vertical bars bound the median with at least 95 % confidence; a bar shorter than its marker does not show.")
+	}
+	switch {
+	case hollow && filled:
+		notes = append(notes, "Hollow markers are extrapolated: "+unmeasured+".")
+	case hollow:
+		notes = append(notes, "All points are extrapolated (hollow markers): "+unmeasured+".")
+	}
+	if text := kneeNote(c); text != "" {
+		notes = append(notes, text)
+	}
+	if c.Quantity == BusBW && c.Band != nil {
+		notes = append(notes, "The dotted vertical line is the largest gradient message of the recommended bucket size.")
+	}
+	if c.Quantity == BusBW && rec.World.Ranks == 1 {
+		notes = append(notes, "One rank has no bus traffic: its bus bandwidth is zero by definition.")
+	}
+	return notes
+}
+
+// kneeNote says from which size on each curve stays at kneeShare of its plateau.
+func kneeNote(c Chart) string {
+	var knees []string
+	for _, s := range c.Series {
+		if s.Knee != nil {
+			knees = append(knees, s.Name+" "+unit.Bytes(s.Knee.Bytes))
+		}
+	}
+	if len(knees) == 0 {
+		return ""
+	}
+	return "Large hollow markers: from there on the curve stays above " + percent(kneeShare) + " of its plateau. " + strings.Join(knees, "; ") + "."
+}

@@ -1,0 +1,77 @@
+package report
+
+// plotData is what the script reads of a chart: its points, printed and as numbers,
+// and what it needs to label the axes of a part of it.
+type plotData struct {
+	ID     string       `json:"id"`
+	Series []seriesData `json:"series"`
+	// X are ticks in units of the axis, octaves. Y says how the other axis is labelled.
+	X []tickData `json:"x"`
+	Y yData      `json:"y"`
+}
+
+// yData is a value axis. A logarithmic one has Ticks; a linear one is labelled by the
+// script: the value over Scale, with Unit behind and Plus before what is above zero.
+type yData struct {
+	Log   bool       `json:"log"`
+	Zero  bool       `json:"zero"`
+	Scale float64    `json:"scale"`
+	Unit  string     `json:"unit"`
+	Plus  string     `json:"plus"`
+	Ticks []tickData `json:"ticks"`
+}
+
+// tickData is a tick's place, in units of the axis, and its label.
+type tickData struct {
+	At   float64 `json:"at"`
+	Text string  `json:"text"`
+}
+
+type seriesData struct {
+	Name   string      `json:"name"`
+	Points []pointData `json:"points"`
+}
+
+// pointData is a point: where on the axis it is, in numbers and in words, and its
+// value, in base units and in words.
+type pointData struct {
+	Bytes int64   `json:"b"`
+	Value float64 `json:"v"`
+	Size  string  `json:"s"`
+	Text  string  `json:"t"`
+}
+
+func dataOf(c Chart) plotData {
+	d := plotData{ID: c.ID, X: []tickData{}, Y: yData{Ticks: []tickData{}}, Series: []seriesData{}}
+	for _, s := range c.Series {
+		one := seriesData{Name: s.Name, Points: []pointData{}}
+		for _, p := range s.Points {
+			one.Points = append(one.Points, pointData{p.Bytes, p.Value, c.Quantity.Place(p), p.Text(c.Quantity)})
+		}
+		d.Series = append(d.Series, one)
+	}
+	if c.Empty() {
+		return d
+	}
+	// All labels there can be: the script leaves out those that do not fit.
+	x, y := placeAxis(c, func(string) float64 { return 0 }), valueAxis(c, 400, 1)
+	for _, t := range x.ticks {
+		if t.label != "" {
+			d.X = append(d.X, tickData{x.lo + x.norm(t.value)*(x.hi-x.lo), t.label})
+		}
+	}
+	switch {
+	case y.log:
+		d.Y.Log = true
+		for _, t := range y.ticks {
+			d.Y.Ticks = append(d.Y.Ticks, tickData{y.lo + y.norm(t.value)*(y.hi-y.lo), t.label})
+		}
+	case c.Quantity == Spread:
+		d.Y.Scale, d.Y.Unit, d.Y.Plus = 0.01, " %", "+"
+	case c.Quantity == Setting:
+		d.Y.Scale, d.Y.Unit, d.Y.Plus, d.Y.Zero = 0.01, " %", "+", true
+	default:
+		d.Y.Scale, d.Y.Zero = scaleOf(y.hi, rateSteps).size, true
+	}
+	return d
+}

@@ -1,0 +1,190 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/collective"
+	"zbench/bench/record"
+)
+
+// scaled is a sweep of one collective or three, alone on several numbers of nodes. The
+// model's latency grows with the ranks, so that large worlds lose bandwidth at small sizes.
+func scaled(kinds int, nodes ...int) *record.Record {
+	rec := sweep(2)
+	rec.Results = nil
+	for _, c := range collective.All()[:kinds] {
+		for _, n := range nodes {
+			for i := range 24 {
+				r := oneCase(c, int64(1)<<(10+i), 8*n, 4, 360e9, i)
+				if r.Bytes > 0 {
+					t := r.Burst.MeanOfRanks.Median
+					bw := *r.BusBW * t / (t + 20e-6*float64(n))
+					r.BusBW = &bw
+				}
+				r.Nodes = n
+				rec.Results = append(rec.Results, r)
+			}
+		}
+	}
+	return rec
+}
+
+// atOnce turns a world into groups that run at once.
+func atOnce(rec *record.Record, ranks, groups, stride int) *record.Record {
+	for _, r := range scaled(3, ranks/8+1).Results {
+		r.Ranks, r.Groups, r.Stride = ranks, groups, stride
+		rec.Results = append(rec.Results, r)
+	}
+	return rec
+}
+
+// The number of ranks is the axis, the best is 100 %, and what falls off is named at
+// the size at which it does.
+func TestScalingNamesWhatFallsOff(t *testing.T) {
+	drawn, _ := drawnCurves(curvesOf(scaled(1, 1, 2, 128)))
+	all := scalings(drawn)
+	require.Len(t, all, 1)
+	require.Equal(t, []int64{8 << 30, 128 << 20}, all[0].sizes)
+	lines := FallsOff(scaled(1, 1, 2, 128))
+	require.NotEmpty(t, lines)
+	last := lines[len(lines)-1]
+	require.Contains(t, last, "At 128 MiB busbw falls off with the number of ranks: all_reduce reaches ")
+	require.Contains(t, last, " on 1,024 ranks, ")
+	table := scalingTable(all, oneWorld)
+	require.Len(t, table.Groups[0].Rows, 3)
+	require.Equal(t, "8 ranks on 1 node", table.Groups[0].Rows[0].Cells[0])
+	require.Equal(t, "100 %", table.Groups[0].Rows[1].Cells[4], "128 MiB is best on two nodes: times of one launch vary by 1 %")
+	require.Contains(t, last, table.Groups[0].Rows[2].Cells[4])
+	require.Empty(t, FallsOff(scaled(1, 128)), "one number of ranks has no scaling")
+	require.Empty(t, scalingBlocks(scaled(1, 128), drawn[:1]))
+}
+
+// A result at one world only is no common size; a world without any has no row.
+func TestScalingComparesCommonSizes(t *testing.T) {
+	rec := scaled(1, 1, 2)
+	for i := range rec.Results {
+		if r := &rec.Results[i]; r.Nodes == 2 && r.BytesRequested > 1<<20 {
+			r.Status = record.Failed
+		}
+	}
+	drawn, _ := drawnCurves(curvesOf(rec))
+	require.Equal(t, []int64{1 << 20, 16 << 10}, scalings(drawn)[0].sizes)
+	for i := range rec.Results {
+		if rec.Results[i].Nodes == 2 {
+			rec.Results[i].Status = record.Failed
+		}
+	}
+	drawn, _ = drawnCurves(curvesOf(rec))
+	require.Empty(t, scalings(drawn))
+}
+
+// Above six series each collective has a chart of its own, as a file too, and every
+// label has its number of ranks. What is long is folded.
+func TestManySeriesAreSplitByCollective(t *testing.T) {
+	rec := atOnce(atOnce(scaled(3, 1, 2, 4, 128), 2, 512, 0), 4, 256, 0)
+	doc := Collectives(rec, Extras{Knees: knees()})
+	var ids []string
+	for _, c := range doc.Charts() {
+		ids = append(ids, c.ID)
+		require.LessOrEqual(t, len(c.Series), 8)
+		if c.Quantity == Scale {
+			continue
+		}
+		require.True(t, c.Short)
+		for _, s := range c.Series {
+			require.Contains(t, s.Name, "rank", c.ID)
+		}
+	}
+	require.Contains(t, ids, "busbw-all_reduce")
+	require.Contains(t, ids, "scaling-all_gather")
+	require.NotContains(t, ids, "busbw")
+	folded := map[string]bool{}
+	for _, s := range doc.Sections {
+		folded[s.Name] = s.Folded
+	}
+	require.False(t, folded["charts"] || folded["scaling"])
+	require.True(t, folded["times"] && folded["results"] && folded["method"] && folded["setup"])
+	few := Collectives(sweep(24), Extras{}).Charts()
+	require.Equal(t, "busbw", few[0].ID)
+	require.Equal(t, "all_reduce, 1,024 ranks", few[0].Series[0].Name)
+	for _, c := range doc.Charts() {
+		for _, f := range []format{wide(), narrow(), alone()} {
+			checkGeometry(t, layOut(c, f), c.ID)
+		}
+	}
+}
+
+// The verdict is the first text of the page, before the contents and any figure, and
+// the contents lead to every section.
+func TestVerdictComesFirst(t *testing.T) {
+	rec := sweep(24)
+	d := advised(t, rec, "megatron", 8e9)
+	doc := Collectives(rec, Extras{Knees: knees(), Advice: d})
+	page := writeHTML(t, doc)
+	verdict, contents := strings.Index(page, `id="h-verdict"`), strings.Index(page, `<nav aria-label="Contents">`)
+	require.Positive(t, verdict)
+	require.Less(t, verdict, strings.Index(page, `class="banner`))
+	require.Less(t, verdict, contents)
+	require.Less(t, contents, strings.Index(page, "<figure"))
+	box, _ := between(page, `<section class="verdict"`, "</section>")
+	for _, want := range []string{"SIMULATED", "<dt>Bucket size</dt><dd>use ", "<dt>Confidence</dt><dd>low</dd>", "ddp_bucket_size"} {
+		require.Contains(t, box, want)
+	}
+	for _, l := range Judge(rec, d).Lines {
+		require.Contains(t, box, escaped(l.Text)[:min(20, len(l.Text))])
+	}
+	for _, s := range doc.Sections {
+		require.Contains(t, page, `<a href="#h-`+s.Name+`">`)
+	}
+	require.NotContains(t, page, "What is still needed", "nothing is missing")
+	require.Contains(t, pageOf(t, rec), "What is still needed")
+	require.Contains(t, pageOf(t, rec), "no recommendation")
+}
+
+// Knees, the recommended messages and roofs are marked where bus bandwidth is drawn.
+func TestBusBWHasItsMarks(t *testing.T) {
+	rec := sweep(24)
+	k := knees()
+	k.Curves[0].Points[1].Fraction, k.Curves[0].Dtype, k.Curves[0].Op = kneeShare, "float", "sum"
+	k.Curves[0].Nodes, k.Curves[0].GPUsPerProcess = 128, 1
+	c := Collectives(rec, Extras{Knees: k, Advice: advised(t, rec, "megatron", 8e9)}).Charts()[0]
+	require.NotNil(t, c.Series[0].Knee)
+	require.Nil(t, c.Series[1].Knee)
+	require.NotEmpty(t, c.Roofs)
+	require.Contains(t, c.Band.Label, "recommended: ")
+	require.Contains(t, strings.Join(c.Notes, " "), "above 90 % of its plateau. all_reduce, 1,024 ranks 1 GiB.")
+	for _, f := range []format{wide(), narrow(), alone()} {
+		checkGeometry(t, layOut(c, f), "busbw with marks")
+	}
+	require.Contains(t, svg(t, c), "recommended: ")
+}
+
+// The cost of a setting is on a linear axis from the best, and a curve that leaves the
+// plot ends at its edge.
+func TestSettingsArePercentOverBest(t *testing.T) {
+	d := advised(t, sweep(24), "megatron", 8e9)
+	c := adviceChart(d)
+	a := valueAxis(c, 400, 13)
+	require.False(t, a.log)
+	require.Equal(t, "0 %", a.ticks[0].label)
+	best := c.Series[0].Points[0].Value
+	for _, p := range c.Series[0].Points {
+		best = min(best, p.Value)
+	}
+	require.InDelta(t, 0, best, 1e-12)
+	require.Contains(t, c.Series[1].Points[0].Words, "over the best")
+	cut := below([]Point{{Bytes: 1, Value: 4}, {Bytes: 4, Value: 0}, {Bytes: 16, Value: 4}}, 2)
+	require.Equal(t, []Point{{Bytes: 2, Value: 2}, {Bytes: 4}, {Bytes: 8, Value: 2}}, cut)
+	require.Empty(t, below([]Point{{Bytes: 1, Value: 4}}, 2))
+	s := layOut(c, wide())
+	for _, l := range s.layers {
+		for _, line := range l.lines {
+			for _, p := range line.points {
+				require.GreaterOrEqual(t, p.y, s.plot.top-1)
+			}
+		}
+	}
+}
