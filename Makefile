@@ -121,12 +121,17 @@ system-test-browser: build ## The built binary's report in Chromium
 	if [ "$$code" != 1 ]; then echo "a sweep that hangs exited with $$code, not 1"; exit 1; fi; \
 	bin/zbench hbm --backend loopback --size 8M --max-time 0.02 --sweep --out "$$out/hbm" > "$$out/stdout"; \
 	bin/zbench kernels rmsnorm --backend loopback --rows 3 --hidden 64,4097 --out "$$out/norm" > "$$out/stdout"; \
+	bin/zbench collectives --nodes 128 --scale 1,2,4 --groups 2,4,8 --strides 2,8 --out "$$out/scale" > "$$out/stdout"; \
+	bin/zbench import bench/peers/testdata/algo_proto.log --out "$$out/import" > "$$out/stdout"; \
+	axe=$$(scripts/axe.sh); \
 	mkdir "$$out/pages"; ZBENCH_PAGES="$$out/pages" $(GO) test -count=1 -run 'NormPage|StreamPage' ./report; \
 	cd test/browser && for page in hbm/report norm/report pages/hbm-40-0 pages/rmsnorm-6-2; do \
-		ZBENCH_REPORT="$$out/$$page.html" $(GO) test -count=1 -run TestLooks ./... || exit 1; \
+		ZBENCH_AXE="$$axe" ZBENCH_REPORT="$$out/$$page.html" $(GO) test -count=1 -run 'TestLooks|TestAxe$$' ./... || exit 1; \
 	done && \
-	ZBENCH_REPORT="$$out/run/report.html" $(GO) test -count=1 ./... && \
-	ZBENCH_REPORT="$$out/hung/report.html" $(GO) test -count=1 -run TestLooks ./...
+	ZBENCH_AXE="$$axe" ZBENCH_REPORT="$$out/run/report.html" $(GO) test -count=1 ./... && \
+	for page in hung import scale; do \
+		ZBENCH_AXE="$$axe" ZBENCH_REPORT="$$out/$$page/report.html" $(GO) test -count=1 -run 'TestLooks|TestAxe$$|TestFirst|TestScreens' ./... || exit 1; \
+	done
 
 # Outside CI a machine that cannot fetch (no root, no network) skips, and says so.
 FETCH = fetch() { "$$@" || { [ -z "$${CI:-}" ] && echo "SKIPPED: $$* failed" >&2; }; }

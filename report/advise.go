@@ -66,7 +66,8 @@ func whatIf(d *advice.Document) []Block {
 	}
 	return []Block{
 		Sheet{Label: "Other models and batch sizes", Caption: "Other models and batch sizes, from the same curves", Table: d.WhatIfTable()},
-		Heading{said("For your own model")}, Code{"command for your own model", advice.Command("DIR")},
+		Heading{said("For your own model")},
+		Code{"command for your own model", advice.Command("DIR")},
 	}
 }
 

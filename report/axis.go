@@ -190,3 +190,19 @@ func percentTicks(a axis, count int, plus string) []tick {
 	}
 	return out
 }
+
+// placeAxis makes the x axis.
+func placeAxis(c Chart, share func(label string) float64) axis {
+	lo, hi := sizeRange(c)
+	switch c.Quantity {
+	case Setting:
+		return countAxis(lo, hi, share)
+	case Scale:
+		return rankAxis(lo, hi, share)
+	}
+	a := sizeAxis(lo, hi, share)
+	if c.Quantity == Rate {
+		a.title = "size of one array, log scale"
+	}
+	return a
+}

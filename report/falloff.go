@@ -49,7 +49,7 @@ func fallLines(all []scaling) []string {
 				continue
 			}
 			for _, size := range s.sizes {
-				text, falls := s.fall(size)
+				text, _, falls := s.fall(size)
 				if !falls {
 					continue
 				}
@@ -70,8 +70,9 @@ func fallLines(all []scaling) []string {
 	return out
 }
 
-// fall compares the largest world with the best one at a size.
-func (s scaling) fall(size int64) (string, bool) {
+// fall compares the largest world with the best one at a size: kept is the share that
+// is left.
+func (s scaling) fall(size int64) (text string, kept float64, falls bool) {
 	last, best := s.worlds[len(s.worlds)-1], s.worlds[0]
 	for _, w := range s.worlds {
 		if *w.bySize[size].BusBW > *best.bySize[size].BusBW {
@@ -80,17 +81,10 @@ func (s scaling) fall(size int64) (string, bool) {
 	}
 	now := share(*last.bySize[size].BusBW, *best.bySize[size].BusBW)
 	if now >= fallShare || best.ranks >= last.ranks {
-		return "", false
+		return "", now, false
 	}
 	return fmt.Sprintf("%s reaches %s on %s, %s of the %s on %s", s.name, unit.Rate(*last.bySize[size].BusBW), plural(int64(last.ranks), "rank"),
-		percent(now), unit.Rate(*best.bySize[size].BusBW), plural(int64(best.ranks), "rank")), true
-}
-
-// FallsOff names what falls off with the number of ranks, a sentence each; empty
-// where the record has one number of ranks only or nothing falls off.
-func FallsOff(rec *record.Record) []string {
-	drawn, _ := drawnCurves(curvesOf(rec))
-	return fallLines(scalings(drawn))
+		percent(now), unit.Rate(*best.bySize[size].BusBW), plural(int64(best.ranks), "rank")), now, true
 }
 
 // rankAxis spans numbers of ranks, with ticks at powers of two.

@@ -80,22 +80,6 @@ func layOut(c Chart, f format) scene {
 	return s
 }
 
-// placeAxis makes the x axis.
-func placeAxis(c Chart, share func(label string) float64) axis {
-	lo, hi := sizeRange(c)
-	switch c.Quantity {
-	case Setting:
-		return countAxis(lo, hi, share)
-	case Scale:
-		return rankAxis(lo, hi, share)
-	}
-	a := sizeAxis(lo, hi, share)
-	if c.Quantity == Rate {
-		a.title = "size of one array, log scale"
-	}
-	return a
-}
-
 // seriesLayer draws a series in the way of the chart's quantity.
 func seriesLayer(s scene, c Chart, i int, f format) layer {
 	switch {

@@ -48,7 +48,7 @@ func TestScalingNamesWhatFallsOff(t *testing.T) {
 	all := scalings(drawn)
 	require.Len(t, all, 1)
 	require.Equal(t, []int64{8 << 30, 128 << 20}, all[0].sizes)
-	lines := FallsOff(scaled(1, 1, 2, 128))
+	lines := fallLines(all)
 	require.NotEmpty(t, lines)
 	last := lines[len(lines)-1]
 	require.Contains(t, last, "At 128 MiB busbw falls off with the number of ranks: all_reduce reaches ")
@@ -58,7 +58,6 @@ func TestScalingNamesWhatFallsOff(t *testing.T) {
 	require.Equal(t, "8 ranks on 1 node", table.Groups[0].Rows[0].Cells[0])
 	require.Equal(t, "100 %", table.Groups[0].Rows[1].Cells[4], "128 MiB is best on two nodes: times of one launch vary by 1 %")
 	require.Contains(t, last, table.Groups[0].Rows[2].Cells[4])
-	require.Empty(t, FallsOff(scaled(1, 128)), "one number of ranks has no scaling")
 	require.Empty(t, scalingBlocks(scaled(1, 128), drawn[:1]))
 }
 
@@ -187,4 +186,13 @@ func TestSettingsArePercentOverBest(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The verdict names what falls off, at the size at which it does; a collective that
+// keeps its bandwidth does not "fall off".
+func TestVerdictNamesWhatFallsOff(t *testing.T) {
+	lines := Judge(scaled(3, 1, 2, 128), nil).Only(KindScale)
+	require.Len(t, lines, 1)
+	require.Regexp(t, `^Scaling: at 128 MiB \w+ reaches .* on 1,024 ranks, [0-9.]+ % of the .* ranks?\.$`, lines[0].Text)
+	require.Empty(t, Judge(sweep(24), nil).Only(KindScale))
 }

@@ -112,50 +112,28 @@ func roofValue(rec *record.Record, label string) float64 {
 	return 0
 }
 
-// scale compares the numbers of nodes of a sweep: what falls off most.
+// scale names what falls off most with the number of ranks, at the message size at
+// which it does.
 func (j judged) scale() []VerdictLine {
-	type step struct {
-		name     string
-		from, to *record.Result
-		kept     float64
-	}
-	var worst *step
-	for _, name := range collectivesOf(j.Record) {
-		byNodes := map[int]*record.Result{}
-		least, most := 0, 0
-		for i := range j.Results {
-			r := &j.Results[i]
-			if r.Collective != name || r.Status != record.OK || r.Groups > 1 || r.Nodes < 1 {
-				continue
+	drawn, _ := drawnCurves(curvesOf(j.Record))
+	worst, where, least := "", int64(0), 1.0
+	compared := false
+	for _, s := range scalings(drawn) {
+		compared = compared || s.family == oneWorld
+		for _, size := range s.sizes {
+			text, kept, falls := s.fall(size)
+			if falls && s.family == oneWorld && kept < least {
+				worst, where, least = text, size, kept
 			}
-			if best, bw := byNodes[r.Nodes], 0.0; best != nil {
-				if bw, _ = busBWOf(best); bw >= busBWOr0(r) {
-					continue
-				}
-			}
-			byNodes[r.Nodes] = r
-			if least == 0 || r.Nodes < least {
-				least = r.Nodes
-			}
-			most = max(most, r.Nodes)
-		}
-		if least == most || busBWOr0(byNodes[least]) == 0 {
-			continue
-		}
-		s := step{name, byNodes[least], byNodes[most], busBWOr0(byNodes[most]) / busBWOr0(byNodes[least])}
-		if worst == nil || s.kept < worst.kept {
-			worst = &s
 		}
 	}
-	if worst == nil {
+	switch {
+	case !compared:
 		return nil
+	case worst == "":
+		return []VerdictLine{{Kind: KindScale, Text: "Scaling: no collective falls below " + part(fallShare) + " of its best busbw at the most ranks."}}
 	}
-	return []VerdictLine{{
-		Kind: KindScale, Share: max(0, 1-worst.kept),
-		Text: fmt.Sprintf("Scaling: from %s to %s %s falls off most and keeps %s of its best busbw (%s to %s).",
-			plural(int64(worst.from.Nodes), "node"), plural(int64(worst.to.Nodes), "node"), worst.name, part(worst.kept),
-			unit.Rate(busBWOr0(worst.from)), unit.Rate(busBWOr0(worst.to))),
-	}}
+	return []VerdictLine{{Kind: KindScale, Share: 1 - least, Text: fmt.Sprintf("Scaling: at %s %s.", unit.Bytes(where), worst)}}
 }
 
 func busBWOr0(r *record.Result) float64 {

@@ -19,7 +19,7 @@ func TestFirstScreen(t *testing.T) {
 		bad := evaluate[[]string](t, tab, `(function () {
 			var bad = [], chips = Array.from(document.querySelectorAll(".verdict .chips div"));
 			var want = ["Bucket size"];
-			if (document.querySelector("section[aria-labelledby=h-advice] .answer")) want.push("Confidence");
+			if (document.querySelector("figure#bucket")) want.push("Confidence");
 			if (document.title.includes("SIMULATED")) want.push("SIMULATED");
 			want.forEach(function (w) {
 				var c = chips.find(function (c) { return c.innerText.includes(w); });
