@@ -21,20 +21,20 @@ func (u *Setup) announceRound(e *Engine, r *round, parts []record.Part) {
 	for _, c := range r.cases {
 		low, high = min(low, c.Layout.Bytes), max(high, c.Layout.Bytes)
 	}
-	what := "For the bucket size the sweep goes on upwards, to " + unit.Bytes(high)
+	what := "The bucket size needs larger messages: sweeping up to " + unit.Bytes(high)
 	if r.most > high {
 		what += " (of at most " + unit.Bytes(r.most) + ")"
 	}
 	if r.Why == record.SecondPass {
-		what = fmt.Sprintf("For the bucket size a second pass takes the real sizes around the answer, %s to %s", unit.Bytes(low), unit.Bytes(high))
+		what = fmt.Sprintf("The bucket size needs the message sizes around the answer: sweeping %s to %s", unit.Bytes(low), unit.Bytes(high))
 	}
-	e.note("%s; --fixed-sizes leaves it out.\n", what)
+	e.note("%s; --fixed-sizes skips this.\n", what)
 	u.announce(e, r.cases, parts)
 }
 
-// tellMemory says that simulated GPUs have less memory than the fabric's, because
+// announceMemory says that simulated GPUs have less memory than the fabric's, because
 // one process cannot address all of it.
-func (u *Setup) tellMemory(e *Engine, have int64) {
+func (u *Setup) announceMemory(e *Engine, have int64) {
 	e.note("Each of the %d simulated GPUs has %s of memory instead of %s: this process can address no more for all of them. Sizes that do not fit are skipped.\n",
 		u.Spec.World.GPUs(), unit.Bytes(have), unit.Bytes(u.Machine.HBM))
 }

@@ -143,7 +143,7 @@ func (e *Engine) measure(ctx context.Context, u *Setup, dir *Folder, old *record
 		e.note("More sizes follow where the bucket size needs them, each round announced; --fixed-sizes leaves them out.\n")
 	}
 	if err := d.Allocate(ctx, cases); err != nil {
-		return nil, connecting(err, "no case has been run: mend what the error names, and give the same command again")
+		return nil, connecting(err, "no case has been run: mend what the error names, and repeat the command")
 	}
 	j, err := NewJournal(dir, entries)
 	if err != nil {
@@ -164,7 +164,7 @@ func (e *Engine) begin(u *Setup, d Driver, old *record.Journal, created time.Tim
 	}
 	u.extrapolated = facts.Extrapolated
 	if u.Machine != nil && facts.Memory < u.Machine.HBM {
-		u.tellMemory(e, facts.Memory)
+		u.announceMemory(e, facts.Memory)
 	}
 	cases, err := u.cases(d)
 	if err != nil {
@@ -241,7 +241,7 @@ func connecting(err error, hint string) error {
 	case errors.As(err, &known), errors.Is(err, exit.ErrUnavailable):
 		return err
 	case errors.Is(err, context.Canceled):
-		return exit.With(exit.Interrupted, fmt.Errorf("interrupted before the first launch: %w", err), "give the same command again")
+		return exit.With(exit.Interrupted, fmt.Errorf("interrupted before the first launch: %w", err), "repeat the command")
 	}
 	return exit.With(exit.Run, err, hint)
 }

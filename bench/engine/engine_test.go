@@ -107,7 +107,7 @@ func TestPrepareRefuses(t *testing.T) {
 		"collective":         func(s *spec.Spec) { s.Sweep.Collectives = []string{"no"} },
 		"smallest size (-b)": func(s *spec.Spec) { s.Sweep.MinBytes = -1 },
 		"iterations (-n)":    func(s *spec.Spec) { s.Sweep.Iterations = -1 },
-		"is for a bucket":    func(s *spec.Spec) { s.Advice = &spec.Advice{Preset: "llama3-8b"} },
+		"is for the bucket size":    func(s *spec.Spec) { s.Advice = &spec.Advice{Preset: "llama3-8b"} },
 		"--ranks-per-gpu":    func(s *spec.Spec) { s.World.RanksPerGPU = 2 },
 		"real faults":        func(s *spec.Spec) { s.Backend, s.Faults = "rocm", []string{"noise:sigma=1"} },
 		"-g the number":      func(s *spec.Spec) { s.Backend = "rocm" },

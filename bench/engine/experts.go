@@ -43,7 +43,7 @@ func (u *Setup) checkExperts() error {
 	if replica := u.Spec.World.Size() / dp; replica > 1 {
 		hint = fmt.Sprintf("where the %d ranks that share a copy of the model are neighbours, as with tensor parallelism: add --strides %d,%d", replica, replica, replica*ep)
 	}
-	return exit.Usagef(hint, "with --ep %d the experts' gradients are reduced by groups of %d ranks, and this sweep measures none", ep, ranks)
+	return exit.Usagef(hint, "with --ep %d the experts' gradients are reduced in groups of %d ranks; this sweep has no such group", ep, ranks)
 }
 
 // answerable refuses, before anything is measured, a question that the sweep's

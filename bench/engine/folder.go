@@ -199,6 +199,6 @@ func (f *Folder) Tidy() error {
 func (f *Folder) Gone() error {
 	return exit.With(
 		exit.Run, fmt.Errorf("the folder %s was %w; the run ends here", f.Path, ErrGone),
-		"what is in it where it is now is whole: zbench report DIR draws it, zbench collectives --resume DIR goes on with a sweep",
+		"the files in its new place are complete: zbench report DIR renders them, zbench collectives --resume DIR resumes a sweep",
 	)
 }

@@ -41,7 +41,7 @@ type FS interface {
 }
 
 // ErrGone is a file that was taken away while it was written.
-var ErrGone = errors.New("removed, renamed or replaced by another while zbench wrote it")
+var ErrGone = errors.New("removed, renamed or replaced while zbench wrote to it")
 
 // AppendFile is a file that grows. What was written is on disk once Sync has
 // returned without an error, and not before.

@@ -74,7 +74,7 @@ func (j *Journal) write(of interface{ Line() ([]byte, error) }) error {
 		return j.dir.Gone()
 	case err != nil:
 		return exit.With(
-			exit.Run, fmt.Errorf("%s cannot be written: %w; the sweep ends here, and what it wrote before is kept", j.dir.File(JournalFile), err),
+			exit.Run, fmt.Errorf("%s cannot be written: %w; the sweep stops, earlier passes are saved", j.dir.File(JournalFile), err),
 			"make room, then: "+ResumeCommand(j.dir.Path),
 		)
 	}
@@ -102,9 +102,9 @@ func ReadJournal(path string, text []byte) (*record.Journal, error) {
 	if err == nil {
 		return j, nil
 	}
-	hint := "begin the sweep anew in another folder (--out)"
+	hint := "start a new sweep in another folder (--out)"
 	if damage, ok := errors.AsType[*record.LineError](err); ok && damage.Line > 1 {
-		hint = fmt.Sprintf("the lines before it are whole: sed -i '%d,$d' %s keeps them alone, and zbench collectives --resume %s takes the rest again", damage.Line, path, filepath.Dir(path))
+		hint = fmt.Sprintf("the lines before it are valid: remove the rest with sed -i '%d,$d' %s, then repeat them with zbench collectives --resume %s", damage.Line, path, filepath.Dir(path))
 	}
 	return nil, exit.With(exit.Run, fmt.Errorf("%s: %w", path, err), hint)
 }

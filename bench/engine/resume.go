@@ -21,10 +21,10 @@ func ReadFolder(files FS, dir string) (*record.Journal, error) {
 	path := filepath.Join(dir, JournalFile)
 	text, err := files.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, exit.Usagef("a folder that zbench collectives made has one", "%s does not exist: there is nothing to go on with", path)
+		return nil, exit.Usagef("give a folder that zbench collectives wrote", "%s does not exist: there is no sweep to resume", path)
 	}
 	if err != nil {
-		return nil, Unreadable(files, path, err, "begin the sweep anew in another folder (--out)")
+		return nil, Unreadable(files, path, err, "start a new sweep in another folder (--out)")
 	}
 	return ReadJournal(path, text)
 }
@@ -33,7 +33,7 @@ func ReadFolder(files FS, dir string) (*record.Journal, error) {
 // as that.
 func Unreadable(files FS, path string, err error, hint string) error {
 	if info, failed := files.Stat(path); failed == nil && info.IsDir() {
-		return exit.With(exit.Run, fmt.Errorf("%s is a folder where a file is to be read", path), "move it away, or "+hint)
+		return exit.With(exit.Run, fmt.Errorf("%s is a folder; a file is expected", path), "move it away, or "+hint)
 	}
 	return exit.With(exit.Run, fmt.Errorf("%s cannot be read: %w", path, err), hint)
 }
@@ -50,7 +50,7 @@ func (e *Engine) Resume(ctx context.Context, want spec.Spec, old *record.Journal
 		return e.run(ctx, u, dir, old, old.Header.Record.Created)
 	}
 	if unfit == nil {
-		more, err := u.wants(old, anyRoom)
+		more, err := u.nextRound(old, anyRoom)
 		if err != nil {
 			return nil, err
 		}
@@ -78,8 +78,8 @@ func continued(old *record.Journal, now record.Header, force bool) (*record.Jour
 	}
 	list := strings.Join(changes, "; ")
 	if !force {
-		return nil, exit.UsageError(fmt.Errorf("the sweep was begun on something else: %s", list),
-			"begin another one with --out, or --force to go on: finished cases stay as they are")
+		return nil, exit.UsageError(fmt.Errorf("the sweep was started with other hardware or libraries: %s", list),
+			"start another sweep with --out, or continue with --force: finished cases are kept")
 	}
 	kept := old.FinishedParts()
 	planned := map[string]int{}
@@ -97,7 +97,7 @@ func continued(old *record.Journal, now record.Header, force bool) (*record.Jour
 		}
 	}
 	now.Record.Warnings = append(slices.Clone(old.Header.Record.Warnings), record.Warning{
-		Code: "resumed", Message: fmt.Sprintf("the sweep went on after a change; %d passes are from before it: %s", len(kept), list),
+		Code: "resumed", Message: fmt.Sprintf("the sweep was resumed after a change; %d passes are from before the change: %s", len(kept), list),
 		Hint: "do not compare its cases with each other",
 	})
 	return &record.Journal{Header: now, Parts: kept}, nil
@@ -166,7 +166,7 @@ func (u *Setup) resumable(entries *record.Journal, cases []plan.Case) error {
 		}
 	}
 	if err != nil {
-		return exit.With(exit.Run, fmt.Errorf("%s contradicts itself: %w", JournalFile, err), "begin the sweep anew in another folder (--out)")
+		return exit.With(exit.Run, fmt.Errorf("%s is inconsistent: %w", JournalFile, err), "start a new sweep in another folder (--out)")
 	}
 	return nil
 }
@@ -180,7 +180,7 @@ func (u *Setup) agree(entries *record.Journal, cases []plan.Case) error {
 		made[c.Key] = c.Planned()
 	}
 	for _, f := range entries.Further {
-		r, err := u.again(f)
+		r, err := u.replayRound(f)
 		if err != nil {
 			return err
 		}
@@ -195,14 +195,14 @@ func (u *Setup) agree(entries *record.Journal, cases []plan.Case) error {
 		m.Status, m.Reason = r.Status, r.Reason
 		switch {
 		case !ok && results[i].Status == record.Interrupted:
-			return fmt.Errorf("its options make no case %s, which it plans", r.Key)
+			return fmt.Errorf("it plans the case %s, which its options do not produce", r.Key)
 		case ok && !reflect.DeepEqual(m, r):
-			return fmt.Errorf("its options make another case %s than it plans", r.Key)
+			return fmt.Errorf("the case %s that it plans differs from the one that its options produce", r.Key)
 		}
 	}
 	for _, c := range cases {
 		if _, missing := made[c.Key]; missing {
-			return fmt.Errorf("its options make the case %s, which it does not plan", c.Key)
+			return fmt.Errorf("its options produce the case %s, which it does not plan", c.Key)
 		}
 	}
 	return nil

@@ -17,9 +17,9 @@ import (
 const (
 	// maxRounds bounds how often a sweep is added to: octaves and second passes.
 	maxRounds = 24
-	// maxSecond is how often the sizes around an answer are added, should they move
+	// maxAnswerRounds is how often the sizes around an answer are added, should they move
 	// the answer.
-	maxSecond = 3
+	maxAnswerRounds = 3
 )
 
 // round is cases that are added to a sweep.
@@ -91,22 +91,22 @@ func done(j *record.Journal, cases []plan.Case) int {
 // round is the cases of the n-th round: the journal's, else what is wanted now.
 func (u *Setup) round(j *Journal, n int, d plan.Process) (*round, error) {
 	if n < len(j.Log.Further) {
-		return u.again(j.Log.Further[n])
+		return u.replayRound(j.Log.Further[n])
 	}
 	room, err := d.Budget()
 	if err != nil {
 		return nil, err
 	}
-	return u.wants(j.Log, room)
+	return u.nextRound(j.Log, room)
 }
 
 // anyRoom is memory without a bound, for asking whether anything is wanted.
 var anyRoom = plan.Room{Bytes: math.MaxInt64}
 
-// wants is what the sweep still has to measure for the bucket size's sake; nil
+// nextRound is what the sweep still has to measure for the bucket size's sake; nil
 // where nothing is missing. It depends on the journal and the question alone, so
 // that a sweep that was killed asks for the same again. room is for a rank's buffers.
-func (u *Setup) wants(j *record.Journal, room plan.Room) (*round, error) {
+func (u *Setup) nextRound(j *record.Journal, room plan.Room) (*round, error) {
 	if u.Spec.Sweep.FixedSizes || len(j.Further) >= maxRounds || u.question == nil {
 		return nil, nil
 	}
@@ -118,11 +118,11 @@ func (u *Setup) wants(j *record.Journal, room plan.Room) (*round, error) {
 	for _, x := range []struct {
 		why  string
 		more func(recommend.Used) []int64
-	}{{record.Extension, u.longer}, {record.SecondPass, exact}} {
-		if x.why == record.SecondPass && count(j, x.why) >= maxSecond {
+	}{{record.Extension, u.largerSizes}, {record.SecondPass, answerSizes}} {
+		if x.why == record.SecondPass && count(j, x.why) >= maxAnswerRounds {
 			continue
 		}
-		if cases := u.missing(rec, d, room, x.more); len(cases) > 0 {
+		if cases := u.missingCases(rec, d, room, x.more); len(cases) > 0 {
 			return newRound(x.why, len(j.Parts), cases, d), nil
 		}
 	}
@@ -151,8 +151,8 @@ func count(j *record.Journal, why string) int {
 	return n
 }
 
-// longer is the next size upwards on a curve that ends too early.
-func (u *Setup) longer(c recommend.Used) []int64 {
+// largerSizes is the next size upwards on a curve that ends too early.
+func (u *Setup) largerSizes(c recommend.Used) []int64 {
 	if c.WantMaxBytes <= c.MaxBytes {
 		return nil
 	}
@@ -163,12 +163,12 @@ func (u *Setup) longer(c recommend.Used) []int64 {
 	return []int64{c.MaxBytes * factor}
 }
 
-// exact is the real sizes around the answer.
-func exact(c recommend.Used) []int64 { return c.Refine }
+// answerSizes is the real sizes around the answer.
+func answerSizes(c recommend.Used) []int64 { return c.Refine }
 
-// missing are the cases of those sizes on the answer's curves that the record does
+// missingCases are the cases of those sizes on the answer's curves that the record does
 // not have and the memory holds.
-func (u *Setup) missing(rec *record.Record, d *advice.Document, room plan.Room, sizes func(recommend.Used) []int64) []plan.Case {
+func (u *Setup) missingCases(rec *record.Record, d *advice.Document, room plan.Room, sizes func(recommend.Used) []int64) []plan.Case {
 	var cases []plan.Case
 	have := map[string]bool{}
 	for _, r := range rec.Results {
@@ -210,13 +210,13 @@ func measuredAt(rec *record.Record, of *record.Result, bytes int64) bool {
 	})
 }
 
-// again are the cases that a journal's round was planned with.
-func (u *Setup) again(f record.Further) (*round, error) {
+// replayRound are the cases that a journal's round was planned with.
+func (u *Setup) replayRound(f record.Further) (*round, error) {
 	again := &round{Further: f}
 	for _, r := range f.Cases {
 		c, ok := u.axes.Like(r, r.BytesRequested)
 		if !ok {
-			return nil, exit.With(exit.Run, fmt.Errorf("%s: the case %s is of no curve of its sweep", JournalFile, r.Key), "begin the sweep anew")
+			return nil, exit.With(exit.Run, fmt.Errorf("%s: the case %s belongs to no curve of the sweep", JournalFile, r.Key), "start a new sweep")
 		}
 		u.mark(&c)
 		again.cases = append(again.cases, c)

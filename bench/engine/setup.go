@@ -111,7 +111,7 @@ func (u *Setup) oneProcess() error {
 	w := &s.World
 	switch {
 	case len(s.Faults) > 0:
-		return exit.Usagef("give --backend loopback", "--fault is for simulations; real faults are looked for")
+		return exit.Usagef("give --backend loopback", "--fault needs the loopback: it plants a simulated fault")
 	case w.Nodes != 1 || w.GPUsPerProcess < 1 || (w.GPUsPerNode != 0 && w.GPUsPerNode != w.GPUsPerProcess):
 		return exit.Usagef("give -g the number of this machine's GPUs, or simulate with --backend loopback",
 			"--backend %s drives the GPUs of this one process: --nodes must be 1 and -g the number of GPUs", s.Backend)

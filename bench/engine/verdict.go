@@ -21,7 +21,7 @@ func Verdict(rec *record.Record, dir string) error {
 	}
 	switch {
 	case count[record.Interrupted] > 0:
-		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %d of %d cases finished, %d more have 1 of %d passes; all of it is saved", count[record.OK], len(rec.Results), partly, record.Passes), "go on with: "+ResumeCommand(dir))
+		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %d of %d cases finished, %d more have 1 of %d passes; all are saved", count[record.OK], len(rec.Results), partly, record.Passes), "go on with: "+ResumeCommand(dir))
 	case count[record.WrongData] > 0:
 		return exit.With(exit.WrongData, fmt.Errorf("%d cases have wrong data", count[record.WrongData]), "the report names them")
 	case count[record.OK] == 0 && count[record.Failed] == 0:
