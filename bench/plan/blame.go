@@ -34,8 +34,8 @@ func (e *GroupError) Timeout() bool {
 	return !slices.ContainsFunc(e.Failures, func(f ProcessFailure) bool { return f.Kind != FailedLate })
 }
 
-// blamed is the most failures that differ that an error quotes.
-const blamed = 3
+// maxNamed is the most failures that differ that an error quotes.
+const maxNamed = 3
 
 // Error quotes what failed: first the processes that failed of themselves, then
 // those that waited for them in vain. Failures that read the same are quoted once.
@@ -59,7 +59,7 @@ func (e *GroupError) Error() string {
 	var texts []string
 	rest := 0
 	for i, q := range order {
-		if i >= blamed {
+		if i >= maxNamed {
 			rest += len(members[q])
 			continue
 		}
@@ -87,8 +87,8 @@ func (e *GroupError) named(failures []int) string {
 	return text
 }
 
-// blame is the error of all that failed in carrying out the order, nil for nothing.
-func (g *Group) blame(o Order, reports []Report) error {
+// describeFailures is the error of all that failed in carrying out the order, nil for nothing.
+func (g *Group) describeFailures(o Order, reports []Report) error {
 	e := &GroupError{processes: len(reports)}
 	for i, r := range reports {
 		if r.Failure != nil {

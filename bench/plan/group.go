@@ -7,10 +7,9 @@ import (
 )
 
 // This file and lead.go are the agreement of several processes: all of them must
-// launch the same operations, or they wait for each other for ever. So one of
-// them, the leader, runs the sweep and gives orders, and the others obey. Those
-// read no clock, look at no sample and heed no signal of their own to decide
-// anything: they have nothing to decide with. A process that is alone needs none
+// launch the same operations, or they hang. So one of them, the leader, runs the
+// sweep and sends orders, and the followers execute them. A follower decides
+// nothing by its own clock, samples or signals. A process that is alone needs none
 // of this and runs the sweep on its own Process.
 
 // Process is one process's ranks: what carries out orders.
@@ -55,8 +54,8 @@ type Order struct {
 
 // Followers are the other processes, as the leader sees them.
 type Followers interface {
-	// Tell gives an order to all of them. One that is lost is passed over.
-	Tell(Order)
+	// Send gives an order to all of them. One that is lost is passed over.
+	Send(Order)
 	// Reports waits for all answers to the last order and returns them in the
 	// order of the processes' ranks. A process that is lost, or does not answer in
 	// time, has the report Lost, one whose answer cannot be read has Unreadable.
@@ -84,7 +83,7 @@ func Follow(ctx context.Context, p Process, leader Leader) error {
 		if o.Do == DoEnd {
 			return nil
 		}
-		r := w.obey(o)
+		r := w.execute(o)
 		r.Stop = ctx.Err() != nil
 		if err := leader.Report(r); err != nil {
 			return fmt.Errorf("lost the process that leads the sweep: %w", err)
@@ -98,7 +97,7 @@ type worker struct {
 	c Case
 }
 
-func (w *worker) obey(o Order) Report {
+func (w *worker) execute(o Order) Report {
 	var r Report
 	if err := w.carryOut(o, &r); err != nil {
 		r = Report{Failure: failureOf(err)}
@@ -111,7 +110,7 @@ func (w *worker) obey(o Order) Report {
 func (w *worker) carryOut(o Order, r *Report) (err error) {
 	whole := context.Background()
 	if o.Do == DoBegin && o.Case == nil || o.Do == DoBurst && o.Bursts == nil {
-		return fmt.Errorf("%w: %q does not say of what", errOrder, o.Do)
+		return fmt.Errorf("%w: %q lacks its case", errOrder, o.Do)
 	}
 	switch o.Do {
 	case DoBudget:
@@ -131,7 +130,7 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 		r.Seconds, err = w.p.Burst(whole, *o.Bursts)
 	case DoIsolated:
 		r.Seconds, err = w.p.Isolated(whole, o.Count)
-		r.Unheld = !w.p.Held()
+		r.StartedEarly = !w.p.Held()
 	default:
 		err = fmt.Errorf("%w: %q is not known; %s", errOrder, o.Do, sameBuild)
 	}

@@ -58,7 +58,7 @@ func (g *Group) share(process int) (first, active int) {
 
 // End lets the others go.
 func (g *Group) End() {
-	g.others.Tell(Order{Do: DoEnd})
+	g.others.Send(Order{Do: DoEnd})
 	g.stop(nil)
 }
 
@@ -68,8 +68,8 @@ func (g *Group) do(o Order) ([]Report, error) {
 	if g.ctx.Err() != nil {
 		return nil, context.Cause(g.ctx)
 	}
-	g.others.Tell(o)
-	reports := append([]Report{g.own.obey(o)}, g.others.Reports()...)
+	g.others.Send(o)
+	reports := append([]Report{g.own.execute(o)}, g.others.Reports()...)
 	if len(reports) != len(g.world) {
 		return nil, fmt.Errorf("%d reports of %d processes", len(reports), len(g.world))
 	}
@@ -78,7 +78,7 @@ func (g *Group) do(o Order) ([]Report, error) {
 			g.stop(fmt.Errorf("process %d was asked to stop", i))
 		}
 	}
-	return reports, g.blame(o, reports)
+	return reports, g.describeFailures(o, reports)
 }
 
 // Budget is the least memory over all processes, and the largest cache.
@@ -154,7 +154,7 @@ func (g *Group) timed(o Order, rows int) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.held = !slices.ContainsFunc(reports, func(r Report) bool { return r.Unheld })
+	g.held = !slices.ContainsFunc(reports, func(r Report) bool { return r.StartedEarly })
 	for i, r := range reports {
 		if _, ranks := g.share(i); len(r.Seconds) != rows*ranks {
 			return nil, fmt.Errorf("process %d reports %d times for %s: %d times of %d ranks were ordered", i, len(r.Seconds), o.Do, rows, ranks)

@@ -57,8 +57,8 @@ type Case struct {
 	Key                          string
 	// Skip is why the case is not run, empty when it is.
 	Skip string
-	// Extrapolated is true when the model behind a simulated time has parts that
-	// nobody measured.
+	// Extrapolated is true when parts of the model behind a simulated time have no
+	// measurements.
 	Extrapolated bool
 }
 
@@ -83,7 +83,7 @@ func (a Axes) Validate() error {
 	case a.World.Size() < 1:
 		return errors.New("there must be at least one rank")
 	case len(a.InPlace) == 0:
-		return errors.New("neither in place nor out of place is asked for")
+		return errors.New("--place selects neither in place nor out of place")
 	}
 	for _, c := range a.Collectives {
 		if c.Reduces && a.Dtype.MovedOnly {
@@ -163,7 +163,7 @@ func (a Axes) at(s Split, coll collective.Collective, size int64, inPlace bool) 
 	case c.Layout.Bytes == 0:
 		c.Skip = fmt.Sprintf("rounds to 0: %s over %d ranks of %s leaves less than 16 bytes or one element a rank", unit.Bytes(size), ranks, a.Dtype.Name)
 	case inPlace && coll.InPlace == collective.Never:
-		c.Skip = "in place " + coll.Name + " overwrites what it has yet to send"
+		c.Skip = "in place " + coll.Name + " would overwrite data before they are sent"
 	}
 	return c
 }

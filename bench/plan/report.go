@@ -30,8 +30,8 @@ type Report struct {
 	// Stop tells that this process was asked to stop. It obeys until the leader
 	// ends the sweep.
 	Stop bool `json:"stop,omitempty"`
-	// Unheld tells that launches alone began before the host had enqueued them all.
-	Unheld bool `json:"unheld,omitempty"`
+	// StartedEarly tells that launches alone began before the host had enqueued them all.
+	StartedEarly bool `json:"unheld,omitempty"`
 	// Seconds are of this process's ranks, by burst × rank or launch × rank.
 	Seconds      []float64    `json:"seconds,omitempty"`
 	Budget       Room         `json:"budget"`

@@ -198,7 +198,7 @@ func (s *sweep) step(ctx context.Context, c Case, pass int) {
 
 // take takes one pass's samples of a case; ok is false when it was cut short.
 func (s *sweep) take(ctx context.Context, c Case, pass int) (part record.Part, ok bool) {
-	t := &taking{c: c, late: map[int]int{}, everyRank: s.o.EveryRank, part: record.Part{Key: c.Key, Pass: pass, Status: record.OK}}
+	t := &passRun{c: c, late: map[int]int{}, everyRank: s.o.EveryRank, part: record.Part{Key: c.Key, Pass: pass, Status: record.OK}}
 	err := s.d.Begin(c, pass)
 	if err == nil && s.o.Warmup > 0 {
 		err = t.warmUp(ctx, s.d, s.o.Warmup)

@@ -13,8 +13,8 @@ import (
 	"zbench/bench/stat"
 )
 
-// taking is one pass over one case while it is measured.
-type taking struct {
+// passRun is one pass over one case while it is measured.
+type passRun struct {
 	c    Case
 	part record.Part
 	late map[int]int
@@ -27,32 +27,32 @@ type taking struct {
 }
 
 // fail ends the pass with an error and the evidence that it brings.
-func (t *taking) fail(err error) {
+func (t *passRun) fail(err error) {
 	t.end(record.Failed, err.Error())
 	if stuck, ok := errors.AsType[Stuck](err); ok {
 		t.part.Evidence = stuck.Evidence()
 	}
 }
 
-func (t *taking) end(status record.Status, reason string) {
+func (t *passRun) end(status record.Status, reason string) {
 	t.part.Status, t.part.Reason = status, reason
 }
 
 // ranks is the number of all ranks that take part.
-func (t *taking) ranks() int { return t.c.Ranks * max(t.c.Parallel, 1) }
+func (t *passRun) ranks() int { return t.c.Ranks * max(t.c.Parallel, 1) }
 
 // whole holds a driver's answer to the rows of all ranks that it was asked for.
-func (t *taking) whole(rows int) func([]float64, error) ([]float64, error) {
+func (t *passRun) whole(rows int) func([]float64, error) ([]float64, error) {
 	return func(seconds []float64, err error) ([]float64, error) {
 		if want := rows * t.ranks(); err == nil && len(seconds) != want {
-			err = fmt.Errorf("%d times of %d ranks, not %d: not all launched the same", len(seconds), t.ranks(), want)
+			err = fmt.Errorf("%d times of %d ranks instead of %d: the processes launched different operations", len(seconds), t.ranks(), want)
 		}
 		return seconds, err
 	}
 }
 
 // warmUp launches what is not counted.
-func (t *taking) warmUp(ctx context.Context, d Driver, launches int) error {
+func (t *passRun) warmUp(ctx context.Context, d Driver, launches int) error {
 	ranks, err := t.whole(1)(d.WarmUp(ctx, launches))
 	if err == nil {
 		_, t.launch = reduce(ranks)
@@ -61,7 +61,7 @@ func (t *taking) warmUp(ctx context.Context, d Driver, launches int) error {
 }
 
 // verify runs the verification launches; wrong data end the case.
-func (t *taking) verify(ctx context.Context, d Driver, launches int) error {
+func (t *passRun) verify(ctx context.Context, d Driver, launches int) error {
 	v := record.Verified{State: record.NotVerified, Reason: "no verification asked for (-c 0)"}
 	wrong := int64(0)
 	if why := d.Unverifiable(t.c); launches > 0 && why != "" {
@@ -90,7 +90,7 @@ func (t *taking) verify(ctx context.Context, d Driver, launches int) error {
 // bursts takes bursts until the rule says that there are enough. Nothing but the
 // rule ends them, not even between the bursts of a batch: the warm-up has told
 // how many the time allows.
-func (t *taking) bursts(ctx context.Context, d Driver, rule stat.Rule, iterations int) error {
+func (t *passRun) bursts(ctx context.Context, d Driver, rule stat.Rule, iterations int) error {
 	bursts := Bursts{Iterations: iterations, Replays: t.c.Graph}
 	launches := bursts.Launches()
 	b := &record.BurstSamples{Iterations: launches, Mean: []float64{}, Max: []float64{}}
@@ -122,7 +122,7 @@ func (t *taking) bursts(ctx context.Context, d Driver, rule stat.Rule, iteration
 const mostDiscarded = 1000
 
 // isolated takes launches alone until the rule says that there are enough.
-func (t *taking) isolated(ctx context.Context, d Driver, rule stat.Rule) error {
+func (t *passRun) isolated(ctx context.Context, d Driver, rule stat.Rule) error {
 	b := &record.IsolatedSamples{Max: []float64{}, Spread: []float64{}, EventFloor: d.EventFloor()}
 	t.part.Isolated = b
 	defer func() {
@@ -175,7 +175,7 @@ func (t *taking) isolated(ctx context.Context, d Driver, rule stat.Rule) error {
 // that has an interval that is not positive is discarded and counted. Who came
 // last is not known where two ranks share the shortest interval, as they do on a
 // clock that ticks: counting the first of them would blame the low ranks.
-func (t *taking) keep(b *record.IsolatedSamples, ranks []float64) float64 {
+func (t *passRun) keep(b *record.IsolatedSamples, ranks []float64) float64 {
 	if t.everyRank {
 		for _, s := range ranks {
 			b.Ranks = binary.LittleEndian.AppendUint32(b.Ranks, math.Float32bits(float32(s)))

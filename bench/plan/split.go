@@ -39,7 +39,7 @@ func (a Axes) validateSplits() error {
 	for _, s := range a.Strides {
 		switch {
 		case s < 2 || s >= size || size%s != 0:
-			return fmt.Errorf("--strides %d: every so many of the %d ranks make no groups of equal size, of two or more; a stride is 2 or more and divides the ranks", s, size)
+			return fmt.Errorf("--strides is %d; a stride is 2 or more and divides the ranks (%d) into groups of two or more", s, size)
 		case perNode%s != 0 && s%perNode != 0:
 			return fmt.Errorf("--strides %d: neither divides the %d GPUs of a node nor is a multiple of them", s, perNode)
 		}
