@@ -84,7 +84,7 @@ func (p *Provider) NewBatch(n int) *Batch {
 	c.start_ns = (*C.int64_t)(C.calloc(C.size_t(n), 8))
 	c.seconds = (*C.double)(C.calloc(C.size_t(n)*MaxIsolated, 8))
 	c.state = (*C.uint8_t)(C.calloc(C.size_t(n), 1))
-	c.begun = (*C.int32_t)(C.calloc(C.size_t(n), 4))
+	c.started = (*C.int32_t)(C.calloc(C.size_t(n), 4))
 	c.ended = (*C.int32_t)(C.calloc(C.size_t(n), 4))
 	c.async = (*C.int32_t)(C.calloc(C.size_t(n), 4))
 	b := &Batch{p: p, c: c, n: n}
@@ -141,7 +141,7 @@ func (b *Batch) Close() {
 	}
 	for _, ptr := range []unsafe.Pointer{
 		unsafe.Pointer(b.c.ranks), unsafe.Pointer(b.c.start_ns), unsafe.Pointer(b.c.seconds),
-		unsafe.Pointer(b.c.state), unsafe.Pointer(b.c.begun), unsafe.Pointer(b.c.ended), unsafe.Pointer(b.c.async), unsafe.Pointer(b.c),
+		unsafe.Pointer(b.c.state), unsafe.Pointer(b.c.started), unsafe.Pointer(b.c.ended), unsafe.Pointer(b.c.async), unsafe.Pointer(b.c),
 	} {
 		C.free(ptr)
 	}

@@ -14,9 +14,9 @@ import (
 
 // Progress is how far a rank got in a batch that did not end.
 type Progress struct {
-	// Begun and Ended count launches by the events that mark them; -1 where there
+	// Started and Ended count launches by the events that mark them; -1 where there
 	// are none, as in a timed burst.
-	Begun, Ended int
+	Started, Ended int
 	// Finished tells that everything the rank was given is done.
 	Finished bool
 	// Async is what its communicator reports, empty for nothing.
@@ -85,7 +85,7 @@ func (b *Batch) evidence() Evidence {
 	e := Evidence{Launched: int(b.c.launched), Iterations: int(b.c.iterations) * max(1, int(b.c.replays)), Ranks: make([]Progress, b.n)}
 	for i := range e.Ranks {
 		r := &e.Ranks[i]
-		r.Begun, r.Ended = int(unsafe.Slice(b.c.begun, b.n)[i]), int(unsafe.Slice(b.c.ended, b.n)[i])
+		r.Started, r.Ended = int(unsafe.Slice(b.c.started, b.n)[i]), int(unsafe.Slice(b.c.ended, b.n)[i])
 		r.Finished = unsafe.Slice(b.c.state, b.n)[i] == C.ZB_RANK_FINISHED
 		if code := unsafe.Slice(b.c.async, b.n)[i]; code != 0 {
 			r.Async = C.GoString(C.zb_coll_error(b.p.table, C.int(code)))

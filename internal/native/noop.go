@@ -25,9 +25,9 @@ func OpenNoop(note bool) *Provider {
 	return p
 }
 
-// Noted is one call that a provider of OpenNoop got. What a call has no use for
+// RecordedCall is one call that a provider of OpenNoop got. What a call has no use for
 // is zero.
-type Noted struct {
+type RecordedCall struct {
 	Name string
 	// Device was current, Depth groups were open.
 	Device, Depth int
@@ -39,12 +39,12 @@ type Noted struct {
 	Stream, Handle unsafe.Pointer
 }
 
-// TakeNoted returns the calls since the last time, in their order.
-func (p *Provider) TakeNoted() []Noted {
-	out := make([]Noted, int(C.zbn_count()))
+// TakeCalls returns the calls since the last time, in their order.
+func (p *Provider) TakeCalls() []RecordedCall {
+	out := make([]RecordedCall, int(C.zbn_count()))
 	for i := range out {
 		c := C.zbn_at(C.int(i))
-		out[i] = Noted{
+		out[i] = RecordedCall{
 			Name: C.GoString(c.name), Device: int(c.device), Depth: int(c.depth), Dtype: int(c.dtype), Op: int(c.op),
 			Peer: int(c.peer), Count: int(c.count), Send: c.send, Recv: c.recv, Stream: c.stream, Handle: c.handle,
 		}
