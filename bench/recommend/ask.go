@@ -76,7 +76,7 @@ func (e *engine) answer(a *Answer) {
 		a.Backward, a.Forward = &e.backward, &e.forward
 	}
 	e.fillTable(a, s, least)
-	best := e.settle(a, s, least)
+	best := e.chooseAnswer(a, s, least)
 	a.Messages = e.sizes(best)
 	a.Curves = e.used(best)
 	for _, u := range e.curves {

@@ -15,13 +15,13 @@ import (
 const (
 	quietCV, noisyCV = 0.05, 0.20
 	agree            = 0.05
-	// strangers is a difference between runs beyond which they are not of the same
+	// unrelatedRuns is a difference between runs beyond which they are not of the same
 	// environment: repeats of one differ by a few per cent, on a bad day by a fifth.
-	strangers            = 0.5
+	unrelatedRuns        = 0.5
 	nearSizes            = 5
 	mostlyInside, inside = 0.80, 0.95
-	// regretful is a score beyond which the scenarios want different buckets.
-	regretful, torn = 0.01, 0.03
+	// mediumScore is a score beyond which the scenarios want different buckets.
+	mediumScore, lowScore = 0.01, 0.03
 	// negligible is the share of the messages' time below which it does not matter
 	// that sizes were not swept.
 	negligible = 0.01
@@ -41,7 +41,7 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 		}
 	}
 	limit(a.Simulated, "simulated", Low, "a model, not hardware, decided the times of a curve")
-	limit(e.q.ParamsGuessed, "params_guessed", Medium, "the tensors were made up from totals: real buckets end elsewhere")
+	limit(e.q.ParamsGuessed, "params_guessed", Medium, "the tensors were generated from totals: real buckets close at other sizes")
 	limit(!e.known, "compute_unknown", Low, "the time of backward is not known and was averaged over from half to eight times that of the wire")
 	limit(e.known && e.q.ComputeGuessed, "compute_estimated", Medium, "the time of backward is computed from tokens and FLOP/s, not measured")
 	for i := range e.curves {
@@ -55,8 +55,8 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 		limit(true, "no_bootstrap", Medium, "the spread of the curves was not resampled")
 	}
 	score := e.candidates[least].Score
-	limit(score > torn, "torn", Low, "if network or computation differ from what was measured, another bucket would save %s on average", percent(score))
-	limit(score > regretful && score <= torn, "torn", Medium, "if network or computation differ from what was measured, another bucket would save %s on average", percent(score))
+	limit(score > lowScore, "torn", Low, "with a slower network or other computation another bucket would save %s on average", percent(score))
+	limit(score > mediumScore && score <= lowScore, "torn", Medium, "with a slower network or other computation another bucket would save %s on average", percent(score))
 	return c
 }
 
@@ -65,7 +65,7 @@ func (e *engine) capCurve(i, best int, limit func(when bool, code, level, format
 	c := e.curves[i]
 	name := e.needs[i].String()
 	limit(e.from[i] > 0, "rescaled", Low, "%s: rescaled from %d ranks as if it were a ring", name, e.from[i])
-	limit(c.Imported && c.Timing == cost.BurstMean, "imported", Medium, "%s: means of ranks and launches, whose spread the log does not tell", name)
+	limit(c.Imported && c.Timing == cost.BurstMean, "imported", Medium, "%s: means over ranks and launches; the log does not contain their spread", name)
 	limit(c.Extrapolated && !c.Simulated, "fitted_elsewhere", Low, "%s: times were extrapolated", name)
 	limit(c.Neighbours && c.Stride == 0 && e.run.EP > 1 && e.needs[i].ranks < e.run.DP, "neighbours", Low,
 		"%s: measured on neighbours in a larger world, and ranks with the same experts lie further apart", name)
@@ -91,9 +91,9 @@ func (e *engine) capCurve(i, best int, limit func(when bool, code, level, format
 	limit(cv > noisyCV, "noisy", Low, "%s: samples around the answer vary by %s", name, percent(cv))
 	limit(cv > quietCV && cv <= noisyCV, "noisy", Medium, "%s: samples around the answer vary by %s", name, percent(cv))
 	limit(c.Runs < 2, "one_run", Medium, "%s: measured in one run; a second one would show whether it repeats", name)
-	limit(apart.Disagree > strangers, "not_repeats", Low, "%s: these are not repeats: at %s %s and %s differ by %s; give the files of one environment",
+	limit(apart.Disagree > unrelatedRuns, "not_repeats", Low, "%s: these are not repeats: at %s %s and %s differ by %s; give the files of one environment",
 		name, unit.Bytes(apart.Bytes), called(apart.Fastest), called(apart.Slowest), percent(apart.Disagree))
-	limit(apart.Disagree > agree && apart.Disagree <= strangers, "runs_disagree", Medium, "%s: %d runs differ by %s around the answer",
+	limit(apart.Disagree > agree && apart.Disagree <= unrelatedRuns, "runs_disagree", Medium, "%s: %d runs differ by %s around the answer",
 		name, c.Runs, percent(apart.Disagree))
 }
 
@@ -156,7 +156,7 @@ func (e *engine) coverage(i, best int) (above, all float64, sizes []int64) {
 func (e *engine) warnings(a *Answer) []record.Warning {
 	w := []record.Warning{}
 	for i, c := range e.curves {
-		for _, d := range c.Doubts {
+		for _, d := range c.Warnings {
 			d.Message = e.needs[i].String() + ": " + d.Message
 			w = append(w, d)
 		}

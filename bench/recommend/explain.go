@@ -128,7 +128,7 @@ func (e *engine) beyond(a *Answer, best, step int) int {
 func (e *engine) whyNotSmaller(a *Answer, best int) string {
 	at := e.beyond(a, best, -1)
 	if at < 0 {
-		return fmt.Sprintf("nothing speaks against it: every smaller setting is within %s of the best", percent(PlateauWidth))
+		return fmt.Sprintf("no reason: every smaller setting is within %s of the best", percent(PlateauWidth))
 	}
 	x, b := a.Table[at], a.Best
 	if x.OverBudget {
@@ -141,7 +141,7 @@ func (e *engine) whyNotSmaller(a *Answer, best int) string {
 func (e *engine) whyNotLarger(a *Answer, best int) string {
 	at := e.beyond(a, best, 1)
 	if at < 0 {
-		return fmt.Sprintf("nothing speaks against it: every larger setting is within %s of the best", percent(PlateauWidth))
+		return fmt.Sprintf("no reason: every larger setting is within %s of the best", percent(PlateauWidth))
 	}
 	x, b := a.Table[at], a.Best
 	if x.OverBudget {

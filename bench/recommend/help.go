@@ -8,8 +8,8 @@ import (
 	"zbench/bench/collective"
 )
 
-// worthSaying is the share of a step below which a change is not mentioned.
-const worthSaying = 0.005
+// minReportedGain is the share of a step below which a change is not mentioned.
+const minReportedGain = 0.005
 
 // change is something else than the bucket that could be changed. Tokens is how
 // many times as many tokens a step has with it.
@@ -72,7 +72,7 @@ func (e *engine) help(a *Answer, best int) []Help {
 		}
 		step := s.steps[0][j]
 		gain := 1 - step/x.tokens/now
-		if gain >= worthSaying {
+		if gain >= minReportedGain {
 			all = append(all, Help{x.code, x.message, &step, &gain})
 		}
 	}
@@ -87,7 +87,7 @@ const manyRanks = 64
 func (e *engine) words(a *Answer, best int) []Help {
 	var all []Help
 	latency := slices.ContainsFunc(a.Limits, func(l Limit) bool {
-		return l.Code == "message_size" && l.Seconds > worthSaying*e.candidates[best].Step
+		return l.Code == "message_size" && l.Seconds > minReportedGain*e.candidates[best].Step
 	})
 	for _, x := range e.t.Changes {
 		if x.Apply == nil && latency && e.run.DP >= manyRanks && x.When(e.run) {

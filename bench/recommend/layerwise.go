@@ -9,8 +9,8 @@ import (
 	"zbench/bench/unit"
 )
 
-// notablePadding is the share of what is sent from which padding is worth a word.
-const notablePadding = 0.05
+// minReportedPadding is the share of what is sent from which padding is worth a word.
+const minReportedPadding = 0.05
 
 // layerWise says what Megatron's layer-wise optimizer leaves of the setting.
 func (e *engine) layerWise(best *Candidate) []record.Warning {
@@ -35,7 +35,7 @@ func (e *engine) layerWise(best *Candidate) []record.Warning {
 	case f.OneFrom > 0:
 		w.Message += fmt.Sprintf("; from %d ranks on they are one bucket", f.OneFrom)
 	}
-	if sent := best.PaddingElements + e.total(); float64(best.PaddingElements) > notablePadding*float64(sent) {
+	if sent := best.PaddingElements + e.total(); float64(best.PaddingElements) > minReportedPadding*float64(sent) {
 		w.Message += fmt.Sprintf("; %s of what is sent is padding", percent(float64(best.PaddingElements)/float64(sent)))
 	}
 	all := []record.Warning{w}

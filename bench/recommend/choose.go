@@ -8,10 +8,10 @@ func (a *Answer) costOf(c *Candidate, leastScore float64) float64 {
 	return max(c.Step/a.Least.Step-1, c.Score-leastScore)
 }
 
-// settle decides between the setting of least mean regret and what there is: a
+// chooseAnswer decides between the setting of least mean regret and what there is: a
 // change that gains less than PlateauWidth is not worth making. All that there is
 // comes first, then its bucket size alone. It returns the index of the answer.
-func (e *engine) settle(a *Answer, s scores, least int) int {
+func (e *engine) chooseAnswer(a *Answer, s scores, least int) int {
 	best := least
 	kept := slices.IndexFunc(e.candidates, func(c *candidate) bool { return c.kept })
 	for _, c := range []*candidate{e.asIs, e.candidates[kept]} {
@@ -22,7 +22,7 @@ func (e *engine) settle(a *Answer, s scores, least int) int {
 			e.judge(s, c)
 		}
 		gain := a.costOf(&c.Candidate, s.least)
-		if e.q.Current == 0 { // what nobody set may have rules of its own, as DDP's first bucket
+		if e.q.Current == 0 { // an unset value can have its own rule, as DDP's first bucket
 			gain = max(gain, a.costOf(e.judge(s, e.plan(0, c.run)), s.least))
 		}
 		if gain < PlateauWidth {
