@@ -33,7 +33,7 @@ func pairs(text string) ([]pair, error) {
 	}
 	words := fromWords(text)
 	if strings.HasPrefix(strings.TrimSpace(text), "{") && ownerOf(words) == "" {
-		return nil, fmt.Errorf("%w: it begins like JSON and is none: %w", ErrConfig, err)
+		return nil, fmt.Errorf("%w: invalid JSON: %w", ErrConfig, err)
 	}
 	return words, nil
 }
