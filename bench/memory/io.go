@@ -59,7 +59,7 @@ func Decode(text []byte) (*Record, error) {
 }
 
 func decodeJournal(text []byte) (*Record, error) {
-	lines, torn := jsonfile.CutTorn(text)
+	lines, torn := jsonfile.CutTruncated(text)
 	if len(lines) == 0 {
 		return nil, fmt.Errorf("memory record: %w: the run was killed before it began, and the journal holds nothing", ErrNot)
 	}
