@@ -71,7 +71,7 @@ var rules = map[reflect.Type][]rule{
 	reflect.TypeFor[bucket.Hole]():   {values("kind", bucket.TimeFalls, bucket.BusBWDrops)},
 
 	reflect.TypeFor[doctor.Report]():  {version(doctor.Schema)},
-	reflect.TypeFor[doctor.Finding](): {values("mark", doctor.Good, doctor.Bad, doctor.Doubt, doctor.Fact), when(constant("mark", doctor.Bad), needs("remedy"), nil)},
+	reflect.TypeFor[doctor.Finding](): {values("mark", doctor.Good, doctor.Bad, doctor.Warn, doctor.Fact), when(constant("mark", doctor.Bad), needs("remedy"), nil)},
 
 	reflect.TypeFor[advice.Document](): {version(advice.Schema)},
 	reflect.TypeFor[recommend.Answer](): {
