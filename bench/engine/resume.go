@@ -16,7 +16,7 @@ import (
 	"zbench/bench/spec"
 )
 
-// ReadFolder reads the journal of a folder whose sweep is to be resumed.
+// ReadFolder reads the journal of the folder of a sweep to resume.
 func ReadFolder(files FS, dir string) (*record.Journal, error) {
 	path := filepath.Join(dir, JournalFile)
 	text, err := files.ReadFile(path)
@@ -29,8 +29,8 @@ func ReadFolder(files FS, dir string) (*record.Journal, error) {
 	return ReadJournal(path, text)
 }
 
-// Unreadable is an error about a file that is there; a folder in its place is named
-// as that.
+// Unreadable is the error of an existing file that cannot be read. It says so if the
+// path is a folder.
 func Unreadable(files FS, path string, err error, hint string) error {
 	if info, failed := files.Stat(path); failed == nil && info.IsDir() {
 		return exit.With(exit.Run, fmt.Errorf("%s is a folder; a file is expected", path), "move it away, or "+hint)
@@ -38,9 +38,9 @@ func Unreadable(files FS, path string, err error, hint string) error {
 	return exit.With(exit.Run, fmt.Errorf("%s cannot be read: %w", path, err), hint)
 }
 
-// Resume goes on with the sweep of a journal, as the request asks. A sweep that is
-// complete is extended where the bucket size needs more sizes; else the outcome is
-// what the journal has.
+// Resume continues the sweep of a journal according to the request. A complete sweep
+// is extended if the bucket size needs more sizes; otherwise the outcome is the
+// journal's.
 func (e *Engine) Resume(ctx context.Context, want spec.Spec, old *record.Journal, dir *Folder) (*Outcome, error) {
 	u, unfit := Prepare(want, true)
 	if old.Left() > 0 || e.Force {
@@ -58,22 +58,22 @@ func (e *Engine) Resume(ctx context.Context, want spec.Spec, old *record.Journal
 			return e.run(ctx, u, dir, old, old.Header.Record.Created)
 		}
 	}
-	e.note("The sweep in %s is complete; it is drawn again.\n", dir.Path)
+	e.note("The sweep in %s is complete; its report is rendered again.\n", dir.Path)
 	if u == nil {
-		u = &Setup{Spec: want} // this version makes no sweep of it, and reads what there is
+		u = &Setup{Spec: want} // this version cannot run the request; it only renders the journal
 	}
 	out := &Outcome{Setup: u, Journal: old, Record: old.Record()}
 	return out, e.finish(dir, out)
 }
 
-// continued joins a journal's header with that of the sweep that is to go on with
-// it. Where they differ the cases before and after cannot be compared: then it is
-// refused, or with force finished cases are kept and a warning says so.
+// continued checks a journal's header against that of the resuming sweep. If they
+// differ, cases from before and after cannot be compared: it returns an error, or
+// with force keeps the finished cases with a warning.
 func continued(old *record.Journal, now record.Header, force bool) (*record.Journal, error) {
 	changes := differences(old.Header, now)
 	if len(changes) == 0 {
 		header := old.Header
-		header.Record.Spec = now.Record.Spec // the question may be another
+		header.Record.Spec = now.Record.Spec // the requested advice may differ
 		return &record.Journal{Header: header, Parts: old.Parts, Further: old.Further}, nil
 	}
 	list := strings.Join(changes, "; ")
@@ -91,19 +91,19 @@ func continued(old *record.Journal, now record.Header, force bool) (*record.Jour
 			continue
 		}
 		if i, again := planned[r.Key]; again {
-			now.Record.Results[i].Status, now.Record.Results[i].Reason = r.Status, r.Reason // skipped now, it has a result
+			now.Record.Results[i].Status, now.Record.Results[i].Reason = r.Status, r.Reason // it has a result, although it would be skipped now
 		} else {
 			now.Record.Results = append(now.Record.Results, r)
 		}
 	}
 	now.Record.Warnings = append(slices.Clone(old.Header.Record.Warnings), record.Warning{
 		Code: "resumed", Message: fmt.Sprintf("the sweep was resumed after a change; %d passes are from before the change: %s", len(kept), list),
-		Hint: "do not compare its cases with each other",
+		Hint: "do not compare cases from before and after the change",
 	})
 	return &record.Journal{Header: now, Parts: kept}, nil
 }
 
-// differences names what a sweep was begun with and what there is now.
+// differences lists what differs between the start of a sweep and now.
 func differences(old, now record.Header) []string {
 	var list []string
 	differ := func(what string, a, b any) {
@@ -138,8 +138,8 @@ func libraries(rec record.Record) string {
 	return strings.Join(list, ", ")
 }
 
-// follow skips what the journal's header says is skipped: a case that would fit
-// today has no place in its journal.
+// follow skips the cases that the journal's header skips, even if they would fit now:
+// the journal has no place for them.
 func follow(cases []plan.Case, h record.Header) {
 	skip := map[string]string{}
 	for _, r := range h.Record.Results {
@@ -154,9 +154,8 @@ func follow(cases []plan.Case, h record.Header) {
 	}
 }
 
-// resumable refuses a journal that the sweep cannot go on with, before anything is
-// written: one whose cases are not those that its request makes. What would be
-// appended to it could not be read again.
+// resumable refuses a journal whose cases differ from those of its request, before
+// anything is written. A journal with parts of other cases could not be read again.
 func (u *Setup) resumable(entries *record.Journal, cases []plan.Case) error {
 	err := u.agree(entries, cases)
 	if err == nil {
@@ -171,9 +170,9 @@ func (u *Setup) resumable(entries *record.Journal, cases []plan.Case) error {
 	return nil
 }
 
-// agree compares the cases of a journal with those that the sweep's request makes.
-// Whether a case fits the memory is the journal's to say. A case of no option is from
-// before a change, and finished.
+// agree compares the cases of a journal with those that the sweep's request produces.
+// The journal decides whether a case fits the memory. A finished case that the request
+// does not produce is from before a change, and valid.
 func (u *Setup) agree(entries *record.Journal, cases []plan.Case) error {
 	made := map[string]record.Result{}
 	for _, c := range cases {
