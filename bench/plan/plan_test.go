@@ -179,5 +179,5 @@ func TestStrides(t *testing.T) {
 		require.ErrorContains(t, a.Validate(), says)
 	}
 	a.World.GPUsPerNode, a.World.Nodes, a.Groups, a.Strides = 6, 6, nil, []int{4}
-	require.ErrorContains(t, a.Validate(), "neither divides the 6 GPUs of a node nor is a multiple")
+	require.ErrorContains(t, a.Validate(), "divides the GPUs of a node (6) or is a multiple")
 }

@@ -98,7 +98,7 @@ func TestMessagesOfOtherVersionsAreRefused(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(`{"protocol":1,"failure":{"kind":"failed","message":"`+talk+`"}}`), &r))
 	require.Len(t, r.Failure.Message, 4<<10)
 	long := `{"protocol":1,"unverifiable":"` + strings.Repeat("x", plan.MaxReport) + `"}`
-	require.ErrorContains(t, json.Unmarshal([]byte(long), &plan.Report{}), "the most is 2097152")
+	require.ErrorContains(t, json.Unmarshal([]byte(long), &plan.Report{}), "the limit is 2097152")
 }
 
 // reported is what the first follower reports on an order to take launches alone.
