@@ -125,7 +125,7 @@ func (g *Group) join(o Order, reports []Report) *record.Evidence {
 	all := &record.Evidence{}
 	var launched bool
 	all.During, all.Iterations, launched = o.batch()
-	told, missed := false, false
+	known, missed := false, false
 	for i, r := range slices.Backward(reports) {
 		if r.Failure == nil {
 			continue
@@ -135,10 +135,10 @@ func (g *Group) join(o Order, reports []Report) *record.Evidence {
 		first, active := g.share(i)
 		if _, err := e.Progress(first, active); err == nil {
 			// The driver knows the launches. The first process's evidence decides.
-			all.During, all.Iterations, told = e.During, e.Iterations, true
+			all.During, all.Iterations, known = e.During, e.Iterations, true
 		}
 	}
-	if !told && (!launched || !missed) {
+	if !known && (!launched || !missed) {
 		return nil
 	}
 	var ranks []record.RankProgress

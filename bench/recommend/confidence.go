@@ -71,7 +71,7 @@ func (e *engine) capCurve(i, best int, limit func(when bool, code, level, format
 	limit(c.Neighbours && c.Stride == 0 && e.run.EP > 1 && e.needs[i].ranks < e.run.DP, "neighbours", Low,
 		"%s: measured on neighbours in a larger world, but ranks with the same experts are not neighbours", name)
 	above, all, sizes := e.coverage(i, best)
-	limit(above > negligible*all, "extrapolated", Low, "%s: %s of the messages' time lies beyond the largest swept size, %s",
+	limit(above > negligible*all, "extrapolated", Low, "%s: %s of the messages' time is beyond the largest swept size, %s",
 		name, percent(above/all), unit.Bytes(c.Points[len(c.Points)-1].Bytes))
 	near, cv, few, apart := 0, 0.0, false, cost.Point{}
 	for _, p := range c.Points {
