@@ -37,14 +37,14 @@ type Config struct {
 	RanksPerDevice int
 	// Deadline bounds one batch, in seconds; 0 means DefaultDeadline.
 	Deadline float64
-	// CacheBytes is the size of the device's last level of cache: buffers rotate
-	// over at least twice as much, so that no launch finds its data there. 0 turns
-	// rotation off.
+	// CacheBytes is the size of the device's last-level cache: buffers rotate over at
+	// least twice as much, so that no launch finds its data in the cache. 0 disables
+	// rotation.
 	CacheBytes int64
-	// VerifyBudget is how many bytes all ranks' buffers may have for a case to be
-	// verified where host memory stands for the devices'.
+	// VerifyBudget is the most bytes of all ranks' buffers for which a case is verified
+	// if the devices are simulated in host memory.
 	VerifyBudget int64
-	// Seed makes the verification's data.
+	// Seed is the seed of the verification's data.
 	Seed uint64
 	// Graphs is true if bursts will be captured and replayed.
 	Graphs bool
@@ -59,7 +59,7 @@ type Driver struct {
 	noKernels error
 	ranks     []member
 	devices   []native.DeviceInfo
-	// split is how the ranks are joined now, active the number of those that are.
+	// split is the current communicators, active the number of ranks in them.
 	split  plan.Split
 	active int
 	batch  *native.Batch

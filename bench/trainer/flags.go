@@ -57,9 +57,9 @@ func (t Trainer) Unset(run Run) Run {
 // Change is a change other than the bucket size.
 type Change struct {
 	Code, Message string
-	// When tells that it can be changed in a run.
+	// When reports whether it can be changed in a run.
 	When func(run Run) bool
-	// Apply changes it; nil where the curves cannot tell what it gives. It is then
-	// proposed where the latency of many ranks takes a notable time.
+	// Apply changes it; nil if the curves cannot give its gain. It is then proposed if
+	// the latency of many ranks is a notable part of the step.
 	Apply func(run *Run)
 }

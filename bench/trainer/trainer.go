@@ -65,13 +65,13 @@ type Trainer struct {
 	unset    func(run Run) Run
 	// forms are how a setting is written. The first is the trainer's own.
 	forms []form
-	// reads is what users have that can be read.
+	// reads lists the kinds of files that can be read.
 	reads []readable
-	// keys are the settings in it; beside are those that other tools have, too, so that
-	// they do not tell whose a file is.
+	// keys are the settings in them; beside are settings that other tools have too, so
+	// that they do not identify the tool of a file.
 	keys, beside []key
-	// begin and conclude fill in what is not said, before and after the keys are read;
-	// nil is nothing.
+	// begin and conclude fill in unset values, before and after the keys are read; nil
+	// does nothing.
 	begin, conclude func(c *Config, found []pair)
 	// size is the bucket size of a configuration in elements; nil is the field that is
 	// set.

@@ -43,7 +43,8 @@ type Rank struct {
 	Stream        Stream
 	// Send and Recv are where the buffers of slot 0 begin; in place they overlap.
 	Send, Recv Address
-	// Sync is 8 bytes to align on, Found 32 bytes for what a check finds.
+	// Sync is 8 bytes for the aligning all_reduce, Found 32 bytes for the result of a
+	// check.
 	Sync, Found Address
 }
 

@@ -14,8 +14,8 @@ type DeviceInfo struct {
 	Name  string
 	// PCI is the address as domain:bus:device.function.
 	PCI string
-	// Arch is what its code is compiled for, as sm_90; empty on AMD, where the
-	// compiler asks the device itself.
+	// Arch is the target of its code, as sm_90; empty on AMD, where the compiler queries
+	// the device itself.
 	Arch string
 	// CapabilityMajor and CapabilityMinor are NVIDIA's compute capability; AMD
 	// gives the first two numbers of the architecture, 9 and 4 for gfx942.

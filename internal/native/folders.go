@@ -75,12 +75,12 @@ func (f *finder) folders(row libraryRow) []string {
 		out = append(out, filepath.Dir(path))
 	}
 	if f.o.Getenv != nil {
-		// The loader looks here too; by its whole path a file can be examined first.
+		// The loader searches here too; with its whole path a file can be examined first.
 		out = append(out, filepath.SplitList(f.o.Getenv("LD_LIBRARY_PATH"))...)
 	}
 	out = slices.DeleteFunc(out, func(s string) bool { return s == "" })
 	out = append(append(out, ""), f.v.fixed...)
-	// Last, so that an installation of the system's is taken before them.
+	// Last, so that a system installation has precedence.
 	return append(append(out, f.besideNamed()...), f.packages()...)
 }
 

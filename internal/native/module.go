@@ -68,12 +68,12 @@ func (p *Provider) Compiles() error {
 	return &UnavailableError{p.Backend, what, remedy, p.Searches()}
 }
 
-// loadCode loads compiled code, which stands in C memory meanwhile.
+// loadCode loads compiled code from a temporary copy in C memory.
 func (p *Provider) loadCode(device int, file string, code []byte) (*Module, error) {
 	image := C.CBytes(slices.Concat(code, []byte{0}))
 	defer C.free(image)
 	m := &Module{p: p, device: device, file: file}
-	// C writes to a local: m holds Go pointers, which C must not come near.
+	// C writes to a local variable: m has Go pointers, which must not be passed to C.
 	var ptr unsafe.Pointer
 	err := p.runtime("load "+file, device, C.zb_load_module(p.table, C.int(device), image, &ptr))
 	if err != nil {

@@ -50,13 +50,13 @@ type Options struct {
 	Getenv func(string) string
 	// Cache keeps compiled kernels; nil keeps none.
 	Cache CodeCache
-	// Needs lists the libraries without which nothing runs, by role; of the
-	// vendor's others none is looked for. Nil looks for all: collectives and
-	// runtime are needed.
+	// Needs lists the roles of the required libraries; no other library of the vendor
+	// is searched for. With nil all are searched for, and collectives and runtime are
+	// required.
 	Needs []Role
-	// Within is how long opening one library may take; 0 stands for OpenWithin.
+	// Within is the time limit for opening one library; 0 means OpenWithin.
 	Within time.Duration
-	// Context ends the search for libraries before that; nil never does.
+	// Context cancels the search for libraries; nil never does.
 	Context context.Context //nolint:containedctx // Options are of one call
 }
 

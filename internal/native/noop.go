@@ -39,7 +39,7 @@ type RecordedCall struct {
 	Stream, Handle unsafe.Pointer
 }
 
-// TakeCalls returns the calls since the last time, in their order.
+// TakeCalls returns the calls since the previous TakeCalls, in their order.
 func (p *Provider) TakeCalls() []RecordedCall {
 	out := make([]RecordedCall, int(C.zbn_count()))
 	for i := range out {

@@ -19,9 +19,9 @@ import (
 // ErrUnavailable.
 type UnavailableError struct {
 	Backend string
-	// What is missing or wrong, and Remedy what to do about it.
+	// What is missing or wrong, and Remedy is the next step.
 	What, Remedy string
-	// Searches is all that was looked for, found or not.
+	// Searches is the search for every library, found or not.
 	Searches []Search
 }
 

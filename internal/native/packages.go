@@ -14,14 +14,14 @@ var packageFolders = map[string][]string{
 	"rocm": {"_rocm_sdk_core/lib", "_rocm_sdk_libraries*/lib", "torch/lib"},
 }
 
-// sitePatterns are where packages are, below a Python's prefix: as a rule, on Red
-// Hat's 64-bit systems, and on Debian by apt and by pip.
+// sitePatterns are the folders of packages below a Python's prefix: the usual one, that
+// of Red Hat's 64-bit systems, and those of Debian for apt and pip.
 var sitePatterns = []string{
 	"lib/python3*/site-packages", "lib64/python3*/site-packages",
 	"lib/python3*/dist-packages", "local/lib/python3*/dist-packages",
 }
 
-// prefixVariables name the environment that is active.
+// prefixVariables are the variables with the prefix of the active environment.
 var prefixVariables = []string{"VIRTUAL_ENV", "CONDA_PREFIX"}
 
 // interpreters are the names of Python that are searched on PATH.

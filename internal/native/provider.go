@@ -13,10 +13,10 @@ import (
 
 // CallError is a failed call into a library.
 type CallError struct {
-	// Call says what was called, Text is the library's own word for Code.
+	// Call describes the call, Text is the library's error string for Code.
 	Call, Text string
 	Code       int
-	// Device is the device it concerned, -1 for none.
+	// Device is the device of the call, -1 for none.
 	Device int
 }
 

@@ -20,9 +20,9 @@ type Attempt struct {
 	// Why it was not taken: the loader's words, or what its headers show. Empty
 	// for the one that was.
 	Why string
-	// Missing tells that there is no such file: nothing is wrong with it.
+	// Missing is true if there is no such file, which is not a fault.
 	Missing bool
-	// Fatal tells that a process that opens it hangs, ends or prints without end.
+	// Fatal is true if a process that opens it hangs, ends or prints without end.
 	Fatal bool
 }
 

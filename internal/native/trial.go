@@ -31,8 +31,7 @@ type trial struct {
 	c *C.zb_trial
 	// none is true if no child process can be created.
 	none bool
-	// fatal is what is known already of files, by real path: one may be tried for
-	// several roles.
+	// fatal is the earlier results by real path: a file can be tried for several roles.
 	fatal map[string]string
 }
 
@@ -96,8 +95,8 @@ func (t *trial) start() bool {
 	return t.c != nil
 }
 
-// end ends the child and returns how it ended, by itself within patience or by
-// force (−1), with the last line that it printed. It may be called twice.
+// end ends the child and returns its status, or −1 if it did not end within patience and
+// was killed, with the last line that it printed. It may be called twice.
 func (t *trial) end(patience time.Duration) (status int, words string) {
 	if t.c == nil {
 		return 0, ""

@@ -77,10 +77,10 @@ const kernelsLost = "kernels: verification, the delay of isolated timing, memory
 // Setting is a file or folder that a user can set by a flag or by a variable.
 type Setting struct {
 	// Flag is the flag's name without dashes; Variables are looked up in their
-	// order where the flag is not given.
+	// order if the flag is not given.
 	Flag      string
 	Variables []string
-	// Backend is whose it is, empty for all.
+	// Backend is the backend of the setting, empty for all.
 	Backend string
 	Meaning string
 }
