@@ -1,7 +1,7 @@
 package hbm
 
 import (
-	"zbench/bench/memory"
+	"zbench/bench/record"
 	"zbench/internal/native"
 )
 
@@ -27,13 +27,13 @@ const vector = 16
 // configuration compares with; theirs load 8 bytes at once, these 16. HIP's
 // (src/hip/HIPStream.cpp) has a thread for each element. CUDA's (src/cuda, since the
 // rewrite of 2024-05-27 that v6.0-rc has) gives a thread four, each a grid apart.
-var references = map[string]memory.Config{
+var references = map[string]record.LaunchConfig{
 	"rocm": {Block: 1024, Loads: 1, Grid: Exact},
 	"cuda": {Block: 256, Loads: 1, Grid: Strided},
 }
 
 // referenceConfig is that of the backend's vendor, HIP's for the loopback.
-func referenceConfig(backend string) memory.Config {
+func referenceConfig(backend string) record.LaunchConfig {
 	if c, ok := references[backend]; ok {
 		return c
 	}
@@ -41,22 +41,22 @@ func referenceConfig(backend string) memory.Config {
 }
 
 // presetConfig is what runs where nothing was tuned.
-func presetConfig() memory.Config {
-	return memory.Config{Block: 256, Loads: 4, NonTemporal: true, Grid: Exact}
+func presetConfig() record.LaunchConfig {
+	return record.LaunchConfig{Block: 256, Loads: 4, NonTemporal: true, Grid: Exact}
 }
 
 // TuneConfigs are the points of a tuning: 16 on a GPU. On the host only the
 // stores differ.
-func TuneConfigs(host bool) []memory.Config {
+func TuneConfigs(host bool) []record.LaunchConfig {
 	if host {
-		return []memory.Config{{}, {NonTemporal: true}}
+		return []record.LaunchConfig{{}, {NonTemporal: true}}
 	}
-	var out []memory.Config
+	var out []record.LaunchConfig
 	for _, block := range []int{256, 1024} {
 		for _, loads := range []int{2, 8} {
 			for _, nt := range []bool{false, true} {
 				for _, grid := range []string{Exact, Resident} {
-					out = append(out, memory.Config{Block: block, Loads: loads, NonTemporal: nt, Grid: grid})
+					out = append(out, record.LaunchConfig{Block: block, Loads: loads, NonTemporal: nt, Grid: grid})
 				}
 			}
 		}
@@ -73,7 +73,7 @@ type streamLaunch struct {
 
 // launchOf is the geometry for n elements of t on a device of so many compute
 // units.
-func launchOf(c memory.Config, t Type, n int64, units int) streamLaunch {
+func launchOf(c record.LaunchConfig, t Type, n int64, units int) streamLaunch {
 	if c.Block == 0 { // the host has no blocks
 		c.Block, c.Loads = native.KernelBlock, 1
 	}

@@ -5,8 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/memory"
-	"zbench/bench/stat"
+	"zbench/bench/record"
 	"zbench/internal/native"
 )
 
@@ -21,7 +20,7 @@ func TestReferenceIsBabelStreams(t *testing.T) {
 		block, blocks uint32
 		run           int64
 	}{{"rocm", 1024, uint32(n / 2 / 1024), 1}, {"loopback", 1024, uint32(n / 2 / 1024), 1}, {"cuda", 256, uint32(n / 2 / 4 / 256), 1}} {
-		c := NewCase(want.backend, triad, types[1], memory.Reference, 8*n, false)
+		c := NewCase(want.backend, triad, types[1], record.Reference, 8*n, false)
 		l := launchOf(c.Config, c.Type, n, 304)
 		require.Equal(t, want.block, l.Block[0], want.backend)
 		require.Equal(t, want.blocks, l.Grid[0], want.backend)
@@ -29,7 +28,7 @@ func TestReferenceIsBabelStreams(t *testing.T) {
 		require.Equal(t, n/2/int64(want.block), l.tiles)
 		require.False(t, c.Config.NonTemporal)
 	}
-	ours := NewCase("cuda", triad, types[1], memory.Preset, 8*n, false)
+	ours := NewCase("cuda", triad, types[1], record.Preset, 8*n, false)
 	require.Equal(t, presetConfig(), ours.Config)
 }
 
@@ -55,9 +54,8 @@ func TestStridedGridsReachAll(t *testing.T) {
 	defer func() { require.NoError(t, d.Close()) }()
 	require.NoError(t, d.Allocate(1<<18))
 	for _, s := range streams {
-		r, err := d.Measure(Case{Stream: s, Type: types[1], Config: c, Role: memory.Reference, Array: 1<<18 - 40}, stat.Fixed(6))
-		require.NoError(t, err)
-		require.Zero(t, r[0].Verified.Wrong, s.Name)
-		require.Positive(t, r[0].Verified.Elements)
+		k := measured(t, d, Case{Stream: s, Type: types[1], Config: c, Role: record.Reference, Array: 1<<18 - 40}, 6)
+		require.Zero(t, *k.Verified.Wrong, s.Name)
+		require.Positive(t, k.Verified.Elements)
 	}
 }

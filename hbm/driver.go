@@ -3,9 +3,10 @@ package hbm
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"zbench/bench/device"
-	"zbench/bench/memory"
+	"zbench/bench/record"
 	"zbench/internal/native"
 )
 
@@ -24,30 +25,38 @@ type Config struct {
 	Host      bool
 	HostFacts HostFacts
 	Seed      uint64
-	// Norms takes the norms' kernels, else the streams'.
-	Norms bool
+	// Files are the sources of a fused kernel and of what it is compared with; empty for
+	// the streams.
+	Files []string
 	// Warm is the seconds of real work before the first sample; DefaultWarm suits.
 	Warm float64
 	// Peak overrides the table's, in bytes per second; 0 for the table's.
 	Peak float64
 }
 
+// Sources of the streams, of their data, of the checks and of what fused kernels are
+// filled by.
+const (
+	streamFile = "stream.hip"
+	dataFile   = "data.hip"
+	checkFile  = "verify.hip"
+	stepsFile  = "norm_steps.hip"
+)
+
 // DefaultWarm brings clocks and caches to where they stay.
 const DefaultWarm = 50e-3
 
 // unit is one device with what runs on it.
 type unit struct {
-	info    memory.Device
+	info    record.Device
 	stream  native.Stream
-	streams *native.Module
-	data    *native.Module
-	checks  *native.Module
-	norm    *native.Module
-	steps   *native.Module
+	modules map[string]*native.Module // by file
 	wave    int64
 	// few: a norm's launch says how many threads share a row; AMD's is built for
 	// a number.
 	few bool
+	// filled says what the inputs hold.
+	filled string
 	// arena holds the arrays, found what a check finds, sums a word a block.
 	arena, found, sums native.Buffer
 }
@@ -61,8 +70,6 @@ type Driver struct {
 	timer *native.Timer
 	// array is the size of one allocated array in bytes.
 	array int64
-	// filled says what the inputs hold.
-	filled string
 	// launches are the seconds of a launch over next to no data, by kernel and then
 	// by device.
 	launches map[string][]float64
@@ -97,6 +104,7 @@ func (d *Driver) open() error {
 		}
 	}
 	var all []native.Stream
+	d.p.Expect(len(d.sources()), d.cfg.Devices)
 	for _, index := range d.cfg.Devices {
 		if index < 0 || index >= n {
 			return fmt.Errorf("%w: device %d of %d", ErrDevice, index, n)
@@ -115,6 +123,15 @@ func (d *Driver) open() error {
 // ErrDevice is wrapped where a device is asked for that is not there.
 var ErrDevice = errors.New("no such device")
 
+// sources are the kernel sources of each device.
+func (d *Driver) sources() []string {
+	files := d.cfg.Files
+	if len(files) == 0 {
+		files = []string{dataFile}
+	}
+	return slices.Concat([]string{streamFile, checkFile}, files)
+}
+
 func (d *Driver) openUnit(u *unit, index int) (err error) {
 	if u.info, err = d.describe(index); err != nil {
 		return err
@@ -127,12 +144,9 @@ func (d *Driver) openUnit(u *unit, index int) (err error) {
 	if u.stream, err = d.p.NewStream(index); err != nil {
 		return err
 	}
-	wanted := map[string]**native.Module{"stream.hip": &u.streams, "data.hip": &u.data, "verify.hip": &u.checks}
-	if d.cfg.Norms {
-		wanted = map[string]**native.Module{"norm.hip": &u.norm, "norm_steps.hip": &u.steps, "stream.hip": &u.streams, "verify.hip": &u.checks}
-	}
-	for file, to := range wanted {
-		if *to, err = d.p.LoadModule(index, file, nil); err != nil {
+	u.modules = map[string]*native.Module{}
+	for _, file := range d.sources() {
+		if u.modules[file], err = d.p.LoadModule(index, file, nil); err != nil {
 			return err
 		}
 	}
@@ -144,28 +158,28 @@ func (d *Driver) openUnit(u *unit, index int) (err error) {
 }
 
 // describe says what a device is, and what peak it is held against.
-func (d *Driver) describe(index int) (memory.Device, error) {
+func (d *Driver) describe(index int) (record.Device, error) {
 	if d.cfg.Host {
 		h := d.cfg.HostFacts
-		out := memory.Device{Index: index, Name: h.Name, Kind: memory.HostMemory, Units: h.CPUs, Memory: h.Memory, Cache: h.Cache, Peak: d.peak(0)}
-		if out.Peak != nil {
+		out := record.Device{Index: index, Name: h.Name, Kind: record.HostMemory, Units: h.CPUs, Bytes: h.Memory, Cache: h.Cache, PeakBandwidth: d.peak(0)}
+		if out.PeakBandwidth != nil {
 			out.PeakSource = givenPeak
 		}
 		return out, nil
 	}
 	info, err := d.p.Device(index)
 	if err != nil {
-		return memory.Device{}, err
+		return record.Device{}, err
 	}
 	_, total, err := d.p.Memory(index)
 	if err != nil {
-		return memory.Device{}, err
+		return record.Device{}, err
 	}
-	out := memory.Device{Index: index, Name: info.Name, Kind: memory.GPU, Units: info.Units, Memory: total, Cache: info.L2}
+	out := record.Device{Index: index, Name: info.Name, Kind: record.GPU, Units: info.Units, Bytes: total, Cache: info.L2}
 	if d.p.Simulated {
-		out.Kind = memory.Simulated
-		if d.cfg.Norms {
-			out.Kind = memory.Checked
+		out.Kind = record.OnLoopback
+		if len(d.cfg.Files) > 0 {
+			out.Kind = record.Checked
 		}
 		return out, nil
 	}
@@ -173,7 +187,7 @@ func (d *Driver) describe(index int) (memory.Device, error) {
 	if !ok {
 		known = device.ByAttributes(device.Attributes{Name: info.Name, Arch: info.Arch, Units: info.Units, MemoryClock: info.MemoryClock, BusWidth: info.BusWidth, L2: info.L2, Shared: info.Shared})
 	}
-	out.Cache, out.Peak, out.PeakSource = known.Cache, d.peak(known.Bandwidth), known.Source+", "+known.Date
+	out.Cache, out.PeakBandwidth, out.PeakSource = known.Cache, d.peak(known.Bandwidth), known.Source+", "+known.Date
 	if d.cfg.Peak > 0 {
 		out.PeakSource = givenPeak
 	}
@@ -195,8 +209,8 @@ func (d *Driver) peak(table float64) *float64 {
 }
 
 // Devices describes what was opened.
-func (d *Driver) Devices() []memory.Device {
-	var out []memory.Device
+func (d *Driver) Devices() []record.Device {
+	var out []record.Device
 	for _, u := range d.units {
 		out = append(out, u.info)
 	}
@@ -253,7 +267,7 @@ func (d *Driver) Close() error {
 		d.timer.Close()
 	}
 	for _, u := range d.units {
-		for _, m := range []*native.Module{u.streams, u.data, u.checks, u.norm, u.steps} {
+		for _, m := range u.modules {
 			errs = append(errs, m.Close())
 		}
 		for _, b := range []native.Buffer{u.arena, u.found, u.sums} {

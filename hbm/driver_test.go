@@ -1,11 +1,12 @@
 package hbm
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/memory"
+	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/stat"
 	"zbench/internal/native"
@@ -26,6 +27,19 @@ func open(t testing.TB, array int64, faults ...string) *Driver {
 	return d
 }
 
+// measured is the first device's row of a case after its passes, with so many samples.
+func measured(t testing.TB, d *Driver, c kernelCase, samples int) record.Kernel {
+	t.Helper()
+	job, taken := d.Job(c, stat.Fixed(samples)), plan.NewTaken(nil)
+	require.NoError(t, taken.Run(context.Background(), []plan.Job{job}, nil, func(int) {}))
+	row := d.Planned(c)[0]
+	require.Equal(t, row.Key, job.Keys[0])
+	for _, p := range taken.Parts[row.Key] {
+		require.NotEqual(t, record.Failed, p.Status, "%s: %s", row.Key, p.Reason)
+	}
+	return record.AssembleKernel(row, taken.Parts[row.Key], nil)
+}
+
 // Every stream, both types, ordinary and non-temporal, sizes that no tile
 // divides: measured on the host's clock and right to the last element.
 func TestStreamsOnTheHost(t *testing.T) {
@@ -34,12 +48,13 @@ func TestStreamsOnTheHost(t *testing.T) {
 		for _, ty := range types {
 			for _, nt := range []bool{false, true} {
 				for _, array := range []int64{8, 504, 520, 32776, 1 << 20} {
-					c := Case{Stream: s, Type: ty, Config: memory.Config{NonTemporal: nt}, Role: memory.Preset, Array: array}
-					r, err := d.Measure(c, stat.Fixed(6))
-					require.NoError(t, err)
-					require.Equal(t, record.OK, r[0].Status, "%s %s", c.Key(), r[0].Reason)
-					require.Equal(t, array/ty.Bytes, r[0].Verified.Elements)
-					require.Positive(t, *r[0].Rate)
+					c := Case{Stream: s, Type: ty, Config: record.LaunchConfig{NonTemporal: nt}, Role: record.Preset, Array: array}
+					k := measured(t, d, c, 6)
+					require.Equal(t, record.OK, k.Status, "%s %s", c.Key(), k.Reason)
+					require.Equal(t, array/ty.Bytes, k.Verified.Elements)
+					require.Positive(t, *k.Metrics.Rate)
+					require.Equal(t, 6, k.Timing.Seconds.N)
+					require.NotNil(t, k.Timing.Seconds.NEff)
 				}
 			}
 		}

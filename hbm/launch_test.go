@@ -5,8 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/memory"
-	"zbench/bench/stat"
+	"zbench/bench/record"
 	"zbench/internal/native"
 )
 
@@ -19,26 +18,23 @@ func TestSweepKnowsItsLaunches(t *testing.T) {
 	require.NoError(t, d.Allocate(1<<20))
 	read, _ := StreamByName("read")
 	for _, size := range []int64{1 << 14, 1 << 20} {
-		r, err := d.Measure(NewCase("loopback", read, types[0], memory.Sweep, size, false), stat.Fixed(6))
-		require.NoError(t, err)
-		require.NotNil(t, r[0].Timing.Launch)
-		require.InEpsilon(t, *r[0].Timing.Launch, r[0].Timing.Seconds.Median, 0.05)
-		require.True(t, r[0].LaunchBound())
-		require.Zero(t, r[0].Verified.Wrong)
+		k := measured(t, d, NewCase("loopback", read, types[0], record.SizeSweep, size, false), 6)
+		require.NotNil(t, k.Timing.Launch)
+		require.InEpsilon(t, *k.Timing.Launch, k.Timing.Seconds.Median, 0.05)
+		require.True(t, k.LaunchBound())
+		require.Zero(t, *k.Verified.Wrong)
 	}
 	require.Len(t, d.launches, 1)
-	r, err := d.Measure(NewCase("loopback", read, types[0], memory.Preset, 1<<20, false), stat.Fixed(6))
-	require.NoError(t, err)
-	require.Nil(t, r[0].Timing.Launch)
-	require.False(t, r[0].LaunchBound())
+	k := measured(t, d, NewCase("loopback", read, types[0], record.Preset, 1<<20, false), 6)
+	require.Nil(t, k.Timing.Launch)
+	require.False(t, k.LaunchBound())
 }
 
 // On the host's clock a large array takes longer than a launch.
 func TestLargeArraysAreNotLaunchBound(t *testing.T) {
 	d := open(t, 64<<20)
 	triad, _ := StreamByName("triad")
-	r, err := d.Measure(NewCase("loopback", triad, types[1], memory.Sweep, 64<<20, false), stat.Fixed(6))
-	require.NoError(t, err)
-	require.Positive(t, *r[0].Timing.Launch)
-	require.False(t, r[0].LaunchBound(), "%v of %v", *r[0].Timing.Launch, r[0].Timing.Seconds.Median)
+	k := measured(t, d, NewCase("loopback", triad, types[1], record.SizeSweep, 64<<20, false), 6)
+	require.Positive(t, *k.Timing.Launch)
+	require.False(t, k.LaunchBound(), "%v of %v", *k.Timing.Launch, k.Timing.Seconds.Median)
 }

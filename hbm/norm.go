@@ -2,11 +2,8 @@ package hbm
 
 import (
 	"fmt"
-	"strings"
 
-	"zbench/bench/memory"
 	"zbench/bench/record"
-	"zbench/bench/stat"
 	"zbench/internal/native"
 )
 
@@ -20,40 +17,31 @@ type Norm struct {
 
 var norms = []Norm{{"rmsnorm", "rms", false}, {"layernorm", "layer", true}}
 
-// NormNames lists them.
-func NormNames() []string { return []string{norms[0].Name, norms[1].Name} }
+// Norms are two families of one kernel's shape.
+var (
+	_ = register(norms[0].family(1))
+	_ = register(norms[1].family(2))
+)
 
-// NormByName finds one.
-func NormByName(name string) (Norm, bool) {
-	for _, n := range norms {
-		if n.Name == name {
-			return n, true
-		}
+func (n Norm) family(order int) Family {
+	return Family{
+		Name: n.Name, order: order, Files: []string{"norm.hip", stepsFile}, Types: normTypes,
+		Short: "Residual addition and " + n.Name + " fused, against separate kernels",
+		Long: `Adds x and its residual, normalises the rows of the sum and applies the weights
+in one pass over memory, rows kept in registers, and runs the same work kernel
+by kernel (add, statistics, normalise, affine). Both are checked against a
+float64 reference: the sum to the last bit, the result to one unit in the last
+place.
+
+On a GPU speed is given against the same kernel by kernel and against a copy of
+as many bytes, both of the same run. The least that memory must move is 4 ·
+rows · hidden · size + weights bytes.`,
+		At: func(t Type, rows, hidden int64, role string) FusedCase { return NormCase{n, t, rows, hidden, role} },
 	}
-	return Norm{}, false
 }
 
 // normTypes are the element types of the norms.
 var normTypes = []Type{{"bfloat16", 2, "bf16", 9}, {"float16", 2, "f16", 6}, {"float32", 4, "f32", 7}}
-
-// NormTypeNames lists them.
-func NormTypeNames() []string {
-	var names []string
-	for _, t := range normTypes {
-		names = append(names, t.Name)
-	}
-	return names
-}
-
-// NormTypeByName finds one, also by the names of kernels.
-func NormTypeByName(name string) (Type, bool) {
-	for _, t := range normTypes {
-		if name = strings.ToLower(name); name == t.Name || name == t.short || name == "half" && t.code == 6 {
-			return t, true
-		}
-	}
-	return Type{}, false
-}
 
 // MaxHidden is the longest row that is run.
 const MaxHidden = 65536
@@ -87,10 +75,10 @@ func (n Norm) weights() int64 {
 func (c NormCase) moved() (int64, string) {
 	e := c.Rows * c.Hidden * c.Type.Bytes
 	w := c.Norm.weights() * c.Hidden * c.Type.Bytes
-	if c.Role == memory.Copy {
+	if c.Role == record.Copy {
 		return 4 * c.matrix(), "copy: as many bytes as x and residual, read once and written once"
 	}
-	if c.Role == memory.Unfused {
+	if c.Role == record.Unfused {
 		return 8*e + w + 16*c.Rows, "kernel by kernel: add 3, statistics 1, normalise 2, affine 2 matrices, weights and statistics"
 	}
 	return 4*e + w, "least, 4 · rows · hidden · size + weights: x and residual read, their sum and y written, weights read once"
@@ -142,16 +130,16 @@ func grid(blocks, block int64) native.Launch {
 }
 
 // steps are the launches of the case.
-func (d *Driver) normSteps(u *unit, c NormCase) ([]native.Step, error) {
+func (c NormCase) steps(_ *Driver, u *unit) ([]native.Step, error) {
 	hidden, rows := uint32(c.Hidden), uint64(c.Rows) //nolint:gosec // positive
 	at := func(which int) native.Address { return c.place(u, which) }
 	suffix := fmt.Sprintf("%s_%d", c.Type.short, c.wide())
-	if c.Role == memory.Copy {
-		return c.copySteps(u)
+	if c.Role == record.Copy {
+		return copySteps(u, at(atSum), at(atX), 2*c.matrix()) // x and residual, which lie side by side
 	}
-	if c.Role == memory.Fused {
+	if c.Role == record.Fused {
 		way, block, each := c.way(u.wave, u.few)
-		f, err := u.norm.Function(fmt.Sprintf("zb_%snorm_%s_%s", c.Norm.kind, suffix, way))
+		f, err := u.modules["norm.hip"].Function(fmt.Sprintf("zb_%snorm_%s_%s", c.Norm.kind, suffix, way))
 		return []native.Step{{
 			Function: f, Launch: grid((c.Rows+each-1)/each, block),
 			Args: []any{at(atSum), at(atY), at(atX), at(atResidual), at(atWeight), at(atBias), rows, hidden, float32(epsilon)},
@@ -174,7 +162,7 @@ func (d *Driver) normSteps(u *unit, c NormCase) ([]native.Step, error) {
 	}
 	var out []native.Step
 	for _, s := range all {
-		f, err := u.steps.Function("zb_step_" + s.name + "_" + suffix)
+		f, err := u.modules[stepsFile].Function("zb_step_" + s.name + "_" + suffix)
 		if err != nil {
 			return nil, err
 		}
@@ -183,95 +171,48 @@ func (d *Driver) normSteps(u *unit, c NormCase) ([]native.Step, error) {
 	return out, nil
 }
 
-// copySteps is the copy that a fused norm is held against: x and residual, which
-// lie side by side, to where it writes, by the stream in its own configuration.
-func (c NormCase) copySteps(u *unit) ([]native.Step, error) {
+// copySteps is the copy that a fused kernel is held against: so many bytes from a place
+// to another, by the stream in its own configuration.
+func copySteps(u *unit, to, from native.Address, bytes int64) ([]native.Step, error) {
 	s, _ := StreamByName("copy")
-	stream := Case{Stream: s, Type: types[0], Config: presetConfig(), Array: 2 * c.matrix()}
-	f, err := u.streams.Function(stream.kernel())
+	stream := Case{Stream: s, Type: types[0], Config: presetConfig(), Array: bytes}
+	f, err := u.modules[streamFile].Function(stream.kernel())
 	l := launchOf(stream.Config, stream.Type, stream.elements(), u.info.Units)
 	return []native.Step{{
 		Function: f, Launch: l.Launch,
-		Args: []any{c.place(u, atSum), c.place(u, atX), c.place(u, atX), scalar, uint64(stream.elements()), uint64(l.tiles), uint64(l.run), u.sums}, //nolint:gosec // not negative
+		Args: []any{to, from, from, scalar, uint64(stream.elements()), uint64(l.tiles), uint64(l.run), u.sums}, //nolint:gosec // not negative
 	}}, err
 }
 
-// MeasureNorm fills the inputs, runs the case, times it where times mean
-// something, and checks what came out against a float64 reference.
-func (d *Driver) MeasureNorm(c NormCase, rule stat.Rule) ([]memory.Result, error) {
-	results := d.PlannedNorm(c)
-	steps := make([][]native.Step, len(d.units))
-	for i, u := range d.units {
-		if err := d.fillNorm(u, c); err != nil {
-			return nil, err
-		}
-		var err error
-		if steps[i], err = d.normSteps(u, c); err != nil {
-			return nil, err
-		}
+// row is what is known of the case before it has run.
+func (c NormCase) row(u *unit) record.Kernel {
+	moved, counting := c.moved()
+	k := record.Kernel{
+		Kernel: c.Norm.Name, Dtype: c.Type.Name, Role: c.Role, Shape: record.Shape{Rows: c.Rows, Cols: c.Hidden},
+		Moved: moved, Counting: counting, WorkingSet: 4 * c.Rows * c.Hidden * c.Type.Bytes,
 	}
-	if err := d.timer.Load(steps); err != nil {
-		return nil, err
+	switch c.Role {
+	case record.Fused:
+		_, block, _ := c.way(u.wave, u.few)
+		k.Config.Block = int(block)
+	case record.Copy:
+		k.Config = presetConfig()
 	}
-	timed := d.units[0].info.Kind == memory.GPU
-	timings := make([]*memory.Timing, len(d.units))
-	var err error
-	if timed {
-		timings, err = d.time(rule)
-	} else {
-		_, err = d.timer.Run(1, deadline)
-	}
-	if err != nil {
-		return nil, err
-	}
-	for i, u := range d.units {
-		r := &results[i]
-		r.Status, r.Reason, r.Timing = record.OK, "", timings[i]
-		if r.Verified, err = d.verifyNorm(u, c); err != nil {
-			return nil, err
-		}
-		if r.Verified.State == record.VerifiedWrong {
-			r.Status, r.Reason = record.WrongData, wrongText(r.Verified)
-		}
-		r.SetRates(u.info.Peak)
-	}
-	return results, nil
+	k.CacheResident = u.info.Cache > 0 && k.WorkingSet < 4*u.info.Cache
+	return k
 }
 
-// PlannedNorm are a case's results before it ran.
-func (d *Driver) PlannedNorm(c NormCase) []memory.Result {
-	var out []memory.Result
-	for _, u := range d.units {
-		moved, counting := c.moved()
-		r := memory.Result{
-			Key: c.Key(), Device: u.info.Index, Kernel: c.Norm.Name, Dtype: c.Type.Name, Role: c.Role, Rows: c.Rows, Hidden: c.Hidden,
-			Moved: moved, Counting: counting, WorkingSet: 4 * c.Rows * c.Hidden * c.Type.Bytes,
-			Status: record.Interrupted, Reason: "the run ended before it", Verified: memory.Verified{State: record.NotVerified},
-			Warnings: []record.Warning{},
-		}
-		if _, block, _ := c.way(u.wave, u.few); c.Role == memory.Fused {
-			r.Config.Block = int(block)
-		}
-		if c.Role == memory.Copy {
-			r.Config = presetConfig()
-		}
-		r.CacheResident = u.info.Cache > 0 && r.WorkingSet < 4*u.info.Cache
-		out = append(out, r)
-	}
-	return out
-}
-
-// fillNorm makes inputs and weights, and NaN of the outputs.
-func (d *Driver) fillNorm(u *unit, c NormCase) error {
+// fill makes inputs and weights, and NaN of the outputs.
+func (c NormCase) fill(d *Driver, u *unit, _ []native.Step) error {
 	n := c.Rows * c.Hidden
 	for which, count := range map[int]int64{atX: n, atResidual: n, atWeight: c.Hidden, atBias: c.Hidden} {
-		if err := d.launch(u, u.steps, "zb_step_fill_"+c.Type.short, grid(min(max(1, count/256), 4096), 256),
+		if err := d.launch(u, stepsFile, "zb_step_fill_"+c.Type.short, grid(min(max(1, count/256), 4096), 256),
 			c.place(u, which), uint64(count), uint32(which), d.cfg.Seed); err != nil { //nolint:gosec // not negative
 			return err
 		}
 	}
 	for _, which := range []int{atSum, atY} {
-		if err := d.launch(u, u.checks, "zb_poison", checkLaunch(n), c.place(u, which), uint64(n*c.Type.Bytes), ^uint32(0)); err != nil { //nolint:gosec // not negative
+		if err := d.launch(u, checkFile, "zb_poison", checkLaunch(n), c.place(u, which), uint64(n*c.Type.Bytes), ^uint32(0)); err != nil { //nolint:gosec // not negative
 			return err
 		}
 	}

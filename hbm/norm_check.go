@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 	gstat "gonum.org/v1/gonum/stat"
 
-	"zbench/bench/memory"
 	"zbench/bench/record"
 	"zbench/internal/native"
 )
@@ -67,7 +66,7 @@ func input(t Type, seed uint64, which int, i int64) float64 {
 func (c NormCase) reference(seed uint64, row int64) (sum, y []float64) {
 	n := int(c.Hidden)
 	sum, y = make([]float64, n), make([]float64, n)
-	if c.Role == memory.Copy {
+	if c.Role == record.Copy {
 		for i := range sum {
 			at := row*c.Hidden + int64(i)
 			sum[i], y[i] = input(c.Type, seed, atX, at), input(c.Type, seed, atResidual, at)
@@ -97,9 +96,9 @@ func (c NormCase) reference(seed uint64, row int64) (sum, y []float64) {
 // tolerance is how far y may be off, in units of the last place.
 func (c NormCase) tolerance() float64 {
 	switch {
-	case c.Role == memory.Copy:
+	case c.Role == record.Copy:
 		return 0
-	case c.Role == memory.Unfused:
+	case c.Role == record.Unfused:
 		return unfusedULP
 	case c.Type.Bytes == 4:
 		return fusedULP32
@@ -107,9 +106,10 @@ func (c NormCase) tolerance() float64 {
 	return fusedULP
 }
 
-// verifyNorm reads rows back and holds them against the reference.
-func (d *Driver) verifyNorm(u *unit, c NormCase) (memory.Verified, error) {
-	v := memory.Verified{State: record.VerifiedOK, ULP: new(float64)}
+// verify reads rows back and holds them against the reference.
+func (c NormCase) verify(d *Driver, u *unit, _ []native.Step) (record.Verified, error) {
+	v := verified(0, 0)
+	v.ULP = new(float64)
 	rows := min(c.Rows, checkedRows)
 	for k := range rows {
 		row := k
@@ -127,10 +127,10 @@ func (d *Driver) verifyNorm(u *unit, c NormCase) (memory.Verified, error) {
 		wantSum, wantY := c.reference(d.cfg.Seed, row)
 		c.compare(&v, row, sum, y, wantSum, wantY)
 	}
-	if c.Role == memory.Copy {
+	if c.Role == record.Copy {
 		v.ULP = nil // for equal bits
 	}
-	if v.Wrong > 0 {
+	if *v.Wrong > 0 {
 		v.State = record.VerifiedWrong
 	}
 	return v, nil
@@ -139,7 +139,7 @@ func (d *Driver) verifyNorm(u *unit, c NormCase) (memory.Verified, error) {
 // compare counts what differs in a row: the sum in any bit, y by more than the
 // tolerance. Where a bias takes most of a product away, what is left cannot be
 // better than the product was.
-func (c NormCase) compare(v *memory.Verified, row int64, sum, y, wantSum, wantY []float64) {
+func (c NormCase) compare(v *record.Verified, row int64, sum, y, wantSum, wantY []float64) {
 	for i := range sum {
 		v.Elements++
 		scale := math.Abs(wantY[i])
@@ -158,9 +158,9 @@ func (c NormCase) compare(v *memory.Verified, row int64, sum, y, wantSum, wantY 
 		if what == "" {
 			continue
 		}
-		v.Wrong++
+		*v.Wrong++
 		if v.First == nil {
-			v.First = &memory.Wrong{
+			v.First = &record.WrongElement{
 				Index: row*c.Hidden + int64(i), Expected: fmt.Sprintf("%s %.9g", what, want), Got: fmt.Sprintf("%.9g", got),
 			}
 		}

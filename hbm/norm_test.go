@@ -3,13 +3,12 @@ package hbm
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/memory"
 	"zbench/bench/record"
-	"zbench/bench/stat"
 	"zbench/internal/native"
 )
 
@@ -17,7 +16,7 @@ func openNorms(t testing.TB, faults ...string) *Driver {
 	t.Helper()
 	d, err := Open(Config{
 		Native: native.Options{Backend: "loopback", Machine: HostMachine(false, faults, testHost), Getenv: func(string) string { return "" }},
-		Seed:   7, Norms: true,
+		Seed:   7, Files: slices.Concat(Families()[0].Files, Families()[len(Families())-1].Files),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, d.Close()) })
@@ -37,13 +36,12 @@ func TestNormsAgainstTheReference(t *testing.T) {
 	for _, n := range norms {
 		for _, ty := range normTypes {
 			for _, shape := range shapes {
-				for _, role := range []string{memory.Fused, memory.Unfused, memory.Copy} {
+				for _, role := range []string{record.Fused, record.Unfused, record.Copy} {
 					c := NormCase{n, ty, shape[0], shape[1], role}
-					r, err := d.MeasureNorm(c, stat.Fixed(1))
-					require.NoError(t, err, c.Key())
-					require.Equal(t, record.OK, r[0].Status, "%s: %s", c.Key(), r[0].Reason)
-					require.Nil(t, r[0].Timing, "the loopback's kernels are not timed")
-					require.Positive(t, r[0].Verified.Elements)
+					k := measured(t, d, c, 1)
+					require.Equal(t, record.OK, k.Status, "%s: %s", c.Key(), k.Reason)
+					require.Nil(t, k.Timing, "the loopback's kernels are not timed")
+					require.Positive(t, k.Verified.Elements)
 				}
 			}
 		}
@@ -52,21 +50,19 @@ func TestNormsAgainstTheReference(t *testing.T) {
 
 // A bit that flips in the sum is found, with its place; without it nothing is.
 func TestNormFindsAPlantedElement(t *testing.T) {
-	for _, role := range []string{memory.Fused, memory.Unfused, memory.Copy} {
+	for _, role := range []string{record.Fused, record.Unfused, record.Copy} {
 		d := openNorms(t)
-		r, err := d.MeasureNorm(NormCase{norms[0], normTypes[0], 3, 65, role}, stat.Fixed(1))
-		require.NoError(t, err)
-		require.Equal(t, record.VerifiedOK, r[0].Verified.State, "%s without a fault", role)
+		k := measured(t, d, NormCase{norms[0], normTypes[0], 3, 65, role}, 1)
+		require.Equal(t, record.VerifiedOK, k.Verified.State, "%s without a fault", role)
 		require.NoError(t, d.Close())
 	}
-	c := NormCase{norms[0], normTypes[0], 3, 65, memory.Fused}
+	c := NormCase{norms[0], normTypes[0], 3, 65, record.Fused}
 	for byteAt, index := range map[int]int64{0: 0, 65*2 + 8: 69} {
 		d := openNorms(t, fmt.Sprintf("store 0 %d", byteAt))
-		r, err := d.MeasureNorm(c, stat.Fixed(1))
-		require.NoError(t, err)
-		require.Equal(t, record.WrongData, r[0].Status)
-		require.Equal(t, index, r[0].Verified.First.Index)
-		require.Equal(t, int64(1), r[0].Verified.Wrong)
+		k := measured(t, d, c, 1)
+		require.Equal(t, record.WrongData, k.Status)
+		require.Equal(t, index, k.Verified.First.Index)
+		require.Equal(t, int64(1), *k.Verified.Wrong)
 		require.NoError(t, d.Close())
 	}
 }
@@ -76,14 +72,15 @@ func TestNormFindsAPlantedElement(t *testing.T) {
 func TestNormSumIsComparedAsBits(t *testing.T) {
 	zero, minus := []float64{0}, []float64{math.Copysign(0, -1)}
 	for _, ty := range normTypes {
-		c := NormCase{norms[0], ty, 1, 1, memory.Fused}
+		c := NormCase{norms[0], ty, 1, 1, record.Fused}
 		for _, one := range []struct {
 			got, want []float64
 			wrong     int64
 		}{{zero, zero, 0}, {minus, minus, 0}, {minus, zero, 1}, {zero, minus, 1}} {
-			v := memory.Verified{ULP: new(float64)}
+			v := verified(0, 0)
+			v.ULP = new(float64)
 			c.compare(&v, 0, one.got, zero, one.want, zero)
-			require.Equal(t, one.wrong, v.Wrong, "%v %v", one.got, one.want)
+			require.Equal(t, one.wrong, *v.Wrong, "%v %v", one.got, one.want)
 		}
 		require.True(t, math.Signbit(round(ty, minus[0])), ty.Name)
 	}
@@ -98,13 +95,13 @@ func TestNormThreadsOfARow(t *testing.T) {
 			8200: {1024, 512}, 16384: {1024, 512}, 16392: {1024, 1024}, 65536: {1024, 1024},
 			2049: {256, 256}, 16385: {1024, 1024}, // element by element
 		} {
-			c := NormCase{norms[0], ty, 1, hidden, memory.Fused}
+			c := NormCase{norms[0], ty, 1, hidden, record.Fused}
 			_, all, _ := c.way(32, false)
 			_, few, _ := c.way(32, true)
 			require.Equal(t, want, [2]int64{all, few}, "%s of %d", ty.Name, hidden)
 		}
 	}
-	_, block, _ := NormCase{norms[0], normTypes[0], 1, 2048, memory.Fused}.way(64, true)
+	_, block, _ := NormCase{norms[0], normTypes[0], 1, 2048, record.Fused}.way(64, true)
 	require.Equal(t, int64(128), block, "two waves at the least")
 }
 
@@ -117,9 +114,8 @@ func TestNormsWithFewThreads(t *testing.T) {
 	for _, n := range norms {
 		for _, ty := range normTypes {
 			for _, hidden := range []int64{1032, 2048, 4104, 8200} {
-				r, err := d.MeasureNorm(NormCase{n, ty, 2, hidden, memory.Fused}, stat.Fixed(1))
-				require.NoError(t, err)
-				require.Equal(t, record.OK, r[0].Status, "%s of %d %s: %s", n.Name, hidden, ty.Name, r[0].Reason)
+				k := measured(t, d, NormCase{n, ty, 2, hidden, record.Fused}, 1)
+				require.Equal(t, record.OK, k.Status, "%s of %d %s: %s", n.Name, hidden, ty.Name, k.Reason)
 			}
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"zbench/bench/memory"
 	"zbench/bench/record"
 	"zbench/internal/native"
 )
@@ -16,8 +15,8 @@ func checkLaunch(elements int64) native.Launch {
 	return native.Launch{Grid: [3]uint32{uint32(blocks), 1, 1}, Block: [3]uint32{native.KernelBlock, 1, 1}} //nolint:gosec // at most 2,048
 }
 
-func (d *Driver) launch(u *unit, m *native.Module, name string, l native.Launch, args ...any) error {
-	f, err := m.Function(name)
+func (d *Driver) launch(u *unit, file, name string, l native.Launch, args ...any) error {
+	f, err := u.modules[file].Function(name)
 	if err != nil {
 		return err
 	}
@@ -44,49 +43,45 @@ func flag(on bool) int32 {
 // fill makes the inputs, unless they are there: an element depends on its index
 // alone, so that smaller arrays are the beginnings of larger ones. The output
 // becomes NaN: what a kernel leaves out is seen.
-func (d *Driver) fill(c Case, l native.Launch) error {
+func (c Case) fill(d *Driver, u *unit, steps []native.Step) error {
 	name := fmt.Sprintf("%s zeros %t", c.Type.Name, c.Zeros)
 	n := d.array / c.Type.Bytes
-	for _, u := range d.units {
-		for k := range 2 {
-			if d.filled == name {
-				break
-			}
-			if err := d.launch(u, u.data, "zb_data_fill_"+c.Type.short, checkLaunch(n),
-				d.at(u, k), uint64(n), int32(k), d.cfg.Seed, flag(c.Zeros)); err != nil { //nolint:gosec // not negative
-				return err
-			}
+	array := func(k int, zeros bool) error {
+		return d.launch(u, dataFile, "zb_data_fill_"+c.Type.short, checkLaunch(n), d.at(u, k), uint64(n), int32(k), d.cfg.Seed, flag(zeros)) //nolint:gosec // not negative
+	}
+	for k := range 2 {
+		if u.filled == name {
+			break
 		}
-		// by the kernel that the CPUs touch their own parts with
-		if d.filled == "" {
-			if err := d.launch(u, u.data, "zb_data_fill_"+c.Type.short, checkLaunch(n),
-				d.at(u, 2), uint64(n), int32(2), d.cfg.Seed, flag(true)); err != nil { //nolint:gosec // not negative
-				return err
-			}
-		}
-		if err := d.launch(u, u.checks, "zb_poison", checkLaunch(c.Array), d.at(u, 2), uint64(c.Array), ^uint32(0)); err != nil { //nolint:gosec // not negative
-			return err
-		}
-		if err := d.clearSums(u, u.parts(l)); err != nil {
-			return err
-		}
-		if err := d.wait(u); err != nil {
+		if err := array(k, c.Zeros); err != nil {
 			return err
 		}
 	}
-	d.filled = name
-	return nil
+	// by the kernel that the CPUs touch their own parts with
+	if u.filled == "" {
+		if err := array(2, true); err != nil {
+			return err
+		}
+	}
+	if err := d.launch(u, checkFile, "zb_poison", checkLaunch(c.Array), d.at(u, 2), uint64(c.Array), ^uint32(0)); err != nil { //nolint:gosec // not negative
+		return err
+	}
+	if err := d.clearSums(u, u.parts(steps[0].Launch)); err != nil {
+		return err
+	}
+	u.filled = name
+	return d.wait(u)
 }
 
 // clearSums makes the words of so many blocks zero: the host runs a launch in
 // parts, fewer than its blocks, and the other words must not count.
 func (d *Driver) clearSums(u *unit, blocks int64) error {
-	return d.launch(u, u.checks, "zb_poison", checkLaunch(8*blocks), u.sums, uint64(8*blocks), uint32(0)) //nolint:gosec // not negative
+	return d.launch(u, checkFile, "zb_poison", checkLaunch(8*blocks), u.sums, uint64(8*blocks), uint32(0)) //nolint:gosec // not negative
 }
 
 // parts is how many sums a launch may leave: one a block, or a CPU.
 func (u *unit) parts(l native.Launch) int64 {
-	if u.info.Kind == memory.HostMemory {
+	if u.info.Kind == record.HostMemory {
 		return int64(max(u.info.Units, int(l.Grid[0])))
 	}
 	return int64(l.Grid[0])
@@ -95,18 +90,18 @@ func (u *unit) parts(l native.Launch) int64 {
 // lanes is how many threads share the additions of a launch.
 func (u *unit) lanes(l native.Launch) int64 {
 	switch u.info.Kind {
-	case memory.HostMemory:
+	case record.HostMemory:
 		return int64(u.info.Units)
-	case memory.Checked: // in turn
+	case record.Checked: // in turn
 		return 1
 	}
 	return int64(l.Grid[0]) * int64(l.Block[0])
 }
 
 // verify checks on the device what the last launch left there, every element.
-func (d *Driver) verify(u *unit, c Case, s native.Step) (memory.Verified, error) {
+func (c Case) verify(d *Driver, u *unit, steps []native.Step) (record.Verified, error) {
 	if c.Stream.sums() {
-		return d.verifySum(u, c, s)
+		return d.verifySum(u, c, steps[0])
 	}
 	n, fill := c.elements(), scalar
 	if c.Zeros {
@@ -116,32 +111,31 @@ func (d *Driver) verify(u *unit, c Case, s native.Step) (memory.Verified, error)
 	binary.LittleEndian.PutUint64(found[8:], math.MaxUint64)
 	at := native.Address{Buffer: u.found}
 	if err := d.p.Write(at, found); err != nil {
-		return memory.Verified{}, err
+		return record.Verified{}, err
 	}
-	if err := d.launch(u, u.data, "zb_data_check_"+c.Type.short, checkLaunch(n),
+	if err := d.launch(u, dataFile, "zb_data_check_"+c.Type.short, checkLaunch(n),
 		int32(c.Stream.op), d.at(u, 2), uint64(n), fill, d.cfg.Seed, flag(c.Zeros), u.found); err != nil { //nolint:gosec // not negative
-		return memory.Verified{}, err
+		return record.Verified{}, err
 	}
 	if err := d.wait(u); err != nil {
-		return memory.Verified{}, err
+		return record.Verified{}, err
 	}
 	if err := d.p.Read(at, found); err != nil {
-		return memory.Verified{}, err
+		return record.Verified{}, err
 	}
 	wrong, first, seen := binary.LittleEndian.Uint64(found), binary.LittleEndian.Uint64(found[8:]), binary.LittleEndian.Uint64(found[16:])
 	if int64(seen) != n { //nolint:gosec // a count
-		return memory.Verified{}, fmt.Errorf("hbm: the check looked at %d of %d elements", seen, n)
+		return record.Verified{}, fmt.Errorf("hbm: the check looked at %d of %d elements", seen, n)
 	}
-	v := memory.Verified{State: record.VerifiedOK, Elements: n, Wrong: int64(wrong)} //nolint:gosec // a count
+	v := verified(n, int64(wrong)) //nolint:gosec // a count
 	if wrong > 0 {
-		v.State = record.VerifiedWrong
 		got := make([]byte, 8)
 		place := d.at(u, 2)
 		place.Offset += int64(first) * c.Type.Bytes //nolint:gosec // an index
 		if err := d.p.Read(place, got[:c.Type.Bytes]); err != nil {
 			return v, err
 		}
-		v.First = &memory.Wrong{
+		v.First = &record.WrongElement{
 			Index:    int64(first), //nolint:gosec // an index
 			Expected: native.ElementString(c.Type.code, encode(c.Type, want(c.Stream, c.Type, d.cfg.Seed, c.Zeros, first))),
 			Got:      native.ElementString(c.Type.code, binary.LittleEndian.Uint64(got)),
@@ -150,37 +144,46 @@ func (d *Driver) verify(u *unit, c Case, s native.Step) (memory.Verified, error)
 	return v, nil
 }
 
+// verified is a check of so many elements of which so many are wrong.
+func verified(elements, wrong int64) record.Verified {
+	v := record.Verified{State: record.VerifiedOK, Elements: elements, Wrong: &wrong, Launches: 1}
+	if wrong > 0 {
+		v.State = record.VerifiedWrong
+	}
+	return v
+}
+
 // verifySum holds the sum of the last launch against one made without the
 // arrays: read's to the last bit, dot's to the rounding of its additions.
-func (d *Driver) verifySum(u *unit, c Case, s native.Step) (memory.Verified, error) {
+func (d *Driver) verifySum(u *unit, c Case, s native.Step) (record.Verified, error) {
 	got, err := d.words(u, 0, u.parts(s.Launch))
 	if err != nil {
-		return memory.Verified{}, err
+		return record.Verified{}, err
 	}
 	n, l := c.elements(), checkLaunch(c.elements())
 	blocks := u.parts(l)
 	sums := native.Address{Buffer: u.sums, Offset: 8 * blocks}
 	if err := d.clearSums(u, 3*blocks); err != nil {
-		return memory.Verified{}, err
+		return record.Verified{}, err
 	}
-	if err := d.launch(u, u.data, "zb_data_sum_"+c.Type.short, l,
+	if err := d.launch(u, dataFile, "zb_data_sum_"+c.Type.short, l,
 		uint64(n), d.cfg.Seed, flag(c.Zeros), u.sums, sums); err != nil { //nolint:gosec // not negative
-		return memory.Verified{}, err
+		return record.Verified{}, err
 	}
 	if err := d.wait(u); err != nil {
-		return memory.Verified{}, err
+		return record.Verified{}, err
 	}
 	made, err := d.words(u, 0, 3*blocks)
 	if err != nil {
-		return memory.Verified{}, err
+		return record.Verified{}, err
 	}
-	v := memory.Verified{State: record.VerifiedOK, Elements: n}
+	v := verified(n, 0)
 	// additions in a row, of the kernel's and of the check's threads and blocks
 	depth := n/u.lanes(s.Launch) + n/u.lanes(l) + int64(s.Launch.Grid[0]) + blocks + 64
 	expected, received := compareSums(c.Stream, depth, got, made[:blocks], made[blocks:])
 	if expected != received {
-		v.State, v.Wrong, v.First = record.VerifiedWrong, 1, &memory.Wrong{Expected: expected, Got: received}
-		v.Elements = 1
+		v = verified(1, 1)
+		v.First = &record.WrongElement{Expected: expected, Got: received}
 	}
 	return v, nil
 }

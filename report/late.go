@@ -146,8 +146,8 @@ func located(rank int, w World, where record.World) LateRank {
 	return l
 }
 
-// text says who is late in a sentence.
-func (l LateRank) text() string {
+// name is the rank with its place, as far as that is known.
+func (l LateRank) name() string {
 	s := fmt.Sprintf("Rank %s", comma(int64(l.Rank)))
 	switch {
 	case l.Host != "":
@@ -155,7 +155,12 @@ func (l LateRank) text() string {
 	case l.Node >= 0:
 		s += fmt.Sprintf(" (node %d, GPU %d)", l.Node, l.GPU)
 	}
-	return s + fmt.Sprintf(" came last in %s of the launches; the others wait %s for it, %s of the time of a launch",
+	return s
+}
+
+// text says who is late in a sentence.
+func (l LateRank) text() string {
+	return l.name() + fmt.Sprintf(" came last in %s of the launches; the others wait %s for it, %s of the time of a launch",
 		percent(l.Share), unit.Seconds(l.Wait), smallPercent(l.WaitShare))
 }
 

@@ -6,17 +6,18 @@ import (
 
 	"zbench/bench/device"
 	"zbench/bench/memory"
+	"zbench/bench/record"
 	"zbench/bench/unit"
 )
 
 // publishedOf lists what others published of the record's devices: of streams
 // alone.
-func publishedOf(rec *memory.Record) []memory.Published {
+func publishedOf(rec *record.Record) []memory.Published {
 	var out []memory.Published
 	seen := map[string]bool{}
-	for _, d := range rec.Devices {
+	for _, d := range rec.World.Devices {
 		known, ok := device.Lookup(d.Name)
-		if !ok || d.Kind != memory.GPU || rec.Command != "hbm" || seen[known.Name] {
+		if !ok || d.Kind != record.GPU || rec.Benchmark() != "hbm" || seen[known.Name] {
 			continue
 		}
 		seen[known.Name] = true
@@ -27,26 +28,26 @@ func publishedOf(rec *memory.Record) []memory.Published {
 
 // barCharts draws a chart a device: every kernel's bandwidth in each
 // configuration, against the peak and what others published.
-func barCharts(rec *memory.Record, published []memory.Published) []Bars {
+func barCharts(rec *record.Record, published []memory.Published) []Bars {
 	var out []Bars
-	for _, d := range rec.Devices {
+	for _, d := range rec.World.Devices {
 		var bars []bar
 		most := 0.0
-		if d.Peak != nil {
-			most = *d.Peak
+		if d.PeakBandwidth != nil {
+			most = *d.PeakBandwidth
 		}
-		for i := range rec.Results {
-			r := &rec.Results[i]
-			if r.Device != d.Index || r.Rate == nil || r.Role == memory.Sweep || r.Role == memory.Tune {
+		for i := range rec.Kernels {
+			r := &rec.Kernels[i]
+			if r.Device != d.Index || r.Metrics.Rate == nil || r.Role == record.SizeSweep || r.Role == record.Tune {
 				continue
 			}
-			b := bar{label: barLabel(r), length: *r.Rate, weak: r.Role == memory.Reference || r.Role == memory.Unfused || r.Role == memory.Copy}
-			b.value = unit.Rate(*r.Rate)
-			if r.OfPeak != nil {
-				b.value += ", " + percent(*r.OfPeak)
+			b := bar{label: barLabel(r), length: *r.Metrics.Rate, weak: r.Role == record.Reference || r.Role == record.Unfused || r.Role == record.Copy}
+			b.value = unit.Rate(*r.Metrics.Rate)
+			if r.Metrics.OfPeak != nil {
+				b.value += ", " + percent(*r.Metrics.OfPeak)
 			}
-			if d.Peak != nil {
-				b.marks = append(b.marks, barMark{*d.Peak, ""})
+			if d.PeakBandwidth != nil {
+				b.marks = append(b.marks, barMark{*d.PeakBandwidth, ""})
 			}
 			for k, p := range published {
 				if rate := p.Rates[r.Kernel]; rate > 0 {
@@ -66,8 +67,8 @@ func barCharts(rec *memory.Record, published []memory.Published) []Bars {
 }
 
 // barLabel names a result; a norm by its shape, as the title has its kernel.
-func barLabel(r *memory.Result) string {
-	if r.Rows > 0 {
+func barLabel(r *record.Kernel) string {
+	if r.Shape.Rows > 0 {
 		return strings.Join([]string{shortType(r.Dtype), shapeText(r), r.Role}, " ")
 	}
 	return strings.Join([]string{r.Kernel, r.Dtype, r.Role}, " ")
@@ -81,27 +82,28 @@ func shortType(dtype string) string {
 // ratioCharts draws a chart a device: how many times as fast a fused kernel is as
 // the same work kernel by kernel, with what the check of its results found
 // beside it. A speed whose numbers are wrong is none.
-func ratioCharts(rec *memory.Record) []Bars {
+func ratioCharts(rec *record.Record) []Bars {
 	var out []Bars
-	ratios := rec.Ratios()
-	for _, d := range rec.Devices {
+	for _, d := range rec.World.Devices {
 		var bars []bar
 		most := 1.0
-		for _, one := range ratios {
-			if one.Fused.Device != d.Index || one.Speedup == nil {
+		for i := range rec.Kernels {
+			k := &rec.Kernels[i]
+			m := k.Metrics
+			if k.Device != d.Index || m.ToUnfused == nil {
 				continue
 			}
-			b := bar{label: shortType(one.Fused.Dtype) + " " + shapeText(one.Fused), length: *one.Speedup, marks: []barMark{{1, ""}}}
-			parts := []string{ratioText(one.Speedup) + " ×"}
-			if one.OfCopy != nil {
-				parts = append(parts, percent(*one.OfCopy)+" of copy")
+			b := bar{label: shortType(k.Dtype) + " " + shapeText(k), length: *m.ToUnfused, marks: []barMark{{1, ""}}}
+			parts := []string{ratioText(m.ToUnfused) + " ×"}
+			if m.OfCopy != nil {
+				parts = append(parts, percent(*m.OfCopy)+" of copy")
 			}
-			b.value = strings.Join(append(parts, dataText(one.Fused)), ", ")
+			b.value = strings.Join(append(parts, dataText(k)), ", ")
 			most = max(most, b.length)
 			bars = append(bars, b)
 		}
 		if len(bars) > 0 {
-			title := fmt.Sprintf("%s on %s: × as fast as kernel by kernel", rec.Command, d.Name)
+			title := fmt.Sprintf("%s on %s: × as fast as kernel by kernel", rec.Benchmark(), d.Name)
 			out = append(out, Bars{fmt.Sprintf("ratios-%d", len(out)), title, bars, most})
 		}
 	}

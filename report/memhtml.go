@@ -1,17 +1,38 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"zbench/bench/memory"
+	"zbench/bench/record"
+	"zbench/bench/spec"
+	"zbench/bench/table"
 	"zbench/bench/unit"
 )
 
+// Kernels is the report of a record of hbm or of kernels. command reproduces it; empty
+// leaves that out.
+func Kernels(rec *record.Record, command string) *Document {
+	if rec.Benchmark() == spec.Muon {
+		return Muon(rec, command)
+	}
+	return Memory(rec, command)
+}
+
+// KernelTables are its results for a terminal or a merge request.
+func KernelTables(rec *record.Record) []table.Table {
+	if rec.Benchmark() == spec.Muon {
+		return MuonResults(rec)
+	}
+	return []table.Table{MemoryResults(rec)}
+}
+
 // Memory is the report of one device's memory: streams or a norm. command
 // reproduces the record; empty leaves that out.
-func Memory(rec *memory.Record, command string) *Document {
+func Memory(rec *record.Record, command string) *Document {
 	d := &Document{Title: memoryTitle(rec), Banners: memoryBanners(rec), Foot: "Sizes are IEC, 1 KiB = 1,024 B; rates are decimal, 1 GB/s = 1e9 B/s."}
 	published := publishedOf(rec)
 	ratios := ratioCharts(rec)
@@ -47,12 +68,12 @@ func barBlocks(all []Bars, note string) []Block {
 }
 
 // barNote explains the colours of the bars and the lines across them.
-func barNote(rec *memory.Record, ratios, published bool) string {
+func barNote(rec *record.Record, ratios, published bool) string {
 	note := "Grey bars are the fixed configuration that compares with BabelStream's, blue ones zbench's own."
 	if ratios {
 		note = "Blue bars are the fused kernel, grey ones the same work kernel by kernel and a copy of as many bytes; each by its own bytes, so that times compare above."
 	}
-	if slices.ContainsFunc(rec.Devices, func(d memory.Device) bool { return d.Peak != nil }) {
+	if slices.ContainsFunc(rec.World.Devices, func(d record.Device) bool { return d.PeakBandwidth != nil }) {
 		note += " Lines across the bars: without a letter the peak"
 		if published {
 			note += ", with one what others published"
@@ -72,16 +93,16 @@ func publishedList(published []memory.Published) Block {
 }
 
 // memoryBanners are what must be known before any number is read.
-func memoryBanners(rec *memory.Record) []Banner {
+func memoryBanners(rec *record.Record) []Banner {
 	var out []Banner
 	simulated := 0
-	for i, d := range rec.Devices {
+	for i, d := range rec.World.Devices {
 		switch d.Kind {
-		case memory.HostMemory:
+		case record.HostMemory:
 			out = append(out, Banner{"imported", "HOST MEMORY", "These are real figures of this host's memory and CPUs, not of a GPU."})
-		case memory.Simulated:
+		case record.OnLoopback:
 			simulated++
-		case memory.Checked:
+		case record.Checked:
 			if i > 0 {
 				continue
 			}
@@ -91,12 +112,12 @@ func memoryBanners(rec *memory.Record) []Banner {
 	if simulated > 0 {
 		out = append(out, Banner{"simulated", "SIMULATED", "The loopback stood for " + plural(int64(simulated), "GPU") + ": a launch takes what its clock says, whatever it moves."})
 	}
-	if len(rec.Asked.Faults) > 0 {
-		out = append(out, Banner{"planted", "FAULTS PLANTED", strings.Join(rec.Asked.Faults, "; ")})
+	if rec.Spec != nil && len(rec.Spec.Faults) > 0 {
+		out = append(out, Banner{"planted", "FAULTS PLANTED", strings.Join(rec.Spec.Faults, "; ")})
 	}
 	wrong := 0
-	for i := range rec.Results {
-		if rec.Results[i].Verified.Wrong > 0 {
+	for i := range rec.Kernels {
+		if rec.Kernels[i].Status == record.WrongData {
 			wrong++
 		}
 	}
@@ -108,12 +129,12 @@ func memoryBanners(rec *memory.Record) []Banner {
 
 // levels is the bandwidth over the size of an array: where it falls, a level of
 // cache ends.
-func levels(rec *memory.Record) Chart {
+func levels(rec *record.Record) Chart {
 	c := Chart{ID: "levels", Title: "Levels of cache", Subtitle: memoryTitle(rec), Quantity: Rate}
 	bound := 0
-	for i := range rec.Results {
-		r := &rec.Results[i]
-		if r.Role != memory.Sweep || r.Rate == nil {
+	for i := range rec.Kernels {
+		r := &rec.Kernels[i]
+		if r.Role != record.SizeSweep || r.Metrics.Rate == nil {
 			continue
 		}
 		if r.LaunchBound() {
@@ -121,7 +142,7 @@ func levels(rec *memory.Record) Chart {
 			continue
 		}
 		name := r.Kernel + " " + r.Dtype
-		if len(rec.Devices) > 1 {
+		if len(rec.World.Devices) > 1 {
 			name += fmt.Sprintf(", GPU %d", r.Device)
 		}
 		at := slices.IndexFunc(c.Series, func(s Series) bool { return s.Name == name })
@@ -129,15 +150,15 @@ func levels(rec *memory.Record) Chart {
 			at = len(c.Series)
 			c.Series = append(c.Series, Series{Name: name})
 		}
-		p := Point{Bytes: r.Array, Value: *r.Rate}
-		if r.Lo != nil && r.Hi != nil {
-			p.Lo, p.Hi, p.Bounded = *r.Lo, *r.Hi, true
+		p := Point{Bytes: r.Shape.Array, Value: *r.Metrics.Rate}
+		if r.Metrics.Lo != nil && r.Metrics.Hi != nil {
+			p.Lo, p.Hi, p.Bounded = *r.Metrics.Lo, *r.Metrics.Hi, true
 		}
 		c.Series[at].Points = append(c.Series[at].Points, p)
 	}
-	for _, d := range rec.Devices[:min(1, len(rec.Devices))] {
-		if d.Peak != nil {
-			c.Roofs = []Roof{{Letter: letter(0), Label: "peak of the memory", Value: *d.Peak, Source: d.PeakSource}}
+	for _, d := range rec.World.Devices[:min(1, len(rec.World.Devices))] {
+		if d.PeakBandwidth != nil {
+			c.Roofs = []Roof{{Letter: letter(0), Label: "peak of the memory", Value: *d.PeakBandwidth, Source: d.PeakSource}}
 		}
 		if d.Cache > 0 {
 			c.Notes = append(c.Notes, fmt.Sprintf("The last level of cache is %s: arrays below four times that are cache-resident.", unit.Bytes(d.Cache)))
@@ -149,17 +170,21 @@ func levels(rec *memory.Record) Chart {
 	return c
 }
 
-func memoryFacts(rec *memory.Record) []Fact {
+func memoryFacts(rec *record.Record) []Fact {
 	out := []Fact{{"zbench", rec.Tool.Version}, {"made", rec.Created.Format("2006-01-02 15:04:05 UTC")}, {"libraries", rec.Source.Backend}}
-	for _, d := range rec.Devices {
-		out = append(out, Fact{fmt.Sprintf("device %d", d.Index), fmt.Sprintf("%s (%s), %d units, memory %s, last level of cache %s", d.Name, d.Kind, d.Units, unit.Bytes(d.Memory), unit.Bytes(d.Cache))})
+	for _, d := range rec.World.Devices {
+		out = append(out, Fact{fmt.Sprintf("device %d", d.Index), fmt.Sprintf("%s (%s), %d units, memory %s, last level of cache %s", d.Name, d.Kind, d.Units, unit.Bytes(d.Bytes), unit.Bytes(d.Cache))})
 	}
 	for _, l := range rec.Source.Libraries {
 		out = append(out, Fact{l.Name, strings.TrimSpace(l.Version + " " + l.Path)})
 	}
-	out = append(out, Fact{"data", rec.Asked.Data})
-	if !slices.ContainsFunc(rec.Results, func(r memory.Result) bool { return r.Timing != nil }) {
+	if !rec.OfKernels() {
 		return out
 	}
-	return append(out, Fact{"timing", fmt.Sprintf("batches of at least 2 ms between two events, until half the interval of the median is within %s of it, or for %s", percent(rec.Asked.Precision), unit.Seconds(rec.Asked.MaxTime))})
+	asked := rec.Spec.Kernels
+	out = append(out, Fact{"data", cmp.Or(asked.Data, "random")})
+	if !slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Timing != nil }) {
+		return out
+	}
+	return append(out, Fact{"timing", fmt.Sprintf("batches of at least 2 ms between two events, until half the interval of the median is within %s of it, or for %s", percent(asked.Precision), unit.Seconds(asked.MaxTime))})
 }

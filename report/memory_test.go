@@ -11,41 +11,51 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/memory"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 	"zbench/bench/table"
 )
 
 // memoryOf is a record of one GPU with invented times.
-func memoryOf(command string, results ...memory.Result) *memory.Record {
+func memoryOf(command string, results ...record.Kernel) *record.Record {
 	peak := 5.3e12
-	rec := &memory.Record{
-		Schema: memory.Schema, Tool: record.Tool{Name: "zbench", Version: "1.0.0"}, Command: command,
+	rec := &record.Record{
+		Schema: record.Schema, Tool: record.Tool{Name: "zbench", Version: "1.0.0"},
 		Created: time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC), Source: record.Source{Kind: record.Measured, Backend: "rocm", Clock: "monotonic"},
-		Devices: []memory.Device{{Name: "AMD Instinct MI300X", Kind: memory.GPU, Units: 304, Memory: 192 << 30, Cache: 256 << 20, Peak: &peak, PeakSource: "data sheet, 2023"}},
-		Asked:   memory.Asked{Data: "random", Precision: 0.01, MaxTime: 1, Seed: 1},
-		Results: results,
+		World:   record.World{Devices: []record.Device{{Name: "AMD Instinct MI300X", Kind: record.GPU, Units: 304, Bytes: 192 << 30, Cache: 256 << 20, PeakBandwidth: &peak, PeakSource: "data sheet, 2023"}}},
+		Spec:    &spec.Spec{Benchmark: command, Seed: 1, Kernels: &spec.Kernels{Data: "random", Precision: 0.01, MaxTime: 1}},
+		Kernels: results,
 	}
-	for i := range rec.Results {
-		rec.Results[i].SetRates(&peak)
+	for i := range rec.Kernels {
+		if k := &rec.Kernels[i]; k.Metrics.Rate != nil {
+			k.Metrics.OfPeak = new(*k.Metrics.Rate / peak)
+		}
 	}
 	return rec
 }
 
-func timedResult(kernel, dtype, role string, moved int64, seconds float64, salt int) memory.Result {
-	return memory.Result{
-		Key: role + "/" + kernel + "/" + dtype, Kernel: kernel, Dtype: dtype, Role: role, Moved: moved, Counting: "STREAM", WorkingSet: moved, Status: record.OK,
-		Verified: memory.Verified{State: record.VerifiedOK, Elements: 1 << 20}, Timing: &memory.Timing{Launches: 4, Seconds: sample(seconds, salt), Stop: "precision"},
+func timedResult(kernel, dtype, role string, moved int64, seconds float64, salt int) record.Kernel {
+	s := sample(seconds, salt)
+	rate := func(seconds *float64) *float64 {
+		if seconds == nil {
+			return nil
+		}
+		return new(float64(moved) / *seconds)
+	}
+	return record.Kernel{
+		Key: role + "/" + kernel + "/" + dtype + "@0", Kernel: kernel, Dtype: dtype, Role: role, Moved: moved, Counting: "STREAM", WorkingSet: moved, Status: record.OK,
+		Verified: record.Verified{State: record.VerifiedOK, Wrong: new(int64), Elements: 1 << 20}, Timing: &record.KernelTiming{Launches: 4, Seconds: s, Stop: "precision"},
+		Metrics: record.Metrics{Rate: rate(&s.Median), Lo: rate(s.Hi), Hi: rate(s.Lo), Fastest: rate(&s.Min), P95: rate(s.P95)},
 	}
 }
 
 // streamsAndSweep has every stream in two configurations, and levels of cache.
-func streamsAndSweep() *memory.Record {
-	var list []memory.Result
+func streamsAndSweep() *record.Record {
+	var list []record.Kernel
 	for i, kernel := range []string{"read", "write", "copy", "scale", "add", "triad", "dot"} {
-		for k, role := range []string{memory.Reference, memory.Preset} {
+		for k, role := range []string{record.Reference, record.Preset} {
 			r := timedResult(kernel, "float64", role, 2<<30, float64(2<<30)/(3.9e12+1e11*float64(i%3+k)), i)
-			r.Array, r.Config = 1<<30, memory.Config{Block: 256, Loads: 4, NonTemporal: k == 1, Grid: "exact", Blocks: 4096}
+			r.Shape.Array, r.Config = 1<<30, record.LaunchConfig{Block: 256, Loads: 4, NonTemporal: k == 1, Grid: "exact", Blocks: 4096}
 			list = append(list, r)
 		}
 	}
@@ -58,8 +68,8 @@ func streamsAndSweep() *memory.Record {
 			if size > 256<<20 {
 				rate = 4.1e12
 			}
-			r := timedResult(kernel, "float32", memory.Sweep, 2*size, float64(2*size)/rate, int(size>>18))
-			r.Array, r.CacheResident = size, size < 1<<30
+			r := timedResult(kernel, "float32", record.SizeSweep, 2*size, float64(2*size)/rate, int(size>>18))
+			r.Shape.Array, r.CacheResident = size, size < 1<<30
 			list = append(list, r)
 		}
 	}
@@ -67,41 +77,46 @@ func streamsAndSweep() *memory.Record {
 }
 
 // fusedNorms has two shapes, fused, kernel by kernel and copied.
-func fusedNorms() *memory.Record {
-	var list []memory.Result
+func fusedNorms() *record.Record {
+	var list []record.Kernel
 	for i, hidden := range []int64{4096, 16384} {
 		moved := 4 * 32768 * hidden * 2
-		for role, seconds := range map[string]float64{memory.Fused: 1, memory.Unfused: 2.4, memory.Copy: 0.95} {
+		for role, seconds := range map[string]float64{record.Fused: 1, record.Unfused: 2.4, record.Copy: 0.95} {
 			r := timedResult("rmsnorm", "bfloat16", role, moved, seconds*float64(moved)/4e12, i)
-			r.Rows, r.Hidden, r.Counting = 32768, hidden, role+" bytes"
+			r.Shape.Rows, r.Shape.Cols, r.Counting = 32768, hidden, role+" bytes"
 			ulp := 0.5
-			if role != memory.Copy {
+			if role != record.Copy {
 				r.Verified.ULP = &ulp
 			}
 			list = append(list, r)
 		}
 	}
-	order := map[string]int{memory.Fused: 0, memory.Unfused: 1, memory.Copy: 2}
-	sorted := make([]memory.Result, len(list))
+	order := map[string]int{record.Fused: 0, record.Unfused: 1, record.Copy: 2}
+	sorted := make([]record.Kernel, len(list))
 	for i, r := range list {
 		sorted[i/3*3+order[r.Role]] = r
+	}
+	for i := 0; i < len(sorted); i += 3 {
+		fused, unfused, copied := &sorted[i], sorted[i+1], sorted[i+2]
+		fused.Metrics.ToUnfused = new(unfused.Timing.Seconds.Median / fused.Timing.Seconds.Median)
+		fused.Metrics.OfCopy = new(*fused.Metrics.Rate / *copied.Metrics.Rate)
 	}
 	return memoryOf("rmsnorm", sorted...)
 }
 
-func memoryTable(t *testing.T, rec *memory.Record) string {
+func memoryTable(t *testing.T, rec *record.Record) string {
 	t.Helper()
 	var b bytes.Buffer
 	require.NoError(t, table.Text(&b, table.Terminal, MemoryResults(rec)))
 	return b.String()
 }
 
-func memoryPage(t *testing.T, rec *memory.Record) string {
+func memoryPage(t *testing.T, rec *record.Record) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, WriteHTML(&b, Memory(rec, "zbench "+rec.Command)))
+	require.NoError(t, WriteHTML(&b, Memory(rec, "zbench "+rec.Benchmark())))
 	if dir := os.Getenv("ZBENCH_PAGES"); dir != "" { // for the eye, and for a browser
-		name := fmt.Sprintf("%s-%d-%d.html", rec.Command, len(rec.Results), len(rec.Ratios()))
+		name := fmt.Sprintf("%s-%d.html", rec.Benchmark(), len(rec.Kernels))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o600))
 	}
 	return b.String()
@@ -122,10 +137,10 @@ func TestNormPage(t *testing.T) {
 	require.Contains(t, page, "bf16 32768 × 4096")
 	require.NotContains(t, page, "BabelStream(HIP)", "what others published is of streams")
 	rec := fusedNorms()
-	rec.Devices[0].Kind = memory.Checked
-	for i := range rec.Results {
-		r := &rec.Results[i]
-		r.Timing, r.Rate, r.Lo, r.Hi, r.Fastest, r.P95, r.OfPeak = nil, nil, nil, nil, nil, nil, nil
+	rec.World.Devices[0].Kind = record.Checked
+	for i := range rec.Kernels {
+		r := &rec.Kernels[i]
+		r.Timing, r.Metrics = nil, record.Metrics{}
 	}
 	checked := memoryPage(t, rec)
 	require.Contains(t, checked, "NOT TIMED")
@@ -157,8 +172,8 @@ func TestLaunchBoundSizesAreNoCache(t *testing.T) {
 	all := points()
 	require.NotContains(t, strings.Join(levels(rec).Notes, " "), "not shown")
 	launch, few := 2e-6, 0
-	for i := range rec.Results {
-		if r := &rec.Results[i]; r.Role == memory.Sweep {
+	for i := range rec.Kernels {
+		if r := &rec.Kernels[i]; r.Role == record.SizeSweep {
 			r.Timing.Launch = &launch
 			if r.Timing.Seconds.Median < 4e-6 {
 				few++
@@ -177,9 +192,9 @@ func TestLaunchBoundSizesAreNoCache(t *testing.T) {
 // said to be known.
 func TestPeakIsSaidWhereItIs(t *testing.T) {
 	rec := streamsAndSweep()
-	rec.Devices[0].Kind, rec.Devices[0].Name = memory.HostMemory, "a CPU"
-	for _, peak := range []*float64{nil, rec.Devices[0].Peak} {
-		rec.Devices[0].Peak, rec.Devices[0].PeakSource = peak, "given with --peak"
+	rec.World.Devices[0].Kind, rec.World.Devices[0].Name = record.HostMemory, "a CPU"
+	for _, peak := range []*float64{nil, rec.World.Devices[0].PeakBandwidth} {
+		rec.World.Devices[0].PeakBandwidth, rec.World.Devices[0].PeakSource = peak, "given with --peak"
 		page, table := memoryPage(t, rec), memoryTable(t, rec)
 		require.Equal(t, peak != nil, strings.Contains(page, "Lines across the bars: without a letter the peak"))
 		require.Equal(t, peak == nil, strings.Contains(table, "its peak is not known"))
@@ -192,21 +207,21 @@ func TestPeakIsSaidWhereItIs(t *testing.T) {
 // wrong data, whose page says it first.
 func TestMemoryEdges(t *testing.T) {
 	empty := memoryOf("hbm")
-	empty.Devices = nil
+	empty.World.Devices = nil
 	require.Contains(t, memoryPage(t, empty), "Memory bandwidth")
 	require.Contains(t, memoryTable(t, empty), "Memory bandwidth")
 
-	wild := memoryOf("hbm", timedResult("copy", "float32", memory.Preset, 1<<20, 1e-3, 1))
-	wild.Devices[0].Name = "<script>alert(1)</script>|\n"
-	wild.Results[0].Status, wild.Results[0].Reason = record.WrongData, "1 of 2 <b>elements</b>"
-	wild.Results[0].Verified = memory.Verified{State: record.VerifiedWrong, Elements: 2, Wrong: 1}
+	wild := memoryOf("hbm", timedResult("copy", "float32", record.Preset, 1<<20, 1e-3, 1))
+	wild.World.Devices[0].Name = "<script>alert(1)</script>|\n"
+	wild.Kernels[0].Status, wild.Kernels[0].Reason = record.WrongData, "1 of 2 <b>elements</b>"
+	wild.Kernels[0].Verified = record.Verified{State: record.VerifiedWrong, Elements: 2, Wrong: new(int64(1))}
 	page := memoryPage(t, wild)
 	require.NotContains(t, page, "<script>alert")
 	require.NotContains(t, page, "<b>elements")
 	require.Less(t, strings.Index(page, "WRONG DATA"), strings.Index(page, "<main "))
 	require.Contains(t, memoryTable(t, wild), "WRONG: 1")
 
-	cut := memoryOf("hbm", memory.Result{Key: "k", Kernel: "copy", Status: record.Interrupted, Reason: "the run ended before it", Verified: memory.Verified{State: record.NotVerified}})
+	cut := memoryOf("hbm", record.Kernel{Key: "k", Kernel: "copy", Status: record.Interrupted, Reason: "the run ended before it", Verified: record.Verified{State: record.NotVerified}})
 	require.Contains(t, memoryPage(t, cut), "interrupted")
 	require.NotContains(t, memoryPage(t, cut), "h-bars")
 }

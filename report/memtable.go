@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/memory"
 	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/table"
@@ -16,36 +15,36 @@ import (
 var memoryColumns = []struct {
 	name string
 	left bool
-	of   func(*memory.Record, *memory.Result) string
+	of   func(*record.Record, *record.Kernel) string
 }{
-	{"kernel", true, func(_ *memory.Record, r *memory.Result) string { return r.Kernel }},
-	{"type", true, func(_ *memory.Record, r *memory.Result) string { return r.Dtype }},
-	{"shape", false, func(_ *memory.Record, r *memory.Result) string { return shapeText(r) }},
-	{"run", true, func(_ *memory.Record, r *memory.Result) string { return r.Role }},
-	{"configuration", true, func(_ *memory.Record, r *memory.Result) string { return configText(r.Config) }},
-	{"GB/s", false, func(_ *memory.Record, r *memory.Result) string { return gigas(r.Rate) }},
-	{"[95 %]", false, func(_ *memory.Record, r *memory.Result) string {
-		if r.Lo == nil || r.Hi == nil {
+	{"kernel", true, func(_ *record.Record, r *record.Kernel) string { return r.Kernel }},
+	{"type", true, func(_ *record.Record, r *record.Kernel) string { return r.Dtype }},
+	{"shape", false, func(_ *record.Record, r *record.Kernel) string { return shapeText(r) }},
+	{"run", true, func(_ *record.Record, r *record.Kernel) string { return r.Role }},
+	{"configuration", true, func(_ *record.Record, r *record.Kernel) string { return configText(r.Config) }},
+	{"GB/s", false, func(_ *record.Record, r *record.Kernel) string { return gigas(r.Metrics.Rate) }},
+	{"[95 %]", false, func(_ *record.Record, r *record.Kernel) string {
+		if r.Metrics.Lo == nil || r.Metrics.Hi == nil {
 			return ""
 		}
-		return "[" + gigas(r.Lo) + ", " + gigas(r.Hi) + "]"
+		return "[" + gigas(r.Metrics.Lo) + ", " + gigas(r.Metrics.Hi) + "]"
 	}},
-	{"fastest", false, func(_ *memory.Record, r *memory.Result) string { return gigas(r.Fastest) }},
-	{"p95", false, func(_ *memory.Record, r *memory.Result) string { return gigas(r.P95) }},
-	{"of peak", false, func(_ *memory.Record, r *memory.Result) string {
-		if r.OfPeak == nil {
+	{"fastest", false, func(_ *record.Record, r *record.Kernel) string { return gigas(r.Metrics.Fastest) }},
+	{"p95", false, func(_ *record.Record, r *record.Kernel) string { return gigas(r.Metrics.P95) }},
+	{"of peak", false, func(_ *record.Record, r *record.Kernel) string {
+		if r.Metrics.OfPeak == nil {
 			return ""
 		}
-		return percent(*r.OfPeak)
+		return percent(*r.Metrics.OfPeak)
 	}},
-	{"× unfused", false, func(rec *memory.Record, r *memory.Result) string { return ratioText(rec.RatioOf(r).Speedup) }},
-	{"of copy", false, func(rec *memory.Record, r *memory.Result) string {
-		if of := rec.RatioOf(r).OfCopy; of != nil {
+	{"× unfused", false, func(_ *record.Record, r *record.Kernel) string { return ratioText(r.Metrics.ToUnfused) }},
+	{"of copy", false, func(_ *record.Record, r *record.Kernel) string {
+		if of := r.Metrics.OfCopy; of != nil {
 			return percent(*of)
 		}
 		return ""
 	}},
-	{"data", true, func(_ *memory.Record, r *memory.Result) string { return dataText(r) }},
+	{"data", true, func(_ *record.Record, r *record.Kernel) string { return dataText(r) }},
 	{"notes", true, noteText},
 }
 
@@ -57,15 +56,15 @@ func ratioText(v *float64) string {
 	return fmt.Sprintf("%.2f", *v)
 }
 
-func shapeText(r *memory.Result) string {
-	if r.Rows > 0 {
-		return fmt.Sprintf("%d × %d", r.Rows, r.Hidden)
+func shapeText(r *record.Kernel) string {
+	if r.Shape.Rows > 0 {
+		return fmt.Sprintf("%d × %d", r.Shape.Rows, r.Shape.Cols)
 	}
-	return unit.Bytes(r.Array)
+	return unit.Bytes(r.Shape.Array)
 }
 
 // configText is a configuration in a few words.
-func configText(c memory.Config) string {
+func configText(c record.LaunchConfig) string {
 	var parts []string
 	if c.CPUs > 0 {
 		parts = append(parts, plural(int64(c.CPUs), "CPU"))
@@ -86,7 +85,7 @@ func configText(c memory.Config) string {
 }
 
 // dataText is what the check found.
-func dataText(r *memory.Result) string {
+func dataText(r *record.Kernel) string {
 	switch r.Verified.State {
 	case record.VerifiedOK:
 		if r.Verified.ULP != nil {
@@ -94,14 +93,17 @@ func dataText(r *memory.Result) string {
 		}
 		return "ok"
 	case record.VerifiedWrong:
-		return fmt.Sprintf("WRONG: %d", r.Verified.Wrong)
+		if r.Verified.Wrong == nil {
+			return "WRONG"
+		}
+		return fmt.Sprintf("WRONG: %d", *r.Verified.Wrong)
 	}
 	return "not verified"
 }
 
-func noteText(rec *memory.Record, r *memory.Result) string {
+func noteText(rec *record.Record, r *record.Kernel) string {
 	var notes []string
-	if len(rec.Devices) > 1 {
+	if len(rec.World.Devices) > 1 {
 		notes = append(notes, fmt.Sprintf("GPU %d", r.Device))
 	}
 	if r.Status != record.OK {
@@ -116,71 +118,74 @@ func noteText(rec *memory.Record, r *memory.Result) string {
 	if r.Timing == nil && r.Status == record.OK {
 		notes = append(notes, "not timed")
 	}
+	for _, w := range r.Warnings {
+		notes = append(notes, w.Code)
+	}
 	return strings.Join(notes, ", ")
 }
 
 // memoryTitle says what was measured on what.
-func memoryTitle(rec *memory.Record) string {
-	what := map[string]string{"hbm": "Memory bandwidth"}[rec.Command]
+func memoryTitle(rec *record.Record) string {
+	what := map[string]string{"hbm": "Memory bandwidth"}[rec.Benchmark()]
 	if what == "" {
-		what = rec.Command
+		what = rec.Benchmark()
 	}
-	if len(rec.Devices) == 0 {
+	if len(rec.World.Devices) == 0 {
 		return what
 	}
-	d := rec.Devices[0]
+	d := rec.World.Devices[0]
 	where := d.Name
-	if n := len(rec.Devices); n > 1 {
+	if n := len(rec.World.Devices); n > 1 {
 		where = fmt.Sprintf("%d × %s", n, d.Name)
 	}
 	return fmt.Sprintf("%s of %s: %s", what, where, d.Kind)
 }
 
 // memoryFooter states the conventions that every figure of the table has.
-func memoryFooter(rec *memory.Record) []string {
+func memoryFooter(rec *record.Record) []string {
 	var lines []string
-	if slices.ContainsFunc(rec.Results, func(r memory.Result) bool { return r.Rate != nil }) {
+	if slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Metrics.Rate != nil }) {
 		lines = append(lines, "GB/s of the median, 1 GB = 1e9 B, with the interval that bounds it with 95 %; fastest is of the shortest time, BabelStream's headline; p95 of the 95th percentile of the times.")
 	}
 	seen := map[string]bool{}
-	for i := range rec.Results {
-		r := &rec.Results[i]
+	for i := range rec.Kernels {
+		r := &rec.Kernels[i]
 		if !seen[r.Counting] && r.Counting != "" {
 			seen[r.Counting] = true
 			lines = append(lines, "Bytes: "+r.Counting+".")
 		}
 		if r.Reason != "" {
-			lines = append(lines, r.Key+": "+r.Reason)
+			lines = append(lines, r.Case()+": "+r.Reason)
 		}
 	}
-	if len(rec.Ratios()) > 0 {
+	if slices.ContainsFunc(rec.Kernels, func(r record.Kernel) bool { return r.Metrics.ToUnfused != nil }) {
 		lines = append(lines, "× unfused: time kernel by kernel over the fused time. Of copy: the fused kernel's rate by its least bytes over that of a copy of as many bytes. All of this run, on the same device.")
 	}
-	for _, r := range rec.Results {
+	for _, r := range rec.Kernels {
 		if r.Verified.ULP != nil {
 			lines = append(lines, "Data: against a float64 reference; the sum of x and residual bit for bit, y by the largest difference in units in the last place (ulp).")
 			break
 		}
 	}
 	var once []string // of every device the same
-	for _, d := range rec.Devices {
+	for _, d := range rec.World.Devices {
 		switch {
-		case d.Kind == memory.HostMemory:
+		case d.Kind == record.HostMemory:
 			peak := "is not known"
-			if d.Peak != nil {
-				peak = fmt.Sprintf("is %s (%s)", unit.Rate(*d.Peak), d.PeakSource)
+			if d.PeakBandwidth != nil {
+				peak = fmt.Sprintf("is %s (%s)", unit.Rate(*d.PeakBandwidth), d.PeakSource)
 			}
 			cache := ""
 			if d.Cache > 0 {
 				cache = ", last level of cache " + unit.Bytes(d.Cache)
 			}
 			lines = append(lines, fmt.Sprintf("HOST MEMORY, not a GPU's: %s of %s%s; its peak %s.", plural(int64(d.Units), "CPU"), d.Name, cache, peak))
-		case d.Kind == memory.Checked:
+		case d.Kind == record.Checked:
 			once = append(once, "Results checked, not timed: the loopback runs the kernels thread by thread, and how long that takes says nothing.")
-		case d.Kind == memory.Simulated:
+		case d.Kind == record.OnLoopback:
 			once = append(once, "SIMULATED: the loopback under a vendor's names; a launch takes what its clock says, whatever it moves.")
-		case d.Peak != nil:
-			lines = append(lines, fmt.Sprintf("Peak of device %d: %s (%s).", d.Index, unit.Rate(*d.Peak), d.PeakSource))
+		case d.PeakBandwidth != nil:
+			lines = append(lines, fmt.Sprintf("Peak of device %d: %s (%s).", d.Index, unit.Rate(*d.PeakBandwidth), d.PeakSource))
 		}
 	}
 	lines = append(lines, slices.Compact(once)...)
@@ -191,13 +196,13 @@ func memoryFooter(rec *memory.Record) []string {
 }
 
 // MemoryResults is a table of every result, without columns that nothing fills.
-func MemoryResults(rec *memory.Record) table.Table {
+func MemoryResults(rec *record.Record) table.Table {
 	t := table.Table{Title: memoryTitle(rec), Notes: memoryFooter(rec), Rule: true, Groups: []table.Group{{}}}
-	rows := make([]table.Row, len(rec.Results))
+	rows := make([]table.Row, len(rec.Kernels))
 	for _, c := range memoryColumns {
-		cells, filled := make([]string, len(rec.Results)), false
-		for i := range rec.Results {
-			cells[i] = plain.Line(c.of(rec, &rec.Results[i]))
+		cells, filled := make([]string, len(rec.Kernels)), false
+		for i := range rec.Kernels {
+			cells[i] = plain.Line(c.of(rec, &rec.Kernels[i]))
 			filled = filled || cells[i] != "" && cells[i] != none
 		}
 		if !filled {

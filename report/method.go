@@ -4,16 +4,44 @@ import (
 	"fmt"
 	"strings"
 
+	"zbench/bench/collective"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
 
-// Sentences that stand beside every table of results.
-const (
-	unitsText = "GB/s = 1e9 B/s; sizes are IEC (1 KiB = 1,024 B) and total bytes S of the collective, as in rccl-tests"
-	busText   = "algbw = S / time; busbw = algbw × 2(n−1)/n for all_reduce, × (n−1)/n for all_gather, reduce_scatter, all_to_all, " +
-		"gather and scatter, × 1 for broadcast, reduce and send_recv, with n ranks"
-)
+// unitsText stands beside every table of results.
+const unitsText = "GB/s = 1e9 B/s; sizes are IEC (1 KiB = 1,024 B) and total bytes S of the collective, as in rccl-tests"
+
+// busText gives the bus factor of every collective.
+var busText = "algbw = S / time; busbw = algbw " + strings.Join(busFactors(), ", ") + ", with n ranks"
+
+// busFactors lists the collectives by their factor over n ranks.
+func busFactors() []string {
+	const n = 1 << 10
+	var all []string
+	for _, factor := range []struct {
+		text  string
+		value float64
+	}{{"2(n−1)/n", 2 * (n - 1.0) / n}, {"(n−1)/n", (n - 1.0) / n}, {"1", 1}} {
+		var names []string
+		for _, c := range collective.All() {
+			if c.BusFactor(n) == factor.value {
+				names = append(names, c.Name)
+			}
+		}
+		all = append(all, "× "+factor.text+" for "+enumerated(names))
+	}
+	return all
+}
+
+// enumerated joins names: a, b and c.
+func enumerated(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
 
 // method says how the figures came about.
 func method(rec *record.Record) []Fact {

@@ -4,55 +4,78 @@ import (
 	"bytes"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/muon"
+	"zbench/bench/record"
+	"zbench/bench/spec"
 )
 
-func muonPage(t *testing.T, r *muon.Report) string {
+func muonPage(t *testing.T, rec *record.Record) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, WriteHTML(&b, Muon(r, "zbench kernels muon --shape 8x4")))
+	require.NoError(t, WriteHTML(&b, Muon(rec, "zbench kernels muon --shape 8x4")))
 	return b.String()
 }
 
+// muonRow is a product of a shape with a check that found so much.
+func muonRow(rows int64, shape string, found float64) record.Kernel {
+	k := timedResult("X·Xᵀ", "bfloat16", record.Own, 64, 2e-6, 1)
+	k.Shape = record.Shape{Rows: rows, Cols: 4, Batch: 1, Measured: 1}
+	k.Metrics.ToFull = new(1.5)
+	k.Verified = record.Verified{State: record.VerifiedOK, Checks: []record.Check{{Shape: shape, What: "update <" + shape + ">", Found: record.Deviation{Frobenius: found}, Bar: muon.Tolerance}}}
+	return k
+}
+
+func muonOf(rows ...record.Kernel) *record.Record {
+	rec := memoryOf(spec.Muon, rows...)
+	rec.Source.Vendor, rec.Spec.Kernels.Coefficients = "library not found", "you"
+	return rec
+}
+
 // Each shape has its speeds with the numerics that belong to them, and nothing of
-// another shape.
+// another shape; each speed has its interval, its samples and why it ended.
 func TestMuonPage(t *testing.T) {
-	time1, ratio := 2e-6, 1.5
-	shape := func(rows int) muon.ShapeFacts {
-		return muon.ShapeFacts{Shape: muon.Shape{Rows: rows, Cols: 4, Batch: 1}, Measured: 1, Rows: []muon.Row{{What: "X·Xᵀ", Seconds: &time1, ToFull: &ratio}}}
-	}
-	check := func(of string, found float64) muon.Check {
-		return muon.Check{Of: of, Shape: of, What: "update <" + of + ">", Found: muon.Error{Frobenius: found}, Bar: muon.Tolerance}
-	}
-	r := &muon.Report{Device: "a GPU", Backend: "rocm", Created: time.Unix(0, 0), Vendor: "library not found", Shapes: []muon.ShapeFacts{shape(8), shape(9)}, Checks: []muon.Check{check("8x4", 0.01), check("9x4", 0.02)}}
-	page := muonPage(t, r)
+	again := muonRow(8, "8x4", 0.01)
+	again.Kernel = muon.Iteration
+	rec := muonOf(muonRow(8, "8x4", 0.01), again, muonRow(9, "9x4", 0.02))
+	page := muonPage(t, rec)
 	parts := strings.Split(page, "<section ")
 	require.Len(t, parts, 5, "two shapes, the set-up, the command")
 	require.Contains(t, parts[1], "8x4")
 	require.NotContains(t, parts[1], "9x4")
-	for _, want := range []string{"update &lt;8x4&gt;", "<td class=\"l\">2</td>", "<td class=\"l\">1.5</td>", "<caption>Numerics</caption>"} {
+	s := rec.Kernels[0].Timing.Seconds
+	for _, want := range []string{
+		"update &lt;8x4&gt;", "<td class=\"l\">" + muonFigure(&s.Median, 1e6) + "</td>", "<td class=\"l\">1.5</td>", "<caption>Numerics</caption>",
+		"[" + muonFigure(s.Lo, 1e6) + ", " + muonFigure(s.Hi, 1e6) + "]", "<td class=\"l\">7</td>", "<td class=\"l\">precision</td>", muon.Iteration,
+	} {
 		require.Contains(t, parts[1], want)
 	}
+	require.Equal(t, 1, strings.Count(parts[1], "update &lt;"), "a check of two rows is said once")
 	require.Contains(t, page, "library not found")
 	require.NotContains(t, page, "NOT TIMED")
 	require.NotContains(t, page, "WRONG")
 	require.NotContains(t, page, "INTERRUPTED")
-	r.Asked, r.Done = []string{"8x4", "9x4", "7x7 q"}, 2
-	require.Contains(t, muonPage(t, r), "INTERRUPTED</strong> 2 of 3 shapes are done; the others are not here: 7x7 q.")
+	open := muonRow(7, "7x4", 0)
+	open.Status, open.Reason = record.Interrupted, "stopped after 1 of 2 passes"
+	page = muonPage(t, muonOf(muonRow(8, "8x4", 0.01), open))
+	require.Contains(t, page, "INTERRUPTED</strong> 1 of 2 rows are not finished")
+	require.Contains(t, page, "7x4, X·Xᵀ: interrupted: stopped after 1 of 2 passes")
 
-	r.Checks[1].Found.Frobenius = 0.04
-	page = muonPage(t, r)
+	page = muonPage(t, muonOf(muonRow(8, "8x4", 0.04)))
 	require.Contains(t, page, "WRONG DATA</strong> 1 check ")
 	require.Equal(t, 1, strings.Count(page, "<td class=\"l\">WRONG</td>"))
 }
 
 func TestMuonPageEmulated(t *testing.T) {
-	page := muonPage(t, &muon.Report{Device: "emulated", Backend: "loopback", Emulated: true, Checks: []muon.Check{{Of: "8x4", Shape: "8x4", What: "update"}}})
+	k := muonRow(8, "8x4", 0)
+	k.Timing, k.Metrics = nil, record.Metrics{}
+	rec := muonOf(k)
+	rec.World.Devices[0].Kind = record.Checked
+	page := muonPage(t, rec)
 	require.Contains(t, page, "RESULTS CHECKED, NOT TIMED")
 	require.NotContains(t, page, "<caption>Speed</caption>")
 	require.NotContains(t, page, "vendor")
+	require.Contains(t, muonPage(t, memoryOf(spec.Muon)), "Muon on")
 }

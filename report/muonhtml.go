@@ -1,94 +1,102 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
 
 	"zbench/bench/muon"
 	"zbench/bench/plain"
+	"zbench/bench/record"
+	"zbench/bench/spec"
 )
 
 // Muon is the report of a Muon step. command reproduces it; empty leaves that out.
-func Muon(r *muon.Report, command string) *Document {
+func Muon(rec *record.Record, command string) *Document {
 	d := &Document{
-		Title: muonTitle(r), Banners: muonBanners(r),
+		Title: muonTitle(rec), Banners: muonBanners(rec),
 		Foot: "Rates are decimal: 1 TFLOP/s = 1e12 operations per second, 1 GB/s = 1e9 B/s. A ratio above 1 is in favour of our kernel.",
 	}
-	d.Sections = muonShapes(r)
+	d.Sections = muonShapes(rec)
 	if last := len(d.Sections) - 1; last >= 0 {
-		d.Sections[last].Blocks = append(d.Sections[last].Blocks, listed("small", muonFooter(r))...)
+		d.Sections[last].Blocks = append(d.Sections[last].Blocks, listed("small", muonFooter(rec))...)
 	}
-	d.add("setup", "Set-up", Facts(muonFacts(r)))
+	d.add("setup", "Set-up", Facts(muonFacts(rec)))
 	d.command(command)
 	return d
 }
 
 // muonShapes are the shapes, each with its speeds and what shows that they are of
 // right results.
-func muonShapes(r *muon.Report) []Section {
-	var names []string
-	figures, checks := map[string][]muon.ShapeFacts{}, map[string][]muon.Check{}
-	for _, s := range r.Shapes {
-		names = append(names, s.Shape.Title())
-		figures[s.Shape.Title()] = append(figures[s.Shape.Title()], s)
-	}
-	for _, c := range r.Checks {
-		names = append(names, c.Of)
-		checks[c.Of] = append(checks[c.Of], c)
-	}
+func muonShapes(rec *record.Record) []Section {
 	var out []Section
-	for _, name := range names {
-		if figures[name] == nil && checks[name] == nil {
-			continue // it is there already
-		}
+	for _, rows := range muonRows(rec) {
 		id := fmt.Sprintf("shape-%d", len(out)+1)
-		one := Section{Name: id, ID: id, Title: plain.Line(name)}
-		if t := muonFigures(figures[name]...); len(t.Groups) > 0 {
-			one.Blocks = append(one.Blocks, Sheet{Table: t, Label: "Speed, " + one.Title, Caption: "Speed", Role: results})
+		one := Section{Name: id, ID: id, Title: plain.Line(muon.ShapeOf(rows[0]).Title())}
+		if !rec.Emulated() {
+			one.Blocks = append(one.Blocks, Sheet{Table: muonFigures(rows), Label: "Speed, " + one.Title, Caption: "Speed", Role: results})
 		}
-		if t := muonChecks(checks[name]); len(t.Groups) > 0 {
+		if t := muonChecks(rows); len(t.Groups) > 0 {
 			one.Blocks = append(one.Blocks, Sheet{Table: t, Label: "Numerics, " + one.Title, Caption: "Numerics", Role: results})
 		}
 		out = append(out, one)
-		delete(figures, name)
-		delete(checks, name)
 	}
 	return out
+}
+
+// muonRows are the rows by shape, in the order of the record.
+func muonRows(rec *record.Record) [][]*record.Kernel {
+	var shapes [][]*record.Kernel
+	at := map[muon.Shape]int{}
+	for i := range rec.Kernels {
+		k := &rec.Kernels[i]
+		s := muon.ShapeOf(k)
+		if _, known := at[s]; !known {
+			at[s] = len(shapes)
+			shapes = append(shapes, nil)
+		}
+		shapes[at[s]] = append(shapes[at[s]], k)
+	}
+	return shapes
 }
 
 // muonBanners are what must be known before any number is read.
-func muonBanners(r *muon.Report) []Banner {
+func muonBanners(rec *record.Record) []Banner {
 	var out []Banner
-	if r.Emulated {
+	if rec.Emulated() {
 		out = append(out, Banner{"simulated", "RESULTS CHECKED, NOT TIMED", "The loopback ran the kernels thread by thread: their times say nothing, so there are none."})
 	}
-	if r.Done < len(r.Asked) {
-		out = append(out, Banner{"wrong", "INTERRUPTED", fmt.Sprintf("%d of %d shapes are done; the others are not here: %s.", r.Done, len(r.Asked), plain.Line(strings.Join(r.Asked[r.Done:], ", ")))})
-	}
-	wrong := 0
-	for _, c := range r.Checks {
-		if !c.OK() {
-			wrong++
+	open, wrong := 0, map[record.Check]bool{}
+	for _, k := range rec.Kernels {
+		if k.Status == record.Interrupted || k.Status == record.Skipped || k.Status == record.Failed {
+			open++
+		}
+		for _, c := range k.Verified.Checks {
+			if !c.OK() {
+				wrong[c] = true
+			}
 		}
 	}
-	if wrong > 0 {
-		out = append(out, Banner{"wrong", "WRONG DATA", plural(int64(wrong), "check") + " found more error than the bar allows: the speeds beside it mean nothing."})
+	if open > 0 {
+		out = append(out, Banner{"wrong", "INTERRUPTED", fmt.Sprintf("%d of %d rows are not finished; the notes below the tables say why.", open, len(rec.Kernels))})
+	}
+	if len(wrong) > 0 {
+		out = append(out, Banner{"wrong", "WRONG DATA", plural(int64(len(wrong)), "check") + " found more error than the bar allows: the speeds beside it mean nothing."})
 	}
 	return out
 }
 
-func muonFacts(r *muon.Report) []Fact {
-	preset := r.Preset
-	if preset == "" {
-		preset = "none: shapes were given"
+func muonFacts(rec *record.Record) []Fact {
+	k, seed := spec.Kernels{}, uint64(0)
+	if rec.OfKernels() {
+		k, seed = *rec.Spec.Kernels, rec.Spec.Seed
 	}
 	return []Fact{
-		{"zbench", r.Tool.Version},
-		{"made", r.Created.Format("2006-01-02 15:04:05 UTC")},
-		{"device", r.Device},
-		{"libraries", r.Backend},
-		{"coefficients", r.Coefficients},
-		{"preset", preset},
-		{"seed", fmt.Sprint(r.Seed)},
+		{"zbench", rec.Tool.Version},
+		{"made", rec.Created.Format("2006-01-02 15:04:05 UTC")},
+		{"device", muonDevice(rec)},
+		{"libraries", rec.Source.Backend},
+		{"coefficients", k.Coefficients},
+		{"preset", cmp.Or(k.Preset, "none: shapes were given")},
+		{"seed", fmt.Sprint(seed)},
 	}
 }

@@ -1,31 +1,35 @@
 package report
 
 import (
-	"slices"
 	"strings"
 
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
 
-// warningBlocks gather warnings of one code and shape, those of the record first: a
-// hundred cases with the same doubt are one line, with the cases it qualifies.
-func warningBlocks(rec *record.Record) []Block {
-	type group struct {
-		code, hint string
-		kind       *kindOf
-	}
-	var order []group
+// warningGroup is warnings of one code and shape, with the cases that they qualify.
+type warningGroup struct {
+	code, hint string
+	kind       *kindOf
+	cases      []*record.Result
+}
+
+// warningGroups gather warnings of one code and shape, those of the record first: a
+// hundred cases with the same doubt are one.
+func warningGroups(rec *record.Record) []*warningGroup {
+	var order []*warningGroup
 	var messages alike
-	cases := map[group][]*record.Result{}
+	index := map[*kindOf]*warningGroup{}
 	add := func(w record.Warning, r *record.Result) {
 		// The code and the hint are part of what makes two warnings alike.
-		g := group{w.Code, w.Hint, messages.addAs(w.Code+"\x00"+w.Hint, w.Message)}
-		if !slices.Contains(order, g) {
-			order = append(order, g)
+		kind := messages.addAs(w.Code+"\x00"+w.Hint, w.Message)
+		g := index[kind]
+		if g == nil {
+			g = &warningGroup{code: w.Code, hint: w.Hint, kind: kind}
+			index[kind], order = g, append(order, g)
 		}
 		if r != nil {
-			cases[g] = append(cases[g], r)
+			g.cases = append(g.cases, r)
 		}
 	}
 	for _, w := range rec.Warnings {
@@ -36,6 +40,12 @@ func warningBlocks(rec *record.Record) []Block {
 			add(w, &rec.Results[i])
 		}
 	}
+	return order
+}
+
+// warningBlocks list the warnings, each with the cases it qualifies.
+func warningBlocks(rec *record.Record) []Block {
+	order := warningGroups(rec)
 	if len(order) == 0 {
 		return nil
 	}
@@ -45,7 +55,7 @@ func warningBlocks(rec *record.Record) []Block {
 		if g.hint != "" {
 			line = append(line, Span{Style: "hint", Text: "What to do:", Break: true}, Span{Text: " " + g.hint})
 		}
-		if text := caseRanges(cases[g]); text != "" {
+		if text := caseRanges(g.cases); text != "" {
 			line = append(line, Span{Style: "small", Text: text, Break: true})
 		}
 		lines.Items = append(lines.Items, line)
@@ -53,8 +63,16 @@ func warningBlocks(rec *record.Record) []Block {
 	return []Block{lines}
 }
 
+// manyRanges and fewRanges are how many ranges of cases a text lists.
+const (
+	manyRanges = 12
+	fewRanges  = 3
+)
+
 // caseRanges lists cases by collective, each with the sizes they span.
-func caseRanges(cases []*record.Result) string {
+func caseRanges(cases []*record.Result) string { return firstFew(rangesOf(cases), manyRanges) }
+
+func rangesOf(cases []*record.Result) []string {
 	var parts []string
 	for _, c := range curvesOfRows(cases) {
 		lo, hi := sizeOf(c.rows[0]), sizeOf(c.rows[len(c.rows)-1])
@@ -67,7 +85,7 @@ func caseRanges(cases []*record.Result) string {
 		}
 		parts = append(parts, part)
 	}
-	return firstFew(parts, 12)
+	return parts
 }
 
 // firstFew lists at most n of the words and says how many more there are.

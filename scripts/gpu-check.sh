@@ -89,14 +89,9 @@ within() {
 	timeout -k 20 $left "$@"
 }
 
-# measured FOLDER: did a device do it? Each kind of record says it by a field of its
-# own: the collectives', Muon's, and that of the streams and norms.
+# measured FOLDER: did a device do it?
 measured() {
-	local file=$1/results.json
-	case $(json simulated "$file")/$(json emulated "$file")/$(json kind "$file") in
-	false/* | /false/* | //measured) return 0 ;;
-	esac
-	[ -n "${ALLOW_SIMULATED-}" ]
+	[ "$(json simulated "$1/results.json")" = false ] || [ -n "${ALLOW_SIMULATED-}" ]
 }
 
 # judge FOLDER: what is wrong with a sweep that ended well, nothing if nothing.
@@ -196,7 +191,7 @@ kernels() {
 	other muon kernels muon "${shapes[@]}" --max-time 0.1 --out "$out/muon-results" -q
 }
 
-all="all_reduce reduce_scatter all_gather broadcast reduce all_to_all send_recv gather scatter"
+all=$("$bin" list collectives 2>/dev/null | sed -n '2,$s/ .*//p')
 quick="--max-time 0.05 -n 5 -w 2"
 
 collectives() {
@@ -250,7 +245,6 @@ heading() {
 	for file in "$out"/one-rank/results.json "$out"/*/results.json; do
 		[ -f "$file" ] || continue
 		gpu=$(json gpu "$file")
-		[ -n "$gpu" ] || gpu=$(sed -n '/"devices": \[/,/\]/p' "$file" >"$out/devices" && json name "$out/devices")
 		[ -n "$gpu" ] || continue
 		sed -n '/"libraries": \[/,/\]/s/^ *"\(name\|version\|path\)": "\(.*\)".*/\2/p' "$file" | paste -sd' '
 		driver=$(json driver "$file")

@@ -77,6 +77,18 @@ type Document struct {
 	BlockElements int64 `json:"block_elements"`
 	// Asked is the command-line flags that ask for it again.
 	Asked []string `json:"asked"`
+	// Assumed is what the answer assumes where the user asked nothing, in words; absent
+	// where a question was asked.
+	Assumed []string `json:"assumed,omitempty"`
+	// Bracket is the answer at both ends of the model behind simulated curves; absent where
+	// no curve has a bracket.
+	Bracket *Bracket `json:"bracket,omitempty"`
+	// WhatIf are the answers to other questions of the same curves, each with one
+	// assumption changed; absent where a question was asked.
+	WhatIf []WhatIf `json:"what_if,omitempty"`
+	// Caveats are what the assumptions leave out, in sentences; absent where a question was
+	// asked.
+	Caveats []string `json:"caveats,omitempty"`
 }
 
 // ModelFacts describes the gradients.

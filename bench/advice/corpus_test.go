@@ -26,8 +26,15 @@ func whole(t *testing.T) *advice.Document {
 	d.Asked = append(d.Asked, "--dp", "64")
 	d.Model.Notes = append(d.Model.Notes, "a note")
 	d.Config.Notes = append(d.Config.Notes, "a note")
+	d.Assumed, d.Caveats = []string{"a"}, []string{"c"}
+	end := advice.End{Assumes: "a", Elements: 2, DefaultCost: new(0.5)}
+	d.Bracket = &advice.Bracket{Lo: 1, Hi: 2, Fastest: end, Slowest: end}
+	d.WhatIf = []advice.WhatIf{{
+		Name: "n", Asked: []string{"--dp", "64"}, Setting: "1 M", Range: "1 to 2 M", Elements: 1, Keep: true, DefaultCost: new(0.5),
+		Confidence: recommend.Low, Bracket: d.Bracket, Refusal: &recommend.Refusal{Code: "c", Message: "m", Hint: "h", Missing: []string{"all_reduce"}},
+	}}
 	a := &d.Answer
-	a.Refusal = &recommend.Refusal{Code: "c", Message: "m", Hint: "h"}
+	a.Refusal = &recommend.Refusal{Code: "c", Message: "m", Hint: "h", Missing: []string{"all_reduce"}}
 	a.Warnings = append(a.Warnings, record.Warning{Code: "c", Message: "m", Hint: "h"})
 	a.WouldHelp = append([]recommend.Help{{Code: "c", Message: "m", Step: new(1.0), Gain: new(-0.5)}}, a.WouldHelp...)
 	a.Changes = append(a.Changes, recommend.Change{Name: "n"})
@@ -72,6 +79,8 @@ func TestSchemaIsTight(t *testing.T) {
 		"/curve_sha256":                      `"none"`,
 		"/answer/schema":                     `"zbench.recommend/0"`,
 		"/answer/verdict":                    `"perhaps"`,
+		"/answer/refusal/missing/0":          `"all_reduce_perf"`,
+		"/what_if/0/confidence":              `"total"`,
 		"/answer/confidence/level":           `"total"`,
 		"/answer/confidence/reasons/0/level": `"total"`,
 		"/answer/messages/0/pass":            `"sideways"`,

@@ -199,9 +199,17 @@ func (q *Question) compute() (model.Compute, error) {
 }
 
 // Ask answers the question with the curves of the sources.
-func (q *Question) Ask(sources []cost.Source) (*Document, error) { return q.ask(q.in, sources) }
+func (q *Question) Ask(sources []cost.Source) (*Document, error) {
+	d, err := q.ask(q.in, sources)
+	if err != nil || !d.Answered() {
+		return d, err
+	}
+	d.Bracket, err = q.bracket(d, sources)
+	return d, err
+}
 
-// AskBriefly is Ask without resampled curves, which move no answer.
+// AskBriefly is Ask without resampled curves and without the ends of the model, which
+// move no answer.
 func (q *Question) AskBriefly(sources []cost.Source) (*Document, error) {
 	in := q.in
 	in.Bootstrap = 0
@@ -258,9 +266,14 @@ func (q *Question) DataRanks(world int) int {
 // Answered tells whether a document has a setting to use.
 func (d *Document) Answered() bool { return d != nil && d.Answer.Verdict == recommend.Recommended }
 
-// Refused is the error of a document without an answer; nil with one.
+// Kept tells whether a document is worth a file: what was asked always, what was
+// assumed where the curves allow an answer.
+func (d *Document) Kept() bool { return d != nil && (!d.IsAssumed() || d.Answered()) }
+
+// Refused is the error of a document without an answer; nil with one, and where the
+// user asked nothing.
 func (d *Document) Refused() error {
-	if d == nil || d.Answer.Refusal == nil {
+	if d == nil || d.Answer.Refusal == nil || d.IsAssumed() {
 		return nil
 	}
 	return exit.With(exit.Want, errors.New(strings.TrimSuffix(d.Sentence, ".")), d.Answer.Refusal.Hint)

@@ -45,6 +45,13 @@ func (d *Document) Facts() []Fact {
 	} else if a.Verdict == recommend.Recommended {
 		facts = append(facts, Fact{"Computation", "not known: averaged over a backward of half to eight times the gradients' time on the network"})
 	}
+	if d.IsAssumed() {
+		facts = append(facts, Fact{"Assumed", strings.Join(d.Assumed, ", ")})
+	}
+	if b := d.Bracket; b != nil {
+		facts = append(facts, Fact{"Model range", d.Range() + ": the answer at the ends of a model that is not measured at this scale"},
+			Fact{"", "fast end: " + b.Fastest.Assumes}, Fact{"", "slow end: " + b.Slowest.Assumes})
+	}
 	if len(d.Asked) > 0 {
 		facts = append(facts, Fact{"Asked with", strings.Join(d.Asked, " ")})
 	}

@@ -113,7 +113,9 @@ func (a Answer) WriteMarkdown(w io.Writer) error {
 	for _, x := range a.Warnings {
 		list("Warning (%s): %s. %s.", x.Code, x.Message, x.Hint)
 	}
-	b.WriteString("\n### Still needed for a bucket size\n\n")
+	if len(a.Needs) > 0 {
+		b.WriteString("\n### Still needed for a bucket size\n\n")
+	}
 	for _, n := range a.Needs {
 		list("%s: %s", n.What, n.How)
 	}
@@ -144,7 +146,9 @@ func (a Answer) WriteText(w io.Writer) error {
 	for _, x := range a.Warnings {
 		fmt.Fprintf(&b, "\nWarning (%s): %s.\n  %s.\n", x.Code, x.Message, x.Hint)
 	}
-	b.WriteString("\nStill needed for a bucket size:\n")
+	if len(a.Needs) > 0 {
+		b.WriteString("\nStill needed for a bucket size:\n")
+	}
 	for _, n := range a.Needs {
 		fmt.Fprintf(&b, "  - %s\n    %s\n", n.What, n.How)
 	}

@@ -8,9 +8,9 @@
 package collective
 
 import (
-	"fmt"
-	"slices"
 	"strings"
+
+	"zbench/bench/spell"
 )
 
 // Collective is one row of the table.
@@ -169,15 +169,17 @@ func Names() []string {
 }
 
 // ByName finds a collective by its name or another tool's spelling of it
-// ("AllReduce", "all_reduce_perf"). The error lists the valid names.
+// ("AllReduce", "all-reduce", "all_reduce_perf"). The error is a [spell.Unknown].
 func ByName(name string) (Collective, error) {
 	want := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(name)), "_perf")
-	for _, c := range table {
-		if want == c.Name || slices.Contains(c.Aliases, want) {
-			return c, nil
-		}
+	if i := spell.Index(table, want, func(c Collective) (string, []string) { return c.Name, c.Aliases }); i >= 0 {
+		return table[i], nil
 	}
-	return Collective{}, fmt.Errorf("unknown collective %q: valid are %s", name, strings.Join(Names(), ", "))
+	unknown := &spell.Unknown{Kind: "collective", Given: name, Valid: Names()}
+	for _, c := range table {
+		unknown.Aliases = append(unknown.Aliases, c.Aliases...)
+	}
+	return Collective{}, unknown
 }
 
 // Layout turns a requested size in bytes into what n ranks of elements of elt

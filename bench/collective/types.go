@@ -1,10 +1,6 @@
 package collective
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
+import "zbench/bench/spell"
 
 // Dtype is an element type of the collective libraries.
 type Dtype struct {
@@ -57,32 +53,29 @@ func Dtypes() []Dtype { return append([]Dtype(nil), dtypes...) }
 // Ops returns the table of operators. The slice is the caller's.
 func Ops() []Op { return append([]Op(nil), ops...) }
 
-// DtypeByName finds an element type; the error lists the valid names.
+// DtypeByName finds an element type; the error is a
+// [spell.Unknown].
 func DtypeByName(name string) (Dtype, error) {
-	want := strings.ToLower(strings.TrimSpace(name))
-	for _, d := range dtypes {
-		if want == d.Name || slices.Contains(d.Aliases, want) {
-			return d, nil
-		}
+	if i := spell.Index(dtypes, name, func(d Dtype) (string, []string) { return d.Name, d.Aliases }); i >= 0 {
+		return dtypes[i], nil
 	}
-	names := make([]string, 0, len(dtypes))
+	unknown := &spell.Unknown{Kind: "dtype", Given: name}
 	for _, d := range dtypes {
-		names = append(names, d.Name)
+		unknown.Valid, unknown.Aliases = append(unknown.Valid, d.Name), append(unknown.Aliases, d.Aliases...)
 	}
-	return Dtype{}, fmt.Errorf("unknown dtype %q: valid are %s", name, strings.Join(names, ", "))
+	return Dtype{}, unknown
 }
 
 // OpByName finds an operator; the error lists the valid names.
 func OpByName(name string) (Op, error) {
-	want := strings.ToLower(strings.TrimSpace(name))
-	names := make([]string, 0, len(ops))
-	for _, o := range ops {
-		if want == o.Name {
-			return o, nil
-		}
-		names = append(names, o.Name)
+	if i := spell.Index(ops, name, func(o Op) (string, []string) { return o.Name, nil }); i >= 0 {
+		return ops[i], nil
 	}
-	return Op{}, fmt.Errorf("unknown op %q: valid are %s", name, strings.Join(names, ", "))
+	unknown := &spell.Unknown{Kind: "op", Given: name}
+	for _, o := range ops {
+		unknown.Valid = append(unknown.Valid, o.Name)
+	}
+	return Op{}, unknown
 }
 
 // MarshalText writes the name: a type travels as that.

@@ -41,8 +41,8 @@ type Facts struct {
 
 // Watcher receives a sweep's progress.
 type Watcher interface {
-	// Pass reports one finished pass of a case, Done a finished case.
-	Pass(record.Part)
+	// Pass is one finished pass of a case as it was planned, Done a finished case.
+	Pass(record.Result, record.Part)
 	Done(record.Result)
 }
 
@@ -66,7 +66,8 @@ type Outcome struct {
 	Setup   *Setup
 	Journal *record.Journal
 	Record  *record.Record
-	// Advice is the bucket size; nil if none was requested or the sweep failed.
+	// Advice is the bucket size that was asked for, or the assumed one; nil where the
+	// sweep failed.
 	Advice *advice.Document
 }
 
@@ -98,8 +99,11 @@ func (e *Engine) finish(dir *Folder, out *Outcome) error {
 		return err
 	}
 	var unanswered error
+	sources := []cost.Source{cost.Of(out.Record, out.Journal.Parts)}
 	if q := out.Setup.question; q != nil {
-		out.Advice, unanswered = q.Ask([]cost.Source{cost.Of(out.Record, out.Journal.Parts)})
+		out.Advice, unanswered = q.Ask(sources)
+	} else {
+		out.Advice, unanswered = advice.AskAssumed(sources)
 	}
 	// A record without a recommendation is still saved.
 	return errors.Join(unanswered, save(dir, out))
@@ -110,7 +114,7 @@ func save(dir *Folder, out *Outcome) error {
 	if err := dir.Write(ResultsFile, func(w io.Writer) error { return record.Encode(w, out.Record) }); err != nil {
 		return err
 	}
-	if out.Advice != nil {
+	if out.Advice.Kept() {
 		if err := dir.Write(AdviceFile, out.Advice.WriteJSON); err != nil {
 			return err
 		}

@@ -74,15 +74,17 @@ func (j *Journal) write(of interface{ Line() ([]byte, error) }) error {
 		return j.dir.Gone()
 	case err != nil:
 		return exit.With(
-			exit.Run, fmt.Errorf("%s cannot be written: %w; the sweep stops, earlier passes are saved", j.dir.File(JournalFile), err),
-			"free disk space, then: "+ResumeCommand(j.dir.Path),
+			exit.Run, fmt.Errorf("%s cannot be written: %w; the sweep ends here, and what it wrote before is kept", j.dir.File(JournalFile), err),
+			"free disk space, then: "+ResumeCommand(&j.Log.Header.Record, j.dir.Path),
 		)
 	}
 	return nil
 }
 
-// ResumeCommand is the command that resumes the sweep of a folder.
-func ResumeCommand(dir string) string { return "zbench collectives --resume " + dir }
+// ResumeCommand is the command that goes on with the run of a record in a folder.
+func ResumeCommand(rec *record.Record, dir string) string {
+	return "zbench " + Command(rec.Benchmark()) + " --resume " + dir
+}
 
 // WriteSamples writes samples.f32 and samples.json.
 func WriteSamples(dir *Folder, results []record.Result, parts []record.Part) error {
@@ -104,7 +106,7 @@ func ReadJournal(path string, text []byte) (*record.Journal, error) {
 	}
 	hint := "start a new sweep in another folder (--out)"
 	if damage, ok := errors.AsType[*record.LineError](err); ok && damage.Line > 1 {
-		hint = fmt.Sprintf("the lines before it are valid: remove the rest with sed -i '%d,$d' %s, then repeat them with zbench collectives --resume %s", damage.Line, path, filepath.Dir(path))
+		hint = fmt.Sprintf("the lines before it are whole: sed -i '%d,$d' %s keeps them alone, and --resume %s takes the rest again", damage.Line, path, filepath.Dir(path))
 	}
 	return nil, exit.With(exit.Run, fmt.Errorf("%s: %w", path, err), hint)
 }

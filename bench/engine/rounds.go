@@ -41,7 +41,7 @@ func (e *Engine) rounds(ctx context.Context, u *Setup, j *Journal, cases []plan.
 		}
 		u.announceRound(e, r, j.Log.Parts)
 		if err = d.Allocate(ctx, r.cases); err != nil {
-			return results, connecting(err, "finished cases are saved; fix the cause, then: "+ResumeCommand(j.dir.Path))
+			return results, connecting(err, "finished cases are saved; fix the cause, then: "+ResumeCommand(&j.Log.Header.Record, j.dir.Path))
 		}
 		if n == len(j.Log.Further) {
 			if err = j.Add(r.Further); err != nil {
@@ -61,8 +61,12 @@ func (e *Engine) runCases(ctx context.Context, u *Setup, j *Journal, cases []pla
 	if e.Watch != nil {
 		w = e.Watch(len(cases), done(j.Log, cases))
 	}
+	planned := map[string]record.Result{}
+	for _, c := range cases {
+		planned[c.Key] = c.Planned()
+	}
 	return plan.Resume(ctx, cases, d, u.Options, plan.Log{Parts: slices.Clone(j.Log.Parts), Append: func(part record.Part) error {
-		w.Pass(part)
+		w.Pass(planned[part.Key], part)
 		return j.Append(part)
 	}}, w.Done)
 }
@@ -70,8 +74,8 @@ func (e *Engine) runCases(ctx context.Context, u *Setup, j *Journal, cases []pla
 // blind is a Watcher that ignores everything.
 type blind struct{}
 
-func (blind) Pass(record.Part)   {}
-func (blind) Done(record.Result) {}
+func (blind) Pass(record.Result, record.Part) {}
+func (blind) Done(record.Result)              {}
 
 // done counts the finished cases in the journal.
 func done(j *record.Journal, cases []plan.Case) int {

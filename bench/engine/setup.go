@@ -55,6 +55,10 @@ func Prepare(want spec.Spec, resumed bool) (*Setup, error) {
 	if err != nil {
 		return nil, exit.UsageError(err, "zbench list fabrics describes them")
 	}
+	u.Spec.Fabric = f.Name
+	for i, text := range want.Faults {
+		u.Spec.Faults[i] = fabric.SpellFault(text)
+	}
 	if err := u.fit(f, resumed); err != nil {
 		return nil, err
 	}
@@ -203,8 +207,12 @@ func (u *Setup) cases(d plan.Process) ([]plan.Case, error) {
 	return cases, nil
 }
 
-// mark sets whether a case's model has parts without measurements. This is unknown
-// before a driver is open; then nothing is marked.
+// mark says of a case whether its model has parts that are not measured, and
+// between which times they put a launch. Before a driver is open that is not known,
+// and nothing is marked.
 func (u *Setup) mark(c *plan.Case) {
 	c.Extrapolated = u.extrapolated != nil && u.extrapolated(*c)
+	if c.Extrapolated && u.Machine != nil && c.Skip == "" {
+		c.Bracket = u.Machine.Bracket(fabric.Group{Ranks: c.Ranks, Stride: c.Split.Stride}, c.Collective.Name, c.Layout.Bytes)
+	}
 }

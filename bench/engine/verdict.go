@@ -21,7 +21,7 @@ func Verdict(rec *record.Record, dir string) error {
 	}
 	switch {
 	case count[record.Interrupted] > 0:
-		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %d of %d cases finished, %d more have 1 of %d passes; all are saved", count[record.OK], len(rec.Results), partly, record.Passes), "resume with: "+ResumeCommand(dir))
+		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %d of %d cases finished, %d more have 1 of %d passes; all are saved", count[record.OK], len(rec.Results), partly, record.Passes), "resume with: "+ResumeCommand(rec, dir))
 	case count[record.WrongData] > 0:
 		return exit.With(exit.WrongData, fmt.Errorf("%d cases have wrong data", count[record.WrongData]), "the report names them")
 	case count[record.OK] == 0 && count[record.Failed] == 0:
@@ -34,7 +34,7 @@ func Verdict(rec *record.Record, dir string) error {
 func failed(rec *record.Record, dir string) error {
 	for _, r := range rec.Results {
 		if r.Status == record.Failed {
-			return exit.With(exit.Run, fmt.Errorf("%s at %s failed: %s", r.Collective, unit.Bytes(r.BytesRequested), r.Reason), "earlier cases are saved; run the later ones with: "+ResumeCommand(dir))
+			return exit.With(exit.Run, fmt.Errorf("%s at %s failed: %s", r.Collective, unit.Bytes(r.BytesRequested), r.Reason), "what finished before it is saved; what came after it: "+ResumeCommand(rec, dir))
 		}
 	}
 	return nil

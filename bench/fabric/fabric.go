@@ -10,6 +10,7 @@ package fabric
 import (
 	"bytes"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -20,6 +21,7 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/spec"
+	"zbench/bench/spell"
 )
 
 //go:embed data/*.yaml
@@ -109,6 +111,8 @@ type Model struct {
 	Source         string  `yaml:"source"`
 	// Extrapolated describes the parts of this model without measurements.
 	Extrapolated string `yaml:"extrapolated"`
+	// Bracket is between which ends those constants lie; nil where that is not known.
+	Bracket *Bracket `yaml:"bracket"`
 }
 
 // Roof is a bound or a published figure to draw beside results.
@@ -145,11 +149,16 @@ func Names() []string {
 	return names
 }
 
-// ByName loads a built-in fabric. The error lists the valid names.
+// ByName loads a built-in fabric. The error about an unknown name is a
+// [spell.Unknown].
 func ByName(name string) (*Fabric, error) {
-	text, err := data.ReadFile("data/" + name + ".yaml")
+	own, known := spell.Match(Names(), name)
+	if !known {
+		return nil, &spell.Unknown{Kind: "fabric", Given: name, Valid: Names()}
+	}
+	text, err := data.ReadFile("data/" + own + ".yaml")
 	if err != nil {
-		return nil, fmt.Errorf("unknown fabric %q: valid are %s", name, strings.Join(Names(), ", "))
+		return nil, err
 	}
 	return Parse(text)
 }
@@ -196,6 +205,11 @@ func (f *Fabric) validate() error {
 // extreme, with every number of GPUs.
 func (f *Fabric) validateCurves() error {
 	for _, m := range f.Models {
+		if b := m.Bracket; b != nil {
+			if err := errors.Join(b.Fastest.check(), b.Slowest.check()); err != nil {
+				return err
+			}
+		}
 		for _, nodes := range []int{max(m.Nodes.Min, 1), min(m.Nodes.Max, f.MaxNodes)} {
 			if f.model(nodes) == nil {
 				continue // the span lies beyond max_nodes

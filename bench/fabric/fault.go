@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"zbench/bench/spec"
+	"zbench/bench/spell"
 )
 
 // Fault is one row of the table of faults that can be planted.
@@ -104,17 +105,30 @@ var faults = []Fault{
 // Faults returns the table, in listing order. The slice is the caller's.
 func Faults() []Fault { return slices.Clone(faults) }
 
+func faultIndex(name string) int {
+	return spell.Index(faults, name, func(f Fault) (string, []string) { return f.Name, nil })
+}
+
+// SpellFault writes a fault's name as the table has it; an unknown one stays.
+func SpellFault(text string) string {
+	name, _, _ := strings.Cut(text, ":")
+	if i := faultIndex(name); i >= 0 {
+		return faults[i].Name + strings.TrimPrefix(text, name)
+	}
+	return text
+}
+
 // plant reads one fault, name:key=value,…, and puts it into the machine. The
 // error says which key is wrong and shows the form.
 func plant(text string, m *Machine, d *damage) error {
 	name, rest, _ := strings.Cut(text, ":")
-	i := slices.IndexFunc(faults, func(f Fault) bool { return f.Name == name })
+	i := faultIndex(name)
 	if i < 0 {
-		names := make([]string, len(faults))
-		for i, f := range faults {
-			names[i] = f.Name
+		unknown := &spell.Unknown{Kind: "fault", Given: name}
+		for _, f := range faults {
+			unknown.Valid = append(unknown.Valid, f.Name)
 		}
-		return fmt.Errorf("unknown fault %q: valid are %s", name, strings.Join(names, ", "))
+		return unknown
 	}
 	f := faults[i]
 	v, err := readValues(rest, f.keys)

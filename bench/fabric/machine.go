@@ -71,6 +71,9 @@ type Machine struct {
 	// Extrapolated says, by group and collective, which parts of the constants
 	// nobody measured. Of groups that are alike it has the first.
 	Extrapolated map[Group]map[string][]string
+	// Ends are the constants at the ends of the model's bracket, of groups and
+	// collectives that have one. The machine file has none of them.
+	Ends map[Group]map[string]Ends
 }
 
 // Whole is the group of all ranks.
@@ -90,6 +93,7 @@ func (f *Fabric) Resolve(w spec.World, o Options) (*Machine, error) {
 	m := &Machine{
 		World: w, GPU: f.GPU, Host: f.Host, HBM: f.Node.HBMBytes, Cache: f.Node.CacheBytes, Seed: o.Seed,
 		Curves: map[Group]map[string]Curve{}, Extrapolated: map[Group]map[string][]string{},
+		Ends: map[Group]map[string]Ends{},
 	}
 	broken := damage{}
 	for _, text := range append(slices.Clone(f.Faults), o.Faults...) {
@@ -117,7 +121,17 @@ func (f *Fabric) resolveGroup(m *Machine, g Group, broken damage) error {
 	curves, extrapolated := map[string]Curve{}, map[string][]string{}
 	for _, c := range collective.All() {
 		curve, doubts := f.curve(c, w)
-		curve.B = min(curve.B, f.fairRails(g, m.World)) * broken.share(f, m.World, g)
+		rails, left := f.fairRails(g, m.World), broken.share(f, m.World, g)
+		ends, bracketed := f.ends(c, w, curve)
+		for _, x := range []*Curve{&curve, &ends.Fastest, &ends.Slowest} {
+			x.B = min(x.B, rails) * left
+		}
+		if bracketed && g.First == 0 {
+			if m.Ends[g] == nil {
+				m.Ends[g] = map[string]Ends{}
+			}
+			m.Ends[g][c.Name] = ends
+		}
 		if !curve.valid() {
 			return fmt.Errorf("fabric %s: the models give no usable constants for %s on %d nodes: %+v", f.Name, c.Name, w.Nodes, curve)
 		}
@@ -222,7 +236,7 @@ func (m *Machine) Text() []byte {
 
 // Describe is the part of the fabric that a record carries.
 func (f *Fabric) Describe(m *Machine) *record.Fabric {
-	out := &record.Fabric{Name: f.Name, Title: f.Title, Sources: f.Sources, Roofs: []record.Roof{}, Extrapolated: []string{}}
+	out := &record.Fabric{Name: f.Name, Title: f.Title, Sources: f.Sources, Roofs: []record.Roof{}, Extrapolated: []string{}, Bracket: f.describeEnds(m)}
 	for _, r := range f.Roofs {
 		if !r.Nodes.holds(m.Nodes) || (r.GPUs != 0 && r.GPUs != m.GPUsPerNode) {
 			continue
@@ -263,5 +277,9 @@ func (m *Machine) Launch(g Group, collective string, bytes int64) float64 {
 	if !ok {
 		return 0
 	}
-	return max(curve.Time(float64(bytes)), float64(m.GPUsPerProcess)*m.Host.Launch)
+	return m.launch(curve, bytes)
+}
+
+func (m *Machine) launch(c Curve, bytes int64) float64 {
+	return max(c.Time(float64(bytes)), float64(m.GPUsPerProcess)*m.Host.Launch)
 }

@@ -1,5 +1,5 @@
 // Package jsonfile is what zbench's files of JSON have in common: indented, the
-// same bytes for the same document, and told by the "schema" they begin with.
+// same bytes for the same document.
 package jsonfile
 
 import (
@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 )
 
 // Write writes a document as indented JSON with a newline at its end, or nothing
@@ -32,47 +31,4 @@ func Filled[T any](list []T) []T {
 		return []T{}
 	}
 	return list
-}
-
-// Format is a kind of file in its present version.
-type Format struct {
-	What   string // names it in errors: "memory record"
-	Schema string // "zbench.memory/1", the version that is read
-	Not    error  // wrapped by errors that mean another kind of file
-}
-
-// Is tells a file of the format, in any version, by the first bytes.
-func (f Format) Is(text []byte) bool {
-	family, _, _ := strings.Cut(f.Schema, "/")
-	return bytes.Contains(text[:min(len(text), 200)], []byte(`"`+family+"/"))
-}
-
-// Decode reads the document at the beginning of the text into into, and returns
-// what is behind it.
-func (f Format) Decode(text []byte, into any) (rest []byte, err error) {
-	if !f.Is(text) {
-		return nil, f.Not
-	}
-	var head struct {
-		Schema string `json:"schema"`
-	}
-	for _, part := range []any{&head, into} {
-		d := json.NewDecoder(bytes.NewReader(text))
-		if err := d.Decode(part); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.What, err)
-		}
-		if head.Schema != f.Schema {
-			return nil, fmt.Errorf("%s: %w: it is of version %q, this zbench reads %q", f.What, f.Not, head.Schema, f.Schema)
-		}
-		rest = text[d.InputOffset():]
-	}
-	return rest, nil
-}
-
-// Ended refuses anything but white space behind a document.
-func (f Format) Ended(rest []byte) error {
-	if len(bytes.TrimSpace(rest)) > 0 {
-		return fmt.Errorf("%s: %d bytes behind its end", f.What, len(rest))
-	}
-	return nil
 }

@@ -1,3 +1,4 @@
+// Package memory has what others published of the memory of devices.
 package memory
 
 import (

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/model"
+	"zbench/bench/spell"
 )
 
 // The published counts; the sources stand in the table of presets.
@@ -39,7 +40,8 @@ func TestPresetsHaveThePublishedSize(t *testing.T) {
 		}
 	}
 	_, err := model.Preset("llama4")
-	require.ErrorIs(t, err, model.ErrPreset)
+	var unknown *spell.Unknown
+	require.ErrorAs(t, err, &unknown)
 	require.ErrorContains(t, err, "valid are llama3-8b, llama3-70b, zaya1-base, moonlight-16b")
 }
 

@@ -1,16 +1,11 @@
 package model
 
 import (
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
+	"zbench/bench/spell"
 	"zbench/bench/trainer"
 )
-
-// ErrPreset is wrapped by the error about an unknown preset.
-var ErrPreset = errors.New("unknown preset")
 
 // preset is a published model: its configuration as data, and the rule that
 // turns it into tensors.
@@ -83,35 +78,35 @@ func PresetNames() []string {
 	return names
 }
 
-// PresetName is the name in the table of a preset's name or alias, or an error
-// that lists the names. Every command takes the same ones.
+// PresetName is the name in the table of a preset's name or alias in any spelling;
+// the error is a [spell.Unknown]. Every command takes the same ones.
 func PresetName(name string) (string, error) {
-	want := strings.ToLower(strings.TrimSpace(name))
-	for _, p := range presets {
-		if want == p.name || slices.Contains(p.aliases, want) {
-			return p.name, nil
-		}
+	p, err := presetOf(name)
+	return p.name, err
+}
+
+func presetOf(name string) (preset, error) {
+	if i := spell.Index(presets, name, func(p preset) (string, []string) { return p.name, p.aliases }); i >= 0 {
+		return presets[i], nil
 	}
-	return "", fmt.Errorf("%w %q: valid are %s", ErrPreset, name, strings.Join(PresetNames(), ", "))
+	unknown := &spell.Unknown{Kind: "preset", Given: name, Valid: PresetNames()}
+	for _, p := range presets {
+		unknown.Aliases = append(unknown.Aliases, p.aliases...)
+	}
+	return preset{}, unknown
 }
 
 // Preset makes the parameter list of a published model.
 func Preset(name string) (*Model, error) {
-	name, err := PresetName(name)
+	p, err := presetOf(name)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range presets {
-		if p.name != name {
-			continue
-		}
-		b := &builder{shape: p.shape}
-		p.build(b)
-		m := &Model{Name: p.title, Source: p.source, Params: b.params, Listed: true}
-		m.ActiveParams = m.work()
-		return m, nil
-	}
-	return nil, fmt.Errorf("%w %q", ErrPreset, name)
+	b := &builder{shape: p.shape}
+	p.build(b)
+	m := &Model{Name: p.title, Source: p.source, Params: b.params, Listed: true}
+	m.ActiveParams = m.work()
+	return m, nil
 }
 
 // builder writes tensors under the names of the published checkpoints.

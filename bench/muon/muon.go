@@ -15,6 +15,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"zbench/bench/spell"
 )
 
 // Epsilon keeps the norm of a zero matrix from being divided by.
@@ -77,14 +79,14 @@ func Sets() []Coefficients { return sets }
 
 // ByName finds coefficients; an unknown name is an error that lists the valid.
 func ByName(name string) (Coefficients, error) {
-	names := make([]string, len(sets))
-	for i, s := range sets {
-		if s.Name == name {
-			return s, nil
-		}
-		names[i] = s.Name
+	if i := spell.Index(sets, name, func(c Coefficients) (string, []string) { return c.Name, nil }); i >= 0 {
+		return sets[i], nil
 	}
-	return Coefficients{}, fmt.Errorf("unknown coefficients %q: valid are %s", name, strings.Join(names, ", "))
+	unknown := &spell.Unknown{Kind: "coefficients", Given: name}
+	for _, s := range sets {
+		unknown.Valid = append(unknown.Valid, s.Name)
+	}
+	return Coefficients{}, unknown
 }
 
 // Shape is a batch of weight matrices of one shape.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
+
+	"zbench/bench/record"
 )
 
 func gaussian(rng *rand.Rand, rows, cols int) *mat.Dense {
@@ -69,7 +71,7 @@ func TestToleranceHasRoomForRounding(t *testing.T) {
 	truncated := Compare(NewtonSchulzRounded(u, Sets()[0], func(v float64) float64 {
 		return float64(FromBF16(uint16(math.Float32bits(float32(v)) >> 16)))
 	}), want)
-	require.True(t, rounded.Within(Error{0.02, 0.01}), "%+v", rounded)
+	require.True(t, rounded.Within(record.Deviation{Frobenius: 0.02, Max: 0.01}), "%+v", rounded)
 	require.Greater(t, truncated.Frobenius, 1.4*rounded.Frobenius)
 	require.False(t, Compare(mat.NewDense(1, 1, []float64{math.NaN()}), mat.NewDense(1, 1, []float64{1})).Within(Tolerance))
 }
@@ -160,12 +162,12 @@ func TestReduced(t *testing.T) {
 }
 
 func TestCheckKeepsTheWorst(t *testing.T) {
-	c := Check{Bar: Error{1, 1}}
-	c.Worst(Error{0.5, 0.25})
-	c.Worst(Error{0.25, 0.5})
-	require.Equal(t, Error{0.5, 0.5}, c.Found)
+	c := record.Check{Bar: record.Deviation{Frobenius: 1, Max: 1}}
+	c.Worst(record.Deviation{Frobenius: 0.5, Max: 0.25})
+	c.Worst(record.Deviation{Frobenius: 0.25, Max: 0.5})
+	require.Equal(t, record.Deviation{Frobenius: 0.5, Max: 0.5}, c.Found)
 	require.True(t, c.OK())
-	c.Worst(Error{math.NaN(), 0})
+	c.Worst(record.Deviation{Frobenius: math.NaN()})
 	require.False(t, c.OK())
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/model"
+	"zbench/bench/spell"
 )
 
 // kernels muon and recommend take the same presets under the same names, and a
@@ -24,7 +25,8 @@ func TestPresetsAreTheModels(t *testing.T) {
 		require.Equal(t, m, p.Name)
 	}
 	_, err := PresetByName("gpt")
-	require.ErrorIs(t, err, model.ErrPreset)
+	var unknown *spell.Unknown
+	require.ErrorAs(t, err, &unknown)
 }
 
 // The shapes by hand: ZAYA1 has 40 layers of 16 experts with a fused gate and up

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"zbench/bench/record"
 )
 
 // NewtonSchulz is the iteration in float64, without any rounding: what a kernel
@@ -66,29 +68,15 @@ func ToBF16(v float32) uint16 {
 // FromBF16 widens a bfloat16.
 func FromBF16(bits uint16) float32 { return math.Float32frombits(uint32(bits) << 16) }
 
-// Error is how far a result is from the reference.
-type Error struct {
-	// Norm of the difference over the reference's.
-	Frobenius float64 `json:"frobenius"`
-	// Largest difference of an element, relative where the bar is 2^-8; for symmetry the
-	// elements that differ.
-	Max float64 `json:"max"`
-}
-
 // Tolerance is what a result of Newton–Schulz in bf16 may be off by: five steps
 // round to 1.2 % and 0.004 on Gaussian input, and truncated to 2 %.
-var Tolerance = Error{Frobenius: 0.03, Max: 0.02}
-
-// Within tells whether an error is no larger than another in both.
-func (e Error) Within(most Error) bool {
-	return e.Frobenius <= most.Frobenius && e.Max <= most.Max
-}
+var Tolerance = record.Deviation{Frobenius: 0.03, Max: 0.02}
 
 // Compare holds a result against the reference.
-func Compare(got, want mat.Matrix) Error {
+func Compare(got, want mat.Matrix) record.Deviation {
 	var diff mat.Dense
 	diff.Sub(got, want)
-	e := Error{Frobenius: mat.Norm(&diff, 2)}
+	e := record.Deviation{Frobenius: mat.Norm(&diff, 2)}
 	if norm := mat.Norm(want, 2); norm > 0 {
 		e.Frobenius /= norm
 	}

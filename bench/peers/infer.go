@@ -86,7 +86,11 @@ func (u unsupported) Error() string {
 	return fmt.Sprintf("the collective %q is not supported; supported are %s", u.name, strings.Join(collective.Names(), ", "))
 }
 
-func (u unsupported) Unwrap() error { return ErrCollective }
+// Unwrap has the names that may have been meant, too.
+func (u unsupported) Unwrap() []error {
+	_, unknown := collective.ByName(u.name)
+	return []error{ErrCollective, unknown}
+}
 
 // findName finds the collective of a test from what names it; from is empty
 // where nothing does.

@@ -56,7 +56,7 @@ func Predict(cases []Case, o Options, parts []record.Part, ranks int, cost func(
 		case c.Skip != "":
 			e.Skipped++
 			continue
-		case record.Finished(c.Planned(), done):
+		case record.Finished(c.Planned().Status, done):
 			e.Done++
 			continue
 		}
@@ -67,7 +67,7 @@ func Predict(cases []Case, o Options, parts []record.Part, ranks int, cost func(
 		}
 		if known.Launch <= 0 {
 			e.Unknown++
-			e.Slow = perPass(o.Burst).MaxTime / float64(stat.MinInterval*burstOf(c, o).Launches())
+			e.Slow = PerPass(o.Burst).MaxTime / float64(stat.MinInterval*burstOf(c, o).Launches())
 		}
 		for pass := len(done); pass < Passes; pass++ {
 			e.addPass(c, o, pass, known)
@@ -102,8 +102,8 @@ func (e *Estimate) addPass(c Case, o Options, pass int, cost Cost) {
 	e.Launches.add(once, once)
 	e.Seconds.add(once*cost.Launch, once*cost.Launch)
 	burst := float64(burstOf(c, o).Launches())
-	e.addTiming(perPass(o.Burst), burst*cost.Launch, burst, 0)
-	e.addTiming(perPass(o.Isolated), cost.Launch, 2, cost.Align)
+	e.addTiming(PerPass(o.Burst), burst*cost.Launch, burst, 0)
+	e.addTiming(PerPass(o.Isolated), cost.Launch, 2, cost.Align)
 }
 
 // addTiming adds samples of the given seconds and launches each; beside is the time of

@@ -60,6 +60,9 @@ type Case struct {
 	// Extrapolated is true when parts of the model behind a simulated time have no
 	// measurements.
 	Extrapolated bool
+	// Bracket is the model's time of a launch and those at the ends of its bracket; nil
+	// where it has none.
+	Bracket *record.Bracket
 }
 
 // maxSizes is the most sizes of a sweep by steps: more is a mistake in the step.
@@ -195,6 +198,6 @@ func (c Case) Planned() record.Result {
 		BytesRequested: c.Requested, Bytes: c.Layout.Bytes, Count: c.Layout.Count,
 		Ranks: c.Ranks, Nodes: c.Nodes, GPUsPerProcess: c.GPUsPerProcess, Groups: c.Parallel, Stride: c.Split.Stride, Status: status, Reason: reason,
 		Verified:     record.Verified{State: record.NotVerified, Reason: "not run"},
-		Extrapolated: c.Extrapolated, Warnings: []record.Warning{},
+		Extrapolated: c.Extrapolated, Bracket: c.Bracket, Warnings: []record.Warning{},
 	}
 }

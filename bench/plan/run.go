@@ -3,7 +3,6 @@ package plan
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"zbench/bench/record"
 	"zbench/bench/stat"
@@ -112,102 +111,51 @@ func (o Options) Validate() error {
 	return o.Isolated.Validate()
 }
 
-// Passes is the number of runs through all sizes: ascending, then descending.
-const Passes = record.Passes
-
-// Log is the state of a sweep that survives the process.
-type Log struct {
-	// Parts are those that earlier runs of the same sweep finished. They do not run
-	// again.
-	Parts []record.Part
-	// Append writes a finished pass of a case to disk before the next one starts; nil
-	// writes nothing. Its error ends the sweep.
-	Append func(record.Part) error
-}
-
-// Run is Resume without a log.
+// Run is Resume without a memory.
 func Run(ctx context.Context, cases []Case, d Driver, o Options, done func(record.Result)) []record.Result {
 	results, _ := Resume(ctx, cases, d, o, Log{}, done) // only a log's Append fails
 	return results
 }
 
-// Resume runs the passes of the cases that the log does not have, in two passes, and
-// reports each result after its last pass. It returns all results in the order of the
-// cases, also with an error of the log. After a failed case the communicator is not
-// usable: later cases are skipped with that reason, and cases with one pass get the
-// result of that pass. After ctx is cancelled the remaining cases are interrupted. An
-// interrupted pass is discarded and repeated by a later run.
+// Resume runs what the log does not have of the cases (Taken.Run), and reports each
+// result when its last pass is done; it returns them all in the order of the cases,
+// also with an error of the log. A case that the failure of another kept from its
+// end is skipped and says so; with one pass it is the result of that.
 func Resume(ctx context.Context, cases []Case, d Driver, o Options, kept Log, done func(record.Result)) ([]record.Result, error) {
-	s := sweep{d: d, o: o, log: kept, parts: map[string][]record.Part{}}
-	for _, p := range kept.Parts {
-		s.parts[p.Key] = append(s.parts[p.Key], p)
-	}
-	order, before := make([]int, len(cases)), make([]bool, len(cases))
-	for i, c := range cases {
-		order[i], before[i] = i, c.Skip == "" && record.Finished(c.Planned(), s.parts[c.Key])
-	}
+	jobs, before := make([]Job, len(cases)), make([]bool, len(cases))
 	results := make([]record.Result, len(cases))
-	for pass := range Passes {
-		for _, i := range order {
-			s.step(ctx, cases[i], pass)
-			if pass < Passes-1 {
-				continue
-			}
-			results[i] = s.result(cases[i])
-			if !before[i] {
-				done(results[i])
-			}
+	taken := NewTaken(kept.Parts)
+	for i, c := range cases {
+		before[i] = c.Skip == "" && record.Finished(c.Planned().Status, taken.Parts[c.Key])
+		jobs[i] = Job{Keys: []string{c.Key}, Skipped: c.Skip != "", Take: func(ctx context.Context, pass int) ([]record.Part, bool) {
+			part, whole := take(ctx, c, d, o, pass)
+			return []record.Part{part}, whole
+		}}
+	}
+	err := taken.Run(ctx, jobs, kept.Append, func(i int) {
+		results[i] = taken.result(cases[i])
+		if !before[i] {
+			done(results[i])
 		}
-		slices.Reverse(order)
-	}
-	return results, s.err
+	})
+	return results, err
 }
 
-// sweep is a run of the cases.
-type sweep struct {
-	d     Driver
-	o     Options
-	log   Log
-	parts map[string][]record.Part
-	// failed is the key of the case that failed; err is the log's error.
-	failed string
-	err    error
-}
-
-// step runs one pass of a case, unless the log has it, and logs it.
-func (s *sweep) step(ctx context.Context, c Case, pass int) {
-	have := s.parts[c.Key]
-	if s.err != nil || s.failed != "" || ctx.Err() != nil || len(have) > pass || record.Finished(c.Planned(), have) {
-		return
-	}
-	part, ok := s.take(ctx, c, pass)
-	if !ok {
-		return
-	}
-	s.parts[c.Key] = append(have, part)
-	if part.Status == record.Failed {
-		s.failed = c.Key
-	}
-	if s.log.Append != nil {
-		s.err = s.log.Append(part)
-	}
-}
-
-// take measures one pass of a case; ok is false if it was interrupted.
-func (s *sweep) take(ctx context.Context, c Case, pass int) (part record.Part, ok bool) {
-	t := &passRun{c: c, late: map[int]int{}, everyRank: s.o.EveryRank, part: record.Part{Key: c.Key, Pass: pass, Status: record.OK}}
-	err := s.d.Begin(c, pass)
-	if err == nil && s.o.Warmup > 0 {
-		err = t.warmUp(ctx, s.d, s.o.Warmup)
+// take takes one pass's samples of a case; whole is false when it was cut short.
+func take(ctx context.Context, c Case, d Driver, o Options, pass int) (part record.Part, whole bool) {
+	t := &passRun{c: c, late: map[int]int{}, everyRank: o.EveryRank, part: record.Part{Key: c.Key, Pass: pass, Status: record.OK}}
+	err := d.Begin(c, pass)
+	if err == nil && o.Warmup > 0 {
+		err = t.warmUp(ctx, d, o.Warmup)
 	}
 	if err == nil && pass == 0 {
-		err = t.verify(ctx, s.d, s.o.Checks)
+		err = t.verify(ctx, d, o.Checks)
 	}
 	if err == nil && t.part.Status == record.OK {
-		err = t.bursts(ctx, s.d, perPass(s.o.Burst), s.o.Iterations)
+		err = t.bursts(ctx, d, PerPass(o.Burst), o.Iterations)
 	}
 	if err == nil && t.part.Status == record.OK {
-		err = t.isolated(ctx, s.d, perPass(s.o.Isolated))
+		err = t.isolated(ctx, d, PerPass(o.Isolated))
 	}
 	if err != nil {
 		t.fail(err)
@@ -215,21 +163,10 @@ func (s *sweep) take(ctx context.Context, c Case, pass int) (part record.Part, o
 	return t.part, err == nil || ctx.Err() == nil
 }
 
-// result is a case's result at the end of the sweep.
-func (s *sweep) result(c Case) record.Result {
-	if s.failed != "" {
-		return record.CutShort(c.Planned(), s.parts[c.Key], s.failed)
+// result is a case's result as far as the sweep went.
+func (t *Taken) result(c Case) record.Result {
+	if t.Failed != "" {
+		return record.CutShort(c.Planned(), t.Parts[c.Key], t.Failed)
 	}
-	return record.Assemble(c.Planned(), s.parts[c.Key])
-}
-
-// perPass is a rule's share of one pass.
-func perPass(r stat.Rule) stat.Rule {
-	r.MinSamples = (r.MinSamples + Passes - 1) / Passes
-	r.MaxSamples = (r.MaxSamples + Passes - 1) / Passes
-	r.MaxTime /= Passes
-	if r.Batch == 0 || r.Batch > MaxBatch {
-		r.Batch = MaxBatch
-	}
-	return r
+	return record.Assemble(c.Planned(), t.Parts[c.Key])
 }

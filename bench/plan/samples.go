@@ -95,17 +95,12 @@ func (t *passRun) bursts(ctx context.Context, d Driver, rule stat.Rule, iteratio
 	b := &record.BurstSamples{Iterations: launches, Mean: []float64{}, Max: []float64{}}
 	t.part.Burst = b
 	rule.Expected = t.launch * float64(launches)
-	spent := 0.0
-	for {
-		decision := rule.Decide(b.Mean, spent)
-		if decision.Stop {
-			b.Stop = decision.Why
-			return nil
-		}
-		bursts.Count = decision.Next
-		seconds, err := t.whole(bursts.Count)(d.Burst(ctx, bursts))
+	var err error
+	b.Stop, err = Sample(rule, &b.Mean, func(n int) (spent float64, err error) {
+		bursts.Count = n
+		seconds, err := t.whole(n)(d.Burst(ctx, bursts))
 		if err != nil {
-			return err
+			return 0, err
 		}
 		for ranks := range slices.Chunk(seconds, t.ranks()) {
 			mean, longest := reduce(ranks)
@@ -113,7 +108,9 @@ func (t *passRun) bursts(ctx context.Context, d Driver, rule stat.Rule, iteratio
 			b.Max = append(b.Max, longest)
 			spent += longest * float64(launches)
 		}
-	}
+		return spent, nil
+	})
+	return err
 }
 
 // mostDiscarded is the number of launches without a positive time that ends the
@@ -121,53 +118,57 @@ func (t *passRun) bursts(ctx context.Context, d Driver, rule stat.Rule, iteratio
 // launches nothing.
 const mostDiscarded = 1000
 
-// isolated runs isolated launches until the rule stops.
-func (t *passRun) isolated(ctx context.Context, d Driver, rule stat.Rule) error {
+// errDiscarded ends a timing in which nearly all launches took no time.
+var errDiscarded = errors.New(stat.StopDiscarded)
+
+// isolated takes launches alone until the rule says that there are enough.
+func (t *passRun) isolated(ctx context.Context, d Driver, rule stat.Rule) (err error) {
 	b := &record.IsolatedSamples{Max: []float64{}, Spread: []float64{}, EventFloor: d.EventFloor()}
 	t.part.Isolated = b
-	defer func() {
-		for _, rank := range slices.Sorted(maps.Keys(t.late)) {
-			b.Late = append(b.Late, record.LateCount{Rank: rank, Count: t.late[rank]})
-		}
-		var slow []int
-		for _, g := range t.groups {
-			if len(g) > 0 {
-				b.Groups = append(b.Groups, stat.Quantile(g, 0.5))
-				slow = append(slow, record.CountSlow(g))
-			}
-		}
-		if slices.ContainsFunc(slow, func(n int) bool { return n > 0 }) {
-			b.Slow = slow
-		}
-	}()
 	if t.c.Parallel > 1 {
 		t.groups = make([][]float64, t.c.Parallel)
 	}
-	spent := 0.0
-	for {
-		decision := rule.Decide(b.Max, spent)
-		if decision.Stop {
-			b.Stop = decision.Why
-			return nil
-		}
-		intervals, err := t.whole(decision.Next)(d.Isolated(ctx, decision.Next))
+	b.Stop, err = Sample(rule, &b.Max, func(n int) (spent float64, err error) {
+		intervals, err := t.whole(n)(d.Isolated(ctx, n))
 		if err != nil {
-			return err
+			return 0, err
 		}
 		if !d.Held() {
 			if b.Repeated < MostRepeats {
 				b.Repeated++
-				continue
+				return 0, nil
 			}
-			b.Unheld += decision.Next
+			b.Unheld += n
 		}
 		for ranks := range slices.Chunk(intervals, t.ranks()) {
 			spent += t.keep(b, ranks)
 		}
 		if b.Discarded > mostDiscarded+10*len(b.Max) {
-			b.Stop = stat.StopDiscarded
-			return nil
+			return spent, errDiscarded
 		}
+		return spent, nil
+	})
+	if errors.Is(err, errDiscarded) {
+		b.Stop, err = stat.StopDiscarded, nil
+	}
+	t.gather(b)
+	return err
+}
+
+// gather sums up what the launches alone say of ranks and groups.
+func (t *passRun) gather(b *record.IsolatedSamples) {
+	for _, rank := range slices.Sorted(maps.Keys(t.late)) {
+		b.Late = append(b.Late, record.LateCount{Rank: rank, Count: t.late[rank]})
+	}
+	var slow []int
+	for _, g := range t.groups {
+		if len(g) > 0 {
+			b.Groups = append(b.Groups, stat.Quantile(g, 0.5))
+			slow = append(slow, record.CountSlow(g))
+		}
+	}
+	if slices.ContainsFunc(slow, func(n int) bool { return n > 0 }) {
+		b.Slow = slow
 	}
 }
 

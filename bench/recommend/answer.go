@@ -270,4 +270,7 @@ type Refusal struct {
 	Message string `json:"message"`
 	// How to give it.
 	Hint string `json:"hint"`
+	// Missing names the collectives that the trainer calls and no curve is of; absent where
+	// something else is missing.
+	Missing []string `json:"missing,omitempty"`
 }

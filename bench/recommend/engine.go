@@ -123,7 +123,7 @@ func (e *engine) findCurves() *Refusal {
 			case refusal != nil && i == after:
 				e.lacks = append(e.lacks, n)
 			case refusal != nil:
-				return refusal
+				return allMissing(n, refusal, e.without(plan))
 			default:
 				e.needs = append(e.needs, n)
 				e.curves = append(e.curves, c)
@@ -133,6 +133,18 @@ func (e *engine) findCurves() *Refusal {
 		}
 	}
 	return nil
+}
+
+// without are the calls of the passes for which there is no curve of the collective.
+func (e *engine) without(plan trainer.Plan) []need {
+	var none []need
+	for _, m := range slices.Concat(plan.Backward, plan.Forward) {
+		n := need{m.Collective, m.Ranks}
+		if !slices.Contains(none, n) && !slices.ContainsFunc(e.q.Curves, func(c cost.Curve) bool { return c.Collective == n.collective }) {
+			none = append(none, n)
+		}
+	}
+	return none
 }
 
 // dtype is the element type in which a call moves data.

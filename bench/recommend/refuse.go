@@ -3,6 +3,7 @@ package recommend
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"zbench/bench/cost"
@@ -16,38 +17,43 @@ const (
 	MinDecades = 2.0
 )
 
-// incomplete is the refusal of a question with missing or invalid input; nil if complete.
+// refuse is a refusal: its code, what is missing or wrong, and how to give it.
+func refuse(code, message, hint string) *Refusal {
+	return &Refusal{Code: code, Message: message, Hint: hint}
+}
+
+// incomplete says what the question lacks; nil is nothing.
 func incomplete(q Question, t trainer.Trainer) *Refusal {
 	total := int64(0)
 	blocks := false
 	for _, p := range q.Params {
 		if p.Elements < 0 || p.Elements > math.MaxInt64/16-total {
-			return &Refusal{"bad_model", fmt.Sprintf("tensor %q has %d elements", p.Name, p.Elements), "give each tensor's number of elements"}
+			return refuse("bad_model", fmt.Sprintf("tensor %q has %d elements", p.Name, p.Elements), "give each tensor's number of elements")
 		}
 		total += p.Elements
 		blocks = blocks || p.Block > 0
 	}
 	switch {
 	case total == 0:
-		return &Refusal{
+		return refuse(
 			"no_model", "the size of the gradients is not known, and the best bucket depends on it",
 			"give --params FILE, --preset NAME or --total-params N",
-		}
+		)
 	case t.Unit == trainer.Blocks && !blocks:
-		return &Refusal{
-			"no_blocks", "no tensor belongs to a transformer block, but " + t.Title + " is set in blocks",
+		return refuse(
+			"no_blocks", "no tensor is said to belong to a transformer block, and "+t.Title+" is set in blocks",
 			"give --params with names such as model.layers.0.mlp.weight, or a preset",
-		}
+		)
 	case !(q.Backward >= 0 && q.Forward >= 0) || math.IsInf(q.Backward+q.Forward, 0):
-		return &Refusal{
-			"bad_times", fmt.Sprintf("backward is %g s and forward %g s; both must be positive times", q.Backward, q.Forward),
+		return refuse(
+			"bad_times", fmt.Sprintf("a backward of %g s and a forward of %g s are no times", q.Backward, q.Forward),
 			"give --backward-ms and --forward-ms of one microbatch",
-		}
+		)
 	case len(q.Curves) == 0:
-		return &Refusal{
+		return refuse(
 			"no_curve", "no usable measurement of a collective was given",
 			"run `zbench collectives`, or give a log of rccl-tests that has rows",
-		}
+		)
 	}
 	return nil
 }
@@ -89,17 +95,40 @@ func missing(n need, q Question) *Refusal {
 		case apart > 1:
 			how = fmt.Sprintf("sweep all %d ranks with --strides %d: this is the stride of the ranks of all optimizer instances with the same share", q.Run.DP, apart)
 		}
-		return &Refusal{
+		return refuse(
 			"wrong_ranks",
 			fmt.Sprintf("the gradients are reduced by %s, and the curve is of %s: a ring of another length has another latency", n, ranks[0]),
-			how + ", or allow --allow-rescale, which assumes a ring and caps the confidence at low",
-		}
+			how+", or allow --allow-rescale, which assumes a ring and caps the confidence at low",
+		)
 	}
-	return &Refusal{
-		"missing_curve",
+	return refuse(
+		missingCurve,
 		fmt.Sprintf("the trainer calls %s, and the curves are of %s", n, strings.Join(others, ", ")),
 		fmt.Sprintf("sweep it: zbench collectives %s", n.collective),
+	)
+}
+
+// missingCurve is the code of a refusal for want of a collective.
+const missingCurve = "missing_curve"
+
+// allMissing is a refusal for want of a collective that names every other one that
+// is missing for the same ranks.
+func allMissing(first need, refusal *Refusal, more []need) *Refusal {
+	names := []string{first.collective}
+	for _, n := range more {
+		if n.ranks == first.ranks && !slices.Contains(names, n.collective) {
+			names = append(names, n.collective)
+		}
 	}
+	if refusal.Code != missingCurve {
+		return refusal
+	}
+	out := *refusal
+	if out.Missing = names; len(names) > 1 {
+		out.Message = strings.Replace(out.Message, first.collective, strings.Join(names, " and "), 1)
+		out.Hint = "sweep them: zbench collectives " + strings.Join(names, " ")
+	}
+	return &out
 }
 
 // tooFew refuses a curve with too few sizes or too small a range.
@@ -109,11 +138,11 @@ func tooFew(c cost.Curve) *Refusal {
 	if n >= MinSizes && span >= MinDecades {
 		return nil
 	}
-	return &Refusal{
+	return refuse(
 		"few_sizes",
 		fmt.Sprintf("the curve of %s has %d sizes over %.1f decades; an answer needs %d sizes over %g decades", c.Collective, n, span, MinSizes, MinDecades),
 		"sweep wider, for example -b 64K -e 8G -f 2",
-	}
+	)
 }
 
 // overBudget is the refusal if every setting exceeds the memory budget.
@@ -122,6 +151,6 @@ func (e *engine) overBudget() *Refusal {
 	for _, c := range e.candidates {
 		least = min(least, c.Memory)
 	}
-	return &Refusal{"memory", fmt.Sprintf("the smallest setting needs %s of buffers; the budget is %s",
-		unit.Bytes(least), unit.Bytes(e.q.MemBudget)), "raise --mem-budget"}
+	return refuse("memory", fmt.Sprintf("the smallest setting takes %s of buffers, and the budget is %s",
+		unit.Bytes(least), unit.Bytes(e.q.MemBudget)), "raise --mem-budget")
 }

@@ -24,9 +24,9 @@ func severalSetups(best cost.Curve, fit []cost.Curve) *Refusal {
 	if len(setups) > named {
 		text += "; …"
 	}
-	return &Refusal{
+	return refuse(
 		"several_setups",
 		fmt.Sprintf("the record has %d curves of %s of %d ranks, on different devices or with different settings (%s)", len(setups), best.Collective, best.Ranks, text),
-		"give a log of the one run with the setup of the training",
-	}
+		"give a log of the one run that is like the training",
+	)
 }

@@ -24,8 +24,19 @@ func (rec *Record) check() error {
 		return fmt.Errorf("created: year %d", y)
 	}
 	switch kind := rec.Source.Kind; {
-	case kind == Simulated && !rec.Simulated, kind == Measured && rec.Simulated:
+	case (kind == Simulated || kind == Emulated) && !rec.Simulated, kind == Measured && rec.Simulated:
 		return fmt.Errorf("\"simulated\" is %t, but source.kind is %q", rec.Simulated, kind)
+	}
+	switch {
+	case len(rec.Kernels) > 0 && (!rec.OfKernels() || len(rec.Results) > 0):
+		return errors.New("kernels beside collectives, or of no run that asked for them")
+	case rec.SequenceSeconds != nil && !(*rec.SequenceSeconds > 0):
+		return fmt.Errorf("sequences of %g s", *rec.SequenceSeconds)
+	}
+	for i := range rec.Kernels {
+		if err := rec.Kernels[i].check(); err != nil {
+			return fmt.Errorf("kernels[%d] (%s): %w", i, rec.Kernels[i].Key, err)
+		}
 	}
 	for i := range rec.Results {
 		if err := rec.Results[i].check(); err != nil {
@@ -96,8 +107,8 @@ func (t *Timing) check() error {
 		return fmt.Errorf("rounding is no interval: %g to %g", i.Lo, i.Hi)
 	}
 	for _, s := range []*stat.Summary{t.MeanOfRanks, t.MaxOfRanks, t.Spread} {
-		if s != nil && (s.N < 1 || s.Min < 0 || s.Median < s.Min || s.Max < s.Median) {
-			return fmt.Errorf("no summary of times: n %d, min %g, median %g, max %g", s.N, s.Min, s.Median, s.Max)
+		if err := checkSummary(s); err != nil {
+			return err
 		}
 	}
 	return nil

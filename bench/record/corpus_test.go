@@ -23,6 +23,10 @@ var badRecord = map[string]string{
 	"/source/imports/0/skipped/0/lines/0":     `0`,
 	"/world/ranks_per_gpu":                    `1`,
 	"/fabric/roofs/0/busbw":                   `0`,
+	"/fabric/bracket/factor":                  `0.5`,
+	"/results/0/bracket/seconds":              `0`,
+	"/results/0/bracket/fastest":              `0`,
+	"/results/0/bracket/slowest":              `0`,
 	"/spec/sweep/factor":                      `0`,
 	"/spec/sweep/step_bytes":                  `0`,
 	"/spec/sweep/graph_launches":              `0`,
@@ -53,12 +57,46 @@ var badRecord = map[string]string{
 
 // badRecords are changes that no record may have, each of a record that fits.
 func badRecords(t *testing.T) []schematest.Changes {
-	return []schematest.Changes{{Good: encoded(t, full()), Bad: badRecord}, {Good: encoded(t, bare()), Bad: map[string]string{"/source/kind": `"measured"`}}}
+	return []schematest.Changes{
+		{Good: encoded(t, full()), Bad: badRecord},
+		{Good: encoded(t, bare()), Bad: map[string]string{"/source/kind": `"measured"`}},
+		{Good: encoded(t, kernels()), Bad: badKernels},
+	}
+}
+
+// badKernels are changes of kernels() that no record may have.
+var badKernels = map[string]string{
+	"/source/kind":                       `"emulated" "simulated"`,
+	"/world/devices/0/kind":              `"memory"`,
+	"/world/devices/0/peak_bandwidth":    `0`,
+	"/spec/kernels/data":                 `"ones"`,
+	"/kernels/0/role":                    `"fast"`,
+	"/kernels/0/config/grid":             `"square"`,
+	"/kernels/0/status":                  `"fine"`,
+	"/kernels/0/reason":                  `""`,
+	"/kernels/0/verified/state":          `"yes"`,
+	"/kernels/0/timing/launches":         `0`,
+	"/kernels/0/timing/stop":             `"bored"`,
+	"/kernels/0/timing/launch":           `0`,
+	"/kernels/0/timing/seconds/n":        `0`,
+	"/kernels/0/metrics/rate":            `0`,
+	"/kernels/0/metrics/rate_lo":         `0`,
+	"/kernels/0/metrics/rate_hi":         `0`,
+	"/kernels/0/metrics/rate_fastest":    `0`,
+	"/kernels/0/metrics/rate_p95":        `0`,
+	"/kernels/0/metrics/of_peak":         `0`,
+	"/kernels/0/metrics/effective_flops": `0`,
+	"/kernels/0/metrics/executed_flops":  `0`,
+	"/kernels/0/metrics/of_copy":         `0`,
+	"/kernels/0/metrics/times_own_full":  `0`,
+	"/kernels/0/metrics/times_unfused":   `0`,
+	"/kernels/0/metrics/times_vendor":    `0`,
+	"/kernels/2/status":                  `"failed"`,
 }
 
 // What no record has is refused.
 func TestSchemaIsTight(t *testing.T) {
-	schematest.Tight(t, schematest.Compile(t, SchemaJSON), func() any { return &Record{} }, encoded(t, full()), encoded(t, bare()))
+	schematest.Tight(t, schematest.Compile(t, SchemaJSON), func() any { return &Record{} }, encoded(t, full()), encoded(t, bare()), encoded(t, kernels()))
 	schematest.Refuses(t, SchemaJSON, badRecords(t)...)
 }
 
@@ -100,7 +138,7 @@ func TestJournalSchemaIsTight(t *testing.T) {
 // records, and their own.
 func badHeaders(t *testing.T) []schematest.Changes {
 	var all []schematest.Changes
-	for i, rec := range []*Record{full(), bare()} {
+	for i, rec := range []*Record{full(), bare(), kernels()} {
 		h := begun()
 		h.Record = *rec
 		bad := map[string]string{"/schema": `"zbench.journal/0"`, "/crc32c": `"0000000"`, "/machine": `"none"`}
@@ -116,7 +154,16 @@ func badParts(t *testing.T) []schematest.Changes {
 	hung, passed := taken("a", 0), taken("a", 0)
 	hung.Status, hung.Reason, hung.Evidence, hung.Verified.Reason = Failed, "hung", full().Results[2].Evidence, "none"
 	passed.Isolated.Groups, passed.Isolated.Slow, passed.Isolated.Repeated, passed.Isolated.Unheld = []float64{1, 2}, []int{0, 1}, 1, 2
+	kernel := kernelPart("a@0", 0, 1e-3)
+	kernel.Kernel.Launch = new(1e-6)
+	kernel.Verified = &kernels().Kernels[0].Verified
+	burst, isolated := taken("a", 0), taken("a", 0)
+	burst.Status, burst.Reason, burst.Isolated = Failed, "hung", nil
+	isolated.Status, isolated.Reason, isolated.Burst = Failed, "hung", nil
 	return []schematest.Changes{
+		{Good: lineText(t, burst), Bad: map[string]string{"/status": `"ok"`}},
+		{Good: lineText(t, isolated), Bad: map[string]string{"/status": `"ok"`}},
+		{Good: lineText(t, kernel), Bad: map[string]string{"/kernel/launches": `0`, "/kernel/stop": `"bored"`}},
 		{Good: lineText(t, passed), Bad: map[string]string{
 			"/status":           `"failed"`,
 			"/key":              `""`,
@@ -138,7 +185,11 @@ func badParts(t *testing.T) []schematest.Changes {
 
 func badFurther(t *testing.T) []schematest.Changes {
 	added := Further{Why: Extension, Cases: full().Results}
-	return []schematest.Changes{{Good: lineText(t, added), Bad: map[string]string{"/why": `"fun"`, "/crc32c": `"-"`}}}
+	tuned := Further{Why: Tuned, Kernels: kernels().Kernels}
+	return []schematest.Changes{
+		{Good: lineText(t, added), Bad: map[string]string{"/why": `"fun"`, "/crc32c": `"-"`}},
+		{Good: lineText(t, tuned), Bad: map[string]string{"/kernels/0/role": `"fast"`}},
+	}
 }
 
 func lineText(t *testing.T, line interface{ Line() ([]byte, error) }) string {

@@ -11,17 +11,17 @@ import (
 	"zbench/bench/stat"
 )
 
-// column is one column of the CSV form: its header, with the unit in it, and
-// the cell of a result. A null is an empty cell.
-type column struct {
+// column is one column of a CSV form: its header, with the unit in it, and the cell
+// of a row. A null is an empty cell.
+type column[Row any] struct {
 	name string
-	cell func(*Record, *Result) string
+	cell func(*Record, *Row) string
 }
 
-// columns is the CSV form. Times are seconds, rates bytes per second; time_*
+// columns is the CSV form of collectives. Times are seconds, rates bytes per second; time_*
 // describes the burst's mean over ranks, as rccl-tests prints it. New columns
 // go to the end, so that readers by position keep working.
-var columns = []column{
+var columns = []column[Result]{
 	{"key", func(_ *Record, r *Result) string { return r.Key }},
 	{"collective", func(_ *Record, r *Result) string { return r.Collective }},
 	{"dtype", func(_ *Record, r *Result) string { return r.Dtype }},
@@ -74,21 +74,28 @@ var columns = []column{
 	{"time_rounding_hi_s", rounding(func(i *Interval) float64 { return i.Hi })},
 }
 
-// WriteCSV writes a header and one row per result. Rows depend on the record
-// alone: numbers have the shortest form that reads back exactly.
+// WriteCSV writes a header and one row per result or kernel. Rows depend on the
+// record alone: numbers have the shortest form that reads back exactly.
 func WriteCSV(w io.Writer, rec *Record) error {
+	if rec.OfKernels() {
+		return writeRows(w, rec, kernelColumns, rec.Kernels)
+	}
+	return writeRows(w, rec, columns, rec.Results)
+}
+
+func writeRows[Row any](w io.Writer, rec *Record, columns []column[Row], rows []Row) error {
 	out := csv.NewWriter(w)
-	row := make([]string, len(columns))
+	cells := make([]string, len(columns))
 	for i, c := range columns {
-		row[i] = c.name
+		cells[i] = c.name
 	}
 	// The writer keeps its first error until Flush.
-	_ = out.Write(row)
-	for i := range rec.Results {
+	_ = out.Write(cells)
+	for i := range rows {
 		for j, c := range columns {
-			row[j] = c.cell(rec, &rec.Results[i])
+			cells[j] = c.cell(rec, &rows[i])
 		}
-		_ = out.Write(plain.Row(row))
+		_ = out.Write(plain.Row(cells))
 	}
 	out.Flush()
 	if err := out.Error(); err != nil {

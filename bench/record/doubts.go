@@ -55,9 +55,14 @@ func (s *samples) doubts(r *Result) []Warning {
 		}
 	}
 	if share, ok := s.means.drift(); ok {
-		warn("drift", "run again on a warm machine, and look for other jobs", "the two passes differ by %.1f %%", 100*share)
+		out = append(out, driftWarning(share))
 	}
 	return out
+}
+
+// driftWarning is that of two passes that differ by so much of the first.
+func driftWarning(share float64) Warning {
+	return Warning{Code: "drift", Message: fmt.Sprintf("the two passes differ by %.1f %%", 100*share), Hint: "run again on a warm machine, and look for other jobs"}
 }
 
 // drift is the relative difference of the passes' medians, and whether it is

@@ -15,16 +15,25 @@ const (
 	Extension = "extension"
 	// SecondPass: the real sizes of the messages around the answer.
 	SecondPass = "second_pass"
+	// Tuned: the configurations of kernels that were the fastest of their tuning.
+	Tuned = "tuned"
 )
 
-// Further is cases that were added to a sweep for the sake of the bucket size,
-// once those before them were done: a line of the journal between the parts.
+// Reasons lists them all.
+func Reasons() []string { return []string{Extension, SecondPass, Tuned} }
+
+// Further is cases that were added to a sweep for the sake of the bucket size, or to
+// a run of kernels, once those before them were done: a line of the journal between
+// the parts.
 type Further struct {
 	// Why is extension for sizes beyond the largest, which the answer needs, second_pass
-	// for the real sizes of the messages around it.
+	// for the real sizes of the messages around it, tuned for the configurations of
+	// kernels that were the fastest of their tuning.
 	Why string `json:"why"`
 	// Cases are planned like those of the header: skipped or interrupted.
 	Cases []Result `json:"cases"`
+	// Kernels are planned rows of kernels; absent for collectives.
+	Kernels []Kernel `json:"kernels,omitempty"`
 	// After is the number of parts that came before.
 	After int `json:"-"`
 }
@@ -40,7 +49,8 @@ type Added struct {
 
 // Line is the cases as a line of the journal.
 func (f Further) Line() ([]byte, error) {
-	f.Cases = normal(Record{Results: f.Cases}).Results
+	all := normal(Record{Results: f.Cases, Kernels: f.Kernels})
+	f.Cases, f.Kernels = all.Results, all.Kernels
 	return journalLine(f)
 }
 
@@ -49,6 +59,15 @@ func (j *Journal) Planned() []Result {
 	all := slices.Clone(j.Header.Record.Results)
 	for _, f := range j.Further {
 		all = append(all, f.Cases...)
+	}
+	return all
+}
+
+// PlannedKernels are all rows of kernels: the header's, then those that were added.
+func (j *Journal) PlannedKernels() []Kernel {
+	all := slices.Clone(j.Header.Record.Kernels)
+	for _, f := range j.Further {
+		all = append(all, f.Kernels...)
 	}
 	return all
 }
@@ -81,6 +100,9 @@ func (j *Journal) added() []Added {
 		for _, r := range f.Cases {
 			a.Keys = append(a.Keys, r.Key)
 		}
+		for _, k := range f.Kernels {
+			a.Keys = append(a.Keys, k.Key)
+		}
 		all = append(all, a)
 	}
 	return all
@@ -104,18 +126,18 @@ func (j *Journal) addLine(line []byte, cases map[string]*planned) error {
 	if err := jsonfile.DecodeLine(line, &f); err != nil {
 		return err
 	}
-	if f.Why != Extension && f.Why != SecondPass {
-		return fmt.Errorf("cases were added for %q: this zbench knows %q and %q", f.Why, Extension, SecondPass)
+	if why := Reasons(); !slices.Contains(why, f.Why) {
+		return fmt.Errorf("cases were added for %q: this zbench knows %q", f.Why, why)
 	}
-	if len(f.Cases) == 0 {
+	if len(f.Cases)+len(f.Kernels) == 0 {
 		return errors.New("cases were added, but there are none")
 	}
-	all := j.Planned()
+	all, kernels := j.Planned(), j.PlannedKernels()
 	f.After = len(j.Parts)
 	j.Further = append(j.Further, f)
 	rec := j.Header.Record
-	rec.Results = slices.Concat(all, f.Cases)
-	if err := checkPlanned(rec.Results); err != nil {
+	rec.Results, rec.Kernels = slices.Concat(all, f.Cases), slices.Concat(kernels, f.Kernels)
+	if err := checkPlanned(rec.Results, rec.Kernels); err != nil {
 		return err
 	}
 	if err := rec.check(); err != nil {
@@ -123,6 +145,9 @@ func (j *Journal) addLine(line []byte, cases map[string]*planned) error {
 	}
 	for _, r := range f.Cases {
 		cases[r.Key] = &planned{Result: r}
+	}
+	for _, k := range f.Kernels {
+		cases[k.Key] = j.plannedKernel(k)
 	}
 	return nil
 }

@@ -26,8 +26,8 @@ func full() *Record {
 		},
 		Groups: 4, Stride: 2, Setup: "node-a:0", SlowestGroup: &SlowestGroup{FirstRank: 2, Median: 3e-5, Typical: 2e-5, Fastest: 1e-5, Slow: []int{1, 2}},
 		SlowLaunches: &SlowLaunches{Launches: 80, Groups: []SlowGroup{{FirstRank: 1, Count: 2}, {FirstRank: 2, Count: 9}}},
-		Extrapolated: true,
-		Warnings:     []Warning{{Code: "skew", Message: "spread 12 % <of ranks>", Hint: "see rails"}, {Code: "few", Message: "one"}},
+		Extrapolated: true, Bracket: &Bracket{Seconds: 2e-3, Fastest: 1e-3, Slowest: 8e-3},
+		Warnings: []Warning{{Code: "skew", Message: "spread 12 % <of ranks>", Hint: "see rails"}, {Code: "few", Message: "one"}},
 	}
 	ok.SetHeadline(2 * 15.0 / 16)
 	skipped := Result{
@@ -59,6 +59,7 @@ func full() *Record {
 		Fabric: &Fabric{
 			Name: "mi300x-pollara", Title: "MI300X, Pollara", Roofs: []Roof{{"rails", 4e11, "data sheet"}},
 			Extrapolated: []string{"beyond 2 nodes"}, Sources: []string{"a page"},
+			Bracket: &Ends{Fastest: "flat", Slowest: "falling", Factor: 27},
 		},
 		Spec: &spec.Spec{
 			Schema: spec.Schema, Benchmark: spec.Collectives, Backend: "loopback", Fabric: "mi300x-pollara", Seed: 1<<64 - 1, Faults: []string{"noise:sigma=0.05"},

@@ -45,6 +45,10 @@ func normal(rec Record) Record {
 	for i := range rec.Results {
 		rec.Results[i].Warnings = jsonfile.Filled(rec.Results[i].Warnings)
 	}
+	rec.Kernels = slices.Clone(rec.Kernels)
+	for i := range rec.Kernels {
+		rec.Kernels[i].Warnings = jsonfile.Filled(rec.Kernels[i].Warnings)
+	}
 	rec.Source.Imports = slices.Clone(rec.Source.Imports)
 	for i := range rec.Source.Imports {
 		im := &rec.Source.Imports[i]

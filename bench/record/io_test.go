@@ -147,6 +147,7 @@ func TestDeepNesting(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(encoded(f, full())))
 	f.Add([]byte(encoded(f, bare())))
+	f.Add([]byte(encoded(f, kernels())))
 	f.Add([]byte(`{"schema":"zbench.results/2"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		rec, err := Decode(bytes.NewReader(text))

@@ -116,10 +116,10 @@ func (j *Journal) readHeader(line []byte) error {
 		return errors.New(`the key "simulated" is missing`)
 	case h.Record.Schema != Schema:
 		return fmt.Errorf("%w: the file has %q, this zbench reads %q", ErrVersion, h.Record.Schema, Schema)
-	case h.Record.Spec == nil || h.Record.Spec.Sweep == nil:
+	case h.Record.Spec == nil || h.Record.Spec.Sweep == nil && h.Record.Spec.Kernels == nil:
 		return errors.New("a record of no sweep")
 	}
-	if err := checkPlanned(h.Record.Results); err != nil {
+	if err := checkPlanned(h.Record.Results, h.Record.Kernels); err != nil {
 		return err
 	}
 	if err := h.Record.Spec.Check(); err != nil {
@@ -129,8 +129,17 @@ func (j *Journal) readHeader(line []byte) error {
 }
 
 // checkPlanned refuses cases that are there twice or have a result already.
-func checkPlanned(cases []Result) error {
+func checkPlanned(cases []Result, kernels []Kernel) error {
 	seen := map[string]bool{}
+	for _, k := range kernels {
+		switch {
+		case seen[k.Key]:
+			return fmt.Errorf("the case %s is there twice", k.Key)
+		case k.Status != Skipped && k.Status != Interrupted || k.Timing != nil || k.Metrics != (Metrics{}):
+			return fmt.Errorf("the case %s has a result before it was run", k.Key)
+		}
+		seen[k.Key] = true
+	}
 	for _, r := range cases {
 		switch {
 		case seen[r.Key]:
@@ -146,7 +155,10 @@ func checkPlanned(cases []Result) error {
 // planned is a case with what there is of it.
 type planned struct {
 	Result
-	parts []Part
+	// kernel tells that it is one of the record's kernels, of which only the key and
+	// the status stand in Result; untimed, that kernels are checked alone.
+	kernel, untimed bool
+	parts           []Part
 }
 
 func (j *Journal) cases() map[string]*planned {
@@ -154,10 +166,17 @@ func (j *Journal) cases() map[string]*planned {
 	for _, r := range j.Planned() {
 		cases[r.Key] = &planned{Result: r}
 	}
+	for _, k := range j.PlannedKernels() {
+		cases[k.Key] = j.plannedKernel(k)
+	}
 	for _, p := range j.Parts {
 		cases[p.Key].parts = append(cases[p.Key].parts, p)
 	}
 	return cases
+}
+
+func (j *Journal) plannedKernel(k Kernel) *planned {
+	return &planned{Result: Result{Key: k.Key, Status: k.Status}, kernel: true, untimed: j.Header.Record.Emulated()}
 }
 
 // Record assembles the record as far as the sweep went. A torn last line is a
@@ -169,11 +188,18 @@ func (j *Journal) Record() *Record {
 	for i, r := range rec.Results {
 		rec.Results[i] = Assemble(r, cases[r.Key].parts)
 	}
+	if rec.OfKernels() {
+		rec.Kernels = j.PlannedKernels()
+		for i, k := range rec.Kernels {
+			rec.Kernels[i] = AssembleKernel(k, cases[k.Key].parts, rec.DeviceOf(&k).PeakBandwidth)
+		}
+		rec.conclude()
+	}
 	rec.Added = j.added()
 	if j.Torn > 0 {
 		rec.Warnings = append(slices.Clip(rec.Warnings), Warning{
 			Code: "torn", Message: fmt.Sprintf("the last line of the journal was cut off while it was written (%d bytes): its pass is left out", j.Torn),
-			Hint: "zbench collectives --resume takes it again",
+			Hint: "--resume takes it again",
 		})
 	}
 	return &rec
@@ -183,7 +209,7 @@ func (j *Journal) Record() *Record {
 func (j *Journal) Left() int {
 	left := 0
 	for _, c := range j.cases() {
-		if !Finished(c.Result, c.parts) {
+		if !Finished(c.Status, c.parts) {
 			left++
 		}
 	}
@@ -195,7 +221,7 @@ func (j *Journal) FinishedParts() []Part {
 	var list []Part
 	cases := j.cases()
 	for _, p := range j.Parts {
-		if c := cases[p.Key]; Finished(c.Result, c.parts) {
+		if c := cases[p.Key]; Finished(c.Status, c.parts) {
 			list = append(list, p)
 		}
 	}

@@ -16,20 +16,28 @@ func (p *Part) check(cases map[string]*planned) error {
 		return fmt.Errorf("the case %q is not planned", p.Key)
 	case !slices.Contains([]Status{OK, Failed, WrongData}, p.Status):
 		return fmt.Errorf("%s: a pass that ended as %q", p.Key, p.Status)
-	case Finished(c.Result, c.parts):
+	case Finished(c.Status, c.parts):
 		return fmt.Errorf("%s: a pass after the case was finished", p.Key)
 	case p.Pass != len(c.parts):
 		return fmt.Errorf("%s: pass %d where pass %d comes next", p.Key, p.Pass, len(c.parts))
-	case p.Status == OK && (p.Burst == nil || p.Isolated == nil || len(p.Burst.Mean) == 0):
+	case !c.kernel && p.Kernel != nil:
+		return fmt.Errorf("%s: pass %d: samples of a kernel", p.Key, p.Pass)
+	case !c.kernel && p.Status == OK && (p.Burst == nil || p.Isolated == nil || len(p.Burst.Mean) == 0):
 		return fmt.Errorf("%s: pass %d ended well without samples", p.Key, p.Pass)
 	case p.Verified != nil && !slices.Contains([]string{VerifiedOK, VerifiedWrong, NotVerified}, p.Verified.State):
 		return fmt.Errorf("%s: pass %d: verified as %q", p.Key, p.Pass, p.Verified.State)
-	case p.Status == WrongData && (p.Verified == nil || p.Verified.Wrong == nil || *p.Verified.Wrong == 0):
+	case p.Status == WrongData && !p.Verified.wrong():
 		return fmt.Errorf("%s: pass %d: the status is %q, but no element is wrong", p.Key, p.Pass, p.Status)
 	case p.Evidence != nil && p.Status != Failed:
 		return fmt.Errorf("%s: pass %d ended as %q with evidence of a hang", p.Key, p.Pass, p.Status)
 	case p.Status != OK && p.Reason == "":
 		return fmt.Errorf("%s: pass %d ended as %q without a reason", p.Key, p.Pass, p.Status)
+	}
+	if c.kernel {
+		if err := p.checkKernel(c); err != nil {
+			return fmt.Errorf("%s: pass %d: %w", p.Key, p.Pass, err)
+		}
+		return nil
 	}
 	if _, err := collective.ByName(c.Collective); err != nil {
 		return err
@@ -38,6 +46,11 @@ func (p *Part) check(cases map[string]*planned) error {
 		return fmt.Errorf("%s: pass %d: %w", p.Key, p.Pass, err)
 	}
 	return nil
+}
+
+// wrong tells whether elements are wrong, or a check has found more than its bar.
+func (v *Verified) wrong() bool {
+	return v != nil && (v.Wrong != nil && *v.Wrong > 0 || slices.ContainsFunc(v.Checks, func(c Check) bool { return !c.OK() }))
 }
 
 func (b *BurstSamples) check() error {

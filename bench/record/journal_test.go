@@ -214,6 +214,7 @@ func FuzzJournal(f *testing.F) {
 	f.Add(good[:len(good)-7])
 	f.Add(journalOf(f, begun()))
 	f.Add(grown(f))
+	f.Add(kernelJournal(f, plannedKernels(aKernel("a", Fused, 0, 1)), kernelPart("a@0", 0, 1)))
 	f.Add(journalOf(f, begun(), Part{Key: "a", Status: Failed, Reason: "link down"}))
 	hung := &Evidence{During: DuringBurst, Iterations: 5}
 	hung.SetRanks([]RankProgress{at(3, 2), at(2, 2), at(3, 2)})

@@ -34,6 +34,8 @@ type Part struct {
 	Burst *BurstSamples `json:"burst,omitempty"`
 	// Launches alone; absent where the pass did not come to them.
 	Isolated *IsolatedSamples `json:"isolated,omitempty"`
+	// Kernel is a kernel's samples; absent where it is checked and not timed.
+	Kernel *KernelSamples `json:"kernel,omitempty"`
 }
 
 // BurstSamples are the bursts of one pass in the order of time, in seconds per
@@ -80,11 +82,17 @@ type IsolatedSamples struct {
 	Ranks []byte `json:"ranks,omitempty" jsonschema:"pattern=^[A-Za-z0-9+/]+=?=?$"`
 }
 
-// Finished tells whether nothing of a planned case is left to run: its last pass
-// is there, a pass ended it, or it was never to be run.
-func Finished(planned Result, parts []Part) bool {
-	return planned.Status == Skipped || len(parts) == Passes || len(parts) > 0 && parts[len(parts)-1].Status != OK
+// Finished tells whether nothing of a case that was planned so is left to run: its
+// last pass is there, a pass ended it, or it was never to be run. A pass that ended
+// well without samples ends it too: its kernels are checked, not timed.
+func Finished(planned Status, parts []Part) bool {
+	if planned == Skipped || len(parts) == Passes {
+		return true
+	}
+	return len(parts) > 0 && (parts[len(parts)-1].Status != OK || !parts[len(parts)-1].timed())
 }
+
+func (p *Part) timed() bool { return p.Burst != nil || p.Kernel != nil }
 
 // Assemble makes a case's result of what was planned and of the passes that are
 // there, in their order. It is the only place where samples become figures: the
@@ -102,20 +110,29 @@ func Assemble(planned Result, parts []Part) Result {
 			r.Verified = *p.Verified
 		}
 	}
+	r.Status, r.Reason = outcome(planned.Status, planned.Reason, parts)
 	switch {
 	case len(parts) == 0:
-		return r
-	case !Finished(planned, parts):
-		r.Status, r.Reason = Interrupted, fmt.Sprintf("stopped after %d of %d passes", len(parts), Passes)
-		r.headline()
-		return r
-	}
-	last := parts[len(parts)-1]
-	r.Status, r.Reason, r.Evidence = last.Status, last.Reason, last.Evidence
-	if r.Status == OK {
+	case r.Status == OK:
 		s.conclude(&r)
+	case r.Status == Interrupted:
+		r.headline()
+	default:
+		r.Evidence = parts[len(parts)-1].Evidence
 	}
 	return r
+}
+
+// outcome is the status of a case with these parts, and the reason for it.
+func outcome(planned Status, reason string, parts []Part) (status Status, why string) {
+	if len(parts) == 0 {
+		return planned, reason
+	}
+	if !Finished(planned, parts) {
+		return Interrupted, fmt.Sprintf("stopped after %d of %d passes", len(parts), Passes)
+	}
+	last := parts[len(parts)-1]
+	return last.Status, last.Reason
 }
 
 // OnePass is the code of the warning of a result that lacks its second pass.
@@ -130,18 +147,25 @@ func CutShort(planned Result, parts []Part, failed string) Result {
 	if r.Status != Interrupted {
 		return r
 	}
-	if len(parts) == 0 {
-		r.Status, r.Reason = Skipped, "not run: "+failed+" failed before it"
-		return r
+	var warning *Warning
+	if r.Status, r.Reason, warning = cutShort(parts, failed); warning != nil {
+		join(parts).conclude(&r)
+		r.Warnings = append(r.Warnings, *warning)
 	}
-	r.Status, r.Reason = OK, ""
-	join(parts).conclude(&r)
-	r.Warnings = append(r.Warnings, Warning{
+	return r
+}
+
+// cutShort is how a case with these parts ends when another has failed; warning is
+// nil where nothing was measured.
+func cutShort(parts []Part, failed string) (status Status, reason string, warning *Warning) {
+	if len(parts) == 0 {
+		return Skipped, "not run: " + failed + " failed before it", nil
+	}
+	return OK, "", &Warning{
 		Code:    OnePass,
 		Message: fmt.Sprintf("%d of %d passes: %s failed before the next, so a drift would not show", len(parts), Passes, failed),
-		Hint:    "zbench collectives --resume takes what is missing",
-	})
-	return r
+		Hint:    "--resume takes what is missing",
+	}
 }
 
 // conclude gives a case that ended well its headline and its doubts.

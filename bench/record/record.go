@@ -1,5 +1,5 @@
-// Package record is zbench's file format: what a sweep or an imported log
-// leaves on disk, and what every report, comparison and recommendation reads.
+// Package record is zbench's file format: what a sweep, a run of kernels or an imported
+// log leaves on disk, and what every report, comparison and recommendation reads.
 //
 // All values are in base units: bytes, seconds, bytes per second. Nothing in a
 // record depends on the wall clock of the tool itself; that lives in run.json.
@@ -17,8 +17,8 @@ import (
 // older form could be misled.
 const Schema = "zbench.results/2"
 
-// Record is one sweep or one import: where it came from, in which world, and
-// one Result per case.
+// Record is one run of a benchmark or one import: where it came from, in which world,
+// and one Result or Kernel per case.
 type Record struct {
 	// Version of the format.
 	Schema string `json:"schema"`
@@ -26,22 +26,30 @@ type Record struct {
 	Tool Tool `json:"tool"`
 	// When the record was made, in UTC (RFC 3339).
 	Created time.Time `json:"created"`
-	// Simulated is true when a model, not hardware, decided the times.
+	// Simulated is true when a model or an emulation, not hardware, is behind the
+	// results.
 	Simulated bool `json:"simulated"`
 	// Source tells who timed the results.
 	Source Source `json:"source"`
 	// The set of ranks. A zero means not known.
 	World World `json:"world"`
 	// Fabric is the hardware description that the sweep ran on or against; null when it is
-	// not known, as for an imported log.
+	// not known, as for an imported log and for kernels.
 	Fabric *Fabric `json:"fabric"`
 	// Spec is the request; null for an import.
 	Spec *spec.Spec `json:"spec"`
 	// Added are the cases that were added after the others were done, for the sake of
-	// the bucket size.
+	// the bucket size or of a tuning.
 	Added []Added `json:"added,omitempty"`
-	// One entry per case; every planned case has one.
+	// One entry per case of collectives; every planned case has one.
 	Results []Result `json:"results"`
+	// Kernels are the rows of hbm or of a kernel, one per case and device; a record has
+	// these or results.
+	Kernels []Kernel `json:"kernels,omitempty"`
+	// SequenceSeconds is what the sequences of all shapes take on one device, each for
+	// the whole of its batch, in seconds: Newton–Schulz of all matrices. Absent before all
+	// are timed.
+	SequenceSeconds *float64 `json:"sequence_seconds,omitempty"`
 	// Doubts about the record as a whole.
 	Warnings []Warning `json:"warnings"`
 }
@@ -59,22 +67,29 @@ const (
 	Measured  = "measured"
 	Simulated = "simulated"
 	Imported  = "imported"
+	// Emulated is of kernels that ran thread by thread: results, and no times.
+	Emulated = "emulated"
 )
 
 // Source tells who timed the results.
 type Source struct {
 	// Kind tells whether hardware was timed (measured), a model decided the times
-	// (simulated), or another tool's file was read (imported).
+	// (simulated), kernels ran thread by thread and were not timed (emulated), or another
+	// tool's file was read (imported).
 	Kind string `json:"kind"`
 	// Backend is the provider of the collectives (loopback, rocm, cuda); absent for an
 	// import.
 	Backend string `json:"backend,omitempty"`
-	// Clock is what time meant: virtual or monotonic; absent for an import.
+	// Clock is what time meant: virtual or monotonic, none where nothing was timed;
+	// absent for an import.
 	Clock string `json:"clock,omitempty"`
 	// Driver is the GPUs' kernel driver with its version, where it tells.
 	Driver string `json:"driver,omitempty"`
 	// Libraries are those that were loaded, or that the log names.
 	Libraries []Library `json:"libraries,omitempty"`
+	// Vendor says which library the vendor's products are from, or why there are none;
+	// absent where none are asked for.
+	Vendor string `json:"vendor,omitempty"`
 	// The files that were read; absent unless kind is imported.
 	Imports []Import `json:"imports,omitempty"`
 }
@@ -142,10 +157,16 @@ type Device struct {
 	Name string `json:"name"`
 	// PCI address, domain:bus:device.function.
 	PCI string `json:"pci,omitempty"`
+	// Kind is what was measured of it; absent where it ran collectives.
+	Kind string `json:"kind,omitempty"`
+	// Units are compute units, or the CPUs that were used; absent where not known.
+	Units int `json:"units,omitempty"`
 	// Bytes is the size of its memory, in bytes.
 	Bytes int64 `json:"bytes"`
+	// Cache is the size of its last level of cache, in bytes; absent where not known.
+	Cache int64 `json:"cache,omitempty"`
 	// Peak bandwidth of its memory in bytes per second; null when not known.
-	PeakBandwidth *float64 `json:"peak_bandwidth"`
+	PeakBandwidth *float64 `json:"peak_bandwidth" jsonschema:"exclusiveMinimum=0"`
 	// Where the peak is from, with its date.
 	PeakSource string `json:"peak_source,omitempty"`
 }
@@ -160,6 +181,9 @@ type Fabric struct {
 	Roofs []Roof `json:"roofs"`
 	// Extrapolated lists, in words, which parts of the model were never measured.
 	Extrapolated []string `json:"extrapolated"`
+	// Bracket says what the ends of the model's bracket assume; absent where the model of
+	// this number of nodes has none.
+	Bracket *Ends `json:"bracket,omitempty"`
 	// Where the figures come from.
 	Sources []string `json:"sources"`
 }

@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"math"
 
 	"zbench/bench/stat"
 )
@@ -82,6 +83,9 @@ type Result struct {
 	// Extrapolated is true when the model behind a simulated time has parts that were
 	// never measured: for that number of nodes, of GPUs on a node, or for that collective.
 	Extrapolated bool `json:"extrapolated"`
+	// Bracket is between which times the model puts a launch of an extrapolated case;
+	// absent where the model has no bracket for it.
+	Bracket *Bracket `json:"bracket,omitempty"`
 	// Doubts about this case.
 	Warnings []Warning `json:"warnings"`
 }
@@ -101,9 +105,72 @@ type Verified struct {
 	Wrong *int64 `json:"wrong"`
 	// Launches is the number of verification launches behind the state.
 	Launches int `json:"launches,omitempty"`
-	// Why the data were not checked.
+	// Why the data were not checked, or what was wrong.
 	Reason string `json:"reason,omitempty"`
+	// Elements that a kernel's check looked at; absent for collectives.
+	Elements int64 `json:"elements,omitempty"`
+	// First element that was wrong; absent where none was.
+	First *WrongElement `json:"first,omitempty"`
+	// ULP is the largest difference from the reference in units of the last place;
+	// absent where the check is for equal bits.
+	ULP *float64 `json:"ulp,omitempty"`
+	// Checks hold results against float64 as a whole.
+	Checks []Check `json:"checks,omitempty"`
 }
+
+// WrongElement is an element that is not what it must be.
+type WrongElement struct {
+	// Index of it in the result.
+	Index int64 `json:"index"`
+	// What it must be.
+	Expected string `json:"expected"`
+	// What it is.
+	Got string `json:"got"`
+}
+
+// Check is a result held against float64 and its bar.
+type Check struct {
+	// Shape that was checked, smaller than the row's where float64 or the emulation could
+	// not follow.
+	Shape string `json:"shape"`
+	// What was checked.
+	What string `json:"what"`
+	// Deviation that was found.
+	Found Deviation `json:"found"`
+	// Bar is the largest deviation that is right.
+	Bar Deviation `json:"bar"`
+}
+
+// Deviation is how far a result is from its reference.
+type Deviation struct {
+	// Norm of the difference over the reference's.
+	Frobenius float64 `json:"frobenius"`
+	// Largest difference of an element, relative where the bar is 2^-8; for symmetry the
+	// elements that differ.
+	Max float64 `json:"max"`
+}
+
+// Within tells whether a deviation is no larger than another in both.
+func (d Deviation) Within(most Deviation) bool {
+	return d.Frobenius <= most.Frobenius && d.Max <= most.Max
+}
+
+// Worst keeps the larger of what was found and another finding.
+func (c *Check) Worst(d Deviation) {
+	c.Found.Frobenius = worse(c.Found.Frobenius, d.Frobenius)
+	c.Found.Max = worse(c.Found.Max, d.Max)
+}
+
+// worse is the larger. What is no number is the largest that JSON has a word for.
+func worse(a, b float64) float64 {
+	if math.IsNaN(a) || math.IsNaN(b) {
+		return math.MaxFloat64
+	}
+	return min(math.MaxFloat64, max(a, b))
+}
+
+// OK tells whether the bar is kept.
+func (c Check) OK() bool { return c.Found.Within(c.Bar) }
 
 // Timing is one way of timing a case. Every summary is of seconds per launch.
 type Timing struct {

@@ -38,6 +38,8 @@ type Spec struct {
 	Faults []string `json:"faults,omitempty"`
 	// Sweep of collectives; absent for another benchmark.
 	Sweep *Sweep `json:"sweep,omitempty"`
+	// Run of hbm or of a kernel; absent for collectives.
+	Kernels *Kernels `json:"kernels,omitempty"`
 	// Bucket size that is asked for; absent where none is.
 	Advice *Advice `json:"advice,omitempty"`
 }
@@ -101,6 +103,9 @@ func (s Spec) Clone() Spec {
 		w.Collectives, w.InPlace = slices.Clone(w.Collectives), slices.Clone(w.InPlace)
 		w.Groups, w.Strides, w.Scales = slices.Clone(w.Groups), slices.Clone(w.Strides), slices.Clone(w.Scales)
 		s.Sweep = &w
+	}
+	if s.Kernels != nil {
+		s.Kernels = s.Kernels.clone()
 	}
 	if s.Advice != nil {
 		a := *s.Advice
@@ -169,6 +174,11 @@ func (s *Spec) Check() error {
 	if s.Sweep != nil {
 		if err := s.Sweep.check(); err != nil {
 			return fmt.Errorf("spec: sweep: %w", err)
+		}
+	}
+	if s.Kernels != nil {
+		if err := s.Kernels.check(); err != nil {
+			return fmt.Errorf("spec: kernels: %w", err)
 		}
 	}
 	if s.Advice != nil && s.Advice.Model != nil {

@@ -15,9 +15,13 @@ const (
 	ddpDefault = 25 << 20
 )
 
+// Unsharded is the name of the trainer that stands beside the assumed one: it reduces
+// whole gradients.
+const Unsharded = "ddp"
+
 func init() {
 	register(Trainer{
-		listed: 2, Name: "ddp", Title: "PyTorch DDP", Aliases: []string{"pytorch", "torch"},
+		listed: 2, Name: Unsharded, Title: "PyTorch DDP", Aliases: []string{"pytorch", "torch"},
 		Knob: "bucket_cap_mb", Unit: MiB, GradDtype: "bfloat16", Stages: []int{0}, InPlace: true, Collectives: []string{allReduce},
 		Default: func(_ []Param, r Run) int64 { return ddpDefault / r.grad() },
 		Granule: func(r Run) int64 { return (1 << 20) / r.grad() },

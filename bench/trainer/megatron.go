@@ -15,9 +15,13 @@ const (
 	megatronPadded  = 1 << 16
 )
 
+// Assumed is the name of the trainer that a question has where none is given: the one
+// that large clusters train with.
+const Assumed = "megatron"
+
 func init() {
 	register(Trainer{
-		listed: 1, Name: "megatron", Title: "Megatron-LM", Aliases: []string{"megatron-lm", "mcore", "primus", "nemo"},
+		listed: 1, Name: Assumed, Title: "Megatron-LM", Aliases: []string{"megatron-lm", "mcore", "primus", "nemo"},
 		Knob: "ddp_bucket_size", Unit: Elements, GradDtype: "float", Stages: []int{1, 0}, InPlace: true, LayerWise: true,
 		Collectives: []string{allReduce, reduceScatter, allGather},
 		Default:     megatronDefault, plan: megatronPlan, Memory: megatronMemory,

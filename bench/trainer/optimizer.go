@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"zbench/bench/spell"
 )
 
 // layerWiseOptimizers are those that Megatron's distributed optimizer serves layer by
@@ -14,17 +16,21 @@ var layerWiseOptimizers = []string{"muon", distMuon, "adaptive_muon", "lion", "s
 // plainOptimizers are the others.
 var plainOptimizers = []string{"adam", "sgd"}
 
-// LayerWiseOptimizer reports whether Megatron's distributed optimizer keeps the matrices
-// of an optimizer whole. The error of an unknown name lists the valid ones.
+// OptimizerName is Megatron's name of an optimizer in any spelling; the error is a
+// [spell.Unknown].
+func OptimizerName(name string) (string, error) {
+	names := slices.Concat(plainOptimizers, layerWiseOptimizers)
+	if own, known := spell.Match(names, name); known {
+		return own, nil
+	}
+	return "", &spell.Unknown{Kind: "Megatron optimizer", Given: name, Valid: names}
+}
+
+// LayerWiseOptimizer tells whether Megatron's distributed optimizer keeps the
+// matrices of an optimizer whole. An unknown name is an error that lists the valid.
 func LayerWiseOptimizer(name string) (bool, error) {
-	name = strings.ToLower(strings.TrimSpace(name))
-	if slices.Contains(layerWiseOptimizers, name) {
-		return true, nil
-	}
-	if slices.Contains(plainOptimizers, name) {
-		return false, nil
-	}
-	return false, fmt.Errorf("unknown optimizer %q: Megatron has %s", name, strings.Join(slices.Concat(plainOptimizers, layerWiseOptimizers), ", "))
+	own, err := OptimizerName(name)
+	return slices.Contains(layerWiseOptimizers, own), err
 }
 
 // optimizerKeys are settings that count only together with Megatron's own keys: other

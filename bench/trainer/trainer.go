@@ -9,8 +9,10 @@ package trainer
 
 import (
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
+
+	"zbench/bench/spell"
 )
 
 // Units of a trainer's knob.
@@ -190,18 +192,26 @@ type Plan struct {
 	EachForward  bool `json:"each_forward"`
 }
 
-// ByName finds a trainer; the error lists the names.
+// ByName finds a trainer in any spelling of its name or an alias; the error about an unknown name is a [spell.Unknown].
 func ByName(name string) (Trainer, error) {
-	want := strings.ToLower(strings.TrimSpace(name))
+	if i := spell.Index(table, name, func(t Trainer) (string, []string) { return t.Name, t.Aliases }); i >= 0 {
+		return table[i], nil
+	}
+	if want, known := spell.Match(slices.Sorted(maps.Keys(unsimulated)), name); known {
+		return Trainer{}, fmt.Errorf("framework %s: %s", want, unsimulated[want])
+	}
+	unknown := &spell.Unknown{Kind: "framework", Given: name, Valid: Names()}
 	for _, t := range table {
-		if want == t.Name || slices.Contains(t.Aliases, want) {
-			return t, nil
-		}
+		unknown.Aliases = append(unknown.Aliases, t.Aliases...)
 	}
-	if why, known := unsimulated[want]; known {
-		return Trainer{}, fmt.Errorf("framework %s: %s", want, why)
-	}
-	return Trainer{}, fmt.Errorf("unknown framework %q: valid are %s", name, strings.Join(Names(), ", "))
+	return Trainer{}, unknown
+}
+
+// Alias is the trainer's name or alias that is given in any spelling: it chooses the
+// form of the setting that comes first.
+func (t Trainer) Alias(given string) string {
+	name, _ := spell.Match(append([]string{t.Name}, t.Aliases...), given)
+	return name
 }
 
 // Names lists the trainers in the order of the table.

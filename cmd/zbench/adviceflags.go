@@ -39,14 +39,13 @@ type adviceFlag struct {
 // adviceFlags is the table of them all.
 var adviceFlags = []adviceFlag{
 	{"framework", "name", "the trainer: " + strings.Join(trainer.Names(), ", ") + " (Primus is megatron)", func(o *adviceFlagSet, v string) error {
-		_, err := trainer.ByName(v)
-		o.want.Framework = strings.ToLower(strings.TrimSpace(v)) // an alias chooses the snippet that comes first
+		t, err := trainer.ByName(v)
+		o.want.Framework = t.Alias(v) // it chooses the snippet that comes first
 		return err
 	}},
 	{"params", "file", "one rank's parameter tensors in forward order: CSV or JSON of name and elements or shape, safetensors, or its index", func(o *adviceFlagSet, v string) error { return setText(&o.params, v) }},
-	{"preset", "name", "a published model: " + strings.Join(model.PresetNames(), ", "), func(o *adviceFlagSet, v string) error {
-		_, err := model.Preset(v)
-		o.want.Preset = v
+	{"preset", "name", "a published model: " + strings.Join(model.PresetNames(), ", "), func(o *adviceFlagSet, v string) (err error) {
+		o.want.Preset, err = model.PresetName(v)
 		return err
 	}},
 	{"total-params", "count", "number of parameters, where there is no list; k, M, G are decimal", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Total, v) }},
@@ -54,8 +53,7 @@ var adviceFlags = []adviceFlag{
 	{"largest-param", "count", "with --total-params: elements of the embedding and of the output layer", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Largest, v) }},
 	{"dp", "ranks", "ranks that reduce a gradient together (default the curve's)", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.DP, v) }},
 	{"optimizer", "name", "Megatron's --optimizer: with muon and the like each matrix stays whole on one rank (default adam)", func(o *adviceFlagSet, v string) (err error) {
-		o.want.Optimizer = strings.ToLower(strings.TrimSpace(v))
-		_, err = trainer.LayerWiseOptimizer(v)
+		o.want.Optimizer, err = trainer.OptimizerName(v)
 		return err
 	}},
 	{"ep", "groups", "expert-parallel groups among them", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.EP, v) }},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"runtime"
 	"time"
@@ -14,33 +13,14 @@ import (
 	"zbench/report"
 )
 
-// printRecord writes the record to standard output, and the sizes near the
-// plateau after it: behind a table to standard output, else to standard error,
-// so that machine-readable output stays alone. Quiet leaves them out there, unless a
-// bucket size was asked for.
-func printRecord(s State, rec *record.Record, d *advice.Document, format string, quiet bool) error {
-	readable, err := collectivesDocument.print(s, format, rec)
-	if err != nil {
+// printRecord writes the record to standard output. Behind data for machines, which
+// stay alone there, the verdict goes to standard error, unless quiet.
+func printRecord(s State, r swept, format string, quiet bool) error {
+	readable, err := collectivesDocument.print(s, format, r)
+	if err != nil || readable || quiet {
 		return err
 	}
-	to := s.Stdout
-	switch {
-	case !readable && quiet && d == nil:
-		return nil
-	case !readable:
-		to = s.Stderr
-	}
-	if _, err := io.WriteString(to, "\n"); err != nil {
-		return err
-	}
-	if d.Answered() || d != nil && d.Answer.Refusal == nil {
-		return d.WriteText(to)
-	}
-	answer := bucket.Knees(rec)
-	if err := answer.WriteText(to); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(to, "\n%s\n", answer.Sentence())
+	_, err = io.WriteString(s.Stderr.own(), verdictText(s, s.Stderr, r))
 	return err
 }
 

@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"zbench/bench/exit"
+	"zbench/bench/spell"
 	"zbench/internal/native"
 )
 
@@ -19,13 +19,16 @@ var gpuNodes = []struct{ path, backend string }{
 // a loopback in this process alone is not what was meant.
 var launcherVariables = []string{"ZBENCH_RANK", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "WORLD_SIZE"}
 
+func unknownBackend(name string) error {
+	return &spell.Unknown{Kind: "backend", Given: name, Valid: append([]string{"auto"}, native.Backends()...)}
+}
+
 // chooseBackend resolves auto: the GPU's library where there is a GPU, the
 // loopback only where there is neither a GPU nor a launcher.
 func chooseBackend(s State, asked string) (string, error) {
 	if asked != "auto" {
 		if !slices.Contains(native.Backends(), asked) {
-			return "", usagef("--backend loopback needs no GPU",
-				"unknown backend %q: valid are auto, %s", asked, strings.Join(native.Backends(), ", "))
+			return "", usage(unknownBackend(asked), "--backend loopback needs no GPU")
 		}
 		return asked, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,6 +25,8 @@ type collectivesOptions struct {
 
 	out, format  string
 	force, quiet bool
+	// verbose prints all that is known, progress tells of every case off a terminal too.
+	verbose, progress bool
 	// resume is the folder of a sweep to go on with, file a request to run.
 	resume, file string
 }
@@ -36,7 +39,8 @@ func newCollectives(s State) *cobra.Command {
 		Long: `Sweeps ` + strings.Join(collective.Default(), ", ") + `, or the collectives named,
 over message sizes and leaves one folder: results.json, results.csv,
 report.html, plots as PNG and SVG, bucket.json and run.json. The table goes to
-standard output. "zbench list collectives" describes all collectives. Each
+standard output, the verdict last; --verbose prints all that is known. "zbench
+list collectives" describes all collectives. Each
 finished pass of a case is on disk at once, in journal.jsonl: a sweep that was
 killed goes on with --resume DIR, which needs no other flag, and every command
 reads what it left. What a sweep will take, in measured time and GPU-hours, is
@@ -60,7 +64,7 @@ steps (-i). -G captures a burst's launches into a graph and replays it.`,
   zbench collectives --spec old/results.json --nodes 64`,
 		ValidArgs: collective.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.want.Sweep.Collectives = args
+			o.want.Sweep.Collectives = collectiveNames(args)
 			return o.start(s, cmd)
 		},
 	}
@@ -101,6 +105,8 @@ func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	collectivesDocument.flag(f, &o.format)
 	f.BoolVar(&o.force, "force", false, "write into a folder that holds files; with --resume go on though something else differs")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
+	f.BoolVar(&o.progress, "progress", false, "rows on standard error while they are measured, also where that is no terminal")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "print all that is known: every column, both placements, how to mend each warning")
 	f.StringVar(&o.resume, "resume", "", "go on with the sweep that this folder holds, with its own options")
 	f.StringVar(&o.file, "spec", "", "run the request in this file or folder: a results.json, a journal.jsonl or a spec; other flags change it")
 }
@@ -137,7 +143,7 @@ func (o *collectivesOptions) engine(s State) (*engine.Engine, error) {
 		Open: func(ctx context.Context, u *engine.Setup) (engine.Driver, error) {
 			return openCollectives(ctx, s, o.libraries, u)
 		},
-		Watch: func(total, done int) engine.Watcher { return newProgress(s, total, done, o.quiet) },
+		Watch: func(total, done int) engine.Watcher { return newProgress(s, total, done, o.quiet, o.progress) },
 	}, err
 }
 
@@ -158,7 +164,7 @@ func (o *collectivesOptions) finish(s State, dir *engine.Folder, started time.Ti
 	if err := writeRun(dir, s, started); err != nil {
 		return err
 	}
-	if err := printRecord(s, out.Record, out.Advice, o.format, o.quiet); err != nil {
+	if err := printRecord(s, swept{out.Record, out.Advice, dir.Path, o.verbose}, o.format, o.quiet); err != nil {
 		return err
 	}
 	s.note(o.quiet, "Wrote %s (report.html, results.json, results.csv, bucket.json, plots) in %s\n",
@@ -178,8 +184,11 @@ func reproduce(rec *record.Record) string {
 		}
 		return strings.Join(line, " ")
 	}
-	line = append([]string{"zbench", rec.Spec.Benchmark}, rec.Spec.Sweep.Collectives...)
-	for _, f := range specFlags {
+	line = []string{"zbench", engine.Command(rec.Spec.Benchmark)}
+	if rec.Spec.Sweep != nil {
+		line = append(line, rec.Spec.Sweep.Collectives...)
+	}
+	for _, f := range flagsOf(rec.Spec.Benchmark) {
 		name := "--" + f.name
 		if f.letter != "" {
 			name = "-" + f.letter
@@ -188,14 +197,22 @@ func reproduce(rec *record.Record) string {
 			if f.unit == "" {
 				line = append(line, name)
 			} else {
-				line = append(line, name, v)
+				line = append(line, name, quoted(v))
 			}
 		}
 	}
-	if len(rec.Added) > 0 {
+	if len(rec.Added) > 0 && rec.Spec.Advice != nil {
 		line = append(line, rec.Spec.Advice.Line()...) // the question decides which cases were added
 	}
 	return strings.Join(line, " ")
+}
+
+// quoted is a value as a shell takes it for one.
+func quoted(v string) string {
+	if strings.ContainsAny(v, " \t") {
+		return strconv.Quote(v)
+	}
+	return v
 }
 
 // clash is what a command line says otherwise than the sweep that it resumes.

@@ -65,7 +65,7 @@ func runDoctor(ctx context.Context, s State, o doctorOptions) error {
 		return err
 	}
 	if o.backend != "auto" && !slices.Contains(native.Backends(), o.backend) {
-		return usagef(help, "unknown backend %q: valid are auto, %s", o.backend, strings.Join(native.Backends(), ", "))
+		return usage(unknownBackend(o.backend), help)
 	}
 	report := doctor.Report{Schema: doctor.Schema, Tool: toolVersion(), Host: s.Hostname()}
 	if len(o.archs) > 0 {

@@ -67,6 +67,7 @@ func compileKernels(c *native.Compiler, arch string) doctor.Compiled {
 	for _, k := range native.Kernels() {
 		files[k.File] = append(files[k.File], k.Name)
 	}
+	c.Expect(len(files))
 	for _, k := range native.Kernels() { // in the table's order
 		names := files[k.File]
 		if names == nil {

@@ -9,9 +9,8 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
-	"zbench/bench/memory"
-	"zbench/bench/muon"
 	"zbench/bench/record"
+	"zbench/bench/spell"
 	"zbench/internal/doctor"
 )
 
@@ -25,9 +24,8 @@ type format struct {
 	// readable tells that more text for people may follow on the same stream.
 	readable bool
 
-	collectives func(State, *record.Record) error
-	memory      func(State, *memory.Record) error
-	muon        func(State, *muon.Report) error
+	collectives func(State, swept) error
+	kernels     func(State, *record.Record) error
 	advice      func(State, advised) error
 	knees       func(State, bucket.Answer) error
 	doctor      func(State, doctor.Report) error
@@ -43,6 +41,17 @@ func register(f format) bool { //nolint:unparam // a variable takes it
 	return true
 }
 
+// swept is a record of collectives with what is said of it.
+type swept struct {
+	*record.Record
+	// advice is the bucket size, folder where the record lies; nil and empty where there
+	// is none.
+	advice *advice.Document
+	folder string
+	// verbose asks for all that is known, instead of what fits on a screen.
+	verbose bool
+}
+
 // advised is a recommendation with the records that it is of.
 type advised struct {
 	*advice.Document
@@ -56,9 +65,8 @@ type document[T any] struct {
 
 // The documents.
 var (
-	collectivesDocument = document[*record.Record]{func(f format) func(State, *record.Record) error { return f.collectives }}
-	memoryDocument      = document[*memory.Record]{func(f format) func(State, *memory.Record) error { return f.memory }}
-	muonDocument        = document[*muon.Report]{func(f format) func(State, *muon.Report) error { return f.muon }}
+	collectivesDocument = document[swept]{func(f format) func(State, swept) error { return f.collectives }}
+	kernelsDocument     = document[*record.Record]{func(f format) func(State, *record.Record) error { return f.kernels }}
 	adviceDocument      = document[advised]{func(f format) func(State, advised) error { return f.advice }}
 	kneesDocument       = document[bucket.Answer]{func(f format) func(State, bucket.Answer) error { return f.knees }}
 	doctorDocument      = document[doctor.Report]{func(f format) func(State, doctor.Report) error { return f.doctor }}
@@ -84,7 +92,7 @@ func (d document[T]) flag(f *pflag.FlagSet, to *string) {
 // help is what to do next.
 func (d document[T]) check(name, help string) error {
 	if names := d.names(); !slices.Contains(names, name) {
-		return usagef(help, "unknown format %q: valid are %s", name, strings.Join(names, ", "))
+		return usage(&spell.Unknown{Kind: "format", Given: name, Valid: names}, help)
 	}
 	return nil
 }

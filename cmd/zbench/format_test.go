@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/exit"
-	"zbench/bench/record"
 )
 
 // printed runs a command and returns its exit code and both outputs.
@@ -27,8 +26,7 @@ func printed(t *testing.T, args ...string) (code int, stdout, stderr string) {
 // The table of documents and formats. A change is one of this list too.
 func TestFormatsOfDocuments(t *testing.T) {
 	require.Equal(t, []string{"table", "markdown", "csv", "json"}, collectivesDocument.names())
-	require.Equal(t, []string{"table", "markdown", "csv", "json"}, memoryDocument.names())
-	require.Equal(t, []string{"table", "markdown", "csv", "json"}, muonDocument.names())
+	require.Equal(t, []string{"table", "markdown", "csv", "json"}, kernelsDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, adviceDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, kneesDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, doctorDocument.names())
@@ -41,8 +39,8 @@ func TestAFormatIsOneFile(t *testing.T) {
 	t.Cleanup(func() { formats = before })
 	register(format{
 		name: "count", order: 9,
-		collectives: func(s State, rec *record.Record) error {
-			_, err := fmt.Fprintf(s.Stdout, "%d results\n", len(rec.Results))
+		collectives: func(s State, r swept) error {
+			_, err := fmt.Fprintf(s.Stdout, "%d results\n", len(r.Results))
 			return err
 		},
 		advice: func(s State, d advised) error {
@@ -72,11 +70,11 @@ func TestFormatsThatADocumentLacks(t *testing.T) {
 		args  []string
 		valid string
 	}{
-		{[]string{"collectives", "--out", out, "--format", "jsonl"}, "table, markdown, csv, json"},
-		{[]string{"import", "none.log", "--format", "jsonl"}, "table, markdown, csv, json"},
-		{[]string{"hbm", "--out", out, "--format", "jsonl"}, "table, markdown, csv, json"},
-		{[]string{"kernels", "rmsnorm", "--out", out, "--format", "jsonl"}, "table, markdown, csv, json"},
-		{[]string{"kernels", "muon", "--shape", "8x8", "--out", out, "--format", "jsonl"}, "table, markdown, csv, json"},
+		{[]string{"collectives", "--out", out, "--format", "yaml"}, "table, markdown, csv, json"},
+		{[]string{"import", "none.log", "--format", "yaml"}, "table, markdown, csv, json"},
+		{[]string{"hbm", "--out", out, "--format", "yaml"}, "table, markdown, csv, json"},
+		{[]string{"kernels", "rmsnorm", "--out", out, "--format", "yaml"}, "table, markdown, csv, json"},
+		{[]string{"kernels", "muon", "--shape", "8x8", "--out", out, "--format", "yaml"}, "table, markdown, csv, json"},
 		{[]string{"recommend", "none.log", "--format", "csv"}, "table, markdown, json"},
 		{[]string{"recommend", "none.log", "--framework", "ddp", "--preset", "llama3-8b", "--format", "csv"}, "table, markdown, json"},
 		{[]string{"doctor", "--format", "csv"}, "table, markdown, json"},

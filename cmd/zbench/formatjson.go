@@ -2,8 +2,6 @@ package main
 
 import (
 	"zbench/bench/bucket"
-	"zbench/bench/memory"
-	"zbench/bench/muon"
 	"zbench/bench/record"
 	"zbench/internal/doctor"
 )
@@ -11,9 +9,8 @@ import (
 // json is the document itself, as in a folder's files.
 var _ = register(format{
 	name: "json", order: 4,
-	collectives: func(s State, rec *record.Record) error { return record.Encode(s.Stdout, rec) },
-	memory:      func(s State, rec *memory.Record) error { return memory.Encode(s.Stdout, rec) },
-	muon:        func(s State, r *muon.Report) error { return muon.Encode(s.Stdout, r) },
+	collectives: func(s State, r swept) error { return record.Encode(s.Stdout, r.Record) },
+	kernels:     func(s State, rec *record.Record) error { return record.Encode(s.Stdout, rec) },
 	advice:      func(s State, d advised) error { return d.WriteJSON(s.Stdout) },
 	knees:       func(s State, a bucket.Answer) error { return a.WriteJSON(s.Stdout) },
 	doctor: func(s State, r doctor.Report) error {

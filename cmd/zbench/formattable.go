@@ -4,8 +4,6 @@ import (
 	"io"
 
 	"zbench/bench/bucket"
-	"zbench/bench/memory"
-	"zbench/bench/muon"
 	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/internal/doctor"
@@ -15,19 +13,14 @@ import (
 // table is for a terminal.
 var _ = register(format{
 	name: "table", order: 1, readable: true,
-	collectives: func(s State, rec *record.Record) error {
-		return table.Text(s.Stdout, table.Terminal, report.Results(rec))
-	},
-	memory: func(s State, rec *memory.Record) error {
-		return table.Text(s.Stdout, table.Terminal, report.MemoryResults(rec))
-	},
-	muon: func(s State, r *muon.Report) error {
-		return table.Text(s.Stdout, table.Terminal, report.MuonResults(r)...)
+	collectives: sweptForPeople,
+	kernels: func(s State, rec *record.Record) error {
+		return table.Text(s.Stdout, table.Terminal, report.KernelTables(rec)...)
 	},
 	advice: adviceForPeople,
 	knees:  func(s State, a bucket.Answer) error { return a.WriteText(s.Stdout) },
 	doctor: func(s State, r doctor.Report) error {
-		return r.Text(s.Stdout.own(), doctor.Style{Width: s.Stdout.Width, Colour: s.Stdout.IsTTY && s.Getenv("NO_COLOR") == "" && s.Getenv("TERM") != "dumb"})
+		return r.Text(s.Stdout.own(), doctor.Style{Width: s.Stdout.Width, Colour: s.coloured(s.Stdout)})
 	},
 })
 

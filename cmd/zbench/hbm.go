@@ -1,28 +1,21 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"zbench/bench/memory"
-	"zbench/bench/stat"
+	"zbench/bench/engine"
+	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/bench/spec"
 	"zbench/bench/unit"
 	"zbench/hbm"
 )
-
-// hbmOptions is everything the hbm command was told.
-type hbmOptions struct {
-	memoryOptions
-	size        string
-	sweep, tune bool
-	kernels     []string
-	dtypes      []string
-	data        string
-}
 
 // dataKinds are what arrays can hold.
 var dataKinds = []string{"random", "zeros"}
@@ -34,14 +27,15 @@ const sweepFrom = 256 << 10
 var sweepKernels = []string{"read", "copy", "triad"}
 
 func newHBM(s State) *cobra.Command {
-	var o hbmOptions
 	cmd := &cobra.Command{
 		Use:   "hbm",
 		Short: "Memory bandwidth of a GPU; without one, of this host's memory",
 		Long: `Measures ` + strings.Join(hbm.StreamNames(), ", ") + ` over arrays that no cache
 holds, each in a fixed configuration that compares with BabelStream and in
 zbench's own, checks every element on the device, and leaves one folder:
-results.json, results.csv, report.html, journal.jsonl and run.json.
+results.json, results.csv, report.html, journal.jsonl and run.json. Cases are
+taken in two passes, each on disk at once: --resume DIR goes on with a run that
+was cut off.
 
 Bandwidths count every array of a kernel once, as STREAM does. Without a GPU
 the host's memory is measured, on all CPUs and the wall clock: a real figure,
@@ -50,16 +44,8 @@ labelled host memory.`,
   zbench hbm --kernels copy,triad --dtype float64 --size 1G
   zbench hbm --sweep --tune --all-gpus`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runHBM(cmd.Context(), s, o) },
 	}
-	addMemoryFlags(cmd, &o.memoryOptions)
-	f := cmd.Flags()
-	f.StringVar(&o.size, "size", "", "size of one array (default four times the last level of cache, on a GPU 1 GiB at the least)")
-	f.BoolVar(&o.sweep, "sweep", false, "also run every size from 256 KiB up: shows the levels of cache, and marks sizes that a launch decides")
-	f.BoolVar(&o.tune, "tune", false, "try up to 16 configurations of each kernel and measure the best")
-	f.StringSliceVar(&o.kernels, "kernels", nil, "streams to run: "+strings.Join(hbm.StreamNames(), ", ")+" (default all)")
-	f.StringSliceVar(&o.dtypes, "dtype", hbm.TypeNames(), "element types: "+strings.Join(hbm.TypeNames(), ", "))
-	f.StringVar(&o.data, "data", "random", "what the arrays hold: "+strings.Join(dataKinds, ", ")+"; zeros let some GPUs clock higher")
+	kernelBenches[0].add(cmd, s)
 	return cmd
 }
 
@@ -71,48 +57,23 @@ type streamPlan struct {
 	zeros   bool
 }
 
-const hbmHelp = "zbench hbm --help lists the flags"
-
-// plan checks the options that need no device.
-func (o hbmOptions) plan() (p streamPlan, err error) {
-	if !slices.Contains(dataKinds, o.data) {
-		return p, usagef(hbmHelp, "unknown --data %q: valid are %s", o.data, strings.Join(dataKinds, ", "))
+// streamsOf are the streams and types that were asked for, by their own names.
+func streamsOf(k *spec.Kernels) streamPlan {
+	p := streamPlan{size: k.Size, zeros: k.Data == "zeros"}
+	if len(k.Streams) == 0 {
+		k.Streams = hbm.StreamNames()
 	}
-	p.zeros = o.data == "zeros"
-	names := o.kernels
-	if len(names) == 0 {
-		names = hbm.StreamNames()
-	}
-	for _, name := range names {
-		st, ok := hbm.StreamByName(name)
-		if !ok {
-			return p, usagef(hbmHelp, "unknown kernel %q: valid are %s", name, strings.Join(hbm.StreamNames(), ", "))
-		}
-		if !slices.Contains(p.streams, st) {
+	for _, name := range k.Streams {
+		if st, ok := hbm.StreamByName(name); ok {
 			p.streams = append(p.streams, st)
 		}
 	}
-	for _, name := range o.dtypes {
-		t, ok := hbm.TypeByName(name)
-		if !ok {
-			return p, usagef(hbmHelp, "unknown --dtype %q: valid are %s", name, strings.Join(hbm.TypeNames(), ", "))
-		}
-		if !slices.Contains(p.types, t) {
+	for _, name := range k.Dtypes {
+		if t, ok := hbm.TypeByName(name); ok {
 			p.types = append(p.types, t)
 		}
 	}
-	if len(p.types) == 0 {
-		return p, usagef(hbmHelp, "--dtype is empty: valid are %s", strings.Join(hbm.TypeNames(), ", "))
-	}
-	if o.size != "" {
-		if p.size, err = unit.ParseBytes(o.size); err != nil {
-			return p, usage(fmt.Errorf("--size: %w", err), "give a size as 1G or 256M")
-		}
-		if p.size < 16 {
-			return p, usagef("give a size as 1G or 256M", "--size %s: an array has at least 16 B", o.size)
-		}
-	}
-	return p, nil
+	return p
 }
 
 // fit chooses the size where none was given, and refuses one that three arrays
@@ -127,7 +88,7 @@ func (p *streamPlan) fit(d *hbm.Driver) error {
 	if p.size == 0 {
 		// off a power of two, which some memories like less than others
 		p.size = 4*max(dev.Cache, 16<<20) + 768<<10
-		if dev.Kind == memory.GPU {
+		if dev.Kind == record.GPU {
 			p.size = max(p.size, 1<<30+768<<10)
 		}
 		p.size = min(p.size, most)
@@ -140,127 +101,106 @@ func (p *streamPlan) fit(d *hbm.Driver) error {
 }
 
 // cases lists what is known beforehand: each kernel in two configurations, then
-// the sweep.
-func (o hbmOptions) cases(p streamPlan, backend string) []hbm.Case {
+// the sweep and the points of the tuning.
+func (p streamPlan) cases(k *spec.Kernels, d *hbm.Driver) []hbm.Case {
+	backend := d.Backend()
 	var out []hbm.Case
 	for _, t := range p.types {
 		for _, s := range p.streams {
-			for _, role := range []string{memory.Reference, memory.Preset} {
+			for _, role := range []string{record.Reference, record.Preset} {
 				out = append(out, hbm.NewCase(backend, s, t, role, p.size, p.zeros))
 			}
 		}
 	}
-	if !o.sweep {
-		return out
-	}
 	for _, s := range p.streams {
-		if len(o.kernels) == 0 && !slices.Contains(sweepKernels, s.Name) {
+		if !k.Sweep || len(p.streams) == len(hbm.Streams()) && !slices.Contains(sweepKernels, s.Name) {
 			continue
 		}
 		for size := int64(sweepFrom); size < p.size; size *= 2 {
-			out = append(out, hbm.NewCase(backend, s, p.types[0], memory.Sweep, size, p.zeros))
+			out = append(out, hbm.NewCase(backend, s, p.types[0], record.SizeSweep, size, p.zeros))
 		}
-		out = append(out, hbm.NewCase(backend, s, p.types[0], memory.Sweep, p.size, p.zeros))
+		out = append(out, hbm.NewCase(backend, s, p.types[0], record.SizeSweep, p.size, p.zeros))
+	}
+	if k.Tune {
+		out = append(out, p.tuning(d)...)
 	}
 	return out
 }
 
-func runHBM(ctx context.Context, s State, o hbmOptions) error {
-	p, err := o.plan()
-	if err != nil {
-		return err
-	}
-	m, err := o.open(ctx, s, "hbm", hbmHelp, true)
-	if err != nil {
-		return err
-	}
-	defer m.close()
-	if err := p.fit(m.driver); err != nil {
-		return err
-	}
-	if err := m.driver.Allocate(p.size); err != nil {
-		return err
-	}
-	cases := o.cases(p, m.driver.Backend())
-	m.rec.Asked = memory.Asked{Sizes: []int64{p.size}, Data: o.data, Precision: o.precision, MaxTime: o.maxTime, Seed: o.seed, Faults: o.faults}
-	for _, st := range p.streams {
-		m.rec.Asked.Kernels = append(m.rec.Asked.Kernels, st.Name)
-	}
-	for _, t := range p.types {
-		m.rec.Asked.Dtypes = append(m.rec.Asked.Dtypes, t.Name)
-	}
-	for _, c := range cases {
-		m.rec.Results = append(m.rec.Results, m.driver.Planned(c)...)
-	}
-	if err := m.begin(ctx); err != nil {
-		return err
-	}
-	for _, c := range cases {
-		if err := m.run(c.Key(), func() ([]memory.Result, error) { return m.driver.Measure(c, o.rule()) }); err != nil {
-			return err
-		}
-	}
-	if o.tune {
-		if err := o.tuned(m, p); err != nil {
-			return err
-		}
-	}
-	return m.finish()
-}
-
-// tuned tries the configurations of each kernel for a short time and measures
-// the best of them, by the least of the devices, as long as the others.
-func (o hbmOptions) tuned(m *memoryRun, p streamPlan) error {
-	short := o.rule()
-	short.MaxTime, short.MinSamples = min(short.MaxTime, 0.1), 6
-	host := m.driver.Devices()[0].Kind != memory.GPU
+// tuning lists the configurations of each kernel.
+func (p streamPlan) tuning(d *hbm.Driver) []hbm.Case {
+	var out []hbm.Case
 	for _, t := range p.types {
 		for _, st := range p.streams {
-			best, most := hbm.Case{}, 0.0
-			for _, config := range hbm.TuneConfigs(host) {
-				c := hbm.NewCase(m.driver.Backend(), st, t, memory.Tune, p.size, p.zeros)
+			for _, config := range hbm.TuneConfigs(d.Devices()[0].Kind != record.GPU) {
+				c := hbm.NewCase(d.Backend(), st, t, record.Tune, p.size, p.zeros)
 				c.Config = config
-				var results []memory.Result
-				err := m.run(c.Key(), func() (r []memory.Result, err error) {
-					results, err = m.driver.Measure(c, short)
-					return results, err
-				})
-				if err != nil {
-					return err
-				}
-				if rate := slowest(results); rate > most {
-					best, most = c, rate
-				}
-			}
-			if most == 0 {
-				continue
-			}
-			best.Role = memory.Best
-			if err := m.run(best.Key(), func() ([]memory.Result, error) { return m.driver.Measure(best, o.rule()) }); err != nil {
-				return err
+				out = append(out, c)
 			}
 		}
 	}
-	return nil
+	return out
 }
 
-// slowest is the least rate of the results, 0 where one has none.
-func slowest(results []memory.Result) float64 {
-	least := 0.0
-	for i, r := range results {
-		if r.Rate == nil {
-			return 0
+// openHBM opens the devices and plans the streams.
+func openHBM(ctx context.Context, s State, o *kernelOptions) (*engine.Kernels, error) {
+	want := o.want.Kernels
+	p := streamsOf(want)
+	if len(p.types) == 0 {
+		return nil, usagef(flagsHelp(spec.HBM), "--dtype is empty: valid are %s", strings.Join(hbm.TypeNames(), ", "))
+	}
+	d, err := o.openMemory(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if err = p.fit(d); err == nil {
+		err = d.Allocate(p.size)
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	want.Size = p.size
+	k := &engine.Kernels{Driver: d, Spec: o.want, Facts: o.facts(s, d.Devices(), d.Libraries())}
+	short := o.rule() // for the points of the tuning
+	short.MaxTime, short.MinSamples = min(short.MaxTime, 0.1), 6
+	for _, c := range p.cases(want, d) {
+		rule := o.rule()
+		if c.Role == record.Tune {
+			rule = short
 		}
-		if i == 0 || *r.Rate < least {
-			least = *r.Rate
+		k.Rows, k.Jobs = append(k.Rows, d.Planned(c)...), append(k.Jobs, d.Job(c, rule))
+	}
+	if want.Tune {
+		k.More = func(rec *record.Record) (rows []record.Kernel, jobs []plan.Job) {
+			for _, c := range p.best(d, rec) {
+				rows, jobs = append(rows, d.Planned(c)...), append(jobs, d.Job(c, o.rule()))
+			}
+			return rows, jobs
 		}
 	}
-	return least
+	return k, nil
 }
 
-// rule is the stopping rule that was asked for.
-func (o memoryOptions) rule() stat.Rule {
-	r := stat.DefaultRule()
-	r.Precision, r.MaxTime, r.MinSamples = o.precision, o.maxTime, 20
-	return r
+// best are the fastest configurations of each kernel, by the slowest of the devices;
+// they are measured as long as the others.
+func (p streamPlan) best(d *hbm.Driver, rec *record.Record) []hbm.Case {
+	rates := map[string]float64{}
+	for _, k := range rec.Kernels {
+		rate := 0.0
+		if k.Metrics.Rate != nil {
+			rate = *k.Metrics.Rate
+		}
+		if least, known := rates[k.Case()]; !known || rate < least {
+			rates[k.Case()] = rate
+		}
+	}
+	var out []hbm.Case
+	for of := range slices.Chunk(p.tuning(d), len(hbm.TuneConfigs(d.Devices()[0].Kind != record.GPU))) {
+		c := slices.MaxFunc(of, func(a, b hbm.Case) int { return cmp.Compare(rates[a.Key()], rates[b.Key()]) })
+		if rates[c.Key()] > 0 {
+			c.Role = record.Best
+			out = append(out, c)
+		}
+	}
+	return out
 }

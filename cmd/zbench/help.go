@@ -36,7 +36,7 @@ var flagGroups = []flagGroup{
 		"backward-ms", "forward-ms", "step-ms", "tokens-per-microbatch", "tflops", "recompute",
 		"dp", "ep", "pp", "instances", "accum", "zero", "grad-dtype", "param-dtype", "mem-budget", "allow-rescale",
 	}},
-	{"Output", []string{"out", "force", "resume", "spec", "format", "quiet", "help"}},
+	{"Output", []string{"out", "force", "resume", "spec", "format", "verbose", "progress", "quiet", "help", "version"}},
 	{"Libraries", append([]string{"backend"}, libraryFlags()...)},
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zbench/bench/cost"
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/peers"
@@ -18,7 +19,7 @@ import (
 func newImport(s State) *cobra.Command {
 	var o peers.Options
 	var out, format string
-	var force bool
+	var force, verbose bool
 	cmd := &cobra.Command{
 		Use:   "import LOG…",
 		Short: "Read rccl-tests or nccl-tests output into a record",
@@ -43,7 +44,7 @@ and named.`,
 			case o.Ranks > 0 && o.Nodes > o.Ranks:
 				return usagef("give the nodes that the ranks are on", "--nodes %d: %d ranks are on %d nodes at most", o.Nodes, o.Ranks, o.Ranks)
 			}
-			return runImport(s, args, o, out, format, force)
+			return runImport(s, args, o, out, format, force, verbose)
 		},
 	}
 	f := cmd.Flags()
@@ -52,11 +53,12 @@ and named.`,
 	f.IntVar(&o.Ranks, "ranks", 0, "number of ranks, where the log does not say")
 	f.StringVar(&out, "out", "", "folder to make and fill (default a new dated one)")
 	collectivesDocument.flag(f, &format)
+	f.BoolVarP(&verbose, "verbose", "v", false, "print all that is known: every column, both placements, how to mend each warning")
 	f.BoolVar(&force, "force", false, "write into a folder that holds files")
 	return cmd
 }
 
-func runImport(s State, logs []string, o peers.Options, out, format string, force bool) error {
+func runImport(s State, logs []string, o peers.Options, out, format string, force, verbose bool) error {
 	started := s.Now()
 	var recs []*record.Record
 	for _, path := range logs {
@@ -70,7 +72,7 @@ func runImport(s State, logs []string, o peers.Options, out, format string, forc
 	if err != nil {
 		return usage(err, "import them one by one")
 	}
-	return keepImport(s, rec, started, out, format, force)
+	return keepImport(s, rec, started, out, format, force, verbose)
 }
 
 // importLog reads one log, as it comes: it may be a pipe.
@@ -90,7 +92,7 @@ func importLog(s State, path string, o peers.Options) (*record.Record, error) {
 }
 
 // keepImport leaves the folder, prints the record and says what was skipped.
-func keepImport(s State, rec *record.Record, started time.Time, out, format string, force bool) error {
+func keepImport(s State, rec *record.Record, started time.Time, out, format string, force, verbose bool) error {
 	dir, err := engine.NewFolder(s.host(false), out, "import", force)
 	if err != nil {
 		return err
@@ -99,13 +101,19 @@ func keepImport(s State, rec *record.Record, started time.Time, out, format stri
 	if err := dir.Write(engine.ResultsFile, func(w io.Writer) error { return record.Encode(w, rec) }); err != nil {
 		return err
 	}
-	if err := writeDrawn(dir, rec, nil); err != nil {
+	d := assumed(s, cost.Of(rec, nil))
+	if d.Kept() {
+		if err := dir.Write(engine.AdviceFile, d.WriteJSON); err != nil {
+			return err
+		}
+	}
+	if err := writeDrawn(dir, rec, d); err != nil {
 		return err
 	}
 	if err := writeRun(dir, s, started); err != nil {
 		return err
 	}
-	if err := printRecord(s, rec, nil, format, false); err != nil {
+	if err := printRecord(s, swept{rec, d, dir.Path, verbose}, format, false); err != nil {
 		return err
 	}
 	for _, i := range rec.Source.Imports {

@@ -24,6 +24,8 @@ type libraryOptions struct {
 	cache string
 	// within is how long opening one library may take, in seconds as text.
 	within string
+	// quiet tells that nothing is to be said of progress; nil is false.
+	quiet func() bool
 }
 
 // withinVariable gives --lib-timeout where the flag does not.
@@ -43,6 +45,10 @@ var cacheVariables = []struct{ variable, below string }{
 // addLibraryFlags puts a flag for each of native's settings on a command.
 func addLibraryFlags(cmd *cobra.Command, o *libraryOptions) {
 	o.named = map[string]string{}
+	o.quiet = func() bool {
+		f := cmd.Flags().Lookup("quiet")
+		return f != nil && f.Value.String() == "true"
+	}
 	for _, row := range native.Settings() {
 		cmd.Flags().Var(&settingValue{o.named, row.Flag}, row.Flag, row.Meaning+" ("+strings.Join(row.Variables, ", ")+")")
 	}
@@ -123,6 +129,9 @@ func (o libraryOptions) fill(ctx context.Context, s State, n *native.Options) (*
 		return nil, err
 	}
 	n.Context, n.Within, n.Named = ctx, within, maps.Clone(o.named)
+	if o.quiet == nil || !o.quiet() {
+		n.Progress = s.task
+	}
 	list := n.Named[native.SettingFolders]
 	if list == "" {
 		list = s.Getenv("ZBENCH_LIB_PATH")

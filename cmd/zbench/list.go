@@ -8,6 +8,7 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/fabric"
+	"zbench/bench/spell"
 	"zbench/bench/table"
 )
 
@@ -82,11 +83,11 @@ func newList(s State) *cobra.Command {
 				return usagef("zbench list collectives, for one", "list takes one of %s", valid)
 			}
 			for _, l := range listings {
-				if l.name == args[0] {
+				if own, _ := spell.Match(names, args[0]); l.name == own {
 					return l.print(s)
 				}
 			}
-			return usagef("zbench list collectives, for one", "unknown list %q: valid are %s", args[0], valid)
+			return usage(&spell.Unknown{Kind: "list", Given: args[0], Valid: names}, "zbench list collectives, for one")
 		},
 	}
 }

@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"zbench/bench/exit"
+	"zbench/bench/spell"
 )
 
 // Main runs one command and returns the exit code. The first signal cancels the
@@ -83,10 +83,23 @@ func complain(s State, err error) {
 		return
 	}
 	fmt.Fprintf(s.Stderr, "zbench: %s\n", err)
-	var e *exit.Error
-	if errors.As(err, &e) && e.Hint != "" {
-		fmt.Fprintf(s.Stderr, "  → %s\n", e.Hint)
+	if hint := hintOf(err); hint != "" {
+		fmt.Fprintf(s.Stderr, "  → %s\n", hint)
 	}
+}
+
+// hintOf is the next step: the name that was meant, and what the error itself hints at.
+func hintOf(err error) string {
+	var e *exit.Error
+	var unknown *spell.Unknown
+	hint := ""
+	if errors.As(err, &e) {
+		hint = e.Hint
+	}
+	if errors.As(err, &unknown) {
+		hint = spell.Hint(unknown.Near(), hint)
+	}
+	return hint
 }
 
 // plainly says of a flag that is no number what the other flags say.
@@ -129,7 +142,7 @@ clock, whose figures come from a model and are labelled SIMULATED.`,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(plainly(err), cmd.CommandPath()+" --help lists the flags")
+		return usage(plainly(err), spell.Hint(meantFlags(cmd, err), cmd.CommandPath()+" --help lists the flags"))
 	})
 	root.AddCommand(newCollectives(s), newHBM(s), newKernels(s)) // they save on a signal
 	for _, c := range []*cobra.Command{newImport(s), newReport(s), newRecommend(s), newDoctor(s), newList(s), newVersion(s)} {
@@ -137,17 +150,13 @@ clock, whose figures come from a model and are labelled SIMULATED.`,
 		root.AddCommand(c)
 	}
 	setHelp(root, s)
+	setVersion(root)
+	root.SetHelpCommand(newHelp(root))
 	root.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil
 		}
-		var names []string
-		for _, c := range root.Commands() {
-			if !c.Hidden && c.Name() != "help" {
-				names = append(names, c.Name())
-			}
-		}
-		return usagef("zbench --help says what each does", "unknown command %q: valid are %s", args[0], strings.Join(names, ", "))
+		return unknownCommand(root, args[0])
 	}
 	return root
 }

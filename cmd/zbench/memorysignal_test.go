@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/exit"
-	"zbench/bench/memory"
 	"zbench/bench/record"
 )
 
@@ -21,7 +21,7 @@ type interrupting struct {
 }
 
 func (w *interrupting) Write(p []byte) (int, error) {
-	if strings.Contains(string(p), "\033[K3  ") {
+	if strings.Contains(string(p), "[first pass 3/") {
 		w.signals <- "interrupt"
 	}
 	return w.Buffer.Write(p)
@@ -51,18 +51,42 @@ func TestSignalSavesMemory(t *testing.T) {
 			for _, file := range []string{"results.json", "journal.jsonl"} {
 				text, err := s.FS.ReadFile(filepath.Join(dir, file))
 				require.NoError(t, err)
-				rec, err := memory.Decode(text)
-				require.NoError(t, err)
-				count := map[record.Status]int{}
-				for _, r := range rec.Results {
-					count[r.Status]++
+				var rec *record.Record
+				if file == "results.json" {
+					rec, err = record.Decode(bytes.NewReader(text))
+				} else {
+					j, failed := record.ReadJournal(text)
+					require.NoError(t, failed)
+					rec = j.Record()
 				}
-				require.GreaterOrEqual(t, count[record.OK], 2, file)
+				require.NoError(t, err)
+				count, measured := map[record.Status]int{}, 0
+				for _, r := range rec.Kernels {
+					count[r.Status]++
+					if r.Timing != nil || r.Status == record.OK {
+						measured++
+					}
+				}
+				require.GreaterOrEqual(t, measured, 2, file)
 				require.Equal(t, stops, count[record.Interrupted] > 0, "%s: %v", file, count)
 			}
 			page, err := s.FS.ReadFile(filepath.Join(dir, "report.html"))
 			require.NoError(t, err)
 			require.Equal(t, stops, strings.Contains(string(page), "interrupted"))
+			if !stops {
+				continue
+			}
+			// and it goes on: what was measured stays, what was not is measured
+			begun, err := s.FS.ReadFile(filepath.Join(dir, "journal.jsonl"))
+			require.NoError(t, err)
+			again, stdout := testState(t, append(slices.Clip(args), "--resume", dir)...)
+			require.Equal(t, exit.OK, Main(context.Background(), again), stdout)
+			whole, err := s.FS.ReadFile(filepath.Join(dir, "journal.jsonl"))
+			require.NoError(t, err)
+			require.True(t, bytes.HasPrefix(whole, begun))
+			j, err := record.ReadJournal(whole)
+			require.NoError(t, err)
+			require.Zero(t, j.Left())
 		}
 	}
 }

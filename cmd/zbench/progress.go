@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"zbench/bench/plain"
@@ -10,74 +11,147 @@ import (
 	"zbench/bench/unit"
 )
 
-// progress tells on standard error how far a sweep is: one line that is
-// rewritten on a terminal, a line per case otherwise.
+// liveRows is how many rows of a sweep stand on a terminal while it is measured.
+const liveRows = 8
+
+// progress shows on standard error what a sweep measures, from the first pass of the
+// first case on: on a terminal the last rows and how far the sweep is, redrawn in
+// place and cleared at the end; elsewhere a line for each row, where that is asked
+// for.
 type progress struct {
-	out         Stream
-	now         func() time.Time
-	start, last time.Time
+	out   Stream
+	now   func() time.Time
+	start time.Time
 	// first counts the cases that are through their first pass, done those that
 	// are through their last, of total.
 	first, done, total int
 	// before is how many of them an earlier run has done.
 	before int
-	quiet  bool
+	// quiet shows nothing, redraw rewrites a terminal's lines.
+	quiet, redraw bool
+	// rows are those on the terminal, drawn the number of its lines that are taken.
+	rows  []string
+	drawn int
 }
 
-func newProgress(s State, total, before int, quiet bool) *progress {
-	return &progress{out: s.Stderr, now: s.Now, start: s.Now(), last: s.Now(), total: total, before: before, done: before, quiet: quiet}
+func newProgress(s State, total, before int, quiet, always bool) *progress {
+	redraw := s.Stderr.IsTTY && s.Getenv("TERM") != "dumb"
+	return &progress{
+		out: s.Stderr, now: s.Now, start: s.Now(), total: total, before: before, done: before,
+		quiet: quiet || !s.Stderr.IsTTY && !always, redraw: redraw,
+	}
 }
 
-// heartbeat is how often the first pass says something off a terminal.
-const heartbeat = 10 * time.Second
-
-// Pass reports one pass of a case. The last is reported by Done; the first says
-// something on a terminal, and now and then elsewhere.
-func (p *progress) Pass(part record.Part) {
+// Pass shows one pass of a case. The last is shown by Done.
+func (p *progress) Pass(planned record.Result, part record.Part) {
 	if part.Pass > 0 {
 		return
 	}
 	p.first++
-	if p.quiet || !p.out.IsTTY && p.now().Sub(p.last) < heartbeat {
-		return
+	if !p.quiet {
+		p.show(fmt.Sprintf("[first pass %d/%d]", p.first, p.total), row(record.Assemble(planned, []record.Part{part})))
 	}
-	p.say(fmt.Sprintf("[first pass %d/%d] %s", p.first, p.total, part.Key))
 }
 
-// Done reports one finished case.
-func (p *progress) Done(r record.Result) {
+// Done shows one finished case.
+func (p *progress) Done(r record.Result) { p.ended(row(r)) }
+
+// First shows the first pass of a kernel's row. The last is shown by Last.
+func (p *progress) First(part record.Part) {
+	if part.Pass > 0 {
+		return
+	}
+	p.first++
+	if !p.quiet {
+		p.show(fmt.Sprintf("[first pass %d/%d]", p.first, p.total), kernelRow(part))
+	}
+}
+
+// Last shows the last pass of a kernel's row.
+func (p *progress) Last(part record.Part) { p.ended(kernelRow(part)) }
+
+func (p *progress) ended(text string) {
 	p.done++
-	if p.quiet {
-		return
+	if !p.quiet {
+		p.show(fmt.Sprintf("[%d/%d]", p.done, p.total), text)
 	}
-	p.say(fmt.Sprintf("[%d/%d] %s %s: %s", p.done, p.total, r.Collective, unit.Bytes(r.BytesRequested), outcome(r)))
 }
 
-func (p *progress) say(text string) {
-	p.last = p.now()
-	if !p.out.IsTTY {
-		fmt.Fprintln(p.out, text)
+// kernelRow is a pass of a kernel's row with how it ended.
+func kernelRow(part record.Part) string {
+	how := string(part.Status)
+	if part.Reason != "" {
+		how += ": " + part.Reason
+	}
+	return strings.TrimSuffix(part.Key, "@0") + ": " + how
+}
+
+// show adds a row.
+func (p *progress) show(at, text string) {
+	if !p.redraw {
+		fmt.Fprintln(p.out, at+" "+text)
 		return
 	}
-	elapsed := p.last.Sub(p.start)
-	passes := max(p.first+p.done-p.before, 1)
-	left := time.Duration(float64(elapsed) / float64(passes) * float64(2*p.total-p.first-p.done)).Round(time.Second)
-	text = plain.Text(text) + fmt.Sprintf("   ETA %s", left)
-	if runes := []rune(text); p.out.Width > 0 && len(runes) >= p.out.Width {
-		text = string(runes[:p.out.Width-1])
+	p.rows = append(p.rows, text)
+	if len(p.rows) > liveRows {
+		p.rows = p.rows[1:]
 	}
-	line := clearLine + text
+	lines := append(p.rows[:len(p.rows):len(p.rows)], at+"  ETA "+p.left().String())
 	if p.done == p.total {
-		line += clearLine
+		p.rows, lines = nil, nil
 	}
-	_, _ = io.WriteString(p.out.own(), line) // progress that cannot be shown stops nothing
+	var b strings.Builder
+	if p.drawn > 1 {
+		fmt.Fprintf(&b, "\x1b[%dA", p.drawn-1)
+	}
+	b.WriteString("\r\x1b[J")
+	for i, line := range lines {
+		if i > 0 {
+			b.WriteString("\r\n")
+		}
+		b.WriteString(p.cut(plain.Line(line)))
+	}
+	p.drawn = len(lines)
+	_, _ = io.WriteString(p.out.own(), b.String()) // progress that cannot be shown stops nothing
+}
+
+// cut keeps a line from being wrapped by the terminal.
+func (p *progress) cut(text string) string {
+	if runes := []rune(text); len(runes) >= p.out.columns() {
+		return string(runes[:p.out.columns()-1])
+	}
+	return text
+}
+
+// left is how long the rest takes if its passes take as long as those before.
+func (p *progress) left() time.Duration {
+	passes := max(p.first+p.done-p.before, 1)
+	return time.Duration(float64(p.now().Sub(p.start)) / float64(passes) * float64(max(0, 2*p.total-p.first-p.done))).Round(time.Second)
+}
+
+// row is a case with its figures.
+func row(r record.Result) string {
+	name := r.Collective
+	switch {
+	case r.Stride > 0:
+		name += fmt.Sprintf(" s%d", r.Stride)
+	case r.Groups > 1:
+		name += fmt.Sprintf(" g%d", r.Ranks)
+	}
+	if r.InPlace {
+		name += " in place"
+	}
+	return fmt.Sprintf("%s %s: %s", name, unit.Bytes(r.BytesRequested), outcome(r))
 }
 
 func outcome(r record.Result) string {
-	if r.Status != record.OK {
+	s, timed := r.Seconds()
+	switch {
+	case r.Status != record.OK && (r.Status != record.Interrupted || !timed):
 		return fmt.Sprintf("%s: %s", r.Status, r.Reason)
+	case !timed:
+		return string(r.Status)
 	}
-	s, _ := r.Seconds()
 	text := unit.Seconds(s)
 	if r.BusBW != nil {
 		text += ", busbw " + unit.Rate(*r.BusBW)

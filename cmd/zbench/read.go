@@ -63,8 +63,6 @@ func otherFile(path string, text []byte) error {
 	switch kind := string(m[1]); kind {
 	case "results", "journal":
 		return nil
-	case "memory", "muon":
-		return usagef("zbench report "+path+" draws it", "%s is a record of memory or of kernels, and holds no collectives", path)
 	default:
 		return usagef("give the folder that it is from, or the results.json in it", "%s is no record: it is zbench's %s file, which lies beside one", path, kind)
 	}
@@ -92,8 +90,17 @@ func readLog(s State, path string, text io.Reader, o peers.Options) (*record.Rec
 	return rec, err
 }
 
-// readEither reads a record or a log.
+// readEither reads a record of collectives or a log.
 func readEither(s State, path string) (*record.Record, error) {
+	rec, err := readAny(s, path)
+	if err == nil && rec.OfKernels() {
+		return nil, usagef("zbench report "+path+" draws it", "%s is a record of memory or of kernels, and holds no collectives", path)
+	}
+	return rec, err
+}
+
+// readAny reads a record of any benchmark, or a log.
+func readAny(s State, path string) (*record.Record, error) {
 	in, err := openInput(s, path)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"zbench/bench/exit"
 	"zbench/bench/peers"
 	"zbench/bench/record"
+	"zbench/bench/table"
 )
 
 func newRecommend(s State) *cobra.Command {
@@ -86,7 +87,7 @@ func runRecommend(s State, args []string, o *adviceFlagSet, out, format string, 
 		sources, recs = append(sources, one), append(recs, one.Record)
 	}
 	if q == nil {
-		return knees(s, recs, format)
+		return knees(s, args[0], recs, sources, format)
 	}
 	d, err := q.Ask(sources)
 	if err != nil {
@@ -130,10 +131,21 @@ func keepAdvice(s State, out string, force bool, started time.Time, recs []*reco
 	return nil
 }
 
-// knees prints what can be said without trainer and model.
-func knees(s State, recs []*record.Record, format string) error {
+// knees prints what can be said without trainer and model: the sizes near the
+// plateaus and, for people, the assumed answer, which is none to the question.
+func knees(s State, path string, recs []*record.Record, sources []cost.Source, format string) error {
+	readable := false
 	for _, rec := range recs {
-		if _, err := kneesDocument.print(s, format, bucket.Knees(rec)); err != nil {
+		var err error
+		if readable, err = kneesDocument.print(s, format, bucket.Knees(rec)); err != nil {
+			return err
+		}
+	}
+	if d := assumed(s, sources...); readable && d != nil {
+		if _, err := fmt.Fprintln(s.Stdout); err != nil {
+			return err
+		}
+		if err := d.WriteAssumed(s.Stdout, table.Terminal, path); err != nil {
 			return err
 		}
 	}

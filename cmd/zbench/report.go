@@ -8,9 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zbench/bench/engine"
-	"zbench/bench/exit"
-	"zbench/bench/memory"
-	"zbench/bench/muon"
+	"zbench/bench/record"
 )
 
 func newReport(s State) *cobra.Command {
@@ -26,16 +24,10 @@ func newReport(s State) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if memory.Is(text) {
-				return drawAgain(s, text, file, out, memory.Decode, drawMemory)
-			}
-			if muon.Is(text) {
-				return drawAgain(s, text, file, out, muon.Decode, drawMuon)
-			}
 			if !isRecord(text) && !isJournal(file, text) {
 				return usagef("zbench import "+args[0]+" makes a record of a log", "%s is not a zbench record", args[0])
 			}
-			rec, err := readEither(s, args[0])
+			rec, err := readAny(s, args[0])
 			if err != nil {
 				return err
 			}
@@ -44,13 +36,12 @@ func newReport(s State) *cobra.Command {
 				return err
 			}
 			defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-			d := readAdvice(s, filepath.Dir(file), rec)
-			if d != nil && out != "" {
-				if err := dir.Write(engine.AdviceFile, d.WriteJSON); err != nil {
-					return err
-				}
+			if rec.OfKernels() {
+				err = drawKernels(dir, rec)
+			} else {
+				err = drawCollectives(s, dir, rec, args[0], file, out)
 			}
-			if err := writeDrawn(dir, rec, d); err != nil {
+			if err != nil {
 				return err
 			}
 			fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.File("report.html"))
@@ -73,20 +64,20 @@ func drawnFolder(s State, file, out string) (*engine.Folder, error) {
 	return engine.OpenFolder(s.host(false), filepath.Dir(file))
 }
 
-// drawAgain draws a record of hbm or kernels, or its journal, again.
-func drawAgain[R any](s State, text []byte, file, out string, decode func([]byte) (R, error), draw func(dir *engine.Folder, rec R, command string) error) error {
-	rec, err := decode(text)
-	if err != nil {
-		return exit.With(exit.Run, fmt.Errorf("%s: %w", file, err), "make it again, or read it with the zbench that wrote it")
+// drawCollectives draws a record of collectives, with the recommendation beside it.
+func drawCollectives(s State, dir *engine.Folder, rec *record.Record, path, file, out string) error {
+	d := readAdvice(s, filepath.Dir(file), rec)
+	if d == nil {
+		source, err := readSource(s, path)
+		if err != nil {
+			return err
+		}
+		d = assumed(s, source)
 	}
-	dir, err := drawnFolder(s, file, out)
-	if err != nil {
-		return err
+	if d.Kept() && out != "" {
+		if err := dir.Write(engine.AdviceFile, d.WriteJSON); err != nil {
+			return err
+		}
 	}
-	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-	if err := draw(dir, rec, ""); err != nil {
-		return err
-	}
-	fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.File("report.html"))
-	return nil
+	return writeDrawn(dir, rec, d)
 }

@@ -12,33 +12,26 @@ import (
 	"github.com/spf13/pflag"
 
 	"zbench/bench/engine"
+	"zbench/bench/record"
 	"zbench/bench/spec"
 )
 
 // free are the flags that a sweep that is resumed may have anew, beside those of
 // libraries and of the question.
-var free = []string{"resume", "force", "quiet", "format", fixedSizes}
+var free = []string{"resume", "force", "quiet", "format", "verbose", "progress", fixedSizes}
 
 // runResume goes on with the sweep that a folder holds. cmd tells which flags were
 // given beside it.
 func (o *collectivesOptions) runResume(ctx context.Context, s State, cmd *cobra.Command) error {
-	if o.resume == "" { // a script's empty variable is no reason to begin another
-		return usagef("give the folder of the sweep to go on with", "--resume is empty")
-	}
 	started := s.Now()
-	if _, err := engine.ReadFolder(s.FS, o.resume); err != nil {
+	dir, old, err := resumedFolder(s, o.resume, spec.Collectives, o.quiet)
+	if dir != nil {
+		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+	}
+	if err != nil {
 		return err
 	}
 	e, err := o.engine(s)
-	if err != nil {
-		return err
-	}
-	dir, err := engine.OpenFolder(e.Host, o.resume)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()                             //nolint:errcheck // a lock that stays is taken over by the next run
-	old, err := engine.ReadFolder(s.FS, o.resume) // again: now no other process writes it
 	if err != nil {
 		return err
 	}
@@ -50,15 +43,53 @@ func (o *collectivesOptions) runResume(ctx context.Context, s State, cmd *cobra.
 	return o.finish(s, dir, started, out, err)
 }
 
+// resumedFolder locks the folder of a run that is to be resumed, and reads what it
+// has of the benchmark. Close the folder, which is there with an error, too, where it
+// is not nil.
+func resumedFolder(s State, path, benchmark string, quiet bool) (*engine.Folder, *record.Journal, error) {
+	if path == "" { // a script's empty variable is no reason to begin another
+		return nil, nil, usagef("give the folder of the run to go on with", "--resume is empty")
+	}
+	if _, err := engine.ReadFolder(s.FS, path); err != nil {
+		return nil, nil, err
+	}
+	dir, err := engine.OpenFolder(s.host(quiet), path)
+	if err != nil {
+		return nil, nil, err
+	}
+	old, err := engine.ReadFolder(s.FS, path) // again: now no other process writes it
+	if err == nil && old.Header.Record.Benchmark() != benchmark {
+		err = usagef(engine.ResumeCommand(&old.Header.Record, path)+" goes on with it", "%s holds no run of zbench %s", path, engine.Command(benchmark))
+	}
+	return dir, old, err
+}
+
 // joined is the request of a sweep that is resumed, with what may be given anew.
 // What was given and differs is an error that names it, but facts with --force.
 func (o *collectivesOptions) joined(cmd *cobra.Command, kept spec.Spec) (spec.Spec, error) {
-	want := kept.Clone()
-	var list []string
+	want, list, err := unchanged(cmd, kept, o.force)
 	if given := o.want.Sweep.Collectives; len(given) > 0 && !slices.Equal(given, kept.Sweep.Collectives) {
-		list = append(list, clash("collectives", strings.Join(kept.Sweep.Collectives, " "), strings.Join(given, " ")))
+		list = append([]string{clash("collectives", strings.Join(kept.Sweep.Collectives, " "), strings.Join(given, " "))}, list...)
 	}
-	var failed error
+	if o.want.Advice != nil {
+		want.Advice = o.want.Advice
+	}
+	return want, cmp.Or(clashes(o.resume, list), err)
+}
+
+// clashes is the error of what was given beside --resume and differs; nil for nothing.
+func clashes(dir string, list []string) error {
+	if len(list) == 0 {
+		return nil
+	}
+	return usagef("leave them out: the run goes on with its own options; or begin another one with --out",
+		"the run in %s was begun with %s", dir, strings.Join(list, "; "))
+}
+
+// unchanged is the request that is resumed, with what may be given anew; list names
+// what was given beside it and differs. facts may differ, too.
+func unchanged(cmd *cobra.Command, kept spec.Spec, facts bool) (want spec.Spec, list []string, failed error) {
+	want = kept.Clone()
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		v, ours := f.Value.(*specValue)
 		switch {
@@ -67,7 +98,7 @@ func (o *collectivesOptions) joined(cmd *cobra.Command, kept spec.Spec) (spec.Sp
 				list = append(list, clash("--"+f.Name, "none", f.Value.String()))
 			}
 			return
-		case slices.Contains(free, f.Name), v.row.fact && o.force:
+		case slices.Contains(free, f.Name), v.row.fact && facts:
 			failed = cmp.Or(failed, v.row.set(&want, v.texts))
 			return
 		}
@@ -77,45 +108,41 @@ func (o *collectivesOptions) joined(cmd *cobra.Command, kept spec.Spec) (spec.Sp
 			list = append(list, clash("--"+f.Name, v.row.text(&kept), v.String()))
 		}
 	})
-	if o.want.Advice != nil {
-		want.Advice = o.want.Advice
-	}
-	if len(list) > 0 {
-		return want, usagef("leave them out: the sweep goes on with its own options; or begin another one with --out",
-			"the sweep in %s was begun with %s", o.resume, strings.Join(list, "; "))
-	}
-	return want, failed
+	return want, list, failed
 }
 
 // readSpec takes the request of --spec, changed by the flags beside it.
 func (o *collectivesOptions) readSpec(s State, cmd *cobra.Command) error {
-	path := o.file
-	if info, err := s.FS.Stat(path); err == nil && info.IsDir() {
-		path = filepath.Join(path, engine.ResultsFile)
-	}
-	text, err := s.FS.ReadFile(path)
-	if err != nil {
-		return notThere(err, path, "give a results.json, a journal.jsonl, a spec, or a folder of zbench")
-	}
-	file, err := spec.Read(text)
+	file, err := readSpec(s, o.file)
 	if err == nil && file.Sweep == nil {
-		return usagef("zbench "+file.Benchmark+" --spec runs it", "%s asks for %s, and holds no collectives", path, file.Benchmark)
+		return usagef("zbench "+engine.Command(file.Benchmark)+" --spec runs it", "%s asks for %s, and holds no collectives", o.file, file.Benchmark)
 	}
 	if err != nil {
-		return usage(err, "give a results.json, a journal.jsonl, or a spec")
+		return err
 	}
-	want := file.Clone()
-	if given := o.want.Sweep.Collectives; len(given) > 0 {
-		want.Sweep.Collectives = given
+	want, err := given(cmd, file)
+	if names := o.want.Sweep.Collectives; len(names) > 0 {
+		want.Sweep.Collectives = names
 	}
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if v, ours := f.Value.(*specValue); ours {
-			err = cmp.Or(err, v.row.set(&want, v.texts))
-		}
-	})
 	if o.want.Advice != nil {
 		want.Advice = o.want.Advice
 	}
 	o.want = want
 	return err
+}
+
+// readSpec reads the request of a file or folder.
+func readSpec(s State, path string) (*spec.Spec, error) {
+	if info, err := s.FS.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, engine.ResultsFile)
+	}
+	text, err := s.FS.ReadFile(path)
+	if err != nil {
+		return nil, notThere(err, path, "give a results.json, a journal.jsonl, a spec, or a folder of zbench")
+	}
+	file, err := spec.Read(text)
+	if err != nil {
+		return nil, usage(err, "give a results.json, a journal.jsonl, or a spec")
+	}
+	return file, nil
 }

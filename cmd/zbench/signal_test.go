@@ -82,16 +82,3 @@ func TestSecondSignalExits(t *testing.T) {
 	signals <- "interrupt"
 	require.Equal(t, exit.Interrupted, <-code)
 }
-
-// On a terminal progress is one line that is rewritten and cleared at the end.
-func TestProgressOnATerminal(t *testing.T) {
-	var out bytes.Buffer
-	s, _ := testState(t)
-	s.Stderr = Stream{Writer: &out, IsTTY: true, Width: 40}
-	p := newProgress(s, 2, 0, false)
-	p.Done(record.Result{Collective: "all_reduce", BytesRequested: 1024, Status: record.Skipped, Reason: strings.Repeat("long ", 20)})
-	require.NotContains(t, out.String(), "\n")
-	require.Less(t, len(strings.TrimPrefix(out.String(), "\r\x1b[K")), 40)
-	p.Done(record.Result{Collective: "all_reduce", BytesRequested: 2048, Status: record.OK})
-	require.True(t, strings.HasSuffix(out.String(), "\r\x1b[K"))
-}

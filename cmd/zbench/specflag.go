@@ -188,7 +188,18 @@ var otherNames = map[string]string{"warmup-iters": "warmup_iters", "cudagraph": 
 // addSpecFlags puts the table on a command and the defaults into the request.
 func addSpecFlags(cmd *cobra.Command, to *spec.Spec) {
 	*to = spec.Spec{Schema: spec.Schema, Benchmark: spec.Collectives, Sweep: &spec.Sweep{}}
-	for _, row := range specFlags {
+	addFlags(cmd, to, specFlags)
+	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if other, ok := otherNames[name]; ok {
+			name = other
+		}
+		return pflag.NormalizedName(name)
+	})
+}
+
+// addFlags puts rows of flags on a command and their defaults into the request.
+func addFlags(cmd *cobra.Command, to *spec.Spec, rows []specFlag) {
+	for _, row := range rows {
 		value := &specValue{row: row, to: to}
 		if row.fallback != "" {
 			if err := value.Set(row.fallback); err != nil {
@@ -201,10 +212,4 @@ func addSpecFlags(cmd *cobra.Command, to *spec.Spec) {
 			f.NoOptDefVal = "true"
 		}
 	}
-	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if other, ok := otherNames[name]; ok {
-			name = other
-		}
-		return pflag.NormalizedName(name)
-	})
 }

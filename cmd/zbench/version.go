@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -28,12 +29,23 @@ func toolVersion() string {
 
 func tool() record.Tool { return record.Tool{Name: "zbench", Version: toolVersion()} }
 
+// versionLine is what version and --version print.
+func versionLine() string {
+	return fmt.Sprintf("zbench %s (record format %s, %s, %s/%s)\n", toolVersion(), record.Schema, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// setVersion gives the root command --version.
+func setVersion(root *cobra.Command) {
+	root.Version = versionLine()
+	root.SetVersionTemplate("{{.Version}}")
+	root.Flags().Bool("version", false, "print the version")
+}
+
 func newVersion(s State) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(s.Stdout, "zbench %s (record format %s, %s, %s/%s)\n",
-				toolVersion(), record.Schema, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := io.WriteString(s.Stdout, versionLine())
 			return err
 		},
 	}

@@ -2,13 +2,13 @@ package muon
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
 
 	method "zbench/bench/muon"
+	"zbench/bench/record"
 )
 
 // inputs of one matrix, as they lie on the device before a step.
@@ -107,15 +107,15 @@ func (w *Work) Result(i int) (*mat.Dense, error) {
 
 // Check makes one step and holds it against float64: the update of the first and
 // the last matrix, their weights, and the symmetry of the last products.
-func (w *Work) Check() ([]method.Check, error) {
+func (w *Work) Check() ([]record.Check, error) {
 	if err := w.Fill(); err != nil {
 		return nil, err
 	}
 	if err := w.d.run(w.Step()...); err != nil {
 		return nil, err
 	}
-	update := method.Check{Shape: w.shape.String(), What: "update against float64", Bar: method.Tolerance}
-	weight := method.Check{Shape: w.shape.String(), What: "weight against float64", Bar: method.Error{Frobenius: 1e-5, Max: 1e-5}}
+	update := record.Check{Shape: w.shape.String(), What: checkedUpdate, Bar: method.Tolerance}
+	weight := record.Check{Shape: w.shape.String(), What: checkedWeight, Bar: record.Deviation{Frobenius: 1e-5, Max: 1e-5}}
 	for _, i := range []int{0, w.shape.Batch - 1} {
 		got, err := w.Result(i)
 		if err != nil {
@@ -130,7 +130,7 @@ func (w *Work) Check() ([]method.Check, error) {
 		weight.Worst(in.weightError(after, got, w.shape))
 	}
 	checks, err := w.symmetry()
-	return append([]method.Check{update, weight}, checks...), err
+	return append([]record.Check{update, weight}, checks...), err
 }
 
 // nesterov is what is to be made orthogonal, in float64.
@@ -145,7 +145,7 @@ func (in inputs) nesterov(s method.Shape) *mat.Dense {
 }
 
 // weightError holds the weights against what the update should have made.
-func (in inputs) weightError(after []float32, update *mat.Dense, s method.Shape) method.Error {
+func (in inputs) weightError(after []float32, update *mat.Dense, s method.Shape) record.Deviation {
 	got, want := mat.NewDense(s.Rows, s.Cols, nil), mat.NewDense(s.Rows, s.Cols, nil)
 	for i, v := range after {
 		got.Set(i/s.Cols, i%s.Cols, float64(v))
@@ -155,8 +155,8 @@ func (in inputs) weightError(after []float32, update *mat.Dense, s method.Shape)
 }
 
 // symmetry counts elements of the last A and B that differ from their mirror.
-func (w *Work) symmetry() ([]method.Check, error) {
-	c := method.Check{Shape: w.shape.String(), What: "X·Xᵀ and bA + cA² symmetric to the last bit"}
+func (w *Work) symmetry() ([]record.Check, error) {
+	c := record.Check{Shape: w.shape.String(), What: checkedSymmetry}
 	for _, offset := range []int64{w.a, w.b} {
 		h, err := w.read(offset+int64(w.shape.Batch-1)*halves(w.m, w.m), w.m, w.m)
 		if err != nil {
@@ -170,15 +170,15 @@ func (w *Work) symmetry() ([]method.Check, error) {
 				}
 			}
 		}
-		c.Worst(method.Error{Max: float64(wrong)})
+		c.Worst(record.Deviation{Max: float64(wrong)})
 	}
-	return []method.Check{c}, nil
+	return []record.Check{c}, nil
 }
 
 // Sample holds products of the whole size against float64 at random elements of
 // the first and the last matrix: what a reduced shape cannot show. The products
 // are those of the first Newton–Schulz step.
-func (w *Work) Sample(elements int) ([]method.Check, error) {
+func (w *Work) Sample(elements int) ([]record.Check, error) {
 	checks, err := w.sampleAll(elements, false)
 	if err != nil {
 		return nil, err
@@ -189,11 +189,11 @@ func (w *Work) Sample(elements int) ([]method.Check, error) {
 
 // SampleEveryTile is Sample for our own kernel without symmetry, which the others
 // are measured against.
-func (w *Work) SampleEveryTile(elements int) ([]method.Check, error) {
+func (w *Work) SampleEveryTile(elements int) ([]record.Check, error) {
 	return w.sampleAll(elements, true)
 }
 
-func (w *Work) sampleAll(elements int, full bool) ([]method.Check, error) {
+func (w *Work) sampleAll(elements int, full bool) ([]record.Check, error) {
 	steps := w.Before()
 	for _, p := range method.Products() {
 		steps = append(steps, w.Product(p, 0, full)...)
@@ -202,7 +202,7 @@ func (w *Work) sampleAll(elements int, full bool) ([]method.Check, error) {
 		return nil, err
 	}
 	rng := rand.New(rand.NewPCG(w.d.cfg.Seed, 99)) //nolint:gosec // test data
-	var checks []method.Check
+	var checks []record.Check
 	for _, p := range method.Products() {
 		what := p.String()
 		if full && !p.Symmetric() {
@@ -210,13 +210,13 @@ func (w *Work) sampleAll(elements int, full bool) ([]method.Check, error) {
 		} else if full {
 			what += method.EveryTile
 		}
-		c := method.Check{Shape: w.shape.String(), What: fmt.Sprintf("%s at %d elements", what, elements), Bar: method.Error{Max: 0x1p-8}}
+		c := record.Check{Shape: w.shape.String(), What: sampled(what, elements), Bar: record.Deviation{Max: 0x1p-8}}
 		for _, i := range []int64{0, int64(w.shape.Batch - 1)} {
 			e, err := w.sample(p, i, elements, rng)
 			if err != nil {
 				return nil, err
 			}
-			c.Worst(method.Error{Max: e})
+			c.Worst(record.Deviation{Max: e})
 		}
 		checks = append(checks, c)
 	}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	method "zbench/bench/muon"
+	"zbench/bench/record"
 	"zbench/internal/native"
 )
 
@@ -33,7 +34,7 @@ func work(t testing.TB, d *Driver, rows, cols, batch int) *Work {
 	return w
 }
 
-func passes(t testing.TB, checks []method.Check, err error) {
+func passes(t testing.TB, checks []record.Check, err error) {
 	t.Helper()
 	require.NoError(t, err)
 	for _, c := range checks {

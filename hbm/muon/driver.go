@@ -2,7 +2,7 @@
 // step over a batch of equal matrices, its parts timed, and their results held
 // against float64.
 //
-// Open a Driver, make a Work of a shape, Fill it, and Measure or Check it. On
+// Open a Driver and Plan the shapes: each row of a shape is a job of two passes. On
 // the loopback the kernels are emulated: results are checked, nothing is timed.
 package muon
 
@@ -12,6 +12,7 @@ import (
 
 	"zbench/bench/device"
 	method "zbench/bench/muon"
+	"zbench/bench/record"
 	"zbench/internal/native"
 )
 
@@ -25,6 +26,8 @@ type Config struct {
 	Reduce int
 	// Seed is of the gradients, momenta and weights.
 	Seed uint64
+	// Say is told which shape begins, and what stands in for it; nil tells nobody.
+	Say func(string)
 }
 
 // Machine is the loopback's machine file for kernels: one device, whose time
@@ -47,10 +50,17 @@ type Driver struct {
 	// blas is the vendor's products, or noVendor why there are none.
 	blas     *native.BLAS
 	noVendor error
+	// timed times the loopback as if it were a GPU: for tests.
+	timed bool
 	// batch and settle are batchSeconds and warmSeconds.
 	batch, settle float64
 	// most is how many matrices a launch of a product takes, native.MuonBatch.
 	most int
+	// work is that of the target which was measured last, checks what each target's
+	// first pass found, by kernel.
+	work   *Work
+	at     target
+	checks map[target]map[string][]record.Check
 }
 
 // ErrDevice is wrapped where a device is asked for that is not there, ErrMemory
@@ -67,7 +77,7 @@ func Open(cfg Config) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Driver{p: p, cfg: cfg, kernels: map[string]native.Function{}, batch: batchSeconds, settle: warmSeconds, most: native.MuonBatch}
+	d := &Driver{p: p, cfg: cfg, kernels: map[string]native.Function{}, batch: batchSeconds, settle: warmSeconds, most: native.MuonBatch, checks: map[target]map[string][]record.Check{}}
 	d.blas, d.noVendor = p.FindBLAS(cfg.Native) // that there is none is no error
 	if err := d.open(); err != nil {
 		return nil, errors.Join(err, d.Close())
@@ -87,7 +97,7 @@ func (d *Driver) open() error {
 		return err
 	}
 	d.wave = d.info.Wave
-	if d.Emulated() {
+	if d.p.Simulated {
 		d.wave = 1 // one thread of the host does what a wave does
 	}
 	if d.stream, err = d.p.NewStream(d.cfg.Device); err != nil {
@@ -97,7 +107,9 @@ func (d *Driver) open() error {
 		return err
 	}
 	d.startVendor()
-	for _, file := range []string{"muon_step.hip", "muon_product.hip"} {
+	files := []string{"muon_step.hip", "muon_product.hip"}
+	d.p.Expect(len(files), []int{d.cfg.Device})
+	for _, file := range files {
 		m, err := d.p.LoadModule(d.cfg.Device, file, d.defines())
 		if err != nil {
 			return err
@@ -123,7 +135,7 @@ func (d *Driver) defines() []string {
 
 // Close frees everything. It may be called twice.
 func (d *Driver) Close() error {
-	var all []error
+	all := []error{d.leave()}
 	if d.blas != nil {
 		d.blas.Close()
 		d.blas = nil
@@ -141,10 +153,19 @@ func (d *Driver) Close() error {
 }
 
 // Emulated tells that the kernels run on the host: their times mean nothing.
-func (d *Driver) Emulated() bool { return d.p.Simulated }
+func (d *Driver) Emulated() bool { return d.p.Simulated && !d.timed }
 
-// Info is what the device says of itself.
-func (d *Driver) Info() native.DeviceInfo { return d.info }
+// Devices describes the one that was opened.
+func (d *Driver) Devices() []record.Device {
+	about := record.Device{Index: d.cfg.Device, Name: d.info.Name, Kind: record.GPU, Units: d.info.Units, Cache: d.info.L2}
+	if _, total, err := d.p.Memory(d.cfg.Device); err == nil {
+		about.Bytes = total
+	}
+	if d.Emulated() {
+		about.Kind = record.Checked
+	}
+	return []record.Device{about}
+}
 
 // Libraries are those underneath.
 func (d *Driver) Libraries() []native.Library { return d.p.Libraries }
@@ -158,8 +179,15 @@ func (d *Driver) Free() (int64, error) {
 // Cancel makes what runs return native.ErrCancelled soon.
 func (d *Driver) Cancel() { d.timer.Cancel() }
 
-// deadline is how long, in seconds, a sequence may take.
-const deadline = 120.0
+const (
+	// deadline is how long, in seconds, a sequence may take.
+	deadline = 120.0
+	// batchSeconds is the least a batch between two events takes, so that what an
+	// event costs and how fine it counts do not matter.
+	batchSeconds = 2e-3
+	// warmSeconds of the same work come before the first sample: clocks settle.
+	warmSeconds = 0.2
+)
 
 // run launches a sequence once and waits for it.
 func (d *Driver) run(steps ...native.Step) error {

@@ -2,7 +2,6 @@ package muon
 
 import (
 	method "zbench/bench/muon"
-	"zbench/bench/stat"
 	"zbench/internal/native"
 )
 
@@ -22,8 +21,15 @@ func (d *Driver) startVendor() {
 	}
 }
 
-// vendorText names the library, or says why there is none.
-func (d *Driver) vendorText() string {
+// VendorText names the library, or says why there is none.
+func (d *Driver) VendorText() string {
+	if d.Emulated() {
+		return "none: emulated"
+	}
+	return d.vendorName()
+}
+
+func (d *Driver) vendorName() string {
 	if d.noVendor != nil {
 		return d.noVendor.Error()
 	}
@@ -47,8 +53,4 @@ func (w *Work) vendorProduct(p method.Product) native.Step {
 		g.C, g.A, g.B = w.at(w.x[1]), w.at(w.b), w.at(w.t[0])
 	}
 	return w.d.blas.Product(g)
-}
-
-func (w *Work) vendorRow(rule stat.Rule, p method.Product) (method.Row, error) {
-	return w.row(rule, p.String()+", "+w.d.blas.Library.Name, p.Effective(w.shape), p.Effective(w.shape), p.Traffic(w.shape), w.vendorProduct(p))
 }

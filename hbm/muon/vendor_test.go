@@ -1,6 +1,7 @@
 package muon
 
 import (
+	"context"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	method "zbench/bench/muon"
+	"zbench/bench/plan"
+	"zbench/bench/record"
 	"zbench/bench/stat"
 	"zbench/internal/native"
 )
@@ -36,7 +39,7 @@ func TestVendorProducts(t *testing.T) {
 		vendors(t, d, backend, name)
 		require.NoError(t, d.Vendor())
 		require.Equal(t, name, d.blas.Library.Name)
-		require.Equal(t, backend == "rocm", strings.HasSuffix(d.vendorText(), ", ROCBLAS_USE_HIPBLASLT=1"), d.vendorText())
+		require.Equal(t, backend == "rocm", strings.HasSuffix(d.vendorName(), ", ROCBLAS_USE_HIPBLASLT=1"), d.vendorName())
 		w := work(t, d, 40, 67, 2)
 		_, err := w.Check()
 		require.NoError(t, err)
@@ -59,26 +62,41 @@ func TestVendorProducts(t *testing.T) {
 	}
 }
 
-// Every row that a report has, with and without a vendor's product. The times
-// are the loopback's: what is held is what was launched and what is counted.
-func TestMeasureRows(t *testing.T) {
+// rowsOf takes the passes of the shapes' jobs and returns their rows.
+func rowsOf(t *testing.T, d *Driver, few bool, shapes ...method.Shape) []record.Kernel {
+	t.Helper()
+	rows, jobs, err := d.Plan(shapes, few, stat.Fixed(6))
+	require.NoError(t, err)
+	taken := plan.NewTaken(nil)
+	require.NoError(t, taken.Run(context.Background(), jobs, nil, func(int) {}))
+	for i, k := range rows {
+		rows[i] = record.AssembleKernel(k, taken.Parts[k.Key], nil)
+		require.Equal(t, record.OK, rows[i].Status, "%s: %s", k.Key, rows[i].Reason)
+	}
+	return rows
+}
+
+// Every row of a shape, with and without a vendor's product. The times are the
+// loopback's, as of a device that is none: what is held is what was launched and what
+// is counted.
+func TestRows(t *testing.T) {
 	d := open(t, "keller-jordan")
 	d.batch, d.settle = 1e-5, 2e-5 // of the loopback's time
+	d.timed = true
 	for _, vendor := range []bool{false, true} {
 		if vendor {
 			vendors(t, d, "cuda", "libcublas.so.12")
 		}
-		w := work(t, d, 16, 24, 2)
-		require.NoError(t, w.Fill())
-		f, err := w.Measure(stat.Fixed(3))
-		require.NoError(t, err)
+		rows := rowsOf(t, d, false, method.Shape{Rows: 16, Cols: 24, Batch: 2})
 		var names []string
-		for _, r := range f.Rows {
-			names = append(names, r.What)
-			require.Equal(t, 3, r.Samples)
-			if !strings.Contains(r.What, "cublas") { // it takes none of the loopback's time
-				require.Positive(t, *r.Seconds, r.What)
-				require.Positive(t, *r.Rate, r.What)
+		for _, k := range rows {
+			names = append(names, method.What(&k))
+			require.Equal(t, 6, k.Timing.Seconds.N, "of two passes")
+			require.Equal(t, int64(2), k.Shape.Measured)
+			require.Equal(t, k.Role == record.Vendor, k.Verified.State == record.NotVerified, k.Key)
+			require.Equal(t, k.Role != record.Vendor, len(k.Verified.Checks) > 0, k.Key)
+			if k.Role != record.Vendor { // it takes none of the loopback's time
+				require.Positive(t, *k.Metrics.Rate, k.Key)
 			}
 		}
 		want := []string{
@@ -92,11 +110,9 @@ func TestMeasureRows(t *testing.T) {
 			}
 		}
 		require.Equal(t, want, names)
-		require.NotNil(t, f.Rows[0].ToFull)
-		require.Equal(t, vendor, f.Rows[0].ToVendor != nil)
-		seconds := *f.Rows[0].Seconds
-		require.InEpsilon(t, 2*2*16*16*24/seconds, *f.Rows[0].Effective, 1e-12)
-		require.InEpsilon(t, 2*2*64*64*32/seconds, *f.Rows[0].Executed, 1e-12)
+		seconds := rows[0].Timing.Seconds.Median
+		require.InEpsilon(t, 2*2*16*16*24/seconds, *rows[0].Metrics.Effective, 1e-12)
+		require.InEpsilon(t, 2*2*64*64*32/seconds, *rows[0].Metrics.Executed, 1e-12)
 	}
 }
 

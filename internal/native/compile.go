@@ -62,6 +62,7 @@ type Compiler struct {
 	vendor  vendor
 	version string
 	cache   CodeCache
+	tasks   compilations
 	close   func()
 	// Search is the search for the library; nil for the built-in loopback.
 	Search *Search
@@ -87,7 +88,7 @@ func OpenCompiler(o Options) (*Compiler, error) {
 		return nil, err
 	}
 	s := p.search(RoleCompiler)
-	c := &Compiler{table: p.table, vendor: f.v, version: p.versionOf(RoleCompiler), cache: o.Cache, Search: s, close: p.Close}
+	c := &Compiler{table: p.table, vendor: f.v, version: p.versionOf(RoleCompiler), cache: o.Cache, tasks: compilations{tell: o.Progress}, Search: s, close: p.Close}
 	s.Version = c.version
 	if err := c.usable(); err != nil {
 		p.Close()
@@ -157,6 +158,8 @@ type order struct {
 	CompileRequest
 	device   int
 	identity string
+	// model is the device's name, for messages where Arch is empty.
+	model string
 }
 
 func (c *Compiler) compile(r order) ([]byte, error) {
@@ -174,12 +177,15 @@ func (c *Compiler) compileText(r order, source string) ([]byte, error) {
 	}
 	options := c.options(r.CompileRequest)
 	key := cacheKey(source, c.vendor.product, c.version, r.identity, options)
+	c.tasks.count(key, c.cache != nil)
 	if c.cache != nil {
 		if code, ok := c.cache.Load(key); ok {
 			return code, nil
 		}
 	}
+	end := c.tasks.begin(r)
 	code, err := c.run(r, source, options)
+	end()
 	if err == nil && c.cache != nil {
 		c.cache.Store(key, code)
 	}

@@ -58,6 +58,7 @@ var kernelParts = map[string][]string{
 	"data.hip":         {"prelude.h", "mix.h", "vector.h", "reduce.h", "walk.h", "value.h", "data.hip"},
 	"norm.hip":         {"prelude.h", "reduce.h", "number.h", "norm_list.h", "norm_held.h", "norm.hip"},
 	"norm_steps.hip":   {"prelude.h", "mix.h", "value.h", "reduce.h", "number.h", "norm_list.h", "norm_steps.hip"},
+	"accumulate.hip":   {"prelude.h", "number.h", "accumulate.hip"},
 	"muon_step.hip":    {"prelude.h", "number.h", "quad.h", "muon_mma.h", "muon_out.h", "muon_tensors.h", "muon_step.hip"},
 	"muon_product.hip": {"prelude.h", "number.h", "quad.h", "muon_mma.h", "muon_feed.h", "muon_out.h", "muon_product.hip"},
 }

@@ -53,6 +53,10 @@ var isaRows = map[string]isaRow{
 		`global_load_ubyte`, `global_load_ushort`, `global_load_dwordx2`, `global_atomic_add_x2`,
 	}, forbid: []string{flatAccess}, maxVGPR: 64},
 	"zb_explain": {want: []string{`global_store_dwordx4`}, forbid: []string{flatAccess, `global_atomic`}, maxVGPR: 32},
+	// 8 elements a thread at once: whole vectors in and out, and what is behind them
+	"zb_accumulate_bf16": {want: []string{
+		`global_load_dwordx4`, `global_store_dwordx4`, `global_load_ushort`,
+	}, forbid: []string{flatAccess, `global_atomic`}, maxVGPR: 64},
 	// the constant clock, read in a loop that sleeps: not the shader's clock,
 	// which changes with power
 	"zb_delay": {

@@ -41,11 +41,8 @@ func (p *Provider) LoadModule(device int, file string, defines []string) (*Modul
 	if err := p.Compiles(); err != nil {
 		return nil, err
 	}
-	// If the compiler queries the device itself, its name and capability identify its
-	// kind.
-	identity := fmt.Sprintf("%s/%s/%d.%d", info.Name, info.Arch, info.CapabilityMajor, info.CapabilityMinor)
 	code, err := p.compiler.compile(order{
-		CompileRequest{File: file, Defines: defines, Arch: info.Arch, Wave: info.Wave}, device, identity,
+		CompileRequest{File: file, Defines: defines, Arch: info.Arch, Wave: info.Wave}, device, info.identity(), info.Name,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s backend: %w", p.Backend, err)

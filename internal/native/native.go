@@ -58,6 +58,10 @@ type Options struct {
 	Within time.Duration
 	// Context cancels the search for libraries; nil never does.
 	Context context.Context //nolint:containedctx // Options are of one call
+	// Progress is told of each task that takes seconds: a kernel that is compiled, a
+	// library that opens slowly. It is called from the goroutine that asked for it; nil
+	// is told nothing. The built-in loopback has no such tasks.
+	Progress func(Task)
 }
 
 func (o Options) within() time.Duration { return cmp.Or(max(o.Within, 0), OpenWithin) }
@@ -109,6 +113,9 @@ func Open(o Options) (*Provider, error) {
 		return nil, err
 	}
 	p.compiler = &Compiler{table: p.table, vendor: p.vendor(), version: p.versionOf(RoleCompiler), cache: o.Cache}
+	if !p.builtin {
+		p.compiler.tasks.tell = o.Progress
+	}
 	return p, nil
 }
 

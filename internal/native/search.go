@@ -7,6 +7,7 @@ package native
 import "C"
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -91,13 +92,32 @@ type finder struct {
 	opened  []unsafe.Pointer
 	found   []*Search
 	trial   trial
+	// slow tells that opening a library has become a task.
+	slow bool
 }
 
 // end ends the child process that opens libraries first. Libraries that are open in this
 // process stay open.
 func (f *finder) end() { f.trial.end(time.Second) }
 
-// find searches for one library and opens it.
+// wait makes opening a library a task once it has taken long enough.
+func (f *finder) wait(path string, waited time.Duration) {
+	if f.slow || f.o.Progress == nil || waited < openingQuiet {
+		return
+	}
+	f.slow = true
+	f.o.Progress(Task{Text: fmt.Sprintf("opening %s (%g s at most: --%s)", path, f.o.within().Seconds(), SettingWithin)})
+}
+
+// waited ends that task.
+func (f *finder) waited() {
+	if f.slow {
+		f.slow = false
+		f.o.Progress(Task{})
+	}
+}
+
+// find looks for one library and opens it.
 func (f *finder) find(row libraryRow) {
 	s := &Search{
 		Role: row.role, Library: row.names[len(row.names)-1], Flag: row.flag,
@@ -166,6 +186,7 @@ func (f *finder) try(s *Search, path string, loaded bool) unsafe.Pointer {
 	only := C.int(1)
 	if !loaded {
 		only = 0
+		defer f.waited()
 		if fatal := f.fatal(path); fatal != "" {
 			s.Attempts = append(s.Attempts, Attempt{Path: path, Why: fatal, Fatal: true})
 			return nil

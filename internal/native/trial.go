@@ -64,6 +64,7 @@ func (f *finder) attempt(path string) string {
 		outcome = C.ZB_TRIAL_NOTHING
 	}
 	for left := within; outcome == C.ZB_TRIAL_NOTHING && left > 0 && f.o.given() == nil; left -= trialSlice {
+		f.wait(path, within-left)
 		outcome = C.zb_trial_wait(f.trial.c, C.int(min(left, trialSlice).Milliseconds()))
 	}
 	switch outcome {

@@ -102,6 +102,27 @@ func TestTrialEndsWhatHangs(t *testing.T) {
 	require.Equal(t, 2, ended, "the child and its helper, once: %v", noted())
 }
 
+// A library that opens slowly is told, once, and so is its end.
+func TestTrialTellsWhatIsSlow(t *testing.T) {
+	o, _ := constructed(t, "-DHANG")
+	o.Within = time.Second
+	var told []string
+	o.Progress = func(task native.Task) { told = append(told, task.String()) }
+	u := unavailable(t, o)
+	require.ErrorContains(t, u, "opening it did not end within 1 s")
+	file := filepath.Join(o.Named["rocm-path"], "lib/libamdhip64.so.6")
+	require.Equal(t, []string{"opening " + file + " (1 s at most: --lib-timeout)", ""}, told)
+}
+
+// Libraries that open at once are not worth a line.
+func TestTrialTellsNothingOfWhatIsFast(t *testing.T) {
+	o, _ := constructed(t)
+	o.Progress = func(task native.Task) { t.Error(task) }
+	p, err := native.Open(o)
+	require.NoError(t, err)
+	p.Close()
+}
+
 // One that closes the child's descriptors is no more usable than one that ends it.
 func TestTrialCutOff(t *testing.T) {
 	o, noted := constructed(t, "-DCUTS_OFF")

@@ -54,6 +54,7 @@ namespace zbk_threads {
 #include "kernels/norm_held.h"
 #include "kernels/norm.hip"
 #include "kernels/norm_steps.hip"
+#include "kernels/accumulate.hip"
 
 #include "kernels/quad.h"
 #include "kernels/muon_mma.h"

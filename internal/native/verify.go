@@ -24,6 +24,7 @@ type Functions struct {
 // wraps ErrUnavailable.
 func (p *Provider) LoadFunctions(devices []int) (*Functions, error) {
 	f := &Functions{by: map[int]*C.zb_kernels{}}
+	p.Expect(functionFiles, devices)
 	for _, device := range devices {
 		if f.by[device] != nil {
 			continue
@@ -36,18 +37,24 @@ func (p *Provider) LoadFunctions(devices []int) (*Functions, error) {
 	return f, nil
 }
 
+// functionFiles is the number of kernel sources in Functions.
+const functionFiles = 2
+
 func (f *Functions) load(p *Provider, device int) error {
 	k := f.on(device)
-	for file, wanted := range map[string]map[string]*unsafe.Pointer{
-		"delay.hip":  {"zb_delay": &k.delay},
-		"verify.hip": {"zb_fill": &k.fill, "zb_poison": &k.poison, "zb_check": &k.check, "zb_explain": &k.explain},
+	for _, source := range [functionFiles]struct {
+		file   string
+		wanted map[string]*unsafe.Pointer
+	}{
+		{"delay.hip", map[string]*unsafe.Pointer{"zb_delay": &k.delay}},
+		{"verify.hip", map[string]*unsafe.Pointer{"zb_fill": &k.fill, "zb_poison": &k.poison, "zb_check": &k.check, "zb_explain": &k.explain}},
 	} {
-		m, err := p.LoadModule(device, file, nil)
+		m, err := p.LoadModule(device, source.file, nil)
 		if err != nil {
 			return err
 		}
 		f.modules = append(f.modules, m)
-		for name, at := range wanted {
+		for name, at := range source.wanted {
 			function, err := m.Function(name)
 			if err != nil {
 				return err

@@ -9,8 +9,6 @@ import (
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
 	"zbench/bench/collective"
-	"zbench/bench/memory"
-	"zbench/bench/muon"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -25,14 +23,15 @@ type rule func(*jsonschema.Schema) error
 // of one field stand in its jsonschema tag.
 var rules = map[reflect.Type][]rule{
 	reflect.TypeFor[record.Record](): {
-		version(record.Schema), inside("source", "kind", record.Measured, record.Simulated, record.Imported),
+		version(record.Schema), inside("source", "kind", record.Measured, record.Simulated, record.Imported, record.Emulated),
 		when(where("source", constant("kind", record.Simulated)), constant("simulated", true), nil),
+		when(where("source", constant("kind", record.Emulated)), constant("simulated", true), nil),
 		when(where("source", constant("kind", record.Measured)), constant("simulated", false), nil),
 	},
 	reflect.TypeFor[spec.Sweep]():             {values("collectives", collective.Names()...), values("cache", "cold", "warm")},
 	reflect.TypeFor[spec.Spec]():              {version(spec.Schema)},
-	reflect.TypeFor[record.Added]():           {values("why", record.Extension, record.SecondPass)},
-	reflect.TypeFor[record.Further]():         {values("why", record.Extension, record.SecondPass)},
+	reflect.TypeFor[record.Added]():           {values("why", record.Reasons()...)},
+	reflect.TypeFor[record.Further]():         {values("why", record.Reasons()...)},
 	reflect.TypeFor[record.Result]():          {values("collective", collective.Names()...), when(constant("status", record.OK), nil, needs("reason"))},
 	reflect.TypeFor[record.Verified]():        {values("state", verifications...)},
 	reflect.TypeFor[record.Evidence]():        {values("during", record.DuringWarmUp, record.DuringVerification, record.DuringBurst, record.DuringIsolated)},
@@ -42,27 +41,22 @@ var rules = map[reflect.Type][]rule{
 	reflect.TypeFor[record.Header]():          {version(record.JournalSchema)},
 	reflect.TypeFor[record.Part](): {
 		values("status", record.OK, record.Failed, record.WrongData),
-		when(constant("status", record.OK), needs("burst", "isolated"), needs("reason")),
+		when(constant("status", record.OK), &jsonschema.Schema{AnyOf: []*jsonschema.Schema{needs("burst", "isolated"), needs("kernel"), needs("verified")}}, needs("reason")),
+		when(okWith("burst"), needs("isolated"), nil), when(okWith("isolated"), needs("burst"), nil),
 	},
 	reflect.TypeFor[record.SamplesIndex](): {version(record.SamplesSchema)},
 	reflect.TypeFor[record.SampleSeries](): {
 		values("series", record.SeriesBurstMean, record.SeriesBurstMax, record.SeriesIsolatedMax, record.SeriesSpread, record.SeriesRanks),
 	},
 
-	reflect.TypeFor[memory.Record](): {
-		version(memory.Schema), values("command", "hbm", "rmsnorm", "layernorm"),
-		inside("source", "kind", record.Measured, record.Simulated, memory.Checked),
+	reflect.TypeFor[spec.Kernels]():        {values("data", "random", "zeros")},
+	reflect.TypeFor[record.Device]():       {values("kind", record.GPU, record.HostMemory, record.Checked, record.OnLoopback)},
+	reflect.TypeFor[record.LaunchConfig](): {values("grid", "exact", "resident", "strided")},
+	reflect.TypeFor[record.Kernel](): {
+		values("role", record.Roles()...), when(constant("status", record.OK), nil, needs("reason")),
 	},
-	reflect.TypeFor[memory.Device](): {values("kind", memory.GPU, memory.HostMemory, memory.Checked, memory.Simulated)},
-	reflect.TypeFor[memory.Asked]():  {values("data", "random", "zeros")},
-	reflect.TypeFor[memory.Config](): {values("grid", "exact", "resident", "strided")},
-	reflect.TypeFor[memory.Result](): {
-		values("role", memory.Reference, memory.Preset, memory.Best, memory.Tune, memory.Sweep, memory.Fused, memory.Unfused, memory.Copy),
-	},
-	reflect.TypeFor[memory.Verified](): {values("state", verifications...)},
-	reflect.TypeFor[memory.Timing]():   {values("stop", stops...)},
-
-	reflect.TypeFor[muon.Report](): {version(muon.Schema)},
+	reflect.TypeFor[record.KernelTiming]():  {values("stop", stops...)},
+	reflect.TypeFor[record.KernelSamples](): {values("stop", stops...)},
 
 	reflect.TypeFor[record.Run](): {version(record.RunSchema)},
 
@@ -78,6 +72,8 @@ var rules = map[reflect.Type][]rule{
 		version(recommend.Schema), values("verdict", recommend.Recommended, recommend.NoCommunication, recommend.Refused),
 		when(constant("verdict", recommend.Refused), needs("refusal"), nil),
 	},
+	reflect.TypeFor[advice.WhatIf]():        {values("confidence", append([]string{""}, levels...)...)},
+	reflect.TypeFor[recommend.Refusal]():    {values("missing", collective.Names()...)},
 	reflect.TypeFor[recommend.Confidence](): {values("level", levels...)},
 	reflect.TypeFor[recommend.Reason]():     {values("level", levels...)},
 	reflect.TypeFor[recommend.Sizes]():      {values("collective", collective.Names()...), values("pass", "backward", "forward", "after")},
@@ -206,6 +202,13 @@ func where(key string, fits *jsonschema.Schema) *jsonschema.Schema {
 // constant holds for an object whose field has the value.
 func constant(key string, value any) *jsonschema.Schema {
 	return where(key, &jsonschema.Schema{Const: value})
+}
+
+// okWith holds for a part that ended well and has the key.
+func okWith(key string) *jsonschema.Schema {
+	s := constant("status", record.OK)
+	s.Required = []string{key}
+	return s
 }
 
 // needs holds for an object that has the keys.

@@ -17,8 +17,6 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
-	"zbench/bench/memory"
-	"zbench/bench/muon"
 	"zbench/bench/record"
 	"zbench/internal/doctor"
 )
@@ -44,7 +42,7 @@ type Document struct {
 var Documents = []Document{
 	{
 		File: "bench/record/schema/v2.json", ID: "urn:zbench:results:2", Title: "zbench results, version 2",
-		About: "One sweep or one import. All values are in base units: bytes, seconds, bytes per second.",
+		About: "One sweep of collectives, one run of kernels, or one import. All values are in base units: bytes, seconds, bytes per second.",
 		Types: []reflect.Type{reflect.TypeFor[record.Record]()},
 	},
 	{
@@ -55,16 +53,6 @@ var Documents = []Document{
 	{
 		File: "bench/record/schema/samples-v1.json", ID: "urn:zbench:samples:1", Title: "zbench samples, version 1",
 		Types: []reflect.Type{reflect.TypeFor[record.SamplesIndex]()},
-	},
-	{
-		File: "bench/memory/schema/v1.json", ID: "urn:zbench:memory:1", Title: "zbench memory, version 1",
-		About: "One run of zbench hbm or of a norm of zbench kernels. All values are in base units: bytes, seconds, bytes per second. journal.jsonl has this object as its first line, whose results are the planned cases, and then a Result a line, each with one more field at its end: crc32c, the CRC-32C (RFC 3720) of the bytes before it; a last line without its newline counts for nothing.",
-		Types: []reflect.Type{reflect.TypeFor[memory.Record]()},
-	},
-	{
-		File: "bench/muon/schema/v1.json", ID: "urn:zbench:muon:1", Title: "zbench Muon record, version 1",
-		About: "One run of zbench kernels muon. All values are in base units: seconds, bytes, floating-point operations per second.",
-		Types: []reflect.Type{reflect.TypeFor[muon.Report]()},
 	},
 	{
 		File: "bench/advice/schema/v1.json", ID: "urn:zbench:advice:1", Title: "zbench recommendation, recommend.json",

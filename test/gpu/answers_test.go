@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +10,7 @@ import (
 	"os/exec"
 	"strings"
 
-	"zbench/bench/memory"
+	"zbench/bench/record"
 )
 
 // noDevice is zbench's exit code where there is no device or library.
@@ -32,7 +33,7 @@ func answers() error {
 	if errors.As(err, &exit) && exit.ExitCode() == noDevice {
 		return fmt.Errorf("%s: %w", lacking(ctx), err)
 	}
-	if rec, e := memory.Decode(text); err == nil && e == nil {
+	if rec, e := record.Decode(bytes.NewReader(text)); err == nil && e == nil {
 		return onGPU(rec)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -8,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"zbench/bench/memory"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -64,15 +64,15 @@ func streams(ctx context.Context, t *testing.T, array int64, kernels string) (st
 	if err != nil {
 		return s, err
 	}
-	rec, err := memory.Decode(text)
+	rec, err := record.Decode(bytes.NewReader(text))
 	if err != nil {
 		return s, err
 	}
 	if err := onGPU(rec); err != nil {
 		return s, err
 	}
-	for _, r := range rec.Results {
-		if r.Timing == nil || r.Rate == nil || r.Verified.State != record.VerifiedOK {
+	for _, r := range rec.Kernels {
+		if r.Timing == nil || r.Metrics.Rate == nil || r.Verified.State != record.VerifiedOK {
 			return s, fmt.Errorf("%s: %s %s", r.Key, r.Status, r.Reason)
 		}
 		if best, ok := s.fastest[r.Kernel]; !ok || r.Timing.Seconds.Min < best {
@@ -80,22 +80,25 @@ func streams(ctx context.Context, t *testing.T, array int64, kernels string) (st
 		}
 		switch {
 		case r.Kernel == "copy":
-			s.copy = max(s.copy, *r.Rate)
-		case r.Kernel == "read" && r.OfPeak == nil:
-			return s, fmt.Errorf("the peak of %s is not known (--peak)", rec.Devices[0].Name)
+			s.copy = max(s.copy, *r.Metrics.Rate)
+		case r.Kernel == "read" && r.Metrics.OfPeak == nil:
+			return s, fmt.Errorf("the peak of %s is not known (--peak)", rec.World.Devices[0].Name)
 		case r.Kernel == "read":
-			s.readOfPeak = max(s.readOfPeak, *r.OfPeak)
+			s.readOfPeak = max(s.readOfPeak, *r.Metrics.OfPeak)
 		}
 	}
 	return s, nil
 }
 
 // onGPU refuses what no GPU did, and notes which one it was.
-func onGPU(rec *memory.Record) error {
-	if (rec.Source.Kind != record.Measured || rec.Devices[0].Kind != memory.GPU) && os.Getenv("ALLOW_SIMULATED") == "" {
-		return fmt.Errorf("not measured on a GPU, but %s on %s", rec.Source.Kind, rec.Devices[0].Kind)
+func onGPU(rec *record.Record) error {
+	if len(rec.World.Devices) == 0 {
+		return fmt.Errorf("a record of no device")
 	}
-	names := []string{rec.Devices[0].Name, rec.Created.Format("2006-01-02")}
+	if (rec.Source.Kind != record.Measured || rec.World.Devices[0].Kind != record.GPU) && os.Getenv("ALLOW_SIMULATED") == "" {
+		return fmt.Errorf("not measured on a GPU, but %s on %s", rec.Source.Kind, rec.World.Devices[0].Kind)
+	}
+	names := []string{rec.World.Devices[0].Name, rec.Created.Format("2006-01-02")}
 	for _, l := range rec.Source.Libraries {
 		names = append(names, strings.TrimSpace(l.Name+" "+l.Version))
 	}
@@ -134,7 +137,7 @@ func norms(ctx context.Context, t *testing.T, ofCopy map[string][]float64) (figu
 	if err != nil {
 		return nil, err
 	}
-	rec, err := memory.Decode(text)
+	rec, err := record.Decode(bytes.NewReader(text))
 	if err != nil {
 		return nil, err
 	}
@@ -146,13 +149,16 @@ func norms(ctx context.Context, t *testing.T, ofCopy map[string][]float64) (figu
 		return nil, err
 	}
 	f := figures{}
-	for _, r := range rec.Ratios() {
-		shape := fmt.Sprintf("%dx%d", r.Fused.Rows, r.Fused.Hidden)
-		if r.OfCopy == nil || r.Fused.Verified.State != record.VerifiedOK {
-			return nil, fmt.Errorf("%s: %s", r.Fused.Key, r.Fused.Status)
+	for _, k := range rec.Kernels {
+		if k.Role != record.Fused {
+			continue
 		}
-		f[shape] = r.Fused.Timing.Seconds.Median
-		ofCopy[shape] = append(ofCopy[shape], min(*r.OfCopy, *r.Fused.Rate/plain.copy))
+		shape := fmt.Sprintf("%dx%d", k.Shape.Rows, k.Shape.Cols)
+		if k.Metrics.OfCopy == nil || k.Timing == nil || k.Verified.State != record.VerifiedOK {
+			return nil, fmt.Errorf("%s: %s", k.Key, k.Status)
+		}
+		f[shape] = k.Timing.Seconds.Median
+		ofCopy[shape] = append(ofCopy[shape], min(*k.Metrics.OfCopy, *k.Metrics.Rate/plain.copy))
 	}
 	return f, nil
 }

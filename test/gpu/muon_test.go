@@ -1,17 +1,18 @@
 package gpu
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"zbench/bench/muon"
+	"zbench/bench/record"
 )
 
 // collect runs zbench's Muon and torch by turns; of takes what matters of the rows.
-func collect(t *testing.T, n int, shapes, cases []string, of func(map[string][]muon.Row)) map[string]*turns {
+func collect(t *testing.T, n int, shapes, cases []string, of func(map[string][]record.Kernel)) map[string]*turns {
 	t.Helper()
 	ctx := within(t)
 	return alternate(
@@ -25,8 +26,8 @@ func collect(t *testing.T, n int, shapes, cases []string, of func(map[string][]m
 			f := figures{}
 			for s, list := range rows {
 				for _, r := range list {
-					if r.Seconds != nil {
-						f[r.What+" "+s] = *r.Seconds
+					if r.Timing != nil {
+						f[muon.What(&r)+" "+s] = r.Timing.Seconds.Median
 					}
 				}
 			}
@@ -43,11 +44,11 @@ func TestGPUProducts(t *testing.T) {
 	shapes, cases := []string{"4096x4096", "8192x8192"}, []string{"product:4096", "product:8192"}
 	full, triangle, vendor := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
 	gram := muon.Gram.String()
-	all := collect(t, min(3, alternations(t)), shapes, cases, func(rows map[string][]muon.Row) {
+	all := collect(t, min(3, alternations(t)), shapes, cases, func(rows map[string][]record.Kernel) {
 		for s, list := range rows {
-			keep(full, s, row(list, gram+muon.EveryTile).ToVendor)
-			keep(triangle, s, row(list, gram).ToFull)
-			keep(vendor, s, row(list, gram).ToVendor)
+			keep(full, s, row(list, gram+muon.EveryTile).Metrics.ToVendor)
+			keep(triangle, s, row(list, gram).Metrics.ToFull)
+			keep(vendor, s, row(list, gram).Metrics.ToVendor)
 		}
 	})
 	ours := all[ourName]
@@ -70,7 +71,7 @@ func TestGPUNewtonSchulz(t *testing.T) {
 	zbenchHere(t)
 	shapes := []string{"2048x2048x16", "2048x2048x32", "2048x2048x64"}
 	cases := []string{"products:16x2048x2048", "products:32x2048x2048", "products:64x2048x2048"}
-	all := collect(t, min(3, alternations(t)), shapes, cases, func(map[string][]muon.Row) {})
+	all := collect(t, min(3, alternations(t)), shapes, cases, func(map[string][]record.Kernel) {})
 	steps := float64(len(muon.Sets()[0].Steps)) // as many as zbench makes by default, and peers.py
 	for i, s := range shapes {
 		of, work := shape(t, s), 0.0
@@ -93,10 +94,10 @@ func TestGPUPrepare(t *testing.T) {
 	const tensors, pass, many = "1024x2048x208", muon.Prepare, "prepare:208x1024x2048"
 	ctx := within(t)
 	var ofCopy []float64
-	all := collect(t, min(3, alternations(t)), []string{tensors}, []string{many}, func(rows map[string][]muon.Row) {
+	all := collect(t, min(3, alternations(t)), []string{tensors}, []string{many}, func(rows map[string][]record.Kernel) {
 		s, err := streams(ctx, t, sizeOfArray(t), "copy")
-		if r := row(rows[tensors], pass); err == nil && r.Rate != nil {
-			ofCopy = append(ofCopy, *r.Rate/s.copy)
+		if r := row(rows[tensors], pass); err == nil && r.Metrics.Rate != nil {
+			ofCopy = append(ofCopy, *r.Metrics.Rate/s.copy)
 		}
 	})
 	ours := all[ourName]
@@ -135,7 +136,7 @@ func ratios(name, what string, ours *turns, ourCase string, v []float64, bar, ta
 
 // muonRows are a shape's rows, seconds by what they are of; a check that failed is
 // an error.
-func muonRows(ctx context.Context, t *testing.T, shapes ...string) (map[string][]muon.Row, error) {
+func muonRows(ctx context.Context, t *testing.T, shapes ...string) (map[string][]record.Kernel, error) {
 	t.Helper()
 	args := []string{"kernels", "muon", "--max-time", "0.2"}
 	for _, s := range shapes {
@@ -145,33 +146,34 @@ func muonRows(ctx context.Context, t *testing.T, shapes ...string) (map[string][
 	if err != nil {
 		return nil, err
 	}
-	rep, err := muon.Decode(text)
+	rec, err := record.Decode(bytes.NewReader(text))
 	if err != nil {
 		return nil, err
 	}
-	if rep.Emulated {
-		return nil, fmt.Errorf("emulated, not measured on a GPU")
+	if err := onGPU(rec); err != nil {
+		return nil, err
 	}
-	ranWith(rep.Device + ", " + rep.Vendor)
-	if i := slices.IndexFunc(rep.Checks, func(c muon.Check) bool { return !c.OK() }); i >= 0 {
-		return nil, fmt.Errorf("%s, %s: wrong", rep.Checks[i].Of, rep.Checks[i].What)
+	ranWith(rec.Source.Vendor)
+	rows := map[string][]record.Kernel{}
+	for _, k := range rec.Kernels {
+		if k.Status != record.OK {
+			return nil, fmt.Errorf("%s: %s: %s", k.Key, k.Status, k.Reason)
+		}
+		s := muon.ShapeOf(&k).String()
+		rows[s] = append(rows[s], k)
 	}
-	if len(rep.Shapes) != len(shapes) {
-		return nil, fmt.Errorf("%d of %d shapes", len(rep.Shapes), len(shapes))
-	}
-	rows := map[string][]muon.Row{}
-	for i, s := range shapes {
-		rows[s] = rep.Shapes[i].Rows
+	if len(rows) != len(shapes) {
+		return nil, fmt.Errorf("%d of %d shapes", len(rows), len(shapes))
 	}
 	return rows, nil
 }
 
 // row is a shape's row by what it begins with.
-func row(rows []muon.Row, what string) muon.Row {
+func row(rows []record.Kernel, what string) record.Kernel {
 	for _, r := range rows {
-		if strings.HasPrefix(r.What, what) && r.Seconds != nil {
+		if strings.HasPrefix(muon.What(&r), what) && r.Timing != nil {
 			return r
 		}
 	}
-	return muon.Row{}
+	return record.Kernel{}
 }

@@ -10,74 +10,76 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/memory"
 	"zbench/bench/muon"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 	"zbench/bench/stat"
 )
 
-// timedAt is a result that took so long, verified.
-func timedAt(r memory.Result, seconds float64) memory.Result {
-	v := stat.Summarize([]float64{seconds, seconds, seconds})
-	r.Status, r.Verified.State, r.Timing = record.OK, record.VerifiedOK, &memory.Timing{Launches: 1, Seconds: v}
-	rate, peak := 4e9/seconds, 4e9/seconds/4.8e12
-	r.Moved, r.Rate, r.OfPeak, r.Warnings = 4e9, &rate, &peak, []record.Warning{}
-	return r
+// timedAt is a row that took so long, verified.
+func timedAt(k record.Kernel, seconds float64) record.Kernel {
+	k.Key = fmt.Sprintf("%s/%s/%dx%dx%d@0", k.Role, k.Kernel, k.Shape.Rows, k.Shape.Cols, k.Shape.Batch)
+	k.Status, k.Verified.State = record.OK, record.VerifiedOK
+	k.Timing = &record.KernelTiming{Launches: 1, Seconds: stat.Summarize([]float64{seconds, seconds, seconds}), Stop: stat.StopMaxTime}
+	k.Moved, k.Metrics.Rate, k.Metrics.OfPeak = 4e9, new(4e9/seconds), new(4e9/seconds/4.8e12)
+	return k
+}
+
+// recordOf is a record of a GPU of nobody.
+func recordOf(benchmark string, rows ...record.Kernel) *record.Record {
+	return &record.Record{
+		Schema: record.Schema, Spec: &spec.Spec{Schema: spec.Schema, Benchmark: benchmark, Kernels: &spec.Kernels{}}, Source: record.Source{Kind: record.Measured, Backend: "cuda"},
+		World: record.World{Devices: []record.Device{{Name: "a GPU", Kind: record.GPU}}}, Kernels: rows,
+	}
 }
 
 // records are what the stand-in leaves, by what it was asked for: figures of
 // nobody, chosen so that a ratio is easy to see.
 func records(t *testing.T, slow float64) map[string][]byte {
-	device := memory.Device{Name: "a GPU", Kind: memory.GPU}
-	source := record.Source{Kind: record.Measured, Backend: "cuda"}
-	hbm := memory.Record{Schema: memory.Schema, Command: "hbm", Source: source, Devices: []memory.Device{device}}
+	hbm, norm := recordOf(spec.HBM), recordOf("rmsnorm")
 	for _, k := range []string{"read", "copy", "triad", "dot"} {
-		hbm.Results = append(hbm.Results, timedAt(memory.Result{Key: k, Kernel: k, Dtype: "float64", Role: memory.Preset}, 0.9e-3*slow))
+		hbm.Kernels = append(hbm.Kernels, timedAt(record.Kernel{Kernel: k, Dtype: "float64", Role: record.Preset}, 0.9e-3*slow))
 	}
-	norm := memory.Record{Schema: memory.Schema, Command: "rmsnorm", Source: source, Devices: []memory.Device{device}}
 	for _, hidden := range []int64{2048, 4096, 8192, 16384} {
-		for role, seconds := range map[string]float64{memory.Fused: 1e-3 * slow, memory.Copy: 0.95e-3} {
-			norm.Results = append(norm.Results, timedAt(memory.Result{
-				Key: fmt.Sprint(role, hidden), Kernel: "rmsnorm", Dtype: "bfloat16", Role: role, Rows: 32768, Hidden: hidden,
-			}, seconds))
+		row := func(role string, seconds float64) record.Kernel {
+			return timedAt(record.Kernel{Kernel: "rmsnorm", Dtype: "bfloat16", Role: role, Shape: record.Shape{Rows: 32768, Cols: hidden}}, seconds)
 		}
+		fused, copied := row(record.Fused, 1e-3*slow), row(record.Copy, 0.95e-3)
+		fused.Metrics.OfCopy = new(*fused.Metrics.Rate / *copied.Metrics.Rate)
+		norm.Kernels = append(norm.Kernels, fused, copied)
 	}
-	out := map[string][]byte{}
-	for name, rec := range map[string]*memory.Record{"hbm": &hbm, "rmsnorm": &norm} {
-		var b bytes.Buffer
-		require.NoError(t, memory.Encode(&b, rec))
-		out[name] = b.Bytes()
-	}
+	all := map[string]*record.Record{"hbm": hbm, "rmsnorm": norm}
 	for name, shapes := range map[string][]string{
 		"4096x4096": {"4096x4096", "8192x8192"}, "2048x2048x16": {"2048x2048x16", "2048x2048x32", "2048x2048x64"}, "1024x2048x208": {"1024x2048x208"},
 	} {
-		out[name] = muonRecord(t, shapes, slow)
+		all[name] = recordOf(spec.Muon, muonRowsOf(t, shapes, slow)...)
+	}
+	out := map[string][]byte{}
+	for name, rec := range all {
+		var b bytes.Buffer
+		require.NoError(t, record.Encode(&b, rec))
+		out[name] = b.Bytes()
 	}
 	return out
 }
 
-func muonRecord(t *testing.T, shapes []string, slow float64) []byte {
-	rep := muon.Report{Schema: muon.Schema, Device: "a GPU", Backend: "cuda", Coefficients: "keller-jordan", Asked: shapes, Done: len(shapes), Checks: []muon.Check{}}
+func muonRowsOf(t *testing.T, shapes []string, slow float64) []record.Kernel {
+	var rows []record.Kernel
 	for _, text := range shapes {
 		s, err := muon.ParseShape(text)
 		require.NoError(t, err)
-		f := muon.ShapeFacts{Shape: s, Measured: s.Batch}
-		seconds, half, two := 1e-3*slow, 0.5/slow, 2/slow
-		for _, r := range []muon.Row{
-			{What: muon.Gram.String(), ToVendor: &half, ToFull: &two},
-			{What: muon.Gram.String() + muon.EveryTile, ToVendor: &half},
-			{What: "momentum, cast, norm"},
-			{What: "Newton–Schulz"},
+		half, two := new(0.5/slow), new(2/slow)
+		for _, k := range []record.Kernel{
+			{Kernel: muon.Gram.String(), Role: record.Own, Metrics: record.Metrics{ToVendor: half, ToFull: two}},
+			{Kernel: muon.Gram.String(), Role: record.Full, Metrics: record.Metrics{ToVendor: half}},
+			{Kernel: "momentum, cast, norm", Role: record.Pass},
+			{Kernel: "Newton–Schulz", Role: record.Sequence},
 		} {
-			rate := 4e12 / slow
-			r.Seconds, r.Samples, r.Bytes, r.Rate = &seconds, 3, 4e9, &rate
-			f.Rows = append(f.Rows, r)
+			k.Shape = record.Shape{Rows: int64(s.Rows), Cols: int64(s.Cols), Batch: int64(s.Batch), Measured: int64(s.Batch)}
+			rows = append(rows, timedAt(k, 1e-3*slow))
 		}
-		rep.Shapes = append(rep.Shapes, f)
 	}
-	var b bytes.Buffer
-	require.NoError(t, muon.Encode(&b, &rep))
-	return b.Bytes()
+	return rows
 }
 
 // compare runs this test program as a user does, with stand-ins for zbench and
@@ -185,8 +187,10 @@ func TestWholeWithoutGPU(t *testing.T) {
 
 // A model's figures are no GPU's.
 func TestSimulatedIsRefused(t *testing.T) {
-	rec := &memory.Record{Source: record.Source{Kind: record.Simulated}, Devices: []memory.Device{{Kind: memory.GPU}}}
+	rec := recordOf(spec.HBM)
+	rec.Source.Kind = record.Simulated
 	require.ErrorContains(t, onGPU(rec), "not measured on a GPU")
-	rec = &memory.Record{Source: record.Source{Kind: record.Measured}, Devices: []memory.Device{{Kind: memory.HostMemory}}}
+	rec = recordOf(spec.HBM)
+	rec.World.Devices[0].Kind = record.HostMemory
 	require.ErrorContains(t, onGPU(rec), "not measured on a GPU")
 }

@@ -102,14 +102,20 @@
   ZBK_CALL(PLAIN, zb_step_affine_##t##_##wide, "norm_steps.hip")
 #define ZBK_STEP(t, wide) ZBK_STEPS_BY(ZBK_PLAIN, ZBK_WAITS, t, wide)
 #define ZBK_STEP_ROW(t, wide) ZBK_STEPS_BY(ZBK_PLAIN_ROW, ZBK_WAITS_ROW, t, wide)
-#define ZBK_FILLS(X)                                                           \
+#define ZBK_PLAINS(X)                                                           \
   X(zb_step_fill_bf16, "norm_steps.hip")                                       \
   X(zb_step_fill_f16, "norm_steps.hip")                                        \
-  X(zb_step_fill_f32, "norm_steps.hip")
+  X(zb_step_fill_f32, "norm_steps.hip")                                        \
+  X(zb_accumulate_bf16, "accumulate.hip")                                      \
+  X(zb_accumulate_f16, "accumulate.hip")                                       \
+  X(zb_accumulate_f32, "accumulate.hip")                                       \
+  X(zb_accumulate_cast_bf16, "accumulate.hip")                                 \
+  X(zb_accumulate_cast_f16, "accumulate.hip")                                  \
+  X(zb_accumulate_cast_f32, "accumulate.hip")
 
 ZB_NORMS(ZBK_NORM)
 ZB_STEPS(ZBK_STEP)
-ZBK_FILLS(ZBK_PLAIN)
+ZBK_PLAINS(ZBK_PLAIN)
 ZBK_KERNELS(ZBK_LOOPS, ZBK_WAITS, ZBK_SUMS)
 ZB_STREAM_MAPS(ZBK_MAP)
 ZB_STREAM_SUMS(ZBK_SUM)
@@ -118,7 +124,7 @@ static const zbl_kernel zbk_table[] = {
     ZBK_KERNELS(ZBK_LOOPS_ROW, ZBK_WAITS_ROW, ZBK_SUMS_ROW)
         ZB_STREAM_MAPS(ZBK_MAP_ROW) ZB_STREAM_SUMS(ZBK_SUM_ROW)
             ZB_NORMS(ZBK_NORM_ROW) ZB_STEPS(ZBK_STEP_ROW)
-                ZBK_FILLS(ZBK_PLAIN_ROW)};
+                ZBK_PLAINS(ZBK_PLAIN_ROW)};
 
 int zbl_kernel_count(void) {
   return static_cast<int>(sizeof zbk_table / sizeof zbk_table[0]);

@@ -9,19 +9,6 @@ enum { ZBL_OPS = 5, ZBL_FIRST_FP8 = 10 };
 
 unsigned zbl_width(int dtype) { return zbl_widths[dtype]; }
 
-/* Buffers in multiples of count, and whether the call reduces. */
-static const struct {
-  int send_all, recv_all; /* n × count, not count */
-  int reduces;
-  int root_only; /* 1: only the root sends; 2: only the root receives */
-} zbl_shapes[ZBL_COLLECTIVES] = {
-    [ZBL_ALL_REDUCE] = {0, 0, 1, 0},  [ZBL_REDUCE_SCATTER] = {1, 0, 1, 0},
-    [ZBL_ALL_GATHER] = {0, 1, 0, 0},  [ZBL_BROADCAST] = {0, 0, 0, 1},
-    [ZBL_REDUCE] = {0, 0, 1, 2},      [ZBL_ALL_TO_ALL] = {1, 1, 0, 0},
-    [ZBL_SEND_RECV] = {0, 0, 0, 0},   [ZBL_GATHER] = {0, 1, 0, 2},
-    [ZBL_SCATTER] = {1, 0, 0, 1},
-};
-
 /* In place is one exact offset; any other overlap gives wrong data. RCCL runs an
  * all-to-all in place too, and leaves it to the caller not to ask (nccl.h.in). */
 static int zbl_overlap_ok(const zbl_queued *q, uint64_t sent, uint64_t got,
@@ -51,17 +38,19 @@ static int zbl_buffers_ok(const zbl_queued *q) {
   const zbl_call *c = &q->call;
   uint64_t n = (uint64_t)q->comm->clique->nranks;
   uint64_t share = c->count * zbl_width(c->dtype);
-  uint64_t sent = share * (zbl_shapes[c->collective].send_all ? n : 1);
-  uint64_t got = share * (zbl_shapes[c->collective].recv_all ? n : 1);
-  int root = c->root == q->comm->rank, only = zbl_shapes[c->collective].root_only;
-  if ((only != 1 || root) &&
+  const zbl_shape *shape = &zbl_shapes[c->collective];
+  uint64_t sent = share * (shape->send_all ? n : 1);
+  uint64_t got = share * (shape->recv_all ? n : 1);
+  int root = c->root == q->comm->rank;
+  if ((shape->root_only != ZBL_SENDS || root) &&
       !zbl_valid_range(q->comm->device, q->send, sent)) {
     return 0;
   }
-  if ((only != 2 || root) && !zbl_valid_range(q->comm->device, q->recv, got)) {
+  if ((shape->root_only != ZBL_RECEIVES || root) &&
+      !zbl_valid_range(q->comm->device, q->recv, got)) {
     return 0;
   }
-  return (only != 0 && !root) || zbl_overlap_ok(q, sent, got, share);
+  return (shape->root_only != ZBL_NEITHER && !root) || zbl_overlap_ok(q, sent, got, share);
 }
 
 /* The current device does not matter: RCCL sets the communicator's where it
@@ -84,53 +73,10 @@ static int zbl_collective_call(const void *send, void *recv, zbl_call call,
   return zbl_buffers_ok(&q) ? zbl_enqueue(&q) : ZB_COLL_ARGUMENT;
 }
 
-static int zbl_allReduce(const void *send, void *recv, size_t count, int dtype,
-                         int op, void *comm, void *stream) {
-  zbl_call call = {ZBL_ALL_REDUCE, dtype, op, 0, count};
-  return zbl_collective_call(send, recv, call, comm, stream);
-}
-
-static int zbl_reduceScatter(const void *send, void *recv, size_t count,
-                             int dtype, int op, void *comm, void *stream) {
-  zbl_call call = {ZBL_REDUCE_SCATTER, dtype, op, 0, count};
-  return zbl_collective_call(send, recv, call, comm, stream);
-}
-
-static int zbl_allGather(const void *send, void *recv, size_t count, int dtype,
-                         void *comm, void *stream) {
-  zbl_call call = {ZBL_ALL_GATHER, dtype, 0, 0, count};
-  return zbl_collective_call(send, recv, call, comm, stream);
-}
-
-static int zbl_broadcast(const void *send, void *recv, size_t count, int dtype,
-                         int root, void *comm, void *stream) {
-  zbl_call call = {ZBL_BROADCAST, dtype, 0, root, count};
-  return zbl_collective_call(send, recv, call, comm, stream);
-}
-
-static int zbl_reduce(const void *send, void *recv, size_t count, int dtype,
-                      int op, int root, void *comm, void *stream) {
-  zbl_call call = {ZBL_REDUCE, dtype, op, root, count};
-  return zbl_collective_call(send, recv, call, comm, stream);
-}
-
-static int zbl_allToAll(const void *send, void *recv, size_t count, int dtype,
-                        void *comm, void *stream) {
-  zbl_call call = {ZBL_ALL_TO_ALL, dtype, 0, 0, count};
-  return zbl_collective_call(send, recv, call, comm, stream);
-}
-
-static int zbl_gather(const void *send, void *recv, size_t count, int dtype,
-                      int root, void *comm, void *stream) {
-  zbl_call call = {ZBL_GATHER, dtype, 0, root, count};
-  return zbl_collective_call(send, recv, call, comm, stream);
-}
-
-static int zbl_scatter(const void *send, void *recv, size_t count, int dtype,
-                       int root, void *comm, void *stream) {
-  zbl_call call = {ZBL_SCATTER, dtype, 0, root, count};
-  return zbl_collective_call(send, recv, call, comm, stream);
-}
+#define ZBL_ENTRY(number, name, field, arguments, ...)                         \
+  ZBL_ENTRY_##arguments(ZBL_##number, field)
+ZBL_ROWS(ZBL_ENTRY)
+#undef ZBL_ENTRY
 
 /* A send or a receive: the buffer of the other direction is not there, and that of
  * a message of no elements need not be. */

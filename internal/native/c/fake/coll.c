@@ -12,16 +12,9 @@ enum { ZBL_SYNC_BYTES = 8 };
 
 /* The total size S of a call: the larger of a rank's two buffers. */
 static double zbl_total_bytes(const zbl_call *c, int ranks) {
+  const zbl_shape *shape = &zbl_shapes[c->collective];
   double bytes = (double)c->count * zbl_width(c->dtype);
-  switch (c->collective) {
-  case ZBL_REDUCE_SCATTER:
-  case ZBL_ALL_GATHER:
-  case ZBL_ALL_TO_ALL:
-  case ZBL_GATHER:
-  case ZBL_SCATTER:
-    return bytes * ranks;
-  }
-  return bytes;
+  return shape->send_all || shape->recv_all ? bytes * ranks : bytes;
 }
 
 static double zbl_leaves(const zbl_round *r, int i, double bytes, double end) {

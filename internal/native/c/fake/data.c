@@ -61,36 +61,22 @@ static void zbl_take(const zbl_round *r, char *to, int i, uint64_t block,
   }
 }
 
-/* All result bytes of a round, in the order that zbl_slice expects. */
+/* All result bytes of a round: those of rank 0, and those of the others after them
+ * where each receives its own. */
 static zbl_shared *zbl_result_of(const zbl_round *r, uint64_t share) {
   const zbl_call *c = &r->call;
+  const zbl_shape *shape = &zbl_shapes[c->collective];
   uint64_t n = (uint64_t)r->clique->nranks;
+  uint64_t results = shape->send_all ? n : 1, blocks = shape->recv_all ? n : 1;
   zbl_shared *out;
-  switch (c->collective) {
-  case ZBL_ALL_REDUCE:
-  case ZBL_REDUCE:
-    return zbl_reduced(r, c->count);
-  case ZBL_REDUCE_SCATTER:
-    return zbl_reduced(r, c->count * n);
-  case ZBL_ALL_TO_ALL:
-    out = zbl_new_shared(n * n * share);
-    for (uint64_t i = 0; i < n * n; i++) { /* to i/n, from i%n */
-      zbl_take(r, out->bytes + i * share, (int)(i % n), i / n, share);
-    }
-    return out;
-  case ZBL_BROADCAST:
-    out = zbl_new_shared(share);
-    zbl_take(r, out->bytes, c->root, 0, share);
-    return out;
-  default:
-    break;
+  if (shape->reduces) {
+    return zbl_reduced(r, c->count * results);
   }
-  out = zbl_new_shared(n * share);
-  for (uint64_t i = 0; i < n; i++) {
-    if (c->collective == ZBL_SCATTER) {
-      zbl_take(r, out->bytes + i * share, c->root, i, share);
-    } else {
-      zbl_take(r, out->bytes + i * share, (int)i, 0, share);
+  out = zbl_new_shared(results * blocks * share);
+  for (uint64_t to = 0; to < results; to++) {
+    for (uint64_t i = 0; i < blocks; i++) {
+      zbl_take(r, out->bytes + (to * blocks + i) * share,
+               shape->recv_all ? (int)i : c->root, to, share);
     }
   }
   return out;
@@ -99,27 +85,10 @@ static zbl_shared *zbl_result_of(const zbl_round *r, uint64_t share) {
 /* Where rank i's part of the result lies; 0 bytes when it gets none. */
 static uint64_t zbl_slice(const zbl_round *r, int i, uint64_t share,
                           uint64_t *offset) {
-  uint64_t n = (uint64_t)r->clique->nranks, rank = (uint64_t)i;
-  *offset = 0;
-  switch (r->call.collective) {
-  case ZBL_ALL_REDUCE:
-  case ZBL_BROADCAST:
-    return share;
-  case ZBL_REDUCE:
-    return i == r->call.root ? share : 0;
-  case ZBL_REDUCE_SCATTER:
-  case ZBL_SCATTER:
-    *offset = rank * share;
-    return share;
-  case ZBL_ALL_GATHER:
-    return n * share;
-  case ZBL_GATHER:
-    return i == r->call.root ? n * share : 0;
-  case ZBL_ALL_TO_ALL:
-    *offset = rank * n * share;
-    return n * share;
-  }
-  return 0;
+  const zbl_shape *shape = &zbl_shapes[r->call.collective];
+  uint64_t bytes = shape->recv_all ? (uint64_t)r->clique->nranks * share : share;
+  *offset = shape->send_all ? (uint64_t)i * bytes : 0;
+  return shape->root_only == ZBL_RECEIVES && i != r->call.root ? 0 : bytes;
 }
 
 /* The first two halves of a result change places. */
@@ -187,11 +156,12 @@ void zbl_deliver_message(const zbl_stream *from, const char *send,
 void zbl_move(const zbl_round *r) {
   unsigned width = zbl_width(r->call.dtype);
   uint64_t share = r->call.count * width;
+  const zbl_shape *shape = &zbl_shapes[r->call.collective];
   zbl_shared *whole = zbl_result_of(r, share);
   whole->users++;
   for (int i = 0; i < r->clique->nranks; i++) {
     uint64_t offset, bytes = zbl_slice(r, i, share, &offset);
-    if (r->call.collective == ZBL_ALL_TO_ALL &&
+    if (shape->send_all && shape->recv_all &&
         r->place[i].send == r->place[i].recv) {
       zbl_poison(r->place[i].recv, bytes); /* what it leaves is undefined */
       continue;

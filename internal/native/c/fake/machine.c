@@ -7,10 +7,6 @@
 
 zbl_world zbl;
 
-static const char *const zbl_names[ZBL_COLLECTIVES] = {
-    "all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce",
-    "all_to_all", "send_recv",      "gather",     "scatter"};
-
 /* The constants for a collective over so many ranks from the first on, stride
  * apart; NULL when there are none. */
 const zbl_curve *zbl_curve_for(int collective, int first, int ranks,
@@ -40,7 +36,7 @@ static int zbl_keep_curve(const zbl_curve *c) {
 
 static int zbl_collective_named(const char *name) {
   int i = 0;
-  while (i < ZBL_COLLECTIVES && strcmp(name, zbl_names[i]) != 0) {
+  while (i < ZBL_COLLECTIVES && strcmp(name, zbl_shapes[i].name) != 0) {
     i++;
   }
   return i;

@@ -8,6 +8,7 @@
 #define ZBL_WORLD_H
 
 #include "../abi.h"
+#include "collectives.h"
 
 /* HIP's numbers; a build with CUDA's names has CUDA's. */
 #ifndef ZBL_VENDOR
@@ -17,19 +18,6 @@
 /* The API that is faked: HIP 6.0, major·10⁷ + minor·10⁵, or CUDA 12.0, major·1000
  * + minor·10. */
 static const int zbl_api_version = ZBL_VENDOR == ZB_CUDA ? 12000 : 60000000;
-
-enum zbl_collective {
-  ZBL_ALL_REDUCE,
-  ZBL_REDUCE_SCATTER,
-  ZBL_ALL_GATHER,
-  ZBL_BROADCAST,
-  ZBL_REDUCE,
-  ZBL_ALL_TO_ALL,
-  ZBL_SEND_RECV,
-  ZBL_GATHER,
-  ZBL_SCATTER,
-  ZBL_COLLECTIVES
-};
 
 /* The cost model of one collective over so many ranks from the first on, stride
  * apart: bytes per second, then seconds; k is the bus-bandwidth factor. */

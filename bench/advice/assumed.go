@@ -1,0 +1,187 @@
+package advice
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/cost"
+	"zbench/bench/recommend"
+	"zbench/bench/spec"
+	"zbench/bench/trainer"
+)
+
+// Assumed is the question that is asked of a record where the user asked none:
+// ZAYA1-base on Megatron's distributed optimizer, one data-parallel group of all
+// ranks. The time of backward stays unknown, because no default of it is right for
+// two clusters.
+func Assumed() *spec.Advice {
+	sharded := 1
+	return &spec.Advice{Framework: trainer.Assumed, Preset: "zaya1-base", Optimizer: "adam", GradDtype: "float", Zero: &sharded}
+}
+
+// assumptions are those of Assumed in words; the ranks are the record's.
+func assumptions(ranks int) []string {
+	return []string{
+		"Megatron distributed optimizer", "AdamW", "ZAYA1-base", fmt.Sprintf("data parallel over %s", plural(ranks, "rank")),
+		"float32 reduction", "backward time unknown",
+	}
+}
+
+// assumedFlops is what a GPU is taken to reach in the rows that give tokens: a round
+// figure for bfloat16 training on an MI300X, a fifth of its published peak of
+// 1.3 PFLOP/s. No measurement of ZAYA1 is published.
+const assumedFlops = 250e12
+
+// whatIfs are the other questions whose answers stand beside the assumed one: each
+// changes one thing.
+var whatIfs = []struct {
+	name   string
+	change func(*spec.Advice)
+}{
+	{"4k tokens per microbatch", tokens(4 << 10)},
+	{"16k tokens per microbatch", tokens(16 << 10)},
+	{"32k tokens per microbatch", tokens(32 << 10)},
+	{"llama3-8b", func(a *spec.Advice) { a.Preset = "llama3-8b" }},
+	{"PyTorch DDP, bfloat16", func(a *spec.Advice) { a.Framework, a.Optimizer, a.GradDtype, a.Zero = trainer.Unsharded, "", "", nil }},
+}
+
+func tokens(n int64) func(*spec.Advice) {
+	return func(a *spec.Advice) { a.Tokens, a.Flops = n, assumedFlops }
+}
+
+// AskAssumed answers the assumed question, with the answers of the others beside
+// it. It is nil where the record does not tell the number of ranks, or has no
+// measurement. What the curves lack is a refusal in the document, never an error of
+// the command that asks.
+func AskAssumed(sources []cost.Source) (*Document, error) {
+	if !slices.ContainsFunc(sources, countsRanks) {
+		return nil, nil
+	}
+	want := Assumed()
+	q, err := Prepare(want)
+	if err != nil {
+		return nil, err
+	}
+	d, err := q.Ask(sources)
+	if err != nil {
+		return nil, err
+	}
+	d.Assumed = assumptions(d.Answer.Run.DP)
+	if d.Answer.Verdict == recommend.NoCommunication {
+		return d, nil
+	}
+	for _, x := range whatIfs {
+		changed := *want
+		x.change(&changed)
+		row, err := whatIf(x.name, &changed, sources)
+		if err != nil {
+			return nil, err
+		}
+		d.WhatIf = append(d.WhatIf, *row)
+	}
+	if r := d.Answer.Refusal; r != nil {
+		d.Sentence = "No bucket size: " + strings.Replace(r.Message, "the trainer", "Megatron's distributed optimizer, which is assumed,", 1) + "."
+	}
+	if d.Answered() {
+		d.Caveats = append(d.bracketCaveat(sources), muonCaveat(q, d.Answer.Run)...)
+		d.Sentence = d.assumedSentence()
+	}
+	return d, nil
+}
+
+// countsRanks tells whether a record has a result whose number of ranks is known.
+func countsRanks(s cost.Source) bool {
+	return ranksOf([]cost.Source{s}) > 1 || s.Record.World.Ranks == 1
+}
+
+// WhatIf is the answer to one of the other questions.
+type WhatIf struct {
+	// Name says what is changed, in words.
+	Name string `json:"name"`
+	// Asked is the flags that ask it.
+	Asked []string `json:"asked"`
+	// Setting is the answer in the trainer's own unit, rounded as the bracket allows; empty
+	// without an answer.
+	Setting string `json:"setting"`
+	// Range is between which settings the model's bracket moves the answer, in the
+	// trainer's own unit; absent without a bracket.
+	Range string `json:"range,omitempty"`
+	// Elements is the setting to use, in elements; 0 without an answer.
+	Elements int64 `json:"elements"`
+	// Keep is true where the default costs so little that it stays.
+	Keep bool `json:"keep"`
+	// DefaultCost is what the trainer's default costs over the setting of least regret, as
+	// a share of a step; null where it was not tried.
+	DefaultCost *float64 `json:"default_cost"`
+	// Confidence is the level of the answer; empty without one.
+	Confidence string `json:"confidence"`
+	// Bracket is the answer at both ends of the model; absent where it has no bracket.
+	Bracket *Bracket `json:"bracket,omitempty"`
+	// Refusal says what is missing; absent with an answer.
+	Refusal *recommend.Refusal `json:"refusal,omitempty"`
+}
+
+func whatIf(name string, want *spec.Advice, sources []cost.Source) (*WhatIf, error) {
+	q, err := Prepare(want)
+	if err != nil {
+		return nil, err
+	}
+	d, err := q.AskBriefly(sources)
+	if err != nil {
+		return nil, err
+	}
+	w := &WhatIf{Name: name, Asked: want.Line(), Refusal: d.Answer.Refusal}
+	if !d.Answered() {
+		return w, nil
+	}
+	if d.Bracket, err = q.bracket(d, sources); err != nil {
+		return nil, err
+	}
+	a := &d.Answer
+	w.Elements, w.Keep, w.Confidence, w.Bracket = a.Elements, a.Keep, a.Confidence.Level, d.Bracket
+	w.Setting, w.Range = d.Setting(), d.Range()
+	if a.Default != nil {
+		costs := costOf(a, a.Default)
+		w.DefaultCost = &costs
+	}
+	return w, nil
+}
+
+// costOf is what a setting costs over that of least regret, as a share of a step:
+// as measured, or on average where that is more.
+func costOf(a *recommend.Answer, c *recommend.Candidate) float64 {
+	return max(0, c.Step/a.Least.Step-1, c.Score-a.Least.Score)
+}
+
+// bracketCaveat says how far the model behind simulated curves is known, and how far
+// that moves the answer.
+func (d *Document) bracketCaveat(sources []cost.Source) []string {
+	if d.Bracket == nil {
+		return nil
+	}
+	text := "Latency is not measured at this scale"
+	if rec := sources[0].Record; rec.Fabric != nil && rec.Fabric.Bracket != nil {
+		text = fmt.Sprintf("Latency (R) at %s is not measured, and bracketed %.0f ×", plural(rec.World.Nodes, "node"), rec.Fabric.Bracket.Factor)
+	}
+	return []string{fmt.Sprintf("%s: the answer lies between %s elements.", text, strings.Replace(d.Range(), " to ", " and ", 1))}
+}
+
+// muonCaveat says what the assumed AdamW leaves out: ZAYA1 was trained with Muon
+// (arXiv 2511.17127), whose matrices Megatron buckets by a rule of its own.
+func muonCaveat(q *Question, run trainer.Run) []string {
+	t, err := trainer.ByName(q.in.Framework)
+	if err != nil {
+		return nil
+	}
+	run.LayerWise = true
+	f, is := t.Planner(trainer.WithBlocks(q.in.Model.Params)).LayerWise(run)
+	if !is {
+		return nil
+	}
+	text := fmt.Sprintf("ZAYA1 trains with Muon: of its matrices Megatron then makes buckets of %s elements or more", recommend.Count(f.Least))
+	if f.OneFrom > 0 && f.Ranks >= f.OneFrom {
+		text = fmt.Sprintf("ZAYA1 trains with Muon: from %d ranks on Megatron then makes one bucket of all matrices", f.OneFrom)
+	}
+	return []string{text + ", whatever the setting (--optimizer muon)."}
+}

@@ -1,0 +1,232 @@
+package advice_test
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/advice"
+	"zbench/bench/cost"
+	"zbench/bench/model"
+	"zbench/bench/recommend"
+	"zbench/bench/record"
+	"zbench/bench/trainer"
+	"zbench/internal/schematest"
+)
+
+func assumed(t *testing.T, recs ...*record.Record) *advice.Document {
+	t.Helper()
+	var sources []cost.Source
+	for _, r := range recs {
+		sources = append(sources, cost.Source{Record: r})
+	}
+	d, err := advice.AskAssumed(sources)
+	require.NoError(t, err)
+	return d
+}
+
+// every is a sweep of the three collectives that gradients take.
+func every(ranks int, simulated bool) *record.Record {
+	return sweep(ranks, simulated, "all_reduce", "reduce_scatter", "all_gather")
+}
+
+// The assumed answer is that of the assumptions given one by one, and so is each row
+// beside it.
+func TestAssumedIsTheExplicitAnswer(t *testing.T) {
+	rec := every(64, false)
+	d := assumed(t, rec)
+	explicit := func(framework, preset string, tokens int64, bootstrap int) *advice.Document {
+		tr, err := trainer.ByName(framework)
+		require.NoError(t, err)
+		in := advice.Input{
+			Sources: []cost.Source{{Record: rec}}, Framework: framework, Bootstrap: bootstrap, Seed: 1,
+			Run: trainer.Run{DP: 64, GradDtype: tr.GradDtype, ParamDtype: "bfloat16", Zero: tr.Stages[0]},
+		}
+		in.Model, err = model.Preset(preset)
+		require.NoError(t, err)
+		if tokens > 0 {
+			work := float64(tokens) * float64(in.Model.ActiveParams)
+			in.Compute = model.Compute{Backward: 4 * work / 250e12, Forward: 2 * work / 250e12, Source: "by hand"}
+		}
+		return give(t, in)
+	}
+	require.Equal(t, explicit("megatron", "zaya1-base", 0, 200).Answer, d.Answer)
+	require.Nil(t, d.Answer.Backward, "the time of backward stays unknown")
+	rows := []*advice.Document{
+		explicit("megatron", "zaya1-base", 4096, 0), explicit("megatron", "zaya1-base", 16384, 0), explicit("megatron", "zaya1-base", 32768, 0),
+		explicit("megatron", "llama3-8b", 0, 0), explicit("ddp", "zaya1-base", 0, 0),
+	}
+	require.Len(t, d.WhatIf, len(rows))
+	for i, x := range d.WhatIf {
+		a := rows[i].Answer
+		require.Equal(t, a.Elements, x.Elements, x.Name)
+		require.Equal(t, a.Keep, x.Keep, x.Name)
+		require.Equal(t, a.Confidence.Level, x.Confidence, x.Name)
+		require.InDelta(t, math.Max(a.Default.Step/a.Least.Step-1, a.Default.Score-a.Least.Score), *x.DefaultCost, 1e-12, x.Name)
+		require.Nil(t, x.Refusal)
+		require.NotEmpty(t, x.Asked)
+	}
+	require.NoError(t, schematest.Fits(t, schematest.Compile(t, advice.SchemaJSON), text(t, asJSON, d)))
+}
+
+// The sentence states the assumptions, the confidence and whether it is simulated; the
+// caveat names Muon, whose buckets follow a rule of their own.
+func TestAssumedSaysWhatItAssumes(t *testing.T) {
+	d := assumed(t, every(64, true))
+	for _, want := range []string{
+		"SIMULATED: ", "Megatron distributed optimizer", "AdamW", "ZAYA1-base", "data parallel over 64 ranks", "float32 reduction",
+		"backward time unknown", "Confidence low.",
+	} {
+		require.Contains(t, d.Sentence, want)
+	}
+	require.NotContains(t, assumed(t, every(64, false)).Sentence, "SIMULATED")
+	require.Len(t, d.Caveats, 1)
+	require.Contains(t, d.Caveats[0], "Muon")
+	require.Contains(t, d.Caveats[0], "483 M elements or more") // 0.9 · 64 · 8.39 M
+	require.Contains(t, assumed(t, every(1024, true)).Caveats[0], "from 979 ranks on Megatron then makes one bucket of all matrices")
+	require.Contains(t, text(t, asText, d), "Assumed      Megatron distributed optimizer, AdamW")
+}
+
+// Collectives that were not swept are named: all of them, where they are missing.
+func TestAssumedNamesMissingCollectives(t *testing.T) {
+	d := assumed(t, sweep(64, true, "all_reduce"))
+	require.False(t, d.Answered())
+	require.False(t, d.Kept(), "no file says that nobody was asked")
+	require.NoError(t, d.Refused(), "the user asked nothing, and fails at nothing")
+	require.Equal(t, []string{"reduce_scatter", "all_gather"}, d.Answer.Refusal.Missing)
+	require.Contains(t, d.Sentence, "Megatron's distributed optimizer, which is assumed, calls reduce_scatter and all_gather of 64 ranks")
+	require.Equal(t, "sweep them: zbench collectives reduce_scatter all_gather", d.Answer.Refusal.Hint)
+	require.Equal(t, recommend.Low, d.WhatIf[4].Confidence, "all_reduce alone prices DDP")
+	out := whatIf(t, d, 80, "d")
+	require.Contains(t, out, "PyTorch DDP")
+	require.NotContains(t, out, "4k tokens")
+
+	d = assumed(t, sweep(64, true, "reduce_scatter"))
+	require.Equal(t, []string{"all_gather"}, d.Answer.Refusal.Missing)
+	require.Equal(t, "sweep it: zbench collectives all_gather", d.Answer.Refusal.Hint)
+
+	d = assumed(t, sweep(64, true, "reduce_scatter", "all_gather"))
+	require.True(t, d.Answered() && d.Kept())
+	require.Equal(t, []string{"all_reduce"}, d.WhatIf[4].Refusal.Missing)
+	require.Regexp(t, `PyTorch DDP, bfloat16 +needs all_reduce`, whatIf(t, d, 80, "d"))
+	require.NoError(t, schematest.Fits(t, schematest.Compile(t, advice.SchemaJSON), text(t, asJSON, d)))
+}
+
+// One rank has nothing to reduce. Of a log that does not tell its ranks nothing is
+// assumed.
+func TestAssumedOfFewRanks(t *testing.T) {
+	rec := every(1, true)
+	rec.World.Ranks = 1
+	d := assumed(t, rec)
+	require.Equal(t, recommend.NoCommunication, d.Answer.Verdict)
+	require.Empty(t, d.WhatIf)
+	require.False(t, d.Kept())
+	require.Nil(t, assumed(t, every(0, true)))
+	require.Nil(t, assumed(t))
+	require.False(t, (*advice.Document)(nil).IsAssumed())
+}
+
+// bracketedSweep is a simulated sweep whose model has a bracket: latencies from a
+// tenth to ten times the middle.
+func bracketedSweep(ranks int) *record.Record {
+	rec := every(ranks, true)
+	rec.World.Nodes, rec.Fabric = ranks/8, &record.Fabric{Bracket: &record.Ends{Fastest: "the fast end's source", Slowest: "the slow end's source", Factor: 100}}
+	for i := range rec.Results {
+		r := &rec.Results[i]
+		wire := float64(r.Bytes) / 300e9
+		r.Bracket = &record.Bracket{Seconds: 2e-4 + wire, Fastest: 2e-5 + wire, Slowest: 2e-3 + wire}
+	}
+	return rec
+}
+
+// The ends of the bracket are the answers of sweeps with the ends' own times.
+func TestBracketIsTheAnswerAtBothEnds(t *testing.T) {
+	d := assumed(t, bracketedSweep(64))
+	at := func(alpha float64) recommend.Answer {
+		rec := every(64, true)
+		for i := range rec.Results {
+			wire := float64(rec.Results[i].Bytes) / 300e9
+			s := *rec.Results[i].Isolated.MaxOfRanks
+			s.Median *= (alpha + wire) / (2e-4 + wire)
+			rec.Results[i].Isolated = &record.Timing{Iterations: 1, MaxOfRanks: &s}
+		}
+		return assumed(t, rec).Answer
+	}
+	fast, slow := at(2e-5), at(2e-3)
+	require.Equal(t, fast.Least.Elements, d.Bracket.Fastest.Elements)
+	require.Equal(t, slow.Least.Elements, d.Bracket.Slowest.Elements)
+	require.Less(t, fast.Least.Elements, slow.Least.Elements)
+	require.InDelta(t, slow.Default.Step/slow.Least.Step-1, *d.Bracket.Slowest.DefaultCost, 0.02)
+	require.Equal(t, fast.Least.Elements, d.Bracket.Lo)
+	require.Equal(t, slow.Least.Elements, d.Bracket.Hi)
+	require.Equal(t, "the fast end's source", d.Bracket.Fastest.Assumes)
+	require.Contains(t, d.Caveats[0], "at 8 nodes is not measured, and bracketed 100 ×")
+	require.Contains(t, text(t, asText, d), "slow end: the slow end's source")
+	for _, x := range d.WhatIf {
+		require.NotNil(t, x.Bracket, x.Name)
+		require.NotEmpty(t, x.Range, x.Name)
+	}
+}
+
+// A figure has the digits that its bracket allows: a tenth of its width.
+func TestDigits(t *testing.T) {
+	doc := func(unit string, elements, lo, hi int64) *advice.Document {
+		d := &advice.Document{Answer: recommend.Answer{Simulated: true, Unit: unit, Elements: elements, Run: trainer.Run{GradDtype: "bfloat16"}}}
+		if hi > 0 {
+			d.Bracket = &advice.Bracket{Lo: lo, Hi: hi}
+		}
+		return d
+	}
+	for _, x := range []struct {
+		d               *advice.Document
+		setting, range_ string
+	}{
+		{doc(trainer.Elements, 1_234_567_890, 533_000_000, 2_770_000_000), "1.2 G", "0.5 to 2.8 G"},
+		{doc(trainer.Elements, 250_000_000, 133_000_000, 1_430_000_000), "300 M", "0.1 to 1.4 G"},
+		{doc(trainer.Elements, 782_000_000, 533_000_000, 782_000_000), "780 M", "530 to 780 M"},
+		{doc(trainer.Elements, 535_000_000, 0, 0), "540 M", ""},
+		{doc(trainer.Elements, 535_000_000, 535_000_000, 535_000_000), "540 M", "540 M"},
+		{doc(trainer.Elements, 12, 12, 14), "12", "12 to 14"},
+		{doc(trainer.MiB, 1_200_619_520, 499_646_464, 1_200_619_520), "2300 MiB", "1000 to 2300 MiB"},
+		{doc(trainer.Blocks, 2, 1, 4), "2 blocks", "1 block to 4 blocks"},
+	} {
+		require.Equal(t, x.setting, x.d.Setting())
+		require.Equal(t, x.range_, x.d.Range())
+		measured := *x.d
+		measured.Answer.Simulated = false
+		require.Equal(t, measured.Amount(measured.Answer.Elements), measured.Setting(), "what was measured is not rounded")
+		kept := *x.d
+		kept.Answer.Keep = true
+		require.Equal(t, kept.Amount(kept.Answer.Elements), kept.Setting(), "the default is known")
+	}
+}
+
+func whatIf(t *testing.T, d *advice.Document, width int, folder string) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, d.WriteWhatIf(&b, width, folder))
+	return b.String()
+}
+
+// The other answers take twelve lines of 80 columns, with the folder's name in one
+// ready command.
+func TestWhatIfFitsATerminal(t *testing.T) {
+	for _, ranks := range []int{64, 1024} {
+		for _, rec := range []*record.Record{bracketedSweep(ranks), every(ranks, true)} {
+			out := whatIf(t, assumed(t, rec), 80, "zbench-collectives-20261122-051500")
+			lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+			require.LessOrEqual(t, len(lines), 12, out)
+			for _, l := range lines {
+				require.LessOrEqual(t, utf8.RuneCountInString(l), 80, l)
+			}
+			require.Contains(t, out, "zbench recommend zbench-collectives-20261122-051500 \\\n  --framework megatron --params FILE --backward-ms MS\n")
+		}
+	}
+	require.Contains(t, whatIf(t, assumed(t, every(64, true)), 120, "my run"), "zbench recommend 'my run' --framework megatron --params FILE")
+	require.Equal(t, `zbench recommend 'it'\''s' --framework megatron --params FILE --backward-ms MS`, advice.Command("it's"))
+	require.Equal(t, `zbench recommend ./-x --framework megatron --params FILE --backward-ms MS`, advice.Command("-x"))
+}

@@ -1,0 +1,129 @@
+package fabric
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"zbench/bench/collective"
+	"zbench/bench/record"
+	"zbench/bench/spec"
+)
+
+// Bracket is between which ends the constants of a model lie that were never
+// measured.
+type Bracket struct {
+	Fastest End `yaml:"fastest"`
+	Slowest End `yaml:"slowest"`
+}
+
+// End is one end of a bracket: other constants for the same formula.
+type End struct {
+	// R replaces the pipeline cost, in seconds.
+	R float64 `yaml:"r"`
+	// RingStep is given in place of R: the time of each of a ring's 2·(n − 1) steps, in
+	// seconds, whose sum R is.
+	RingStep float64 `yaml:"ring_step"`
+	// RingsAlone are the collectives that have no algorithm of less latency than a ring:
+	// their pipeline costs R at every size.
+	RingsAlone []string `yaml:"rings_alone"`
+	// Falling says which bus bandwidths fall with the number of nodes; nil is none.
+	Falling *Falling `yaml:"falling"`
+	// Source says in words what the end assumes and where that is from.
+	Source string `yaml:"source"`
+}
+
+// Falling is a bus bandwidth that falls by the same share of its first value with
+// each doubling of the nodes.
+type Falling struct {
+	Collectives []string `yaml:"collectives"`
+	// FromNodes is up to how many nodes it does not fall.
+	FromNodes float64 `yaml:"from_nodes"`
+	// PerDoubling is the share that each doubling beyond takes away.
+	PerDoubling float64 `yaml:"per_doubling"`
+}
+
+// leastShare is below which no bus bandwidth falls.
+const leastShare = 0.05
+
+// share is what is left at n nodes.
+func (f *Falling) share(collective string, n float64) float64 {
+	if f == nil || !slices.Contains(f.Collectives, collective) || n <= f.FromNodes {
+		return 1
+	}
+	return max(leastShare, 1-f.PerDoubling*math.Log2(n/f.FromNodes))
+}
+
+// at changes the constants of a collective to those of the end.
+func (e End) at(c collective.Collective, w spec.World, curve Curve) Curve {
+	curve.R = e.R
+	if e.RingStep > 0 {
+		curve.R = e.RingStep * float64(2*(w.Size()-1))
+	}
+	if slices.Contains(e.RingsAlone, c.Name) {
+		curve.A = max(curve.A, curve.R)
+	}
+	curve.B *= e.Falling.share(c.Name, float64(w.Nodes))
+	return curve
+}
+
+func (e End) check() error {
+	switch f := e.Falling; {
+	case e.Source == "":
+		return fmt.Errorf("bracket: each end names its source")
+	case e.R == 0 && e.RingStep == 0, !within(e.R, 1), !within(e.RingStep, 1e-3), e.R > 0 && e.RingStep > 0:
+		return fmt.Errorf("bracket: each end has an r of up to 1 s or a ring_step of up to 1 ms, not both")
+	case f != nil && !(f.FromNodes >= 1 && within(f.PerDoubling, 1)):
+		return fmt.Errorf("bracket: falling takes from_nodes of at least 1 and per_doubling from 0 to 1")
+	}
+	names := e.RingsAlone
+	if e.Falling != nil {
+		names = slices.Concat(names, e.Falling.Collectives)
+	}
+	for _, name := range names {
+		if _, err := collective.ByName(name); err != nil {
+			return fmt.Errorf("bracket: %w", err)
+		}
+	}
+	return nil
+}
+
+// Ends are the constants of one collective at both ends of the bracket. The
+// simulated ones always lie between them.
+type Ends struct {
+	Fastest, Slowest Curve
+}
+
+// ends are those of a collective; false where its model has no bracket.
+func (f *Fabric) ends(c collective.Collective, w spec.World, middle Curve) (Ends, bool) {
+	b := f.model(w.Nodes).Bracket
+	if b == nil {
+		return Ends{}, false
+	}
+	x := Ends{Fastest: b.Fastest.at(c, w, middle), Slowest: b.Slowest.at(c, w, middle)}
+	x.Fastest.R, x.Fastest.B = min(x.Fastest.R, middle.R), max(x.Fastest.B, middle.B)
+	x.Slowest.R, x.Slowest.B = max(x.Slowest.R, middle.R), min(x.Slowest.B, middle.B)
+	return x, true
+}
+
+// Bracket is the model's time of a launch of the group, and those at the ends of
+// its bracket; nil where the model has none.
+func (m *Machine) Bracket(g Group, collective string, bytes int64) *record.Bracket {
+	ends, ok := m.Ends[g][collective]
+	if !ok {
+		return nil
+	}
+	return &record.Bracket{
+		Seconds: m.Launch(g, collective, bytes), Fastest: m.launch(ends.Fastest, bytes), Slowest: m.launch(ends.Slowest, bytes),
+	}
+}
+
+// describeEnds says what the bracket's ends assume; nil where nothing is bracketed.
+func (f *Fabric) describeEnds(m *Machine) *record.Ends {
+	b := f.model(m.Nodes).Bracket
+	ends, ok := m.Ends[m.Whole()]["all_reduce"]
+	if b == nil || !ok {
+		return nil
+	}
+	return &record.Ends{Fastest: b.Fastest.Source, Slowest: b.Slowest.Source, Factor: ends.Slowest.R / ends.Fastest.R}
+}

@@ -1,0 +1,43 @@
+package muon
+
+import "zbench/bench/record"
+
+// Kernels that others look for by name: the pass over memory that begins a step and
+// the whole iteration.
+const (
+	Prepare   = "momentum, cast, norm"
+	Iteration = "Newton–Schulz"
+)
+
+// EveryTile follows the name of a symmetric product that was made without symmetry.
+const EveryTile = ", every tile"
+
+// What names a row of a record: its kernel, and what sets it apart from our own.
+func What(k *record.Kernel) string {
+	switch k.Role {
+	case record.Full:
+		return k.Kernel + EveryTile
+	case record.Vendor:
+		return k.Kernel + ", " + k.Library
+	}
+	return k.Kernel
+}
+
+// ShapeOf is the shape of a row of a record.
+func ShapeOf(k *record.Kernel) Shape {
+	return Shape{Name: k.Shape.Name, Rows: int(k.Shape.Rows), Cols: int(k.Shape.Cols), Batch: int(k.Shape.Batch)}
+}
+
+// Reduced is the shape with its long side brought to at most side, the ratio
+// kept as far as whole numbers do: what float64 can follow in a second.
+func (s Shape) Reduced(side int) Shape {
+	if s.Long() <= side {
+		return s
+	}
+	short := max(1, s.Short()*side/s.Long())
+	r := Shape{Name: s.Name, Rows: short, Cols: side, Batch: min(s.Batch, 2)}
+	if s.Rows > s.Cols {
+		r.Rows, r.Cols = r.Cols, r.Rows
+	}
+	return r
+}

@@ -1,0 +1,140 @@
+package plan
+
+import (
+	"context"
+	"slices"
+
+	"zbench/bench/record"
+	"zbench/bench/stat"
+)
+
+// Passes is how often the jobs are gone through: up, then down.
+const Passes = record.Passes
+
+// Job is one measurement that fills one or more rows of the record, as a kernel that
+// runs on several devices at once does.
+type Job struct {
+	// Keys are those of its rows.
+	Keys []string
+	// Skipped tells that it is never run.
+	Skipped bool
+	// Take takes one pass of it and returns a part for each key. whole is false when
+	// the pass was cut short: nothing of it is kept.
+	Take func(ctx context.Context, pass int) (parts []record.Part, whole bool)
+}
+
+// Log is a sweep's memory, which outlives the process.
+type Log struct {
+	// Parts are what earlier runs of the same sweep have finished: they are not
+	// run again.
+	Parts []record.Part
+	// Append makes a finished pass of a case durable before the next begins; nil
+	// keeps nothing. Its error ends the sweep.
+	Append func(record.Part) error
+}
+
+// Taken is what there is of a sweep: the passes of each row in their order.
+type Taken struct {
+	Parts map[string][]record.Part
+	// Failed is the key of the row whose pass failed, empty while none has.
+	Failed string
+}
+
+// NewTaken begins with the passes that earlier runs have finished.
+func NewTaken(parts []record.Part) *Taken {
+	t := &Taken{Parts: map[string][]record.Part{}}
+	for _, p := range parts {
+		t.Parts[p.Key] = append(t.Parts[p.Key], p)
+	}
+	return t
+}
+
+// Run takes what is missing of the jobs in two passes, up and then down, hands
+// each part to log (nil keeps none), and calls done with a job's index when its last pass is over. After a
+// failed pass the device or the communicator can no longer be trusted, so nothing
+// more is run; neither is it once ctx is cancelled or log fails. A pass that was
+// cut short is not kept: it is taken whole later.
+func (t *Taken) Run(ctx context.Context, jobs []Job, log func(record.Part) error, done func(job int)) error {
+	order := make([]int, len(jobs))
+	for i := range order {
+		order[i] = i
+	}
+	var err error
+	for pass := range Passes {
+		for _, i := range order {
+			if err == nil && t.Failed == "" && ctx.Err() == nil && t.lacks(jobs[i], pass) {
+				err = t.step(ctx, jobs[i], pass, log)
+			}
+			if pass == Passes-1 {
+				done(i)
+			}
+		}
+		slices.Reverse(order)
+	}
+	return err
+}
+
+// lacks tells whether the pass is still to be taken for any row of the job.
+func (t *Taken) lacks(j Job, pass int) bool {
+	return !j.Skipped && slices.ContainsFunc(j.Keys, func(key string) bool { return t.open(key, pass) })
+}
+
+func (t *Taken) open(key string, pass int) bool {
+	have := t.Parts[key]
+	return len(have) <= pass && !record.Finished(record.Interrupted, have)
+}
+
+// step takes one pass of a job and logs it. Rows that have it already, or that have
+// ended, keep what they have.
+func (t *Taken) step(ctx context.Context, j Job, pass int, log func(record.Part) error) error {
+	parts, whole := j.Take(ctx, pass)
+	if !whole {
+		return nil
+	}
+	for _, p := range parts {
+		if !t.open(p.Key, pass) {
+			continue
+		}
+		t.Parts[p.Key] = append(t.Parts[p.Key], p)
+		if p.Status == record.Failed && t.Failed == "" {
+			t.Failed = p.Key
+		}
+		if log == nil {
+			continue
+		}
+		if err := log(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Sample is the loop of every timing: until the rule stops it, take is asked for so
+// many more samples, appends them to the series, and returns the seconds of measured
+// time that they took. The rule alone decides, from the series and the time; why is
+// its reason. An error of take ends the timing.
+func Sample(rule stat.Rule, series *[]float64, take func(n int) (spent float64, err error)) (why string, err error) {
+	spent := 0.0
+	for {
+		decision := rule.Decide(*series, spent)
+		if decision.Stop {
+			return decision.Why, nil
+		}
+		more, err := take(decision.Next)
+		if err != nil {
+			return "", err
+		}
+		spent += more
+	}
+}
+
+// PerPass is a rule's share of one pass.
+func PerPass(r stat.Rule) stat.Rule {
+	r.MinSamples = (r.MinSamples + Passes - 1) / Passes
+	r.MaxSamples = (r.MaxSamples + Passes - 1) / Passes
+	r.MaxTime /= Passes
+	if r.Batch == 0 || r.Batch > MaxBatch {
+		r.Batch = MaxBatch
+	}
+	return r
+}

@@ -1,0 +1,200 @@
+package record
+
+import "zbench/bench/stat"
+
+// Kinds of device: what was measured. A figure of one is never shown as the
+// other's.
+const (
+	GPU        = "GPU memory"
+	HostMemory = "host memory"
+	// Checked is a device whose kernels are emulated: results, no times.
+	Checked = "results checked, not timed"
+	// OnLoopback is the loopback under a vendor's names: a launch takes what its
+	// clock says, whatever it moves.
+	OnLoopback = "simulated"
+)
+
+// Roles of a kernel's row. Of streams: a fixed configuration that others' figures
+// compare with, our own default, the best of a tuning, a point of that, a size of a
+// sweep.
+const (
+	Reference = "reference"
+	Preset    = "preset"
+	Best      = "best"
+	Tune      = "tune"
+	SizeSweep = "sweep"
+	// Of fused kernels: the same work kernel by kernel, and a copy of as many bytes.
+	Fused   = "fused"
+	Unfused = "unfused"
+	Copy    = "copy"
+	// Of products: our own, with every tile of a symmetric one, and the vendor's.
+	Own    = "own"
+	Full   = "full"
+	Vendor = "vendor"
+	// Pass is a pass over memory, Sequence all launches of one step.
+	Pass     = "pass"
+	Sequence = "sequence"
+)
+
+// Roles lists them all.
+func Roles() []string {
+	return []string{Reference, Preset, Best, Tune, SizeSweep, Fused, Unfused, Copy, Own, Full, Vendor, Pass, Sequence}
+}
+
+// Kernel is one kernel, or a sequence of kernels, at one shape on one device: a
+// row of hbm, of a fused kernel, or of Muon.
+type Kernel struct {
+	// Key identifies the row within the record and across records: the case and the
+	// device.
+	Key string `json:"key"`
+	// Index of the device in the world.
+	Device int `json:"device"`
+	// Name of the kernel, or the formula of a product.
+	Kernel string `json:"kernel"`
+	// Element type.
+	Dtype string `json:"dtype"`
+	// Role of the row among those of its kernel.
+	Role string `json:"role"`
+	// Library of the vendor's that the kernel is from; absent for zbench's own.
+	Library string `json:"library,omitempty"`
+	// What the kernel works on.
+	Shape Shape `json:"shape"`
+	// How the kernel was launched.
+	Config LaunchConfig `json:"config"`
+	// Bytes that one launch moves, counted as counting says.
+	Moved int64 `json:"moved"`
+	// Counting is the convention of moved, in words.
+	Counting string `json:"counting,omitempty"`
+	// Bytes that one launch touches.
+	WorkingSet int64 `json:"working_set"`
+	// The working set is below four times the last level of cache: then the rate is not
+	// the memory's.
+	CacheResident bool `json:"cache_resident"`
+	// Floating-point operations of one launch by definition; absent where none are
+	// counted.
+	Effective float64 `json:"effective_flop,omitempty"`
+	// Floating-point operations of the tiles that one launch makes; absent where none are
+	// counted.
+	Executed float64 `json:"executed_flop,omitempty"`
+	// How the row ended.
+	Status Status `json:"status"`
+	// Why the status is not ok.
+	Reason string `json:"reason,omitempty" jsonschema:"minLength=1"`
+	// Whether the results were checked.
+	Verified Verified `json:"verified"`
+	// Times; null where nothing was timed.
+	Timing *KernelTiming `json:"timing"`
+	// What follows from the times.
+	Metrics Metrics `json:"metrics"`
+	// Doubts about this row.
+	Warnings []Warning `json:"warnings"`
+}
+
+// Shape is what a kernel works on. What it does not have is absent.
+type Shape struct {
+	// Name says what the matrices are in the model.
+	Name string `json:"name,omitempty"`
+	// Size of one array of a stream, in bytes.
+	Array int64 `json:"array,omitempty"`
+	// Rows of a matrix.
+	Rows int64 `json:"rows,omitempty"`
+	// Columns of a matrix.
+	Cols int64 `json:"cols,omitempty"`
+	// Number of equal matrices.
+	Batch int64 `json:"batch,omitempty"`
+	// Measured is how many of the batch were measured.
+	Measured int64 `json:"measured_batch,omitempty"`
+}
+
+// LaunchConfig is how a kernel was launched. What does not apply is absent.
+type LaunchConfig struct {
+	// Threads of a block.
+	Block int `json:"block,omitempty"`
+	// Vectors of 16 bytes that a thread loads before it stores any.
+	Loads int `json:"loads,omitempty"`
+	// Stores pass the caches by.
+	NonTemporal bool `json:"non_temporal,omitempty"`
+	// Grid is exact for a tile a block, resident for as many blocks as the device holds
+	// at once, strided for four tiles a block, a grid apart.
+	Grid string `json:"grid,omitempty"`
+	// Blocks of the grid.
+	Blocks int64 `json:"blocks,omitempty"`
+	// Threads on the host; absent on a GPU.
+	CPUs int `json:"cpus,omitempty"`
+}
+
+// KernelTiming is a kernel's times. The summary is of seconds per launch, or per
+// round of a sequence.
+type KernelTiming struct {
+	// Launches is the fewest launches behind one sample: a batch between two events.
+	Launches int `json:"launches" jsonschema:"minimum=1"`
+	// Seconds per launch, or per round of a sequence.
+	Seconds *stat.Summary `json:"seconds"`
+	// Stop says which rule ended the last pass.
+	Stop string `json:"stop"`
+	// Seconds that a launch of the same kernel takes over next to no data, one behind the
+	// other as in a sample; absent where that was not measured.
+	Launch *float64 `json:"launch,omitempty" jsonschema:"exclusiveMinimum=0"`
+}
+
+// Metrics are what follows from a kernel's times; null where there are none.
+type Metrics struct {
+	// Bytes moved over the median, in bytes per second.
+	Rate *float64 `json:"rate" jsonschema:"exclusiveMinimum=0"`
+	// Lower end of the rate's 95 % interval, in bytes per second.
+	Lo *float64 `json:"rate_lo" jsonschema:"exclusiveMinimum=0"`
+	// Upper end of the rate's 95 % interval, in bytes per second.
+	Hi *float64 `json:"rate_hi" jsonschema:"exclusiveMinimum=0"`
+	// Bytes moved over the shortest time (BabelStream's headline), in bytes per second.
+	Fastest *float64 `json:"rate_fastest" jsonschema:"exclusiveMinimum=0"`
+	// Bytes moved over the 95th percentile of the times, in bytes per second.
+	P95 *float64 `json:"rate_p95" jsonschema:"exclusiveMinimum=0"`
+	// Rate over the peak of the device's memory, a ratio.
+	OfPeak *float64 `json:"of_peak,omitempty" jsonschema:"exclusiveMinimum=0"`
+	// Effective operations per second by the median.
+	Effective *float64 `json:"effective_flops,omitempty" jsonschema:"exclusiveMinimum=0"`
+	// Executed operations per second by the median.
+	Executed *float64 `json:"executed_flops,omitempty" jsonschema:"exclusiveMinimum=0"`
+	// Time of the same work kernel by kernel over this one's, a ratio.
+	ToUnfused *float64 `json:"times_unfused,omitempty" jsonschema:"exclusiveMinimum=0"`
+	// Rate over that of the copy of as many bytes, a ratio.
+	OfCopy *float64 `json:"of_copy,omitempty" jsonschema:"exclusiveMinimum=0"`
+	// Time of our own kernel with every tile over this one's, a ratio.
+	ToFull *float64 `json:"times_own_full,omitempty" jsonschema:"exclusiveMinimum=0"`
+	// Time of the vendor's product over this one's, a ratio.
+	ToVendor *float64 `json:"times_vendor,omitempty" jsonschema:"exclusiveMinimum=0"`
+}
+
+// DeviceOf returns the device of a row.
+func (rec *Record) DeviceOf(k *Kernel) Device {
+	for _, d := range rec.World.Devices {
+		if d.Index == k.Device {
+			return d
+		}
+	}
+	return Device{Index: k.Device}
+}
+
+// Emulated tells that kernels ran thread by thread: their results are checked, and
+// nothing is timed.
+func (rec *Record) Emulated() bool {
+	return len(rec.World.Devices) > 0 && rec.World.Devices[0].Kind == Checked
+}
+
+// OfKernels tells a record of hbm or of kernels from one of collectives.
+func (rec *Record) OfKernels() bool { return rec.Spec != nil && rec.Spec.Kernels != nil }
+
+// Benchmark is what was run, empty for an import.
+func (rec *Record) Benchmark() string {
+	if rec.Spec == nil {
+		return ""
+	}
+	return rec.Spec.Benchmark
+}
+
+// LaunchBound tells that a launch alone takes half the time or more: then the rate
+// is of launches, and neither a cache's nor the memory's.
+func (k *Kernel) LaunchBound() bool {
+	t := k.Timing
+	return t != nil && t.Launch != nil && t.Seconds != nil && t.Seconds.Median < 2**t.Launch
+}

@@ -1,0 +1,184 @@
+package record
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/stat"
+)
+
+// KernelSamples are the batches of one pass over a kernel in the order of time, in
+// seconds per launch.
+type KernelSamples struct {
+	// Launches behind one sample.
+	Launches int `json:"launches" jsonschema:"minimum=1"`
+	// Seconds per launch.
+	Seconds []float64 `json:"seconds"`
+	// Stop says which rule ended the pass.
+	Stop string `json:"stop"`
+	// Seconds of a launch over next to no data; absent where that was not measured.
+	Launch *float64 `json:"launch,omitempty"`
+}
+
+func (b *KernelSamples) check() error {
+	switch {
+	case b == nil:
+		return nil
+	case b.Launches < 1 || b.Launches > maxCount:
+		return fmt.Errorf("batches of %d launches", b.Launches)
+	case b.Launch != nil && !(*b.Launch >= 0 && *b.Launch <= maxSeconds):
+		return fmt.Errorf("a launch of %g s", *b.Launch)
+	}
+	return seconds(b.Seconds)
+}
+
+// KernelKey is the key of a case on a device.
+func KernelKey(of string, device int) string { return fmt.Sprintf("%s@%d", of, device) }
+
+// Case is the key without the device: rows that were measured at once have the same.
+func (k *Kernel) Case() string {
+	return k.Key[:max(strings.LastIndex(k.Key, "@"), 0)]
+}
+
+// AssembleKernel makes a kernel's row of what was planned and of the passes that are
+// there, in their order: the only place where its samples become figures. peak is
+// its device's, null where it is not known. A row that has not ended has the figures
+// of its passes.
+func AssembleKernel(planned Kernel, parts []Part, peak *float64) Kernel {
+	k := planned
+	k.Warnings = slices.Clone(planned.Warnings)
+	k.Status, k.Reason = outcome(planned.Status, planned.Reason, parts)
+	var all series
+	for _, p := range parts {
+		if p.Verified != nil {
+			k.Verified = *p.Verified
+		}
+		b := p.Kernel
+		if b == nil || len(b.Seconds) == 0 {
+			continue
+		}
+		if k.Timing == nil {
+			k.Timing = &KernelTiming{Launches: b.Launches, Launch: b.Launch}
+		}
+		k.Timing.Launches = min(k.Timing.Launches, b.Launches)
+		all.add(b.Seconds, b.Stop)
+	}
+	if k.Timing == nil {
+		return k
+	}
+	k.Timing.Seconds, k.Timing.Stop = stat.Summarize(all.values), all.stop
+	k.setRates(peak)
+	if share, ok := all.drift(); ok {
+		k.Warnings = append(k.Warnings, driftWarning(share))
+	}
+	return k
+}
+
+// CutShortKernel is the row of a kernel that the failure of another kept from its
+// end: skipped without a pass, else the row of its passes with a warning.
+func CutShortKernel(k Kernel, parts []Part, failed string) Kernel {
+	if k.Status != Interrupted {
+		return k
+	}
+	var warning *Warning
+	k.Status, k.Reason, warning = cutShort(parts, failed)
+	if warning != nil {
+		k.Warnings = append(k.Warnings, *warning)
+	}
+	return k
+}
+
+// setRates fills the metrics that the row's own times give.
+func (k *Kernel) setRates(peak *float64) {
+	s := k.Timing.Seconds
+	per := func(amount float64, seconds *float64) *float64 {
+		return quotient(&amount, seconds)
+	}
+	m, moved := &k.Metrics, float64(k.Moved)
+	m.Rate, m.Fastest, m.P95 = per(moved, &s.Median), per(moved, &s.Min), per(moved, s.P95)
+	m.Lo, m.Hi = per(moved, s.Hi), per(moved, s.Lo)
+	m.Effective, m.Executed = per(k.Effective, &s.Median), per(k.Executed, &s.Median)
+	m.OfPeak = quotient(m.Rate, peak)
+}
+
+// conclude fills what follows from several rows: the metrics that compare them, the
+// devices that are slower than the others, and the seconds of all sequences.
+func (rec *Record) conclude() {
+	for i := range rec.Kernels {
+		rec.compare(&rec.Kernels[i])
+	}
+	rec.Warnings = append(slices.Clip(rec.Warnings), rec.outliers()...)
+	rec.SequenceSeconds = rec.sequences()
+}
+
+// compare holds a row against those of the same kernel, shape and device in the roles
+// that its own is compared with.
+func (rec *Record) compare(k *Kernel) {
+	m, t := &k.Metrics, k.Timing
+	if t == nil {
+		return
+	}
+	times := func(role string) *float64 {
+		if o := rec.beside(k, role); o != nil && o.Timing != nil {
+			return quotient(&o.Timing.Seconds.Median, &t.Seconds.Median)
+		}
+		return nil
+	}
+	switch k.Role {
+	case Fused:
+		m.ToUnfused = times(Unfused)
+		if o := rec.beside(k, Copy); o != nil {
+			m.OfCopy = quotient(m.Rate, o.Metrics.Rate)
+		}
+	case Own:
+		m.ToFull, m.ToVendor = times(Full), times(Vendor)
+	case Full:
+		m.ToVendor = times(Vendor)
+	}
+}
+
+// beside is the row of the same kernel and shape in another role, nil without one.
+func (rec *Record) beside(k *Kernel, role string) *Kernel {
+	for i := range rec.Kernels {
+		o := &rec.Kernels[i]
+		if o.Role == role && o.Device == k.Device && o.Kernel == k.Kernel && o.Dtype == k.Dtype && o.Shape == k.Shape {
+			return o
+		}
+	}
+	return nil
+}
+
+// quotient is that of positive numbers, and positive; else null.
+func quotient(a, b *float64) *float64 {
+	if a == nil || b == nil || !(*a > 0 && *b > 0) {
+		return nil
+	}
+	if v := *a / *b; v > 0 && finite(v) {
+		return &v
+	}
+	return nil
+}
+
+// sequences is the seconds that the sequences of all shapes take for whole batches;
+// null where there are none, or one has not been timed to its end.
+func (rec *Record) sequences() *float64 {
+	total, found := 0.0, false
+	for _, k := range rec.Kernels {
+		if k.Role != Sequence {
+			continue
+		}
+		if k.Timing == nil || k.Status == Interrupted || k.Status == Skipped {
+			return nil
+		}
+		share := 1.0
+		if k.Shape.Measured > 0 {
+			share = float64(k.Shape.Batch) / float64(k.Shape.Measured)
+		}
+		total, found = total+k.Timing.Seconds.Median*share, true
+	}
+	if !found || !(total > 0) {
+		return nil
+	}
+	return &total
+}

@@ -1,0 +1,76 @@
+package spec
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Benchmarks beside Collectives; other kernels go by their own names.
+const (
+	HBM  = "hbm"
+	Muon = "muon"
+)
+
+// Kernels is a run of hbm or of a kernel. What a benchmark does not have is absent.
+type Kernels struct {
+	// Index of the GPU (--device).
+	Device int `json:"device"`
+	// All GPUs of the machine at once (--all-gpus).
+	AllGPUs bool `json:"all_gpus,omitempty"`
+	// Half the 95 % interval of the median over the median at which a timing ends, a
+	// ratio.
+	Precision float64 `json:"precision"`
+	// Measured time at which a timing ends, in seconds.
+	MaxTime float64 `json:"max_time"`
+	// Peak of the memory in bytes per second, given instead of the published one.
+	Peak float64 `json:"peak,omitempty"`
+	// Size of one array of a stream, in bytes.
+	Size int64 `json:"size,omitempty"`
+	// Every size up to that of the arrays, too (--sweep).
+	Sweep bool `json:"sweep,omitempty"`
+	// Configurations of each kernel are tried and the best is measured (--tune).
+	Tune bool `json:"tune,omitempty"`
+	// Names of the streams.
+	Streams []string `json:"streams,omitempty"`
+	// Element types.
+	Dtypes []string `json:"dtypes,omitempty"`
+	// Data is what the arrays hold: random or zeros.
+	Data string `json:"data,omitempty"`
+	// Rows of a fused kernel's matrices.
+	Rows int `json:"rows,omitempty"`
+	// Hidden lists the elements of a row.
+	Hidden []int `json:"hidden,omitempty"`
+	// Preset is the model whose matrices Muon steps.
+	Preset string `json:"preset,omitempty"`
+	// Shapes are the matrices that Muon steps, as MxN or MxNxBATCH.
+	Shapes []string `json:"shapes,omitempty"`
+	// Coefficients of Newton–Schulz.
+	Coefficients string `json:"coefficients,omitempty"`
+	// Reduce is the longest side of what is emulated instead of a shape; absent where the
+	// shape itself is.
+	Reduce int `json:"reduce,omitempty"`
+}
+
+func (k Kernels) clone() *Kernels {
+	k.Streams, k.Dtypes, k.Hidden, k.Shapes = slices.Clone(k.Streams), slices.Clone(k.Dtypes), slices.Clone(k.Hidden), slices.Clone(k.Shapes)
+	return &k
+}
+
+// maxNamed is the most streams, types, lengths or shapes that a request names.
+const maxNamed = 1 << 12
+
+func (k *Kernels) check() error {
+	for _, v := range []float64{k.Precision, k.MaxTime, k.Peak} {
+		if !(v >= 0) || math.IsInf(v, 0) {
+			return fmt.Errorf("precision %g, max_time %g, peak %g", k.Precision, k.MaxTime, k.Peak)
+		}
+	}
+	switch {
+	case k.Device < 0 || k.Size < 0 || k.Rows < 0 || k.Reduce < 0:
+		return fmt.Errorf("device %d, size %d, rows %d, reduce %d", k.Device, k.Size, k.Rows, k.Reduce)
+	case len(k.Streams)+len(k.Dtypes)+len(k.Hidden)+len(k.Shapes) > maxNamed:
+		return fmt.Errorf("more than %d names", maxNamed)
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+// Package spell finds names in tables however users spell them, and suggests the
+// name that was meant where a table does not have it.
+//
+//	i := spell.Index(rows, given, func(r row) (string, []string) { return r.name, r.aliases })
+//	if i < 0 {
+//		return &spell.Unknown{Kind: "fabric", Given: given, Valid: names}
+//	}
+package spell
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Key is a name without what spellings of it differ in: case, and the dashes,
+// underscores and spaces between words. Between two digits one dash stays, so that
+// llama3-8b is not llama-38b.
+func Key(name string) string {
+	var key []rune
+	parted := false
+	for _, r := range strings.ToLower(name) {
+		if r == '-' || r == '_' || unicode.IsSpace(r) {
+			parted = true
+			continue
+		}
+		if parted && len(key) > 0 && unicode.IsDigit(key[len(key)-1]) && unicode.IsDigit(r) {
+			key = append(key, '-')
+		}
+		key, parted = append(key, r), false
+	}
+	return string(key)
+}
+
+// Index is the place of the first row that has the name in any spelling, or −1.
+// names returns a row's own name and its aliases.
+func Index[T any](rows []T, given string, names func(T) (own string, aliases []string)) int {
+	for i, r := range rows { // tables are asked for every message: the usual spelling first
+		if own, _ := names(r); own == given {
+			return i
+		}
+	}
+	key := Key(given)
+	return slices.IndexFunc(rows, func(r T) bool {
+		own, aliases := names(r)
+		_, ok := match(aliases, key)
+		return ok || Key(own) == key
+	})
+}
+
+// Match returns the one of the names that is given in any spelling.
+func Match(names []string, given string) (string, bool) {
+	return match(names, Key(given))
+}
+
+func match(names []string, key string) (string, bool) {
+	for _, name := range names {
+		if Key(name) == key {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// Unknown is the error about a name that a table does not have.
+type Unknown struct {
+	// Kind says what is named: collective, fabric.
+	Kind string
+	// Given is the name as the user wrote it.
+	Given string
+	// Valid lists the names that the message shows, Aliases others that are accepted.
+	Valid, Aliases []string
+}
+
+func (e *Unknown) Error() string {
+	return fmt.Sprintf("unknown %s %q: valid are %s", e.Kind, e.Given, strings.Join(e.Valid, ", "))
+}
+
+// Near are the names that may have been meant; see [Near].
+func (e *Unknown) Near() []string { return Near(e.Given, slices.Concat(e.Valid, e.Aliases)) }
+
+const (
+	// mostNear is the largest number of names that are suggested.
+	mostNear = 3
+	// leastPrefix is the length at which the beginning of a name suggests it.
+	leastPrefix = 3
+)
+
+// Near are the names that may have been meant: those with the fewest edits between
+// their keys and the given one's, if these are few for the length, and those that
+// begin with what is given. There are at most three; more would be a guess.
+func Near(given string, names []string) []string {
+	key := Key(given)
+	found := nearest(key, names)
+	all := slices.Clone(found)
+	for _, name := range names {
+		other := Key(name)
+		if _, twice := match(all, other); !twice && len(key) >= leastPrefix && strings.HasPrefix(other, key) {
+			all = append(all, name)
+		}
+	}
+	if len(all) <= mostNear {
+		return all
+	}
+	if len(found) <= mostNear {
+		return found
+	}
+	return nil
+}
+
+// nearest are the names with the fewest edits.
+func nearest(key string, names []string) (found []string) {
+	least := -1
+	for _, name := range names {
+		other := []rune(Key(name))
+		n, near := edits([]rune(key), other, allowed(len(other)))
+		if !near || least >= 0 && n > least {
+			continue
+		}
+		if n != least {
+			least, found = n, nil
+		}
+		if _, twice := match(found, string(other)); !twice {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// allowed is how many edits a name of so many characters may be away: one in three,
+// three at most.
+func allowed(length int) int { return min(length/3, 3) }
+
+// edits is the least number of insertions, deletions, substitutions and swaps of
+// neighbours between two texts in which no part is edited twice (the optimal string
+// alignment form of the Damerau–Levenshtein distance). It is false where there are
+// more than most.
+func edits(a, b []rune, most int) (int, bool) {
+	if d := len(a) - len(b); d > most || -d > most {
+		return 0, false
+	}
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range a {
+		before, last, row = last, row, before
+		row[0] = i + 1
+		for j := range b {
+			replaced := last[j]
+			if a[i] != b[j] {
+				replaced++
+			}
+			row[j+1] = min(last[j+1]+1, row[j]+1, replaced)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+	}
+	return row[len(b)], row[len(b)] <= most
+}
+
+// Hint is the line that tells a user what to do next: the names that may have been
+// meant, then what helps otherwise.
+func Hint(near []string, otherwise string) string {
+	if len(near) == 0 {
+		return otherwise
+	}
+	text := near[0]
+	if n := len(near); n > 1 {
+		text = strings.Join(near[:n-1], ", ") + " or " + near[n-1]
+	}
+	return strings.TrimSpace("did you mean " + text + "? " + otherwise)
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"zbench/bench/engine"
+	"zbench/bench/record"
+	"zbench/bench/spec"
+	"zbench/bench/stat"
+	"zbench/internal/native"
+	"zbench/report"
+)
+
+// kernelOptions is everything that a command of kernels was told.
+type kernelOptions struct {
+	// want is the request that the flags make.
+	want      spec.Spec
+	libraries libraryOptions
+
+	out, format  string
+	force, quiet bool
+	// resume is the folder of a run to go on with, file a request to run.
+	resume, file string
+}
+
+// kernelBench is what one command of kernels has of its own.
+type kernelBench struct {
+	name  string // of the benchmark
+	flags []specFlag
+	// open checks the request, opens the devices and plans the rows.
+	open func(context.Context, State, *kernelOptions) (*engine.Kernels, error)
+}
+
+// flagsHelp says where the flags of a benchmark are described.
+func flagsHelp(benchmark string) string {
+	return "zbench " + engine.Command(benchmark) + " --help lists the flags"
+}
+
+// add puts the flags on a command, and makes it run the benchmark.
+func (b kernelBench) add(cmd *cobra.Command, s State) {
+	var o kernelOptions
+	o.want = spec.Spec{Schema: spec.Schema, Benchmark: b.name, Kernels: &spec.Kernels{}}
+	addFlags(cmd, &o.want, b.flags)
+	addLibraryFlags(cmd, &o.libraries)
+	f := cmd.Flags()
+	f.StringVar(&o.out, "out", "", "folder to make and fill (default a new dated one)")
+	kernelsDocument.flag(f, &o.format)
+	f.BoolVar(&o.force, "force", false, "write into a folder that holds files")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
+	f.StringVar(&o.resume, "resume", "", "go on with the run that this folder holds, with its own options")
+	f.StringVar(&o.file, "spec", "", "run the request in this file or folder: a results.json, a journal.jsonl or a spec; other flags change it")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return b.run(cmd, s, o) }
+}
+
+// run measures into a new folder, or goes on with the run of an old one.
+func (b kernelBench) run(cmd *cobra.Command, s State, o kernelOptions) (err error) {
+	started := s.Now()
+	if err := kernelsDocument.check(o.format, flagsHelp(b.name)); err != nil {
+		return err
+	}
+	resumed := cmd.Flags().Changed("resume")
+	var dir *engine.Folder
+	var old *record.Journal
+	switch {
+	case resumed && cmd.Flags().Changed("spec"):
+		return usagef("a folder that is resumed has its own request", "--resume and --spec exclude each other")
+	case resumed:
+		dir, old, err = b.resumed(cmd, s, &o)
+	default:
+		err = b.begin(cmd, s, &o)
+	}
+	if dir != nil {
+		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+	}
+	if err != nil {
+		return err
+	}
+	e, err := b.engine(s, &o)
+	if err != nil {
+		return err
+	}
+	if dir == nil {
+		if dir, err = engine.NewFolder(e.Host, o.out, b.name, o.force); err != nil {
+			return err
+		}
+		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+	}
+	rec, err := e.Run(cmd.Context(), o.want, dir, old)
+	if err != nil {
+		return err
+	}
+	return o.finish(s, dir, rec, started)
+}
+
+// begin checks the request of a new run, that of --spec with the flags beside it, and
+// chooses the libraries.
+func (b kernelBench) begin(cmd *cobra.Command, s State, o *kernelOptions) error {
+	if cmd.Flags().Changed("spec") {
+		want, err := readSpec(s, o.file)
+		if err != nil {
+			return err
+		}
+		if want.Kernels == nil || want.Benchmark != b.name {
+			return usagef("zbench "+engine.Command(want.Benchmark)+" --spec runs it", "%s asks for %s", o.file, want.Benchmark)
+		}
+		if o.want, err = given(cmd, want); err != nil {
+			return err
+		}
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	var err error
+	o.want.Backend, err = o.libraries.choose(s, o.want.Backend)
+	return err
+}
+
+// check refuses a request that no run can have.
+func (o *kernelOptions) check() error {
+	help, k := flagsHelp(o.want.Benchmark), o.want.Kernels
+	rule := o.rule()
+	if err := rule.Validate(); err != nil {
+		return usage(err, help)
+	}
+	switch {
+	case rule.MaxTime == 0:
+		return usagef(help, "--max-time must be positive")
+	case !(k.Peak <= maxPeak):
+		return usagef("give the published peak, as 5300", "--peak %g: the memory's peak in GB/s is a number from 0 to %g", k.Peak/giga, maxPeak/giga)
+	case k.AllGPUs && k.Device != 0:
+		return usagef(help, "give either --device or --all-gpus")
+	case o.want.Benchmark == spec.Muon && (k.Preset == "") == (len(k.Shapes) == 0):
+		return usagef(help, "give either --preset or --shape")
+	}
+	return nil
+}
+
+// rule is the stopping rule that was asked for.
+func (o *kernelOptions) rule() stat.Rule {
+	r := stat.DefaultRule()
+	r.Precision, r.MaxTime, r.MinSamples = o.want.Kernels.Precision, o.want.Kernels.MaxTime, 20
+	return r
+}
+
+// resumed reads the run that o.resume holds and takes its request over. What was
+// given anew and differs is an error that names it.
+func (b kernelBench) resumed(cmd *cobra.Command, s State, o *kernelOptions) (*engine.Folder, *record.Journal, error) {
+	dir, old, err := resumedFolder(s, o.resume, b.name, o.quiet)
+	if err != nil {
+		return dir, nil, err
+	}
+	kept := *old.Header.Record.Spec
+	want, list, err := unchanged(cmd, kept, false)
+	if err == nil {
+		err = clashes(o.resume, list)
+	}
+	o.want = want
+	return dir, old, err
+}
+
+// engine is the engine with this machine's devices and terminal.
+func (b kernelBench) engine(s State, o *kernelOptions) (*engine.KernelEngine, error) {
+	when, err := created(s)
+	return &engine.KernelEngine{
+		Host: s.host(o.quiet), Tool: tool(), Created: when,
+		Open:  func(ctx context.Context, _ spec.Spec) (*engine.Kernels, error) { return b.open(ctx, s, o) },
+		Watch: func(total, done int) engine.KernelWatcher { return newProgress(s, total, done, o.quiet, true) },
+	}, err
+}
+
+// finish draws what a run has left, prints it and gives its verdict.
+func (o *kernelOptions) finish(s State, dir *engine.Folder, rec *record.Record, started time.Time) error {
+	if s.Stderr.IsTTY && !o.quiet {
+		_, _ = s.Stderr.own().Write([]byte(clearLine)) // progress that cannot be shown stops nothing
+	}
+	if err := drawKernels(dir, rec); err != nil {
+		return err
+	}
+	if err := writeRun(dir, s, started); err != nil {
+		return err
+	}
+	if _, err := kernelsDocument.print(s, o.format, rec); err != nil {
+		return err
+	}
+	s.note(o.quiet, "Wrote %s (report.html, results.json, results.csv)\n", dir.Path)
+	return engine.KernelVerdict(rec, dir.Path)
+}
+
+// drawKernels writes what can be made again of a record of kernels.
+func drawKernels(dir *engine.Folder, rec *record.Record) error {
+	if err := dir.Write("results.csv", func(w io.Writer) error { return record.WriteCSV(w, rec) }); err != nil {
+		return err
+	}
+	return dir.Write("report.html", func(w io.Writer) error { return report.WriteHTML(w, report.Kernels(rec, reproduce(rec))) })
+}
+
+// facts are what the record says of the libraries and devices.
+func (o *kernelOptions) facts(s State, devices []record.Device, libraries []native.Library) engine.Facts {
+	f := engine.Facts{Devices: devices, KernelDriver: driverVersion(s, o.want.Backend)}
+	for _, l := range libraries {
+		f.Libraries = append(f.Libraries, record.Library{Name: l.Name, Version: l.Version, Path: l.Path})
+	}
+	return f
+}
+
+// given is a request with the flags of the command line over it.
+func given(cmd *cobra.Command, file *spec.Spec) (spec.Spec, error) {
+	want := file.Clone()
+	var err error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if v, ours := f.Value.(*specValue); ours {
+			err = cmp.Or(err, v.row.set(&want, v.texts))
+		}
+	})
+	return want, err
+}
+
+// flagsOf are the flags of a benchmark's request.
+func flagsOf(benchmark string) []specFlag {
+	if i := slices.IndexFunc(kernelBenches, func(b kernelBench) bool { return b.name == benchmark }); i >= 0 {
+		return kernelBenches[i].flags
+	}
+	return specFlags
+}

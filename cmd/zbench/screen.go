@@ -1,0 +1,212 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"zbench/bench/advice"
+	"zbench/bench/bucket"
+	"zbench/bench/plain"
+	"zbench/bench/table"
+	"zbench/report"
+)
+
+// Bounds of the width that text for people keeps to. usualWidth is taken where the
+// width is not known: of a pipe, and of a terminal that does not tell.
+const (
+	leastWidth = 40
+	usualWidth = 80
+)
+
+// columns is the width that text on the stream keeps to.
+func (s Stream) columns() int {
+	if s.Width <= 0 {
+		return usualWidth
+	}
+	return max(s.Width, leastWidth)
+}
+
+// coloured tells whether a stream takes colour: a terminal that has it, unless the
+// user wants none.
+func (s State) coloured(to Stream) bool {
+	return to.IsTTY && s.Getenv("NO_COLOR") == "" && s.Getenv("TERM") != "dumb"
+}
+
+// Colours of a terminal by what they say.
+var verdictColours = map[report.Severity]string{
+	report.VerdictBad: "\x1b[31m", report.VerdictWarning: "\x1b[33m", report.VerdictGood: "\x1b[32m",
+}
+
+const (
+	bold    = "\x1b[1m"
+	dim     = "\x1b[2m"
+	uncolor = "\x1b[0m"
+)
+
+// screen gathers lines for people, folded at a width.
+type screen struct {
+	strings.Builder
+	width  int
+	colour bool
+}
+
+// fold adds a text in a style. Its further lines stand in.
+func (s *screen) fold(style, text, first, rest string) {
+	for _, line := range plain.Fold(plain.OneSpace(plain.Line(text)), s.width, first, rest) {
+		s.line(style, line)
+	}
+}
+
+func (s *screen) line(style, text string) {
+	if s.colour && style != "" {
+		text = style + text + uncolor
+	}
+	s.WriteString(text + "\n")
+}
+
+// command adds a command line, continued where it is wider than the terminal.
+func (s *screen) command(before, line string) {
+	lines := plain.Fold(line, s.width-len(" \\"), before, "  ")
+	for i, text := range lines {
+		if i < len(lines)-1 {
+			text += " \\"
+		}
+		s.line("", text)
+	}
+}
+
+// tallest is how many lines fit on a screen: a blank line that would make more of
+// them is left out.
+const tallest = 45
+
+// sweptForPeople writes what fits on a screen: a row for each size, the other
+// answers, and the verdict last; with verbose all that is known between them, and
+// else the answer to a question that was asked.
+func sweptForPeople(s State, r swept) error {
+	head, err := summaryText(s, r)
+	if err != nil {
+		return err
+	}
+	if _, err := io.WriteString(s.Stdout.own(), head); err != nil {
+		return err
+	}
+	asked := !r.advice.IsAssumed() && r.advice.Answered()
+	switch {
+	case r.verbose:
+		err = writeAll(s, r)
+	case asked:
+		if _, err = io.WriteString(s.Stdout, "\n"); err == nil {
+			err = r.advice.WriteText(s.Stdout)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	others, verdict := othersText(s, r), verdictText(s, s.Stdout, r)
+	if strings.Count(head+others+verdict, "\n") < tallest || r.verbose || asked {
+		others += "\n"
+	}
+	_, err = io.WriteString(s.Stdout.own(), others+verdict)
+	return err
+}
+
+// summaryText is the table.
+func summaryText(s State, r swept) (string, error) {
+	out := &screen{width: s.Stdout.columns(), colour: s.coloured(s.Stdout)}
+	for i, t := range report.Summary(r.Record, out.width) {
+		title, notes := t.Title, t.Notes
+		t.Title, t.Notes = "", nil
+		if title != "" {
+			out.fold(bold, title, "", "  ")
+		} else if i > 0 {
+			out.line("", "")
+		}
+		if err := table.Text(out, out.width, t); err != nil {
+			return "", err
+		}
+		for _, n := range notes {
+			out.fold("", n, "", "  ")
+		}
+	}
+	return out.String(), nil
+}
+
+// writeAll writes the whole table, the sizes near the plateau and the reasons.
+func writeAll(s State, r swept) error {
+	if _, err := io.WriteString(s.Stdout, "\n"); err != nil {
+		return err
+	}
+	if err := table.Text(s.Stdout, max(s.Stdout.Width, table.Terminal), report.Results(r.Record)); err != nil {
+		return err
+	}
+	if hints := report.WarningHints(r.Record); len(hints) > 0 {
+		out := &screen{width: s.Stdout.columns()}
+		for _, h := range hints {
+			out.fold("", h, "", "    ")
+		}
+		if _, err := io.WriteString(s.Stdout.own(), "\n"+out.String()); err != nil {
+			return err
+		}
+	}
+	if _, err := io.WriteString(s.Stdout, "\n"); err != nil {
+		return err
+	}
+	if r.advice.Answered() {
+		return r.advice.WriteText(s.Stdout)
+	}
+	answer := bucket.Knees(r.Record)
+	return answer.WriteText(s.Stdout)
+}
+
+// othersText is the answers to other questions, and what the assumed one leaves out.
+func othersText(s State, r swept) string {
+	if !r.advice.IsAssumed() || !r.advice.Answered() {
+		return ""
+	}
+	out := &screen{width: s.Stdout.columns()}
+	widest := 0
+	for _, x := range r.advice.WhatIf {
+		widest = max(widest, len(x.Name))
+	}
+	for _, x := range r.advice.WhatIf {
+		out.fold("", whatIf(x), fmt.Sprintf("If %-*s  ", widest, x.Name), "  ")
+	}
+	if caveats := strings.Join(r.advice.Caveats, " "); caveats != "" {
+		out.fold("", caveats, "", "")
+	}
+	return out.String()
+}
+
+// whatIf is the answer to another question in a few words.
+func whatIf(x advice.WhatIf) string {
+	text := x.Setting
+	switch {
+	case x.Refusal != nil:
+		return "none: " + x.Refusal.Message
+	case x.Keep:
+		text = "keep " + text
+	}
+	if x.Range != "" {
+		text += " (" + x.Range + ")"
+	}
+	if x.DefaultCost != nil {
+		text += "; default costs " + advice.Share(*x.DefaultCost)
+	}
+	return text
+}
+
+// verdictText is what the record comes to, faults first and the recommendation last.
+func verdictText(s State, to Stream, r swept) string {
+	out := &screen{width: to.columns(), colour: s.coloured(to)}
+	for _, l := range report.Judge(r.Record, r.advice).Lines {
+		out.fold(verdictColours[l.Severity], l.Text, "", "  ")
+		if l.Hint != "" {
+			out.fold(dim, l.Hint, "  → ", "    ")
+		}
+	}
+	if r.folder != "" && r.advice.IsAssumed() {
+		out.command("Your own model: ", advice.Command(r.folder))
+	}
+	return out.String()
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/clipperhouse/displaywidth"
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/exit"
+	"zbench/bench/record"
+)
+
+var update = flag.Bool("update", false, "rewrite the snapshots")
+
+// surroundings are where text for people is printed.
+type surroundings struct {
+	name  string
+	width int
+	tty   bool
+	env   map[string]string
+}
+
+var terminals = []surroundings{
+	{name: "60", width: 60, tty: true, env: map[string]string{"NO_COLOR": "1"}},
+	{name: "80", width: 80, tty: true, env: map[string]string{"NO_COLOR": "1"}},
+	{name: "120", width: 120, tty: true, env: map[string]string{"NO_COLOR": "1"}},
+	{name: "200", width: 200, tty: true, env: map[string]string{"NO_COLOR": "1"}},
+	{name: "piped"},
+	{name: "dumb", width: 80, tty: true, env: map[string]string{"TERM": "dumb"}},
+	{name: "colour", width: 80, tty: true, env: map[string]string{"TERM": "xterm-256color"}},
+}
+
+// printedOn is what people see of a sweep there.
+func printedOn(t *testing.T, on surroundings, r swept) string {
+	t.Helper()
+	s, out := testState(t)
+	s.Stdout = Stream{Writer: out, IsTTY: on.tty, Width: on.width}
+	s.Getenv = func(name string) string { return on.env[name] }
+	s.Stdout = s.Stdout.shielded(func() {})
+	require.NoError(t, sweptForPeople(s, r))
+	return out.String()
+}
+
+// sweptAs runs a sweep and returns what it left.
+func sweptAs(t *testing.T, code int, line string) (r swept, stdout string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "out")
+	s, out := testState(t, append(strings.Fields(line), "-q", "--out", dir)...)
+	var talk bytes.Buffer
+	s.Stderr = Stream{Writer: &talk}
+	require.Equal(t, code, Main(context.Background(), s), "%s: %s", line, talk.String())
+	f, err := os.Open(filepath.Join(dir, "results.json"))
+	require.NoError(t, err)
+	defer func() { _ = f.Close() }()
+	rec, err := record.Decode(f)
+	require.NoError(t, err)
+	return swept{Record: rec, advice: readAdvice(s, dir, rec), folder: "zbench-collectives-20261120-093000"}, out.String()
+}
+
+// lastLines are the last n lines of a text.
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+// The bare command on 128 nodes fits on a screen of 80 columns with the
+// recommendation at its end, and on no terminal is a line wrapped.
+func TestScreenOfTheDefaultSweep(t *testing.T) {
+	oneGoroutine(t)
+	r, _ := sweptAs(t, exit.OK, "collectives --nodes 128")
+	for _, on := range terminals {
+		got := printedOn(t, on, r)
+		snapshot(t, on.name+".txt", got)
+		require.Contains(t, lastLines(got, 12), "Bucket size: ", on.name)
+		require.Contains(t, lastLines(got, 12), "Confidence low", on.name)
+		require.Equal(t, on.name == "colour", strings.Contains(got, "\x1b"), on.name)
+		if on.width == 80 || on.width == 0 {
+			require.LessOrEqual(t, strings.Count(got, "\n"), tallest, on.name)
+		}
+	}
+	for width := leastWidth; width <= 220; width += 7 {
+		keepsTo(t, width, r)
+	}
+}
+
+// keepsTo checks that no line is wider than the terminal.
+func keepsTo(t *testing.T, width int, r swept) {
+	t.Helper()
+	for line := range strings.Lines(printedOn(t, surroundings{width: width, tty: true, env: map[string]string{"NO_COLOR": "1"}}, r)) {
+		require.LessOrEqual(t, displaywidth.String(strings.TrimSuffix(line, "\n")), width, line)
+	}
+}
+
+// snapshot compares with a file of testdata/screen.
+func snapshot(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", "screen", name)
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+		return
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs; if it is meant, run with -update:\n%s", path, diff)
+	}
+}
+
+// Splits, several element types and more collectives than fit keep to the width, too.
+func TestScreenKeepsToTheWidth(t *testing.T) {
+	oneGoroutine(t)
+	for _, line := range []string{
+		"collectives --nodes 4 -b 64K -e 64M -f 32 --groups 2,4,8 --strides 2,8 --scale 1,2",
+		"collectives all_reduce reduce_scatter all_gather broadcast reduce all_to_all send_recv gather scatter --nodes 2 -b 64K -e 64M -f 32",
+		"collectives all_reduce -b 64K -e 64M -f 32",
+		"collectives all_reduce -b 64K -e 64M -f 32 --nodes 2 --fault flaky_link:node=1,part=0.1,times=4",
+	} {
+		r, _ := sweptAs(t, exit.OK, line)
+		for _, width := range []int{60, 80, 120, 200} {
+			keepsTo(t, width, r)
+		}
+	}
+}

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"zbench/bench/plain"
+	"zbench/internal/native"
+)
+
+// task shows on standard error what takes seconds before anything is measured: one line
+// that is rewritten on a terminal and gone at the end, a line a task elsewhere.
+func (s State) task(now native.Task) {
+	text := plain.Text(now.String())
+	switch {
+	case s.Stderr.IsTTY:
+		if runes := []rune(text); s.Stderr.Width > 0 && len(runes) >= s.Stderr.Width {
+			text = string(runes[:s.Stderr.Width-1])
+		}
+		_, _ = io.WriteString(s.Stderr.own(), clearLine+text) // progress that cannot be shown stops nothing
+	case text != "":
+		fmt.Fprintln(s.Stderr, text)
+	}
+}

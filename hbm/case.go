@@ -1,0 +1,83 @@
+package hbm
+
+import (
+	"fmt"
+
+	"zbench/bench/record"
+	"zbench/internal/native"
+)
+
+// Case is a stream over arrays of one size.
+type Case struct {
+	Stream Stream
+	Type   Type
+	Config record.LaunchConfig
+	Role   string
+	// Array is the size of one array in bytes; the last element that fits whole
+	// is the last one.
+	Array int64
+	Zeros bool
+}
+
+// NewCase is a case of a role that has its own configuration, on a backend.
+func NewCase(backend string, s Stream, t Type, role string, array int64, zeros bool) Case {
+	c := Case{Stream: s, Type: t, Config: presetConfig(), Role: role, Array: array, Zeros: zeros}
+	switch role {
+	case record.Reference:
+		c.Config = referenceConfig(backend)
+	case record.SizeSweep:
+		c.Config.NonTemporal = false // else no cache would show
+	}
+	return c
+}
+
+// elements is the number of them in one array.
+func (c Case) elements() int64 { return c.Array / c.Type.Bytes }
+
+// Key names the case.
+func (c Case) Key() string {
+	nt := 0
+	if c.Config.NonTemporal {
+		nt = 1
+	}
+	return fmt.Sprintf("%s/%s/%s/%d/b%d-l%d-nt%d-%s", c.Role, c.Stream.Name, c.Type.Name, c.Array, c.Config.Block, c.Config.Loads, nt, c.Config.Grid)
+}
+
+// kernel is the function's name.
+func (c Case) kernel() string {
+	nt, loads := 0, max(1, c.Config.Loads)
+	if c.Config.NonTemporal {
+		nt = 1
+	}
+	return fmt.Sprintf("zb_%s_%s_%d_%d", c.Stream.Name, c.Type.short, loads, nt)
+}
+
+// row is what is known of the case before it has run.
+func (c Case) row(u *unit) record.Kernel {
+	set := c.elements() * c.Type.Bytes * c.Stream.Arrays()
+	k := record.Kernel{
+		Kernel: c.Stream.Name, Dtype: c.Type.Name, Role: c.Role, Config: c.Config, Shape: record.Shape{Array: c.Array},
+		Moved: set, Counting: Counting, WorkingSet: set, CacheResident: u.info.Cache > 0 && c.Array < 4*u.info.Cache,
+	}
+	k.Config.Blocks = int64(launchOf(c.Config, c.Type, c.elements(), u.info.Units).Grid[0])
+	if u.info.Kind == record.HostMemory {
+		k.Config = record.LaunchConfig{NonTemporal: c.Config.NonTemporal, CPUs: u.info.Units}
+	}
+	return k
+}
+
+// steps is the launch of the case.
+func (c Case) steps(d *Driver, u *unit) ([]native.Step, error) {
+	f, err := u.modules[streamFile].Function(c.kernel())
+	if err != nil {
+		return nil, err
+	}
+	s, l := scalar, launchOf(c.Config, c.Type, c.elements(), u.info.Units)
+	if c.Zeros {
+		s = 0
+	}
+	return []native.Step{{
+		Function: f, Launch: l.Launch,
+		Args: []any{d.at(u, 2), d.at(u, 0), d.at(u, 1), s, uint64(c.elements()), uint64(l.tiles), uint64(l.run), u.sums}, //nolint:gosec // not negative
+	}}, nil
+}

@@ -1,0 +1,175 @@
+package hbm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/bench/stat"
+	"zbench/internal/native"
+)
+
+// kernelCase is a kernel at one shape: a row of the record on every device.
+type kernelCase interface {
+	// Key names the case, apart from its device.
+	Key() string
+	// row is what is known of it before it has run, but for key, device and status.
+	row(u *unit) record.Kernel
+	// steps are its launches on a device.
+	steps(d *Driver, u *unit) ([]native.Step, error)
+	// fill makes the inputs, and NaN of the outputs.
+	fill(d *Driver, u *unit, steps []native.Step) error
+	// verify checks what the last launch left.
+	verify(d *Driver, u *unit, steps []native.Step) (record.Verified, error)
+}
+
+// Planned are a case's rows before it has run, one a device.
+func (d *Driver) Planned(c kernelCase) []record.Kernel {
+	var rows []record.Kernel
+	for _, u := range d.units {
+		rows = append(rows, PlannedRow(c.row(u), c.Key(), u.info.Index))
+	}
+	return rows
+}
+
+// PlannedRow gives a row the key of its case on a device, and the status of what has
+// not run.
+func PlannedRow(k record.Kernel, of string, device int) record.Kernel {
+	k.Key, k.Device = record.KernelKey(of, device), device
+	k.Status, k.Reason = record.Interrupted, "the run ended before it"
+	k.Verified, k.Warnings = record.Verified{State: record.NotVerified, Reason: "not run"}, []record.Warning{}
+	return k
+}
+
+// Job measures a case on all devices at once: each pass fills the inputs and takes
+// samples until the pass's share of the rule is content; the first also checks what
+// the timed launches left. Kernels that are emulated are launched once, checked and
+// not timed.
+func (d *Driver) Job(c kernelCase, rule stat.Rule) plan.Job {
+	var keys []string
+	for _, k := range d.Planned(c) {
+		keys = append(keys, k.Key)
+	}
+	return KernelJob(keys, func(pass int) ([]record.Part, error) { return d.take(c, plan.PerPass(rule), pass) })
+}
+
+// KernelJob is a job whose rows fail together where take fails. take returns their
+// parts in the order of the keys, which it need not fill in.
+func KernelJob(keys []string, take func(pass int) ([]record.Part, error)) plan.Job {
+	return plan.Job{Keys: keys, Take: func(ctx context.Context, pass int) ([]record.Part, bool) {
+		parts, err := take(pass)
+		if err != nil {
+			parts = slices.Repeat([]record.Part{{Status: record.Failed, Reason: err.Error()}}, len(keys))
+		}
+		for i := range parts {
+			parts[i].Key, parts[i].Pass = keys[i], pass
+		}
+		return parts, err == nil || ctx.Err() == nil
+	}}
+}
+
+// take takes one pass of a case.
+func (d *Driver) take(c kernelCase, rule stat.Rule, pass int) ([]record.Part, error) {
+	steps := make([][]native.Step, len(d.units))
+	for i, u := range d.units {
+		var err error
+		if steps[i], err = c.steps(d, u); err != nil {
+			return nil, err
+		}
+	}
+	launches, err := d.launchSeconds(c)
+	if err != nil {
+		return nil, err
+	}
+	for i, u := range d.units {
+		if err := c.fill(d, u, steps[i]); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.timer.Load(steps); err != nil {
+		return nil, err
+	}
+	parts := make([]record.Part, len(d.units))
+	samples, err := d.samples(rule)
+	if err != nil {
+		return nil, err
+	}
+	for i, u := range d.units {
+		parts[i].Status = record.OK
+		if samples != nil {
+			parts[i].Kernel = &samples[i]
+		}
+		if launches != nil && launches[i] > 0 {
+			parts[i].Kernel.Launch = &launches[i]
+		}
+		if pass > 0 {
+			continue
+		}
+		v, err := c.verify(d, u, steps[i])
+		if err != nil {
+			return nil, err
+		}
+		if parts[i].Verified = &v; v.State == record.VerifiedWrong {
+			parts[i].Status, parts[i].Reason = record.WrongData, wrongText(v)
+		}
+	}
+	return parts, nil
+}
+
+// samples times what is loaded, by device; kernels that are emulated run once, and
+// have none.
+func (d *Driver) samples(rule stat.Rule) ([]record.KernelSamples, error) {
+	if d.units[0].info.Kind == record.Checked {
+		_, err := d.timer.Run(1, deadline)
+		return nil, err
+	}
+	return Time(d.timer, rule, batchSeconds, d.cfg.Warm)
+}
+
+// launchSeconds is what a launch takes on each device that moves next to nothing,
+// one behind the other: below that no size of a sweep can go, however fast the
+// cache. Nil but for a sweep.
+func (d *Driver) launchSeconds(of kernelCase) ([]float64, error) {
+	c, stream := of.(Case)
+	if !stream || c.Role != record.SizeSweep {
+		return nil, nil
+	}
+	c.Array = vector * int64(max(1, c.Config.Block)*max(1, c.Config.Loads)) // a block
+	if known, ok := d.launches[c.kernel()]; ok {
+		return known, nil
+	}
+	steps := make([][]native.Step, len(d.units))
+	for i, u := range d.units {
+		var err error
+		if steps[i], err = c.steps(d, u); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.timer.Load(steps); err != nil {
+		return nil, err
+	}
+	samples, err := d.samples(stat.Fixed(launchSamples))
+	if err != nil {
+		return nil, err
+	}
+	seconds := make([]float64, len(samples))
+	for i, b := range samples {
+		seconds[i] = stat.Quantile(b.Seconds, 0.5)
+	}
+	if d.launches == nil {
+		d.launches = map[string][]float64{}
+	}
+	d.launches[c.kernel()] = seconds
+	return seconds, nil
+}
+
+// wrongText says what was found.
+func wrongText(v record.Verified) string {
+	s := fmt.Sprintf("%d of %d elements are wrong", *v.Wrong, v.Elements)
+	if v.First != nil {
+		s += fmt.Sprintf("; the first is %d: expected %s, got %s", v.First.Index, v.First.Expected, v.First.Got)
+	}
+	return s
+}

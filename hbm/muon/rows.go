@@ -1,0 +1,219 @@
+package muon
+
+import (
+	"fmt"
+
+	method "zbench/bench/muon"
+	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/bench/stat"
+	"zbench/bench/unit"
+	"zbench/hbm"
+	"zbench/internal/native"
+)
+
+// mostBatch is how many matrices of a preset's shape are measured at once; the
+// rest of a model's takes as long again. 16 experts are what a layer has.
+const mostBatch = 16
+
+// target is a shape that was asked for, and what runs of it: fewer matrices of a
+// model's, or a smaller stand-in where the kernels are emulated.
+type target struct{ of, runs method.Shape }
+
+// entry is one row of a shape. Its figures are of one matrix.
+type entry struct {
+	kernel, role, library      string
+	effective, executed, bytes float64
+	steps                      func(*Work) []native.Step
+	// fresh: it is run on what Before has just made, as its own output would not do
+	// for input.
+	fresh bool
+}
+
+// counting is the convention of the bytes of Muon's rows.
+const counting = "least, each operand read once, each result written once"
+
+// entries lists the rows of a shape: each product, those that are symmetric also by
+// our own full kernel and the vendor's where it is there, the passes over memory, and
+// Newton–Schulz whole. What only compares times is left out where nothing is timed.
+func (d *Driver) entries(s method.Shape) []entry {
+	var all []entry
+	effective, executed, bytes := 0.0, 0.0, 0.0
+	for _, p := range method.Products() {
+		tile := p.Tile(s, d.info.Units)
+		product := func(role string, full bool) entry {
+			return entry{
+				kernel: p.String(), role: role, effective: p.Effective(s), executed: p.Executed(s, tile, full), bytes: p.Traffic(s),
+				steps: func(w *Work) []native.Step { return w.Product(p, 0, full) },
+			}
+		}
+		own := product(record.Own, false)
+		all = append(all, own)
+		if p.Symmetric() && !d.Emulated() {
+			all = append(all, product(record.Full, true))
+		}
+		if d.Vendor() == nil && !d.Emulated() {
+			v := product(record.Vendor, true)
+			v.library, v.executed = d.blas.Library.Name, v.effective
+			v.steps = func(w *Work) []native.Step { return []native.Step{w.vendorProduct(p)} }
+			all = append(all, v)
+		}
+		steps := float64(len(d.cfg.Coefficients.Steps))
+		effective, executed, bytes = effective+steps*own.effective, executed+steps*own.executed, bytes+steps*own.bytes
+	}
+	prepare, orient, apply := method.StepTraffic(s, 4)
+	return append(
+		all,
+		entry{kernel: method.Prepare, role: record.Pass, bytes: prepare, fresh: true, steps: func(w *Work) []native.Step { return w.Before()[:2] }},
+		entry{kernel: transpose, role: record.Pass, bytes: orient, fresh: true, steps: func(w *Work) []native.Step { return w.Before()[2:] }},
+		entry{kernel: method.Iteration, role: record.Sequence, effective: effective, executed: executed, bytes: bytes, fresh: true, steps: (*Work).Iterate},
+		entry{kernel: weightUpdate, role: record.Pass, bytes: apply, fresh: true, steps: func(w *Work) []native.Step { return []native.Step{w.After()} }},
+	)
+}
+
+// The passes over memory beside method.Prepare.
+const (
+	transpose    = "scale, transpose"
+	weightUpdate = "weight update"
+)
+
+// Plan lists the rows of the shapes and the jobs that measure them, shape by shape.
+// few: a batch is what a model has, and a few of it are measured, as many as fit. A
+// shape that the device's memory does not hold is an ErrMemory.
+func (d *Driver) Plan(shapes []method.Shape, few bool, rule stat.Rule) (rows []record.Kernel, jobs []plan.Job, err error) {
+	free, err := d.Free()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, s := range shapes {
+		t, err := d.target(s, few, free)
+		if err != nil {
+			return nil, nil, fmt.Errorf("shape %s: %w", s, err)
+		}
+		for _, e := range d.entries(d.counted(t)) {
+			row := d.row(t, e)
+			rows = append(rows, row)
+			jobs = append(jobs, hbm.KernelJob([]string{row.Key}, func(pass int) ([]record.Part, error) {
+				return d.take(t, e, plan.PerPass(rule), pass)
+			}))
+		}
+	}
+	return rows, jobs, nil
+}
+
+// target is what runs of a shape on a device with so much free memory.
+func (d *Driver) target(s method.Shape, few bool, free int64) (target, error) {
+	t := target{s, s}
+	if d.Emulated() {
+		if d.cfg.Reduce > 0 {
+			t.runs = s.Reduced(d.cfg.Reduce)
+		}
+	} else if few {
+		t.runs.Batch = min(s.Batch, mostBatch)
+		for t.runs.Batch > 1 && d.Bytes(t.runs) > free*9/10 {
+			t.runs.Batch--
+		}
+	}
+	if need := d.Bytes(t.runs); need > free {
+		return t, fmt.Errorf("%w: it needs %s, and the device has %s free", ErrMemory, unit.Bytes(need), unit.Bytes(free))
+	}
+	return t, nil
+}
+
+// counted is the shape whose work a row counts: what is measured, or where nothing
+// is timed what was asked for.
+func (d *Driver) counted(t target) method.Shape {
+	if d.Emulated() {
+		return t.of
+	}
+	return t.runs
+}
+
+// row is what is known of a row before it has run.
+func (d *Driver) row(t target, e entry) record.Kernel {
+	s, measured := t.of, d.counted(t).Batch
+	k := record.Kernel{
+		Kernel: e.kernel, Role: e.role, Library: e.library, Dtype: "bfloat16", Counting: counting,
+		Shape: record.Shape{Name: s.Name, Rows: int64(s.Rows), Cols: int64(s.Cols), Batch: int64(s.Batch), Measured: int64(measured)},
+	}
+	batch := float64(measured)
+	k.Moved, k.Effective, k.Executed = int64(e.bytes*batch), e.effective*batch, e.executed*batch
+	k.WorkingSet = k.Moved
+	return hbm.PlannedRow(k, fmt.Sprintf("%s/%s/%s", e.role, e.kernel, s.Title()), d.cfg.Device)
+}
+
+// take takes one pass of a row: it makes the shape's work the device's, checks it in
+// the first pass, and times the row where times mean something.
+func (d *Driver) take(t target, e entry, rule stat.Rule, pass int) ([]record.Part, error) {
+	part := record.Part{Status: record.OK}
+	if pass == 0 {
+		if d.checks[t] == nil && d.cfg.Say != nil {
+			d.cfg.Say(t.title())
+		}
+		checks, err := d.check(t)
+		if err != nil {
+			return nil, err
+		}
+		part.Verified = verdict(e, checks[method.What(&record.Kernel{Kernel: e.kernel, Role: e.role})])
+		if part.Verified.State == record.VerifiedWrong {
+			part.Status, part.Reason = record.WrongData, part.Verified.Reason
+		}
+	}
+	if d.Emulated() {
+		return []record.Part{part}, nil
+	}
+	w, err := d.enter(t)
+	if err != nil {
+		return nil, err
+	}
+	ready := w.Before()
+	if !e.fresh {
+		ready = append(ready, w.Iterate()...)
+	}
+	if err := d.run(ready...); err != nil {
+		return nil, err
+	}
+	if err := d.timer.Load([][]native.Step{e.steps(w)}); err != nil {
+		return nil, err
+	}
+	samples, err := hbm.Time(d.timer, rule, d.batch, d.settle)
+	if err != nil {
+		return nil, err
+	}
+	part.Kernel = &samples[0]
+	return []record.Part{part}, nil
+}
+
+// title is the shape, and what is emulated instead, if it is another.
+func (t target) title() string {
+	if t.runs.Rows != t.of.Rows || t.runs.Cols != t.of.Cols {
+		return t.of.Title() + ", checked as " + t.runs.String()
+	}
+	return t.of.Title()
+}
+
+// enter makes the target's work the device's, filled with its inputs.
+func (d *Driver) enter(t target) (*Work, error) {
+	if d.work != nil && d.at == t {
+		return d.work, nil
+	}
+	if err := d.leave(); err != nil {
+		return nil, err
+	}
+	w, err := d.NewWork(t.runs)
+	if err != nil {
+		return nil, err
+	}
+	d.work, d.at = w, t
+	return w, w.Fill()
+}
+
+// leave frees the current work.
+func (d *Driver) leave() error {
+	w := d.work
+	d.work = nil
+	if w == nil {
+		return nil
+	}
+	return w.Close()
+}

@@ -1,0 +1,101 @@
+package muon
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	method "zbench/bench/muon"
+	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/bench/stat"
+)
+
+// Emulated shapes are checked in one pass, reduced ones as what stands in for them,
+// and nothing is timed.
+func TestEmulatedRows(t *testing.T) {
+	d := open(t, "keller-jordan")
+	d.cfg.Reduce = 24
+	var said []string
+	d.cfg.Say = func(text string) { said = append(said, text) }
+	rows := rowsOf(t, d, false, method.Shape{Name: "q", Rows: 64, Cols: 128, Batch: 9}, method.Shape{Rows: 20, Cols: 10, Batch: 1})
+	require.Equal(t, []string{"64x128x9 q, checked as 12x24x2", "20x10"}, said)
+	require.Len(t, rows, 14)
+	seen := map[string]bool{}
+	for _, k := range rows {
+		require.Nil(t, k.Timing)
+		require.Equal(t, record.VerifiedOK, k.Verified.State)
+		require.NotEmpty(t, k.Verified.Checks, k.Key)
+		for _, c := range k.Verified.Checks {
+			seen[c.Shape+" "+c.What] = true
+		}
+	}
+	require.Len(t, seen, 12, "six checks of each shape: %v", seen)
+	require.Equal(t, "own/X·Xᵀ/64x128x9 q@0", rows[0].Key)
+	require.Equal(t, "12x24x2", rows[0].Verified.Checks[0].Shape)
+}
+
+func TestWorstOfAChecksFindings(t *testing.T) {
+	good, bad := record.Check{Shape: "a", What: "b"}, record.Check{Shape: "a", What: "b", Found: record.Deviation{Max: 3}}
+	other := record.Check{Shape: "c", What: "b"}
+	for _, list := range [][]record.Check{{good, other, bad}, {bad, other, good}} {
+		got := once(list)
+		require.Len(t, got, 2)
+		require.Equal(t, bad, got[0])
+	}
+}
+
+// A check that found too much makes its rows wrong, and says what was found.
+func TestVerdictOfARow(t *testing.T) {
+	bad := record.Check{Shape: "8x4", What: checkedUpdate, Found: record.Deviation{Frobenius: 0.04, Max: 0.01}, Bar: method.Tolerance}
+	held := byKernel([]record.Check{bad})
+	require.Len(t, held, 3)
+	for kernel, checks := range held {
+		v := verdict(entry{kernel: kernel}, checks)
+		require.Equal(t, record.VerifiedWrong, v.State)
+		require.Equal(t, "update against float64 of 8x4: 0.04 in all (bar 0.03), 0.01 at the most (bar 0.02)", v.Reason)
+	}
+}
+
+// After a cancellation what had ended is there, and nothing of the pass that was cut.
+func TestRowsCancelled(t *testing.T) {
+	d := open(t, "keller-jordan")
+	_, jobs, err := d.Plan([]method.Shape{{Rows: 20, Cols: 30, Batch: 1}, {Rows: 20, Cols: 31, Batch: 1}}, false, stat.Fixed(3))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	taken := plan.NewTaken(nil)
+	require.NoError(t, taken.Run(ctx, jobs, func(record.Part) error {
+		if len(taken.Parts) == 7 { // the first shape is through
+			d.Cancel()
+			cancel()
+		}
+		return nil
+	}, func(int) {}))
+	require.Len(t, taken.Parts, 7)
+	require.Empty(t, taken.Failed)
+	parts, whole := jobs[7].Take(ctx, 0)
+	require.False(t, whole, "%v", parts)
+}
+
+// What the device's memory does not hold is refused before it is asked for.
+func TestPlanRefusesWhatDoesNotFit(t *testing.T) {
+	d := open(t, "keller-jordan")
+	_, _, err := d.Plan([]method.Shape{{Rows: 1, Cols: 65536, Batch: 65536}}, false, stat.Fixed(3))
+	require.ErrorIs(t, err, ErrMemory)
+	require.ErrorContains(t, err, "it needs 264 GiB, and the device has")
+}
+
+// A few matrices of a model's are measured, and the row says how many.
+func TestFewOfAModels(t *testing.T) {
+	d := open(t, "keller-jordan")
+	d.timed = true
+	shape := method.Shape{Rows: 64, Cols: 64, Batch: 640}
+	for few, want := range map[bool]int64{true: mostBatch, false: 640} {
+		rows, _, err := d.Plan([]method.Shape{shape}, few, stat.Fixed(3))
+		require.NoError(t, err)
+		require.Equal(t, want, rows[0].Shape.Measured)
+		require.Equal(t, int64(640), rows[0].Shape.Batch)
+		require.InEpsilon(t, float64(want)*method.Gram.Effective(shape), rows[0].Effective, 1e-12)
+	}
+}

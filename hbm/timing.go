@@ -1,0 +1,61 @@
+package hbm
+
+import (
+	"slices"
+
+	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/bench/stat"
+	"zbench/internal/native"
+)
+
+const (
+	// batchSeconds is the least a batch between two events takes, so that what an
+	// event costs and how fine it counts do not matter.
+	batchSeconds = 2e-3
+	// deadline is how long a batch may take: far more than any does.
+	deadline = 120.0
+	// launchSamples of launches alone are behind their median.
+	launchSamples = 7
+)
+
+// Time times the sequence that is loaded on the timer's devices: it warms up for warm
+// seconds, finds how many rounds take batch seconds on every device, and takes batches
+// of so many until the rule is content with the mean over devices. It returns the
+// samples by device, in seconds a round.
+func Time(t *native.Timer, rule stat.Rule, batch, warm float64) ([]record.KernelSamples, error) {
+	devices := 0
+	rounds, err := stat.Rounds(batch, warm, func(rounds int) (float64, error) {
+		seconds, err := t.Run(rounds, deadline)
+		if err != nil {
+			return 0, err
+		}
+		devices = len(seconds)
+		return slices.Min(seconds), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Repeat([]record.KernelSamples{{Launches: rounds}}, devices)
+	var means []float64
+	why, err := plan.Sample(rule, &means, func(n int) (spent float64, err error) {
+		for range n {
+			seconds, err := t.Run(rounds, deadline)
+			if err != nil {
+				return 0, err
+			}
+			sum := 0.0
+			for i, s := range seconds {
+				all[i].Seconds = append(all[i].Seconds, s/float64(rounds))
+				sum += s / float64(rounds)
+			}
+			means = append(means, sum/float64(devices))
+			spent += slices.Max(seconds)
+		}
+		return spent, nil
+	})
+	for i := range all {
+		all[i].Stop = why
+	}
+	return all, err
+}

@@ -1,0 +1,84 @@
+/* The collectives of the loopback, one row each:
+ *
+ * ROW(NUMBER, name, field, arguments, send_all, recv_all, root_only)
+ *   name       in the machine file
+ *   field      of zb_table, whose function ends the row's entry point; arguments
+ *              are PLAIN, OP, ROOT or OP_ROOT, or MESSAGE for one that is made of
+ *              sends and receives
+ *   send_all   a rank sends n blocks of count elements, one to each rank, not one
+ *   recv_all   a rank receives n blocks, one from each rank, not one
+ *   root_only  SENDS or RECEIVES: only the root does; else NEITHER
+ *
+ * A row with an operator reduces over the ranks' send buffers; another copies
+ * their blocks, those of the root where one block is received. What each rank
+ * receives, and how many bytes a call counts, follow from that (data.c, coll.c). */
+#ifndef ZBL_COLLECTIVES_H
+#define ZBL_COLLECTIVES_H
+
+#define ZBL_ROWS(ROW)                                                          \
+  ROW(ALL_REDUCE, "all_reduce", allReduce, OP, 0, 0, NEITHER)                  \
+  ROW(REDUCE_SCATTER, "reduce_scatter", reduceScatter, OP, 1, 0, NEITHER)      \
+  ROW(ALL_GATHER, "all_gather", allGather, PLAIN, 0, 1, NEITHER)               \
+  ROW(BROADCAST, "broadcast", broadcast, ROOT, 0, 0, SENDS)                    \
+  ROW(REDUCE, "reduce", reduce, OP_ROOT, 0, 0, RECEIVES)                       \
+  ROW(ALL_TO_ALL, "all_to_all", allToAll, PLAIN, 1, 1, NEITHER)                \
+  ROW(SEND_RECV, "send_recv", NULL, MESSAGE, 0, 0, NEITHER)                    \
+  ROW(GATHER, "gather", gather, ROOT, 0, 1, RECEIVES)                          \
+  ROW(SCATTER, "scatter", scatter, ROOT, 1, 0, SENDS)
+
+enum zbl_collective {
+#define ZBL_NUMBER(number, ...) ZBL_##number,
+  ZBL_ROWS(ZBL_NUMBER)
+#undef ZBL_NUMBER
+  ZBL_COLLECTIVES
+};
+
+enum zbl_root_only { ZBL_NEITHER, ZBL_SENDS, ZBL_RECEIVES };
+
+/* A row as data. */
+typedef struct zbl_shape {
+  const char *name;
+  int reduces, send_all, recv_all;
+  enum zbl_root_only root_only;
+} zbl_shape;
+
+/* Whether a list of arguments has an operator. */
+enum { ZBL_HAS_PLAIN, ZBL_HAS_OP, ZBL_HAS_ROOT = 0, ZBL_HAS_OP_ROOT,
+       ZBL_HAS_MESSAGE = 0 };
+
+static const zbl_shape zbl_shapes[ZBL_COLLECTIVES] = {
+#define ZBL_SHAPE(number, name, field, arguments, send_all, recv_all, only)    \
+  {name, ZBL_HAS_##arguments, send_all, recv_all, ZBL_##only},
+    ZBL_ROWS(ZBL_SHAPE)
+#undef ZBL_SHAPE
+};
+
+/* The entry points, for calls.c: what the vendor's function is given, as a call. */
+#define ZBL_ENTRY_PLAIN(number, field)                                         \
+  static int zbl_##field(const void *send, void *recv, size_t count,           \
+                         int dtype, void *comm, void *stream) {                \
+    zbl_call call = {number, dtype, 0, 0, count};                              \
+    return zbl_collective_call(send, recv, call, comm, stream);                \
+  }
+#define ZBL_ENTRY_OP(number, field)                                            \
+  static int zbl_##field(const void *send, void *recv, size_t count,           \
+                         int dtype, int op, void *comm, void *stream) {        \
+    zbl_call call = {number, dtype, op, 0, count};                             \
+    return zbl_collective_call(send, recv, call, comm, stream);                \
+  }
+#define ZBL_ENTRY_ROOT(number, field)                                          \
+  static int zbl_##field(const void *send, void *recv, size_t count,           \
+                         int dtype, int root, void *comm, void *stream) {      \
+    zbl_call call = {number, dtype, 0, root, count};                           \
+    return zbl_collective_call(send, recv, call, comm, stream);                \
+  }
+#define ZBL_ENTRY_OP_ROOT(number, field)                                       \
+  static int zbl_##field(const void *send, void *recv, size_t count,           \
+                         int dtype, int op, int root, void *comm,              \
+                         void *stream) {                                       \
+    zbl_call call = {number, dtype, op, root, count};                          \
+    return zbl_collective_call(send, recv, call, comm, stream);                \
+  }
+#define ZBL_ENTRY_MESSAGE(number, field)
+
+#endif

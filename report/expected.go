@@ -1,0 +1,140 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"zbench/bench/fabric"
+	"zbench/bench/record"
+	"zbench/bench/spec"
+)
+
+// expected is what cases take on a fabric without a fault: for a simulation the
+// model's time; for measured ones the model's where it was fitted to published
+// tables.
+type expected struct {
+	fabric    *fabric.Fabric
+	simulated bool
+	machines  map[int]*fabric.Machine // by nodes; nil where the fabric has no such world
+}
+
+// expect prepares the expectations of a record. There are none where its fabric is
+// not known.
+func expect(rec *record.Record) expected {
+	e := expected{fabric: fabricOf(rec), simulated: rec.Simulated, machines: map[int]*fabric.Machine{}}
+	if e.fabric == nil {
+		return e
+	}
+	healthy := *e.fabric
+	healthy.Faults = nil
+	for i := range rec.Results {
+		n := rec.Results[i].Nodes
+		if _, known := e.machines[n]; known {
+			continue
+		}
+		w := spec.World{Nodes: n, GPUsPerNode: rec.World.GPUsPerNode, GPUsPerProcess: max(rec.Results[i].GPUsPerProcess, 1)}
+		m, err := healthy.Resolve(w, fabric.Options{})
+		if err != nil {
+			m = nil
+		}
+		e.machines[n] = m
+	}
+	return e
+}
+
+// fabricOf is the fabric that a record names, or the first whose GPU it has on one
+// node: between nodes it depends on NICs that a record does not tell.
+func fabricOf(rec *record.Record) *fabric.Fabric {
+	names := fabric.Names()
+	if rec.Fabric != nil {
+		names = []string{rec.Fabric.Name}
+	}
+	for _, name := range names {
+		f, err := fabric.ByName(name)
+		if err == nil && (rec.Fabric != nil || rec.World.Nodes == 1 && strings.Contains(rec.World.GPU, f.GPU) && !rec.Simulated) {
+			return f
+		}
+	}
+	return nil
+}
+
+// seconds is what a case takes, and whether that is known. Where hardware was timed
+// only a published table is an expectation.
+func (e expected) seconds(r *record.Result) (float64, bool) {
+	m := e.machines[r.Nodes]
+	if m == nil || r.Groups > 1 || r.Ranks != m.Size() || r.Bytes <= 0 {
+		return 0, false
+	}
+	if !e.simulated && len(m.Extrapolated[m.Whole()][r.Collective]) > 0 {
+		return 0, false
+	}
+	t := m.Launch(m.Whole(), r.Collective, r.Bytes)
+	return t, t > 0
+}
+
+// name says whose expectation it is.
+func (e expected) name() string {
+	if e.simulated {
+		return "the fabric's model"
+	}
+	return "the published table of " + e.fabric.GPU
+}
+
+// as says with what a bandwidth agrees.
+func (e expected) as() string {
+	if e.simulated {
+		return "modelled"
+	}
+	return "published"
+}
+
+// took is a case's time without waiting for late ranks and without the launches
+// that are slow now and then: the burst does not have the one, the median of
+// launches alone not the other.
+func took(r *record.Result) (median, lo float64, ok bool) {
+	best := timingOf(r)
+	if alone := aloneOf(r); alone.known && (!best.known || alone.median < best.median) {
+		best = alone
+	}
+	lo = best.median
+	if best.bounded {
+		lo = best.lo
+	}
+	return best.median, lo, best.known
+}
+
+// excess is how many times as long a case takes as it should, its median and the
+// lower end of its interval.
+func (e expected) excess(r *record.Result) (times, lo float64, ok bool) {
+	want, known := e.seconds(r)
+	median, least, timed := took(r)
+	if !known || !timed || r.Status != record.OK {
+		return 0, 0, false
+	}
+	return median / want, least / want, true
+}
+
+// wholes are the results of whole worlds (no groups) that ended ok, of one
+// collective, in the world with most ranks, by size: out of place where there are
+// such.
+func wholes(rec *record.Record) (names []string, rows map[string][]*record.Result) {
+	rows = map[string][]*record.Result{}
+	for i := range rec.Results {
+		r := &rec.Results[i]
+		if r.Status != record.OK || r.Groups > 1 {
+			continue
+		}
+		if have := rows[r.Collective]; len(have) == 0 {
+			names = append(names, r.Collective)
+		} else if r.Ranks < have[0].Ranks || r.Ranks == have[0].Ranks && r.InPlace && !have[0].InPlace {
+			continue
+		} else if r.Ranks > have[0].Ranks || !r.InPlace && have[0].InPlace {
+			rows[r.Collective] = nil
+		}
+		rows[r.Collective] = append(rows[r.Collective], r)
+	}
+	for _, list := range rows {
+		slices.SortStableFunc(list, func(a, b *record.Result) int { return int(min(1, max(-1, a.Bytes-b.Bytes))) })
+	}
+	return names, rows
+}

@@ -1,0 +1,220 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zbench/bench/collective"
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// Reasons begin with these: of a case that another's failure prevented, and of one
+// in which the library reported an error.
+const (
+	notRun       = "not run: "
+	asynchronous = "asynchronous error: "
+)
+
+// hangs are the cases that did not end: a deadline passed, or the library reported
+// an asynchronous error; and those that failed otherwise.
+func (j judged) hangs() []VerdictLine {
+	var out []VerdictLine
+	without := 0
+	for i := range j.Results {
+		if r := &j.Results[i]; r.Status == record.Failed || strings.HasPrefix(r.Reason, notRun) {
+			without++
+		}
+	}
+	lost := fmt.Sprintf("%s of %s lost", comma(int64(without)), plural(int64(len(j.Results)), "case"))
+	for i := range j.Results {
+		r := &j.Results[i]
+		if r.Status != record.Failed {
+			continue
+		}
+		l := VerdictLine{Kind: KindFailed, Severity: VerdictBad, Share: float64(without) / float64(len(j.Results))}
+		where := orUnnamed(r.Collective) + " at " + unit.Bytes(sizeOf(r))
+		l.Text = "Failed: " + where + "; " + lost + ". " + sentence(firstClause(r.Reason))
+		if e := r.Evidence; e != nil && len(e.Ranks) > 0 {
+			l.Kind, l.Text, l.Hint = stuck(r, where, lost)
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// stuck says of a case with evidence what happened, who is missing and what would
+// tell more.
+func stuck(r *record.Result, where, lost string) (kind, text, hint string) {
+	e := r.Evidence
+	kind, text = KindHang, "Hang: "+where+" did not end"
+	if e.Deadline != nil {
+		text += " within " + unit.Seconds(*e.Deadline)
+	}
+	text += "; " + lost + "."
+	if reason, found := strings.CutPrefix(r.Reason, asynchronous); found {
+		kind, text = KindAsyncError, "Asynchronous error: "+where+"; "+lost+". "+sentence(strings.TrimPrefix(firstClause(reason), "asynchronous error "))
+	}
+	text += " " + sentence(missing(r)+" "+e.Where())
+	hint = e.Verdict()
+	if e.During == record.DuringBurst && e.Ranks[0].Begun == nil {
+		hint = fmt.Sprintf("run it again with -w %d: the launches of a warm-up carry marks, which tell which rank has not started", record.MaxMarks)
+	}
+	return kind, text, sentence(hint)
+}
+
+// missing names the ranks that explain most.
+func missing(r *record.Result) string {
+	first := r.Evidence.Ranks[0]
+	all := 0
+	for _, g := range r.Evidence.Ranks {
+		all += g.Count
+	}
+	if first.Count == all {
+		return record.RankText(first.Ranks, first.Count, all) + " " + first.State.Text()
+	}
+	return record.RankText(first.Ranks, first.Count, all) + " " + first.State.Text() + ", the others wait"
+}
+
+// firstClause is a reason up to its first semicolon.
+func firstClause(reason string) string {
+	head, _, _ := strings.Cut(reason, "; ")
+	return head
+}
+
+// wrongAt reads where the first wrong element is.
+var wrongAt = regexp.MustCompile(`first on rank (\d+) at element (\d+)`)
+
+// wrongData says how much of the data is wrong, and whose it is as far as that shows.
+func (j judged) wrongData() []VerdictLine {
+	var wrong []*record.Result
+	verified, worst := 0, 0.0
+	var first, most *record.Result
+	for i := range j.Results {
+		r := &j.Results[i]
+		switch {
+		case r.Status == record.WrongData || r.Verified.State == record.VerifiedWrong:
+			wrong = append(wrong, r)
+			if s := wrongShare(r); first == nil || s > worst {
+				worst, most = s, r
+			}
+			first = cmp.Or(first, r)
+		case r.Verified.State == record.VerifiedOK:
+			verified++
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	text := fmt.Sprintf("Wrong data in %d of %s", len(wrong), plural(int64(len(wrong)+verified), "verified case"))
+	if worst > 0 {
+		text += fmt.Sprintf(", up to %s of the elements (%s, %s wrong)", part(worst), most.Collective, comma(*most.Verified.Wrong))
+	}
+	if who := j.suspect(wrong); who != "" {
+		text += "; " + who
+	}
+	text += ": " + caseRanges(wrong)
+	return []VerdictLine{{
+		Kind: KindWrongData, Text: text + ".", Severity: VerdictBad, Share: worst,
+		Hint: "Do not train on these GPUs. Run the same sweep without the suspect, and look at its memory errors (RAS counters of amd-smi).",
+	}}
+}
+
+// outputs are the elements that a verified case checked on each rank, over all its
+// launches; 0 where that is not known.
+func outputs(r *record.Result) float64 {
+	c, err := collective.ByName(r.Collective)
+	d, wrong := collective.DtypeByName(r.Dtype)
+	if err != nil || wrong != nil || r.Ranks < 1 {
+		return 0
+	}
+	each := c.Layout(r.BytesRequested, r.Ranks, d.Size).RecvBytes / int64(d.Size)
+	return float64(each) * float64(max(r.Verified.Launches, 1))
+}
+
+// wrongShare is the part of the elements of all ranks that is wrong, 0 where it is
+// not known.
+func wrongShare(r *record.Result) float64 {
+	all := outputs(r) * float64(r.Ranks) * float64(max(r.Groups, 1))
+	if r.Verified.Wrong == nil || all <= 0 {
+		return 0
+	}
+	return min(1, float64(*r.Verified.Wrong)/all)
+}
+
+// suspect names the rank whose data are wrong: the only one that received any, or
+// that whose block an all_gather has wrong on several ranks.
+func (j judged) suspect(wrong []*record.Result) string {
+	var alone []int
+	several := false
+	for _, r := range wrong {
+		at := wrongAt.FindStringSubmatch(r.Verified.Reason + " " + r.Reason)
+		if at == nil || r.Groups > 1 || r.Verified.Wrong == nil {
+			continue
+		}
+		rank, _ := strconv.Atoi(at[1])
+		element, _ := strconv.ParseInt(at[2], 10, 64)
+		switch spread := float64(*r.Verified.Wrong) > outputs(r) || r.Collective == "all_gather" && rank == 0; {
+		case spread && r.Collective == "all_gather" && r.Count > 0:
+			return "what comes from " + j.place(int(element/r.Count), r) + " is wrong"
+		case spread && j.gathered():
+			return "several ranks received it, and all_gather is right: look at the reduction"
+		case spread:
+			several = true
+		case !slices.Contains(alone, rank):
+			alone = append(alone, rank)
+		}
+	}
+	switch {
+	case several:
+		return "several ranks received it: an all_gather tells whose contribution is wrong"
+	case len(alone) == 1:
+		return "only what " + j.place(alone[0], wrong[0]) + " received is wrong"
+	}
+	return ""
+}
+
+// gathered tells whether an all_gather was verified and right.
+func (j judged) gathered() bool {
+	return slices.ContainsFunc(j.Results, func(r record.Result) bool {
+		return r.Collective == "all_gather" && r.Status == record.OK && r.Verified.State == record.VerifiedOK
+	})
+}
+
+// place is a rank with its node and GPU.
+func (j judged) place(rank int, r *record.Result) string {
+	return lower(located(rank, World{r.Ranks, r.Nodes, r.GPUsPerProcess}, j.World).name())
+}
+
+func lower(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
+// interrupted says how much of a sweep there is.
+func (j judged) interrupted() []VerdictLine {
+	count, ok := 0, 0
+	for i := range j.Results {
+		switch j.Results[i].Status {
+		case record.Interrupted:
+			count++
+		case record.OK:
+			ok++
+		case record.Skipped, record.Failed, record.WrongData:
+		}
+	}
+	if count == 0 {
+		return nil
+	}
+	return []VerdictLine{{
+		Kind: KindInterrupted, Severity: VerdictWarning, Share: float64(count) / float64(len(j.Results)),
+		Text: fmt.Sprintf("Interrupted: %s of %s finished.", comma(int64(ok)), plural(int64(len(j.Results)), "case")),
+		Hint: "Go on with zbench collectives --resume and the folder.",
+	}}
+}

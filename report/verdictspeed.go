@@ -1,0 +1,282 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// What a case must take longer than expected to be worth a line. A simulation's
+// expectation is the model itself; a published table is of another machine.
+const (
+	lostSimulated = 0.03
+	lostMeasured  = 0.15
+	// dipShare is how much longer a size takes than the largest one does, both
+	// against what is expected.
+	dipShare = 0.10
+	// noisyShare is the part of the cases that must be noisy.
+	noisyShare = 0.5
+	// codeNoisy and codeSlowGroup are warnings of package record.
+	codeNoisy, codeSlowGroup = "noisy", "slow_group"
+)
+
+// mostLate is how many late ranks are named one by one.
+const mostLate = 3
+
+// late names the ranks that the others wait for. All ranks of a node are the node.
+func (j judged) late() []VerdictLine {
+	var out []VerdictLine
+	for _, l := range Late(j.Record) {
+		if len(l.Late) == 0 {
+			continue
+		}
+		line := VerdictLine{Kind: KindLate, Severity: VerdictBad, Hint: sentence(strings.TrimSuffix(lateRemedy, "."))}
+		share := 0.0
+		var names []string
+		for _, r := range l.Late {
+			share += r.Share
+			line.Share = max(line.Share, r.WaitShare)
+			names = append(names, lower(r.name()))
+		}
+		worst := l.Late[0]
+		who := firstFew(names, mostLate)
+		if node, all := wholeNode(l); all {
+			who = fmt.Sprintf("all %s of %s", plural(int64(len(l.Late)), "GPU"), node)
+		}
+		line.Text = fmt.Sprintf("Late: %s. In %s of the launches %s came last; the others wait %s, up to %s of the time of a launch.",
+			who, part(min(share, 1)), map[bool]string{true: "it", false: "one of them"}[len(names) == 1], unit.Seconds(worst.Wait), part(line.Share))
+		out = append(out, line)
+	}
+	return out
+}
+
+// wholeNode names the node of which all ranks, and no others, are late.
+func wholeNode(l Lateness) (name string, all bool) {
+	first := l.Late[0]
+	if first.Node < 0 || l.World.Nodes < 1 || len(l.Late) < 2 || len(l.Late) != l.World.Ranks/l.World.Nodes {
+		return "", false
+	}
+	if slices.ContainsFunc(l.Late, func(r LateRank) bool { return r.Node != first.Node }) {
+		return "", false
+	}
+	if first.Host != "" {
+		return first.Host, true
+	}
+	return fmt.Sprintf("node %d", first.Node), true
+}
+
+// slowGroups names the slow ones of groups that run at once, by the case that shows
+// it most, one line for each way of grouping.
+func (j judged) slowGroups() []VerdictLine {
+	var order []splitOf
+	worst := map[splitOf]*record.Result{}
+	for i := range j.Results {
+		r := &j.Results[i]
+		g := r.SlowestGroup
+		if r.Status != record.OK || g == nil || len(g.Slow) == 0 || !(g.Typical > 0) ||
+			!slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == codeSlowGroup }) {
+			continue
+		}
+		s := splitOf{ranks: r.Ranks, stride: r.Stride, groups: r.Groups}
+		if have := worst[s]; have == nil {
+			order = append(order, s)
+		} else if g.Median/g.Typical <= have.SlowestGroup.Median/have.SlowestGroup.Typical {
+			continue
+		}
+		worst[s] = r
+	}
+	var out []VerdictLine
+	for _, s := range order {
+		out = append(out, j.slowGroup(worst[s]))
+	}
+	return out
+}
+
+func (j judged) slowGroup(r *record.Result) VerdictLine {
+	g := r.SlowestGroup
+	var names []string
+	for _, first := range g.Slow {
+		names = append(names, j.groupName(r, first))
+	}
+	l := VerdictLine{Kind: KindSlowGroup, Severity: VerdictBad, Share: 1 - g.Typical/g.Median}
+	l.Text = fmt.Sprintf("Slow: %s. %s at %s takes up to %s longer there than in the typical group: %s of its bandwidth lost.",
+		firstFew(names, mostLate), r.Collective, unit.Bytes(r.Bytes), part(g.Median/g.Typical-1), part(l.Share))
+	for _, w := range r.Warnings {
+		if w.Code == codeSlowGroup {
+			l.Hint = sentence(w.Hint)
+		}
+	}
+	return l
+}
+
+// groupName is a group by what it shares: a node, or the rail of a GPU's number.
+func (j judged) groupName(r *record.Result, first int) string {
+	per := j.World.PerNode()
+	switch {
+	case per > 0 && r.Stride == per:
+		return fmt.Sprintf("rail %d (GPU %d of every node)", first, first)
+	case per > 0 && r.Stride == 0 && r.Ranks == per:
+		return fmt.Sprintf("node %d", first/per)
+	}
+	return record.GroupText(first, r.Ranks, r.Stride)
+}
+
+// lostBusBW compares the largest size of every collective with what it should take.
+func (j judged) lostBusBW() []VerdictLine {
+	names, rows := wholes(j.Record)
+	most, worst := 0.0, (*record.Result)(nil)
+	var parts []string
+	for _, name := range names {
+		r, share, ok := j.lostBy(rows[name])
+		if !ok {
+			continue
+		}
+		bw, known := busBWOf(r)
+		if !known {
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%s %s (%s of %s at %s)", name, part(share), unit.Rate(bw), unit.Rate(bw/(1-share)), unit.Bytes(r.Bytes)))
+		if share > most {
+			most, worst = share, r
+		}
+	}
+	if worst == nil {
+		return nil
+	}
+	l := VerdictLine{Kind: KindLostBusBW, Severity: VerdictBad, Share: most}
+	l.Text = fmt.Sprintf("Bus bandwidth lost against %s: %s.", j.want.name(), firstFew(parts, 4))
+	if !j.want.simulated {
+		l.Severity = VerdictWarning
+	}
+	l.Hint = j.whereLost()
+	return []VerdictLine{l}
+}
+
+// tolerance is how much bandwidth may be lost without a line.
+func (j judged) tolerance() float64 {
+	if j.want.simulated {
+		return lostSimulated
+	}
+	return lostMeasured
+}
+
+// lostBy is the share of bandwidth that the largest size lost, where it is worth a
+// line.
+func (j judged) lostBy(rows []*record.Result) (r *record.Result, share float64, ok bool) {
+	limit := j.tolerance()
+	for i := len(rows) - 1; i >= 0; i-- {
+		times, lo, known := j.want.excess(rows[i])
+		if !known {
+			continue
+		}
+		share = 1 - 1/times
+		return rows[i], share, share >= limit && 1-1/lo >= limit/2
+	}
+	return nil, 0, false
+}
+
+// whereLost says which options find the place: nothing where the record has them.
+func (j judged) whereLost() string {
+	per := j.World.PerNode()
+	split := slices.ContainsFunc(j.Results, func(r record.Result) bool { return r.Groups > 1 })
+	switch {
+	case per < 2 || split:
+		return ""
+	case j.World.Nodes > 1:
+		return fmt.Sprintf("A sweep of all ranks cannot tell where. Add --strides %d to find the rail and --groups %d to find the node.", per, per)
+	}
+	return "A sweep of all ranks cannot tell where. Add --groups 2 to find the pair of GPUs."
+}
+
+// unstable names what is slow now and then, and the time it costs in bursts.
+func (j judged) unstable() []VerdictLine {
+	var out []VerdictLine
+	for _, u := range Unstable(j.Record) {
+		l := VerdictLine{Kind: KindUnstable, Severity: VerdictBad, Hint: sentence(unstableRemedy), Share: j.burstExcess(u)}
+		text := u.text()
+		l.Text = "Flaky: " + text
+		if l.Share > 0 {
+			l.Text += fmt.Sprintf("; bursts lose %s of their time to it", part(l.Share))
+		}
+		l.Text += "."
+		out = append(out, l)
+	}
+	return out
+}
+
+// burstExcess is the median share by which a burst's launch takes longer than the
+// median launch alone, over the cases of a group: what slow launches cost.
+func (j judged) burstExcess(u Instability) float64 {
+	var all []weighted
+	for i := range j.Results {
+		r := &j.Results[i]
+		burst, alone := timingOf(r), aloneOf(r)
+		if r.Status != record.OK || r.Ranks != u.Ranks || r.Stride != u.Stride || max(r.Groups, 1) != u.Groups || !burst.known || !alone.known {
+			continue
+		}
+		all = append(all, weighted{1 - alone.median/burst.median, 1})
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	return max(0, weightedMedian(all))
+}
+
+// dips are sizes that take longer than expected while the largest does not.
+func (j judged) dips() []VerdictLine {
+	names, rows := wholes(j.Record)
+	var parts []string
+	most := 0.0
+	for _, name := range names {
+		usual := 1.0
+		if _, share, ok := j.lostBy(rows[name]); ok {
+			usual = 1 / (1 - share)
+		}
+		var slow []*record.Result
+		worst := 0.0
+		for _, r := range rows[name] {
+			if times, lo, ok := j.want.excess(r); ok && lo > (1+dipShare)*usual {
+				slow, worst = append(slow, r), max(worst, times)
+			}
+		}
+		if len(slow) == 0 || !j.want.simulated {
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%s up to %.1f ×", caseRanges(slow), worst))
+		most = max(most, 1-1/worst)
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return []VerdictLine{{
+		Kind: KindDip, Severity: VerdictBad, Share: most,
+		Text: "Slow at some sizes against " + j.want.name() + ": " + strings.Join(parts, "; ") + " as long.",
+		Hint: "Look at the library's choice of algorithm and protocol at these sizes (NCCL_DEBUG=INFO, NCCL_ALGO, NCCL_PROTO).",
+	}}
+}
+
+// noisy says that most cases vary, where no flaky link explains it.
+func (j judged) noisy() []VerdictLine {
+	noisy, timed := 0, 0
+	for i := range j.Results {
+		r := &j.Results[i]
+		if r.Status != record.OK || r.Burst == nil {
+			continue
+		}
+		timed++
+		if slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == codeNoisy }) {
+			noisy++
+		}
+	}
+	if timed == 0 || float64(noisy) < noisyShare*float64(timed) || len(Unstable(j.Record)) > 0 {
+		return nil
+	}
+	return []VerdictLine{{
+		Kind: KindNoisy, Severity: VerdictWarning, Share: float64(noisy) / float64(timed),
+		Text: fmt.Sprintf("Noisy: in %d of %s bursts differ by more than 5 %%.", noisy, plural(int64(timed), "case")),
+		Hint: "Look for other jobs on these nodes; raise -n or --max-time.",
+	}}
+}
