@@ -9,12 +9,12 @@ import (
 	"zbench/internal/native"
 )
 
-// memoryShare is the part of a device's free memory the driver will take; the
+// memoryShare is the share of a device's free memory that the driver uses; the
 // collectives library needs some for its channels.
 const memoryShare = 0.9
 
-// Budget is what one rank's arena may take: the least over the devices. The memory
-// of the arenas that are there counts as free: to grow, they are given back first.
+// Budget is the memory for one rank's arena: the minimum over the devices. The memory
+// of existing arenas counts as free: to grow, they are freed first.
 func (d *Driver) Budget() (plan.Room, error) {
 	room := plan.Room{Bytes: -1, Cache: d.cfg.CacheBytes}
 	share := max(d.cfg.RanksPerDevice, 1)
@@ -33,14 +33,14 @@ func (d *Driver) Budget() (plan.Room, error) {
 	return room, nil
 }
 
-// RotateOver says how large the device's last level of cache is, in bytes, when
-// that was not known before it was opened. Before Allocate.
+// RotateOver sets the size of the device's last-level cache, in bytes, if it was unknown
+// before the device was opened. Call it before Allocate.
 func (d *Driver) RotateOver(cache int64) { d.cfg.CacheBytes = cache }
 
-// Allocate gives every rank an arena that serves all cases that are not skipped,
-// large enough for launches to rotate over: plan.Arena bytes and no more. It is
-// called before the first case, and again when cases were added: arenas only grow.
-// The first time ranks connect, which a cancelled context ends.
+// Allocate allocates an arena for every rank, sized for all cases that are not skipped
+// and for their rotation: exactly plan.Arena bytes. It is called before the first case,
+// and again when cases were added: arenas only grow. The first call connects the ranks;
+// a cancelled context stops this.
 func (d *Driver) Allocate(ctx context.Context, cases []plan.Case) error {
 	first := d.batch == nil
 	need := max(d.arena, plan.Arena(cases, d.cfg.CacheBytes))
@@ -72,7 +72,7 @@ func (d *Driver) Allocate(ctx context.Context, cases []plan.Case) error {
 	return d.measureFloor(ctx)
 }
 
-// free gives the arenas back; all are tried.
+// free frees all arenas, also after an error.
 func (d *Driver) free() error {
 	var errs []error
 	for i := range d.ranks {
@@ -107,8 +107,8 @@ func (d *Driver) place(c plan.Case) {
 	}
 }
 
-// inPlace is where the two buffers lie when they are one: the smaller in the
-// larger, at the rank's share where the collective has shares.
+// inPlace is the places of the two buffers in place: the smaller is in the larger, at
+// the rank's share if the collective has shares.
 func (m *member) inPlace(c plan.Case, p plan.Places) (send, recv native.Address) {
 	share := int64(m.rank.Number) * c.Layout.Count * int64(c.Dtype.Size)
 	switch c.Collective.InPlace {

@@ -24,7 +24,7 @@ import (
 // 1,024 ranks can take minutes to connect.
 const DefaultDeadline = 180.0
 
-// Config says what to open.
+// Config is what to open.
 type Config struct {
 	Native native.Options
 	// Ranks is the number of ranks in this process.
@@ -32,21 +32,21 @@ type Config struct {
 	// FirstRank is the number in the world of the first of them: errors and evidence
 	// name ranks by it.
 	FirstRank int
-	// RanksPerDevice is how many of them share a device; 0 means one. NCCL has it
-	// from 2.30 on, with NCCL_MULTI_RANK_GPU_ENABLE=1.
+	// RanksPerDevice is the number of ranks that share a device; 0 means one. NCCL
+	// supports more from 2.30 on, with NCCL_MULTI_RANK_GPU_ENABLE=1.
 	RanksPerDevice int
 	// Deadline bounds one batch, in seconds; 0 means DefaultDeadline.
 	Deadline float64
-	// CacheBytes is the size of the device's last level of cache: buffers rotate
-	// over at least twice as much, so that no launch finds its data there. 0 turns
-	// rotation off.
+	// CacheBytes is the size of the device's last-level cache: buffers rotate over at
+	// least twice as much, so that no launch finds its data in the cache. 0 disables
+	// rotation.
 	CacheBytes int64
-	// VerifyBudget is how many bytes all ranks' buffers may have for a case to be
-	// verified where host memory stands for the devices'.
+	// VerifyBudget is the most bytes of all ranks' buffers for which a case is verified
+	// if the devices are simulated in host memory.
 	VerifyBudget int64
-	// Seed makes the verification's data.
+	// Seed is the seed of the verification's data.
 	Seed uint64
-	// Graphs tells that bursts will be captured and replayed.
+	// Graphs is true if bursts will be captured and replayed.
 	Graphs bool
 }
 
@@ -55,11 +55,11 @@ type Driver struct {
 	cfg       Config
 	provider  *native.Provider
 	functions *native.Functions
-	// noKernels is why there are none.
+	// noKernels is the reason why there are none.
 	noKernels error
 	ranks     []member
 	devices   []native.DeviceInfo
-	// split is how the ranks are joined now, active the number of those that are.
+	// split is the current communicators, active the number of ranks in them.
 	split  plan.Split
 	active int
 	batch  *native.Batch
@@ -70,17 +70,17 @@ type Driver struct {
 	bursts []float64
 }
 
-// A batch of launches alone has events for so many.
+// A batch of isolated launches has events for this many.
 const _ = uint(native.MaxIsolated - plan.MaxBatch)
 
-// member is one rank with what belongs to it.
+// member is one rank with its resources.
 type member struct {
 	rank  native.Rank
 	arena native.Buffer
 }
 
-// Open loads the provider and joins one communicator over Ranks devices. A
-// missing library or device wraps native.ErrUnavailable.
+// Open loads the provider and creates one communicator over Ranks devices. The error of
+// a missing library or device wraps native.ErrUnavailable.
 func Open(cfg Config) (*Driver, error) {
 	p, err := native.Open(cfg.Native)
 	if err != nil {
@@ -107,7 +107,7 @@ func Open(cfg Config) (*Driver, error) {
 	return d, nil
 }
 
-// join makes a stream for each rank and one communicator of all.
+// join creates a stream for each rank and one communicator of all.
 func (d *Driver) join(ranks int) error {
 	have, err := d.provider.Devices()
 	if err != nil {
@@ -116,7 +116,7 @@ func (d *Driver) join(ranks int) error {
 	share := max(d.cfg.RanksPerDevice, 1)
 	devices := (ranks + share - 1) / share
 	if devices > have {
-		return fmt.Errorf("%s backend: %w: %d GPUs asked for, %d visible", d.provider.Backend, native.ErrUnavailable, devices, have)
+		return fmt.Errorf("%s backend: %w: %d GPUs requested, %d visible", d.provider.Backend, native.ErrUnavailable, devices, have)
 	}
 	for i := range devices {
 		info, err := d.provider.Device(i)
@@ -141,11 +141,11 @@ func (d *Driver) join(ranks int) error {
 	return nil
 }
 
-// Simulated tells that a model decides the times.
+// Simulated reports whether a model decides the times.
 func (d *Driver) Simulated() bool { return d.provider.Simulated }
 
-// Extrapolated tells whether the model that decides a case's times has parts that
-// are not measured.
+// Extrapolated reports whether the model of a case's times has parts without
+// measurements.
 func (d *Driver) Extrapolated(c plan.Case) bool {
 	return d.provider.Extrapolated(c.Collective.Name, c.Ranks, c.Split.Stride)
 }
@@ -159,11 +159,11 @@ func (d *Driver) DeviceMemory() (int64, error) {
 	return total, err
 }
 
-// Libraries lists what was loaded.
+// Libraries lists the loaded libraries.
 func (d *Driver) Libraries() []native.Library { return d.provider.Libraries }
 
-// Begin points every rank at the case's buffers and names the case and the pass,
-// so that the loopback's noise depends on them alone.
+// Begin sets every rank's buffers for the case. It passes case and pass to the loopback,
+// so that its noise depends on them alone.
 func (d *Driver) Begin(c plan.Case, pass int) error {
 	if c.Split != d.split {
 		if err := d.rejoin(c); err != nil {
@@ -178,15 +178,15 @@ func (d *Driver) Begin(c plan.Case, pass int) error {
 	return d.batch.SetWork(d.work, d.cfg.Deadline)
 }
 
-// WarmUp launches the case so many times back to back and returns the seconds
-// per launch by rank, marks included.
+// WarmUp launches the case back to back and returns the seconds per launch by rank,
+// marks included.
 func (d *Driver) WarmUp(ctx context.Context, launches int) ([]float64, error) {
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
 	seconds, err := d.batch.WarmUp(launches)
 	return seconds, d.ended(ctx, record.DuringWarmUp, err)
 }
 
-// Burst takes bursts and returns the seconds per launch by burst × rank.
+// Burst runs bursts and returns the seconds per launch by burst × rank.
 func (d *Driver) Burst(ctx context.Context, b plan.Bursts) ([]float64, error) {
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
 	d.bursts = d.bursts[:0]
@@ -200,15 +200,15 @@ func (d *Driver) Burst(ctx context.Context, b plan.Bursts) ([]float64, error) {
 	return d.bursts, nil
 }
 
-// firstHold is for how long the delay kernel holds the streams back in the first
-// batch of a case, per launch and per rank that the process launches, before it is
-// known what enqueueing takes; holdMargin is how much more than that later ones do.
+// firstHold is the hold of the delay kernel in the first batch of a case, in seconds per
+// launch and per local rank, before the enqueue time is known. Later holds are
+// holdMargin times the enqueue time.
 const (
 	firstHold  = 30e-6
 	holdMargin = 1.5
 )
 
-// Isolated times so many launches, at most plan.MaxBatch, each alone: seconds by
+// Isolated runs isolated launches, at most plan.MaxBatch, and returns the seconds by
 // launch × rank.
 func (d *Driver) Isolated(ctx context.Context, n int) ([]float64, error) {
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
@@ -219,15 +219,15 @@ func (d *Driver) Isolated(ctx context.Context, n int) ([]float64, error) {
 	return seconds, d.ended(ctx, record.DuringIsolated, err)
 }
 
-// Held tells whether all launches of the last Isolated were enqueued before the
-// first of them began.
+// Held reports whether all launches of the last Isolated were enqueued before the first
+// of them started.
 func (d *Driver) Held() bool { return d.batch.Held() }
 
 // EventFloor is the median interval of an empty pair of events.
 func (d *Driver) EventFloor() float64 { return d.floor }
 
-// measureFloor times empty event pairs, once. The all_reduce that aligns the ranks
-// is the first launch on their communicator: who cannot connect hangs in here.
+// measureFloor times empty event pairs, once. The all_reduce that aligns the ranks is
+// the first launch on their communicator: a rank that cannot connect hangs here.
 func (d *Driver) measureFloor(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -244,8 +244,8 @@ func (d *Driver) measureFloor(ctx context.Context) error {
 	return nil
 }
 
-// Close gives everything back. After a failed batch some calls may fail too; all
-// are tried.
+// Close frees everything, also after an error: after a failed batch some calls can fail
+// too.
 func (d *Driver) Close() error {
 	var errs []error
 	if d.batch != nil {

@@ -8,22 +8,22 @@ import (
 	"zbench/internal/native"
 )
 
-// stuck is a batch that did not end, with what is known of every rank.
+// stuck is the error of a batch that did not end, with the progress of every rank.
 type stuck struct {
 	*native.HangError
 	evidence *record.Evidence
 }
 
-// Error says what happened and what the evidence comes to.
+// Error describes the failure and the evidence.
 func (e *stuck) Error() string { return e.HangError.Error() + "; " + e.evidence.Text() }
 
-// Evidence is what is known of every rank, by its number in the whole world.
+// Evidence is the progress of every rank, by its number in the whole world.
 func (e *stuck) Evidence() *record.Evidence { return e.evidence }
 
 func (e *stuck) Unwrap() error { return e.HangError }
 
-// ended turns the error of a batch into what the runner understands: a
-// cancellation into its cause, a hang into evidence. during is what was run.
+// ended converts the error of a batch for the runner: a cancellation to its cause, a hang
+// to evidence. during is the phase of the launches.
 func (d *Driver) ended(ctx context.Context, during string, err error) error {
 	var hang *native.HangError
 	switch {
@@ -38,7 +38,7 @@ func (d *Driver) ended(ctx context.Context, during string, err error) error {
 	}
 	ranks := make([]record.RankProgress, len(hang.Ranks))
 	for i, r := range hang.Ranks {
-		ranks[i] = record.RankProgress{Enqueued: hang.Launched, Begun: r.Begun, Ended: r.Ended, Finished: r.Finished, Error: r.Async}
+		ranks[i] = record.RankProgress{Enqueued: hang.Launched, Begun: r.Started, Ended: r.Ended, Finished: r.Finished, Error: r.Async}
 	}
 	e.SetRanksFrom(d.cfg.FirstRank, ranks)
 	world := *hang

@@ -78,7 +78,7 @@ func TestHangNamesTheRankAndTheLaunch(t *testing.T) {
 
 // An asynchronous error: all have started, so nobody is missing, and the error
 // is with the ranks that report it.
-func TestAsyncErrorNamesNobody(t *testing.T) {
+func TestAsyncErrorNamesNoRank(t *testing.T) {
 	results := hungRun(t, "all_reduce", plan.DefaultOptions(), "async_error:node=1,gpu=1,bytes=4e6,launch=3")
 	r := results[2]
 	require.Equal(t, record.Failed, r.Status)

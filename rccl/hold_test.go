@@ -49,7 +49,7 @@ func TestFirstHoldCountsLocalRanks(t *testing.T) {
 
 // A host that enqueues more slowly than the first hold expects: what was enqueued
 // after the hold is taken again under a longer one, and is in no figure.
-func TestBatchThatOutlivesItsHoldIsTakenAgain(t *testing.T) {
+func TestBatchBeyondItsHoldIsRepeated(t *testing.T) {
 	r, parts := aloneOn(t, 200e-6)
 	require.Less(t, r.Isolated.MaxOfRanks.Max, 16e-6, "an iteration takes the host 3.2 ms")
 	require.Equal(t, plan.Passes, repeats(parts), "one batch a pass, then the hold is known")

@@ -50,7 +50,7 @@ func used(t *testing.T, d *Driver) int64 {
 
 // What Fit accepts is allocated on a GPU that has exactly the memory that was
 // reckoned, and not a byte more is taken; a byte less, and it is refused.
-func TestFitIsWhatAllocateTakes(t *testing.T) {
+func TestFitEqualsAllocate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6)) //nolint:gosec // reproducible
 	for range 60 {
 		room := plan.Room{Bytes: plan.ArenaHead + rng.Int64N(1<<(10+rng.IntN(28))), Cache: rng.Int64N(1 << rng.IntN(28))}

@@ -7,8 +7,8 @@ import (
 	"zbench/internal/native"
 )
 
-// joinSplit joins the active ranks in communicators of size, each with a unique id
-// of its own that is used once.
+// joinSplit creates communicators of size of the active ranks, each with its own unique
+// id.
 func (d *Driver) joinSplit(s plan.Split, active, size int) error {
 	d.split, d.active = s, active
 	for group := range active / size {
@@ -32,7 +32,7 @@ func (d *Driver) joinSplit(s plan.Split, active, size int) error {
 	return nil
 }
 
-// leave destroys the communicators that are joined.
+// leave destroys the current communicators.
 func (d *Driver) leave() error {
 	var errs []error
 	for i := range d.ranks {
@@ -45,9 +45,9 @@ func (d *Driver) leave() error {
 	return errors.Join(errs...)
 }
 
-// rejoin leaves the communicators of one split for those of another: one is
-// alive at a time, because each takes memory of its own. The ranks that the case
-// does not use are not in the batch: they wait.
+// rejoin replaces the communicators of one split by those of another. Only one split
+// exists at a time, because each needs memory of its own. The ranks that the case does
+// not use are not in the batch.
 func (d *Driver) rejoin(c plan.Case) error {
 	d.batch.Close()
 	err := d.leave()
@@ -57,7 +57,7 @@ func (d *Driver) rejoin(c plan.Case) error {
 	return errors.Join(err, d.newBatch())
 }
 
-// newBatch makes a batch of the ranks that are joined.
+// newBatch creates a batch of the ranks in the current communicators.
 func (d *Driver) newBatch() error {
 	d.batch = d.provider.NewBatch(d.active)
 	for i := range d.active {

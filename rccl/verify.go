@@ -12,11 +12,11 @@ import (
 	"zbench/internal/native"
 )
 
-// root is the rank that rooted collectives start from, rccl-tests' -r 0.
+// root is the root rank of rooted collectives, rccl-tests' -r 0.
 const root = 0
 
-// Verify launches the case once, with data that tell every mistake apart, and
-// checks every element of every rank's result on the device.
+// Verify launches the case once, with data that reveal every kind of mistake, and checks
+// every element of every rank's result on the device.
 func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Verification, error) {
 	expect := make([]native.Expect, d.active)
 	for i := range expect {
@@ -38,7 +38,7 @@ func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Veri
 	return v, nil
 }
 
-// Unverifiable is why the case cannot be verified, empty when it can.
+// Unverifiable is the reason why the case cannot be verified, empty if it can.
 func (d *Driver) Unverifiable(c plan.Case) string {
 	need := int64(d.active) * (c.Layout.SendBytes + c.Layout.RecvBytes)
 	switch {
@@ -52,15 +52,15 @@ func (d *Driver) Unverifiable(c plan.Case) string {
 	return ""
 }
 
-// seed differs by case and launch, so that what an earlier launch left behind
-// is not right by chance.
+// seed differs by case and launch, so that the result of an earlier launch is never
+// correct for this one.
 func (d *Driver) seed(c plan.Case, launch int) uint64 {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%s/%d/%d", c.Key, launch, d.cfg.Seed) // a hash never fails
 	return h.Sum64()
 }
 
-// expectation is what a rank sends and must receive, in elements.
+// expectation is the data that a rank sends and must receive, in elements.
 func expectation(c plan.Case, rank int) native.Expect {
 	l, want := c.Layout, c.Collective.Result(rank, c.Ranks, root)
 	e := native.Expect{
@@ -68,8 +68,8 @@ func expectation(c plan.Case, rank int) native.Expect {
 		RecvBytes: l.RecvBytes, Reduced: c.Collective.Reduces,
 		Block: l.Count, Base: int64(want.Base) * l.Count, Source: want.From, Step: want.Step,
 	}
-	// In place the send buffer is filled after the receive buffer is poisoned; a
-	// root that alone sends or receives leaves the others' buffers unused.
+	// In place, the send buffer is filled after the receive buffer is poisoned. If only
+	// the root sends or receives, the other ranks' buffers are unused.
 	if c.InPlace && c.Collective.InPlace == collective.Same {
 		e.RecvBytes = 0
 	}

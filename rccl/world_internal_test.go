@@ -111,7 +111,7 @@ func (f follower) Report(r plan.Report) error {
 	return err
 }
 
-func (all followers) Tell(o plan.Order) {
+func (all followers) Send(o plan.Order) {
 	text, _ := json.Marshal(o) // what is not text is refused by the others
 	for i := 0; i < len(all); i += 2 {
 		all[i] <- text

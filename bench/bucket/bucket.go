@@ -5,7 +5,7 @@
 //
 // A knee is not yet a bucket size: that also takes the model and the time its
 // backward pass offers to hide communication in. What is missing is part of
-// the answer (Need), so that nobody takes one for the other.
+// the answer (Need), so that a knee is not mistaken for a bucket size.
 package bucket
 
 import (

@@ -28,7 +28,7 @@ func (g group) curve() (Curve, []record.Warning) {
 		warnings = append(warnings, record.Warning{
 			Code:    "results_left_out",
 			Message: fmt.Sprintf("%s: %d results failed, were interrupted or had wrong data and are left out", c.label(), lost),
-			Hint:    "the reason stands with each result; repeat the sweep before relying on a size near them",
+			Hint:    "each result has its reason; repeat the sweep before you use a size near them",
 		})
 	}
 	curve := merge(used)
@@ -50,7 +50,7 @@ func (g group) curve() (Curve, []record.Warning) {
 	for _, f := range fractions {
 		c.Points = append(c.Points, c.point(curve, peak, f))
 	}
-	return c, append(warnings, c.doubts(curve)...)
+	return c, append(warnings, c.warnings(curve)...)
 }
 
 // usable returns the results a curve can be drawn through and the number of

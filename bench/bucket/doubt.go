@@ -99,8 +99,8 @@ func (h Hole) String() string {
 	return fmt.Sprintf("at %s the bus bandwidth is up to %.0f %% below that of a smaller message", sizes, 100*h.Loss)
 }
 
-// doubts are the warnings about a curve that has points.
-func (c *Curve) doubts(curve []sample) []record.Warning {
+// warnings are the warnings about a curve that has points.
+func (c *Curve) warnings(curve []sample) []record.Warning {
 	var w []record.Warning
 	if !c.Saturated {
 		w = append(w, c.unsaturated(curve[len(curve)-1].s))

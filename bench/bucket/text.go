@@ -15,7 +15,7 @@ import (
 // simulatedMark starts whatever is shown of a simulated record.
 const simulatedMark = "SIMULATED"
 
-// extrapolatedMark stands with curves whose model has parts that nobody measured.
+// extrapolatedMark marks curves whose model has parts without measurements.
 const extrapolatedMark = "extrapolated"
 
 // WriteJSON writes the answer as bucket.json holds it: indented, with a

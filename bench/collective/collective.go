@@ -98,7 +98,7 @@ func onlyRoot(r Result) func(rank, n, root int) Result {
 var table = []Collective{
 	{
 		Name: "all_reduce", Title: "all-reduce", Aliases: []string{"allreduce"}, Reduces: true,
-		Does:      "reduce every rank's buffer, everybody gets the result",
+		Does:      "reduce every rank's buffer; every rank gets the result",
 		BusFactor: func(n int) float64 { return 2 * all(n) }, InPlace: Same,
 		result: func(int, int, int) Result { return Result{Blocks: 1, Reduced: true} },
 	},
@@ -110,13 +110,13 @@ var table = []Collective{
 	},
 	{
 		Name: "all_gather", Title: "all-gather", Aliases: []string{"allgather"},
-		Does:      "each rank contributes its share, everybody gets all shares",
+		Does:      "each rank contributes its share; every rank gets all shares",
 		BusFactor: all, SendShare: true, InPlace: SendInRecv,
 		result: func(_, n, _ int) Result { return Result{Blocks: n, Step: 1} },
 	},
 	{
 		Name: "broadcast", Title: "broadcast", Rooted: true, Aliases: []string{"bcast"},
-		Does:      "everybody gets the root's buffer",
+		Does:      "every rank gets the root's buffer",
 		BusFactor: whole, InPlace: Same,
 		result: func(_, _, root int) Result { return Result{Blocks: 1, From: root} },
 	},
@@ -140,7 +140,7 @@ var table = []Collective{
 	},
 	{
 		Name: "gather", Title: "gather", Rooted: true,
-		Does:      "the root gets everybody's share",
+		Does:      "the root gets every rank's share",
 		BusFactor: all, SendShare: true, InPlace: SendInRecv,
 		result: func(rank, n, root int) Result { return onlyRoot(Result{Blocks: n, Step: 1})(rank, n, root) },
 	},

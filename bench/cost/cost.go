@@ -26,7 +26,7 @@ type Curve struct {
 	// alike.
 	Setup string `json:"setup,omitempty"`
 	// Simulated tells that a model, not hardware, decided the times, Extrapolated
-	// that the model has parts that nobody measured, Imported that another tool measured.
+	// that parts of the model have no measurements, Imported that another tool measured.
 	Simulated    bool `json:"simulated"`
 	Extrapolated bool `json:"extrapolated"`
 	Imported     bool `json:"imported"`
@@ -39,8 +39,8 @@ type Curve struct {
 	Runs   int     `json:"runs"`
 	Points []Point `json:"points"`
 	// Dropped is what was left out and why, Doubts what to know about the rest.
-	Dropped []Drop           `json:"dropped"`
-	Doubts  []record.Warning `json:"doubts"`
+	Dropped  []Drop           `json:"dropped"`
+	Warnings []record.Warning `json:"doubts"`
 }
 
 // Point is one size of a curve.

@@ -101,7 +101,7 @@ func totalSize(r record.Result) error {
 func (k key) curve(results []measured, sources []Source) Curve {
 	c := Curve{
 		Collective: k.collective, Dtype: k.dtype, Ranks: k.ranks, Nodes: k.nodes, Groups: k.groups, Stride: k.stride, InPlace: k.inPlace, Setup: k.setup,
-		Timing: timing(results), Dropped: []Drop{}, Doubts: []record.Warning{},
+		Timing: timing(results), Dropped: []Drop{}, Warnings: []record.Warning{},
 	}
 	runs := map[int]bool{}
 	bySize := map[int64][]measured{}

@@ -118,13 +118,13 @@ func TestNoisyAndFew(t *testing.T) {
 	require.Equal(t, int64(1<<14), c.Dropped[0].Bytes)
 	require.Contains(t, c.Dropped[0].Reason, "vary")
 	require.Equal(t, 3, c.Points[8].N)
-	require.Len(t, c.Doubts, 2)
-	require.Equal(t, "few_samples", c.Doubts[1].Code)
+	require.Len(t, c.Warnings, 2)
+	require.Equal(t, "few_samples", c.Warnings[1].Code)
 }
 
 // Means of unknown spread: one that is a hundred times off is an accident, a hole
 // of twice is the library's.
-func TestAccidentsOfUnknownSpread(t *testing.T) {
+func TestOutliersOfUnknownSpread(t *testing.T) {
 	for _, at := range []int{0, 5, 9} {
 		rec := sweep("all_reduce", sizesOf(10), steady(1))
 		rec.Results[at].Isolated.MaxOfRanks.Median *= 100

@@ -44,7 +44,7 @@ func (c *Curve) drop() {
 		}
 		return ""
 	})
-	c.dropAccidents()
+	c.dropOutliers()
 	few := 0
 	for _, p := range c.Points {
 		if p.N < MinSamples {
@@ -53,15 +53,15 @@ func (c *Curve) drop() {
 	}
 	if len(c.Dropped) > 0 {
 		d := c.Dropped[0]
-		c.doubt("dropped", fmt.Sprintf("%d of %d sizes left out, the first at %s: %s",
+		c.warn("dropped", fmt.Sprintf("%d of %d sizes left out, the first at %s: %s",
 			len(c.Dropped), len(c.Dropped)+len(c.Points), unit.Bytes(d.Bytes), d.Reason), "repeat the sweep at these sizes")
 	}
 	if few > 0 {
-		c.doubt("few_samples", fmt.Sprintf("%d of %d sizes have fewer than %d samples: their spread is not known", few, len(c.Points), MinSamples),
+		c.warn("few_samples", fmt.Sprintf("%d of %d sizes have fewer than %d samples: their spread is not known", few, len(c.Points), MinSamples),
 			"sweep with zbench, or raise --max-time")
 	}
 }
 
-func (c *Curve) doubt(code, message, hint string) {
-	c.Doubts = append(c.Doubts, record.Warning{Code: code, Message: message, Hint: hint})
+func (c *Curve) warn(code, message, hint string) {
+	c.Warnings = append(c.Warnings, record.Warning{Code: code, Message: message, Hint: hint})
 }

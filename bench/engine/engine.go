@@ -24,23 +24,22 @@ type Driver interface {
 	Close() error
 }
 
-// Facts are what an open driver tells of itself.
+// Facts are what an open driver reports of itself.
 type Facts struct {
 	Simulated bool
 	Libraries []record.Library
-	// Devices are the GPUs; none where they are simulated.
+	// Devices are the GPUs; none if they are simulated.
 	Devices []record.Device
-	// KernelDriver is the GPUs' kernel driver with its version, empty where it does
-	// not tell.
+	// KernelDriver is the GPUs' kernel driver with its version, empty if unknown.
 	KernelDriver string
-	// Memory is the least of the GPUs', in bytes.
+	// Memory is the smallest memory of a GPU, in bytes.
 	Memory int64
-	// Extrapolated tells whether the model behind a simulated case has parts that
-	// are not measured; nil where nothing is simulated.
+	// Extrapolated reports whether the model behind a simulated case has parts without
+	// measurements; nil if nothing is simulated.
 	Extrapolated func(plan.Case) bool
 }
 
-// Watcher is told of a sweep's progress.
+// Watcher receives a sweep's progress.
 type Watcher interface {
 	// Pass is one finished pass of a case as it was planned, Done a finished case.
 	Pass(record.Result, record.Part)
@@ -51,18 +50,18 @@ type Watcher interface {
 type Engine struct {
 	Host
 	Tool record.Tool
-	// Created is the time that the record carries.
+	// Created is the time that the record states.
 	Created time.Time
-	// Force resumes although what the sweep was begun on has changed.
+	// Force resumes even if hardware or libraries have changed.
 	Force bool
 	// Open opens the driver of a sweep.
 	Open func(context.Context, *Setup) (Driver, error)
-	// Watch begins a round of so many cases, of which some are done already; nil
-	// watches nothing.
+	// Watch starts a round of total cases, of which done are finished already; nil
+	// reports nothing.
 	Watch func(total, done int) Watcher
 }
 
-// Outcome is how far a sweep went.
+// Outcome is the state of a sweep when it ends.
 type Outcome struct {
 	Setup   *Setup
 	Journal *record.Journal
@@ -72,29 +71,29 @@ type Outcome struct {
 	Advice *advice.Document
 }
 
-// Run measures a sweep into the folder and leaves the record, the journal, the
-// samples and the recommendation there. The outcome is there with an error too,
-// once the sweep has begun; before, the folder is given back.
+// Run measures a sweep and writes the record, the journal, the samples and the
+// recommendation into the folder. Once the sweep has started, an error comes with the
+// outcome so far; before, the folder is abandoned and the outcome is nil.
 func (e *Engine) Run(ctx context.Context, u *Setup, dir *Folder) (*Outcome, error) {
 	return e.run(ctx, u, dir, nil, e.Created)
 }
 
 func (e *Engine) run(ctx context.Context, u *Setup, dir *Folder, old *record.Journal, created time.Time) (*Outcome, error) {
 	out, err := e.measure(ctx, u, dir, old, created)
-	if out == nil { // the sweep has not begun
+	if out == nil { // the sweep has not started
 		dir.Abandon()
 		return nil, err
 	}
 	if err != nil {
-		if !errors.Is(err, ErrGone) { // else the path may be of another run's folder by now
-			_ = save(dir, out) // as much as the disk takes; err says what happened
+		if !errors.Is(err, ErrGone) { // otherwise the path may belong to another run now
+			_ = save(dir, out) // as much as fits on the disk; err is the first failure
 		}
 		return out, err
 	}
 	return out, e.finish(dir, out)
 }
 
-// finish answers the question and saves all that was found.
+// finish recommends the bucket size, if requested, and saves the outcome.
 func (e *Engine) finish(dir *Folder, out *Outcome) error {
 	if err := dir.Tidy(); err != nil {
 		return err
@@ -106,11 +105,11 @@ func (e *Engine) finish(dir *Folder, out *Outcome) error {
 	} else {
 		out.Advice, unanswered = advice.AskAssumed(sources)
 	}
-	// A record that cannot be judged is still a record.
+	// A record without a recommendation is still saved.
 	return errors.Join(unanswered, save(dir, out))
 }
 
-// save leaves the record first: nothing that fails later can lose it.
+// save writes the record first, so that no later failure can lose it.
 func save(dir *Folder, out *Outcome) error {
 	if err := dir.Write(ResultsFile, func(w io.Writer) error { return record.Encode(w, out.Record) }); err != nil {
 		return err
@@ -126,14 +125,14 @@ func save(dir *Folder, out *Outcome) error {
 	return WriteSamples(dir, out.Record.Results, out.Journal.Parts)
 }
 
-// measure opens the driver, runs the sweep and makes the record of it.
+// measure opens the driver, runs the sweep and returns its record.
 func (e *Engine) measure(ctx context.Context, u *Setup, dir *Folder, old *record.Journal, created time.Time) (out *Outcome, err error) {
 	d, err := e.Open(ctx, u)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
-		// After a failed case closing fails too, and tells nothing new.
+		// After a failed case closing fails too, with no new information.
 		if closing := d.Close(); err == nil && failed(out.Record, "") == nil {
 			err = closing
 		}
@@ -144,10 +143,10 @@ func (e *Engine) measure(ctx context.Context, u *Setup, dir *Folder, old *record
 	}
 	u.announce(e, cases, entries.Parts)
 	if u.question != nil && !u.Spec.Sweep.FixedSizes {
-		e.note("More sizes follow where the bucket size needs them, each round announced; --fixed-sizes leaves them out.\n")
+		e.note("More sizes follow if the bucket size needs them; each round is announced. --fixed-sizes skips them.\n")
 	}
 	if err := d.Allocate(ctx, cases); err != nil {
-		return nil, connecting(err, "no case has been run: mend what the error names, and give the same command again")
+		return nil, connecting(err, "no case has run: fix the cause, and repeat the command")
 	}
 	j, err := NewJournal(dir, entries)
 	if err != nil {
@@ -160,7 +159,7 @@ func (e *Engine) measure(ctx context.Context, u *Setup, dir *Folder, old *record
 	return &Outcome{Setup: u, Journal: j.Log, Record: whole(j.Log, results)}, err
 }
 
-// begin lists the cases, and makes the journal that they go into.
+// begin lists the cases and creates the journal for them.
 func (e *Engine) begin(u *Setup, d Driver, old *record.Journal, created time.Time) (*record.Journal, []plan.Case, error) {
 	facts, err := d.Facts()
 	if err != nil {
@@ -168,7 +167,7 @@ func (e *Engine) begin(u *Setup, d Driver, old *record.Journal, created time.Tim
 	}
 	u.extrapolated = facts.Extrapolated
 	if u.Machine != nil && facts.Memory < u.Machine.HBM {
-		u.tellMemory(e, facts.Memory)
+		u.announceMemory(e, facts.Memory)
 	}
 	cases, err := u.cases(d)
 	if err != nil {
@@ -224,8 +223,8 @@ func (u *Setup) header(rec *record.Record, cases []plan.Case) record.Header {
 	return h
 }
 
-// whole is the record of a sweep's results. Cases of the header that were not in
-// the plan are from before a change: they are as the journal has them.
+// whole is the record of a sweep's results. Cases of the header that are not in the
+// plan are from before a change: they keep the journal's results.
 func whole(entries *record.Journal, results []record.Result) *record.Record {
 	rec := entries.Record()
 	at := map[string]int{}
@@ -238,20 +237,21 @@ func whole(entries *record.Journal, results []record.Result) *record.Record {
 	return rec
 }
 
-// connecting gives an error of the first launches, which connect, its next step.
+// connecting adds the next step to an error of the first launches, which connect the
+// ranks.
 func connecting(err error, hint string) error {
 	known := (*exit.Error)(nil)
 	switch {
 	case errors.As(err, &known), errors.Is(err, exit.ErrUnavailable):
 		return err
 	case errors.Is(err, context.Canceled):
-		return exit.With(exit.Interrupted, fmt.Errorf("interrupted before the first launch: %w", err), "give the same command again")
+		return exit.With(exit.Interrupted, fmt.Errorf("interrupted before the first launch: %w", err), "repeat the command")
 	}
 	return exit.With(exit.Run, err, hint)
 }
 
-// settled tells that all results are in: after a failure, or when it was asked to
-// stop, a sweep is not added to.
+// settled reports whether every case has a final result. A sweep that failed or was
+// interrupted gets no more rounds.
 func settled(results []record.Result) bool {
 	return !slices.ContainsFunc(results, func(r record.Result) bool {
 		return r.Status == record.Interrupted || r.Status == record.Failed

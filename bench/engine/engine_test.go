@@ -100,17 +100,17 @@ func TestExtended(t *testing.T) {
 // What a request holds that no sweep can have is refused before anything is made.
 func TestPrepareRefuses(t *testing.T) {
 	for says, change := range map[string]func(*spec.Spec){
-		"fabric":             func(s *spec.Spec) { s.Fabric = "none" },
-		"1 to 1024 nodes":    func(s *spec.Spec) { s.World.Nodes = 0 },
-		"dtype":              func(s *spec.Spec) { s.Sweep.Dtype = "no" },
-		"unknown op":         func(s *spec.Spec) { s.Sweep.Op = "no" },
-		"collective":         func(s *spec.Spec) { s.Sweep.Collectives = []string{"no"} },
-		"smallest size (-b)": func(s *spec.Spec) { s.Sweep.MinBytes = -1 },
-		"iterations (-n)":    func(s *spec.Spec) { s.Sweep.Iterations = -1 },
-		"is for a bucket":    func(s *spec.Spec) { s.Advice = &spec.Advice{Preset: "llama3-8b"} },
-		"--ranks-per-gpu":    func(s *spec.Spec) { s.World.RanksPerGPU = 2 },
-		"real faults":        func(s *spec.Spec) { s.Backend, s.Faults = "rocm", []string{"noise:sigma=1"} },
-		"-g the number":      func(s *spec.Spec) { s.Backend = "rocm" },
+		"fabric":                     func(s *spec.Spec) { s.Fabric = "none" },
+		"1 to 1024 nodes":            func(s *spec.Spec) { s.World.Nodes = 0 },
+		"dtype":                      func(s *spec.Spec) { s.Sweep.Dtype = "no" },
+		"unknown op":                 func(s *spec.Spec) { s.Sweep.Op = "no" },
+		"collective":                 func(s *spec.Spec) { s.Sweep.Collectives = []string{"no"} },
+		"smallest size (-b)":         func(s *spec.Spec) { s.Sweep.MinBytes = -1 },
+		"iterations (-n)":            func(s *spec.Spec) { s.Sweep.Iterations = -1 },
+		"is for the bucket size":     func(s *spec.Spec) { s.Advice = &spec.Advice{Preset: "llama3-8b"} },
+		"--ranks-per-gpu":            func(s *spec.Spec) { s.World.RanksPerGPU = 2 },
+		"--fault needs the loopback": func(s *spec.Spec) { s.Backend, s.Faults = "rocm", []string{"noise:sigma=1"} },
+		"-g the number":              func(s *spec.Spec) { s.Backend = "rocm" },
 	} {
 		want := small()
 		change(&want)
@@ -148,6 +148,6 @@ func TestLock(t *testing.T) {
 	files.locks["out/"+engine.LockFile] = "dead"
 	dir, err = engine.OpenFolder(host, "out")
 	require.NoError(t, err)
-	require.Contains(t, notes.String(), "taken over")
+	require.Contains(t, notes.String(), "stale lock")
 	require.NoError(t, dir.Close())
 }

@@ -11,11 +11,11 @@ import (
 	"zbench/bench/stat"
 )
 
-// addExperts adds the stride that experts need to those asked for. Their
-// gradients are reduced by the DP/EP ranks that hold the same experts, and those
-// are EP apart where data-parallel ranks follow each other (Megatron-Core,
-// parallel_state.py, initialize_model_parallel: the order is tp-cp-ep-dp-pp; read
-// 2026-11-21). For a model that is spread over more ranks the order is not known.
+// addExperts adds the stride that experts need to the requested strides. The DP/EP
+// ranks that hold the same experts reduce their gradients. Their stride is EP if
+// data-parallel ranks are consecutive (Megatron-Core, parallel_state.py,
+// initialize_model_parallel: the order is tp-cp-ep-dp-pp; read 2026-11-21). With
+// tensor or pipeline parallelism the order is unknown, and no stride is added.
 func (u *Setup) addExperts() {
 	ep, w, s := u.question.Experts(), u.Spec.World, u.Spec.Sweep
 	if ep == 0 || u.question.DataRanks(w.Size()) != w.Size() || ep >= w.Size() || !w.Divides(ep) || slices.Contains(s.Strides, ep) {
@@ -24,15 +24,15 @@ func (u *Setup) addExperts() {
 	s.Strides = append(slices.Clone(s.Strides), ep)
 }
 
-// checkExperts refuses, before anything is measured, a question whose second curve
-// the sweep will not have.
+// checkExperts refuses a sweep without the curve of the experts' groups, before
+// anything is measured.
 func (u *Setup) checkExperts() error {
 	ep := u.question.Experts()
 	if ep == 0 || u.question.Rescale() {
 		return nil
 	}
 	dp := u.question.DataRanks(u.Spec.World.Size())
-	if dp%ep != 0 || dp == ep { // refused elsewhere, or each expert has one rank
+	if dp%ep != 0 || dp == ep { // refused elsewhere; or each expert is on one rank
 		return nil
 	}
 	ranks := dp / ep
@@ -41,16 +41,15 @@ func (u *Setup) checkExperts() error {
 	}
 	hint := "choose numbers of nodes and GPUs that --ep divides"
 	if replica := u.Spec.World.Size() / dp; replica > 1 {
-		hint = fmt.Sprintf("where the %d ranks that share a copy of the model are neighbours, as with tensor parallelism: add --strides %d,%d", replica, replica, replica*ep)
+		hint = fmt.Sprintf("if the %d ranks that share a copy of the model are consecutive, as with tensor parallelism, add --strides %d,%d", replica, replica, replica*ep)
 	}
-	return exit.Usagef(hint, "with --ep %d the experts' gradients are reduced by groups of %d ranks, and this sweep measures none", ep, ranks)
+	return exit.Usagef(hint, "with --ep %d the experts' gradients are reduced in groups of %d ranks; this sweep has no such group", ep, ranks)
 }
 
-// answerable refuses, before anything is measured, a question that the sweep's
-// curves cannot answer. Which curves there will be is known; placeholder times
-// decide nothing of that. Without a model a sweep goes ahead: the question is then
-// asked of its curves later. How much memory a setting takes, and why a case cannot
-// run, are for the answer and the table to say.
+// answerable refuses a sweep whose curves cannot give a bucket size, before anything is
+// measured. The curves are known; placeholder times stand in for the measurements.
+// Without a model nothing is refused: the curves are used later. Memory limits and
+// cases that cannot run are reported later, by the answer and the table.
 func (u *Setup) answerable() error {
 	if !u.question.HasModel() {
 		return nil
@@ -68,7 +67,7 @@ func (u *Setup) answerable() error {
 	return d.Refused()
 }
 
-// placeholder is a case with made-up times: 100 µs and 100 GB/s.
+// placeholder is a case with an assumed time of 100 µs + S / 100 GB/s.
 func placeholder(c plan.Case) record.Result {
 	r := c.Planned()
 	r.Status, r.Reason = record.OK, ""

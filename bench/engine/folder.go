@@ -21,19 +21,19 @@ const (
 	ResultsFile = "results.json"
 	// AdviceFile is the recommendation.
 	AdviceFile = "recommend.json"
-	// RunFile has the facts of the program's own run.
+	// RunFile has the facts of this run of zbench: host, command line, exit code.
 	RunFile = "run.json"
 	// LockFile names the process that writes the folder.
 	LockFile = "zbench.lock"
 )
 
-// Host is what a run needs of its surroundings.
+// Host is what a run needs from the operating system.
 type Host struct {
 	FS  FS
 	Now func() time.Time
 	// Owner names this process to others: host and process number.
 	Owner string
-	// Note says what is neither an error nor a warning; nil says nothing.
+	// Note prints a message that is neither an error nor a warning; nil prints nothing.
 	Note func(format string, args ...any)
 }
 
@@ -47,15 +47,15 @@ func (h Host) note(format string, args ...any) {
 type Folder struct {
 	Path string
 	fs   FS
-	// made tells that the folder was not there before, empty that it held nothing.
+	// made is true if this run created the folder, empty if it had no files.
 	made, empty bool
 	unlock      func() error
 }
 
-// NewFolder makes and locks the folder that a command will fill, before it
-// measures anything, so that a bad path fails early. Without a path it makes a
-// dated one that did not exist. A folder that holds files is refused unless force
-// is set; what a killed run left before its first result does not count.
+// NewFolder creates and locks the folder that a command writes, before anything is
+// measured, so that a bad path fails early. Without a path it creates a new dated
+// folder. A folder that has files is refused unless force is set; the files that a
+// killed run leaves before its first result do not count.
 func NewFolder(h Host, path, command string, force bool) (*Folder, error) {
 	const another = "choose another --out"
 	if path == "" {
@@ -70,7 +70,7 @@ func NewFolder(h Host, path, command string, force bool) (*Folder, error) {
 	}
 	f := &Folder{fs: h.FS, Path: path, made: err != nil}
 	if err := h.FS.MkdirAll(path); err != nil {
-		return nil, exit.With(exit.Run, fmt.Errorf("the folder %s cannot be made: %w", path, err), another)
+		return nil, exit.With(exit.Run, fmt.Errorf("the folder %s cannot be created: %w", path, err), another)
 	}
 	if err := f.lock(h); err != nil {
 		return nil, err
@@ -81,8 +81,8 @@ func NewFolder(h Host, path, command string, force bool) (*Folder, error) {
 	return f, nil
 }
 
-// begin looks at the folder again, now that it is locked: another run may have
-// filled it in the meantime.
+// begin checks the folder again after locking: another run may have written files
+// since the first check.
 func (f *Folder) begin(force bool) error {
 	entries, err := f.fs.ReadDir(f.Path)
 	if err == nil {
@@ -92,7 +92,7 @@ func (f *Folder) begin(force bool) error {
 		}
 		run := []byte(noRun)
 		if old, failed := f.fs.ReadFile(f.File(RunFile)); failed == nil {
-			run = old // an earlier run's, until this one has its own
+			run = old // keep an earlier run's until this run writes its own
 		}
 		err = f.fs.WriteFile(f.File(RunFile), run)
 	}
@@ -105,7 +105,7 @@ func (f *Folder) begin(force bool) error {
 	return nil
 }
 
-// OpenFolder locks a folder that is there, to add to it.
+// OpenFolder locks an existing folder, to add to it.
 func OpenFolder(h Host, path string) (*Folder, error) {
 	f := &Folder{fs: h.FS, Path: path}
 	return f, f.lock(h)
@@ -124,8 +124,8 @@ func (e *HoldsFilesError) Error() string {
 	return fmt.Sprintf("%s already holds %d files", e.Path, e.Files)
 }
 
-// holdsFiles tells whether a folder holds more than a killed run leaves before its
-// first result.
+// holdsFiles reports whether a folder has more files than a killed run leaves before
+// its first result.
 func holdsFiles(files FS, dir string, entries []fs.DirEntry) bool {
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		switch name := e.Name(); name {
@@ -140,16 +140,16 @@ func holdsFiles(files FS, dir string, entries []fs.DirEntry) bool {
 	})
 }
 
-// Abandon gives a folder back in which nothing was kept, so that the next run may
-// have it. What was in there before stays; so does what cannot be removed.
+// Abandon removes this run's files from a folder without results, so that the next run
+// can use it. Earlier files stay; so do files that cannot be removed.
 func (f *Folder) Abandon() {
 	if f.empty && f.fs.Remove(f.File(RunFile)) == nil && f.made {
-		_ = f.Close() // the lock lies in the folder
+		_ = f.Close() // the lock file is in the folder
 		_ = f.fs.Remove(f.Path)
 	}
 }
 
-// dated is a folder name that says when and what, and is not taken.
+// dated is an unused folder name with the command and the time.
 func dated(h Host, command string) string {
 	base := "zbench-" + command + "-" + h.Now().UTC().Format("20060102-150405")
 	name := base
@@ -164,7 +164,7 @@ func dated(h Host, command string) string {
 // File is the path of a file in the folder.
 func (f *Folder) File(name string) string { return filepath.Join(f.Path, name) }
 
-// Write fills one file, whole or not at all.
+// Write writes one file atomically, with the content that fill writes.
 func (f *Folder) Write(name string, fill func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := fill(&b); err != nil {
@@ -173,7 +173,7 @@ func (f *Folder) Write(name string, fill func(io.Writer) error) error {
 	return f.Put(name, b.Bytes())
 }
 
-// Put writes one file, whole or not at all.
+// Put writes one file atomically.
 func (f *Folder) Put(name string, data []byte) error {
 	err := f.fs.WriteFile(f.File(name), data)
 	known := (*exit.Error)(nil)
@@ -183,7 +183,7 @@ func (f *Folder) Put(name string, data []byte) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return f.Gone()
 	}
-	return exit.With(exit.Run, fmt.Errorf("%s: %w", f.File(name), err), "make room, then: zbench report "+f.Path+" draws what is saved there")
+	return exit.With(exit.Run, fmt.Errorf("%s: %w", f.File(name), err), "free disk space, then render what is saved: zbench report "+f.Path)
 }
 
 // Tidy removes the unfinished files of a killed process.
@@ -195,10 +195,10 @@ func (f *Folder) Tidy() error {
 	return err
 }
 
-// Gone is the error of a folder that was taken away during the run.
+// Gone is the error of a folder that was removed during the run.
 func (f *Folder) Gone() error {
 	return exit.With(
-		exit.Run, fmt.Errorf("the folder %s was %w; the run ends here", f.Path, ErrGone),
-		"what is in it where it is now is whole: zbench report DIR draws it, zbench collectives --resume DIR goes on with a sweep",
+		exit.Run, fmt.Errorf("the folder %s was %w; the run stops", f.Path, ErrGone),
+		"the files in its new place are complete: zbench report DIR renders them, zbench collectives --resume DIR resumes a sweep",
 	)
 }

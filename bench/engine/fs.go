@@ -1,10 +1,10 @@
 // Package engine runs a request: it prepares the cases, measures them into a
-// folder, resumes what was cut off, and extends a sweep where the bucket size
+// folder, resumes an interrupted sweep, and extends a sweep if the bucket size
 // needs more sizes. The file system, the clock and the driver are passed in, so
 // that a sweep can be run, killed and resumed by any caller.
 //
-// [Prepare] checks a [spec.Spec]; [Engine.Run] begins a sweep and [Engine.Resume]
-// goes on with one.
+// [Prepare] checks a [spec.Spec]; [Engine.Run] starts a sweep and [Engine.Resume]
+// resumes one.
 package engine
 
 import (
@@ -21,30 +21,30 @@ type FS interface {
 	ReadDir(name string) ([]fs.DirEntry, error)
 	Stat(name string) (fs.FileInfo, error)
 	MkdirAll(name string) error
-	// WriteFile replaces the file whole: readers see the old or the new one.
+	// WriteFile replaces the file atomically: readers see the old or the new content.
 	WriteFile(name string, data []byte) error
-	// IsTemporary tells whether a file's name is one of WriteFile's unfinished files.
+	// IsTemporary reports whether a name is that of an unfinished file of WriteFile.
 	IsTemporary(name string) bool
-	// RemoveTemporary removes from a folder the unfinished files of WriteFile, which
-	// a killed process leaves.
+	// RemoveTemporary removes a folder's unfinished files of WriteFile, which a killed
+	// process leaves.
 	RemoveTemporary(dir string) error
 	// Remove removes a file, or a folder that is empty.
 	Remove(name string) error
-	// Append opens a file to write behind what it holds. Writing fails with ErrGone
-	// once the file has another name, or none.
+	// Append opens a file to append to it. Writing fails with ErrGone once the file is
+	// renamed or removed.
 	Append(name string) (AppendFile, error)
 	// Lock takes an advisory lock: it creates the file with the owner's text, and
 	// holds it until unlock, which removes it. A lock that another process holds is a
-	// LockedError. stale is the text of an owner that has ended without unlocking,
-	// empty where there was none.
+	// LockedError. stale is the text of an owner that ended without unlocking, empty if
+	// there was none.
 	Lock(name, owner string) (unlock func() error, stale string, err error)
 }
 
-// ErrGone is a file that was taken away while it was written.
-var ErrGone = errors.New("removed, renamed or replaced by another while zbench wrote it")
+// ErrGone is a file that was removed, renamed or replaced while it was written.
+var ErrGone = errors.New("removed, renamed or replaced while zbench wrote to it")
 
-// AppendFile is a file that grows. What was written is on disk once Sync has
-// returned without an error, and not before.
+// AppendFile is a file that grows. Its content is on disk once Sync has returned
+// without an error.
 type AppendFile interface {
 	io.WriteCloser
 	Sync() error

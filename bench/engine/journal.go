@@ -15,15 +15,15 @@ import (
 
 // Journal is a journal that is being written.
 type Journal struct {
-	// Log is what it has so far.
+	// Log is its content so far.
 	Log  *record.Journal
 	file AppendFile
 	dir  *Folder
 }
 
-// NewJournal begins a folder's journal with what there is of it, and replaces the
-// one there was. A results.json in the folder is of an earlier run: it is replaced
-// by what the journal has, so that it is not taken for this run's.
+// NewJournal writes the entries as the folder's new journal and opens it for more. A
+// results.json of an earlier run is replaced by the results of these entries, so that
+// it is not mistaken for this run's.
 func NewJournal(dir *Folder, entries *record.Journal) (*Journal, error) {
 	text, err := entries.Text()
 	if err != nil {
@@ -46,13 +46,13 @@ func NewJournal(dir *Folder, entries *record.Journal) (*Journal, error) {
 	return &Journal{file: f, Log: &kept, dir: dir}, nil
 }
 
-// Append makes a part durable.
+// Append writes a part to disk.
 func (j *Journal) Append(p record.Part) error {
 	j.Log.Parts = append(j.Log.Parts, p)
 	return j.write(p)
 }
 
-// Add makes cases durable that are added to the sweep.
+// Add writes the cases of an added round to disk.
 func (j *Journal) Add(f record.Further) error {
 	j.Log.Further = append(j.Log.Further, f)
 	return j.write(f)
@@ -75,7 +75,7 @@ func (j *Journal) write(of interface{ Line() ([]byte, error) }) error {
 	case err != nil:
 		return exit.With(
 			exit.Run, fmt.Errorf("%s cannot be written: %w; the sweep ends here, and what it wrote before is kept", j.dir.File(JournalFile), err),
-			"make room, then: "+ResumeCommand(&j.Log.Header.Record, j.dir.Path),
+			"free disk space, then: "+ResumeCommand(&j.Log.Header.Record, j.dir.Path),
 		)
 	}
 	return nil
@@ -86,7 +86,7 @@ func ResumeCommand(rec *record.Record, dir string) string {
 	return "zbench " + Command(rec.Benchmark()) + " --resume " + dir
 }
 
-// WriteSamples leaves samples.f32 and samples.json.
+// WriteSamples writes samples.f32 and samples.json.
 func WriteSamples(dir *Folder, results []record.Result, parts []record.Part) error {
 	var values, index bytes.Buffer
 	if err := record.WriteSamples(&values, &index, results, parts); err != nil {
@@ -104,7 +104,7 @@ func ReadJournal(path string, text []byte) (*record.Journal, error) {
 	if err == nil {
 		return j, nil
 	}
-	hint := "begin the sweep anew in another folder (--out)"
+	hint := "start a new sweep in another folder (--out)"
 	if damage, ok := errors.AsType[*record.LineError](err); ok && damage.Line > 1 {
 		hint = fmt.Sprintf("the lines before it are whole: sed -i '%d,$d' %s keeps them alone, and --resume %s takes the rest again", damage.Line, path, filepath.Dir(path))
 	}

@@ -60,7 +60,7 @@ type KernelWatcher interface {
 // begun; before, the folder is given back.
 func (e *KernelEngine) Run(ctx context.Context, want spec.Spec, dir *Folder, old *record.Journal) (*record.Record, error) {
 	if old != nil && old.Left() == 0 && (!want.Kernels.Tune || len(old.Further) > 0) {
-		e.note("The run in %s is complete; it is drawn again.\n", dir.Path)
+		e.note("The run in %s is complete; its report is rendered again.\n", dir.Path)
 		return e.finish(dir, old.Record())
 	}
 	k, err := e.Open(ctx, want)
@@ -249,7 +249,7 @@ func KernelVerdict(rec *record.Record, dir string) error {
 		return exit.With(exit.Run, fmt.Errorf("%s failed: %s", k.Case(), k.Reason), "what finished before it is saved; what came after it: "+ResumeCommand(rec, dir))
 	}
 	if count[record.Interrupted] > 0 {
-		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %d of %d cases finished; all that was measured is saved", count[record.OK], len(rec.Kernels)), "go on with: "+ResumeCommand(rec, dir))
+		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %d of %d cases finished; all that was measured is saved", count[record.OK], len(rec.Kernels)), "resume with: "+ResumeCommand(rec, dir))
 	}
 	return nil
 }

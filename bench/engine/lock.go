@@ -7,19 +7,19 @@ import (
 	"zbench/bench/exit"
 )
 
-// lock keeps other processes from writing the folder until Close. A lock whose
-// owner has ended is taken over, with a note.
+// lock prevents other processes from writing the folder until Close. A stale lock is
+// replaced, with a note.
 func (f *Folder) lock(h Host) error {
 	unlock, stale, err := h.FS.Lock(f.File(LockFile), h.Owner)
 	held := (*LockedError)(nil)
 	switch {
 	case errors.As(err, &held):
-		return exit.UsageError(fmt.Errorf("%s is %w", f.Path, err), "wait until that run has ended, or choose another --out")
+		return exit.UsageError(fmt.Errorf("%s is %w", f.Path, err), "wait until that run ends, or choose another --out")
 	case err != nil:
 		return exit.With(exit.Run, fmt.Errorf("the folder %s cannot be locked: %w", f.Path, err), "choose another --out")
 	}
 	if stale != "" {
-		h.note("%s: the run of %s ended without finishing; its lock is taken over.\n", f.Path, stale)
+		h.note("%s: the run of %s ended without finishing; its stale lock is replaced.\n", f.Path, stale)
 	}
 	f.unlock = unlock
 	return nil

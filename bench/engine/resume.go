@@ -16,7 +16,7 @@ import (
 	"zbench/bench/spec"
 )
 
-// ReadFolder reads the journal of a folder whose sweep is to be resumed.
+// ReadFolder reads the journal of the folder of a sweep to resume.
 func ReadFolder(files FS, dir string) (*record.Journal, error) {
 	path := filepath.Join(dir, JournalFile)
 	text, err := files.ReadFile(path)
@@ -24,23 +24,23 @@ func ReadFolder(files FS, dir string) (*record.Journal, error) {
 		return nil, exit.Usagef("a folder that zbench made has one", "%s does not exist: there is nothing to go on with", path)
 	}
 	if err != nil {
-		return nil, Unreadable(files, path, err, "begin the sweep anew in another folder (--out)")
+		return nil, Unreadable(files, path, err, "start a new sweep in another folder (--out)")
 	}
 	return ReadJournal(path, text)
 }
 
-// Unreadable is an error about a file that is there; a folder in its place is named
-// as that.
+// Unreadable is the error of an existing file that cannot be read. It says so if the
+// path is a folder.
 func Unreadable(files FS, path string, err error, hint string) error {
 	if info, failed := files.Stat(path); failed == nil && info.IsDir() {
-		return exit.With(exit.Run, fmt.Errorf("%s is a folder where a file is to be read", path), "move it away, or "+hint)
+		return exit.With(exit.Run, fmt.Errorf("%s is a folder; a file is expected", path), "move it away, or "+hint)
 	}
 	return exit.With(exit.Run, fmt.Errorf("%s cannot be read: %w", path, err), hint)
 }
 
-// Resume goes on with the sweep of a journal, as the request asks. A sweep that is
-// complete is extended where the bucket size needs more sizes; else the outcome is
-// what the journal has.
+// Resume continues the sweep of a journal according to the request. A complete sweep
+// is extended if the bucket size needs more sizes; otherwise the outcome is the
+// journal's.
 func (e *Engine) Resume(ctx context.Context, want spec.Spec, old *record.Journal, dir *Folder) (*Outcome, error) {
 	u, unfit := Prepare(want, true)
 	if old.Left() > 0 || e.Force {
@@ -50,7 +50,7 @@ func (e *Engine) Resume(ctx context.Context, want spec.Spec, old *record.Journal
 		return e.run(ctx, u, dir, old, old.Header.Record.Created)
 	}
 	if unfit == nil {
-		more, err := u.wants(old, anyRoom)
+		more, err := u.nextRound(old, anyRoom)
 		if err != nil {
 			return nil, err
 		}
@@ -58,28 +58,28 @@ func (e *Engine) Resume(ctx context.Context, want spec.Spec, old *record.Journal
 			return e.run(ctx, u, dir, old, old.Header.Record.Created)
 		}
 	}
-	e.note("The sweep in %s is complete; it is drawn again.\n", dir.Path)
+	e.note("The sweep in %s is complete; its report is rendered again.\n", dir.Path)
 	if u == nil {
-		u = &Setup{Spec: want} // this version makes no sweep of it, and reads what there is
+		u = &Setup{Spec: want} // this version cannot run the request; it only renders the journal
 	}
 	out := &Outcome{Setup: u, Journal: old, Record: old.Record()}
 	return out, e.finish(dir, out)
 }
 
-// continued joins a journal's header with that of the sweep that is to go on with
-// it. Where they differ the cases before and after cannot be compared: then it is
-// refused, or with force finished cases are kept and a warning says so.
+// continued checks a journal's header against that of the resuming sweep. If they
+// differ, cases from before and after cannot be compared: it returns an error, or
+// with force keeps the finished cases with a warning.
 func continued(old *record.Journal, now record.Header, force bool) (*record.Journal, error) {
 	changes := differences(old.Header, now)
 	if len(changes) == 0 {
 		header := old.Header
-		header.Record.Spec = now.Record.Spec // the question may be another
+		header.Record.Spec = now.Record.Spec // the requested advice may differ
 		return &record.Journal{Header: header, Parts: old.Parts, Further: old.Further}, nil
 	}
 	list := strings.Join(changes, "; ")
 	if !force {
-		return nil, exit.UsageError(fmt.Errorf("the sweep was begun on something else: %s", list),
-			"begin another one with --out, or --force to go on: finished cases stay as they are")
+		return nil, exit.UsageError(fmt.Errorf("the sweep was started with other hardware or libraries: %s", list),
+			"start another sweep with --out, or continue with --force: finished cases are kept")
 	}
 	kept := old.FinishedParts()
 	planned := map[string]int{}
@@ -91,19 +91,19 @@ func continued(old *record.Journal, now record.Header, force bool) (*record.Jour
 			continue
 		}
 		if i, again := planned[r.Key]; again {
-			now.Record.Results[i].Status, now.Record.Results[i].Reason = r.Status, r.Reason // skipped now, it has a result
+			now.Record.Results[i].Status, now.Record.Results[i].Reason = r.Status, r.Reason // it has a result, although it would be skipped now
 		} else {
 			now.Record.Results = append(now.Record.Results, r)
 		}
 	}
 	now.Record.Warnings = append(slices.Clone(old.Header.Record.Warnings), record.Warning{
-		Code: "resumed", Message: fmt.Sprintf("the sweep went on after a change; %d passes are from before it: %s", len(kept), list),
-		Hint: "do not compare its cases with each other",
+		Code: "resumed", Message: fmt.Sprintf("the sweep was resumed after a change; %d passes are from before the change: %s", len(kept), list),
+		Hint: "do not compare cases from before and after the change",
 	})
 	return &record.Journal{Header: now, Parts: kept}, nil
 }
 
-// differences names what a sweep was begun with and what there is now.
+// differences lists what differs between the start of a sweep and now.
 func differences(old, now record.Header) []string {
 	var list []string
 	differ := func(what string, a, b any) {
@@ -138,8 +138,8 @@ func libraries(rec record.Record) string {
 	return strings.Join(list, ", ")
 }
 
-// follow skips what the journal's header says is skipped: a case that would fit
-// today has no place in its journal.
+// follow skips the cases that the journal's header skips, even if they would fit now:
+// the journal has no place for them.
 func follow(cases []plan.Case, h record.Header) {
 	skip := map[string]string{}
 	for _, r := range h.Record.Results {
@@ -154,9 +154,8 @@ func follow(cases []plan.Case, h record.Header) {
 	}
 }
 
-// resumable refuses a journal that the sweep cannot go on with, before anything is
-// written: one whose cases are not those that its request makes. What would be
-// appended to it could not be read again.
+// resumable refuses a journal whose cases differ from those of its request, before
+// anything is written. A journal with parts of other cases could not be read again.
 func (u *Setup) resumable(entries *record.Journal, cases []plan.Case) error {
 	err := u.agree(entries, cases)
 	if err == nil {
@@ -166,21 +165,21 @@ func (u *Setup) resumable(entries *record.Journal, cases []plan.Case) error {
 		}
 	}
 	if err != nil {
-		return exit.With(exit.Run, fmt.Errorf("%s contradicts itself: %w", JournalFile, err), "begin the sweep anew in another folder (--out)")
+		return exit.With(exit.Run, fmt.Errorf("%s is inconsistent: %w", JournalFile, err), "start a new sweep in another folder (--out)")
 	}
 	return nil
 }
 
-// agree compares the cases of a journal with those that the sweep's request makes.
-// Whether a case fits the memory is the journal's to say. A case of no option is from
-// before a change, and finished.
+// agree compares the cases of a journal with those that the sweep's request produces.
+// The journal decides whether a case fits the memory. A finished case that the request
+// does not produce is from before a change, and valid.
 func (u *Setup) agree(entries *record.Journal, cases []plan.Case) error {
 	made := map[string]record.Result{}
 	for _, c := range cases {
 		made[c.Key] = c.Planned()
 	}
 	for _, f := range entries.Further {
-		r, err := u.again(f)
+		r, err := u.replayRound(f)
 		if err != nil {
 			return err
 		}
@@ -195,14 +194,14 @@ func (u *Setup) agree(entries *record.Journal, cases []plan.Case) error {
 		m.Status, m.Reason = r.Status, r.Reason
 		switch {
 		case !ok && results[i].Status == record.Interrupted:
-			return fmt.Errorf("its options make no case %s, which it plans", r.Key)
+			return fmt.Errorf("it plans the case %s, which its options do not produce", r.Key)
 		case ok && !reflect.DeepEqual(m, r):
-			return fmt.Errorf("its options make another case %s than it plans", r.Key)
+			return fmt.Errorf("the case %s that it plans differs from the one that its options produce", r.Key)
 		}
 	}
 	for _, c := range cases {
 		if _, missing := made[c.Key]; missing {
-			return fmt.Errorf("its options make the case %s, which it does not plan", c.Key)
+			return fmt.Errorf("its options produce the case %s, which it does not plan", c.Key)
 		}
 	}
 	return nil

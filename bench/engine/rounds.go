@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	// maxRounds bounds how often a sweep is added to: octaves and second passes.
+	// maxRounds is the most rounds that are added to a sweep.
 	maxRounds = 24
-	// maxSecond is how often the sizes around an answer are added, should they move
-	// the answer.
-	maxSecond = 3
+	// maxAnswerRounds is the most rounds of sizes around an answer: each can move the
+	// answer.
+	maxAnswerRounds = 3
 )
 
-// round is cases that are added to a sweep.
+// round is a set of cases that are added to a sweep.
 type round struct {
 	record.Further
 	cases []plan.Case
-	// most is how far an extension may go at most, in bytes; 0 is not known.
+	// most is the largest size that extensions can reach, in bytes; 0 if unknown.
 	most int64
 }
 
-// rounds runs the cases, then those that a journal says were added, then those
-// that the bucket size still needs.
+// rounds runs the cases, then the added rounds of the journal, then the rounds that
+// the bucket size still needs.
 func (e *Engine) rounds(ctx context.Context, u *Setup, j *Journal, cases []plan.Case, d Driver) ([]record.Result, error) {
 	results, err := e.runCases(ctx, u, j, cases, d)
 	for n := 0; err == nil && settled(results); n++ {
@@ -41,7 +41,7 @@ func (e *Engine) rounds(ctx context.Context, u *Setup, j *Journal, cases []plan.
 		}
 		u.announceRound(e, r, j.Log.Parts)
 		if err = d.Allocate(ctx, r.cases); err != nil {
-			return results, connecting(err, "what was measured is saved; mend what the error names, then: "+ResumeCommand(&j.Log.Header.Record, j.dir.Path))
+			return results, connecting(err, "finished cases are saved; fix the cause, then: "+ResumeCommand(&j.Log.Header.Record, j.dir.Path))
 		}
 		if n == len(j.Log.Further) {
 			if err = j.Add(r.Further); err != nil {
@@ -55,7 +55,7 @@ func (e *Engine) rounds(ctx context.Context, u *Setup, j *Journal, cases []plan.
 	return results, err
 }
 
-// runCases runs what the journal does not have yet of the cases.
+// runCases runs the passes of the cases that the journal does not have yet.
 func (e *Engine) runCases(ctx context.Context, u *Setup, j *Journal, cases []plan.Case, d plan.Driver) ([]record.Result, error) {
 	w := Watcher(blind{})
 	if e.Watch != nil {
@@ -71,13 +71,13 @@ func (e *Engine) runCases(ctx context.Context, u *Setup, j *Journal, cases []pla
 	}}, w.Done)
 }
 
-// blind is a Watcher that looks at nothing.
+// blind is a Watcher that ignores everything.
 type blind struct{}
 
 func (blind) Pass(record.Result, record.Part) {}
 func (blind) Done(record.Result)              {}
 
-// done counts the cases that the journal has whole.
+// done counts the finished cases in the journal.
 func done(j *record.Journal, cases []plan.Case) int {
 	ofRound := map[string]bool{}
 	for _, c := range cases {
@@ -92,25 +92,26 @@ func done(j *record.Journal, cases []plan.Case) int {
 	return n
 }
 
-// round is the cases of the n-th round: the journal's, else what is wanted now.
+// round is the n-th round: the journal's if it has one, otherwise a new one; nil if
+// none is needed.
 func (u *Setup) round(j *Journal, n int, d plan.Process) (*round, error) {
 	if n < len(j.Log.Further) {
-		return u.again(j.Log.Further[n])
+		return u.replayRound(j.Log.Further[n])
 	}
 	room, err := d.Budget()
 	if err != nil {
 		return nil, err
 	}
-	return u.wants(j.Log, room)
+	return u.nextRound(j.Log, room)
 }
 
-// anyRoom is memory without a bound, for asking whether anything is wanted.
+// anyRoom is unlimited memory, to find out whether a round is needed at all.
 var anyRoom = plan.Room{Bytes: math.MaxInt64}
 
-// wants is what the sweep still has to measure for the bucket size's sake; nil
-// where nothing is missing. It depends on the journal and the question alone, so
-// that a sweep that was killed asks for the same again. room is for a rank's buffers.
-func (u *Setup) wants(j *record.Journal, room plan.Room) (*round, error) {
+// nextRound returns the cases that the bucket size still needs, nil if none. It depends
+// on the journal and the request alone, so a resumed sweep returns the same. room is
+// the memory for a rank's buffers.
+func (u *Setup) nextRound(j *record.Journal, room plan.Room) (*round, error) {
 	if u.Spec.Sweep.FixedSizes || len(j.Further) >= maxRounds || u.question == nil {
 		return nil, nil
 	}
@@ -122,18 +123,18 @@ func (u *Setup) wants(j *record.Journal, room plan.Room) (*round, error) {
 	for _, x := range []struct {
 		why  string
 		more func(recommend.Used) []int64
-	}{{record.Extension, u.longer}, {record.SecondPass, exact}} {
-		if x.why == record.SecondPass && count(j, x.why) >= maxSecond {
+	}{{record.Extension, u.largerSizes}, {record.SecondPass, answerSizes}} {
+		if x.why == record.SecondPass && count(j, x.why) >= maxAnswerRounds {
 			continue
 		}
-		if cases := u.missing(rec, d, room, x.more); len(cases) > 0 {
+		if cases := u.missingCases(rec, d, room, x.more); len(cases) > 0 {
 			return newRound(x.why, len(j.Parts), cases, d), nil
 		}
 	}
 	return nil, nil
 }
 
-// newRound is a round after so many parts.
+// newRound is a round that is added after the journal's first after parts.
 func newRound(why string, after int, cases []plan.Case, d *advice.Document) *round {
 	r := &round{Further: record.Further{Why: why, After: after}, cases: cases}
 	for _, c := range cases {
@@ -155,8 +156,8 @@ func count(j *record.Journal, why string) int {
 	return n
 }
 
-// longer is the next size upwards on a curve that ends too early.
-func (u *Setup) longer(c recommend.Used) []int64 {
+// largerSizes is the next larger size of a curve that ends too early.
+func (u *Setup) largerSizes(c recommend.Used) []int64 {
 	if c.WantMaxBytes <= c.MaxBytes {
 		return nil
 	}
@@ -167,12 +168,12 @@ func (u *Setup) longer(c recommend.Used) []int64 {
 	return []int64{c.MaxBytes * factor}
 }
 
-// exact is the real sizes around the answer.
-func exact(c recommend.Used) []int64 { return c.Refine }
+// answerSizes are the message sizes around the answer.
+func answerSizes(c recommend.Used) []int64 { return c.Refine }
 
-// missing are the cases of those sizes on the answer's curves that the record does
-// not have and the memory holds.
-func (u *Setup) missing(rec *record.Record, d *advice.Document, room plan.Room, sizes func(recommend.Used) []int64) []plan.Case {
+// missingCases are the cases of those sizes on the answer's curves that the record
+// lacks and that fit the memory.
+func (u *Setup) missingCases(rec *record.Record, d *advice.Document, room plan.Room, sizes func(recommend.Used) []int64) []plan.Case {
 	var cases []plan.Case
 	have := map[string]bool{}
 	for _, r := range rec.Results {
@@ -196,7 +197,7 @@ func (u *Setup) missing(rec *record.Record, d *advice.Document, room plan.Room, 
 	return cases
 }
 
-// curveOf is a result of the curve; nil where the record has none.
+// curveOf is a result of the curve; nil if the record has none.
 func curveOf(rec *record.Record, c recommend.Used) *record.Result {
 	i := slices.IndexFunc(rec.Results, func(r record.Result) bool {
 		return r.Status == record.OK && r.Collective == c.Collective && r.Ranks == c.Ranks && r.Groups == c.Groups && r.Stride == c.Stride && r.Dtype == c.Dtype && r.InPlace == c.InPlace
@@ -207,20 +208,20 @@ func curveOf(rec *record.Record, c recommend.Used) *record.Result {
 	return &rec.Results[i]
 }
 
-// measuredAt tells whether the curve has that size, rounding included.
+// measuredAt reports whether the curve has that size after rounding.
 func measuredAt(rec *record.Record, of *record.Result, bytes int64) bool {
 	return slices.ContainsFunc(rec.Results, func(r record.Result) bool {
 		return r.Bytes == bytes && r.Collective == of.Collective && r.Ranks == of.Ranks && r.Groups == of.Groups && r.Stride == of.Stride && r.Dtype == of.Dtype && r.InPlace == of.InPlace
 	})
 }
 
-// again are the cases that a journal's round was planned with.
-func (u *Setup) again(f record.Further) (*round, error) {
+// replayRound rebuilds the cases of a journal's round.
+func (u *Setup) replayRound(f record.Further) (*round, error) {
 	again := &round{Further: f}
 	for _, r := range f.Cases {
 		c, ok := u.axes.Like(r, r.BytesRequested)
 		if !ok {
-			return nil, exit.With(exit.Run, fmt.Errorf("%s: the case %s is of no curve of its sweep", JournalFile, r.Key), "begin the sweep anew")
+			return nil, exit.With(exit.Run, fmt.Errorf("%s: the case %s belongs to no curve of the sweep", JournalFile, r.Key), "start a new sweep")
 		}
 		u.mark(&c)
 		again.cases = append(again.cases, c)

@@ -12,33 +12,34 @@ import (
 	"zbench/bench/spec"
 )
 
-// loopback is the backend that simulates.
+// loopback is the simulating backend.
 const loopback = "loopback"
 
-// help says where the flags of a sweep are described.
+// help is the hint where the flags of a sweep are described.
 const help = "zbench collectives --help lists the flags"
 
-// Setup is a request that has been checked: a sweep ready to run.
+// Setup is a checked request: a sweep ready to run.
 type Setup struct {
 	// Spec is the request with its defaults resolved.
 	Spec spec.Spec
 	// Machine is what the loopback simulates; nil on real hardware.
 	Machine *fabric.Machine
-	// Options say how often each case is launched.
+	// Options set how often each case is launched.
 	Options plan.Options
-	// Cache is the last level of cache to rotate over, in bytes; 0 is not to.
+	// Cache is the size of the last-level cache that buffers rotate over, in bytes; 0
+	// disables rotation.
 	Cache int64
 
 	axes     plan.Axes
 	fabric   *record.Fabric
 	question *advice.Question
-	// extrapolated tells of the driver's model whether parts of it, for a case, are
-	// not measured.
+	// extrapolated reports whether the driver's model of a case has parts without
+	// measurements.
 	extrapolated func(plan.Case) bool
 }
 
-// Prepare checks a whole request before anything is opened or written. A sweep
-// that is resumed keeps the cases that it has.
+// Prepare checks a whole request before anything is opened or written. A resumed
+// sweep keeps its cases.
 func Prepare(want spec.Spec, resumed bool) (*Setup, error) {
 	want = want.Clone()
 	want.Schema, want.Benchmark = spec.Schema, spec.Collectives
@@ -73,13 +74,13 @@ func Prepare(want spec.Spec, resumed bool) (*Setup, error) {
 	return u, u.answerable()
 }
 
-// Cold and Warm are the states of the caches: buffers rotate, or do not.
+// Cold and Warm are the states of the caches: with Cold, buffers rotate.
 const (
 	Cold = "cold"
 	Warm = "warm"
 )
 
-// fit fits the world to the backend, and adds the groups that experts need.
+// fit resolves the world for the backend and adds the groups that experts need.
 func (u *Setup) fit(f *fabric.Fabric, resumed bool) (err error) {
 	s := &u.Spec
 	if s.Backend != loopback {
@@ -89,7 +90,7 @@ func (u *Setup) fit(f *fabric.Fabric, resumed bool) (err error) {
 	}
 	if s.Backend == loopback {
 		if s.World.RanksPerGPU > 1 {
-			return exit.Usagef("leave it out", "--ranks-per-gpu is for real GPUs")
+			return exit.Usagef("omit it", "--ranks-per-gpu needs real GPUs")
 		}
 		if s.World.GPUsPerNode == 0 {
 			s.World.GPUsPerNode = f.Node.GPUs
@@ -108,23 +109,23 @@ func (u *Setup) fit(f *fabric.Fabric, resumed bool) (err error) {
 	return nil
 }
 
-// oneProcess fits the world to a real backend, where this process is the only
-// one: as many ranks as it drives GPUs, as rccl-tests' -g has it.
+// oneProcess resolves the world for a real backend with this process alone: one rank
+// per GPU that it drives, as with rccl-tests' -g.
 func (u *Setup) oneProcess() error {
 	s := &u.Spec
 	w := &s.World
 	switch {
 	case len(s.Faults) > 0:
-		return exit.Usagef("give --backend loopback", "--fault is for simulations; real faults are looked for")
+		return exit.Usagef("give --backend loopback", "--fault needs the loopback: it plants a simulated fault")
 	case w.Nodes != 1 || w.GPUsPerProcess < 1 || (w.GPUsPerNode != 0 && w.GPUsPerNode != w.GPUsPerProcess):
 		return exit.Usagef("give -g the number of this machine's GPUs, or simulate with --backend loopback",
-			"--backend %s drives the GPUs of this one process: --nodes must be 1 and -g the number of GPUs", s.Backend)
+			"--backend %s drives the GPUs of this process only: --nodes must be 1 and -g the number of GPUs", s.Backend)
 	}
 	w.GPUsPerNode = w.GPUsPerProcess
 	return nil
 }
 
-// plan makes the axes and the options of the sweep.
+// plan sets the axes and the options of the sweep.
 func (u *Setup) plan() error {
 	s, w := u.Spec.Sweep, u.Spec.World
 	u.axes = plan.Axes{
@@ -152,7 +153,7 @@ func (u *Setup) plan() error {
 	return nil
 }
 
-// name looks up what the request names, and puts the tables' own names into it.
+// name looks up the names in the request and replaces them by the canonical ones.
 func (u *Setup) name() (err error) {
 	s := u.Spec.Sweep
 	if s.StepBytes > 0 {
@@ -184,15 +185,15 @@ func (u *Setup) name() (err error) {
 	return nil
 }
 
-// SamplesRanks is the most ranks whose samples are kept without being asked to.
+// SamplesRanks is the most ranks whose samples are kept by default.
 const SamplesRanks = 64
 
-// keepsSamples tells whether the sweep keeps its samples beside the record.
+// keepsSamples reports whether the sweep writes its samples next to the record.
 func (u *Setup) keepsSamples() bool {
 	return u.Spec.Sweep.KeepSamples || u.Spec.World.Size() <= SamplesRanks
 }
 
-// cases lists the sweep and marks what does not fit or is extrapolated.
+// cases lists the sweep's cases and marks those that do not fit or are extrapolated.
 func (u *Setup) cases(d plan.Process) ([]plan.Case, error) {
 	room, err := d.Budget()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"zbench/bench/unit"
 )
 
-// Verdict is the error, with its exit code, that a sweep's record earns; nil where
-// all is well.
+// Verdict is the error of a sweep's record, with its exit code; nil if all cases are
+// ok.
 func Verdict(rec *record.Record, dir string) error {
 	count, partly := map[record.Status]int{}, 0
 	for _, r := range rec.Results {
@@ -21,11 +21,11 @@ func Verdict(rec *record.Record, dir string) error {
 	}
 	switch {
 	case count[record.Interrupted] > 0:
-		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %d of %d cases finished, %d more have 1 of %d passes; all of it is saved", count[record.OK], len(rec.Results), partly, record.Passes), "go on with: "+ResumeCommand(rec, dir))
+		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %d of %d cases finished, %d more have 1 of %d passes; all are saved", count[record.OK], len(rec.Results), partly, record.Passes), "resume with: "+ResumeCommand(rec, dir))
 	case count[record.WrongData] > 0:
 		return exit.With(exit.WrongData, fmt.Errorf("%d cases have wrong data", count[record.WrongData]), "the report names them")
 	case count[record.OK] == 0 && count[record.Failed] == 0:
-		return exit.With(exit.Run, errors.New("nothing was measured: every case was skipped"), "the table says why; choose other sizes (-b, -e) or fewer ranks")
+		return exit.With(exit.Run, errors.New("nothing was measured: every case was skipped"), "the table has the reasons; choose other sizes (-b, -e) or fewer ranks")
 	}
 	return failed(rec, dir)
 }

@@ -159,7 +159,7 @@ func (t *trial) judgeResults(like *process) (wrong []string) {
 		case known:
 		case fits != (r.Status != record.Skipped) && !t.excused():
 			wrong = append(wrong, fmt.Sprintf("%s is %s", c.Key, r.Status))
-		case fits && r.Status != record.OK && slices.Contains([]Trouble{NoTrouble, NoKernelsOne, GoesOn}, t.trouble):
+		case fits && r.Status != record.OK && slices.Contains([]Trouble{NoTrouble, NoKernelsOne, Resumed}, t.trouble):
 			wrong = append(wrong, fmt.Sprintf("%s is %s: %s", c.Key, r.Status, r.Reason))
 		}
 	}

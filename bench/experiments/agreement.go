@@ -27,12 +27,12 @@ const (
 	LeaderDies   Trouble = "the leading process is killed"
 	DiskFull     Trouble = "the journal cannot be written"
 	NoKernelsOne Trouble = "one process cannot verify"
-	GoesOn       Trouble = "the sweep was begun before"
+	Resumed      Trouble = "resumed sweep"
 )
 
 // Troubles lists them: seeds take them in turns.
 func Troubles() []Trouble {
-	return []Trouble{NoTrouble, SignalOne, LaunchFails, ProcessDies, LeaderDies, DiskFull, NoKernelsOne, GoesOn}
+	return []Trouble{NoTrouble, SignalOne, LaunchFails, ProcessDies, LeaderDies, DiskFull, NoKernelsOne, Resumed}
 }
 
 // trial is one seed: a cluster, its sweep, and what became of it.
@@ -118,7 +118,7 @@ func (t *trial) prepare(rng *rand.Rand) {
 			}
 			return nil
 		}
-	case GoesOn: // the leader alone knows what has been done
+	case Resumed: // the leader alone knows what has been done
 		for _, c := range t.cases[:full] {
 			for pass := range plan.Passes {
 				t.log.Parts = append(t.log.Parts, record.Part{Key: c.Key, Pass: pass, Status: record.OK})

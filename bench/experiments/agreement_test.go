@@ -37,9 +37,9 @@ func TestFullAgreement(t *testing.T) {
 	require.Empty(t, a.Failures)
 }
 
-// A process that decides anything by itself is noticed, and nobody waits for it
-// for ever even then.
-func TestAgreementNoticesWhoDecidesAlone(t *testing.T) {
+// A process that decides anything by itself is detected, and no process waits for it
+// forever.
+func TestAgreementDetectsOwnDecisions(t *testing.T) {
 	for _, m := range Mistakes() {
 		a := agree(t, smallSeeds, m)
 		require.NotEmpty(t, a.Failures, m.Name)

@@ -94,7 +94,7 @@ func (b *Buckets) add(level string, first bool, regrets []float64) {
 	if b.Levels[level] == nil {
 		b.Levels[level], b.Changed[level] = &Regret{Policy: level}, &Regret{Policy: level}
 	}
-	b.Levels[level].All = append(b.Levels[level].All, regrets[said])
+	b.Levels[level].All = append(b.Levels[level].All, regrets[answerAsGiven])
 	b.Changed[level].All = append(b.Changed[level].All, regrets[changed])
 	for i, r := range regrets {
 		p := &b.Policies[i]

@@ -33,7 +33,7 @@ func TestBucketsFull(t *testing.T) {
 		fmt.Print(b.Markdown())
 	}
 	keepsItsPromise(t, all[0], all[0].Policies[changed])
-	mean, _, p95, _ := all[0].Policies[said].Summary()
+	mean, _, p95, _ := all[0].Policies[answerAsGiven].Summary()
 	require.LessOrEqual(t, mean, meanRegret+keptRegret)
 	require.LessOrEqual(t, p95, p95Regret)
 }

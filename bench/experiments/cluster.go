@@ -22,9 +22,9 @@ type Cluster struct {
 	params       []trainer.Param
 	// backward and forward are the computation in seconds as it was told.
 	backward, forward float64
-	// told is the standard deviation of its error's logarithm: less where it was
+	// input is the standard deviation of its error's logarithm: less where it was
 	// measured than where it was computed from FLOP/s.
-	told     float64
+	input    float64
 	noise    float64
 	sources  []cost.Source
 	Question recommend.Question
@@ -70,10 +70,10 @@ func NewCluster(seed uint64) Cluster {
 	}
 	c.backward = 4 * active * spread(rng, 1024, 32768) / uniform(rng, 200e12, 500e12)
 	c.forward = c.backward / 2
-	c.told = 0.1
+	c.input = 0.1
 	guessed := rng.IntN(2) == 0
 	if guessed {
-		c.told = 0.3
+		c.input = 0.3
 	}
 	c.Question = recommend.Question{
 		Params: c.params, Backward: c.backward, Forward: c.forward, ComputeGuessed: guessed,

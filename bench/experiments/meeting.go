@@ -113,7 +113,7 @@ func (w *wire) Report(r plan.Report) error {
 // wires are plan.Followers.
 type wires []*wire
 
-func (all wires) Tell(o plan.Order) {
+func (all wires) Send(o plan.Order) {
 	text, err := json.Marshal(o)
 	if err != nil {
 		panic(err) // an order is plain data

@@ -19,7 +19,7 @@ type policy struct {
 // The first policies: what the recommender says, the same after a second pass, and its
 // setting of least mean regret, which it says where that gains 1 % or more.
 const (
-	said = iota
+	answerAsGiven = iota
 	secondPass
 	changed
 )

@@ -54,7 +54,7 @@ func newTruth(c *Cluster, h Harshness, seed uint64) *truth {
 	t := &truth{c: c, slow: 1, backward: c.backward, forward: c.forward, seed: seed, known: map[messageKind]float64{}}
 	work := trainer.Work(c.params)
 	if !h.Exact {
-		told := c.told
+		told := c.input
 		if h.Compute > 0 {
 			told = h.Compute
 		}

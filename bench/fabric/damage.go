@@ -8,7 +8,7 @@ func (d damage) share(f *Fabric, w spec.World, g Group) float64 {
 	left := 1.0
 	for _, l := range d.links {
 		if g.holds(l.a) && g.holds(l.b) {
-			left = min(left, l.left)
+			left = min(left, l.share)
 		}
 	}
 	if g.world(w).Nodes == 1 {
@@ -48,7 +48,7 @@ func (g Group) withoutRails(f *Fabric, w spec.World, node int, dead map[int]bool
 		switch {
 		case !g.on(w, node, rail):
 		case own == 1:
-			return aloneWithoutRails(w.GPUsPerNode, rail, dead)
+			return shareOfSubstitute(w.GPUsPerNode, rail, dead)
 		case !dead[rail]:
 			live++
 		}
@@ -56,9 +56,9 @@ func (g Group) withoutRails(f *Fabric, w spec.World, node int, dead map[int]bool
 	return float64(live) / float64(own)
 }
 
-// aloneWithoutRails is what a GPU has of its NIC, or of the one it takes in its
+// shareOfSubstitute is what a GPU has of its NIC, or of the one it takes in its
 // place, where other GPUs of the node take NICs too; nothing where all are dead.
-func aloneWithoutRails(rails, own int, dead map[int]bool) float64 {
+func shareOfSubstitute(rails, own int, dead map[int]bool) float64 {
 	taken := substitute(rails, own, dead)
 	if taken < 0 {
 		return 0

@@ -101,7 +101,7 @@ type Model struct {
 	Nodes Span `yaml:"nodes"`
 	// BusBW is B inside one node, by the number of GPUs that take part.
 	BusBW map[int]float64 `yaml:"busbw"`
-	// ExtrapolatedGPUs lists the entries of BusBW that nobody measured.
+	// ExtrapolatedGPUs lists the entries of BusBW without a measurement.
 	ExtrapolatedGPUs []int `yaml:"extrapolated_gpus"`
 	// RailEfficiency is the share of the NICs' line rate reached between nodes.
 	RailEfficiency float64 `yaml:"rail_efficiency"`
@@ -109,7 +109,7 @@ type Model struct {
 	R              Law     `yaml:"r"`
 	Floor          Law     `yaml:"floor"`
 	Source         string  `yaml:"source"`
-	// Extrapolated says in words what of this model nobody measured.
+	// Extrapolated describes the parts of this model without measurements.
 	Extrapolated string `yaml:"extrapolated"`
 	// Bracket is between which ends those constants lie; nil where that is not known.
 	Bracket *Bracket `yaml:"bracket"`

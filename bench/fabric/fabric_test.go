@@ -76,7 +76,7 @@ func TestOneNodeIsTheSameInBothFiles(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyMeasuredIsSaid(t *testing.T) {
+func TestUnmeasuredPartsAreExtrapolated(t *testing.T) {
 	doubts := func(collective string, nodes, gpus int) []string {
 		m := resolve(t, "mi300x-pollara", nodes, gpus)
 		return m.Extrapolated[m.Whole()][collective]

@@ -39,8 +39,8 @@ type damage struct {
 }
 
 type linkDamage struct {
-	a, b int // ranks
-	left float64
+	a, b  int // ranks
+	share float64
 }
 
 var faults = []Fault{

@@ -145,7 +145,8 @@ func (f *Fabric) resolveGroup(m *Machine, g Group, broken damage) error {
 	return nil
 }
 
-// curve returns the constants for a collective and what of them nobody measured.
+// curve returns the constants for a collective and a description of the parts without
+// measurements.
 func (f *Fabric) curve(c collective.Collective, w spec.World) (Curve, []string) {
 	model := f.model(w.Nodes)
 	b, doubts := f.busBW(model, w)
@@ -169,7 +170,7 @@ func (f *Fabric) busBW(m *Model, w spec.World) (b float64, doubts []string) {
 	if w.Nodes > 1 {
 		rails := float64(min(g, f.Node.NICs)) * f.Node.NICLineRate * m.RailEfficiency
 		if g < f.Node.GPUs {
-			doubts = append(doubts, fmt.Sprintf("%d of %d GPUs a node: nobody measured fewer than all", g, f.Node.GPUs))
+			doubts = append(doubts, fmt.Sprintf("%d of %d GPUs per node: only all GPUs were measured", g, f.Node.GPUs))
 		}
 		if g == 1 {
 			return rails, doubts

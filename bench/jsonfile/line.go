@@ -66,9 +66,9 @@ func DecodeLine(line []byte, into any) error {
 // digits are those of a checksum.
 func digits(sum string) string { return sum[len(sumHead) : len(sumHead)+8] }
 
-// CutTorn parts a journal into its lines, without their newlines, and the number of
+// CutTruncated parts a journal into its lines, without their newlines, and the number of
 // bytes of a last line that was not written whole.
-func CutTorn(text []byte) (lines [][]byte, torn int) {
+func CutTruncated(text []byte) (lines [][]byte, torn int) {
 	whole := bytes.LastIndexByte(text, '\n') + 1
 	if whole == 0 {
 		return nil, len(text)

@@ -65,7 +65,7 @@ func TestLinesOfOtherFields(t *testing.T) {
 	}
 }
 
-func TestCutTorn(t *testing.T) {
+func TestCutTruncated(t *testing.T) {
 	for text, want := range map[string]struct {
 		lines string
 		torn  int
@@ -76,7 +76,7 @@ func TestCutTorn(t *testing.T) {
 		"a\nbc":     {"a", 2},
 		"a\n\nbc\n": {"a||bc", 0},
 	} {
-		lines, torn := jsonfile.CutTorn([]byte(text))
+		lines, torn := jsonfile.CutTruncated([]byte(text))
 		var list []string
 		for _, l := range lines {
 			list = append(list, string(l))

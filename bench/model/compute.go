@@ -15,7 +15,7 @@ var ErrCompute = errors.New("no compute time")
 // zeroes where it is not known.
 type Compute struct {
 	Backward, Forward float64
-	// Measured is true where somebody timed it, false for an estimate.
+	// Measured is true for a measured time, false for an estimate.
 	Measured bool
 	// Source says where the times are from.
 	Source string

@@ -15,8 +15,8 @@ const (
 	contradicts
 )
 
-// telling is the relative precision above which agreement says something.
-const telling = 0.05
+// decisivePrecision is the relative precision above which agreement says something.
+const decisivePrecision = 0.05
 
 // slack is the relative difference that is still agreement, beside the rounding
 // of the printed digits.
@@ -36,7 +36,7 @@ func (s *side) check(bytes int64, unit, scale float64) verdict {
 	switch {
 	case lo > s.alg.hi() || hi < s.alg.lo():
 		return contradicts
-	case s.alg.value() > 0 && s.alg.coarseness() <= telling && s.time.coarseness() <= telling:
+	case s.alg.value() > 0 && s.alg.coarseness() <= decisivePrecision && s.time.coarseness() <= decisivePrecision:
 		return agrees
 	}
 	return unsure

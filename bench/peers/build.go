@@ -142,7 +142,7 @@ func (b *builder) addTest(s *scan, set *setting) {
 			}
 			verify(into.res, t, r.sides[i].wrong, len(into.samples) == 0)
 			into.samples = append(into.samples, &r.sides[i])
-			into.doubt(set, r, &r.sides[i])
+			into.countWarning(set, r, &r.sides[i])
 		}
 		b.rows++
 	}

@@ -14,7 +14,7 @@ type building struct {
 	// matters.
 	owner   *setting
 	samples []*side
-	doubts  []doubt
+	counted []warningKey
 }
 
 // curve is what the result shares with others of its curve.

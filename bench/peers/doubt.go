@@ -7,28 +7,28 @@ import (
 	"zbench/bench/record"
 )
 
-// doubt is a warning about the samples of a result: the first that gave rise to
+// warningKey is a warning about the samples of a result: the first that gave rise to
 // it, and how many did.
-type doubt struct {
+type warningKey struct {
 	record.Warning
 	count int
 }
 
 // note counts a doubt and makes its warning the first time.
 func (into *building) note(code, hint string, message func() string) {
-	for i := range into.doubts {
-		if into.doubts[i].Code == code {
-			into.doubts[i].count++
+	for i := range into.counted {
+		if into.counted[i].Code == code {
+			into.counted[i].count++
 			return
 		}
 	}
-	into.doubts = append(into.doubts, doubt{record.Warning{Code: code, Message: message(), Hint: hint}, 1})
+	into.counted = append(into.counted, warningKey{record.Warning{Code: code, Message: message(), Hint: hint}, 1})
 }
 
 // warnings are the doubts about a result.
 func (into *building) warnings() []record.Warning {
 	out := []record.Warning{}
-	for _, d := range into.doubts {
+	for _, d := range into.counted {
 		if d.count > 1 {
 			d.Message += fmt.Sprintf(" (and %d more such lines)", d.count-1)
 		}
@@ -37,8 +37,8 @@ func (into *building) warnings() []record.Warning {
 	return out
 }
 
-// doubt says what is doubtful about one printed time.
-func (into *building) doubt(set *setting, r *row, s *side) {
+// countWarning says what is doubtful about one printed time.
+func (into *building) countWarning(set *setting, r *row, s *side) {
 	bytes := into.res.Bytes
 	at := s.rounding(bytes, set.unit, set.scale)
 	if at.fromAlg {
@@ -46,7 +46,7 @@ func (into *building) doubt(set *setting, r *row, s *side) {
 			return fmt.Sprintf("line %d: the log prints the time as %s, so the time is size over algbw (%s GB/s), which has more digits", r.line, s.time, s.alg)
 		})
 	}
-	if (at.hi-at.lo)/2 > telling*at.at {
+	if (at.hi-at.lo)/2 > decisivePrecision*at.at {
 		into.note("coarse_time", "too few digits to compare; leave this size out", func() string {
 			return fmt.Sprintf("line %d: the log prints the time as %s", r.line, s.time)
 		})

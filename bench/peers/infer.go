@@ -68,7 +68,7 @@ func uniqueRanks(c collective.Collective, ratio interval) int {
 // disagree is the error about a table whose rows are of no single number of
 // ranks.
 func disagree(line int) error {
-	return fmt.Errorf("%w: the rows of the table at line %d are of several worlds: their busbw over size/time is not that of one number of ranks; import each run on its own, with its header and device list",
+	return fmt.Errorf("%w: the rows of the table at line %d have different rank counts: no single rank count explains their busbw; import each run on its own, with its header and device list",
 		ErrCollective, line)
 }
 

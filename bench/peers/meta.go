@@ -26,11 +26,11 @@ type note struct {
 	line, count      int
 }
 
-// telltale is a text and what its line means.
-type telltale struct{ has, code, hint string }
+// linePattern is a text and what its line means.
+type linePattern struct{ has, code, hint string }
 
 // fatal reports whether the program that printed the line gave up.
-func (t telltale) fatal() bool {
+func (t linePattern) fatal() bool {
 	switch t.code {
 	case "test_timeout", "test_failure", "crash", "cancelled":
 		return true
@@ -41,9 +41,9 @@ func (t telltale) fatal() bool {
 // blocking is the code of a program that waits after each step.
 const blocking = "blocking"
 
-// telltales are the lines that qualify the numbers of a log. The first that a
+// linePatterns are the lines that qualify the numbers of a log. The first that a
 // line contains decides.
-var telltales = []telltale{
+var linePatterns = []linePattern{
 	{"Test timeout", "test_timeout", "a collective hung; the sweep is incomplete: find the host that the line names"},
 	{"Test NCCL failure", "test_failure", "the sweep is incomplete: read the log around this line"},
 	{"Test CUDA failure", "test_failure", "the sweep is incomplete: read the log around this line"},
@@ -68,7 +68,7 @@ const maxNote = 200
 
 // note takes a line that qualifies the numbers.
 func (s *scan) note(l line) bool {
-	for _, t := range telltales {
+	for _, t := range linePatterns {
 		if strings.Contains(l.text, t.has) {
 			s.addNote(t.code, strings.TrimSpace(l.text), t.hint, l.no)
 			if old := s.cur[l.stream]; old != nil {

@@ -10,7 +10,7 @@ import (
 // setting is what a test's rows have in common.
 type setting struct {
 	test *test
-	settled
+	timeUnit
 	collective.Collective
 	// ranks, nodes and perProc are those of one communicator; 0 for not known.
 	ranks, nodes, perProc int
@@ -32,7 +32,7 @@ func (s *scan) resolve(t *test, o Options) (*setting, error) {
 	}
 	out.ranks, out.nodes, out.world = sh.comm, sh.commNodes, sh.World
 	out.fromOptions(s, o)
-	out.settled = t.settle(out.ranks)
+	out.timeUnit = t.findTimeUnit(out.ranks)
 	if t.rows.n == 0 {
 		return out, nil
 	}
@@ -101,7 +101,7 @@ func (out *setting) fitRanks(s *scan, sh shape, from string, ratio interval) err
 	case ratio.empty() && from != "log":
 		return disagree(line)
 	case ratio.empty():
-		s.warn("busbw_contradicts", "import each run on its own; busbw is the printed one", "the rows of the table at line %d are of several worlds: their busbw over size/time is not that of one number of ranks", line)
+		s.warn("busbw_contradicts", "import each run on its own; busbw is the printed one", "the rows of the table at line %d have different rank counts: no single rank count explains their busbw", line)
 		return nil
 	case out.ranks == 0 && n > 0:
 		s.warn("ranks_from_ratio", "pass --ranks and --nodes to be sure", "the log lists no devices; busbw over size/time of the table at line %d is that of %d ranks", line, n)

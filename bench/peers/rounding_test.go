@@ -76,7 +76,7 @@ func TestRoundingOfRepeats(t *testing.T) {
 }
 
 // One warning for all lines of a result.
-func TestDoubtsAreCounted(t *testing.T) {
+func TestWarningsAreCounted(t *testing.T) {
 	log := text(t, "coarse.log")
 	rows := log[strings.Index(log, "  8589934592"):strings.Index(log, "# Out of")]
 	log = strings.Replace(log, rows, rows+"# Testing 2 cycle.\n"+rows+"# Testing 3 cycle.\n"+rows, 1)

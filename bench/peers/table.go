@@ -110,8 +110,8 @@ func (s *side) problem(wrong string) string {
 // bytes is the size of a row.
 func (t *test) bytes(r *row) int64 { return t.log.list[r.of].bytes }
 
-// settled is what a table's rows say together.
-type settled struct {
+// timeUnit is what a table's rows say together.
+type timeUnit struct {
 	unit float64
 	// unitFrom says how the unit is known: printed, rows, or assumed.
 	unitFrom string
@@ -120,10 +120,10 @@ type settled struct {
 	scale float64
 }
 
-// settle finds the time unit of a table and moves the rows that contradict it,
+// findTimeUnit finds the time unit of a table and moves the rows that contradict it,
 // or that nothing confirms, to the skips.
-func (t *test) settle(ranks int) settled {
-	out := settled{unit: t.layout.unit, unitFrom: "printed", scale: 1}
+func (t *test) findTimeUnit(ranks int) timeUnit {
+	out := timeUnit{unit: t.layout.unit, unitFrom: "printed", scale: 1}
 	if out.unit == 0 {
 		out.unit, out.unitFrom = t.findUnit()
 	}

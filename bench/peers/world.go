@@ -24,8 +24,8 @@ type device struct {
 	ordinal, bus string
 }
 
-// seat is where the device is, as far as the list tells.
-func (d device) seat() string { return d.host + " " + d.ordinal + " " + d.bus }
+// location is where the device is, as far as the list tells.
+func (d device) location() string { return d.host + " " + d.ordinal + " " + d.bus }
 
 func (d device) process() string { return d.host + " " + d.pid }
 
@@ -96,7 +96,7 @@ func (w *world) shape() shape {
 			s.mixedGPUs = s.mixedGPUs || len(gpus) > 1
 			s.GPU = d.gpu
 		}
-		seat := d.seat()
+		seat := d.location()
 		s.sameDevice = s.sameDevice || seats[seat]
 		seats[seat] = true
 		alike = alike && d.ordinal == w.devices[0].ordinal && d.bus == w.devices[0].bus

@@ -26,19 +26,19 @@ type ProcessFailure struct {
 	Failure
 }
 
-// Evidence is how far every rank got; nil where no launches were waited for.
+// Evidence is how far every rank got; nil if no launches were in progress.
 func (e *GroupError) Evidence() *record.Evidence { return e.evidence }
 
-// Timeout tells that all processes waited in vain, for a cause that none names.
+// Timeout reports whether every process only hit its deadline: the cause is unknown.
 func (e *GroupError) Timeout() bool {
 	return !slices.ContainsFunc(e.Failures, func(f ProcessFailure) bool { return f.Kind != FailedLate })
 }
 
-// blamed is the most failures that differ that an error quotes.
-const blamed = 3
+// maxNamed is the most different failures that an error quotes.
+const maxNamed = 3
 
-// Error quotes what failed: first the processes that failed of themselves, then
-// those that waited for them in vain. Failures that read the same are quoted once.
+// Error quotes the failures: first those of processes that failed themselves, then
+// those of processes that timed out waiting. Equal messages are quoted once.
 func (e *GroupError) Error() string {
 	type quote struct {
 		kind    FailureKind
@@ -59,7 +59,7 @@ func (e *GroupError) Error() string {
 	var texts []string
 	rest := 0
 	for i, q := range order {
-		if i >= blamed {
+		if i >= maxNamed {
 			rest += len(members[q])
 			continue
 		}
@@ -74,7 +74,7 @@ func (e *GroupError) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// named names the processes of some failures; one alone with its host.
+// named names the processes of some failures; a single one with its host.
 func (e *GroupError) named(failures []int) string {
 	numbers := make([]int, len(failures))
 	for i, at := range failures {
@@ -87,8 +87,8 @@ func (e *GroupError) named(failures []int) string {
 	return text
 }
 
-// blame is the error of all that failed in carrying out the order, nil for nothing.
-func (g *Group) blame(o Order, reports []Report) error {
+// describeFailures is the error of all failures in executing an order, nil if none.
+func (g *Group) describeFailures(o Order, reports []Report) error {
 	e := &GroupError{processes: len(reports)}
 	for i, r := range reports {
 		if r.Failure != nil {
@@ -102,8 +102,8 @@ func (g *Group) blame(o Order, reports []Report) error {
 	return e
 }
 
-// batch is the phase of an order's launches and how many are in a batch of them;
-// false where the order launches nothing.
+// batch is the phase of an order's launches and the number of them in a batch; false
+// if the order launches nothing.
 func (o Order) batch() (during string, launches int, ok bool) {
 	switch o.Do {
 	case DoVerify:
@@ -119,13 +119,13 @@ func (o Order) batch() (during string, launches int, ok bool) {
 	return "", 0, false
 }
 
-// join makes the evidence of all ranks that took part from that of the processes.
-// It is nil where no process has evidence and none was lost during launches.
+// join merges the processes' evidence into that of all active ranks. It is nil if no
+// process has evidence and none was lost during launches.
 func (g *Group) join(o Order, reports []Report) *record.Evidence {
 	all := &record.Evidence{}
 	var launched bool
 	all.During, all.Iterations, launched = o.batch()
-	told, missed := false, false
+	known, missed := false, false
 	for i, r := range slices.Backward(reports) {
 		if r.Failure == nil {
 			continue
@@ -134,11 +134,11 @@ func (g *Group) join(o Order, reports []Report) *record.Evidence {
 		missed = missed || e != nil || r.Failure.Kind == FailedLost
 		first, active := g.share(i)
 		if _, err := e.Progress(first, active); err == nil {
-			// The driver knows what it launched. The first process's evidence decides.
-			all.During, all.Iterations, told = e.During, e.Iterations, true
+			// The driver knows the launches. The first process's evidence decides.
+			all.During, all.Iterations, known = e.During, e.Iterations, true
 		}
 	}
-	if !told && (!launched || !missed) {
+	if !known && (!launched || !missed) {
 		return nil
 	}
 	var ranks []record.RankProgress
@@ -151,13 +151,13 @@ func (g *Group) join(o Order, reports []Report) *record.Evidence {
 	return all
 }
 
-// addShare is how far the ranks of one process got in the batch of all. A deadline
-// of its own becomes that of all.
+// addShare adds how far the ranks of one process got in the batch. A deadline of its
+// own becomes that of all.
 func addShare(all *record.Evidence, f *Failure, first, count int) []record.RankProgress {
 	n := all.Iterations
 	one := record.RankProgress{Enqueued: n, Begun: n, Ended: n, Finished: true}
 	switch {
-	case f == nil: // it has done all that was ordered
+	case f == nil: // it executed the whole order
 	case f.Evidence != nil:
 		e := f.Evidence
 		ranks, err := e.Progress(first, count)

@@ -10,42 +10,40 @@ import (
 	"zbench/bench/unit"
 )
 
-// Cost is what a launch of a case is thought to take, in seconds.
+// Cost is the expected time of a launch of a case, in seconds.
 type Cost struct {
-	// Launch is one launch in a burst; 0 is not known.
+	// Launch is one launch in a burst; 0 if unknown.
 	Launch float64
-	// Align is the 4-byte all_reduce that comes before each launch alone.
+	// Align is the 4-byte all_reduce before each isolated launch.
 	Align float64
 }
 
-// Span is a quantity between two bounds.
+// Span is the lower and upper bound of a quantity.
 type Span struct{ Low, High float64 }
 
 func (s *Span) add(low, high float64) { s.Low, s.High = s.Low+low, s.High+high }
 
-// Estimate is what is left of a sweep. It is about measured time: writing the
-// record, connecting and waiting between launches come on top.
+// Estimate is what is left of a sweep. It covers measured time only: connecting,
+// waiting between launches and writing the record take additional time.
 type Estimate struct {
-	// Cases are still to be run, Done were run before, Skipped are not run.
+	// Cases are still to run, Done have run before, Skipped do not run.
 	Cases, Done, Skipped int
-	// Passes are the passes over single cases that are left.
+	// Passes is the number of passes over single cases that are left.
 	Passes int
-	// Launches are those of each rank, Seconds of all that is left.
+	// Launches is per rank; Seconds is the total.
 	Launches, Seconds Span
-	// Unknown counts the cases of which no launch's time is known: for them
-	// Seconds.High is the limit of time, which slow launches pass.
+	// Unknown counts the cases with an unknown launch time. For them Seconds.High is
+	// the time limit, which slow launches exceed.
 	Unknown int
-	// Slow is the time of a launch in a burst, in seconds, from which on the limit
-	// of time does not hold for those cases, because a timing needs a few bursts; 0
-	// where there is no limit.
+	// Slow is the launch time in a burst, in seconds, above which those cases exceed
+	// the time limit, because a timing needs a few bursts; 0 if there is no limit.
 	Slow float64
-	// Ranks is the number of GPUs that are held while it runs.
+	// Ranks is the number of GPUs that the sweep occupies.
 	Ranks int
 }
 
-// Predict estimates the sweep of the cases on a world of so many ranks, of which
-// the parts are done. cost says what is known of a case; a part of its own knows
-// better.
+// Predict estimates the sweep of the cases on a world of ranks ranks, given the parts
+// that are done. cost is the expected time of a case; a measured part overrides it.
 func Predict(cases []Case, o Options, parts []record.Part, ranks int, cost func(Case) Cost) Estimate {
 	e := Estimate{Ranks: ranks}
 	have := map[string][]record.Part{}
@@ -83,8 +81,8 @@ func burstOf(c Case, o Options) Bursts {
 	return Bursts{Count: 1, Iterations: o.Iterations, Replays: c.Graph}
 }
 
-// measured is the seconds of a launch in the bursts of earlier passes, 0 where
-// there are none.
+// measured is the seconds of a launch in the bursts of earlier passes, 0 if there are
+// none.
 func measured(parts []record.Part) float64 {
 	for _, p := range parts {
 		if p.Burst != nil && len(p.Burst.Mean) > 0 {
@@ -108,8 +106,8 @@ func (e *Estimate) addPass(c Case, o Options, pass int, cost Cost) {
 	e.addTiming(PerPass(o.Isolated), cost.Launch, 2, cost.Align)
 }
 
-// addTiming adds samples of so many seconds and launches each; beside is the time
-// of a sample that its limit does not count.
+// addTiming adds samples of the given seconds and launches each; beside is the time of
+// a sample that does not count towards the time limit.
 func (e *Estimate) addTiming(rule stat.Rule, sample, launches, beside float64) {
 	fewest, most := rule.Bounds(sample)
 	low, high := float64(fewest), float64(most)
@@ -124,13 +122,13 @@ func (e *Estimate) addTiming(rule stat.Rule, sample, launches, beside float64) {
 	}
 }
 
-// GPUHours is the time of all GPUs that are held.
+// GPUHours is the time of all occupied GPUs, in hours.
 func (e Estimate) GPUHours() Span {
 	hours := float64(e.Ranks) / 3600
 	return Span{e.Seconds.Low * hours, e.Seconds.High * hours}
 }
 
-// Text says it in two or three lines; simulated tells that a model takes the time.
+// Text is the estimate in two or three lines; simulated is true on the loopback.
 func (e Estimate) Text(simulated bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d cases to run", e.Cases)
@@ -143,17 +141,17 @@ func (e Estimate) Text(simulated bool) string {
 	fmt.Fprintf(&b, ": %d passes, %s launches a rank.\n", e.Passes, e.Launches.text(unit.Number))
 	who, after := "It takes", "."
 	if simulated {
-		who, after = "SIMULATED: a real cluster would spend", ". The simulation itself takes seconds, here, and no GPU."
+		who, after = "SIMULATED: a real cluster would spend", ". The simulation takes seconds on this machine and needs no GPU."
 	}
 	fmt.Fprintf(&b, "%s %s of measured time, %s GPU-hours on %d GPUs%s\n",
 		who, e.Seconds.text(duration), e.GPUHours().text(unit.Digits), e.Ranks, after)
 	if e.Unknown > 0 && e.Slow > 0 {
-		fmt.Fprintf(&b, "What a launch takes is not known yet: more where one takes over %s.\n", unit.Seconds(e.Slow))
+		fmt.Fprintf(&b, "The launch time is unknown: the sweep takes longer if a launch takes over %s.\n", unit.Seconds(e.Slow))
 	}
 	return b.String()
 }
 
-// text prints both bounds, or one where they print alike.
+// text prints both bounds, or one if both print equal.
 func (s Span) text(form func(float64) string) string {
 	low, high := form(s.Low), form(s.High)
 	switch {
@@ -167,8 +165,7 @@ func (s Span) text(form func(float64) string) string {
 	return low + " to at most about " + high
 }
 
-// duration prints seconds, from two minutes on as minutes, from two hours on as
-// hours.
+// duration prints seconds; two minutes or more as minutes, two hours or more as hours.
 func duration(s float64) string {
 	switch {
 	case s >= 7200:

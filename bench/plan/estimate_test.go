@@ -162,7 +162,7 @@ func TestEstimateWithoutAModel(t *testing.T) {
 	require.Zero(t, e.Seconds.Low)
 	require.Equal(t, "14 cases to run: 28 passes, 3.85 k to at most about 3.08 M launches a rank.\n"+
 		"It takes at most about 11.2 s of measured time, at most about 3.19 GPU-hours on 1024 GPUs.\n"+
-		"What a launch takes is not known yet: more where one takes over 1.67 ms.\n", e.Text(false))
+		"The launch time is unknown: the sweep takes longer if a launch takes over 1.67 ms.\n", e.Text(false))
 	for i := range cases {
 		cases[i].Graph = 10
 	}

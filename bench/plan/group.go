@@ -6,24 +6,23 @@ import (
 	"slices"
 )
 
-// This file and lead.go are the agreement of several processes: all of them must
-// launch the same operations, or they wait for each other for ever. So one of
-// them, the leader, runs the sweep and gives orders, and the others obey. Those
-// read no clock, look at no sample and heed no signal of their own to decide
-// anything: they have nothing to decide with. A process that is alone needs none
-// of this and runs the sweep on its own Process.
+// This file and lead.go coordinate several processes. All of them must launch the same
+// operations, or they hang. So one of them, the leader, runs the sweep and sends
+// orders, and the followers execute them. A follower decides nothing by its own clock,
+// samples or signals. A single process runs the sweep on its own Process without
+// orders.
 
-// Process is one process's ranks: what carries out orders.
+// Process is the ranks of one process. It executes orders.
 type Process interface {
 	Driver
-	// Budget is what the ranks' buffers may take, those that are there included.
+	// Budget is the memory for the ranks' buffers, including those already allocated.
 	Budget() (Room, error)
-	// Allocate makes room for all cases that are not skipped, before the first Begin,
-	// and again where larger ones were added.
+	// Allocate allocates the buffers of all cases that are not skipped, before the
+	// first Begin, and again when larger cases were added.
 	Allocate(ctx context.Context, cases []Case) error
 }
 
-// Do is what an order asks for: a method of Process, or to end.
+// Do is the action of an order: a method of Process, or the end.
 type Do string
 
 // The orders.
@@ -38,42 +37,42 @@ const (
 	DoEnd      Do = "end"
 )
 
-// Order is one decision of the leader, the same for all processes. It travels as
-// JSON with the number of the protocol; what is not of this protocol is refused.
+// Order is one decision of the leader, equal for all processes. It is sent as JSON with
+// the protocol number; an order of another protocol is refused.
 type Order struct {
 	Do Do `json:"do"`
-	// Cases are what to make room for; Case and Pass are what begins.
+	// Cases are those to allocate; Case and Pass are those to begin.
 	Cases []Case `json:"cases,omitempty"`
 	Case  *Case  `json:"case,omitempty"`
 	Pass  int    `json:"pass,omitempty"`
-	// Count is the number of launches, of warm-up or alone, or which verification
-	// launch this is.
+	// Count is the number of warm-up or isolated launches, or the index of the
+	// verification launch.
 	Count int `json:"count,omitempty"`
-	// Bursts are what to take.
+	// Bursts are those to run.
 	Bursts *Bursts `json:"bursts,omitempty"`
 }
 
 // Followers are the other processes, as the leader sees them.
 type Followers interface {
-	// Tell gives an order to all of them. One that is lost is passed over.
-	Tell(Order)
-	// Reports waits for all answers to the last order and returns them in the
-	// order of the processes' ranks. A process that is lost, or does not answer in
-	// time, has the report Lost, one whose answer cannot be read has Unreadable.
+	// Send sends an order to all of them and ignores those that are lost.
+	Send(Order)
+	// Reports waits for all answers to the last order and returns them in the order of
+	// the processes' ranks. The report of a process that is lost or does not answer in
+	// time is Lost; that of an answer that cannot be read is Unreadable.
 	Reports() []Report
 }
 
-// Leader is the process that decides, as another sees it. Its errors mean that
-// it is lost.
+// Leader is the leading process, as a follower sees it. Its errors mean that the
+// leader is lost.
 type Leader interface {
 	// Next waits for the next order.
 	Next() (Order, error)
 	Report(Report) error
 }
 
-// Follow obeys the leader until the order to end. A signal, that is the end of
-// ctx, is passed on to the leader and changes nothing else. The error says that
-// the leader was lost.
+// Follow executes the leader's orders until the order to end. The end of ctx (a signal)
+// is reported to the leader and has no other effect. An error means that the leader was
+// lost.
 func Follow(ctx context.Context, p Process, leader Leader) error {
 	w := worker{p: p}
 	for {
@@ -84,7 +83,7 @@ func Follow(ctx context.Context, p Process, leader Leader) error {
 		if o.Do == DoEnd {
 			return nil
 		}
-		r := w.obey(o)
+		r := w.execute(o)
 		r.Stop = ctx.Err() != nil
 		if err := leader.Report(r); err != nil {
 			return fmt.Errorf("lost the process that leads the sweep: %w", err)
@@ -92,13 +91,13 @@ func Follow(ctx context.Context, p Process, leader Leader) error {
 	}
 }
 
-// worker carries out orders on one process's ranks, the leader's too.
+// worker executes orders on one process's ranks, including the leader's.
 type worker struct {
 	p Process
 	c Case
 }
 
-func (w *worker) obey(o Order) Report {
+func (w *worker) execute(o Order) Report {
 	var r Report
 	if err := w.carryOut(o, &r); err != nil {
 		r = Report{Failure: failureOf(err)}
@@ -106,12 +105,12 @@ func (w *worker) obey(o Order) Report {
 	return r.bounded()
 }
 
-// carryOut has no context to hand on: launches that one process cut short would
-// leave the others waiting.
+// carryOut passes no context on: if one process stopped its launches early, the others
+// would hang.
 func (w *worker) carryOut(o Order, r *Report) (err error) {
 	whole := context.Background()
 	if o.Do == DoBegin && o.Case == nil || o.Do == DoBurst && o.Bursts == nil {
-		return fmt.Errorf("%w: %q does not say of what", errOrder, o.Do)
+		return fmt.Errorf("%w: %q lacks its case", errOrder, o.Do)
 	}
 	switch o.Do {
 	case DoBudget:
@@ -131,7 +130,7 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 		r.Seconds, err = w.p.Burst(whole, *o.Bursts)
 	case DoIsolated:
 		r.Seconds, err = w.p.Isolated(whole, o.Count)
-		r.Unheld = !w.p.Held()
+		r.StartedEarly = !w.p.Held()
 	default:
 		err = fmt.Errorf("%w: %q is not known; %s", errOrder, o.Do, sameBuild)
 	}

@@ -128,7 +128,7 @@ func (l line) Report(r plan.Report) error {
 	return err
 }
 
-func (l *lines) Tell(o plan.Order) {
+func (l *lines) Send(o plan.Order) {
 	text, err := json.Marshal(o)
 	require.NoError(l.t, err)
 	for _, c := range l.orders {

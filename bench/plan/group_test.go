@@ -70,7 +70,7 @@ func TestOrdersTravelAsText(t *testing.T) {
 }
 
 // One process that cannot verify keeps all from it.
-func TestNobodyVerifiesWhatOneCannot(t *testing.T) {
+func TestNoProcessVerifiesWhatOneCannot(t *testing.T) {
 	parts := three()
 	parts[2].unverifiable = "no compiler"
 	a := axes(t, "all_reduce")

@@ -44,7 +44,7 @@ func taken(t *testing.T, unheld int) (record.Result, []record.Part) {
 }
 
 // Batches that outlived their hold are no samples and are taken again.
-func TestUnheldBatchesAreTakenAgain(t *testing.T) {
+func TestEarlyBatchesAreRepeated(t *testing.T) {
 	r, parts := taken(t, 3)
 	require.Equal(t, 3, parts[0].Isolated.Repeated)
 	require.Zero(t, parts[0].Isolated.Unheld)
@@ -56,7 +56,7 @@ func TestUnheldBatchesAreTakenAgain(t *testing.T) {
 
 // A host that never gets ahead does not hold the sweep up: after some batches the
 // launches are kept, and the case says so.
-func TestUnheldBatchesAreBounded(t *testing.T) {
+func TestRepeatedBatchesAreBounded(t *testing.T) {
 	r, parts := taken(t, 1<<30)
 	for _, p := range parts {
 		require.Equal(t, plan.MostRepeats, p.Isolated.Repeated)

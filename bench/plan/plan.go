@@ -1,6 +1,6 @@
-// Package plan turns what was asked for into cases with stable keys, and runs
-// them on a driver. It knows no GPU and no clock: the driver times, the runner
-// decides what is launched, how often, and how each case ended.
+// Package plan turns a request into cases with stable keys, and runs them on a driver.
+// It uses no GPU and no clock: the driver times; the runner decides what is launched,
+// how often, and how each case ended.
 package plan
 
 import (
@@ -19,21 +19,21 @@ type Axes struct {
 	Dtype       collective.Dtype
 	// Op is the reduction operator for the collectives that have one.
 	Op collective.Op
-	// MinBytes to MaxBytes are total sizes, each Factor times the one before, or
-	// with a Step that many bytes more.
+	// MinBytes to MaxBytes are total sizes. Each is Factor times the one before, or
+	// Step bytes larger if Step is set.
 	MinBytes, MaxBytes int64
 	Factor             int
 	Step               int64
-	// Graph is how often a burst's launches, captured into a graph, are replayed;
-	// 0 launches them one by one.
+	// Graph is the number of replays of a burst's launches, captured into a graph; 0
+	// launches them one by one.
 	Graph int
 	// InPlace lists the forms to run: false for two buffers, true for one.
 	InPlace []bool
 	World   spec.World
-	// Groups are sizes of sub-communicators: all disjoint groups of all nodes run
-	// at once. Strides are too, but of ranks so far apart. Scales are numbers of
-	// nodes: the first so many run, the others wait. All come beside the whole
-	// world.
+	// Groups are sizes of sub-communicators of consecutive ranks: all disjoint groups
+	// of all nodes run at once. Strides are distances between the ranks of groups that
+	// run at once. Scales are numbers of nodes: only the first nodes run. All are in
+	// addition to the whole world.
 	Groups, Strides, Scales []int
 }
 
@@ -41,24 +41,24 @@ type Axes struct {
 type Case struct {
 	Collective collective.Collective
 	Dtype      collective.Dtype
-	// Op is the operator's name, empty where the collective has none.
+	// Op is the operator's name, empty if the collective has none.
 	Op string
-	// Requested is the size asked for, Layout what it means for each rank.
+	// Requested is the requested size, Layout the resulting buffers of each rank.
 	Requested int64
 	Layout    collective.Layout
 	InPlace   bool
-	// Graph is how often a burst's graph is replayed, 0 for no graph.
+	// Graph is the number of replays of a burst's graph, 0 for no graph.
 	Graph int
-	// Split says which communicators run. Ranks is the size of one of them, Nodes
-	// the nodes it spans, Parallel how many run at once.
+	// Split defines the communicators. Ranks is the size of one of them, Nodes the
+	// number of nodes it spans, Parallel the number that run at once.
 	Split                        Split
 	Ranks, Nodes, GPUsPerProcess int
 	Parallel                     int
 	Key                          string
-	// Skip is why the case is not run, empty when it is.
+	// Skip is the reason why the case does not run, empty if it runs.
 	Skip string
-	// Extrapolated is true when the model behind a simulated time has parts that
-	// nobody measured.
+	// Extrapolated is true when parts of the model behind a simulated time have no
+	// measurements.
 	Extrapolated bool
 	// Bracket is the model's time of a launch and those at the ends of its bracket; nil
 	// where it has none.
@@ -68,7 +68,7 @@ type Case struct {
 // maxSizes is the most sizes of a sweep by steps: more is a mistake in the step.
 const maxSizes = 10_000
 
-// Validate reports axes that make no sweep; the error says which and what is valid.
+// Validate reports invalid axes; the error states the valid values.
 func (a Axes) Validate() error {
 	switch {
 	case len(a.Collectives) == 0:
@@ -86,19 +86,19 @@ func (a Axes) Validate() error {
 	case a.World.Size() < 1:
 		return errors.New("there must be at least one rank")
 	case len(a.InPlace) == 0:
-		return errors.New("neither in place nor out of place is asked for")
+		return errors.New("--place selects neither in place nor out of place")
 	}
 	for _, c := range a.Collectives {
 		if c.Reduces && a.Dtype.MovedOnly {
-			return fmt.Errorf("%s cannot reduce %s: it can only be moved; choose another dtype, or a collective that does not reduce", c.Name, a.Dtype.Name)
+			return fmt.Errorf("%s cannot reduce %s; choose another dtype, or a collective that does not reduce", c.Name, a.Dtype.Name)
 		}
 	}
 	return a.validateSplits()
 }
 
-// Cases lists the sweep: the whole world first, then groups, strides and scales; in each,
-// collective by collective, sizes upwards, out of place before in place. The axes
-// must be valid.
+// Cases lists the sweep: the whole world first, then groups, strides and scales. Within
+// each the order is by collective, ascending size, out of place before in place. The
+// axes must be valid.
 func (a Axes) Cases() []Case {
 	var cases []Case
 	for _, s := range a.splits() {
@@ -112,7 +112,7 @@ func (a Axes) ofSplit(s Split) []Case {
 	for _, coll := range a.Collectives {
 		for _, inPlace := range a.InPlace {
 			if inPlace && coll.InPlace == collective.Never && len(a.InPlace) > 1 {
-				continue // asked for with all others, and meaningless
+				continue // the collective has no such form
 			}
 			for _, size := range a.sizes() {
 				cases = append(cases, a.at(s, coll, size, inPlace))
@@ -122,7 +122,7 @@ func (a Axes) ofSplit(s Split) []Case {
 	return cases
 }
 
-// sizes lists the total sizes, upwards. None overflows.
+// sizes lists the total sizes in ascending order, without overflow.
 func (a Axes) sizes() []int64 {
 	var all []int64
 	for size := a.MinBytes; ; {
@@ -164,15 +164,15 @@ func (a Axes) at(s Split, coll collective.Collective, size int64, inPlace bool) 
 	}
 	switch {
 	case c.Layout.Bytes == 0:
-		c.Skip = fmt.Sprintf("rounds to 0: %s over %d ranks of %s leaves less than 16 bytes or one element a rank", unit.Bytes(size), ranks, a.Dtype.Name)
+		c.Skip = fmt.Sprintf("rounds to 0: %s over %d ranks of %s leaves less than 16 bytes or one element per rank", unit.Bytes(size), ranks, a.Dtype.Name)
 	case inPlace && coll.InPlace == collective.Never:
-		c.Skip = "in place " + coll.Name + " overwrites what it has yet to send"
+		c.Skip = "in place " + coll.Name + " would overwrite data before they are sent"
 	}
 	return c
 }
 
-// Like is the case of another size on the curve that a result of this sweep is of;
-// false where the axes have no such curve.
+// Like is the case of another size on the curve of a result of this sweep; false if the
+// axes have no such curve.
 func (a Axes) Like(r record.Result, bytes int64) (Case, bool) {
 	coll, err := collective.ByName(r.Collective)
 	if err != nil {
@@ -186,8 +186,8 @@ func (a Axes) Like(r record.Result, bytes int64) (Case, bool) {
 	return Case{}, false
 }
 
-// Planned is the case's record before anything has run: skipped where it will
-// not be run, else interrupted, which it is should the sweep end here.
+// Planned is the case's record before anything has run: skipped if it will not run,
+// otherwise interrupted, which is its status if the sweep ends before it.
 func (c Case) Planned() record.Result {
 	status, reason := record.Interrupted, "stopped before this case was finished"
 	if c.Skip != "" {

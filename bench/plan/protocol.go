@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// Protocol is the number of the agreement of processes. It changes whenever a
+// Protocol is the version of the messages between processes. It changes whenever a
 // process of an older zbench could misread an Order or a Report.
 const Protocol = 1
 
-// The fields of what travels, beside the number of the protocol.
+// The fields of the messages, without the protocol number.
 type (
 	orderFields  Order
 	reportFields Report
@@ -25,8 +25,8 @@ func (o Order) MarshalJSON() ([]byte, error) {
 	}{Protocol, orderFields(o)})
 }
 
-// UnmarshalJSON refuses an order of another protocol, or with a field that this
-// zbench does not know: it must not be carried out in part.
+// UnmarshalJSON refuses an order of another protocol, or with an unknown field: an
+// order must not be executed in part.
 func (o *Order) UnmarshalJSON(text []byte) error {
 	var in struct {
 		Protocol int `json:"protocol"`
@@ -47,15 +47,15 @@ func (r Report) MarshalJSON() ([]byte, error) {
 	}{Protocol, reportFields(r)})
 }
 
-// UnmarshalJSON refuses a report of another protocol, with a field that this zbench
-// does not know, or with what no process reports.
+// UnmarshalJSON refuses a report of another protocol, with an unknown field, or with
+// values that no process reports.
 func (r *Report) UnmarshalJSON(text []byte) error {
 	var in struct {
 		Protocol int `json:"protocol"`
 		reportFields
 	}
 	if len(text) > MaxReport {
-		return fmt.Errorf("a report of %d bytes: the most is %d", len(text), MaxReport)
+		return fmt.Errorf("a report has %d bytes; the limit is %d", len(text), MaxReport)
 	}
 	if err := decode("a report", text, &in); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (r *Report) UnmarshalJSON(text []byte) error {
 	if in.Verified.Wrong < 0 || in.Budget.Bytes < 0 || in.Budget.Cache < 0 {
 		return fmt.Errorf("a report with a negative count: %d wrong elements, %d bytes, cache of %d bytes", in.Verified.Wrong, in.Budget.Bytes, in.Budget.Cache)
 	}
-	*r = Report(in.reportFields).bounded() // another process may not have cut its texts
+	*r = Report(in.reportFields).bounded() // the sender may not have limited its texts
 	return nil
 }
 

@@ -11,27 +11,28 @@ import (
 	"zbench/bench/record"
 )
 
-// MaxReport is the most bytes of a report, as JSON, of a process that holds up to
+// MaxReport is the limit of a report's size as JSON, in bytes, for a process with up to
 // 1,024 ranks. A report of one rank with MaxBatch times has about 2 KiB.
 const MaxReport = 2 << 20
 
-// Texts in a report are cut to so many bytes.
+// Limits of the texts in a report, in bytes.
 const (
 	maxText      = 4 << 10
 	maxRankError = 256
 )
 
-// Report is what one process answers to an order: about its own ranks, in their
-// order. It travels as JSON with the number of the protocol, and comes back the
-// same to the last bit; what is not of this protocol is refused.
+// Report is the answer of one process to an order, for its own ranks in their order. It
+// is sent as JSON with the protocol number, without loss of a bit; a report of another
+// protocol is refused.
 type Report struct {
 	// Failure is what failed, nil for nothing.
 	Failure *Failure `json:"failure,omitempty"`
-	// Stop tells that this process was asked to stop. It obeys until the leader
-	// ends the sweep.
+	// Stop is true if this process received a signal to stop. It executes orders until
+	// the leader ends the sweep.
 	Stop bool `json:"stop,omitempty"`
-	// Unheld tells that launches alone began before the host had enqueued them all.
-	Unheld bool `json:"unheld,omitempty"`
+	// StartedEarly is true if isolated launches started before the host had enqueued all
+	// of them.
+	StartedEarly bool `json:"unheld,omitempty"`
 	// Seconds are of this process's ranks, by burst × rank or launch × rank.
 	Seconds      []float64    `json:"seconds,omitempty"`
 	Budget       Room         `json:"budget"`
@@ -39,16 +40,16 @@ type Report struct {
 	Verified     Verification `json:"verified"`
 }
 
-// FailureKind is how a process failed in carrying out an order.
+// FailureKind is how a process failed in executing an order.
 type FailureKind string
 
-// The kinds, from the one that explains most to the one that explains nothing.
+// The kinds, from the most to the least specific cause.
 const (
-	// FailedLost: the process does not answer. The leader's side says so.
+	// FailedLost: the process does not answer. The leader sets this kind.
 	FailedLost FailureKind = "lost"
 	// FailedCall: something failed in this process itself.
 	FailedCall FailureKind = "failed"
-	// FailedOrder: the order, or the report on it, is not understood.
+	// FailedOrder: the order, or the report on it, cannot be decoded.
 	FailedOrder FailureKind = "refused"
 	// FailedAsync: a communicator reports an asynchronous error. The cause may be
 	// another process.
@@ -62,38 +63,37 @@ var failureKinds = []FailureKind{FailedLost, FailedCall, FailedOrder, FailedAsyn
 // Failure is what went wrong in one process.
 type Failure struct {
 	Kind FailureKind `json:"kind"`
-	// Message says it in words, without the evidence.
+	// Message describes the failure, without the evidence.
 	Message string `json:"message"`
-	// Evidence is how far the process's ranks got, by their numbers in the world;
-	// nil where that is not known.
+	// Evidence is how far the process's ranks got, by their numbers in the world; nil
+	// if unknown.
 	Evidence *record.Evidence `json:"evidence,omitempty"`
 }
 
-// Lost is the report, made on the leader's side, of a process that does not answer.
+// Lost is the report that the leader creates for a process that does not answer.
 func Lost(message string) Report {
 	return Report{Failure: &Failure{Kind: FailedLost, Message: message}}.bounded()
 }
 
-// Unreadable is the report, made on the leader's side, of a process whose answer
-// cannot be read.
+// Unreadable is the report that the leader creates for an answer that cannot be read.
 func Unreadable(err error) Report {
 	return Report{Failure: &Failure{Kind: FailedOrder, Message: err.Error()}}.bounded()
 }
 
-// errOrder is an order that cannot be carried out as it stands.
-var errOrder = errors.New("an order that this zbench cannot carry out")
+// errOrder is an order that cannot be executed.
+var errOrder = errors.New("an order that this zbench cannot execute")
 
-// sameBuild is what to do about a message that is not understood.
+// sameBuild is the hint for a message that cannot be decoded.
 const sameBuild = "all processes must run the same version of zbench"
 
-// failureOf makes data of what a process's driver says.
+// failureOf converts a driver's error to a Failure.
 func failureOf(err error) *Failure {
 	f := &Failure{Kind: FailedCall, Message: err.Error()}
 	var late interface{ Timeout() bool }
 	timeout := errors.As(err, &late) && late.Timeout()
 	if stuck, ok := errors.AsType[Stuck](err); ok && stuck.Evidence() != nil {
 		f.Evidence = stuck.Evidence()
-		// The leader says what the evidence of all processes comes to.
+		// The leader describes the evidence of all processes.
 		f.Message = strings.TrimSuffix(f.Message, "; "+f.Evidence.Text())
 	}
 	switch {
@@ -107,12 +107,12 @@ func failureOf(err error) *Failure {
 	return f
 }
 
-// bounded is the report as it may travel: no text is longer than it has to be, all
-// of them are UTF-8, and all times are numbers.
+// bounded is the report as it can be sent: texts are within their limits and valid
+// UTF-8, and all times are finite.
 func (r Report) bounded() Report {
 	notFinite := func(s float64) bool { return math.IsNaN(s) || math.IsInf(s, 0) }
 	if i := slices.IndexFunc(r.Seconds, notFinite); i >= 0 {
-		r = Report{Failure: &Failure{Kind: FailedCall, Message: fmt.Sprintf("time %d of %d is %g s: no clock shows that", i+1, len(r.Seconds), r.Seconds[i])}}
+		r = Report{Failure: &Failure{Kind: FailedCall, Message: fmt.Sprintf("time %d of %d is %g s; a time must be finite", i+1, len(r.Seconds), r.Seconds[i])}}
 	}
 	r.Unverifiable, r.Verified.First = clip(r.Unverifiable, maxText), clip(r.Verified.First, maxText)
 	if r.Failure == nil {
@@ -132,7 +132,7 @@ func (r Report) bounded() Report {
 	return r
 }
 
-// clip cuts a text to at most so many bytes of UTF-8.
+// clip shortens a text to at most the given bytes of UTF-8.
 func clip(text string, most int) string {
 	const more = "…"
 	whole := strings.ToValidUTF8(text[:min(len(text), most+1)], string(utf8.RuneError))

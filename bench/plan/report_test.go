@@ -20,7 +20,7 @@ import (
 func drawnReport(t *rapid.T) plan.Report {
 	finite := rapid.Float64().Filter(func(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) })
 	r := plan.Report{
-		Stop: rapid.Bool().Draw(t, "stop"), Unheld: rapid.Bool().Draw(t, "unheld"),
+		Stop: rapid.Bool().Draw(t, "stop"), StartedEarly: rapid.Bool().Draw(t, "unheld"),
 		Seconds:      rapid.SliceOf(finite).Draw(t, "seconds"),
 		Budget:       plan.Room{Bytes: rapid.Int64Min(0).Draw(t, "bytes"), Cache: rapid.Int64Min(0).Draw(t, "cache")},
 		Unverifiable: rapid.String().Draw(t, "unverifiable"),
@@ -98,7 +98,7 @@ func TestMessagesOfOtherVersionsAreRefused(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(`{"protocol":1,"failure":{"kind":"failed","message":"`+talk+`"}}`), &r))
 	require.Len(t, r.Failure.Message, 4<<10)
 	long := `{"protocol":1,"unverifiable":"` + strings.Repeat("x", plan.MaxReport) + `"}`
-	require.ErrorContains(t, json.Unmarshal([]byte(long), &plan.Report{}), "the most is 2097152")
+	require.ErrorContains(t, json.Unmarshal([]byte(long), &plan.Report{}), "the limit is 2097152")
 }
 
 // reported is what the first follower reports on an order to take launches alone.
@@ -166,7 +166,7 @@ func TestTimesThatAreNoNumbers(t *testing.T) {
 // told are followers that report what they are given.
 type told []plan.Report
 
-func (told) Tell(plan.Order)          {}
+func (told) Send(plan.Order)          {}
 func (r told) Reports() []plan.Report { return r }
 
 // Whatever text arrives as a report, it is refused, or stays the same on its way and

@@ -122,7 +122,7 @@ func TestResumeAfterEveryPass(t *testing.T) {
 }
 
 // A pass that was cut short is not logged; what was logged before it stays.
-func TestCutPassIsTakenWholeLater(t *testing.T) {
+func TestInterruptedPassIsRepeated(t *testing.T) {
 	cases := smallSweep(t)
 	var parts []record.Part
 	ctx, stop := context.WithCancel(context.Background())

@@ -8,33 +8,33 @@ import (
 	"zbench/bench/unit"
 )
 
-// A rank has one allocation of device memory, its arena. It begins with ArenaHead
-// bytes for the driver; behind them each case lays out its own buffers, as if no
-// other case existed.
+// A rank has one allocation of device memory, its arena. It starts with ArenaHead bytes
+// for the driver. Each case places its buffers after them, independently of the other
+// cases.
 const (
-	// Align is what every buffer begins on, in bytes: more than a line of the
-	// device's caches and than any library's widest access.
+	// Align is the alignment of every buffer, in bytes: more than a cache line of the
+	// device and than the widest access of a library.
 	Align = 512
-	// ArenaHead is the part of an arena in front of the buffers, in bytes.
+	// ArenaHead is the part of an arena before the buffers, in bytes.
 	ArenaHead = 2 * Align
-	// cacheFactor is how many times the last level of cache buffers rotate over.
+	// cacheFactor is the size that buffers rotate over, in sizes of the last-level cache.
 	cacheFactor = 2
 )
 
-// Room is what the ranks' buffers may take.
+// Room is the memory for the ranks' buffers.
 type Room struct {
 	// Bytes is the memory of one rank, the least over all ranks.
 	Bytes int64 `json:"bytes"`
-	// Cache is the size of the last level of cache that buffers rotate over, in
-	// bytes, the largest over all ranks; 0 for no rotation.
+	// Cache is the size of the last-level cache that buffers rotate over, in bytes, the
+	// largest of all ranks; 0 disables rotation.
 	Cache int64 `json:"cache,omitempty"`
 }
 
-// Places are where a case's buffers lie in a rank's arena, in bytes. Launches
-// rotate over Slots pairs of buffers; a pair in place is one buffer.
+// Places are the offsets of a case's buffers in a rank's arena, in bytes. Launches
+// rotate over Slots pairs of buffers; in place a pair is one buffer.
 type Places struct {
-	// Send and Recv are where the buffers of slot 0 begin, SendStride and RecvStride
-	// how far those of the next slot are from them.
+	// Send and Recv are the offsets of the buffers of slot 0, SendStride and RecvStride
+	// the distances to those of the next slot.
 	Send, Recv             int64
 	SendStride, RecvStride int64
 	Slots                  int64
@@ -42,8 +42,9 @@ type Places struct {
 	Arena int64
 }
 
-// Places lays the case's buffers out. The larger of the two buffers rotates over
-// at least cacheFactor times the cache, so that no launch finds its data there.
+// Places computes the offsets of the case's buffers. The larger of the two buffers
+// rotates over at least cacheFactor times the cache, so that no launch finds its data
+// in the cache.
 func (c Case) Places(cache int64) Places {
 	send, recv := aligned(c.Layout.SendBytes), aligned(c.Layout.RecvBytes)
 	both := send + recv
@@ -62,8 +63,8 @@ func (c Case) Places(cache int64) Places {
 	return p
 }
 
-// Arena is the number of bytes that one rank needs for all cases that are not
-// skipped: the largest case's.
+// Arena is the number of bytes that one rank needs for all cases that are not skipped:
+// the maximum over the cases.
 func Arena(cases []Case, cache int64) int64 {
 	need := int64(ArenaHead)
 	for _, c := range cases {
@@ -74,8 +75,8 @@ func Arena(cases []Case, cache int64) int64 {
 	return need
 }
 
-// Fit marks the cases whose arena is larger than the room of a rank. Those that
-// are left need Arena bytes together, which is no more than the room.
+// Fit skips the cases whose arena is larger than the room of a rank. The others need
+// Arena bytes, which is no more than the room.
 func Fit(cases []Case, r Room) {
 	for i := range cases {
 		c := &cases[i]
@@ -85,16 +86,16 @@ func Fit(cases []Case, r Room) {
 		}
 		c.Skip = fmt.Sprintf("memory: a rank's buffers need %s of %s", unit.Bytes(need), unit.Bytes(r.Bytes))
 		if warm := c.Places(0).Arena; warm <= r.Bytes {
-			c.Skip += fmt.Sprintf("; %s where they need not rotate over the cache (--cache warm)", unit.Bytes(warm))
+			c.Skip += fmt.Sprintf("; %s without rotation over the cache (--cache warm)", unit.Bytes(warm))
 		}
 	}
 }
 
-// aligned rounds a size up. Beyond 4 EiB it stays there, which no memory has, so
-// that the sum of two sizes is still a number.
+// aligned rounds a size up. It saturates at 4 EiB, more than any memory, so that the
+// sum of two sizes does not overflow.
 func aligned(bytes int64) uint64 {
 	return min((uint64(max(bytes, 0))+Align-1)/Align*Align, 1<<62)
 }
 
-// signed is n, or the largest int64, which no memory has.
+// signed is n, or at most the largest int64, more than any memory.
 func signed(n uint64) int64 { return int64(min(n, math.MaxInt64)) } //nolint:gosec // it is bounded

@@ -8,70 +8,68 @@ import (
 	"zbench/bench/stat"
 )
 
-// Driver runs launches and times them. Its errors say what failed and where. Its
-// slices are good until the next call, and every call returns early, with an
-// error, when ctx is cancelled. It launches what it is asked to, no more and no
-// less, and is asked for at most MaxBatch at once. An error of launches that did
-// not end may be a Stuck one.
+// Driver runs launches and times them. Its errors state what failed and where. Its
+// slices are valid until the next call. A call returns early with an error when ctx is
+// cancelled. The driver runs exactly the requested launches, at most MaxBatch per call.
+// The error of launches that did not end can be Stuck.
 type Driver interface {
 	// Begin announces the case and the pass that the next calls belong to.
 	Begin(c Case, pass int) error
-	// Unverifiable is why the case that has begun cannot be verified, empty when
-	// it can.
+	// Unverifiable is the reason why the current case cannot be verified, empty if it
+	// can.
 	Unverifiable(c Case) string
 	// Verify launches the case once and checks every element of every result.
 	Verify(ctx context.Context, c Case, launch int) (Verification, error)
-	// WarmUp launches the case so many times back to back on every rank and waits.
-	// It returns seconds per launch by rank, which are a guess and no sample.
+	// WarmUp launches the case back to back on every rank and waits. It returns seconds
+	// per launch by rank, as an estimate: they are no samples.
 	WarmUp(ctx context.Context, launches int) ([]float64, error)
-	// Burst takes bursts: each launches the case back to back on every rank and
-	// waits. It returns seconds per launch, by burst × rank.
+	// Burst runs bursts: each launches the case back to back on every rank and waits.
+	// It returns seconds per launch, by burst × rank.
 	Burst(ctx context.Context, b Bursts) ([]float64, error)
-	// Isolated launches it so many times, each alone, and returns the seconds by
-	// launch × rank.
+	// Isolated runs isolated launches and returns the seconds by launch × rank.
 	Isolated(ctx context.Context, launches int) ([]float64, error)
-	// Held tells whether the launches of the last Isolated were all enqueued before
-	// the first of them began: else their times may be the host's.
+	// Held reports whether all launches of the last Isolated were enqueued before the
+	// first of them started. Otherwise their times may include the host.
 	Held() bool
-	// EventFloor is the seconds that isolated timing shows for nothing at all.
+	// EventFloor is the time between two events with nothing between them, in seconds.
 	EventFloor() float64
 }
 
-// Stuck is an error that knows how far every rank got.
+// Stuck is an error with the evidence how far every rank got.
 type Stuck interface {
 	error
 	Evidence() *record.Evidence
 }
 
 // Bursts are Count bursts of Iterations launches. With Replays the launches of a
-// burst are captured into a graph, which is replayed so often instead.
+// burst are captured into a graph, which is replayed that many times.
 type Bursts struct {
 	Count      int `json:"count"`
 	Iterations int `json:"iterations"`
 	Replays    int `json:"replays,omitempty"`
 }
 
-// Launches are those of one burst.
+// Launches is the number of launches of one burst.
 func (b Bursts) Launches() int { return b.Iterations * max(b.Replays, 1) }
 
-// Verification is what one verification launch found.
+// Verification is the result of one verification launch.
 type Verification struct {
-	// Wrong is the number of wrong elements over all ranks; First says where the
-	// first is, what was expected and what was there.
+	// Wrong is the number of wrong elements over all ranks; First describes the first
+	// of them: where it is, the expected and the found value.
 	Wrong int64
 	First string
 }
 
-// MaxBatch is the most bursts, or launches alone, that a driver is asked for at
-// once: its answer must be gathered from every process.
+// MaxBatch is the most bursts or isolated launches per call of a driver: the times are
+// gathered from every process.
 const MaxBatch = 64
 
-// MostRepeats is how many batches of launches alone a pass takes again because the
-// host was still enqueueing when they began. Each tells the driver how long to hold
-// the next back; where none does, the host is too slow, and later ones are kept.
+// MostRepeats is the most batches of isolated launches that a pass repeats because they
+// started while the host was still enqueueing. Each lets the driver lengthen the next
+// hold. If this does not suffice, the host is too slow, and later batches are kept.
 const MostRepeats = 8
 
-// Options say how often each case is launched.
+// Options set how often each case is launched.
 type Options struct {
 	// Warmup launches come first and are not timed (rccl-tests -w).
 	Warmup int
@@ -79,7 +77,7 @@ type Options struct {
 	Iterations int
 	// Checks is the number of verification launches (rccl-tests -c).
 	Checks int
-	// Burst and Isolated say when enough samples are taken.
+	// Burst and Isolated set when there are enough samples.
 	Burst, Isolated stat.Rule
 	// EveryRank keeps each rank's interval of every isolated launch.
 	EveryRank bool
@@ -93,11 +91,11 @@ func DefaultOptions() Options {
 	return o
 }
 
-// MaxLaunches is the most launches that one call of a driver is asked for: more is
-// a mistake, and the loops count in 32 bits.
+// MaxLaunches is the most launches per call of a driver: more is a mistake, and the
+// loops count in 32 bits.
 const MaxLaunches = 1_000_000
 
-// Validate reports counts that measure nothing, or that no driver can count.
+// Validate reports counts that measure nothing or exceed a driver's range.
 func (o Options) Validate() error {
 	switch {
 	case o.Warmup < 0 || o.Warmup > MaxLaunches:
@@ -145,7 +143,7 @@ func Resume(ctx context.Context, cases []Case, d Driver, o Options, kept Log, do
 
 // take takes one pass's samples of a case; whole is false when it was cut short.
 func take(ctx context.Context, c Case, d Driver, o Options, pass int) (part record.Part, whole bool) {
-	t := &taking{c: c, late: map[int]int{}, everyRank: o.EveryRank, part: record.Part{Key: c.Key, Pass: pass, Status: record.OK}}
+	t := &passRun{c: c, late: map[int]int{}, everyRank: o.EveryRank, part: record.Part{Key: c.Key, Pass: pass, Status: record.OK}}
 	err := d.Begin(c, pass)
 	if err == nil && o.Warmup > 0 {
 		err = t.warmUp(ctx, d, o.Warmup)

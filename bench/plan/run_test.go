@@ -161,7 +161,7 @@ func TestIsolatedLaunches(t *testing.T) {
 
 // Who came last is not known where the shortest interval is of two ranks: on a
 // clock that ticks the first of them would be blamed for nothing.
-func TestTiesBlameNobody(t *testing.T) {
+func TestTiesNameNoRank(t *testing.T) {
 	d := &script{ranks: 8, isolated: func(launch, rank int) float64 {
 		if rank == 3 || rank == 5 && launch%2 == 0 {
 			return 1e-3

@@ -13,46 +13,46 @@ import (
 	"zbench/bench/stat"
 )
 
-// taking is one pass over one case while it is measured.
-type taking struct {
+// passRun is one pass over one case while it is measured.
+type passRun struct {
 	c    Case
 	part record.Part
 	late map[int]int
-	// groups holds the isolated launches of each of the groups that run at once.
+	// groups has the isolated launches of each of the groups that run at once.
 	groups [][]float64
-	// everyRank asks to keep each rank's interval.
+	// everyRank keeps the interval of each rank.
 	everyRank bool
-	// launch is what a launch took in the warm-up, in seconds; 0 is not known.
+	// launch is the time of a launch in the warm-up, in seconds; 0 if unknown.
 	launch float64
 }
 
-// fail ends the pass with an error and the evidence that it brings.
-func (t *taking) fail(err error) {
+// fail ends the pass with an error and its evidence.
+func (t *passRun) fail(err error) {
 	t.end(record.Failed, err.Error())
 	if stuck, ok := errors.AsType[Stuck](err); ok {
 		t.part.Evidence = stuck.Evidence()
 	}
 }
 
-func (t *taking) end(status record.Status, reason string) {
+func (t *passRun) end(status record.Status, reason string) {
 	t.part.Status, t.part.Reason = status, reason
 }
 
-// ranks is the number of all ranks that take part.
-func (t *taking) ranks() int { return t.c.Ranks * max(t.c.Parallel, 1) }
+// ranks is the number of active ranks.
+func (t *passRun) ranks() int { return t.c.Ranks * max(t.c.Parallel, 1) }
 
-// whole holds a driver's answer to the rows of all ranks that it was asked for.
-func (t *taking) whole(rows int) func([]float64, error) ([]float64, error) {
+// whole checks that a driver's answer has the requested rows of all ranks.
+func (t *passRun) whole(rows int) func([]float64, error) ([]float64, error) {
 	return func(seconds []float64, err error) ([]float64, error) {
 		if want := rows * t.ranks(); err == nil && len(seconds) != want {
-			err = fmt.Errorf("%d times of %d ranks, not %d: not all launched the same", len(seconds), t.ranks(), want)
+			err = fmt.Errorf("%d times of %d ranks instead of %d: the processes launched different operations", len(seconds), t.ranks(), want)
 		}
 		return seconds, err
 	}
 }
 
-// warmUp launches what is not counted.
-func (t *taking) warmUp(ctx context.Context, d Driver, launches int) error {
+// warmUp runs the launches that are not counted.
+func (t *passRun) warmUp(ctx context.Context, d Driver, launches int) error {
 	ranks, err := t.whole(1)(d.WarmUp(ctx, launches))
 	if err == nil {
 		_, t.launch = reduce(ranks)
@@ -61,8 +61,8 @@ func (t *taking) warmUp(ctx context.Context, d Driver, launches int) error {
 }
 
 // verify runs the verification launches; wrong data end the case.
-func (t *taking) verify(ctx context.Context, d Driver, launches int) error {
-	v := record.Verified{State: record.NotVerified, Reason: "no verification asked for (-c 0)"}
+func (t *passRun) verify(ctx context.Context, d Driver, launches int) error {
+	v := record.Verified{State: record.NotVerified, Reason: "no verification requested (-c 0)"}
 	wrong := int64(0)
 	if why := d.Unverifiable(t.c); launches > 0 && why != "" {
 		v.Reason, launches = why, 0
@@ -87,10 +87,9 @@ func (t *taking) verify(ctx context.Context, d Driver, launches int) error {
 	return nil
 }
 
-// bursts takes bursts until the rule says that there are enough. Nothing but the
-// rule ends them, not even between the bursts of a batch: the warm-up has told
-// how many the time allows.
-func (t *taking) bursts(ctx context.Context, d Driver, rule stat.Rule, iterations int) error {
+// bursts runs bursts until the rule stops. Only the rule ends them, also within a
+// batch: the warm-up has shown how many bursts fit into the time limit.
+func (t *passRun) bursts(ctx context.Context, d Driver, rule stat.Rule, iterations int) error {
 	bursts := Bursts{Iterations: iterations, Replays: t.c.Graph}
 	launches := bursts.Launches()
 	b := &record.BurstSamples{Iterations: launches, Mean: []float64{}, Max: []float64{}}
@@ -114,15 +113,16 @@ func (t *taking) bursts(ctx context.Context, d Driver, rule stat.Rule, iteration
 	return err
 }
 
-// mostDiscarded launches that took no time, and ten for each that did, end the
-// isolated timing: in place one rank launches nothing, and there will be no more.
+// mostDiscarded is the number of launches without a positive time that ends the
+// isolated timing, if they are also ten times those with one: in place, one rank
+// launches nothing.
 const mostDiscarded = 1000
 
 // errDiscarded ends a timing in which nearly all launches took no time.
 var errDiscarded = errors.New(stat.StopDiscarded)
 
 // isolated takes launches alone until the rule says that there are enough.
-func (t *taking) isolated(ctx context.Context, d Driver, rule stat.Rule) (err error) {
+func (t *passRun) isolated(ctx context.Context, d Driver, rule stat.Rule) (err error) {
 	b := &record.IsolatedSamples{Max: []float64{}, Spread: []float64{}, EventFloor: d.EventFloor()}
 	t.part.Isolated = b
 	if t.c.Parallel > 1 {
@@ -156,7 +156,7 @@ func (t *taking) isolated(ctx context.Context, d Driver, rule stat.Rule) (err er
 }
 
 // gather sums up what the launches alone say of ranks and groups.
-func (t *taking) gather(b *record.IsolatedSamples) {
+func (t *passRun) gather(b *record.IsolatedSamples) {
 	for _, rank := range slices.Sorted(maps.Keys(t.late)) {
 		b.Late = append(b.Late, record.LateCount{Rank: rank, Count: t.late[rank]})
 	}
@@ -172,11 +172,11 @@ func (t *taking) gather(b *record.IsolatedSamples) {
 	}
 }
 
-// keep keeps one isolated launch: its value is that of the slowest rank. One
-// that has an interval that is not positive is discarded and counted. Who came
-// last is not known where two ranks share the shortest interval, as they do on a
-// clock that ticks: counting the first of them would blame the low ranks.
-func (t *taking) keep(b *record.IsolatedSamples, ranks []float64) float64 {
+// keep adds one isolated launch: its value is that of the slowest rank. A launch with
+// an interval that is not positive is discarded and counted. If two ranks share the
+// shortest interval, as with a coarse clock, the last rank is unknown: counting the
+// first of them would name the low ranks.
+func (t *passRun) keep(b *record.IsolatedSamples, ranks []float64) float64 {
 	if t.everyRank {
 		for _, s := range ranks {
 			b.Ranks = binary.LittleEndian.AppendUint32(b.Ranks, math.Float32bits(float32(s)))

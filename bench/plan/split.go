@@ -5,22 +5,21 @@ import (
 	"slices"
 )
 
-// Split is how the world's ranks are divided into communicators. The zero Split
-// is one communicator of all ranks. Ranks are numbered node-major.
+// Split divides the world's ranks into communicators. The zero Split is one communicator
+// of all ranks. Ranks are numbered node-major.
 type Split struct {
-	// Group is the size of each of the groups of neighbours that run at once, 0 for
-	// no groups.
+	// Group is the size of the groups of consecutive ranks that run at once, 0 for no
+	// groups.
 	Group int
-	// Stride is how far apart the ranks of a group are, and so how many groups run
-	// at once; 0 for neighbours. Expert parallelism makes such groups of the ranks
-	// that hold the same experts, tensor parallelism of those that hold the same
-	// shards.
+	// Stride is the distance between consecutive ranks of a group, and so the number
+	// of groups that run at once; 0 for neighbours. The ranks with the same experts
+	// (expert parallelism) or the same shards (tensor parallelism) form such groups.
 	Stride int
 	// Nodes is the number of nodes that take part, 0 for all.
 	Nodes int
 }
 
-// Rank is the number in the world of a group's i-th rank, of size ranks in each.
+// Rank is the number in the world of the i-th rank of a group of size ranks.
 func (s Split) Rank(group, i, size int) int {
 	if s.Stride > 0 {
 		return group + i*s.Stride
@@ -28,33 +27,32 @@ func (s Split) Rank(group, i, size int) int {
 	return group*size + i
 }
 
-// validateSplits reports a split that the world does not have.
+// validateSplits reports a split that does not divide the world.
 func (a Axes) validateSplits() error {
 	size, perNode := a.World.Size(), a.World.PerNode()
 	for _, g := range a.Groups {
 		if g < 2 || perNode%g != 0 {
-			return fmt.Errorf("groups of %d (--groups): a group has 2 ranks or more and divides the %d GPUs of a node", g, perNode)
+			return fmt.Errorf("--groups is %d; a group has 2 ranks or more and divides the GPUs of a node (%d)", g, perNode)
 		}
 	}
 	for _, s := range a.Strides {
 		switch {
 		case s < 2 || s >= size || size%s != 0:
-			return fmt.Errorf("--strides %d: every so many of the %d ranks make no groups of equal size, of two or more; a stride is 2 or more and divides the ranks", s, size)
+			return fmt.Errorf("--strides is %d; a stride is 2 or more and divides the ranks (%d) into groups of two or more", s, size)
 		case perNode%s != 0 && s%perNode != 0:
-			return fmt.Errorf("--strides %d: neither divides the %d GPUs of a node nor is a multiple of them", s, perNode)
+			return fmt.Errorf("--strides is %d; a stride divides the GPUs of a node (%d) or is a multiple of them", s, perNode)
 		}
 	}
 	for _, n := range a.Scales {
 		if n < 1 || n > a.World.Nodes {
-			return fmt.Errorf("--scale %d: there are 1 to %d nodes", n, a.World.Nodes)
+			return fmt.Errorf("--scale is %d; it must be 1 to %d nodes", n, a.World.Nodes)
 		}
 	}
 	return nil
 }
 
-// splits lists the whole world, then what is asked for beside it, each split once:
-// two cases of one key would be one case to the journal, which refuses that. A
-// split that is the whole world again is left out.
+// splits lists the whole world, then the requested splits, each once: the journal
+// refuses two cases with the same key. A split equal to the whole world is omitted.
 func (a Axes) splits() []Split {
 	all := []Split{{}}
 	add := func(s Split, whole bool) {
@@ -74,8 +72,8 @@ func (a Axes) splits() []Split {
 	return all
 }
 
-// of is the size of the split's communicators, the nodes that each spans, and how
-// many run at once.
+// of is the size of the split's communicators, the number of nodes that each spans, and
+// the number that run at once.
 func (a Axes) of(s Split) (ranks, nodes, parallel int) {
 	w := a.World
 	switch {

@@ -9,7 +9,7 @@ import (
 const (
 	// Recommended: Elements is the answer.
 	Recommended = "recommended"
-	// NoCommunication: there is nobody to reduce with.
+	// NoCommunication: one data-parallel rank reduces nothing.
 	NoCommunication = "no_communication"
 	// Refused: Refusal says what is missing.
 	Refused = "refused"

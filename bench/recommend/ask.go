@@ -5,9 +5,9 @@ import (
 	"zbench/bench/trainer"
 )
 
-// Ask answers the question. The same question has the same answer, to the last
-// bit. An error is a question that contradicts itself (an unknown trainer or
-// element type); what is missing is a Refusal in the answer.
+// Ask answers the question. Equal questions have equal answers, to the last bit. An
+// error is an inconsistent question (an unknown trainer or element type). Missing input
+// is a Refusal in the answer.
 func Ask(q Question) (Answer, error) {
 	t, err := trainer.ByName(q.Trainer)
 	if err != nil {
@@ -45,7 +45,7 @@ func Ask(q Question) (Answer, error) {
 	return a, nil
 }
 
-// alone tells that no gradient has anybody to be reduced with.
+// alone reports whether no gradient needs a reduction.
 func alone(q Question) bool {
 	if q.Run.DP == 1 {
 		return true
@@ -76,7 +76,7 @@ func (e *engine) answer(a *Answer) {
 		a.Backward, a.Forward = &e.backward, &e.forward
 	}
 	e.fillTable(a, s, least)
-	best := e.settle(a, s, least)
+	best := e.chooseAnswer(a, s, least)
 	a.Messages = e.sizes(best)
 	a.Curves = e.used(best)
 	for _, u := range e.curves {

@@ -8,8 +8,8 @@ import (
 	"zbench/bench/stat"
 )
 
-// bootstrap asks again with curves as other measurements might have given them.
-// It is nil where the spread of a curve is not known.
+// bootstrap repeats the answer with resampled curves. It is nil if the spread of a
+// curve is unknown.
 func (e *engine) bootstrap(s scores, best int, plateau Range) *Bootstrap {
 	b := &Bootstrap{Replicates: e.q.Bootstrap, From: cost.FromSamples}
 	var draws []*cost.Resampler
@@ -58,14 +58,14 @@ func (e *engine) bootstrap(s scores, best int, plateau Range) *Bootstrap {
 }
 
 const (
-	// contending is the regret in any scenario up to which another curve might
-	// make a candidate the best of it, maxContenders how many are resampled.
+	// contending is the largest regret in a scenario at which a resampled curve can
+	// still make a candidate the best; maxContenders is the most that are resampled.
 	contending    = 0.05
 	maxContenders = 256
 )
 
-// contenders are the candidates that a resampled curve could choose, or measure
-// others by. Of too many, every so many-th is kept, and the answer.
+// contenders are the candidates that a resampled curve could choose or compare with. If
+// there are too many, they are thinned evenly; the answer is kept.
 func (e *engine) contenders(s scores, best int) []*candidate {
 	scenarios := make([]int, len(s.steps))
 	for i := range scenarios {

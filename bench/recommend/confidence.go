@@ -15,20 +15,21 @@ import (
 const (
 	quietCV, noisyCV = 0.05, 0.20
 	agree            = 0.05
-	// strangers is a difference between runs beyond which they are not of the same
-	// environment: repeats of one differ by a few per cent, on a bad day by a fifth.
-	strangers            = 0.5
+	// unrelatedRuns is the difference between runs above which they count as runs of
+	// different environments: repeats differ by a few per cent, at worst by a fifth.
+	unrelatedRuns        = 0.5
 	nearSizes            = 5
 	mostlyInside, inside = 0.80, 0.95
-	// regretful is a score beyond which the scenarios want different buckets.
-	regretful, torn = 0.01, 0.03
-	// negligible is the share of the messages' time below which it does not matter
-	// that sizes were not swept.
+	// mediumScore and lowScore are the scores above which the scenarios need different
+	// buckets, so that the confidence is at most medium or low.
+	mediumScore, lowScore = 0.01, 0.03
+	// negligible is the share of the messages' time below which extrapolated sizes are
+	// ignored.
 	negligible = 0.01
 )
 
-// confidence is the least level of all reasons against the answer; what the
-// scenarios want is seen at the setting of least mean regret.
+// confidence is the lowest level of all reasons against the answer. The scenarios'
+// regret is that of the setting of least mean regret.
 func (e *engine) confidence(a *Answer, least, best int) Confidence {
 	c := Confidence{Level: High, Reasons: []Reason{}}
 	limit := func(when bool, code, level, format string, args ...any) {
@@ -41,7 +42,7 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 		}
 	}
 	limit(a.Simulated, "simulated", Low, "a model, not hardware, decided the times of a curve")
-	limit(e.q.ParamsGuessed, "params_guessed", Medium, "the tensors were made up from totals: real buckets end elsewhere")
+	limit(e.q.ParamsGuessed, "params_guessed", Medium, "the tensors were generated from totals: real buckets close at other sizes")
 	limit(!e.known, "compute_unknown", Low, "the time of backward is not known and was averaged over from half to eight times that of the wire")
 	limit(e.known && e.q.ComputeGuessed, "compute_estimated", Medium, "the time of backward is computed from tokens and FLOP/s, not measured")
 	for i := range e.curves {
@@ -55,8 +56,8 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 		limit(true, "no_bootstrap", Medium, "the spread of the curves was not resampled")
 	}
 	score := e.candidates[least].Score
-	limit(score > torn, "torn", Low, "if network or computation differ from what was measured, another bucket would save %s on average", percent(score))
-	limit(score > regretful && score <= torn, "torn", Medium, "if network or computation differ from what was measured, another bucket would save %s on average", percent(score))
+	limit(score > lowScore, "torn", Low, "with a slower network or other computation another bucket would save %s on average", percent(score))
+	limit(score > mediumScore && score <= lowScore, "torn", Medium, "with a slower network or other computation another bucket would save %s on average", percent(score))
 	return c
 }
 
@@ -65,12 +66,12 @@ func (e *engine) capCurve(i, best int, limit func(when bool, code, level, format
 	c := e.curves[i]
 	name := e.needs[i].String()
 	limit(e.from[i] > 0, "rescaled", Low, "%s: rescaled from %d ranks as if it were a ring", name, e.from[i])
-	limit(c.Imported && c.Timing == cost.BurstMean, "imported", Medium, "%s: means of ranks and launches, whose spread the log does not tell", name)
+	limit(c.Imported && c.Timing == cost.BurstMean, "imported", Medium, "%s: means over ranks and launches; the log does not contain their spread", name)
 	limit(c.Extrapolated && !c.Simulated, "fitted_elsewhere", Low, "%s: times were extrapolated", name)
 	limit(c.Neighbours && c.Stride == 0 && e.run.EP > 1 && e.needs[i].ranks < e.run.DP, "neighbours", Low,
-		"%s: measured on neighbours in a larger world, and ranks with the same experts lie further apart", name)
+		"%s: measured on neighbours in a larger world, but ranks with the same experts are not neighbours", name)
 	above, all, sizes := e.coverage(i, best)
-	limit(above > negligible*all, "extrapolated", Low, "%s: %s of the messages' time lies beyond the largest swept size, %s",
+	limit(above > negligible*all, "extrapolated", Low, "%s: %s of the messages' time is beyond the largest swept size, %s",
 		name, percent(above/all), unit.Bytes(c.Points[len(c.Points)-1].Bytes))
 	near, cv, few, apart := 0, 0.0, false, cost.Point{}
 	for _, p := range c.Points {
@@ -91,13 +92,13 @@ func (e *engine) capCurve(i, best int, limit func(when bool, code, level, format
 	limit(cv > noisyCV, "noisy", Low, "%s: samples around the answer vary by %s", name, percent(cv))
 	limit(cv > quietCV && cv <= noisyCV, "noisy", Medium, "%s: samples around the answer vary by %s", name, percent(cv))
 	limit(c.Runs < 2, "one_run", Medium, "%s: measured in one run; a second one would show whether it repeats", name)
-	limit(apart.Disagree > strangers, "not_repeats", Low, "%s: these are not repeats: at %s %s and %s differ by %s; give the files of one environment",
+	limit(apart.Disagree > unrelatedRuns, "not_repeats", Low, "%s: these are not repeats: at %s %s and %s differ by %s; give the files of one environment",
 		name, unit.Bytes(apart.Bytes), called(apart.Fastest), called(apart.Slowest), percent(apart.Disagree))
-	limit(apart.Disagree > agree && apart.Disagree <= strangers, "runs_disagree", Medium, "%s: %d runs differ by %s around the answer",
+	limit(apart.Disagree > agree && apart.Disagree <= unrelatedRuns, "runs_disagree", Medium, "%s: %d runs differ by %s around the answer",
 		name, c.Runs, percent(apart.Disagree))
 }
 
-// called names a run.
+// called is the name of a run.
 func called(name string) string {
 	if name == "" {
 		return "one run"
@@ -105,9 +106,9 @@ func called(name string) string {
 	return strconv.Quote(name)
 }
 
-// capDip doubts an answer from a sweep that ends in a dip: the times of all larger
-// messages are extrapolated from it. The answer is compared once more with what they
-// would be if the dip ended with the sweep.
+// capDip limits the confidence if a sweep ends in a dip: the times of all larger
+// messages are extrapolated from the dip. The answer is compared again with times that
+// assume that the dip ends with the sweep.
 func (e *engine) capDip(i, best int, limit func(when bool, code, level, format string, args ...any)) {
 	recovered, loss, dip := e.models[i].Recovered()
 	if !dip {
@@ -130,8 +131,8 @@ func (e *engine) capDip(i, best int, limit func(when bool, code, level, format s
 		e.needs[i], unit.Bytes(c.Points[len(c.Points)-1].Bytes), percent(loss), e.amount(e.candidates[rival].Elements), percent(gain))
 }
 
-// coverage is how much of the answer's time on a curve lies above the sweep, how
-// much there is, and the sizes that make up most of it.
+// coverage is the part of the answer's time on a curve above the swept sizes, the whole
+// time, and the sizes that make up most of it.
 func (e *engine) coverage(i, best int) (above, all float64, sizes []int64) {
 	e.messagesOf(i, best, func(bytes int64) {
 		place := e.models[i].Place(bytes)
@@ -152,11 +153,11 @@ func (e *engine) coverage(i, best int) (above, all float64, sizes []int64) {
 	return above, math.Max(all, math.SmallestNonzeroFloat64), sizes
 }
 
-// warnings are doubts about the curves and what was left out.
+// warnings are those about the curves and about omitted calls.
 func (e *engine) warnings(a *Answer) []record.Warning {
 	w := []record.Warning{}
 	for i, c := range e.curves {
-		for _, d := range c.Doubts {
+		for _, d := range c.Warnings {
 			d.Message = e.needs[i].String() + ": " + d.Message
 			w = append(w, d)
 		}

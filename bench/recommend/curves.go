@@ -7,10 +7,9 @@ import (
 	"zbench/bench/cost"
 )
 
-// pick chooses the curve for a need: of the right ranks; joined as the trainer
-// joins them; then placed as it places its buffers, in its element type, and of
-// the most sizes. Where allowed, a curve of the nearest other number of ranks is
-// rescaled.
+// pick chooses the curve for a need: with the number of ranks, then with the trainer's
+// kind of groups, its placement of buffers, its element type, and the most sizes. If
+// allowed, a curve of the nearest other number of ranks is rescaled.
 func pick(n need, q Question, inPlace bool, dtype string) (c cost.Curve, from int, refusal *Refusal) {
 	var fit []cost.Curve
 	for _, c := range q.Curves {
@@ -49,9 +48,9 @@ func differ(same bool) int {
 	return 1
 }
 
-// unlike is how far the way in which a curve's ranks were joined is from the
-// trainer's: one communicator for all data-parallel ranks; for a part of them
-// groups that run at once, of neighbours or of ranks that lie apart.
+// unlike is the distance between a curve's communicators and the trainer's: one
+// communicator of all data-parallel ranks, or groups of neighbours or of strided ranks
+// that run at once.
 func unlike(c cost.Curve, part, neighbours bool) int {
 	switch {
 	case !part:

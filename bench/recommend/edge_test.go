@@ -76,7 +76,7 @@ func TestSizesMustSpanTwoDecades(t *testing.T) {
 	require.Equal(t, "few_sizes", a.Refusal.Code)
 }
 
-func TestNobodyToReduceWith(t *testing.T) {
+func TestOneRankNeedsNoReduction(t *testing.T) {
 	q := ddp(allReduce(t, 16, wide()))
 	q.Run.DP, q.Curves = 1, nil
 	a, err := Ask(q)
@@ -207,9 +207,8 @@ func TestOverlapThatIsOff(t *testing.T) {
 	require.Greater(t, a.Best.Buckets, 1)
 }
 
-// Of settings that are as good, the one that there is stays: nobody should change
-// what hides already.
-func TestGoodSettingsAreKept(t *testing.T) {
+// Of equally good settings the current one is kept.
+func TestCurrentSettingIsKeptIfEqual(t *testing.T) {
 	q := ddp(allReduce(t, 16, wide()))
 	q.Backward, q.Forward = 6, 3
 	a := ask(t, q)

@@ -9,7 +9,7 @@ import (
 	"zbench/bench/trainer"
 )
 
-// engine holds a question in the form in which it can be simulated many times.
+// engine is a question, prepared for many simulations.
 type engine struct {
 	q Question
 	t trainer.Trainer
@@ -45,9 +45,9 @@ type candidate struct {
 	// cut is the buckets while candidates are compared, see engine.buckets.
 	cut    []trainer.Bucket
 	passes [3]pass
-	// each tells that every microbatch communicates in a pass.
+	// each is true for a pass in which every microbatch communicates.
 	each [3]bool
-	// kept tells that it is the user's setting, or the default where there is none.
+	// kept is true for the user's setting, or for the default if there is none.
 	kept bool
 }
 
@@ -108,8 +108,8 @@ func (e *engine) prepare() *Refusal {
 	return nil
 }
 
-// findCurves finds a curve for every call; one at the end of a step, which no
-// setting changes, may lack its curve.
+// findCurves finds a curve for every call. A call at the end of a step, which no setting
+// changes, can lack its curve.
 func (e *engine) findCurves() *Refusal {
 	plan := e.planner.Plan(0, e.run)
 	for i, messages := range [][]trainer.Message{plan.Backward, plan.Forward, plan.After} {
@@ -169,7 +169,7 @@ func (e *engine) plan(setting int64, run trainer.Run) *candidate {
 	return c
 }
 
-// buckets are a candidate's, planned again where they were not kept.
+// buckets are a candidate's, planned again if they were not kept.
 func (e *engine) buckets(c *candidate) []trainer.Bucket {
 	if c.cut == nil {
 		c.cut = e.planner.Plan(c.setting, c.run).Buckets
@@ -199,7 +199,7 @@ func (e *engine) pass(messages []trainer.Message, done []float64, d overlap.Dire
 	return p
 }
 
-// describe fills what does not depend on times.
+// describe fills the fields that do not depend on times.
 func (c *candidate) describe(e *engine, plan trainer.Plan) {
 	sizes := e.reduced[:0]
 	for j, bytes := range c.passes[backward].bytes {
@@ -257,8 +257,8 @@ func (e *engine) add(setting int64) int {
 	return i
 }
 
-// times are what a step of the candidate takes: the whole, and what
-// communication adds to each pass.
+// times are the whole step of the candidate and the communication time that is added to
+// each pass.
 func (e *engine) times(c *candidate, s Scenario) (step float64, exposed [3]float64) {
 	m := float64(e.run.Microbatches())
 	compute := [3]float64{e.backward * s.Compute, e.forward * s.Compute, 0}

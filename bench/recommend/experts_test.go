@@ -35,7 +35,7 @@ func TestExpertsHaveACurveOfTheirOwn(t *testing.T) {
 
 // Of several curves of as many ranks as hold the same experts, that of ranks that lie
 // apart is taken, wherever it stands and in whatever placement.
-func TestExpertsTakeTheRanksThatLieApart(t *testing.T) {
+func TestExpertsUseStridedRanks(t *testing.T) {
 	params := llama()
 	for i := range params {
 		params[i].Expert = i%9 == 7

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// hidden is the share of a step below which communication counts as hidden,
-	// noted that below which a limit is not worth a word.
+	// hidden is the share of a step below which communication counts as hidden, noted
+	// the share below which a limit is not reported.
 	hidden = 0.01
 	noted  = 0.001
 )
 
-// explain says what limits the step at the answer and why it is neither smaller
-// nor larger.
+// explain states what limits the step at the answer, and why the answer is not smaller
+// or larger.
 func (e *engine) explain(a *Answer, best int) {
 	c := e.candidates[best]
 	add := func(code string, seconds float64, format string, args ...any) {
@@ -48,7 +48,7 @@ func (e *engine) explain(a *Answer, best int) {
 	if f := c.passes[forward].cost; len(f) > 0 {
 		add("first_gather", f[0], "forward begins with waiting for the first gather")
 	}
-	add("after", c.After, "parameters are gathered when the step has nothing left to hide it behind")
+	add("after", c.After, "parameters are gathered after the computation, so nothing hides it")
 	e.limitMemory(add)
 	slices.SortStableFunc(a.Limits, func(x, y Limit) int { return cmp.Compare(y.Seconds, x.Seconds) })
 	if exposed <= hidden*c.Step {
@@ -90,7 +90,7 @@ func (e *engine) tail(c *candidate) (seconds float64, bytes int64, tensor string
 	return seconds, bytes, ""
 }
 
-// limitMemory tells when a better setting would take too much memory.
+// limitMemory reports a better setting that exceeds the memory budget.
 func (e *engine) limitMemory(add func(code string, seconds float64, format string, args ...any)) {
 	least, at := math.Inf(1), -1
 	inside := math.Inf(1)
@@ -108,9 +108,9 @@ func (e *engine) limitMemory(add func(code string, seconds float64, format strin
 	}
 }
 
-// beyond is the candidate to compare the answer with: the first that costs more
-// than PlateauWidth in the direction of step and is at least four times away, or the
-// last there is; -1 where there is none.
+// beyond is the candidate to compare the answer with: the first in the direction of step
+// that costs more than PlateauWidth and differs by a factor of four or more, otherwise
+// the last one; -1 if there is none.
 func (e *engine) beyond(a *Answer, best, step int) int {
 	at := -1
 	for j := best + step; j >= 0 && j < len(e.candidates); j += step {
@@ -128,7 +128,7 @@ func (e *engine) beyond(a *Answer, best, step int) int {
 func (e *engine) whyNotSmaller(a *Answer, best int) string {
 	at := e.beyond(a, best, -1)
 	if at < 0 {
-		return fmt.Sprintf("nothing speaks against it: every smaller setting is within %s of the best", percent(PlateauWidth))
+		return fmt.Sprintf("no reason: every smaller setting is within %s of the best", percent(PlateauWidth))
 	}
 	x, b := a.Table[at], a.Best
 	if x.OverBudget {
@@ -141,7 +141,7 @@ func (e *engine) whyNotSmaller(a *Answer, best int) string {
 func (e *engine) whyNotLarger(a *Answer, best int) string {
 	at := e.beyond(a, best, 1)
 	if at < 0 {
-		return fmt.Sprintf("nothing speaks against it: every larger setting is within %s of the best", percent(PlateauWidth))
+		return fmt.Sprintf("no reason: every larger setting is within %s of the best", percent(PlateauWidth))
 	}
 	x, b := a.Table[at], a.Best
 	if x.OverBudget {
@@ -152,5 +152,5 @@ func (e *engine) whyNotLarger(a *Answer, best int) string {
 		unit.Seconds(x.ExposedBackward+x.ExposedForward+x.After), unit.Seconds(b.ExposedBackward+b.ExposedForward+b.After))
 }
 
-// more is what one setting costs over another, as measured or on average.
+// more is the cost of one setting over another, as measured or on average.
 func more(x Candidate, b *Candidate) float64 { return max(x.Step/b.Step-1, x.Score-b.Score) }

@@ -10,7 +10,7 @@ import (
 	"zbench/bench/cost"
 )
 
-// fillTable describes every candidate and what the answer is compared with.
+// fillTable describes every candidate and those that the answer is compared with.
 func (e *engine) fillTable(a *Answer, s scores, least int) {
 	for j, c := range e.candidates {
 		e.describe(c, s.exposed[j], s.steps[0][j])
@@ -29,7 +29,7 @@ func (e *engine) fillTable(a *Answer, s scores, least int) {
 	}
 }
 
-// judge compares a plan that need not be among the candidates with them.
+// judge compares a plan with the candidates; it need not be one of them.
 func (e *engine) judge(s scores, c *candidate) *Candidate {
 	c.price(e.models)
 	for i, scenario := range e.scenarios {
@@ -72,7 +72,7 @@ func (e *engine) reductions(c *candidate, visit func(model int, bytes int64, sec
 	}
 }
 
-// reduces tells that a message of backward is of gradients.
+// reduces reports whether a message of backward carries gradients.
 func (e *engine) reduces(c *candidate, message int) bool {
 	return e.needs[c.passes[backward].model[message]].collective != "all_gather"
 }
@@ -139,13 +139,13 @@ func (e *engine) messagesOf(i, candidate int, visit func(bytes int64)) {
 	}
 }
 
-// around are the settings near the answer whose messages are worth measuring, as
-// multiples of it.
+// around are the settings near the answer whose messages are measured, as multiples of
+// the answer.
 var around = []float64{0.5, math.Sqrt2 / 2, 1, math.Sqrt2, 2}
 
-// refineSizes are the real messages of the answer, by their median and their
-// largest, and the median ones of settings around it: alignment alone can change
-// the time of a size, and a switch of protocols lies between two sizes of a sweep.
+// refineSizes are the median and the largest message of the answer, and the median
+// messages of settings around it. Alignment can change the time of a size, and the
+// library can switch protocols between two sizes of a sweep.
 func (e *engine) refineSizes(i, best int) []int64 {
 	sizes := []int64{}
 	for _, x := range around {
@@ -164,8 +164,8 @@ func (e *engine) refineSizes(i, best int) []int64 {
 	return slices.Compact(sizes)
 }
 
-// wantMax is how far the sweep of a curve should go: over the answer's largest
-// message, and while the bandwidth still grows, over that of one bucket.
+// wantMax is the largest size that a curve needs: the answer's largest message, or that
+// of one bucket while the bandwidth still grows.
 func (e *engine) wantMax(i, best int) int64 {
 	largest := int64(0)
 	see := func(bytes int64) { largest = max(largest, bytes) }
@@ -180,7 +180,7 @@ func (e *engine) wantMax(i, best int) int64 {
 // curve counts as saturated.
 const maxGrowth = 0.05
 
-// saturated tells that the bandwidth hardly grows over the last octave.
+// saturated reports whether the bandwidth grows by at most maxGrowth over the last octave.
 func saturated(c cost.Curve) bool {
 	last := c.Points[len(c.Points)-1]
 	half := last.Bytes / 2

@@ -8,16 +8,16 @@ import (
 	"zbench/bench/collective"
 )
 
-// worthSaying is the share of a step below which a change is not mentioned.
-const worthSaying = 0.005
+// minReportedGain is the share of a step below which a change is not mentioned.
+const minReportedGain = 0.005
 
-// change is something else than the bucket that could be changed. Tokens is how
-// many times as many tokens a step has with it.
+// change is a change other than the bucket size. Tokens is the factor by which it
+// increases the tokens of a step.
 type change struct {
 	code, message string
 	tokens        float64
 	apply         func(q *Question)
-	// times tells that only times change, and no plan.
+	// times is true if only times change, not the plan.
 	times bool
 }
 
@@ -72,7 +72,7 @@ func (e *engine) help(a *Answer, best int) []Help {
 		}
 		step := s.steps[0][j]
 		gain := 1 - step/x.tokens/now
-		if gain >= worthSaying {
+		if gain >= minReportedGain {
 			all = append(all, Help{x.code, x.message, &step, &gain})
 		}
 	}
@@ -80,14 +80,14 @@ func (e *engine) help(a *Answer, best int) []Help {
 	return append(all, e.words(a, best)...)
 }
 
-// manyRanks is from where on fewer ring steps are worth a thought.
+// manyRanks is the number of ranks from which fewer ring steps are proposed.
 const manyRanks = 64
 
-// words are changes that the curves say nothing about.
+// words are changes whose gain the curves cannot give.
 func (e *engine) words(a *Answer, best int) []Help {
 	var all []Help
 	latency := slices.ContainsFunc(a.Limits, func(l Limit) bool {
-		return l.Code == "message_size" && l.Seconds > worthSaying*e.candidates[best].Step
+		return l.Code == "message_size" && l.Seconds > minReportedGain*e.candidates[best].Step
 	})
 	for _, x := range e.t.Changes {
 		if x.Apply == nil && latency && e.run.DP >= manyRanks && x.When(e.run) {
@@ -97,7 +97,7 @@ func (e *engine) words(a *Answer, best int) []Help {
 	for _, u := range a.Curves {
 		for _, h := range u.Holes {
 			if slices.ContainsFunc(u.Refine, func(s int64) bool { return h.FromBytes/2 < s && s < h.ToBytes*2 }) {
-				all = append(all, Help{Code: "hole", Message: fmt.Sprintf("%s: %s; the answer's messages lie near: ask the library's tuner for another algorithm there", u.Collective, h)})
+				all = append(all, Help{Code: "hole", Message: fmt.Sprintf("%s: %s; the answer's messages are near: select another algorithm there with the library's tuner", u.Collective, h)})
 			}
 		}
 	}

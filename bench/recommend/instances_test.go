@@ -33,7 +33,7 @@ func TestInstancesAreNeighbours(t *testing.T) {
 		}
 		slices.Reverse(q.Curves)
 	}
-	for ranks, want := range map[int]string{8: "--groups 8", 2: "--strides 8: the ranks of all optimizer instances"} {
+	for ranks, want := range map[int]string{8: "--groups 8", 2: "--strides 8: this is the stride of the ranks of all optimizer instances"} {
 		x := q
 		x.Curves = slices.DeleteFunc(slices.Clone(q.Curves), func(c cost.Curve) bool { return c.Ranks == ranks })
 		a, err := Ask(x)

@@ -9,10 +9,10 @@ import (
 	"zbench/bench/unit"
 )
 
-// notablePadding is the share of what is sent from which padding is worth a word.
-const notablePadding = 0.05
+// minReportedPadding is the share of the sent elements above which padding is reported.
+const minReportedPadding = 0.05
 
-// layerWise says what Megatron's layer-wise optimizer leaves of the setting.
+// layerWise describes the effect of Megatron's layer-wise optimizer on the setting.
 func (e *engine) layerWise(best *Candidate) []record.Warning {
 	f, is := e.planner.LayerWise(e.run)
 	if !is {
@@ -35,7 +35,7 @@ func (e *engine) layerWise(best *Candidate) []record.Warning {
 	case f.OneFrom > 0:
 		w.Message += fmt.Sprintf("; from %d ranks on they are one bucket", f.OneFrom)
 	}
-	if sent := best.PaddingElements + e.total(); float64(best.PaddingElements) > notablePadding*float64(sent) {
+	if sent := best.PaddingElements + e.total(); float64(best.PaddingElements) > minReportedPadding*float64(sent) {
 		w.Message += fmt.Sprintf("; %s of what is sent is padding", percent(float64(best.PaddingElements)/float64(sent)))
 	}
 	all := []record.Warning{w}
@@ -58,7 +58,7 @@ func (e *engine) total() int64 {
 	return n
 }
 
-// layerWiseChanges are what could be changed about a layer-wise optimizer.
+// layerWiseChanges are possible changes of a layer-wise optimizer.
 func (e *engine) layerWiseChanges() []change {
 	if _, is := e.planner.LayerWise(e.run); !is {
 		return nil
@@ -69,7 +69,7 @@ func (e *engine) layerWiseChanges() []change {
 	}}
 }
 
-// layerWiseWords are those that the curves cannot judge.
+// layerWiseWords are those whose gain the curves cannot give.
 func (e *engine) layerWiseWords() []Help {
 	f, is := e.planner.LayerWise(e.run)
 	if !is {
@@ -79,13 +79,13 @@ func (e *engine) layerWiseWords() []Help {
 	q := e.q
 	q.Run.LegacyLayout = true
 	if _, _, refusal := pick(need{"all_reduce", f.Ranks}, q, e.t.InPlace, e.run.GradDtype); refusal != nil {
-		all = append(all, Help{Code: "legacy_layout", Message: fmt.Sprintf("--no-use-layer-wise-param-layout buckets by the setting and reduces by all_reduce: sweep all_reduce of %d ranks to know by how much it helps", f.Ranks)})
+		all = append(all, Help{Code: "legacy_layout", Message: fmt.Sprintf("--no-use-layer-wise-param-layout buckets by the setting and reduces by all_reduce: sweep all_reduce of %d ranks to get its gain", f.Ranks)})
 	}
 	if e.run.EP < 2 && slices.ContainsFunc(e.q.Params, func(p trainer.Param) bool { return p.Expert }) {
 		all = append(all, Help{Code: "expert_parallel", Message: fmt.Sprintf("expert parallelism: with --expert-model-parallel-size E the experts' buckets are shared by %d/E ranks, close E times as early, and each rank holds 1/E of the experts", f.Ranks)})
 	}
 	if bytes := f.Largest * int64(f.Ranks) * e.run.GradBytes(); f.OneFrom > 0 && f.Ranks >= f.OneFrom {
-		all = append(all, Help{Code: "fewer_ranks", Message: fmt.Sprintf("fewer data-parallel ranks: a bucket is at least one largest matrix for each rank, %s now; below %d ranks the setting counts again", unit.Bytes(bytes), f.OneFrom)})
+		all = append(all, Help{Code: "fewer_ranks", Message: fmt.Sprintf("fewer data-parallel ranks: a bucket is at least one largest matrix for each rank, %s now; below %d ranks the setting has an effect again", unit.Bytes(bytes), f.OneFrom)})
 	}
 	return all
 }

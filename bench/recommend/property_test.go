@@ -95,7 +95,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 func TestLimits(t *testing.T) {
 	a := ask(t, ddp(curve(t, "all_reduce", 16, wide(), func(s float64) float64 { return s / 150e9 })))
 	require.True(t, a.Plateau.OpenLo, "%+v", a.Plateau)
-	require.Contains(t, a.WhyNotSmaller, "nothing speaks against it")
+	require.Contains(t, a.WhyNotSmaller, "no reason")
 
 	q := ddp(curve(t, "all_reduce", 16, wide(), func(s float64) float64 { return 1e-4 + s/100e9 }))
 	q.Backward, q.Forward = 100, 50

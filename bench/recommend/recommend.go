@@ -1,7 +1,7 @@
-// Package recommend answers which bucket size to give a trainer: [Question] is
-// what is known, [Ask] simulates every setting that could matter, [Answer] is
-// the setting with the least mean regret over a small grid of scenarios, and
-// how much of that is worth believing. docs/BUCKET.md explains the method.
+// Package recommend computes the bucket size for a trainer. [Question] is the input,
+// [Ask] simulates the candidate settings, and [Answer] is the setting with the least mean
+// regret over a small grid of scenarios, with its confidence. docs/BUCKET.md explains
+// the method.
 package recommend
 
 import (
@@ -19,28 +19,28 @@ type Question struct {
 	Curves []cost.Curve
 	// Trainer is a name of bench/trainer.
 	Trainer string
-	// Params are the parameter tensors in forward order. ParamsGuessed tells that
-	// they were made up from totals.
+	// Params are the parameter tensors in forward order. ParamsGuessed is true if they
+	// were generated from totals.
 	Params        []trainer.Param
 	ParamsGuessed bool
 	Run           trainer.Run
-	// Backward and Forward are the times of one microbatch without
-	// communication; 0 is not known. ComputeGuessed tells that they come from
-	// tokens and FLOP/s rather than from a measurement.
+	// Backward and Forward are the times of one microbatch without communication; 0 if
+	// unknown. ComputeGuessed is true if they are computed from tokens and FLOP/s, not
+	// measured.
 	Backward, Forward float64
 	ComputeGuessed    bool
-	// MemBudget is what buffers of the trainer's may take; 0 is no limit.
+	// MemBudget is the limit of the trainer's buffers, in bytes; 0 is no limit.
 	MemBudget int64
-	// Current is what is set today; 0 is nothing.
+	// Current is the user's present setting; 0 if none.
 	Current int64
 	// Rescale allows curves of another number of ranks.
 	Rescale bool
-	// Loaded tells that the curves were measured while the GPUs computed.
+	// Loaded is true if the curves were measured while the GPUs computed.
 	Loaded bool
 	// Bootstrap is the number of resampled curves, 0 for none.
 	Bootstrap int
 	Seed      uint64
-	// Scenarios are what is averaged over; none is the default grid.
+	// Scenarios are those to average over; the default grid if empty.
 	Scenarios []Scenario
 }
 

@@ -11,7 +11,7 @@ import (
 	"zbench/bench/unit"
 )
 
-// What a curve must span before a number is read from it.
+// The least span of a curve that is used for an answer.
 const (
 	MinSizes   = 5
 	MinDecades = 2.0
@@ -66,15 +66,14 @@ type need struct {
 
 func (n need) String() string { return fmt.Sprintf("%s of %d ranks", n.collective, n.ranks) }
 
-// neighbours tells that the group is one of Megatron's optimizer instances, which
-// are ranks that follow each other (Megatron-Core, parallel_state.py,
-// initialize_model_parallel; read 2026-11-21). Reductions over instances,
-// and those of experts, join ranks that lie apart.
+// neighbours reports whether the group is one of Megatron's optimizer instances, which
+// are consecutive ranks (Megatron-Core, parallel_state.py, initialize_model_parallel;
+// read 2026-11-21). Reductions over instances, and those of experts, use strided ranks.
 func (n need) neighbours(r trainer.Run) bool {
 	return r.Instances > 1 && r.EP < 2 && n.collective != "all_reduce"
 }
 
-// missing refuses for want of a curve, and says what there is instead.
+// missing is the refusal because of a missing curve; it lists the available ones.
 func missing(n need, q Question) *Refusal {
 	var others, ranks []string
 	for _, c := range q.Curves {
@@ -90,11 +89,11 @@ func missing(n need, q Question) *Refusal {
 		how := fmt.Sprintf("sweep %s on %d ranks", n.collective, n.ranks)
 		switch apart := q.Run.DP / n.ranks; {
 		case n.neighbours(q.Run):
-			how = fmt.Sprintf("sweep all %d ranks with --groups %d (with --scale, in nodes, where that is more than a node has): an optimizer instance is so many neighbours", q.Run.DP, n.ranks)
+			how = fmt.Sprintf("sweep all %d ranks with --groups %d (or --scale, in nodes, if a node has fewer): an optimizer instance is a group of neighbours", q.Run.DP, n.ranks)
 		case apart > 1 && q.Run.EP > 1:
-			how = fmt.Sprintf("sweep all %d ranks with --strides %d: the ranks with the same experts are that far apart", q.Run.DP, apart)
+			how = fmt.Sprintf("sweep all %d ranks with --strides %d: this is the stride of the ranks with the same experts", q.Run.DP, apart)
 		case apart > 1:
-			how = fmt.Sprintf("sweep all %d ranks with --strides %d: the ranks of all optimizer instances with the same share are that far apart", q.Run.DP, apart)
+			how = fmt.Sprintf("sweep all %d ranks with --strides %d: this is the stride of the ranks of all optimizer instances with the same share", q.Run.DP, apart)
 		}
 		return refuse(
 			"wrong_ranks",
@@ -132,7 +131,7 @@ func allMissing(first need, refusal *Refusal, more []need) *Refusal {
 	return &out
 }
 
-// tooFew refuses a curve that does not span enough.
+// tooFew refuses a curve with too few sizes or too small a range.
 func tooFew(c cost.Curve) *Refusal {
 	n := len(c.Points)
 	span := math.Log10(float64(c.Points[n-1].Bytes) / float64(c.Points[0].Bytes))
@@ -141,12 +140,12 @@ func tooFew(c cost.Curve) *Refusal {
 	}
 	return refuse(
 		"few_sizes",
-		fmt.Sprintf("the curve of %s has %d sizes over %.1f decades, and an answer takes %d over %g", c.Collective, n, span, MinSizes, MinDecades),
+		fmt.Sprintf("the curve of %s has %d sizes over %.1f decades; an answer needs %d sizes over %g decades", c.Collective, n, span, MinSizes, MinDecades),
 		"sweep wider, for example -b 64K -e 8G -f 2",
 	)
 }
 
-// overBudget refuses because every setting takes too much memory.
+// overBudget is the refusal if every setting exceeds the memory budget.
 func (e *engine) overBudget() *Refusal {
 	least := e.candidates[0].Memory
 	for _, c := range e.candidates {

@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// round replaces a new setting by the roundest that is as good: one with the
-// same buckets, or, where the tensors were made up anyway, one whose score
-// counts as equal.
+// round replaces a new setting by the roundest equivalent one: one with the same
+// buckets, or, if the tensors were generated from totals, one with an equal score.
 func (e *engine) round(s *scores, best int) int {
 	c := e.candidates[best]
 	if c.kept || e.t.Settings(e.q.Params, e.run) != nil {
@@ -29,8 +28,8 @@ func (e *engine) round(s *scores, best int) int {
 	return best
 }
 
-// rounder lists what to round to, the coarsest first: two and three digits, then
-// millions; multiples of the knob's step.
+// rounder lists the roundings, the coarsest first: two and three digits, then millions,
+// as multiples of the knob's step.
 func rounder(setting, step int64) []int64 {
 	digits := math.Floor(math.Log10(float64(setting) / float64(step)))
 	var units []int64
@@ -45,7 +44,7 @@ func rounder(setting, step int64) []int64 {
 	return units
 }
 
-// equal tells that a setting is as good as the best candidate.
+// equal reports whether a setting is as good as the best candidate.
 func (e *engine) equal(s scores, best int, setting int64) bool {
 	c := e.candidates[best]
 	other := e.plan(setting, e.run)
@@ -67,8 +66,7 @@ func (e *engine) equal(s scores, best int, setting int64) bool {
 	return s.score[best]+sum <= s.least+Tie
 }
 
-// place puts a setting among the candidates in the place of one with the same
-// buckets.
+// place replaces the candidate with the same buckets by a setting.
 func (e *engine) place(setting int64, best int) {
 	c := e.plan(setting, e.run)
 	if slices.Equal(c.cut, e.buckets(e.candidates[best])) {
@@ -80,7 +78,7 @@ func (e *engine) place(setting int64, best int) {
 	}
 }
 
-// find scores all candidates anew and returns that of the setting.
+// find scores all candidates again and returns the candidate of the setting.
 func (e *engine) find(s *scores, setting int64) int {
 	*s = e.score(e.models, e.candidates)
 	return slices.IndexFunc(e.candidates, func(c *candidate) bool { return c.Elements == setting })

@@ -6,20 +6,19 @@ import (
 	"zbench/bench/cost"
 )
 
-// What counts as equal and as hardly worse, as shares of a step.
+// Bounds of equal and of acceptable settings, as shares of a step.
 const (
-	// Tie is how much worse than the least a score may be and still count as
-	// equal; of those the setting that there is, if it is one, or the smallest is
-	// taken.
+	// Tie is the difference from the least score up to which scores count as equal. Of
+	// equal settings the current one is taken, otherwise the smallest.
 	Tie = 0.001
-	// PlateauWidth is how much worse a setting may be and still be kept.
+	// PlateauWidth is the cost up to which the current setting is kept.
 	PlateauWidth = 0.01
 )
 
-// scores are what simulating all candidates in all scenarios gave.
+// scores are the results of simulating all candidates in all scenarios.
 type scores struct {
-	// steps[i][j] is the step of candidate j in scenario i; exposed[j] what
-	// communication adds in the nominal one.
+	// steps[i][j] is the step of candidate j in scenario i; exposed[j] is the exposed
+	// communication in the nominal scenario.
 	steps   [][]float64
 	exposed [][3]float64
 	score   []float64
@@ -50,8 +49,7 @@ func (e *engine) score(models []*cost.Model, all []*candidate) scores {
 	return s
 }
 
-// regrets turns steps into scores. Candidates over the memory budget count
-// nowhere: they cannot be had.
+// regrets turns steps into scores. Candidates over the memory budget are excluded.
 func (s *scores) regrets(all []*candidate) {
 	n := len(all)
 	s.score, s.worst, s.nominal = make([]float64, n), make([]float64, n), make([]float64, n)
@@ -80,8 +78,8 @@ func (s *scores) regrets(all []*candidate) {
 	}
 }
 
-// best is the setting that is kept if its score counts as the least, and else the
-// smallest whose does.
+// best is the current setting if its score counts as the least, otherwise the smallest
+// setting with such a score.
 func (s *scores) best(all []*candidate) (int, bool) {
 	first, found := 0, false
 	for j, c := range all {
@@ -98,8 +96,8 @@ func (s *scores) best(all []*candidate) (int, bool) {
 	return first, found
 }
 
-// plateau is the settings around the one of least score whose score is hardly worse,
-// without a gap: what a resampled curve may answer without being called another answer.
+// plateau is the contiguous range of settings around that of least score whose scores
+// are within PlateauWidth. Answers of resampled curves in it count as the same answer.
 func (e *engine) plateau(s scores, least int) Range {
 	in := func(j int) bool { return !e.candidates[j].OverBudget && s.score[j] <= s.least+PlateauWidth }
 	lo, hi := least, least

@@ -5,22 +5,20 @@ import (
 )
 
 const (
-	// gridStep is the ratio of neighbouring settings of the grid, and leastSetting
-	// where it starts.
+	// gridStep is the ratio of neighbouring settings of the grid, leastSetting its first.
 	gridStep     = 1.189207115002721 // 2^(1/4)
 	leastSetting = 64 << 10
-	// perRank is the least share of a rank worth a bucket, in elements.
+	// perRank is the smallest share of a rank in a bucket, in elements.
 	perRank = 128
 )
 
-// unknownRatios are the computation of a backward over the time of its wire that
-// are averaged over when it is not known; the first is the nominal one.
+// unknownRatios are the ratios of backward computation to communication time that an
+// unknown backward time is averaged over; the first is the nominal one.
 var unknownRatios = []float64{1, 0.5, 2, 4, 8}
 
 // Grid is the default scenarios, the nominal one first. Computation slows
-// messages down, up to 1.6 times, unless they were measured under load; and
-// computation itself may be 1.25 times off either way where it was measured, and
-// 1.6 times where it was estimated.
+// messages down, up to 1.6 times, unless they were measured under load. The computation
+// time can differ by a factor of 1.25 if measured, and of 1.6 if estimated.
 func Grid(loaded, estimated bool) []Scenario {
 	networks, computes := []float64{1, 1.3, 1.6}, []float64{1, 0.8, 1.25}
 	if loaded {
@@ -38,8 +36,7 @@ func Grid(loaded, estimated bool) []Scenario {
 	return all
 }
 
-// setTimes settles computation and scenarios. The first scenario is the nominal
-// one.
+// setTimes sets computation and scenarios. The first scenario is the nominal one.
 func (e *engine) setTimes() {
 	q := e.q
 	e.scenarios = q.Scenarios
@@ -71,8 +68,7 @@ func (e *engine) setTimes() {
 	}
 }
 
-// wire is the time that all gradients take in messages of the largest swept
-// size, in seconds.
+// wire is the time of all gradients in messages of the largest swept size, in seconds.
 func (e *engine) wire() float64 {
 	t := 0.0
 	for _, m := range e.planner.Plan(0, e.run).Backward {
@@ -83,9 +79,9 @@ func (e *engine) wire() float64 {
 	return t
 }
 
-// keep is the setting that there is, in the advised run: the user's, or else the
-// trainer's default. asIs is the same in the user's own run, with what the trainer
-// does by itself where nothing is set; nil where that is the advised run.
+// keep is the current setting in the advised run: the user's, or the trainer's default.
+// asIs is the same in the user's own run, with the trainer's behaviour if nothing is
+// set; nil if this is the advised run.
 func (e *engine) keep() (kept, asIs *candidate) {
 	setting, run := e.snap(e.t.Default(e.q.Params, e.run)), e.t.Unset(e.q.Run)
 	if e.q.Current > 0 {
@@ -103,7 +99,7 @@ func (e *engine) keep() (kept, asIs *candidate) {
 	return kept, asIs
 }
 
-// snap rounds a setting up to one that the knob can have.
+// snap rounds a setting up to a valid value of the knob.
 func (e *engine) snap(setting int64) int64 {
 	few := e.t.Settings(e.q.Params, e.run)
 	if i := slices.IndexFunc(few, func(s int64) bool { return s >= setting }); i >= 0 {
@@ -115,8 +111,8 @@ func (e *engine) snap(setting int64) int64 {
 	return max(step, (setting+step-1)/step*step)
 }
 
-// settings are what is tried: a geometric grid, the sums of neighbouring
-// tensors, the trainer's default, the user's setting, and one bucket.
+// settings are the candidates: a geometric grid, the sums of neighbouring tensors, the
+// trainer's default, the user's setting, and one bucket.
 func (e *engine) settings() []int64 {
 	if few := e.t.Settings(e.q.Params, e.run); few != nil {
 		return few

@@ -7,9 +7,8 @@ import (
 	"zbench/bench/cost"
 )
 
-// severalSetups refuses where the record has the chosen curve more than once, of
-// other devices or with other settings: nothing says which of them the trainer
-// will have.
+// severalSetups refuses a record that has the chosen curve more than once, with
+// different devices or settings: it is unknown which of them the trainer uses.
 func severalSetups(best cost.Curve, fit []cost.Curve) *Refusal {
 	var setups []string
 	for _, c := range fit {

@@ -18,8 +18,8 @@ const (
 // wholeStep is the ratio of neighbouring settings of the layer-wise rule.
 const wholeStep = 1.0905077326652577 // 2^(1/8)
 
-// edges are settings beside the grid that may change where buckets end. By Megatron's
-// layer-wise rule ends are no sums of neighbours, and a finer grid serves.
+// edges are settings in addition to the grid that can change where buckets end. With
+// Megatron's layer-wise rule these are not sums of neighbours: a finer grid is used.
 func (e *engine) edges(total int64) []int64 {
 	if !e.run.LayerWise || e.run.LegacyLayout || e.run.Zero == 0 {
 		return sums(e.q.Params, leastSetting, total, maxEdges)
@@ -31,9 +31,8 @@ func (e *engine) edges(total int64) []int64 {
 	return all
 }
 
-// sums are the sums of neighbouring tensors, which is what decides where buckets
-// end: all of them that lie between lo and hi, at most most of them, spread
-// evenly in their logarithm.
+// sums are the sums of neighbouring tensors, which decide where buckets end: those
+// between lo and hi, at most most of them, spread evenly in their logarithm.
 func sums(params []trainer.Param, lo, hi int64, most int) []int64 {
 	before := make([]int64, 1, len(params)+1)
 	for i, p := range params {
@@ -74,14 +73,14 @@ func binnedSums(before []int64, lo, hi int64) []int64 {
 	}
 }
 
-// leastSum is the least difference of a rising list that is at least so much;
-// MaxInt64 where there is none.
+// leastSum is the least difference of a rising list that is at least the given bound;
+// MaxInt64 if there is none.
 func leastSum(before []int64, least int64) int64 {
 	best := int64(math.MaxInt64)
 	from := 0
 	for _, b := range before {
-		// from is the first whose difference is too small: that of the one before it is
-		// the least that is not.
+		// from is the first whose difference is too small. The one before it has the least
+		// sufficient difference.
 		for b-before[from] >= least {
 			from++
 		}
@@ -96,10 +95,10 @@ func leastSum(before []int64, least int64) int64 {
 	return best
 }
 
-// bin is which part of an octave a positive sum lies in.
+// bin is the part of an octave that contains a positive sum.
 func bin(s int64) uint64 { return math.Float64bits(float64(s)) >> (52 - binBits) }
 
-// binEnd is the least sum beyond the bin of one.
+// binEnd is the least sum above the bin of a given sum.
 func binEnd(s int64) int64 {
 	return int64(math.Ceil(math.Float64frombits((bin(s) + 1) << (52 - binBits))))
 }

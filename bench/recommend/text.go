@@ -21,9 +21,9 @@ func Count(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// Amount prints a setting in the trainer's own unit: 350 M, 1335 MiB, 2 blocks of
-// so many elements. XLA's knob counts what comes out of a call, which is one
-// rank's share where gradients are scattered.
+// Amount prints a setting in the trainer's own unit: 350 M, 1335 MiB, 2 blocks. XLA's
+// knob counts the output of a call, which is one rank's share if gradients are
+// scattered.
 func Amount(of string, setting int64, run trainer.Run, block int64) string {
 	bytes := setting * run.GradBytes()
 	switch of {
@@ -47,7 +47,7 @@ func Amount(of string, setting int64, run trainer.Run, block int64) string {
 	return Count(setting)
 }
 
-// amount is Amount with the word that a bare number lacks.
+// amount is Amount with the unit of a bare number.
 func (e *engine) amount(setting int64) string {
 	switch e.t.Unit {
 	case trainer.Elements:
@@ -58,7 +58,7 @@ func (e *engine) amount(setting int64) string {
 	return Amount(e.t.Unit, setting, e.run, 0)
 }
 
-// digits is how many digits v has before the point.
+// digits is the number of digits of v before the decimal point.
 func digits(v float64) int {
 	n := 1
 	for ; v >= 10; v /= 10 {
@@ -79,7 +79,7 @@ func percent(share float64) string {
 	}
 }
 
-// calls says "one message" or "21 messages".
+// calls prints "one message" or "21 messages".
 func calls(n int) string {
 	if n == 1 {
 		return "one message"

@@ -75,7 +75,7 @@ func (e *LineError) Unwrap() error { return e.Err }
 // when the sweep was killed: it is left out and counted in Torn. Any other damage
 // is a LineError.
 func ReadJournal(text []byte) (*Journal, error) {
-	lines, torn := jsonfile.CutTorn(text)
+	lines, torn := jsonfile.CutTruncated(text)
 	j := &Journal{Torn: torn}
 	if len(lines) == 0 {
 		return nil, &LineError{1, fmt.Errorf("%w: the sweep was killed before it began, and the file holds nothing", ErrNotRecord)}

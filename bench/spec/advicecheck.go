@@ -12,11 +12,11 @@ func (a *Advice) Check() error {
 	times := given(flag{"backward-ms", a.Backward > 0}, flag{"step-ms", a.Step > 0}, flag{"tokens-per-microbatch", a.Tokens > 0})
 	switch line := a.Line(); {
 	case len(models) > 1:
-		return fmt.Errorf("--%s: one of them says what the model is", strings.Join(models, " and --"))
+		return fmt.Errorf("--%s: give only one model", strings.Join(models, " and --"))
 	case len(times) > 1:
-		return fmt.Errorf("--%s: one of them says how long a microbatch takes", strings.Join(times, " and --"))
+		return fmt.Errorf("--%s: give only one time of a microbatch", strings.Join(times, " and --"))
 	case len(line) > 0 && !a.Complete():
-		return fmt.Errorf("%s is for a bucket size, which takes --framework or --config too", line[0])
+		return fmt.Errorf("%s is for the bucket size: add --framework or --config", line[0])
 	}
 	for _, n := range []struct {
 		flag
@@ -30,7 +30,7 @@ func (a *Advice) Check() error {
 		{flag{"recompute", a.Recompute}, []flag{{"tokens-per-microbatch", a.Tokens > 0}, {"tflops", a.Flops > 0}}},
 	} {
 		if n.given && len(given(n.others...)) == 0 {
-			return fmt.Errorf("--%s means nothing without --%s", n.name, strings.Join(names(n.others), " or --"))
+			return fmt.Errorf("--%s needs --%s", n.name, strings.Join(names(n.others), " or --"))
 		}
 	}
 	return nil

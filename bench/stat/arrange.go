@@ -10,9 +10,9 @@ import (
 // values sharing their middle one.
 //
 // One sort does both, of 64-bit words of which the low ⌈log₂ n⌉ bits hold the
-// place in the series and the others the leading bits of the value. Values that
-// agree in those, to 1e-12 up to n = 4,000, share a rank: no clock tells them
-// apart.
+// place in the series and the others the leading bits of the value. Values with equal
+// leading bits (to 1e-12 up to n = 4,000) share a rank: no clock resolves the
+// difference.
 func arrange(series []float64) (sorted, ranks []float64) {
 	n := len(series)
 	width := bits.Len(uint(max(n-1, 0)))
@@ -34,7 +34,7 @@ func arrange(series []float64) (sorted, ranks []float64) {
 			ranks[words[i]&place] = middle
 		}
 	}
-	slices.Sort(sorted) // it nearly is: this mends the order of shared ranks
+	slices.Sort(sorted) // almost sorted already: this corrects the order within shared ranks
 	return sorted, ranks
 }
 
@@ -51,8 +51,8 @@ func ordered(v float64) uint64 {
 // sortWords sorts by the bits from the given one upwards, byte by byte from the
 // lowest (Knuth, TAOCP 3, §5.2.5), keeping the order of what agrees in them. It
 // does not branch on the data, which on new data makes it several times faster
-// than comparing. Bytes that all words share cost a look: times that differ by
-// per cents share the highest.
+// than comparing. Bytes that are equal in all words cost one pass over the counts: times
+// that differ by per cents share the highest bytes.
 func sortWords(words []uint64, from int) []uint64 {
 	spare := make([]uint64, len(words))
 	for shift := from; shift < 64; shift += 8 {

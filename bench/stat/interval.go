@@ -2,13 +2,12 @@ package stat
 
 import "math"
 
-// medianTail is the probability with which the median may lie beyond either end
-// of its interval.
+// medianTail is the probability that the median is beyond a given end of its interval.
 const medianTail = 0.025
 
-// MedianInterval returns the interval that covers the median with 95 %, of a
-// sample that says as much as nEff independent ones (nEff = n when they are
-// independent). There is none below MinInterval.
+// MedianInterval returns the 95 % interval of the median of a sample that is equivalent
+// to nEff independent ones (nEff = n if they are independent). There is none below
+// MinInterval.
 func MedianInterval(sample []float64, nEff float64) (lo, hi float64, ok bool) {
 	sorted, _ := arrange(sample)
 	return medianIntervalOf(sorted, nEff)

@@ -13,36 +13,36 @@ const (
 	oneInAHundred = 2.3263
 	// minCorrelated is the least n at which Correlated flags anything.
 	minCorrelated = 10
-	// strongTau is the integrated autocorrelation time from which a series is
-	// called correlated: at 2, half of its samples say nothing new.
+	// strongTau is the integrated autocorrelation time from which a series is called
+	// correlated: at 2, half of its samples add no information.
 	strongTau = 2
 )
 
-// EffectiveN returns the number of independent samples that would fix the
-// middle of the distribution as well as the series does, whose order is that of
-// time: n/τ, in [1, n], τ being the integrated autocorrelation time. Launches
-// back to back are correlated, and an interval that does not know is too narrow.
+// EffectiveN returns the number of independent samples that would determine the median
+// as well as the series does. The series is in time order. The number is n/τ, in [1, n],
+// where τ is the integrated autocorrelation time. Back-to-back launches are correlated;
+// an interval that ignores this is too narrow.
 //
 // The autocorrelation is that of the ranks (Wald & Wolfowitz 1943), so that a
 // heavy tail weighs no more than its number of samples, and no unit or monotone
 // scale matters. τ is the larger of two estimates, because each fails where the
-// other holds: Geyer's initial monotone sequence (1992), which assumes no model
-// and sees slow drift under white noise, and (1+ρ)/(1−ρ), which is that of a
-// first-order autoregression, with ρ corrected for its bias, and which a short
-// series needs. Negative correlation is not counted as gain.
+// other is good: Geyer's initial monotone sequence (1992), which assumes no model
+// and detects slow drift under white noise, and (1+ρ)/(1−ρ) of a first-order
+// autoregression, with ρ corrected for its bias, which a short series needs. Negative
+// correlation does not increase n_eff.
 //
-// A constant series has n, and so has one below MinInterval, of which nothing
-// can be said.
+// A constant series has n_eff = n. So has a series below MinInterval, which is too short
+// for an estimate.
 func EffectiveN(series []float64) float64 {
 	_, ranks := arrange(series)
 	return effectiveN(ranks)
 }
 
 // Correlated returns the lag-1 autocorrelation of the series' ranks and whether
-// the series is to be flagged as strongly correlated: when that correlation
-// exceeds what one independent series in a hundred shows and at least half of
-// the samples say nothing new (n_eff ≤ n/2). Its interval may be too narrow all
-// the same, since what is slower than the series cannot be seen in it.
+// the series is strongly correlated: the correlation exceeds that of one independent
+// series in a hundred, and at least half of the samples add no information
+// (n_eff ≤ n/2). Its interval can still be too narrow: the series does not show drifts
+// that are slower than itself.
 //
 // An autoregression of ρ = 0.9 is flagged in 95 % of cases from 30 samples on,
 // with outliers from 40 on, and in a third of cases at ten. Below ten nothing is

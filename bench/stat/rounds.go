@@ -1,13 +1,13 @@
 package stat
 
-// MostRounds bounds a batch of work that takes next to no time.
+// MostRounds bounds a batch of very short work.
 const MostRounds = 1 << 14
 
-// Rounds warms up and returns how many rounds of some work make a batch that takes
-// batch seconds or more. run does so many rounds and returns the seconds they took.
-// The first run is not counted: what is loaded, chosen or made once is in it, and
-// may take longer than a batch. It goes on until warm seconds of work are done, the
-// last of them in batches of the size that is returned.
+// Rounds warms up and returns the number of rounds of some work in a batch of at least
+// batch seconds. run executes the given number of rounds and returns their seconds. The
+// first run is not counted: it includes one-time loading and selection, which can take
+// longer than a batch. The warm-up ends after warm seconds of work, the last of them in
+// batches of the returned size.
 func Rounds(batch, warm float64, run func(rounds int) (float64, error)) (int, error) {
 	if _, err := run(1); err != nil {
 		return 0, err

@@ -1,6 +1,5 @@
-// Package stat summarises samples of times. It is small on purpose and states
-// the limits of each figure: a figure that needs more samples than there are
-// is null, never a guess.
+// Package stat summarises samples of times and states the limits of each figure. A
+// figure that needs more samples than there are is null.
 package stat
 
 import (
@@ -10,8 +9,8 @@ import (
 
 // Sample counts below which a figure is not stated.
 const (
-	// MinP95 and MinP99 are the smallest n at which the quantile lies inside
-	// the sample rather than being its maximum under another name.
+	// MinP95 and MinP99 are the smallest n at which the quantile is inside the sample,
+	// not equal to its maximum.
 	MinP95 = 20
 	MinP99 = 100
 	// MinInterval is the smallest n at which [min, max] covers the median with
@@ -47,9 +46,9 @@ type Summary struct {
 	CV *float64 `json:"cv"`
 }
 
-// Summarize describes the series, which is not changed. Its order is that of
-// time and matters: it decides NEff, and NEff how wide Lo and Hi are. The other
-// figures do not depend on it. It returns nil for an empty series.
+// Summarize describes the series and does not modify it. The series must be in time
+// order, which determines NEff, and through it Lo and Hi. The other figures do not
+// depend on the order. It returns nil for an empty series.
 func Summarize(series []float64) *Summary {
 	if len(series) == 0 {
 		return nil

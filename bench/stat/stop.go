@@ -5,43 +5,41 @@ import (
 	"math"
 )
 
-// Why a timing ended, as the record says it.
+// Stop reasons of a timing, as in the record.
 const (
 	StopPrecision  = "precision"
 	StopMaxTime    = "max_time"
 	StopMaxSamples = "max_samples"
-	// StopDiscarded is the taker's own: nearly all samples were no times.
+	// StopDiscarded is set by the runner, not by a rule: nearly all samples were
+	// discarded.
 	StopDiscarded = "discarded"
 )
 
 const (
-	// minPrecise is the n below which no precision is believed, whatever the
-	// rule says.
+	// minPrecise is the n below which a timing never stops for precision.
 	minPrecise = 10
-	// firstBatch is what is measured while nothing is known of how long a sample
-	// takes.
+	// firstBatch is the size of the first batch if the time of a sample is unknown.
 	firstBatch = 10
-	// leastBatch and a quarter of what there is are the least that another look
-	// at the data must bring: a look is a round trip to every host, and another
-	// chance to stop on a narrow interval that misses.
+	// leastBatch is the least size of a later batch, which is also at least a quarter
+	// of the series. Each decision costs a round trip to every host, and is another
+	// chance to stop on a narrow interval that misses the median.
 	leastBatch = 5
-	// margin is by how much more than the estimated need is asked for. The need
-	// is itself estimated, and too few cost another batch.
+	// margin is the factor on the estimated need: the estimate is uncertain, and too few
+	// samples cost another batch.
 	margin = 1.05
 )
 
-// Rule says how long a timing goes on. It is plain data and Decide a function of
-// its arguments, so that rank 0 decides and all others obey.
+// Rule determines when a timing stops. It is plain data and Decide is a pure function,
+// so that the leader decides for all processes.
 type Rule struct {
 	// Precision is the half 95 % interval of the median over the median at which
-	// a timing is precise enough (default 0.01). 0 asks for no precision: the
-	// timing then goes on to one of its limits.
+	// a timing is precise enough (default 0.01). With 0 the timing runs to one of its
+	// limits.
 	Precision float64
-	// MinSamples come before a timing can be precise enough (default 40; below
-	// ten it is ten). Ten samples cannot tell a correlation of 0.9 from none: a
-	// rule that trusts them stops on one such series in four without flagging
-	// it, one that waits for 40 on one in 200, or in 40 where there are outliers
-	// (docs/EXPERIMENTS.md).
+	// MinSamples is the least number of samples of a timing that stops for precision
+	// (default 40; at least ten). Ten samples do not distinguish a correlation of 0.9
+	// from none: with ten, a rule stops on one such series in four without a flag; with
+	// 40, on one in 200, or one in 40 with outliers (docs/EXPERIMENTS.md).
 	MinSamples int
 	// MaxSamples end a timing (default 10,000).
 	MaxSamples int
@@ -49,8 +47,8 @@ type Rule struct {
 	// over MinSamples, but not over the MinInterval samples that an interval
 	// needs. 0 is no limit.
 	MaxTime float64
-	// Expected is the number of seconds that one sample is thought to take, as
-	// known from the warm-up, and bounds the first batch. 0 is not known.
+	// Expected is the expected time of one sample from the warm-up, in seconds. It
+	// bounds the first batch. 0 if unknown.
 	Expected float64
 	// Batch is the largest number of samples in a batch. 0 is no limit.
 	Batch int
@@ -61,10 +59,10 @@ func DefaultRule() Rule {
 	return Rule{Precision: 0.01, MinSamples: 40, MaxSamples: 10_000, MaxTime: 0.4}
 }
 
-// Fixed takes n samples, however long they take.
+// Fixed is a rule of n samples without a time limit.
 func Fixed(n int) Rule { return Rule{MinSamples: n, MaxSamples: n} }
 
-// Validate reports rules that stop never, or at once.
+// Validate reports rules that never stop or stop at once.
 func (r Rule) Validate() error {
 	switch {
 	case math.IsNaN(r.Precision) || r.Precision < 0 || r.Precision >= 1:
@@ -83,17 +81,17 @@ func (r Rule) Validate() error {
 	return nil
 }
 
-// Decision is what rank 0 tells the others: stop and why, or the number of
-// samples of the next batch.
+// Decision is the result of Decide: a stop with its reason, or the number of samples of
+// the next batch.
 type Decision struct {
 	Stop bool
 	Why  string
 	Next int
 }
 
-// Decide looks at the series, in time order, on which spent seconds were
-// measured. Precision comes before limits, so that a timing which reached it in
-// its last batch says so.
+// Decide returns the decision for a series in time order that took spent seconds.
+// Precision is checked before the limits, so that it is the stop reason of a timing that
+// reached it in its last batch.
 func (r Rule) Decide(series []float64, spent float64) Decision {
 	n := len(series)
 	need, precise := r.need(series)
@@ -105,7 +103,7 @@ func (r Rule) Decide(series []float64, spent float64) Decision {
 	}
 	next := min(max(need-n, leastBatch, n/4), r.MaxSamples-n)
 	room := r.room(n, spent)
-	// What the clock leaves is not worth a look when it adds less than 5 %.
+	// Stop if the remaining time adds less than 5 %.
 	if room < max(1, n/20) {
 		return Decision{Stop: true, Why: StopMaxTime}
 	}
@@ -116,9 +114,9 @@ func (r Rule) Decide(series []float64, spent float64) Decision {
 	return Decision{Next: next}
 }
 
-// need estimates how many samples the series must have to be precise, and says
-// whether it is. The interval narrows with √n. More than threefold growth is
-// not believed: a short series knows its own spread badly.
+// need estimates the number of samples for the precision, and reports whether the
+// series has it already. The interval narrows with √n. Growth is limited to threefold:
+// a short series estimates its own spread badly.
 func (r Rule) need(series []float64) (samples int, precise bool) {
 	n := len(series)
 	least := max(r.MinSamples, minPrecise)
@@ -139,7 +137,7 @@ func (r Rule) need(series []float64) (samples int, precise bool) {
 	return int(min(3, margin*off*off) * float64(n)), false
 }
 
-// room is the number of samples for which the time limit leaves time.
+// room is the number of samples that fit into the time limit.
 func (r Rule) room(n int, spent float64) int {
 	if r.MaxTime <= 0 {
 		return math.MaxInt
@@ -163,8 +161,8 @@ func (r Rule) room(n int, spent float64) int {
 	return room
 }
 
-// Bounds are the fewest and the most samples that a timing can take when each
-// takes so many seconds; 0 is not known.
+// Bounds are the fewest and the most samples of a timing if each takes the given
+// seconds; 0 if unknown.
 func (r Rule) Bounds(sample float64) (fewest, most int) {
 	fewest, most = r.MaxSamples, r.MaxSamples
 	if r.MaxTime > 0 {

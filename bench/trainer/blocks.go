@@ -2,7 +2,7 @@ package trainer
 
 import "slices"
 
-// unit is tensors from lo up to hi that are sharded together.
+// unit is the tensors from lo up to hi, which are sharded together.
 type unit struct {
 	lo, hi int
 	// elements are of the dense tensors and of the experts, params how many there
@@ -11,13 +11,12 @@ type unit struct {
 	params   int
 	// block is that of the first tensor.
 	block int
-	// kept tells that it is not freed after forward: the root's, and the one of the
-	// tensors after the blocks.
+	// kept is true if it is not freed after forward: the root's, and that of the tensors
+	// after the blocks.
 	kept bool
 }
 
-// blockSize is the elements of the middle block by size, 0 where there are no
-// blocks.
+// blockSize is the median number of elements of a block, 0 without blocks.
 func blockSize(params []Param) int64 {
 	sizes := map[int]int64{}
 	for _, p := range params {

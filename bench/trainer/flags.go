@@ -9,8 +9,8 @@ type Switch struct {
 	Run Run
 }
 
-// runSwitch is such a setting of a trainer: when it makes a difference, and how a run
-// becomes the advised one.
+// runSwitch is such a setting of a trainer: when it has an effect, and how it changes a
+// run to the advised one.
 type runSwitch struct {
 	name   string
 	lacks  func(run, advised Run) bool
@@ -46,7 +46,7 @@ func (t Trainer) Switches(run, advised Run) []Switch {
 	return all
 }
 
-// Unset is the run where no bucket size is set: what the trainer then does by itself.
+// Unset is the run without a bucket size: the trainer's default behaviour.
 func (t Trainer) Unset(run Run) Run {
 	if t.unset == nil {
 		return run
@@ -54,12 +54,12 @@ func (t Trainer) Unset(run Run) Run {
 	return t.unset(run)
 }
 
-// Change is something else than the bucket size that a trainer's users can change.
+// Change is a change other than the bucket size.
 type Change struct {
 	Code, Message string
-	// When tells that it can be changed in a run.
+	// When reports whether it can be changed in a run.
 	When func(run Run) bool
-	// Apply changes it; nil where the curves cannot tell what it gives. It is then
-	// proposed where the latency of many ranks takes a notable time.
+	// Apply changes it; nil if the curves cannot give its gain. It is then proposed if
+	// the latency of many ranks is a notable part of the step.
 	Apply func(run *Run)
 }

@@ -16,7 +16,7 @@ import (
 // group_params_for_buffers (the matrices have a buffer of their own; the other
 // tensors keep the distributed optimizer's).
 //
-// A matrix lies whole in one rank's share, so that a bucket is dp times its largest
+// A matrix is whole in one rank's share, so that a bucket is dp times its largest
 // share. A bucket stays open until it holds max(setting, 0.9 · dp · its largest
 // matrix) elements, and beyond that while the next matrix fits into the padding.
 const (
@@ -39,8 +39,8 @@ func wholeBuckets(in *prepared, setting int64, run Run) []Bucket {
 	return all
 }
 
-// piece is one matrix as Megatron holds it: of several tensors of the list where a
-// checkpoint has them apart.
+// piece is one matrix of Megatron: several tensors of the list if a checkpoint stores
+// them separately.
 type piece struct {
 	first, last, tensors int
 	elements             int64
@@ -93,14 +93,13 @@ func classed(all []piece) []piece {
 	return all
 }
 
-// byWork is a chunk with the most work first, equals as they were: sorted by counting,
-// into space of as many pieces.
+// byWork sorts a chunk by descending work, stable, by counting, into the given space.
 func byWork(chunk, sorted []piece) []piece {
 	classes := 0
 	for _, x := range chunk {
 		classes = max(classes, x.class+1)
 	}
-	if classes > len(chunk) { // shapes that hardly repeat
+	if classes > len(chunk) { // almost all shapes differ
 		copy(sorted, chunk)
 		slices.SortStableFunc(sorted, func(a, b piece) int { return cmp.Compare(a.class, b.class) })
 		return sorted
@@ -119,7 +118,7 @@ func byWork(chunk, sorted []piece) []piece {
 	return sorted
 }
 
-// precedes tells that two tensors are neighbours in one fused matrix.
+// precedes reports whether two tensors are neighbours in one fused matrix.
 func precedes(a, b string) bool {
 	a, b = strings.TrimSuffix(a, ".weight"), strings.TrimSuffix(b, ".weight")
 	for _, family := range fused {
@@ -139,7 +138,7 @@ type wholePacking struct {
 	dp      int64
 	divisor int64 // of a share
 	expert  bool
-	// loads is the work of each rank so far: it goes on from bucket to bucket. filled
+	// loads is the work of each rank so far: it accumulates over the buckets. filled
 	// is how far the shares of an open chunk are filled, and sorted scratch space.
 	loads  *shares
 	filled *leastHeap

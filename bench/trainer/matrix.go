@@ -19,8 +19,8 @@ var excluded = []string{
 // shapes.
 var vectors = []string{"norm", "bias", "ln_1", "ln_2", "ln_f", "scale", "conv", "a_log", "dt_", "temp"}
 
-// Matrix tells that Muon steps the tensor: one of two dimensions that is neither
-// the embedding nor the output layer. Without a shape its name decides.
+// Matrix reports whether Muon steps the tensor: it has two dimensions and is not the
+// embedding or the output layer. Without a shape its name decides.
 // Read in NVIDIA/Megatron-LM at d98e8a64, megatron/core/optimizer/
 // layer_wise_optimizer.py, is_managed_by_layer_wise_optimizer.
 func Matrix(p Param) bool {
@@ -43,9 +43,8 @@ func contains(name string, parts []string) bool {
 	return false
 }
 
-// stepCost is what Newton–Schulz takes for a matrix, in units that only compare:
-// the long side times the square of the short one. Of an unknown shape it is a
-// square's.
+// stepCost is the relative cost of Newton–Schulz for a matrix: the long side times the
+// square of the short one. An unknown shape counts as a square.
 func stepCost(p Param) float64 {
 	if len(p.Shape) != 2 {
 		return math.Pow(float64(p.Elements), 1.5)

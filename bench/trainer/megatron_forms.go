@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// padNote tells what Megatron's flag for round counts would cost, where it is
-// little.
+// padNote states the cost of Megatron's flag for round counts, if it is small.
 func padNote(s Spelling) string {
 	const little = 0.01
 	cost := float64(Divisor(s.Run.DP, true)) / float64(max(1, s.Setting))

@@ -103,7 +103,7 @@ func megatronConclusions(c *Config, found []pair) {
 		c.ParamDtype, c.GradDtype = "half", "half"
 	case c.bf16 && c.bf16Reduce:
 		c.ParamDtype, c.GradDtype = "bfloat16", "bfloat16"
-	case c.bf16: // it accumulates and reduces in fp32 unless told otherwise
+	case c.bf16: // it accumulates and reduces in fp32 by default
 		c.ParamDtype, c.GradDtype = "bfloat16", "float"
 	}
 	if c.tp > 1 {

@@ -33,7 +33,7 @@ func LayerWiseOptimizer(name string) (bool, error) {
 	return slices.Contains(layerWiseOptimizers, own), err
 }
 
-// optimizerKeys are settings that mean something only beside Megatron's own: other
+// optimizerKeys are settings that count only together with Megatron's own keys: other
 // tools have an optimizer, too.
 var optimizerKeys = []key{
 	{name: "config"}, // Primus names its own in it
@@ -62,7 +62,7 @@ func noBuckets(c *Config, value string) error {
 	return fmt.Errorf("it turns bucketing off, so that no bucket size has an effect: take it out to set one")
 }
 
-// interleaved says what the bucket size does with several chunks a stage: only the
+// interleaved notes the effect of the bucket size with several chunks per stage: only the
 // first is cut (same place).
 func interleaved(c *Config, value string) error {
 	if n, err := whole(value); err == nil && n > 0 {
@@ -137,7 +137,7 @@ type LayerWiseFloor struct {
 	Guessed bool
 }
 
-// mostRanks is how far OneFrom is sought.
+// mostRanks is the most ranks that the search for OneFrom tries.
 const mostRanks = 1 << 16
 
 // LayerWise describes the layer-wise buffers of a run; false where it has none.
@@ -175,7 +175,7 @@ func (in *prepared) layerWiseFloor(run Run) *LayerWiseFloor {
 	return best
 }
 
-// oneFrom is from how many ranks on the smallest setting leaves one bucket.
+// oneFrom is the number of ranks from which the smallest setting leaves one bucket.
 func (w *wholePacking) oneFrom(pad bool) int {
 	one := func(dp int) bool {
 		return packingOf(w.all, dp, pad).end(0, 1, &chunking{}) == len(w.all)

@@ -47,9 +47,8 @@ func (o *open) close(divisor int64) Bucket {
 	return o.Bucket
 }
 
-// atMost closes a bucket before a tensor would take it over the limit. A tensor
-// beyond the limit is a bucket by itself; around tells that the bucket before it
-// stays open.
+// atMost closes a bucket before a tensor would exceed the limit. A tensor above the
+// limit is a bucket by itself; with around the bucket before it stays open.
 func (p packing) atMost(limit int64, around bool) []Bucket {
 	if !around || limit >= p.largest {
 		return p.atMostBySums(limit)

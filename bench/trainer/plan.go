@@ -11,9 +11,9 @@ const (
 	allGather     = "all_gather"
 )
 
-// both packs the dense tensors and those of experts, which are reduced by other
-// ranks and so never share a bucket, and returns the buckets in the order in
-// which they fill during backward.
+// both packs the dense tensors and those of experts, and returns the buckets in the
+// order in which they fill during backward. Other ranks reduce experts, so the two never
+// share a bucket.
 func both(kinds [2]packing, pack func(p packing, expert bool) []Bucket) []Bucket {
 	var all []Bucket
 	for kind, p := range kinds {
@@ -30,15 +30,15 @@ func both(kinds [2]packing, pack func(p packing, expert bool) []Bucket) []Bucket
 	return all
 }
 
-// inOrder sorts what mostly is sorted, equals as they were.
+// inOrder sorts an almost sorted list, stable.
 func inOrder[T any](all []T, compare func(a, b T) int) {
 	if !slices.IsSortedFunc(all, compare) {
 		slices.SortStableFunc(all, compare)
 	}
 }
 
-// reductions calls one collective a bucket, as soon as its last gradient is
-// there, and lets nothing wait.
+// reductions calls one collective per bucket, as soon as its last gradient is ready. No
+// computation waits for it.
 func reductions(buckets []Bucket, name string, run Run) []Message {
 	all := make([]Message, 0, len(buckets))
 	wide := run.grad()
@@ -50,9 +50,9 @@ func reductions(buckets []Bucket, name string, run Run) []Message {
 	return all
 }
 
-// chain gathers the buckets in the order of forward, each call made when
-// computation comes to the bucket before, and waited for at the bucket itself.
-// Dense tensors and experts are chains of their own, and so are whole matrices.
+// chain gathers the buckets in the order of forward. Each call is launched when
+// computation reaches the bucket before, and computation waits for it at the bucket
+// itself. Dense tensors, experts and whole matrices are separate chains.
 func chain(buckets []Bucket, run Run) []Message {
 	all := make([]Message, 0, len(buckets))
 	wide := run.param()

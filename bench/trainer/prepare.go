@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// prepared is what the plans of all settings have in common. It is made once for a
-// list of tensors and a run, so that a plan costs what its buckets do.
+// prepared is the common part of the plans of all settings. It is computed once for a
+// list of tensors and a run, so that the cost of a plan is that of its buckets.
 type prepared struct {
 	params []Param
 	// kinds are the dense tensors and those of experts, in the order of backward.
@@ -134,7 +134,7 @@ func (p packing) kept(all []Bucket) []Bucket {
 	return slices.Clone(all)
 }
 
-// nearest is sort.Search where the answer is mostly near 0.
+// nearest is sort.Search for answers that are usually near 0.
 func nearest(n int, is func(k int) bool) int {
 	lo, step := 0, 1
 	for lo+step < n && !is(lo+step-1) {
@@ -143,7 +143,7 @@ func nearest(n int, is func(k int) bool) int {
 	return lo + sort.Search(min(step, n-lo), func(k int) bool { return is(lo + k) })
 }
 
-// atMostBySums is atMost where no tensor is left out of the order.
+// atMostBySums is atMost for an order with all tensors.
 func (p packing) atMostBySums(limit int64) []Bucket {
 	all := *p.scratch
 	for from := 0; from < len(p.order); {

@@ -7,7 +7,7 @@ import (
 	"zbench/bench/collective"
 )
 
-// Check tells what of the run the trainer cannot do.
+// Check reports parts of the run that the trainer does not support.
 func (t Trainer) Check(r Run) error {
 	for _, d := range []string{r.GradDtype, r.ParamDtype} {
 		if _, err := collective.DtypeByName(d); err != nil {
@@ -39,7 +39,7 @@ func (t Trainer) Check(r Run) error {
 func (r Run) grad() int64  { return width(r.GradDtype) }
 func (r Run) param() int64 { return width(r.ParamDtype) }
 
-// width is that of a dtype which Check has seen.
+// width is the width of a dtype that Check has validated.
 func width(dtype string) int64 {
 	d, err := collective.DtypeByName(dtype)
 	if err != nil {

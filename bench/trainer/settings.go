@@ -18,8 +18,8 @@ type Setting struct {
 	Unset string `json:"unset,omitempty"`
 }
 
-// Settings finds what a bucket size depends on in a trainer's file, of the kinds
-// that Reads lists. All else that the file holds is left out.
+// Settings finds the settings that a bucket size depends on in a trainer's file, of the
+// kinds that Reads lists. It ignores the rest of the file.
 func Settings(text string) ([]Setting, error) {
 	found, err := pairs(text)
 	if err != nil {
@@ -34,7 +34,7 @@ func Settings(text string) ([]Setting, error) {
 	return list, nil
 }
 
-// known tells whether a key is one of any trainer's.
+// known reports whether a key belongs to any trainer.
 func known(name string) bool {
 	return slices.ContainsFunc(table, func(t Trainer) bool {
 		return slices.ContainsFunc(slices.Concat(t.keys, t.beside), func(k key) bool { return k.name == name })
@@ -50,8 +50,8 @@ func ReadConfig(text, want string) (*Config, error) {
 	return ReadSettings(list, want)
 }
 
-// unfoldered is a value, of a path the file's name alone: a record does not carry a
-// machine's paths.
+// unfoldered is a value; a path is reduced to the file's name, because a record has no
+// local paths.
 func unfoldered(value string) string {
 	if strings.Contains(value, "/") {
 		return path.Base(value)

@@ -2,9 +2,8 @@ package trainer
 
 import "math"
 
-// shares are the ranks' shares of a bucket, in a tree over the ranks whose nodes
-// have the least work and the least filled of what is below, so that a search
-// visits few of many ranks.
+// shares are the ranks' shares of a bucket, in a tree over the ranks. Each node has the
+// least work and the least fill of its subtree, so that a search visits few ranks.
 type shares struct {
 	ranks, leaves int
 	work          []float64
@@ -27,7 +26,7 @@ func newShares(ranks int) *shares {
 	return s
 }
 
-// empty begins a bucket: nothing is filled, the work stays.
+// empty starts a new bucket: it resets the fill and keeps the work.
 func (s *shares) empty() {
 	clear(s.filled)
 	for i := s.ranks; i < s.leaves; i++ {
@@ -38,8 +37,8 @@ func (s *shares) empty() {
 	}
 }
 
-// find is the rank with the least work of those that fit, or else the emptiest; of
-// equals the first.
+// find is the rank with the least work of those with room, otherwise the emptiest; the
+// first of equals.
 func (s *shares) find(fits func(filled int64) bool) int {
 	best, least := -1, math.Inf(1)
 	var visit func(node int)

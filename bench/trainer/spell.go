@@ -15,7 +15,7 @@ type Snippet struct {
 	Text string `json:"text"`
 }
 
-// Spelling is what a snippet is written from.
+// Spelling is the input of a snippet.
 type Spelling struct {
 	// Setting is in elements.
 	Setting int64
@@ -25,13 +25,13 @@ type Spelling struct {
 	Curve string
 	// Simulated snippets begin with a warning.
 	Simulated bool
-	// Config is what the user has set in File: what a snippet adds to it is named.
-	// nil is not known.
+	// Config has the user's settings in File: a snippet names what it adds. nil if
+	// unknown.
 	Config *Config
 	File   string
 }
 
-// SimulatedMark starts a snippet that no measurement stands behind.
+// SimulatedMark starts a snippet that rests on no measurement.
 const SimulatedMark = "# SIMULATED"
 
 // form is one tool a trainer's setting is written for.
@@ -44,8 +44,7 @@ type form struct {
 // sign says what of it is looked for.
 type readable struct{ title, sign string }
 
-// Snippets writes the setting in every form that the trainer's users have. What
-// they say can be read with ReadConfig.
+// Snippets writes the setting in every form of the trainer. ReadConfig can read them.
 func (t Trainer) Snippets(s Spelling) []Snippet {
 	out := make([]Snippet, 0, len(t.forms))
 	for _, f := range t.forms {
@@ -54,7 +53,7 @@ func (t Trainer) Snippets(s Spelling) []Snippet {
 	return out
 }
 
-// head says where a setting is from, in the comments that all forms share.
+// head states the origin of a setting, in the comments that all forms share.
 func (t Trainer) head(s Spelling) string {
 	var b strings.Builder
 	if s.Simulated {

@@ -47,7 +47,7 @@ func dashed(key string) string { return "--" + strings.ReplaceAll(key, "_", "-")
 func isTrue(b *bool) bool                { return b != nil && *b }
 func is[T comparable](p *T, want T) bool { return p != nil && *p == want }
 
-// dtypes tells whether a file has the run's element types.
+// dtypes reports whether a file has the run's element types.
 func (r Run) dtypes(c *Config) bool {
 	return c.ParamDtype == r.ParamDtype && c.GradDtype == r.GradDtype
 }

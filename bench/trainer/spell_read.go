@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Config is what a trainer's own settings say. A nil field is not set there.
+// Config is the content of a trainer's own settings. A nil field is not set there.
 type Config struct {
 	// Trainer is the name of the one they are for.
 	Trainer string
@@ -39,22 +39,21 @@ type Config struct {
 	legacyLayout                       bool
 }
 
-// key is one setting of a file: what it is called and what it does; nil where it is
-// enough that it was said.
+// key is one setting of a file: its name and its effect; nil if only its presence counts.
 type key struct {
 	name string
 	set  func(c *Config, value string) error
 }
 
-// on tells that a key was said and does not say no.
+// on reports whether a key is set and not false.
 func (c *Config) on(name string) bool {
 	value, said := c.said[name]
 	on, err := strconv.ParseBool(strings.ToLower(value))
 	return said && !isUnset(value) && (on || err != nil)
 }
 
-// ReadSettings makes a trainer's configuration of its settings. want is the
-// trainer's name, or empty where the settings shall tell.
+// ReadSettings converts settings to a trainer's configuration. want is the trainer's
+// name; if empty, the settings determine it.
 func ReadSettings(list []Setting, want string) (*Config, error) {
 	found := make([]pair, len(list))
 	for i, s := range list {
@@ -91,7 +90,7 @@ func ReadSettings(list []Setting, want string) (*Config, error) {
 	return c, nil
 }
 
-// read takes what the keys say, and tells whether there is any of them.
+// read applies the keys and reports whether there was any.
 func (c *Config) read(keys []key, found []pair) (known bool, err error) {
 	for _, p := range found {
 		for _, k := range keys {
@@ -125,7 +124,7 @@ func kept(found []pair, holds func(p pair) bool) (some []pair) {
 	return some
 }
 
-// signs are what a file is known by.
+// signs identify the kind of a file.
 func signs() (all []string) {
 	for _, t := range table {
 		for _, r := range t.reads {
@@ -178,7 +177,7 @@ func (c *Config) Setting(params []Param, run Run) (int64, bool) {
 	return 0, false
 }
 
-// Apply sets in the run what the file says.
+// Apply sets the file's values in the run.
 func (c *Config) Apply(run *Run) {
 	number(&run.Zero, c.Zero)
 	number(&run.Accum, c.Accum)

@@ -86,5 +86,5 @@ func TestShellArithmetic(t *testing.T) {
 func TestBrokenJSONSaysSo(t *testing.T) {
 	_, err := trainer.ReadConfig(`{"zero_optimization": {"stage": 2, "reduce_bucket_size": 5e8,`, "")
 	require.ErrorIs(t, err, trainer.ErrConfig)
-	require.ErrorContains(t, err, "begins like JSON and is none")
+	require.ErrorContains(t, err, "invalid JSON")
 }

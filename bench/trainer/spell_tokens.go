@@ -17,8 +17,8 @@ var ErrConfig = errors.New("no trainer's settings")
 const maxConfig = 4 << 20
 
 // pair is one setting of a file: its key in lower case with underscores, and its
-// value as written. A flag that stands alone has the value true.
-// unset is what it was written as where that is a variable nobody sets.
+// value as written. A flag without a value has the value true.
+// unset is the text of the value if it is a variable that is not set.
 type pair struct{ key, value, unset string }
 
 // pairs finds the settings in YAML, JSON (comments allowed), or anything that
@@ -33,7 +33,7 @@ func pairs(text string) ([]pair, error) {
 	}
 	words := fromWords(text)
 	if strings.HasPrefix(strings.TrimSpace(text), "{") && ownerOf(words) == "" {
-		return nil, fmt.Errorf("%w: it begins like JSON and is none: %w", ErrConfig, err)
+		return nil, fmt.Errorf("%w: invalid JSON: %w", ErrConfig, err)
 	}
 	return words, nil
 }
@@ -60,7 +60,7 @@ func leaves(n *yaml.Node, key string, depth int, out *[]pair) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			name := n.Content[i].Value
 			if name == "enabled" {
-				name = key + "." + name // means nothing alone
+				name = key + "." + name // ambiguous without its parent
 			}
 			leaves(n.Content[i+1], name, depth+1, out)
 		}

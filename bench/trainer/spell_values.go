@@ -53,7 +53,7 @@ func scaled(value string, scale int64) (int64, error) {
 	return n.Int64(), nil
 }
 
-// isUnset is what configurations write for "the default".
+// isUnset reports whether a value is one of the spellings of "the default".
 func isUnset(value string) bool {
 	return slices.Contains([]string{"", "null", "none", "auto", "~"}, strings.ToLower(value))
 }

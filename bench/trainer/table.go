@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// table holds the trainers in the order of the listings. Each is registered by its own
-// file, which has all there is to say about it.
+// table has the trainers in the order of the listings. Each is registered by its own
+// file, which defines it completely.
 var table []Trainer
 
 // register adds a trainer to the table.
@@ -15,8 +15,8 @@ func register(t Trainer) {
 	table = slices.Insert(table, at, t)
 }
 
-// unsimulated are frameworks that people ask for and whose calls are other than those
-// of any trainer here, with what to do instead.
+// unsimulated are known frameworks that are not supported, because their calls differ
+// from those of any trainer here, with the alternative.
 var unsimulated = map[string]string{
 	"maxtext":       "it scans over the layers and lets XLA shard by itself (FSDP), so that calls are combined within one turn of a loop, which is not simulated; for a program that neither scans nor shards parameters ask for xla",
 	"horovod":       "it fuses what became ready in a cycle, which no list of tensors tells",

@@ -1,6 +1,5 @@
-// Package trainer is the table of training frameworks: how each cuts the
-// gradients into buckets, which collectives it then calls, and when. [Trainer.Plan]
-// is the whole of it. A trainer is one file, which registers a [Trainer]:
+// Package trainer is the table of training frameworks: how each cuts the gradients into
+// buckets, which collectives it calls, and when. [Trainer.Plan] returns this. A trainer is one file, which registers a [Trainer]:
 // its rule, how its settings are written and read, and which calls it makes. The
 // files named spell*.go are what all of them share.
 //
@@ -39,7 +38,7 @@ type Trainer struct {
 	// GradDtype is the element type in which gradients are reduced when bfloat16
 	// models are trained with the defaults.
 	GradDtype string
-	// InPlace tells that the reduction's result replaces its input.
+	// InPlace is true if the reduction's result replaces its input.
 	InPlace bool
 	// Collectives are the calls of its plans, over all runs: names of
 	// bench/collective.
@@ -51,8 +50,8 @@ type Trainer struct {
 	Default func(params []Param, run Run) int64
 	// Granule is the step in elements in which the knob can be set; nil is 1.
 	Granule func(run Run) int64
-	// Memory is what a setting costs, in bytes, beyond what the trainer needs
-	// anyway; nil is nothing.
+	// Memory is the memory that a setting needs in addition to the trainer's own, in
+	// bytes; nil is none.
 	Memory func(plan Plan, setting int64, run Run) int64
 	// settings lists the settings that differ, for a trainer that has few; nil
 	// where any number of elements can be set.
@@ -68,13 +67,13 @@ type Trainer struct {
 	unset    func(run Run) Run
 	// forms are how a setting is written. The first is the trainer's own.
 	forms []form
-	// reads is what users have that can be read.
+	// reads lists the kinds of files that can be read.
 	reads []readable
-	// keys are the settings in it; beside are those that other tools have, too, so that
-	// they do not tell whose a file is.
+	// keys are the settings in them; beside are settings that other tools have too, so
+	// that they do not identify the tool of a file.
 	keys, beside []key
-	// begin and conclude fill in what is not said, before and after the keys are read;
-	// nil is nothing.
+	// begin and conclude fill in unset values, before and after the keys are read; nil
+	// does nothing.
 	begin, conclude func(c *Config, found []pair)
 	// size is the bucket size of a configuration in elements; nil is the field that is
 	// set.
@@ -165,16 +164,16 @@ type Bucket struct {
 const Never = -1
 
 // Message is one collective call. Launch and Wait are boundaries between
-// parameters: boundary p lies before parameter p, 0 ≤ p ≤ the number of
-// parameters. Forward passes them in rising order, backward in falling order.
+// parameters: boundary p is before parameter p, 0 ≤ p ≤ the number of parameters.
+// Forward passes them in ascending order, backward in descending order.
 type Message struct {
 	Collective string `json:"collective"`
 	// Bytes is the total size S, as everywhere in zbench.
 	Bytes int64 `json:"bytes"`
 	// Ranks is the size of the group that calls.
 	Ranks int `json:"ranks"`
-	// Launch is where computation must have come for the call to be made, Wait
-	// where it cannot go on before the call has ended, or Never.
+	// Launch is the boundary that computation must have reached for the call, Wait the
+	// boundary at which computation waits for its end, or Never.
 	Launch int `json:"launch"`
 	Wait   int `json:"wait"`
 }
@@ -185,10 +184,10 @@ type Plan struct {
 	Buckets  []Bucket  `json:"buckets"`
 	Backward []Message `json:"backward"`
 	Forward  []Message `json:"forward"`
-	// After is what is called when the step has nothing to hide it behind.
+	// After is the calls after the computation, which nothing hides.
 	After []Message `json:"after"`
-	// EachBackward and EachForward tell that every microbatch communicates, not
-	// only the last backward and the first forward of a step.
+	// EachBackward and EachForward are true if every microbatch communicates, not only
+	// the last backward and the first forward of a step.
 	EachBackward bool `json:"each_backward"`
 	EachForward  bool `json:"each_forward"`
 }
@@ -224,15 +223,15 @@ func Names() []string {
 	return names
 }
 
-// Plan cuts the parameters, which are in forward order, into buckets and says
-// which collectives follow. A setting of 0 is what the trainer does when nothing
-// is set. The run must have passed Check.
+// Plan cuts the parameters, which are in forward order, into buckets and returns the
+// collectives. A setting of 0 is the trainer's behaviour if nothing is set. The run must
+// have passed Check.
 func (t Trainer) Plan(params []Param, setting int64, run Run) Plan {
 	return t.Planner(params).Plan(setting, run)
 }
 
-// grouped forgets which tensors are experts' where no expert-parallel groups are:
-// then all ranks reduce them with the rest, in the same buckets.
+// grouped marks no tensor as an expert's if there are no expert-parallel groups: then
+// all ranks reduce them with the rest, in the same buckets.
 func grouped(params []Param, run Run) []Param {
 	if run.EP > 1 || !slices.ContainsFunc(params, func(p Param) bool { return p.Expert }) {
 		return params
@@ -261,7 +260,7 @@ func (t Trainer) Settings(params []Param, run Run) []int64 {
 	return t.settings(params, run)
 }
 
-// Bytes is what a setting costs in memory, beyond what the trainer needs anyway.
+// Bytes is the memory that a setting needs in addition to the trainer's own.
 func (t Trainer) Bytes(plan Plan, setting int64, run Run) int64 {
 	if t.Memory == nil {
 		return 0

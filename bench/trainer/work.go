@@ -11,10 +11,10 @@ import (
 // (tok_embeddings) have them.
 var embeddings = []string{"embed_tokens", "wte.", "wpe.", "word_embeddings", "tok_embeddings", "position_embeddings"}
 
-// Work is each tensor's share of the computation of a pass, in elements: what the
-// tensor says; else 0 for a table whose name says that it is looked up; else its
-// elements. A tied embedding should say so itself, see Param.Work. Attention's
-// own part, which is in no tensor, is taken to be spread like the rest.
+// Work is each tensor's share of the computation of a pass, in elements: the tensor's
+// own value if set, 0 for a lookup table by its name, otherwise its elements. A tied
+// embedding needs its own value, see Param.Work. Attention's own computation, which is
+// in no tensor, is assumed to be distributed like the rest.
 func Work(params []Param) []float64 {
 	work := make([]float64, len(params))
 	for i, p := range params {

@@ -6,8 +6,8 @@ import (
 )
 
 // XLA's rules: xla/service/collective_combiner_utils.h (calls are combined while
-// the sum of their outputs stays within the threshold, one beyond it stays
-// alone) and xla/service/collective_utils.h (30 MiB + 7 bytes).
+// the sum of their outputs is within the threshold; a call above it is not
+// combined) and xla/service/collective_utils.h (30 MiB + 7 bytes).
 // The output of an all-reduce is the whole buffer, that of a reduce-scatter one
 // rank's share. xla/service/gpu/gpu_compiler.cc combines at most 256 calls.
 const (
@@ -139,8 +139,8 @@ func xlaArguments(s Spelling) arguments {
 	return all
 }
 
-// xlaConclusions fills in what the flags leave to their defaults. Who sets the thresholds of
-// shards and none of all_reduce shards.
+// xlaConclusions fills in the defaults of flags that are not set. A file with thresholds
+// of reduce_scatter or all_gather but none of all_reduce means sharding.
 func xlaConclusions(c *Config, _ []pair) {
 	if !c.on(xlaScheduler) {
 		c.Notes = append(c.Notes, "it does not switch "+xlaScheduler+" on: your setting is computed as if it did, and without it less overlaps")

@@ -41,7 +41,7 @@ func ParseCount(s string) (int64, error) {
 	return value.Num().Int64(), nil
 }
 
-// plainNumber keeps out fractions such as 1/3 and exponents that take for ever.
+// plainNumber rejects fractions such as 1/3 and exponents too large to evaluate.
 func plainNumber(s string) bool {
 	mantissa, exponent, _ := strings.Cut(s, "e")
 	return strings.Trim(mantissa, "0123456789.") == "" && strings.Trim(strings.TrimPrefix(exponent, "+"), "0123456789") == "" && len(exponent) <= 3

@@ -81,7 +81,7 @@ func TestResumeWithAnyEditedHeader(t *testing.T) {
 		require.Contains(t, []int{exit.OK, exit.Run, exit.Usage}, code, stderr)
 		_, err = record.ReadJournal([]byte(readBytes(t, path)))
 		require.NoError(t, err, "%s\n%s\n%s", text, args, stderr)
-		if strings.Contains(stderr, "contradicts itself") {
+		if strings.Contains(stderr, "is inconsistent") {
 			require.Equal(t, journal, readBytes(t, path), "it was refused, and is as it was")
 		}
 		_ = os.Remove(filepath.Join(dir, "results.json"))
@@ -100,10 +100,10 @@ func big(j *record.Journal) bool {
 func TestResumeRefusesAnotherPlan(t *testing.T) {
 	oneGoroutine(t)
 	for name, x := range map[string]struct{ old, now, says string }{
-		"a case more": {`"max_bytes":4096`, `"max_bytes":8192`, "its options make the case all_reduce/float/sum/8192/r8/g1/oop, which it does not plan"},
-		"a case less": {`"max_bytes":4096`, `"max_bytes":2048`, "its options make no case all_reduce/float/sum/4096/r8/g1/oop, which it plans"},
-		"other bytes": {`"bytes":1024,`, `"bytes":1040,`, "its options make another case all_reduce/float/sum/1024/r8/g1/oop than it plans"},
-		"other label": {`"extrapolated":false`, `"extrapolated":true`, "its options make another case all_reduce/float/sum/1024/r8/g1/oop than it plans"},
+		"a case more": {`"max_bytes":4096`, `"max_bytes":8192`, "its options produce the case all_reduce/float/sum/8192/r8/g1/oop, which it does not plan"},
+		"a case less": {`"max_bytes":4096`, `"max_bytes":2048`, "it plans the case all_reduce/float/sum/4096/r8/g1/oop, which its options do not produce"},
+		"other bytes": {`"bytes":1024,`, `"bytes":1040,`, "the case all_reduce/float/sum/1024/r8/g1/oop that it plans differs from the one that its options produce"},
+		"other label": {`"extrapolated":false`, `"extrapolated":true`, "the case all_reduce/float/sum/1024/r8/g1/oop that it plans differs from the one that its options produce"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := cutAt(t, 7)
@@ -111,7 +111,7 @@ func TestResumeRefusesAnotherPlan(t *testing.T) {
 			before := readBytes(t, dir, engine.JournalFile)
 			code, stderr := zbench(t, osFS{}, "collectives", "--resume", dir)
 			require.Equal(t, exit.Run, code, stderr)
-			require.Contains(t, stderr, engine.JournalFile+" contradicts itself: "+x.says)
+			require.Contains(t, stderr, engine.JournalFile+" is inconsistent: "+x.says)
 			require.Contains(t, stderr, "--out")
 			require.Equal(t, before, readBytes(t, dir, engine.JournalFile))
 		})

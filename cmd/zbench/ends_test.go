@@ -224,7 +224,7 @@ func TestFirstPassIsToldAndShown(t *testing.T) {
 	signals, left := make(chan string), 4
 	s.Stderr, s.Signals, s.FS = Stream{Writer: &stderr}, signals, cutting{osFS{}, &left, signals}
 	require.Equal(t, exit.Interrupted, Main(context.Background(), s))
-	require.Contains(t, stderr.String(), "interrupted: 0 of 6 cases finished, 4 more have 1 of 2 passes; all of it is saved")
+	require.Contains(t, stderr.String(), "interrupted: 0 of 6 cases finished, 4 more have 1 of 2 passes; all are saved")
 	rec, err := record.Decode(strings.NewReader(readBytes(t, dir, "results.json")))
 	require.NoError(t, err)
 	rates := 0

@@ -219,7 +219,7 @@ func TestResumeOnSomethingElse(t *testing.T) {
 			code, stderr = zbench(t, osFS{}, "collectives", "--progress", "--resume", dir, "--force")
 			require.Zero(t, code, stderr)
 			require.Equal(t, 5, finished(stderr), "one case was finished")
-			require.Contains(t, readBytes(t, dir, "results.json"), "the sweep went on after a change; 2 passes are from before it: ")
+			require.Contains(t, readBytes(t, dir, "results.json"), "the sweep was resumed after a change; 2 passes are from before the change: ")
 			code, stderr = zbench(t, osFS{}, "collectives", "--resume", dir)
 			require.Zero(t, code)
 			require.Contains(t, stderr, "is complete")

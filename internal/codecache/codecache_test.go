@@ -71,7 +71,7 @@ func TestDamagedEntryIsNotTaken(t *testing.T) {
 }
 
 // A folder that cannot be used is told, once; nothing else fails.
-func TestUnusableFolderIsTold(t *testing.T) {
+func TestUnusableFolderIsReported(t *testing.T) {
 	broken := errors.New("read-only file system")
 	c := New(&files{data: map[string][]byte{}, fail: broken}, "dir")
 	_, ok := c.Load(key)

@@ -141,7 +141,7 @@ func (l Library) finding(b Backend) Finding {
 	}
 	f.Mark, f.Value, f.Lost = Bad, l.tried(), l.Lost
 	if !l.Required {
-		f.Mark = Doubt
+		f.Mark = Warn
 	}
 	f.Remedy = cmp.Or(l.Remedy, "install "+b.Install+", or name the file with --"+l.Flag)
 	if l.By != "" {
@@ -207,7 +207,7 @@ func (l Library) symbols(b Backend) []Finding {
 		missing[s.Lost] = append(missing[s.Lost], s.Name)
 	}
 	for _, lost := range losses {
-		f := Finding{Mark: Doubt, Name: "optional symbols", Value: strings.Join(missing[lost], ", ") + " absent", Lost: lost}
+		f := Finding{Mark: Warn, Name: "optional symbols", Value: strings.Join(missing[lost], ", ") + " absent", Lost: lost}
 		f.Remedy = "a newer " + b.Install + " may have it"
 		if instead, found := strings.CutPrefix(lost, "nothing"); found {
 			f = Finding{Mark: Fact, Name: f.Name, Value: f.Value + instead}

@@ -23,12 +23,12 @@ const Schema = "zbench.doctor/1"
 type Mark string
 
 // The marks. A Bad finding keeps a backend from running or takes something away;
-// a Doubt may cost speed or precision; Fact judges nothing.
+// a Warn may cost speed or precision; Fact judges nothing.
 const (
-	Good  Mark = "ok"
-	Bad   Mark = "bad"
-	Doubt Mark = "doubt"
-	Fact  Mark = "fact"
+	Good Mark = "ok"
+	Bad  Mark = "bad"
+	Warn Mark = "doubt"
+	Fact Mark = "fact"
 )
 
 // Finding is one thing that was looked at.

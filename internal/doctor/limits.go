@@ -19,7 +19,7 @@ func (m Machine) lockedMemory() []Finding {
 		return []Finding{{Mark: Good, Name: "locked memory", Value: "unlimited"}}
 	}
 	return []Finding{{
-		Mark: Doubt, Name: "locked memory", Value: unit.Bytes(limit) + " (ulimit -l): RDMA may fail to register buffers",
+		Mark: Warn, Name: "locked memory", Value: unit.Bytes(limit) + " (ulimit -l): RDMA may fail to register buffers",
 		Remedy: "ulimit -l unlimited; for good, memlock in /etc/security/limits.conf, LimitMEMLOCK=infinity for slurmd",
 	}}
 }
@@ -61,7 +61,7 @@ func (m Machine) sharedMemory() []Finding {
 	}
 	f := Finding{Mark: Good, Name: "/dev/shm", Value: unit.Bytes(size)}
 	if size < enoughShared {
-		f.Mark, f.Value = Doubt, f.Value+": the shared memory of a node's ranks may not fit"
+		f.Mark, f.Value = Warn, f.Value+": the shared memory of a node's ranks may not fit"
 		f.Remedy = "in a container --ipc=host or --shm-size=16g; else mount -o remount,size=16g /dev/shm"
 	}
 	return []Finding{f}
@@ -122,7 +122,7 @@ func (m Machine) nics() []Finding {
 	}
 	f := Finding{Mark: Good, Name: "RDMA NICs", Value: fmt.Sprintf("%d active: %s", len(active), strings.Join(active, ", "))}
 	if len(down) > 0 {
-		f.Mark, f.Value = Doubt, f.Value+"; not active: "+strings.Join(down, ", ")
+		f.Mark, f.Value = Warn, f.Value+"; not active: "+strings.Join(down, ", ")
 		f.Remedy = "bring the ports up, or leave them out with NCCL_IB_HCA"
 	}
 	return []Finding{f}

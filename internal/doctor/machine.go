@@ -95,7 +95,7 @@ func (m Machine) numaBalancing() []Finding {
 	case "0":
 		f.Mark, f.Value = Good, "off"
 	default:
-		f.Mark, f.Value = Doubt, "on ("+value+"): moves pages while they are used"
+		f.Mark, f.Value = Warn, "on ("+value+"): moves pages while they are used"
 		f.Remedy = "sudo sysctl kernel.numa_balancing=0"
 	}
 	return []Finding{f}
@@ -120,7 +120,7 @@ func (m Machine) iommu() []Finding {
 		return []Finding{f}
 	}
 	return []Finding{{
-		Mark: Doubt, Name: "IOMMU", Value: "translates: iommu=pt is not on the kernel's command line",
+		Mark: Warn, Name: "IOMMU", Value: "translates: iommu=pt is not on the kernel's command line",
 		Remedy: "add iommu=pt to the kernel's command line and boot again (not needed in a virtual machine)",
 	}}
 }
@@ -152,7 +152,7 @@ func (m Machine) governor() []Finding {
 		return []Finding{{Mark: Good, Name: "CPU governor", Value: value}}
 	}
 	return []Finding{{
-		Mark: Doubt, Name: "CPU governor", Value: value + ": small messages wait for cores that wake up",
+		Mark: Warn, Name: "CPU governor", Value: value + ": small messages wait for cores that wake up",
 		Remedy: "sudo cpupower frequency-set -g performance",
 	}}
 }
@@ -167,7 +167,7 @@ func (m Machine) hugePages() []Finding {
 	}
 	f := Finding{Mark: Good, Name: "huge pages", Value: "transparent: " + value}
 	if value == "never" {
-		f.Mark, f.Remedy = Doubt, "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"
+		f.Mark, f.Remedy = Warn, "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"
 		f.Value += fmt.Sprintf(" (of %s)", strings.NewReplacer("[", "", "]", "").Replace(text))
 	}
 	return []Finding{f}

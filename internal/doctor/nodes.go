@@ -13,10 +13,10 @@ import (
 // amdNodes are what HIP opens: the compute device and a render node a GPU.
 func (m Machine) amdNodes() []Finding {
 	if !m.exists("dev/kfd") {
-		f := Finding{Mark: Fact, Name: "/dev/kfd", Value: "not there: no AMD GPU, or amdgpu is not loaded"}
+		f := Finding{Mark: Fact, Name: "/dev/kfd", Value: "missing: no AMD GPU, or amdgpu is not loaded"}
 		if version := m.read("sys/module/amdgpu/version"); version != "" || m.exists("sys/module/amdgpu") {
 			f.Mark, f.Lost = Bad, "backend rocm"
-			f.Value = "not there, though the driver amdgpu is loaded"
+			f.Value = "missing, although the amdgpu driver is loaded"
 			f.Remedy = "in a container pass --device /dev/kfd --device /dev/dri"
 		}
 		return []Finding{f}
@@ -43,7 +43,7 @@ func (m Machine) nvidiaNodes() []Finding {
 	}
 	if len(nodes) == 0 {
 		return []Finding{{
-			Mark: Bad, Name: "/dev/nvidia0", Value: "not there, but /dev/nvidiactl is", Lost: "backend cuda",
+			Mark: Bad, Name: "/dev/nvidia0", Value: "missing, although /dev/nvidiactl exists", Lost: "backend cuda",
 			Remedy: "in a container pass --gpus all; else run nvidia-smi once as root, which makes the nodes",
 		}}
 	}

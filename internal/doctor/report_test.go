@@ -85,7 +85,7 @@ func TestText(t *testing.T) {
 	require.NotContains(t, plain.String(), "\x1b")
 	require.NotEqual(t, plain.String(), colour.String())
 	stripped := colour.String()
-	for _, code := range append([]string{"\x1b[0m"}, colours[Good], colours[Bad], colours[Doubt]) {
+	for _, code := range append([]string{"\x1b[0m"}, colours[Good], colours[Bad], colours[Warn]) {
 		stripped = strings.ReplaceAll(stripped, code, "")
 	}
 	require.Equal(t, plain.String(), stripped)

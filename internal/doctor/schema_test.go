@@ -30,7 +30,7 @@ func TestSchemaIsTight(t *testing.T) {
 	full.Devices[0].Err = "e"
 	full.Compiled = []Compiled{{Arch: "gfx942", Errors: []string{"e"}}}
 	r.Backends = r.Backends[1:]
-	r.Machine = append([]Finding{{Mark: Bad, Name: "n", Value: "v", Lost: "l", Remedy: "r"}, {Mark: Doubt, Name: "n", Value: "v"}}, r.Machine...)
+	r.Machine = append([]Finding{{Mark: Bad, Name: "n", Value: "v", Lost: "l", Remedy: "r"}, {Mark: Warn, Name: "n", Value: "v"}}, r.Machine...)
 	good := written(t, r)
 	schematest.Tight(t, s, func() any { return &Report{} }, good)
 	schematest.Refuses(t, schema, schematest.Changes{Good: good, Bad: map[string]string{

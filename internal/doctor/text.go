@@ -12,10 +12,10 @@ import (
 )
 
 // signs are legible without colour; the words say it where a sign cannot be drawn.
-var signs = map[Mark]string{Good: "✓", Bad: "✗", Doubt: "!", Fact: "·"}
+var signs = map[Mark]string{Good: "✓", Bad: "✗", Warn: "!", Fact: "·"}
 
 // colours are those of terminals: green, red, yellow, none.
-var colours = map[Mark]string{Good: "\x1b[32m", Bad: "\x1b[31m", Doubt: "\x1b[33m"}
+var colours = map[Mark]string{Good: "\x1b[32m", Bad: "\x1b[31m", Warn: "\x1b[33m"}
 
 // Style is how text is drawn.
 type Style struct {

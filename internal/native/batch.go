@@ -34,16 +34,17 @@ var (
 // MaxIsolated is the largest number of iterations in a batch of isolated timing.
 const MaxIsolated = 64
 
-// Rank is what one local rank brings to a batch.
+// Rank is the resources of one local rank in a batch.
 type Rank struct {
 	Device int
-	// Number is the rank's in its communicator of Ranks.
+	// Number is the rank's number in its communicator of Ranks ranks.
 	Number, Ranks int
 	Comm          Comm
 	Stream        Stream
 	// Send and Recv are where the buffers of slot 0 begin; in place they overlap.
 	Send, Recv Address
-	// Sync is 8 bytes to align on, Found 32 bytes for what a check finds.
+	// Sync is 8 bytes for the aligning all_reduce, Found 32 bytes for the result of a
+	// check.
 	Sync, Found Address
 }
 
@@ -55,15 +56,15 @@ type Address struct {
 
 func (a Address) ptr() *C.char { return (*C.char)(unsafe.Add(a.Buffer.ptr, a.Offset)) }
 
-// Work says what a batch launches on every rank.
+// Work is what a batch launches on every rank.
 type Work struct {
-	// Collective, Dtype and Op are zbench's names; Op is empty where there is none.
+	// Collective, Dtype and Op are zbench's names; Op is empty if there is none.
 	Collective, Dtype, Op string
 	Root                  int
 	// Count is the element count passed to the call.
 	Count int64
-	// Slots is how many places the buffers rotate over, SendStride and RecvStride
-	// the bytes from one to the next.
+	// Slots is the number of places that the buffers rotate over, SendStride and
+	// RecvStride the bytes from one to the next.
 	Slots, SendStride, RecvStride int64
 }
 
@@ -72,11 +73,11 @@ type Batch struct {
 	p *Provider
 	c *C.zb_batch
 	n int
-	// closing keeps a late Cancel away from memory that Close has freed.
+	// closing prevents a late Cancel from using memory that Close has freed.
 	closing sync.Mutex
 }
 
-// NewBatch makes a batch for n ranks. Close it when done.
+// NewBatch creates a batch for n ranks. Close it when done.
 func (p *Provider) NewBatch(n int) *Batch {
 	c := (*C.zb_batch)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_batch{}))))
 	c.table, c.nlocal = p.table, C.int32_t(n)
@@ -84,7 +85,7 @@ func (p *Provider) NewBatch(n int) *Batch {
 	c.start_ns = (*C.int64_t)(C.calloc(C.size_t(n), 8))
 	c.seconds = (*C.double)(C.calloc(C.size_t(n)*MaxIsolated, 8))
 	c.state = (*C.uint8_t)(C.calloc(C.size_t(n), 1))
-	c.begun = (*C.int32_t)(C.calloc(C.size_t(n), 4))
+	c.started = (*C.int32_t)(C.calloc(C.size_t(n), 4))
 	c.ended = (*C.int32_t)(C.calloc(C.size_t(n), 4))
 	c.async = (*C.int32_t)(C.calloc(C.size_t(n), 4))
 	b := &Batch{p: p, c: c, n: n}
@@ -106,8 +107,8 @@ func (b *Batch) SetRank(i int, r Rank) {
 	c.sync, c.found = r.Sync.ptr(), (*C.uint64_t)(unsafe.Pointer(r.Found.ptr()))
 }
 
-// MakeEvents gives every rank the events of isolated timing. Once, after all
-// ranks are set.
+// MakeEvents creates the events of isolated timing for every rank. Call it once, after
+// all ranks are set.
 func (b *Batch) MakeEvents() error {
 	for i := range b.ranks() {
 		r := &b.ranks()[i]
@@ -141,15 +142,15 @@ func (b *Batch) Close() {
 	}
 	for _, ptr := range []unsafe.Pointer{
 		unsafe.Pointer(b.c.ranks), unsafe.Pointer(b.c.start_ns), unsafe.Pointer(b.c.seconds),
-		unsafe.Pointer(b.c.state), unsafe.Pointer(b.c.begun), unsafe.Pointer(b.c.ended), unsafe.Pointer(b.c.async), unsafe.Pointer(b.c),
+		unsafe.Pointer(b.c.state), unsafe.Pointer(b.c.started), unsafe.Pointer(b.c.ended), unsafe.Pointer(b.c.async), unsafe.Pointer(b.c),
 	} {
 		C.free(ptr)
 	}
 	b.c = nil
 }
 
-// Cancel makes the running batch return ErrCancelled soon, and every later one.
-// It may be called from any goroutine, and after Close.
+// Cancel makes the running batch and every later one return ErrCancelled soon. It may be
+// called from any goroutine, also after Close.
 func (b *Batch) Cancel() {
 	b.closing.Lock()
 	defer b.closing.Unlock()
@@ -158,8 +159,8 @@ func (b *Batch) Cancel() {
 	}
 }
 
-// SetWork says what the next runs launch, and within how many seconds of the
-// provider's clock each must end. Buffers rotate from slot 0 on.
+// SetWork sets what the next runs launch and the deadline of each, in seconds of the
+// provider's clock. Buffers rotate from slot 0 on.
 func (b *Batch) SetWork(w Work, deadline float64) error {
 	index, ok := collectiveIndex(w.Collective)
 	dtype, okType := dtypeCodes[w.Dtype]
@@ -178,10 +179,10 @@ func (b *Batch) SetWork(w Work, deadline float64) error {
 	return nil
 }
 
-// Burst launches the work so many times on every rank, waits, and returns the
-// seconds per launch of each local rank. With replays the launches are captured
-// into a graph, outside of what is timed, and the graph is launched so often
-// instead; CanCapture must have said yes. The slice is good until the next run.
+// Burst launches the work iterations times on every rank, waits, and returns the seconds
+// per launch of each local rank. With replays the launches are captured into a graph,
+// outside of the timing, and the graph is launched replays times; CanCapture must have
+// returned nil. The slice is valid until the next run.
 func (b *Batch) Burst(iterations, replays int) ([]float64, error) {
 	if replays > 0 {
 		if err := b.p.CanCapture(); err != nil {
@@ -193,25 +194,25 @@ func (b *Batch) Burst(iterations, replays int) ([]float64, error) {
 	return b.seconds(1), b.outcome()
 }
 
-// WarmUp launches as Burst does and takes no sample: up to MaxIsolated launches
-// are marked by events, so that a hang tells who has begun which. The seconds per
-// launch of each local rank include the marks.
+// WarmUp launches as Burst does, without a sample. Up to MaxIsolated launches are marked
+// by events, so that the evidence of a hang has the started launches of each rank. The
+// seconds per launch of each local rank include the marks.
 func (b *Batch) WarmUp(iterations int) ([]float64, error) {
 	b.c.iterations, b.c.replays = C.int32_t(iterations), 0
 	C.zb_warm_up(b.c)
 	return b.seconds(1), b.outcome()
 }
 
-// Isolated times so many launches, at most MaxIsolated, each alone: seconds by
-// iteration × rank. hold is for how many seconds the delay kernel keeps the
-// streams back while the host enqueues; 0 for not at all.
+// Isolated runs isolated launches, at most MaxIsolated, and returns seconds by
+// iteration × rank. hold is the time that the delay kernel holds the streams while the
+// host enqueues, in seconds; 0 for no hold.
 func (b *Batch) Isolated(iterations int, hold float64) ([]float64, error) {
 	b.c.iterations, b.c.delay_ns = C.int32_t(min(iterations, MaxIsolated)), C.uint64_t(hold*1e9)
 	C.zb_isolated(b.c)
 	return b.seconds(int(b.c.iterations)), b.outcome()
 }
 
-// EventFloor times nothing, as Isolated does: what the pair of events costs.
+// EventFloor times an empty pair of events as Isolated does: the cost of the events.
 func (b *Batch) EventFloor(iterations int) ([]float64, error) {
 	b.c.iterations, b.c.delay_ns = C.int32_t(min(iterations, MaxIsolated)), 0
 	C.zb_event_floor(b.c)
@@ -222,11 +223,11 @@ func (b *Batch) seconds(iterations int) []float64 {
 	return unsafe.Slice((*float64)(b.c.seconds), b.n*iterations)
 }
 
-// Held tells whether the delay kernel held every stream back until the host had
-// enqueued all launches of the last Isolated. Without the kernel it is false.
+// Held reports whether the delay kernel held every stream until the host had enqueued
+// all launches of the last Isolated. Without the kernel it is false.
 func (b *Batch) Held() bool { return b.c.held != 0 }
 
-// EnqueueSeconds is what launching the last run took the slowest rank's host.
+// EnqueueSeconds is the host's time to enqueue the last run, of the slowest rank.
 func (b *Batch) EnqueueSeconds() float64 { return float64(b.c.enqueue_s) }
 
 func collectiveIndex(name string) (C.int32_t, bool) {

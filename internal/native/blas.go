@@ -16,8 +16,8 @@ import (
 	"unsafe"
 )
 
-// blasLibraries are the vendors' matrix products. They are optional: without one
-// there is nothing to compare with.
+// blasLibraries are the vendors' libraries of matrix products. They are optional, for
+// comparison.
 var blasLibraries = map[string]struct {
 	vendor C.int
 	row    libraryRow
@@ -29,20 +29,20 @@ var blasLibraries = map[string]struct {
 // BLAS is the vendor's library of matrix products on one stream. Close it when
 // done.
 type BLAS struct {
-	// Library names it and says where it is.
+	// Library is its name and path.
 	Library Library
 	p       *Provider
 	c       *C.zb_blas
 	opened  unsafe.Pointer
 }
 
-// preferHipBLASLt is rocBLAS's switch to the products of hipBLASLt where that has
-// one. It is AMD's fastest on Instinct GPUs, and rocBLAS decides by itself for
-// others: a ratio to less than the vendor's best would flatter ours.
+// preferHipBLASLt is rocBLAS's switch to the products of hipBLASLt where that has one.
+// They are AMD's fastest on Instinct GPUs; for others rocBLAS decides itself. The
+// comparison must be with the vendor's best.
 const preferHipBLASLt = "ROCBLAS_USE_HIPBLASLT"
 
-// Setting tells how the library was asked for its fastest product, as
-// "NAME=value"; empty where there is nothing to ask for.
+// Setting is the environment setting that selects the library's fastest product, as
+// "NAME=value"; empty if there is none.
 func (b *BLAS) Setting() string {
 	if b.c.vendor != C.ZB_ROCM {
 		return ""
@@ -52,7 +52,7 @@ func (b *BLAS) Setting() string {
 	return preferHipBLASLt + "=" + C.GoString(C.getenv(name))
 }
 
-// prefer sets the switch in this process, unless the user has.
+// prefer sets the switch in this process, unless the user has set it.
 func prefer() {
 	name, on := C.CString(preferHipBLASLt), C.CString("1")
 	defer C.free(unsafe.Pointer(name))
@@ -60,9 +60,9 @@ func prefer() {
 	C.setenv(name, on, 0)
 }
 
-// FindBLAS looks for the vendor's matrix products and opens the library; Start
-// makes it ready. Call it before anything begins with a device. What is missing
-// wraps ErrUnavailable and says what was searched.
+// FindBLAS searches for the vendor's matrix products and opens the library; Start
+// prepares it. Call it before any use of a device. The error of a missing library wraps
+// ErrUnavailable and lists what was searched.
 func (p *Provider) FindBLAS(o Options) (*BLAS, error) {
 	lib, known := blasLibraries[o.Backend]
 	if !known {
@@ -103,12 +103,12 @@ func (p *Provider) newBLAS(f *finder, vendor C.int, library unsafe.Pointer, path
 	}
 	if name, have := f.twice(); name != "" {
 		b.Close()
-		return nil, fmt.Errorf("%w: %s brings another %s along: %s", ErrUnavailable, path, name, strings.Join(have, " and "))
+		return nil, fmt.Errorf("%w: %s loads another %s: %s", ErrUnavailable, path, name, strings.Join(have, " and "))
 	}
 	return b, nil
 }
 
-// Start makes the library's handle for a stream.
+// Start creates the library's handle for a stream.
 func (b *BLAS) Start(s Stream) error {
 	if code := C.zb_blas_open(b.p.table, b.c, C.int(s.device), s.ptr); code != 0 {
 		return fmt.Errorf("%s: create a handle: code %d", b.Library.Path, int(code))
@@ -127,14 +127,14 @@ func (b *BLAS) Close() {
 	b.c = nil
 }
 
-// Gemm is C = A·Bᵀ of bf16 by rows, as the product kernels have it: C of M rows
-// and N columns, both operands of depth K, rows filled up to a multiple of eight.
+// Gemm is C = A·Bᵀ of bf16 in row-major order, as in the product kernels: C has M rows
+// and N columns, both operands have depth K, and rows are padded to a multiple of eight.
 type Gemm struct {
 	C, A, B        Address
 	M, N, K, Batch int
 }
 
-// Product is a step of a Timer that makes one vendor's product.
+// Product is a step of a Timer that runs one vendor's product.
 func (b *BLAS) Product(g Gemm) Step { return Step{blas: b, gemm: g} }
 
 // fillGemm puts a vendor's product where a kernel's launch would be.

@@ -11,14 +11,13 @@ import (
 	"unsafe"
 )
 
-// companions are libraries that another opens by their bare name while it runs.
-// The loader does not look beside the one that asks, so in a folder that is not
-// on its path they are not found. nvrtc asks for its builtins so.
+// companions are libraries that another one opens by bare name at run time. The loader
+// does not search the folder of the opening library, so they are not found in a folder
+// that is not on its path. nvrtc opens its builtins this way.
 var companions = map[string]string{"libnvrtc.so": "libnvrtc-builtins.so.*"}
 
-// openCompanions opens those beside a library that was found; from then on the
-// loader knows them by name. What cannot be opened will be missed later, with
-// the library's own words.
+// openCompanions opens the companions in the folder of a library; afterwards the loader
+// finds them by name. If one cannot be opened, the library reports it later.
 func (f *finder) openCompanions(s *Search) {
 	pattern, known := companions[s.Library]
 	if !known {

@@ -19,21 +19,21 @@ import (
 	"unsafe"
 )
 
-// CompileRequest says what to compile.
+// CompileRequest is what to compile.
 type CompileRequest struct {
 	// File is a kernel source's name, as Kernel.File has it.
 	File string
 	// Defines are compile-time switches, NAME or NAME=VALUE.
 	Defines []string
-	// Arch is what for: gfx942, sm_90. On a device with AMD's libraries it may be
-	// empty: hiprtc asks the current device.
+	// Arch is the target: gfx942, sm_90. On a device with AMD's libraries it may be
+	// empty: hiprtc queries the current device.
 	Arch string
-	// Wave is the number of threads that run in step; 0 takes the architecture's.
+	// Wave is the number of threads in a wave; 0 selects the architecture's.
 	Wave int
 }
 
-// CodeCache keeps compiled code from run to run. The key is a hash of everything
-// that decides the code.
+// CodeCache keeps compiled code between runs. The key is a hash of all inputs of the
+// compilation.
 type CodeCache interface {
 	Load(key string) (code []byte, ok bool)
 	Store(key string, code []byte)
@@ -43,8 +43,8 @@ type CodeCache interface {
 type CompileError struct {
 	File, Arch string
 	Options    []string
-	// Call is the compiler's function that failed, Text its word for why, and Log
-	// what it wrote.
+	// Call is the compiler's function that failed, Text its error string, and Log its
+	// output.
 	Call, Text, Log string
 }
 
@@ -64,12 +64,12 @@ type Compiler struct {
 	cache   CodeCache
 	tasks   compilations
 	close   func()
-	// Search is how the library was looked for; nil for the built-in loopback.
+	// Search is the search for the library; nil for the built-in loopback.
 	Search *Search
 }
 
-// OpenCompiler opens a backend's run-time compiler alone: no other library of
-// the vendor need be there, and no GPU. Close it when done.
+// OpenCompiler opens only a backend's run-time compiler: it needs no other library of
+// the vendor and no GPU. Close it when done.
 func OpenCompiler(o Options) (*Compiler, error) {
 	f, err := newFinder(o)
 	if err != nil {
@@ -97,7 +97,7 @@ func OpenCompiler(o Options) (*Compiler, error) {
 	return c, nil
 }
 
-// Close gives the library back that OpenCompiler opened.
+// Close closes the library that OpenCompiler opened.
 func (c *Compiler) Close() {
 	if c.close != nil {
 		c.close()
@@ -105,7 +105,7 @@ func (c *Compiler) Close() {
 	}
 }
 
-// Version is the compiler's own word, empty where there is none.
+// Version is the version that the compiler reports, empty if none.
 func (c *Compiler) Version() string { return c.version }
 
 // compilerFields are the functions of the list that a compilation calls.
@@ -120,15 +120,14 @@ func (c *Compiler) usable() error {
 	return nil
 }
 
-// waves are the threads that run in step, by the architecture's first letters.
+// waves is the number of threads in a wave, by the architecture's first letters.
 var waves = map[string]int{"gfx9": 64, "gfx1": 32, "sm_": 32}
 
-// options are what the compiler is told: the language, the architecture, and the
-// switches.
+// options are the compiler's options: the language, the architecture and the defines.
 func (c *Compiler) options(r CompileRequest) []string {
 	list := []string{"-std=c++17"}
 	if c.vendor.column == C.ZB_ROCM {
-		list = append(list, "-O3") // nvrtc optimises by itself and knows no such option
+		list = append(list, "-O3") // nvrtc optimises by default and has no such option
 	}
 	if r.Arch != "" {
 		list = append(list, c.vendor.archOption+r.Arch)
@@ -148,13 +147,13 @@ func (c *Compiler) options(r CompileRequest) []string {
 	return list
 }
 
-// Compile makes code of a kernel source for r.Arch, or takes it from the cache.
+// Compile compiles a kernel source for r.Arch, or returns its code from the cache.
 func (c *Compiler) Compile(r CompileRequest) ([]byte, error) {
 	return c.compile(order{CompileRequest: r, device: -1, identity: r.Arch})
 }
 
-// order is a request with the device that the code is for, −1 for none in
-// particular, and what tells that device from others where Arch is empty.
+// order is a request with the device of the code, −1 for none, and the identity of that
+// device if Arch is empty.
 type order struct {
 	CompileRequest
 	device   int
@@ -193,7 +192,7 @@ func (c *Compiler) compileText(r order, source string) ([]byte, error) {
 	return code, err
 }
 
-// cacheKey is a hash of all that decides the code; lengths keep parts apart.
+// cacheKey is a hash of all inputs of the compilation; lengths separate the parts.
 func cacheKey(source, product, version, identity string, options []string) string {
 	h := sha256.New()
 	for _, part := range append([]string{source, product, version, identity}, options...) {

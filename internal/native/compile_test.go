@@ -141,7 +141,7 @@ func TestLaunch(t *testing.T) {
 		}
 		require.Equal(t, want, binary.LittleEndian.Uint32(got[i:]), "byte %d", i)
 	}
-	require.ErrorContains(t, p.Launch(s, poison, one, one, 0, "text"), "argument 0: a string is no kernel argument")
+	require.ErrorContains(t, p.Launch(s, poison, one, one, 0, "text"), "argument 0: a string cannot be a kernel argument")
 	require.ErrorContains(t, p.Launch(s, poison, one, [3]uint32{1 << 20, 1, 1}, 0, b, uint64(1), uint32(0)), "launch zb_poison on device 1")
 	require.NoError(t, p.FreeStream(s))
 	require.NoError(t, p.Free(b))

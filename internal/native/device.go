@@ -8,14 +8,14 @@ import "C"
 
 import "fmt"
 
-// DeviceInfo is what a device says of itself. A zero is what it does not tell.
+// DeviceInfo is what a device reports of itself. A zero is an unknown value.
 type DeviceInfo struct {
 	Index int
 	Name  string
 	// PCI is the address as domain:bus:device.function.
 	PCI string
-	// Arch is what its code is compiled for, as sm_90; empty on AMD, where the
-	// compiler asks the device itself.
+	// Arch is the target of its code, as sm_90; empty on AMD, where the compiler queries
+	// the device itself.
 	Arch string
 	// CapabilityMajor and CapabilityMinor are NVIDIA's compute capability; AMD
 	// gives the first two numbers of the architecture, 9 and 4 for gfx942.
@@ -33,8 +33,8 @@ type DeviceInfo struct {
 	Memory int64
 }
 
-// Device asks a device for its name, address and limits. What it does not tell
-// is left zero; an error is a device that cannot be used.
+// Device queries a device's name, address and limits. Unknown values are zero; an error
+// is a device that cannot be used.
 func (p *Provider) Device(device int) (DeviceInfo, error) {
 	d := DeviceInfo{Index: device}
 	var text [256]C.char
@@ -60,14 +60,14 @@ func (p *Provider) Device(device int) (DeviceInfo, error) {
 	}
 	d.Shared, d.SharedMax, d.L2 = int64(shared), int64(max(shared, sharedMax)), int64(l2)
 	d.Clock, d.MemoryClock = float64(kHz)*1e3, float64(memoryKHz)*1e3
-	_, d.Memory, _ = p.Memory(device) // as with the others, zero when it does not tell
+	_, d.Memory, _ = p.Memory(device) // zero if unknown, as with the others
 	if p.column == C.ZB_CUDA {
 		d.Arch = fmt.Sprintf("sm_%d%d", d.CapabilityMajor, d.CapabilityMinor)
 	}
 	return d, nil
 }
 
-// attribute is zero when the device does not tell.
+// attribute is zero if the device does not report it.
 func (p *Provider) attribute(field string, device int) int {
 	for i := range C.zb_attribute_count() {
 		a := C.zb_attribute_at(i)

@@ -61,7 +61,7 @@ func newRig(t testing.TB, n int, note bool) *rig {
 	}
 	r.b.UseFunctions(f)
 	require.NoError(t, r.b.MakeEvents())
-	r.p.TakeNoted()
+	r.p.TakeCalls()
 	return r
 }
 
@@ -76,22 +76,22 @@ func simple(collective string) native.Work {
 }
 
 // only keeps the calls of the given names.
-func only(calls []native.Noted, names ...string) []native.Noted {
-	return slices.DeleteFunc(slices.Clone(calls), func(c native.Noted) bool { return !slices.Contains(names, c.Name) })
+func only(calls []native.RecordedCall, names ...string) []native.RecordedCall {
+	return slices.DeleteFunc(slices.Clone(calls), func(c native.RecordedCall) bool { return !slices.Contains(names, c.Name) })
 }
 
 // of keeps the calls on a rank's stream.
-func (r *rig) of(calls []native.Noted, rank int) []native.Noted {
+func (r *rig) of(calls []native.RecordedCall, rank int) []native.RecordedCall {
 	stream := r.ranks[rank].Stream.Pointer()
-	return slices.DeleteFunc(slices.Clone(calls), func(c native.Noted) bool { return c.Stream != stream })
+	return slices.DeleteFunc(slices.Clone(calls), func(c native.RecordedCall) bool { return c.Stream != stream })
 }
 
 // index is where the first call of the name stands, last where the last does.
-func index(calls []native.Noted, name string) int {
-	return slices.IndexFunc(calls, func(c native.Noted) bool { return c.Name == name })
+func index(calls []native.RecordedCall, name string) int {
+	return slices.IndexFunc(calls, func(c native.RecordedCall) bool { return c.Name == name })
 }
 
-func last(calls []native.Noted, name string) int {
+func last(calls []native.RecordedCall, name string) int {
 	for i, c := range slices.Backward(calls) {
 		if c.Name == name {
 			return i
@@ -101,7 +101,7 @@ func last(calls []native.Noted, name string) int {
 }
 
 // checkDevices holds every call on a stream to its device.
-func (r *rig) checkDevices(t *testing.T, calls []native.Noted) {
+func (r *rig) checkDevices(t *testing.T, calls []native.RecordedCall) {
 	t.Helper()
 	for _, c := range calls {
 		for _, rank := range r.ranks {
@@ -121,7 +121,7 @@ func TestBurstCallsInOrder(t *testing.T) {
 	r.p.Stall(5)
 	seconds, err := r.b.Burst(iterations, 0)
 	require.NoError(t, err)
-	calls := r.p.TakeNoted()
+	calls := r.p.TakeCalls()
 	r.checkDevices(t, calls)
 	require.Len(t, only(calls, "barrier"), 1)
 	require.Equal(t, 0, index(calls, "barrier"), "nothing comes before the barrier")
@@ -148,7 +148,7 @@ func TestBurstCallsInOrder(t *testing.T) {
 	}
 }
 
-func names(calls []native.Noted) []string {
+func names(calls []native.RecordedCall) []string {
 	var out []string
 	for _, c := range calls {
 		out = append(out, c.Name)
@@ -164,7 +164,7 @@ func TestIsolatedCallsInOrder(t *testing.T) {
 	r.work(t, simple("broadcast"))
 	seconds, err := r.b.Isolated(iterations, 1e-3)
 	require.NoError(t, err)
-	calls := r.p.TakeNoted()
+	calls := r.p.TakeCalls()
 	r.checkDevices(t, calls)
 	require.Equal(t, 0, index(calls, "barrier"))
 	require.Less(t, last(calls, "record"), index(calls, "query"), "no wait inside of a batch")
@@ -193,7 +193,7 @@ func TestWarmUpMarksItsLaunches(t *testing.T) {
 	r.work(t, simple("broadcast"))
 	_, err := r.b.WarmUp(3)
 	require.NoError(t, err)
-	calls := r.p.TakeNoted()
+	calls := r.p.TakeCalls()
 	r.checkDevices(t, calls)
 	for i := range r.ranks {
 		steps := names(only(r.of(calls, i), "record", "broadcast"))
@@ -201,14 +201,14 @@ func TestWarmUpMarksItsLaunches(t *testing.T) {
 	}
 	_, err = r.b.WarmUp(native.MaxIsolated + 1)
 	require.NoError(t, err)
-	require.Empty(t, only(r.p.TakeNoted(), "record"))
+	require.Empty(t, only(r.p.TakeCalls(), "record"))
 	_, err = r.b.Burst(3, 0)
 	require.NoError(t, err)
-	require.Empty(t, only(r.p.TakeNoted(), "record"))
+	require.Empty(t, only(r.p.TakeCalls(), "record"))
 }
 
 // event is the number of the event that was recorded.
-func event(c native.Noted) float64 { return float64(uintptr(c.Handle) - native.NoopBase()) }
+func event(c native.RecordedCall) float64 { return float64(uintptr(c.Handle) - native.NoopBase()) }
 
 // The floor is that of the same events with nothing between them.
 func TestEventFloorTimesNothing(t *testing.T) {
@@ -216,13 +216,13 @@ func TestEventFloorTimesNothing(t *testing.T) {
 	r.work(t, simple("broadcast"))
 	_, err := r.b.EventFloor(3)
 	require.NoError(t, err)
-	calls := r.p.TakeNoted()
+	calls := r.p.TakeCalls()
 	require.Empty(t, only(calls, "broadcast"))
 	require.Len(t, only(calls, "record"), 2*2*3)
 }
 
 // Buffers go on from slot to slot, whatever the batches are.
-func TestSlotsGoOnFromBatchToBatch(t *testing.T) {
+func TestSlotsContinueAcrossBatches(t *testing.T) {
 	r := newRig(t, 2, true)
 	w := simple("broadcast")
 	r.work(t, w)
@@ -235,7 +235,7 @@ func TestSlotsGoOnFromBatchToBatch(t *testing.T) {
 		_, err := batch()
 		require.NoError(t, err)
 	}
-	calls := only(r.p.TakeNoted(), "broadcast")
+	calls := only(r.p.TakeCalls(), "broadcast")
 	for i, rank := range r.ranks {
 		for k, c := range r.of(calls, i) {
 			slot := k % int(w.Slots)

@@ -28,7 +28,7 @@ func TestCancelledBeforeLaunch(t *testing.T) {
 		r.b.Cancel()
 		_, err := run(r.b)
 		require.ErrorIs(t, err, native.ErrCancelled, name)
-		require.Empty(t, only(r.p.TakeNoted(), "broadcast"), name)
+		require.Empty(t, only(r.p.TakeCalls(), "broadcast"), name)
 	}
 }
 
@@ -53,11 +53,11 @@ func TestEvidenceAtTheDeadline(t *testing.T) {
 	var hang *native.HangError
 	require.ErrorAs(t, err, &hang)
 	require.ErrorIs(t, err, native.ErrDeadline)
-	done, left := native.Progress{Begun: -1, Ended: -1, Finished: true}, native.Progress{Begun: -1, Ended: -1}
+	done, left := native.Progress{Started: -1, Ended: -1, Finished: true}, native.Progress{Started: -1, Ended: -1}
 	require.Equal(t, []native.Progress{done, left, done}, hang.Ranks)
 	require.Equal(t, 1, hang.Rank)
 	require.True(t, hang.Timeout(), "others did not come")
-	calls := r.p.TakeNoted()
+	calls := r.p.TakeCalls()
 	took := float64(calls[last(calls, "now")].Count-calls[1].Count) * 1e-9
 	require.InDelta(t, 1e-3, took, 1e-4, "it ends at the deadline, not before and not much later")
 }
@@ -72,7 +72,7 @@ func TestVerifyCallsInOrder(t *testing.T) {
 		wrong, err := r.b.Verify([]native.Expect{expect, expect}, 1)
 		require.ErrorContains(t, err, "looked at 0 of 7 elements", "a check that did nothing is no pass")
 		require.Empty(t, wrong)
-		calls := r.p.TakeNoted()
+		calls := r.p.TakeCalls()
 		r.checkDevices(t, calls)
 		for i := range r.ranks {
 			var steps []string
@@ -94,7 +94,7 @@ func TestVerifyCallsInOrder(t *testing.T) {
 	}
 	_, err := r.b.Burst(3, 0)
 	require.NoError(t, err)
-	require.Empty(t, only(r.p.TakeNoted(), "move data", "kernel"), "a timed launch neither fills nor moves")
+	require.Empty(t, only(r.p.TakeCalls(), "move data", "kernel"), "a timed launch neither fills nor moves")
 }
 
 // Every argument arrives where the library's header has it: numbers of rccl.h.
@@ -111,11 +111,11 @@ func TestArgumentsArrive(t *testing.T) {
 		r.work(t, w)
 		_, err = r.b.Burst(1, 0)
 		require.NoError(t, err)
-		calls := r.p.TakeNoted()
+		calls := r.p.TakeCalls()
 		r.checkDevices(t, calls)
 		for i, rank := range r.ranks {
 			for _, call := range only(r.of(calls, i), name) {
-				want := native.Noted{
+				want := native.RecordedCall{
 					Name: name, Device: i, Depth: 1, Dtype: double, Count: 5, Stream: rank.Stream.Pointer(), Handle: rank.Comm.Pointer(),
 					Send: rank.Send.Pointer(), Recv: rank.Recv.Pointer(),
 				}
@@ -138,7 +138,7 @@ func TestArgumentsArrive(t *testing.T) {
 
 // checkMessages delivers the messages of a launch that is made of them, and
 // holds what each rank got to the table of collectives.
-func checkMessages(t *testing.T, r *rig, c collective.Collective, calls []native.Noted) {
+func checkMessages(t *testing.T, r *rig, c collective.Collective, calls []native.RecordedCall) {
 	t.Helper()
 	const count, width = 5, 8
 	n := len(r.ranks)
@@ -174,8 +174,8 @@ func checkMessages(t *testing.T, r *rig, c collective.Collective, calls []native
 }
 
 // messages are a rank's sends to, or receives from, a peer.
-func messages(r *rig, calls []native.Noted, name string, rank, peer int) []native.Noted {
-	var out []native.Noted
+func messages(r *rig, calls []native.RecordedCall, name string, rank, peer int) []native.RecordedCall {
+	var out []native.RecordedCall
 	for _, c := range only(r.of(calls, rank), name) {
 		if c.Peer == peer {
 			out = append(out, c)

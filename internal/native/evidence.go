@@ -14,17 +14,16 @@ import (
 
 // Progress is how far a rank got in a batch that did not end.
 type Progress struct {
-	// Begun and Ended count launches by the events that mark them; -1 where there
-	// are none, as in a timed burst.
-	Begun, Ended int
-	// Finished tells that everything the rank was given is done.
+	// Started and Ended count launches by the events that mark them; -1 if there are
+	// none, as in a timed burst.
+	Started, Ended int
+	// Finished is true if the rank has finished all its work.
 	Finished bool
-	// Async is what its communicator reports, empty for nothing.
+	// Async is the asynchronous error of its communicator, empty if none.
 	Async string
 }
 
-// Evidence is what is known of a batch that did not end: no more than the
-// libraries tell.
+// Evidence is the state of a batch that did not end, as the libraries report it.
 type Evidence struct {
 	// Launched of Iterations launches were made on every rank before the wait.
 	Launched, Iterations int
@@ -37,7 +36,7 @@ type Evidence struct {
 type HangError struct {
 	Evidence
 	Call string
-	// Rank is the local rank that was found first, Seconds the deadline.
+	// Rank is the first local rank that was found, Seconds the deadline.
 	Rank    int
 	Seconds float64
 	Text    string
@@ -53,10 +52,10 @@ func (e *HangError) Error() string {
 
 func (e *HangError) Unwrap() error { return e.cause }
 
-// Timeout tells that others did not come in time.
+// Timeout reports whether the deadline passed.
 func (e *HangError) Timeout() bool { return errors.Is(e.cause, ErrDeadline) }
 
-// outcome turns the way the batch ended into an error.
+// outcome converts the end of the batch to an error.
 func (b *Batch) outcome() error {
 	device := -1
 	if b.n > 0 {
@@ -79,13 +78,13 @@ func (b *Batch) outcome() error {
 	return nil
 }
 
-// evidence asks every rank how far it got. Nothing of it waits.
+// evidence queries every rank's progress, without waiting.
 func (b *Batch) evidence() Evidence {
 	C.zb_progress(b.c)
 	e := Evidence{Launched: int(b.c.launched), Iterations: int(b.c.iterations) * max(1, int(b.c.replays)), Ranks: make([]Progress, b.n)}
 	for i := range e.Ranks {
 		r := &e.Ranks[i]
-		r.Begun, r.Ended = int(unsafe.Slice(b.c.begun, b.n)[i]), int(unsafe.Slice(b.c.ended, b.n)[i])
+		r.Started, r.Ended = int(unsafe.Slice(b.c.started, b.n)[i]), int(unsafe.Slice(b.c.ended, b.n)[i])
 		r.Finished = unsafe.Slice(b.c.state, b.n)[i] == C.ZB_RANK_FINISHED
 		if code := unsafe.Slice(b.c.async, b.n)[i]; code != 0 {
 			r.Async = C.GoString(C.zb_coll_error(b.p.table, C.int(code)))

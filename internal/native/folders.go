@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// candidates lists the files to try. loaded tells that the process has the
-// library already, brought along by another.
+// candidates lists the files to try. loaded is true if another library has loaded this
+// one already.
 func (f *finder) candidates(row libraryRow, s *Search) (paths []string, loaded bool) {
 	if file, by := f.o.setting(row.flag); file != "" {
 		s.By = by
@@ -59,8 +59,8 @@ func (f *finder) runtimeCandidates() []string {
 	return nil
 }
 
-// folders returns where to look, in order; the empty one means the loader's own
-// path. A compiler is looked for beside its runtime first. Python's packages come
+// folders returns the folders to search, in order; the empty one means the loader's own
+// path. The folder of the runtime is the first for a compiler. Python's packages come
 // last.
 func (f *finder) folders(row libraryRow) []string {
 	var out []string
@@ -75,17 +75,17 @@ func (f *finder) folders(row libraryRow) []string {
 		out = append(out, filepath.Dir(path))
 	}
 	if f.o.Getenv != nil {
-		// The loader looks here too; by its whole path a file can be examined first.
+		// The loader searches here too; with its whole path a file can be examined first.
 		out = append(out, filepath.SplitList(f.o.Getenv("LD_LIBRARY_PATH"))...)
 	}
 	out = slices.DeleteFunc(out, func(s string) bool { return s == "" })
 	out = append(append(out, ""), f.v.fixed...)
-	// Last, so that an installation of the system's is taken before them.
+	// Last, so that a system installation has precedence.
 	return append(append(out, f.besideNamed()...), f.packages()...)
 }
 
-// besideNamed are the folders of the files that are named: an installation is
-// rarely scattered.
+// besideNamed are the folders of the files that flags or variables name: an installation
+// is usually in one folder.
 func (f *finder) besideNamed() []string {
 	var out []string
 	for _, row := range f.v.libraries {
@@ -98,8 +98,8 @@ func (f *finder) besideNamed() []string {
 
 var soVersion = regexp.MustCompile(`\.so\.(\d+)`)
 
-// likeRuntime puts the compiler's name with the runtime's version first: the two
-// belong together.
+// likeRuntime moves the compiler's name with the runtime's version to the front: the two
+// must match.
 func (f *finder) likeRuntime(names []string) []string {
 	m := soVersion.FindStringSubmatch(filepath.Base(f.path(RoleRuntime)))
 	if m == nil {

@@ -21,7 +21,7 @@ func TestReplayedBurstCallsInOrder(t *testing.T) {
 	r.work(t, simple("broadcast"))
 	seconds, err := r.b.Burst(iterations, replays)
 	require.NoError(t, err)
-	calls := r.p.TakeNoted()
+	calls := r.p.TakeCalls()
 	r.checkDevices(t, calls)
 	barrier := index(calls, "barrier")
 	before, after := calls[:barrier], calls[barrier:]
@@ -48,7 +48,7 @@ func TestReplayedBurstCallsInOrder(t *testing.T) {
 }
 
 // lastNow is the clock behind the last query of a rank.
-func lastNow(r *rig, calls []native.Noted, rank int) int {
+func lastNow(r *rig, calls []native.RecordedCall, rank int) int {
 	now := 0
 	for k, c := range calls {
 		if c.Name == "query" && c.Stream == r.ranks[rank].Stream.Pointer() {
@@ -59,7 +59,7 @@ func lastNow(r *rig, calls []native.Noted, rank int) int {
 }
 
 // Captured launches rotate over the slots too, and go on from burst to burst.
-func TestSlotsGoOnThroughGraphs(t *testing.T) {
+func TestSlotsContinueAcrossGraphs(t *testing.T) {
 	r := newRig(t, 1, true)
 	w := simple("broadcast")
 	r.work(t, w)
@@ -67,7 +67,7 @@ func TestSlotsGoOnThroughGraphs(t *testing.T) {
 		_, err := r.b.Burst(4, replays)
 		require.NoError(t, err)
 	}
-	for k, c := range only(r.p.TakeNoted(), "broadcast") {
+	for k, c := range only(r.p.TakeCalls(), "broadcast") {
 		require.Equal(t, uintptr(k%int(w.Slots)*stride), uintptr(c.Send)-uintptr(r.ranks[0].Send.Pointer()), "launch %d", k)
 	}
 }
@@ -79,7 +79,7 @@ func TestCancelledInCapture(t *testing.T) {
 	r.b.Cancel()
 	_, err := r.b.Burst(4, 2)
 	require.ErrorIs(t, err, native.ErrCancelled)
-	calls := r.p.TakeNoted()
+	calls := r.p.TakeCalls()
 	require.Empty(t, only(calls, "broadcast", "graph", "barrier"))
 	require.Len(t, only(calls, "begin capture"), 2)
 	require.Len(t, only(calls, "end capture"), 2)

@@ -6,7 +6,7 @@ package native
 */
 import "C"
 
-// HostInfo is what is known of the machine whose memory the loopback stands on.
+// HostInfo describes the host whose memory the loopback uses.
 type HostInfo struct {
 	// CPUs are those this process may use.
 	CPUs int
@@ -14,7 +14,7 @@ type HostInfo struct {
 	Memory int64
 }
 
-// Host asks the machine.
+// Host queries the operating system.
 func Host() HostInfo {
 	page := int64(C.sysconf(C._SC_PAGESIZE))
 	return HostInfo{

@@ -21,11 +21,10 @@ import (
 	"unsafe"
 )
 
-// kernelFiles are compiled at run time for the GPU that is there. Like sources
-// it also makes the build depend on every file in the folder. The linker is
-// g++, as there are .cc files; --as-needed drops libstdc++ again, of which
-// nothing is used, and -static-libgcc is what gcc does by itself: a shared one
-// (_Float16 in c/fake needs GCC 12's) is not on every machine.
+// kernelFiles are compiled at run time for the present GPU. Like sources, the variable
+// also makes the build depend on every file in the folder. The linker is g++, as there
+// are .cc files; --as-needed drops the unused libstdc++, and -static-libgcc is gcc's
+// default: a shared one (_Float16 in c/fake needs GCC 12's) is not on every host.
 //
 //go:embed kernels
 var kernelFiles embed.FS
@@ -39,19 +38,19 @@ type Kernel struct {
 	Params int
 }
 
-// The kinds of data, and a good size of blocks, of the verification kernels.
+// The kinds of data and the block size of the verification kernels.
 const (
 	KindReduced = 0
 	KindCopied  = 1
 	KernelBlock = 256
 )
 
-// MaxVerifiedRanks is how many ranks there may be for zb_fill and zb_check:
-// up to here 1/n in half does not depend on the way it is rounded. With more,
-// every element counts as wrong.
+// MaxVerifiedRanks is the most ranks for zb_fill and zb_check: up to this number 1/n in
+// half does not depend on the rounding mode. With more ranks every element counts as
+// wrong.
 const MaxVerifiedRanks = 8192
 
-// kernelParts lists what makes up a source, in order: none includes another.
+// kernelParts lists the files of each source, in order: none includes another.
 var kernelParts = map[string][]string{
 	"verify.hip":       {"prelude.h", "mix.h", "verify_rule.h", "verify_value.h", "verify.hip"},
 	"delay.hip":        {"prelude.h", "delay.hip"},
@@ -75,7 +74,7 @@ func Kernels() []Kernel {
 }
 
 // KernelSource returns the whole text that hiprtc or nvrtc compiles (as C++17,
-// for any architecture) to get the named kernel; empty when there is none.
+// for any architecture) for the named kernel; empty if there is none.
 func KernelSource(name string) string {
 	for _, k := range Kernels() {
 		if k.Name == name {
@@ -90,7 +89,7 @@ func KernelSource(name string) string {
 }
 
 // KernelFile returns the whole text of a kernel source, a Kernel's File. Its
-// parts say their names, so that a compiler's errors do.
+// parts have #line directives, so that a compiler's errors name the file.
 func KernelFile(file string) (string, error) {
 	parts, ok := kernelParts[file]
 	if !ok {
@@ -119,9 +118,9 @@ func line(grid, block uint32) Launch {
 	return Launch{Grid: [3]uint32{grid, 1, 1}, Block: [3]uint32{block, 1, 1}}
 }
 
-// runKernel runs a kernel of the table in this thread: folded into loops where
-// it can be, or thread by thread. An argument is an integer, a float or a
-// pointer. What a GPU might hang in is an error.
+// runKernel runs a kernel of the table in this thread: folded into loops if possible,
+// otherwise thread by thread. An argument is an integer, a float or a pointer. A
+// deadlock on a GPU is an error here.
 func runKernel(name string, l Launch, folded bool, args ...any) error {
 	text := C.CString(name)
 	defer C.free(unsafe.Pointer(text))
@@ -195,7 +194,7 @@ func ElementString(dtype int, bits uint64) string {
 	case 9:
 		return float(float64(math.Float32frombits(uint32(bits) << 16)))
 	}
-	// AMD's fp8 of gfx942 and the others' differ: the bits are what is known
+	// The fp8 formats of gfx942 and of other GPUs differ: print the bits.
 	return fmt.Sprintf("0x%02x", bits)
 }
 

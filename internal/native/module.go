@@ -29,9 +29,10 @@ type Function struct {
 	name   string
 }
 
-// LoadModule compiles a kernel source for a device, or takes it from the cache,
-// and loads it there. On the loopback the kernels are those in the binary,
-// whatever the defines. A provider without a compiler wraps ErrUnavailable.
+// LoadModule compiles a kernel source for a device, or takes it from the cache, and
+// loads it on the device. On the loopback the kernels are those in the binary,
+// regardless of the defines. The error of a provider without a compiler wraps
+// ErrUnavailable.
 func (p *Provider) LoadModule(device int, file string, defines []string) (*Module, error) {
 	info, err := p.Device(device)
 	if err != nil {
@@ -49,8 +50,8 @@ func (p *Provider) LoadModule(device int, file string, defines []string) (*Modul
 	return p.loadCode(device, file, code)
 }
 
-// Compiles is nil where the provider can compile kernels; else an error that wraps
-// ErrUnavailable, with what was searched and what to do.
+// Compiles is nil if the provider can compile kernels, otherwise an error that wraps
+// ErrUnavailable, with the search and the next step.
 func (p *Provider) Compiles() error {
 	err := p.compiler.usable()
 	if err == nil {
@@ -64,12 +65,12 @@ func (p *Provider) Compiles() error {
 	return &UnavailableError{p.Backend, what, remedy, p.Searches()}
 }
 
-// loadCode loads compiled code, which stands in C memory meanwhile.
+// loadCode loads compiled code from a temporary copy in C memory.
 func (p *Provider) loadCode(device int, file string, code []byte) (*Module, error) {
 	image := C.CBytes(slices.Concat(code, []byte{0}))
 	defer C.free(image)
 	m := &Module{p: p, device: device, file: file}
-	// C writes to a local: m holds Go pointers, which C must not come near.
+	// C writes to a local variable: m has Go pointers, which must not be passed to C.
 	var ptr unsafe.Pointer
 	err := p.runtime("load "+file, device, C.zb_load_module(p.table, C.int(device), image, &ptr))
 	if err != nil {
@@ -88,7 +89,7 @@ func (m *Module) Function(name string) (Function, error) {
 	return Function{ptr: ptr, device: m.device, name: name}, err
 }
 
-// Close unloads the module; its functions are gone with it.
+// Close unloads the module and its functions.
 func (m *Module) Close() error {
 	if m == nil || m.ptr == nil {
 		return nil
@@ -98,7 +99,7 @@ func (m *Module) Close() error {
 	return m.p.runtime("unload "+m.file, m.device, C.zb_module_unload(m.p.table, C.int(m.device), ptr))
 }
 
-// maxArgs is more than any kernel takes.
+// maxArgs is more than the arguments of any kernel.
 const maxArgs = 32
 
 // argument is one kernel argument's memory, aligned for any type.
@@ -107,10 +108,10 @@ type argument struct {
 	_    uint64
 }
 
-// Launch puts a kernel on a stream: grid and block in x, y and z, and so many
-// bytes of dynamic shared memory. Arguments are what the kernel's parameters
-// are: int32, uint32, int64, uint64, float32, float64, Buffer or Address. They
-// are taken before Launch returns.
+// Launch enqueues a kernel on a stream: grid and block in x, y and z, and the dynamic
+// shared memory in bytes. Arguments have the types of the kernel's parameters: int32,
+// uint32, int64, uint64, float32, float64, Buffer or Address. They are copied before
+// Launch returns.
 func (p *Provider) Launch(s Stream, f Function, grid, block [3]uint32, shared uint32, args ...any) error {
 	if len(args) > maxArgs {
 		return fmt.Errorf("native: kernel %s: %d arguments, at most %d", f.name, len(args), maxArgs)
@@ -139,8 +140,7 @@ func (p *Provider) Launch(s Stream, f Function, grid, block [3]uint32, shared ui
 	return p.runtime("launch "+f.name, s.device, code)
 }
 
-// argumentBits are an argument's bytes; the machines are little-endian, so the
-// narrow types lie at the beginning.
+// argumentBits are an argument's bytes, little-endian: narrow types are at the start.
 func argumentBits(arg any) (uint64, error) {
 	switch v := arg.(type) {
 	case int32:
@@ -160,5 +160,5 @@ func argumentBits(arg any) (uint64, error) {
 	case Address:
 		return uint64(uintptr(unsafe.Pointer(v.ptr()))), nil
 	}
-	return 0, fmt.Errorf("a %T is no kernel argument", arg)
+	return 0, fmt.Errorf("a %T cannot be a kernel argument", arg)
 }

@@ -12,7 +12,7 @@ type MuonTensor struct {
 	Cast, Flipped, Update uint64
 	Rows, Cols            uint32
 	Chunk, Tile           uint32
-	// Scale is what the update is multiplied by beside the rate.
+	// Scale is the factor of the update, in addition to the rate.
 	Scale float32
 	_     uint32
 }
@@ -30,13 +30,13 @@ const (
 	MuonBatch = 65535
 )
 
-// MuonPadded is the elements that a row of so many takes.
+// MuonPadded is the padded length of a row, in elements.
 func MuonPadded(cols int) int { return (cols + 7) / 8 * 8 }
 
-// MuonChunks are the blocks that a matrix takes of zb_muon_prepare and _apply.
+// MuonChunks is the number of blocks of zb_muon_prepare and _apply for a matrix.
 func MuonChunks(rows, cols int) int { return (rows*cols + MuonChunk - 1) / MuonChunk }
 
-// MuonTiles are the blocks that a matrix takes of zb_muon_orient.
+// MuonTiles is the number of blocks of zb_muon_orient for a matrix.
 func MuonTiles(rows, cols int) int {
 	return ((rows + MuonTile - 1) / MuonTile) * ((cols + MuonTile - 1) / MuonTile)
 }

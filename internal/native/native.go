@@ -4,9 +4,8 @@
 //
 // Open a Provider, make streams, buffers and communicators on it, put them
 // into a Batch, and let the batch run bursts. Every call that needs a current
-// device sets it itself, in the same crossing into C, because the current
-// device belongs to the operating-system thread. Nothing here is safe for
-// concurrent use but Batch.Cancel.
+// device sets it itself, in the same cgo call, because the current device belongs to
+// the operating-system thread. Only Batch.Cancel is safe for concurrent use.
 package native
 
 /*
@@ -32,32 +31,32 @@ import (
 	"zbench/bench/exit"
 )
 
-// ErrUnavailable is wrapped by the errors of Open that mean: this machine has
-// no such library or no usable device.
+// ErrUnavailable is wrapped by the errors of Open if this machine has no such library or
+// no usable device.
 var ErrUnavailable = exit.ErrUnavailable
 
 // Backends lists the providers in the order of the listings.
 func Backends() []string { return []string{"loopback", "rocm", "cuda"} }
 
-// Options says which provider to open.
+// Options select the provider to open.
 type Options struct {
 	// Backend is one of Backends.
 	Backend string
 	// Machine is the machine file of the loopback; unused by the others.
 	Machine []byte
-	// Named holds what flags name, by Setting.Flag; Getenv looks up the variables
-	// that do where no flag does.
+	// Named has the values of flags, by Setting.Flag; Getenv looks up the variables if a
+	// flag is not given.
 	Named  map[string]string
 	Getenv func(string) string
 	// Cache keeps compiled kernels; nil keeps none.
 	Cache CodeCache
-	// Needs lists the libraries without which nothing runs, by role; of the
-	// vendor's others none is looked for. Nil looks for all: collectives and
-	// runtime are needed.
+	// Needs lists the roles of the required libraries; no other library of the vendor
+	// is searched for. With nil all are searched for, and collectives and runtime are
+	// required.
 	Needs []Role
-	// Within is how long opening one library may take; 0 stands for OpenWithin.
+	// Within is the time limit for opening one library; 0 means OpenWithin.
 	Within time.Duration
-	// Context ends the search for libraries before that; nil never does.
+	// Context cancels the search for libraries; nil never does.
 	Context context.Context //nolint:containedctx // Options are of one call
 	// Progress is told of each task that takes seconds: a kernel that is compiled, a
 	// library that opens slowly. It is called from the goroutine that asked for it; nil
@@ -67,7 +66,7 @@ type Options struct {
 
 func (o Options) within() time.Duration { return cmp.Or(max(o.Within, 0), OpenWithin) }
 
-// given is why the search is given up, nil as long as it is not.
+// given is the reason why the search was given up, nil if it was not.
 func (o Options) given() error {
 	if o.Context == nil || o.Context.Err() == nil {
 		return nil
@@ -82,7 +81,7 @@ type Library struct {
 
 // Provider is one set of libraries. Close it when done.
 type Provider struct {
-	// Backend is its name, Simulated tells that its times come from a model.
+	// Backend is its name; Simulated is true if its times come from a model.
 	Backend   string
 	Simulated bool
 	Libraries []Library
@@ -96,11 +95,11 @@ type Provider struct {
 	compiler *Compiler
 }
 
-// ErrMachine is wrapped where the loopback refuses its machine file.
+// ErrMachine is wrapped if the loopback refuses its machine file.
 var ErrMachine = errors.New("loopback")
 
 // Open loads a provider. An unknown backend is an error that lists the valid
-// ones; a missing library wraps ErrUnavailable and says what was searched.
+// ones; the error of a missing library wraps ErrUnavailable and lists what was searched.
 func Open(o Options) (*Provider, error) {
 	p := &Provider{Backend: o.Backend, table: newTable()}
 	var err error
@@ -124,8 +123,8 @@ func newTable() *C.zb_table {
 	return (*C.zb_table)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_table{}))))
 }
 
-// vendor is the row that the provider's libraries come from; the built-in
-// loopback's compiler is spoken to as ROCm's.
+// vendor is the row of the provider's libraries; the built-in loopback's compiler has
+// ROCm's interface.
 func (p *Provider) vendor() vendor {
 	if v, ok := vendors[p.Backend]; ok {
 		return v
@@ -133,7 +132,7 @@ func (p *Provider) vendor() vendor {
 	return vendors["rocm"]
 }
 
-// openLoopback opens the world of the machine file. One at a time.
+// openLoopback opens the world of the machine file. Only one can be open at a time.
 func (p *Provider) openLoopback(machine []byte) error {
 	text := C.CString(string(machine))
 	defer C.free(unsafe.Pointer(text))
@@ -159,8 +158,8 @@ func (p *Provider) Close() {
 		C.zbl_shutdown()
 	}
 	for _, h := range p.handles {
-		// A vendor's library that has begun with a GPU has threads of its own: it
-		// stays till the end of the process.
+		// A vendor's library that has used a GPU has threads of its own: it stays loaded
+		// until the process ends.
 		if !p.used || p.Simulated {
 			C.zb_close(h)
 		}
@@ -178,7 +177,7 @@ func Symbols() []string {
 	return names
 }
 
-// Has tells whether the provider has the named symbol of the list.
+// Has reports whether the provider has the named symbol of the list.
 func (p *Provider) Has(symbol string) bool {
 	for i, name := range Symbols() {
 		if name == symbol {
@@ -188,11 +187,11 @@ func (p *Provider) Has(symbol string) bool {
 	return false
 }
 
-// graphSymbols are what a replayed burst needs.
+// graphSymbols are the symbols that a replayed burst needs.
 var graphSymbols = []string{"streamBeginCapture", "streamEndCapture", "graphInstantiate", "graphLaunch", "graphExecDestroy", "graphDestroy"}
 
-// CanCapture is nil where the provider has graphs, else an error that wraps
-// ErrUnavailable and names what is missing.
+// CanCapture is nil if the provider has graphs, otherwise an error that wraps
+// ErrUnavailable and names the missing symbol.
 func (p *Provider) CanCapture() error {
 	for _, s := range graphSymbols {
 		if !p.Has(s) {
@@ -202,7 +201,7 @@ func (p *Provider) CanCapture() error {
 	return nil
 }
 
-// nameOf is what the provider's library calls a symbol of the list.
+// nameOf is the name of a symbol of the list in the provider's library.
 func (p *Provider) nameOf(symbol string) string {
 	v, ok := vendors[p.Backend]
 	if i := slices.Index(Symbols(), symbol); ok && i >= 0 {

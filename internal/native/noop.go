@@ -13,8 +13,8 @@ import (
 )
 
 // OpenNoop opens a provider whose calls do nothing and succeed at once: for the
-// benchmark of enqueueing, and with note for tests that look at the calls the
-// driver makes. It is none of Backends. One at a time.
+// benchmark of enqueueing, and with note for tests that check the driver's calls. It is
+// not one of Backends. Only one can be open at a time.
 func OpenNoop(note bool) *Provider {
 	p := &Provider{Backend: "noop", table: (*C.zb_table)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_table{}))))}
 	flag := C.int(0)
@@ -25,11 +25,11 @@ func OpenNoop(note bool) *Provider {
 	return p
 }
 
-// Noted is one call that a provider of OpenNoop got. What a call has no use for
-// is zero.
-type Noted struct {
+// RecordedCall is one call that a provider of OpenNoop received. Fields that a call does
+// not use are zero.
+type RecordedCall struct {
 	Name string
-	// Device was current, Depth groups were open.
+	// Device is the current device, Depth the number of open groups.
 	Device, Depth int
 	// Peer is also a root; Count is also the time of a clock, and whether data
 	// are moved. Dtype and Op are the library's numbers.
@@ -39,12 +39,12 @@ type Noted struct {
 	Stream, Handle unsafe.Pointer
 }
 
-// TakeNoted returns the calls since the last time, in their order.
-func (p *Provider) TakeNoted() []Noted {
-	out := make([]Noted, int(C.zbn_count()))
+// TakeCalls returns the calls since the previous TakeCalls, in their order.
+func (p *Provider) TakeCalls() []RecordedCall {
+	out := make([]RecordedCall, int(C.zbn_count()))
 	for i := range out {
 		c := C.zbn_at(C.int(i))
-		out[i] = Noted{
+		out[i] = RecordedCall{
 			Name: C.GoString(c.name), Device: int(c.device), Depth: int(c.depth), Dtype: int(c.dtype), Op: int(c.op),
 			Peer: int(c.peer), Count: int(c.count), Send: c.send, Recv: c.recv, Stream: c.stream, Handle: c.handle,
 		}
@@ -53,17 +53,17 @@ func (p *Provider) TakeNoted() []Noted {
 	return out
 }
 
-// Stall makes queries answer "not ready" so many times more.
+// Stall makes the next queries answer "not ready", as many as given.
 func (p *Provider) Stall(polls int) { C.zbn_stall(C.int64_t(polls)) }
 
-// StallStream does so on one stream alone.
+// StallStream does so on one stream only.
 func (p *Provider) StallStream(s Stream, polls int) { C.zbn_stall_stream(s.ptr, C.int64_t(polls)) }
 
-// NoopBase is the handle that a provider of OpenNoop counts its own from.
+// NoopBase is the first handle of a provider of OpenNoop.
 func NoopBase() uintptr { return uintptr(C.zbn_handle(0)) }
 
-// NoopFunctions are kernels that do nothing on so many devices, and their names
-// by handle: "delay 1" is the second device's.
+// NoopFunctions are kernels that do nothing, one set per device, and their names by
+// handle: "delay 1" is the second device's.
 func (p *Provider) NoopFunctions(devices int) (*Functions, map[unsafe.Pointer]string) {
 	f, names := &Functions{by: map[int]*C.zb_kernels{}}, map[unsafe.Pointer]string{}
 	for d := range devices {
@@ -79,7 +79,7 @@ func (p *Provider) NoopFunctions(devices int) (*Functions, map[unsafe.Pointer]st
 	return f, names
 }
 
-// Pointer is the stream's handle, as Noted shows it.
+// Pointer is the stream's handle, as in RecordedCall.
 func (s Stream) Pointer() unsafe.Pointer { return s.ptr }
 
 // Pointer is the communicator's handle.

@@ -15,13 +15,13 @@ import (
 	"unsafe"
 )
 
-// UnavailableError is a provider that cannot be had on this machine. It wraps
+// UnavailableError is a provider that is not available on this machine. It wraps
 // ErrUnavailable.
 type UnavailableError struct {
 	Backend string
-	// What is missing or wrong, and Remedy what to do about it.
+	// What is missing or wrong, and Remedy is the next step.
 	What, Remedy string
-	// Searches is all that was looked for, found or not.
+	// Searches is the search for every library, found or not.
 	Searches []Search
 }
 
@@ -39,10 +39,10 @@ func newFinder(o Options) (*finder, error) {
 	return &finder{o: o, v: v, handles: map[C.int]unsafe.Pointer{}}, nil
 }
 
-// openVendor opens the collectives library first and then the runtime that it
-// brought along, so that the process never has two of them. A runtime that is
-// named comes before: the collectives library then takes that one, if it can.
-// All libraries are looked for even when one is missing, for who wants to know.
+// openVendor opens the collectives library first and then the runtime that it loaded,
+// so that the process never has two of them. A named runtime is opened before: the
+// collectives library then uses it, if it can. All libraries are searched for even if
+// one is missing, so that the doctor can list them.
 func (p *Provider) openVendor(o Options) error {
 	f, err := newFinder(o)
 	if err != nil {
@@ -56,7 +56,7 @@ func (p *Provider) openVendor(o Options) error {
 	if err := f.o.given(); err != nil {
 		return err
 	}
-	for _, s := range p.searches { // those that are there tell theirs whatever is missing
+	for _, s := range p.searches { // report the versions of those found, even if others are missing
 		if s.Found() {
 			s.Version = p.versionOf(s.Role)
 		}
@@ -64,7 +64,7 @@ func (p *Provider) openVendor(o Options) error {
 	if err := f.complete(); err != nil {
 		return err
 	}
-	// Runtime first, then collectives: readers of records count on it.
+	// Runtime first, then collectives: readers of records rely on this order.
 	for _, role := range []Role{RoleRuntime, RoleCollectives, RoleDriver, RoleCompiler} {
 		if s := p.search(role); s.Found() {
 			p.Libraries = append(p.Libraries, Library{Name: s.Library, Version: s.Version, Path: s.Path})
@@ -73,8 +73,8 @@ func (p *Provider) openVendor(o Options) error {
 	return nil
 }
 
-// order is that of the table, the runtime first when it is named, without what is
-// not needed.
+// order is the table's order without the libraries that are not needed; a named runtime
+// comes first.
 func (f *finder) order() []libraryRow {
 	rows := slices.DeleteFunc(slices.Clone(f.v.libraries), func(row libraryRow) bool {
 		return f.o.Needs != nil && !slices.Contains(f.o.Needs, row.role)
@@ -90,7 +90,7 @@ func (f *finder) before(row libraryRow) int {
 	return 0
 }
 
-// take gives the provider what was opened.
+// take passes the opened libraries to the provider.
 func (p *Provider) take(f *finder) {
 	p.column, p.handles = f.v.column, f.opened
 	p.searches = append(p.searches, f.found...)
@@ -98,8 +98,8 @@ func (p *Provider) take(f *finder) {
 		C.zb_fill(p.table, f.v.column, kind, h)
 	}
 	C.zb_fill(p.table, f.v.column, C.ZB_LOOPBACK, f.handles[C.ZB_RUNTIME])
-	// Only the loopback's own libraries have a clock: what they time is a model's.
-	// They move data until they are told not to.
+	// Only the loopback's own libraries have a clock: their times are a model's. They
+	// move data unless this is switched off.
 	p.Simulated = p.table.nowNs != nil
 	C.zb_move_data(p.table, 0)
 }
@@ -113,8 +113,8 @@ func (p *Provider) search(role Role) *Search {
 	return &Search{Role: role}
 }
 
-// Searches is how each library was looked for, in the order of opening; nil for
-// the built-in loopback.
+// Searches is the search for each library, in the order of opening; nil for the built-in
+// loopback.
 func (p *Provider) Searches() []Search { return values(p.searches) }
 
 func values(list []*Search) []Search {
@@ -152,8 +152,8 @@ func (f *finder) complete() error {
 	return nil
 }
 
-// twice is a library of which the process has several and must have one, with
-// their paths; empty where there is none.
+// twice is a library that the process has loaded several times although it must have
+// only one, with the paths; empty if there is none.
 func (f *finder) twice() (name string, have []string) {
 	for _, row := range f.v.libraries {
 		name := row.names[len(row.names)-1]
@@ -164,7 +164,7 @@ func (f *finder) twice() (name string, have []string) {
 	return "", nil
 }
 
-// versionOf asks a library for its version; empty when it does not tell.
+// versionOf queries a library's version; empty if unknown.
 func (p *Provider) versionOf(role Role) string {
 	var v, minor C.int
 	switch role {

@@ -5,30 +5,30 @@ import (
 	"strings"
 )
 
-// packageFolders are where Python's packages hold a vendor's libraries, below
-// site-packages. CUDA 13's packages share a folder, those of CUDA 12 and 11 have
-// one each; ROCm's own (rocm-sdk-core, rocm-sdk-libraries-…) came with ROCm 7,
-// before that PyTorch's package brings ROCm's libraries along.
+// packageFolders are the folders of a vendor's libraries in Python's packages, below
+// site-packages. CUDA 13's packages share a folder, those of CUDA 12 and 11 have one
+// each. ROCm's own packages (rocm-sdk-core, rocm-sdk-libraries-…) exist from ROCm 7 on;
+// before that PyTorch's package contains ROCm's libraries.
 var packageFolders = map[string][]string{
 	"cuda": {"nvidia/nccl/lib", "nvidia/cu[0-9]*/lib", "nvidia/cuda_runtime/lib", "nvidia/cuda_nvrtc/lib", "nvidia/cublas/lib"},
 	"rocm": {"_rocm_sdk_core/lib", "_rocm_sdk_libraries*/lib", "torch/lib"},
 }
 
-// sitePatterns are where packages are, below a Python's prefix: as a rule, on Red
-// Hat's 64-bit systems, and on Debian by apt and by pip.
+// sitePatterns are the folders of packages below a Python's prefix: the usual one, that
+// of Red Hat's 64-bit systems, and those of Debian for apt and pip.
 var sitePatterns = []string{
 	"lib/python3*/site-packages", "lib64/python3*/site-packages",
 	"lib/python3*/dist-packages", "local/lib/python3*/dist-packages",
 }
 
-// prefixVariables name the environment that is active.
+// prefixVariables are the variables with the prefix of the active environment.
 var prefixVariables = []string{"VIRTUAL_ENV", "CONDA_PREFIX"}
 
-// interpreters are the names of Python that are looked for on PATH.
+// interpreters are the names of Python that are searched on PATH.
 var interpreters = []string{"python3", "python"}
 
-// packages lists the folders of Python's packages that are there and may hold the
-// vendor's libraries. No Python is started for it.
+// packages lists the existing folders of Python's packages that can have the vendor's
+// libraries. It starts no Python.
 func (f *finder) packages() []string {
 	var out []string
 	seen := map[string]bool{}
@@ -46,9 +46,8 @@ func (f *finder) packages() []string {
 	return out
 }
 
-// sites lists where Python's packages are, as Python's own path has them:
-// PYTHONPATH, the environment that is active, the Python that is first on PATH, the
-// user's own.
+// sites lists the folders of Python's packages in the order of Python's own path:
+// PYTHONPATH, the active environment, the first Python on PATH, the user's own.
 func (f *finder) sites() []string {
 	if f.o.Getenv == nil {
 		return nil
@@ -97,5 +96,5 @@ func (f *finder) pythons() []string {
 
 var globEscaper = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
-// literal is a path as a pattern that matches it alone.
+// literal is a pattern that matches only the path.
 func literal(path string) string { return globEscaper.Replace(path) }

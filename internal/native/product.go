@@ -5,8 +5,8 @@ package native
 */
 import "C"
 
-// Product is what a backend's libraries come with, for a remedy; empty for the
-// loopback.
+// Product is the software that contains a backend's libraries, for a remedy; empty for
+// the loopback.
 func Product(backend string) string { return vendors[backend].product }
 
 // Listed is the number of functions of the symbol list that a backend's library

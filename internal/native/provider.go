@@ -13,10 +13,10 @@ import (
 
 // CallError is a failed call into a library.
 type CallError struct {
-	// Call says what was called, Text is the library's own word for Code.
+	// Call describes the call, Text is the library's error string for Code.
 	Call, Text string
 	Code       int
-	// Device is the device it concerned, -1 for none.
+	// Device is the device of the call, -1 for none.
 	Device int
 }
 
@@ -53,8 +53,8 @@ func collVersion(v int) string {
 	return fmt.Sprintf("%d.%d.%d", v/1000, v%1000/100, v%100)
 }
 
-// Devices is the number of visible devices. None, or a driver that is missing or
-// too old, wraps ErrUnavailable.
+// Devices is the number of visible devices. If there is none, or the driver is missing
+// or too old, the error wraps ErrUnavailable.
 func (p *Provider) Devices() (int, error) {
 	var n C.int
 	code := C.zb_device_count(p.table, &n)
@@ -68,8 +68,8 @@ func (p *Provider) Devices() (int, error) {
 	return int(n), nil
 }
 
-// driverFault says why the runtime cannot count devices. CUDA's says that the
-// driver is too old where there is none.
+// driverFault is the reason why the runtime cannot count devices. CUDA's runtime reports
+// a missing driver as one that is too old.
 func (p *Provider) driverFault(code C.int) error {
 	err := p.runtime("device count", -1, code)
 	driver, runtime := p.search(RoleDriver), p.search(RoleRuntime)
@@ -124,8 +124,8 @@ func (p *Provider) Free(b Buffer) error {
 	return p.runtime("free", b.device, C.zb_free(p.table, C.int(b.device), b.ptr))
 }
 
-// Write copies host bytes to a place on its device, Read from there. Neither
-// waits for streams: what is read was proved done before.
+// Write copies host bytes to a place on its device, Read from there. Neither waits for
+// streams: call them after the work has finished.
 func (p *Provider) Write(to Address, data []byte) error {
 	return p.copy("copy to the device", to, data, C.ZB_TO_DEVICE)
 }
@@ -144,7 +144,7 @@ func (p *Provider) copy(call string, at Address, data []byte, kind C.int) error 
 	return p.runtime(call, device, code)
 }
 
-// Done asks whether all that a stream was given is done. It does not wait.
+// Done reports whether a stream has finished all its work. It does not wait.
 func (p *Provider) Done(s Stream) (bool, error) {
 	code := C.zb_stream_query(p.table, C.int(s.device), s.ptr)
 	if code == C.ZB_ERR_NOT_READY {
@@ -159,7 +159,7 @@ type Stream struct {
 	device int
 }
 
-// NewStream makes a non-blocking stream on a device.
+// NewStream creates a non-blocking stream on a device.
 func (p *Provider) NewStream(device int) (Stream, error) {
 	s := Stream{device: device}
 	return s, p.runtime("create stream", device, C.zb_stream_create(p.table, C.int(device), &s.ptr))
@@ -176,10 +176,10 @@ type Comm struct {
 	device int
 }
 
-// UniqueID names a communicator to be; it is used once.
+// UniqueID identifies a communicator before it is created; it is used once.
 type UniqueID [128]byte
 
-// NewUniqueID makes one, in the process of the communicator's rank 0.
+// NewUniqueID creates one, in the process of the communicator's rank 0.
 func (p *Provider) NewUniqueID() (UniqueID, error) {
 	var id C.zb_unique_id
 	err := p.collectives("unique id", -1, C.zb_unique(p.table, &id))
@@ -212,13 +212,13 @@ func (p *Provider) FreeComm(c Comm) error {
 	return p.collectives("destroy communicator", c.device, C.zb_comm_destroy(p.table, C.int(c.device), c.ptr))
 }
 
-// BeginCase tells the loopback which case follows, so that its noise depends on
-// the case alone. The real libraries have no such call and need none.
+// BeginCase passes the next case to the loopback, so that its noise depends on the case
+// alone. The real libraries have no such call.
 func (p *Provider) BeginCase(key uint64) { C.zb_case_begin(p.table, C.uint64_t(key)) }
 
-// Extrapolated tells whether the times of a collective over so many ranks, stride
-// apart, come from a model with parts that are not measured. Only the loopback has
-// such a model; its machine file says so.
+// Extrapolated reports whether the times of a collective over ranks ranks with the given
+// stride come from a model with parts without measurements. Only the loopback has such
+// a model; its machine file marks these parts.
 func (p *Provider) Extrapolated(collective string, ranks, stride int) bool {
 	name := C.CString(collective)
 	defer C.free(unsafe.Pointer(name))

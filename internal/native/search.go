@@ -15,15 +15,15 @@ import (
 	"unsafe"
 )
 
-// Attempt is one file that was tried, and what came of it.
+// Attempt is one file that was tried, with the result.
 type Attempt struct {
 	Path string
 	// Why it was not taken: the loader's words, or what its headers show. Empty
 	// for the one that was.
 	Why string
-	// Missing tells that there is no such file: nothing is wrong with it.
+	// Missing is true if there is no such file, which is not a fault.
 	Missing bool
-	// Fatal tells that a process that opens it hangs, ends or prints without end.
+	// Fatal is true if a process that opens it hangs, ends or prints without end.
 	Fatal bool
 }
 
@@ -32,36 +32,36 @@ type MissingSymbol struct {
 	// Field is its name in the list, Name the library's.
 	Field, Name string
 	Required    bool
-	// Lost is what does not work without it; empty where Required.
+	// Lost is what does not work without it; empty if Required.
 	Lost string
 }
 
-// Search is how a library was looked for, and what was found.
+// Search is the search for a library, with the result.
 type Search struct {
 	Role Role
 	// Library is its name without a version, as librccl.so.
 	Library string
-	// Flag names its file, and By is the flag or variable that did; empty where
-	// none did.
+	// Flag is the flag for its file; By is the flag or variable that was set, empty if
+	// none was.
 	Flag, By string
-	// Required tells that nothing runs without it; else Lost says what does not.
+	// Required is true if nothing runs without it; otherwise Lost is what does not work.
 	Required bool
 	Lost     string
 	Attempts []Attempt
-	// Remedy is what to do where none was loaded, empty for what always helps: to
-	// install the vendor's product, or to name the file.
+	// Remedy is the next step if none was loaded; empty for the general one: install the
+	// vendor's product, or name the file.
 	Remedy string
 	// Path is the real path of the file that was loaded, empty when none was.
 	Path string
-	// Version is the library's own word.
+	// Version is the version that the library reports.
 	Version string
 	Missing []MissingSymbol
 }
 
-// Found tells whether a library was loaded.
+// Found reports whether a library was loaded.
 func (s *Search) Found() bool { return s.Path != "" }
 
-// lacks is the first required symbol that the library has not.
+// lacks is the first required symbol that the library lacks.
 func (s *Search) lacks() string {
 	for _, m := range s.Missing {
 		if m.Required {
@@ -71,7 +71,7 @@ func (s *Search) lacks() string {
 	return ""
 }
 
-// tried lists the attempts: paths alone where there is no file.
+// tried lists the attempts; a missing file by its path only.
 func (s *Search) tried() string {
 	var words []string
 	for _, a := range s.Attempts {
@@ -84,7 +84,7 @@ func (s *Search) tried() string {
 	return strings.Join(words, ", ")
 }
 
-// finder looks for the libraries of one vendor. End it when done.
+// finder searches for the libraries of one vendor. End it when done.
 type finder struct {
 	o       Options
 	v       vendor
@@ -96,7 +96,8 @@ type finder struct {
 	slow bool
 }
 
-// end ends the child that opens libraries first. What was opened here stays.
+// end ends the child process that opens libraries first. Libraries that are open in this
+// process stay open.
 func (f *finder) end() { f.trial.end(time.Second) }
 
 // wait makes opening a library a task once it has taken long enough.
@@ -143,8 +144,7 @@ func (f *finder) find(row libraryRow) {
 	s.Remedy = row.remedy(s)
 }
 
-// remedy is what to do about a library that was not loaded, where it is not what
-// always helps.
+// remedy is the next step for a library that was not loaded; empty for the general one.
 func (row libraryRow) remedy(s *Search) string {
 	for _, a := range s.Attempts {
 		if a.Fatal {
@@ -194,8 +194,8 @@ func (f *finder) try(s *Search, path string, loaded bool) unsafe.Pointer {
 	}
 	h := C.zb_open(text, only, &why[0], C.size_t(len(why)))
 	if h == nil {
-		// The loader's words begin with the file that is missing: this one, or one
-		// that it needs.
+		// The loader's message starts with the missing file: this one, or one that it
+		// needs.
 		missing := strings.HasPrefix(C.GoString(&why[0]), path+": cannot open shared object file: No such file")
 		if missing {
 			copyText(why[:], "not in the loader's path; a file of this folder is ./"+path)
@@ -218,8 +218,7 @@ func copyText(to []C.char, text string) {
 	to[min(len(text), len(to)-1)] = 0
 }
 
-// usable tells whether a compiler can be had from a library: from HIP 7 on its
-// runtime has none.
+// usable reports whether a library has a compiler: from HIP 7 on the runtime has none.
 func (f *finder) usable(s *Search, h unsafe.Pointer) bool {
 	if s.Role != RoleCompiler {
 		return true
@@ -244,7 +243,7 @@ func (f *finder) probe(role Role) string {
 	return ""
 }
 
-// take notes what was opened: its real path and what it lacks.
+// take records the opened library: its real path and the symbols that it lacks.
 func (f *finder) take(row libraryRow, s *Search, h unsafe.Pointer, path string) {
 	s.Attempts = append(s.Attempts, Attempt{Path: path})
 	s.Path = path
@@ -268,8 +267,8 @@ func (f *finder) take(row libraryRow, s *Search, h unsafe.Pointer, path string) 
 	f.openCompanions(s)
 }
 
-// loadedLibraries lists the real paths of the process's libraries whose file
-// names begin so, each once.
+// loadedLibraries lists the real paths of the process's libraries whose file names have
+// the prefix, each once.
 func loadedLibraries(prefix string) []string {
 	text := C.CString(prefix)
 	defer C.free(unsafe.Pointer(text))

@@ -24,8 +24,8 @@ type Step struct {
 	gemm Gemm
 }
 
-// Timer runs sequences of kernels on one or more devices at once and times them
-// by events. Close it when done. Cancel alone may be called from elsewhere.
+// Timer runs sequences of kernels on one or more devices at once and times them by
+// events. Close it when done. Only Cancel may be called from other goroutines.
 type Timer struct {
 	p       *Provider
 	c       *C.zb_timer
@@ -34,7 +34,7 @@ type Timer struct {
 	closing sync.Mutex
 }
 
-// NewTimer makes a timer for streams on different devices.
+// NewTimer creates a timer for streams on different devices.
 func (p *Provider) NewTimer(streams []Stream) (*Timer, error) {
 	n := C.size_t(len(streams))
 	c := (*C.zb_timer)(C.calloc(1, C.size_t(unsafe.Sizeof(C.zb_timer{}))))
@@ -58,7 +58,7 @@ func (p *Provider) NewTimer(streams []Stream) (*Timer, error) {
 
 func (t *Timer) tracks() []C.zb_track { return unsafe.Slice(t.c.tracks, len(t.streams)) }
 
-// Load says what every stream runs: steps by stream, as many for each.
+// Load sets the steps of every stream; all streams have the same number of steps.
 func (t *Timer) Load(steps [][]Step) error {
 	if len(steps) != len(t.streams) {
 		return fmt.Errorf("native: steps for %d streams of %d", len(steps), len(t.streams))
@@ -116,9 +116,9 @@ func (t *Timer) unload() {
 	t.owned = nil
 }
 
-// Run launches the loaded sequence so many times on every stream, waits at most
-// deadline seconds, and returns the seconds from before the first launch to
-// behind the last by stream.
+// Run launches the loaded sequence rounds times on every stream, waits at most deadline
+// seconds, and returns the seconds from before the first launch to after the last, by
+// stream.
 func (t *Timer) Run(rounds int, deadline float64) ([]float64, error) {
 	t.c.rounds, t.c.deadline_s = C.int32_t(rounds), C.double(deadline)
 	C.zb_timer_run(t.c)
@@ -138,7 +138,7 @@ func (t *Timer) Run(rounds int, deadline float64) ([]float64, error) {
 	return out, nil
 }
 
-// Cancel makes a running Run return ErrCancelled soon, and every later one.
+// Cancel makes the running Run and every later one return ErrCancelled soon.
 func (t *Timer) Cancel() {
 	t.closing.Lock()
 	defer t.closing.Unlock()

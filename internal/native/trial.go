@@ -18,27 +18,25 @@ import (
 	"unsafe"
 )
 
-// OpenWithin is how long opening one library may take where Options do not say.
-// A library of gigabytes on a network's file system takes tens of seconds the
-// first time.
+// OpenWithin is the default time limit for opening one library. A library of gigabytes on
+// a network file system takes tens of seconds the first time.
 const OpenWithin = 60 * time.Second
 
-// trialSlice is how often a wait looks whether it is to be given up.
+// trialSlice is the interval at which a wait checks for cancellation.
 const trialSlice = 50 * time.Millisecond
 
-// trial is the child process that opens each library first. Where none can be
-// made (a limit of processes) libraries are opened without.
+// trial is the child process that opens each library first. If it cannot be created (a
+// process limit), libraries are opened without it.
 type trial struct {
 	c *C.zb_trial
-	// none tells that no process can be made.
+	// none is true if no child process can be created.
 	none bool
-	// fatal is what is known already of files, by real path: one may be tried for
-	// several roles.
+	// fatal is the earlier results by real path: a file can be tried for several roles.
 	fatal map[string]string
 }
 
-// fatal tells why a file must not be opened in this process, empty when it may:
-// the child has opened it, or has found that it is none.
+// fatal is the reason why a file must not be opened in this process. It is empty if the
+// child has opened the file, or has found that it is not a library.
 func (f *finder) fatal(path string) string {
 	file := path
 	if whole, err := filepath.EvalSymlinks(path); err == nil && strings.Contains(path, "/") {
@@ -54,7 +52,7 @@ func (f *finder) fatal(path string) string {
 	return why
 }
 
-// attempt has the child open a file.
+// attempt lets the child open a file.
 func (f *finder) attempt(path string) string {
 	if f.trial.none || !f.trial.start() {
 		return ""
@@ -73,7 +71,7 @@ func (f *finder) attempt(path string) string {
 	case C.ZB_TRIAL_OPENED:
 		return ""
 	case C.ZB_TRIAL_ENDED:
-		// Its last moments: the link is closed before the process is gone.
+		// The child is ending: the pipe closes before the process ends.
 		status, words := f.trial.end(2 * time.Second)
 		return "opening it ends the process: " + ending(status) + words
 	case C.ZB_TRIAL_FLOODED:
@@ -84,8 +82,8 @@ func (f *finder) attempt(path string) string {
 	return fmt.Sprintf("opening it did not end within %g s (--%s)", within.Seconds(), SettingWithin) + words
 }
 
-// start makes the child, unless there is one. It dies with the thread that made
-// it, so the thread is kept until the end.
+// start creates the child if there is none. It ends with the thread that created it, so
+// the thread is kept until end.
 func (t *trial) start() bool {
 	if t.c != nil {
 		return true
@@ -98,8 +96,8 @@ func (t *trial) start() bool {
 	return t.c != nil
 }
 
-// end ends the child and returns how it ended, by itself within patience or by
-// force (−1), with the last line that it printed. It may be called twice.
+// end ends the child and returns its status, or −1 if it did not end within patience and
+// was killed, with the last line that it printed. It may be called twice.
 func (t *trial) end(patience time.Duration) (status int, words string) {
 	if t.c == nil {
 		return 0, ""
@@ -111,7 +109,7 @@ func (t *trial) end(patience time.Duration) (status int, words string) {
 	return status, lastLine(C.GoString(&text[0]))
 }
 
-// ending says how a process ended.
+// ending describes how a process ended.
 func ending(status int) string {
 	w := syscall.WaitStatus(status)
 	switch {
@@ -123,7 +121,7 @@ func ending(status int) string {
 	return fmt.Sprintf("exit code %d", w.ExitStatus())
 }
 
-// lastLine is the last line that was printed, in a form for a message.
+// lastLine is the last printed line, formatted for a message.
 func lastLine(text string) string {
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 	for _, last := range slices.Backward(lines) {

@@ -8,8 +8,7 @@ import "C"
 // Role is what a library is for.
 type Role string
 
-// The roles, in the order of opening: the collectives library brings its
-// runtime along.
+// The roles, in the order of opening: the collectives library loads its runtime.
 const (
 	RoleCollectives Role = "collectives"
 	RoleRuntime     Role = "runtime"
@@ -17,7 +16,7 @@ const (
 	RoleCompiler    Role = "compiler"
 )
 
-// libraryRow says what a library of a vendor is called and what it is for.
+// libraryRow is the names and the purpose of a vendor's library.
 type libraryRow struct {
 	role Role
 	kind C.int
@@ -25,16 +24,16 @@ type libraryRow struct {
 	names []string
 	// flag is the setting that names its file.
 	flag string
-	// lost is what does not work without the library; empty where nothing does.
+	// lost is what does not work without the library; empty if nothing works.
 	lost string
-	// alone tells that a process must not have two of them.
+	// alone is true if a process must not have two of them.
 	alone bool
-	// product is what to install where the vendor's product does not bring it.
+	// product is what to install if the vendor's product does not contain it.
 	product string
 }
 
-// vendor says where a vendor's libraries are looked for. Adding one is one row
-// here and a column in the symbol list.
+// vendor describes where to search for a vendor's libraries. A new vendor is one row here
+// and a column in the symbol list.
 type vendor struct {
 	column    C.int
 	libraries []libraryRow
@@ -45,7 +44,7 @@ type vendor struct {
 	fixed []string
 	// product is what to install.
 	product string
-	// archOption is how the compiler is told the architecture.
+	// archOption is the compiler's option for the architecture.
 	archOption string
 }
 
@@ -75,18 +74,18 @@ var vendors = map[string]vendor{
 
 const kernelsLost = "kernels: verification, the delay of isolated timing, memory and kernel benchmarks"
 
-// Setting is something that a user may name, by a flag or by a variable.
+// Setting is a file or folder that a user can set by a flag or by a variable.
 type Setting struct {
 	// Flag is the flag's name without dashes; Variables are looked up in their
-	// order where the flag is not given.
+	// order if the flag is not given.
 	Flag      string
 	Variables []string
-	// Backend is whose it is, empty for all.
+	// Backend is the backend of the setting, empty for all.
 	Backend string
 	Meaning string
 }
 
-// KernelNeeds are the libraries without which no kernel runs on a device.
+// KernelNeeds are the libraries that kernels on a device need.
 var KernelNeeds = []Role{RoleRuntime, RoleDriver, RoleCompiler}
 
 // SettingWithin is the flag of Options.Within.
@@ -108,7 +107,7 @@ var settings = []Setting{
 	{SettingFolders, []string{"ZBENCH_LIB_PATH"}, "", "more folders to look for libraries in, first of all; colons between them"},
 }
 
-// Settings lists what may be named, for flags and for help.
+// Settings lists the settings, for flags and for help.
 func Settings() []Setting { return settings }
 
 // setting looks a flag up, then its variables. by is the one that was set.

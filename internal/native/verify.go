@@ -16,11 +16,11 @@ import (
 // isolated timing and those of a verification.
 type Functions struct {
 	modules []*Module
-	// by holds each device's, in C memory: the batch's ranks point there.
+	// by has each device's functions, in C memory: the batch's ranks point to it.
 	by map[int]*C.zb_kernels
 }
 
-// LoadFunctions loads the kernels on devices. A provider that cannot compile any
+// LoadFunctions loads the kernels on devices. If the provider cannot compile, the error
 // wraps ErrUnavailable.
 func (p *Provider) LoadFunctions(devices []int) (*Functions, error) {
 	f := &Functions{by: map[int]*C.zb_kernels{}}
@@ -73,13 +73,13 @@ func (f *Functions) on(device int) *C.zb_kernels {
 	return f.by[device]
 }
 
-// Close unloads the kernels. No batch may use them any more.
+// Close unloads the kernels. Batches must not use them afterwards.
 func (f *Functions) Close() {
 	if f == nil {
 		return
 	}
 	for _, m := range f.modules {
-		_ = m.Close() // after a failed batch this fails too, and tells nothing new
+		_ = m.Close() // after a failed batch this fails too, with no new information
 	}
 	for _, k := range f.by {
 		C.free(unsafe.Pointer(k))
@@ -87,15 +87,14 @@ func (f *Functions) Close() {
 	f.modules, f.by = nil, nil
 }
 
-// UseFunctions gives the batch's ranks the kernels of their devices. After all
-// ranks are set.
+// UseFunctions sets the kernels of each rank's device. Call it after all ranks are set.
 func (b *Batch) UseFunctions(f *Functions) {
 	for i := range b.ranks() {
 		b.ranks()[i].kernels = f.by[int(b.ranks()[i].device)]
 	}
 }
 
-// Expect is what one rank sends and must receive in a verification launch, in
+// Expect is the data that one rank sends and must receive in a verification launch, in
 // elements. See collective.Result for block, source, step and base.
 type Expect struct {
 	Fill, Check int64
@@ -106,7 +105,7 @@ type Expect struct {
 	Source, Step int
 }
 
-// Wrong is a rank's wrong elements and the first of them.
+// Wrong is the number of a rank's wrong elements, and the first of them.
 type Wrong struct {
 	Rank  int
 	Count int64
@@ -150,7 +149,7 @@ func (b *Batch) Verify(expect []Expect, seed uint64) ([]Wrong, error) {
 		case w[0] > 0:
 			wrong = append(wrong, Wrong{Rank: i, Count: int64(w[0]), Index: int64(w[1]), Expected: w[2], Got: w[3]}) //nolint:gosec // counts of elements fit
 		case w[2] != uint64(expect[i].Check): //nolint:gosec // not negative
-			// A check that never ran finds nothing wrong either.
+			// A check that did not run reports no wrong elements either.
 			return nil, fmt.Errorf("native: the check of rank %d looked at %d of %d elements", i, w[2], expect[i].Check)
 		}
 	}

@@ -65,14 +65,14 @@ var rules = map[reflect.Type][]rule{
 	reflect.TypeFor[bucket.Hole]():   {values("kind", bucket.TimeFalls, bucket.BusBWDrops)},
 
 	reflect.TypeFor[doctor.Report]():  {version(doctor.Schema)},
-	reflect.TypeFor[doctor.Finding](): {values("mark", doctor.Good, doctor.Bad, doctor.Doubt, doctor.Fact), when(constant("mark", doctor.Bad), needs("remedy"), nil)},
+	reflect.TypeFor[doctor.Finding](): {values("mark", doctor.Good, doctor.Bad, doctor.Warn, doctor.Fact), when(constant("mark", doctor.Bad), needs("remedy"), nil)},
 
 	reflect.TypeFor[advice.Document](): {version(advice.Schema)},
 	reflect.TypeFor[recommend.Answer](): {
 		version(recommend.Schema), values("verdict", recommend.Recommended, recommend.NoCommunication, recommend.Refused),
 		when(constant("verdict", recommend.Refused), needs("refusal"), nil),
 	},
-	reflect.TypeFor[advice.WhatIf]():         {values("confidence", append([]string{""}, levels...)...)},
+	reflect.TypeFor[advice.WhatIf]():        {values("confidence", append([]string{""}, levels...)...)},
 	reflect.TypeFor[recommend.Refusal]():    {values("missing", collective.Names()...)},
 	reflect.TypeFor[recommend.Confidence](): {values("level", levels...)},
 	reflect.TypeFor[recommend.Reason]():     {values("level", levels...)},

@@ -97,10 +97,10 @@ func late(what string, w lateWorld, lo, hi float64, draw func(*rand.Rand) ([]int
 	}}
 }
 
-// slowLinkIsNobody plants a slow link, which delays everybody alike: no rank is
+// slowLinkNamesNoRank plants a slow link, which delays everybody alike: no rank is
 // to be named late.
-func slowLinkIsNobody(w lateWorld) row {
-	return row{name: "slow link, nobody is late: " + w.String(), kind: silent, try: func(name string, seed int) (o outcome, err error) {
+func slowLinkNamesNoRank(w lateWorld) row {
+	return row{name: "slow link, no late rank: " + w.String(), kind: namesNoRank, try: func(name string, seed int) (o outcome, err error) {
 		rng := source(name, seed)
 		coll := allWait[rng.IntN(len(allWait))]
 		fault, _, _ := slowLink(w.nodes, rng)

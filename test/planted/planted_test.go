@@ -30,7 +30,7 @@ func rows() (list []row) {
 		list = append(list, slowLinkIsNamed(w))
 	}
 	for _, w := range lateWorlds[:4] {
-		list = append(list, slowLinkIsNobody(w))
+		list = append(list, slowLinkNamesNoRank(w))
 	}
 	for _, w := range railWorlds {
 		list = append(list, railIsNamed("dead rail", w, deadRail))

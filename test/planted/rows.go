@@ -31,8 +31,8 @@ type kind int
 const (
 	// judged: the fault must be named, and nothing else.
 	judged kind = iota
-	// silent: nobody must be named, though a fault is planted.
-	silent
+	// namesNoRank: nobody must be named, though a fault is planted.
+	namesNoRank
 	// limit: where naming ends; what else is named counts all the same.
 	limit
 )
@@ -90,8 +90,8 @@ func markdown(list []counts) string {
 		hit, bar := fmt.Sprint(c.named), named.String()
 		alarms := fmt.Sprint(c.alarms)
 		switch c.kind {
-		case silent:
-			hit, bar, alarms = "–", "nobody", "–"
+		case namesNoRank:
+			hit, bar, alarms = "–", "no rank", "–"
 		case limit:
 			bar = ""
 		case judged:

@@ -50,7 +50,7 @@ static int zb_align_each(zb_batch *b, const void *unused) {
   return 0;
 }
 
-/* Aligns the ranks: nobody passes before the last has come. */
+/* Aligns the ranks: no rank continues before the last has arrived. */
 static int zb_align(zb_batch *b) { return zb_grouped(b, zb_align_each, NULL); }
 
 /* Reads the intervals into b->seconds, [iteration × nlocal + rank]. */

@@ -65,7 +65,7 @@ typedef struct zb_batch {
   int64_t *start_ns;
   double *seconds; /* burst: per launch. isolated: [iteration × nlocal + rank] */
   uint8_t *state;
-  int32_t *begun, *ended, *async; /* by zb_progress */
+  int32_t *started, *ended, *async; /* by zb_progress */
   double enqueue_s; /* what launching took the slowest rank's host */
   int32_t held;     /* isolated: the streams were held back till then */
   int32_t launched;

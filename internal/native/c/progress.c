@@ -69,7 +69,7 @@ void zb_progress(zb_batch *b) {
     const zb_rank *r = &b->ranks[i];
     int error = 0;
     t->setDevice(r->device);
-    b->begun[i] = zb_passed(b, r->start);
+    b->started[i] = zb_passed(b, r->start);
     b->ended[i] = zb_passed(b, r->stop);
     if (t->commGetAsyncError != NULL) {
       t->commGetAsyncError(r->comm, &error);

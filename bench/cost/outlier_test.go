@@ -20,7 +20,7 @@ func geometric(n int, step int64) []int64 {
 
 // A single mean that is far off is left out whichever way it is off, wherever it
 // stands, and alone: its neighbours stay.
-func TestAccidentsBothWays(t *testing.T) {
+func TestOutliersBothWays(t *testing.T) {
 	for _, step := range []int64{2, 4, 8} {
 		sizes := geometric(10, step)
 		for at := range sizes {
@@ -42,7 +42,7 @@ func TestAccidentsBothWays(t *testing.T) {
 
 // What a library really does stays: a size that is three times slow or twice as
 // fast, a stretch of slow sizes, a switch of protocols, any step between sizes.
-func TestNoAccidents(t *testing.T) {
+func TestNoOutliers(t *testing.T) {
 	for _, step := range []int64{2, 4, 8, 16, 32} {
 		n := 12
 		if step > 8 {

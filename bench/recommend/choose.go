@@ -2,16 +2,16 @@ package recommend
 
 import "slices"
 
-// costOf is what a setting costs against the one of least mean regret: over its
-// step as measured, or on average over the scenarios, whichever is more.
+// costOf is the cost of a setting relative to that of least mean regret: the larger of
+// its step as measured and its mean over the scenarios.
 func (a *Answer) costOf(c *Candidate, leastScore float64) float64 {
 	return max(c.Step/a.Least.Step-1, c.Score-leastScore)
 }
 
-// settle decides between the setting of least mean regret and what there is: a
-// change that gains less than PlateauWidth is not worth making. All that there is
-// comes first, then its bucket size alone. It returns the index of the answer.
-func (e *engine) settle(a *Answer, s scores, least int) int {
+// chooseAnswer decides between the setting of least mean regret and the current one: a
+// change must gain at least PlateauWidth. The user's whole run is compared first, then
+// its bucket size alone. It returns the index of the answer.
+func (e *engine) chooseAnswer(a *Answer, s scores, least int) int {
 	best := least
 	kept := slices.IndexFunc(e.candidates, func(c *candidate) bool { return c.kept })
 	for _, c := range []*candidate{e.asIs, e.candidates[kept]} {
@@ -22,7 +22,7 @@ func (e *engine) settle(a *Answer, s scores, least int) int {
 			e.judge(s, c)
 		}
 		gain := a.costOf(&c.Candidate, s.least)
-		if e.q.Current == 0 { // what nobody set may have rules of its own, as DDP's first bucket
+		if e.q.Current == 0 { // an unset value can have its own rule, as DDP's first bucket
 			gain = max(gain, a.costOf(e.judge(s, e.plan(0, c.run)), s.least))
 		}
 		if gain < PlateauWidth {
@@ -39,7 +39,7 @@ func (e *engine) settle(a *Answer, s scores, least int) int {
 	return best
 }
 
-// within lists all settings that are hardly worse, as ranges of neighbours.
+// within lists all settings within PlateauWidth of the best, as ranges of neighbours.
 func (e *engine) within(a *Answer, s scores, best int) {
 	in := func(j int) bool {
 		c := e.candidates[j]
@@ -62,13 +62,13 @@ func (e *engine) within(a *Answer, s scores, best int) {
 	a.Plateau = &plateau
 }
 
-// holds tells that a setting lies in one of the ranges.
+// holds reports whether a setting is in one of the ranges.
 func holds(within []Range, elements int64) bool {
 	return slices.ContainsFunc(within, func(r Range) bool { return r.Holds(elements) })
 }
 
-// changesOf is what the bucket alone would gain under the user's own switches, and
-// what each switch gains that the answer relies on and the user lacks.
+// changesOf is the gain of the bucket alone under the user's own switches, then that of
+// each switch that the answer needs and the user lacks.
 func (e *engine) changesOf(a *Answer) []Change {
 	switches := e.t.Switches(e.q.Run, a.Advised)
 	if len(switches) == 0 {
@@ -85,7 +85,7 @@ func (e *engine) changesOf(a *Answer) []Change {
 	}
 	now := own.judge(s, own.plan(e.q.Current, e.q.Run))
 	alone := own.judge(s, own.plan(own.candidates[i].Elements, e.q.Run))
-	if alone.Step > now.Step { // less on average, but not as measured
+	if alone.Step > now.Step { // better on average, but worse as measured
 		alone = now
 	}
 	all := []Change{{BucketChange, alone.Elements, alone.Step, 1 - alone.Step/now.Step}}

@@ -7,16 +7,16 @@ import (
 	"slices"
 )
 
-// dropAccidents leaves out points of unknown spread that cannot be right, one at a
+// dropOutliers leaves out points of unknown spread that cannot be right, one at a
 // time. A wrong point makes its neighbours look wrong too: the one that goes is
 // the one without which the least is left to explain.
-func (c *Curve) dropAccidents() {
+func (c *Curve) dropOutliers() {
 	for {
-		bad := accidents(c.Points)
+		bad := outliers(c.Points)
 		if len(bad) == 0 {
 			return
 		}
-		worst := slices.MinFunc(bad, func(a, b int) int { return cmp.Compare(left(c.Points, a), left(c.Points, b)) })
+		worst := slices.MinFunc(bad, func(a, b int) int { return cmp.Compare(remainingError(c.Points, a), remainingError(c.Points, b)) })
 		p := c.Points[worst]
 		off := offBy(c.Points, worst)
 		why := fmt.Sprintf("it takes %.0f times what its neighbours lead to expect", off)
@@ -28,8 +28,8 @@ func (c *Curve) dropAccidents() {
 	}
 }
 
-// accidents are the points that are off by more than outlier either way.
-func accidents(points []Point) []int {
+// outliers are the points that are off by more than outlier either way.
+func outliers(points []Point) []int {
 	var bad []int
 	for i := range points {
 		if math.Abs(math.Log(offBy(points, i))) > math.Log(outlier) {
@@ -39,11 +39,11 @@ func accidents(points []Point) []int {
 	return bad
 }
 
-// left is how far off all points are, beyond what is allowed, without one of them.
-func left(points []Point, without int) float64 {
+// remainingError is how far off all points are, beyond what is allowed, without one of them.
+func remainingError(points []Point, without int) float64 {
 	rest := slices.Delete(slices.Clone(points), without, without+1)
 	sum := 0.0
-	for _, i := range accidents(rest) {
+	for _, i := range outliers(rest) {
 		sum += math.Abs(math.Log(offBy(rest, i)))
 	}
 	return sum
@@ -65,9 +65,9 @@ func offBy(points []Point, i int) float64 {
 	return 1
 }
 
-// crooked is how far the exponent of a curve, which is between 0 (latency) and 1
+// exponentSlack is how far the exponent of a curve, which is between 0 (latency) and 1
 // (bandwidth), may lie outside before nothing is extrapolated from it.
-const crooked = 0.3
+const exponentSlack = 0.3
 
 // expected bounds the time of a point by its two nearest neighbours: between the
 // power law and the straight line through them. Outside of both it is also no
@@ -95,7 +95,7 @@ func expected(points []Point, i int) (lo, hi float64) {
 		return min(t, p.Seconds), max(t, p.Seconds)
 	}
 	least, most := bounds(nearest)
-	if exponent < -crooked || exponent > 1+crooked {
+	if exponent < -exponentSlack || exponent > 1+exponentSlack {
 		otherLeast, otherMost := bounds(far)
 		return min(least, otherLeast), max(most, otherMost)
 	}
