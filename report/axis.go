@@ -199,6 +199,7 @@ func placeAxis(c Chart, share func(label string) float64) axis {
 		return countAxis(lo, hi, share)
 	case Scale:
 		return rankAxis(lo, hi, share)
+	default:
 	}
 	a := sizeAxis(lo, hi, share)
 	if c.Quantity == Rate {

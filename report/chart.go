@@ -103,6 +103,7 @@ func (q Quantity) Place(p Point) string {
 		return unit.Number(float64(p.Bytes)) + " elements"
 	case Scale:
 		return plural(p.Bytes, "rank")
+	default:
 	}
 	return unit.Bytes(p.Bytes)
 }

@@ -61,19 +61,19 @@ func viewOf(d *Document) (*view, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the page's style: %w", err)
 	}
-	js := ""
+	var js []byte
 	for _, name := range []string{"page", "zoom", "chart"} {
 		part, err := assets.ReadFile("assets/" + name + ".js")
 		if err != nil {
 			return nil, fmt.Errorf("read the page's script: %w", err)
 		}
-		js += string(part)
+		js = append(js, part...)
 	}
 	style := variables() + roleStyles() + string(css)
 	// Both texts are ours, so neither needs escaping.
 	v := &view{
 		Document: d, Style: template.CSS(style), Script: template.JS(js), Skip: "main", Data: []plotData{},
-		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hashOf(style) + "; script-src " + hashOf(js),
+		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hashOf(style) + "; script-src " + hashOf(string(js)),
 	}
 	for _, s := range d.Sections {
 		if s.ID == results {

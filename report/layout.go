@@ -99,6 +99,7 @@ func valueAxis(c Chart, height, font float64) axis {
 		return deviationAxis(c, count)
 	case Setting:
 		return costAxis(c, count)
+	default:
 	}
 	lo, hi := math.Inf(1), 0.0
 	for _, s := range c.Series {

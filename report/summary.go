@@ -85,8 +85,8 @@ func units(tables []table.Table) string {
 // beside is the table of all curves with the most detail that fits; else tables with
 // the least, of as many curves as fit, one at least.
 func beside(curves []curve, width int) []table.Table {
-	for level := len(details) - 1; level >= 0; level-- {
-		if t := summaryTable(curves, details[level]); fits(t, width) && (level == 0 || len(curves) == 1 || width >= plainWidth) {
+	for level, detail := range slices.Backward(details) {
+		if t := summaryTable(curves, detail); fits(t, width) && (level == 0 || len(curves) == 1 || width >= plainWidth) {
 			return []table.Table{t}
 		}
 	}

@@ -167,7 +167,7 @@ func (j judged) tolerance() float64 {
 // line.
 func (j judged) lostBy(rows []*record.Result) (r *record.Result, share float64, ok bool) {
 	limit := j.tolerance()
-	for i := len(rows) - 1; i >= 0; i-- {
+	for i := range slices.Backward(rows) {
 		times, lo, known := j.want.excess(rows[i])
 		if !known {
 			continue

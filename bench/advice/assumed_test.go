@@ -183,7 +183,7 @@ func TestDigits(t *testing.T) {
 	}
 	for _, x := range []struct {
 		d               *advice.Document
-		setting, range_ string
+		setting, within string
 	}{
 		{doc(trainer.Elements, 1_234_567_890, 533_000_000, 2_770_000_000), "1.2 G", "0.5 to 2.8 G"},
 		{doc(trainer.Elements, 250_000_000, 133_000_000, 1_430_000_000), "300 M", "0.1 to 1.4 G"},
@@ -195,7 +195,7 @@ func TestDigits(t *testing.T) {
 		{doc(trainer.Blocks, 2, 1, 4), "2 blocks", "1 block to 4 blocks"},
 	} {
 		require.Equal(t, x.setting, x.d.Setting())
-		require.Equal(t, x.range_, x.d.Range())
+		require.Equal(t, x.within, x.d.Range())
 		measured := *x.d
 		measured.Answer.Simulated = false
 		require.Equal(t, measured.Amount(measured.Answer.Elements), measured.Setting(), "what was measured is not rounded")

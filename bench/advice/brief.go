@@ -59,11 +59,11 @@ func Command(paths ...string) string { return strings.Join(command(paths), " ") 
 
 // command is Command in parts that stay together.
 func command(paths []string) []string {
-	line := "zbench recommend"
+	line := []string{"zbench recommend"}
 	for _, p := range paths {
-		line += " " + quoted(p)
+		line = append(line, quoted(p))
 	}
-	return []string{line, "--framework " + trainer.Assumed + " --params FILE --backward-ms MS"}
+	return []string{strings.Join(line, " "), "--framework " + trainer.Assumed + " --params FILE --backward-ms MS"}
 }
 
 // commandLines is the command behind a heading: one line where it fits, else as a

@@ -58,21 +58,29 @@ func (d *Document) Facts() []Fact {
 	for _, u := range a.Curves {
 		facts = append(facts, Fact{"Curve", curveText(u)})
 	}
-	if c := d.Config; c != nil {
-		text := "no bucket size"
-		if c.Elements > 0 {
-			text = d.Amount(c.Elements) + " (" + recommend.Count(c.Elements) + " elements)"
-		}
-		if !c.Overlap {
-			text += ", overlap off"
-		}
-		facts = append(facts, Fact{"Set now", c.File + ": " + text})
-		for _, n := range c.Notes {
-			facts = append(facts, Fact{"", n})
-		}
-	}
+	facts = append(facts, d.setNow()...)
 	if a.Verdict == recommend.Recommended {
 		facts = append(facts, Fact{"Within " + Share(recommend.PlateauWidth), d.stretches(a.Within)})
+	}
+	return facts
+}
+
+// setNow says what the trainer is set to now; nothing where that is not known.
+func (d *Document) setNow() []Fact {
+	c := d.Config
+	if c == nil {
+		return nil
+	}
+	text := "no bucket size"
+	if c.Elements > 0 {
+		text = d.Amount(c.Elements) + " (" + recommend.Count(c.Elements) + " elements)"
+	}
+	if !c.Overlap {
+		text += ", overlap off"
+	}
+	facts := []Fact{{"Set now", c.File + ": " + text}}
+	for _, n := range c.Notes {
+		facts = append(facts, Fact{"", n})
 	}
 	return facts
 }

@@ -84,7 +84,7 @@ func TestNear(t *testing.T) {
 		{"presets", "Lama-3-70B", "llama3-70b"},
 		{"presets", "moonlite", "moonlight"},
 		{"presets", "gpt", ""},
-		{"trainers", "megatorn", "megatron"},
+		{"trainers", "megatorn", "megatron"}, //nolint:misspell // that is the test
 		{"trainers", "deep-sped", "deepspeed"},
 		{"trainers", "caffe", ""},
 	} {

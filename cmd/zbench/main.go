@@ -90,13 +90,11 @@ func complain(s State, err error) {
 
 // hintOf is the next step: the name that was meant, and what the error itself hints at.
 func hintOf(err error) string {
-	var e *exit.Error
-	var unknown *spell.Unknown
 	hint := ""
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*exit.Error](err); ok {
 		hint = e.Hint
 	}
-	if errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*spell.Unknown](err); ok {
 		hint = spell.Hint(unknown.Near(), hint)
 	}
 	return hint

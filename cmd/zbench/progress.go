@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,7 +102,7 @@ func (p *progress) show(at, text string) {
 	if len(p.rows) > liveRows {
 		p.rows = p.rows[1:]
 	}
-	lines := append(p.rows[:len(p.rows):len(p.rows)], at+"  ETA "+p.left().String())
+	lines := slices.Concat(p.rows, []string{at + "  ETA " + p.left().String()})
 	if p.done == p.total {
 		p.rows, lines = nil, nil
 	}
