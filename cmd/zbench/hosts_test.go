@@ -72,6 +72,9 @@ func TestHostsAreDescribed(t *testing.T) {
 			}
 			fill := strings.NewReplacer("@NAME", name, "@CPUS", cpus, "@HOST", h.name)
 			for _, row := range rows {
+				if strings.Contains(row.line, "--tune") && h.name != "many-cores" {
+					continue // seconds each, and the same lines
+				}
 				for _, width := range []int{0, 60} {
 					out, talk, folder := onHost(t, h, width, row.code, row.line)
 					for _, phrase := range row.says {
