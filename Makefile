@@ -43,7 +43,7 @@ test: ## Run the tests; offline once the modules are there
 
 # Each step is a target of its own. After what fails soonest come the long ones, so
 # that none is left alone at the end.
-CHECKS := check-format check-vet check-c check-pure check-race check-toolchain check-memory check-lint check-fuzz
+CHECKS := check-format check-vet check-c check-pure check-race check-long check-toolchain check-memory check-lint check-fuzz
 SYSTEM_STEPS := system-test-rocm system-test-browser system-test-cuda system-test-headers
 
 .PHONY: check
@@ -84,6 +84,11 @@ check-lint: ## golangci-lint with .golangci.yml
 check-toolchain: ## What compilers make of the C and the kernels, for the host and for GPUs; gpu-check on the loopback
 	ZBENCH_TOOLCHAIN=1 $(TEST) -run '^TestToolchain' ./internal/native
 	ZBENCH_TOOLCHAIN=1 $(TEST) -run '^TestScripts$$/^gpucheck' ./cmd/zbench
+
+.PHONY: check-long
+check-long: ## The tests that take seconds each, which make test leaves out
+	ZBENCH_LONG=1 $(TEST) -run '^TestLong' ./bench/advice ./bench/engine ./bench/record ./cmd/zbench
+	ZBENCH_LONG=1 $(TEST) -run '^TestScripts$$/^(assumed|further|recommend|deterministic|hbmgpus)$$' ./cmd/zbench
 
 .PHONY: check-race
 check-race: ## The tests under the race detector, of the packages that start goroutines

@@ -144,7 +144,8 @@ func bracketedSweep(ranks int) *record.Record {
 }
 
 // The ends of the bracket are the answers of sweeps with the ends' own times.
-func TestBracketIsTheAnswerAtBothEnds(t *testing.T) {
+func TestLongBracketIsTheAnswerAtBothEnds(t *testing.T) {
+	long(t)
 	d := assumed(t, bracketedSweep(64))
 	at := func(alpha float64) recommend.Answer {
 		rec := every(64, true)
@@ -214,7 +215,8 @@ func whatIf(t *testing.T, d *advice.Document, width int, folder string) string {
 
 // The other answers take twelve lines of 80 columns, with the folder's name in one
 // ready command.
-func TestWhatIfFitsATerminal(t *testing.T) {
+func TestLongWhatIfFitsATerminal(t *testing.T) {
+	long(t)
 	for _, ranks := range []int{64, 1024} {
 		for _, rec := range []*record.Record{bracketedSweep(ranks), every(ranks, true)} {
 			out := whatIf(t, assumed(t, rec), 80, "zbench-collectives-20261122-051500")

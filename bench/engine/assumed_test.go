@@ -62,7 +62,8 @@ func (d extrapolating) Facts() (engine.Facts, error) {
 
 // Where nothing is asked the assumed question is answered, of the sweep as it was
 // asked for: it adds no size. The same question asked adds some.
-func TestAssumedAddsNoSize(t *testing.T) {
+func TestLongAssumedAddsNoSize(t *testing.T) {
+	long(t)
 	out, files := outcome(t, unasked(16), asItIs)
 	require.True(t, out.Advice.IsAssumed())
 	require.True(t, out.Advice.Answered())
@@ -99,7 +100,8 @@ func TestAssumedWithoutItsCollectives(t *testing.T) {
 
 // The answers at the ends of the bracket are those of two sweeps simulated with the
 // ends' constants, computed here by hand.
-func TestBracketEqualsSimulationsAtItsEnds(t *testing.T) {
+func TestLongBracketEqualsSimulationsAtItsEnds(t *testing.T) {
+	long(t)
 	want := unasked(128)
 	want.Sweep.MinBytes, want.Sweep.MaxBytes, want.Sweep.Factor = 4<<20, 8<<30, 2
 	middle, _ := outcome(t, want, asItIs)
@@ -136,7 +138,8 @@ func TestBracketEqualsSimulationsAtItsEnds(t *testing.T) {
 }
 
 // A sweep that was killed and resumed, or is drawn again, has the same assumed answer.
-func TestAssumedSurvivesResuming(t *testing.T) {
+func TestLongAssumedSurvivesResuming(t *testing.T) {
+	long(t)
 	want := unasked(2)
 	whole := whole(t, want)
 	files := newMemory()

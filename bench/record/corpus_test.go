@@ -95,7 +95,8 @@ var badKernels = map[string]string{
 }
 
 // What no record has is refused.
-func TestSchemaIsTight(t *testing.T) {
+func TestLongSchemaIsTight(t *testing.T) {
+	long(t)
 	schematest.Tight(t, schematest.Compile(t, SchemaJSON), func() any { return &Record{} }, encoded(t, full()), encoded(t, bare()), encoded(t, kernels()))
 	schematest.Refuses(t, SchemaJSON, badRecords(t)...)
 }
@@ -117,7 +118,8 @@ type (
 )
 
 // What no journal has is refused.
-func TestJournalSchemaIsTight(t *testing.T) {
+func TestLongJournalSchemaIsTight(t *testing.T) {
+	long(t)
 	s := schematest.Compile(t, JournalSchemaJSON)
 	tight := func(into func() any, changes ...schematest.Changes) {
 		t.Helper()

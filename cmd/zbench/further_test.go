@@ -25,7 +25,8 @@ func served(more ...string) []string {
 // Wherever the disk fills up, between two rounds too, the sweep resumed with the
 // same question ends in the folder of one that was never stopped. Nothing finished
 // runs again.
-func TestDiskFullInEveryRoundThenResume(t *testing.T) {
+func TestLongDiskFullInEveryRoundThenResume(t *testing.T) {
+	takesLong(t)
 	if testing.Short() {
 		t.Skip("many sweeps")
 	}

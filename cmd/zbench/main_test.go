@@ -52,7 +52,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
-			return cond == "toolchain" && os.Getenv("ZBENCH_TOOLCHAIN") != "" || cond == "logs" && logs != "" || cond == "loopback" && libraries != "", nil
+			return cond == "long" && os.Getenv("ZBENCH_LONG") != "" || cond == "toolchain" && os.Getenv("ZBENCH_TOOLCHAIN") != "" || cond == "logs" && logs != "" || cond == "loopback" && libraries != "", nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code":       exitCode,

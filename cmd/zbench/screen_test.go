@@ -114,7 +114,8 @@ func snapshot(t *testing.T, name, got string) {
 }
 
 // Splits, several element types and more collectives than fit keep to the width, too.
-func TestScreenKeepsToTheWidth(t *testing.T) {
+func TestLongScreenKeepsToTheWidth(t *testing.T) {
+	takesLong(t)
 	oneGoroutine(t)
 	for _, line := range []string{
 		"collectives --nodes 4 -b 64K -e 64M -f 32 --groups 2,4,8 --strides 2,8 --scale 1,2",

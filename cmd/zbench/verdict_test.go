@@ -18,7 +18,8 @@ const plantedSweep = "collectives --nodes 128 -b 64K -e 256M -f 64 --place out"
 
 // Every fault is what the verdict begins with, and its share stands in the first
 // three lines: in the record's and on the terminal.
-func TestVerdictNamesEveryFault(t *testing.T) {
+func TestLongVerdictNamesEveryFault(t *testing.T) {
+	takesLong(t)
 	oneGoroutine(t)
 	for _, row := range []struct {
 		fault, kind string
@@ -59,7 +60,8 @@ func TestVerdictNamesEveryFault(t *testing.T) {
 }
 
 // A healthy sweep has no fault, whatever its seed; noise alone is none.
-func TestVerdictOfHealthySweeps(t *testing.T) {
+func TestLongVerdictOfHealthySweeps(t *testing.T) {
+	takesLong(t)
 	oneGoroutine(t)
 	for seed := 1; seed <= 2; seed++ {
 		for _, more := range []string{"", " --fault noise:sigma=0.05"} {
