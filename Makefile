@@ -130,7 +130,7 @@ system-test-browser: build ## The built binary's report in Chromium
 	bin/zbench import bench/peers/testdata/algo_proto.log --out "$$out/import" > "$$out/stdout"; \
 	axe=$$(scripts/axe.sh); \
 	mkdir "$$out/pages"; ZBENCH_PAGES="$$out/pages" $(GO) test -count=1 -run 'NormPage|StreamPage' ./report; \
-	cd test/browser && for page in hbm/report norm/report pages/hbm-40-0 pages/rmsnorm-6-2; do \
+	cd test/browser && for page in hbm/report norm/report pages/hbm-timed-true pages/rmsnorm-timed-true pages/rmsnorm-timed-false; do \
 		ZBENCH_AXE="$$axe" ZBENCH_REPORT="$$out/$$page.html" $(GO) test -count=1 -run 'TestLooks|TestAxe$$' ./... || exit 1; \
 	done && \
 	ZBENCH_AXE="$$axe" ZBENCH_REPORT="$$out/run/report.html" $(GO) test -count=1 ./... && \

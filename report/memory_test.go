@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -116,7 +117,8 @@ func memoryPage(t *testing.T, rec *record.Record) string {
 	var b bytes.Buffer
 	require.NoError(t, WriteHTML(&b, Memory(rec, "zbench "+rec.Benchmark())))
 	if dir := os.Getenv("ZBENCH_PAGES"); dir != "" { // for the eye, and for a browser
-		name := fmt.Sprintf("%s-%d.html", rec.Benchmark(), len(rec.Kernels))
+		timed := slices.ContainsFunc(rec.Kernels, func(k record.Kernel) bool { return k.Timing != nil })
+		name := fmt.Sprintf("%s-timed-%t.html", rec.Benchmark(), timed)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o600))
 	}
 	return b.String()

@@ -21,19 +21,18 @@ func TestToolchainRebuildsEditedHeaders(t *testing.T) {
 	native.Toolchain(t)
 	t.Parallel()
 	dir := t.TempDir()
-	for _, part := range []string{"go.mod", "go.sum", "internal/native"} {
-		cmd := exec.Command("cp", "-r", "--parents", part, dir)
-		cmd.Dir = "../.."
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s", out)
-	}
-	run := func(args ...string) string {
-		cmd := exec.Command("go", args...)
+	in := func(dir, name string, args ...string) string {
+		cmd := exec.Command(name, args...)
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		return strings.TrimSpace(string(out))
 	}
+	packages := in("../..", "go", "list", "-deps", "-f", "{{if .Module}}{{.ImportPath}}{{end}}", "./internal/native")
+	for _, part := range append(strings.Fields(packages), "go.mod", "go.sum") {
+		in("../..", "cp", "-r", "--parents", strings.TrimPrefix(part, "zbench/"), dir)
+	}
+	run := func(args ...string) string { return in(dir, "go", args...) }
 	kernels := filepath.Join(dir, "internal/native/kernels.go")
 	text, err := os.ReadFile(kernels)
 	require.NoError(t, err)
