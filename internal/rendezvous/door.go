@@ -150,7 +150,8 @@ func (w *witness) Close() error {
 func (w *witness) Read(p []byte) (int, error) {
 	n, err := w.Conn.Read(p)
 	var waited net.Error
-	if err != nil && !errors.Is(err, net.ErrClosed) && (!errors.As(err, &waited) || !waited.Timeout()) {
+	own := errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) || errors.As(err, &waited) && waited.Timeout()
+	if err != nil && !own {
 		text := "its connection failed: " + err.Error()
 		if errors.Is(err, io.EOF) {
 			text = "its connection ended"

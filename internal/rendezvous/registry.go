@@ -13,6 +13,7 @@ type registry struct {
 
 	mu      sync.Mutex
 	entries map[int]*registration
+	lost    map[int]bool // after the start
 	// refused is the last refusal of each process that has not registered.
 	refused map[int]*Refused
 	started bool
@@ -22,7 +23,7 @@ type registry struct {
 }
 
 func newRegistry(o Options) *registry {
-	r := &registry{options: o, entries: map[int]*registration{}, refused: map[int]*Refused{}, whole: make(chan struct{})}
+	r := &registry{options: o, entries: map[int]*registration{}, lost: map[int]bool{}, refused: map[int]*Refused{}, whole: make(chan struct{})}
 	r.entries[0] = &registration{Protocol: Protocol, Hello: o.Self}
 	r.settle()
 	return r
@@ -95,7 +96,10 @@ func (r *registry) check(in *registration) *Refused {
 		}
 	}
 	if old := r.entries[in.Process]; old != nil {
-		if old.Session != in.Session {
+		switch {
+		case r.lost[in.Process]:
+			return refuse(NotExpected, "%s: the run has started, and the leader has lost this process since", where)
+		case old.Session != in.Session:
 			return refuse(Duplicate, "%s (pid %d) has the number of a process on %s (pid %d): two processes have the same number", where, in.PID, old.Host, old.PID)
 		}
 		return nil
@@ -149,7 +153,9 @@ func (r *registry) leave(process int) (gone []Loss, started bool) {
 			continue
 		}
 		gone = append(gone, Loss{Process: n, Host: e.Host})
-		if !r.started {
+		if r.started {
+			r.lost[n] = true
+		} else {
 			delete(r.entries, n)
 		}
 	}
