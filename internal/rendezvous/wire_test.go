@@ -60,14 +60,12 @@ func (w wire) pump(from, to net.Conn, up bool, stalled *atomic.Bool, cut func())
 	for b := range chunks {
 		f := w.decide(up, n)
 		n++
-		if f.delay > 0 {
-			time.Sleep(f.delay)
-		}
 		if f.stall {
 			stalled.Store(true)
 			<-w.over
 			f.cut = true
 		}
+		time.Sleep(f.delay)
 		if f.cut {
 			break
 		}
