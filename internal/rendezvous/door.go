@@ -68,18 +68,27 @@ func (d *door) admit(raw net.Conn) {
 	defer func() { <-d.unproven }()
 	ctx, stop := context.WithTimeout(context.Background(), d.patience)
 	defer stop()
-	c := tls.Server(&witness{Conn: raw, door: d}, d.config)
-	if err := c.HandshakeContext(ctx); err != nil {
+	w := &witness{Conn: raw, door: d}
+	w.asked.Store(true) // a failed handshake is counted here
+	c := tls.Server(w, d.config)
+	err := c.HandshakeContext(ctx)
+	if err == nil && c.ConnectionState().NegotiatedProtocol != "h2" {
+		err = errNotHTTP2 // crypto/tls lets clients of HTTP/1.1 pass
+	}
+	if err != nil {
 		_ = raw.Close()
 		d.count(raw, handshakeReason(err), err.Error())
 		return
 	}
+	w.asked.Store(false)
 	select {
 	case d.proven <- c:
 	case <-d.closed:
 		_ = c.Close()
 	}
 }
+
+var errNotHTTP2 = errors.New("the client does not offer HTTP/2")
 
 // count counts a connection that was refused, unless this end closed it.
 func (d *door) count(c net.Conn, reason Reason, text string) {
