@@ -152,7 +152,7 @@ func straight(bool, int) fate { return fate{} }
 
 // inMemory are the options of a world in memory; the wires of processes are straight
 // unless given. It belongs into a synctest bubble.
-func inMemory(t *testing.T, n int, wires map[int]func(up bool, chunk int) fate) func(process int) rendezvous.Options {
+func inMemory(t testing.TB, n int, wires map[int]func(up bool, chunk int) fate) func(process int) rendezvous.Options {
 	m := &memory{}
 	token := rendezvous.NewToken()
 	over := make(chan struct{})
