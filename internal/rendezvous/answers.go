@@ -130,6 +130,11 @@ func (l *Leader) heard(stream int, text []byte, err error) {
 	for _, r := range message.Reports {
 		l.take(stream, message.Number, r)
 	}
+	for _, process := range message.Here {
+		if l.expects(stream, process) {
+			l.registry.arrive(process)
+		}
+	}
 	for _, one := range message.Lost {
 		if l.expects(stream, one.Process) {
 			l.leave(one.Process, one.Why)

@@ -18,6 +18,8 @@ type hub struct {
 	// heard is called with each line of a process, by one goroutine of the process. The
 	// error is that of a line that cannot be read.
 	heard func(process int, text []byte, err error)
+	// arrived is called when a process has connected for orders.
+	arrived func(process int)
 	// left is called once when a process that was not told to leave is gone.
 	left func(process int, why string)
 	// heartbeat is the longest time from a hello to its stream.
@@ -186,6 +188,7 @@ func (h *hub) serve(w http.ResponseWriter, r *http.Request, refused *refusals) {
 		return
 	}
 	defer h.streams.Done()
+	h.arrived(m.process)
 	answer := http.NewResponseController(w)
 	w.WriteHeader(http.StatusOK)
 	_ = answer.Flush() // a failure shows at the next read

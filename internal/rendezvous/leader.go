@@ -41,7 +41,7 @@ func Serve(ctx context.Context, o Options) (*Leader, error) {
 	}
 	l := &Leader{options: o, registry: newRegistry(o)}
 	l.answers.init(o.Self.Processes)
-	l.hub = &hub{heard: l.heard, left: l.leave, heartbeat: o.Heartbeat, limit: maxUp}
+	l.hub = &hub{heard: l.heard, arrived: l.registry.arrive, left: l.leave, heartbeat: o.Heartbeat, limit: maxUp}
 	var err error
 	l.server, err = newServer(o, l.hub, &l.refused, func(_ context.Context, in registration) *Refused {
 		return l.registry.add(in, l.hub)

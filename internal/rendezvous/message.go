@@ -76,6 +76,8 @@ type up struct {
 	// Number is that of the order that the reports answer.
 	Number  int        `json:"number,omitempty"`
 	Reports []reportOf `json:"reports,omitempty"`
+	// Here are processes that are connected to a node's first process.
+	Here []int `json:"here,omitempty"`
 	// Lost are processes that a node's first process has lost.
 	Lost []Loss `json:"lost,omitempty"`
 	// Stop are processes that were asked to stop.

@@ -13,17 +13,19 @@ type registry struct {
 
 	mu      sync.Mutex
 	entries map[int]*registration
+	// connected are those that receive orders.
+	connected map[int]bool
 	lost    map[int]bool // after the start
 	// refused is the last refusal of each process that has not registered.
 	refused map[int]*Refused
 	started bool
-	// whole is closed when all have registered; before Start it is made anew when a
+	// whole is closed when all are connected; before Start it is made anew when a
 	// process is cut off.
 	whole chan struct{}
 }
 
 func newRegistry(o Options) *registry {
-	r := &registry{options: o, entries: map[int]*registration{}, lost: map[int]bool{}, refused: map[int]*Refused{}, whole: make(chan struct{})}
+	r := &registry{options: o, entries: map[int]*registration{}, connected: map[int]bool{0: true}, lost: map[int]bool{}, refused: map[int]*Refused{}, whole: make(chan struct{})}
 	r.entries[0] = &registration{Protocol: Protocol, Hello: o.Self}
 	r.settle()
 	return r
@@ -76,15 +78,28 @@ func (r *registry) add(in registration, h *hub) *Refused {
 	}
 	if no != nil {
 		no.Process, no.Host = in.Process, in.Host
-		if 0 < in.Process && in.Process < r.options.Self.Processes && r.entries[in.Process] == nil {
+		if 0 < in.Process && in.Process < r.options.Self.Processes && !r.connected[in.Process] {
 			r.refused[in.Process] = no
 		}
 		return no
 	}
 	r.entries[in.Process] = &in
 	delete(r.refused, in.Process)
-	r.settle()
+	if !r.started {
+		delete(r.connected, in.Process) // until it connects anew
+		r.settle()
+	}
 	return nil
+}
+
+// arrive is called when a process that has registered receives orders.
+func (r *registry) arrive(process int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.entries[process] != nil {
+		r.connected[process] = true
+	}
+	r.settle()
 }
 
 // check is the reason to refuse a process, nil if none; r.mu is held.
@@ -95,23 +110,22 @@ func (r *registry) check(in *registration) *Refused {
 			return refuse(row.reason, "%s: %s", where, text)
 		}
 	}
-	if old := r.entries[in.Process]; old != nil {
-		switch {
-		case r.lost[in.Process]:
-			return refuse(NotExpected, "%s: the run has started, and the leader has lost this process since", where)
-		case old.Session != in.Session:
-			return refuse(Duplicate, "%s (pid %d) has the number of a process on %s (pid %d): two processes have the same number", where, in.PID, old.Host, old.PID)
-		}
-		return nil
-	}
-	if r.started {
+	old := r.entries[in.Process]
+	switch {
+	case r.lost[in.Process]:
+		return refuse(NotExpected, "%s: the run has started, and the leader has lost this process since", where)
+	case old != nil && old.Session == in.Session:
+		return nil // it comes back
+	case old != nil && (r.connected[in.Process] || r.started):
+		return refuse(Duplicate, "%s (pid %d) has the number of a process on %s (pid %d): two processes have the same number", where, in.PID, old.Host, old.PID)
+	case r.started:
 		return refuse(NotExpected, "%s: the run has started", where)
-	}
-	if in.Via != nil && r.entries[*in.Via] == nil {
+	case in.Via != nil && !r.connected[*in.Via]:
 		return refuse(NotRegistered, "%s: process %d, through which it connects, is not registered", where, *in.Via)
 	}
 	if r.options.Check != nil {
-		if err := r.options.Check(in.Hello, r.hellos()); err != nil {
+		others := slices.DeleteFunc(r.hellos(), func(h Hello) bool { return h.Process == in.Process })
+		if err := r.options.Check(in.Hello, others); err != nil {
 			return refuse(NotAccepted, "%s: %v", where, err)
 		}
 	}
@@ -132,7 +146,7 @@ func (r *registry) settle() {
 	}
 }
 
-func (r *registry) complete() bool { return len(r.entries) == r.options.Self.Processes }
+func (r *registry) complete() bool { return len(r.connected) == r.options.Self.Processes }
 
 // start ends the registration; false if a process is missing.
 func (r *registry) start() bool {
@@ -156,7 +170,7 @@ func (r *registry) leave(process int) (gone []Loss, started bool) {
 		if r.started {
 			r.lost[n] = true
 		} else {
-			delete(r.entries, n)
+			delete(r.connected, n) // it may come back
 		}
 	}
 	r.settle()

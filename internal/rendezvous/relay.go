@@ -40,7 +40,7 @@ type relay struct {
 
 func newRelay(f *Follower) (*relay, error) {
 	r := &relay{follower: f}
-	r.hub = &hub{heard: r.heard, left: r.left, heartbeat: f.options.Heartbeat, limit: plan.MaxReport + maxHello}
+	r.hub = &hub{heard: r.heard, arrived: r.arrived, left: r.left, heartbeat: f.options.Heartbeat, limit: plan.MaxReport + maxHello}
 	var err error
 	if r.server, err = newServer(f.options, r.hub, &r.refused, r.register); err != nil {
 		return nil, err
@@ -159,6 +159,11 @@ func (r *relay) heard(process int, text []byte, err error) {
 	if len(message.Stop) > 0 {
 		_ = r.follower.send(up{Stop: []int{process}}) // the stream's end is told to Next
 	}
+}
+
+// arrived tells the leader that a process is connected.
+func (r *relay) arrived(process int) {
+	_ = r.follower.send(up{Here: []int{process}}) // the stream's end is told to Next
 }
 
 // left tells the leader of a process that is gone.

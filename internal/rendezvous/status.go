@@ -26,11 +26,11 @@ type Status struct {
 func (r *registry) status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := Status{Registered: len(r.entries), Processes: r.options.Self.Processes}
+	s := Status{Registered: len(r.connected), Processes: r.options.Self.Processes}
 	for n := range s.Processes {
 		e, no := r.entries[n], r.refused[n]
 		switch {
-		case e != nil:
+		case r.connected[n]:
 			s.Hosts = append(s.Hosts, e.Host)
 		case no != nil:
 			s.Refused = append(s.Refused, *no)
