@@ -71,8 +71,10 @@ func TestToken(t *testing.T) {
 	slog.New(slog.NewTextHandler(&logged, nil)).Info("x", "token", token, "options", Options{Token: token})
 	text, err := json.Marshal(map[string]any{"t": token, "o": &token})
 	require.NoError(t, err)
-	for _, shown := range []string{fmt.Sprint(token), fmt.Sprintf("%v %+v %#v %s %q %x %d", token, token, token, token, token, token, token),
-		fmt.Sprintf("%+v %#v", Options{Token: token}, &Options{Token: token}), logged.String(), string(text)} {
+	for _, shown := range []string{
+		fmt.Sprint(token), fmt.Sprintf("%v %+v %#v %s %q %x %d", token, token, token, token, token, token, token),
+		fmt.Sprintf("%+v %#v", Options{Token: token}, &Options{Token: token}), logged.String(), string(text),
+	} {
 		require.NotContains(t, shown, token.Reveal())
 		require.NotContains(t, shown, fmt.Sprintf("%x", token.Reveal()))
 	}

@@ -15,7 +15,7 @@ type registry struct {
 	entries map[int]*registration
 	// connected are those that receive orders.
 	connected map[int]bool
-	lost    map[int]bool // after the start
+	lost      map[int]bool // after the start
 	// refused is the last refusal of each process that has not registered.
 	refused map[int]*Refused
 	started bool

@@ -41,7 +41,7 @@ func newServer(o Options, h *hub, refused *refusals, register func(context.Conte
 			}
 			routes.ServeHTTP(w, r)
 		}),
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // what matters is counted as refused
+		ErrorLog:       slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // what matters is counted as refused
 		MaxHeaderBytes: 4 << 10, IdleTimeout: o.Heartbeat,
 		HTTP2: pings(o.Heartbeat),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {

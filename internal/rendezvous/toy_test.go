@@ -27,7 +27,7 @@ type toy struct {
 	before       func(call int) // of each launching call
 }
 
-func (p *toy) Budget() (plan.Room, error)                 { return plan.Room{Bytes: 1 << 30}, nil }
+func (p *toy) Budget() (plan.Room, error)                  { return plan.Room{Bytes: 1 << 30}, nil }
 func (p *toy) Allocate(context.Context, []plan.Case) error { return nil }
 func (p *toy) Unverifiable(plan.Case) string               { return "" }
 func (p *toy) Held() bool                                  { return true }

@@ -32,6 +32,10 @@ func listenAnywhere(o *rendezvous.Options) func() string {
 
 // TestMain is a follower if the environment says so.
 func TestMain(m *testing.M) {
+	if os.Getenv("RENDEZVOUS_CROWD") != "" {
+		must(crowd())
+		os.Exit(0)
+	}
 	if process := os.Getenv("RENDEZVOUS_PROCESS"); process != "" {
 		if err := child(process); err != nil {
 			fmt.Fprintln(os.Stderr, "process", process+":", err)
