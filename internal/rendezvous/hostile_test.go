@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -27,7 +29,9 @@ type enemy struct {
 	token   rendezvous.Token
 	address string
 	n       int
-	over    <-chan struct{} // slow ones wait for it
+	// slow counts attacks that last until over is closed.
+	slow *sync.WaitGroup
+	over <-chan struct{}
 }
 
 func (e enemy) dial() net.Conn {
@@ -42,6 +46,17 @@ func (e enemy) write(text string) {
 	defer c.Close()
 	_, _ = io.WriteString(c, text)
 	_, _ = io.Copy(io.Discard, c)
+}
+
+// stall sends the first bytes and stays silent until the run is over.
+func (e enemy) stall(text string) {
+	c := e.dial()
+	_, err := io.WriteString(c, text)
+	require.NoError(e.t, err)
+	e.slow.Go(func() {
+		<-e.over
+		_ = c.Close()
+	})
 }
 
 // handshake makes a TLS connection and waits for the leader to close it.
@@ -105,8 +120,8 @@ var attacks = []struct {
 	{"plain HTTP", rendezvous.NoTLS, func(e enemy) { e.write("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n") }},
 	{"noise", rendezvous.NoTLS, func(e enemy) { e.write(strings.Repeat("\x00\xff{}", 1000)) }},
 	{"port scan", rendezvous.ClosedEarly, func(e enemy) { _ = e.dial().Close() }},
-	{"silence", rendezvous.NoHandshake, func(e enemy) { e.write("") }},
-	{"part of a record", rendezvous.NoHandshake, func(e enemy) { e.write("\x16\x03\x01\x02\x00\x01") }},
+	{"silence", rendezvous.ClosedEarly, func(e enemy) { e.stall("") }},
+	{"part of a record", rendezvous.ClosedEarly, func(e enemy) { e.stall("\x16\x03\x01\x02\x00\x01") }},
 	{"wrong token", rendezvous.WrongKey, func(e enemy) {
 		e.join(func(o *rendezvous.Options) { o.Token = rendezvous.NewToken() })
 	}},
@@ -135,9 +150,12 @@ var attacks = []struct {
 	{"oversized", rendezvous.TooLarge, func(e enemy) { e.post("/hello", strings.NewReader(strings.Repeat(" ", 1<<20))) }},
 	{"slow body", rendezvous.TooSlow, func(e enemy) {
 		in, out := io.Pipe()
-		defer out.Close()
-		go func() { _, _ = io.WriteString(out, "{") }()
-		e.post("/hello", in)
+		e.slow.Go(func() { e.post("/hello", in) })
+		_, _ = io.WriteString(out, "{")
+		e.slow.Go(func() {
+			<-e.over
+			_ = out.CloseWithError(errors.New("gives up"))
+		})
 	}},
 	{"not JSON", rendezvous.Malformed, func(e enemy) { e.post("/hello", strings.NewReader("hello")) }},
 	{"unknown field", rendezvous.Malformed, func(e enemy) { e.hello(set("admin", true)) }},
@@ -166,7 +184,6 @@ func TestHostile(t *testing.T) {
 	const n, many = 16, 1000
 	token := rendezvous.NewToken()
 	o := patient(rendezvous.Options{Token: token, Self: self(0, n), Equal: []string{"librccl"}})
-	o.Handshake = 3 * time.Second // silence ends by it
 	l, address := serve(t, o)
 	left := followers(t, n, func(process int) rendezvous.Options {
 		return patient(rendezvous.Options{Token: token, Self: self(process, n), Address: address})
@@ -176,11 +193,12 @@ func TestHostile(t *testing.T) {
 
 	want := map[rendezvous.Reason]int{}
 	attack := make(chan int)
-	var all sync.WaitGroup
-	for range 128 {
+	var all, slow sync.WaitGroup
+	over := make(chan struct{})
+	for range 16 {
 		all.Go(func() {
 			for i := range attack {
-				attacks[i%len(attacks)].attack(enemy{t: t, token: token, address: address, n: n})
+				attacks[i%len(attacks)].attack(enemy{t: t, token: token, address: address, n: n, slow: &slow, over: over})
 			}
 		})
 	}
@@ -204,6 +222,8 @@ func TestHostile(t *testing.T) {
 	g, ctx := plan.Lead(t.Context(), own, l, l.Members())
 	results := plan.Run(ctx, sweep(n), g, runOptions(), func(record.Result) {})
 	all.Wait()
+	close(over)
+	slow.Wait()
 	g.End()
 	allLeave(t, left, n)
 	require.Equal(t, oracle(n), results)
@@ -241,6 +261,39 @@ func TestHostileRegistration(t *testing.T) {
 	require.Equal(t, oracle(n), lead(t, l, &toy{ranks: 1}, n))
 	allLeave(t, left, n)
 	require.Equal(t, "4 of 4 processes have registered", l.Status().Text())
+}
+
+// Connections that are silent, before the handshake or amid a registration, are ended
+// and counted when their time is up.
+func TestSlowConnectionsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := inMemory(t, 2, nil)(0)
+		l, err := rendezvous.Serve(t.Context(), o)
+		require.NoError(t, err)
+		dial := func() net.Conn {
+			c, err := o.Dial(t.Context(), "tcp", o.Address)
+			require.NoError(t, err)
+			return c
+		}
+		_, err = dial().Write([]byte("\x16\x03"))
+		require.NoError(t, err)
+		in, out := io.Pipe()
+		var only http.Protocols
+		only.SetHTTP2(true)
+		c := &http.Transport{TLSClientConfig: rendezvous.ClientConfig(o.Token), Protocols: &only}
+		c.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return o.Dial(ctx, "tcp", o.Address) }
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://x/hello", in)
+		require.NoError(t, err)
+		answer, err := c.RoundTrip(r)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusRequestTimeout, answer.StatusCode)
+		require.NoError(t, errors.Join(answer.Body.Close(), out.Close()))
+		c.CloseIdleConnections()
+		time.Sleep(11 * time.Second)
+		counts, _ := l.Refusals()
+		require.Equal(t, map[rendezvous.Reason]int{rendezvous.NoHandshake: 1, rendezvous.TooSlow: 1}, counts)
+		l.Close("the test is over")
+	})
 }
 
 // A process does not trust a server without the token.

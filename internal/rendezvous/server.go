@@ -76,7 +76,7 @@ func (s *server) hello(w http.ResponseWriter, r *http.Request) {
 	case errors.As(err, new(*http.MaxBytesError)):
 		no = refuse(TooLarge, "the registration has more than %d bytes", maxHello)
 	case err != nil:
-		no = refuse(TooSlow, "the registration did not arrive within %s", s.patience)
+		no = refuse(TooSlow, "the registration did not arrive whole within %s", s.patience)
 	default:
 		if in, no = readRegistration(text); no == nil {
 			no = s.register(r.Context(), in)
