@@ -64,11 +64,11 @@ func TestHangNamesTheRankAndTheLaunch(t *testing.T) {
 		require.Equal(t, record.DuringWarmUp, e.During)
 		require.Equal(t, 180.0, *e.Deadline)
 		for _, group := range e.Ranks {
-			begun := x.launch + 1
+			started := x.launch + 1
 			if group.State == record.NotStarted {
-				begun = x.launch
+				started = x.launch
 			}
-			require.Equal(t, []int{5, begun, x.launch}, []int{group.Enqueued, *group.Begun, *group.Ended})
+			require.Equal(t, []int{5, started, x.launch}, []int{group.Enqueued, *group.Started, *group.Ended})
 		}
 		require.Equal(t, record.Skipped, results[3].Status)
 		require.NotNil(t, results[0].Burst)

@@ -46,7 +46,7 @@ func stuckTable(e *record.Evidence) table.Table {
 		t.Columns = append(t.Columns, table.Column{Name: "asynchronous error", Wrap: table.Sentences})
 	}
 	for _, g := range e.Ranks {
-		cells := []string{g.State.Text(), record.RankList(g.Ranks), comma(int64(g.Count)), comma(int64(g.Enqueued)), counted(g.Begun), counted(g.Ended)}
+		cells := []string{g.State.Text(), record.RankList(g.Ranks), comma(int64(g.Count)), comma(int64(g.Enqueued)), counted(g.Started), counted(g.Ended)}
 		if async {
 			cells = append(cells, cmp.Or(g.Error, "none"))
 		}

@@ -26,7 +26,7 @@ var (
 		t := timingOf(r)
 		return (t.hi - t.lo) / 2 / micro, t.bounded
 	}}
-	figureAlone  = figure{"alone µs", func(r *record.Result) (float64, bool) { t := aloneOf(r); return t.median / micro, t.known }}
+	figureAlone  = figure{"alone µs", func(r *record.Result) (float64, bool) { t := isolatedOf(r); return t.median / micro, t.known }}
 	figureSpread = figure{"spread", func(r *record.Result) (float64, bool) {
 		if r.Isolated == nil || r.Isolated.Spread == nil {
 			return 0, false

@@ -33,7 +33,7 @@ func (c columns) names() []string {
 func (c columns) half(r *record.Result) []string {
 	cells := map[string]string{}
 	if r != nil {
-		burst, alone := timingOf(r), aloneOf(r)
+		burst, alone := timingOf(r), isolatedOf(r)
 		if burst.known {
 			cells["time µs"] = brief(burst.median / micro)
 		}

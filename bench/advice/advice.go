@@ -1,6 +1,6 @@
 // Package advice is a recommendation as a person gets it: the answer with the
 // model it is for, one sentence to act on, the table, the reasons, and the lines
-// for the trainer's configuration. [Give] asks bench/recommend and makes the
+// for the trainer's configuration. [Recommend] asks bench/recommend and makes the
 // [Document]; WriteText, WriteMarkdown and WriteJSON show it.
 package advice
 
@@ -49,8 +49,8 @@ type Input struct {
 	// Bootstrap is the number of resampled curves.
 	Bootstrap int
 	Seed      uint64
-	// Asked is the flags that say all this.
-	Asked []string
+	// CommandLine is the flags that say all this.
+	CommandLine []string
 }
 
 // Document is a recommendation whole.
@@ -75,8 +75,8 @@ type Document struct {
 	// BlockElements is the number of elements in a block, for a trainer that is set in
 	// blocks; else 0.
 	BlockElements int64 `json:"block_elements"`
-	// Asked is the command-line flags that ask for it again.
-	Asked []string `json:"asked"`
+	// CommandLine is the command-line flags that ask for it again.
+	CommandLine []string `json:"command_line"`
 	// Assumed is what the answer assumes where the user asked nothing, in words; absent
 	// where a question was asked.
 	Assumed []string `json:"assumed,omitempty"`
@@ -125,9 +125,9 @@ type ConfigFacts struct {
 	Notes []string `json:"notes"`
 }
 
-// Give asks for the recommendation. Where something is missing the document's
+// Recommend computes the recommendation. Where something is missing the document's
 // answer says what; an error is an input that contradicts itself.
-func Give(in Input) (*Document, error) {
+func Recommend(in Input) (*Document, error) {
 	t, err := trainer.ByName(in.Framework)
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func Give(in Input) (*Document, error) {
 		Curves: curves, Trainer: t.Name, Run: in.Run, Backward: in.Compute.Backward, Forward: in.Compute.Forward,
 		ComputeGuessed: !in.Compute.Measured, MemBudget: in.MemBudget, Rescale: in.Rescale, Bootstrap: in.Bootstrap, Seed: in.Seed,
 	}
-	d := &Document{Schema: Schema, Snippets: []trainer.Snippet{}, Asked: append([]string{}, in.Asked...)}
+	d := &Document{Schema: Schema, Snippets: []trainer.Snippet{}, CommandLine: append([]string{}, in.CommandLine...)}
 	if m := in.Model; m != nil {
 		q.Params, q.ParamsGuessed = trainer.WithBlocks(m.Params), !m.Listed
 		d.Model = facts(m)

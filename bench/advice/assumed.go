@@ -99,8 +99,8 @@ func countsRanks(s cost.Source) bool {
 type WhatIf struct {
 	// Name says what is changed, in words.
 	Name string `json:"name"`
-	// Asked is the flags that ask it.
-	Asked []string `json:"asked"`
+	// CommandLine is the flags that ask it.
+	CommandLine []string `json:"command_line"`
 	// Setting is the answer in the trainer's own unit, rounded as the bracket allows; empty
 	// without an answer.
 	Setting string `json:"setting"`
@@ -131,7 +131,7 @@ func whatIf(name string, want *spec.Advice, sources []cost.Source) (*WhatIf, err
 	if err != nil {
 		return nil, err
 	}
-	w := &WhatIf{Name: name, Asked: want.Line(), Refusal: d.Answer.Refusal}
+	w := &WhatIf{Name: name, CommandLine: want.Line(), Refusal: d.Answer.Refusal}
 	if !d.Answered() {
 		return w, nil
 	}

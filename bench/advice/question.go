@@ -41,7 +41,7 @@ func Prepare(want *spec.Advice) (*Question, error) {
 		return nil, nil
 	}
 	q := &Question{want: *want, in: Input{
-		Framework: want.Framework, MemBudget: want.MemBudget, Rescale: want.Rescale, Bootstrap: resamples, Seed: 1, Asked: want.Line(),
+		Framework: want.Framework, MemBudget: want.MemBudget, Rescale: want.Rescale, Bootstrap: resamples, Seed: 1, CommandLine: want.Line(),
 	}}
 	if err := q.configure(); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (q *Question) check(t trainer.Trainer) error {
 	run := q.in.Run
 	run.DP = max(1, run.DP)
 	if run.DP == 1 {
-		run.EP, run.Instances = 0, 0 // not known yet; Give checks again
+		run.EP, run.Instances = 0, 0 // not known yet; Recommend checks again
 	}
 	err := t.Check(run)
 	if err == nil {
@@ -221,7 +221,7 @@ func (q *Question) ask(in Input, sources []cost.Source) (*Document, error) {
 	if in.Run.DP == 0 {
 		in.Run.DP = ranksOf(sources)
 	}
-	d, err := Give(in)
+	d, err := Recommend(in)
 	if err != nil {
 		return nil, exit.UsageError(err, adviceHelp)
 	}

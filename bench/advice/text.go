@@ -52,8 +52,8 @@ func (d *Document) Facts() []Fact {
 		facts = append(facts, Fact{"Model range", d.Range() + ": the answer at the ends of a model that is not measured at this scale"},
 			Fact{"", "fast end: " + b.Fastest.Assumes}, Fact{"", "slow end: " + b.Slowest.Assumes})
 	}
-	if len(d.Asked) > 0 {
-		facts = append(facts, Fact{"Asked with", strings.Join(d.Asked, " ")})
+	if len(d.CommandLine) > 0 {
+		facts = append(facts, Fact{"Asked with", strings.Join(d.CommandLine, " ")})
 	}
 	for _, u := range a.Curves {
 		facts = append(facts, Fact{"Curve", curveText(u)})

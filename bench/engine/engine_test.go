@@ -81,7 +81,7 @@ func TestExtended(t *testing.T) {
 	want := whole(t, served())
 	j, err := record.ReadJournal([]byte(want[engine.JournalFile]))
 	require.NoError(t, err)
-	require.NotEmpty(t, j.Further)
+	require.NotEmpty(t, j.Rounds)
 	require.Contains(t, want, engine.AdviceFile)
 	lines := strings.Count(want[engine.JournalFile], "\n")
 	for left := lines / 2; left < lines-1; left += 5 {

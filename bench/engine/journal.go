@@ -42,7 +42,7 @@ func NewJournal(dir *Folder, entries *record.Journal) (*Journal, error) {
 		return nil, err
 	}
 	kept := *entries
-	kept.Parts, kept.Further = slices.Clone(entries.Parts), slices.Clone(entries.Further)
+	kept.Parts, kept.Rounds = slices.Clone(entries.Parts), slices.Clone(entries.Rounds)
 	return &Journal{file: f, Log: &kept, dir: dir}, nil
 }
 
@@ -53,8 +53,8 @@ func (j *Journal) Append(p record.Part) error {
 }
 
 // Add writes the cases of an added round to disk.
-func (j *Journal) Add(f record.Further) error {
-	j.Log.Further = append(j.Log.Further, f)
+func (j *Journal) Add(f record.AddedRound) error {
+	j.Log.Rounds = append(j.Log.Rounds, f)
 	return j.write(f)
 }
 

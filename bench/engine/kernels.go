@@ -59,7 +59,7 @@ type KernelWatcher interface {
 // leaves the record there. The record is there with an error too, once the run has
 // begun; before, the folder is given back.
 func (e *KernelEngine) Run(ctx context.Context, want spec.Spec, dir *Folder, old *record.Journal) (*record.Record, error) {
-	if old != nil && old.Left() == 0 && (!want.Kernels.Tune || len(old.Further) > 0) {
+	if old != nil && old.Left() == 0 && (!want.Kernels.Tune || len(old.Rounds) > 0) {
 		e.note("The run in %s is complete; its report is rendered again.\n", dir.Path)
 		return e.finish(dir, old.Record())
 	}
@@ -149,15 +149,15 @@ func (e *KernelEngine) rounds(ctx context.Context, k *Kernels, j *Journal) (fail
 		return failed, err
 	}
 	first := *j.Log
-	first.Further = nil
+	first.Rounds = nil
 	rows, jobs := k.More(first.Record())
 	switch {
 	case len(rows) == 0:
 		return "", nil
-	case len(j.Log.Further) == 0:
-		err = j.Add(record.Further{Why: record.Tuned, Kernels: rows, After: len(j.Log.Parts)})
+	case len(j.Log.Rounds) == 0:
+		err = j.Add(record.AddedRound{Reason: record.Tuned, Kernels: rows, After: len(j.Log.Parts)})
 	default:
-		err = sameRows(j.Log.Further[0].Kernels, rows)
+		err = sameRows(j.Log.Rounds[0].Kernels, rows)
 	}
 	if err != nil {
 		return "", err

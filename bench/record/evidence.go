@@ -31,11 +31,11 @@ type RankEvidence struct {
 	Ranks string `json:"ranks" jsonschema:"pattern=^[0-9]+(-[0-9]+)?(\\,[0-9]+(-[0-9]+)?)*$"`
 	// How many they are.
 	Count int `json:"count" jsonschema:"minimum=1"`
-	// Launches of the batch that their hosts have made.
+	// Launches of the batch that their hosts have enqueued.
 	Enqueued int `json:"enqueued"`
-	// Launches that they have begun; null where no marks tell.
-	Begun *int `json:"begun"`
-	// Launches that they have ended; null where no marks tell.
+	// Launches that they have started; null if there are no marks.
+	Started *int `json:"started"`
+	// Launches that they have ended; null if there are no marks.
 	Ended *int `json:"ended"`
 	// Error is the asynchronous error that the ranks' communicators report, or what
 	// their process failed with.
@@ -78,9 +78,9 @@ type RankProgress struct {
 	// Lost tells that the rank's process no longer answers, Failed that it answers
 	// with an error of its own: how far the rank got is not known then.
 	Lost, Failed bool
-	// Enqueued, Begun and Ended count launches; Begun and Ended are −1 where no
+	// Enqueued, Started and Ended count launches; Started and Ended are −1 where no
 	// marks tell.
-	Enqueued, Begun, Ended int
+	Enqueued, Started, Ended int
 	// Finished tells that everything the rank was given is done.
 	Finished bool
 	Error    string
@@ -94,38 +94,38 @@ func (e *Evidence) SetRanks(ranks []RankProgress) { e.SetRanksFrom(0, ranks) }
 
 // SetRanksFrom fills Ranks from the progress of rank first, first+1, … of the world.
 func (e *Evidence) SetRanksFrom(first int, ranks []RankProgress) {
-	type alike struct {
-		state                  RankState
-		enqueued, begun, ended int
-		err                    string
+	type progressGroup struct {
+		state                    RankState
+		enqueued, started, ended int
+		err                      string
 	}
 	marked, stuck := true, e.Iterations
 	for _, r := range ranks {
 		if r.known() {
-			marked = marked && r.Begun >= 0 && r.Ended >= 0
+			marked = marked && r.Started >= 0 && r.Ended >= 0
 			stuck = min(stuck, r.Ended)
 		}
 	}
-	members := map[alike][]int{}
-	var order []alike
+	members := map[progressGroup][]int{}
+	var order []progressGroup
 	for i, r := range ranks {
-		one := alike{state: r.state(marked, stuck, e.Iterations), enqueued: r.Enqueued, err: r.Error}
+		one := progressGroup{state: r.state(marked, stuck, e.Iterations), enqueued: r.Enqueued, err: r.Error}
 		if marked && r.known() {
-			one.begun, one.ended = r.Begun, r.Ended
+			one.started, one.ended = r.Started, r.Ended
 		}
 		if members[one] == nil {
 			order = append(order, one)
 		}
 		members[one] = append(members[one], first+i)
 	}
-	slices.SortStableFunc(order, func(a, b alike) int {
+	slices.SortStableFunc(order, func(a, b progressGroup) int {
 		return cmp.Compare(slices.Index(rankStates, a.state), slices.Index(rankStates, b.state))
 	})
 	e.Ranks = make([]RankEvidence, len(order))
 	for i, one := range order {
 		e.Ranks[i] = RankEvidence{State: one.state, Ranks: ranges(members[one]), Count: len(members[one]), Enqueued: one.enqueued, Error: one.err}
 		if marked && ranks[members[one][0]-first].known() {
-			e.Ranks[i].Begun, e.Ranks[i].Ended = &one.begun, &one.ended
+			e.Ranks[i].Started, e.Ranks[i].Ended = &one.started, &one.ended
 		}
 	}
 }
@@ -142,7 +142,7 @@ func (r RankProgress) state(marked bool, stuck, launches int) RankState {
 		return RankFinished
 	case marked && r.Enqueued <= stuck && r.Enqueued < launches:
 		return NotEnqueued
-	case marked && r.Begun <= stuck && r.Begun < launches:
+	case marked && r.Started <= stuck && r.Started < launches:
 		return NotStarted
 	}
 	return NotFinished
@@ -193,10 +193,10 @@ func (e *Evidence) Progress(first, count int) ([]RankProgress, error) {
 func (r *RankEvidence) progress() RankProgress {
 	p := RankProgress{
 		Lost: r.State == LostContact, Failed: r.State == RankFailed, Finished: r.State == RankFinished,
-		Enqueued: r.Enqueued, Begun: -1, Ended: -1, Error: r.Error,
+		Enqueued: r.Enqueued, Started: -1, Ended: -1, Error: r.Error,
 	}
-	if r.Begun != nil && r.Ended != nil {
-		p.Begun, p.Ended = *r.Begun, *r.Ended
+	if r.Started != nil && r.Ended != nil {
+		p.Started, p.Ended = *r.Started, *r.Ended
 	}
 	return p
 }

@@ -18,10 +18,10 @@ func drawnProgress(t *rapid.T, ranks, launches int) []RankProgress {
 		r := &all[i]
 		r.Enqueued = rapid.IntRange(0, launches).Draw(t, "enqueued")
 		r.Ended = rapid.IntRange(0, r.Enqueued).Draw(t, "ended")
-		r.Begun = rapid.IntRange(r.Ended, min(r.Ended+1, r.Enqueued)).Draw(t, "begun")
+		r.Started = rapid.IntRange(r.Ended, min(r.Ended+1, r.Enqueued)).Draw(t, "started")
 		r.Finished = r.Ended == launches
 		if !marked {
-			r.Begun, r.Ended = -1, -1
+			r.Started, r.Ended = -1, -1
 		}
 		r.Error = rapid.SampledFrom([]string{"", "", "", "remote process exited", "unhandled system error"}).Draw(t, "error")
 	}
@@ -86,7 +86,7 @@ func TestEvidenceOfFailedAndLost(t *testing.T) {
 	require.NoError(t, e.check())
 	require.Contains(t, e.Text(), "in launch 3 of 5 of the warm-up: rank 2 lost contact; rank 1 failed (link down); rank 3 not started; rank 0 not finished")
 	require.Contains(t, e.Text(), "the others wait for those that failed or are lost")
-	require.Nil(t, e.Ranks[1].Begun)
+	require.Nil(t, e.Ranks[1].Started)
 	back, err := e.Progress(0, 4)
 	require.NoError(t, err)
 	again := Evidence{During: DuringWarmUp, Iterations: 5}

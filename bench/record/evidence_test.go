@@ -9,15 +9,17 @@ import (
 )
 
 // at is the progress of one rank of a batch of five launches.
-func at(begun, ended int) RankProgress { return RankProgress{Enqueued: 5, Begun: begun, Ended: ended} }
+func at(started, ended int) RankProgress {
+	return RankProgress{Enqueued: 5, Started: started, Ended: ended}
+}
 
 func TestEvidenceText(t *testing.T) {
-	lost := RankProgress{Lost: true, Begun: -1, Ended: -1}
+	lost := RankProgress{Lost: true, Started: -1, Ended: -1}
 	done := at(5, 5)
 	done.Finished = true
 	sick := at(3, 2)
 	sick.Error = "remote process exited"
-	behind := RankProgress{Enqueued: 2, Begun: 2, Ended: 2}
+	behind := RankProgress{Enqueued: 2, Started: 2, Ended: 2}
 	for _, x := range []struct {
 		ranks []RankProgress
 		want  string
@@ -76,7 +78,7 @@ func TestEvidenceCheck(t *testing.T) {
 		"twice":     func(e *Evidence) { e.Ranks[0].Ranks = "3" },
 		"miscount":  func(e *Evidence) { e.Ranks[1].Count = 2 },
 		"state":     func(e *Evidence) { e.Ranks[0].State = "asleep" },
-		"begun":     func(e *Evidence) { e.Ranks[0].Begun = new(6) },
+		"started":   func(e *Evidence) { e.Ranks[0].Started = new(6) },
 		"enqueued":  func(e *Evidence) { e.Ranks[0].Enqueued = -1 },
 		"backwards": func(e *Evidence) { e.Ranks[1].Ranks = "3-2,0" },
 		"order":     func(e *Evidence) { e.Ranks[1].Ranks = "2-3,0" },

@@ -19,7 +19,7 @@ const JournalSchema = "zbench.journal/3"
 var JournalSchemaJSON []byte
 
 // Header is the first line of a journal: everything that is known before the
-// first result. The lines after it are Parts and Furthers. Each line ends in a
+// first result. The lines after it are Parts and AddedRounds. Each line ends in a
 // checksum of its own.
 type Header struct {
 	// Version of the format.
@@ -36,10 +36,10 @@ type Header struct {
 type Journal struct {
 	Header Header
 	Parts  []Part
-	// Further are the cases that were added, in their order.
-	Further []Further
-	// Torn is the number of bytes of a last line that was not written whole.
-	Torn int
+	// Rounds are the cases that were added, in their order.
+	Rounds []AddedRound
+	// Truncated is the number of bytes of a last line that was not written whole.
+	Truncated int
 }
 
 // Line is the header as a line of the journal.
@@ -75,8 +75,8 @@ func (e *LineError) Unwrap() error { return e.Err }
 // when the sweep was killed: it is left out and counted in Torn. Any other damage
 // is a LineError.
 func ReadJournal(text []byte) (*Journal, error) {
-	lines, torn := jsonfile.CutTruncated(text)
-	j := &Journal{Torn: torn}
+	lines, truncated := jsonfile.CutTruncated(text)
+	j := &Journal{Truncated: truncated}
 	if len(lines) == 0 {
 		return nil, &LineError{1, fmt.Errorf("%w: the sweep was killed before it began, and the file holds nothing", ErrNotRecord)}
 	}
@@ -179,7 +179,7 @@ func (j *Journal) plannedKernel(k Kernel) *planned {
 	return &planned{Result: Result{Key: k.Key, Status: k.Status}, kernel: true, untimed: j.Header.Record.Emulated()}
 }
 
-// Record assembles the record as far as the sweep went. A torn last line is a
+// Record assembles the record as far as the sweep went. A truncated last line is a
 // warning of it.
 func (j *Journal) Record() *Record {
 	rec := j.Header.Record
@@ -196,9 +196,9 @@ func (j *Journal) Record() *Record {
 		rec.conclude()
 	}
 	rec.Added = j.added()
-	if j.Torn > 0 {
+	if j.Truncated > 0 {
 		rec.Warnings = append(slices.Clip(rec.Warnings), Warning{
-			Code: "torn", Message: fmt.Sprintf("the last line of the journal was cut off while it was written (%d bytes): its pass is left out", j.Torn),
+			Code: "truncated", Message: fmt.Sprintf("the last line of the journal was cut off while it was written (%d bytes): its pass is left out", j.Truncated),
 			Hint: "--resume takes it again",
 		})
 	}

@@ -75,8 +75,8 @@ func (b *IsolatedSamples) check(ranks int) error {
 		return fmt.Errorf("%d launches discarded", b.Discarded)
 	case b.Repeated < 0 || b.Repeated > maxCount:
 		return fmt.Errorf("%d batches taken again", b.Repeated)
-	case b.Unheld < 0 || b.Unheld > len(b.Max)+b.Discarded:
-		return fmt.Errorf("%d launches not held back, of %d", b.Unheld, len(b.Max)+b.Discarded)
+	case b.StartedEarly < 0 || b.StartedEarly > len(b.Max)+b.Discarded:
+		return fmt.Errorf("%d launches not held back, of %d", b.StartedEarly, len(b.Max)+b.Discarded)
 	case ranks < 1 || ranks > maxCount || len(b.Ranks)%(4*ranks) != 0:
 		return fmt.Errorf("%d bytes are no intervals of %d ranks", len(b.Ranks), ranks)
 	}

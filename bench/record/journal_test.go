@@ -19,7 +19,7 @@ func TestJournalRoundTrip(t *testing.T) {
 	j, err := ReadJournal(journalOf(t, begun(), parts()...))
 	require.NoError(t, err)
 	require.Equal(t, parts(), j.Parts)
-	require.Zero(t, j.Torn)
+	require.Zero(t, j.Truncated)
 	require.Zero(t, j.Left())
 	rec := j.Record()
 	require.Equal(t, full().Warnings, rec.Warnings)
@@ -83,16 +83,16 @@ func TestTruncatedAnywhere(t *testing.T) {
 		lines := bytes.Count(text[:n], []byte("\n")) - 1
 		want, err := ReadJournal(whole[lines])
 		require.NoError(t, err)
-		require.Equal(t, n-len(whole[lines]), j.Torn)
+		require.Equal(t, n-len(whole[lines]), j.Truncated)
 		got, expected := j.Record(), want.Record()
 		require.Equal(t, expected.Results, got.Results)
-		torn := slices.ContainsFunc(got.Warnings, func(w Warning) bool { return w.Code == "torn" })
-		require.Equal(t, j.Torn > 0, torn)
+		truncated := slices.ContainsFunc(got.Warnings, func(w Warning) bool { return w.Code == "truncated" })
+		require.Equal(t, j.Truncated > 0, truncated)
 	}
 }
 
 // Every bit of a journal that is turned is noticed: the line is named, or the last
-// one counts as torn, which the record says.
+// one counts as truncated, which the record says.
 func TestEveryBitOfAJournal(t *testing.T) {
 	good := journalOf(t, begun(), taken("a", 0), Part{Key: "b", Status: Failed, Reason: "link down"})
 	for bit := range 8 * len(good) {
@@ -101,7 +101,7 @@ func TestEveryBitOfAJournal(t *testing.T) {
 		j, err := ReadJournal(bad)
 		if bit/8 == len(good)-1 {
 			require.NoError(t, err)
-			require.Positive(t, j.Torn)
+			require.Positive(t, j.Truncated)
 			require.Equal(t, []Part{taken("a", 0)}, j.Parts)
 			continue
 		}
@@ -234,7 +234,7 @@ func FuzzJournal(f *testing.F) {
 		require.NoError(t, err)
 		again, err := ReadJournal(lines)
 		require.NoError(t, err)
-		again.Torn = j.Torn
+		again.Truncated = j.Truncated
 		require.Equal(t, encoded(t, rec), encoded(t, again.Record()))
 		require.NoError(t, WriteSamples(&bytes.Buffer{}, &bytes.Buffer{}, rec.Results, j.Parts))
 	})

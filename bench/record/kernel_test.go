@@ -184,7 +184,7 @@ func TestKernelJournalAlone(t *testing.T) {
 	}
 	text := kernelJournal(t, plannedKernels(rows...), done...)
 	best := aKernel("best", Best, 0, 1<<20)
-	more, err := Further{Why: Tuned, Kernels: []Kernel{best}}.Line()
+	more, err := AddedRound{Reason: Tuned, Kernels: []Kernel{best}}.Line()
 	require.NoError(t, err)
 	line, err := kernelPart(best.Key, 0, 1).Line()
 	require.NoError(t, err)
@@ -202,7 +202,7 @@ func TestKernelJournalAlone(t *testing.T) {
 	require.Len(t, rec.Warnings, 2)
 	require.Contains(t, rec.Warnings[0].Message, "GPU 2 gives")
 	require.Contains(t, rec.Warnings[0].Message, "in a, ")
-	require.Equal(t, "torn", rec.Warnings[1].Code)
+	require.Equal(t, "truncated", rec.Warnings[1].Code)
 
 	again, err := Decode(strings.NewReader(encoded(t, rec)))
 	require.NoError(t, err)
@@ -277,7 +277,7 @@ func TestKernelPartsAreChecked(t *testing.T) {
 }
 
 // Every bit of a journal of kernels that is turned is noticed: the line is named, or
-// the last one counts as torn, which a warning says.
+// the last one counts as truncated, which a warning says.
 func TestEveryBitOfAKernelJournal(t *testing.T) {
 	rec := plannedKernels(aKernel("a", Fused, 0, 1<<20))
 	good := kernelJournal(t, rec, kernelPart("a@0", 0, 1e-3))
@@ -289,7 +289,7 @@ func TestEveryBitOfAKernelJournal(t *testing.T) {
 			continue
 		}
 		require.Equal(t, len(good)-1, bit/8, "a bit of %q", bad[max(0, bit/8-20):bit/8+1])
-		require.Positive(t, got.Torn)
+		require.Positive(t, got.Truncated)
 		require.Empty(t, got.Parts)
 	}
 }

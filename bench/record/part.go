@@ -68,11 +68,11 @@ type IsolatedSamples struct {
 	Slow []int `json:"slow,omitempty"`
 	// Launches left out because an interval was not positive.
 	Discarded int `json:"discarded,omitempty"`
-	// Batches taken again because the host was still enqueueing when they began; none of
+	// Batches taken again because the host was still enqueueing when they started; none of
 	// their launches is kept.
 	Repeated int `json:"repeated,omitempty"`
-	// Launches that are kept although they began before the host had enqueued the next.
-	Unheld int `json:"unheld,omitempty"`
+	// Launches that are kept although they started before the host had enqueued the next.
+	StartedEarly int `json:"started_early,omitempty"`
 	// Rule that ended the pass.
 	Stop string `json:"stop,omitempty"`
 	// EventFloor is the interval of an empty pair of events, in seconds.
@@ -168,10 +168,10 @@ func cutShort(parts []Part, failed string) (status Status, reason string, warnin
 	}
 }
 
-// conclude gives a case that ended well its headline and its doubts.
+// conclude gives a case that ended well its headline and its warnings.
 func (s *samples) conclude(r *Result) {
 	r.headline()
-	r.Warnings = append(r.Warnings, s.doubts(r)...)
+	r.Warnings = append(r.Warnings, s.warnings(r)...)
 }
 
 // headline gives a case its rates. A part of a collective that this zbench does not
@@ -184,14 +184,14 @@ func (r *Result) headline() {
 
 // samples are a case's parts put together.
 type samples struct {
-	// means and maxes are of bursts, alone and spread of isolated launches.
-	means, maxes, alone, spread series
-	iterations, discarded       int
-	unheld                      int
-	late                        map[int]int
-	groups                      [][]float64 // by pass: each group's median
-	slow                        slowCounts
-	floor                       *float64
+	// means and maxes are of bursts, isolatedSeries and spread of isolated launches.
+	means, maxes, isolatedSeries, spread series
+	iterations, discarded                int
+	startedEarly                         int
+	late                                 map[int]int
+	groups                               [][]float64 // by pass: each group's median
+	slow                                 slowCounts
+	floor                                *float64
 }
 
 // series is one kind of sample over the passes, in the order of time.
@@ -221,10 +221,10 @@ func join(parts []Part) *samples {
 		if b == nil {
 			continue
 		}
-		s.alone.add(b.Max, b.Stop)
+		s.isolatedSeries.add(b.Max, b.Stop)
 		s.spread.add(b.Spread, b.Stop)
 		s.discarded += b.Discarded
-		s.unheld += b.Unheld
+		s.startedEarly += b.StartedEarly
 		s.slow.add(b)
 		if len(b.Groups) > 0 {
 			s.groups = append(s.groups, b.Groups)
@@ -250,12 +250,12 @@ func (s *samples) burst() *Timing {
 }
 
 func (s *samples) isolated() *Timing {
-	if len(s.alone.values) == 0 {
+	if len(s.isolatedSeries.values) == 0 {
 		return nil
 	}
 	t := &Timing{
-		Iterations: 1, Stop: s.alone.stop, Discarded: s.discarded, EventFloor: s.floor,
-		MaxOfRanks: stat.Summarize(s.alone.values), Spread: stat.Summarize(s.spread.values),
+		Iterations: 1, Stop: s.isolatedSeries.stop, Discarded: s.discarded, EventFloor: s.floor,
+		MaxOfRanks: stat.Summarize(s.isolatedSeries.values), Spread: stat.Summarize(s.spread.values),
 	}
 	for _, rank := range slices.Sorted(maps.Keys(s.late)) {
 		t.Late = append(t.Late, LateCount{Rank: rank, Count: s.late[rank]})

@@ -140,7 +140,7 @@ func (r RankEvidence) check(iterations int) error {
 	case count != r.Count:
 		return fmt.Errorf("ranks %s are %d, not %d", r.Ranks, count, r.Count)
 	}
-	for _, n := range []*int{&r.Enqueued, r.Begun, r.Ended} {
+	for _, n := range []*int{&r.Enqueued, r.Started, r.Ended} {
 		if n != nil && (*n < 0 || *n > iterations) {
 			return fmt.Errorf("ranks %s: %d of %d launches", r.Ranks, *n, iterations)
 		}

@@ -36,8 +36,8 @@ func (s *samples) slowest(ranks, stride int) *SlowestGroup {
 	return out
 }
 
-// mostNamed slow groups are named in a message; the record has them all.
-const mostNamed = 4
+// maxNamedGroups slow groups are named in a message; the record has them all.
+const maxNamedGroups = 4
 
 // slowGroups says which groups are slow, and what to look at.
 func (r *Result) slowGroups() (message, hint string) {
@@ -51,7 +51,7 @@ func (r *Result) slowGroups() (message, hint string) {
 		return fmt.Sprintf("the group of %s takes %.0f %% longer than the typical one", r.groupFrom(g.FirstRank), more), hint
 	}
 	var names []string
-	for _, first := range g.Slow[:min(len(g.Slow), mostNamed)] {
+	for _, first := range g.Slow[:min(len(g.Slow), maxNamedGroups)] {
 		names = append(names, r.groupFrom(first))
 	}
 	if rest := len(g.Slow) - len(names); rest > 0 {

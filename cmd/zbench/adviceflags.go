@@ -73,7 +73,7 @@ var adviceFlags = []adviceFlag{
 	{"tokens-per-microbatch", "count", "tokens a GPU has in a microbatch, where no time was measured", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Tokens, v) }},
 	{"active-params", "count", "parameters that a token uses on this GPU (default the preset's)", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Active, v) }},
 	{"tflops", "TFLOP/s", "what a GPU reaches in training", func(o *adviceFlagSet, v string) error {
-		return setScaled(&o.want.Flops, v, leastTflops, mostTflops, "TFLOP/s", 1e12)
+		return setScaled(&o.want.Flops, v, minTflops, maxTflops, "TFLOP/s", 1e12)
 	}},
 	{"mem-budget", "bytes", "memory for the trainer's buffers; K, M, G are binary", func(o *adviceFlagSet, v string) error { return setBytes(&o.want.MemBudget, v) }},
 	{"config", "file", "the trainer's own settings, read and judged: " + strings.Join(trainer.Reads(), ", "), func(o *adviceFlagSet, v string) error { return setText(&o.config, v) }},
@@ -142,7 +142,7 @@ func (o *adviceFlagSet) read(s State) (*spec.Advice, error) {
 func readConfig(s State, path string) (*spec.Config, error) {
 	text, err := s.FS.ReadFile(path)
 	if err != nil {
-		return nil, notThere(err, path, "give the trainer's arguments, script, YAML or JSON")
+		return nil, missingFile(err, path, "give the trainer's arguments, script, YAML or JSON")
 	}
 	list, err := trainer.Settings(string(text))
 	if err != nil {
@@ -154,7 +154,7 @@ func readConfig(s State, path string) (*spec.Config, error) {
 func readParams(s State, path string) (*model.Model, error) {
 	f, err := s.FS.Open(path)
 	if err != nil {
-		return nil, notThere(err, path, "give a CSV, a JSON or a safetensors file")
+		return nil, missingFile(err, path, "give a CSV, a JSON or a safetensors file")
 	}
 	defer f.Close() //nolint:errcheck // it was read only
 	m, err := model.Read(base(path), f, func(name string) (io.ReadCloser, error) {
@@ -170,8 +170,8 @@ func readParams(s State, path string) (*model.Model, error) {
 // paths.
 func base(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
 
-// notThere makes an error about a file of the user's a usage error.
-func notThere(err error, path, hint string) error {
+// missingFile makes an error about a file of the user's a usage error.
+func missingFile(err error, path, hint string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return usagef(hint, "%s does not exist", path)
 	}
@@ -224,12 +224,12 @@ func setBool(to *bool, v string) (err error) {
 // A microbatch takes from a microsecond to an hour, and a GPU reaches up to an
 // exaflop per second: what lies beyond is a slip of the unit.
 const (
-	leastMilli, mostMilli   = 1e-3, 3.6e6
-	leastTflops, mostTflops = 1e-3, 1e6
+	minMilli, maxMilli   = 1e-3, 3.6e6
+	minTflops, maxTflops = 1e-3, 1e6
 )
 
 func setMilli(to *float64, v string) error {
-	return setScaled(to, v, leastMilli, mostMilli, "milliseconds", 1e-3)
+	return setScaled(to, v, minMilli, maxMilli, "milliseconds", 1e-3)
 }
 
 func setScaled(to *float64, v string, least, most float64, what string, scale float64) error {

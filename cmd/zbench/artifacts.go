@@ -16,7 +16,7 @@ import (
 // printRecord writes the record to standard output. Behind data for machines, which
 // stay alone there, the answer to a question that was asked and the verdict go to
 // standard error; quiet leaves the verdict out where nothing was asked.
-func printRecord(s State, r swept, format string, quiet bool) error {
+func printRecord(s State, r sweepOutput, format string, quiet bool) error {
 	readable, err := collectivesDocument.print(s, format, r)
 	asked := r.advice != nil && !r.advice.IsAssumed()
 	if err != nil || readable || quiet && !asked {
@@ -27,7 +27,7 @@ func printRecord(s State, r swept, format string, quiet bool) error {
 			return err
 		}
 	}
-	_, err = io.WriteString(s.Stderr.own(), verdictText(s, s.Stderr, r))
+	_, err = io.WriteString(s.Stderr.unescaped(), verdictText(s, s.Stderr, r))
 	return err
 }
 

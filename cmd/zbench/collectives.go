@@ -164,7 +164,7 @@ func (o *collectivesOptions) finish(s State, dir *engine.Folder, started time.Ti
 	if err := writeRun(dir, s, started); err != nil {
 		return err
 	}
-	if err := printRecord(s, swept{out.Record, out.Advice, dir.Path, o.verbose}, o.format, o.quiet); err != nil {
+	if err := printRecord(s, sweepOutput{out.Record, out.Advice, dir.Path, o.verbose}, o.format, o.quiet); err != nil {
 		return err
 	}
 	s.note(o.quiet, "Wrote %s (report.html, results.json, results.csv, bucket.json, plots) in %s\n",

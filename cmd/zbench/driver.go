@@ -41,7 +41,7 @@ func openCollectives(ctx context.Context, s State, o libraryOptions, u *engine.S
 		if err != nil {
 			return nil, err
 		}
-		tell = func() { o.tell(s, cache) }
+		tell = func() { o.report(s, cache) }
 	}
 	d, err := rccl.Open(cfg)
 	if err != nil {

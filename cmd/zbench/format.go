@@ -24,7 +24,7 @@ type format struct {
 	// readable tells that more text for people may follow on the same stream.
 	readable bool
 
-	collectives func(State, swept) error
+	collectives func(State, sweepOutput) error
 	kernels     func(State, *record.Record) error
 	advice      func(State, advised) error
 	knees       func(State, bucket.Answer) error
@@ -41,8 +41,8 @@ func register(f format) bool { //nolint:unparam // a variable takes it
 	return true
 }
 
-// swept is a record of collectives with what is said of it.
-type swept struct {
+// sweepOutput is a record of collectives with what is said of it.
+type sweepOutput struct {
 	*record.Record
 	// advice is the bucket size, folder where the record lies; nil and empty where there
 	// is none.
@@ -65,7 +65,7 @@ type document[T any] struct {
 
 // The documents.
 var (
-	collectivesDocument = document[swept]{func(f format) func(State, swept) error { return f.collectives }}
+	collectivesDocument = document[sweepOutput]{func(f format) func(State, sweepOutput) error { return f.collectives }}
 	kernelsDocument     = document[*record.Record]{func(f format) func(State, *record.Record) error { return f.kernels }}
 	adviceDocument      = document[advised]{func(f format) func(State, advised) error { return f.advice }}
 	kneesDocument       = document[bucket.Answer]{func(f format) func(State, bucket.Answer) error { return f.knees }}

@@ -35,7 +35,7 @@ func TestLongDiskFullInEveryRoundThenResume(t *testing.T) {
 	require.Zero(t, code, stderr)
 	text := readBytes(t, whole, engine.JournalFile)
 	require.Contains(t, text, `{"why":"extension"`)
-	require.Contains(t, text, `{"why":"second_pass"`)
+	require.Contains(t, text, `{"why":"answer_sizes"`)
 	lines := strings.Split(text, "\n")
 	for n := range len(lines) - 2 {
 		if around := lines[max(0, n-1):min(len(lines), n+4)]; n%19 > 0 && !slices.ContainsFunc(around, func(l string) bool { return strings.HasPrefix(l, `{"why"`) }) {

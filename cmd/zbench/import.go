@@ -113,7 +113,7 @@ func keepImport(s State, rec *record.Record, started time.Time, out, format stri
 	if err := writeRun(dir, s, started); err != nil {
 		return err
 	}
-	if err := printRecord(s, swept{rec, d, dir.Path, verbose}, format, false); err != nil {
+	if err := printRecord(s, sweepOutput{rec, d, dir.Path, verbose}, format, false); err != nil {
 		return err
 	}
 	for _, i := range rec.Source.Imports {

@@ -14,8 +14,8 @@ import (
 	"zbench/hbm"
 )
 
-// leastArray is the smallest array, in bytes: one vector.
-const leastArray = 16
+// minArray is the smallest array, in bytes: one vector.
+const minArray = 16
 
 // giga is the unit of --peak, maxPeak beyond any memory, in bytes per second.
 const (
@@ -64,8 +64,8 @@ var hbmFlags = slices.Concat([]specFlag{
 	{
 		name: "size", unit: "bytes", meaning: "size of one array (default four times the last level of cache, on a GPU 1 GiB at the least)",
 		set: last(func(s *spec.Spec, v string) (err error) {
-			if s.Kernels.Size, err = unit.ParseBytes(v); err == nil && s.Kernels.Size < leastArray {
-				err = fmt.Errorf("--size %s: an array has at least %d B", v, leastArray)
+			if s.Kernels.Size, err = unit.ParseBytes(v); err == nil && s.Kernels.Size < minArray {
+				err = fmt.Errorf("--size %s: an array has at least %d B", v, minArray)
 			}
 			return err
 		}),

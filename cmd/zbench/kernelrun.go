@@ -178,7 +178,7 @@ func (b kernelBench) engine(s State, o *kernelOptions) (*engine.KernelEngine, er
 // finish draws what a run has left, prints it and gives its verdict.
 func (o *kernelOptions) finish(s State, dir *engine.Folder, rec *record.Record, started time.Time) error {
 	if s.Stderr.IsTTY && !o.quiet {
-		_, _ = s.Stderr.own().Write([]byte(clearLine)) // progress that cannot be shown stops nothing
+		_, _ = s.Stderr.unescaped().Write([]byte(clearLine)) // progress that cannot be shown stops nothing
 	}
 	if err := drawKernels(dir, rec); err != nil {
 		return err

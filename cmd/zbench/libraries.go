@@ -22,14 +22,14 @@ import (
 type libraryOptions struct {
 	named map[string]string
 	cache string
-	// within is how long opening one library may take, in seconds as text.
-	within string
+	// openTimeout is how long opening one library may take, in seconds as text.
+	openTimeout string
 	// quiet tells that nothing is to be said of progress; nil is false.
 	quiet func() bool
 }
 
-// withinVariable gives --lib-timeout where the flag does not.
-const withinVariable = "ZBENCH_LIB_TIMEOUT"
+// timeoutVariable gives --lib-timeout where the flag does not.
+const timeoutVariable = "ZBENCH_LIB_TIMEOUT"
 
 // noCache turns the cache of compiled kernels off.
 const noCache = "none"
@@ -53,7 +53,7 @@ func addLibraryFlags(cmd *cobra.Command, o *libraryOptions) {
 		cmd.Flags().Var(&settingValue{o.named, row.Flag}, row.Flag, row.Meaning+" ("+strings.Join(row.Variables, ", ")+")")
 	}
 	cmd.Flags().StringVar(&o.cache, "cache-dir", "", "folder of compiled kernels, or "+noCache+" (ZBENCH_CACHE_DIR; default below XDG_CACHE_HOME)")
-	cmd.Flags().StringVar(&o.within, native.SettingWithin, "", fmt.Sprintf("seconds that opening one library may take (%s; default %g)", withinVariable, native.OpenWithin.Seconds()))
+	cmd.Flags().StringVar(&o.openTimeout, native.SettingWithin, "", fmt.Sprintf("seconds that opening one library may take (%s; default %g)", timeoutVariable, native.OpenWithin.Seconds()))
 }
 
 // isLibraryFlag tells whether a flag says where something is, not what is done.
@@ -106,9 +106,9 @@ func (o libraryOptions) choose(s State, asked string) (string, error) {
 
 // deadline is how long opening one library may take; 0 where nobody says.
 func (o libraryOptions) deadline(s State) (time.Duration, error) {
-	text, by := o.within, "--"+native.SettingWithin
+	text, by := o.openTimeout, "--"+native.SettingWithin
 	if text == "" {
-		text, by = s.Getenv(withinVariable), withinVariable
+		text, by = s.Getenv(timeoutVariable), timeoutVariable
 	}
 	if text == "" {
 		return 0, nil
@@ -174,9 +174,9 @@ func (o libraryOptions) cacheDir(s State) string {
 	return ""
 }
 
-// tell says on standard error what is wrong with the cache; the kernels were
+// report says on standard error what is wrong with the cache; the kernels were
 // compiled all the same.
-func (libraryOptions) tell(s State, cache *codecache.Cache) {
+func (libraryOptions) report(s State, cache *codecache.Cache) {
 	if cache == nil {
 		return
 	}

@@ -26,8 +26,8 @@ func Main(ctx context.Context, s State) int {
 	go watch(s, cancel, done)
 	// Without its progress a sweep ends as after a signal; without its answer's reader
 	// a command goes on to its end.
-	s.Stderr = s.Stderr.shielded(func() { cancel(&interruption{"the reader of standard error has left"}) })
-	s.Stdout = s.Stdout.shielded(func() {})
+	s.Stderr = s.Stderr.escaping(func() { cancel(&interruption{"the reader of standard error has left"}) })
+	s.Stdout = s.Stdout.escaping(func() {})
 	root := newRoot(s)
 	root.SetArgs(s.Args)
 	root.SetIn(s.Stdin)
@@ -100,8 +100,8 @@ func hintOf(err error) string {
 	return hint
 }
 
-// plainly says of a flag that is no number what the other flags say.
-func plainly(err error) error {
+// flagError says of a flag that is no number what the other flags say.
+func flagError(err error) error {
 	var v *pflag.InvalidValueError
 	var number *strconv.NumError
 	if !errors.As(err, &v) || !errors.As(err, &number) {
@@ -140,7 +140,7 @@ clock, whose figures come from a model and are labelled SIMULATED.`,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(plainly(err), spell.Hint(meantFlags(cmd, err), cmd.CommandPath()+" --help lists the flags"))
+		return usage(flagError(err), spell.Hint(similarFlags(cmd, err), cmd.CommandPath()+" --help lists the flags"))
 	})
 	root.AddCommand(newCollectives(s), newHBM(s), newKernels(s)) // they save on a signal
 	for _, c := range []*cobra.Command{newImport(s), newReport(s), newRecommend(s), newDoctor(s), newList(s), newVersion(s)} {

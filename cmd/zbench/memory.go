@@ -40,7 +40,7 @@ func (o *kernelOptions) openMemory(ctx context.Context, s State, files ...string
 		return nil, err
 	}
 	if !loopback {
-		o.libraries.tell(s, cache)
+		o.libraries.report(s, cache)
 	}
 	return d, nil
 }

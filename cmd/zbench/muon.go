@@ -55,8 +55,8 @@ func chosenShapes(k *spec.Kernels) (shapes []method.Shape, few bool, err error) 
 const (
 	emulatedRate  = 3e9
 	referenceRate = 4e9
-	// patience is the longest that an emulated check may take, in seconds.
-	patience = 60.0
+	// maxEmulatedSeconds is the longest that an emulated check may take, in seconds.
+	maxEmulatedSeconds = 60.0
 )
 
 // emulatedSeconds estimates a check on the loopback.
@@ -102,7 +102,7 @@ func openMuon(ctx context.Context, s State, o *kernelOptions) (*engine.Kernels, 
 	}
 	out := &engine.Kernels{Driver: d, Spec: a, Facts: o.facts(s, d.Devices(), d.Libraries()), Vendor: d.VendorText()}
 	if d.Emulated() {
-		err = bearable(shapes, c, k.Reduce)
+		err = checkEmulationTime(shapes, c, k.Reduce)
 	}
 	if err == nil {
 		out.Rows, out.Jobs, err = d.Plan(shapes, few, o.rule())
@@ -119,8 +119,8 @@ func openMuon(ctx context.Context, s State, o *kernelOptions) (*engine.Kernels, 
 // standInSide is a longer side at which a stand-in takes seconds.
 const standInSide = 192
 
-// bearable refuses what would be emulated for minutes.
-func bearable(shapes []method.Shape, c method.Coefficients, reduce int) error {
+// checkEmulationTime refuses what would be emulated for minutes.
+func checkEmulationTime(shapes []method.Shape, c method.Coefficients, reduce int) error {
 	total := 0.0
 	for _, s := range shapes {
 		if reduce != 0 {
@@ -128,9 +128,9 @@ func bearable(shapes []method.Shape, c method.Coefficients, reduce int) error {
 		}
 		total += emulatedSeconds(s, c)
 	}
-	if total <= patience {
+	if total <= maxEmulatedSeconds {
 		return nil
 	}
 	return usagef(fmt.Sprintf("run it where the GPU is, add --reduce %d to check a smaller stand-in of each shape here, or give a smaller one: --shape 256x512", standInSide),
-		"emulated on this machine that would take about %.0f s, and more than %.0f s are refused", total, patience)
+		"emulated on this machine that would take about %.0f s, and more than %.0f s are refused", total, maxEmulatedSeconds)
 }

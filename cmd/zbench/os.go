@@ -151,17 +151,17 @@ func (osFS) Append(name string) (engine.AppendFile, error) {
 		_ = dir.Sync() // some file systems cannot, and keep names anyway
 		_ = dir.Close()
 	}
-	return growing{f, name}, nil
+	return linkedFile{f, name}, nil
 }
 
-// growing is a file that must stay where it is: what is written to one without a
+// linkedFile is a file that must stay where it is: what is written to one without a
 // name is lost.
-type growing struct {
+type linkedFile struct {
 	*os.File
 	name string
 }
 
-func (g growing) Write(p []byte) (int, error) {
+func (g linkedFile) Write(p []byte) (int, error) {
 	here, err := g.Stat()
 	if err != nil {
 		return 0, err

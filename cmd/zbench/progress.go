@@ -118,7 +118,7 @@ func (p *progress) show(at, text string) {
 		b.WriteString(p.cut(plain.Line(line)))
 	}
 	p.drawn = len(lines)
-	_, _ = io.WriteString(p.out.own(), b.String()) // progress that cannot be shown stops nothing
+	_, _ = io.WriteString(p.out.unescaped(), b.String()) // progress that cannot be shown stops nothing
 }
 
 // cut keeps a line from being wrapped by the terminal.

@@ -138,7 +138,7 @@ func readSpec(s State, path string) (*spec.Spec, error) {
 	}
 	text, err := s.FS.ReadFile(path)
 	if err != nil {
-		return nil, notThere(err, path, "give a results.json, a journal.jsonl, a spec, or a folder of zbench")
+		return nil, missingFile(err, path, "give a results.json, a journal.jsonl, a spec, or a folder of zbench")
 	}
 	file, err := spec.Read(text)
 	if err != nil {

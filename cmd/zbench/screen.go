@@ -12,19 +12,19 @@ import (
 	"zbench/report"
 )
 
-// Bounds of the width that text for people keeps to. usualWidth is taken where the
+// Bounds of the width that text for people keeps to. defaultWidth is taken where the
 // width is not known: of a pipe, and of a terminal that does not tell.
 const (
-	leastWidth = 40
-	usualWidth = 80
+	minWidth     = 40
+	defaultWidth = 80
 )
 
 // columns is the width that text on the stream keeps to.
 func (s Stream) columns() int {
 	if s.Width <= 0 {
-		return usualWidth
+		return defaultWidth
 	}
-	return max(s.Width, leastWidth)
+	return max(s.Width, minWidth)
 }
 
 // coloured tells whether a stream takes colour: a terminal that has it, unless the
@@ -80,15 +80,15 @@ func (s *screen) command(before, line string) {
 // them is left out.
 const tallest = 45
 
-// sweptForPeople writes what fits on a screen: a row for each size, the other
+// writeSweepSummary writes what fits on a screen: a row for each size, the other
 // answers, and the verdict last; with verbose all that is known between them, and
 // else the answer to a question that was asked.
-func sweptForPeople(s State, r swept) error {
+func writeSweepSummary(s State, r sweepOutput) error {
 	head, err := summaryText(s, r)
 	if err != nil {
 		return err
 	}
-	if _, err := io.WriteString(s.Stdout.own(), head); err != nil {
+	if _, err := io.WriteString(s.Stdout.unescaped(), head); err != nil {
 		return err
 	}
 	asked := !r.advice.IsAssumed() && r.advice.Answered()
@@ -107,12 +107,12 @@ func sweptForPeople(s State, r swept) error {
 	if strings.Count(head+others+verdict, "\n") < tallest || r.verbose || asked {
 		others += "\n"
 	}
-	_, err = io.WriteString(s.Stdout.own(), others+verdict)
+	_, err = io.WriteString(s.Stdout.unescaped(), others+verdict)
 	return err
 }
 
 // summaryText is the table.
-func summaryText(s State, r swept) (string, error) {
+func summaryText(s State, r sweepOutput) (string, error) {
 	out := &screen{width: s.Stdout.columns(), colour: s.coloured(s.Stdout)}
 	for i, t := range report.Summary(r.Record, out.width) {
 		title, notes := t.Title, t.Notes
@@ -133,7 +133,7 @@ func summaryText(s State, r swept) (string, error) {
 }
 
 // writeAll writes the whole table, the sizes near the plateau and the reasons.
-func writeAll(s State, r swept) error {
+func writeAll(s State, r sweepOutput) error {
 	if _, err := io.WriteString(s.Stdout, "\n"); err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func writeAll(s State, r swept) error {
 		for _, h := range hints {
 			out.fold("", h, "", "    ")
 		}
-		if _, err := io.WriteString(s.Stdout.own(), "\n"+out.String()); err != nil {
+		if _, err := io.WriteString(s.Stdout.unescaped(), "\n"+out.String()); err != nil {
 			return err
 		}
 	}
@@ -160,7 +160,7 @@ func writeAll(s State, r swept) error {
 }
 
 // othersText is the answers to other questions, and what the assumed one leaves out.
-func othersText(s State, r swept) string {
+func othersText(s State, r sweepOutput) string {
 	if !r.advice.IsAssumed() || !r.advice.Answered() {
 		return ""
 	}
@@ -197,7 +197,7 @@ func whatIf(x advice.WhatIf) string {
 }
 
 // verdictText is what the record comes to, faults first and the recommendation last.
-func verdictText(s State, to Stream, r swept) string {
+func verdictText(s State, to Stream, r sweepOutput) string {
 	out := &screen{width: to.columns(), colour: s.coloured(to)}
 	for _, l := range report.Judge(r.Record, r.advice).Lines {
 		out.fold(verdictColours[l.Severity], l.Text, "", "  ")

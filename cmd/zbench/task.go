@@ -17,7 +17,7 @@ func (s State) task(now native.Task) {
 		if runes := []rune(text); s.Stderr.Width > 0 && len(runes) >= s.Stderr.Width {
 			text = string(runes[:s.Stderr.Width-1])
 		}
-		_, _ = io.WriteString(s.Stderr.own(), clearLine+text) // progress that cannot be shown stops nothing
+		_, _ = io.WriteString(s.Stderr.unescaped(), clearLine+text) // progress that cannot be shown stops nothing
 	case text != "":
 		fmt.Fprintln(s.Stderr, text)
 	}

@@ -12,9 +12,9 @@ import (
 	"zbench/bench/spell"
 )
 
-// meantFlags are the flags, with their dashes, that an error about one was meant to
+// similarFlags are the flags, with their dashes, that an error about one was meant to
 // name.
-func meantFlags(cmd *cobra.Command, err error) []string {
+func similarFlags(cmd *cobra.Command, err error) []string {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {

@@ -20,8 +20,8 @@ const (
 	driftShare = 0.02
 )
 
-// doubts are the warnings that a case earns by its own figures, with a remedy.
-func (s *samples) doubts(r *Result) []Warning {
+// warnings returns the warnings that follow from the samples of a case.
+func (s *samples) warnings(r *Result) []Warning {
 	var out []Warning
 	warn := func(code, hint, format string, args ...any) {
 		out = append(out, Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
@@ -38,18 +38,18 @@ func (s *samples) doubts(r *Result) []Warning {
 		warn("skew", "see which rank is late, and check its host and clocks",
 			"ranks differ by %.0f %% of the time", 100*t.Spread.Median/t.MaxOfRanks.Median)
 	}
-	if s.alone.stop == stat.StopDiscarded {
+	if s.isolatedSeries.stop == stat.StopDiscarded {
 		warn("no_time", "in place one rank has nothing to launch; else compare the burst",
 			"events saw no time pass in %d isolated launches: they were discarded", s.discarded)
 	}
-	if s.unheld > 0 {
+	if s.startedEarly > 0 {
 		warn("host_bound", "look at bursts instead, drive fewer GPUs a process (-g), or free this host's CPUs; without kernels (zbench doctor) no launch can be held back",
-			"%d of %d isolated launches began before the host had enqueued the next: their times may be the host's", s.unheld, len(s.alone.values)+s.discarded)
+			"%d of %d isolated launches began before the host had enqueued the next: their times may be the host's", s.startedEarly, len(s.isolatedSeries.values)+s.discarded)
 	}
 	for _, v := range []struct {
 		name string
 		series
-	}{{"bursts", s.means}, {"isolated launches", s.alone}} {
+	}{{"bursts", s.means}, {"isolated launches", s.isolatedSeries}} {
 		if _, flagged := stat.Correlated(v.values); flagged {
 			warn("correlated", "raise --max-time: the interval counts them as fewer", "%s are strongly correlated in time", v.name)
 		}
