@@ -27,7 +27,7 @@ func TestPageShowsHowFarEachRankGot(t *testing.T) {
 	require.NoError(t, WriteHTML(&b, Collectives(hung(here, here, missing, here), Extras{})))
 	text := b.String()
 	for _, says := range []string{
-		"How far each rank got", "in launch 3 of 5 of the warm-up", "The others wait for those that have not started",
+		"How far each rank got", "in launch 3 of 5 of the warm-up", "The other ranks wait for those that have not started",
 		`<th scope="row" class="l">not started</th><td class="l set">2</td><td>1</td><td>5</td><td>2</td><td>2</td>`,
 		`<th scope="row" class="l">not finished</th><td class="l set">0–1, 3</td><td>3</td><td>5</td><td>3</td><td>2</td>`,
 	} {
@@ -38,7 +38,7 @@ func TestPageShowsHowFarEachRankGot(t *testing.T) {
 	sick := here
 	sick.Error = "remote <process> exited"
 	blocks := stuckBlocks(hung(sick, here))
-	require.Equal(t, Paragraph{Text: said("All ranks have started: nobody is missing; look at the links and rails between them.")}, blocks[2])
+	require.Equal(t, Paragraph{Text: said("All ranks have started, none is missing: check the links and rails between them.")}, blocks[2])
 	require.Equal(t, "asynchronous error", blocks[3].(Sheet).Columns[6].Name)
 
 	unmarked := record.RankProgress{Enqueued: 5, Started: -1, Ended: -1}

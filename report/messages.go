@@ -73,7 +73,7 @@ func (k *messageGroup) text() string {
 	return b.String()
 }
 
-// figureOf is a figure's value, to order it by. One that is none is 0.
+// figureOf is a figure's value, for ordering; 0 if it is not a number.
 func figureOf(s string) float64 {
 	digits, size, _ := strings.Cut(s, " ")
 	if bits, isHex := strings.CutPrefix(digits, "0x"); isHex {

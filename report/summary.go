@@ -104,7 +104,7 @@ func beside(curves []curve, width int) []table.Table {
 // headingLine is what stands before a heading of several columns.
 const headingLine = "── "
 
-// fits tells whether no line is wider, and each heading as wide as its columns at
+// fits reports whether no line is wider, and each heading as wide as its columns at
 // most. The space behind the last column is cut.
 func fits(t table.Table, width int) bool {
 	for i := 1; i < len(t.Columns); {

@@ -201,7 +201,7 @@ func rank(title, asked string) int {
 	return 0
 }
 
-// Of tells whether the recommendation is of these records' curves.
+// Of reports whether the recommendation is of these records' curves.
 func (d *Document) Of(sources []cost.Source) bool {
 	curves, err := cost.Curves(sources)
 	return err == nil && hash(curves, d.Answer.Curves) == d.CurveSHA256

@@ -90,7 +90,7 @@ func AskAssumed(sources []cost.Source) (*Document, error) {
 	return d, nil
 }
 
-// countsRanks tells whether a record has a result whose number of ranks is known.
+// countsRanks reports whether a record has a result whose number of ranks is known.
 func countsRanks(s cost.Source) bool {
 	return ranksOf([]cost.Source{s}) > 1 || s.Record.World.Ranks == 1
 }

@@ -288,7 +288,7 @@ func Read(r io.Reader) (*Document, error) {
 	a := &d.Answer
 	if a.Verdict == recommend.Recommended && (a.Best == nil || a.Plateau == nil || len(a.Table) == 0 || a.Best.Step <= 0) ||
 		a.Verdict == recommend.Refused && a.Refusal == nil {
-		return nil, fmt.Errorf("advice: %s without what belongs to it", a.Verdict)
+		return nil, fmt.Errorf("advice: %s lacks its fields", a.Verdict)
 	}
 	if len(a.Within) == 0 && a.Plateau != nil { // written before the ranges were
 		a.Within = []recommend.Range{*a.Plateau}

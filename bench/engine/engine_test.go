@@ -94,7 +94,7 @@ func TestExtended(t *testing.T) {
 	}
 	fixed := served()
 	fixed.Sweep.FixedSizes = true
-	require.NotContains(t, whole(t, fixed)[engine.JournalFile], `{"why"`)
+	require.NotContains(t, whole(t, fixed)[engine.JournalFile], `{"reason"`)
 }
 
 // What a request holds that no sweep can have is refused before anything is made.

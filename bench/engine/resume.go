@@ -21,7 +21,7 @@ func ReadFolder(files FS, dir string) (*record.Journal, error) {
 	path := filepath.Join(dir, JournalFile)
 	text, err := files.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, exit.Usagef("a folder that zbench made has one", "%s does not exist: there is nothing to go on with", path)
+		return nil, exit.Usagef("give a folder that zbench wrote", "%s does not exist: there is no sweep to resume", path)
 	}
 	if err != nil {
 		return nil, Unreadable(files, path, err, "start a new sweep in another folder (--out)")

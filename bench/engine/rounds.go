@@ -221,7 +221,7 @@ func (u *Setup) replayRound(f record.AddedRound) (*round, error) {
 	for _, r := range f.Cases {
 		c, ok := u.axes.Like(r, r.BytesRequested)
 		if !ok {
-			return nil, exit.With(exit.Run, fmt.Errorf("%s: the case %s belongs to no curve of the sweep", JournalFile, r.Key), "start a new sweep")
+			return nil, exit.With(exit.Run, fmt.Errorf("%s: the case %s does not belong to a curve of the sweep", JournalFile, r.Key), "start a new sweep")
 		}
 		u.mark(&c)
 		again.cases = append(again.cases, c)

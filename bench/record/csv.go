@@ -104,7 +104,7 @@ func writeRows[Row any](w io.Writer, rec *Record, columns []column[Row], rows []
 	return nil
 }
 
-// mean makes a cell of the burst's mean over ranks, empty where there is none.
+// mean makes a cell of the burst's mean over ranks, empty if there is none.
 func mean(cell func(*stat.Summary) string) func(*Record, *Result) string {
 	return func(_ *Record, r *Result) string {
 		if r.Burst == nil || r.Burst.MeanOfRanks == nil {

@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// Evidence is what was known of every rank when a case did not end: no more than
-// the libraries tell.
+// Evidence is the progress of every rank when a case did not end, as far as the libraries
+// report it.
 type Evidence struct {
-	// During is what was run when the case did not end.
+	// During is the phase that did not end.
 	During string `json:"during"`
-	// Deadline is what passed, in seconds; null where something else ended the wait:
+	// Deadline that passed, in seconds; null if something else ended the wait:
 	// an asynchronous error, or the loss of a process.
 	Deadline *float64 `json:"deadline"`
 	// Iterations is the number of launches in the batch that did not end.
 	Iterations int `json:"iterations"`
-	// Ranks holds every rank that took part, those alike as one entry.
+	// Ranks holds every rank that took part; equal ones are one entry.
 	Ranks []RankEvidence `json:"ranks"`
 }
 
-// RankEvidence is what is known of ranks that are alike.
+// RankEvidence describes ranks with equal evidence.
 type RankEvidence struct {
-	// State is how far the ranks are at the first launch that not every rank has ended, or
-	// with the whole batch where its launches carry no marks.
+	// State of the ranks at the first launch that not every rank has ended, or of the whole
+	// batch if its launches have no marks.
 	State RankState `json:"state"`
 	// Ranks are numbers in the whole world, as ranges: "0-4,6".
 	Ranks string `json:"ranks" jsonschema:"pattern=^[0-9]+(-[0-9]+)?(\\,[0-9]+(-[0-9]+)?)*$"`
@@ -37,15 +37,15 @@ type RankEvidence struct {
 	Started *int `json:"started"`
 	// Launches that they have ended; null if there are no marks.
 	Ended *int `json:"ended"`
-	// Error is the asynchronous error that the ranks' communicators report, or what
-	// their process failed with.
+	// Error is the asynchronous error of the ranks' communicators, or the error of their
+	// process.
 	Error string `json:"error,omitempty"`
 }
 
 // RankState is how far a rank got.
 type RankState string
 
-// The states, from the one that explains most to the one that explains nothing.
+// The states, the most likely cause of a hang first.
 const (
 	LostContact  RankState = "lost_contact"
 	RankFailed   RankState = "failed"
@@ -75,18 +75,18 @@ var phases = map[string]string{
 
 // RankProgress is how far one rank got in a batch that did not end.
 type RankProgress struct {
-	// Lost tells that the rank's process no longer answers, Failed that it answers
-	// with an error of its own: how far the rank got is not known then.
+	// Lost is true if the rank's process no longer answers, Failed if it answers
+	// with an error: its progress is then unknown.
 	Lost, Failed bool
-	// Enqueued, Started and Ended count launches; Started and Ended are −1 where no
-	// marks tell.
+	// Enqueued, Started and Ended count launches; Started and Ended are −1 if there
+	// are no marks.
 	Enqueued, Started, Ended int
-	// Finished tells that everything the rank was given is done.
+	// Finished is true if all launches of the rank have ended.
 	Finished bool
 	Error    string
 }
 
-// known tells whether the launches of the rank are counted.
+// known reports whether the launches of the rank are counted.
 func (r RankProgress) known() bool { return !r.Lost && !r.Failed }
 
 // SetRanks fills Ranks from the progress of rank 0, 1, … of the world.
@@ -149,7 +149,7 @@ func (r RankProgress) state(marked bool, stuck, launches int) RankState {
 }
 
 // stuck is the first launch that not every rank has ended, counted from 0, and
-// whether marks tell.
+// whether there are marks.
 func (e *Evidence) stuck() (launch int, ok bool) {
 	launch = e.Iterations
 	for _, r := range e.Ranks {
@@ -160,9 +160,9 @@ func (e *Evidence) stuck() (launch int, ok bool) {
 	return launch, ok
 }
 
-// Progress is how far each of count ranks from the first on got: what SetRanksFrom
-// was given, as far as the evidence tells. Evidence that is not valid, or not of
-// exactly these ranks, is an error; so is none.
+// Progress is the progress of each of count ranks from the first on: the input of
+// SetRanksFrom as far as the evidence keeps it. Invalid, missing or other ranks' evidence
+// is an error.
 func (e *Evidence) Progress(first, count int) ([]RankProgress, error) {
 	if e == nil {
 		return nil, errors.New("no evidence")
@@ -185,7 +185,7 @@ func (e *Evidence) Progress(first, count int) ([]RankProgress, error) {
 		sets[i], have = r.Ranks, have+r.Count
 	}
 	if !ours || have != count {
-		return nil, fmt.Errorf("evidence of ranks %s; the process holds %d to %d", strings.Join(sets, ","), first, first+count-1)
+		return nil, fmt.Errorf("evidence of ranks %s; the process drives ranks %d to %d", strings.Join(sets, ","), first, first+count-1)
 	}
 	return ranks, nil
 }

@@ -125,10 +125,10 @@ func (j *Journal) addLine(line []byte, cases map[string]*planned) error {
 		return err
 	}
 	if why := Reasons(); !slices.Contains(why, f.Reason) {
-		return fmt.Errorf("cases were added for %q: this zbench knows %q", f.Reason, why)
+		return fmt.Errorf("a round was added for %q: valid are %q", f.Reason, why)
 	}
 	if len(f.Cases)+len(f.Kernels) == 0 {
-		return errors.New("cases were added, but there are none")
+		return errors.New("a round without cases")
 	}
 	all, kernels := j.Planned(), j.PlannedKernels()
 	f.After = len(j.Parts)

@@ -67,10 +67,10 @@ func TestDamagedAddedCases(t *testing.T) {
 	done := more("c")
 	done.Cases[0].Status = OK
 	for says, f := range map[string]AddedRound{
-		"the case b is there twice":                  more("b"),
-		"the case c has a result before it was run":  done,
-		`cases were added for "fun"`:                 {Reason: "fun", Cases: more("c").Cases},
-		`line 6: the case c has a result before it `: done,
+		"the case b is planned twice":                     more("b"),
+		"the planned case c already has a result":         done,
+		`a round was added for "fun"`:                     {Reason: "fun", Cases: more("c").Cases},
+		`line 6: the planned case c already has a result`: done,
 	} {
 		text, err := joined(journalOf(t, begun(), parts()...), f)
 		require.NoError(t, err)

@@ -17,7 +17,7 @@ type collectivesDriver struct {
 	facts engine.Facts
 }
 
-// Facts are what the driver tells of itself.
+// Facts describes the driver.
 func (d *collectivesDriver) Facts() (facts engine.Facts, err error) {
 	d.facts.Memory, err = d.DeviceMemory()
 	return d.facts, err
@@ -100,8 +100,8 @@ var driverFiles = []struct{ backend, name, path string }{
 	{"cuda", "nvidia", "/sys/module/nvidia/version"},
 }
 
-// driverVersion is the kernel driver with its version, empty where it is not
-// told: a driver that came with the kernel has none of its own.
+// driverVersion is the kernel driver with its version, empty if unknown: the driver of
+// the kernel tree has no version of its own.
 func driverVersion(s State, backend string) string {
 	for _, f := range driverFiles {
 		if f.backend != backend {

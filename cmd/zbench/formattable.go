@@ -24,7 +24,7 @@ var _ = register(format{
 	},
 })
 
-// writeAdviceText writes the recommendation; where there is none, after what the
+// writeAdviceText writes the recommendation; if there is none, after what the
 // curves alone say.
 func writeAdviceText(s State, d advised) error {
 	if d.Answer.Refusal == nil {

@@ -12,8 +12,8 @@ import (
 	"zbench/report"
 )
 
-// Bounds of the width that text for people keeps to. defaultWidth is taken where the
-// width is not known: of a pipe, and of a terminal that does not tell.
+// Bounds of the width of text for people. defaultWidth is used if the width is unknown, as
+// of a pipe.
 const (
 	minWidth     = 40
 	defaultWidth = 80
@@ -27,7 +27,7 @@ func (s Stream) columns() int {
 	return max(s.Width, minWidth)
 }
 
-// coloured tells whether a stream takes colour: a terminal that has it, unless the
+// coloured reports whether a stream takes colour: a terminal that has it, unless the
 // user wants none.
 func (s State) coloured(to Stream) bool {
 	return to.IsTTY && s.Getenv("NO_COLOR") == "" && s.Getenv("TERM") != "dumb"
@@ -51,7 +51,7 @@ type screen struct {
 	colour bool
 }
 
-// fold adds a text in a style. Its further lines stand in.
+// fold adds a text in a style. Continuation lines are indented.
 func (s *screen) fold(style, text, first, rest string) {
 	for _, line := range plain.Fold(plain.OneSpace(plain.Line(text)), s.width, first, rest) {
 		s.line(style, line)
@@ -159,7 +159,7 @@ func writeAll(s State, r sweepOutput) error {
 	return answer.WriteText(s.Stdout)
 }
 
-// othersText is the answers to other questions, and what the assumed one leaves out.
+// othersText lists the answers for other models, and the limits of the assumed one.
 func othersText(s State, r sweepOutput) string {
 	if !r.advice.IsAssumed() || !r.advice.Answered() {
 		return ""
@@ -178,7 +178,7 @@ func othersText(s State, r sweepOutput) string {
 	return out.String()
 }
 
-// whatIf is the answer to another question in a few words.
+// whatIf is the answer for another model in a few words.
 func whatIf(x advice.WhatIf) string {
 	text := x.Setting
 	switch {
@@ -196,7 +196,7 @@ func whatIf(x advice.WhatIf) string {
 	return text
 }
 
-// verdictText is what the record comes to, faults first and the recommendation last.
+// verdictText is the verdict on the record, faults first and the recommendation last.
 func verdictText(s State, to Stream, r sweepOutput) string {
 	out := &screen{width: to.columns(), colour: s.coloured(to)}
 	for _, l := range report.Judge(r.Record, r.advice).Lines {

@@ -23,7 +23,7 @@ type Stream struct {
 	terminal io.Writer
 }
 
-// unescaped takes zbench's unescaped control sequences, and text that was escaped before.
+// unescaped is the writer for zbench's own control sequences and for escaped text.
 func (s Stream) unescaped() io.Writer {
 	if s.terminal == nil {
 		return s.Writer
@@ -31,8 +31,8 @@ func (s Stream) unescaped() io.Writer {
 	return s.terminal
 }
 
-// escaping escapes what goes through the stream. left is called once when the
-// reader has left; what is written after that is dropped.
+// escaping returns the stream with its text escaped. left is called once when the reader
+// closes its end; later writes are dropped.
 func (s Stream) escaping(left func()) Stream {
 	pipe := &pipe{to: s.Writer, left: left}
 	s.Writer, s.terminal = &escaper{to: pipe}, pipe
@@ -42,7 +42,7 @@ func (s Stream) escaping(left func()) Stream {
 // clearLine goes back to the beginning of a terminal's line and clears it.
 const clearLine = "\r\x1b[K"
 
-// pipe is an output whose reader may leave, as head does.
+// pipe is an output whose reader may close it early, as head does.
 type pipe struct {
 	mu     sync.Mutex
 	to     io.Writer
@@ -65,8 +65,8 @@ func (p *pipe) Write(text []byte) (int, error) {
 	return n, err
 }
 
-// escaper escapes text. A character that was cut by the end of a write waits for
-// its rest.
+// escaper escapes text. It keeps an incomplete character at the end of a write until the
+// next one.
 type escaper struct {
 	mu   sync.Mutex
 	to   io.Writer
@@ -85,7 +85,7 @@ func (s *escaper) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// cut is how many bytes at the end may be the beginning of a character.
+// cut is the number of bytes at the end that may start an incomplete character.
 func cut(text []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if tail := text[len(text)-n:]; utf8.RuneStart(tail[0]) {

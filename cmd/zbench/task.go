@@ -8,8 +8,8 @@ import (
 	"zbench/internal/native"
 )
 
-// task shows on standard error what takes seconds before anything is measured: one line
-// that is rewritten on a terminal and gone at the end, a line a task elsewhere.
+// task shows on standard error steps that take seconds before the measurement: on a
+// terminal one line that is rewritten and cleared at the end, elsewhere one line per task.
 func (s State) task(now native.Task) {
 	text := plain.Text(now.String())
 	switch {
