@@ -65,7 +65,7 @@ func Prepare(want *spec.Advice) (*Question, error) {
 	return q, q.check(t)
 }
 
-// check holds the run against the trainer's limits as far as it is known.
+// check compares the known part of the run with the trainer's limits.
 func (q *Question) check(t trainer.Trainer) error {
 	run := q.in.Run
 	run.DP = max(1, run.DP)

@@ -18,7 +18,7 @@ import (
 // Fact is a term and what it is here.
 type Fact struct{ Term, Text string }
 
-// Facts say what was asked.
+// Facts lists the request.
 func (d *Document) Facts() []Fact {
 	a := &d.Answer
 	r := a.Run
