@@ -34,7 +34,7 @@ var badRecord = map[string]string{
 	"/spec/sweep/strides/0":                   `1`,
 	"/spec/sweep/scales/0":                    `0`,
 	"/spec/sweep/cache":                       `"hot"`,
-	"/added/0/why":                            `"fun"`,
+	"/added/0/reason":                         `"fun"`,
 	"/spec/sweep/collectives/0":               `"all_reduce_perf"`,
 	"/spec/schema":                            `"zbench.spec/0"`,
 	"/spec/world/ranks_per_gpu":               `1`,
@@ -189,7 +189,7 @@ func badRounds(t *testing.T) []schematest.Changes {
 	added := AddedRound{Reason: Extension, Cases: full().Results}
 	tuned := AddedRound{Reason: Tuned, Kernels: kernels().Kernels}
 	return []schematest.Changes{
-		{Good: lineText(t, added), Bad: map[string]string{"/why": `"fun"`, "/crc32c": `"-"`}},
+		{Good: lineText(t, added), Bad: map[string]string{"/reason": `"fun"`, "/crc32c": `"-"`}},
 		{Good: lineText(t, tuned), Bad: map[string]string{"/kernels/0/role": `"fast"`}},
 	}
 }
