@@ -52,14 +52,13 @@ func crowd() error {
 // leadCrowd serves a crowd and waits until it has registered.
 func leadCrowd(b *testing.B, n int, gathered bool) (*rendezvous.Leader, func()) {
 	token := rendezvous.NewToken()
-	o := crowdMember(token, 0, n, "", gathered)
-	at := listenAnywhere(&o)
+	o := crowdMember(token, 0, n, "127.0.0.1:0", gathered)
 	l, err := rendezvous.Serve(b.Context(), o)
 	require.NoError(b, err)
 	self, err := os.Executable()
 	require.NoError(b, err)
 	c := exec.CommandContext(b.Context(), self)
-	c.Env = []string{"RENDEZVOUS_CROWD=" + strconv.Itoa(n), "RENDEZVOUS_ADDRESS=" + at(), rendezvous.TokenVariable + "=" + token.Reveal()}
+	c.Env = []string{"RENDEZVOUS_CROWD=" + strconv.Itoa(n), "RENDEZVOUS_ADDRESS=" + l.Address(), rendezvous.TokenVariable + "=" + token.Reveal()}
 	if gathered {
 		c.Env = append(c.Env, "RENDEZVOUS_RELAY=1")
 	}

@@ -43,7 +43,7 @@ func (e enemy) dial() net.Conn {
 // write sends bytes without TLS and waits for the leader to close.
 func (e enemy) write(text string) {
 	c := e.dial()
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	_, _ = io.WriteString(c, text)
 	_, _ = io.Copy(io.Discard, c)
 }
@@ -62,7 +62,7 @@ func (e enemy) stall(text string) {
 // handshake makes a TLS connection and waits for the leader to close it.
 func (e enemy) handshake(c *tls.Config, then string) {
 	conn := tls.Client(e.dial(), c)
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	if conn.Handshake() == nil {
 		_, _ = io.WriteString(conn, then)
 		_, _ = io.Copy(io.Discard, conn)
@@ -81,7 +81,7 @@ func (e enemy) post(path string, body io.Reader) {
 	if err != nil {
 		return // the leader closed it
 	}
-	defer answer.Body.Close()
+	defer func() { _ = answer.Body.Close() }()
 	require.GreaterOrEqual(e.t, answer.StatusCode, 400, path)
 }
 

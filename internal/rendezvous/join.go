@@ -125,7 +125,7 @@ func (f *Follower) post(ctx context.Context, path string, body io.Reader) (*http
 	if answer.StatusCode == http.StatusOK {
 		return answer, nil
 	}
-	defer answer.Body.Close()
+	defer func() { _ = answer.Body.Close() }() // what counts has been read
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxHello))
 	no := refuse("", "")
 	if err = errors.Join(err, json.Unmarshal(text, no)); err != nil || no.Reason == "" {

@@ -21,6 +21,7 @@ type Leader struct {
 	registry *registry
 	hub      *hub
 	server   *server
+	address  string
 	refused  refusals
 	answers
 	close sync.Once
@@ -29,8 +30,8 @@ type Leader struct {
 var _ plan.Followers = (*Leader)(nil)
 
 // Serve listens at the address and, if there is one, at the relay's, and lets processes
-// register. It ends with Close, or with ctx before Start. An error means that the
-// options are wrong or that the address is in use.
+// register until Close. An error means that the options are wrong or that an address
+// cannot be listened at; ctx limits that alone.
 func Serve(ctx context.Context, o Options) (*Leader, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
@@ -58,10 +59,17 @@ func Serve(ctx context.Context, o Options) (*Leader, error) {
 			l.Close("the leader cannot listen")
 			return nil, fmt.Errorf("the leader cannot listen at %s: %w", at[1], err)
 		}
+		if at[0] == "tcp" {
+			l.address = listener.Addr().String()
+		}
 		l.server.listen(listener)
 	}
 	return l, nil
 }
+
+// Address is where the leader listens: Options.Address with the port that was chosen if
+// that was 0.
+func (l *Leader) Address() string { return l.address }
 
 // Wait waits until all processes have registered. Its error names those that have not
 // when the time is up.

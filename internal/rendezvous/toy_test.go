@@ -51,7 +51,7 @@ func (p *toy) rows(n int) (out []float64) {
 	for row := range n {
 		for rank := range max(active, 0) {
 			h := fnv.New32a()
-			fmt.Fprint(h, p.c.Key, p.calls, row, p.first+rank)
+			_, _ = fmt.Fprint(h, p.c.Key, p.calls, row, p.first+rank)
 			out = append(out, 1e-3+float64(h.Sum32())/(1<<32)*1e-4)
 		}
 	}
@@ -146,14 +146,16 @@ func allLeave(t *testing.T, left chan error, n int) {
 	}
 }
 
-// serve leads at a free port.
+// serve leads at the address, or at a free port.
 func serve(t *testing.T, o rendezvous.Options) (*rendezvous.Leader, string) {
 	t.Helper()
-	at := listenAnywhere(&o)
+	if o.Address == "" {
+		o.Address = "127.0.0.1:0"
+	}
 	l, err := rendezvous.Serve(t.Context(), o)
 	require.NoError(t, err)
 	t.Cleanup(func() { l.Close("the test is over") })
-	return l, at()
+	return l, l.Address()
 }
 
 func patient(o rendezvous.Options) rendezvous.Options {

@@ -3,32 +3,16 @@ package rendezvous_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"zbench/internal/rendezvous"
 )
-
-// listenAnywhere listens for TCP at a free port; the function tells which.
-func listenAnywhere(o *rendezvous.Options) func() string {
-	var at atomic.Value
-	o.Address = "127.0.0.1:0"
-	o.Listen = func(ctx context.Context, network, address string) (net.Listener, error) {
-		l, err := new(net.ListenConfig).Listen(ctx, network, address)
-		if err == nil && network == "tcp" {
-			at.Store(l.Addr().String())
-		}
-		return l, err
-	}
-	return func() string { return at.Load().(string) }
-}
 
 // TestMain is a follower if the environment says so.
 func TestMain(m *testing.M) {
@@ -38,7 +22,7 @@ func TestMain(m *testing.M) {
 	}
 	if process := os.Getenv("RENDEZVOUS_PROCESS"); process != "" {
 		if err := child(process); err != nil {
-			fmt.Fprintln(os.Stderr, "process", process+":", err)
+			_, _ = fmt.Fprintln(os.Stderr, "process", process+":", err)
 			os.Exit(1)
 		}
 		os.Exit(0)
