@@ -21,7 +21,7 @@ type answers struct {
 	lost    []string      // why, by process, from 1; empty if it is there
 }
 
-func (a *answers) init(processes int) {
+func (a *answers) prepare(processes int) {
 	a.lost = make([]string, processes-1)
 	a.all = make(chan struct{})
 	close(a.all)

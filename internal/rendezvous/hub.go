@@ -41,7 +41,7 @@ type member struct {
 	lines    chan []byte // to be written
 	attached bool
 	quit     chan struct{} // closed when the hub drops it
-	late     *time.Timer   // until it attaches
+	onTime   func()        // to be called when it attaches or leaves
 }
 
 // maxQueued is the most lines that wait for one process: an order, a cancellation, the
@@ -68,7 +68,7 @@ func (h *hub) add(process int, session string) bool {
 		h.members = map[int]*member{}
 	}
 	m := &member{process: process, session: session, lines: make(chan []byte, maxQueued), quit: make(chan struct{})}
-	m.late = time.AfterFunc(h.heartbeat, func() { h.drop(m, "it registered, but did not connect for orders") })
+	m.onTime = after(h.heartbeat, func() { h.drop(m, "it registered, but did not connect for orders") })
 	h.members[process] = m
 	return true
 }
@@ -79,7 +79,7 @@ func (h *hub) remove(m *member) bool {
 		return false
 	}
 	delete(h.members, m.process)
-	m.late.Stop()
+	m.onTime()
 	close(m.quit)
 	return true
 }
@@ -175,7 +175,7 @@ func (h *hub) attach(r *http.Request) (*member, *Refused) {
 		return nil, refuse(Duplicate, "process %d is connected already: two processes have the same number", process)
 	}
 	m.attached = true
-	m.late.Stop()
+	m.onTime()
 	h.streams.Add(1)
 	return m, nil
 }
@@ -230,6 +230,20 @@ func (h *hub) read(m *member, r *http.Request) string {
 		}
 	}
 	return "no heartbeat for " + h.heartbeat.String()
+}
+
+// after calls do when the time has passed, unless the returned function was called.
+func after(wait time.Duration, do func()) (cancel func()) {
+	timer, cancelled := time.NewTimer(wait), make(chan struct{})
+	go func() {
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			do()
+		case <-cancelled:
+		}
+	}()
+	return sync.OnceFunc(func() { close(cancelled) })
 }
 
 // connection is the key of a request's witness.

@@ -41,7 +41,7 @@ func Serve(ctx context.Context, o Options) (*Leader, error) {
 		return nil, fmt.Errorf("process 0 leads, not process %d", o.Self.Process)
 	}
 	l := &Leader{options: o, registry: newRegistry(o)}
-	l.answers.init(o.Self.Processes)
+	l.prepare(o.Self.Processes)
 	l.hub = &hub{heard: l.heard, arrived: l.registry.arrive, left: l.leave, heartbeat: o.Heartbeat, limit: maxUp}
 	var err error
 	l.server, err = newServer(o, l.hub, &l.refused, func(_ context.Context, in registration) *Refused {

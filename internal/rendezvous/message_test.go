@@ -94,7 +94,7 @@ func TestToken(t *testing.T) {
 // A token that is missing, cut off or weak is refused without being quoted.
 func TestBadTokens(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "ZBENCH_TOKEN is not set", " \n": "ZBENCH_TOKEN is not set", "hunter2secret": "ZBENCH_TOKEN has 13 characters: it must have 32 to 256",
+		"": "ZBENCH_TOKEN is not set", "   ": "ZBENCH_TOKEN is not set", "hunter2secret": "ZBENCH_TOKEN has 13 characters: it must have 32 to 256",
 		strings.Repeat("hunter2secret", 99): "ZBENCH_TOKEN has 1287 characters", strings.Repeat("hunter2 secret", 3): "contains a space", strings.Repeat("hunter2é", 5): "outside ASCII",
 	} {
 		_, err := ParseToken(text)

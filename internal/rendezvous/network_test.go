@@ -73,7 +73,7 @@ func TestDelaysChangeNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wires := map[int]func(bool, int) fate{}
 		for p := range 8 {
-			wires[p] = func(up bool, chunk int) fate {
+			wires[p] = func(_ bool, chunk int) fate {
 				r := rand.New(rand.NewPCG(uint64(p), uint64(chunk)))
 				return fate{delay: time.Duration(r.IntN(3000)) * time.Millisecond}
 			}

@@ -35,7 +35,7 @@ type relay struct {
 	waiting map[int]bool // processes that have not reported
 	held    []reportOf
 	bytes   int
-	flush   *time.Timer
+	onTime  func() // set while reports wait for others
 }
 
 func newRelay(f *Follower) (*relay, error) {
@@ -113,8 +113,8 @@ func (r *relay) collect(number int, one reportOf) error {
 	if len(r.waiting) == 0 || r.bytes > gatherBytes {
 		return r.forward()
 	}
-	if r.flush == nil {
-		r.flush = time.AfterFunc(gatherTime, func() {
+	if r.onTime == nil {
+		r.onTime = after(gatherTime, func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			_ = r.forward() // the stream's end is told to Next
@@ -125,9 +125,9 @@ func (r *relay) collect(number int, one reportOf) error {
 
 // forward sends the reports; r.mu is held.
 func (r *relay) forward() error {
-	if r.flush != nil {
-		r.flush.Stop()
-		r.flush = nil
+	if r.onTime != nil {
+		r.onTime()
+		r.onTime = nil
 	}
 	if len(r.held) == 0 {
 		return nil

@@ -3,7 +3,6 @@ package rendezvous
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -67,23 +66,38 @@ func (s *server) listen(l net.Listener) {
 
 // hello is the handler of a registration.
 func (s *server) hello(w http.ResponseWriter, r *http.Request) {
-	late := time.AfterFunc(s.patience, func() { _ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) })
-	defer late.Stop()
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxHello))
-	var no *Refused
-	var in registration
-	switch {
-	case errors.As(err, new(*http.MaxBytesError)):
-		no = refuse(TooLarge, "the registration has more than %d bytes", maxHello)
-	case err != nil:
-		no = refuse(TooSlow, "the registration did not arrive whole within %s", s.patience)
-	default:
-		if in, no = readRegistration(text); no == nil {
-			no = s.register(r.Context(), in)
-		}
+	in, no := s.receive(r.Body)
+	if no == nil {
+		no = s.register(r.Context(), in)
 	}
 	if no != nil {
 		s.refused.answer(w, r.RemoteAddr, no)
+	}
+}
+
+// receive reads a registration within its limits of size and time. The end of the
+// handler ends a read that is late.
+func (s *server) receive(body io.Reader) (registration, *Refused) {
+	late := time.NewTimer(s.patience)
+	defer late.Stop()
+	var text []byte
+	read := make(chan error, 1)
+	go func() {
+		var err error
+		text, err = io.ReadAll(io.LimitReader(body, maxHello+1))
+		read <- err
+	}()
+	select {
+	case err := <-read:
+		switch {
+		case len(text) > maxHello:
+			return registration{}, refuse(TooLarge, "the registration has more than %d bytes", maxHello)
+		case err != nil:
+			return registration{}, refuse(TooSlow, "the registration ended early: %v", err)
+		}
+		return readRegistration(text)
+	case <-late.C:
+		return registration{}, refuse(TooSlow, "the registration did not arrive whole within %s", s.patience)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -68,7 +69,7 @@ func children(t *testing.T, token rendezvous.Token, address string, n int, envir
 	out := &locked{to: &said}
 	for process := 1; process < n; process++ {
 		c := exec.CommandContext(t.Context(), self)
-		c.Env = append(environment, "RENDEZVOUS_PROCESS="+strconv.Itoa(process), "RENDEZVOUS_PROCESSES="+strconv.Itoa(n),
+		c.Env = append(slices.Clone(environment), "RENDEZVOUS_PROCESS="+strconv.Itoa(process), "RENDEZVOUS_PROCESSES="+strconv.Itoa(n),
 			"RENDEZVOUS_ADDRESS="+address, rendezvous.TokenVariable+"="+token.Reveal())
 		c.Stderr = out
 		require.NoError(t, c.Start())
