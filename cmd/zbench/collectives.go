@@ -151,7 +151,7 @@ func (o *collectivesOptions) engine(s State) (*engine.Engine, error) {
 	end, _ := launch.JobEnd(s.Getenv)
 	return &engine.Engine{
 		Deadline: end,
-		Host: s.host(o.quiet), Tool: tool(), Created: when, Force: o.force,
+		Host:     s.host(o.quiet), Tool: tool(), Created: when, Force: o.force,
 		Open: func(ctx context.Context, u *engine.Setup) (engine.Driver, error) {
 			return openCollectives(ctx, s, o.libraries, u)
 		},

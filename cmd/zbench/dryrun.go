@@ -31,7 +31,9 @@ func (o *collectivesOptions) dryRun(ctx context.Context, s State, l launching, o
 	}
 	var out strings.Builder
 	fmt.Fprintln(&out, "Dry run: nothing is started, measured or written.")
-	row := func(name, format string, args ...any) { fmt.Fprintf(&out, "%-12s %s\n", name, fmt.Sprintf(format, args...)) }
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(&out, "%-12s %s\n", name, fmt.Sprintf(format, args...))
+	}
 	if err := o.dryLaunch(s, l, u.Spec, row); err != nil {
 		return err
 	}

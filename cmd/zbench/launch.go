@@ -128,9 +128,9 @@ func (l *launching) nodesOfRole() int {
 }
 
 // single tells that one process drives the whole world: all GPUs of the only node. Where
-// their number is not known, -g is it, as for a process that no launcher started.
+// their number is not known, it is -g, as for a process that no launcher started.
 func (l *launching) single() bool {
-	return l.method != launch.Env && l.want.World.Nodes == 1 && (l.processes == 1 || l.processes == 0 && l.want.World.GPUsPerProcess > 1)
+	return l.method != launch.Env && l.want.World.Nodes == 1 && l.processes <= 1
 }
 
 // refuse is the error of a sweep that needs several processes.
@@ -147,7 +147,7 @@ func (l *launching) refuse() error {
 			"--launch %s starts several processes, and this zbench does not drive them yet", l.method)
 	}
 	return usagef(fmt.Sprintf(alone, "this process")+"; --backend loopback simulates the cluster here; --dry-run shows the command",
-		"%s, and zbench would start processes on it (--launch %s), but does not drive several processes yet", l.role.Text(), l.method)
+		"%s, and zbench would start processes there (--launch %s), but does not drive several processes yet", l.role.Text(), l.method)
 }
 
 // note says that the other processes of a launcher do the same.

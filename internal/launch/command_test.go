@@ -65,10 +65,14 @@ func TestSrunOptionsThatDependOnTheJob(t *testing.T) {
 		{name: "sbatch --export=NONE", file: "batch", changes: []string{"SLURM_EXPORT_ENV=NONE"}, has: []string{"--export=ALL"}},
 		{name: "the user's own --export=ALL", file: "batch", edit: func(s *launch.Start) { s.SlurmArgs = []string{"--export=ALL"} }, has: []string{"--export=ALL"}},
 		{name: "options of the user", file: "batch", edit: func(s *launch.Start) { s.SlurmArgs = []string{"-p", "gpu", "--time=30"} }, has: []string{"-p", "gpu", "--time=30"}},
-		{name: "pyxis", file: "batch", changes: []string{"NCCL_DEBUG=INFO", "HOME=/h"}, edit: func(s *launch.Start) { s.SlurmArgs = []string{"--container-image=rocm.sqsh"} },
-			has: []string{"--container-image=rocm.sqsh", "--container-env=NCCL_DEBUG,ZBENCH_TOKEN"}},
-		{name: "pyxis with the user's variables", file: "batch", edit: func(s *launch.Start) { s.SlurmArgs = []string{"--container-image=a", "--container-env=X"} },
-			has: []string{"--container-env=X"}, lacks: []string{"--container-env=ZBENCH_TOKEN"}},
+		{
+			name: "pyxis", file: "batch", changes: []string{"NCCL_DEBUG=INFO", "HOME=/h"}, edit: func(s *launch.Start) { s.SlurmArgs = []string{"--container-image=rocm.sqsh"} },
+			has: []string{"--container-image=rocm.sqsh", "--container-env=NCCL_DEBUG,ZBENCH_TOKEN"},
+		},
+		{
+			name: "pyxis with the user's variables", file: "batch", edit: func(s *launch.Start) { s.SlurmArgs = []string{"--container-image=a", "--container-env=X"} },
+			has: []string{"--container-env=X"}, lacks: []string{"--container-env=ZBENCH_TOKEN"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := start(t, launch.Slurm, c.file, c.changes...)

@@ -51,8 +51,10 @@ func TestDetectRecordedEnvironments(t *testing.T) {
 		{name: "a world of one needs no launcher", changes: []string{"WORLD_SIZE=1"}, want: launch.Role{Kind: launch.Alone}},
 		{name: "batch script", file: "batch", want: launch.Role{Kind: launch.Parent, Start: launch.Slurm, Node: -1, Nodes: 2}},
 		{name: "batch script without tasks", file: "batch-plain", want: launch.Role{Kind: launch.Parent, Start: launch.Slurm, Node: -1, Nodes: 2}},
-		{name: "batch script that exports the size for its steps", file: "batch", changes: []string{"WORLD_SIZE=16", "MASTER_ADDR=node1"},
-			want: launch.Role{Kind: launch.Parent, Start: launch.Slurm, Node: -1, Nodes: 2}},
+		{
+			name: "batch script that exports the size for its steps", file: "batch", changes: []string{"WORLD_SIZE=16", "MASTER_ADDR=node1"},
+			want: launch.Role{Kind: launch.Parent, Start: launch.Slurm, Node: -1, Nodes: 2},
+		},
 		{name: "salloc's command", file: "salloc-command", want: launch.Role{Kind: launch.Parent, Start: launch.Slurm, Node: -1, Nodes: 2}},
 		{name: "salloc's shell", file: "salloc-shell", want: launch.Role{Kind: launch.Parent, Start: launch.Slurm, Node: -1, Nodes: 2, Size: 1, InStep: true}},
 		{name: "step of one task", file: "srun-one", want: launch.Role{Kind: launch.Parent, Start: launch.Slurm, Node: -1, Nodes: 2, Size: 1, InStep: true}},
@@ -61,29 +63,41 @@ func TestDetectRecordedEnvironments(t *testing.T) {
 		{name: "srun from a login node", file: "srun-login", want: launch.Role{Kind: launch.Rank, Rank: 1, Size: 2, LocalSize: 1, Node: 1, Nodes: 2}, leader: "node1"},
 		{name: "srun --export=NONE", file: "srun-export-none", want: launch.Role{Kind: launch.Rank, Size: 2, LocalSize: 1, Nodes: 2}, leader: "node1"},
 		{name: "srun on one node", file: "srun-cyclic", want: launch.Role{Kind: launch.Rank, Rank: 2, Size: 4, Local: 2, LocalSize: 4, Nodes: 1}, leader: "127.0.0.1"},
-		{name: "srun with a script's RANK", file: "srun", changes: []string{"RANK=9", "WORLD_SIZE=16", "LOCAL_RANK=1", "MASTER_ADDR=node1"},
-			want: launch.Role{Kind: launch.Rank, Rank: 9, Size: 16, Local: 1, Node: -1}, leader: "node1"},
-		{name: "srun with a script's RANK and no LOCAL_RANK", file: "srun", changes: []string{"RANK=9", "WORLD_SIZE=16"},
-			want: launch.Role{Kind: launch.Rank, Rank: 9, Size: 16, Local: 1, LocalSize: 8, Node: 1, Nodes: 2}, leader: "node1"},
+		{
+			name: "srun with a script's RANK", file: "srun", changes: []string{"RANK=9", "WORLD_SIZE=16", "LOCAL_RANK=1", "MASTER_ADDR=node1"},
+			want: launch.Role{Kind: launch.Rank, Rank: 9, Size: 16, Local: 1, Node: -1}, leader: "node1",
+		},
+		{
+			name: "srun with a script's RANK and no LOCAL_RANK", file: "srun", changes: []string{"RANK=9", "WORLD_SIZE=16"},
+			want: launch.Role{Kind: launch.Rank, Rank: 9, Size: 16, Local: 1, LocalSize: 8, Node: 1, Nodes: 2}, leader: "node1",
+		},
 		{name: "mpirun", file: "mpirun", want: launch.Role{Kind: launch.Rank, Rank: 1, Size: 2, Local: 1, LocalSize: 2, Node: -1, Nodes: 1}, leader: "127.0.0.1"},
 		{name: "mpirun -np 1", file: "mpirun-one", want: launch.Role{Kind: launch.Rank, Size: 1, LocalSize: 1, Node: -1, Nodes: 1}, leader: "127.0.0.1"},
 		{name: "mpirun in a batch script", file: "mpirun-in-batch", want: launch.Role{Kind: launch.Rank, Rank: 3, Size: 4, Local: 3, LocalSize: 4, Node: -1, Nodes: 1}, leader: "127.0.0.1"},
 		{name: "mpirun on two nodes of a job", file: "mpirun-in-batch-pernode", want: launch.Role{Kind: launch.Rank, Rank: 2, Size: 4, LocalSize: 2, Node: -1, Nodes: 2}, leader: "node1"},
 		{name: "mpirun in a step of one", file: "mpirun-in-srun", want: launch.Role{Kind: launch.Rank, Rank: 1, Size: 2, Local: 1, LocalSize: 2, Node: -1, Nodes: 1}, leader: "127.0.0.1"},
 		{name: "Open MPI 5", file: "mpirun5", want: launch.Role{Kind: launch.Rank, Rank: 9, Size: 16, Local: 1, LocalSize: 8, Node: -1}},
-		{name: "Open MPI with the leader given", file: "mpirun5", changes: []string{"ZBENCH_LEADER=head:4000"},
-			want: launch.Role{Kind: launch.Rank, Rank: 9, Size: 16, Local: 1, LocalSize: 8, Node: -1}, leader: "head"},
+		{
+			name: "Open MPI with the leader given", file: "mpirun5", changes: []string{"ZBENCH_LEADER=head:4000"},
+			want: launch.Role{Kind: launch.Rank, Rank: 9, Size: 16, Local: 1, LocalSize: 8, Node: -1}, leader: "head",
+		},
 		{name: "MPICH", file: "mpich", want: launch.Role{Kind: launch.Rank, Rank: 1, Size: 2, Local: 1, LocalSize: 2, Node: -1}, leader: "127.0.0.1"},
 		{name: "torchrun", file: "torchrun", want: launch.Role{Kind: launch.Rank, Rank: 9, Size: 16, Local: 1, LocalSize: 8, Node: 1, Nodes: 2}, leader: "node1"},
 		{name: "torchrun in Slurm", file: "torchrun-in-slurm", want: launch.Role{Kind: launch.Rank, Rank: 9, Size: 16, Local: 1, LocalSize: 8, Node: 1, Nodes: 2}, leader: "node1"},
 		{name: "PyTorchJob", file: "pytorchjob", want: launch.Role{Kind: launch.Parent, Start: launch.Local, Node: 1, Nodes: 2, LocalSize: 8}, leader: "job-master-0"},
 		{name: "PyTorchJob of an old operator", file: "pytorchjob-old", want: launch.Role{Kind: launch.Parent, Start: launch.Local, Node: 1, Nodes: 2}, leader: "job-master-0"},
-		{name: "torchrun in a PyTorchJob", file: "pytorchjob", changes: []string{"RANK=9", "WORLD_SIZE=16", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=8", "GROUP_RANK=1", "GROUP_WORLD_SIZE=2"},
-			want: launch.Role{Kind: launch.Rank, Rank: 9, Size: 16, Local: 1, LocalSize: 8, Node: 1, Nodes: 2}, leader: "job-master-0"},
-		{name: "ZBENCH_* of a script", changes: []string{"ZBENCH_RANK=1", "ZBENCH_WORLD_SIZE=2", "ZBENCH_LOCAL_RANK=0", "ZBENCH_LEADER=a:4000"},
-			want: launch.Role{Kind: launch.Rank, Rank: 1, Size: 2, Node: -1}, leader: "a"},
-		{name: "ZBENCH_* of a script under srun", file: "srun", changes: []string{"ZBENCH_RANK=9", "ZBENCH_WORLD_SIZE=16", "ZBENCH_LOCAL_RANK=1", "ZBENCH_LEADER=a:4000"},
-			want: launch.Role{Kind: launch.Rank, Rank: 9, Size: 16, Local: 1, Node: -1}, leader: "a"},
+		{
+			name: "torchrun in a PyTorchJob", file: "pytorchjob", changes: []string{"RANK=9", "WORLD_SIZE=16", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=8", "GROUP_RANK=1", "GROUP_WORLD_SIZE=2"},
+			want: launch.Role{Kind: launch.Rank, Rank: 9, Size: 16, Local: 1, LocalSize: 8, Node: 1, Nodes: 2}, leader: "job-master-0",
+		},
+		{
+			name: "ZBENCH_* of a script", changes: []string{"ZBENCH_RANK=1", "ZBENCH_WORLD_SIZE=2", "ZBENCH_LOCAL_RANK=0", "ZBENCH_LEADER=a:4000"},
+			want: launch.Role{Kind: launch.Rank, Rank: 1, Size: 2, Node: -1}, leader: "a",
+		},
+		{
+			name: "ZBENCH_* of a script under srun", file: "srun", changes: []string{"ZBENCH_RANK=9", "ZBENCH_WORLD_SIZE=16", "ZBENCH_LOCAL_RANK=1", "ZBENCH_LEADER=a:4000"},
+			want: launch.Role{Kind: launch.Rank, Rank: 9, Size: 16, Local: 1, Node: -1}, leader: "a",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			seen[c.file] = true
@@ -116,6 +130,11 @@ func TestDetectRefusesWhatIsNotOneWorld(t *testing.T) {
 		names      []string
 	}{
 		{"mpirun in each of two tasks", "mpirun-in-each-task", nil, []string{"OMPI_COMM_WORLD_SIZE=2", "SLURM_STEP_NUM_TASKS=2"}},
+		{
+			"mpirun in each of two tasks, on several nodes", "mpirun-in-each-task",
+			[]string{"OMPI_COMM_WORLD_SIZE=16", "OMPI_COMM_WORLD_LOCAL_SIZE=8", "OMPI_MCA_orte_num_nodes=2"},
+			[]string{"OMPI_COMM_WORLD_SIZE=16", "SLURM_STEP_NUM_TASKS=2"},
+		},
 		{"torchrun in each of two tasks", "torchrun-in-each-task", nil, []string{"WORLD_SIZE=8", "SLURM_STEP_NUM_TASKS=2"}},
 		{"MPICH in each of two tasks", "srun-login", []string{"PMI_RANK=0", "PMI_SIZE=2", "MPI_LOCALRANKID=0", "MPI_LOCALNRANKS=2"}, []string{"PMI_SIZE=2", "SLURM_STEP_NUM_TASKS=2"}},
 		{"torchrun in each process of mpirun", "mpirun", []string{"RANK=3", "LOCAL_RANK=3", "WORLD_SIZE=4", "GROUP_WORLD_SIZE=1", "LOCAL_WORLD_SIZE=4"}, []string{"WORLD_SIZE=4", "OMPI_COMM_WORLD_SIZE=2"}},

@@ -62,6 +62,9 @@ func (r Role) Text() string {
 	case Rank:
 		return fmt.Sprintf("%s started this process as rank %d of %d (%s)", r.By, r.Rank, r.Size, signs)
 	case Parent:
+		if r.Start == Local {
+			return fmt.Sprintf("%s: this process is node %d of %d (%s)", r.By, r.Node, r.Nodes, signs)
+		}
 		return fmt.Sprintf("this process is in an allocation of %s by %s (%s)", count(r.Nodes, "node"), r.By, signs)
 	}
 	return "no launcher has started this process"

@@ -40,7 +40,7 @@ func readNode(env Getenv) (*Role, error) {
 	if rank == "" || size == "" || env("LOCAL_RANK") != "" {
 		return nil, nil
 	}
-	role := &Role{Kind: Parent, By: "RANK and WORLD_SIZE without LOCAL_RANK", Start: Local, Signs: []string{"RANK=" + rank, "WORLD_SIZE=" + size}}
+	role := &Role{Kind: Parent, By: "RANK and WORLD_SIZE are set without LOCAL_RANK", Start: Local, Signs: []string{"RANK=" + rank, "WORLD_SIZE=" + size}}
 	var err error
 	if role.Node, err = number("RANK", rank); err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ type launcher struct {
 	name string
 	// sign are variables of which all are set in its processes. Rank, size and local
 	// must be set with them.
-	sign                                       []string
+	sign                                      []string
 	rank, size, local, localSize, node, nodes string
 	// tasks is a list of the numbers of processes of all nodes.
 	tasks string
