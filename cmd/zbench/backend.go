@@ -11,7 +11,7 @@ import (
 	"zbench/internal/native"
 )
 
-// gpuNodes are the device nodes that tell a GPU is there, and its backend.
+// gpuNodes maps the device nodes of GPUs to backends.
 var gpuNodes = []struct{ path, backend string }{
 	{"/dev/kfd", "rocm"},
 	{"/dev/nvidia0", "cuda"},
@@ -40,8 +40,8 @@ func chooseBackend(s State, asked string) (string, error) {
 		err = errors.New(role.Text())
 	}
 	if err != nil {
-		return "", exit.With(exit.Unavailable, fmt.Errorf("%w; no GPU is here (no /dev/kfd, no /dev/nvidia0)", err),
-			"run it on the GPU nodes, or give --backend loopback for a simulation in this process")
+		return "", exit.With(exit.Unavailable, fmt.Errorf("%w; this machine has no GPU (no /dev/kfd, no /dev/nvidia0)", err),
+			"run it on the GPU nodes, or simulate in this process with --backend loopback")
 	}
 	return "loopback", nil
 }

@@ -86,7 +86,7 @@ func launchHint(detected error) string {
 func readHosts(s State, name string) ([]launch.Host, error) {
 	text, err := s.FS.ReadFile(name)
 	if err != nil {
-		return nil, notThere(err, name, "give Open MPI's file of hosts to --hostfile")
+		return nil, missingFile(err, name, "give Open MPI's file of hosts to --hostfile")
 	}
 	hosts, err := launch.ReadHosts(string(text))
 	if err != nil {
