@@ -85,6 +85,7 @@ func (o *collectivesOptions) dryLaunch(s State, l launching, want spec.Spec, row
 	case launch.Env:
 		row("Launch", "%s", l.role.Text())
 		return nil
+	default:
 	}
 	lines, err := launch.Command(o.startOf(s, l, want))
 	if err != nil {

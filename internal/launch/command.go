@@ -93,16 +93,7 @@ var ours = []string{
 var containers = []string{"APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"}
 
 func srun(s Start) ([]Line, error) {
-	for _, name := range containers {
-		if image := s.env(name); image != "" {
-			return nil, fmt.Errorf("%s=%s: zbench runs in a container, and srun would start its processes outside. Start them inside: srun … apptainer exec %s zbench %s",
-				name, image, image, strings.Join(s.Args, " "))
-		}
-	}
-	if n := s.Role.Nodes; n > 0 && s.Nodes > n {
-		return nil, fmt.Errorf("%d nodes (--nodes) are more than the %d of the job (%s)", s.Nodes, n, strings.Join(s.Role.Signs, ", "))
-	}
-	if err := checkSlurmArgs(s.SlurmArgs); err != nil {
+	if err := s.fitsJob(); err != nil {
 		return nil, err
 	}
 	line := Line{Argv: []string{
@@ -112,12 +103,7 @@ func srun(s Start) ([]Line, error) {
 		line.Argv = append(line.Argv, option("--gpus-per-node", s.GPUs))
 	}
 	line.Argv = append(line.Argv, "--gpu-bind=none")
-	cpus := numberOf("SLURM_CPUS_ON_NODE")(s.env)
-	if cpus > 0 && cpus < s.Processes {
-		return nil, fmt.Errorf("SLURM_CPUS_ON_NODE=%d: the job has %s on a node for %d processes; take the allocation with --exclusive, or with --cpus-per-task",
-			cpus, count(cpus, "CPU"), s.Processes)
-	}
-	if cpus > 0 {
+	if cpus := numberOf(cpuVariable)(s.env); cpus > 0 {
 		line.Argv = append(line.Argv, option("--cpus-per-task", cpus/s.Processes))
 	}
 	line.Argv = append(line.Argv, "--cpu-bind=none", "--distribution=block", "--kill-on-bad-exit=0", "--no-kill", "--mpi=none", "--propagate=NONE")
@@ -136,6 +122,27 @@ func srun(s Start) ([]Line, error) {
 		}
 	}
 	return []Line{line}, nil
+}
+
+// cpuVariable is the number of CPUs that a job has on this node.
+const cpuVariable = "SLURM_CPUS_ON_NODE"
+
+// fitsJob refuses what srun cannot start from here.
+func (s Start) fitsJob() error {
+	for _, name := range containers {
+		if image := s.env(name); image != "" {
+			return fmt.Errorf("%s=%s: zbench runs in a container, and srun would start its processes outside. Start them inside: srun … apptainer exec %s zbench %s",
+				name, image, image, strings.Join(s.Args, " "))
+		}
+	}
+	if n := s.Role.Nodes; n > 0 && s.Nodes > n {
+		return fmt.Errorf("%d nodes (--nodes) are more than the %d of the job (%s)", s.Nodes, n, strings.Join(s.Role.Signs, ", "))
+	}
+	if cpus := numberOf(cpuVariable)(s.env); cpus > 0 && cpus < s.Processes {
+		return fmt.Errorf("%s=%d: the job has %s on a node for %d processes; take the allocation with --exclusive, or with --cpus-per-task",
+			cpuVariable, cpus, count(cpus, "CPU"), s.Processes)
+	}
+	return checkSlurmArgs(s.SlurmArgs)
 }
 
 // contain adds what pyxis needs: an image's own variables win over the job's, unless they

@@ -66,8 +66,9 @@ func (r Role) Text() string {
 			return fmt.Sprintf("%s: this process is node %d of %d (%s)", r.By, r.Node, r.Nodes, signs)
 		}
 		return fmt.Sprintf("this process is in an allocation of %s by %s (%s)", count(r.Nodes, "node"), r.By, signs)
+	default:
+		return "no launcher has started this process"
 	}
-	return "no launcher has started this process"
 }
 
 // Detect tells what this process is. The innermost launcher decides: ZBENCH_* variables,
@@ -76,6 +77,14 @@ func (r Role) Text() string {
 // started for this world. Variables that do not add up to one world are an error that
 // names them.
 func Detect(env Getenv) (Role, error) {
+	role, err := detect(env)
+	if err != nil {
+		return Role{}, err
+	}
+	return role, nil
+}
+
+func detect(env Getenv) (Role, error) {
 	var inner *world
 	for i := range launchers {
 		w, err := launchers[i].read(env)

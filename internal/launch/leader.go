@@ -82,7 +82,7 @@ func (w *world) leader(env Getenv) (Leader, error) {
 		return l, nil
 	}
 	var err error
-	if l.Host, err = w.host(env, w); err != nil {
+	if l.Host, err = w.host(env); err != nil {
 		return l, fmt.Errorf("the first node is not known: %w", err)
 	}
 	return l, nil
@@ -106,4 +106,4 @@ func readLeader(text string, port int) (Leader, error) {
 
 // firstOfJob is the first node of a Slurm job, on which MPI places rank 0 by default;
 // outside Slurm MPI does not tell.
-func firstOfJob(env Getenv, _ *world) (string, error) { return FirstHost(env("SLURM_JOB_NODELIST")) }
+func firstOfJob(env Getenv) (string, error) { return FirstHost(env("SLURM_JOB_NODELIST")) }

@@ -22,7 +22,7 @@ type launcher struct {
 	// key names the world: the leader's port is derived from it.
 	key []string
 	// host is where rank 0 runs, empty where the variables do not tell.
-	host func(Getenv, *world) (string, error)
+	host func(Getenv) (string, error)
 }
 
 // slurmName is the launcher whose steps of one task are shells, too.
@@ -45,7 +45,7 @@ var launchers = []launcher{
 		rank: "RANK", size: "WORLD_SIZE", local: "LOCAL_RANK",
 		localSize: "LOCAL_WORLD_SIZE", node: "GROUP_RANK", nodes: "GROUP_WORLD_SIZE", agents: numberOf("GROUP_WORLD_SIZE"),
 		key:  []string{"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"},
-		host: func(env Getenv, _ *world) (string, error) { return env("MASTER_ADDR"), nil },
+		host: func(env Getenv) (string, error) { return env("MASTER_ADDR"), nil },
 	},
 	{
 		name: "mpirun (Open MPI)", sign: []string{"OMPI_COMM_WORLD_SIZE"},
@@ -63,7 +63,7 @@ var launchers = []launcher{
 		rank: "SLURM_PROCID", size: "SLURM_STEP_NUM_TASKS", local: "SLURM_LOCALID",
 		tasks: "SLURM_STEP_TASKS_PER_NODE", node: "SLURM_NODEID", nodes: "SLURM_STEP_NUM_NODES",
 		key:  []string{"SLURM_JOB_ID", "SLURM_STEP_ID"},
-		host: func(env Getenv, _ *world) (string, error) { return FirstHost(env("SLURM_STEP_NODELIST")) },
+		host: func(env Getenv) (string, error) { return FirstHost(env("SLURM_STEP_NODELIST")) },
 	},
 }
 
@@ -214,14 +214,14 @@ func numberOf(name string) func(Getenv) int {
 	}
 }
 
-// most is more processes than any world has.
-const most = 1 << 24
+// maxNumber is more processes than any world has.
+const maxNumber = 1 << 24
 
 // number reads a count or a rank.
 func number(name, value string) (int, error) {
 	n, err := strconv.Atoi(value)
-	if err != nil || n < 0 || n > most {
-		return 0, fmt.Errorf("%s=%s is not a whole number from 0 to %d", name, value, most)
+	if err != nil || n < 0 || n > maxNumber {
+		return 0, fmt.Errorf("%s=%s is not a whole number from 0 to %d", name, value, maxNumber)
 	}
 	return n, nil
 }
