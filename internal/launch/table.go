@@ -177,11 +177,13 @@ func (w *world) role(env Getenv) (Role, error) {
 	slurm := w.name == slurmName
 	if slurm && w.Size == 1 {
 		job, err := readJob(env)
-		if err != nil || job == nil {
-			return w.Role, err
+		if err != nil {
+			return Role{}, err
 		}
-		job.Size, job.InStep = 1, true
-		return *job, nil
+		if job != nil {
+			job.Size, job.InStep = 1, true
+			return *job, nil
+		}
 	}
 	if n := env("SLURM_HET_SIZE"); slurm && n != "" && n != "1" {
 		return Role{}, fmt.Errorf("SLURM_HET_SIZE=%s: a heterogeneous job numbers the tasks of each component by itself, and zbench needs one numbering", n)
