@@ -87,6 +87,11 @@ func (o *collectivesOptions) dryLaunch(s State, l launching, want spec.Spec, row
 		return nil
 	default:
 	}
+	if token := s.Getenv(launch.TokenVariable); token != "" {
+		if err := launch.CheckToken(token); err != nil {
+			return usage(err, "unset it: zbench makes one; or export "+launch.TokenVariable+"=$(zbench token)")
+		}
+	}
 	lines, err := launch.Command(o.startOf(s, l, want))
 	if err != nil {
 		return usage(err, "zbench collectives --help lists the flags; --launch inproc measures with this process alone")
