@@ -48,10 +48,13 @@ func chips(d *advice.Document) []Fact {
 	if a.Keep {
 		use = "keep "
 	}
-	size := d.Amount(a.Elements)
+	return []Fact{{"Bucket size", use + amountOf(d)}, {"Setting", a.Knob}, {"Confidence", a.Confidence.Level}}
+}
+
+// amountOf is the recommended setting, with no more digits than assumptions deserve.
+func amountOf(d *advice.Document) string {
 	if d.IsAssumed() {
-		// No more digits than the assumptions deserve.
-		size = d.Setting()
+		return d.Setting()
 	}
-	return []Fact{{"Bucket size", use + size}, {"Setting", a.Knob}, {"Confidence", a.Confidence.Level}}
+	return d.Amount(d.Answer.Elements)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"io"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -31,10 +32,11 @@ func printRecord(s State, r swept, format string, quiet bool) error {
 	return err
 }
 
-// writeDrawn leaves what can be drawn again from the record and the recommendation.
-func writeDrawn(dir *engine.Folder, rec *record.Record, d *advice.Document) error {
+// writeDrawn leaves what can be drawn again from the record, which lies in folder, and
+// the recommendation. The page has the folder's name, not where on this machine it is.
+func writeDrawn(dir *engine.Folder, folder string, rec *record.Record, d *advice.Document) error {
 	answer := bucket.Knees(rec)
-	page := report.Collectives(rec, report.Extras{Knees: &answer, Advice: d, Command: reproduce(rec)})
+	page := report.Collectives(rec, report.Extras{Knees: &answer, Advice: d, Command: reproduce(rec), Folder: filepath.Base(folder)})
 	files := []struct {
 		name string
 		fill func(io.Writer) error
