@@ -73,7 +73,10 @@ func rangeLabel(s scene, c Chart, f format) []label {
 				continue
 			}
 			for _, l := range besideRange(s, p, f) {
-				cost, free := hides(l.bounds(), s, -1), l.bounds().inside(s.plot)
+				cost, free := 2*hides(l.bounds(), s, -1), l.bounds().inside(s.plot)
+				if shaded(s, l.bounds()) {
+					cost++
+				}
 				free = free && !slices.ContainsFunc(s.labels(), func(o label) bool { return l.bounds().touches(o.bounds()) })
 				if free && (best == nil || cost < least) {
 					best, least = []label{l}, cost
@@ -82,6 +85,32 @@ func rangeLabel(s scene, c Chart, f format) []label {
 		}
 	}
 	return best // without a place the note beneath the chart says it
+}
+
+// shaded tells whether a corner of a box lies in a fill.
+func shaded(s scene, b box) bool {
+	corners := []vec{{b.left, b.top}, {b.right, b.top}, {b.right, b.bottom}, {b.left, b.bottom}}
+	for _, l := range s.layers {
+		for _, f := range l.fills {
+			if slices.ContainsFunc(corners, f.holds) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// holds tells whether a point lies in the area: a ray from it crosses the outline an odd
+// number of times.
+func (f fill) holds(p vec) bool {
+	in := false
+	for i, a := range f.points {
+		b := f.points[(i+1)%len(f.points)]
+		if (a.y > p.y) != (b.y > p.y) && p.x < a.x+(p.y-a.y)/(b.y-a.y)*(b.x-a.x) {
+			in = !in
+		}
+	}
+	return in
 }
 
 // besideRange are the places of a label of a point's range.

@@ -68,6 +68,20 @@ func TestModelRangeIsDrawn(t *testing.T) {
 	require.NotContains(t, plain.Series[0].Points[20].Text(BusBW), rangeName)
 }
 
+// The name of the shade stands beside it where there is room.
+func TestModelRangeIsNamedOutside(t *testing.T) {
+	s := layOut(sizeCharts(bracketedSweep())[0], wide())
+	for _, l := range s.labels() {
+		if l.text == rangeName {
+			require.False(t, shaded(s, l.bounds()))
+		}
+	}
+	square := fill{points: []vec{{0, 0}, {2, 0}, {2, 2}, {0, 2}}}
+	require.True(t, square.holds(vec{1, 1}))
+	require.False(t, square.holds(vec{3, 1}))
+	require.False(t, square.holds(vec{1, 3}))
+}
+
 // A curve of which only a part has two ends is shaded there alone.
 func TestModelRangeOfAPart(t *testing.T) {
 	rec := bracketedSweep()

@@ -93,8 +93,7 @@ func (j judgedKernels) failed() []VerdictLine {
 func (j judgedKernels) wrongData() []VerdictLine {
 	n, first := 0, (*record.Kernel)(nil)
 	for i := range j.Kernels {
-		k := &j.Kernels[i]
-		if k.Status == record.WrongData || k.Verified.State == record.VerifiedWrong || slices.ContainsFunc(k.Verified.Checks, func(c record.Check) bool { return !c.OK() }) {
+		if k := &j.Kernels[i]; leftWrong(k) {
 			if n++; first == nil {
 				first = k
 			}
@@ -103,14 +102,20 @@ func (j judgedKernels) wrongData() []VerdictLine {
 	if n == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("Wrong data in %d of %s; their figures mean nothing. First, %s", n, plural(int64(len(j.Kernels)), "case"), j.name(first))
+	text := fmt.Sprintf("Wrong data in %d of %s: what they took means nothing. First, %s", n, plural(int64(len(j.Kernels)), "case"), j.name(first))
 	if first.Reason != "" {
 		text += ": " + plain.Line(first.Reason)
 	}
-	return []VerdictLine{{
-		Kind: KindWrongData, Severity: VerdictBad, Share: j.share(n), Text: sentence(text),
-		Hint: "Run it again, then look at the memory's error counters.",
-	}}
+	hint := "Run it again, then look at the memory's error counters."
+	if j.Benchmark() == spec.Muon {
+		hint = "The table of numerics names the check and its bar. Run it again with another --seed."
+	}
+	return []VerdictLine{{Kind: KindWrongData, Severity: VerdictBad, Share: j.share(n), Text: sentence(text), Hint: hint}}
+}
+
+// leftWrong tells that a row left wrong elements, or more error than a check's bar.
+func leftWrong(k *record.Kernel) bool {
+	return k.Status == record.WrongData || k.Verified.State == record.VerifiedWrong || slices.ContainsFunc(k.Verified.Checks, func(c record.Check) bool { return !c.OK() })
 }
 
 func (j judgedKernels) interrupted() []VerdictLine {

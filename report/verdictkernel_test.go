@@ -54,7 +54,7 @@ func TestVerdictOfStreams(t *testing.T) {
 	l := only(t, JudgeKernels(rec), KindBandwidth)
 	require.Equal(t, VerdictWarning, l.Severity)
 	require.Contains(t, l.Text, "No bandwidth of the memory: all arrays fit in the last level of cache (256 MiB)")
-	require.Equal(t, "Give arrays of 1 GiB or more.", l.Hint)
+	require.Equal(t, "Give larger arrays (--size): 1 GiB or more in all.", l.Hint)
 }
 
 func TestVerdictComparesWithPublished(t *testing.T) {
@@ -180,5 +180,7 @@ func TestVerdictOfMuon(t *testing.T) {
 
 	wrong := muonOf(muonRow(8, "8x4", 0.04))
 	require.Equal(t, KindWrongData, JudgeKernels(wrong).Lines[0].Kind, "a check found more than its bar")
+	require.Contains(t, JudgeKernels(wrong).Lines[0].Hint, "table of numerics")
+	require.Empty(t, JudgeKernels(wrong).Only(KindProduct), "what is wrong has no speed")
 	require.Equal(t, spec.Muon, wrong.Benchmark())
 }

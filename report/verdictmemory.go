@@ -9,6 +9,7 @@ import (
 	"zbench/bench/muon"
 	"zbench/bench/plain"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 	"zbench/bench/unit"
 )
 
@@ -25,7 +26,7 @@ func (j judgedKernels) bestKernel() (best *record.Kernel, ofMemory bool) {
 		case record.SizeSweep, record.Tune, record.Unfused, record.Copy:
 			continue
 		}
-		if k.Status != record.OK || k.Metrics.Rate == nil || k.LaunchBound() {
+		if k.Status != record.OK || leftWrong(k) || k.Metrics.Rate == nil || k.LaunchBound() {
 			continue
 		}
 		memory := !k.CacheResident
@@ -43,12 +44,12 @@ func (j judgedKernels) bandwidth() []VerdictLine {
 	case best == nil && !slices.ContainsFunc(j.Kernels, func(k record.Kernel) bool { return k.Timing != nil }):
 		return nil
 	case best == nil:
-		return []VerdictLine{{Kind: KindBandwidth, Severity: VerdictWarning, Text: "No bandwidth: a launch alone takes half of every time.", Hint: "Give larger arrays."}}
+		return []VerdictLine{{Kind: KindBandwidth, Severity: VerdictWarning, Text: "No bandwidth: a launch alone takes half of every time.", Hint: "Give larger " + j.sizeFlag() + "."}}
 	case !ofMemory:
 		return []VerdictLine{{
 			Kind: KindBandwidth, Severity: VerdictWarning,
 			Text: fmt.Sprintf("No bandwidth of the memory: all arrays fit in the last level of cache (%s). Best there: %s %s.", unit.Bytes(j.DeviceOf(best).Cache), j.name(best), unit.Rate(*best.Metrics.Rate)),
-			Hint: "Give arrays of " + unit.Bytes(4*j.DeviceOf(best).Cache) + " or more.",
+			Hint: "Give larger " + j.sizeFlag() + ": " + unit.Bytes(4*j.DeviceOf(best).Cache) + " or more in all.",
 		}}
 	}
 	text := fmt.Sprintf("Best bandwidth: %s %s", j.name(best), unit.Rate(*best.Metrics.Rate))
@@ -59,6 +60,14 @@ func (j judgedKernels) bandwidth() []VerdictLine {
 		text += fmt.Sprintf(", %s of published (%s %s)", part(*best.Metrics.Rate/rate), tool, unit.Rate(rate))
 	}
 	return []VerdictLine{{Kind: KindBandwidth, Text: text + "."}}
+}
+
+// sizeFlag names what makes a kernel move more.
+func (j judgedKernels) sizeFlag() string {
+	if j.Benchmark() == spec.HBM {
+		return "arrays (--size)"
+	}
+	return "matrices (--rows)"
 }
 
 // published is the highest rate that others reported for the kernel on the device.
@@ -114,7 +123,7 @@ func (j judgedKernels) fused() []VerdictLine {
 	var worst *record.Kernel
 	for i := range j.Kernels {
 		k := &j.Kernels[i]
-		if k.Status != record.OK || k.Metrics.ToUnfused == nil {
+		if k.Status != record.OK || leftWrong(k) || k.Metrics.ToUnfused == nil {
 			continue
 		}
 		if gain.n == 0 || *k.Metrics.ToUnfused < gain.lo {
@@ -149,7 +158,7 @@ func (j judgedKernels) products() []VerdictLine {
 	best, vendor, full := j.bestProduct(), extent{}, extent{}
 	for i := range j.Kernels {
 		k := &j.Kernels[i]
-		if k.Status != record.OK {
+		if k.Status != record.OK || leftWrong(k) {
 			continue
 		}
 		if k.Metrics.ToVendor != nil {
@@ -181,7 +190,7 @@ func (j judgedKernels) bestProduct() *record.Kernel {
 	var best *record.Kernel
 	for i := range j.Kernels {
 		k := &j.Kernels[i]
-		if k.Status == record.OK && k.Metrics.Effective != nil && k.Role == record.Own && (best == nil || *k.Metrics.Effective > *best.Metrics.Effective) {
+		if k.Status == record.OK && !leftWrong(k) && k.Metrics.Effective != nil && k.Role == record.Own && (best == nil || *k.Metrics.Effective > *best.Metrics.Effective) {
 			best = k
 		}
 	}
