@@ -56,7 +56,7 @@ func rangeFills(s scene, c Chart, i int) []fill {
 	return out
 }
 
-// rangeLabel names the shaded areas once, beside one of the wider places, where it
+// rangeLabel names the shaded areas once, beside a place that is not narrow, where it
 // hides the fewest points: at the left above the fast end, or beneath the slow end.
 func rangeLabel(s scene, c Chart, f format) []label {
 	most := 0.0
@@ -69,7 +69,7 @@ func rangeLabel(s scene, c Chart, f format) []label {
 	least := 0
 	for _, one := range c.Series {
 		for _, p := range one.Points {
-			if !p.bracketed() || p.Fast-p.Slow < most/2 {
+			if !p.bracketed() || p.Fast-p.Slow < most/4 {
 				continue
 			}
 			for _, l := range besideRange(s, p, f) {
