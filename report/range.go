@@ -139,7 +139,7 @@ func rangeNote(c Chart, rec *record.Record) string {
 // where there is no bracket, or it moves nothing.
 func settingRange(d *advice.Document) *Band {
 	b := d.Bracket
-	if b == nil || !(b.Lo < b.Hi) {
+	if b == nil || b.Lo >= b.Hi {
 		return nil
 	}
 	return &Band{Lo: b.Lo, Hi: b.Hi, Label: rangeName + " " + d.Range()}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"math"
 	"strings"
 	"testing"
 
@@ -63,7 +62,7 @@ func TestVerdictComparesWithPublished(t *testing.T) {
 	published := publishedOf(rec)
 	most := 0.0
 	for _, p := range published {
-		most = math.Max(most, p.Rates["copy"])
+		most = max(most, p.Rates["copy"])
 	}
 	require.Positive(t, most, "something is published of this GPU")
 	require.Contains(t, only(t, JudgeKernels(rec), KindBandwidth).Text, part(*k.Metrics.Rate/most)+" of published (")

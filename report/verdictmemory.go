@@ -86,7 +86,7 @@ func (j judgedKernels) published(k *record.Kernel) (rate float64, tool string) {
 // slowDevice names the GPU that loses most against the median GPU at the best kernel.
 func (j judgedKernels) slowDevice() []VerdictLine {
 	best, _ := j.bestKernel()
-	if best == nil {
+	if best == nil || best.Case() == "" || len(j.World.Devices) < 2 {
 		return nil
 	}
 	var rates []float64
