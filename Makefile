@@ -126,12 +126,13 @@ system-test-browser: build ## The built binary's report in Chromium
 	if [ "$$code" != 1 ]; then echo "a sweep that hangs exited with $$code, not 1"; exit 1; fi; \
 	bin/zbench hbm --backend loopback --size 8M --max-time 0.02 --sweep --out "$$out/hbm" > "$$out/stdout"; \
 	bin/zbench kernels rmsnorm --backend loopback --rows 3 --hidden 64,4097 --out "$$out/norm" > "$$out/stdout"; \
+	bin/zbench kernels muon --backend loopback --shape 65x130x2 --shape 96x40 --out "$$out/muon" > "$$out/stdout"; \
 	bin/zbench collectives --nodes 128 --scale 1,2,4 --groups 2,4,8 --strides 2,8 --out "$$out/scale" > "$$out/stdout"; \
 	bin/zbench import bench/peers/testdata/algo_proto.log --out "$$out/import" > "$$out/stdout"; \
 	axe=$$(scripts/axe.sh); \
-	mkdir "$$out/pages"; ZBENCH_PAGES="$$out/pages" $(GO) test -count=1 -run 'NormPage|StreamPage' ./report; \
-	cd test/browser && for page in hbm/report norm/report pages/hbm-timed-true pages/rmsnorm-timed-true pages/rmsnorm-timed-false; do \
-		ZBENCH_AXE="$$axe" ZBENCH_REPORT="$$out/$$page.html" $(GO) test -count=1 -run 'TestLooks|TestAxe$$' ./... || exit 1; \
+	mkdir "$$out/pages"; ZBENCH_PAGES="$$out/pages" $(GO) test -count=1 -run 'NormPage|StreamPage|MuonPage$$' ./report; \
+	cd test/browser && for page in hbm/report norm/report muon/report pages/hbm-timed-true pages/rmsnorm-timed-true pages/rmsnorm-timed-false pages/muon-timed; do \
+		ZBENCH_AXE="$$axe" ZBENCH_REPORT="$$out/$$page.html" $(GO) test -count=1 -run 'TestLooks|TestAxe$$|TestFirst' ./... || exit 1; \
 	done && \
 	ZBENCH_AXE="$$axe" ZBENCH_REPORT="$$out/run/report.html" $(GO) test -count=1 ./... && \
 	for page in hung import scale; do \

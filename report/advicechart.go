@@ -28,21 +28,21 @@ func adviceChart(d *advice.Document) Chart {
 		}
 		c.Series[0].Points = append(c.Series[0].Points, settingPoint(d, &x))
 	}
-	mark := func(name string, x *recommend.Candidate) {
+	mark := func(name, amount string, x *recommend.Candidate) {
 		if x != nil && x.Elements > 0 {
-			c.Series = append(c.Series, Series{Name: name + " " + d.Amount(x.Elements), Points: []Point{settingPoint(d, x)}})
+			c.Series = append(c.Series, Series{Name: name + " " + amount, Points: []Point{settingPoint(d, x)}})
 		}
 	}
 	use := "use"
 	if a.Keep {
 		use = "keep"
 	}
-	mark(use, a.Best)
+	mark(use, amountOf(d), a.Best)
 	if a.Default != nil && (a.Default.Elements != a.Elements || a.Default.Step != a.Best.Step) {
-		mark("default", a.Default)
+		mark("default", d.Amount(a.Default.Elements), a.Default)
 	}
 	if a.Current != nil && *a.Current != *a.Best {
-		mark("yours", a.Current)
+		mark("yours", d.Amount(a.Current.Elements), a.Current)
 	}
 	within := advice.Share(recommend.PlateauWidth)
 	c.Band = &Band{Lo: a.Plateau.Lo, Hi: a.Plateau.Hi, Label: "within " + within}
@@ -51,9 +51,13 @@ func adviceChart(d *advice.Document) Chart {
 			c.Band.Others = append(c.Band.Others, Stretch{r.Lo, r.Hi})
 		}
 	}
+	c.Range = settingRange(d)
 	c.Notes = []string{
 		"Every setting that costs at most " + within + ", as measured and on average over slower networks and other computation, is shaded.",
 		"The line is the step time with the curve and the computation as given (computation and the communication it does not hide), as percent over the shortest.",
+	}
+	if text := settingRangeNote(d); text != "" {
+		c.Notes = append(c.Notes, text)
 	}
 	if top := costTop(c); slices.ContainsFunc(c.Series[0].Points, func(p Point) bool { return p.Value > top }) {
 		c.Notes = append(c.Notes, "Settings that cost more than "+percent(top)+" lie above the axis; the table has them.")
@@ -195,6 +199,9 @@ func describeSetting(c Chart) string {
 		for _, x := range append([]Stretch{{c.Band.Lo, c.Band.Hi}}, c.Band.Others...) {
 			said = append(said, fmt.Sprintf("%s from %s to %s elements.", c.Band.Label, unit.Number(float64(x.Lo)), unit.Number(float64(x.Hi))))
 		}
+	}
+	if c.Range != nil {
+		said = append(said, capital(c.Range.Label)+" elements.")
 	}
 	if c.Mark != "" {
 		said = append(said, c.Mark+".")

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"cmp"
+
 	"zbench/bench/advice"
 	"zbench/bench/recommend"
 	"zbench/bench/table"
@@ -13,14 +15,14 @@ const (
 	manyRows = 90
 )
 
-// adviceBlocks are a recommendation: the sentence, the plot, the settings, how to
-// write the best, and the reasons. A refusal has what to do instead.
-func adviceBlocks(d *advice.Document) []Block {
+// adviceBlocks are a recommendation: the sentence, what its assumptions leave out, the
+// plot, the settings, how to write the best, and the reasons. folder has the record. A refusal has what to do instead.
+func adviceBlocks(d *advice.Document, folder string) []Block {
 	if d == nil {
 		return nil
 	}
 	a := &d.Answer
-	out := []Block{Paragraph{"answer", said(d.Sentence)}}
+	out := append([]Block{Paragraph{"answer", said(d.Sentence)}}, listed("", d.Caveats)...)
 	reasons := d.Reasons()
 	switch {
 	case a.Verdict == recommend.Recommended:
@@ -43,7 +45,7 @@ func adviceBlocks(d *advice.Document) []Block {
 	if len(others) > 0 {
 		out = append(out, Details{"The same setting for other launchers", others})
 	}
-	out = append(out, whatIf(d)...)
+	out = append(out, whatIf(d, folder)...)
 	var why []Block
 	for _, r := range reasons {
 		why = append(append(why, Heading{said(r.Title)}), listed("", r.Lines)...)
@@ -58,17 +60,16 @@ func adviceBlocks(d *advice.Document) []Block {
 	return append(append(out, why...), Details{"What was asked", []Block{asked}})
 }
 
-// whatIf are the answers to other questions, and the command for the user's own model;
-// nothing where the user asked.
-func whatIf(d *advice.Document) []Block {
+// whatIf are the answers to other questions, and the command for the user's own model,
+// which reads the record in folder; nothing where the user asked.
+func whatIf(d *advice.Document, folder string) []Block {
 	if !d.IsAssumed() || len(d.WhatIf) == 0 {
 		return nil
 	}
-	return []Block{
+	out := []Block{
 		Sheet{Label: "Other models and batch sizes", Caption: "Other models and batch sizes, from the same curves", Table: d.WhatIfTable()},
-		Heading{said("For your own model")},
-		Code{"command for your own model", advice.Command("DIR")},
 	}
+	return append(out, Heading{said("For your own model")}, Code{"command for your own model", advice.Command(cmp.Or(folder, "."))})
 }
 
 // settings is a table of settings; the one to use stands out.

@@ -45,6 +45,8 @@ type Chart struct {
 	Roofs    []Roof
 	// Band shades a stretch of the sizes; nil is none.
 	Band *Band
+	// Range is the stretch of settings that the model's bracket leaves open; nil is none.
+	Range *Band
 	// Short is true for one chart of several alike, which is drawn less high in a page.
 	Short bool
 	// Look is the first series' place in the looks, so that a chart of one
@@ -75,6 +77,8 @@ type Point struct {
 	Words string
 	// Burst is the time in a burst beside that of a launch alone; 0 for none.
 	Burst float64
+	// Slow and Fast are the bus bandwidths at the two ends of the model; both 0 for none.
+	Slow, Fast float64
 	// N, Min, Max and P95 describe the distribution; 0 where not known.
 	N             int
 	Min, Max, P95 float64
@@ -117,6 +121,9 @@ func (p Point) Text(q Quantity) string {
 	if p.Bounded {
 		s += " [" + q.Format(p.Lo) + ", " + q.Format(p.Hi) + "]"
 	}
+	if p.bracketed() {
+		s += ", " + rangeName + " " + q.Format(p.Slow) + " to " + q.Format(p.Fast)
+	}
 	if p.Burst > 0 {
 		s += ", in a burst " + q.Format(p.Burst)
 	}
@@ -152,6 +159,7 @@ func points(c curve, q Quantity) []Point {
 		switch {
 		case q == BusBW:
 			p.Value, known = busBWOf(r)
+			p.bracket(r)
 			if t.bounded {
 				p.Lo, p.Hi = p.Value*(t.median/t.hi), p.Value*(t.median/t.lo)
 			}

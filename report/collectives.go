@@ -19,6 +19,8 @@ type Extras struct {
 	Advice *advice.Document
 	// Command reproduces the record; empty leaves the section out.
 	Command string
+	// Folder is the name of the record's folder, for commands that read it.
+	Folder string
 }
 
 // Collectives is the report of a sweep of collectives or of an import. A record with
@@ -39,7 +41,7 @@ func Collectives(rec *record.Record, x Extras) *Document {
 	drawn, note := drawnCurves(curves)
 	d.glance(rec, drawn)
 	d.curves(rec, drawn, note, x)
-	d.add("advice", "Bucket size to set", adviceBlocks(x.Advice)...)
+	d.add("advice", "Bucket size to set", adviceBlocks(x.Advice, x.Folder)...)
 	late := d.add
 	if !slices.ContainsFunc(Late(rec), func(l Lateness) bool { return len(l.Late) > 0 }) {
 		late = d.fold
@@ -87,11 +89,12 @@ func (d *Document) curves(rec *record.Record, drawn []curve, note string, x Extr
 	}
 	d.add("charts", "Bus bandwidth by message size", plots(charts(rec, drawn, BusBW, note, x.Knees, adviceBand(x.Advice)))...)
 	d.add("scaling", "Scaling by number of ranks", scalingBlocks(rec, drawn)...)
-	times := charts(rec, drawn, Time, note, nil, nil)
+	times := plots(charts(rec, drawn, Time, note, nil, nil))
 	if hasIsolated(rec) {
-		times = append(times, charts(rec, drawn, Alone, note, nil, nil)...)
+		// A second chart of the same sizes, beside which few need it.
+		times = append(times, Details{"Time of one launch alone", plots(charts(rec, drawn, Alone, note, nil, nil))})
 	}
-	add("times", "Time by message size", plots(times)...)
+	add("times", "Time by message size", times...)
 	if spreads := distributions(rec, drawn); len(spreads) > 0 {
 		add("spreads", "How launches alone vary", Paragraph{"small", said("Per size: thin line from the fastest to the slowest launch, short lines at the median and the 95th percentile, wide bar over the interval that bounds the median with at least 95 % confidence.")}, Strips(spreads))
 	}

@@ -182,8 +182,8 @@ func lateBlocks(rec *record.Record) []Block {
 		}
 		looked := fmt.Sprintf("%s of %s", plural(int64(l.Launches), "launch"), plural(int64(l.Results), "result"))
 		if len(l.Late) == 0 {
-			out = append(out, Paragraph{Text: said(fmt.Sprintf("Nobody: %s were looked at, and no rank came last more often than chance explains while the others waited %s or %s of the time. "+
-				"The ranks differ by %s (median).", looked, timeLabel(lateSeconds), percent(lateShare), unit.Seconds(l.Spread)))})
+			out = append(out, Paragraph{Text: said(fmt.Sprintf("No rank is late. In %s no rank came last more often than chance explains while the others waited at least %s or %s of the launch. "+
+				"The ranks of a launch differ by %s (median).", looked, timeLabel(lateSeconds), percent(lateShare), unit.Seconds(l.Spread)))})
 			continue
 		}
 		out = append(out, Paragraph{Text: said(looked + " were looked at; by chance every rank comes last in " + percent(1/float64(l.World.Ranks)) + " of them.")})

@@ -70,7 +70,9 @@ func layOut(c Chart, f format) scene {
 	if c.Band != nil {
 		s.layers = append(s.layers, bandLabel(s, c, f))
 	}
+	s.layers = append(s.layers, settingRangeLayers(s, c, f)...)
 	s.layers = append(s.layers, layer{series: -1, part: partLabel, texts: roofLabels(s, c, f)})
+	s.layers = append(s.layers, layer{series: -1, part: partLabel, texts: rangeLabel(s, c, f)})
 	if c.Empty() {
 		mid := vec{(s.plot.left + s.plot.right) / 2, (s.plot.top + s.plot.bottom) / 2}
 		s.layers = append(s.layers, layer{series: -1, texts: []label{
@@ -108,6 +110,7 @@ func valueAxis(c Chart, height, font float64) axis {
 			if p.Bounded {
 				lo, hi = min(lo, p.Lo), max(hi, p.Hi)
 			}
+			hi = max(hi, p.Fast)
 			if p.Burst > 0 {
 				lo, hi = min(lo, p.Burst), max(hi, p.Burst)
 			}
@@ -218,7 +221,7 @@ const mostDots = 60
 
 // curveLayer is the line of a series, its interval bars and its markers.
 func curveLayer(s scene, c Chart, i int, f format) layer {
-	l := layer{series: i}
+	l := layer{series: i, fills: rangeFills(s, c, i)}
 	role := seriesRole(i)
 	line := stroke{role: role, width: f.font * 0.14, dash: dashOf(i)}
 	burst := stroke{role: role, width: 1}

@@ -2,6 +2,8 @@ package report
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,6 +18,9 @@ func muonPage(t *testing.T, rec *record.Record) string {
 	t.Helper()
 	var b bytes.Buffer
 	require.NoError(t, WriteHTML(&b, Muon(rec, "zbench kernels muon --shape 8x4")))
+	if dir := os.Getenv("ZBENCH_PAGES"); dir != "" && !rec.Emulated() { // for the eye, and for a browser
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "muon-timed.html"), b.Bytes(), 0o600))
+	}
 	return b.String()
 }
 
@@ -41,7 +46,8 @@ func TestMuonPage(t *testing.T) {
 	again.Kernel = muon.Iteration
 	rec := muonOf(muonRow(8, "8x4", 0.01), again, muonRow(9, "9x4", 0.02))
 	page := muonPage(t, rec)
-	parts := strings.Split(page, "<section ")
+	_, main, _ := strings.Cut(page, "<main")
+	parts := strings.Split(main, "<section ")
 	require.Len(t, parts, 5, "two shapes, the set-up, the command")
 	require.Contains(t, parts[1], "8x4")
 	require.NotContains(t, parts[1], "9x4")

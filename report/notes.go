@@ -38,6 +38,9 @@ func notesOf(c Chart, rec *record.Record) []string {
 	case hollow:
 		notes = append(notes, "All points are extrapolated (hollow markers): "+unmeasured+".")
 	}
+	if text := rangeNote(c, rec); text != "" {
+		notes = append(notes, text)
+	}
 	if text := kneeNote(c); text != "" {
 		notes = append(notes, text)
 	}

@@ -68,6 +68,12 @@ func (p pngPainter) layer(l layer) {
 		p.canvas.SetColor(rgb(light(a.role)))
 		p.canvas.Fill(p.outline([]vec{{b.left, b.top}, {b.right, b.top}, {b.right, b.bottom}, {b.left, b.bottom}}, true))
 	}
+	for _, a := range l.fills {
+		own := rgb(light(a.role))
+		own.A = uint8(math.Round(shine * 0xff))
+		p.canvas.SetColor(own)
+		p.canvas.Fill(p.outline(a.points, true))
+	}
 	for _, s := range l.lines {
 		p.stroke(s)
 	}
@@ -152,10 +158,10 @@ func (p pngPainter) text(t label) {
 }
 
 // rgb reads a colour of the palette, "#rrggbb".
-func rgb(s string) color.Color {
+func rgb(s string) color.NRGBA {
 	b, err := hex.DecodeString(s[min(1, len(s)):])
 	if err != nil || len(b) != 3 {
-		return color.Black
+		return color.NRGBA{A: 0xff}
 	}
 	return color.NRGBA{R: b[0], G: b[1], B: b[2], A: 0xff}
 }

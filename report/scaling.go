@@ -169,6 +169,7 @@ func scalingCharts(rec *record.Record, all []scaling) []Chart {
 			for _, w := range s.worlds {
 				r := w.bySize[size]
 				p := Point{Bytes: int64(w.ranks), Value: *r.BusBW, Extrapolated: r.Extrapolated}
+				p.bracket(r)
 				p.Words = unit.Rate(p.Value) + ", " + percent(share(p.Value, s.best(size))) + " of the best, " + w.text()
 				one.Points = append(one.Points, p)
 			}

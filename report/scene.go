@@ -24,6 +24,7 @@ type layer struct {
 	// lines and band move along, label hides; empty stays.
 	part  string
 	areas []area
+	fills []fill
 	lines []stroke
 	dots  []dot
 	texts []label

@@ -64,7 +64,7 @@ func (p *svgPainter) key(l layer, width, height float64) string {
 }
 
 func (p *svgPainter) layer(l layer) {
-	if len(l.areas)+len(l.lines)+len(l.dots)+len(l.texts) == 0 {
+	if len(l.areas)+len(l.fills)+len(l.lines)+len(l.dots)+len(l.texts) == 0 {
 		return
 	}
 	p.b.WriteString("<g")
@@ -82,6 +82,9 @@ func (p *svgPainter) layer(l layer) {
 			fmt.Fprintf(&p.b, ` rx="%s"`, num(a.round))
 		}
 		p.b.WriteString("/>")
+	}
+	for _, a := range l.fills {
+		fmt.Fprintf(&p.b, `<path%s fill-opacity="%s" d="%s"/>`, p.filled(a.role), exact(shine), path(a.points, true))
 	}
 	for _, s := range l.lines {
 		p.stroke(s)

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"io"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -31,10 +32,11 @@ func printRecord(s State, r sweepOutput, format string, quiet bool) error {
 	return err
 }
 
-// writeDrawn writes the files that follow from the record and the recommendation.
-func writeDrawn(dir *engine.Folder, rec *record.Record, d *advice.Document) error {
+// writeDrawn writes the files that follow from the record, which lies in folder, and from
+// the recommendation. The page has the folder's name, not its path on this machine.
+func writeDrawn(dir *engine.Folder, folder string, rec *record.Record, d *advice.Document) error {
 	answer := bucket.Knees(rec)
-	page := report.Collectives(rec, report.Extras{Knees: &answer, Advice: d, Command: reproduce(rec)})
+	page := report.Collectives(rec, report.Extras{Knees: &answer, Advice: d, Command: reproduce(rec), Folder: filepath.Base(folder)})
 	files := []struct {
 		name string
 		fill func(io.Writer) error

@@ -165,11 +165,11 @@ func (o *collectivesOptions) finish(s State, dir *engine.Folder, started time.Ti
 	}
 	if err != nil {
 		if !errors.Is(err, engine.ErrGone) {
-			_ = writeDrawn(dir, out.Record, nil) // as much as the disk takes; err says what happened
+			_ = writeDrawn(dir, dir.Path, out.Record, nil) // as much as the disk takes; err says what happened
 		}
 		return err
 	}
-	if err := writeDrawn(dir, out.Record, out.Advice); err != nil {
+	if err := writeDrawn(dir, dir.Path, out.Record, out.Advice); err != nil {
 		return err
 	}
 	if err := writeRun(dir, s, started); err != nil {

@@ -4,21 +4,16 @@ import (
 	"io"
 
 	"zbench/bench/bucket"
-	"zbench/bench/record"
-	"zbench/bench/table"
 	"zbench/internal/doctor"
-	"zbench/report"
 )
 
 // table is for a terminal.
 var _ = register(format{
 	name: "table", order: 1, readable: true,
 	collectives: writeSweepSummary,
-	kernels: func(s State, rec *record.Record) error {
-		return table.Text(s.Stdout, table.Terminal, report.KernelTables(rec)...)
-	},
-	advice: writeAdviceText,
-	knees:  func(s State, a bucket.Answer) error { return a.WriteText(s.Stdout) },
+	kernels:     writeKernelSummary,
+	advice:      writeAdviceText,
+	knees:       func(s State, a bucket.Answer) error { return a.WriteText(s.Stdout) },
 	doctor: func(s State, r doctor.Report) error {
 		return r.Text(s.Stdout.unescaped(), doctor.Style{Width: s.Stdout.Width, Colour: s.coloured(s.Stdout)})
 	},

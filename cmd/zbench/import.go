@@ -106,7 +106,7 @@ func keepImport(s State, rec *record.Record, started time.Time, out, format stri
 			return err
 		}
 	}
-	if err := writeDrawn(dir, rec, d); err != nil {
+	if err := writeDrawn(dir, dir.Path, rec, d); err != nil {
 		return err
 	}
 	if err := writeRun(dir, s, started); err != nil {

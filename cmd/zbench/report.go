@@ -79,5 +79,5 @@ func drawCollectives(s State, dir *engine.Folder, rec *record.Record, path, file
 			return err
 		}
 	}
-	return writeDrawn(dir, rec, d)
+	return writeDrawn(dir, filepath.Dir(file), rec, d)
 }

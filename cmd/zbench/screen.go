@@ -8,6 +8,7 @@ import (
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
 	"zbench/bench/plain"
+	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/report"
 )
@@ -196,15 +197,31 @@ func whatIf(x advice.WhatIf) string {
 	return text
 }
 
+// verdict adds what a record comes to, with what to do next.
+func (s *screen) verdict(v report.Verdict) {
+	for _, l := range v.Lines {
+		s.fold(verdictColours[l.Severity], l.Text, "", "  ")
+		if l.Hint != "" {
+			s.fold(dim, l.Hint, "  → ", "    ")
+		}
+	}
+}
+
+// writeKernelSummary writes the tables of hbm or of kernels, and the verdict last.
+func writeKernelSummary(s State, rec *record.Record) error {
+	if err := table.Text(s.Stdout, table.Terminal, report.KernelTables(rec)...); err != nil {
+		return err
+	}
+	out := &screen{width: s.Stdout.columns(), colour: s.coloured(s.Stdout)}
+	out.verdict(report.JudgeKernels(rec))
+	_, err := io.WriteString(s.Stdout.unescaped(), "\n"+out.String())
+	return err
+}
+
 // verdictText is the verdict on the record, faults first and the recommendation last.
 func verdictText(s State, to Stream, r sweepOutput) string {
 	out := &screen{width: to.columns(), colour: s.coloured(to)}
-	for _, l := range report.Judge(r.Record, r.advice).Lines {
-		out.fold(verdictColours[l.Severity], l.Text, "", "  ")
-		if l.Hint != "" {
-			out.fold(dim, l.Hint, "  → ", "    ")
-		}
-	}
+	out.verdict(report.Judge(r.Record, r.advice))
 	if r.folder != "" && r.advice.IsAssumed() {
 		out.command("Your own model: ", advice.Command(r.folder))
 	}

@@ -7,8 +7,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestFirstScreen checks that what to set, how far to trust it and that the times are
-// simulated is seen without scrolling, in a small window too.
+// TestFirstScreen checks that what to set, or of kernels whether the data are right, how
+// far to trust it and that the times are simulated is seen without scrolling, in a small
+// window too.
 func TestFirstScreen(t *testing.T) {
 	browser := start(t)
 	for _, width := range []int64{1280, 400} {
@@ -18,7 +19,8 @@ func TestFirstScreen(t *testing.T) {
 		}
 		bad := evaluate[[]string](t, tab, `(function () {
 			var bad = [], chips = Array.from(document.querySelectorAll(".verdict .chips div"));
-			var want = ["Bucket size"];
+			var kernels = /^(Memory bandwidth|rmsnorm|layernorm|Muon) /.test(document.querySelector("h1").innerText);
+			var want = kernels ? ["Data"] : ["Bucket size"];
 			if (document.querySelector("figure#bucket")) want.push("Confidence");
 			if (document.title.includes("SIMULATED")) want.push("SIMULATED");
 			want.forEach(function (w) {

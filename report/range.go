@@ -1,0 +1,174 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/advice"
+	"zbench/bench/record"
+)
+
+// rangeName is what the stretch between both ends of a model is called in a chart.
+const rangeName = "model's range"
+
+// fill is an area between two lines, in the colour of a role that shines through.
+type fill struct {
+	role   string
+	points []vec
+}
+
+// shine is how opaque a fill is: six of them on one another leave the grid visible.
+const shine = 0.13
+
+// bracket sets between which bus bandwidths the model puts a result.
+func (p *Point) bracket(r *record.Result) {
+	lo, hi, ok := r.BusBWBounds()
+	if ok && BusBW.drawable(lo) && BusBW.drawable(hi) && lo < hi {
+		p.Slow, p.Fast = lo, hi
+	}
+}
+
+// bracketed tells whether the model gives the point two ends.
+func (p Point) bracketed() bool { return p.Fast > p.Slow }
+
+// rangeFills are the areas between the slow and the fast end of the model, one for
+// each stretch of neighbouring points that have them.
+func rangeFills(s scene, c Chart, i int) []fill {
+	var out []fill
+	var slow, fast []vec
+	end := func() {
+		if len(slow) > 1 {
+			slices.Reverse(slow)
+			out = append(out, fill{seriesRole(i), append(fast, slow...)})
+		}
+		slow, fast = nil, nil
+	}
+	for _, p := range c.Series[i].Points {
+		if !p.bracketed() {
+			end()
+			continue
+		}
+		slow = append(slow, s.at(float64(p.Bytes), p.Slow))
+		fast = append(fast, s.at(float64(p.Bytes), p.Fast))
+	}
+	end()
+	return out
+}
+
+// rangeLabel names the shaded areas once, beside a place that is not narrow, where it
+// hides the fewest points: at the left above the fast end, or beneath the slow end.
+func rangeLabel(s scene, c Chart, f format) []label {
+	most := 0.0
+	for _, one := range c.Series {
+		for _, p := range one.Points {
+			most = max(most, p.Fast-p.Slow)
+		}
+	}
+	var best []label
+	least := 0
+	for _, one := range c.Series {
+		for _, p := range one.Points {
+			if !p.bracketed() || p.Fast-p.Slow < most/4 {
+				continue
+			}
+			for _, l := range besideRange(s, p, f) {
+				cost, free := 2*hides(l.bounds(), s, -1), l.bounds().inside(s.plot)
+				if shaded(s, l.bounds()) {
+					cost++
+				}
+				free = free && !slices.ContainsFunc(s.labels(), func(o label) bool { return l.bounds().touches(o.bounds()) })
+				if free && (best == nil || cost < least) {
+					best, least = []label{l}, cost
+				}
+			}
+		}
+	}
+	return best // without a place the note beneath the chart says it
+}
+
+// shaded tells whether a corner of a box lies in a fill.
+func shaded(s scene, b box) bool {
+	corners := []vec{{b.left, b.top}, {b.right, b.top}, {b.right, b.bottom}, {b.left, b.bottom}}
+	for _, l := range s.layers {
+		for _, f := range l.fills {
+			if slices.ContainsFunc(corners, f.holds) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// holds tells whether a point lies in the area: a ray from it crosses the outline an odd
+// number of times.
+func (f fill) holds(p vec) bool {
+	in := false
+	for i, a := range f.points {
+		b := f.points[(i+1)%len(f.points)]
+		if (a.y > p.y) != (b.y > p.y) && p.x < a.x+(p.y-a.y)/(b.y-a.y)*(b.x-a.x) {
+			in = !in
+		}
+	}
+	return in
+}
+
+// besideRange are the places of a label of a point's range.
+func besideRange(s scene, p Point, f format) []label {
+	fast, slow := s.at(float64(p.Bytes), p.Fast), s.at(float64(p.Bytes), p.Slow)
+	l := label{role: "muted", text: rangeName, size: f.font, anchor: end, halo: true, at: vec{fast.x - f.font, fast.y}}
+	beneath := l
+	beneath.at = vec{slow.x, slow.y + f.font*1.6}
+	return []label{l, beneath}
+}
+
+// rangeNote says what the shaded areas of a chart are; empty where it has none.
+func rangeNote(c Chart, rec *record.Record) string {
+	shaded := slices.ContainsFunc(c.Series, func(s Series) bool { return slices.ContainsFunc(s.Points, Point.bracketed) })
+	if !shaded {
+		return ""
+	}
+	text := "Shaded: between the slow and the fast end of the model"
+	if rec.Fabric != nil && rec.Fabric.Bracket != nil {
+		text += fmt.Sprintf(", whose latency (R) at %s is not measured and bracketed %.0f ×", plural(int64(rec.World.Nodes), "node"), rec.Fabric.Bracket.Factor)
+	}
+	return text + "."
+}
+
+// settingRange is between which settings the model's bracket moves the answer; nil
+// where there is no bracket, or it moves nothing.
+func settingRange(d *advice.Document) *Band {
+	b := d.Bracket
+	if b == nil || b.Lo >= b.Hi {
+		return nil
+	}
+	return &Band{Lo: b.Lo, Hi: b.Hi, Label: rangeName + " " + d.Range()}
+}
+
+// settingRangeLayers draw the range as a line with its two ends and its name, beneath
+// the rows of the settings' names.
+func settingRangeLayers(s scene, c Chart, f format) []layer {
+	if c.Range == nil {
+		return nil
+	}
+	p := s.plot
+	y := p.top + f.font*(1.3*float64(len(c.Series))+1.2)
+	left := min(max(p.left, s.at(float64(c.Range.Lo), 1).x), p.right)
+	right := max(min(p.right, s.at(float64(c.Range.Hi), 1).x), left)
+	l := layer{series: -1, part: partBand, lines: []stroke{{role: "text", points: []vec{{left, y}, {right, y}}, width: 1.6}}}
+	for _, x := range []float64{left, right} {
+		l.lines = append(l.lines, stroke{role: "text", points: []vec{{x, y - f.font*0.4}, {x, y + f.font*0.4}}, width: 1.6})
+	}
+	half := textWidth(c.Range.Label, f.font, false) / 2
+	name := label{role: "text", text: c.Range.Label, size: f.font, anchor: middle, halo: true}
+	name.at = vec{min(max((left+right)/2, p.left+half), p.right-half), y + f.font*1.4}
+	return []layer{l, {series: -1, part: partLabel, texts: []label{name}}}
+}
+
+// settingRangeNote says what moves the answer between both ends.
+func settingRangeNote(d *advice.Document) string {
+	if settingRange(d) == nil {
+		return ""
+	}
+	return "The line across is the " + rangeName + ": from its fast to its slow end the best size lies between " + strings.Replace(d.Range(), " to ", " and ", 1) + " elements."
+}

@@ -1,0 +1,217 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/plain"
+	"zbench/bench/record"
+	"zbench/bench/spec"
+)
+
+// Kinds of lines of hbm and of kernels.
+const (
+	KindSlowDevice = "slow_device"
+	KindBandwidth  = "bandwidth"
+	KindFused      = "fused"
+	KindProduct    = "product"
+	KindNotTimed   = "not_timed"
+	KindHostMemory = "host_memory"
+)
+
+// unsureShare is the part of the cases that must miss the precision for low confidence.
+const unsureShare = 0.5
+
+// JudgeKernels says what a record of hbm or of kernels comes to, in the order of
+// [Judge]: what is wrong first, then the best figure beside the peak and what others
+// published, then how far to believe it.
+func JudgeKernels(rec *record.Record) Verdict {
+	var v Verdict
+	j := judgedKernels{rec}
+	finds := []func(judgedKernels) []VerdictLine{
+		judgedKernels.failed, judgedKernels.wrongData, judgedKernels.interrupted, judgedKernels.slowDevice,
+	}
+	for _, find := range finds {
+		v.Lines = append(v.Lines, find(j)...)
+	}
+	if len(v.Faults()) == 0 {
+		v.Lines = append(v.Lines, j.noFault()...)
+	}
+	figures := judgedKernels.bandwidth
+	if rec.Benchmark() == spec.Muon {
+		figures = judgedKernels.products
+	}
+	v.Lines = append(v.Lines, figures(j)...)
+	v.Lines = append(v.Lines, j.fused()...)
+	v.Lines = append(v.Lines, j.confidence()...)
+	v.Lines = append(v.Lines, j.label()...)
+	return v
+}
+
+// judgedKernels is a record of hbm or of kernels.
+type judgedKernels struct{ *record.Record }
+
+// count is how many rows ended so, and the first of them.
+func (j judgedKernels) count(s record.Status) (n int, first *record.Kernel) {
+	for i := range j.Kernels {
+		if k := &j.Kernels[i]; k.Status == s {
+			n++
+			if first == nil {
+				first = k
+			}
+		}
+	}
+	return n, first
+}
+
+// share is a number of rows as part of all.
+func (j judgedKernels) share(n int) float64 { return float64(n) / float64(max(1, len(j.Kernels))) }
+
+// name is a row in words.
+func (j judgedKernels) name(k *record.Kernel) string {
+	name := plain.Line(strings.TrimSpace(k.Kernel + " " + k.Dtype + " " + shapeText(k)))
+	if len(j.World.Devices) > 1 {
+		name += fmt.Sprintf(" on GPU %d", k.Device)
+	}
+	return name
+}
+
+func (j judgedKernels) failed() []VerdictLine {
+	n, first := j.count(record.Failed)
+	if n == 0 {
+		return nil
+	}
+	return []VerdictLine{{
+		Kind: KindFailed, Severity: VerdictBad, Share: j.share(n),
+		Text: fmt.Sprintf("Failed: %d of %s. First, %s: %s", n, plural(int64(len(j.Kernels)), "case"), j.name(first), sentence(plain.Line(first.Reason))),
+	}}
+}
+
+// wrongData are the rows that left wrong elements, and the checks of Muon that found
+// more error than their bar.
+func (j judgedKernels) wrongData() []VerdictLine {
+	n, first := 0, (*record.Kernel)(nil)
+	for i := range j.Kernels {
+		if k := &j.Kernels[i]; leftWrong(k) {
+			if n++; first == nil {
+				first = k
+			}
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("Wrong data in %d of %s: what they took means nothing. First, %s", n, plural(int64(len(j.Kernels)), "case"), j.name(first))
+	if first.Reason != "" {
+		text += ": " + plain.Line(first.Reason)
+	}
+	hint := "Run it again, then look at the memory's error counters."
+	if j.Benchmark() == spec.Muon {
+		hint = "The table of numerics names the check and its bar. Run it again with another --seed."
+	}
+	return []VerdictLine{{Kind: KindWrongData, Severity: VerdictBad, Share: j.share(n), Text: sentence(text), Hint: hint}}
+}
+
+// leftWrong tells that a row left wrong elements, or more error than a check's bar.
+func leftWrong(k *record.Kernel) bool {
+	return k.Status == record.WrongData || k.Verified.State == record.VerifiedWrong || slices.ContainsFunc(k.Verified.Checks, func(c record.Check) bool { return !c.OK() })
+}
+
+func (j judgedKernels) interrupted() []VerdictLine {
+	n, _ := j.count(record.Interrupted)
+	if n == 0 {
+		return nil
+	}
+	return []VerdictLine{{
+		Kind: KindInterrupted, Severity: VerdictWarning, Share: j.share(n),
+		Text: fmt.Sprintf("Interrupted: %d of %s did not finish.", n, plural(int64(len(j.Kernels)), "case")),
+	}}
+}
+
+// noFault says what was checked.
+func (j judgedKernels) noFault() []VerdictLine {
+	ok, verified := 0, 0
+	for i := range j.Kernels {
+		if k := &j.Kernels[i]; k.Status == record.OK {
+			ok++
+			if k.Verified.State == record.VerifiedOK {
+				verified++
+			}
+		}
+	}
+	if ok == 0 {
+		return []VerdictLine{{Kind: KindFailed, Severity: VerdictWarning, Text: "Nothing was measured: no case ended ok."}}
+	}
+	text := fmt.Sprintf("No fault in %s: %s verified", plural(int64(ok), "case"), comma(int64(verified)))
+	if rest := ok - verified; rest > 0 {
+		text += ", " + comma(int64(rest)) + " not"
+	}
+	return []VerdictLine{{Kind: KindNoFault, Severity: VerdictGood, Text: text + "."}}
+}
+
+// timed are the rows with a time, and how many of them miss the precision that was
+// asked for: the interval of the median is wider, not known, or the passes differ.
+func (j judgedKernels) timed() (timed, missed int, precision float64) {
+	if j.OfKernels() {
+		precision = j.Spec.Kernels.Precision
+	}
+	for i := range j.Kernels {
+		k := &j.Kernels[i]
+		if k.Timing == nil || k.Timing.Seconds == nil {
+			continue
+		}
+		timed++
+		s := k.Timing.Seconds
+		wide := s.Lo == nil || s.Hi == nil || (*s.Hi-*s.Lo)/2 > precision*s.Median
+		if wide || slices.ContainsFunc(k.Warnings, func(w record.Warning) bool { return w.Code == "drift" }) {
+			missed++
+		}
+	}
+	return timed, missed, precision
+}
+
+// level is how far the times can be believed; empty where there are none.
+func (j judgedKernels) level() string {
+	timed, missed, _ := j.timed()
+	switch {
+	case timed == 0:
+		return ""
+	case onLoopback(j.Record) || float64(missed) >= unsureShare*float64(timed):
+		return "low"
+	case missed > 0:
+		return "medium"
+	}
+	return "high"
+}
+
+func (j judgedKernels) confidence() []VerdictLine {
+	level := j.level()
+	if level == "" {
+		return nil
+	}
+	timed, missed, precision := j.timed()
+	l := VerdictLine{Kind: KindConfidence, Text: fmt.Sprintf("Confidence %s: the median of every case is known to %s.", level, part(precision))}
+	if missed > 0 {
+		l.Severity = VerdictWarning
+		l.Text = fmt.Sprintf("Confidence %s: in %d of %s the median is not known to %s, or the two passes differ.", level, missed, plural(int64(timed), "case"), part(precision))
+		l.Hint = "Look for other work on this device; raise --max-time."
+	}
+	return []VerdictLine{l}
+}
+
+// label says of what the figures are, where they are not of a GPU.
+func (j judgedKernels) label() []VerdictLine {
+	kinds := map[string]VerdictLine{
+		record.HostMemory: {Kind: KindHostMemory, Text: "HOST MEMORY: figures of this host's CPUs and memory, not of a GPU."},
+		record.OnLoopback: {Kind: KindSimulated, Text: "SIMULATED: the loopback's clock, not hardware, decided these times."},
+		record.Checked:    {Kind: KindNotTimed, Text: "EMULATED: the loopback ran the kernels thread by thread; results are checked, nothing is timed."},
+	}
+	for _, d := range j.World.Devices {
+		if l, is := kinds[d.Kind]; is {
+			l.Severity = VerdictWarning
+			return []VerdictLine{l}
+		}
+	}
+	return nil
+}

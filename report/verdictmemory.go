@@ -1,0 +1,223 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"zbench/bench/muon"
+	"zbench/bench/plain"
+	"zbench/bench/record"
+	"zbench/bench/spec"
+	"zbench/bench/unit"
+)
+
+// slowDeviceShare is how much bandwidth a GPU loses against the median of the GPUs to be
+// worth a line.
+const slowDeviceShare = 0.05
+
+// bestKernel is the row of the highest bandwidth, of the memory itself where any row
+// is of that; a size of a sweep, a point of a tuning and what others would do are none.
+func (j judgedKernels) bestKernel() (best *record.Kernel, ofMemory bool) {
+	for i := range j.Kernels {
+		k := &j.Kernels[i]
+		switch k.Role {
+		case record.SizeSweep, record.Tune, record.Unfused, record.Copy:
+			continue
+		}
+		if k.Status != record.OK || leftWrong(k) || k.Metrics.Rate == nil || k.LaunchBound() {
+			continue
+		}
+		memory := !k.CacheResident
+		if best == nil || memory && !ofMemory || memory == ofMemory && *k.Metrics.Rate > *best.Metrics.Rate {
+			best, ofMemory = k, memory
+		}
+	}
+	return best, ofMemory
+}
+
+// bandwidth is the best bandwidth beside the peak and what others published.
+func (j judgedKernels) bandwidth() []VerdictLine {
+	best, ofMemory := j.bestKernel()
+	switch {
+	case best == nil && !slices.ContainsFunc(j.Kernels, func(k record.Kernel) bool { return k.Timing != nil }):
+		return nil
+	case best == nil:
+		return []VerdictLine{{Kind: KindBandwidth, Severity: VerdictWarning, Text: "No bandwidth: a launch alone takes half of every time.", Hint: "Give larger " + j.sizeFlag() + "."}}
+	case !ofMemory:
+		return []VerdictLine{{
+			Kind: KindBandwidth, Severity: VerdictWarning,
+			Text: fmt.Sprintf("No bandwidth of the memory: all arrays fit in the last level of cache (%s). Best there: %s %s.", unit.Bytes(j.DeviceOf(best).Cache), j.name(best), unit.Rate(*best.Metrics.Rate)),
+			Hint: "Give larger " + j.sizeFlag() + ": " + unit.Bytes(4*j.DeviceOf(best).Cache) + " or more in all.",
+		}}
+	}
+	text := fmt.Sprintf("Best bandwidth: %s %s", j.name(best), unit.Rate(*best.Metrics.Rate))
+	if best.Metrics.OfPeak != nil {
+		text += ", " + part(*best.Metrics.OfPeak) + " of the peak"
+	}
+	if rate, tool := j.published(best); rate > 0 {
+		text += fmt.Sprintf(", %s of published (%s %s)", part(*best.Metrics.Rate/rate), tool, unit.Rate(rate))
+	}
+	return []VerdictLine{{Kind: KindBandwidth, Text: text + "."}}
+}
+
+// sizeFlag names what makes a kernel move more.
+func (j judgedKernels) sizeFlag() string {
+	if j.Benchmark() == spec.HBM {
+		return "arrays (--size)"
+	}
+	return "matrices (--rows)"
+}
+
+// published is the highest rate that others reported for the kernel on the device.
+func (j judgedKernels) published(k *record.Kernel) (rate float64, tool string) {
+	if j.DeviceOf(k).Kind != record.GPU {
+		return 0, ""
+	}
+	for _, p := range publishedOf(j.Record) {
+		if v := p.Rates[k.Kernel]; v > rate {
+			rate, tool = v, p.Tool
+		}
+	}
+	return rate, tool
+}
+
+// slowDevice names the GPU that loses most against the median GPU at the best kernel.
+func (j judgedKernels) slowDevice() []VerdictLine {
+	best, _ := j.bestKernel()
+	if best == nil || best.Case() == "" || len(j.World.Devices) < 2 {
+		return nil
+	}
+	var rates []float64
+	slowest, least := 0, math.Inf(1)
+	for i := range j.Kernels {
+		k := &j.Kernels[i]
+		if k.Case() != best.Case() || k.Metrics.Rate == nil {
+			continue
+		}
+		rates = append(rates, *k.Metrics.Rate)
+		if *k.Metrics.Rate < least {
+			slowest, least = k.Device, *k.Metrics.Rate
+		}
+	}
+	slices.Sort(rates)
+	if len(rates) < 2 {
+		return nil
+	}
+	// Of an even number the upper: of two GPUs the slow one is compared with the other.
+	lost := 1 - least/rates[len(rates)/2]
+	if lost < slowDeviceShare {
+		return nil
+	}
+	return []VerdictLine{{
+		Kind: KindSlowDevice, Severity: VerdictBad, Share: lost,
+		Text: fmt.Sprintf("Slow: GPU %d reaches %s at %s %s, %s less than the median of the %d GPUs.", slowest, unit.Rate(least), best.Kernel, best.Dtype, part(lost), len(rates)),
+		Hint: "Look at that GPU's memory clock, temperature and throttling (amd-smi metric), and at other processes on it.",
+	}}
+}
+
+// fused is what fusing gains over the same work kernel by kernel.
+func (j judgedKernels) fused() []VerdictLine {
+	gain, copied := extent{}, extent{}
+	var worst *record.Kernel
+	for i := range j.Kernels {
+		k := &j.Kernels[i]
+		if k.Status != record.OK || leftWrong(k) || k.Metrics.ToUnfused == nil {
+			continue
+		}
+		if gain.n == 0 || *k.Metrics.ToUnfused < gain.lo {
+			worst = k
+		}
+		gain.add(*k.Metrics.ToUnfused)
+		if k.Metrics.OfCopy != nil {
+			copied.add(*k.Metrics.OfCopy)
+		}
+	}
+	if worst == nil {
+		return nil
+	}
+	l := VerdictLine{Kind: KindFused, Text: fmt.Sprintf("Fused: %s as fast as kernel by kernel", gain.text(func(v float64) string { return fmt.Sprintf("%.2g ×", v) }))}
+	if copied.n > 0 {
+		l.Text += ", " + copied.text(part) + " of a copy's rate"
+	}
+	l.Text += "."
+	if gain.lo < 1 {
+		l.Severity = VerdictWarning
+		l.Text += " Slower at " + j.name(worst) + "."
+	}
+	return []VerdictLine{l}
+}
+
+// products is what a Muon step takes and how its products compare.
+func (j judgedKernels) products() []VerdictLine {
+	var out []VerdictLine
+	if s := j.SequenceSeconds; s != nil {
+		out = append(out, VerdictLine{Kind: KindProduct, Text: "Newton–Schulz of all matrices on one such GPU: " + unit.Seconds(*s) + " per optimiser step."})
+	}
+	best, vendor, full := j.bestProduct(), extent{}, extent{}
+	for i := range j.Kernels {
+		k := &j.Kernels[i]
+		if k.Status != record.OK || leftWrong(k) {
+			continue
+		}
+		if k.Metrics.ToVendor != nil {
+			vendor.add(*k.Metrics.ToVendor)
+		}
+		if k.Metrics.ToFull != nil {
+			full.add(*k.Metrics.ToFull)
+		}
+	}
+	var parts []string
+	times := func(v float64) string { return fmt.Sprintf("%.2g ×", v) }
+	if best != nil {
+		parts = append(parts, fmt.Sprintf("best product %s of %s at %s (effective)", plain.Line(muon.What(best)), plain.Line(muon.ShapeOf(best).Title()), teraflops(*best.Metrics.Effective)))
+	}
+	if full.n > 0 {
+		parts = append(parts, full.text(times)+" as fast as without symmetry")
+	}
+	if vendor.n > 0 {
+		parts = append(parts, vendor.text(times)+" as fast as the vendor's")
+	}
+	if len(parts) > 0 {
+		out = append(out, VerdictLine{Kind: KindProduct, Text: capital(strings.Join(parts, "; ")) + "."})
+	}
+	return out
+}
+
+// bestProduct is our own product of the highest effective rate; nil without a time.
+func (j judgedKernels) bestProduct() *record.Kernel {
+	var best *record.Kernel
+	for i := range j.Kernels {
+		k := &j.Kernels[i]
+		if k.Status == record.OK && !leftWrong(k) && k.Metrics.Effective != nil && k.Role == record.Own && (best == nil || *k.Metrics.Effective > *best.Metrics.Effective) {
+			best = k
+		}
+	}
+	return best
+}
+
+// teraflops prints operations per second.
+func teraflops(v float64) string { return fmt.Sprintf("%.3g TFLOP/s", v/1e12) }
+
+// extent is from the least to the greatest of some values.
+type extent struct {
+	n      int
+	lo, hi float64
+}
+
+func (s *extent) add(v float64) {
+	if s.n == 0 {
+		s.lo, s.hi = v, v
+	}
+	s.n++
+	s.lo, s.hi = min(s.lo, v), max(s.hi, v)
+}
+
+// text prints both ends, or one where they look the same.
+func (s extent) text(show func(float64) string) string {
+	if show(s.lo) == show(s.hi) {
+		return show(s.lo)
+	}
+	return show(s.lo) + " to " + show(s.hi)
+}
