@@ -37,7 +37,9 @@ const (
 	KindBusBW       = "busbw"
 	KindScale       = "scale"
 	KindAdvice      = "advice"
+	KindAsGood      = "as_good"
 	KindConfidence  = "confidence"
+	KindAssumed     = "assumed"
 	KindSimulated   = "simulated"
 )
 
@@ -90,7 +92,7 @@ func Judge(rec *record.Record, d *advice.Document) Verdict {
 	}
 	v.Lines = append(v.Lines, j.best()...)
 	v.Lines = append(v.Lines, j.scale()...)
-	v.Lines = append(v.Lines, adviceLines(rec, d)...)
+	v.Lines = append(v.Lines, AdviceLines(rec, d)...)
 	return v
 }
 

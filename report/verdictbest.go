@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"zbench/bench/advice"
 	"zbench/bench/fabric"
-	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -142,59 +140,6 @@ func busBWOr0(r *record.Result) float64 {
 	}
 	bw, _ := busBWOf(r)
 	return bw
-}
-
-// adviceLines are the recommendation with what it gains over the default, and its
-// confidence.
-func adviceLines(rec *record.Record, d *advice.Document) []VerdictLine {
-	if d == nil {
-		return simulatedLines(rec)
-	}
-	a := &d.Answer
-	text := strings.TrimSuffix(strings.TrimPrefix(d.Sentence, "SIMULATED: "), " Confidence "+a.Confidence.Level+".")
-	if a.Verdict == recommend.Recommended {
-		text = "bucket size: " + lower(text)
-	}
-	out := []VerdictLine{{Kind: KindAdvice, Text: capital(text)}}
-	if a.Verdict != recommend.Recommended {
-		out[0].Severity = VerdictWarning
-		if a.Refusal != nil {
-			out[0].Hint = sentence(a.Refusal.Hint)
-		}
-		return append(out, simulatedLines(rec)...)
-	}
-	if a.Default != nil && a.Best != nil && a.Default.Step > 0 {
-		out[0].Share = max(0, 1-a.Best.Step/a.Default.Step)
-	}
-	return append(out, confidenceLine(rec, a))
-}
-
-// confidenceLine says how far the answer can be believed, and why no further: of a
-// simulation that it is one.
-func confidenceLine(rec *record.Record, a *recommend.Answer) VerdictLine {
-	l := VerdictLine{Kind: KindConfidence, Text: "Confidence " + a.Confidence.Level}
-	switch {
-	case rec.Simulated:
-		l.Text += ". " + mark(rec) + ": " + notHardware
-	case len(a.Confidence.Reasons) > 0:
-		l.Text += ": " + a.Confidence.Reasons[0].Message
-	}
-	l.Text += "."
-	if a.Confidence.Level == recommend.Low {
-		l.Severity = VerdictWarning
-	}
-	return l
-}
-
-// notHardware says what simulated times are.
-const notHardware = "a model, not hardware, decided these times"
-
-// simulatedLines label a record that no hardware was timed for.
-func simulatedLines(rec *record.Record) []VerdictLine {
-	if !rec.Simulated {
-		return nil
-	}
-	return []VerdictLine{{Kind: KindSimulated, Text: mark(rec) + ": " + notHardware + ".", Severity: VerdictWarning}}
 }
 
 func capital(s string) string {

@@ -34,13 +34,16 @@ type End struct {
 	DefaultCost *float64 `json:"default_cost"`
 }
 
-// DefaultCost is the most that the default costs at an end, as a share of a step;
-// false where it was not tried.
-func (b *Bracket) DefaultCost() (most float64, ok bool) {
-	if b == nil || b.Fastest.DefaultCost == nil || b.Slowest.DefaultCost == nil {
-		return 0, false
+// DefaultCost is the most that the default costs at an end, as a share of a step, and
+// which end that is; false where it was not tried.
+func (b *Bracket) DefaultCost() (most float64, end string, ok bool) {
+	switch {
+	case b == nil || b.Fastest.DefaultCost == nil || b.Slowest.DefaultCost == nil:
+		return 0, "", false
+	case *b.Fastest.DefaultCost > *b.Slowest.DefaultCost:
+		return *b.Fastest.DefaultCost, "fast", true
 	}
-	return max(*b.Fastest.DefaultCost, *b.Slowest.DefaultCost), true
+	return *b.Slowest.DefaultCost, "slow", true
 }
 
 // bracket answers the question of a document at both ends of the model; nil where no

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -60,7 +61,7 @@ func (d *Document) Facts() []Fact {
 	}
 	facts = append(facts, d.setNow()...)
 	if a.Verdict == recommend.Recommended {
-		facts = append(facts, Fact{"Within " + Share(recommend.PlateauWidth), d.stretches(a.Within)})
+		facts = append(facts, Fact{WithinTitle(), d.stretches(a.Within) + ": a step at most " + Share(recommend.PlateauWidth) + " longer than with the best size, as measured and on average"})
 	}
 	return facts
 }
@@ -189,7 +190,7 @@ func (d *Document) WriteText(w io.Writer) error {
 		if err := table.Text(&b, lineWidth, d.Table(rows)); err != nil {
 			return fmt.Errorf("advice: %w", err)
 		}
-		fold(&b, "", Note(rows))
+		fold(&b, "", d.Note(rows))
 	}
 	for _, r := range d.Reasons() {
 		fmt.Fprintf(&b, "\n%s\n", r.Title)
@@ -219,14 +220,29 @@ func fold(b *strings.Builder, prefix, text string) {
 const fewRows = 12
 
 // Note explains the columns of the table.
-func Note(rows []Row) string {
-	note := "Times are of a step with the curve and the computation as given; the mean is over slower networks and other computation too."
+func (d *Document) Note(rows []Row) string {
+	within := Share(recommend.PlateauWidth)
+	note := "step: as measured, with the computation as given. over fastest: this step over the shortest of all settings tried. on average: the same, over " +
+		d.averaged() + ". The best size costs least on average; within " + within + ": at most " + within + " above it, as measured and on average."
 	for _, r := range rows {
 		if r.Extrapolated {
-			return note + " * beyond the sizes that were swept."
+			return note + " *: beyond the sizes that were swept."
 		}
 	}
 	return note
+}
+
+// averaged says over what means are taken.
+func (d *Document) averaged() string {
+	var network, compute []float64
+	for _, s := range d.Answer.Scenarios {
+		network, compute = append(network, s.Network), append(compute, s.Compute)
+	}
+	if len(network) == 0 {
+		return "slower networks and other computation times"
+	}
+	return fmt.Sprintf("%d cases (messages 1 to %s times as slow, computation %s to %s times as long)",
+		len(network), number(slices.Max(network)), number(slices.Min(compute)), number(slices.Max(compute)))
 }
 
 // WriteMarkdown writes the recommendation for a merge request.
@@ -245,7 +261,7 @@ func (d *Document) WriteMarkdown(w io.Writer) error {
 		if err := table.Markdown(&b, d.Table(rows)); err != nil {
 			return fmt.Errorf("advice: %w", err)
 		}
-		b.WriteString("\n" + Note(rows) + "\n")
+		b.WriteString("\n" + d.Note(rows) + "\n")
 	}
 	for _, r := range d.Reasons() {
 		fmt.Fprintf(&b, "\n### %s\n\n", r.Title)

@@ -15,7 +15,7 @@ import (
 func init() {
 	register(Trainer{
 		listed: 3, Name: "fsdp2", Title: "PyTorch FSDP2", Aliases: []string{"fsdp", "torchtitan"},
-		Knob: "blocks per fully_shard", Unit: Blocks, GradDtype: "float", Stages: []int{3}, Collectives: []string{reduceScatter, allGather},
+		Knob: "blocks per fully_shard", Flag: "fully_shard", Unit: Blocks, GradDtype: "float", Stages: []int{3}, Collectives: []string{reduceScatter, allGather},
 		Default: fsdp2Default, plan: fsdp2Plan, settings: fsdp2Settings,
 		// Two units are gathered at a time.
 		Memory: func(p Plan, _ int64, r Run) int64 { return 2 * largest(p) * r.param() },

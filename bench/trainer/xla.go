@@ -21,7 +21,7 @@ const (
 func init() {
 	register(Trainer{
 		listed: 5, Name: "xla", Title: "XLA (JAX)", Aliases: []string{"jax"},
-		Knob: xlaFlagName(allReduce), Unit: Bytes, GradDtype: "bfloat16", Stages: []int{0, 1},
+		Knob: xlaFlagName(allReduce), Flag: "--" + xlaFlagName(allReduce), Unit: Bytes, GradDtype: "bfloat16", Stages: []int{0, 1},
 		Collectives: []string{allReduce, reduceScatter, allGather},
 		Default:     xlaThreshold, plan: xlaPlan,
 		// A threshold on shards counts DP elements at a time.

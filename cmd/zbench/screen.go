@@ -3,11 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
 	"zbench/bench/plain"
+	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/report"
 )
@@ -76,9 +78,9 @@ func (s *screen) command(before, line string) {
 	}
 }
 
-// tallest is how many lines fit on a screen: a blank line that would make more of
-// them is left out.
-const tallest = 45
+// tallest is how many lines fit on a screen, with the command before and the prompt
+// after them: a blank line that would make more of them is left out.
+const tallest = 43
 
 // sweptForPeople writes what fits on a screen: a row for each size, the other
 // answers, and the verdict last; with verbose all that is known between them, and
@@ -191,7 +193,7 @@ func whatIf(x advice.WhatIf) string {
 		text += " (" + x.Range + ")"
 	}
 	if x.DefaultCost != nil {
-		text += "; default costs " + advice.Share(*x.DefaultCost)
+		text += "; default: step +" + advice.Share(*x.DefaultCost)
 	}
 	return text
 }
@@ -199,14 +201,36 @@ func whatIf(x advice.WhatIf) string {
 // verdictText is what the record comes to, faults first and the recommendation last.
 func verdictText(s State, to Stream, r swept) string {
 	out := &screen{width: to.columns(), colour: s.coloured(to)}
-	for _, l := range report.Judge(r.Record, r.advice).Lines {
-		out.fold(verdictColours[l.Severity], l.Text, "", "  ")
+	out.lines(report.Judge(r.Record, r.advice).Lines)
+	if r.folder != "" && r.advice.IsAssumed() {
+		out.command(ownModel, advice.Command(r.folder))
+	}
+	return out.String()
+}
+
+// ownModel is before the command that answers for the user's model.
+const ownModel = "Next, for your model: "
+
+// lines adds statements, each with what to do next.
+func (s *screen) lines(all []report.VerdictLine) {
+	for _, l := range all {
+		s.fold(verdictColours[l.Severity], l.Text, "", "  ")
 		if l.Hint != "" {
-			out.fold(dim, l.Hint, "  → ", "    ")
+			s.fold(dim, l.Hint, "  → ", "    ")
 		}
 	}
-	if r.folder != "" && r.advice.IsAssumed() {
-		out.command("Your own model: ", advice.Command(r.folder))
+}
+
+// adviceText is the end of a recommendation: the same lines as at the end of a sweep.
+func adviceText(s State, records []*record.Record, d *advice.Document, paths ...string) string {
+	of := records[0]
+	if i := slices.IndexFunc(records, func(r *record.Record) bool { return r.Simulated }); i >= 0 {
+		of = records[i]
+	}
+	out := &screen{width: s.Stdout.columns(), colour: s.coloured(s.Stdout)}
+	out.lines(report.AdviceLines(of, d))
+	if d.IsAssumed() {
+		out.command(ownModel, advice.Command(paths...))
 	}
 	return out.String()
 }
