@@ -42,6 +42,7 @@ func NewJournal(dir *Folder, entries *record.Journal) (*Journal, error) {
 		return nil, err
 	}
 	kept := *entries
+	kept.Torn = 0 // the new journal has whole lines only
 	kept.Parts, kept.Further = slices.Clone(entries.Parts), slices.Clone(entries.Further)
 	return &Journal{file: f, Log: &kept, dir: dir}, nil
 }

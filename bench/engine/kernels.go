@@ -149,7 +149,9 @@ func (e *KernelEngine) rounds(ctx context.Context, k *Kernels, j *Journal) (fail
 		return failed, err
 	}
 	first := *j.Log
-	first.Further = nil
+	if len(first.Further) > 0 { // what follows is of the first jobs alone
+		first.Parts, first.Further = first.Parts[:first.Further[0].After], nil
+	}
 	rows, jobs := k.More(first.Record())
 	switch {
 	case len(rows) == 0:
