@@ -36,10 +36,10 @@ const (
 	KindNoFault     = "no_fault"
 	KindBusBW       = "busbw"
 	KindScale       = "scale"
+	KindAssumed     = "assumed"
 	KindAdvice      = "advice"
 	KindAsGood      = "as_good"
 	KindConfidence  = "confidence"
-	KindAssumed     = "assumed"
 	KindSimulated   = "simulated"
 )
 

@@ -9,8 +9,8 @@ import (
 	"zbench/bench/record"
 )
 
-// AdviceLines are the end of a verdict: what to set and what that gains, what is as
-// good, how far to trust it, what it assumes, and what to do next. Of a record without
+// AdviceLines are the end of a verdict: what is assumed, what to set and what that gains,
+// what is as good, how far to trust it, and what to do next. Of a record without
 // a recommendation they say whether it is simulated.
 func AdviceLines(rec *record.Record, d *advice.Document) []VerdictLine {
 	if d == nil {
@@ -28,15 +28,15 @@ func AdviceLines(rec *record.Record, d *advice.Document) []VerdictLine {
 	if a.Default != nil && a.Best != nil && a.Default.Step > 0 {
 		set.Share = max(0, 1-a.Best.Step/a.Default.Step)
 	}
-	out := []VerdictLine{set}
-	if as := d.AsGood(); as != "" {
-		out = append(out, VerdictLine{Kind: KindAsGood, Text: "As good: " + as})
-	}
-	out = append(out, confidenceLine(rec, d))
+	var out []VerdictLine
 	if d.IsAssumed() {
 		out = append(out, VerdictLine{Kind: KindAssumed, Text: d.Assumes()})
 	}
-	return out
+	out = append(out, set)
+	if as := d.AsGood(); as != "" {
+		out = append(out, VerdictLine{Kind: KindAsGood, Text: as})
+	}
+	return append(out, confidenceLine(rec, d))
 }
 
 // confidenceLine says how far the answer can be believed, and why no further; of a
@@ -67,15 +67,18 @@ func modelDoubt(rec *record.Record, d *advice.Document) string {
 	if d.Bracket == nil {
 		return ""
 	}
-	text := " Its latency is not measured at this scale"
+	text := " Latency is not measured at this scale"
 	if rec.Fabric != nil && rec.Fabric.Bracket != nil {
-		text = fmt.Sprintf(" Its latency at %s is uncertain by %.0f ×", plural(int64(rec.World.Nodes), "node"), rec.Fabric.Bracket.Factor)
+		text = fmt.Sprintf(" Latency at %s is known to %.0f ×", plural(int64(rec.World.Nodes), "node"), rec.Fabric.Bracket.Factor)
 	}
-	return text + ": the best size lies in " + d.Range() + "."
+	if ends := d.Ends(); ends != "" {
+		text += "; " + ends
+	}
+	return text + "."
 }
 
 // notHardware says what simulated times are.
-const notHardware = "a model, not hardware, decided these times"
+const notHardware = "a network model, not hardware, decided these times"
 
 // simulatedLines label a record that no hardware was timed for.
 func simulatedLines(rec *record.Record) []VerdictLine {

@@ -28,11 +28,18 @@ func (j judged) noFault() []VerdictLine {
 	if ok == 0 {
 		return []VerdictLine{{Kind: KindFailed, Severity: VerdictWarning, Text: "Nothing was measured: no case ended ok."}}
 	}
-	text := fmt.Sprintf("No fault in %s: %s verified", plural(int64(ok), "case"), comma(int64(checked)))
+	cases := plural(int64(ok), "case")
+	if j.Simulated {
+		cases = plural(int64(ok), "simulated case")
+	}
+	text := fmt.Sprintf("No fault in %s: data checked in %s", cases, comma(int64(checked)))
 	if len(Late(j.Record)) > 0 {
 		text += ", no rank late"
 	}
-	if compared > 0 {
+	switch {
+	case compared > 0 && j.Simulated:
+		text += ", none slow"
+	case compared > 0:
 		text += ", bandwidth as " + j.want.as()
 	}
 	return []VerdictLine{{Kind: KindNoFault, Severity: VerdictGood, Text: text + "."}}
@@ -67,6 +74,9 @@ func (j judged) best() []VerdictLine {
 	return []VerdictLine{{Kind: KindBusBW, Text: text + " at " + unit.Bytes(top.Bytes) + "."}}
 }
 
+// roofNames say of what a roof with a Per is the sum.
+var roofNames = map[string]string{"rails": "peak", "links_raw": "the links' peak"}
+
 // figures are the best result's shares of the roof and of the published figure of
 // its fabric.
 func (j judged) figures(top *record.Result) string {
@@ -81,7 +91,7 @@ func (j judged) figures(top *record.Result) string {
 		at := roofValue(j.Record, r.Label)
 		switch {
 		case r.Per != "" && at > 0 && len(parts) == 0:
-			parts = append(parts, part(bw/at)+" of the roof")
+			parts = append(parts, part(bw/at)+" of "+roofNames[r.Per])
 		case r.Per != "" || r.GPUs != 0 && r.GPUs != j.World.GPUsPerNode || r.Nodes.Min > top.Nodes:
 		case near == nil || r.Nodes.Min > near.Nodes.Min:
 			near = r
@@ -90,7 +100,7 @@ func (j judged) figures(top *record.Result) string {
 	if near != nil && near.BusBW > 0 {
 		text := part(bw/near.BusBW) + " of the published " + unit.Rate(near.BusBW)
 		if top.Nodes > near.Nodes.Max {
-			text = fmt.Sprintf("%s of published (%s)", part(bw/near.BusBW), plural(int64(near.Nodes.Max), "node"))
+			text = fmt.Sprintf("%s of published %d-node runs", part(bw/near.BusBW), near.Nodes.Max)
 		}
 		parts = append(parts, text)
 	}

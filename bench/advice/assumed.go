@@ -166,9 +166,9 @@ func muonCaveat(q *Question, run trainer.Run) []string {
 	if !is {
 		return nil
 	}
-	text := fmt.Sprintf("ZAYA1 uses Muon (--optimizer muon): its buckets have %s elements or more", recommend.Count(f.Least))
+	text := fmt.Sprintf("ZAYA1 trains with Muon: there a bucket has %s elements or more (--optimizer muon)", recommend.Count(f.Least))
 	if f.OneFrom > 0 && f.Ranks >= f.OneFrom {
-		text = fmt.Sprintf("ZAYA1 uses Muon (--optimizer muon): one bucket of matrices from %d ranks on", f.OneFrom)
+		text = fmt.Sprintf("ZAYA1 trains with Muon: there the flag has no effect from %d ranks on (--optimizer muon)", f.OneFrom)
 	}
 	return []string{text + "."}
 }

@@ -86,8 +86,8 @@ func TestAssumedSaysWhatItAssumes(t *testing.T) {
 	require.NotContains(t, assumed(t, every(64, false)).Sentence, "SIMULATED")
 	require.Len(t, d.Caveats, 1)
 	require.Contains(t, d.Caveats[0], "Muon")
-	require.Contains(t, d.Caveats[0], "have 483 M elements or more") // 0.9 · 64 · 8.39 M
-	require.Contains(t, assumed(t, every(1024, true)).Caveats[0], "one bucket of matrices from 979 ranks on")
+	require.Contains(t, d.Caveats[0], "a bucket has 483 M elements or more") // 0.9 · 64 · 8.39 M
+	require.Contains(t, assumed(t, every(1024, true)).Caveats[0], "the flag has no effect from 979 ranks on")
 	require.Contains(t, text(t, asText, d), "Assumed      Megatron distributed optimizer, AdamW")
 }
 
@@ -165,7 +165,7 @@ func TestLongBracketIsTheAnswerAtBothEnds(t *testing.T) {
 	require.Equal(t, fast.Least.Elements, d.Bracket.Lo)
 	require.Equal(t, slow.Least.Elements, d.Bracket.Hi)
 	require.Equal(t, "the fast end's source", d.Bracket.Fastest.Assumes)
-	require.Contains(t, d.Sentence, " % at the model's slow end.")
+	require.Contains(t, d.Sentence, " % on the slowest network.")
 	require.Contains(t, text(t, asText, d), "slow end: the slow end's source")
 	for _, x := range d.WhatIf {
 		require.NotNil(t, x.Bracket, x.Name)

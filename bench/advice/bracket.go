@@ -102,10 +102,25 @@ func (d *Document) Setting() string {
 	if a.Keep || step == 0 {
 		return d.Amount(a.Elements)
 	}
-	v, name := d.inUnit(a.Elements)
-	v = math.Round(v/step) * step
+	_, name := d.inUnit(a.Elements)
+	v := d.round(step)
 	size, name := prefix(v, name)
 	return number(v/size) + name
+}
+
+// round is the answer in its unit, to a multiple of step.
+func (d *Document) round(step float64) float64 {
+	v, _ := d.inUnit(d.Answer.Elements)
+	return math.Round(v/step) * step
+}
+
+// rounded is Setting in elements, for a setting that counts them.
+func (d *Document) rounded() int64 {
+	step := d.step()
+	if d.Answer.Keep || step == 0 || d.Answer.Unit != trainer.Elements {
+		return d.Answer.Elements
+	}
+	return int64(d.round(step))
 }
 
 // Range says between which settings the bracket moves the answer: 0.5 to 2.7 G. It

@@ -5,39 +5,57 @@ import (
 	"io"
 	"strings"
 
-	"zbench/bench/plain"
 	"zbench/bench/recommend"
 	"zbench/bench/table"
 	"zbench/bench/trainer"
 )
 
 // assumedAdvice is the advice where nothing was asked: the setting with no more digits
-// than the model's bracket allows, and what the default costs over the best size.
+// than the model's bracket allows, and how much longer a step is with the default.
 func (d *Document) assumedAdvice() string {
 	a := &d.Answer
 	if a.Keep {
-		return d.kept(d.Setting()+" elements") + ": " + shorter(a.Gain) + d.atWorst(a.Gain) + "."
+		return d.keep()
 	}
-	s := "set " + d.Knob() + " to " + d.Setting() + " elements."
+	s := "set " + d.Knob() + " to " + d.value(d.rounded(), d.Setting()+" elements") + "."
 	if a.Default == nil {
 		return s
 	}
 	costs := costOf(a, a.Default)
-	return fmt.Sprintf("%s The default, %s, makes a training step %s longer than the best size%s.", s, d.Amount(a.Default.Elements), Share(costs), d.atWorst(costs))
+	return s + fmt.Sprintf(" A training step is %s longer with the default, %s%s.", Share(costs), d.Amount(a.Default.Elements), d.atWorst(costs))
 }
 
-// atWorst is what the default costs at the end of the model where it costs most, over
-// the best size there; empty where that is no more than is said already.
+// atWorst is what the default costs at the end of the network model where it costs most,
+// over the best size there; empty where that is no more than is said already.
 func (d *Document) atWorst(costs float64) string {
 	most, end, ok := d.Bracket.DefaultCost()
 	if !ok || most <= costs+recommend.PlateauWidth {
 		return ""
 	}
-	return fmt.Sprintf(", %.0f %% at the model's %s end", 100*most, end)
+	return fmt.Sprintf("; %.0f %% on the %sest network", 100*most, end)
 }
 
-// Assumes are the assumptions in a sentence.
-func (d *Document) Assumes() string { return "Assumed: " + strings.Join(d.Assumed, ", ") + "." }
+// Assumes are the assumptions, and what they leave out, in sentences.
+func (d *Document) Assumes() string {
+	return strings.Join(append([]string{"Assumed: " + strings.Join(d.Assumed, ", ") + "."}, d.Caveats...), " ")
+}
+
+// Ends says what the ends of the model behind simulated times would ask for; empty of a
+// setting that is kept, whose cost there is said beside it.
+func (d *Document) Ends() string {
+	b := d.Bracket
+	if b == nil || d.Answer.Keep {
+		return ""
+	}
+	text := "its ends want " + strings.Replace(d.Range(), " to ", " and ", 1)
+	if b.Lo == b.Hi {
+		text = "both its ends want " + d.Range()
+	}
+	if d.Answer.Unit == trainer.Elements {
+		text += " elements"
+	}
+	return text
+}
 
 // IsAssumed tells whether the user asked nothing, and the question was assumed.
 func (d *Document) IsAssumed() bool { return d != nil && len(d.Assumed) > 0 }
@@ -63,19 +81,13 @@ func quoted(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// WriteWhatIf writes the other answers and the caveats, for a terminal of so many
-// columns.
+// WriteWhatIf writes the other answers for a terminal of so many columns.
 func (d *Document) WriteWhatIf(w io.Writer, width int) error {
 	var b strings.Builder
 	if t := d.WhatIfTable(); len(t.Groups[0].Rows) > 0 {
 		b.WriteString("\n")
 		if err := table.Text(&b, width, t); err != nil {
 			return fmt.Errorf("advice: %w", err)
-		}
-	}
-	for _, c := range d.Caveats {
-		for _, line := range plain.Fold(c, width, "", "") {
-			b.WriteString(line + "\n")
 		}
 	}
 	_, err := io.WriteString(w, b.String())

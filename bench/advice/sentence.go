@@ -59,29 +59,34 @@ func (d *Document) Knob() string {
 	return t.Flag
 }
 
-// kept says that the setting stays as it is, which of the two it is, and its value.
-func (d *Document) kept(value string) string {
-	if d.Answer.Current == nil {
-		return "keep " + d.Knob() + " at its default, " + value
+// value is a setting as it is typed, and in words beside it.
+func (d *Document) value(setting int64, words string) string {
+	if d.Answer.Unit == trainer.Elements && setting >= 1000 {
+		return fmt.Sprintf("%d (%s)", setting, words)
+	}
+	return words
+}
+
+// kept says that the setting stays as it is, and what its value is.
+func (d *Document) kept() string {
+	a := &d.Answer
+	value := d.value(a.Elements, d.named(a.Elements))
+	if a.Current == nil {
+		value = "its default, " + value
 	}
 	return "keep " + d.Knob() + " at " + value
 }
 
-// shorter bounds what the best size would gain over one that is kept.
-func shorter(gain float64) string {
-	return "the best size makes a training step at most " + AtMost(gain) + " shorter"
-}
-
-// keep says that what is set stays. What the missing switches gain is a sentence of
-// its own.
+// keep says that what is set stays, and what it costs at most. What the missing
+// switches gain is a sentence of its own.
 func (d *Document) keep() string {
 	a := &d.Answer
-	keep := func(gain float64) string {
+	keep := func(costs float64) string {
 		worst := ""
 		if a.Current == nil {
-			worst = d.atWorst(gain)
+			worst = d.atWorst(costs)
 		}
-		return d.kept(d.named(a.Elements)) + ": " + shorter(gain) + worst + "."
+		return fmt.Sprintf("%s: a training step is at most %s longer than with the best size%s.", d.kept(), AtMost(costs), worst)
 	}
 	if len(a.Changes) == 0 {
 		return keep(a.Gain)
@@ -106,26 +111,31 @@ func gained(all []recommend.Change, makes string) string {
 	return strings.Join(texts, ", and ")
 }
 
-// use says what to set, and what it costs to stay.
+// use says what to set, and how much longer a step is with what is set now and with the
+// default.
 func (d *Document) use() string {
 	a := &d.Answer
-	s := fmt.Sprintf("set %s to %s%s", d.Knob(), d.Amount(a.Elements), d.spelled())
+	s := fmt.Sprintf("set %s to %s", d.Knob(), d.value(a.Elements, d.Amount(a.Elements)+d.spelled()))
 	if len(a.Changes) > 0 {
 		s += " and set " + d.lacking()
 	}
-	now, named, after := a.Default, "the default, ", ","
+	now, named := a.Default, "the default, "
 	if a.Current != nil {
-		now, named, after = a.Current, "your ", ""
+		now, named = a.Current, "your "
 	}
 	if now == nil {
 		return s + "."
 	}
-	named += d.Amount(now.Elements) + after
-	if len(a.Changes) == 0 {
-		return s + ". " + d.costs(named, now)
+	named += d.Amount(now.Elements)
+	if len(a.Changes) > 0 {
+		return fmt.Sprintf("%s. With your flags alone a training step is %s longer with %s than with the best size for them; %s.",
+			s, Share(over(a.Changes[0].Gain)), named, gained(a.Changes[1:], " makes it "))
 	}
-	return fmt.Sprintf("%s. With your flags and %s a training step takes %s longer than with your flags and the best size for them; %s.",
-		s, named, Share(over(a.Changes[0].Gain)), gained(a.Changes[1:], " makes it "))
+	s += ". " + d.costs(named, now)
+	if x := a.Default; a.Current != nil && x != nil && !x.OverBudget {
+		s += fmt.Sprintf(" With the default, %s, it is %s longer.", d.Amount(x.Elements), Share(max(0, x.Step/a.Best.Step-1, x.Score-a.Best.Score)))
+	}
+	return s
 }
 
 // named is a setting with the word that its unit lacks, and no other number.
@@ -177,31 +187,29 @@ func (d *Document) AsGood() string {
 		return ""
 	}
 	all := d.Answer.Within
-	within := "within " + Share(recommend.PlateauWidth) + " of its step time"
+	as := "As good within " + Share(recommend.PlateauWidth) + ": "
 	switch n := len(all); {
 	case n == 1 && all[0].OpenLo && all[0].OpenHi:
-		return "Any setting is " + within + "."
+		return as + "any size."
 	case n == 1 && all[0].Lo == all[0].Hi:
-		return "No other setting is " + within + "."
-	case n == 1:
-		return "Anything " + d.stretch(all[0], "from ") + " is " + within + "."
+		return as + "no other size."
 	case n <= fewRanges:
-		return capital(d.stretches(all)) + " are " + within + "."
+		return as + d.stretches(all) + "."
 	}
-	return fmt.Sprintf("%s are %s, and so are %d more ranges, listed as %q.", capital(d.stretch(*d.Answer.Plateau, "")), within, len(all)-1, WithinTitle())
+	return fmt.Sprintf("%s%s and %d more ranges, listed as %q.", as, d.stretch(*d.Answer.Plateau), len(all)-1, WithinTitle())
 }
 
 // stretch prints a range: "28 M to 419 M", "up to 419 M", "28 M and more", "28 M".
-func (d *Document) stretch(r recommend.Range, from string) string {
+func (d *Document) stretch(r recommend.Range) string {
 	switch {
 	case r.Lo == r.Hi:
 		return d.Amount(r.Lo)
 	case r.OpenLo:
 		return "up to " + d.Amount(r.Hi)
 	case r.OpenHi:
-		return from + d.Amount(r.Lo) + " and more"
+		return d.Amount(r.Lo) + " and more"
 	}
-	return from + d.Amount(r.Lo) + " to " + d.Amount(r.Hi)
+	return d.Amount(r.Lo) + " to " + d.Amount(r.Hi)
 }
 
 // stretches lists ranges. Two whose ends print alike are one.
@@ -213,7 +221,7 @@ func (d *Document) stretches(all []recommend.Range) string {
 			i++
 			r.Hi, r.OpenHi = all[i].Hi, all[i].OpenHi
 		}
-		texts = append(texts, d.stretch(r, ""))
+		texts = append(texts, d.stretch(r))
 	}
 	last := len(texts) - 1
 	if last < 1 {
@@ -228,22 +236,25 @@ const same = 0.0005
 // onAverage is over what scores are averaged.
 const onAverage = " on average over slower networks and other computation times"
 
-// costs compares a named setting, as a sentence needs it, with the answer: as measured, and on average too where
+// costs compares a named setting with the answer: as measured, and on average too where
 // either alone would mislead.
 func (d *Document) costs(named string, c *recommend.Candidate) string {
 	best := d.Answer.Best
 	more, mean := max(0, c.Step/best.Step-1), c.Score-best.Score
 	if c.OverBudget {
+		if strings.Contains(named, ",") {
+			named += ","
+		}
 		return capital(named) + " takes " + unit.Bytes(c.Memory) + " of buffers, more than the budget."
 	}
-	step := "With " + named + " a training step takes "
+	longer := Share(more) + " longer"
 	switch {
 	case mean > recommend.PlateauWidth && more < same:
-		return step + "as long on the curve as measured, and " + Share(mean) + " longer" + onAverage + "."
+		longer = "as long on the curve as measured, and " + Share(mean) + " longer" + onAverage + ","
 	case mean > recommend.PlateauWidth && more < recommend.PlateauWidth:
-		return step + Share(more) + " longer on the curve as measured, and " + Share(mean) + " longer" + onAverage + "."
+		longer += " on the curve as measured, and " + Share(mean) + " longer" + onAverage + ","
 	}
-	return step + Share(more) + " longer."
+	return "A training step is " + longer + " with " + named + "."
 }
 
 // capital begins a sentence; a flag or a name with an underscore stays as it is.

@@ -113,7 +113,7 @@ func fsdp2Text(s Spelling) string {
 		"    fully_shard(blocks[i : i + BLOCKS_PER_UNIT], reshard_after_forward=not KEEP_PARAMS, **sharded)\n" +
 		shardLast + "fully_shard(model, **sharded)  # what is in no unit yet\n")
 	return b.String() +
-		"# read back: print([sum(p.numel() for b in blocks[i : i + BLOCKS_PER_UNIT] for p in b.parameters()) for i in range(0, len(blocks), BLOCKS_PER_UNIT)])  # elements\n"
+		"# check with: print([sum(p.numel() for b in blocks[i : i + BLOCKS_PER_UNIT] for p in b.parameters()) for i in range(0, len(blocks), BLOCKS_PER_UNIT)])  # elements\n"
 }
 
 // modules are the names of the modules that hold the tensors before the blocks and

@@ -174,9 +174,6 @@ func othersText(s State, r swept) string {
 	for _, x := range r.advice.WhatIf {
 		out.fold("", whatIf(x), fmt.Sprintf("If %-*s  ", widest, x.Name), "  ")
 	}
-	if caveats := strings.Join(r.advice.Caveats, " "); caveats != "" {
-		out.fold("", caveats, "", "")
-	}
 	return out.String()
 }
 
