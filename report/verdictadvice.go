@@ -67,12 +67,12 @@ func modelDoubt(rec *record.Record, d *advice.Document) string {
 	if d.Bracket == nil {
 		return ""
 	}
-	text := " Latency is not measured at this scale"
+	text := " Latency estimates at this scale differ"
 	if rec.Fabric != nil && rec.Fabric.Bracket != nil {
-		text = fmt.Sprintf(" Latency at %s is known to %.0f ×", plural(int64(rec.World.Nodes), "node"), rec.Fabric.Bracket.Factor)
+		text = fmt.Sprintf(" Latency estimates at %s differ %.0f ×", plural(int64(rec.World.Nodes), "node"), rec.Fabric.Bracket.Factor)
 	}
 	if ends := d.Ends(); ends != "" {
-		text += "; " + ends
+		text += " and " + ends
 	}
 	return text + "."
 }

@@ -68,7 +68,7 @@ func TestAssumedIsTheExplicitAnswer(t *testing.T) {
 		require.Equal(t, a.Confidence.Level, x.Confidence, x.Name)
 		require.InDelta(t, math.Max(a.Default.Step/a.Least.Step-1, a.Default.Score-a.Least.Score), *x.DefaultCost, 1e-12, x.Name)
 		require.Nil(t, x.Refusal)
-		require.NotEmpty(t, x.Asked)
+		require.NotEmpty(t, x.CommandLine)
 	}
 	require.NoError(t, schematest.Fits(t, schematest.Compile(t, advice.SchemaJSON), text(t, asJSON, d)))
 }
@@ -165,7 +165,7 @@ func TestLongBracketIsTheAnswerAtBothEnds(t *testing.T) {
 	require.Equal(t, fast.Least.Elements, d.Bracket.Lo)
 	require.Equal(t, slow.Least.Elements, d.Bracket.Hi)
 	require.Equal(t, "the fast end's source", d.Bracket.Fastest.Assumes)
-	require.Contains(t, d.Sentence, " % on the slowest network.")
+	require.Contains(t, d.Sentence, " % if the network is slow).")
 	require.Contains(t, text(t, asText, d), "slow end: the slow end's source")
 	for _, x := range d.WhatIf {
 		require.NotNil(t, x.Bracket, x.Name)

@@ -32,7 +32,7 @@ func (d *Document) atWorst(costs float64) string {
 	if !ok || most <= costs+recommend.PlateauWidth {
 		return ""
 	}
-	return fmt.Sprintf("; %.0f %% on the %sest network", 100*most, end)
+	return fmt.Sprintf(" (%.0f %% if the network is %s)", 100*most, end)
 }
 
 // Assumes are the assumptions, and what they leave out, in sentences.
@@ -43,21 +43,17 @@ func (d *Document) Assumes() string {
 // Ends says what the ends of the model behind simulated times would ask for; empty of a
 // setting that is kept, whose cost there is said beside it.
 func (d *Document) Ends() string {
-	b := d.Bracket
-	if b == nil || d.Answer.Keep {
+	if d.Bracket == nil || d.Answer.Keep {
 		return ""
 	}
-	text := "its ends want " + strings.Replace(d.Range(), " to ", " and ", 1)
-	if b.Lo == b.Hi {
-		text = "both its ends want " + d.Range()
-	}
+	text := "ask for " + strings.Replace(d.Range(), " to ", " and ", 1)
 	if d.Answer.Unit == trainer.Elements {
 		text += " elements"
 	}
 	return text
 }
 
-// IsAssumed tells whether the user asked nothing, and the question was assumed.
+// IsAssumed reports whether the user gave no model, and the settings were assumed.
 func (d *Document) IsAssumed() bool { return d != nil && len(d.Assumed) > 0 }
 
 // Command is what answers for the user's own model, from the curves in a folder, or in

@@ -13,25 +13,25 @@ import (
 // table is for a terminal.
 var _ = register(format{
 	name: "table", order: 1, readable: true,
-	collectives: sweptForPeople,
+	collectives: writeSweepSummary,
 	kernels: func(s State, rec *record.Record) error {
 		return table.Text(s.Stdout, table.Terminal, report.KernelTables(rec)...)
 	},
-	advice: adviceForPeople,
+	advice: writeAdviceText,
 	knees:  func(s State, a bucket.Answer) error { return a.WriteText(s.Stdout) },
 	doctor: func(s State, r doctor.Report) error {
-		return r.Text(s.Stdout.own(), doctor.Style{Width: s.Stdout.Width, Colour: s.coloured(s.Stdout)})
+		return r.Text(s.Stdout.unescaped(), doctor.Style{Width: s.Stdout.Width, Colour: s.coloured(s.Stdout)})
 	},
 })
 
-// adviceForPeople writes the recommendation; where there is none, after what the
+// writeAdviceText writes the recommendation; if there is none, after what the
 // curves alone say.
-func adviceForPeople(s State, d advised) error {
+func writeAdviceText(s State, d advised) error {
 	if d.Answer.Refusal == nil {
 		if err := d.WriteText(s.Stdout); err != nil {
 			return err
 		}
-		_, err := io.WriteString(s.Stdout.own(), "\n"+adviceText(s, d.records, d.Document))
+		_, err := io.WriteString(s.Stdout.unescaped(), "\n"+adviceText(s, d.records, d.Document))
 		return err
 	}
 	for _, rec := range d.records {
