@@ -27,7 +27,7 @@ func adviceBlocks(d *advice.Document, folder string) []Block {
 	switch {
 	case a.Verdict == recommend.Recommended:
 		few := d.Rows(fewRows)
-		note := advice.Note(few)
+		note := d.Note(few)
 		full := settings(d, d.Rows(manyRows), "Step time by bucket size", note)
 		out = append(out, Plot{Chart: adviceChart(d), Table: &full}, settings(d, few, "Settings and what they cost", note))
 	case a.Refusal != nil:

@@ -45,7 +45,7 @@ func TestAdviceIsOnThePage(t *testing.T) {
 	doc := Collectives(rec, Extras{Knees: knees(), Advice: d})
 	page := writeHTML(t, doc)
 	for _, want := range []string{
-		"Bucket size to set", "SIMULATED: use ", "your 8 G costs", "Why not smaller", "Confidence: low",
+		"Bucket size to set", "SIMULATED: Set --ddp-bucket-size to ", " % longer with your 8 G", "Why not smaller", "Confidence: low",
 		"--ddp-bucket-size", "# SIMULATED", "&lt;train&gt;.sh", `<tr class="best">`, "use this", "Message sizes near the plateau",
 	} {
 		require.Contains(t, page, want)

@@ -36,7 +36,9 @@ const (
 	KindNoFault     = "no_fault"
 	KindBusBW       = "busbw"
 	KindScale       = "scale"
+	KindAssumed     = "assumed"
 	KindAdvice      = "advice"
+	KindAsGood      = "as_good"
 	KindConfidence  = "confidence"
 	KindSimulated   = "simulated"
 )
@@ -90,7 +92,7 @@ func Judge(rec *record.Record, d *advice.Document) Verdict {
 	}
 	v.Lines = append(v.Lines, j.best()...)
 	v.Lines = append(v.Lines, j.scale()...)
-	v.Lines = append(v.Lines, adviceLines(rec, d)...)
+	v.Lines = append(v.Lines, AdviceLines(rec, d)...)
 	return v
 }
 

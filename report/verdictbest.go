@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"zbench/bench/advice"
 	"zbench/bench/fabric"
-	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -30,11 +28,18 @@ func (j judged) noFault() []VerdictLine {
 	if ok == 0 {
 		return []VerdictLine{{Kind: KindFailed, Severity: VerdictWarning, Text: "Nothing was measured: no case ended ok."}}
 	}
-	text := fmt.Sprintf("No fault in %s: %s verified", plural(int64(ok), "case"), comma(int64(checked)))
+	cases := plural(int64(ok), "case")
+	if j.Simulated {
+		cases = plural(int64(ok), "simulated case")
+	}
+	text := fmt.Sprintf("No fault in %s: data checked in %s", cases, comma(int64(checked)))
 	if len(Late(j.Record)) > 0 {
 		text += ", no rank late"
 	}
-	if compared > 0 {
+	switch {
+	case compared > 0 && j.Simulated:
+		text += ", none slow"
+	case compared > 0:
 		text += ", bandwidth as " + j.want.as()
 	}
 	return []VerdictLine{{Kind: KindNoFault, Severity: VerdictGood, Text: text + "."}}
@@ -69,6 +74,9 @@ func (j judged) best() []VerdictLine {
 	return []VerdictLine{{Kind: KindBusBW, Text: text + " at " + unit.Bytes(top.Bytes) + "."}}
 }
 
+// roofNames say of what a roof with a Per is the sum.
+var roofNames = map[string]string{"rails": "peak", "links_raw": "the links' peak"}
+
 // figures are the best result's shares of the roof and of the published figure of
 // its fabric.
 func (j judged) figures(top *record.Result) string {
@@ -83,7 +91,7 @@ func (j judged) figures(top *record.Result) string {
 		at := roofValue(j.Record, r.Label)
 		switch {
 		case r.Per != "" && at > 0 && len(parts) == 0:
-			parts = append(parts, part(bw/at)+" of the roof")
+			parts = append(parts, part(bw/at)+" of "+roofNames[r.Per])
 		case r.Per != "" || r.GPUs != 0 && r.GPUs != j.World.GPUsPerNode || r.Nodes.Min > top.Nodes:
 		case near == nil || r.Nodes.Min > near.Nodes.Min:
 			near = r
@@ -92,7 +100,7 @@ func (j judged) figures(top *record.Result) string {
 	if near != nil && near.BusBW > 0 {
 		text := part(bw/near.BusBW) + " of the published " + unit.Rate(near.BusBW)
 		if top.Nodes > near.Nodes.Max {
-			text = fmt.Sprintf("%s of published (%s)", part(bw/near.BusBW), plural(int64(near.Nodes.Max), "node"))
+			text = fmt.Sprintf("%s of published %d-node runs", part(bw/near.BusBW), near.Nodes.Max)
 		}
 		parts = append(parts, text)
 	}
@@ -142,59 +150,6 @@ func busBWOr0(r *record.Result) float64 {
 	}
 	bw, _ := busBWOf(r)
 	return bw
-}
-
-// adviceLines are the recommendation with what it gains over the default, and its
-// confidence.
-func adviceLines(rec *record.Record, d *advice.Document) []VerdictLine {
-	if d == nil {
-		return simulatedLines(rec)
-	}
-	a := &d.Answer
-	text := strings.TrimSuffix(strings.TrimPrefix(d.Sentence, "SIMULATED: "), " Confidence "+a.Confidence.Level+".")
-	if a.Verdict == recommend.Recommended {
-		text = "bucket size: " + lower(text)
-	}
-	out := []VerdictLine{{Kind: KindAdvice, Text: capital(text)}}
-	if a.Verdict != recommend.Recommended {
-		out[0].Severity = VerdictWarning
-		if a.Refusal != nil {
-			out[0].Hint = sentence(a.Refusal.Hint)
-		}
-		return append(out, simulatedLines(rec)...)
-	}
-	if a.Default != nil && a.Best != nil && a.Default.Step > 0 {
-		out[0].Share = max(0, 1-a.Best.Step/a.Default.Step)
-	}
-	return append(out, confidenceLine(rec, a))
-}
-
-// confidenceLine says how far the answer can be believed, and why no further: of a
-// simulation that it is one.
-func confidenceLine(rec *record.Record, a *recommend.Answer) VerdictLine {
-	l := VerdictLine{Kind: KindConfidence, Text: "Confidence " + a.Confidence.Level}
-	switch {
-	case rec.Simulated:
-		l.Text += ". " + mark(rec) + ": " + notHardware
-	case len(a.Confidence.Reasons) > 0:
-		l.Text += ": " + a.Confidence.Reasons[0].Message
-	}
-	l.Text += "."
-	if a.Confidence.Level == recommend.Low {
-		l.Severity = VerdictWarning
-	}
-	return l
-}
-
-// notHardware says what simulated times are.
-const notHardware = "a model, not hardware, decided these times"
-
-// simulatedLines label a record that no hardware was timed for.
-func simulatedLines(rec *record.Record) []VerdictLine {
-	if !rec.Simulated {
-		return nil
-	}
-	return []VerdictLine{{Kind: KindSimulated, Text: mark(rec) + ": " + notHardware + ".", Severity: VerdictWarning}}
 }
 
 func capital(s string) string {

@@ -157,10 +157,10 @@ func Recommend(in Input) (*Document, error) {
 		d.Compute = in.Compute.Source
 	}
 	d.CurveSHA256 = hash(curves, d.Answer.Curves)
-	d.Sentence = d.sentence()
 	if d.Answer.Verdict == recommend.Recommended {
 		d.Snippets = d.snippets(t, q.Params, in)
 	}
+	d.Sentence = d.sentence()
 	return d, nil
 }
 

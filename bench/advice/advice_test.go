@@ -83,10 +83,11 @@ func TestEveryTrainerIsAdvised(t *testing.T) {
 		d := give(t, input(t, name, false))
 		require.Equal(t, recommend.Recommended, d.Answer.Verdict, "%s: %v", name, d.Answer.Refusal)
 		if d.Answer.Keep {
-			require.Regexp(t, `^Keep [0-9.]+ [A-Za-z ]+: at most [0-9.]+ % to gain\. Confidence`, d.Sentence)
+			require.Regexp(t, `^Keep .* at its default, [0-9.]+ [A-Za-z0-9(). ]+: a training step is at most [0-9.]+ % longer than with the best size\. Confidence`, d.Sentence)
 		} else {
-			require.True(t, strings.HasPrefix(d.Sentence, "use "+d.Amount(d.Answer.Elements)), d.Sentence)
-			require.Contains(t, d.Sentence, "within 1 %")
+			require.True(t, strings.HasPrefix(d.Sentence, "Set "+d.Knob()+" to "), d.Sentence)
+			require.Contains(t, d.Sentence, d.Amount(d.Answer.Elements))
+			require.Contains(t, d.Sentence, "As good within 1 %: ")
 		}
 		require.Contains(t, d.Sentence, "Confidence "+d.Answer.Confidence.Level)
 		c, err := trainer.ReadConfig(d.Snippets[0].Text, "")
@@ -99,7 +100,7 @@ func TestEveryTrainerIsAdvised(t *testing.T) {
 
 		out := text(t, asText, d)
 		require.True(t, strings.HasPrefix(strings.ReplaceAll(out, "\n", " "), d.Sentence), "the sentence comes first")
-		for _, want := range []string{" this", "Within 1 %", "Why not smaller", "Why not larger", "Confidence: ", "# read back", d.CurveSHA256[:16]} {
+		for _, want := range []string{" this", "Within 1 %", "Why not smaller", "Why not larger", "Confidence: ", "# check with", d.CurveSHA256[:16]} {
 			require.Contains(t, out, want, name)
 		}
 		require.NotContains(t, out, "SIMULATED")
@@ -132,13 +133,13 @@ func TestConfigIsJudged(t *testing.T) {
 	in.Config, in.ConfigFile = c, "train.sh"
 	c.Apply(&in.Run)
 	d := give(t, in)
-	require.Regexp(t, `your 1 M costs [1-9][0-9.]* % of a step`, d.Sentence)
+	require.Regexp(t, `A training step is [1-9][0-9.]* % longer with your 1 M`, d.Sentence)
 	require.Contains(t, text(t, asText, d), "yours")
 
 	c.Overlap = new(bool)
 	c.Apply(&in.Run)
 	d = give(t, in)
-	require.Regexp(t, `^use [0-9.]+ M elements and set --overlap-grad-reduce; .* with your flags your 1 M costs 0 % of a step; --overlap-grad-reduce saves [0-9]+ % of a step`, d.Sentence)
+	require.Regexp(t, `^Set --ddp-bucket-size to [0-9]+ \([0-9.]+ M elements\) and set --overlap-grad-reduce\. With your flags alone a training step is 0 % longer with your 1 M than with the best size for them; --overlap-grad-reduce makes it [0-9]+ % shorter\.`, d.Sentence)
 	require.Contains(t, d.Snippets[0].Text, "--overlap-grad-reduce\n")
 
 	none, err := trainer.ReadConfig("ddp_bucket_size: null\noverlap_grad_reduce: true\nuse_distributed_optimizer: true\n", "")
@@ -252,7 +253,7 @@ func TestGatherThresholdIsJudged(t *testing.T) {
 	}
 	same, apart := judge(256<<20), judge(1<<20)
 	require.NotContains(t, same.Sentence, "all_gather")
-	require.Regexp(t, "^Keep 4 MiB: at most 0.[0-9] % to gain. Set --xla_gpu_all_gather_combine_threshold_bytes, which saves [1-9][0-9.]* % of a step", apart.Sentence)
+	require.Regexp(t, "^Keep --xla_gpu_all_reduce_combine_threshold_bytes at 4 MiB: a training step is at most 0.[0-9] % longer than with the best size. Set --xla_gpu_all_gather_combine_threshold_bytes: it makes a training step [1-9][0-9.]* % shorter", apart.Sentence)
 	require.Greater(t, apart.Answer.Current.Step, same.Answer.Current.Step)
 	require.Equal(t, same.Answer.Elements, apart.Answer.Elements, "what is recommended sets both")
 	require.NotContains(t, same.Snippets[0].Text, "new or changed against flags.sh: --xla_gpu_all_gather")

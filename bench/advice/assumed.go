@@ -84,8 +84,8 @@ func AskAssumed(sources []cost.Source) (*Document, error) {
 		d.Sentence = "No bucket size: " + strings.Replace(r.Message, "the trainer", "Megatron's distributed optimizer, which is assumed,", 1) + "."
 	}
 	if d.Answered() {
-		d.Caveats = append(d.bracketCaveat(sources), muonCaveat(q, d.Answer.Run)...)
-		d.Sentence = d.assumedSentence()
+		d.Caveats = muonCaveat(q, d.Answer.Run)
+		d.Sentence = d.sentence()
 	}
 	return d, nil
 }
@@ -154,19 +154,6 @@ func costOf(a *recommend.Answer, c *recommend.Candidate) float64 {
 	return max(0, c.Step/a.Least.Step-1, c.Score-a.Least.Score)
 }
 
-// bracketCaveat says how far the model behind simulated curves is known, and how far
-// that moves the answer.
-func (d *Document) bracketCaveat(sources []cost.Source) []string {
-	if d.Bracket == nil {
-		return nil
-	}
-	text := "Latency is not measured at this scale"
-	if rec := sources[0].Record; rec.Fabric != nil && rec.Fabric.Bracket != nil {
-		text = fmt.Sprintf("Latency (R) at %s is not measured, and bracketed %.0f ×", plural(rec.World.Nodes, "node"), rec.Fabric.Bracket.Factor)
-	}
-	return []string{fmt.Sprintf("%s: the answer lies between %s elements.", text, strings.Replace(d.Range(), " to ", " and ", 1))}
-}
-
 // muonCaveat says what the assumed AdamW leaves out: ZAYA1 was trained with Muon
 // (arXiv 2511.17127), whose matrices Megatron buckets by a rule of its own.
 func muonCaveat(q *Question, run trainer.Run) []string {
@@ -179,9 +166,9 @@ func muonCaveat(q *Question, run trainer.Run) []string {
 	if !is {
 		return nil
 	}
-	text := fmt.Sprintf("ZAYA1 trains with Muon: of its matrices Megatron then makes buckets of %s elements or more", recommend.Count(f.Least))
+	text := fmt.Sprintf("ZAYA1 trains with Muon: there a bucket has %s elements or more (--optimizer muon)", recommend.Count(f.Least))
 	if f.OneFrom > 0 && f.Ranks >= f.OneFrom {
-		text = fmt.Sprintf("ZAYA1 trains with Muon: from %d ranks on Megatron then makes one bucket of all matrices", f.OneFrom)
+		text = fmt.Sprintf("ZAYA1 trains with Muon: there the flag has no effect from %d ranks on (--optimizer muon)", f.OneFrom)
 	}
-	return []string{text + ", whatever the setting (--optimizer muon)."}
+	return []string{text + "."}
 }

@@ -35,13 +35,16 @@ type End struct {
 	DefaultCost *float64 `json:"default_cost"`
 }
 
-// DefaultCost is the most that the default costs at an end, as a share of a step;
-// false where it was not tried.
-func (b *Bracket) DefaultCost() (most float64, ok bool) {
-	if b == nil || b.Fastest.DefaultCost == nil || b.Slowest.DefaultCost == nil {
-		return 0, false
+// DefaultCost is the most that the default costs at an end, as a share of a step, and
+// which end that is; false where it was not tried.
+func (b *Bracket) DefaultCost() (most float64, end string, ok bool) {
+	switch {
+	case b == nil || b.Fastest.DefaultCost == nil || b.Slowest.DefaultCost == nil:
+		return 0, "", false
+	case *b.Fastest.DefaultCost > *b.Slowest.DefaultCost:
+		return *b.Fastest.DefaultCost, "fast", true
 	}
-	return max(*b.Fastest.DefaultCost, *b.Slowest.DefaultCost), true
+	return *b.Slowest.DefaultCost, "slow", true
 }
 
 // bracket answers the question of a document at both ends of the model; nil where no
@@ -100,10 +103,25 @@ func (d *Document) Setting() string {
 	if a.Keep || step == 0 {
 		return d.Amount(a.Elements)
 	}
-	v, name := d.inUnit(a.Elements)
-	v = math.Round(v/step) * step
+	_, name := d.inUnit(a.Elements)
+	v := d.round(step)
 	size, name := prefix(v, name)
 	return number(v/size) + name
+}
+
+// round is the answer in its unit, to a multiple of step.
+func (d *Document) round(step float64) float64 {
+	v, _ := d.inUnit(d.Answer.Elements)
+	return math.Round(v/step) * step
+}
+
+// rounded is Setting in elements, for a setting that counts them.
+func (d *Document) rounded() int64 {
+	step := d.step()
+	if d.Answer.Keep || step == 0 || d.Answer.Unit != trainer.Elements {
+		return d.Answer.Elements
+	}
+	return int64(d.round(step))
 }
 
 // Range says between which settings the bracket moves the answer: 0.5 to 2.7 G. It

@@ -4,76 +4,66 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
-	"zbench/bench/plain"
 	"zbench/bench/recommend"
 	"zbench/bench/table"
 	"zbench/bench/trainer"
 )
 
-// assumedSentence is the sentence where nothing was asked: what it assumes, the
-// setting with no more digits than the model's bracket allows, that bracket, and what
-// the default costs.
-func (d *Document) assumedSentence() string {
+// assumedAdvice is the advice where nothing was asked: the setting with no more digits
+// than the model's bracket allows, and how much longer a step is with the default.
+func (d *Document) assumedAdvice() string {
 	a := &d.Answer
-	s := "use " + d.Setting()
 	if a.Keep {
-		s = "keep the default " + d.Setting()
+		return d.keep()
 	}
-	s += " elements"
-	if d.Bracket != nil {
-		s += fmt.Sprintf(" (%s within the model's range)", d.Range())
+	s := "set " + d.Knob() + " to " + d.value(d.rounded(), d.Setting()+" elements") + "."
+	if a.Default == nil {
+		return s
 	}
-	costs := 0.0
-	switch {
-	case a.Keep:
-		costs = a.Gain
-		s += fmt.Sprintf("; another size gains at most %s of a step", AtMost(a.Gain))
-	case a.Default != nil:
-		costs = costOf(a, a.Default)
-		s += fmt.Sprintf("; the default %s costs %s of a step", d.Amount(a.Default.Elements), Share(costs))
+	costs := costOf(a, a.Default)
+	return s + fmt.Sprintf(" A training step is %s longer with the default, %s%s.", Share(costs), d.Amount(a.Default.Elements), d.atWorst(costs))
+}
+
+// atWorst is what the default costs at the end of the network model where it costs most,
+// over the best size there; empty where that is no more than is said already.
+func (d *Document) atWorst(costs float64) string {
+	most, end, ok := d.Bracket.DefaultCost()
+	if !ok || most <= costs+recommend.PlateauWidth {
+		return ""
 	}
-	if most, ok := d.Bracket.DefaultCost(); ok && most > costs+recommend.PlateauWidth {
-		s += fmt.Sprintf(", up to %.0f %% within that range", 100*most)
+	return fmt.Sprintf(" (%.0f %% if the network is %s)", 100*most, end)
+}
+
+// Assumes are the assumptions, and what they leave out, in sentences.
+func (d *Document) Assumes() string {
+	return strings.Join(append([]string{"Assumed: " + strings.Join(d.Assumed, ", ") + "."}, d.Caveats...), " ")
+}
+
+// Ends says what the ends of the model behind simulated times would ask for; empty of a
+// setting that is kept, whose cost there is said beside it.
+func (d *Document) Ends() string {
+	if d.Bracket == nil || d.Answer.Keep {
+		return ""
 	}
-	return fmt.Sprintf("%s%s; assumed: %s. Confidence %s.", d.mark(), s, strings.Join(d.Assumed, ", "), a.Confidence.Level)
+	text := "ask for " + strings.Replace(d.Range(), " to ", " and ", 1)
+	if d.Answer.Unit == trainer.Elements {
+		text += " elements"
+	}
+	return text
 }
 
 // IsAssumed reports whether the user gave no model, and the settings were assumed.
 func (d *Document) IsAssumed() bool { return d != nil && len(d.Assumed) > 0 }
 
-// WriteAssumed writes the answer to the assumed question: the other answers first,
-// the sentence last.
-func (d *Document) WriteAssumed(w io.Writer, width int, paths ...string) error {
-	if err := d.WriteWhatIf(w, width, paths...); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "\n%s\n", strings.Join(plain.Fold(d.Sentence, width, "", ""), "\n"))
-	return err
-}
-
 // Command is what answers for the user's own model, from the curves in a folder, or in
 // several records and logs.
-func Command(paths ...string) string { return strings.Join(command(paths), " ") }
-
-// command is Command in parts that stay together.
-func command(paths []string) []string {
+func Command(paths ...string) string {
 	line := []string{"zbench recommend"}
 	for _, p := range paths {
 		line = append(line, quoted(p))
 	}
-	return []string{strings.Join(line, " "), "--framework " + trainer.Assumed + " --params FILE --backward-ms MS"}
-}
-
-// commandLines is the command behind a heading: one line where it fits, else as a
-// shell continues one.
-func commandLines(heading string, paths []string, width int) []string {
-	if one := heading + Command(paths...); utf8.RuneCountInString(one) <= width {
-		return []string{one}
-	}
-	parts := command(paths)
-	return []string{heading + parts[0] + " \\", parts[1]}
+	return strings.Join(append(line, "--framework", trainer.Assumed, "--params FILE --backward-ms MS"), " ")
 }
 
 // quoted is a path as an argument of a shell, which takes it for no flag.
@@ -87,25 +77,14 @@ func quoted(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// WriteWhatIf writes the other answers, the caveats and the command for the user's
-// own model, for a terminal of so many columns.
-func (d *Document) WriteWhatIf(w io.Writer, width int, paths ...string) error {
+// WriteWhatIf writes the other answers for a terminal of so many columns.
+func (d *Document) WriteWhatIf(w io.Writer, width int) error {
 	var b strings.Builder
 	if t := d.WhatIfTable(); len(t.Groups[0].Rows) > 0 {
+		b.WriteString("\n")
 		if err := table.Text(&b, width, t); err != nil {
 			return fmt.Errorf("advice: %w", err)
 		}
-	}
-	for _, c := range d.Caveats {
-		for _, line := range plain.Fold(c, width, "", "") {
-			b.WriteString(line + "\n")
-		}
-	}
-	for i, line := range commandLines("Your own model: ", paths, width) {
-		if i > 0 {
-			line = "  " + line
-		}
-		b.WriteString(line + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -114,7 +93,7 @@ func (d *Document) WriteWhatIf(w io.Writer, width int, paths ...string) error {
 // WhatIfTable is the other answers, one a row. What the assumed question lacks is not
 // repeated for each.
 func (d *Document) WhatIfTable() table.Table {
-	t := table.Table{Indent: 2, Groups: []table.Group{{}}, Columns: []table.Column{{Name: fmt.Sprintf("what if (at %.0f TFLOP/s)", assumedFlops/1e12)}, {Name: "setting"}, {Name: "range of the model"}, {Name: "default costs", Right: true}}}
+	t := table.Table{Indent: 2, Groups: []table.Group{{}}, Columns: []table.Column{{Name: fmt.Sprintf("what if (at %.0f TFLOP/s)", assumedFlops/1e12)}, {Name: "setting"}, {Name: "range of the model"}, {Name: "step with default", Right: true}}}
 	for _, x := range d.WhatIf {
 		if x.Refusal != nil && !d.Answered() {
 			continue
@@ -137,7 +116,7 @@ func (x *WhatIf) cells() []string {
 		setting = "keep " + setting
 	}
 	if x.DefaultCost != nil {
-		costs = Share(*x.DefaultCost)
+		costs = "+" + Share(*x.DefaultCost)
 	}
 	return []string{x.Name, setting, x.Range, costs}
 }

@@ -205,6 +205,7 @@ func (q *Question) Ask(sources []cost.Source) (*Document, error) {
 		return d, err
 	}
 	d.Bracket, err = q.bracket(d, sources)
+	d.Sentence = d.sentence()
 	return d, err
 }
 

@@ -66,7 +66,7 @@ func TestQuotedSentences(t *testing.T) {
 	require.Contains(t, quoted("README.md"), replay(t, "allreduce_mi300x_2node_16gpu_cx7roce", 79e-3, 0).Sentence)
 	kept := replay(t, "allreduce_mi300x_2node_16gpu_cx7roce", 628e-3, 0)
 	require.True(t, kept.Answer.Keep)
-	require.Contains(t, quoted("docs/BUCKET.md"), strings.SplitAfter(kept.Sentence, " gain.")[0])
+	require.Contains(t, quoted("docs/BUCKET.md"), strings.SplitAfter(kept.Sentence, " best size.")[0])
 }
 
 // On published curves, whatever the time of backward and the cap: a cap that costs
@@ -93,13 +93,13 @@ func TestKeepOnPublishedCurves(t *testing.T) {
 					require.False(t, a.Keep, "%s %g s %d MiB: %s", name, backward, cap, d.Sentence)
 				}
 				if a.Keep {
-					require.Regexp(t, fmt.Sprintf(`^Keep %d MiB: at most (0\.[0-9]|1) %% to gain\. Confidence (low|medium)\.$`, set), d.Sentence)
+					require.Regexp(t, fmt.Sprintf(`^Keep bucket_cap_mb at (its default, )?%d MiB: a training step is at most (0\.[0-9]|1) %% longer than with the best size\. Confidence (low|medium)\.$`, set), d.Sentence)
 					require.Contains(t, d.Snippets[0].Text, fmt.Sprintf("bucket_cap_mb=%d,", set))
 				} else {
 					require.NotContains(t, d.Sentence, "Keep")
 				}
 				require.NotContains(t, d.Sentence, "no need to change")
-				require.NotContains(t, d.Sentence, " costs 0 % of a step.")
+				require.NotContains(t, d.Sentence, " is 0 % longer with ")
 			}
 		}
 	}

@@ -39,8 +39,8 @@ var columns = []column{
 	{"exposed bwd", func(r Row) string { return unit.Seconds(r.ExposedBackward) }},
 	{"exposed fwd", func(r Row) string { return unit.Seconds(r.ExposedForward + r.After) }},
 	{"step", func(r Row) string { return unit.Seconds(r.Step) }},
-	{"over best", func(r Row) string { return "+" + Share(max(0, r.Nominal)) }},
-	{"mean over best", func(r Row) string { return "+" + Share(max(0, r.Score)) }},
+	{"over fastest", func(r Row) string { return "+" + Share(max(0, r.Nominal)) }},
+	{"on average", func(r Row) string { return "+" + Share(max(0, r.Score)) }},
 	{"", func(r Row) string { return r.Marks }},
 }
 
@@ -183,10 +183,10 @@ func (d *Document) marks(setting int64) string {
 			continue // the list of ranges has the rest
 		}
 		if setting == r.Lo && setting != a.Elements {
-			marks = joined(marks, "within "+Share(recommend.PlateauWidth)+" from here")
+			marks = joined(marks, strings.ToLower(WithinTitle())+" begins")
 		}
 		if setting == r.Hi && setting != a.Elements {
-			marks = joined(marks, "within "+Share(recommend.PlateauWidth)+" to here")
+			marks = joined(marks, strings.ToLower(WithinTitle())+" ends")
 		}
 	}
 	if a.Single != nil && setting == a.Single.Elements {

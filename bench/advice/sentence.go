@@ -15,72 +15,127 @@ func (d *Document) Amount(setting int64) string {
 	return recommend.Amount(d.Answer.Unit, setting, d.Answer.Run, d.BlockElements)
 }
 
-// sentence is what to do, in a sentence.
+// sentence is the whole answer: what to set, what that gains, what is as good, and how
+// far to trust it.
 func (d *Document) sentence() string {
 	a := &d.Answer
 	switch a.Verdict {
 	case recommend.NoCommunication:
-		return "No gradient communication: one data-parallel rank has nobody to reduce with, and no bucket size matters."
+		return "No gradient communication: one data-parallel rank has no other rank to reduce with, and no bucket size matters."
 	case recommend.Refused:
 		return "No bucket size: " + a.Refusal.Message + "."
 	}
-	verdict := d.use()
-	if a.Keep {
-		verdict = d.keep()
+	said := d.Advice()
+	if as := d.AsGood(); as != "" {
+		said += " " + as
 	}
-	return d.mark() + verdict + " Confidence " + a.Confidence.Level + "."
+	if len(d.Assumed) > 0 {
+		said += " " + d.Assumes()
+	}
+	return d.mark() + capital(said) + " Confidence " + a.Confidence.Level + "."
 }
 
-// keep says that what is set stays. What the missing switches gain is a sentence of
-// its own.
+// Advice says what to set, and what that gains over what is set now.
+func (d *Document) Advice() string {
+	switch {
+	case len(d.Assumed) > 0:
+		return d.assumedAdvice()
+	case d.Answer.Keep:
+		return d.keep()
+	}
+	return d.use()
+}
+
+// Knob is the name of the setting as the first printed lines spell it.
+func (d *Document) Knob() string {
+	knob := d.Answer.Knob
+	t, err := trainer.ByName(d.Answer.Trainer)
+	if err != nil || t.Flag == "" {
+		return knob
+	}
+	if len(d.Snippets) > 0 && strings.Contains(d.Snippets[0].Text, knob) && !strings.Contains(d.Snippets[0].Text, t.Flag) {
+		return knob
+	}
+	return t.Flag
+}
+
+// value is a setting as it is typed, and in words beside it.
+func (d *Document) value(setting int64, words string) string {
+	if d.Answer.Unit == trainer.Elements && setting >= 1000 {
+		return fmt.Sprintf("%d (%s)", setting, words)
+	}
+	return words
+}
+
+// kept says that the setting stays as it is, and what its value is.
+func (d *Document) kept() string {
+	a := &d.Answer
+	value := d.value(a.Elements, d.named(a.Elements))
+	if a.Current == nil {
+		value = "its default, " + value
+	}
+	return "keep " + d.Knob() + " at " + value
+}
+
+// keep says that what is set stays, and what it costs at most. What the missing
+// switches gain is a sentence of its own.
 func (d *Document) keep() string {
 	a := &d.Answer
-	keep := func(word string, gain float64) string {
-		return fmt.Sprintf("%s %s: at most %s to gain.", word, d.named(a.Elements), AtMost(gain))
+	keep := func(costs float64) string {
+		worst := ""
+		if a.Current == nil {
+			worst = d.atWorst(costs)
+		}
+		return fmt.Sprintf("%s: a training step is at most %s longer than with the best size%s.", d.kept(), AtMost(costs), worst)
 	}
 	if len(a.Changes) == 0 {
-		return keep("Keep", a.Gain)
+		return keep(a.Gain)
 	}
 	bucket, rest := a.Changes[0], a.Changes[1:]
-	set := "Set " + gained(rest, ", which saves ") + "."
+	set := "set " + gained(rest, ": it makes a training step ") + "."
 	if alone := over(bucket.Gain); alone < recommend.PlateauWidth {
-		return keep("Keep", max(a.Gain, alone)) + " " + set
+		return keep(max(a.Gain, alone)) + " " + capital(set)
 	}
-	return set + " " + keep("With that, keep", a.Gain)
+	return set + " With that, " + keep(a.Gain)
 }
 
 // over is what a step costs more without a change that saves a share of it.
 func over(gain float64) float64 { return gain / (1 - gain) }
 
 // gained lists switches and what each saves, with the words between the two.
-func gained(all []recommend.Change, saves string) string {
+func gained(all []recommend.Change, makes string) string {
 	var texts []string
 	for _, c := range all {
-		texts = append(texts, c.Name+saves+Share(max(0, c.Gain))+" of a step")
+		texts = append(texts, c.Name+makes+Share(max(0, c.Gain))+" shorter")
 	}
 	return strings.Join(texts, ", and ")
 }
 
-// use says what to set, what else is as good, and what it costs to stay.
+// use says what to set, and how much longer a step is with what is set now and with the
+// default.
 func (d *Document) use() string {
 	a := &d.Answer
-	s := fmt.Sprintf("use %s%s", d.Amount(a.Elements), d.spelled())
+	s := fmt.Sprintf("set %s to %s", d.Knob(), d.value(a.Elements, d.Amount(a.Elements)+d.spelled()))
 	if len(a.Changes) > 0 {
 		s += " and set " + d.lacking()
 	}
-	s += "; " + d.range1()
-	now, named := a.Default, "the default"
+	now, named := a.Default, "the default, "
 	if a.Current != nil {
-		now, named = a.Current, "your"
+		now, named = a.Current, "your "
 	}
 	if now == nil {
 		return s + "."
 	}
-	setting := named + " " + d.Amount(now.Elements)
-	if len(a.Changes) == 0 {
-		return s + "; " + setting + " " + d.costs(now) + "."
+	named += d.Amount(now.Elements)
+	if len(a.Changes) > 0 {
+		return fmt.Sprintf("%s. With your flags alone a training step is %s longer with %s than with the best size for them; %s.",
+			s, Share(over(a.Changes[0].Gain)), named, gained(a.Changes[1:], " makes it "))
 	}
-	return fmt.Sprintf("%s; with your flags %s costs %s of a step; %s.", s, setting, Share(over(a.Changes[0].Gain)), gained(a.Changes[1:], " saves "))
+	s += ". " + d.costs(named, now)
+	if x := a.Default; a.Current != nil && x != nil && !x.OverBudget {
+		s += fmt.Sprintf(" With the default, %s, it is %s longer.", d.Amount(x.Elements), Share(max(0, x.Step/a.Best.Step-1, x.Score-a.Best.Score)))
+	}
+	return s
 }
 
 // named is a setting with the word that its unit lacks, and no other number.
@@ -121,35 +176,40 @@ func (d *Document) spelled() string {
 // fewRanges is how many ranges a sentence lists.
 const fewRanges = 3
 
-// range1 says what is as good within a per cent: all of it where that is few ranges,
-// else the one around the answer, and how many there are besides.
-func (d *Document) range1() string {
+// WithinTitle heads the list of all settings that are nearly as good.
+func WithinTitle() string { return "Within " + Share(recommend.PlateauWidth) }
+
+// AsGood says what is as good within a per cent: all of it where that is few ranges,
+// else the one around the answer, and how many there are besides. It is empty where the
+// setting is kept, or assumed.
+func (d *Document) AsGood() string {
+	if d.Answer.Keep || len(d.Assumed) > 0 {
+		return ""
+	}
 	all := d.Answer.Within
-	within := "within " + Share(recommend.PlateauWidth)
+	as := "As good within " + Share(recommend.PlateauWidth) + ": "
 	switch n := len(all); {
 	case n == 1 && all[0].OpenLo && all[0].OpenHi:
-		return "any setting is " + within
+		return as + "any size."
 	case n == 1 && all[0].Lo == all[0].Hi:
-		return "nothing else is " + within
-	case n == 1:
-		return "anything " + d.stretch(all[0], "from ") + " is " + within
+		return as + "no other size."
 	case n <= fewRanges:
-		return d.stretches(all) + " are " + within
+		return as + d.stretches(all) + "."
 	}
-	return fmt.Sprintf("%s and %d more ranges, listed below, are %s", d.stretch(*d.Answer.Plateau, ""), len(all)-1, within)
+	return fmt.Sprintf("%s%s and %d more ranges, listed as %q.", as, d.stretch(*d.Answer.Plateau), len(all)-1, WithinTitle())
 }
 
 // stretch prints a range: "28 M to 419 M", "up to 419 M", "28 M and more", "28 M".
-func (d *Document) stretch(r recommend.Range, from string) string {
+func (d *Document) stretch(r recommend.Range) string {
 	switch {
 	case r.Lo == r.Hi:
 		return d.Amount(r.Lo)
 	case r.OpenLo:
 		return "up to " + d.Amount(r.Hi)
 	case r.OpenHi:
-		return from + d.Amount(r.Lo) + " and more"
+		return d.Amount(r.Lo) + " and more"
 	}
-	return from + d.Amount(r.Lo) + " to " + d.Amount(r.Hi)
+	return d.Amount(r.Lo) + " to " + d.Amount(r.Hi)
 }
 
 // stretches lists ranges. Two whose ends print alike are one.
@@ -161,7 +221,7 @@ func (d *Document) stretches(all []recommend.Range) string {
 			i++
 			r.Hi, r.OpenHi = all[i].Hi, all[i].OpenHi
 		}
-		texts = append(texts, d.stretch(r, ""))
+		texts = append(texts, d.stretch(r))
 	}
 	last := len(texts) - 1
 	if last < 1 {
@@ -173,20 +233,37 @@ func (d *Document) stretches(all []recommend.Range) string {
 // same is the share of a step below which two settings are as fast.
 const same = 0.0005
 
-// costs compares a setting with the answer: as measured, and on average too where
+// onAverage is over what scores are averaged.
+const onAverage = " on average over slower networks and other computation times"
+
+// costs compares a named setting with the answer: as measured, and on average too where
 // either alone would mislead.
-func (d *Document) costs(c *recommend.Candidate) string {
+func (d *Document) costs(named string, c *recommend.Candidate) string {
 	best := d.Answer.Best
 	more, mean := max(0, c.Step/best.Step-1), c.Score-best.Score
-	switch {
-	case c.OverBudget:
-		return "takes " + unit.Bytes(c.Memory) + " of buffers, more than the budget"
-	case mean > recommend.PlateauWidth && more < same:
-		return "is as fast as measured, and costs " + Share(mean) + " on average over slower networks and other computation"
-	case mean > recommend.PlateauWidth && more < recommend.PlateauWidth:
-		return "costs " + Share(more) + " of a step as measured, and " + Share(mean) + " on average over slower networks and other computation"
+	if c.OverBudget {
+		if strings.Contains(named, ",") {
+			named += ","
+		}
+		return capital(named) + " takes " + unit.Bytes(c.Memory) + " of buffers, more than the budget."
 	}
-	return "costs " + Share(more) + " of a step"
+	longer := Share(more) + " longer"
+	switch {
+	case mean > recommend.PlateauWidth && more < same:
+		longer = "as long on the curve as measured, and " + Share(mean) + " longer" + onAverage + ","
+	case mean > recommend.PlateauWidth && more < recommend.PlateauWidth:
+		longer += " on the curve as measured, and " + Share(mean) + " longer" + onAverage + ","
+	}
+	return "A training step is " + longer + " with " + named + "."
+}
+
+// capital begins a sentence; a flag or a name with an underscore stays as it is.
+func capital(s string) string {
+	first, _, _ := strings.Cut(s, " ")
+	if strings.ContainsAny(first, "_-") {
+		return s
+	}
+	return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):]
 }
 
 // Share prints a ratio as per cent: 0.4 %, 80 %.

@@ -60,7 +60,7 @@ func (d *Document) Facts() []Fact {
 	}
 	facts = append(facts, d.setNow()...)
 	if a.Verdict == recommend.Recommended {
-		facts = append(facts, Fact{"Within " + Share(recommend.PlateauWidth), d.stretches(a.Within)})
+		facts = append(facts, Fact{WithinTitle(), d.stretches(a.Within) + ": a step at most " + Share(recommend.PlateauWidth) + " longer than with the best size, as measured and on average"})
 	}
 	return facts
 }
@@ -189,7 +189,7 @@ func (d *Document) WriteText(w io.Writer) error {
 		if err := table.Text(&b, lineWidth, d.Table(rows)); err != nil {
 			return fmt.Errorf("advice: %w", err)
 		}
-		fold(&b, "", Note(rows))
+		fold(&b, "", d.Note(rows))
 	}
 	for _, r := range d.Reasons() {
 		fmt.Fprintf(&b, "\n%s\n", r.Title)
@@ -218,17 +218,6 @@ func fold(b *strings.Builder, prefix, text string) {
 // fewRows is how many settings fit on a screen.
 const fewRows = 12
 
-// Note explains the columns of the table.
-func Note(rows []Row) string {
-	note := "Times are of a step with the curve and the computation as given; the mean is over slower networks and other computation too."
-	for _, r := range rows {
-		if r.Extrapolated {
-			return note + " * beyond the sizes that were swept."
-		}
-	}
-	return note
-}
-
 // WriteMarkdown writes the recommendation for a merge request.
 func (d *Document) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
@@ -245,7 +234,7 @@ func (d *Document) WriteMarkdown(w io.Writer) error {
 		if err := table.Markdown(&b, d.Table(rows)); err != nil {
 			return fmt.Errorf("advice: %w", err)
 		}
-		b.WriteString("\n" + Note(rows) + "\n")
+		b.WriteString("\n" + d.Note(rows) + "\n")
 	}
 	for _, r := range d.Reasons() {
 		fmt.Fprintf(&b, "\n### %s\n\n", r.Title)

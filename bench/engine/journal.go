@@ -42,6 +42,7 @@ func NewJournal(dir *Folder, entries *record.Journal) (*Journal, error) {
 		return nil, err
 	}
 	kept := *entries
+	kept.Truncated = 0 // the new journal has whole lines only
 	kept.Parts, kept.Rounds = slices.Clone(entries.Parts), slices.Clone(entries.Rounds)
 	return &Journal{file: f, Log: &kept, dir: dir}, nil
 }

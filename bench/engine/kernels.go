@@ -149,7 +149,9 @@ func (e *KernelEngine) rounds(ctx context.Context, k *Kernels, j *Journal) (fail
 		return failed, err
 	}
 	first := *j.Log
-	first.Rounds = nil
+	if len(first.Rounds) > 0 { // the next round follows from the first jobs alone
+		first.Parts, first.Rounds = first.Parts[:first.Rounds[0].After], nil
+	}
 	rows, jobs := k.More(first.Record())
 	switch {
 	case len(rows) == 0:

@@ -252,6 +252,16 @@ type Confidence struct {
 	Reasons []Reason `json:"reasons"`
 }
 
+// Why is the first reason that keeps the confidence at its level; nil where it is high.
+func (c Confidence) Why() *Reason {
+	for i := range c.Reasons {
+		if c.Reasons[i].Level == c.Level {
+			return &c.Reasons[i]
+		}
+	}
+	return nil
+}
+
 // Reason caps the confidence at Level. Code is stable, Message for people.
 type Reason struct {
 	// Short fixed name of the reason.

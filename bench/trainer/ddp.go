@@ -44,7 +44,7 @@ func ddpPlan(in *prepared, setting int64, run Run) Plan {
 	return plan
 }
 
-const ddpReadBack = "# read back after the second step: print(model._get_ddp_logging_data()[\"rebuilt_bucket_sizes\"])  # bytes\n" +
+const ddpReadBack = "# check with, after the second step: print(model._get_ddp_logging_data()[\"rebuilt_bucket_sizes\"])  # bytes\n" +
 	"# the first step has one bucket: do not time it\n"
 
 var ddpForms = []form{

@@ -141,7 +141,7 @@ var deepSpeedForms = []form{
 			"# compare the loss after changing the size: it has affected convergence (deepspeedai/DeepSpeed#6351)\n" +
 			freshDeepSpeed(s) + gatherTrap(s) +
 			deepSpeedJSON(s) +
-			"# read back: \"wall_clock_breakdown\": true, \"comms_logger\": {\"enabled\": true} print the calls and their sizes\n"
+			"# check with: \"wall_clock_breakdown\": true, \"comms_logger\": {\"enabled\": true} print the calls and their sizes\n"
 	}},
 }
 

@@ -15,7 +15,7 @@ import (
 func init() {
 	register(Trainer{
 		listed: 3, Name: "fsdp2", Title: "PyTorch FSDP2", Aliases: []string{"fsdp", "torchtitan"},
-		Knob: "blocks per fully_shard", Unit: Blocks, GradDtype: "float", Stages: []int{3}, Collectives: []string{reduceScatter, allGather},
+		Knob: "blocks per fully_shard", Flag: "fully_shard", Unit: Blocks, GradDtype: "float", Stages: []int{3}, Collectives: []string{reduceScatter, allGather},
 		Default: fsdp2Default, plan: fsdp2Plan, settings: fsdp2Settings,
 		// Two units are gathered at a time.
 		Memory: func(p Plan, _ int64, r Run) int64 { return 2 * largest(p) * r.param() },
@@ -113,7 +113,7 @@ func fsdp2Text(s Spelling) string {
 		"    fully_shard(blocks[i : i + BLOCKS_PER_UNIT], reshard_after_forward=not KEEP_PARAMS, **sharded)\n" +
 		shardLast + "fully_shard(model, **sharded)  # what is in no unit yet\n")
 	return b.String() +
-		"# read back: print([sum(p.numel() for b in blocks[i : i + BLOCKS_PER_UNIT] for p in b.parameters()) for i in range(0, len(blocks), BLOCKS_PER_UNIT)])  # elements\n"
+		"# check with: print([sum(p.numel() for b in blocks[i : i + BLOCKS_PER_UNIT] for p in b.parameters()) for i in range(0, len(blocks), BLOCKS_PER_UNIT)])  # elements\n"
 }
 
 // modules are the names of the modules that hold the tensors before the blocks and

@@ -33,7 +33,7 @@ var MadeUp = Trainer{
 		for _, a := range all {
 			text += a.key + ": " + a.value + "\n"
 		}
-		return text + "# read back: look at its log\n"
+		return text + "# check with: look at its log\n"
 	}}},
 	reads: []readable{{"Made-Up YAML", "Made-Up's fuse_mib"}},
 	keys: []key{

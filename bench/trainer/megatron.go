@@ -22,7 +22,7 @@ const Assumed = "megatron"
 func init() {
 	register(Trainer{
 		listed: 1, Name: Assumed, Title: "Megatron-LM", Aliases: []string{"megatron-lm", "mcore", "primus", "nemo"},
-		Knob: "ddp_bucket_size", Unit: Elements, GradDtype: "float", Stages: []int{1, 0}, InPlace: true, LayerWise: true,
+		Knob: "ddp_bucket_size", Flag: "--ddp-bucket-size", Unit: Elements, GradDtype: "float", Stages: []int{1, 0}, InPlace: true, LayerWise: true,
 		Collectives: []string{allReduce, reduceScatter, allGather},
 		Default:     megatronDefault, plan: megatronPlan, Memory: megatronMemory,
 		Changes: []Change{{

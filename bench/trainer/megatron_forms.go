@@ -15,7 +15,7 @@ func padNote(s Spelling) string {
 	return fmt.Sprintf("# ddp_pad_buckets_for_high_nccl_busbw would add at most %.2g %% to a bucket and keeps counts divisible by 65536\n", 100*cost)
 }
 
-const megatronReadBack = "# read back: grep -E 'Number of buckets for gradient|Params for bucket' in rank 0's log\n"
+const megatronReadBack = "# check with: grep -E 'Number of buckets for gradient|Params for bucket' in rank 0's log\n"
 
 var megatronForms = []form{
 	{"Megatron-LM arguments", "sh", func(s Spelling) string {

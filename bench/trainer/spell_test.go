@@ -80,7 +80,7 @@ func TestEveryTrainerHasSnippets(t *testing.T) {
 		var all strings.Builder
 		for _, n := range snippets {
 			require.Contains(t, n.Text, "unit="+tr.Unit+", n=1024, curve sha256=0123abcd\n")
-			require.Contains(t, n.Text, "# read back")
+			require.Contains(t, n.Text, "# check with")
 			require.NotContains(t, n.Text, "SIMULATED")
 			all.WriteString("--- " + n.Title + " (" + n.Language + ")\n" + n.Text)
 		}

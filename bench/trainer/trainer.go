@@ -33,6 +33,8 @@ type Trainer struct {
 	Aliases []string
 	// Knob is the setting's name and Unit what it counts.
 	Knob, Unit string
+	// Flag is the setting as users pass it where that is not its name; empty for Knob.
+	Flag string
 	// Stages are the stages of sharding (Run.Zero) it has, the usual one first.
 	Stages []int
 	// GradDtype is the element type in which gradients are reduced when bfloat16

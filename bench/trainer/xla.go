@@ -21,7 +21,7 @@ const (
 func init() {
 	register(Trainer{
 		listed: 5, Name: "xla", Title: "XLA (JAX)", Aliases: []string{"jax"},
-		Knob: xlaFlagName(allReduce), Unit: Bytes, GradDtype: "bfloat16", Stages: []int{0, 1},
+		Knob: xlaFlagName(allReduce), Flag: "--" + xlaFlagName(allReduce), Unit: Bytes, GradDtype: "bfloat16", Stages: []int{0, 1},
 		Collectives: []string{allReduce, reduceScatter, allGather},
 		Default:     xlaThreshold, plan: xlaPlan,
 		// A threshold on shards counts DP elements at a time.
@@ -116,7 +116,7 @@ var xlaForms = []form{
 		return s.fresh(all, func(key string) string { return "--" + key }) +
 			"# thresholds count bytes of a call's output: for reduce_scatter one rank's share\n" +
 			"export XLA_FLAGS=\"$XLA_FLAGS " + strings.Join(flags, " \\\n  ") + "\"\n" +
-			"# read back: add --xla_dump_to=DIR and look at the shapes of the calls in the module after optimizations\n"
+			"# check with: add --xla_dump_to=DIR and look at the shapes of the calls in the module after optimizations\n"
 	}},
 }
 

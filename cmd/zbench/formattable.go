@@ -23,7 +23,11 @@ var _ = register(format{
 // curves alone say.
 func writeAdviceText(s State, d advised) error {
 	if d.Answer.Refusal == nil {
-		return d.WriteText(s.Stdout)
+		if err := d.WriteText(s.Stdout); err != nil {
+			return err
+		}
+		_, err := io.WriteString(s.Stdout.unescaped(), "\n"+adviceText(s, d.records, d.Document))
+		return err
 	}
 	for _, rec := range d.records {
 		k := bucket.Knees(rec)

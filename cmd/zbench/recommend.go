@@ -142,10 +142,10 @@ func knees(s State, paths []string, recs []*record.Record, sources []cost.Source
 		}
 	}
 	if d := assumed(s, sources...); readable && d != nil {
-		if _, err := fmt.Fprintln(s.Stdout); err != nil {
+		if err := d.WriteWhatIf(s.Stdout, table.Terminal); err != nil {
 			return err
 		}
-		if err := d.WriteAssumed(s.Stdout, table.Terminal, paths...); err != nil {
+		if _, err := io.WriteString(s.Stdout.unescaped(), "\n"+adviceText(s, recs, d, paths...)); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"zbench/bench/advice"
@@ -77,9 +78,9 @@ func (s *screen) command(before, line string) {
 	}
 }
 
-// tallest is how many lines fit on a screen: a blank line that would make more of
-// them is left out.
-const tallest = 45
+// tallest is how many lines fit on a screen, with the command before and the prompt
+// after them: a blank line that would make more of them is left out.
+const tallest = 43
 
 // writeSweepSummary writes what fits on a screen: a row for each size, the other
 // answers, and the verdict last; with verbose all that is known between them, and
@@ -173,9 +174,6 @@ func othersText(s State, r sweepOutput) string {
 	for _, x := range r.advice.WhatIf {
 		out.fold("", whatIf(x), fmt.Sprintf("If %-*s  ", widest, x.Name), "  ")
 	}
-	if caveats := strings.Join(r.advice.Caveats, " "); caveats != "" {
-		out.fold("", caveats, "", "")
-	}
 	return out.String()
 }
 
@@ -192,7 +190,7 @@ func whatIf(x advice.WhatIf) string {
 		text += " (" + x.Range + ")"
 	}
 	if x.DefaultCost != nil {
-		text += "; default costs " + advice.Share(*x.DefaultCost)
+		text += "; default: step +" + advice.Share(*x.DefaultCost)
 	}
 	return text
 }
@@ -213,7 +211,7 @@ func writeKernelSummary(s State, rec *record.Record) error {
 		return err
 	}
 	out := &screen{width: s.Stdout.columns(), colour: s.coloured(s.Stdout)}
-	out.verdict(report.JudgeKernels(rec))
+	out.lines(report.JudgeKernels(rec).Lines)
 	_, err := io.WriteString(s.Stdout.unescaped(), "\n"+out.String())
 	return err
 }
@@ -221,9 +219,36 @@ func writeKernelSummary(s State, rec *record.Record) error {
 // verdictText is the verdict on the record, faults first and the recommendation last.
 func verdictText(s State, to Stream, r sweepOutput) string {
 	out := &screen{width: to.columns(), colour: s.coloured(to)}
-	out.verdict(report.Judge(r.Record, r.advice))
+	out.lines(report.Judge(r.Record, r.advice).Lines)
 	if r.folder != "" && r.advice.IsAssumed() {
-		out.command("Your own model: ", advice.Command(r.folder))
+		out.command(ownModel, advice.Command(r.folder))
+	}
+	return out.String()
+}
+
+// ownModel is before the command that answers for the user's model.
+const ownModel = "Next, for your model: "
+
+// lines adds statements, each with what to do next.
+func (s *screen) lines(all []report.VerdictLine) {
+	for _, l := range all {
+		s.fold(verdictColours[l.Severity], l.Text, "", "  ")
+		if l.Hint != "" {
+			s.fold(dim, l.Hint, "  → ", "    ")
+		}
+	}
+}
+
+// adviceText is the end of a recommendation: the same lines as at the end of a sweep.
+func adviceText(s State, records []*record.Record, d *advice.Document, paths ...string) string {
+	of := records[0]
+	if i := slices.IndexFunc(records, func(r *record.Record) bool { return r.Simulated }); i >= 0 {
+		of = records[i]
+	}
+	out := &screen{width: s.Stdout.columns(), colour: s.coloured(s.Stdout)}
+	out.lines(report.AdviceLines(of, d))
+	if d.IsAssumed() {
+		out.command(ownModel, advice.Command(paths...))
 	}
 	return out.String()
 }

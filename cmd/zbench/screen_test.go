@@ -79,10 +79,13 @@ func TestScreenOfTheDefaultSweep(t *testing.T) {
 		got := printedOn(t, on, r)
 		snapshot(t, on.name+".txt", got)
 		require.Contains(t, lastLines(got, 12), "Bucket size: ", on.name)
-		require.Contains(t, lastLines(got, 12), "Confidence low", on.name)
+		for _, says := range []string{"set --ddp-bucket-size to ", "the default, 1.02 G", "Confidence low", "SIMULATED", "Next, for your model: zbench recommend "} {
+			require.Contains(t, unfolded(lastLines(got, 12)), says, on.name)
+		}
 		require.Equal(t, on.name == "colour", strings.Contains(got, "\x1b"), on.name)
 		if on.width == 80 || on.width == 0 {
 			require.LessOrEqual(t, strings.Count(got, "\n"), tallest, on.name)
+			require.Contains(t, lastLines(got, 12), "Assumed: ", on.name)
 		}
 	}
 	for width := minWidth; width <= 220; width += 7 {

@@ -115,7 +115,7 @@ func TestBucketSize(t *testing.T) {
 		});
 		if (!s.querySelector("svg.wide rect")) bad.push("the plateau is not shaded");
 		s.querySelectorAll("pre").forEach(function (p) {
-			if (!p.textContent.includes("# zbench: ") || !p.textContent.includes("# read back")) bad.push("lines to copy are cut: " + p.textContent);
+			if (!p.textContent.includes("# zbench: ") || !p.textContent.includes("# check with")) bad.push("lines to copy are cut: " + p.textContent);
 		});
 		return bad;
 	})()`)

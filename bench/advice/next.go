@@ -1,0 +1,44 @@
+package advice
+
+import (
+	"fmt"
+)
+
+// remedies are what raises the confidence, by the code of the reason that limits it.
+var remedies = map[string]string{
+	"simulated":         "measure on the cluster before you train with it",
+	"compute_unknown":   "measure the backward pass on one data-parallel rank and give --backward-ms",
+	"compute_estimated": "measure the backward pass on one data-parallel rank and give --backward-ms",
+	"params_guessed":    "list the tensors with --params FILE",
+	"rescaled":          "sweep this number of ranks",
+	"imported":          "sweep with zbench collectives, which records the spread",
+	"neighbours":        "sweep groups of the ranks that reduce together (--strides)",
+	"extrapolated":      "sweep larger sizes (-e)",
+	"ends_in_dip":       "sweep larger sizes (-e)",
+	"few_sizes":         "sweep more sizes (-f 2)",
+	"few_samples":       "sweep again and give both records",
+	"noisy":             "sweep again on a quiet cluster",
+	"one_run":           "sweep again and give both records",
+	"runs_disagree":     "sweep again and give all records",
+	"unstable":          "sweep again and give both records",
+}
+
+// Next says what to do with the answer: take the printed lines, unless all of it is
+// set, and what would make it surer.
+func (d *Document) Next() string {
+	text := ""
+	if a := &d.Answer; len(d.Snippets) > 0 && (!a.Keep || len(a.Changes) > 0) {
+		text = fmt.Sprintf("copy the lines under %q", d.Snippets[0].Title)
+	}
+	why := d.Answer.Confidence.Why()
+	if why == nil || remedies[why.Code] == "" {
+		return text
+	}
+	if text == "" {
+		return "to be surer, " + remedies[why.Code]
+	}
+	if why.Code == "simulated" {
+		return text + "; " + remedies[why.Code]
+	}
+	return text + "; to be surer, " + remedies[why.Code]
+}
