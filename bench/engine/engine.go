@@ -145,7 +145,7 @@ func (e *Engine) measure(ctx context.Context, u *Setup, dir *Folder, old *record
 	if u.question != nil && !u.Spec.Sweep.FixedSizes {
 		e.note("More sizes follow if the bucket size needs them; each round is announced. --fixed-sizes skips them.\n")
 	}
-	if err := d.Allocate(ctx, cases); err != nil {
+	if err := d.Allocate(ctx, u.room.For(cases)); err != nil {
 		return nil, connecting(err, "no case has run: fix the cause, and repeat the command")
 	}
 	j, err := NewJournal(dir, entries)
