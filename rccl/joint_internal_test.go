@@ -400,7 +400,7 @@ func led(t *testing.T, drivers []*Driver, perNode int, do func(context.Context, 
 			}
 		}
 		if perNode > 1 {
-			g, _ := plan.Part(context.Background(), drivers[at].cfg.FirstRank, p, local, part)
+			g := plan.Part(context.Background(), drivers[at].cfg.FirstRank, p, local, part)
 			defer g.End()
 			p = g
 		}

@@ -210,7 +210,7 @@ func TestProcessesOfGroupsLeaveTheRecordOfOne(t *testing.T) {
 			}
 		}
 		require.Equal(t, strings.HasPrefix(one.fault, "corrupt"), states[record.WrongData] > 0, one.fault)
-		require.Positive(t, states[record.OK])
+		require.Equal(t, one.fault == "corrupt:node=0,gpu=3,index=7", states[record.OK] == 0, "the other one is not on the first node")
 	}
 }
 

@@ -98,7 +98,7 @@ func Follow(ctx context.Context, p Process, leader Leader) error {
 			return nil
 		}
 		r := w.execute(o)
-		r.Stop = ctx.Err() != nil
+		r.Stop = r.Stop || ctx.Err() != nil
 		if err := leader.Report(r); err != nil {
 			return fmt.Errorf("lost the process that leads the sweep: %w", err)
 		}
@@ -115,6 +115,9 @@ func (w *worker) execute(o Order) Report {
 	var r Report
 	if err := w.carryOut(o, &r); err != nil {
 		r = Report{Failures: failuresOf(err)}
+	}
+	if part, ok := w.p.(interface{ stopped() bool }); ok {
+		r.Stop = part.stopped()
 	}
 	return r.bounded()
 }

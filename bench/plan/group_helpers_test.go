@@ -29,6 +29,7 @@ type part struct {
 	unheld       bool
 	leaves       bool // it is gone at the first launch
 	idle         bool // its ranks take no part
+	few          bool // it reports a time too few
 }
 
 func (p *part) did(format string, args ...any) {
@@ -89,6 +90,9 @@ func (p *part) rows(n int) (out []float64) {
 	}
 	if p.idle {
 		return nil
+	}
+	if p.few {
+		return []float64{1}
 	}
 	if p.most > 0 {
 		n = min(n, p.most)

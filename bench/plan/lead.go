@@ -56,14 +56,17 @@ func Lead(ctx context.Context, own Process, others Followers, world []Member) (*
 }
 
 // Part makes this process the leader of a part of the world, whose ranks begin at first.
-// The Group is for Follow, under the returned context: the orders come from another
-// leader, and a signal to any process of the part is reported to that one. Call End
-// after Follow.
-func Part(ctx context.Context, first int, own Process, others Followers, part []Member) (*Group, context.Context) {
-	g, ctx := lead(ctx, first, own, others, part)
+// The Group is for Follow, or for Lead in the process that leads the world: the orders
+// come from that leader, and a signal to any process of the part, or the end of ctx, is
+// reported to it. Call End afterwards.
+func Part(ctx context.Context, first int, own Process, others Followers, part []Member) *Group {
+	g, _ := lead(ctx, first, own, others, part)
 	g.obeys = true
-	return g, ctx
+	return g
 }
+
+// stopped reports whether a process of this part was asked to stop.
+func (g *Group) stopped() bool { return g.ctx.Err() != nil }
 
 func lead(ctx context.Context, first int, own Process, others Followers, world []Member) (*Group, context.Context) {
 	ctx, stop := context.WithCancelCause(ctx)
@@ -237,8 +240,11 @@ func (g *Group) timed(o Order, rows int) ([]float64, error) {
 func (g *Group) rows(o Order, reports []Report, rows int) ([]float64, error) {
 	for i, r := range reports {
 		if _, ranks := g.share(i); len(r.Seconds) != rows*ranks {
-			return nil, fmt.Errorf("%s reports %d times for %s: %d times of %d ranks were ordered", g.name(i), len(r.Seconds), o.Do, rows, ranks)
+			reports[i].Failures = Unreadable(fmt.Errorf("reports %d times for %s: %d times of %d ranks were ordered", len(r.Seconds), o.Do, rows, ranks)).Failures
 		}
+	}
+	if err := g.describeFailures(o, reports); err != nil {
+		return nil, err
 	}
 	var all []float64
 	for row := range rows {

@@ -139,7 +139,9 @@ func failureOf(err error) Failure {
 func (r Report) bounded() Report {
 	notFinite := func(s float64) bool { return math.IsNaN(s) || math.IsInf(s, 0) }
 	if i := slices.IndexFunc(r.Seconds, notFinite); i >= 0 {
+		stop := r.Stop
 		r = failed(Failure{Kind: FailedCall, Message: fmt.Sprintf("time %d of %d is %g s; a time must be finite", i+1, len(r.Seconds), r.Seconds[i])})
+		r.Stop = stop
 	}
 	r.Verified.First = clip(r.Verified.First, maxText)
 	if u := r.Unverifiable; u != nil {
