@@ -30,6 +30,8 @@ type Facts struct {
 	Libraries []record.Library
 	// Devices are the GPUs; none if they are simulated.
 	Devices []record.Device
+	// Hosts are the names of the hosts, none if one process holds all ranks.
+	Hosts []string
 	// KernelDriver is the GPUs' kernel driver with its version, empty if unknown.
 	KernelDriver string
 	// Memory is the smallest memory of a GPU, in bytes.
@@ -190,7 +192,7 @@ func (u *Setup) record(e *Engine, f Facts, created time.Time) *record.Record {
 	rec := &record.Record{
 		Schema: record.Schema, Tool: e.Tool, Created: created, Simulated: f.Simulated, Fabric: u.fabric, Spec: &want,
 		Source:   record.Source{Kind: record.Measured, Backend: want.Backend, Clock: "monotonic", Driver: f.KernelDriver, Libraries: f.Libraries},
-		World:    record.World{World: want.World, Ranks: want.World.Size(), Devices: f.Devices},
+		World:    record.World{World: want.World, Ranks: want.World.Size(), Hosts: f.Hosts, Devices: f.Devices},
 		Warnings: []record.Warning{},
 	}
 	if f.Simulated {
