@@ -182,6 +182,18 @@ func (d *Driver) Isolated(ctx context.Context, n int) ([]float64, error) {
 	return seconds, d.ended(ctx, record.DuringIsolated, err)
 }
 
+// NextHold is the hold of the next isolated launches, in seconds per launch; 0 without
+// ranks in the case.
+func (d *Driver) NextHold() float64 {
+	if d.local == 0 {
+		return 0
+	}
+	return d.hold
+}
+
+// SetHold replaces it: all processes hold as long as the slowest host needs.
+func (d *Driver) SetHold(seconds float64) { d.hold = seconds }
+
 // Held reports whether all launches of the last Isolated were enqueued before the first
 // of them started.
 func (d *Driver) Held() bool { return d.local == 0 || d.batch.Held() }

@@ -126,6 +126,22 @@ func (g *Group) joined(c Comms) error {
 	return err
 }
 
+// Holder is a Driver that holds streams back while the host enqueues isolated launches.
+// The hold depends on the clock of the host: in several processes that of the slowest
+// is used by all, or the figures would depend on how the world is cut.
+type Holder interface {
+	// NextHold is the hold that the driver would use next, in seconds per launch.
+	NextHold() float64
+	// SetHold replaces it.
+	SetHold(seconds float64)
+}
+
+// NextHold is the longest of all processes.
+func (g *Group) NextHold() float64 { return g.hold }
+
+// SetHold sets it in all processes, with the next order.
+func (g *Group) SetHold(seconds float64) { g.hold = seconds }
+
 // Preparation is what a pass of a case begins with.
 type Preparation struct {
 	Case Case

@@ -62,6 +62,9 @@ type Order struct {
 	// Count is the number of warm-up or isolated launches, or the index of the
 	// verification launch.
 	Count int `json:"count,omitempty"`
+	// Hold is what isolated launches are held back for, in seconds per launch; 0 leaves
+	// it to the process.
+	Hold float64 `json:"hold,omitempty"`
 	// Bursts are those to run.
 	Bursts *Bursts `json:"bursts,omitempty"`
 }
@@ -165,8 +168,7 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 	case DoBurst:
 		r.Seconds, err = w.p.Burst(whole, *o.Bursts)
 	case DoIsolated:
-		r.Seconds, err = w.p.Isolated(whole, o.Count)
-		r.StartedEarly = !w.p.Held()
+		err = w.isolated(o, r)
 	default:
 		err = fmt.Errorf("%w: %q is not known; %s", errOrder, o.Do, sameBuild)
 	}
@@ -183,6 +185,19 @@ func (w *worker) prepare(o Order, r *Report) error {
 		err = fmt.Errorf("this process cannot verify what the others verify: %s", got.Unverifiable)
 	}
 	r.Seconds, r.Verified = got.Seconds, got.Verified
+	return err
+}
+
+// isolated runs isolated launches with the hold that all processes use.
+func (w *worker) isolated(o Order, r *Report) (err error) {
+	h, holds := w.p.(Holder)
+	if holds && o.Hold > 0 {
+		h.SetHold(o.Hold)
+	}
+	r.Seconds, err = w.p.Isolated(context.Background(), o.Count)
+	if r.StartedEarly = !w.p.Held(); holds {
+		r.Hold = h.NextHold()
+	}
 	return err
 }
 

@@ -33,6 +33,9 @@ type Group struct {
 	unverifiable Excuse
 	// held is true if all processes held their streams in the last Isolated.
 	held bool
+	// hold is what the next isolated launches are held back for, in seconds per launch;
+	// 0 leaves it to the processes.
+	hold float64
 }
 
 // Member is one process of the world, or one that leads others.
@@ -174,6 +177,7 @@ func (g *Group) Prepare(_ context.Context, p Preparation) (out Prepared, err err
 		p.Verify = out.Unverifiable == ""
 	}
 	o := Order{Do: DoPrepare, Case: &p.Case, Pass: p.Pass, Count: p.Warmup, Verify: p.Verify}
+	g.hold = 0
 	reports, err := g.do(o)
 	if err == nil && p.Warmup > 0 {
 		out.Seconds, err = g.rows(o, reports, 1)
@@ -220,7 +224,7 @@ func (g *Group) Burst(_ context.Context, b Bursts) ([]float64, error) {
 
 // Isolated runs isolated launches in all processes.
 func (g *Group) Isolated(_ context.Context, launches int) ([]float64, error) {
-	return g.timed(Order{Do: DoIsolated, Count: launches}, launches)
+	return g.timed(Order{Do: DoIsolated, Count: launches, Hold: g.hold}, launches)
 }
 
 // Held reports whether the last isolated launches were held in all processes.
@@ -230,6 +234,10 @@ func (g *Group) timed(o Order, rows int) ([]float64, error) {
 	reports, err := g.do(o)
 	if err != nil {
 		return nil, err
+	}
+	g.hold = 0
+	for _, r := range reports {
+		g.hold = max(g.hold, r.Hold)
 	}
 	g.held = !slices.ContainsFunc(reports, func(r Report) bool { return r.StartedEarly })
 	return g.rows(o, reports, rows)

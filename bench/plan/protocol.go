@@ -74,8 +74,8 @@ func (r reportFields) check() error {
 			return fmt.Errorf("a report of a failure of the kind %q, %q: kinds are %q; %s", f.Kind, f.Message, failureKinds, sameBuild)
 		}
 	}
-	if r.Verified.Wrong < 0 || r.Budget.Bytes < 0 || r.Budget.Cache < 0 {
-		return fmt.Errorf("a report with a negative count: %d wrong elements, %d bytes, cache of %d bytes", r.Verified.Wrong, r.Budget.Bytes, r.Budget.Cache)
+	if r.Verified.Wrong < 0 || r.Budget.Bytes < 0 || r.Budget.Cache < 0 || r.Hold < 0 {
+		return fmt.Errorf("a report with a negative count: %d wrong elements, %d bytes, cache of %d bytes, hold of %g s", r.Verified.Wrong, r.Budget.Bytes, r.Budget.Cache, r.Hold)
 	}
 	return nil
 }

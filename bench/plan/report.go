@@ -39,6 +39,9 @@ type Report struct {
 	// StartedEarly is true if isolated launches started before the host had enqueued all
 	// of them.
 	StartedEarly bool `json:"unheld,omitempty"`
+	// Hold is what this process would hold the next isolated launches back for, in
+	// seconds per launch.
+	Hold float64 `json:"hold,omitempty"`
 	// Seconds are of this process's ranks, by burst × rank or launch × rank.
 	Seconds []float64 `json:"seconds,omitempty"`
 	Budget  Room      `json:"budget,omitzero"`

@@ -21,6 +21,7 @@ func drawnReport(t *rapid.T) plan.Report {
 	finite := rapid.Float64().Filter(func(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) })
 	r := plan.Report{
 		Stop: rapid.Bool().Draw(t, "stop"), StartedEarly: rapid.Bool().Draw(t, "unheld"),
+		Hold:     rapid.Float64Range(0, 10).Draw(t, "hold"),
 		Seconds:  rapid.SliceOf(finite).Draw(t, "seconds"),
 		Budget:   plan.Room{Bytes: rapid.Int64Min(0).Draw(t, "bytes"), Cache: rapid.Int64Min(0).Draw(t, "cache")},
 		Verified: plan.Verification{Wrong: rapid.Int64Min(0).Draw(t, "wrong"), First: rapid.String().Draw(t, "first")},
@@ -81,6 +82,7 @@ func TestMessagesOfOtherVersionsAreRefused(t *testing.T) {
 		`{"protocol":2,"failures":[{"kind":"failed","message":""}]}`:                       `the kind "failed", ""`,
 		`{"protocol":2,"failures":[{"kind":"late","message":"x","evidence":{"watts":1}}]}`: `unknown field "watts"`,
 		`{"protocol":2,"verified":{"Wrong":-1}}`:                                           "a negative count",
+		`{"protocol":2,"hold":-1}`:                                                         "a negative count",
 		`{"protocol":2,"budget":{"bytes":-1}}`:                                             "a negative count",
 		`[]`:                                                                               "a report that cannot be read",
 	} {
