@@ -183,7 +183,7 @@ func (g *Group) join(o Order, failures []ProcessFailure) *record.Evidence {
 		return nil
 	}
 	start, n := g.first[0], all.Iterations
-	whole := record.RankProgress{Enqueued: n, Begun: n, Ended: n, Finished: true}
+	whole := record.RankProgress{Enqueued: n, Started: n, Ended: n, Finished: true}
 	ranks := slices.Repeat([]record.RankProgress{whole}, max(0, min(g.active, g.first[len(g.world)])-start))
 	for _, f := range failures {
 		if first, active := g.activeOf(f.FirstRank, f.Ranks); active > 0 {
@@ -216,7 +216,7 @@ func addShare(all *record.Evidence, f Failure, first, count int) []record.RankPr
 	case f.Kind == FailedLost:
 		one = record.RankProgress{Lost: true}
 	case f.Kind == FailedLate:
-		one = record.RankProgress{Enqueued: n, Begun: -1, Ended: -1}
+		one = record.RankProgress{Enqueued: n, Started: -1, Ended: -1}
 	default:
 		one = record.RankProgress{Failed: true, Error: clip(f.Message, maxRankError)}
 	}

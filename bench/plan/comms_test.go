@@ -91,7 +91,7 @@ func TestReportOfALeaderIsBounded(t *testing.T) {
 	for i := range 1024 {
 		f.Process, f.Host, f.FirstRank, f.Ranks = i, hostile, 1<<20+i, 1
 		f.Evidence = &record.Evidence{During: record.DuringIsolated, Iterations: plan.MaxBatch, Deadline: new(180.0)}
-		f.Evidence.SetRanksFrom(1<<20+i, []record.RankProgress{{Enqueued: 64, Begun: 63, Ended: 62, Error: hostile}})
+		f.Evidence.SetRanksFrom(1<<20+i, []record.RankProgress{{Enqueued: 64, Started: 63, Ended: 62, Error: hostile}})
 		r.Failures = append(r.Failures, f)
 	}
 	_, text := reported(t, &scripted{err: leads(t, r.Failures)}, plan.Order{Do: plan.DoIsolated, Count: plan.MaxBatch})

@@ -38,7 +38,7 @@ type Report struct {
 	Stop bool `json:"stop,omitempty"`
 	// StartedEarly is true if isolated launches started before the host had enqueued all
 	// of them.
-	StartedEarly bool `json:"unheld,omitempty"`
+	StartedEarly bool `json:"started_early,omitempty"`
 	// Hold is what this process would hold the next isolated launches back for, in
 	// seconds per launch.
 	Hold float64 `json:"hold,omitempty"`
