@@ -190,6 +190,7 @@ func (b *partBatch) Held() bool                       { return b.batch.Held() }
 
 // EnqueueSeconds differs by process: the first host is the slowest.
 func (b *partBatch) EnqueueSeconds() float64 { return b.batch.EnqueueSeconds() / float64(1+b.number) }
+
 func (b *partBatch) SetWork(w native.Work, d float64) error {
 	b.work, b.deadline, b.moved = w, d, true
 	return nil

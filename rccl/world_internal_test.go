@@ -195,8 +195,12 @@ func TestProcessesOfGroupsLeaveTheRecordOfOne(t *testing.T) {
 	}
 	corrupt := func(gpu string) string { return "corrupt:" + gpu + ",index=7" }
 	for _, one := range []struct{ collective, fault string }{
-		{"all_reduce", ""}, {"reduce_scatter", ""}, {"scatter", ""}, {"all_reduce", "slow_link:node=1,a=2,b=3,left=0.5"},
-		{"all_reduce", corrupt("node=1,gpu=1")}, {"all_reduce", corrupt("node=0,gpu=3")},
+		{"all_reduce", ""},
+		{"reduce_scatter", ""},
+		{"scatter", ""},
+		{"all_reduce", "slow_link:node=1,a=2,b=3,left=0.5"},
+		{"all_reduce", corrupt("node=1,gpu=1")},
+		{"all_reduce", corrupt("node=0,gpu=3")},
 	} {
 		x := trial{collective: one.collective, axes: parted, checks: 2}
 		if one.fault != "" {
