@@ -17,9 +17,9 @@ const memoryShare = 0.9
 // of existing arenas counts as free: to grow, they are freed first.
 func (d *Driver) Budget() (plan.Room, error) {
 	room := plan.Room{Bytes: -1, Cache: d.cfg.CacheBytes}
-	share := max(d.cfg.RanksPerDevice, 1)
+	share := d.share()
 	for i := 0; i < len(d.ranks); i += share {
-		free, _, err := d.provider.Memory(d.ranks[i].rank.Device)
+		free, _, err := d.library.Memory(d.ranks[i].rank.Device)
 		if err != nil {
 			return room, err
 		}
@@ -34,16 +34,17 @@ func (d *Driver) Budget() (plan.Room, error) {
 }
 
 // RotateOver sets the size of the device's last-level cache, in bytes, if it was unknown
-// before the device was opened. Call it before Allocate.
+// before the device was opened. Call it before Budget.
 func (d *Driver) RotateOver(cache int64) { d.cfg.CacheBytes = cache }
 
-// Allocate allocates an arena for every rank, sized for all cases that are not skipped
-// and for their rotation: exactly plan.Arena bytes. It is called before the first case,
-// and again when cases were added: arenas only grow. The first call connects the ranks;
-// a cancelled context stops this.
-func (d *Driver) Allocate(ctx context.Context, cases []plan.Case) error {
+// Allocate allocates an arena of exactly room.Bytes for every rank; buffers rotate over
+// room.Cache from then on. It is called before the first case, and again when cases were
+// added: arenas only grow. The first call connects the ranks; a cancelled context stops
+// this.
+func (d *Driver) Allocate(ctx context.Context, room plan.Room) error {
 	first := d.batch == nil
-	need := max(d.arena, plan.Arena(cases, d.cfg.CacheBytes))
+	d.cache = room.Cache
+	need := max(d.arena, room.Bytes, plan.ArenaHead)
 	if !first && need == d.arena {
 		return nil
 	}
@@ -55,7 +56,7 @@ func (d *Driver) Allocate(ctx context.Context, cases []plan.Case) error {
 	}
 	for i := range d.ranks {
 		m := &d.ranks[i]
-		arena, err := d.provider.Alloc(m.rank.Device, need)
+		arena, err := d.library.Alloc(m.rank.Device, need)
 		if err != nil {
 			return err
 		}
@@ -78,7 +79,7 @@ func (d *Driver) free() error {
 	for i := range d.ranks {
 		m := &d.ranks[i]
 		if m.arena.Bytes > 0 {
-			errs = append(errs, d.provider.Free(m.arena))
+			errs = append(errs, d.library.Free(m.arena))
 		}
 		m.arena = native.Buffer{}
 	}
@@ -92,8 +93,8 @@ func (m *member) at(offset int64) native.Address {
 
 // place points every rank at the case's buffers.
 func (d *Driver) place(c plan.Case) {
-	l, p := c.Layout, c.Places(d.cfg.CacheBytes)
-	for i := range d.active {
+	l, p := c.Layout, c.Places(d.cache)
+	for i := range d.local {
 		m := &d.ranks[i]
 		m.rank.Send, m.rank.Recv = m.at(p.Send), m.at(p.Recv)
 		if c.InPlace {

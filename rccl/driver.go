@@ -32,6 +32,13 @@ type Config struct {
 	// FirstRank is the number in the world of the first of them: errors and evidence
 	// name ranks by it.
 	FirstRank int
+	// World is the number of ranks of all processes; 0 means Ranks: there are no others.
+	// A share of the world joins no communicator before Join, to which the leader
+	// brings the ids.
+	World int
+	// Devices are the devices of the ranks, by the runtime's numbers, in order; nil
+	// means from 0 on.
+	Devices []int
 	// RanksPerDevice is the number of ranks that share a device; 0 means one. NCCL
 	// supports more from 2.30 on, with NCCL_MULTI_RANK_GPU_ENABLE=1.
 	RanksPerDevice int
@@ -59,11 +66,16 @@ type Driver struct {
 	noKernels error
 	ranks     []member
 	devices   []native.DeviceInfo
-	// split is the current communicators, active the number of ranks in them.
-	split  plan.Split
-	active int
-	batch  *native.Batch
-	arena  int64 // bytes of each rank's
+	// library joins ranks and launches on them: the provider.
+	library library
+	// comms are the current communicators, local the number of this process's ranks in
+	// them: its first.
+	comms plan.Comms
+	local int
+	batch launcher
+	arena int64 // bytes of each rank's
+	// cache is the one to rotate over that all processes agreed on, in bytes.
+	cache  int64
 	floor  float64
 	work   native.Work
 	hold   float64
@@ -77,68 +89,6 @@ const _ = uint(native.MaxIsolated - plan.MaxBatch)
 type member struct {
 	rank  native.Rank
 	arena native.Buffer
-}
-
-// Open loads the provider and creates one communicator over Ranks devices. The error of
-// a missing library or device wraps native.ErrUnavailable.
-func Open(cfg Config) (*Driver, error) {
-	p, err := native.Open(cfg.Native)
-	if err != nil {
-		return nil, err
-	}
-	if cfg.Graphs {
-		if err := p.CanCapture(); err != nil {
-			p.Close()
-			return nil, err
-		}
-	}
-	d := &Driver{cfg: cfg, provider: p}
-	if d.cfg.Deadline <= 0 {
-		d.cfg.Deadline = DefaultDeadline
-	}
-	if err := d.join(cfg.Ranks); err != nil {
-		return nil, errors.Join(err, d.Close())
-	}
-	devices := make([]int, len(d.ranks))
-	for i, m := range d.ranks {
-		devices[i] = m.rank.Device
-	}
-	d.functions, d.noKernels = p.LoadFunctions(devices)
-	return d, nil
-}
-
-// join creates a stream for each rank and one communicator of all.
-func (d *Driver) join(ranks int) error {
-	have, err := d.provider.Devices()
-	if err != nil {
-		return err
-	}
-	share := max(d.cfg.RanksPerDevice, 1)
-	devices := (ranks + share - 1) / share
-	if devices > have {
-		return fmt.Errorf("%s backend: %w: %d GPUs requested, %d visible", d.provider.Backend, native.ErrUnavailable, devices, have)
-	}
-	for i := range devices {
-		info, err := d.provider.Device(i)
-		if err != nil {
-			return err
-		}
-		d.devices = append(d.devices, info)
-	}
-	for i := range ranks {
-		stream, err := d.provider.NewStream(i / share)
-		if err != nil {
-			return err
-		}
-		d.ranks = append(d.ranks, member{rank: native.Rank{Device: i / share, Stream: stream}})
-	}
-	if err := d.joinSplit(plan.Split{}, ranks, ranks); err != nil {
-		if share > 1 {
-			return fmt.Errorf("%w: %d ranks on one GPU need NCCL 2.30 or newer, and NCCL_MULTI_RANK_GPU_ENABLE=1 in the environment", err, share)
-		}
-		return err
-	}
-	return nil
 }
 
 // Simulated reports whether a model decides the times.
@@ -155,32 +105,39 @@ func (d *Driver) Devices() []native.DeviceInfo { return d.devices }
 
 // DeviceMemory is the size of the first rank's device memory, in bytes.
 func (d *Driver) DeviceMemory() (int64, error) {
-	_, total, err := d.provider.Memory(d.ranks[0].rank.Device)
+	_, total, err := d.library.Memory(d.ranks[0].rank.Device)
 	return total, err
 }
 
 // Libraries lists the loaded libraries.
 func (d *Driver) Libraries() []native.Library { return d.provider.Libraries }
 
-// Begin sets every rank's buffers for the case. It passes case and pass to the loopback,
+// Begin sets every rank's buffers for the case. A process alone joins the case's
+// communicators first; a share of the world must have joined them. It passes case and pass to the loopback,
 // so that its noise depends on them alone.
 func (d *Driver) Begin(c plan.Case, pass int) error {
-	if c.Split != d.split {
-		if err := d.rejoin(c); err != nil {
+	if comms := c.Comms(); comms != d.comms {
+		if !d.alone() {
+			return fmt.Errorf("the ranks have not joined the communicators of %s", c.Key)
+		}
+		if err := d.joinAlone(comms); err != nil {
 			return err
 		}
 	}
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(c.Key + "/" + strconv.Itoa(pass))) // a hash never fails
-	d.provider.BeginCase(h.Sum64())
+	d.library.BeginCase(h.Sum64())
 	d.place(c)
-	d.hold = firstHold * float64(min(d.active, max(c.GPUsPerProcess, 1)*max(d.cfg.RanksPerDevice, 1)))
+	d.hold = firstHold * float64(min(d.comms.Active(), max(c.GPUsPerProcess, 1)*d.share()))
 	return d.batch.SetWork(d.work, d.cfg.Deadline)
 }
 
 // WarmUp launches the case back to back and returns the seconds per launch by rank,
 // marks included.
 func (d *Driver) WarmUp(ctx context.Context, launches int) ([]float64, error) {
+	if d.local == 0 {
+		return nil, nil
+	}
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
 	seconds, err := d.batch.WarmUp(launches)
 	return seconds, d.ended(ctx, record.DuringWarmUp, err)
@@ -188,8 +145,11 @@ func (d *Driver) WarmUp(ctx context.Context, launches int) ([]float64, error) {
 
 // Burst runs bursts and returns the seconds per launch by burst × rank.
 func (d *Driver) Burst(ctx context.Context, b plan.Bursts) ([]float64, error) {
-	defer context.AfterFunc(ctx, d.batch.Cancel)()
 	d.bursts = d.bursts[:0]
+	if d.local == 0 {
+		return nil, nil
+	}
+	defer context.AfterFunc(ctx, d.batch.Cancel)()
 	for range b.Count {
 		seconds, err := d.batch.Burst(b.Iterations, b.Replays)
 		if err != nil {
@@ -211,6 +171,9 @@ const (
 // Isolated runs isolated launches, at most plan.MaxBatch, and returns the seconds by
 // launch × rank.
 func (d *Driver) Isolated(ctx context.Context, n int) ([]float64, error) {
+	if d.local == 0 {
+		return nil, nil
+	}
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
 	seconds, err := d.batch.Isolated(n, d.hold*float64(n))
 	if err == nil {
@@ -219,9 +182,21 @@ func (d *Driver) Isolated(ctx context.Context, n int) ([]float64, error) {
 	return seconds, d.ended(ctx, record.DuringIsolated, err)
 }
 
+// NextHold is the hold of the next isolated launches, in seconds per launch; 0 without
+// ranks in the case.
+func (d *Driver) NextHold() float64 {
+	if d.local == 0 {
+		return 0
+	}
+	return d.hold
+}
+
+// SetHold replaces it: all processes hold as long as the slowest host needs.
+func (d *Driver) SetHold(seconds float64) { d.hold = seconds }
+
 // Held reports whether all launches of the last Isolated were enqueued before the first
 // of them started.
-func (d *Driver) Held() bool { return d.batch.Held() }
+func (d *Driver) Held() bool { return d.local == 0 || d.batch.Held() }
 
 // EventFloor is the median interval of an empty pair of events.
 func (d *Driver) EventFloor() float64 { return d.floor }
@@ -238,7 +213,7 @@ func (d *Driver) measureFloor(ctx context.Context) error {
 	}
 	pairs, err := d.batch.EventFloor(native.MaxIsolated)
 	if err != nil {
-		return fmt.Errorf("the first launches on a communicator of %d ranks: %w", d.active, d.ended(ctx, record.DuringIsolated, err))
+		return fmt.Errorf("the first launches on a communicator of %d ranks: %w", d.comms.Ranks, d.ended(ctx, record.DuringIsolated, err))
 	}
 	d.floor = stat.Quantile(pairs, 0.5)
 	return nil

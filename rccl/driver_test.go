@@ -63,9 +63,17 @@ func axes(t testing.TB, w spec.World, names ...string) plan.Axes {
 	return a
 }
 
+// allocate allocates what the cases need.
+func allocate(t testing.TB, d *rccl.Driver, cases []plan.Case) {
+	t.Helper()
+	room, err := d.Budget()
+	require.NoError(t, err)
+	require.NoError(t, d.Allocate(t.Context(), room.For(cases)))
+}
+
 func run(t testing.TB, d *rccl.Driver, cases []plan.Case, o plan.Options) []record.Result {
 	t.Helper()
-	require.NoError(t, d.Allocate(t.Context(), cases))
+	allocate(t, d, cases)
 	return plan.Run(context.Background(), cases, d, o, func(record.Result) {})
 }
 
@@ -129,7 +137,7 @@ func TestCancelInterrupts(t *testing.T) {
 	w := spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 1}
 	d, _ := open(t, w, fabric.Options{}, nil)
 	cases := axes(t, w, "all_reduce").Cases()
-	require.NoError(t, d.Allocate(t.Context(), cases))
+	allocate(t, d, cases)
 	ctx, cancel := context.WithCancel(context.Background())
 	seen := 0
 	results := plan.Run(ctx, cases, d, plan.DefaultOptions(), func(record.Result) {

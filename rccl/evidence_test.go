@@ -149,7 +149,7 @@ func TestHangInGroups(t *testing.T) {
 // ranks is the first launch on their communicator.
 func TestHangBeforeTheFirstCase(t *testing.T) {
 	d, _ := open(t, hungWorld, fabric.Options{Faults: []string{"hang:node=1,gpu=1,bytes=0,launch=0"}}, quiet)
-	err := d.Allocate(t.Context(), axes(t, hungWorld, "all_reduce").Cases())
+	err := d.Allocate(t.Context(), plan.Room{Bytes: 1 << 20})
 	require.ErrorIs(t, err, native.ErrDeadline)
 	require.ErrorContains(t, err, "the first launches on a communicator of 8 ranks: ")
 	stuck, ok := errors.AsType[plan.Stuck](err)
@@ -165,6 +165,6 @@ func TestCancelledWhileConnecting(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stop := errors.New("enough")
 	cancel(stop)
-	require.ErrorIs(t, d.Allocate(ctx, axes(t, hungWorld, "all_reduce").Cases()), stop)
+	require.ErrorIs(t, d.Allocate(ctx, plan.Room{Bytes: 1 << 20}), stop)
 	require.NoError(t, d.Close())
 }

@@ -26,7 +26,7 @@ func TestReplaysTakeWhatLaunchesTake(t *testing.T) {
 		a := axes(t, w, x.names...)
 		a.MaxBytes, a.InPlace = 4<<20, []bool{false}
 		cases := a.Cases()
-		require.NoError(t, d.Allocate(t.Context(), cases))
+		allocate(t, d, cases)
 		times := func(c plan.Case, b plan.Bursts) []float64 {
 			require.NoError(t, d.Begin(c, 0))
 			seconds, err := d.Burst(t.Context(), b)

@@ -20,7 +20,7 @@ func aloneOn(t *testing.T, launch float64) (record.Result, []record.Part) {
 	d, _ := open(t, w, fabric.Options{Seed: 1}, func(m *fabric.Machine) { m.Host.Launch = launch })
 	a := axes(t, w, "all_reduce")
 	a.MaxBytes, a.InPlace = a.MinBytes, []bool{false}
-	require.NoError(t, d.Allocate(t.Context(), a.Cases()))
+	allocate(t, d, a.Cases())
 	var parts []record.Part
 	log := plan.Log{Append: func(p record.Part) error { parts = append(parts, p); return nil }}
 	results, err := plan.Resume(context.Background(), a.Cases(), d, plan.DefaultOptions(), log, func(record.Result) {})

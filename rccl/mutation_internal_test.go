@@ -33,7 +33,7 @@ func openCases(t *testing.T) (*Driver, []plan.Case) {
 	a.Op, err = collective.OpByName("sum")
 	require.NoError(t, err)
 	cases := a.Cases()
-	require.NoError(t, d.Allocate(t.Context(), cases))
+	require.NoError(t, d.Allocate(t.Context(), plan.Room{Cache: testCache}.For(cases)))
 	return d, cases
 }
 

@@ -60,7 +60,7 @@ func TestFitEqualsAllocate(t *testing.T) {
 		require.LessOrEqual(t, need, room.Bytes)
 
 		d := openWith(t, need, room.Cache)
-		require.NoError(t, d.Allocate(t.Context(), cases))
+		require.NoError(t, d.Allocate(t.Context(), room.For(cases)))
 		require.Equal(t, need, used(t, d))
 		for _, c := range cases {
 			if c.Skip == "" {
@@ -72,7 +72,7 @@ func TestFitEqualsAllocate(t *testing.T) {
 		require.NoError(t, d.Close())
 
 		d = openWith(t, need-1, room.Cache)
-		require.ErrorContains(t, d.Allocate(t.Context(), cases), "out of memory")
+		require.ErrorContains(t, d.Allocate(t.Context(), room.For(cases)), "out of memory")
 		require.NoError(t, d.Close())
 	}
 }
@@ -83,7 +83,7 @@ func TestBudgetCountsTheArenaAsFree(t *testing.T) {
 	before, err := d.Budget()
 	require.NoError(t, err)
 	require.Equal(t, plan.Room{Bytes: (1 << 30) * 9 / 10, Cache: 1 << 20}, before)
-	require.NoError(t, d.Allocate(t.Context(), nil))
+	require.NoError(t, d.Allocate(t.Context(), before.For(nil)))
 	after, err := d.Budget()
 	require.NoError(t, err)
 	require.Equal(t, before, after)

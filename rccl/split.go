@@ -2,33 +2,120 @@ package rccl
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 
 	"zbench/bench/plan"
 	"zbench/internal/native"
 )
 
-// joinSplit creates communicators of size of the active ranks, each with its own unique
-// id.
-func (d *Driver) joinSplit(s plan.Split, active, size int) error {
-	d.split, d.active = s, active
-	for group := range active / size {
-		id, err := d.provider.NewUniqueID()
-		if err != nil {
-			return err
-		}
-		devices := make([]int, size)
-		for i := range devices {
-			devices[i] = d.ranks[s.Rank(group, i, size)].rank.Device
-		}
-		comms, err := d.provider.InitComms(id, size, 0, devices)
-		for i, c := range comms {
-			r := &d.ranks[s.Rank(group, i, size)].rank
-			r.Comm, r.Number, r.Ranks = c, i, size
-		}
-		if err != nil {
-			return err
-		}
+// library is what a driver calls after it was opened: the provider. A test puts the other
+// processes of a world there.
+type library interface {
+	Memory(device int) (free, total int64, err error)
+	Alloc(device int, bytes int64) (native.Buffer, error)
+	Free(native.Buffer) error
+	BeginCase(key uint64)
+	NewUniqueID() (native.UniqueID, error)
+	InitComms(id native.UniqueID, ranks, first int, devices []int) ([]native.Comm, error)
+	FreeComm(native.Comm) error
+	newBatch(ranks int) launcher
+}
+
+// launcher runs launches on the ranks of this process: native.Batch.
+type launcher interface {
+	SetRank(i int, r native.Rank)
+	SetApart(apart bool)
+	UseFunctions(f *native.Functions)
+	MakeEvents() error
+	SetWork(w native.Work, deadline float64) error
+	WarmUp(iterations int) ([]float64, error)
+	Burst(iterations, replays int) ([]float64, error)
+	Isolated(iterations int, hold float64) ([]float64, error)
+	EventFloor(iterations int) ([]float64, error)
+	Verify(expect []native.Expect, seed uint64) ([]native.Wrong, error)
+	Held() bool
+	EnqueueSeconds() float64
+	Cancel()
+	Close()
+}
+
+// provided is the provider as a library.
+type provided struct{ *native.Provider }
+
+func (p provided) newBatch(ranks int) launcher { return p.NewBatch(ranks) }
+
+// alone reports whether this process holds all ranks of the world.
+func (d *Driver) alone() bool { return d.cfg.World == d.cfg.Ranks }
+
+// joinAlone joins communicators of this process's ranks alone.
+func (d *Driver) joinAlone(c plan.Comms) error {
+	ids, err := d.IDs(c)
+	if err == nil {
+		err = d.Join(c, ids)
 	}
+	return err
+}
+
+// IDs makes the unique ids of the communicators whose rank 0 is in this process.
+func (d *Driver) IDs(c plan.Comms) ([]plan.CommID, error) {
+	var ids []plan.CommID
+	for _, h := range c.Held(d.cfg.FirstRank, d.cfg.Ranks) {
+		if h.First > 0 {
+			continue
+		}
+		id, err := d.library.NewUniqueID()
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, plan.CommID{Group: h.Group, ID: id[:]})
+	}
+	return ids, nil
+}
+
+// Join replaces the current communicators by those of c, each with its id. Only one split
+// exists at a time, because each needs memory of its own. The ranks that are in no
+// communicator are not in the batch.
+func (d *Driver) Join(c plan.Comms, ids []plan.CommID) error {
+	again := d.batch != nil
+	if again {
+		d.batch.Close()
+	}
+	d.comms, d.local = plan.Comms{}, 0
+	err := d.leave()
+	if err == nil {
+		err = d.joinComms(c, ids)
+	}
+	if again {
+		err = errors.Join(err, d.newBatch())
+	}
+	return err
+}
+
+// joinComms joins this process's ranks, communicator by communicator.
+func (d *Driver) joinComms(c plan.Comms, ids []plan.CommID) error {
+	local := 0
+	for _, h := range c.Held(d.cfg.FirstRank, d.cfg.Ranks) {
+		var id native.UniqueID
+		at := slices.IndexFunc(ids, func(id plan.CommID) bool { return id.Group == h.Group })
+		if at < 0 || copy(id[:], ids[at].ID) != len(id) || len(ids[at].ID) != len(id) {
+			return fmt.Errorf("communicator %d of %d came without an id of %d bytes", h.Group, c.Count, len(id))
+		}
+		devices := make([]int, len(h.Ranks))
+		for i, rank := range h.Ranks {
+			devices[i] = d.ranks[rank-d.cfg.FirstRank].rank.Device
+		}
+		comms, err := d.library.InitComms(id, c.Ranks, h.First, devices)
+		for i, comm := range comms {
+			r := &d.ranks[h.Ranks[i]-d.cfg.FirstRank].rank
+			r.Comm, r.Number, r.Ranks = comm, h.First+i, c.Ranks
+		}
+		if err != nil {
+			return err
+		}
+		local += len(h.Ranks)
+	}
+	d.comms, d.local = c, local
 	return nil
 }
 
@@ -38,29 +125,18 @@ func (d *Driver) leave() error {
 	for i := range d.ranks {
 		r := &d.ranks[i].rank
 		if r.Comm != (native.Comm{}) {
-			errs = append(errs, d.provider.FreeComm(r.Comm))
+			errs = append(errs, d.library.FreeComm(r.Comm))
 			r.Comm = native.Comm{}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// rejoin replaces the communicators of one split by those of another. Only one split
-// exists at a time, because each needs memory of its own. The ranks that the case does
-// not use are not in the batch.
-func (d *Driver) rejoin(c plan.Case) error {
-	d.batch.Close()
-	err := d.leave()
-	if err == nil {
-		err = d.joinSplit(c.Split, c.Ranks*c.Parallel, c.Ranks)
-	}
-	return errors.Join(err, d.newBatch())
-}
-
 // newBatch creates a batch of the ranks in the current communicators.
 func (d *Driver) newBatch() error {
-	d.batch = d.provider.NewBatch(d.active)
-	for i := range d.active {
+	d.batch = d.library.newBatch(d.local)
+	d.batch.SetApart(!d.alone())
+	for i := range d.local {
 		d.batch.SetRank(i, d.ranks[i].rank)
 	}
 	if d.functions != nil {

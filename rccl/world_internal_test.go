@@ -2,12 +2,9 @@ package rccl
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,169 +17,152 @@ import (
 	"zbench/internal/native"
 )
 
-// machine is a driver of all ranks of a world that several processes share: the
-// first one to make a call makes it, and all of them get what came of it.
-type machine struct {
-	*Driver
-	mu      sync.Mutex
-	answers []answer
+// trial is a sweep of a world of two nodes of four GPUs.
+type trial struct {
+	collective string
+	axes       func(*plan.Axes)
+	faults     []string
+	budget     int64
+	checks     int
 }
 
-type answer struct {
-	seconds []float64
-	err     error
-}
-
-// share is one process of that world: it speaks for its own ranks alone.
-type share struct {
-	*machine
-	first, count, calls int
-}
-
-func (s *share) ask(do func() ([]float64, error)) answer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.calls == len(s.answers) {
-		seconds, err := do()
-		s.answers = append(s.answers, answer{slices.Clone(seconds), err})
-	}
-	s.calls++
-	return s.answers[s.calls-1]
-}
-
-// own keeps of an answer what is of the process's ranks. The evidence is made anew
-// from what the library told of them.
-func (s *share) own(during string, a answer) ([]float64, error) {
-	if hang, ok := errors.AsType[*native.HangError](a.err); ok {
-		part := *hang
-		part.Ranks, part.Rank = hang.Ranks[s.first:s.first+s.count], max(0, hang.Rank-s.first)
-		d := &Driver{cfg: Config{FirstRank: s.first}}
-		return nil, d.ended(context.Background(), during, &part)
-	}
-	var out []float64
-	for row := range slices.Chunk(a.seconds, len(s.ranks)) {
-		out = append(out, row[s.first:s.first+s.count]...)
-	}
-	return out, a.err
-}
-
-func (s *share) Budget() (plan.Room, error) { return s.Driver.Budget() }
-
-func (s *share) Allocate(ctx context.Context, cases []plan.Case) error {
-	return s.ask(func() ([]float64, error) { return nil, s.Driver.Allocate(ctx, cases) }).err
-}
-
-func (s *share) Begin(c plan.Case, pass int) error {
-	return s.ask(func() ([]float64, error) { return nil, s.Driver.Begin(c, pass) }).err
-}
-
-func (s *share) Verify(ctx context.Context, c plan.Case, launch int) (plan.Verification, error) {
-	a := s.ask(func() ([]float64, error) {
-		_, err := s.Driver.Verify(ctx, c, launch)
-		return nil, err
-	})
-	_, err := s.own(record.DuringVerification, a)
-	return plan.Verification{}, err
-}
-
-func (s *share) WarmUp(ctx context.Context, n int) ([]float64, error) {
-	return s.own(record.DuringWarmUp, s.ask(func() ([]float64, error) { return s.Driver.WarmUp(ctx, n) }))
-}
-
-func (s *share) Burst(ctx context.Context, b plan.Bursts) ([]float64, error) {
-	return s.own(record.DuringBurst, s.ask(func() ([]float64, error) { return s.Driver.Burst(ctx, b) }))
-}
-
-func (s *share) Isolated(ctx context.Context, n int) ([]float64, error) {
-	return s.own(record.DuringIsolated, s.ask(func() ([]float64, error) { return s.Driver.Isolated(ctx, n) }))
-}
-
-// followers are the other processes, each in a goroutine; orders and reports are
-// text on their way.
-type followers []chan []byte
-
-type follower struct{ orders, reports chan []byte }
-
-func (f follower) Next() (o plan.Order, err error) { return o, json.Unmarshal(<-f.orders, &o) }
-
-func (f follower) Report(r plan.Report) error {
-	text, err := json.Marshal(r)
-	f.reports <- text
-	return err
-}
-
-func (all followers) Send(o plan.Order) {
-	text, _ := json.Marshal(o) // what is not text is refused by the others
-	for i := 0; i < len(all); i += 2 {
-		all[i] <- text
-	}
-}
-
-func (all followers) Reports() (out []plan.Report) {
-	for i := 1; i < len(all); i += 2 {
-		var r plan.Report
-		if err := json.Unmarshal(<-all[i], &r); err != nil {
-			r = plan.Unreadable(err)
-		}
-		out = append(out, r)
-	}
-	return out
-}
-
-// worldOfEight opens two nodes of four GPUs, with faults, and lists two sizes of
-// the collective, of which the second meets a fault of 4 MB and more.
-func worldOfEight(t *testing.T, coll string, faults ...string) (*Driver, []plan.Case) {
+// machine resolves the world of the trial, and lists two sizes of the collective, of
+// which the second meets a fault of 4 MB and more.
+func (x trial) machine(t *testing.T) (*fabric.Machine, []plan.Case) {
 	t.Helper()
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
 	w := spec.World{Nodes: 2, GPUsPerNode: 4, GPUsPerProcess: 1}
-	m, err := f.Resolve(w, fabric.Options{Seed: 7, Faults: faults})
-	require.NoError(t, err)
-	d, err := Open(Config{Native: native.Options{Backend: "loopback", Machine: m.Text()}, Ranks: 8, CacheBytes: testCache, VerifyBudget: 64 << 20})
-	require.NoError(t, err)
 	a := plan.Axes{MinBytes: 1 << 20, MaxBytes: 4 << 20, Factor: 4, InPlace: []bool{false}, World: w}
-	one, err := collective.ByName(coll)
+	one, err := collective.ByName(x.collective)
 	require.NoError(t, err)
 	a.Collectives = []collective.Collective{one}
 	a.Dtype, err = collective.DtypeByName("float")
 	require.NoError(t, err)
 	a.Op, err = collective.OpByName("sum")
 	require.NoError(t, err)
-	return d, a.Cases()
+	if x.axes != nil {
+		x.axes(&a)
+	}
+	require.NoError(t, a.Validate())
+	m, err := f.Resolve(w, fabric.Options{Seed: 7, Faults: x.faults, Groups: a.Groups, Strides: a.Strides, Scales: a.Scales})
+	require.NoError(t, err)
+	return m, a.Cases()
+}
+
+func (x trial) config(m *fabric.Machine) Config {
+	return Config{
+		Native: native.Options{Backend: "loopback", Machine: m.Text()}, Ranks: 8, CacheBytes: testCache, VerifyBudget: max(x.budget, 64<<20), Seed: 3,
+	}
+}
+
+func (x trial) options() plan.Options {
+	o := plan.DefaultOptions()
+	if x.checks > 0 {
+		o.Checks = x.checks
+	}
+	return o
+}
+
+// worldOfEight opens all ranks in one process.
+func worldOfEight(t *testing.T, coll string, faults ...string) (*Driver, []plan.Case) {
+	t.Helper()
+	x := trial{collective: coll, faults: faults}
+	m, cases := x.machine(t)
+	d, err := Open(x.config(m))
+	require.NoError(t, err)
+	return d, cases
+}
+
+// sweep is what a command does with a process, or with a group of them.
+func (x trial) sweep(t *testing.T, ctx context.Context, p plan.Process, cases []plan.Case) []record.Result {
+	t.Helper()
+	room, err := p.Budget()
+	require.NoError(t, err)
+	plan.Fit(cases, room)
+	require.NoError(t, p.Allocate(ctx, room.For(cases)))
+	return plan.Run(ctx, cases, p, x.options(), func(record.Result) {})
 }
 
 // alone runs the cases in one process.
-func alone(t *testing.T, coll string, faults ...string) []record.Result {
+func (x trial) alone(t *testing.T) []record.Result {
 	t.Helper()
-	d, cases := worldOfEight(t, coll, faults...)
+	m, cases := x.machine(t)
+	d, err := Open(x.config(m))
+	require.NoError(t, err)
 	defer func() { _ = d.Close() }()
-	require.NoError(t, d.Allocate(t.Context(), cases))
-	return plan.Run(t.Context(), cases, d, plan.DefaultOptions(), func(record.Result) {})
+	return x.sweep(t, t.Context(), d, cases)
 }
 
-// together runs them in so many processes.
-func together(t *testing.T, processes int, coll string, faults ...string) []record.Result {
+// together runs them in processes that hold shares of the ranks; each of perNode
+// neighbours has one that leads them.
+func (x trial) together(t *testing.T, shares []int, perNode int) []record.Result {
 	t.Helper()
-	d, cases := worldOfEight(t, coll, faults...)
-	defer func() { _ = d.Close() }()
-	m := &machine{Driver: d}
-	var wires followers
-	var world []plan.Member
-	var all sync.WaitGroup
-	defer all.Wait()
-	count := 8 / processes
-	for i := range processes {
-		world = append(world, plan.Member{Host: fmt.Sprintf("node%d", i*count/4), Ranks: count})
-		if i > 0 {
-			f := follower{make(chan []byte, 1), make(chan []byte, 1)}
-			wires = append(wires, f.orders, f.reports)
-			all.Go(func() { _ = plan.Follow(context.Background(), &share{machine: m, first: i * count, count: count}, f) })
+	m, cases := x.machine(t)
+	cfg := x.config(m)
+	p, err := native.Open(cfg.Native)
+	require.NoError(t, err)
+	defer p.Close()
+	j := &joint{t: t, p: p, meetings: map[string]*meeting{}, ids: map[native.UniqueID]int{}}
+	j.functions, err = p.LoadFunctions([]int{0, 1, 2, 3, 4, 5, 6, 7})
+	require.NoError(t, err)
+	defer j.functions.Close()
+	var drivers []*Driver
+	first := 0
+	for i, n := range shares {
+		cfg.FirstRank, cfg.Ranks, cfg.World, cfg.Devices = first, n, 8, nil
+		for r := range n {
+			cfg.Devices = append(cfg.Devices, first+r)
+		}
+		d := newDriver(cfg, p, &party{joint: j, number: i, first: first, count: n, processes: len(shares)})
+		require.NoError(t, d.openRanks())
+		d.functions = j.functions
+		drivers, first = append(drivers, d), first+n
+	}
+	var results []record.Result
+	led(t, drivers, perNode, func(ctx context.Context, g *plan.Group) { results = x.sweep(t, ctx, g, cases) })
+	for id, used := range j.ids {
+		require.LessOrEqual(t, used, 1, "%x", id)
+	}
+	if j.batch != nil {
+		j.batch.Close()
+	}
+	return results
+}
+
+// layouts are ways to cut eight ranks into processes, and how many of them one leads.
+var layouts = []struct {
+	shares  []int
+	perNode int
+}{
+	{[]int{8}, 1},
+	{[]int{4, 4}, 1},
+	{[]int{2, 2, 2, 2}, 1},
+	{[]int{1, 1, 1, 1, 1, 1, 1, 1}, 1},
+	{[]int{2, 2, 2, 2}, 2},
+	{[]int{1, 1, 1, 1, 1, 1, 1, 1}, 4},
+	{[]int{3, 1, 4}, 1},
+}
+
+// same holds the results of all layouts against those of one process. The reason of a
+// failure ends alike; before that it says which processes said what.
+func (x trial) same(t *testing.T, what string) (want []record.Result) {
+	t.Helper()
+	want = x.alone(t)
+	for _, l := range layouts {
+		got := x.together(t, l.shares, l.perNode)
+		require.Len(t, got, len(want))
+		for i := range want {
+			w := want[i]
+			if e := w.Evidence; e != nil {
+				require.NotEmpty(t, x.faults)
+				require.True(t, strings.HasSuffix(got[i].Reason, "; "+e.Text()), got[i].Reason)
+				w.Reason = got[i].Reason
+			}
+			require.Equal(t, w, got[i], "%s in %v, %d: %s", what, l.shares, l.perNode, x.collective)
 		}
 	}
-	g, ctx := plan.Lead(t.Context(), &share{machine: m, count: count}, wires, world)
-	defer g.End()
-	require.NoError(t, g.Allocate(ctx, cases))
-	return plan.Run(ctx, cases, g, plan.DefaultOptions(), func(record.Result) {})
+	return want
 }
 
 // A world that is cut into processes leaves the same results as one process that
@@ -197,19 +177,7 @@ func TestProcessesLeaveTheRecordOfOne(t *testing.T) {
 	for _, coll := range []string{"all_reduce", "send_recv"} {
 		for _, fault := range faults {
 			planted := slices.DeleteFunc([]string{fault}, func(s string) bool { return s == "" })
-			want := alone(t, coll, planted...)
-			for _, processes := range []int{1, 2, 4, 8} {
-				got := together(t, processes, coll, planted...)
-				for i := range want {
-					w := want[i]
-					if e := w.Evidence; e != nil {
-						require.NotEmpty(t, planted)
-						require.True(t, strings.HasSuffix(got[i].Reason, "; "+e.Text()), got[i].Reason)
-						w.Reason = got[i].Reason
-					}
-					require.Equal(t, w, got[i], "%s in %d processes: %s", fault, processes, coll)
-				}
-			}
+			want := trial{collective: coll, faults: planted}.same(t, fault)
 			if coll == "all_reduce" { // messages of send_recv meet no asynchronous error
 				failed := slices.ContainsFunc(want, func(r record.Result) bool { return r.Evidence != nil })
 				require.Equal(t, len(planted) > 0, failed, fault)
@@ -218,12 +186,68 @@ func TestProcessesLeaveTheRecordOfOne(t *testing.T) {
 	}
 }
 
+// So do groups, strides and the first nodes, in which some processes have no ranks, each
+// with their verification, and what is wrong in them.
+func TestProcessesOfGroupsLeaveTheRecordOfOne(t *testing.T) {
+	parted := func(a *plan.Axes) {
+		a.MinBytes, a.MaxBytes = 1<<16, 1<<16
+		a.Groups, a.Strides, a.Scales, a.InPlace = []int{2, 4}, []int{2, 4}, []int{1}, []bool{true}
+	}
+	corrupt := func(gpu string) string { return "corrupt:" + gpu + ",index=7" }
+	for _, one := range []struct{ collective, fault string }{
+		{"all_reduce", ""},
+		{"reduce_scatter", ""},
+		{"scatter", ""},
+		{"all_reduce", "slow_link:node=1,a=2,b=3,left=0.5"},
+		{"all_reduce", corrupt("node=1,gpu=1")},
+		{"all_reduce", corrupt("node=0,gpu=3")},
+	} {
+		x := trial{collective: one.collective, axes: parted, checks: 2}
+		if one.fault != "" {
+			x.faults = []string{one.fault}
+		}
+		states := map[record.Status]int{}
+		for _, r := range x.same(t, one.fault) {
+			states[r.Status]++
+			if r.Status == record.OK {
+				require.Equal(t, record.VerifiedOK, r.Verified.State, "%s: %s", r.Key, r.Verified.Reason)
+			}
+		}
+		require.Equal(t, strings.HasPrefix(one.fault, "corrupt"), states[record.WrongData] > 0, one.fault)
+		require.Equal(t, one.fault == "corrupt:node=0,gpu=3,index=7", states[record.OK] == 0, "the other one is not on the first node")
+	}
+}
+
+// A hang in one of the groups is that of one process too.
+func TestHangsOfGroupsLeaveTheRecordOfOne(t *testing.T) {
+	for _, only := range []func(a *plan.Axes){
+		func(a *plan.Axes) { a.Groups = []int{2} },
+		func(a *plan.Axes) { a.Strides = []int{4} },
+	} {
+		x := trial{collective: "all_reduce", faults: []string{"hang:node=1,gpu=1,bytes=4e6,launch=6"}}
+		x.axes = func(a *plan.Axes) { a.MaxBytes = 2 << 20; only(a); a.MaxBytes = 4 << 20 }
+		require.True(t, slices.ContainsFunc(x.same(t, "hang"), func(r record.Result) bool { return r.Evidence != nil }))
+	}
+}
+
+// The cases that are verified are those of one process: what memory allows is reckoned
+// for all ranks.
+func TestVerificationBudgetIsOfTheWorld(t *testing.T) {
+	x := trial{collective: "all_reduce", budget: 128 << 20}
+	x.axes = func(a *plan.Axes) { a.MaxBytes, a.Scales = 16<<20, []int{1} }
+	states := map[string]int{}
+	for _, r := range x.same(t, "") {
+		states[r.Verified.State]++
+	}
+	require.Equal(t, map[string]int{record.VerifiedOK: 5, record.NotVerified: 1}, states)
+}
+
 // What a process says of its own ranks is in the numbers of the world.
 func TestRanksAreNumberedInTheWorld(t *testing.T) {
 	d, cases := worldOfEight(t, "all_reduce", "async_error:node=1,gpu=1,bytes=4e6,launch=3")
 	defer func() { _ = d.Close() }()
 	d.cfg.FirstRank = 16
-	require.NoError(t, d.Allocate(t.Context(), cases))
+	require.NoError(t, d.Allocate(t.Context(), plan.Room{Cache: testCache}.For(cases)))
 	r := plan.Run(t.Context(), cases, d, plan.DefaultOptions(), func(record.Result) {})[1]
 	require.Equal(t, "16-23", r.Evidence.Ranks[0].Ranks)
 	require.Contains(t, r.Reason, "asynchronous error on rank 16: ")
@@ -234,7 +258,7 @@ func TestWrongElementsAreNumberedInTheWorld(t *testing.T) {
 	d, cases := worldOfEight(t, "all_reduce", "corrupt:node=1,gpu=1,index=7")
 	defer func() { _ = d.Close() }()
 	d.cfg.FirstRank = 16
-	require.NoError(t, d.Allocate(t.Context(), cases))
+	require.NoError(t, d.Allocate(t.Context(), plan.Room{Cache: testCache}.For(cases)))
 	r := plan.Run(t.Context(), cases, d, plan.DefaultOptions(), func(record.Result) {})[0]
 	require.Equal(t, record.WrongData, r.Status, r.Reason)
 	require.Contains(t, r.Reason, "first on rank 21 at element 7 ")

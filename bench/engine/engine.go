@@ -30,6 +30,8 @@ type Facts struct {
 	Libraries []record.Library
 	// Devices are the GPUs; none if they are simulated.
 	Devices []record.Device
+	// Hosts are the names of the hosts, none if one process holds all ranks.
+	Hosts []string
 	// KernelDriver is the GPUs' kernel driver with its version, empty if unknown.
 	KernelDriver string
 	// Memory is the smallest memory of a GPU, in bytes.
@@ -147,7 +149,7 @@ func (e *Engine) measure(ctx context.Context, u *Setup, dir *Folder, old *record
 	if u.question != nil && !u.Spec.Sweep.FixedSizes {
 		e.note("More sizes follow if the bucket size needs them; each round is announced. --fixed-sizes skips them.\n")
 	}
-	if err := d.Allocate(ctx, cases); err != nil {
+	if err := d.Allocate(ctx, u.room.For(cases)); err != nil {
 		return nil, connecting(err, "no case has run: fix the cause, and repeat the command")
 	}
 	j, err := NewJournal(dir, entries)
@@ -192,7 +194,7 @@ func (u *Setup) record(e *Engine, f Facts, created time.Time) *record.Record {
 	rec := &record.Record{
 		Schema: record.Schema, Tool: e.Tool, Created: created, Simulated: f.Simulated, Fabric: u.fabric, Spec: &want,
 		Source:   record.Source{Kind: record.Measured, Backend: want.Backend, Clock: "monotonic", Driver: f.KernelDriver, Libraries: f.Libraries},
-		World:    record.World{World: want.World, Ranks: want.World.Size(), Devices: f.Devices},
+		World:    record.World{World: want.World, Ranks: want.World.Size(), Hosts: f.Hosts, Devices: f.Devices},
 		Warnings: []record.Warning{},
 	}
 	if f.Simulated {

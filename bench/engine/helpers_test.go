@@ -141,7 +141,9 @@ func (d *modelled) Isolated(ctx context.Context, n int) ([]float64, error) { ret
 func (d *modelled) Held() bool                                             { return true }
 func (d *modelled) EventFloor() float64                                    { return 1e-6 }
 func (d *modelled) Budget() (plan.Room, error)                             { return plan.Room{Bytes: 64 << 30}, nil }
-func (d *modelled) Allocate(context.Context, []plan.Case) error            { return nil }
+func (d *modelled) IDs(plan.Comms) ([]plan.CommID, error)                  { return nil, nil }
+func (d *modelled) Join(plan.Comms, []plan.CommID) error                   { return nil }
+func (d *modelled) Allocate(context.Context, plan.Room) error              { return nil }
 func (d *modelled) Close() error                                           { return nil }
 func (d *modelled) Facts() (engine.Facts, error) {
 	return engine.Facts{Simulated: true, Memory: d.machine.HBM, Libraries: []record.Library{{Name: "model", Version: "1"}}}, nil

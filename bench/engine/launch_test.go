@@ -50,7 +50,7 @@ func TestPrepareLaunchResolvesTheWorld(t *testing.T) {
 type unconnected struct{ modelled }
 
 func (*unconnected) Facts() (engine.Facts, error) { return engine.Facts{Memory: 192 << 30}, nil }
-func (*unconnected) Allocate(context.Context, []plan.Case) error {
+func (*unconnected) Allocate(context.Context, plan.Room) error {
 	return errors.New("planted: no connection")
 }
 

@@ -40,7 +40,7 @@ func (e *Engine) rounds(ctx context.Context, u *Setup, j *Journal, cases []plan.
 			return results, wanted
 		}
 		u.announceRound(e, r, j.Log.Parts)
-		if err = d.Allocate(ctx, r.cases); err != nil {
+		if err = d.Allocate(ctx, u.room.For(r.cases)); err != nil {
 			return results, connecting(err, "finished cases are saved; fix the cause, then: "+ResumeCommand(&j.Log.Header.Record, j.dir.Path))
 		}
 		if n == len(j.Log.Rounds) {

@@ -30,7 +30,9 @@ type Setup struct {
 	// disables rotation.
 	Cache int64
 
-	axes     plan.Axes
+	axes plan.Axes
+	// room is the memory of a rank, and the cache that all processes rotate over.
+	room     plan.Room
 	fabric   *record.Fabric
 	question *advice.Question
 	// extrapolated reports whether the driver's model of a case has parts without
@@ -208,12 +210,12 @@ func (u *Setup) keepsSamples() bool {
 
 // cases lists the sweep's cases and marks those that do not fit or are extrapolated.
 func (u *Setup) cases(d plan.Process) ([]plan.Case, error) {
-	room, err := d.Budget()
-	if err != nil {
+	var err error
+	if u.room, err = d.Budget(); err != nil {
 		return nil, err
 	}
 	cases := u.axes.Cases()
-	plan.Fit(cases, room)
+	plan.Fit(cases, u.room)
 	for i := range cases {
 		u.mark(&cases[i])
 	}

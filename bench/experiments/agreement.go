@@ -208,7 +208,7 @@ func (t *trial) sweep(ctx context.Context, p plan.Process) []record.Result {
 		return nil
 	}
 	plan.Fit(cases, room)
-	if err := p.Allocate(ctx, cases); err != nil {
+	if err := p.Allocate(ctx, room.For(cases)); err != nil {
 		return nil
 	}
 	results, _ := plan.Resume(ctx, cases, p, t.options, t.log, func(record.Result) {})

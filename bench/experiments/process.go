@@ -114,14 +114,22 @@ func (p *process) Budget() (plan.Room, error) {
 	return plan.Room{Bytes: p.memory}, nil
 }
 
-func (p *process) Allocate(_ context.Context, cases []plan.Case) error {
-	skipped := 0
-	for _, c := range cases {
-		if c.Skip != "" {
-			skipped++
+func (p *process) IDs(c plan.Comms) (ids []plan.CommID, err error) {
+	for _, h := range c.Held(p.number*p.ranks, p.ranks) {
+		if h.First == 0 {
+			ids = append(ids, plan.CommID{Group: h.Group})
 		}
 	}
-	p.ordered("allocate for %d cases less %d", len(cases), skipped)
+	return ids, nil
+}
+
+func (p *process) Join(c plan.Comms, _ []plan.CommID) error {
+	p.ordered("join %+v", c)
+	return nil
+}
+
+func (p *process) Allocate(_ context.Context, need plan.Room) error {
+	p.ordered("allocate %d bytes", need.Bytes)
 	return nil
 }
 

@@ -21,8 +21,14 @@ type GroupError struct {
 
 // ProcessFailure is the failure of one process.
 type ProcessFailure struct {
-	Process int
-	Host    string
+	// Process is its number among the processes of the one that reports; Host is the
+	// name of its host, empty if unknown.
+	Process int    `json:"process,omitempty"`
+	Host    string `json:"host,omitempty"`
+	// FirstRank is the number in the world of the first of its Ranks ranks. With no
+	// ranks the failure is of the whole report: of all processes that it stands for.
+	FirstRank int `json:"first_rank,omitempty"`
+	Ranks     int `json:"ranks,omitempty"`
 	Failure
 }
 
@@ -89,17 +95,51 @@ func (e *GroupError) named(failures []int) string {
 
 // describeFailures is the error of all failures in executing an order, nil if none.
 func (g *Group) describeFailures(o Order, reports []Report) error {
-	e := &GroupError{processes: len(reports)}
+	e := &GroupError{processes: g.process[len(g.world)]}
 	for i, r := range reports {
-		if r.Failure != nil {
-			e.Failures = append(e.Failures, ProcessFailure{i, g.world[i].Host, *r.Failure})
+		if len(r.Failures) > 0 {
+			e.Failures = append(e.Failures, g.failuresOf(i, r.Failures)...)
 		}
 	}
 	if len(e.Failures) == 0 {
 		return nil
 	}
-	e.evidence = g.join(o, reports)
+	e.evidence = g.join(o, e.Failures)
 	return e
+}
+
+// failuresOf places a member's failures in this group: their processes, hosts and ranks.
+// A failure of the whole member is that of each of its processes.
+func (g *Group) failuresOf(member int, reported []ProcessFailure) []ProcessFailure {
+	if reported[0].Ranks == 0 {
+		return g.wholeMember(member, reported[0])
+	}
+	end := g.first[member]
+	var out []ProcessFailure
+	for _, f := range reported {
+		f.Process += g.process[member]
+		f.Host = cmp.Or(f.Host, g.world[member].Host)
+		if f.Process < g.process[member] || f.Process >= g.process[member+1] || f.Ranks < 1 || f.FirstRank < end || f.Ranks > g.first[member+1]-f.FirstRank {
+			err := fmt.Errorf("a report of a failure of %d ranks from %d on in the process at %d: they are not those of the process that reports", f.Ranks, f.FirstRank, f.Process)
+			return g.wholeMember(member, Unreadable(err).Failures[0])
+		}
+		end = f.FirstRank + f.Ranks
+		out = append(out, f)
+	}
+	return out
+}
+
+// wholeMember is a failure of a member as that of each of its processes.
+func (g *Group) wholeMember(member int, f ProcessFailure) (out []ProcessFailure) {
+	m, processes := g.world[member], g.process[member+1]-g.process[member]
+	f.Host = cmp.Or(f.Host, m.Host)
+	for i := range processes {
+		f.Process = g.process[member] + i
+		f.FirstRank = g.first[member] + m.Ranks*i/processes
+		f.Ranks = g.first[member] + m.Ranks*(i+1)/processes - f.FirstRank
+		out = append(out, f)
+	}
+	return out
 }
 
 // batch is the phase of an order's launches and the number of them in a batch; false
@@ -108,32 +148,33 @@ func (o Order) batch() (during string, launches int, ok bool) {
 	switch o.Do {
 	case DoVerify:
 		return record.DuringVerification, 1, true
+	case DoPrepare: // the last of its launches
+		if o.Verify {
+			return record.DuringVerification, 1, true
+		}
+		return record.DuringWarmUp, o.Count, o.Count > 0
 	case DoWarmUp:
 		return record.DuringWarmUp, o.Count, true
 	case DoBurst:
 		return record.DuringBurst, o.Bursts.Launches(), true
 	case DoIsolated:
 		return record.DuringIsolated, o.Count, true
-	case DoBudget, DoAllocate, DoBegin, DoEnd:
+	case DoBudget, DoIDs, DoJoin, DoAllocate, DoEnd:
 	}
 	return "", 0, false
 }
 
 // join merges the processes' evidence into that of all active ranks. It is nil if no
 // process has evidence and none was lost during launches.
-func (g *Group) join(o Order, reports []Report) *record.Evidence {
+func (g *Group) join(o Order, failures []ProcessFailure) *record.Evidence {
 	all := &record.Evidence{}
 	var launched bool
 	all.During, all.Iterations, launched = o.batch()
 	known, missed := false, false
-	for i, r := range slices.Backward(reports) {
-		if r.Failure == nil {
-			continue
-		}
-		e := r.Failure.Evidence
-		missed = missed || e != nil || r.Failure.Kind == FailedLost
-		first, active := g.share(i)
-		if _, err := e.Progress(first, active); err == nil {
+	for _, f := range slices.Backward(failures) {
+		e := f.Evidence
+		missed = missed || e != nil || f.Kind == FailedLost
+		if _, err := e.Progress(g.activeOf(f.FirstRank, f.Ranks)); err == nil {
 			// The driver knows the launches. The first process's evidence decides.
 			all.During, all.Iterations, known = e.During, e.Iterations, true
 		}
@@ -141,23 +182,24 @@ func (g *Group) join(o Order, reports []Report) *record.Evidence {
 	if !known && (!launched || !missed) {
 		return nil
 	}
-	var ranks []record.RankProgress
-	for i, r := range reports {
-		if first, active := g.share(i); active > 0 {
-			ranks = append(ranks, addShare(all, r.Failure, first, active)...)
+	start, n := g.first[0], all.Iterations
+	whole := record.RankProgress{Enqueued: n, Started: n, Ended: n, Finished: true}
+	ranks := slices.Repeat([]record.RankProgress{whole}, max(0, min(g.active, g.first[len(g.world)])-start))
+	for _, f := range failures {
+		if first, active := g.activeOf(f.FirstRank, f.Ranks); active > 0 {
+			copy(ranks[first-start:], addShare(all, f.Failure, first, active))
 		}
 	}
-	all.SetRanks(ranks)
+	all.SetRanksFrom(start, ranks)
 	return all
 }
 
 // addShare adds how far the ranks of one process got in the batch. A deadline of its
 // own becomes that of all.
-func addShare(all *record.Evidence, f *Failure, first, count int) []record.RankProgress {
+func addShare(all *record.Evidence, f Failure, first, count int) []record.RankProgress {
 	n := all.Iterations
-	one := record.RankProgress{Enqueued: n, Started: n, Ended: n, Finished: true}
+	var one record.RankProgress
 	switch {
-	case f == nil: // it executed the whole order
 	case f.Evidence != nil:
 		e := f.Evidence
 		ranks, err := e.Progress(first, count)

@@ -17,9 +17,15 @@ type Process interface {
 	Driver
 	// Budget is the memory for the ranks' buffers, including those already allocated.
 	Budget() (Room, error)
-	// Allocate allocates the buffers of all cases that are not skipped, before the
-	// first Begin, and again when larger cases were added.
-	Allocate(ctx context.Context, cases []Case) error
+	// IDs makes the unique ids of the communicators whose rank 0 is in this process.
+	IDs(Comms) ([]CommID, error)
+	// Join replaces the current communicators by others. ids has at least those of the
+	// communicators that this process has ranks in.
+	Join(Comms, []CommID) error
+	// Allocate allocates an arena of need.Bytes for every rank, before the first Begin,
+	// and again when larger cases were added. Buffers rotate over need.Cache from then
+	// on. The first call connects the ranks.
+	Allocate(ctx context.Context, need Room) error
 }
 
 // Do is the action of an order: a method of Process, or the end.
@@ -28,8 +34,10 @@ type Do string
 // The orders.
 const (
 	DoBudget   Do = "budget"
+	DoIDs      Do = "ids"
+	DoJoin     Do = "join"
 	DoAllocate Do = "allocate"
-	DoBegin    Do = "begin"
+	DoPrepare  Do = "prepare"
 	DoVerify   Do = "verify"
 	DoWarmUp   Do = "warm-up"
 	DoBurst    Do = "burst"
@@ -37,17 +45,26 @@ const (
 	DoEnd      Do = "end"
 )
 
-// Order is one decision of the leader, equal for all processes. It is sent as JSON with
-// the protocol number; an order of another protocol is refused.
+// Order is one decision of the leader, equal for all processes; of the ids, a process may
+// get its own alone. It is sent as JSON with the protocol number; an order of another
+// protocol is refused.
 type Order struct {
 	Do Do `json:"do"`
-	// Cases are those to allocate; Case and Pass are those to begin.
-	Cases []Case `json:"cases,omitempty"`
-	Case  *Case  `json:"case,omitempty"`
-	Pass  int    `json:"pass,omitempty"`
+	// Comms are the communicators to make ids for, or to join with IDs.
+	Comms *Comms   `json:"comms,omitempty"`
+	IDs   []CommID `json:"ids,omitempty"`
+	// Room is the memory to allocate, with the cache to rotate over.
+	Room *Room `json:"room,omitempty"`
+	// Case and Pass are those to prepare. Verify asks for a verification launch.
+	Case   *Case `json:"case,omitempty"`
+	Pass   int   `json:"pass,omitempty"`
+	Verify bool  `json:"verify,omitempty"`
 	// Count is the number of warm-up or isolated launches, or the index of the
 	// verification launch.
 	Count int `json:"count,omitempty"`
+	// Hold is what isolated launches are held back for, in seconds per launch; 0 leaves
+	// it to the process.
+	Hold float64 `json:"hold,omitempty"`
 	// Bursts are those to run.
 	Bursts *Bursts `json:"bursts,omitempty"`
 }
@@ -84,7 +101,7 @@ func Follow(ctx context.Context, p Process, leader Leader) error {
 			return nil
 		}
 		r := w.execute(o)
-		r.Stop = ctx.Err() != nil
+		r.Stop = r.Stop || ctx.Err() != nil
 		if err := leader.Report(r); err != nil {
 			return fmt.Errorf("lost the process that leads the sweep: %w", err)
 		}
@@ -100,28 +117,50 @@ type worker struct {
 func (w *worker) execute(o Order) Report {
 	var r Report
 	if err := w.carryOut(o, &r); err != nil {
-		r = Report{Failure: failureOf(err)}
+		r = Report{Failures: failuresOf(err)}
+	}
+	if part, ok := w.p.(interface{ stopped() bool }); ok {
+		r.Stop = part.stopped()
 	}
 	return r.bounded()
+}
+
+// lacks reports whether an order has no argument that it needs.
+func (o Order) lacks() bool {
+	switch o.Do {
+	case DoIDs, DoJoin:
+		return o.Comms == nil || o.Comms.Ranks < 1 || o.Comms.Count < 1
+	case DoAllocate:
+		return o.Room == nil
+	case DoPrepare:
+		return o.Case == nil
+	case DoBurst:
+		return o.Bursts == nil
+	case DoBudget, DoVerify, DoWarmUp, DoIsolated, DoEnd:
+	}
+	return false
 }
 
 // carryOut passes no context on: if one process stopped its launches early, the others
 // would hang.
 func (w *worker) carryOut(o Order, r *Report) (err error) {
 	whole := context.Background()
-	if o.Do == DoBegin && o.Case == nil || o.Do == DoBurst && o.Bursts == nil {
-		return fmt.Errorf("%w: %q lacks its case", errOrder, o.Do)
+	if o.lacks() {
+		return fmt.Errorf("%w: %q lacks its arguments", errOrder, o.Do)
 	}
 	switch o.Do {
 	case DoBudget:
 		r.Budget, err = w.p.Budget()
-	case DoAllocate:
-		err = w.p.Allocate(whole, o.Cases)
-	case DoBegin:
-		w.c = *o.Case
-		if err = w.p.Begin(w.c, o.Pass); err == nil {
-			r.Unverifiable = w.p.Unverifiable(w.c)
+	case DoIDs:
+		r.IDs, err = w.p.IDs(*o.Comms)
+	case DoJoin:
+		if err = w.p.Join(*o.Comms, o.IDs); err == nil {
+			r.Unverifiable = w.excuse()
 		}
+	case DoAllocate:
+		err = w.p.Allocate(whole, *o.Room)
+	case DoPrepare:
+		err = w.prepare(o, r)
 	case DoVerify:
 		r.Verified, err = w.p.Verify(whole, w.c, o.Count)
 	case DoWarmUp:
@@ -129,11 +168,52 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 	case DoBurst:
 		r.Seconds, err = w.p.Burst(whole, *o.Bursts)
 	case DoIsolated:
-		r.Seconds, err = w.p.Isolated(whole, o.Count)
-		r.StartedEarly = !w.p.Held()
+		err = w.isolated(o, r)
 	default:
 		err = fmt.Errorf("%w: %q is not known; %s", errOrder, o.Do, sameBuild)
 	}
 	r.Seconds = slices.Clone(r.Seconds)
 	return err
 }
+
+// prepare begins a case. The leader knows what can be verified: a process that finds
+// otherwise was opened with other options.
+func (w *worker) prepare(o Order, r *Report) error {
+	w.c = *o.Case
+	got, err := Prepare(context.Background(), w.p, Preparation{Case: w.c, Pass: o.Pass, Warmup: o.Count, Verify: o.Verify})
+	if err == nil && got.Unverifiable != "" {
+		err = fmt.Errorf("this process cannot verify what the others verify: %s", got.Unverifiable)
+	}
+	r.Seconds, r.Verified = got.Seconds, got.Verified
+	return err
+}
+
+// isolated runs isolated launches with the hold that all processes use.
+func (w *worker) isolated(o Order, r *Report) (err error) {
+	h, holds := w.p.(Holder)
+	if holds && o.Hold > 0 {
+		h.SetHold(o.Hold)
+	}
+	r.Seconds, err = w.p.Isolated(context.Background(), o.Count)
+	if r.StartedEarly = !w.p.Held(); holds {
+		r.Hold = h.NextHold()
+	}
+	return err
+}
+
+// excuse is why the process cannot verify any case, nil if it can. A driver tells by the
+// zero case.
+func (w *worker) excuse() *Excuse {
+	if g, ok := w.p.(interface{ cannotVerify() Excuse }); ok {
+		if e := g.cannotVerify(); e.Reason != "" {
+			return &e
+		}
+		return nil
+	}
+	if why := w.p.Unverifiable(Case{}); why != "" {
+		return &Excuse{Reason: why}
+	}
+	return nil
+}
+
+func (g *Group) cannotVerify() Excuse { return g.unverifiable }

@@ -76,16 +76,11 @@ func led(t *testing.T, b batch, change func(p *part)) record.Result {
 	inGroup(t, parts, backgrounds(len(parts)), func(ctx context.Context, g *plan.Group) {
 		o := options(2, 2)
 		o.Warmup = 5
-		r = plan.Run(ctx, a.Cases(), begins{g}, o, func(record.Result) {})[0]
+		r = plan.Run(ctx, a.Cases(), g, o, func(record.Result) {})[0]
 	})
 	require.Equal(t, record.Failed, r.Status)
 	return r
 }
-
-// begins lets Begin pass, so that a part's error is that of its launches.
-type begins struct{ *plan.Group }
-
-func (b begins) Begin(c plan.Case, pass int) error { _ = b.Group.Begin(c, pass); return nil }
 
 // A hang of any rank at any launch leaves the record the evidence that one process
 // with all ranks leaves.
@@ -220,7 +215,7 @@ func TestEvidenceOfTheFirstNodes(t *testing.T) {
 	inGroup(t, parts, backgrounds(3), func(ctx context.Context, g *plan.Group) {
 		o := options(2, 2)
 		o.Warmup = 5
-		r := plan.Run(ctx, a.Cases()[1:], begins{g}, o, func(record.Result) {})[0]
+		r := plan.Run(ctx, a.Cases()[1:], g, o, func(record.Result) {})[0]
 		require.Equal(t, b.evidence(0, 4), r.Evidence)
 	})
 }

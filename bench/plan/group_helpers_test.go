@@ -29,10 +29,16 @@ type part struct {
 	unheld       bool
 	leaves       bool // it is gone at the first launch
 	idle         bool // its ranks take no part
+	few          bool // it reports a time too few
 }
 
+func (p *part) did(format string, args ...any) {
+	p.asked = append(p.asked, fmt.Sprintf(format, args...))
+}
+
+// note is what can fail: everything that uses memory or launches.
 func (p *part) note(format string, args ...any) error {
-	if p.asked = append(p.asked, fmt.Sprintf(format, args...)); len(p.asked) > 10_000 {
+	if p.did(format, args...); len(p.asked) > 10_000 {
 		return errors.New("the sweep does not end")
 	}
 	return p.fail
@@ -42,12 +48,32 @@ func (p *part) Budget() (plan.Room, error) {
 	return plan.Room{Bytes: p.budget, Cache: int64(p.number)}, p.note("budget")
 }
 
-func (p *part) Allocate(_ context.Context, cases []plan.Case) error {
-	return p.note("allocate %d", len(cases))
+func (p *part) IDs(c plan.Comms) (ids []plan.CommID, err error) {
+	for _, h := range c.Held(2*p.number, 2) {
+		if h.First == 0 {
+			ids = append(ids, plan.CommID{Group: h.Group, ID: fmt.Appendf(nil, "made by %d", p.number)})
+		}
+	}
+	p.did("ids")
+	return ids, nil
+}
+
+func (p *part) Join(c plan.Comms, ids []plan.CommID) error {
+	text := []string{}
+	for _, id := range ids {
+		text = append(text, fmt.Sprintf("%d %s", id.Group, id.ID))
+	}
+	p.did("join %d x %d: %s", c.Count, c.Ranks, strings.Join(text, ", "))
+	return nil
+}
+
+func (p *part) Allocate(_ context.Context, need plan.Room) error {
+	return p.note("allocate %d, %d", need.Bytes, need.Cache)
 }
 
 func (p *part) Begin(c plan.Case, pass int) error {
-	return p.note("begin %s %s %d", c.Collective.Name, c.Key, pass)
+	p.did("begin %s %s %d", c.Collective.Name, c.Key, pass)
+	return nil
 }
 func (p *part) Unverifiable(plan.Case) string { return p.unverifiable }
 func (p *part) Verify(_ context.Context, c plan.Case, launch int) (plan.Verification, error) {
@@ -64,6 +90,9 @@ func (p *part) rows(n int) (out []float64) {
 	}
 	if p.idle {
 		return nil
+	}
+	if p.few {
+		return []float64{1}
 	}
 	if p.most > 0 {
 		n = min(n, p.most)

@@ -27,7 +27,7 @@ func TestGroupIsOneDriver(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, plan.Room{Bytes: 1 << 12, Cache: 2}, budget)
 		cases := a.Cases()
-		require.NoError(t, g.Allocate(t.Context(), cases))
+		require.NoError(t, g.Allocate(t.Context(), budget.For(cases)))
 		require.NoError(t, g.Begin(cases[6], 1))
 		require.Empty(t, g.Unverifiable(cases[6]))
 		v, err := g.Verify(ctx, cases[6], 3)
@@ -42,7 +42,7 @@ func TestGroupIsOneDriver(t *testing.T) {
 		require.InDeltaSlice(t, want, got, 1e-12)
 	})
 	key := a.Cases()[6].Key
-	require.Equal(t, []string{"budget", "allocate 8", "begin all_gather " + key + " 1", "verify " + key + " 3", "burst 2 20 replayed", "isolated 2"}, parts[0].asked)
+	require.Equal(t, []string{"budget", "ids", "join 1 x 6: 0 made by 0", fmt.Sprintf("allocate %d, 2", plan.Arena(a.Cases(), 2)), "begin all_gather " + key + " 1", "verify " + key + " 3", "burst 2 20 replayed", "isolated 2"}, parts[0].asked)
 	require.Equal(t, parts[0].asked, parts[1].asked)
 	require.Equal(t, parts[0].asked, parts[2].asked)
 }
@@ -54,7 +54,7 @@ func TestOrdersTravelAsText(t *testing.T) {
 			a := axes(t, c.Name)
 			a.Dtype, a.Scales, a.World.Nodes = d, []int{1}, 2
 			for _, want := range a.Cases() {
-				text, err := json.Marshal(plan.Order{Do: plan.DoBegin, Case: &want})
+				text, err := json.Marshal(plan.Order{Do: plan.DoPrepare, Case: &want})
 				require.NoError(t, err)
 				var o plan.Order
 				require.NoError(t, json.Unmarshal(text, &o))
@@ -66,7 +66,7 @@ func TestOrdersTravelAsText(t *testing.T) {
 		}
 	}
 	var o plan.Order
-	require.ErrorContains(t, json.Unmarshal([]byte(`{"protocol":1,"do":"begin","case":{"Collective":"sum"}}`), &o), "unknown collective")
+	require.ErrorContains(t, json.Unmarshal([]byte(`{"protocol":2,"do":"prepare","case":{"Collective":"sum"}}`), &o), "unknown collective")
 }
 
 // One process that cannot verify keeps all from it.
@@ -106,7 +106,7 @@ func TestSignalToOneProcess(t *testing.T) {
 				require.Equal(t, record.Interrupted, r.Status)
 			}
 		})
-		require.Equal(t, []string{"burst 2 20", "burst 2 20"}, parts[0].asked[2:], "%v", parts[0].asked)
+		require.Equal(t, []string{"burst 2 20", "burst 2 20"}, parts[0].asked[4:], "%v", parts[0].asked)
 		require.Equal(t, parts[0].asked, parts[1].asked)
 		require.Equal(t, parts[0].asked, parts[2].asked)
 	}
@@ -134,7 +134,7 @@ func TestWhoFailedIsNamedFirst(t *testing.T) {
 // does not know.
 func TestFollowerWithoutLeader(t *testing.T) {
 	l := line{make(chan []byte, 1), make(chan []byte, 1)}
-	l.orders <- []byte(`{"protocol":1,"do":"dance"}`)
+	l.orders <- []byte(`{"protocol":2,"do":"dance"}`)
 	close(l.orders)
 	require.ErrorContains(t, plan.Follow(context.Background(), &part{}, l), "lost the process that leads")
 	require.Contains(t, string(<-l.reports), "must run the same version")
@@ -174,9 +174,9 @@ func TestReplayedBursts(t *testing.T) {
 
 // Whatever text arrives as orders, a follower reports on each and ends.
 func FuzzFollow(f *testing.F) {
-	f.Add([]byte(`{"protocol":1,"do":"budget"}`), []byte(`{"protocol":1,"do":"begin","case":{"Collective":"all_reduce","Dtype":"float"},"pass":1}`))
-	f.Add([]byte(`{"protocol":1,"do":"begin"}`), []byte(`{"protocol":1,"do":"burst"}`))
-	f.Add([]byte(`{"protocol":1,"do":"burst","bursts":{"count":-1,"iterations":3}}`), []byte(`{"protocol":1,"do":"isolated","count":-5}`))
+	f.Add([]byte(`{"protocol":2,"do":"budget"}`), []byte(`{"protocol":2,"do":"prepare","case":{"Collective":"all_reduce","Dtype":"float"},"pass":1}`))
+	f.Add([]byte(`{"protocol":2,"do":"prepare"}`), []byte(`{"protocol":2,"do":"burst"}`))
+	f.Add([]byte(`{"protocol":2,"do":"burst","bursts":{"count":-1,"iterations":3}}`), []byte(`{"protocol":2,"do":"isolated","count":-5}`))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		l := line{make(chan []byte, 2), make(chan []byte, 2)}
 		l.orders <- first

@@ -4,34 +4,50 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"zbench/bench/record"
 )
 
 // Group is the leader's Process for several processes: each call sends one order to all
 // of them and merges their reports. Slices contain all ranks, in the order of the
 // processes.
+//
+// A Group can itself follow: the first process of a node leads the node's others (Part)
+// and passes the Group to Follow, and the leader of the world sees one member per node.
 type Group struct {
 	own    worker
 	others Followers
 	world  []Member
-	// first is the first rank of each process, then the number of all ranks.
-	first []int
-	ctx   context.Context
-	stop  context.CancelCauseFunc
-	// active is the number of ranks that take part in the current case: the first of
-	// the world.
+	// first is the first rank of each member, then the end of the last; process is the
+	// same for their processes, from 0.
+	first, process []int
+	ctx            context.Context
+	stop           context.CancelCauseFunc
+	// obeys is true if another leader decides: its orders are carried out to the end.
+	obeys bool
+	// comms are the current communicators; active is the number of ranks that take part
+	// in the current case: the first of the world.
+	comms  Comms
 	active int
-	// unverifiable is the reason why a process cannot verify the case, empty if all can.
-	unverifiable string
+	// unverifiable is the excuse of a process that cannot verify any case.
+	unverifiable Excuse
 	// held is true if all processes held their streams in the last Isolated.
 	held bool
+	// hold is what the next isolated launches are held back for, in seconds per launch;
+	// 0 leaves it to the processes.
+	hold float64
 }
 
-// Member is one process of the world.
+// Member is one process of the world, or one that leads others.
 type Member struct {
 	// Host is the name of its host, empty if unknown.
 	Host string
-	// Ranks is the number of its ranks. They follow those of the process before it.
+	// Ranks is the number of its ranks, and of those of the processes that it leads.
+	// They follow those of the member before it.
 	Ranks int
+	// Processes is the number of processes that it stands for, itself included; 0 means
+	// one. Each holds the same number of ranks.
+	Processes int
 }
 
 // Lead makes this process the leader of the others. The world lists all processes,
@@ -39,19 +55,51 @@ type Member struct {
 // under the returned context, which ends with ctx or when a follower receives a signal.
 // Call End afterwards.
 func Lead(ctx context.Context, own Process, others Followers, world []Member) (*Group, context.Context) {
+	return lead(ctx, 0, own, others, world)
+}
+
+// Part makes this process the leader of a part of the world, whose ranks begin at first.
+// The Group is for Follow, or for Lead in the process that leads the world: the orders
+// come from that leader, and a signal to any process of the part, or the end of ctx, is
+// reported to it. Call End afterwards.
+func Part(ctx context.Context, first int, own Process, others Followers, part []Member) *Group {
+	g, _ := lead(ctx, first, own, others, part)
+	g.obeys = true
+	return g
+}
+
+// stopped reports whether a process of this part was asked to stop.
+func (g *Group) stopped() bool { return g.ctx.Err() != nil }
+
+func lead(ctx context.Context, first int, own Process, others Followers, world []Member) (*Group, context.Context) {
 	ctx, stop := context.WithCancelCause(ctx)
-	g := &Group{own: worker{p: own}, others: others, world: world, first: []int{0}, ctx: ctx, stop: stop}
+	g := &Group{own: worker{p: own}, others: others, world: world, first: []int{first}, process: []int{0}, ctx: ctx, stop: stop}
 	for i, m := range world {
 		g.first = append(g.first, g.first[i]+m.Ranks)
+		g.process = append(g.process, g.process[i]+max(m.Processes, 1))
 	}
 	g.active = g.first[len(world)]
 	return g, ctx
 }
 
-// share is the first rank of a process and the number of its active ranks.
-func (g *Group) share(process int) (first, active int) {
-	first = g.first[process]
-	return first, max(0, min(g.world[process].Ranks, g.active-first))
+// share is the first rank of a member and the number of its active ranks.
+func (g *Group) share(member int) (first, active int) {
+	return g.activeOf(g.first[member], g.world[member].Ranks)
+}
+
+// activeOf counts the active ones of some consecutive ranks.
+func (g *Group) activeOf(first, ranks int) (start, active int) {
+	return first, max(0, min(ranks, g.active-first))
+}
+
+// name names a member by the numbers of its processes.
+func (g *Group) name(member int) string {
+	first, end := g.process[member], g.process[member+1]
+	numbers := make([]int, 0, end-first)
+	for i := first; i < end; i++ {
+		numbers = append(numbers, i)
+	}
+	return record.ProcessText(numbers, g.process[len(g.world)]+1)
 }
 
 // End sends the order to end to the followers.
@@ -62,18 +110,26 @@ func (g *Group) End() {
 
 // do sends an order and returns all reports, this process's first. Once the sweep is to
 // stop, no more orders are sent; an order that was sent is always executed completely.
-func (g *Group) do(o Order) ([]Report, error) {
-	if g.ctx.Err() != nil {
+func (g *Group) do(o Order) ([]Report, error) { return g.doEach(o, nil) }
+
+// doEach sends each member its own order where the connection can do so, else all of
+// them the same.
+func (g *Group) doEach(o Order, each []Order) ([]Report, error) {
+	if g.ctx.Err() != nil && !g.obeys {
 		return nil, context.Cause(g.ctx)
 	}
-	g.others.Send(o)
+	if to, ok := g.others.(Addressed); ok && each != nil {
+		to.SendEach(each[1:])
+	} else {
+		g.others.Send(o)
+	}
 	reports := append([]Report{g.own.execute(o)}, g.others.Reports()...)
 	if len(reports) != len(g.world) {
 		return nil, fmt.Errorf("%d reports of %d processes", len(reports), len(g.world))
 	}
 	for i, r := range reports {
 		if r.Stop {
-			g.stop(fmt.Errorf("process %d was asked to stop", i))
+			g.stop(fmt.Errorf("%s was asked to stop", g.name(i)))
 		}
 	}
 	return reports, g.describeFailures(o, reports)
@@ -92,40 +148,68 @@ func (g *Group) Budget() (Room, error) {
 	return room, nil
 }
 
-// Allocate allocates the cases' buffers in all processes.
-func (g *Group) Allocate(_ context.Context, cases []Case) error {
-	_, err := g.do(Order{Do: DoAllocate, Cases: cases})
+// Allocate allocates an arena for every rank of all processes. Before the first, the
+// ranks join a communicator of all of them.
+func (g *Group) Allocate(_ context.Context, need Room) error {
+	if g.comms == (Comms{}) {
+		if err := g.joined(Comms{Ranks: g.first[len(g.world)], Count: 1}); err != nil {
+			return err
+		}
+	}
+	_, err := g.do(Order{Do: DoAllocate, Room: &need})
 	return err
 }
 
-// Begin announces the case in all processes.
+// Begin announces the case in all processes. Before that, the ranks join its
+// communicators if others are current.
 func (g *Group) Begin(c Case, pass int) error {
-	g.active = c.Ranks * max(c.Parallel, 1)
-	reports, err := g.do(Order{Do: DoBegin, Case: &c, Pass: pass})
-	g.unverifiable = ""
-	for i, r := range reports {
-		if r.Unverifiable != "" && g.unverifiable == "" {
-			g.unverifiable = fmt.Sprintf("process %d: %s", i, r.Unverifiable)
-		}
-	}
+	_, err := g.Prepare(g.ctx, Preparation{Case: c, Pass: pass})
 	return err
+}
+
+// Prepare begins a pass in all processes, with one order.
+func (g *Group) Prepare(_ context.Context, p Preparation) (out Prepared, err error) {
+	if err = g.joined(p.Case.Comms()); err != nil {
+		return out, err
+	}
+	if p.Verify {
+		out.Unverifiable = g.Unverifiable(p.Case)
+		p.Verify = out.Unverifiable == ""
+	}
+	o := Order{Do: DoPrepare, Case: &p.Case, Pass: p.Pass, Count: p.Warmup, Verify: p.Verify}
+	g.hold = 0
+	reports, err := g.do(o)
+	if err == nil && p.Warmup > 0 {
+		out.Seconds, err = g.rows(o, reports, 1)
+	}
+	out.Verified = wrongOf(reports)
+	return out, err
 }
 
 // Unverifiable is the reason why one of the processes cannot verify the case; then none
-// of them verifies.
-func (g *Group) Unverifiable(Case) string { return g.unverifiable }
+// of them verifies. What depends on the case is equal in all processes.
+func (g *Group) Unverifiable(c Case) string {
+	if e := g.unverifiable; e.Reason != "" {
+		return fmt.Sprintf("process %d: %s", e.Process, e.Reason)
+	}
+	return g.own.p.Unverifiable(c)
+}
 
 // Verify adds up the results of all processes.
 func (g *Group) Verify(_ context.Context, _ Case, launch int) (Verification, error) {
 	reports, err := g.do(Order{Do: DoVerify, Count: launch})
-	var all Verification
+	return wrongOf(reports), err
+}
+
+// wrongOf adds up the wrong elements of all processes.
+func wrongOf(reports []Report) (all Verification) {
 	for _, r := range reports {
 		if all.Wrong == 0 {
 			all.First = r.Verified.First
 		}
 		all.Wrong += r.Verified.Wrong
 	}
-	return all, err
+	return all
 }
 
 // WarmUp runs the warm-up launches in all processes.
@@ -140,24 +224,35 @@ func (g *Group) Burst(_ context.Context, b Bursts) ([]float64, error) {
 
 // Isolated runs isolated launches in all processes.
 func (g *Group) Isolated(_ context.Context, launches int) ([]float64, error) {
-	return g.timed(Order{Do: DoIsolated, Count: launches}, launches)
+	return g.timed(Order{Do: DoIsolated, Count: launches, Hold: g.hold}, launches)
 }
 
 // Held reports whether the last isolated launches were held in all processes.
 func (g *Group) Held() bool { return g.held }
 
-// timed joins the processes' seconds row by row: each process has one value for each of
-// its active ranks.
 func (g *Group) timed(o Order, rows int) ([]float64, error) {
 	reports, err := g.do(o)
 	if err != nil {
 		return nil, err
 	}
+	g.hold = 0
+	for _, r := range reports {
+		g.hold = max(g.hold, r.Hold)
+	}
 	g.held = !slices.ContainsFunc(reports, func(r Report) bool { return r.StartedEarly })
+	return g.rows(o, reports, rows)
+}
+
+// rows joins the processes' seconds row by row: each process has one value for each of
+// its active ranks.
+func (g *Group) rows(o Order, reports []Report, rows int) ([]float64, error) {
 	for i, r := range reports {
 		if _, ranks := g.share(i); len(r.Seconds) != rows*ranks {
-			return nil, fmt.Errorf("process %d reports %d times for %s: %d times of %d ranks were ordered", i, len(r.Seconds), o.Do, rows, ranks)
+			reports[i].Failures = Unreadable(fmt.Errorf("reports %d times for %s: %d times of %d ranks were ordered", len(r.Seconds), o.Do, rows, ranks)).Failures
 		}
+	}
+	if err := g.describeFailures(o, reports); err != nil {
+		return nil, err
 	}
 	var all []float64
 	for row := range rows {

@@ -9,7 +9,7 @@ import (
 
 // Protocol is the version of the messages between processes. It changes whenever a
 // process of an older zbench could misread an Order or a Report.
-const Protocol = 1
+const Protocol = 2
 
 // The fields of the messages, without the protocol number.
 type (
@@ -60,13 +60,23 @@ func (r *Report) UnmarshalJSON(text []byte) error {
 	if err := decode("a report", text, &in); err != nil {
 		return err
 	}
-	if f := in.Failure; f != nil && (!slices.Contains(failureKinds, f.Kind) || f.Message == "") {
-		return fmt.Errorf("a report of a failure of the kind %q, %q: kinds are %q; %s", f.Kind, f.Message, failureKinds, sameBuild)
-	}
-	if in.Verified.Wrong < 0 || in.Budget.Bytes < 0 || in.Budget.Cache < 0 {
-		return fmt.Errorf("a report with a negative count: %d wrong elements, %d bytes, cache of %d bytes", in.Verified.Wrong, in.Budget.Bytes, in.Budget.Cache)
+	if err := in.check(); err != nil {
+		return err
 	}
 	*r = Report(in.reportFields).bounded() // the sender may not have limited its texts
+	return nil
+}
+
+// check refuses values that no process reports.
+func (r reportFields) check() error {
+	for _, f := range r.Failures {
+		if !slices.Contains(failureKinds, f.Kind) || f.Message == "" {
+			return fmt.Errorf("a report of a failure of the kind %q, %q: kinds are %q; %s", f.Kind, f.Message, failureKinds, sameBuild)
+		}
+	}
+	if r.Verified.Wrong < 0 || r.Budget.Bytes < 0 || r.Budget.Cache < 0 || r.Hold < 0 {
+		return fmt.Errorf("a report with a negative count: %d wrong elements, %d bytes, cache of %d bytes, hold of %g s", r.Verified.Wrong, r.Budget.Bytes, r.Budget.Cache, r.Hold)
+	}
 	return nil
 }
 

@@ -15,29 +15,47 @@ import (
 // 1,024 ranks. A report of one rank with MaxBatch times has about 2 KiB.
 const MaxReport = 2 << 20
 
-// Limits of the texts in a report, in bytes.
+// Limits of the texts in a report, in bytes. A process that leads others reports the
+// failures of all of them.
 const (
 	maxText      = 4 << 10
 	maxRankError = 256
+	// The messages of many failures share maxTexts.
+	maxTexts = 64 << 10
+	minText  = 64
+	maxHost  = 64
 )
 
 // Report is the answer of one process to an order, for its own ranks in their order. It
 // is sent as JSON with the protocol number, without loss of a bit; a report of another
 // protocol is refused.
 type Report struct {
-	// Failure is what failed, nil for nothing.
-	Failure *Failure `json:"failure,omitempty"`
+	// Failures are what failed in the process, and in those that it leads; empty for
+	// nothing.
+	Failures []ProcessFailure `json:"failures,omitempty"`
 	// Stop is true if this process received a signal to stop. It executes orders until
 	// the leader ends the sweep.
 	Stop bool `json:"stop,omitempty"`
 	// StartedEarly is true if isolated launches started before the host had enqueued all
 	// of them.
 	StartedEarly bool `json:"started_early,omitempty"`
+	// Hold is what this process would hold the next isolated launches back for, in
+	// seconds per launch.
+	Hold float64 `json:"hold,omitempty"`
 	// Seconds are of this process's ranks, by burst × rank or launch × rank.
-	Seconds      []float64    `json:"seconds,omitempty"`
-	Budget       Room         `json:"budget"`
-	Unverifiable string       `json:"unverifiable,omitempty"`
-	Verified     Verification `json:"verified"`
+	Seconds []float64 `json:"seconds,omitempty"`
+	Budget  Room      `json:"budget,omitzero"`
+	// IDs are those of the communicators whose rank 0 is in this process.
+	IDs []CommID `json:"ids,omitempty"`
+	// Unverifiable is why the process cannot verify any case; nil if it can.
+	Unverifiable *Excuse      `json:"unverifiable,omitempty"`
+	Verified     Verification `json:"verified,omitzero"`
+}
+
+// Excuse is the reason of one process, by its number among those of the one that reports.
+type Excuse struct {
+	Process int    `json:"process,omitempty"`
+	Reason  string `json:"reason"`
 }
 
 // FailureKind is how a process failed in executing an order.
@@ -72,13 +90,16 @@ type Failure struct {
 
 // Lost is the report that the leader creates for a process that does not answer.
 func Lost(message string) Report {
-	return Report{Failure: &Failure{Kind: FailedLost, Message: message}}.bounded()
+	return failed(Failure{Kind: FailedLost, Message: message}).bounded()
 }
 
 // Unreadable is the report that the leader creates for an answer that cannot be read.
 func Unreadable(err error) Report {
-	return Report{Failure: &Failure{Kind: FailedOrder, Message: err.Error()}}.bounded()
+	return failed(Failure{Kind: FailedOrder, Message: err.Error()}).bounded()
 }
+
+// failed is the report of a process on a failure of its own.
+func failed(f Failure) Report { return Report{Failures: []ProcessFailure{{Failure: f}}} }
 
 // errOrder is an order that cannot be executed.
 var errOrder = errors.New("an order that this zbench cannot execute")
@@ -86,9 +107,18 @@ var errOrder = errors.New("an order that this zbench cannot execute")
 // sameBuild is the hint for a message that cannot be decoded.
 const sameBuild = "all processes must run the same version of zbench"
 
+// failuresOf converts a process's error to its failures: those of the processes that it
+// leads stay apart.
+func failuresOf(err error) []ProcessFailure {
+	if led, ok := errors.AsType[*GroupError](err); ok {
+		return led.Failures
+	}
+	return []ProcessFailure{{Failure: failureOf(err)}}
+}
+
 // failureOf converts a driver's error to a Failure.
-func failureOf(err error) *Failure {
-	f := &Failure{Kind: FailedCall, Message: err.Error()}
+func failureOf(err error) Failure {
+	f := Failure{Kind: FailedCall, Message: err.Error()}
 	var late interface{ Timeout() bool }
 	timeout := errors.As(err, &late) && late.Timeout()
 	if stuck, ok := errors.AsType[Stuck](err); ok && stuck.Evidence() != nil {
@@ -112,15 +142,21 @@ func failureOf(err error) *Failure {
 func (r Report) bounded() Report {
 	notFinite := func(s float64) bool { return math.IsNaN(s) || math.IsInf(s, 0) }
 	if i := slices.IndexFunc(r.Seconds, notFinite); i >= 0 {
-		r = Report{Failure: &Failure{Kind: FailedCall, Message: fmt.Sprintf("time %d of %d is %g s; a time must be finite", i+1, len(r.Seconds), r.Seconds[i])}}
+		stop := r.Stop
+		r = failed(Failure{Kind: FailedCall, Message: fmt.Sprintf("time %d of %d is %g s; a time must be finite", i+1, len(r.Seconds), r.Seconds[i])})
+		r.Stop = stop
 	}
-	r.Unverifiable, r.Verified.First = clip(r.Unverifiable, maxText), clip(r.Verified.First, maxText)
-	if r.Failure == nil {
-		return r
+	r.Verified.First = clip(r.Verified.First, maxText)
+	if u := r.Unverifiable; u != nil {
+		r.Unverifiable = &Excuse{u.Process, clip(u.Reason, maxText)}
 	}
-	f := *r.Failure
-	f.Message = clip(f.Message, maxText)
-	if f.Evidence != nil {
+	r.Failures = slices.Clone(r.Failures)
+	for i := range r.Failures {
+		f := &r.Failures[i]
+		f.Host, f.Message = clip(f.Host, maxHost), clip(f.Message, max(minText, min(maxText, maxTexts/len(r.Failures))))
+		if f.Evidence == nil {
+			continue
+		}
 		e := *f.Evidence
 		e.Ranks = slices.Clone(e.Ranks)
 		for i := range e.Ranks {
@@ -128,7 +164,6 @@ func (r Report) bounded() Report {
 		}
 		f.Evidence = &e
 	}
-	r.Failure = &f
 	return r
 }
 

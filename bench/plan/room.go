@@ -30,6 +30,10 @@ type Room struct {
 	Cache int64 `json:"cache,omitempty"`
 }
 
+// For is the memory that one rank needs for all cases that are not skipped, with the
+// cache of r.
+func (r Room) For(cases []Case) Room { return Room{Bytes: Arena(cases, r.Cache), Cache: r.Cache} }
+
 // Places are the offsets of a case's buffers in a rank's arena, in bytes. Launches
 // rotate over Slots pairs of buffers; in place a pair is one buffer.
 type Places struct {

@@ -56,8 +56,8 @@ func (b Bursts) Launches() int { return b.Iterations * max(b.Replays, 1) }
 type Verification struct {
 	// Wrong is the number of wrong elements over all ranks; First describes the first
 	// of them: where it is, the expected and the found value.
-	Wrong int64
-	First string
+	Wrong int64  `json:"wrong,omitempty"`
+	First string `json:"first,omitempty"`
 }
 
 // MaxBatch is the most bursts or isolated launches per call of a driver: the times are
@@ -144,13 +144,7 @@ func Resume(ctx context.Context, cases []Case, d Driver, o Options, kept Log, do
 // take takes one pass's samples of a case; whole is false when it was cut short.
 func take(ctx context.Context, c Case, d Driver, o Options, pass int) (part record.Part, whole bool) {
 	t := &passRun{c: c, late: map[int]int{}, everyRank: o.EveryRank, part: record.Part{Key: c.Key, Pass: pass, Status: record.OK}}
-	err := d.Begin(c, pass)
-	if err == nil && o.Warmup > 0 {
-		err = t.warmUp(ctx, d, o.Warmup)
-	}
-	if err == nil && pass == 0 {
-		err = t.verify(ctx, d, o.Checks)
-	}
+	err := t.prepare(ctx, d, o, pass)
 	if err == nil && t.part.Status == record.OK {
 		err = t.bursts(ctx, d, PerPass(o.Burst), o.Iterations)
 	}

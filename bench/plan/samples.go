@@ -51,26 +51,38 @@ func (t *passRun) whole(rows int) func([]float64, error) ([]float64, error) {
 	}
 }
 
-// warmUp runs the launches that are not counted.
-func (t *passRun) warmUp(ctx context.Context, d Driver, launches int) error {
-	ranks, err := t.whole(1)(d.WarmUp(ctx, launches))
-	if err == nil {
-		_, t.launch = reduce(ranks)
+// prepare begins the pass: the launches that are not counted, and the verification.
+func (t *passRun) prepare(ctx context.Context, d Driver, o Options, pass int) error {
+	want := Preparation{Case: t.c, Pass: pass, Warmup: o.Warmup, Verify: pass == 0 && o.Checks > 0}
+	got, err := Prepare(ctx, d, want)
+	if err == nil && o.Warmup > 0 {
+		_, err = t.whole(1)(got.Seconds, nil)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	if o.Warmup > 0 {
+		_, t.launch = reduce(got.Seconds)
+	}
+	if pass > 0 {
+		return nil
+	}
+	return t.verify(ctx, d, o.Checks, got)
 }
 
-// verify runs the verification launches; wrong data end the case.
-func (t *passRun) verify(ctx context.Context, d Driver, launches int) error {
+// verify runs the verification launches after the first; wrong data end the case.
+func (t *passRun) verify(ctx context.Context, d Driver, launches int, first Prepared) (err error) {
 	v := record.Verified{State: record.NotVerified, Reason: "no verification requested (-c 0)"}
 	wrong := int64(0)
-	if why := d.Unverifiable(t.c); launches > 0 && why != "" {
-		v.Reason, launches = why, 0
+	if launches > 0 && first.Unverifiable != "" {
+		v.Reason, launches = first.Unverifiable, 0
 	}
 	for launch := range launches {
-		got, err := d.Verify(ctx, t.c, launch)
-		if err != nil {
-			return err
+		got := first.Verified
+		if launch > 0 {
+			if got, err = d.Verify(ctx, t.c, launch); err != nil {
+				return err
+			}
 		}
 		if wrong == 0 {
 			v = record.Verified{State: record.VerifiedOK, Wrong: &wrong, Launches: launches}

@@ -107,6 +107,16 @@ func (b *Batch) SetRank(i int, r Rank) {
 	c.sync, c.found = r.Sync.ptr(), (*C.uint64_t)(unsafe.Pointer(r.Found.ptr()))
 }
 
+// SetApart says whether other processes hold ranks of the world. Then every burst begins
+// with a small all_reduce on each communicator, outside of the timing, unless the
+// library has a barrier of hosts: a process starts its clock when all have arrived.
+func (b *Batch) SetApart(apart bool) {
+	b.c.apart = 0
+	if apart {
+		b.c.apart = 1
+	}
+}
+
 // MakeEvents creates the events of isolated timing for every rank. Call it once, after
 // all ranks are set.
 func (b *Batch) MakeEvents() error {

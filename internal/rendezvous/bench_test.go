@@ -112,7 +112,7 @@ func BenchmarkOrder(b *testing.B) {
 			l, end := leadCrowd(b, c.processes, c.gathered)
 			defer end()
 			first := sweep(c.processes)[0]
-			l.Send(plan.Order{Do: plan.DoBegin, Case: &first})
+			l.Send(plan.Order{Do: plan.DoPrepare, Case: &first})
 			l.Reports()
 			order := plan.Order{Do: plan.DoBurst, Bursts: &plan.Bursts{Count: 12, Iterations: 20}}
 			before := cpu()
@@ -120,7 +120,7 @@ func BenchmarkOrder(b *testing.B) {
 				l.Send(order)
 				for _, r := range l.Reports() {
 					if len(r.Seconds) != 12 {
-						b.Fatal(r.Failure)
+						b.Fatal(r.Failures)
 					}
 				}
 			}

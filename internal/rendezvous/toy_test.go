@@ -27,11 +27,22 @@ type toy struct {
 	before       func(call int) // of each launching call
 }
 
-func (p *toy) Budget() (plan.Room, error)                  { return plan.Room{Bytes: 1 << 30}, nil }
-func (p *toy) Allocate(context.Context, []plan.Case) error { return nil }
-func (p *toy) Unverifiable(plan.Case) string               { return "" }
-func (p *toy) Held() bool                                  { return true }
-func (p *toy) EventFloor() float64                         { return 1e-7 }
+func (p *toy) Budget() (plan.Room, error)                { return plan.Room{Bytes: 1 << 30}, nil }
+func (p *toy) Allocate(context.Context, plan.Room) error { return nil }
+func (p *toy) Join(plan.Comms, []plan.CommID) error      { return nil }
+func (p *toy) Unverifiable(plan.Case) string             { return "" }
+func (p *toy) Held() bool                                { return true }
+func (p *toy) EventFloor() float64                       { return 1e-7 }
+
+// IDs are of the communicators that begin with one of the ranks.
+func (p *toy) IDs(c plan.Comms) (ids []plan.CommID, err error) {
+	for _, h := range c.Held(p.first, p.ranks) {
+		if h.First == 0 {
+			ids = append(ids, plan.CommID{Group: h.Group, ID: []byte{byte(h.Group)}})
+		}
+	}
+	return ids, nil
+}
 
 func (p *toy) Begin(c plan.Case, _ int) error {
 	p.c = c

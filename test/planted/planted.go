@@ -66,7 +66,8 @@ func (t trial) run() (*record.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = d.Allocate(context.Background(), cases); err == nil {
+	need := plan.Room{Cache: f.Node.CacheBytes}.For(cases)
+	if err = d.Allocate(context.Background(), need); err == nil {
 		rec := &record.Record{World: record.World{World: w, Ranks: w.Size()}}
 		o := plan.DefaultOptions()
 		o.Checks = 0     // who is late does not depend on the data,

@@ -51,7 +51,7 @@ static int zb_align_each(zb_batch *b, const void *unused) {
 }
 
 /* Aligns the ranks: no rank continues before the last has arrived. */
-static int zb_align(zb_batch *b) { return zb_grouped(b, zb_align_each, NULL); }
+int zb_align(zb_batch *b) { return zb_grouped(b, zb_align_each, NULL); }
 
 /* Reads the intervals into b->seconds, [iteration × nlocal + rank]. */
 static void zb_read_intervals(zb_batch *b) {

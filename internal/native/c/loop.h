@@ -60,6 +60,7 @@ typedef struct zb_batch {
   double deadline_s;
   uint64_t delay_ns; /* how long the delay kernel holds the streams back */
   int32_t marked;    /* events mark every launch */
+  int32_t apart;     /* other processes hold ranks of the world */
   int32_t cancel;    /* set by another thread to stop; read atomically */
   /* out, by local rank */
   int64_t *start_ns;
@@ -102,6 +103,7 @@ int zb_wait(zb_batch *b);
 int zb_begin(zb_batch *b);
 int zb_fail(zb_batch *b, int outcome, int code, int rank, const char *call);
 int zb_mark(zb_batch *b, int k, int stop);
+int zb_align(zb_batch *b);
 int64_t zb_now(const zb_table *t);
 
 void zb_burst(zb_batch *b);

@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+
+	"zbench/bench/record"
+)
+
+// Hello is what a process tells the leader of itself when it registers, before anything
+// is measured. It is sent as JSON.
+type Hello struct {
+	// FirstRank is the number in the world of the first of its Ranks ranks.
+	FirstRank int `json:"first_rank"`
+	Ranks     int `json:"ranks"`
+	// Host is the name of its host, PID the number of the process on it.
+	Host string `json:"host"`
+	PID  int    `json:"pid"`
+	// Build is the zbench that it runs.
+	Build record.Tool `json:"build"`
+	// Backend is the provider; Simulated is true if its times come from a model.
+	Backend   string           `json:"backend"`
+	Simulated bool             `json:"simulated,omitempty"`
+	Libraries []record.Library `json:"libraries,omitempty"`
+	// Devices are the GPUs of its ranks, in their order; none if they are simulated.
+	Devices []record.Device `json:"devices,omitempty"`
+	// KernelDriver is the GPUs' kernel driver with its version, empty if unknown.
+	KernelDriver string `json:"kernel_driver,omitempty"`
+	// Memory is the smallest memory of a GPU, in bytes.
+	Memory int64 `json:"memory"`
+}
+
+// HelloOf is what the process with these facts tells.
+func HelloOf(f Facts, backend string, build record.Tool, firstRank, ranks int, host string, pid int) Hello {
+	return Hello{
+		FirstRank: firstRank, Ranks: ranks, Host: host, PID: pid, Build: build, Backend: backend,
+		Simulated: f.Simulated, Libraries: f.Libraries, Devices: f.Devices, KernelDriver: f.KernelDriver, Memory: f.Memory,
+	}
+}
+
+func (h Hello) name() string { return fmt.Sprintf("process %d on %s", h.PID, h.Host) }
+
+// Together are the facts of a world of ranks ranks, of which perGPU share a GPU. The
+// processes are in the order of their ranks. An error names the process that does not
+// fit the first, and why.
+func Together(world []Hello, ranks, perGPU int) (Facts, error) {
+	if len(world) == 0 {
+		return Facts{}, fmt.Errorf("no process of %d ranks has registered", ranks)
+	}
+	lead := world[0]
+	all := Facts{Simulated: lead.Simulated, Libraries: lead.Libraries, KernelDriver: lead.KernelDriver, Memory: lead.Memory}
+	next, used := 0, map[[2]string]string{}
+	for _, h := range world {
+		if h.FirstRank != next || h.Ranks < 1 {
+			return all, fmt.Errorf("%s holds %d ranks from %d on; rank %d was expected next", h.name(), h.Ranks, h.FirstRank, next)
+		}
+		next += h.Ranks
+		if err := lead.fits(h); err != nil {
+			return all, err
+		}
+		for _, d := range h.Devices {
+			at := [2]string{h.Host, d.PCI}
+			if other := used[at]; d.PCI != "" && other != "" && perGPU <= 1 {
+				return all, fmt.Errorf("%s and %s use the same GPU %s: give each process its own", other, h.name(), d.PCI)
+			}
+			used[at] = h.name()
+		}
+		all.Devices = append(all.Devices, h.Devices...)
+		all.Memory = min(all.Memory, h.Memory)
+		if !slices.Contains(all.Hosts, h.Host) {
+			all.Hosts = append(all.Hosts, h.Host)
+		}
+	}
+	if next != ranks {
+		return all, fmt.Errorf("%d ranks have registered, the world has %d", next, ranks)
+	}
+	return all, nil
+}
+
+// fits reports what differs between two processes that cannot run one sweep.
+func (h Hello) fits(other Hello) error {
+	for _, x := range []struct{ what, ours, theirs string }{
+		{"build of zbench", fmt.Sprint(h.Build), fmt.Sprint(other.Build)},
+		{"backend", h.Backend, other.Backend},
+		{"kind of times (simulated)", fmt.Sprint(h.Simulated), fmt.Sprint(other.Simulated)},
+		{"set of library versions", versions(h.Libraries), versions(other.Libraries)},
+	} {
+		if x.ours != x.theirs {
+			return fmt.Errorf("%s has another %s than %s: %s, not %s", other.name(), x.what, h.name(), x.theirs, x.ours)
+		}
+	}
+	return nil
+}
+
+// versions are the libraries with their versions; where they lie may differ.
+func versions(libraries []record.Library) string {
+	var all []string
+	for _, l := range libraries {
+		all = append(all, l.Name+" "+l.Version)
+	}
+	return fmt.Sprint(all)
+}

@@ -1,0 +1,191 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Comms are the communicators that a case runs on: Count of them, of Ranks ranks each.
+// Together they hold the first Ranks × Count ranks of the world.
+type Comms struct {
+	Split Split `json:"split"`
+	Ranks int   `json:"ranks"`
+	Count int   `json:"count"`
+}
+
+// Comms are the communicators of the case.
+func (c Case) Comms() Comms { return Comms{Split: c.Split, Ranks: c.Ranks, Count: max(c.Parallel, 1)} }
+
+// Active is the number of ranks in the communicators: the first of the world.
+func (c Comms) Active() int { return c.Ranks * c.Count }
+
+// Held is the part of one communicator that one process holds.
+type Held struct {
+	// Group is the number of the communicator, First the number in it of the process's
+	// first rank. The others follow.
+	Group, First int
+	// Ranks are their numbers in the world.
+	Ranks []int
+}
+
+// Held lists the parts of the communicators that a process with count ranks from first
+// on holds, by ascending communicator. All processes join in this order: with another
+// order in some of them, two processes could wait for each other.
+func (c Comms) Held(first, count int) []Held {
+	var all []Held
+	for group := range c.Count {
+		h := Held{Group: group}
+		for i := range c.Ranks {
+			if rank := c.Split.Rank(group, i, c.Ranks); rank >= first && rank < first+count {
+				if h.Ranks == nil {
+					h.First = i
+				}
+				h.Ranks = append(h.Ranks, rank)
+			}
+		}
+		if h.Ranks != nil {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// CommID is the unique id of a communicator. The process of its rank 0 makes it; it is
+// used once.
+type CommID struct {
+	Group int    `json:"group"`
+	ID    []byte `json:"id"`
+}
+
+// Addressed are Followers that can be sent an order each. Without it every process gets
+// the ids of all communicators: 64 KiB for 512 of them.
+type Addressed interface {
+	// SendEach sends each follower its order, in the order of the processes' ranks.
+	SendEach([]Order)
+}
+
+// IDs makes the unique ids of the communicators whose rank 0 is in one of the processes.
+func (g *Group) IDs(c Comms) ([]CommID, error) {
+	reports, err := g.do(Order{Do: DoIDs, Comms: &c})
+	if err != nil {
+		return nil, err
+	}
+	var all []CommID
+	for i, r := range reports {
+		for _, h := range c.Held(g.first[i], g.world[i].Ranks) {
+			if h.First > 0 {
+				continue
+			}
+			at := slices.IndexFunc(r.IDs, func(id CommID) bool { return id.Group == h.Group })
+			if at < 0 {
+				return nil, fmt.Errorf("%s made no id for communicator %d, whose rank 0 it holds", g.name(i), h.Group)
+			}
+			all = append(all, r.IDs[at])
+		}
+	}
+	return all, nil
+}
+
+// Join replaces the communicators in all processes.
+func (g *Group) Join(c Comms, ids []CommID) error {
+	g.comms, g.active, g.unverifiable = Comms{}, c.Active(), Excuse{}
+	orders := make([]Order, len(g.world))
+	for i, m := range g.world {
+		orders[i] = Order{Do: DoJoin, Comms: &c}
+		for _, h := range c.Held(g.first[i], m.Ranks) {
+			at := slices.IndexFunc(ids, func(id CommID) bool { return id.Group == h.Group })
+			if at < 0 {
+				return fmt.Errorf("no id for communicator %d of %d", h.Group, c.Count)
+			}
+			orders[i].IDs = append(orders[i].IDs, ids[at])
+		}
+	}
+	reports, err := g.doEach(Order{Do: DoJoin, Comms: &c, IDs: ids}, orders)
+	if err != nil {
+		return err
+	}
+	g.comms = c
+	for i, r := range reports {
+		if r.Unverifiable != nil && g.unverifiable.Reason == "" {
+			g.unverifiable = Excuse{g.process[i] + r.Unverifiable.Process, r.Unverifiable.Reason}
+		}
+	}
+	return nil
+}
+
+// joined joins the communicators unless they are the current ones.
+func (g *Group) joined(c Comms) error {
+	if g.comms == c {
+		return nil
+	}
+	ids, err := g.IDs(c)
+	if err == nil {
+		err = g.Join(c, ids)
+	}
+	return err
+}
+
+// Holder is a Driver that holds streams back while the host enqueues isolated launches.
+// The hold depends on the clock of the host: in several processes that of the slowest
+// is used by all, or the figures would depend on how the world is cut.
+type Holder interface {
+	// NextHold is the hold that the driver would use next, in seconds per launch.
+	NextHold() float64
+	// SetHold replaces it.
+	SetHold(seconds float64)
+}
+
+// NextHold is the longest of all processes.
+func (g *Group) NextHold() float64 { return g.hold }
+
+// SetHold sets it in all processes, with the next order.
+func (g *Group) SetHold(seconds float64) { g.hold = seconds }
+
+// Preparation is what a pass of a case begins with.
+type Preparation struct {
+	Case Case
+	Pass int
+	// Warmup is the number of warm-up launches, 0 for none. Verify asks for the first
+	// verification launch, if the case can be verified.
+	Warmup int
+	Verify bool
+}
+
+// Prepared is the result of a Preparation.
+type Prepared struct {
+	// Seconds are those of the warm-up per launch, by rank; nil without warm-up.
+	Seconds []float64
+	// Unverifiable is the reason why the case was not verified, empty if it was or if
+	// no verification was asked for.
+	Unverifiable string
+	Verified     Verification
+}
+
+// Preparer is a Driver that does a whole Preparation in one call: no part of it depends
+// on the result of another.
+type Preparer interface {
+	Prepare(context.Context, Preparation) (Prepared, error)
+}
+
+// Prepare begins a pass of a case on a driver.
+func Prepare(ctx context.Context, d Driver, p Preparation) (out Prepared, err error) {
+	if whole, ok := d.(Preparer); ok {
+		return whole.Prepare(ctx, p)
+	}
+	if err = d.Begin(p.Case, p.Pass); err != nil {
+		return out, err
+	}
+	if p.Warmup > 0 {
+		if out.Seconds, err = d.WarmUp(ctx, p.Warmup); err != nil {
+			return out, err
+		}
+		out.Seconds = slices.Clone(out.Seconds)
+	}
+	if p.Verify {
+		if out.Unverifiable = d.Unverifiable(p.Case); out.Unverifiable == "" {
+			out.Verified, err = d.Verify(ctx, p.Case, 0)
+		}
+	}
+	return out, err
+}
