@@ -23,4 +23,5 @@
 #include "p2p.c"
 #include "pool.c"
 #include "stream.c"
+#include "wait.c"
 #include "table.c"
