@@ -13,14 +13,14 @@ import (
 var _ = register(Family{
 	Name: "accumulate", order: 3, Files: []string{"accumulate.hip", stepsFile}, Types: normTypes,
 	Short: "Gradient accumulation in float32 fused, against separate kernels",
-	Long: `Adds gradients of a narrow type to gradients in float32, as a trainer does after
-each microbatch, in one pass over memory, and runs the same work kernel by
-kernel (cast to float32, add). Both are checked against a float64 reference, to
+	Long: `Adds gradients of a narrow type to float32 gradients, as a trainer does after
+each microbatch, in one pass over memory, and runs the same work as separate
+kernels (cast to float32, add). Both are checked against a float64 reference, to
 the last bit.
 
-On a GPU speed is given against the same kernel by kernel and against a copy of
-as many bytes, both of the same run. The least that memory must move is
-rows · hidden · (size + 8) bytes. The sum is written beside its input, so that a
+On a GPU the speed is compared with the separate kernels and with a copy of as
+many bytes, both from the same run. The minimum memory traffic is rows · hidden
+· (size + 8) bytes. The sum is written to another buffer than its input, so each
 repeated launch has the same input.`,
 	At: func(t Type, rows, hidden int64, role string) FusedCase { return accumulateCase{t, rows, hidden, role} },
 })

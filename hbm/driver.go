@@ -20,7 +20,7 @@ type Config struct {
 	// Devices are indices, empty is the first; All takes every one.
 	Devices []int
 	All     bool
-	// Host tells that the loopback's clock is the wall's: the device is then the
+	// Host is true if the loopback's clock is the wall's: the device is then the
 	// host's memory, as HostFacts describe it.
 	Host      bool
 	HostFacts HostFacts

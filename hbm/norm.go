@@ -28,14 +28,14 @@ func (n Norm) family(order int) Family {
 		Name: n.Name, order: order, Files: []string{"norm.hip", stepsFile}, Types: normTypes,
 		Short: "Residual addition and " + n.Name + " fused, against separate kernels",
 		Long: `Adds x and its residual, normalises the rows of the sum and applies the weights
-in one pass over memory, rows kept in registers, and runs the same work kernel
-by kernel (add, statistics, normalise, affine). Both are checked against a
-float64 reference: the sum to the last bit, the result to one unit in the last
+in one pass over memory with the rows in registers, and runs the same work as
+separate kernels (add, statistics, normalise, affine). Both are checked against
+a float64 reference: the sum to the last bit, the result to one unit in the last
 place.
 
-On a GPU speed is given against the same kernel by kernel and against a copy of
-as many bytes, both of the same run. The least that memory must move is 4 ·
-rows · hidden · size + weights bytes.`,
+On a GPU the speed is compared with the separate kernels and with a copy of as
+many bytes, both from the same run. The minimum memory traffic is 4 · rows ·
+hidden · size + weights bytes.`,
 		At: func(t Type, rows, hidden int64, role string) FusedCase { return NormCase{n, t, rows, hidden, role} },
 	}
 }

@@ -1,8 +1,8 @@
 package hbm
 
-// heldElements is how many elements of a row a thread has in registers where
+// elementsPerThread is how many elements of a row a thread has in registers where
 // rows are whole vectors.
-const heldElements = 32
+const elementsPerThread = 32
 
 // way is how threads share a row, and how many rows a block takes. Where threads
 // may be few, no more share a row than hold all of it, so that each loads as much
@@ -17,7 +17,7 @@ func (c NormCase) way(wave int64, few bool) (name string, block, rows int64) {
 		name, block = "large", 1024
 	}
 	if few && c.wide() == 1 {
-		for block > 2*wave && block/2*heldElements >= c.Hidden {
+		for block > 2*wave && block/2*elementsPerThread >= c.Hidden {
 			block /= 2
 		}
 	}

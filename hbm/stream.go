@@ -25,7 +25,7 @@ type Stream struct {
 // Arrays is the number of arrays that count.
 func (s Stream) Arrays() int64 { return int64(s.Reads + s.Writes) }
 
-// sums tells whether the result is a sum instead of an array.
+// sums reports whether the result is a sum instead of an array.
 func (s Stream) sums() bool { return s.op < 0 }
 
 // Counting is the convention of all bandwidths of streams, in words.

@@ -125,7 +125,7 @@ func (c Case) verify(d *Driver, u *unit, steps []native.Step) (record.Verified, 
 	}
 	wrong, first, seen := binary.LittleEndian.Uint64(found), binary.LittleEndian.Uint64(found[8:]), binary.LittleEndian.Uint64(found[16:])
 	if int64(seen) != n { //nolint:gosec // a count
-		return record.Verified{}, fmt.Errorf("hbm: the check looked at %d of %d elements", seen, n)
+		return record.Verified{}, fmt.Errorf("hbm: the check read %d of %d elements", seen, n)
 	}
 	v := verified(n, int64(wrong)) //nolint:gosec // a count
 	if wrong > 0 {

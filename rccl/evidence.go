@@ -38,7 +38,7 @@ func (d *Driver) ended(ctx context.Context, during string, err error) error {
 	}
 	ranks := make([]record.RankProgress, len(hang.Ranks))
 	for i, r := range hang.Ranks {
-		ranks[i] = record.RankProgress{Enqueued: hang.Launched, Begun: r.Started, Ended: r.Ended, Finished: r.Finished, Error: r.Async}
+		ranks[i] = record.RankProgress{Enqueued: hang.Launched, Started: r.Started, Ended: r.Ended, Finished: r.Finished, Error: r.Async}
 	}
 	e.SetRanksFrom(d.cfg.FirstRank, ranks)
 	world := *hang

@@ -64,11 +64,11 @@ func TestHangNamesTheRankAndTheLaunch(t *testing.T) {
 		require.Equal(t, record.DuringWarmUp, e.During)
 		require.Equal(t, 180.0, *e.Deadline)
 		for _, group := range e.Ranks {
-			begun := x.launch + 1
+			started := x.launch + 1
 			if group.State == record.NotStarted {
-				begun = x.launch
+				started = x.launch
 			}
-			require.Equal(t, []int{5, begun, x.launch}, []int{group.Enqueued, *group.Begun, *group.Ended})
+			require.Equal(t, []int{5, started, x.launch}, []int{group.Enqueued, *group.Started, *group.Ended})
 		}
 		require.Equal(t, record.Skipped, results[3].Status)
 		require.NotNil(t, results[0].Burst)
@@ -83,7 +83,7 @@ func TestAsyncErrorNamesNoRank(t *testing.T) {
 	r := results[2]
 	require.Equal(t, record.Failed, r.Status)
 	require.Contains(t, r.Reason, "asynchronous error on rank 0: asynchronous error on device 0: remote process exited")
-	require.Contains(t, r.Reason, "all ranks have started: nobody is missing")
+	require.Contains(t, r.Reason, "all ranks have started, none is missing")
 	require.Equal(t, map[record.RankState]string{record.NotFinished: "0-7"}, states(t, r.Evidence))
 	require.Nil(t, r.Evidence.Deadline)
 	require.Contains(t, r.Evidence.Ranks[0].Error, "remote process exited")
@@ -112,7 +112,7 @@ func TestEvidenceByPhase(t *testing.T) {
 		says   string
 	}{
 		{record.DuringVerification, 0, o, "in launch 1 of 1 of the verification: rank 5 not started; ranks 0–4, 6–7 not finished"},
-		{record.DuringBurst, 7, bursts, "in a burst of 20 launches: all 8 ranks not finished; who has started is not known"},
+		{record.DuringBurst, 7, bursts, "in a burst of 20 launches: all 8 ranks not finished; it is unknown which ranks have started"},
 		// Two bursts of 20 in a pass, then an align and a launch each time: 40 + 7 is
 		// the fourth launch.
 		{record.DuringIsolated, 47, bursts, "in launch 4 of 10 of isolated timing: rank 5 not started; ranks 0–4, 6–7 not finished"},
@@ -156,7 +156,7 @@ func TestHangBeforeTheFirstCase(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, record.DuringIsolated, stuck.Evidence().During)
 	require.Equal(t, map[record.RankState]string{record.NotStarted: "0-7"}, states(t, stuck.Evidence()))
-	require.ErrorContains(t, err, "all 8 ranks not started; no rank has come to it, so nobody is named")
+	require.ErrorContains(t, err, "all 8 ranks not started; no rank has started it, so no rank is named")
 }
 
 // Who asks to stop while ranks connect need not wait for the deadline.

@@ -33,7 +33,7 @@ func advised(t *testing.T, rec *record.Record, framework string, current int64) 
 	if current > 0 {
 		in.Config, in.ConfigFile = &trainer.Config{Trainer: framework, Elements: &current}, "<train>.sh"
 	}
-	d, err := advice.Give(in)
+	d, err := advice.Recommend(in)
 	require.NoError(t, err)
 	require.Equal(t, recommend.Recommended, d.Answer.Verdict, "%v", d.Answer.Refusal)
 	return d

@@ -62,7 +62,7 @@ func sizeTicks(a axis, stride int) []tick {
 	return out
 }
 
-// spaced tells whether the labels, centred on their ticks, keep apart and
+// spaced reports whether the labels, centred on their ticks, keep apart and
 // whether those at the ends do not stick out by more than half a label.
 func spaced(a axis, share func(string) float64) bool {
 	end := math.Inf(-1)

@@ -41,7 +41,7 @@ func plotOf(p Plot) plot {
 	s := layOut(p.Chart, wide())
 	sheet := p.Table
 	if sheet == nil {
-		own := twinOf(p.Chart)
+		own := tableOfChart(p.Chart)
 		sheet = &own
 	}
 	v := plot{
@@ -60,7 +60,7 @@ func plotOf(p Plot) plot {
 // stripOf draws the chart small.
 func stripOf(c Chart) plot {
 	p := svgPainter{page: true, id: c.ID + "-small", class: "chart small"}
-	return plot{Chart: c, Table: folds("as a table", twinOf(c)), Wide: template.HTML(p.picture(layOut(c, small())))}
+	return plot{Chart: c, Table: folds("as a table", tableOfChart(c)), Wide: template.HTML(p.picture(layOut(c, small())))}
 }
 
 // barsOf draws bars for wide windows and for narrow ones.

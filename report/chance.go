@@ -10,7 +10,7 @@ import (
 // chance, after the correction for looking at every rank.
 const beyond = 1e-6
 
-// beyondChance tells whether one of so many ranks came last more often in n
+// beyondChance reports whether one of so many ranks came last more often in n
 // launches than chance explains, were all ranks equally likely to. Looking at
 // every rank makes a rare count of some rank likely, so the probability is
 // multiplied by their number (Bonferroni).

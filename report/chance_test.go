@@ -77,15 +77,15 @@ func TestOneInNoHurryIsNotNamed(t *testing.T) {
 	}
 }
 
-func TestTwoLateRanksShareTheBlame(t *testing.T) {
+func TestTwoLateRanksShareTheLaunches(t *testing.T) {
 	got := Late(launches(8, 30e-6, 20e-6, []record.LateCount{{Rank: 6, Count: 50}, {Rank: 2, Count: 50}}))[0].Late
 	require.Len(t, got, 2)
 	require.Equal(t, []int{2, 6}, []int{got[0].Rank, got[1].Rank}, "a tie is in the order of ranks")
 }
 
-// TestChanceNamesNobody draws the last rank uniformly, where the ranks differ
+// TestChanceNamesNoRank draws the last rank uniformly, where the ranks differ
 // by as much as they like.
-func TestChanceNamesNobody(t *testing.T) {
+func TestChanceNamesNoRank(t *testing.T) {
 	for _, ranks := range []int{2, 8, 1024} {
 		for seed := range uint64(100) {
 			rng := rand.New(rand.NewPCG(seed, 1))

@@ -142,7 +142,7 @@ func points(c curve, q Quantity) []Point {
 		burst := timingOf(r)
 		t := burst
 		if q == Alone || q == Spread {
-			t = aloneOf(r)
+			t = isolatedOf(r)
 		}
 		if r.Status != record.OK || r.Bytes <= 0 {
 			continue

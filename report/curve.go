@@ -135,8 +135,8 @@ func timingOf(r *record.Result) timing {
 	return summed(r.Burst.MeanOfRanks)
 }
 
-// aloneOf reads the time of one launch alone, that of the slowest rank.
-func aloneOf(r *record.Result) timing {
+// isolatedOf reads the time of one launch alone, that of the slowest rank.
+func isolatedOf(r *record.Result) timing {
 	if r.Isolated == nil {
 		return timing{}
 	}

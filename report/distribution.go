@@ -107,8 +107,8 @@ func boxLayer(s scene, c Chart, i int, f format) layer {
 	return l
 }
 
-// distributionTwin is the distribution as a table: one row per size.
-func distributionTwin(c Chart) table.Table {
+// tableOfDistribution is the distribution as a table: one row per size.
+func tableOfDistribution(c Chart) table.Table {
 	t := numbers("size", "n", "min", "lo", "median", "hi", "p95", "max")
 	figure := func(v float64, known bool) string {
 		if !known {

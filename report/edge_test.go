@@ -14,7 +14,7 @@ import (
 	"zbench/bench/stat"
 )
 
-// edges are records that nobody wants and somebody will have.
+// edges are unusual records that users can still have.
 func edges() map[string]*record.Record {
 	single := sweep(24)
 	single.Results = single.Results[20:21]

@@ -27,7 +27,7 @@ func stuckBlocks(rec *record.Record) []Block {
 	if len(out) == 0 {
 		return nil
 	}
-	return append([]Block{Paragraph{"small", said("The state is at the first launch that not every rank ended. Launches of a timed burst carry no marks, so that nothing tells which have begun.")}}, out...)
+	return append([]Block{Paragraph{"small", said("The state is at the first launch that not every rank ended. Launches of a timed burst carry no marks, so it is unknown which have started.")}}, out...)
 }
 
 // stuckTable has a row for the ranks that got equally far, with the asynchronous
@@ -38,7 +38,7 @@ func stuckTable(e *record.Evidence) table.Table {
 		{Name: "ranks", Wrap: table.Words},
 		{Name: "count", Right: true},
 		{Name: "enqueued", Right: true},
-		{Name: "begun", Right: true},
+		{Name: "started", Right: true},
 		{Name: "ended", Right: true},
 	}}
 	async := slices.ContainsFunc(e.Ranks, func(g record.RankEvidence) bool { return g.Error != "" })
@@ -46,7 +46,7 @@ func stuckTable(e *record.Evidence) table.Table {
 		t.Columns = append(t.Columns, table.Column{Name: "asynchronous error", Wrap: table.Sentences})
 	}
 	for _, g := range e.Ranks {
-		cells := []string{g.State.Text(), record.RankList(g.Ranks), comma(int64(g.Count)), comma(int64(g.Enqueued)), counted(g.Begun), counted(g.Ended)}
+		cells := []string{g.State.Text(), record.RankList(g.Ranks), comma(int64(g.Count)), comma(int64(g.Enqueued)), counted(g.Started), counted(g.Ended)}
 		if async {
 			cells = append(cells, cmp.Or(g.Error, "none"))
 		}

@@ -23,11 +23,11 @@ func hung(progress ...record.RankProgress) *record.Record {
 // sweep in which nothing hung has no such section.
 func TestPageShowsHowFarEachRankGot(t *testing.T) {
 	var b strings.Builder
-	here, missing := record.RankProgress{Enqueued: 5, Begun: 3, Ended: 2}, record.RankProgress{Enqueued: 5, Begun: 2, Ended: 2}
+	here, missing := record.RankProgress{Enqueued: 5, Started: 3, Ended: 2}, record.RankProgress{Enqueued: 5, Started: 2, Ended: 2}
 	require.NoError(t, WriteHTML(&b, Collectives(hung(here, here, missing, here), Extras{})))
 	text := b.String()
 	for _, says := range []string{
-		"How far each rank got", "in launch 3 of 5 of the warm-up", "The others wait for those that have not started",
+		"How far each rank got", "in launch 3 of 5 of the warm-up", "The other ranks wait for those that have not started",
 		`<th scope="row" class="l">not started</th><td class="l set">2</td><td>1</td><td>5</td><td>2</td><td>2</td>`,
 		`<th scope="row" class="l">not finished</th><td class="l set">0–1, 3</td><td>3</td><td>5</td><td>3</td><td>2</td>`,
 	} {
@@ -38,10 +38,10 @@ func TestPageShowsHowFarEachRankGot(t *testing.T) {
 	sick := here
 	sick.Error = "remote <process> exited"
 	blocks := stuckBlocks(hung(sick, here))
-	require.Equal(t, Paragraph{Text: said("All ranks have started: nobody is missing; look at the links and rails between them.")}, blocks[2])
+	require.Equal(t, Paragraph{Text: said("All ranks have started, none is missing: check the links and rails between them.")}, blocks[2])
 	require.Equal(t, "asynchronous error", blocks[3].(Sheet).Columns[6].Name)
 
-	unmarked := record.RankProgress{Enqueued: 5, Begun: -1, Ended: -1}
+	unmarked := record.RankProgress{Enqueued: 5, Started: -1, Ended: -1}
 	require.Equal(t, none, stuckBlocks(hung(unmarked))[3].(Sheet).Groups[0].Rows[0].Cells[4])
 
 	b.Reset()

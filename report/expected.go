@@ -93,7 +93,7 @@ func (e expected) as() string {
 // launches alone not the other.
 func took(r *record.Result) (median, lo float64, ok bool) {
 	best := timingOf(r)
-	if alone := aloneOf(r); alone.known && (!best.known || alone.median < best.median) {
+	if alone := isolatedOf(r); alone.known && (!best.known || alone.median < best.median) {
 		best = alone
 	}
 	lo = best.median

@@ -93,10 +93,9 @@ func count(rec *record.Record, s record.Status) int {
 
 // unmeasured is what extrapolated means. Which parts they are, the fabric says: a
 // number of nodes, of GPUs on a node, a collective.
-const unmeasured = "the model behind them has parts that nobody measured"
+const unmeasured = "parts of their model have no measurements"
 
-// countExtrapolated counts the results that are shown and rest on a model with
-// parts that nobody measured.
+// countExtrapolated counts the shown results whose model has parts without measurements.
 func countExtrapolated(rec *record.Record) int {
 	n := 0
 	for i := range rec.Results {

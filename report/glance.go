@@ -49,7 +49,7 @@ func figures(rec *record.Record, curves []curve) Cards {
 
 // latencyOf are the times of a size, where there are any.
 func latencyOf(r *record.Result) []CardFigure {
-	burst, alone := timingOf(r), aloneOf(r)
+	burst, alone := timingOf(r), isolatedOf(r)
 	if !burst.known && !alone.known {
 		return nil
 	}

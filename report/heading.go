@@ -111,7 +111,7 @@ func roofLabels(s scene, c Chart, f format) []label {
 // roofText is a roof's label in full.
 func roofText(r Roof) string { return r.Letter + "  " + r.Label + ", " + unit.Rate(r.Value) }
 
-// namesRoofs tells whether every roof's label found its place in full.
+// namesRoofs reports whether every roof's label found its place in full.
 func namesRoofs(s scene, c Chart) bool {
 	for _, r := range c.Roofs {
 		if !slices.ContainsFunc(s.labels(), func(l label) bool { return l.role == "roof" && l.text == roofText(r) }) {

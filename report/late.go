@@ -70,7 +70,7 @@ func Late(rec *record.Record) []Lateness {
 	return out
 }
 
-// waitsForAll tells whether no rank is done before every rank has begun: what
+// waitsForAll reports whether no rank is done before every rank has begun: what
 // each receives is made of something from every rank.
 func waitsForAll(name string) bool {
 	c, err := collective.ByName(name)

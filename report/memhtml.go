@@ -106,11 +106,11 @@ func memoryBanners(rec *record.Record) []Banner {
 			if i > 0 {
 				continue
 			}
-			out = append(out, Banner{"simulated", "NOT TIMED", "The loopback ran the kernels thread by thread: their results are checked, their times say nothing."})
+			out = append(out, Banner{"simulated", "NOT TIMED", "The loopback runs the kernels thread by thread: their results are checked, their times are not shown."})
 		}
 	}
 	if simulated > 0 {
-		out = append(out, Banner{"simulated", "SIMULATED", "The loopback stood for " + plural(int64(simulated), "GPU") + ": a launch takes what its clock says, whatever it moves."})
+		out = append(out, Banner{"simulated", "SIMULATED", "The loopback simulates " + plural(int64(simulated), "GPU") + ": the times are of its virtual clock, not of the data moved."})
 	}
 	if rec.Spec != nil && len(rec.Spec.Faults) > 0 {
 		out = append(out, Banner{"planted", "FAULTS PLANTED", strings.Join(rec.Spec.Faults, "; ")})

@@ -181,9 +181,9 @@ func memoryFooter(rec *record.Record) []string {
 			}
 			lines = append(lines, fmt.Sprintf("HOST MEMORY, not a GPU's: %s of %s%s; its peak %s.", plural(int64(d.Units), "CPU"), d.Name, cache, peak))
 		case d.Kind == record.Checked:
-			once = append(once, "Results checked, not timed: the loopback runs the kernels thread by thread, and how long that takes says nothing.")
+			once = append(once, "Results checked, not timed: the loopback runs the kernels thread by thread, so their times are not shown.")
 		case d.Kind == record.OnLoopback:
-			once = append(once, "SIMULATED: the loopback under a vendor's names; a launch takes what its clock says, whatever it moves.")
+			once = append(once, "SIMULATED: the loopback under a vendor's names; the times are of its virtual clock, not of the data moved.")
 		case d.PeakBandwidth != nil:
 			lines = append(lines, fmt.Sprintf("Peak of device %d: %s (%s).", d.Index, unit.Rate(*d.PeakBandwidth), d.PeakSource))
 		}

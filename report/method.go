@@ -112,13 +112,13 @@ func sweepText(rec *record.Record) string {
 func addedText(rec *record.Record) string {
 	count := map[string]int64{}
 	for _, a := range rec.Added {
-		count[a.Why] += int64(len(a.Keys))
+		count[a.Reason] += int64(len(a.Keys))
 	}
 	var parts []string
 	if n := count[record.Extension]; n > 0 {
 		parts = append(parts, plural(n, "case")+" beyond the largest size")
 	}
-	if n := count[record.SecondPass]; n > 0 {
+	if n := count[record.AnswerSizes]; n > 0 {
 		parts = append(parts, plural(n, "case")+" at the real sizes of the messages around the answer")
 	}
 	if len(parts) == 0 {

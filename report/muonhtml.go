@@ -63,7 +63,7 @@ func muonRows(rec *record.Record) [][]*record.Kernel {
 func muonBanners(rec *record.Record) []Banner {
 	var out []Banner
 	if rec.Emulated() {
-		out = append(out, Banner{"simulated", "RESULTS CHECKED, NOT TIMED", "The loopback ran the kernels thread by thread: their times say nothing, so there are none."})
+		out = append(out, Banner{"simulated", "RESULTS CHECKED, NOT TIMED", "The loopback runs the kernels thread by thread: their results are checked, their times are not shown."})
 	}
 	open, wrong := 0, map[record.Check]bool{}
 	for _, k := range rec.Kernels {
@@ -80,7 +80,7 @@ func muonBanners(rec *record.Record) []Banner {
 		out = append(out, Banner{"wrong", "INTERRUPTED", fmt.Sprintf("%d of %d rows are not finished; the notes below the tables say why.", open, len(rec.Kernels))})
 	}
 	if len(wrong) > 0 {
-		out = append(out, Banner{"wrong", "WRONG DATA", plural(int64(len(wrong)), "check") + " found more error than the bar allows: the speeds beside it mean nothing."})
+		out = append(out, Banner{"wrong", "WRONG DATA", plural(int64(len(wrong)), "check") + " found a larger error than the bar allows: do not use the speeds of these rows."})
 	}
 	return out
 }

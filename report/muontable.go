@@ -123,7 +123,7 @@ func muonFooter(rec *record.Record) []string {
 
 func muonError(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 
-// muonFigure is a figure in a unit, a dash where there is none.
+// muonFigure is a figure in a unit, a dash if there is none.
 func muonFigure(v *float64, by float64) string {
 	if v == nil {
 		return none

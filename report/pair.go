@@ -70,7 +70,7 @@ func (p pair) apart() (most float64, all bool) {
 		if other == nil {
 			return most, false
 		}
-		for _, of := range []func(*record.Result) timing{timingOf, aloneOf} {
+		for _, of := range []func(*record.Result) timing{timingOf, isolatedOf} {
 			if a, b := of(r), of(other); a.known && b.known {
 				most = max(most, math.Abs(a.median/b.median-1))
 			} else if a.known {

@@ -84,8 +84,8 @@ func TestBothPlacesAreOneLine(t *testing.T) {
 	require.Len(t, lines, 18, "3 collectives × 6 sizes, both placements beside each other")
 	r := rec.Results[5]
 	for _, want := range []string{
-		"32 KiB", "8,192", brief(timingOf(&r).median / micro), brief(aloneOf(&r).median / micro),
-		brief(timingOf(&r).median / micro * 1.5), brief(aloneOf(&r).median / micro * 1.5), "skew (out)",
+		"32 KiB", "8,192", brief(timingOf(&r).median / micro), brief(isolatedOf(&r).median / micro),
+		brief(timingOf(&r).median / micro * 1.5), brief(isolatedOf(&r).median / micro * 1.5), "skew (out)",
 	} {
 		require.Contains(t, lines[5], want)
 	}
@@ -94,7 +94,7 @@ func TestBothPlacesAreOneLine(t *testing.T) {
 func TestTimingsAreNotMixed(t *testing.T) {
 	charts := sizeCharts(sweep(24))
 	r := sweep(24).Results[0]
-	burst, alone := timingOf(&r).median, aloneOf(&r).median
+	burst, alone := timingOf(&r).median, isolatedOf(&r).median
 	require.InDelta(t, burst, charts[1].Series[0].Points[0].Value, 0)
 	require.InDelta(t, alone, charts[2].Series[0].Points[0].Value, 0)
 	require.InDelta(t, burst, charts[2].Series[0].Points[0].Burst, 0)
@@ -117,7 +117,7 @@ func TestDistribution(t *testing.T) {
 	c := spreads(sweep(24))[1]
 	require.Equal(t, "spread-2-reduce_scatter", c.ID)
 	require.Equal(t, 1, c.Look)
-	tw := twinOf(c)
+	tw := tableOfChart(c)
 	require.Equal(t, []string{"size", "n", "min", "lo", "median", "hi", "p95", "max"}, head(tw.Table))
 	require.Len(t, tw.Groups[0].Rows, len(c.Series[0].Points))
 	s := layOut(c, small())

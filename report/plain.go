@@ -10,7 +10,7 @@ import (
 
 // footnotes numbers the texts that do not fit into a row. Texts that differ
 // only in their figures share a number.
-type footnotes struct{ alike }
+type footnotes struct{ messageGroups }
 
 // ref returns the text's number in brackets.
 func (f *footnotes) ref(text string) string {

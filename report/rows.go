@@ -67,7 +67,7 @@ func cellsOf(r *record.Result, isolated bool) []string {
 	out := append([]string{unit.Bytes(r.Bytes), comma(r.Count)}, timeCells(timingOf(r))...)
 	out = append(out, gigas(r.AlgBW), gigas(r.BusBW))
 	if isolated {
-		t := aloneOf(r)
+		t := isolatedOf(r)
 		spread, stop := none, none
 		if t.known && r.Isolated.Stop != "" {
 			stop = strings.ReplaceAll(r.Isolated.Stop, "_", " ")
@@ -98,7 +98,7 @@ func timeCells(t timing) []string {
 
 func hasIsolated(rec *record.Record) bool {
 	for i := range rec.Results {
-		if aloneOf(&rec.Results[i]).known {
+		if isolatedOf(&rec.Results[i]).known {
 			return true
 		}
 	}

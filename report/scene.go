@@ -89,12 +89,12 @@ type box struct{ left, top, right, bottom float64 }
 func (b box) width() float64  { return b.right - b.left }
 func (b box) height() float64 { return b.bottom - b.top }
 
-// touches tells whether two boxes share area.
+// touches reports whether two boxes share area.
 func (b box) touches(o box) bool {
 	return b.left < o.right && o.left < b.right && b.top < o.bottom && o.top < b.bottom
 }
 
-// inside tells whether b lies within o.
+// inside reports whether b lies within o.
 func (b box) inside(o box) bool {
 	return b.left >= o.left && b.right <= o.right && b.top >= o.top && b.bottom <= o.bottom
 }

@@ -26,7 +26,7 @@ var (
 		t := timingOf(r)
 		return (t.hi - t.lo) / 2 / micro, t.bounded
 	}}
-	figureAlone  = figure{"alone µs", func(r *record.Result) (float64, bool) { t := aloneOf(r); return t.median / micro, t.known }}
+	figureAlone  = figure{"alone µs", func(r *record.Result) (float64, bool) { t := isolatedOf(r); return t.median / micro, t.known }}
 	figureSpread = figure{"spread", func(r *record.Result) (float64, bool) {
 		if r.Isolated == nil || r.Isolated.Spread == nil {
 			return 0, false
@@ -104,7 +104,7 @@ func beside(curves []curve, width int) []table.Table {
 // headingLine is what stands before a heading of several columns.
 const headingLine = "── "
 
-// fits tells whether no line is wider, and each heading as wide as its columns at
+// fits reports whether no line is wider, and each heading as wide as its columns at
 // most. The space behind the last column is cut.
 func fits(t table.Table, width int) bool {
 	for i := 1; i < len(t.Columns); {

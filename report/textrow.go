@@ -29,11 +29,11 @@ func (c columns) names() []string {
 	return append(names, "busbw", "wrong")
 }
 
-// half prints a result, or signs for nothing where there is none.
+// half prints a result, or signs for nothing if there is none.
 func (c columns) half(r *record.Result) []string {
 	cells := map[string]string{}
 	if r != nil {
-		burst, alone := timingOf(r), aloneOf(r)
+		burst, alone := timingOf(r), isolatedOf(r)
 		if burst.known {
 			cells["time µs"] = brief(burst.median / micro)
 		}

@@ -67,7 +67,7 @@ func (s splitOf) unstable(results []*record.Result) []Instability {
 		}
 		for _, g := range r.SlowLaunches.Groups {
 			if g.FirstRank < 0 || g.Count < 1 || g.Count > r.Isolated.MaxOfRanks.N {
-				continue // of a file that somebody edited
+				continue // an edited file
 			}
 			one := found[g.FirstRank]
 			if one == nil {

@@ -61,7 +61,7 @@ func stuck(r *record.Result, where, lost string) (kind, text, hint string) {
 	}
 	text += " " + sentence(missing(r)+" "+e.Where())
 	hint = e.Verdict()
-	if e.During == record.DuringBurst && e.Ranks[0].Begun == nil {
+	if e.During == record.DuringBurst && e.Ranks[0].Started == nil {
 		hint = fmt.Sprintf("run it again with -w %d: the launches of a warm-up carry marks, which tell which rank has not started", record.MaxMarks)
 	}
 	return kind, text, sentence(hint)

@@ -213,7 +213,7 @@ func (j judged) burstExcess(u Instability) float64 {
 	var all []weighted
 	for i := range j.Results {
 		r := &j.Results[i]
-		burst, alone := timingOf(r), aloneOf(r)
+		burst, alone := timingOf(r), isolatedOf(r)
 		if r.Status != record.OK || r.Ranks != u.Ranks || r.Stride != u.Stride || max(r.Groups, 1) != u.Groups || !burst.known || !alone.known {
 			continue
 		}

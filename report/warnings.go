@@ -10,7 +10,7 @@ import (
 // warningGroup is warnings of one code and shape, with the cases that they qualify.
 type warningGroup struct {
 	code, hint string
-	kind       *kindOf
+	kind       *messageGroup
 	cases      []*record.Result
 }
 
@@ -18,8 +18,8 @@ type warningGroup struct {
 // hundred cases with the same doubt are one.
 func warningGroups(rec *record.Record) []*warningGroup {
 	var order []*warningGroup
-	var messages alike
-	index := map[*kindOf]*warningGroup{}
+	var messages messageGroups
+	index := map[*messageGroup]*warningGroup{}
 	add := func(w record.Warning, r *record.Result) {
 		// The code and the hint are part of what makes two warnings alike.
 		kind := messages.addAs(w.Code+"\x00"+w.Hint, w.Message)

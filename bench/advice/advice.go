@@ -1,6 +1,6 @@
 // Package advice is a recommendation as a person gets it: the answer with the
 // model it is for, one sentence to act on, the table, the reasons, and the lines
-// for the trainer's configuration. [Give] asks bench/recommend and makes the
+// for the trainer's configuration. [Recommend] asks bench/recommend and makes the
 // [Document]; WriteText, WriteMarkdown and WriteJSON show it.
 package advice
 
@@ -28,7 +28,7 @@ const Schema = "zbench.advice/1"
 //go:embed schema/v1.json
 var SchemaJSON []byte
 
-// Input is what a recommendation is made of.
+// Input is the input of a recommendation.
 type Input struct {
 	// Sources are the records, with their samples where they are at hand.
 	Sources []cost.Source
@@ -49,15 +49,15 @@ type Input struct {
 	// Bootstrap is the number of resampled curves.
 	Bootstrap int
 	Seed      uint64
-	// Asked is the flags that say all this.
-	Asked []string
+	// CommandLine is the flags of this request.
+	CommandLine []string
 }
 
-// Document is a recommendation whole.
+// Document is a whole recommendation.
 type Document struct {
 	// Version of the format.
 	Schema string `json:"schema"`
-	// Sentence says what to do, for people.
+	// Sentence is the recommendation in one sentence.
 	Sentence string `json:"sentence"`
 	// Model describes the gradients; null where nothing is known of the model.
 	Model *ModelFacts `json:"model"`
@@ -75,19 +75,19 @@ type Document struct {
 	// BlockElements is the number of elements in a block, for a trainer that is set in
 	// blocks; else 0.
 	BlockElements int64 `json:"block_elements"`
-	// Asked is the command-line flags that ask for it again.
-	Asked []string `json:"asked"`
-	// Assumed is what the answer assumes where the user asked nothing, in words; absent
-	// where a question was asked.
+	// CommandLine is the flags that repeat the request.
+	CommandLine []string `json:"command_line"`
+	// Assumed lists the assumptions, in words, if the user gave no model; absent
+	// otherwise.
 	Assumed []string `json:"assumed,omitempty"`
 	// Bracket is the answer at both ends of the model behind simulated curves; absent where
 	// no curve has a bracket.
 	Bracket *Bracket `json:"bracket,omitempty"`
-	// WhatIf are the answers to other questions of the same curves, each with one
-	// assumption changed; absent where a question was asked.
+	// WhatIf are the answers with one assumption changed, from the same curves; absent if the
+	// user gave a model.
 	WhatIf []WhatIf `json:"what_if,omitempty"`
-	// Caveats are what the assumptions leave out, in sentences; absent where a question was
-	// asked.
+	// Caveats are the limits of the assumptions, in sentences; absent if the user gave a
+	// model.
 	Caveats []string `json:"caveats,omitempty"`
 }
 
@@ -95,7 +95,7 @@ type Document struct {
 type ModelFacts struct {
 	// Name of the model or of its file.
 	Name string `json:"name"`
-	// Source says where the list of tensors is from.
+	// Source of the list of tensors.
 	Source string `json:"source"`
 	// Tensors is the number of gradient tensors that are not empty.
 	Tensors int `json:"tensors"`
@@ -109,7 +109,7 @@ type ModelFacts struct {
 	Active int64 `json:"active"`
 	// Listed is false where the tensors were derived from a total instead of a list.
 	Listed bool `json:"listed"`
-	// Notes are doubts about the list, in words.
+	// Notes are warnings about the list, in words.
 	Notes []string `json:"notes"`
 }
 
@@ -125,9 +125,9 @@ type ConfigFacts struct {
 	Notes []string `json:"notes"`
 }
 
-// Give asks for the recommendation. Where something is missing the document's
+// Recommend computes the recommendation. Where something is missing the document's
 // answer says what; an error is an input that contradicts itself.
-func Give(in Input) (*Document, error) {
+func Recommend(in Input) (*Document, error) {
 	t, err := trainer.ByName(in.Framework)
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func Give(in Input) (*Document, error) {
 		Curves: curves, Trainer: t.Name, Run: in.Run, Backward: in.Compute.Backward, Forward: in.Compute.Forward,
 		ComputeGuessed: !in.Compute.Measured, MemBudget: in.MemBudget, Rescale: in.Rescale, Bootstrap: in.Bootstrap, Seed: in.Seed,
 	}
-	d := &Document{Schema: Schema, Snippets: []trainer.Snippet{}, Asked: append([]string{}, in.Asked...)}
+	d := &Document{Schema: Schema, Snippets: []trainer.Snippet{}, CommandLine: append([]string{}, in.CommandLine...)}
 	if m := in.Model; m != nil {
 		q.Params, q.ParamsGuessed = trainer.WithBlocks(m.Params), !m.Listed
 		d.Model = facts(m)
@@ -201,7 +201,7 @@ func rank(title, asked string) int {
 	return 0
 }
 
-// Of tells whether the recommendation is of these records' curves.
+// Of reports whether the recommendation is of these records' curves.
 func (d *Document) Of(sources []cost.Source) bool {
 	curves, err := cost.Curves(sources)
 	return err == nil && hash(curves, d.Answer.Curves) == d.CurveSHA256

@@ -61,7 +61,7 @@ func input(t *testing.T, framework string, simulated bool) advice.Input {
 
 func give(t *testing.T, in advice.Input) *advice.Document {
 	t.Helper()
-	d, err := advice.Give(in)
+	d, err := advice.Recommend(in)
 	require.NoError(t, err)
 	return d
 }
@@ -177,7 +177,7 @@ func TestRefusals(t *testing.T) {
 	require.Equal(t, recommend.NoCommunication, d.Answer.Verdict)
 
 	in.Framework = "caffe"
-	_, err := advice.Give(in)
+	_, err := advice.Recommend(in)
 	require.ErrorContains(t, err, `unknown framework "caffe"`)
 }
 

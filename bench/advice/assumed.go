@@ -90,26 +90,26 @@ func AskAssumed(sources []cost.Source) (*Document, error) {
 	return d, nil
 }
 
-// countsRanks tells whether a record has a result whose number of ranks is known.
+// countsRanks reports whether a record has a result whose number of ranks is known.
 func countsRanks(s cost.Source) bool {
 	return ranksOf([]cost.Source{s}) > 1 || s.Record.World.Ranks == 1
 }
 
 // WhatIf is the answer to one of the other questions.
 type WhatIf struct {
-	// Name says what is changed, in words.
+	// Name of the changed assumption.
 	Name string `json:"name"`
-	// Asked is the flags that ask it.
-	Asked []string `json:"asked"`
+	// CommandLine is the flags of this request.
+	CommandLine []string `json:"command_line"`
 	// Setting is the answer in the trainer's own unit, rounded as the bracket allows; empty
 	// without an answer.
 	Setting string `json:"setting"`
-	// Range is between which settings the model's bracket moves the answer, in the
-	// trainer's own unit; absent without a bracket.
+	// Range of the answer within the model's bracket, in the trainer's own unit; absent
+	// without a bracket.
 	Range string `json:"range,omitempty"`
 	// Elements is the setting to use, in elements; 0 without an answer.
 	Elements int64 `json:"elements"`
-	// Keep is true where the default costs so little that it stays.
+	// Keep is true if the default's cost is too small to change it.
 	Keep bool `json:"keep"`
 	// DefaultCost is what the trainer's default costs over the setting of least regret, as
 	// a share of a step; null where it was not tried.
@@ -118,7 +118,7 @@ type WhatIf struct {
 	Confidence string `json:"confidence"`
 	// Bracket is the answer at both ends of the model; absent where it has no bracket.
 	Bracket *Bracket `json:"bracket,omitempty"`
-	// Refusal says what is missing; absent with an answer.
+	// Refusal lists what is missing; absent with an answer.
 	Refusal *recommend.Refusal `json:"refusal,omitempty"`
 }
 
@@ -131,7 +131,7 @@ func whatIf(name string, want *spec.Advice, sources []cost.Source) (*WhatIf, err
 	if err != nil {
 		return nil, err
 	}
-	w := &WhatIf{Name: name, Asked: want.Line(), Refusal: d.Answer.Refusal}
+	w := &WhatIf{Name: name, CommandLine: want.Line(), Refusal: d.Answer.Refusal}
 	if !d.Answered() {
 		return w, nil
 	}

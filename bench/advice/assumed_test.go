@@ -68,7 +68,7 @@ func TestAssumedIsTheExplicitAnswer(t *testing.T) {
 		require.Equal(t, a.Confidence.Level, x.Confidence, x.Name)
 		require.InDelta(t, math.Max(a.Default.Step/a.Least.Step-1, a.Default.Score-a.Least.Score), *x.DefaultCost, 1e-12, x.Name)
 		require.Nil(t, x.Refusal)
-		require.NotEmpty(t, x.Asked)
+		require.NotEmpty(t, x.CommandLine)
 	}
 	require.NoError(t, schematest.Fits(t, schematest.Compile(t, advice.SchemaJSON), text(t, asJSON, d)))
 }

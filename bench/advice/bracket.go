@@ -25,7 +25,8 @@ type Bracket struct {
 
 // End is the answer at one end of the model.
 type End struct {
-	// Assumes says what the end assumes, with sources; empty where the record does not tell.
+	// Assumes describes the assumptions of the end, with sources; empty if the record has
+	// none.
 	Assumes string `json:"assumes"`
 	// Elements is the setting of least regret there, in elements.
 	Elements int64 `json:"elements"`

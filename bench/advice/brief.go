@@ -40,7 +40,7 @@ func (d *Document) assumedSentence() string {
 	return fmt.Sprintf("%s%s; assumed: %s. Confidence %s.", d.mark(), s, strings.Join(d.Assumed, ", "), a.Confidence.Level)
 }
 
-// IsAssumed tells whether the user asked nothing, and the question was assumed.
+// IsAssumed reports whether the user gave no model, and the settings were assumed.
 func (d *Document) IsAssumed() bool { return d != nil && len(d.Assumed) > 0 }
 
 // WriteAssumed writes the answer to the assumed question: the other answers first,

@@ -23,14 +23,14 @@ func whole(t *testing.T) *advice.Document {
 	in.Config = c
 	c.Apply(&in.Run)
 	d := give(t, in)
-	d.Asked = append(d.Asked, "--dp", "64")
+	d.CommandLine = append(d.CommandLine, "--dp", "64")
 	d.Model.Notes = append(d.Model.Notes, "a note")
 	d.Config.Notes = append(d.Config.Notes, "a note")
 	d.Assumed, d.Caveats = []string{"a"}, []string{"c"}
 	end := advice.End{Assumes: "a", Elements: 2, DefaultCost: new(0.5)}
 	d.Bracket = &advice.Bracket{Lo: 1, Hi: 2, Fastest: end, Slowest: end}
 	d.WhatIf = []advice.WhatIf{{
-		Name: "n", Asked: []string{"--dp", "64"}, Setting: "1 M", Range: "1 to 2 M", Elements: 1, Keep: true, DefaultCost: new(0.5),
+		Name: "n", CommandLine: []string{"--dp", "64"}, Setting: "1 M", Range: "1 to 2 M", Elements: 1, Keep: true, DefaultCost: new(0.5),
 		Confidence: recommend.Low, Bracket: d.Bracket, Refusal: &recommend.Refusal{Code: "c", Message: "m", Hint: "h", Missing: []string{"all_reduce"}},
 	}}
 	a := &d.Answer

@@ -19,7 +19,7 @@ import (
 const resamples = 200
 
 // adviceHelp says where the flags of a question are described.
-const adviceHelp = "zbench recommend --help lists what a bucket size takes"
+const adviceHelp = "zbench recommend --help lists the input that a bucket size needs"
 
 // Question is a request for a bucket size that has been checked: everything but
 // the curves.
@@ -41,7 +41,7 @@ func Prepare(want *spec.Advice) (*Question, error) {
 		return nil, nil
 	}
 	q := &Question{want: *want, in: Input{
-		Framework: want.Framework, MemBudget: want.MemBudget, Rescale: want.Rescale, Bootstrap: resamples, Seed: 1, Asked: want.Line(),
+		Framework: want.Framework, MemBudget: want.MemBudget, Rescale: want.Rescale, Bootstrap: resamples, Seed: 1, CommandLine: want.Line(),
 	}}
 	if err := q.configure(); err != nil {
 		return nil, err
@@ -51,13 +51,13 @@ func Prepare(want *spec.Advice) (*Question, error) {
 		return nil, exit.UsageError(err, adviceHelp)
 	}
 	if q.in.Model, err = q.model(); err != nil {
-		return nil, exit.UsageError(err, "zbench recommend --help says how parameters are given")
+		return nil, exit.UsageError(err, "zbench recommend --help describes --params")
 	}
 	if err := q.setRun(t); err != nil {
 		return nil, exit.UsageError(err, adviceHelp)
 	}
 	if want.MemBudget > 0 && t.Memory == nil {
-		return nil, exit.Usagef("leave it out", "--mem-budget: the bucket size of %s takes no memory, its buckets lie in the gradients' own", t.Title)
+		return nil, exit.Usagef("leave it out", "--mem-budget: %s keeps its buckets in the gradients, so the bucket size needs no memory", t.Title)
 	}
 	if q.in.Compute, err = q.compute(); err != nil {
 		return nil, exit.UsageError(err, adviceHelp)
@@ -65,12 +65,12 @@ func Prepare(want *spec.Advice) (*Question, error) {
 	return q, q.check(t)
 }
 
-// check holds the run against the trainer's limits as far as it is known.
+// check compares the known part of the run with the trainer's limits.
 func (q *Question) check(t trainer.Trainer) error {
 	run := q.in.Run
 	run.DP = max(1, run.DP)
 	if run.DP == 1 {
-		run.EP, run.Instances = 0, 0 // not known yet; Give checks again
+		run.EP, run.Instances = 0, 0 // not known yet; Recommend checks again
 	}
 	err := t.Check(run)
 	if err == nil {
@@ -78,7 +78,7 @@ func (q *Question) check(t trainer.Trainer) error {
 	}
 	hint := adviceHelp
 	if f := q.in.ConfigFile; f != "" {
-		hint = f + " says so where no flag does: correct it, or give --dp, --ep, --instances or --zero"
+		hint = f + " sets this: correct it, or override it with --dp, --ep, --instances or --zero"
 	}
 	return exit.UsageError(err, hint)
 }
@@ -100,7 +100,7 @@ func (q *Question) configure() error {
 	}
 	var err error
 	if q.in.Config, err = trainer.ReadSettings(c.Settings, name); err != nil {
-		return exit.UsageError(fmt.Errorf("%s: %w", c.File, err), "what is read: Megatron's arguments or script, Primus YAML, DeepSpeed JSON, XLA_FLAGS")
+		return exit.UsageError(fmt.Errorf("%s: %w", c.File, err), "zbench reads Megatron's arguments or script, Primus YAML, DeepSpeed JSON, XLA_FLAGS")
 	}
 	q.in.ConfigFile = c.File
 	q.in.Framework = cmp.Or(q.in.Framework, q.in.Config.Trainer)
@@ -112,7 +112,7 @@ func (q *Question) configure() error {
 	return nil
 }
 
-// model is what is said of the parameters; nil where nothing is.
+// model describes the parameters; nil if they are unknown.
 func (q *Question) model() (m *model.Model, err error) {
 	w := &q.want
 	switch {
@@ -189,9 +189,9 @@ func (q *Question) compute() (model.Compute, error) {
 	}
 	switch {
 	case l.Tokens == 0:
-		return model.Compute{}, errors.New("--tflops means nothing without --tokens-per-microbatch, which neither a flag nor --config tells")
+		return model.Compute{}, errors.New("--tflops needs --tokens-per-microbatch, from a flag or from --config")
 	case l.ActiveParams == 0 && q.in.Model != nil:
-		return model.Compute{}, errors.New("the model has routed experts, and how many of its parameters a token uses is not known: give --active-params")
+		return model.Compute{}, errors.New("the model has routed experts: give the parameters that a token uses with --active-params")
 	case l.ActiveParams == 0:
 		return model.Compute{}, nil // without a model there is no answer anyway
 	}
@@ -221,7 +221,7 @@ func (q *Question) ask(in Input, sources []cost.Source) (*Document, error) {
 	if in.Run.DP == 0 {
 		in.Run.DP = ranksOf(sources)
 	}
-	d, err := Give(in)
+	d, err := Recommend(in)
 	if err != nil {
 		return nil, exit.UsageError(err, adviceHelp)
 	}
@@ -239,10 +239,10 @@ func ranksOf(sources []cost.Source) int {
 	return most
 }
 
-// HasModel tells whether the question says what the gradients are of.
+// HasModel reports whether the question has a model.
 func (q *Question) HasModel() bool { return q != nil && q.in.Model != nil }
 
-// Rescale tells whether curves of another number of ranks may be used.
+// Rescale reports whether curves of another number of ranks may be used.
 func (q *Question) Rescale() bool { return q.in.Rescale }
 
 // Experts is the number of expert-parallel groups whose gradients the question has
@@ -263,11 +263,11 @@ func (q *Question) DataRanks(world int) int {
 	return world
 }
 
-// Answered tells whether a document has a setting to use.
+// Answered reports whether a document has a setting to use.
 func (d *Document) Answered() bool { return d != nil && d.Answer.Verdict == recommend.Recommended }
 
-// Kept tells whether a document is worth a file: what was asked always, what was
-// assumed where the curves allow an answer.
+// Kept reports whether a document is written to a file: a request always, an
+// assumed one if the curves give an answer.
 func (d *Document) Kept() bool { return d != nil && (!d.IsAssumed() || d.Answered()) }
 
 // Refused is the error of a document without an answer; nil with one, and where the

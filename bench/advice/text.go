@@ -18,7 +18,7 @@ import (
 // Fact is a term and what it is here.
 type Fact struct{ Term, Text string }
 
-// Facts say what was asked.
+// Facts lists the request.
 func (d *Document) Facts() []Fact {
 	a := &d.Answer
 	r := a.Run
@@ -52,8 +52,8 @@ func (d *Document) Facts() []Fact {
 		facts = append(facts, Fact{"Model range", d.Range() + ": the answer at the ends of a model that is not measured at this scale"},
 			Fact{"", "fast end: " + b.Fastest.Assumes}, Fact{"", "slow end: " + b.Slowest.Assumes})
 	}
-	if len(d.Asked) > 0 {
-		facts = append(facts, Fact{"Asked with", strings.Join(d.Asked, " ")})
+	if len(d.CommandLine) > 0 {
+		facts = append(facts, Fact{"Asked with", strings.Join(d.CommandLine, " ")})
 	}
 	for _, u := range a.Curves {
 		facts = append(facts, Fact{"Curve", curveText(u)})
@@ -288,7 +288,7 @@ func Read(r io.Reader) (*Document, error) {
 	a := &d.Answer
 	if a.Verdict == recommend.Recommended && (a.Best == nil || a.Plateau == nil || len(a.Table) == 0 || a.Best.Step <= 0) ||
 		a.Verdict == recommend.Refused && a.Refusal == nil {
-		return nil, fmt.Errorf("advice: %s without what belongs to it", a.Verdict)
+		return nil, fmt.Errorf("advice: %s lacks its fields", a.Verdict)
 	}
 	if len(a.Within) == 0 && a.Plateau != nil { // written before the ranges were
 		a.Within = []recommend.Range{*a.Plateau}

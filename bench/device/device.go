@@ -38,7 +38,7 @@ type Device struct {
 	// other figures'.
 	Source string `yaml:"-"`
 	Date   string `yaml:"-"`
-	// Computed is true for what ByAttributes worked out: nobody published it.
+	// Computed is true for values that ByAttributes computed; they are not published.
 	Computed bool `yaml:"-"`
 
 	sources map[string]source

@@ -25,7 +25,7 @@ func (u *Setup) announceRound(e *Engine, r *round, parts []record.Part) {
 	if r.most > high {
 		what += " (of at most " + unit.Bytes(r.most) + ")"
 	}
-	if r.Why == record.SecondPass {
+	if r.Reason == record.AnswerSizes {
 		what = fmt.Sprintf("The bucket size needs the message sizes around the answer: sweeping %s to %s", unit.Bytes(low), unit.Bytes(high))
 	}
 	e.note("%s; --fixed-sizes skips this.\n", what)

@@ -68,7 +68,7 @@ func TestLongAssumedAddsNoSize(t *testing.T) {
 	require.True(t, out.Advice.IsAssumed())
 	require.True(t, out.Advice.Answered())
 	require.Empty(t, out.Record.Added)
-	require.Empty(t, out.Journal.Further)
+	require.Empty(t, out.Journal.Rounds)
 	require.Nil(t, out.Record.Spec.Advice, "the request has no question")
 	require.Len(t, out.Record.Results, 3*6, "64 KiB to 64 MiB by fours")
 	require.Contains(t, files, engine.AdviceFile)

@@ -66,8 +66,7 @@ type Outcome struct {
 	Setup   *Setup
 	Journal *record.Journal
 	Record  *record.Record
-	// Advice is the bucket size that was asked for, or the assumed one; nil where the
-	// sweep failed.
+	// Advice is the requested bucket size, or the assumed one; nil if the sweep failed.
 	Advice *advice.Document
 }
 

@@ -81,7 +81,7 @@ func TestExtended(t *testing.T) {
 	want := whole(t, served())
 	j, err := record.ReadJournal([]byte(want[engine.JournalFile]))
 	require.NoError(t, err)
-	require.NotEmpty(t, j.Further)
+	require.NotEmpty(t, j.Rounds)
 	require.Contains(t, want, engine.AdviceFile)
 	lines := strings.Count(want[engine.JournalFile], "\n")
 	for left := lines / 2; left < lines-1; left += 5 {
@@ -94,7 +94,7 @@ func TestExtended(t *testing.T) {
 	}
 	fixed := served()
 	fixed.Sweep.FixedSizes = true
-	require.NotContains(t, whole(t, fixed)[engine.JournalFile], `{"why"`)
+	require.NotContains(t, whole(t, fixed)[engine.JournalFile], `{"reason"`)
 }
 
 // What a request holds that no sweep can have is refused before anything is made.

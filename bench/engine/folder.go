@@ -199,6 +199,6 @@ func (f *Folder) Tidy() error {
 func (f *Folder) Gone() error {
 	return exit.With(
 		exit.Run, fmt.Errorf("the folder %s was %w; the run stops", f.Path, ErrGone),
-		"the files in its new place are complete: zbench report DIR renders them, zbench collectives --resume DIR resumes a sweep",
+		"the files at their new path are complete: zbench report DIR renders them, zbench collectives --resume DIR resumes a sweep",
 	)
 }

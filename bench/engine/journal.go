@@ -42,7 +42,7 @@ func NewJournal(dir *Folder, entries *record.Journal) (*Journal, error) {
 		return nil, err
 	}
 	kept := *entries
-	kept.Parts, kept.Further = slices.Clone(entries.Parts), slices.Clone(entries.Further)
+	kept.Parts, kept.Rounds = slices.Clone(entries.Parts), slices.Clone(entries.Rounds)
 	return &Journal{file: f, Log: &kept, dir: dir}, nil
 }
 
@@ -53,8 +53,8 @@ func (j *Journal) Append(p record.Part) error {
 }
 
 // Add writes the cases of an added round to disk.
-func (j *Journal) Add(f record.Further) error {
-	j.Log.Further = append(j.Log.Further, f)
+func (j *Journal) Add(f record.AddedRound) error {
+	j.Log.Rounds = append(j.Log.Rounds, f)
 	return j.write(f)
 }
 
@@ -74,14 +74,14 @@ func (j *Journal) write(of interface{ Line() ([]byte, error) }) error {
 		return j.dir.Gone()
 	case err != nil:
 		return exit.With(
-			exit.Run, fmt.Errorf("%s cannot be written: %w; the sweep ends here, and what it wrote before is kept", j.dir.File(JournalFile), err),
+			exit.Run, fmt.Errorf("%s cannot be written: %w; the sweep stops, earlier passes are saved", j.dir.File(JournalFile), err),
 			"free disk space, then: "+ResumeCommand(&j.Log.Header.Record, j.dir.Path),
 		)
 	}
 	return nil
 }
 
-// ResumeCommand is the command that goes on with the run of a record in a folder.
+// ResumeCommand is the command that resumes the run of a record in a folder.
 func ResumeCommand(rec *record.Record, dir string) string {
 	return "zbench " + Command(rec.Benchmark()) + " --resume " + dir
 }
@@ -106,7 +106,7 @@ func ReadJournal(path string, text []byte) (*record.Journal, error) {
 	}
 	hint := "start a new sweep in another folder (--out)"
 	if damage, ok := errors.AsType[*record.LineError](err); ok && damage.Line > 1 {
-		hint = fmt.Sprintf("the lines before it are whole: sed -i '%d,$d' %s keeps them alone, and --resume %s takes the rest again", damage.Line, path, filepath.Dir(path))
+		hint = fmt.Sprintf("the lines before it are valid: sed -i '%d,$d' %s keeps only those, and --resume %s measures the rest again", damage.Line, path, filepath.Dir(path))
 	}
 	return nil, exit.With(exit.Run, fmt.Errorf("%s: %w", path, err), hint)
 }

@@ -48,18 +48,18 @@ type KernelEngine struct {
 	Watch func(total, done int) KernelWatcher
 }
 
-// KernelWatcher is told of the progress of jobs, each by one of its parts.
+// KernelWatcher receives the progress of jobs, one part at a time.
 type KernelWatcher interface {
 	// First is every finished pass, Last the last one of a job.
 	First(record.Part)
 	Last(record.Part)
 }
 
-// Run measures what is asked into the folder, or goes on with the run of old, and
+// Run measures the request into the folder, or resumes the run of old, and
 // leaves the record there. The record is there with an error too, once the run has
 // begun; before, the folder is given back.
 func (e *KernelEngine) Run(ctx context.Context, want spec.Spec, dir *Folder, old *record.Journal) (*record.Record, error) {
-	if old != nil && old.Left() == 0 && (!want.Kernels.Tune || len(old.Further) > 0) {
+	if old != nil && old.Left() == 0 && (!want.Kernels.Tune || len(old.Rounds) > 0) {
 		e.note("The run in %s is complete; its report is rendered again.\n", dir.Path)
 		return e.finish(dir, old.Record())
 	}
@@ -149,15 +149,15 @@ func (e *KernelEngine) rounds(ctx context.Context, k *Kernels, j *Journal) (fail
 		return failed, err
 	}
 	first := *j.Log
-	first.Further = nil
+	first.Rounds = nil
 	rows, jobs := k.More(first.Record())
 	switch {
 	case len(rows) == 0:
 		return "", nil
-	case len(j.Log.Further) == 0:
-		err = j.Add(record.Further{Why: record.Tuned, Kernels: rows, After: len(j.Log.Parts)})
+	case len(j.Log.Rounds) == 0:
+		err = j.Add(record.AddedRound{Reason: record.Tuned, Kernels: rows, After: len(j.Log.Parts)})
 	default:
-		err = sameRows(j.Log.Further[0].Kernels, rows)
+		err = sameRows(j.Log.Rounds[0].Kernels, rows)
 	}
 	if err != nil {
 		return "", err
@@ -194,7 +194,7 @@ func (e *KernelEngine) take(ctx context.Context, jobs []plan.Job, j *Journal) (f
 	return taken.Failed, err
 }
 
-// sameRun refuses to go on where the run was begun on something else: what was
+// sameRun refuses to resume on another device or library: what was
 // measured before could not be compared with the rest.
 func sameRun(old, now record.Header) error {
 	list := differences(old, now)
@@ -214,7 +214,7 @@ func sameRun(old, now record.Header) error {
 		}
 	}
 	if len(list) > 0 {
-		return exit.Usagef("begin another one with --out", "the run was begun on something else: %s", strings.Join(list, "; "))
+		return exit.Usagef("start another run with --out", "the run was started on another device or library: %s", strings.Join(list, "; "))
 	}
 	return sameRows(old.Record.Kernels, now.Record.Kernels)
 }
@@ -229,13 +229,13 @@ func sameRows(old, now []record.Kernel) error {
 				continue
 			}
 		}
-		return exit.With(exit.Run, fmt.Errorf("%s contradicts itself: its options make other rows on this machine than it plans, from row %d on", JournalFile, i+1), "begin another run in another folder (--out)")
+		return exit.With(exit.Run, fmt.Errorf("%s is inconsistent: its options give other rows on this machine than it plans, from row %d", JournalFile, i+1), "start another run in another folder (--out)")
 	}
 	return nil
 }
 
-// KernelVerdict is the error, with its exit code, that a record of kernels earns; nil
-// where all is well.
+// KernelVerdict is the error of a record of kernels, with its exit code; nil if all rows
+// are ok.
 func KernelVerdict(rec *record.Record, dir string) error {
 	count := map[record.Status]int{}
 	for _, k := range rec.Kernels {
@@ -243,13 +243,13 @@ func KernelVerdict(rec *record.Record, dir string) error {
 	}
 	if i := slices.IndexFunc(rec.Kernels, func(k record.Kernel) bool { return k.Status == record.WrongData }); i >= 0 {
 		k := rec.Kernels[i]
-		return exit.With(exit.WrongData, fmt.Errorf("wrong data: %s on device %d: %s", k.Case(), k.Device, k.Reason), "its figures are not to be trusted; run it again, then look at the memory's error counters")
+		return exit.With(exit.WrongData, fmt.Errorf("wrong data: %s on device %d: %s", k.Case(), k.Device, k.Reason), "do not use its figures; run it again, then check the memory's error counters")
 	}
 	if k := failedKernel(rec); k != nil {
-		return exit.With(exit.Run, fmt.Errorf("%s failed: %s", k.Case(), k.Reason), "what finished before it is saved; what came after it: "+ResumeCommand(rec, dir))
+		return exit.With(exit.Run, fmt.Errorf("%s failed: %s", k.Case(), k.Reason), "cases before it are saved; to run the rest: "+ResumeCommand(rec, dir))
 	}
 	if count[record.Interrupted] > 0 {
-		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %d of %d cases finished; all that was measured is saved", count[record.OK], len(rec.Kernels)), "resume with: "+ResumeCommand(rec, dir))
+		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %d of %d cases finished; they are saved", count[record.OK], len(rec.Kernels)), "resume with: "+ResumeCommand(rec, dir))
 	}
 	return nil
 }

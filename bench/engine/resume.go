@@ -21,7 +21,7 @@ func ReadFolder(files FS, dir string) (*record.Journal, error) {
 	path := filepath.Join(dir, JournalFile)
 	text, err := files.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, exit.Usagef("a folder that zbench made has one", "%s does not exist: there is nothing to go on with", path)
+		return nil, exit.Usagef("give a folder that zbench wrote", "%s does not exist: there is no sweep to resume", path)
 	}
 	if err != nil {
 		return nil, Unreadable(files, path, err, "start a new sweep in another folder (--out)")
@@ -74,7 +74,7 @@ func continued(old *record.Journal, now record.Header, force bool) (*record.Jour
 	if len(changes) == 0 {
 		header := old.Header
 		header.Record.Spec = now.Record.Spec // the requested advice may differ
-		return &record.Journal{Header: header, Parts: old.Parts, Further: old.Further}, nil
+		return &record.Journal{Header: header, Parts: old.Parts, Rounds: old.Rounds}, nil
 	}
 	list := strings.Join(changes, "; ")
 	if !force {
@@ -178,7 +178,7 @@ func (u *Setup) agree(entries *record.Journal, cases []plan.Case) error {
 	for _, c := range cases {
 		made[c.Key] = c.Planned()
 	}
-	for _, f := range entries.Further {
+	for _, f := range entries.Rounds {
 		r, err := u.replayRound(f)
 		if err != nil {
 			return err

@@ -24,7 +24,7 @@ const (
 
 // round is a set of cases that are added to a sweep.
 type round struct {
-	record.Further
+	record.AddedRound
 	cases []plan.Case
 	// most is the largest size that extensions can reach, in bytes; 0 if unknown.
 	most int64
@@ -43,8 +43,8 @@ func (e *Engine) rounds(ctx context.Context, u *Setup, j *Journal, cases []plan.
 		if err = d.Allocate(ctx, r.cases); err != nil {
 			return results, connecting(err, "finished cases are saved; fix the cause, then: "+ResumeCommand(&j.Log.Header.Record, j.dir.Path))
 		}
-		if n == len(j.Log.Further) {
-			if err = j.Add(r.Further); err != nil {
+		if n == len(j.Log.Rounds) {
+			if err = j.Add(r.AddedRound); err != nil {
 				return results, err
 			}
 		}
@@ -95,8 +95,8 @@ func done(j *record.Journal, cases []plan.Case) int {
 // round is the n-th round: the journal's if it has one, otherwise a new one; nil if
 // none is needed.
 func (u *Setup) round(j *Journal, n int, d plan.Process) (*round, error) {
-	if n < len(j.Log.Further) {
-		return u.replayRound(j.Log.Further[n])
+	if n < len(j.Log.Rounds) {
+		return u.replayRound(j.Log.Rounds[n])
 	}
 	room, err := d.Budget()
 	if err != nil {
@@ -112,7 +112,7 @@ var anyRoom = plan.Room{Bytes: math.MaxInt64}
 // on the journal and the request alone, so a resumed sweep returns the same. room is
 // the memory for a rank's buffers.
 func (u *Setup) nextRound(j *record.Journal, room plan.Room) (*round, error) {
-	if u.Spec.Sweep.FixedSizes || len(j.Further) >= maxRounds || u.question == nil {
+	if u.Spec.Sweep.FixedSizes || len(j.Rounds) >= maxRounds || u.question == nil {
 		return nil, nil
 	}
 	rec := j.Record()
@@ -123,8 +123,8 @@ func (u *Setup) nextRound(j *record.Journal, room plan.Room) (*round, error) {
 	for _, x := range []struct {
 		why  string
 		more func(recommend.Used) []int64
-	}{{record.Extension, u.largerSizes}, {record.SecondPass, answerSizes}} {
-		if x.why == record.SecondPass && count(j, x.why) >= maxAnswerRounds {
+	}{{record.Extension, u.largerSizes}, {record.AnswerSizes, answerSizes}} {
+		if x.why == record.AnswerSizes && count(j, x.why) >= maxAnswerRounds {
 			continue
 		}
 		if cases := u.missingCases(rec, d, room, x.more); len(cases) > 0 {
@@ -136,7 +136,7 @@ func (u *Setup) nextRound(j *record.Journal, room plan.Room) (*round, error) {
 
 // newRound is a round that is added after the journal's first after parts.
 func newRound(why string, after int, cases []plan.Case, d *advice.Document) *round {
-	r := &round{Further: record.Further{Why: why, After: after}, cases: cases}
+	r := &round{AddedRound: record.AddedRound{Reason: why, After: after}, cases: cases}
 	for _, c := range cases {
 		r.Cases = append(r.Cases, c.Planned())
 	}
@@ -148,8 +148,8 @@ func newRound(why string, after int, cases []plan.Case, d *advice.Document) *rou
 
 func count(j *record.Journal, why string) int {
 	n := 0
-	for _, f := range j.Further {
-		if f.Why == why {
+	for _, f := range j.Rounds {
+		if f.Reason == why {
 			n++
 		}
 	}
@@ -216,12 +216,12 @@ func measuredAt(rec *record.Record, of *record.Result, bytes int64) bool {
 }
 
 // replayRound rebuilds the cases of a journal's round.
-func (u *Setup) replayRound(f record.Further) (*round, error) {
-	again := &round{Further: f}
+func (u *Setup) replayRound(f record.AddedRound) (*round, error) {
+	again := &round{AddedRound: f}
 	for _, r := range f.Cases {
 		c, ok := u.axes.Like(r, r.BytesRequested)
 		if !ok {
-			return nil, exit.With(exit.Run, fmt.Errorf("%s: the case %s belongs to no curve of the sweep", JournalFile, r.Key), "start a new sweep")
+			return nil, exit.With(exit.Run, fmt.Errorf("%s: the case %s does not belong to a curve of the sweep", JournalFile, r.Key), "start a new sweep")
 		}
 		u.mark(&c)
 		again.cases = append(again.cases, c)

@@ -207,9 +207,8 @@ func (u *Setup) cases(d plan.Process) ([]plan.Case, error) {
 	return cases, nil
 }
 
-// mark says of a case whether its model has parts that are not measured, and
-// between which times they put a launch. Before a driver is open that is not known,
-// and nothing is marked.
+// mark records whether the model of a case has parts without measurements, and the range
+// of its time. Before a driver is open this is unknown, and nothing is marked.
 func (u *Setup) mark(c *plan.Case) {
 	c.Extrapolated = u.extrapolated != nil && u.extrapolated(*c)
 	if c.Extrapolated && u.Machine != nil && c.Skip == "" {

@@ -34,7 +34,7 @@ func Verdict(rec *record.Record, dir string) error {
 func failed(rec *record.Record, dir string) error {
 	for _, r := range rec.Results {
 		if r.Status == record.Failed {
-			return exit.With(exit.Run, fmt.Errorf("%s at %s failed: %s", r.Collective, unit.Bytes(r.BytesRequested), r.Reason), "what finished before it is saved; what came after it: "+ResumeCommand(rec, dir))
+			return exit.With(exit.Run, fmt.Errorf("%s at %s failed: %s", r.Collective, unit.Bytes(r.BytesRequested), r.Reason), "cases before it are saved; to run the rest: "+ResumeCommand(rec, dir))
 		}
 	}
 	return nil

@@ -110,7 +110,7 @@ func (t *trial) judgeEvidence() (wrong []string) {
 			wrong = append(wrong, c.Key+" has failed without evidence")
 		default:
 			want := &record.Evidence{During: r.Evidence.During, Iterations: r.Evidence.Iterations, Deadline: new(launchDeadline.Seconds())}
-			ranks := slices.Repeat([]record.RankProgress{{Enqueued: want.Iterations, Begun: -1, Ended: -1}}, active)
+			ranks := slices.Repeat([]record.RankProgress{{Enqueued: want.Iterations, Started: -1, Ended: -1}}, active)
 			for rank := t.upset * p.ranks; rank < (t.upset+1)*p.ranks; rank++ {
 				ranks[rank] = record.RankProgress{Lost: state == record.LostContact, Failed: state == record.RankFailed}
 				if state == record.RankFailed {

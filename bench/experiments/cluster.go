@@ -218,9 +218,9 @@ func curvesOf(sources []cost.Source) []cost.Curve {
 	return curves
 }
 
-// SecondPass measures the sizes that an answer says are worth it, as zbench does,
+// AnswerSizes measures the sizes that an answer says are worth it, as zbench does,
 // in every run.
-func (c *Cluster) SecondPass(a recommend.Answer) {
+func (c *Cluster) AnswerSizes(a recommend.Answer) {
 	rng := rand.New(rand.NewPCG(c.Question.Seed, 0x2))
 	sizes := map[string][]int64{}
 	for _, u := range a.Curves {

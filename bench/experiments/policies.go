@@ -32,7 +32,7 @@ func policies() []policy {
 		{"zbench recommend, second pass", func(c *Cluster, a recommend.Answer) int64 {
 			again := *c
 			again.sources = slices.Clone(c.sources)
-			again.SecondPass(a)
+			again.AnswerSizes(a)
 			again.Question.Bootstrap = 0
 			return answered(again.Question)
 		}},

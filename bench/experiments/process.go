@@ -76,7 +76,7 @@ func (p *process) launch(kind string, count int) error {
 // knows of its own ranks. Only how many it has enqueued is known in this model.
 func (p *process) stuck(kind string, count int) error {
 	e := &record.Evidence{During: phases[kind], Iterations: count, Deadline: new(launchDeadline.Seconds())}
-	e.SetRanksFrom(p.number*p.ranks, slices.Repeat([]record.RankProgress{{Enqueued: count, Begun: -1, Ended: -1}}, p.ranks))
+	e.SetRanksFrom(p.number*p.ranks, slices.Repeat([]record.RankProgress{{Enqueued: count, Started: -1, Ended: -1}}, p.ranks))
 	return &stuckError{errMissed, e}
 }
 

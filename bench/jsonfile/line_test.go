@@ -67,8 +67,8 @@ func TestLinesOfOtherFields(t *testing.T) {
 
 func TestCutTruncated(t *testing.T) {
 	for text, want := range map[string]struct {
-		lines string
-		torn  int
+		lines     string
+		truncated int
 	}{
 		"":          {"", 0},
 		"a":         {"", 1},
@@ -76,13 +76,13 @@ func TestCutTruncated(t *testing.T) {
 		"a\nbc":     {"a", 2},
 		"a\n\nbc\n": {"a||bc", 0},
 	} {
-		lines, torn := jsonfile.CutTruncated([]byte(text))
+		lines, truncated := jsonfile.CutTruncated([]byte(text))
 		var list []string
 		for _, l := range lines {
 			list = append(list, string(l))
 		}
 		require.Equal(t, want.lines, strings.Join(list, "|"), "%q", text)
-		require.Equal(t, want.torn, torn, "%q", text)
+		require.Equal(t, want.truncated, truncated, "%q", text)
 	}
 }
 

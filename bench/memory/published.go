@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Published is what somebody else reported for a kind of device.
+// Published is a figure that another source reports for a kind of device.
 type Published struct {
 	// Device is the name in bench/device.
 	Device string `yaml:"device"`

@@ -21,7 +21,7 @@ type Compute struct {
 	Source string
 }
 
-// Known tells whether there is a backward time.
+// Known reports whether there is a backward time.
 func (c Compute) Known() bool { return c.Backward > 0 }
 
 // Timed takes measured times of a microbatch, in seconds. A forward of 0 becomes
@@ -52,7 +52,7 @@ type Load struct {
 	// Tokens is per GPU and microbatch, ActiveParams what a token's matrix
 	// products use.
 	Tokens, ActiveParams int64
-	// Flops is what a GPU reaches in training, in floating-point operations per
+	// Flops is FLOP/s that a GPU reaches in training, in floating-point operations per
 	// second.
 	Flops float64
 	// Recompute is true where the backward repeats the whole forward.

@@ -89,7 +89,7 @@ func (out *setting) fromOptions(s *scan, o Options) {
 }
 
 // fitRanks checks the number of ranks against busbw over size/time, or finds it
-// there where the log does not say it.
+// there if the log lacks it it.
 func (out *setting) fitRanks(s *scan, sh shape, from string, ratio interval) error {
 	if out.ranks > 0 && ratio.has(out.BusFactor(out.ranks)) {
 		out.factor = true

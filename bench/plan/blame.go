@@ -155,7 +155,7 @@ func (g *Group) join(o Order, reports []Report) *record.Evidence {
 // own becomes that of all.
 func addShare(all *record.Evidence, f *Failure, first, count int) []record.RankProgress {
 	n := all.Iterations
-	one := record.RankProgress{Enqueued: n, Begun: n, Ended: n, Finished: true}
+	one := record.RankProgress{Enqueued: n, Started: n, Ended: n, Finished: true}
 	switch {
 	case f == nil: // it executed the whole order
 	case f.Evidence != nil:
@@ -174,7 +174,7 @@ func addShare(all *record.Evidence, f *Failure, first, count int) []record.RankP
 	case f.Kind == FailedLost:
 		one = record.RankProgress{Lost: true}
 	case f.Kind == FailedLate:
-		one = record.RankProgress{Enqueued: n, Begun: -1, Ended: -1}
+		one = record.RankProgress{Enqueued: n, Started: -1, Ended: -1}
 	default:
 		one = record.RankProgress{Failed: true, Error: clip(f.Message, maxRankError)}
 	}

@@ -48,9 +48,9 @@ func (b batch) evidence(first, count int) *record.Evidence {
 func hung(n, rank, k int) batch {
 	b := batch{during: record.DuringWarmUp, launches: 5, deadline: new(180.0)}
 	for i := range n {
-		p := record.RankProgress{Enqueued: 5, Begun: k + 1, Ended: k}
+		p := record.RankProgress{Enqueued: 5, Started: k + 1, Ended: k}
 		if i == rank {
-			p.Begun = k
+			p.Started = k
 		}
 		b.ranks = append(b.ranks, p)
 	}
@@ -110,7 +110,7 @@ func TestAnyEvidenceOfAGroup(t *testing.T) {
 		}
 		for range 2 * rapid.IntRange(1, 4).Draw(rt, "processes") {
 			r := record.RankProgress{Enqueued: 4, Ended: rapid.IntRange(0, 4).Draw(rt, "ended")}
-			r.Begun, r.Finished = min(4, r.Ended+rapid.IntRange(0, 1).Draw(rt, "begun")), r.Ended == 4
+			r.Started, r.Finished = min(4, r.Ended+rapid.IntRange(0, 1).Draw(rt, "started")), r.Ended == 4
 			r.Error = rapid.SampledFrom([]string{"", "remote process exited"}).Draw(rt, "error")
 			b.ranks = append(b.ranks, r)
 		}
@@ -153,10 +153,10 @@ func TestProcessesThatDiffer(t *testing.T) {
 		b.ranks[i] = record.RankProgress{Failed: true, Error: "link down"}
 	}
 	for _, i := range []int{6, 7} {
-		b.ranks[i] = record.RankProgress{Enqueued: 5, Begun: 5, Ended: 5, Finished: true}
+		b.ranks[i] = record.RankProgress{Enqueued: 5, Started: 5, Ended: 5, Finished: true}
 	}
 	require.Equal(t, b.evidence(0, 8), r.Evidence)
-	require.Contains(t, r.Reason, "process 1: link down; processes 0, 2: not finished in time; in launch 3 of 5 of the warm-up: ranks 2–3 failed (link down); ranks 0–1, 4–5 not finished; ranks 6–7 finished; the others wait for those that failed")
+	require.Contains(t, r.Reason, "process 1: link down; processes 0, 2: not finished in time; in launch 3 of 5 of the warm-up: ranks 2–3 failed (link down); ranks 0–1, 4–5 not finished; ranks 6–7 finished; the other ranks wait for those that failed")
 }
 
 // One communicator's asynchronous error ends one wait at once and others at the
@@ -179,7 +179,7 @@ func TestAsyncErrorOfOneProcess(t *testing.T) {
 // that came from.
 func TestEvidenceOfOtherRanksInAGroup(t *testing.T) {
 	for name, spoil := range map[string]func(b batch) *record.Evidence{
-		"evidence of ranks 0-1; the process holds 2 to 3": func(b batch) *record.Evidence { return b.evidence(0, 2) },
+		"evidence of ranks 0-1; the process drives ranks 2 to 3": func(b batch) *record.Evidence { return b.evidence(0, 2) },
 		"evidence of 9 launches (warm_up); another process has 5 (warm_up)": func(b batch) *record.Evidence {
 			e := b.evidence(2, 2)
 			e.Iterations = 9
@@ -236,7 +236,7 @@ func TestLostWithoutAHang(t *testing.T) {
 		require.ErrorAs(t, err, &failed)
 		require.Equal(t, record.DuringBurst, failed.Evidence().During)
 		require.Equal(t, 20, failed.Evidence().Iterations)
-		require.EqualError(t, err, "process 1: left; after the 20 launches of a burst: ranks 2–3 lost contact; ranks 0–1 finished; the others wait for those that failed or are lost: look at their processes, GPUs and hosts")
+		require.EqualError(t, err, "process 1: left; after the 20 launches of a burst: ranks 2–3 lost contact; ranks 0–1 finished; the other ranks wait for those that failed or are lost: check their processes, GPUs and hosts")
 		_, err = g.Budget()
 		require.EqualError(t, err, "process 1: left")
 	})

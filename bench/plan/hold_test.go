@@ -47,7 +47,7 @@ func taken(t *testing.T, unheld int) (record.Result, []record.Part) {
 func TestEarlyBatchesAreRepeated(t *testing.T) {
 	r, parts := taken(t, 3)
 	require.Equal(t, 3, parts[0].Isolated.Repeated)
-	require.Zero(t, parts[0].Isolated.Unheld)
+	require.Zero(t, parts[0].Isolated.StartedEarly)
 	require.Zero(t, parts[1].Isolated.Repeated)
 	require.Equal(t, 40, r.Isolated.MaxOfRanks.N)
 	require.InDelta(t, 1e-3, r.Isolated.MaxOfRanks.Max, 1e-12)
@@ -60,7 +60,7 @@ func TestRepeatedBatchesAreBounded(t *testing.T) {
 	r, parts := taken(t, 1<<30)
 	for _, p := range parts {
 		require.Equal(t, plan.MostRepeats, p.Isolated.Repeated)
-		require.Equal(t, 20, p.Isolated.Unheld)
+		require.Equal(t, 20, p.Isolated.StartedEarly)
 	}
 	require.Len(t, r.Warnings, 1)
 	require.Equal(t, "host_bound", r.Warnings[0].Code)

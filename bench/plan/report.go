@@ -32,7 +32,7 @@ type Report struct {
 	Stop bool `json:"stop,omitempty"`
 	// StartedEarly is true if isolated launches started before the host had enqueued all
 	// of them.
-	StartedEarly bool `json:"unheld,omitempty"`
+	StartedEarly bool `json:"started_early,omitempty"`
 	// Seconds are of this process's ranks, by burst × rank or launch × rank.
 	Seconds      []float64    `json:"seconds,omitempty"`
 	Budget       Room         `json:"budget"`

@@ -20,7 +20,7 @@ import (
 func drawnReport(t *rapid.T) plan.Report {
 	finite := rapid.Float64().Filter(func(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) })
 	r := plan.Report{
-		Stop: rapid.Bool().Draw(t, "stop"), StartedEarly: rapid.Bool().Draw(t, "unheld"),
+		Stop: rapid.Bool().Draw(t, "stop"), StartedEarly: rapid.Bool().Draw(t, "started_early"),
 		Seconds:      rapid.SliceOf(finite).Draw(t, "seconds"),
 		Budget:       plan.Room{Bytes: rapid.Int64Min(0).Draw(t, "bytes"), Cache: rapid.Int64Min(0).Draw(t, "cache")},
 		Unverifiable: rapid.String().Draw(t, "unverifiable"),
@@ -37,8 +37,8 @@ func drawnReport(t *rapid.T) plan.Report {
 		if rapid.Bool().Draw(t, "evidence") {
 			e := &record.Evidence{During: record.DuringBurst, Deadline: new(rapid.Float64Range(0, 1e6).Draw(t, "deadline")), Iterations: 20}
 			e.SetRanksFrom(rapid.IntRange(0, 1016).Draw(t, "rank"), []record.RankProgress{
-				{Enqueued: 20, Begun: rapid.IntRange(0, 20).Draw(t, "begun"), Ended: rapid.IntRange(0, 20).Draw(t, "ended"), Error: rapid.String().Draw(t, "error")},
-				{Enqueued: 20, Begun: 3, Ended: 3},
+				{Enqueued: 20, Started: rapid.IntRange(0, 20).Draw(t, "started"), Ended: rapid.IntRange(0, 20).Draw(t, "ended"), Error: rapid.String().Draw(t, "error")},
+				{Enqueued: 20, Started: 3, Ended: 3},
 				{Failed: true, Error: "link down"},
 				{Lost: true},
 			})
@@ -139,7 +139,7 @@ func TestReportsAreBounded(t *testing.T) {
 	e := &record.Evidence{During: record.DuringIsolated, Iterations: plan.MaxBatch, Deadline: new(180.0)}
 	ranks := make([]record.RankProgress, 1024)
 	for i := range ranks {
-		ranks[i] = record.RankProgress{Enqueued: i % 65, Begun: i % 65, Ended: i % 64, Error: hostile}
+		ranks[i] = record.RankProgress{Enqueued: i % 65, Started: i % 65, Ended: i % 64, Error: hostile}
 	}
 	e.SetRanksFrom(1<<20, ranks)
 	err := stuckError{plainly(hostile), e}
@@ -174,8 +174,8 @@ func (r told) Reports() []plan.Report { return r }
 func FuzzReport(f *testing.F) {
 	f.Add([]byte(`{"protocol":1,"seconds":[1e-6,2e-6],"budget":{"bytes":1},"verified":{"Wrong":0,"First":""}}`))
 	f.Add([]byte(`{"protocol":1,"failure":{"kind":"lost","message":"left"}}`))
-	f.Add([]byte(`{"protocol":1,"failure":{"kind":"late","message":"x","evidence":{"during":"warm_up","deadline":180,"iterations":5,"ranks":[{"state":"not_started","ranks":"2-3","count":2,"enqueued":5,"begun":1,"ended":1}]}}}`))
-	f.Add([]byte(`{"protocol":1,"failure":{"kind":"async","message":"x","evidence":{"during":"burst","deadline":null,"iterations":-1,"ranks":[{"state":"","ranks":"2-999999999999","count":2,"enqueued":5,"begun":null,"ended":9}]}}}`))
+	f.Add([]byte(`{"protocol":1,"failure":{"kind":"late","message":"x","evidence":{"during":"warm_up","deadline":180,"iterations":5,"ranks":[{"state":"not_started","ranks":"2-3","count":2,"enqueued":5,"started":1,"ended":1}]}}}`))
+	f.Add([]byte(`{"protocol":1,"failure":{"kind":"async","message":"x","evidence":{"during":"burst","deadline":null,"iterations":-1,"ranks":[{"state":"","ranks":"2-999999999999","count":2,"enqueued":5,"started":null,"ended":9}]}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var r plan.Report
 		if json.Unmarshal(text, &r) != nil {

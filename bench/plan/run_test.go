@@ -252,7 +252,7 @@ func TestFailureStopsTheRest(t *testing.T) {
 	require.Equal(t, record.OK, results[0].Status, "its second pass could not be run: the first has its figures")
 	require.NotNil(t, results[0].BusBW)
 	require.Equal(t, "one_pass", results[0].Warnings[len(results[0].Warnings)-1].Code)
-	require.Equal(t, "1 of 2 passes: "+results[1].Key+" failed before the next, so a drift would not show", results[0].Warnings[len(results[0].Warnings)-1].Message)
+	require.Equal(t, "1 of 2 passes: "+results[1].Key+" failed before the next pass, so drift is not detected", results[0].Warnings[len(results[0].Warnings)-1].Message)
 }
 
 // An error that comes with the cancellation is an interruption, not a failure.

@@ -138,7 +138,7 @@ func (t *passRun) isolated(ctx context.Context, d Driver, rule stat.Rule) (err e
 				b.Repeated++
 				return 0, nil
 			}
-			b.Unheld += n
+			b.StartedEarly += n
 		}
 		for ranks := range slices.Chunk(intervals, t.ranks()) {
 			spent += t.keep(b, ranks)

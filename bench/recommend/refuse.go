@@ -46,7 +46,7 @@ func incomplete(q Question, t trainer.Trainer) *Refusal {
 		)
 	case !(q.Backward >= 0 && q.Forward >= 0) || math.IsInf(q.Backward+q.Forward, 0):
 		return refuse(
-			"bad_times", fmt.Sprintf("a backward of %g s and a forward of %g s are no times", q.Backward, q.Forward),
+			"bad_times", fmt.Sprintf("backward is %g s and forward %g s; both must be positive times", q.Backward, q.Forward),
 			"give --backward-ms and --forward-ms of one microbatch",
 		)
 	case len(q.Curves) == 0:

@@ -1,7 +1,7 @@
 package record
 
-// Bracket is between which times a model puts a launch whose constants were never
-// measured. All are the model's own, without noise, in seconds.
+// Bracket is the range of a launch's time in a model whose constants were not measured.
+// All times are the model's, without noise, in seconds.
 type Bracket struct {
 	// Seconds is the time with the constants that were simulated, in seconds.
 	Seconds float64 `json:"seconds" jsonschema:"exclusiveMinimum=0"`
@@ -11,7 +11,7 @@ type Bracket struct {
 	Slowest float64 `json:"slowest" jsonschema:"exclusiveMinimum=0"`
 }
 
-// Ends says in words what the two ends of a fabric's bracket assume, with sources.
+// Ends describes the assumptions of the two ends of a fabric's bracket, with sources.
 type Ends struct {
 	// Fastest says what the fast end assumes.
 	Fastest string `json:"fastest"`

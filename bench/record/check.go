@@ -17,8 +17,8 @@ func Statuses() []Status { return slices.Clone(statuses) }
 // maxYear is the last that RFC 3339 can write.
 const maxYear = 9999
 
-// check refuses values that JSON can hold but a record cannot, which would
-// otherwise come out as a nonsensical figure far from their cause.
+// check refuses values that JSON can hold but a record cannot. Otherwise they would cause
+// wrong figures later.
 func (rec *Record) check() error {
 	if y := rec.Created.UTC().Year(); y < 0 || y > maxYear {
 		return fmt.Errorf("created: year %d", y)
@@ -29,7 +29,7 @@ func (rec *Record) check() error {
 	}
 	switch {
 	case len(rec.Kernels) > 0 && (!rec.OfKernels() || len(rec.Results) > 0):
-		return errors.New("kernels beside collectives, or of no run that asked for them")
+		return errors.New("kernels beside results of collectives, or without a spec of kernels")
 	case rec.SequenceSeconds != nil && !(*rec.SequenceSeconds > 0):
 		return fmt.Errorf("sequences of %g s", *rec.SequenceSeconds)
 	}
@@ -73,8 +73,8 @@ func (r *Result) check() error {
 	return nil
 }
 
-// check refuses a verification that contradicts itself or the status beside it. A log
-// may tell wrong data without their number, and a result need not say anything.
+// check refuses a verification that is inconsistent in itself or with the status. A log
+// can report wrong data without their number, and a result can lack a verification.
 func (v *Verified) check(beside Status) error {
 	if v == nil {
 		return nil
@@ -104,7 +104,7 @@ func (t *Timing) check() error {
 		}
 	}
 	if i := t.Rounding; i != nil && (i.Lo < 0 || i.Hi < i.Lo) {
-		return fmt.Errorf("rounding is no interval: %g to %g", i.Lo, i.Hi)
+		return fmt.Errorf("rounding must be an interval, not %g to %g", i.Lo, i.Hi)
 	}
 	for _, s := range []*stat.Summary{t.MeanOfRanks, t.MaxOfRanks, t.Spread} {
 		if err := checkSummary(s); err != nil {

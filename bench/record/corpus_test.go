@@ -34,7 +34,7 @@ var badRecord = map[string]string{
 	"/spec/sweep/strides/0":                   `1`,
 	"/spec/sweep/scales/0":                    `0`,
 	"/spec/sweep/cache":                       `"hot"`,
-	"/added/0/why":                            `"fun"`,
+	"/added/0/reason":                         `"fun"`,
 	"/spec/sweep/collectives/0":               `"all_reduce_perf"`,
 	"/spec/schema":                            `"zbench.spec/0"`,
 	"/spec/world/ranks_per_gpu":               `1`,
@@ -101,7 +101,7 @@ func TestLongSchemaIsTight(t *testing.T) {
 	schematest.Refuses(t, SchemaJSON, badRecords(t)...)
 }
 
-// A line of the journal is a Header, a Part or a Further, and its checksum.
+// A line of the journal is a Header, a Part or an AddedRound, and its checksum.
 type (
 	headerLine struct {
 		Header
@@ -111,8 +111,8 @@ type (
 		Part
 		Sum string `json:"crc32c"`
 	}
-	furtherLine struct {
-		Further
+	roundLine struct {
+		AddedRound
 		Sum string `json:"crc32c"`
 	}
 )
@@ -129,11 +129,11 @@ func TestLongJournalSchemaIsTight(t *testing.T) {
 		}
 		schematest.Tight(t, s, into, lines...)
 	}
-	headers, parts, further := badHeaders(t), badParts(t), badFurther(t)
+	headers, parts, rounds := badHeaders(t), badParts(t), badRounds(t)
 	tight(func() any { return &headerLine{} }, headers...)
 	tight(func() any { return &partLine{} }, parts...)
-	tight(func() any { return &furtherLine{} }, further...)
-	schematest.Refuses(t, JournalSchemaJSON, slices.Concat(headers, parts, further)...)
+	tight(func() any { return &roundLine{} }, rounds...)
+	schematest.Refuses(t, JournalSchemaJSON, slices.Concat(headers, parts, rounds)...)
 }
 
 // badHeaders are changes of first lines that no journal may have: those of their
@@ -155,7 +155,7 @@ func badHeaders(t *testing.T) []schematest.Changes {
 func badParts(t *testing.T) []schematest.Changes {
 	hung, passed := taken("a", 0), taken("a", 0)
 	hung.Status, hung.Reason, hung.Evidence, hung.Verified.Reason = Failed, "hung", full().Results[2].Evidence, "none"
-	passed.Isolated.Groups, passed.Isolated.Slow, passed.Isolated.Repeated, passed.Isolated.Unheld = []float64{1, 2}, []int{0, 1}, 1, 2
+	passed.Isolated.Groups, passed.Isolated.Slow, passed.Isolated.Repeated, passed.Isolated.StartedEarly = []float64{1, 2}, []int{0, 1}, 1, 2
 	kernel := kernelPart("a@0", 0, 1e-3)
 	kernel.Kernel.Launch = new(1e-6)
 	kernel.Verified = &kernels().Kernels[0].Verified
@@ -185,11 +185,11 @@ func badParts(t *testing.T) []schematest.Changes {
 	}
 }
 
-func badFurther(t *testing.T) []schematest.Changes {
-	added := Further{Why: Extension, Cases: full().Results}
-	tuned := Further{Why: Tuned, Kernels: kernels().Kernels}
+func badRounds(t *testing.T) []schematest.Changes {
+	added := AddedRound{Reason: Extension, Cases: full().Results}
+	tuned := AddedRound{Reason: Tuned, Kernels: kernels().Kernels}
 	return []schematest.Changes{
-		{Good: lineText(t, added), Bad: map[string]string{"/why": `"fun"`, "/crc32c": `"-"`}},
+		{Good: lineText(t, added), Bad: map[string]string{"/reason": `"fun"`, "/crc32c": `"-"`}},
 		{Good: lineText(t, tuned), Bad: map[string]string{"/kernels/0/role": `"fast"`}},
 	}
 }

@@ -57,10 +57,10 @@ var columns = []column[Result]{
 	{"wrong_elements", func(_ *Record, r *Result) string { return wrong(r.Verified) }},
 	{"warnings", func(_ *Record, r *Result) string { return codes(r.Warnings) }},
 	{"effective_samples", mean(func(s *stat.Summary) string { return number(s.NEff) })},
-	{"isolated_samples", alone(func(s *stat.Summary) string { return strconv.Itoa(s.N) })},
-	{"isolated_time_lo_s", alone(func(s *stat.Summary) string { return number(s.Lo) })},
-	{"isolated_time_hi_s", alone(func(s *stat.Summary) string { return number(s.Hi) })},
-	{"isolated_time_p95_s", alone(func(s *stat.Summary) string { return number(s.P95) })},
+	{"isolated_samples", isolated(func(s *stat.Summary) string { return strconv.Itoa(s.N) })},
+	{"isolated_time_lo_s", isolated(func(s *stat.Summary) string { return number(s.Lo) })},
+	{"isolated_time_hi_s", isolated(func(s *stat.Summary) string { return number(s.Hi) })},
+	{"isolated_time_p95_s", isolated(func(s *stat.Summary) string { return number(s.P95) })},
 	{"isolated_spread_s", func(_ *Record, r *Result) string {
 		if r.Isolated == nil || r.Isolated.Spread == nil {
 			return ""
@@ -104,7 +104,7 @@ func writeRows[Row any](w io.Writer, rec *Record, columns []column[Row], rows []
 	return nil
 }
 
-// mean makes a cell of the burst's mean over ranks, empty where there is none.
+// mean makes a cell of the burst's mean over ranks, empty if there is none.
 func mean(cell func(*stat.Summary) string) func(*Record, *Result) string {
 	return func(_ *Record, r *Result) string {
 		if r.Burst == nil || r.Burst.MeanOfRanks == nil {
@@ -114,9 +114,9 @@ func mean(cell func(*stat.Summary) string) func(*Record, *Result) string {
 	}
 }
 
-// alone makes a cell of the isolated time of the slowest rank, empty where there
+// isolated makes a cell of the isolated time of the slowest rank, empty where there
 // is none.
-func alone(cell func(*stat.Summary) string) func(*Record, *Result) string {
+func isolated(cell func(*stat.Summary) string) func(*Record, *Result) string {
 	return func(_ *Record, r *Result) string {
 		if r.Isolated == nil || r.Isolated.MaxOfRanks == nil {
 			return ""

@@ -8,44 +8,44 @@ import (
 	"strings"
 )
 
-// Evidence is what was known of every rank when a case did not end: no more than
-// the libraries tell.
+// Evidence is the progress of every rank when a case did not end, as far as the libraries
+// report it.
 type Evidence struct {
-	// During is what was run when the case did not end.
+	// During is the phase that did not end.
 	During string `json:"during"`
-	// Deadline is what passed, in seconds; null where something else ended the wait:
+	// Deadline that passed, in seconds; null if something else ended the wait:
 	// an asynchronous error, or the loss of a process.
 	Deadline *float64 `json:"deadline"`
 	// Iterations is the number of launches in the batch that did not end.
 	Iterations int `json:"iterations"`
-	// Ranks holds every rank that took part, those alike as one entry.
+	// Ranks holds every rank that took part; equal ones are one entry.
 	Ranks []RankEvidence `json:"ranks"`
 }
 
-// RankEvidence is what is known of ranks that are alike.
+// RankEvidence describes ranks with equal evidence.
 type RankEvidence struct {
-	// State is how far the ranks are at the first launch that not every rank has ended, or
-	// with the whole batch where its launches carry no marks.
+	// State of the ranks at the first launch that not every rank has ended, or of the whole
+	// batch if its launches have no marks.
 	State RankState `json:"state"`
 	// Ranks are numbers in the whole world, as ranges: "0-4,6".
 	Ranks string `json:"ranks" jsonschema:"pattern=^[0-9]+(-[0-9]+)?(\\,[0-9]+(-[0-9]+)?)*$"`
 	// How many they are.
 	Count int `json:"count" jsonschema:"minimum=1"`
-	// Launches of the batch that their hosts have made.
+	// Launches of the batch that their hosts have enqueued.
 	Enqueued int `json:"enqueued"`
-	// Launches that they have begun; null where no marks tell.
-	Begun *int `json:"begun"`
-	// Launches that they have ended; null where no marks tell.
+	// Launches that they have started; null if there are no marks.
+	Started *int `json:"started"`
+	// Launches that they have ended; null if there are no marks.
 	Ended *int `json:"ended"`
-	// Error is the asynchronous error that the ranks' communicators report, or what
-	// their process failed with.
+	// Error is the asynchronous error of the ranks' communicators, or the error of their
+	// process.
 	Error string `json:"error,omitempty"`
 }
 
 // RankState is how far a rank got.
 type RankState string
 
-// The states, from the one that explains most to the one that explains nothing.
+// The states, the most likely cause of a hang first.
 const (
 	LostContact  RankState = "lost_contact"
 	RankFailed   RankState = "failed"
@@ -75,18 +75,18 @@ var phases = map[string]string{
 
 // RankProgress is how far one rank got in a batch that did not end.
 type RankProgress struct {
-	// Lost tells that the rank's process no longer answers, Failed that it answers
-	// with an error of its own: how far the rank got is not known then.
+	// Lost is true if the rank's process no longer answers, Failed if it answers
+	// with an error: its progress is then unknown.
 	Lost, Failed bool
-	// Enqueued, Begun and Ended count launches; Begun and Ended are −1 where no
-	// marks tell.
-	Enqueued, Begun, Ended int
-	// Finished tells that everything the rank was given is done.
+	// Enqueued, Started and Ended count launches; Started and Ended are −1 if there
+	// are no marks.
+	Enqueued, Started, Ended int
+	// Finished is true if all launches of the rank have ended.
 	Finished bool
 	Error    string
 }
 
-// known tells whether the launches of the rank are counted.
+// known reports whether the launches of the rank are counted.
 func (r RankProgress) known() bool { return !r.Lost && !r.Failed }
 
 // SetRanks fills Ranks from the progress of rank 0, 1, … of the world.
@@ -94,38 +94,38 @@ func (e *Evidence) SetRanks(ranks []RankProgress) { e.SetRanksFrom(0, ranks) }
 
 // SetRanksFrom fills Ranks from the progress of rank first, first+1, … of the world.
 func (e *Evidence) SetRanksFrom(first int, ranks []RankProgress) {
-	type alike struct {
-		state                  RankState
-		enqueued, begun, ended int
-		err                    string
+	type progressGroup struct {
+		state                    RankState
+		enqueued, started, ended int
+		err                      string
 	}
 	marked, stuck := true, e.Iterations
 	for _, r := range ranks {
 		if r.known() {
-			marked = marked && r.Begun >= 0 && r.Ended >= 0
+			marked = marked && r.Started >= 0 && r.Ended >= 0
 			stuck = min(stuck, r.Ended)
 		}
 	}
-	members := map[alike][]int{}
-	var order []alike
+	members := map[progressGroup][]int{}
+	var order []progressGroup
 	for i, r := range ranks {
-		one := alike{state: r.state(marked, stuck, e.Iterations), enqueued: r.Enqueued, err: r.Error}
+		one := progressGroup{state: r.state(marked, stuck, e.Iterations), enqueued: r.Enqueued, err: r.Error}
 		if marked && r.known() {
-			one.begun, one.ended = r.Begun, r.Ended
+			one.started, one.ended = r.Started, r.Ended
 		}
 		if members[one] == nil {
 			order = append(order, one)
 		}
 		members[one] = append(members[one], first+i)
 	}
-	slices.SortStableFunc(order, func(a, b alike) int {
+	slices.SortStableFunc(order, func(a, b progressGroup) int {
 		return cmp.Compare(slices.Index(rankStates, a.state), slices.Index(rankStates, b.state))
 	})
 	e.Ranks = make([]RankEvidence, len(order))
 	for i, one := range order {
 		e.Ranks[i] = RankEvidence{State: one.state, Ranks: ranges(members[one]), Count: len(members[one]), Enqueued: one.enqueued, Error: one.err}
 		if marked && ranks[members[one][0]-first].known() {
-			e.Ranks[i].Begun, e.Ranks[i].Ended = &one.begun, &one.ended
+			e.Ranks[i].Started, e.Ranks[i].Ended = &one.started, &one.ended
 		}
 	}
 }
@@ -142,14 +142,14 @@ func (r RankProgress) state(marked bool, stuck, launches int) RankState {
 		return RankFinished
 	case marked && r.Enqueued <= stuck && r.Enqueued < launches:
 		return NotEnqueued
-	case marked && r.Begun <= stuck && r.Begun < launches:
+	case marked && r.Started <= stuck && r.Started < launches:
 		return NotStarted
 	}
 	return NotFinished
 }
 
 // stuck is the first launch that not every rank has ended, counted from 0, and
-// whether marks tell.
+// whether there are marks.
 func (e *Evidence) stuck() (launch int, ok bool) {
 	launch = e.Iterations
 	for _, r := range e.Ranks {
@@ -160,9 +160,9 @@ func (e *Evidence) stuck() (launch int, ok bool) {
 	return launch, ok
 }
 
-// Progress is how far each of count ranks from the first on got: what SetRanksFrom
-// was given, as far as the evidence tells. Evidence that is not valid, or not of
-// exactly these ranks, is an error; so is none.
+// Progress is the progress of each of count ranks from the first on: the input of
+// SetRanksFrom as far as the evidence keeps it. Invalid, missing or other ranks' evidence
+// is an error.
 func (e *Evidence) Progress(first, count int) ([]RankProgress, error) {
 	if e == nil {
 		return nil, errors.New("no evidence")
@@ -185,7 +185,7 @@ func (e *Evidence) Progress(first, count int) ([]RankProgress, error) {
 		sets[i], have = r.Ranks, have+r.Count
 	}
 	if !ours || have != count {
-		return nil, fmt.Errorf("evidence of ranks %s; the process holds %d to %d", strings.Join(sets, ","), first, first+count-1)
+		return nil, fmt.Errorf("evidence of ranks %s; the process drives ranks %d to %d", strings.Join(sets, ","), first, first+count-1)
 	}
 	return ranks, nil
 }
@@ -193,10 +193,10 @@ func (e *Evidence) Progress(first, count int) ([]RankProgress, error) {
 func (r *RankEvidence) progress() RankProgress {
 	p := RankProgress{
 		Lost: r.State == LostContact, Failed: r.State == RankFailed, Finished: r.State == RankFinished,
-		Enqueued: r.Enqueued, Begun: -1, Ended: -1, Error: r.Error,
+		Enqueued: r.Enqueued, Started: -1, Ended: -1, Error: r.Error,
 	}
-	if r.Begun != nil && r.Ended != nil {
-		p.Begun, p.Ended = *r.Begun, *r.Ended
+	if r.Started != nil && r.Ended != nil {
+		p.Started, p.Ended = *r.Started, *r.Ended
 	}
 	return p
 }

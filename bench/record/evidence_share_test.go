@@ -18,10 +18,10 @@ func drawnProgress(t *rapid.T, ranks, launches int) []RankProgress {
 		r := &all[i]
 		r.Enqueued = rapid.IntRange(0, launches).Draw(t, "enqueued")
 		r.Ended = rapid.IntRange(0, r.Enqueued).Draw(t, "ended")
-		r.Begun = rapid.IntRange(r.Ended, min(r.Ended+1, r.Enqueued)).Draw(t, "begun")
+		r.Started = rapid.IntRange(r.Ended, min(r.Ended+1, r.Enqueued)).Draw(t, "started")
 		r.Finished = r.Ended == launches
 		if !marked {
-			r.Begun, r.Ended = -1, -1
+			r.Started, r.Ended = -1, -1
 		}
 		r.Error = rapid.SampledFrom([]string{"", "", "", "remote process exited", "unhandled system error"}).Draw(t, "error")
 	}
@@ -72,11 +72,11 @@ func TestProgressOfOtherRanksIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	for _, x := range [][2]int{{0, 4}, {8, 3}, {8, 5}, {9, 4}, {7, 5}, {0, 12}} {
 		_, err := e.Progress(x[0], x[1])
-		require.ErrorContains(t, err, fmt.Sprintf("evidence of ranks 9,8,10-11; the process holds %d to %d", x[0], x[0]+x[1]-1))
+		require.ErrorContains(t, err, fmt.Sprintf("evidence of ranks 9,8,10-11; the process drives ranks %d to %d", x[0], x[0]+x[1]-1))
 	}
 	e.Ranks[0].Ranks = "10"
 	_, err = e.Progress(8, 4)
-	require.ErrorContains(t, err, "rank 10 is there twice")
+	require.ErrorContains(t, err, "rank 10 is listed twice")
 }
 
 // Who failed of itself or is lost has no counts, and nobody else's are of him.
@@ -85,8 +85,8 @@ func TestEvidenceOfFailedAndLost(t *testing.T) {
 	e.SetRanks([]RankProgress{at(3, 2), {Failed: true, Error: "link down"}, {Lost: true}, at(2, 2)})
 	require.NoError(t, e.check())
 	require.Contains(t, e.Text(), "in launch 3 of 5 of the warm-up: rank 2 lost contact; rank 1 failed (link down); rank 3 not started; rank 0 not finished")
-	require.Contains(t, e.Text(), "the others wait for those that failed or are lost")
-	require.Nil(t, e.Ranks[1].Begun)
+	require.Contains(t, e.Text(), "the other ranks wait for those that failed or are lost")
+	require.Nil(t, e.Ranks[1].Started)
 	back, err := e.Progress(0, 4)
 	require.NoError(t, err)
 	again := Evidence{During: DuringWarmUp, Iterations: 5}

@@ -9,27 +9,29 @@ import (
 )
 
 // at is the progress of one rank of a batch of five launches.
-func at(begun, ended int) RankProgress { return RankProgress{Enqueued: 5, Begun: begun, Ended: ended} }
+func at(started, ended int) RankProgress {
+	return RankProgress{Enqueued: 5, Started: started, Ended: ended}
+}
 
 func TestEvidenceText(t *testing.T) {
-	lost := RankProgress{Lost: true, Begun: -1, Ended: -1}
+	lost := RankProgress{Lost: true, Started: -1, Ended: -1}
 	done := at(5, 5)
 	done.Finished = true
 	sick := at(3, 2)
 	sick.Error = "remote process exited"
-	behind := RankProgress{Enqueued: 2, Begun: 2, Ended: 2}
+	behind := RankProgress{Enqueued: 2, Started: 2, Ended: 2}
 	for _, x := range []struct {
 		ranks []RankProgress
 		want  string
 	}{
-		{[]RankProgress{at(3, 2), at(3, 2), at(2, 2), at(3, 2)}, "in launch 3 of 5 of the warm-up: rank 2 not started; ranks 0–1, 3 not finished; the others wait for those"},
-		{[]RankProgress{at(3, 2), at(3, 2)}, "in launch 3 of 5 of the warm-up: all 2 ranks not finished; all ranks have started: nobody is missing"},
+		{[]RankProgress{at(3, 2), at(3, 2), at(2, 2), at(3, 2)}, "in launch 3 of 5 of the warm-up: rank 2 not started; ranks 0–1, 3 not finished; the other ranks wait for those"},
+		{[]RankProgress{at(3, 2), at(3, 2)}, "in launch 3 of 5 of the warm-up: all 2 ranks not finished; all ranks have started, none is missing"},
 		{[]RankProgress{sick, at(3, 2)}, "rank 0 not finished (remote process exited); rank 1 not finished; all ranks have started"},
-		{[]RankProgress{at(3, 2), behind}, "rank 1 not enqueued; rank 0 not finished; the others wait"},
-		{[]RankProgress{at(3, 2), lost}, "rank 1 lost contact; rank 0 not finished; the others wait"},
+		{[]RankProgress{at(3, 2), behind}, "rank 1 not enqueued; rank 0 not finished; the other ranks wait"},
+		{[]RankProgress{at(3, 2), lost}, "rank 1 lost contact; rank 0 not finished; the other ranks wait"},
 		{[]RankProgress{at(4, 3), at(2, 2), at(5, 4), done}, "in launch 3 of 5 of the warm-up: rank 1 not started; rank 0 finished; rank 2 finished; rank 3 finished"},
 		{[]RankProgress{at(5, 5), done}, "after the 5 launches of the warm-up: rank 0 not finished; rank 1 finished"},
-		{[]RankProgress{at(-1, -1), done}, "in the warm-up of 5 launches: rank 0 not finished; rank 1 finished; who has started is not known"},
+		{[]RankProgress{at(-1, -1), done}, "in the warm-up of 5 launches: rank 0 not finished; rank 1 finished; it is unknown which ranks have started"},
 	} {
 		e := Evidence{During: DuringWarmUp, Iterations: 5}
 		e.SetRanks(x.ranks)
@@ -72,11 +74,11 @@ func TestEvidenceCheck(t *testing.T) {
 		"phase":     func(e *Evidence) { e.During = "lunch" },
 		"deadline":  func(e *Evidence) { e.Deadline = new(-1.0) },
 		"launches":  func(e *Evidence) { e.Iterations = -1 },
-		"nobody":    func(e *Evidence) { e.Ranks = nil },
+		"no ranks":  func(e *Evidence) { e.Ranks = nil },
 		"twice":     func(e *Evidence) { e.Ranks[0].Ranks = "3" },
 		"miscount":  func(e *Evidence) { e.Ranks[1].Count = 2 },
 		"state":     func(e *Evidence) { e.Ranks[0].State = "asleep" },
-		"begun":     func(e *Evidence) { e.Ranks[0].Begun = new(6) },
+		"started":   func(e *Evidence) { e.Ranks[0].Started = new(6) },
 		"enqueued":  func(e *Evidence) { e.Ranks[0].Enqueued = -1 },
 		"backwards": func(e *Evidence) { e.Ranks[1].Ranks = "3-2,0" },
 		"order":     func(e *Evidence) { e.Ranks[1].Ranks = "2-3,0" },

@@ -9,7 +9,7 @@ import (
 // Text is the state in words.
 func (s RankState) Text() string { return strings.ReplaceAll(string(s), "_", " ") }
 
-// Where says in which launch of what the case did not end.
+// Where is the launch, and of what, that did not end.
 func (e *Evidence) Where() string {
 	launch, ok := e.stuck()
 	switch what := phases[e.During]; {
@@ -22,7 +22,7 @@ func (e *Evidence) Where() string {
 	}
 }
 
-// Ranks taken together, and the ways in which they are missing.
+// count returns the number of ranks, and how many of them are missing.
 func (e *Evidence) count() (all, missing int) {
 	for _, r := range e.Ranks {
 		all += r.Count
@@ -35,30 +35,30 @@ func (e *Evidence) count() (all, missing int) {
 	return all, missing
 }
 
-// Verdict is what the evidence comes to, and what to do: who is missing, or that
-// nobody is, or that it cannot tell.
+// Verdict states which ranks are missing, that none is, or that this is unknown, and
+// what to check.
 func (e *Evidence) Verdict() string {
 	_, missing := e.count()
 	_, marked := e.stuck()
-	gone := slices.ContainsFunc(e.Ranks, func(r RankEvidence) bool { return r.State == LostContact || r.State == RankFailed })
-	nobody := !slices.ContainsFunc(e.Ranks, func(r RankEvidence) bool { return r.State != NotStarted })
+	failed := slices.ContainsFunc(e.Ranks, func(r RankEvidence) bool { return r.State == LostContact || r.State == RankFailed })
+	notStarted := !slices.ContainsFunc(e.Ranks, func(r RankEvidence) bool { return r.State != NotStarted })
 	switch {
-	case nobody:
-		return "no rank has come to it, so nobody is named: look at what comes before, as connecting, and whether every process can reach the others"
-	case gone:
-		return "the others wait for those that failed or are lost: look at their processes, GPUs and hosts"
+	case notStarted:
+		return "no rank has started it, so no rank is named: check what precedes it, such as connecting, and whether every process can reach the others"
+	case failed:
+		return "the other ranks wait for those that failed or are lost: check their processes, GPUs and hosts"
 	case missing > 0:
-		return "the others wait for those that have not started: look at their GPUs, processes and hosts"
+		return "the other ranks wait for those that have not started: check their GPUs, processes and hosts"
 	case marked:
-		return "all ranks have started: nobody is missing; look at the links and rails between them"
+		return "all ranks have started, none is missing: check the links and rails between them"
 	}
-	return fmt.Sprintf("who has started is not known: the launches of a burst carry no marks, those of its warm-up do (-w, up to %d)", MaxMarks)
+	return fmt.Sprintf("it is unknown which ranks have started: a timed burst has no marks; its warm-up has (-w, up to %d)", MaxMarks)
 }
 
 // MaxMarks is the largest number of launches in a batch that carry marks.
 const MaxMarks = 64
 
-// Text is the evidence in a sentence: where, who is how far, what it comes to.
+// Text is the evidence as a sentence: the launch, the state of each rank, the verdict.
 func (e *Evidence) Text() string {
 	all, _ := e.count()
 	var parts []string

@@ -39,7 +39,7 @@ func full() *Record {
 	hung.Warnings = []Warning{}
 	hung.Key, hung.Status, hung.Reason = "hung", Failed, "not finished at the deadline"
 	hung.Evidence = &Evidence{During: DuringWarmUp, Deadline: new(180.0), Iterations: 5}
-	hung.Evidence.SetRanks([]RankProgress{{Enqueued: 5, Begun: 4, Ended: 3, Error: "remote process exited"}, {Enqueued: 5, Begun: 3, Ended: 3}})
+	hung.Evidence.SetRanks([]RankProgress{{Enqueued: 5, Started: 4, Ended: 3, Error: "remote process exited"}, {Enqueued: 5, Started: 3, Ended: 3}})
 	return &Record{
 		Schema: Schema, Tool: Tool{"zbench", "0.1.0"}, Created: time.Date(2026, 11, 20, 9, 8, 7, 0, time.UTC),
 		Source: Source{

@@ -101,9 +101,9 @@ func TestDecodeErrorsSayWhatIsWrong(t *testing.T) {
 		"negative size": {strings.Replace(good, `"bytes": 1048576`, `"bytes": -1`, 1), "a negative size", nil},
 		"negative rank": {strings.Replace(good, `"ranks": 16,`+"\n"+`      "nodes"`, `"ranks": -16,`+"\n"+`      "nodes"`, 1), "a negative world", nil},
 		"negative rate": {strings.Replace(good, `"algbw": `, `"algbw": -`, 1), "algbw is negative", nil},
-		"no samples":    {strings.Replace(good, `"n": 120`, `"n": 0`, 1), "burst: no summary of times", nil},
-		"disorder":      {strings.Replace(good, `"n": 1,`+"\n"+`          "n_eff": null,`+"\n"+`          "median": `, `"n": 1, "n_eff": null, "median": 9`, 1), "isolated: no summary", nil},
-		"below least":   {strings.Replace(good, `"median": `, `"median": 1e-9, "x": `, 1), "burst: no summary", nil},
+		"no samples":    {strings.Replace(good, `"n": 120`, `"n": 0`, 1), "burst: invalid summary of times", nil},
+		"disorder":      {strings.Replace(good, `"n": 1,`+"\n"+`          "n_eff": null,`+"\n"+`          "median": `, `"n": 1, "n_eff": null, "median": 9`, 1), "isolated: invalid summary", nil},
+		"below least":   {strings.Replace(good, `"median": `, `"median": 1e-9, "x": `, 1), "burst: invalid summary", nil},
 		"bad date":      {strings.Replace(good, "2026-11-20T", "20 Nov ", 1), "parsing time", nil},
 		"year":          {`{"schema":"zbench.results/2","created":"9999-12-31T23:59:59-23:00"}`, "created: year 10000", nil},
 	} {

@@ -19,7 +19,7 @@ const JournalSchema = "zbench.journal/3"
 var JournalSchemaJSON []byte
 
 // Header is the first line of a journal: everything that is known before the
-// first result. The lines after it are Parts and Furthers. Each line ends in a
+// first result. The lines after it are Parts and AddedRounds. Each line ends in a
 // checksum of its own.
 type Header struct {
 	// Version of the format.
@@ -32,14 +32,14 @@ type Header struct {
 	Machine string `json:"machine,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$"`
 }
 
-// Journal is what a sweep has left so far, whether it ended or was killed.
+// Journal is the content of a sweep's journal, complete or interrupted.
 type Journal struct {
 	Header Header
 	Parts  []Part
-	// Further are the cases that were added, in their order.
-	Further []Further
-	// Torn is the number of bytes of a last line that was not written whole.
-	Torn int
+	// Rounds are the cases that were added, in their order.
+	Rounds []AddedRound
+	// Truncated is the number of bytes of a last line that was not written whole.
+	Truncated int
 }
 
 // Line is the header as a line of the journal.
@@ -72,13 +72,13 @@ func (e *LineError) Error() string { return fmt.Sprintf("record: journal: line %
 func (e *LineError) Unwrap() error { return e.Err }
 
 // ReadJournal reads a journal. A last line without its newline was being written
-// when the sweep was killed: it is left out and counted in Torn. Any other damage
+// when the sweep was killed: it is ignored and counted in Truncated. Any other damage
 // is a LineError.
 func ReadJournal(text []byte) (*Journal, error) {
-	lines, torn := jsonfile.CutTruncated(text)
-	j := &Journal{Torn: torn}
+	lines, truncated := jsonfile.CutTruncated(text)
+	j := &Journal{Truncated: truncated}
 	if len(lines) == 0 {
-		return nil, &LineError{1, fmt.Errorf("%w: the sweep was killed before it began, and the file holds nothing", ErrNotRecord)}
+		return nil, &LineError{1, fmt.Errorf("%w: the file is empty: the sweep was killed before it started", ErrNotRecord)}
 	}
 	if err := j.readHeader(lines[0]); err != nil {
 		return nil, &LineError{1, err}
@@ -117,7 +117,7 @@ func (j *Journal) readHeader(line []byte) error {
 	case h.Record.Schema != Schema:
 		return fmt.Errorf("%w: the file has %q, this zbench reads %q", ErrVersion, h.Record.Schema, Schema)
 	case h.Record.Spec == nil || h.Record.Spec.Sweep == nil && h.Record.Spec.Kernels == nil:
-		return errors.New("a record of no sweep")
+		return errors.New("the record has no spec")
 	}
 	if err := checkPlanned(h.Record.Results, h.Record.Kernels); err != nil {
 		return err
@@ -128,34 +128,34 @@ func (j *Journal) readHeader(line []byte) error {
 	return h.Record.check()
 }
 
-// checkPlanned refuses cases that are there twice or have a result already.
+// checkPlanned refuses cases that are planned twice or already have a result.
 func checkPlanned(cases []Result, kernels []Kernel) error {
 	seen := map[string]bool{}
 	for _, k := range kernels {
 		switch {
 		case seen[k.Key]:
-			return fmt.Errorf("the case %s is there twice", k.Key)
+			return fmt.Errorf("the case %s is planned twice", k.Key)
 		case k.Status != Skipped && k.Status != Interrupted || k.Timing != nil || k.Metrics != (Metrics{}):
-			return fmt.Errorf("the case %s has a result before it was run", k.Key)
+			return fmt.Errorf("the planned case %s already has a result", k.Key)
 		}
 		seen[k.Key] = true
 	}
 	for _, r := range cases {
 		switch {
 		case seen[r.Key]:
-			return fmt.Errorf("the case %s is there twice", r.Key)
+			return fmt.Errorf("the case %s is planned twice", r.Key)
 		case r.Status != Skipped && r.Status != Interrupted || r.Burst != nil || r.Isolated != nil || r.AlgBW != nil || r.BusBW != nil:
-			return fmt.Errorf("the case %s has a result before it was run", r.Key)
+			return fmt.Errorf("the planned case %s already has a result", r.Key)
 		}
 		seen[r.Key] = true
 	}
 	return nil
 }
 
-// planned is a case with what there is of it.
+// planned is a case with its finished passes.
 type planned struct {
 	Result
-	// kernel tells that it is one of the record's kernels, of which only the key and
+	// kernel is true if it is one of the record's kernels, of which only the key and
 	// the status stand in Result; untimed, that kernels are checked alone.
 	kernel, untimed bool
 	parts           []Part
@@ -179,7 +179,7 @@ func (j *Journal) plannedKernel(k Kernel) *planned {
 	return &planned{Result: Result{Key: k.Key, Status: k.Status}, kernel: true, untimed: j.Header.Record.Emulated()}
 }
 
-// Record assembles the record as far as the sweep went. A torn last line is a
+// Record assembles the record as far as the sweep went. A truncated last line is a
 // warning of it.
 func (j *Journal) Record() *Record {
 	rec := j.Header.Record
@@ -196,10 +196,10 @@ func (j *Journal) Record() *Record {
 		rec.conclude()
 	}
 	rec.Added = j.added()
-	if j.Torn > 0 {
+	if j.Truncated > 0 {
 		rec.Warnings = append(slices.Clip(rec.Warnings), Warning{
-			Code: "torn", Message: fmt.Sprintf("the last line of the journal was cut off while it was written (%d bytes): its pass is left out", j.Torn),
-			Hint: "--resume takes it again",
+			Code: "truncated", Message: fmt.Sprintf("the last line of the journal is incomplete (%d bytes): its pass is ignored", j.Truncated),
+			Hint: "--resume measures it again",
 		})
 	}
 	return &rec

@@ -8,22 +8,22 @@ import (
 	"zbench/bench/collective"
 )
 
-// check refuses a part that no sweep over these cases leaves.
+// check refuses a part that does not fit the planned cases.
 func (p *Part) check(cases map[string]*planned) error {
 	c := cases[p.Key]
 	switch {
 	case c == nil:
 		return fmt.Errorf("the case %q is not planned", p.Key)
 	case !slices.Contains([]Status{OK, Failed, WrongData}, p.Status):
-		return fmt.Errorf("%s: a pass that ended as %q", p.Key, p.Status)
+		return fmt.Errorf("%s: a pass with status %q", p.Key, p.Status)
 	case Finished(c.Status, c.parts):
 		return fmt.Errorf("%s: a pass after the case was finished", p.Key)
 	case p.Pass != len(c.parts):
-		return fmt.Errorf("%s: pass %d where pass %d comes next", p.Key, p.Pass, len(c.parts))
+		return fmt.Errorf("%s: pass %d instead of pass %d", p.Key, p.Pass, len(c.parts))
 	case !c.kernel && p.Kernel != nil:
 		return fmt.Errorf("%s: pass %d: samples of a kernel", p.Key, p.Pass)
 	case !c.kernel && p.Status == OK && (p.Burst == nil || p.Isolated == nil || len(p.Burst.Mean) == 0):
-		return fmt.Errorf("%s: pass %d ended well without samples", p.Key, p.Pass)
+		return fmt.Errorf("%s: pass %d is ok but has no samples", p.Key, p.Pass)
 	case p.Verified != nil && !slices.Contains([]string{VerifiedOK, VerifiedWrong, NotVerified}, p.Verified.State):
 		return fmt.Errorf("%s: pass %d: verified as %q", p.Key, p.Pass, p.Verified.State)
 	case p.Status == WrongData && !p.Verified.wrong():
@@ -48,7 +48,7 @@ func (p *Part) check(cases map[string]*planned) error {
 	return nil
 }
 
-// wrong tells whether elements are wrong, or a check has found more than its bar.
+// wrong reports whether elements are wrong, or a check has found more than its bar.
 func (v *Verified) wrong() bool {
 	return v != nil && (v.Wrong != nil && *v.Wrong > 0 || slices.ContainsFunc(v.Checks, func(c Check) bool { return !c.OK() }))
 }
@@ -74,11 +74,11 @@ func (b *IsolatedSamples) check(ranks int) error {
 	case b.Discarded < 0 || b.Discarded > maxCount:
 		return fmt.Errorf("%d launches discarded", b.Discarded)
 	case b.Repeated < 0 || b.Repeated > maxCount:
-		return fmt.Errorf("%d batches taken again", b.Repeated)
-	case b.Unheld < 0 || b.Unheld > len(b.Max)+b.Discarded:
-		return fmt.Errorf("%d launches not held back, of %d", b.Unheld, len(b.Max)+b.Discarded)
+		return fmt.Errorf("%d batches repeated", b.Repeated)
+	case b.StartedEarly < 0 || b.StartedEarly > len(b.Max)+b.Discarded:
+		return fmt.Errorf("%d launches started early, of %d", b.StartedEarly, len(b.Max)+b.Discarded)
 	case ranks < 1 || ranks > maxCount || len(b.Ranks)%(4*ranks) != 0:
-		return fmt.Errorf("%d bytes are no intervals of %d ranks", len(b.Ranks), ranks)
+		return fmt.Errorf("%d bytes are not a whole number of intervals of %d ranks", len(b.Ranks), ranks)
 	}
 	left := len(b.Max)
 	for _, l := range b.Late {
@@ -106,7 +106,7 @@ const (
 	maxSeconds = 1e9
 )
 
-// seconds refuses what is no length of time.
+// seconds refuses a value that is not a duration.
 func seconds(series ...[]float64) error {
 	for _, list := range series {
 		for i, s := range list {

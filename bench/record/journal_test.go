@@ -19,7 +19,7 @@ func TestJournalRoundTrip(t *testing.T) {
 	j, err := ReadJournal(journalOf(t, begun(), parts()...))
 	require.NoError(t, err)
 	require.Equal(t, parts(), j.Parts)
-	require.Zero(t, j.Torn)
+	require.Zero(t, j.Truncated)
 	require.Zero(t, j.Left())
 	rec := j.Record()
 	require.Equal(t, full().Warnings, rec.Warnings)
@@ -83,16 +83,16 @@ func TestTruncatedAnywhere(t *testing.T) {
 		lines := bytes.Count(text[:n], []byte("\n")) - 1
 		want, err := ReadJournal(whole[lines])
 		require.NoError(t, err)
-		require.Equal(t, n-len(whole[lines]), j.Torn)
+		require.Equal(t, n-len(whole[lines]), j.Truncated)
 		got, expected := j.Record(), want.Record()
 		require.Equal(t, expected.Results, got.Results)
-		torn := slices.ContainsFunc(got.Warnings, func(w Warning) bool { return w.Code == "torn" })
-		require.Equal(t, j.Torn > 0, torn)
+		truncated := slices.ContainsFunc(got.Warnings, func(w Warning) bool { return w.Code == "truncated" })
+		require.Equal(t, j.Truncated > 0, truncated)
 	}
 }
 
 // Every bit of a journal that is turned is noticed: the line is named, or the last
-// one counts as torn, which the record says.
+// one counts as truncated, which the record says.
 func TestEveryBitOfAJournal(t *testing.T) {
 	good := journalOf(t, begun(), taken("a", 0), Part{Key: "b", Status: Failed, Reason: "link down"})
 	for bit := range 8 * len(good) {
@@ -101,7 +101,7 @@ func TestEveryBitOfAJournal(t *testing.T) {
 		j, err := ReadJournal(bad)
 		if bit/8 == len(good)-1 {
 			require.NoError(t, err)
-			require.Positive(t, j.Torn)
+			require.Positive(t, j.Truncated)
 			require.Equal(t, []Part{taken("a", 0)}, j.Parts)
 			continue
 		}
@@ -116,20 +116,20 @@ func TestDamagedJournalsSayWhere(t *testing.T) {
 	two := taken("a", 0)
 	two.Isolated.Late = []LateCount{{2, 1}}
 	for name, x := range map[string]struct{ text, says string }{
-		"empty":            {"", "line 1: not a zbench record: the sweep was killed before it began"},
+		"empty":            {"", "line 1: not a zbench record: the file is empty: the sweep was killed before it started"},
 		"another file":     {"{}\n", `line 1: unknown version of the record format: the file has ""`},
 		"newer record":     {strings.Replace(good, "zbench.results/2", "zbench.results/3", 1), "zbench.results/3"},
 		"no sweep":         {strings.Replace(good, `"sweep":{`, `"sweep":null,"x":{`, 1), "line 1: json: unknown field \"x\""},
-		"a case twice":     {strings.Replace(good, `"key":"b"`, `"key":"a"`, 1), "line 1: the case a is there twice"},
-		"a result before":  {strings.Replace(good, `"algbw":null`, `"algbw":1`, 1), "line 1: the case a has a result"},
+		"a case twice":     {strings.Replace(good, `"key":"b"`, `"key":"a"`, 1), "line 1: the case a is planned twice"},
+		"a result before":  {strings.Replace(good, `"algbw":null`, `"algbw":1`, 1), "line 1: the planned case a already has a result"},
 		"a line cut":       {strings.Replace(good, `"pass":0,`, "\n", 1), "line 2: the line is damaged"},
 		"an empty line":    {strings.Replace(good, "\n", "\n\n", 1), "line 2: the line is damaged"},
 		"zeros":            {strings.Replace(good, `{"key":"b","pass":0`, "\x00\x00", 1), "line 3: the line is damaged"},
 		"unknown case":     {strings.Replace(good, `{"key":"b","pass":0`, `{"key":"c","pass":0`, 1), `line 3: the case "c" is not planned`},
 		"skipped case":     {strings.Replace(good, `{"key":"b","pass":0`, `{"key":"s","pass":0`, 1), "line 3: s: a pass after the case was finished"},
-		"a pass twice":     {strings.Replace(good, `{"key":"b","pass":1`, `{"key":"b","pass":0`, 1), "line 4: b: pass 0 where pass 1 comes next"},
-		"a pass missing":   {strings.Replace(good, `{"key":"b","pass":0`, `{"key":"b","pass":1`, 1), "line 3: b: pass 1 where pass 0 comes next"},
-		"interrupted":      {strings.Replace(good, `"status":"ok"`, `"status":"interrupted"`, 1), `line 2: a: a pass that ended as "interrupted"`},
+		"a pass twice":     {strings.Replace(good, `{"key":"b","pass":1`, `{"key":"b","pass":0`, 1), "line 4: b: pass 0 instead of pass 1"},
+		"a pass missing":   {strings.Replace(good, `{"key":"b","pass":0`, `{"key":"b","pass":1`, 1), "line 3: b: pass 1 instead of pass 0"},
+		"interrupted":      {strings.Replace(good, `"status":"ok"`, `"status":"interrupted"`, 1), `line 2: a: a pass with status "interrupted"`},
 		"no reason":        {strings.Replace(good, `"pass":0,"status":"ok"`, `"pass":0,"status":"failed"`, 1), "without a reason"},
 		"no samples":       {strings.Replace(good, `"burst":{`, `"bursts":{`, 1), "line 2: json: unknown field \"bursts\""},
 		"simulated turned": {strings.Replace(good, `"simulated"`, `"simulatet"`, 1), "line 1: json: unknown field \"simulatet\""},
@@ -149,7 +149,7 @@ func TestDamagedJournalsSayWhere(t *testing.T) {
 		"no launches":      {strings.Replace(good, `{"iterations":20`, `{"iterations":0`, 1), "bursts of 0 launches"},
 		"a rank too many":  {string(journalOf(t, begun(), two)), "rank 2 of 2 late"},
 		"late too often":   {strings.Replace(good, `"count":4`, `"count":7`, 1), "late 7 times"},
-		"half a launch":    {strings.Replace(good, `"ranks":"`, `"ranks":"AAAA`, 1), "are no intervals of 2 ranks"},
+		"half a launch":    {strings.Replace(good, `"ranks":"`, `"ranks":"AAAA`, 1), "are not a whole number of intervals of 2 ranks"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.NotEqual(t, good, x.text)
@@ -234,7 +234,7 @@ func FuzzJournal(f *testing.F) {
 		require.NoError(t, err)
 		again, err := ReadJournal(lines)
 		require.NoError(t, err)
-		again.Torn = j.Torn
+		again.Truncated = j.Truncated
 		require.Equal(t, encoded(t, rec), encoded(t, again.Record()))
 		require.NoError(t, WriteSamples(&bytes.Buffer{}, &bytes.Buffer{}, rec.Results, j.Parts))
 	})

@@ -9,8 +9,8 @@ const (
 	HostMemory = "host memory"
 	// Checked is a device whose kernels are emulated: results, no times.
 	Checked = "results checked, not timed"
-	// OnLoopback is the loopback under a vendor's names: a launch takes what its
-	// clock says, whatever it moves.
+	// OnLoopback is the loopback under a vendor's names: times are of its virtual clock,
+	// not of the data moved.
 	OnLoopback = "simulated"
 )
 
@@ -55,9 +55,9 @@ type Kernel struct {
 	Dtype string `json:"dtype"`
 	// Role of the row among those of its kernel.
 	Role string `json:"role"`
-	// Library of the vendor's that the kernel is from; absent for zbench's own.
+	// Vendor library of the kernel; absent for zbench's own.
 	Library string `json:"library,omitempty"`
-	// What the kernel works on.
+	// Shape of the kernel's data.
 	Shape Shape `json:"shape"`
 	// How the kernel was launched.
 	Config LaunchConfig `json:"config"`
@@ -78,7 +78,7 @@ type Kernel struct {
 	Executed float64 `json:"executed_flop,omitempty"`
 	// How the row ended.
 	Status Status `json:"status"`
-	// Why the status is not ok.
+	// Reason if the status is not ok.
 	Reason string `json:"reason,omitempty" jsonschema:"minLength=1"`
 	// Whether the results were checked.
 	Verified Verified `json:"verified"`
@@ -86,13 +86,13 @@ type Kernel struct {
 	Timing *KernelTiming `json:"timing"`
 	// What follows from the times.
 	Metrics Metrics `json:"metrics"`
-	// Doubts about this row.
+	// Warnings about this row.
 	Warnings []Warning `json:"warnings"`
 }
 
-// Shape is what a kernel works on. What it does not have is absent.
+// Shape is the shape of a kernel's data. Fields that do not apply are absent.
 type Shape struct {
-	// Name says what the matrices are in the model.
+	// Name of the matrices in the model.
 	Name string `json:"name,omitempty"`
 	// Size of one array of a stream, in bytes.
 	Array int64 `json:"array,omitempty"`
@@ -112,7 +112,7 @@ type LaunchConfig struct {
 	Block int `json:"block,omitempty"`
 	// Vectors of 16 bytes that a thread loads before it stores any.
 	Loads int `json:"loads,omitempty"`
-	// Stores pass the caches by.
+	// Stores bypass the caches.
 	NonTemporal bool `json:"non_temporal,omitempty"`
 	// Grid is exact for a tile a block, resident for as many blocks as the device holds
 	// at once, strided for four tiles a block, a grid apart.
@@ -130,10 +130,10 @@ type KernelTiming struct {
 	Launches int `json:"launches" jsonschema:"minimum=1"`
 	// Seconds per launch, or per round of a sequence.
 	Seconds *stat.Summary `json:"seconds"`
-	// Stop says which rule ended the last pass.
+	// Stop is the rule that ended the last pass.
 	Stop string `json:"stop"`
-	// Seconds that a launch of the same kernel takes over next to no data, one behind the
-	// other as in a sample; absent where that was not measured.
+	// Seconds of a launch of the same kernel over almost no data, back to back as in a
+	// sample; absent if not measured.
 	Launch *float64 `json:"launch,omitempty" jsonschema:"exclusiveMinimum=0"`
 }
 
@@ -175,7 +175,7 @@ func (rec *Record) DeviceOf(k *Kernel) Device {
 	return Device{Index: k.Device}
 }
 
-// Emulated tells that kernels ran thread by thread: their results are checked, and
+// Emulated is true if kernels ran thread by thread: their results are checked, and
 // nothing is timed.
 func (rec *Record) Emulated() bool {
 	return len(rec.World.Devices) > 0 && rec.World.Devices[0].Kind == Checked
@@ -192,7 +192,7 @@ func (rec *Record) Benchmark() string {
 	return rec.Spec.Benchmark
 }
 
-// LaunchBound tells that a launch alone takes half the time or more: then the rate
+// LaunchBound is true if a launch alone takes half the time or more: then the rate
 // is of launches, and neither a cache's nor the memory's.
 func (k *Kernel) LaunchBound() bool {
 	t := k.Timing

@@ -184,7 +184,7 @@ func TestKernelJournalAlone(t *testing.T) {
 	}
 	text := kernelJournal(t, plannedKernels(rows...), done...)
 	best := aKernel("best", Best, 0, 1<<20)
-	more, err := Further{Why: Tuned, Kernels: []Kernel{best}}.Line()
+	more, err := AddedRound{Reason: Tuned, Kernels: []Kernel{best}}.Line()
 	require.NoError(t, err)
 	line, err := kernelPart(best.Key, 0, 1).Line()
 	require.NoError(t, err)
@@ -202,7 +202,7 @@ func TestKernelJournalAlone(t *testing.T) {
 	require.Len(t, rec.Warnings, 2)
 	require.Contains(t, rec.Warnings[0].Message, "GPU 2 gives")
 	require.Contains(t, rec.Warnings[0].Message, "in a, ")
-	require.Equal(t, "torn", rec.Warnings[1].Code)
+	require.Equal(t, "truncated", rec.Warnings[1].Code)
 
 	again, err := Decode(strings.NewReader(encoded(t, rec)))
 	require.NoError(t, err)
@@ -217,15 +217,15 @@ func TestDecodeRefusesKernels(t *testing.T) {
 	good := encoded(t, kernels())
 	for name, one := range map[string][3]string{
 		"negative size":  {`"array": 4096`, `"array": -1`, "kernels[0] (k@1): a negative size"},
-		"no matrix":      {`"rows": 2`, `"rows": 0`, "no batch of matrices: 4 of 8, 0 x 3"},
+		"no matrix":      {`"rows": 2`, `"rows": 0`, "invalid batch of matrices: 4 of 8, 0 x 3"},
 		"no status":      {`"status": "wrong_data"`, `"status": ""`, `status ""`},
 		"no times":       {`"seconds": {`, `"seconds": null, "x": {`, "a timing without times"},
-		"no timing":      {`"timing": {`, `"timing": null, "x": {`, "metrics without times"},
+		"no timing":      {`"timing": {`, `"timing": null, "x": {`, "metrics without a timing"},
 		"a rate of 0":    {`"rate": `, `"rate": 0, "x": `, "a rate or ratio of 0"},
 		"negative ratio": {`"times_vendor": 1.1`, `"times_vendor": -1`, "a rate or ratio of -1"},
-		"takes no time":  {`"median": `, `"median": -`, "no summary of times"},
+		"takes no time":  {`"median": `, `"median": -`, "invalid summary of times"},
 		"no launches":    {`"launches": 3`, `"launches": 0`, "batches of 0 launches"},
-		"asked for none": {`"kernels": {`, `"other": {`, "of no run that asked for them"},
+		"asked for none": {`"kernels": {`, `"other": {`, "without a spec of kernels"},
 		"a simulation":   {`"kind": "measured"`, `"kind": "emulated"`, `"simulated" is false`},
 	} {
 		bad := strings.Replace(good, one[0], one[1], 1)
@@ -240,15 +240,15 @@ func TestKernelPartsAreChecked(t *testing.T) {
 	row := aKernel("a", Fused, 0, 1<<20)
 	rec := plannedKernels(row)
 	for want, change := range map[string]func(*Part){
-		"samples of collectives":    func(p *Part) { p.Burst = &BurstSamples{} },
-		"samples: false":            func(p *Part) { p.Kernel = nil },
-		"without times":             func(p *Part) { p.Kernel.Seconds = nil },
-		"batches of 0":              func(p *Part) { p.Kernel.Launches = 0 },
-		"sample 0 is -1 s":          func(p *Part) { p.Kernel.Seconds[0] = -1 },
-		"a launch of -1 s":          func(p *Part) { p.Kernel.Launch = new(-1.0) },
-		"but no element is wrong":   func(p *Part) { p.Status, p.Reason = WrongData, "r" },
-		"the case \"b@0\" is not":   func(p *Part) { p.Key = "b@0" },
-		"pass 1 where pass 0 comes": func(p *Part) { p.Pass = 1 },
+		"samples of collectives":   func(p *Part) { p.Burst = &BurstSamples{} },
+		"samples: false":           func(p *Part) { p.Kernel = nil },
+		"without times":            func(p *Part) { p.Kernel.Seconds = nil },
+		"batches of 0":             func(p *Part) { p.Kernel.Launches = 0 },
+		"sample 0 is -1 s":         func(p *Part) { p.Kernel.Seconds[0] = -1 },
+		"a launch of -1 s":         func(p *Part) { p.Kernel.Launch = new(-1.0) },
+		"but no element is wrong":  func(p *Part) { p.Status, p.Reason = WrongData, "r" },
+		"the case \"b@0\" is not":  func(p *Part) { p.Key = "b@0" },
+		"pass 1 instead of pass 0": func(p *Part) { p.Pass = 1 },
 	} {
 		p := kernelPart(row.Key, 0, 1e-3)
 		change(&p)
@@ -260,7 +260,7 @@ func TestKernelPartsAreChecked(t *testing.T) {
 	emulated.World.Devices = []Device{{Kind: Checked}}
 	emulated.Source.Kind, emulated.Simulated = Emulated, true
 	_, err := ReadJournal(kernelJournal(t, emulated, kernelPart(row.Key, 0, 1e-3)))
-	require.ErrorContains(t, err, "samples: true, of kernels that are only checked: true")
+	require.ErrorContains(t, err, "samples: true, but kernels that are only checked: true")
 	checked := kernelPart(row.Key, 0, 1e-3)
 	checked.Kernel = nil
 	j, err := ReadJournal(kernelJournal(t, emulated, checked))
@@ -270,14 +270,14 @@ func TestKernelPartsAreChecked(t *testing.T) {
 	had := rec
 	had.Kernels = []Kernel{timedKernel("a", Fused, 0, 1, 1)}
 	_, err = ReadJournal(kernelJournal(t, had))
-	require.ErrorContains(t, err, "has a result before it was run")
+	require.ErrorContains(t, err, "already has a result")
 	had.Kernels = []Kernel{row, row}
 	_, err = ReadJournal(kernelJournal(t, had))
-	require.ErrorContains(t, err, "is there twice")
+	require.ErrorContains(t, err, "is planned twice")
 }
 
 // Every bit of a journal of kernels that is turned is noticed: the line is named, or
-// the last one counts as torn, which a warning says.
+// the last one counts as truncated, which a warning says.
 func TestEveryBitOfAKernelJournal(t *testing.T) {
 	rec := plannedKernels(aKernel("a", Fused, 0, 1<<20))
 	good := kernelJournal(t, rec, kernelPart("a@0", 0, 1e-3))
@@ -289,7 +289,7 @@ func TestEveryBitOfAKernelJournal(t *testing.T) {
 			continue
 		}
 		require.Equal(t, len(good)-1, bit/8, "a bit of %q", bad[max(0, bit/8-20):bit/8+1])
-		require.Positive(t, got.Torn)
+		require.Positive(t, got.Truncated)
 		require.Empty(t, got.Parts)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"zbench/bench/stat"
 )
 
-// check refuses what no run can have left, so that nothing else has to.
+// check refuses an invalid row, so that later code can rely on it.
 func (k *Kernel) check() error {
 	s := k.Shape
 	switch {
@@ -18,11 +18,11 @@ func (k *Kernel) check() error {
 	case k.Moved < 0 || k.WorkingSet < 0 || s.Array < 0 || s.Rows < 0 || s.Cols < 0 || s.Batch < 0 || s.Measured < 0 || k.Verified.Elements < 0:
 		return errors.New("a negative size")
 	case s.Batch > 0 && (s.Rows < 1 || s.Cols < 1) || s.Measured > s.Batch:
-		return fmt.Errorf("no batch of matrices: %d of %d, %d x %d", s.Measured, s.Batch, s.Rows, s.Cols)
+		return fmt.Errorf("invalid batch of matrices: %d of %d, %d x %d", s.Measured, s.Batch, s.Rows, s.Cols)
 	case !finite(k.Effective) || !finite(k.Executed):
 		return fmt.Errorf("%g and %g operations", k.Effective, k.Executed)
 	case k.Timing == nil && k.Metrics != (Metrics{}):
-		return errors.New("metrics without times")
+		return errors.New("metrics without a timing")
 	}
 	for _, v := range k.Metrics.all() {
 		if v != nil && !(*v > 0 && finite(*v)) {
@@ -53,21 +53,21 @@ func (t *KernelTiming) check() error {
 	return checkSummary(t.Seconds)
 }
 
-// checkSummary refuses what is no summary of times.
+// checkSummary refuses an invalid summary of times.
 func checkSummary(s *stat.Summary) error {
 	if s != nil && (s.N < 1 || s.Min < 0 || s.Median < s.Min || s.Max < s.Median) {
-		return fmt.Errorf("no summary of times: n %d, min %g, median %g, max %g", s.N, s.Min, s.Median, s.Max)
+		return fmt.Errorf("invalid summary of times: n %d, min %g, median %g, max %g", s.N, s.Min, s.Median, s.Max)
 	}
 	return nil
 }
 
-// checkKernel refuses a part that no run of kernels leaves.
+// checkKernel refuses a part that does not fit a run of kernels.
 func (p *Part) checkKernel(c *planned) error {
 	switch {
 	case p.Burst != nil || p.Isolated != nil || p.Evidence != nil:
 		return errors.New("samples of collectives for a kernel")
 	case p.Status == OK && p.timed() == c.untimed:
-		return fmt.Errorf("samples: %t, of kernels that are only checked: %t", p.timed(), c.untimed)
+		return fmt.Errorf("samples: %t, but kernels that are only checked: %t", p.timed(), c.untimed)
 	case p.Kernel != nil && len(p.Kernel.Seconds) == 0:
 		return errors.New("a timing without times")
 	}

@@ -69,7 +69,7 @@ func figure(of func(*Kernel) *float64) func(*Record, *Kernel) string {
 	return func(_ *Record, k *Kernel) string { return number(of(k)) }
 }
 
-// timingCell makes a cell of the timing, empty where there is none.
+// timingCell makes a cell of the timing, empty if there is none.
 func timingCell(cell func(*KernelTiming) string) func(*Record, *Kernel) string {
 	return func(_ *Record, k *Kernel) string {
 		if k.Timing == nil {

@@ -15,9 +15,9 @@ type KernelSamples struct {
 	Launches int `json:"launches" jsonschema:"minimum=1"`
 	// Seconds per launch.
 	Seconds []float64 `json:"seconds"`
-	// Stop says which rule ended the pass.
+	// Stop is the rule that ended the pass.
 	Stop string `json:"stop"`
-	// Seconds of a launch over next to no data; absent where that was not measured.
+	// Seconds of a launch over almost no data; absent if not measured.
 	Launch *float64 `json:"launch,omitempty"`
 }
 

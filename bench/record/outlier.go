@@ -26,7 +26,7 @@ func (rec *Record) outliers() []Warning {
 				out = append(out, Warning{
 					Code:    "slow_gpu",
 					Message: fmt.Sprintf("GPU %d gives %s in %s, %.1f %% below the median of %d GPUs", r.Device, unit.Rate(*r.Metrics.Rate), r.Case(), 100*(1-*r.Metrics.Rate/middle), len(all)),
-					Hint:    "look at its clocks, temperature and ECC counters; run it alone with --device",
+					Hint:    "check its clocks, temperature and ECC counters; run it alone with --device",
 				})
 			}
 		}

@@ -12,9 +12,8 @@ import (
 // Passes over the sizes: up, then down, so that drift is not mistaken for size.
 const Passes = 2
 
-// Part is what one pass took of one case: a line of the journal. It holds the
-// samples themselves, so that a sweep that was cut off can go on, and ends with
-// the figures it would have had.
+// Part is one pass of one case: a line of the journal. It holds the samples, so that a
+// resumed sweep ends with the same figures as an uninterrupted one.
 type Part struct {
 	// Key of the case.
 	Key string `json:"key" jsonschema:"minLength=1"`
@@ -22,19 +21,17 @@ type Part struct {
 	Pass int `json:"pass" jsonschema:"maximum=1"`
 	// Status is how the pass ended; anything but ok ends the case.
 	Status Status `json:"status"`
-	// Reason says why the status is not ok.
+	// Reason if the status is not ok.
 	Reason string `json:"reason,omitempty" jsonschema:"minLength=1"`
-	// Evidence is what was known of every rank when the pass did not end; absent where it
-	// did.
+	// Evidence is the progress of every rank when the pass did not end; absent if it ended.
 	Evidence *Evidence `json:"evidence,omitempty"`
-	// Verified tells whether the data were checked; absent where the pass verified
-	// nothing.
+	// Verified is the result of the verification; absent if the pass verified nothing.
 	Verified *Verified `json:"verified,omitempty"`
-	// Launches back to back; absent where the pass did not come to them.
+	// Bursts; absent if the pass ended before them.
 	Burst *BurstSamples `json:"burst,omitempty"`
-	// Launches alone; absent where the pass did not come to them.
+	// Isolated launches; absent if the pass ended before them.
 	Isolated *IsolatedSamples `json:"isolated,omitempty"`
-	// Kernel is a kernel's samples; absent where it is checked and not timed.
+	// Kernel is a kernel's samples; absent if it is checked and not timed.
 	Kernel *KernelSamples `json:"kernel,omitempty"`
 }
 
@@ -51,7 +48,7 @@ type BurstSamples struct {
 	Stop string `json:"stop,omitempty"`
 }
 
-// IsolatedSamples are the launches alone of one pass in the order of time, in
+// IsolatedSamples are the isolated launches of one pass in the order of time, in
 // seconds: the slowest rank, and the slowest less the fastest.
 type IsolatedSamples struct {
 	// Slowest rank, in seconds per launch, in the order of time.
@@ -66,13 +63,13 @@ type IsolatedSamples struct {
 	// Slow counts the launches of each group that took 1.5 times its median or more, in
 	// the same order; absent where no group has any.
 	Slow []int `json:"slow,omitempty"`
-	// Launches left out because an interval was not positive.
+	// Launches discarded because an interval was not positive.
 	Discarded int `json:"discarded,omitempty"`
-	// Batches taken again because the host was still enqueueing when they began; none of
+	// Batches repeated because the host was still enqueueing when they started; none of
 	// their launches is kept.
 	Repeated int `json:"repeated,omitempty"`
-	// Launches that are kept although they began before the host had enqueued the next.
-	Unheld int `json:"unheld,omitempty"`
+	// Launches that are kept although they started before the host had enqueued the next.
+	StartedEarly int `json:"started_early,omitempty"`
 	// Rule that ended the pass.
 	Stop string `json:"stop,omitempty"`
 	// EventFloor is the interval of an empty pair of events, in seconds.
@@ -82,9 +79,9 @@ type IsolatedSamples struct {
 	Ranks []byte `json:"ranks,omitempty" jsonschema:"pattern=^[A-Za-z0-9+/]+=?=?$"`
 }
 
-// Finished tells whether nothing of a case that was planned so is left to run: its
-// last pass is there, a pass ended it, or it was never to be run. A pass that ended
-// well without samples ends it too: its kernels are checked, not timed.
+// Finished reports whether a planned case has no pass left to run: its last pass is done,
+// a pass ended it, or it is skipped. A pass that is ok without samples ends it too: its
+// kernels are checked, not timed.
 func Finished(planned Status, parts []Part) bool {
 	if planned == Skipped || len(parts) == Passes {
 		return true
@@ -94,11 +91,10 @@ func Finished(planned Status, parts []Part) bool {
 
 func (p *Part) timed() bool { return p.Burst != nil || p.Kernel != nil }
 
-// Assemble makes a case's result of what was planned and of the passes that are
-// there, in their order. It is the only place where samples become figures: the
-// live run, a resumed one and a reader of the journal alone all come here. A case
-// that is not finished is interrupted and has the figures of its passes, its rates
-// included: they are shown, and no answer is drawn from them.
+// Assemble makes a case's result of the planned case and its passes, in their order. It is
+// the only place where samples become figures, for a live run, a resumed one and a reader
+// of the journal. A case that is not finished is interrupted and has the figures of its
+// passes, with rates: they are shown, but not used for answers.
 func Assemble(planned Result, parts []Part) Result {
 	r := planned
 	r.Warnings = slices.Clone(planned.Warnings)
@@ -138,10 +134,9 @@ func outcome(planned Status, reason string, parts []Part) (status Status, why st
 // OnePass is the code of the warning of a result that lacks its second pass.
 const OnePass = "one_pass"
 
-// CutShort is the result of a case that the failure of another kept from its end.
-// Without a pass it was not run. A pass is whole in itself, verified and with
-// intervals: of one the case has its headline, and a warning, for whoever goes on
-// may meet the same failure and never have the second.
+// CutShort is the result of a case that the failure of another case interrupted. Without a
+// pass it was not run. One pass is complete, verified and has intervals: it gives
+// the headline, with the warning one_pass.
 func CutShort(planned Result, parts []Part, failed string) Result {
 	r := Assemble(planned, parts)
 	if r.Status != Interrupted {
@@ -155,23 +150,23 @@ func CutShort(planned Result, parts []Part, failed string) Result {
 	return r
 }
 
-// cutShort is how a case with these parts ends when another has failed; warning is
-// nil where nothing was measured.
+// cutShort is the status of a case with these parts when another case has failed; warning
+// is nil if nothing was measured.
 func cutShort(parts []Part, failed string) (status Status, reason string, warning *Warning) {
 	if len(parts) == 0 {
 		return Skipped, "not run: " + failed + " failed before it", nil
 	}
 	return OK, "", &Warning{
 		Code:    OnePass,
-		Message: fmt.Sprintf("%d of %d passes: %s failed before the next, so a drift would not show", len(parts), Passes, failed),
-		Hint:    "--resume takes what is missing",
+		Message: fmt.Sprintf("%d of %d passes: %s failed before the next pass, so drift is not detected", len(parts), Passes, failed),
+		Hint:    "--resume measures what is missing",
 	}
 }
 
-// conclude gives a case that ended well its headline and its doubts.
+// conclude sets the headline and the warnings of a case that is ok.
 func (s *samples) conclude(r *Result) {
 	r.headline()
-	r.Warnings = append(r.Warnings, s.doubts(r)...)
+	r.Warnings = append(r.Warnings, s.warnings(r)...)
 }
 
 // headline gives a case its rates. A part of a collective that this zbench does not
@@ -182,16 +177,16 @@ func (r *Result) headline() {
 	}
 }
 
-// samples are a case's parts put together.
+// samples are the samples of a case's parts.
 type samples struct {
-	// means and maxes are of bursts, alone and spread of isolated launches.
-	means, maxes, alone, spread series
-	iterations, discarded       int
-	unheld                      int
-	late                        map[int]int
-	groups                      [][]float64 // by pass: each group's median
-	slow                        slowCounts
-	floor                       *float64
+	// means and maxes are of bursts, isolatedSeries and spread of isolated launches.
+	means, maxes, isolatedSeries, spread series
+	iterations, discarded                int
+	startedEarly                         int
+	late                                 map[int]int
+	groups                               [][]float64 // by pass: each group's median
+	slow                                 slowCounts
+	floor                                *float64
 }
 
 // series is one kind of sample over the passes, in the order of time.
@@ -221,10 +216,10 @@ func join(parts []Part) *samples {
 		if b == nil {
 			continue
 		}
-		s.alone.add(b.Max, b.Stop)
+		s.isolatedSeries.add(b.Max, b.Stop)
 		s.spread.add(b.Spread, b.Stop)
 		s.discarded += b.Discarded
-		s.unheld += b.Unheld
+		s.startedEarly += b.StartedEarly
 		s.slow.add(b)
 		if len(b.Groups) > 0 {
 			s.groups = append(s.groups, b.Groups)
@@ -250,12 +245,12 @@ func (s *samples) burst() *Timing {
 }
 
 func (s *samples) isolated() *Timing {
-	if len(s.alone.values) == 0 {
+	if len(s.isolatedSeries.values) == 0 {
 		return nil
 	}
 	t := &Timing{
-		Iterations: 1, Stop: s.alone.stop, Discarded: s.discarded, EventFloor: s.floor,
-		MaxOfRanks: stat.Summarize(s.alone.values), Spread: stat.Summarize(s.spread.values),
+		Iterations: 1, Stop: s.isolatedSeries.stop, Discarded: s.discarded, EventFloor: s.floor,
+		MaxOfRanks: stat.Summarize(s.isolatedSeries.values), Spread: stat.Summarize(s.spread.values),
 	}
 	for _, rank := range slices.Sorted(maps.Keys(s.late)) {
 		t.Late = append(t.Late, LateCount{Rank: rank, Count: s.late[rank]})

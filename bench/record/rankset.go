@@ -41,10 +41,10 @@ func spans(text string) ([]span, error) {
 		}
 		s := span{first, last}
 		if err != nil || s.text("-") != part || last < first || more && last == first || first < 0 || last > maxCount {
-			return nil, fmt.Errorf("%q is no range of ranks", part)
+			return nil, fmt.Errorf("%q is not a range of ranks", part)
 		}
 		if n := len(list); n > 0 && first <= list[n-1].last+1 {
-			return nil, fmt.Errorf("the range %s does not lie beyond the one before it", part)
+			return nil, fmt.Errorf("the range %s does not follow the range before it", part)
 		}
 		list = append(list, s)
 	}
@@ -103,7 +103,7 @@ func (e *Evidence) check() error {
 		return nil
 	}
 	if phases[e.During] == "" || e.Iterations < 0 || e.Iterations > maxCount || len(e.Ranks) == 0 {
-		return fmt.Errorf("evidence during %q, %d launches, of %d kinds of ranks", e.During, e.Iterations, len(e.Ranks))
+		return fmt.Errorf("evidence during %q, %d launches, %d groups of ranks", e.During, e.Iterations, len(e.Ranks))
 	}
 	if d := e.Deadline; d != nil && !(*d >= 0 && *d <= maxSeconds) {
 		return fmt.Errorf("evidence: a deadline of %g s", *d)
@@ -119,7 +119,7 @@ func (e *Evidence) check() error {
 	slices.SortFunc(all, func(a, b span) int { return a.first - b.first })
 	for i := 1; i < len(all); i++ {
 		if all[i].first <= all[i-1].last {
-			return fmt.Errorf("evidence: rank %d is there twice", all[i].first)
+			return fmt.Errorf("evidence: rank %d is listed twice", all[i].first)
 		}
 	}
 	return nil
@@ -138,9 +138,9 @@ func (r RankEvidence) check(iterations int) error {
 	case !slices.Contains(rankStates, r.State):
 		return fmt.Errorf("state %q: valid are %q", r.State, rankStates)
 	case count != r.Count:
-		return fmt.Errorf("ranks %s are %d, not %d", r.Ranks, count, r.Count)
+		return fmt.Errorf("ranks %s: count is %d, not %d", r.Ranks, count, r.Count)
 	}
-	for _, n := range []*int{&r.Enqueued, r.Begun, r.Ended} {
+	for _, n := range []*int{&r.Enqueued, r.Started, r.Ended} {
 		if n != nil && (*n < 0 || *n > iterations) {
 			return fmt.Errorf("ranks %s: %d of %d launches", r.Ranks, *n, iterations)
 		}

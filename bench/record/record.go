@@ -29,7 +29,7 @@ type Record struct {
 	// Simulated is true when a model or an emulation, not hardware, is behind the
 	// results.
 	Simulated bool `json:"simulated"`
-	// Source tells who timed the results.
+	// Source is the origin of the times.
 	Source Source `json:"source"`
 	// The set of ranks. A zero means not known.
 	World World `json:"world"`
@@ -38,19 +38,18 @@ type Record struct {
 	Fabric *Fabric `json:"fabric"`
 	// Spec is the request; null for an import.
 	Spec *spec.Spec `json:"spec"`
-	// Added are the cases that were added after the others were done, for the sake of
-	// the bucket size or of a tuning.
+	// Added are the rounds of cases that were added after the planned ones, for the bucket
+	// size or for a tuning.
 	Added []Added `json:"added,omitempty"`
 	// One entry per case of collectives; every planned case has one.
 	Results []Result `json:"results"`
 	// Kernels are the rows of hbm or of a kernel, one per case and device; a record has
 	// these or results.
 	Kernels []Kernel `json:"kernels,omitempty"`
-	// SequenceSeconds is what the sequences of all shapes take on one device, each for
-	// the whole of its batch, in seconds: Newton–Schulz of all matrices. Absent before all
-	// are timed.
+	// SequenceSeconds is the time of the sequences of all shapes on one device, each for its
+	// whole batch, in seconds: Newton–Schulz of all matrices. Absent until all are timed.
 	SequenceSeconds *float64 `json:"sequence_seconds,omitempty"`
-	// Doubts about the record as a whole.
+	// Warnings about the record as a whole.
 	Warnings []Warning `json:"warnings"`
 }
 
@@ -71,11 +70,11 @@ const (
 	Emulated = "emulated"
 )
 
-// Source tells who timed the results.
+// Source is the origin of the times.
 type Source struct {
-	// Kind tells whether hardware was timed (measured), a model decided the times
-	// (simulated), kernels ran thread by thread and were not timed (emulated), or another
-	// tool's file was read (imported).
+	// Kind is measured (hardware was timed), simulated (the times are a model's), emulated
+	// (kernels ran thread by thread and were not timed) or imported (from another tool's
+	// file).
 	Kind string `json:"kind"`
 	// Backend is the provider of the collectives (loopback, rocm, cuda); absent for an
 	// import.
@@ -83,12 +82,12 @@ type Source struct {
 	// Clock is what time meant: virtual or monotonic, none where nothing was timed;
 	// absent for an import.
 	Clock string `json:"clock,omitempty"`
-	// Driver is the GPUs' kernel driver with its version, where it tells.
+	// Driver is the GPUs' kernel driver with its version, if known.
 	Driver string `json:"driver,omitempty"`
 	// Libraries are those that were loaded, or that the log names.
 	Libraries []Library `json:"libraries,omitempty"`
-	// Vendor says which library the vendor's products are from, or why there are none;
-	// absent where none are asked for.
+	// Vendor is the library of the vendor's products, or the reason why there are none;
+	// absent if none were requested.
 	Vendor string `json:"vendor,omitempty"`
 	// The files that were read; absent unless kind is imported.
 	Imports []Import `json:"imports,omitempty"`
@@ -110,15 +109,15 @@ type Import struct {
 	File string `json:"file"`
 	// SHA-256 of its bytes, in hexadecimal.
 	SHA256 string `json:"sha256" jsonschema:"pattern=^[0-9a-f]{64}$"`
-	// Program that wrote it, as far as it says.
+	// Program that wrote it, if known.
 	Tool string `json:"tool"`
-	// That program's version, as far as it says.
+	// That program's version, if known.
 	Version string `json:"version,omitempty"`
 	// Number of lines in the file.
 	Lines int `json:"lines"`
 	// Rows is the number of table rows that became results or repeats of one.
 	Rows int `json:"rows"`
-	// Skipped lists what was not taken, by reason.
+	// Skipped lists the rows that were not read, by reason.
 	Skipped []Skip `json:"skipped"`
 	// Truncated is true when the file ends before its footer.
 	Truncated bool `json:"truncated"`
@@ -126,9 +125,9 @@ type Import struct {
 	ReportedAverage *float64 `json:"reported_average_busbw,omitempty"`
 }
 
-// Skip is a group of rows that were not taken, for one reason.
+// Skip is a group of rows that were not read, for one reason.
 type Skip struct {
-	// Why they were not taken.
+	// Reason why they were not read.
 	Reason string `json:"reason"`
 	// Number of such rows.
 	Count int `json:"count" jsonschema:"minimum=1"`
@@ -145,15 +144,15 @@ type World struct {
 	GPU string `json:"gpu,omitempty"`
 	// Names of the nodes.
 	Hosts []string `json:"hosts,omitempty"`
-	// Devices are the GPUs that were measured on.
+	// Devices are the measured GPUs.
 	Devices []Device `json:"devices,omitempty"`
 }
 
-// Device is one GPU, as its driver and the table of published peaks tell.
+// Device is one GPU, from its driver and the table of published peaks.
 type Device struct {
-	// The runtime's number of it.
+	// Index of the GPU in the runtime.
 	Index int `json:"index"`
-	// Name as the driver gives it.
+	// Name from the driver.
 	Name string `json:"name"`
 	// PCI address, domain:bus:device.function.
 	PCI string `json:"pci,omitempty"`
@@ -179,10 +178,10 @@ type Fabric struct {
 	Title string `json:"title"`
 	// Roofs are the bus bandwidths no result can exceed, or that others measured.
 	Roofs []Roof `json:"roofs"`
-	// Extrapolated lists, in words, which parts of the model were never measured.
+	// Extrapolated describes the parts of the model without measurements.
 	Extrapolated []string `json:"extrapolated"`
-	// Bracket says what the ends of the model's bracket assume; absent where the model of
-	// this number of nodes has none.
+	// Bracket describes the assumptions at the ends of the model's bracket; absent if the
+	// model of this number of nodes has none.
 	Bracket *Ends `json:"bracket,omitempty"`
 	// Where the figures come from.
 	Sources []string `json:"sources"`
@@ -194,16 +193,16 @@ type Roof struct {
 	Label string `json:"label"`
 	// BusBW is the bus bandwidth of the line, in bytes per second.
 	BusBW float64 `json:"busbw" jsonschema:"exclusiveMinimum=0"`
-	// Source says where the figure comes from, with its date where known.
+	// Source of the figure, with its date if known.
 	Source string `json:"source"`
 }
 
-// Warning is a doubt attached to what it qualifies, with a remedy.
+// Warning qualifies a record, a result or a row, with a remedy.
 type Warning struct {
-	// Short fixed name of the kind of doubt.
+	// Short stable name of the kind of warning.
 	Code string `json:"code"`
-	// The doubt in words.
+	// The message.
 	Message string `json:"message"`
-	// What to do about it.
+	// The remedy.
 	Hint string `json:"hint,omitempty"`
 }

@@ -7,7 +7,7 @@ import (
 	"zbench/bench/stat"
 )
 
-// Status is how a case ended. Nothing vanishes: every planned case has one.
+// Status is how a case ended. Every planned case has one.
 type Status string
 
 // The ways a case can end.
@@ -46,32 +46,29 @@ type Result struct {
 	// Groups is the number of communicators of this many ranks that ran at once: 1, or all
 	// disjoint groups of all nodes; 0 is not known.
 	Groups int `json:"groups"`
-	// Stride is how far apart the ranks of each of the groups are; absent where they are
-	// neighbours.
+	// Stride is the distance between consecutive ranks of a group; absent for neighbours.
 	Stride int `json:"stride,omitempty" jsonschema:"minimum=2"`
 	// Send and receive buffer overlap as the collective's in-place form has it.
 	InPlace bool `json:"in_place"`
-	// Setup tells apart imported results of the same case that are no repeats: the devices
+	// Setup distinguishes imported results of the same case that are not repeats: the devices
 	// or the settings in which they differ; absent for a case measured in one setup.
 	Setup string `json:"setup,omitempty"`
 	// How the case ended.
 	Status Status `json:"status"`
-	// Reason says why the status is not ok.
+	// Reason if the status is not ok.
 	Reason string `json:"reason,omitempty" jsonschema:"minLength=1"`
-	// Evidence is what was known of every rank when the case did not end; absent where it
-	// did.
+	// Evidence is the progress of every rank when the case did not end; absent if it ended.
 	Evidence *Evidence `json:"evidence,omitempty"`
-	// Whether the data were checked.
+	// Result of the verification.
 	Verified Verified `json:"verified"`
-	// Launches back to back, divided by their number, as rccl-tests times them; null when
-	// not timed so.
+	// Burst time per launch, as rccl-tests measures it; null if not measured.
 	Burst *Timing `json:"burst"`
-	// What one launch costs alone; null when not timed so.
+	// Isolated time of one launch; null if not measured.
 	Isolated *Timing `json:"isolated"`
 	// SlowestGroup names the slowest of several groups; null for one.
 	SlowestGroup *SlowestGroup `json:"slowest_group"`
-	// SlowLaunches counts the isolated launches that took far longer than the median;
-	// absent where none did.
+	// SlowLaunches counts the isolated launches that took at least 1.5 times the median;
+	// absent if there are none.
 	SlowLaunches *SlowLaunches `json:"slow_launches,omitempty"`
 	// Bytes over the headline time, in bytes per second; null when there is no time.
 	AlgBW *float64 `json:"algbw"`
@@ -83,10 +80,10 @@ type Result struct {
 	// Extrapolated is true when the model behind a simulated time has parts that were
 	// never measured: for that number of nodes, of GPUs on a node, or for that collective.
 	Extrapolated bool `json:"extrapolated"`
-	// Bracket is between which times the model puts a launch of an extrapolated case;
-	// absent where the model has no bracket for it.
+	// Bracket is the model's range of the time of an extrapolated case; absent if the model
+	// has no bracket for it.
 	Bracket *Bracket `json:"bracket,omitempty"`
-	// Doubts about this case.
+	// Warnings about this case.
 	Warnings []Warning `json:"warnings"`
 }
 
@@ -97,7 +94,7 @@ const (
 	NotVerified   = "not_verified"
 )
 
-// Verified tells whether the data were checked.
+// Verified is the result of a verification.
 type Verified struct {
 	// Outcome of the check.
 	State string `json:"state"`
@@ -105,16 +102,16 @@ type Verified struct {
 	Wrong *int64 `json:"wrong"`
 	// Launches is the number of verification launches behind the state.
 	Launches int `json:"launches,omitempty"`
-	// Why the data were not checked, or what was wrong.
+	// Reason why the data were not checked, or what was wrong.
 	Reason string `json:"reason,omitempty"`
-	// Elements that a kernel's check looked at; absent for collectives.
+	// Elements that a kernel's check compared; absent for collectives.
 	Elements int64 `json:"elements,omitempty"`
 	// First element that was wrong; absent where none was.
 	First *WrongElement `json:"first,omitempty"`
 	// ULP is the largest difference from the reference in units of the last place;
 	// absent where the check is for equal bits.
 	ULP *float64 `json:"ulp,omitempty"`
-	// Checks hold results against float64 as a whole.
+	// Checks compare whole results with float64.
 	Checks []Check `json:"checks,omitempty"`
 }
 
@@ -128,7 +125,7 @@ type WrongElement struct {
 	Got string `json:"got"`
 }
 
-// Check is a result held against float64 and its bar.
+// Check is the comparison of a result with float64, and its bar.
 type Check struct {
 	// Shape that was checked, smaller than the row's where float64 or the emulation could
 	// not follow.
@@ -137,7 +134,7 @@ type Check struct {
 	What string `json:"what"`
 	// Deviation that was found.
 	Found Deviation `json:"found"`
-	// Bar is the largest deviation that is right.
+	// Bar is the largest deviation that is accepted.
 	Bar Deviation `json:"bar"`
 }
 
@@ -150,7 +147,7 @@ type Deviation struct {
 	Max float64 `json:"max"`
 }
 
-// Within tells whether a deviation is no larger than another in both.
+// Within reports whether a deviation is no larger than another in both.
 func (d Deviation) Within(most Deviation) bool {
 	return d.Frobenius <= most.Frobenius && d.Max <= most.Max
 }
@@ -161,7 +158,7 @@ func (c *Check) Worst(d Deviation) {
 	c.Found.Max = worse(c.Found.Max, d.Max)
 }
 
-// worse is the larger. What is no number is the largest that JSON has a word for.
+// worse is the larger. NaN counts as the largest number that JSON can hold.
 func worse(a, b float64) float64 {
 	if math.IsNaN(a) || math.IsNaN(b) {
 		return math.MaxFloat64
@@ -169,15 +166,15 @@ func worse(a, b float64) float64 {
 	return min(math.MaxFloat64, max(a, b))
 }
 
-// OK tells whether the bar is kept.
+// OK reports whether the deviation is within the bar.
 func (c Check) OK() bool { return c.Found.Within(c.Bar) }
 
 // Timing is one way of timing a case. Every summary is of seconds per launch.
 type Timing struct {
 	// Iterations is the number of launches behind one sample.
 	Iterations int `json:"iterations"`
-	// The mean over ranks, which rccl-tests prints by default; null when the source does
-	// not tell.
+	// The mean over ranks, which rccl-tests prints by default; null if the source does
+	// not report it.
 	MeanOfRanks *stat.Summary `json:"mean_of_ranks"`
 	// The slowest rank, which a training step waits for; null when the source does not
 	// tell.
@@ -185,19 +182,19 @@ type Timing struct {
 	// Spread is the slowest rank less the fastest, per launch, in seconds; null for
 	// bursts.
 	Spread *stat.Summary `json:"spread"`
-	// Stop is the rule that ended the timing; absent where the source does not tell.
+	// Stop is the rule that ended the timing; absent if unknown.
 	Stop string `json:"stop,omitempty"`
 	// Algorithm bandwidth from the median, in bytes per second; null when there is none.
 	AlgBW *float64 `json:"algbw"`
 	// Bus bandwidth from the median, in bytes per second; null when there is none.
 	BusBW *float64 `json:"busbw"`
-	// Late counts how often each rank had the shortest interval: where all wait
-	// for all, that is the rank that came last. Ranks that never had are left out.
+	// Late counts how often each rank had the shortest interval: if all ranks wait for all,
+	// that is the rank that arrived last. Ranks without such a launch are omitted.
 	Late []LateCount `json:"late,omitempty"`
-	// Discarded counts the launches left out because an interval was not positive.
+	// Discarded counts the launches discarded because an interval was not positive.
 	Discarded int `json:"discarded,omitempty"`
-	// Where the digits that an imported log prints leave the median of mean_of_ranks;
-	// absent for what zbench timed.
+	// Range of the median of mean_of_ranks given the rounding of an imported log; absent for
+	// zbench's own timings.
 	Rounding *Interval `json:"rounding,omitempty"`
 	// EventFloor is the median interval of a pair of events with nothing between
 	// them, in seconds. It is recorded, not subtracted.
@@ -224,11 +221,11 @@ type SlowestGroup struct {
 	// Least of the groups' medians, in seconds.
 	Fastest float64 `json:"fastest"`
 	// Slow are the first ranks of all groups that take more than 5 % longer than the
-	// typical one, in order; absent where there is none.
+	// typical one, in order; absent if there is none.
 	Slow []int `json:"slow,omitempty"`
 }
 
-// LateCount is how often a rank came last.
+// LateCount is how often a rank arrived last.
 type LateCount struct {
 	// Rank, from 0.
 	Rank int `json:"rank"`

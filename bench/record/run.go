@@ -5,14 +5,14 @@ import "time"
 // RunSchema names the version of the format of run.json.
 const RunSchema = "zbench.run/1"
 
-// Run is run.json: facts of the tool's own run, kept out of the record so that a
-// record depends on nothing but its input.
+// Run is run.json: facts of this run of zbench, kept out of the record so that a record
+// depends only on its input.
 type Run struct {
 	// Version of the format.
 	Schema string `json:"schema"`
-	// Started is when the command began, in UTC (RFC 3339).
+	// Started is the start of the command, in UTC (RFC 3339).
 	Started time.Time `json:"started"`
-	// Finished is when the command ended, in UTC (RFC 3339).
+	// Finished is the end of the command, in UTC (RFC 3339).
 	Finished time.Time `json:"finished"`
 	// Seconds from start to end.
 	Seconds float64 `json:"seconds"`

@@ -18,8 +18,8 @@ const SamplesSchema = "zbench.samples/1"
 //go:embed schema/samples-v1.json
 var SamplesSchemaJSON []byte
 
-// SamplesIndex is samples.json: what lies where in samples.f32. That file is
-// nothing but little-endian float32 values, all of them seconds per launch.
+// SamplesIndex is samples.json: the index of samples.f32, which has only little-endian
+// float32 values in seconds per launch.
 type SamplesIndex struct {
 	// Version of the format.
 	Schema string `json:"schema"`

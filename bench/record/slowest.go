@@ -36,29 +36,29 @@ func (s *samples) slowest(ranks, stride int) *SlowestGroup {
 	return out
 }
 
-// mostNamed slow groups are named in a message; the record has them all.
-const mostNamed = 4
+// maxNamedGroups slow groups are named in a message; the record has them all.
+const maxNamedGroups = 4
 
-// slowGroups says which groups are slow, and what to look at.
+// slowGroups is the warning that names the slow groups, with the remedy.
 func (r *Result) slowGroups() (message, hint string) {
 	g := r.SlowestGroup
 	more := 100 * (g.Median/g.Typical - 1)
-	hint = "look at the links and GPUs of those ranks, and run it again with --groups 2"
+	hint = "check the links and GPUs of those ranks, and run again with --groups 2"
 	if r.Stride > 0 && r.Nodes > 1 {
-		hint = "look at the NICs, cables and switch ports of those GPUs on every node, and run it again with a larger --strides: its groups are on fewer nodes"
+		hint = "check the NICs, cables and switch ports of those GPUs on every node, and run again with a larger --strides: its groups are on fewer nodes"
 	}
 	if len(g.Slow) < 2 {
 		return fmt.Sprintf("the group of %s takes %.0f %% longer than the typical one", r.groupFrom(g.FirstRank), more), hint
 	}
 	var names []string
-	for _, first := range g.Slow[:min(len(g.Slow), mostNamed)] {
+	for _, first := range g.Slow[:min(len(g.Slow), maxNamedGroups)] {
 		names = append(names, r.groupFrom(first))
 	}
 	if rest := len(g.Slow) - len(names); rest > 0 {
 		names = append(names, fmt.Sprintf("%d more", rest))
 	}
 	if len(g.Slow) == 2 && r.Stride > 0 && r.Nodes > 1 {
-		hint = "two groups that are slow together may share a NIC, as where the NIC of one is down: " + hint
+		hint = "two slow groups may share a NIC, for example after a NIC failure: " + hint
 	}
 	return fmt.Sprintf("%d of %d groups take up to %.0f %% longer than the typical one: %s", len(g.Slow), r.Groups, more, strings.Join(names, "; ")), hint
 }

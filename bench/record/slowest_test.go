@@ -31,7 +31,7 @@ func TestSlowGroupsAreAllNamed(t *testing.T) {
 	require.Equal(t, 2, r.SlowestGroup.FirstRank)
 	require.Equal(t, "slow_group", r.Warnings[0].Code)
 	require.Equal(t, "2 of 8 groups take up to 100 % longer than the typical one: ranks 2 and 10; ranks 3 and 11", r.Warnings[0].Message)
-	require.Contains(t, r.Warnings[0].Hint, "may share a NIC, as where the NIC of one is down")
+	require.Contains(t, r.Warnings[0].Hint, "may share a NIC, for example after a NIC failure")
 	require.Contains(t, r.Warnings[0].Hint, "a larger --strides")
 
 	r = grouped(4, 0, 1, 1e-5, 2e-5, 1.02e-5, 1e-5)

@@ -7,8 +7,7 @@ import "zbench/bench/stat"
 const SlowTimes = 1.5
 
 // SlowLaunches counts the isolated launches of a case that took 1.5 times (SlowTimes) the
-// median or more. A link that is slow now and then leaves medians as they are,
-// and is seen here.
+// median or more. A flaky link does not change medians, but shows here.
 type SlowLaunches struct {
 	// Launches is how many each group made, over all passes.
 	Launches int `json:"launches" jsonschema:"minimum=1"`

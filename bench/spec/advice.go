@@ -7,15 +7,15 @@ import (
 	"zbench/bench/trainer"
 )
 
-// Advice is a request for a bucket size: what it depends on beside the measured
-// curves. A zero value is not given. It holds what was read from files, not their
-// paths, so that it can be asked again where they are not.
+// Advice is a request for a bucket size: its inputs besides the measured curves. A zero
+// value is not given. It holds the content of files, not their paths, so that it can be
+// repeated without them.
 type Advice struct {
-	// Name of the trainer, or an alias of it; absent where the configuration tells.
+	// Name of the trainer, or an alias of it; absent if the configuration names it.
 	Framework string `json:"framework,omitempty"`
 	// Published model whose gradients are reduced (--preset).
 	Preset string `json:"preset,omitempty"`
-	// Number of parameters, where there is no list.
+	// Number of parameters, if there is no list.
 	Total int64 `json:"total_params,omitempty"`
 	// Parameter tensors of a file, as it was read (--params).
 	Model *model.Model `json:"model,omitempty"`
@@ -49,7 +49,7 @@ type Advice struct {
 	Forward float64 `json:"forward_seconds,omitempty"`
 	// Forward and backward together, in seconds.
 	Step float64 `json:"step_seconds,omitempty"`
-	// Tokens that a GPU has in a microbatch, where no time was measured.
+	// Tokens per GPU in a microbatch, if no time was measured.
 	Tokens int64 `json:"tokens_per_microbatch,omitempty"`
 	// Parameters that a token uses on this GPU; absent for the preset's.
 	Active int64 `json:"active_params,omitempty"`
@@ -72,10 +72,10 @@ type Config struct {
 	Settings []trainer.Setting `json:"settings"`
 }
 
-// Complete tells whether the question names its trainer: by a flag or a file.
+// Complete reports whether the question names its trainer: by a flag or a file.
 func (a *Advice) Complete() bool { return a.Framework != "" || a.Config != nil }
 
-// Line is the flags that ask the same, files by their names.
+// Line is the command-line flags of the request, with file names.
 func (a *Advice) Line() []string {
 	if a == nil {
 		return nil

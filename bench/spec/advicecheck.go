@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Check refuses a question that says two things or needs another one. Messages
-// name the flags.
+// Check refuses contradictory or incomplete flags. Messages name the flags.
 func (a *Advice) Check() error {
 	models := given(flag{"params", a.Model != nil}, flag{"preset", a.Preset != ""}, flag{"total-params", a.Total > 0})
 	times := given(flag{"backward-ms", a.Backward > 0}, flag{"step-ms", a.Step > 0}, flag{"tokens-per-microbatch", a.Tokens > 0})

@@ -35,7 +35,7 @@ type Kernels struct {
 	Streams []string `json:"streams,omitempty"`
 	// Element types.
 	Dtypes []string `json:"dtypes,omitempty"`
-	// Data is what the arrays hold: random or zeros.
+	// Data in the arrays: random or zeros.
 	Data string `json:"data,omitempty"`
 	// Rows of a fused kernel's matrices.
 	Rows int `json:"rows,omitempty"`

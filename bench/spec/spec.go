@@ -1,5 +1,5 @@
-// Package spec is the request: everything that one command was asked to do, in
-// base units, as it stands in a record. Flags fill a [Spec], an engine runs it, a
+// Package spec is the request of one command with all options, in base units, as a record
+// keeps it. Flags fill a [Spec], an engine runs it, a
 // journal keeps it so that a sweep can be resumed without flags, and a file of it
 // can be run again.
 package spec
@@ -40,7 +40,7 @@ type Spec struct {
 	Sweep *Sweep `json:"sweep,omitempty"`
 	// Run of hbm or of a kernel; absent for collectives.
 	Kernels *Kernels `json:"kernels,omitempty"`
-	// Bucket size that is asked for; absent where none is.
+	// Request for a bucket size; absent if there is none.
 	Advice *Advice `json:"advice,omitempty"`
 }
 
@@ -82,16 +82,15 @@ type Sweep struct {
 	// Bytes that all ranks' buffers may have for a case to be verified on the loopback
 	// (--verify-budget).
 	VerifyBudget int64 `json:"verify_budget"`
-	// Sizes of the groups that are run beside the whole world (--groups).
+	// Sizes of the groups that are run besides the whole world (--groups).
 	Groups []int `json:"groups,omitempty" jsonschema:"minimum=2"`
-	// How far apart the ranks of the groups are that are run beside the whole world
-	// (--strides).
+	// Strides of the groups that are run besides the whole world (--strides).
 	Strides []int `json:"strides,omitempty" jsonschema:"minimum=2"`
-	// Numbers of nodes that are run beside the whole world (--scale).
+	// Numbers of nodes that are run besides the whole world (--scale).
 	Scales []int `json:"scales,omitempty" jsonschema:"minimum=1"`
 	// Samples are kept whatever the number of ranks (--keep-samples).
 	KeepSamples bool `json:"keep_samples,omitempty"`
-	// No sizes are added for the sake of the bucket size (--fixed-sizes).
+	// No sizes are added for the bucket size (--fixed-sizes).
 	FixedSizes bool `json:"fixed_sizes,omitempty"`
 }
 
@@ -149,21 +148,21 @@ func Read(text []byte) (*Spec, error) {
 	}
 	switch {
 	case found == nil:
-		return nil, fmt.Errorf("%w: the record is of an import, which nothing was asked of", ErrNot)
+		return nil, fmt.Errorf("%w: the record is an import; it has no request to run", ErrNot)
 	case found.Schema != Schema:
-		return nil, fmt.Errorf("%w: it is of version %q, this zbench reads %q", ErrNot, found.Schema, Schema)
+		return nil, fmt.Errorf("%w: its version is %q, this zbench reads %q", ErrNot, found.Schema, Schema)
 	}
 	return found, found.Check()
 }
 
-// Bounds of a request from a file: what is beyond them is damage, not a request.
+// Bounds of a request from a file: values beyond them mean a damaged file.
 const (
 	maxRanks  = 1 << 24
 	maxSplits = 64
 )
 
-// Check refuses a request from a file that no flags make. What flags can say too is
-// checked where the sweep is prepared.
+// Check refuses a request from a file that flags cannot express. The rest is checked when
+// the sweep is prepared.
 func (s *Spec) Check() error {
 	w := s.World
 	for _, n := range []int{w.Nodes, w.GPUsPerNode, w.GPUsPerProcess, w.RanksPerGPU} {

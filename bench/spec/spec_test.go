@@ -53,8 +53,8 @@ func TestReadRefuses(t *testing.T) {
 	for text, says := range map[string]string{
 		"":                          "not a zbench spec",
 		`{"schema":"zbench.run/1"}`: `its schema is "zbench.run/1"`,
-		`{"schema":"zbench.results/2","spec":null}`:                                         "of an import",
-		`{"schema":"zbench.spec/9"}`:                                                        `of version "zbench.spec/9"`,
+		`{"schema":"zbench.results/2","spec":null}`:                                         "the record is an import",
+		`{"schema":"zbench.spec/9"}`:                                                        `its version is "zbench.spec/9"`,
 		`{"schema":"zbench.spec/1","world":{"nodes":-1}}`:                                   "world",
 		`{"schema":"zbench.spec/1","sweep":{"cache":"hot"}}`:                                `cache "hot"`,
 		`{"schema":"zbench.spec/1","sweep":{"cache":"warm","in_place":[true,true]}}`:        "in_place",

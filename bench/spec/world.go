@@ -1,7 +1,7 @@
 package spec
 
-// World is how many ranks take part and how they are spread. It is the one
-// description of them: flags, fabrics, cases, drivers and records use it.
+// World is the number of ranks and their placement. Flags, fabrics, cases, drivers and
+// records all use this type.
 type World struct {
 	// Number of nodes; 0 is not known.
 	Nodes int `json:"nodes"`
@@ -25,8 +25,8 @@ func (w World) Size() int { return w.GPUs() * w.Share() }
 // PerNode is the number of ranks on each node.
 func (w World) PerNode() int { return w.GPUsPerNode * w.Share() }
 
-// Divides tells whether every stride-th rank makes groups that are alike: as many
-// ranks on each of their nodes.
+// Divides reports whether every stride-th rank makes equal groups: as many ranks on each
+// of their nodes.
 func (w World) Divides(stride int) bool {
 	return stride > 0 && w.Size()%stride == 0 && (w.PerNode()%stride == 0 || stride%w.PerNode() == 0)
 }

@@ -68,7 +68,7 @@ func TestANewTrainerIsOneFile(t *testing.T) {
 		require.NoError(t, err)
 		in.Compute, err = model.Timed(0.1, 0.05)
 		require.NoError(t, err)
-		d, err := advice.Give(in)
+		d, err := advice.Recommend(in)
 		require.NoError(t, err)
 		require.Equal(t, recommend.Recommended, d.Answer.Verdict)
 		return d

@@ -21,8 +21,7 @@ import (
 	"zbench/bench/unit"
 )
 
-// adviceFlagSet is the question of a command line: what a bucket size depends on
-// beside the curves.
+// adviceFlagSet holds the flags for a bucket size: its inputs besides the curves.
 type adviceFlagSet struct {
 	want spec.Advice
 	// params and config are files to read.
@@ -48,7 +47,7 @@ var adviceFlags = []adviceFlag{
 		o.want.Preset, err = model.PresetName(v)
 		return err
 	}},
-	{"total-params", "count", "number of parameters, where there is no list; k, M, G are decimal", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Total, v) }},
+	{"total-params", "count", "number of parameters, if there is no list; k, M, G are decimal", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Total, v) }},
 	{"layers", "number", "with --total-params: number of transformer blocks", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.Layers, v) }},
 	{"largest-param", "count", "with --total-params: elements of the embedding and of the output layer", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Largest, v) }},
 	{"dp", "ranks", "ranks that reduce a gradient together (default the curve's)", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.DP, v) }},
@@ -65,18 +64,18 @@ var adviceFlags = []adviceFlag{
 		o.want.Zero = new(int)
 		return setInt(o.want.Zero, v)
 	}},
-	{"accum", "microbatches", "microbatches a step", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.Accum, v) }},
+	{"accum", "microbatches", "microbatches per step", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.Accum, v) }},
 	{"recompute", "", "backward repeats the whole forward (full recomputation)", func(o *adviceFlagSet, v string) error { return setBool(&o.want.Recompute, v) }},
 	{"backward-ms", "ms", "backward of one microbatch, measured without communication", func(o *adviceFlagSet, v string) error { return setMilli(&o.want.Backward, v) }},
 	{"forward-ms", "ms", "forward of it (default half the backward)", func(o *adviceFlagSet, v string) error { return setMilli(&o.want.Forward, v) }},
 	{"step-ms", "ms", "forward and backward of one microbatch together, split 1:2", func(o *adviceFlagSet, v string) error { return setMilli(&o.want.Step, v) }},
-	{"tokens-per-microbatch", "count", "tokens a GPU has in a microbatch, where no time was measured", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Tokens, v) }},
+	{"tokens-per-microbatch", "count", "tokens per GPU in a microbatch, if no time was measured", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Tokens, v) }},
 	{"active-params", "count", "parameters that a token uses on this GPU (default the preset's)", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Active, v) }},
-	{"tflops", "TFLOP/s", "what a GPU reaches in training", func(o *adviceFlagSet, v string) error {
-		return setScaled(&o.want.Flops, v, leastTflops, mostTflops, "TFLOP/s", 1e12)
+	{"tflops", "TFLOP/s", "FLOP/s that a GPU reaches in training", func(o *adviceFlagSet, v string) error {
+		return setScaled(&o.want.Flops, v, minTflops, maxTflops, "TFLOP/s", 1e12)
 	}},
 	{"mem-budget", "bytes", "memory for the trainer's buffers; K, M, G are binary", func(o *adviceFlagSet, v string) error { return setBytes(&o.want.MemBudget, v) }},
-	{"config", "file", "the trainer's own settings, read and judged: " + strings.Join(trainer.Reads(), ", "), func(o *adviceFlagSet, v string) error { return setText(&o.config, v) }},
+	{"config", "file", "the trainer's own settings, to read and check: " + strings.Join(trainer.Reads(), ", "), func(o *adviceFlagSet, v string) error { return setText(&o.config, v) }},
 	{"allow-rescale", "", "use a curve of another number of ranks as if it were a ring; the confidence is then low", func(o *adviceFlagSet, v string) error { return setBool(&o.want.Rescale, v) }},
 }
 
@@ -106,7 +105,7 @@ func addAdviceFlags(cmd *cobra.Command, o *adviceFlagSet) {
 	}
 }
 
-// isAdviceFlag tells whether a flag is part of the question.
+// isAdviceFlag reports whether a flag is part of the question.
 func isAdviceFlag(name string) bool { return slices.Contains(adviceNames(), name) }
 
 // adviceNames are the names of the flags.
@@ -118,7 +117,7 @@ func adviceNames() []string {
 	return names
 }
 
-// read is the question with what its files hold; nil where nothing is asked.
+// read returns the request with its files read; nil if none was given.
 func (o *adviceFlagSet) read(s State) (*spec.Advice, error) {
 	if !o.given {
 		return nil, nil
@@ -142,11 +141,11 @@ func (o *adviceFlagSet) read(s State) (*spec.Advice, error) {
 func readConfig(s State, path string) (*spec.Config, error) {
 	text, err := s.FS.ReadFile(path)
 	if err != nil {
-		return nil, notThere(err, path, "give the trainer's arguments, script, YAML or JSON")
+		return nil, missingFile(err, path, "give the trainer's arguments, script, YAML or JSON")
 	}
 	list, err := trainer.Settings(string(text))
 	if err != nil {
-		return nil, usage(fmt.Errorf("%s: %w", path, err), "what is read: Megatron's arguments or script, Primus YAML, DeepSpeed JSON, XLA_FLAGS")
+		return nil, usage(fmt.Errorf("%s: %w", path, err), "zbench reads Megatron's arguments or script, Primus YAML, DeepSpeed JSON, XLA_FLAGS")
 	}
 	return &spec.Config{File: base(path), Settings: list}, nil
 }
@@ -154,14 +153,14 @@ func readConfig(s State, path string) (*spec.Config, error) {
 func readParams(s State, path string) (*model.Model, error) {
 	f, err := s.FS.Open(path)
 	if err != nil {
-		return nil, notThere(err, path, "give a CSV, a JSON or a safetensors file")
+		return nil, missingFile(err, path, "give a CSV, a JSON or a safetensors file")
 	}
 	defer f.Close() //nolint:errcheck // it was read only
 	m, err := model.Read(base(path), f, func(name string) (io.ReadCloser, error) {
 		return s.FS.Open(filepath.Join(filepath.Dir(path), name))
 	})
 	if err != nil {
-		return nil, usage(err, "zbench recommend --help says how parameters are given")
+		return nil, usage(err, "zbench recommend --help describes --params")
 	}
 	return m, nil
 }
@@ -170,8 +169,8 @@ func readParams(s State, path string) (*model.Model, error) {
 // paths.
 func base(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
 
-// notThere makes an error about a file of the user's a usage error.
-func notThere(err error, path, hint string) error {
+// missingFile turns an error of opening a user's file into a usage error.
+func missingFile(err error, path, hint string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return usagef(hint, "%s does not exist", path)
 	}
@@ -180,7 +179,7 @@ func notThere(err error, path, hint string) error {
 
 func setText(to *string, v string) error {
 	if v == "" {
-		return fmt.Errorf("no name of a file")
+		return fmt.Errorf("the file name is empty")
 	}
 	*to = v
 	return nil
@@ -189,7 +188,7 @@ func setText(to *string, v string) error {
 func setCount(to *int64, v string) error {
 	n, err := unit.ParseCount(v)
 	if err == nil && n == 0 {
-		err = fmt.Errorf("%q: at least 1 is needed", v)
+		err = fmt.Errorf("%q: it must be at least 1", v)
 	}
 	*to = n
 	return err
@@ -221,15 +220,15 @@ func setBool(to *bool, v string) (err error) {
 	return err
 }
 
-// A microbatch takes from a microsecond to an hour, and a GPU reaches up to an
-// exaflop per second: what lies beyond is a slip of the unit.
+// Plausible ranges: a microbatch takes a microsecond to an hour, a GPU reaches at most an
+// exaflop per second. Values outside are unit errors.
 const (
-	leastMilli, mostMilli   = 1e-3, 3.6e6
-	leastTflops, mostTflops = 1e-3, 1e6
+	minMilli, maxMilli   = 1e-3, 3.6e6
+	minTflops, maxTflops = 1e-3, 1e6
 )
 
 func setMilli(to *float64, v string) error {
-	return setScaled(to, v, leastMilli, mostMilli, "milliseconds", 1e-3)
+	return setScaled(to, v, minMilli, maxMilli, "milliseconds", 1e-3)
 }
 
 func setScaled(to *float64, v string, least, most float64, what string, scale float64) error {
@@ -238,7 +237,7 @@ func setScaled(to *float64, v string, least, most float64, what string, scale fl
 		return fmt.Errorf("%q is not a number above 0", v)
 	}
 	if f < least || f > most {
-		return fmt.Errorf("%q: from %g to %g %s are plausible", v, least, most, what)
+		return fmt.Errorf("%q is outside the plausible range of %g to %g %s", v, least, most, what)
 	}
 	*to = f * scale
 	return nil

@@ -13,10 +13,10 @@ import (
 	"zbench/report"
 )
 
-// printRecord writes the record to standard output. Behind data for machines, which
-// stay alone there, the answer to a question that was asked and the verdict go to
-// standard error; quiet leaves the verdict out where nothing was asked.
-func printRecord(s State, r swept, format string, quiet bool) error {
+// printRecord writes the record to standard output. If that is a data format, a requested
+// bucket size and the verdict go to standard error; quiet omits the verdict if no bucket
+// size was requested.
+func printRecord(s State, r sweepOutput, format string, quiet bool) error {
 	readable, err := collectivesDocument.print(s, format, r)
 	asked := r.advice != nil && !r.advice.IsAssumed()
 	if err != nil || readable || quiet && !asked {
@@ -27,11 +27,11 @@ func printRecord(s State, r swept, format string, quiet bool) error {
 			return err
 		}
 	}
-	_, err = io.WriteString(s.Stderr.own(), verdictText(s, s.Stderr, r))
+	_, err = io.WriteString(s.Stderr.unescaped(), verdictText(s, s.Stderr, r))
 	return err
 }
 
-// writeDrawn leaves what can be drawn again from the record and the recommendation.
+// writeDrawn writes the files that follow from the record and the recommendation.
 func writeDrawn(dir *engine.Folder, rec *record.Record, d *advice.Document) error {
 	answer := bucket.Knees(rec)
 	page := report.Collectives(rec, report.Extras{Knees: &answer, Advice: d, Command: reproduce(rec)})

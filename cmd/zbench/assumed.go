@@ -7,8 +7,8 @@ import (
 	"zbench/bench/cost"
 )
 
-// assumed answers the assumed question of records that nothing was asked of; nil
-// where there is nothing to answer, with a note where they contradict it.
+// assumed computes the bucket size for assumed settings if none were given; nil if the
+// records have no curves for it, with a note if they contradict the assumption.
 func assumed(s State, sources ...cost.Source) *advice.Document {
 	d, err := advice.AskAssumed(sources)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"zbench/internal/native"
 )
 
-// gpuNodes are the device nodes that tell a GPU is there, and its backend.
+// gpuNodes maps the device nodes of GPUs to backends.
 var gpuNodes = []struct{ path, backend string }{
 	{"/dev/kfd", "rocm"},
 	{"/dev/nvidia0", "cuda"},
 }
 
-// launcherVariables tell that a launcher started this process as a rank: then
-// a loopback in this process alone is not what was meant.
+// launcherVariables are set if a launcher started this process as a rank: then a loopback
+// in this process alone is a mistake.
 var launcherVariables = []string{"ZBENCH_RANK", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "WORLD_SIZE"}
 
 func unknownBackend(name string) error {
@@ -40,8 +40,8 @@ func chooseBackend(s State, asked string) (string, error) {
 	for _, v := range launcherVariables {
 		if value := s.Getenv(v); value != "" && value != "1" && value != "0" || v == "ZBENCH_RANK" && value != "" {
 			return "", exit.With(exit.Unavailable,
-				fmt.Errorf("%s=%s says a launcher started this process, but no GPU is here (no /dev/kfd, no /dev/nvidia0)", v, value),
-				"run it on the GPU nodes, or say --backend loopback for a simulation in this process")
+				fmt.Errorf("a launcher started this process (%s=%s), but this machine has no GPU (no /dev/kfd, no /dev/nvidia0)", v, value),
+				"run it on the GPU nodes, or simulate in this process with --backend loopback")
 		}
 	}
 	return "loopback", nil

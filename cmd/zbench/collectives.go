@@ -16,7 +16,7 @@ import (
 	"zbench/bench/spec"
 )
 
-// collectivesOptions is everything the collectives command was told.
+// collectivesOptions are the options of the collectives command.
 type collectivesOptions struct {
 	// want is the request that the flags make.
 	want      spec.Spec
@@ -25,9 +25,9 @@ type collectivesOptions struct {
 
 	out, format  string
 	force, quiet bool
-	// verbose prints all that is known, progress tells of every case off a terminal too.
+	// verbose prints every column; progress reports every case even without a terminal.
 	verbose, progress bool
-	// resume is the folder of a sweep to go on with, file a request to run.
+	// resume is the folder of a sweep to resume, file a request to run.
 	resume, file string
 }
 
@@ -40,18 +40,17 @@ func newCollectives(s State) *cobra.Command {
 over message sizes and leaves one folder: results.json, results.csv,
 report.html, plots as PNG and SVG, bucket.json and run.json. The table goes to
 standard output, the verdict last; --verbose prints all that is known. "zbench
-list collectives" describes all collectives. Each
-finished pass of a case is on disk at once, in journal.jsonl: a sweep that was
-killed goes on with --resume DIR, which needs no other flag, and every command
-reads what it left. What a sweep will take, in measured time and GPU-hours, is
-said before it begins. results.json holds the whole request: --spec runs it
-again.
+list collectives" describes all collectives. Each finished pass of a case is
+written to journal.jsonl at once: --resume DIR continues an interrupted sweep
+and needs no other flag, and every command reads an unfinished sweep. The
+measured time and the GPU-hours of a sweep are printed before it starts.
+results.json holds the whole request: --spec runs it again.
 
-With --framework, a model and the time of a microbatch it ends with the bucket
-size to set, as zbench recommend gives it. Then the sweep serves the answer: it
-goes on upwards while messages are larger and the curve is not saturated, and a
-second pass takes the real sizes of the messages around the answer. Each round
-is announced before it begins; --fixed-sizes leaves them out.
+With --framework, a model and the time of a microbatch the sweep ends with the
+bucket size to set, as zbench recommend prints it. Sizes are then added: larger
+ones while messages are larger and the curve is not saturated, and the real
+message sizes around the answer. Each round is announced before it starts;
+--fixed-sizes skips them.
 
 The one-letter flags are rccl-tests'. Sizes are total bytes, as there: for
 all_gather and reduce_scatter the full buffer. They grow by a factor (-f) or by
@@ -72,7 +71,7 @@ steps (-i). -G captures a burst's launches into a graph and replays it.`,
 	return cmd
 }
 
-// start begins a sweep, or goes on with one, as the flags say.
+// start starts or resumes a sweep according to the flags.
 func (o *collectivesOptions) start(s State, cmd *cobra.Command) (err error) {
 	if err := collectivesDocument.check(o.format, "zbench collectives --help lists the flags"); err != nil {
 		return err
@@ -85,7 +84,7 @@ func (o *collectivesOptions) start(s State, cmd *cobra.Command) (err error) {
 	case f.Changed("stepbytes") && f.Changed("stepfactor"):
 		return usagef("-f multiplies sizes, -i adds to them", "-i and -f exclude each other")
 	case f.Changed("resume") && f.Changed("spec"):
-		return usagef("a folder that is resumed has its own request", "--resume and --spec exclude each other")
+		return usagef("the folder to resume has its own request", "--resume and --spec exclude each other")
 	case f.Changed("resume"):
 		return o.runResume(cmd.Context(), s, cmd)
 	case f.Changed("spec"):
@@ -101,13 +100,13 @@ func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	addAdviceFlags(cmd, &o.advice)
 	addLibraryFlags(cmd, &o.libraries)
 	f := cmd.Flags()
-	f.StringVar(&o.out, "out", "", "folder to make and fill (default a new dated one)")
+	f.StringVar(&o.out, "out", "", "folder to create (default a new dated one)")
 	collectivesDocument.flag(f, &o.format)
-	f.BoolVar(&o.force, "force", false, "write into a folder that holds files; with --resume go on though something else differs")
+	f.BoolVar(&o.force, "force", false, "write into a folder that has files; with --resume: resume even if hardware or libraries differ")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
-	f.BoolVar(&o.progress, "progress", false, "rows on standard error while they are measured, also where that is no terminal")
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "print all that is known: every column, both placements, how to mend each warning")
-	f.StringVar(&o.resume, "resume", "", "go on with the sweep that this folder holds, with its own options")
+	f.BoolVar(&o.progress, "progress", false, "rows on standard error while they are measured, even if it is not a terminal")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "print every column, both placements and a remedy for each warning")
+	f.StringVar(&o.resume, "resume", "", "resume the sweep in this folder with its own options")
 	f.StringVar(&o.file, "spec", "", "run the request in this file or folder: a results.json, a journal.jsonl or a spec; other flags change it")
 }
 
@@ -147,7 +146,7 @@ func (o *collectivesOptions) engine(s State) (*engine.Engine, error) {
 	}, err
 }
 
-// finish draws what a sweep has left, prints it and gives its verdict.
+// finish renders the record of a sweep, prints it and returns its verdict.
 func (o *collectivesOptions) finish(s State, dir *engine.Folder, started time.Time, out *engine.Outcome, err error) error {
 	if out == nil {
 		return err
@@ -164,7 +163,7 @@ func (o *collectivesOptions) finish(s State, dir *engine.Folder, started time.Ti
 	if err := writeRun(dir, s, started); err != nil {
 		return err
 	}
-	if err := printRecord(s, swept{out.Record, out.Advice, dir.Path, o.verbose}, o.format, o.quiet); err != nil {
+	if err := printRecord(s, sweepOutput{out.Record, out.Advice, dir.Path, o.verbose}, o.format, o.quiet); err != nil {
 		return err
 	}
 	s.note(o.quiet, "Wrote %s (report.html, results.json, results.csv, bucket.json, plots) in %s\n",
@@ -215,5 +214,5 @@ func quoted(v string) string {
 	return v
 }
 
-// clash is what a command line says otherwise than the sweep that it resumes.
+// clash describes a flag that differs from the sweep to resume.
 func clash(name, kept, given string) string { return fmt.Sprintf("%s %s, now %s", name, kept, given) }

@@ -12,7 +12,7 @@ import (
 	"zbench/internal/native"
 )
 
-// doctorOptions are what doctor was asked.
+// doctorOptions are the options of doctor.
 type doctorOptions struct {
 	// backend is auto, all of them, or one by name; archs are to be compiled for.
 	backend, format string
@@ -23,23 +23,20 @@ type doctorOptions struct {
 func newDoctor(s State) *cobra.Command {
 	var o doctorOptions
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "What this machine has and lacks for zbench, with remedies", Args: noArgs,
-		Long: `doctor looks for the libraries of every backend, opens them, asks them for their
-versions and devices, and looks at the settings of the system that cost speed.
-Each thing that is wrong comes with a remedy. Libraries are looked for in the
-folders that are named, on the loader's path, in the vendor's usual folder, and
-in Python's packages. Each is opened in a child process first: one that hangs or
-crashes is named.
+		Use: "doctor", Short: "Check this machine for what zbench needs", Args: noArgs,
+		Long: `doctor finds and opens the libraries of every backend, reads their versions and
+devices, and checks the system settings that reduce speed. Each problem has a
+remedy. The search order is: folders given by flags, the loader's path, the
+vendor's default folder, Python packages. Each library is first opened in a
+child process, so a library that hangs or crashes is named.
 
-It exits with 0 when zbench can run here: on the backend named with --backend,
-else on any GPU, or on the loopback where there is no GPU. Otherwise it exits
-with 5: also where hbm and kernels can run and collectives cannot, because RCCL
-or NCCL is missing.
+The exit code is 0 if zbench can run here: on the backend of --backend, else on
+any GPU, or on the loopback if there is no GPU. Otherwise it is 5, also if hbm
+and kernels can run but RCCL or NCCL is missing for collectives.
 
-With --compile it asks one thing only, for which no GPU is needed: does the
-run-time compiler of the backend build every kernel for these architectures? It
-exits with 0 for yes, 1 when a kernel does not compile, 5 when there is no
-compiler.`,
+--compile only checks that the run-time compiler of the backend builds every
+kernel for these architectures; it needs no GPU. The exit code is 0 if all
+compile, 1 if one does not, 5 without a compiler.`,
 		Example: `  zbench doctor                                    everything
   zbench doctor --backend rocm --format json       one backend, for a script
   zbench doctor --compile gfx942,gfx90a            every kernel through hiprtc

@@ -78,7 +78,7 @@ func loopbackMachine() ([]byte, error) {
 
 // notOpened notes why a backend cannot run.
 func notOpened(b doctor.Backend, err error) doctor.Backend {
-	b.Why, b.Remedy = err.Error(), "look at the error; it is not one that zbench knows"
+	b.Why, b.Remedy = err.Error(), "read the error text: zbench has no remedy for it"
 	if u, is := errors.AsType[*native.UnavailableError](err); is {
 		b.Why, b.Remedy, b.Libraries = u.What, u.Remedy, libraryFacts(b.Name, u.Searches)
 	}

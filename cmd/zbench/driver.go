@@ -17,7 +17,7 @@ type collectivesDriver struct {
 	facts engine.Facts
 }
 
-// Facts are what the driver tells of itself.
+// Facts describes the driver.
 func (d *collectivesDriver) Facts() (facts engine.Facts, err error) {
 	d.facts.Memory, err = d.DeviceMemory()
 	return d.facts, err
@@ -41,7 +41,7 @@ func openCollectives(ctx context.Context, s State, o libraryOptions, u *engine.S
 		if err != nil {
 			return nil, err
 		}
-		tell = func() { o.tell(s, cache) }
+		tell = func() { o.report(s, cache) }
 	}
 	d, err := rccl.Open(cfg)
 	if err != nil {
@@ -100,8 +100,8 @@ var driverFiles = []struct{ backend, name, path string }{
 	{"cuda", "nvidia", "/sys/module/nvidia/version"},
 }
 
-// driverVersion is the kernel driver with its version, empty where it is not
-// told: a driver that came with the kernel has none of its own.
+// driverVersion is the kernel driver with its version, empty if unknown: the driver of
+// the kernel tree has no version of its own.
 func driverVersion(s State, backend string) string {
 	for _, f := range driverFiles {
 		if f.backend != backend {

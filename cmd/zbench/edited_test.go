@@ -51,8 +51,8 @@ func changes(value any, put func(any) any, emit func(any)) {
 	}
 }
 
-// A journal whose header somebody has edited, with its checksum, either goes on or is
-// refused: there is no panic, and what is left can be read.
+// A journal with an edited header and a matching checksum is either resumed or refused: no
+// panic, and the rest can be read.
 func TestResumeWithAnyEditedHeader(t *testing.T) {
 	oneGoroutine(t)
 	dir := cutAt(t, 7)

@@ -169,7 +169,7 @@ func (w *removing) Write(p []byte) (int, error) {
 }
 
 // A folder that is removed, or renamed, is missed at the next pass, not at the end.
-func TestFolderGoneIsNoticed(t *testing.T) {
+func TestRemovedFolderIsDetected(t *testing.T) {
 	for name, remove := range map[string]func(dir string) error{
 		"removed": os.RemoveAll,
 		"renamed": func(dir string) error { return os.Rename(dir, dir+"2") },
@@ -188,9 +188,9 @@ func TestFolderGoneIsNoticed(t *testing.T) {
 	}
 }
 
-// cutting is a file system that sends a signal when so many lines of the journal
+// interruptedFS is a file system that sends a signal when so many lines of the journal
 // are written.
-type cutting struct {
+type interruptedFS struct {
 	osFS
 	left    *int
 	signals chan<- string
@@ -198,10 +198,10 @@ type cutting struct {
 
 type cuttingFile struct {
 	engine.AppendFile
-	fs cutting
+	fs interruptedFS
 }
 
-func (f cutting) Append(name string) (engine.AppendFile, error) {
+func (f interruptedFS) Append(name string) (engine.AppendFile, error) {
 	file, err := f.osFS.Append(name)
 	return cuttingFile{file, f}, err
 }
@@ -217,12 +217,12 @@ func (f cuttingFile) Write(p []byte) (int, error) {
 
 // Of cases with one of two passes the end says that they are saved, and the table
 // and the CSV have their rates.
-func TestFirstPassIsToldAndShown(t *testing.T) {
+func TestFirstPassIsReported(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	s, out := testState(t, small(dir)...)
 	var stderr bytes.Buffer
 	signals, left := make(chan string), 4
-	s.Stderr, s.Signals, s.FS = Stream{Writer: &stderr}, signals, cutting{osFS{}, &left, signals}
+	s.Stderr, s.Signals, s.FS = Stream{Writer: &stderr}, signals, interruptedFS{osFS{}, &left, signals}
 	require.Equal(t, exit.Interrupted, Main(context.Background(), s))
 	require.Contains(t, stderr.String(), "interrupted: 0 of 6 cases finished, 4 more have 1 of 2 passes; all are saved")
 	rec, err := record.Decode(strings.NewReader(readBytes(t, dir, "results.json")))

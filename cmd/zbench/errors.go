@@ -8,14 +8,14 @@ import (
 )
 
 const exitCodes = `Exit codes:
-  0    all right
-  1    error while running
-  2    wrong usage
-  3    regression, or a threshold failed
+  0    success
+  1    run error
+  2    usage error
+  3    regression, or a missed threshold
   4    wrong data
   5    no usable device or library
-  6    not enough input for an answer (recommend)
-  130  interrupted; what was finished is saved
+  6    not enough input for a bucket size (recommend)
+  130  interrupted; finished cases are saved
 `
 
 // quietError is an error whose message was already printed.
@@ -23,7 +23,7 @@ type quietError struct{ code int }
 
 func (quietError) Error() string { return "" }
 
-// codeOf returns the exit code an error asks for.
+// codeOf returns the exit code of an error.
 func codeOf(err error) int {
 	var q quietError
 	var e *exit.Error
@@ -42,7 +42,7 @@ func codeOf(err error) int {
 	return exit.Run
 }
 
-// usage wraps what the user got wrong.
+// usage marks an error as a usage error.
 func usage(err error, hint string) error { return exit.UsageError(err, hint) }
 
 func usagef(hint, format string, args ...any) error { return exit.Usagef(hint, format, args...) }

@@ -21,10 +21,10 @@ type format struct {
 	name string
 	// order is its place where formats are listed.
 	order int
-	// readable tells that more text for people may follow on the same stream.
+	// readable is true if more text for people may follow on the same stream.
 	readable bool
 
-	collectives func(State, swept) error
+	collectives func(State, sweepOutput) error
 	kernels     func(State, *record.Record) error
 	advice      func(State, advised) error
 	knees       func(State, bucket.Answer) error
@@ -41,14 +41,14 @@ func register(f format) bool { //nolint:unparam // a variable takes it
 	return true
 }
 
-// swept is a record of collectives with what is said of it.
-type swept struct {
+// sweepOutput is a record of collectives with its recommendation and folder.
+type sweepOutput struct {
 	*record.Record
 	// advice is the bucket size, folder where the record lies; nil and empty where there
 	// is none.
 	advice *advice.Document
 	folder string
-	// verbose asks for all that is known, instead of what fits on a screen.
+	// verbose prints everything instead of what fits on a screen.
 	verbose bool
 }
 
@@ -65,7 +65,7 @@ type document[T any] struct {
 
 // The documents.
 var (
-	collectivesDocument = document[swept]{func(f format) func(State, swept) error { return f.collectives }}
+	collectivesDocument = document[sweepOutput]{func(f format) func(State, sweepOutput) error { return f.collectives }}
 	kernelsDocument     = document[*record.Record]{func(f format) func(State, *record.Record) error { return f.kernels }}
 	adviceDocument      = document[advised]{func(f format) func(State, advised) error { return f.advice }}
 	kneesDocument       = document[bucket.Answer]{func(f format) func(State, bucket.Answer) error { return f.knees }}
@@ -89,7 +89,7 @@ func (d document[T]) flag(f *pflag.FlagSet, to *string) {
 }
 
 // check refuses a format that the document does not have, before anything is run.
-// help is what to do next.
+// help is the hint of the error.
 func (d document[T]) check(name, help string) error {
 	if names := d.names(); !slices.Contains(names, name) {
 		return usage(&spell.Unknown{Kind: "format", Given: name, Valid: names}, help)

@@ -39,7 +39,7 @@ func TestAFormatIsOneFile(t *testing.T) {
 	t.Cleanup(func() { formats = before })
 	register(format{
 		name: "count", order: 9,
-		collectives: func(s State, r swept) error {
+		collectives: func(s State, r sweepOutput) error {
 			_, err := fmt.Fprintf(s.Stdout, "%d results\n", len(r.Results))
 			return err
 		},

@@ -7,6 +7,6 @@ import (
 // csv is for a spreadsheet, in base units.
 var _ = register(format{
 	name: "csv", order: 3,
-	collectives: func(s State, r swept) error { return record.WriteCSV(s.Stdout, r.Record) },
+	collectives: func(s State, r sweepOutput) error { return record.WriteCSV(s.Stdout, r.Record) },
 	kernels:     func(s State, rec *record.Record) error { return record.WriteCSV(s.Stdout, rec) },
 })

@@ -9,7 +9,7 @@ import (
 // json is the document itself, as in a folder's files.
 var _ = register(format{
 	name: "json", order: 4,
-	collectives: func(s State, r swept) error { return record.Encode(s.Stdout, r.Record) },
+	collectives: func(s State, r sweepOutput) error { return record.Encode(s.Stdout, r.Record) },
 	kernels:     func(s State, rec *record.Record) error { return record.Encode(s.Stdout, rec) },
 	advice:      func(s State, d advised) error { return d.WriteJSON(s.Stdout) },
 	knees:       func(s State, a bucket.Answer) error { return a.WriteJSON(s.Stdout) },

@@ -11,7 +11,7 @@ import (
 // markdown is for a merge request or an issue.
 var _ = register(format{
 	name: "markdown", order: 2,
-	collectives: func(s State, r swept) error { return table.Markdown(s.Stdout, report.Results(r.Record)) },
+	collectives: func(s State, r sweepOutput) error { return table.Markdown(s.Stdout, report.Results(r.Record)) },
 	kernels:     func(s State, rec *record.Record) error { return table.Markdown(s.Stdout, report.KernelTables(rec)...) },
 	advice:      func(s State, d advised) error { return d.WriteMarkdown(s.Stdout) },
 	knees:       func(s State, a bucket.Answer) error { return a.WriteMarkdown(s.Stdout) },

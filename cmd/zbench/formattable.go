@@ -13,20 +13,20 @@ import (
 // table is for a terminal.
 var _ = register(format{
 	name: "table", order: 1, readable: true,
-	collectives: sweptForPeople,
+	collectives: writeSweepSummary,
 	kernels: func(s State, rec *record.Record) error {
 		return table.Text(s.Stdout, table.Terminal, report.KernelTables(rec)...)
 	},
-	advice: adviceForPeople,
+	advice: writeAdviceText,
 	knees:  func(s State, a bucket.Answer) error { return a.WriteText(s.Stdout) },
 	doctor: func(s State, r doctor.Report) error {
-		return r.Text(s.Stdout.own(), doctor.Style{Width: s.Stdout.Width, Colour: s.coloured(s.Stdout)})
+		return r.Text(s.Stdout.unescaped(), doctor.Style{Width: s.Stdout.Width, Colour: s.coloured(s.Stdout)})
 	},
 })
 
-// adviceForPeople writes the recommendation; where there is none, after what the
+// writeAdviceText writes the recommendation; if there is none, after what the
 // curves alone say.
-func adviceForPeople(s State, d advised) error {
+func writeAdviceText(s State, d advised) error {
 	if d.Answer.Refusal == nil {
 		return d.WriteText(s.Stdout)
 	}

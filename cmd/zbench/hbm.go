@@ -33,9 +33,9 @@ func newHBM(s State) *cobra.Command {
 		Long: `Measures ` + strings.Join(hbm.StreamNames(), ", ") + ` over arrays that no cache
 holds, each in a fixed configuration that compares with BabelStream and in
 zbench's own, checks every element on the device, and leaves one folder:
-results.json, results.csv, report.html, journal.jsonl and run.json. Cases are
-taken in two passes, each on disk at once: --resume DIR goes on with a run that
-was cut off.
+results.json, results.csv, report.html, journal.jsonl and run.json. Each case
+has two passes, each written to disk at once: --resume DIR continues an
+interrupted run.
 
 Bandwidths count every array of a kernel once, as STREAM does. Without a GPU
 the host's memory is measured, on all CPUs and the wall clock: a real figure,

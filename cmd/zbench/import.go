@@ -23,10 +23,9 @@ func newImport(s State) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import LOG…",
 		Short: "Read rccl-tests or nccl-tests output into a record",
-		Long: `Reads the text output of rccl-tests and nccl-tests, as it stands in a job's log,
-and leaves a folder as the collectives command does. Several logs of one cluster
-make one record. Rows that cannot be read with certainty are left out, counted
-and named.`,
+		Long: `Reads the text output of rccl-tests and nccl-tests from a job's log and writes a
+folder like that of the collectives command. Several logs of one cluster make
+one record. Ambiguous rows are skipped; they are counted and named.`,
 		Example: "  zbench import all_reduce.log all_gather.log --out cluster-a",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -40,21 +39,21 @@ and named.`,
 			}
 			switch {
 			case o.Ranks < 0 || o.Nodes < 0:
-				return usagef("leave them out where the log says", "--ranks %d and --nodes %d are counts, from 1", o.Ranks, o.Nodes)
+				return usagef("leave them out if the log has them", "--ranks is %d and --nodes %d; both must be at least 1", o.Ranks, o.Nodes)
 			case o.Ranks > 0 && o.Nodes > o.Ranks:
-				return usagef("give the nodes that the ranks are on", "--nodes %d: %d ranks are on %d nodes at most", o.Nodes, o.Ranks, o.Ranks)
+				return usagef("give the nodes that the ranks are on", "--nodes is %d; %d ranks can be on at most %d nodes", o.Nodes, o.Ranks, o.Ranks)
 			}
 			return runImport(s, args, o, out, format, force, verbose)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Collective, "collective", "", "the collective, where the log does not say")
-	f.IntVar(&o.Nodes, "nodes", 0, "number of nodes, where the log does not say")
-	f.IntVar(&o.Ranks, "ranks", 0, "number of ranks, where the log does not say")
-	f.StringVar(&out, "out", "", "folder to make and fill (default a new dated one)")
+	f.StringVar(&o.Collective, "collective", "", "the collective, if the log lacks it")
+	f.IntVar(&o.Nodes, "nodes", 0, "number of nodes, if the log lacks it")
+	f.IntVar(&o.Ranks, "ranks", 0, "number of ranks, if the log lacks it")
+	f.StringVar(&out, "out", "", "folder to create (default a new dated one)")
 	collectivesDocument.flag(f, &format)
-	f.BoolVarP(&verbose, "verbose", "v", false, "print all that is known: every column, both placements, how to mend each warning")
-	f.BoolVar(&force, "force", false, "write into a folder that holds files")
+	f.BoolVarP(&verbose, "verbose", "v", false, "print every column, both placements and a remedy for each warning")
+	f.BoolVar(&force, "force", false, "write into a folder that has files")
 	return cmd
 }
 
@@ -113,7 +112,7 @@ func keepImport(s State, rec *record.Record, started time.Time, out, format stri
 	if err := writeRun(dir, s, started); err != nil {
 		return err
 	}
-	if err := printRecord(s, swept{rec, d, dir.Path, verbose}, format, false); err != nil {
+	if err := printRecord(s, sweepOutput{rec, d, dir.Path, verbose}, format, false); err != nil {
 		return err
 	}
 	for _, i := range rec.Source.Imports {

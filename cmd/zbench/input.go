@@ -37,9 +37,9 @@ type input struct {
 func openInput(s State, path string) (*input, error) {
 	switch path {
 	case "":
-		return nil, usagef("give a folder of zbench, its results.json, or a log", "the name of a file is empty")
+		return nil, usagef("give a folder of zbench, its results.json, or a log", "the file name is empty")
 	case "-":
-		return nil, usagef("give a file; for standard input /dev/stdin", "- is no file")
+		return nil, usagef("give a file, or /dev/stdin for standard input", "- is not supported")
 	}
 	var file io.ReadCloser
 	info, err := s.FS.Stat(path)
@@ -55,7 +55,7 @@ func openInput(s State, path string) (*input, error) {
 	const give = "give a folder of zbench, its results.json, or a log"
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && folder:
-		return nil, usagef(give, "%s does not exist, and no %s beside it", path, engine.JournalFile)
+		return nil, usagef(give, "%s does not exist, and its folder has no %s", path, engine.JournalFile)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, usagef(give, "%s does not exist", path)
 	case err != nil:
@@ -82,7 +82,7 @@ func (in *input) all(s State) ([]byte, error) {
 	case err != nil:
 		return nil, engine.Unreadable(s.FS, in.file, err, "give a folder of zbench, its results.json, or a log")
 	case !in.sized && len(text) > maxPiped:
-		return nil, exit.With(exit.Run, fmt.Errorf("%s has more than %d MiB, and is no file", in.file, maxPiped>>20), "write it into a file and give that")
+		return nil, exit.With(exit.Run, fmt.Errorf("%s is a pipe with more than %d MiB", in.file, maxPiped>>20), "write it to a file and give the file")
 	}
 	return text, nil
 }

@@ -14,8 +14,8 @@ import (
 	"zbench/hbm"
 )
 
-// leastArray is the smallest array, in bytes: one vector.
-const leastArray = 16
+// minArray is the smallest array, in bytes: one vector.
+const minArray = 16
 
 // giga is the unit of --peak, maxPeak beyond any memory, in bytes per second.
 const (
@@ -29,8 +29,8 @@ func timingFlags(maxTime string) []specFlag {
 	return []specFlag{
 		named("backend", "libraries underneath"),
 		optional(wholeFlag("device", "0", "index of the GPU", func(s *spec.Spec) *int { return &s.Kernels.Device })),
-		floatFlag("precision", "share", "0.01", "end a timing when half the 95 % interval is within this part of the median", func(s *spec.Spec) *float64 { return &s.Kernels.Precision }),
-		floatFlag("max-time", "seconds", maxTime, "end a timing after so many seconds", func(s *spec.Spec) *float64 { return &s.Kernels.MaxTime }),
+		floatFlag("precision", "share", "0.01", "end a timing when half the 95 % interval is within this fraction of the median", func(s *spec.Spec) *float64 { return &s.Kernels.Precision }),
+		floatFlag("max-time", "seconds", maxTime, "end a timing after this many seconds", func(s *spec.Spec) *float64 { return &s.Kernels.MaxTime }),
 		named("seed", "seed of the data"),
 	}
 }
@@ -44,7 +44,7 @@ var memoryFlags = []specFlag{
 			peak := 0.0
 			err := setFloat(&peak, v)
 			if err == nil && peak > maxPeak/giga {
-				err = fmt.Errorf("--peak %g: the memory's peak in GB/s is a number from 0 to %g", peak, maxPeak/giga)
+				err = fmt.Errorf("--peak is %g: the memory's peak in GB/s must be a number from 0 to %g", peak, maxPeak/giga)
 			}
 			s.Kernels.Peak = peak * giga
 			return err
@@ -62,10 +62,10 @@ var memoryFlags = []specFlag{
 // hbmFlags are those of hbm.
 var hbmFlags = slices.Concat([]specFlag{
 	{
-		name: "size", unit: "bytes", meaning: "size of one array (default four times the last level of cache, on a GPU 1 GiB at the least)",
+		name: "size", unit: "bytes", meaning: "size of one array (default four times the last level of cache, on a GPU at least 1 GiB)",
 		set: last(func(s *spec.Spec, v string) (err error) {
-			if s.Kernels.Size, err = unit.ParseBytes(v); err == nil && s.Kernels.Size < leastArray {
-				err = fmt.Errorf("--size %s: an array has at least %d B", v, leastArray)
+			if s.Kernels.Size, err = unit.ParseBytes(v); err == nil && s.Kernels.Size < minArray {
+				err = fmt.Errorf("--size is %s: an array has at least %d B", v, minArray)
 			}
 			return err
 		}),
@@ -76,7 +76,7 @@ var hbmFlags = slices.Concat([]specFlag{
 			return []string{strconv.FormatInt(s.Kernels.Size, 10)}
 		},
 	},
-	boolFlag("sweep", "also run every size from 256 KiB up: shows the levels of cache, and marks sizes that a launch decides", func(s *spec.Spec) *bool { return &s.Kernels.Sweep }),
+	boolFlag("sweep", "also run every size from 256 KiB up: shows the levels of cache, and marks launch-bound sizes", func(s *spec.Spec) *bool { return &s.Kernels.Sweep }),
 	boolFlag("tune", "try up to 16 configurations of each kernel and measure the best", func(s *spec.Spec) *bool { return &s.Kernels.Tune }),
 	namesFlag("kernels", "", "streams to run: "+strings.Join(hbm.StreamNames(), ", ")+" (default all)", func(s *spec.Spec) *[]string { return &s.Kernels.Streams }, func(name string) (string, error) {
 		st, ok := hbm.StreamByName(name)
@@ -87,7 +87,7 @@ var hbmFlags = slices.Concat([]specFlag{
 	}),
 	dtypeFlag(hbm.TypeNames(), hbm.TypeNames(), hbm.TypeByName),
 	{
-		name: "data", unit: "name", fallback: dataKinds[0], meaning: "what the arrays hold: " + strings.Join(dataKinds, ", ") + "; zeros let some GPUs clock higher",
+		name: "data", unit: "name", fallback: dataKinds[0], meaning: "data in the arrays: " + strings.Join(dataKinds, ", ") + "; zeros let some GPUs clock higher",
 		set: last(func(s *spec.Spec, v string) error {
 			if !slices.Contains(dataKinds, v) {
 				return &spell.Unknown{Kind: "--data", Given: v, Valid: dataKinds}
@@ -181,7 +181,7 @@ var muonFlags = slices.Concat([]specFlag{
 		show: func(s *spec.Spec) []string { return []string{s.Kernels.Coefficients} },
 	},
 	{
-		name: "reduce", unit: "int", meaning: "without a GPU: check each shape with its longer side brought to at most this, batches to 2",
+		name: "reduce", unit: "int", meaning: "without a GPU: check each shape with its longer side reduced to at most this, batches to 2",
 		set: last(func(s *spec.Spec, v string) (err error) {
 			if v == "0" {
 				s.Kernels.Reduce = 0

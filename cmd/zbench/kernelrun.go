@@ -18,7 +18,7 @@ import (
 	"zbench/report"
 )
 
-// kernelOptions is everything that a command of kernels was told.
+// kernelOptions are the options of a command of kernels.
 type kernelOptions struct {
 	// want is the request that the flags make.
 	want      spec.Spec
@@ -26,7 +26,7 @@ type kernelOptions struct {
 
 	out, format  string
 	force, quiet bool
-	// resume is the folder of a run to go on with, file a request to run.
+	// resume is the folder of a run to resume, file a request to run.
 	resume, file string
 }
 
@@ -50,16 +50,16 @@ func (b kernelBench) add(cmd *cobra.Command, s State) {
 	addFlags(cmd, &o.want, b.flags)
 	addLibraryFlags(cmd, &o.libraries)
 	f := cmd.Flags()
-	f.StringVar(&o.out, "out", "", "folder to make and fill (default a new dated one)")
+	f.StringVar(&o.out, "out", "", "folder to create (default a new dated one)")
 	kernelsDocument.flag(f, &o.format)
-	f.BoolVar(&o.force, "force", false, "write into a folder that holds files")
+	f.BoolVar(&o.force, "force", false, "write into a folder that has files")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
-	f.StringVar(&o.resume, "resume", "", "go on with the run that this folder holds, with its own options")
+	f.StringVar(&o.resume, "resume", "", "resume the run in this folder with its own options")
 	f.StringVar(&o.file, "spec", "", "run the request in this file or folder: a results.json, a journal.jsonl or a spec; other flags change it")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return b.run(cmd, s, o) }
 }
 
-// run measures into a new folder, or goes on with the run of an old one.
+// run measures into a new folder, or resumes the run of an existing one.
 func (b kernelBench) run(cmd *cobra.Command, s State, o kernelOptions) (err error) {
 	started := s.Now()
 	if err := kernelsDocument.check(o.format, flagsHelp(b.name)); err != nil {
@@ -70,7 +70,7 @@ func (b kernelBench) run(cmd *cobra.Command, s State, o kernelOptions) (err erro
 	var old *record.Journal
 	switch {
 	case resumed && cmd.Flags().Changed("spec"):
-		return usagef("a folder that is resumed has its own request", "--resume and --spec exclude each other")
+		return usagef("the folder to resume has its own request", "--resume and --spec exclude each other")
 	case resumed:
 		dir, old, err = b.resumed(cmd, s, &o)
 	default:
@@ -122,7 +122,7 @@ func (b kernelBench) begin(cmd *cobra.Command, s State, o *kernelOptions) error 
 	return err
 }
 
-// check refuses a request that no run can have.
+// check refuses an invalid request.
 func (o *kernelOptions) check() error {
 	help, k := flagsHelp(o.want.Benchmark), o.want.Kernels
 	rule := o.rule()
@@ -133,7 +133,7 @@ func (o *kernelOptions) check() error {
 	case rule.MaxTime == 0:
 		return usagef(help, "--max-time must be positive")
 	case !(k.Peak <= maxPeak):
-		return usagef("give the published peak, as 5300", "--peak %g: the memory's peak in GB/s is a number from 0 to %g", k.Peak/giga, maxPeak/giga)
+		return usagef("give the published peak, for example 5300", "--peak is %g: the memory's peak in GB/s must be a number from 0 to %g", k.Peak/giga, maxPeak/giga)
 	case k.AllGPUs && k.Device != 0:
 		return usagef(help, "give either --device or --all-gpus")
 	case o.want.Benchmark == spec.Muon && (k.Preset == "") == (len(k.Shapes) == 0):
@@ -175,10 +175,10 @@ func (b kernelBench) engine(s State, o *kernelOptions) (*engine.KernelEngine, er
 	}, err
 }
 
-// finish draws what a run has left, prints it and gives its verdict.
+// finish renders the record of a run, prints it and returns its verdict.
 func (o *kernelOptions) finish(s State, dir *engine.Folder, rec *record.Record, started time.Time) error {
 	if s.Stderr.IsTTY && !o.quiet {
-		_, _ = s.Stderr.own().Write([]byte(clearLine)) // progress that cannot be shown stops nothing
+		_, _ = s.Stderr.unescaped().Write([]byte(clearLine)) // progress that cannot be shown stops nothing
 	}
 	if err := drawKernels(dir, rec); err != nil {
 		return err

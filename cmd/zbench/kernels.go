@@ -82,7 +82,7 @@ func openFused(ctx context.Context, s State, o *kernelOptions) (*engine.Kernels,
 	want := o.want.Kernels
 	family, _ := hbm.FamilyByName(o.want.Benchmark)
 	if len(want.Dtypes) == 0 || len(want.Hidden) == 0 {
-		return nil, usagef(flagsHelp(o.want.Benchmark), "--dtype and --hidden name at least one each")
+		return nil, usagef(flagsHelp(o.want.Benchmark), "--dtype and --hidden need at least one value each")
 	}
 	d, err := o.openMemory(ctx, s, family.Files...)
 	if err != nil {

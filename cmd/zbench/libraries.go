@@ -17,25 +17,23 @@ import (
 	"zbench/internal/native"
 )
 
-// libraryOptions say where a vendor's libraries are, and where compiled kernels
-// are kept.
+// libraryOptions are the paths of a vendor's libraries and of the compiled kernels.
 type libraryOptions struct {
 	named map[string]string
 	cache string
-	// within is how long opening one library may take, in seconds as text.
-	within string
-	// quiet tells that nothing is to be said of progress; nil is false.
+	// openTimeout is the time limit for opening one library, in seconds, as text.
+	openTimeout string
+	// quiet suppresses progress; nil is false.
 	quiet func() bool
 }
 
-// withinVariable gives --lib-timeout where the flag does not.
-const withinVariable = "ZBENCH_LIB_TIMEOUT"
+// timeoutVariable sets --lib-timeout if the flag is absent.
+const timeoutVariable = "ZBENCH_LIB_TIMEOUT"
 
 // noCache turns the cache of compiled kernels off.
 const noCache = "none"
 
-// cacheVariables name the cache's folder where --cache-dir does not, with what
-// is below each.
+// cacheVariables set the cache folder if --cache-dir is absent, each with its subfolder.
 var cacheVariables = []struct{ variable, below string }{
 	{"ZBENCH_CACHE_DIR", ""},
 	{"XDG_CACHE_HOME", "zbench/kernels"},
@@ -53,10 +51,10 @@ func addLibraryFlags(cmd *cobra.Command, o *libraryOptions) {
 		cmd.Flags().Var(&settingValue{o.named, row.Flag}, row.Flag, row.Meaning+" ("+strings.Join(row.Variables, ", ")+")")
 	}
 	cmd.Flags().StringVar(&o.cache, "cache-dir", "", "folder of compiled kernels, or "+noCache+" (ZBENCH_CACHE_DIR; default below XDG_CACHE_HOME)")
-	cmd.Flags().StringVar(&o.within, native.SettingWithin, "", fmt.Sprintf("seconds that opening one library may take (%s; default %g)", withinVariable, native.OpenWithin.Seconds()))
+	cmd.Flags().StringVar(&o.openTimeout, native.SettingWithin, "", fmt.Sprintf("time limit for opening one library, in seconds (%s; default %g)", timeoutVariable, native.OpenWithin.Seconds()))
 }
 
-// isLibraryFlag tells whether a flag says where something is, not what is done.
+// isLibraryFlag reports whether a flag is a path or a library setting, not a request.
 func isLibraryFlag(name string) bool { return slices.Contains(libraryFlags(), name) }
 
 // libraryFlags names the flags that say where something is, in alphabetical order.
@@ -84,8 +82,8 @@ func (v *settingValue) Set(text string) error {
 	return nil
 }
 
-// choose is chooseBackend, and says which flags the backend has no use for: whoever
-// names a library does not mean a simulation.
+// choose calls chooseBackend and reports flags that the backend ignores: a user who
+// names a library does not expect a simulation.
 func (o libraryOptions) choose(s State, asked string) (string, error) {
 	backend, err := chooseBackend(s, asked)
 	if err != nil {
@@ -97,18 +95,18 @@ func (o libraryOptions) choose(s State, asked string) (string, error) {
 		}
 		why, own := "--backend "+backend+" does not use it", cmp.Or(row.Backend, "rocm or cuda")
 		if asked == "auto" && backend == "loopback" {
-			why = "no GPU is here (no /dev/kfd, no /dev/nvidia0), so --backend auto takes the built-in loopback"
+			why = "this machine has no GPU (no /dev/kfd, no /dev/nvidia0), so --backend auto uses the built-in loopback"
 		}
-		fmt.Fprintf(s.Stderr, "zbench: --%s %s is left out: %s\n  → --backend %s opens the library, or leave the flag out\n", row.Flag, o.named[row.Flag], why, own)
+		fmt.Fprintf(s.Stderr, "zbench: --%s %s is ignored: %s\n  → --backend %s opens the library; otherwise remove the flag\n", row.Flag, o.named[row.Flag], why, own)
 	}
 	return backend, nil
 }
 
-// deadline is how long opening one library may take; 0 where nobody says.
+// deadline is the time limit for opening one library; 0 if none is set.
 func (o libraryOptions) deadline(s State) (time.Duration, error) {
-	text, by := o.within, "--"+native.SettingWithin
+	text, by := o.openTimeout, "--"+native.SettingWithin
 	if text == "" {
-		text, by = s.Getenv(withinVariable), withinVariable
+		text, by = s.Getenv(timeoutVariable), timeoutVariable
 	}
 	if text == "" {
 		return 0, nil
@@ -174,9 +172,9 @@ func (o libraryOptions) cacheDir(s State) string {
 	return ""
 }
 
-// tell says on standard error what is wrong with the cache; the kernels were
+// report says on standard error what is wrong with the cache; the kernels were
 // compiled all the same.
-func (libraryOptions) tell(s State, cache *codecache.Cache) {
+func (libraryOptions) report(s State, cache *codecache.Cache) {
 	if cache == nil {
 		return
 	}
@@ -210,7 +208,7 @@ func expand(files FS, pattern string) ([]string, error) {
 			for _, e := range entries {
 				ok, err := filepath.Match(part, e.Name())
 				if err != nil {
-					return nil, usagef("write * for any part of a name", "%q is no pattern: %v", pattern, err)
+					return nil, usagef("write * for any part of a name", "%q is not a pattern: %v", pattern, err)
 				}
 				if ok {
 					next = append(next, filepath.Join(dir, e.Name()))

@@ -26,8 +26,8 @@ func Main(ctx context.Context, s State) int {
 	go watch(s, cancel, done)
 	// Without its progress a sweep ends as after a signal; without its answer's reader
 	// a command goes on to its end.
-	s.Stderr = s.Stderr.shielded(func() { cancel(&interruption{"the reader of standard error has left"}) })
-	s.Stdout = s.Stdout.shielded(func() {})
+	s.Stderr = s.Stderr.escaping(func() { cancel(&interruption{"the reader of standard error closed it"}) })
+	s.Stdout = s.Stdout.escaping(func() {})
 	root := newRoot(s)
 	root.SetArgs(s.Args)
 	root.SetIn(s.Stdin)
@@ -38,7 +38,7 @@ func Main(ctx context.Context, s State) int {
 	return codeOf(err)
 }
 
-// interruption is why a command ends early: the signal's name, or a reader that left.
+// interruption is the reason why a command ends early: a signal, or a closed pipe.
 type interruption struct{ why string }
 
 func (i *interruption) Error() string { return i.why }
@@ -61,9 +61,9 @@ func watch(s State, cancel context.CancelCauseFunc, done <-chan struct{}) {
 	}
 }
 
-// interruptible lets a command end at the first signal, whatever it is at: reading a
-// pipe, computing, waiting for a library. It is for commands that have nothing to
-// save; every file they write is whole or not there.
+// interruptible ends a command at the first signal at any point: reading a pipe,
+// computing, waiting for a library. It is for commands that have nothing to save; their
+// files are written completely or not at all.
 func interruptible(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		ended := make(chan error, 1)
@@ -72,7 +72,7 @@ func interruptible(run func(*cobra.Command, []string) error) func(*cobra.Command
 		case err := <-ended:
 			return err
 		case <-cmd.Context().Done():
-			return exit.With(exit.Interrupted, fmt.Errorf("%s was interrupted: %w", cmd.CommandPath(), context.Cause(cmd.Context())), "give the same command again")
+			return exit.With(exit.Interrupted, fmt.Errorf("%s was interrupted: %w", cmd.CommandPath(), context.Cause(cmd.Context())), "repeat the command")
 		}
 	}
 }
@@ -88,7 +88,7 @@ func complain(s State, err error) {
 	}
 }
 
-// hintOf is the next step: the name that was meant, and what the error itself hints at.
+// hintOf is the next step: similar names, and the hint of the error.
 func hintOf(err error) string {
 	hint := ""
 	if e, ok := errors.AsType[*exit.Error](err); ok {
@@ -100,8 +100,9 @@ func hintOf(err error) string {
 	return hint
 }
 
-// plainly says of a flag that is no number what the other flags say.
-func plainly(err error) error {
+// flagError rewrites pflag's error of a value that is not a number: it names the flag, the
+// value and the expected form.
+func flagError(err error) error {
 	var v *pflag.InvalidValueError
 	var number *strconv.NumError
 	if !errors.As(err, &v) || !errors.As(err, &number) {
@@ -116,7 +117,7 @@ func plainly(err error) error {
 	case number.Func == "ParseFloat":
 		why = "not a number"
 	case number.Func == "ParseBool":
-		why = "neither true nor false"
+		why = "not true or false"
 	}
 	return fmt.Errorf("invalid argument %q for \"--%s\" flag: %q is %s", v.GetValue(), v.GetFlag().Name, number.Num, why)
 }
@@ -140,7 +141,7 @@ clock, whose figures come from a model and are labelled SIMULATED.`,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(plainly(err), spell.Hint(meantFlags(cmd, err), cmd.CommandPath()+" --help lists the flags"))
+		return usage(flagError(err), spell.Hint(similarFlags(cmd, err), cmd.CommandPath()+" --help lists the flags"))
 	})
 	root.AddCommand(newCollectives(s), newHBM(s), newKernels(s)) // they save on a signal
 	for _, c := range []*cobra.Command{newImport(s), newReport(s), newRecommend(s), newDoctor(s), newList(s), newVersion(s)} {

@@ -15,9 +15,9 @@ func (o *kernelOptions) openMemory(ctx context.Context, s State, files ...string
 	loopback := a.Backend == "loopback"
 	switch {
 	case len(a.Faults) > 0 && !loopback:
-		return nil, usagef("give --backend loopback", "--fault is for the loopback; real faults are looked for")
+		return nil, usagef("give --backend loopback", "--fault needs the loopback: it plants a simulated fault")
 	case len(a.Faults) > 1:
-		return nil, usagef("give one", "--fault was given %d times, and one is planted: the last", len(a.Faults))
+		return nil, usagef("give one", "--fault is given %d times; only one is possible", len(a.Faults))
 	}
 	cfg := hbm.Config{
 		Native: native.Options{Backend: a.Backend, Getenv: s.Getenv}, Seed: a.Seed, Warm: hbm.DefaultWarm, Peak: k.Peak,
@@ -40,7 +40,7 @@ func (o *kernelOptions) openMemory(ctx context.Context, s State, files ...string
 		return nil, err
 	}
 	if !loopback {
-		o.libraries.tell(s, cache)
+		o.libraries.report(s, cache)
 	}
 	return d, nil
 }

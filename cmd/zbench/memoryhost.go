@@ -8,7 +8,7 @@ import (
 	"zbench/hbm"
 )
 
-// hostFacts are what the loopback tells of the host as a device.
+// hostFacts describes the host as a device of the loopback.
 func hostFacts(s State) hbm.HostFacts {
 	h := s.Host()
 	return hbm.HostFacts{Name: hostName(s), CPUs: h.CPUs, Memory: h.Memory, Cache: hostCache(s)}

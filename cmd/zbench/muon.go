@@ -20,16 +20,16 @@ func muonTexts() *cobra.Command {
 		Short: "The Muon step: products, Newton–Schulz, passes over memory",
 		Long: `Times a Muon step on one GPU, product by product, for a model's weight matrices
 or a shape, against our own kernel without symmetry and the vendor's product,
-and holds the results against float64. docs/METHOD.md says what is counted.
+and compares the results with float64. docs/METHOD.md defines what is counted.
 
-Without a GPU the kernels are emulated: results are checked, no rates are
-shown, and what would take minutes is refused; --reduce checks a smaller
-stand-in of each shape instead. The results are left in a folder, as a page and
-as JSON and CSV; --resume DIR goes on with a run that was cut off.`,
+Without a GPU the kernels are emulated: results are checked, rates are not
+shown, and shapes that would take minutes are refused; --reduce checks reduced
+shapes instead. The run writes a folder with a page, JSON and CSV; --resume DIR
+continues an interrupted run.`,
 		Example: `  zbench kernels muon --preset moonlight-16b
   zbench kernels muon --shape 2048x4096x16 --coefficients polar-express
   zbench kernels muon --shape 256x512                  seconds without a GPU
-  zbench kernels muon --preset zaya1-base --reduce 192 a stand-in of each shape, too`,
+  zbench kernels muon --preset zaya1-base --reduce 192 reduced shapes, seconds too`,
 	}
 }
 
@@ -55,8 +55,8 @@ func chosenShapes(k *spec.Kernels) (shapes []method.Shape, few bool, err error) 
 const (
 	emulatedRate  = 3e9
 	referenceRate = 4e9
-	// patience is the longest that an emulated check may take, in seconds.
-	patience = 60.0
+	// maxEmulatedSeconds is the longest that an emulated check may take, in seconds.
+	maxEmulatedSeconds = 60.0
 )
 
 // emulatedSeconds estimates a check on the loopback.
@@ -84,7 +84,7 @@ func openMuon(ctx context.Context, s State, o *kernelOptions) (*engine.Kernels, 
 		return nil, usage(err, help)
 	}
 	if a.Backend != "loopback" && k.Reduce != 0 {
-		return nil, usagef("leave it out, or add --backend loopback", "--reduce is for kernels that are emulated: a GPU runs the shapes as they are")
+		return nil, usagef("leave it out, or add --backend loopback", "--reduce needs emulated kernels: a GPU runs the full shapes")
 	}
 	cfg := driver.Config{
 		Native: native.Options{Backend: a.Backend, Machine: driver.Machine(), Getenv: s.Getenv}, Device: k.Device, Coefficients: c, Seed: a.Seed, Reduce: k.Reduce,
@@ -102,7 +102,7 @@ func openMuon(ctx context.Context, s State, o *kernelOptions) (*engine.Kernels, 
 	}
 	out := &engine.Kernels{Driver: d, Spec: a, Facts: o.facts(s, d.Devices(), d.Libraries()), Vendor: d.VendorText()}
 	if d.Emulated() {
-		err = bearable(shapes, c, k.Reduce)
+		err = checkEmulationTime(shapes, c, k.Reduce)
 	}
 	if err == nil {
 		out.Rows, out.Jobs, err = d.Plan(shapes, few, o.rule())
@@ -116,11 +116,11 @@ func openMuon(ctx context.Context, s State, o *kernelOptions) (*engine.Kernels, 
 	return out, nil
 }
 
-// standInSide is a longer side at which a stand-in takes seconds.
+// standInSide is the longer side of a reduced shape that takes seconds.
 const standInSide = 192
 
-// bearable refuses what would be emulated for minutes.
-func bearable(shapes []method.Shape, c method.Coefficients, reduce int) error {
+// checkEmulationTime refuses shapes whose emulation exceeds maxEmulatedSeconds.
+func checkEmulationTime(shapes []method.Shape, c method.Coefficients, reduce int) error {
 	total := 0.0
 	for _, s := range shapes {
 		if reduce != 0 {
@@ -128,9 +128,9 @@ func bearable(shapes []method.Shape, c method.Coefficients, reduce int) error {
 		}
 		total += emulatedSeconds(s, c)
 	}
-	if total <= patience {
+	if total <= maxEmulatedSeconds {
 		return nil
 	}
-	return usagef(fmt.Sprintf("run it where the GPU is, add --reduce %d to check a smaller stand-in of each shape here, or give a smaller one: --shape 256x512", standInSide),
-		"emulated on this machine that would take about %.0f s, and more than %.0f s are refused", total, patience)
+	return usagef(fmt.Sprintf("run on a machine with a GPU, check reduced shapes with --reduce %d, or give a smaller one: --shape 256x512", standInSide),
+		"emulation on this machine would take about %.0f s; the limit is %.0f s", total, maxEmulatedSeconds)
 }

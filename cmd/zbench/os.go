@@ -108,7 +108,7 @@ func (osFS) RemoveTemporary(dir string) error {
 func (osFS) WriteFile(name string, data []byte) error {
 	if info, err := os.Lstat(name); err == nil && info.IsDir() {
 		// The rename would say "file exists" of a file with a name of our own.
-		return exit.With(exit.Run, fmt.Errorf("%s is a folder where a file is to be written", name), "move it away, or choose another folder")
+		return exit.With(exit.Run, fmt.Errorf("%s is a folder; zbench would write a file there", name), "move it away, or choose another folder")
 	}
 	f, err := createTemporary(name)
 	if err != nil {
@@ -151,17 +151,16 @@ func (osFS) Append(name string) (engine.AppendFile, error) {
 		_ = dir.Sync() // some file systems cannot, and keep names anyway
 		_ = dir.Close()
 	}
-	return growing{f, name}, nil
+	return linkedFile{f, name}, nil
 }
 
-// growing is a file that must stay where it is: what is written to one without a
-// name is lost.
-type growing struct {
+// linkedFile is a file that must keep its name: data written to an unlinked file are lost.
+type linkedFile struct {
 	*os.File
 	name string
 }
 
-func (g growing) Write(p []byte) (int, error) {
+func (g linkedFile) Write(p []byte) (int, error) {
 	here, err := g.Stat()
 	if err != nil {
 		return 0, err
@@ -210,7 +209,7 @@ func hold(f *os.File, name, owner string) (stale string, err error) {
 		return "", &engine.LockedError{Owner: cmp.Or(strings.TrimSpace(string(before)), "another process")}
 	}
 	if unsupported(err) && len(before) > 0 {
-		return "", &engine.LockedError{Owner: strings.TrimSpace(string(before)) + " (where it has ended, remove " + name + ")"}
+		return "", &engine.LockedError{Owner: strings.TrimSpace(string(before)) + " (if it has ended, remove " + name + ")"}
 	}
 	if err != nil && !unsupported(err) {
 		return "", fmt.Errorf("%s: %w", name, err)
@@ -232,7 +231,7 @@ func hold(f *os.File, name, owner string) (stale string, err error) {
 	return strings.TrimSpace(string(before)), err
 }
 
-// unsupported tells of a file system without flock: there the file alone is the lock.
+// unsupported reports a file system without flock: there the file's existence is the lock.
 func unsupported(err error) bool {
 	return errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.EOPNOTSUPP)
 }

@@ -12,7 +12,7 @@ import (
 	"zbench/bench/unit"
 )
 
-// liveRows is how many rows of a sweep stand on a terminal while it is measured.
+// liveRows is the number of rows that a terminal shows during a sweep.
 const liveRows = 8
 
 // progress shows on standard error what a sweep measures, from the first pass of the
@@ -118,10 +118,10 @@ func (p *progress) show(at, text string) {
 		b.WriteString(p.cut(plain.Line(line)))
 	}
 	p.drawn = len(lines)
-	_, _ = io.WriteString(p.out.own(), b.String()) // progress that cannot be shown stops nothing
+	_, _ = io.WriteString(p.out.unescaped(), b.String()) // progress that cannot be shown stops nothing
 }
 
-// cut keeps a line from being wrapped by the terminal.
+// cut shortens a line so that the terminal does not wrap it.
 func (p *progress) cut(text string) string {
 	if runes := []rune(text); len(runes) >= p.out.columns() {
 		return string(runes[:p.out.columns()-1])
@@ -129,7 +129,7 @@ func (p *progress) cut(text string) string {
 	return text
 }
 
-// left is how long the rest takes if its passes take as long as those before.
+// left estimates the remaining time from the passes so far.
 func (p *progress) left() time.Duration {
 	passes := max(p.first+p.done-p.before, 1)
 	return time.Duration(float64(p.now().Sub(p.start)) / float64(passes) * float64(max(0, 2*p.total-p.first-p.done))).Round(time.Second)

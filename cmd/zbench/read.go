@@ -53,8 +53,8 @@ func isRecord(text []byte) bool {
 // family finds the kind of a file of zbench's by its first bytes.
 var family = regexp.MustCompile(`"schema":\s*"zbench\.([a-z]+)/`)
 
-// otherFile is the error about a file of zbench's that holds no collectives; nil
-// where it should.
+// otherFile is the error for a zbench file that is not a record; nil for a record or a
+// journal.
 func otherFile(path string, text []byte) error {
 	m := family.FindSubmatch(text[:min(len(text), 200)])
 	if m == nil {
@@ -64,7 +64,7 @@ func otherFile(path string, text []byte) error {
 	case "results", "journal":
 		return nil
 	default:
-		return usagef("give the folder that it is from, or the results.json in it", "%s is no record: it is zbench's %s file, which lies beside one", path, kind)
+		return usagef("give its folder, or the results.json in that folder", "%s is zbench's %s file, not a record", path, kind)
 	}
 }
 
@@ -79,7 +79,7 @@ func readLog(s State, path string, text io.Reader, o peers.Options) (*record.Rec
 	o.File = filepath.Base(path)
 	rec, err := peers.Parse(text, o)
 	if err != nil {
-		const hint = "zbench import --help says what can be read"
+		const hint = "zbench import --help lists what it reads"
 		if errors.Is(err, peers.ErrCollective) && (o.Collective != "" || o.Ranks > 0) {
 			return nil, usage(err, hint)
 		}
@@ -94,7 +94,7 @@ func readLog(s State, path string, text io.Reader, o peers.Options) (*record.Rec
 func readEither(s State, path string) (*record.Record, error) {
 	rec, err := readAny(s, path)
 	if err == nil && rec.OfKernels() {
-		return nil, usagef("zbench report "+path+" draws it", "%s is a record of memory or of kernels, and holds no collectives", path)
+		return nil, usagef("zbench report "+path+" draws it", "%s is a memory or kernel record; it has no collectives", path)
 	}
 	return rec, err
 }
@@ -127,7 +127,7 @@ func readAny(s State, path string) (*record.Record, error) {
 	}
 	rec, err := record.Decode(bytes.NewReader(text))
 	if err != nil {
-		return nil, exit.With(exit.Run, fmt.Errorf("%s: %w", path, err), "make it again, or read it with the zbench that wrote it; where "+engine.JournalFile+" lies beside it, zbench report "+filepath.Join(filepath.Dir(path), engine.JournalFile)+" reads that")
+		return nil, exit.With(exit.Run, fmt.Errorf("%s: %w", path, err), "write it again, or read it with the zbench that wrote it; if "+engine.JournalFile+" is in the same folder, zbench report "+filepath.Join(filepath.Dir(path), engine.JournalFile)+" reads that")
 	}
 	return rec, nil
 }

@@ -25,16 +25,16 @@ func newRecommend(s State) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recommend RECORD…|LOG…",
 		Short: "The gradient-bucket size for a trainer, from measured curves",
-		Long: `Simulates every bucket size that could matter on the measured curves, by the
-trainer's own rules, and says which to set, how much that is worth, and why.
-Records and logs of rccl-tests or nccl-tests mix; several of the same
-collective are repeats of one curve.
+		Long: `Simulates every relevant bucket size on the measured curves by the trainer's
+own rules and prints the one to set, its gain and the reasons. Records and logs
+of rccl-tests or nccl-tests can be mixed; several of the same collective are
+repeats of one curve.
 
 It takes the trainer (--framework), the model (--params, --preset or
 --total-params) and the time of a microbatch (--backward-ms, --step-ms, or
---tokens-per-microbatch with --tflops). Without a time it averages over what is
-plausible; without a model it prints the sizes at 50, 80 and 90 % of each
-plateau, says what is missing, and exits with 6.`,
+--tokens-per-microbatch with --tflops). Without a time it averages over a
+plausible range; without a model it prints the sizes at 50, 80 and 90 % of each
+plateau and what is missing, and exits with 6.`,
 		Example: `  zbench recommend DIR --framework megatron --preset llama3-8b --step-ms 900
   zbench recommend all_reduce.log --framework ddp --params params.csv --backward-ms 80
   zbench recommend DIR --config train.sh --preset zaya1-base`,
@@ -53,9 +53,9 @@ plateau, says what is missing, and exits with 6.`,
 	}
 	addAdviceFlags(cmd, &o)
 	f := cmd.Flags()
-	f.StringVar(&out, "out", "", "folder to make and fill with the page, the plot and "+engine.AdviceFile+" (default none)")
+	f.StringVar(&out, "out", "", "folder to create, with the page, the plot and "+engine.AdviceFile+" (default none)")
 	adviceDocument.flag(f, &format)
-	f.BoolVar(&force, "force", false, "write into a folder that holds files")
+	f.BoolVar(&force, "force", false, "write into a folder that has files")
 	return cmd
 }
 
@@ -131,8 +131,8 @@ func keepAdvice(s State, out string, force bool, started time.Time, recs []*reco
 	return nil
 }
 
-// knees prints what can be said without trainer and model: the sizes near the
-// plateaus and, for people, the assumed answer, which is none to the question.
+// knees prints what is known without trainer and model: the sizes near the plateaus and,
+// for people, the answer for assumed settings.
 func knees(s State, paths []string, recs []*record.Record, sources []cost.Source, format string) error {
 	readable := false
 	for _, rec := range recs {
@@ -149,5 +149,5 @@ func knees(s State, paths []string, recs []*record.Record, sources []cost.Source
 			return err
 		}
 	}
-	return exit.With(exit.Want, errors.New("not enough input for a bucket size: the trainer and the model are missing"), "the list above says what is still needed")
+	return exit.With(exit.Want, errors.New("not enough input for a bucket size: the trainer and the model are missing"), "give what the list above names")
 }

@@ -16,7 +16,7 @@ func newReport(s State) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "report RECORD",
 		Short:   "Draw the page, the plots and the CSV of a record again",
-		Long:    "Reads a folder of zbench or its results.json and writes report.html, the plots,\nresults.csv and bucket.json, into the same folder or into --out. Where a sweep\nwas killed it reads the journal, and unfinished cases are interrupted.",
+		Long:    "Reads a folder of zbench or its results.json and writes report.html, the plots,\nresults.csv and bucket.json, into the same folder or into --out. Of an\nunfinished sweep it reads the journal and marks missing cases as interrupted.",
 		Example: "  zbench report DIR\n  zbench report DIR/results.json --out drawn",
 		Args:    oneArg("a record"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -48,7 +48,7 @@ func newReport(s State) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "folder to make and fill (default the record's own)")
+	cmd.Flags().StringVar(&out, "out", "", "folder to create (default the record's own)")
 	return cmd
 }
 

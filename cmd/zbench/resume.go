@@ -16,12 +16,11 @@ import (
 	"zbench/bench/spec"
 )
 
-// free are the flags that a sweep that is resumed may have anew, beside those of
-// libraries and of the question.
+// free are the flags that may change when a sweep is resumed, besides those of libraries
+// and of the model.
 var free = []string{"resume", "force", "quiet", "format", "verbose", "progress", fixedSizes}
 
-// runResume goes on with the sweep that a folder holds. cmd tells which flags were
-// given beside it.
+// runResume resumes the sweep in a folder. cmd has the flags given with --resume.
 func (o *collectivesOptions) runResume(ctx context.Context, s State, cmd *cobra.Command) error {
 	started := s.Now()
 	dir, old, err := resumedFolder(s, o.resume, spec.Collectives, o.quiet)
@@ -48,7 +47,7 @@ func (o *collectivesOptions) runResume(ctx context.Context, s State, cmd *cobra.
 // is not nil.
 func resumedFolder(s State, path, benchmark string, quiet bool) (*engine.Folder, *record.Journal, error) {
 	if path == "" { // a script's empty variable is no reason to begin another
-		return nil, nil, usagef("give the folder of the run to go on with", "--resume is empty")
+		return nil, nil, usagef("give the folder of the run to resume", "--resume is empty")
 	}
 	if _, err := engine.ReadFolder(s.FS, path); err != nil {
 		return nil, nil, err
@@ -59,13 +58,13 @@ func resumedFolder(s State, path, benchmark string, quiet bool) (*engine.Folder,
 	}
 	old, err := engine.ReadFolder(s.FS, path) // again: now no other process writes it
 	if err == nil && old.Header.Record.Benchmark() != benchmark {
-		err = usagef(engine.ResumeCommand(&old.Header.Record, path)+" goes on with it", "%s holds no run of zbench %s", path, engine.Command(benchmark))
+		err = usagef(engine.ResumeCommand(&old.Header.Record, path)+" resumes it", "%s does not hold a run of zbench %s", path, engine.Command(benchmark))
 	}
 	return dir, old, err
 }
 
-// joined is the request of a sweep that is resumed, with what may be given anew.
-// What was given and differs is an error that names it, but facts with --force.
+// joined is the request of a sweep that is resumed, with the flags that may change. Other
+// flags that differ are an error that names them; --force allows changed facts.
 func (o *collectivesOptions) joined(cmd *cobra.Command, kept spec.Spec) (spec.Spec, error) {
 	want, list, err := unchanged(cmd, kept, o.force)
 	if given := o.want.Sweep.Collectives; len(given) > 0 && !slices.Equal(given, kept.Sweep.Collectives) {
@@ -77,17 +76,17 @@ func (o *collectivesOptions) joined(cmd *cobra.Command, kept spec.Spec) (spec.Sp
 	return want, cmp.Or(clashes(o.resume, list), err)
 }
 
-// clashes is the error of what was given beside --resume and differs; nil for nothing.
+// clashes is the error for flags given with --resume that differ; nil if there are none.
 func clashes(dir string, list []string) error {
 	if len(list) == 0 {
 		return nil
 	}
-	return usagef("leave them out: the run goes on with its own options; or begin another one with --out",
-		"the run in %s was begun with %s", dir, strings.Join(list, "; "))
+	return usagef("leave them out: the run resumes with its own options; or start another run with --out",
+		"the run in %s was started with %s", dir, strings.Join(list, "; "))
 }
 
-// unchanged is the request that is resumed, with what may be given anew; list names
-// what was given beside it and differs. facts may differ, too.
+// unchanged is the request that is resumed, with the flags that may change; list names
+// the others that differ. With facts, facts may differ.
 func unchanged(cmd *cobra.Command, kept spec.Spec, facts bool) (want spec.Spec, list []string, failed error) {
 	want = kept.Clone()
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -111,11 +110,11 @@ func unchanged(cmd *cobra.Command, kept spec.Spec, facts bool) (want spec.Spec, 
 	return want, list, failed
 }
 
-// readSpec takes the request of --spec, changed by the flags beside it.
+// readSpec reads the request of --spec and applies the other flags.
 func (o *collectivesOptions) readSpec(s State, cmd *cobra.Command) error {
 	file, err := readSpec(s, o.file)
 	if err == nil && file.Sweep == nil {
-		return usagef("zbench "+engine.Command(file.Benchmark)+" --spec runs it", "%s asks for %s, and holds no collectives", o.file, file.Benchmark)
+		return usagef("zbench "+engine.Command(file.Benchmark)+" --spec runs it", "%s asks for %s, not for collectives", o.file, file.Benchmark)
 	}
 	if err != nil {
 		return err
@@ -138,7 +137,7 @@ func readSpec(s State, path string) (*spec.Spec, error) {
 	}
 	text, err := s.FS.ReadFile(path)
 	if err != nil {
-		return nil, notThere(err, path, "give a results.json, a journal.jsonl, a spec, or a folder of zbench")
+		return nil, missingFile(err, path, "give a results.json, a journal.jsonl, a spec, or a folder of zbench")
 	}
 	file, err := spec.Read(text)
 	if err != nil {

@@ -12,22 +12,22 @@ import (
 	"zbench/report"
 )
 
-// Bounds of the width that text for people keeps to. usualWidth is taken where the
-// width is not known: of a pipe, and of a terminal that does not tell.
+// Bounds of the width of text for people. defaultWidth is used if the width is unknown, as
+// of a pipe.
 const (
-	leastWidth = 40
-	usualWidth = 80
+	minWidth     = 40
+	defaultWidth = 80
 )
 
 // columns is the width that text on the stream keeps to.
 func (s Stream) columns() int {
 	if s.Width <= 0 {
-		return usualWidth
+		return defaultWidth
 	}
-	return max(s.Width, leastWidth)
+	return max(s.Width, minWidth)
 }
 
-// coloured tells whether a stream takes colour: a terminal that has it, unless the
+// coloured reports whether a stream takes colour: a terminal that has it, unless the
 // user wants none.
 func (s State) coloured(to Stream) bool {
 	return to.IsTTY && s.Getenv("NO_COLOR") == "" && s.Getenv("TERM") != "dumb"
@@ -51,7 +51,7 @@ type screen struct {
 	colour bool
 }
 
-// fold adds a text in a style. Its further lines stand in.
+// fold adds a text in a style. Continuation lines are indented.
 func (s *screen) fold(style, text, first, rest string) {
 	for _, line := range plain.Fold(plain.OneSpace(plain.Line(text)), s.width, first, rest) {
 		s.line(style, line)
@@ -80,15 +80,15 @@ func (s *screen) command(before, line string) {
 // them is left out.
 const tallest = 45
 
-// sweptForPeople writes what fits on a screen: a row for each size, the other
+// writeSweepSummary writes what fits on a screen: a row for each size, the other
 // answers, and the verdict last; with verbose all that is known between them, and
 // else the answer to a question that was asked.
-func sweptForPeople(s State, r swept) error {
+func writeSweepSummary(s State, r sweepOutput) error {
 	head, err := summaryText(s, r)
 	if err != nil {
 		return err
 	}
-	if _, err := io.WriteString(s.Stdout.own(), head); err != nil {
+	if _, err := io.WriteString(s.Stdout.unescaped(), head); err != nil {
 		return err
 	}
 	asked := !r.advice.IsAssumed() && r.advice.Answered()
@@ -107,12 +107,12 @@ func sweptForPeople(s State, r swept) error {
 	if strings.Count(head+others+verdict, "\n") < tallest || r.verbose || asked {
 		others += "\n"
 	}
-	_, err = io.WriteString(s.Stdout.own(), others+verdict)
+	_, err = io.WriteString(s.Stdout.unescaped(), others+verdict)
 	return err
 }
 
 // summaryText is the table.
-func summaryText(s State, r swept) (string, error) {
+func summaryText(s State, r sweepOutput) (string, error) {
 	out := &screen{width: s.Stdout.columns(), colour: s.coloured(s.Stdout)}
 	for i, t := range report.Summary(r.Record, out.width) {
 		title, notes := t.Title, t.Notes
@@ -133,7 +133,7 @@ func summaryText(s State, r swept) (string, error) {
 }
 
 // writeAll writes the whole table, the sizes near the plateau and the reasons.
-func writeAll(s State, r swept) error {
+func writeAll(s State, r sweepOutput) error {
 	if _, err := io.WriteString(s.Stdout, "\n"); err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func writeAll(s State, r swept) error {
 		for _, h := range hints {
 			out.fold("", h, "", "    ")
 		}
-		if _, err := io.WriteString(s.Stdout.own(), "\n"+out.String()); err != nil {
+		if _, err := io.WriteString(s.Stdout.unescaped(), "\n"+out.String()); err != nil {
 			return err
 		}
 	}
@@ -159,8 +159,8 @@ func writeAll(s State, r swept) error {
 	return answer.WriteText(s.Stdout)
 }
 
-// othersText is the answers to other questions, and what the assumed one leaves out.
-func othersText(s State, r swept) string {
+// othersText lists the answers for other models, and the limits of the assumed one.
+func othersText(s State, r sweepOutput) string {
 	if !r.advice.IsAssumed() || !r.advice.Answered() {
 		return ""
 	}
@@ -178,7 +178,7 @@ func othersText(s State, r swept) string {
 	return out.String()
 }
 
-// whatIf is the answer to another question in a few words.
+// whatIf is the answer for another model in a few words.
 func whatIf(x advice.WhatIf) string {
 	text := x.Setting
 	switch {
@@ -196,8 +196,8 @@ func whatIf(x advice.WhatIf) string {
 	return text
 }
 
-// verdictText is what the record comes to, faults first and the recommendation last.
-func verdictText(s State, to Stream, r swept) string {
+// verdictText is the verdict on the record, faults first and the recommendation last.
+func verdictText(s State, to Stream, r sweepOutput) string {
 	out := &screen{width: to.columns(), colour: s.coloured(to)}
 	for _, l := range report.Judge(r.Record, r.advice).Lines {
 		out.fold(verdictColours[l.Severity], l.Text, "", "  ")

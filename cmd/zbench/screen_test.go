@@ -38,18 +38,18 @@ var terminals = []surroundings{
 }
 
 // printedOn is what people see of a sweep there.
-func printedOn(t *testing.T, on surroundings, r swept) string {
+func printedOn(t *testing.T, on surroundings, r sweepOutput) string {
 	t.Helper()
 	s, out := testState(t)
 	s.Stdout = Stream{Writer: out, IsTTY: on.tty, Width: on.width}
 	s.Getenv = func(name string) string { return on.env[name] }
-	s.Stdout = s.Stdout.shielded(func() {})
-	require.NoError(t, sweptForPeople(s, r))
+	s.Stdout = s.Stdout.escaping(func() {})
+	require.NoError(t, writeSweepSummary(s, r))
 	return out.String()
 }
 
 // sweptAs runs a sweep and returns what it left.
-func sweptAs(t *testing.T, code int, line string) (r swept, stdout string) {
+func sweptAs(t *testing.T, code int, line string) (r sweepOutput, stdout string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "out")
 	s, out := testState(t, append(strings.Fields(line), "-q", "--out", dir)...)
@@ -61,7 +61,7 @@ func sweptAs(t *testing.T, code int, line string) (r swept, stdout string) {
 	defer func() { _ = f.Close() }()
 	rec, err := record.Decode(f)
 	require.NoError(t, err)
-	return swept{Record: rec, advice: readAdvice(s, dir, rec), folder: "zbench-collectives-20261120-093000"}, out.String()
+	return sweepOutput{Record: rec, advice: readAdvice(s, dir, rec), folder: "zbench-collectives-20261120-093000"}, out.String()
 }
 
 // lastLines are the last n lines of a text.
@@ -85,13 +85,13 @@ func TestScreenOfTheDefaultSweep(t *testing.T) {
 			require.LessOrEqual(t, strings.Count(got, "\n"), tallest, on.name)
 		}
 	}
-	for width := leastWidth; width <= 220; width += 7 {
+	for width := minWidth; width <= 220; width += 7 {
 		keepsTo(t, width, r)
 	}
 }
 
 // keepsTo checks that no line is wider than the terminal.
-func keepsTo(t *testing.T, width int, r swept) {
+func keepsTo(t *testing.T, width int, r sweepOutput) {
 	t.Helper()
 	for line := range strings.Lines(printedOn(t, surroundings{width: width, tty: true, env: map[string]string{"NO_COLOR": "1"}}, r)) {
 		require.LessOrEqual(t, displaywidth.String(strings.TrimSuffix(line, "\n")), width, line)

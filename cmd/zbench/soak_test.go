@@ -128,7 +128,7 @@ func redraw(t *testing.T, dir string) {
 }
 
 // cutters are the ways in which a sweep does not come to its end. run is true
-// when it left something to go on with.
+// when it left something to resume.
 var cutters = []struct {
 	name string
 	run  func(t *testing.T, rng *rand.Rand, args []string, dir string) bool

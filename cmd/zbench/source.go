@@ -46,10 +46,10 @@ func readAdvice(s State, dir string, rec *record.Record) *advice.Document {
 	}
 	d, err := advice.Read(bytes.NewReader(text))
 	if err == nil && !d.Of([]cost.Source{{Record: rec}}) {
-		err = errors.New("it is of other curves than the record")
+		err = errors.New("it was computed from other curves than those of the record")
 	}
 	if err != nil {
-		fmt.Fprintf(s.Stderr, "%s is left out: %s\n", filepath.Join(dir, engine.AdviceFile), err)
+		fmt.Fprintf(s.Stderr, "%s is ignored: %s\n", filepath.Join(dir, engine.AdviceFile), err)
 		return nil
 	}
 	return d

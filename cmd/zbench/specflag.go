@@ -23,7 +23,7 @@ type specFlag struct {
 	set func(*spec.Spec, []string) error
 	// show is the values as the command line has them; none is the default.
 	show func(*spec.Spec) []string
-	// fact tells that the flag says what is measured, not how: --force may change
+	// fact is true if the flag describes what is measured, not how: --force may change
 	// it when a sweep is resumed. The others decide which cases there are, and stay.
 	fact bool
 }

@@ -30,7 +30,7 @@ func TestSplitsAreExtrapolatedByThemselves(t *testing.T) {
 	}, marked)
 	page := readBytes(t, dir, "report.html")
 	require.Contains(t, page, "4 GPUs: from the number of links")
-	require.Contains(t, page, "3 of 5 results are extrapolated: the model behind them has parts that nobody measured; the set-up lists them.")
+	require.Contains(t, page, "3 of 5 results are extrapolated: parts of their model have no measurements; the set-up lists them.")
 	require.NotContains(t, page, "other node counts", "a group of four GPUs is of one node, as those that were measured")
 }
 
@@ -44,5 +44,5 @@ func TestFolderInPlaceOfAFile(t *testing.T) {
 	require.NoError(t, os.Mkdir(page, 0o755))
 	code, stderr = zbench(t, osFS{}, "report", dir)
 	require.Equal(t, exit.Run, code)
-	require.Contains(t, stderr, page+" is a folder where a file is to be written\n  → move it away")
+	require.Contains(t, stderr, page+" is a folder; zbench would write a file there\n  → move it away")
 }

@@ -38,7 +38,7 @@ type FS interface {
 	engine.FS
 	// Open is for files of which only the head is read: a checkpoint has gigabytes.
 	Open(name string) (io.ReadCloser, error)
-	// Access tells whether this process may read and write the file.
+	// Access reports whether this process may read and write the file.
 	Access(name string) error
 }
 

@@ -12,68 +12,68 @@ import (
 	"zbench/bench/plain"
 )
 
-// Stream is an output and what is known of it. Main shields both: all text that is
-// written is escaped, and a reader that has left is no error.
+// Stream is an output and what is known of it. Main wraps both: all text that is
+// written is escaped, and a reader that closed its end is no error.
 type Stream struct {
 	io.Writer
 	IsTTY bool
 	// Width is the terminal's width in columns, 0 when unknown.
 	Width int
-	// terminal is what is behind the shield; nil where there is none.
+	// terminal is the output behind the escaper; nil if there is none.
 	terminal io.Writer
 }
 
-// own takes zbench's own control sequences, and text that was escaped before.
-func (s Stream) own() io.Writer {
+// unescaped is the writer for zbench's own control sequences and for escaped text.
+func (s Stream) unescaped() io.Writer {
 	if s.terminal == nil {
 		return s.Writer
 	}
 	return s.terminal
 }
 
-// shielded escapes what goes through the stream. left is called once when the
-// reader has left; what is written after that is dropped.
-func (s Stream) shielded(left func()) Stream {
+// escaping returns the stream with its text escaped. left is called once when the reader
+// closes its end; later writes are dropped.
+func (s Stream) escaping(left func()) Stream {
 	pipe := &pipe{to: s.Writer, left: left}
-	s.Writer, s.terminal = &shield{to: pipe}, pipe
+	s.Writer, s.terminal = &escaper{to: pipe}, pipe
 	return s
 }
 
 // clearLine goes back to the beginning of a terminal's line and clears it.
 const clearLine = "\r\x1b[K"
 
-// pipe is an output whose reader may leave, as head does.
+// pipe is an output whose reader may close it early, as head does.
 type pipe struct {
-	mu   sync.Mutex
-	to   io.Writer
-	left func()
-	gone bool
+	mu     sync.Mutex
+	to     io.Writer
+	left   func()
+	closed bool
 }
 
 func (p *pipe) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.gone {
+	if p.closed {
 		return len(text), nil
 	}
 	n, err := p.to.Write(text)
 	if errors.Is(err, syscall.EPIPE) {
-		p.gone = true
+		p.closed = true
 		p.left()
 		return len(text), nil
 	}
 	return n, err
 }
 
-// shield escapes text. A character that was cut by the end of a write waits for
-// its rest.
-type shield struct {
+// escaper escapes text. It keeps an incomplete character at the end of a write until the
+// next one.
+type escaper struct {
 	mu   sync.Mutex
 	to   io.Writer
 	half []byte
 }
 
-func (s *shield) Write(text []byte) (int, error) {
+func (s *escaper) Write(text []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := slices.Concat(s.half, text)
@@ -85,7 +85,7 @@ func (s *shield) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// cut is how many bytes at the end may be the beginning of a character.
+// cut is the number of bytes at the end that may start an incomplete character.
 func cut(text []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if tail := text[len(text)-n:]; utf8.RuneStart(tail[0]) {

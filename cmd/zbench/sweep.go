@@ -14,7 +14,7 @@ import (
 	"zbench/internal/native"
 )
 
-// peerFlags are rccl-tests' flags. The letters and names mean what they mean there.
+// peerFlags are rccl-tests' flags, with the same letters, names and meanings.
 var peerFlags = []specFlag{
 	bytesFlag("b", "minbytes", "1K", "smallest total size", func(s *spec.Spec) *int64 { return &s.Sweep.MinBytes }),
 	bytesFlag("e", "maxbytes", "8G", "largest total size", func(s *spec.Spec) *int64 { return &s.Sweep.MaxBytes }),
@@ -42,12 +42,12 @@ var peerFlags = []specFlag{
 	},
 	intFlag("c", "check", "launches", "1", "launches whose result is verified", func(s *spec.Spec) *int { return &s.Sweep.Checks }),
 	factual(intFlag("g", "ngpus", "GPUs", "1", "GPUs that one process drives", func(s *spec.Spec) *int { return &s.World.GPUsPerProcess })),
-	optional(intFlag("G", "hipgraph", "replays", "0", "capture a burst's launches into a graph and replay it so often; bursts only", func(s *spec.Spec) *int { return &s.Sweep.GraphLaunches })),
+	optional(intFlag("G", "hipgraph", "replays", "0", "capture a burst's launches into a graph and replay it this many times; bursts only", func(s *spec.Spec) *int { return &s.Sweep.GraphLaunches })),
 }
 
-// ownFlags are zbench's: rccl-tests has no word for them.
+// ownFlags are zbench's: rccl-tests has no such flags.
 var ownFlags = []specFlag{
-	floatFlag("precision", "share", "0.01", "half the 95 % interval over the median at which a timing is precise enough", func(s *spec.Spec) *float64 { return &s.Sweep.Precision }),
+	floatFlag("precision", "share", "0.01", "precision that ends a timing: half the 95 % interval over the median", func(s *spec.Spec) *float64 { return &s.Sweep.Precision }),
 	floatFlag("max-time", "seconds", "0.4", "measured time after which a timing of a case ends", func(s *spec.Spec) *float64 { return &s.Sweep.MaxTime }),
 	{
 		name: "place", unit: "name", fallback: "both", meaning: "buffers: " + strings.Join(names(places), ", "),
@@ -79,7 +79,7 @@ var ownFlags = []specFlag{
 		}),
 		show: func(s *spec.Spec) []string { return []string{s.Sweep.Cache} },
 	},
-	bytesFlag("", "verify-budget", "256M", "verify on the loopback while all ranks' buffers fit into this", func(s *spec.Spec) *int64 { return &s.Sweep.VerifyBudget }),
+	bytesFlag("", "verify-budget", "256M", "on the loopback, verify if all ranks' buffers fit into this", func(s *spec.Spec) *int64 { return &s.Sweep.VerifyBudget }),
 	factual(wholeFlag("nodes", "1", "number of nodes", func(s *spec.Spec) *int { return &s.World.Nodes })),
 	factual(optional(wholeFlag("gpus-per-node", "0", "GPUs used on each node (default all)", func(s *spec.Spec) *int { return &s.World.GPUsPerNode }))),
 	{
@@ -87,7 +87,7 @@ var ownFlags = []specFlag{
 		set: last(func(s *spec.Spec, v string) error {
 			n, err := strconv.Atoi(v)
 			if err == nil && n < 1 {
-				err = fmt.Errorf("%d: a GPU has at least one rank", n)
+				err = fmt.Errorf("%d: it must be at least 1", n)
 			}
 			s.World.RanksPerGPU = max(0, n)
 			return err
@@ -100,7 +100,7 @@ var ownFlags = []specFlag{
 		},
 	},
 	factual(nameFlag("fabric", fabric.Default, "hardware to simulate (zbench list fabrics)", fabric.Names(), func(s *spec.Spec) *string { return &s.Fabric })),
-	factual(textFlag("backend", "auto", "libraries underneath: auto, "+strings.Join(native.Backends(), ", "), func(s *spec.Spec) *string { return &s.Backend })),
+	factual(textFlag("backend", "auto", "libraries: auto, "+strings.Join(native.Backends(), ", "), func(s *spec.Spec) *string { return &s.Backend })),
 	{
 		name: "seed", unit: "uint64", fallback: "1", meaning: "seed of the simulated noise and of the verification's data", fact: true,
 		set: last(func(s *spec.Spec, v string) (err error) {
@@ -120,14 +120,14 @@ var ownFlags = []specFlag{
 		},
 		show: func(s *spec.Spec) []string { return s.Faults },
 	},
-	listFlag("groups", "also run all disjoint groups of so many GPUs of all nodes at once: 2,4,8", func(s *spec.Spec) *[]int { return &s.Sweep.Groups }),
-	listFlag("strides", "also run all groups of ranks so far apart at once, as expert or tensor parallelism leaves them: 2,8", func(s *spec.Spec) *[]int { return &s.Sweep.Strides }),
-	listFlag("scale", "also run the first so many nodes while the others wait: 1,2,4", func(s *spec.Spec) *[]int { return &s.Sweep.Scales }),
-	boolFlag("keep-samples", fmt.Sprintf("leave samples.f32 above %d ranks too", engine.SamplesRanks), func(s *spec.Spec) *bool { return &s.Sweep.KeepSamples }),
-	boolFlag(fixedSizes, "with a model: measure the sizes of -b, -e, -f and -i alone, none that the bucket size needs beside them", func(s *spec.Spec) *bool { return &s.Sweep.FixedSizes }),
+	listFlag("groups", "also run all disjoint groups of this many GPUs of all nodes at once: 2,4,8", func(s *spec.Spec) *[]int { return &s.Sweep.Groups }),
+	listFlag("strides", "also run all groups of ranks with these strides at once, as expert or tensor parallelism forms them: 2,8", func(s *spec.Spec) *[]int { return &s.Sweep.Strides }),
+	listFlag("scale", "also run only the first 1, 2, 4 … nodes while the others wait: 1,2,4", func(s *spec.Spec) *[]int { return &s.Sweep.Scales }),
+	boolFlag("keep-samples", fmt.Sprintf("write samples.f32 above %d ranks too", engine.SamplesRanks), func(s *spec.Spec) *bool { return &s.Sweep.KeepSamples }),
+	boolFlag(fixedSizes, "with a model: measure only the sizes of -b, -e, -f and -i, without those added for the bucket size", func(s *spec.Spec) *bool { return &s.Sweep.FixedSizes }),
 }
 
-// fixedSizes may be given anew when a sweep is resumed.
+// fixedSizes may change when a sweep is resumed.
 const fixedSizes = "fixed-sizes"
 
 // specFlags is the table of them all.

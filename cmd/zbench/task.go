@@ -8,8 +8,8 @@ import (
 	"zbench/internal/native"
 )
 
-// task shows on standard error what takes seconds before anything is measured: one line
-// that is rewritten on a terminal and gone at the end, a line a task elsewhere.
+// task shows on standard error steps that take seconds before the measurement: on a
+// terminal one line that is rewritten and cleared at the end, elsewhere one line per task.
 func (s State) task(now native.Task) {
 	text := plain.Text(now.String())
 	switch {
@@ -17,7 +17,7 @@ func (s State) task(now native.Task) {
 		if runes := []rune(text); s.Stderr.Width > 0 && len(runes) >= s.Stderr.Width {
 			text = string(runes[:s.Stderr.Width-1])
 		}
-		_, _ = io.WriteString(s.Stderr.own(), clearLine+text) // progress that cannot be shown stops nothing
+		_, _ = io.WriteString(s.Stderr.unescaped(), clearLine+text) // progress that cannot be shown stops nothing
 	case text != "":
 		fmt.Fprintln(s.Stderr, text)
 	}

@@ -22,7 +22,7 @@ func TestTasksOnStandardError(t *testing.T) {
 		{true, 12, "\r\x1b[Kcompiling v\r\x1b[K\r\x1b[Kopening a\\u\r\x1b[K"},
 	} {
 		var out bytes.Buffer
-		s := State{Stderr: Stream{Writer: &out, IsTTY: one.tty, Width: one.width}.shielded(func() {})}
+		s := State{Stderr: Stream{Writer: &out, IsTTY: one.tty, Width: one.width}.escaping(func() {})}
 		for _, task := range []native.Task{{Text: "compiling verify.hip for gfx942", Number: 2, Of: 4}, {}, {Text: "opening a\x1bb"}, {}} {
 			s.task(task)
 		}

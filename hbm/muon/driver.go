@@ -26,12 +26,12 @@ type Config struct {
 	Reduce int
 	// Seed is of the gradients, momenta and weights.
 	Seed uint64
-	// Say is told which shape begins, and what stands in for it; nil tells nobody.
+	// Say receives the shape that starts, and its reduced shape; may be nil.
 	Say func(string)
 }
 
-// Machine is the loopback's machine file for kernels: one device, whose time
-// nobody looks at.
+// Machine is the loopback's machine file for kernels: one device, whose time is not
+// used.
 func Machine() []byte {
 	return []byte("zbench-machine 1\nclock virtual\nranks 1\ngpus_per_process 1\nhbm_bytes 17179869184\ngpu emulated\n")
 }
@@ -152,7 +152,7 @@ func (d *Driver) Close() error {
 	return errors.Join(all...)
 }
 
-// Emulated tells that the kernels run on the host: their times mean nothing.
+// Emulated is true if the kernels run on the host: their times are not used.
 func (d *Driver) Emulated() bool { return d.p.Simulated && !d.timed }
 
 // Devices describes the one that was opened.

@@ -5,8 +5,8 @@ import (
 	"zbench/internal/native"
 )
 
-// Vendor tells why there is no vendor's product to compare with; nil when there
-// is one.
+// Vendor is the reason why there is no vendor's product to compare with; nil if there is
+// one.
 func (d *Driver) Vendor() error { return d.noVendor }
 
 // startVendor makes the vendor's library ready for the stream. That there is none,
@@ -21,7 +21,7 @@ func (d *Driver) startVendor() {
 	}
 }
 
-// VendorText names the library, or says why there is none.
+// VendorText names the library, or the reason why there is none.
 func (d *Driver) VendorText() string {
 	if d.Emulated() {
 		return "none: emulated"

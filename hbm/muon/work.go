@@ -69,7 +69,7 @@ func (w *Work) floats() int64 {
 
 func halves(rows, cols int) int64 { return 2 * int64(rows) * int64(native.MuonPadded(cols)) }
 
-// tall tells that the matrix lies as t does.
+// tall is true if the matrix lies as t does.
 func (w *Work) tall() bool { return w.shape.Rows > w.shape.Cols }
 
 // result is which of x and t the last step writes.

@@ -86,7 +86,7 @@ type Symbol struct {
 type Device struct {
 	// Index is the runtime's number of it.
 	Index int `json:"index"`
-	// Name as the driver gives it.
+	// Name from the driver.
 	Name string `json:"name,omitempty"`
 	// Arch is its architecture, such as gfx942 or sm_90.
 	Arch string `json:"arch,omitempty"`

@@ -31,7 +31,7 @@ type kind int
 const (
 	// judged: the fault must be named, and nothing else.
 	judged kind = iota
-	// namesNoRank: nobody must be named, though a fault is planted.
+	// namesNoRank: no rank may be named, although a fault is planted.
 	namesNoRank
 	// limit: where naming ends; what else is named counts all the same.
 	limit

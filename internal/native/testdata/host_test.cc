@@ -68,7 +68,7 @@ ZB_KERNEL(turn)(const int *from, int *to, unsigned rows, unsigned columns) {
   }
 }
 
-/* Shared memory that nobody has written: its own, and the launch's. */
+/* Shared memory that was not written: its own, and the launch's. */
 ZB_KERNEL(unwritten)(float *own, double *launched) {
   ZB_SHARED(float, a, 3);
   ZB_SHARED_AT_LAUNCH(double, b);

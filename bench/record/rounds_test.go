@@ -11,17 +11,17 @@ import (
 )
 
 // more is a case that is added after the header's.
-func more(key string) Further {
+func more(key string) AddedRound {
 	r := begun().Record.Results[0]
 	r.Key = key
-	return Further{Why: Extension, Cases: []Result{r}}
+	return AddedRound{Reason: Extension, Cases: []Result{r}}
 }
 
 // grown is a journal to which cases were added twice, the second before its end.
 func grown(t testing.TB) []byte {
 	t.Helper()
 	text := journalOf(t, begun(), parts()...)
-	for _, l := range []interface{ Line() ([]byte, error) }{more("c"), taken("c", 0), taken("c", 1), Further{Why: SecondPass, Cases: more("d").Cases}, taken("d", 0)} {
+	for _, l := range []interface{ Line() ([]byte, error) }{more("c"), taken("c", 0), taken("c", 1), AddedRound{Reason: AnswerSizes, Cases: more("d").Cases}, taken("d", 0)} {
 		var err error
 		text, err = joined(text, l)
 		require.NoError(t, err)
@@ -35,11 +35,11 @@ func TestCasesAreAdded(t *testing.T) {
 	text := grown(t)
 	j, err := ReadJournal(text)
 	require.NoError(t, err)
-	require.Equal(t, []int{4, 6}, []int{j.Further[0].After, j.Further[1].After})
+	require.Equal(t, []int{4, 6}, []int{j.Rounds[0].After, j.Rounds[1].After})
 	require.Equal(t, 1, j.Left(), "d has one pass")
 	rec := j.Record()
 	rec.Results[2].Verified.State = NotVerified
-	require.Equal(t, []Added{{Extension, []string{"c"}}, {SecondPass, []string{"d"}}}, rec.Added)
+	require.Equal(t, []Added{{Extension, []string{"c"}}, {AnswerSizes, []string{"d"}}}, rec.Added)
 	var status []Status
 	for _, r := range rec.Results {
 		status = append(status, r.Status)
@@ -54,7 +54,7 @@ func TestCasesAreAdded(t *testing.T) {
 	validateWith(t, JournalSchemaJSON, lineOf(t, more("c")))
 }
 
-func lineOf(t *testing.T, f Further) string {
+func lineOf(t *testing.T, f AddedRound) string {
 	t.Helper()
 	f.Cases[0].Verified.State = NotVerified
 	text, err := f.Line()
@@ -66,11 +66,11 @@ func lineOf(t *testing.T, f Further) string {
 func TestDamagedAddedCases(t *testing.T) {
 	done := more("c")
 	done.Cases[0].Status = OK
-	for says, f := range map[string]Further{
-		"the case b is there twice":                  more("b"),
-		"the case c has a result before it was run":  done,
-		`cases were added for "fun"`:                 {Why: "fun", Cases: more("c").Cases},
-		`line 6: the case c has a result before it `: done,
+	for says, f := range map[string]AddedRound{
+		"the case b is planned twice":                     more("b"),
+		"the planned case c already has a result":         done,
+		`a round was added for "fun"`:                     {Reason: "fun", Cases: more("c").Cases},
+		`line 6: the planned case c already has a result`: done,
 	} {
 		text, err := joined(journalOf(t, begun(), parts()...), f)
 		require.NoError(t, err)

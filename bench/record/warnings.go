@@ -7,7 +7,7 @@ import (
 	"zbench/bench/stat"
 )
 
-// Above these a result carries a warning.
+// Limits above which a result has a warning.
 const (
 	// noisyCV is a coefficient of variation; users of rccl-tests see about 1 to
 	// 3 % on a quiet machine.
@@ -20,14 +20,14 @@ const (
 	driftShare = 0.02
 )
 
-// doubts are the warnings that a case earns by its own figures, with a remedy.
-func (s *samples) doubts(r *Result) []Warning {
+// warnings returns the warnings that follow from the samples of a case.
+func (s *samples) warnings(r *Result) []Warning {
 	var out []Warning
 	warn := func(code, hint, format string, args ...any) {
 		out = append(out, Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
 	}
 	if t := r.Burst; t != nil && t.MeanOfRanks.CV != nil && *t.MeanOfRanks.CV > noisyCV {
-		warn("noisy", "raise -n or --max-time, and look for other jobs on these nodes",
+		warn("noisy", "raise -n or --max-time, and check for other jobs on these nodes",
 			"bursts differ by %.1f %% (standard deviation over mean)", 100**t.MeanOfRanks.CV)
 	}
 	if g := r.SlowestGroup; g != nil && len(g.Slow) > 0 {
@@ -35,23 +35,23 @@ func (s *samples) doubts(r *Result) []Warning {
 		warn("slow_group", hint, "%s", message)
 	}
 	if t := r.Isolated; t != nil && r.Groups < 2 && t.Spread.Median > skewShare*t.MaxOfRanks.Median {
-		warn("skew", "see which rank is late, and check its host and clocks",
+		warn("skew", "find the late rank, and check its host and clocks",
 			"ranks differ by %.0f %% of the time", 100*t.Spread.Median/t.MaxOfRanks.Median)
 	}
-	if s.alone.stop == stat.StopDiscarded {
-		warn("no_time", "in place one rank has nothing to launch; else compare the burst",
-			"events saw no time pass in %d isolated launches: they were discarded", s.discarded)
+	if s.isolatedSeries.stop == stat.StopDiscarded {
+		warn("no_time", "one rank in place launches nothing; otherwise use the burst time",
+			"%d isolated launches have an event interval of zero: they were discarded", s.discarded)
 	}
-	if s.unheld > 0 {
-		warn("host_bound", "look at bursts instead, drive fewer GPUs a process (-g), or free this host's CPUs; without kernels (zbench doctor) no launch can be held back",
-			"%d of %d isolated launches began before the host had enqueued the next: their times may be the host's", s.unheld, len(s.alone.values)+s.discarded)
+	if s.startedEarly > 0 {
+		warn("host_bound", "use the burst time, drive fewer GPUs per process (-g), or free CPUs of this host; without kernels (zbench doctor) launches cannot be held",
+			"%d of %d isolated launches started before the host had enqueued the next: their times may include the host", s.startedEarly, len(s.isolatedSeries.values)+s.discarded)
 	}
 	for _, v := range []struct {
 		name string
 		series
-	}{{"bursts", s.means}, {"isolated launches", s.alone}} {
+	}{{"bursts", s.means}, {"isolated launches", s.isolatedSeries}} {
 		if _, flagged := stat.Correlated(v.values); flagged {
-			warn("correlated", "raise --max-time: the interval counts them as fewer", "%s are strongly correlated in time", v.name)
+			warn("correlated", "raise --max-time: the interval already uses a smaller n_eff", "%s are strongly correlated in time", v.name)
 		}
 	}
 	if share, ok := s.means.drift(); ok {
@@ -62,7 +62,7 @@ func (s *samples) doubts(r *Result) []Warning {
 
 // driftWarning is that of two passes that differ by so much of the first.
 func driftWarning(share float64) Warning {
-	return Warning{Code: "drift", Message: fmt.Sprintf("the two passes differ by %.1f %%", 100*share), Hint: "run again on a warm machine, and look for other jobs"}
+	return Warning{Code: "drift", Message: fmt.Sprintf("the two passes differ by %.1f %%", 100*share), Hint: "run again on a warm machine, and check for other jobs"}
 }
 
 // drift is the relative difference of the passes' medians, and whether it is

@@ -12,9 +12,9 @@ import (
 	"zbench/bench/spell"
 )
 
-// meantFlags are the flags, with their dashes, that an error about one was meant to
-// name.
-func meantFlags(cmd *cobra.Command, err error) []string {
+// similarFlags returns the flags, with their dashes, whose names are close to the one in
+// an error.
+func similarFlags(cmd *cobra.Command, err error) []string {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
@@ -38,8 +38,8 @@ func meantFlags(cmd *cobra.Command, err error) []string {
 	return near
 }
 
-// oneDash is the flag that was given with one dash: -nodes is -n with the value
-// odes. Without a flag of just that name the letters mean what they say.
+// oneDash is the flag that was given with one dash: pflag reads -nodes as -n with the
+// value odes. Without a long flag of that name the letters are short flags.
 func oneDash(names []string, letters string) []string {
 	letters, _, _ = strings.Cut(letters, "=")
 	if name, known := spell.Match(names, letters); known && len(letters) > 1 {
@@ -48,7 +48,7 @@ func oneDash(names []string, letters string) []string {
 	return nil
 }
 
-// unknownCommand is the error about a command that there is not.
+// unknownCommand is the error for an unknown command.
 func unknownCommand(root *cobra.Command, given string) error {
 	err := &spell.Unknown{Kind: "command", Given: given}
 	paths := map[string]string{}
@@ -67,7 +67,7 @@ func unknownCommand(root *cobra.Command, given string) error {
 	if c, unknown := collective.ByName(given); unknown == nil && len(near) == 0 {
 		near = []string{root.Name() + " collectives " + c.Name}
 	}
-	return usagef(spell.Hint(near, root.Name()+" --help says what each does"), "%s", err.Error())
+	return usagef(spell.Hint(near, root.Name()+" --help describes each command"), "%s", err.Error())
 }
 
 // subcommands are all commands below one that help lists.
@@ -81,7 +81,7 @@ func subcommands(cmd *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// newHelp is `zbench help COMMAND`, which refuses what is no command.
+// newHelp is `zbench help COMMAND`, which refuses an unknown command.
 func newHelp(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use: "help [COMMAND…]", Short: "Describe a command",

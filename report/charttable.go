@@ -7,15 +7,15 @@ import (
 	"zbench/bench/table"
 )
 
-// twinOf turns a chart into a table: one row per size, one column per series.
+// tableOfChart turns a chart into a table: one row per size, one column per series.
 // A size a series has twice, as repeated runs do, takes as many rows.
-func twinOf(c Chart) Sheet {
+func tableOfChart(c Chart) Sheet {
 	s := Sheet{Label: c.Title + ", as a table", Caption: c.Title}
 	if c.Mark != "" {
 		s.Caption += ": " + c.Mark
 	}
 	if c.Quantity == Spread {
-		s.Table = distributionTwin(c)
+		s.Table = tableOfDistribution(c)
 		return s
 	}
 	s.Table = numbers("size")

@@ -9,15 +9,15 @@ import (
 // figureIn finds the figures in a message, a size with its unit.
 var figureIn = regexp.MustCompile(`\b(?:0x[0-9a-fA-F]+|\d+(?:[.,]\d+)*(?: (?:[KMGT]i)?B\b)?)`)
 
-// alike gathers messages that differ only in their figures: a hundred cases
+// messageGroups gathers messages that differ only in their figures: a hundred cases
 // with the same trouble are one line, which says how far the figures go.
-type alike struct {
-	order []*kindOf
-	index map[string]*kindOf
+type messageGroups struct {
+	order []*messageGroup
+	index map[string]*messageGroup
 }
 
-// kindOf is one message with the figures of all its occurrences.
-type kindOf struct {
+// messageGroup is one message with the figures of all its occurrences.
+type messageGroup struct {
 	// between are the words around the figures, one more than there are figures.
 	between []string
 	lo, hi  []string
@@ -25,19 +25,19 @@ type kindOf struct {
 }
 
 // add files a message and returns what it is one of.
-func (a *alike) add(message string) *kindOf { return a.addAs("", message) }
+func (a *messageGroups) add(message string) *messageGroup { return a.addAs("", message) }
 
 // addAs does, keeping apart what belongs to different topics.
-func (a *alike) addAs(topic, message string) *kindOf {
+func (a *messageGroups) addAs(topic, message string) *messageGroup {
 	figures := figureIn.FindAllString(message, -1)
 	between := figureIn.Split(message, -1)
 	shape := topic + "\x00" + strings.Join(between, "\x00")
 	k := a.index[shape]
 	if k == nil {
 		if a.index == nil {
-			a.index = map[string]*kindOf{}
+			a.index = map[string]*messageGroup{}
 		}
-		k = &kindOf{between: between, lo: figures, hi: append([]string(nil), figures...)}
+		k = &messageGroup{between: between, lo: figures, hi: append([]string(nil), figures...)}
 		a.index[shape] = k
 		a.order = append(a.order, k)
 	}
@@ -54,7 +54,7 @@ func (a *alike) addAs(topic, message string) *kindOf {
 }
 
 // text is the message, each figure as the range it spans.
-func (k *kindOf) text() string {
+func (k *messageGroup) text() string {
 	var b strings.Builder
 	for i, words := range k.between {
 		b.WriteString(words)
@@ -73,7 +73,7 @@ func (k *kindOf) text() string {
 	return b.String()
 }
 
-// figureOf is a figure's value, to order it by. One that is none is 0.
+// figureOf is a figure's value, for ordering; 0 if it is not a number.
 func figureOf(s string) float64 {
 	digits, size, _ := strings.Cut(s, " ")
 	if bits, isHex := strings.CutPrefix(digits, "0x"); isHex {

@@ -34,11 +34,11 @@ func TestLongDiskFullInEveryRoundThenResume(t *testing.T) {
 	code, stderr := zbench(t, osFS{}, served("--out", whole)...)
 	require.Zero(t, code, stderr)
 	text := readBytes(t, whole, engine.JournalFile)
-	require.Contains(t, text, `{"why":"extension"`)
-	require.Contains(t, text, `{"why":"second_pass"`)
+	require.Contains(t, text, `{"reason":"extension"`)
+	require.Contains(t, text, `{"reason":"answer_sizes"`)
 	lines := strings.Split(text, "\n")
 	for n := range len(lines) - 2 {
-		if around := lines[max(0, n-1):min(len(lines), n+4)]; n%19 > 0 && !slices.ContainsFunc(around, func(l string) bool { return strings.HasPrefix(l, `{"why"`) }) {
+		if around := lines[max(0, n-1):min(len(lines), n+4)]; n%19 > 0 && !slices.ContainsFunc(around, func(l string) bool { return strings.HasPrefix(l, `{"reason"`) }) {
 			continue // every line where a round begins, some of the others
 		}
 		dir := filepath.Join(t.TempDir(), "cut")
@@ -61,7 +61,7 @@ func TestResumeKeepsTheQuestion(t *testing.T) {
 	code, _ := zbench(t, osFS{}, served("--out", whole)...)
 	require.Zero(t, code)
 	text := readBytes(t, whole, engine.JournalFile)
-	before, _, found := strings.Cut(text, `{"why":"extension"`)
+	before, _, found := strings.Cut(text, `{"reason":"extension"`)
 	require.True(t, found)
 	left := strings.Count(before, "\n") + 1
 	code, _ = zbench(t, fullDisk{osFS{}, &left}, served("--out", dir)...)

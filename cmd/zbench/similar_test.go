@@ -23,7 +23,7 @@ func FuzzMeant(f *testing.F) {
 			if err == nil {
 				continue
 			}
-			for _, name := range meantFlags(cmd, err) {
+			for _, name := range similarFlags(cmd, err) {
 				require.NotNil(t, cmd.Flags().Lookup(strings.TrimPrefix(name, "--")), "%s %s: %s", cmd.CommandPath(), arg, name)
 			}
 		}

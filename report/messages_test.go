@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestMessagesThatDifferInFiguresAreOne(t *testing.T) {
-	var a alike
+func TestMessagesThatDifferInFiguresAreGrouped(t *testing.T) {
+	var a messageGroups
 	for _, m := range []string{
 		"buffers take 512 MiB, the budget is 256 MiB", "buffers take 16 TiB, the budget is 256 MiB", "buffers take 64.1 GiB, the budget is 256 MiB",
 		"at 77 of 1 KiB: got 0xc9c00001", "no figure at all", "at 13 of 2 KiB: got 0xffffffff", "no figure at all", "1,024 ranks", "8 ranks",
@@ -27,7 +27,7 @@ func TestMessagesThatDifferInFiguresAreOne(t *testing.T) {
 }
 
 func TestStrangeFigures(t *testing.T) {
-	var a alike
+	var a messageGroups
 	for _, m := range []string{"", "9", "1e999 999999999999999999999999 B", "0x 0xg", "1.2.3, 4,,5", "٣"} {
 		require.Equal(t, m, a.add(m).text(), "one message is itself")
 	}

@@ -13,23 +13,21 @@ import (
 const (
 	// Extension: the answer needs sizes beyond the largest.
 	Extension = "extension"
-	// SecondPass: the real sizes of the messages around the answer.
-	SecondPass = "second_pass"
+	// AnswerSizes: the real sizes of the messages around the answer.
+	AnswerSizes = "answer_sizes"
 	// Tuned: the configurations of kernels that were the fastest of their tuning.
 	Tuned = "tuned"
 )
 
-// Reasons lists them all.
-func Reasons() []string { return []string{Extension, SecondPass, Tuned} }
+// Reasons lists them.
+func Reasons() []string { return []string{Extension, AnswerSizes, Tuned} }
 
-// Further is cases that were added to a sweep for the sake of the bucket size, or to
-// a run of kernels, once those before them were done: a line of the journal between
-// the parts.
-type Further struct {
-	// Why is extension for sizes beyond the largest, which the answer needs, second_pass
-	// for the real sizes of the messages around it, tuned for the configurations of
-	// kernels that were the fastest of their tuning.
-	Why string `json:"why"`
+// AddedRound holds cases that were added to a sweep for the bucket size, or to a run of
+// kernels, after the planned ones had finished: a line of the journal between the parts.
+type AddedRound struct {
+	// Reason is extension for sizes beyond the largest, answer_sizes for the real sizes of
+	// the messages around the answer, tuned for the fastest configurations of a tuning.
+	Reason string `json:"reason"`
 	// Cases are planned like those of the header: skipped or interrupted.
 	Cases []Result `json:"cases"`
 	// Kernels are planned rows of kernels; absent for collectives.
@@ -38,17 +36,17 @@ type Further struct {
 	After int `json:"-"`
 }
 
-// Added is what a record says of a Further.
+// Added is a round as the record lists it.
 type Added struct {
-	// Why is extension for sizes beyond the largest, which the answer needs, second_pass
-	// for the real sizes of the messages around it.
-	Why string `json:"why"`
+	// Reason is extension for sizes beyond the largest, answer_sizes for the real sizes of
+	// the messages around the answer, tuned for the fastest configurations of a tuning.
+	Reason string `json:"reason"`
 	// Keys of the results that were added.
 	Keys []string `json:"keys"`
 }
 
 // Line is the cases as a line of the journal.
-func (f Further) Line() ([]byte, error) {
+func (f AddedRound) Line() ([]byte, error) {
 	all := normal(Record{Results: f.Cases, Kernels: f.Kernels})
 	f.Cases, f.Kernels = all.Results, all.Kernels
 	return journalLine(f)
@@ -57,7 +55,7 @@ func (f Further) Line() ([]byte, error) {
 // Planned are all cases: the header's, then those that were added.
 func (j *Journal) Planned() []Result {
 	all := slices.Clone(j.Header.Record.Results)
-	for _, f := range j.Further {
+	for _, f := range j.Rounds {
 		all = append(all, f.Cases...)
 	}
 	return all
@@ -66,19 +64,19 @@ func (j *Journal) Planned() []Result {
 // PlannedKernels are all rows of kernels: the header's, then those that were added.
 func (j *Journal) PlannedKernels() []Kernel {
 	all := slices.Clone(j.Header.Record.Kernels)
-	for _, f := range j.Further {
+	for _, f := range j.Rounds {
 		all = append(all, f.Kernels...)
 	}
 	return all
 }
 
-// Text is the journal as it lies on disk.
+// Text is the journal as on disk.
 func (j *Journal) Text() ([]byte, error) {
 	text, err := j.Header.Line()
-	further := j.Further
+	rounds := j.Rounds
 	for i := 0; i <= len(j.Parts) && err == nil; i++ {
-		for ; err == nil && len(further) > 0 && further[0].After == i; further = further[1:] {
-			text, err = joined(text, further[0])
+		for ; err == nil && len(rounds) > 0 && rounds[0].After == i; rounds = rounds[1:] {
+			text, err = joined(text, rounds[0])
 		}
 		if i < len(j.Parts) && err == nil {
 			text, err = joined(text, j.Parts[i])
@@ -92,11 +90,11 @@ func joined(text []byte, line interface{ Line() ([]byte, error) }) ([]byte, erro
 	return append(text, more...), err
 }
 
-// added is what the record says of the cases that were added.
+// added lists the rounds for the record.
 func (j *Journal) added() []Added {
 	var all []Added
-	for _, f := range j.Further {
-		a := Added{Why: f.Why, Keys: []string{}}
+	for _, f := range j.Rounds {
+		a := Added{Reason: f.Reason, Keys: []string{}}
 		for _, r := range f.Cases {
 			a.Keys = append(a.Keys, r.Key)
 		}
@@ -110,7 +108,7 @@ func (j *Journal) added() []Added {
 
 // addLine reads a line behind the header: a part of a case, or cases.
 func (j *Journal) addLine(line []byte, cases map[string]*planned) error {
-	if !bytes.HasPrefix(line, []byte(`{"why"`)) { // as Line writes it; parts are long
+	if !bytes.HasPrefix(line, []byte(`{"reason"`)) { // as Line writes it; parts are long
 		var p Part
 		err := jsonfile.DecodeLine(line, &p)
 		if err == nil {
@@ -122,19 +120,19 @@ func (j *Journal) addLine(line []byte, cases map[string]*planned) error {
 		}
 		return err
 	}
-	var f Further
+	var f AddedRound
 	if err := jsonfile.DecodeLine(line, &f); err != nil {
 		return err
 	}
-	if why := Reasons(); !slices.Contains(why, f.Why) {
-		return fmt.Errorf("cases were added for %q: this zbench knows %q", f.Why, why)
+	if why := Reasons(); !slices.Contains(why, f.Reason) {
+		return fmt.Errorf("a round was added for %q: valid are %q", f.Reason, why)
 	}
 	if len(f.Cases)+len(f.Kernels) == 0 {
-		return errors.New("cases were added, but there are none")
+		return errors.New("a round without cases")
 	}
 	all, kernels := j.Planned(), j.PlannedKernels()
 	f.After = len(j.Parts)
-	j.Further = append(j.Further, f)
+	j.Rounds = append(j.Rounds, f)
 	rec := j.Header.Record
 	rec.Results, rec.Kernels = slices.Concat(all, f.Cases), slices.Concat(kernels, f.Kernels)
 	if err := checkPlanned(rec.Results, rec.Kernels); err != nil {
