@@ -37,7 +37,7 @@ void zb_cancel(zb_batch *b) {
 
 /* The provider's barrier of all ranks' hosts, against the cancel word, and against
  * the deadline on the real clock: peers may be in another process. */
-static int zb_meet(zb_batch *b) {
+static int zb_host_barrier(zb_batch *b) {
   const zb_table *t = b->table;
   int64_t began = zb_monotonic();
   while (b->nlocal > 0 &&
@@ -59,7 +59,7 @@ int zb_begin(zb_batch *b) {
   b->launched = 0;
   b->marked = 0;
   memset(b->state, ZB_RANK_NOT_ENQUEUED, (size_t)b->nlocal);
-  if (t->hostBarrier != NULL && zb_meet(b)) {
+  if (t->hostBarrier != NULL && zb_host_barrier(b)) {
     return 1;
   }
   for (int i = 0; i < b->nlocal; i++) {
