@@ -44,6 +44,7 @@ double zbl_arrival(const zbl_op *op, const zbl_stream *s) {
 
 static void zbl_pop(zbl_stream *s) {
   zbl_op *op = s->head;
+  zbl_act();
   s->head = op->next;
   if (s->head == NULL) {
     s->tail = NULL;

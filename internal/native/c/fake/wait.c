@@ -49,6 +49,7 @@ static int zbl_wait_for_others(zbl_stream *s) {
       return 0;
     }
     zbl_drive();
+    zbl_look(s);
     if (zbl_wall_now() > until) {
       break;
     }
