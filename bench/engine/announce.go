@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 
 	"zbench/bench/fabric"
@@ -11,8 +12,47 @@ import (
 
 // announce prints the estimate of what is left of a sweep, before it starts.
 func (u *Setup) announce(e *Engine, cases []plan.Case, parts []record.Part) {
-	est := plan.Predict(cases, u.Options, parts, u.Spec.World.GPUs(), u.cost)
+	est := u.estimate(cases, parts)
 	e.note("%s", est.Text(u.Machine != nil))
+	if text := u.late(e, est); text != "" {
+		e.note("%s\n", text)
+	}
+}
+
+func (u *Setup) estimate(cases []plan.Case, parts []record.Part) plan.Estimate {
+	return plan.Predict(cases, u.Options, parts, u.Spec.World.GPUs(), u.cost)
+}
+
+// late warns of an estimate beyond the deadline. Simulated seconds do not pass.
+func (u *Setup) late(e *Engine, est plan.Estimate) string {
+	if u.Machine != nil || e.Deadline.IsZero() {
+		return ""
+	}
+	return est.Against(e.Deadline.Sub(e.Now()).Seconds())
+}
+
+// Estimate is what the sweep will take, and a warning where that is beyond the deadline.
+// Nothing is launched or written: with the loopback its driver is opened and closed
+// again, real devices stay untouched, and cases that their memory has no room for are
+// counted, too. old is the journal of a sweep that is resumed, else nil.
+func (e *Engine) Estimate(ctx context.Context, u *Setup, old *record.Journal) (plan.Estimate, string, error) {
+	entries := &record.Journal{}
+	if old != nil {
+		entries = old
+	}
+	cases := u.axes.Cases()
+	if u.Machine != nil {
+		d, err := e.Open(ctx, u)
+		if err != nil {
+			return plan.Estimate{}, "", err
+		}
+		defer d.Close() //nolint:errcheck // nothing was launched that can fail
+		if entries, cases, err = e.begin(u, d, old, e.Created); err != nil {
+			return plan.Estimate{}, "", err
+		}
+	}
+	est := u.estimate(cases, entries.Parts)
+	return est, u.late(e, est), nil
 }
 
 // announceRound prints which sizes are added, before they run.

@@ -52,6 +52,9 @@ type Engine struct {
 	Tool record.Tool
 	// Created is the time that the record states.
 	Created time.Time
+	// Deadline is when the processes will be ended from outside, as a batch job's are; zero
+	// is unknown. The estimate is held against it.
+	Deadline time.Time
 	// Force resumes even if hardware or libraries have changed.
 	Force bool
 	// Open opens the driver of a sweep.

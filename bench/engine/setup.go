@@ -40,7 +40,13 @@ type Setup struct {
 
 // Prepare checks a whole request before anything is opened or written. A resumed
 // sweep keeps its cases.
-func Prepare(want spec.Spec, resumed bool) (*Setup, error) {
+func Prepare(want spec.Spec, resumed bool) (*Setup, error) { return prepare(want, resumed, false) }
+
+// PrepareLaunch checks a request for a world of several processes, each of which drives
+// its share of the GPUs of a real backend.
+func PrepareLaunch(want spec.Spec) (*Setup, error) { return prepare(want, false, true) }
+
+func prepare(want spec.Spec, resumed, launched bool) (*Setup, error) {
 	want = want.Clone()
 	want.Schema, want.Benchmark = spec.Schema, spec.Collectives
 	if want.World.RanksPerGPU == 1 {
@@ -59,7 +65,7 @@ func Prepare(want spec.Spec, resumed bool) (*Setup, error) {
 	for i, text := range want.Faults {
 		u.Spec.Faults[i] = fabric.SpellFault(text)
 	}
-	if err := u.fit(f, resumed); err != nil {
+	if err := u.fit(f, resumed, launched); err != nil {
 		return nil, err
 	}
 	if want.Sweep.Cache == Cold {
@@ -81,10 +87,10 @@ const (
 )
 
 // fit resolves the world for the backend and adds the groups that experts need.
-func (u *Setup) fit(f *fabric.Fabric, resumed bool) (err error) {
+func (u *Setup) fit(f *fabric.Fabric, resumed, launched bool) (err error) {
 	s := &u.Spec
 	if s.Backend != loopback {
-		if err := u.oneProcess(); err != nil {
+		if err := u.onHardware(launched); err != nil {
 			return err
 		}
 	}
@@ -109,14 +115,21 @@ func (u *Setup) fit(f *fabric.Fabric, resumed bool) (err error) {
 	return nil
 }
 
-// oneProcess resolves the world for a real backend with this process alone: one rank
-// per GPU that it drives, as with rccl-tests' -g.
-func (u *Setup) oneProcess() error {
+// onHardware resolves the world for a real backend: one rank per GPU that a process
+// drives, as with rccl-tests' -g. This process alone drives all of them, unless a world of
+// several is launched.
+func (u *Setup) onHardware(launched bool) error {
 	s := &u.Spec
 	w := &s.World
 	switch {
 	case len(s.Faults) > 0:
 		return exit.Usagef("give --backend loopback", "--fault needs the loopback: it plants a simulated fault")
+	case launched && w.GPUsPerNode < 1:
+		return exit.Usagef("give --gpus-per-node", "the number of GPUs on each node is not known")
+	case launched && (w.Nodes < 1 || w.GPUsPerProcess < 1 || w.GPUsPerNode%w.GPUsPerProcess != 0):
+		return exit.Usagef("give a -g that divides --gpus-per-node", "--nodes %d and --gpus-per-node %d do not make processes of %d GPUs (-g)", w.Nodes, w.GPUsPerNode, w.GPUsPerProcess)
+	case launched:
+		return nil
 	case w.Nodes != 1 || w.GPUsPerProcess < 1 || (w.GPUsPerNode != 0 && w.GPUsPerNode != w.GPUsPerProcess):
 		return exit.Usagef("give -g the number of this machine's GPUs, or simulate with --backend loopback",
 			"--backend %s drives the GPUs of this process only: --nodes must be 1 and -g the number of GPUs", s.Backend)

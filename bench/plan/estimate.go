@@ -151,6 +151,21 @@ func (e Estimate) Text(simulated bool) string {
 	return b.String()
 }
 
+// Against warns where the sweep takes longer than the time that is left, in seconds;
+// empty where it does not.
+func (e Estimate) Against(left float64) string {
+	const saved = ": finished cases are saved, and --resume continues with them."
+	switch {
+	case e.Seconds.High <= max(left, 0):
+		return ""
+	case left <= 0:
+		return "The time of the job is over" + saved
+	case e.Seconds.Low > left:
+		return "The job ends in " + duration(left) + ", before the sweep does" + saved + " Take a longer job, or fewer sizes."
+	}
+	return "The job ends in " + duration(left) + ", and the sweep can take longer" + saved
+}
+
 // text prints both bounds, or one if both print equal.
 func (s Span) text(form func(float64) string) string {
 	low, high := form(s.Low), form(s.High)

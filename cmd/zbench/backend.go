@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
 	"zbench/bench/exit"
 	"zbench/bench/spell"
+	"zbench/internal/launch"
 	"zbench/internal/native"
 )
 
@@ -14,10 +16,6 @@ var gpuNodes = []struct{ path, backend string }{
 	{"/dev/kfd", "rocm"},
 	{"/dev/nvidia0", "cuda"},
 }
-
-// launcherVariables are set if a launcher started this process as a rank: then a loopback
-// in this process alone is a mistake.
-var launcherVariables = []string{"ZBENCH_RANK", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "WORLD_SIZE"}
 
 func unknownBackend(name string) error {
 	return &spell.Unknown{Kind: "backend", Given: name, Valid: append([]string{"auto"}, native.Backends()...)}
@@ -37,12 +35,13 @@ func chooseBackend(s State, asked string) (string, error) {
 			return n.backend, nil
 		}
 	}
-	for _, v := range launcherVariables {
-		if value := s.Getenv(v); value != "" && value != "1" && value != "0" || v == "ZBENCH_RANK" && value != "" {
-			return "", exit.With(exit.Unavailable,
-				fmt.Errorf("a launcher started this process (%s=%s), but this machine has no GPU (no /dev/kfd, no /dev/nvidia0)", v, value),
-				"run it on the GPU nodes, or simulate in this process with --backend loopback")
-		}
+	role, err := launch.Detect(s.Getenv)
+	if err == nil && role.Several() {
+		err = errors.New(role.Text())
+	}
+	if err != nil {
+		return "", exit.With(exit.Unavailable, fmt.Errorf("%w; this machine has no GPU (no /dev/kfd, no /dev/nvidia0)", err),
+			"run it on the GPU nodes, or simulate in this process with --backend loopback")
 	}
 	return "loopback", nil
 }

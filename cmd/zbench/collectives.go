@@ -14,6 +14,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/record"
 	"zbench/bench/spec"
+	"zbench/internal/launch"
 )
 
 // collectivesOptions are the options of the collectives command.
@@ -22,6 +23,7 @@ type collectivesOptions struct {
 	want      spec.Spec
 	advice    adviceFlagSet
 	libraries libraryOptions
+	launch    launchFlagSet
 
 	out, format  string
 	force, quiet bool
@@ -85,12 +87,19 @@ func (o *collectivesOptions) start(s State, cmd *cobra.Command) (err error) {
 		return usagef("-f multiplies sizes, -i adds to them", "-i and -f exclude each other")
 	case f.Changed("resume") && f.Changed("spec"):
 		return usagef("the folder to resume has its own request", "--resume and --spec exclude each other")
-	case f.Changed("resume"):
-		return o.runResume(cmd.Context(), s, cmd)
 	case f.Changed("spec"):
 		if err := o.readSpec(s, cmd); err != nil {
 			return err
 		}
+	}
+	l, err := o.place(s, cmd)
+	switch {
+	case err != nil:
+		return err
+	case f.Changed("resume"):
+		return o.runResume(cmd.Context(), s, cmd, l)
+	case o.launch.dry:
+		return o.dryRun(cmd.Context(), s, l, nil)
 	}
 	return o.run(cmd.Context(), s)
 }
@@ -100,6 +109,7 @@ func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	addAdviceFlags(cmd, &o.advice)
 	addLibraryFlags(cmd, &o.libraries)
 	f := cmd.Flags()
+	addLaunchFlags(f, &o.launch)
 	f.StringVar(&o.out, "out", "", "folder to create (default a new dated one)")
 	collectivesDocument.flag(f, &o.format)
 	f.BoolVar(&o.force, "force", false, "write into a folder that has files; with --resume: resume even if hardware or libraries differ")
@@ -137,8 +147,10 @@ func (o *collectivesOptions) run(ctx context.Context, s State) error {
 // engine is the engine with this machine's driver and terminal.
 func (o *collectivesOptions) engine(s State) (*engine.Engine, error) {
 	when, err := created(s)
+	end, _ := launch.JobEnd(s.Getenv)
 	return &engine.Engine{
-		Host: s.host(o.quiet), Tool: tool(), Created: when, Force: o.force,
+		Deadline: end,
+		Host:     s.host(o.quiet), Tool: tool(), Created: when, Force: o.force,
 		Open: func(ctx context.Context, u *engine.Setup) (engine.Driver, error) {
 			return openCollectives(ctx, s, o.libraries, u)
 		},

@@ -30,6 +30,7 @@ var flagGroups = []flagGroup{
 	{"Cluster", []string{
 		"collective", "nodes", "ranks", "gpus-per-node", "ngpus", "ranks-per-gpu", "groups", "strides", "scale", "device", "all-gpus", "peak",
 	}},
+	{"Launch", []string{"launch", "slurm-args", "hostfile", "dry-run"}},
 	{"Simulation", []string{"fabric", "fault", "seed"}},
 	{"Model and trainer", []string{
 		"framework", "config", "optimizer", "preset", "params", "total-params", "largest-param", "layers", "active-params",

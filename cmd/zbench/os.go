@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -39,8 +40,12 @@ func osState() State {
 			names <- s.String()
 		}
 	}()
+	program, err := os.Executable()
+	if err != nil {
+		program = os.Args[0]
+	}
 	return State{
-		Args: os.Args[1:], Getenv: os.Getenv, Stdin: os.Stdin,
+		Args: os.Args[1:], Executable: program, Getenv: os.Getenv, Environ: os.Environ, Random: rand.Reader, Stdin: os.Stdin,
 		Stdout: stream(ownStdout()), Stderr: stream(os.Stderr),
 		Now: time.Now, Signals: names, Exit: os.Exit, FS: osFS{}, PID: os.Getpid(),
 		Hostname: func() string {

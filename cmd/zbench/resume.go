@@ -14,6 +14,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/record"
 	"zbench/bench/spec"
+	"zbench/internal/launch"
 )
 
 // free are the flags that may change when a sweep is resumed, besides those of libraries
@@ -21,7 +22,10 @@ import (
 var free = []string{"resume", "force", "quiet", "format", "verbose", "progress", fixedSizes}
 
 // runResume resumes the sweep in a folder. cmd has the flags given with --resume.
-func (o *collectivesOptions) runResume(ctx context.Context, s State, cmd *cobra.Command) error {
+func (o *collectivesOptions) runResume(ctx context.Context, s State, cmd *cobra.Command, l launching) error {
+	if o.launch.dry {
+		return o.dryResume(ctx, s, cmd, l)
+	}
 	started := s.Now()
 	dir, old, err := resumedFolder(s, o.resume, spec.Collectives, o.quiet)
 	if dir != nil {
@@ -42,6 +46,37 @@ func (o *collectivesOptions) runResume(ctx context.Context, s State, cmd *cobra.
 	return o.finish(s, dir, started, out, err)
 }
 
+// dryResume prints what is left of the sweep that a folder holds, without its lock.
+func (o *collectivesOptions) dryResume(ctx context.Context, s State, cmd *cobra.Command, l launching) error {
+	if o.resume == "" {
+		return usagef("give the folder of the run to resume", "--resume is empty")
+	}
+	old, err := engine.ReadFolder(s.FS, o.resume)
+	if err == nil {
+		err = ofBenchmark(old, o.resume, spec.Collectives)
+	}
+	if err != nil {
+		return err
+	}
+	want, err := o.joined(cmd, *old.Header.Record.Spec)
+	if err != nil {
+		return err
+	}
+	if l.method != launch.Inproc {
+		want.World = l.want.World
+	}
+	l.want = want
+	return o.dryRun(ctx, s, l, old)
+}
+
+// ofBenchmark refuses the journal of another benchmark.
+func ofBenchmark(old *record.Journal, path, benchmark string) error {
+	if old.Header.Record.Benchmark() == benchmark {
+		return nil
+	}
+	return usagef(engine.ResumeCommand(&old.Header.Record, path)+" resumes it", "%s does not hold a run of zbench %s", path, engine.Command(benchmark))
+}
+
 // resumedFolder locks the folder of a run that is to be resumed, and reads what it
 // has of the benchmark. Close the folder, which is there with an error, too, where it
 // is not nil.
@@ -57,8 +92,8 @@ func resumedFolder(s State, path, benchmark string, quiet bool) (*engine.Folder,
 		return nil, nil, err
 	}
 	old, err := engine.ReadFolder(s.FS, path) // again: now no other process writes it
-	if err == nil && old.Header.Record.Benchmark() != benchmark {
-		err = usagef(engine.ResumeCommand(&old.Header.Record, path)+" resumes it", "%s does not hold a run of zbench %s", path, engine.Command(benchmark))
+	if err == nil {
+		err = ofBenchmark(old, path, benchmark)
 	}
 	return dir, old, err
 }
@@ -93,7 +128,7 @@ func unchanged(cmd *cobra.Command, kept spec.Spec, facts bool) (want spec.Spec, 
 		v, ours := f.Value.(*specValue)
 		switch {
 		case !ours:
-			if !slices.Contains(free, f.Name) && !isLibraryFlag(f.Name) && !isAdviceFlag(f.Name) {
+			if !slices.Contains(free, f.Name) && !slices.Contains(launchFlags, f.Name) && !isLibraryFlag(f.Name) && !isAdviceFlag(f.Name) {
 				list = append(list, clash("--"+f.Name, "none", f.Value.String()))
 			}
 			return

@@ -14,8 +14,12 @@ import (
 type State struct {
 	// Args are the command-line arguments without the program's name.
 	Args []string
-	// Getenv looks up an environment variable, empty when unset.
+	// Executable is this program's file, for the command lines of other processes.
+	Executable string
+	// Getenv looks up an environment variable, empty when unset; Environ lists all as
+	// NAME=value.
 	Getenv         func(string) string
+	Environ        func() []string
 	Stdin          io.Reader
 	Stdout, Stderr Stream
 	Now            func() time.Time
@@ -25,6 +29,8 @@ type State struct {
 	Exit     func(code int)
 	FS       FS
 	Hostname func() string
+	// Random gives random bytes that nobody can guess.
+	Random io.Reader
 	// PID is this process's number.
 	PID int
 	// Host asks for the CPUs and the memory; what else is known of the machine is

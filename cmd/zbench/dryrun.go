@@ -1,0 +1,169 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"zbench/bench/engine"
+	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/bench/spec"
+	"zbench/internal/launch"
+)
+
+// dryRun prints what the sweep would start, how many cases it has and what it would
+// take. Nothing is measured, started or written.
+func (o *collectivesOptions) dryRun(ctx context.Context, s State, l launching, old *record.Journal) error {
+	if o.format != "" && o.format != "table" {
+		return usagef("leave --format out", "--dry-run prints text, not %s", o.format)
+	}
+	if l.method == launch.Env && l.role.Rank > 0 {
+		return nil // rank 0 prints it
+	}
+	u, backend, err := o.dryPrepare(s, l, old != nil)
+	if err != nil {
+		return err
+	}
+	var out strings.Builder
+	fmt.Fprintln(&out, "Dry run: nothing is started, measured or written.")
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(&out, "%-12s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	if err := o.dryLaunch(s, l, u.Spec, row); err != nil {
+		return err
+	}
+	row("Backend", "%s", backend)
+	w := u.Spec.World
+	row("World", "nodes: %d; GPUs on each: %d; GPUs driven by a process: %d; ranks: %d", w.Nodes, w.GPUsPerNode, w.GPUsPerProcess, w.Size())
+	e, err := o.engine(s)
+	if err != nil {
+		return err
+	}
+	est, warning, err := e.Estimate(ctx, u, old)
+	if err != nil {
+		return err
+	}
+	out.WriteString(dryEstimate(s, u, est, warning))
+	_, err = io.WriteString(s.Stdout, out.String())
+	return err
+}
+
+// dryPrepare checks the request for the world that the method gives, and says which
+// backend it is for.
+func (o *collectivesOptions) dryPrepare(s State, l launching, resumed bool) (*engine.Setup, string, error) {
+	want := l.want
+	elsewhere := l.method == launch.Slurm || l.method == launch.MPI
+	if backend, err := chooseBackend(s, want.Backend); elsewhere && want.Backend == "auto" && (err != nil || backend == "loopback") {
+		want.Backend = "rocm"
+		u, err := engine.PrepareLaunch(want)
+		return u, "chosen on the nodes (--backend auto); the estimate is for rocm", err
+	}
+	backend, err := o.libraries.choose(s, want.Backend)
+	if err != nil {
+		return nil, "", err
+	}
+	want.Backend = backend
+	if l.method == launch.Inproc {
+		u, err := engine.Prepare(want, resumed)
+		return u, backend, err
+	}
+	u, err := engine.PrepareLaunch(want)
+	return u, backend, err
+}
+
+// dryLaunch prints how the processes start.
+func (o *collectivesOptions) dryLaunch(s State, l launching, want spec.Spec, row func(name, format string, args ...any)) error {
+	switch l.method {
+	case launch.Inproc:
+		row("Launch", "in this process (inproc)")
+		return nil
+	case launch.Env:
+		row("Launch", "%s", l.role.Text())
+		return nil
+	default:
+	}
+	if token := s.Getenv(launch.TokenVariable); token != "" {
+		if err := launch.CheckToken(token); err != nil {
+			return usage(err, "unset it: zbench makes one; or export "+launch.TokenVariable+"=$(zbench token)")
+		}
+	}
+	lines, err := launch.Command(o.startOf(s, l, want))
+	if err != nil {
+		return usage(err, "zbench collectives --help lists the flags; --launch inproc measures with this process alone")
+	}
+	processes := want.World.GPUsPerNode / max(want.World.GPUsPerProcess, 1)
+	row("Launch", "%s; nodes: %d; processes on each: %d", l.method, want.World.Nodes, processes)
+	if l.role.Kind == launch.Alone && l.method == launch.Slurm {
+		row("Allocation", "none yet; take one first, as: salloc --nodes=%d --exclusive --gpus-per-node=%d", want.World.Nodes, want.World.GPUsPerNode)
+	}
+	for _, line := range lines {
+		row("Command", "%s", line.String())
+	}
+	row("Environment", "%s", environmentText(s, lines[0]))
+	for _, note := range lines[0].Notes {
+		row("Note", "%s", note)
+	}
+	row("Note", "without --dry-run this zbench refuses: it does not drive several processes yet")
+	return nil
+}
+
+// startOf is the world that a method starts.
+func (o *collectivesOptions) startOf(s State, l launching, want spec.Spec) launch.Start {
+	w := want.World
+	start := launch.Start{
+		Method: l.method, Role: l.role, Nodes: w.Nodes, Processes: w.GPUsPerNode / max(w.GPUsPerProcess, 1),
+		Program: s.Executable, Args: childArgs(s.Args), Hostfile: o.launch.hostfile, Hosts: l.hosts, Environ: s.Environ(),
+		Key: fmt.Sprintf("%s/%d", s.Hostname(), s.PID),
+	}
+	if i := slices.Index(start.Args, "collectives"); i >= 0 {
+		start.Args = slices.Insert(start.Args, i+1, "--launch", "env")
+	}
+	if want.Backend != "loopback" && launch.GPUs(s.Getenv) > 0 {
+		start.GPUs = w.GPUsPerNode
+	}
+	for _, text := range o.launch.slurmArgs {
+		start.SlurmArgs = append(start.SlurmArgs, strings.Fields(text)...)
+	}
+	return start
+}
+
+// environmentText says which variables the command changes. Secrets are not shown.
+func environmentText(s State, line launch.Line) string {
+	var parts []string
+	for _, v := range line.Set {
+		switch {
+		case v.Secret && s.Getenv(v.Name) != "":
+			parts = append(parts, v.Name+" kept")
+		case v.Secret:
+			parts = append(parts, v.Name+" made for the run")
+		case !line.Shown(v):
+			parts = append(parts, v.Name+"="+v.Value)
+		}
+	}
+	if len(line.Unset) > 0 {
+		parts = append(parts, "cleared: "+strings.Join(line.Unset, " "))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// dryEstimate is the estimate, and what is known of the job's end.
+func dryEstimate(s State, u *engine.Setup, est plan.Estimate, warning string) string {
+	text := est.Text(u.Machine != nil)
+	if u.Machine == nil {
+		text += "Sizes that the GPUs have no memory for are counted; the sweep skips them.\n"
+	}
+	if s.Getenv("SLURM_JOB_ID") == "" {
+		return text
+	}
+	limit := "The end of the job is not known: this Slurm does not set SLURM_JOB_END_TIME.\n"
+	if end, ok := launch.JobEnd(s.Getenv); ok {
+		left := max(end.Sub(s.Now()), 0).Round(time.Second)
+		limit = cmp.Or(warning, fmt.Sprintf("The job ends in %s (SLURM_JOB_END_TIME).", left)) + "\n"
+	}
+	return text + limit
+}

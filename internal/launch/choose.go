@@ -1,0 +1,107 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Method is how the processes of a run come to be.
+type Method string
+
+// The methods, as --launch takes them.
+const (
+	// Auto chooses by what started this process.
+	Auto Method = "auto"
+	// Inproc: this process alone, whatever started it.
+	Inproc Method = "inproc"
+	// Local: processes on this node.
+	Local Method = "local"
+	// Slurm: processes by srun.
+	Slurm Method = "slurm"
+	// MPI: processes by Open MPI's mpirun.
+	MPI Method = "mpi"
+	// Env: a launcher has started this process as a rank.
+	Env Method = "env"
+)
+
+// Methods lists what --launch takes.
+func Methods() []Method { return []Method{Auto, Inproc, Local, Slurm, MPI, Env} }
+
+// Asked is what the user wants.
+type Asked struct {
+	Method Method
+	// Hostfile tells that one was given.
+	Hostfile bool
+	// Simulated tells that the loopback was asked for by its name: a simulation in this
+	// process gives the same figures as one in many.
+	Simulated bool
+	// Dry tells that nothing is started.
+	Dry bool
+	// Nodes is the number of nodes that was asked for, for hints.
+	Nodes int
+}
+
+// ErrNotHere is wrapped by the errors of a method that cannot be used here.
+var ErrNotHere = errors.New("cannot be used here")
+
+// Choose is the method for a process of that role: Inproc, Env, or the one by which it
+// starts processes. detected is Detect's error, which matters unless the user wants this
+// process alone.
+func Choose(role Role, detected error, a Asked) (Method, error) {
+	if !slices.Contains(Methods(), a.Method) {
+		return "", fmt.Errorf("unknown launch method %q: valid are %s", a.Method, list(Methods()))
+	}
+	if a.Method == Inproc {
+		return Inproc, nil
+	}
+	if detected != nil {
+		return "", detected
+	}
+	if a.Method == Auto {
+		return auto(role, a), nil
+	}
+	switch {
+	case a.Method == Env && role.Kind == Rank, a.Method == Env && role.InStep:
+		if role.Size > 1 {
+			return Env, nil
+		}
+		return Inproc, nil
+	case a.Method == Env:
+		return "", fmt.Errorf("--launch env %w: %s", ErrNotHere, role.Text())
+	case role.Several():
+		return "", fmt.Errorf("--launch %s %w: %s; each of these processes would start a world of its own", a.Method, ErrNotHere, role.Text())
+	case a.Method == Slurm && role.Start != Slurm && !a.Dry:
+		return "", fmt.Errorf("--launch slurm %w: there is no Slurm allocation (SLURM_JOB_ID is not set). To get one: %s", ErrNotHere, salloc(a.Nodes))
+	}
+	return a.Method, nil
+}
+
+// auto is the method for a role where the user leaves it open.
+func auto(role Role, a Asked) Method {
+	switch {
+	case role.Several():
+		return Env
+	case role.Kind == Rank:
+		return Inproc
+	case a.Hostfile:
+		return MPI
+	case role.Kind == Parent && !a.Simulated:
+		return role.Start
+	}
+	return Inproc
+}
+
+// salloc is the line that takes an allocation.
+func salloc(nodes int) string {
+	return fmt.Sprintf("salloc --nodes=%d --exclusive --gpus-per-node=8", max(nodes, 1))
+}
+
+func list(methods []Method) string {
+	var names []string
+	for _, m := range methods {
+		names = append(names, string(m))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,265 @@
+package launch
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Start is a world of processes to be started.
+type Start struct {
+	Method Method
+	Role   Role
+	// Nodes is the number of nodes, Processes how many run on each, GPUs how many GPUs each
+	// node has for them; GPUs is 0 where Slurm is not to be asked for them.
+	Nodes, Processes, GPUs int
+	// Program is this executable, Args the arguments of each process.
+	Program string
+	Args    []string
+	// SlurmArgs are further options of srun.
+	SlurmArgs []string
+	// Hostfile is Open MPI's; Hosts are its lines.
+	Hostfile string
+	Hosts    []Host
+	// Key names the run: the leader's port is derived from it.
+	Key string
+	// Environ are the variables of this process as NAME=value.
+	Environ []string
+}
+
+// Var is an environment variable that processes get.
+type Var struct {
+	Name, Value string
+	// Secret values are shown nowhere.
+	Secret bool
+}
+
+// Line is a command that starts processes.
+type Line struct {
+	Argv []string
+	// Set and Unset change this process's environment for the command.
+	Set   []Var
+	Unset []string
+	// Notes are what the user has to see to.
+	Notes []string
+}
+
+// Command is the command lines that start the world: one of srun or mpirun, or one for
+// each process on this node. The secret is in no argument: srun passes the environment on,
+// and mpirun the variables that it is told (-x).
+func Command(s Start) ([]Line, error) {
+	if s.Nodes < 1 || s.Processes < 1 {
+		return nil, fmt.Errorf("%d nodes of %d processes: both must be 1 or more", s.Nodes, s.Processes)
+	}
+	starters := map[Method]func(Start) ([]Line, error){Slurm: srun, MPI: mpirun, Local: local}
+	start, ok := starters[s.Method]
+	if !ok {
+		return nil, fmt.Errorf("--launch %s starts no processes", s.Method)
+	}
+	return start(s)
+}
+
+// env is a lookup in Environ.
+func (s Start) env(name string) string {
+	for _, v := range s.Environ {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// secret passes the token on.
+var secret = Var{Name: TokenVariable, Secret: true}
+
+// inherited are variables that srun takes for options and that another step or the batch
+// job has set: they would contradict the options given here.
+var inherited = []string{
+	"SLURM_MEM_PER_CPU", "SLURM_MEM_PER_GPU", "SLURM_MEM_PER_NODE", "SLURM_MEM_BIND",
+	"SLURM_CPU_BIND", "SLURM_CPU_BIND_LIST", "SLURM_CPU_BIND_TYPE", "SLURM_CPU_BIND_VERBOSE",
+	"SLURM_GPU_BIND", "SLURM_GPUS_PER_TASK", "SLURM_NTASKS_PER_GPU", "SLURM_TRES_PER_TASK", "SLURM_HOSTFILE",
+}
+
+// ours are the options of srun that zbench sets itself, in both spellings: another value
+// would make another world than the one that is measured.
+var ours = []string{
+	"-N", "--nodes", "-n", "--ntasks", "--ntasks-per-node", "-m", "--distribution", "--gpu-bind", "--gpus-per-task",
+	"--ntasks-per-gpu", "--mpi", "-K", "--kill-on-bad-exit", "-r", "--relative", "--multi-prog",
+}
+
+// containers are the variables of a container that srun would leave: it starts processes
+// on the hosts.
+var containers = []string{"APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"}
+
+func srun(s Start) ([]Line, error) {
+	if err := s.fitsJob(); err != nil {
+		return nil, err
+	}
+	line := Line{Argv: []string{
+		"srun", option("--nodes", s.Nodes), option("--ntasks", s.Nodes*s.Processes), option("--ntasks-per-node", s.Processes),
+	}, Set: []Var{secret}}
+	if s.GPUs > 0 {
+		line.Argv = append(line.Argv, option("--gpus-per-node", s.GPUs))
+	}
+	line.Argv = append(line.Argv, "--gpu-bind=none")
+	if cpus := numberOf(cpuVariable)(s.env); cpus > 0 {
+		line.Argv = append(line.Argv, option("--cpus-per-task", cpus/s.Processes))
+	}
+	line.Argv = append(line.Argv, "--cpu-bind=none", "--distribution=block", "--kill-on-bad-exit=0", "--no-kill", "--mpi=none", "--propagate=NONE")
+	if s.Role.InStep {
+		line.Argv = append(line.Argv, "--overlap")
+	}
+	if value := s.env("SLURM_EXPORT_ENV"); value != "" && !slices.Contains(s.SlurmArgs, "--export=ALL") {
+		line.Argv = append(line.Argv, "--export=ALL") // a batch job's --export=NONE would keep the token back
+	}
+	line.contain(s)
+	line.Argv = append(line.Argv, s.SlurmArgs...)
+	line.Argv = append(append(line.Argv, s.Program), s.Args...)
+	for _, name := range inherited {
+		if s.env(name) != "" {
+			line.Unset = append(line.Unset, name)
+		}
+	}
+	return []Line{line}, nil
+}
+
+// cpuVariable is the number of CPUs that a job has on this node.
+const cpuVariable = "SLURM_CPUS_ON_NODE"
+
+// fitsJob refuses what srun cannot start from here.
+func (s Start) fitsJob() error {
+	for _, name := range containers {
+		if image := s.env(name); image != "" {
+			return fmt.Errorf("%s=%s: zbench runs in a container, and srun would start its processes outside. Start them inside: srun … apptainer exec %s zbench %s",
+				name, image, image, strings.Join(s.Args, " "))
+		}
+	}
+	if n := s.Role.Nodes; n > 0 && s.Nodes > n {
+		return fmt.Errorf("%d nodes (--nodes) are more than the %d of the job (%s)", s.Nodes, n, strings.Join(s.Role.Signs, ", "))
+	}
+	if cpus := numberOf(cpuVariable)(s.env); cpus > 0 && cpus < s.Processes {
+		return fmt.Errorf("%s=%d: the job has %s on a node for %d processes; take the allocation with --exclusive, or with --cpus-per-task",
+			cpuVariable, cpus, count(cpus, "CPU"), s.Processes)
+	}
+	return checkSlurmArgs(s.SlurmArgs)
+}
+
+// contain adds what pyxis needs: an image's own variables win over the job's, unless they
+// are named.
+func (l *Line) contain(s Start) {
+	if !slices.ContainsFunc(s.SlurmArgs, func(a string) bool { return strings.HasPrefix(a, "--container-image") }) {
+		return
+	}
+	named := func(a string) bool { return strings.HasPrefix(a, "--container-env") }
+	if !slices.ContainsFunc(s.SlurmArgs, named) {
+		l.Argv = append(l.Argv, "--container-env="+strings.Join(s.passed(), ","))
+	}
+	l.Notes = append(l.Notes, "the container must have "+s.Program+" and the result folder under the same paths (--container-mounts)")
+}
+
+// checkSlurmArgs refuses options that zbench sets, and those that keep the token from the
+// processes or show it.
+func checkSlurmArgs(args []string) error {
+	for i, a := range args {
+		name, value, _ := strings.Cut(a, "=")
+		if len(name) > 2 && name[0] == '-' && name[1] != '-' {
+			name, value = name[:2], name[2:]
+		}
+		switch {
+		case i == 0 && !strings.HasPrefix(a, "-"):
+			return fmt.Errorf("--slurm-args: %q is no option of srun: options begin with -", a)
+		case slices.Contains(ours, name):
+			return fmt.Errorf("--slurm-args: zbench sets %s itself; --nodes, --gpus-per-node and -g decide how many processes run and where", name)
+		case strings.Contains(a, TokenVariable):
+			return fmt.Errorf("--slurm-args: %s stays out of command lines, which all users of a machine can see; srun passes it on", TokenVariable)
+		case name == "--export" && value != "ALL":
+			return fmt.Errorf("--slurm-args: with --export=%s the processes would get neither %s nor NCCL's settings; omit it", value, TokenVariable)
+		}
+	}
+	return nil
+}
+
+// prefixes and names are the variables that processes get by mpirun -x: Open MPI passes
+// on its own alone.
+var (
+	prefixes = []string{"NCCL_", "RCCL_", "HSA_", "ZBENCH_"}
+	names    = []string{"LD_LIBRARY_PATH", "ROCM_PATH", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}
+)
+
+// passed are the names of the variables that are passed on, the token's among them.
+func (s Start) passed() []string {
+	list := []string{TokenVariable}
+	for _, v := range s.Environ {
+		name, value, _ := strings.Cut(v, "=")
+		ours := slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+		if value != "" && (ours || slices.Contains(names, name)) {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func mpirun(s Start) ([]Line, error) {
+	if s.Hostfile == "" && s.Role.Start != Slurm && s.Nodes > 1 {
+		return nil, fmt.Errorf("%d nodes need a --hostfile for mpirun: there is no Slurm allocation", s.Nodes)
+	}
+	if n := len(s.Hosts); n > 0 && s.Nodes > n {
+		return nil, fmt.Errorf("%d nodes (--nodes) are more than the %d of %s", s.Nodes, n, s.Hostfile)
+	}
+	line := Line{Argv: []string{"mpirun", "-np", strconv.Itoa(s.Nodes * s.Processes)}, Set: []Var{secret}}
+	passed := s.passed()
+	if s.Hostfile != "" {
+		line.Argv = append(line.Argv, "--hostfile", s.Hostfile)
+	}
+	if len(s.Hosts) > 0 {
+		leader := Leader{Host: s.Hosts[0].Name, Port: Port(s.Key, "")}
+		line.Set = append(line.Set, Var{Name: LeaderVariable, Value: leader.String()})
+		if !slices.Contains(passed, LeaderVariable) {
+			passed = append(passed, LeaderVariable)
+		}
+	}
+	line.Argv = append(line.Argv, "--map-by", "ppr:"+strconv.Itoa(s.Processes)+":node", "--bind-to", "none")
+	for _, name := range passed {
+		line.Argv = append(line.Argv, "-x", name)
+	}
+	line.Argv = append(append(line.Argv, s.Program), s.Args...)
+	return []Line{line}, nil
+}
+
+// local starts the processes of this node: of the only one, or of one of several, each
+// with a parent of its own.
+func local(s Start) ([]Line, error) {
+	node, nodes := 0, 1
+	leader := Leader{Host: "127.0.0.1", Port: Port(s.Key, "")}
+	if s.Role.Kind == Parent && s.Role.Start == Local {
+		node, nodes, leader = s.Role.Node, s.Role.Nodes, s.Role.Leader
+	}
+	if s.Nodes != nodes {
+		return nil, fmt.Errorf("--launch local starts processes on this node; %s need --launch slurm or --launch mpi with a --hostfile", count(s.Nodes, "node"))
+	}
+	var lines []Line
+	for i := range s.Processes {
+		line := Line{Argv: append([]string{s.Program}, s.Args...), Set: []Var{secret}}
+		for _, v := range []struct {
+			name  string
+			value int
+		}{
+			{"ZBENCH_RANK", node*s.Processes + i},
+			{"ZBENCH_WORLD_SIZE", nodes * s.Processes},
+			{"ZBENCH_LOCAL_RANK", i},
+			{"ZBENCH_LOCAL_SIZE", s.Processes},
+			{"ZBENCH_NODE", node},
+			{"ZBENCH_NODES", nodes},
+		} {
+			line.Set = append(line.Set, Var{Name: v.name, Value: strconv.Itoa(v.value)})
+		}
+		line.Set = append(line.Set, Var{Name: LeaderVariable, Value: leader.String()})
+		lines = append(lines, line)
+	}
+	return lines, nil
+}
+
+// option is an option with a number.
+func option(name string, n int) string { return name + "=" + strconv.Itoa(n) }

@@ -1,0 +1,190 @@
+// Package launch decides from the environment what a process is: one that no launcher
+// started, one inside an allocation that can start the processes of a world, or a rank
+// of a world that Slurm, Open MPI or another launcher has started. [Detect] reads the
+// environment, [Choose] adds what the user asked for (--launch), and [Command] is the
+// command line that starts the processes. Nothing here touches the machine: variables
+// come from a lookup function.
+package launch
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Getenv looks up an environment variable; an unset one is empty.
+type Getenv func(string) string
+
+// Kind is what a process is.
+type Kind string
+
+// The kinds of process.
+const (
+	// Alone: no launcher has started it.
+	Alone Kind = "alone"
+	// Parent: it is in an allocation, or is the only process of its node, and can start
+	// the processes of a world.
+	Parent Kind = "parent"
+	// Rank: it is one of the processes that a launcher has started.
+	Rank Kind = "rank"
+)
+
+// Role is what a process is, and its place in the world.
+type Role struct {
+	Kind Kind
+	// By is the launcher, for messages; empty for a process alone.
+	By string
+	// Signs are the variables that decided, as NAME=value.
+	Signs []string
+	// Rank and Size are the process's number and how many processes there are. They are
+	// numbers of processes: one process may drive several GPUs.
+	Rank, Size int
+	// Local is the process's number on its node, LocalSize the number of processes there; 0 is
+	// unknown.
+	Local, LocalSize int
+	// Node is the node's number, -1 if unknown, Nodes how many there are, 0 if unknown.
+	Node, Nodes int
+	// Leader is where the first process of the world listens.
+	Leader Leader
+	// Start is how a parent starts processes: Slurm or Local.
+	Start Method
+	// InStep tells that a parent is inside a Slurm step: steps that it starts overlap
+	// that one.
+	InStep bool
+}
+
+// Several tells that the process is one of two or more.
+func (r Role) Several() bool { return r.Kind == Rank && r.Size > 1 }
+
+// Text says what the process is and which variables say so.
+func (r Role) Text() string {
+	signs := strings.Join(r.Signs, ", ")
+	switch r.Kind {
+	case Rank:
+		return fmt.Sprintf("%s started this process as rank %d of %d (%s)", r.By, r.Rank, r.Size, signs)
+	case Parent:
+		if r.Start == Local {
+			return fmt.Sprintf("%s: this process is node %d of %d (%s)", r.By, r.Node, r.Nodes, signs)
+		}
+		return fmt.Sprintf("this process is in an allocation of %s by %s (%s)", count(r.Nodes, "node"), r.By, signs)
+	default:
+		return "no launcher has started this process"
+	}
+}
+
+// Detect tells what this process is. The innermost launcher decides: ZBENCH_* variables,
+// then torchrun's, MPI's and Slurm's, because children inherit the variables of the
+// launchers outside. Those must agree with the innermost one on how many processes they
+// started for this world. Variables that do not add up to one world are an error that
+// names them.
+func Detect(env Getenv) (Role, error) {
+	role, err := detect(env)
+	if err != nil {
+		return Role{}, err
+	}
+	return role, nil
+}
+
+func detect(env Getenv) (Role, error) {
+	var inner *world
+	for i := range launchers {
+		w, err := launchers[i].read(env)
+		switch {
+		case err != nil:
+			return Role{}, err
+		case w == nil:
+		case inner == nil:
+			inner = w
+		default:
+			if err := inner.within(w); err != nil {
+				return Role{}, err
+			}
+		}
+	}
+	if inner != nil {
+		role, err := inner.role(env)
+		if err != nil {
+			return Role{}, err
+		}
+		return role, unexplained(env, &role)
+	}
+	return withoutRank(env)
+}
+
+// withoutRank is the role where no launcher gives a rank in a world of processes.
+func withoutRank(env Getenv) (Role, error) {
+	job, err := readJob(env)
+	if err != nil {
+		return Role{}, err
+	}
+	node, err := readNode(env)
+	switch {
+	case err != nil:
+		return Role{}, err
+	case job != nil && node != nil:
+		return Role{}, fmt.Errorf("%s describe node %d of %d, and %s a Slurm job of %s: these are two launchers",
+			strings.Join(node.Signs, " and "), node.Node, node.Nodes, strings.Join(job.Signs, ", "), count(job.Nodes, "node"))
+	case job != nil:
+		return *job, nil
+	case node != nil:
+		return *node, nil
+	}
+	return Role{Kind: Alone}, unexplained(env, nil)
+}
+
+// loose are variables of launchers that do not tell enough by themselves: each must
+// agree with the launcher that was recognised. number is a number of processes; one
+// process needs no launcher.
+var loose = []struct {
+	name   string
+	number bool
+}{
+	{"WORLD_SIZE", true},
+	{"RANK", false},
+	{"LOCAL_RANK", false},
+	{"PMI_SIZE", true},
+	{"PMI_RANK", false},
+	{"PMIX_RANK", false},
+	{"MV2_COMM_WORLD_SIZE", true},
+	{"FLUX_JOB_SIZE", true},
+	{"PALS_SIZE", true},
+	{"JSM_NAMESPACE_SIZE", true},
+}
+
+// unexplained is the error of a loose variable that no launcher accounts for, or that
+// gives the world another size.
+func unexplained(env Getenv, role *Role) error {
+	for _, v := range loose {
+		value := env(v.name)
+		n, err := number(v.name, value)
+		switch {
+		case value == "", v.number && err == nil && n <= 1:
+		case role == nil:
+			return fmt.Errorf("%s=%s is a launcher's, but no launcher's other variables are set: this process's rank, the number of processes and the rank on this node are not known together",
+				v.name, value)
+		case v.number && role.Kind == Rank && (err != nil || n != role.Size) && !role.has(v.name):
+			return fmt.Errorf("%s=%s, but %s", v.name, value, role.Text())
+		}
+	}
+	return nil
+}
+
+// has tells whether the role was read from a variable.
+func (r Role) has(name string) bool {
+	for _, s := range r.Signs {
+		if strings.HasPrefix(s, name+"=") {
+			return true
+		}
+	}
+	return false
+}
+
+// count is a number with its noun.
+func count(n int, noun string) string {
+	switch n {
+	case 0:
+		return "an unknown number of " + noun + "s"
+	case 1:
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,109 @@
+package launch
+
+import (
+	"fmt"
+	"hash/fnv"
+	"net"
+	"strconv"
+	"strings"
+)
+
+// LeaderVariable gives the leader's address as host:port or host, whatever the launcher.
+const LeaderVariable = "ZBENCH_LEADER"
+
+// Leader is the address at which the first process of a world listens.
+type Leader struct {
+	// Host is a name or an address; empty where the launcher does not tell it.
+	Host string
+	Port int
+}
+
+// String is host:port.
+func (l Leader) String() string { return net.JoinHostPort(l.Host, strconv.Itoa(l.Port)) }
+
+// Ports that are derived lie between these, the last excluded: above the reserved ports
+// and those of Slurm (6817 to 6820), below the ephemeral ones (from 32768 by default,
+// net.ipv4.ip_local_port_range).
+const (
+	firstPort = 20480
+	lastPort  = 28672
+	// rasPort is RCCL's own, of its RAS threads (NCCL_RAS_ADDR).
+	rasPort = 28028
+)
+
+// Port derives a port from the name of a world, the same in all its processes. reserved
+// are ports that Slurm keeps for the step (SLURM_STEP_RESV_PORTS: "12000-12003"), which
+// are left out; it may be empty.
+func Port(key, reserved string) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(key)) // never fails
+	low, high := portRange(reserved)
+	at := int(h.Sum32() % (lastPort - firstPort))
+	for range lastPort - firstPort {
+		port := firstPort + at
+		if port != rasPort && (port < low || port > high) {
+			return port
+		}
+		at = (at + 1) % (lastPort - firstPort)
+	}
+	return firstPort + at // all are reserved
+}
+
+// portRange reads "low-high" or one port; nothing is an empty range.
+func portRange(text string) (low, high int) {
+	a, b, ok := strings.Cut(text, "-")
+	if !ok {
+		b = a
+	}
+	low, first := strconv.Atoi(a)
+	high, second := strconv.Atoi(b)
+	if first != nil || second != nil {
+		return 1, 0
+	}
+	return low, high
+}
+
+// leader is the leader's address: LeaderVariable's, or this machine where all processes
+// are on one node, or what the launcher tells.
+func (w *world) leader(env Getenv) (Leader, error) {
+	var parts []string
+	for _, name := range w.key {
+		parts = append(parts, env(name))
+	}
+	l := Leader{Port: Port(w.name+"/"+strings.Join(parts, "/"), env("SLURM_STEP_RESV_PORTS"))}
+	if given := env(LeaderVariable); given != "" {
+		return readLeader(given, l.Port)
+	}
+	if w.LocalSize == w.Size {
+		l.Host = "127.0.0.1"
+		return l, nil
+	}
+	if w.host == nil {
+		return l, nil
+	}
+	var err error
+	if l.Host, err = w.host(env); err != nil {
+		return l, fmt.Errorf("the first node is not known: %w", err)
+	}
+	return l, nil
+}
+
+// readLeader reads host:port or host.
+func readLeader(text string, port int) (Leader, error) {
+	host, number, err := net.SplitHostPort(text)
+	if err != nil {
+		if strings.ContainsAny(text, " /[]") || strings.Count(text, ":") == 1 {
+			return Leader{}, fmt.Errorf("%s=%s is not host:port", LeaderVariable, text)
+		}
+		return Leader{Host: text, Port: port}, nil
+	}
+	n, err := strconv.ParseUint(number, 10, 16)
+	if err != nil || n == 0 || host == "" {
+		return Leader{}, fmt.Errorf("%s=%s is not host:port", LeaderVariable, text)
+	}
+	return Leader{Host: host, Port: int(n)}, nil
+}
+
+// firstOfJob is the first node of a Slurm job, on which MPI places rank 0 by default;
+// outside Slurm MPI does not tell.
+func firstOfJob(env Getenv) (string, error) { return FirstHost(env("SLURM_JOB_NODELIST")) }

@@ -1,0 +1,229 @@
+package launch
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// launcher is a row: which variables a launcher gives to the processes it starts.
+type launcher struct {
+	name string
+	// sign are variables of which all are set in its processes. Rank, size and local
+	// must be set with them.
+	sign                                      []string
+	rank, size, local, localSize, node, nodes string
+	// tasks is a list of the numbers of processes of all nodes.
+	tasks string
+	// agents is how many of the launcher's own processes started the world's, as a
+	// launcher outside sees them: one a node; 0 is unknown.
+	agents func(Getenv) int
+	// key names the world: the leader's port is derived from it.
+	key []string
+	// host is where rank 0 runs, empty where the variables do not tell.
+	host func(Getenv) (string, error)
+}
+
+// slurmName is the launcher whose steps of one task are shells, too.
+const slurmName = "srun (Slurm)"
+
+// launchers are the rows, innermost first: the processes of mpirun and torchrun inherit
+// the variables of the Slurm step that runs their daemons.
+//
+// Sources: torchrun, PyTorch "torchrun (Elastic Launch)", environment variables; Open MPI
+// 4.1.4, MPICH 4.0.2 and Slurm 22.05, recorded (testdata); Open MPI 5 keeps the
+// OMPI_COMM_WORLD_* variables (its manual, "Environment variables").
+var launchers = []launcher{
+	{
+		name: "a script (ZBENCH_RANK)", sign: []string{"ZBENCH_RANK"},
+		rank: "ZBENCH_RANK", size: "ZBENCH_WORLD_SIZE", local: "ZBENCH_LOCAL_RANK",
+		localSize: "ZBENCH_LOCAL_SIZE", node: "ZBENCH_NODE", nodes: "ZBENCH_NODES", agents: numberOf("ZBENCH_NODES"),
+	},
+	{
+		name: "torchrun", sign: []string{"RANK", "LOCAL_RANK"},
+		rank: "RANK", size: "WORLD_SIZE", local: "LOCAL_RANK",
+		localSize: "LOCAL_WORLD_SIZE", node: "GROUP_RANK", nodes: "GROUP_WORLD_SIZE", agents: numberOf("GROUP_WORLD_SIZE"),
+		key:  []string{"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"},
+		host: func(env Getenv) (string, error) { return env("MASTER_ADDR"), nil },
+	},
+	{
+		name: "mpirun (Open MPI)", sign: []string{"OMPI_COMM_WORLD_SIZE"},
+		rank: "OMPI_COMM_WORLD_RANK", size: "OMPI_COMM_WORLD_SIZE", local: "OMPI_COMM_WORLD_LOCAL_RANK",
+		localSize: "OMPI_COMM_WORLD_LOCAL_SIZE", nodes: "OMPI_MCA_orte_num_nodes", agents: ompiDaemons,
+		key: []string{"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}, host: firstOfJob,
+	},
+	{
+		name: "mpiexec (MPICH)", sign: []string{"MPI_LOCALRANKID"},
+		rank: "PMI_RANK", size: "PMI_SIZE", local: "MPI_LOCALRANKID", localSize: "MPI_LOCALNRANKS",
+		key: []string{"SLURM_JOB_ID"}, host: firstOfJob,
+	},
+	{
+		name: slurmName, sign: []string{"SLURM_STEP_NUM_TASKS"},
+		rank: "SLURM_PROCID", size: "SLURM_STEP_NUM_TASKS", local: "SLURM_LOCALID",
+		tasks: "SLURM_STEP_TASKS_PER_NODE", node: "SLURM_NODEID", nodes: "SLURM_STEP_NUM_NODES",
+		key:  []string{"SLURM_JOB_ID", "SLURM_STEP_ID"},
+		host: func(env Getenv) (string, error) { return FirstHost(env("SLURM_STEP_NODELIST")) },
+	},
+}
+
+// world is what one launcher tells of the processes that it started.
+type world struct {
+	*launcher
+	Role
+	// agentCount is as launcher.agents.
+	agentCount int
+}
+
+// read is the world of a launcher, nil where it has not started this process.
+func (l *launcher) read(env Getenv) (*world, error) {
+	for _, name := range l.sign {
+		if env(name) == "" {
+			return nil, nil
+		}
+	}
+	w := &world{launcher: l, Role: Role{Kind: Rank, By: l.name, Node: -1}}
+	for _, v := range []struct {
+		name string
+		to   *int
+		must bool
+	}{
+		{l.rank, &w.Rank, true},
+		{l.size, &w.Size, true},
+		{l.local, &w.Local, true},
+		{l.localSize, &w.LocalSize, false},
+		{l.node, &w.Node, false},
+		{l.nodes, &w.Nodes, false},
+	} {
+		if err := w.take(env, v.name, v.to, v.must); err != nil {
+			return nil, err
+		}
+	}
+	if l.agents != nil {
+		w.agentCount = l.agents(env)
+	}
+	if l.tasks != "" {
+		w.LocalSize = tasksOn(env(l.tasks), w.Node)
+	}
+	return w, w.sane()
+}
+
+// take reads one number; must tells that the launcher always sets it.
+func (w *world) take(env Getenv, name string, to *int, must bool) (err error) {
+	value := ""
+	if name != "" {
+		value = env(name)
+	}
+	switch {
+	case value == "" && must:
+		return fmt.Errorf("%s=%s says that %s started this process, but %s is not set", w.sign[0], env(w.sign[0]), w.name, name)
+	case value == "":
+		return nil
+	}
+	if *to, err = number(name, value); err == nil && must {
+		w.Signs = append(w.Signs, name+"="+value)
+	}
+	return err
+}
+
+// sane refuses numbers that contradict each other.
+func (w *world) sane() error {
+	list := strings.Join(w.Signs, ", ")
+	switch {
+	case w.Size < 1 || w.Rank >= w.Size:
+		return fmt.Errorf("%s: a rank is from 0 to one less than the number of processes", list)
+	case w.Local > w.Rank:
+		return fmt.Errorf("%s: a rank on its node is at most the rank in the world", list)
+	case w.LocalSize > 0 && (w.Local >= w.LocalSize || w.LocalSize > w.Size):
+		return fmt.Errorf("%s, and %d processes on this node (%s): the numbers of processes contradict each other", list, w.LocalSize, cmp.Or(w.localSize, w.tasks))
+	case w.Nodes > 0 && (w.Node >= w.Nodes || w.Nodes > w.Size):
+		return fmt.Errorf("%s, %s=%d: the numbers of nodes and processes contradict each other", list, w.nodes, w.Nodes)
+	}
+	return nil
+}
+
+// within tells whether the world was started inside one task, or by all tasks, of the
+// launcher outside. Otherwise each of its tasks has started a world of its own.
+func (w *world) within(outer *world) error {
+	if outer.Size == 1 || outer.Rank == w.Rank && outer.Size == w.Size {
+		return nil
+	}
+	fits := outer.Size == w.agentCount
+	if w.agentCount == 0 { // unknown: as many nodes as can be
+		most := w.Size
+		if w.LocalSize > 0 {
+			most = w.Size - w.LocalSize + 1
+		}
+		fits = outer.Size <= most
+	}
+	if fits {
+		return nil
+	}
+	return fmt.Errorf("two launchers do not add up to one world: %s (%s), but %s started %d processes (%s), each of which may have started a world of its own",
+		w.worldText(), strings.Join(w.Signs, ", "), outer.By, outer.Size, strings.Join(outer.Signs, ", "))
+}
+
+func (w *world) worldText() string {
+	on := ""
+	if w.agentCount > 0 {
+		on = " on " + count(w.agentCount, "node")
+	}
+	return fmt.Sprintf("%s has a world of %s%s", w.By, strings.ReplaceAll(count(w.Size, "process"), "processs", "processes"), on)
+}
+
+// role is the role with the leader's address. A Slurm step of one task is also the
+// shell that salloc gives: such a process may start a world.
+func (w *world) role(env Getenv) (Role, error) {
+	slurm := w.name == slurmName
+	if slurm && w.Size == 1 {
+		job, err := readJob(env)
+		if err != nil {
+			return Role{}, err
+		}
+		if job != nil {
+			job.Size, job.InStep = 1, true
+			return *job, nil
+		}
+	}
+	if n := env("SLURM_HET_SIZE"); slurm && n != "" && n != "1" {
+		return Role{}, fmt.Errorf("SLURM_HET_SIZE=%s: a heterogeneous job numbers the tasks of each component by itself, and zbench needs one numbering", n)
+	}
+	var err error
+	w.Leader, err = w.leader(env)
+	return w.Role, err
+}
+
+// ompiDaemons is the number of daemons of Open MPI 4 and before, which start its
+// processes; the processes beside mpirun itself have 1. Open MPI 5 does not tell.
+func ompiDaemons(env Getenv) int {
+	if n := numberOf("OMPI_MCA_ess_base_num_procs")(env); n > 1 {
+		return n - 1 // less mpirun
+	}
+	if env("OMPI_MCA_orte_launch") != "" {
+		return 1
+	}
+	return 0
+}
+
+// numberOf reads a number; one that is malformed is 0.
+func numberOf(name string) func(Getenv) int {
+	return func(env Getenv) int {
+		n, err := number(name, env(name))
+		if err != nil {
+			return 0
+		}
+		return n
+	}
+}
+
+// maxNumber is more processes than any world has.
+const maxNumber = 1 << 24
+
+// number reads a count or a rank.
+func number(name, value string) (int, error) {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 0 || n > maxNumber {
+		return 0, fmt.Errorf("%s=%s is not a whole number from 0 to %d", name, value, maxNumber)
+	}
+	return n, nil
+}

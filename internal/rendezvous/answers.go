@@ -1,0 +1,219 @@
+package rendezvous
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"zbench/bench/plan"
+)
+
+// answers are the reports on the last order.
+type answers struct {
+	mu      sync.Mutex
+	number  int           // of the order; 0 before the first
+	reports []plan.Report // by process, from 1
+	have    []bool
+	pending int
+	all     chan struct{} // closed when none is pending
+	lost    []string      // why, by process, from 1; empty if it is there
+}
+
+func (a *answers) prepare(processes int) {
+	a.lost = make([]string, processes-1)
+	a.all = make(chan struct{})
+	close(a.all)
+}
+
+// begin starts the next order. Lost processes have reported on it already.
+func (a *answers) begin() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := len(a.lost)
+	a.number++
+	a.reports, a.have, a.pending, a.all = make([]plan.Report, n), make([]bool, n), n, make(chan struct{})
+	if n == 0 {
+		close(a.all)
+	}
+	for i, why := range a.lost {
+		if why != "" {
+			a.put(i, plan.Lost(why))
+		}
+	}
+	return a.number
+}
+
+// put stores a report; a.mu is held. It is false if there is one already.
+func (a *answers) put(i int, r plan.Report) bool {
+	if i >= len(a.have) || a.have[i] {
+		return false
+	}
+	a.reports[i], a.have[i] = r, true
+	if a.pending--; a.pending == 0 {
+		close(a.all)
+	}
+	return true
+}
+
+// accept stores the report of a process; false if it was not expected.
+func (a *answers) accept(process, number int, r plan.Report) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return number == a.number && a.put(process-1, r)
+}
+
+// unreadable answers the last order for a process whose message cannot be read.
+func (a *answers) unreadable(process int, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.put(process-1, plan.Unreadable(err))
+}
+
+// gone marks a process as lost; false if it was already.
+func (a *answers) gone(process int, why string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.lost[process-1] != "" {
+		return false
+	}
+	a.lost[process-1] = why
+	a.put(process-1, plan.Lost(why))
+	return true
+}
+
+// fail answers the last order for all processes.
+func (a *answers) fail(r plan.Report) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i := range a.have {
+		a.put(i, r)
+	}
+}
+
+func (a *answers) done() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.all
+}
+
+// missing are the processes that have not reported.
+func (a *answers) missing() (all []int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i, have := range a.have {
+		if !have {
+			all = append(all, i+1)
+		}
+	}
+	return all
+}
+
+func (a *answers) collected() []plan.Report {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.reports)
+}
+
+// heard takes a line of the process that a stream belongs to.
+func (l *Leader) heard(stream int, text []byte, err error) {
+	if err != nil {
+		l.misread(stream, TooLarge, fmt.Errorf("a message has more than %d bytes", maxUp))
+		return
+	}
+	message, err := readUp(text)
+	if err != nil {
+		l.misread(stream, Malformed, fmt.Errorf("a message cannot be read: %w", err))
+		return
+	}
+	for _, r := range message.Reports {
+		l.take(stream, message.Number, r)
+	}
+	for _, process := range message.Here {
+		if l.expects(stream, process) {
+			l.registry.arrive(process)
+		}
+	}
+	for _, one := range message.Lost {
+		if l.expects(stream, one.Process) {
+			l.leave(one.Process, one.Why)
+		}
+	}
+	for _, process := range message.Stop {
+		if l.expects(stream, process) {
+			l.options.OnStop(process)
+		}
+	}
+}
+
+// misread counts a message that cannot be read and ends the wait for its sender.
+func (l *Leader) misread(process int, reason Reason, err error) {
+	no := refuse(reason, "process %d: %v", process, err)
+	no.Process = process
+	l.refused.add(no)
+	l.unreadable(process, err)
+}
+
+// expects reports whether a stream may speak for a process. Otherwise it counts the
+// message as refused.
+func (l *Leader) expects(stream, process int) bool {
+	if l.registry.reaches(stream, process) {
+		return true
+	}
+	no := refuse(NotExpected, "process %d sent a message of process %d", stream, process)
+	no.Process = stream
+	l.refused.add(no)
+	return false
+}
+
+func (l *Leader) take(stream, number int, in reportOf) {
+	if !l.expects(stream, in.Process) {
+		return
+	}
+	var r plan.Report
+	if err := json.Unmarshal(in.Report, &r); err != nil {
+		l.misread(in.Process, Malformed, err)
+		return
+	}
+	if !l.accept(in.Process, number, r) {
+		no := refuse(NotExpected, "process %d reports on order %d a second time, or too late", in.Process, number)
+		no.Process = in.Process
+		l.refused.add(no)
+	}
+}
+
+// leave handles the end of a process, and of those that are reached through it.
+func (l *Leader) leave(process int, why string) {
+	gone, started := l.registry.leave(process)
+	if !started {
+		return
+	}
+	for _, one := range gone {
+		text := why
+		if one.Process != process {
+			text = fmt.Sprintf("process %d, through which it is connected: %s", process, why)
+		}
+		l.lose(one.Process, text)
+	}
+}
+
+// lose gives a process up after Start. Its reports are Lost from now on.
+func (l *Leader) lose(process int, why string) {
+	l.hub.forget(process)
+	if l.gone(process, why) {
+		l.options.OnLost(Loss{Process: process, Host: l.host(process), Why: why})
+	}
+}
+
+func (l *Leader) host(process int) string {
+	l.registry.mu.Lock()
+	defer l.registry.mu.Unlock()
+	if e := l.registry.entries[process]; e != nil {
+		return e.Host
+	}
+	return ""
+}
+
+// errEnded is that the leader ended the run.
+var errEnded = errors.New("the leader ended the run")

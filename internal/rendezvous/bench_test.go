@@ -1,0 +1,130 @@
+package rendezvous_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/plan"
+	"zbench/internal/rendezvous"
+)
+
+// crowdMember are the options of a process of a world on hosts with eight each.
+func crowdMember(token rendezvous.Token, process, n int, address string, gathered bool) rendezvous.Options {
+	o := patient(rendezvous.Options{Token: token, Self: self(process, n), Address: address})
+	o.Self.LocalProcess, o.Self.Host = process%8, fmt.Sprintf("node%d", process/8)
+	if gathered {
+		o.Relay = token.LocalAddress(o.Self.Host)
+	}
+	return o
+}
+
+// crowd is all followers of a world as goroutines of one process, so that what the
+// leader's process takes is the leader's alone.
+func crowd() error {
+	n, err := strconv.Atoi(os.Getenv("RENDEZVOUS_CROWD"))
+	if err != nil {
+		return err
+	}
+	token, err := rendezvous.ParseToken(os.Getenv(rendezvous.TokenVariable))
+	if err != nil {
+		return err
+	}
+	left := make(chan error, n)
+	for process := 1; process < n; process++ {
+		o := crowdMember(token, process, n, os.Getenv("RENDEZVOUS_ADDRESS"), os.Getenv("RENDEZVOUS_RELAY") != "")
+		go func() { left <- follow(context.Background(), o, &toy{first: process, ranks: 1}) }()
+	}
+	for range n - 1 {
+		if err := <-left; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leadCrowd serves a crowd and waits until it has registered.
+func leadCrowd(b *testing.B, n int, gathered bool) (*rendezvous.Leader, func()) {
+	token := rendezvous.NewToken()
+	o := crowdMember(token, 0, n, "127.0.0.1:0", gathered)
+	l, err := rendezvous.Serve(b.Context(), o)
+	require.NoError(b, err)
+	self, err := os.Executable()
+	require.NoError(b, err)
+	c := exec.CommandContext(b.Context(), self)
+	c.Env = []string{"RENDEZVOUS_CROWD=" + strconv.Itoa(n), "RENDEZVOUS_ADDRESS=" + l.Address(), rendezvous.TokenVariable + "=" + token.Reveal()}
+	if gathered {
+		c.Env = append(c.Env, "RENDEZVOUS_RELAY=1")
+	}
+	c.Stderr = os.Stderr
+	require.NoError(b, c.Start())
+	require.NoError(b, l.Wait(b.Context()))
+	require.NoError(b, l.Start("go"))
+	return l, func() {
+		l.Send(plan.Order{Do: plan.DoEnd})
+		l.Close("")
+		require.NoError(b, c.Wait())
+	}
+}
+
+// cpu is the time in seconds that this process has computed.
+func cpu() float64 {
+	var u syscall.Rusage
+	must(syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+}
+
+var crowds = []struct {
+	processes int
+	gathered  bool
+}{{1024, false}, {1024, true}}
+
+// BenchmarkRegister is the time from Serve until all processes have registered and
+// connected, the clients' part included; leader-ms is what the leader computes of it.
+func BenchmarkRegister(b *testing.B) {
+	for _, c := range crowds {
+		b.Run(fmt.Sprintf("processes=%d/gathered=%t", c.processes, c.gathered), func(b *testing.B) {
+			computed := 0.0
+			for b.Loop() {
+				before := cpu()
+				_, end := leadCrowd(b, c.processes, c.gathered)
+				computed += cpu() - before
+				b.StopTimer()
+				end()
+				b.StartTimer()
+			}
+			b.ReportMetric(computed*1e3/float64(b.N), "leader-ms/op")
+		})
+	}
+}
+
+// BenchmarkOrder is the time of one order from Send until all reports are there: those
+// of a batch of 12 bursts. leader-ms is what the leader computes of it.
+func BenchmarkOrder(b *testing.B) {
+	for _, c := range crowds {
+		b.Run(fmt.Sprintf("processes=%d/gathered=%t", c.processes, c.gathered), func(b *testing.B) {
+			l, end := leadCrowd(b, c.processes, c.gathered)
+			defer end()
+			first := sweep(c.processes)[0]
+			l.Send(plan.Order{Do: plan.DoBegin, Case: &first})
+			l.Reports()
+			order := plan.Order{Do: plan.DoBurst, Bursts: &plan.Bursts{Count: 12, Iterations: 20}}
+			before := cpu()
+			for b.Loop() {
+				l.Send(order)
+				for _, r := range l.Reports() {
+					if len(r.Seconds) != 12 {
+						b.Fatal(r.Failure)
+					}
+				}
+			}
+			b.ReportMetric((cpu()-before)*1e3/float64(b.N), "leader-ms/op")
+		})
+	}
+}

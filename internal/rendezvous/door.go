@@ -1,0 +1,171 @@
+package rendezvous
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"zbench/bench/plain"
+)
+
+// maxUnproven is the most connections that have not finished the handshake.
+const maxUnproven = 4096
+
+// door is a listener whose connections have proved that they hold the token. HTTP sees
+// no byte of any other connection.
+type door struct {
+	net.Listener
+	config   *tls.Config
+	refused  *refusals
+	patience time.Duration // of a handshake
+
+	proven   chan net.Conn
+	unproven chan struct{} // a token for each connection in its handshake
+	closed   chan struct{}
+	once     sync.Once
+}
+
+func newDoor(l net.Listener, config *tls.Config, refused *refusals, patience time.Duration) *door {
+	d := &door{
+		Listener: l, config: config, refused: refused, patience: patience,
+		proven: make(chan net.Conn), unproven: make(chan struct{}, maxUnproven), closed: make(chan struct{}),
+	}
+	go d.open()
+	return d
+}
+
+func (d *door) open() {
+	for {
+		c, err := d.Listener.Accept()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil: // out of file descriptors, say
+			select {
+			case <-d.closed:
+				return
+			case <-time.NewTimer(100 * time.Millisecond).C:
+				continue
+			}
+		}
+		select {
+		case d.unproven <- struct{}{}:
+			go d.admit(c)
+		default:
+			_ = c.Close()
+			d.count(c, TooMany, "")
+		}
+	}
+}
+
+func (d *door) admit(raw net.Conn) {
+	defer func() { <-d.unproven }()
+	ctx, stop := context.WithTimeout(context.Background(), d.patience)
+	defer stop()
+	w := &witness{Conn: raw, door: d}
+	w.asked.Store(true) // a failed handshake is counted here
+	c := tls.Server(w, d.config)
+	err := c.HandshakeContext(ctx)
+	if err == nil && c.ConnectionState().NegotiatedProtocol != "h2" {
+		err = errNotHTTP2 // crypto/tls lets clients of HTTP/1.1 pass
+	}
+	if err != nil {
+		_ = raw.Close()
+		d.count(raw, handshakeReason(err), err.Error())
+		return
+	}
+	w.asked.Store(false)
+	select {
+	case d.proven <- c:
+	case <-d.closed:
+		_ = c.Close()
+	}
+}
+
+var errNotHTTP2 = errors.New("the client does not offer HTTP/2")
+
+// count counts a connection that was refused, unless this end closed it.
+func (d *door) count(c net.Conn, reason Reason, text string) {
+	select {
+	case <-d.closed:
+	default:
+		d.refused.add(&Refused{Reason: reason, Text: plain.Line(text), Process: -1, From: c.RemoteAddr().String()})
+	}
+}
+
+// Accept waits for the next connection that has proved itself.
+func (d *door) Accept() (net.Conn, error) {
+	select {
+	case c := <-d.proven:
+		return c, nil
+	case <-d.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (d *door) Close() error {
+	d.once.Do(func() { close(d.closed) })
+	return d.Listener.Close()
+}
+
+func handshakeReason(err error) Reason {
+	var alert tls.AlertError
+	var remote *net.OpError
+	var waited net.Error
+	switch {
+	case errors.Is(err, errKey):
+		return WrongToken
+	case errors.As(err, new(tls.RecordHeaderError)):
+		return NoTLS
+	case errors.As(err, &waited) && waited.Timeout():
+		return NoHandshake
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), strings.Contains(err.Error(), "reset by peer"):
+		return ClosedEarly
+	case errors.As(err, &alert), errors.As(err, &remote) && remote.Op == "remote error":
+		return WrongKey
+	case strings.Contains(err.Error(), "didn't provide a certificate"):
+		return WrongToken
+	}
+	return BadHandshake
+}
+
+// witness remembers how the other end closed a connection. HTTP's own errors do not
+// tell that from a missed heartbeat.
+type witness struct {
+	net.Conn
+	door  *door
+	ended atomic.Pointer[string]
+	// asked is true once HTTP has read a request.
+	asked  atomic.Bool
+	closed sync.Once
+}
+
+// Close counts a connection that ends without a request.
+func (w *witness) Close() error {
+	w.closed.Do(func() {
+		if !w.asked.Load() {
+			w.door.count(w.Conn, Malformed, "the connection ended without a request")
+		}
+	})
+	return w.Conn.Close()
+}
+
+func (w *witness) Read(p []byte) (int, error) {
+	n, err := w.Conn.Read(p)
+	var waited net.Error
+	own := errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) || errors.As(err, &waited) && waited.Timeout()
+	if err != nil && !own {
+		text := "its connection failed: " + err.Error()
+		if errors.Is(err, io.EOF) {
+			text = "its connection ended"
+		}
+		w.ended.Store(&text)
+	}
+	return n, err
+}

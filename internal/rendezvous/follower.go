@@ -1,0 +1,235 @@
+package rendezvous
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"zbench/bench/plan"
+)
+
+// Follower is the end of every other process: plan.Leader.
+type Follower struct {
+	options   Options
+	session   string
+	transport *http.Transport
+	relay     *relay // nil unless this process gathers those of its node
+
+	// request lasts as long as the stream; ctx until the leader cancels, ends, or is lost.
+	request context.Context
+	stop    context.CancelFunc
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+
+	welcome json.RawMessage
+	ready   chan struct{} // closed with the welcome
+	over    chan struct{} // closed when no more lines arrive
+	orders  chan numbered
+	current int // the order that Next returned last
+
+	writing sync.Mutex
+	out     *io.PipeWriter
+	close   sync.Once
+}
+
+type numbered struct {
+	number int
+	order  plan.Order
+}
+
+var _ plan.Leader = (*Follower)(nil)
+
+func newFollower(o Options, config *tls.Config, session string) *Follower {
+	f := &Follower{
+		options: o, session: session, transport: o.transport(config),
+		ready: make(chan struct{}), over: make(chan struct{}), orders: make(chan numbered, maxQueued),
+	}
+	f.request, f.stop = context.WithCancel(context.Background())
+	f.ctx, f.cancel = context.WithCancelCause(context.Background())
+	return f
+}
+
+// connect registers and opens the stream. The end of ctx ends the attempt.
+func (f *Follower) connect(ctx context.Context) error {
+	defer context.AfterFunc(ctx, f.stop)()
+	o := f.options
+	if err := f.register(f.request, registration{Protocol: Protocol, Session: f.session, Hello: o.Self}); err != nil {
+		return err
+	}
+	in, out := io.Pipe()
+	f.out = out
+	answer, err := f.post(f.request, "/run/"+strconv.Itoa(o.Self.Process)+"/"+f.session, in)
+	if err != nil {
+		return err
+	}
+	if o.Relay != "" && o.Self.LocalProcess == 0 {
+		if f.relay, err = newRelay(f); err != nil {
+			_ = answer.Body.Close()
+			return err
+		}
+	}
+	go f.read(answer.Body)
+	return nil
+}
+
+// started waits for the start of the run.
+func (f *Follower) started(ctx context.Context) error {
+	select {
+	case <-f.ready:
+		return nil
+	case <-f.over:
+		return context.Cause(f.ctx)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// abandon ends an attempt that failed.
+func (f *Follower) abandon() {
+	f.stop()
+	if f.relay != nil {
+		f.relay.server.close()
+	}
+	if f.out != nil {
+		_ = f.out.Close() // it never fails
+	}
+	f.transport.CloseIdleConnections()
+}
+
+// read takes the leader's lines until there are no more.
+func (f *Follower) read(body io.ReadCloser) {
+	err := readLines(body, maxDown, f.take)
+	_ = body.Close() // it has been read
+	if err == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	if !errors.Is(err, errEnded) {
+		err = fmt.Errorf("the connection to the leader ended: %w", err)
+	}
+	f.cancel(err)
+	close(f.orders)
+	close(f.over)
+}
+
+// take handles a line of the leader.
+func (f *Follower) take(text []byte) error {
+	message, err := readDown(text)
+	if err != nil {
+		return fmt.Errorf("a message of the leader cannot be read: %w", err)
+	}
+	var order plan.Order
+	if message.Order != nil {
+		err = json.Unmarshal(message.Order, &order)
+	}
+	if f.relay != nil {
+		f.relay.pass(message, order, append(slices.Clone(text), '\n'))
+	}
+	switch {
+	case message.Start != nil:
+		select {
+		case <-f.ready:
+			return errors.New("the leader started the run twice")
+		default:
+			f.welcome = slices.Clone(message.Start)
+			close(f.ready)
+		}
+	case message.Order != nil && err != nil:
+		return f.report(message.Number, plan.Unreadable(err))
+	case message.Order != nil:
+		f.orders <- numbered{message.Number, order}
+	case message.Cancel != "":
+		f.cancel(fmt.Errorf("the leader cancelled the run: %s", message.Cancel))
+	case message.End != "":
+		return fmt.Errorf("%w: %s", errEnded, message.End)
+	}
+	return nil
+}
+
+// Welcome is what the leader gave to Start, as JSON.
+func (f *Follower) Welcome() json.RawMessage { return f.welcome }
+
+// Context ends when the leader cancels the run, ends it, or is lost, also while an
+// order is executed. Its cause says which.
+func (f *Follower) Context() context.Context { return f.ctx }
+
+// Next waits for the next order.
+func (f *Follower) Next() (plan.Order, error) {
+	next, ok := <-f.orders
+	if !ok {
+		return plan.Order{}, context.Cause(f.ctx)
+	}
+	f.current = next.number
+	return next.order, nil
+}
+
+// Report answers the order that Next returned last.
+func (f *Follower) Report(r plan.Report) error { return f.report(f.current, r) }
+
+func (f *Follower) report(number int, r plan.Report) error {
+	text, err := json.Marshal(r)
+	if err == nil && len(text) > plan.MaxReport {
+		text, err = json.Marshal(plan.Unreadable(fmt.Errorf("the report has %d bytes; the limit is %d", len(text), plan.MaxReport)))
+	}
+	if err != nil {
+		return err
+	}
+	one := reportOf{Process: f.options.Self.Process, Report: text}
+	if f.relay != nil {
+		return f.relay.collect(number, one)
+	}
+	return f.send(up{Number: number, Reports: []reportOf{one}})
+}
+
+// Stop tells the leader at once that this process was asked to stop.
+func (f *Follower) Stop() error { return f.send(up{Stop: []int{f.options.Self.Process}}) }
+
+func (f *Follower) send(message up) error {
+	text, err := line(message)
+	if err != nil {
+		return err
+	}
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	_, err = f.out.Write(text)
+	if err != nil && f.ctx.Err() != nil {
+		return context.Cause(f.ctx)
+	}
+	return err
+}
+
+// Refusals are the numbers of connections and messages that this process refused while
+// it gathered those of its node.
+func (f *Follower) Refusals() (map[Reason]int, []Refused) {
+	if f.relay == nil {
+		return nil, nil
+	}
+	return f.relay.refused.all()
+}
+
+// Close leaves the run. Before the order to end, the leader counts this process as
+// lost. It waits a heartbeat at most for the processes that it gathers.
+func (f *Follower) Close() {
+	f.close.Do(func() {
+		if f.relay != nil {
+			f.relay.hub.drained(f.options.Heartbeat)
+			f.relay.server.close()
+		}
+		_ = f.out.Close() // it never fails
+		late := time.NewTimer(f.options.Heartbeat)
+		defer late.Stop()
+		select {
+		case <-f.over:
+		case <-late.C:
+		}
+		f.stop()
+		f.transport.CloseIdleConnections()
+	})
+}

@@ -1,0 +1,305 @@
+package rendezvous_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/internal/rendezvous"
+)
+
+// enemy attacks a leader. Each attack is refused once.
+type enemy struct {
+	t       *testing.T
+	token   rendezvous.Token
+	address string
+	n       int
+	// slow counts attacks that last until over is closed.
+	slow *sync.WaitGroup
+	over <-chan struct{}
+}
+
+func (e enemy) dial() net.Conn {
+	c, err := net.Dial("tcp", e.address)
+	require.NoError(e.t, err)
+	return c
+}
+
+// write sends bytes without TLS and waits for the leader to close.
+func (e enemy) write(text string) {
+	c := e.dial()
+	defer func() { _ = c.Close() }()
+	_, _ = io.WriteString(c, text)
+	_, _ = io.Copy(io.Discard, c)
+}
+
+// stall sends the first bytes and stays silent until the run is over.
+func (e enemy) stall(text string) {
+	c := e.dial()
+	_, err := io.WriteString(c, text)
+	require.NoError(e.t, err)
+	e.slow.Go(func() {
+		<-e.over
+		_ = c.Close()
+	})
+}
+
+// handshake makes a TLS connection and waits for the leader to close it.
+func (e enemy) handshake(c *tls.Config, then string) {
+	conn := tls.Client(e.dial(), c)
+	defer func() { _ = conn.Close() }()
+	if conn.Handshake() == nil {
+		_, _ = io.WriteString(conn, then)
+		_, _ = io.Copy(io.Discard, conn)
+	}
+}
+
+// post sends a request as a process with the token; it must be refused.
+func (e enemy) post(path string, body io.Reader) {
+	var only http.Protocols
+	only.SetHTTP2(true)
+	c := &http.Transport{TLSClientConfig: rendezvous.ClientConfig(e.token), Protocols: &only}
+	defer c.CloseIdleConnections()
+	r, err := http.NewRequestWithContext(e.t.Context(), http.MethodPost, "https://"+e.address+path, body)
+	require.NoError(e.t, err)
+	answer, err := c.RoundTrip(r)
+	if err != nil {
+		return // the leader closed it
+	}
+	defer func() { _ = answer.Body.Close() }()
+	require.GreaterOrEqual(e.t, answer.StatusCode, 400, path)
+}
+
+// hello registers as process 3, changed.
+func (e enemy) hello(change func(m map[string]any)) {
+	text, err := json.Marshal(self(3, e.n))
+	require.NoError(e.t, err)
+	m := map[string]any{}
+	require.NoError(e.t, json.Unmarshal(text, &m))
+	m["protocol"], m["session"] = rendezvous.Protocol, "enemy"
+	change(m)
+	text, err = json.Marshal(m)
+	require.NoError(e.t, err)
+	e.post("/hello", bytes.NewReader(text))
+}
+
+// set changes one field.
+func set(key string, value any) func(map[string]any) {
+	return func(m map[string]any) { m[key] = value }
+}
+
+// join is Join with something wrong; it must fail at once.
+func (e enemy) join(change func(o *rendezvous.Options)) {
+	o := patient(rendezvous.Options{Token: e.token, Address: e.address, Self: self(3, e.n)})
+	change(&o)
+	_, err := rendezvous.Join(e.t.Context(), o)
+	require.Error(e.t, err)
+	require.NotContains(e.t, err.Error(), o.Token.Reveal())
+}
+
+var attacks = []struct {
+	name   string
+	reason rendezvous.Reason
+	attack func(e enemy)
+}{
+	{"plain HTTP", rendezvous.NoTLS, func(e enemy) { e.write("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n") }},
+	{"noise", rendezvous.NoTLS, func(e enemy) { e.write(strings.Repeat("\x00\xff{}", 1000)) }},
+	{"port scan", rendezvous.ClosedEarly, func(e enemy) { _ = e.dial().Close() }},
+	{"silence", rendezvous.ClosedEarly, func(e enemy) { e.stall("") }},
+	{"part of a record", rendezvous.ClosedEarly, func(e enemy) { e.stall("\x16\x03\x01\x02\x00\x01") }},
+	{"wrong token", rendezvous.WrongKey, func(e enemy) {
+		e.join(func(o *rendezvous.Options) { o.Token = rendezvous.NewToken() })
+	}},
+	{"wrong token that trusts anyone", rendezvous.WrongToken, func(e enemy) {
+		c := rendezvous.ClientConfig(rendezvous.NewToken())
+		c.VerifyConnection = nil
+		e.handshake(c, "")
+	}},
+	{"no certificate", rendezvous.WrongToken, func(e enemy) {
+		e.handshake(&tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}, "")
+	}},
+	{"HTTP/1.1", rendezvous.BadHandshake, func(e enemy) {
+		c := rendezvous.ClientConfig(e.token)
+		c.NextProtos = []string{"http/1.1"}
+		e.handshake(c, "GET / HTTP/1.1\r\n\r\n")
+	}},
+	{"no protocol", rendezvous.BadHandshake, func(e enemy) {
+		c := rendezvous.ClientConfig(e.token)
+		c.NextProtos = nil
+		e.handshake(c, "GET / HTTP/1.1\r\n\r\n")
+	}},
+	{"noise with the token", rendezvous.Malformed, func(e enemy) {
+		e.handshake(rendezvous.ClientConfig(e.token), strings.Repeat("noise", 100))
+	}},
+	{"another path", rendezvous.UnknownPath, func(e enemy) { e.post("/admin", nil) }},
+	{"oversized", rendezvous.TooLarge, func(e enemy) { e.post("/hello", strings.NewReader(strings.Repeat(" ", 1<<20))) }},
+	{"slow body", rendezvous.TooSlow, func(e enemy) {
+		in, out := io.Pipe()
+		e.slow.Go(func() { e.post("/hello", in) })
+		_, _ = io.WriteString(out, "{")
+		e.slow.Go(func() {
+			<-e.over
+			_ = out.CloseWithError(errors.New("gives up"))
+		})
+	}},
+	{"not JSON", rendezvous.Malformed, func(e enemy) { e.post("/hello", strings.NewReader("hello")) }},
+	{"unknown field", rendezvous.Malformed, func(e enemy) { e.hello(set("admin", true)) }},
+	{"endless name", rendezvous.Malformed, func(e enemy) { e.hello(set("host", strings.Repeat("x", 1000))) }},
+	{"a million ranks", rendezvous.Malformed, func(e enemy) { e.hello(set("ranks", 1<<20)) }},
+	{"other protocol", rendezvous.OtherProtocol, func(e enemy) { e.hello(set("protocol", 99)) }},
+	{"other world", rendezvous.OtherWorld, func(e enemy) { e.hello(set("processes", 99)) }},
+	{"the leader's number", rendezvous.OtherWorld, func(e enemy) { e.hello(set("process", 0)) }},
+	{"negative number", rendezvous.OtherWorld, func(e enemy) { e.hello(set("process", -4)) }},
+	{"duplicate", rendezvous.Duplicate, func(e enemy) {
+		e.join(func(*rendezvous.Options) {})
+	}},
+	{"other build", rendezvous.OtherBuild, func(e enemy) {
+		e.join(func(o *rendezvous.Options) { o.Self.Build = "0.9" })
+	}},
+	{"other backend", rendezvous.OtherBackend, func(e enemy) { e.hello(set("backend", "rocm")) }},
+	{"other RCCL", rendezvous.OtherLibrary, func(e enemy) { e.hello(set("libraries", map[string]string{"librccl": "2.18.3"})) }},
+	{"another's stream", rendezvous.Duplicate, func(e enemy) { e.post("/run/3/enemy", nil) }},
+	{"no process", rendezvous.Malformed, func(e enemy) { e.post("/run/x/enemy", nil) }},
+	{"behind another", rendezvous.Duplicate, func(e enemy) { e.hello(set("via", 2)) }},
+}
+
+// A thousand attacks while a sweep runs leave its record as it is. Each is refused, and
+// counted under its reason.
+func TestHostile(t *testing.T) {
+	const n, many = 16, 1000
+	token := rendezvous.NewToken()
+	o := patient(rendezvous.Options{Token: token, Self: self(0, n), Equal: []string{"librccl"}})
+	l, address := serve(t, o)
+	left := followers(t, n, func(process int) rendezvous.Options {
+		return patient(rendezvous.Options{Token: token, Self: self(process, n), Address: address})
+	})
+	require.NoError(t, l.Wait(t.Context()))
+	require.NoError(t, l.Start("go"))
+
+	want := map[rendezvous.Reason]int{}
+	attack := make(chan int)
+	var all, slow sync.WaitGroup
+	over := make(chan struct{})
+	for range 16 {
+		all.Go(func() {
+			for i := range attack {
+				attacks[i%len(attacks)].attack(enemy{t: t, token: token, address: address, n: n, slow: &slow, over: over})
+			}
+		})
+	}
+	half := make(chan struct{})
+	go func() {
+		for i := range many {
+			want[attacks[i%len(attacks)].reason]++
+			attack <- i
+			if i == many/2 {
+				close(half)
+			}
+		}
+		close(attack)
+	}()
+	// The first calls are at the start of the attack, the last ones amid it.
+	own := &toy{ranks: 1, before: func(call int) {
+		if call == 6 {
+			<-half
+		}
+	}}
+	g, ctx := plan.Lead(t.Context(), own, l, l.Members())
+	results := plan.Run(ctx, sweep(n), g, runOptions(), func(record.Result) {})
+	all.Wait()
+	close(over)
+	slow.Wait()
+	g.End()
+	allLeave(t, left, n)
+	require.Equal(t, oracle(n), results)
+	require.Eventually(t, func() bool {
+		counts, _ := l.Refusals()
+		sum := 0
+		for _, c := range counts {
+			sum += c
+		}
+		return sum >= many
+	}, time.Minute, 10*time.Millisecond)
+	counts, last := l.Refusals()
+	require.Equal(t, want, counts)
+	require.Len(t, last, 64)
+	for _, one := range last {
+		require.NotEmpty(t, one.From)
+		require.NotContains(t, fmt.Sprint(one), token.Reveal())
+	}
+}
+
+// Attacks while processes still register neither delay nor shift one of them.
+func TestHostileRegistration(t *testing.T) {
+	const n = 4
+	token := rendezvous.NewToken()
+	o := patient(rendezvous.Options{Token: token, Self: self(0, n), Equal: []string{"librccl"}})
+	l, address := serve(t, o)
+	e := enemy{t: t, token: token, address: address, n: n}
+	e.hello(set("build", "0.9"))
+	e.hello(set("libraries", map[string]string{"librccl": "2.18.3"}))
+	require.Equal(t, "1 of 4 processes have registered; missing: processes 1–3; refused (other library version): process 3 on node0: "+
+		`librccl is "2.18.3" there and "2.27.7" in the leader: use the same in all processes`, l.Status().Text())
+	left := followers(t, n, func(process int) rendezvous.Options {
+		return patient(rendezvous.Options{Token: token, Self: self(process, n), Address: address})
+	})
+	require.Equal(t, oracle(n), lead(t, l, &toy{ranks: 1}, n))
+	allLeave(t, left, n)
+	require.Equal(t, "4 of 4 processes have registered", l.Status().Text())
+}
+
+// Connections that are silent, before the handshake or amid a registration, are ended
+// and counted when their time is up.
+func TestSlowConnectionsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := inMemory(t, 2, nil)(0)
+		l, err := rendezvous.Serve(t.Context(), o)
+		require.NoError(t, err)
+		dial := func() net.Conn {
+			c, err := o.Dial(t.Context(), "tcp", o.Address)
+			require.NoError(t, err)
+			return c
+		}
+		_, err = dial().Write([]byte("\x16\x03"))
+		require.NoError(t, err)
+		in, out := io.Pipe()
+		var only http.Protocols
+		only.SetHTTP2(true)
+		c := &http.Transport{TLSClientConfig: rendezvous.ClientConfig(o.Token), Protocols: &only}
+		c.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return o.Dial(ctx, "tcp", o.Address) }
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://x/hello", in)
+		require.NoError(t, err)
+		answer, err := c.RoundTrip(r)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusRequestTimeout, answer.StatusCode)
+		require.NoError(t, errors.Join(answer.Body.Close(), out.Close()))
+		c.CloseIdleConnections()
+		time.Sleep(11 * time.Second)
+		counts, _ := l.Refusals()
+		require.Equal(t, map[rendezvous.Reason]int{rendezvous.NoHandshake: 1, rendezvous.TooSlow: 1}, counts)
+		l.Close("the test is over")
+	})
+}
+
+// A process does not trust a server without the token.
+func TestWrongLeader(t *testing.T) {
+	_, address := serve(t, patient(rendezvous.Options{Token: rendezvous.NewToken(), Self: self(0, 2)}))
+	o := patient(rendezvous.Options{Token: rendezvous.NewToken(), Self: self(1, 2), Address: address})
+	_, err := rendezvous.Join(context.Background(), o)
+	require.ErrorContains(t, err, "process 1 cannot join the run at "+address+": the other end holds another key: it was started with another ZBENCH_TOKEN")
+}

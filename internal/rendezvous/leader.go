@@ -1,0 +1,221 @@
+package rendezvous
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"zbench/bench/plan"
+	"zbench/bench/record"
+)
+
+// Leader is the leader's end: plan.Followers.
+type Leader struct {
+	options  Options
+	registry *registry
+	hub      *hub
+	server   *server
+	address  string
+	refused  refusals
+	answers
+	close sync.Once
+}
+
+var _ plan.Followers = (*Leader)(nil)
+
+// Serve listens at the address and, if there is one, at the relay's, and lets processes
+// register until Close. An error means that the options are wrong or that an address
+// cannot be listened at; ctx limits that alone.
+func Serve(ctx context.Context, o Options) (*Leader, error) {
+	o = o.withDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	if o.Self.Process != 0 {
+		return nil, fmt.Errorf("process 0 leads, not process %d", o.Self.Process)
+	}
+	l := &Leader{options: o, registry: newRegistry(o)}
+	l.prepare(o.Self.Processes)
+	l.hub = &hub{heard: l.heard, arrived: l.registry.arrive, left: l.leave, heartbeat: o.Heartbeat, limit: maxUp}
+	var err error
+	l.server, err = newServer(o, l.hub, &l.refused, func(_ context.Context, in registration) *Refused {
+		return l.registry.add(in, l.hub)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, at := range [][2]string{{"tcp", o.Address}, {"unix", o.Relay}} {
+		if at[1] == "" {
+			continue
+		}
+		listener, err := o.Listen(ctx, at[0], at[1])
+		if err != nil {
+			l.Close("the leader cannot listen")
+			return nil, fmt.Errorf("the leader cannot listen at %s: %w", at[1], err)
+		}
+		if at[0] == "tcp" {
+			l.address = listener.Addr().String()
+		}
+		l.server.listen(listener)
+	}
+	return l, nil
+}
+
+// Address is where the leader listens: Options.Address with the port that was chosen if
+// that was 0.
+func (l *Leader) Address() string { return l.address }
+
+// Wait waits until all processes have registered. Its error names those that have not
+// when the time is up.
+func (l *Leader) Wait(ctx context.Context) error {
+	late := time.NewTimer(l.options.Register)
+	defer late.Stop()
+	every := time.NewTicker(l.options.StatusEvery)
+	defer every.Stop()
+	for {
+		l.registry.mu.Lock()
+		whole := l.registry.whole
+		l.registry.mu.Unlock()
+		select {
+		case <-whole:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-late.C:
+			return fmt.Errorf("after %s %s", l.options.Register, l.Status().Text())
+		case <-every.C:
+			l.options.OnStatus(l.Status())
+		}
+	}
+}
+
+// errMissing is that Start came too early.
+var errMissing = errors.New("not all processes have registered")
+
+// Start ends the registration and hands the welcome to every process: it is what Join
+// returns there. From now on a process whose connection ends is lost. An error means
+// that a process has left since Wait; wait again.
+func (l *Leader) Start(welcome any) error {
+	text, err := json.Marshal(welcome)
+	if err != nil {
+		return err
+	}
+	text, err = line(down{Start: text})
+	if err != nil {
+		return err
+	}
+	if !l.registry.start() {
+		return errMissing
+	}
+	l.hub.start(text)
+	return nil
+}
+
+// Status is how far the registration has got.
+func (l *Leader) Status() Status { return l.registry.status() }
+
+// Hellos are those of all processes, by number.
+func (l *Leader) Hellos() []Hello {
+	l.registry.mu.Lock()
+	defer l.registry.mu.Unlock()
+	return l.registry.hellos()
+}
+
+// Members are all processes for plan.Lead.
+func (l *Leader) Members() []plan.Member {
+	var all []plan.Member
+	for _, h := range l.Hellos() {
+		all = append(all, plan.Member{Host: h.Host, Ranks: h.Ranks})
+	}
+	return all
+}
+
+// Drift lists the libraries whose versions differ from the leader's: one line for each
+// name and version, with the processes that have it.
+func (l *Leader) Drift() []string { return drift(l.Hellos()) }
+
+// Refusals are the numbers of refused connections and messages by reason, and the last
+// of them.
+func (l *Leader) Refusals() (map[Reason]int, []Refused) { return l.refused.all() }
+
+// Send sends an order to all processes.
+func (l *Leader) Send(o plan.Order) {
+	text, err := json.Marshal(o)
+	number := l.begin()
+	if err == nil {
+		text, err = line(down{Number: number, Order: text})
+	}
+	switch {
+	case err != nil:
+		l.fail(plan.Unreadable(fmt.Errorf("the order cannot be sent: %w", err)))
+	case o.Do == plan.DoEnd:
+		l.hub.end(text)
+	default:
+		l.hub.broadcast(text)
+	}
+}
+
+// Reports waits for the reports on the last order.
+func (l *Leader) Reports() []plan.Report {
+	if l.options.Answer > 0 {
+		late := time.NewTimer(l.options.Answer)
+		defer late.Stop()
+		select {
+		case <-l.done():
+		case <-late.C:
+			for _, process := range l.missing() {
+				l.lose(process, fmt.Sprintf("no report within %s", l.options.Answer))
+			}
+		}
+	}
+	<-l.done()
+	return l.collected()
+}
+
+// Cancel tells all processes to give up what they execute: their Context ends with the
+// reason.
+func (l *Leader) Cancel(reason string) {
+	if text, err := line(down{Cancel: reason}); err == nil {
+		l.hub.broadcast(text)
+	}
+}
+
+// Close ends the run: processes that have not been sent the order to end leave with the
+// reason, which must not be empty. It waits a heartbeat at most for all to disconnect.
+func (l *Leader) Close(reason string) {
+	l.close.Do(func() {
+		text, err := line(down{End: cmp.Or(reason, "no reason given")})
+		if err != nil {
+			text = nil
+		}
+		l.hub.end(text)
+		l.hub.drained(l.options.Heartbeat)
+		l.server.close()
+	})
+}
+
+// drift compares libraries with those of the first process.
+func drift(all []Hello) []string {
+	having := map[string][]int{}
+	for n, h := range all {
+		names := maps.Clone(all[0].Libraries)
+		maps.Copy(names, h.Libraries)
+		for name := range names {
+			if its, leaders := h.Libraries[name], all[0].Libraries[name]; its != leaders {
+				key := fmt.Sprintf("%s is %s; in the leader %s", name, cmp.Or(its, "missing"), cmp.Or(leaders, "missing"))
+				having[key] = append(having[key], n)
+			}
+		}
+	}
+	var texts []string
+	for _, key := range slices.Sorted(maps.Keys(having)) {
+		texts = append(texts, record.ProcessText(having[key], len(all))+": "+key)
+	}
+	return texts
+}

@@ -1,0 +1,185 @@
+package rendezvous
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"zbench/bench/plan"
+)
+
+// Protocol is the version of the messages. It changes whenever a process of an older
+// zbench could misread one.
+const Protocol = 1
+
+// Limits of a registration, in bytes, and of the ranks of one process.
+const (
+	maxHello = 256 << 10
+	maxName  = 256
+	maxRanks = 1024
+	// maxUp and maxDown are the limits of a line to and from the leader.
+	maxUp   = 16 * plan.MaxReport
+	maxDown = 64 << 20
+)
+
+// MaxProcesses is the most processes of a world.
+const MaxProcesses = 1 << 17
+
+// Hello is what a process tells of itself when it registers.
+type Hello struct {
+	// Process is its number among Processes, both as its launcher states them;
+	// LocalProcess is its number on its node. Process 0 is the leader.
+	Process      int `json:"process"`
+	Processes    int `json:"processes"`
+	LocalProcess int `json:"local_process"`
+	// Host is the name of its host, PID its number there.
+	Host string `json:"host"`
+	PID  int    `json:"pid"`
+	// Ranks is the number of its ranks. They follow those of the process before it.
+	Ranks int `json:"ranks"`
+	// Build and Backend must be equal in all processes.
+	Build   string `json:"build"`
+	Backend string `json:"backend"`
+	// Libraries are versions by name. Options.Equal lists those that must be equal.
+	Libraries map[string]string `json:"libraries,omitempty"`
+	// Facts are for the caller: any JSON.
+	Facts json.RawMessage `json:"facts,omitempty"`
+}
+
+// registration is a Hello as it is sent.
+type registration struct {
+	Protocol int `json:"protocol"`
+	// Session identifies one call of Join: it may register again after a cut.
+	Session string `json:"session"`
+	// Via is the process through which this one is reached; nil if directly.
+	Via *int `json:"via,omitempty"`
+	Hello
+}
+
+// down is a line from the leader: one of its fields.
+type down struct {
+	// Start is the caller's welcome, once the world is complete.
+	Start json.RawMessage `json:"start,omitempty"`
+	// Number identifies the order. Orders are numbered from 1.
+	Number int             `json:"number,omitempty"`
+	Order  json.RawMessage `json:"order,omitempty"`
+	// Cancel is the reason to give up what was ordered; End that to leave.
+	Cancel string `json:"cancel,omitempty"`
+	End    string `json:"end,omitempty"`
+}
+
+// up is a line to the leader.
+type up struct {
+	// Number is that of the order that the reports answer.
+	Number  int        `json:"number,omitempty"`
+	Reports []reportOf `json:"reports,omitempty"`
+	// Here are processes that are connected to a node's first process.
+	Here []int `json:"here,omitempty"`
+	// Lost are processes that a node's first process has lost.
+	Lost []Loss `json:"lost,omitempty"`
+	// Stop are processes that were asked to stop.
+	Stop []int `json:"stop,omitempty"`
+}
+
+type reportOf struct {
+	Process int             `json:"process"`
+	Report  json.RawMessage `json:"report"`
+}
+
+// Loss is a process that no longer answers.
+type Loss struct {
+	Process int    `json:"process"`
+	Host    string `json:"host,omitempty"`
+	Why     string `json:"why"`
+}
+
+func (l Loss) Error() string {
+	if l.Host == "" {
+		return fmt.Sprintf("lost process %d: %s", l.Process, l.Why)
+	}
+	return fmt.Sprintf("lost process %d on %s: %s", l.Process, l.Host, l.Why)
+}
+
+// readRegistration decodes a registration of this protocol within its limits.
+func readRegistration(text []byte) (registration, *Refused) {
+	var head struct {
+		Protocol int `json:"protocol"`
+	}
+	var r registration
+	if err := json.Unmarshal(text, &head); err != nil {
+		return r, refuse(Malformed, "the registration cannot be read: %v", err)
+	}
+	if head.Protocol != Protocol {
+		return r, refuse(OtherProtocol, "the registration has protocol %d, the leader %d: run the same version of zbench in all processes", head.Protocol, Protocol)
+	}
+	if err := decode(text, &r); err != nil {
+		return r, refuse(Malformed, "the registration cannot be read: %v", err)
+	}
+	names := []string{r.Session, r.Host, r.Build, r.Backend}
+	for name, version := range r.Libraries {
+		names = append(names, name, version)
+	}
+	for _, name := range names {
+		if len(name) > maxName || !utf8.ValidString(name) {
+			return r, refuse(Malformed, "a name in the registration has %d bytes; the limit is %d", len(name), maxName)
+		}
+	}
+	switch {
+	case r.Session == "":
+		return r, refuse(Malformed, "the registration has no session")
+	case r.Ranks < 1 || r.Ranks > maxRanks:
+		return r, refuse(Malformed, "the number of ranks must be 1 to %d, not %d", maxRanks, r.Ranks)
+	case r.PID < 0 || r.LocalProcess < 0 || r.Via != nil && *r.Via < 0:
+		return r, refuse(Malformed, "the registration has a negative number")
+	}
+	return r, nil
+}
+
+// readUp decodes a line to the leader.
+func readUp(text []byte) (u up, err error) {
+	if err := decode(text, &u); err != nil {
+		return up{}, err
+	}
+	if len(u.Reports) > 0 && u.Number < 1 {
+		return up{}, fmt.Errorf("reports on order %d: orders are numbered from 1", u.Number)
+	}
+	for _, r := range u.Reports {
+		if len(r.Report) > plan.MaxReport {
+			return up{}, fmt.Errorf("a report has %d bytes; the limit is %d", len(r.Report), plan.MaxReport)
+		}
+	}
+	return u, nil
+}
+
+// readDown decodes a line of the leader.
+func readDown(text []byte) (d down, err error) {
+	if err := decode(text, &d); err != nil {
+		return down{}, err
+	}
+	if d.Order != nil && d.Number < 1 {
+		return down{}, fmt.Errorf("order %d: orders are numbered from 1", d.Number)
+	}
+	return d, nil
+}
+
+// decode reads exactly one value without unknown fields.
+func decode(text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("more than one value")
+	}
+	return nil
+}
+
+// line is a message as one line of JSON.
+func line(message any) ([]byte, error) {
+	text, err := json.Marshal(message)
+	return append(text, '\n'), err
+}

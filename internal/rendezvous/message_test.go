@@ -1,0 +1,106 @@
+package rendezvous
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Whatever text arrives, decoding ends with a message that keeps to its limits, or with
+// a refusal; what is accepted reads back the same.
+func FuzzMessages(f *testing.F) {
+	f.Add([]byte(`{"protocol":1,"session":"s","process":1,"processes":2,"local_process":1,"host":"h","pid":3,"ranks":1,"build":"1","backend":"loopback","libraries":{"librccl":"2"},"facts":{"a":[1]}}`))
+	f.Add([]byte(`{"protocol":1,"session":"s","via":1,"process":1,"ranks":-1}`))
+	f.Add([]byte(`{"number":3,"reports":[{"process":1,"report":{"protocol":1}}]}`))
+	f.Add([]byte(`{"lost":[{"process":5,"why":"left"}],"stop":[1,2]}`))
+	f.Add([]byte(`{"start":"go"}`))
+	f.Add([]byte(`{"number":1,"order":{"protocol":1,"do":"budget"}}{}`))
+	f.Add([]byte(`{"cancel":"c","end":"e"}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if r, no := readRegistration(text); no == nil {
+			require.Equal(t, Protocol, r.Protocol)
+			require.NotEmpty(t, r.Session)
+			require.LessOrEqual(t, len(r.Host), maxName)
+			require.Positive(t, r.Ranks)
+			again(t, r, func(text []byte) (registration, error) {
+				r, no := readRegistration(text)
+				if no != nil {
+					return r, no
+				}
+				return r, nil
+			})
+		} else {
+			require.NotEmpty(t, no.Text)
+		}
+		if u, err := readUp(text); err == nil {
+			again(t, u, readUp)
+		}
+		if d, err := readDown(text); err == nil {
+			again(t, d, readDown)
+		}
+	})
+}
+
+func again[M any](t *testing.T, m M, read func([]byte) (M, error)) {
+	t.Helper()
+	text, err := line(m)
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(string(text), "\n"), "one line")
+	back, err := read(text)
+	require.NoError(t, err)
+	once, err := json.Marshal(m)
+	require.NoError(t, err)
+	twice, err := json.Marshal(back)
+	require.NoError(t, err)
+	require.JSONEq(t, string(once), string(twice))
+}
+
+// A token shows in no output. Equal tokens give equal keys; the two ends have different
+// ones.
+func TestToken(t *testing.T) {
+	token := NewToken()
+	require.NotEqual(t, token, NewToken())
+	again, err := ParseToken(" " + token.Reveal() + "\n")
+	require.NoError(t, err)
+	require.Equal(t, token, again)
+	var logged strings.Builder
+	slog.New(slog.NewTextHandler(&logged, nil)).Info("x", "token", token, "options", Options{Token: token})
+	text, err := json.Marshal(map[string]any{"t": token, "o": &token})
+	require.NoError(t, err)
+	for _, shown := range []string{
+		fmt.Sprint(token), fmt.Sprintf("%v %+v %#v %s %q %x %d", token, token, token, token, token, token, token),
+		fmt.Sprintf("%+v %#v", Options{Token: token}, &Options{Token: token}), logged.String(), string(text),
+	} {
+		require.NotContains(t, shown, token.Reveal())
+		require.NotContains(t, shown, fmt.Sprintf("%x", token.Reveal()))
+	}
+	a, err := token.key(leading)
+	require.NoError(t, err)
+	b, err := again.key(leading)
+	require.NoError(t, err)
+	c, err := token.key(following)
+	require.NoError(t, err)
+	require.Equal(t, a, b)
+	require.NotEqual(t, a, c)
+	require.NotEqual(t, token.LocalAddress("node1"), token.LocalAddress("node2"))
+	require.Equal(t, token.LocalAddress("node1"), again.LocalAddress("node1"))
+	require.NotEqual(t, token.LocalAddress("node1"), NewToken().LocalAddress("node1"))
+}
+
+// A token that is missing, cut off or weak is refused without being quoted.
+func TestBadTokens(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "ZBENCH_TOKEN is not set", "   ": "ZBENCH_TOKEN is not set", "hunter2secret": "ZBENCH_TOKEN has 13 characters: it must have 32 to 256",
+		strings.Repeat("hunter2secret", 99): "ZBENCH_TOKEN has 1287 characters", strings.Repeat("hunter2 secret", 3): "contains a space", strings.Repeat("hunter2é", 5): "outside ASCII",
+	} {
+		_, err := ParseToken(text)
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "hunter2")
+	}
+	_, err := Serve(t.Context(), Options{Self: Hello{Processes: 1, Ranks: 1}})
+	require.ErrorContains(t, err, "no token was given")
+}

@@ -1,0 +1,105 @@
+package rendezvous
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"sync"
+
+	"zbench/bench/plain"
+)
+
+// Reason is why a connection or a message was refused.
+type Reason string
+
+// The reasons: of connections, of requests, of processes.
+const (
+	NoTLS         Reason = "no TLS"
+	NoHandshake   Reason = "handshake not finished in time"
+	ClosedEarly   Reason = "closed before the handshake"
+	WrongToken    Reason = "wrong token"
+	WrongKey      Reason = "the client expects another key"
+	BadHandshake  Reason = "failed handshake"
+	TooMany       Reason = "too many connections"
+	UnknownPath   Reason = "unknown request"
+	TooSlow       Reason = "request not finished in time"
+	TooLarge      Reason = "message too large"
+	Malformed     Reason = "malformed message"
+	OtherProtocol Reason = "other protocol"
+	OtherWorld    Reason = "other world"
+	Duplicate     Reason = "duplicate process"
+	OtherBuild    Reason = "other build"
+	OtherBackend  Reason = "other backend"
+	OtherLibrary  Reason = "other library version"
+	NotAccepted   Reason = "not accepted"
+	NotRegistered Reason = "not registered"
+	NotExpected   Reason = "unexpected message"
+)
+
+// statuses are the HTTP statuses of refused requests; others are 409.
+var statuses = map[Reason]int{
+	UnknownPath: http.StatusNotFound, TooLarge: http.StatusRequestEntityTooLarge, TooSlow: http.StatusRequestTimeout,
+	Malformed: http.StatusBadRequest, OtherProtocol: http.StatusBadRequest,
+}
+
+// Refused is one refusal.
+type Refused struct {
+	Reason Reason `json:"reason"`
+	// Text says what was refused and what to do.
+	Text string `json:"text"`
+	// From is the address of the other end.
+	From string `json:"-"`
+	// Process is the number that it claimed, -1 if none; Host the name of its host.
+	Process int    `json:"-"`
+	Host    string `json:"-"`
+}
+
+// Error makes a refusal the error of the refused process.
+func (r *Refused) Error() string { return fmt.Sprintf("refused (%s): %s", r.Reason, r.Text) }
+
+func refuse(reason Reason, format string, args ...any) *Refused {
+	return &Refused{Reason: reason, Process: -1, Text: plain.Line(fmt.Sprintf(format, args...))}
+}
+
+// maxRemembered is the most refusals that are kept whole; all are counted.
+const maxRemembered = 64
+
+// refusals counts what was refused. It is safe for concurrent use.
+type refusals struct {
+	mu     sync.Mutex
+	counts map[Reason]int
+	last   []Refused
+}
+
+func (r *refusals) add(one *Refused) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.counts == nil {
+		r.counts = map[Reason]int{}
+	}
+	r.counts[one.Reason]++
+	if len(r.last) == maxRemembered {
+		r.last = append(r.last[:0], r.last[1:]...)
+	}
+	r.last = append(r.last, *one)
+}
+
+func (r *refusals) all() (map[Reason]int, []Refused) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.counts), append([]Refused(nil), r.last...)
+}
+
+// answer refuses a request and counts it.
+func (r *refusals) answer(w http.ResponseWriter, from string, one *Refused) {
+	one.From = from
+	r.add(one)
+	status, ok := statuses[one.Reason]
+	if !ok {
+		status = http.StatusConflict
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(one) // the other end may be gone
+}

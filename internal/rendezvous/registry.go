@@ -1,0 +1,195 @@
+package rendezvous
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// registry is the world as far as it has registered.
+type registry struct {
+	options Options
+
+	mu      sync.Mutex
+	entries map[int]*registration
+	// connected are those that receive orders.
+	connected map[int]bool
+	lost      map[int]bool // after the start
+	// refused is the last refusal of each process that has not registered.
+	refused map[int]*Refused
+	started bool
+	// whole is closed when all are connected; before Start it is made anew when a
+	// process is cut off.
+	whole chan struct{}
+}
+
+func newRegistry(o Options) *registry {
+	r := &registry{options: o, entries: map[int]*registration{}, connected: map[int]bool{0: true}, lost: map[int]bool{}, refused: map[int]*Refused{}, whole: make(chan struct{})}
+	r.entries[0] = &registration{Protocol: Protocol, Hello: o.Self}
+	r.settle()
+	return r
+}
+
+// checks refuse a process. Each row is given the new process and the leader.
+var checks = []struct {
+	reason Reason
+	differ func(o Options, h, leader *Hello) string
+}{
+	{OtherWorld, func(_ Options, h, leader *Hello) string {
+		if h.Processes == leader.Processes {
+			return ""
+		}
+		return fmt.Sprintf("its launcher counts %d processes, the leader's %d: start all processes by one launcher", h.Processes, leader.Processes)
+	}},
+	{OtherWorld, func(_ Options, h, leader *Hello) string {
+		if 0 < h.Process && h.Process < leader.Processes {
+			return ""
+		}
+		return fmt.Sprintf("processes beside the leader have the numbers 1 to %d, not %d", leader.Processes-1, h.Process)
+	}},
+	{OtherBuild, func(_ Options, h, leader *Hello) string { return differ("zbench", h.Build, leader.Build) }},
+	{OtherBackend, func(_ Options, h, leader *Hello) string { return differ("the backend", h.Backend, leader.Backend) }},
+	{OtherLibrary, func(o Options, h, leader *Hello) string {
+		for _, name := range o.Equal {
+			if text := differ(name, h.Libraries[name], leader.Libraries[name]); text != "" {
+				return text
+			}
+		}
+		return ""
+	}},
+}
+
+func differ(what, its, leaders string) string {
+	if its == leaders {
+		return ""
+	}
+	return fmt.Sprintf("%s is %q there and %q in the leader: use the same in all processes", what, its, leaders)
+}
+
+// add takes a process into the world or refuses it. The hub has it before the world can
+// be complete: the start goes to all members.
+func (r *registry) add(in registration, h *hub) *Refused {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	no := r.check(&in)
+	if no == nil && in.Via == nil && !h.add(in.Process, in.Session) {
+		no = refuse(Duplicate, "process %d on %s is connected already", in.Process, in.Host)
+	}
+	if no != nil {
+		no.Process, no.Host = in.Process, in.Host
+		if 0 < in.Process && in.Process < r.options.Self.Processes && !r.connected[in.Process] {
+			r.refused[in.Process] = no
+		}
+		return no
+	}
+	r.entries[in.Process] = &in
+	delete(r.refused, in.Process)
+	if !r.started {
+		delete(r.connected, in.Process) // until it connects anew
+		r.settle()
+	}
+	return nil
+}
+
+// arrive is called when a process that has registered receives orders.
+func (r *registry) arrive(process int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.entries[process] != nil {
+		r.connected[process] = true
+	}
+	r.settle()
+}
+
+// check is the reason to refuse a process, nil if none; r.mu is held.
+func (r *registry) check(in *registration) *Refused {
+	where := fmt.Sprintf("process %d on %s", in.Process, in.Host)
+	for _, row := range checks {
+		if text := row.differ(r.options, &in.Hello, &r.options.Self); text != "" {
+			return refuse(row.reason, "%s: %s", where, text)
+		}
+	}
+	old := r.entries[in.Process]
+	switch {
+	case r.lost[in.Process]:
+		return refuse(NotExpected, "%s: the run has started, and the leader has lost this process since", where)
+	case old != nil && old.Session == in.Session:
+		return nil // it comes back
+	case old != nil && (r.connected[in.Process] || r.started):
+		return refuse(Duplicate, "%s (pid %d) has the number of a process on %s (pid %d): two processes have the same number", where, in.PID, old.Host, old.PID)
+	case r.started:
+		return refuse(NotExpected, "%s: the run has started", where)
+	case in.Via != nil && !r.connected[*in.Via]:
+		return refuse(NotRegistered, "%s: process %d, through which it connects, is not registered", where, *in.Via)
+	}
+	if r.options.Check != nil {
+		others := slices.DeleteFunc(r.hellos(), func(h Hello) bool { return h.Process == in.Process })
+		if err := r.options.Check(in.Hello, others); err != nil {
+			return refuse(NotAccepted, "%s: %v", where, err)
+		}
+	}
+	return nil
+}
+
+// settle opens or closes whole; r.mu is held.
+func (r *registry) settle() {
+	select {
+	case <-r.whole:
+		if !r.complete() {
+			r.whole = make(chan struct{})
+		}
+	default:
+		if r.complete() {
+			close(r.whole)
+		}
+	}
+}
+
+func (r *registry) complete() bool { return len(r.connected) == r.options.Self.Processes }
+
+// start ends the registration; false if a process is missing.
+func (r *registry) start() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.started = r.started || r.complete()
+	return r.started
+}
+
+// leave removes a process and those that are reached through it. Once the run has
+// started they stay registered: they are lost.
+func (r *registry) leave(process int) (gone []Loss, started bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, n := range slices.Sorted(maps.Keys(r.entries)) {
+		e := r.entries[n]
+		if n != process && (e.Via == nil || *e.Via != process) {
+			continue
+		}
+		gone = append(gone, Loss{Process: n, Host: e.Host})
+		if r.started {
+			r.lost[n] = true
+		} else {
+			delete(r.connected, n) // it may come back
+		}
+	}
+	r.settle()
+	return gone, r.started
+}
+
+// reaches reports whether a stream of one process carries the messages of another.
+func (r *registry) reaches(stream, process int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.entries[process]
+	return e != nil && process > 0 && (process == stream && e.Via == nil || e.Via != nil && *e.Via == stream)
+}
+
+// hellos are those of all registered processes in their order; r.mu is held.
+func (r *registry) hellos() []Hello {
+	var all []Hello
+	for _, n := range slices.Sorted(maps.Keys(r.entries)) {
+		all = append(all, r.entries[n].Hello)
+	}
+	return all
+}

@@ -1,0 +1,142 @@
+package rendezvous_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/plan"
+	"zbench/internal/rendezvous"
+)
+
+// raw is process 1 of a world of three, which writes any lines.
+type raw struct {
+	t     *testing.T
+	lines *bufio.Scanner
+	out   *io.PipeWriter
+	close func()
+}
+
+func register(t *testing.T, o rendezvous.Options) raw {
+	t.Helper()
+	var only http.Protocols
+	only.SetHTTP2(true)
+	c := &http.Transport{TLSClientConfig: rendezvous.ClientConfig(o.Token), Protocols: &only}
+	c.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return o.Dial(ctx, "tcp", o.Address) }
+	post := func(path string, body io.Reader) io.ReadCloser {
+		r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "https://x"+path, body)
+		require.NoError(t, err)
+		answer, err := c.RoundTrip(r)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, answer.StatusCode)
+		return answer.Body
+	}
+	text, err := json.Marshal(o.Self)
+	require.NoError(t, err)
+	hello := fmt.Sprintf(`{"protocol":%d,"session":"raw",%s`, rendezvous.Protocol, text[1:])
+	require.NoError(t, post("/hello", strings.NewReader(hello)).Close())
+	in, out := io.Pipe()
+	body := post("/run/1/raw", in)
+	return raw{t, bufio.NewScanner(body), out, func() {
+		_ = out.Close()
+		_, _ = io.Copy(io.Discard, body)
+		_ = body.Close()
+		c.CloseIdleConnections()
+	}}
+}
+
+func (r raw) next() string {
+	require.True(r.t, r.lines.Scan())
+	return r.lines.Text()
+}
+
+// A registered process that sends what it should not harms no report of another. Each
+// message is refused and counted.
+func TestMisbehavingProcess(t *testing.T) {
+	const good = `{"protocol":1,"budget":{"bytes":7},"verified":{"Wrong":0,"First":""}}`
+	unreadable := func(text string) func(t *testing.T, r plan.Report) {
+		return func(t *testing.T, r plan.Report) {
+			require.Equal(t, plan.FailedOrder, r.Failure.Kind)
+			require.Contains(t, r.Failure.Message, text)
+		}
+	}
+	well := func(t *testing.T, r plan.Report) {
+		require.Nil(t, r.Failure)
+		require.Equal(t, int64(7), r.Budget.Bytes)
+	}
+	report := func(process int, text string) string {
+		return fmt.Sprintf(`{"number":1,"reports":[{"process":%d,"report":%s}]}`, process, text)
+	}
+	for name, c := range map[string]struct {
+		lines   []string
+		check   func(t *testing.T, r plan.Report)
+		refused map[rendezvous.Reason]int
+	}{
+		"well":             {[]string{report(1, good)}, well, nil},
+		"not JSON":         {[]string{"hello"}, unreadable("a message cannot be read"), map[rendezvous.Reason]int{rendezvous.Malformed: 1}},
+		"unknown field":    {[]string{`{"number":1,"shutdown":true}`}, unreadable("shutdown"), map[rendezvous.Reason]int{rendezvous.Malformed: 1}},
+		"other protocol":   {[]string{report(1, `{"protocol":99}`)}, unreadable("protocol 99"), map[rendezvous.Reason]int{rendezvous.Malformed: 1}},
+		"negative":         {[]string{report(1, `{"protocol":1,"budget":{"bytes":-7}}`)}, unreadable("negative"), map[rendezvous.Reason]int{rendezvous.Malformed: 1}},
+		"for another":      {[]string{report(2, good), report(1, good)}, well, map[rendezvous.Reason]int{rendezvous.NotExpected: 1}},
+		"for the leader":   {[]string{report(0, good), report(1, good)}, well, map[rendezvous.Reason]int{rendezvous.NotExpected: 1}},
+		"for no process":   {[]string{report(-5, good), report(1, good)}, well, map[rendezvous.Reason]int{rendezvous.NotExpected: 1}},
+		"twice":            {[]string{report(1, good), report(1, `{"protocol":1}`)}, well, map[rendezvous.Reason]int{rendezvous.NotExpected: 1}},
+		"another order":    {[]string{strings.Replace(report(1, `{"protocol":1}`), `"number":1`, `"number":2`, 1), report(1, good)}, well, map[rendezvous.Reason]int{rendezvous.NotExpected: 1}},
+		"loss of another":  {[]string{`{"lost":[{"process":2,"why":"I say so"}]}`, report(1, good)}, well, map[rendezvous.Reason]int{rendezvous.NotExpected: 1}},
+		"stop of another":  {[]string{`{"stop":[2]}`, report(1, good)}, well, map[rendezvous.Reason]int{rendezvous.NotExpected: 1}},
+		"report too large": {[]string{report(1, `"`+strings.Repeat("x", plan.MaxReport)+`"`)}, unreadable("the limit is 2097152"), map[rendezvous.Reason]int{rendezvous.Malformed: 1}},
+		"line too large":   {[]string{strings.Repeat(" ", 17*plan.MaxReport)}, unreadable("a message has more than 33554432 bytes"), map[rendezvous.Reason]int{rendezvous.TooLarge: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				options := inMemory(t, 3, nil)
+				o := options(0)
+				o.OnStop = func(int) { t.Error("no process was asked to stop") }
+				l, err := rendezvous.Serve(t.Context(), o)
+				require.NoError(t, err)
+				two := joined(t, options(2))
+				one := register(t, options(1))
+				require.NoError(t, l.Wait(t.Context()))
+				require.NoError(t, l.Start("go"))
+				require.JSONEq(t, `{"start":"go"}`, one.next())
+				l.Send(plan.Order{Do: plan.DoBudget})
+				require.JSONEq(t, `{"number":1,"order":{"protocol":1,"do":"budget"}}`, one.next())
+				var text bytes.Buffer
+				for _, line := range c.lines {
+					text.WriteString(line + "\n")
+				}
+				go func() { _, _ = one.out.Write(text.Bytes()) }()
+				time.Sleep(time.Second)
+				f := <-two
+				_, err = f.Next()
+				require.NoError(t, err)
+				require.NoError(t, f.Report(plan.Report{Budget: plan.Room{Bytes: 9}}))
+				reports := l.Reports()
+				c.check(t, reports[0])
+				require.Nil(t, reports[1].Failure)
+				require.Equal(t, int64(9), reports[1].Budget.Bytes)
+				counts, _ := l.Refusals()
+				if c.refused == nil {
+					require.Empty(t, counts)
+				} else {
+					require.Equal(t, c.refused, counts)
+				}
+				l.Send(plan.Order{Do: plan.DoEnd})
+				f.Close()
+				one.close()
+				l.Close("")
+			})
+		})
+	}
+}

@@ -1,0 +1,134 @@
+package rendezvous
+
+import (
+	"crypto/ed25519"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"strings"
+)
+
+// TokenVariable is the environment variable that carries the token to all processes.
+const TokenVariable = "ZBENCH_TOKEN"
+
+// Limits of a token's text, in bytes.
+const (
+	minToken = 32
+	maxToken = 256
+)
+
+// Token is the one secret of a run. The keys of both ends are derived from it, so
+// each end knows the key of the other one. It prints as a placeholder with every verb.
+type Token struct{ text string }
+
+// NewToken makes a token of 256 random bits.
+func NewToken() Token {
+	var bits [32]byte
+	_, _ = rand.Read(bits[:]) // it never fails
+	return Token{base64.RawURLEncoding.EncodeToString(bits[:])}
+}
+
+// ParseToken reads the value of TokenVariable. Its errors do not quote the value.
+func ParseToken(text string) (Token, error) {
+	text = strings.TrimSpace(text)
+	switch {
+	case text == "":
+		return Token{}, fmt.Errorf("%s is not set: set it to the same value for all processes (export %s=$(zbench token))", TokenVariable, TokenVariable)
+	case len(text) < minToken || len(text) > maxToken:
+		return Token{}, fmt.Errorf("%s has %d characters: it must have %d to %d; make one with zbench token", TokenVariable, len(text), minToken, maxToken)
+	case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return Token{}, fmt.Errorf("%s contains a space or a character outside ASCII; make one with zbench token", TokenVariable)
+	}
+	return Token{text}, nil
+}
+
+// Reveal is the text for TokenVariable of another process.
+func (t Token) Reveal() string { return t.text }
+
+// Format writes a placeholder: a token must not get into a log or an error.
+func (t Token) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "["+TokenVariable+"]") }
+
+// LocalAddress is the abstract Unix socket at which the first process of a node gathers
+// the others. It differs between runs and between nodes, which may share a host. It
+// reveals nothing about the token.
+func (t Token) LocalAddress(node string) string {
+	name, _ := hkdf.Key(sha256.New, []byte(t.text), nil, "zbench rendezvous local address "+node, 16) // it fails beyond 8,160 bytes
+	return "@zbench-" + hex.EncodeToString(name)
+}
+
+// role is an end of a connection.
+type role string
+
+const (
+	leading   role = "leader"
+	following role = "follower"
+)
+
+func (t Token) key(r role) (ed25519.PrivateKey, error) {
+	if t.text == "" {
+		return nil, errors.New("no token was given")
+	}
+	seed, err := hkdf.Key(sha256.New, []byte(t.text), nil, "zbench rendezvous key of the "+string(r), ed25519.SeedSize)
+	if err != nil {
+		return nil, err
+	}
+	return ed25519.NewKeyFromSeed(seed), nil
+}
+
+// certificate is self-signed. Only its key is ever checked: hosts' clocks differ.
+func (t Token) certificate(r role) (tls.Certificate, error) {
+	key, err := t.key(r)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	form := &x509.Certificate{SerialNumber: big.NewInt(1)}
+	der, err := x509.CreateCertificate(rand.Reader, form, form, key.Public(), key)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
+}
+
+// errKey is that the other end has another key.
+var errKey = errors.New("the other end holds another key: it was started with another " + TokenVariable)
+
+// config authenticates both ends by the keys that the token gives them.
+func (t Token) config(own role) (*tls.Config, error) {
+	other := leading
+	if own == leading {
+		other = following
+	}
+	certificate, err := t.certificate(own)
+	if err != nil {
+		return nil, err
+	}
+	pinned, err := t.key(other)
+	if err != nil {
+		return nil, err
+	}
+	pin := pinned.Public().(ed25519.PublicKey)
+	return &tls.Config{
+		MinVersion:             tls.VersionTLS13,
+		NextProtos:             []string{"h2"},
+		Certificates:           []tls.Certificate{certificate},
+		ClientAuth:             tls.RequireAnyClientCert,
+		InsecureSkipVerify:     true, // names, dates and authorities; the key is pinned below
+		SessionTicketsDisabled: true,
+		VerifyConnection: func(c tls.ConnectionState) error {
+			if len(c.PeerCertificates) == 0 {
+				return errKey
+			}
+			key, ok := c.PeerCertificates[0].PublicKey.(ed25519.PublicKey)
+			if !ok || subtle.ConstantTimeCompare(key, pin) != 1 {
+				return errKey
+			}
+			return nil
+		},
+	}, nil
+}
