@@ -44,6 +44,8 @@ type Options struct {
 	Backend string
 	// Machine is the machine file of the loopback; unused by the others.
 	Machine []byte
+	// Share is set if other drivers drive the loopback's world, too; nil if none does.
+	Share *Share
 	// Named has the values of flags, by Setting.Flag; Getenv looks up the variables if a
 	// flag is not given.
 	Named  map[string]string
@@ -86,11 +88,13 @@ type Provider struct {
 	Simulated bool
 	Libraries []Library
 
-	table    *C.zb_table
-	column   C.int
-	builtin  bool
-	used     bool
-	handles  []unsafe.Pointer
+	table   *C.zb_table
+	column  C.int
+	builtin bool
+	used    bool
+	handles []unsafe.Pointer
+	// devices are those that streams were created on.
+	devices  []C.int32_t
 	searches []*Search
 	compiler *Compiler
 }
@@ -104,7 +108,7 @@ func Open(o Options) (*Provider, error) {
 	p := &Provider{Backend: o.Backend, table: newTable()}
 	var err error
 	if o.Backend == "loopback" {
-		err = p.openLoopback(o.Machine)
+		err = p.openLoopback(o.Machine, o.Share)
 	} else {
 		err = p.openVendor(o)
 	}
@@ -132,12 +136,33 @@ func (p *Provider) vendor() vendor {
 	return vendors["rocm"]
 }
 
-// openLoopback opens the world of the machine file. Only one can be open at a time.
-func (p *Provider) openLoopback(machine []byte) error {
+// Share is one driver's part of a loopback world that several drivers share, in this
+// process or in others. Every communicator then waits for ranks of other drivers.
+type Share struct {
+	// File is where processes meet: each opens the same path, and the first one creates
+	// it. Remove it when the run has ended. If empty, only drivers of this process share
+	// the world.
+	File string
+	// First is the number in the world of the first device that this process sees, and
+	// Count is how many it sees; 0 for all.
+	First, Count int
+}
+
+// openLoopback opens the world of the machine file. Only one can be open at a time; with
+// a share, any number of drivers can open the same one.
+func (p *Provider) openLoopback(machine []byte, share *Share) error {
 	text := C.CString(string(machine))
 	defer C.free(unsafe.Pointer(text))
+	var how C.zbl_share
+	if share != nil {
+		how.several, how.first, how.count = 1, C.int(share.First), C.int(share.Count)
+		if share.File != "" {
+			how.path = C.CString(share.File)
+			defer C.free(unsafe.Pointer(how.path))
+		}
+	}
 	var why [256]C.char
-	if C.zbl_reset(text, &why[0], C.size_t(len(why))) == 0 {
+	if C.zbl_join_world(text, &how, &why[0], C.size_t(len(why))) == 0 {
 		return fmt.Errorf("%w: %s", ErrMachine, C.GoString(&why[0]))
 	}
 	C.zbl_fill(p.table)

@@ -8,6 +8,7 @@ import "C"
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 )
 
@@ -162,6 +163,9 @@ type Stream struct {
 // NewStream creates a non-blocking stream on a device.
 func (p *Provider) NewStream(device int) (Stream, error) {
 	s := Stream{device: device}
+	if d := C.int32_t(device); !slices.Contains(p.devices, d) { //nolint:gosec // a device's index fits
+		p.devices = append(p.devices, d)
+	}
 	return s, p.runtime("create stream", device, C.zb_stream_create(p.table, C.int(device), &s.ptr))
 }
 
@@ -213,8 +217,13 @@ func (p *Provider) FreeComm(c Comm) error {
 }
 
 // BeginCase passes the next case to the loopback, so that its noise depends on the case
-// alone. The real libraries have no such call.
-func (p *Provider) BeginCase(key uint64) { C.zb_case_begin(p.table, C.uint64_t(key)) }
+// alone, and sets the clocks of the devices that this provider has streams on to 0. The
+// real libraries have no such call.
+func (p *Provider) BeginCase(key uint64) {
+	if len(p.devices) > 0 {
+		C.zb_case_begin(p.table, C.uint64_t(key), &p.devices[0], C.int(len(p.devices)))
+	}
+}
 
 // Extrapolated reports whether the times of a collective over ranks ranks with the given
 // stride come from a model with parts without measurements. Only the loopback has such

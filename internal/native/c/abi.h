@@ -263,13 +263,17 @@ typedef struct zb_unique_id {
   /* the loopback's clock of the current device's process, in nanoseconds */   \
   SYM(nowNs, ZB_OPTIONAL(""), int64_t, (void), ZB_LB("zbench_nowNs"),          \
       ZB_LB("zbench_nowNs"))                                                   \
-  /* brings the clocks of all modelled processes together, as a barrier does */\
-  SYM(hostBarrier, ZB_OPTIONAL(""), void, (void), ZB_LB("zbench_hostBarrier"), \
-      ZB_LB("zbench_hostBarrier"))                                             \
+  /* brings the clocks of all modelled processes together, as a barrier does: n \
+   * devices come to it, stride bytes from one to the next; 0 where it is not   \
+   * over yet and has to be called again */                                    \
+  SYM(hostBarrier, ZB_OPTIONAL(""), int,                                       \
+      (const int32_t *device, size_t stride, int n),                           \
+      ZB_LB("zbench_hostBarrier"), ZB_LB("zbench_hostBarrier"))                \
   /* whether launches move data: the timed ones need none */                   \
   SYM(moveData, ZB_OPTIONAL(""), void, (int on), ZB_LB("zbench_moveData"),     \
       ZB_LB("zbench_moveData"))                                                \
-  /* names the case that follows, so that its noise depends on nothing else */ \
+  /* names the case that follows for the current device's process, so that its \
+   * noise depends on nothing else */                                          \
   SYM(caseBegin, ZB_OPTIONAL(""), void, (uint64_t key),                        \
       ZB_LB("zbench_caseBegin"), ZB_LB("zbench_caseBegin"))                    \
   /* whether parts of the model of a collective over n ranks are not measured */\

@@ -7,14 +7,15 @@
 #include <string.h>
 #include <time.h>
 
-/* The clock of the current device's process: the provider's, else monotonic. */
-int64_t zb_now(const zb_table *t) {
+static int64_t zb_monotonic(void) {
   struct timespec ts;
-  if (t->nowNs != NULL) {
-    return t->nowNs();
-  }
   clock_gettime(CLOCK_MONOTONIC, &ts);
   return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* The clock of the current device's process: the provider's, else monotonic. */
+int64_t zb_now(const zb_table *t) {
+  return t->nowNs != NULL ? t->nowNs() : zb_monotonic();
 }
 
 int zb_fail(zb_batch *b, int outcome, int code, int rank, const char *call) {
@@ -34,6 +35,23 @@ void zb_cancel(zb_batch *b) {
   __atomic_store_n(&b->cancel, 1, __ATOMIC_RELAXED);
 }
 
+/* The provider's barrier of all ranks' hosts, against the cancel word, and against
+ * the deadline on the real clock: peers may be in another process. */
+static int zb_host_barrier(zb_batch *b) {
+  const zb_table *t = b->table;
+  int64_t began = zb_monotonic();
+  while (b->nlocal > 0 &&
+         !t->hostBarrier(&b->ranks[0].device, sizeof b->ranks[0], b->nlocal)) {
+    if (zb_cancelled(b)) {
+      return zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "barrier");
+    }
+    if ((double)(zb_monotonic() - began) * 1e-9 > b->deadline_s) {
+      return zb_fail(b, ZB_BATCH_DEADLINE, 0, 0, "barrier");
+    }
+  }
+  return 0;
+}
+
 /* Brings the ranks together and reads each one's clock. */
 int zb_begin(zb_batch *b) {
   const zb_table *t = b->table;
@@ -41,8 +59,8 @@ int zb_begin(zb_batch *b) {
   b->launched = 0;
   b->marked = 0;
   memset(b->state, ZB_RANK_NOT_ENQUEUED, (size_t)b->nlocal);
-  if (t->hostBarrier != NULL) {
-    t->hostBarrier();
+  if (t->hostBarrier != NULL && zb_host_barrier(b)) {
+    return 1;
   }
   for (int i = 0; i < b->nlocal; i++) {
     int code = t->setDevice(b->ranks[i].device);

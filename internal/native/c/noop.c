@@ -108,7 +108,13 @@ static int zbn_n_end(void) {
   zbn_depth--;
   return zbn_note((zbn_call){.name = "group end"});
 }
-static void zbn_n_barrier(void) { zbn_note((zbn_call){.name = "barrier"}); }
+static int zbn_n_barrier(const int32_t *device, size_t stride, int n) {
+  (void)device;
+  (void)stride;
+  (void)n;
+  zbn_note((zbn_call){.name = "barrier"});
+  return 1;
+}
 static void zbn_n_move(int on) {
   zbn_note((zbn_call){.name = "move data", .count = on});
 }

@@ -131,9 +131,13 @@ static inline void zb_move_data(const zb_table *t, int on) {
     t->moveData(on);
   }
 }
-static inline void zb_case_begin(const zb_table *t, uint64_t key) {
-  if (t->caseBegin != NULL) {
-    t->caseBegin(key);
+/* Begins the case on the devices of one driver. */
+static inline void zb_case_begin(const zb_table *t, uint64_t key,
+                                 const int32_t *device, int n) {
+  for (int i = 0; i < n && t->caseBegin != NULL; i++) {
+    if (t->setDevice(device[i]) == 0) {
+      t->caseBegin(key);
+    }
   }
 }
 static inline int zb_extrapolated(const zb_table *t, const char *collective,

@@ -33,7 +33,7 @@ static int zbl_deviceAttribute(int *value, int attribute, int device) {
       ZB_ATTRIBUTES(ZBL_ROW)
 #undef ZBL_ROW
   };
-  if (device < 0 || device >= zbl.ranks) {
+  if (device < 0 || device >= zbl.count) {
     return zbl_said(ZB_ERR_DEVICE);
   }
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -46,7 +46,7 @@ static int zbl_deviceAttribute(int *value, int attribute, int device) {
 }
 
 static int zbl_deviceName(char *name, int len, int device) {
-  if (device < 0 || device >= zbl.ranks) {
+  if (device < 0 || device >= zbl.count) {
     return zbl_said(ZB_ERR_DEVICE);
   }
   if (name == NULL || len < 1) {
@@ -58,12 +58,13 @@ static int zbl_deviceName(char *name, int len, int device) {
 
 /* Addresses in the order of the devices; real ones need not be. */
 static int zbl_devicePCI(char *address, int len, int device) {
-  if (device < 0 || device >= zbl.ranks) {
+  if (device < 0 || device >= zbl.count) {
     return zbl_said(ZB_ERR_DEVICE);
   }
   if (address == NULL || len < 13) {
     return zbl_said(ZB_ERR_VALUE);
   }
+  device += zbl.first;
   snprintf(address, (size_t)len, "%04x:%02x:00.0",
            (unsigned)(device >> 8) & 0xffffu, (unsigned)device & 0xffu);
   return ZB_OK;

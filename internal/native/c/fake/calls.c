@@ -53,6 +53,12 @@ static int zbl_buffers_ok(const zbl_queued *q) {
   return (shape->root_only != ZBL_NEITHER && !root) || zbl_overlap_ok(q, sent, got, share);
 }
 
+/* Whether there is a model for the call and nobody has left the communicator. */
+static int zbl_usable(const zbl_comm *c, int collective) {
+  return zbl_curve_of(c->clique, collective) != NULL &&
+         __atomic_load_n(&c->clique->destroyed, __ATOMIC_RELAXED) == 0;
+}
+
 /* The current device does not matter: RCCL sets the communicator's where it
  * launches (ROCm/rccl, src/group.cc). */
 static int zbl_collective_call(const void *send, void *recv, zbl_call call,
@@ -67,7 +73,7 @@ static int zbl_collective_call(const void *send, void *recv, zbl_call call,
     return 0;
   }
   if (s->device != c->device ||
-      c->clique->curve[call.collective] == NULL || c->clique->destroyed) {
+      !zbl_usable(c, call.collective)) {
     return ZB_COLL_USAGE;
   }
   return zbl_buffers_ok(&q) ? zbl_enqueue(&q) : ZB_COLL_ARGUMENT;
@@ -90,7 +96,7 @@ static int zbl_p2p_call(const char *send, char *recv, int sends, size_t count,
     return ZB_COLL_ARGUMENT;
   }
   if (s->device != c->device ||
-      c->clique->curve[ZBL_SEND_RECV] == NULL || c->clique->destroyed) {
+      !zbl_usable(c, ZBL_SEND_RECV)) {
     return ZB_COLL_USAGE;
   }
   if (count > 0 && !zbl_valid_range(c->device, sends ? send : recv,

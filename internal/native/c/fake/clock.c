@@ -8,6 +8,10 @@
 #include <math.h>
 #include <time.h>
 
+/* How long a barrier waits, in milliseconds of the wall's clock, before it lets
+ * the caller look at a deadline of its own. */
+enum { ZBL_BARRIER_MS = 100 };
+
 /* The closed form; bench/fabric has the same lines in Go, and a test holds the
  * two equal to the last bit, so the order of operations matters. */
 double zbl_model(const zbl_curve *c, double bytes) {
@@ -30,28 +34,28 @@ static uint64_t zbl_mix(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-static uint64_t zbl_draw(uint64_t launch, uint64_t rank) {
+static uint64_t zbl_draw(zbl_turn at, uint64_t rank) {
   uint64_t z = zbl_mix(zbl.seed);
-  z = zbl_mix(z ^ zbl.case_key);
-  z = zbl_mix(z ^ launch);
+  z = zbl_mix(z ^ at.key);
+  z = zbl_mix(z ^ at.launch);
   return zbl_mix(z ^ rank);
 }
 
 /* Uniform in [0, 1). */
-double zbl_uniform(uint64_t launch, uint64_t rank) {
-  return (double)(zbl_draw(launch, rank) >> 11) * 0x1p-53;
+double zbl_uniform(zbl_turn at, uint64_t rank) {
+  return (double)(zbl_draw(at, rank) >> 11) * 0x1p-53;
 }
 
 /* T times a standard normal to within what twelve uniforms give (Irwin–Hall):
  * exact arithmetic, so the same bits with every math library. |z| ≤ 6. The
  * groups that run at once draw apart. */
-double zbl_noisy(double seconds, uint64_t launch, int group) {
+double zbl_noisy(double seconds, zbl_turn at, int group) {
   double sum = 0;
   if (zbl.noise == 0) {
     return seconds;
   }
   for (uint64_t part = 0; part < 3; part++) {
-    uint64_t z = zbl_draw(launch, UINT64_MAX - part - 4 * (uint64_t)group);
+    uint64_t z = zbl_draw(at, UINT64_MAX - part - 4 * (uint64_t)group);
     for (int i = 0; i < 4; i++, z >>= 16) {
       sum += ((double)(z & 0xffff) + 0.5) / 65536;
     }
@@ -59,10 +63,12 @@ double zbl_noisy(double seconds, uint64_t launch, int group) {
   return seconds * fmax(0.1, 1 + zbl.noise * (sum - 6));
 }
 
-/* The clock of the modelled process that drives the device. */
-double *zbl_host_clock(int device) {
-  return &zbl.h[device / zbl.gpus_per_process];
+/* The modelled process that drives the device, and its clock. */
+zbl_lane *zbl_lane_of(int device) {
+  return &zbl.lanes[device / zbl.gpus_per_process];
 }
+
+double *zbl_host_clock(int device) { return &zbl_lane_of(device)->h; }
 
 /* The monotonic clock in seconds. */
 double zbl_wall_now(void) {
@@ -72,30 +78,83 @@ double zbl_wall_now(void) {
 }
 
 static int64_t zbl_nowNs(void) {
+  const zbl_lane *l;
+  double patience;
   if (zbl.wall) {
     return (int64_t)llround(zbl_wall_now() * 1e9);
   }
-  return (int64_t)llround(*zbl_host_clock(zbl_current_device()) * 1e9);
+  l = zbl_lane_of(zbl_current_device());
+  patience = l->patience > 0 && l->stuck == __atomic_load_n(&zbl.hub->activity, __ATOMIC_RELAXED)
+                 ? l->patience
+                 : 0;
+  return (int64_t)llround((l->h + patience) * 1e9);
 }
 
-static void zbl_hostBarrier(void) {
+/* The barrier ends when every device with a live communicator has come to it: the
+ * clocks of their hosts show the latest. */
+void zbl_check_barrier(void) {
   double latest = 0;
-  for (int i = 0; i < zbl.processes; i++) {
-    latest = fmax(latest, zbl.h[i]);
+  for (int i = 0; i < zbl.ranks; i++) {
+    if (zbl.seats[i].comms > 0) {
+      if (zbl.several && zbl.seats[i].barrier <= zbl.hub->barrier) {
+        return;
+      }
+      latest = zbl_later(latest, *zbl_host_clock(i));
+    }
   }
-  for (int i = 0; i < zbl.processes; i++) {
-    zbl.h[i] = latest;
+  for (int i = 0; i < zbl.ranks; i++) {
+    if (zbl.seats[i].comms > 0) {
+      *zbl_host_clock(i) = latest;
+    }
   }
+  zbl.hub->barrier++;
+  zbl_progress();
 }
 
-/* The clocks begin anew: how a time is rounded depends on how late it is, and a
- * case's times must not depend on what ran before it. */
+/* The devices come to the barrier, n of them, each so many bytes behind the one
+ * before. Returns whether it is over; where it is not, nobody came for a while,
+ * and it is called again. */
+static int zbl_hostBarrier(const int32_t *device, size_t stride, int n) {
+  uint64_t mine = 0;
+  ZBL_ENTER;
+  for (int i = 0; i < n; i++) {
+    const void *at = (const char *)device + (size_t)i * stride;
+    zbl_seat *seat = &zbl.seats[zbl.first + *(const int32_t *)at];
+    if (!seat->waits) {
+      seat->waits = 1;
+      seat->barrier = zbl.hub->barrier + 1;
+    }
+    mine = seat->barrier;
+  }
+  if (n > 0 && zbl.hub->barrier < mine) {
+    zbl_check_barrier();
+  }
+  while (zbl.hub->barrier < mine && zbl_await(ZBL_BARRIER_MS)) {
+  }
+  for (int i = 0; i < n && zbl.hub->barrier >= mine; i++) {
+    const void *at = (const char *)device + (size_t)i * stride;
+    zbl.seats[zbl.first + *(const int32_t *)at].waits = 0;
+  }
+  return zbl.hub->barrier >= mine;
+}
+
+/* The clock of the current device's host begins anew: how a time is rounded
+ * depends on how late it is, and a case's times must not depend on what ran
+ * before it. */
 static void zbl_caseBegin(uint64_t key) {
-  zbl.case_key = key;
-  zbl.case_epoch++;
-  for (int i = 0; i < zbl.processes; i++) {
-    zbl.h[i] = 0;
-  }
+  zbl_lane *l;
+  ZBL_ENTER;
+  l = zbl_lane_of(zbl_current_device());
+  l->case_key = key;
+  l->case_epoch++;
+  l->h = 0;
+  l->patience = 0;
 }
 
-static void zbl_moveData(int on) { zbl.moves_data = on; }
+/* How many want data moved: each driver of this process for its own launches. */
+static void zbl_moveData(int on) {
+  ZBL_ENTER;
+  if (on || zbl.moves_data > 0) {
+    zbl.moves_data += on ? 1 : -1;
+  }
+}

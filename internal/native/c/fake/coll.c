@@ -2,8 +2,6 @@
  * complete takes the model's time on the virtual clock. */
 #include "comm.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Up to this many bytes a collective only brings ranks together: a rank that is
@@ -17,73 +15,94 @@ static double zbl_total_bytes(const zbl_call *c, int ranks) {
   return shape->send_all || shape->recv_all ? bytes * ranks : bytes;
 }
 
-static double zbl_leaves(const zbl_round *r, int i, double bytes, double end) {
-  double at = end + zbl.exit_jitter * zbl_uniform(r->launch, (uint64_t)i);
-  if (bytes <= ZBL_SYNC_BYTES) {
-    at += zbl_late(r->place[i].stream->device);
+/* When rank i leaves a round that has ended. */
+static double zbl_leaves(const zbl_round *r, int i, int device) {
+  double at = r->end + zbl.exit_jitter * zbl_uniform(r->at, (uint64_t)i);
+  if (r->bytes <= ZBL_SYNC_BYTES) {
+    at += zbl_late(device);
   }
   return at;
 }
 
-/* Runs a round whose ranks are all there: it starts at the last arrival and
- * ends for all at once but for the exit jitter. Returns when s leaves it. */
-static double zbl_run(zbl_round *r, const zbl_stream *s) {
-  const zbl_clique *q = r->clique;
-  const zbl_curve *curve = q->curve[r->call.collective];
-  double bytes = zbl_total_bytes(&r->call, q->nranks), start = 0, end, mine = 0;
+/* All ranks are there: the round starts at the last arrival and ends for all at
+ * once but for the exit jitter. Streams of other processes go on when those look. */
+static void zbl_decide(zbl_round *r, const zbl_clique *q, const zbl_stream *s) {
+  const zbl_curve *curve = zbl_curve_of(q, r->call.collective);
+  double start = 0, took;
   for (int i = 0; i < q->nranks; i++) {
-    start = fmax(start, r->place[i].arrival);
+    start = zbl_later(start, r->place[i].arrival);
   }
-  end = zbl_faulty(curve, bytes, zbl_model(curve, bytes), r->launch);
-  end = start + zbl_noisy(end, r->launch, q->first);
-  if (zbl.moves_data) {
+  took = zbl_faulty(curve, r->bytes, zbl_model(curve, r->bytes), r->at);
+  r->end = start + zbl_noisy(took, r->at, q->first);
+  if (r->moves) {
     zbl_move(r);
   }
   r->ran = 1;
   for (int i = 0; i < q->nranks; i++) {
-    double at = zbl_leaves(r, i, bytes, end);
-    if (r->place[i].stream == s) {
-      mine = at;
-    } else {
-      zbl_finish(r->place[i].stream, at);
+    if (q->member[i].slot == zbl.slot && r->place[i].stream != s) {
+      zbl_drain_later(r->place[i].stream);
     }
   }
-  return mine;
+  zbl_progress();
+}
+
+/* Whether the round has ended: the rank takes its end and its result. */
+static int zbl_round_done(zbl_op *op, zbl_stream *s) {
+  const zbl_round *r = op->data;
+  if (!r->ran) {
+    return 0;
+  }
+  s->s = zbl_later(s->s, zbl_leaves(r, op->rank, s->device));
+  if (r->moves) {
+    zbl_take_result(r, op->rank, s);
+  }
+  return 1;
 }
 
 /* A rank's stream has come to its call. A planted asynchronous error is on
  * record and never ends. */
 static int zbl_round_run(zbl_op *op, zbl_stream *s) {
   zbl_round *r = op->data;
-  zbl_clique *q = r->clique;
-  double bytes = zbl_total_bytes(&r->call, q->nranks);
-  if (zbl_async(s->device, bytes, r->launch)) {
+  zbl_clique *q = zbl_at(r->clique);
+  if (zbl_async(s->device, r->bytes, r->at.launch)) {
     q->async = ZB_COLL_REMOTE;
+    zbl_progress();
     return 0;
   }
   r->place[op->rank].arrival = zbl_arrival(op, s);
+  if (r->moves && zbl.several) {
+    zbl_publish(r, op->rank);
+  }
   if (++r->ready < q->nranks || r->mismatch) {
     return 0;
   }
-  s->s = zbl_run(r, s);
-  return 1;
+  zbl_decide(r, q, s);
+  return zbl_round_done(op, s);
+}
+
+/* A round, as the first of its ranks calls it. */
+static zbl_round *zbl_new_round(const zbl_queued *c) {
+  zbl_clique *q = c->comm->clique;
+  zbl_round *r =
+      zbl_new(sizeof *r + (size_t)q->nranks * sizeof r->place[0]);
+  *r = (zbl_round){.clique = zbl_ref_of(q), .linked = 1, .call = c->call,
+                   .bytes = zbl_total_bytes(&c->call, q->nranks),
+                   .at = zbl_round_number(c->comm),
+                   .moves = zbl.moves_data > 0};
+  return r;
 }
 
 /* The round with the given sequence number, made when it is not there yet. */
-static zbl_round *zbl_round_at(zbl_clique *q, uint64_t seq) {
-  zbl_round **at = &q->head;
-  for (uint64_t n = q->head_seq; n < seq && *at != NULL; n++) {
-    at = &(*at)->next;
+static zbl_round *zbl_round_at(const zbl_queued *c) {
+  zbl_clique *q = c->comm->clique;
+  zbl_ref *at = &q->head;
+  for (uint64_t n = q->head_seq; n < c->comm->seq && *at != 0; n++) {
+    at = &((zbl_round *)zbl_at(*at))->next;
   }
-  if (*at == NULL) {
-    *at = calloc(1, sizeof(zbl_round) + (size_t)q->nranks * sizeof(zbl_place));
-    if (*at != NULL) {
-      (*at)->clique = q;
-      (*at)->linked = 1;
-      (*at)->launch = zbl_next_launch(q);
-    }
+  if (*at == 0) {
+    *at = zbl_ref_of(zbl_new_round(c));
   }
-  return *at;
+  return zbl_at(*at);
 }
 
 /* A round is released by the last of its ranks' operations. */
@@ -93,24 +112,20 @@ static void zbl_round_release(zbl_op *op) {
     r->mismatch = 1; /* this rank has left it: the others wait for ever */
   }
   if (--r->holders == 0 && !r->linked) {
-    free(r);
+    zbl_free_data(r);
+    zbl_drop(r);
   }
 }
 
 /* One rank's call reaches its stream, when the host has spent its time on it. */
 int zbl_post(const zbl_queued *c, double host) {
   zbl_clique *q = c->comm->clique;
-  zbl_round *r = zbl_round_at(q, c->comm->seq);
   double *h = zbl_host_clock(c->comm->device);
-  double bytes = zbl_total_bytes(&c->call, q->nranks);
-  if (r == NULL) {
-    return ZB_COLL_UNHANDLED;
-  }
+  uint64_t launch = zbl_comm_launch(c->comm, 0);
+  zbl_round *r = zbl_round_at(c);
   *h += host;
   c->comm->seq++;
-  if (r->posted == 0) {
-    r->call = c->call;
-  } else if (memcmp(&r->call, &c->call, sizeof r->call) != 0) {
+  if (memcmp(&r->call, &c->call, sizeof r->call) != 0) {
     r->mismatch = 1;
   }
   r->place[c->comm->rank] =
@@ -121,24 +136,11 @@ int zbl_post(const zbl_queued *c, double host) {
     q->head_seq++;
     r->linked = 0;
   }
-  zbl_push(c->stream, (zbl_op){.run = zbl_round_run,
+  zbl_push(c->stream, (zbl_op){.run = zbl_round_run, .done = zbl_round_done,
                                .release = zbl_round_release, .posted = *h,
-                               .stuck = zbl_hangs(c->comm->device, bytes,
-                                                  zbl_comm_launch(c->comm)),
+                               .stuck = zbl_hangs(c->comm->device, r->bytes,
+                                                  launch),
                                .data = r, .rank = c->comm->rank,
                                .comm = c->comm});
   return 0;
-}
-
-/* Rounds that some ranks never called; the operations of those that did hold
- * them, and go with their streams. */
-void zbl_free_rounds(zbl_clique *q) {
-  while (q->head != NULL) {
-    zbl_round *r = q->head;
-    q->head = r->next;
-    r->linked = 0;
-    if (r->holders == 0) {
-      free(r);
-    }
-  }
 }

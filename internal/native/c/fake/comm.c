@@ -7,7 +7,6 @@
 
 enum { ZBL_COMM = 0x636f6d6d };
 
-static zbl_clique *zbl_cliques;
 static zbl_comm *zbl_comms;
 /* Those that were destroyed: their handles are refused until the world ends. */
 static zbl_comm *zbl_dead;
@@ -25,9 +24,10 @@ static int zbl_collGetVersion(int *version) {
 }
 
 static int zbl_getUniqueId(zb_unique_id *id) {
+  ZBL_ENTER;
   memset(id, 0, sizeof *id);
   snprintf(id->internal, sizeof id->internal, "zbl %llu",
-           (unsigned long long)++zbl.ids);
+           (unsigned long long)++zbl.hub->ids);
   return 0;
 }
 
@@ -35,31 +35,32 @@ static int zbl_getUniqueId(zb_unique_id *id) {
  * up, or comes with another number of ranks. */
 static zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks) {
   zbl_clique *q;
+  size_t bytes;
   if (strncmp(id->internal, "zbl ", 4) != 0) {
     return NULL;
   }
-  for (q = zbl_cliques; q != NULL; q = q->next) {
+  for (q = zbl_at(zbl.hub->cliques); q != NULL; q = zbl_at(q->next)) {
     if (memcmp(&q->id, id, sizeof *id) == 0) {
       return q->nranks == nranks && q->inited < nranks ? q : NULL;
     }
   }
-  q = calloc(1, sizeof *q);
-  if (q != NULL) {
-    q->nranks = nranks;
-    q->first = zbl.ranks;
-    q->id = *id;
-    q->unmatched = calloc((size_t)nranks, sizeof *q->unmatched);
-    q->next = zbl_cliques;
-    zbl_cliques = q;
-  }
+  bytes = sizeof *q + (size_t)nranks * sizeof q->member[0];
+  q = zbl_new(bytes);
+  memset(q, 0, bytes);
+  q->nranks = nranks;
+  q->first = zbl.ranks;
+  q->id = *id;
+  q->next = zbl.hub->cliques;
+  zbl.hub->cliques = zbl_ref_of(q);
   return q;
 }
 
 /* Whether the rank has joined already, or the device where it may have one only,
  * as NCCL has it unless NCCL_MULTI_RANK_GPU_ENABLE is set. */
 static int zbl_joined(const zbl_clique *q, int rank, int device) {
-  for (zbl_comm *c = zbl_comms; c != NULL && c->clique == q; c = c->next) {
-    if (c->rank == rank || (c->device == device && !zbl.multi_rank)) {
+  for (int i = 0; i < q->nranks && q->inited > 0; i++) {
+    const zbl_member *m = &q->member[i];
+    if (m->here && (i == rank || (m->device == device && !zbl.multi_rank))) {
       return 1;
     }
   }
@@ -74,24 +75,32 @@ static const zbl_curve zbl_alone = {.ranks = 1, .b = 1, .floor = 2e-6};
 static void zbl_find_curves(zbl_clique *q) {
   int stride = q->nranks > 1 ? (q->last - q->first) / (q->nranks - 1) : 1;
   for (int i = 0; i < ZBL_COLLECTIVES; i++) {
-    q->curve[i] =
+    const zbl_curve *c =
         zbl_curve_for(i, q->first, q->nranks, stride > 1 ? stride : 1);
-    if (q->curve[i] == NULL && q->nranks == 1) {
-      q->curve[i] = &zbl_alone;
-    }
+    q->curve[i] = c != NULL          ? (int32_t)(c - zbl.curves)
+                  : q->nranks == 1 ? ZBL_ALONE
+                                   : ZBL_NO_CURVE;
   }
 }
 
-/* One thread drives all ranks, so an init that is not in a group with its
- * peers' would wait for them for ever: it is refused instead. */
+/* The constants for one of its collectives, NULL where there are none. */
+const zbl_curve *zbl_curve_of(const zbl_clique *q, int collective) {
+  int32_t i = q->inited < q->nranks ? ZBL_NO_CURVE : q->curve[collective];
+  return i == ZBL_NO_CURVE ? NULL : i == ZBL_ALONE ? &zbl_alone : &zbl.curves[i];
+}
+
+/* Where one drives all ranks, an init that is not in a group with its peers' would
+ * wait for them for ever: it is refused instead. Elsewhere the group's end waits,
+ * or this where there is no group. */
 static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id,
                             int rank) {
   zbl_clique *q;
   zbl_comm *c;
+  ZBL_ENTER;
   if (nranks < 1 || rank < 0 || rank >= nranks) {
     return ZB_COLL_ARGUMENT;
   }
-  if (nranks > 1 && zbl_group_depth() == 0) {
+  if (nranks > 1 && zbl_group_depth() == 0 && !zbl.several) {
     return ZB_COLL_USAGE;
   }
   q = zbl_clique_for(&id, nranks);
@@ -108,41 +117,57 @@ static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id,
   *c = (zbl_comm){.magic = ZBL_COMM, .rank = rank, .clique = q,
                   .device = zbl_current_device(), .next = zbl_comms};
   zbl_comms = c;
+  q->member[rank] = (zbl_member){.device = c->device, .slot = zbl.slot, .here = 1};
+  zbl.seats[c->device].comms++;
   q->first = c->device < q->first ? c->device : q->first;
   q->last = c->device > q->last ? c->device : q->last;
   if (++q->inited == nranks) {
     zbl_find_curves(q);
+    zbl_progress();
   }
-  zbl_group_note_init(q);
   *comm = c;
-  return 0;
-}
-
-/* The number of the next launch within the case. */
-uint64_t zbl_next_launch(zbl_clique *q) {
-  if (q->epoch != zbl.case_epoch) {
-    q->epoch = zbl.case_epoch;
-    q->launch = 0;
-  }
-  return q->launch++;
+  return zbl_group_note_init(c);
 }
 
 /* The number of one rank's next launch within the case. */
-uint64_t zbl_comm_launch(zbl_comm *c) {
-  if (c->epoch != zbl.case_epoch) {
-    c->epoch = zbl.case_epoch;
-    c->launch = 0;
+uint64_t zbl_comm_launch(zbl_comm *c, int message) {
+  uint64_t epoch = zbl_lane_of(c->device)->case_epoch;
+  if (c->epoch != epoch) {
+    c->epoch = epoch;
+    c->launch = c->messages = 0;
   }
+  c->messages += (uint64_t)message;
   return c->launch++;
 }
 
-static void zbl_free_clique_work(zbl_clique *q) {
-  zbl_free_rounds(q);
-  zbl_free_transfers(q);
+/* The number that the last launch draws by. It is the same whoever asks first: a
+ * message's has the sender's rank in it, as if all ranks had called in turn. */
+zbl_turn zbl_round_number(const zbl_comm *c) {
+  uint64_t ranks = (uint64_t)c->clique->nranks;
+  return (zbl_turn){zbl_lane_of(c->device)->case_key,
+                      c->launch - 1 + c->messages * (ranks - 1)};
+}
+
+zbl_turn zbl_message_number(const zbl_comm *c) {
+  zbl_turn at = zbl_round_number(c);
+  at.launch += (uint64_t)c->rank + 1 - (uint64_t)c->clique->nranks;
+  return at;
+}
+
+/* A rank is gone from its communicator. */
+void zbl_leave_clique(zbl_clique *q, int rank) {
+  zbl_member *m = &q->member[rank];
+  m->here = 0;
+  zbl.seats[m->device].comms--;
+  __atomic_store_n(&q->destroyed, q->destroyed + 1, __ATOMIC_RELAXED);
+  if (zbl.several) {
+    zbl_check_barrier();
+  }
 }
 
 static int zbl_commDestroy(void *comm) {
   zbl_comm *c = zbl_comm_of(comm);
+  ZBL_ENTER;
   if (c == NULL) {
     return ZB_COLL_ARGUMENT;
   }
@@ -153,7 +178,7 @@ static int zbl_commDestroy(void *comm) {
     }
   }
   c->magic = 0;
-  c->clique->destroyed++;
+  zbl_leave_clique(c->clique, c->rank);
   c->next = zbl_dead;
   zbl_dead = c;
   return 0;
@@ -166,7 +191,9 @@ int zbl_aborted(const struct zbl_comm *c) { return c != NULL && c->aborted; }
  * planted hang is of the GPU, ahead of a kernel, and stays. */
 static int zbl_commAbort(void *comm) {
   zbl_comm *c = zbl_comm_of(comm);
-  int code = zbl_commDestroy(comm);
+  int code;
+  ZBL_ENTER;
+  code = zbl_commDestroy(comm);
   if (code != 0) {
     return code;
   }
@@ -180,12 +207,18 @@ static int zbl_commAbort(void *comm) {
   return 0;
 }
 
+/* The communicator's asynchronous error; 0 for none, and of no communicator. */
+int zbl_failed(const struct zbl_comm *c) {
+  return c == NULL ? 0 : zbl.hub->broken ? ZB_COLL_REMOTE : c->clique->async;
+}
+
 static int zbl_commGetAsyncError(void *comm, int *error) {
   zbl_comm *c = zbl_comm_of(comm);
+  ZBL_ENTER;
   if (c == NULL) {
     return ZB_COLL_ARGUMENT;
   }
-  *error = c->clique->async;
+  *error = zbl_failed(c);
   return 0;
 }
 
@@ -218,13 +251,9 @@ static void zbl_free_list(zbl_comm **list) {
 void zbl_free_comms(void) {
   zbl_group_reset();
   zbl_capture_reset();
+  for (zbl_comm *c = zbl_comms; c != NULL; c = c->next) {
+    zbl_leave_clique(c->clique, c->rank);
+  }
   zbl_free_list(&zbl_comms);
   zbl_free_list(&zbl_dead);
-  while (zbl_cliques != NULL) {
-    zbl_clique *q = zbl_cliques;
-    zbl_cliques = q->next;
-    zbl_free_clique_work(q);
-    free(q->unmatched);
-    free(q);
-  }
 }

@@ -11,7 +11,7 @@ typedef struct zbl_call {
   uint64_t count;
 } zbl_call;
 
-/* One rank's part in a round. */
+/* One rank's part in a round. The pointers are of the process that has the rank. */
 typedef struct zbl_place {
   zbl_stream *stream;
   const char *send;
@@ -20,39 +20,54 @@ typedef struct zbl_place {
 } zbl_place;
 
 /* One sequence number of a communicator: the ranks' calls that belong together.
- * The operation runs when all have arrived and agree; if they do not agree it
- * never ends, as in the real library. */
+ * The last to arrive decides when it ends and what the result is, if they agree;
+ * if they do not, it never ends, as in the real library. Each rank's process
+ * takes that from here. */
 typedef struct zbl_round {
-  struct zbl_clique *clique;
+  zbl_ref clique, next;
   zbl_call call;
-  uint64_t launch; /* its number within the case */
+  zbl_turn at; /* where its draws stand */
+  double bytes, end;
   int posted, ready;
   int mismatch, ran; /* ran: to the end; a mismatch never does */
   int holders, linked; /* operations that point here; in the clique's list */
-  struct zbl_round *next;
+  int moves;           /* data */
+  zbl_ref input;  /* the send buffers by rank, where other processes read them */
+  zbl_ref result; /* a zbl_shared */
   zbl_place place[];
 } zbl_round;
+
+/* One rank of a clique: its device, its process, and the messages to it that have
+ * one end only. */
+typedef struct zbl_member {
+  int device, slot;
+  int here; /* it has joined, and not left */
+  zbl_ref unmatched;
+} zbl_member;
 
 /* What all ranks of a communicator share. */
 typedef struct zbl_clique {
   int nranks, inited, destroyed, first, last;
   zb_unique_id id;
-  const zbl_curve *curve[ZBL_COLLECTIVES];
-  zbl_round *head; /* the oldest round that not all ranks have called */
+  int32_t curve[ZBL_COLLECTIVES]; /* the number of the curve, or as below */
+  zbl_ref head; /* the oldest round that not all ranks have called */
   uint64_t head_seq;
-  uint64_t epoch, launch; /* launches within the case */
-  int async;              /* the asynchronous error, once there is one */
-  struct zbl_transfer **unmatched; /* by receiving rank */
-  struct zbl_clique *next;
+  int async; /* the asynchronous error, once there is one */
+  zbl_ref next;
+  zbl_member member[];
 } zbl_clique;
+
+enum { ZBL_NO_CURVE = -1, ZBL_ALONE = -2 }; /* ALONE: of a single rank */
 
 typedef struct zbl_comm {
   uint32_t magic;
   int rank, device, aborted;
   uint64_t seq; /* calls launched so far */
-  uint64_t epoch, launch; /* launches within the case */
+  /* Launches within the case: what the rank has called, and how many of them were
+   * messages. */
+  uint64_t epoch, launch, messages;
   zbl_clique *clique;
-  struct zbl_comm *next;
+  struct zbl_comm *next, *joined; /* joined: the next of this group's */
 } zbl_comm;
 
 /* One call inside a group, or alone. */
@@ -67,14 +82,17 @@ typedef struct zbl_queued {
 } zbl_queued;
 
 zbl_comm *zbl_comm_of(void *handle);
-uint64_t zbl_next_launch(zbl_clique *q);
-uint64_t zbl_comm_launch(zbl_comm *c);
+zbl_turn zbl_round_number(const zbl_comm *c);
+zbl_turn zbl_message_number(const zbl_comm *c);
+uint64_t zbl_comm_launch(zbl_comm *c, int message);
+const zbl_curve *zbl_curve_of(const zbl_clique *q, int collective);
+void zbl_leave_clique(zbl_clique *q, int rank);
 unsigned zbl_width(int dtype);
 
 /* group.c */
 int zbl_group_depth(void);
 int zbl_enqueue(const zbl_queued *q);
-void zbl_group_note_init(zbl_clique *clique);
+int zbl_group_note_init(zbl_comm *c);
 void zbl_group_reset(void);
 
 /* graph.c */
@@ -83,18 +101,17 @@ int zbl_record(const zbl_queued *q, size_t n);
 /* coll.c and p2p.c; host is what launching costs the host, in seconds */
 int zbl_launch_now(const zbl_queued *q, size_t n);
 int zbl_post(const zbl_queued *q, double host);
-void zbl_free_rounds(zbl_clique *q);
 
 /* p2p.c */
 int zbl_p2p_post(const zbl_queued *q, size_t n, double host);
-void zbl_free_transfers(zbl_clique *q);
 
 /* data.c */
-void zbl_move(const zbl_round *r);
+void zbl_publish(zbl_round *r, int rank);
+void zbl_move(zbl_round *r);
+void zbl_take_result(const zbl_round *r, int rank, zbl_stream *s);
+void zbl_free_data(zbl_round *r);
 void zbl_deliver(zbl_stream *s, char *to, zbl_shared *whole, uint64_t offset,
                  uint64_t bytes, unsigned width);
-void zbl_deliver_message(const zbl_stream *from, const char *send,
-                         zbl_stream *to, char *recv, uint64_t bytes,
-                         unsigned width);
+zbl_ref zbl_message(const zbl_stream *from, const char *send, uint64_t bytes);
 
 #endif

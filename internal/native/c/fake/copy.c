@@ -24,6 +24,7 @@ static void zbl_copy_release(zbl_op *op) { free(op->data); }
 
 static int zbl_copyAsync(void *to, const void *from, size_t bytes, int kind,
                          void *stream) {
+  ZBL_ENTER;
   zbl_stream *s = zbl_stream_of(stream);
   zbl_copying *c;
   if (s == NULL || s->device != zbl_current_device()) {
@@ -51,6 +52,7 @@ static int zbl_copyAsync(void *to, const void *from, size_t bytes, int kind,
  * wait for: what they have not proved done is copied as it stands, poison and all.
  * Where the real one would wait for ever, nothing is copied. */
 static int zbl_copy(void *to, const void *from, size_t bytes, int kind) {
+  ZBL_ENTER;
   if (zbl_refused_in_capture()) {
     return zbl_said(ZB_ERR_CAPTURE);
   }
@@ -63,7 +65,7 @@ static int zbl_copy(void *to, const void *from, size_t bytes, int kind) {
   if (zbl_copyable(to, from, bytes, ZB_DEVICE_TO_DEVICE)) {
     return zbl_copyAsync(to, from, bytes, kind, NULL);
   }
-  if (!zbl_waited(zbl_null_stream(zbl_current_device()))) {
+  if (!zbl_decided(zbl_null_stream(zbl_current_device()))) {
     return ZB_ERR_NOT_READY;
   }
   memcpy(to, from, bytes);

@@ -4,22 +4,28 @@
 #include "comm.h"
 #include "number.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static zbl_shared *zbl_new_shared(size_t bytes) {
-  zbl_shared *s = malloc(sizeof *s + bytes);
-  if (s == NULL) {
-    abort();
-  }
+  zbl_shared *s = zbl_new(sizeof *s + bytes);
   s->users = 0;
   return s;
 }
 
+static const zbl_clique *zbl_clique_of(const zbl_round *r) {
+  return zbl_at(r->clique);
+}
+
+/* What rank i sends: where it lies, or where its process has copied it to. */
+static const char *zbl_input(const zbl_round *r, int i) {
+  const zbl_ref *input = zbl_at(r->input);
+  return input == NULL ? r->place[i].send
+                       : ((zbl_shared *)zbl_at(input[i]))->bytes;
+}
+
 /* How often a rank's contribution counts: once, unless a fault says else. */
 static int zbl_times(const zbl_round *r, int i) {
-  int device = r->place[i].stream->device;
-  if (device != zbl.faults.data.rank) {
+  if (zbl_clique_of(r)->member[i].device != zbl.faults.data.rank) {
     return 1;
   }
   switch (zbl.faults.data.kind) {
@@ -34,11 +40,11 @@ static int zbl_times(const zbl_round *r, int i) {
 /* The reduction over all ranks of their whole send buffers. */
 static zbl_shared *zbl_reduced(const zbl_round *r, uint64_t elements) {
   const zbl_call *c = &r->call;
-  int n = r->clique->nranks, begun = 0;
+  int n = zbl_clique_of(r)->nranks, begun = 0;
   zbl_shared *out = zbl_new_shared(elements * zbl_width(c->dtype));
   for (int i = 0; i < n; i++) {
     for (int k = zbl_times(r, i); k > 0; k--) {
-      zbl_accumulate(out->bytes, r->place[i].send, elements, c->dtype, c->op, n,
+      zbl_accumulate(out->bytes, zbl_input(r, i), elements, c->dtype, c->op, n,
                      !begun);
       begun = 1;
     }
@@ -55,7 +61,7 @@ static zbl_shared *zbl_reduced(const zbl_round *r, uint64_t elements) {
 static void zbl_take(const zbl_round *r, char *to, int i, uint64_t block,
                      uint64_t bytes) {
   if (zbl_times(r, i) > 0) {
-    memcpy(to, r->place[i].send + block * bytes, bytes);
+    memcpy(to, zbl_input(r, i) + block * bytes, bytes);
   } else {
     memset(to, 0, bytes);
   }
@@ -66,7 +72,7 @@ static void zbl_take(const zbl_round *r, char *to, int i, uint64_t block,
 static zbl_shared *zbl_result_of(const zbl_round *r, uint64_t share) {
   const zbl_call *c = &r->call;
   const zbl_shape *shape = &zbl_shapes[c->collective];
-  uint64_t n = (uint64_t)r->clique->nranks;
+  uint64_t n = (uint64_t)zbl_clique_of(r)->nranks;
   uint64_t results = shape->send_all ? n : 1, blocks = shape->recv_all ? n : 1;
   zbl_shared *out;
   if (shape->reduces) {
@@ -86,7 +92,7 @@ static zbl_shared *zbl_result_of(const zbl_round *r, uint64_t share) {
 static uint64_t zbl_slice(const zbl_round *r, int i, uint64_t share,
                           uint64_t *offset) {
   const zbl_shape *shape = &zbl_shapes[r->call.collective];
-  uint64_t bytes = shape->recv_all ? (uint64_t)r->clique->nranks * share : share;
+  uint64_t bytes = shape->recv_all ? (uint64_t)zbl_clique_of(r)->nranks * share : share;
   *offset = shape->send_all ? (uint64_t)i * bytes : 0;
   return shape->root_only == ZBL_RECEIVES && i != r->call.root ? 0 : bytes;
 }
@@ -130,46 +136,80 @@ void zbl_deliver(zbl_stream *s, char *to, zbl_shared *whole, uint64_t offset,
   }
 }
 
-/* Promises what one rank sent to another, in a send and a receive. */
-void zbl_deliver_message(const zbl_stream *from, const char *send,
-                         zbl_stream *to, char *recv, uint64_t bytes,
-                         unsigned width) {
-  zbl_shared *data;
-  if (bytes == 0) {
-    return;
-  }
-  data = zbl_new_shared(bytes);
+/* What one rank sends to another: a copy, in the arena. */
+zbl_ref zbl_message(const zbl_stream *from, const char *send, uint64_t bytes) {
+  zbl_shared *data = zbl_new_shared(bytes);
   if (from->device == zbl.faults.data.rank &&
       zbl.faults.data.kind == ZBL_MISSING) {
     memset(data->bytes, 0, bytes);
   } else {
     memcpy(data->bytes, send, bytes);
   }
-  data->users++;
-  zbl_deliver(to, recv, data, 0, bytes, width);
-  if (--data->users == 0) {
-    free(data);
+  data->users = 1;
+  return zbl_ref_of(data);
+}
+
+/* How many bytes rank i sends in a round; those that only the root sends matter
+ * nowhere else. */
+static uint64_t zbl_sent(const zbl_round *r, int i) {
+  const zbl_shape *shape = &zbl_shapes[r->call.collective];
+  uint64_t share = r->call.count * zbl_width(r->call.dtype);
+  if (shape->root_only == ZBL_SENDS && i != r->call.root) {
+    return 0;
+  }
+  return shape->send_all ? (uint64_t)zbl_clique_of(r)->nranks * share : share;
+}
+
+/* Copies what a rank sends to where other processes can read it. */
+void zbl_publish(zbl_round *r, int rank) {
+  uint64_t bytes = zbl_sent(r, rank);
+  zbl_shared *copy = zbl_new_shared(bytes);
+  if (r->input == 0) {
+    size_t n = (size_t)zbl_clique_of(r)->nranks * sizeof(zbl_ref);
+    r->input = zbl_ref_of(zbl_new(n));
+    memset(zbl_at(r->input), 0, n);
+  }
+  if (bytes > 0) {
+    memcpy(copy->bytes, r->place[rank].send, bytes);
+  }
+  ((zbl_ref *)zbl_at(r->input))[rank] = zbl_ref_of(copy);
+}
+
+static void zbl_free_input(zbl_round *r) {
+  const zbl_ref *input = zbl_at(r->input);
+  for (int i = 0; input != NULL && i < zbl_clique_of(r)->nranks; i++) {
+    zbl_drop(zbl_at(input[i]));
+  }
+  zbl_drop(zbl_at(r->input));
+  r->input = 0;
+}
+
+/* Frees a round's data; a result lives on while it is promised to a buffer. */
+void zbl_free_data(zbl_round *r) {
+  zbl_free_input(r);
+  if (r->result != 0) {
+    zbl_unshare(zbl_at(r->result));
   }
 }
 
-/* Computes the round's result and promises each rank its part. */
-void zbl_move(const zbl_round *r) {
+/* Computes the round's result, of all ranks. */
+void zbl_move(zbl_round *r) {
+  zbl_shared *whole =
+      zbl_result_of(r, r->call.count * zbl_width(r->call.dtype));
+  whole->users = 1;
+  r->result = zbl_ref_of(whole);
+  zbl_free_input(r);
+}
+
+/* Promises a rank its part of the result. */
+void zbl_take_result(const zbl_round *r, int rank, zbl_stream *s) {
   unsigned width = zbl_width(r->call.dtype);
-  uint64_t share = r->call.count * width;
   const zbl_shape *shape = &zbl_shapes[r->call.collective];
-  zbl_shared *whole = zbl_result_of(r, share);
-  whole->users++;
-  for (int i = 0; i < r->clique->nranks; i++) {
-    uint64_t offset, bytes = zbl_slice(r, i, share, &offset);
-    if (shape->send_all && shape->recv_all &&
-        r->place[i].send == r->place[i].recv) {
-      zbl_poison(r->place[i].recv, bytes); /* what it leaves is undefined */
-      continue;
-    }
-    zbl_deliver(r->place[i].stream, r->place[i].recv, whole, offset, bytes,
-                width);
+  const zbl_place *place = &r->place[rank];
+  uint64_t offset, bytes = zbl_slice(r, rank, r->call.count * width, &offset);
+  if (shape->send_all && shape->recv_all && place->send == place->recv) {
+    zbl_poison(place->recv, bytes); /* what it leaves is undefined */
+    return;
   }
-  if (--whole->users == 0) {
-    free(whole);
-  }
+  zbl_deliver(s, place->recv, zbl_at(r->result), offset, bytes, width);
 }

@@ -25,13 +25,14 @@ static int zbl_lastError(void) {
   return code;
 }
 
+/* The current device's number in the world. */
 int zbl_current_device(void) {
-  return zbl_device_now < zbl.ranks ? zbl_device_now : 0;
+  return zbl.first + (zbl_device_now < zbl.count ? zbl_device_now : 0);
 }
 
 static int zbl_getDeviceCount(int *count) {
-  *count = zbl.ranks;
-  if (zbl.ranks <= 0) {
+  *count = zbl.count;
+  if (zbl.count <= 0) {
     return zbl_said(ZB_ERR_NO_DEVICE);
   }
   return ZB_OK;
@@ -43,7 +44,7 @@ static int zbl_runtimeGetVersion(int *version) {
 }
 
 static int zbl_setDevice(int device) {
-  if (device < 0 || device >= zbl.ranks) {
+  if (device < 0 || device >= zbl.count) {
     return zbl_said(ZB_ERR_DEVICE);
   }
   zbl_device_now = device;
@@ -54,6 +55,7 @@ static int zbl_setDevice(int device) {
 static int zbl_mallocDevice(void **ptr, size_t bytes) {
   zbl_device *d = &zbl.devices[zbl_current_device()];
   zbl_block *block;
+  ZBL_ENTER;
   *ptr = NULL;
   if (zbl_refused_in_capture()) {
     return zbl_said(ZB_ERR_CAPTURE);
@@ -86,6 +88,7 @@ static int zbl_mallocDevice(void **ptr, size_t bytes) {
 }
 
 static int zbl_freeDevice(void *ptr) {
+  ZBL_ENTER;
   if (zbl_refused_in_capture()) {
     return zbl_said(ZB_ERR_CAPTURE);
   }
@@ -110,6 +113,7 @@ static int zbl_freeDevice(void *ptr) {
 }
 
 static int zbl_memGetInfo(size_t *free_bytes, size_t *total) {
+  ZBL_ENTER;
   *total = zbl.hbm_bytes;
   *free_bytes = zbl.hbm_bytes - zbl.devices[zbl_current_device()].used;
   return ZB_OK;

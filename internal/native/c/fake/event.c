@@ -1,7 +1,6 @@
 /* Events: a mark in a stream that takes the stream's time when it runs. */
 #include "stream.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 enum { ZBL_EVENT = 0x65766e74 };
@@ -21,6 +20,7 @@ static zbl_event *zbl_event_of(void *handle) {
 }
 
 static int zbl_eventCreate(void **event) {
+  ZBL_ENTER;
   zbl_event *e = calloc(1, sizeof *e);
   if (e == NULL) {
     return zbl_said(ZB_ERR_MEMORY);
@@ -32,6 +32,7 @@ static int zbl_eventCreate(void **event) {
 }
 
 static int zbl_eventDestroy(void *event) {
+  ZBL_ENTER;
   zbl_event *e = zbl_event_of(event);
   if (e == NULL) {
     return zbl_said(ZB_ERR_HANDLE);
@@ -66,6 +67,7 @@ static void zbl_event_release(zbl_op *op) {
 
 /* An event belongs to a device; recording it on another's stream is refused. */
 static int zbl_eventRecord(void *event, void *stream) {
+  ZBL_ENTER;
   zbl_event *e = zbl_event_of(event);
   zbl_stream *s = zbl_stream_of(stream);
   if (e == NULL || s == NULL || e->device != s->device ||
@@ -93,6 +95,7 @@ static void zbl_look_at(const zbl_event *e) {
 /* Whether the work before the last record is done; there is none before the
  * first, and none is waited for. */
 static int zbl_eventQuery(void *event) {
+  ZBL_ENTER;
   zbl_event *e = zbl_event_of(event);
   if (e == NULL) {
     return zbl_said(ZB_ERR_HANDLE);
@@ -103,6 +106,7 @@ static int zbl_eventQuery(void *event) {
 
 /* Milliseconds between two events that both have happened. */
 static int zbl_eventElapsed(float *ms, void *start, void *stop) {
+  ZBL_ENTER;
   zbl_event *a = zbl_event_of(start), *b = zbl_event_of(stop);
   if (a == NULL || b == NULL || a->device != b->device) {
     return zbl_said(ZB_ERR_HANDLE);

@@ -87,6 +87,7 @@ int zbl_record(const zbl_queued *q, size_t n) {
 }
 
 static int zbl_streamBeginCapture(void *stream, int mode) {
+  ZBL_ENTER;
   zbl_stream *s = zbl_stream_of(stream);
   if (s == NULL || s->device != zbl_current_device()) {
     return zbl_said(ZB_ERR_HANDLE);
@@ -109,6 +110,7 @@ static int zbl_streamBeginCapture(void *stream, int mode) {
 }
 
 static int zbl_streamEndCapture(void *stream, void **graph) {
+  ZBL_ENTER;
   zbl_stream *s = zbl_stream_of(stream);
   zbl_graph *g;
   *graph = NULL;
@@ -158,6 +160,7 @@ static int zbl_graphInstantiate(void **exec, void *graph,
 /* The host spends on a graph what it spends on one launch: an assumption, like
  * the cost itself. The launches in it follow each other on the stream. */
 static int zbl_graphLaunch(void *exec, void *stream) {
+  ZBL_ENTER;
   zbl_graph *e = zbl_graph_of(exec, ZBL_EXEC);
   zbl_stream *s = zbl_stream_of(stream);
   if (e == NULL) {

@@ -3,17 +3,53 @@
 
 #include <stdlib.h>
 
+/* How often the end of a group looks whether a peer was lost, in milliseconds. */
+enum { ZBL_JOIN_MS = 100 };
+
 /* A group belongs to a thread, as in NCCL. */
 static _Thread_local int zbl_depth;
 static _Thread_local zbl_queued *zbl_queue;
 static _Thread_local size_t zbl_queue_len, zbl_queue_cap;
-static _Thread_local zbl_clique *zbl_joining; /* inits in this group */
+static _Thread_local zbl_comm *zbl_joining; /* inits in this group */
 
 int zbl_group_depth(void) { return zbl_depth; }
 
-void zbl_group_note_init(zbl_clique *clique) { zbl_joining = clique; }
+/* The queue goes with its thread. */
+static pthread_key_t zbl_queue_key;
+static pthread_once_t zbl_queue_once = PTHREAD_ONCE_INIT;
+
+static void zbl_make_queue_key(void) { pthread_key_create(&zbl_queue_key, free); }
+
+/* Waits for the peers of what this group has joined. Who drives the world alone
+ * would wait for ever: ranks that did not join here can join nowhere else. */
+static int zbl_wait_joined(void) {
+  int result = 0;
+  for (; zbl_joining != NULL; zbl_joining = zbl_joining->joined) {
+    const zbl_clique *q = zbl_joining->clique;
+    while (result == 0 && q->inited < q->nranks) {
+      if (!zbl.several) {
+        result = ZB_COLL_USAGE;
+      } else if (q->async != 0 || zbl.hub->broken) {
+        result = ZB_COLL_REMOTE;
+      } else {
+        zbl_await(ZBL_JOIN_MS);
+      }
+    }
+  }
+  return result;
+}
+
+/* Notes what joins a communicator: the group's end waits for its peers. */
+int zbl_group_note_init(zbl_comm *c) {
+  c->joined = zbl_joining;
+  zbl_joining = c;
+  return zbl_depth > 0 ? 0 : zbl_wait_joined();
+}
 
 void zbl_group_reset(void) {
+  if (zbl_queue != NULL) {
+    pthread_setspecific(zbl_queue_key, NULL);
+  }
   free(zbl_queue);
   zbl_queue = NULL;
   zbl_queue_len = zbl_queue_cap = 0;
@@ -42,6 +78,7 @@ int zbl_launch_now(const zbl_queued *q, size_t n) {
 /* Launches a call now, or notes it when a group is open. */
 int zbl_enqueue(const zbl_queued *q) {
   if (zbl_depth == 0) {
+    ZBL_ENTER;
     return zbl_launch_now(q, 1);
   }
   if (zbl_queue_len == zbl_queue_cap) {
@@ -50,6 +87,8 @@ int zbl_enqueue(const zbl_queued *q) {
     if (grown == NULL) {
       return ZB_COLL_UNHANDLED;
     }
+    pthread_once(&zbl_queue_once, zbl_make_queue_key);
+    pthread_setspecific(zbl_queue_key, grown);
     zbl_queue = grown;
     zbl_queue_cap = cap;
   }
@@ -75,6 +114,13 @@ static int zbl_launch_queue(void) {
   return result;
 }
 
+static int zbl_end_group(void) {
+  int result;
+  ZBL_ENTER;
+  result = zbl_wait_joined();
+  return result != 0 ? result : zbl_launch_queue();
+}
+
 static int zbl_groupEnd(void) {
   int result = 0;
   if (zbl_depth == 0) {
@@ -83,14 +129,7 @@ static int zbl_groupEnd(void) {
   if (--zbl_depth > 0) {
     return 0;
   }
-  /* Ranks that did not join here can join nowhere else: a hang, refused. */
-  if (zbl_joining != NULL && zbl_joining->inited < zbl_joining->nranks) {
-    result = ZB_COLL_USAGE;
-  }
-  zbl_joining = NULL;
-  if (result == 0) {
-    result = zbl_launch_queue();
-  }
+  result = zbl_end_group();
   zbl_queue_len = 0;
   return result;
 }

@@ -140,12 +140,18 @@ static int zbl_read_line(char *line) {
   return 1;
 }
 
-static int zbl_refuse(char *err, size_t errlen, const char *why,
-                      const char *what) {
-  snprintf(err, errlen, "machine file: %s%s", why, what);
+/* Frees what was read, and forgets all of it. */
+static void zbl_free_machine(void) {
+  free(zbl.devices);
   free(zbl.curves);
   free(zbl.faults.late);
   memset(&zbl, 0, sizeof zbl);
+}
+
+static int zbl_refuse(char *err, size_t errlen, const char *why,
+                      const char *what) {
+  snprintf(err, errlen, "machine file: %s%s", why, what);
+  zbl_free_machine();
   return 0;
 }
 
@@ -181,54 +187,102 @@ static void zbl_share_addresses(void) {
   }
 }
 
-/* Opens the world that the text describes. One world at a time: the ABI has no
- * handle to tell two apart. Returns 0 with the reason in err. */
-int zbl_reset(const char *text, char *err, size_t errlen) {
-  char *copy;
+/* Reads the machine file into an empty world. */
+static int zbl_read_machine(const char *text, char *err, size_t errlen) {
+  char *copy = strdup(text);
   int ok;
-  if (zbl.open) {
-    snprintf(err, errlen, "a loopback is already open in this process");
-    return 0;
-  }
-  memset(&zbl, 0, sizeof zbl);
   zbl_no_faults();
-  copy = strdup(text);
   if (copy == NULL) {
     return zbl_refuse(err, errlen, "out of memory", "");
   }
   ok = zbl_read(copy, err, errlen);
   free(copy);
-  if (!ok) {
+  return ok;
+}
+
+/* The devices that this process sees: all, unless its share says else. */
+static int zbl_see(const zbl_share *how) {
+  zbl.first = how->first;
+  zbl.count = how->count > 0 ? how->count : zbl.ranks;
+  return how->first >= 0 && how->first < zbl.ranks &&
+         zbl.count <= zbl.ranks - how->first;
+}
+
+static int zbl_open_world(const char *text, const zbl_share *how, char *err,
+                          size_t errlen) {
+  memset(&zbl, 0, sizeof zbl);
+  if (!zbl_read_machine(text, err, errlen)) {
     return 0;
   }
   zbl_share_addresses();
   zbl.processes = zbl.ranks / zbl.gpus_per_process;
+  if (!zbl_see(how)) {
+    return zbl_refuse(err, errlen, "it has no such devices", "");
+  }
   zbl.devices = calloc((size_t)zbl.ranks, sizeof *zbl.devices);
-  zbl.h = calloc((size_t)zbl.processes, sizeof *zbl.h);
-  if (zbl.devices == NULL || zbl.h == NULL) {
-    free(zbl.devices);
-    free(zbl.h);
+  if (zbl.devices == NULL) {
     return zbl_refuse(err, errlen, "out of memory", "");
   }
-  zbl.open = 1;
+  if (!zbl_open_hub(text, how, err, errlen)) {
+    zbl_free_machine();
+    return 0;
+  }
   if (zbl.wall) {
     zbl_pool_start(zbl.cores > 0 ? zbl.cores : zbl_cpus());
   }
+  zbl_drive_start();
   return 1;
 }
 
-/* Closes the world and frees everything, what the client forgot included. */
-void zbl_shutdown(void) {
-  if (!zbl.open) {
-    return;
+/* Opens and closes of one process come one after the other. */
+static pthread_mutex_t zbl_opening = PTHREAD_MUTEX_INITIALIZER;
+
+/* Opens the world that the text describes, or one more time the one that is open
+ * and shared. There is one world at a time: the ABI has no handle to tell two
+ * apart. Returns 0 with the reason in err. */
+int zbl_join_world(const char *text, const zbl_share *how, char *err, size_t errlen) {
+  int ok = 0;
+  pthread_mutex_lock(&zbl_opening);
+  if (zbl.open == 0) {
+    ok = zbl_open_world(text, how, err, errlen);
+  } else if (!how->several || !zbl.several) {
+    snprintf(err, errlen, "a loopback is already open in this process");
+  } else if (zbl_hash(text) != zbl.hub->machine) {
+    snprintf(err, errlen,
+             "this process has a loopback of another machine file open");
+  } else {
+    ok = 1;
   }
+  zbl.open += ok;
+  pthread_mutex_unlock(&zbl_opening);
+  return ok;
+}
+
+/* Opens a world that nobody else drives. */
+int zbl_reset(const char *text, char *err, size_t errlen) {
+  const zbl_share alone = {0};
+  return zbl_join_world(text, &alone, err, errlen);
+}
+
+static void zbl_close_world(void) {
+  zbl_drive_stop();
   zbl_pool_stop();
-  zbl_free_streams();
-  zbl_free_comms();
-  zbl_free_devices();
-  free(zbl.devices);
-  free(zbl.h);
-  free(zbl.curves);
-  free(zbl.faults.late);
-  memset(&zbl, 0, sizeof zbl);
+  {
+    ZBL_ENTER;
+    zbl_free_streams();
+    zbl_free_comms();
+    zbl_free_devices();
+  }
+  zbl_close_hub();
+  zbl_free_machine();
+}
+
+/* Closes the world, the last time that it was opened, and frees everything, what
+ * the client forgot included. */
+void zbl_shutdown(void) {
+  pthread_mutex_lock(&zbl_opening);
+  if (zbl.open > 0 && --zbl.open == 0) {
+    zbl_close_world();
+  }
+  pthread_mutex_unlock(&zbl_opening);
 }

@@ -130,6 +130,7 @@ static int zbl_launchKernel(void *function, unsigned gx, unsigned gy,
                             unsigned gz, unsigned bx, unsigned by, unsigned bz,
                             unsigned shared, void *stream, void **params,
                             void **extra) {
+  ZBL_ENTER;
   const zbl_kernel *k = function;
   const zbk_launch how = {{gx, gy, gz}, {bx, by, bz}, shared};
   zbl_stream *s = zbl_stream_of(stream);

@@ -4,7 +4,6 @@
  * a signal on the one that goes first and a gate on the other. */
 #include "stream.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 typedef struct zbl_gate {
@@ -48,7 +47,7 @@ static int zbl_gate_run(zbl_op *op, zbl_stream *s) {
   zbl_gate *g = op->data;
   g->reached = 1;
   if (g->open) {
-    s->s = fmax(s->s, g->at);
+    s->s = zbl_later(s->s, g->at);
   }
   return g->open;
 }

@@ -3,32 +3,32 @@
  * that may go on is put on a list, and the list is worked off. */
 #include "stream.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { ZBL_STREAM = 0x7374726d };
 
-/* How far one poll of work that can never finish moves the host clock: a
- * ten-minute deadline passes in a few hundred polls. */
-static const double zbl_stuck_poll = 1.0;
-
 static zbl_stream *zbl_drain_list;
 zbl_stream *zbl_streams;
 
+/* Operations that are done, kept for the next ones. */
+static zbl_op *zbl_spare_ops;
+
 /* The stream behind a handle, NULL when it is none; no handle is the device's null
- * stream. An idle one that is used for the first time in a case begins at the
- * case's zero, as the host clocks do. */
+ * stream. */
 zbl_stream *zbl_stream_on(void *handle, int device) {
   zbl_stream *s = handle != NULL ? handle : zbl_null_stream(device);
-  if (s == NULL || s->magic != ZBL_STREAM) {
-    return NULL;
-  }
-  if (s->epoch != zbl.case_epoch && s->head == NULL) {
-    s->epoch = zbl.case_epoch;
+  return s == NULL || s->magic != ZBL_STREAM ? NULL : s;
+}
+
+/* An idle stream that is used for the first time in a case begins at the case's
+ * zero, as the host clocks do. */
+void zbl_renew(zbl_stream *s) {
+  uint64_t epoch = zbl_lane_of(s->device)->case_epoch;
+  if (s->epoch != epoch && s->head == NULL) {
+    s->epoch = epoch;
     s->s = 0;
   }
-  return s;
 }
 
 /* The same for a call that goes to the current device. */
@@ -39,11 +39,12 @@ zbl_stream *zbl_stream_of(void *handle) {
 /* When an operation can begin: when the stream has come to it and the host had
  * enqueued it. */
 double zbl_arrival(const zbl_op *op, const zbl_stream *s) {
-  return fmax(op->posted, s->s);
+  return zbl_later(op->posted, s->s);
 }
 
 static void zbl_pop(zbl_stream *s) {
   zbl_op *op = s->head;
+  zbl_act();
   s->head = op->next;
   if (s->head == NULL) {
     s->tail = NULL;
@@ -51,10 +52,11 @@ static void zbl_pop(zbl_stream *s) {
   if (op->release != NULL) {
     op->release(op);
   }
-  free(op);
+  op->next = zbl_spare_ops;
+  zbl_spare_ops = op;
 }
 
-static void zbl_drain_later(zbl_stream *s) {
+void zbl_drain_later(zbl_stream *s) {
   if (!s->queued_to_drain) {
     s->queued_to_drain = 1;
     s->drain_next = zbl_drain_list;
@@ -82,25 +84,44 @@ void zbl_look(zbl_stream *s) {
   s->looked = 0;
 }
 
+/* Whether the head is done, which runs now, or ran before and waited. */
+static int zbl_step(zbl_stream *s) {
+  zbl_op *op = s->head;
+  if (op->started) {
+    return op->done != NULL && op->done(op, s);
+  }
+  if (zbl_held(s)) {
+    return 0;
+  }
+  op->started = 1;
+  return zbl_aborted(op->comm) || op->run(op, s);
+}
+
 /* Works off every stream that may go on. */
 void zbl_settle(void) {
   while (zbl_drain_list != NULL) {
     zbl_stream *s = zbl_drain_list;
     zbl_drain_list = s->drain_next;
     s->queued_to_drain = 0;
-    while (s->head != NULL && !s->head->started && !zbl_held(s)) {
-      s->head->started = 1;
-      if (!zbl_aborted(s->head->comm) && !s->head->run(s->head, s)) {
-        break;
-      }
+    while (s->head != NULL && zbl_step(s)) {
       zbl_pop(s);
     }
   }
 }
 
+/* Works off what others have decided meanwhile, on all streams of the process. */
+void zbl_drive(void) {
+  for (zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
+    if (s->head != NULL && s->head->done != NULL) {
+      zbl_drain_later(s);
+    }
+  }
+  zbl_settle();
+}
+
 /* The operation at the head, which waited, is done at the given time. */
 void zbl_finish(zbl_stream *s, double at) {
-  s->s = fmax(s->s, at);
+  s->s = zbl_later(s->s, at);
   zbl_pop(s);
   zbl_drain_later(s);
 }
@@ -113,10 +134,14 @@ void zbl_push(zbl_stream *s, zbl_op op) {
 
 /* Enqueues an operation, and runs what can run. */
 void zbl_put(zbl_stream *s, zbl_op op) {
-  zbl_op *kept = malloc(sizeof *kept);
-  if (kept == NULL) {
+  zbl_op *kept = zbl_spare_ops;
+  if (kept != NULL) {
+    zbl_spare_ops = kept->next;
+  } else if ((kept = malloc(sizeof *kept)) == NULL) {
     abort(); /* a host without memory for a few bytes cannot go on */
   }
+  zbl_act();
+  zbl_renew(s);
   *kept = op;
   kept->next = NULL;
   if (s->tail != NULL) {
@@ -131,9 +156,9 @@ void zbl_put(zbl_stream *s, zbl_op op) {
   }
 }
 
-static void zbl_unshare(zbl_shared *owner) {
+void zbl_unshare(zbl_shared *owner) {
   if (--owner->users == 0) {
-    free(owner);
+    zbl_drop(owner);
   }
 }
 
@@ -182,7 +207,7 @@ zbl_stream *zbl_new_stream(int device, int blocking) {
     s->magic = ZBL_STREAM;
     s->device = device;
     s->blocking = blocking;
-    s->epoch = zbl.case_epoch;
+    s->epoch = zbl_lane_of(device)->case_epoch;
     s->all = zbl_streams;
     zbl_streams = s;
   }
@@ -204,6 +229,7 @@ static void zbl_free_stream(zbl_stream *s) {
 }
 
 static int zbl_streamCreate(void **stream, unsigned flags) {
+  ZBL_ENTER;
   zbl_stream *s;
   if (flags > ZB_STREAM_NON_BLOCKING) {
     return zbl_said(ZB_ERR_VALUE);
@@ -217,6 +243,7 @@ static int zbl_streamCreate(void **stream, unsigned flags) {
 }
 
 static int zbl_streamDestroy(void *stream) {
+  ZBL_ENTER;
   zbl_stream *s = zbl_stream_of(stream);
   if (stream == NULL || s == NULL || s->device != zbl_current_device()) {
     return zbl_said(ZB_ERR_HANDLE);
@@ -237,41 +264,9 @@ void zbl_free_streams(void) {
     zbl_free_stream(zbl_streams);
   }
   zbl_drain_list = NULL;
-}
-
-/* Whether all that the stream was given is done: then the host knows, and the
- * results are there. To ask the null stream is to ask the blocking ones. */
-int zbl_waited(zbl_stream *s) {
-  double *h = zbl_host_clock(s->device);
-  zbl_look(s);
-  if (s->head == NULL && s == zbl.devices[s->device].null) {
-    zbl_in_order(s);
-    zbl_look(s);
+  while (zbl_spare_ops != NULL) {
+    zbl_op *op = zbl_spare_ops;
+    zbl_spare_ops = op->next;
+    free(op);
   }
-  if (s->head != NULL) {
-    return 0;
-  }
-  *h = fmax(*h, s->s);
-  zbl_reveal(s);
-  return 1;
-}
-
-/* A query blocks until the outcome is decided; only for work that can never
- * finish does it answer not ready, and then the host's time passes. */
-static int zbl_streamQuery(void *stream) {
-  zbl_stream *s = zbl_stream_of(stream);
-  if (s == NULL || s->device != zbl_current_device()) {
-    return zbl_said(ZB_ERR_HANDLE);
-  }
-  if (zbl_refused_by_capture(s)) {
-    return zbl_said(ZB_ERR_CAPTURE);
-  }
-  if (s->error != 0) {
-    return zbl_said(s->error);
-  }
-  if (!zbl_waited(s)) {
-    *zbl_host_clock(s->device) += zbl_stuck_poll;
-    return ZB_ERR_NOT_READY;
-  }
-  return ZB_OK;
 }

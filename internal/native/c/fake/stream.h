@@ -8,10 +8,12 @@ struct zbl_stream;
 
 /* One operation in a stream. run is called when it is at the head; it returns 1
  * when the operation is done and has moved the stream's clock, 0 when it waits
- * for others, who then call zbl_finish. free releases what data points to, NULL
- * where nothing does. */
+ * for others. Those call zbl_finish, or zbl_drain_later where the operation has a
+ * done, which tells as run does. release frees what data points to, NULL where
+ * nothing does. */
 typedef struct zbl_op {
   int (*run)(struct zbl_op *op, struct zbl_stream *s);
+  int (*done)(struct zbl_op *op, struct zbl_stream *s);
   void (*release)(struct zbl_op *op);
   double posted; /* when the host had enqueued it */
   int started;
@@ -33,7 +35,7 @@ typedef struct zbl_result {
   struct zbl_result *next;
 } zbl_result;
 
-/* Result bytes that several ranks read. */
+/* Result bytes that several ranks read, in the arena. */
 typedef struct zbl_shared {
   int users;
   _Alignas(16) char bytes[]; /* of any element type */
@@ -64,7 +66,12 @@ void zbl_push(zbl_stream *s, zbl_op op);
 void zbl_put(zbl_stream *s, zbl_op op);
 int zbl_waited(zbl_stream *s);
 void zbl_finish(zbl_stream *s, double at);
+void zbl_drain_later(zbl_stream *s);
 void zbl_settle(void);
+void zbl_drive(void);
+int zbl_decided(zbl_stream *s);
+void zbl_renew(zbl_stream *s);
+void zbl_unshare(zbl_shared *owner);
 void zbl_look(zbl_stream *s);
 double zbl_arrival(const zbl_op *op, const zbl_stream *s);
 void zbl_promise(zbl_stream *s, char *to, zbl_shared *owner, size_t offset,
@@ -75,6 +82,7 @@ int zbl_refused_by_capture(zbl_stream *s);
 
 /* comm.c */
 int zbl_aborted(const struct zbl_comm *c);
+int zbl_failed(const struct zbl_comm *c);
 
 /* null.c */
 zbl_stream *zbl_null_stream(int device);

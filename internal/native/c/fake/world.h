@@ -1,6 +1,7 @@
 /* The loopback: a fake of the runtime and of the collectives library with the
- * same ABI. Host memory stands for device memory, one thread drives all ranks,
- * and a virtual clock keeps the time that the machine file's model gives.
+ * same ABI. Host memory stands for device memory, and a virtual clock keeps the
+ * time that the machine file's model gives. One thread drives all ranks, or
+ * several threads or processes drive their share; the figures are the same.
  *
  * Every function of the fake is hidden and named zbl_*: a public hip* or nccl*
  * name in an executable would be bound by a real librccl. */
@@ -9,6 +10,7 @@
 
 #include "../abi.h"
 #include "collectives.h"
+#include "hub.h"
 
 /* HIP's numbers; a build with CUDA's names has CUDA's. */
 #ifndef ZBL_VENDOR
@@ -64,9 +66,21 @@ typedef struct zbl_device {
   struct zbl_stream *null; /* its null stream, once it was used */
 } zbl_device;
 
-/* The machine: what the machine file says, and the clocks. */
+/* The machine as this process has it: what the machine file says, its devices,
+ * and where it shares a world. Devices are numbered in the world; the API's
+ * device 0 is the first of this process. */
 typedef struct zbl_world {
-  int open, moves_data;
+  int open; /* how many have it open */
+  int moves_data; /* 0: launches do not */
+  zbl_hub *hub;
+  char *arena;
+  uint64_t mapped;
+  int several; /* others drive the same world */
+  int shared_fd, slot; /* of the file, −1 for none; this process's number */
+  int first, count; /* the devices that it sees */
+  int wake; /* somebody is to be woken when the lock is let go */
+  int driving, stop; /* the thread that drives the streams; see drive.c */
+  pthread_t driver;
   int multi_rank; /* a device may have several ranks of a communicator */
   int wall;  /* time is what the host takes, and kernels run on its CPUs */
   int cores; /* how many of them; 0: all that there are */
@@ -79,17 +93,24 @@ typedef struct zbl_world {
   int curve_count;
   zbl_faults faults;
   zbl_device *devices;
-  double *h; /* the host clock of each modelled process, in seconds */
-  uint64_t case_key, case_epoch;
-  uint64_t ids; /* unique ids handed out */
+  zbl_lane *lanes; /* by modelled process, and by device, in the arena */
+  zbl_seat *seats;
   int kernel_failures; /* launches that a GPU may hang in or be wrong about, */
   char kernel_why[160]; /* and what was wrong with the last */
 } zbl_world;
+
+/* Where a random draw stands: a launch within a case. */
+typedef struct zbl_turn {
+  uint64_t key, launch;
+} zbl_turn;
+
+static inline double zbl_later(double a, double b) { return a > b ? a : b; }
 
 extern zbl_world zbl;
 
 /* machine.c */
 int zbl_reset(const char *text, char *err, size_t errlen);
+int zbl_join_world(const char *text, const zbl_share *how, char *err, size_t errlen);
 void zbl_shutdown(void);
 void zbl_fill(zb_table *t);
 const zbl_curve *zbl_curve_for(int collective, int first, int ranks, int stride);
@@ -97,7 +118,8 @@ const zbl_curve *zbl_curve_for(int collective, int first, int ranks, int stride)
 /* fault.c */
 void zbl_no_faults(void);
 int zbl_read_fault(const char *text);
-double zbl_faulty(const zbl_curve *c, double bytes, double t, uint64_t launch);
+double zbl_faulty(const zbl_curve *c, double bytes, double t,
+                  zbl_turn at);
 double zbl_late(int rank);
 int zbl_hangs(int rank, double bytes, uint64_t launch);
 int zbl_async(int rank, double bytes, uint64_t launch);
@@ -108,9 +130,11 @@ void zbl_free_streams(void);
 /* clock.c */
 double zbl_wall_now(void);
 double zbl_model(const zbl_curve *c, double bytes);
-double zbl_noisy(double seconds, uint64_t launch, int group);
-double zbl_uniform(uint64_t launch, uint64_t rank);
+double zbl_noisy(double seconds, zbl_turn at, int group);
+double zbl_uniform(zbl_turn at, uint64_t rank);
+zbl_lane *zbl_lane_of(int device);
 double *zbl_host_clock(int device);
+void zbl_check_barrier(void);
 
 /* device.c */
 int zbl_current_device(void);
@@ -125,5 +149,9 @@ void zbl_capture_reset(void);
 
 /* comm.c */
 void zbl_free_comms(void);
+
+/* drive.c */
+void zbl_drive_start(void);
+void zbl_drive_stop(void);
 
 #endif

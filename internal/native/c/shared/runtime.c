@@ -1,6 +1,10 @@
 /* The loopback as a vendor's runtime library, with the vendor's public names.
  * All of its state is here; the other libraries are forward.c's. The variable
- * ZBENCH_LOOPBACK names the machine file; without it there is no device. */
+ * ZBENCH_LOOPBACK names the machine file; without it there is no device.
+ *
+ * Processes meet in the file that ZBENCH_LOOPBACK_SHARED names: the first makes it,
+ * and it is to be removed when the last has ended. Each sees the devices from
+ * ZBENCH_LOOPBACK_FIRST on, ZBENCH_LOOPBACK_COUNT of them; without these two, all. */
 #define ZBL_VENDOR ZB_NAMES
 #include "../fake/fake.c"
 #include "names.h"
@@ -38,10 +42,18 @@ static char *zbs_read(const char *path) {
   return text;
 }
 
+static int zbs_number(const char *name) {
+  const char *text = getenv(name);
+  return text == NULL ? 0 : atoi(text);
+}
+
 /* Other programs know no switch for moving data, so it is on. */
 __attribute__((constructor)) static void zbs_open(void) {
   const char *path = getenv("ZBENCH_LOOPBACK");
   const char *several = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  const zbl_share how = {.path = getenv("ZBENCH_LOOPBACK_SHARED"),
+                         .first = zbs_number("ZBENCH_LOOPBACK_FIRST"),
+                         .count = zbs_number("ZBENCH_LOOPBACK_COUNT")};
   char why[256], *text;
   if (path == NULL) {
     return;
@@ -52,7 +64,7 @@ __attribute__((constructor)) static void zbs_open(void) {
             path);
     return;
   }
-  if (zbl_reset(text, why, sizeof why)) {
+  if (zbl_join_world(text, &how, why, sizeof why)) {
     zbl.moves_data = 1;
     zbl.multi_rank = several != NULL && strcmp(several, "1") == 0;
   } else {

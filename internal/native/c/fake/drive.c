@@ -1,0 +1,44 @@
+/* A thread that works off the process's streams when others decide something:
+ * GPUs go on while their host waits for something else, at a barrier of MPI's for
+ * one. Only a process that shares a world with others needs it. */
+#include "stream.h"
+
+#include <signal.h>
+
+/* How often it looks for lost processes, in milliseconds. */
+enum { ZBL_LOOK_MS = 500 };
+
+static void *zbl_drive_thread(void *unused) {
+  ZBL_ENTER;
+  while (!zbl.stop) {
+    zbl_drive();
+    zbl_await(ZBL_LOOK_MS);
+  }
+  return unused;
+}
+
+/* Starts it, without signals: those are the client's. */
+void zbl_drive_start(void) {
+  sigset_t all, before;
+  if (zbl.shared_fd < 0) {
+    return;
+  }
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  zbl.driving = pthread_create(&zbl.driver, NULL, zbl_drive_thread, NULL) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* Ends it; the caller has not the lock. */
+void zbl_drive_stop(void) {
+  if (!zbl.driving) {
+    return;
+  }
+  {
+    ZBL_ENTER;
+    zbl.stop = 1;
+    zbl_progress();
+  }
+  pthread_join(zbl.driver, NULL);
+  zbl.driving = 0;
+}

@@ -1,0 +1,203 @@
+/* The arena: an anonymous mapping where one process drives the world, a file
+ * where several do. One lock guards all of it, and the streams of this process. */
+#include "world.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static const uint64_t ZBL_MAGIC = 0x7a62656e63680002;
+/* Address space, and the file's size: what is not touched costs nothing. A limit
+ * on addresses leaves less. */
+static const uint64_t ZBL_ARENA = 64ull << 30, ZBL_LEAST = 64ull << 20;
+
+static _Thread_local int zbl_depth_of_lock;
+
+/* FNV-1a: processes that share a world read the same machine file. */
+uint64_t zbl_hash(const char *text) {
+  uint64_t h = 0xcbf29ce484222325u;
+  for (; *text != '\0'; text++) {
+    h = (h ^ (uint8_t)*text) * 0x100000001b3u;
+  }
+  return h;
+}
+
+/* Takes the lock unless this thread has it. */
+int zbl_lock(void) {
+  if (zbl_depth_of_lock++ == 0 && zbl.hub != NULL &&
+      pthread_mutex_lock(&zbl.hub->lock) == EOWNERDEAD) {
+    zbl.hub->broken = 1; /* what it was about to change is not whole */
+    pthread_mutex_consistent(&zbl.hub->lock);
+    zbl_progress();
+  }
+  return 1;
+}
+
+static void zbl_futex(int op, uint32_t value, const struct timespec *timeout) {
+  syscall(SYS_futex, &zbl.hub->progress, op, value, timeout, NULL, 0);
+}
+
+void zbl_unlock(const int *held) {
+  int wake;
+  (void)held;
+  if (--zbl_depth_of_lock > 0 || zbl.hub == NULL) {
+    return;
+  }
+  wake = zbl.wake && zbl.hub->waiting > 0;
+  zbl.wake = 0;
+  pthread_mutex_unlock(&zbl.hub->lock);
+  if (wake) {
+    zbl_futex(FUTEX_WAKE, INT_MAX, NULL);
+  }
+}
+
+/* Notes that somebody has done something. */
+void zbl_act(void) {
+  __atomic_store_n(&zbl.hub->activity, zbl.hub->activity + 1, __ATOMIC_RELAXED);
+}
+
+/* Notes that something is decided, for those who wait. */
+void zbl_progress(void) {
+  zbl_act();
+  __atomic_store_n(&zbl.hub->progress, zbl.hub->progress + 1, __ATOMIC_RELAXED);
+  zbl.wake = 1;
+}
+
+/* Sleeps until something is decided, without the lock. 0 when in so many
+ * milliseconds nobody did anything: then it is looked for lost processes. */
+int zbl_await(int ms) {
+  const struct timespec timeout = {ms / 1000, ms % 1000 * 1000000L};
+  uint32_t seen = zbl.hub->progress;
+  uint64_t before = zbl.hub->activity;
+  int depth = zbl_depth_of_lock;
+  zbl.hub->waiting++;
+  zbl_depth_of_lock = 1;
+  zbl_unlock(NULL);
+  zbl_futex(FUTEX_WAIT, seen, &timeout);
+  zbl_lock();
+  zbl_depth_of_lock = depth;
+  zbl.hub->waiting--;
+  if (zbl.hub->activity == before) {
+    zbl_find_lost();
+  }
+  return zbl.hub->activity != before;
+}
+
+/* The lock of processes is robust. In one process it is of the plain kind, which
+ * takes half the time. */
+static void zbl_new_lock(pthread_mutex_t *lock, int processes) {
+  pthread_mutexattr_t attr;
+  pthread_mutexattr_init(&attr);
+  if (processes) {
+    pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+  }
+  pthread_mutex_init(lock, &attr);
+  pthread_mutexattr_destroy(&attr);
+}
+
+/* Makes the hub in an arena of zeros. */
+static void zbl_make_hub(zbl_hub *hub, uint64_t bytes, uint64_t machine) {
+  zbl_seat *seat;
+  hub->machine = machine;
+  hub->bytes = bytes;
+  hub->used = (sizeof *hub + 63) / 64 * 64;
+  zbl_new_lock(&hub->lock, zbl.shared_fd >= 0);
+  hub->lanes = zbl_ref_of(zbl_new((size_t)zbl.processes * sizeof(zbl_lane)));
+  hub->seats = zbl_ref_of(zbl_new((size_t)zbl.ranks * sizeof(zbl_seat)));
+  memset(zbl_at(hub->lanes), 0, (size_t)zbl.processes * sizeof(zbl_lane));
+  seat = zbl_at(hub->seats);
+  memset(seat, 0, (size_t)zbl.ranks * sizeof *seat);
+  hub->magic = ZBL_MAGIC;
+}
+
+static char *zbl_map(uint64_t bytes, int fd) {
+  int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+  return mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd, 0);
+}
+
+/* Opens the file where processes meet. One that nobody has open is of a world that
+ * has ended, and begins anew. It is locked when this returns. */
+static const char *zbl_open_file(const char *path) {
+  struct stat st;
+  zbl.shared_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (zbl.shared_fd < 0 || flock(zbl.shared_fd, LOCK_EX) != 0 ||
+      fstat(zbl.shared_fd, &st) != 0) {
+    return strerror(errno);
+  }
+  if ((st.st_size == 0 || zbl_nobody(zbl.shared_fd)) &&
+      (ftruncate(zbl.shared_fd, 0) != 0 ||
+       ftruncate(zbl.shared_fd, (off_t)ZBL_ARENA) != 0)) {
+    return strerror(errno);
+  }
+  return NULL;
+}
+
+/* Maps the arena, and joins the world that is in it or makes one. */
+static const char *zbl_join(uint64_t machine) {
+  uint64_t bytes = ZBL_ARENA;
+  zbl_hub *hub;
+  char *at = zbl_map(bytes, zbl.shared_fd);
+  while (at == MAP_FAILED && zbl.shared_fd < 0 && bytes > ZBL_LEAST) {
+    bytes /= 2;
+    at = zbl_map(bytes, -1);
+  }
+  if (at == MAP_FAILED) {
+    return strerror(errno);
+  }
+  zbl.arena = at;
+  zbl.hub = hub = (zbl_hub *)(void *)at;
+  zbl.mapped = bytes;
+  if (hub->magic == 0) {
+    zbl_make_hub(hub, bytes, machine);
+  }
+  if (hub->magic != ZBL_MAGIC || hub->machine != machine) {
+    return "it is of another build or of another machine file";
+  }
+  zbl.lanes = zbl_at(hub->lanes);
+  zbl.seats = zbl_at(hub->seats);
+  return zbl.shared_fd >= 0 && !zbl_take_slot(zbl.shared_fd, hub)
+             ? "too many processes share it"
+             : NULL;
+}
+
+int zbl_open_hub(const char *text, const zbl_share *how, char *err,
+                 size_t errlen) {
+  const char *why = NULL;
+  zbl.several = how->several || how->path != NULL;
+  zbl.shared_fd = -1;
+  if (how->path != NULL) {
+    why = zbl_open_file(how->path);
+  }
+  if (why == NULL) {
+    why = zbl_join(zbl_hash(text));
+  }
+  if (zbl.shared_fd >= 0) {
+    flock(zbl.shared_fd, LOCK_UN);
+  }
+  if (why != NULL) {
+    snprintf(err, errlen, "the shared world %s: %s",
+             how->path != NULL ? how->path : "", why);
+    zbl_close_hub();
+  }
+  return why == NULL;
+}
+
+void zbl_close_hub(void) {
+  if (zbl.hub != NULL) {
+    munmap(zbl.arena, zbl.mapped);
+  }
+  if (zbl.shared_fd >= 0) {
+    close(zbl.shared_fd);
+  }
+  zbl.hub = NULL;
+}

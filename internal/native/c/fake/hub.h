@@ -1,0 +1,83 @@
+/* What all who drive a world share, threads and processes alike: one arena that
+ * is addressed by offsets, for it lies elsewhere in each process. See hub.c,
+ * heap.c and join.c. */
+#ifndef ZBL_HUB_H
+#define ZBL_HUB_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint64_t zbl_ref; /* an offset in the arena; 0 is nothing */
+
+enum { ZBL_MAX_PROCESSES = 4096, ZBL_CLASSES = 48 };
+
+/* The host clock of one modelled process, and the case that it is in. Times of
+ * its streams count from the case's beginning. */
+typedef struct zbl_lane {
+  double h; /* seconds */
+  uint64_t case_key, case_epoch;
+  /* While nobody has done anything since `stuck`, the time that polling for what
+   * never comes has taken. */
+  uint64_t stuck;
+  double patience;
+} zbl_lane;
+
+/* A device as the others see it: how many live communicators have a rank there,
+ * and the last barrier that it came to. */
+typedef struct zbl_seat {
+  int32_t comms, waits; /* waits: at a barrier */
+  uint64_t barrier;
+} zbl_seat;
+
+typedef struct zbl_hub {
+  uint64_t magic, machine; /* machine: a hash of the machine file */
+  uint64_t bytes, used;
+  pthread_mutex_t lock; /* robust where processes share it */
+  uint32_t progress;    /* futex: one more when something is decided */
+  uint32_t waiting;     /* who sleeps on it */
+  uint64_t activity;    /* one more for whatever anybody does */
+  int broken;           /* a process died while it held the lock */
+  uint64_t ids;         /* unique ids handed out */
+  uint64_t barrier;     /* host barriers that are over */
+  zbl_ref spare[ZBL_CLASSES];
+  zbl_ref cliques, lanes, seats;
+  uint8_t slots[ZBL_MAX_PROCESSES]; /* 1: a process is there, or was lost */
+} zbl_hub;
+
+/* How a world is shared. */
+typedef struct zbl_share {
+  int several;      /* others will join, in this process or in another */
+  const char *path; /* of the file where processes meet; NULL for one process */
+  int first, count; /* the devices that this process sees; count 0: all */
+} zbl_share;
+
+void *zbl_at(zbl_ref at);
+zbl_ref zbl_ref_of(const void *p);
+
+/* hub.c: the mapping, the lock and waiting */
+int zbl_open_hub(const char *text, const zbl_share *how, char *err, size_t errlen);
+void zbl_close_hub(void);
+uint64_t zbl_hash(const char *text);
+int zbl_lock(void);
+void zbl_unlock(const int *held);
+void zbl_act(void);
+void zbl_progress(void);
+int zbl_await(int ms);
+
+/* An entry point that touches what is shared begins with it; the lock is let go
+ * when the function returns. It may be taken again inside. */
+#define ZBL_ENTER                                                              \
+  const int zbl_entered __attribute__((cleanup(zbl_unlock), unused)) = zbl_lock()
+
+/* heap.c */
+void *zbl_new(size_t bytes);
+void zbl_drop(void *p);
+
+/* lost.c */
+int zbl_take_slot(int fd, zbl_hub *hub);
+int zbl_alive(int slot);
+void zbl_find_lost(void);
+int zbl_nobody(int fd);
+
+#endif

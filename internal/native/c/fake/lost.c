@@ -1,0 +1,70 @@
+/* Processes of a shared world: each holds a lock on one byte of the file, which
+ * goes with it however it ends. A process that is gone is found by that, and its
+ * peers are told as the library tells them: by an asynchronous error. */
+#include "comm.h"
+
+#include <fcntl.h>
+
+/* The bytes are behind the arena. */
+static const off_t zbl_slot_bytes = (off_t)1 << 60;
+
+static int zbl_lock_bytes(int fd, int op, struct flock *l, int slot, int n) {
+  *l = (struct flock){.l_type = F_WRLCK, .l_whence = 0,
+                      .l_start = zbl_slot_bytes + slot, .l_len = n};
+  return fcntl(fd, op, l);
+}
+
+/* Whether another open file has one of the bytes. */
+static int zbl_held_bytes(int fd, int slot, int n) {
+  struct flock l;
+  return zbl_lock_bytes(fd, F_OFD_GETLK, &l, slot, n) == 0 &&
+         l.l_type != F_UNLCK;
+}
+
+int zbl_nobody(int fd) { return !zbl_held_bytes(fd, 0, ZBL_MAX_PROCESSES); }
+
+int zbl_alive(int slot) {
+  return slot == zbl.slot || zbl_held_bytes(zbl.shared_fd, slot, 1);
+}
+
+/* Takes the first slot that no process ever had. */
+int zbl_take_slot(int fd, zbl_hub *hub) {
+  for (int i = 0; i < ZBL_MAX_PROCESSES; i++) {
+    struct flock l;
+    if (!hub->slots[i] && zbl_lock_bytes(fd, F_OFD_SETLK, &l, i, 1) == 0) {
+      hub->slots[i] = 1;
+      zbl.slot = i;
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* A communicator with a rank in the process has lost it, unless that rank had
+ * left it before. */
+static void zbl_lose(int slot) {
+  for (zbl_clique *q = zbl_at(zbl.hub->cliques); q != NULL;
+       q = zbl_at(q->next)) {
+    for (int i = 0; i < q->nranks; i++) {
+      zbl_member *m = &q->member[i];
+      if (m->here && m->slot == slot) {
+        zbl_leave_clique(q, i);
+        q->async = ZB_COLL_REMOTE;
+      }
+    }
+  }
+}
+
+/* Looks for processes that are gone. */
+void zbl_find_lost(void) {
+  if (zbl.shared_fd < 0) {
+    return;
+  }
+  for (int i = 0; i < ZBL_MAX_PROCESSES; i++) {
+    if (zbl.hub->slots[i] == 1 && !zbl_alive(i)) {
+      zbl.hub->slots[i] = 2;
+      zbl_lose(i);
+      zbl_progress();
+    }
+  }
+}

@@ -1,0 +1,94 @@
+/* What the host learns of a stream: whether it is done, and how long it waits for
+ * those who drive the rest of the world. */
+#include "stream.h"
+
+/* How far one poll of work that can never finish moves the host clock: a
+ * ten-minute deadline passes in a few hundred polls. */
+static const double zbl_stuck_poll = 1.0;
+
+/* Whether all that the stream was given is done: then the host knows, and the
+ * results are there. To ask the null stream is to ask the blocking ones. */
+int zbl_waited(zbl_stream *s) {
+  double *h = zbl_host_clock(s->device);
+  zbl_renew(s);
+  zbl_look(s);
+  if (s->head == NULL && s == zbl.devices[s->device].null) {
+    zbl_in_order(s);
+    zbl_look(s);
+  }
+  if (s->head != NULL) {
+    return 0;
+  }
+  *h = zbl_later(*h, s->s);
+  zbl_reveal(s);
+  return 1;
+}
+
+/* How long nobody in the world may do anything, in milliseconds of the wall's
+ * clock, until polling counts as waiting for what never comes; and how long each
+ * further poll takes then. Who drives the world alone need not wait. */
+enum { ZBL_QUIET_MS = 100, ZBL_POLL_MS = 5 };
+
+/* How long a query waits while others do something, in seconds: the client may
+ * want to give up. */
+static const double zbl_query_seconds = 1;
+
+/* Whether the head of the stream waits for what its communicator has given up. */
+static int zbl_given_up(const zbl_stream *s) {
+  return s->head != NULL && zbl_failed(s->head->comm) != 0;
+}
+
+/* Waits for those who drive the rest of the world. Returns 0 when nobody does
+ * anything, or when they cannot help. */
+static int zbl_wait_for_others(zbl_stream *s) {
+  const zbl_lane *l = zbl_lane_of(s->device);
+  double until = zbl_wall_now() + zbl_query_seconds;
+  int stuck = l->patience > 0 && l->stuck == zbl.hub->activity;
+  while (s->head != NULL) {
+    if (zbl_given_up(s) || !zbl_await(stuck ? ZBL_POLL_MS : ZBL_QUIET_MS)) {
+      return 0;
+    }
+    zbl_drive();
+    zbl_look(s);
+    if (zbl_wall_now() > until) {
+      break;
+    }
+  }
+  return 1;
+}
+
+/* Waits until it is decided whether the stream is done. Where it is not, and
+ * nobody does anything, the host's time passes: until somebody does, for then it
+ * was not waited in vain. */
+int zbl_decided(zbl_stream *s) {
+  zbl_lane *l = zbl_lane_of(s->device);
+  if (zbl_waited(s)) {
+    return 1;
+  }
+  if (zbl.several && zbl_wait_for_others(s)) {
+    return zbl_waited(s);
+  }
+  if (l->stuck != zbl.hub->activity) {
+    l->stuck = zbl.hub->activity;
+    l->patience = 0;
+  }
+  l->patience += zbl_stuck_poll;
+  return 0;
+}
+
+/* A query blocks until the outcome is decided; only for work that can never
+ * finish does it answer not ready, and then the host's time passes. */
+static int zbl_streamQuery(void *stream) {
+  ZBL_ENTER;
+  zbl_stream *s = zbl_stream_of(stream);
+  if (s == NULL || s->device != zbl_current_device()) {
+    return zbl_said(ZB_ERR_HANDLE);
+  }
+  if (zbl_refused_by_capture(s)) {
+    return zbl_said(ZB_ERR_CAPTURE);
+  }
+  if (s->error != 0) {
+    return zbl_said(s->error);
+  }
+  return zbl_decided(s) ? ZB_OK : ZB_ERR_NOT_READY;
+}
