@@ -79,7 +79,7 @@ func (d *Driver) openRanks() error {
 		}
 	}
 	if need > len(devices) || slices.Max(devices) >= have {
-		return fmt.Errorf("%s backend: %w: %d GPUs requested (numbers %v), %d visible", d.provider.Backend, native.ErrUnavailable, need, devices, have)
+		return fmt.Errorf("%s backend: %w: %d GPUs requested, %d visible", d.provider.Backend, native.ErrUnavailable, need, have)
 	}
 	for _, device := range devices[:need] {
 		info, err := d.provider.Device(device)

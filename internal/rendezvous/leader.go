@@ -95,12 +95,12 @@ func (l *Leader) Wait(ctx context.Context) error {
 	}
 }
 
-// errMissing is that Start came too early.
-var errMissing = errors.New("not all processes have registered")
+// ErrMissing is the error of Start if a process has left since Wait.
+var ErrMissing = errors.New("not all processes have registered")
 
 // Start ends the registration and hands the welcome to every process: it is what Join
-// returns there. From now on a process whose connection ends is lost. An error means
-// that a process has left since Wait; wait again.
+// returns there. From now on a process whose connection ends is lost. With ErrMissing a
+// process has left since Wait: wait again.
 func (l *Leader) Start(welcome any) error {
 	text, err := json.Marshal(welcome)
 	if err != nil {
@@ -111,7 +111,7 @@ func (l *Leader) Start(welcome any) error {
 		return err
 	}
 	if !l.registry.start() {
-		return errMissing
+		return ErrMissing
 	}
 	l.hub.start(text)
 	return nil

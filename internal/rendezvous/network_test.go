@@ -38,9 +38,10 @@ func runInMemory(t *testing.T, n int, options func(process int) rendezvous.Optio
 	l, err := rendezvous.Serve(t.Context(), o)
 	require.NoError(t, err)
 	left := followers(t, n, options)
-	out.register = l.Wait(t.Context())
-	if out.register == nil {
-		out.register = l.Start("go")
+	for out.register = rendezvous.ErrMissing; errors.Is(out.register, rendezvous.ErrMissing); {
+		if out.register = l.Wait(t.Context()); out.register == nil {
+			out.register = l.Start("go")
+		}
 	}
 	if out.register == nil {
 		g, ctx := plan.Lead(t.Context(), &toy{ranks: 1}, l, l.Members())
