@@ -68,7 +68,7 @@ func modelDoubt(rec *record.Record, d *advice.Document) string {
 		return ""
 	}
 	text := " Latency estimates at this scale differ"
-	if rec.Fabric != nil && rec.Fabric.Bracket != nil {
+	if rec.Fabric != nil && rec.Fabric.Bracket != nil && rec.Fabric.Bracket.Factor >= 1.5 {
 		text = fmt.Sprintf(" Latency estimates at %s differ %.0f ×", plural(int64(rec.World.Nodes), "node"), rec.Fabric.Bracket.Factor)
 	}
 	if ends := d.Ends(); ends != "" {
