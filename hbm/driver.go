@@ -129,7 +129,9 @@ func (d *Driver) sources() []string {
 	if len(files) == 0 {
 		files = []string{dataFile}
 	}
-	return slices.Concat([]string{streamFile, checkFile}, files)
+	all := slices.Concat([]string{streamFile, checkFile}, files)
+	slices.Sort(all)
+	return slices.Compact(all) // families share files: a module that is loaded twice would never be unloaded
 }
 
 func (d *Driver) openUnit(u *unit, index int) (err error) {

@@ -195,16 +195,6 @@ func whatIf(x advice.WhatIf) string {
 	return text
 }
 
-// verdict adds what a record comes to, with what to do next.
-func (s *screen) verdict(v report.Verdict) {
-	for _, l := range v.Lines {
-		s.fold(verdictColours[l.Severity], l.Text, "", "  ")
-		if l.Hint != "" {
-			s.fold(dim, l.Hint, "  → ", "    ")
-		}
-	}
-}
-
 // writeKernelSummary writes the tables of hbm or of kernels, and the verdict last.
 func writeKernelSummary(s State, rec *record.Record) error {
 	if err := table.Text(s.Stdout, table.Terminal, report.KernelTables(rec)...); err != nil {

@@ -180,11 +180,15 @@ func (r Role) has(name string) bool {
 
 // count is a number with its noun.
 func count(n int, noun string) string {
+	plural := noun + "s"
+	if strings.HasSuffix(noun, "s") {
+		plural = noun + "es"
+	}
 	switch n {
 	case 0:
-		return "an unknown number of " + noun + "s"
+		return "an unknown number of " + plural
 	case 1:
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%d %s", n, plural)
 }

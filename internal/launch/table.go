@@ -168,7 +168,7 @@ func (w *world) worldText() string {
 	if w.agentCount > 0 {
 		on = " on " + count(w.agentCount, "node")
 	}
-	return fmt.Sprintf("%s has a world of %s%s", w.By, strings.ReplaceAll(count(w.Size, "process"), "processs", "processes"), on)
+	return fmt.Sprintf("%s has a world of %s%s", w.By, count(w.Size, "process"), on)
 }
 
 // role is the role with the leader's address. A Slurm step of one task is also the

@@ -202,6 +202,7 @@ func (d *driven) run(ids []native.UniqueID, meet func(string)) (out []told, err 
 			out = append(out, case1...)
 			if f := case1[0].Failed; f != "" {
 				meet("end")
+				d.b.Close()
 				return out, nil
 			}
 		}
