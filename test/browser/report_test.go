@@ -100,7 +100,7 @@ func TestBucketSize(t *testing.T) {
 	}
 	bad := evaluate[[]string](t, tab, `(function () {
 		var bad = [], s = document.querySelector("section[aria-labelledby=h-advice]");
-		if (!/(use|keep) [0-9.]+ [kMGT]/i.test(s.querySelector(".answer").innerText)) bad.push("the sentence says no size: " + s.querySelector(".answer").innerText);
+		if (!/(set|use|keep) .*[0-9.]+ [kMGT]/i.test(s.querySelector(".answer").innerText)) bad.push("the sentence says no size: " + s.querySelector(".answer").innerText);
 		var chips = document.querySelector(".verdict .chips").innerText;
 		if (!/Bucket size\s+(use|keep) [0-9.]+/.test(chips) || !/Confidence\s+(low|medium|high)/.test(chips)) bad.push("the verdict lacks the setting or the confidence: " + chips);
 		var best = s.querySelectorAll("table.settings:not(details:not(.fold) *) tr.best");
@@ -108,7 +108,8 @@ func TestBucketSize(t *testing.T) {
 		if (best.length !== 1 || !/(use|keep) this/.test(best[0].innerText)) bad.push(best.length + " rows are the answer");
 		if (getComputedStyle(best[0].cells[0]).fontWeight < 600) bad.push("the answer's row looks like the others");
 		var size = best[0].cells[0].innerText;
-		if (!s.querySelector(".answer").innerText.toLowerCase().includes((kept ? "keep " : "use ") + size.toLowerCase())) bad.push("the table says " + size + ", the sentence something else");
+		var sentence = s.querySelector(".answer").innerText.split(". ")[0];
+		if (!sentence.includes(size) || !(kept ? /keep /i : /(set|use) /i).test(sentence)) bad.push("the table says " + size + ", the sentence something else");
 		var named = Array.from(s.querySelectorAll("svg.wide text")).map(function (t) { return t.textContent; });
 		(kept ? ["keep ", "within "] : ["use ", "default ", "yours ", "within "]).forEach(function (w) {
 			if (!named.some(function (n) { return n.startsWith(w); })) bad.push("the picture does not name " + w);
