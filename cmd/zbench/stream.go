@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"unicode/utf8"
@@ -99,9 +100,19 @@ func cut(text []byte) int {
 }
 
 // note writes to standard error what is neither an error nor a warning, unless
-// quiet.
+// quiet. Its lines are folded at a terminal's width.
 func (s State) note(quiet bool, format string, args ...any) {
-	if !quiet {
-		fmt.Fprintf(s.Stderr, format, args...)
+	if quiet {
+		return
 	}
+	text := fmt.Sprintf(format, args...)
+	if s.Stderr.IsTTY {
+		var b strings.Builder
+		for line := range strings.Lines(text) {
+			bare := strings.TrimSuffix(line, "\n")
+			b.WriteString(strings.Join(plain.Fold(bare, s.Stderr.columns(), "", "  "), "\n") + line[len(bare):])
+		}
+		text = b.String()
+	}
+	fmt.Fprint(s.Stderr, text)
 }
