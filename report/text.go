@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/plain"
 	"zbench/bench/unit"
 )
 
@@ -64,13 +65,10 @@ func gigas(v *float64) string {
 }
 
 func plural(n int64, word string) string {
-	switch {
-	case n == 1:
+	if n == 1 {
 		return "1 " + word
-	case strings.HasSuffix(word, "ch"):
-		return comma(n) + " " + word + "es"
 	}
-	return comma(n) + " " + word + "s"
+	return comma(n) + " " + plain.Plural(word)
 }
 
 // joinAnd joins as one says it: "a, b and c".

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/cost"
+	"zbench/bench/plain"
 	"zbench/bench/recommend"
 	"zbench/bench/spec"
 	"zbench/bench/trainer"
@@ -23,7 +24,7 @@ func Assumed() *spec.Advice {
 // assumptions are those of Assumed in words; the ranks are the record's.
 func assumptions(ranks int) []string {
 	return []string{
-		"Megatron distributed optimizer", "AdamW", "ZAYA1-base", fmt.Sprintf("data parallel over %s", plural(ranks, "rank")),
+		"Megatron distributed optimizer", "AdamW", "ZAYA1-base", fmt.Sprintf("data parallel over %s", plain.Count(ranks, "rank")),
 		"float32 reduction", "backward time unknown",
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/trainer"
+	"zbench/internal/longtest"
 	"zbench/internal/schematest"
 )
 
@@ -145,7 +146,7 @@ func bracketedSweep(ranks int) *record.Record {
 
 // The ends of the bracket are the answers of sweeps with the ends' own times.
 func TestLongBracketIsTheAnswerAtBothEnds(t *testing.T) {
-	long(t)
+	longtest.Only(t)
 	d := assumed(t, bracketedSweep(64))
 	at := func(alpha float64) recommend.Answer {
 		rec := every(64, true)
@@ -215,7 +216,7 @@ func whatIf(t *testing.T, d *advice.Document, width int) string {
 
 // The other answers take eight lines of 80 columns.
 func TestLongWhatIfFitsATerminal(t *testing.T) {
-	long(t)
+	longtest.Only(t)
 	for _, ranks := range []int{64, 1024} {
 		for _, rec := range []*record.Record{bracketedSweep(ranks), every(ranks, true)} {
 			out := whatIf(t, assumed(t, rec), 80)

@@ -26,12 +26,12 @@ func (d *Document) Facts() []Fact {
 	if t, err := trainer.ByName(title); err == nil {
 		title = t.Title
 	}
-	facts := []Fact{{"Trainer", fmt.Sprintf("%s, %s; gradients %s, parameters %s, ZeRO stage %d", title, plural(r.DP, "data-parallel rank"), r.GradDtype, r.ParamDtype, r.Zero)}}
+	facts := []Fact{{"Trainer", fmt.Sprintf("%s, %s; gradients %s, parameters %s, ZeRO stage %d", title, plain.Count(r.DP, "data-parallel rank"), r.GradDtype, r.ParamDtype, r.Zero)}}
 	if r.EP > 1 || r.Instances > 1 || r.Accum > 1 {
 		facts = append(facts, Fact{"Groups", fmt.Sprintf("expert parallel %d, optimizer instances %d, microbatches a step %d", max(1, r.EP), max(1, r.Instances), r.Microbatches())})
 	}
 	if m := d.Model; m != nil {
-		text := fmt.Sprintf("%s: %s elements in %s, the largest %s", m.Name, recommend.Count(m.Elements), plural(m.Tensors, "tensor"), recommend.Count(m.Largest))
+		text := fmt.Sprintf("%s: %s elements in %s, the largest %s", m.Name, recommend.Count(m.Elements), plain.Count(m.Tensors, "tensor"), recommend.Count(m.Largest))
 		if m.Experts > 0 {
 			text += fmt.Sprintf("; %s in routed experts", recommend.Count(m.Experts))
 		}
@@ -91,7 +91,7 @@ func curveText(u recommend.Used) string {
 		place = "in place"
 	}
 	s := fmt.Sprintf("%s of %d ranks, %s, %s, %s: %s from %s to %s; about %s + S / %s",
-		u.Collective, u.Ranks, u.Dtype, place, u.Timing, plural(u.Sizes, "size"), unit.Bytes(u.MinBytes), unit.Bytes(u.MaxBytes), unit.Seconds(u.Alpha), unit.Rate(u.Bandwidth))
+		u.Collective, u.Ranks, u.Dtype, place, u.Timing, plain.Count(u.Sizes, "size"), unit.Bytes(u.MinBytes), unit.Bytes(u.MaxBytes), unit.Seconds(u.Alpha), unit.Rate(u.Bandwidth))
 	if u.RescaledFrom > 0 {
 		s += fmt.Sprintf("; rescaled from %d ranks", u.RescaledFrom)
 	}
@@ -99,13 +99,6 @@ func curveText(u recommend.Used) string {
 		s += "; simulated"
 	}
 	return s
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }
 
 // Reasoning are the answers to why, a heading and its sentences.

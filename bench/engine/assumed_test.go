@@ -14,6 +14,7 @@ import (
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
+	"zbench/internal/longtest"
 )
 
 // unasked asks for a sweep alone, of the collectives that gradients take. It ends too
@@ -63,7 +64,7 @@ func (d extrapolating) Facts() (engine.Facts, error) {
 // Where nothing is asked the assumed question is answered, of the sweep as it was
 // asked for: it adds no size. The same question asked adds some.
 func TestLongAssumedAddsNoSize(t *testing.T) {
-	long(t)
+	longtest.Only(t)
 	out, files := outcome(t, unasked(16), asItIs)
 	require.True(t, out.Advice.IsAssumed())
 	require.True(t, out.Advice.Answered())
@@ -101,7 +102,7 @@ func TestAssumedWithoutItsCollectives(t *testing.T) {
 // The answers at the ends of the bracket are those of two sweeps simulated with the
 // ends' constants, computed here by hand.
 func TestLongBracketEqualsSimulationsAtItsEnds(t *testing.T) {
-	long(t)
+	longtest.Only(t)
 	want := unasked(128)
 	want.Sweep.MinBytes, want.Sweep.MaxBytes, want.Sweep.Factor = 4<<20, 8<<30, 2
 	middle, _ := outcome(t, want, asItIs)
@@ -139,7 +140,7 @@ func TestLongBracketEqualsSimulationsAtItsEnds(t *testing.T) {
 
 // A sweep that was killed and resumed, or is drawn again, has the same assumed answer.
 func TestLongAssumedSurvivesResuming(t *testing.T) {
-	long(t)
+	longtest.Only(t)
 	want := unasked(2)
 	whole := whole(t, want)
 	files := newMemory()

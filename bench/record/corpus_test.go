@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/internal/longtest"
 	"zbench/internal/schematest"
 )
 
@@ -96,7 +97,7 @@ var badKernels = map[string]string{
 
 // What no record has is refused.
 func TestLongSchemaIsTight(t *testing.T) {
-	long(t)
+	longtest.Only(t)
 	schematest.Tight(t, schematest.Compile(t, SchemaJSON), func() any { return &Record{} }, encoded(t, full()), encoded(t, bare()), encoded(t, kernels()))
 	schematest.Refuses(t, SchemaJSON, badRecords(t)...)
 }
@@ -119,7 +120,7 @@ type (
 
 // What no journal has is refused.
 func TestLongJournalSchemaIsTight(t *testing.T) {
-	long(t)
+	longtest.Only(t)
 	s := schematest.Compile(t, JournalSchemaJSON)
 	tight := func(into func() any, changes ...schematest.Changes) {
 		t.Helper()

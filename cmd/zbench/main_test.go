@@ -16,6 +16,7 @@ import (
 
 	"zbench/bench/fabric"
 	"zbench/bench/spec"
+	"zbench/internal/longtest"
 )
 
 // plantedHost names the host that a script's zbench runs on.
@@ -52,7 +53,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
-			return cond == "long" && os.Getenv("ZBENCH_LONG") != "" || cond == "toolchain" && os.Getenv("ZBENCH_TOOLCHAIN") != "" || cond == "logs" && logs != "" || cond == "loopback" && libraries != "", nil
+			return cond == "long" && longtest.Enabled() || cond == "toolchain" && os.Getenv("ZBENCH_TOOLCHAIN") != "" || cond == "logs" && logs != "" || cond == "loopback" && libraries != "", nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code":       exitCode,

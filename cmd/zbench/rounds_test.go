@@ -10,6 +10,7 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/internal/longtest"
 )
 
 // question is a model, small enough for a short sweep.
@@ -26,7 +27,7 @@ func served(more ...string) []string {
 // same question ends in the folder of one that was never stopped. Nothing finished
 // runs again.
 func TestLongDiskFullInEveryRoundThenResume(t *testing.T) {
-	takesLong(t)
+	longtest.Only(t)
 	if testing.Short() {
 		t.Skip("many sweeps")
 	}

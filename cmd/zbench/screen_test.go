@@ -15,6 +15,7 @@ import (
 
 	"zbench/bench/exit"
 	"zbench/bench/record"
+	"zbench/internal/longtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the snapshots")
@@ -118,7 +119,7 @@ func snapshot(t *testing.T, name, got string) {
 
 // Splits, several element types and more collectives than fit keep to the width, too.
 func TestLongScreenKeepsToTheWidth(t *testing.T) {
-	takesLong(t)
+	longtest.Only(t)
 	oneGoroutine(t)
 	for _, line := range []string{
 		"collectives --nodes 4 -b 64K -e 64M -f 32 --groups 2,4,8 --strides 2,8 --scale 1,2",

@@ -10,6 +10,7 @@ import (
 
 	"zbench/bench/exit"
 	"zbench/bench/plain"
+	"zbench/internal/longtest"
 	"zbench/report"
 )
 
@@ -19,7 +20,7 @@ const plantedSweep = "collectives --nodes 128 -b 64K -e 256M -f 64 --place out"
 // Every fault is what the verdict begins with, and its share stands in the first
 // three lines: in the record's and on the terminal.
 func TestLongVerdictNamesEveryFault(t *testing.T) {
-	takesLong(t)
+	longtest.Only(t)
 	oneGoroutine(t)
 	for _, row := range []struct {
 		fault, kind string
@@ -61,7 +62,7 @@ func TestLongVerdictNamesEveryFault(t *testing.T) {
 
 // A healthy sweep has no fault, whatever its seed; noise alone is none.
 func TestLongVerdictOfHealthySweeps(t *testing.T) {
-	takesLong(t)
+	longtest.Only(t)
 	oneGoroutine(t)
 	for seed := 1; seed <= 2; seed++ {
 		for _, more := range []string{"", " --fault noise:sigma=0.05"} {

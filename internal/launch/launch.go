@@ -9,6 +9,8 @@ package launch
 import (
 	"fmt"
 	"strings"
+
+	"zbench/bench/plain"
 )
 
 // Getenv looks up an environment variable; an unset one is empty.
@@ -180,15 +182,8 @@ func (r Role) has(name string) bool {
 
 // count is a number with its noun.
 func count(n int, noun string) string {
-	plural := noun + "s"
-	if strings.HasSuffix(noun, "s") {
-		plural = noun + "es"
+	if n == 0 {
+		return "an unknown number of " + plain.Plural(noun)
 	}
-	switch n {
-	case 0:
-		return "an unknown number of " + plural
-	case 1:
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %s", n, plural)
+	return plain.Count(n, noun)
 }

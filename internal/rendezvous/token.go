@@ -8,17 +8,18 @@ import (
 	"crypto/subtle"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"math/big"
 	"strings"
+
+	"zbench/internal/launch"
 )
 
 // TokenVariable is the environment variable that carries the token to all processes.
-const TokenVariable = "ZBENCH_TOKEN"
+const TokenVariable = launch.TokenVariable
 
 // Limits of a token's text, in bytes.
 const (
@@ -32,9 +33,8 @@ type Token struct{ text string }
 
 // NewToken makes a token of 256 random bits.
 func NewToken() Token {
-	var bits [32]byte
-	_, _ = rand.Read(bits[:]) // it never fails
-	return Token{base64.RawURLEncoding.EncodeToString(bits[:])}
+	text, _ := launch.NewToken(rand.Reader) // it never fails
+	return Token{text}
 }
 
 // ParseToken reads the value of TokenVariable. Its errors do not quote the value.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/internal/longtest"
 	"zbench/internal/rendezvous"
 )
 
@@ -122,9 +123,7 @@ func TestProcessesAreOneProcess(t *testing.T) {
 }
 
 func TestLongManyProcessesAreOneProcess(t *testing.T) {
-	if os.Getenv("ZBENCH_LONG") == "" {
-		t.Skip("starts 64 processes; set ZBENCH_LONG")
-	}
+	longtest.Only(t)
 	processesAreOne(t, 64, "")
 	processesAreOne(t, 64, "RENDEZVOUS_RELAY=1")
 }

@@ -1,0 +1,18 @@
+// Package longtest leaves tests that take seconds to `make check-long`.
+package longtest
+
+import (
+	"os"
+	"testing"
+)
+
+// Enabled reports whether tests that take seconds run.
+func Enabled() bool { return os.Getenv("ZBENCH_LONG") != "" }
+
+// Only skips the test unless such tests run.
+func Only(t testing.TB) {
+	t.Helper()
+	if !Enabled() {
+		t.Skip("make check-long runs it")
+	}
+}
