@@ -90,9 +90,9 @@ type Data struct {
 
 // Limits of the method. The experiments of docs/EXPERIMENTS.md set them.
 const (
-	// leastLoss is the logarithm of the slowdown below which nothing is named: 5 % of
+	// leastLoss is the logarithm of the slowdown below which nothing is named: 6 % of
 	// the time.
-	leastLoss = 0.05
+	leastLoss = 0.06
 	// suspectLoss is that from which a component is measured again.
 	suspectLoss = 0.03
 	// sigmas is how many robust standard deviations of its kind a component must be off.

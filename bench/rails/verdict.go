@@ -90,10 +90,23 @@ type Verdict struct {
 	// links; 0 where they are not judged.
 	NetworkLimit float64 `json:"network_limit"`
 	LinkLimit    float64 `json:"link_limit"`
+	// Ranking is every end or rank with its loss, the worst first, where values are from
+	// elsewhere.
+	Ranking []Ranked `json:"-"`
 	// NICs is the share lost of each node's rails, Links that of each node's pairs of
 	// GPUs, in the order (0,1), (0,2), …; NaN where it is unknown.
 	NICs  [][]float64 `json:"-"`
 	Links [][]float64 `json:"-"`
+}
+
+// Ranked is a component with what it has lost.
+type Ranked struct {
+	Component Component
+	// Lost is the share of its bandwidth that is lost, 0 to 1; of a rank the share of the
+	// time for which others wait.
+	Lost float64
+	// Slow of All transfers were slow: those with partners that are not slow themselves.
+	Slow, All int
 }
 
 // share is the share of bandwidth that a loss in logarithms is.

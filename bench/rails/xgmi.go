@@ -117,10 +117,15 @@ func (x *xgmi) passes(node, link int) (slow, all int) {
 	return slow, len(each)
 }
 
-// confirmed tells whether a link was slow in at least 4 of 5 passes, of 2 at least.
+// confirmed tells whether a link was slow in at least 4 of 5 passes, and in the median of
+// those after the first, which made it a suspect.
 func (x *xgmi) confirmed(node, link int) bool {
 	slow, all := x.passes(node, link)
-	return all > 1 && 5*slow >= 4*all
+	if all < 2 || 5*slow < 4*all {
+		return false
+	}
+	common := x.raw[node][link] - x.all[node][link]
+	return median(x.each[node*x.links()+link][1:])-common > x.limit()
 }
 
 // slowNode tells whether all of a node's links are slow.

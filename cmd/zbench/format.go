@@ -9,6 +9,7 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
+	"zbench/bench/pairwise"
 	"zbench/bench/record"
 	"zbench/bench/spell"
 	"zbench/internal/doctor"
@@ -28,6 +29,7 @@ type format struct {
 	kernels     func(State, *record.Record) error
 	advice      func(State, advised) error
 	knees       func(State, bucket.Answer) error
+	rails       func(State, *pairwise.Document) error
 	doctor      func(State, doctor.Report) error
 }
 
@@ -69,6 +71,7 @@ var (
 	kernelsDocument     = document[*record.Record]{func(f format) func(State, *record.Record) error { return f.kernels }}
 	adviceDocument      = document[advised]{func(f format) func(State, advised) error { return f.advice }}
 	kneesDocument       = document[bucket.Answer]{func(f format) func(State, bucket.Answer) error { return f.knees }}
+	railsDocument       = document[*pairwise.Document]{func(f format) func(State, *pairwise.Document) error { return f.rails }}
 	doctorDocument      = document[doctor.Report]{func(f format) func(State, doctor.Report) error { return f.doctor }}
 )
 

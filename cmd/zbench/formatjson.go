@@ -2,6 +2,7 @@ package main
 
 import (
 	"zbench/bench/bucket"
+	"zbench/bench/pairwise"
 	"zbench/bench/record"
 	"zbench/internal/doctor"
 )
@@ -13,6 +14,7 @@ var _ = register(format{
 	kernels:     func(s State, rec *record.Record) error { return record.Encode(s.Stdout, rec) },
 	advice:      func(s State, d advised) error { return d.WriteJSON(s.Stdout) },
 	knees:       func(s State, a bucket.Answer) error { return a.WriteJSON(s.Stdout) },
+	rails:       func(s State, d *pairwise.Document) error { return d.WriteJSON(s.Stdout) },
 	doctor: func(s State, r doctor.Report) error {
 		data, err := r.JSON()
 		if err == nil {

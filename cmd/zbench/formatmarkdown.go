@@ -2,6 +2,7 @@ package main
 
 import (
 	"zbench/bench/bucket"
+	"zbench/bench/pairwise"
 	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/internal/doctor"
@@ -15,5 +16,6 @@ var _ = register(format{
 	kernels:     func(s State, rec *record.Record) error { return table.Markdown(s.Stdout, report.KernelTables(rec)...) },
 	advice:      func(s State, d advised) error { return d.WriteMarkdown(s.Stdout) },
 	knees:       func(s State, a bucket.Answer) error { return a.WriteMarkdown(s.Stdout) },
+	rails:       func(s State, d *pairwise.Document) error { return d.Markdown(s.Stdout) },
 	doctor:      func(s State, r doctor.Report) error { return r.Markdown(s.Stdout) },
 })

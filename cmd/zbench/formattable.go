@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"zbench/bench/bucket"
+	"zbench/bench/pairwise"
 	"zbench/internal/doctor"
 )
 
@@ -14,6 +15,7 @@ var _ = register(format{
 	kernels:     writeKernelSummary,
 	advice:      writeAdviceText,
 	knees:       func(s State, a bucket.Answer) error { return a.WriteText(s.Stdout) },
+	rails:       func(s State, d *pairwise.Document) error { return d.Text(s.Stdout, s.Stdout.Width) },
 	doctor: func(s State, r doctor.Report) error {
 		return r.Text(s.Stdout.unescaped(), doctor.Style{Width: s.Stdout.Width, Colour: s.coloured(s.Stdout)})
 	},
