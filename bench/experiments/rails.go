@@ -216,4 +216,3 @@ func RailsMarkdown(rows []FaultsRow) string {
 	}
 	return b.String()
 }
-

@@ -149,7 +149,7 @@ func (n names) of(c rails.Component) string {
 	switch c.Part {
 	case rails.Rank:
 		if c.Node >= 0 && c.Node < len(n.hosts) {
-			return fmt.Sprintf("rank %d on %s", c.A, n.hosts[c.Node])
+			return fmt.Sprintf("rank %d on node %s", c.A, n.hosts[c.Node])
 		}
 		return fmt.Sprintf("rank %d", c.A)
 	case rails.Node:

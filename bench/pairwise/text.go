@@ -88,9 +88,12 @@ func (d *Document) Table() table.Table {
 
 // Text writes the document for a terminal of so many columns: the verdict first.
 func (d *Document) Text(w io.Writer, width int) error {
+	if width <= 0 { // not a terminal
+		width = table.Terminal
+	}
 	var b strings.Builder
 	write := func(first, rest, text string) {
-		b.WriteString(strings.Join(plain.Fold(plain.OneSpace(text), max(width, 40), first, rest), "\n") + "\n")
+		b.WriteString(strings.Join(plain.Fold(plain.OneSpace(text), width, first, rest), "\n") + "\n")
 	}
 	indent := strings.Repeat(" ", 13)
 	for _, l := range d.Verdict() {

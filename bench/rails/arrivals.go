@@ -26,6 +26,8 @@ type Arrival struct {
 	// Late is the median time in seconds by which it arrives after the median rank, When
 	// the same over the collectives at which it arrived last.
 	Late, When float64
+	// late are its latenesses.
+	late []float64
 	// Last of Calls times it arrived last.
 	Last, Calls int
 }
@@ -111,7 +113,7 @@ func Arrivals(calls []Call, node map[int]int) *Lateness {
 	l.Reference, l.Typical = "the median rank of each collective", median(typical)
 	for _, r := range slices.Sorted(maps.Keys(ranks)) {
 		if a := ranks[r]; a.Calls > 0 {
-			a.Late = median(late[r])
+			a.late, a.Late = late[r], median(late[r])
 			if a.Last > 0 {
 				a.When = median(when[r])
 			}
@@ -199,11 +201,29 @@ func (l *Lateness) name() {
 	}
 }
 
-// oftenLast tells whether a rank arrives last more often than chance explains, by a time
-// that counts.
+// oftenLast tells whether a rank is late by more than the limit in at least a tenth of its
+// collectives, and more often than chance explains at the rate of the other ranks.
 func (l *Lateness) oftenLast(a Arrival) bool {
-	return 5*a.Last >= a.Calls && a.When > max(lateShare*l.Typical, l.limit) &&
-		stat.BinomialTail(a.Last, a.Calls, 1/float64(len(l.Arrivals)))*float64(len(l.Arrivals)) < lateChance
+	others, calls := 0, 0
+	for _, o := range l.Arrivals {
+		if o.Rank != a.Rank {
+			others, calls = others+o.beyond(l.limit), calls+o.Calls
+		}
+	}
+	far := a.beyond(l.limit)
+	rate := float64(max(others, 1)) / float64(max(calls, 1))
+	return 10*far >= a.Calls && far > 1 && stat.BinomialTail(far, a.Calls, rate)*float64(len(l.Arrivals)) < lateChance
+}
+
+// beyond counts the collectives at which a rank is late by more than a limit.
+func (a Arrival) beyond(limit float64) int {
+	n := 0
+	for _, late := range a.late {
+		if late > limit {
+			n++
+		}
+	}
+	return n
 }
 
 func (l *Lateness) confidence(a Arrival, limit float64) float64 {
