@@ -106,6 +106,7 @@ ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
+SchedulerParameters=batch_sched_delay=0
 SlurmdParameters=config_overrides
 JobAcctGatherType=jobacct_gather/none
 SwitchType=switch/none

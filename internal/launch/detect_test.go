@@ -59,6 +59,7 @@ func TestDetectRecordedEnvironments(t *testing.T) {
 		{name: "salloc's shell", file: "salloc-shell", want: launch.Role{Kind: launch.Parent, Start: launch.Slurm, Node: -1, Nodes: 2, Size: 1, InStep: true}},
 		{name: "step of one task", file: "srun-one", want: launch.Role{Kind: launch.Parent, Start: launch.Slurm, Node: -1, Nodes: 2, Size: 1, InStep: true}},
 		{name: "srun", file: "srun", want: launch.Role{Kind: launch.Rank, Rank: 9, Size: 16, Local: 1, LocalSize: 8, Node: 1, Nodes: 2}, leader: "node1"},
+		{name: "srun inside a step", file: "srun-overlap", want: launch.Role{Kind: launch.Rank, Rank: 9, Size: 16, Local: 4, LocalSize: 8, Node: 1, Nodes: 2}, leader: "node1"},
 		{name: "srun with PMI-2", file: "srun-pmi2", want: launch.Role{Kind: launch.Rank, Rank: 1, Size: 2, LocalSize: 1, Node: 1, Nodes: 2}, leader: "node1"},
 		{name: "srun from a login node", file: "srun-login", want: launch.Role{Kind: launch.Rank, Rank: 1, Size: 2, LocalSize: 1, Node: 1, Nodes: 2}, leader: "node1"},
 		{name: "srun --export=NONE", file: "srun-export-none", want: launch.Role{Kind: launch.Rank, Size: 2, LocalSize: 1, Nodes: 2}, leader: "node1"},
