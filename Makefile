@@ -44,7 +44,7 @@ test: ## Run the tests; offline once the modules are there
 # Each step is a target of its own. After what fails soonest come the long ones, so
 # that none is left alone at the end.
 CHECKS := check-format check-vet check-c check-pure check-race check-long check-toolchain check-memory check-lint check-fuzz
-SYSTEM_STEPS := system-test-rocm system-test-browser system-test-cuda system-test-headers
+SYSTEM_STEPS := system-test-rocm system-test-browser system-test-cluster system-test-cuda system-test-headers
 
 .PHONY: check
 check: ## Run everything that can be checked without a browser
@@ -160,6 +160,12 @@ system-test-cuda: build ## zbench on the real libnccl, CUDA runtime and driver l
 	@$(FETCH); cuda11=$$(fetch scripts/cuda.sh bookworm); cuda12=$$(fetch scripts/cuda.sh trixie); \
 	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_CUDA11=$$cuda11 ZBENCH_CUDA12=$$cuda12 ZBENCH_PLACES=ZBENCH_CUDA11,ZBENCH_CUDA12 \
 		$(GO) test -count=1 ./test/libraries
+
+.PHONY: system-test-cluster
+system-test-cluster: build ## zbench under the real Slurm (8 nodes) and Open MPI, and in network namespaces
+	@$(FETCH); ready=$$(fetch scripts/slurm.sh install); \
+	$(GO) test -c -o bin/cluster.test ./test/cluster; cd test/cluster; \
+	if [ -n "$$ready" ]; then ZBENCH=$(CURDIR)/bin/zbench ../../scripts/slurm.sh 8 ../../bin/cluster.test -test.timeout 10m; fi
 
 .PHONY: loopback
 loopback: ## The loopback as shared libraries with the vendors' names, in bin/loopback

@@ -2,6 +2,7 @@
 # Run a command in a Slurm cluster on this machine:
 #
 #   scripts/slurm.sh NODES COMMAND [ARGUMENT…]      as root, on Debian 12
+#   scripts/slurm.sh install                        only what it takes, and Open MPI; prints "ready"
 #
 # The cluster has NODES nodes, node1 to nodeN, each a slurmd with 64 CPUs and 8 GPUs
 # that do not exist, and the names resolve to addresses of the loopback interface.
@@ -14,8 +15,9 @@
 set -euo pipefail
 
 case ${1:-} in
+install) ;;
 '' | *[!0-9]*)
-	echo "usage: $0 NODES COMMAND [ARGUMENT…]" >&2
+	echo "usage: $0 NODES COMMAND [ARGUMENT…] | install" >&2
 	exit 2
 	;;
 esac
@@ -26,14 +28,19 @@ fi
 
 # Under systemd the packages start daemons of their own, which nothing here needs;
 # RUNLEVEL=1 keeps those of Debian's init scripts from it.
-missing=
-for program in munged slurmctld slurmd srun unshare ip; do
-	command -v $program >/dev/null || missing=1
-done
-[ -z "$missing" ] || RUNLEVEL=1 "$(dirname "$0")/install.sh" slurm-wlm munge util-linux iproute2
+has() { for program in "$@"; do command -v "$program" >/dev/null || return 1; done; }
+if ! has munged slurmctld slurmd srun sbatch ip || { [ "$1" = install ] && ! has mpirun; }; then
+	RUNLEVEL=1 "$(dirname "$0")/install.sh" slurm-wlm munge openmpi-bin iproute2
+fi
 
+private=(unshare --net --mount --propagation private --pid --fork --kill-child --mount-proc)
+if [ "$1" = install ]; then
+	"${private[@]}" true
+	echo ready
+	exit
+fi
 if [ -z "${ZBENCH_UNSHARED:-}" ]; then
-	ZBENCH_UNSHARED=1 exec unshare --net --mount --propagation private --pid --fork --kill-child --mount-proc "$0" "$@"
+	ZBENCH_UNSHARED=1 exec "${private[@]}" "$0" "$@"
 fi
 unset ZBENCH_UNSHARED
 
