@@ -26,11 +26,9 @@ if [ "$(id -u)" != 0 ]; then
 	exit 1
 fi
 
-# Under systemd the packages start daemons of their own, which nothing here needs;
-# RUNLEVEL=1 keeps those of Debian's init scripts from it.
 has() { for program in "$@"; do command -v "$program" >/dev/null || return 1; done; }
-if ! has munged slurmctld slurmd srun sbatch ip || { [ "$1" = install ] && ! has mpirun; }; then
-	RUNLEVEL=1 "$(dirname "$0")/install.sh" slurm-wlm munge openmpi-bin iproute2
+if ! has munged slurmctld slurmd srun sbatch ip ps || { [ "$1" = install ] && ! has mpirun; }; then
+	"$(dirname "$0")/install.sh" slurm-wlm munge openmpi-bin iproute2 procps
 fi
 
 private=(unshare --net --mount --propagation private --pid --fork --kill-child --mount-proc)
@@ -53,12 +51,11 @@ daemons=()
 # Daemons get ten seconds to end. The namespace ends what is left.
 stop() {
 	trap - EXIT
-	local killer
-	kill "${daemons[@]}" 2>/dev/null || true
-	sleep 10 && kill -9 "${daemons[@]}" 2>/dev/null &
-	killer=$!
-	wait "${daemons[@]}" 2>/dev/null || true
-	kill "$killer" 2>/dev/null || true
+	if [ ${#daemons[@]} != 0 ]; then
+		kill "${daemons[@]}" 2>/dev/null || true
+		sleep 10 && kill -9 "${daemons[@]}" 2>/dev/null &
+		wait "${daemons[@]}" 2>/dev/null || true
+	fi
 	if [ -n "${ZBENCH_SLURM_LOGS:-}" ]; then
 		mkdir -p "$ZBENCH_SLURM_LOGS"
 		cp "$dir"/log/* "$ZBENCH_SLURM_LOGS"
@@ -79,6 +76,7 @@ host=$(hostname -s)
 	echo "10.77.255.1 $host"
 	for i in $(seq "$nodes"); do echo "10.77.$((i / 250)).$((i % 250)) node$i"; done
 } >"$dir/hosts"
+: >>/etc/hosts # debootstrap leaves it out
 mount --bind "$dir/hosts" /etc/hosts
 ip link set lo up
 ip link add zbench0 type veth peer name zbench1
@@ -130,6 +128,9 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 END
 touch "$dir"/gpu{0..7}
 echo "NodeName=node[1-$nodes] Name=gpu File=$dir/gpu[0-7]" >"$dir/gres.conf"
+# No plugin above uses control groups. A machine need not have mounted any, and this
+# one looks for them only when it is used.
+echo CgroupPlugin=cgroup/v1 >"$dir/cgroup.conf"
 export SLURM_CONF=$dir/slurm.conf
 
 for _ in $(seq 100); do
