@@ -192,8 +192,16 @@ experiments: ## The experiments of docs/EXPERIMENTS.md at full size, 100 and 1,0
 # itself looks like a leak.
 SOAK ?= 10m
 
+# Bars are held unless SOAK_BARS is empty: a machine with other work misses them.
+SOAK_BARS ?= bars
+
+.PHONY: soak-cluster
+soak-cluster: build ## 1,024 processes under the real Slurm on 128 nodes: seconds, memory, results as in one process
+	scripts/slurm.sh install; $(GO) test -c -o bin/cluster.test ./test/cluster; cd test/cluster; \
+	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_SOAK=$(or $(SOAK_BARS),print) ../../scripts/slurm.sh 128 ../../bin/cluster.test -test.run TestSoakCluster -test.v -test.timeout 40m
+
 .PHONY: soak
-soak: ## Random sweeps with random faults, cut off and gone on with, for SOAK (10m)
+soak: soak-cluster ## The cluster, then random sweeps with random faults, interrupted and resumed, for SOAK (10m)
 	MALLOC_ARENA_MAX=1 $(GO) test ./cmd/zbench -timeout 0 -run TestSoak -v -args -soak $(SOAK)
 
 .PHONY: bench

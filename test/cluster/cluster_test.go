@@ -61,6 +61,9 @@ func tail(text string) string {
 	return text
 }
 
+// longest is how long a job may take.
+const longest = 15 * time.Minute
+
 // batch runs a script as a batch job and waits for its end. Slurm's own waiting
 // (sbatch --wait) looks every ten seconds.
 func batch(t *testing.T, options, script string, env ...string) result {
@@ -83,7 +86,7 @@ func batch(t *testing.T, options, script string, env ...string) result {
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			require.NoError(t, err)
 		}
-		if time.Since(began) > 2*time.Minute {
+		if time.Since(began) > longest {
 			state, _ := exec.Command("scontrol", "show", "job", job).CombinedOutput()
 			require.Fail(t, "the job did not end", "%s", state)
 		}
