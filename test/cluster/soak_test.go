@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/bench/engine"
 )
 
 // bars are what a sweep of 1,024 processes on one machine may take: seconds in all, seconds
@@ -41,7 +43,7 @@ func TestSoakCluster(t *testing.T) {
 	require.Zero(t, r.code)
 	one := time.Since(began)
 
-	watch := watchMachine(t)
+	watch := watchMachine(t, dir+"/run/"+engine.JournalFile)
 	r = batch(t, "--nodes=128 --ntasks-per-node=8 --gpus-per-node=8", "set -e; cat /proc/loadavg\n"+zbench+" "+sweep+" --launch slurm --out "+dir+"/run", "TMPDIR="+dir)
 	seen := watch.end()
 	require.Zero(t, r.code)
@@ -56,7 +58,7 @@ func TestSoakCluster(t *testing.T) {
   one process            %.1f s
   from the batch script  %.1f s
   the sweep (run.json)   %.1f s
-  registration           %.1f s, from the first process to 1,023 connections
+  registration           %.1f s, from the start of the leader until all ranks are open
   available memory       %.2f GiB before, %.2f GiB at least: it falls by %.2f GiB
   load average           %.1f before, %.1f at most
 `, sweep, one.Seconds(), seen.seconds, run.Seconds, seen.registered, gib(seen.before), gib(seen.least), gib(seen.before-seen.least), seen.loadBefore, seen.loadMost)
@@ -72,7 +74,8 @@ func gib(n int64) float64 { return float64(n) / (1 << 30) }
 // machineUse is what a run took of the machine.
 type machineUse struct {
 	// seconds are of the whole watch, registered of the time from the first zbench that
-	// listens to the last connection to it.
+	// listens until the journal is there: all processes have registered and opened their
+	// ranks.
 	seconds, registered  float64
 	before, least        int64
 	loadBefore, loadMost float64
@@ -83,7 +86,7 @@ type watcher struct {
 	done chan machineUse
 }
 
-func watchMachine(t *testing.T) watcher {
+func watchMachine(t *testing.T, journal string) watcher {
 	w := watcher{make(chan struct{}), make(chan machineUse, 1)}
 	use := machineUse{before: available(t), loadBefore: load(t)}
 	use.least = use.before
@@ -100,11 +103,10 @@ func watchMachine(t *testing.T) watcher {
 				return
 			case now := <-tick.C:
 				use.least, use.loadMost = min(use.least, available(t)), max(use.loadMost, load(t))
-				connected, listening := connections(t)
-				if listening && first.IsZero() {
+				if first.IsZero() && listening(t) {
 					first = now
 				}
-				if connected >= 1023 && use.registered == 0 {
+				if _, err := os.Stat(journal); err == nil && use.registered == 0 {
 					use.registered = now.Sub(first).Seconds()
 				}
 			}
@@ -137,27 +139,19 @@ func load(t *testing.T) float64 {
 	return one
 }
 
-// connections are those to a port of zbench's range (20480 to 28671), on the leader's side,
-// and whether a process listens there.
-func connections(t *testing.T) (n int, listening bool) {
+// listening tells whether a process listens at a port of zbench's range, 20480 to 28671.
+func listening(t *testing.T) bool {
 	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		for line := range strings.SplitSeq(read(t, file), "\n") {
 			words := strings.Fields(line)
-			if len(words) < 4 {
+			if len(words) < 4 || words[3] != "0A" {
 				continue
 			}
 			_, digits, _ := strings.Cut(words[1], ":")
-			port, err := strconv.ParseUint(digits, 16, 16)
-			if err != nil || port < 20480 || port >= 28672 {
-				continue
-			}
-			switch words[3] {
-			case "01":
-				n++
-			case "0A":
-				listening = true
+			if port, err := strconv.ParseUint(digits, 16, 16); err == nil && port >= 20480 && port < 28672 {
+				return true
 			}
 		}
 	}
-	return n, listening
+	return false
 }
