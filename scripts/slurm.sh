@@ -78,6 +78,7 @@ host=$(hostname -s)
 } >"$dir/hosts"
 : >>/etc/hosts # debootstrap leaves it out
 mount --bind "$dir/hosts" /etc/hosts
+mount -t tmpfs tmpfs /run # for sockets and names of network namespaces
 ip link set lo up
 ip link add zbench0 type veth peer name zbench1
 ip address add 10.77.255.1/16 dev zbench0

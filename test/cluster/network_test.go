@@ -159,7 +159,7 @@ func TestLostHostIsNamed(t *testing.T) {
 	p := newProxy(t, fmt.Sprintf("%s:%d", bridge, port), fmt.Sprintf("%s:%d", address(0), port), 0)
 	r := start(t, zbench, few, p, port)
 	r.begun(t)
-	require.Equal(t, perHost, p.cut(address(2)))
+	require.Positive(t, p.cut(address(2)))
 	require.Equal(t, 1, r.wait(t))
 	said := r.said[0].String()
 	require.Regexp(t, `process(es)? (8|9|10|11)\b`, said)
