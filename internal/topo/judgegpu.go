@@ -1,0 +1,132 @@
+package topo
+
+import (
+	"fmt"
+	"strings"
+
+	"zbench/bench/unit"
+)
+
+// gpuPCIe is GPUs and NICs whose connection to the host is narrower or slower than the
+// device offers.
+func (n *Node) gpuPCIe() {
+	for _, g := range n.GPUs {
+		n.pcie("GPU "+g.PCI, g.PCI, g.PCIe)
+	}
+	for _, c := range n.NICs {
+		if !c.Virtual {
+			n.pcie("NIC "+c.Name, c.Name, c.PCIe)
+		}
+	}
+}
+
+func (n *Node) pcie(what, subject string, p *PCIe) {
+	if p == nil {
+		return
+	}
+	if p.Width != nil && p.MaxWidth != nil && *p.Width < *p.MaxWidth {
+		n.find(Bad, "pcie_width", subject, fmt.Sprintf("%s has %d of %d PCIe lanes", what, *p.Width, *p.MaxWidth), "reseat the card or check the riser, then reboot")
+	}
+	if p.Speed != nil && p.MaxSpeed != nil && *p.Speed < *p.MaxSpeed {
+		n.find(Doubt, "pcie_speed", subject, fmt.Sprintf("%s runs PCIe at %s of %s GT/s per lane", what, unit.Number(*p.Speed/1e9), unit.Number(*p.MaxSpeed/1e9)), "some devices lower the speed while idle, and slots may be slower: read it again under load")
+	}
+}
+
+// severe tells which counters mean a fault, by their last word: uncorrected errors of
+// memory and xGMI, and PCIe errors that were not corrected.
+func severe(c Counter) bool {
+	return strings.HasPrefix(c.Name, "ras/") && strings.HasSuffix(c.Name, "/ue") || strings.HasPrefix(c.Name, "aer/fatal/") || strings.HasPrefix(c.Name, "aer/nonfatal/")
+}
+
+// gpuErrors is ECC, xGMI and PCIe errors of GPUs, and PCIe errors of NICs.
+func (n *Node) gpuErrors() {
+	for _, g := range n.GPUs {
+		n.deviceErrors("GPU "+g.PCI, g.PCI, g.Counters)
+	}
+	for _, c := range n.NICs {
+		n.deviceErrors("NIC "+c.Name, c.Name, c.Counters)
+	}
+}
+
+func (n *Node) deviceErrors(what, subject string, counters []Counter) {
+	var bad, rest []string
+	for _, c := range counters {
+		word := fmt.Sprintf("%s %d", c.Name, c.Value)
+		switch {
+		case !strings.HasPrefix(c.Name, "ras/") && !strings.HasPrefix(c.Name, "aer/"):
+		case severe(c):
+			bad = append(bad, word)
+		default:
+			rest = append(rest, word)
+		}
+	}
+	if len(bad) > 0 {
+		n.find(Bad, "uncorrected_errors", subject, fmt.Sprintf("%s counts uncorrected errors: %s", what, strings.Join(bad, ", ")), "drain the node; amd-smi metric --ecc and dmesg say which block")
+	}
+	if len(rest) > 0 {
+		n.find(Doubt, "corrected_errors", subject, fmt.Sprintf("%s counts corrected errors: %s", what, strings.Join(rest, ", ")), "read them again after a run: counters that grow cost bandwidth")
+	}
+}
+
+// rails is GPUs without a rail, with a shared one, and rails on another socket.
+func (n *Node) rails() {
+	if len(n.GPUs) == 0 || len(n.NICs) == 0 || n.pci == nil && n.xml == nil {
+		return
+	}
+	with := 0
+	for _, g := range n.GPUs {
+		if g.Rail != nil {
+			with++
+		}
+	}
+	for _, g := range n.GPUs {
+		if g.Rail == nil && with > 0 {
+			n.find(Doubt, "no_rail", g.PCI, fmt.Sprintf("GPU %s has no RDMA NIC below its host bridge; %d of %d GPUs have one", g.PCI, with, len(n.GPUs)), "a NIC may be missing: compare with lspci, and with the other nodes")
+		}
+		n.railNUMA(g)
+	}
+	if with == 0 {
+		n.find(Note, "no_rails", "node", "no GPU has an RDMA NIC below its own host bridge: PCI names no rail", "")
+	}
+	shared := n.shared()
+	for _, name := range sortedKeys(shared) {
+		gpus := shared[name]
+		nics := n.gpu(gpus[0]).Rail.NICs
+		if len(nics) < len(gpus) {
+			n.find(Doubt, "rail_shared", name, fmt.Sprintf("%d GPUs share the rail %s: %s", len(gpus), name, strings.Join(gpus, ", ")), "their traffic shares one port: a NIC may be missing, or the node has fewer NICs than GPUs")
+		} else {
+			n.find(Note, "rail_ambiguous", name, fmt.Sprintf("PCI parents do not decide which of %s is the rail of GPUs %s", name, strings.Join(gpus, ", ")), "")
+		}
+	}
+	n.railOrder()
+}
+
+func (n *Node) railNUMA(g GPU) {
+	if g.Rail == nil || g.NUMA == nil {
+		return
+	}
+	for _, c := range n.NICs {
+		if len(g.Rail.NICs) == 1 && c.Name == g.Rail.NICs[0] && c.NUMA != nil && *c.NUMA != *g.NUMA {
+			n.find(Doubt, "rail_numa", g.PCI, fmt.Sprintf("GPU %s is on NUMA node %d, its rail %s on %d", g.PCI, *g.NUMA, c.Name, *c.NUMA), "the firmware may report a wrong NUMA node: compare numa_node of both in sysfs")
+		}
+	}
+}
+
+// railOrder is a note where numbering GPUs and NICs by index would cross the rails.
+func (n *Node) railOrder() {
+	if len(n.shared()) > 0 {
+		return
+	}
+	last := -1
+	for _, g := range n.GPUs {
+		if g.Rail == nil {
+			return
+		}
+		i := n.nicIndex(g.Rail.NICs[0])
+		if i < last {
+			n.find(Note, "rail_order", "node", "the NICs in the order of their names are not in the order of the GPUs' PCI addresses: pairing them by index would cross the rails", "")
+			return
+		}
+		last = i
+	}
+}
