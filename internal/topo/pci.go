@@ -50,7 +50,7 @@ func (d pciDevice) amdGPU() bool {
 // that no link has to be followed. A tree that has only the links of
 // /sys/bus/pci/devices is read by their targets. nil if there is neither.
 func readPCI(fsys fs.FS) *pciTree {
-	t := &pciTree{index: map[Address]int{}, by: "pci"}
+	t := &pciTree{index: map[Address]int{}, by: ByPCI}
 	if root := under(fsys, "devices"); root != "" {
 		for _, name := range list(fsys, root) {
 			if strings.HasPrefix(name, "pci") {

@@ -106,7 +106,7 @@ func TestMissingGPU(t *testing.T) {
 // EPERM is a GPU outside the cgroup: listed as not checked, never as missing.
 func TestOutsideCgroup(t *testing.T) {
 	made := healthy()
-	n, err := Read(denied{made, []string{"sys/class/kfd/kfd/topology/nodes/6", "sys/class/kfd/kfd/topology/nodes/7", "sys/class/kfd/kfd/topology/nodes/8", "sys/class/kfd/kfd/topology/nodes/9"}}, Inputs{XML: made.xml(nicName)})
+	n, err := Read(denied{index(made.MapFS), []string{"sys/class/kfd/kfd/topology/nodes/6", "sys/class/kfd/kfd/topology/nodes/7", "sys/class/kfd/kfd/topology/nodes/8", "sys/class/kfd/kfd/topology/nodes/9"}}, Inputs{XML: made.xml(nicName)})
 	require.NoError(t, err)
 	require.Len(t, n.GPUs, 4)
 	require.Empty(t, codes(n, Bad))
@@ -207,6 +207,24 @@ func TestVirtualFunction(t *testing.T) {
 	require.True(t, n.NICs[1].Virtual)
 	made.drop("sys/class/infiniband/" + nicName(0) + "/")
 	require.Equal(t, "ionic_9", made.read(t, Inputs{}).GPUs[0].Rail.String())
+}
+
+// RCCL's XML on a machine without a GPU is of another node: its own bus and NICs do not
+// mix with those of the XML.
+func TestXMLElsewhere(t *testing.T) {
+	desk := tree{fstest.MapFS{}}
+	desk.device("sys/devices/pci0000:00/0000:00:02.0/", 0x020000, 0x15b3, 0x1021, 0, "mlx5_core")
+	desk.put("sys/class/infiniband/mlx5_0/device/uevent", "PCI_SLOT_NAME=0000:00:02.0\n")
+	n := desk.read(t, Inputs{XML: healthy().xml(nicName)})
+	require.True(t, n.OnlyXML())
+	require.Len(t, n.GPUs, gpus)
+	require.Len(t, n.NICs, gpus)
+	for i, g := range n.GPUs {
+		require.Equal(t, &Rail{NICs: []string{nicName(i)}, Path: PathSwitch, Hops: 2, By: "rccl-xml"}, g.Rail)
+	}
+	require.Equal(t, []string{"rccl-xml"}, n.Sources)
+	require.Equal(t, "what the kernel sees", n.NotChecked[0].What)
+	require.False(t, healthy().read(t, Inputs{XML: healthy().xml(nicName)}).OnlyXML())
 }
 
 // Where there is nothing, nothing is claimed.

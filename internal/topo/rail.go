@@ -5,6 +5,12 @@ import (
 	"strings"
 )
 
+// The sources of PCI parents.
+const (
+	ByPCI = "pci"
+	ByXML = "rccl-xml"
+)
+
 // setRails gives each GPU its rail. PCI parents of sysfs count before RCCL's.
 func (n *Node) setRails() {
 	tree := n.pci

@@ -63,7 +63,7 @@ func codes(n *Node, m Mark) []string {
 // partitions are no links between packages, and no speed is made of a bandwidth of 0. The
 // recording has 63 GPU nodes: of the last package one partition is missing.
 func TestRecordedCPX(t *testing.T) {
-	n, err := Read(unpacked(t, "kfd-mi300x-cpx.tar.gz"), Inputs{})
+	n, err := Read(index(unpacked(t, "kfd-mi300x-cpx.tar.gz")), Inputs{})
 	require.NoError(t, err)
 	require.Len(t, n.GPUs, 8)
 	partitions := 0
@@ -96,7 +96,7 @@ func TestRecordedCPX(t *testing.T) {
 
 // An MI308X node, partitioned: half of its GPUs are in another PCI domain.
 func TestRecordedMI308(t *testing.T) {
-	n, err := Read(unpacked(t, "kfd-mi308.tar.gz"), Inputs{})
+	n, err := Read(index(unpacked(t, "kfd-mi308.tar.gz")), Inputs{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"0000:0a:00.0", "0000:80:00.0", "0000:a4:00.0", "0000:c8:00.0", "0001:0b:00.0", "0001:81:00.0", "0001:a5:00.0", "0001:c9:00.0"}, addresses(n))
 	for i, g := range n.GPUs {

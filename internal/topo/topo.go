@@ -88,7 +88,8 @@ type Node struct {
 	// kfd is what the KFD reader noticed beside the GPUs.
 	kfd *kfdTree
 	// xml is RCCL's view; nil without one.
-	xml *rcclNode
+	xml     *rcclNode
+	onlyXML bool
 	// slots are GPUs on the PCI bus, whoever drives them.
 	slots []pciDevice
 }

@@ -118,7 +118,7 @@ func (t tree) nic(i int) {
 
 func (t tree) read(tb testing.TB, in Inputs) *Node {
 	tb.Helper()
-	n, err := Read(t, in)
+	n, err := Read(index(t.MapFS), in)
 	require.NoError(tb, err)
 	return n
 }
@@ -137,6 +137,12 @@ type denied struct {
 	fs.FS
 	prefixes []string
 }
+
+// ReadDir is that of the tree.
+func (d denied) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(d.FS, name) }
+
+// Stat is that of the tree.
+func (d denied) Stat(name string) (fs.FileInfo, error) { return fs.Stat(d.FS, name) }
 
 func (d denied) Open(name string) (fs.File, error) {
 	for _, p := range d.prefixes {

@@ -8,6 +8,9 @@ import (
 
 // notChecked lists what no source gave, each with the way to get it.
 func (n *Node) notChecked() {
+	if n.OnlyXML() {
+		n.unchecked("what the kernel sees", "there is no GPU in KFD here: all of this is RCCL's XML", "run zbench topo --xml FILE on the node that wrote it")
+	}
 	if n.kfd == nil && n.xml == nil {
 		n.unchecked("GPUs and xGMI links", "there is no /sys/class/kfd/kfd/topology: no AMD GPU, or amdgpu is not loaded", "zbench doctor; in a container pass --device /dev/kfd")
 	}
@@ -76,13 +79,18 @@ func (n *Node) countersUnchecked() {
 	if n.pci == nil {
 		return
 	}
+	const next = "amd-smi metric --ecc --xgmi-err (may need root)"
 	var none []string
 	for _, g := range n.GPUs {
 		if g.Counted == 0 {
 			none = append(none, g.PCI)
 		}
 	}
-	if len(none) > 0 {
-		n.unchecked("ECC, xGMI and PCIe errors of GPU "+strings.Join(none, ", "), "their folders have no ras/ and no aer_dev_*", "amd-smi metric --ecc --xgmi-err (may need root)")
+	switch {
+	case len(none) == 0:
+	case len(none) == len(n.GPUs):
+		n.unchecked("ECC, xGMI and PCIe errors of the GPUs", "sysfs has no ras/ and no aer_dev_* of them", next)
+	default:
+		n.unchecked("ECC, xGMI and PCIe errors of GPU "+strings.Join(none, ", "), "sysfs has no ras/ and no aer_dev_* of them", next)
 	}
 }

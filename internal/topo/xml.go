@@ -46,7 +46,7 @@ func readXML(text []byte) (*rcclNode, error) {
 	if len(text) > maxXML {
 		return nil, fmt.Errorf("%d bytes are more than any topology file of RCCL has", len(text))
 	}
-	r := &xmlReader{node: &rcclNode{tree: &pciTree{index: map[Address]int{}, by: "rccl-xml"}}}
+	r := &xmlReader{node: &rcclNode{tree: &pciTree{index: map[Address]int{}, by: ByXML}}}
 	d := xml.NewDecoder(bytes.NewReader(text))
 	for {
 		token, err := d.Token()
@@ -194,7 +194,11 @@ func (r *xmlReader) net(e xml.StartElement) {
 	r.node.nics = append(r.node.nics, c)
 }
 
-// addXML reads RCCL's view. Where sysfs has no GPU, the node is what RCCL saw.
+// OnlyXML reports that the node is what RCCL saw, because the tree has no GPU.
+func (n *Node) OnlyXML() bool { return n.onlyXML }
+
+// addXML reads RCCL's view. Where the tree has no GPU, the XML is of another node: then
+// the node is what RCCL saw, and nothing of the tree.
 func (n *Node) addXML(text []byte) error {
 	if text == nil {
 		return nil
@@ -203,20 +207,18 @@ func (n *Node) addXML(text []byte) error {
 	if err != nil {
 		return err
 	}
-	n.source("rccl-xml")
 	n.xml = view
-	if len(n.GPUs) > 0 || len(n.kfd.gpus()) > 0 {
+	if len(n.GPUs) > 0 || len(n.slots) > 0 || n.kfd != nil && len(n.kfd.denied) > 0 {
+		n.source(ByXML)
 		return nil
 	}
+	n.onlyXML, n.pci, n.kfd, n.NICs, n.Sources = true, nil, nil, nil, []string{ByXML}
 	for _, g := range view.gpus {
 		name := product(g.device)
 		n.GPUs = append(n.GPUs, GPU{PCI: g.pci, Name: name, Arch: g.arch, NUMA: g.numa, PCIe: g.pcie})
 	}
 	slices.SortStableFunc(n.GPUs, func(a, b GPU) int { return compareAddresses(a.PCI, b.PCI) })
 	n.Links = slices.Clone(view.links)
-	if len(n.NICs) > 0 {
-		return nil
-	}
 	for _, c := range view.nics {
 		nic := NIC{Name: c.name, PCI: c.pci, Negotiated: c.speed, NUMA: c.numa, PCIe: c.pcie}
 		if a, ok := ParseAddress(c.pci); ok {
