@@ -41,8 +41,8 @@ With files of several nodes (topo.json, or --format json) it prints what differs
 from the majority: kernel, driver, firmware, environment, modes, and cables that
 are swapped between leaf switches.
 
-The exit code is 0 without faults, 3 if a finding is a fault or nodes differ, and
-5 if there is neither a GPU nor an RDMA NIC. Doubts and notes do not change it.`,
+The exit code is 0 without faults, 3 if a finding is a fault or nodes differ,
+and 5 if there is neither a GPU nor an RDMA NIC. Doubts and notes are no faults.`,
 		Example: `  zbench topo                                   this node
   zbench topo --out node7                       topo.json, topo.html, topo.svg
   zbench topo --xml FILE                        compare with NCCL_TOPO_DUMP_FILE
