@@ -157,7 +157,7 @@ func (n *Node) compareRails() {
 		if !ok || g.Rail == nil {
 			continue
 		}
-		if r := railOf(n.xml.tree, x.pci, nics); r != nil && !r.same(g.Rail) {
+		if r := railOf(n.xml.tree, x.pci, nics); r.contradicts(g.Rail) {
 			n.find(Bad, "xml_rail", g.PCI, fmt.Sprintf("the rail of GPU %s is %s by PCI in sysfs and %s in RCCL's XML: crossed rails", g.PCI, g.Rail, r), "NICs or names have changed since the XML was written, or a topology file is forced (NCCL_TOPO_FILE): take it again")
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // products are AMD's GPUs for data centres by PCI device number (pci.ids, libdrm's
 // amdgpu.ids).
 var products = map[uint64]string{
-	0x738c: "MI100", 0x7408: "MI250X", 0x740c: "MI250", 0x740f: "MI210",
+	0x6860: "MI25", 0x66a0: "MI50/MI60", 0x66a1: "MI50/MI60", 0x738c: "MI100", 0x7408: "MI250X", 0x740c: "MI250", 0x740f: "MI210",
 	0x74a0: "MI300A", 0x74a1: "MI300X", 0x74a2: "MI308X", 0x74a5: "MI325X", 0x74a8: "MI308X HF", 0x74a9: "MI300X HF",
 	0x74b5: "MI300X VF", 0x74b6: "MI308X VF", 0x74b9: "MI325X VF", 0x74bd: "MI300X HF VF",
 	0x75a0: "MI350X", 0x75a3: "MI355X", 0x75b0: "MI350X VF", 0x75b3: "MI355X VF",

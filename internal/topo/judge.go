@@ -85,8 +85,12 @@ func (n *Node) kfdTrouble() {
 		slices.Sort(gone)
 		n.find(Bad, "kfd_node_missing", "node", fmt.Sprintf("KFD nodes link to node %s, which is missing", numbered(gone)), "a GPU has left the topology: look at dmesg for amdgpu, and reboot the node")
 	}
-	seen := map[string]string{}
+	seen, at := map[string]string{}, map[string]bool{}
 	for _, g := range n.GPUs {
+		if at[g.PCI] {
+			n.find(Bad, "address_twice", g.PCI, fmt.Sprintf("KFD has two packages at the PCI address %s", g.PCI), "the tree was put together from two, or the driver is in trouble: look at dmesg for amdgpu")
+		}
+		at[g.PCI] = true
 		if other := seen[g.UniqueID]; g.UniqueID != "" && other != "" {
 			n.find(Bad, "unique_id_twice", g.PCI, fmt.Sprintf("GPUs %s and %s have the same unique_id %s", other, g.PCI, g.UniqueID), "the driver names one package twice: look at dmesg for amdgpu")
 		}
@@ -134,30 +138,33 @@ func (n *Node) slotsWithoutKFD() {
 	}
 }
 
+// partitionModes are what packages of a node must agree in.
+var partitionModes = []struct {
+	what  string
+	value func(GPU) string
+}{
+	{"number of partitions", func(g GPU) string {
+		if g.Partitions == 0 {
+			return ""
+		}
+		return fmt.Sprint(g.Partitions)
+	}},
+	{"compute partition mode", func(g GPU) string { return g.Compute }},
+	{"memory partition mode", func(g GPU) string { return g.Memory }},
+}
+
 // partitionsDiffer holds each package against the others.
 func (n *Node) partitionsDiffer() {
 	const hint = "a partition may lack a device file (Linux has 64 DRM render minors), or the modes were set unlike: amd-smi partition"
-	usual, odd, split := outliers(n.GPUs, GPU.modes)
-	if split != nil {
-		n.find(Doubt, "partitions_differ", "node", "the partition modes differ among the GPUs, without a majority: "+strings.Join(split, "; "), hint)
-	}
-	for _, g := range odd {
-		n.find(Bad, "partitions_differ", g.PCI, fmt.Sprintf("GPU %s has %s, the others %s", g.PCI, g.modes(), usual), hint)
-	}
-}
-
-// modes are a GPU's partitions as a text that can be compared.
-func (g GPU) modes() string {
-	if g.Partitions == 0 {
-		return ""
-	}
-	out := plain.Count(g.Partitions, "partition")
-	for _, mode := range []string{g.Compute, g.Memory} {
-		if mode != "" {
-			out += " " + mode
+	for _, m := range partitionModes {
+		usual, odd, split := outliers(n.GPUs, m.value)
+		if split != nil {
+			n.find(Doubt, "partitions_differ", "node", fmt.Sprintf("the %s differs among the GPUs, without a majority: %s", m.what, strings.Join(split, ", ")), hint)
+		}
+		for _, g := range odd {
+			n.find(Bad, "partitions_differ", g.PCI, fmt.Sprintf("the %s of GPU %s is %s, that of the others is %s", m.what, g.PCI, m.value(g), usual), hint)
 		}
 	}
-	return out
 }
 
 // hives are boards: all GPUs of one are connected, and there are 2, 4, 8 or 16.

@@ -2,6 +2,7 @@ package topo
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"zbench/bench/unit"
@@ -79,26 +80,46 @@ func (n *Node) rails() {
 			with++
 		}
 	}
+	var without []string
 	for _, g := range n.GPUs {
-		if g.Rail == nil && with > 0 {
-			n.find(Doubt, "no_rail", g.PCI, fmt.Sprintf("GPU %s has no RDMA NIC below its host bridge; %d of %d GPUs have one", g.PCI, with, len(n.GPUs)), "a NIC may be missing: compare with lspci, and with the other nodes")
+		if g.Rail == nil {
+			without = append(without, g.PCI)
 		}
 		n.railNUMA(g)
 	}
-	if with == 0 {
+	switch {
+	case with == 0:
 		n.find(Note, "no_rails", "node", "no GPU has an RDMA NIC below its own host bridge: PCI names no rail", "")
+	case with <= len(without):
+		n.find(Note, "no_rail", "node", fmt.Sprintf("%d of %d GPUs have an RDMA NIC below their host bridge", with, len(n.GPUs)), "")
+	default:
+		for _, pci := range without {
+			n.find(Doubt, "no_rail", pci, fmt.Sprintf("GPU %s has no RDMA NIC below its host bridge; %d of %d GPUs have one", pci, with, len(n.GPUs)), "a NIC may be missing: compare with lspci, and with the other nodes")
+		}
 	}
+	n.railsShared()
+	n.railOrder()
+}
+
+// railsShared is rails of several GPUs. Where all are shared by equally many, the node is
+// built so.
+func (n *Node) railsShared() {
 	shared := n.shared()
+	even := !slices.ContainsFunc(n.GPUs, func(g GPU) bool {
+		return g.Rail == nil || len(shared[g.Rail.String()]) != len(shared[n.GPUs[0].Rail.String()])
+	})
 	for _, name := range sortedKeys(shared) {
 		gpus := shared[name]
-		nics := n.gpu(gpus[0]).Rail.NICs
-		if len(nics) < len(gpus) {
-			n.find(Doubt, "rail_shared", name, fmt.Sprintf("%d GPUs share the rail %s: %s", len(gpus), name, strings.Join(gpus, ", ")), "their traffic shares one port: a NIC may be missing, or the node has fewer NICs than GPUs")
+		mark, hint := Doubt, "their traffic shares one port: a NIC may be missing"
+		if even {
+			mark, hint = Note, ""
+		}
+		if len(n.gpu(gpus[0]).Rail.NICs) < len(gpus) {
+			n.find(mark, "rail_shared", name, fmt.Sprintf("%d GPUs share the rail %s: %s", len(gpus), name, strings.Join(gpus, ", ")), hint)
 		} else {
 			n.find(Note, "rail_ambiguous", name, fmt.Sprintf("PCI parents do not decide which of %s is the rail of GPUs %s", name, strings.Join(gpus, ", ")), "")
 		}
 	}
-	n.railOrder()
 }
 
 func (n *Node) railNUMA(g GPU) {
@@ -114,12 +135,9 @@ func (n *Node) railNUMA(g GPU) {
 
 // railOrder is a note where numbering GPUs and NICs by index would cross the rails.
 func (n *Node) railOrder() {
-	if len(n.shared()) > 0 {
-		return
-	}
 	last := -1
 	for _, g := range n.GPUs {
-		if g.Rail == nil {
+		if g.Rail == nil || len(g.Rail.NICs) > 1 {
 			return
 		}
 		i := n.nicIndex(g.Rail.NICs[0])

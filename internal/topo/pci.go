@@ -46,6 +46,9 @@ func (d pciDevice) amdGPU() bool {
 	return d.vendor == vendorAMD && !d.virtual && (d.class>>16 == 0x12 || d.class>>8 == 0x0380 || d.class>>8 == 0x0302)
 }
 
+// bridge reports a PCI-to-PCI bridge.
+func (d pciDevice) bridge() bool { return d.class>>8 == 0x0604 }
+
 // readPCI walks /sys/devices/pci*, where the folders are nested as the bridges are, so
 // that no link has to be followed. A tree that has only the links of
 // /sys/bus/pci/devices is read by their targets. nil if there is neither.

@@ -91,13 +91,10 @@ func (r *Rail) String() string {
 	return strings.Join(r.NICs, " or ")
 }
 
-// same reports whether two rails name the same NICs.
-func (r *Rail) same(o *Rail) bool {
-	if r == nil || o == nil {
-		return r == o
-	}
-	a, b := slices.Sorted(slices.Values(r.NICs)), slices.Sorted(slices.Values(o.NICs))
-	return slices.Equal(a, b)
+// contradicts reports that two rails name no NIC in common. One that names more is less
+// certain, and contradicts nothing.
+func (r *Rail) contradicts(o *Rail) bool {
+	return r != nil && o != nil && !slices.ContainsFunc(r.NICs, func(name string) bool { return slices.Contains(o.NICs, name) })
 }
 
 // shared are the GPUs of each rail that several have, by the NICs' names.

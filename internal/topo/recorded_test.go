@@ -90,7 +90,7 @@ func TestRecordedCPX(t *testing.T) {
 		require.Equal(t, 41, l.Weight)
 	}
 	require.Equal(t, []string{"partitions_differ"}, codes(n, Bad))
-	require.Contains(t, n.Findings[0].Message, "0000:e5:00.0 has 7 partitions CPX, the others 8 partitions CPX")
+	require.Contains(t, n.Findings[0].Message, "the number of partitions of GPU 0000:e5:00.0 is 7, that of the others is 8")
 	require.Empty(t, codes(n, Doubt))
 }
 

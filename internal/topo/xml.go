@@ -130,7 +130,8 @@ func (r *xmlReader) pci(e xml.StartElement) error {
 	if !ok {
 		return fmt.Errorf("<pci busid=%q> is no PCI address", attribute(e, "busid"))
 	}
-	r.chain = append(r.chain, address.String())
+	// Switches show several bridges at one address: each element is one of its own.
+	r.chain = append(r.chain, fmt.Sprintf("%s#%d", address, r.elements))
 	d := pciDevice{address: address, chain: slices.Clone(r.chain), numa: r.numa, class: hexAttribute(e, "class"), vendor: hexAttribute(e, "vendor"), device: hexAttribute(e, "device")}
 	p := &PCIe{Speed: transfers(attribute(e, "link_speed"))}
 	if w, err := strconv.Atoi(attribute(e, "link_width")); err == nil && w > 0 && w <= 32 {
@@ -138,10 +139,9 @@ func (r *xmlReader) pci(e xml.StartElement) error {
 	}
 	r.devices, r.pcies = append(r.devices, d), append(r.pcies, p)
 	t := r.node.tree
-	if _, met := t.index[address]; met {
-		return fmt.Errorf("<pci busid=%q> occurs twice", address)
+	if i, met := t.index[address]; !met || t.devices[i].bridge() {
+		t.index[address] = len(t.devices)
 	}
-	t.index[address] = len(t.devices)
 	t.devices = append(t.devices, d)
 	return nil
 }
@@ -157,7 +157,10 @@ func hexAttribute(e xml.StartElement, name string) uint64 {
 func (r *xmlReader) gpu(e xml.StartElement) {
 	if n := len(r.devices); n > 0 {
 		d := r.devices[n-1]
-		arch, _, _ := strings.Cut(attribute(e, "gcn"), ":") // gfx942:sramecc+:xnack-
+		arch, _, _ := strings.Cut(attribute(e, "gcn"), ":") // gfx942:sramecc+:xnack-, or 908
+		if arch != "" {
+			arch = "gfx" + strings.TrimPrefix(arch, "gfx")
+		}
 		r.node.gpus = append(r.node.gpus, rcclGPU{d.address.String(), arch, d.device, d.numa, r.pcies[n-1]})
 	}
 }
