@@ -74,7 +74,8 @@ func readKFD(fsys fs.FS) *kfdTree {
 
 func (t *kfdTree) add(fsys fs.FS, folder string, id int) {
 	all, err := read(fsys, path.Join(folder, "properties"))
-	if errors.Is(err, fs.ErrPermission) { // EPERM
+	// EPERM; a recording has an empty file instead.
+	if errors.Is(err, fs.ErrPermission) || err == nil && all == "" {
 		t.denied = append(t.denied, id)
 		return
 	}
