@@ -9,6 +9,7 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
+	"zbench/bench/pairs"
 	"zbench/bench/record"
 	"zbench/bench/spell"
 	"zbench/internal/doctor"
@@ -32,6 +33,7 @@ type format struct {
 	doctor      func(State, doctor.Report) error
 	topo        func(State, *topo.Node) error
 	drift       func(State, *topo.Drift) error
+	rails       func(State, pairs.Verdict) error
 }
 
 // formats are those registered, in the order in which they are listed.
@@ -74,6 +76,7 @@ var (
 	kneesDocument       = document[bucket.Answer]{func(f format) func(State, bucket.Answer) error { return f.knees }}
 	topoDocument        = document[*topo.Node]{func(f format) func(State, *topo.Node) error { return f.topo }}
 	driftDocument       = document[*topo.Drift]{func(f format) func(State, *topo.Drift) error { return f.drift }}
+	railsDocument       = document[pairs.Verdict]{func(f format) func(State, pairs.Verdict) error { return f.rails }}
 	doctorDocument      = document[doctor.Report]{func(f format) func(State, doctor.Report) error { return f.doctor }}
 )
 

@@ -75,6 +75,7 @@ func runTopo(s State, o topoOptions) error {
 	if err := topoDocument.check(o.format, "zbench topo --help lists the flags"); err != nil {
 		return err
 	}
+	started := s.Now()
 	n, err := readTopo(s, o)
 	if err != nil {
 		return err
@@ -85,7 +86,7 @@ func runTopo(s State, o topoOptions) error {
 			return err
 		}
 		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-		if err := writeTopo(dir, n); err != nil {
+		if err := cmp.Or(writeTopo(dir, n), writeRun(dir, s, started)); err != nil {
 			return err
 		}
 	}
