@@ -86,7 +86,10 @@ func runTopo(s State, o topoOptions) error {
 			return err
 		}
 		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-		if err := cmp.Or(writeTopo(dir, n), writeRun(dir, s, started)); err != nil {
+		if err := writeTopo(dir, n); err != nil {
+			return err
+		}
+		if err := writeRun(dir, s, started); err != nil {
 			return err
 		}
 	}

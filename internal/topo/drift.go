@@ -101,7 +101,8 @@ func (n *Node) facts() []Fact {
 	}
 	all := slices.Clone(n.Stack)
 	for _, f := range []Fact{
-		{"GPU addresses", strings.Join(n.addresses(), " ")}, {"rails share", strings.Join(rails, ", ")},
+		{"GPU addresses", strings.Join(n.addresses(), " ")},
+		{"rails share", strings.Join(rails, ", ")},
 		{"xGMI links", plain.Count(len(n.Links), "link")},
 		{"MTU", counted(n.physical(), func(c NIC) string { return numeral(c.MTU) })},
 		{"GID indices of RoCE v2", counted(n.physical(), NIC.roceIndices)},

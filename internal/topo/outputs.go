@@ -118,7 +118,8 @@ func readOutputs(all []Output) (t *toolFacts, kinds []string) {
 		known := slices.ContainsFunc(outputKinds, func(k struct {
 			name string
 			read func(*toolFacts, Output) bool
-		}) bool {
+		},
+		) bool {
 			if len(o.Text) > maxOutput || !k.read(t, o) {
 				return false
 			}

@@ -28,6 +28,7 @@ func nicAt(i int) string { return fmt.Sprintf("0000:%02x:00.0", bus(i)+4) }
 func gpuFolder(i int) string {
 	return bridge(i) + fmt.Sprintf("0000:%02x:00.0/", bus(i)+2) + gpuAt(i) + "/"
 }
+
 func nicFolder(i int) string {
 	return bridge(i) + fmt.Sprintf("0000:%02x:01.0/", bus(i)+2) + nicAt(i) + "/"
 }
