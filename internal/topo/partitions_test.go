@@ -2,6 +2,7 @@ package topo
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"testing/fstest"
 
@@ -89,7 +90,7 @@ func TestOnePartitionOfAPackage(t *testing.T) {
 
 // A virtual function of a card of nicctl is told by its address, and shares the card's port.
 func TestVirtualFunctionOfACard(t *testing.T) {
-	all := append(outputSeeds[:3:3], Output{"rdma link", []byte("link rocep9s0/1 state ACTIVE physical_state LINK_UP netdev eth0\nlink ionic_1/1 state ACTIVE physical_state LINK_UP netdev eth0v0\n")},
+	all := append(slices.Clone(outputSeeds[:3]), Output{"rdma link", []byte("link rocep9s0/1 state ACTIVE physical_state LINK_UP netdev eth0\nlink ionic_1/1 state ACTIVE physical_state LINK_UP netdev eth0v0\n")},
 		Output{"pci_slot_rocep9s0.txt", []byte("PCI_SLOT_NAME=0000:09:00.0")}, Output{"pci_slot_ionic_1.txt", []byte("PCI_SLOT_NAME=0000:09:00.1")})
 	n, err := Read(fstest.MapFS{}, Inputs{Outputs: all})
 	require.NoError(t, err)

@@ -103,7 +103,7 @@ func (t *pciTree) follow(fsys fs.FS) {
 			continue
 		}
 		var chain []string
-		for _, part := range strings.Split(target, "/") {
+		for part := range strings.SplitSeq(target, "/") {
 			if above, is := ParseAddress(part); is {
 				chain = append(chain, above.String())
 			} else if strings.HasPrefix(part, "pci") {
