@@ -35,6 +35,7 @@ func everyBlock() *Document {
 		Facts{{"a term", "a fact"}}, Cards{{Title: "a card", Foot: "a foot", Figures: []CardFigure{{"best", "10 GB/s", " at 1 MiB"}}}},
 		Code{"how", "zbench"}, sheet, Plot{Chart: chart}, Strips{strip},
 		Bars{ID: "bars", Title: "some bars", bars: []bar{{label: "copy", value: "4 TB/s", length: 4, marks: []barMark{{5, "A"}}}}, most: 5},
+		crossedRails(),
 		HeatMap{ID: "heat", Title: "a heat map", Rows: []string{"n0"}, Columns: []string{"n0", "n1"}, Shares: [][]float64{{math.NaN(), 0.4}}, Limit: 0.05},
 		Details{"more", []Block{Paragraph{"", said("folded away")}}})
 	return d

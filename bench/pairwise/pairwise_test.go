@@ -154,6 +154,16 @@ func TestFoldersOfLogs(t *testing.T) {
 	require.ErrorIs(t, err, ErrFormat)
 }
 
+// Four nodes with a value a pair are enough to name one; a square of a healthy node is.
+func TestSmallMatrices(t *testing.T) {
+	m, _ := read(t, "node,node,GB/s\na,b,350\na,c,280\na,d,351\nb,c,281\nb,d,349\nc,d,279\n")
+	v := rails.JudgeMatrix(m)
+	require.True(t, v.Exactly(rails.Component{Part: rails.Node, Node: 2}), "%+v %+v", v.Findings, v.Questions)
+	require.InDelta(t, 0.2, v.Findings[0].Lost, 0.01)
+	m, _ = read(t, ",0,1,2,3\n0,,47,46.9,47.1\n1,47,,47,46.8\n2,46.9,47.2,,47\n3,47,47,47.1,\n")
+	require.Equal(t, rails.Healthy, rails.JudgeMatrix(m).State)
+}
+
 // Nodes with a finding fail, ends of a slow path and candidates are unclear, the rest pass.
 func TestNodesForTheNextJob(t *testing.T) {
 	var csv strings.Builder

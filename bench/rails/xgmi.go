@@ -117,11 +117,11 @@ func (x *xgmi) passes(node, link int) (slow, all int) {
 	return slow, len(each)
 }
 
-// confirmed tells whether a link was slow in at least 4 of 5 passes, and in the median of
-// those after the first, which made it a suspect.
+// confirmed tells whether a link was slow in at least 9 of 10 passes, which are all of
+// five, and in the median of those after the first, which made it a suspect.
 func (x *xgmi) confirmed(node, link int) bool {
 	slow, all := x.passes(node, link)
-	if all < 2 || 5*slow < 4*all {
+	if all < 2 || 10*slow < 9*all {
 		return false
 	}
 	common := x.raw[node][link] - x.all[node][link]

@@ -13,6 +13,7 @@ import (
 	"zbench/bench/record"
 	"zbench/bench/spell"
 	"zbench/internal/doctor"
+	"zbench/internal/topo"
 )
 
 // format is a value of --format: how each document is printed to standard output. A
@@ -29,8 +30,10 @@ type format struct {
 	kernels     func(State, *record.Record) error
 	advice      func(State, advised) error
 	knees       func(State, bucket.Answer) error
-	rails       func(State, *pairwise.Document) error
 	doctor      func(State, doctor.Report) error
+	topo        func(State, *topo.Node) error
+	drift       func(State, *topo.Drift) error
+	rails       func(State, *pairwise.Document) error
 }
 
 // formats are those registered, in the order in which they are listed.
@@ -71,6 +74,8 @@ var (
 	kernelsDocument     = document[*record.Record]{func(f format) func(State, *record.Record) error { return f.kernels }}
 	adviceDocument      = document[advised]{func(f format) func(State, advised) error { return f.advice }}
 	kneesDocument       = document[bucket.Answer]{func(f format) func(State, bucket.Answer) error { return f.knees }}
+	topoDocument        = document[*topo.Node]{func(f format) func(State, *topo.Node) error { return f.topo }}
+	driftDocument       = document[*topo.Drift]{func(f format) func(State, *topo.Drift) error { return f.drift }}
 	railsDocument       = document[*pairwise.Document]{func(f format) func(State, *pairwise.Document) error { return f.rails }}
 	doctorDocument      = document[doctor.Report]{func(f format) func(State, doctor.Report) error { return f.doctor }}
 )

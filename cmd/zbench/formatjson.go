@@ -5,6 +5,7 @@ import (
 	"zbench/bench/pairwise"
 	"zbench/bench/record"
 	"zbench/internal/doctor"
+	"zbench/internal/topo"
 )
 
 // json is the document itself, as in a folder's files.
@@ -15,6 +16,7 @@ var _ = register(format{
 	advice:      func(s State, d advised) error { return d.WriteJSON(s.Stdout) },
 	knees:       func(s State, a bucket.Answer) error { return a.WriteJSON(s.Stdout) },
 	rails:       func(s State, d *pairwise.Document) error { return d.WriteJSON(s.Stdout) },
+	topo:        func(s State, n *topo.Node) error { return n.WriteJSON(s.Stdout) },
 	doctor: func(s State, r doctor.Report) error {
 		data, err := r.JSON()
 		if err == nil {

@@ -29,7 +29,7 @@ type railsOptions struct {
 func newRails(s State) *cobra.Command {
 	var o railsOptions
 	cmd := &cobra.Command{
-		Use: "rails", Short: "Name the slow node, GPU, link or rank in bandwidths of pairs or times of ranks", Args: noArgs,
+		Use: "rails", Short: "Name the slow node, GPU, link or rank in measured pairs or times", Args: noArgs,
 		Long: `rails reads what other tools measured and names the component that is slow. It
 compares with the median of the same data. Each finding has the share lost, a
 confidence and its reasons; what the data cannot decide is listed with the
@@ -214,6 +214,7 @@ func asErrors(texts []string) []error {
 
 // writeRails writes the folder.
 func writeRails(s State, o railsOptions, d *pairwise.Document) error {
+	started := s.Now()
 	dir, err := engine.NewFolder(s.host(false), o.out, "rails", o.force)
 	if err != nil {
 		return err
@@ -235,7 +236,7 @@ func writeRails(s State, o railsOptions, d *pairwise.Document) error {
 			return err
 		}
 	}
-	return nil
+	return writeRun(dir, s, started)
 }
 
 func railsNames(names []string) func(io.Writer) error {
