@@ -111,6 +111,17 @@ func Arrivals(calls []Call, node map[int]int) *Lateness {
 		return l
 	}
 	l.Reference, l.Typical = "the median rank of each collective", median(typical)
+	l.collect(ranks, late, when)
+	l.name()
+	for _, a := range l.Arrivals {
+		l.Ranking = append(l.Ranking, Ranked{Component{Part: Rank, Node: a.Node, A: a.Rank}, l.waited(a), a.Last, a.Calls})
+	}
+	l.finish()
+	return l
+}
+
+// collect fills in what the ranks' collectives say of them, the latest rank first.
+func (l *Lateness) collect(ranks map[int]*Arrival, late, when map[int][]float64) {
 	for _, r := range slices.Sorted(maps.Keys(ranks)) {
 		if a := ranks[r]; a.Calls > 0 {
 			a.late, a.Late = late[r], median(late[r])
@@ -123,12 +134,6 @@ func Arrivals(calls []Call, node map[int]int) *Lateness {
 	slices.SortStableFunc(l.Arrivals, func(a, b Arrival) int {
 		return cmp.Or(cmp.Compare(b.Late, a.Late), cmp.Compare(b.Last, a.Last))
 	})
-	l.name()
-	for _, a := range l.Arrivals {
-		l.Ranking = append(l.Ranking, Ranked{Component{Part: Rank, Node: a.Node, A: a.Rank}, l.waited(a), a.Last, a.Calls})
-	}
-	l.finish()
-	return l
 }
 
 func nodeOf(node map[int]int, rank int) int {

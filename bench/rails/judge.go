@@ -137,10 +137,10 @@ func (j *judgement) ofNode(v *Verdict, node int) {
 func (j *judgement) node(node int, rails []int, measured int, links bool) Finding {
 	f := Finding{Component: Component{Part: Node, Node: node}, Confidence: 0.9}
 	if len(rails) > 0 {
-		agree, clear := j.net.partners(node, rails)
-		f.Lost, f.Confidence = share(j.net.loss(node, rails)), confidence(agree, clear)
-		f.SlowRounds, f.Rounds = agree, clear
-		f.Reasons = append(f.Reasons, fmt.Sprintf("%d of its %d rails are slow, in %d of %d transfers with nodes that are not", len(rails), measured, agree, clear))
+		agree, of := j.net.partners(node, rails)
+		f.Lost, f.Confidence = share(j.net.loss(node, rails)), confidence(agree, of)
+		f.SlowRounds, f.Rounds = agree, of
+		f.Reasons = append(f.Reasons, fmt.Sprintf("%d of its %d rails are slow, in %d of %d transfers with nodes that are not", len(rails), measured, agree, of))
 	}
 	if links {
 		f.Lost = max(f.Lost, share(j.links.node[node]))
@@ -169,8 +169,8 @@ func (j *judgement) gpus(v *Verdict, node int, in inNode, rails []int) []int {
 		if i := slices.Index(rails, gpu); i >= 0 {
 			rails = slices.Delete(slices.Clone(rails), i, i+1)
 			f.Reasons = append(f.Reasons, fmt.Sprintf("its rail is %.0f %% below, too", 100*share(j.net.loss(node, []int{gpu}))))
-			agree, clear := j.net.partners(node, []int{gpu})
-			f.Confidence = max(f.Confidence, confidence(agree+len(links), clear+j.Fleet.GPUs-1))
+			agree, of := j.net.partners(node, []int{gpu})
+			f.Confidence = max(f.Confidence, confidence(agree+len(links), of+j.Fleet.GPUs-1))
 		}
 		v.Findings = append(v.Findings, f)
 	}
@@ -180,9 +180,9 @@ func (j *judgement) gpus(v *Verdict, node int, in inNode, rails []int) []int {
 // rail names a slow NIC; where GPUs were not timed within nodes it may be the GPU.
 func (j *judgement) rail(v *Verdict, node, rail int) {
 	at := Place{node, rail}
-	agree, clear := j.net.partners(node, []int{rail})
+	agree, of := j.net.partners(node, []int{rail})
 	lost := share(j.net.loss(node, []int{rail}))
-	reason := fmt.Sprintf("slow in %d of %d transfers with nodes that are not", agree, clear)
+	reason := fmt.Sprintf("slow in %d of %d transfers with nodes that are not", agree, of)
 	counted, bad := j.counted(at)
 	named := Component{Part: Rail, Node: node, A: rail}
 	if j.Fleet.GPUs > 1 && !j.links.known && !bad {
@@ -192,7 +192,7 @@ func (j *judgement) rail(v *Verdict, node, rail int) {
 		})
 		return
 	}
-	f := Finding{Component: named, Lost: lost, Confidence: confidence(agree, clear), SlowRounds: agree, Rounds: clear, Reasons: []string{reason}}
+	f := Finding{Component: named, Lost: lost, Confidence: confidence(agree, of), SlowRounds: agree, Rounds: of, Reasons: []string{reason}}
 	if j.links.known {
 		f.Reasons = append(f.Reasons, "the GPU's xGMI links are not slow")
 	}

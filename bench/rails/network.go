@@ -112,12 +112,12 @@ func (n *network) slowRails(node int, owed []float64) (rails []int, measured int
 
 // partners counts the transfers of a node's rails with partners that are not slow,
 // and those of them that are slow.
-func (n *network) partners(node int, rails []int) (agree, clear int) {
+func (n *network) partners(node int, rails []int) (agree, of int) {
 	for _, rail := range rails {
 		e := n.ends.of[n.at(Place{node, rail})]
-		agree, clear = agree+e.agree, clear+e.clear
+		agree, of = agree+e.agree, of+e.clear
 	}
-	return agree, clear
+	return agree, of
 }
 
 // loss is the median loss of a node's rails.
