@@ -82,8 +82,8 @@ func TestFormatsThatADocumentLacks(t *testing.T) {
 		{[]string{"recommend", "none.log", "--framework", "ddp", "--preset", "llama3-8b", "--format", "csv"}, "table, markdown, json"},
 		{[]string{"doctor", "--format", "csv"}, "table, markdown, json"},
 		{[]string{"topo", "--format", "csv", "--out", out}, "table, markdown, json"},
-		{[]string{"topo", "a.json", "--format", "csv"}, "table, markdown, json"},
-		{[]string{"rails", "--matrix", "none", "--out", out, "--format", "json"}, "table, markdown"},
+		{[]string{"topo", "a.json", "--format", "json"}, "table, markdown"},
+		{[]string{"rails", "--matrix", "none", "--out", out, "--format", "csv"}, "table, markdown, json"},
 	} {
 		code, stdout, stderr := printed(t, one.args...)
 		require.Equal(t, exit.Usage, code, "%q: %s", one.args, stderr)

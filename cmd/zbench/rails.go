@@ -40,15 +40,15 @@ square with names in its first line and column. Pairs may be missing. A unit in
 the header is read: GB/s, Gb/s, MB/s, GiB/s. A name is a node, or NODE:GPU. In a
 square of at most 16 numbers the names are GPUs of one node.
 
---logs reads a folder with one log of rccl-tests or nccl-tests for each pair. The
-pair is the two hosts that the log lists, else the name of the file:
-NODE__NODE.log, or 0_1.log for GPUs. It compares the bus bandwidth of the largest
-size that most logs have.
+--logs reads a folder with one log of rccl-tests or nccl-tests for each pair.
+The pair is the two hosts that the log lists, else the name of the file:
+NODE__NODE.log, or 0_1.log for GPUs. It compares the bus bandwidth of the
+largest size that most logs have.
 
 --times reads the collectives of a running job: rank, collective, bytes, start,
-duration, and optionally host. It names the rank that arrives last, which has the
-shortest duration. Clocks may differ. A header names the columns and their unit
-(start_us, duration_ms); without one they are seconds.
+duration, and optionally host. It names the rank that arrives last, which has
+the shortest duration. Clocks may differ. A header names the columns and their
+unit (start_us, duration_ms); without one they are seconds.
 
 The exit code is 0 if nothing is slow, 3 if a component is named, and 6 if the
 data cannot tell.`,
