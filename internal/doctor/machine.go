@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"zbench/internal/linux"
 )
 
 // Machine is what doctor sees of a system.
@@ -35,34 +37,12 @@ func (m Machine) Findings() []Finding {
 	return all
 }
 
-// read returns a file's text without the last line's end, empty when it cannot
-// be read.
-func (m Machine) read(name string) string {
-	data, err := fs.ReadFile(m.FS, name)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimRight(string(data), "\n\x00")
-}
+func (m Machine) read(name string) string { return linux.Tree{FS: m.FS}.Read(name) }
 
-func (m Machine) exists(name string) bool {
-	_, err := fs.Stat(m.FS, name)
-	return err == nil
-}
+func (m Machine) exists(name string) bool { return linux.Tree{FS: m.FS}.Exists(name) }
 
-// names lists a folder's entries that match a pattern, with the folder.
 func (m Machine) names(folder, pattern string) []string {
-	entries, err := fs.ReadDir(m.FS, folder)
-	if err != nil {
-		return nil
-	}
-	var names []string
-	for _, e := range entries {
-		if ok, _ := path.Match(pattern, e.Name()); ok {
-			names = append(names, path.Join(folder, e.Name()))
-		}
-	}
-	return names
+	return linux.Tree{FS: m.FS}.Names(folder, pattern)
 }
 
 func (m Machine) system() []Finding {

@@ -8,6 +8,8 @@ import (
 	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/internal/linux"
 )
 
 // tree makes a file system of names and texts; a name that ends in / is a folder.
@@ -171,11 +173,11 @@ func FuzzKernelTexts(f *testing.F) {
 				require.NotEmpty(t, finding.Remedy)
 			}
 		}
-		if bytes, found := sharedSize(text); found {
+		if bytes, found := linux.SharedSize(text); found {
 			require.GreaterOrEqual(t, bytes, int64(0))
 		}
-		if gpu, ok := parseKFD(text); ok {
-			require.True(t, strings.HasPrefix(gpu.arch, "gfx"))
+		if gpu, ok := linux.ParseKFD(text); ok {
+			require.True(t, strings.HasPrefix(gpu.Arch, "gfx"))
 		}
 	})
 }
