@@ -11,7 +11,7 @@ import (
 // lockedMemory is what RDMA pins: without enough of it a NIC cannot register
 // buffers.
 func (m Machine) lockedMemory() []Finding {
-	limit, found := linux.LockedLimit(m.read("proc/self/limits"))
+	limit, found := linux.Limit(m.read("proc/self/limits"), linux.LockedMemory)
 	if !found {
 		return nil
 	}
@@ -50,17 +50,11 @@ func (m Machine) sharedMemory() []Finding {
 // nics lists the RDMA devices and their ports.
 func (m Machine) nics() []Finding {
 	var active, down []string
-	for _, nic := range m.names("sys/class/infiniband", "*") {
-		name := nic[strings.LastIndexByte(nic, '/')+1:]
-		for _, port := range m.names(nic+"/ports", "*") {
-			_, state, _ := strings.Cut(m.read(port+"/state"), ": ")
-			rate, _, _ := strings.Cut(m.read(port+"/rate"), " (")
-			text := strings.TrimSpace(name + " " + rate)
-			if state == "ACTIVE" {
-				active = append(active, text)
-			} else {
-				down = append(down, fmt.Sprintf("%s (%s)", name, state))
-			}
+	for _, port := range (linux.Tree{FS: m.FS}).RDMAPorts() {
+		if port.State == "ACTIVE" {
+			active = append(active, strings.TrimSpace(port.Device+" "+port.Rate))
+		} else {
+			down = append(down, fmt.Sprintf("%s (%s)", port.Device, port.State))
 		}
 	}
 	if len(active)+len(down) == 0 {

@@ -5,10 +5,17 @@ import (
 	"strings"
 )
 
-// LockedLimit finds the soft limit in bytes in /proc/self/limits, -1 for none.
-func LockedLimit(limits string) (bytes int64, found bool) {
+// Names of lines in /proc/self/limits.
+const (
+	LockedMemory = "Max locked memory"
+	OpenFiles    = "Max open files"
+)
+
+// Limit finds the soft limit of that name in the text of /proc/self/limits, -1 for
+// unlimited. Memory is in bytes.
+func Limit(limits, name string) (n int64, found bool) {
 	for line := range strings.Lines(limits) {
-		rest, ok := strings.CutPrefix(line, "Max locked memory")
+		rest, ok := strings.CutPrefix(line, name)
 		if !ok {
 			continue
 		}
@@ -19,8 +26,8 @@ func LockedLimit(limits string) (bytes int64, found bool) {
 		if fields[0] == "unlimited" {
 			return -1, true
 		}
-		bytes, err := strconv.ParseInt(fields[0], 10, 64)
-		return bytes, err == nil && bytes >= 0
+		n, err := strconv.ParseInt(fields[0], 10, 64)
+		return n, err == nil && n >= 0
 	}
 	return 0, false
 }
