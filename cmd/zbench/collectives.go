@@ -12,6 +12,7 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/engine"
+	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
@@ -31,6 +32,9 @@ type collectivesOptions struct {
 	verbose, progress bool
 	// resume is the folder of a sweep to resume, file a request to run.
 	resume, file string
+
+	// checks are what was checked before the run.
+	checks []record.Preflight
 }
 
 func newCollectives(s State) *cobra.Command {
@@ -154,6 +158,9 @@ func (o *collectivesOptions) engine(s State) (*engine.Engine, error) {
 		Open: func(ctx context.Context, u *engine.Setup) (engine.Driver, error) {
 			return openCollectives(ctx, s, o.libraries, u)
 		},
+		Check: func(u *engine.Setup, d engine.Driver, cases []plan.Case, seconds float64) error {
+			return o.check(s, u, d, cases, seconds)
+		},
 		Watch: func(total, done int) engine.Watcher { return newProgress(s, total, done, o.quiet, o.progress) },
 	}, err
 }
@@ -172,7 +179,7 @@ func (o *collectivesOptions) finish(s State, dir *engine.Folder, started time.Ti
 	if err := writeDrawn(dir, dir.Path, out.Record, out.Advice); err != nil {
 		return err
 	}
-	if err := writeRun(dir, s, started); err != nil {
+	if err := writeRun(dir, s, started, o.checks...); err != nil {
 		return err
 	}
 	if err := printRecord(s, sweepOutput{out.Record, out.Advice, dir.Path, o.verbose}, o.format, o.quiet); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"zbench/internal/linux"
+	"zbench/internal/preflight"
 )
 
 // Machine is what doctor sees of a system.
@@ -19,13 +20,16 @@ type Machine struct {
 	Access func(name string) error
 	// Temp is where programs put temporary files, empty for /tmp.
 	Temp string
+	// Host is what the checks before a run on several nodes ask of this one, apart from FS;
+	// GPUs are its number of GPUs.
+	Host preflight.Host
+	GPUs int
 }
 
 // aspects are looked at in this order. To look at one more is one row.
 var aspects = []func(Machine) []Finding{
 	Machine.system, Machine.amdNodes, Machine.nvidiaNodes, Machine.amdDevices, Machine.nvidiaDevices,
-	Machine.nics, Machine.numaBalancing, Machine.iommu, Machine.lockedMemory, Machine.sharedMemory,
-	Machine.temporary, Machine.hugePages, Machine.governor,
+	Machine.preflight, Machine.iommu, Machine.temporary, Machine.hugePages, Machine.governor,
 }
 
 // Findings looks at everything.
@@ -63,22 +67,6 @@ func (m Machine) system() []Finding {
 		return nil
 	}
 	return []Finding{{Mark: Fact, Name: "system", Value: strings.Join(parts, ", ")}}
-}
-
-// numaBalancing moves pages while they are used: the host's part of a
-// collective stalls at random. AMD's guides for Instinct turn it off.
-func (m Machine) numaBalancing() []Finding {
-	f := Finding{Name: "NUMA balancing"}
-	switch value := m.read("proc/sys/kernel/numa_balancing"); value {
-	case "":
-		return nil
-	case "0":
-		f.Mark, f.Value = Good, "off"
-	default:
-		f.Mark, f.Value = Warn, "on ("+value+"): moves pages while they are used"
-		f.Remedy = "sudo sysctl kernel.numa_balancing=0"
-	}
-	return []Finding{f}
 }
 
 // iommu translation in the way of device-to-device traffic costs bandwidth, or

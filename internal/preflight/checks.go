@@ -7,6 +7,8 @@ type check struct {
 	why string
 	// hardware tells that it says nothing where the GPUs are simulated.
 	hardware bool
+	// host tells that it says something of a host alone.
+	host bool
 	// judge gives a verdict for each process of the world, in its order.
 	judge func(w *world) []verdict
 }
@@ -14,31 +16,31 @@ type check struct {
 // checks are all that is checked, in the order of the table.
 var checks = []check{
 	{
-		name: "CPU cores", hardware: true, judge: (*world).cores,
+		name: "CPU cores", hardware: true, host: true, judge: (*world).cores,
 		why: "RCCL's proxy thread and the thread that launches both poll without a pause; where they share a core, collectives take many times as long",
 	},
 	{
-		name: "locked memory", hardware: true, judge: perProcess((*world).lockedMemory),
+		name: "locked memory", hardware: true, host: true, judge: perProcess((*world).lockedMemory),
 		why: "RDMA locks the buffers that it registers; without enough, connections between nodes fail or hang",
 	},
 	{
-		name: "/dev/shm", hardware: true, judge: perProcess((*world).sharedMemory),
+		name: "/dev/shm", hardware: true, host: true, judge: perProcess((*world).sharedMemory),
 		why: "the ranks of a node exchange data and signals through files there; RCCL ends with an error when it is full",
 	},
 	{
-		name: "open files", hardware: true, judge: perProcess((*world).openFiles),
+		name: "open files", hardware: true, host: true, judge: perProcess((*world).openFiles),
 		why: "every connection between nodes takes a file; at the limit RCCL ends with an error while it connects",
 	},
 	{
-		name: "ports", hardware: true, judge: perProcess((*world).ports),
+		name: "ports", hardware: true, host: true, judge: perProcess((*world).ports),
 		why: "every connection takes a port at each end, and a closed one keeps it for 60 s; without a free one RCCL ends with 'Address already in use' while it connects",
 	},
 	{
-		name: "GPU partitions", hardware: true, judge: (*world).partitions,
+		name: "GPU partitions", hardware: true, host: true, judge: (*world).partitions,
 		why: "a partition has a share of a GPU's compute units and memory: its figures and those of a whole GPU cannot be compared",
 	},
 	{
-		name: "NUMA balancing", hardware: true, judge: perProcess((*world).balancing),
+		name: "NUMA balancing", hardware: true, host: true, judge: perProcess((*world).balancing),
 		why: "the kernel moves pages while they are used, and the host's part of a collective stalls at random; RCCL warns of it too",
 	},
 	{
@@ -50,15 +52,15 @@ var checks = []check{
 		why: "logs of hosts with different clocks cannot be put side by side; results do not depend on it",
 	},
 	{
-		name: "bootstrap interface", hardware: true, judge: perProcess((*world).bootstrapInterface),
+		name: "bootstrap interface", hardware: true, host: true, judge: perProcess((*world).bootstrapInterface),
 		why: "RCCL's ranks find each other over this interface; one that does not reach the other hosts is a hang or an error when communicators are made",
 	},
 	{
-		name: "RDMA NICs", hardware: true, judge: (*world).nics,
+		name: "RDMA NICs", hardware: true, host: true, judge: (*world).nics,
 		why: "RCCL leaves out NICs that it does not find or that are not active, and says so in its log alone; without any it uses TCP sockets",
 	},
 	{
-		name: "RoCE v2 GID", hardware: true, judge: perProcess((*world).gids),
+		name: "RoCE v2 GID", hardware: true, host: true, judge: perProcess((*world).gids),
 		why: "a NIC sends from the address in this entry of its table; an empty entry fails, one of RoCE v1 or of a single link reaches no other subnet",
 	},
 	{

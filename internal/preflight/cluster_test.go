@@ -26,6 +26,8 @@ type planted struct {
 	files map[string]string
 	env   map[string]string
 	local int
+	// denied is why the leader cannot write to the result folder.
+	denied string
 }
 
 const gpusPerNode = 8
@@ -58,7 +60,7 @@ func healthy(host, local int) *planted {
 		"sys/fs/cgroup/cpu.max":                 "max 100000\n",
 		"dev/infiniband/uverbs0":                "",
 		"dev/shm/x":                             "",
-		"scratch/run/.nonce":                    "",
+		"scratch/run/.nonce":                    "process 7 on node-a\n",
 	}}
 	for i := range gpusPerNode {
 		nic(p.files, fmt.Sprintf("ionic_%d", i), host)
@@ -79,7 +81,7 @@ func healthy(host, local int) *planted {
 			}, nil
 		},
 		Libraries: []Library{{"librccl.so", "2.22.3"}, {"libamdhip64.so", "6.4.43484"}}, Driver: "amdgpu 6.12.12",
-		GPUs: []string{pci(local)}, Visible: p.Visible, Folder: "/scratch/run", Nonce: ".nonce",
+		GPUs: []string{pci(local)}, Visible: p.Visible,
 	}
 	if host > 0 {
 		p.Leader = own
@@ -112,9 +114,13 @@ func (c cluster) world() []Process {
 				c.change(host, p)
 			}
 			p.FS, p.Getenv = tree(p.files), func(name string) string { return p.env[name] }
+			p.Folder = Look(func(name string) ([]byte, error) { return fs.ReadFile(p.FS, name[1:]) }, "/scratch/run", ".nonce", "process 7 on node-a\n")
+			if p.denied != "" {
+				p.Folder.Why = p.denied
+			}
 			process := Process{
 				Facts: Collect(p.Host), Host: fmt.Sprintf("node-%c", 'a'+host), FirstRank: host*gpusPerNode + local, Ranks: 1,
-				Received: epoch.Add(20 * time.Millisecond), RoundTrip: 0.05,
+				Sent: epoch.Add(-30 * time.Millisecond), Received: epoch.Add(20 * time.Millisecond),
 			}
 			if c.judged != nil {
 				c.judged(host, &process)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/netip"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,8 @@ type Host struct {
 	FS     fs.FS
 	Getenv func(string) string
 	Now    func() time.Time
+	// Heard is when the leader's message arrived that asks for the facts; zero if unknown.
+	Heard time.Time
 	// Space tells the size and the free space of the file system of a folder, by its
 	// absolute name.
 	Space func(folder string) (Space, error)
@@ -35,11 +38,9 @@ type Host struct {
 	Libraries     []Library
 	Driver        string
 	GPUs, Visible []string
-	// Folder is the result folder as this process finds it, absolute; empty if unknown.
-	// Nonce is the name of the file that the leader has written there, Denied why the leader
-	// could not.
-	Folder, Nonce string
-	Denied        error
+	// Folder is what this process sees of the result folder (see Look); nil if it does not
+	// know it.
+	Folder *Folder
 }
 
 // Interface is a network interface of the host.
@@ -60,11 +61,14 @@ func Collect(h Host) Facts {
 		Ports:     found(linux.ParsePortRange(t.Read("proc/sys/net/ipv4/ip_local_port_range"))),
 		PXN:       h.pxn(),
 		Balancing: t.Read("proc/sys/kernel/numa_balancing"), Partitions: partitions(t),
-		Bootstrap: h.bootstrap(), RDMA: h.rdma(t), Hiding: h.hiding(), Folder: h.folder(),
+		Bootstrap: h.bootstrap(), RDMA: h.rdma(t), Hiding: h.hiding(), Folder: h.Folder,
 	}
 	f.Quota, _ = linux.Quota(t.Read("sys/fs/cgroup/cpu.max"))
 	f.Shared, f.NoShared = h.shared(t)
 	f.bounded()
+	if !h.Heard.IsZero() {
+		f.Heard = h.Heard.UnixNano()
+	}
 	if h.Now != nil {
 		f.Clock = h.Now().UnixNano() // last: what is above takes time
 	}
@@ -186,17 +190,11 @@ func (h Host) rdma(t linux.Tree) RDMA {
 // active is the state of a port that RCCL uses.
 const active = "ACTIVE"
 
-// folder looks for the leader's file.
-func (h Host) folder() *Folder {
-	if h.Folder == "" {
-		return nil
-	}
-	f := &Folder{Path: h.Folder}
-	if h.Denied != nil {
-		f.Why = cut(h.Denied.Error(), maxText)
-		return f
-	}
-	_, err := fs.Stat(h.FS, strings.TrimPrefix(h.Folder+"/"+h.Nonce, "/"))
-	f.Seen = err == nil
+// Look looks for the leader's file in the result folder. read reads a file, text is what the
+// leader has written into that of that name.
+func Look(read func(name string) ([]byte, error), folder, file, text string) *Folder {
+	f := &Folder{Path: cut(folder, maxText)}
+	got, err := read(filepath.Join(folder, file))
+	f.Seen = err == nil && string(got) == text
 	return f
 }

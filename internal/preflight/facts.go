@@ -23,6 +23,8 @@ type Facts struct {
 	// Clock is the host's wall clock when the facts were gathered, in nanoseconds since
 	// 1970.
 	Clock int64 `json:"clock_ns"`
+	// Heard is the same when the leader's message arrived that asked for them; 0 if unknown.
+	Heard int64 `json:"heard_ns,omitempty"`
 	// CPUs is the list of those that this process may use, such as "0-47,96-143"; empty if
 	// unknown. Quota is the CPU time that its cgroup allows, in CPUs; 0 if there is no limit.
 	CPUs  string  `json:"cpus,omitempty"`
@@ -126,7 +128,7 @@ type Port struct {
 // Folder is how a process sees the result folder.
 type Folder struct {
 	Path string `json:"path"`
-	// Seen tells that the leader's file is there.
+	// Seen tells that the leader's file is there, with its text.
 	Seen bool `json:"seen,omitempty"`
 	// Why is why the leader cannot write there.
 	Why string `json:"why,omitempty"`

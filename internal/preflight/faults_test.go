@@ -63,7 +63,7 @@ var faults = map[string]struct {
 	"few cores by quota": {"CPU cores", record.CheckWarning, set("sys/fs/cgroup/cpu.max", "400000 100000\n"), nil, "a quota of 4 CPUs for 8 ranks", "--cpus"},
 	"no list of cores":   {"CPU cores", record.CheckNotChecked, set("proc/self/status", "Cpus_allowed_list:\tx\n"), nil, "not known", ""},
 	"memlock of the kernel": {
-		"locked memory", record.CheckError, set("proc/self/limits", limited("8388608", "1048576")), nil, "8 MiB: the kernel's default", "ulimit -l unlimited",
+		"locked memory", record.CheckError, set("proc/self/limits", limited("8388608", "1048576")), nil, "8 MiB, the kernel's default", "ulimit -l unlimited",
 	},
 	"memlock of 1 GiB": {"locked memory", record.CheckWarning, set("proc/self/limits", limited("1073741824", "1048576")), nil, "1 GiB; RDMA may need 32 GiB", "memlock=-1"},
 	"files":            {"open files", record.CheckWarning, set("proc/self/limits", limited("unlimited", "256")), nil, "256; this sweep's connections take up to", "ulimit -n 65536"},
@@ -91,8 +91,8 @@ var faults = map[string]struct {
 		"libraries", record.CheckError, on1(func(p *planted) { p.Libraries = []Library{{"librccl.so", "2.21.5"}, p.Libraries[1]} }), nil, "librccl.so 2.21.5, libamdhip64.so 6.4.43484; most ranks have librccl.so 2.22.3", "same version",
 	},
 	"another driver": {"libraries", record.CheckWarning, on1(func(p *planted) { p.Driver = "amdgpu 6.8.5" }), nil, "kernel driver amdgpu 6.8.5; most hosts have amdgpu 6.12.12", "same driver"},
-	"clock ahead":    {"clock", record.CheckWarning, on1(func(p *planted) { p.Now = func() time.Time { return epoch.Add(time.Minute) } }), nil, "60 s ahead of the leader's", "chronyd"},
-	"clock behind":   {"clock", record.CheckWarning, on1(func(p *planted) { p.Now = func() time.Time { return epoch.Add(-time.Hour) } }), nil, "3600 s behind", "chronyd"},
+	"clock ahead":    {"clock", record.CheckWarning, on1(func(p *planted) { p.Now = func() time.Time { return epoch.Add(time.Minute) } }), nil, "60 s or more ahead of the leader's", "chronyd"},
+	"clock behind":   {"clock", record.CheckWarning, on1(func(p *planted) { p.Now = func() time.Time { return epoch.Add(-time.Hour) } }), nil, "3600 s or more behind", "chronyd"},
 	"interface that matches none": {
 		"bootstrap interface", record.CheckError, env("NCCL_SOCKET_IFNAME", "bond"), nil, "NCCL_SOCKET_IFNAME=bond matches none of lo, eth0, docker0, eth1", "export NCCL_SOCKET_IFNAME==eth0",
 	},
@@ -135,10 +135,12 @@ var faults = map[string]struct {
 	"one GPU visible": {"GPUs of local peers", record.CheckWarning, on1(func(p *planted) {
 		p.Visible, p.env["ROCR_VISIBLE_DEVICES"] = p.Visible[p.local:p.local+1], "0"
 	}), nil, "the process sees 1 GPU of the node's, not the other 7 GPUs", "unset ROCR_VISIBLE_DEVICES"},
-	"no list of GPUs":   {"GPUs of local peers", record.CheckNotChecked, on1(func(p *planted) { p.Visible = nil }), nil, "did not list", ""},
-	"folder not shared": {"result folder", record.CheckWarning, remove("scratch/"), nil, "the leader's file in /scratch/run is not seen here", "--out"},
+	"no list of GPUs":                      {"GPUs of local peers", record.CheckNotChecked, on1(func(p *planted) { p.Visible = nil }), nil, "did not list", ""},
+	"clock behind by the leader's message": {"clock", record.CheckWarning, on1(func(p *planted) { p.Heard = epoch.Add(-time.Minute) }), nil, "60 s or more behind", "chronyd"},
+	"folder not shared":                    {"result folder", record.CheckWarning, remove("scratch/"), nil, "the leader's file in /scratch/run is not seen here", "--out"},
+	"a folder of the same name":            {"result folder", record.CheckWarning, set("scratch/run/.nonce", "process 9 on node-b\n"), nil, "is not seen here", "--out"},
 	"folder not writable": {"result folder", record.CheckError, on1(func(p *planted) {
-		p.Denied = errors.New("read-only file system")
+		p.denied = "read-only file system"
 	}), nil, "cannot write to /scratch/run: read-only file system", "another --out"},
 	"no time": {"clock", record.CheckNotChecked, nil, func(host int, p *Process) {
 		if host == 1 {

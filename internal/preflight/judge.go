@@ -15,10 +15,9 @@ type Process struct {
 	Host string
 	// FirstRank is the number of the first of its Ranks ranks.
 	FirstRank, Ranks int
-	// Received is the leader's wall clock when the facts arrived, RoundTrip the seconds that
-	// a message there and back takes at most; both zero if unknown.
-	Received  time.Time
-	RoundTrip float64
+	// Sent is the leader's wall clock when it asked for the facts, Received when it had
+	// them; zero if unknown.
+	Sent, Received time.Time
 }
 
 // Report is what was found of all processes, a row for each check.
@@ -53,6 +52,9 @@ type world struct {
 	on    map[string][]int
 	hosts []string
 	ranks int
+	// several tells that ranks of other hosts take part, alone that they are supposed: a host
+	// without a network of its own is none of a cluster.
+	several, alone bool
 }
 
 func worldOf(all []Process, sweep Sweep) *world {
@@ -65,6 +67,7 @@ func worldOf(all []Process, sweep Sweep) *world {
 		w.on[p.Host] = append(w.on[p.Host], i)
 		w.ranks += p.Ranks
 	}
+	w.several = len(w.hosts) > 1
 	return w
 }
 
@@ -102,9 +105,23 @@ func (w *world) usual(value func(p *Process) string) string {
 
 // Judge judges all processes of a run. Nothing of it depends on their order.
 func Judge(all []Process, sweep Sweep) Report {
-	w := worldOf(all, sweep)
+	return worldOf(all, sweep).report(func(check) bool { return true })
+}
+
+// JudgeHost judges a host by one process, as if others took part: what can be told of it
+// alone.
+func JudgeHost(p Process) Report {
+	w := worldOf([]Process{p}, Sweep{PerNode: p.Ranks})
+	w.several, w.alone = true, true
+	return w.report(func(c check) bool { return c.host })
+}
+
+func (w *world) report(wanted func(check) bool) Report {
 	r := Report{Ranks: w.ranks, Hosts: len(w.hosts)}
 	for _, c := range checks {
+		if !wanted(c) {
+			continue
+		}
 		verdicts := c.judge(w)
 		if c.hardware {
 			for i := range verdicts {

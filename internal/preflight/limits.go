@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -64,14 +65,14 @@ func (w *world) lockedMemory(p *Process) verdict {
 	case *limit >= enoughLocked:
 		return ok(unit.Bytes(*limit))
 	case *limit <= defaultLocked && w.rdma(p):
-		return bad(unit.Bytes(*limit)+": the kernel's default", next)
+		return bad(unit.Bytes(*limit)+", the kernel's default", next)
 	}
 	return warn(fmt.Sprintf("%s; RDMA may need %s", unit.Bytes(*limit), unit.Bytes(enoughLocked)), next)
 }
 
 // rdma tells whether a process uses RDMA NICs to reach others.
 func (w *world) rdma(p *Process) bool {
-	return len(w.hosts) > 1 && !p.Facts.RDMA.Off && len(p.Facts.RDMA.Ports) > 0
+	return w.several && !p.Facts.RDMA.Off && len(p.Facts.RDMA.Ports) > 0
 }
 
 // EnoughShared is what the ranks of a node need of /dev/shm, with room to spare: NCCL's
@@ -90,7 +91,7 @@ func (w *world) sharedMemory(p *Process) verdict {
 	case s.Free < EnoughShared:
 		return warn(fmt.Sprintf("%s free of %s; RCCL may need %s", unit.Bytes(s.Free), unit.Bytes(s.Size), unit.Bytes(EnoughShared)), next)
 	}
-	return ok(fmt.Sprintf("%s free or more", unit.Bytes(EnoughShared)))
+	return ok(unit.Bytes(s.Size))
 }
 
 // openFiles holds the limit against what the largest communicator's connections take.
@@ -107,7 +108,10 @@ func (w *world) openFiles(p *Process) verdict {
 		return warn(fmt.Sprintf("%d; this sweep's connections take up to %d", *limit, need),
 			fmt.Sprintf("ulimit -n %d; for good, nofile in /etc/security/limits.conf and LimitNOFILE for slurmd; in a container --ulimit nofile=%d", fileLimit, fileLimit))
 	}
-	return ok("enough for this sweep's connections")
+	if *limit < 0 {
+		return ok("unlimited")
+	}
+	return ok(strconv.FormatInt(*limit, 10))
 }
 
 const (
@@ -136,20 +140,23 @@ func (w *world) balancing(p *Process) verdict {
 // section 1), in seconds. munge refuses credentials only beyond 300 s.
 const maxSkew = 1.0
 
-// clock compares the host's wall clock with the leader's, as far as a message's way lets
-// it: it was sent between the arrival and a round trip before.
+// clock compares the host's wall clock with the leader's: the process got the leader's
+// message after it was sent, and sent its facts before they arrived.
 func (w *world) clock(p *Process) verdict {
 	if p.Received.IsZero() || p.Facts.Clock == 0 {
 		return notChecked("the process gave no time")
 	}
 	ahead := float64(p.Facts.Clock-p.Received.UnixNano()) / 1e9
-	behind := -ahead - p.RoundTrip
+	behind := 0.0
+	if !p.Sent.IsZero() {
+		behind = float64(p.Sent.UnixNano()-cmp.Or(p.Facts.Heard, p.Facts.Clock)) / 1e9
+	}
 	const next = "start chronyd or ntpd on the host (timedatectl; chronyc tracking)"
 	switch {
 	case ahead > maxSkew:
-		return warn(fmt.Sprintf("%.0f s ahead of the leader's clock", ahead), next)
+		return warn(fmt.Sprintf("%.0f s or more ahead of the leader's clock", ahead), next)
 	case behind > maxSkew:
-		return warn(fmt.Sprintf("%.0f s behind the leader's clock", behind), next)
+		return warn(fmt.Sprintf("%.0f s or more behind the leader's clock", behind), next)
 	}
-	return ok(fmt.Sprintf("within %.0f s of the leader's", maxSkew+p.RoundTrip))
+	return ok("no difference from the leader's that messages show")
 }

@@ -25,9 +25,9 @@ func (w *world) bootstrapInterface(p *Process) verdict {
 		return notChecked(b.Unknown)
 	case b.Chosen == "":
 		return bad(fmt.Sprintf("%s matches none of %s", setting, orNone(b.Names)), "export NCCL_SOCKET_IFNAME="+orName(direct))
-	case len(w.hosts) == 1:
+	case !w.several:
 		return ok(b.Chosen)
-	case b.Chosen == "lo":
+	case b.Chosen == "lo" && !w.alone:
 		return bad(fmt.Sprintf("RCCL takes lo, which reaches no other host (%s)", setting), "export NCCL_SOCKET_IFNAME="+orName(direct))
 	case direct != "" && direct != b.Chosen:
 		return warn(fmt.Sprintf("RCCL takes %s (%s); the way to the leader is %s (%s)", b.Chosen, setting, direct, b.Address),
@@ -91,10 +91,12 @@ func (w *world) nicsOf(p *Process, usual string) verdict {
 	r := p.Facts.RDMA
 	const look = "look at the NIC's link: rdma link, ethtool; "
 	switch have := r.summary(); {
-	case len(w.hosts) == 1:
+	case !w.several:
 		return ok("not used: all ranks are on one host")
 	case r.Off:
 		return warn("NCCL_IB_DISABLE is set: RCCL uses TCP sockets", "unset NCCL_IB_DISABLE")
+	case r.All == 0 && w.alone:
+		return ok("none: between nodes RCCL and NCCL use sockets")
 	case r.All == 0:
 		return warn("none: RCCL uses TCP sockets", "load the NICs' RDMA driver (rdma link shows them); in a container pass /sys and --device /dev/infiniband")
 	case r.NoAccess:
