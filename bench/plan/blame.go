@@ -159,7 +159,7 @@ func (o Order) batch() (during string, launches int, ok bool) {
 		return record.DuringBurst, o.Bursts.Launches(), true
 	case DoIsolated:
 		return record.DuringIsolated, o.Count, true
-	case DoBudget, DoIDs, DoJoin, DoAllocate, DoEnd:
+	case DoOpen, DoBudget, DoIDs, DoJoin, DoAllocate, DoEnd:
 	}
 	return "", 0, false
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -73,7 +74,7 @@ func (g *Group) stopped() bool { return g.ctx.Err() != nil }
 
 func lead(ctx context.Context, first int, own Process, others Followers, world []Member) (*Group, context.Context) {
 	ctx, stop := context.WithCancelCause(ctx)
-	g := &Group{own: worker{p: own}, others: others, world: world, first: []int{first}, process: []int{0}, ctx: ctx, stop: stop}
+	g := &Group{own: worker{p: own, connection: others}, others: others, world: world, first: []int{first}, process: []int{0}, ctx: ctx, stop: stop}
 	for i, m := range world {
 		g.first = append(g.first, g.first[i]+m.Ranks)
 		g.process = append(g.process, g.process[i]+max(m.Processes, 1))
@@ -133,6 +134,20 @@ func (g *Group) doEach(o Order, each []Order) ([]Report, error) {
 		}
 	}
 	return reports, g.describeFailures(o, reports)
+}
+
+// Open makes the followers open their ranks. It returns what each of them tells of
+// itself, in their order.
+func (g *Group) Open() ([]json.RawMessage, error) {
+	reports, err := g.do(Order{Do: DoOpen})
+	if err != nil {
+		return nil, err
+	}
+	var facts []json.RawMessage
+	for _, r := range reports[1:] {
+		facts = append(facts, r.Facts)
+	}
+	return facts, nil
 }
 
 // Budget is the least memory over all processes, and the largest cache.

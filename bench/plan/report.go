@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -47,6 +48,8 @@ type Report struct {
 	Budget  Room      `json:"budget,omitzero"`
 	// IDs are those of the communicators whose rank 0 is in this process.
 	IDs []CommID `json:"ids,omitempty"`
+	// Facts are what a process that was opened tells of itself.
+	Facts json.RawMessage `json:"facts,omitempty"`
 	// Unverifiable is why the process cannot verify any case; nil if it can.
 	Unverifiable *Excuse      `json:"unverifiable,omitempty"`
 	Verified     Verification `json:"verified,omitzero"`

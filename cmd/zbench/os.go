@@ -44,10 +44,12 @@ func osState() State {
 	if err != nil {
 		program = os.Args[0]
 	}
+	out := ownStdout()
 	return State{
 		Args: os.Args[1:], Executable: program, Getenv: os.Getenv, Environ: os.Environ, Random: rand.Reader, Stdin: os.Stdin,
-		Stdout: stream(ownStdout()), Stderr: stream(os.Stderr),
-		Now: time.Now, Signals: names, Exit: os.Exit, FS: osFS{}, PID: os.Getpid(),
+		Stdout: stream(out), Stderr: stream(os.Stderr),
+		Start: func(c Command) (Child, error) { return startProcess(c, out, os.Stderr) },
+		Now:   time.Now, Signals: names, Exit: os.Exit, FS: osFS{}, PID: os.Getpid(),
 		Hostname: func() string {
 			name, err := os.Hostname()
 			if err != nil {

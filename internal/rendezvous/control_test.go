@@ -211,7 +211,7 @@ func TestCheckAndDrift(t *testing.T) {
 		require.NoError(t, l.Wait(t.Context()))
 		require.Equal(t, []string{"processes 2–3: libamdhip64 is 6.4; in the leader missing"}, l.Drift())
 		require.JSONEq(t, "3", string(l.Hellos()[3].Facts))
-		require.Equal(t, plan.Member{Host: "node0", Ranks: 1}, l.Members()[3])
+		require.Equal(t, plan.Member{Host: "node0", Ranks: 1}, l.Members(1)[3])
 		require.Equal(t, oracle(4), lead(t, l, &toy{ranks: 1}, 4))
 		allLeave(t, left, 4)
 	})
@@ -268,10 +268,9 @@ func TestProcessDies(t *testing.T) {
 func TestWrongOptions(t *testing.T) {
 	token := rendezvous.NewToken()
 	for want, h := range map[string]rendezvous.Hello{
-		"the number of processes must be 1 to 131072, not 0":     {Ranks: 1},
-		"the number of this process must be 0 to 1, not 2":       {Process: 2, Processes: 2, Ranks: 1},
-		"the number of ranks must be 1 to 1024, not 0":           {Process: 1, Processes: 2},
-		"the facts of this process have 200000 bytes; the limit": {Process: 1, Processes: 2, Ranks: 1, Facts: []byte(strings.Repeat("1", 200_000))},
+		"the number of processes must be 1 to 131072, not 0":     {},
+		"the number of this process must be 0 to 1, not 2":       {Process: 2, Processes: 2},
+		"the facts of this process have 200000 bytes; the limit": {Process: 1, Processes: 2, Facts: []byte(strings.Repeat("1", 200_000))},
 	} {
 		_, err := rendezvous.Join(t.Context(), rendezvous.Options{Token: token, Self: h})
 		require.ErrorContains(t, err, want)

@@ -111,7 +111,7 @@ func (f *Follower) read(body io.ReadCloser) {
 	if err == nil {
 		err = io.ErrUnexpectedEOF
 	}
-	if !errors.Is(err, errEnded) {
+	if !errors.Is(err, ErrEnded) {
 		err = fmt.Errorf("the connection to the leader ended: %w", err)
 	}
 	f.cancel(err)
@@ -148,7 +148,7 @@ func (f *Follower) take(text []byte) error {
 	case message.Cancel != "":
 		f.cancel(fmt.Errorf("the leader cancelled the run: %s", message.Cancel))
 	case message.End != "":
-		return fmt.Errorf("%w: %s", errEnded, message.End)
+		return fmt.Errorf("%w: %s", ErrEnded, message.End)
 	}
 	return nil
 }

@@ -127,11 +127,11 @@ func (l *Leader) Hellos() []Hello {
 	return l.registry.hellos()
 }
 
-// Members are all processes for plan.Lead.
-func (l *Leader) Members() []plan.Member {
+// Members are all processes for plan.Lead. Each has the same number of ranks.
+func (l *Leader) Members(ranks int) []plan.Member {
 	var all []plan.Member
 	for _, h := range l.Hellos() {
-		all = append(all, plan.Member{Host: h.Host, Ranks: h.Ranks})
+		all = append(all, plan.Member{Host: h.Host, Ranks: ranks})
 	}
 	return all
 }

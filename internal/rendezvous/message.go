@@ -13,13 +13,12 @@ import (
 
 // Protocol is the version of the messages. It changes whenever a process of an older
 // zbench could misread one.
-const Protocol = 1
+const Protocol = 2
 
-// Limits of a registration, in bytes, and of the ranks of one process.
+// Limits of a registration, in bytes.
 const (
 	maxHello = 256 << 10
 	maxName  = 256
-	maxRanks = 1024
 	// maxUp and maxDown are the limits of a line to and from the leader.
 	maxUp   = 16 * plan.MaxReport
 	maxDown = 64 << 20
@@ -38,9 +37,8 @@ type Hello struct {
 	// Host is the name of its host, PID its number there.
 	Host string `json:"host"`
 	PID  int    `json:"pid"`
-	// Ranks is the number of its ranks. They follow those of the process before it.
-	Ranks int `json:"ranks"`
-	// Build and Backend must be equal in all processes.
+	// Build and Backend must be equal in all processes. Backend is the one that was asked
+	// for.
 	Build   string `json:"build"`
 	Backend string `json:"backend"`
 	// Libraries are versions by name. Options.Equal lists those that must be equal.
@@ -130,8 +128,6 @@ func readRegistration(text []byte) (registration, *Refused) {
 	switch {
 	case r.Session == "":
 		return r, refuse(Malformed, "the registration has no session")
-	case r.Ranks < 1 || r.Ranks > maxRanks:
-		return r, refuse(Malformed, "the number of ranks must be 1 to %d, not %d", maxRanks, r.Ranks)
 	case r.PID < 0 || r.LocalProcess < 0 || r.Via != nil && *r.Via < 0:
 		return r, refuse(Malformed, "the registration has a negative number")
 	}
