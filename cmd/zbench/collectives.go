@@ -35,7 +35,8 @@ type collectivesOptions struct {
 	// resume is the folder of a sweep to resume, file a request to run.
 	resume, file string
 
-	// checks are what was checked before the run.
+	// folder is that of the results; checks are what was checked before the run.
+	folder string
 	checks []record.Preflight
 }
 
@@ -166,6 +167,7 @@ func (o *collectivesOptions) run(ctx context.Context, s State) error {
 		return err
 	}
 	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+	o.folder = dir.Path
 	out, err := e.Run(ctx, u, dir)
 	return o.finish(s, dir, started, out, err)
 }
@@ -179,6 +181,7 @@ func (o *collectivesOptions) engine(s State) (*engine.Engine, error) {
 		Host: s.host(o.quiet), Tool: tool(), Created: when, Force: o.force,
 		Open: func(ctx context.Context, u *engine.Setup) (engine.Driver, error) {
 			w := openingOf(u)
+			w.Folder, w.Owner = o.folder, s.host(o.quiet).Owner
 			if o.world != nil {
 				return o.world.open(ctx, s, o.libraries, &w)
 			}

@@ -3,10 +3,11 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"time"
 
 	"zbench/bench/engine"
 	"zbench/bench/plan"
-	"zbench/bench/record"
+	"zbench/internal/launch"
 	"zbench/internal/preflight"
 )
 
@@ -15,11 +16,10 @@ func preflightHost(s State) preflight.Host {
 	return preflight.Host{FS: rootFS{s.FS}, Getenv: s.Getenv, Now: s.Now, Space: s.Space, Interfaces: s.Interfaces}
 }
 
-// preflightOf is what this process tells of itself and its host. folder is what it sees of
-// the result folder.
-func preflightOf(s State, d *collectivesDriver, folder *preflight.Folder) preflight.Facts {
+// preflightOf adds what is known of this process's ranks.
+func preflightOf(s State, d *collectivesDriver) preflight.Host {
 	h := preflightHost(s)
-	h.Simulated, h.Driver, h.Folder = d.facts.Simulated, d.facts.KernelDriver, folder
+	h.Simulated, h.Driver = d.facts.Simulated, d.facts.KernelDriver
 	for _, l := range d.facts.Libraries {
 		h.Libraries = append(h.Libraries, preflight.Library{Name: l.Name, Version: l.Version})
 	}
@@ -31,7 +31,36 @@ func preflightOf(s State, d *collectivesDriver, folder *preflight.Folder) prefli
 			h.Visible = append(h.Visible, g.PCI)
 		}
 	}
-	return preflight.Collect(h)
+	return h
+}
+
+// introduction is what each of several processes tells the leader once its ranks are open.
+type introduction struct {
+	engine.Hello
+	Preflight preflight.Facts `json:"preflight"`
+}
+
+// introduce gathers it. heard is when the leader's order arrived; zero for the leader.
+func introduce(s State, d *collectivesDriver, with *opening, role launch.Role, heard time.Time) (introduction, error) {
+	facts, err := d.Facts()
+	if err != nil {
+		return introduction{}, err
+	}
+	h := preflightOf(s, d)
+	h.Heard = heard
+	if role.Rank > 0 && s.Towards != nil {
+		h.Leader, _ = s.Towards(role.Leader.String()) // zero: it has answered over another way
+	}
+	if with.Folder != "" {
+		h.Folder = preflight.Look(s.FS.ReadFile, with.Folder, engine.LockFile, with.Owner+"\n")
+	}
+	hello := engine.HelloOf(facts, with.Backend, tool(), role.Rank*with.ranks(), with.ranks(), s.Hostname(), s.PID)
+	return introduction{Hello: hello, Preflight: preflight.Collect(h)}, nil
+}
+
+// process is the one that has told this, to an order that was sent and answered then.
+func (i introduction) process(sent, received time.Time) preflight.Process {
+	return preflight.Process{Facts: i.Preflight, Host: i.Host, FirstRank: i.FirstRank, Ranks: i.Ranks, Sent: sent, Received: received}
 }
 
 // checked are the processes of a driver, for the checks before a run.
@@ -44,19 +73,19 @@ func (o *collectivesOptions) check(s State, u *engine.Setup, d engine.Driver, ca
 	if several, is := d.(checked); is {
 		all = several.processes()
 	} else if own, is := d.(*collectivesDriver); is {
-		f := preflightOf(s, own, &preflight.Folder{Seen: true}) // it has its lock there
-		all = []preflight.Process{{Facts: f, Host: s.Hostname(), Ranks: u.Spec.World.Size(), Received: s.Now()}}
+		h := preflightOf(s, own)
+		h.Folder = &preflight.Folder{Path: o.folder, Seen: true} // it has its lock there
+		all = []preflight.Process{{Facts: preflight.Collect(h), Host: s.Hostname(), Ranks: u.Spec.World.Size(), Received: s.Now()}}
 	}
 	r := preflight.Judge(all, preflight.SweepOf(cases, u.Spec.World.PerNode(), seconds))
 	o.checks = r.Checks
-	return o.show(s, r)
+	return o.show(s, r, len(all) > 0 && all[0].Facts.Simulated)
 }
 
 // show prints what is wrong, all with --verbose, and one line on hardware if nothing is.
-func (o *collectivesOptions) show(s State, r preflight.Report) error {
+func (o *collectivesOptions) show(s State, r preflight.Report, simulated bool) error {
 	refused := r.Refused()
-	simulated := r.Healthy() && r.Count(record.CheckNotChecked) > 0
-	if refused == nil && (o.quiet || simulated && !o.verbose) {
+	if refused == nil && (o.quiet || simulated && r.Healthy() && !o.verbose) {
 		return nil
 	}
 	var text bytes.Buffer

@@ -158,5 +158,5 @@ func (w *world) clock(p *Process) verdict {
 	case behind > maxSkew:
 		return warn(fmt.Sprintf("%.0f s or more behind the leader's clock", behind), next)
 	}
-	return ok("no difference from the leader's that messages show")
+	return ok("agrees with the leader's")
 }
