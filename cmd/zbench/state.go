@@ -33,7 +33,7 @@ type State struct {
 	Start    func(Command) (Child, error)
 	FS       FS
 	Hostname func() string
-	// Random gives random bytes that nobody can guess.
+	// Random gives unpredictable random bytes.
 	Random io.Reader
 	// PID is this process's number.
 	PID int
