@@ -83,7 +83,10 @@ func (o *collectivesOptions) connection(s State, role launch.Role) (rendezvous.O
 		return rendezvous.Options{}, usagef("export "+launch.LeaderVariable+"=HOST:PORT, with the host of rank 0, for all processes",
 			"%s, but the host of rank 0 is not known", role.Text())
 	}
-	return rendezvous.Options{Token: token, Address: role.Leader.String(), Self: o.selfOf(s, role)}, nil
+	return rendezvous.Options{
+		Token: token, Address: role.Leader.String(), Self: o.selfOf(s, role),
+		Relay: token.LocalAddress(fmt.Sprintf("%s/%d", s.Hostname(), role.Node)), // simulated nodes share a host
+	}, nil
 }
 
 // endWait is how long a leader that fails early waits for the others to hear of it.

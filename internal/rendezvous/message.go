@@ -64,6 +64,8 @@ type down struct {
 	// Number identifies the order. Orders are numbered from 1.
 	Number int             `json:"number,omitempty"`
 	Order  json.RawMessage `json:"order,omitempty"`
+	// Each are the orders of some processes, where every process has its own.
+	Each []orderOf `json:"each,omitempty"`
 	// Cancel is the reason to give up what was ordered; End that to leave.
 	Cancel string `json:"cancel,omitempty"`
 	End    string `json:"end,omitempty"`
@@ -80,6 +82,12 @@ type up struct {
 	Lost []Loss `json:"lost,omitempty"`
 	// Stop are processes that were asked to stop.
 	Stop []int `json:"stop,omitempty"`
+}
+
+// orderOf is the order of one process.
+type orderOf struct {
+	Process int             `json:"process"`
+	Order   json.RawMessage `json:"order"`
 }
 
 type reportOf struct {
@@ -155,10 +163,20 @@ func readDown(text []byte) (d down, err error) {
 	if err := decode(text, &d); err != nil {
 		return down{}, err
 	}
-	if d.Order != nil && d.Number < 1 {
+	if (d.Order != nil || d.Each != nil) && d.Number < 1 {
 		return down{}, fmt.Errorf("order %d: orders are numbered from 1", d.Number)
 	}
 	return d, nil
+}
+
+// own is the order of a process; nil if there is none.
+func (d *down) own(process int) json.RawMessage {
+	for _, one := range d.Each {
+		if one.Process == process {
+			return one.Order
+		}
+	}
+	return d.Order
 }
 
 // decode reads exactly one value without unknown fields.
