@@ -98,6 +98,7 @@ func TestGIDChoice(t *testing.T) {
 		{"this range", gidRule{index: -1, roce: 2, within: netip.MustParsePrefix("10.200.0.0/16")}, connectx, 3},
 		{"given", gidRule{index: 2, roce: 2}, connectx, 2},
 		{"Pollara", gidRule{index: -1, roce: 2}, pollara, 1},
+		{"IPv6 beside a link's", gidRule{index: -1, roce: 2, six: true}, gids("fe80::1 RoCE v2", "2010::1 RoCE v2"), 1},
 		{"no address", gidRule{index: -1, roce: 2}, gids("fe80::1 RoCE v2"), 0},
 		{"no table", gidRule{index: -1, roce: 2}, nil, 0},
 	} {

@@ -54,7 +54,8 @@ func orName(name string) string {
 // nics looks at the ports that RCCL takes of each host, and compares hosts.
 func (w *world) nics() []verdict {
 	usual := w.usual(func(p *Process) string { return p.Facts.RDMA.summary() })
-	return w.each(func(p *Process) verdict { return w.nicsOf(p, usual) })
+	down := w.usual(func(p *Process) string { return "without " + p.Facts.RDMA.inactive() })
+	return w.each(func(p *Process) verdict { return w.nicsOf(p, usual, down == "without "+p.Facts.RDMA.inactive()) })
 }
 
 // summary is how many active ports of which speed there are: "8 at 400 Gb/sec".
@@ -87,8 +88,12 @@ func (r RDMA) inactive() string {
 	return strings.Join(all, ", ")
 }
 
-func (w *world) nicsOf(p *Process, usual string) verdict {
+// nicsOf judges a host. usual is what most hosts have; alike tells that the same ports are down
+// on most of them, as those of NICs that are not meant for RCCL are where NCCL_IB_HCA names
+// none.
+func (w *world) nicsOf(p *Process, usual string, alike bool) verdict {
 	r := p.Facts.RDMA
+	unused := alike && !w.alone && (r.HCA == "" || r.HCA[0] == '^')
 	const look = "look at the NIC's link: rdma link, ethtool; "
 	switch have := r.summary(); {
 	case !w.several:
@@ -105,7 +110,7 @@ func (w *world) nicsOf(p *Process, usual string) verdict {
 		return bad(fmt.Sprintf("NCCL_IB_HCA=%s matches none of %s", r.HCA, plain.Count(r.All, "port")), "correct NCCL_IB_HCA (names: rdma link), or set NCCL_IB_DISABLE=1 if sockets are meant")
 	case have == "":
 		return bad("no port is active: "+r.inactive(), look+"or set NCCL_IB_DISABLE=1 if sockets are meant")
-	case r.inactive() != "":
+	case r.inactive() != "" && !unused:
 		return warn(fmt.Sprintf("%s; RCCL leaves out %s", have, r.inactive()), look+"leave the port out on all hosts with NCCL_IB_HCA=^NAME, or leave the host out")
 	case have != usual:
 		return warn(fmt.Sprintf("%s; most hosts have %s", have, usual), look+"the slowest NIC of a rail sets the rail's rate")

@@ -29,6 +29,28 @@ func text(t require.TestingT, r Report, width int, all bool) string {
 	return b.String()
 }
 
+// A port that is down on all hosts, of a NIC that NCCL_IB_HCA does not name, is none of
+// RCCL's: front-end NICs have some. One that it names is missed.
+func TestPortsThatAreNotMeant(t *testing.T) {
+	for _, hca := range []string{"", "^mlx5", "ionic", "ionic,bnxt"} {
+		r := cluster{hosts: 2, change: func(_ int, p *planted) {
+			nic(p.files, "bnxt_re8", 1)
+			p.files["sys/class/infiniband/bnxt_re8/ports/1/state"] = "1: DOWN\n"
+			p.env["NCCL_IB_HCA"] = hca
+		}}.report()
+		require.Equal(t, hca != "ionic,bnxt", r.Healthy(), "%q: %+v", hca, r.Checks)
+	}
+}
+
+// The limit of locked memory does not hold for a process with CAP_IPC_LOCK.
+func TestPrivilegedProcessLocksFreely(t *testing.T) {
+	r := cluster{hosts: 2, change: func(_ int, p *planted) {
+		p.files["proc/self/limits"] = limited("65536", "1048576")
+		p.files["proc/self/status"] = "CapEff:\t000001ffffffffff\nCpus_allowed_list:\t0-95\n"
+	}}.report()
+	require.True(t, r.Healthy(), "%+v", r.Checks)
+}
+
 // A run without faults is one line; nothing of it is said to be wrong.
 func TestHealthyIsOneLine(t *testing.T) {
 	r := cluster{hosts: 2}.report()
