@@ -31,6 +31,9 @@ func (o *collectivesOptions) startWorld(ctx context.Context, s State, l launchin
 		start.Args = slices.Concat(start.Args, []string{"--backend", u.Spec.Backend}) // the one of this node
 	}
 	start.Environ = append(start.Environ, launch.ControlVariable+"=stdin")
+	if !s.Stdout.IsTTY { // mpirun gives its processes a terminal, wherever its own output goes
+		start.Environ = append(start.Environ, "NO_COLOR=1")
+	}
 	lines, err := launch.Command(start)
 	if err != nil {
 		return usage(err, "zbench collectives --help lists the flags; --launch inproc measures with this process alone")

@@ -187,7 +187,7 @@ func checkSlurmArgs(args []string) error {
 // on its own alone.
 var (
 	prefixes = []string{"NCCL_", "RCCL_", "HSA_", "ZBENCH_"}
-	names    = []string{"LD_LIBRARY_PATH", "ROCM_PATH", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}
+	names    = []string{"LD_LIBRARY_PATH", "NO_COLOR", "ROCM_PATH", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}
 )
 
 // passed are the names of the variables that are passed on, the token's among them.
