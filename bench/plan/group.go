@@ -152,14 +152,11 @@ func (w *worker) whole() context.Context {
 func (w *worker) execute(o Order) Report {
 	var r Report
 	if err := w.carryOut(o, &r); err != nil {
-		r = Report{Failures: failuresOf(err)}
+		r = failed(failureOf(err))
 		if whole := w.whole(); whole.Err() != nil && errors.Is(err, context.Cause(whole)) {
 			// The process that was lost is the cause; this one waited for it.
 			r = failed(Failure{Kind: FailedLate, Message: "stopped waiting: " + err.Error()})
 		}
-	}
-	if part, ok := w.p.(interface{ stopped() bool }); ok {
-		r.Stop = part.stopped()
 	}
 	return r.bounded()
 }
@@ -200,7 +197,7 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 		r.IDs, err = w.p.IDs(*o.Comms)
 	case DoJoin:
 		if err = w.p.Join(*o.Comms, o.IDs); err == nil {
-			r.Unverifiable = w.excuse()
+			r.Unverifiable = w.p.Unverifiable(Case{}) // the zero case tells of all
 		}
 	case DoAllocate:
 		err = w.p.Allocate(whole, *o.Room)
@@ -245,20 +242,3 @@ func (w *worker) isolated(o Order, r *Report) (err error) {
 	}
 	return err
 }
-
-// excuse is why the process cannot verify any case, nil if it can. A driver tells by the
-// zero case.
-func (w *worker) excuse() *Excuse {
-	if g, ok := w.p.(interface{ cannotVerify() Excuse }); ok {
-		if e := g.cannotVerify(); e.Reason != "" {
-			return &e
-		}
-		return nil
-	}
-	if why := w.p.Unverifiable(Case{}); why != "" {
-		return &Excuse{Reason: why}
-	}
-	return nil
-}
-
-func (g *Group) cannotVerify() Excuse { return g.unverifiable }

@@ -50,7 +50,7 @@ func TestEachProcessGetsItsOwnOrder(t *testing.T) {
 			l.SendEach(orders)
 			reports := l.Reports()
 			for i, r := range reports {
-				require.Empty(t, r.Failures)
+				require.Nil(t, r.Failure)
 				require.InDelta(t, float64(10*(i+1)), r.Hold, 0)
 			}
 			for range 7 {

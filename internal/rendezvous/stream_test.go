@@ -67,12 +67,12 @@ func TestMisbehavingProcess(t *testing.T) {
 	const good = `{"protocol":3,"budget":{"bytes":7},"verified":{"Wrong":0,"First":""}}`
 	unreadable := func(text string) func(t *testing.T, r plan.Report) {
 		return func(t *testing.T, r plan.Report) {
-			require.Equal(t, plan.FailedOrder, r.Failures[0].Kind)
-			require.Contains(t, r.Failures[0].Message, text)
+			require.Equal(t, plan.FailedOrder, r.Failure.Kind)
+			require.Contains(t, r.Failure.Message, text)
 		}
 	}
 	well := func(t *testing.T, r plan.Report) {
-		require.Empty(t, r.Failures)
+		require.Nil(t, r.Failure)
 		require.Equal(t, int64(7), r.Budget.Bytes)
 	}
 	report := func(process int, text string) string {
@@ -124,7 +124,7 @@ func TestMisbehavingProcess(t *testing.T) {
 				require.NoError(t, f.Report(plan.Report{Budget: plan.Room{Bytes: 9}}))
 				reports := l.Reports()
 				c.check(t, reports[0])
-				require.Empty(t, reports[1].Failures)
+				require.Nil(t, reports[1].Failure)
 				require.Equal(t, int64(9), reports[1].Budget.Bytes)
 				counts, _ := l.Refusals()
 				if c.refused == nil {
