@@ -62,6 +62,10 @@ type Engine struct {
 	Launched bool
 	// Force resumes even if hardware or libraries have changed.
 	Force bool
+	// Check is asked once the cases are known and before anything is launched; its error
+	// refuses the sweep. seconds is the estimate, 0 if times are simulated. Nil checks
+	// nothing.
+	Check func(u *Setup, d Driver, cases []plan.Case, seconds float64) error
 	// Open opens the driver of a sweep.
 	Open func(context.Context, *Setup) (Driver, error)
 	// Watch starts a round of total cases, of which done are finished already; nil
@@ -146,6 +150,9 @@ func (e *Engine) measure(ctx context.Context, u *Setup, dir *Folder, old *record
 	}()
 	entries, cases, err := e.begin(u, d, old, created)
 	if err != nil {
+		return nil, err
+	}
+	if err := u.check(e, d, cases, entries.Parts); err != nil {
 		return nil, err
 	}
 	u.announce(e, cases, entries.Parts)

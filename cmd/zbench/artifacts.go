@@ -61,12 +61,13 @@ func writeDrawn(dir *engine.Folder, folder string, rec *record.Record, d *advice
 	return nil
 }
 
-func writeRun(dir *engine.Folder, s State, started time.Time) error {
+func writeRun(dir *engine.Folder, s State, started time.Time, checks ...record.Preflight) error {
 	now := s.Now()
 	return dir.Write(engine.RunFile, func(w io.Writer) error {
 		text, err := json.MarshalIndent(record.Run{
 			Schema: record.RunSchema, Started: started.UTC(), Finished: now.UTC(), Seconds: now.Sub(started).Seconds(),
 			Args: s.Args, Host: s.Hostname(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, CPUs: s.Host().CPUs,
+			Preflight: checks,
 		}, "", "  ")
 		if err != nil {
 			return err

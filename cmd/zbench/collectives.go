@@ -12,6 +12,7 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/engine"
+	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
@@ -33,6 +34,10 @@ type collectivesOptions struct {
 	verbose, progress bool
 	// resume is the folder of a sweep to resume, file a request to run.
 	resume, file string
+
+	// folder is that of the results; checks are what was checked before the run.
+	folder string
+	checks []record.Preflight
 }
 
 func newCollectives(s State) *cobra.Command {
@@ -162,6 +167,7 @@ func (o *collectivesOptions) run(ctx context.Context, s State) error {
 		return err
 	}
 	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+	o.folder = dir.Path
 	out, err := e.Run(ctx, u, dir)
 	return o.finish(s, dir, started, out, err)
 }
@@ -175,10 +181,14 @@ func (o *collectivesOptions) engine(s State) (*engine.Engine, error) {
 		Host: s.host(o.quiet), Tool: tool(), Created: when, Force: o.force,
 		Open: func(ctx context.Context, u *engine.Setup) (engine.Driver, error) {
 			w := openingOf(u)
+			w.Folder, w.Owner = o.folder, s.host(o.quiet).Owner
 			if o.world != nil {
 				return o.world.open(ctx, s, o.libraries, &w)
 			}
 			return openCollectives(ctx, s, o.libraries, &w)
+		},
+		Check: func(u *engine.Setup, d engine.Driver, cases []plan.Case, seconds float64) error {
+			return o.check(s, u, d, cases, seconds)
 		},
 		Watch: func(total, done int) engine.Watcher { return newProgress(s, total, done, o.quiet, o.progress) },
 	}, err
@@ -198,7 +208,7 @@ func (o *collectivesOptions) finish(s State, dir *engine.Folder, started time.Ti
 	if err := writeDrawn(dir, dir.Path, out.Record, out.Advice); err != nil {
 		return err
 	}
-	if err := writeRun(dir, s, started); err != nil {
+	if err := writeRun(dir, s, started, o.checks...); err != nil {
 		return err
 	}
 	if err := printRecord(s, sweepOutput{out.Record, out.Advice, dir.Path, o.verbose}, o.format, o.quiet); err != nil {

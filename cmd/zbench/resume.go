@@ -42,6 +42,7 @@ func (o *collectivesOptions) runResume(ctx context.Context, s State, cmd *cobra.
 	if err != nil {
 		return err
 	}
+	o.folder = dir.Path
 	out, err := e.Resume(ctx, want, old, dir)
 	return o.finish(s, dir, started, out, err)
 }

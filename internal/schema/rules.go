@@ -45,7 +45,9 @@ var rules = map[reflect.Type][]rule{
 		when(constant("status", record.OK), &jsonschema.Schema{AnyOf: []*jsonschema.Schema{needs("burst", "isolated"), needs("kernel"), needs("verified")}}, needs("reason")),
 		when(okWith("burst"), needs("isolated"), nil), when(okWith("isolated"), needs("burst"), nil),
 	},
-	reflect.TypeFor[record.SamplesIndex](): {version(record.SamplesSchema)},
+	reflect.TypeFor[record.Preflight]():        {values("state", preflightStates...)},
+	reflect.TypeFor[record.PreflightFinding](): {values("state", preflightStates...)},
+	reflect.TypeFor[record.SamplesIndex]():     {version(record.SamplesSchema)},
 	reflect.TypeFor[record.SampleSeries](): {
 		values("series", record.SeriesBurstMean, record.SeriesBurstMax, record.SeriesIsolatedMax, record.SeriesSpread, record.SeriesRanks),
 	},
@@ -91,6 +93,8 @@ var (
 	stops         = []string{stat.StopPrecision, stat.StopMaxTime, stat.StopMaxSamples, stat.StopDiscarded}
 	verifications = []string{record.VerifiedOK, record.VerifiedWrong, record.NotVerified}
 	levels        = []string{recommend.High, recommend.Medium, recommend.Low}
+
+	preflightStates = []record.PreflightState{record.CheckOK, record.CheckWarning, record.CheckError, record.CheckNotChecked}
 )
 
 // signed are the numbers that may be negative, by type and key.
