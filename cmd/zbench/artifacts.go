@@ -50,6 +50,11 @@ func writeDrawn(dir *engine.Folder, folder string, rec *record.Record, d *advice
 			return err
 		}
 	}
+	return writeCharts(dir, page)
+}
+
+// writeCharts writes the page's charts as files of their own.
+func writeCharts(dir *engine.Folder, page *report.Document) error {
 	for _, c := range page.Charts() {
 		if err := dir.Write(c.ID+".png", func(w io.Writer) error { return report.WritePNG(w, c) }); err != nil {
 			return err

@@ -29,6 +29,7 @@ type format struct {
 	advice      func(State, advised) error
 	knees       func(State, bucket.Answer) error
 	doctor      func(State, doctor.Report) error
+	compare     func(State, comparison) error
 }
 
 // formats are those registered, in the order in which they are listed.
@@ -69,6 +70,7 @@ var (
 	kernelsDocument     = document[*record.Record]{func(f format) func(State, *record.Record) error { return f.kernels }}
 	adviceDocument      = document[advised]{func(f format) func(State, advised) error { return f.advice }}
 	kneesDocument       = document[bucket.Answer]{func(f format) func(State, bucket.Answer) error { return f.knees }}
+	compareDocument     = document[comparison]{func(f format) func(State, comparison) error { return f.compare }}
 	doctorDocument      = document[doctor.Report]{func(f format) func(State, doctor.Report) error { return f.doctor }}
 )
 

@@ -30,6 +30,7 @@ func TestFormatsOfDocuments(t *testing.T) {
 	require.Equal(t, []string{"table", "markdown", "json"}, adviceDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, kneesDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, doctorDocument.names())
+	require.Equal(t, []string{"table", "markdown", "csv", "json", "junit"}, compareDocument.names())
 }
 
 // A format is one file: what this registers is printed, offered by the help and by

@@ -15,5 +15,6 @@ var _ = register(format{
 	kernels:     func(s State, rec *record.Record) error { return table.Markdown(s.Stdout, report.KernelTables(rec)...) },
 	advice:      func(s State, d advised) error { return d.WriteMarkdown(s.Stdout) },
 	knees:       func(s State, a bucket.Answer) error { return a.WriteMarkdown(s.Stdout) },
+	compare:     func(s State, c comparison) error { return c.WriteMarkdown(s.Stdout) },
 	doctor:      func(s State, r doctor.Report) error { return r.Markdown(s.Stdout) },
 })

@@ -14,6 +14,7 @@ var _ = register(format{
 	kernels:     writeKernelSummary,
 	advice:      writeAdviceText,
 	knees:       func(s State, a bucket.Answer) error { return a.WriteText(s.Stdout) },
+	compare:     writeComparison,
 	doctor: func(s State, r doctor.Report) error {
 		return r.Text(s.Stdout.unescaped(), doctor.Style{Width: s.Stdout.Width, Colour: s.coloured(s.Stdout)})
 	},

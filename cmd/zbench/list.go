@@ -60,6 +60,7 @@ var listings = []listing{
 		}
 		return rows, nil
 	}},
+	{"profiles", []string{"NAME", "WHAT IT IS", "THRESHOLD", "SOURCE"}, profileRows},
 	{"ops", []string{"NAME", "WHAT IT COMPUTES"}, func() ([][]string, error) {
 		var rows [][]string
 		for _, o := range collective.Ops() {
