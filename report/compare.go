@@ -38,20 +38,22 @@ func Comparison(c *compare.Document) *Document {
 
 // comparedBox is the verdict, which is read first.
 func comparedBox(c *compare.Document) *VerdictBox {
-	box := &VerdictBox{Simulated: c.Simulated, Chips: []Fact{{"Verdict", c.Verdict.Word()}}}
-	for i, l := range c.Lines() {
-		row := verdictRow{Class: "note", Text: l.Text, Hint: l.Hint}
-		switch {
-		case l.Bad && i == 0:
-			row.Class, row.Tag = "bad", "Slower"
-		case l.Bad:
-			row.Class, row.Tag = "warning", "Limit"
-		case i == 0 && c.Verdict == compare.Same:
-			row.Class, row.Tag = "good", "OK"
+	var v Verdict
+	for _, l := range c.Lines() {
+		v.Lines = append(v.Lines, VerdictLine{Text: l.Text, Hint: l.Hint, Severity: SeverityOf(l.Level)})
+	}
+	box := boxOf(v, c.Simulated, []Fact{{"Verdict", c.Verdict.Word()}})
+	for i := range box.Rows {
+		if box.Rows[i].Class == "bad" {
+			box.Rows[i].Tag = "Slower"
 		}
-		box.Rows = append(box.Rows, row)
 	}
 	return box
+}
+
+// SeverityOf is the severity of a comparison's line.
+func SeverityOf(l compare.Level) Severity {
+	return map[compare.Level]Severity{compare.Good: VerdictGood, compare.Limit: VerdictWarning, compare.Worse: VerdictBad}[l]
 }
 
 // comparedGroup is the cases that differ in size alone.

@@ -13,6 +13,9 @@ import (
 	"zbench/bench/unit"
 )
 
+// deviceFact names the GPU among the facts.
+const deviceFact = "device"
+
 // facts are what a reader of a difference must know of a run, in the order in which
 // they are listed. A fact that a record lacks is empty.
 var facts = []struct {
@@ -24,7 +27,7 @@ var facts = []struct {
 	{"tool of the log", toolsOf},
 	{"backend", func(r *record.Record) string { return r.Source.Backend }},
 	{"kernel driver", func(r *record.Record) string { return r.Source.Driver }},
-	{"device", deviceOf},
+	{deviceFact, deviceOf},
 	{"nodes", func(r *record.Record) string { return number(r.World.Nodes) }},
 	{"ranks", func(r *record.Record) string { return number(r.World.Ranks) }},
 	{"GPUs per process", func(r *record.Record) string { return number(r.World.GPUsPerProcess) }},
@@ -39,7 +42,7 @@ var facts = []struct {
 		if r.Spec == nil {
 			return ""
 		}
-		return strings.Join(r.Spec.Faults, "; ")
+		return cmp.Or(strings.Join(r.Spec.Faults, "; "), "none")
 	}},
 }
 

@@ -37,6 +37,14 @@ func ParseFailOn(text string) (*FailOn, error) {
 	return f, nil
 }
 
+// words are the condition in a sentence.
+func (f *FailOn) words() string {
+	if f.Least == 0 {
+		return string(Slower)
+	}
+	return fmt.Sprintf("%s by %s or more", Slower, percent(f.Least))
+}
+
 // state is what the condition makes of a verdict with a change. A nil condition fails
 // nothing.
 func (f *FailOn) state(v Verdict, change float64, broken bool) gate.State {
@@ -61,9 +69,9 @@ func (f *FailOn) of(c *Case) gate.State {
 // that all cases together are not slower. Without a condition it tells only what was
 // checked.
 func (d *Document) Gate(f *FailOn) *gate.Report {
-	name := "every case is compared"
+	name := "every case has a verdict"
 	if f != nil {
-		name = "no case is " + f.Text
+		name = "no case is " + f.words()
 	}
 	var seen [3][]*Case
 	states := gate.States()
@@ -84,7 +92,7 @@ func (d *Document) Gate(f *FailOn) *gate.Report {
 	}
 	checks := []gate.Check{check}
 	if f != nil && d.Common != nil {
-		c := gate.Check{Name: "all cases together are not " + f.Text, Cases: len(d.Cases), State: f.state(d.Common.Verdict, d.Common.Change, false)}
+		c := gate.Check{Name: "all cases together are not " + f.words(), Cases: len(d.Cases), State: f.state(d.Common.Verdict, d.Common.Change, false)}
 		c.Reason = fmt.Sprintf("they changed by %s (%s to %s)", signed(d.Common.Change), signed(d.Common.Test.Lo), signed(d.Common.Test.Hi))
 		if c.State == gate.NotChecked { // the cases have their own verdicts
 			c.State = gate.Pass

@@ -214,11 +214,12 @@ func join(base, fresh []member, o Options) []joined {
 	for _, key := range order {
 		out = append(out, pair(cases[key], o))
 	}
+	first := map[string]int{} // a log has the rows of two placements in turns
+	for i := len(out) - 1; i >= 0; i-- {
+		first[out[i].Group] = i
+	}
 	slices.SortStableFunc(out, func(a, b joined) int {
-		if a.Group != b.Group {
-			return 0
-		}
-		return cmp.Compare(a.Bytes, b.Bytes)
+		return cmp.Or(cmp.Compare(first[a.Group], first[b.Group]), cmp.Compare(a.Bytes, b.Bytes))
 	})
 	return out
 }

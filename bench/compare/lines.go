@@ -12,12 +12,22 @@ import (
 	"zbench/bench/unit"
 )
 
-// Line is one statement of a comparison. Bad is true of what is worse in NEW, or of
-// what must not be taken for a pass.
+// Line is one statement of a comparison, with what to do next.
 type Line struct {
 	Text, Hint string
-	Bad        bool
+	Level      Level
 }
+
+// Level is how much a line matters.
+type Level int
+
+// The levels: a note; nothing got worse; what the runs do not tell; what got worse.
+const (
+	Note Level = iota
+	Good
+	Limit
+	Worse
+)
 
 // Headline is the verdict of the whole in one sentence.
 func (d *Document) Headline() string {
@@ -33,7 +43,11 @@ func (d *Document) Headline() string {
 	count(n.Same, "the same within "+percent(d.MinEffect))
 	count(n.Unclear, "unclear")
 	count(n.NotChecked, "not checked")
-	text := fmt.Sprintf("%s: of %s", strings.ToUpper(strings.ReplaceAll(string(d.Verdict), "_", " ")), plain.Count(all, "case"))
+	word := strings.ToUpper(d.Verdict.Word())
+	if n.Slower > 0 && n.Faster > 0 {
+		word = "SLOWER AND FASTER"
+	}
+	text := fmt.Sprintf("%s: of %s", word, plain.Count(all, "case"))
 	if len(parts) > 0 {
 		text += " " + strings.Join(parts, ", ")
 	}
@@ -45,29 +59,33 @@ func (d *Document) Headline() string {
 
 // Lines are the verdict in the order of reading, the headline first.
 func (d *Document) Lines() []Line {
-	out := []Line{{Text: d.Headline(), Bad: d.Verdict == Slower}}
+	out := []Line{{Text: d.Headline(), Level: map[Verdict]Level{Slower: Worse, Same: Good, Unclear: Limit, NotChecked: Limit}[d.Verdict]}}
+	level := map[Verdict]Level{Slower: Worse}
 	if c := d.Common; c != nil && (c.Verdict == Slower || c.Verdict == Faster) {
 		out = append(out, Line{
 			Text: fmt.Sprintf("All cases together are %s by %s (%s to %s).", c.Verdict, percent(math.Abs(c.Change)), signed(c.Test.Lo), signed(c.Test.Hi)),
-			Hint: "a shift of all sizes points to clocks, placement or the host rather than to an algorithm", Bad: c.Verdict == Slower,
+			Hint: "a shift of all sizes points to clocks, placement or the host rather than to an algorithm", Level: level[c.Verdict],
 		})
 	}
-	for _, v := range []Verdict{Slower, Faster} {
-		if c := d.extreme(v); c != nil {
-			out = append(out, Line{Text: fmt.Sprintf("Most %s: %s, %s: %s, from %s to %s.", v, c.Group, unit.Bytes(c.Bytes), signed(*c.Change), unit.Seconds(*c.Base.Seconds), unit.Seconds(*c.New.Seconds)), Bad: v == Slower})
+	for _, x := range []struct {
+		verdict Verdict
+		name    string
+	}{{Slower, "slowdown"}, {Faster, "speed-up"}} {
+		if c := d.extreme(x.verdict); c != nil {
+			out = append(out, Line{Text: fmt.Sprintf("Largest %s: %s, %s: %s, from %s to %s.", x.name, c.Group, unit.Bytes(c.Bytes), signed(*c.Change), unit.Seconds(*c.Base.Seconds), unit.Seconds(*c.New.Seconds)), Level: level[x.verdict]})
 		}
 	}
 	if d.Counts.Broken > 0 {
 		i := slices.IndexFunc(d.Cases, func(c Case) bool { return c.Broken })
-		out = append(out, Line{Text: fmt.Sprintf("%s failed in NEW and not in BASE, the first %s, %s: %s.", plain.Count(d.Counts.Broken, "case"), d.Cases[i].Group, unit.Bytes(d.Cases[i].Bytes), d.Cases[i].Reason), Hint: "the record of the run has the evidence", Bad: true})
+		out = append(out, Line{Text: fmt.Sprintf("%s failed in NEW and not in BASE, the first %s, %s: %s.", plain.Count(d.Counts.Broken, "case"), d.Cases[i].Group, unit.Bytes(d.Cases[i].Bytes), d.Cases[i].Reason), Hint: "the record of the run has the evidence", Level: Worse})
 	}
 	out = append(out, d.limits()...)
 	for _, note := range d.Notes {
 		out = append(out, Line{Text: note})
 	}
 	if d.Gated != nil {
-		for _, text := range d.Gated.Lines() {
-			out = append(out, Line{Text: text, Bad: d.Gated.State != gate.Pass})
+		for i, text := range d.Gated.Lines() {
+			out = append(out, Line{Text: text, Level: map[gate.State]Level{gate.Pass: Good, gate.NotChecked: Limit, gate.Fail: Worse}[d.Gated.Checks[i].State]})
 		}
 	}
 	return out
@@ -77,23 +95,30 @@ func (d *Document) Lines() []Line {
 func (d *Document) limits() []Line {
 	var out []Line
 	if d.Counts.Unclear > 0 {
-		text := fmt.Sprintf("%s unclear: BASE has %s, NEW %s.", plain.Count(d.Counts.Unclear, "case"), plain.Count(len(d.Base), "run"), plain.Count(len(d.New), "run"))
+		are := "cases are"
+		if d.Counts.Unclear == 1 {
+			are = "case is"
+		}
+		text := fmt.Sprintf("%d %s unclear: BASE has %s, NEW %s.", d.Counts.Unclear, are, plain.Count(len(d.Base), "run"), plain.Count(len(d.New), "run"))
 		hint := fmt.Sprintf("give %d runs a side", d.NeedsRuns)
 		switch {
 		case d.NeedsRuns > manyRuns:
 			hint = fmt.Sprintf("reduce the variation between runs; it would take more than %d runs a side", manyRuns)
-		case min(len(d.Base), len(d.New)) < MinRuns:
+		case min(len(d.Base), len(d.New)) < MinRuns && d.BetweenRunCV == nil:
 			hint += ", or --between-run-cv with what is known of the variation between runs"
 		}
-		out = append(out, Line{text, hint, true})
+		out = append(out, Line{text, hint, Limit})
 	}
 	if n := d.Counts.NotChecked - d.Counts.Broken; n > 0 {
 		i := slices.IndexFunc(d.Cases, func(c Case) bool { return c.Verdict == NotChecked && !c.Broken })
-		out = append(out, Line{Text: fmt.Sprintf("%s NOT CHECKED, the first %s, %s: %s.", plain.Count(n, "case"), d.Cases[i].Group, unit.Bytes(d.Cases[i].Bytes), d.Cases[i].Reason), Bad: true})
+		out = append(out, Line{Text: fmt.Sprintf("%s NOT CHECKED, the first %s, %s: %s.", plain.Count(n, "case"), d.Cases[i].Group, unit.Bytes(d.Cases[i].Bytes), d.Cases[i].Reason), Level: Limit})
 	}
 	for _, c := range d.Changes {
 		if c.Within {
-			out = append(out, Line{Text: fmt.Sprintf("The runs of one side differ in %s: BASE %s, NEW %s.", c.What, strings.Join(c.Base, ", "), strings.Join(c.New, ", ")), Hint: "a side should be runs of one thing", Bad: true})
+			out = append(out, Line{Text: fmt.Sprintf("The runs of one side differ in %s: BASE %s, NEW %s.", c.What, strings.Join(c.Base, ", "), strings.Join(c.New, ", ")), Hint: "a side should be runs of one thing", Level: Limit})
+		}
+		if c.What == deviceFact && slices.Contains(slices.Concat(c.Base, c.New), notKnown) {
+			out = append(out, Line{Text: fmt.Sprintf("The device is not known everywhere: BASE %s, NEW %s.", strings.Join(c.Base, ", "), strings.Join(c.New, ", ")), Hint: "times of different GPUs must not be compared; check the logs", Level: Limit})
 		}
 	}
 	return out

@@ -32,16 +32,19 @@ func (d *Document) ChangeTable() *table.Table {
 
 // CaseTable is a row for each case. Short leaves out those that are the same.
 func (d *Document) CaseTable(short bool) table.Table {
-	t := table.Table{By: []string{"case"}, Columns: []table.Column{
+	t := table.Table{Rule: true, By: []string{"case"}, Columns: []table.Column{
 		{Name: "size", Right: true}, {Name: "runs", Right: true}, {Name: "BASE", Right: true}, {Name: "NEW", Right: true}, {Name: "change", Right: true},
-		{Name: "95 % interval", Right: true}, {Name: "p (Holm)", Right: true}, {Name: "verdict"}, {Name: "", Wrap: table.Sentences},
+		{Name: "95 % interval", Right: true}, {Name: "p (Holm)", Right: true}, {Name: "verdict"},
 	}}
-	ranked := false
+	ranked, noted := false, false
 	for i := range d.Cases {
-		ranked = ranked || d.Cases[i].RankP != nil
+		ranked, noted = ranked || d.Cases[i].RankP != nil, noted || d.Cases[i].note() != ""
 	}
 	if ranked {
 		t.Columns = append(t.Columns, table.Column{Name: "p (rank test)", Right: true})
+	}
+	if noted {
+		t.Columns = append(t.Columns, table.Column{Name: "note", Wrap: table.Sentences})
 	}
 	left := 0
 	for i := range d.Cases {
@@ -57,9 +60,12 @@ func (d *Document) CaseTable(short bool) table.Table {
 		if ranked {
 			p := none
 			if c.RankP != nil {
-				p = fmt.Sprintf("%.2g", *c.RankP)
+				p = probability(*c.RankP)
 			}
 			cells = append(cells, p)
+		}
+		if noted {
+			cells = append(cells, c.note())
 		}
 		t.Add(cells...)
 	}
@@ -75,15 +81,33 @@ func (d *Document) CaseTable(short bool) table.Table {
 
 // cells are a case's row.
 func (c *Case) cells() []string {
-	out := []string{unit.Bytes(c.Bytes), fmt.Sprintf("%d:%d", c.Base.Runs, c.New.Runs), c.Base.text(), c.New.text(), none, none, none, c.Verdict.Word(), c.Reason}
+	out := []string{unit.Bytes(c.Bytes), fmt.Sprintf("%d:%d", c.Base.Runs, c.New.Runs), c.Base.text(), c.New.text(), none, none, none, c.Verdict.Word()}
 	if c.Change != nil {
 		out[4] = signed(*c.Change)
 	}
 	if c.Test != nil {
 		out[5] = signed(c.Test.Lo) + " to " + signed(c.Test.Hi)
-		out[6] = fmt.Sprintf("%.2g", c.Test.AdjustedP)
+		out[6] = probability(c.Test.AdjustedP)
 	}
 	return out
+}
+
+// note is the reason of a case that was not checked. What makes cases unclear is said once,
+// in the verdict.
+func (c *Case) note() string {
+	if c.Verdict == NotChecked {
+		return c.Reason
+	}
+	return ""
+}
+
+// probability prints a p-value. Below 1e-6 its size has no meaning: noise is not that
+// normal.
+func probability(p float64) string {
+	if p < 1e-6 {
+		return "<1e-6"
+	}
+	return fmt.Sprintf("%.2g", p)
 }
 
 func (v Values) text() string {

@@ -101,7 +101,7 @@ func (r *Report) Err(requireChecked bool) error {
 		}
 	}
 	what := "missed"
-	hint := "the reasons are above; gates.json has them too"
+	hint := "the lines of the verdict that begin with FAIL have the figures"
 	if r.State == NotChecked {
 		what, hint = "not checked", "run the cases that the threshold names, or omit --require-checked"
 	}

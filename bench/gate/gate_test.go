@@ -52,6 +52,8 @@ func TestThresholds(t *testing.T) {
 		"all_reduce bytes=1GiB busbw<330GB/s":                        Pass,
 		"all_reduce bytes!=1GiB busbw>=330GB/s":                      Pass,
 		"all_reduce bytes=2GiB busbw>=1GB/s":                         NotChecked, // no such size
+		"all_reduce dtype=fp32 busbw>=300GB/s":                       Pass,
+		"all_reduce dtype=bf16 busbw>=300GB/s":                       NotChecked,
 		"all_reduce place=out busbw>=1GB/s":                          NotChecked,
 		"all_reduce place=in dtype=float op=sum ranks=8 time<=1s":    Pass,
 		"all_reduce isolated<=1s":                                    NotChecked, // not measured

@@ -114,6 +114,9 @@ func parseCondition(word string) (condition, error) {
 	i := slices.IndexFunc(fields, func(f field) bool { return f.name == own })
 	c.field = &fields[i]
 	if c.word != nil {
+		if d, err := collective.DtypeByName(c.text); err == nil && own == "dtype" {
+			c.text = d.Name // fp32 is float
+		}
 		if c.sign != "=" && c.sign != "!=" {
 			return condition{}, fmt.Errorf("%q: %s is a word; compare it with = or !=", word, own)
 		}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -80,6 +81,7 @@ with --require-checked also if any case is unclear or was not compared.`,
 
 // run compares, prints and returns the verdict of the gate.
 func (o *compareOptions) run(s State, args []string, dash int) error {
+	started := s.Now()
 	if err := compareDocument.check(o.format, compareHelp); err != nil {
 		return err
 	}
@@ -108,7 +110,7 @@ func (o *compareOptions) run(s State, args []string, dash int) error {
 	}
 	c := comparison{d, failOn, o.requireChecked, o.verbose}
 	if o.out != "" {
-		if err := o.keep(s, c); err != nil {
+		if err := o.keep(s, c, started); err != nil {
 			return err
 		}
 	}
@@ -190,7 +192,7 @@ func holdsRun(s State, dir string) bool {
 }
 
 // keep writes the folder.
-func (o *compareOptions) keep(s State, c comparison) error {
+func (o *compareOptions) keep(s State, c comparison, started time.Time) error {
 	dir, err := engine.NewFolder(s.host(false), o.out, "compare", o.force)
 	if err != nil {
 		return err
@@ -212,6 +214,9 @@ func (o *compareOptions) keep(s State, c comparison) error {
 	if err := writeCharts(dir, page); err != nil {
 		return err
 	}
+	if err := writeRun(dir, s, started); err != nil {
+		return err
+	}
 	fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.Path)
 	return nil
 }
@@ -230,11 +235,7 @@ func (o *compareOptions) print(s State, c comparison) error {
 func comparisonLines(s State, to Stream, d *compare.Document) string {
 	out := &screen{width: to.columns(), colour: s.coloured(to)}
 	for _, l := range d.Lines() {
-		severity := report.VerdictNote
-		if l.Bad {
-			severity = report.VerdictWarning
-		}
-		out.lines([]report.VerdictLine{{Text: l.Text, Hint: l.Hint, Severity: severity}})
+		out.lines([]report.VerdictLine{{Text: l.Text, Hint: l.Hint, Severity: report.SeverityOf(l.Level)}})
 	}
 	return out.String()
 }
