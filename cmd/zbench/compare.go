@@ -44,7 +44,7 @@ func newCompare(s State) *cobra.Command {
 	o := compareOptions{Options: compare.Defaults()}
 	cmd := &cobra.Command{
 		Use:   "compare BASE NEW | BASE… -- NEW…",
-		Short: "Compare runs: which cases got slower or faster, and how sure that is",
+		Short: "Compare runs: which cases got slower or faster",
 		Long: `Compares the runs of two sides, case by case: collectives, memory, kernels and
 imported logs. Each argument is a run: a folder of zbench, a results.json, a
 journal.jsonl or a log of rccl-tests or nccl-tests. A folder that holds only

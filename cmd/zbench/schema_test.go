@@ -75,8 +75,10 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 				require.NoError(t, schematest.Fits(t, schemas[engine.JournalFile], part), line)
 			}
 			met[engine.JournalFile] = true
-			out, _, _ := onHost(t, hosts[0], 0, exit.OK, "compare "+folder+" "+folder+" --format json --require-checked=false")
-			fits("compare", out)
+			if code == exit.OK {
+				out, _, _ := onHost(t, hosts[0], 0, exit.OK, "compare "+folder+" "+folder+" --format json")
+				fits("compare", out)
+			}
 		}
 	}
 	for _, line := range []string{"doctor --backend loopback --format json", "import ../../bench/peers/testdata/algo_proto.log --format json --out " + t.TempDir()} {
