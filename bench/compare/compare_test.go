@@ -154,6 +154,29 @@ func TestKindsOfTimesAreNotMixed(t *testing.T) {
 	require.Nil(t, d.Cases[0].Change)
 }
 
+// The kind of time can be chosen; one that a side lacks is not checked.
+func TestTheTimingCanBeChosen(t *testing.T) {
+	sides := [2][]Run{plantedSide("b", 1, 3, 0.001, nil), plantedSide("n", 101, 3, 0.001, nil)}
+	for s, runs := range sides {
+		for _, r := range runs {
+			for i := range r.Record.Results {
+				x := &r.Record.Results[i]
+				x.Isolated = &record.Timing{Iterations: 1, MaxOfRanks: stat.Summarize([]float64{x.Burst.MeanOfRanks.Median * (2 + 0.2*float64(s))})}
+			}
+		}
+	}
+	for timing, want := range map[string]Verdict{"": Same, "burst": Same, "isolated": Slower, "burst_slowest": NotChecked} {
+		o := Defaults()
+		o.Timing = timing
+		d, err := Compare(sides[0], sides[1], o)
+		require.NoError(t, err)
+		require.Equal(t, want, d.Verdict, timing)
+		if want == NotChecked {
+			require.Equal(t, "no burst_slowest time on both sides: BASE has burst and isolated, NEW burst and isolated", d.Cases[0].Reason)
+		}
+	}
+}
+
 // A case that failed, is missing or was interrupted on a side is not checked; one that
 // failed in NEW alone is broken.
 func TestCasesWithoutATimeAreNotChecked(t *testing.T) {

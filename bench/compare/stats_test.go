@@ -2,6 +2,7 @@ package compare
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -84,4 +85,48 @@ func TestRoundingIsAVariance(t *testing.T) {
 	require.Equal(t, 0.0, test(c, noise{0, 4}).p)
 	c.rounding = 0.02 * 0.02
 	require.Greater(t, test(c, noise{0, 4}).p, 0.1)
+}
+
+// The verdict of one test, by its interval and significance.
+func TestVerdictOfATest(t *testing.T) {
+	for _, x := range []struct {
+		difference, lo, hi, adjusted float64
+		want                         Verdict
+	}{
+		{0.05, 0.03, 0.07, 0.001, Slower}, {-0.05, -0.07, -0.03, 0.001, Faster}, {0.05, -0.01, 0.11, 0.2, Unclear}, {-0.05, -0.11, 0.01, 0.2, Unclear},
+		{0.001, -0.01, 0.012, 0.9, Same}, {0.01, 0.009, 0.011, 1e-9, Same}, {0.015, 0.005, 0.025, 0.001, Unclear}, {-0.015, -0.025, -0.005, 0.001, Unclear},
+	} {
+		c := tested{difference: x.difference, lo: x.lo, hi: x.hi, adjusted: x.adjusted}
+		require.Equal(t, x.want, c.verdict(Defaults()), "%+v", x)
+	}
+}
+
+// Variances that are a common one over χ² of some degrees of freedom, over those, have
+// that many degrees of freedom of prior; equal ones have infinitely many.
+func TestPriorIsThatOfTheVariances(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 18))
+	draw := func(df int) *pool {
+		p := &pool{}
+		for range 4000 {
+			scale := 1.0
+			if df > 0 {
+				sum := 0.0
+				for range df {
+					z := rng.NormFloat64()
+					sum += z * z
+				}
+				scale = math.Sqrt(float64(df) / sum)
+			}
+			c := &observed{}
+			for range 3 {
+				c.base, c.new = append(c.base, scale*rng.NormFloat64()), append(c.new, scale*rng.NormFloat64())
+			}
+			p.cases = append(p.cases, c)
+		}
+		return p
+	}
+	for _, df := range []int{4, 10} {
+		require.InEpsilon(t, df, prior([]*pool{draw(df)}), 0.2)
+	}
+	require.True(t, math.IsInf(prior([]*pool{draw(0)}), 1))
 }
