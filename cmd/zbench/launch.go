@@ -32,7 +32,7 @@ func addLaunchFlags(f *pflag.FlagSet, o *launchFlagSet) {
 		methods = append(methods, string(m))
 	}
 	f.StringVar(&o.method, "launch", string(launch.Auto), "how the processes start: "+strings.Join(methods, ", ")+"; inproc is this process alone")
-	f.StringArrayVar(&o.slurmArgs, "slurm-args", nil, "further options of srun, separated by spaces; may be repeated")
+	f.StringArrayVar(&o.slurmArgs, "slurm-args", nil, "more options of srun, separated by spaces; may be repeated")
 	f.StringVar(&o.hostfile, "hostfile", "", "Open MPI's file of hosts, a line each, for mpirun")
 	f.BoolVar(&o.dry, "dry-run", false, "print the command, the number of cases, the time and the GPU-hours; measure nothing")
 }

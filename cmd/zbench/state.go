@@ -30,7 +30,7 @@ type State struct {
 	Exit     func(code int)
 	FS       FS
 	Hostname func() string
-	// Random gives random bytes that nobody can guess.
+	// Random gives unpredictable random bytes.
 	Random io.Reader
 	// PID is this process's number.
 	PID int

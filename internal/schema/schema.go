@@ -49,7 +49,7 @@ var Documents = []Document{
 	},
 	{
 		File: "bench/record/schema/journal-v3.json", ID: "urn:zbench:journal:3", Title: "zbench journal, version 3",
-		About: "A line of journal.jsonl: a Header on the first, a Part or a Further on every other. A last line without its newline was cut off and counts for nothing; any other whose checksum does not fit is damaged and must not be used.",
+		About: "A line of journal.jsonl: a Header on the first, a Part or an AddedRound on every other. A last line without its newline was cut off and counts for nothing; any other whose checksum does not fit is damaged and must not be used.",
 		Types: []reflect.Type{reflect.TypeFor[record.Header](), reflect.TypeFor[record.Part](), reflect.TypeFor[record.AddedRound]()}, Journal: true,
 	},
 	{
