@@ -3,7 +3,6 @@ package compare
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -185,8 +184,13 @@ func TestCasesWithoutATimeAreNotChecked(t *testing.T) {
 		where  string
 		broken bool
 	}{
-		{record.Failed, "NEW", true}, {record.WrongData, "NEW", true}, {record.Interrupted, "NEW", false}, {record.Skipped, "NEW", false},
-		{record.Failed, "BASE", false}, {"missing", "NEW", false}, {"missing", "BASE", false},
+		{record.Failed, "NEW", true},
+		{record.WrongData, "NEW", true},
+		{record.Interrupted, "NEW", false},
+		{record.Skipped, "NEW", false},
+		{record.Failed, "BASE", false},
+		{"missing", "NEW", false},
+		{"missing", "BASE", false},
 	} {
 		base, fresh := plantedSide("b", 1, 3, 0.01, nil), plantedSide("n", 101, 3, 0.01, nil)
 		side := fresh
@@ -282,26 +286,4 @@ func TestEmptyAndAbsurdRecords(t *testing.T) {
 	require.NoError(t, d.WriteTables(&b, 100, true))
 	require.NoError(t, d.WriteCSV(&b))
 	require.NoError(t, d.WriteMarkdown(&b))
-}
-
-func TestFailOn(t *testing.T) {
-	for _, bad := range []string{"", "faster", "slower:", "slower:5", "slower:-1%", "slower:x%", "slower:NaN%", "slower:2000%"} {
-		_, err := ParseFailOn(bad)
-		require.Error(t, err, bad)
-	}
-	d := compared(t, plantedSide("b", 1, 4, 0.002, nil), plantedSide("n", 101, 4, 0.002, slowerAt(3, 0.1)))
-	for text, want := range map[string]string{"slower": "fail", "slower:5%": "fail", "slower:15%": "pass"} {
-		f, err := ParseFailOn(text)
-		require.NoError(t, err)
-		require.Equal(t, want, string(d.Gate(f).State), text)
-		require.Len(t, d.Suite(f).Outcomes, len(d.Cases)+1)
-	}
-	few := compared(t, plantedSide("b", 1, 2, 0.002, nil), plantedSide("n", 101, 2, 0.002, nil))
-	f, _ := ParseFailOn("slower")
-	r := few.Gate(f)
-	require.Equal(t, "not_checked", string(r.State))
-	require.NoError(t, r.Err(false))
-	require.Error(t, r.Err(true))
-	require.Error(t, few.Gate(nil).Err(true), "unclear is not checked")
-	require.False(t, errors.Is(r.Err(true), record.ErrNotRecord))
 }

@@ -93,8 +93,14 @@ func TestVerdictOfATest(t *testing.T) {
 		difference, lo, hi, adjusted float64
 		want                         Verdict
 	}{
-		{0.05, 0.03, 0.07, 0.001, Slower}, {-0.05, -0.07, -0.03, 0.001, Faster}, {0.05, -0.01, 0.11, 0.2, Unclear}, {-0.05, -0.11, 0.01, 0.2, Unclear},
-		{0.001, -0.01, 0.012, 0.9, Same}, {0.01, 0.009, 0.011, 1e-9, Same}, {0.015, 0.005, 0.025, 0.001, Unclear}, {-0.015, -0.025, -0.005, 0.001, Unclear},
+		{0.05, 0.03, 0.07, 0.001, Slower},
+		{-0.05, -0.07, -0.03, 0.001, Faster},
+		{0.05, -0.01, 0.11, 0.2, Unclear},
+		{-0.05, -0.11, 0.01, 0.2, Unclear},
+		{0.001, -0.01, 0.012, 0.9, Same},
+		{0.01, 0.009, 0.011, 1e-9, Same},
+		{0.015, 0.005, 0.025, 0.001, Unclear},
+		{-0.015, -0.025, -0.005, 0.001, Unclear},
 	} {
 		c := tested{difference: x.difference, lo: x.lo, hi: x.hi, adjusted: x.adjusted}
 		require.Equal(t, x.want, c.verdict(Defaults()), "%+v", x)

@@ -33,8 +33,14 @@ func (d *Document) ChangeTable() *table.Table {
 // CaseTable is a row for each case. Short leaves out those that are the same.
 func (d *Document) CaseTable(short bool) table.Table {
 	t := table.Table{Rule: true, By: []string{"case"}, Columns: []table.Column{
-		{Name: "size", Right: true}, {Name: "runs", Right: true}, {Name: "BASE", Right: true}, {Name: "NEW", Right: true}, {Name: "change", Right: true},
-		{Name: "95 % interval", Right: true}, {Name: "p (Holm)", Right: true}, {Name: "verdict"},
+		{Name: "size", Right: true},
+		{Name: "runs", Right: true},
+		{Name: "BASE", Right: true},
+		{Name: "NEW", Right: true},
+		{Name: "change", Right: true},
+		{Name: "95 % interval", Right: true},
+		{Name: "p (Holm)", Right: true},
+		{Name: "verdict"},
 	}}
 	ranked, noted := false, false
 	for i := range d.Cases {
