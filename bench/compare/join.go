@@ -114,15 +114,12 @@ func trouble(side []*entry) (why string, bad bool) {
 }
 
 // value is a run's log median of a case.
-type value struct {
-	run                   int
-	log, rounding, within float64
-}
+type value struct{ log, rounding, within float64 }
 
 // values are those of a side, of the runs that have them.
 func values(side []*entry, of func(*entry) *stat.Summary) []value {
 	var out []value
-	for i, e := range side {
+	for _, e := range side {
 		if e == nil || e.status != record.OK {
 			continue
 		}
@@ -134,7 +131,7 @@ func values(side []*entry, of func(*entry) *stat.Summary) []value {
 		if !ok {
 			continue
 		}
-		v := value{run: i, log: log}
+		v := value{log: log}
 		if s.Lo != nil && s.Hi != nil && *s.Hi > *s.Lo {
 			v.within = square((*s.Hi - *s.Lo) / 2 / 1.96 / s.Median)
 		}
@@ -156,10 +153,10 @@ func (c *observed) fill(base, fresh []value) {
 		c.within += v.within / n
 	}
 	for _, v := range base {
-		c.base, c.baseRuns = append(c.base, v.log), append(c.baseRuns, v.run)
+		c.base = append(c.base, v.log)
 	}
 	for _, v := range fresh {
-		c.new, c.newRuns = append(c.new, v.log), append(c.newRuns, v.run)
+		c.new = append(c.new, v.log)
 	}
 }
 

@@ -11,7 +11,7 @@ type judged struct {
 
 // judge tests every case and the common shift. A case that cannot be tested has nil:
 // its sides have too few runs, and the variation between runs is not given.
-func judge(cases []*observed, base, new int, o Options) judged {
+func judge(cases []*observed, base, fresh int, o Options) judged {
 	out := judged{cases: make([]*tested, len(cases))}
 	groups := pools(cases)
 	strength := prior(groups)
@@ -39,7 +39,7 @@ func judge(cases []*observed, base, new int, o Options) judged {
 	for i := range weights {
 		weights[i] = 1 / float64(len(family))
 	}
-	if out.common = common(cases, base, new, o); out.common != nil {
+	if out.common = common(cases, base, fresh, o); out.common != nil {
 		for i := range weights {
 			weights[i] *= 1 - commonWeight
 		}
@@ -50,11 +50,11 @@ func judge(cases []*observed, base, new int, o Options) judged {
 }
 
 // common tests the shift that all cases share. Its variance is that of whole runs.
-func common(cases []*observed, base, new int, o Options) *tested {
-	if o.BetweenRunCV == 0 && min(base, new) < MinRuns {
+func common(cases []*observed, base, fresh int, o Options) *tested {
+	if o.BetweenRunCV == 0 && min(base, fresh) < MinRuns {
 		return nil
 	}
-	c := shift(cases, base, new)
+	c := shift(cases, base, fresh)
 	if c == nil {
 		return nil
 	}

@@ -2,14 +2,12 @@ package compare
 
 import "math"
 
-// observed is one case in all runs that have it: the logarithms of the run medians, and
-// which runs they are of.
+// observed is one case in all runs that have it.
 type observed struct {
 	// pool names the cases that share a between-run variance.
 	pool string
-	// base and new are log seconds; baseRuns and newRuns are the runs' numbers.
-	base, new         []float64
-	baseRuns, newRuns []int
+	// base and new are log seconds, the logarithms of the run medians.
+	base, new []float64
 	// rounding is the variance that the printed digits of an imported log leave, per run.
 	rounding float64
 	// within is the variance of a run's own median, by its interval; 0 where unknown.
@@ -52,10 +50,10 @@ func (c *observed) spread() float64 { return 1/float64(len(c.base)) + 1/float64(
 // shift is what the cases of each run have in common: the median over cases of the
 // distance to the case's middle of both sides. A few cases that changed a lot do not
 // move it. Only cases with every run count.
-func shift(cases []*observed, base, new int) *observed {
+func shift(cases []*observed, base, fresh int) *observed {
 	var whole []*observed
 	for _, c := range cases {
-		if len(c.base) == base && len(c.new) == new {
+		if len(c.base) == base && len(c.new) == fresh {
 			whole = append(whole, c)
 		}
 	}
@@ -73,7 +71,7 @@ func shift(cases []*observed, base, new int) *observed {
 	for i := range base {
 		out.base = append(out.base, at(func(c *observed) []float64 { return c.base }, i))
 	}
-	for i := range new {
+	for i := range fresh {
 		out.new = append(out.new, at(func(c *observed) []float64 { return c.new }, i))
 	}
 	return out

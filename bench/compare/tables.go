@@ -32,26 +32,7 @@ func (d *Document) ChangeTable() *table.Table {
 
 // CaseTable is a row for each case. Short leaves out those that are the same.
 func (d *Document) CaseTable(short bool) table.Table {
-	t := table.Table{Rule: true, By: []string{"case"}, Columns: []table.Column{
-		{Name: "size", Right: true},
-		{Name: "runs", Right: true},
-		{Name: "BASE", Right: true},
-		{Name: "NEW", Right: true},
-		{Name: "change", Right: true},
-		{Name: "95 % interval", Right: true},
-		{Name: "p (Holm)", Right: true},
-		{Name: "verdict"},
-	}}
-	ranked, noted := false, false
-	for i := range d.Cases {
-		ranked, noted = ranked || d.Cases[i].RankP != nil, noted || d.Cases[i].note() != ""
-	}
-	if ranked {
-		t.Columns = append(t.Columns, table.Column{Name: "p (rank test)", Right: true})
-	}
-	if noted {
-		t.Columns = append(t.Columns, table.Column{Name: "note", Wrap: table.Sentences})
-	}
+	t, ranked, noted := d.caseColumns()
 	left := 0
 	for i := range d.Cases {
 		c := &d.Cases[i]
@@ -83,6 +64,31 @@ func (d *Document) CaseTable(short bool) table.Table {
 		t.Notes = append(t.Notes, "The rank test is advisory: it is not adjusted for the number of cases.")
 	}
 	return t
+}
+
+// caseColumns are the columns of CaseTable; those of the rank test and of the notes are
+// there if any case has one.
+func (d *Document) caseColumns() (t table.Table, ranked, noted bool) {
+	t = table.Table{Rule: true, By: []string{"case"}, Columns: []table.Column{
+		{Name: "size", Right: true},
+		{Name: "runs", Right: true},
+		{Name: "BASE", Right: true},
+		{Name: "NEW", Right: true},
+		{Name: "change", Right: true},
+		{Name: "95 % interval", Right: true},
+		{Name: "p (Holm)", Right: true},
+		{Name: "verdict"},
+	}}
+	for i := range d.Cases {
+		ranked, noted = ranked || d.Cases[i].RankP != nil, noted || d.Cases[i].note() != ""
+	}
+	if ranked {
+		t.Columns = append(t.Columns, table.Column{Name: "p (rank test)", Right: true})
+	}
+	if noted {
+		t.Columns = append(t.Columns, table.Column{Name: "note", Wrap: table.Sentences})
+	}
+	return t, ranked, noted
 }
 
 // cells are a case's row.
