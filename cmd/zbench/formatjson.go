@@ -4,6 +4,7 @@ import (
 	"zbench/bench/bucket"
 	"zbench/bench/record"
 	"zbench/internal/doctor"
+	"zbench/internal/topo"
 )
 
 // json is the document itself, as in a folder's files.
@@ -14,6 +15,7 @@ var _ = register(format{
 	advice:      func(s State, d advised) error { return d.WriteJSON(s.Stdout) },
 	knees:       func(s State, a bucket.Answer) error { return a.WriteJSON(s.Stdout) },
 	compare:     func(s State, c comparison) error { return c.WriteJSON(s.Stdout) },
+	topo:        func(s State, n *topo.Node) error { return n.WriteJSON(s.Stdout) },
 	doctor: func(s State, r doctor.Report) error {
 		data, err := r.JSON()
 		if err == nil {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"zbench/bench/bucket"
+	"zbench/bench/pairs"
 	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/internal/doctor"
+	"zbench/internal/topo"
 	"zbench/report"
 )
 
@@ -16,5 +18,8 @@ var _ = register(format{
 	advice:      func(s State, d advised) error { return d.WriteMarkdown(s.Stdout) },
 	knees:       func(s State, a bucket.Answer) error { return a.WriteMarkdown(s.Stdout) },
 	compare:     func(s State, c comparison) error { return c.WriteMarkdown(s.Stdout) },
+	drift:       func(s State, d *topo.Drift) error { return d.Markdown(s.Stdout) },
+	rails:       func(s State, v pairs.Verdict) error { return v.Markdown(s.Stdout) },
+	topo:        func(s State, n *topo.Node) error { return n.Markdown(s.Stdout) },
 	doctor:      func(s State, r doctor.Report) error { return r.Markdown(s.Stdout) },
 })
