@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ type collectivesOptions struct {
 	advice    adviceFlagSet
 	libraries libraryOptions
 	launch    launchFlagSet
+	gates     gateFlagSet
 	// world is the other processes of the sweep, where this one leads several.
 	world *world
 
@@ -98,6 +100,9 @@ func (o *collectivesOptions) sweep(ctx context.Context, s State, cmd *cobra.Comm
 	if err := collectivesDocument.check(o.format, "zbench collectives --help lists the flags"); err != nil {
 		return err
 	}
+	if err := o.gates.read(); err != nil {
+		return err
+	}
 	if o.want.Advice, err = o.advice.read(s); err != nil {
 		return err
 	}
@@ -133,6 +138,7 @@ func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	addLibraryFlags(cmd, &o.libraries)
 	f := cmd.Flags()
 	addLaunchFlags(f, &o.launch)
+	addGateFlags(f, &o.gates)
 	f.StringVar(&o.out, "out", "", "folder to create (default a new dated one)")
 	collectivesDocument.flag(f, &o.format)
 	f.BoolVar(&o.force, "force", false, "write into a folder that has files; with --resume: resume even if hardware or libraries differ")
@@ -201,25 +207,29 @@ func (o *collectivesOptions) finish(s State, dir *engine.Folder, started time.Ti
 	}
 	if err != nil {
 		if !errors.Is(err, engine.ErrGone) {
-			_ = writeDrawn(dir, dir.Path, out.Record, nil) // as much as the disk takes; err says what happened
+			_ = writeDrawn(dir, dir.Path, out.Record, nil, nil) // as much as the disk takes; err says what happened
 		}
 		return err
 	}
-	if err := writeDrawn(dir, dir.Path, out.Record, out.Advice); err != nil {
+	judged := o.gates.judge(out.Record)
+	if err := writeDrawn(dir, dir.Path, out.Record, out.Advice, judged); err != nil {
 		return err
 	}
 	if err := writeRun(dir, s, started, o.checks...); err != nil {
 		return err
 	}
+	if err := keepGates(dir, judged, o.gates.requireChecked, "collectives"); err != nil {
+		return err
+	}
 	if err := printRecord(s, sweepOutput{out.Record, out.Advice, dir.Path, o.verbose}, o.format, o.quiet); err != nil {
+		return err
+	}
+	if err := showGates(s, judged, o.format); err != nil {
 		return err
 	}
 	s.note(o.quiet, "Wrote %s (report.html, results.json, results.csv, bucket.json, plots) in %s\n",
 		dir.Path, s.Now().Sub(started).Round(10*time.Millisecond))
-	if err := engine.Verdict(out.Record, dir.Path); err != nil {
-		return err
-	}
-	return out.Advice.Refused()
+	return cmp.Or(engine.Verdict(out.Record, dir.Path), judged.Err(o.gates.requireChecked), out.Advice.Refused())
 }
 
 // reproduce is the command line that makes the record again.

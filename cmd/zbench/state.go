@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"zbench/bench/engine"
+	"zbench/bench/record"
 	"zbench/internal/native"
 	"zbench/internal/preflight"
 )
@@ -60,8 +61,12 @@ type FS interface {
 
 // host is what an engine needs of the machine. Notes are left out when quiet.
 func (s State) host(quiet bool) engine.Host {
+	var environ []string
+	if s.Environ != nil {
+		environ = s.Environ()
+	}
 	return engine.Host{
-		FS: s.FS, Now: s.Now, Owner: fmt.Sprintf("process %d on %s", s.PID, s.Hostname()),
+		FS: s.FS, Now: s.Now, Owner: fmt.Sprintf("process %d on %s", s.PID, s.Hostname()), Environment: record.Environment(environ),
 		Note: func(format string, args ...any) { s.note(quiet, format, args...) },
 	}
 }
