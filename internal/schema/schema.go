@@ -19,6 +19,7 @@ import (
 	"zbench/bench/bucket"
 	"zbench/bench/record"
 	"zbench/internal/doctor"
+	"zbench/internal/topo"
 )
 
 //go:generate go test zbench/internal/schema -count=1 -run TestSchemasAreCurrent -update
@@ -70,5 +71,10 @@ var Documents = []Document{
 	{
 		File: "internal/doctor/schema/v1.json", ID: "urn:zbench:doctor:1", Title: "zbench doctor --format json",
 		Types: []reflect.Type{reflect.TypeFor[doctor.Report]()},
+	},
+	{
+		File: "internal/topo/schema/v1.json", ID: "urn:zbench:topo:1", Title: "zbench topo, topo.json",
+		About: "The topology of one node: GPUs, xGMI links, NICs, rails and findings. Rates are in bytes per second.",
+		Types: []reflect.Type{reflect.TypeFor[topo.Node]()},
 	},
 }
