@@ -85,7 +85,7 @@ func (o *collectivesOptions) connection(s State, role launch.Role) (rendezvous.O
 	}
 	return rendezvous.Options{
 		Token: token, Address: role.Leader.String(), Self: o.selfOf(s, role),
-		Relay: token.LocalAddress(fmt.Sprintf("%s/%d/%s/%s", s.Hostname(), role.Node, role.Agent, role.Leader)), // nodes and worlds may share a host
+		Relay: token.LocalAddress(fmt.Sprintf("%s/%d/%s/%d", s.Hostname(), role.Node, role.Agent, role.Leader.Port)), // nodes and worlds may share a host
 	}, nil
 }
 
