@@ -19,6 +19,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/record"
+	"zbench/internal/longtest"
 	"zbench/internal/schematest"
 )
 
@@ -111,16 +112,22 @@ func readBytes(t *testing.T, parts ...string) string {
 // Wherever the disk fills up the run ends with an error that says what to do,
 // the journal alone is a record, and resumed it becomes the folder of a run that
 // was never stopped. Nothing finished runs again.
-func TestDiskFullAtEveryLineThenResume(t *testing.T) {
+func TestDiskFullThenResume(t *testing.T) {
+	diskFullThenResume(t, 1, 8) // in the first pass, and in the second
+}
+
+func TestLongDiskFullAtEveryLineThenResume(t *testing.T) {
+	longtest.Only(t)
+	diskFullThenResume(t, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
+}
+
+func diskFullThenResume(t *testing.T, lines ...int) {
+	t.Helper()
 	whole := filepath.Join(t.TempDir(), "whole")
 	code, _ := zbench(t, osFS{}, small(whole)...)
 	require.Zero(t, code)
 	require.Equal(t, 13, strings.Count(readBytes(t, whole, engine.JournalFile), "\n"))
-	step := 1
-	if testing.Short() {
-		step = 5
-	}
-	for n := 0; n < 12; n += step {
+	for _, n := range lines {
 		dir := filepath.Join(t.TempDir(), "cut")
 		left := n
 		code, stderr := zbench(t, fullDisk{osFS{}, &left}, small(dir)...)
@@ -143,7 +150,7 @@ func TestDiskFullAtEveryLineThenResume(t *testing.T) {
 
 // Killed with SIGKILL, a sweep goes on where it was.
 func TestKillThenResume(t *testing.T) {
-	args := []string{"collectives", "-b", "1K", "-e", "1G", "--max-time", "0.05"}
+	args := []string{"collectives", "all_gather", "all_reduce", "-b", "1K", "-e", "256M", "--max-time", "0.05"}
 	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "killed")
 	code, _ := zbench(t, osFS{}, append(args, "--out", whole)...)
 	require.Zero(t, code)
