@@ -96,6 +96,7 @@ func TestFormatsThatADocumentLacks(t *testing.T) {
 
 // The sizes near the plateau have the form that was asked for, too.
 func TestKneesInEveryFormat(t *testing.T) {
+	oneGoroutine(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	code, _, stderr := printed(t, small(dir)...)
 	require.Zero(t, code, stderr)
