@@ -44,7 +44,7 @@ test: ## Run the tests; offline once the modules are there
 # Each step is a target of its own. After what fails soonest come the long ones, so
 # that none is left alone at the end.
 CHECKS := check-format check-vet check-c check-pure check-race check-long check-toolchain check-memory check-lint check-fuzz
-SYSTEM_STEPS := system-test-rocm system-test-browser system-test-cuda system-test-headers
+SYSTEM_STEPS := system-test-rocm system-test-browser system-test-cluster system-test-cuda system-test-headers
 
 .PHONY: check
 check: ## Run everything that can be checked without a browser
@@ -161,6 +161,12 @@ system-test-cuda: build ## zbench on the real libnccl, CUDA runtime and driver l
 	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_CUDA11=$$cuda11 ZBENCH_CUDA12=$$cuda12 ZBENCH_PLACES=ZBENCH_CUDA11,ZBENCH_CUDA12 \
 		$(GO) test -count=1 ./test/libraries
 
+.PHONY: system-test-cluster
+system-test-cluster: build ## zbench under the real Slurm (8 nodes) and Open MPI, and in network namespaces
+	@$(FETCH); ready=$$(fetch scripts/slurm.sh install); \
+	$(GO) test -c -o bin/cluster.test ./test/cluster; cd test/cluster; \
+	if [ -n "$$ready" ]; then ZBENCH=$(CURDIR)/bin/zbench ../../scripts/slurm.sh 8 ../../bin/cluster.test -test.timeout 10m; fi
+
 .PHONY: loopback
 loopback: ## The loopback as shared libraries with the vendors' names, in bin/loopback
 	scripts/loopback.sh bin/loopback
@@ -186,8 +192,16 @@ experiments: ## The experiments of docs/EXPERIMENTS.md at full size, 100 and 1,0
 # itself looks like a leak.
 SOAK ?= 10m
 
+# Bars are held unless SOAK_BARS is empty: a machine with other work misses them.
+SOAK_BARS ?= bars
+
+.PHONY: soak-cluster
+soak-cluster: build ## 1,024 processes under the real Slurm on 128 nodes: seconds, memory, results as in one process
+	scripts/slurm.sh install; $(GO) test -c -o bin/cluster.test ./test/cluster; cd test/cluster; \
+	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_SOAK=$(or $(SOAK_BARS),print) ../../scripts/slurm.sh 128 ../../bin/cluster.test -test.run TestSoakCluster -test.v -test.timeout 40m
+
 .PHONY: soak
-soak: ## Random sweeps with random faults, cut off and gone on with, for SOAK (10m)
+soak: soak-cluster ## The cluster, then random sweeps with random faults, interrupted and resumed, for SOAK (10m)
 	MALLOC_ARENA_MAX=1 $(GO) test ./cmd/zbench -timeout 0 -run TestSoak -v -args -soak $(SOAK)
 
 .PHONY: bench

@@ -53,45 +53,23 @@ func (all followers) Reports() (out []plan.Report) {
 	return out
 }
 
-// led runs do as the leader of a world of processes with drivers of their own. With
-// nodes, the first process of each node leads those of its node.
-func led(t *testing.T, drivers []*Driver, perNode int, do func(context.Context, *plan.Group)) {
+// led runs do as the leader of a world of processes with drivers of their own.
+func led(t *testing.T, drivers []*Driver, do func(context.Context, *plan.Group)) {
 	t.Helper()
 	var all sync.WaitGroup
 	defer all.Wait()
-	follow := func(p plan.Process) follower {
-		f := newFollower()
-		all.Go(func() { _ = plan.Follow(context.Background(), p, f) })
-		return f
-	}
-	host := func(i int) string { return fmt.Sprint("node", drivers[i].cfg.FirstRank/4) }
 	var others followers
 	var world []plan.Member
-	own := plan.Process(drivers[0])
-	for at := 0; at < len(drivers); at += perNode {
-		p := plan.Process(drivers[at])
-		ranks := 0
-		var local followers
-		var part []plan.Member
-		for i := at; i < at+perNode; i++ {
-			part = append(part, plan.Member{Host: host(i), Ranks: drivers[i].cfg.Ranks})
-			if ranks += drivers[i].cfg.Ranks; i > at {
-				local = append(local, follow(drivers[i]))
-			}
+	for i, d := range drivers {
+		world = append(world, plan.Member{Host: fmt.Sprint("node", d.cfg.FirstRank/4), Ranks: d.cfg.Ranks})
+		if i == 0 {
+			continue
 		}
-		if perNode > 1 {
-			g := plan.Part(context.Background(), drivers[at].cfg.FirstRank, p, local, part)
-			defer g.End()
-			p = g
-		}
-		if at == 0 {
-			own = p
-		} else {
-			others = append(others, follow(p))
-		}
-		world = append(world, plan.Member{Host: host(at), Ranks: ranks, Processes: perNode})
+		f := newFollower()
+		all.Go(func() { _ = plan.Follow(context.Background(), d, f) })
+		others = append(others, f)
 	}
-	g, ctx := plan.Lead(t.Context(), own, others, world)
+	g, ctx := plan.Lead(t.Context(), drivers[0], others, world)
 	do(ctx, g)
 	g.End()
 }

@@ -72,14 +72,19 @@ func (d *Driver) openRanks() error {
 	}
 	ranks, share := d.cfg.Ranks, d.share()
 	need := (ranks + share - 1) / share
-	devices := d.cfg.Devices
+	devices := slices.Clone(d.cfg.Devices)
 	if devices == nil {
 		for i := range need {
 			devices = append(devices, i)
 		}
 	}
+	if have == need { // all that this process sees: a launcher may show each process its own
+		for i := range devices {
+			devices[i] = i
+		}
+	}
 	if need > len(devices) || slices.Max(devices) >= have {
-		return fmt.Errorf("%s backend: %w: %d GPUs requested, %d visible", d.provider.Backend, native.ErrUnavailable, need, have)
+		return fmt.Errorf("%s backend: %w: %d GPUs requested, %d visible", d.provider.Backend, native.ErrUnavailable, max(need, slices.Max(devices)+1), have)
 	}
 	for _, device := range devices[:need] {
 		info, err := d.provider.Device(device)

@@ -94,9 +94,8 @@ func (x trial) alone(t *testing.T) []record.Result {
 	return x.sweep(t.Context(), t, d, cases)
 }
 
-// together runs them in processes that hold shares of the ranks; each of perNode
-// neighbours has one that leads them.
-func (x trial) together(t *testing.T, shares []int, perNode int) []record.Result {
+// together runs them in processes that hold shares of the ranks.
+func (x trial) together(t *testing.T, shares []int) []record.Result {
 	t.Helper()
 	m, cases := x.machine(t)
 	cfg := x.config(m)
@@ -120,7 +119,7 @@ func (x trial) together(t *testing.T, shares []int, perNode int) []record.Result
 		drivers, first = append(drivers, d), first+n
 	}
 	var results []record.Result
-	led(t, drivers, perNode, func(ctx context.Context, g *plan.Group) { results = x.sweep(ctx, t, g, cases) })
+	led(t, drivers, func(ctx context.Context, g *plan.Group) { results = x.sweep(ctx, t, g, cases) })
 	for id, used := range j.ids {
 		require.LessOrEqual(t, used, 1, "%x", id)
 	}
@@ -130,30 +129,19 @@ func (x trial) together(t *testing.T, shares []int, perNode int) []record.Result
 	return results
 }
 
-// layouts are ways to cut eight ranks into processes, and how many of them one leads.
-var layouts = []struct {
-	shares  []int
-	perNode int
-}{
-	{[]int{8}, 1},
-	{[]int{4, 4}, 1},
-	{[]int{2, 2, 2, 2}, 1},
-	{[]int{1, 1, 1, 1, 1, 1, 1, 1}, 1},
-	{[]int{2, 2, 2, 2}, 2},
-	{[]int{1, 1, 1, 1, 1, 1, 1, 1}, 4},
-	{[]int{3, 1, 4}, 1},
-}
+// layouts are ways to cut eight ranks into processes.
+var layouts = [][]int{{8}, {4, 4}, {2, 2, 2, 2}, {1, 1, 1, 1, 1, 1, 1, 1}, {3, 1, 4}}
 
 // same holds the results of all layouts against those of one process. The reason of a
 // failure ends alike; before that it says which processes said what.
 func (x trial) same(t *testing.T, what string) (want []record.Result) {
 	t.Helper()
 	want = x.alone(t)
-	for i, l := range layouts {
+	for i, shares := range layouts {
 		if testing.Short() && i%3 != 0 {
 			continue
 		}
-		got := x.together(t, l.shares, l.perNode)
+		got := x.together(t, shares)
 		require.Len(t, got, len(want))
 		for i := range want {
 			w := want[i]
@@ -162,7 +150,7 @@ func (x trial) same(t *testing.T, what string) (want []record.Result) {
 				require.True(t, strings.HasSuffix(got[i].Reason, "; "+e.Text()), got[i].Reason)
 				w.Reason = got[i].Reason
 			}
-			require.Equal(t, w, got[i], "%s in %v, %d: %s", what, l.shares, l.perNode, x.collective)
+			require.Equal(t, w, got[i], "%s in %v: %s", what, shares, x.collective)
 		}
 	}
 	return want

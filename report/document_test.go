@@ -34,6 +34,7 @@ func everyBlock() *Document {
 		Facts{{"a term", "a fact"}}, Cards{{Title: "a card", Foot: "a foot", Figures: []CardFigure{{"best", "10 GB/s", " at 1 MiB"}}}},
 		Code{"how", "zbench"}, sheet, Plot{Chart: chart}, Strips{strip},
 		Bars{ID: "bars", Title: "some bars", bars: []bar{{label: "copy", value: "4 TB/s", length: 4, marks: []barMark{{5, "A"}}}}, most: 5},
+		crossedRails(),
 		Details{"more", []Block{Paragraph{"", said("folded away")}}})
 	return d
 }

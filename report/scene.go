@@ -11,7 +11,7 @@ type scene struct {
 	title, desc   string
 }
 
-// Drawing is a picture as data: a Chart or Bars.
+// Drawing is a picture as data: a Chart, Bars or a Diagram.
 type Drawing interface {
 	// alone lays it out as a picture of its own; id is a valid file stem.
 	alone() (id string, s scene)

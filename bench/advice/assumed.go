@@ -40,9 +40,9 @@ var whatIfs = []struct {
 	name   string
 	change func(*spec.Advice)
 }{
-	{"4k tokens per microbatch", tokens(4 << 10)},
-	{"16k tokens per microbatch", tokens(16 << 10)},
-	{"32k tokens per microbatch", tokens(32 << 10)},
+	{"4k tokens/microbatch", tokens(4 << 10)},
+	{"16k tokens/microbatch", tokens(16 << 10)},
+	{"32k tokens/microbatch", tokens(32 << 10)},
 	{"llama3-8b", func(a *spec.Advice) { a.Preset = "llama3-8b" }},
 	{"PyTorch DDP, bfloat16", func(a *spec.Advice) { a.Framework, a.Optimizer, a.GradDtype, a.Zero = trainer.Unsharded, "", "", nil }},
 }
@@ -112,6 +112,8 @@ type WhatIf struct {
 	Elements int64 `json:"elements"`
 	// Keep is true if the default's cost is too small to change it.
 	Keep bool `json:"keep"`
+	// Default is the trainer's default in its own unit; empty where it was not tried.
+	Default string `json:"default"`
 	// DefaultCost is what the trainer's default costs over the setting of least regret, as
 	// a share of a step; null where it was not tried.
 	DefaultCost *float64 `json:"default_cost"`
@@ -144,7 +146,7 @@ func whatIf(name string, want *spec.Advice, sources []cost.Source) (*WhatIf, err
 	w.Setting, w.Range = d.Setting(), d.Range()
 	if a.Default != nil {
 		costs := costOf(a, a.Default)
-		w.DefaultCost = &costs
+		w.Default, w.DefaultCost = d.Amount(a.Default.Elements), &costs
 	}
 	return w, nil
 }

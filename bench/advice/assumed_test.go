@@ -166,7 +166,7 @@ func TestLongBracketIsTheAnswerAtBothEnds(t *testing.T) {
 	require.Equal(t, fast.Least.Elements, d.Bracket.Lo)
 	require.Equal(t, slow.Least.Elements, d.Bracket.Hi)
 	require.Equal(t, "the fast end's source", d.Bracket.Fastest.Assumes)
-	require.Contains(t, d.Sentence, " % if the network is slow).")
+	require.Contains(t, d.Sentence, " % with the higher latency).")
 	require.Contains(t, text(t, asText, d), "slow end: the slow end's source")
 	for _, x := range d.WhatIf {
 		require.NotNil(t, x.Bracket, x.Name)

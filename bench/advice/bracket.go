@@ -36,15 +36,15 @@ type End struct {
 }
 
 // DefaultCost is the most that the default costs at an end, as a share of a step, and
-// which end that is; false where it was not tried.
+// which estimate of the latency that end has; false where it was not tried.
 func (b *Bracket) DefaultCost() (most float64, end string, ok bool) {
 	switch {
 	case b == nil || b.Fastest.DefaultCost == nil || b.Slowest.DefaultCost == nil:
 		return 0, "", false
 	case *b.Fastest.DefaultCost > *b.Slowest.DefaultCost:
-		return *b.Fastest.DefaultCost, "fast", true
+		return *b.Fastest.DefaultCost, "lower", true
 	}
-	return *b.Slowest.DefaultCost, "slow", true
+	return *b.Slowest.DefaultCost, "higher", true
 }
 
 // bracket answers the question of a document at both ends of the model; nil where no

@@ -32,7 +32,7 @@ func (d *Document) atWorst(costs float64) string {
 	if !ok || most <= costs+recommend.PlateauWidth {
 		return ""
 	}
-	return fmt.Sprintf(" (%.0f %% if the network is %s)", 100*most, end)
+	return fmt.Sprintf(" (%.0f %% with the %s latency)", 100*most, end)
 }
 
 // Assumes are the assumptions, and what they leave out, in sentences.
@@ -93,7 +93,7 @@ func (d *Document) WriteWhatIf(w io.Writer, width int) error {
 // WhatIfTable is the other answers, one a row. What the assumed question lacks is not
 // repeated for each.
 func (d *Document) WhatIfTable() table.Table {
-	t := table.Table{Indent: 2, Groups: []table.Group{{}}, Columns: []table.Column{{Name: fmt.Sprintf("what if (at %.0f TFLOP/s)", assumedFlops/1e12)}, {Name: "setting"}, {Name: "range of the model"}, {Name: "step with default", Right: true}}}
+	t := table.Table{Indent: 2, Groups: []table.Group{{}}, Columns: []table.Column{{Name: fmt.Sprintf("what if (at %.0f TFLOP/s)", assumedFlops/1e12)}, {Name: "setting"}, {Name: "range of the model"}, {Name: "step with the default", Right: true}}}
 	for _, x := range d.WhatIf {
 		if x.Refusal != nil && !d.Answered() {
 			continue
@@ -116,7 +116,7 @@ func (x *WhatIf) cells() []string {
 		setting = "keep " + setting
 	}
 	if x.DefaultCost != nil {
-		costs = "+" + Share(*x.DefaultCost)
+		costs = "+" + Share(*x.DefaultCost) + " (" + x.Default + ")"
 	}
 	return []string{x.Name, setting, x.Range, costs}
 }

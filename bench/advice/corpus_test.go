@@ -30,7 +30,7 @@ func whole(t *testing.T) *advice.Document {
 	end := advice.End{Assumes: "a", Elements: 2, DefaultCost: new(0.5)}
 	d.Bracket = &advice.Bracket{Lo: 1, Hi: 2, Fastest: end, Slowest: end}
 	d.WhatIf = []advice.WhatIf{{
-		Name: "n", CommandLine: []string{"--dp", "64"}, Setting: "1 M", Range: "1 to 2 M", Elements: 1, Keep: true, DefaultCost: new(0.5),
+		Name: "n", CommandLine: []string{"--dp", "64"}, Setting: "1 M", Range: "1 to 2 M", Elements: 1, Keep: true, Default: "1 M", DefaultCost: new(0.5),
 		Confidence: recommend.Low, Bracket: d.Bracket, Refusal: &recommend.Refusal{Code: "c", Message: "m", Hint: "h", Missing: []string{"all_reduce"}},
 	}}
 	a := &d.Answer

@@ -30,7 +30,8 @@ type Facts struct {
 	Libraries []record.Library
 	// Devices are the GPUs; none if they are simulated.
 	Devices []record.Device
-	// Hosts are the names of the hosts, none if one process holds all ranks.
+	// Hosts are the names of the hosts, none if one process holds all ranks or if they are
+	// simulated.
 	Hosts []string
 	// KernelDriver is the GPUs' kernel driver with its version, empty if unknown.
 	KernelDriver string
@@ -57,6 +58,8 @@ type Engine struct {
 	// Deadline is when the processes will be ended from outside, as a batch job's are; zero
 	// is unknown. The estimate is held against it.
 	Deadline time.Time
+	// Launched is true if several processes drive the world: each its share of the GPUs.
+	Launched bool
 	// Force resumes even if hardware or libraries have changed.
 	Force bool
 	// Open opens the driver of a sweep.

@@ -67,7 +67,7 @@ func Together(world []Hello, ranks, perGPU int) (Facts, error) {
 		}
 		all.Devices = append(all.Devices, h.Devices...)
 		all.Memory = min(all.Memory, h.Memory)
-		if !slices.Contains(all.Hosts, h.Host) {
+		if !h.Simulated && !slices.Contains(all.Hosts, h.Host) {
 			all.Hosts = append(all.Hosts, h.Host)
 		}
 	}

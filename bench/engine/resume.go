@@ -42,7 +42,7 @@ func Unreadable(files FS, path string, err error, hint string) error {
 // is extended if the bucket size needs more sizes; otherwise the outcome is the
 // journal's.
 func (e *Engine) Resume(ctx context.Context, want spec.Spec, old *record.Journal, dir *Folder) (*Outcome, error) {
-	u, unfit := Prepare(want, true)
+	u, unfit := prepare(want, true, e.Launched)
 	if old.Left() > 0 || e.Force {
 		if unfit != nil {
 			return nil, unfit

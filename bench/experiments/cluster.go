@@ -100,7 +100,7 @@ func (c *Cluster) choose(rng *rand.Rand) {
 
 // networks draws the three collectives of gradient reduction. Bandwidths are
 // those of 8 × MI300X (320 GB/s on a node, 350 across with all rails), latencies
-// between half and twice the fitted ones of bench/fabric, which nobody measured
+// between half and twice the fitted ones of bench/fabric, which are not measured
 // beyond a few nodes.
 func networks(rng *rand.Rand, nodes int) map[string]network {
 	bus := 320e9 * uniform(rng, 0.8, 1.1)

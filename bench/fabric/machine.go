@@ -69,7 +69,7 @@ type Machine struct {
 	// Faults are lines of the machine file.
 	Faults []string
 	// Extrapolated says, by group and collective, which parts of the constants
-	// nobody measured. Of groups that are alike it has the first.
+	// are not measured. Of groups that are alike it has the first.
 	Extrapolated map[Group]map[string][]string
 	// Ends are the constants at the ends of the model's bracket, of groups and
 	// collectives that have one. The machine file has none of them.

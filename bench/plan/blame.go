@@ -21,14 +21,11 @@ type GroupError struct {
 
 // ProcessFailure is the failure of one process.
 type ProcessFailure struct {
-	// Process is its number among the processes of the one that reports; Host is the
-	// name of its host, empty if unknown.
-	Process int    `json:"process,omitempty"`
-	Host    string `json:"host,omitempty"`
-	// FirstRank is the number in the world of the first of its Ranks ranks. With no
-	// ranks the failure is of the whole report: of all processes that it stands for.
-	FirstRank int `json:"first_rank,omitempty"`
-	Ranks     int `json:"ranks,omitempty"`
+	// Process is its number; Host is the name of its host, empty if unknown.
+	Process int
+	Host    string
+	// FirstRank is the number in the world of the first of its Ranks ranks.
+	FirstRank, Ranks int
 	Failure
 }
 
@@ -95,10 +92,10 @@ func (e *GroupError) named(failures []int) string {
 
 // describeFailures is the error of all failures in executing an order, nil if none.
 func (g *Group) describeFailures(o Order, reports []Report) error {
-	e := &GroupError{processes: g.process[len(g.world)]}
+	e := &GroupError{processes: len(g.world)}
 	for i, r := range reports {
-		if len(r.Failures) > 0 {
-			e.Failures = append(e.Failures, g.failuresOf(i, r.Failures)...)
+		if m := g.world[i]; r.Failure != nil {
+			e.Failures = append(e.Failures, ProcessFailure{Process: i, Host: m.Host, FirstRank: g.first[i], Ranks: m.Ranks, Failure: *r.Failure})
 		}
 	}
 	if len(e.Failures) == 0 {
@@ -106,40 +103,6 @@ func (g *Group) describeFailures(o Order, reports []Report) error {
 	}
 	e.evidence = g.join(o, e.Failures)
 	return e
-}
-
-// failuresOf places a member's failures in this group: their processes, hosts and ranks.
-// A failure of the whole member is that of each of its processes.
-func (g *Group) failuresOf(member int, reported []ProcessFailure) []ProcessFailure {
-	if reported[0].Ranks == 0 {
-		return g.wholeMember(member, reported[0])
-	}
-	end := g.first[member]
-	var out []ProcessFailure
-	for _, f := range reported {
-		f.Process += g.process[member]
-		f.Host = cmp.Or(f.Host, g.world[member].Host)
-		if f.Process < g.process[member] || f.Process >= g.process[member+1] || f.Ranks < 1 || f.FirstRank < end || f.Ranks > g.first[member+1]-f.FirstRank {
-			err := fmt.Errorf("a report of a failure of %d ranks from %d on in the process at %d: they are not those of the process that reports", f.Ranks, f.FirstRank, f.Process)
-			return g.wholeMember(member, Unreadable(err).Failures[0])
-		}
-		end = f.FirstRank + f.Ranks
-		out = append(out, f)
-	}
-	return out
-}
-
-// wholeMember is a failure of a member as that of each of its processes.
-func (g *Group) wholeMember(member int, f ProcessFailure) (out []ProcessFailure) {
-	m, processes := g.world[member], g.process[member+1]-g.process[member]
-	f.Host = cmp.Or(f.Host, m.Host)
-	for i := range processes {
-		f.Process = g.process[member] + i
-		f.FirstRank = g.first[member] + m.Ranks*i/processes
-		f.Ranks = g.first[member] + m.Ranks*(i+1)/processes - f.FirstRank
-		out = append(out, f)
-	}
-	return out
 }
 
 // batch is the phase of an order's launches and the number of them in a batch; false
@@ -159,7 +122,7 @@ func (o Order) batch() (during string, launches int, ok bool) {
 		return record.DuringBurst, o.Bursts.Launches(), true
 	case DoIsolated:
 		return record.DuringIsolated, o.Count, true
-	case DoBudget, DoIDs, DoJoin, DoAllocate, DoEnd:
+	case DoOpen, DoBudget, DoIDs, DoJoin, DoAllocate, DoEnd:
 	}
 	return "", 0, false
 }

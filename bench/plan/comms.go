@@ -89,7 +89,7 @@ func (g *Group) IDs(c Comms) ([]CommID, error) {
 
 // Join replaces the communicators in all processes.
 func (g *Group) Join(c Comms, ids []CommID) error {
-	g.comms, g.active, g.unverifiable = Comms{}, c.Active(), Excuse{}
+	g.comms, g.active, g.unverifiable = Comms{}, c.Active(), ""
 	orders := make([]Order, len(g.world))
 	for i, m := range g.world {
 		orders[i] = Order{Do: DoJoin, Comms: &c}
@@ -107,8 +107,8 @@ func (g *Group) Join(c Comms, ids []CommID) error {
 	}
 	g.comms = c
 	for i, r := range reports {
-		if r.Unverifiable != nil && g.unverifiable.Reason == "" {
-			g.unverifiable = Excuse{g.process[i] + r.Unverifiable.Process, r.Unverifiable.Reason}
+		if r.Unverifiable != "" && g.unverifiable == "" {
+			g.unverifiable = fmt.Sprintf("process %d: %s", i, r.Unverifiable)
 		}
 	}
 	return nil

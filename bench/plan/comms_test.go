@@ -2,7 +2,6 @@ package plan_test
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -19,32 +18,25 @@ import (
 func TestIDsTravelToTheirProcesses(t *testing.T) {
 	a := axes(t, "all_reduce")
 	a.World.GPUsPerNode, a.MaxBytes, a.Groups, a.Strides = 12, a.MinBytes, []int{4}, []int{3}
-	for _, perNode := range []int{1, 3} {
-		var parts []*part
-		for i := range 6 {
-			parts = append(parts, &part{number: i})
-		}
-		do := func(ctx context.Context, g *plan.Group) {
-			for _, r := range plan.Run(ctx, a.Cases(), g, options(2, 2), func(record.Result) {}) {
-				require.Equal(t, record.OK, r.Status, r.Reason)
-			}
-		}
-		if perNode == 1 {
-			inGroup(t, parts, backgrounds(6), do)
-		} else {
-			inTree(t, parts, backgrounds(6), perNode, do)
-		}
-		var joins []string
-		for _, did := range parts[3].asked {
-			if strings.HasPrefix(did, "join") {
-				joins = append(joins, did)
-			}
-		}
-		require.Equal(t, "join 1 x 12: 0 made by 0", joins[0])
-		require.Contains(t, joins[1], "join 3 x 4: ")
-		require.Contains(t, joins[1], "1 made by 2", "ranks 4 to 7")
-		require.Contains(t, joins[2], "0 made by 0, 1 made by 0, 2 made by 1", "ranks 6 and 7 are of communicators 0 and 1")
+	var parts []*part
+	for i := range 6 {
+		parts = append(parts, &part{number: i})
 	}
+	inGroup(t, parts, backgrounds(6), func(ctx context.Context, g *plan.Group) {
+		for _, r := range plan.Run(ctx, a.Cases(), g, options(2, 2), func(record.Result) {}) {
+			require.Equal(t, record.OK, r.Status, r.Reason)
+		}
+	})
+	var joins []string
+	for _, did := range parts[3].asked {
+		if strings.HasPrefix(did, "join") {
+			joins = append(joins, did)
+		}
+	}
+	require.Equal(t, "join 1 x 12: 0 made by 0", joins[0])
+	require.Contains(t, joins[1], "join 3 x 4: ")
+	require.Contains(t, joins[1], "1 made by 2", "ranks 4 to 7")
+	require.Contains(t, joins[2], "0 made by 0, 1 made by 0, 2 made by 1", "ranks 6 and 7 are of communicators 0 and 1")
 }
 
 // Every rank of every communicator is held by exactly one process, in the order of the
@@ -79,35 +71,4 @@ func TestProcessesHoldEveryRankOnce(t *testing.T) {
 		require.Equal(rt, slices.Repeat([]int{c.Ranks}, c.Count), next)
 		require.Len(rt, seen, c.Active())
 	})
-}
-
-// The report of a process that leads 1,024 others stays within the limit, with the
-// longest of everything.
-func TestReportOfALeaderIsBounded(t *testing.T) {
-	hostile := strings.Repeat("\x01\xff<", 1<<10)
-	r := plan.Lost(hostile)
-	f := r.Failures[0]
-	r.Failures = nil
-	for i := range 1024 {
-		f.Process, f.Host, f.FirstRank, f.Ranks = i, hostile, 1<<20+i, 1
-		f.Evidence = &record.Evidence{During: record.DuringIsolated, Iterations: plan.MaxBatch, Deadline: new(180.0)}
-		f.Evidence.SetRanksFrom(1<<20+i, []record.RankProgress{{Enqueued: 64, Started: 63, Ended: 62, Error: hostile}})
-		r.Failures = append(r.Failures, f)
-	}
-	_, text := reported(t, &scripted{err: leads(t, r.Failures)}, plan.Order{Do: plan.DoIsolated, Count: plan.MaxBatch})
-	require.LessOrEqual(t, len(text), plan.MaxReport)
-	var got plan.Report
-	require.NoError(t, json.Unmarshal(text, &got))
-	require.Len(t, got.Failures, 1024)
-	require.NotEmpty(t, got.Failures[1023].Message)
-}
-
-// leads is the error of a group with those failures.
-func leads(t *testing.T, failures []plan.ProcessFailure) error {
-	t.Helper()
-	world := []plan.Member{{}, {Ranks: 1 << 21, Processes: 1024}}
-	g, ctx := plan.Lead(context.Background(), &part{idle: true}, told{{Failures: failures}}, world)
-	_, err := g.WarmUp(ctx, 1)
-	require.Error(t, err)
-	return err
 }

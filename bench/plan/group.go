@@ -2,6 +2,8 @@ package plan
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -33,6 +35,7 @@ type Do string
 
 // The orders.
 const (
+	DoOpen     Do = "open"
 	DoBudget   Do = "budget"
 	DoIDs      Do = "ids"
 	DoJoin     Do = "join"
@@ -87,11 +90,30 @@ type Leader interface {
 	Report(Report) error
 }
 
+// GivingUp is a connection that can give a run up: its Context ends when a process is
+// lost. Launches in progress are then abandoned: they would wait for the lost process.
+type GivingUp interface {
+	Context() context.Context
+}
+
+// Opener opens a follower's ranks, and describes them as JSON.
+type Opener func(context.Context) (Process, json.RawMessage, error)
+
 // Follow executes the leader's orders until the order to end. The end of ctx (a signal)
 // is reported to the leader and has no other effect. An error means that the leader was
 // lost.
 func Follow(ctx context.Context, p Process, leader Leader) error {
-	w := worker{p: p}
+	return follow(ctx, worker{p: p}, leader)
+}
+
+// FollowOpening is Follow for a process that opens its ranks at the leader's order
+// (Group.Open): its error then reaches the leader.
+func FollowOpening(ctx context.Context, open Opener, leader Leader) error {
+	return follow(ctx, worker{open: open}, leader)
+}
+
+func follow(ctx context.Context, w worker, leader Leader) error {
+	w.connection = leader
 	for {
 		o, err := leader.Next()
 		if err != nil {
@@ -112,15 +134,29 @@ func Follow(ctx context.Context, p Process, leader Leader) error {
 type worker struct {
 	p Process
 	c Case
+	// open opens the process; nil if it is open.
+	open Opener
+	// connection is the one to the other processes.
+	connection any
+}
+
+// whole is the context of an order. It ends only if the connection gives the run up: if
+// one process stopped its launches early, the others would hang.
+func (w *worker) whole() context.Context {
+	if c, ok := w.connection.(GivingUp); ok {
+		return c.Context()
+	}
+	return context.Background()
 }
 
 func (w *worker) execute(o Order) Report {
 	var r Report
 	if err := w.carryOut(o, &r); err != nil {
-		r = Report{Failures: failuresOf(err)}
-	}
-	if part, ok := w.p.(interface{ stopped() bool }); ok {
-		r.Stop = part.stopped()
+		r = failed(failureOf(err))
+		if whole := w.whole(); whole.Err() != nil && errors.Is(err, context.Cause(whole)) {
+			// The process that was lost is the cause; this one waited for it.
+			r = failed(Failure{Kind: FailedLate, Message: "stopped waiting: " + err.Error()})
+		}
 	}
 	return r.bounded()
 }
@@ -136,26 +172,32 @@ func (o Order) lacks() bool {
 		return o.Case == nil
 	case DoBurst:
 		return o.Bursts == nil
-	case DoBudget, DoVerify, DoWarmUp, DoIsolated, DoEnd:
+	case DoOpen, DoBudget, DoVerify, DoWarmUp, DoIsolated, DoEnd:
 	}
 	return false
 }
 
-// carryOut passes no context on: if one process stopped its launches early, the others
-// would hang.
 func (w *worker) carryOut(o Order, r *Report) (err error) {
-	whole := context.Background()
-	if o.lacks() {
+	whole := w.whole()
+	switch {
+	case o.lacks():
 		return fmt.Errorf("%w: %q lacks its arguments", errOrder, o.Do)
+	case w.p == nil && o.Do != DoOpen:
+		return fmt.Errorf("%w: %q before %q", errOrder, o.Do, DoOpen)
 	}
 	switch o.Do {
+	case DoOpen:
+		if w.open != nil {
+			w.p, r.Facts, err = w.open(whole)
+			w.open = nil
+		}
 	case DoBudget:
 		r.Budget, err = w.p.Budget()
 	case DoIDs:
 		r.IDs, err = w.p.IDs(*o.Comms)
 	case DoJoin:
 		if err = w.p.Join(*o.Comms, o.IDs); err == nil {
-			r.Unverifiable = w.excuse()
+			r.Unverifiable = w.p.Unverifiable(Case{}) // the zero case tells of all
 		}
 	case DoAllocate:
 		err = w.p.Allocate(whole, *o.Room)
@@ -180,7 +222,7 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 // otherwise was opened with other options.
 func (w *worker) prepare(o Order, r *Report) error {
 	w.c = *o.Case
-	got, err := Prepare(context.Background(), w.p, Preparation{Case: w.c, Pass: o.Pass, Warmup: o.Count, Verify: o.Verify})
+	got, err := Prepare(w.whole(), w.p, Preparation{Case: w.c, Pass: o.Pass, Warmup: o.Count, Verify: o.Verify})
 	if err == nil && got.Unverifiable != "" {
 		err = fmt.Errorf("this process cannot verify what the others verify: %s", got.Unverifiable)
 	}
@@ -194,26 +236,9 @@ func (w *worker) isolated(o Order, r *Report) (err error) {
 	if holds && o.Hold > 0 {
 		h.SetHold(o.Hold)
 	}
-	r.Seconds, err = w.p.Isolated(context.Background(), o.Count)
+	r.Seconds, err = w.p.Isolated(w.whole(), o.Count)
 	if r.StartedEarly = !w.p.Held(); holds {
 		r.Hold = h.NextHold()
 	}
 	return err
 }
-
-// excuse is why the process cannot verify any case, nil if it can. A driver tells by the
-// zero case.
-func (w *worker) excuse() *Excuse {
-	if g, ok := w.p.(interface{ cannotVerify() Excuse }); ok {
-		if e := g.cannotVerify(); e.Reason != "" {
-			return &e
-		}
-		return nil
-	}
-	if why := w.p.Unverifiable(Case{}); why != "" {
-		return &Excuse{Reason: why}
-	}
-	return nil
-}
-
-func (g *Group) cannotVerify() Excuse { return g.unverifiable }

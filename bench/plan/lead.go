@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -11,26 +12,20 @@ import (
 // Group is the leader's Process for several processes: each call sends one order to all
 // of them and merges their reports. Slices contain all ranks, in the order of the
 // processes.
-//
-// A Group can itself follow: the first process of a node leads the node's others (Part)
-// and passes the Group to Follow, and the leader of the world sees one member per node.
 type Group struct {
 	own    worker
 	others Followers
 	world  []Member
-	// first is the first rank of each member, then the end of the last; process is the
-	// same for their processes, from 0.
-	first, process []int
-	ctx            context.Context
-	stop           context.CancelCauseFunc
-	// obeys is true if another leader decides: its orders are carried out to the end.
-	obeys bool
+	// first is the first rank of each process, then the end of the last.
+	first []int
+	ctx   context.Context
+	stop  context.CancelCauseFunc
 	// comms are the current communicators; active is the number of ranks that take part
 	// in the current case: the first of the world.
 	comms  Comms
 	active int
-	// unverifiable is the excuse of a process that cannot verify any case.
-	unverifiable Excuse
+	// unverifiable is why one of the processes cannot verify any case, empty if all can.
+	unverifiable string
 	// held is true if all processes held their streams in the last Isolated.
 	held bool
 	// hold is what the next isolated launches are held back for, in seconds per launch;
@@ -38,16 +33,12 @@ type Group struct {
 	hold float64
 }
 
-// Member is one process of the world, or one that leads others.
+// Member is one process of the world.
 type Member struct {
 	// Host is the name of its host, empty if unknown.
 	Host string
-	// Ranks is the number of its ranks, and of those of the processes that it leads.
-	// They follow those of the member before it.
+	// Ranks is the number of its ranks. They follow those of the process before it.
 	Ranks int
-	// Processes is the number of processes that it stands for, itself included; 0 means
-	// one. Each holds the same number of ranks.
-	Processes int
 }
 
 // Lead makes this process the leader of the others. The world lists all processes,
@@ -55,28 +46,10 @@ type Member struct {
 // under the returned context, which ends with ctx or when a follower receives a signal.
 // Call End afterwards.
 func Lead(ctx context.Context, own Process, others Followers, world []Member) (*Group, context.Context) {
-	return lead(ctx, 0, own, others, world)
-}
-
-// Part makes this process the leader of a part of the world, whose ranks begin at first.
-// The Group is for Follow, or for Lead in the process that leads the world: the orders
-// come from that leader, and a signal to any process of the part, or the end of ctx, is
-// reported to it. Call End afterwards.
-func Part(ctx context.Context, first int, own Process, others Followers, part []Member) *Group {
-	g, _ := lead(ctx, first, own, others, part)
-	g.obeys = true
-	return g
-}
-
-// stopped reports whether a process of this part was asked to stop.
-func (g *Group) stopped() bool { return g.ctx.Err() != nil }
-
-func lead(ctx context.Context, first int, own Process, others Followers, world []Member) (*Group, context.Context) {
 	ctx, stop := context.WithCancelCause(ctx)
-	g := &Group{own: worker{p: own}, others: others, world: world, first: []int{first}, process: []int{0}, ctx: ctx, stop: stop}
+	g := &Group{own: worker{p: own, connection: others}, others: others, world: world, first: []int{0}, ctx: ctx, stop: stop}
 	for i, m := range world {
 		g.first = append(g.first, g.first[i]+m.Ranks)
-		g.process = append(g.process, g.process[i]+max(m.Processes, 1))
 	}
 	g.active = g.first[len(world)]
 	return g, ctx
@@ -92,14 +65,9 @@ func (g *Group) activeOf(first, ranks int) (start, active int) {
 	return first, max(0, min(ranks, g.active-first))
 }
 
-// name names a member by the numbers of its processes.
+// name names a process.
 func (g *Group) name(member int) string {
-	first, end := g.process[member], g.process[member+1]
-	numbers := make([]int, 0, end-first)
-	for i := first; i < end; i++ {
-		numbers = append(numbers, i)
-	}
-	return record.ProcessText(numbers, g.process[len(g.world)]+1)
+	return record.ProcessText([]int{member}, len(g.world)+1)
 }
 
 // End sends the order to end to the followers.
@@ -115,7 +83,7 @@ func (g *Group) do(o Order) ([]Report, error) { return g.doEach(o, nil) }
 // doEach sends each member its own order where the connection can do so, else all of
 // them the same.
 func (g *Group) doEach(o Order, each []Order) ([]Report, error) {
-	if g.ctx.Err() != nil && !g.obeys {
+	if g.ctx.Err() != nil {
 		return nil, context.Cause(g.ctx)
 	}
 	if to, ok := g.others.(Addressed); ok && each != nil {
@@ -133,6 +101,20 @@ func (g *Group) doEach(o Order, each []Order) ([]Report, error) {
 		}
 	}
 	return reports, g.describeFailures(o, reports)
+}
+
+// Open makes the followers open their ranks. It returns what each of them tells of
+// itself, in their order.
+func (g *Group) Open() ([]json.RawMessage, error) {
+	reports, err := g.do(Order{Do: DoOpen})
+	if err != nil {
+		return nil, err
+	}
+	var facts []json.RawMessage
+	for _, r := range reports[1:] {
+		facts = append(facts, r.Facts)
+	}
+	return facts, nil
 }
 
 // Budget is the least memory over all processes, and the largest cache.
@@ -189,8 +171,8 @@ func (g *Group) Prepare(_ context.Context, p Preparation) (out Prepared, err err
 // Unverifiable is the reason why one of the processes cannot verify the case; then none
 // of them verifies. What depends on the case is equal in all processes.
 func (g *Group) Unverifiable(c Case) string {
-	if e := g.unverifiable; e.Reason != "" {
-		return fmt.Sprintf("process %d: %s", e.Process, e.Reason)
+	if g.unverifiable != "" {
+		return g.unverifiable
 	}
 	return g.own.p.Unverifiable(c)
 }
@@ -248,7 +230,7 @@ func (g *Group) timed(o Order, rows int) ([]float64, error) {
 func (g *Group) rows(o Order, reports []Report, rows int) ([]float64, error) {
 	for i, r := range reports {
 		if _, ranks := g.share(i); len(r.Seconds) != rows*ranks {
-			reports[i].Failures = Unreadable(fmt.Errorf("reports %d times for %s: %d times of %d ranks were ordered", len(r.Seconds), o.Do, rows, ranks)).Failures
+			reports[i].Failure = Unreadable(fmt.Errorf("reports %d times for %s: %d times of %d ranks were ordered", len(r.Seconds), o.Do, rows, ranks)).Failure
 		}
 	}
 	if err := g.describeFailures(o, reports); err != nil {

@@ -9,7 +9,7 @@ import (
 
 // Protocol is the version of the messages between processes. It changes whenever a
 // process of an older zbench could misread an Order or a Report.
-const Protocol = 2
+const Protocol = 3
 
 // The fields of the messages, without the protocol number.
 type (
@@ -69,7 +69,7 @@ func (r *Report) UnmarshalJSON(text []byte) error {
 
 // check refuses values that no process reports.
 func (r reportFields) check() error {
-	for _, f := range r.Failures {
+	if f := r.Failure; f != nil {
 		if !slices.Contains(failureKinds, f.Kind) || f.Message == "" {
 			return fmt.Errorf("a report of a failure of the kind %q, %q: kinds are %q; %s", f.Kind, f.Message, failureKinds, sameBuild)
 		}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -15,24 +16,18 @@ import (
 // 1,024 ranks. A report of one rank with MaxBatch times has about 2 KiB.
 const MaxReport = 2 << 20
 
-// Limits of the texts in a report, in bytes. A process that leads others reports the
-// failures of all of them.
+// Limits of the texts in a report, in bytes.
 const (
 	maxText      = 4 << 10
 	maxRankError = 256
-	// The messages of many failures share maxTexts.
-	maxTexts = 64 << 10
-	minText  = 64
-	maxHost  = 64
 )
 
 // Report is the answer of one process to an order, for its own ranks in their order. It
 // is sent as JSON with the protocol number, without loss of a bit; a report of another
 // protocol is refused.
 type Report struct {
-	// Failures are what failed in the process, and in those that it leads; empty for
-	// nothing.
-	Failures []ProcessFailure `json:"failures,omitempty"`
+	// Failure is what failed in the process; nil for nothing.
+	Failure *Failure `json:"failure,omitempty"`
 	// Stop is true if this process received a signal to stop. It executes orders until
 	// the leader ends the sweep.
 	Stop bool `json:"stop,omitempty"`
@@ -47,15 +42,11 @@ type Report struct {
 	Budget  Room      `json:"budget,omitzero"`
 	// IDs are those of the communicators whose rank 0 is in this process.
 	IDs []CommID `json:"ids,omitempty"`
-	// Unverifiable is why the process cannot verify any case; nil if it can.
-	Unverifiable *Excuse      `json:"unverifiable,omitempty"`
+	// Facts are what a process that was opened tells of itself.
+	Facts json.RawMessage `json:"facts,omitempty"`
+	// Unverifiable is why the process cannot verify any case; empty if it can.
+	Unverifiable string       `json:"unverifiable,omitempty"`
 	Verified     Verification `json:"verified,omitzero"`
-}
-
-// Excuse is the reason of one process, by its number among those of the one that reports.
-type Excuse struct {
-	Process int    `json:"process,omitempty"`
-	Reason  string `json:"reason"`
 }
 
 // FailureKind is how a process failed in executing an order.
@@ -99,22 +90,13 @@ func Unreadable(err error) Report {
 }
 
 // failed is the report of a process on a failure of its own.
-func failed(f Failure) Report { return Report{Failures: []ProcessFailure{{Failure: f}}} }
+func failed(f Failure) Report { return Report{Failure: &f} }
 
 // errOrder is an order that cannot be executed.
 var errOrder = errors.New("an order that this zbench cannot execute")
 
 // sameBuild is the hint for a message that cannot be decoded.
 const sameBuild = "all processes must run the same version of zbench"
-
-// failuresOf converts a process's error to its failures: those of the processes that it
-// leads stay apart.
-func failuresOf(err error) []ProcessFailure {
-	if led, ok := errors.AsType[*GroupError](err); ok {
-		return led.Failures
-	}
-	return []ProcessFailure{{Failure: failureOf(err)}}
-}
 
 // failureOf converts a driver's error to a Failure.
 func failureOf(err error) Failure {
@@ -147,16 +129,13 @@ func (r Report) bounded() Report {
 		r.Stop = stop
 	}
 	r.Verified.First = clip(r.Verified.First, maxText)
-	if u := r.Unverifiable; u != nil {
-		r.Unverifiable = &Excuse{u.Process, clip(u.Reason, maxText)}
+	r.Unverifiable = clip(r.Unverifiable, maxText)
+	if r.Failure == nil {
+		return r
 	}
-	r.Failures = slices.Clone(r.Failures)
-	for i := range r.Failures {
-		f := &r.Failures[i]
-		f.Host, f.Message = clip(f.Host, maxHost), clip(f.Message, max(minText, min(maxText, maxTexts/len(r.Failures))))
-		if f.Evidence == nil {
-			continue
-		}
+	f := *r.Failure
+	f.Message = clip(f.Message, maxText)
+	if f.Evidence != nil {
 		e := *f.Evidence
 		e.Ranks = slices.Clone(e.Ranks)
 		for i := range e.Ranks {
@@ -164,6 +143,7 @@ func (r Report) bounded() Report {
 		}
 		f.Evidence = &e
 	}
+	r.Failure = &f
 	return r
 }
 

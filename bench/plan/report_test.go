@@ -30,14 +30,13 @@ func drawnReport(t *rapid.T) plan.Report {
 		r.Seconds = nil
 	}
 	if rapid.Bool().Draw(t, "excused") {
-		r.Unverifiable = &plan.Excuse{Process: rapid.Int().Draw(t, "process"), Reason: rapid.String().Draw(t, "unverifiable")}
+		r.Unverifiable = rapid.String().Draw(t, "unverifiable")
 	}
 	for i := range rapid.IntRange(0, 3).Draw(t, "ids") {
 		r.IDs = append(r.IDs, plan.CommID{Group: i, ID: rapid.SliceOfN(rapid.Byte(), 128, 128).Draw(t, "id")})
 	}
-	for i := range rapid.IntRange(0, 3).Draw(t, "failed") {
-		f := plan.ProcessFailure{Process: i, Host: rapid.StringN(0, -1, 60).Draw(t, "host"), FirstRank: 4 * i, Ranks: 4}
-		f.Failure = plan.Failure{
+	if rapid.Bool().Draw(t, "failed") {
+		f := plan.Failure{
 			Kind:    rapid.SampledFrom([]plan.FailureKind{plan.FailedLost, plan.FailedCall, plan.FailedOrder, plan.FailedAsync, plan.FailedLate}).Draw(t, "kind"),
 			Message: rapid.StringN(1, -1, -1).Draw(t, "message"),
 		}
@@ -51,7 +50,7 @@ func drawnReport(t *rapid.T) plan.Report {
 			})
 			f.Evidence = e
 		}
-		r.Failures = append(r.Failures, f)
+		r.Failure = &f
 	}
 	return r
 }
@@ -74,17 +73,17 @@ func TestReportsTravelAsText(t *testing.T) {
 // What another version may mean is not guessed: it is refused with what to do.
 func TestMessagesOfOtherVersionsAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"protocol":2,"budget":{"bytes":1},"verified":{"Wrong":0,"First":""},"watts":3}`:  `a report that this zbench does not know: json: unknown field "watts"`,
-		`{"protocol":1,"budget":{"bytes":1}}`:                                              "a report of protocol 1, this zbench has 2",
-		`{"budget":{"bytes":1}}`:                                                           "a report of protocol 0, this zbench has 2",
-		`{"protocol":2,"seconds":["1"]}`:                                                   "a report that this zbench does not know",
-		`{"protocol":2,"failures":[{"kind":"asleep","message":"x"}]}`:                      `the kind "asleep"`,
-		`{"protocol":2,"failures":[{"kind":"failed","message":""}]}`:                       `the kind "failed", ""`,
-		`{"protocol":2,"failures":[{"kind":"late","message":"x","evidence":{"watts":1}}]}`: `unknown field "watts"`,
-		`{"protocol":2,"verified":{"Wrong":-1}}`:                                           "a negative count",
-		`{"protocol":2,"hold":-1}`:                                                         "a negative count",
-		`{"protocol":2,"budget":{"bytes":-1}}`:                                             "a negative count",
-		`[]`:                                                                               "a report that cannot be read",
+		`{"protocol":3,"budget":{"bytes":1},"verified":{"Wrong":0,"First":""},"watts":3}`: `a report that this zbench does not know: json: unknown field "watts"`,
+		`{"protocol":1,"budget":{"bytes":1}}`:                                             "a report of protocol 1, this zbench has 3",
+		`{"budget":{"bytes":1}}`:                                                          "a report of protocol 0, this zbench has 3",
+		`{"protocol":3,"seconds":["1"]}`:                                                  "a report that this zbench does not know",
+		`{"protocol":3,"failure":{"kind":"asleep","message":"x"}}`:                        `the kind "asleep"`,
+		`{"protocol":3,"failure":{"kind":"failed","message":""}}`:                         `the kind "failed", ""`,
+		`{"protocol":3,"failure":{"kind":"late","message":"x","evidence":{"watts":1}}}`:   `unknown field "watts"`,
+		`{"protocol":3,"verified":{"Wrong":-1}}`:                                          "a negative count",
+		`{"protocol":3,"hold":-1}`:                                                        "a negative count",
+		`{"protocol":3,"budget":{"bytes":-1}}`:                                            "a negative count",
+		`[]`:                                                                              "a report that cannot be read",
 	} {
 		r := plan.Report{Stop: true}
 		err := json.Unmarshal([]byte(text), &r)
@@ -95,18 +94,18 @@ func TestMessagesOfOtherVersionsAreRefused(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		`{"protocol":2,"do":"warm-up","count":5,"colour":1}`: `an order that this zbench does not know: json: unknown field "colour"`,
-		`{"protocol":3,"do":"warm-up","count":5}`:            "an order of protocol 3, this zbench has 2",
-		`{"do":"warm-up","count":5}`:                         "an order of protocol 0, this zbench has 2",
+		`{"protocol":3,"do":"warm-up","count":5,"colour":1}`: `an order that this zbench does not know: json: unknown field "colour"`,
+		`{"protocol":2,"do":"warm-up","count":5}`:            "an order of protocol 2, this zbench has 3",
+		`{"do":"warm-up","count":5}`:                         "an order of protocol 0, this zbench has 3",
 	} {
 		var o plan.Order
 		require.ErrorContains(t, json.Unmarshal([]byte(text), &o), want)
 	}
 	var r plan.Report
 	talk := strings.Repeat("x", 1<<20)
-	require.NoError(t, json.Unmarshal([]byte(`{"protocol":2,"failures":[{"kind":"failed","message":"`+talk+`"}]}`), &r))
-	require.Len(t, r.Failures[0].Message, 4<<10)
-	long := `{"protocol":2,"unverifiable":{"reason":"` + strings.Repeat("x", plan.MaxReport) + `"}}`
+	require.NoError(t, json.Unmarshal([]byte(`{"protocol":3,"failure":{"kind":"failed","message":"`+talk+`"}}`), &r))
+	require.Len(t, r.Failure.Message, 4<<10)
+	long := `{"protocol":3,"unverifiable":"` + strings.Repeat("x", plan.MaxReport) + `"}`
 	require.ErrorContains(t, json.Unmarshal([]byte(long), &plan.Report{}), "the limit is 2097152")
 }
 
@@ -154,9 +153,9 @@ func TestReportsAreBounded(t *testing.T) {
 	err := stuckError{plainly(hostile), e}
 	r, text := reported(t, &scripted{err: err}, order)
 	require.LessOrEqual(t, len(text), plan.MaxReport)
-	require.Len(t, r.Failures[0].Evidence.Ranks, len(e.Ranks), "texts are cut, ranks are not")
+	require.Len(t, r.Failure.Evidence.Ranks, len(e.Ranks), "texts are cut, ranks are not")
 	require.Len(t, e.Ranks[0].Error, len(hostile), "the driver's own is not")
-	got, err2 := r.Failures[0].Evidence.Progress(1<<20, 1024)
+	got, err2 := r.Failure.Evidence.Progress(1<<20, 1024)
 	require.NoError(t, err2)
 	require.Equal(t, 63, got[63].Ended)
 }
@@ -166,8 +165,8 @@ func TestReportsAreBounded(t *testing.T) {
 func TestTimesThatAreNoNumbers(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		r, _ := reported(t, &scripted{seconds: []float64{1, bad}}, plan.Order{Do: plan.DoIsolated, Count: 2})
-		require.Equal(t, plan.FailedCall, r.Failures[0].Kind)
-		require.Contains(t, r.Failures[0].Message, "time 2 of 2 is ")
+		require.Equal(t, plan.FailedCall, r.Failure.Kind)
+		require.Contains(t, r.Failure.Message, "time 2 of 2 is ")
 		require.Empty(t, r.Seconds)
 	}
 }
@@ -181,10 +180,10 @@ func (r told) Reports() []plan.Report { return r }
 // Whatever text arrives as a report, it is refused, or stays the same on its way and
 // leaves the leader evidence that holds all ranks.
 func FuzzReport(f *testing.F) {
-	f.Add([]byte(`{"protocol":2,"seconds":[1e-6,2e-6],"budget":{"bytes":1},"verified":{"Wrong":0,"First":""}}`))
-	f.Add([]byte(`{"protocol":2,"failures":[{"kind":"lost","message":"left"}]}`))
-	f.Add([]byte(`{"protocol":2,"failures":[{"kind":"late","message":"x","evidence":{"during":"warm_up","deadline":180,"iterations":5,"ranks":[{"state":"not_started","ranks":"2-3","count":2,"enqueued":5,"started":1,"ended":1}]}}]}`))
-	f.Add([]byte(`{"protocol":2,"failures":[{"kind":"async","message":"x","evidence":{"during":"burst","deadline":null,"iterations":-1,"ranks":[{"state":"","ranks":"2-999999999999","count":2,"enqueued":5,"started":null,"ended":9}]}}]}`))
+	f.Add([]byte(`{"protocol":3,"seconds":[1e-6,2e-6],"budget":{"bytes":1},"verified":{"Wrong":0,"First":""}}`))
+	f.Add([]byte(`{"protocol":3,"failure":{"kind":"lost","message":"left"}}`))
+	f.Add([]byte(`{"protocol":3,"failure":{"kind":"late","message":"x","evidence":{"during":"warm_up","deadline":180,"iterations":5,"ranks":[{"state":"not_started","ranks":"2-3","count":2,"enqueued":5,"started":1,"ended":1}]}}}`))
+	f.Add([]byte(`{"protocol":3,"failure":{"kind":"async","message":"x","evidence":{"during":"burst","deadline":null,"iterations":-1,"ranks":[{"state":"","ranks":"2-999999999999","count":2,"enqueued":5,"started":null,"ended":9}]}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var r plan.Report
 		if json.Unmarshal(text, &r) != nil {

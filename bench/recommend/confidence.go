@@ -56,8 +56,8 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 		limit(true, "no_bootstrap", Medium, "the spread of the curves was not resampled")
 	}
 	score := e.candidates[least].Score
-	limit(score > lowScore, "torn", Low, "with a slower network or other computation another bucket would save %s on average", percent(score))
-	limit(score > mediumScore && score <= lowScore, "torn", Medium, "with a slower network or other computation another bucket would save %s on average", percent(score))
+	limit(score > lowScore, "sensitive", Low, "with a slower network or other computation another bucket would save %s on average", percent(score))
+	limit(score > mediumScore && score <= lowScore, "sensitive", Medium, "with a slower network or other computation another bucket would save %s on average", percent(score))
 	return c
 }
 

@@ -36,7 +36,7 @@ func chooseBackend(s State, asked string) (string, error) {
 		}
 	}
 	role, err := launch.Detect(s.Getenv)
-	if err == nil && role.Several() {
+	if err == nil && (role.Several() || role.Start == launch.Local && role.Nodes > 1) {
 		err = errors.New(role.Text())
 	}
 	if err != nil {

@@ -24,6 +24,8 @@ type collectivesOptions struct {
 	advice    adviceFlagSet
 	libraries libraryOptions
 	launch    launchFlagSet
+	// world is the other processes of the sweep, where this one leads several.
+	world *world
 
 	out, format  string
 	force, quiet bool
@@ -73,8 +75,21 @@ steps (-i). -G captures a burst's launches into a graph and replays it.`,
 	return cmd
 }
 
-// start starts or resumes a sweep according to the flags.
-func (o *collectivesOptions) start(s State, cmd *cobra.Command) (err error) {
+// start runs the sweep in this process, or in the processes that it starts, or takes part
+// in it as one of several.
+func (o *collectivesOptions) start(s State, cmd *cobra.Command) error {
+	ctx, role, several := o.launch.among(cmd.Context(), s)
+	switch {
+	case !several:
+		return o.sweep(ctx, s, cmd)
+	case role.Rank > 0:
+		return o.follow(ctx, s, role)
+	}
+	return o.lead(ctx, s, role, func(ctx context.Context) error { return o.sweep(ctx, s, cmd) })
+}
+
+// sweep starts or resumes a sweep according to the flags.
+func (o *collectivesOptions) sweep(ctx context.Context, s State, cmd *cobra.Command) (err error) {
 	if err := collectivesDocument.check(o.format, "zbench collectives --help lists the flags"); err != nil {
 		return err
 	}
@@ -96,12 +111,15 @@ func (o *collectivesOptions) start(s State, cmd *cobra.Command) (err error) {
 	switch {
 	case err != nil:
 		return err
+	case l.starts() && !o.launch.dry:
+		return o.startWorld(ctx, s, l, f.Changed("resume"))
 	case f.Changed("resume"):
-		return o.runResume(cmd.Context(), s, cmd, l)
+		return o.runResume(ctx, s, cmd, l)
 	case o.launch.dry:
-		return o.dryRun(cmd.Context(), s, l, nil)
+		return o.dryRun(ctx, s, l, nil)
 	}
-	return o.run(cmd.Context(), s)
+	o.want.World = l.want.World
+	return o.run(ctx, s)
 }
 
 func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
@@ -127,7 +145,11 @@ func (o *collectivesOptions) run(ctx context.Context, s State) error {
 	if o.want.Backend, err = o.libraries.choose(s, o.want.Backend); err != nil {
 		return err
 	}
-	u, err := engine.Prepare(o.want, false)
+	prepare := engine.PrepareLaunch
+	if o.world == nil {
+		prepare = func(want spec.Spec) (*engine.Setup, error) { return engine.Prepare(want, false) }
+	}
+	u, err := prepare(o.want)
 	if err != nil {
 		return err
 	}
@@ -149,10 +171,14 @@ func (o *collectivesOptions) engine(s State) (*engine.Engine, error) {
 	when, err := created(s)
 	end, _ := launch.JobEnd(s.Getenv)
 	return &engine.Engine{
-		Deadline: end,
-		Host:     s.host(o.quiet), Tool: tool(), Created: when, Force: o.force,
+		Deadline: end, Launched: o.world != nil,
+		Host: s.host(o.quiet), Tool: tool(), Created: when, Force: o.force,
 		Open: func(ctx context.Context, u *engine.Setup) (engine.Driver, error) {
-			return openCollectives(ctx, s, o.libraries, u)
+			w := openingOf(u)
+			if o.world != nil {
+				return o.world.open(ctx, s, o.libraries, &w)
+			}
+			return openCollectives(ctx, s, o.libraries, &w)
 		},
 		Watch: func(total, done int) engine.Watcher { return newProgress(s, total, done, o.quiet, o.progress) },
 	}, err

@@ -7,6 +7,7 @@ import (
 	"zbench/bench/device"
 	"zbench/bench/engine"
 	"zbench/bench/record"
+	"zbench/bench/spec"
 	"zbench/internal/native"
 	"zbench/rccl"
 )
@@ -23,20 +24,63 @@ func (d *collectivesDriver) Facts() (facts engine.Facts, err error) {
 	return d.facts, err
 }
 
-// openCollectives opens the ranks of a sweep: the loopback's, or this machine's
-// GPUs.
-func openCollectives(ctx context.Context, s State, o libraryOptions, u *engine.Setup) (engine.Driver, error) {
-	w := u.Spec.World
-	cfg := rccl.Config{
-		Native: native.Options{Backend: u.Spec.Backend, Getenv: s.Getenv},
-		Ranks:  w.Size(), RanksPerDevice: w.Share(),
-		CacheBytes: u.Cache, VerifyBudget: u.Spec.Sweep.VerifyBudget, Seed: u.Spec.Seed, Graphs: u.Spec.Sweep.GraphLaunches > 0,
+// opening is what every process of a sweep needs to open its ranks. The leader of
+// several processes sends it to the others.
+type opening struct {
+	Backend string     `json:"backend"`
+	World   spec.World `json:"world"`
+	Seed    uint64     `json:"seed"`
+	// Cache is the last-level cache to rotate over, VerifyBudget the memory for verified
+	// buffers, in bytes.
+	Cache        int64 `json:"cache,omitempty"`
+	VerifyBudget int64 `json:"verify_budget,omitempty"`
+	Graphs       bool  `json:"graphs,omitempty"`
+	// Machine is the loopback's machine file; empty on hardware. Arena is the file that
+	// its processes share.
+	Machine []byte `json:"machine,omitempty"`
+	Arena   string `json:"arena,omitempty"`
+}
+
+func openingOf(u *engine.Setup) opening {
+	w := opening{
+		Backend: u.Spec.Backend, World: u.Spec.World, Seed: u.Spec.Seed,
+		Cache: u.Cache, VerifyBudget: u.Spec.Sweep.VerifyBudget, Graphs: u.Spec.Sweep.GraphLaunches > 0,
 	}
-	simulated := u.Machine != nil
+	if u.Machine != nil {
+		w.Machine = u.Machine.Text()
+	}
+	return w
+}
+
+// ranks is the number of ranks of each of several processes.
+func (w *opening) ranks() int { return w.World.GPUsPerProcess * w.World.Share() }
+
+// openCollectives opens all ranks of a sweep: the loopback's, or this machine's GPUs.
+func openCollectives(ctx context.Context, s State, o libraryOptions, w *opening) (*collectivesDriver, error) {
+	return openRanks(ctx, s, o, w, rccl.Config{Ranks: w.World.Size()})
+}
+
+// openShare opens the ranks of one of several processes, by its number in the world and
+// on its node.
+func openShare(ctx context.Context, s State, o libraryOptions, w *opening, process, local int) (*collectivesDriver, error) {
+	gpus := w.World.GPUsPerProcess
+	cfg := rccl.Config{Ranks: w.ranks(), FirstRank: process * w.ranks(), World: w.World.Size()}
+	if w.Arena != "" {
+		cfg.Native.Share = &native.Share{File: w.Arena, First: process * gpus, Count: gpus}
+		return openRanks(ctx, s, o, w, cfg)
+	}
+	for i := range gpus {
+		cfg.Devices = append(cfg.Devices, local*gpus+i)
+	}
+	return openRanks(ctx, s, o, w, cfg)
+}
+
+func openRanks(ctx context.Context, s State, o libraryOptions, w *opening, cfg rccl.Config) (*collectivesDriver, error) {
+	cfg.Native.Backend, cfg.Native.Machine, cfg.Native.Getenv = w.Backend, w.Machine, s.Getenv
+	cfg.RanksPerDevice, cfg.CacheBytes, cfg.VerifyBudget, cfg.Seed, cfg.Graphs = w.World.Share(), w.Cache, w.VerifyBudget, w.Seed, w.Graphs
+	simulated := len(w.Machine) > 0
 	tell := func() {}
-	if simulated {
-		cfg.Native.Machine = u.Machine.Text()
-	} else {
+	if !simulated {
 		cache, err := o.fill(ctx, s, &cfg.Native)
 		if err != nil {
 			return nil, err
@@ -48,9 +92,9 @@ func openCollectives(ctx context.Context, s State, o libraryOptions, u *engine.S
 		return nil, err
 	}
 	tell()
-	f := engine.Facts{Simulated: d.Simulated(), KernelDriver: driverVersion(s, u.Spec.Backend), Extrapolated: d.Extrapolated}
+	f := engine.Facts{Simulated: d.Simulated(), KernelDriver: driverVersion(s, w.Backend), Extrapolated: d.Extrapolated}
 	if !simulated {
-		if u.Cache > 0 {
+		if w.Cache > 0 {
 			d.RotateOver(lastLevelCache(d.Devices()))
 		}
 		f.Devices = devicesOf(d.Devices())

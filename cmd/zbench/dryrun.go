@@ -108,7 +108,6 @@ func (o *collectivesOptions) dryLaunch(s State, l launching, want spec.Spec, row
 	for _, note := range lines[0].Notes {
 		row("Note", "%s", note)
 	}
-	row("Note", "without --dry-run this zbench refuses: it does not drive several processes yet")
 	return nil
 }
 
@@ -116,7 +115,7 @@ func (o *collectivesOptions) dryLaunch(s State, l launching, want spec.Spec, row
 func (o *collectivesOptions) startOf(s State, l launching, want spec.Spec) launch.Start {
 	w := want.World
 	start := launch.Start{
-		Method: l.method, Role: l.role, Nodes: w.Nodes, Processes: w.GPUsPerNode / max(w.GPUsPerProcess, 1),
+		Method: l.method, Role: l.role, Simulated: want.Backend == "loopback", Nodes: w.Nodes, Processes: w.GPUsPerNode / max(w.GPUsPerProcess, 1),
 		Program: s.Executable, Args: childArgs(s.Args), Hostfile: o.launch.hostfile, Hosts: l.hosts, Environ: s.Environ(),
 		Key: fmt.Sprintf("%s/%d", s.Hostname(), s.PID),
 	}

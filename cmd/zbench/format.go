@@ -9,9 +9,11 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
+	"zbench/bench/pairs"
 	"zbench/bench/record"
 	"zbench/bench/spell"
 	"zbench/internal/doctor"
+	"zbench/internal/topo"
 )
 
 // format is a value of --format: how each document is printed to standard output. A
@@ -29,6 +31,9 @@ type format struct {
 	advice      func(State, advised) error
 	knees       func(State, bucket.Answer) error
 	doctor      func(State, doctor.Report) error
+	topo        func(State, *topo.Node) error
+	drift       func(State, *topo.Drift) error
+	rails       func(State, pairs.Verdict) error
 }
 
 // formats are those registered, in the order in which they are listed.
@@ -69,6 +74,9 @@ var (
 	kernelsDocument     = document[*record.Record]{func(f format) func(State, *record.Record) error { return f.kernels }}
 	adviceDocument      = document[advised]{func(f format) func(State, advised) error { return f.advice }}
 	kneesDocument       = document[bucket.Answer]{func(f format) func(State, bucket.Answer) error { return f.knees }}
+	topoDocument        = document[*topo.Node]{func(f format) func(State, *topo.Node) error { return f.topo }}
+	driftDocument       = document[*topo.Drift]{func(f format) func(State, *topo.Drift) error { return f.drift }}
+	railsDocument       = document[pairs.Verdict]{func(f format) func(State, pairs.Verdict) error { return f.rails }}
 	doctorDocument      = document[doctor.Report]{func(f format) func(State, doctor.Report) error { return f.doctor }}
 )
 

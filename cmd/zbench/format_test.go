@@ -30,6 +30,9 @@ func TestFormatsOfDocuments(t *testing.T) {
 	require.Equal(t, []string{"table", "markdown", "json"}, adviceDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, kneesDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, doctorDocument.names())
+	require.Equal(t, []string{"table", "markdown", "json"}, topoDocument.names())
+	require.Equal(t, []string{"table", "markdown"}, driftDocument.names())
+	require.Equal(t, []string{"table", "markdown"}, railsDocument.names())
 }
 
 // A format is one file: what this registers is printed, offered by the help and by
@@ -78,6 +81,9 @@ func TestFormatsThatADocumentLacks(t *testing.T) {
 		{[]string{"recommend", "none.log", "--format", "csv"}, "table, markdown, json"},
 		{[]string{"recommend", "none.log", "--framework", "ddp", "--preset", "llama3-8b", "--format", "csv"}, "table, markdown, json"},
 		{[]string{"doctor", "--format", "csv"}, "table, markdown, json"},
+		{[]string{"topo", "--format", "csv", "--out", out}, "table, markdown, json"},
+		{[]string{"topo", "a.json", "--format", "json"}, "table, markdown"},
+		{[]string{"rails", "--matrix", "none", "--out", out, "--format", "json"}, "table, markdown"},
 	} {
 		code, stdout, stderr := printed(t, one.args...)
 		require.Equal(t, exit.Usage, code, "%q: %s", one.args, stderr)

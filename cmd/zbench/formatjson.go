@@ -4,6 +4,7 @@ import (
 	"zbench/bench/bucket"
 	"zbench/bench/record"
 	"zbench/internal/doctor"
+	"zbench/internal/topo"
 )
 
 // json is the document itself, as in a folder's files.
@@ -13,6 +14,7 @@ var _ = register(format{
 	kernels:     func(s State, rec *record.Record) error { return record.Encode(s.Stdout, rec) },
 	advice:      func(s State, d advised) error { return d.WriteJSON(s.Stdout) },
 	knees:       func(s State, a bucket.Answer) error { return a.WriteJSON(s.Stdout) },
+	topo:        func(s State, n *topo.Node) error { return n.WriteJSON(s.Stdout) },
 	doctor: func(s State, r doctor.Report) error {
 		data, err := r.JSON()
 		if err == nil {

@@ -4,7 +4,9 @@ import (
 	"io"
 
 	"zbench/bench/bucket"
+	"zbench/bench/pairs"
 	"zbench/internal/doctor"
+	"zbench/internal/topo"
 )
 
 // table is for a terminal.
@@ -14,6 +16,9 @@ var _ = register(format{
 	kernels:     writeKernelSummary,
 	advice:      writeAdviceText,
 	knees:       func(s State, a bucket.Answer) error { return a.WriteText(s.Stdout) },
+	drift:       func(s State, d *topo.Drift) error { return d.Text(s.Stdout, s.Stdout.Width) },
+	rails:       func(s State, v pairs.Verdict) error { return v.Text(s.Stdout, s.Stdout.Width) },
+	topo:        func(s State, n *topo.Node) error { return n.Text(s.Stdout, s.Stdout.Width) },
 	doctor: func(s State, r doctor.Report) error {
 		return r.Text(s.Stdout.unescaped(), doctor.Style{Width: s.Stdout.Width, Colour: s.coloured(s.Stdout)})
 	},

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"zbench/bench/engine"
+	"zbench/bench/fabric"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
 )
@@ -32,7 +33,7 @@ func addLaunchFlags(f *pflag.FlagSet, o *launchFlagSet) {
 		methods = append(methods, string(m))
 	}
 	f.StringVar(&o.method, "launch", string(launch.Auto), "how the processes start: "+strings.Join(methods, ", ")+"; inproc is this process alone")
-	f.StringArrayVar(&o.slurmArgs, "slurm-args", nil, "further options of srun, separated by spaces; may be repeated")
+	f.StringArrayVar(&o.slurmArgs, "slurm-args", nil, "more options of srun, separated by spaces; may be repeated")
 	f.StringVar(&o.hostfile, "hostfile", "", "Open MPI's file of hosts, a line each, for mpirun")
 	f.BoolVar(&o.dry, "dry-run", false, "print the command, the number of cases, the time and the GPU-hours; measure nothing")
 }
@@ -67,6 +68,9 @@ func (o *launchFlagSet) place(s State, want spec.Spec, given bool) (launching, e
 		if l.hosts, err = readHosts(s, o.hostfile); err != nil {
 			return l, err
 		}
+	}
+	if l.method == launch.Env {
+		return l, l.spreadRanks(given)
 	}
 	l.spread(s, given)
 	if l.single() && asked.Method == launch.Auto {
@@ -111,12 +115,33 @@ func (l *launching) spread(s State, given bool) {
 		}
 		w.GPUsPerNode = cmp.Or(slots, launch.GPUs(s.Getenv))
 	}
-	switch {
-	case l.method == launch.Env && r.LocalSize > 0:
-		l.processes = r.LocalSize
-	case w.GPUsPerNode > 0:
+	if w.GPUsPerNode > 0 {
 		l.processes = max(w.GPUsPerNode/perProcess, 1)
 	}
+}
+
+// spreadRanks resolves the world of a launcher's processes: its ranks are theirs. The nodes
+// of a simulation are the fabric's, wherever its processes run.
+func (l *launching) spreadRanks(given bool) error {
+	w, perProcess := &l.want.World, max(l.want.World.GPUsPerProcess, 1)
+	total := l.role.Size * perProcess
+	if w.GPUsPerNode == 0 {
+		w.GPUsPerNode = cmp.Or(l.role.LocalSize*perProcess, total)
+		if f, err := fabric.ByName(l.want.Fabric); err == nil && l.want.Backend == "loopback" {
+			w.GPUsPerNode = min(w.GPUsPerNode, f.Node.GPUs)
+		}
+		if given {
+			w.GPUsPerNode = max(total/max(w.Nodes, 1), 1)
+		}
+	}
+	if !given {
+		w.Nodes = max(total/w.GPUsPerNode, 1)
+	}
+	if w.Nodes*w.GPUsPerNode == total {
+		return nil
+	}
+	return usagef("give --nodes and --gpus-per-node as the launcher placed the processes, or -g",
+		"%s: with -g %d they drive %d GPUs, but %d nodes of %d GPUs are %d", l.role.Text(), perProcess, total, w.Nodes, w.GPUsPerNode, w.Nodes*w.GPUsPerNode)
 }
 
 func (l *launching) nodesOfRole() int {
@@ -130,25 +155,11 @@ func (l *launching) nodesOfRole() int {
 // single tells that one process drives the whole world: all GPUs of the only node. Where
 // their number is not known, it is -g, as for a process that no launcher started.
 func (l *launching) single() bool {
-	return l.method != launch.Env && l.want.World.Nodes == 1 && l.processes <= 1
+	return l.want.World.Nodes == 1 && l.processes <= 1
 }
 
-// refuse is the error of a sweep that needs several processes.
-func (l *launching) refuse() error {
-	const alone = "give --launch inproc: then %s measures alone, with -g GPUs of its machine"
-	switch {
-	case l.method == launch.Inproc:
-		return nil
-	case l.method == launch.Env:
-		return usagef("start one process; or "+fmt.Sprintf(alone, "each process"),
-			"%s, but this zbench does not drive several processes yet: each would measure a world of its own", l.role.Text())
-	case l.role.Kind == launch.Alone:
-		return usagef(fmt.Sprintf(alone, "this process")+"; --dry-run shows the command",
-			"--launch %s starts several processes, and this zbench does not drive them yet", l.method)
-	}
-	return usagef(fmt.Sprintf(alone, "this process")+"; --backend loopback simulates the cluster here; --dry-run shows the command",
-		"%s, and zbench would start processes there (--launch %s), but does not drive several processes yet", l.role.Text(), l.method)
-}
+// starts tells that the sweep runs in processes that this one starts.
+func (l *launching) starts() bool { return l.method != launch.Inproc && l.method != launch.Env }
 
 // note says that the other processes of a launcher do the same.
 func (l *launching) note(s State, quiet bool) {
@@ -157,8 +168,7 @@ func (l *launching) note(s State, quiet bool) {
 	}
 }
 
-// place finds out where the sweep runs, and refuses what needs several processes, but in
-// a dry run.
+// place finds out where the sweep runs.
 func (o *collectivesOptions) place(s State, cmd *cobra.Command) (l launching, err error) {
 	f := cmd.Flags()
 	want := o.want
@@ -172,7 +182,7 @@ func (o *collectivesOptions) place(s State, cmd *cobra.Command) (l launching, er
 		return l, err
 	}
 	l.note(s, o.quiet)
-	return l, l.refuse()
+	return l, nil
 }
 
 // childArgs are the arguments of the processes that are started: this process's without

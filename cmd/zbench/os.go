@@ -44,10 +44,12 @@ func osState() State {
 	if err != nil {
 		program = os.Args[0]
 	}
+	out := ownStdout()
 	return State{
 		Args: os.Args[1:], Executable: program, Getenv: os.Getenv, Environ: os.Environ, Random: rand.Reader, Stdin: os.Stdin,
-		Stdout: stream(ownStdout()), Stderr: stream(os.Stderr),
-		Now: time.Now, Signals: names, Exit: os.Exit, FS: osFS{}, PID: os.Getpid(),
+		Stdout: stream(out), Stderr: stream(os.Stderr),
+		Start: func(c Command) (Child, error) { return startProcess(c, out, os.Stderr) },
+		Now:   time.Now, Signals: names, Exit: os.Exit, FS: osFS{}, PID: os.Getpid(),
 		Hostname: func() string {
 			name, err := os.Hostname()
 			if err != nil {
@@ -90,6 +92,7 @@ func (osFS) Open(name string) (io.ReadCloser, error)    { return os.Open(name) }
 func (osFS) ReadFile(name string) ([]byte, error)       { return os.ReadFile(name) }
 func (osFS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
 func (osFS) Stat(name string) (fs.FileInfo, error)      { return os.Stat(name) }
+func (osFS) ReadLink(name string) (string, error)       { return os.Readlink(name) }
 func (osFS) Access(name string) error                   { return syscall.Access(name, 6) }  // R_OK | W_OK
 func (osFS) MkdirAll(name string) error                 { return os.MkdirAll(name, 0o777) } // less the umask
 func (osFS) Remove(name string) error                   { return os.Remove(name) }

@@ -81,6 +81,8 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 		out, _, _ := onHost(t, hosts[0], 0, exit.OK, line)
 		fits(line, out)
 	}
+	out, _, _ := onHost(t, hosts[0], 0, exit.Unavailable, "topo --format json")
+	fits("topo", out)
 	for name := range schemas {
 		require.True(t, met[name], "no command wrote %q", name)
 	}

@@ -26,10 +26,12 @@ type State struct {
 	// Signals delivers the names of signals that ask zbench to stop.
 	Signals <-chan string
 	// Exit ends the process at once; the second signal uses it.
-	Exit     func(code int)
+	Exit func(code int)
+	// Start starts another process.
+	Start    func(Command) (Child, error)
 	FS       FS
 	Hostname func() string
-	// Random gives random bytes that nobody can guess.
+	// Random gives unpredictable random bytes.
 	Random io.Reader
 	// PID is this process's number.
 	PID int
@@ -54,4 +56,21 @@ func (s State) host(quiet bool) engine.Host {
 		FS: s.FS, Now: s.Now, Owner: fmt.Sprintf("process %d on %s", s.PID, s.Hostname()),
 		Note: func(format string, args ...any) { s.note(quiet, format, args...) },
 	}
+}
+
+// Command is a process to start. It writes to this process's standard output and error.
+type Command struct {
+	Argv, Environ []string
+	// Control connects its standard input with Ask; without it, it is empty.
+	Control bool
+}
+
+// Child is a process that was started.
+type Child interface {
+	// Ask writes a line to its standard input.
+	Ask(line string)
+	// Wait waits for its end: the exit code, -1 after a signal, and how it ended.
+	Wait() (code int, how string)
+	// Kill ends it and those that it started.
+	Kill()
 }

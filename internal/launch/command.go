@@ -22,6 +22,9 @@ type Start struct {
 	// Hostfile is Open MPI's; Hosts are its lines.
 	Hostfile string
 	Hosts    []Host
+	// Simulated tells that the nodes are the loopback's: all their processes may run on
+	// this one.
+	Simulated bool
 	// Key names the run: the leader's port is derived from it.
 	Key string
 	// Environ are the variables of this process as NAME=value.
@@ -184,7 +187,7 @@ func checkSlurmArgs(args []string) error {
 // on its own alone.
 var (
 	prefixes = []string{"NCCL_", "RCCL_", "HSA_", "ZBENCH_"}
-	names    = []string{"LD_LIBRARY_PATH", "ROCM_PATH", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}
+	names    = []string{"LD_LIBRARY_PATH", "NO_COLOR", "ROCM_PATH", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}
 )
 
 // passed are the names of the variables that are passed on, the token's among them.
@@ -229,18 +232,21 @@ func mpirun(s Start) ([]Line, error) {
 }
 
 // local starts the processes of this node: of the only one, or of one of several, each
-// with a parent of its own.
+// with a parent of its own; of all nodes, if they are simulated.
 func local(s Start) ([]Line, error) {
-	node, nodes := 0, 1
+	node, nodes, here := 0, 1, 1
 	leader := Leader{Host: "127.0.0.1", Port: Port(s.Key, "")}
-	if s.Role.Kind == Parent && s.Role.Start == Local {
+	switch {
+	case s.Role.Kind == Parent && s.Role.Start == Local:
 		node, nodes, leader = s.Role.Node, s.Role.Nodes, s.Role.Leader
+	case s.Simulated:
+		nodes, here = s.Nodes, s.Nodes
 	}
 	if s.Nodes != nodes {
 		return nil, fmt.Errorf("--launch local starts processes on this node; %s need --launch slurm or --launch mpi with a --hostfile", count(s.Nodes, "node"))
 	}
 	var lines []Line
-	for i := range s.Processes {
+	for i := range here * s.Processes {
 		line := Line{Argv: append([]string{s.Program}, s.Args...), Set: []Var{secret}}
 		for _, v := range []struct {
 			name  string
@@ -248,9 +254,9 @@ func local(s Start) ([]Line, error) {
 		}{
 			{"ZBENCH_RANK", node*s.Processes + i},
 			{"ZBENCH_WORLD_SIZE", nodes * s.Processes},
-			{"ZBENCH_LOCAL_RANK", i},
+			{"ZBENCH_LOCAL_RANK", i % s.Processes},
 			{"ZBENCH_LOCAL_SIZE", s.Processes},
-			{"ZBENCH_NODE", node},
+			{"ZBENCH_NODE", node + i/s.Processes},
 			{"ZBENCH_NODES", nodes},
 		} {
 			line.Set = append(line.Set, Var{Name: v.name, Value: strconv.Itoa(v.value)})
@@ -259,6 +265,31 @@ func local(s Start) ([]Line, error) {
 		lines = append(lines, line)
 	}
 	return lines, nil
+}
+
+// Environ are the variables of the command's process as NAME=value: those of this process
+// with the changes of the command. token is the value of secret variables.
+func (l Line) Environ(base []string, token string) []string {
+	changed := map[string]bool{}
+	for _, name := range l.Unset {
+		changed[name] = true
+	}
+	for _, v := range l.Set {
+		changed[v.Name] = true
+	}
+	var list []string
+	for _, v := range base {
+		if name, _, _ := strings.Cut(v, "="); !changed[name] {
+			list = append(list, v)
+		}
+	}
+	for _, v := range l.Set {
+		if v.Secret {
+			v.Value = token
+		}
+		list = append(list, v.Name+"="+v.Value)
+	}
+	return list
 }
 
 // option is an option with a number.

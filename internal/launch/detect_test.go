@@ -59,6 +59,7 @@ func TestDetectRecordedEnvironments(t *testing.T) {
 		{name: "salloc's shell", file: "salloc-shell", want: launch.Role{Kind: launch.Parent, Start: launch.Slurm, Node: -1, Nodes: 2, Size: 1, InStep: true}},
 		{name: "step of one task", file: "srun-one", want: launch.Role{Kind: launch.Parent, Start: launch.Slurm, Node: -1, Nodes: 2, Size: 1, InStep: true}},
 		{name: "srun", file: "srun", want: launch.Role{Kind: launch.Rank, Rank: 9, Size: 16, Local: 1, LocalSize: 8, Node: 1, Nodes: 2}, leader: "node1"},
+		{name: "srun inside a step", file: "srun-overlap", want: launch.Role{Kind: launch.Rank, Rank: 9, Size: 16, Local: 4, LocalSize: 8, Node: 1, Nodes: 2}, leader: "node1"},
 		{name: "srun with PMI-2", file: "srun-pmi2", want: launch.Role{Kind: launch.Rank, Rank: 1, Size: 2, LocalSize: 1, Node: 1, Nodes: 2}, leader: "node1"},
 		{name: "srun from a login node", file: "srun-login", want: launch.Role{Kind: launch.Rank, Rank: 1, Size: 2, LocalSize: 1, Node: 1, Nodes: 2}, leader: "node1"},
 		{name: "srun --export=NONE", file: "srun-export-none", want: launch.Role{Kind: launch.Rank, Size: 2, LocalSize: 1, Nodes: 2}, leader: "node1"},
@@ -130,6 +131,10 @@ func TestDetectRefusesWhatIsNotOneWorld(t *testing.T) {
 		names      []string
 	}{
 		{"mpirun in each of two tasks", "mpirun-in-each-task", nil, []string{"OMPI_COMM_WORLD_SIZE=2", "SLURM_STEP_NUM_TASKS=2"}},
+		{
+			"mpirun in each of two tasks, where both give the same rank", "mpirun-in-each-task",
+			[]string{"OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_LOCAL_RANK=1"}, []string{"OMPI_COMM_WORLD_SIZE=2", "SLURM_STEP_NUM_TASKS=2"},
+		},
 		{
 			"mpirun in each of two tasks, on several nodes", "mpirun-in-each-task",
 			[]string{"OMPI_COMM_WORLD_SIZE=16", "OMPI_COMM_WORLD_LOCAL_SIZE=8", "OMPI_MCA_orte_num_nodes=2"},

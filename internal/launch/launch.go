@@ -45,6 +45,9 @@ type Role struct {
 	Local, LocalSize int
 	// Node is the node's number, -1 if unknown, Nodes how many there are, 0 if unknown.
 	Node, Nodes int
+	// Agent is the same for the processes of a node and differs between nodes, where the
+	// launcher gives such a thing instead of the node's number; else it is empty.
+	Agent string
 	// Leader is where the first process of the world listens.
 	Leader Leader
 	// Start is how a parent starts processes: Slurm or Local.

@@ -16,6 +16,8 @@ type launcher struct {
 	rank, size, local, localSize, node, nodes string
 	// tasks is a list of the numbers of processes of all nodes.
 	tasks string
+	// agent has an address of the launcher's own process on this node.
+	agent string
 	// agents is how many of the launcher's own processes started the world's, as a
 	// launcher outside sees them: one a node; 0 is unknown.
 	agents func(Getenv) int
@@ -50,7 +52,7 @@ var launchers = []launcher{
 	{
 		name: "mpirun (Open MPI)", sign: []string{"OMPI_COMM_WORLD_SIZE"},
 		rank: "OMPI_COMM_WORLD_RANK", size: "OMPI_COMM_WORLD_SIZE", local: "OMPI_COMM_WORLD_LOCAL_RANK",
-		localSize: "OMPI_COMM_WORLD_LOCAL_SIZE", nodes: "OMPI_MCA_orte_num_nodes", agents: ompiDaemons,
+		localSize: "OMPI_COMM_WORLD_LOCAL_SIZE", nodes: "OMPI_MCA_orte_num_nodes", agent: "PMIX_SERVER_URI2", agents: ompiDaemons,
 		key: []string{"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}, host: firstOfJob,
 	},
 	{
@@ -99,6 +101,9 @@ func (l *launcher) read(env Getenv) (*world, error) {
 			return nil, err
 		}
 	}
+	if l.agent != "" {
+		w.Agent = env(l.agent)
+	}
 	if l.agents != nil {
 		w.agentCount = l.agents(env)
 	}
@@ -145,7 +150,8 @@ func (w *world) sane() error {
 // within tells whether the world was started inside one task, or by all tasks, of the
 // launcher outside. Otherwise each of its tasks has started a world of its own.
 func (w *world) within(outer *world) error {
-	if outer.Size == 1 || outer.Rank == w.Rank && outer.Size == w.Size {
+	onNode := w.LocalSize == outer.LocalSize || w.LocalSize == 0 || outer.LocalSize == 0
+	if outer.Size == 1 || outer.Rank == w.Rank && outer.Size == w.Size && onNode {
 		return nil
 	}
 	fits := outer.Size == w.agentCount

@@ -9,6 +9,11 @@ import (
 // TokenVariable has the secret of a run: its processes take orders from who knows it.
 const TokenVariable = "ZBENCH_TOKEN"
 
+// ControlVariable is set to "stdin" by a zbench that starts others: a line on the standard
+// input of the first process of the world, or its end, asks that one to stop. mpirun and
+// srun pass standard input on, but not every signal.
+const ControlVariable = "ZBENCH_CONTROL"
+
 // tokenBytes is the length of the secret.
 const tokenBytes = 32
 

@@ -215,5 +215,6 @@ func (l *Leader) host(process int) string {
 	return ""
 }
 
-// errEnded is that the leader ended the run.
-var errEnded = errors.New("the leader ended the run")
+// ErrEnded is wrapped by the error of a run that the leader ended with a reason, which
+// the leader itself reports.
+var ErrEnded = errors.New("the leader ended the run")

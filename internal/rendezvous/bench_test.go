@@ -120,7 +120,7 @@ func BenchmarkOrder(b *testing.B) {
 				l.Send(order)
 				for _, r := range l.Reports() {
 					if len(r.Seconds) != 12 {
-						b.Fatal(r.Failures)
+						b.Fatal(r.Failure)
 					}
 				}
 			}

@@ -41,7 +41,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	group, sweepCtx := plan.Lead(ctx, &toy{ranks: 1}, l, l.Members())
+	group, sweepCtx := plan.Lead(ctx, &toy{ranks: 1}, l, l.Members(1))
 	for _, r := range plan.Run(sweepCtx, sweep(2), group, runOptions(), func(record.Result) {}) {
 		fmt.Println(r.Key, r.Status)
 	}

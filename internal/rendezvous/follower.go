@@ -111,7 +111,7 @@ func (f *Follower) read(body io.ReadCloser) {
 	if err == nil {
 		err = io.ErrUnexpectedEOF
 	}
-	if !errors.Is(err, errEnded) {
+	if !errors.Is(err, ErrEnded) {
 		err = fmt.Errorf("the connection to the leader ended: %w", err)
 	}
 	f.cancel(err)
@@ -126,8 +126,9 @@ func (f *Follower) take(text []byte) error {
 		return fmt.Errorf("a message of the leader cannot be read: %w", err)
 	}
 	var order plan.Order
-	if message.Order != nil {
-		err = json.Unmarshal(message.Order, &order)
+	own := message.own(f.options.Self.Process)
+	if own != nil {
+		err = json.Unmarshal(own, &order)
 	}
 	if f.relay != nil {
 		f.relay.pass(message, order, append(slices.Clone(text), '\n'))
@@ -141,14 +142,14 @@ func (f *Follower) take(text []byte) error {
 			f.welcome = slices.Clone(message.Start)
 			close(f.ready)
 		}
-	case message.Order != nil && err != nil:
+	case own != nil && err != nil:
 		return f.report(message.Number, plan.Unreadable(err))
-	case message.Order != nil:
+	case own != nil:
 		f.orders <- numbered{message.Number, order}
 	case message.Cancel != "":
 		f.cancel(fmt.Errorf("the leader cancelled the run: %s", message.Cancel))
 	case message.End != "":
-		return fmt.Errorf("%w: %s", errEnded, message.End)
+		return fmt.Errorf("%w: %s", ErrEnded, message.End)
 	}
 	return nil
 }

@@ -160,7 +160,7 @@ var attacks = []struct {
 	{"not JSON", rendezvous.Malformed, func(e enemy) { e.post("/hello", strings.NewReader("hello")) }},
 	{"unknown field", rendezvous.Malformed, func(e enemy) { e.hello(set("admin", true)) }},
 	{"endless name", rendezvous.Malformed, func(e enemy) { e.hello(set("host", strings.Repeat("x", 1000))) }},
-	{"a million ranks", rendezvous.Malformed, func(e enemy) { e.hello(set("ranks", 1<<20)) }},
+	{"an unknown number", rendezvous.Malformed, func(e enemy) { e.hello(set("ranks", 1<<20)) }},
 	{"other protocol", rendezvous.OtherProtocol, func(e enemy) { e.hello(set("protocol", 99)) }},
 	{"other world", rendezvous.OtherWorld, func(e enemy) { e.hello(set("processes", 99)) }},
 	{"the leader's number", rendezvous.OtherWorld, func(e enemy) { e.hello(set("process", 0)) }},
@@ -219,7 +219,7 @@ func TestHostile(t *testing.T) {
 			<-half
 		}
 	}}
-	g, ctx := plan.Lead(t.Context(), own, l, l.Members())
+	g, ctx := plan.Lead(t.Context(), own, l, l.Members(1))
 	results := plan.Run(ctx, sweep(n), g, runOptions(), func(record.Result) {})
 	all.Wait()
 	close(over)

@@ -104,10 +104,20 @@ func (h *hub) forget(process int) {
 }
 
 // broadcast queues a line for all members.
-func (h *hub) broadcast(text []byte) {
+func (h *hub) broadcast(text []byte) { h.queue(text, func(int) bool { return true }) }
+
+// send queues a line for one member, if it is there.
+func (h *hub) send(process int, text []byte) {
+	h.queue(text, func(of int) bool { return of == process })
+}
+
+func (h *hub) queue(text []byte, to func(process int) bool) {
 	h.mu.Lock()
 	var full []*member
 	for _, m := range h.members {
+		if !to(m.process) {
+			continue
+		}
 		select {
 		case m.lines <- text:
 		default:

@@ -80,7 +80,7 @@ func backOff(try, process int) time.Duration {
 // permanent reports that another attempt would fail as well.
 func permanent(err error) bool {
 	no, refused := errors.AsType[*Refused](err)
-	return refused && no.Reason != NotRegistered || errors.Is(err, errKey) || errors.Is(err, errEnded) || errors.Is(err, errRelay)
+	return refused && no.Reason != NotRegistered || errors.Is(err, errKey) || errors.Is(err, ErrEnded) || errors.Is(err, errRelay)
 }
 
 // relayed reports whether this process connects through its node's first one.

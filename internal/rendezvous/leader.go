@@ -27,7 +27,10 @@ type Leader struct {
 	close sync.Once
 }
 
-var _ plan.Followers = (*Leader)(nil)
+var (
+	_ plan.Followers = (*Leader)(nil)
+	_ plan.Addressed = (*Leader)(nil)
+)
 
 // Serve listens at the address and, if there is one, at the relay's, and lets processes
 // register until Close. An error means that the options are wrong or that an address
@@ -127,11 +130,11 @@ func (l *Leader) Hellos() []Hello {
 	return l.registry.hellos()
 }
 
-// Members are all processes for plan.Lead.
-func (l *Leader) Members() []plan.Member {
+// Members are all processes for plan.Lead. Each has the same number of ranks.
+func (l *Leader) Members(ranks int) []plan.Member {
 	var all []plan.Member
 	for _, h := range l.Hellos() {
-		all = append(all, plan.Member{Host: h.Host, Ranks: h.Ranks})
+		all = append(all, plan.Member{Host: h.Host, Ranks: ranks})
 	}
 	return all
 }
@@ -158,6 +161,32 @@ func (l *Leader) Send(o plan.Order) {
 		l.hub.end(text)
 	default:
 		l.hub.broadcast(text)
+	}
+}
+
+// SendEach sends each process its own order, those of a node in one message to the one
+// through which it is reached.
+func (l *Leader) SendEach(orders []plan.Order) {
+	number := l.begin()
+	streams := map[int][]orderOf{}
+	for i, o := range orders {
+		text, err := json.Marshal(o)
+		if err != nil {
+			l.unreadable(i+1, fmt.Errorf("the order cannot be sent: %w", err))
+			continue
+		}
+		at := l.registry.stream(i + 1)
+		streams[at] = append(streams[at], orderOf{i + 1, text})
+	}
+	for at, each := range streams {
+		text, err := line(down{Number: number, Each: each})
+		if err != nil {
+			for _, one := range each {
+				l.unreadable(one.Process, fmt.Errorf("the order cannot be sent: %w", err))
+			}
+			continue
+		}
+		l.hub.send(at, text)
 	}
 }
 

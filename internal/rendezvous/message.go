@@ -13,13 +13,12 @@ import (
 
 // Protocol is the version of the messages. It changes whenever a process of an older
 // zbench could misread one.
-const Protocol = 1
+const Protocol = 2
 
-// Limits of a registration, in bytes, and of the ranks of one process.
+// Limits of a registration, in bytes.
 const (
 	maxHello = 256 << 10
 	maxName  = 256
-	maxRanks = 1024
 	// maxUp and maxDown are the limits of a line to and from the leader.
 	maxUp   = 16 * plan.MaxReport
 	maxDown = 64 << 20
@@ -38,9 +37,8 @@ type Hello struct {
 	// Host is the name of its host, PID its number there.
 	Host string `json:"host"`
 	PID  int    `json:"pid"`
-	// Ranks is the number of its ranks. They follow those of the process before it.
-	Ranks int `json:"ranks"`
-	// Build and Backend must be equal in all processes.
+	// Build and Backend must be equal in all processes. Backend is the one that was asked
+	// for.
 	Build   string `json:"build"`
 	Backend string `json:"backend"`
 	// Libraries are versions by name. Options.Equal lists those that must be equal.
@@ -66,6 +64,8 @@ type down struct {
 	// Number identifies the order. Orders are numbered from 1.
 	Number int             `json:"number,omitempty"`
 	Order  json.RawMessage `json:"order,omitempty"`
+	// Each are the orders of some processes, where every process has its own.
+	Each []orderOf `json:"each,omitempty"`
 	// Cancel is the reason to give up what was ordered; End that to leave.
 	Cancel string `json:"cancel,omitempty"`
 	End    string `json:"end,omitempty"`
@@ -82,6 +82,12 @@ type up struct {
 	Lost []Loss `json:"lost,omitempty"`
 	// Stop are processes that were asked to stop.
 	Stop []int `json:"stop,omitempty"`
+}
+
+// orderOf is the order of one process.
+type orderOf struct {
+	Process int             `json:"process"`
+	Order   json.RawMessage `json:"order"`
 }
 
 type reportOf struct {
@@ -130,8 +136,6 @@ func readRegistration(text []byte) (registration, *Refused) {
 	switch {
 	case r.Session == "":
 		return r, refuse(Malformed, "the registration has no session")
-	case r.Ranks < 1 || r.Ranks > maxRanks:
-		return r, refuse(Malformed, "the number of ranks must be 1 to %d, not %d", maxRanks, r.Ranks)
 	case r.PID < 0 || r.LocalProcess < 0 || r.Via != nil && *r.Via < 0:
 		return r, refuse(Malformed, "the registration has a negative number")
 	}
@@ -159,10 +163,20 @@ func readDown(text []byte) (d down, err error) {
 	if err := decode(text, &d); err != nil {
 		return down{}, err
 	}
-	if d.Order != nil && d.Number < 1 {
+	if (d.Order != nil || d.Each != nil) && d.Number < 1 {
 		return down{}, fmt.Errorf("order %d: orders are numbered from 1", d.Number)
 	}
 	return d, nil
+}
+
+// own is the order of a process; nil if there is none.
+func (d *down) own(process int) json.RawMessage {
+	for _, one := range d.Each {
+		if one.Process == process {
+			return one.Order
+		}
+	}
+	return d.Order
 }
 
 // decode reads exactly one value without unknown fields.

@@ -13,8 +13,8 @@ import (
 // Whatever text arrives, decoding ends with a message that keeps to its limits, or with
 // a refusal; what is accepted reads back the same.
 func FuzzMessages(f *testing.F) {
-	f.Add([]byte(`{"protocol":1,"session":"s","process":1,"processes":2,"local_process":1,"host":"h","pid":3,"ranks":1,"build":"1","backend":"loopback","libraries":{"librccl":"2"},"facts":{"a":[1]}}`))
-	f.Add([]byte(`{"protocol":1,"session":"s","via":1,"process":1,"ranks":-1}`))
+	f.Add([]byte(`{"protocol":2,"session":"s","process":1,"processes":2,"local_process":1,"host":"h","pid":3,"build":"1","backend":"loopback","libraries":{"librccl":"2"},"facts":{"a":[1]}}`))
+	f.Add([]byte(`{"protocol":2,"session":"s","via":1,"process":-1}`))
 	f.Add([]byte(`{"number":3,"reports":[{"process":1,"report":{"protocol":1}}]}`))
 	f.Add([]byte(`{"lost":[{"process":5,"why":"left"}],"stop":[1,2]}`))
 	f.Add([]byte(`{"start":"go"}`))
@@ -25,7 +25,6 @@ func FuzzMessages(f *testing.F) {
 			require.Equal(t, Protocol, r.Protocol)
 			require.NotEmpty(t, r.Session)
 			require.LessOrEqual(t, len(r.Host), maxName)
-			require.Positive(t, r.Ranks)
 			again(t, r, func(text []byte) (registration, error) {
 				r, no := readRegistration(text)
 				if no != nil {
@@ -101,6 +100,6 @@ func TestBadTokens(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "hunter2")
 	}
-	_, err := Serve(t.Context(), Options{Self: Hello{Processes: 1, Ranks: 1}})
+	_, err := Serve(t.Context(), Options{Self: Hello{Processes: 1}})
 	require.ErrorContains(t, err, "no token was given")
 }

@@ -44,7 +44,7 @@ func runInMemory(t *testing.T, n int, options func(process int) rendezvous.Optio
 		}
 	}
 	if out.register == nil {
-		g, ctx := plan.Lead(t.Context(), &toy{ranks: 1}, l, l.Members())
+		g, ctx := plan.Lead(t.Context(), &toy{ranks: 1}, l, l.Members(1))
 		out.results = plan.Run(ctx, sweep(n), g, runOptions(), func(record.Result) {})
 		g.End()
 	}

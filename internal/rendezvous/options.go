@@ -93,8 +93,6 @@ func (o Options) validate() error {
 		return fmt.Errorf("the number of processes must be 1 to %d, not %d", MaxProcesses, h.Processes)
 	case h.Process < 0 || h.Process >= h.Processes:
 		return fmt.Errorf("the number of this process must be 0 to %d, not %d", h.Processes-1, h.Process)
-	case h.Ranks < 1 || h.Ranks > maxRanks:
-		return fmt.Errorf("the number of ranks must be 1 to %d, not %d", maxRanks, h.Ranks)
 	case len(h.Facts) > maxHello/2:
 		return fmt.Errorf("the facts of this process have %d bytes; the limit is %d", len(h.Facts), maxHello/2)
 	}

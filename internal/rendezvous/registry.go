@@ -185,6 +185,16 @@ func (r *registry) reaches(stream, process int) bool {
 	return e != nil && process > 0 && (process == stream && e.Via == nil || e.Via != nil && *e.Via == stream)
 }
 
+// stream is the process through which a process is reached: itself, or its node's first.
+func (r *registry) stream(process int) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.entries[process]; e != nil && e.Via != nil {
+		return *e.Via
+	}
+	return process
+}
+
 // hellos are those of all registered processes in their order; r.mu is held.
 func (r *registry) hellos() []Hello {
 	var all []Hello

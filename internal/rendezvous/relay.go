@@ -82,6 +82,13 @@ func (r *relay) pass(message down, order plan.Order, text []byte) {
 	case message.Order != nil:
 		r.begin(message.Number)
 		r.hub.broadcast(text)
+	case message.Each != nil:
+		r.begin(message.Number)
+		for _, one := range message.Each {
+			if text, err := line(down{Number: message.Number, Order: one.Order}); err == nil {
+				r.hub.send(one.Process, text)
+			}
+		}
 	default:
 		r.hub.broadcast(text)
 	}

@@ -110,7 +110,7 @@ func oracle(ranks int) []record.Result {
 // self is a process of one rank on a host with four of them.
 func self(process, processes int) rendezvous.Hello {
 	return rendezvous.Hello{
-		Process: process, Processes: processes, LocalProcess: process % 4, Host: fmt.Sprintf("node%d", process/4), PID: 1000 + process, Ranks: 1,
+		Process: process, Processes: processes, LocalProcess: process % 4, Host: fmt.Sprintf("node%d", process/4), PID: 1000 + process,
 		Build: "1.0", Backend: "loopback", Libraries: map[string]string{"librccl": "2.27.7"},
 	}
 }
@@ -120,7 +120,7 @@ func lead(t *testing.T, l *rendezvous.Leader, own *toy, ranks int) []record.Resu
 	t.Helper()
 	require.NoError(t, l.Wait(t.Context()))
 	require.NoError(t, l.Start("go"))
-	g, ctx := plan.Lead(t.Context(), own, l, l.Members())
+	g, ctx := plan.Lead(t.Context(), own, l, l.Members(1))
 	results := plan.Run(ctx, sweep(ranks), g, runOptions(), func(record.Result) {})
 	g.End()
 	l.Close("")

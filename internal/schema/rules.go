@@ -14,6 +14,7 @@ import (
 	"zbench/bench/spec"
 	"zbench/bench/stat"
 	"zbench/internal/doctor"
+	"zbench/internal/topo"
 )
 
 // rule adds to a type's schema what its fields do not say.
@@ -66,6 +67,11 @@ var rules = map[reflect.Type][]rule{
 
 	reflect.TypeFor[doctor.Report]():  {version(doctor.Schema)},
 	reflect.TypeFor[doctor.Finding](): {values("mark", doctor.Good, doctor.Bad, doctor.Warn, doctor.Fact), when(constant("mark", doctor.Bad), needs("remedy"), nil)},
+
+	reflect.TypeFor[topo.Node]():    {version(topo.Schema)},
+	reflect.TypeFor[topo.Finding](): {values("mark", topo.Marks()...), when(constant("mark", topo.Bad), needs("hint"), nil)},
+	reflect.TypeFor[topo.Rail]():    {values("path", topo.PathSwitch, topo.PathHostBridge), values("by", topo.ByPCI, topo.ByXML)},
+	reflect.TypeFor[topo.NIC]():     {values("rated_by", "", topo.RatedByProduct, topo.RatedByChip)},
 
 	reflect.TypeFor[advice.Document](): {version(advice.Schema)},
 	reflect.TypeFor[recommend.Answer](): {

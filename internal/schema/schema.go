@@ -19,6 +19,7 @@ import (
 	"zbench/bench/bucket"
 	"zbench/bench/record"
 	"zbench/internal/doctor"
+	"zbench/internal/topo"
 )
 
 //go:generate go test zbench/internal/schema -count=1 -run TestSchemasAreCurrent -update
@@ -47,7 +48,7 @@ var Documents = []Document{
 	},
 	{
 		File: "bench/record/schema/journal-v3.json", ID: "urn:zbench:journal:3", Title: "zbench journal, version 3",
-		About: "A line of journal.jsonl: a Header on the first, a Part or a Further on every other. A last line without its newline was cut off and counts for nothing; any other whose checksum does not fit is damaged and must not be used.",
+		About: "A line of journal.jsonl: a Header on the first, a Part or an AddedRound on every other. A last line without its newline was cut off and counts for nothing; any other whose checksum does not fit is damaged and must not be used.",
 		Types: []reflect.Type{reflect.TypeFor[record.Header](), reflect.TypeFor[record.Part](), reflect.TypeFor[record.AddedRound]()}, Journal: true,
 	},
 	{
@@ -70,5 +71,10 @@ var Documents = []Document{
 	{
 		File: "internal/doctor/schema/v1.json", ID: "urn:zbench:doctor:1", Title: "zbench doctor --format json",
 		Types: []reflect.Type{reflect.TypeFor[doctor.Report]()},
+	},
+	{
+		File: "internal/topo/schema/v1.json", ID: "urn:zbench:topo:1", Title: "zbench topo, topo.json",
+		About: "The topology of one node: GPUs, xGMI links, NICs, rails and findings. Rates are in bytes per second.",
+		Types: []reflect.Type{reflect.TypeFor[topo.Node]()},
 	},
 }

@@ -14,7 +14,7 @@ import (
 var update = flag.Bool("update", false, "write the schemas")
 
 func TestSchemasAreCurrent(t *testing.T) {
-	comments, err := Comments("../../bench", "../../internal/doctor")
+	comments, err := Comments("../../bench", "../../internal/doctor", "../../internal/topo")
 	require.NoError(t, err)
 	for _, d := range Documents {
 		text, err := Generate(d, comments)

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const uint64_t ZBL_MAGIC = 0x7a62656e63680002;
+static const uint64_t ZBL_MAGIC = 0x7a62656e63680003;
 /* Address space, and the file's size: what is not touched costs nothing. A limit
  * on addresses leaves less. */
 static const uint64_t ZBL_ARENA = 64ull << 30, ZBL_LEAST = 64ull << 20;
@@ -42,8 +42,24 @@ int zbl_lock(void) {
   return 1;
 }
 
-static void zbl_futex(int op, uint32_t value, const struct timespec *timeout) {
-  syscall(SYS_futex, &zbl.hub->progress, op, value, timeout, NULL, 0);
+static long zbl_futex(int op, uint32_t value, const struct timespec *timeout) {
+  return syscall(SYS_futex, &zbl.hub->progress, op, value, timeout, NULL,
+                 FUTEX_BITSET_MATCH_ANY);
+}
+
+/* Sleeps until the progress counter differs from what was seen, or for so many
+ * milliseconds. Neither a signal, as Go's runtime sends many, nor the late call of
+ * one who decided something before ends the sleep: it would look as if nobody had
+ * done anything for all that time. */
+static void zbl_sleep(uint32_t seen, int ms) {
+  struct timespec end;
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  end.tv_nsec += ms % 1000 * 1000000L;
+  end.tv_sec += ms / 1000 + end.tv_nsec / 1000000000L;
+  end.tv_nsec %= 1000000000L;
+  while (__atomic_load_n(&zbl.hub->progress, __ATOMIC_RELAXED) == seen &&
+         (zbl_futex(FUTEX_WAIT_BITSET, seen, &end) == 0 || errno == EINTR)) {
+  }
 }
 
 void zbl_unlock(const int *held) {
@@ -75,14 +91,13 @@ void zbl_progress(void) {
 /* Sleeps until something is decided, without the lock. 0 when in so many
  * milliseconds nobody did anything: then it is looked for lost processes. */
 int zbl_await(int ms) {
-  const struct timespec timeout = {ms / 1000, ms % 1000 * 1000000L};
   uint32_t seen = zbl.hub->progress;
   uint64_t before = zbl.hub->activity;
   int depth = zbl_depth_of_lock;
   zbl.hub->waiting++;
   zbl_depth_of_lock = 1;
   zbl_unlock(NULL);
-  zbl_futex(FUTEX_WAIT, seen, &timeout);
+  zbl_sleep(seen, ms);
   zbl_lock();
   zbl_depth_of_lock = depth;
   zbl.hub->waiting--;

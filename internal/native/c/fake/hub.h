@@ -37,6 +37,7 @@ typedef struct zbl_hub {
   uint32_t progress;    /* futex: one more when something is decided */
   uint32_t waiting;     /* who sleeps on it */
   uint64_t activity;    /* one more for whatever anybody does */
+  double looked;        /* when lost processes were looked for, by the wall */
   int broken;           /* a process died while it held the lock */
   uint64_t ids;         /* unique ids handed out */
   uint64_t barrier;     /* host barriers that are over */

@@ -55,11 +55,21 @@ static void zbl_lose(int slot) {
   }
 }
 
-/* Looks for processes that are gone. */
+/* How often processes that are gone are looked for, in milliseconds. One of the
+ * world looks for all: a look takes milliseconds where there are a thousand. */
+enum { ZBL_LOST_MS = 250 };
+
+/* Looks for processes that are gone, unless another has just done so. */
 void zbl_find_lost(void) {
+  double now;
   if (zbl.shared_fd < 0) {
     return;
   }
+  now = zbl_wall_now();
+  if (now < zbl.hub->looked + ZBL_LOST_MS * 1e-3) {
+    return;
+  }
+  zbl.hub->looked = now;
   for (int i = 0; i < ZBL_MAX_PROCESSES; i++) {
     if (zbl.hub->slots[i] == 1 && !zbl_alive(i)) {
       zbl.hub->slots[i] = 2;

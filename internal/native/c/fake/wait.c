@@ -26,12 +26,14 @@ int zbl_waited(zbl_stream *s) {
 
 /* How long nobody in the world may do anything, in milliseconds of the wall's
  * clock, until polling counts as waiting for what never comes; and how long each
- * further poll takes then. Who drives the world alone need not wait. */
-enum { ZBL_QUIET_MS = 100, ZBL_POLL_MS = 5 };
+ * further poll takes then. Who drives the world alone need not wait. Processes may
+ * be kept from the CPUs for long: a query that gives up too early makes a host see
+ * its streams' ends in another order, and the times differ. */
+enum { ZBL_QUIET_MS = 100, ZBL_QUIET_PROCESSES_MS = 1000, ZBL_POLL_MS = 5 };
 
 /* How long a query waits while others do something, in seconds: the client may
  * want to give up. */
-static const double zbl_query_seconds = 1;
+static const double zbl_query_seconds = 5;
 
 /* Whether the head of the stream waits for what its communicator has given up. */
 static int zbl_given_up(const zbl_stream *s) {
@@ -43,9 +45,10 @@ static int zbl_given_up(const zbl_stream *s) {
 static int zbl_wait_for_others(zbl_stream *s) {
   const zbl_lane *l = s->lane;
   double until = zbl_wall_now() + zbl_query_seconds;
+  int quiet = zbl.shared_fd >= 0 ? ZBL_QUIET_PROCESSES_MS : ZBL_QUIET_MS;
   int stuck = l->patience > 0 && l->stuck == zbl.hub->activity;
   while (s->head != NULL) {
-    if (zbl_given_up(s) || !zbl_await(stuck ? ZBL_POLL_MS : ZBL_QUIET_MS)) {
+    if (zbl_given_up(s) || !zbl_await(stuck ? ZBL_POLL_MS : quiet)) {
       return 0;
     }
     zbl_drive();

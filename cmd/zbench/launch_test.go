@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/exit"
+	"zbench/bench/fabric"
+	"zbench/bench/spec"
+	"zbench/internal/launch"
+)
+
+// The ranks are a launcher's processes: on hardware the nodes are the launcher's, in a
+// simulation the fabric's.
+func TestWorldOfALaunchersProcesses(t *testing.T) {
+	for name, c := range map[string]struct {
+		backend string
+		role    launch.Role
+		asked   spec.World
+		given   bool
+		nodes   int
+		gpus    int
+		fails   string
+	}{
+		"two nodes":          {"rocm", launch.Role{Size: 16, LocalSize: 8}, spec.World{}, false, 2, 8, ""},
+		"four GPUs each":     {"rocm", launch.Role{Size: 4, LocalSize: 2}, spec.World{GPUsPerProcess: 4}, false, 2, 8, ""},
+		"one large node":     {"rocm", launch.Role{Size: 16, LocalSize: 16}, spec.World{}, false, 1, 16, ""},
+		"simulated":          {"loopback", launch.Role{Size: 16, LocalSize: 16}, spec.World{}, false, 2, 8, ""},
+		"simulated, unknown": {"loopback", launch.Role{Size: 4}, spec.World{}, false, 1, 4, ""},
+		"nodes given":        {"loopback", launch.Role{Size: 16, LocalSize: 16}, spec.World{Nodes: 4}, true, 4, 4, ""},
+		"another world":      {"rocm", launch.Role{Size: 16, LocalSize: 8}, spec.World{Nodes: 4, GPUsPerNode: 8}, true, 0, 0, "with -g 1 they drive 16 GPUs, but 4 nodes of 8 GPUs are 32"},
+		"uneven nodes":       {"rocm", launch.Role{Size: 12, LocalSize: 8}, spec.World{}, false, 0, 0, "they drive 12 GPUs, but 1 nodes of 8 GPUs are 8"},
+	} {
+		l := launching{method: launch.Env, role: c.role, want: spec.Spec{Backend: c.backend, Fabric: fabric.Default, World: c.asked}}
+		err := l.spreadRanks(c.given)
+		if c.fails != "" {
+			require.ErrorContains(t, err, c.fails, name)
+			require.Equal(t, exit.Usage, codeOf(err), name)
+			continue
+		}
+		require.NoError(t, err, name)
+		require.Equal(t, []int{c.nodes, c.gpus}, []int{l.want.World.Nodes, l.want.World.GPUsPerNode}, name)
+	}
+}
+
+// The first process's exit code is the sweep's; what is none of zbench's is a run error
+// that says how it ended.
+func TestExitCodeOfStartedProcesses(t *testing.T) {
+	for code, want := range map[int]int{0: 0, exit.WrongData: exit.WrongData, exit.Interrupted: exit.Interrupted, -1: exit.Run, 137: exit.Run, 7: exit.Run} {
+		err := verdictOf(ending{code: code, how: "signal: killed"}, nil)
+		require.Equal(t, want, codeOf(err), code)
+		if want == exit.Run {
+			require.ErrorContains(t, err, "signal: killed")
+		}
+	}
+	err := verdictOf(ending{code: exit.Interrupted}, &ending{child: 3, code: -1, how: "signal: killed"})
+	require.Equal(t, exit.Run, codeOf(err))
+	require.ErrorContains(t, err, "process 3 ended early (signal: killed)")
+}
+
+// A line on standard input asks the leader to stop, the second ends it at once, and so
+// does the end of the zbench that started it.
+func TestLeaderHeedsStandardInput(t *testing.T) {
+	in, out := io.Pipe()
+	code := make(chan int, 1)
+	ctx := heed(t.Context(), State{Stdin: in, Exit: func(c int) { code <- c }})
+	_, err := out.Write([]byte("interrupt\n"))
+	require.NoError(t, err)
+	<-ctx.Done()
+	require.EqualError(t, context.Cause(ctx), "interrupt")
+	require.ErrorIs(t, context.Cause(ctx), context.Canceled)
+	_, err = out.Write([]byte("interrupt\n"))
+	require.NoError(t, err)
+	require.Equal(t, exit.Interrupted, <-code)
+	ctx = heed(t.Context(), State{Stdin: strings.NewReader("")})
+	<-ctx.Done()
+	require.ErrorContains(t, context.Cause(ctx), "has ended")
+}
+
+// Only a process that is told so takes its standard input for orders.
+func TestStandardInputIsLeftAlone(t *testing.T) {
+	vars := map[string]string{"ZBENCH_RANK": "1", "ZBENCH_WORLD_SIZE": "2", "ZBENCH_LOCAL_RANK": "1", launch.ControlVariable: "stdin"}
+	s := State{Stdin: iotestPanics{}, Getenv: func(name string) string { return vars[name] }}
+	o := launchFlagSet{method: "auto"}
+	_, role, several := o.among(t.Context(), s)
+	require.True(t, several)
+	require.Equal(t, 1, role.Rank)
+	delete(vars, launch.ControlVariable)
+	vars["ZBENCH_RANK"], vars["ZBENCH_LOCAL_RANK"] = "0", "0"
+	_, _, several = o.among(t.Context(), s)
+	require.True(t, several)
+	o.dry = true
+	_, _, several = o.among(t.Context(), s)
+	require.False(t, several, "a dry run prints, whatever started it")
+}
+
+type iotestPanics struct{}
+
+func (iotestPanics) Read([]byte) (int, error) { panic("standard input was read") }
+
+// What children get of the environment: the changes of the command, and the secret.
+func TestEnvironmentOfChildren(t *testing.T) {
+	line := launch.Line{Set: []launch.Var{{Name: "ZBENCH_TOKEN", Secret: true}, {Name: "A", Value: "2"}}, Unset: []string{"B"}}
+	require.Equal(t, []string{"C=3", "ZBENCH_TOKEN=secret", "A=2"}, line.Environ([]string{"A=1", "B=1", "C=3", "ZBENCH_TOKEN=old"}, "secret"))
+	require.False(t, bytes.Contains([]byte(line.String()), []byte("secret")))
+}

@@ -1,0 +1,285 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"zbench/bench/engine"
+	"zbench/bench/exit"
+	"zbench/internal/topo"
+	"zbench/report"
+)
+
+// topoOptions are the options of topo.
+type topoOptions struct {
+	root, host, xml, out, format string
+	outputs                      []string
+}
+
+func newTopo(s State) *cobra.Command {
+	var o topoOptions
+	cmd := &cobra.Command{
+		Use: "topo [NODE.json…]", Short: "Read this node's GPUs, xGMI links, NICs and rails; compare nodes",
+		Long: `topo reads the kernel's view of this node: GPUs with partitions and xGMI links
+(KFD), RDMA NICs by driver with rate, state, MTU, GIDs and firmware, NUMA nodes,
+PCIe links, and error counters (ECC, xGMI, AER, link-downs). The rail of a GPU
+is the NIC that shares the nearest PCI switch with it, never the one with the
+same number. It measures nothing and needs no GPU library.
+
+--xml compares that with the topology file that RCCL writes, --outputs adds what
+nicctl, rdma, ethtool, ip and lldpctl printed. Facts that no source has are
+listed as NOT CHECKED with the command that gives them.
+
+With files of several nodes (topo.json, or --format json) it prints what differs
+from the majority: kernel, driver, firmware, environment, modes, and cables that
+are swapped between leaf switches.
+
+The exit code is 0 without faults, 3 if a finding is a fault or nodes differ,
+and 5 if there is neither a GPU nor an RDMA NIC. Doubts and notes are no faults.`,
+		Example: `  zbench topo                                   this node
+  zbench topo --out node7                       topo.json, topo.html, topo.svg
+  zbench topo --xml FILE                        compare with NCCL_TOPO_DUMP_FILE
+  zbench topo --outputs DIR                     nicctl, rdma, ethtool, lldpctl
+  zbench topo --root DIR                        a recorded tree of /sys
+  zbench topo node1.json node2.json node3.json  what differs between nodes`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return runTopo(s, o)
+			}
+			for _, name := range []string{"root", "host", "xml", "outputs", "out"} {
+				if cmd.Flags().Changed(name) {
+					return usagef("leave the files out to read one node", "--%s does not go with files of nodes", name)
+				}
+			}
+			return runDrift(s, args, o.format)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.root, "root", "", "read this folder instead of /: a copy of /sys, or of KFD's topology")
+	f.StringVar(&o.host, "host", "", "name of the node (default this host, or the name of --root)")
+	f.StringVar(&o.xml, "xml", "", "RCCL's topology file (NCCL_TOPO_DUMP_FILE) to compare with")
+	f.StringArrayVar(&o.outputs, "outputs", nil, "file or folder with outputs of nicctl -j, rdma -j, ethtool -S, ip link, lldpctl -f json, or a CSV of leaves (nic,leaf)")
+	f.StringVar(&o.out, "out", "", "folder to create for topo.json, topo.html and topo.svg")
+	topoDocument.flag(f, &o.format)
+	return cmd
+}
+
+func runTopo(s State, o topoOptions) error {
+	if err := topoDocument.check(o.format, "zbench topo --help lists the flags"); err != nil {
+		return err
+	}
+	started := s.Now()
+	n, err := readTopo(s, o)
+	if err != nil {
+		return err
+	}
+	var dir *engine.Folder
+	if o.out != "" {
+		if dir, err = drawnFolder(s, "", o.out); err != nil {
+			return err
+		}
+		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+		if err := writeTopo(dir, n); err != nil {
+			return err
+		}
+		if err := writeRun(dir, s, started); err != nil {
+			return err
+		}
+	}
+	if _, err := topoDocument.print(s, o.format, n); err != nil {
+		return err
+	}
+	if dir != nil {
+		fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.File("topo.html"))
+	}
+	switch {
+	case n.Empty():
+		return exit.With(exit.Unavailable, fmt.Errorf("%s: %w", n.Verdict, exit.ErrUnavailable), "run it on a GPU node, or give --root DIR, --xml FILE or --outputs DIR")
+	case n.Faulty():
+		return quietError{exit.Regression}
+	}
+	return nil
+}
+
+// runDrift compares the nodes of files.
+func runDrift(s State, files []string, format string) error {
+	if err := driftDocument.check(format, "zbench topo --help lists the flags"); err != nil {
+		return err
+	}
+	var nodes []*topo.Node
+	for _, name := range files {
+		text, err := readText(s, "topo", name)
+		if err != nil {
+			return err
+		}
+		n, err := topo.Load(text)
+		if err != nil {
+			return usagef("zbench topo --format json > NODE.json writes one", "%s: %w", name, err)
+		}
+		nodes = append(nodes, n)
+	}
+	d, err := topo.Compare(nodes)
+	if err != nil {
+		return usage(err, "give the files of different nodes; --host names a node")
+	}
+	if _, err := driftDocument.print(s, format, d); err != nil {
+		return err
+	}
+	if d.Differs() {
+		return quietError{exit.Regression}
+	}
+	return nil
+}
+
+// readTopo reads what the options name.
+func readTopo(s State, o topoOptions) (*topo.Node, error) {
+	in := topo.Inputs{Tool: toolVersion(), Host: cmp.Or(o.host, s.Hostname())}
+	root := "/"
+	if o.root == "" {
+		in.Environ = s.Environ()
+	} else {
+		info, err := s.FS.Stat(o.root)
+		if err != nil || !info.IsDir() {
+			return nil, usagef("give the folder that a copy of /sys lies in", "--root %s is not a folder that can be read", o.root)
+		}
+		root, in.Host = o.root, cmp.Or(o.host, filepath.Base(o.root))
+	}
+	var err error
+	if o.xml != "" {
+		if in.XML, err = readText(s, "--xml", o.xml); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range o.outputs {
+		more, err := readOutputs(s, name)
+		if err != nil {
+			return nil, err
+		}
+		in.Outputs = append(in.Outputs, more...)
+	}
+	n, err := topo.Read(treeFS{s.FS, root}, in)
+	if err != nil { // of the XML: all else is optional
+		return nil, usagef("NCCL_TOPO_DUMP_FILE=FILE with any RCCL program writes one", "%s: %w", o.xml, err)
+	}
+	if n.OnlyXML() { // not of this host
+		n.Host = cmp.Or(o.host, filepath.Base(o.xml))
+	}
+	return n, nil
+}
+
+// maxInput is more than any file that a user names has, in bytes.
+const maxInput = 16 << 20
+
+// readText reads a file that an option names, of at most 16 MiB.
+func readText(s State, option, name string) ([]byte, error) {
+	f, err := s.FS.Open(name)
+	if err != nil {
+		return nil, usagef("give a file that can be read", "%s: %w", option, err)
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	text, err := io.ReadAll(io.LimitReader(f, maxInput+1))
+	switch {
+	case err != nil:
+		return nil, usagef("give a file that can be read", "%s: %w", option, err)
+	case len(text) > maxInput:
+		return nil, usagef("give another file", "%s %s is larger than 16 MiB", option, name)
+	}
+	return text, nil
+}
+
+// readOutputs reads a file, or the files of a folder.
+func readOutputs(s State, name string) ([]topo.Output, error) {
+	info, err := s.FS.Stat(name)
+	if err != nil {
+		return nil, usagef("give a file or folder that can be read", "--outputs: %w", err)
+	}
+	if !info.IsDir() {
+		text, err := readText(s, "--outputs", name)
+		return []topo.Output{{Name: filepath.Base(name), Text: text}}, err
+	}
+	all, err := topo.OutputsOf(treeFS{s.FS, name})
+	if err != nil {
+		return nil, usagef("give a folder of outputs", "--outputs %s: %w", name, err)
+	}
+	return all, nil
+}
+
+// writeTopo writes the files of a folder.
+func writeTopo(dir *engine.Folder, n *topo.Node) error {
+	page, picture := topoPage(n)
+	for _, f := range []struct {
+		name string
+		fill func(io.Writer) error
+	}{
+		{"topo.json", n.WriteJSON},
+		{"topo.html", func(w io.Writer) error { return report.WriteHTML(w, page) }},
+		{"topo.svg", func(w io.Writer) error { return report.WriteSVG(w, picture) }},
+	} {
+		if err := dir.Write(f.name, f.fill); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// treeFS is a folder of the State's file system. Unlike rootFS it opens files, so that no
+// more is read of one than is wanted.
+type treeFS struct {
+	FS
+	root string
+}
+
+func (t treeFS) name(name string) string { return path.Join(t.root, name) }
+
+func (t treeFS) ReadDir(name string) ([]fs.DirEntry, error) { return t.FS.ReadDir(t.name(name)) }
+func (t treeFS) ReadFile(name string) ([]byte, error)       { return t.FS.ReadFile(t.name(name)) }
+func (t treeFS) Stat(name string) (fs.FileInfo, error)      { return t.FS.Stat(t.name(name)) }
+
+func (t treeFS) Open(name string) (fs.File, error) {
+	f, err := t.FS.Open(t.name(name))
+	if err != nil {
+		return nil, err
+	}
+	return openFile{f, t, name}, nil
+}
+
+// ReadLink is where a link leads to, if the file system tells.
+func (t treeFS) ReadLink(name string) (string, error) {
+	if l, ok := t.FS.(interface {
+		ReadLink(name string) (string, error)
+	}); ok {
+		return l.ReadLink(t.name(name))
+	}
+	return "", &fs.PathError{Op: "readlink", Path: name, Err: errors.ErrUnsupported}
+}
+
+// Lstat is there because fs.ReadLinkFS has it.
+func (t treeFS) Lstat(name string) (fs.FileInfo, error) { return t.Stat(name) }
+
+// openFile is a file that is read.
+type openFile struct {
+	io.ReadCloser
+	tree treeFS
+	name string
+}
+
+func (f openFile) Stat() (fs.FileInfo, error) { return f.tree.Stat(f.name) }
+
+// severities are the marks of findings as a page has them.
+func severityOf(n *topo.Node, subject string) report.Severity {
+	mark, found := n.Worst(subject)
+	switch {
+	case found && mark == topo.Bad:
+		return report.VerdictBad
+	case found && mark == topo.Doubt:
+		return report.VerdictWarning
+	}
+	return report.VerdictNote
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"zbench/internal/topo"
+	"zbench/report"
+)
+
+// topoPage is the page of a node, and its picture.
+func topoPage(n *topo.Node) (*report.Document, report.Diagram) {
+	picture := topoPicture(n)
+	d := &report.Document{
+		Title: "Topology of " + n.Host, Lead: n.Verdict, Verdict: report.BoxOf(topoVerdict(n), topoChips(n)...),
+		Foot: "Port rates are decimal, 400G = 50 GB/s. zbench topo reads; it measures nothing.",
+	}
+	add := func(name, title string, blocks ...report.Block) {
+		d.Sections = append(d.Sections, report.Section{Name: name, Title: title, Blocks: blocks})
+	}
+	if len(picture.Columns) > 0 {
+		add("picture", "GPUs and their rails", picture)
+	}
+	for i, t := range n.Tables() {
+		title := t.Title
+		t.Title = ""
+		add(fmt.Sprintf("table-%d", i), title, report.Sheet{Table: t, Label: title})
+	}
+	if len(n.NotChecked) > 0 {
+		var items []report.Text
+		for _, u := range n.NotChecked {
+			items = append(items, report.Text{{Style: "strong", Text: u.What + ": "}, {Text: u.Why}, {Style: "hint", Text: u.Next, Break: true}})
+		}
+		add("unchecked", "NOT CHECKED", report.List{Role: "warnings", Items: items})
+	}
+	var facts report.Facts
+	for _, f := range n.Stack {
+		facts = append(facts, report.Fact{Term: f.Name, Text: f.Value})
+	}
+	if len(facts) > 0 {
+		add("stack", "Software", facts)
+		d.Sections[len(d.Sections)-1].Folded = true
+	}
+	return d, picture
+}
+
+// topoVerdict is the findings as lines of a verdict.
+func topoVerdict(n *topo.Node) report.Verdict {
+	var v report.Verdict
+	severity := map[topo.Mark]report.Severity{topo.Bad: report.VerdictBad, topo.Doubt: report.VerdictWarning, topo.Note: report.VerdictNote}
+	for _, f := range n.Findings {
+		v.Lines = append(v.Lines, report.VerdictLine{Kind: f.Code, Text: f.Message, Hint: f.Hint, Severity: severity[f.Mark]})
+	}
+	if !slices.ContainsFunc(n.Findings, func(f topo.Finding) bool { return f.Mark != topo.Note }) && !n.Empty() {
+		v.Lines = append(v.Lines, report.VerdictLine{Kind: report.KindNoFault, Text: n.Verdict, Severity: report.VerdictGood})
+	}
+	return v
+}
+
+func topoChips(n *topo.Node) []report.Fact {
+	return []report.Fact{{Term: "GPUs", Text: fmt.Sprint(len(n.GPUs))}, {Term: "NICs", Text: fmt.Sprint(len(n.NICs))}, {Term: "Not checked", Text: fmt.Sprint(len(n.NotChecked))}}
+}
+
+// topoPicture is NUMA nodes, GPUs, NICs and leaves in columns. Lines are PCI's closeness,
+// and the cables.
+func topoPicture(n *topo.Node) report.Diagram {
+	d := report.Diagram{ID: "topo", Title: "GPUs, rails and switches of " + n.Host}
+	var numa, gpus, nics, leaves report.DiagramColumn
+	numa.Name, gpus.Name, nics.Name, leaves.Name = "NUMA node", "GPU", "NIC", "leaf switch"
+	put := func(c *report.DiagramColumn, b report.DiagramBox) {
+		if !slices.ContainsFunc(c.Boxes, func(o report.DiagramBox) bool { return o.Name == b.Name }) {
+			c.Boxes = append(c.Boxes, b)
+		}
+	}
+	join := func(a, b string, s report.Severity) {
+		d.Lines = append(d.Lines, report.DiagramLine{From: a, To: b, Severity: s})
+	}
+	for _, g := range n.GPUs {
+		put(&gpus, report.DiagramBox{Name: g.PCI, Note: g.Name + " " + g.Compute, Severity: severityOf(n, g.PCI)})
+		if g.NUMA != nil {
+			name := fmt.Sprintf("NUMA %d", *g.NUMA)
+			put(&numa, report.DiagramBox{Name: name})
+			join(name, g.PCI, report.VerdictNote)
+		}
+		if g.Rail != nil {
+			for _, nic := range g.Rail.NICs {
+				join(g.PCI, nic, max(severityOf(n, nic), severityOf(n, g.PCI)))
+			}
+		}
+	}
+	for _, c := range n.NICs {
+		put(&nics, report.DiagramBox{Name: c.Name, Note: fmt.Sprintf("%s of %s %s", topo.Gigabits(c.Negotiated), topo.Gigabits(c.Rated), c.State), Severity: severityOf(n, c.Name)})
+		if c.Leaf != "" {
+			put(&leaves, report.DiagramBox{Name: c.Leaf, Note: c.LeafPort})
+			join(c.Name, c.Leaf, report.VerdictNote)
+		}
+	}
+	for _, c := range []report.DiagramColumn{numa, gpus, nics, leaves} {
+		if len(c.Boxes) > 0 {
+			d.Columns = append(d.Columns, c)
+		}
+	}
+	return d
+}

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"zbench/bench/engine"
+	"zbench/bench/exit"
+	"zbench/bench/plan"
+	"zbench/internal/launch"
+	"zbench/internal/rendezvous"
+)
+
+// world is the other processes of a sweep, as the process that leads it has them.
+type world struct {
+	*rendezvous.Leader
+	role launch.Role
+	// stop ends the sweep as a signal does.
+	stop context.CancelCauseFunc
+	// lost ends when a process is lost: launches in progress wait for it.
+	lost context.Context //nolint:containedctx // it is of the whole run
+	lose context.CancelCauseFunc
+	// started tells that all processes have registered.
+	started bool
+}
+
+// Context ends when a process is lost.
+func (w *world) Context() context.Context { return w.lost }
+
+// among tells whether this process is one of several of a sweep, and which. The context
+// ends, too, when the zbench that started this process asks it to stop.
+func (o *launchFlagSet) among(ctx context.Context, s State) (context.Context, launch.Role, bool) {
+	role, detected := launch.Detect(s.Getenv)
+	if s.Getenv(launch.ControlVariable) != "" && role.Rank == 0 {
+		ctx = heed(ctx, s)
+	}
+	method, err := launch.Choose(role, detected, launch.Asked{Method: launch.Method(o.method), Dry: o.dry})
+	return ctx, role, err == nil && method == launch.Env && !o.dry
+}
+
+// heed ends the context at the first line of standard input, or at its end, and the
+// process at the second.
+func heed(ctx context.Context, s State) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		lines := bufio.NewScanner(s.Stdin)
+		for n := 0; lines.Scan(); n++ {
+			if n > 0 {
+				s.Exit(exit.Interrupted)
+			}
+			cancel(&interruption{lines.Text()})
+		}
+		cancel(&interruption{"the zbench that started this process has ended"})
+	}()
+	return ctx
+}
+
+// selfOf is what this process tells when it registers.
+func (o *collectivesOptions) selfOf(s State, role launch.Role) rendezvous.Hello {
+	return rendezvous.Hello{
+		Process: role.Rank, Processes: role.Size, LocalProcess: role.Local, Host: s.Hostname(), PID: s.PID,
+		Build: toolVersion(), Backend: o.want.Backend,
+	}
+}
+
+// connection are the options of both ends of the rendezvous.
+func (o *collectivesOptions) connection(s State, role launch.Role) (rendezvous.Options, error) {
+	token, err := rendezvous.ParseToken(s.Getenv(launch.TokenVariable))
+	if err != nil {
+		return rendezvous.Options{}, usage(fmt.Errorf("%s: %w", role.Text(), err),
+			"before the launcher: export "+launch.TokenVariable+"=$(zbench token); or --launch inproc: then each process measures alone")
+	}
+	if role.Leader.Host == "" {
+		return rendezvous.Options{}, usagef("export "+launch.LeaderVariable+"=HOST:PORT, with the host of rank 0, for all processes",
+			"%s, but the host of rank 0 is not known", role.Text())
+	}
+	return rendezvous.Options{
+		Token: token, Address: role.Leader.String(), Self: o.selfOf(s, role),
+		Relay: token.LocalAddress(fmt.Sprintf("%s/%d/%s/%s", s.Hostname(), role.Node, role.Agent, role.Leader)), // nodes and worlds may share a host
+	}, nil
+}
+
+// endWait is how long a leader that fails early waits for the others to hear of it.
+const endWait = 20 * time.Second
+
+// lead runs the sweep as the leader of all processes.
+func (o *collectivesOptions) lead(ctx context.Context, s State, role launch.Role, sweep func(context.Context) error) error {
+	c, err := o.connection(s, role)
+	if err != nil {
+		return err
+	}
+	w := &world{role: role}
+	ctx, w.stop = context.WithCancelCause(ctx)
+	w.lost, w.lose = context.WithCancelCause(context.Background())
+	if role.Leader.Host != "127.0.0.1" { // the launcher's name of this host need not be of one of its addresses
+		c.Address = fmt.Sprintf(":%d", role.Leader.Port)
+	}
+	c.OnStop = func(process int) { w.stop(&interruption{fmt.Sprintf("process %d was asked to stop", process)}) }
+	c.OnLost = func(l rendezvous.Loss) {
+		w.lose(l)
+		w.Cancel(l.Error())
+	}
+	c.OnStatus = func(now rendezvous.Status) { s.note(o.quiet, "%s\n", now.Text()) }
+	if w.Leader, err = rendezvous.Serve(ctx, c); err != nil {
+		return exit.With(exit.Run, err, "is another run using the port? export "+launch.LeaderVariable+"=HOST:PORT with a free one for all processes")
+	}
+	o.world = w
+	err = sweep(ctx)
+	w.end(ctx, err)
+	return err
+}
+
+// end lets the other processes leave. Those that have not registered yet hear of an early
+// error when they do.
+func (w *world) end(ctx context.Context, err error) {
+	why := "it has ended"
+	if err != nil {
+		why = err.Error()
+	}
+	if !w.started && ctx.Err() == nil {
+		soon, cancel := context.WithTimeout(ctx, endWait)
+		_ = w.Wait(soon) // those that do not come start in vain
+		cancel()
+	}
+	w.Close(why)
+}
+
+// team is the ranks of all processes as one driver.
+type team struct {
+	*plan.Group
+	own     *collectivesDriver
+	facts   engine.Facts
+	release func()
+}
+
+func (t *team) Facts() (engine.Facts, error) { return t.facts, nil }
+
+// Close ends the sweep in all processes and closes this one's ranks.
+func (t *team) Close() error {
+	t.release()
+	t.End()
+	return t.own.Close()
+}
+
+// open opens the ranks of all processes.
+func (w *world) open(ctx context.Context, s State, o libraryOptions, with *opening) (engine.Driver, error) {
+	if err := w.meet(s, with); err != nil {
+		return nil, err
+	}
+	if with.Arena != "" {
+		defer s.FS.Remove(with.Arena) //nolint:errcheck // all have it open, or the run has failed
+	}
+	own, err := openShare(ctx, s, o, with, 0, w.role.Local)
+	if err != nil {
+		return nil, err
+	}
+	t := &team{own: own, release: func() {}}
+	if err = w.gather(ctx, s, with); err != nil {
+		return nil, errors.Join(err, own.Close())
+	}
+	var during context.Context
+	t.Group, during = plan.Lead(ctx, own, w, w.Members(with.ranks()))
+	release := context.AfterFunc(during, func() { w.stop(context.Cause(during)) })
+	t.release = func() { release() }
+	if t.facts, err = w.describe(s, t, with); err != nil {
+		return nil, errors.Join(exit.With(codeOf(err), err, "fix the cause, and repeat the command"), t.Close())
+	}
+	return t, nil
+}
+
+// meet names the file where the processes of a simulation meet.
+func (w *world) meet(s State, with *opening) error {
+	if len(with.Machine) == 0 {
+		return nil
+	}
+	name := make([]byte, 8)
+	if _, err := io.ReadFull(s.Random, name); err != nil {
+		return err
+	}
+	with.Arena = filepath.Join(cmp.Or(s.Getenv("TMPDIR"), "/tmp"), "zbench-"+hex.EncodeToString(name))
+	return nil
+}
+
+// gather waits for all processes and starts the run.
+func (w *world) gather(ctx context.Context, s State, with *opening) error {
+	for {
+		if err := w.Wait(ctx); err != nil {
+			return err
+		}
+		if err := w.inOrder(with); err != nil {
+			return err
+		}
+		for _, line := range w.Drift() {
+			s.note(false, "%s\n", line)
+		}
+		err := w.Start(with)
+		w.started = err == nil
+		if !errors.Is(err, rendezvous.ErrMissing) { // else one has left since
+			return err
+		}
+	}
+}
+
+// inOrder checks that the ranks of each node follow one another: the groups of a node's
+// GPUs are made of consecutive ranks.
+func (w *world) inOrder(with *opening) error {
+	if len(with.Machine) > 0 {
+		return nil // the nodes are simulated, wherever the processes run
+	}
+	perNode := max(with.World.GPUsPerNode/max(with.World.GPUsPerProcess, 1), 1)
+	all := w.Hellos()
+	for i, h := range all {
+		first := all[i-i%perNode]
+		if h.LocalProcess != i%perNode || h.Host != first.Host {
+			return usagef("let the launcher fill one node after the other: srun --distribution=block, mpirun --map-by ppr:N:node",
+				"process %d on %s has the local rank %d; process %d on %s begins its node, and local rank %d was expected: the ranks of a node must follow one another",
+				i, h.Host, h.LocalProcess, i-i%perNode, first.Host, i%perNode)
+		}
+	}
+	return nil
+}
+
+// describe opens the ranks of the others and checks that all fit together.
+func (w *world) describe(s State, t *team, with *opening) (engine.Facts, error) {
+	mine, err := helloOf(s, t.own, with, 0)
+	if err != nil {
+		return engine.Facts{}, err
+	}
+	facts, err := t.Open()
+	if err != nil {
+		return engine.Facts{}, err
+	}
+	all := []engine.Hello{mine}
+	for i, text := range facts {
+		var h engine.Hello
+		if err := json.Unmarshal(text, &h); err != nil {
+			return engine.Facts{}, fmt.Errorf("process %d: %w", i+1, err)
+		}
+		all = append(all, h)
+	}
+	together, err := engine.Together(all, with.World.Size(), with.World.Share())
+	together.Extrapolated = t.own.facts.Extrapolated
+	return together, err
+}
+
+// helloOf is what a process tells of its ranks.
+func helloOf(s State, d *collectivesDriver, with *opening, process int) (engine.Hello, error) {
+	facts, err := d.Facts()
+	return engine.HelloOf(facts, with.Backend, tool(), process*with.ranks(), with.ranks(), s.Hostname(), s.PID), err
+}

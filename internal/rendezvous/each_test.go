@@ -1,0 +1,64 @@
+package rendezvous_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/plan"
+	"zbench/internal/rendezvous"
+)
+
+// Every process gets its own order, and no other's, directly or through its node's first
+// process; their reports come back in order.
+func TestEachProcessGetsItsOwnOrder(t *testing.T) {
+	for _, relayed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			options := inMemory(t, 8, nil)
+			with := func(process int) rendezvous.Options {
+				o := options(process)
+				if relayed {
+					o.Relay = o.Token.LocalAddress(o.Self.Host)
+				}
+				return o
+			}
+			l, err := rendezvous.Serve(t.Context(), with(0))
+			require.NoError(t, err)
+			got := make(chan [2]int, 8)
+			for process := 1; process < 8; process++ {
+				joining := joined(t, with(process))
+				go func() {
+					f := <-joining
+					for {
+						o, err := f.Next()
+						if err != nil || o.Do == plan.DoEnd {
+							f.Close()
+							return
+						}
+						got <- [2]int{process, o.Count}
+						_ = f.Report(plan.Report{Hold: float64(10 * process)})
+					}
+				}()
+			}
+			require.NoError(t, l.Wait(t.Context()))
+			require.NoError(t, l.Start("go"))
+			var orders []plan.Order
+			for process := 1; process < 8; process++ {
+				orders = append(orders, plan.Order{Do: plan.DoWarmUp, Count: 100 + process})
+			}
+			l.SendEach(orders)
+			reports := l.Reports()
+			for i, r := range reports {
+				require.Nil(t, r.Failure)
+				require.InDelta(t, float64(10*(i+1)), r.Hold, 0)
+			}
+			for range 7 {
+				one := <-got
+				require.Equal(t, 100+one[0], one[1])
+			}
+			l.Send(plan.Order{Do: plan.DoEnd})
+			l.Close("")
+		})
+	}
+}

@@ -1,0 +1,95 @@
+package topo
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// deviceCounters are the error counters of a PCI device: those of AER, and amdgpu's of
+// memory (ECC) and xGMI in ras/. Only those that are not zero are kept; read counts all.
+func deviceCounters(fsys fs.FS, folder string) (kept []Counter, read int) {
+	for _, kind := range []string{"correctable", "nonfatal", "fatal"} {
+		keep(fsys, path.Join(folder, "aer_dev_"+kind), "aer/"+kind+"/", " ", &kept, &read)
+	}
+	for _, name := range list(fsys, path.Join(folder, "ras")) {
+		if block, ok := strings.CutSuffix(name, "_err_count"); ok {
+			keep(fsys, path.Join(folder, "ras", name), "ras/"+shortened(block)+"/", ":", &kept, &read)
+		}
+	}
+	return kept, read
+}
+
+// keep reads lines of a name, a separator and a number. AER's totals repeat the rest.
+func keep(fsys fs.FS, file, prefix, separator string, kept *[]Counter, count *int) {
+	all, err := read(fsys, file)
+	if err != nil {
+		return
+	}
+	for line := range strings.Lines(all) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), separator)
+		v, err := strconv.ParseUint(strings.TrimSpace(value), 10, 64)
+		if !ok || err != nil || strings.HasPrefix(name, "TOTAL_") {
+			continue
+		}
+		*count++
+		if v > 0 {
+			*kept = append(*kept, Counter{prefix + shortened(strings.TrimSpace(name)), v})
+		}
+	}
+}
+
+// portErrors are the counters of RDMA ports that mean lost or repeated packets. Names of
+// ionic are as its driver spells them ("outouf").
+var portErrors = []string{
+	// InfiniBand's own, in counters/.
+	"link_error_recovery", "local_link_integrity_errors", "port_rcv_errors", "port_rcv_remote_physical_errors",
+	"port_xmit_discards", "symbol_error",
+	// mlx5, bnxt_re and irdma.
+	"duplicate_request", "implied_nak_seq_err", "local_ack_timeout_err", "out_of_buffer", "out_of_sequence", "packet_seq_err",
+	"rnr_nak_retry_err", "roce_adp_retrans", "max_retry_exceeded", "to_retransmits", "seq_err_naks_rcvd", "res_oos_drop_count",
+	// ionic.
+	"req_rx_pkt_seq_err", "req_rx_rnr_retry_err", "req_tx_retry_excd_err", "resp_rx_outof_buf", "resp_rx_outouf_seq",
+	"resp_tx_pkt_seq_err", "resp_tx_rnr_retry_err", "rx_rdma_mtu_discard_pkts", "tx_rdma_ack_timeout", "req_rx_dup_response",
+	// Ethernet, as ethtool -S has them.
+	"frames_rx_bad_fcs", "frames_rx_bad_all", "frames_tx_bad", "frames_rx_dropped", "rx_crc_errors_phy", "rx_symbol_err_phy", "rx_out_of_buffer",
+}
+
+// congestion are counters that mean a busy network: they judge nothing by themselves.
+var congestion = []string{
+	"tx_rdma_cnp_pkts", "rx_rdma_cnp_pkts", "rx_rdma_ecn_pkts", "np_cnp_sent", "rp_cnp_handled", "np_ecn_marked_roce_packets",
+	"frames_rx_pripause", "frames_tx_pripause", "frames_rx_pause", "frames_tx_pause",
+}
+
+// linkDowned is how often a port lost its link, as counters/ spells it.
+const linkDowned = "link_downed"
+
+// portCounters reads an RDMA port's counters, of the port and of the device.
+func portCounters(fsys fs.FS, device, port string) (kept []Counter, count int, downs *uint64) {
+	for _, folder := range []string{path.Join(port, "counters"), path.Join(port, "hw_counters"), path.Join(device, "hw_counters")} {
+		for _, name := range list(fsys, folder) {
+			v, ok := number(fsys, path.Join(folder, name))
+			switch {
+			case !ok:
+			case name == linkDowned:
+				downs = &v
+			default:
+				keepPort(name, v, &kept, &count)
+			}
+		}
+	}
+	return kept, count, downs
+}
+
+// keepPort keeps a counter of a port that is in one of the tables.
+func keepPort(name string, v uint64, kept *[]Counter, count *int) {
+	if !slices.Contains(portErrors, name) && !slices.Contains(congestion, name) {
+		return
+	}
+	*count++
+	if v > 0 && !slices.ContainsFunc(*kept, func(c Counter) bool { return c.Name == name }) {
+		*kept = append(*kept, Counter{name, v})
+	}
+}

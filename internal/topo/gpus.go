@@ -1,0 +1,173 @@
+package topo
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+)
+
+// products are AMD's GPUs for data centres by PCI device number (pci.ids, libdrm's
+// amdgpu.ids).
+var products = map[uint64]string{
+	0x6860: "MI25", 0x66a0: "MI50/MI60", 0x66a1: "MI50/MI60", 0x738c: "MI100", 0x7408: "MI250X", 0x740c: "MI250", 0x740f: "MI210",
+	0x74a0: "MI300A", 0x74a1: "MI300X", 0x74a2: "MI308X", 0x74a5: "MI325X", 0x74a8: "MI308X HF", 0x74a9: "MI300X HF",
+	0x74b5: "MI300X VF", 0x74b6: "MI308X VF", 0x74b9: "MI325X VF", 0x74bd: "MI300X HF VF",
+	0x75a0: "MI350X", 0x75a3: "MI355X", 0x75b0: "MI350X VF", 0x75b3: "MI355X VF",
+}
+
+func product(device uint64) string {
+	if name, ok := products[device]; ok {
+		return name
+	}
+	if device == 0 {
+		return "AMD GPU"
+	}
+	return fmt.Sprintf("AMD GPU %#04x", device)
+}
+
+// cardKey tells packages apart. Partitions of one have one unique_id and addresses
+// that differ in the function alone.
+type cardKey struct {
+	id   uint64
+	card Address
+}
+
+// readGPUs makes packages of KFD's nodes, and adds what the PCI tree knows of them.
+func (n *Node) readGPUs(fsys fs.FS) {
+	if n.kfd != nil {
+		n.source("kfd")
+	}
+	if n.pci != nil {
+		n.source("pci")
+		for _, d := range n.pci.devices {
+			if d.amdGPU() {
+				n.slots = append(n.slots, d)
+			}
+		}
+	}
+	groups := map[cardKey][]kfdNode{}
+	var order []cardKey
+	for _, node := range n.kfd.gpus() {
+		key := cardKey{node.props["unique_id"], node.address().Card()}
+		if groups[key] == nil {
+			order = append(order, key)
+		}
+		groups[key] = append(groups[key], node)
+	}
+	for _, key := range order {
+		n.GPUs = append(n.GPUs, n.packageOf(groups[key]))
+	}
+	slices.SortStableFunc(n.GPUs, func(a, b GPU) int { return compareAddresses(a.PCI, b.PCI) })
+	for i := range n.GPUs {
+		n.fromPCI(fsys, &n.GPUs[i])
+	}
+	n.Links = n.kfd.packageLinks(n.GPUs)
+}
+
+// packageOf makes one GPU of the nodes of its partitions.
+func (n *Node) packageOf(nodes []kfdNode) GPU {
+	first := nodes[0]
+	address := first.address()
+	// A partition's number is in the function. The device itself is function 0, unless
+	// the PCI tree has another, as a virtual function.
+	if len(nodes) > 1 || n.pci != nil && n.pci.find(address) == nil {
+		address = address.Card()
+	}
+	g := GPU{
+		PCI: address.String(), Name: product(first.props["device_id"]), Arch: architecture(first.props["gfx_target_version"]),
+		Partitions: len(nodes), NUMA: n.kfd.numa(first), Compute: computeMode(nodes),
+	}
+	if id := first.props["unique_id"]; id != 0 {
+		g.UniqueID = fmt.Sprintf("%016x", id)
+	}
+	if hive := first.props["hive_id"]; hive != 0 {
+		g.Hive = fmt.Sprintf("%016x", hive)
+	}
+	for _, node := range nodes {
+		g.Nodes = append(g.Nodes, node.id)
+		if simds := node.props["simd_per_cu"]; simds > 0 {
+			g.CUs += int(node.props["simd_count"] / simds & 0xffff)
+		}
+	}
+	return g
+}
+
+// computeMode follows from the accelerator dies (num_xcc) of each partition. Parts with
+// one die have no modes.
+func computeMode(nodes []kfdNode) string {
+	dies := nodes[0].props["num_xcc"]
+	switch {
+	case dies == 0 || dies == 1 && len(nodes) == 1:
+		return ""
+	case len(nodes) == 1:
+		return "SPX"
+	case dies == 1:
+		return "CPX"
+	}
+	return map[int]string{2: "DPX", 3: "TPX", 4: "QPX"}[len(nodes)]
+}
+
+// fromPCI adds what sysfs has in the device's own folder.
+func (n *Node) fromPCI(fsys fs.FS, g *GPU) {
+	address, ok := ParseAddress(g.PCI)
+	if !ok || n.pci == nil {
+		return
+	}
+	d := n.pci.find(address)
+	if d == nil {
+		return
+	}
+	if d.numa != nil {
+		g.NUMA = d.numa
+	}
+	g.PCIe = readPCIe(fsys, d.folder)
+	g.Counters, g.Counted = deviceCounters(fsys, d.folder)
+	if mode := text(fsys, path.Join(d.folder, "current_compute_partition")); mode != "" {
+		g.Compute = mode
+	}
+	g.Memory = text(fsys, path.Join(d.folder, "current_memory_partition"))
+}
+
+// packageLinks are the xGMI links between packages, each pair once. Links between the
+// partitions of a package have the same type and are left out.
+func (t *kfdTree) packageLinks(gpus []GPU) []Link {
+	of := map[int]string{}
+	for _, g := range gpus {
+		for _, id := range g.Nodes {
+			of[id] = g.PCI
+		}
+	}
+	var links []Link
+	at := map[[2]string]int{}
+	for _, n := range t.gpus() {
+		for _, l := range n.links {
+			a, b := of[n.id], of[l.to]
+			if l.kind != linkXGMI || a == "" || b == "" || a == b {
+				continue
+			}
+			if compareAddresses(a, b) > 0 {
+				a, b = b, a
+			}
+			i, met := at[[2]string{a, b}]
+			if !met {
+				i = len(links)
+				at[[2]string{a, b}] = i
+				links = append(links, Link{A: a, B: b, Weight: int(l.weight & 0xffff)})
+			}
+			if l.bandwidth > 0 && l.bandwidth < 1<<40 {
+				rate := float64(l.bandwidth) * 1e6 // KFD counts MB/s
+				links[i].Bandwidth = &rate
+			}
+		}
+	}
+	slices.SortFunc(links, compareLinks)
+	return links
+}
+
+func compareLinks(a, b Link) int {
+	if c := compareAddresses(a.A, b.A); c != 0 {
+		return c
+	}
+	return compareAddresses(a.B, b.B)
+}

@@ -1,0 +1,206 @@
+package topo
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/plain"
+)
+
+// rules judge a node. One more is a row.
+var rules = []func(*Node){
+	(*Node).kfdTrouble, (*Node).kfdDenied, (*Node).slotsWithoutKFD, (*Node).partitionsDiffer, (*Node).hives, (*Node).gpuPCIe, (*Node).gpuErrors,
+	(*Node).ports, (*Node).rates, (*Node).mtus, (*Node).gids, (*Node).linkDowns, (*Node).portErrors, (*Node).alike,
+	(*Node).rails, (*Node).compareXML, (*Node).notChecked,
+}
+
+// judge makes findings, what was not checked, and the verdict.
+func (n *Node) judge() {
+	for _, rule := range rules {
+		rule(n)
+	}
+	n.Verdict = n.verdict()
+}
+
+func (n *Node) verdict() string {
+	if n.Empty() {
+		return "no GPU and no RDMA NIC was found"
+	}
+	bad, doubts := n.count(Bad), n.count(Doubt)
+	seen := plain.Count(len(n.GPUs), "GPU") + " and " + plain.Count(len(n.NICs), "RDMA NIC")
+	switch {
+	case bad > 0:
+		return fmt.Sprintf("%s among %s; the first: %s", plain.Count(bad, "fault"), seen, n.first(Bad).Message)
+	case doubts > 0:
+		return fmt.Sprintf("no fault among %s; %s: %s", seen, plain.Count(doubts, "doubt"), n.first(Doubt).Message)
+	}
+	return "no fault among " + seen + ", as far as it could be checked"
+}
+
+func (n *Node) count(m Mark) int {
+	c := 0
+	for _, f := range n.Findings {
+		if f.Mark == m {
+			c++
+		}
+	}
+	return c
+}
+
+func (n *Node) first(m Mark) Finding {
+	return n.Findings[slices.IndexFunc(n.Findings, func(f Finding) bool { return f.Mark == m })]
+}
+
+// numbered writes numbers as a list, the first few of many.
+func numbered(ids []int) string {
+	var words []string
+	for i, id := range ids {
+		if i == 8 {
+			words = append(words, fmt.Sprintf("and %d more", len(ids)-i))
+			break
+		}
+		words = append(words, fmt.Sprint(id))
+	}
+	return strings.Join(words, ", ")
+}
+
+// kfdTrouble is nodes that cannot be read, and links to nodes that are not there.
+func (n *Node) kfdTrouble() {
+	if n.kfd == nil {
+		return
+	}
+	if len(n.kfd.broken) > 0 {
+		n.find(Bad, "kfd_unreadable", "node", fmt.Sprintf("the properties of KFD node %s describe neither a CPU nor a GPU", numbered(n.kfd.broken)), "look at dmesg for amdgpu; a recorded tree may be incomplete: record it again")
+	}
+	var gone []int
+	for _, node := range n.kfd.nodes {
+		for _, l := range node.links {
+			if !n.kfd.known(l.to) && !slices.Contains(gone, l.to) {
+				gone = append(gone, l.to)
+			}
+		}
+	}
+	if len(gone) > 0 {
+		slices.Sort(gone)
+		n.find(Bad, "kfd_node_missing", "node", fmt.Sprintf("KFD nodes link to node %s, which is missing", numbered(gone)), "a GPU has left the topology: look at dmesg for amdgpu, and reboot the node")
+	}
+	seen, at := map[string]string{}, map[string]bool{}
+	for _, g := range n.GPUs {
+		if at[g.PCI] {
+			n.find(Bad, "address_twice", g.PCI, fmt.Sprintf("KFD has two packages at the PCI address %s", g.PCI), "the tree was put together from two, or the driver is in trouble: look at dmesg for amdgpu")
+		}
+		at[g.PCI] = true
+		if other := seen[g.UniqueID]; g.UniqueID != "" && other != "" {
+			n.find(Bad, "unique_id_twice", g.PCI, fmt.Sprintf("GPUs %s and %s have the same unique_id %s", other, g.PCI, g.UniqueID), "the driver names one package twice: look at dmesg for amdgpu")
+		}
+		seen[g.UniqueID] = g.PCI
+	}
+}
+
+// kfdDenied is GPUs outside the device cgroup: KFD lists them and answers EPERM. They are
+// not missing.
+func (n *Node) kfdDenied() {
+	if n.kfd == nil || len(n.kfd.denied) == 0 {
+		return
+	}
+	n.find(Note, "outside_cgroup", "node", fmt.Sprintf("%s outside this process's device cgroup (KFD node %s): present, and not readable from here", plain.Count(len(n.kfd.denied), "GPU partition")+" "+isAre(len(n.kfd.denied)), numbered(n.kfd.denied)), "")
+	n.unchecked("GPUs outside the cgroup", "KFD answers EPERM for node "+numbered(n.kfd.denied), "run zbench topo with all GPUs of the node (Slurm: --gpus-per-node=8; container: all of /dev/dri)")
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// slotsWithoutKFD is GPUs on the bus that cannot compute.
+func (n *Node) slotsWithoutKFD() {
+	if n.kfd == nil {
+		return
+	}
+	var lost []pciDevice
+	for _, d := range n.slots {
+		if n.gpu(d.address.String()) == nil {
+			lost = append(lost, d)
+		}
+	}
+	if len(n.kfd.denied) > 0 { // these are they, as far as can be told
+		return
+	}
+	for _, d := range lost {
+		driver := d.driver
+		if driver == "" {
+			driver = "no driver"
+		}
+		n.find(Bad, "gpu_missing", d.address.String(), fmt.Sprintf("GPU %s is on the PCI bus (%s) and missing in KFD", d.address, driver), "look at dmesg for amdgpu "+d.address.String()+"; the GPU may have failed to initialise, or another driver holds it")
+	}
+}
+
+// partitionModes are what packages of a node must agree in.
+var partitionModes = []struct {
+	what  string
+	value func(GPU) string
+}{
+	{"number of partitions", func(g GPU) string {
+		if g.Partitions == 0 {
+			return ""
+		}
+		return fmt.Sprint(g.Partitions)
+	}},
+	{"compute partition mode", func(g GPU) string { return g.Compute }},
+	{"memory partition mode", func(g GPU) string { return g.Memory }},
+}
+
+// partitionsDiffer holds each package against the others.
+func (n *Node) partitionsDiffer() {
+	const hint = "a partition may lack a device file (Linux has 64 DRM render minors), or the modes were set unlike: amd-smi partition"
+	for _, m := range partitionModes {
+		usual, odd, split := outliers(n.GPUs, m.value)
+		if split != nil {
+			n.find(Doubt, "partitions_differ", "node", fmt.Sprintf("the %s differs among the GPUs, without a majority: %s", m.what, strings.Join(split, ", ")), hint)
+		}
+		for _, g := range odd {
+			n.find(Bad, "partitions_differ", g.PCI, fmt.Sprintf("the %s of GPU %s is %s, that of the others is %s", m.what, g.PCI, m.value(g), usual), hint)
+		}
+	}
+}
+
+// hives are boards: all GPUs of one are connected, and there are 2, 4, 8 or 16.
+func (n *Node) hives() {
+	members := map[string][]string{}
+	for _, g := range n.GPUs {
+		if g.Hive != "" {
+			members[g.Hive] = append(members[g.Hive], g.PCI)
+		}
+	}
+	denied := n.kfd != nil && len(n.kfd.denied) > 0
+	for _, hive := range sortedKeys(members) {
+		gpus := members[hive]
+		if !denied && len(gpus) > 1 && !slices.Contains([]int{2, 4, 8, 16}, len(gpus)) {
+			n.find(Bad, "hive_incomplete", "hive "+hive, fmt.Sprintf("the xGMI hive %s has %d GPUs; boards have 2, 4, 8 or 16", hive, len(gpus)), "a GPU of the board is missing: compare with lspci -d 1002: and look at dmesg")
+		}
+		n.pairs(gpus)
+	}
+}
+
+// pairs are GPUs of a hive without a link, where the others of the hive have one.
+func (n *Node) pairs(gpus []string) {
+	var without []string
+	pairs := 0
+	for i, a := range gpus {
+		for _, b := range gpus[i+1:] {
+			pairs++
+			if !hasLink(n.Links, a, b) {
+				without = append(without, a+" – "+b)
+			}
+		}
+	}
+	if len(without) == 0 || len(without)*2 > pairs { // boards of MI250 are no full mesh
+		return
+	}
+	for _, pair := range without[:min(len(without), 8)] {
+		n.find(Bad, "xgmi_link_missing", pair, fmt.Sprintf("GPUs %s of one hive have no xGMI link", pair), "traffic between the two takes PCIe: look at dmesg for xgmi, and reset the node")
+	}
+}

@@ -1,0 +1,150 @@
+package topo
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/unit"
+)
+
+// gpuPCIe is GPUs and NICs whose connection to the host is narrower or slower than the
+// device offers.
+func (n *Node) gpuPCIe() {
+	for _, g := range n.GPUs {
+		n.pcie("GPU "+g.PCI, g.PCI, g.PCIe)
+	}
+	for _, c := range n.NICs {
+		if !c.Virtual {
+			n.pcie("NIC "+c.Name, c.Name, c.PCIe)
+		}
+	}
+}
+
+func (n *Node) pcie(what, subject string, p *PCIe) {
+	if p == nil {
+		return
+	}
+	if p.Width != nil && p.MaxWidth != nil && *p.Width < *p.MaxWidth {
+		n.find(Bad, "pcie_width", subject, fmt.Sprintf("%s has %d of %d PCIe lanes", what, *p.Width, *p.MaxWidth), "reseat the card or check the riser, then reboot")
+	}
+	if p.Speed != nil && p.MaxSpeed != nil && *p.Speed < *p.MaxSpeed {
+		n.find(Doubt, "pcie_speed", subject, fmt.Sprintf("%s runs PCIe at %s of %s GT/s per lane", what, unit.Number(*p.Speed/1e9), unit.Number(*p.MaxSpeed/1e9)), "some devices lower the speed while idle, and slots may be slower: read it again under load")
+	}
+}
+
+// severe tells which counters mean a fault, by their last word: uncorrected errors of
+// memory and xGMI, and PCIe errors that were not corrected.
+func severe(c Counter) bool {
+	return strings.HasPrefix(c.Name, "ras/") && strings.HasSuffix(c.Name, "/ue") || strings.HasPrefix(c.Name, "aer/fatal/") || strings.HasPrefix(c.Name, "aer/nonfatal/")
+}
+
+// gpuErrors is ECC, xGMI and PCIe errors of GPUs, and PCIe errors of NICs.
+func (n *Node) gpuErrors() {
+	for _, g := range n.GPUs {
+		n.deviceErrors("GPU "+g.PCI, g.PCI, g.Counters)
+	}
+	for _, c := range n.NICs {
+		n.deviceErrors("NIC "+c.Name, c.Name, c.Counters)
+	}
+}
+
+func (n *Node) deviceErrors(what, subject string, counters []Counter) {
+	var bad, rest []string
+	for _, c := range counters {
+		word := fmt.Sprintf("%s %d", c.Name, c.Value)
+		switch {
+		case !strings.HasPrefix(c.Name, "ras/") && !strings.HasPrefix(c.Name, "aer/"):
+		case severe(c):
+			bad = append(bad, word)
+		default:
+			rest = append(rest, word)
+		}
+	}
+	if len(bad) > 0 {
+		n.find(Bad, "uncorrected_errors", subject, fmt.Sprintf("%s counts uncorrected errors: %s", what, strings.Join(bad, ", ")), "drain the node; amd-smi metric --ecc and dmesg say which block")
+	}
+	if len(rest) > 0 {
+		n.find(Doubt, "corrected_errors", subject, fmt.Sprintf("%s counts corrected errors: %s", what, strings.Join(rest, ", ")), "read them again after a run: counters that grow cost bandwidth")
+	}
+}
+
+// rails is GPUs without a rail, with a shared one, and rails on another socket.
+func (n *Node) rails() {
+	if len(n.GPUs) == 0 || len(n.NICs) == 0 || n.pci == nil && n.xml == nil {
+		return
+	}
+	with := 0
+	for _, g := range n.GPUs {
+		if g.Rail != nil {
+			with++
+		}
+	}
+	var without []string
+	for _, g := range n.GPUs {
+		if g.Rail == nil {
+			without = append(without, g.PCI)
+		}
+		n.railNUMA(g)
+	}
+	switch {
+	case with == 0:
+		n.find(Note, "no_rails", "node", "no GPU has an RDMA NIC below its own host bridge: PCI names no rail", "")
+	case with <= len(without):
+		n.find(Note, "no_rail", "node", fmt.Sprintf("%d of %d GPUs have an RDMA NIC below their host bridge", with, len(n.GPUs)), "")
+	default:
+		for _, pci := range without {
+			n.find(Doubt, "no_rail", pci, fmt.Sprintf("GPU %s has no RDMA NIC below its host bridge; %d of %d GPUs have one", pci, with, len(n.GPUs)), "a NIC may be missing: compare with lspci, and with the other nodes")
+		}
+	}
+	n.railsShared()
+	n.railOrder()
+}
+
+// railsShared is rails of several GPUs. Where all are shared by equally many, the node is
+// built so.
+func (n *Node) railsShared() {
+	shared := n.shared()
+	even := !slices.ContainsFunc(n.GPUs, func(g GPU) bool {
+		return g.Rail == nil || len(shared[g.Rail.String()]) != len(shared[n.GPUs[0].Rail.String()])
+	})
+	for _, name := range sortedKeys(shared) {
+		gpus := shared[name]
+		mark, hint := Doubt, "their traffic shares one port: a NIC may be missing"
+		if even {
+			mark, hint = Note, ""
+		}
+		if len(n.gpu(gpus[0]).Rail.NICs) < len(gpus) {
+			n.find(mark, "rail_shared", name, fmt.Sprintf("%d GPUs share the rail %s: %s", len(gpus), name, strings.Join(gpus, ", ")), hint)
+		} else {
+			n.find(Note, "rail_ambiguous", name, fmt.Sprintf("PCI parents do not decide which of %s is the rail of GPUs %s", name, strings.Join(gpus, ", ")), "")
+		}
+	}
+}
+
+func (n *Node) railNUMA(g GPU) {
+	if g.Rail == nil || g.NUMA == nil {
+		return
+	}
+	for _, c := range n.NICs {
+		if len(g.Rail.NICs) == 1 && c.Name == g.Rail.NICs[0] && c.NUMA != nil && *c.NUMA != *g.NUMA {
+			n.find(Doubt, "rail_numa", g.PCI, fmt.Sprintf("GPU %s is on NUMA node %d, its rail %s on %d", g.PCI, *g.NUMA, c.Name, *c.NUMA), "the firmware may report a wrong NUMA node: compare numa_node of both in sysfs")
+		}
+	}
+}
+
+// railOrder is a note where numbering GPUs and NICs by index would cross the rails.
+func (n *Node) railOrder() {
+	last := -1
+	for _, g := range n.GPUs {
+		if g.Rail == nil || len(g.Rail.NICs) > 1 {
+			return
+		}
+		i := n.nicIndex(g.Rail.NICs[0])
+		if i < last {
+			n.find(Note, "rail_order", "node", "the NICs in the order of their names are not in the order of the GPUs' PCI addresses: pairing them by index would cross the rails", "")
+			return
+		}
+		last = i
+	}
+}

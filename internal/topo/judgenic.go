@@ -1,0 +1,187 @@
+package topo
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/plain"
+)
+
+// physical are the NICs with a port of their own.
+func (n *Node) physical() []NIC {
+	return slices.DeleteFunc(slices.Clone(n.NICs), func(c NIC) bool { return c.Virtual })
+}
+
+// railed reports a NIC that is a GPU's rail, or any NIC where rails are not known.
+func (n *Node) railed(c NIC) bool {
+	known := false
+	for _, g := range n.GPUs {
+		if g.Rail != nil {
+			known = true
+			if slices.Contains(g.Rail.NICs, c.Name) {
+				return true
+			}
+		}
+	}
+	return !known
+}
+
+// ports is NICs whose port is not active. One that is no rail may be unused.
+func (n *Node) ports() {
+	for _, c := range n.NICs {
+		if c.State == "" || c.State == "ACTIVE" {
+			continue
+		}
+		mark, hint := Bad, "check the cable and the switch's port, then rdma link"
+		if !n.railed(c) {
+			mark, hint = Note, ""
+		}
+		n.find(mark, "port_down", c.Name, fmt.Sprintf("the port of NIC %s is %s", c.Name, c.State), hint)
+	}
+}
+
+// rates is NICs slower than the card is sold for.
+func (n *Node) rates() {
+	for _, c := range n.physical() {
+		if !c.slow() {
+			continue
+		}
+		message := fmt.Sprintf("NIC %s runs its port at %s; it is rated for %s (%s)", c.Name, Gigabits(c.Negotiated), Gigabits(c.Rated), c.Product)
+		if c.RatedBy == RatedByProduct {
+			n.find(Bad, "nic_rate", c.Name, message, "check cable, transceiver and the switch's port speed")
+		} else if n.railed(c) {
+			n.find(Doubt, "nic_rate", c.Name, message, "the rate is that of the chip's fastest card: compare with the card's label or ethtool")
+		}
+	}
+}
+
+// The sources of a rated speed.
+const (
+	RatedByProduct = "product"
+	RatedByChip    = "chip"
+)
+
+func (c NIC) slow() bool {
+	return c.Rated != nil && c.Negotiated != nil && *c.Negotiated < *c.Rated
+}
+
+// sameness are properties in which the rails of one driver must agree.
+var sameness = []struct {
+	code, what string
+	mark       Mark
+	value      func(NIC) string
+	hint       string
+}{
+	{"nic_rates_differ", "port rate", Bad, func(c NIC) string { return known(c.Negotiated, Gigabits(c.Negotiated)) }, "check cable, transceiver and the switch's port speed"},
+	{"mtus_differ", "MTU", Bad, func(c NIC) string { return known(c.MTU, fmt.Sprint(deref(c.MTU))) }, "set the same MTU on all rails"},
+	{"firmware_differs", "firmware", Doubt, func(c NIC) string { return c.Firmware }, "update the cards to one version"},
+}
+
+// known is a text where there is a value.
+func known[T any](v *T, s string) string {
+	if v == nil {
+		return ""
+	}
+	return s
+}
+
+func deref(v *int) int {
+	if v == nil {
+		return 0
+	}
+	return *v
+}
+
+// alike holds the rails of each driver against each other.
+func (n *Node) alike() {
+	of := map[string][]NIC{}
+	for _, c := range n.physical() {
+		if c.Driver != "" && n.railed(c) {
+			of[c.Driver] = append(of[c.Driver], c)
+		}
+	}
+	for _, driver := range sortedKeys(of) {
+		for _, s := range sameness {
+			usual, odd, split := outliers(of[driver], s.value)
+			if split != nil {
+				n.find(Doubt, s.code, driver, fmt.Sprintf("the %s differs among the NICs of %s, without a majority: %s", s.what, driver, strings.Join(split, ", ")), s.hint)
+			}
+			for _, c := range odd {
+				if s.code == "nic_rates_differ" && c.slow() && c.RatedBy == RatedByProduct {
+					continue // a finding already
+				}
+				n.find(s.mark, s.code, c.Name, fmt.Sprintf("the %s of NIC %s is %s, that of the other NICs of %s is %s", s.what, c.Name, s.value(c), driver, usual), s.hint)
+			}
+		}
+	}
+}
+
+// largestMTU is the largest payload of an RDMA packet in bytes.
+const largestMTU = 4096
+
+func (n *Node) mtus() {
+	for _, c := range n.NICs {
+		if c.MTU == nil || c.Layer == "InfiniBand" || !n.railed(c) {
+			continue
+		}
+		carried := payload(*c.MTU)
+		if carried < largestMTU {
+			n.find(Doubt, "mtu_small", c.Name, fmt.Sprintf("the MTU of NIC %s is %d: RoCE packets carry at most %d bytes instead of %d", c.Name, *c.MTU, carried, largestMTU), "set MTU 9000 on the interface and on the switch")
+		}
+		if c.RDMAMTU != nil && *c.RDMAMTU > carried {
+			n.find(Doubt, "rdma_mtu", c.Name, fmt.Sprintf("NIC %s is set to RDMA packets of %d bytes, and its MTU of %d carries %d", c.Name, *c.RDMAMTU, *c.MTU, carried), "raise the MTU of the interface")
+		}
+	}
+}
+
+// payload is the largest RDMA packet that an interface's MTU carries: a power of two from
+// 256 to 4096 bytes. Headers take 96 bytes (Linux, iboe_get_mtu: IPv6 40, UDP 8, BTH 12,
+// XRC 4, atomic 28, ICRC 4).
+func payload(mtu int) int {
+	size := 256
+	for size*2 <= largestMTU && size*2+96 <= mtu {
+		size *= 2
+	}
+	return size
+}
+
+// gids is ports of RoCE without an address of version 2, which routed fabrics need.
+func (n *Node) gids() {
+	for _, c := range n.NICs {
+		if !c.GIDsRead || c.Layer != "Ethernet" || !n.railed(c) {
+			continue
+		}
+		untyped := !slices.ContainsFunc(c.GIDs, func(g GID) bool { return g.Type != "" })
+		if untyped && len(c.GIDs) > 0 {
+			continue // addresses whose types cannot be read
+		}
+		if !slices.ContainsFunc(c.GIDs, func(g GID) bool { return g.Type == RoCEv2 }) {
+			n.find(Bad, "no_roce_v2", c.Name, fmt.Sprintf("NIC %s has no RoCE v2 GID (%s)", c.Name, plain.Count(len(c.GIDs), "GID")), "give its network interface an IP address")
+		}
+	}
+}
+
+// linkDowns is a doubt: the count is since the last reset of the card.
+func (n *Node) linkDowns() {
+	for _, c := range n.physical() {
+		if c.LinkDowns != nil && *c.LinkDowns > 0 {
+			n.find(Doubt, "link_downs", c.Name, fmt.Sprintf("the port of NIC %s has lost its link %s since the counter was reset", c.Name, plain.Count(int(min(*c.LinkDowns, 1<<30)), "time")), "read it again after a run: a count that grows is a bad cable or transceiver")
+		}
+	}
+}
+
+// portErrors is counters of lost and repeated packets that are not zero.
+func (n *Node) portErrors() {
+	for _, c := range n.NICs {
+		var words []string
+		for _, one := range c.Counters {
+			if slices.Contains(portErrors, one.Name) {
+				words = append(words, fmt.Sprintf("%s %d", one.Name, one.Value))
+			}
+		}
+		if len(words) > 0 {
+			n.find(Note, "port_errors", c.Name, fmt.Sprintf("NIC %s counts lost or repeated packets since its reset: %s", c.Name, strings.Join(words, ", ")), "")
+		}
+	}
+}

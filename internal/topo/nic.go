@@ -1,0 +1,263 @@
+package topo
+
+import (
+	"cmp"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// NIC is an RDMA device with its port.
+type NIC struct {
+	// Name of the RDMA device, as rocep68s0; names of one host need not be alike.
+	Name string `json:"name"`
+	// Interface is the network interface, as enp68s0; empty if no source gives it.
+	Interface string `json:"interface"`
+	// PCI is the address; empty if no source gives it.
+	PCI string `json:"pci"`
+	// Driver of the PCI device, as ionic, mlx5_core; empty if no source gives it.
+	Driver string `json:"driver"`
+	// Product is the name on the card, or of the chip; empty if no source gives it.
+	Product string `json:"product"`
+	// Virtual is true for a virtual function (SR-IOV), which shares the port of its card.
+	Virtual bool `json:"virtual"`
+	// NUMA is the NUMA node; null if no source gives it.
+	NUMA *int `json:"numa"`
+	// State of the port: ACTIVE, DOWN, INIT, …; empty if no source gives it.
+	State string `json:"state"`
+	// Layer is Ethernet or InfiniBand; empty if no source gives it.
+	Layer string `json:"link_layer"`
+	// Rated is the rate that the card is sold with, in bytes per second; null if not known.
+	Rated *float64 `json:"rated"`
+	// RatedBy is the source of Rated: product, or chip where the number is that of the chip's fastest card.
+	RatedBy string `json:"rated_by"`
+	// Negotiated is the port's rate now, in bytes per second; null if not known.
+	Negotiated *float64 `json:"negotiated"`
+	// MTU of the network interface, in bytes; null if not known.
+	MTU *int `json:"mtu"`
+	// RDMAMTU is the payload of an RDMA packet that the NIC is set to, in bytes; null if not known.
+	RDMAMTU *int `json:"rdma_mtu"`
+	// Firmware version; empty if no source gives it.
+	Firmware string `json:"firmware"`
+	// GUID of the device in hexadecimal digits; empty if no source gives it.
+	GUID string `json:"guid"`
+	// LinkDowns is how often the port lost its link; null if no source counts it.
+	LinkDowns *uint64 `json:"link_downs"`
+	// GIDs are the port's addresses, without empty ones.
+	GIDs []GID `json:"gids"`
+	// GIDsRead is true if the table of GIDs could be read.
+	GIDsRead bool `json:"gids_read"`
+	// Leaf is the switch at the other end of the cable; empty if not known.
+	Leaf string `json:"leaf"`
+	// LeafPort is the switch's port; empty if not known.
+	LeafPort string `json:"leaf_port"`
+	// PCIe is the connection to the host; null if no source gives it.
+	PCIe *PCIe `json:"pcie"`
+	// Counters are error and congestion counters; only those that are not zero.
+	Counters []Counter `json:"counters"`
+	// Counted is the number of counters that were read, those at zero included.
+	Counted int `json:"counted"`
+
+	// mac is the interface's hardware address.
+	mac string
+}
+
+// GID is an address of an RDMA port.
+type GID struct {
+	// Index in the port's table: the value of NCCL_IB_GID_INDEX.
+	Index int `json:"index"`
+	// Address in the form of IPv6.
+	Address string `json:"address"`
+	// Type is RoCE v2 or IB/RoCE v1; empty if not known.
+	Type string `json:"type"`
+	// Interface is the network interface of the address; empty if not known.
+	Interface string `json:"interface"`
+}
+
+// RoCEv2 is the type of GIDs that routed RoCE uses.
+const RoCEv2 = "RoCE v2"
+
+// chip is what is known of a NIC by its PCI numbers.
+type chip struct {
+	vendor, device uint64
+	name           string
+	// fastest is the port rate of the fastest card with this chip, in bits per second; 0
+	// if cards differ too much.
+	fastest float64
+}
+
+// chips are NICs by PCI numbers (pci.ids; rates from the vendors' product briefs). Cards
+// with slower ports carry the same numbers, so a rate below is a doubt, not a fault.
+var chips = []chip{
+	{0x1dd8, 0x1002, "AMD Pensando Ethernet PF", 0},
+	{0x1dd8, 0x1003, "AMD Pensando Ethernet VF", 0},
+	{0x15b3, 0x101d, "ConnectX-6 Dx", 200e9},
+	{0x15b3, 0x1021, "ConnectX-7", 400e9},
+	{0x15b3, 0x1023, "ConnectX-8", 800e9},
+	{0x15b3, 0xa2dc, "BlueField-3", 400e9},
+	{0x14e4, 0x1750, "BCM57508", 200e9},
+	{0x14e4, 0x1760, "BCM57608", 400e9},
+}
+
+// drivers are those of vendors whose driver no source names.
+var drivers = map[uint64]string{vendorPensando: "ionic", 0x15b3: "mlx5_core", 0x14e4: "bnxt_en", 0x8086: "ice"}
+
+const infiniband = "class/infiniband"
+
+// NICs reads the RDMA devices of a tree, by PCI address.
+func NICs(fsys fs.FS) []NIC {
+	nics := readNICs(fsys, readPCI(fsys))
+	sortNICs(nics)
+	return nics
+}
+
+func readNICs(fsys fs.FS, tree *pciTree) []NIC {
+	root := under(fsys, infiniband)
+	if root == "" {
+		return nil
+	}
+	var nics []NIC
+	for _, name := range list(fsys, root) {
+		nics = append(nics, readNIC(fsys, tree, path.Join(root, name), name))
+	}
+	return nics
+}
+
+// readNIC reads one device with its first port: no NIC of a training fabric has more.
+func readNIC(fsys fs.FS, tree *pciTree, folder, name string) NIC {
+	c := NIC{
+		Name: shortened(name), Firmware: text(fsys, path.Join(folder, "fw_ver")),
+		GUID: strings.ReplaceAll(text(fsys, path.Join(folder, "node_guid")), ":", ""), Product: text(fsys, path.Join(folder, "hca_type")),
+	}
+	port := path.Join(folder, "ports", "1")
+	_, c.State, _ = strings.Cut(text(fsys, path.Join(port, "state")), ": ")
+	c.Layer = text(fsys, path.Join(port, "link_layer"))
+	c.Negotiated = portRate(text(fsys, path.Join(port, "rate")))
+	c.GIDs, c.GIDsRead = readGIDs(fsys, port)
+	for _, g := range c.GIDs {
+		c.Interface = cmp.Or(c.Interface, g.Interface)
+	}
+	c.Counters, c.Counted, c.LinkDowns = portCounters(fsys, folder, port)
+	c.fromDevice(fsys, tree, folder)
+	c.fromInterface(fsys)
+	return c
+}
+
+// fromDevice adds what the PCI device of an RDMA device has.
+func (c *NIC) fromDevice(fsys fs.FS, tree *pciTree, folder string) {
+	device := path.Join(folder, "device")
+	about := uevent(fsys, path.Join(device, "uevent"))
+	address, ok := ParseAddress(about["PCI_SLOT_NAME"])
+	if !ok {
+		address, ok = tree.holder(fsys, path.Base(folder))
+	}
+	if ok {
+		c.PCI = address.String()
+	}
+	vendor, number := hexadecimal(fsys, device, "vendor"), hexadecimal(fsys, device, "device")
+	c.Driver, c.NUMA, c.Virtual = about["DRIVER"], whole(fsys, path.Join(device, "numa_node")), exists(fsys, path.Join(device, "physfn"))
+	if d := tree.find(address); ok && d != nil {
+		device, vendor, number = d.folder, d.vendor, d.device
+		c.Driver, c.NUMA, c.Virtual = cmp.Or(d.driver, c.Driver), d.numa, d.virtual
+	}
+	c.setChip(vendor, number)
+	c.PCIe = readPCIe(fsys, device)
+	more, count := deviceCounters(fsys, device)
+	c.Counters, c.Counted = append(c.Counters, more...), c.Counted+count
+	if names := list(fsys, path.Join(device, "net")); c.Interface == "" && len(names) > 0 {
+		slices.Sort(names)
+		c.Interface = shortened(names[0])
+	}
+}
+
+// setChip names the driver and the rate that follow from the PCI numbers.
+func (c *NIC) setChip(vendor, number uint64) {
+	c.Driver = cmp.Or(c.Driver, drivers[vendor])
+	for _, known := range chips {
+		if known.vendor != vendor || known.device != number {
+			continue
+		}
+		c.Product = known.name
+		if known.fastest > 0 {
+			rate := known.fastest / 8
+			c.Rated, c.RatedBy = &rate, RatedByChip
+		}
+	}
+}
+
+// fromInterface adds what the network interface has.
+func (c *NIC) fromInterface(fsys fs.FS) {
+	root := under(fsys, "class/net")
+	if root == "" || c.Interface == "" || strings.ContainsAny(c.Interface, "/…") {
+		return
+	}
+	folder := path.Join(root, c.Interface)
+	if mtu := whole(fsys, path.Join(folder, "mtu")); mtu != nil {
+		c.MTU = mtu
+	}
+	c.mac = text(fsys, path.Join(folder, "address"))
+	if speed, ok := number(fsys, path.Join(folder, "speed")); ok && c.Negotiated == nil && speed > 0 && speed < 1<<24 {
+		rate := float64(speed) * 1e6 / 8
+		c.Negotiated = &rate
+	}
+	if downs, ok := number(fsys, path.Join(folder, "carrier_down_count")); ok && (c.LinkDowns == nil || downs > *c.LinkDowns) {
+		c.LinkDowns = &downs
+	}
+}
+
+// holder finds the PCI device that holds an RDMA device whose own folder does not say.
+func (t *pciTree) holder(fsys fs.FS, name string) (Address, bool) {
+	if t == nil {
+		return Address{}, false
+	}
+	for _, d := range t.devices {
+		if exists(fsys, path.Join(d.folder, "infiniband", name)) {
+			return d.address, true
+		}
+	}
+	return Address{}, false
+}
+
+// GIDs reads the addresses of an RDMA device's port, without empty ones. ok is false
+// if the table cannot be read.
+func GIDs(fsys fs.FS, device string, port int) (gids []GID, ok bool) {
+	root := under(fsys, infiniband)
+	if root == "" {
+		return nil, false
+	}
+	return readGIDs(fsys, path.Join(root, device, "ports", strconv.Itoa(port)))
+}
+
+func readGIDs(fsys fs.FS, port string) (gids []GID, ok bool) {
+	for _, name := range list(fsys, path.Join(port, "gids")) {
+		i, err := strconv.Atoi(name)
+		if err != nil || i < 0 {
+			continue
+		}
+		ok = true
+		address := text(fsys, path.Join(port, "gids", name))
+		if strings.Trim(address, "0:") == "" {
+			continue // an empty entry: its type cannot be read either
+		}
+		gids = append(gids, GID{i, address, text(fsys, path.Join(port, "gid_attrs", "types", name)), text(fsys, path.Join(port, "gid_attrs", "ndevs", name))})
+	}
+	slices.SortFunc(gids, func(a, b GID) int { return cmp.Compare(a.Index, b.Index) })
+	return gids, ok
+}
+
+// portRate reads "400 Gb/sec (4X NDR)" in bytes per second, nil for anything else.
+func portRate(s string) *float64 {
+	value, rest, _ := strings.Cut(s, " ")
+	v, err := strconv.ParseFloat(value, 64)
+	if err != nil || v <= 0 || v > 1e6 || !strings.HasPrefix(rest, "Gb/sec") {
+		return nil
+	}
+	v *= 1e9 / 8
+	return &v
+}
+
+func sortNICs(nics []NIC) {
+	slices.SortStableFunc(nics, func(a, b NIC) int { return cmp.Or(compareAddresses(a.PCI, b.PCI), cmp.Compare(a.Name, b.Name)) })
+}

@@ -1,0 +1,258 @@
+package topo
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Output is what a command printed.
+type Output struct {
+	// Name is the command, or the name of the file that holds its output.
+	Name string
+	Text []byte
+}
+
+// Bounds of outputs.
+const (
+	maxOutput  = 16 << 20
+	maxOutputs = 4096
+)
+
+// mappings names a file that says which command printed which file of its folder.
+const mappings = "command_mappings.json"
+
+// OutputsOf reads a folder of outputs. command_mappings.json, an object of commands and
+// file names, gives the commands; else a file's own name and content do.
+func OutputsOf(fsys fs.FS) ([]Output, error) {
+	commands := map[string][]string{}
+	if text, err := fs.ReadFile(fsys, mappings); err == nil {
+		var byCommand map[string]string
+		if err := json.Unmarshal(text, &byCommand); err != nil {
+			return nil, fmt.Errorf("%s: %w", mappings, err)
+		}
+		for command, file := range byCommand {
+			commands[file] = append(commands[file], command)
+		}
+	}
+	names := list(fsys, ".")
+	if len(names) > maxOutputs {
+		return nil, fmt.Errorf("the folder has more than %d files", maxOutputs)
+	}
+	var all []Output
+	for _, name := range names {
+		info, err := fs.Stat(fsys, name)
+		if err != nil || info.IsDir() || name == mappings {
+			continue
+		}
+		if info.Size() > maxOutput {
+			return nil, fmt.Errorf("%s has %d bytes: more than any output", name, info.Size())
+		}
+		text, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return nil, err
+		}
+		given := commands[name]
+		if len(given) == 0 {
+			given = []string{name}
+		}
+		slices.Sort(given)
+		all = append(all, Output{given[0], text})
+	}
+	return all, nil
+}
+
+// toolFacts is what outputs of commands say.
+type toolFacts struct {
+	cards  map[string]*nicCard
+	rdma   map[string]*rdmaFact
+	ifaces map[string]*ifaceFact
+	slots  map[string]Address
+	leaves map[string]leaf
+	// unread are outputs that are not known, with their first words.
+	unread []string
+}
+
+// rdmaFact is an RDMA device, as rdma prints it.
+type rdmaFact struct {
+	iface, state string
+	counters     []Counter
+	count        int
+}
+
+// ifaceFact is a network interface, as ip and ethtool print it.
+type ifaceFact struct {
+	mac      string
+	mtu      *int
+	counters []Counter
+	count    int
+}
+
+// leaf is the switch's end of a cable.
+type leaf struct{ name, port string }
+
+// outputKinds recognise outputs, the first that fits reads it.
+var outputKinds = []struct {
+	name string
+	read func(*toolFacts, Output) bool
+}{
+	{"nicctl", (*toolFacts).nicctl},
+	{"rdma", (*toolFacts).rdmaJSON},
+	{"rdma link", (*toolFacts).rdmaLink},
+	{"ethtool -S", (*toolFacts).ethtool},
+	{"ip link", (*toolFacts).ipLink},
+	{"lldpctl", (*toolFacts).lldp},
+	{"uevent", (*toolFacts).slot},
+	{"leaves", (*toolFacts).leafTable},
+}
+
+// readOutputs reads what it knows; kinds are the names of what was met.
+func readOutputs(all []Output) (t *toolFacts, kinds []string) {
+	t = &toolFacts{cards: map[string]*nicCard{}, rdma: map[string]*rdmaFact{}, ifaces: map[string]*ifaceFact{}, slots: map[string]Address{}, leaves: map[string]leaf{}}
+	for _, o := range all {
+		known := slices.ContainsFunc(outputKinds, func(k struct {
+			name string
+			read func(*toolFacts, Output) bool
+		},
+		) bool {
+			if len(o.Text) > maxOutput || !k.read(t, o) {
+				return false
+			}
+			if !slices.Contains(kinds, k.name) {
+				kinds = append(kinds, k.name)
+			}
+			return true
+		})
+		if !known {
+			first, _, _ := strings.Cut(strings.TrimSpace(string(o.Text[:min(len(o.Text), maxText)])), "\n")
+			t.unread = append(t.unread, fmt.Sprintf("%s (%.40s)", shortened(o.Name), first))
+		}
+	}
+	return t, kinds
+}
+
+// rdmaJSON reads rdma statistic -j and rdma link -j: an array of objects with ifname.
+func (t *toolFacts) rdmaJSON(o Output) bool {
+	var rows []map[string]any
+	d := json.NewDecoder(bytes.NewReader(o.Text))
+	d.UseNumber()
+	if d.Decode(&rows) != nil {
+		return false
+	}
+	met := false
+	for _, row := range rows {
+		name, ok := row["ifname"].(string)
+		if !ok || name == "" {
+			continue
+		}
+		met = true
+		f := entry(t.rdma, shortened(name))
+		if iface, ok := row["netdev"].(string); ok {
+			f.iface = shortened(iface)
+		}
+		if state, ok := row["state"].(string); ok {
+			f.state = shortened(state)
+		}
+		f.keep(row)
+	}
+	return met
+}
+
+func (f *rdmaFact) keep(row map[string]any) {
+	for _, key := range sortedKeys(row) {
+		if number, ok := row[key].(json.Number); ok {
+			if v, err := strconv.ParseUint(number.String(), 10, 64); err == nil {
+				keepPort(key, v, &f.counters, &f.count)
+			}
+		}
+	}
+}
+
+func sortedKeys[T any](m map[string]T) []string {
+	return slices.Sorted(maps.Keys(m))
+}
+
+// entry is a map's value, made where there is none.
+func entry[T any](m map[string]*T, key string) *T {
+	if m[key] == nil {
+		m[key] = new(T)
+	}
+	return m[key]
+}
+
+// rdmaLine is a line of rdma link.
+var rdmaLine = regexp.MustCompile(`(?m)^\s*(?:\d+/\d+:\s*|link\s+)(\S+?)/\d+:?\s+(?:subnet_prefix\s+\S+\s+)?.*?state (\S+) physical_state \S+(?:.*? netdev (\S+))?`)
+
+func (t *toolFacts) rdmaLink(o Output) bool {
+	found := rdmaLine.FindAllSubmatch(o.Text, maxEntries)
+	for _, m := range found {
+		f := entry(t.rdma, shortened(string(m[1])))
+		f.state, f.iface = shortened(string(m[2])), shortened(string(m[3]))
+	}
+	return len(found) > 0
+}
+
+// ethtool reads ethtool -S. The text does not name its interface: the command or the
+// file's name does.
+func (t *toolFacts) ethtool(o Output) bool {
+	rest, ok := bytes.CutPrefix(bytes.TrimSpace(o.Text), []byte("NIC statistics:"))
+	if !ok {
+		return false
+	}
+	words := strings.FieldsFunc(strings.TrimSuffix(o.Name, ".txt"), func(r rune) bool { return r == ' ' || r == '_' || r == '/' })
+	if len(words) == 0 {
+		return false
+	}
+	f := entry(t.ifaces, shortened(words[len(words)-1]))
+	for line := range strings.Lines(string(rest)) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), ":")
+		if v, err := strconv.ParseUint(strings.TrimSpace(value), 10, 64); ok && err == nil {
+			keepPort(name, v, &f.counters, &f.count)
+		}
+	}
+	return true
+}
+
+// ipLine is the first line of an interface in ip link; etherLine has its address.
+var (
+	ipLine    = regexp.MustCompile(`(?m)^\d+: ([^:@\s]+)(?:@\S+)?: <[^>]*> mtu (\d+)`)
+	etherLine = regexp.MustCompile(`^\s*link/ether ([0-9a-f:]{17})`)
+)
+
+func (t *toolFacts) ipLink(o Output) bool {
+	var f *ifaceFact
+	for line := range strings.Lines(string(o.Text)) {
+		if m := ipLine.FindStringSubmatch(line); m != nil {
+			f = entry(t.ifaces, shortened(m[1]))
+			if mtu, err := strconv.Atoi(m[2]); err == nil && mtu < 1<<20 {
+				f.mtu = &mtu
+			}
+		} else if m := etherLine.FindStringSubmatch(line); m != nil && f != nil && f.mac == "" {
+			f.mac = m[1]
+		}
+	}
+	return f != nil
+}
+
+// ueventOf names the RDMA device in a command or a file name.
+var ueventOf = regexp.MustCompile(`infiniband/([^/\s]+)/device|pci_slot_([^/\s]+?)(?:\.txt)?$`)
+
+// slot reads PCI_SLOT_NAME of an RDMA device's uevent.
+func (t *toolFacts) slot(o Output) bool {
+	value, ok := strings.CutPrefix(strings.TrimSpace(string(o.Text)), "PCI_SLOT_NAME=")
+	m := ueventOf.FindStringSubmatch(o.Name)
+	if !ok || m == nil {
+		return false
+	}
+	address, ok := ParseAddress(value)
+	if ok {
+		t.slots[m[1]+m[2]] = address
+	}
+	return ok
+}

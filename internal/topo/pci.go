@@ -1,0 +1,207 @@
+package topo
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxDepth is more than the bridges that can stand one below another: PCI has 256
+// buses in a domain, machines have fewer than ten levels.
+const maxDepth = 64
+
+// PCI vendors.
+const (
+	vendorAMD      = 0x1002
+	vendorPensando = 0x1dd8
+)
+
+// pciTree is the devices below the host bridges, with the bridges above each.
+type pciTree struct {
+	devices []pciDevice
+	index   map[Address]int
+	// by is the source: pci or rccl-xml.
+	by string
+}
+
+// pciDevice is a function on the bus.
+type pciDevice struct {
+	address Address
+	// chain is the host bridge, the bridges below it, and the device itself.
+	chain []string
+	// folder is where sysfs has it, empty for other sources.
+	folder                string
+	class, vendor, device uint64
+	driver                string
+	numa                  *int
+	// virtual is true for a virtual function (SR-IOV).
+	virtual bool
+}
+
+// amdGPU reports a compute device (class 12xx) or a display one of AMD without a
+// connector (0380), as Instinct GPUs are. Virtual functions belong to guests.
+func (d pciDevice) amdGPU() bool {
+	return d.vendor == vendorAMD && !d.virtual && (d.class>>16 == 0x12 || d.class>>8 == 0x0380 || d.class>>8 == 0x0302)
+}
+
+// bridge reports a PCI-to-PCI bridge.
+func (d pciDevice) bridge() bool { return d.class>>8 == 0x0604 }
+
+// readPCI walks /sys/devices/pci*, where the folders are nested as the bridges are, so
+// that no link has to be followed. A tree that has only the links of
+// /sys/bus/pci/devices is read by their targets. nil if there is neither.
+func readPCI(fsys fs.FS) *pciTree {
+	t := &pciTree{index: map[Address]int{}, by: ByPCI}
+	if root := under(fsys, "devices"); root != "" {
+		for _, name := range list(fsys, root) {
+			if strings.HasPrefix(name, "pci") {
+				t.walk(fsys, path.Join(root, name), []string{name})
+			}
+		}
+	}
+	if len(t.devices) == 0 {
+		t.follow(fsys)
+	}
+	if len(t.devices) == 0 {
+		return nil
+	}
+	slices.SortFunc(t.devices, func(a, b pciDevice) int { return a.address.compare(b.address) })
+	for i, d := range t.devices {
+		t.index[d.address] = i
+	}
+	return t
+}
+
+func (t *pciTree) walk(fsys fs.FS, folder string, chain []string) {
+	for _, name := range list(fsys, folder) {
+		address, ok := ParseAddress(name)
+		if !ok || len(chain) > maxDepth || len(t.devices) > maxEntries {
+			continue
+		}
+		below := append(slices.Clone(chain), address.String())
+		t.add(fsys, address, path.Join(folder, name), below)
+		t.walk(fsys, path.Join(folder, name), below)
+	}
+}
+
+// follow reads the links of /sys/bus/pci/devices: their targets name the bridges.
+func (t *pciTree) follow(fsys fs.FS) {
+	root := under(fsys, "bus/pci/devices")
+	if root == "" {
+		return
+	}
+	for _, name := range list(fsys, root) {
+		address, ok := ParseAddress(name)
+		if !ok {
+			continue
+		}
+		target, err := fs.ReadLink(fsys, path.Join(root, name))
+		if err != nil {
+			t.add(fsys, address, path.Join(root, name), nil)
+			continue
+		}
+		var chain []string
+		for part := range strings.SplitSeq(target, "/") {
+			if above, is := ParseAddress(part); is {
+				chain = append(chain, above.String())
+			} else if strings.HasPrefix(part, "pci") {
+				chain = append(chain, part)
+			}
+		}
+		if len(chain) <= maxDepth {
+			t.add(fsys, address, path.Join(root, name), chain)
+		}
+	}
+}
+
+func (t *pciTree) add(fsys fs.FS, address Address, folder string, chain []string) {
+	d := pciDevice{address: address, folder: folder, chain: chain}
+	d.class, d.vendor, d.device = hexadecimal(fsys, folder, "class"), hexadecimal(fsys, folder, "vendor"), hexadecimal(fsys, folder, "device")
+	d.driver = uevent(fsys, path.Join(folder, "uevent"))["DRIVER"]
+	d.numa = whole(fsys, path.Join(folder, "numa_node")) // -1: the firmware does not tell
+	d.virtual = exists(fsys, path.Join(folder, "physfn"))
+	t.devices = append(t.devices, d)
+}
+
+func hexadecimal(fsys fs.FS, folder, name string) uint64 {
+	v, err := strconv.ParseUint(strings.TrimPrefix(text(fsys, path.Join(folder, name)), "0x"), 16, 32)
+	if err != nil {
+		return 0
+	}
+	return v
+}
+
+// find is the device at an address, nil if there is none.
+func (t *pciTree) find(a Address) *pciDevice {
+	if t == nil {
+		return nil
+	}
+	if i, ok := t.index[a]; ok {
+		return &t.devices[i]
+	}
+	return nil
+}
+
+// The nearest thing that two devices share.
+const (
+	PathSwitch     = "switch"
+	PathHostBridge = "host_bridge"
+	PathNUMA       = "numa"
+	PathSystem     = "system"
+)
+
+// paths are in the order of closeness.
+var paths = []string{PathSwitch, PathHostBridge, PathNUMA, PathSystem}
+
+// distance is what two devices share and how many PCI links are between them. Below a
+// host bridge they share a switch if a bridge is above both.
+func distance(a, b *pciDevice) (shared string, hops int) {
+	common := 0
+	for common < min(len(a.chain), len(b.chain)) && a.chain[common] == b.chain[common] {
+		common++
+	}
+	hops = len(a.chain) + len(b.chain) - 2*common
+	switch {
+	case common > 1:
+		return PathSwitch, hops
+	case common == 1:
+		return PathHostBridge, hops
+	case a.numa != nil && b.numa != nil && *a.numa == *b.numa:
+		return PathNUMA, hops
+	}
+	return PathSystem, hops
+}
+
+// readPCIe reads a device's connection to the host, nil if sysfs does not tell.
+func readPCIe(fsys fs.FS, folder string) *PCIe {
+	p := PCIe{
+		Speed: transfers(text(fsys, path.Join(folder, "current_link_speed"))), MaxSpeed: transfers(text(fsys, path.Join(folder, "max_link_speed"))),
+		Width: lanes(fsys, folder, "current_link_width"), MaxWidth: lanes(fsys, folder, "max_link_width"),
+	}
+	if p == (PCIe{}) {
+		return nil
+	}
+	return &p
+}
+
+// lanes is a number of lanes. 0 and 255 are what sysfs has of a device without a link.
+func lanes(fsys fs.FS, folder, name string) *int {
+	n := whole(fsys, path.Join(folder, name))
+	if n == nil || *n == 0 || *n > 32 {
+		return nil
+	}
+	return n
+}
+
+// transfers reads "32.0 GT/s PCIe" in transfers per second, nil for "Unknown".
+func transfers(s string) *float64 {
+	value, rest, _ := strings.Cut(s, " ")
+	v, err := strconv.ParseFloat(value, 64)
+	if err != nil || v <= 0 || v > 1e6 || !strings.HasPrefix(rest, "GT/s") {
+		return nil
+	}
+	v *= 1e9
+	return &v
+}

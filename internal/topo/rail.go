@@ -1,0 +1,114 @@
+package topo
+
+import (
+	"slices"
+	"strings"
+)
+
+// The sources of PCI parents.
+const (
+	ByPCI = "pci"
+	ByXML = "rccl-xml"
+)
+
+// setRails gives each GPU its rail. PCI parents of sysfs count before RCCL's.
+func (n *Node) setRails() {
+	tree := n.pci
+	if tree == nil && n.xml != nil {
+		tree = n.xml.tree
+	}
+	if tree == nil {
+		return
+	}
+	for i := range n.GPUs {
+		n.GPUs[i].Rail = railOf(tree, n.GPUs[i].PCI, n.candidates(tree))
+	}
+}
+
+// candidate is a NIC and where it is.
+type candidate struct {
+	name   string
+	device *pciDevice
+}
+
+// candidates are the NICs that can be a rail. A virtual function is one only if its
+// card's physical function is not there, as in a container or a guest.
+func (n *Node) candidates(tree *pciTree) []candidate {
+	cards := map[Address]bool{}
+	for _, c := range n.NICs {
+		if a, ok := ParseAddress(c.PCI); ok && !c.Virtual {
+			cards[a.Card()] = true
+		}
+	}
+	var all []candidate
+	for _, c := range n.NICs {
+		a, ok := ParseAddress(c.PCI)
+		d := tree.find(a)
+		if !ok || d == nil || c.Virtual && cards[a.Card()] {
+			continue
+		}
+		all = append(all, candidate{c.Name, d})
+	}
+	return all
+}
+
+// railOf is the closest NIC by PCI parents; nil if none is below the same host bridge,
+// because beyond it PCI says nothing about which NIC a GPU should use.
+func railOf(tree *pciTree, gpu string, nics []candidate) *Rail {
+	a, ok := ParseAddress(gpu)
+	d := tree.find(a)
+	if !ok || d == nil {
+		return nil
+	}
+	var best *Rail
+	for _, c := range nics {
+		shared, hops := distance(d, c.device)
+		if shared != PathSwitch && shared != PathHostBridge {
+			continue
+		}
+		r := Rail{NICs: []string{c.name}, Path: shared, Hops: hops, By: tree.by}
+		switch {
+		case best == nil || closer(r, *best):
+			best = &r
+		case !closer(*best, r):
+			best.NICs = append(best.NICs, c.name)
+		}
+	}
+	return best
+}
+
+// closer compares two ways from one GPU.
+func closer(a, b Rail) bool {
+	x, y := slices.Index(paths, a.Path), slices.Index(paths, b.Path)
+	return x < y || x == y && a.Hops < b.Hops
+}
+
+// String names the NICs of a rail.
+func (r *Rail) String() string {
+	if r == nil {
+		return ""
+	}
+	return strings.Join(r.NICs, " or ")
+}
+
+// contradicts reports that two rails name no NIC in common. One that names more is less
+// certain, and contradicts nothing.
+func (r *Rail) contradicts(o *Rail) bool {
+	return r != nil && o != nil && !slices.ContainsFunc(r.NICs, func(name string) bool { return slices.Contains(o.NICs, name) })
+}
+
+// shared are the GPUs of each rail that several have, by the NICs' names.
+func (n *Node) shared() map[string][]string {
+	of := map[string][]string{}
+	for _, g := range n.GPUs {
+		if g.Rail != nil {
+			of[g.Rail.String()] = append(of[g.Rail.String()], g.PCI)
+		}
+	}
+	for name, gpus := range of {
+		if len(gpus) < 2 {
+			delete(of, name)
+		}
+	}
+	return of
+}

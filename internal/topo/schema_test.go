@@ -1,0 +1,53 @@
+package topo
+
+import (
+	"bytes"
+	"os"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/internal/schematest"
+)
+
+func written(t *testing.T, n *Node) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, n.WriteJSON(&b))
+	return b.String()
+}
+
+// Every node fits, an empty one too, and what no node has is refused.
+func TestSchemaIsTight(t *testing.T) {
+	schema, err := os.ReadFile("schema/v1.json")
+	require.NoError(t, err)
+	s := schematest.Compile(t, schema)
+	for _, in := range []Inputs{{}, {XML: healthy().xml(nicName)}, {Outputs: outputSeeds}} {
+		n, err := Read(fstest.MapFS{}, in)
+		require.NoError(t, err)
+		require.NoError(t, schematest.Fits(t, s, written(t, n)))
+	}
+	made := healthy()
+	made.put(gpuFolder(1)+"ras/umc_err_count", "ue: 2\nce: 0\n")
+	n := made.read(t, Inputs{Host: "h", Outputs: outputSeeds})
+	require.NoError(t, schematest.Fits(t, s, written(t, n)))
+	// One of everything, with everything in it.
+	rate := 1e9
+	n.GPUs, n.NICs, n.Links, n.Findings, n.NotChecked, n.Stack = n.GPUs[1:2], n.NICs[:1], n.Links[:1], n.Findings[:2], n.NotChecked[:1], n.Stack[:1]
+	n.Links[0].Bandwidth = &rate
+	n.NICs[0].GIDs = n.NICs[0].GIDs[:1]
+	n.NICs[0].Counters = n.NICs[0].Counters[:1]
+	n.Sources = n.Sources[:1]
+	n.Findings[1] = Finding{Note, "c", "s", "m", ""}
+	good := written(t, n)
+	schematest.Tight(t, s, func() any { return &Node{} }, good)
+	schematest.Refuses(t, schema, schematest.Changes{Good: good, Bad: map[string]string{
+		"/schema":           `"zbench.topo/0"`,
+		"/findings/0/mark":  `"fine"`,
+		"/findings/1/mark":  `"bad"`,
+		"/gpus/0/rail/path": `"numa"`,
+		"/gpus/0/rail/by":   `"index"`,
+		"/nics/0/rated_by":  `"label"`,
+	}})
+}

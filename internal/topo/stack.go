@@ -1,0 +1,78 @@
+package topo
+
+import (
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// stackFiles are properties that are one line of a file.
+var stackFiles = []struct{ name, file string }{
+	{"kernel", "proc/sys/kernel/osrelease"},
+	{"amdgpu", "sys/module/amdgpu/version"},
+	{"ROCm", "opt/rocm/.info/version"},
+	{"NUMA balancing", "proc/sys/kernel/numa_balancing"},
+	{"kernel command line", "proc/cmdline"},
+	{"BIOS", "sys/class/dmi/id/bios_version"},
+	{"board", "sys/class/dmi/id/board_name"},
+}
+
+// modules are drivers of NICs, each with a version of its own if it is not the kernel's.
+var modules = []string{"ionic", "ionic_rdma", "mlx5_core", "bnxt_en", "bnxt_re"}
+
+// variables are those of the environment that change what RCCL and HIP do; no other is
+// read.
+var variables = regexp.MustCompile(`^(NCCL|RCCL|HSA|HIP|ROCR|IONIC|NET_OPTIONAL|UCX|GPU_MAX_HW_QUEUES|SLURM_TOPOLOGY_ADDR)(_[A-Z0-9_]+)?$`)
+
+// perBoot are parameters of the kernel's command line that name a disk or an image.
+var perBoot = regexp.MustCompile(`^(BOOT_IMAGE|initrd|root|rootflags|resume|ip|BOOTIF|hostname)=`)
+
+// stackOf are the facts of a node's software that should be equal on all nodes.
+func stackOf(fsys fs.FS, n *Node, environ []string) []Fact {
+	var all []Fact
+	add := func(name, value string) {
+		if value != "" {
+			all = append(all, Fact{name, shortened(value)})
+		}
+	}
+	for _, s := range stackFiles {
+		value := text(fsys, s.file)
+		if s.name == "kernel command line" {
+			value = strings.Join(slices.DeleteFunc(strings.Fields(value), perBoot.MatchString), " ")
+		}
+		add(s.name, value)
+	}
+	for _, module := range modules {
+		add("module "+module, text(fsys, "sys/module/"+module+"/version"))
+	}
+	add("GPUs", counted(n.GPUs, func(g GPU) string {
+		return strings.TrimSpace(g.Name + " " + strings.Join([]string{g.Compute, g.Memory}, " "))
+	}))
+	add("NICs", counted(n.physical(), func(c NIC) string {
+		return strings.TrimSpace(c.Driver + " " + known(c.Negotiated, Gigabits(c.Negotiated)))
+	}))
+	add("NIC firmware", counted(n.physical(), func(c NIC) string { return c.Firmware }))
+	for _, v := range slices.Sorted(slices.Values(environ)) {
+		if name, value, ok := strings.Cut(v, "="); ok && variables.MatchString(name) {
+			add("env "+name, value)
+		}
+	}
+	return all
+}
+
+// counted is how many there are of each value: "8 × MI300X SPX".
+func counted[T any](all []T, value func(T) string) string {
+	counts := map[string]int{}
+	for _, one := range all {
+		if v := value(one); v != "" {
+			counts[v]++
+		}
+	}
+	var parts []string
+	for _, v := range sortedKeys(counts) {
+		parts = append(parts, fmt.Sprintf("%d × %s", counts[v], v))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,66 @@
+package topo
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"zbench/bench/jsonfile"
+	"zbench/bench/plain"
+	"zbench/bench/table"
+)
+
+// Text writes the node for a terminal of a width in columns, 0 for 120: the verdict, the
+// findings, the tables, and what was not checked.
+func (n *Node) Text(w io.Writer, width int) error {
+	if width == 0 {
+		width = table.Terminal
+	}
+	before, after := n.lines(width)
+	return around(w, before, after, func(w io.Writer) error { return table.Text(w, width, n.Tables()...) }, len(n.Tables()) > 0)
+}
+
+// around writes lines, tables, lines, with an empty line between two.
+func around(w io.Writer, before, after []string, tables func(io.Writer) error, some bool) error {
+	var b strings.Builder
+	b.WriteString(strings.Join(before, "\n") + "\n")
+	if some {
+		b.WriteString("\n")
+		if err := tables(&b); err != nil {
+			return err
+		}
+	}
+	if len(after) > 0 {
+		b.WriteString("\n" + strings.Join(after, "\n") + "\n")
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("write topology: %w", err)
+	}
+	return nil
+}
+
+// Markdown writes the node for an issue or a page.
+func (n *Node) Markdown(w io.Writer) error {
+	before := []string{"**" + plain.Markdown(plain.Line(n.Heading())) + "**"}
+	if len(n.Findings) > 0 {
+		before = append(before, "")
+	}
+	for _, f := range n.Findings {
+		line := "- " + signs[f.Mark] + " " + plain.Markdown(plain.Line(f.Message))
+		if f.Hint != "" {
+			line += " → " + plain.Markdown(plain.Line(f.Hint))
+		}
+		before = append(before, line)
+	}
+	var after []string
+	if len(n.NotChecked) > 0 {
+		after = append(after, "**NOT CHECKED**", "")
+	}
+	for _, u := range n.NotChecked {
+		after = append(after, "- "+plain.Markdown(plain.Line(u.What+": "+u.Why+" → "+u.Next)))
+	}
+	return around(w, before, after, func(w io.Writer) error { return table.Markdown(w, n.Tables()...) }, len(n.Tables()) > 0)
+}
+
+// WriteJSON writes the node as its file has it.
+func (n *Node) WriteJSON(w io.Writer) error { return jsonfile.Write(w, "topology", n) }

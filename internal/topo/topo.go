@@ -1,0 +1,263 @@
+// Package topo reads the topology of one node: GPUs with their partitions and xGMI
+// links from KFD, NICs from their drivers, PCI parents and NUMA nodes, and error
+// counters. It also reads RCCL's topology XML and the output of nicctl, rdma,
+// ethtool, ip and lldpctl, and reports where two sources disagree.
+//
+// Read takes a file system (the machine's root or a recorded tree) and Inputs, and
+// returns a Node. It opens nothing else and runs no program. A fact that no source
+// gives is null and listed in Node.NotChecked. NICs and GIDs read the NICs alone.
+package topo
+
+import (
+	"cmp"
+	"io/fs"
+	"slices"
+
+	"zbench/bench/jsonfile"
+)
+
+// Schema names the format of a Node as JSON.
+const Schema = "zbench.topo/1"
+
+// Mark is what a finding means.
+type Mark string
+
+// The marks. Bad is a fault, or two sources that contradict each other; Doubt may
+// cost speed; Note judges nothing.
+const (
+	Bad   Mark = "bad"
+	Doubt Mark = "doubt"
+	Note  Mark = "note"
+)
+
+// Marks are all marks, the worst first.
+func Marks() []Mark { return []Mark{Bad, Doubt, Note} }
+
+// Finding is one thing that is wrong, or that a reader should know.
+type Finding struct {
+	// Mark is what the finding means: bad is a fault or a contradiction of two sources, doubt may
+	// cost speed, note judges nothing.
+	Mark Mark `json:"mark"`
+	// Code is stable across versions.
+	Code string `json:"code"`
+	// Subject is the component: a PCI address, a NIC, a pair of GPUs, or the node.
+	Subject string `json:"subject"`
+	// Message says what was found.
+	Message string `json:"message"`
+	// Hint is the next step; absent for notes that need none.
+	Hint string `json:"hint,omitempty"`
+}
+
+// Unchecked is a fact that no source gave.
+type Unchecked struct {
+	// What was not checked.
+	What string `json:"what"`
+	// Why it was not.
+	Why string `json:"why"`
+	// Next is how to check it.
+	Next string `json:"next"`
+}
+
+// Node is the topology of one node.
+type Node struct {
+	// Version of the format.
+	Schema string `json:"schema"`
+	// Tool is the version of zbench.
+	Tool string `json:"tool"`
+	// Host is the name of the machine; of a recorded tree, what the user named it.
+	Host string `json:"host"`
+	// Sources are what was read: kfd, pci, infiniband, rccl-xml, and the commands whose output was given.
+	Sources []string `json:"sources"`
+	// Verdict is the result in one sentence.
+	Verdict string `json:"verdict"`
+	// Findings are faults, contradictions and notes, the worst first.
+	Findings []Finding `json:"findings"`
+	// GPUs are the packages, by PCI address.
+	GPUs []GPU `json:"gpus"`
+	// Links are the xGMI connections between packages.
+	Links []Link `json:"links"`
+	// NICs are the RDMA devices, by PCI address.
+	NICs []NIC `json:"nics"`
+	// Stack is what the node runs: kernel, driver, firmware, environment.
+	Stack []Fact `json:"stack"`
+	// NotChecked lists what no source gave.
+	NotChecked []Unchecked `json:"not_checked"`
+
+	// pci is the tree of bridges; nil where no source has it.
+	pci *pciTree
+	// kfd is what the KFD reader noticed beside the GPUs.
+	kfd *kfdTree
+	// xml is RCCL's view; nil without one.
+	xml     *rcclNode
+	onlyXML bool
+	// slots are GPUs on the PCI bus, whoever drives them.
+	slots []pciDevice
+}
+
+// GPU is one package, with all its partitions.
+type GPU struct {
+	// PCI is the address of the package, as 0000:0c:00.0.
+	PCI string `json:"pci"`
+	// Name is the product; the device's number where it is not known.
+	Name string `json:"name"`
+	// Arch is the instruction set, as gfx942; empty if no source gives it.
+	Arch string `json:"arch"`
+	// UniqueID is the package's, in hexadecimal digits; empty if no source gives it.
+	UniqueID string `json:"unique_id"`
+	// Hive is the xGMI hive's number in hexadecimal digits; empty outside a hive.
+	Hive string `json:"hive"`
+	// Nodes are the numbers of the KFD nodes of this package, one per partition.
+	Nodes []int `json:"kfd_nodes"`
+	// Partitions is the number of partitions that can be seen; 0 if KFD was not read.
+	Partitions int `json:"partitions"`
+	// Compute is the partition mode (SPX, DPX, TPX, QPX, CPX); empty if not known.
+	Compute string `json:"compute_partition"`
+	// Memory is the memory partition mode (NPS1, NPS4, …); empty if not known.
+	Memory string `json:"memory_partition"`
+	// CUs is the number of compute units of all visible partitions; 0 if not known.
+	CUs int `json:"compute_units"`
+	// NUMA is the NUMA node; null if no source gives it.
+	NUMA *int `json:"numa"`
+	// Rail is the NIC that is closest by PCI parents; null if none can be named.
+	Rail *Rail `json:"rail"`
+	// PCIe is the connection to the host; null if no source gives it.
+	PCIe *PCIe `json:"pcie"`
+	// Counters are error counters; only those that are not zero.
+	Counters []Counter `json:"counters"`
+	// Counted is the number of counters that were read, those at zero included.
+	Counted int `json:"counted"`
+}
+
+// Rail is where a GPU's traffic should leave the node.
+type Rail struct {
+	// NICs are the closest ones; several where PCI parents do not decide.
+	NICs []string `json:"nics"`
+	// Path is the nearest thing that GPU and NIC share: switch, host_bridge.
+	Path string `json:"path"`
+	// Hops is the number of PCI links between the two.
+	Hops int `json:"hops"`
+	// By is the source of the PCI parents: pci, rccl-xml.
+	By string `json:"by"`
+}
+
+// PCIe is a connection to the host.
+type PCIe struct {
+	// Speed is the negotiated rate per lane in transfers per second; null if not known.
+	Speed *float64 `json:"speed"`
+	// MaxSpeed is the highest that the device offers, in transfers per second; null if not known.
+	MaxSpeed *float64 `json:"max_speed"`
+	// Width is the negotiated number of lanes; null if not known.
+	Width *int `json:"width"`
+	// MaxWidth is the highest that the device offers; null if not known.
+	MaxWidth *int `json:"max_width"`
+}
+
+// Link is an xGMI connection of two packages.
+type Link struct {
+	// A is the PCI address of one package.
+	A string `json:"a"`
+	// B is the PCI address of the other.
+	B string `json:"b"`
+	// Bandwidth is the rate that KFD states, in bytes per second; null where it states 0, which means not known.
+	Bandwidth *float64 `json:"bandwidth"`
+	// Weight is KFD's distance; 0 if the source has none.
+	Weight int `json:"weight"`
+}
+
+// Counter is an error counter.
+type Counter struct {
+	// Name of the counter, with its group: ras/umc/ue, aer/correctable/RxErr, link_downed.
+	Name string `json:"name"`
+	// Value since the driver was loaded, or since the device was reset.
+	Value uint64 `json:"value"`
+}
+
+// Fact is a property of the node's software.
+type Fact struct {
+	// Name of the property.
+	Name string `json:"name"`
+	// Value as its source has it.
+	Value string `json:"value"`
+}
+
+// Inputs are what Read is given beside the file system. All may be empty.
+type Inputs struct {
+	Tool, Host string
+	// XML is the text of RCCL's topology file (NCCL_TOPO_DUMP_FILE).
+	XML []byte
+	// Outputs are texts of commands.
+	Outputs []Output
+	// Environ are variables as NAME=value; those of the allow-list are kept.
+	Environ []string
+}
+
+// Read reads a node. Only inputs that the user named can fail: what the tree lacks is
+// listed in NotChecked.
+func Read(fsys fs.FS, in Inputs) (*Node, error) {
+	n := &Node{Schema: Schema, Tool: in.Tool, Host: in.Host}
+	n.kfd = readKFD(fsys)
+	n.pci = readPCI(fsys)
+	n.readGPUs(fsys)
+	n.NICs = readNICs(fsys, n.pci)
+	if len(n.NICs) > 0 {
+		n.source("infiniband")
+	}
+	if err := n.addXML(in.XML); err != nil {
+		return nil, err
+	}
+	n.addOutputs(in.Outputs)
+	sortNICs(n.NICs)
+	n.setRails()
+	n.Stack = stackOf(fsys, n, in.Environ)
+	n.judge()
+	n.fill()
+	return n, nil
+}
+
+// Empty reports that no GPU and no NIC was found.
+func (n *Node) Empty() bool { return len(n.GPUs) == 0 && len(n.NICs) == 0 }
+
+// Faulty reports that a finding is bad.
+func (n *Node) Faulty() bool {
+	return slices.ContainsFunc(n.Findings, func(f Finding) bool { return f.Mark == Bad })
+}
+
+func (n *Node) source(name string) {
+	if !slices.Contains(n.Sources, name) {
+		n.Sources = append(n.Sources, name)
+	}
+}
+
+func (n *Node) find(mark Mark, code, subject, message, hint string) {
+	n.Findings = append(n.Findings, Finding{mark, code, subject, message, hint})
+}
+
+func (n *Node) unchecked(what, why, next string) {
+	n.NotChecked = append(n.NotChecked, Unchecked{what, why, next})
+}
+
+// gpu finds a GPU by its address.
+func (n *Node) gpu(pci string) *GPU {
+	for i := range n.GPUs {
+		if n.GPUs[i].PCI == pci {
+			return &n.GPUs[i]
+		}
+	}
+	return nil
+}
+
+// fill makes every list one that JSON writes as [].
+func (n *Node) fill() {
+	n.Sources, n.Findings, n.GPUs, n.Links = jsonfile.Filled(n.Sources), jsonfile.Filled(n.Findings), jsonfile.Filled(n.GPUs), jsonfile.Filled(n.Links)
+	n.NICs, n.Stack, n.NotChecked = jsonfile.Filled(n.NICs), jsonfile.Filled(n.Stack), jsonfile.Filled(n.NotChecked)
+	for i := range n.GPUs {
+		g := &n.GPUs[i]
+		g.Nodes, g.Counters = jsonfile.Filled(g.Nodes), jsonfile.Filled(g.Counters)
+	}
+	for i := range n.NICs {
+		c := &n.NICs[i]
+		c.GIDs, c.Counters = jsonfile.Filled(c.GIDs), jsonfile.Filled(c.Counters)
+	}
+	rank := func(m Mark) int { return slices.Index(Marks(), m) }
+	slices.SortStableFunc(n.Findings, func(a, b Finding) int { return cmp.Compare(rank(a.Mark), rank(b.Mark)) })
+}

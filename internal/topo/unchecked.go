@@ -1,0 +1,96 @@
+package topo
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// notChecked lists what no source gave, each with the way to get it.
+func (n *Node) notChecked() {
+	if n.OnlyXML() {
+		n.unchecked("what the kernel sees", "there is no GPU in KFD here: all of this is RCCL's XML", "run zbench topo --xml FILE on the node that wrote it")
+	}
+	if n.kfd == nil && n.xml == nil {
+		n.unchecked("GPUs and xGMI links", "there is no /sys/class/kfd/kfd/topology: no AMD GPU, or amdgpu is not loaded", "zbench doctor; in a container pass --device /dev/kfd")
+	}
+	if len(n.GPUs) > 0 && n.pci == nil && n.xml == nil {
+		n.unchecked("rails, PCIe, ECC and AER counters", "the tree has no PCI devices (/sys/devices/pci*)", "run zbench topo on the node, or record all of /sys")
+	}
+	if len(n.NICs) == 0 {
+		n.unchecked("NICs", "there is no RDMA device in /sys/class/infiniband", "rdma link; load the driver (Pollara: ionic_rdma); or --outputs with nicctl and rdma output")
+	}
+	n.railsUnchecked()
+	if len(n.Links) > 0 && !slices.ContainsFunc(n.Links, func(l Link) bool { return l.Bandwidth != nil }) {
+		n.unchecked("the speed of xGMI links", "KFD states bandwidth 0 between packages", "zbench collectives --groups 2 measures GPUs in pairs")
+	}
+	if names := n.unrated(); len(names) > 0 {
+		n.unchecked("the rated speed of "+strings.Join(names, ", "), "sysfs has the negotiated speed alone", "nicctl show card -j > DIR/card.json (may need root), then zbench topo --outputs DIR; other vendors: ethtool INTERFACE")
+	}
+	if len(n.NICs) > 0 && !slices.ContainsFunc(n.NICs, func(c NIC) bool { return c.Leaf != "" }) {
+		n.unchecked("leaf switches", n.whyNoLeaf(), "lldpctl -f json > DIR/lldp.json, or a CSV with the heading nic,leaf, then zbench topo --outputs DIR")
+	}
+	if n.xml == nil && len(n.GPUs) > 0 {
+		n.unchecked("the topology that RCCL uses", "no --xml", "run any RCCL program with NCCL_TOPO_DUMP_FILE=FILE, then zbench topo --xml FILE")
+	}
+	if len(n.GPUs) > 0 && len(n.NICs) > 0 {
+		n.unchecked("the rail that each GPU really uses", "rails follow from PCI parents; no traffic was measured", "compare byte counters of the NICs before and after a ring of one GPU per node")
+	}
+	n.countersUnchecked()
+}
+
+// railsUnchecked is NICs without a place on the bus.
+func (n *Node) railsUnchecked() {
+	var lost []string
+	for _, c := range n.NICs {
+		if c.PCI == "" {
+			lost = append(lost, c.Name)
+		}
+	}
+	if len(lost) > 0 {
+		n.unchecked("the PCI address of "+strings.Join(lost, ", "), "no source names it", "read /sys/class/infiniband/NAME/device/uevent")
+	}
+}
+
+func (n *Node) unrated() []string {
+	var names []string
+	for _, c := range n.physical() {
+		if c.Rated == nil {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// whyNoLeaf mentions Slurm's address: a path of switches for the node. In a fabric of
+// rails each NIC has a leaf of its own, so the address names none of them for certain.
+func (n *Node) whyNoLeaf() string {
+	why := "no output of lldpctl"
+	for _, f := range n.Stack {
+		if f.Name == "env SLURM_TOPOLOGY_ADDR" {
+			why += fmt.Sprintf("; SLURM_TOPOLOGY_ADDR=%s is one path for the whole node, a hypothesis in a fabric of rails", f.Value)
+		}
+	}
+	return why
+}
+
+// countersUnchecked is devices of sysfs without any counter.
+func (n *Node) countersUnchecked() {
+	if n.pci == nil {
+		return
+	}
+	const next = "amd-smi metric --ecc --xgmi-err (may need root)"
+	var none []string
+	for _, g := range n.GPUs {
+		if g.Counted == 0 {
+			none = append(none, g.PCI)
+		}
+	}
+	switch {
+	case len(none) == 0:
+	case len(none) == len(n.GPUs):
+		n.unchecked("ECC, xGMI and PCIe errors of the GPUs", "sysfs has no ras/ and no aer_dev_* of them", next)
+	default:
+		n.unchecked("ECC, xGMI and PCIe errors of GPU "+strings.Join(none, ", "), "sysfs has no ras/ and no aer_dev_* of them", next)
+	}
+}

@@ -1,0 +1,174 @@
+package report
+
+import (
+	"html/template"
+	"strings"
+)
+
+// Diagram is boxes in columns with lines between them as data: what to draw, not how.
+type Diagram struct {
+	// ID is unique within the page and a valid file stem.
+	ID, Title string
+	Columns   []DiagramColumn
+	Lines     []DiagramLine
+}
+
+// DiagramColumn is boxes below each other, under a heading.
+type DiagramColumn struct {
+	Name  string
+	Boxes []DiagramBox
+}
+
+// DiagramBox is a component. Name is unique in the diagram, Note is a line below it.
+type DiagramBox struct {
+	Name, Note string
+	// Severity colours the box; what it means stands in a table beside.
+	Severity Severity
+}
+
+// DiagramLine joins two boxes by their names; a name that no box has is left out.
+type DiagramLine struct {
+	From, To string
+	Severity Severity
+}
+
+// diagramForm is the geometry of a diagram, in pixels.
+type diagramForm struct{ width, head, box, gap, font, side float64 }
+
+// The forms: two in the page, and one that stands alone.
+var (
+	wideDiagram   = diagramForm{width: 1060, head: 30, box: 40, gap: 12, font: 13, side: 2}
+	narrowDiagram = diagramForm{width: 366, head: 26, box: 34, gap: 10, font: 9, side: 1}
+	aloneDiagram  = diagramForm{width: 1200, head: 84, box: 48, gap: 16, font: 15, side: 20}
+)
+
+func (Diagram) kind() string { return "diagram" }
+
+func (d Diagram) alone() (id string, s scene) { return d.ID, d.layOut(aloneDiagram) }
+
+// layOut gives the columns equal widths, with as much room between them for the lines,
+// and spreads the boxes of each over the height of the longest.
+func (d Diagram) layOut(f diagramForm) scene {
+	rows := 1
+	for _, c := range d.Columns {
+		rows = max(rows, len(c.Boxes))
+	}
+	body := float64(rows) * (f.box + f.gap)
+	s := scene{width: f.width, height: f.head + body + f.gap, title: d.Title, desc: d.describe()}
+	if f == aloneDiagram {
+		s.layers = append(s.layers, layer{series: -1, texts: []label{{
+			role: "text", text: fitting(d.Title, f.width-2*f.side, f.font*1.4, true), at: vec{f.side, f.font * 2}, size: f.font * 1.4, anchor: start, bold: true,
+		}}})
+	}
+	n := float64(max(len(d.Columns), 1))
+	width := (f.width - 2*f.side) / (n + (n-1)*0.45)
+	at := map[string]box{}
+	var boxes []layer
+	for i, c := range d.Columns {
+		left := f.side + float64(i)*width*1.45
+		l := layer{series: -1, texts: []label{f.text("muted", c.Name, vec{left, f.head - f.font*0.7}, width, false)}}
+		step := body / float64(max(len(c.Boxes), 1))
+		for j, b := range c.Boxes {
+			top := f.head + (float64(j)+0.5)*step - f.box/2
+			where := box{left, top, left + width, top + f.box}
+			at[b.Name] = where
+			f.drawBox(&l, b, where)
+		}
+		boxes = append(boxes, l)
+	}
+	s.layers = append(append(s.layers, f.lines(d.Lines, at)), boxes...)
+	return s
+}
+
+// describe is the lines as text, for readers who do not see the picture.
+func (d Diagram) describe() string {
+	var b strings.Builder
+	for _, l := range d.Lines {
+		b.WriteString(l.From + " to " + l.To + ". ")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// groundOf and inkOf are the colours of a severity.
+func groundOf(s Severity) string {
+	switch s {
+	case VerdictBad:
+		return "badbg"
+	case VerdictWarning:
+		return "warnbg"
+	case VerdictNote, VerdictGood:
+	}
+	return "panel"
+}
+
+func inkOf(s Severity) string {
+	switch s {
+	case VerdictBad:
+		return "badtext"
+	case VerdictWarning:
+		return "warntext"
+	case VerdictNote, VerdictGood:
+	}
+	return "text"
+}
+
+func (f diagramForm) drawBox(l *layer, b DiagramBox, where box) {
+	l.areas = append(l.areas, area{role: groundOf(b.Severity), box: where, round: 5})
+	pad := f.font * 0.6
+	line := 1.0
+	if b.Severity == VerdictBad {
+		line = 2
+	}
+	l.lines = append(l.lines, stroke{role: inkOf(b.Severity), width: line, points: []vec{
+		{where.left, where.top}, {where.right, where.top}, {where.right, where.bottom}, {where.left, where.bottom}, {where.left, where.top},
+	}})
+	room := where.width() - 2*pad
+	middle := (where.top + where.bottom) / 2
+	if b.Note == "" {
+		l.texts = append(l.texts, f.text(inkOf(b.Severity), b.Name, vec{where.left + pad, middle + f.font*0.35}, room, true))
+		return
+	}
+	l.texts = append(l.texts,
+		f.text(inkOf(b.Severity), b.Name, vec{where.left + pad, middle - f.font*0.25}, room, true),
+		f.text(inkOf(b.Severity), b.Note, vec{where.left + pad, middle + f.font*1.05}, room, false))
+}
+
+// text is a line that is cut to its room.
+func (f diagramForm) text(role, text string, at vec, room float64, bold bool) label {
+	size := f.font
+	if !bold {
+		size *= 0.95
+	}
+	return label{role: role, text: fitting(text, room, size, bold), at: at, size: size, anchor: start, bold: bold}
+}
+
+// lines are drawn below the boxes. A fault is dashed: colour is not all that tells it.
+func (f diagramForm) lines(all []DiagramLine, at map[string]box) layer {
+	l := layer{series: -1}
+	for _, line := range all {
+		a, okA := at[line.From]
+		b, okB := at[line.To]
+		if !okA || !okB {
+			continue
+		}
+		s := stroke{role: "s0", width: 1.8, points: []vec{{a.right, (a.top + a.bottom) / 2}, {b.left, (b.top + b.bottom) / 2}}}
+		if line.Severity >= VerdictWarning {
+			s.role, s.dash = inkOf(line.Severity), []float64{7, 3}
+		}
+		l.lines = append(l.lines, s)
+	}
+	return l
+}
+
+// diagramOf draws a diagram for wide windows and for narrow ones.
+func diagramOf(d Diagram) template.HTML {
+	big := svgPainter{page: true, id: d.ID + "-wide", class: "chart wide"}
+	small := svgPainter{page: true, id: d.ID + "-narrow", class: "chart narrow"}
+	return template.HTML(big.picture(d.layOut(wideDiagram)) + small.picture(d.layOut(narrowDiagram)))
+}
+
+// BoxOf shows a verdict at the head of a document, with chips.
+func BoxOf(v Verdict, chips ...Fact) *VerdictBox { return boxOf(v, false, chips) }
+
+// Say is a text without styles.
+func Say(text string) Text { return said(text) }

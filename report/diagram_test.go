@@ -1,0 +1,70 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"image/png"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// crossedRails is two GPUs whose lines to their NICs cross.
+func crossedRails() Diagram {
+	return Diagram{
+		ID: "rails", Title: "GPUs and their rails",
+		Columns: []DiagramColumn{
+			{"NUMA", []DiagramBox{{"NUMA 0", "", VerdictNote}}},
+			{"GPU", []DiagramBox{{"0000:0c:00.0", "MI300X", VerdictBad}, {"0000:15:00.0", "MI300X", VerdictNote}}},
+			{"NIC", []DiagramBox{{"mlx5_0", "400G", VerdictWarning}, {"mlx5_1", "", VerdictNote}, {"mlx5_2", strings.Repeat("very long ", 20), VerdictNote}}},
+		},
+		Lines: []DiagramLine{{"NUMA 0", "0000:0c:00.0", VerdictNote}, {"0000:0c:00.0", "mlx5_1", VerdictBad}, {"0000:15:00.0", "mlx5_0", VerdictNote}, {"0000:15:00.0", "gone", VerdictNote}},
+	}
+}
+
+// A diagram is a scene: all of it inside the picture, boxes and labels apart, and a line
+// ends at the boxes that it joins.
+func TestDiagramIsAScene(t *testing.T) {
+	d := crossedRails()
+	for _, f := range []diagramForm{wideDiagram, narrowDiagram, aloneDiagram} {
+		s := d.layOut(f)
+		checkGeometry(t, s, fmt.Sprintf("width %g", f.width))
+		var boxes []box
+		var lines []stroke
+		for _, l := range s.layers {
+			for _, a := range l.areas {
+				require.True(t, a.box.inside(box{0, 0, s.width, s.height}), "%v", a.box)
+				for _, other := range boxes {
+					require.False(t, a.box.touches(other))
+				}
+				boxes = append(boxes, a.box)
+			}
+			for _, one := range l.lines {
+				if len(one.points) == 2 {
+					lines = append(lines, one)
+				}
+			}
+		}
+		require.Len(t, boxes, 6)
+		require.Len(t, lines, 3, "the line to a box that is not there is left out")
+		require.Equal(t, vec{boxes[1].right, (boxes[1].top + boxes[1].bottom) / 2}, lines[1].points[0])
+		require.Equal(t, vec{boxes[4].left, (boxes[4].top + boxes[4].bottom) / 2}, lines[1].points[1])
+		require.NotEmpty(t, lines[1].dash)
+		require.Empty(t, lines[2].dash)
+	}
+	picture := svg(t, d)
+	elements(t, picture)
+	require.Contains(t, picture, "0000:0c:00.0 to mlx5_1.")
+	var b bytes.Buffer
+	require.NoError(t, WritePNG(&b, d))
+	_, err := png.DecodeConfig(&b)
+	require.NoError(t, err)
+	Diagram{}.layOut(wideDiagram) // draws nothing
+}
+
+func TestBoxOf(t *testing.T) {
+	box := BoxOf(Verdict{Lines: []VerdictLine{{Text: "a fault", Severity: VerdictBad}}}, Fact{"GPUs", "8"})
+	require.Equal(t, &VerdictBox{Chips: []Fact{{"GPUs", "8"}}, Rows: []verdictRow{{"bad", "Fault", "a fault", ""}}}, box)
+	require.Equal(t, Text{{Text: "plain"}}, Say("plain"))
+}

@@ -1,0 +1,157 @@
+package cluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/engine"
+)
+
+// bars are what a sweep of 1,024 processes on one machine may take: seconds in all, seconds
+// until all have registered, bytes by which available memory falls.
+const (
+	barSeconds    = 180
+	barRegistered = 10
+	barMemory     = 6 << 30
+)
+
+// large is the sweep of `make soak`: three collectives, 1 KiB to 1 GiB by factors of two,
+// in and out of place, two passes.
+const large = " collectives --backend loopback -b 1K -e 1G -q"
+
+// TestSoakCluster runs 1,024 processes under Slurm on 128 nodes and prints what they take.
+// Bars are held only where ZBENCH_SOAK is "bars": a machine with other work misses them.
+func TestSoakCluster(t *testing.T) {
+	zbench := built(t)
+	if os.Getenv("ZBENCH_SOAK") == "" {
+		t.Skip("make soak-cluster runs it on 128 nodes")
+	}
+	dir := t.TempDir()
+	sweep := os.Getenv("ZBENCH_SOAK_SWEEP")
+	if sweep == "" {
+		sweep = large
+	}
+	began := time.Now()
+	r := bash(t, zbench+" "+sweep+" --launch inproc --nodes 128 --out "+dir+"/alone")
+	require.Zero(t, r.code)
+	one := time.Since(began)
+
+	watch := watchMachine(t, dir+"/run/"+engine.JournalFile)
+	r = batch(t, "--nodes=128 --ntasks-per-node=8 --gpus-per-node=8", "set -e; cat /proc/loadavg\n"+zbench+" "+sweep+" --launch slurm --out "+dir+"/run", "TMPDIR="+dir)
+	seen := watch.end()
+	require.Zero(t, r.code)
+	sameFigures(t, dir+"/alone", dir+"/run")
+	nothingLeft(t, zbench, dir)
+	var run struct {
+		Seconds float64 `json:"seconds"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(read(t, dir+"/run/run.json")), &run))
+	t.Logf(`
+1,024 processes on 128 nodes: zbench%s
+  one process            %.1f s
+  from the batch script  %.1f s
+  the sweep (run.json)   %.1f s
+  registration           %.1f s, from the start of the leader until all ranks are open
+  available memory       %.2f GiB before, %.2f GiB at least: it falls by %.2f GiB
+  load average           %.1f before, %.1f at most
+`, sweep, one.Seconds(), seen.seconds, run.Seconds, seen.registered, gib(seen.before), gib(seen.least), gib(seen.before-seen.least), seen.loadBefore, seen.loadMost)
+	if os.Getenv("ZBENCH_SOAK") == "bars" {
+		require.LessOrEqual(t, seen.seconds, float64(barSeconds))
+		require.LessOrEqual(t, seen.registered, float64(barRegistered))
+		require.LessOrEqual(t, seen.before-seen.least, int64(barMemory))
+	}
+}
+
+func gib(n int64) float64 { return float64(n) / (1 << 30) }
+
+// machineUse is what a run took of the machine.
+type machineUse struct {
+	// seconds are of the whole watch, registered of the time from the first zbench that
+	// listens until the journal is there: all processes have registered and opened their
+	// ranks.
+	seconds, registered  float64
+	before, least        int64
+	loadBefore, loadMost float64
+}
+
+type watcher struct {
+	stop chan struct{}
+	done chan machineUse
+}
+
+func watchMachine(t *testing.T, journal string) watcher {
+	w := watcher{make(chan struct{}), make(chan machineUse, 1)}
+	use := machineUse{before: available(t), loadBefore: load(t)}
+	use.least = use.before
+	began := time.Now()
+	var first time.Time
+	go func() {
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-w.stop:
+				use.seconds = time.Since(began).Seconds()
+				w.done <- use
+				return
+			case now := <-tick.C:
+				use.least, use.loadMost = min(use.least, available(t)), max(use.loadMost, load(t))
+				if first.IsZero() && listening(t) {
+					first = now
+				}
+				if _, err := os.Stat(journal); err == nil && use.registered == 0 {
+					use.registered = now.Sub(first).Seconds()
+				}
+			}
+		}
+	}()
+	return w
+}
+
+func (w watcher) end() machineUse {
+	close(w.stop)
+	return <-w.done
+}
+
+// available is MemAvailable in bytes.
+func available(t *testing.T) int64 {
+	for line := range strings.SplitSeq(read(t, "/proc/meminfo"), "\n") {
+		if rest, ok := strings.CutPrefix(line, "MemAvailable:"); ok {
+			n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			if err == nil {
+				return n << 10
+			}
+		}
+	}
+	return 0
+}
+
+func load(t *testing.T) float64 {
+	var one float64
+	_, _ = fmt.Sscan(read(t, "/proc/loadavg"), &one)
+	return one
+}
+
+// listening tells whether a process listens at a port of zbench's range, 20480 to 28671.
+func listening(t *testing.T) bool {
+	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		for line := range strings.SplitSeq(read(t, file), "\n") {
+			words := strings.Fields(line)
+			if len(words) < 4 || words[3] != "0A" {
+				continue
+			}
+			_, digits, _ := strings.Cut(words[1], ":")
+			if port, err := strconv.ParseUint(digits, 16, 16); err == nil && port >= 20480 && port < 28672 {
+				return true
+			}
+		}
+	}
+	return false
+}
