@@ -26,10 +26,10 @@ func TestBinomialTail(t *testing.T) {
 		{2, 4, 0.5, 1}, // at the mean: not computed
 		{60, 100, 0.5, 0.02844396682049039},
 	} {
-		require.InEpsilon(t, 1+c.want, 1+binomialTail(c.k, c.n, c.p), 1e-12, "%+v", c)
+		require.InEpsilon(t, 1+c.want, 1+stat.BinomialTail(c.k, c.n, c.p), 1e-12, "%+v", c)
 	}
-	require.Zero(t, binomialTail(1_000_000, 1_000_000, 1.0/1024), "an underflow is zero, not NaN")
-	require.InDelta(t, math.Pow(1.0/8, 12), binomialTail(12, 12, 1.0/8), 1e-20)
+	require.Zero(t, stat.BinomialTail(1_000_000, 1_000_000, 1.0/1024), "an underflow is zero, not NaN")
+	require.InDelta(t, math.Pow(1.0/8, 12), stat.BinomialTail(12, 12, 1.0/8), 1e-20)
 }
 
 func TestWeightedMedian(t *testing.T) {

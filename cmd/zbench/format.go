@@ -9,7 +9,7 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
-	"zbench/bench/pairs"
+	"zbench/bench/pairwise"
 	"zbench/bench/record"
 	"zbench/bench/spell"
 	"zbench/internal/doctor"
@@ -34,7 +34,7 @@ type format struct {
 	compare     func(State, comparison) error
 	topo        func(State, *topo.Node) error
 	drift       func(State, *topo.Drift) error
-	rails       func(State, pairs.Verdict) error
+	rails       func(State, *pairwise.Document) error
 }
 
 // formats are those registered, in the order in which they are listed.
@@ -78,7 +78,7 @@ var (
 	compareDocument     = document[comparison]{func(f format) func(State, comparison) error { return f.compare }}
 	topoDocument        = document[*topo.Node]{func(f format) func(State, *topo.Node) error { return f.topo }}
 	driftDocument       = document[*topo.Drift]{func(f format) func(State, *topo.Drift) error { return f.drift }}
-	railsDocument       = document[pairs.Verdict]{func(f format) func(State, pairs.Verdict) error { return f.rails }}
+	railsDocument       = document[*pairwise.Document]{func(f format) func(State, *pairwise.Document) error { return f.rails }}
 	doctorDocument      = document[doctor.Report]{func(f format) func(State, doctor.Report) error { return f.doctor }}
 )
 

@@ -33,7 +33,7 @@ func TestFormatsOfDocuments(t *testing.T) {
 	require.Equal(t, []string{"table", "markdown", "csv", "json", "junit"}, compareDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, topoDocument.names())
 	require.Equal(t, []string{"table", "markdown"}, driftDocument.names())
-	require.Equal(t, []string{"table", "markdown"}, railsDocument.names())
+	require.Equal(t, []string{"table", "markdown", "json"}, railsDocument.names())
 }
 
 // A format is one file: what this registers is printed, offered by the help and by
@@ -83,7 +83,7 @@ func TestFormatsThatADocumentLacks(t *testing.T) {
 		{[]string{"recommend", "none.log", "--framework", "ddp", "--preset", "llama3-8b", "--format", "csv"}, "table, markdown, json"},
 		{[]string{"doctor", "--format", "csv"}, "table, markdown, json"},
 		{[]string{"topo", "--format", "csv", "--out", out}, "table, markdown, json"},
-		{[]string{"topo", "a.json", "--format", "json"}, "table, markdown"},
+		{[]string{"topo", "a.json", "--format", "csv"}, "table, markdown, json"},
 		{[]string{"rails", "--matrix", "none", "--out", out, "--format", "json"}, "table, markdown"},
 	} {
 		code, stdout, stderr := printed(t, one.args...)

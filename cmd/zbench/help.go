@@ -29,7 +29,7 @@ var flagGroups = []flagGroup{
 	}},
 	{"Cluster", []string{
 		"collective", "nodes", "ranks", "gpus-per-node", "ngpus", "ranks-per-gpu", "groups", "strides", "scale", "device", "all-gpus", "peak",
-		"root", "host", "xml", "outputs", "matrix",
+		"root", "host", "xml", "outputs", "matrix", "logs", "times",
 	}},
 	{"Launch", []string{"launch", "slurm-args", "hostfile", "dry-run"}},
 	{"Simulation", []string{"fabric", "fault", "seed"}},
