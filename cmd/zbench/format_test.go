@@ -30,6 +30,7 @@ func TestFormatsOfDocuments(t *testing.T) {
 	require.Equal(t, []string{"table", "markdown", "json"}, adviceDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, kneesDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, doctorDocument.names())
+	require.Equal(t, []string{"table", "markdown", "csv", "json", "junit"}, compareDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, topoDocument.names())
 	require.Equal(t, []string{"table", "markdown"}, driftDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, railsDocument.names())
@@ -95,6 +96,7 @@ func TestFormatsThatADocumentLacks(t *testing.T) {
 
 // The sizes near the plateau have the form that was asked for, too.
 func TestKneesInEveryFormat(t *testing.T) {
+	oneGoroutine(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	code, _, stderr := printed(t, small(dir)...)
 	require.Zero(t, code, stderr)

@@ -11,8 +11,8 @@ unsigned zbl_width(int dtype) { return zbl_widths[dtype]; }
 
 /* In place is one exact offset; any other overlap gives wrong data. RCCL runs an
  * all-to-all in place too, and leaves it to the caller not to ask (nccl.h.in). */
-static int zbl_overlap_ok(const zbl_queued *q, uint64_t sent, uint64_t got,
-                          uint64_t share) {
+static inline int zbl_overlap_ok(const zbl_queued *q, uint64_t sent, uint64_t got,
+                                 uint64_t share) {
   const char *send = q->send, *recv = q->recv;
   uint64_t offset = share * (uint64_t)q->comm->rank;
   if (send + sent <= recv || recv + got <= send) {
@@ -24,24 +24,22 @@ static int zbl_overlap_ok(const zbl_queued *q, uint64_t sent, uint64_t got,
   return sent > got ? recv == send + offset : send == recv + offset;
 }
 
-static int zbl_arguments_ok(const zbl_queued *q) {
-  const zbl_call *c = &q->call;
-  int n = q->comm->clique->nranks;
-  return c->dtype >= 0 && c->dtype < (int)sizeof zbl_widths && c->op >= 0 &&
-         c->op < ZBL_OPS && c->count <= (1ull << 44) &&
-         c->root >= 0 && c->root < n && q->peer < n &&
-         !(zbl_shapes[c->collective].reduces && c->dtype >= ZBL_FIRST_FP8);
+static inline int zbl_arguments_ok(const zbl_comm *c, int collective, int dtype,
+                                   int op, int root, uint64_t count, int peer) {
+  int n = c->clique->nranks;
+  return dtype >= 0 && dtype < (int)sizeof zbl_widths && op >= 0 &&
+         op < ZBL_OPS && count <= (1ull << 44) && root >= 0 && root < n &&
+         peer < n &&
+         !(zbl_shapes[collective].reduces && dtype >= ZBL_FIRST_FP8);
 }
 
-/* Whether the rank's buffers hold what the call will read and write. */
-static int zbl_buffers_ok(const zbl_queued *q) {
-  const zbl_call *c = &q->call;
+/* Whether the rank's buffers hold what the call will read and write: share bytes
+ * are one block. */
+static inline int zbl_buffers_ok(const zbl_queued *q, const zbl_shape *shape,
+                                 uint64_t share, int root) {
   uint64_t n = (uint64_t)q->comm->clique->nranks;
-  uint64_t share = c->count * zbl_width(c->dtype);
-  const zbl_shape *shape = &zbl_shapes[c->collective];
   uint64_t sent = share * (shape->send_all ? n : 1);
   uint64_t got = share * (shape->recv_all ? n : 1);
-  int root = c->root == q->comm->rank;
   if ((shape->root_only != ZBL_SENDS || root) &&
       !zbl_valid_range(q->comm->device, q->send, sent)) {
     return 0;
@@ -54,29 +52,38 @@ static int zbl_buffers_ok(const zbl_queued *q) {
 }
 
 /* Whether there is a model for the call and nobody has left the communicator. */
-static int zbl_usable(const zbl_comm *c, int collective) {
+static inline int zbl_usable(const zbl_comm *c, int collective) {
   return zbl_curve_of(c->clique, collective) != NULL &&
          __atomic_load_n(&c->clique->destroyed, __ATOMIC_RELAXED) == 0;
 }
 
 /* The current device does not matter: RCCL sets the communicator's where it
  * launches (ROCm/rccl, src/group.cc). */
-static int zbl_collective_call(const void *send, void *recv, zbl_call call,
+static int zbl_collective_call(const void *send, void *recv, int collective,
+                               int dtype, int op, int root, uint64_t count,
                                void *comm, void *stream) {
   zbl_comm *c = zbl_comm_of(comm);
   zbl_stream *s = c != NULL ? zbl_stream_on(stream, c->device) : NULL;
-  zbl_queued q = {c, s, call, send, recv, -1, 0};
-  if (s == NULL || !zbl_arguments_ok(&q)) {
+  zbl_queued *q;
+  if (s == NULL ||
+      !zbl_arguments_ok(c, collective, dtype, op, root, count, -1)) {
     return ZB_COLL_ARGUMENT;
   }
-  if (call.count == 0) { /* dropped (ROCm/rccl, src/enqueue.cc, taskAppend) */
+  if (count == 0) { /* dropped (ROCm/rccl, src/enqueue.cc, taskAppend) */
     return 0;
   }
-  if (s->device != c->device ||
-      !zbl_usable(c, call.collective)) {
+  if (s->device != c->device || !zbl_usable(c, collective)) {
     return ZB_COLL_USAGE;
   }
-  return zbl_buffers_ok(&q) ? zbl_enqueue(&q) : ZB_COLL_ARGUMENT;
+  q = zbl_next_queued();
+  if (q == NULL) {
+    return ZB_COLL_UNHANDLED;
+  }
+  *q = (zbl_queued){c, s, {collective, dtype, op, root, count}, send, recv, -1, 0};
+  return zbl_buffers_ok(q, &zbl_shapes[collective], count * zbl_widths[dtype],
+                        root == c->rank)
+             ? zbl_enqueue(q)
+             : ZB_COLL_ARGUMENT;
 }
 
 #define ZBL_ENTRY(number, name, field, arguments, ...)                         \
@@ -90,20 +97,24 @@ static int zbl_p2p_call(const char *send, char *recv, int sends, size_t count,
                         int dtype, int peer, void *comm, void *stream) {
   zbl_comm *c = zbl_comm_of(comm);
   zbl_stream *s = c != NULL ? zbl_stream_on(stream, c->device) : NULL;
-  zbl_call call = {ZBL_SEND_RECV, dtype, 0, 0, count};
-  zbl_queued q = {c, s, call, send, recv, peer, sends};
-  if (s == NULL || peer < 0 || !zbl_arguments_ok(&q)) {
+  zbl_queued *q;
+  if (s == NULL || peer < 0 ||
+      !zbl_arguments_ok(c, ZBL_SEND_RECV, dtype, 0, 0, count, peer)) {
     return ZB_COLL_ARGUMENT;
   }
-  if (s->device != c->device ||
-      !zbl_usable(c, ZBL_SEND_RECV)) {
+  if (s->device != c->device || !zbl_usable(c, ZBL_SEND_RECV)) {
     return ZB_COLL_USAGE;
   }
   if (count > 0 && !zbl_valid_range(c->device, sends ? send : recv,
-                                    count * zbl_width(dtype))) {
+                                    count * zbl_widths[dtype])) {
     return ZB_COLL_ARGUMENT;
   }
-  return zbl_enqueue(&q);
+  q = zbl_next_queued();
+  if (q == NULL) {
+    return ZB_COLL_UNHANDLED;
+  }
+  *q = (zbl_queued){c, s, {ZBL_SEND_RECV, dtype, 0, 0, count}, send, recv, peer, sends};
+  return zbl_enqueue(q);
 }
 
 static int zbl_sendTo(const void *send, size_t count, int dtype, int peer,

@@ -34,28 +34,28 @@ static uint64_t zbl_mix(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-static uint64_t zbl_draw(zbl_turn at, uint64_t rank) {
+/* What all draws of a launch begin with. */
+uint64_t zbl_draws(zbl_turn at) {
   uint64_t z = zbl_mix(zbl.seed);
   z = zbl_mix(z ^ at.key);
-  z = zbl_mix(z ^ at.launch);
-  return zbl_mix(z ^ rank);
+  return zbl_mix(z ^ at.launch);
 }
 
 /* Uniform in [0, 1). */
-double zbl_uniform(zbl_turn at, uint64_t rank) {
-  return (double)(zbl_draw(at, rank) >> 11) * 0x1p-53;
+double zbl_uniform(uint64_t draws, uint64_t rank) {
+  return (double)(zbl_mix(draws ^ rank) >> 11) * 0x1p-53;
 }
 
 /* T times a standard normal to within what twelve uniforms give (Irwin–Hall):
  * exact arithmetic, so the same bits with every math library. |z| ≤ 6. The
  * groups that run at once draw apart. */
-double zbl_noisy(double seconds, zbl_turn at, int group) {
+double zbl_noisy(double seconds, uint64_t draws, int group) {
   double sum = 0;
   if (zbl.noise == 0) {
     return seconds;
   }
   for (uint64_t part = 0; part < 3; part++) {
-    uint64_t z = zbl_draw(at, UINT64_MAX - part - 4 * (uint64_t)group);
+    uint64_t z = zbl_mix(draws ^ (UINT64_MAX - part - 4 * (uint64_t)group));
     for (int i = 0; i < 4; i++, z >>= 16) {
       sum += ((double)(z & 0xffff) + 0.5) / 65536;
     }

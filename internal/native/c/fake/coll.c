@@ -17,30 +17,38 @@ static double zbl_total_bytes(const zbl_call *c, int ranks) {
 
 /* When rank i leaves a round that has ended. */
 static double zbl_leaves(const zbl_round *r, int i, int device) {
-  double at = r->end + zbl.exit_jitter * zbl_uniform(r->at, (uint64_t)i);
+  double at = r->end + zbl.exit_jitter * zbl_uniform(r->draws, (uint64_t)i);
   if (r->bytes <= ZBL_SYNC_BYTES) {
     at += zbl_late(device);
   }
   return at;
 }
 
+/* What a rank takes from a round that has ended: its result. Returns when it
+ * leaves the round. */
+static double zbl_take_round(const zbl_round *r, int rank, zbl_stream *s) {
+  if (r->moves) {
+    zbl_take_result(r, rank, s);
+  }
+  return zbl_leaves(r, rank, s->device);
+}
+
 /* All ranks are there: the round starts at the last arrival and ends for all at
  * once but for the exit jitter. Streams of other processes go on when those look. */
 static void zbl_decide(zbl_round *r, const zbl_clique *q, const zbl_stream *s) {
   const zbl_curve *curve = zbl_curve_of(q, r->call.collective);
-  double start = 0, took;
-  for (int i = 0; i < q->nranks; i++) {
-    start = zbl_later(start, r->place[i].arrival);
-  }
-  took = zbl_faulty(curve, r->bytes, zbl_model(curve, r->bytes), r->at);
-  r->end = start + zbl_noisy(took, r->at, q->first);
+  double took;
+  r->draws = zbl_draws(r->at);
+  took = zbl_faulty(curve, r->bytes, zbl_model(curve, r->bytes), r->draws);
+  r->end = r->start + zbl_noisy(took, r->draws, q->first);
   if (r->moves) {
     zbl_move(r);
   }
   r->ran = 1;
   for (int i = 0; i < q->nranks; i++) {
-    if (q->member[i].slot == zbl.slot && r->place[i].stream != s) {
-      zbl_drain_later(r->place[i].stream);
+    zbl_stream *other = r->place[i].stream;
+    if (q->member[i].slot == zbl.slot && other != s) {
+      zbl_finish(other, zbl_take_round(r, i, other));
     }
   }
   zbl_progress();
@@ -52,10 +60,7 @@ static int zbl_round_done(zbl_op *op, zbl_stream *s) {
   if (!r->ran) {
     return 0;
   }
-  s->s = zbl_later(s->s, zbl_leaves(r, op->rank, s->device));
-  if (r->moves) {
-    zbl_take_result(r, op->rank, s);
-  }
+  s->s = zbl_later(s->s, zbl_take_round(r, op->rank, s));
   return 1;
 }
 
@@ -69,7 +74,7 @@ static int zbl_round_run(zbl_op *op, zbl_stream *s) {
     zbl_progress();
     return 0;
   }
-  r->place[op->rank].arrival = zbl_arrival(op, s);
+  r->start = zbl_later(r->start, zbl_arrival(op, s));
   if (r->moves && zbl.several) {
     zbl_publish(r, op->rank);
   }
@@ -92,17 +97,16 @@ static zbl_round *zbl_new_round(const zbl_queued *c) {
   return r;
 }
 
-/* The round with the given sequence number, made when it is not there yet. */
+/* The round of the rank's next call, made when it is not there yet: the oldest, or
+ * the one after that of its last call, which is there as long as others have not
+ * called it. */
 static zbl_round *zbl_round_at(const zbl_queued *c) {
   zbl_clique *q = c->comm->clique;
-  zbl_ref *at = &q->head;
-  for (uint64_t n = q->head_seq; n < c->comm->seq && *at != 0; n++) {
-    at = &((zbl_round *)zbl_at(*at))->next;
-  }
+  zbl_ref *at = q->head_seq == c->comm->seq ? &q->head : &c->comm->last->next;
   if (*at == 0) {
     *at = zbl_ref_of(zbl_new_round(c));
   }
-  return zbl_at(*at);
+  return c->comm->last = zbl_at(*at);
 }
 
 /* A round is released by the last of its ranks' operations. */
@@ -117,10 +121,15 @@ static void zbl_round_release(zbl_op *op) {
   }
 }
 
+static const zbl_kind zbl_rounds = {.run = zbl_round_run,
+                                    .done = zbl_round_done,
+                                    .release = zbl_round_release};
+
 /* One rank's call reaches its stream, when the host has spent its time on it. */
 int zbl_post(const zbl_queued *c, double host) {
   zbl_clique *q = c->comm->clique;
-  double *h = zbl_host_clock(c->comm->device);
+  double *h = &c->comm->lane->h;
+  zbl_op *op;
   uint64_t launch = zbl_comm_launch(c->comm, 0);
   zbl_round *r = zbl_round_at(c);
   *h += host;
@@ -136,11 +145,10 @@ int zbl_post(const zbl_queued *c, double host) {
     q->head_seq++;
     r->linked = 0;
   }
-  zbl_push(c->stream, (zbl_op){.run = zbl_round_run, .done = zbl_round_done,
-                               .release = zbl_round_release, .posted = *h,
-                               .stuck = zbl_hangs(c->comm->device, r->bytes,
-                                                  launch),
-                               .data = r, .rank = c->comm->rank,
-                               .comm = c->comm});
+  op = zbl_new_op(c->stream, &zbl_rounds, r, *h);
+  op->comm = c->comm;
+  op->rank = c->comm->rank;
+  op->stuck = zbl_hangs(c->comm->device, r->bytes, launch);
+  zbl_push(c->stream, op);
   return 0;
 }

@@ -53,31 +53,31 @@ static const zbl_shape zbl_shapes[ZBL_COLLECTIVES] = {
 #undef ZBL_SHAPE
 };
 
-/* The entry points, for calls.c: what the vendor's function is given, as a call. */
+/* The entry points, for calls.c: what the vendor's function is given. */
 #define ZBL_ENTRY_PLAIN(number, field)                                         \
   static int zbl_##field(const void *send, void *recv, size_t count,           \
                          int dtype, void *comm, void *stream) {                \
-    zbl_call call = {number, dtype, 0, 0, count};                              \
-    return zbl_collective_call(send, recv, call, comm, stream);                \
+    return zbl_collective_call(send, recv, number, dtype, 0, 0, count, comm,   \
+                               stream);                                        \
   }
 #define ZBL_ENTRY_OP(number, field)                                            \
   static int zbl_##field(const void *send, void *recv, size_t count,           \
                          int dtype, int op, void *comm, void *stream) {        \
-    zbl_call call = {number, dtype, op, 0, count};                             \
-    return zbl_collective_call(send, recv, call, comm, stream);                \
+    return zbl_collective_call(send, recv, number, dtype, op, 0, count, comm,  \
+                               stream);                                        \
   }
 #define ZBL_ENTRY_ROOT(number, field)                                          \
   static int zbl_##field(const void *send, void *recv, size_t count,           \
                          int dtype, int root, void *comm, void *stream) {      \
-    zbl_call call = {number, dtype, 0, root, count};                           \
-    return zbl_collective_call(send, recv, call, comm, stream);                \
+    return zbl_collective_call(send, recv, number, dtype, 0, root, count,      \
+                               comm, stream);                                  \
   }
 #define ZBL_ENTRY_OP_ROOT(number, field)                                       \
   static int zbl_##field(const void *send, void *recv, size_t count,           \
                          int dtype, int op, int root, void *comm,              \
                          void *stream) {                                       \
-    zbl_call call = {number, dtype, op, root, count};                          \
-    return zbl_collective_call(send, recv, call, comm, stream);                \
+    return zbl_collective_call(send, recv, number, dtype, op, root, count,     \
+                               comm, stream);                                  \
   }
 #define ZBL_ENTRY_MESSAGE(number, field)
 

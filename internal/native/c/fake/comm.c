@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ZBL_COMM = 0x636f6d6d };
+enum {
+  ZBL_COMM = 0x636f6d6d,
+  ZBL_COMM_BYTES = (sizeof(zbl_comm) + 63) / 64 * 64 /* whole lines */
+};
 
 static zbl_comm *zbl_comms;
 /* Those that were destroyed: their handles are refused until the world ends. */
@@ -110,12 +113,13 @@ static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id,
   if (zbl_joined(q, rank, zbl_current_device())) {
     return ZB_COLL_USAGE;
   }
-  c = calloc(1, sizeof *c);
+  c = aligned_alloc(64, ZBL_COMM_BYTES);
   if (c == NULL) {
     return ZB_COLL_UNHANDLED;
   }
   *c = (zbl_comm){.magic = ZBL_COMM, .rank = rank, .clique = q,
                   .device = zbl_current_device(), .next = zbl_comms};
+  c->lane = zbl_lane_of(c->device);
   zbl_comms = c;
   q->member[rank] = (zbl_member){.device = c->device, .slot = zbl.slot, .here = 1};
   zbl.seats[c->device].comms++;
@@ -131,12 +135,14 @@ static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id,
 
 /* The number of one rank's next launch within the case. */
 uint64_t zbl_comm_launch(zbl_comm *c, int message) {
-  uint64_t epoch = zbl_lane_of(c->device)->case_epoch;
+  uint64_t epoch = c->lane->case_epoch;
   if (c->epoch != epoch) {
     c->epoch = epoch;
     c->launch = c->messages = 0;
   }
-  c->messages += (uint64_t)message;
+  if (message) {
+    c->messages++;
+  }
   return c->launch++;
 }
 
@@ -144,7 +150,7 @@ uint64_t zbl_comm_launch(zbl_comm *c, int message) {
  * message's has the sender's rank in it, as if all ranks had called in turn. */
 zbl_turn zbl_round_number(const zbl_comm *c) {
   uint64_t ranks = (uint64_t)c->clique->nranks;
-  return (zbl_turn){zbl_lane_of(c->device)->case_key,
+  return (zbl_turn){c->lane->case_key,
                       c->launch - 1 + c->messages * (ranks - 1)};
 }
 
@@ -200,7 +206,7 @@ static int zbl_commAbort(void *comm) {
   c->aborted = 1;
   for (zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
     if (s->head != NULL && s->head->started && s->head->comm == c) {
-      zbl_finish(s, *zbl_host_clock(c->device));
+      zbl_finish(s, c->lane->h);
     }
   }
   zbl_settle();

@@ -16,7 +16,6 @@ typedef struct zbl_place {
   zbl_stream *stream;
   const char *send;
   char *recv;
-  double arrival;
 } zbl_place;
 
 /* One sequence number of a communicator: the ranks' calls that belong together.
@@ -27,7 +26,8 @@ typedef struct zbl_round {
   zbl_ref clique, next;
   zbl_call call;
   zbl_turn at; /* where its draws stand */
-  double bytes, end;
+  uint64_t draws;
+  double bytes, start, end; /* start: when the last that has come did */
   int posted, ready;
   int mismatch, ran; /* ran: to the end; a mismatch never does */
   int holders, linked; /* operations that point here; in the clique's list */
@@ -59,14 +59,16 @@ typedef struct zbl_clique {
 
 enum { ZBL_NO_CURVE = -1, ZBL_ALONE = -2 }; /* ALONE: of a single rank */
 
+/* What a launch touches comes first: one line of the cache. */
 typedef struct zbl_comm {
   uint32_t magic;
   int rank, device, aborted;
   uint64_t seq; /* calls launched so far */
-  /* Launches within the case: what the rank has called, and how many of them were
-   * messages. */
-  uint64_t epoch, launch, messages;
+  uint64_t epoch, launch; /* launches within the case */
   zbl_clique *clique;
+  zbl_lane *lane;  /* of its host */
+  zbl_round *last; /* that the rank has called */
+  uint64_t messages; /* how many of the launches were */
   struct zbl_comm *next, *joined; /* joined: the next of this group's */
 } zbl_comm;
 
@@ -91,6 +93,7 @@ unsigned zbl_width(int dtype);
 
 /* group.c */
 int zbl_group_depth(void);
+zbl_queued *zbl_next_queued(void);
 int zbl_enqueue(const zbl_queued *q);
 int zbl_group_note_init(zbl_comm *c);
 void zbl_group_reset(void);

@@ -22,6 +22,9 @@ static int zbl_copy_run(zbl_op *op, zbl_stream *s) {
 
 static void zbl_copy_release(zbl_op *op) { free(op->data); }
 
+static const zbl_kind zbl_copies = {.run = zbl_copy_run,
+                                    .release = zbl_copy_release};
+
 static int zbl_copyAsync(void *to, const void *from, size_t bytes, int kind,
                          void *stream) {
   ZBL_ENTER;
@@ -41,9 +44,8 @@ static int zbl_copyAsync(void *to, const void *from, size_t bytes, int kind,
     return zbl_said(ZB_ERR_MEMORY);
   }
   *c = (zbl_copying){to, from, bytes};
-  *zbl_host_clock(s->device) += zbl.launch;
-  zbl_push(s, (zbl_op){.run = zbl_copy_run, .release = zbl_copy_release,
-                       .posted = *zbl_host_clock(s->device), .data = c});
+  s->lane->h += zbl.launch;
+  zbl_push(s, zbl_new_op(s, &zbl_copies, c, s->lane->h));
   return ZB_OK;
 }
 

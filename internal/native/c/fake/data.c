@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+/* Elements that are reduced at once: 128 KiB of float, which stay in the cache. */
+enum { ZBL_PART = 32768 };
+
 static zbl_shared *zbl_new_shared(size_t bytes) {
   zbl_shared *s = zbl_new(sizeof *s + bytes);
   s->users = 0;
@@ -37,22 +40,34 @@ static int zbl_times(const zbl_round *r, int i) {
   return 1;
 }
 
-/* The reduction over all ranks of their whole send buffers. */
-static zbl_shared *zbl_reduced(const zbl_round *r, uint64_t elements) {
+/* The reduction over all ranks of the elements from `first` on. */
+static void zbl_reduce_part(const zbl_round *r, char *out, uint64_t first,
+                            uint64_t elements) {
   const zbl_call *c = &r->call;
+  unsigned width = zbl_width(c->dtype);
   int n = zbl_clique_of(r)->nranks, begun = 0;
-  zbl_shared *out = zbl_new_shared(elements * zbl_width(c->dtype));
   for (int i = 0; i < n; i++) {
     for (int k = zbl_times(r, i); k > 0; k--) {
-      zbl_accumulate(out->bytes, zbl_input(r, i), elements, c->dtype, c->op, n,
-                     !begun);
+      zbl_accumulate(out, zbl_input(r, i) + first * width, elements, c->dtype,
+                     c->op, n, !begun);
       begun = 1;
     }
   }
   if (!begun) {
-    memset(out->bytes, 0, elements * zbl_width(c->dtype));
+    memset(out, 0, elements * width);
   }
-  zbl_divide(out->bytes, elements, c->dtype, c->op, n);
+  zbl_divide(out, elements, c->dtype, c->op, n);
+}
+
+/* The reduction over all ranks of their whole send buffers, in parts whose result
+ * stays in the cache. */
+static zbl_shared *zbl_reduced(const zbl_round *r, uint64_t elements) {
+  unsigned width = zbl_width(r->call.dtype);
+  zbl_shared *out = zbl_new_shared(elements * width);
+  for (uint64_t at = 0; at < elements; at += ZBL_PART) {
+    uint64_t left = elements - at;
+    zbl_reduce_part(r, out->bytes + at * width, at, left < ZBL_PART ? left : ZBL_PART);
+  }
   return out;
 }
 

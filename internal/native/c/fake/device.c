@@ -51,6 +51,41 @@ static int zbl_setDevice(int device) {
   return ZB_OK;
 }
 
+/* The number of blocks that begin below an address, or at it. */
+static size_t zbl_blocks_below(const void *ptr) {
+  size_t low = 0, high = zbl.block_count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (zbl.blocks[middle]->base <= (const char *)ptr) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/* Notes a block of a device; 0 where there is no memory for it. */
+static int zbl_note_block(zbl_block *block) {
+  size_t at = zbl_blocks_below(block->base);
+  if (zbl.block_count == zbl.block_room) {
+    size_t room = zbl.block_room > 0 ? 2 * zbl.block_room : 64;
+    zbl_block **grown = realloc(zbl.blocks, room * sizeof *grown);
+    if (grown == NULL) {
+      return 0;
+    }
+    zbl.blocks = grown;
+    zbl.block_room = room;
+  }
+  memmove(&zbl.blocks[at + 1], &zbl.blocks[at],
+          (zbl.block_count++ - at) * sizeof *zbl.blocks);
+  zbl.blocks[at] = block;
+  block->next = zbl.devices[block->device].blocks;
+  zbl.devices[block->device].blocks = block;
+  zbl.devices[block->device].used += block->bytes;
+  return 1;
+}
+
 /* Reserves address space only: what is never touched costs nothing. */
 static int zbl_mallocDevice(void **ptr, size_t bytes) {
   zbl_device *d = &zbl.devices[zbl_current_device()];
@@ -80,14 +115,19 @@ static int zbl_mallocDevice(void **ptr, size_t bytes) {
     madvise(block->base, bytes, MADV_HUGEPAGE);
   }
   block->bytes = bytes;
-  block->next = d->blocks;
-  d->blocks = block;
-  d->used += bytes;
+  block->device = zbl_current_device();
+  if (!zbl_note_block(block)) {
+    munmap(block->base, bytes);
+    free(block);
+    return zbl_said(ZB_ERR_MEMORY);
+  }
   *ptr = block->base;
   return ZB_OK;
 }
 
 static int zbl_freeDevice(void *ptr) {
+  zbl_block **in, *block;
+  size_t at;
   ZBL_ENTER;
   if (zbl_refused_in_capture()) {
     return zbl_said(ZB_ERR_CAPTURE);
@@ -95,21 +135,20 @@ static int zbl_freeDevice(void *ptr) {
   if (ptr == NULL) {
     return ZB_OK;
   }
-  for (int i = 0; i < zbl.ranks; i++) {
-    for (zbl_block **at = &zbl.devices[i].blocks; *at != NULL;
-         at = &(*at)->next) {
-      zbl_block *block = *at;
-      if (block->base != (char *)ptr) {
-        continue;
-      }
-      *at = block->next;
-      zbl.devices[i].used -= block->bytes;
-      munmap(block->base, block->bytes);
-      free(block);
-      return ZB_OK;
-    }
+  at = zbl_blocks_below(ptr);
+  if (at == 0 || zbl.blocks[at - 1]->base != (char *)ptr) {
+    return zbl_said(ZB_ERR_VALUE);
   }
-  return zbl_said(ZB_ERR_VALUE);
+  block = zbl.blocks[at - 1];
+  memmove(&zbl.blocks[at - 1], &zbl.blocks[at],
+          (zbl.block_count-- - at) * sizeof *zbl.blocks);
+  for (in = &zbl.devices[block->device].blocks; *in != block; in = &(*in)->next) {
+  }
+  *in = block->next;
+  zbl.devices[block->device].used -= block->bytes;
+  munmap(block->base, block->bytes);
+  free(block);
+  return ZB_OK;
 }
 
 static int zbl_memGetInfo(size_t *free_bytes, size_t *total) {
@@ -130,19 +169,12 @@ int zbl_valid_range(int device, const void *ptr, uint64_t bytes) {
   return 0;
 }
 
-/* The device whose memory holds [ptr, ptr+bytes), −1 for none. The current one is
- * looked at first. */
-static int zbl_owner(const void *ptr, uint64_t bytes) {
-  int now = zbl_current_device();
-  if (zbl_valid_range(now, ptr, bytes)) {
-    return now;
-  }
-  for (int i = 0; i < zbl.ranks; i++) {
-    if (zbl_valid_range(i, ptr, bytes)) {
-      return i;
-    }
-  }
-  return -1;
+/* The device in whose memory the address is, −1 for none. */
+static int zbl_owner(const void *ptr) {
+  size_t at = zbl_blocks_below(ptr);
+  const zbl_block *b = at > 0 ? zbl.blocks[at - 1] : NULL;
+  return b != NULL && (size_t)((const char *)ptr - b->base) < b->bytes ? b->device
+                                                                       : -1;
 }
 
 /* Whether a copy is of its kind: host memory lies in no device's, device memory in
@@ -154,7 +186,7 @@ int zbl_copyable(const void *to, const void *from, size_t bytes, int kind) {
                [ZB_TO_DEVICE] = {1, 0},
                [ZB_TO_HOST] = {0, 1},
                [ZB_DEVICE_TO_DEVICE] = {1, 1}};
-  int into = zbl_owner(to, 1), out_of = zbl_owner(from, 1);
+  int into = zbl_owner(to), out_of = zbl_owner(from);
   if (kind == ZB_INFERRED) {
     kind = (into >= 0 ? ZB_TO_DEVICE : 0) + (out_of >= 0 ? ZB_TO_HOST : 0);
   }
@@ -203,6 +235,9 @@ static const char *zbl_runtimeErrorString(int error) {
 }
 
 void zbl_free_devices(void) {
+  free(zbl.blocks);
+  zbl.blocks = NULL;
+  zbl.block_count = zbl.block_room = 0;
   for (int i = 0; i < zbl.ranks; i++) {
     while (zbl.devices[i].blocks != NULL) {
       zbl_block *b = zbl.devices[i].blocks;

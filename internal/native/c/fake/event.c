@@ -65,6 +65,10 @@ static void zbl_event_release(zbl_op *op) {
   }
 }
 
+static const zbl_kind zbl_marks = {.run = zbl_event_run,
+                                   .release = zbl_event_release,
+                                   .mark = 1};
+
 /* An event belongs to a device; recording it on another's stream is refused. */
 static int zbl_eventRecord(void *event, void *stream) {
   ZBL_ENTER;
@@ -80,9 +84,7 @@ static int zbl_eventRecord(void *event, void *stream) {
   e->recorded = 0;
   e->pending++;
   e->on = s;
-  zbl_push(s, (zbl_op){.run = zbl_event_run, .release = zbl_event_release,
-                       .mark = 1,
-                       .posted = *zbl_host_clock(s->device), .data = e});
+  zbl_push(s, zbl_new_op(s, &zbl_marks, e, s->lane->h));
   return ZB_OK;
 }
 

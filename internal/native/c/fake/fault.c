@@ -104,14 +104,14 @@ static int zbl_touches(const zbl_curve *c, int first, int ranks) {
 }
 
 /* The time of one launch with what is wrong with it. */
-double zbl_faulty(const zbl_curve *c, double bytes, double t, zbl_turn at) {
+double zbl_faulty(const zbl_curve *c, double bytes, double t, uint64_t draws) {
   const zbl_faults *f = &zbl.faults;
   if (f->dip.factor > 0 && bytes >= f->dip.from && bytes <= f->dip.to) {
     t *= f->dip.factor;
   }
   if (f->flaky.ranks > 0 &&
       zbl_touches(c, f->flaky.first, f->flaky.ranks) &&
-      zbl_uniform(at, UINT64_MAX - 3) < f->flaky.part) {
+      zbl_uniform(draws, UINT64_MAX - 3) < f->flaky.part) {
     t *= f->flaky.factor;
   }
   return t;

@@ -11,9 +11,16 @@ enum { ZBL_GRAPH = 0x67726170, ZBL_EXEC = 0x65786563 };
 /* One launch: a collective, or the sends and receives of one kernel. */
 typedef struct zbl_node {
   size_t n;
-  struct zbl_node *next;
   zbl_queued calls[];
 } zbl_node;
+
+/* The launches of a graph, one behind the other: its own, and those of what was
+ * instantiated of it. */
+typedef struct zbl_nodes {
+  int users;
+  size_t bytes, room;
+  char *at;
+} zbl_nodes;
 
 /* A graph, or with the other magic what was instantiated of one. */
 typedef struct zbl_graph {
@@ -21,7 +28,7 @@ typedef struct zbl_graph {
   int device, mode, invalid;
   unsigned spoiled;
   const void *thread; /* that captures */
-  zbl_node *first, **last;
+  zbl_nodes *nodes;
 } zbl_graph;
 
 /* How many captures the thread has open that are not relaxed, whose address tells
@@ -49,40 +56,45 @@ int zbl_refused_by_capture(zbl_stream *s) {
 }
 
 static void zbl_free_graph(zbl_graph *g) {
-  while (g->first != NULL) {
-    zbl_node *n = g->first;
-    g->first = n->next;
-    free(n);
+  if (--g->nodes->users == 0) {
+    free(g->nodes->at);
+    free(g->nodes);
   }
   g->magic = 0;
   free(g);
 }
 
-static zbl_graph *zbl_new_graph(uint32_t magic, int device) {
+/* A graph of the nodes, or of new ones. */
+static zbl_graph *zbl_new_graph(uint32_t magic, int device, zbl_nodes *nodes) {
   zbl_graph *g = calloc(1, sizeof *g);
-  if (g == NULL) {
+  if (nodes == NULL) {
+    nodes = calloc(1, sizeof *nodes);
+  }
+  if (g == NULL || nodes == NULL) {
     abort();
   }
   g->magic = magic;
   g->device = device;
-  g->last = &g->first;
+  g->nodes = nodes;
+  nodes->users++;
   return g;
 }
 
-static void zbl_append(zbl_graph *g, const zbl_queued *q, size_t n) {
-  zbl_node *node = malloc(sizeof *node + n * sizeof *q);
-  if (node == NULL) {
-    abort();
-  }
-  node->n = n;
-  node->next = NULL;
-  memcpy(node->calls, q, n * sizeof *q);
-  *g->last = node;
-  g->last = &node->next;
-}
-
 int zbl_record(const zbl_queued *q, size_t n) {
-  zbl_append(q->stream->capture, q, n);
+  zbl_nodes *nodes = q->stream->capture->nodes;
+  size_t bytes = sizeof(zbl_node) + n * sizeof *q;
+  zbl_node *node;
+  if (bytes > nodes->room - nodes->bytes) {
+    nodes->room = 2 * (nodes->room + bytes);
+    nodes->at = realloc(nodes->at, nodes->room);
+    if (nodes->at == NULL) {
+      abort();
+    }
+  }
+  node = (zbl_node *)(void *)(nodes->at + nodes->bytes);
+  nodes->bytes += bytes;
+  node->n = n;
+  memcpy(node->calls, q, n * sizeof *q);
   return 0;
 }
 
@@ -101,7 +113,7 @@ static int zbl_streamBeginCapture(void *stream, int mode) {
   if (s->capture != NULL) {
     return zbl_said(ZB_ERR_STATE);
   }
-  s->capture = zbl_new_graph(ZBL_GRAPH, s->device);
+  s->capture = zbl_new_graph(ZBL_GRAPH, s->device, NULL);
   s->capture->mode = mode;
   s->capture->thread = &zbl_captures;
   s->capture->spoiled = zbl_spoiled;
@@ -144,16 +156,12 @@ static zbl_graph *zbl_graph_of(void *handle, uint32_t magic) {
 
 static int zbl_graphInstantiate(void **exec, void *graph,
                                 unsigned long long flags) {
-  zbl_graph *g = zbl_graph_of(graph, ZBL_GRAPH), *e;
+  zbl_graph *g = zbl_graph_of(graph, ZBL_GRAPH);
   *exec = NULL;
   if (g == NULL || flags != 0) {
     return zbl_said(ZB_ERR_VALUE);
   }
-  e = zbl_new_graph(ZBL_EXEC, g->device);
-  for (zbl_node *n = g->first; n != NULL; n = n->next) {
-    zbl_append(e, n->calls, n->n);
-  }
-  *exec = e;
+  *exec = zbl_new_graph(ZBL_EXEC, g->device, g->nodes);
   return ZB_OK;
 }
 
@@ -172,9 +180,11 @@ static int zbl_graphLaunch(void *exec, void *stream) {
   if (s->capture != NULL) {
     return zbl_said(ZB_ERR_NOT_SUPPORTED); /* the real one makes a child of it */
   }
-  *zbl_host_clock(s->device) += zbl.launch + zbl_late(s->device);
-  for (zbl_node *n = e->first; n != NULL; n = n->next) {
+  s->lane->h += zbl.launch + zbl_late(s->device);
+  for (size_t at = 0; at < e->nodes->bytes;) {
+    zbl_node *n = (zbl_node *)(void *)(e->nodes->at + at);
     int code = ZB_OK;
+    at += sizeof *n + n->n * sizeof n->calls[0];
     for (size_t i = 0; i < n->n; i++) {
       n->calls[i].stream = s;
     }

@@ -75,24 +75,34 @@ int zbl_launch_now(const zbl_queued *q, size_t n) {
   return q->peer >= 0 ? zbl_p2p_post(q, n, host) : zbl_post(q, host);
 }
 
-/* Launches a call now, or notes it when a group is open. */
+static int zbl_longer_queue(void) {
+  size_t cap = zbl_queue_cap ? 2 * zbl_queue_cap : 64;
+  zbl_queued *grown = realloc(zbl_queue, cap * sizeof *grown);
+  if (grown == NULL) {
+    return 0;
+  }
+  pthread_once(&zbl_queue_once, zbl_make_queue_key);
+  pthread_setspecific(zbl_queue_key, grown);
+  zbl_queue = grown;
+  zbl_queue_cap = cap;
+  return 1;
+}
+
+/* Where the thread writes its next call, NULL where there is no memory for it. */
+zbl_queued *zbl_next_queued(void) {
+  if (zbl_queue_len == zbl_queue_cap && !zbl_longer_queue()) {
+    return NULL;
+  }
+  return &zbl_queue[zbl_queue_len];
+}
+
+/* Launches the call that was written there, or keeps it when a group is open. */
 int zbl_enqueue(const zbl_queued *q) {
   if (zbl_depth == 0) {
     ZBL_ENTER;
     return zbl_launch_now(q, 1);
   }
-  if (zbl_queue_len == zbl_queue_cap) {
-    size_t cap = zbl_queue_cap ? 2 * zbl_queue_cap : 64;
-    zbl_queued *grown = realloc(zbl_queue, cap * sizeof *grown);
-    if (grown == NULL) {
-      return ZB_COLL_UNHANDLED;
-    }
-    pthread_once(&zbl_queue_once, zbl_make_queue_key);
-    pthread_setspecific(zbl_queue_key, grown);
-    zbl_queue = grown;
-    zbl_queue_cap = cap;
-  }
-  zbl_queue[zbl_queue_len++] = *q;
+  zbl_queue_len++;
   return 0;
 }
 

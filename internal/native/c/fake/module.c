@@ -107,6 +107,9 @@ static int zbl_kernel_run(zbl_op *op, zbl_stream *s) {
 
 static void zbl_kernel_release(zbl_op *op) { free(op->data); }
 
+static const zbl_kind zbl_kernels = {.run = zbl_kernel_run,
+                                     .release = zbl_kernel_release};
+
 /* Blocks in the second and third dimension: hipModuleLaunchKernel refuses more,
  * and CUDA's limit is one less (CUDA C++ Programming Guide, "Compute
  * Capabilities"). */
@@ -153,8 +156,7 @@ static int zbl_launchKernel(void *function, unsigned gx, unsigned gy,
     memcpy(&l->values[i], params[i], k->size[i]);
     l->params[i] = &l->values[i];
   }
-  *zbl_host_clock(s->device) += zbl.launch;
-  zbl_push(s, (zbl_op){.run = zbl_kernel_run, .release = zbl_kernel_release,
-                       .posted = *zbl_host_clock(s->device), .data = l});
+  s->lane->h += zbl.launch;
+  zbl_push(s, zbl_new_op(s, &zbl_kernels, l, s->lane->h));
   return ZB_OK;
 }

@@ -58,6 +58,11 @@ static void zbl_gate_release(zbl_op *op) {
   zbl_gate_drop(g);
 }
 
+static const zbl_kind zbl_gates = {.run = zbl_gate_run,
+                                   .release = zbl_gate_release};
+static const zbl_kind zbl_signals = {.run = zbl_signal_run,
+                                     .release = zbl_signal_release};
+
 /* What is put on a stream from now on comes after what is on another. */
 static void zbl_after(zbl_stream *s, zbl_stream *first) {
   zbl_gate *g = calloc(1, sizeof *g);
@@ -65,16 +70,14 @@ static void zbl_after(zbl_stream *s, zbl_stream *first) {
     abort();
   }
   *g = (zbl_gate){.waits = s, .holders = 2};
-  zbl_put(s, (zbl_op){.run = zbl_gate_run, .release = zbl_gate_release,
-                      .data = g});
-  zbl_put(first, (zbl_op){.run = zbl_signal_run, .release = zbl_signal_release,
-                          .data = g});
+  zbl_put(s, zbl_new_op(s, &zbl_gates, g, 0));
+  zbl_put(first, zbl_new_op(first, &zbl_signals, g, 0));
 }
 
-/* Puts a stream behind those that it waits for by itself. */
+/* Puts a blocking stream behind those that it waits for by itself. */
 void zbl_in_order(zbl_stream *s) {
   zbl_stream *null = zbl.devices[s->device].null;
-  if (!s->blocking || null == NULL) {
+  if (null == NULL) {
     return;
   }
   if (s != null) {

@@ -43,30 +43,42 @@ static uint16_t zbl_to_half(float f) {
 static float zbl_same(float f) { return f; }
 static double zbl_same_double(double f) { return f; }
 
-/* One reduction of floating-point type: stored as S, computed in C. */
+/* gcc -O2 takes several elements at once only where their number is known. */
+#pragma GCC push_options
+#pragma GCC optimize("tree-vectorize", "vect-cost-model=dynamic")
+
+/* One reduction of floating-point type: stored as S, computed in C. The loop is made
+ * for each operator: what it asks of all elements alike keeps a compiler from
+ * taking several at once. */
+#define ZBL_EACH_FLOATING(S, C, from, to, what)                                \
+  for (uint64_t i = 0; i < n; i++) {                                           \
+    C x = from(a[i]), y = from(b[i]);                                          \
+    a[i] = to(what);                                                           \
+  }                                                                            \
+  return;
 #define ZBL_FLOATING(name, S, C, from, to)                                     \
-  static void name(void *acc, const void *in, uint64_t n, int op, int ranks,   \
-                   int first) {                                                \
-    S *a = acc;                                                                \
-    const S *b = in;                                                           \
+  static void name(void *restrict acc, const void *restrict in,                \
+                            uint64_t n, int op, int ranks, int first) {        \
+    S *restrict a = acc;                                                       \
+    const S *restrict b = in;                                                  \
     C scale = op == ZBL_AVG ? from(to((C)1 / (C)ranks)) : (C)1;                \
-    for (uint64_t i = 0; i < n; i++) {                                         \
-      C x = first ? (C)0 : from(a[i]), y = from(b[i]);                                        \
-      if (op == ZBL_AVG) {                                                     \
-        y = from(to(y * scale));                                               \
+    if (first) {                                                               \
+      for (uint64_t i = 0; i < n; i++) {                                       \
+        a[i] = op == ZBL_AVG ? to(from(b[i]) * scale) : to(from(b[i]));        \
       }                                                                        \
-      if (first) {                                                             \
-        x = y;                                                                 \
-      } else if (op == ZBL_PROD) {                                             \
-        x = x * y;                                                             \
-      } else if (op == ZBL_MAX) {                                              \
-        x = x > y ? x : y;                                                     \
-      } else if (op == ZBL_MIN) {                                              \
-        x = x < y ? x : y;                                                     \
-      } else {                                                                 \
-        x = x + y;                                                             \
-      }                                                                        \
-      a[i] = to(x);                                                            \
+      return;                                                                  \
+    }                                                                          \
+    switch (op) {                                                              \
+    case ZBL_PROD:                                                             \
+      ZBL_EACH_FLOATING(S, C, from, to, x * y)                                 \
+    case ZBL_MAX:                                                              \
+      ZBL_EACH_FLOATING(S, C, from, to, x > y ? x : y)                         \
+    case ZBL_MIN:                                                              \
+      ZBL_EACH_FLOATING(S, C, from, to, x < y ? x : y)                         \
+    case ZBL_AVG:                                                              \
+      ZBL_EACH_FLOATING(S, C, from, to, x + from(to(y * scale)))               \
+    default:                                                                   \
+      ZBL_EACH_FLOATING(S, C, from, to, x + y)                                 \
     }                                                                          \
   }
 
@@ -78,24 +90,29 @@ ZBL_FLOATING(zbl_reduce_double, double, double, zbl_same_double,
 
 /* One reduction of integers; sums and products in the unsigned type U wrap,
  * quotients are taken in W, because 8 bits cannot hold 1,024 ranks. */
+#define ZBL_EACH_INTEGER(T, what)                                              \
+  for (uint64_t i = 0; i < n; i++) {                                           \
+    a[i] = (T)(what);                                                          \
+  }                                                                            \
+  return;
 #define ZBL_INTEGER(name, T, U, W)                                             \
-  static void name(void *acc, const void *in, uint64_t n, int op, int ranks,   \
-                   int first) {                                                \
-    T *a = acc;                                                                \
-    const T *b = in;                                                           \
+  static void name(void *restrict acc, const void *restrict in, uint64_t n,    \
+                   int op, int ranks, int first) {                             \
+    T *restrict a = acc;                                                       \
+    const T *restrict b = in;                                                  \
     (void)ranks;                                                               \
-    for (uint64_t i = 0; i < n; i++) {                                         \
-      if (first) {                                                             \
-        a[i] = b[i];                                                           \
-      } else if (op == ZBL_PROD) {                                             \
-        a[i] = (T)((U)a[i] * (U)b[i]);                                         \
-      } else if (op == ZBL_MAX) {                                              \
-        a[i] = a[i] > b[i] ? a[i] : b[i];                                      \
-      } else if (op == ZBL_MIN) {                                              \
-        a[i] = a[i] < b[i] ? a[i] : b[i];                                      \
-      } else {                                                                 \
-        a[i] = (T)((U)a[i] + (U)b[i]);                                         \
-      }                                                                        \
+    if (first) {                                                               \
+      ZBL_EACH_INTEGER(T, b[i])                                                \
+    }                                                                          \
+    switch (op) {                                                              \
+    case ZBL_PROD:                                                             \
+      ZBL_EACH_INTEGER(T, (U)a[i] * (U)b[i])                                   \
+    case ZBL_MAX:                                                              \
+      ZBL_EACH_INTEGER(T, a[i] > b[i] ? a[i] : b[i])                           \
+    case ZBL_MIN:                                                              \
+      ZBL_EACH_INTEGER(T, a[i] < b[i] ? a[i] : b[i])                           \
+    default:                                                                   \
+      ZBL_EACH_INTEGER(T, (U)a[i] + (U)b[i])                                   \
     }                                                                          \
   }                                                                            \
   static void name##_divide(void *acc, uint64_t n, int ranks) {                \
@@ -111,6 +128,8 @@ ZBL_INTEGER(zbl_reduce_i32, int32_t, uint32_t, int64_t)
 ZBL_INTEGER(zbl_reduce_u32, uint32_t, uint32_t, uint64_t)
 ZBL_INTEGER(zbl_reduce_i64, int64_t, uint64_t, int64_t)
 ZBL_INTEGER(zbl_reduce_u64, uint64_t, uint64_t, uint64_t)
+
+#pragma GCC pop_options
 
 /* By ncclDataType_t. Floating-point averages are scaled on the way in. */
 static const struct {

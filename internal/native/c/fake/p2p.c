@@ -52,9 +52,10 @@ static void zbl_transfer_run(zbl_transfer *t) {
   const zbl_clique *q = zbl_at(s->clique);
   const zbl_curve *curve = zbl_curve_of(q, ZBL_SEND_RECV);
   double bytes = zbl_later((double)s->out, (double)r->in);
-  double took = zbl_faulty(curve, bytes, zbl_model(curve, bytes), s->at);
+  uint64_t draws = zbl_draws(s->at);
+  double took = zbl_faulty(curve, bytes, zbl_model(curve, bytes), draws);
   double end = zbl_later(s->arrival, r->arrival) +
-               zbl_noisy(took, s->at, q->first);
+               zbl_noisy(took, draws, q->first);
   s->end = zbl_later(s->end, end);
   r->end = zbl_later(r->end, end);
   s->left--;
@@ -162,10 +163,15 @@ static zbl_transfer *zbl_post_end(zbl_kernel_p2p *k, const zbl_queued *q) {
   return t;
 }
 
+static const zbl_kind zbl_p2ps = {.run = zbl_p2p_run,
+                                  .done = zbl_p2p_done,
+                                  .release = zbl_p2p_release};
+
 /* Launches the n sends and receives of one rank as one kernel. */
 int zbl_p2p_post(const zbl_queued *q, size_t n, double host) {
   zbl_comm *c = q->comm;
-  double *h = zbl_host_clock(c->device);
+  double *h = &c->lane->h;
+  zbl_op *op;
   zbl_kernel_p2p *k = zbl_new(sizeof *k + n * sizeof k->transfers[0]);
   uint64_t launch = zbl_comm_launch(c, 1);
   *k = (zbl_kernel_p2p){.clique = zbl_ref_of(c->clique), .stream = q->stream,
@@ -176,11 +182,9 @@ int zbl_p2p_post(const zbl_queued *q, size_t n, double host) {
     k->transfers[i] = zbl_ref_of(zbl_post_end(k, &q[i]));
   }
   *h += host;
-  zbl_push(q->stream, (zbl_op){.run = zbl_p2p_run, .done = zbl_p2p_done,
-                               .release = zbl_p2p_release,
-                               .posted = *h, .data = k, .rank = c->rank,
-                               .comm = c,
-                               .stuck = zbl_hangs(c->device, zbl_later((double)k->out, (double)k->in),
-                                                  launch)});
+  op = zbl_new_op(q->stream, &zbl_p2ps, k, *h);
+  op->comm = c;
+  op->stuck = zbl_hangs(c->device, zbl_later((double)k->out, (double)k->in), launch);
+  zbl_push(q->stream, op);
   return 0;
 }

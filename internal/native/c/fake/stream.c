@@ -6,13 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ZBL_STREAM = 0x7374726d };
+enum {
+  ZBL_STREAM = 0x7374726d,
+  ZBL_STREAM_BYTES = (sizeof(zbl_stream) + 63) / 64 * 64 /* whole lines */
+};
 
-static zbl_stream *zbl_drain_list;
 zbl_stream *zbl_streams;
 
-/* Operations that are done, kept for the next ones. */
-static zbl_op *zbl_spare_ops;
+/* Streams that may go on, the last one first; there is room for all streams. */
+static struct {
+  zbl_stream **at;
+  size_t n, room, streams;
+} zbl_drain;
 
 /* The stream behind a handle, NULL when it is none; no handle is the device's null
  * stream. */
@@ -24,7 +29,7 @@ zbl_stream *zbl_stream_on(void *handle, int device) {
 /* An idle stream that is used for the first time in a case begins at the case's
  * zero, as the host clocks do. */
 void zbl_renew(zbl_stream *s) {
-  uint64_t epoch = zbl_lane_of(s->device)->case_epoch;
+  uint64_t epoch = s->lane->case_epoch;
   if (s->epoch != epoch && s->head == NULL) {
     s->epoch = epoch;
     s->s = 0;
@@ -36,31 +41,21 @@ zbl_stream *zbl_stream_of(void *handle) {
   return zbl_stream_on(handle, zbl_current_device());
 }
 
-/* When an operation can begin: when the stream has come to it and the host had
- * enqueued it. */
-double zbl_arrival(const zbl_op *op, const zbl_stream *s) {
-  return zbl_later(op->posted, s->s);
-}
-
 static void zbl_pop(zbl_stream *s) {
   zbl_op *op = s->head;
   zbl_act();
   s->head = op->next;
-  if (s->head == NULL) {
-    s->tail = NULL;
+  if (op->kind->release != NULL) {
+    op->kind->release(op);
   }
-  if (op->release != NULL) {
-    op->release(op);
-  }
-  op->next = zbl_spare_ops;
-  zbl_spare_ops = op;
+  op->next = s->spare;
+  s->spare = op;
 }
 
 void zbl_drain_later(zbl_stream *s) {
   if (!s->queued_to_drain) {
     s->queued_to_drain = 1;
-    s->drain_next = zbl_drain_list;
-    zbl_drain_list = s;
+    zbl_drain.at[zbl_drain.n++] = s;
   }
 }
 
@@ -72,8 +67,8 @@ static int zbl_held(const zbl_stream *s) {
   if (s->device != zbl.faults.hang.rank) {
     return 0;
   }
-  return op->stuck || (op->mark && (op->next == NULL ? !s->looked
-                                                     : op->next->stuck));
+  return op->stuck || (op->kind->mark && (op->next == NULL ? !s->looked
+                                                           : op->next->stuck));
 }
 
 /* The host looks at a stream: an event at its end runs. */
@@ -88,31 +83,35 @@ void zbl_look(zbl_stream *s) {
 static int zbl_step(zbl_stream *s) {
   zbl_op *op = s->head;
   if (op->started) {
-    return op->done != NULL && op->done(op, s);
+    return op->kind->done != NULL && op->kind->done(op, s);
   }
   if (zbl_held(s)) {
     return 0;
   }
   op->started = 1;
-  return zbl_aborted(op->comm) || op->run(op, s);
+  return zbl_aborted(op->comm) || op->kind->run(op, s);
+}
+
+/* Works off a stream as far as it goes. */
+static void zbl_go_on(zbl_stream *s) {
+  while (s->head != NULL && zbl_step(s)) {
+    zbl_pop(s);
+  }
 }
 
 /* Works off every stream that may go on. */
 void zbl_settle(void) {
-  while (zbl_drain_list != NULL) {
-    zbl_stream *s = zbl_drain_list;
-    zbl_drain_list = s->drain_next;
+  while (zbl_drain.n > 0) {
+    zbl_stream *s = zbl_drain.at[--zbl_drain.n];
     s->queued_to_drain = 0;
-    while (s->head != NULL && zbl_step(s)) {
-      zbl_pop(s);
-    }
+    zbl_go_on(s);
   }
 }
 
 /* Works off what others have decided meanwhile, on all streams of the process. */
 void zbl_drive(void) {
   for (zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
-    if (s->head != NULL && s->head->done != NULL) {
+    if (s->head != NULL && s->head->kind->done != NULL) {
       zbl_drain_later(s);
     }
   }
@@ -123,93 +122,59 @@ void zbl_drive(void) {
 void zbl_finish(zbl_stream *s, double at) {
   s->s = zbl_later(s->s, at);
   zbl_pop(s);
-  zbl_drain_later(s);
+  if (s->head != NULL) {
+    zbl_drain_later(s);
+  }
 }
 
 /* Enqueues an operation behind what the stream waits for by itself. */
-void zbl_push(zbl_stream *s, zbl_op op) {
-  zbl_in_order(s);
+void zbl_push(zbl_stream *s, zbl_op *op) {
+  if (s->blocking) {
+    zbl_in_order(s);
+  }
   zbl_put(s, op);
 }
 
 /* Enqueues an operation, and runs what can run. */
-void zbl_put(zbl_stream *s, zbl_op op) {
-  zbl_op *kept = zbl_spare_ops;
-  if (kept != NULL) {
-    zbl_spare_ops = kept->next;
-  } else if ((kept = malloc(sizeof *kept)) == NULL) {
-    abort(); /* a host without memory for a few bytes cannot go on */
-  }
+void zbl_put(zbl_stream *s, zbl_op *op) {
   zbl_act();
   zbl_renew(s);
-  *kept = op;
-  kept->next = NULL;
-  if (s->tail != NULL) {
-    s->tail->next = kept;
+  if (s->head == NULL) {
+    s->head = op;
   } else {
-    s->head = kept;
+    zbl_op *last = s->head->next != NULL ? s->tail : s->head;
+    last->next = s->tail = op;
   }
-  s->tail = kept;
   if (!s->head->started) {
-    zbl_drain_later(s);
+    zbl_go_on(s);
     zbl_settle();
   }
 }
 
-void zbl_unshare(zbl_shared *owner) {
-  if (--owner->users == 0) {
-    zbl_drop(owner);
+/* Makes room on the list for one more stream. */
+static int zbl_more_room(void) {
+  size_t room = zbl_drain.room > 0 ? 2 * zbl_drain.room : 64;
+  zbl_stream **at;
+  if (zbl_drain.streams < zbl_drain.room) {
+    return 1;
   }
-}
-
-/* What the host finds where nothing is known to be. */
-void zbl_poison(char *to, size_t bytes) { memset(to, 0xa5, bytes); }
-
-/* Promises bytes of a shared result to a buffer, which holds poison till then. */
-void zbl_promise(zbl_stream *s, char *to, zbl_shared *owner, size_t offset,
-                 size_t bytes) {
-  zbl_result *r = malloc(sizeof *r);
-  if (r == NULL) {
-    abort();
+  at = realloc(zbl_drain.at, room * sizeof *at);
+  if (at != NULL) {
+    zbl_drain.at = at;
+    zbl_drain.room = room;
   }
-  *r = (zbl_result){to, owner->bytes + offset, bytes, owner, NULL};
-  owner->users++;
-  zbl_poison(to, bytes);
-  if (s->results_tail != NULL) {
-    s->results_tail->next = r;
-  } else {
-    s->results = r;
-  }
-  s->results_tail = r;
-}
-
-static void zbl_forget(zbl_stream *s) {
-  while (s->results != NULL) {
-    zbl_result *r = s->results;
-    s->results = r->next;
-    zbl_unshare(r->owner);
-    free(r);
-  }
-  s->results_tail = NULL;
-}
-
-/* Everything that has run on the stream is proved done: the results appear. */
-void zbl_reveal(zbl_stream *s) {
-  for (zbl_result *r = s->results; r != NULL; r = r->next) {
-    memcpy(r->to, r->from, r->bytes);
-  }
-  zbl_forget(s);
+  return at != NULL;
 }
 
 zbl_stream *zbl_new_stream(int device, int blocking) {
-  zbl_stream *s = calloc(1, sizeof *s);
+  zbl_stream *s = zbl_more_room() ? aligned_alloc(64, ZBL_STREAM_BYTES) : NULL;
   if (s != NULL) {
-    s->magic = ZBL_STREAM;
-    s->device = device;
-    s->blocking = blocking;
-    s->epoch = zbl_lane_of(device)->case_epoch;
-    s->all = zbl_streams;
+    *s = (zbl_stream){.magic = ZBL_STREAM, .device = device,
+                      .blocking = (uint8_t)blocking,
+                      .lane = zbl_lane_of(device), .all = zbl_streams};
+    s->epoch = s->lane->case_epoch;
     zbl_streams = s;
+    zbl_drain.streams++;
   }
   return s;
 }
@@ -224,6 +189,8 @@ static void zbl_free_stream(zbl_stream *s) {
     at = &(*at)->all;
   }
   *at = s->all;
+  zbl_give_ops(s);
+  zbl_drain.streams--;
   s->magic = 0;
   free(s);
 }
@@ -263,10 +230,7 @@ void zbl_free_streams(void) {
     zbl_forget(zbl_streams);
     zbl_free_stream(zbl_streams);
   }
-  zbl_drain_list = NULL;
-  while (zbl_spare_ops != NULL) {
-    zbl_op *op = zbl_spare_ops;
-    zbl_spare_ops = op->next;
-    free(op);
-  }
+  free(zbl_drain.at);
+  memset(&zbl_drain, 0, sizeof zbl_drain);
+  zbl_free_ops();
 }

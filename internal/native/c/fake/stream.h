@@ -5,24 +5,29 @@
 #include "world.h"
 
 struct zbl_stream;
+struct zbl_op;
 
-/* One operation in a stream. run is called when it is at the head; it returns 1
- * when the operation is done and has moved the stream's clock, 0 when it waits
- * for others. Those call zbl_finish, or zbl_drain_later where the operation has a
- * done, which tells as run does. release frees what data points to, NULL where
+/* What operations of one kind do. run is called when an operation is at the head;
+ * it returns 1 when the operation is done and has moved the stream's clock, 0 when
+ * it waits for others. Those call zbl_finish, or zbl_drain_later where the kind has
+ * a done, which tells as run does. release frees what data points to, NULL where
  * nothing does. */
-typedef struct zbl_op {
+typedef struct zbl_kind {
   int (*run)(struct zbl_op *op, struct zbl_stream *s);
   int (*done)(struct zbl_op *op, struct zbl_stream *s);
   void (*release)(struct zbl_op *op);
-  double posted; /* when the host had enqueued it */
-  int started;
-  int mark;  /* it is an event */
-  int stuck; /* a planted hang: the GPU stops ahead of it */
-  struct zbl_comm *comm; /* whose kernel it is, NULL for nobody's */
+  int mark; /* it is an event */
+} zbl_kind;
+
+/* One operation in a stream: one line of the cache. */
+typedef struct zbl_op {
+  const zbl_kind *kind;
   void *data;
-  int rank;
+  struct zbl_comm *comm; /* whose kernel it is, NULL for nobody's */
   struct zbl_op *next;
+  double posted; /* when the host had enqueued it */
+  int rank;
+  uint8_t started, stuck; /* stuck: a planted hang: the GPU stops ahead of it */
 } zbl_op;
 
 /* A result that is decided and not yet seen: the buffer holds poison until a
@@ -42,28 +47,46 @@ typedef struct zbl_shared {
 } zbl_shared;
 
 /* A stream's clock s says when the work that has run is done, counted from the
- * beginning of the case whose epoch it has. */
+ * beginning of the case whose epoch it has. What a launch touches comes first: one
+ * line of the cache. */
 typedef struct zbl_stream {
   uint32_t magic;
-  int device, queued_to_drain, looked;
-  int blocking; /* the null stream and it wait for each other */
+  int device;
   int error; /* of a launch; stays, as on a GPU */
+  uint8_t queued_to_drain, looked;
+  uint8_t blocking; /* the null stream and it wait for each other */
   double s;
   uint64_t epoch;
-  zbl_op *head, *tail;
+  zbl_lane *lane; /* of its host */
+  zbl_op *head;
+  zbl_op *spare; /* operations that are done, kept for the next ones */
   struct zbl_graph *capture; /* records what is launched, NULL for nothing */
+  zbl_op *tail; /* where there are two operations or more */
   zbl_result *results, *results_tail;
-  struct zbl_stream *drain_next;
   struct zbl_stream *all; /* the next of all streams */
 } zbl_stream;
 
 extern zbl_stream *zbl_streams;
 
+/* When an operation can begin: when the stream has come to it and the host had
+ * enqueued it. */
+static inline double zbl_arrival(const zbl_op *op, const zbl_stream *s) {
+  return zbl_later(op->posted, s->s);
+}
+
 zbl_stream *zbl_stream_of(void *handle);
 zbl_stream *zbl_stream_on(void *handle, int device);
 zbl_stream *zbl_new_stream(int device, int blocking);
-void zbl_push(zbl_stream *s, zbl_op op);
-void zbl_put(zbl_stream *s, zbl_op op);
+
+/* op.c */
+zbl_op *zbl_new_op(zbl_stream *s, const zbl_kind *kind, void *data,
+                   double posted);
+void zbl_give_ops(zbl_stream *s);
+void zbl_free_ops(void);
+
+/* stream.c */
+void zbl_push(zbl_stream *s, zbl_op *op);
+void zbl_put(zbl_stream *s, zbl_op *op);
 int zbl_waited(zbl_stream *s);
 void zbl_finish(zbl_stream *s, double at);
 void zbl_drain_later(zbl_stream *s);
@@ -71,14 +94,16 @@ void zbl_settle(void);
 void zbl_drive(void);
 int zbl_decided(zbl_stream *s);
 void zbl_renew(zbl_stream *s);
-void zbl_unshare(zbl_shared *owner);
 void zbl_look(zbl_stream *s);
-double zbl_arrival(const zbl_op *op, const zbl_stream *s);
+int zbl_refused_by_capture(zbl_stream *s);
+
+/* result.c */
+void zbl_unshare(zbl_shared *owner);
 void zbl_promise(zbl_stream *s, char *to, zbl_shared *owner, size_t offset,
                  size_t bytes);
 void zbl_reveal(zbl_stream *s);
+void zbl_forget(zbl_stream *s);
 void zbl_poison(char *to, size_t bytes);
-int zbl_refused_by_capture(zbl_stream *s);
 
 /* comm.c */
 int zbl_aborted(const struct zbl_comm *c);

@@ -9,7 +9,7 @@ static const double zbl_stuck_poll = 1.0;
 /* Whether all that the stream was given is done: then the host knows, and the
  * results are there. To ask the null stream is to ask the blocking ones. */
 int zbl_waited(zbl_stream *s) {
-  double *h = zbl_host_clock(s->device);
+  double *h = &s->lane->h;
   zbl_renew(s);
   zbl_look(s);
   if (s->head == NULL && s == zbl.devices[s->device].null) {
@@ -43,7 +43,7 @@ static int zbl_given_up(const zbl_stream *s) {
 /* Waits for those who drive the rest of the world. Returns 0 when nobody does
  * anything, or when they cannot help. */
 static int zbl_wait_for_others(zbl_stream *s) {
-  const zbl_lane *l = zbl_lane_of(s->device);
+  const zbl_lane *l = s->lane;
   double until = zbl_wall_now() + zbl_query_seconds;
   int quiet = zbl.shared_fd >= 0 ? ZBL_QUIET_PROCESSES_MS : ZBL_QUIET_MS;
   int stuck = l->patience > 0 && l->stuck == zbl.hub->activity;
@@ -64,7 +64,7 @@ static int zbl_wait_for_others(zbl_stream *s) {
  * nobody does anything, the host's time passes: until somebody does, for then it
  * was not waited in vain. */
 int zbl_decided(zbl_stream *s) {
-  zbl_lane *l = zbl_lane_of(s->device);
+  zbl_lane *l = s->lane;
   if (zbl_waited(s)) {
     return 1;
   }

@@ -57,6 +57,7 @@ enum { ZBL_MAX_RANKS = 1 << 20, ZBL_MAX_CURVES = 1 << 20 };
 typedef struct zbl_block {
   char *base;
   size_t bytes;
+  int device;
   struct zbl_block *next;
 } zbl_block;
 
@@ -93,6 +94,8 @@ typedef struct zbl_world {
   int curve_count;
   zbl_faults faults;
   zbl_device *devices;
+  zbl_block **blocks; /* of all devices, by address */
+  size_t block_count, block_room;
   zbl_lane *lanes; /* by modelled process, and by device, in the arena */
   zbl_seat *seats;
   int kernel_failures; /* launches that a GPU may hang in or be wrong about, */
@@ -118,8 +121,7 @@ const zbl_curve *zbl_curve_for(int collective, int first, int ranks, int stride)
 /* fault.c */
 void zbl_no_faults(void);
 int zbl_read_fault(const char *text);
-double zbl_faulty(const zbl_curve *c, double bytes, double t,
-                  zbl_turn at);
+double zbl_faulty(const zbl_curve *c, double bytes, double t, uint64_t draws);
 double zbl_late(int rank);
 int zbl_hangs(int rank, double bytes, uint64_t launch);
 int zbl_async(int rank, double bytes, uint64_t launch);
@@ -130,8 +132,9 @@ void zbl_free_streams(void);
 /* clock.c */
 double zbl_wall_now(void);
 double zbl_model(const zbl_curve *c, double bytes);
-double zbl_noisy(double seconds, zbl_turn at, int group);
-double zbl_uniform(zbl_turn at, uint64_t rank);
+uint64_t zbl_draws(zbl_turn at);
+double zbl_noisy(double seconds, uint64_t draws, int group);
+double zbl_uniform(uint64_t draws, uint64_t rank);
 zbl_lane *zbl_lane_of(int device);
 double *zbl_host_clock(int device);
 void zbl_check_barrier(void);

@@ -1,0 +1,74 @@
+/* The memory of operations. A stream keeps those that it is done with: where many are
+ * queued they lie one behind the other. */
+#include "stream.h"
+
+#include <stdlib.h>
+
+enum { ZBL_OPS_AT_ONCE = 255 };
+
+/* The memory of all operations, and those that belong to no stream. */
+typedef struct zbl_ops {
+  struct zbl_ops *next;
+  _Alignas(64) struct {
+    _Alignas(64) zbl_op op;
+  } at[ZBL_OPS_AT_ONCE];
+} zbl_ops;
+
+static zbl_ops *zbl_all_ops;
+static zbl_op *zbl_spare_ops;
+
+static void zbl_more_ops(void) {
+  zbl_ops *more = aligned_alloc(64, sizeof *more);
+  if (more == NULL) {
+    abort(); /* a host without memory for a few bytes cannot go on */
+  }
+  more->next = zbl_all_ops;
+  zbl_all_ops = more;
+  for (int i = ZBL_OPS_AT_ONCE - 1; i >= 0; i--) {
+    more->at[i].op.next = zbl_spare_ops;
+    zbl_spare_ops = &more->at[i].op;
+  }
+}
+
+/* An operation to be pushed, which the host had enqueued by then. */
+zbl_op *zbl_new_op(zbl_stream *s, const zbl_kind *kind, void *data,
+                   double posted) {
+  zbl_op *op = s->spare;
+  if (op != NULL) {
+    s->spare = op->next;
+  } else {
+    if (zbl_spare_ops == NULL) {
+      zbl_more_ops();
+    }
+    op = zbl_spare_ops;
+    zbl_spare_ops = op->next;
+  }
+  op->kind = kind;
+  op->data = data;
+  op->comm = NULL;
+  op->next = NULL;
+  op->posted = posted;
+  op->rank = 0;
+  op->started = op->stuck = 0;
+  return op;
+}
+
+/* Gives what a stream keeps to the others. */
+void zbl_give_ops(zbl_stream *s) {
+  while (s->spare != NULL) {
+    zbl_op *op = s->spare;
+    s->spare = op->next;
+    op->next = zbl_spare_ops;
+    zbl_spare_ops = op;
+  }
+}
+
+/* Frees all operations; no stream has one. */
+void zbl_free_ops(void) {
+  zbl_spare_ops = NULL;
+  while (zbl_all_ops != NULL) {
+    zbl_ops *ops = zbl_all_ops;
+    zbl_all_ops = ops->next;
+    free(ops);
+  }
+}
