@@ -41,8 +41,8 @@ func join(base, fresh []member, o Options) []joined {
 		out = append(out, pair(cases[key], o))
 	}
 	first := map[string]int{} // a log has the rows of two placements in turns
-	for i := len(out) - 1; i >= 0; i-- {
-		first[out[i].Group] = i
+	for i, j := range slices.Backward(out) {
+		first[j.Group] = i
 	}
 	slices.SortStableFunc(out, func(a, b joined) int {
 		return cmp.Or(cmp.Compare(first[a.Group], first[b.Group]), cmp.Compare(a.Bytes, b.Bytes))

@@ -210,7 +210,7 @@ func (u *Setup) record(e *Engine, f Facts, created time.Time) *record.Record {
 	if f.Simulated {
 		rec.Source.Kind, rec.Source.Clock = record.Simulated, "virtual"
 	} else {
-		rec.Source.Environment = e.Host.Environment
+		rec.Source.Environment = e.Environment
 	}
 	if u.Machine != nil {
 		rec.World.GPU = u.Machine.GPU

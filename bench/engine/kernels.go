@@ -108,7 +108,7 @@ func (e *KernelEngine) record(k *Kernels) *record.Record {
 	case record.OnLoopback:
 		rec.Simulated, rec.Source.Kind, rec.Source.Clock, rec.Source.Driver = true, record.Simulated, "virtual", ""
 	default:
-		rec.Source.Environment = e.Host.Environment
+		rec.Source.Environment = e.Environment
 	}
 	return rec
 }

@@ -105,7 +105,7 @@ func (t *Threshold) check(r *row) (text string, ok, known bool) {
 			return r.label + " has no " + c.name, false, false
 		}
 		ok = ok && c.holds(v)
-		parts = append(parts, c.name+" "+c.print(v))
+		parts = append(parts, c.name+" "+c.show(v))
 	}
 	return r.label + ": " + strings.Join(parts, ", "), ok, true
 }

@@ -25,7 +25,7 @@ type field struct {
 	// metric is set for what can be required; false where the case does not have it.
 	metric func(*row) (float64, bool)
 	parse  func(string) (float64, error)
-	print  func(float64) string
+	show   func(float64) string
 }
 
 // whole prints nothing special: it is for selecting fields.
@@ -60,12 +60,12 @@ var fields = []field{
 		return onKernel(r, func(k *record.Kernel) []float64 { return whole(k.Device) })
 	}},
 
-	{name: "busbw", parse: quantity("a rate", "300GB/s", rates), print: unit.Rate, metric: pointer(func(x *record.Result) *float64 { return x.BusBW }, nil)},
-	{name: "algbw", parse: quantity("a rate", "300GB/s", rates), print: unit.Rate, metric: pointer(func(x *record.Result) *float64 { return x.AlgBW }, nil)},
-	{name: "time", parse: quantity("a time", "39.2us", times), print: unit.Seconds, metric: pointer(burst, kernelTime)},
-	{name: "isolated", parse: quantity("a time", "39.2us", times), print: unit.Seconds, metric: pointer(isolated, nil)},
-	{name: "rate", parse: quantity("a rate", "3.5TB/s", rates), print: unit.Rate, metric: pointer(nil, func(k *record.Kernel) *float64 { return k.Metrics.Rate })},
-	{name: "of_peak", parse: quantity("a share", "80%", ratios), print: share, metric: pointer(nil, func(k *record.Kernel) *float64 { return k.Metrics.OfPeak })},
+	{name: "busbw", parse: quantity("a rate", "300GB/s", rates), show: unit.Rate, metric: pointer(func(x *record.Result) *float64 { return x.BusBW }, nil)},
+	{name: "algbw", parse: quantity("a rate", "300GB/s", rates), show: unit.Rate, metric: pointer(func(x *record.Result) *float64 { return x.AlgBW }, nil)},
+	{name: "time", parse: quantity("a time", "39.2us", times), show: unit.Seconds, metric: pointer(burst, kernelTime)},
+	{name: "isolated", parse: quantity("a time", "39.2us", times), show: unit.Seconds, metric: pointer(isolated, nil)},
+	{name: "rate", parse: quantity("a rate", "3.5TB/s", rates), show: unit.Rate, metric: pointer(nil, func(k *record.Kernel) *float64 { return k.Metrics.Rate })},
+	{name: "of_peak", parse: quantity("a share", "80%", ratios), show: share, metric: pointer(nil, func(k *record.Kernel) *float64 { return k.Metrics.OfPeak })},
 }
 
 // onResult is a property of a collective's case; the zero value for a kernel.

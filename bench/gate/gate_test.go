@@ -106,7 +106,7 @@ func TestBadThresholds(t *testing.T) {
 		"all_reduce busbw>=NaNGB/s":          "is not a rate",
 		"all_reduce busbw>=InfGB/s":          "is not a rate",
 		"all_reduce busbw>=1e300GB/s":        "is not a rate",
-		"all_reduce bandwith>=1GB/s":         `unknown field "bandwith"`,
+		"all_reduce speed>=1GB/s":            `unknown field "speed"`,
 		"all_reduce bytes>=much busbw>1GB/s": "not a size",
 		"all_reduce place>in busbw>1GB/s":    "place is a word",
 		"all_reduce ranks=8.5 busbw>1GB/s":   "not a whole number",

@@ -83,8 +83,7 @@ func (t *Threshold) setName(word string, kernels []string) error {
 	if strings.ContainsAny(word, "<>=!") {
 		return fmt.Errorf("threshold %q begins with a condition: begin with a collective, a kernel or %q", t.Text, Any)
 	}
-	var unknown *spell.Unknown
-	if errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*spell.Unknown](err); ok {
 		unknown.Kind = "collective or kernel"
 		unknown.Valid = slices.Concat(unknown.Valid, kernels, []string{Any})
 	}

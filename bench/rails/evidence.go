@@ -79,7 +79,7 @@ func (j *judgement) rings(v *Verdict) {
 		for i, f := range v.Findings {
 			if c := f.Component; c.Part == Node || c.Part != Link && c.A == rail {
 				explained = true
-				v.Findings[i].Reasons = append(f.Reasons, fmt.Sprintf("the ring of rail %d is %.0f %% below the others", rail, 100*share(slow[rail])))
+				v.Findings[i].Reasons = append(v.Findings[i].Reasons, fmt.Sprintf("the ring of rail %d is %.0f %% below the others", rail, 100*share(slow[rail])))
 			}
 		}
 		explained = explained || slices.ContainsFunc(v.Questions, func(q Question) bool {

@@ -50,7 +50,7 @@ type marked struct {
 func (j *judgement) mark(kind Kind) (out marked) {
 	of := j.net.table.of
 	if kind == XGMI {
-		of = j.links.table.of
+		of = j.links.of
 	}
 	expected := make([]float64, len(of))
 	for i, t := range of {
@@ -160,7 +160,7 @@ func (j *judgement) recurs(marks []mark, floor float64) (best Finding, ok bool) 
 			}
 		}
 		q := max(floor, float64(len(marks)-own)/float64(len(j.net.table.of)))
-		of := j.net.table.rounds
+		of := j.net.rounds
 		if p := stat.BinomialTail(len(rounds), of, min(q, 1)) * float64(len(j.net.ends.of)); p < lowest {
 			lowest, ok = p, true
 			best = Finding{
@@ -241,7 +241,7 @@ func (j *judgement) lone(v *Verdict, marks []mark) {
 		return
 	}
 	for _, at := range order {
-		q := Question{What: fmt.Sprintf("slow in one round of %d", j.net.table.rounds), Next: "run again with more rounds"}
+		q := Question{What: fmt.Sprintf("slow in one round of %d", j.net.rounds), Next: "run again with more rounds"}
 		for _, m := range by[at] {
 			q.Lost = max(q.Lost, share(m.loss))
 			if len(by[at]) == 1 || float64(len(by[at])) < most*float64(j.Fleet.GPUs) {

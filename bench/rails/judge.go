@@ -74,7 +74,7 @@ func (j *judgement) references(v *Verdict) {
 	if j.links.known {
 		fleet, v.LinkLimit = true, share(j.links.limit())
 	} else if j.Fleet.GPUs > 1 {
-		v.Unchecked = append(v.Unchecked, fmt.Sprintf("xGMI: %d transfers within nodes make no reference; %d do", len(j.links.table.of), minReference))
+		v.Unchecked = append(v.Unchecked, fmt.Sprintf("xGMI: %d transfers within nodes make no reference; %d do", len(j.links.of), minReference))
 	}
 	if fleet {
 		v.Reference = "the fleet's median"

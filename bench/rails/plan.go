@@ -191,8 +191,8 @@ func (p *Plan) match(suspect []int) [][2]int {
 		free = free[1:]
 		// From the end: there are those that are not suspect.
 		best := len(free) - 1
-		for k := len(free) - 1; k >= 0; k-- {
-			if b := free[k]; !p.met[[2]int{min(a, b), max(a, b)}] && !(doubted[a] && doubted[b]) {
+		for k, b := range slices.Backward(free) {
+			if !p.met[[2]int{min(a, b), max(a, b)}] && (!doubted[a] || !doubted[b]) {
 				best = k
 				break
 			}

@@ -41,10 +41,10 @@ const manyNodes = 8
 
 func newXGMI(f Fleet, timings []Timing) *xgmi {
 	x := &xgmi{Fleet: f, table: tabulate(timings, XGMI)}
-	x.known = len(x.table.of) >= minReference
+	x.known = len(x.of) >= minReference
 	x.node = make([]float64, f.Nodes)
 	x.each = make([][]float64, f.Nodes*f.links())
-	for _, t := range x.table.of {
+	for _, t := range x.of {
 		cell := t.Pair.A.Node*f.links() + f.link(t.Pair.A.GPU, t.Pair.B.GPU)
 		x.each[cell] = append(x.each[cell], t.y)
 	}

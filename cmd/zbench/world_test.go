@@ -32,7 +32,7 @@ func program(t *testing.T) string {
 	}
 	from, err := os.Open(self)
 	require.NoError(t, err)
-	defer from.Close()
+	defer func() { _ = from.Close() }()
 	to, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o700)
 	require.NoError(t, err)
 	_, err = io.Copy(to, from)
@@ -49,7 +49,7 @@ func childrenOf(t *testing.T, pid int) map[int]int {
 	ranks := map[int]int{}
 	for _, name := range tasks {
 		text, _ := os.ReadFile(name)
-		for _, word := range strings.Fields(string(text)) {
+		for word := range strings.FieldsSeq(string(text)) {
 			child, err := strconv.Atoi(word)
 			require.NoError(t, err)
 			environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", child))

@@ -51,8 +51,8 @@ func LocksFreely(capabilities string) bool {
 
 // Quota is the CPU time that a cgroup allows, in CPUs: the text of cpu.max is the quota
 // and the period in microseconds, or "max" and the period.
-func Quota(max string) (cpus float64, limited bool) {
-	fields := strings.Fields(max)
+func Quota(cpuMax string) (cpus float64, limited bool) {
+	fields := strings.Fields(cpuMax)
 	if len(fields) != 2 {
 		return 0, false
 	}

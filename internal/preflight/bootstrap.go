@@ -17,7 +17,7 @@ func (h Host) bootstrap() Bootstrap {
 	}
 	all, err := h.Interfaces()
 	if err != nil {
-		b.Unknown = cut("the network interfaces cannot be listed: "+err.Error(), maxText)
+		b.Unknown = cut("the network interfaces cannot be listed: " + err.Error())
 		return b
 	}
 	usable := ordered(all, h.env("NCCL_SOCKET_FAMILY"))
@@ -54,7 +54,7 @@ func ordered(all []Interface, family string) []string {
 		}
 		for _, i := range all {
 			if !slices.Contains(usable, i.Name) && slices.ContainsFunc(i.Addrs, func(a netip.Addr) bool {
-				return a.Is6() == six && !(six && a.IsLoopback())
+				return a.Is6() == six && (!six || !a.IsLoopback())
 			}) {
 				usable = append(usable, i.Name)
 			}

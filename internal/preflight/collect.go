@@ -193,7 +193,7 @@ const active = "ACTIVE"
 // Look looks for the leader's file in the result folder. read reads a file, text is what the
 // leader has written into that of that name.
 func Look(read func(name string) ([]byte, error), folder, file, text string) *Folder {
-	f := &Folder{Path: cut(folder, maxText)}
+	f := &Folder{Path: cut(folder)}
 	got, err := read(filepath.Join(folder, file))
 	f.Seen = err == nil && string(got) == text
 	return f

@@ -150,10 +150,10 @@ func (f *Facts) bounded() {
 	for _, text := range []*string{
 		&f.Partitions, &f.Balancing, &f.Driver, &f.Bootstrap.Setting, &f.Bootstrap.Chosen, &f.Bootstrap.Leader, &f.RDMA.HCA,
 	} {
-		*text = cut(*text, maxText)
+		*text = cut(*text)
 	}
 	for i := range f.Libraries {
-		f.Libraries[i] = Library{cut(f.Libraries[i].Name, maxText), cut(f.Libraries[i].Version, maxText)}
+		f.Libraries[i] = Library{cut(f.Libraries[i].Name), cut(f.Libraries[i].Version)}
 	}
 	f.GPUs, f.Visible = first(f.GPUs, maxDevices), first(f.Visible, maxDevices)
 	f.Bootstrap.Names, f.RDMA.Ports = first(f.Bootstrap.Names, maxNames), first(f.RDMA.Ports, maxPorts)
@@ -161,13 +161,13 @@ func (f *Facts) bounded() {
 
 func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }
 
-// cut shortens a text, with a sign that it did.
-func cut(text string, n int) string {
+// cut shortens a text to maxText characters, with a sign that it did.
+func cut(text string) string {
 	r := []rune(text)
-	if len(r) <= n {
+	if len(r) <= maxText {
 		return text
 	}
-	return string(r[:n-1]) + "…"
+	return string(r[:maxText-1]) + "…"
 }
 
 // cutList drops a list of CPUs that is too long: a part of it would be wrong.

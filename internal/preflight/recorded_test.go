@@ -27,7 +27,7 @@ func recorded(t *testing.T, name string) map[string]string {
 		t.Skip(err)
 	}
 	require.NoError(t, err)
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	unzipped, err := gzip.NewReader(f)
 	require.NoError(t, err)
 	files := map[string]string{}

@@ -225,7 +225,7 @@ func TestOtherRoots(t *testing.T) {
 			made.MapFS["sys/bus/pci/devices/"+address] = &fstest.MapFile{Mode: fs.ModeSymlink, Data: []byte("../../../" + strings.TrimPrefix(strings.TrimSuffix(folder, "/"), "sys/"))}
 		}
 	}
-	linked := readPCI(onlyLinks{made.MapFS})
+	linked := readPCI(onlyLinks(made))
 	for i := range gpus {
 		a, _ := ParseAddress(gpuAt(i))
 		b, _ := ParseAddress(nicAt(i))

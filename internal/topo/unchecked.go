@@ -65,13 +65,13 @@ func (n *Node) unrated() []string {
 // whyNoLeaf mentions Slurm's address: a path of switches for the node. In a fabric of
 // rails each NIC has a leaf of its own, so the address names none of them for certain.
 func (n *Node) whyNoLeaf() string {
-	why := "no output of lldpctl"
+	why := []string{"no output of lldpctl"}
 	for _, f := range n.Stack {
 		if f.Name == "env SLURM_TOPOLOGY_ADDR" {
-			why += fmt.Sprintf("; SLURM_TOPOLOGY_ADDR=%s is one path for the whole node, a hypothesis in a fabric of rails", f.Value)
+			why = append(why, fmt.Sprintf("SLURM_TOPOLOGY_ADDR=%s is one path for the whole node, a hypothesis in a fabric of rails", f.Value))
 		}
 	}
-	return why
+	return strings.Join(why, "; ")
 }
 
 // countersUnchecked is devices of sysfs without any counter.

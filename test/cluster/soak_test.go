@@ -43,7 +43,7 @@ func TestSoakCluster(t *testing.T) {
 	require.Zero(t, r.code)
 	one := time.Since(began)
 
-	watch := watchMachine(t, dir+"/run/"+engine.JournalFile)
+	watch := watchMachine(dir + "/run/" + engine.JournalFile)
 	r = batch(t, "--nodes=128 --ntasks-per-node=8 --gpus-per-node=8", "set -e; cat /proc/loadavg\n"+zbench+" "+sweep+" --launch slurm --out "+dir+"/run", "TMPDIR="+dir)
 	seen := watch.end()
 	require.Zero(t, r.code)
@@ -86,9 +86,9 @@ type watcher struct {
 	done chan machineUse
 }
 
-func watchMachine(t *testing.T, journal string) watcher {
+func watchMachine(journal string) watcher {
 	w := watcher{make(chan struct{}), make(chan machineUse, 1)}
-	use := machineUse{before: available(t), loadBefore: load(t)}
+	use := machineUse{before: available(), loadBefore: load()}
 	use.least = use.before
 	began := time.Now()
 	var first time.Time
@@ -102,8 +102,8 @@ func watchMachine(t *testing.T, journal string) watcher {
 				w.done <- use
 				return
 			case now := <-tick.C:
-				use.least, use.loadMost = min(use.least, available(t)), max(use.loadMost, load(t))
-				if first.IsZero() && listening(t) {
+				use.least, use.loadMost = min(use.least, available()), max(use.loadMost, load())
+				if first.IsZero() && listening() {
 					first = now
 				}
 				if _, err := os.Stat(journal); err == nil && use.registered == 0 {
@@ -120,9 +120,15 @@ func (w watcher) end() machineUse {
 	return <-w.done
 }
 
+// kernelFile is a file of the kernel, empty where it cannot be read.
+func kernelFile(name string) string {
+	text, _ := os.ReadFile(name)
+	return string(text)
+}
+
 // available is MemAvailable in bytes.
-func available(t *testing.T) int64 {
-	for line := range strings.SplitSeq(read(t, "/proc/meminfo"), "\n") {
+func available() int64 {
+	for line := range strings.SplitSeq(kernelFile("/proc/meminfo"), "\n") {
 		if rest, ok := strings.CutPrefix(line, "MemAvailable:"); ok {
 			n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
 			if err == nil {
@@ -133,16 +139,16 @@ func available(t *testing.T) int64 {
 	return 0
 }
 
-func load(t *testing.T) float64 {
+func load() float64 {
 	var one float64
-	_, _ = fmt.Sscan(read(t, "/proc/loadavg"), &one)
+	_, _ = fmt.Sscan(kernelFile("/proc/loadavg"), &one)
 	return one
 }
 
 // listening tells whether a process listens at a port of zbench's range, 20480 to 28671.
-func listening(t *testing.T) bool {
+func listening() bool {
 	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-		for line := range strings.SplitSeq(read(t, file), "\n") {
+		for line := range strings.SplitSeq(kernelFile(file), "\n") {
 			words := strings.Fields(line)
 			if len(words) < 4 || words[3] != "0A" {
 				continue

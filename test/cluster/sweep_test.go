@@ -27,7 +27,7 @@ func inOneProcess(t *testing.T, zbench string, nodes int) string {
 	if dir, ok := alone.Load(nodes); ok {
 		return dir.(string) //nolint:forcetypeassert // a folder is all that is put there
 	}
-	dir, err := os.MkdirTemp("", "zbench-cluster-alone")
+	dir, err := os.MkdirTemp("", "zbench-cluster-alone") //nolint:usetesting // other tests use it, too
 	require.NoError(t, err)
 	r := bash(t, fmt.Sprintf("%s %s --launch inproc --nodes %d --out %s/run", zbench, few, nodes, dir))
 	require.Zero(t, r.code)
