@@ -39,7 +39,7 @@ func (x trial) inThreads(t *testing.T, shares []int) []record.Result {
 		defer func() { _ = drivers[i].Close() }()
 	}
 	var results []record.Result
-	led(t, drivers, 1, func(ctx context.Context, g *plan.Group) { results = x.sweep(ctx, t, g, cases) })
+	led(t, drivers, func(ctx context.Context, g *plan.Group) { results = x.sweep(ctx, t, g, cases) })
 	return results
 }
 
