@@ -87,8 +87,8 @@ check-toolchain: ## What compilers make of the C and the kernels, for the host a
 
 .PHONY: check-long
 check-long: ## The tests that take seconds each, which make test leaves out
-	ZBENCH_LONG=1 $(TEST) -run '^TestLong' ./bench/advice ./bench/engine ./bench/record ./cmd/zbench ./internal/rendezvous
-	ZBENCH_LONG=1 $(TEST) -run '^TestScripts$$/^(assumed|further|recommend|deterministic|hbmgpus)$$' ./cmd/zbench
+	ZBENCH_LONG=1 $(TEST) -run '^TestLong' ./bench/advice ./bench/engine ./bench/record ./cmd/zbench ./internal/native ./internal/rendezvous ./rccl ./test/planted
+	ZBENCH_LONG=1 $(TEST) -run '^TestScripts$$/^(assumed|further|recommend|deterministic|hbmgpus|room)$$' ./cmd/zbench
 
 .PHONY: check-race
 check-race: ## The tests under the race detector, of the packages that start goroutines

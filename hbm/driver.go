@@ -73,6 +73,8 @@ type Driver struct {
 	// launches are the seconds of a launch over next to no data, by kernel and then
 	// by device.
 	launches map[string][]float64
+	// batch is batchSeconds.
+	batch float64
 }
 
 // Open opens the provider and the devices, and compiles the kernels.
@@ -82,7 +84,7 @@ func Open(cfg Config) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Driver{p: p, cfg: cfg}
+	d := &Driver{p: p, cfg: cfg, batch: batchSeconds}
 	if err := d.open(); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}

@@ -1,9 +1,11 @@
 package rccl_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,10 +25,29 @@ func loopbackLibraries(t *testing.T) string {
 	if testing.Short() {
 		t.Skip("builds the loopback's shared libraries")
 	}
-	dir := t.TempDir()
-	out, err := exec.Command("../scripts/loopback.sh", dir).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return dir
+	require.NoError(t, builtLoopback())
+	return loopback
+}
+
+// loopback is a folder for the tests that build it; TestMain removes it.
+var loopback string
+
+var builtLoopback = sync.OnceValue(func() error {
+	if out, err := exec.Command("../scripts/loopback.sh", loopback).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+})
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "loopback")
+	if err != nil {
+		panic(err)
+	}
+	loopback = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
 }
 
 // roots are the settings that name the installations in loopbackLibraries.

@@ -103,6 +103,20 @@ func (d *Driver) Extrapolated(c plan.Case) bool {
 // Devices lists the devices that the ranks are on, in their order.
 func (d *Driver) Devices() []native.DeviceInfo { return d.devices }
 
+// Visible lists the GPUs that the runtime shows to this process.
+func (d *Driver) Visible() ([]native.DeviceInfo, error) {
+	n, err := d.provider.Devices()
+	var all []native.DeviceInfo
+	for i := range n {
+		info, failed := d.provider.Device(i)
+		if failed != nil {
+			return nil, failed
+		}
+		all = append(all, info)
+	}
+	return all, err
+}
+
 // DeviceMemory is the size of the first rank's device memory, in bytes.
 func (d *Driver) DeviceMemory() (int64, error) {
 	_, total, err := d.library.Memory(d.ranks[0].rank.Device)

@@ -14,6 +14,7 @@ import (
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
+	"zbench/internal/longtest"
 	"zbench/internal/native"
 )
 
@@ -160,11 +161,20 @@ func (x trial) same(t *testing.T, what string) (want []record.Result) {
 // holds it whole, to the last bit: the evidence of a hang or of an asynchronous
 // error at any launch too. What the error adds is which process said what.
 func TestProcessesLeaveTheRecordOfOne(t *testing.T) {
-	faults := []string{""}
-	for launch := range 5 {
+	processesLeaveTheRecordOfOne(t, "", "hang:node=1,gpu=1,bytes=4e6,launch=0", "hang:node=0,gpu=3,bytes=4e6,launch=3", "async_error:node=1,gpu=1,bytes=4e6,launch=3")
+}
+
+func TestLongProcessesLeaveTheRecordOfOne(t *testing.T) {
+	longtest.Only(t)
+	var faults []string
+	for launch := range 8 {
 		faults = append(faults, fmt.Sprintf("hang:node=1,gpu=1,bytes=4e6,launch=%d", launch))
 	}
-	faults = append(faults, "async_error:node=1,gpu=1,bytes=4e6,launch=3", "hang:node=0,gpu=3,bytes=4e6,launch=5", "hang:node=0,gpu=0,bytes=4e6,launch=7")
+	processesLeaveTheRecordOfOne(t, append(faults, "hang:node=0,gpu=3,bytes=4e6,launch=5", "hang:node=0,gpu=0,bytes=4e6,launch=7")...)
+}
+
+func processesLeaveTheRecordOfOne(t *testing.T, faults ...string) {
+	t.Helper()
 	for _, coll := range []string{"all_reduce", "send_recv"} {
 		for _, fault := range faults {
 			planted := slices.DeleteFunc([]string{fault}, func(s string) bool { return s == "" })

@@ -25,6 +25,8 @@ const (
 	// Scale is bus bandwidth at one message size over the number of ranks, which
 	// Point.Bytes counts.
 	Scale
+	// Change is the relative change of a time, over the message size.
+	Change
 )
 
 // isRate tells quantities in bytes per second from times.
@@ -94,7 +96,10 @@ type Roof struct {
 
 // Format prints a value of the chart with its unit.
 func (q Quantity) Format(v float64) string {
-	if q.isRate() {
+	switch {
+	case q == Change:
+		return signedPercent(v)
+	case q.isRate():
 		return unit.Rate(v)
 	}
 	return unit.Seconds(v)
@@ -179,7 +184,10 @@ func points(c curve, q Quantity) []Point {
 // drawable keeps an absurd figure of a damaged record, which the tables show
 // as it is, from stretching the axis until nothing else can be read.
 func (q Quantity) drawable(v float64) bool {
-	if !q.isRate() {
+	switch {
+	case q == Change:
+		return v > -1 && v <= 1e3
+	case !q.isRate():
 		return v >= 1e-12 && v <= 1e9
 	}
 	return v >= 0 && v <= 1e18

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image/png"
 	"io/fs"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -35,6 +36,7 @@ func everyBlock() *Document {
 		Code{"how", "zbench"}, sheet, Plot{Chart: chart}, Strips{strip},
 		Bars{ID: "bars", Title: "some bars", bars: []bar{{label: "copy", value: "4 TB/s", length: 4, marks: []barMark{{5, "A"}}}}, most: 5},
 		crossedRails(),
+		HeatMap{ID: "heat", Title: "a heat map", Rows: []string{"n0"}, Columns: []string{"n0", "n1"}, Shares: [][]float64{{math.NaN(), 0.4}}, Limit: 0.05},
 		Details{"more", []Block{Paragraph{"", said("folded away")}}})
 	return d
 }

@@ -99,6 +99,8 @@ type element struct {
 func elements(t *testing.T, page string) []element {
 	t.Helper()
 	var out, open []element
+	var from []int // where the text of an open element begins in the page's text
+	var text strings.Builder
 	d := xml.NewDecoder(strings.NewReader(withoutScript(page)))
 	for {
 		token, err := d.Token()
@@ -113,14 +115,14 @@ func elements(t *testing.T, page string) []element {
 			for _, a := range tok.Attr {
 				e.attr[a.Name.Local] = a.Value
 			}
-			open = append(open, e)
+			open, from = append(open, e), append(from, text.Len())
 		case xml.CharData:
-			for i := range open {
-				open[i].text += string(tok)
-			}
+			text.Write(tok)
 		case xml.EndElement:
-			out = append(out, open[len(open)-1])
-			open = open[:len(open)-1]
+			last := len(open) - 1
+			open[last].text = text.String()[from[last]:]
+			out = append(out, open[last])
+			open, from = open[:last], from[:last]
 		}
 	}
 }

@@ -101,6 +101,8 @@ func valueAxis(c Chart, height, font float64) axis {
 		return deviationAxis(c, count)
 	case Setting:
 		return costAxis(c, count)
+	case Change:
+		return changeAxis(c, count)
 	default:
 	}
 	lo, hi := math.Inf(1), 0.0
@@ -273,7 +275,7 @@ func describe(c Chart) string {
 	lo, hi := sizeRange(c)
 	what := map[Quantity]string{
 		BusBW: "Bus bandwidth", Time: "Time per launch in a burst", Alone: "Time of one launch alone", Spread: "Distribution of launches alone",
-		Rate: "Bandwidth", Scale: "Bus bandwidth",
+		Rate: "Bandwidth", Scale: "Bus bandwidth", Change: "Change of the time",
 	}[c.Quantity]
 	from, to := c.Quantity.Place(Point{Bytes: lo}), c.Quantity.Place(Point{Bytes: hi})
 	parts := []string{fmt.Sprintf("%s of %s from %s to %s.", what, plural(int64(len(c.Series)), "curve"), from, to)}

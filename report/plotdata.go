@@ -66,7 +66,7 @@ func dataOf(c Chart) plotData {
 		for _, t := range y.ticks {
 			d.Y.Ticks = append(d.Y.Ticks, tickData{y.lo + y.norm(t.value)*(y.hi-y.lo), t.label})
 		}
-	case c.Quantity == Spread:
+	case c.Quantity == Spread || c.Quantity == Change:
 		d.Y.Scale, d.Y.Unit, d.Y.Plus = 0.01, " %", "+"
 	case c.Quantity == Setting:
 		d.Y.Scale, d.Y.Unit, d.Y.Plus, d.Y.Zero = 0.01, " %", "+", true

@@ -105,7 +105,7 @@ func beside(curves []curve, width int) []table.Table {
 const headingLine = "── "
 
 // fits reports whether no line is wider, and each heading as wide as its columns at
-// most. The space behind the last column is cut.
+// most. The space behind the last column is cut, the line beneath the names is not.
 func fits(t table.Table, width int) bool {
 	for i := 1; i < len(t.Columns); {
 		last := i + 1
@@ -117,7 +117,11 @@ func fits(t table.Table, width int) bool {
 		}
 		i = last
 	}
-	return t.Width(len(t.Columns))-1 <= width
+	end := t.Width(len(t.Columns))
+	if !t.Rule {
+		end--
+	}
+	return end <= width
 }
 
 // summaryTable is the table of curves side by side.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/record"
+	"zbench/bench/stat"
 	"zbench/bench/unit"
 )
 
@@ -86,7 +87,7 @@ func (s splitOf) unstable(results []*record.Result) []Instability {
 		one := found[rank]
 		one.Launches = launches
 		share := float64(one.Slow) / float64(launches)
-		if share >= unstableShare && binomialTail(one.Slow, launches, usualSlow)*float64(s.groups) < beyond {
+		if share >= unstableShare && stat.BinomialTail(one.Slow, launches, usualSlow)*float64(s.groups) < beyond {
 			out = append(out, *one)
 		}
 	}

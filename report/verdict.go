@@ -41,6 +41,7 @@ const (
 	KindAsGood      = "as_good"
 	KindConfidence  = "confidence"
 	KindSimulated   = "simulated"
+	KindThreshold   = "threshold"
 )
 
 // VerdictLine is one statement about a record.

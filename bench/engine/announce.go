@@ -23,6 +23,18 @@ func (u *Setup) estimate(cases []plan.Case, parts []record.Part) plan.Estimate {
 	return plan.Predict(cases, u.Options, parts, u.Spec.World.GPUs(), u.cost)
 }
 
+// check asks whether the sweep may start.
+func (u *Setup) check(e *Engine, d Driver, cases []plan.Case, parts []record.Part) error {
+	if e.Check == nil {
+		return nil
+	}
+	seconds := u.estimate(cases, parts).Seconds.Low // the sooner communicators follow one another, the more ports
+	if u.Machine != nil {
+		seconds = 0
+	}
+	return e.Check(u, d, cases, seconds)
+}
+
 // late warns of an estimate beyond the deadline. Simulated seconds do not pass.
 func (u *Setup) late(e *Engine, est plan.Estimate) string {
 	if u.Machine != nil || e.Deadline.IsZero() {

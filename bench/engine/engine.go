@@ -62,6 +62,10 @@ type Engine struct {
 	Launched bool
 	// Force resumes even if hardware or libraries have changed.
 	Force bool
+	// Check is asked once the cases are known and before anything is launched; its error
+	// refuses the sweep. seconds is the estimate, 0 if times are simulated. Nil checks
+	// nothing.
+	Check func(u *Setup, d Driver, cases []plan.Case, seconds float64) error
 	// Open opens the driver of a sweep.
 	Open func(context.Context, *Setup) (Driver, error)
 	// Watch starts a round of total cases, of which done are finished already; nil
@@ -148,6 +152,9 @@ func (e *Engine) measure(ctx context.Context, u *Setup, dir *Folder, old *record
 	if err != nil {
 		return nil, err
 	}
+	if err := u.check(e, d, cases, entries.Parts); err != nil {
+		return nil, err
+	}
 	u.announce(e, cases, entries.Parts)
 	if u.question != nil && !u.Spec.Sweep.FixedSizes {
 		e.note("More sizes follow if the bucket size needs them; each round is announced. --fixed-sizes skips them.\n")
@@ -202,6 +209,8 @@ func (u *Setup) record(e *Engine, f Facts, created time.Time) *record.Record {
 	}
 	if f.Simulated {
 		rec.Source.Kind, rec.Source.Clock = record.Simulated, "virtual"
+	} else {
+		rec.Source.Environment = e.Host.Environment
 	}
 	if u.Machine != nil {
 		rec.World.GPU = u.Machine.GPU

@@ -78,6 +78,9 @@ func TestCancelledThenResumed(t *testing.T) {
 // A sweep that ends too early for its question is extended, in rounds that are the
 // same whether it is cut off in them or not.
 func TestExtended(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, and seconds under the race detector")
+	}
 	want := whole(t, served())
 	j, err := record.ReadJournal([]byte(want[engine.JournalFile]))
 	require.NoError(t, err)

@@ -33,6 +33,8 @@ type Host struct {
 	Now func() time.Time
 	// Owner names this process to others: host and process number.
 	Owner string
+	// Environment holds the variables that set up the libraries, as a record keeps them.
+	Environment map[string]string
 	// Note prints a message that is neither an error nor a warning; nil prints nothing.
 	Note func(format string, args ...any)
 }

@@ -107,6 +107,8 @@ func (e *KernelEngine) record(k *Kernels) *record.Record {
 		rec.Simulated, rec.Source.Kind, rec.Source.Clock, rec.Source.Driver = true, record.Emulated, "none", ""
 	case record.OnLoopback:
 		rec.Simulated, rec.Source.Kind, rec.Source.Clock, rec.Source.Driver = true, record.Simulated, "virtual", ""
+	default:
+		rec.Source.Environment = e.Host.Environment
 	}
 	return rec
 }

@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -146,22 +145,43 @@ func (m *Model) Blocks() int {
 	return len(seen)
 }
 
-// experts are the names of routed experts in the spellings of Megatron-Core,
+// expertNames are the names of routed experts in the spellings of Megatron-Core,
 // Hugging Face and DeepSeek; a shared expert sees every token.
-var experts = regexp.MustCompile(`(^|\.)(local_experts|experts)\.`)
+var expertNames = map[string]bool{"local_experts": true, "experts": true}
 
-// blocks are the names under which a transformer numbers its blocks.
-var blocks = regexp.MustCompile(`(?:^|\.)(?:layers|h|blocks|block|layer|encoder|decoder)\.(\d{1,6})(?:\.|$)`)
+// blockNames are the names under which a transformer numbers its blocks.
+var blockNames = map[string]bool{"layers": true, "h": true, "blocks": true, "block": true, "layer": true, "encoder": true, "decoder": true}
 
 // named makes a tensor and reads from its name what that tells. The shape may be
 // nil.
 func named(name string, elements int64, shape []int64) trainer.Param {
-	p := trainer.Param{Name: name, Elements: elements, Shape: shape, Expert: experts.MatchString(name)}
-	if m := blocks.FindStringSubmatch(name); m != nil {
-		n, _ := strconv.Atoi(m[1]) // six digits at most
-		p.Block = n + 1
+	p := trainer.Param{Name: name, Elements: elements, Shape: shape}
+	part, rest, more := strings.Cut(name, ".")
+	for more {
+		p.Expert = p.Expert || expertNames[part]
+		before := part
+		part, rest, more = strings.Cut(rest, ".")
+		if p.Block == 0 && blockNames[before] {
+			p.Block = ordinal(part)
+		}
 	}
 	return p
+}
+
+// ordinal is one more than the number that the text is, 0 for another text. A block
+// has six digits at most.
+func ordinal(s string) int {
+	if s == "" || len(s) > 6 {
+		return 0
+	}
+	n := 0
+	for _, c := range []byte(s) {
+		if c < '0' || c > '9' {
+			return 0
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n + 1
 }
 
 // list gathers tensors and holds the bounds.

@@ -220,12 +220,22 @@ func TestSamplesSchemaIsTight(t *testing.T) {
 func TestRunSchemaIsTight(t *testing.T) {
 	schema, err := os.ReadFile("schema/run-v1.json")
 	require.NoError(t, err)
-	good, err := json.Marshal(Run{Schema: RunSchema, Seconds: 1.5, Args: []string{"hbm"}, Host: "h", Go: "go1.26", Platform: "linux/amd64", CPUs: 2})
+	run := Run{Schema: RunSchema, Seconds: 1.5, Args: []string{"hbm"}, Host: "h", Go: "go1.26", Platform: "linux/amd64", CPUs: 2}
+	bare, err := json.Marshal(run)
 	require.NoError(t, err)
-	schematest.Tight(t, schematest.Compile(t, schema), func() any { return &Run{} }, string(good))
+	run.Preflight = []Preflight{{Name: "clock", State: CheckWarning, Findings: []PreflightFinding{
+		{State: CheckWarning, Ranks: "8-15", Hosts: []string{"b"}, Found: "60 s ahead", Why: "w", Next: "n"}, {State: CheckOK, Ranks: "0-7,16", Hosts: []string{"a"}},
+	}}}
+	good, err := json.Marshal(run)
+	require.NoError(t, err)
+	schematest.Tight(t, schematest.Compile(t, schema), func() any { return &Run{} }, string(good), string(bare))
 	schematest.Refuses(t, schema, schematest.Changes{Good: string(good), Bad: map[string]string{
 		"/schema":   `"zbench.run/0"`,
 		"/started":  `"today"`,
 		"/finished": `"today"`,
+
+		"/preflight/0/state":            `"fine"`,
+		"/preflight/0/findings/0/state": `"fine"`,
+		"/preflight/0/findings/0/ranks": `"8-"`,
 	}})
 }

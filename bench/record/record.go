@@ -86,6 +86,9 @@ type Source struct {
 	Driver string `json:"driver,omitempty"`
 	// Libraries are those that were loaded, or that the log names.
 	Libraries []Library `json:"libraries,omitempty"`
+	// Environment holds the variables that set up the libraries, by name; a value that is a
+	// path has its last part only. Absent where none is set, and for simulated times.
+	Environment map[string]string `json:"environment,omitempty"`
 	// Vendor is the library of the vendor's products, or the reason why there are none;
 	// absent if none were requested.
 	Vendor string `json:"vendor,omitempty"`

@@ -26,4 +26,7 @@ type Run struct {
 	Platform string `json:"platform"`
 	// CPUs is the number of CPUs of the machine.
 	CPUs int `json:"cpus"`
+	// Preflight is what was checked on all ranks before anything was measured; absent if
+	// nothing was.
+	Preflight []Preflight `json:"preflight,omitempty"`
 }

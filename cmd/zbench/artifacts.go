@@ -10,6 +10,7 @@ import (
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
 	"zbench/bench/engine"
+	"zbench/bench/gate"
 	"zbench/bench/record"
 	"zbench/report"
 )
@@ -32,11 +33,12 @@ func printRecord(s State, r sweepOutput, format string, quiet bool) error {
 	return err
 }
 
-// writeDrawn writes the files that follow from the record, which lies in folder, and from
-// the recommendation. The page has the folder's name, not its path on this machine.
-func writeDrawn(dir *engine.Folder, folder string, rec *record.Record, d *advice.Document) error {
+// writeDrawn writes the files that follow from the record, which lies in folder, from the
+// recommendation and from the outcome of thresholds. The page has the folder's name, not its path on this machine.
+func writeDrawn(dir *engine.Folder, folder string, rec *record.Record, d *advice.Document, gates *gate.Report) error {
 	answer := bucket.Knees(rec)
 	page := report.Collectives(rec, report.Extras{Knees: &answer, Advice: d, Command: reproduce(rec), Folder: filepath.Base(folder)})
+	page.AddGates(gates)
 	files := []struct {
 		name string
 		fill func(io.Writer) error
@@ -50,6 +52,11 @@ func writeDrawn(dir *engine.Folder, folder string, rec *record.Record, d *advice
 			return err
 		}
 	}
+	return writeCharts(dir, page)
+}
+
+// writeCharts writes the page's charts as files of their own.
+func writeCharts(dir *engine.Folder, page *report.Document) error {
 	for _, c := range page.Charts() {
 		if err := dir.Write(c.ID+".png", func(w io.Writer) error { return report.WritePNG(w, c) }); err != nil {
 			return err
@@ -61,12 +68,13 @@ func writeDrawn(dir *engine.Folder, folder string, rec *record.Record, d *advice
 	return nil
 }
 
-func writeRun(dir *engine.Folder, s State, started time.Time) error {
+func writeRun(dir *engine.Folder, s State, started time.Time, checks ...record.Preflight) error {
 	now := s.Now()
 	return dir.Write(engine.RunFile, func(w io.Writer) error {
 		text, err := json.MarshalIndent(record.Run{
 			Schema: record.RunSchema, Started: started.UTC(), Finished: now.UTC(), Seconds: now.Sub(started).Seconds(),
 			Args: s.Args, Host: s.Hostname(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, CPUs: s.Host().CPUs,
+			Preflight: checks,
 		}, "", "  ")
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/engine"
+	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
@@ -24,6 +26,7 @@ type collectivesOptions struct {
 	advice    adviceFlagSet
 	libraries libraryOptions
 	launch    launchFlagSet
+	gates     gateFlagSet
 	// world is the other processes of the sweep, where this one leads several.
 	world *world
 
@@ -33,6 +36,10 @@ type collectivesOptions struct {
 	verbose, progress bool
 	// resume is the folder of a sweep to resume, file a request to run.
 	resume, file string
+
+	// folder is that of the results; checks are what was checked before the run.
+	folder string
+	checks []record.Preflight
 }
 
 func newCollectives(s State) *cobra.Command {
@@ -93,6 +100,9 @@ func (o *collectivesOptions) sweep(ctx context.Context, s State, cmd *cobra.Comm
 	if err := collectivesDocument.check(o.format, "zbench collectives --help lists the flags"); err != nil {
 		return err
 	}
+	if err := o.gates.read(); err != nil {
+		return err
+	}
 	if o.want.Advice, err = o.advice.read(s); err != nil {
 		return err
 	}
@@ -128,6 +138,7 @@ func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	addLibraryFlags(cmd, &o.libraries)
 	f := cmd.Flags()
 	addLaunchFlags(f, &o.launch)
+	addGateFlags(f, &o.gates)
 	f.StringVar(&o.out, "out", "", "folder to create (default a new dated one)")
 	collectivesDocument.flag(f, &o.format)
 	f.BoolVar(&o.force, "force", false, "write into a folder that has files; with --resume: resume even if hardware or libraries differ")
@@ -162,6 +173,7 @@ func (o *collectivesOptions) run(ctx context.Context, s State) error {
 		return err
 	}
 	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+	o.folder = dir.Path
 	out, err := e.Run(ctx, u, dir)
 	return o.finish(s, dir, started, out, err)
 }
@@ -175,10 +187,14 @@ func (o *collectivesOptions) engine(s State) (*engine.Engine, error) {
 		Host: s.host(o.quiet), Tool: tool(), Created: when, Force: o.force,
 		Open: func(ctx context.Context, u *engine.Setup) (engine.Driver, error) {
 			w := openingOf(u)
+			w.Folder, w.Owner = o.folder, s.host(o.quiet).Owner
 			if o.world != nil {
 				return o.world.open(ctx, s, o.libraries, &w)
 			}
 			return openCollectives(ctx, s, o.libraries, &w)
+		},
+		Check: func(u *engine.Setup, d engine.Driver, cases []plan.Case, seconds float64) error {
+			return o.check(s, u, d, cases, seconds)
 		},
 		Watch: func(total, done int) engine.Watcher { return newProgress(s, total, done, o.quiet, o.progress) },
 	}, err
@@ -191,25 +207,29 @@ func (o *collectivesOptions) finish(s State, dir *engine.Folder, started time.Ti
 	}
 	if err != nil {
 		if !errors.Is(err, engine.ErrGone) {
-			_ = writeDrawn(dir, dir.Path, out.Record, nil) // as much as the disk takes; err says what happened
+			_ = writeDrawn(dir, dir.Path, out.Record, nil, nil) // as much as the disk takes; err says what happened
 		}
 		return err
 	}
-	if err := writeDrawn(dir, dir.Path, out.Record, out.Advice); err != nil {
+	judged := o.gates.judge(out.Record)
+	if err := writeDrawn(dir, dir.Path, out.Record, out.Advice, judged); err != nil {
 		return err
 	}
-	if err := writeRun(dir, s, started); err != nil {
+	if err := writeRun(dir, s, started, o.checks...); err != nil {
+		return err
+	}
+	if err := keepGates(dir, judged, o.gates.requireChecked, "collectives"); err != nil {
 		return err
 	}
 	if err := printRecord(s, sweepOutput{out.Record, out.Advice, dir.Path, o.verbose}, o.format, o.quiet); err != nil {
 		return err
 	}
-	s.note(o.quiet, "Wrote %s (report.html, results.json, results.csv, bucket.json, plots) in %s\n",
-		dir.Path, s.Now().Sub(started).Round(10*time.Millisecond))
-	if err := engine.Verdict(out.Record, dir.Path); err != nil {
+	if err := showGates(s, judged, o.format); err != nil {
 		return err
 	}
-	return out.Advice.Refused()
+	s.note(o.quiet, "Wrote %s (report.html, results.json, results.csv, bucket.json, plots) in %s\n",
+		dir.Path, s.Now().Sub(started).Round(10*time.Millisecond))
+	return cmp.Or(engine.Verdict(out.Record, dir.Path), judged.Err(o.gates.requireChecked), out.Advice.Refused())
 }
 
 // reproduce is the command line that makes the record again.

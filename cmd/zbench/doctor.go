@@ -80,7 +80,11 @@ func runDoctor(ctx context.Context, s State, o doctorOptions) error {
 			}
 		}
 	}
-	report.Machine = machineOf(s).Findings()
+	machine := machineOf(s)
+	for _, b := range report.Backends {
+		machine.GPUs = max(machine.GPUs, len(b.Devices))
+	}
+	report.Machine = machine.Findings()
 	report.NotChecked = doctor.NotChecked()
 	chosen, _ := chooseBackend(s, o.backend) // an error is: a GPU is meant, and none is here
 	report.Judge(o.backend, chosen == "loopback")

@@ -119,7 +119,7 @@ func deviceFacts(p *native.Provider, i int) doctor.Device {
 
 // machineOf is the State's machine as doctor sees it.
 func machineOf(s State) doctor.Machine {
-	return doctor.Machine{FS: rootFS{s.FS}, Access: s.FS.Access, Temp: s.Getenv("TMPDIR")}
+	return doctor.Machine{FS: rootFS{s.FS}, Access: s.FS.Access, Temp: s.Getenv("TMPDIR"), Host: preflightHost(s)}
 }
 
 // rootFS is the whole file system of a State, without the leading slash that

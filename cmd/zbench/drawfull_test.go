@@ -23,6 +23,7 @@ func (d noPage) WriteFile(name string, data []byte) error {
 // A disk that is full when all is measured loses nothing: what to do next is said,
 // and works.
 func TestDiskFullWhenThePageIsDrawn(t *testing.T) {
+	oneGoroutine(t)
 	for _, args := range [][]string{
 		{"hbm", "--backend", "loopback", "--size", "64K", "--kernels", "copy", "--max-time", "0.01"},
 		{"kernels", "rmsnorm", "--backend", "loopback", "--rows", "2", "--hidden", "64"},

@@ -39,6 +39,9 @@ type opening struct {
 	// its processes share.
 	Machine []byte `json:"machine,omitempty"`
 	Arena   string `json:"arena,omitempty"`
+	// Folder is the result folder, Owner the text of the leader's lock in it.
+	Folder string `json:"folder,omitempty"`
+	Owner  string `json:"owner,omitempty"`
 }
 
 func openingOf(u *engine.Setup) opening {

@@ -65,6 +65,7 @@ func (*collectivesOptions) once(role launch.Role, err error) error {
 
 // openFollower opens the ranks of this process as the leader's welcome says.
 func (o *collectivesOptions) openFollower(ctx context.Context, s State, role launch.Role, welcome json.RawMessage) (*collectivesDriver, json.RawMessage, error) {
+	heard := s.Now()
 	var with opening
 	if err := json.Unmarshal(welcome, &with); err != nil {
 		return nil, nil, err
@@ -79,10 +80,10 @@ func (o *collectivesOptions) openFollower(ctx context.Context, s State, role lau
 	if err != nil {
 		return nil, nil, err
 	}
-	h, err := helloOf(s, d, &with, role.Rank)
+	mine, err := introduce(s, d, &with, role, heard)
 	var text json.RawMessage
 	if err == nil {
-		text, err = json.Marshal(h)
+		text, err = json.Marshal(mine)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, d.Close())

@@ -30,9 +30,10 @@ func TestFormatsOfDocuments(t *testing.T) {
 	require.Equal(t, []string{"table", "markdown", "json"}, adviceDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, kneesDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, doctorDocument.names())
+	require.Equal(t, []string{"table", "markdown", "csv", "json", "junit"}, compareDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, topoDocument.names())
 	require.Equal(t, []string{"table", "markdown"}, driftDocument.names())
-	require.Equal(t, []string{"table", "markdown"}, railsDocument.names())
+	require.Equal(t, []string{"table", "markdown", "json"}, railsDocument.names())
 }
 
 // A format is one file: what this registers is printed, offered by the help and by
@@ -83,7 +84,7 @@ func TestFormatsThatADocumentLacks(t *testing.T) {
 		{[]string{"doctor", "--format", "csv"}, "table, markdown, json"},
 		{[]string{"topo", "--format", "csv", "--out", out}, "table, markdown, json"},
 		{[]string{"topo", "a.json", "--format", "json"}, "table, markdown"},
-		{[]string{"rails", "--matrix", "none", "--out", out, "--format", "json"}, "table, markdown"},
+		{[]string{"rails", "--matrix", "none", "--out", out, "--format", "csv"}, "table, markdown, json"},
 	} {
 		code, stdout, stderr := printed(t, one.args...)
 		require.Equal(t, exit.Usage, code, "%q: %s", one.args, stderr)
@@ -95,6 +96,7 @@ func TestFormatsThatADocumentLacks(t *testing.T) {
 
 // The sizes near the plateau have the form that was asked for, too.
 func TestKneesInEveryFormat(t *testing.T) {
+	oneGoroutine(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	code, _, stderr := printed(t, small(dir)...)
 	require.Zero(t, code, stderr)

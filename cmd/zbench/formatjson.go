@@ -2,6 +2,7 @@ package main
 
 import (
 	"zbench/bench/bucket"
+	"zbench/bench/pairwise"
 	"zbench/bench/record"
 	"zbench/internal/doctor"
 	"zbench/internal/topo"
@@ -14,6 +15,8 @@ var _ = register(format{
 	kernels:     func(s State, rec *record.Record) error { return record.Encode(s.Stdout, rec) },
 	advice:      func(s State, d advised) error { return d.WriteJSON(s.Stdout) },
 	knees:       func(s State, a bucket.Answer) error { return a.WriteJSON(s.Stdout) },
+	compare:     func(s State, c comparison) error { return c.WriteJSON(s.Stdout) },
+	rails:       func(s State, d *pairwise.Document) error { return d.WriteJSON(s.Stdout) },
 	topo:        func(s State, n *topo.Node) error { return n.WriteJSON(s.Stdout) },
 	doctor: func(s State, r doctor.Report) error {
 		data, err := r.JSON()

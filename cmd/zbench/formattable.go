@@ -4,7 +4,7 @@ import (
 	"io"
 
 	"zbench/bench/bucket"
-	"zbench/bench/pairs"
+	"zbench/bench/pairwise"
 	"zbench/internal/doctor"
 	"zbench/internal/topo"
 )
@@ -16,8 +16,9 @@ var _ = register(format{
 	kernels:     writeKernelSummary,
 	advice:      writeAdviceText,
 	knees:       func(s State, a bucket.Answer) error { return a.WriteText(s.Stdout) },
+	compare:     writeComparison,
 	drift:       func(s State, d *topo.Drift) error { return d.Text(s.Stdout, s.Stdout.Width) },
-	rails:       func(s State, v pairs.Verdict) error { return v.Text(s.Stdout, s.Stdout.Width) },
+	rails:       func(s State, d *pairwise.Document) error { return d.Text(s.Stdout, s.Stdout.Width) },
 	topo:        func(s State, n *topo.Node) error { return n.Text(s.Stdout, s.Stdout.Width) },
 	doctor: func(s State, r doctor.Report) error {
 		return r.Text(s.Stdout.unescaped(), doctor.Style{Width: s.Stdout.Width, Colour: s.coloured(s.Stdout)})

@@ -32,6 +32,7 @@ func stuckCases(t *testing.T, dir string) map[int64]string {
 // has it, and a sweep that goes on keeps it beside that of the next one. Without
 // the fault there is none.
 func TestEvidenceIsKept(t *testing.T) {
+	oneGoroutine(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	args := []string{"collectives", "all_reduce", "-b", "512K", "-e", "4M", "--place", "out", "-q", "--nodes", "2", "--out"}
 	code, stderr := zbench(t, osFS{}, append(args, dir, "--fault", "hang:node=1,gpu=3,bytes=1e6,launch=2")...)

@@ -29,7 +29,7 @@ var flagGroups = []flagGroup{
 	}},
 	{"Cluster", []string{
 		"collective", "nodes", "ranks", "gpus-per-node", "ngpus", "ranks-per-gpu", "groups", "strides", "scale", "device", "all-gpus", "peak",
-		"root", "host", "xml", "outputs", "matrix",
+		"root", "host", "xml", "outputs", "matrix", "logs", "times",
 	}},
 	{"Launch", []string{"launch", "slurm-args", "hostfile", "dry-run"}},
 	{"Simulation", []string{"fabric", "fault", "seed"}},
@@ -38,6 +38,7 @@ var flagGroups = []flagGroup{
 		"backward-ms", "forward-ms", "step-ms", "tokens-per-microbatch", "tflops", "recompute",
 		"dp", "ep", "pp", "instances", "accum", "zero", "grad-dtype", "param-dtype", "mem-budget", "allow-rescale",
 	}},
+	{"Comparison and thresholds", []string{"threshold", "accept", "fail-on", "require-checked", "min-effect", "between-run-cv", "timing"}},
 	{"Output", []string{"out", "force", "resume", "spec", "format", "verbose", "progress", "quiet", "help", "version"}},
 	{"Libraries", append([]string{"backend"}, libraryFlags()...)},
 }

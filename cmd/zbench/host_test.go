@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 	"testing/fstest"
 
 	"zbench/internal/native"
+	"zbench/internal/preflight"
 )
 
 // host is a machine that a test plants: what zbench reads of the machine comes
@@ -52,6 +54,10 @@ func (h host) plant(s State) State {
 	s.Host = func() native.HostInfo {
 		return native.HostInfo{CPUs: h.cores, Memory: h.memory}
 	}
+	s.Space = func(string) (preflight.Space, error) { return preflight.Space{Size: 16 << 30, Free: 16 << 30}, nil }
+	s.Interfaces = func() ([]preflight.Interface, error) {
+		return []preflight.Interface{{Name: "eth0", Addrs: []netip.Addr{netip.MustParseAddr("192.0.2.1")}}}, nil
+	}
 	return s
 }
 
@@ -62,8 +68,10 @@ func (h host) tree() fstest.MapFS {
 		"etc/os-release":                             "PRETTY_NAME=\"Planted Linux 1\"\n",
 		"proc/sys/kernel/osrelease":                  "6.1.0-planted\n",
 		"proc/sys/kernel/numa_balancing":             "0\n",
-		"proc/self/limits":                           "Max locked memory         unlimited            unlimited            bytes\n",
-		"proc/mounts":                                "tmpfs /dev/shm tmpfs rw,size=16777216k 0 0\n",
+		"proc/self/limits":                           "Max locked memory  unlimited  unlimited  bytes\nMax open files  4096  4096  files\n",
+		"proc/self/status":                           "Cpus_allowed_list:\t0-95\nCapEff:\t0000000000000000\n",
+		"proc/sys/net/ipv4/ip_local_port_range":      "32768\t60999\n",
+		"sys/fs/cgroup/cpu.max":                      "max 100000\n",
 		"sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
 	} {
 		t[name] = &fstest.MapFile{Data: []byte(text)}

@@ -17,6 +17,7 @@ const escapes = "\x1b]0;owned\x07\x1b[31m\u009b2J\u202e"
 // Whatever names, keys and versions hold, nothing that moves a terminal's cursor or
 // sets its title comes out of zbench, in any form.
 func TestNoEscapeSequenceReachesTheTerminal(t *testing.T) {
+	oneGoroutine(t)
 	dir := t.TempDir()
 	log, err := os.ReadFile("../../bench/peers/testdata/bare_all_reduce.log")
 	require.NoError(t, err)
@@ -61,6 +62,7 @@ func TestNoEscapeSequenceReachesTheTerminal(t *testing.T) {
 
 // No cell of a CSV begins as a spreadsheet's formula; negative numbers stay numbers.
 func TestNoFormulaInCSV(t *testing.T) {
+	oneGoroutine(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	code, stderr := zbench(t, osFS{}, small(dir)...)
 	require.Zero(t, code, stderr)

@@ -20,6 +20,7 @@ func newImport(s State) *cobra.Command {
 	var o peers.Options
 	var out, format string
 	var force, verbose bool
+	var gates gateFlagSet
 	cmd := &cobra.Command{
 		Use:   "import LOG…",
 		Short: "Read rccl-tests or nccl-tests output into a record",
@@ -43,7 +44,10 @@ one record. Ambiguous rows are skipped; they are counted and named.`,
 			case o.Ranks > 0 && o.Nodes > o.Ranks:
 				return usagef("give the nodes that the ranks are on", "--nodes is %d; %d ranks can be on at most %d nodes", o.Nodes, o.Ranks, o.Ranks)
 			}
-			return runImport(s, args, o, out, format, force, verbose)
+			if err := gates.read(); err != nil {
+				return err
+			}
+			return runImport(s, args, o, importOutput{out, format, force, verbose, gates})
 		},
 	}
 	f := cmd.Flags()
@@ -52,12 +56,20 @@ one record. Ambiguous rows are skipped; they are counted and named.`,
 	f.IntVar(&o.Ranks, "ranks", 0, "number of ranks, if the log lacks it")
 	f.StringVar(&out, "out", "", "folder to create (default a new dated one)")
 	collectivesDocument.flag(f, &format)
+	addGateFlags(f, &gates)
 	f.BoolVarP(&verbose, "verbose", "v", false, "print every column, both placements and a remedy for each warning")
 	f.BoolVar(&force, "force", false, "write into a folder that has files")
 	return cmd
 }
 
-func runImport(s State, logs []string, o peers.Options, out, format string, force, verbose bool) error {
+// importOutput is where an import goes and how it is shown and judged.
+type importOutput struct {
+	out, format    string
+	force, verbose bool
+	gates          gateFlagSet
+}
+
+func runImport(s State, logs []string, o peers.Options, to importOutput) error {
 	started := s.Now()
 	var recs []*record.Record
 	for _, path := range logs {
@@ -71,7 +83,7 @@ func runImport(s State, logs []string, o peers.Options, out, format string, forc
 	if err != nil {
 		return usage(err, "import them one by one")
 	}
-	return keepImport(s, rec, started, out, format, force, verbose)
+	return keepImport(s, rec, started, to)
 }
 
 // importLog reads one log, as it comes: it may be a pipe.
@@ -91,8 +103,8 @@ func importLog(s State, path string, o peers.Options) (*record.Record, error) {
 }
 
 // keepImport leaves the folder, prints the record and says what was skipped.
-func keepImport(s State, rec *record.Record, started time.Time, out, format string, force, verbose bool) error {
-	dir, err := engine.NewFolder(s.host(false), out, "import", force)
+func keepImport(s State, rec *record.Record, started time.Time, to importOutput) error {
+	dir, err := engine.NewFolder(s.host(false), to.out, "import", to.force)
 	if err != nil {
 		return err
 	}
@@ -106,15 +118,31 @@ func keepImport(s State, rec *record.Record, started time.Time, out, format stri
 			return err
 		}
 	}
-	if err := writeDrawn(dir, dir.Path, rec, d); err != nil {
+	judged := to.gates.judge(rec)
+	if err := writeDrawn(dir, dir.Path, rec, d, judged); err != nil {
 		return err
 	}
 	if err := writeRun(dir, s, started); err != nil {
 		return err
 	}
-	if err := printRecord(s, sweepOutput{rec, d, dir.Path, verbose}, format, false); err != nil {
+	if err := keepGates(dir, judged, to.gates.requireChecked, "import"); err != nil {
 		return err
 	}
+	if err := printRecord(s, sweepOutput{rec, d, dir.Path, to.verbose}, to.format, false); err != nil {
+		return err
+	}
+	if err := showGates(s, judged, to.format); err != nil {
+		return err
+	}
+	noteImport(s, dir, rec)
+	if slices.ContainsFunc(rec.Results, func(r record.Result) bool { return r.Status == record.WrongData }) {
+		return exit.With(exit.WrongData, errors.New("the log reports wrong data"), "the report names the cases")
+	}
+	return judged.Err(to.gates.requireChecked)
+}
+
+// noteImport says what was read, what was skipped, and where the folder is.
+func noteImport(s State, dir *engine.Folder, rec *record.Record) {
 	for _, i := range rec.Source.Imports {
 		fmt.Fprintf(s.Stderr, "%s: %d rows read", i.File, i.Rows)
 		for _, skip := range i.Skipped {
@@ -126,8 +154,4 @@ func keepImport(s State, rec *record.Record, started time.Time, out, format stri
 		fmt.Fprintf(s.Stderr, "warning (%s): %s\n  → %s\n", w.Code, w.Message, w.Hint)
 	}
 	fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.Path)
-	if slices.ContainsFunc(rec.Results, func(r record.Result) bool { return r.Status == record.WrongData }) {
-		return exit.With(exit.WrongData, errors.New("the log reports wrong data"), "the report names the cases")
-	}
-	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"zbench/bench/engine"
+	"zbench/bench/gate"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
@@ -23,6 +24,7 @@ type kernelOptions struct {
 	// want is the request that the flags make.
 	want      spec.Spec
 	libraries libraryOptions
+	gates     gateFlagSet
 
 	out, format  string
 	force, quiet bool
@@ -52,6 +54,7 @@ func (b kernelBench) add(cmd *cobra.Command, s State) {
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "folder to create (default a new dated one)")
 	kernelsDocument.flag(f, &o.format)
+	addGateFlags(f, &o.gates)
 	f.BoolVar(&o.force, "force", false, "write into a folder that has files")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
 	f.StringVar(&o.resume, "resume", "", "resume the run in this folder with its own options")
@@ -63,6 +66,9 @@ func (b kernelBench) add(cmd *cobra.Command, s State) {
 func (b kernelBench) run(cmd *cobra.Command, s State, o kernelOptions) (err error) {
 	started := s.Now()
 	if err := kernelsDocument.check(o.format, flagsHelp(b.name)); err != nil {
+		return err
+	}
+	if err := o.gates.read(); err != nil {
 		return err
 	}
 	resumed := cmd.Flags().Changed("resume")
@@ -180,25 +186,34 @@ func (o *kernelOptions) finish(s State, dir *engine.Folder, rec *record.Record, 
 	if s.Stderr.IsTTY && !o.quiet {
 		_, _ = s.Stderr.unescaped().Write([]byte(clearLine)) // progress that cannot be shown stops nothing
 	}
-	if err := drawKernels(dir, rec); err != nil {
+	judged := o.gates.judge(rec)
+	if err := drawKernels(dir, rec, judged); err != nil {
 		return err
 	}
 	if err := writeRun(dir, s, started); err != nil {
 		return err
 	}
+	if err := keepGates(dir, judged, o.gates.requireChecked, engine.Command(o.want.Benchmark)); err != nil {
+		return err
+	}
 	if _, err := kernelsDocument.print(s, o.format, rec); err != nil {
 		return err
 	}
+	if err := showGates(s, judged, o.format); err != nil {
+		return err
+	}
 	s.note(o.quiet, "Wrote %s (report.html, results.json, results.csv)\n", dir.Path)
-	return engine.KernelVerdict(rec, dir.Path)
+	return cmp.Or(engine.KernelVerdict(rec, dir.Path), judged.Err(o.gates.requireChecked))
 }
 
 // drawKernels writes what can be made again of a record of kernels.
-func drawKernels(dir *engine.Folder, rec *record.Record) error {
+func drawKernels(dir *engine.Folder, rec *record.Record, gates *gate.Report) error {
 	if err := dir.Write("results.csv", func(w io.Writer) error { return record.WriteCSV(w, rec) }); err != nil {
 		return err
 	}
-	return dir.Write("report.html", func(w io.Writer) error { return report.WriteHTML(w, report.Kernels(rec, reproduce(rec))) })
+	page := report.Kernels(rec, reproduce(rec))
+	page.AddGates(gates)
+	return dir.Write("report.html", func(w io.Writer) error { return report.WriteHTML(w, page) })
 }
 
 // facts are what the record says of the libraries and devices.

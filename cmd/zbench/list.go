@@ -60,6 +60,7 @@ var listings = []listing{
 		}
 		return rows, nil
 	}},
+	{"profiles", []string{"NAME", "WHAT IT IS", "THRESHOLD", "SOURCE"}, profileRows},
 	{"ops", []string{"NAME", "WHAT IT COMPUTES"}, func() ([][]string, error) {
 		var rows [][]string
 		for _, o := range collective.Ops() {
@@ -76,7 +77,7 @@ func newList(s State) *cobra.Command {
 	}
 	valid := strings.Join(names, ", ")
 	return &cobra.Command{
-		Use: "list " + strings.Join(names, "|"), Short: "List what zbench knows: " + valid, ValidArgs: names,
+		Use: "list " + strings.Join(names, "|"), Short: "List " + valid, ValidArgs: names,
 		Example: "  zbench list collectives",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {

@@ -135,7 +135,8 @@ clock, whose figures come from a model and are labelled SIMULATED.`,
   zbench collectives all_reduce -b 1M -e 1G  one collective, 1 MiB to 1 GiB
   zbench import all_reduce.log               read an rccl-tests or nccl-tests log
   zbench recommend all_reduce.log --framework ddp --preset llama3-8b --backward-ms 80
-  zbench report DIR                          draw the page and plots again`,
+  zbench report DIR                          draw the page and plots again
+  zbench compare BEFORE AFTER                which cases got slower or faster`,
 		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -144,7 +145,7 @@ clock, whose figures come from a model and are labelled SIMULATED.`,
 		return usage(flagError(err), spell.Hint(similarFlags(cmd, err), cmd.CommandPath()+" --help lists the flags"))
 	})
 	root.AddCommand(newCollectives(s), newHBM(s), newKernels(s)) // they save on a signal
-	for _, c := range []*cobra.Command{newImport(s), newReport(s), newRecommend(s), newDoctor(s), newTopo(s), newRails(s), newList(s), newToken(s), newVersion(s)} {
+	for _, c := range []*cobra.Command{newImport(s), newReport(s), newCompare(s), newRecommend(s), newDoctor(s), newTopo(s), newRails(s), newList(s), newToken(s), newVersion(s)} {
 		c.RunE = interruptible(c.RunE)
 		root.AddCommand(c)
 	}

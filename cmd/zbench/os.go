@@ -57,7 +57,7 @@ func osState() State {
 			}
 			return name
 		},
-		Host: native.Host,
+		Host: native.Host, Space: fileSpace, Interfaces: networkInterfaces, Towards: addressTowards,
 	}
 }
 

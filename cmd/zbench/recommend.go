@@ -121,7 +121,7 @@ func keepAdvice(s State, out string, force bool, started time.Time, recs []*reco
 	if err := dir.Write(engine.AdviceFile, d.WriteJSON); err != nil {
 		return err
 	}
-	if err := writeDrawn(dir, dir.Path, rec, d); err != nil {
+	if err := writeDrawn(dir, dir.Path, rec, d, nil); err != nil {
 		return err
 	}
 	if err := writeRun(dir, s, started); err != nil {

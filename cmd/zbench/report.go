@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -8,18 +9,23 @@ import (
 	"github.com/spf13/cobra"
 
 	"zbench/bench/engine"
+	"zbench/bench/gate"
 	"zbench/bench/record"
 )
 
 func newReport(s State) *cobra.Command {
 	var out string
+	var gates gateFlagSet
 	cmd := &cobra.Command{
 		Use:     "report RECORD",
 		Short:   "Draw the page, the plots and the CSV of a record again",
 		Long:    "Reads a folder of zbench or its results.json and writes report.html, the plots,\nresults.csv and bucket.json, into the same folder or into --out. Of an\nunfinished sweep it reads the journal and marks missing cases as interrupted.",
-		Example: "  zbench report DIR\n  zbench report DIR/results.json --out drawn",
+		Example: "  zbench report DIR\n  zbench report DIR --threshold 'all_reduce bytes>=128MiB busbw>=300GB/s'\n  zbench report DIR/results.json --out drawn",
 		Args:    oneArg("a record"),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if err := gates.read(); err != nil {
+				return err
+			}
 			text, file, err := read(s, args[0])
 			if err != nil {
 				return err
@@ -36,18 +42,23 @@ func newReport(s State) *cobra.Command {
 				return err
 			}
 			defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+			judged := gates.judge(rec)
 			if rec.OfKernels() {
-				err = drawKernels(dir, rec)
+				err = drawKernels(dir, rec, judged)
 			} else {
-				err = drawCollectives(s, dir, rec, args[0], file, out)
+				err = drawCollectives(s, dir, rec, judged, drawn{args[0], file, out})
+			}
+			if err == nil {
+				err = keepGates(dir, judged, gates.requireChecked, "report")
 			}
 			if err != nil {
 				return err
 			}
 			fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.File("report.html"))
-			return nil
+			return cmp.Or(showGates(s, judged, "table"), judged.Err(gates.requireChecked))
 		},
 	}
+	addGateFlags(cmd.Flags(), &gates)
 	cmd.Flags().StringVar(&out, "out", "", "folder to create (default the record's own)")
 	return cmd
 }
@@ -64,20 +75,23 @@ func drawnFolder(s State, file, out string) (*engine.Folder, error) {
 	return engine.OpenFolder(s.host(false), filepath.Dir(file))
 }
 
+// drawn is a record to draw: its path as it was given, its file, and the folder to make.
+type drawn struct{ path, file, out string }
+
 // drawCollectives draws a record of collectives, with the recommendation beside it.
-func drawCollectives(s State, dir *engine.Folder, rec *record.Record, path, file, out string) error {
-	d := readAdvice(s, filepath.Dir(file), rec)
+func drawCollectives(s State, dir *engine.Folder, rec *record.Record, gates *gate.Report, of drawn) error {
+	d := readAdvice(s, filepath.Dir(of.file), rec)
 	if d == nil {
-		source, err := readSource(s, path)
+		source, err := readSource(s, of.path)
 		if err != nil {
 			return err
 		}
 		d = assumed(s, source)
 	}
-	if d.Kept() && out != "" {
+	if d.Kept() && of.out != "" {
 		if err := dir.Write(engine.AdviceFile, d.WriteJSON); err != nil {
 			return err
 		}
 	}
-	return writeDrawn(dir, filepath.Dir(file), rec, d)
+	return writeDrawn(dir, filepath.Dir(of.file), rec, d, gates)
 }

@@ -19,7 +19,7 @@ import (
 
 // free are the flags that may change when a sweep is resumed, besides those of libraries
 // and of the model.
-var free = []string{"resume", "force", "quiet", "format", "verbose", "progress", fixedSizes}
+var free = append([]string{"resume", "force", "quiet", "format", "verbose", "progress", fixedSizes}, gateFlags...)
 
 // runResume resumes the sweep in a folder. cmd has the flags given with --resume.
 func (o *collectivesOptions) runResume(ctx context.Context, s State, cmd *cobra.Command, l launching) error {
@@ -42,6 +42,7 @@ func (o *collectivesOptions) runResume(ctx context.Context, s State, cmd *cobra.
 	if err != nil {
 		return err
 	}
+	o.folder = dir.Path
 	out, err := e.Resume(ctx, want, old, dir)
 	return o.finish(s, dir, started, out, err)
 }

@@ -19,6 +19,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/record"
+	"zbench/internal/longtest"
 	"zbench/internal/schematest"
 )
 
@@ -111,16 +112,22 @@ func readBytes(t *testing.T, parts ...string) string {
 // Wherever the disk fills up the run ends with an error that says what to do,
 // the journal alone is a record, and resumed it becomes the folder of a run that
 // was never stopped. Nothing finished runs again.
-func TestDiskFullAtEveryLineThenResume(t *testing.T) {
+func TestDiskFullThenResume(t *testing.T) {
+	diskFullThenResume(t, 1, 8) // in the first pass, and in the second
+}
+
+func TestLongDiskFullAtEveryLineThenResume(t *testing.T) {
+	longtest.Only(t)
+	diskFullThenResume(t, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
+}
+
+func diskFullThenResume(t *testing.T, lines ...int) {
+	t.Helper()
 	whole := filepath.Join(t.TempDir(), "whole")
 	code, _ := zbench(t, osFS{}, small(whole)...)
 	require.Zero(t, code)
 	require.Equal(t, 13, strings.Count(readBytes(t, whole, engine.JournalFile), "\n"))
-	step := 1
-	if testing.Short() {
-		step = 5
-	}
-	for n := 0; n < 12; n += step {
+	for _, n := range lines {
 		dir := filepath.Join(t.TempDir(), "cut")
 		left := n
 		code, stderr := zbench(t, fullDisk{osFS{}, &left}, small(dir)...)
@@ -143,7 +150,7 @@ func TestDiskFullAtEveryLineThenResume(t *testing.T) {
 
 // Killed with SIGKILL, a sweep goes on where it was.
 func TestKillThenResume(t *testing.T) {
-	args := []string{"collectives", "-b", "1K", "-e", "1G", "--max-time", "0.05"}
+	args := []string{"collectives", "all_gather", "all_reduce", "-b", "1K", "-e", "256M", "--max-time", "0.05"}
 	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "killed")
 	code, _ := zbench(t, osFS{}, append(args, "--out", whole)...)
 	require.Zero(t, code)
@@ -284,40 +291,4 @@ func TestResumeKeepsGroupsAndScales(t *testing.T) {
 	require.Zero(t, code, stderr)
 	sameFolder(t, whole, dir)
 	require.Contains(t, readBytes(t, dir, "report.html"), "--groups 2 --groups 4 --scale 1")
-}
-
-// Flags that would make other cases are refused even with --force; the same ones
-// in other words are not.
-func TestResumeWithFlags(t *testing.T) {
-	dir := cutAt(t, 3, "--verify-budget", "1M")
-	for _, x := range []struct{ args, says string }{
-		{"-b 2K", "--minbytes 1024, now 2K"},
-		{"-d half --force", "--datatype float, now half"},
-		{"--out other", "--out none, now other"},
-		{"--verify-budget 2M", "--verify-budget 1048576, now 2M"},
-		{"--keep-samples", "--keep-samples false, now true"},
-		{"all_gather", "collectives all_reduce, now all_gather"},
-	} {
-		code, stderr := zbench(t, osFS{}, append([]string{"collectives", "--resume", dir}, strings.Fields(x.args)...)...)
-		require.Equal(t, exit.Usage, code, x.args)
-		require.Contains(t, stderr, x.says)
-	}
-	code, stderr := zbench(t, osFS{}, strings.Fields("collectives all_reduce --resume "+dir+" -b 1024 -d float32 --nodes 1 -q --format csv")...)
-	require.Zero(t, code, stderr)
-}
-
-// Steps, graphs, groups and scales are the sweep's own too: it goes on with them.
-func TestResumeKeepsEveryAxis(t *testing.T) {
-	oneGoroutine(t)
-	more := strings.Fields("--nodes 2 -i 1K -G 2 --groups 2,4 --scale 1 --place out")
-	whole := filepath.Join(t.TempDir(), "whole")
-	code, stderr := zbench(t, osFS{}, small(whole, more...)...)
-	require.Zero(t, code, stderr)
-	dir, left := filepath.Join(t.TempDir(), "cut"), 20
-	code, _ = zbench(t, fullDisk{osFS{}, &left}, small(dir, more...)...)
-	require.Equal(t, exit.Run, code)
-	code, stderr = zbench(t, osFS{}, "collectives", "--resume", dir)
-	require.Zero(t, code, stderr)
-	require.Contains(t, stderr, "12 cases to run, 4 done before: 12 passes")
-	sameFolder(t, whole, dir)
 }

@@ -42,6 +42,7 @@ func committed(t *testing.T) map[string]*jsonschema.Schema {
 
 // Whatever a command writes as JSON states a version, and fits its schema.
 func TestWrittenFilesFitTheirSchemas(t *testing.T) {
+	oneGoroutine(t)
 	schemas, met := committed(t), map[string]bool{}
 	fits := func(line, text string) {
 		t.Helper()
@@ -52,7 +53,7 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 		met[head.Schema] = true
 	}
 	for _, line := range []string{
-		"collectives --nodes 2 -b 64K -e 8G -f 4 --keep-samples --groups 4 --framework ddp --preset llama3-8b --step-ms 300 -q",
+		"collectives --nodes 2 -b 64K -e 8G -f 4 --keep-samples --groups 4 --framework ddp --preset llama3-8b --step-ms 300 --accept mi300x-1node -q",
 		"collectives all_reduce --nodes 2 --fault hang:node=1,gpu=3,bytes=1e6,launch=2 -b 1M -e 1M -q",
 		"hbm --backend loopback --size 64K --max-time 0.005 --kernels copy --dtype float32 --peak 100",
 		"hbm --backend loopback --size 64K --max-time 0.005 --kernels dot --dtype float32 --tune",
@@ -75,6 +76,10 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 				require.NoError(t, schematest.Fits(t, schemas[engine.JournalFile], part), line)
 			}
 			met[engine.JournalFile] = true
+			if code == exit.OK {
+				out, _, _ := onHost(t, hosts[0], 0, exit.OK, "compare "+folder+" "+folder+" --format json")
+				fits("compare", out)
+			}
 		}
 	}
 	for _, line := range []string{"doctor --backend loopback --format json", "import ../../bench/peers/testdata/algo_proto.log --format json --out " + t.TempDir()} {

@@ -73,14 +73,30 @@ func lastLines(text string, n int) string {
 
 // The bare command on 128 nodes fits on a screen of 80 columns with the
 // recommendation at its end, and on no terminal is a line wrapped.
-func TestScreenOfTheDefaultSweep(t *testing.T) {
-	oneGoroutine(t)
+func TestLongScreenOfTheDefaultSweep(t *testing.T) {
+	longtest.Only(t)
 	r, _ := sweptAs(t, exit.OK, "collectives --nodes 128")
 	for _, on := range terminals {
+		snapshot(t, on.name+".txt", printedOn(t, on, r))
+	}
+	fitsScreens(t, r, "set --ddp-bucket-size to ", "the default, 1.02 G")
+}
+
+// So does a sweep of two nodes.
+func TestScreenOfASmallSweep(t *testing.T) {
+	oneGoroutine(t)
+	r, _ := sweptAs(t, exit.OK, "collectives --nodes 2 -b 64K -e 4G -f 8 --place in")
+	fitsScreens(t, r, "--ddp-bucket-size")
+}
+
+// fitsScreens looks at a sweep on every terminal and at every width: its end says the
+// recommendation and these phrases of it.
+func fitsScreens(t *testing.T, r sweepOutput, phrases ...string) {
+	t.Helper()
+	for _, on := range terminals {
 		got := printedOn(t, on, r)
-		snapshot(t, on.name+".txt", got)
 		require.Contains(t, lastLines(got, 12), "Bucket size: ", on.name)
-		for _, says := range []string{"set --ddp-bucket-size to ", "the default, 1.02 G", "Confidence low", "SIMULATED", "Next, for your model: zbench recommend "} {
+		for _, says := range append(phrases, "Confidence low", "SIMULATED", "Next, for your model: zbench recommend ") {
 			require.Contains(t, unfolded(lastLines(got, 12)), says, on.name)
 		}
 		require.Equal(t, on.name == "colour", strings.Contains(got, "\x1b"), on.name)

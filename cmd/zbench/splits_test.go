@@ -16,6 +16,7 @@ import (
 // world: one node and two are measured, four are not; nor are groups of four GPUs,
 // or of one GPU a node.
 func TestSplitsAreExtrapolatedByThemselves(t *testing.T) {
+	oneGoroutine(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	code, stderr := zbench(t, osFS{}, strings.Fields("collectives all_reduce --nodes 4 --groups 4,8 --strides 8 --scale 2 -b 64K -e 64K --place out -q --out "+dir)...)
 	require.Zero(t, code, stderr)

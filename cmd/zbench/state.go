@@ -3,10 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
+	"net/netip"
 	"time"
 
 	"zbench/bench/engine"
+	"zbench/bench/record"
 	"zbench/internal/native"
+	"zbench/internal/preflight"
 )
 
 // State is everything of the machine that zbench touches. Only os.go fills it
@@ -38,6 +41,12 @@ type State struct {
 	// Host asks for the CPUs and the memory; what else is known of the machine is
 	// in FS, under /proc and /sys.
 	Host func() native.HostInfo
+	// Space tells the size and the free space of a folder's file system, Interfaces lists
+	// the network interfaces, Towards is this host's address on the way to host:port. Nil
+	// functions cannot be asked.
+	Space      func(folder string) (preflight.Space, error)
+	Interfaces func() ([]preflight.Interface, error)
+	Towards    func(address string) (netip.Addr, error)
 }
 
 // FS is the part of the file system that zbench uses. Names are the operating
@@ -52,8 +61,12 @@ type FS interface {
 
 // host is what an engine needs of the machine. Notes are left out when quiet.
 func (s State) host(quiet bool) engine.Host {
+	var environ []string
+	if s.Environ != nil {
+		environ = s.Environ()
+	}
 	return engine.Host{
-		FS: s.FS, Now: s.Now, Owner: fmt.Sprintf("process %d on %s", s.PID, s.Hostname()),
+		FS: s.FS, Now: s.Now, Owner: fmt.Sprintf("process %d on %s", s.PID, s.Hostname()), Environment: record.Environment(environ),
 		Note: func(format string, args ...any) { s.note(quiet, format, args...) },
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"zbench/bench/exit"
 	"zbench/bench/plan"
 	"zbench/internal/launch"
+	"zbench/internal/preflight"
 	"zbench/internal/rendezvous"
 )
 
@@ -84,7 +85,7 @@ func (o *collectivesOptions) connection(s State, role launch.Role) (rendezvous.O
 	}
 	return rendezvous.Options{
 		Token: token, Address: role.Leader.String(), Self: o.selfOf(s, role),
-		Relay: token.LocalAddress(fmt.Sprintf("%s/%d/%s/%s", s.Hostname(), role.Node, role.Agent, role.Leader)), // nodes and worlds may share a host
+		Relay: token.LocalAddress(fmt.Sprintf("%s/%d/%s/%d", s.Hostname(), role.Node, role.Agent, role.Leader.Port)), // nodes and worlds may share a host
 	}, nil
 }
 
@@ -138,8 +139,12 @@ type team struct {
 	*plan.Group
 	own     *collectivesDriver
 	facts   engine.Facts
+	all     []preflight.Process
 	release func()
 }
+
+// processes are all of the sweep, with what they tell of their hosts.
+func (t *team) processes() []preflight.Process { return t.all }
 
 func (t *team) Facts() (engine.Facts, error) { return t.facts, nil }
 
@@ -230,29 +235,25 @@ func (w *world) inOrder(with *opening) error {
 
 // describe opens the ranks of the others and checks that all fit together.
 func (w *world) describe(s State, t *team, with *opening) (engine.Facts, error) {
-	mine, err := helloOf(s, t.own, with, 0)
+	mine, err := introduce(s, t.own, with, w.role, time.Time{})
 	if err != nil {
 		return engine.Facts{}, err
 	}
+	sent := s.Now()
 	facts, err := t.Open()
 	if err != nil {
 		return engine.Facts{}, err
 	}
-	all := []engine.Hello{mine}
+	all := []engine.Hello{mine.Hello}
+	t.all = []preflight.Process{mine.process(time.Time{}, s.Now())}
 	for i, text := range facts {
-		var h engine.Hello
-		if err := json.Unmarshal(text, &h); err != nil {
+		var other introduction
+		if err := json.Unmarshal(text, &other); err != nil {
 			return engine.Facts{}, fmt.Errorf("process %d: %w", i+1, err)
 		}
-		all = append(all, h)
+		all, t.all = append(all, other.Hello), append(t.all, other.process(sent, s.Now()))
 	}
 	together, err := engine.Together(all, with.World.Size(), with.World.Share())
 	together.Extrapolated = t.own.facts.Extrapolated
 	return together, err
-}
-
-// helloOf is what a process tells of its ranks.
-func helloOf(s State, d *collectivesDriver, with *opening, process int) (engine.Hello, error) {
-	facts, err := d.Facts()
-	return engine.HelloOf(facts, with.Backend, tool(), process*with.ranks(), with.ranks(), s.Hostname(), s.PID), err
 }

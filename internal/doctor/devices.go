@@ -1,12 +1,11 @@
 package doctor
 
 import (
-	"fmt"
 	"path"
-	"strconv"
 	"strings"
 
 	"zbench/bench/unit"
+	"zbench/internal/linux"
 )
 
 // amdDevices reads the GPUs from the kernel, so that they are seen without HIP.
@@ -18,15 +17,15 @@ func (m Machine) amdDevices() []Finding {
 		found = append(found, Finding{Mark: Fact, Name: "driver amdgpu", Value: "the kernel's own"})
 	}
 	for _, node := range m.names("sys/class/kfd/kfd/topology/nodes", "*") {
-		gpu, ok := parseKFD(m.read(path.Join(node, "properties")))
+		gpu, ok := linux.ParseKFD(m.read(path.Join(node, "properties")))
 		if !ok {
 			continue // a CPU
 		}
 		var memory int64
 		for _, bank := range m.names(path.Join(node, "mem_banks"), "*") {
-			memory += kfdProperties(m.read(path.Join(bank, "properties")))["size_in_bytes"]
+			memory += linux.KFDProperties(m.read(path.Join(bank, "properties")))["size_in_bytes"]
 		}
-		value := gpu.arch + " at " + gpu.pci
+		value := gpu.Arch + " at " + gpu.PCI
 		if name := m.read(path.Join(node, "name")); name != "" {
 			value = name + " " + value
 		}
@@ -36,40 +35,6 @@ func (m Machine) amdDevices() []Finding {
 		found = append(found, Finding{Mark: Fact, Name: "AMD GPU, node " + path.Base(node), Value: value})
 	}
 	return found
-}
-
-// kfdGPU is a GPU in the kernel's compute topology.
-type kfdGPU struct{ arch, pci string }
-
-// kfdProperties reads lines of a name and a number.
-func kfdProperties(text string) map[string]int64 {
-	values := map[string]int64{}
-	for line := range strings.Lines(text) {
-		fields := strings.Fields(line)
-		if len(fields) != 2 {
-			continue
-		}
-		if n, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
-			values[fields[0]] = n
-		}
-	}
-	return values
-}
-
-// parseKFD reads a node's properties: gfx_target_version is major·10000 +
-// minor·100 + stepping, location_id is bus, device and function of the PCI
-// address. A CPU has no target version.
-func parseKFD(text string) (kfdGPU, bool) {
-	p := kfdProperties(text)
-	version := p["gfx_target_version"]
-	if version <= 0 {
-		return kfdGPU{}, false
-	}
-	at := p["location_id"]
-	return kfdGPU{
-		arch: fmt.Sprintf("gfx%d%x%x", version/10000, version/100%100, version%100),
-		pci:  fmt.Sprintf("%04x:%02x:%02x.%x", p["domain"]&0xffffffff, at>>8&0xff, at>>3&0x1f, at&7),
-	}, true
 }
 
 // nvidiaDevices reads what NVIDIA's driver tells.

@@ -6,6 +6,9 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"zbench/internal/linux"
+	"zbench/internal/preflight"
 )
 
 // Machine is what doctor sees of a system.
@@ -17,13 +20,16 @@ type Machine struct {
 	Access func(name string) error
 	// Temp is where programs put temporary files, empty for /tmp.
 	Temp string
+	// Host is what the checks before a run on several nodes ask of this one, apart from FS;
+	// GPUs are its number of GPUs.
+	Host preflight.Host
+	GPUs int
 }
 
 // aspects are looked at in this order. To look at one more is one row.
 var aspects = []func(Machine) []Finding{
 	Machine.system, Machine.amdNodes, Machine.nvidiaNodes, Machine.amdDevices, Machine.nvidiaDevices,
-	Machine.nics, Machine.numaBalancing, Machine.iommu, Machine.lockedMemory, Machine.sharedMemory,
-	Machine.temporary, Machine.hugePages, Machine.governor,
+	Machine.preflight, Machine.iommu, Machine.temporary, Machine.hugePages, Machine.governor,
 }
 
 // Findings looks at everything.
@@ -35,34 +41,12 @@ func (m Machine) Findings() []Finding {
 	return all
 }
 
-// read returns a file's text without the last line's end, empty when it cannot
-// be read.
-func (m Machine) read(name string) string {
-	data, err := fs.ReadFile(m.FS, name)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimRight(string(data), "\n\x00")
-}
+func (m Machine) read(name string) string { return linux.Tree{FS: m.FS}.Read(name) }
 
-func (m Machine) exists(name string) bool {
-	_, err := fs.Stat(m.FS, name)
-	return err == nil
-}
+func (m Machine) exists(name string) bool { return linux.Tree{FS: m.FS}.Exists(name) }
 
-// names lists a folder's entries that match a pattern, with the folder.
 func (m Machine) names(folder, pattern string) []string {
-	entries, err := fs.ReadDir(m.FS, folder)
-	if err != nil {
-		return nil
-	}
-	var names []string
-	for _, e := range entries {
-		if ok, _ := path.Match(pattern, e.Name()); ok {
-			names = append(names, path.Join(folder, e.Name()))
-		}
-	}
-	return names
+	return linux.Tree{FS: m.FS}.Names(folder, pattern)
 }
 
 func (m Machine) system() []Finding {
@@ -83,22 +67,6 @@ func (m Machine) system() []Finding {
 		return nil
 	}
 	return []Finding{{Mark: Fact, Name: "system", Value: strings.Join(parts, ", ")}}
-}
-
-// numaBalancing moves pages while they are used: the host's part of a
-// collective stalls at random. AMD's guides for Instinct turn it off.
-func (m Machine) numaBalancing() []Finding {
-	f := Finding{Name: "NUMA balancing"}
-	switch value := m.read("proc/sys/kernel/numa_balancing"); value {
-	case "":
-		return nil
-	case "0":
-		f.Mark, f.Value = Good, "off"
-	default:
-		f.Mark, f.Value = Warn, "on ("+value+"): moves pages while they are used"
-		f.Remedy = "sudo sysctl kernel.numa_balancing=0"
-	}
-	return []Finding{f}
 }
 
 // iommu translation in the way of device-to-device traffic costs bandwidth, or

@@ -8,6 +8,9 @@ import (
 	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/internal/linux"
+	"zbench/internal/preflight"
 )
 
 // tree makes a file system of names and texts; a name that ends in / is a folder.
@@ -34,8 +37,9 @@ func instinct() map[string]string {
 		"proc/sys/kernel/numa_balancing":                            "1\n",
 		"proc/cmdline":                                              "BOOT_IMAGE=/vmlinuz root=/dev/sda1 quiet\n",
 		"sys/class/iommu/ivhd0/":                                    "",
-		"proc/self/limits":                                          "Limit  Soft Limit  Hard Limit  Units\nMax locked memory         8388608              8388608              bytes     \n",
-		"proc/mounts":                                               "proc /proc proc rw 0 0\nshm /dev/shm tmpfs rw,nosuid,nodev,size=65536k,inode64 0 0\n",
+		"proc/self/limits":                                          "Limit  Soft Limit  Hard Limit  Units\nMax locked memory         8388608              8388608              bytes     \nMax open files            1024                 524288               files     \n",
+		"proc/sys/net/ipv4/ip_local_port_range":                     "32768\t60999\n",
+		"dev/infiniband/uverbs0":                                    "",
 		"sys/module/amdgpu/version":                                 "6.12.12\n",
 		"sys/class/infiniband/ionic_0/ports/1/state":                "4: ACTIVE\n",
 		"sys/class/infiniband/ionic_0/ports/1/rate":                 "400 Gb/sec (4X NDR)\n",
@@ -52,7 +56,13 @@ func instinct() map[string]string {
 }
 
 func machine(files map[string]string, denied ...string) Machine {
-	return Machine{FS: tree(files), Access: func(name string) error {
+	space := func(folder string) (preflight.Space, error) {
+		if _, there := files[strings.TrimPrefix(folder, "/")+"/"]; !there {
+			return preflight.Space{}, fs.ErrNotExist
+		}
+		return preflight.Space{Size: 64 << 20, Free: 64 << 20}, nil
+	}
+	return Machine{FS: tree(files), Host: preflight.Host{Space: space}, Access: func(name string) error {
 		if slices.Contains(denied, name) {
 			return fs.ErrPermission
 		}
@@ -86,11 +96,15 @@ func TestMachineInNeed(t *testing.T) {
 		"driver amdgpu":       {Fact, "6.12.12", ""},
 		"AMD GPU, node 2":     {Fact, "gfx942 at 0000:0c:00.0, 192 GiB", ""},
 		"AMD GPU, node 3":     {Fact, "gfx90a at 0001:c1:00.0", ""},
-		"RDMA NICs":           {Warn, "1 active: ionic_0 400 Gb/sec; not active: ionic_1 (DOWN)", "NCCL_IB_HCA"},
+		"RDMA NICs":           {Warn, "1 at 400 Gb/sec; RCCL leaves out ionic_1:1 DOWN", "NCCL_IB_HCA"},
 		"NUMA balancing":      {Warn, "on (1)", "sysctl kernel.numa_balancing=0"},
 		"IOMMU":               {Warn, "iommu=pt is not", "add iommu=pt"},
-		"locked memory":       {Warn, "8 MiB (ulimit -l)", "ulimit -l unlimited"},
-		"/dev/shm":            {Warn, "64 MiB", "--ipc=host"},
+		"locked memory":       {Bad, "8 MiB, the kernel's default", "ulimit -l unlimited"},
+		"/dev/shm":            {Warn, "64 MiB free of 64 MiB", "--ipc=host"},
+		"open files":          {Good, "1024", ""},
+		"ports":               {Good, "28232 ports (32768 to 60999)", ""},
+		"GPU partitions":      {Good, "2 x whole", ""},
+		"CPU cores":           {Fact, "not checked", ""},
 		"temporary files":     {Good, "/tmp", ""},
 		"huge pages":          {Warn, "transparent: never", "echo madvise"},
 		"CPU governor":        {Warn, "powersave", "frequency-set -g performance"},
@@ -111,11 +125,12 @@ func TestMachineWell(t *testing.T) {
 	files["proc/sys/kernel/numa_balancing"] = "0\n"
 	files["proc/cmdline"] += " iommu=pt"
 	files["proc/self/limits"] = "Max locked memory         unlimited            unlimited            bytes\n"
-	files["proc/mounts"] = "tmpfs /dev/shm tmpfs rw,nosuid,nodev 0 0\n"
 	files["sys/class/infiniband/ionic_1/ports/1/state"] = "4: ACTIVE\n"
 	files["sys/kernel/mm/transparent_hugepage/enabled"] = "always [madvise] never\n"
 	files["sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"] = "performance\n"
-	for _, f := range machine(files).Findings() {
+	m := machine(files)
+	m.Host.Space = func(string) (preflight.Space, error) { return preflight.Space{Size: 64 << 30, Free: 64 << 30}, nil }
+	for _, f := range m.Findings() {
 		require.Contains(t, []Mark{Good, Fact}, f.Mark, "%+v", f)
 		require.Empty(t, f.Remedy, "%+v", f)
 	}
@@ -155,7 +170,6 @@ func FuzzKernelTexts(f *testing.F) {
 	for _, text := range instinct() {
 		f.Add(text)
 	}
-	f.Add("shm /dev/shm tmpfs rw,size=9223372036854775807g 0 0")
 	f.Add("Max locked memory -1 -1 bytes")
 	f.Fuzz(func(t *testing.T, text string) {
 		files := instinct()
@@ -171,11 +185,8 @@ func FuzzKernelTexts(f *testing.F) {
 				require.NotEmpty(t, finding.Remedy)
 			}
 		}
-		if bytes, found := sharedSize(text); found {
-			require.GreaterOrEqual(t, bytes, int64(0))
-		}
-		if gpu, ok := parseKFD(text); ok {
-			require.True(t, strings.HasPrefix(gpu.arch, "gfx"))
+		if gpu, ok := linux.ParseKFD(text); ok {
+			require.True(t, strings.HasPrefix(gpu.Arch, "gfx"))
 		}
 	})
 }

@@ -133,7 +133,8 @@ func TestDetectRefusesWhatIsNotOneWorld(t *testing.T) {
 		{"mpirun in each of two tasks", "mpirun-in-each-task", nil, []string{"OMPI_COMM_WORLD_SIZE=2", "SLURM_STEP_NUM_TASKS=2"}},
 		{
 			"mpirun in each of two tasks, where both give the same rank", "mpirun-in-each-task",
-			[]string{"OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_LOCAL_RANK=1"}, []string{"OMPI_COMM_WORLD_SIZE=2", "SLURM_STEP_NUM_TASKS=2"},
+			[]string{"OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_LOCAL_RANK=1"},
+			[]string{"OMPI_COMM_WORLD_SIZE=2", "SLURM_STEP_NUM_TASKS=2"},
 		},
 		{
 			"mpirun in each of two tasks, on several nodes", "mpirun-in-each-task",

@@ -76,10 +76,8 @@ func lanesProgram(t *testing.T, flags ...string) string {
 
 // Blocks that are dealt to one die, every n-th, work on tiles that follow each
 // other, and each tile is somebody's.
-func TestKernelDiesHaveNeighbouringTiles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the kernels twice")
-	}
+func TestToolchainDiesHaveNeighbouringTiles(t *testing.T) {
+	Toolchain(t)
 	for _, dies := range []int{1, 6} {
 		program := lanesProgram(t, "-DZB_AMD=1", fmt.Sprintf("-DZB_DIES=%d", dies))
 		for _, n := range []int{1, 5, 6, 7, 36, 101} {

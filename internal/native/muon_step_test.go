@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/muon"
+	"zbench/internal/longtest"
 )
 
 // arena holds what one launch works on, as a device's memory would.
@@ -202,10 +203,9 @@ func TestKernelMuonStep(t *testing.T) {
 	}
 }
 
-func TestKernelMuonStepLarge(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a tensor of ten million elements")
-	}
+// The same of tensors of ten million elements.
+func TestLongKernelMuonStep(t *testing.T) {
+	longtest.Only(t)
 	rng := rand.New(rand.NewPCG(7, 6))
 	newArena([][2]int{{2500, 4000}}, true, rng).check(t, true)
 	newArena(append(shapesOf(699, 1e3, rng), [2]int{3163, 3161}), false, rng).check(t, false)

@@ -100,10 +100,8 @@ func converted(t *testing.T, compiler, flag string, in []uint32) []uint32 {
 // arithmetic, as the host makes them and as AMD's code does, whose f16 is the
 // compiler's: the same bits. Only what a signalling NaN widens to may differ in the
 // quiet bit, which no narrowing shows.
-func TestNumbersRound(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the conversions twice")
-	}
+func TestToolchainNumbersRound(t *testing.T) {
+	Toolchain(t)
 	in := floatBits()
 	for _, of := range []struct{ name, compiler, flag string }{{"host", "c++", "-DHOST"}, {"amd", "clang-19", "-DZB_AMD"}} {
 		t.Run(of.name, func(t *testing.T) {

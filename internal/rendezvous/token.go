@@ -21,12 +21,6 @@ import (
 // TokenVariable is the environment variable that carries the token to all processes.
 const TokenVariable = launch.TokenVariable
 
-// Limits of a token's text, in bytes.
-const (
-	minToken = 32
-	maxToken = 256
-)
-
 // Token is the one secret of a run. The keys of both ends are derived from it, so
 // each end knows the key of the other one. It prints as a placeholder with every verb.
 type Token struct{ text string }
@@ -40,13 +34,11 @@ func NewToken() Token {
 // ParseToken reads the value of TokenVariable. Its errors do not quote the value.
 func ParseToken(text string) (Token, error) {
 	text = strings.TrimSpace(text)
-	switch {
-	case text == "":
+	if text == "" {
 		return Token{}, fmt.Errorf("%s is not set: set it to the same value for all processes (export %s=$(zbench token))", TokenVariable, TokenVariable)
-	case len(text) < minToken || len(text) > maxToken:
-		return Token{}, fmt.Errorf("%s has %d characters: it must have %d to %d; make one with zbench token", TokenVariable, len(text), minToken, maxToken)
-	case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return Token{}, fmt.Errorf("%s contains a space or a character outside ASCII; make one with zbench token", TokenVariable)
+	}
+	if err := launch.CheckToken(text); err != nil {
+		return Token{}, fmt.Errorf("%w; make one with zbench token", err)
 	}
 	return Token{text}, nil
 }

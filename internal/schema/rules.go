@@ -9,6 +9,8 @@ import (
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
 	"zbench/bench/collective"
+	"zbench/bench/compare"
+	"zbench/bench/gate"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -45,7 +47,9 @@ var rules = map[reflect.Type][]rule{
 		when(constant("status", record.OK), &jsonschema.Schema{AnyOf: []*jsonschema.Schema{needs("burst", "isolated"), needs("kernel"), needs("verified")}}, needs("reason")),
 		when(okWith("burst"), needs("isolated"), nil), when(okWith("isolated"), needs("burst"), nil),
 	},
-	reflect.TypeFor[record.SamplesIndex](): {version(record.SamplesSchema)},
+	reflect.TypeFor[record.Preflight]():        {values("state", preflightStates...)},
+	reflect.TypeFor[record.PreflightFinding](): {values("state", preflightStates...)},
+	reflect.TypeFor[record.SamplesIndex]():     {version(record.SamplesSchema)},
 	reflect.TypeFor[record.SampleSeries](): {
 		values("series", record.SeriesBurstMean, record.SeriesBurstMax, record.SeriesIsolatedMax, record.SeriesSpread, record.SeriesRanks),
 	},
@@ -64,6 +68,10 @@ var rules = map[reflect.Type][]rule{
 	reflect.TypeFor[bucket.Answer](): {version(bucket.Schema)},
 	reflect.TypeFor[bucket.Curve]():  {values("collective", collective.Names()...)},
 	reflect.TypeFor[bucket.Hole]():   {values("kind", bucket.TimeFalls, bucket.BusBWDrops)},
+
+	reflect.TypeFor[compare.Document](): {version(compare.Schema)},
+	reflect.TypeFor[compare.Case]():     {values("timing", compare.Timings()...), when(constant("verdict", compare.NotChecked), needs("reason"), nil)},
+	reflect.TypeFor[gate.Report]():      {version(gate.Schema)},
 
 	reflect.TypeFor[doctor.Report]():  {version(doctor.Schema)},
 	reflect.TypeFor[doctor.Finding](): {values("mark", doctor.Good, doctor.Bad, doctor.Warn, doctor.Fact), when(constant("mark", doctor.Bad), needs("remedy"), nil)},
@@ -91,6 +99,8 @@ var (
 	stops         = []string{stat.StopPrecision, stat.StopMaxTime, stat.StopMaxSamples, stat.StopDiscarded}
 	verifications = []string{record.VerifiedOK, record.VerifiedWrong, record.NotVerified}
 	levels        = []string{recommend.High, recommend.Medium, recommend.Low}
+
+	preflightStates = []record.PreflightState{record.CheckOK, record.CheckWarning, record.CheckError, record.CheckNotChecked}
 )
 
 // signed are the numbers that may be negative, by type and key.
@@ -98,6 +108,9 @@ var signed = map[reflect.Type]map[string]bool{
 	reflect.TypeFor[recommend.Used](): {"alpha": true}, // of a fit
 	reflect.TypeFor[recommend.Help](): {"gain": true},  // of a change that costs
 	reflect.TypeFor[bucket.Curve]():   {"last_octave_growth": true},
+	reflect.TypeFor[compare.Case]():   {"change": true},
+	reflect.TypeFor[compare.Test]():   {"lo": true, "hi": true},
+	reflect.TypeFor[compare.Common](): {"change": true},
 }
 
 // enumeration is the schema of a type that is one of a table's values.
@@ -107,6 +120,10 @@ func enumeration(t reflect.Type) *jsonschema.Schema {
 		return oneOf(record.Statuses())
 	case reflect.TypeFor[record.RankState]():
 		return oneOf(record.RankStates())
+	case reflect.TypeFor[compare.Verdict]():
+		return oneOf(compare.Verdicts())
+	case reflect.TypeFor[gate.State]():
+		return oneOf(gate.States())
 	}
 	return nil
 }

@@ -17,6 +17,8 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
+	"zbench/bench/compare"
+	"zbench/bench/gate"
 	"zbench/bench/record"
 	"zbench/internal/doctor"
 	"zbench/internal/topo"
@@ -67,6 +69,14 @@ var Documents = []Document{
 		File: "bench/record/schema/run-v1.json", ID: "urn:zbench:run:1", Title: "zbench run, run.json",
 		About: "Facts of the tool's own run. A run that has not ended has an empty object instead.",
 		Types: []reflect.Type{reflect.TypeFor[record.Run]()},
+	},
+	{
+		File: "bench/compare/schema/v1.json", ID: "urn:zbench:compare:1", Title: "zbench comparison, compare.json",
+		Types: []reflect.Type{reflect.TypeFor[compare.Document]()},
+	},
+	{
+		File: "bench/gate/schema/v1.json", ID: "urn:zbench:gates:1", Title: "zbench thresholds, gates.json",
+		Types: []reflect.Type{reflect.TypeFor[gate.Report]()},
 	},
 	{
 		File: "internal/doctor/schema/v1.json", ID: "urn:zbench:doctor:1", Title: "zbench doctor --format json",

@@ -1,0 +1,164 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"zbench/bench/gate"
+	"zbench/bench/plain"
+	"zbench/bench/record"
+	"zbench/bench/unit"
+)
+
+// deviceFact names the GPU among the facts.
+const deviceFact = "device"
+
+// facts are what a reader of a difference must know of a run, in the order in which
+// they are listed. A fact that a record lacks is empty.
+var facts = []struct {
+	what string
+	of   func(*record.Record) string
+}{
+	{"zbench", func(r *record.Record) string { return r.Tool.Version }},
+	{"origin", func(r *record.Record) string { return r.Source.Kind }},
+	{"tool of the log", toolsOf},
+	{"backend", func(r *record.Record) string { return r.Source.Backend }},
+	{"kernel driver", func(r *record.Record) string { return r.Source.Driver }},
+	{deviceFact, deviceOf},
+	{"nodes", func(r *record.Record) string { return number(r.World.Nodes) }},
+	{"ranks", func(r *record.Record) string { return number(r.World.Ranks) }},
+	{"GPUs per process", func(r *record.Record) string { return number(r.World.GPUsPerProcess) }},
+	{"hosts", func(r *record.Record) string { return strings.Join(slices.Sorted(slices.Values(r.World.Hosts)), " ") }},
+	{"fabric", func(r *record.Record) string {
+		if r.Fabric == nil {
+			return ""
+		}
+		return r.Fabric.Name
+	}},
+	{"planted faults", func(r *record.Record) string {
+		if r.Spec == nil {
+			return ""
+		}
+		return cmp.Or(strings.Join(r.Spec.Faults, "; "), "none")
+	}},
+}
+
+// number prints a count; zero is not known.
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
+}
+
+// toolsOf names the programs that wrote imported logs.
+func toolsOf(r *record.Record) string {
+	names := map[string]bool{}
+	for _, i := range r.Source.Imports {
+		names[strings.TrimSpace(i.Tool+" "+i.Version)] = true
+	}
+	return strings.Join(slices.Sorted(maps.Keys(names)), ", ")
+}
+
+// options are the settings of a run that change its times.
+func options(r *record.Record) map[string]string {
+	out := map[string]string{}
+	if r.Spec == nil {
+		return out
+	}
+	if s := r.Spec.Sweep; s != nil {
+		out["launches in a burst (-n)"] = fmt.Sprint(s.Iterations)
+		out["warm-up launches (-w)"] = fmt.Sprint(s.Warmup)
+		out["replays of a graph (-G)"] = fmt.Sprint(s.GraphLaunches)
+		out["cache"] = s.Cache
+	}
+	if k := r.Spec.Kernels; k != nil {
+		out["data"] = cmp.Or(k.Data, "random")
+		out["size of an array"] = unit.Bytes(k.Size)
+	}
+	return out
+}
+
+// libraries are the versions of a run's libraries by name.
+func libraries(r *record.Record) map[string]string {
+	out := map[string]string{}
+	for _, l := range r.Source.Libraries {
+		out["library "+plain.Text(l.Name)] = l.Version
+	}
+	return out
+}
+
+// variables are the recorded environment variables of a run by name.
+func variables(r *record.Record) map[string]string {
+	out := map[string]string{}
+	for name, value := range r.Source.Environment {
+		out["variable "+plain.Text(name)] = cmp.Or(value, "(empty)")
+	}
+	return out
+}
+
+// changes lists what differs between the sides or within one: libraries and
+// environment, the devices and nodes, then the settings.
+func changes(base, fresh []Run) []Change {
+	var out []Change
+	for _, f := range facts {
+		out = appendChange(out, f.what, base, fresh, f.of)
+	}
+	for _, table := range []func(*record.Record) map[string]string{libraries, variables, options} {
+		names := map[string]bool{}
+		for _, r := range slices.Concat(base, fresh) {
+			for name := range table(r.Record) {
+				names[name] = true
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			out = appendChange(out, name, base, fresh, func(r *record.Record) string { return table(r)[name] })
+		}
+	}
+	return out
+}
+
+// notKnown stands for a fact that a record lacks.
+const notKnown = "not known"
+
+// appendChange adds the fact if it differs.
+func appendChange(out []Change, what string, base, fresh []Run, of func(*record.Record) string) []Change {
+	a, b := distinct(base, of), distinct(fresh, of)
+	within := len(a) > 1 || len(b) > 1
+	if !within && slices.Equal(a, b) {
+		return out
+	}
+	return append(out, Change{What: what, Base: a, New: b, Within: within})
+}
+
+// distinct are the values of a side, in order of first appearance.
+func distinct(runs []Run, of func(*record.Record) string) []string {
+	var out []string
+	for _, r := range runs {
+		if v := cmp.Or(plain.Text(of(r.Record)), notKnown); !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// eraNotes name the algorithms that a library changed by default between the versions
+// of the two sides: there a different time is to be expected.
+func eraNotes(base, fresh []Run) []string {
+	a, b := gate.Library(base[0].Record), gate.Library(fresh[0].Record)
+	if a == "" || b == "" || a == b {
+		return nil
+	}
+	var out []string
+	for _, e := range gate.Eras() {
+		device := deviceOf(fresh[0].Record)
+		if !e.Crosses(a, b) || device != "" && !slices.ContainsFunc(e.GPUs, func(gpu string) bool { return sameDevice(gpu, device) }) {
+			continue
+		}
+		out = append(out, fmt.Sprintf("RCCL %s and %s differ in %s: the default on %s from %s on, up to %s (%s).", a, b, e.Name, strings.Join(e.GPUs, ", "), e.From, unit.Bytes(e.BytesTo), e.Source))
+	}
+	return out
+}

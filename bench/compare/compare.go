@@ -1,0 +1,188 @@
+// Package compare tells whether the runs of one side, NEW, take longer than those of
+// another, BASE, case by case: which cases are slower, faster, the same, or unclear.
+//
+//  1. The caller reads records (of zbench or of imported logs) into Runs. A run is the
+//     unit: its median of a case is one value, however many launches are behind it.
+//  2. [Compare] refuses sides that cannot be compared, joins the cases by key, lists
+//     what else differs, and tests: Student's t on the difference of the means of log
+//     medians, with a between-run variance pooled over the cases of a collective; one
+//     more test for a shift common to all cases; Holm's procedure over all of them.
+//  3. The [Document] is what `zbench compare` prints and writes; [Document.Gate] judges
+//     it for a CI job.
+//
+// docs/METHOD.md has the statistics, docs/EXPERIMENTS.md what they find and miss.
+package compare
+
+import (
+	"math"
+	"slices"
+
+	"golang.org/x/perf/benchmath"
+
+	"zbench/bench/record"
+)
+
+// Run is one run of a side.
+type Run struct {
+	// Name is what messages call it: its folder or file, as it was given.
+	Name string
+	// Record is what the run left.
+	Record *record.Record
+}
+
+// Options set what counts as a difference.
+type Options struct {
+	// Alpha is the probability of any false verdict in the family of all tests.
+	Alpha float64
+	// MinEffect is the smallest relative change of a time that counts.
+	MinEffect float64
+	// BetweenRunCV is the relative standard deviation of a run's median between runs, if
+	// it is known; 0 estimates it from the runs.
+	BetweenRunCV float64
+	// Timing is the kind of time to compare, one of Timings; empty is the first that
+	// both sides have.
+	Timing string
+}
+
+// Defaults are the options of the command without flags.
+func Defaults() Options { return Options{Alpha: 0.01, MinEffect: 0.02} }
+
+// Compare compares two sides. It fails, with a [RefusedError], if they must not be
+// compared. Cases that only one side has are in the document as not checked.
+func Compare(base, fresh []Run, o Options) (*Document, error) {
+	if err := refuse(base, fresh); err != nil {
+		return nil, err
+	}
+	old, now := members(base), members(fresh)
+	for _, side := range [][]member{old, now} {
+		if err := repeated(side); err != nil {
+			return nil, err
+		}
+	}
+	d := &Document{
+		Schema: Schema, Simulated: base[0].Record.Simulated, Benchmark: benchmark(base[0].Record),
+		Alpha: o.Alpha, MinEffect: o.MinEffect, Base: side(old), New: side(now), Changes: changes(base, fresh), Notes: eraNotes(base, fresh),
+	}
+	if o.BetweenRunCV > 0 {
+		d.BetweenRunCV = &o.BetweenRunCV
+	}
+	joined := join(old, now, o)
+	var family []*observed
+	var places []int
+	for i, j := range joined {
+		d.Cases = append(d.Cases, j.Case)
+		if j.observed != nil {
+			family, places = append(family, j.observed), append(places, i)
+		}
+	}
+	out := judge(family, len(base), len(fresh), o)
+	tests := 0
+	for _, t := range out.cases {
+		if t != nil {
+			tests++
+		}
+	}
+	for i, c := range family {
+		d.Cases[places[i]].judge(c, out.cases[i], o, tests)
+	}
+	if out.common != nil {
+		d.Common = commonOf(out.common, o)
+	}
+	d.conclude()
+	return d, nil
+}
+
+// judge fills a case's verdict from its test; t is nil where there are too few runs.
+func (c *Case) judge(of *observed, t *tested, o Options, tests int) {
+	c.Base.set(of.base, c.factor)
+	c.New.set(of.new, c.factor)
+	d := of.difference()
+	c.Change = new(math.Expm1(d))
+	if t == nil {
+		c.Verdict, c.NeedsRuns = Unclear, MinRuns
+		c.Reason = tooFew(len(of.base), len(of.new))
+		return
+	}
+	c.Test = testOf(t)
+	c.RankP = rank(of)
+	c.Verdict = t.verdict(o)
+	if c.Verdict == Unclear {
+		c.NeedsRuns = needed(t, o, tests)
+		c.Reason = "the runs vary too much for a verdict"
+	}
+}
+
+// verdict applies the three conditions: significance, a minimum effect, and, for the
+// same, an interval within the minimum effect. The fourth, enough runs, is met by
+// whatever was tested.
+func (t *tested) verdict(o Options) Verdict {
+	least := math.Log1p(o.MinEffect)
+	switch significant := t.adjusted <= o.Alpha; {
+	case significant && t.difference >= least:
+		return Slower
+	case significant && t.difference <= -least:
+		return Faster
+	case t.lo > -least && t.hi < least:
+		return Same
+	}
+	return Unclear
+}
+
+// power is the probability with which the needed runs find the difference, as a
+// standard normal quantile: 0.9.
+const power = 1.2816
+
+// needed is how many runs a side would find the difference, or the minimum effect if
+// that is larger, with probability 0.9.
+func needed(t *tested, o Options, tests int) int {
+	size := max(math.Abs(t.difference), math.Log1p(o.MinEffect))
+	z := quantile(1-o.Alpha*(1-commonWeight)/float64(max(1, tests))/2, math.Inf(1)) + power
+	n := math.Ceil(2 * t.noise.variance * z * z / (size * size))
+	return int(min(most, max(MinRuns, n)))
+}
+
+// most bounds the number of runs that is stated as needed.
+const most = 1e6
+
+// rank is the p of the Mann–Whitney U test, which assumes no distribution; nil below
+// RankRuns runs a side. It is advisory: over a large family it cannot reach Holm's level.
+func rank(c *observed) *float64 {
+	if min(len(c.base), len(c.new)) < RankRuns {
+		return nil
+	}
+	thresholds := benchmath.DefaultThresholds
+	sample := func(v []float64) *benchmath.Sample { return benchmath.NewSample(slices.Clone(v), &thresholds) }
+	p := benchmath.AssumeNothing.Compare(sample(c.base), sample(c.new)).P
+	if math.IsNaN(p) || p < 0 {
+		return nil
+	}
+	return &p
+}
+
+// commonOf is the test of the common shift with its verdict.
+func commonOf(t *tested, o Options) *Common {
+	return &Common{Change: math.Expm1(t.difference), Test: *testOf(t), Verdict: t.verdict(o)}
+}
+
+// conclude counts the verdicts and settles that of the whole: the worst that any case or
+// the common shift has.
+func (d *Document) conclude() {
+	for i := range d.Cases {
+		d.Counts.add(&d.Cases[i])
+		d.NeedsRuns = max(d.NeedsRuns, d.Cases[i].NeedsRuns)
+	}
+	shifted := func(v Verdict) bool { return d.Common != nil && d.Common.Verdict == v }
+	n := d.Counts
+	switch {
+	case n.Slower > 0 || n.Broken > 0 || shifted(Slower):
+		d.Verdict = Slower
+	case n.Faster > 0 || shifted(Faster):
+		d.Verdict = Faster
+	case n.Same > 0 && n.Unclear == 0:
+		d.Verdict = Same
+	case n.Same+n.Unclear > 0:
+		d.Verdict = Unclear
+	default:
+		d.Verdict = NotChecked
+	}
+}

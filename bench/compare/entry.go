@@ -1,0 +1,185 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/collective"
+	"zbench/bench/plain"
+	"zbench/bench/record"
+	"zbench/bench/stat"
+	"zbench/bench/unit"
+)
+
+// entry is one case of one run: its times by kind, and how it ended.
+type entry struct {
+	key, pool string
+	bytes     int64
+	// result or row is the case in the record.
+	rec    *record.Record
+	result *record.Result
+	row    *record.Kernel
+	kernel *stat.Summary
+	status record.Status
+	reason string
+}
+
+// Timings are the kinds of time, the preferred first. Two kinds are never compared.
+func Timings() []string {
+	out := make([]string, len(timings))
+	for i, t := range timings {
+		out[i] = t.name
+	}
+	return out
+}
+
+// timing is a kind of time.
+type timing struct {
+	name string
+	of   func(*entry) *stat.Summary
+}
+
+// timings are the kinds of time of a case.
+var timings = []timing{
+	{"burst", func(e *entry) *stat.Summary { return part(e.burst(), false) }},
+	{"burst_slowest", func(e *entry) *stat.Summary { return part(e.burst(), true) }},
+	{"isolated", func(e *entry) *stat.Summary { return part(e.isolated(), true) }},
+	{"isolated_mean", func(e *entry) *stat.Summary { return part(e.isolated(), false) }},
+	{"kernel", func(e *entry) *stat.Summary { return e.kernel }},
+}
+
+// part is the mean of ranks or the slowest rank of one way of timing.
+func part(t *record.Timing, slowest bool) *stat.Summary {
+	switch {
+	case t == nil:
+		return nil
+	case slowest:
+		return t.MaxOfRanks
+	}
+	return t.MeanOfRanks
+}
+
+func (e *entry) burst() *record.Timing {
+	if e.result == nil {
+		return nil
+	}
+	return e.result.Burst
+}
+
+func (e *entry) isolated() *record.Timing {
+	if e.result == nil {
+		return nil
+	}
+	return e.result.Isolated
+}
+
+// timed tells whether the case has a time of any kind.
+func (e *entry) timed() bool {
+	return slices.ContainsFunc(timings, func(t timing) bool { return t.of(e) != nil })
+}
+
+// member is a run with its cases.
+type member struct {
+	Run
+	entries []*entry
+}
+
+// members reads the cases of runs.
+func members(runs []Run) []member {
+	out := make([]member, len(runs))
+	for i, r := range runs {
+		out[i] = member{r, entries(r.Record)}
+	}
+	return out
+}
+
+// entries are the cases of a record.
+func entries(rec *record.Record) []*entry {
+	var out []*entry
+	for i := range rec.Results {
+		r := &rec.Results[i]
+		out = append(out, &entry{key: r.Key, pool: r.Collective, bytes: max(r.Bytes, r.BytesRequested), result: r, status: r.Status, reason: r.Reason})
+	}
+	for i := range rec.Kernels {
+		k := &rec.Kernels[i]
+		e := &entry{key: k.Key, pool: rec.Benchmark(), bytes: k.Moved, rec: rec, row: k, status: k.Status, reason: k.Reason}
+		if k.Timing != nil {
+			e.kernel = k.Timing.Seconds
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// group names the case without its size.
+func (e *entry) group() string {
+	if e.row != nil {
+		return kernelGroup(e.rec, e.row)
+	}
+	return groupOf(e.result)
+}
+
+// factor over seconds is the case's bandwidth; 0 where there is none.
+func (e *entry) factor() float64 {
+	if e.row != nil {
+		return float64(e.row.Moved)
+	}
+	c, err := collective.ByName(e.result.Collective)
+	if err != nil || e.result.Ranks < 1 {
+		return 0
+	}
+	return float64(e.result.Bytes) * c.BusFactor(e.result.Ranks)
+}
+
+// groupOf is all that tells a collective's case from others but its size.
+func groupOf(r *record.Result) string {
+	words := []string{plain.Text(r.Collective), r.Dtype}
+	if r.Op != "" {
+		words = append(words, r.Op)
+	}
+	place := "out of place"
+	if r.InPlace {
+		place = "in place"
+	}
+	text := strings.Join(words, " ") + ", " + place
+	if r.Ranks > 0 {
+		text += ", " + plain.Count(r.Ranks, "rank")
+	}
+	if r.Nodes > 0 {
+		text += " on " + plain.Count(r.Nodes, "node")
+	}
+	if r.Groups > 1 {
+		text += fmt.Sprintf(", %d groups", r.Groups)
+	}
+	if r.Stride > 0 {
+		text += fmt.Sprintf(", stride %d", r.Stride)
+	}
+	if r.GPUsPerProcess > 1 {
+		text += fmt.Sprintf(", %d GPUs per process", r.GPUsPerProcess)
+	}
+	if r.Setup != "" {
+		text += ", " + plain.Text(r.Setup)
+	}
+	return text
+}
+
+// kernelGroup names a kernel's row.
+func kernelGroup(rec *record.Record, k *record.Kernel) string {
+	words := []string{k.Kernel}
+	for _, w := range []string{k.Dtype, k.Role, k.Shape.Name} {
+		if w != "" {
+			words = append(words, w)
+		}
+	}
+	if k.Shape.Rows > 0 {
+		words = append(words, fmt.Sprintf("%d×%d", k.Shape.Rows, k.Shape.Cols))
+	}
+	if k.Shape.Array > 0 {
+		words = append(words, unit.Bytes(k.Shape.Array))
+	}
+	if len(rec.World.Devices) > 1 {
+		words = append(words, fmt.Sprintf("GPU %d", k.Device))
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,136 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zbench/bench/gate"
+	"zbench/bench/plain"
+	"zbench/bench/unit"
+)
+
+// FailOn is what fails a comparison: cases that are slower by at least Least, a ratio.
+type FailOn struct {
+	// Text is the condition as it was given.
+	Text  string
+	Least float64
+}
+
+// ParseFailOn reads "slower" or "slower:5%".
+func ParseFailOn(text string) (*FailOn, error) {
+	word, limit, given := strings.Cut(strings.TrimSpace(text), ":")
+	if word != string(Slower) {
+		return nil, fmt.Errorf("%q is not %s or %s:5%%", text, Slower, Slower)
+	}
+	f := &FailOn{Text: strings.TrimSpace(text)}
+	if !given {
+		return f, nil
+	}
+	digits, percent := strings.CutSuffix(limit, "%")
+	v, err := strconv.ParseFloat(digits, 64)
+	if err != nil || !percent || !(v >= 0 && v <= 1000) {
+		return nil, fmt.Errorf("%q: the limit is a percentage from 0%% to 1000%%, such as %s:5%%", text, Slower)
+	}
+	f.Least = v / 100
+	return f, nil
+}
+
+// words are the condition in a sentence.
+func (f *FailOn) words() string {
+	if f.Least == 0 {
+		return string(Slower)
+	}
+	return fmt.Sprintf("%s by %s or more", Slower, percent(f.Least))
+}
+
+// state is what the condition makes of a verdict with a change. A nil condition fails
+// nothing.
+func (f *FailOn) state(v Verdict, change float64, broken bool) gate.State {
+	switch {
+	case f != nil && (broken || v == Slower && change >= f.Least):
+		return gate.Fail
+	case v == Unclear || v == NotChecked:
+		return gate.NotChecked
+	}
+	return gate.Pass
+}
+
+func (f *FailOn) of(c *Case) gate.State {
+	change := 0.0
+	if c.Change != nil {
+		change = *c.Change
+	}
+	return f.state(c.Verdict, change, c.Broken)
+}
+
+// Gate judges the comparison by a condition: that no case is slower, none failed, and
+// that all cases together are not slower. Without a condition it tells only what was
+// checked.
+func (d *Document) Gate(f *FailOn) *gate.Report {
+	name := "every case has a verdict"
+	if f != nil {
+		name = "no case is " + f.words()
+	}
+	var seen [3][]*Case
+	states := gate.States()
+	for i := range d.Cases {
+		at := slices.Index(states, f.of(&d.Cases[i]))
+		seen[at] = append(seen[at], &d.Cases[i])
+	}
+	passed, failed, unchecked := seen[0], seen[1], seen[2]
+	check := gate.Check{Name: name, State: gate.NotChecked, Cases: len(passed) + len(failed), Reason: "there is no case to compare"}
+	switch {
+	case len(failed) > 0:
+		check.State = gate.Fail
+		check.Reason = fmt.Sprintf("%s of %d, the first %s", plain.Count(len(failed), "case"), len(d.Cases), failed[0].text())
+	case len(unchecked) > 0:
+		check.Reason = fmt.Sprintf("%s of %d, the first %s", plain.Count(len(unchecked), "case"), len(d.Cases), unchecked[0].text())
+	case len(passed) > 0:
+		check.State, check.Reason = gate.Pass, "all of "+plain.Count(len(passed), "case")
+	}
+	checks := []gate.Check{check}
+	if f != nil && d.Common != nil {
+		c := gate.Check{Name: "all cases together are not " + f.words(), Cases: len(d.Cases), State: f.state(d.Common.Verdict, d.Common.Change, false)}
+		c.Reason = fmt.Sprintf("they changed by %s (%s to %s)", signed(d.Common.Change), signed(d.Common.Test.Lo), signed(d.Common.Test.Hi))
+		if c.State == gate.NotChecked { // the cases have their own verdicts
+			c.State = gate.Pass
+			c.Reason += ", not beyond chance"
+		}
+		checks = append(checks, c)
+	}
+	return gate.NewReport(d.Simulated, "", checks)
+}
+
+// Suite is the comparison for a test server: an outcome for each case.
+func (d *Document) Suite(f *FailOn) gate.Suite {
+	s := gate.Suite{Name: "zbench compare", Simulated: d.Simulated}
+	for i := range d.Cases {
+		c := &d.Cases[i]
+		s.Outcomes = append(s.Outcomes, gate.Outcome{Class: c.Group, Name: c.Key, State: f.of(c), Text: c.text()})
+	}
+	if c := d.Common; c != nil {
+		state := f.state(c.Verdict, c.Change, false)
+		if state == gate.NotChecked {
+			state = gate.Pass
+		}
+		s.Outcomes = append(s.Outcomes, gate.Outcome{Class: "all cases together", Name: "shift common to all cases", State: state, Text: fmt.Sprintf("%s: %s", c.Verdict.Word(), signed(c.Change))})
+	}
+	if len(s.Outcomes) == 0 {
+		s.Outcomes = []gate.Outcome{{Class: "all cases together", Name: "cases to compare", State: gate.NotChecked, Text: "there is no case to compare"}}
+	}
+	return s
+}
+
+// text is a case in a sentence.
+func (c *Case) text() string {
+	out := fmt.Sprintf("%s, %s: %s", c.Group, unit.Bytes(c.Bytes), c.Verdict.Word())
+	if c.Change != nil {
+		out += fmt.Sprintf(", %s, from %s to %s", signed(*c.Change), c.Base.text(), c.New.text())
+	}
+	if c.Reason != "" {
+		out += " (" + c.Reason + ")"
+	}
+	return out
+}

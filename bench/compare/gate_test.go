@@ -1,0 +1,32 @@
+package compare
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/record"
+)
+
+func TestFailOn(t *testing.T) {
+	for _, bad := range []string{"", "faster", "slower:", "slower:5", "slower:-1%", "slower:x%", "slower:NaN%", "slower:2000%"} {
+		_, err := ParseFailOn(bad)
+		require.Error(t, err, bad)
+	}
+	d := compared(t, plantedSide("b", 1, 4, 0.002, nil), plantedSide("n", 101, 4, 0.002, slowerAt(3, 0.1)))
+	for text, want := range map[string]string{"slower": "fail", "slower:5%": "fail", "slower:15%": "pass"} {
+		f, err := ParseFailOn(text)
+		require.NoError(t, err)
+		require.Equal(t, want, string(d.Gate(f).State), text)
+		require.Len(t, d.Suite(f).Outcomes, len(d.Cases)+1)
+	}
+	few := compared(t, plantedSide("b", 1, 2, 0.002, nil), plantedSide("n", 101, 2, 0.002, nil))
+	f, _ := ParseFailOn("slower")
+	r := few.Gate(f)
+	require.Equal(t, "not_checked", string(r.State))
+	require.NoError(t, r.Err(false))
+	require.Error(t, r.Err(true))
+	require.Error(t, few.Gate(nil).Err(true), "unclear is not checked")
+	require.False(t, errors.Is(r.Err(true), record.ErrNotRecord))
+}

@@ -1,0 +1,182 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/plain"
+	"zbench/bench/record"
+	"zbench/bench/stat"
+)
+
+// joined is a case of both sides; observed is nil where it cannot be compared.
+type joined struct {
+	Case
+	observed *observed
+}
+
+// join matches the cases of all runs by key, in BASE's order, then what only NEW has.
+func join(base, fresh []member, o Options) []joined {
+	var order []string
+	cases := map[string]*[2][]*entry{}
+	for s, runs := range [][]member{base, fresh} {
+		for i, run := range runs {
+			for _, e := range run.entries {
+				c := cases[e.key]
+				if c == nil {
+					c = &[2][]*entry{make([]*entry, len(base)), make([]*entry, len(fresh))}
+					cases[e.key] = c
+					order = append(order, e.key)
+				}
+				if c[s][i] == nil { // a key twice in a record keeps the first
+					c[s][i] = e
+				}
+			}
+		}
+	}
+	out := make([]joined, 0, len(order))
+	for _, key := range order {
+		out = append(out, pair(cases[key], o))
+	}
+	first := map[string]int{} // a log has the rows of two placements in turns
+	for i := len(out) - 1; i >= 0; i-- {
+		first[out[i].Group] = i
+	}
+	slices.SortStableFunc(out, func(a, b joined) int {
+		return cmp.Or(cmp.Compare(first[a.Group], first[b.Group]), cmp.Compare(a.Bytes, b.Bytes))
+	})
+	return out
+}
+
+// pair makes a case of its entries in both sides.
+func pair(sides *[2][]*entry, o Options) joined {
+	j := joined{}
+	for _, e := range slices.Concat(sides[0], sides[1]) {
+		if e != nil {
+			j.Case = Case{Key: e.key, Group: e.group(), Bytes: e.bytes, Verdict: NotChecked, factor: e.factor()}
+			j.observed = &observed{pool: e.pool}
+			break
+		}
+	}
+	for s, name := range []string{"BASE", "NEW"} {
+		if why, bad := trouble(sides[s]); why != "" && j.Reason == "" {
+			j.Reason = why + " in " + name
+			j.Broken = bad && s == 1
+		}
+	}
+	for _, kind := range timings {
+		if o.Timing != "" && o.Timing != kind.name {
+			continue
+		}
+		base, fresh := values(sides[0], kind.of), values(sides[1], kind.of)
+		if len(base) > 0 && len(fresh) > 0 && !j.Broken {
+			j.Timing, j.Reason = kind.name, ""
+			j.observed.fill(base, fresh)
+			return j
+		}
+	}
+	j.observed = nil
+	if j.Reason == "" {
+		j.Reason = unmatched(sides, o)
+	}
+	return j
+}
+
+// present tells whether any run of a side has the case.
+func present(side []*entry) bool {
+	return slices.ContainsFunc(side, func(e *entry) bool { return e != nil })
+}
+
+// trouble is why a side has no value of a case, or why its value is not to be trusted:
+// then bad is true. A side with a time in some runs and no failure has no trouble.
+func trouble(side []*entry) (why string, bad bool) {
+	if !present(side) {
+		return "missing", false
+	}
+	usable := false
+	for _, e := range side {
+		switch {
+		case e == nil:
+		case e.status == record.Failed || e.status == record.WrongData:
+			return strings.ReplaceAll(string(e.status), "_", " ") + ": " + plain.Text(e.reason), true
+		case e.status == record.OK:
+			usable = true
+		case why == "":
+			why = strings.ReplaceAll(string(e.status), "_", " ") + ": " + plain.Text(e.reason)
+		}
+	}
+	if usable {
+		return "", false
+	}
+	return why, false
+}
+
+// value is a run's log median of a case.
+type value struct{ log, rounding, within float64 }
+
+// values are those of a side, of the runs that have them.
+func values(side []*entry, of func(*entry) *stat.Summary) []value {
+	var out []value
+	for _, e := range side {
+		if e == nil || e.status != record.OK {
+			continue
+		}
+		s := of(e)
+		if s == nil {
+			continue
+		}
+		log, ok := logOf(s.Median)
+		if !ok {
+			continue
+		}
+		v := value{log: log}
+		if s.Lo != nil && s.Hi != nil && *s.Hi > *s.Lo {
+			v.within = square((*s.Hi - *s.Lo) / 2 / 1.96 / s.Median)
+		}
+		if t := e.burst(); t != nil && t.Rounding != nil && of(e) == t.MeanOfRanks {
+			v.rounding = square((t.Rounding.Hi-t.Rounding.Lo)/s.Median) / 12
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func square(x float64) float64 { return x * x }
+
+// fill takes the values of both sides.
+func (c *observed) fill(base, fresh []value) {
+	n := float64(len(base) + len(fresh))
+	for _, v := range slices.Concat(base, fresh) {
+		c.rounding += v.rounding / n
+		c.within += v.within / n
+	}
+	for _, v := range base {
+		c.base = append(c.base, v.log)
+	}
+	for _, v := range fresh {
+		c.new = append(c.new, v.log)
+	}
+}
+
+// unmatched says which kinds of time each side has.
+func unmatched(sides *[2][]*entry, o Options) string {
+	kinds := func(side []*entry) string {
+		var names []string
+		for _, kind := range timings {
+			if len(values(side, kind.of)) > 0 {
+				names = append(names, kind.name)
+			}
+		}
+		if len(names) == 0 {
+			return "no time"
+		}
+		return strings.Join(names, " and ")
+	}
+	base, fresh := kinds(sides[0]), kinds(sides[1])
+	if o.Timing != "" {
+		return fmt.Sprintf("no %s time on both sides: BASE has %s, NEW %s", o.Timing, base, fresh)
+	}
+	return fmt.Sprintf("different times: BASE has %s, NEW %s", base, fresh)
+}

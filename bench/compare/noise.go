@@ -1,0 +1,211 @@
+package compare
+
+import (
+	"math"
+	"slices"
+
+	"zbench/bench/stat"
+)
+
+// noise is what is known of the variance of one run's log median of a case.
+type noise struct {
+	// variance is of one run, df its degrees of freedom; infinite where it was given.
+	variance, df float64
+}
+
+// pool is the cases whose between-run variance is estimated together: those of one
+// collective.
+type pool struct {
+	cases []*observed
+	// variance is the mean of the cases' variances, weighted by their degrees of
+	// freedom; df is the pool's, given the correlation between cases.
+	variance, df float64
+}
+
+// pools groups the cases that have residuals, in order of first appearance.
+func pools(cases []*observed) []*pool {
+	var out []*pool
+	index := map[string]*pool{}
+	for _, c := range cases {
+		if c.df() < 1 {
+			continue
+		}
+		p := index[c.pool]
+		if p == nil {
+			p = &pool{}
+			index[c.pool] = p
+			out = append(out, p)
+		}
+		p.cases = append(p.cases, c)
+	}
+	for _, p := range out {
+		p.estimate()
+	}
+	return out
+}
+
+// estimate pools the residuals. Cases of a run share what that run had in common, so
+// the pool has fewer degrees of freedom than its cases together.
+func (p *pool) estimate() {
+	squares, df := 0.0, 0.0
+	for _, c := range p.cases {
+		squares += c.squares()
+		df += float64(c.df())
+	}
+	p.variance, p.df = squares/df, df*p.independent()
+}
+
+// independent is the share of the cases' degrees of freedom that the pool has: from
+// 1/m, where the m cases move as one, to 1, where they are independent. With Σ the
+// covariance between cases it is tr(Σ)² / (m·tr(Σ²)) (Box 1954). Both traces are
+// estimated without bias from the sample covariance S with ν degrees of freedom
+// (Srivastava 2005), as E tr(S²) = (1 + 1/ν) tr(Σ²) + tr(Σ)²/ν and
+// E tr(S)² = tr(Σ)² + 2 tr(Σ²)/ν.
+func (p *pool) independent() float64 {
+	whole := p.complete()
+	m := float64(len(whole))
+	if len(whole) < 2 {
+		return 1 / float64(len(p.cases))
+	}
+	nu := float64(whole[0].df())
+	rows := make([][]float64, len(whole))
+	for i, c := range whole {
+		rows[i] = c.residuals()
+	}
+	trace, squared := traces(rows, nu)
+	if nu < 2 || trace == 0 {
+		return 1 / m
+	}
+	q := nu * nu / ((nu - 1) * (nu + 2)) * (squared - trace*trace/nu)
+	if q <= 0 {
+		return 1
+	}
+	t := trace*trace - 2*q/nu
+	return min(1, max(1/m, t/(m*q)))
+}
+
+// complete are the cases that have a value of every run.
+func (p *pool) complete() []*observed {
+	most := 0
+	for _, c := range p.cases {
+		most = max(most, len(c.base)+len(c.new))
+	}
+	return slices.DeleteFunc(slices.Clone(p.cases), func(c *observed) bool { return len(c.base)+len(c.new) < most })
+}
+
+// traces are tr(S) and tr(S²) of the covariance of rows. S has the same traces as the
+// smaller matrix of products between runs.
+func traces(rows [][]float64, nu float64) (trace, squared float64) {
+	n := len(rows[0])
+	for i := range n {
+		for j := range n {
+			dot := 0.0
+			for _, r := range rows {
+				dot += r[i] * r[j]
+			}
+			dot /= nu
+			squared += dot * dot
+			if i == j {
+				trace += dot
+			}
+		}
+	}
+	return trace, squared
+}
+
+// unequalKurtosis is the excess kurtosis of log χ² with four degrees of freedom, those
+// of three runs a side; with more it is smaller. unequalZ is how many standard errors
+// the variances must differ by beyond chance before they are taken for unequal.
+const (
+	unequalKurtosis = 1.19
+	unequalZ        = 1.645
+)
+
+// prior is the number of degrees of freedom that the pool's variance is worth beside a
+// case's own; infinite where the cases of a pool are as noisy as each other, as far as
+// one can tell. It is Smyth's (2004): the logarithms of the variances of ν degrees of
+// freedom vary by trigamma(ν/2) by chance; what they vary by beyond that is
+// trigamma(prior/2).
+func prior(all []*pool) float64 {
+	nu := 0
+	for _, p := range all {
+		for _, c := range p.cases {
+			nu = max(nu, c.df())
+		}
+	}
+	sum, count, groups := 0.0, 0, 0
+	for _, p := range all {
+		var logs []float64
+		for _, c := range p.cases {
+			if v := c.squares() / float64(c.df()); c.df() == nu && v > 0 {
+				logs = append(logs, math.Log(v))
+			}
+		}
+		if len(logs) < 2 {
+			continue
+		}
+		m := mean(logs)
+		for _, v := range logs {
+			sum += (v - m) * (v - m)
+		}
+		count, groups = count+len(logs), groups+1
+	}
+	if count-groups < 1 {
+		return math.Inf(1)
+	}
+	chance := trigamma(float64(nu) / 2)
+	excess := sum/float64(count-groups) - chance
+	if excess <= unequalZ*chance*math.Sqrt((2+unequalKurtosis)/float64(count-groups)) {
+		return math.Inf(1)
+	}
+	return 2 * inverseTrigamma(excess)
+}
+
+// of is a case's noise: the pool's variance, moderated by the case's own where the
+// cases differ in noise (Smyth 2004).
+func (p *pool) of(c *observed, prior float64) noise {
+	if math.IsInf(prior, 1) {
+		return noise{p.variance, p.df}
+	}
+	own := float64(c.df())
+	return noise{(prior*p.variance + c.squares()) / (prior + own), min(p.df, prior+own)}
+}
+
+// trigamma is ψ₁(x), x > 0: by recurrence to x ≥ 10, then its asymptotic series
+// (Abramowitz & Stegun 6.4.6, 6.4.12).
+func trigamma(x float64) float64 {
+	sum := 0.0
+	for ; x < 10; x++ {
+		sum += 1 / (x * x)
+	}
+	y := 1 / (x * x)
+	return sum + 1/x + y/2 + y/x*(1.0/6-y*(1.0/30-y*(1.0/42-y/30)))
+}
+
+// inverseTrigamma solves ψ₁(x) = y, y > 0, by bisection of the logarithm.
+func inverseTrigamma(y float64) float64 {
+	lo, hi := math.Log(1e-4), math.Log(1e6)
+	for range 60 {
+		if mid := (lo + hi) / 2; trigamma(math.Exp(mid)) > y {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return math.Exp(lo)
+}
+
+// mean is the arithmetic mean; 0 of nothing.
+func mean(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	sum := 0.0
+	for _, x := range v {
+		sum += x - v[0]
+	}
+	return v[0] + sum/float64(len(v))
+}
+
+// median is the R-7 median.
+func median(v []float64) float64 { return stat.Quantile(v, 0.5) }

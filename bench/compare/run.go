@@ -1,0 +1,165 @@
+package compare
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"zbench/bench/plain"
+	"zbench/bench/record"
+	"zbench/bench/spec"
+)
+
+// RefusedError is why two sides are not compared, and what to do instead.
+type RefusedError struct{ Why, Hint string }
+
+func (e *RefusedError) Error() string { return e.Why }
+
+func refusef(hint, format string, args ...any) error {
+	return &RefusedError{fmt.Sprintf(format, args...), hint}
+}
+
+// property is what all runs of both sides must have in common. of is empty where a run
+// does not tell.
+type property struct {
+	what, hint string
+	of         func(*record.Record) string
+	same       func(a, b string) bool
+}
+
+// required are the properties without which a difference has no meaning.
+var required = []property{
+	{"times", "compare simulated runs with simulated ones, and measured with measured", timesOf, equal},
+	{"benchmark", "compare runs of one benchmark", benchmark, equal},
+	{"device", "compare runs of one kind of GPU", deviceOf, sameDevice},
+	{"what was measured", "compare figures of a GPU's memory with those of a GPU's memory", kindOf, equal},
+}
+
+func equal(a, b string) bool { return a == b }
+
+// timesOf tells a model's times from a clock's.
+func timesOf(rec *record.Record) string {
+	if rec.Simulated {
+		return "simulated"
+	}
+	return "measured"
+}
+
+// benchmark is what was run; an import is of collectives.
+func benchmark(rec *record.Record) string {
+	if b := rec.Benchmark(); b != "" {
+		return b
+	}
+	return spec.Collectives
+}
+
+// deviceOf is the GPU's name, or the names of several.
+func deviceOf(rec *record.Record) string {
+	if rec.World.GPU != "" {
+		return plain.Text(rec.World.GPU)
+	}
+	names := map[string]bool{}
+	for _, d := range rec.World.Devices {
+		if d.Name != "" {
+			names[plain.Text(d.Name)] = true
+		}
+	}
+	return strings.Join(slices.Sorted(maps.Keys(names)), ", ")
+}
+
+// sameDevice takes "MI300X", as a log has it, for "AMD Instinct MI300X".
+func sameDevice(a, b string) bool {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	words := strings.Fields
+	within := func(of, in []string) bool {
+		return !slices.ContainsFunc(of, func(w string) bool { return !slices.Contains(in, w) })
+	}
+	return within(words(a), words(b)) || within(words(b), words(a))
+}
+
+// kindOf is the kind of the first device.
+func kindOf(rec *record.Record) string {
+	if len(rec.World.Devices) == 0 {
+		return ""
+	}
+	return rec.World.Devices[0].Kind
+}
+
+// refuse tells why the runs must not be compared.
+func refuse(base, fresh []Run) error {
+	switch {
+	case len(base) == 0:
+		return refusef("give at least one run of each side", "BASE has no run")
+	case len(fresh) == 0:
+		return refusef("give at least one run of each side", "NEW has no run")
+	}
+	all := slices.Concat(base, fresh)
+	for _, p := range required {
+		known := slices.IndexFunc(all, func(r Run) bool { return p.of(r.Record) != "" })
+		if known < 0 {
+			continue
+		}
+		for _, r := range all[known:] {
+			if a, b := p.of(all[known].Record), p.of(r.Record); b != "" && !p.same(a, b) {
+				return refusef(p.hint, "%s and %s differ in %s: %s, %s; they are not compared", all[known].Name, r.Name, p.what, a, b)
+			}
+		}
+	}
+	return nil
+}
+
+// repeated refuses a run that is twice on a side: it would pass for a second one, and
+// the runs would seem to vary less than they do.
+func repeated(runs []member) error {
+	seen := map[string]string{}
+	for _, r := range runs {
+		times := r.fingerprint()
+		if times == "" {
+			continue
+		}
+		if other, twice := seen[times]; twice {
+			return refusef("give each run once; a simulated run repeats to the last bit unless --seed differs", "%s and %s have equal times in all cases: they are one run", other, r.Name)
+		}
+		seen[times] = r.Name
+	}
+	return nil
+}
+
+// fingerprint is all times of a run, to the last bit; empty where there are none.
+func (m *member) fingerprint() string {
+	var b []byte
+	for _, e := range m.entries {
+		for _, kind := range timings {
+			if s := kind.of(e); s != nil {
+				b = append(append(b, e.key...), kind.name...)
+				b = binary.LittleEndian.AppendUint64(b, math.Float64bits(s.Median))
+				b = binary.LittleEndian.AppendUint64(b, math.Float64bits(s.Mean))
+			}
+		}
+	}
+	return string(b)
+}
+
+// side lists the runs.
+func side(runs []member) []Member {
+	out := make([]Member, len(runs))
+	for i, r := range runs {
+		out[i].Name = r.Name
+		for _, e := range r.entries {
+			if e.status == record.OK && e.timed() {
+				out[i].Cases++
+			} else {
+				out[i].Without++
+			}
+		}
+	}
+	return out
+}
+
+// tooFew says how many runs there are and how many a verdict takes.
+func tooFew(base, fresh int) string {
+	return fmt.Sprintf("%d and %d runs of BASE and NEW; a verdict takes %d a side", base, fresh, MinRuns)
+}

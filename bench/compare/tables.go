@@ -1,0 +1,195 @@
+package compare
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"zbench/bench/plain"
+	"zbench/bench/table"
+	"zbench/bench/unit"
+)
+
+// none stands for a value that there is not.
+const none = "–"
+
+// ChangeTable is what else differs between the sides; nil where nothing does.
+func (d *Document) ChangeTable() *table.Table {
+	if len(d.Changes) == 0 {
+		return nil
+	}
+	t := table.Of([]string{"what differs", "BASE", "NEW"})
+	for _, c := range d.Changes {
+		t.Add(c.What, strings.Join(c.Base, ", "), strings.Join(c.New, ", "))
+	}
+	for i := range t.Columns {
+		t.Columns[i].Wrap = table.Sentences
+	}
+	return &t
+}
+
+// CaseTable is a row for each case. Short leaves out those that are the same.
+func (d *Document) CaseTable(short bool) table.Table {
+	t, ranked, noted := d.caseColumns()
+	left := 0
+	for i := range d.Cases {
+		c := &d.Cases[i]
+		if short && c.Verdict == Same {
+			left++
+			continue
+		}
+		if n := len(t.Groups); n == 0 || t.Groups[n-1].Cells[0] != c.Group {
+			t.Groups = append(t.Groups, table.Group{Cells: []string{c.Group}})
+		}
+		cells := c.cells()
+		if ranked {
+			p := none
+			if c.RankP != nil {
+				p = probability(*c.RankP)
+			}
+			cells = append(cells, p)
+		}
+		if noted {
+			cells = append(cells, c.note())
+		}
+		t.Add(cells...)
+	}
+	if left > 0 {
+		t.Notes = append(t.Notes, plain.Count(left, "case")+" the same: --verbose lists all.")
+	}
+	t.Notes = append(t.Notes, fmt.Sprintf("Times are geometric means of run medians; a change above 0 is slower. Verdicts: at most %s chance of any false one; at least %s.", percent(d.Alpha), percent(d.MinEffect)))
+	if ranked {
+		t.Notes = append(t.Notes, "The rank test is advisory: it is not adjusted for the number of cases.")
+	}
+	return t
+}
+
+// caseColumns are the columns of CaseTable; those of the rank test and of the notes are
+// there if any case has one.
+func (d *Document) caseColumns() (t table.Table, ranked, noted bool) {
+	t = table.Table{Rule: true, By: []string{"case"}, Columns: []table.Column{
+		{Name: "size", Right: true},
+		{Name: "runs", Right: true},
+		{Name: "BASE", Right: true},
+		{Name: "NEW", Right: true},
+		{Name: "change", Right: true},
+		{Name: "95 % interval", Right: true},
+		{Name: "p (Holm)", Right: true},
+		{Name: "verdict"},
+	}}
+	for i := range d.Cases {
+		ranked, noted = ranked || d.Cases[i].RankP != nil, noted || d.Cases[i].note() != ""
+	}
+	if ranked {
+		t.Columns = append(t.Columns, table.Column{Name: "p (rank test)", Right: true})
+	}
+	if noted {
+		t.Columns = append(t.Columns, table.Column{Name: "note", Wrap: table.Sentences})
+	}
+	return t, ranked, noted
+}
+
+// cells are a case's row.
+func (c *Case) cells() []string {
+	out := []string{unit.Bytes(c.Bytes), fmt.Sprintf("%d:%d", c.Base.Runs, c.New.Runs), c.Base.text(), c.New.text(), none, none, none, c.Verdict.Word()}
+	if c.Change != nil {
+		out[4] = signed(*c.Change)
+	}
+	if c.Test != nil {
+		out[5] = signed(c.Test.Lo) + " to " + signed(c.Test.Hi)
+		out[6] = probability(c.Test.AdjustedP)
+	}
+	return out
+}
+
+// note is the reason of a case that was not checked. What makes cases unclear is said once,
+// in the verdict.
+func (c *Case) note() string {
+	if c.Verdict == NotChecked {
+		return c.Reason
+	}
+	return ""
+}
+
+// probability prints a p-value. Below 1e-6 its size has no meaning: noise is not that
+// normal.
+func probability(p float64) string {
+	if p < 1e-6 {
+		return "<1e-6"
+	}
+	return fmt.Sprintf("%.2g", p)
+}
+
+func (v Values) text() string {
+	if v.Seconds == nil {
+		return none
+	}
+	return unit.Seconds(*v.Seconds)
+}
+
+// WriteTables writes what else differs, and the cases, for a terminal of so many columns.
+// all lists the cases that are the same, too.
+func (d *Document) WriteTables(w io.Writer, width int, all bool) error {
+	if t := d.ChangeTable(); t != nil {
+		if err := table.Text(w, width, *t); err != nil {
+			return err
+		}
+		if _, err := io.WriteString(w, "\n"); err != nil {
+			return err
+		}
+	}
+	return table.Text(w, width, d.CaseTable(!all))
+}
+
+// WriteMarkdown writes it for a merge request.
+func (d *Document) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	for i, l := range d.Lines() {
+		text := plain.Markdown(l.Text)
+		if i == 0 {
+			text = "**" + text + "**"
+		}
+		if l.Hint != "" {
+			text += " → " + plain.Markdown(l.Hint)
+		}
+		b.WriteString(text + "\n\n")
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return err
+	}
+	var all []table.Table
+	if t := d.ChangeTable(); t != nil {
+		all = append(all, *t)
+	}
+	return table.Markdown(w, append(all, d.CaseTable(true))...)
+}
+
+// WriteCSV writes a row for each case, in base units.
+func (d *Document) WriteCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	rows := [][]string{{"key", "group", "bytes", "timing", "base_runs", "new_runs", "base_seconds", "new_seconds", "change", "change_lo", "change_hi", "p", "adjusted_p", "verdict", "reason", "simulated"}}
+	for i := range d.Cases {
+		c := &d.Cases[i]
+		row := []string{c.Key, c.Group, strconv.FormatInt(c.Bytes, 10), c.Timing, strconv.Itoa(c.Base.Runs), strconv.Itoa(c.New.Runs), cell(c.Base.Seconds), cell(c.New.Seconds), cell(c.Change)}
+		if c.Test != nil {
+			row = append(row, cell(&c.Test.Lo), cell(&c.Test.Hi), cell(&c.Test.P), cell(&c.Test.AdjustedP))
+		} else {
+			row = append(row, "", "", "", "")
+		}
+		rows = append(rows, plain.Row(append(row, string(c.Verdict), c.Reason, strconv.FormatBool(d.Simulated))))
+	}
+	if err := out.WriteAll(rows); err != nil {
+		return fmt.Errorf("write CSV: %w", err)
+	}
+	return nil
+}
+
+// cell prints a number that may be missing.
+func cell(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*v, 'g', -1, 64)
+}

@@ -1,0 +1,45 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/engine"
+	"zbench/bench/plan"
+)
+
+// A sweep that is refused has launched nothing and leaves no folder; one that is not runs.
+func TestCheckedBeforeTheFirstLaunch(t *testing.T) {
+	for _, refusal := range []error{errors.New("no locked memory"), nil} {
+		files, d, asked := newMemory(), &modelled{}, 0
+		e := at(files, d)
+		e.Check = func(u *engine.Setup, of engine.Driver, cases []plan.Case, seconds float64) error {
+			require.Equal(t, 16, u.Spec.World.Size())
+			require.Same(t, d, of)
+			require.Len(t, cases, 6)
+			require.Zero(t, seconds, "simulated seconds do not pass")
+			require.Zero(t, d.done)
+			asked++
+			return refusal
+		}
+		u, err := engine.Prepare(small(), false)
+		require.NoError(t, err)
+		dir, err := engine.NewFolder(e.Host, "out", "collectives", false)
+		require.NoError(t, err)
+		out, err := e.Run(context.Background(), u, dir)
+		require.NoError(t, dir.Close())
+		require.Equal(t, 1, asked)
+		if refusal == nil {
+			require.NoError(t, err)
+			require.Positive(t, d.done)
+			continue
+		}
+		require.ErrorIs(t, err, refusal)
+		require.Nil(t, out)
+		require.Zero(t, d.done)
+		require.Empty(t, files.files("out"))
+	}
+}

@@ -1,0 +1,139 @@
+// Package gate judges a record by thresholds: what must hold for a cluster to be
+// accepted, or for a job of continuous integration to pass.
+//
+//  1. [Parse] reads a threshold, such as "all_reduce bytes>=128MiB busbw>=300GB/s"; a
+//     [Profile] is a named list of them, each with its source.
+//  2. [Evaluate] judges a record by each: pass, fail, or not checked. What was not
+//     checked has not passed.
+//  3. [Report] is the outcome, as gates.json has it; [WriteJUnit] writes it, or that of
+//     a comparison, for a test server, and [Report.Err] carries the exit code.
+package gate
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"zbench/bench/exit"
+	"zbench/bench/jsonfile"
+	"zbench/bench/plain"
+)
+
+// Schema names the version of the format of gates.json.
+const Schema = "zbench.gates/1"
+
+// State is what a check comes to.
+type State string
+
+// The states. NotChecked is neither of the others: there was nothing to judge.
+const (
+	Pass       State = "pass"
+	Fail       State = "fail"
+	NotChecked State = "not_checked"
+)
+
+// States lists them all.
+func States() []State { return []State{Pass, Fail, NotChecked} }
+
+// Word is the state as people read it.
+func (s State) Word() string { return strings.ToUpper(strings.ReplaceAll(string(s), "_", " ")) }
+
+// Check is one threshold and what it came to.
+type Check struct {
+	// Name is the threshold as it was given.
+	Name string `json:"name" jsonschema:"minLength=1"`
+	// Source of the threshold's figure; absent for one that the user gave.
+	Source string `json:"source,omitempty"`
+	// State that it came to.
+	State State `json:"state"`
+	// Cases that it was judged by.
+	Cases int `json:"cases"`
+	// Reason of the state, with the figures behind it.
+	Reason string `json:"reason"`
+}
+
+// Report is the outcome of all checks.
+type Report struct {
+	// Version of the format.
+	Schema string `json:"schema"`
+	// State is fail if any check failed, not_checked if any was not checked, else pass.
+	State State `json:"state"`
+	// Simulated is true if the times that were judged are of a model or an emulation.
+	Simulated bool `json:"simulated"`
+	// Profile is the name of the acceptance profile; absent if none was given.
+	Profile string `json:"profile,omitempty"`
+	// Checks in the order in which they were given.
+	Checks []Check `json:"checks"`
+}
+
+// NewReport settles the state of checks. No check at all has not passed.
+func NewReport(simulated bool, profile string, checks []Check) *Report {
+	r := &Report{Schema: Schema, State: NotChecked, Simulated: simulated, Profile: profile, Checks: checks}
+	pass, fail := 0, 0
+	for _, c := range checks {
+		switch c.State {
+		case Pass:
+			pass++
+		case Fail:
+			fail++
+		case NotChecked:
+		}
+	}
+	switch {
+	case fail > 0:
+		r.State = Fail
+	case pass == len(checks) && pass > 0:
+		r.State = Pass
+	}
+	return r
+}
+
+// Err is the error with the exit code of a missed threshold: if a check failed, or if one
+// was not checked and requireChecked asks for all. It is nil otherwise, and for nil.
+func (r *Report) Err(requireChecked bool) error {
+	if r == nil || r.State == Pass || r.State == NotChecked && !requireChecked {
+		return nil
+	}
+	var missed []Check
+	for _, c := range r.Checks {
+		if c.State == r.State {
+			missed = append(missed, c)
+		}
+	}
+	what := "missed"
+	hint := "the lines of the verdict that begin with FAIL have the figures"
+	if r.State == NotChecked {
+		what, hint = "not checked", "run the cases that the threshold names, or omit --require-checked"
+	}
+	if len(missed) == 0 {
+		return exit.With(exit.Regression, fmt.Errorf("nothing was checked"), hint)
+	}
+	return exit.With(exit.Regression, fmt.Errorf("%s %s: %s", plain.Count(len(missed), "threshold"), what, missed[0].Name), hint)
+}
+
+// Lines are the outcome for people, a line for each check.
+func (r *Report) Lines() []string {
+	if r == nil {
+		return nil
+	}
+	label := ""
+	if r.Simulated {
+		label = " (SIMULATED times)"
+	}
+	var out []string
+	for _, c := range r.Checks {
+		text := fmt.Sprintf("%s%s: %s: %s", c.State.Word(), label, c.Name, c.Reason)
+		if c.Source != "" {
+			text += "; threshold of " + c.Source
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// WriteJSON writes gates.json.
+func (r *Report) WriteJSON(w io.Writer) error {
+	c := *r
+	c.Checks = jsonfile.Filled(r.Checks)
+	return jsonfile.Write(w, "gates", c)
+}

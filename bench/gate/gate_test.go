@@ -1,0 +1,271 @@
+package gate
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/exit"
+	"zbench/bench/record"
+	"zbench/bench/spec"
+	"zbench/bench/stat"
+)
+
+// rec has all_reduce at two sizes, 302 and 340 GB/s, and a broadcast that failed.
+func rec() *record.Record {
+	result := func(name string, bytes int64, inPlace bool, busbw float64) record.Result {
+		seconds := float64(bytes) * 1.75 / busbw
+		r := record.Result{
+			Key: record.Key(name, "float", "sum", bytes, 8, 1, inPlace), Collective: name, Dtype: "float", Op: "sum", Bytes: bytes, BytesRequested: bytes,
+			Ranks: 8, Nodes: 1, GPUsPerProcess: 1, InPlace: inPlace, Status: record.OK, Burst: &record.Timing{MeanOfRanks: stat.Summarize([]float64{seconds})},
+		}
+		r.SetHeadline(1.75)
+		return r
+	}
+	failed := result("broadcast", 8<<30, false, 1e11)
+	failed.Status, failed.Reason = record.Failed, "rank 3 did not finish"
+	return &record.Record{
+		Schema: record.Schema, Source: record.Source{Kind: record.Measured, Libraries: []record.Library{{Name: "librccl", Version: "2.27.7"}}},
+		World:   record.World{World: spec.World{Nodes: 1, GPUsPerNode: 8}, Ranks: 8, GPU: "AMD Instinct MI300X"},
+		Results: []record.Result{result("all_reduce", 1<<30, true, 302e9), result("all_reduce", 8<<30, true, 340e9), failed},
+	}
+}
+
+func parsed(t *testing.T, text string) *Threshold {
+	t.Helper()
+	out, err := Parse(text, "triad", "read")
+	require.NoError(t, err)
+	return out
+}
+
+func TestThresholds(t *testing.T) {
+	for text, want := range map[string]State{
+		"all_reduce busbw>=300GB/s":                                  Pass,
+		"AllReduce busbw>=300GB/s":                                   Pass,
+		"all_reduce bytes>=8GiB busbw>=330GB/s":                      Pass,
+		"all_reduce busbw>=330GB/s":                                  Fail,
+		"all_reduce bytes=1GiB busbw>=330GB/s":                       Fail,
+		"all_reduce bytes=1GiB busbw<330GB/s":                        Pass,
+		"all_reduce bytes!=1GiB busbw>=330GB/s":                      Pass,
+		"all_reduce bytes=2GiB busbw>=1GB/s":                         NotChecked, // no such size
+		"all_reduce dtype=fp32 busbw>=300GB/s":                       Pass,
+		"all_reduce dtype=bf16 busbw>=300GB/s":                       NotChecked,
+		"all_reduce place=out busbw>=1GB/s":                          NotChecked,
+		"all_reduce place=in dtype=float op=sum ranks=8 time<=1s":    Pass,
+		"all_reduce isolated<=1s":                                    NotChecked, // not measured
+		"broadcast busbw>=1GB/s":                                     NotChecked, // failed
+		"any busbw>=1GB/s":                                           NotChecked, // broadcast is among them
+		"any busbw>=330GB/s":                                         Fail,       // a miss outweighs what is not checked
+		"all_gather busbw>=1GB/s":                                    NotChecked,
+		"triad rate>=1GB/s":                                          NotChecked,
+		"all_reduce bytes>=1GiB bytes<=2GiB busbw>=302GB/s":          Pass, // the bound itself passes
+		"all_reduce bytes=8GiB busbw>=330GB/s time<=1us":             Fail,
+		"all_reduce  bytes>=1GiB   busbw>=300GB/s algbw>=100.5e9B/s": Pass,
+	} {
+		c := Evaluate(rec(), []*Threshold{parsed(t, text)})[0]
+		require.Equal(t, want, c.State, "%s: %s", text, c.Reason)
+		require.NotEmpty(t, c.Reason, text)
+	}
+	c := Evaluate(rec(), []*Threshold{parsed(t, "all_reduce busbw>=330GB/s")})[0]
+	require.Equal(t, "1 of 2 cases missed it: all_reduce 1 GiB in place: busbw 302 GB/s", c.Reason)
+	c = Evaluate(&record.Record{}, []*Threshold{parsed(t, "any busbw>=1B/s")})[0]
+	require.Equal(t, NotChecked, c.State, "an empty record passes nothing")
+	require.Contains(t, c.Reason, "no case at all")
+}
+
+func TestThresholdsOfKernels(t *testing.T) {
+	rate, share := 3.5e12, 0.66
+	r := &record.Record{Kernels: []record.Kernel{{Key: "triad", Kernel: "triad", Dtype: "float64", Role: record.Preset, Status: record.OK, Shape: record.Shape{Array: 1 << 30}, Metrics: record.Metrics{Rate: &rate, OfPeak: &share}}}}
+	for text, want := range map[string]State{
+		"triad rate>=3.4TB/s": Pass, "triad rate>=3.6TB/s": Fail, "triad of_peak>=65%": Pass, "triad of_peak>=0.67": Fail,
+		"triad role=preset bytes=1GiB rate>=1TB/s": Pass, "triad role=best rate>=1TB/s": NotChecked, "triad busbw>=1GB/s": NotChecked, "any rate>=1TB/s": Pass,
+		"triad device=0 rate>=1TB/s": Pass, "triad device=1 rate>=1TB/s": NotChecked,
+	} {
+		require.Equal(t, want, Evaluate(r, []*Threshold{parsed(t, text)})[0].State, text)
+	}
+}
+
+func TestBadThresholds(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                   "is empty",
+		"all_reduce":                         "has no metric to check",
+		"all_reduce bytes>=1GiB":             "has no metric to check",
+		"all_reduc busbw>=1GB/s":             `unknown collective or kernel "all_reduc"`,
+		"busbw>=300GB/s":                     "begins with a condition",
+		"all_reduce busbw":                   "is not FIELD, a comparison and VALUE",
+		"all_reduce busbw >= 300GB/s":        "is not FIELD, a comparison and VALUE",
+		"all_reduce busbw>=":                 "no comparison with a value",
+		"all_reduce busbw=>300GB/s":          "no comparison with a value",
+		"all_reduce busbw>=300":              `"300" is not a rate, such as 300GB/s`,
+		"all_reduce busbw>=300Gb/s":          "is not a rate",
+		"all_reduce busbw>=-1GB/s":           "is not a rate",
+		"all_reduce busbw>=NaNGB/s":          "is not a rate",
+		"all_reduce busbw>=InfGB/s":          "is not a rate",
+		"all_reduce busbw>=1e300GB/s":        "is not a rate",
+		"all_reduce bandwith>=1GB/s":         `unknown field "bandwith"`,
+		"all_reduce bytes>=much busbw>1GB/s": "not a size",
+		"all_reduce place>in busbw>1GB/s":    "place is a word",
+		"all_reduce ranks=8.5 busbw>1GB/s":   "not a whole number",
+		"all_reduce time<=5":                 "is not a time, such as 39.2us",
+	} {
+		_, err := Parse(text, "triad")
+		require.ErrorContains(t, err, want, "%q", text)
+	}
+}
+
+// Every profile can be evaluated, each figure has a source, and none is of a size at
+// which a library changed its algorithm without saying which side of that it is of.
+func TestProfilesAreWhole(t *testing.T) {
+	require.NotEmpty(t, Profiles())
+	for _, p := range Profiles() {
+		require.NotEmpty(t, p.Title)
+		require.NotEmpty(t, p.GPU)
+		for _, x := range p.Thresholds {
+			th, err := Parse(x.Require)
+			require.NoError(t, err)
+			require.Equal(t, x.Require, th.Text)
+			require.NotEmpty(t, x.Source, x.Require)
+			for _, e := range Eras() {
+				if x.From == "" && x.Before == "" {
+					require.False(t, e.holds(&p, th), "%s: %s is of %s: give from or before", p.Name, x.Require, e.Name)
+				}
+			}
+		}
+		own, err := ProfileByName(strings.ToUpper(p.Name))
+		require.NoError(t, err)
+		require.Equal(t, p.Name, own.Name)
+	}
+	for _, e := range Eras() {
+		require.NotEmpty(t, e.Source)
+		require.NotEmpty(t, numbers(e.From))
+	}
+	_, err := ProfileByName("mi300x-1nod")
+	require.ErrorContains(t, err, "acceptance profile")
+}
+
+// holds tells whether a threshold without a library's version is about cases of the era.
+func (e *Era) holds(p *Profile, th *Threshold) bool {
+	on := false
+	for _, gpu := range e.GPUs {
+		on = on || gpu == p.GPU
+	}
+	probe := &row{name: e.Collective, result: &record.Result{Ranks: p.Ranks, Nodes: p.Nodes, Dtype: "float", InPlace: true}, bytes: e.BytesTo, requested: e.BytesTo}
+	return on && p.Nodes >= e.NodesFrom && (e.NodesTo == 0 || p.Nodes <= e.NodesTo) && th.about(probe)
+}
+
+func TestProfiles(t *testing.T) {
+	state := func(name string, change func(*record.Record)) Check {
+		r := rec()
+		if change != nil {
+			change(r)
+		}
+		p, err := ProfileByName(name)
+		require.NoError(t, err)
+		return p.Evaluate(r)[0]
+	}
+	require.Equal(t, Pass, state("mi300x-1node", nil).State)
+	require.Equal(t, NotChecked, state("azure-nd-mi300x-v5", nil).State, "no 16 GiB")
+	slow := state("mi300x-1node", func(r *record.Record) { *r.Results[1].BusBW = 290e9 })
+	require.Equal(t, Fail, slow.State)
+	require.Contains(t, slow.Source, "ROCm/cvs")
+	for want, change := range map[string]func(*record.Record){
+		"a simulation accepts no hardware":  func(r *record.Record) { r.Simulated = true },
+		"the record of AMD Instinct MI300A": func(r *record.Record) { r.World.GPU = "AMD Instinct MI300A" },
+		"does not name its GPU":             func(r *record.Record) { r.World.GPU = "" },
+		"the record of 2 nodes":             func(r *record.Record) { r.World.Nodes = 2 },
+		"an unknown number of nodes":        func(r *record.Record) { r.World.Nodes = 0 },
+		"the record of 4 ranks":             func(r *record.Record) { r.World.Ranks = 4 },
+	} {
+		c := state("mi300x-1node", change)
+		require.Equal(t, NotChecked, c.State, want)
+		require.Contains(t, c.Reason, want)
+	}
+}
+
+// A figure of a library's era holds for no other.
+func TestEras(t *testing.T) {
+	x := Published{From: "2.28.3", Before: "2.30.4"}
+	for version, want := range map[string]string{"2.27.7": "holds from RCCL 2.28.3 on", "2.28.3": "", "2.29": "", "2.30.4": "holds before RCCL 2.30.4", "2.31.2-abc": "holds before", "": "does not name its RCCL version"} {
+		r := rec()
+		r.Source.Libraries[0].Version = version
+		if version == "" {
+			r.Source.Libraries = nil
+		}
+		got := x.outside(r)
+		require.Equal(t, want == "", got == "", version)
+		require.Contains(t, got, want)
+	}
+	require.True(t, older("2.9", "2.28.3"))
+	require.False(t, older("2.28.3", "2.28.3"))
+	require.True(t, older("2.28", "2.28.3"))
+	for _, e := range Eras() {
+		require.True(t, e.Crosses("2.18", "2.99"))
+		require.False(t, e.Crosses("2.98", "2.99"))
+	}
+}
+
+func TestReports(t *testing.T) {
+	of := func(states ...State) *Report {
+		var list []Check
+		for _, s := range states {
+			list = append(list, Check{Name: "any busbw>=1GB/s", State: s, Reason: "because <of \x1b> this"})
+		}
+		return NewReport(true, "", list)
+	}
+	for _, x := range []struct {
+		of          []State
+		want        State
+		err, strict bool
+	}{
+		{nil, NotChecked, false, true},
+		{[]State{Pass, Pass}, Pass, false, false},
+		{[]State{Pass, NotChecked}, NotChecked, false, true},
+		{[]State{Pass, NotChecked, Fail}, Fail, true, true},
+	} {
+		r := of(x.of...)
+		require.Equal(t, x.want, r.State)
+		for strict, want := range map[bool]bool{false: x.err, true: x.strict} {
+			err := r.Err(strict)
+			require.Equal(t, want, err != nil)
+			if e := (*exit.Error)(nil); errors.As(err, &e) {
+				require.Equal(t, exit.Regression, e.Code)
+			}
+		}
+		var b bytes.Buffer
+		require.NoError(t, r.WriteJSON(&b))
+		for _, strict := range []bool{false, true} {
+			b.Reset()
+			require.NoError(t, WriteJUnit(&b, strict, r.Suite("zbench report")))
+			var back xmlSuites
+			require.NoError(t, xml.Unmarshal(b.Bytes(), &back))
+			require.Equal(t, len(x.of), back.Tests)
+			require.Equal(t, len(x.of) > 0 && r.Err(strict) != nil, back.Failures > 0)
+			require.NotContains(t, b.String(), "\x1b")
+		}
+	}
+	require.NoError(t, (*Report)(nil).Err(true))
+}
+
+func FuzzParseThreshold(f *testing.F) {
+	for _, seed := range []string{"all_reduce bytes>=128MiB busbw>=300GB/s", "triad of_peak>=80%", "any time<=39.2us place=in", "* rate!=1B/s", "a b=", "all_reduce busbw>=1_0GB/s"} {
+		f.Add(seed)
+	}
+	r := rec()
+	f.Fuzz(func(t *testing.T, text string) {
+		th, err := Parse(text, "triad")
+		if err != nil {
+			return
+		}
+		again, err := Parse(th.Text, "triad")
+		require.NoError(t, err)
+		require.Equal(t, th.Text, again.Text)
+		require.Equal(t, Evaluate(r, []*Threshold{th}), Evaluate(r, []*Threshold{again}))
+		for _, c := range th.need {
+			require.GreaterOrEqual(t, c.number, 0.0)
+		}
+	})
+}

@@ -1,0 +1,207 @@
+package gate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zbench/bench/collective"
+	"zbench/bench/spell"
+	"zbench/bench/unit"
+)
+
+// Threshold is a parsed threshold: which cases it is about, and what must hold of each.
+type Threshold struct {
+	// Text is the threshold as it was given, with single spaces.
+	Text string
+	// name is the collective's or kernel's; empty is any.
+	name        string
+	where, need []condition
+}
+
+// condition compares one field with a value.
+type condition struct {
+	*field
+	sign   string
+	number float64
+	text   string
+}
+
+// Any stands for every collective or kernel.
+const Any = "any"
+
+// Grammar is the form of a threshold, for a flag's help.
+const Grammar = "NAME [FIELD>=VALUE…] METRIC>=VALUE"
+
+// signs are the comparisons, longest first.
+var signs = []string{">=", "<=", "!=", ">", "<", "="}
+
+// Parse reads a threshold. names are those of the kernels that it may name beside the
+// collectives. An error says what is wrong and what is valid.
+func Parse(text string, names ...string) (*Threshold, error) {
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return nil, fmt.Errorf("the threshold is empty: the form is %s", Grammar)
+	}
+	t := &Threshold{Text: strings.Join(words, " ")}
+	if err := t.setName(words[0], names); err != nil {
+		return nil, err
+	}
+	for _, word := range words[1:] {
+		c, err := parseCondition(word)
+		if err != nil {
+			return nil, fmt.Errorf("threshold %q: %w", t.Text, err)
+		}
+		if c.metric != nil {
+			t.need = append(t.need, c)
+		} else {
+			t.where = append(t.where, c)
+		}
+	}
+	if len(t.need) == 0 {
+		return nil, fmt.Errorf("threshold %q has no metric to check: add one of %s, such as busbw>=300GB/s", t.Text, strings.Join(fieldNames(true), ", "))
+	}
+	return t, nil
+}
+
+// setName takes the collective's name however it is spelled, or a kernel's.
+func (t *Threshold) setName(word string, kernels []string) error {
+	if word == Any || word == "*" {
+		return nil
+	}
+	if own, ok := spell.Match(kernels, word); ok {
+		t.name = own
+		return nil
+	}
+	c, err := collective.ByName(word)
+	if err == nil {
+		t.name = c.Name
+		return nil
+	}
+	if strings.ContainsAny(word, "<>=!") {
+		return fmt.Errorf("threshold %q begins with a condition: begin with a collective, a kernel or %q", t.Text, Any)
+	}
+	var unknown *spell.Unknown
+	if errors.As(err, &unknown) {
+		unknown.Kind = "collective or kernel"
+		unknown.Valid = slices.Concat(unknown.Valid, kernels, []string{Any})
+	}
+	return err
+}
+
+func parseCondition(word string) (condition, error) {
+	at := strings.IndexAny(word, "<>=!")
+	if at < 1 {
+		return condition{}, fmt.Errorf("%q is not FIELD, a comparison and VALUE without spaces, such as bytes>=128MiB", word)
+	}
+	name, rest := word[:at], word[at:]
+	c := condition{}
+	for _, s := range signs {
+		if value, ok := strings.CutPrefix(rest, s); ok {
+			c.sign, c.text = s, value
+			break
+		}
+	}
+	if c.sign == "" || c.text == "" || strings.ContainsAny(c.text, "<>=!") {
+		return condition{}, fmt.Errorf("%q has no comparison with a value: the comparisons are %s", word, strings.Join(signs, " "))
+	}
+	own, ok := spell.Match(slices.Concat(fieldNames(false), fieldNames(true)), name)
+	if !ok {
+		return condition{}, &spell.Unknown{Kind: "field", Given: name, Valid: slices.Concat(fieldNames(false), fieldNames(true))}
+	}
+	i := slices.IndexFunc(fields, func(f field) bool { return f.name == own })
+	c.field = &fields[i]
+	if c.word != nil {
+		if d, err := collective.DtypeByName(c.text); err == nil && own == "dtype" {
+			c.text = d.Name // fp32 is float
+		}
+		if c.sign != "=" && c.sign != "!=" {
+			return condition{}, fmt.Errorf("%q: %s is a word; compare it with = or !=", word, own)
+		}
+		return c, nil
+	}
+	var err error
+	c.number, err = c.parse(c.text)
+	if err != nil {
+		return condition{}, fmt.Errorf("%q: %w", word, err)
+	}
+	return c, nil
+}
+
+// holds compares a number.
+func (c condition) holds(v float64) bool {
+	switch c.sign {
+	case ">=":
+		return v >= c.number
+	case "<=":
+		return v <= c.number
+	case ">":
+		return v > c.number
+	case "<":
+		return v < c.number
+	case "!=":
+		return v != c.number
+	}
+	return v == c.number
+}
+
+// matches tells whether a case is one that the condition is about.
+func (c condition) matches(r *row) bool {
+	if c.word != nil {
+		return (spell.Key(c.word(r)) == spell.Key(c.text)) == (c.sign == "=")
+	}
+	// The size that was requested and the one that moved are the same case's.
+	values := c.values(r)
+	if c.sign == "!=" {
+		return !slices.Contains(values, c.number)
+	}
+	return slices.ContainsFunc(values, c.holds)
+}
+
+// scale is a unit's name and its size.
+type scale struct {
+	suffix string
+	size   float64
+}
+
+var (
+	// rates are bytes per second. Bits are refused: 390 Gb/s is 48.75 GB/s.
+	rates  = []scale{{"TB/s", 1e12}, {"GB/s", 1e9}, {"MB/s", 1e6}, {"KB/s", 1e3}, {"GiB/s", 1 << 30}, {"TiB/s", 1 << 40}, {"MiB/s", 1 << 20}, {"B/s", 1}}
+	times  = []scale{{"ns", 1e-9}, {"us", 1e-6}, {"µs", 1e-6}, {"ms", 1e-3}, {"s", 1}}
+	ratios = []scale{{"%", 0.01}, {"", 1}}
+)
+
+// quantity parses a positive number with one of the units.
+func quantity(what, example string, scales []scale) func(string) (float64, error) {
+	return func(text string) (float64, error) {
+		for _, s := range scales {
+			digits, ok := strings.CutSuffix(text, s.suffix)
+			if !ok {
+				continue
+			}
+			v, err := strconv.ParseFloat(digits, 64)
+			if err == nil && v >= 0 && v*s.size <= maxValue && !strings.ContainsAny(digits, "xXpP_") {
+				return v * s.size, nil
+			}
+		}
+		return 0, fmt.Errorf("%q is not %s, such as %s", text, what, example)
+	}
+}
+
+// maxValue bounds what a threshold can ask for.
+const maxValue = 1e18
+
+func size(text string) (float64, error) {
+	n, err := unit.ParseBytes(text)
+	return float64(n), err
+}
+
+func count(text string) (float64, error) {
+	n, err := strconv.ParseUint(text, 10, 31)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a whole number", text)
+	}
+	return float64(n), nil
+}

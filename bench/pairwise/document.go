@@ -1,0 +1,253 @@
+package pairwise
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"zbench/bench/jsonfile"
+	"zbench/bench/rails"
+)
+
+// Schema names the version of rails.json.
+const Schema = "zbench.rails/1"
+
+// Kinds of Source.
+const (
+	OfMatrix = "matrix"
+	OfLogs   = "logs"
+	OfTimes  = "times"
+)
+
+// Document is what zbench rails writes: rails.json. Names are those of the input.
+type Document struct {
+	// Version of the format.
+	Schema string `json:"schema"`
+	// Kind of the input: matrix, logs or times; File is its base name.
+	Kind string `json:"kind"`
+	File string `json:"file"`
+	// State is healthy, faulty, unclear or not_checked.
+	State rails.State `json:"state"`
+	// Reference says what was compared with; empty where nothing was.
+	Reference string `json:"reference"`
+	// Limit is the least share lost that is named, 0 to 1; 0 is not known.
+	Limit float64 `json:"limit"`
+	// Findings are the named components, the worst first; Questions are what the data
+	// cannot decide.
+	Findings  []Finding  `json:"findings"`
+	Questions []Question `json:"questions"`
+	// Ranking is all components, the worst first.
+	Ranking []Ranked `json:"ranking"`
+	// Unchecked says what was not judged; Notes say what was left out of the input.
+	Unchecked []string `json:"unchecked"`
+	Notes     []string `json:"notes"`
+	// Pass are nodes that were compared and not found slow, Fail those with a finding,
+	// Unclear the candidates of questions.
+	Pass    []string `json:"pass"`
+	Fail    []string `json:"fail"`
+	Unclear []string `json:"unclear"`
+	// Heat is the share lost of each pair; nil where there are no pairs.
+	Heat *Heat `json:"-"`
+}
+
+// Finding is a slow component.
+type Finding struct {
+	// Name for people.
+	Name string `json:"name"`
+	// Lost is the share of bandwidth lost, 0 to 1; of a rank the share of a collective's
+	// time for which others wait.
+	Lost float64 `json:"lost"`
+	// Intermittent is true of a component that is not always slow.
+	Intermittent bool `json:"intermittent"`
+	// Level is the confidence in a word, Confidence as a probability, 0 to 1.
+	Level      string   `json:"level"`
+	Confidence float64  `json:"confidence"`
+	Reasons    []string `json:"reasons"`
+}
+
+// Question is what the data cannot decide.
+type Question struct {
+	What       string   `json:"what"`
+	Candidates []string `json:"candidates"`
+	Lost       float64  `json:"lost"`
+	Next       string   `json:"next"`
+}
+
+// Ranked is a component with its loss.
+type Ranked struct {
+	Name string  `json:"name"`
+	Lost float64 `json:"lost"`
+	// Slow of All pairs were slow, of those with partners that are not slow; of a rank, the
+	// collectives at which it arrived last.
+	Slow int `json:"slow"`
+	All  int `json:"all"`
+}
+
+// Heat is a table of shares lost, 0 to 1; NaN is unknown.
+type Heat struct {
+	Names []string
+	Lost  [][]float64
+	// Limit is the share from which something is named.
+	Limit float64
+}
+
+// names spell components.
+type names struct {
+	ends  rails.Ends
+	hosts []string
+}
+
+// OfVerdict makes the document of a matrix.
+func OfVerdict(kind, file string, m *rails.Matrix, v *rails.Verdict, notes []string) *Document {
+	d := document(kind, file, v, names{ends: m.Ends}, notes)
+	d.Limit = v.NetworkLimit
+	d.Heat = &Heat{m.Names, m.Losses(), max(v.NetworkLimit, 0.05)}
+	d.sort(m.Nodes, v)
+	return d
+}
+
+// OfLateness makes the document of a job's times.
+func OfLateness(file string, t *Times, l *rails.Lateness) *Document {
+	d := document(OfTimes, file, &l.Verdict, names{hosts: t.Hosts}, nil)
+	d.sort(t.Hosts, &l.Verdict)
+	if l.Collectives > 0 {
+		d.Notes = append(d.Notes, fmt.Sprintf("%d collectives compared, median duration %.3g µs", l.Collectives, 1e6*l.Typical))
+	}
+	if l.State == rails.Healthy {
+		d.Notes = append(d.Notes, "a slow link delays all ranks alike: it does not show in these times; measure pairs for that")
+	}
+	return d
+}
+
+func document(kind, file string, v *rails.Verdict, n names, notes []string) *Document {
+	d := &Document{
+		Schema: Schema, Kind: kind, File: file, State: v.State, Reference: v.Reference,
+		Unchecked: jsonfile.Filled(v.Unchecked), Notes: jsonfile.Filled(notes),
+		Findings: []Finding{}, Questions: []Question{}, Ranking: []Ranked{},
+	}
+	for _, f := range v.Findings {
+		d.Findings = append(d.Findings, Finding{n.of(f.Component), f.Lost, f.Intermittent, rails.Level(f.Confidence), f.Confidence, jsonfile.Filled(f.Reasons)})
+	}
+	for _, q := range v.Questions {
+		one := Question{What: q.What, Candidates: []string{}, Lost: q.Lost, Next: q.Next}
+		for _, c := range q.Candidates {
+			one.Candidates = append(one.Candidates, n.of(c))
+		}
+		d.Questions = append(d.Questions, one)
+	}
+	for _, r := range v.Ranking {
+		d.Ranking = append(d.Ranking, Ranked{n.of(r.Component), r.Lost, r.Slow, r.All})
+	}
+	return d
+}
+
+// of is a component's name.
+func (n names) of(c rails.Component) string {
+	switch c.Part {
+	case rails.Rank:
+		if c.Node >= 0 && c.Node < len(n.hosts) {
+			return fmt.Sprintf("rank %d on node %s", c.A, n.hosts[c.Node])
+		}
+		return fmt.Sprintf("rank %d", c.A)
+	case rails.Node:
+		return "node " + n.node(c.Node)
+	case rails.GPU:
+		return "GPU " + n.gpu(c.Node, c.A)
+	case rails.Link:
+		return fmt.Sprintf("link between GPU %s and GPU %s", n.gpu(c.Node, c.A), n.gpu(c.Node, c.B))
+	case rails.Path:
+		return fmt.Sprintf("path between %s and %s", n.end(c.Node, c.A), n.end(c.Peer, c.B))
+	default:
+		return fmt.Sprintf("rail %d of node %s", c.A, n.node(c.Node))
+	}
+}
+
+func (n names) node(i int) string {
+	switch {
+	case i >= 0 && i < len(n.ends.Nodes):
+		return n.ends.Nodes[i]
+	case i >= 0 && i < len(n.hosts):
+		return n.hosts[i]
+	}
+	return fmt.Sprint(i)
+}
+
+// gpu is the name of a GPU as the input has it.
+func (n names) gpu(node, gpu int) string {
+	if name := n.end(node, gpu); name != "" {
+		return name
+	}
+	return fmt.Sprint(gpu)
+}
+
+func (n names) end(node, gpu int) string {
+	if i := slices.IndexFunc(n.ends.At, func(p rails.Place) bool { return p.Node == node && (p.GPU == gpu || p.GPU < 0) }); i >= 0 {
+		return n.ends.Names[i]
+	}
+	return n.node(node)
+}
+
+// sort divides the nodes into those that passed, failed and are unclear.
+func (d *Document) sort(nodes []string, v *rails.Verdict) {
+	d.Pass, d.Fail, d.Unclear = []string{}, []string{}, []string{}
+	state := map[int]int{}
+	for _, q := range v.Questions {
+		for _, c := range q.Candidates {
+			state[c.Node] = 1
+			if c.Part == rails.Path {
+				state[c.Peer] = 1
+			}
+		}
+	}
+	for _, f := range v.Findings {
+		switch c := f.Component; c.Part {
+		case rails.Path: // both ends are well with others
+			state[c.Node], state[c.Peer] = max(state[c.Node], 1), max(state[c.Peer], 1)
+		case rails.Leaf:
+		default:
+			state[c.Node] = 2
+		}
+	}
+	for i, name := range nodes {
+		switch {
+		case name == "":
+		case state[i] == 2:
+			d.Fail = append(d.Fail, name)
+		case state[i] == 1 || v.State == rails.NotChecked:
+			d.Unclear = append(d.Unclear, name)
+		default:
+			d.Pass = append(d.Pass, name)
+		}
+	}
+}
+
+// WriteJSON writes the document.
+func (d *Document) WriteJSON(w io.Writer) error { return jsonfile.Write(w, "rails.json", d) }
+
+// Percent is a share as text.
+func Percent(share float64) string {
+	if math.IsNaN(share) {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f %%", 100*share)
+}
+
+// Worst are the first of the ranking: those that count, ten at least.
+func (d *Document) Worst() []Ranked {
+	n := 0
+	for n < len(d.Ranking) && d.Ranking[n].Lost > cmp.Or(d.Limit, 0.05)/2 {
+		n++
+	}
+	return d.Ranking[:min(len(d.Ranking), max(n, 10))]
+}
+
+// Lines are names, one a line, as srun --exclude reads them from a file.
+func Lines(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return strings.Join(names, "\n") + "\n"
+}

@@ -1,0 +1,222 @@
+package pairwise
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zbench/bench/plain"
+	"zbench/bench/rails"
+)
+
+// ReadMatrix reads bandwidths of pairs: a line for each pair (name, name, GB/s), or a
+// square with names in its first line and first column. Gaps are allowed. A unit in the
+// header is obeyed (Gb/s, MB/s, GiB/s); without one values are GB/s. notes say what was
+// left out. The error names the line.
+func ReadMatrix(r io.Reader) (m *rails.Matrix, notes []string, err error) {
+	all, err := lines(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	b := newBuilder()
+	if columns := squareOf(all); columns != nil {
+		err = b.square(all, columns)
+	} else {
+		err = b.long(all)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	if len(b.Values) == 0 {
+		return nil, nil, fmt.Errorf("%w: no pair has a value", ErrFormat)
+	}
+	return &b.Matrix, append(b.notes(), unread(all, squareOf(all))...), nil
+}
+
+// squareOf are the columns of a square by the name of their row; nil if the table is none.
+// A column belongs to a row of the same name, also with a word before it: dst3, GPU3.
+func squareOf(all []line) map[string]int {
+	head := all[0].cells
+	if len(all) < 3 || len(head) < 3 {
+		return nil
+	}
+	shift := 0 // the header of a square may lack its first cell
+	if len(all[1].cells) == len(head)+1 {
+		shift = 1
+	}
+	out := map[string]int{}
+	for _, row := range all[1:] {
+		name := row.cells[0]
+		for i, column := range head {
+			if i+shift == 0 {
+				continue
+			}
+			if own := strings.TrimLeft(strings.TrimPrefix(strings.ToLower(column), strings.ToLower(name)), " "); own == "" && name != "" || named(column, name) {
+				out[name] = i + shift
+				break
+			}
+		}
+	}
+	if 2*len(out) < len(all)-1 || len(out) < 3 {
+		return nil
+	}
+	return out
+}
+
+var word = regexp.MustCompile(`^(?i:dst|to|gpu|dev|device|node|rank)[ _-]?`)
+
+// named tells whether a column is that of a row, but for a word before the number.
+func named(column, row string) bool {
+	return word.MatchString(column) && word.ReplaceAllString(column, "") == word.ReplaceAllString(row, "")
+}
+
+// square reads a square.
+func (b *builder) square(all []line, columns map[string]int) error {
+	b.oneNode = len(columns) <= 16 && slices.IndexFunc(all[1:], func(l line) bool {
+		_, err := strconv.Atoi(word.ReplaceAllString(l.cells[0], ""))
+		return err != nil
+	}) < 0
+	scale, _ := unitOf(all[0].cells)
+	var order []string
+	for _, row := range all[1:] {
+		if _, has := columns[row.cells[0]]; has && !slices.Contains(order, row.cells[0]) {
+			order = append(order, row.cells[0])
+		}
+	}
+	seen := map[string]int{}
+	for _, row := range all[1:] {
+		from := row.cells[0]
+		if _, has := columns[from]; !has {
+			return fmt.Errorf("line %d: row %q has no column of its name", row.number, plain.Line(short(from)))
+		}
+		if before := seen[from]; before > 0 {
+			return fmt.Errorf("line %d: row %q is in line %d, too", row.number, plain.Line(short(from)), before)
+		}
+		seen[from] = row.number
+		for _, to := range order {
+			cell := ""
+			if at := columns[to]; at < len(row.cells) {
+				cell = row.cells[at]
+			}
+			if err := b.add(from, to, cell, scale); err != nil {
+				return fmt.Errorf("line %d: %w", row.number, err)
+			}
+		}
+	}
+	return nil
+}
+
+// unread are the columns of a square that no row has: sums and the like.
+func unread(all []line, columns map[string]int) []string {
+	if columns == nil {
+		return nil
+	}
+	shift := 0
+	if len(all[1].cells) == len(all[0].cells)+1 {
+		shift = 1
+	}
+	used := map[int]bool{0: true}
+	for _, i := range columns {
+		used[i] = true
+	}
+	var names []string
+	for i, c := range all[0].cells {
+		if !used[i+shift] {
+			names = append(names, plain.Line(short(c)))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{"columns without a row of their name: " + strings.Join(names[:min(len(names), 8)], ", ")}
+}
+
+// long reads a line for each pair.
+func (b *builder) long(all []line) error {
+	at, scale := [3]int{0, 1, 2}, 1e9
+	if head, ok := header(all[0].cells); ok {
+		at, scale, b.oneNode = head.at, head.scale, head.gpus
+		all = all[1:]
+	}
+	for _, row := range all {
+		if len(row.cells) <= max(at[0], at[1]) {
+			return fmt.Errorf("line %d has %s; a line is name, name, GB/s", row.number, plain.Count(len(row.cells), "cell"))
+		}
+		cell := ""
+		if at[2] < len(row.cells) {
+			cell = row.cells[at[2]]
+		}
+		if err := b.add(row.cells[at[0]], row.cells[at[1]], cell, scale); err != nil {
+			return fmt.Errorf("line %d: %w", row.number, err)
+		}
+	}
+	return nil
+}
+
+// heading is what the names of columns say.
+type heading struct {
+	at    [3]int
+	scale float64
+	gpus  bool
+}
+
+// header reads the names of columns. A line with a number where the value is has none.
+func header(cells []string) (heading, bool) {
+	h := heading{at: [3]int{0, 1, 2}, scale: 1e9}
+	if len(cells) < 3 {
+		return h, false
+	}
+	if _, gap, err := number(cells[2]); err == nil && !gap {
+		return h, false
+	}
+	var ends []int
+	value := -1
+	for i, c := range cells {
+		c = strings.ToLower(c)
+		_, unit := unitOf(cells[i : i+1])
+		switch {
+		case value < 0 && (unit || strings.Contains(c, "bw") || strings.Contains(c, "bandwidth") || strings.Contains(c, "rate")):
+			value = i
+		case len(ends) < 2 && !strings.Contains(c, "size") && !strings.Contains(c, "bytes"):
+			ends = append(ends, i)
+			h.gpus = h.gpus || strings.Contains(c, "gpu")
+		}
+	}
+	h.scale, _ = unitOf(cells)
+	if value >= 0 && len(ends) == 2 {
+		h.at = [3]int{ends[0], ends[1], value}
+		return h, true
+	}
+	// Words without a unit: a header if nothing in it is a number.
+	return h, slices.IndexFunc(cells[:3], func(c string) bool { _, gap, err := number(c); return err == nil && !gap }) < 0 && cells[2] != "" && !isGap(cells[2])
+}
+
+func isGap(cell string) bool { _, gap, _ := number(cell); return gap }
+
+// units are spellings of rates, the longer ones first.
+var units = []struct {
+	spelled *regexp.Regexp
+	bytes   float64
+}{
+	{regexp.MustCompile(`(?i)gib/?s`), 1 << 30},
+	{regexp.MustCompile(`(?i)mib/?s`), 1 << 20},
+	{regexp.MustCompile(`(?i)gbit|gbps|\bGb/s`), 1e9 / 8},
+	{regexp.MustCompile(`GB(/|_per_|p)?[sS]|gb/s|gb_s`), 1e9},
+	{regexp.MustCompile(`(?i)mbit|\bmbps`), 1e6 / 8},
+	{regexp.MustCompile(`MB(/|_per_|p)?[sS]|mb/s|mb_s`), 1e6},
+}
+
+// unitOf is the unit that a header names, in bytes per second; GB/s if it names none.
+func unitOf(cells []string) (scale float64, named bool) {
+	for _, c := range cells {
+		for _, u := range units {
+			if u.spelled.MatchString(strings.TrimSpace(c)) && (u.bytes != 1e9/8 || !strings.Contains(c, "GB")) {
+				return u.bytes, true
+			}
+		}
+	}
+	return 1e9, false
+}

@@ -1,0 +1,222 @@
+// Package pairwise reads what others measured between nodes or GPUs: bandwidths of pairs
+// from CSV or from logs of rccl-tests, and times of ranks from CSV. Package rails judges
+// them. docs/METHOD.md has the forms.
+package pairwise
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"zbench/bench/plain"
+	"zbench/bench/rails"
+)
+
+// ErrFormat is wrapped where a file cannot be read with certainty.
+var ErrFormat = errors.New("not a table that zbench rails reads")
+
+// Bounds of an input: lines, characters of a line, ends and values.
+const (
+	mostLines = 5_000_000
+	mostLine  = 1 << 20
+	mostEnds  = 20_000
+	mostCells = 20_000_000
+)
+
+// line is a line of a table with its number, counted from 1.
+type line struct {
+	number int
+	cells  []string
+}
+
+// lines reads a table: cells are separated by commas, semicolons or tabs, or where the
+// first line has none of these by spaces. Empty lines and those that begin with # are
+// left out.
+func lines(r io.Reader) ([]line, error) {
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, mostLine)
+	var out []line
+	separator := ""
+	cells, number := 0, 0
+	for s.Scan() {
+		number++
+		text := strings.TrimPrefix(s.Text(), "\ufeff")
+		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+			return nil, fmt.Errorf("%w: line %d is not text in UTF-8", ErrFormat, number)
+		}
+		if trimmed := strings.TrimSpace(text); trimmed == "" || strings.HasPrefix(trimmed, "#") {
+			continue
+		}
+		if len(out) == 0 {
+			separator = separatorOf(text)
+		}
+		one := line{number, split(text, separator)}
+		if cells += len(one.cells); number > mostLines || cells > mostCells {
+			return nil, fmt.Errorf("%w: line %d is beyond %d lines or %d cells", ErrFormat, number, mostLines, mostCells)
+		}
+		out = append(out, one)
+	}
+	if err := s.Err(); err != nil {
+		if errors.Is(err, bufio.ErrTooLong) {
+			return nil, fmt.Errorf("%w: line %d has more than %d characters", ErrFormat, number+1, mostLine)
+		}
+		return nil, err
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%w: there are no lines with values", ErrFormat)
+	}
+	return out, nil
+}
+
+func separatorOf(text string) string {
+	for _, s := range []string{"\t", ";", ","} {
+		if strings.Contains(text, s) {
+			return s
+		}
+	}
+	return ""
+}
+
+// split cuts a line. Cells may be quoted; a separator in quotes does not occur in names
+// of hosts.
+func split(text, separator string) []string {
+	if separator == "" {
+		return strings.Fields(text)
+	}
+	cells := strings.Split(text, separator)
+	for i, c := range cells {
+		c = strings.TrimSpace(c)
+		if len(c) > 1 && c[0] == '"' && c[len(c)-1] == '"' {
+			c = strings.TrimSpace(c[1 : len(c)-1])
+		}
+		cells[i] = c
+	}
+	return cells
+}
+
+// number reads a finite number; gap is true for a cell without one.
+func number(cell string) (v float64, gap bool, err error) {
+	switch strings.ToLower(cell) {
+	case "", "-", "–", "—", "x", "n/a", "na", "nan", "null", "none":
+		return 0, true, nil
+	}
+	v, err = strconv.ParseFloat(cell, 64)
+	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
+		return 0, false, fmt.Errorf("%q is not a number", plain.Line(short(cell)))
+	}
+	return v, false, nil
+}
+
+// short cuts a text for a message.
+func short(text string) string {
+	if r := []rune(text); len(r) > 40 {
+		return string(r[:40]) + "…"
+	}
+	return text
+}
+
+// builder collects ends and values.
+type builder struct {
+	rails.Matrix
+	at    map[string]int
+	nodes map[string]int
+	// oneNode takes names for GPUs of one node.
+	oneNode bool
+	// gaps and zeros count missing values, and those that are 0.
+	gaps, zeros int
+}
+
+func newBuilder() *builder { return &builder{at: map[string]int{}, nodes: map[string]int{}} }
+
+// end is the number of an end.
+func (b *builder) end(name string) (int, error) {
+	if i, known := b.at[name]; known {
+		return i, nil
+	}
+	if name == "" {
+		return 0, errors.New("a name is empty")
+	}
+	if len(b.Names) >= mostEnds {
+		return 0, fmt.Errorf("there are more than %d names", mostEnds)
+	}
+	node, gpu := place(name, b.oneNode)
+	if _, known := b.nodes[node]; !known {
+		b.nodes[node] = len(b.Nodes)
+		b.Nodes = append(b.Nodes, node)
+	}
+	b.at[name] = len(b.Names)
+	b.Names = append(b.Names, name)
+	b.At = append(b.At, rails.Place{Node: b.nodes[node], GPU: gpu})
+	return b.at[name], nil
+}
+
+// place reads the name of an end: NODE, or NODE:GPU, NODE/GPU or NODE:gpu3; gpu3 alone, and
+// a number where the ends are known to be GPUs, is a GPU of the only node. A node has the
+// GPU −1.
+func place(name string, oneNode bool) (node string, gpu int) {
+	node, after, cut := cutLast(name)
+	if !cut {
+		node, after = "", name
+	}
+	digits, prefixed := strings.CutPrefix(strings.ToLower(after), "gpu")
+	n, err := strconv.ParseUint(digits, 10, 16)
+	if err != nil || !cut && !prefixed && !oneNode {
+		return name, -1
+	}
+	return node, int(n)
+}
+
+func cutLast(name string) (before, after string, ok bool) {
+	i := strings.LastIndexAny(name, ":/")
+	if i < 1 {
+		return name, "", false
+	}
+	return name[:i], name[i+1:], true
+}
+
+// add takes a value in bytes per second. A pair of an end with itself is left out.
+func (b *builder) add(from, to string, cell string, scale float64) error {
+	v, gap, err := number(cell)
+	switch {
+	case err != nil:
+		return err
+	case v < 0:
+		return fmt.Errorf("a bandwidth is at least 0, not %s", short(cell))
+	}
+	i, err := b.end(from)
+	if err != nil {
+		return err
+	}
+	k, err := b.end(to)
+	switch {
+	case err != nil:
+		return err
+	case i == k:
+	case gap:
+		b.gaps++
+	case v*scale == 0:
+		b.zeros++
+	case math.IsInf(v*scale, 0):
+		return fmt.Errorf("%s is too large", short(cell))
+	default:
+		b.Values = append(b.Values, rails.Value{From: i, To: k, Rate: v * scale})
+	}
+	return nil
+}
+
+// notes say what was left out.
+func (b *builder) notes() []string {
+	var out []string
+	if b.gaps > 0 {
+		out = append(out, plain.Count(b.gaps, "pair")+" without a value")
+	}
+	if b.zeros > 0 {
+		out = append(out, plain.Count(b.zeros, "value")+" of 0: taken for a test that failed, and left out")
+	}
+	return out
+}

@@ -1,0 +1,176 @@
+package pairwise
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"zbench/bench/plain"
+	"zbench/bench/rails"
+	"zbench/bench/table"
+)
+
+// Line is a line of the verdict: its text, and what to do.
+type Line struct {
+	// Mark is FAULT, UNCLEAR, NOT CHECKED or OK.
+	Mark, Text, Next string
+}
+
+// Verdict is the answer in lines.
+func (d *Document) Verdict() []Line {
+	var out []Line
+	for _, f := range d.Findings {
+		kind, lost := "", "has lost "+Percent(f.Lost)+" of its bandwidth"
+		switch {
+		case d.Kind == OfTimes:
+			lost = "lets the others wait for " + Percent(f.Lost) + " of a collective's time"
+		case f.Intermittent:
+			kind = "intermittent: "
+		}
+		out = append(out, Line{"FAULT", fmt.Sprintf("%s%s %s (confidence %s): %s", kind, plain.Line(f.Name), lost, f.Level, strings.Join(f.Reasons, "; ")), ""})
+	}
+	for _, q := range d.Questions {
+		out = append(out, Line{"UNCLEAR", fmt.Sprintf("%s, %s lost; candidates: %s", q.What, Percent(q.Lost), list(q.Candidates)), q.Next})
+	}
+	for _, u := range d.Unchecked {
+		out = append(out, Line{"NOT CHECKED", u, ""})
+	}
+	if d.State == rails.Healthy {
+		text := "no component is slow, compared with " + d.Reference
+		if d.Limit > 0 {
+			text += "; a loss of " + Percent(d.Limit) + " would be named"
+		}
+		if d.Kind == OfTimes {
+			text = "no rank arrives last beyond chance, compared with " + d.Reference
+		}
+		out = append([]Line{{"OK", text, ""}}, out...)
+	}
+	return out
+}
+
+// list joins names; of many it says how many more.
+func list(names []string) string {
+	const most = 8
+	shown := make([]string, 0, most)
+	for _, n := range names[:min(len(names), most)] {
+		shown = append(shown, plain.Line(n))
+	}
+	text := strings.Join(shown, ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// Table is the worst-first list.
+func (d *Document) Table() table.Table {
+	last := []string{"SLOW PAIRS", "OF"}
+	if d.Kind == OfTimes {
+		last = []string{"LAST", "OF"}
+	}
+	t := table.Of([]string{"COMPONENT", "LOST", last[0], last[1]})
+	for i := 1; i < 4; i++ {
+		t.Columns[i].Right = true
+	}
+	t.Title = "Worst first"
+	worst := d.Worst()
+	for _, r := range worst {
+		t.Add(plain.Line(r.Name), Percent(r.Lost), fmt.Sprint(r.Slow), fmt.Sprint(r.All))
+	}
+	if rest := len(d.Ranking) - len(worst); rest > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("%d more, with less lost, are in rails.json.", rest))
+	}
+	return t
+}
+
+// Text writes the document for a terminal of so many columns: the verdict first.
+func (d *Document) Text(w io.Writer, width int) error {
+	if width <= 0 { // not a terminal
+		width = table.Terminal
+	}
+	var b strings.Builder
+	write := func(first, rest, text string) {
+		b.WriteString(strings.Join(plain.Fold(plain.OneSpace(text), width, first, rest), "\n") + "\n")
+	}
+	indent := strings.Repeat(" ", 13)
+	for _, l := range d.Verdict() {
+		write(fmt.Sprintf("%-13s", l.Mark), indent, l.Text)
+		if l.Next != "" {
+			write(indent+"→ ", indent+"  ", l.Next)
+		}
+	}
+	b.WriteString("\n")
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return err
+	}
+	if len(d.Ranking) > 0 {
+		if err := table.Text(w, width, d.Table()); err != nil {
+			return err
+		}
+	}
+	b.Reset()
+	for _, n := range d.Notes {
+		write("note: ", "      ", n)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Markdown writes the document for a merge request or an issue.
+func (d *Document) Markdown(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("## Verdict\n\n")
+	for _, l := range d.Verdict() {
+		fmt.Fprintf(&b, "* **%s** %s", l.Mark, plain.Markdown(l.Text))
+		if l.Next != "" {
+			fmt.Fprintf(&b, " (%s)", plain.Markdown(l.Next))
+		}
+		b.WriteString("\n")
+	}
+	for _, n := range d.Notes {
+		fmt.Fprintf(&b, "* note: %s\n", plain.Markdown(n))
+	}
+	b.WriteString("\n")
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return err
+	}
+	if len(d.Ranking) == 0 {
+		return nil
+	}
+	return table.Markdown(w, d.Table())
+}
+
+// mostShown is the number of pairs in the table of a heat map.
+const mostShown = 200
+
+// Cells is the slowest pairs as a table.
+func (d *Document) Cells() table.Table {
+	t := table.Of([]string{"from", "to", "lost"})
+	t.Columns[2].Right = true
+	if d.Heat == nil {
+		return t
+	}
+	type cell struct {
+		from, to int
+		lost     float64
+	}
+	var all []cell
+	for i, row := range d.Heat.Lost {
+		for k, lost := range row {
+			if !math.IsNaN(lost) {
+				all = append(all, cell{i, k, lost})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b cell) int { return cmp.Compare(b.lost, a.lost) })
+	for _, c := range all[:min(len(all), mostShown)] {
+		t.Add(plain.Line(d.Heat.Names[c.from]), plain.Line(d.Heat.Names[c.to]), Percent(c.lost))
+	}
+	if more := len(all) - mostShown; more > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("%d more pairs have lost less.", more))
+	}
+	return t
+}

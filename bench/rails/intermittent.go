@@ -1,0 +1,287 @@
+package rails
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"zbench/bench/stat"
+)
+
+const (
+	// slowSample is the least logarithm of a slowdown that counts as a slow sample.
+	slowSample = 0.08
+	// chance is the probability, over all components, below which slow rounds are no
+	// longer chance.
+	chance = 5e-5
+	// fewRounds slow rounds without a common component are a question each; more are the
+	// noise of the fleet.
+	fewRounds = 3
+)
+
+// mark is a transfer with slow samples beyond what its ends explain.
+type mark struct {
+	timed
+	slow int     // number of slow samples
+	loss float64 // median of the residues
+	full bool    // all samples are slow
+}
+
+// marks are the transfers of a kind with slow samples, and the share of all samples
+// that are.
+func (j *judgement) marks(kind Kind) ([]mark, float64) {
+	if _, done := j.marked[kind]; !done {
+		if j.marked == nil {
+			j.marked = map[Kind]marked{}
+		}
+		j.marked[kind] = j.mark(kind)
+	}
+	return slices.Clone(j.marked[kind].of), j.marked[kind].rate
+}
+
+// marked are the marks of a kind with the share of slow samples.
+type marked struct {
+	of   []mark
+	rate float64
+}
+
+func (j *judgement) mark(kind Kind) (out marked) {
+	of := j.net.table.of
+	if kind == XGMI {
+		of = j.links.table.of
+	}
+	expected := make([]float64, len(of))
+	for i, t := range of {
+		expected[i] = j.expected(t)
+	}
+	cut := max(slowSample, 5*deviation(residues(of, expected)))
+	slow, all := 0, 0
+	for i, t := range of {
+		m := mark{timed: t, loss: t.y - expected[i]}
+		for _, y := range t.each {
+			if y-expected[i] > cut {
+				m.slow++
+			}
+		}
+		slow, all = slow+m.slow, all+len(t.each)
+		m.full = len(t.each) >= minSamples && m.slow >= len(t.each)-len(t.each)/10
+		if m.slow > 0 {
+			out.of = append(out.of, m)
+		}
+	}
+	out.rate = float64(slow) / float64(max(all, 1))
+	return out
+}
+
+// residues are samples over what is expected of them: some thousands, spread evenly.
+func residues(of []timed, expected []float64) []float64 {
+	var out []float64
+	every := 1 + len(of)/2000
+	for i := 0; i < len(of); i += every {
+		for _, y := range of[i].each {
+			out = append(out, y-expected[i])
+		}
+	}
+	return out
+}
+
+// expected is what the steady losses of a transfer's components make of it.
+func (j *judgement) expected(t timed) float64 {
+	if t.Kind == XGMI {
+		return j.links.raw[t.Pair.A.Node][j.links.link(t.Pair.A.GPU, t.Pair.B.GPU)]
+	}
+	return max(j.net.ends.of[j.net.at(t.Pair.A)].loss, j.net.ends.of[j.net.at(t.Pair.B)].loss)
+}
+
+// slowRounds are the transfers of which all samples are slow.
+func (j *judgement) slowRounds(kind Kind) []mark {
+	all, _ := j.marks(kind)
+	return slices.DeleteFunc(all, func(m mark) bool { return !m.full })
+}
+
+// intermittent finds components that are slow in some rounds.
+func (j *judgement) intermittent(v *Verdict) {
+	if j.net.known && len(j.net.table.of[0].each) < minSamples {
+		v.Unchecked = append(v.Unchecked, fmt.Sprintf("faults that come and go: they need at least %d samples of each transfer", minSamples))
+		return
+	}
+	if j.net.known {
+		j.recurrent(v)
+	}
+	if j.links.known {
+		j.slowPasses(v)
+	}
+}
+
+// recurrent names nodes and NICs that are slow in more rounds than chance explains, and
+// asks about the rest.
+func (j *judgement) recurrent(v *Verdict) {
+	marks, rate := j.marks(Network)
+	for _, level := range []int{0, 1, 2} {
+		wanted := func(m mark) bool { return m.full && level == 0 || level > 0 && m.slow >= level }
+		floor := 0.0
+		if level == 0 {
+			floor = math.Pow(rate, minSamples)
+		}
+		for {
+			f, ok := j.recurs(slices.DeleteFunc(slices.Clone(marks), func(m mark) bool { return !wanted(m) }), floor)
+			if !ok {
+				break
+			}
+			v.Findings = append(v.Findings, f)
+			marks = slices.DeleteFunc(marks, func(m mark) bool {
+				return m.touches(f.Component, m.Pair.A) || m.touches(f.Component, m.Pair.B)
+			})
+		}
+	}
+	j.lone(v, slices.DeleteFunc(marks, func(m mark) bool { return !m.full }))
+}
+
+// touches tells whether a place belongs to a node or is a rail's.
+func (mark) touches(c Component, p Place) bool {
+	return p.Node == c.Node && (c.Part == Node || p.GPU == c.A)
+}
+
+// recurs is the node or NIC that is slow in more rounds than chance explains, the least
+// probable first.
+func (j *judgement) recurs(marks []mark, floor float64) (best Finding, ok bool) {
+	lowest := chance
+	for _, c := range j.repeated(marks) {
+		rounds, partners, losses := j.hits(c, marks)
+		if len(rounds) < 2 || len(partners) < 2 {
+			continue
+		}
+		own := 0
+		for _, m := range marks {
+			if m.touches(c, m.Pair.A) || m.touches(c, m.Pair.B) {
+				own++
+			}
+		}
+		q := max(floor, float64(len(marks)-own)/float64(len(j.net.table.of)))
+		of := j.net.table.rounds
+		if p := stat.BinomialTail(len(rounds), of, min(q, 1)) * float64(len(j.net.ends.of)); p < lowest {
+			lowest, ok = p, true
+			best = Finding{
+				Component: c, Intermittent: true, SlowRounds: len(rounds), Rounds: of, Lost: share(median(losses)),
+				Confidence: confidence(len(partners), len(partners)),
+				Reasons:    []string{fmt.Sprintf("slow in %d of %d rounds, with %d different partners", len(rounds), of, len(partners))},
+			}
+		}
+	}
+	return best, ok
+}
+
+// repeated are the nodes and NICs with at least two marks, nodes first.
+func (j *judgement) repeated(marks []mark) []Component {
+	count := map[Component]int{}
+	for _, m := range marks {
+		for _, p := range []Place{m.Pair.A, m.Pair.B} {
+			count[Component{Part: Node, Node: p.Node}]++
+			count[Component{Part: Rail, Node: p.Node, A: p.GPU}]++
+		}
+	}
+	var out []Component
+	for c, n := range count {
+		if n > 1 && (c.Part == Rail || j.Fleet.GPUs > 1) {
+			out = append(out, c)
+		}
+	}
+	slices.SortFunc(out, func(a, b Component) int {
+		return cmp.Or(cmp.Compare(a.Part, b.Part), cmp.Compare(a.Node, b.Node), cmp.Compare(a.A, b.A))
+	})
+	return out
+}
+
+// hits are the rounds in which a component is slow, its partners there and the losses.
+// A node is slow in a round if most of its rails are.
+func (j *judgement) hits(c Component, marks []mark) (rounds, partners map[int]bool, losses []float64) {
+	rounds, partners = map[int]bool{}, map[int]bool{}
+	inRound := map[int]int{}
+	for _, m := range marks {
+		if m.touches(c, m.Pair.A) || m.touches(c, m.Pair.B) {
+			inRound[m.Round]++
+		}
+	}
+	need := 1.0
+	if c.Part == Node {
+		need = most * float64(j.Fleet.GPUs)
+	}
+	for _, m := range marks {
+		a, b := m.touches(c, m.Pair.A), m.touches(c, m.Pair.B)
+		if !a && !b || float64(inRound[m.Round]) < need {
+			continue
+		}
+		rounds[m.Round] = true
+		losses = append(losses, m.loss)
+		if a {
+			partners[m.Pair.B.Node] = true
+		} else {
+			partners[m.Pair.A.Node] = true
+		}
+	}
+	return rounds, partners, losses
+}
+
+// lone asks about slow rounds that no component explains.
+func (j *judgement) lone(v *Verdict, marks []mark) {
+	type meeting struct{ round, a, b int }
+	var order []meeting
+	by := map[meeting][]mark{}
+	for _, m := range marks {
+		at := meeting{m.Round, m.Pair.A.Node, m.Pair.B.Node}
+		if len(by[at]) == 0 {
+			order = append(order, at)
+		}
+		by[at] = append(by[at], m)
+	}
+	if len(order) > fewRounds {
+		v.Unchecked = append(v.Unchecked, fmt.Sprintf("faults that come and go: %d transfers of %d were slow for a round, all over the fleet; rarer ones are not found", len(marks), len(j.net.table.of)))
+		return
+	}
+	for _, at := range order {
+		q := Question{What: fmt.Sprintf("slow in one round of %d", j.net.table.rounds), Next: "run again with more rounds"}
+		for _, m := range by[at] {
+			q.Lost = max(q.Lost, share(m.loss))
+			if len(by[at]) == 1 || float64(len(by[at])) < most*float64(j.Fleet.GPUs) {
+				q.Candidates = append(q.Candidates, Component{Part: Rail, Node: at.a, A: m.Pair.A.GPU}, Component{Part: Rail, Node: at.b, A: m.Pair.B.GPU})
+			}
+		}
+		if len(q.Candidates) == 0 {
+			q.Candidates = []Component{{Part: Node, Node: at.a}, {Part: Node, Node: at.b}}
+		}
+		v.Questions = append(v.Questions, q)
+	}
+}
+
+// slowPasses names links that are slow in some passes over the nodes.
+func (j *judgement) slowPasses(v *Verdict) {
+	by := map[Component][]mark{}
+	for _, m := range j.slowRounds(XGMI) {
+		c := Component{Part: Link, Node: m.Pair.A.Node, A: min(m.Pair.A.GPU, m.Pair.B.GPU), B: max(m.Pair.A.GPU, m.Pair.B.GPU)}
+		by[c] = append(by[c], m)
+	}
+	if len(by) > fewRounds {
+		v.Unchecked = append(v.Unchecked, fmt.Sprintf("links that come and go: %d links were slow in a pass, all over the fleet; rarer ones are not found", len(by)))
+		return
+	}
+	for _, c := range slices.SortedFunc(maps.Keys(by), func(a, b Component) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.A, b.A), cmp.Compare(a.B, b.B))
+	}) {
+		_, all := j.links.passes(c.Node, j.links.link(c.A, c.B))
+		var losses []float64
+		for _, m := range by[c] {
+			losses = append(losses, m.loss)
+		}
+		what := fmt.Sprintf("slow in %d of %d passes", len(losses), all)
+		if len(losses) < 2 {
+			v.Questions = append(v.Questions, Question{What: what, Candidates: []Component{c}, Lost: share(median(losses)), Next: "run again with more passes"})
+			continue
+		}
+		v.Findings = append(v.Findings, Finding{
+			Component: c, Intermittent: true, Lost: share(median(losses)), SlowRounds: len(losses), Rounds: all,
+			Confidence: confidence(len(losses), len(losses)), Reasons: []string{what},
+		})
+	}
+}

@@ -1,0 +1,245 @@
+package rails
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Judge decides what is slow. Data that was timed once, without rounds that confirm,
+// is judged by Matrix.
+func Judge(d Data) *Verdict {
+	j := newJudgement(d)
+	v := &Verdict{}
+	v.NICs, v.Links = j.net.losses(), j.links.shares()
+	j.references(v)
+	j.leaves(v)
+	for node := range d.Fleet.Nodes {
+		j.ofNode(v, node)
+	}
+	j.switches(v)
+	v.Questions = append(v.Questions, j.net.hidden(j.owed)...)
+	j.rings(v)
+	j.intermittent(v)
+	j.profile(v)
+	v.finish()
+	return v
+}
+
+// judgement joins what the kinds of rounds say.
+type judgement struct {
+	Data
+	net   *network
+	links *xgmi
+	// owed is what a NIC owes to its leaf.
+	owed []float64
+	// marked are the marks of each kind, once they are needed.
+	marked map[Kind]marked
+}
+
+func newJudgement(d Data) *judgement {
+	return &judgement{Data: d, net: newNetwork(d.Fleet, d.Timings), links: newXGMI(d.Fleet, d.Timings)}
+}
+
+// suspicion is what a plan measures again.
+type suspicion struct {
+	nodes, xgmi  []int
+	rings        bool
+	intermittent bool
+}
+
+func suspects(d Data) suspicion {
+	j := newJudgement(d)
+	var v Verdict
+	j.leaves(&v)
+	for node := range d.Fleet.Nodes {
+		j.ofNode(&v, node)
+	}
+	j.rings(&v)
+	s := suspicion{nodes: j.net.suspects(), xgmi: j.links.suspects(), rings: slices.ContainsFunc(v.Questions, func(q Question) bool { return q.ring })}
+	s.intermittent = len(j.slowRounds(Network)) > 0
+	if len(j.slowRounds(XGMI)) > 0 && len(s.xgmi) == 0 {
+		s.xgmi = []int{0}
+	}
+	return s
+}
+
+// references says what was compared with, and what was not judged.
+func (j *judgement) references(v *Verdict) {
+	fleet := false
+	if j.net.known {
+		fleet, v.NetworkLimit = true, share(j.net.limit())
+	} else if j.Fleet.Nodes > 1 {
+		v.Unchecked = append(v.Unchecked, fmt.Sprintf("rails: %d transfers between nodes make no reference; %d do", len(j.net.table.of), minReference))
+	}
+	if j.links.known {
+		fleet, v.LinkLimit = true, share(j.links.limit())
+	} else if j.Fleet.GPUs > 1 {
+		v.Unchecked = append(v.Unchecked, fmt.Sprintf("xGMI: %d transfers within nodes make no reference; %d do", len(j.links.table.of), minReference))
+	}
+	if fleet {
+		v.Reference = "the fleet's median"
+	}
+	if j.Profile != nil {
+		if v.Reference != "" {
+			v.Reference += " and "
+		}
+		v.Reference += j.Profile.Source
+	}
+}
+
+// leaves finds slow leaf switches.
+func (j *judgement) leaves(v *Verdict) {
+	if !j.net.known {
+		j.owed = make([]float64, j.Fleet.Nodes*j.Fleet.GPUs)
+		return
+	}
+	found, owed := j.net.leaves()
+	j.owed = owed
+	v.Findings = append(v.Findings, found...)
+}
+
+// ofNode decides which component of a node explains what is slow on it: the node, a
+// GPU, its rails or its links.
+func (j *judgement) ofNode(v *Verdict, node int) {
+	var rails []int
+	measured := 0
+	if j.net.known {
+		rails, measured = j.net.slowRails(node, j.owed)
+	}
+	var in inNode
+	all := false
+	if j.links.known {
+		in, all = j.links.examine(node, false), j.links.slowNode(node)
+	}
+	switch {
+	case all, measured > 1 && float64(len(rails)) >= most*float64(measured), len(in.gpus) > 2 && float64(len(in.gpus)) >= most*float64(j.Fleet.GPUs):
+		v.Findings = append(v.Findings, j.node(node, rails, measured, all))
+		return
+	case len(rails) > 3:
+		q := Question{
+			What: fmt.Sprintf("%d of %d rails of one node are slow", len(rails), measured), Lost: share(j.net.loss(node, rails)),
+			Candidates: []Component{{Part: Node, Node: node}}, Next: "compare the PCIe links and NUMA nodes of its NICs",
+		}
+		for _, rail := range rails {
+			q.Candidates = append(q.Candidates, Component{Part: Rail, Node: node, A: rail})
+		}
+		v.Questions = append(v.Questions, q)
+		rails = nil
+	}
+	rails = j.gpus(v, node, in, rails)
+	for _, rail := range rails {
+		j.rail(v, node, rail)
+	}
+	j.slowLinks(v, node, in)
+}
+
+// node is the finding of a slow node.
+func (j *judgement) node(node int, rails []int, measured int, links bool) Finding {
+	f := Finding{Component: Component{Part: Node, Node: node}, Confidence: 0.9}
+	if len(rails) > 0 {
+		agree, of := j.net.partners(node, rails)
+		f.Lost, f.Confidence = share(j.net.loss(node, rails)), confidence(agree, of)
+		f.SlowRounds, f.Rounds = agree, of
+		f.Reasons = append(f.Reasons, fmt.Sprintf("%d of its %d rails are slow, in %d of %d transfers with nodes that are not", len(rails), measured, agree, of))
+	}
+	if links {
+		f.Lost = max(f.Lost, share(j.links.node[node]))
+		f.Reasons = append(f.Reasons, fmt.Sprintf("its xGMI links are %.0f %% below the fleet's median", 100*share(j.links.node[node])))
+	}
+	return f
+}
+
+// gpus names slow GPUs, and returns the rails that they do not explain.
+func (j *judgement) gpus(v *Verdict, node int, in inNode, rails []int) []int {
+	for gpu := range j.Fleet.GPUs {
+		loss, slow := in.gpus[gpu]
+		if !slow {
+			continue
+		}
+		var links [][2]int
+		for b := range j.Fleet.GPUs {
+			if b != gpu && j.links.slow(node, j.links.link(gpu, b)) {
+				links = append(links, [2]int{gpu, b})
+			}
+		}
+		f := Finding{
+			Component: Component{Part: GPU, Node: node, A: gpu}, Lost: share(loss), SlowRounds: len(links), Rounds: j.Fleet.GPUs - 1,
+			Confidence: confidence(len(links), j.Fleet.GPUs-1), Reasons: []string{j.links.reason(node, links)},
+		}
+		if i := slices.Index(rails, gpu); i >= 0 {
+			rails = slices.Delete(slices.Clone(rails), i, i+1)
+			f.Reasons = append(f.Reasons, fmt.Sprintf("its rail is %.0f %% below, too", 100*share(j.net.loss(node, []int{gpu}))))
+			agree, of := j.net.partners(node, []int{gpu})
+			f.Confidence = max(f.Confidence, confidence(agree+len(links), of+j.Fleet.GPUs-1))
+		}
+		v.Findings = append(v.Findings, f)
+	}
+	return rails
+}
+
+// rail names a slow NIC; where GPUs were not timed within nodes it may be the GPU.
+func (j *judgement) rail(v *Verdict, node, rail int) {
+	at := Place{node, rail}
+	agree, of := j.net.partners(node, []int{rail})
+	lost := share(j.net.loss(node, []int{rail}))
+	reason := fmt.Sprintf("slow in %d of %d transfers with nodes that are not", agree, of)
+	counted, bad := j.counted(at)
+	named := Component{Part: Rail, Node: node, A: rail}
+	if j.Fleet.GPUs > 1 && !j.links.known && !bad {
+		v.Questions = append(v.Questions, Question{
+			What: reason, Lost: lost, Candidates: []Component{named, {Part: GPU, Node: node, A: rail}},
+			Next: "time the GPU's xGMI links: a slow GPU slows them, too",
+		})
+		return
+	}
+	f := Finding{Component: named, Lost: lost, Confidence: confidence(agree, of), SlowRounds: agree, Rounds: of, Reasons: []string{reason}}
+	if j.links.known {
+		f.Reasons = append(f.Reasons, "the GPU's xGMI links are not slow")
+	}
+	if counted != "" {
+		f.Reasons = append(f.Reasons, counted)
+	}
+	v.Findings = append(v.Findings, f)
+}
+
+// slowLinks names the links that no GPU explains.
+func (j *judgement) slowLinks(v *Verdict, node int, in inNode) {
+	if in.unconfirmed && len(in.links) == 0 && len(in.gpus) == 0 {
+		v.Questions = append(v.Questions, j.unconfirmed(node))
+	}
+	if len(in.doubtful) > 0 {
+		q := Question{What: "more links of a GPU are slow than two, fewer than all", Next: "time the links again; look at the GPU's xGMI error counters"}
+		for _, gpu := range in.doubtful {
+			q.Candidates = append(q.Candidates, Component{Part: GPU, Node: node, A: gpu})
+		}
+		for _, l := range in.links {
+			q.Candidates = append(q.Candidates, Component{Part: Link, Node: node, A: l[0], B: l[1]})
+			q.Lost = max(q.Lost, share(j.links.all[node][j.links.link(l[0], l[1])]))
+		}
+		v.Questions = append(v.Questions, q)
+		return
+	}
+	for _, l := range in.links {
+		at := j.links.link(l[0], l[1])
+		agree, all := j.links.passes(node, at)
+		v.Findings = append(v.Findings, Finding{
+			Component: Component{Part: Link, Node: node, A: l[0], B: l[1]}, Lost: share(j.links.all[node][at]),
+			Confidence: confidence(agree+j.Fleet.GPUs-2, all+j.Fleet.GPUs-2), SlowRounds: agree, Rounds: all,
+			Reasons: []string{fmt.Sprintf("slow in %d of %d passes; other links of its GPUs are not", agree, all)},
+		})
+	}
+}
+
+// unconfirmed is the question about links that were slow in the only pass.
+func (j *judgement) unconfirmed(node int) Question {
+	q := Question{What: "slow in the only pass over its node's links", Next: "time the links again"}
+	for a := range j.Fleet.GPUs {
+		for b := a + 1; b < j.Fleet.GPUs; b++ {
+			if at := j.links.link(a, b); j.links.slow(node, at) {
+				q.Candidates = append(q.Candidates, Component{Part: Link, Node: node, A: a, B: b})
+				q.Lost = max(q.Lost, share(j.links.all[node][at]))
+			}
+		}
+	}
+	return q
+}

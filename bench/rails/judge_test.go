@@ -1,0 +1,93 @@
+package rails
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Without anything to compare with there is no verdict: not a pass.
+func TestWithoutAReferenceNothingIsChecked(t *testing.T) {
+	require.Equal(t, NotChecked, Judge(Data{}).State)
+	require.Equal(t, NotChecked, Judge(Data{Fleet: Fleet{Nodes: 2, GPUs: 1}}).State)
+	f := Fleet{Nodes: 2, GPUs: 1}
+	_, timings := flat(t, f, Options{}, even)
+	v := Judge(Data{Fleet: f, Timings: timings})
+	require.Equal(t, NotChecked, v.State)
+	require.NotEmpty(t, v.Unchecked)
+}
+
+// Two nodes: it can be told which rail is slow, not on which of them.
+func TestTwoNodesAreAQuestion(t *testing.T) {
+	f := Fleet{Nodes: 2, GPUs: 8}
+	_, timings := flat(t, f, Options{}, func(x Pair, k Kind) float64 {
+		if k == Network && x.A.GPU == 4 {
+			return 1.5
+		}
+		return 1
+	})
+	v := Judge(Data{Fleet: f, Timings: timings})
+	require.Equal(t, Unclear, v.State, "%+v", v.Findings)
+	require.ElementsMatch(t, []Component{{Part: Rail, Node: 0, A: 4}, {Part: Rail, Node: 1, A: 4}}, v.Questions[0].Candidates)
+}
+
+// A fleet that is slow as a whole is healthy among itself; a profile tells.
+func TestAProfileFindsAFleetThatIsSlow(t *testing.T) {
+	f := Fleet{Nodes: 8, GPUs: 8}
+	_, timings := flat(t, f, Options{}, even)
+	require.Equal(t, Healthy, Judge(Data{Fleet: f, Timings: timings}).State)
+	v := Judge(Data{Fleet: f, Timings: timings, Profile: &Profile{Network: 0.7e-3, Source: "the vendor's figure"}})
+	require.Equal(t, Unclear, v.State)
+	require.Contains(t, v.Questions[0].What, "below the vendor's figure")
+	require.InDelta(t, 0.3, v.Questions[0].Lost, 0.01)
+}
+
+// Without times within nodes a slow NIC may be its GPU, unless its counters tell.
+func TestCountersDecide(t *testing.T) {
+	f := Fleet{Nodes: 16, GPUs: 4}
+	bad := Place{9, 1}
+	_, timings := flat(t, f, Options{}, func(x Pair, k Kind) float64 {
+		if k == Network && (x.A == bad || x.B == bad) {
+			return 1.3
+		}
+		return 1
+	})
+	var network []Timing
+	for _, x := range timings {
+		if x.Kind != XGMI {
+			network = append(network, x)
+		}
+	}
+	v := Judge(Data{Fleet: f, Timings: network})
+	require.Equal(t, Unclear, v.State)
+	require.Equal(t, []Component{{Part: Rail, Node: 9, A: 1}, {Part: GPU, Node: 9, A: 1}}, v.Questions[0].Candidates)
+	counters := map[Place]Counters{}
+	for node := range 16 {
+		for gpu := range 4 {
+			counters[Place{node, gpu}] = Counters{Retransmits: 3}
+		}
+	}
+	counters[bad] = Counters{Retransmits: 90_000}
+	v = Judge(Data{Fleet: f, Timings: network, Counters: counters})
+	require.True(t, v.Exactly(Component{Part: Rail, Node: 9, A: 1}), "%+v", v.Questions)
+	require.Contains(t, v.Findings[0].Reasons, "its NIC sent 90000 packets again; the median is 3")
+}
+
+// Times that no clock gives are left out, and no data panic.
+func TestHostileTimes(t *testing.T) {
+	f := Fleet{Nodes: 4, GPUs: 2}
+	_, timings := flat(t, f, Options{}, even)
+	for i := range timings {
+		switch i % 5 {
+		case 0:
+			timings[i].Seconds = nil
+		case 1:
+			timings[i].Seconds = []float64{math.NaN(), math.Inf(1), -1, 0}
+		case 2:
+			timings[i].Seconds = []float64{math.MaxFloat64, math.SmallestNonzeroFloat64}
+		}
+	}
+	Judge(Data{Fleet: f, Timings: timings})
+	Judge(Data{Fleet: f, Timings: timings[:1]})
+}

@@ -1,0 +1,153 @@
+package rails
+
+import (
+	"math"
+	"slices"
+
+	"zbench/bench/stat"
+)
+
+// edge is one transfer between two ends: y is the logarithm of its time over the
+// typical one's.
+type edge struct {
+	a, b int
+	y    float64
+}
+
+// end is what the transfers of an end say of it.
+type end struct {
+	// loss is the logarithm of its slowdown.
+	loss float64
+	// clear counts its transfers with partners that are not slow themselves, agree
+	// those of them that are slow. With none, loss is what the end shares with its
+	// partners, and it cannot be told which of them is slow.
+	clear, agree int
+	// all counts its transfers.
+	all int
+}
+
+// ends are the estimates of all ends, and their robust standard deviation.
+type ends struct {
+	of    []end
+	sigma float64
+}
+
+// limit is the loss from which an end is slow.
+func (e ends) limit() float64 { return max(leastLoss, sigmas*e.sigma) }
+
+// slow tells whether an end is slow, by itself or with all its partners.
+func (e ends) slow(i int) bool { return e.of[i].all > 0 && e.of[i].loss > e.limit() }
+
+// sure tells whether an end is slow whatever its partners are.
+func (e ends) sure(i int) bool { return e.slow(i) && e.of[i].clear > 0 }
+
+// solve estimates the loss of n ends from transfers that are as slow as the slower
+// of their ends. It begins with each end's lower quartile, which one slow partner in
+// four cannot raise, and repeats with the median of the transfers whose other end is
+// not slow.
+func solve(n int, edges []edge) ends {
+	touching := make([][]int, n)
+	for i, e := range edges {
+		touching[e.a] = append(touching[e.a], i)
+		touching[e.b] = append(touching[e.b], i)
+	}
+	out := ends{of: make([]end, n)}
+	for i, list := range touching {
+		out.of[i].all = len(list)
+		if len(list) > 0 {
+			ys := make([]float64, len(list))
+			for k, at := range list {
+				ys[k] = edges[at].y
+			}
+			out.of[i].loss = stat.Quantile(ys, 0.25)
+		}
+	}
+	out.centre()
+	for range 4 {
+		out = out.again(edges, touching)
+	}
+	limit := out.limit()
+	for i, list := range touching {
+		for _, at := range list {
+			if e := edges[at]; out.of[other(e, i)].loss <= limit/2 && e.y > limit/2 {
+				out.of[i].agree++
+			}
+		}
+	}
+	return out
+}
+
+// again is one step of solve.
+func (e ends) again(edges []edge, touching [][]int) ends {
+	cut := max(suspectLoss, suspectSigmas*e.sigma)
+	next := ends{of: make([]end, len(e.of))}
+	var ys []float64
+	for i, list := range touching {
+		next.of[i] = end{loss: e.of[i].loss, all: len(list)}
+		ys = ys[:0]
+		for _, at := range list {
+			if e.of[other(edges[at], i)].loss <= cut {
+				ys = append(ys, edges[at].y)
+			}
+		}
+		if len(ys) > 0 {
+			next.of[i].clear = len(ys)
+			next.of[i].loss = median(ys)
+		}
+	}
+	next.centre()
+	return next
+}
+
+// centre makes the median loss 0 and estimates the standard deviation.
+func (e *ends) centre() {
+	var losses []float64
+	for _, x := range e.of {
+		if x.all > 0 {
+			losses = append(losses, x.loss)
+		}
+	}
+	if len(losses) == 0 {
+		return
+	}
+	middle := median(losses)
+	for i := range e.of {
+		e.of[i].loss -= middle
+	}
+	e.sigma = deviation(losses)
+}
+
+func other(e edge, i int) int {
+	if e.a == i {
+		return e.b
+	}
+	return e.a
+}
+
+// median sorts a copy; NaN of none.
+func median(of []float64) float64 {
+	switch len(of) {
+	case 0:
+		return math.NaN()
+	case 1:
+		return of[0]
+	}
+	if len(of) < 16 { // no allocation
+		var few [16]float64
+		s := few[:copy(few[:], of)]
+		slices.Sort(s)
+		return stat.QuantileSorted(s, 0.5)
+	}
+	return stat.Quantile(of, 0.5)
+}
+
+// deviation is the standard deviation of a normal with the sample's median absolute
+// deviation.
+func deviation(of []float64) float64 {
+	middle := median(of)
+	off := make([]float64, len(of))
+	for i, v := range of {
+		off[i] = math.Abs(v - middle)
+	}
+	return 1.4826 * median(off)
+}

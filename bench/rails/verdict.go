@@ -1,0 +1,157 @@
+package rails
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Part is the kind of a component.
+type Part string
+
+// The kinds of components.
+const (
+	Link Part = "xgmi_link"
+	GPU  Part = "gpu"
+	Rail Part = "rail"
+	Node Part = "node"
+	Leaf Part = "leaf"
+	// Path is what lies between two nodes, and no component of either.
+	Path Part = "path"
+)
+
+// Component is one thing that can be slow. Fields that its kind does not have are 0.
+type Component struct {
+	Part Part `json:"part"`
+	// Node is the node of a link, GPU, rail, node or path; Peer the other node of a path.
+	Node int `json:"node"`
+	Peer int `json:"peer"`
+	// A is the GPU, the rail, or a link's first GPU; B a link's second, or a leaf's number,
+	// −1 where it is all of a rail.
+	A int `json:"a"`
+	B int `json:"b"`
+}
+
+// Finding is a slow component.
+type Finding struct {
+	Component Component `json:"component"`
+	// Lost is the share of its bandwidth that is lost, 0 to 1; of an intermittent fault
+	// while it lasts.
+	Lost float64 `json:"lost"`
+	// Intermittent faults hold in SlowRounds of Rounds.
+	Intermittent bool `json:"intermittent"`
+	SlowRounds   int  `json:"slow_rounds"`
+	Rounds       int  `json:"rounds"`
+	// Confidence is an estimate of the probability that this component and not its
+	// partners is slow, from the number of transfers that agree: 0 to 1.
+	Confidence float64 `json:"confidence"`
+	// Reasons are sentences for people.
+	Reasons []string `json:"reasons"`
+	// Nodes are the nodes of a leaf.
+	Nodes []int `json:"nodes,omitempty"`
+}
+
+// Question is what the data cannot decide.
+type Question struct {
+	// What was seen, and the components that explain it.
+	What       string      `json:"what"`
+	Candidates []Component `json:"candidates"`
+	// Lost is the share of bandwidth that is lost, 0 to 1.
+	Lost float64 `json:"lost"`
+	// Next says what would decide it.
+	Next string `json:"next"`
+	// ring is true of a rail that is slow in its ring alone.
+	ring bool
+}
+
+// State is the verdict in a word.
+type State string
+
+// The states of a verdict.
+const (
+	Healthy    State = "healthy"
+	Faulty     State = "faulty"
+	Unclear    State = "unclear"
+	NotChecked State = "not_checked"
+)
+
+// Verdict is the answer for a fleet.
+type Verdict struct {
+	State State `json:"state"`
+	// Findings are named components, the worst first. Questions are what could not be
+	// decided.
+	Findings  []Finding  `json:"findings"`
+	Questions []Question `json:"questions"`
+	// Unchecked says what was not judged, and why.
+	Unchecked []string `json:"unchecked"`
+	// Reference says what was compared with.
+	Reference string `json:"reference"`
+	// Limit is the least share of bandwidth whose loss is named, 0 to 1, of NICs and of
+	// links; 0 where they are not judged.
+	NetworkLimit float64 `json:"network_limit"`
+	LinkLimit    float64 `json:"link_limit"`
+	// Ranking is every end or rank with its loss, the worst first, where values are from
+	// elsewhere.
+	Ranking []Ranked `json:"-"`
+	// NICs is the share lost of each node's rails, Links that of each node's pairs of
+	// GPUs, in the order (0,1), (0,2), …; NaN where it is unknown.
+	NICs  [][]float64 `json:"-"`
+	Links [][]float64 `json:"-"`
+}
+
+// Ranked is a component with what it has lost.
+type Ranked struct {
+	Component Component
+	// Lost is the share of its bandwidth that is lost, 0 to 1; of a rank the share of the
+	// time for which others wait.
+	Lost float64
+	// Slow of All transfers were slow: those with partners that are not slow themselves.
+	Slow, All int
+}
+
+// share is the share of bandwidth that a loss in logarithms is.
+func share(loss float64) float64 { return max(0, 1-math.Exp(-loss)) }
+
+// finish sorts, and decides the state.
+func (v *Verdict) finish() {
+	slices.SortStableFunc(v.Findings, func(a, b Finding) int {
+		return cmp.Or(less(a.Intermittent, b.Intermittent), cmp.Compare(b.Lost, a.Lost))
+	})
+	switch {
+	case len(v.Findings) > 0:
+		v.State = Faulty
+	case len(v.Questions) > 0:
+		v.State = Unclear
+	case v.Reference == "":
+		v.State = NotChecked
+	default:
+		v.State = Healthy
+	}
+}
+
+// Exactly tells whether the verdict names these components and nothing else.
+func (v *Verdict) Exactly(want ...Component) bool {
+	if len(v.Questions) > 0 || len(v.Findings) != len(want) {
+		return false
+	}
+	for _, f := range v.Findings {
+		if !slices.Contains(want, f.Component) {
+			return false
+		}
+	}
+	return true
+}
+
+// confidence is Laplace's rule of succession.
+func confidence(agree, of int) float64 { return float64(agree+1) / float64(of+2) }
+
+// Level is a confidence in a word.
+func Level(confidence float64) string {
+	switch {
+	case confidence >= 0.8:
+		return "high"
+	case confidence >= 0.6:
+		return "medium"
+	}
+	return "low"
+}

@@ -1,0 +1,237 @@
+package rails
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"zbench/bench/stat"
+)
+
+// xgmi is what the rounds within nodes say of xGMI links. Link values lie by node,
+// and within one by pair of GPUs: (0,1), (0,2), …
+type xgmi struct {
+	Fleet
+	table
+	// raw is the median of each link's rounds, all the same without what its place and its
+	// node have in common with others; NaN where it was not timed.
+	raw, all [][]float64
+	// each are the values of each link's rounds.
+	each [][]float64
+	// node is each node's own loss, which is taken out of its links.
+	node []float64
+	// nodeSigma and sigma are the robust deviations of nodes and of links.
+	nodeSigma, sigma float64
+	known            bool
+}
+
+// links is the number of pairs of GPUs of a node.
+func (f Fleet) links() int { return f.GPUs * (f.GPUs - 1) / 2 }
+
+// link is the place of a pair of GPUs.
+func (f Fleet) link(a, b int) int {
+	a, b = min(a, b), max(a, b)
+	return a*f.GPUs - a*(a+1)/2 + b - a - 1
+}
+
+// manyNodes is the number of nodes from which each pair of GPUs is compared with the
+// same pair of the other nodes. Links between different places on a board differ by up
+// to 4 % (TransferBench's all-to-all of MI300X, docs/METHOD.md).
+const manyNodes = 8
+
+func newXGMI(f Fleet, timings []Timing) *xgmi {
+	x := &xgmi{Fleet: f, table: tabulate(timings, XGMI)}
+	x.known = len(x.table.of) >= minReference
+	x.node = make([]float64, f.Nodes)
+	x.each = make([][]float64, f.Nodes*f.links())
+	for _, t := range x.table.of {
+		cell := t.Pair.A.Node*f.links() + f.link(t.Pair.A.GPU, t.Pair.B.GPU)
+		x.each[cell] = append(x.each[cell], t.y)
+	}
+	for node := range f.Nodes {
+		var row []float64
+		for link := range f.links() {
+			row = append(row, median(x.each[node*f.links()+link])) // NaN of none
+		}
+		x.raw = append(x.raw, row)
+		x.all = append(x.all, slices.Clone(row))
+	}
+	x.takeOut()
+	return x
+}
+
+// takeOut takes what a place on the board and a node have in common out of the links.
+func (x *xgmi) takeOut() {
+	if x.Nodes >= manyNodes {
+		for link := range x.links() {
+			place := median(x.column(link))
+			for node := range x.Nodes {
+				x.all[node][link] -= place
+			}
+		}
+	}
+	for node := range x.Nodes {
+		x.node[node] = median(present(x.all[node]))
+	}
+	middle := median(present(x.node))
+	var all []float64
+	for node := range x.Nodes {
+		for link := range x.links() {
+			x.all[node][link] -= x.node[node]
+		}
+		all = append(all, present(x.all[node])...)
+		x.node[node] -= middle
+	}
+	x.sigma, x.nodeSigma = deviation(all), deviation(present(x.node))
+}
+
+// column is a link of all nodes.
+func (x *xgmi) column(link int) []float64 {
+	var out []float64
+	for node := range x.Nodes {
+		out = append(out, x.all[node][link])
+	}
+	return present(out)
+}
+
+// present leaves out what is NaN.
+func present(of []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(of), math.IsNaN)
+}
+
+func (x *xgmi) limit() float64     { return max(leastLoss, sigmas*x.sigma) }
+func (x *xgmi) nodeLimit() float64 { return max(leastLoss, sigmas*x.nodeSigma) }
+
+// slow tells whether a link is slow in all passes together.
+func (x *xgmi) slow(node, link int) bool { return x.all[node][link] > x.limit() }
+
+// passes counts a link's rounds and those that were slow.
+func (x *xgmi) passes(node, link int) (slow, all int) {
+	each := x.each[node*x.links()+link]
+	common := x.raw[node][link] - x.all[node][link]
+	for _, y := range each {
+		if y-common > x.limit()/2 {
+			slow++
+		}
+	}
+	return slow, len(each)
+}
+
+// confirmed tells whether a link was slow in at least 9 of 10 passes, which are all of
+// five, and in the median of those after the first, which made it a suspect.
+func (x *xgmi) confirmed(node, link int) bool {
+	slow, all := x.passes(node, link)
+	if all < 2 || 10*slow < 9*all {
+		return false
+	}
+	common := x.raw[node][link] - x.all[node][link]
+	return median(x.each[node*x.links()+link][1:])-common > x.limit()
+}
+
+// slowNode tells whether all of a node's links are slow.
+func (x *xgmi) slowNode(node int) bool {
+	return x.Nodes > 3 && x.links() > 1 && x.node[node] > x.nodeLimit()
+}
+
+// inNode is what is slow in a node.
+type inNode struct {
+	// gpus are slow, with their losses; links are slow by themselves.
+	gpus  map[int]float64
+	links [][2]int
+	// doubtful are GPUs of which some links are slow, but not enough for one of them.
+	doubtful []int
+	// unconfirmed is true where a slow link was timed once.
+	unconfirmed bool
+}
+
+// examine finds the slow GPUs and links of a node: GPUs first, as one explains all of
+// its links.
+func (x *xgmi) examine(node int, oneLook bool) inNode {
+	out := inNode{gpus: map[int]float64{}}
+	slow := func(a, b int) bool {
+		l := x.link(a, b)
+		if !x.slow(node, l) {
+			return false
+		}
+		if !oneLook && !x.confirmed(node, l) {
+			out.unconfirmed = out.unconfirmed || len(x.each[node*x.links()+l]) == 1
+			return false
+		}
+		return true
+	}
+	for a := range x.GPUs {
+		if losses, timed := x.slowOf(node, a, slow); timed >= 2 && float64(len(losses)) >= most*float64(timed) {
+			out.gpus[a] = median(losses)
+		}
+	}
+	open := map[int]int{}
+	for a := range x.GPUs {
+		for b := a + 1; b < x.GPUs; b++ {
+			explained := max(out.gpus[a], out.gpus[b])
+			if slow(a, b) && x.all[node][x.link(a, b)]-explained > x.limit() {
+				out.links = append(out.links, [2]int{a, b})
+				open[a]++
+				open[b]++
+			}
+		}
+	}
+	for a := range x.GPUs {
+		if _, named := out.gpus[a]; !named && open[a] > 2 {
+			out.doubtful = append(out.doubtful, a)
+		}
+	}
+	return out
+}
+
+// slowOf are the losses of a GPU's slow links, and the number of its links that were
+// timed.
+func (x *xgmi) slowOf(node, a int, slow func(a, b int) bool) (losses []float64, timed int) {
+	for b := range x.GPUs {
+		if b == a || math.IsNaN(x.all[node][x.link(a, b)]) {
+			continue
+		}
+		timed++
+		if slow(a, b) {
+			losses = append(losses, x.all[node][x.link(a, b)])
+		}
+	}
+	return losses, timed
+}
+
+// suspects are the nodes with a link that may be slow.
+func (x *xgmi) suspects() []int {
+	var out []int
+	cut := max(suspectLoss, suspectSigmas*x.sigma)
+	for node := range x.Nodes {
+		for link := range x.links() {
+			if x.all[node][link] > cut {
+				out = append(out, node)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// shares are the shares of bandwidth lost by node and link.
+func (x *xgmi) shares() [][]float64 {
+	out := make([][]float64, x.Nodes)
+	for node := range out {
+		for _, v := range x.all[node] {
+			if !math.IsNaN(v) {
+				v = share(v + x.node[node])
+			}
+			out[node] = append(out[node], v)
+		}
+	}
+	return out
+}
+
+// reason states what was seen of links.
+func (x *xgmi) reason(node int, links [][2]int) string {
+	var of []float64
+	for _, l := range links {
+		of = append(of, share(x.all[node][x.link(l[0], l[1])]))
+	}
+	return fmt.Sprintf("%d of its links are %.0f to %.0f %% below the fleet's median", len(links), 100*slices.Min(of), 100*stat.Quantile(of, 1))
+}

@@ -1,0 +1,36 @@
+package record
+
+import (
+	"path"
+	"regexp"
+	"strings"
+)
+
+// libraryVariables are those that the libraries below zbench read: RCCL and NCCL, the
+// runtimes of AMD and NVIDIA, and the network beneath. secret are names that may hold
+// what must not be kept.
+var (
+	libraryVariables = regexp.MustCompile(`^(NCCL|RCCL|HSA|HIP|ROCR|AMD|GPU|CUDA|UCX|FI|IONIC|ANP)_[A-Z0-9_]+$`)
+	secret           = regexp.MustCompile(`TOKEN|SECRET|PASS|CREDENTIAL|_KEY`)
+)
+
+// Environment keeps the variables that change what the libraries do, of those given as
+// NAME=value; nil where there is none. A path keeps its last part: a record does not
+// carry a machine's paths.
+func Environment(environ []string) map[string]string {
+	var out map[string]string
+	for _, text := range environ {
+		name, value, _ := strings.Cut(text, "=")
+		if !libraryVariables.MatchString(name) || secret.MatchString(name) {
+			continue
+		}
+		if strings.HasPrefix(value, "/") {
+			value = path.Base(value)
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[name] = value
+	}
+	return out
+}

@@ -1,0 +1,33 @@
+package stat
+
+import "math"
+
+// BinomialTail is the probability of at least k successes in n trials of probability
+// p. It starts at the term of k, in logarithms because the terms underflow, and adds
+// those after it, each a known share of the one before.
+func BinomialTail(k, n int, p float64) float64 {
+	switch {
+	case k > n:
+		return 0
+	case float64(k) <= float64(n)*p:
+		return 1 // at or below the mean there is nothing to explain
+	case p <= 0:
+		return 0
+	}
+	term := math.Exp(logChoose(n, k) + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p))
+	sum := 0.0
+	for i := k; i <= n && term > 0; i++ {
+		sum += term
+		if term < sum*1e-17 {
+			break
+		}
+		term *= float64(n-i) / float64(i+1) * p / (1 - p)
+	}
+	return min(sum, 1)
+}
+
+// logChoose is the logarithm of the number of ways to choose k of n.
+func logChoose(n, k int) float64 {
+	of := func(v int) float64 { l, _ := math.Lgamma(float64(v) + 1); return l }
+	return of(n) - of(k) - of(n-k)
+}

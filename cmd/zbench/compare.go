@@ -1,0 +1,250 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zbench/bench/compare"
+	"zbench/bench/engine"
+	"zbench/bench/exit"
+	"zbench/bench/gate"
+	"zbench/bench/spell"
+	"zbench/report"
+)
+
+// compareOptions are the options of compare.
+type compareOptions struct {
+	compare.Options
+	failOn         string
+	requireChecked bool
+	out, format    string
+	force, verbose bool
+}
+
+// comparison is the document with what its formats need.
+type comparison struct {
+	*compare.Document
+	failOn         *compare.FailOn
+	requireChecked bool
+	// verbose prints the cases that are the same, too.
+	verbose bool
+}
+
+const compareHelp = "zbench compare --help shows the usage"
+
+func newCompare(s State) *cobra.Command {
+	o := compareOptions{Options: compare.Defaults()}
+	cmd := &cobra.Command{
+		Use:   "compare BASE NEW | BASE… -- NEW…",
+		Short: "Compare runs: which cases got slower or faster",
+		Long: `Compares the runs of two sides, case by case: collectives, memory, kernels and
+imported logs. Each argument is a run: a folder of zbench, a results.json, a
+journal.jsonl or a log of rccl-tests or nccl-tests. A folder that holds only
+folders of zbench stands for all of them. Two arguments are BASE and NEW;
+of more, those before "--" are BASE and those behind it NEW.
+
+A run is one value: its median of the case. A verdict takes at least three runs
+a side, because runs of the same software differ. A case is slower or faster if
+the difference is significant (at most 1 % chance of any false verdict among
+all cases) and at least 2 %. It is the same if its 95 % interval lies within
+2 %, and unclear otherwise. Burst times are never compared with isolated ones,
+and runs that are simulated, or of another GPU, never with others.
+
+With --fail-on the exit code is 3 if a case is slower, or failed in NEW alone;
+with --require-checked also if any case is unclear or was not compared.`,
+		Example: `  zbench compare before after
+  zbench compare base-1 base-2 base-3 -- new-1 new-2 new-3
+  zbench compare nightly/1120 nightly/1121 --fail-on slower:5% --require-checked
+  zbench compare old.log new.log --between-run-cv 1% --format markdown`,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(s, args, cmd.ArgsLenAtDash()) },
+	}
+	f := cmd.Flags()
+	f.Var(&percentValue{&o.MinEffect, 0, 1}, "min-effect", "smallest change of a time that counts, such as 2%")
+	f.Var(&percentValue{&o.BetweenRunCV, 0, 1}, "between-run-cv", "known variation of a median between runs, as standard deviation over mean, such as 1%; then fewer than three runs a side are enough (default estimated)")
+	f.StringVar(&o.Timing, "timing", "", "kind of time: "+strings.Join(compare.Timings(), ", ")+" (default the first that both sides have)")
+	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 if a case is slower, by at least so much: slower, slower:5%")
+	f.BoolVar(&o.requireChecked, "require-checked", false, "exit with 3 if a case is unclear or was not compared, too")
+	f.StringVar(&o.out, "out", "", "folder to create, with report.html, compare.json, junit.xml and plots (default none)")
+	compareDocument.flag(f, &o.format)
+	f.BoolVar(&o.force, "force", false, "write into a folder that has files")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "list the cases that are the same, too")
+	return cmd
+}
+
+// run compares, prints and returns the verdict of the gate.
+func (o *compareOptions) run(s State, args []string, dash int) error {
+	started := s.Now()
+	if err := compareDocument.check(o.format, compareHelp); err != nil {
+		return err
+	}
+	if o.Timing != "" && !slices.Contains(compare.Timings(), o.Timing) {
+		return usage(&spell.Unknown{Kind: "timing", Given: o.Timing, Valid: compare.Timings()}, compareHelp)
+	}
+	var failOn *compare.FailOn
+	if o.failOn != "" {
+		var err error
+		if failOn, err = compare.ParseFailOn(o.failOn); err != nil {
+			return usage(fmt.Errorf("--fail-on: %w", err), compareHelp)
+		}
+	}
+	sides, err := o.sides(s, args, dash)
+	if err != nil {
+		return err
+	}
+	d, err := compare.Compare(sides[0], sides[1], o.Options)
+	if refused := (*compare.RefusedError)(nil); errors.As(err, &refused) {
+		return usage(err, refused.Hint)
+	} else if err != nil {
+		return err
+	}
+	if failOn != nil || o.requireChecked {
+		d.Gated = d.Gate(failOn)
+	}
+	c := comparison{d, failOn, o.requireChecked, o.verbose}
+	if o.out != "" {
+		if err := o.keep(s, c, started); err != nil {
+			return err
+		}
+	}
+	if err := o.print(s, c); err != nil {
+		return err
+	}
+	if d.Counts.Slower+d.Counts.Faster+d.Counts.Same+d.Counts.Unclear+d.Counts.Broken == 0 {
+		code := exit.Want
+		if o.requireChecked {
+			code = exit.Regression
+		}
+		return exit.With(code, errors.New("no case was compared: BASE and NEW have no case with a time in common"), "give runs of the same collectives, sizes, types and ranks")
+	}
+	return d.Gated.Err(o.requireChecked)
+}
+
+// sides reads the runs of BASE and NEW.
+func (o *compareOptions) sides(s State, args []string, dash int) (sides [2][]compare.Run, err error) {
+	switch {
+	case dash < 0 && len(args) == 2:
+		dash = 1
+	case dash < 0:
+		return sides, usagef("zbench compare BASE NEW, or zbench compare BASE… -- NEW…", "compare takes two runs, or more with -- between BASE and NEW, got %d arguments", len(args))
+	case dash == 0 || dash == len(args):
+		return sides, usagef("zbench compare BASE… -- NEW…", "there must be at least one run on each side of --")
+	}
+	for i, paths := range [][]string{args[:dash], args[dash:]} {
+		for _, path := range paths {
+			runs, err := readRuns(s, path)
+			if err != nil {
+				return sides, err
+			}
+			sides[i] = append(sides[i], runs...)
+		}
+	}
+	return sides, nil
+}
+
+// readRuns reads the run at a path, or those in the folders below it.
+func readRuns(s State, path string) ([]compare.Run, error) {
+	paths := []string{path}
+	if below := runsBelow(s, path); len(below) > 0 {
+		paths = below
+	}
+	var out []compare.Run
+	for _, p := range paths {
+		rec, err := readAny(s, p)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, compare.Run{Name: p, Record: rec})
+	}
+	return out, nil
+}
+
+// runsBelow are the folders of zbench in a folder that is none itself.
+func runsBelow(s State, dir string) []string {
+	entries, err := s.FS.ReadDir(dir)
+	if dir == "" || err != nil || holdsRun(s, dir) {
+		return nil
+	}
+	var out []string
+	for _, e := range entries {
+		if at := filepath.Join(dir, e.Name()); holdsRun(s, at) {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// holdsRun tells whether a folder is one of zbench.
+func holdsRun(s State, dir string) bool {
+	for _, name := range []string{engine.ResultsFile, engine.JournalFile} {
+		if _, err := s.FS.Stat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return err == nil
+		}
+	}
+	return false
+}
+
+// keep writes the folder.
+func (o *compareOptions) keep(s State, c comparison, started time.Time) error {
+	dir, err := engine.NewFolder(s.host(false), o.out, "compare", o.force)
+	if err != nil {
+		return err
+	}
+	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+	page := report.Comparison(c.Document)
+	for _, f := range []struct {
+		name string
+		fill func(io.Writer) error
+	}{
+		{"compare.json", c.WriteJSON},
+		{junitFile, func(w io.Writer) error { return gate.WriteJUnit(w, c.requireChecked, c.Suite(c.failOn)) }},
+		{"report.html", func(w io.Writer) error { return report.WriteHTML(w, page) }},
+	} {
+		if err := dir.Write(f.name, f.fill); err != nil {
+			return err
+		}
+	}
+	if err := writeCharts(dir, page); err != nil {
+		return err
+	}
+	if err := writeRun(dir, s, started); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.Path)
+	return nil
+}
+
+// print writes the document to standard output, and its verdict to standard error where
+// that is a data format.
+func (o *compareOptions) print(s State, c comparison) error {
+	readable, err := compareDocument.print(s, o.format, c)
+	if err == nil && !readable {
+		_, err = io.WriteString(s.Stderr.unescaped(), comparisonLines(s, s.Stderr, c.Document))
+	}
+	return err
+}
+
+// comparisonLines are the verdict for a terminal.
+func comparisonLines(s State, to Stream, d *compare.Document) string {
+	out := &screen{width: to.columns(), colour: s.coloured(to)}
+	for _, l := range d.Lines() {
+		out.lines([]report.VerdictLine{{Text: l.Text, Hint: l.Hint, Severity: report.SeverityOf(l.Level)}})
+	}
+	return out.String()
+}
+
+// writeComparison is the comparison for a terminal: the verdict, what else differs, the
+// cases.
+func writeComparison(s State, c comparison) error {
+	if _, err := io.WriteString(s.Stdout.unescaped(), comparisonLines(s, s.Stdout, c.Document)+"\n"); err != nil {
+		return err
+	}
+	return c.WriteTables(s.Stdout, s.Stdout.columns(), c.verbose)
+}

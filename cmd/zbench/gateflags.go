@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"zbench/bench/engine"
+	"zbench/bench/gate"
+	"zbench/bench/record"
+	"zbench/hbm"
+	"zbench/report"
+)
+
+// gateFlagSet is what must hold of a record.
+type gateFlagSet struct {
+	thresholds     []string
+	accept         string
+	requireChecked bool
+
+	// What the flags say, once read.
+	parsed  []*gate.Threshold
+	profile *gate.Profile
+}
+
+// The files of gates in a record's folder.
+const (
+	gatesFile = "gates.json"
+	junitFile = "junit.xml"
+)
+
+func addGateFlags(f *pflag.FlagSet, o *gateFlagSet) {
+	f.StringArrayVar(&o.thresholds, "threshold", nil, "exit with 3 unless this holds, such as 'all_reduce bytes>=128MiB busbw>=300GB/s'; may be repeated")
+	f.StringVar(&o.accept, "accept", "", "exit with 3 unless the thresholds of this profile hold (zbench list profiles)")
+	f.BoolVar(&o.requireChecked, "require-checked", false, "exit with 3 if a threshold could not be checked, too")
+}
+
+// gateFlags are the names of the flags, which may change when a run is resumed.
+var gateFlags = []string{"threshold", "accept", "require-checked"}
+
+// read parses the flags, before anything is run.
+func (o *gateFlagSet) read() (err error) {
+	names := slices.Concat(hbm.StreamNames(), kernelNames())
+	for _, text := range o.thresholds {
+		t, err := gate.Parse(text, names...)
+		if err != nil {
+			return usage(fmt.Errorf("--threshold: %w", err), "the form is "+gate.Grammar)
+		}
+		o.parsed = append(o.parsed, t)
+	}
+	if o.accept != "" {
+		if o.profile, err = gate.ProfileByName(o.accept); err != nil {
+			return usage(err, "zbench list profiles describes them")
+		}
+	}
+	if o.requireChecked && len(o.parsed) == 0 && o.profile == nil {
+		return usagef("add --threshold or --accept", "--require-checked has nothing to check")
+	}
+	return nil
+}
+
+// judge judges the record; nil where nothing was asked for.
+func (o *gateFlagSet) judge(rec *record.Record) *gate.Report {
+	if len(o.parsed) == 0 && o.profile == nil {
+		return nil
+	}
+	checks, name := gate.Evaluate(rec, o.parsed), ""
+	if o.profile != nil {
+		checks, name = append(checks, o.profile.Evaluate(rec)...), o.profile.Name
+	}
+	return gate.NewReport(rec.Simulated, name, checks)
+}
+
+// keepGates writes the outcome beside the record.
+func keepGates(dir *engine.Folder, r *gate.Report, requireChecked bool, command string) error {
+	if r == nil {
+		return nil
+	}
+	if err := dir.Write(gatesFile, r.WriteJSON); err != nil {
+		return err
+	}
+	return dir.Write(junitFile, func(w io.Writer) error { return gate.WriteJUnit(w, requireChecked, r.Suite("zbench "+command)) })
+}
+
+// showGates prints the outcome behind the verdict: on standard output if text for people
+// is there, else on standard error.
+func showGates(s State, r *gate.Report, name string) error {
+	if r == nil {
+		return nil
+	}
+	to := s.Stderr
+	if i := slices.IndexFunc(formats, func(f format) bool { return f.name == name }); i >= 0 && formats[i].readable {
+		to = s.Stdout
+	}
+	out := &screen{width: to.columns(), colour: s.coloured(to)}
+	out.lines(report.GateLines(r))
+	_, err := io.WriteString(to.unescaped(), out.String())
+	return err
+}
+
+// profileRows are the acceptance profiles for a listing.
+func profileRows() ([][]string, error) {
+	var rows [][]string
+	for _, p := range gate.Profiles() {
+		for i, t := range p.Thresholds {
+			name, title := p.Name, p.Title
+			if i > 0 {
+				name, title = "", ""
+			}
+			rows = append(rows, []string{name, title, t.Require, t.Source})
+		}
+	}
+	return rows, nil
+}
+
+// percentValue is a flag that is a share, given as 2% or 0.02, from least to most.
+type percentValue struct {
+	to          *float64
+	least, most float64
+}
+
+// Set reads the share.
+func (p *percentValue) Set(text string) error {
+	digits, cent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	v, err := strconv.ParseFloat(digits, 64)
+	if cent {
+		v /= 100
+	}
+	if err != nil || !(v > p.least && v < p.most) {
+		return fmt.Errorf("%q is not a share above %g%% and below %g%%, such as 2%%", text, 100*p.least, 100*p.most)
+	}
+	*p.to = v
+	return nil
+}
+
+func (p *percentValue) String() string {
+	if p.to == nil || *p.to == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(100**p.to, 'g', -1, 64) + "%"
+}
+
+// Type names the value in the help.
+func (p *percentValue) Type() string { return "share" }

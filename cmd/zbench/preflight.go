@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"zbench/bench/engine"
+	"zbench/bench/plan"
+	"zbench/internal/launch"
+	"zbench/internal/preflight"
+)
+
+// preflightHost is what the checks before a run ask of this machine.
+func preflightHost(s State) preflight.Host {
+	return preflight.Host{FS: rootFS{s.FS}, Getenv: s.Getenv, Now: s.Now, Space: s.Space, Interfaces: s.Interfaces}
+}
+
+// preflightOf adds what is known of this process's ranks.
+func preflightOf(s State, d *collectivesDriver) preflight.Host {
+	h := preflightHost(s)
+	h.Simulated, h.Driver = d.facts.Simulated, d.facts.KernelDriver
+	for _, l := range d.facts.Libraries {
+		h.Libraries = append(h.Libraries, preflight.Library{Name: l.Name, Version: l.Version})
+	}
+	for _, g := range d.facts.Devices {
+		h.GPUs = append(h.GPUs, g.PCI)
+	}
+	if visible, err := d.Visible(); err == nil && !h.Simulated {
+		for _, g := range visible {
+			h.Visible = append(h.Visible, g.PCI)
+		}
+	}
+	return h
+}
+
+// introduction is what each of several processes tells the leader once its ranks are open.
+type introduction struct {
+	engine.Hello
+	Preflight preflight.Facts `json:"preflight"`
+}
+
+// introduce gathers it. heard is when the leader's order arrived; zero for the leader.
+func introduce(s State, d *collectivesDriver, with *opening, role launch.Role, heard time.Time) (introduction, error) {
+	facts, err := d.Facts()
+	if err != nil {
+		return introduction{}, err
+	}
+	h := preflightOf(s, d)
+	h.Heard = heard
+	if role.Rank > 0 && s.Towards != nil {
+		h.Leader, _ = s.Towards(role.Leader.String()) // zero: it has answered over another way
+	}
+	if with.Folder != "" {
+		h.Folder = preflight.Look(s.FS.ReadFile, with.Folder, engine.LockFile, with.Owner+"\n")
+	}
+	hello := engine.HelloOf(facts, with.Backend, tool(), role.Rank*with.ranks(), with.ranks(), s.Hostname(), s.PID)
+	return introduction{Hello: hello, Preflight: preflight.Collect(h)}, nil
+}
+
+// process is the one that has told this, to an order that was sent and answered then.
+func (i introduction) process(sent, received time.Time) preflight.Process {
+	return preflight.Process{Facts: i.Preflight, Host: i.Host, FirstRank: i.FirstRank, Ranks: i.Ranks, Sent: sent, Received: received}
+}
+
+// checked are the processes of a driver, for the checks before a run.
+type checked interface{ processes() []preflight.Process }
+
+// check judges all processes before anything is launched. What is wrong is printed; an
+// error refuses the run. The report stays for run.json.
+func (o *collectivesOptions) check(s State, u *engine.Setup, d engine.Driver, cases []plan.Case, seconds float64) error {
+	var all []preflight.Process
+	if several, is := d.(checked); is {
+		all = several.processes()
+	} else if own, is := d.(*collectivesDriver); is {
+		h := preflightOf(s, own)
+		h.Folder = &preflight.Folder{Path: o.folder, Seen: true} // it has its lock there
+		all = []preflight.Process{{Facts: preflight.Collect(h), Host: s.Hostname(), Ranks: u.Spec.World.Size(), Received: s.Now()}}
+	}
+	r := preflight.Judge(all, preflight.SweepOf(cases, u.Spec.World.PerNode(), seconds))
+	o.checks = r.Checks
+	return o.show(s, r, len(all) > 0 && all[0].Facts.Simulated)
+}
+
+// show prints what is wrong, all with --verbose, and one line on hardware if nothing is.
+func (o *collectivesOptions) show(s State, r preflight.Report, simulated bool) error {
+	refused := r.Refused()
+	if refused == nil && (o.quiet || simulated && r.Healthy() && !o.verbose) {
+		return nil
+	}
+	var text bytes.Buffer
+	if err := r.Text(&text, s.Stderr.columns(), o.verbose); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Stderr, "%s\n", text.String())
+	return refused
+}

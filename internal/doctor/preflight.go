@@ -1,0 +1,32 @@
+package doctor
+
+import (
+	"zbench/bench/record"
+	"zbench/internal/preflight"
+)
+
+// marks are those of the states of preflight's checks. What is not checked judges nothing.
+var marks = map[record.PreflightState]Mark{
+	record.CheckOK: Good, record.CheckWarning: Warn, record.CheckError: Bad, record.CheckNotChecked: Fact,
+}
+
+// preflight are the checks of this host that a run on several nodes begins with.
+func (m Machine) preflight() []Finding {
+	h := m.Host
+	h.FS = m.FS
+	r := preflight.JudgeHost(preflight.Process{Facts: preflight.Collect(h), Ranks: max(m.GPUs, 1)})
+	var all []Finding
+	for _, c := range r.Checks {
+		for _, found := range c.Findings { // one, as there is one process
+			f := Finding{Mark: marks[found.State], Name: c.Name, Value: found.Found, Remedy: found.Next}
+			switch {
+			case found.State == record.CheckNotChecked:
+				f.Value = "not checked: " + found.Found
+			case found.Why != "":
+				f.Value += ": " + found.Why
+			}
+			all = append(all, f)
+		}
+	}
+	return all
+}

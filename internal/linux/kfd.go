@@ -1,0 +1,82 @@
+package linux
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// KFDGPU is a GPU in the kernel's compute topology.
+type KFDGPU struct{ Arch, PCI string }
+
+// KFDProperties reads lines of a name and a number.
+func KFDProperties(text string) map[string]int64 {
+	values := map[string]int64{}
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) != 2 {
+			continue
+		}
+		if n, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
+			values[fields[0]] = n
+		}
+	}
+	return values
+}
+
+// ParseKFD reads a node's properties: gfx_target_version is major·10000 +
+// minor·100 + stepping, location_id is bus, device and function of the PCI
+// address. A CPU has no target version.
+func ParseKFD(text string) (KFDGPU, bool) {
+	p := KFDProperties(text)
+	version := p["gfx_target_version"]
+	if version <= 0 {
+		return KFDGPU{}, false
+	}
+	at := p["location_id"]
+	return KFDGPU{
+		Arch: fmt.Sprintf("gfx%d%x%x", version/10000, version/100%100, version%100),
+		PCI:  fmt.Sprintf("%04x:%02x:%02x.%x", p["domain"]&0xffffffff, at>>8&0xff, at>>3&0x1f, at&7),
+	}, true
+}
+
+// kfdNodes is where the kernel lists the nodes of its compute topology.
+const kfdNodes = "sys/class/kfd/kfd/topology/nodes"
+
+// Packages counts the GPUs of the compute topology by package: the partitions of one GPU
+// are nodes of their own with one unique_id. A GPU without one is a package of its own.
+func (t Tree) Packages() map[string]int {
+	count := map[string]int{}
+	for _, node := range t.Names(kfdNodes, "*") {
+		text := t.Read(node + "/properties")
+		gpu, ok := ParseKFD(text)
+		if !ok {
+			continue
+		}
+		id := gpu.PCI
+		for line := range strings.Lines(text) { // beyond 63 bits: no number of KFDProperties
+			if fields := strings.Fields(line); len(fields) == 2 && fields[0] == "unique_id" && fields[1] != "0" {
+				id = fields[1]
+			}
+		}
+		count[id]++
+	}
+	return count
+}
+
+// Partitions are the modes of the GPUs, as amdgpu tells them: compute and memory, such as
+// "SPX/NPS1", by how many GPUs have them. A partition of a GPU counts as a GPU.
+func (t Tree) Partitions() map[string]int {
+	modes := map[string]int{}
+	for _, card := range t.Names("sys/class/drm", "card[0-9]*") {
+		compute := t.Read(card + "/device/current_compute_partition")
+		if compute == "" {
+			continue // another vendor's, an older GPU, or a connector of a display
+		}
+		if memory := t.Read(card + "/device/current_memory_partition"); memory != "" {
+			compute += "/" + memory
+		}
+		modes[compute]++
+	}
+	return modes
+}

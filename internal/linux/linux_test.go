@@ -1,0 +1,138 @@
+package linux
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+)
+
+func tree(files map[string]string) Tree {
+	out := fstest.MapFS{}
+	for name, text := range files {
+		out[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return Tree{FS: out}
+}
+
+func TestLimit(t *testing.T) {
+	const text = "Limit  Soft Limit  Hard Limit  Units\nMax locked memory         8388608   unlimited  bytes     \nMax open files            1024                 524288               files     \nMax processes unlimited unlimited processes\n"
+	for name, want := range map[string]int64{LockedMemory: 8 << 20, OpenFiles: 1024, "Max processes": -1} {
+		n, found := Limit(text, name)
+		require.True(t, found, name)
+		require.Equal(t, want, n, name)
+	}
+	for _, bad := range []string{"", "Max open files", "Max open files x y", "Max open files -5 -5"} {
+		_, found := Limit(bad, OpenFiles)
+		require.False(t, found, bad)
+	}
+}
+
+func TestCountCPUs(t *testing.T) {
+	for list, want := range map[string]int{"0": 1, "0-47,96-143": 96, "0,2,4": 3, "5-5": 1} {
+		n, ok := CountCPUs(list)
+		require.True(t, ok, list)
+		require.Equal(t, want, n, list)
+	}
+	for _, list := range []string{"", "x", "3-1", "0-", "-1", "0,,1", "0-65535,0-65535", "1-99999999"} {
+		_, ok := CountCPUs(list)
+		require.False(t, ok, list)
+	}
+}
+
+func TestProcessFacts(t *testing.T) {
+	const status = "Name:\tz\nCapEff:\t0000000000004000\nCpus_allowed:\tff\nCpus_allowed_list:\t0-7\n"
+	require.Equal(t, "0-7", StatusField(status, "Cpus_allowed_list"))
+	require.Empty(t, StatusField(status, "None"))
+	require.True(t, LocksFreely(StatusField(status, "CapEff")))
+	require.True(t, LocksFreely("000001ffffffffff"))
+	require.False(t, LocksFreely("0000000000000000"))
+	require.False(t, LocksFreely("x"))
+	cpus, limited := Quota("150000 100000\n")
+	require.True(t, limited)
+	require.Equal(t, 1.5, cpus)
+	for _, text := range []string{"max 100000", "", "1", "0 1", "1 0", "-1 5", "a b"} {
+		_, limited = Quota(text)
+		require.False(t, limited, text)
+	}
+	r, ok := ParsePortRange("32768\t60999\n")
+	require.True(t, ok)
+	require.Equal(t, 28232, r.Count())
+	for _, text := range []string{"", "1", "5 4", "0 9", "1 65536", "a b", "1 2 3", "-1 5"} {
+		_, ok = ParsePortRange(text)
+		require.False(t, ok, text)
+	}
+}
+
+func TestRDMA(t *testing.T) {
+	const port = "sys/class/infiniband/rocep68s0/ports/1/"
+	made := tree(map[string]string{
+		port + "state": "4: ACTIVE\n", port + "rate": "100 Gb/sec (2X EDR)\n", port + "link_layer": "Ethernet\n",
+		port + "gids/0": "fe80:0000:0000:0000:0690:81ff:fe2c:4f90\n", port + "gid_attrs/types/0": "IB/RoCE v1\n",
+		port + "gids/10": "0000:0000:0000:0000:0000:ffff:0a00:0001\n", port + "gid_attrs/types/10": "RoCE v2\n",
+		port + "gids/2": "0000:0000:0000:0000:0000:0000:0000:0000\n", port + "gids/x": "nonsense\n",
+		"sys/class/infiniband/mlx5_0/ports/a/state": "1: DOWN\n", "sys/class/infiniband/mlx5_0/ports/2/state": "1: DOWN\n",
+	})
+	all := made.RDMAPorts()
+	require.Equal(t, []RDMAPort{{Device: "mlx5_0", Port: 2, State: "DOWN"}, {"rocep68s0", 1, "ACTIVE", "100 Gb/sec", "Ethernet"}}, all)
+	require.Equal(t, "rocep68s0:1", all[1].Name())
+	gids := made.GIDs(all[1])
+	require.Len(t, gids, 3)
+	require.Equal(t, []int{0, 2, 10}, []int{gids[0].Index, gids[1].Index, gids[2].Index})
+	require.Equal(t, []int{1, 0, 2}, []int{gids[0].RoCE, gids[1].RoCE, gids[2].RoCE})
+	require.Equal(t, "10.0.0.1", gids[2].Addr.Unmap().String())
+	require.True(t, gids[0].Addr.IsLinkLocalUnicast())
+	require.Empty(t, made.GIDs(all[0]))
+}
+
+// Partitions of one package share its unique_id, which does not fit 63 bits.
+func TestPartitions(t *testing.T) {
+	const nodes = "sys/class/kfd/kfd/topology/nodes/"
+	gpu := func(location, id string) string {
+		return "simd_count 152\ngfx_target_version 90402\nlocation_id " + location + "\ndomain 0\nunique_id " + id + "\n"
+	}
+	made := tree(map[string]string{
+		nodes + "0/properties": "cpu_cores_count 96\ngfx_target_version 0\nunique_id 0\n",
+		nodes + "1/properties": gpu("1280", "16404946649897475633"), nodes + "2/properties": gpu("1281", "16404946649897475633"),
+		nodes + "3/properties": gpu("2560", "7"), nodes + "4/properties": gpu("3072", "0"), nodes + "5/properties": gpu("3328", "0"),
+		"sys/class/drm/card0/device/current_compute_partition": "SPX\n", "sys/class/drm/card0/device/current_memory_partition": "NPS1\n",
+		"sys/class/drm/card1/device/current_compute_partition": "CPX\n", "sys/class/drm/card2/device/vendor": "0x1a03\n",
+	})
+	require.Equal(t, map[string]int{"16404946649897475633": 2, "7": 1, "0000:0c:00.0": 1, "0000:0d:00.0": 1}, made.Packages())
+	require.Equal(t, map[string]int{"SPX/NPS1": 1, "CPX": 1}, made.Partitions())
+}
+
+func FuzzParsers(f *testing.F) {
+	for _, s := range []string{
+		"32768 60999", "0-47,96-143", "max 100000", "150000 100000", "Max open files 5 5 files", "fe80:0000:0000:0000:0690:81ff:fe2c:4f90",
+		"RoCE v2", "Cpus_allowed_list:\t0-7", "gfx_target_version 90402\nunique_id 9", "1-70000", "fe80::1%eth0",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if r, ok := ParsePortRange(text); ok {
+			require.True(t, 1 <= r.Low && r.Low <= r.High && r.High <= 65535 && r.Count() >= 1, "%+v", r)
+		}
+		if n, ok := CountCPUs(text); ok {
+			require.True(t, 1 <= n && n <= maxCPUs)
+		}
+		if q, ok := Quota(text); ok {
+			require.Positive(t, q)
+		}
+		for _, name := range []string{LockedMemory, OpenFiles} {
+			if n, ok := Limit(text, name); ok {
+				require.GreaterOrEqual(t, n, int64(-1))
+			}
+		}
+		if a := ParseGID(text); a.IsValid() {
+			require.True(t, a.Is6() && a.Zone() == "")
+			require.Equal(t, a, ParseGID(a.StringExpanded()))
+		}
+		require.Contains(t, []int{0, 1, 2}, ParseGIDType(text))
+		require.False(t, strings.ContainsAny(StatusField(text, "Name"), "\n"))
+		LocksFreely(text)
+		made := tree(map[string]string{"sys/class/kfd/kfd/topology/nodes/1/properties": text})
+		require.LessOrEqual(t, len(made.Packages()), 1)
+	})
+}

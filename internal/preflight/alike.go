@@ -1,0 +1,108 @@
+package preflight
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/plain"
+)
+
+// partitions wants whole GPUs, and the same on all hosts.
+func (w *world) partitions() []verdict {
+	usual := w.usual(func(p *Process) string { return p.Facts.Partitions })
+	return w.each(func(p *Process) verdict {
+		modes := p.Facts.Partitions
+		switch {
+		case modes == "":
+			return notChecked("the driver does not tell the mode")
+		case modes != usual:
+			return warn(modes+"; most hosts have "+usual, "sudo amd-smi set --compute-partition and --memory-partition as on the other hosts")
+		case cutUp(modes):
+			return warn(modes, "sudo amd-smi set --compute-partition SPX, if whole GPUs are meant")
+		}
+		return ok(modes)
+	})
+}
+
+// cutUp tells whether any of the GPUs is partitioned: in AMD's modes SPX is a whole GPU.
+func cutUp(modes string) bool {
+	for part := range strings.SplitSeq(modes, ", ") {
+		_, mode, _ := strings.Cut(part, " x ")
+		if !strings.HasPrefix(mode, "SPX") && mode != "whole" {
+			return true
+		}
+	}
+	return false
+}
+
+// libraries wants the same versions everywhere. The kernel driver is no library of the
+// process: another one is a warning.
+func (w *world) libraries() []verdict {
+	versions := func(p *Process) string {
+		var all []string
+		for _, l := range p.Facts.Libraries {
+			all = append(all, strings.TrimSpace(l.Name+" "+l.Version))
+		}
+		return strings.Join(all, ", ")
+	}
+	driver := func(p *Process) string { return p.Facts.Driver }
+	usual, usualDriver := w.usual(versions), w.usual(driver)
+	return w.each(func(p *Process) verdict {
+		have := versions(p)
+		switch {
+		case have == "":
+			return notChecked("the process gave no versions")
+		case have != usual:
+			return bad(have+"; most ranks have "+usual, "install the same version on all hosts, or leave these out; --rccl-lib names a file")
+		case driver(p) != usualDriver && driver(p) != "":
+			return warn("kernel driver "+driver(p)+"; most hosts have "+usualDriver, "install the same driver on all hosts, or leave these out")
+		}
+		return ok(have)
+	})
+}
+
+// peers wants every process to see all GPUs that the processes of its host drive.
+func (w *world) peers() []verdict {
+	driven := map[string][]string{}
+	for _, p := range w.all {
+		driven[p.Host] = append(driven[p.Host], p.Facts.GPUs...)
+	}
+	return w.each(func(p *Process) verdict {
+		visible := p.Facts.Visible
+		if len(visible) == 0 || len(driven[p.Host]) == 0 {
+			return notChecked("the process did not list the GPUs that it sees")
+		}
+		var missing []string
+		for _, gpu := range driven[p.Host] {
+			if !slices.Contains(visible, gpu) && !slices.Contains(missing, gpu) {
+				missing = append(missing, gpu)
+			}
+		}
+		if len(missing) == 0 {
+			return ok("all visible")
+		}
+		next := "--gpu-bind=none with srun; in a container pass all of /dev/dri"
+		if len(p.Facts.Hiding) > 0 {
+			next = "unset " + strings.Join(p.Facts.Hiding, ", ") + "; " + next
+		}
+		// Each process of a node misses others; without their names the findings are equal.
+		return warn(fmt.Sprintf("the process sees %s of the node's, not the other %s", plain.Count(len(visible), "GPU"), plain.Count(len(missing), "GPU")), next)
+	})
+}
+
+// folder wants the leader's file seen by every process. The leader is the first.
+func (w *world) folder() []verdict {
+	return w.each(func(p *Process) verdict {
+		f := p.Facts.Folder
+		switch {
+		case f == nil:
+			return notChecked("the process does not know the folder")
+		case f.Why != "":
+			return bad(fmt.Sprintf("the leader cannot write to %s: %s", f.Path, f.Why), "choose another --out")
+		case !f.Seen:
+			return warn(fmt.Sprintf("the leader's file in %s is not seen here", f.Path), "choose an --out on a file system that all hosts share; one that was just mounted over NFS may take a minute to show it")
+		}
+		return ok("shared, written by the leader")
+	})
+}

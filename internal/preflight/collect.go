@@ -1,0 +1,200 @@
+package preflight
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"zbench/internal/linux"
+)
+
+// Host is what Collect asks of a process and its host. A function that is nil cannot be
+// asked; what it would tell is not checked.
+type Host struct {
+	// FS is the root of the file system; names have no leading slash.
+	FS     fs.FS
+	Getenv func(string) string
+	Now    func() time.Time
+	// Heard is when the leader's message arrived that asks for the facts; zero if unknown.
+	Heard time.Time
+	// Space tells the size and the free space of the file system of a folder, by its
+	// absolute name.
+	Space func(folder string) (Space, error)
+	// Interfaces lists the network interfaces with their addresses, by number.
+	Interfaces func() ([]Interface, error)
+	// Leader is this host's address on the way to the leader; zero if unknown or if this is
+	// the leader.
+	Leader netip.Addr
+	// Simulated tells that the GPUs are the loopback's.
+	Simulated bool
+	// Libraries and Driver are the process's, GPUs those that it drives and Visible those
+	// that its runtime shows, by PCI address.
+	Libraries     []Library
+	Driver        string
+	GPUs, Visible []string
+	// Folder is what this process sees of the result folder (see Look); nil if it does not
+	// know it.
+	Folder *Folder
+}
+
+// Interface is a network interface of the host.
+type Interface struct {
+	Name  string
+	Addrs []netip.Addr
+}
+
+// Collect gathers the facts of this process. It reads files and asks the host; it opens no
+// device and changes nothing.
+func Collect(h Host) Facts {
+	t := linux.Tree{FS: h.FS}
+	status, limits := t.Read("proc/self/status"), t.Read("proc/self/limits")
+	f := Facts{
+		Simulated: h.Simulated, Libraries: h.Libraries, Driver: h.Driver, GPUs: h.GPUs, Visible: h.Visible,
+		CPUs: linux.StatusField(status, "Cpus_allowed_list"), Locks: linux.LocksFreely(linux.StatusField(status, "CapEff")),
+		Locked: found(linux.Limit(limits, linux.LockedMemory)), OpenFiles: found(linux.Limit(limits, linux.OpenFiles)),
+		Ports:     found(linux.ParsePortRange(t.Read("proc/sys/net/ipv4/ip_local_port_range"))),
+		PXN:       h.pxn(),
+		Balancing: t.Read("proc/sys/kernel/numa_balancing"), Partitions: partitions(t),
+		Bootstrap: h.bootstrap(), RDMA: h.rdma(t), Hiding: h.hiding(), Folder: h.Folder,
+	}
+	f.Quota, _ = linux.Quota(t.Read("sys/fs/cgroup/cpu.max"))
+	f.Shared, f.NoShared = h.shared(t)
+	f.bounded()
+	if !h.Heard.IsZero() {
+		f.Heard = h.Heard.UnixNano()
+	}
+	if h.Now != nil {
+		f.Clock = h.Now().UnixNano() // last: what is above takes time
+	}
+	return f
+}
+
+// found is a value that was found, else nil.
+func found[T any](value T, ok bool) *T {
+	if !ok {
+		return nil
+	}
+	return &value
+}
+
+func (h Host) env(name string) string {
+	if h.Getenv == nil {
+		return ""
+	}
+	return h.Getenv(name)
+}
+
+// flag tells whether a variable is a number other than 0.
+func (h Host) flag(name string) bool {
+	n, err := strconv.Atoi(h.env(name))
+	return err == nil && n != 0
+}
+
+// collectives is the version of the process's RCCL or NCCL, and whether it is NCCL.
+func (h Host) collectives() (version string, nccl bool) {
+	for _, l := range h.Libraries {
+		switch {
+		case strings.HasPrefix(l.Name, "librccl"):
+			return l.Version, false
+		case strings.HasPrefix(l.Name, "libnccl"):
+			return l.Version, true
+		}
+	}
+	return "", false
+}
+
+// pxn is on by default in NCCL and off in RCCL (NCCL_PARAM(PxnDisable, …) of
+// src/graph/paths.cc: 0 in NCCL, 1 in RCCL 0cbce2a).
+func (h Host) pxn() bool {
+	if h.env("NCCL_PXN_DISABLE") == "" {
+		_, nccl := h.collectives()
+		return nccl
+	}
+	return !h.flag("NCCL_PXN_DISABLE")
+}
+
+func (h Host) shared(t linux.Tree) (space *Space, none bool) {
+	if h.Space == nil {
+		return nil, false
+	}
+	got, err := h.Space("/dev/shm")
+	if err == nil {
+		return &got, false
+	}
+	return nil, errors.Is(err, fs.ErrNotExist) && !t.Exists("dev/shm")
+}
+
+// partitions are the modes of the GPUs as amdgpu tells them, else by how many GPUs of the
+// kernel's topology are of one package.
+func partitions(t linux.Tree) string {
+	modes := t.Partitions()
+	if len(modes) == 0 {
+		for _, parts := range t.Packages() {
+			mode := "whole"
+			if parts > 1 {
+				mode = fmt.Sprintf("a GPU in %d parts", parts)
+			}
+			modes[mode]++
+		}
+	}
+	var all []string
+	for mode, n := range modes {
+		all = append(all, fmt.Sprintf("%d x %s", n, mode))
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// hidingVariables hide GPUs from a process (HIP's and ROCr's documents, "GPU isolation
+// techniques"; CUDA's).
+var hidingVariables = []string{"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}
+
+func (h Host) hiding() []string {
+	var all []string
+	for _, name := range hidingVariables {
+		if h.env(name) != "" {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+func (h Host) rdma(t linux.Tree) RDMA {
+	version, _ := h.collectives()
+	rule, list := gidRuleOf(h.env, version), parseNames(h.env("NCCL_IB_HCA"), maxHCAs)
+	r := RDMA{HCA: h.env("NCCL_IB_HCA"), Off: h.flag("NCCL_IB_DISABLE")}
+	if n, err := strconv.Atoi(strings.TrimSpace(h.env("NCCL_IB_GID_INDEX"))); err == nil && n >= 0 {
+		r.GID = &n
+	}
+	for _, port := range t.RDMAPorts() {
+		r.All++
+		if !list.match(port.Device, port.Port) || len(r.Ports) == maxPorts {
+			continue
+		}
+		var table []linux.GID
+		if port.State == active && port.Layer != "InfiniBand" {
+			table = t.GIDs(port)
+		}
+		r.Ports = append(r.Ports, portFacts(port, table, rule))
+	}
+	r.NoAccess = r.All > 0 && len(t.Names("dev/infiniband", "uverbs*")) == 0
+	return r
+}
+
+// active is the state of a port that RCCL uses.
+const active = "ACTIVE"
+
+// Look looks for the leader's file in the result folder. read reads a file, text is what the
+// leader has written into that of that name.
+func Look(read func(name string) ([]byte, error), folder, file, text string) *Folder {
+	f := &Folder{Path: cut(folder, maxText)}
+	got, err := read(filepath.Join(folder, file))
+	f.Seen = err == nil && string(got) == text
+	return f
+}

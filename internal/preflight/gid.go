@@ -1,0 +1,131 @@
+package preflight
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"zbench/internal/linux"
+)
+
+// firstAuto is the first NCCL, and so RCCL, that looks for the entry of a port's GID table
+// by itself. Before it the default of NCCL_IB_GID_INDEX was 0 (NCCL's guide, "Environment
+// Variables", NCCL_IB_GID_INDEX: "since 2.21").
+var firstAuto = [2]int{2, 21}
+
+// gidRule is how RCCL chooses the entry of a port's GID table.
+type gidRule struct {
+	// index is NCCL_IB_GID_INDEX, -1 to look for one.
+	index int
+	// six asks for an IPv6 address (NCCL_IB_ADDR_FAMILY), within is NCCL_IB_ADDR_RANGE.
+	six    bool
+	within netip.Prefix
+	// roce is the version of the protocol (NCCL_IB_ROCE_VERSION_NUM, 2).
+	roce int
+}
+
+// gidRuleOf reads RCCL's settings. version is the library's, such as "2.22.3"; with an
+// unknown one the newer rule holds.
+func gidRuleOf(getenv func(string) string, version string) gidRule {
+	r := gidRule{index: -1, roce: 2, six: getenv("NCCL_IB_ADDR_FAMILY") == "AF_INET6"}
+	if before(version, firstAuto) {
+		r.index = 0
+	}
+	if n, err := strconv.Atoi(strings.TrimSpace(getenv("NCCL_IB_GID_INDEX"))); err == nil && n >= 0 {
+		r.index = n
+	}
+	if n, err := strconv.Atoi(getenv("NCCL_IB_ROCE_VERSION_NUM")); err == nil {
+		r.roce = n
+	}
+	if p, err := netip.ParsePrefix(getenv("NCCL_IB_ADDR_RANGE")); err == nil && p.Addr().Is6() == r.six {
+		r.within = p
+	}
+	return r
+}
+
+// before compares the first two numbers of a version.
+func before(version string, than [2]int) bool {
+	parts := strings.SplitN(version, ".", 3)
+	if len(parts) < 2 {
+		return false
+	}
+	major, err := strconv.Atoi(parts[0])
+	minor, err2 := strconv.Atoi(parts[1])
+	if err != nil || err2 != nil {
+		return false
+	}
+	return major < than[0] || major == than[0] && minor < than[1]
+}
+
+// choose is the index that RCCL takes of a table of a RoCE port. It begins with entry 0 and
+// goes through the others: a first entry of the wanted family replaces one of the other,
+// and then one of the wanted protocol replaces one of another protocol or without a routed
+// address (RCCL 0cbce2a: src/transport/net_ib.cc, ncclIbGetGidIndex and
+// ncclUpdateGidIndex).
+func (r gidRule) choose(table []linux.GID) int {
+	if r.index >= 0 || len(table) == 0 {
+		return max(r.index, 0)
+	}
+	taken := table[0]
+	for _, next := range table[1:] {
+		inside := r.contains(next.Addr)
+		switch {
+		case r.family(next) && !r.family(taken) && inside:
+			taken = next
+		case !r.family(next) || !routed(next.Addr) || !inside:
+		case (taken.RoCE != next.RoCE || !routed(taken.Addr)) && next.RoCE == r.roce:
+			taken = next
+		}
+	}
+	return taken.Index
+}
+
+// family tells whether an entry is of the wanted family of addresses.
+func (r gidRule) family(g linux.GID) bool { return g.Addr.Is4In6() != r.six }
+
+func (r gidRule) contains(addr netip.Addr) bool {
+	return !r.within.IsValid() || r.within.Contains(addr.Unmap())
+}
+
+// routed tells whether an identifier is an address that holds beyond one link.
+func routed(addr netip.Addr) bool {
+	return addr.IsValid() && !addr.IsUnspecified() && !addr.IsLinkLocalUnicast()
+}
+
+// portFacts are those of a port whose table is read.
+func portFacts(p linux.RDMAPort, table []linux.GID, rule gidRule) Port {
+	f := Port{Name: p.Name(), State: p.State, Rate: p.Rate, InfiniBand: p.Layer == "InfiniBand", Better: -1}
+	if f.InfiniBand {
+		return f
+	}
+	f.Entries, f.Index = len(table), rule.choose(table)
+	for _, g := range table {
+		if g.Index == f.Index && !empty(g.Addr) {
+			f.Set, f.RoCE, f.Local = true, g.RoCE, !routed(g.Addr)
+		}
+	}
+	f.Better = better(table)
+	return f
+}
+
+// better is the first entry with a routed RoCE v2 address, of IPv4 if there is one; -1 if
+// there is none.
+func better(table []linux.GID) int {
+	found := -1
+	for _, g := range table {
+		switch {
+		case g.RoCE != 2 || !routed(g.Addr):
+		case g.Addr.Is4In6():
+			return g.Index
+		case found < 0:
+			found = g.Index
+		}
+	}
+	return found
+}
+
+// empty tells that an entry of the table holds no address: zeros, or the prefix of link-local
+// addresses alone.
+func empty(addr netip.Addr) bool {
+	return !addr.IsValid() || addr.IsUnspecified() || addr == netip.MustParseAddr("fe80::")
+}

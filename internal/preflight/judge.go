@@ -1,0 +1,200 @@
+package preflight
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"zbench/bench/record"
+)
+
+// Process is one process of the run, as the leader knows it.
+type Process struct {
+	Facts Facts
+	// Host is the name of its host.
+	Host string
+	// FirstRank is the number of the first of its Ranks ranks.
+	FirstRank, Ranks int
+	// Sent is the leader's wall clock when it asked for the facts, Received when it had
+	// them; zero if unknown.
+	Sent, Received time.Time
+}
+
+// Report is what was found of all processes, a row for each check.
+type Report struct {
+	Ranks, Hosts int
+	Checks       []record.Preflight
+}
+
+// verdict is what a check finds of one process.
+type verdict struct {
+	state record.PreflightState
+	// found is what was found, next the setting or the command that mends it.
+	found, next string
+}
+
+func ok(found string) verdict             { return verdict{record.CheckOK, found, ""} }
+func warn(found, next string) verdict     { return verdict{record.CheckWarning, found, next} }
+func bad(found, next string) verdict      { return verdict{record.CheckError, found, next} }
+func notChecked(because string) verdict   { return verdict{record.CheckNotChecked, because, ""} }
+func (v verdict) worse(than verdict) bool { return severity(v.state) > severity(than.state) }
+
+// severity orders states: what is not checked hides nothing that is known to be wrong.
+func severity(s record.PreflightState) int {
+	return slices.Index([]record.PreflightState{record.CheckOK, record.CheckNotChecked, record.CheckWarning, record.CheckError}, s)
+}
+
+// world is all processes in the order of their ranks, and what many checks ask.
+type world struct {
+	all   []Process
+	sweep Sweep
+	// on are the processes of each host, by their number in all; hosts is their order.
+	on    map[string][]int
+	hosts []string
+	ranks int
+	// several tells that ranks of other hosts take part, alone that they are supposed: a host
+	// without a network of its own is none of a cluster.
+	several, alone bool
+}
+
+func worldOf(all []Process, sweep Sweep) *world {
+	w := &world{all: slices.Clone(all), sweep: sweep, on: map[string][]int{}}
+	slices.SortStableFunc(w.all, func(a, b Process) int { return cmp.Compare(a.FirstRank, b.FirstRank) })
+	for i, p := range w.all {
+		if w.on[p.Host] == nil {
+			w.hosts = append(w.hosts, p.Host)
+		}
+		w.on[p.Host] = append(w.on[p.Host], i)
+		w.ranks += p.Ranks
+	}
+	w.several = len(w.hosts) > 1
+	return w
+}
+
+// each judges every process by itself.
+func (w *world) each(judge func(p *Process) verdict) []verdict {
+	out := make([]verdict, len(w.all))
+	for i := range w.all {
+		out[i] = judge(&w.all[i])
+	}
+	return out
+}
+
+// usual is the value that most processes have, the first of those that are equally
+// frequent; empty values do not count.
+func (w *world) usual(value func(p *Process) string) string {
+	count := map[string]int{}
+	var order []string
+	for i := range w.all {
+		v := value(&w.all[i])
+		if v == "" {
+			continue
+		}
+		if count[v]++; count[v] == 1 {
+			order = append(order, v)
+		}
+	}
+	most := ""
+	for _, v := range order {
+		if count[v] > count[most] {
+			most = v
+		}
+	}
+	return most
+}
+
+// Judge judges all processes of a run. Nothing of it depends on their order.
+func Judge(all []Process, sweep Sweep) Report {
+	return worldOf(all, sweep).report(func(check) bool { return true })
+}
+
+// JudgeHost judges a host by one process, as if others took part: what can be told of it
+// alone.
+func JudgeHost(p Process) Report {
+	w := worldOf([]Process{p}, Sweep{PerNode: p.Ranks})
+	w.several, w.alone = true, true
+	return w.report(func(c check) bool { return c.host })
+}
+
+func (w *world) report(wanted func(check) bool) Report {
+	r := Report{Ranks: w.ranks, Hosts: len(w.hosts)}
+	for _, c := range checks {
+		if !wanted(c) {
+			continue
+		}
+		verdicts := c.judge(w)
+		if c.hardware {
+			for i := range verdicts {
+				if w.all[i].Facts.Simulated {
+					verdicts[i] = notChecked("simulated")
+				}
+			}
+		}
+		r.Checks = append(r.Checks, w.row(c, verdicts))
+	}
+	return r
+}
+
+// maxFindings is the most findings of one check that are kept apart: a value of its own
+// for each of 128 hosts is one finding more.
+const maxFindings = 8
+
+// row puts equal verdicts together, the worst first.
+func (w *world) row(c check, verdicts []verdict) record.Preflight {
+	members := map[verdict][]int{}
+	var order []verdict
+	for i, v := range verdicts {
+		if members[v] == nil {
+			order = append(order, v)
+		}
+		members[v] = append(members[v], i)
+	}
+	slices.SortStableFunc(order, func(a, b verdict) int { return severity(b.state) - severity(a.state) })
+	row := record.Preflight{Name: c.name, State: record.CheckNotChecked}
+	for i, v := range order {
+		if i == 0 {
+			row.State = v.state
+		}
+		if i == maxFindings {
+			row.Findings = append(row.Findings, w.rest(order[i:], members))
+			break
+		}
+		f := w.place(members[v])
+		f.State, f.Found, f.Next = v.state, v.found, v.next
+		if v.state == record.CheckWarning || v.state == record.CheckError {
+			f.Why = c.why
+		}
+		row.Findings = append(row.Findings, f)
+	}
+	return row
+}
+
+// rest is one finding for the verdicts that have no place of their own.
+func (w *world) rest(order []verdict, members map[verdict][]int) record.PreflightFinding {
+	var all []int
+	for _, v := range order {
+		all = append(all, members[v]...)
+	}
+	slices.Sort(all)
+	f := w.place(all)
+	f.State, f.Found, f.Next = order[0].state, "other values, as: "+order[0].found, order[0].next
+	return f
+}
+
+// place names the ranks and hosts of processes, by their number in all.
+func (w *world) place(members []int) record.PreflightFinding {
+	var f record.PreflightFinding
+	var ranks spans
+	for _, i := range members {
+		p := w.all[i]
+		ranks.add(p.FirstRank, p.FirstRank+p.Ranks-1)
+		if n := len(f.Hosts); n > 0 && f.Hosts[n-1] == p.Host { // as it is of a node's ranks
+			continue
+		}
+		if !slices.Contains(f.Hosts, p.Host) {
+			f.Hosts = append(f.Hosts, p.Host)
+		}
+	}
+	f.Ranks = ranks.String()
+	return f
+}

@@ -1,0 +1,76 @@
+package preflight
+
+import (
+	"strconv"
+	"strings"
+)
+
+// names is a list as NCCL_SOCKET_IFNAME and NCCL_IB_HCA have it: "eth,ib", "=eth0",
+// "^docker,lo", "^=mlx5_3:1". The list holds prefixes, "=" makes them whole names, and "^"
+// in front of all excludes what matches. A name can have a port (RCCL 0cbce2a:
+// src/misc/utils.cc, parseStringList and matchIfList; NCCL's guide, "Environment
+// Variables").
+type names struct {
+	exclude, exact bool
+	list           []namedPort
+}
+
+// namedPort is an entry; the port is -1 for any.
+type namedPort struct {
+	name string
+	port int
+}
+
+// The most entries that RCCL reads; it ignores the others (MAX_IFS in src/include/socket.h,
+// MAX_IB_DEVS in src/transport/net_ib.cc).
+const (
+	maxInterfaces = 16
+	maxHCAs       = 32
+)
+
+func parseNames(text string, most int) names {
+	var l names
+	text, l.exclude = strings.CutPrefix(text, "^")
+	text, l.exact = strings.CutPrefix(text, "=")
+	for entry := range strings.SplitSeq(text, ",") {
+		name, port, has := strings.Cut(entry, ":")
+		if name == "" {
+			continue
+		}
+		n := namedPort{name: name, port: -1}
+		if has {
+			n.port = leadingNumber(port)
+		}
+		if len(l.list) < most {
+			l.list = append(l.list, n)
+		}
+	}
+	return l
+}
+
+// leadingNumber is what C's atoi makes of a text: 0 if it begins with no number.
+func leadingNumber(text string) int {
+	end := 0
+	for end < len(text) && text[end] >= '0' && text[end] <= '9' {
+		end++
+	}
+	n, err := strconv.Atoi(text[:end])
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// match tells whether the list chooses a name. port is -1 for what has no ports. An empty
+// list chooses all, and an empty one behind "^" none.
+func (l names) match(name string, port int) bool {
+	found := len(l.list) == 0
+	for _, e := range l.list {
+		same := name == e.name
+		if !l.exact {
+			same = strings.HasPrefix(name, e.name)
+		}
+		found = found || same && (port == -1 || e.port == -1 || port == e.port)
+	}
+	return found != l.exclude
+}

@@ -1,0 +1,138 @@
+package preflight
+
+import (
+	"fmt"
+	"math"
+
+	"zbench/bench/plan"
+)
+
+// Sweep is what is about to run, as far as it takes connections.
+type Sweep struct {
+	// PerNode is the number of ranks on a node.
+	PerNode int
+	// Communicators are those that the sweep makes, in their order. Each set replaces the
+	// one before.
+	Communicators []Communicators
+	// Seconds that the sweep takes, as estimated; 0 if unknown.
+	Seconds float64
+}
+
+// Communicators are a set that exists at the same time.
+type Communicators struct {
+	// Ranks and Nodes are those of one communicator.
+	Ranks, Nodes int
+	// Peers tells that every rank sends to every other, as in all_to_all.
+	Peers bool
+}
+
+// SweepOf is what the cases of a sweep take: they run in two passes, up and down, and the
+// communicators are replaced wherever two neighbours have others.
+func SweepOf(cases []plan.Case, perNode int, seconds float64) Sweep {
+	s := Sweep{PerNode: perNode, Seconds: seconds}
+	var up []Communicators
+	var last plan.Comms
+	for _, c := range cases {
+		if c.Skip != "" {
+			continue
+		}
+		if comms := c.Comms(); len(up) == 0 || comms != last {
+			up, last = append(up, Communicators{Ranks: c.Ranks, Nodes: c.Nodes}), comms
+		}
+		if c.Collective.Name == "all_to_all" {
+			up[len(up)-1].Peers = true
+		}
+	}
+	s.Communicators = up
+	for i := len(up) - 2; i >= 0; i-- { // the last set of the first pass is the first of the second
+		s.Communicators = append(s.Communicators, up[i])
+	}
+	return s
+}
+
+// Ports that connections take on a node, counted at both ends.
+const (
+	// channels is the most that RCCL makes of a communicator of several nodes
+	// (ROCm/rocm-systems 03a89144, projects/rccl).
+	channels = 64
+	// perChannel is for a ring, which enters and leaves a node once, and for a tree, in
+	// which a node has a parent and two children, each in both directions.
+	perChannel = 2 + 6
+	// perRank is for RCCL's bootstrap: two sockets that listen, one to rank 0, one of the
+	// ring, one of the proxy and one to it (RCCL 0cbce2a: src/bootstrap.cc, bootstrapInit).
+	perRank = 6
+	// closing is how long a closed connection keeps its port, in seconds (Linux:
+	// include/net/tcp.h, TCP_TIMEWAIT_LEN).
+	closing = 60
+)
+
+// perNode is the most ports of a node that a set takes, as an upper bound. Messages between
+// all ranks take two ports for each pair of a local and a remote one (ROCm/rccl#577: all_to_all
+// of N nodes with G GPUs takes (N-1)·G·2·G on a node); PXN divides that by G
+// (NVIDIA/nccl#1882).
+func (c Communicators) perNode(pxn bool) int {
+	local := max(c.Ranks/max(c.Nodes, 1), 1)
+	if c.Nodes <= 1 {
+		return perRank * local
+	}
+	n := perRank*local + channels*perChannel
+	if c.Peers {
+		pairs := (c.Nodes - 1) * local * local
+		if pxn {
+			pairs /= local
+		}
+		n += 2 * pairs
+	}
+	return n
+}
+
+// need is the most ports of a node that are taken within the time that a closed connection
+// keeps its port: all sets of the sweep where its time is not known. several is the number
+// of sets that take them.
+func (s Sweep) need(pxn bool) (ports, several int) {
+	n := len(s.Communicators)
+	at := n // sets that fall into the time
+	if s.Seconds > 0 && n > 0 {
+		at = min(n, 1+int(math.Ceil(closing/(s.Seconds/float64(n)))))
+	}
+	for i := 0; i+at <= n; i++ {
+		sum := 0
+		for _, c := range s.Communicators[i : i+at] {
+			parallel := max(s.PerNode*c.Nodes/max(c.Ranks, 1), 1) // of a node at the same time
+			sum += parallel * c.perNode(pxn)
+		}
+		ports = max(ports, sum)
+	}
+	return ports, at
+}
+
+// ports holds the range of ports against what the sweep takes.
+func (w *world) ports(p *Process) verdict {
+	r := p.Facts.Ports
+	if r == nil {
+		return notChecked("ip_local_port_range cannot be read")
+	}
+	have := fmt.Sprintf("%d ports (%d to %d)", r.Count(), r.Low, r.High)
+	need, sets := w.sweep.need(p.Facts.PXN)
+	if need <= r.Count() {
+		return ok(have)
+	}
+	found := fmt.Sprintf("%s; one set of communicators takes up to %d", have, need)
+	if sets > 1 {
+		found = fmt.Sprintf("%s; %d sets of communicators within %d s take up to %d", have, sets, closing, need)
+	}
+	return warn(found, w.portsNext(p))
+}
+
+// widest keeps clear of the leader's own port, which lies below (20480 to 28671).
+const widest = "28672 65535"
+
+func (w *world) portsNext(p *Process) string {
+	next := `sudo sysctl net.ipv4.ip_local_port_range="` + widest + `"; or fewer values of --scale and --groups in one run, and 60 s between two runs`
+	for _, c := range w.sweep.Communicators {
+		if c.Peers && !p.Facts.PXN {
+			return "NCCL_PXN_DISABLE=0, which needs a fraction of them; " + next
+		}
+	}
+	return next
+}

@@ -1,0 +1,98 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/compare"
+	"zbench/bench/gate"
+	"zbench/bench/record"
+	"zbench/bench/stat"
+)
+
+// comparedRuns makes three runs of six sizes, of which one takes so many times as long.
+func comparedRuns(from int, times float64) []compare.Run {
+	var out []compare.Run
+	for run := range 3 {
+		rec := &record.Record{Schema: record.Schema, Simulated: true, Source: record.Source{Kind: record.Simulated}}
+		for i := range 6 {
+			size := int64(1) << (16 + 2*i)
+			seconds := (1e-5 + float64(size)/3e11) * (1 + 0.002*float64(((from+run)*7+i*3)%5-2))
+			if i == 3 {
+				seconds *= times
+			}
+			r := record.Result{
+				Key: record.Key("all_reduce", "float", "sum", size, 8, 1, false), Collective: "all_reduce", Dtype: "float", Op: "sum", Bytes: size, BytesRequested: size,
+				Ranks: 8, Nodes: 1, Status: record.OK, Burst: &record.Timing{MeanOfRanks: stat.Summarize([]float64{seconds})},
+			}
+			r.SetHeadline(1.75)
+			rec.Results = append(rec.Results, r)
+		}
+		out = append(out, compare.Run{Name: fmt.Sprintf("<run %d>", from+run), Record: rec})
+	}
+	return out
+}
+
+// The page has the verdict first, both curves, the change by size with a table beside
+// each, and the label of simulated times everywhere.
+func TestComparisonPage(t *testing.T) {
+	c, err := compare.Compare(comparedRuns(0, 1), comparedRuns(10, 1.2), compare.Defaults())
+	require.NoError(t, err)
+	d := Comparison(c)
+	charts := d.Charts()
+	require.Len(t, charts, 2)
+	require.Equal(t, Change, charts[0].Quantity)
+	require.InDelta(t, 0.2, charts[0].Series[0].Points[3].Value, 0.02)
+	require.Equal(t, BusBW, charts[1].Quantity)
+	require.Len(t, charts[1].Series, 2)
+	var page bytes.Buffer
+	require.NoError(t, WriteHTML(&page, d))
+	text := page.String()
+	require.Less(t, strings.Index(text, "SLOWER: of 6 cases 1 slower"), strings.Index(text, "Change by size"))
+	require.Contains(t, text, "&lt;run 10&gt;")
+	for _, chart := range charts {
+		require.Equal(t, "SIMULATED", chart.Mark)
+		var b bytes.Buffer
+		require.NoError(t, WriteSVG(&b, chart))
+		require.Contains(t, b.String(), "SIMULATED")
+		require.NotContains(t, b.String(), "NaN")
+	}
+	empty, err := compare.Compare([]compare.Run{{Name: "a", Record: &record.Record{}}}, []compare.Run{{Name: "b", Record: &record.Record{}}}, compare.Defaults())
+	require.NoError(t, err)
+	page.Reset()
+	require.NoError(t, WriteHTML(&page, Comparison(empty)))
+	require.Contains(t, page.String(), "NOT CHECKED")
+}
+
+// An interval that is far wider than all changes is cut in the picture, and whole in what
+// the point says.
+func TestWideIntervalsAreClipped(t *testing.T) {
+	c := Chart{Quantity: Change, Series: []Series{{Points: []Point{{Bytes: 1, Value: 0.05, Lo: -0.5, Hi: 2, Bounded: true}, {Bytes: 2, Value: 0.01, Lo: 0, Hi: 0.02, Bounded: true}}}}}
+	c.clip()
+	p := c.Series[0].Points
+	require.InDelta(t, -0.15, p[0].Lo, 1e-12)
+	require.InDelta(t, 0.15, p[0].Hi, 1e-12)
+	require.Equal(t, "+5 % [−50 %, +200 %]", p[0].Text(Change))
+	require.Equal(t, 0.02, p[1].Hi)
+	require.Empty(t, p[1].Words)
+}
+
+func TestGatesJoinTheVerdict(t *testing.T) {
+	r := gate.NewReport(false, "", []gate.Check{{Name: "a busbw>=1B/s", State: gate.Fail, Reason: "r"}, {Name: "b", State: gate.NotChecked, Reason: "r"}, {Name: "c", State: gate.Pass, Reason: "r"}})
+	var levels []Severity
+	for _, l := range GateLines(r) {
+		levels = append(levels, l.Severity)
+	}
+	require.Equal(t, []Severity{VerdictBad, VerdictWarning, VerdictGood}, levels)
+	d := &Document{}
+	d.AddGates(nil)
+	require.Nil(t, d.Verdict)
+	d.AddGates(r)
+	require.Len(t, d.Verdict.Rows, 3)
+	require.Equal(t, []Fact{{"Thresholds", "FAIL"}}, d.Verdict.Chips)
+	require.Nil(t, GateLines(nil))
+}
