@@ -180,6 +180,11 @@ func circle(n, i int) [][2]int {
 // with one that they have not met.
 func (p *Plan) match(suspect []int) [][2]int {
 	doubted := make([]bool, p.fleet.Nodes)
+	if 3*len(suspect) > p.fleet.Nodes {
+		// A leaf switch, most likely. Its nodes would take up all others, which then would
+		// not meet each other.
+		suspect = nil
+	}
 	for _, node := range suspect {
 		doubted[node] = true
 	}
