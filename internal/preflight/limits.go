@@ -118,7 +118,7 @@ const (
 	// ownFiles is for what a process has open apart from connections: libraries, devices,
 	// completion channels, its own files; far more than a process of the loopback has (40).
 	ownFiles = 256
-	// fileLimit is a limit that suffices for all_to_all over 1,024 ranks without PXN, and
+	// fileLimit is a limit that suffices for an all-to-all over 1,024 ranks without PXN, and
 	// that a user may set under systemd's default hard limit (524288; systemd-system.conf(5),
 	// DefaultLimitNOFILE).
 	fileLimit = 65536

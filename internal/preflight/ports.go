@@ -22,7 +22,7 @@ type Sweep struct {
 type Communicators struct {
 	// Ranks and Nodes are those of one communicator.
 	Ranks, Nodes int
-	// Peers tells that every rank sends to every other, as in all_to_all.
+	// Peers tells that every rank sends to every other, as where the buffer is divided among the ranks.
 	Peers bool
 }
 
@@ -39,7 +39,7 @@ func SweepOf(cases []plan.Case, perNode int, seconds float64) Sweep {
 		if comms := c.Comms(); len(up) == 0 || comms != last {
 			up, last = append(up, Communicators{Ranks: c.Ranks, Nodes: c.Nodes}), comms
 		}
-		if c.Collective.Name == "all_to_all" {
+		if c.Collective.Shares {
 			up[len(up)-1].Peers = true
 		}
 	}
@@ -67,7 +67,7 @@ const (
 )
 
 // perNode is the most ports of a node that a set takes, as an upper bound. Messages between
-// all ranks take two ports for each pair of a local and a remote one (ROCm/rccl#577: all_to_all
+// all ranks take two ports for each pair of a local and a remote one (ROCm/rccl#577: an all-to-all
 // of N nodes with G GPUs takes (N-1)·G·2·G on a node); PXN divides that by G
 // (NVIDIA/nccl#1882).
 func (c Communicators) perNode(pxn bool) int {
