@@ -93,7 +93,7 @@ func (d *Document) WriteWhatIf(w io.Writer, width int) error {
 // WhatIfTable is the other answers, one a row. What the assumed question lacks is not
 // repeated for each.
 func (d *Document) WhatIfTable() table.Table {
-	t := table.Table{Indent: 2, Groups: []table.Group{{}}, Columns: []table.Column{{Name: fmt.Sprintf("what if (at %.0f TFLOP/s)", assumedFlops/1e12)}, {Name: "setting"}, {Name: "range of the model"}, {Name: "step with the default", Right: true}}}
+	t := table.Table{Indent: 2, Groups: []table.Group{{}}, Columns: []table.Column{{Name: fmt.Sprintf("what if (at %.0f TFLOP/s)", assumedFlops/1e12)}, {Name: "setting"}, {Name: "range of the model"}, {Name: "step with default", Right: true}}}
 	for _, x := range d.WhatIf {
 		if x.Refusal != nil && !d.Answered() {
 			continue

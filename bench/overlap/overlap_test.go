@@ -90,3 +90,36 @@ func TestSlowAndScratch(t *testing.T) {
 		require.InEpsilon(t, want, got, 1e-12)
 	}
 }
+
+// Several ways at once end as each alone, to the last bit.
+func TestEndsAreThoseOfEachWay(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 1))
+	var space Space
+	for range 500 {
+		n := rng.IntN(20)
+		messages, cost := []trainer.Message{}, []float64{}
+		for b := n; b >= 0; b-- {
+			for range rng.IntN(3) {
+				m := trainer.Message{Launch: b, Wait: trainer.Never}
+				if rng.IntN(2) == 0 {
+					m.Wait = rng.IntN(b + 1)
+				}
+				messages, cost = append(messages, m), append(cost, rng.Float64())
+			}
+		}
+		work, all := make([]float64, n), make([]Times, rng.IntN(10))
+		for i := range work {
+			work[i] = rng.Float64()
+		}
+		for i := range all {
+			all[i] = Times{Compute: 10 * rng.Float64(), Slow: 1 + rng.Float64()}
+		}
+		p := New(messages, Shares(work, Backward), Backward)
+		got := p.Ends(all, cost, &space)
+		require.Len(t, got, len(all))
+		for i, x := range all {
+			want, _ := p.End(x.Compute, cost, x.Slow, nil)
+			require.Equal(t, want, got[i])
+		}
+	}
+}

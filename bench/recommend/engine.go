@@ -32,7 +32,9 @@ type engine struct {
 	planner    *trainer.Planner
 	candidates []*candidate
 	asIs       *candidate
-	scratch    []float64
+	space      overlap.Space
+	times      []overlap.Times
+	timing     []timing
 	reduced    []int64
 }
 
@@ -257,20 +259,31 @@ func (e *engine) add(setting int64) int {
 	return i
 }
 
-// times are the whole step of the candidate and the communication time that is added to
-// each pass.
-func (e *engine) times(c *candidate, s Scenario) (step float64, exposed [3]float64) {
+// timing is a whole step and the communication time that is added to each pass.
+type timing struct {
+	step    float64
+	exposed [3]float64
+}
+
+// timings are the candidate's in all scenarios; they are valid until the next call.
+func (e *engine) timings(c *candidate) []timing {
 	m := float64(e.run.Microbatches())
-	compute := [3]float64{e.backward * s.Compute, e.forward * s.Compute, 0}
-	for i := range c.passes {
-		var end float64
+	e.timing = slices.Grow(e.timing[:0], len(e.scenarios))[:len(e.scenarios)]
+	clear(e.timing)
+	for i, compute := range [...]float64{backward: e.backward, forward: e.forward, after: 0} {
+		e.times = e.times[:0]
+		for _, s := range e.scenarios {
+			e.times = append(e.times, overlap.Times{Compute: compute * s.Compute, Slow: s.Network})
+		}
 		often := 1.0
 		if c.each[i] {
 			often = m
 		}
-		end, e.scratch = c.passes[i].End(compute[i], c.passes[i].cost, s.Network, e.scratch)
-		exposed[i] = often * (end - compute[i])
-		step += m*compute[i] + exposed[i]
+		for k, end := range c.passes[i].Ends(e.times, c.passes[i].cost, &e.space) {
+			t := &e.timing[k]
+			t.exposed[i] = often * (end - e.times[k].Compute)
+			t.step += m*e.times[k].Compute + t.exposed[i]
+		}
 	}
-	return step, exposed
+	return e.timing
 }

@@ -32,12 +32,11 @@ func (e *engine) fillTable(a *Answer, s scores, least int) {
 // judge compares a plan with the candidates; it need not be one of them.
 func (e *engine) judge(s scores, c *candidate) *Candidate {
 	c.price(e.models)
-	for i, scenario := range e.scenarios {
-		step, exposed := e.times(c, scenario)
-		r := step/s.leastSteps[i] - 1
+	for i, t := range e.timings(c) {
+		r := t.step/s.leastSteps[i] - 1
 		c.Score += r / float64(len(e.scenarios))
 		if i == 0 {
-			e.describe(c, exposed, step)
+			e.describe(c, t.exposed, t.step)
 			c.Nominal, c.Worst = r, r
 		}
 		c.Worst = max(c.Worst, r)

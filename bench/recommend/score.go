@@ -37,11 +37,10 @@ func (e *engine) score(models []*cost.Model, all []*candidate) scores {
 	}
 	for j, c := range all {
 		c.price(models)
-		for i, scenario := range e.scenarios {
-			step, exposed := e.times(c, scenario)
-			s.steps[i][j] = step
+		for i, t := range e.timings(c) {
+			s.steps[i][j] = t.step
 			if i == 0 {
-				s.exposed[j] = exposed
+				s.exposed[j] = t.exposed
 			}
 		}
 	}

@@ -100,7 +100,7 @@ func must(where, what string, changed any, can map[string]bool, into func() any)
 }
 
 // hollow empties each struct inside v in turn, of pointers and of what JSON leaves
-// out when it is empty, and calls visit before it puts them back.
+// out when it is empty, replaces the keys of each map, and calls visit before it puts them back.
 func hollow(v reflect.Value, visit func()) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -111,6 +111,16 @@ func hollow(v reflect.Value, visit func()) {
 		for i := range v.Len() {
 			hollow(v.Index(i), visit)
 		}
+	case reflect.Map: // any of its keys can be missing
+		if v.Len() == 0 {
+			return
+		}
+		was := reflect.New(v.Type()).Elem()
+		was.Set(v)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(reflect.ValueOf("ANOTHER_KEY").Convert(v.Type().Key()), reflect.Zero(v.Type().Elem()))
+		visit()
+		v.Set(was)
 	case reflect.Struct:
 		was := reflect.New(v.Type()).Elem()
 		was.Set(v)
