@@ -226,6 +226,7 @@ func TestRunSchemaIsTight(t *testing.T) {
 	run.Preflight = []Preflight{{Name: "clock", State: CheckWarning, Findings: []PreflightFinding{
 		{State: CheckWarning, Ranks: "8-15", Hosts: []string{"b"}, Found: "60 s ahead", Why: "w", Next: "n"}, {State: CheckOK, Ranks: "0-7,16", Hosts: []string{"a"}},
 	}}}
+	run.Control = &Control{Processes: 8, Orders: 57, Waited: 0.05}
 	good, err := json.Marshal(run)
 	require.NoError(t, err)
 	schematest.Tight(t, schematest.Compile(t, schema), func() any { return &Run{} }, string(good), string(bare))
@@ -233,6 +234,8 @@ func TestRunSchemaIsTight(t *testing.T) {
 		"/schema":   `"zbench.run/0"`,
 		"/started":  `"today"`,
 		"/finished": `"today"`,
+
+		"/control/processes": `1`,
 
 		"/preflight/0/state":            `"fine"`,
 		"/preflight/0/findings/0/state": `"fine"`,

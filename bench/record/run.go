@@ -29,4 +29,17 @@ type Run struct {
 	// Preflight is what was checked on all ranks before anything was measured; absent if
 	// nothing was.
 	Preflight []Preflight `json:"preflight,omitempty"`
+	// Control is what leading several processes took; absent for one process.
+	Control *Control `json:"control,omitempty"`
+}
+
+// Control is what rank 0's process did to lead the other processes.
+type Control struct {
+	// Processes is their number, rank 0's included.
+	Processes int `json:"processes" jsonschema:"minimum=2"`
+	// Orders is the number of orders that were sent to all of them.
+	Orders int `json:"orders" jsonschema:"minimum=0"`
+	// Waited is how long rank 0 waited for reports after its own part of an order, in
+	// seconds: control, and ranks that are slower.
+	Waited float64 `json:"waited" jsonschema:"minimum=0"`
 }

@@ -68,13 +68,18 @@ func writeCharts(dir *engine.Folder, page *report.Document) error {
 	return nil
 }
 
-func writeRun(dir *engine.Folder, s State, started time.Time, checks ...record.Preflight) error {
+func writeRun(dir *engine.Folder, s State, started time.Time) error {
+	return writeRunOf(dir, s, started, nil, nil)
+}
+
+// writeRunOf also has what was checked before the run, and what leading other processes took.
+func writeRunOf(dir *engine.Folder, s State, started time.Time, checks []record.Preflight, control *record.Control) error {
 	now := s.Now()
 	return dir.Write(engine.RunFile, func(w io.Writer) error {
 		text, err := json.MarshalIndent(record.Run{
 			Schema: record.RunSchema, Started: started.UTC(), Finished: now.UTC(), Seconds: now.Sub(started).Seconds(),
 			Args: s.Args, Host: s.Hostname(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, CPUs: s.Host().CPUs,
-			Preflight: checks,
+			Preflight: checks, Control: control,
 		}, "", "  ")
 		if err != nil {
 			return err

@@ -215,7 +215,7 @@ func (o *collectivesOptions) finish(s State, dir *engine.Folder, started time.Ti
 	if err := writeDrawn(dir, dir.Path, out.Record, out.Advice, judged); err != nil {
 		return err
 	}
-	if err := writeRun(dir, s, started, o.checks...); err != nil {
+	if err := writeRunOf(dir, s, started, o.checks, o.world.control()); err != nil {
 		return err
 	}
 	if err := keepGates(dir, judged, o.gates.requireChecked, "collectives"); err != nil {

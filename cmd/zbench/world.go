@@ -31,6 +31,7 @@ type world struct {
 	lose context.CancelCauseFunc
 	// started tells that all processes have registered.
 	started bool
+	orders  orders
 }
 
 // Context ends when a process is lost.
@@ -98,7 +99,7 @@ func (o *collectivesOptions) lead(ctx context.Context, s State, role launch.Role
 	if err != nil {
 		return err
 	}
-	w := &world{role: role}
+	w := &world{role: role, orders: orders{now: s.Now}}
 	ctx, w.stop = context.WithCancelCause(ctx)
 	w.lost, w.lose = context.WithCancelCause(context.Background())
 	if role.Leader.Host != "127.0.0.1" { // the launcher's name of this host need not be of one of its addresses
