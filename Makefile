@@ -14,7 +14,7 @@ TOOL    := $(GO) tool -modfile=tools/go.mod
 PURE    := ./bench/... ./report/...
 NATIVE  := ./internal/native ./rccl ./hbm/...
 # How many inputs one fuzz target gets in `make check`; a time, such as 10m, is taken too.
-FUZZTIME ?= 20000x
+FUZZTIME ?= 5000x
 
 # How many steps of `make check` and `make system-test` run at once: a linker or a
 # chroot leaves a core idle that another step's tests can use.
@@ -103,7 +103,7 @@ check-memory: ## The C under the address and undefined-behaviour sanitizers, whi
 	CGO_CFLAGS='-O1 -g $(UBSAN)' CGO_LDFLAGS='$(UBSAN)' $(TEST) -asan -short $(NATIVE)
 
 .PHONY: check-fuzz
-check-fuzz: ## Every fuzz target for FUZZTIME (20000 inputs, or a time)
+check-fuzz: ## Every fuzz target for FUZZTIME (5000 inputs, or a time)
 	scripts/fuzz.sh $(FUZZTIME)
 
 .PHONY: mutations
