@@ -61,10 +61,19 @@ and runs that are simulated, or of another GPU, never with others.
 With --fail-on the exit code is 3 if a case is slower, or failed in NEW alone;
 with --require-checked also if any case is unclear or was not compared.`,
 		Example: `  zbench compare before after
-  zbench compare base-1 base-2 base-3 -- new-1 new-2 new-3
+  zbench compare base-1 base-2 base-3 -- new-1 new-2 new-3 --out comparison
   zbench compare nightly/1120 nightly/1121 --fail-on slower:5% --require-checked
   zbench compare old.log new.log --between-run-cv 1% --format markdown`,
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(s, args, cmd.ArgsLenAtDash()) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dash := cmd.ArgsLenAtDash()
+			if dash >= 0 { // flags may follow NEW's runs, too
+				if err := cmd.Flags().Parse(args[dash:]); err != nil {
+					return cmd.FlagErrorFunc()(cmd, err)
+				}
+				args = slices.Concat(args[:dash], cmd.Flags().Args())
+			}
+			return o.run(s, args, dash)
+		},
 	}
 	f := cmd.Flags()
 	f.Var(&percentValue{&o.MinEffect, 0, 1}, "min-effect", "smallest change of a time that counts, such as 2%")
