@@ -23,7 +23,7 @@ func (m Machine) amdDevices() []Finding {
 		}
 		var memory int64
 		for _, bank := range m.names(path.Join(node, "mem_banks"), "*") {
-			memory += linux.KFDProperties(m.read(path.Join(bank, "properties")))["size_in_bytes"]
+			memory += int64(linux.KFDProperties(m.read(path.Join(bank, "properties")))["size_in_bytes"])
 		}
 		value := gpu.Arch + " at " + gpu.PCI
 		if name := m.read(path.Join(node, "name")); name != "" {

@@ -9,33 +9,42 @@ import (
 // KFDGPU is a GPU in the kernel's compute topology.
 type KFDGPU struct{ Arch, PCI string }
 
-// KFDProperties reads lines of a name and a number.
-func KFDProperties(text string) map[string]int64 {
-	values := map[string]int64{}
+// KFDProperties reads lines of a name and a number. Numbers take all 64 bits: unique_id
+// and hive_id are above the largest signed one.
+func KFDProperties(text string) map[string]uint64 {
+	values := map[string]uint64{}
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
 		if len(fields) != 2 {
 			continue
 		}
-		if n, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
+		if n, err := strconv.ParseUint(fields[1], 10, 64); err == nil {
 			values[fields[0]] = n
 		}
 	}
 	return values
 }
 
-// ParseKFD reads a node's properties: gfx_target_version is major·10000 +
-// minor·100 + stepping, location_id is bus, device and function of the PCI
-// address. A CPU has no target version.
+// KFDArch is gfx_target_version (major·10000 + minor·100 + stepping) as compilers write it;
+// empty of a CPU, which has none.
+func KFDArch(version uint64) string {
+	if version == 0 || version > 1<<31 {
+		return ""
+	}
+	return fmt.Sprintf("gfx%d%x%x", version/10000, version/100%100, version%100)
+}
+
+// ParseKFD reads a node's properties: location_id is bus, device and function of the PCI
+// address. false for a CPU.
 func ParseKFD(text string) (KFDGPU, bool) {
 	p := KFDProperties(text)
-	version := p["gfx_target_version"]
-	if version <= 0 {
+	arch := KFDArch(p["gfx_target_version"])
+	if arch == "" {
 		return KFDGPU{}, false
 	}
 	at := p["location_id"]
 	return KFDGPU{
-		Arch: fmt.Sprintf("gfx%d%x%x", version/10000, version/100%100, version%100),
+		Arch: arch,
 		PCI:  fmt.Sprintf("%04x:%02x:%02x.%x", p["domain"]&0xffffffff, at>>8&0xff, at>>3&0x1f, at&7),
 	}, true
 }
@@ -54,10 +63,8 @@ func (t Tree) Packages() map[string]int {
 			continue
 		}
 		id := gpu.PCI
-		for line := range strings.Lines(text) { // beyond 63 bits: no number of KFDProperties
-			if fields := strings.Fields(line); len(fields) == 2 && fields[0] == "unique_id" && fields[1] != "0" {
-				id = fields[1]
-			}
+		if unique := KFDProperties(text)["unique_id"]; unique != 0 {
+			id = strconv.FormatUint(unique, 10)
 		}
 		count[id]++
 	}

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+
+	"zbench/internal/linux"
 )
 
 // products are AMD's GPUs for data centres by PCI device number (pci.ids, libdrm's
@@ -75,7 +77,7 @@ func (n *Node) packageOf(nodes []kfdNode) GPU {
 		address = address.Card()
 	}
 	g := GPU{
-		PCI: address.String(), Name: product(first.props["device_id"]), Arch: architecture(first.props["gfx_target_version"]),
+		PCI: address.String(), Name: product(first.props["device_id"]), Arch: linux.KFDArch(first.props["gfx_target_version"]),
 		Partitions: len(nodes), NUMA: n.kfd.numa(first), Compute: computeMode(nodes),
 	}
 	if id := first.props["unique_id"]; id != 0 {

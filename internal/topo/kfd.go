@@ -7,7 +7,8 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
+
+	"zbench/internal/linux"
 )
 
 // Types of KFD's io_links: HSA_IOLINKTYPE of the kernel's kfd_topology.h.
@@ -79,7 +80,7 @@ func (t *kfdTree) add(fsys fs.FS, folder string, id int) {
 		t.denied = append(t.denied, id)
 		return
 	}
-	n := kfdNode{id: id, props: properties(all)}
+	n := kfdNode{id: id, props: linux.KFDProperties(all)}
 	if err != nil || !n.gpu() && !n.cpu() {
 		t.broken = append(t.broken, id)
 		return
@@ -89,7 +90,7 @@ func (t *kfdTree) add(fsys fs.FS, folder string, id int) {
 		if err != nil {
 			continue
 		}
-		p := properties(all)
+		p := linux.KFDProperties(all)
 		to, ok := p["node_to"]
 		if !ok || to > maxEntries || p["node_from"] != uint64(id) {
 			continue
@@ -97,22 +98,6 @@ func (t *kfdTree) add(fsys fs.FS, folder string, id int) {
 		n.links = append(n.links, kfdLink{int(to), p["type"], p["max_bandwidth"], p["weight"]})
 	}
 	t.nodes = append(t.nodes, n)
-}
-
-// properties reads lines of a name and a number. Numbers take all 64 bits: unique_id
-// and hive_id are above the largest signed one.
-func properties(all string) map[string]uint64 {
-	values := map[string]uint64{}
-	for line := range strings.Lines(all) {
-		fields := strings.Fields(line)
-		if len(fields) != 2 {
-			continue
-		}
-		if v, err := strconv.ParseUint(fields[1], 10, 64); err == nil {
-			values[fields[0]] = v
-		}
-	}
-	return values
 }
 
 // gpus are the nodes of GPUs.
@@ -157,13 +142,4 @@ func (t *kfdTree) numa(n kfdNode) *int {
 		return nil
 	}
 	return &best
-}
-
-// architecture is KFD's gfx_target_version (major·10000 + minor·100 + stepping) as
-// compilers write it.
-func architecture(version uint64) string {
-	if version == 0 || version > 1<<31 {
-		return ""
-	}
-	return "gfx" + strconv.FormatUint(version/10000, 10) + strconv.FormatUint(version/100%100, 16) + strconv.FormatUint(version%100, 16)
 }
