@@ -96,7 +96,7 @@ func (t *truth) step(p trainer.Plan) float64 {
 		if i == 0 {
 			done, d = t.doneBackward, overlap.Backward
 		}
-		end, _ := overlap.New(messages, done, d).End(compute, cost, t.slow, nil)
+		end := overlap.New(messages, done, d).End(compute, cost, t.slow)
 		total += end
 	}
 	return total

@@ -101,13 +101,9 @@ func Shares(work []float64, d Direction) []float64 {
 
 // End is when computation and network are both through, in seconds from the
 // start of the pass: compute is its computation, cost the time of each message
-// alone, which slow multiplies. The scratch space is used and returned, so that
-// many runs need one.
-func (p Pass) End(compute float64, cost []float64, slow float64, scratch []float64) (end float64, space []float64) {
-	if cap(scratch) < p.messages {
-		scratch = make([]float64, p.messages)
-	}
-	through := scratch[:p.messages]
+// alone, which slow multiplies. [Pass.Ends] is for many runs.
+func (p Pass) End(compute float64, cost []float64, slow float64) float64 {
+	through := make([]float64, p.messages)
 	clock, network, done := 0.0, 0.0, 0.0
 	for _, e := range p.events {
 		behind := p.done[e.boundary]
@@ -120,5 +116,5 @@ func (p Pass) End(compute float64, cost []float64, slow float64, scratch []float
 		network = max(clock, network) + slow*cost[e.message]
 		through[e.message] = network
 	}
-	return max(clock+compute*(1-done), network), scratch
+	return max(clock+compute*(1-done), network)
 }

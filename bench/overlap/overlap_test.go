@@ -11,8 +11,7 @@ import (
 
 func end(t *testing.T, messages []trainer.Message, work []float64, d Direction, compute float64, cost ...float64) float64 {
 	t.Helper()
-	got, _ := New(messages, Shares(work, d), d).End(compute, cost, 1, nil)
-	return got
+	return New(messages, Shares(work, d), d).End(compute, cost, 1)
 }
 
 var four = []float64{1, 1, 1, 1}
@@ -66,7 +65,7 @@ func TestSharesAddUp(t *testing.T) {
 // leaves no trace.
 func TestSlowAndScratch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	var scratch []float64
+	var space Space
 	for range 500 {
 		n := 1 + rng.IntN(20)
 		work, messages, cost, dear := make([]float64, n), []trainer.Message{}, []float64{}, []float64{}
@@ -84,10 +83,7 @@ func TestSlowAndScratch(t *testing.T) {
 			}
 		}
 		p := New(messages, Shares(work, Backward), Backward)
-		want, _ := p.End(2, dear, 1, nil)
-		var got float64
-		got, scratch = p.End(2, cost, 1.5, scratch)
-		require.InEpsilon(t, want, got, 1e-12)
+		require.InEpsilon(t, p.End(2, dear, 1), p.Ends([]Times{{2, 1.5}}, cost, &space)[0], 1e-12)
 	}
 }
 
@@ -118,8 +114,7 @@ func TestEndsAreThoseOfEachWay(t *testing.T) {
 		got := p.Ends(all, cost, &space)
 		require.Len(t, got, len(all))
 		for i, x := range all {
-			want, _ := p.End(x.Compute, cost, x.Slow, nil)
-			require.Equal(t, want, got[i])
+			require.Equal(t, p.End(x.Compute, cost, x.Slow), got[i])
 		}
 	}
 }
