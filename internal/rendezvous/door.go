@@ -68,8 +68,7 @@ func (d *door) admit(raw net.Conn) {
 	defer func() { <-d.unproven }()
 	ctx, stop := context.WithTimeout(context.Background(), d.patience)
 	defer stop()
-	w := &witness{Conn: raw, door: d}
-	w.asked.Store(true) // a failed handshake is counted here
+	w := &witness{Conn: raw, door: d, asked: true} // a failed handshake is counted here
 	c := tls.Server(w, d.config)
 	err := c.HandshakeContext(ctx)
 	if err == nil && c.ConnectionState().NegotiatedProtocol != "h2" {
@@ -80,7 +79,7 @@ func (d *door) admit(raw net.Conn) {
 		d.count(raw, handshakeReason(err), err.Error())
 		return
 	}
-	w.asked.Store(false)
+	w.admitted()
 	select {
 	case d.proven <- c:
 	case <-d.closed:
@@ -90,12 +89,16 @@ func (d *door) admit(raw net.Conn) {
 
 var errNotHTTP2 = errors.New("the client does not offer HTTP/2")
 
-// count counts a connection that was refused, unless this end closed it.
-func (d *door) count(c net.Conn, reason Reason, text string) {
+// count counts a connection that was refused, unless this end closed it: then it
+// returns nil.
+func (d *door) count(c net.Conn, reason Reason, text string) *Refused {
 	select {
 	case <-d.closed:
+		return nil
 	default:
-		d.refused.add(&Refused{Reason: reason, Text: plain.Line(text), Process: -1, From: c.RemoteAddr().String()})
+		one := &Refused{Reason: reason, Text: plain.Line(text), Process: -1, From: c.RemoteAddr().String()}
+		d.refused.add(one)
+		return one
 	}
 }
 
@@ -141,18 +144,40 @@ type witness struct {
 	net.Conn
 	door  *door
 	ended atomic.Pointer[string]
-	// asked is true once HTTP has read a request.
-	asked  atomic.Bool
-	closed sync.Once
+
+	mu     sync.Mutex
+	asked  bool     // a request of it is, or was, handled
+	closed bool     // Close was called
+	early  *Refused // what Close counted
+}
+
+// admitted begins to look for a request.
+func (w *witness) admitted() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked = false
+}
+
+// ask says that a request is handled. HTTP/2 starts handlers in goroutines of their own,
+// so a connection can close before its first one runs; then it is not counted as one
+// without a request.
+func (w *witness) ask() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.early != nil {
+		w.door.refused.remove(w.early)
+	}
+	w.asked, w.early = true, nil
 }
 
 // Close counts a connection that ends without a request.
 func (w *witness) Close() error {
-	w.closed.Do(func() {
-		if !w.asked.Load() {
-			w.door.count(w.Conn, Malformed, "the connection ended without a request")
-		}
-	})
+	w.mu.Lock()
+	if !w.asked && !w.closed {
+		w.early = w.door.count(w.Conn, Malformed, "the connection ended without a request")
+	}
+	w.closed = true
+	w.mu.Unlock()
 	return w.Conn.Close()
 }
 

@@ -36,7 +36,7 @@ func newServer(o Options, h *hub, refused *refusals, register func(context.Conte
 	s.http = &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if c, ok := r.Context().Value(connection{}).(*witness); ok {
-				c.asked.Store(true)
+				c.ask()
 			}
 			routes.ServeHTTP(w, r)
 		}),

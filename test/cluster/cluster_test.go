@@ -38,7 +38,8 @@ type result struct {
 func bash(t *testing.T, script string, env ...string) result {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", script)
-	cmd.Env = append(os.Environ(), env...)
+	// salloc starts $SHELL, which a CI job may lack.
+	cmd.Env = append(append(os.Environ(), "SHELL=/bin/bash"), env...)
 	cmd.Dir = t.TempDir()
 	var out, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &stderr
