@@ -51,7 +51,7 @@ enum zbl_data_fault {
   ZBL_CORRUPT  /* one element of the rank's result has a bit flipped */
 };
 
-enum { ZBL_MAX_RANKS = 1 << 20, ZBL_MAX_CURVES = 1 << 20 };
+enum { ZBL_MAX_RANKS = 1 << 20, ZBL_MAX_CURVES = 1 << 20, ZBL_RUNG = 4 };
 
 /* A stretch of device memory; address space alone until it is touched. */
 typedef struct zbl_block {
@@ -79,8 +79,10 @@ typedef struct zbl_world {
   int several; /* others drive the same world */
   int shared_fd, slot; /* of the file, −1 for none; this process's number */
   int first, count; /* the devices that it sees */
-  int wake; /* somebody is to be woken when the lock is let go */
+  zbl_bell *rung[ZBL_RUNG]; /* to be woken when the lock is let go */
+  int rung_count;
   int driving, stop; /* the thread that drives the streams; see drive.c */
+  zbl_bell nudge;    /* what it sleeps on while it has nothing to do */
   pthread_t driver;
   int multi_rank; /* a device may have several ranks of a communicator */
   int wall;  /* time is what the host takes, and kernels run on its CPUs */
@@ -152,6 +154,7 @@ void zbl_capture_reset(void);
 
 /* comm.c */
 void zbl_free_comms(void);
+void zbl_alarm(void);
 
 /* drive.c */
 void zbl_drive_start(void);
