@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
 
 	"zbench/bench/plan"
@@ -159,17 +160,14 @@ func (d *Driver) WarmUp(ctx context.Context, launches int) ([]float64, error) {
 
 // Burst runs bursts and returns the seconds per launch by burst × rank.
 func (d *Driver) Burst(ctx context.Context, b plan.Bursts) ([]float64, error) {
-	d.bursts = d.bursts[:0]
 	if d.local == 0 {
 		return nil, nil
 	}
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
-	for range b.Count {
-		seconds, err := d.batch.Burst(b.Iterations, b.Replays)
-		if err != nil {
-			return nil, d.ended(ctx, record.DuringBurst, err)
-		}
-		d.bursts = append(d.bursts, seconds...)
+	n := b.Count * d.local
+	d.bursts = slices.Grow(d.bursts[:0], n)[:n]
+	if err := d.batch.Bursts(d.bursts, b.Iterations, b.Replays); err != nil {
+		return nil, d.ended(ctx, record.DuringBurst, err)
 	}
 	return d.bursts, nil
 }

@@ -158,8 +158,15 @@ func (b *partBatch) WarmUp(n int) ([]float64, error) {
 	return b.times(fmt.Sprint("warm-up ", n), func() ([]float64, error) { return b.batch.WarmUp(n) })
 }
 
-func (b *partBatch) Burst(n, replays int) ([]float64, error) {
-	return b.times(fmt.Sprint("burst ", n, replays), func() ([]float64, error) { return b.batch.Burst(n, replays) })
+func (b *partBatch) Bursts(all []float64, n, replays int) error {
+	for row := range slices.Chunk(all, len(b.ranks)) {
+		seconds, err := b.times(fmt.Sprint("burst ", n, replays), func() ([]float64, error) { return b.batch.Burst(n, replays) })
+		if err != nil {
+			return err
+		}
+		copy(row, seconds)
+	}
+	return nil
 }
 
 func (b *partBatch) Isolated(n int, hold float64) ([]float64, error) {

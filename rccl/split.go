@@ -30,7 +30,7 @@ type launcher interface {
 	MakeEvents() error
 	SetWork(w native.Work, deadline float64) error
 	WarmUp(iterations int) ([]float64, error)
-	Burst(iterations, replays int) ([]float64, error)
+	Bursts(seconds []float64, iterations, replays int) error
 	Isolated(iterations int, hold float64) ([]float64, error)
 	EventFloor(iterations int) ([]float64, error)
 	Verify(expect []native.Expect, seed uint64) ([]native.Wrong, error)

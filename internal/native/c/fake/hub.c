@@ -31,10 +31,25 @@ uint64_t zbl_hash(const char *text) {
   return h;
 }
 
+/* How often a process looks at the lock before it sleeps for it: another holds it for
+ * less than going to sleep takes, unless it was preempted. */
+enum { ZBL_LOCK_SPINS = 64 };
+
+static int zbl_lock_soon(pthread_mutex_t *lock) {
+  int code = EBUSY;
+  for (int i = 0; i < ZBL_LOCK_SPINS && code == EBUSY && zbl.shared_fd >= 0; i++) {
+    code = pthread_mutex_trylock(lock);
+    if (code == EBUSY) {
+      zbl_pause();
+    }
+  }
+  return code == EBUSY ? pthread_mutex_lock(lock) : code;
+}
+
 /* Takes the lock unless this thread has it. */
 int zbl_lock(void) {
   if (zbl_depth_of_lock++ == 0 && zbl.hub != NULL &&
-      pthread_mutex_lock(&zbl.hub->lock) == EOWNERDEAD) {
+      zbl_lock_soon(&zbl.hub->lock) == EOWNERDEAD) {
     zbl.hub->broken = 1; /* what it was about to change is not whole */
     pthread_mutex_consistent(&zbl.hub->lock);
     zbl_alarm();

@@ -60,6 +60,13 @@ typedef struct zbl_share {
   int first, count; /* the devices that this process sees; count 0: all */
 } zbl_share;
 
+/* In a loop that looks again at what another thread will change. */
+static inline void zbl_pause(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
 void *zbl_at(zbl_ref at);
 zbl_ref zbl_ref_of(const void *p);
 
