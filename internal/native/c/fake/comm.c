@@ -70,7 +70,7 @@ static int zbl_joined(const zbl_clique *q, int rank, int device) {
   return 0;
 }
 
-/* A rank alone has nobody to wait for; how long its launch takes is assumed. */
+/* A rank alone waits for no other; how long its launch takes is assumed. */
 static const zbl_curve zbl_alone = {.ranks = 1, .b = 1, .floor = 2e-6};
 
 /* The constants of a clique that is complete. Ranks that share devices are

@@ -258,7 +258,7 @@ int zbl_join_world(const char *text, const zbl_share *how, char *err, size_t err
   return ok;
 }
 
-/* Opens a world that nobody else drives. */
+/* Opens a world of this process alone. */
 int zbl_reset(const char *text, char *err, size_t errlen) {
   const zbl_share alone = {0};
   return zbl_join_world(text, &alone, err, errlen);
