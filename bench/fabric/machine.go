@@ -65,7 +65,10 @@ type Machine struct {
 	HBM, Cache int64
 	// HBMRate is what a GPU's memory gives, in bytes per second; 0 is not modelled.
 	HBMRate float64
-	Seed    uint64
+	// CollVersion is the number that the collectives library gives for its version, 22203
+	// for 2.22.3; 0 is the loopback's own.
+	CollVersion int
+	Seed        uint64
 	// Curves holds each group's constants by collective.
 	Curves map[Group]map[string]Curve
 	// Faults are lines of the machine file.
@@ -218,6 +221,9 @@ func (m *Machine) Text() []byte {
 	put("hbm_bytes", float64(m.HBM))
 	if m.HBMRate > 0 {
 		put("hbm_rate", m.HBMRate)
+	}
+	if m.CollVersion > 0 {
+		put("collectives_version", float64(m.CollVersion))
 	}
 	put("launch", m.Host.Launch)
 	put("exit_jitter", m.Host.ExitJitter)

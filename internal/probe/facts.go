@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/screen"
+	"zbench/bench/nodescreen"
 	"zbench/internal/topo"
 )
 
@@ -14,7 +14,7 @@ var own = []string{"GPUs", "NICs"}
 
 // Facts reads what a tree tells of the node: NICs, GPUs of the kernel's topology, versions,
 // and what is wrong with them.
-func Facts(fsys fs.FS, n *screen.Node, environ []string) error {
+func Facts(fsys fs.FS, n *nodescreen.Node, environ []string) error {
 	t, err := topo.Read(fsys, topo.Inputs{Host: n.Host, Environ: environ})
 	if err != nil {
 		return err
@@ -22,21 +22,21 @@ func Facts(fsys fs.FS, n *screen.Node, environ []string) error {
 	if slices.Contains(t.Sources, "kfd") {
 		packages := len(t.GPUs)
 		n.Packages = &packages
-		n.Facts = append(n.Facts, screen.Fact{Name: "GPU partitions", Value: partitions(t)})
+		n.Facts = append(n.Facts, nodescreen.Fact{Name: "GPU partitions", Value: partitions(t)})
 	}
 	for _, c := range t.NICs {
 		if !c.Virtual {
-			n.NICs = append(n.NICs, screen.NIC{Name: c.Name, State: c.State, Negotiated: c.Negotiated, Rated: c.Rated})
+			n.NICs = append(n.NICs, nodescreen.NIC{Name: c.Name, State: c.State, Negotiated: c.Negotiated, Rated: c.Rated})
 		}
 	}
 	for _, x := range t.Stack {
 		if !slices.Contains(own, x.Name) {
-			n.Facts = append(n.Facts, screen.Fact{Name: x.Name, Value: x.Value})
+			n.Facts = append(n.Facts, nodescreen.Fact{Name: x.Name, Value: x.Value})
 		}
 	}
 	for _, f := range t.Findings {
 		if f.Mark == topo.Bad && !compared(f.Code) {
-			n.Faults = append(n.Faults, screen.Fault{Code: f.Code, Subject: f.Subject, Message: f.Message, Next: f.Hint})
+			n.Faults = append(n.Faults, nodescreen.Fault{Code: f.Code, Subject: f.Subject, Message: f.Message, Next: f.Hint})
 		}
 	}
 	return nil

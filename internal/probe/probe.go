@@ -1,6 +1,6 @@
 // Package probe measures one node alone: a collective over its own GPUs, the bandwidth of
-// every GPU's memory, and what its topology and its libraries are. It fills a screen.Node;
-// package bench/screen compares the nodes.
+// every GPU's memory, and what its topology and its libraries are. It fills a nodescreen.Node;
+// package bench/nodescreen compares the nodes.
 package probe
 
 import (
@@ -12,7 +12,7 @@ import (
 	"zbench/bench/fabric"
 	"zbench/bench/plan"
 	"zbench/bench/record"
-	"zbench/bench/screen"
+	"zbench/bench/nodescreen"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
 	"zbench/bench/unit"
@@ -54,7 +54,7 @@ func (c Config) rule() stat.Rule {
 }
 
 // Devices lists the node's GPUs and its libraries as the provider shows them.
-func Devices(o native.Options) ([]screen.GPU, []screen.Fact, error) {
+func Devices(o native.Options) ([]nodescreen.GPU, []nodescreen.Fact, error) {
 	p, err := native.Open(o)
 	if err != nil {
 		return nil, nil, err
@@ -64,29 +64,29 @@ func Devices(o native.Options) ([]screen.GPU, []screen.Fact, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	var facts []screen.Fact
+	var facts []nodescreen.Fact
 	for _, l := range p.Libraries {
-		facts = append(facts, screen.Fact{Name: l.Name, Value: l.Version})
+		facts = append(facts, nodescreen.Fact{Name: l.Name, Value: l.Version})
 	}
-	var gpus []screen.GPU
+	var gpus []nodescreen.GPU
 	for i := range n {
 		info, err := p.Device(i)
 		if err != nil {
 			return gpus, facts, err
 		}
-		gpus = append(gpus, screen.GPU{Index: i, Name: info.Name, PCI: info.PCI, Bytes: info.Memory})
+		gpus = append(gpus, nodescreen.GPU{Index: i, Name: info.Name, PCI: info.PCI, Bytes: info.Memory})
 	}
 	return gpus, facts, nil
 }
 
 // failed is a measurement that failed.
-func failed(what string, err error) *screen.Rate {
-	return &screen.Rate{What: what, Error: err.Error()}
+func failed(what string, err error) *nodescreen.Rate {
+	return &nodescreen.Rate{What: what, Error: err.Error()}
 }
 
 // Collective runs all_reduce over so many GPUs of the node in this process and checks its
 // result. How names the path, such as "over one NIC"; empty for the node's own.
-func Collective(ctx context.Context, c Config, gpus int, how string) *screen.Rate {
+func Collective(ctx context.Context, c Config, gpus int, how string) *nodescreen.Rate {
 	what := fmt.Sprintf("all_reduce %s%s, %d GPUs", unit.Bytes(c.Bytes), how, gpus)
 	r, err := c.collective(ctx, gpus)
 	if err != nil {
@@ -96,7 +96,7 @@ func Collective(ctx context.Context, c Config, gpus int, how string) *screen.Rat
 	return r
 }
 
-func (c Config) collective(ctx context.Context, gpus int) (rate *screen.Rate, err error) {
+func (c Config) collective(ctx context.Context, gpus int) (rate *nodescreen.Rate, err error) {
 	w := spec.World{Nodes: 1, GPUsPerNode: gpus, GPUsPerProcess: gpus}
 	cases, err := caseOf(w, c.Bytes)
 	if err != nil {
@@ -117,7 +117,7 @@ func (c Config) collective(ctx context.Context, gpus int) (rate *screen.Rate, er
 		if r.Status != record.OK {
 			return nil, fmt.Errorf("%s: %s", r.Status, r.Reason)
 		}
-		rate = &screen.Rate{Rate: r.BusBW, Samples: samplesOf(r)}
+		rate = &nodescreen.Rate{Rate: r.BusBW, Samples: samplesOf(r)}
 	}
 	return rate, ctx.Err()
 }
@@ -149,7 +149,7 @@ func caseOf(w spec.World, bytes int64) ([]plan.Case, error) {
 // Memory measures the copy bandwidth of every GPU's memory, all GPUs at once, and checks
 // the copies. Where that fails it tries each GPU alone, so that one bad GPU does not hide
 // the others.
-func Memory(ctx context.Context, c Config, gpus []screen.GPU) []screen.GPU {
+func Memory(ctx context.Context, c Config, gpus []nodescreen.GPU) []nodescreen.GPU {
 	what := "copy " + unit.Bytes(c.Array)
 	rates, err := c.memory(ctx, nil)
 	for i := range gpus {
@@ -170,7 +170,7 @@ func Memory(ctx context.Context, c Config, gpus []screen.GPU) []screen.GPU {
 }
 
 // memory measures the devices, all with nil, and returns a rate for each.
-func (c Config) memory(ctx context.Context, devices []int) (rates []screen.Rate, err error) {
+func (c Config) memory(ctx context.Context, devices []int) (rates []nodescreen.Rate, err error) {
 	cfg := hbm.Config{Native: c.Native, Devices: devices, All: devices == nil, Seed: c.Seed, Warm: hbm.DefaultWarm}
 	if c.Seconds <= 0 {
 		cfg.Batch, cfg.Warm = 1e-12, 0
@@ -196,7 +196,7 @@ func (c Config) memory(ctx context.Context, devices []int) (rates []screen.Rate,
 			return nil, fmt.Errorf("%s: %s", p.Status, p.Reason)
 		}
 		rate := float64(copying.Arrays()*(c.Array/float.Bytes)*float.Bytes) / stat.Quantile(p.Kernel.Seconds, 0.5)
-		rates = append(rates, screen.Rate{Rate: &rate, Samples: len(p.Kernel.Seconds)})
+		rates = append(rates, nodescreen.Rate{Rate: &rate, Samples: len(p.Kernel.Seconds)})
 	}
 	return rates, ctx.Err()
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/fabric"
-	"zbench/bench/screen"
+	"zbench/bench/nodescreen"
 	"zbench/bench/spec"
 	"zbench/internal/native"
 	"zbench/internal/probe"
@@ -97,12 +97,12 @@ func TestFactsOfATree(t *testing.T) {
 	}
 	put("sys/class/infiniband/ionic_1/ports/1/state", "1: DOWN\n")
 	put("sys/module/amdgpu/version", "6.12.12\n")
-	n := &screen.Node{Host: "a"}
+	n := &nodescreen.Node{Host: "a"}
 	require.NoError(t, probe.Facts(tree, n, nil))
 	require.Len(t, n.NICs, 2)
 	require.Equal(t, "ACTIVE", n.NICs[0].State)
 	require.Equal(t, 50e9, *n.NICs[0].Negotiated)
 	require.Equal(t, "DOWN", n.NICs[1].State)
-	require.Contains(t, n.Facts, screen.Fact{Name: "amdgpu", Value: "6.12.12"})
+	require.Contains(t, n.Facts, nodescreen.Fact{Name: "amdgpu", Value: "6.12.12"})
 	require.Nil(t, n.Packages, "no topology was read")
 }

@@ -13,7 +13,7 @@ import (
 	"zbench/bench/gate"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
-	"zbench/bench/screen"
+	"zbench/bench/nodescreen"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
 	"zbench/internal/doctor"
@@ -74,9 +74,9 @@ var rules = map[reflect.Type][]rule{
 	reflect.TypeFor[compare.Case]():     {values("timing", compare.Timings()...), when(constant("verdict", compare.NotChecked), needs("reason"), nil)},
 	reflect.TypeFor[gate.Report]():      {version(gate.Schema)},
 
-	reflect.TypeFor[screen.Document](): {version(screen.Schema), values("state", screen.States()...)},
-	reflect.TypeFor[screen.Finding]():  {values("rule", screen.Rules()...)},
-	reflect.TypeFor[screen.Node]():     {version(screen.NodeSchema)},
+	reflect.TypeFor[nodescreen.Document](): {version(nodescreen.Schema), values("state", nodescreen.States()...)},
+	reflect.TypeFor[nodescreen.Finding]():  {values("rule", nodescreen.Rules()...)},
+	reflect.TypeFor[nodescreen.Node]():     {version(nodescreen.NodeSchema)},
 
 	reflect.TypeFor[doctor.Report]():  {version(doctor.Schema)},
 	reflect.TypeFor[doctor.Finding](): {values("mark", doctor.Good, doctor.Bad, doctor.Warn, doctor.Fact), when(constant("mark", doctor.Bad), needs("remedy"), nil)},

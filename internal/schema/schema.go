@@ -20,7 +20,7 @@ import (
 	"zbench/bench/compare"
 	"zbench/bench/gate"
 	"zbench/bench/record"
-	"zbench/bench/screen"
+	"zbench/bench/nodescreen"
 	"zbench/internal/doctor"
 	"zbench/internal/topo"
 )
@@ -80,14 +80,14 @@ var Documents = []Document{
 		Types: []reflect.Type{reflect.TypeFor[gate.Report]()},
 	},
 	{
-		File: "bench/screen/schema/v1.json", ID: "urn:zbench:screen:1", Title: "zbench screen, screen.json",
+		File: "bench/nodescreen/schema/v1.json", ID: "urn:zbench:screen:1", Title: "zbench screen, screen.json",
 		About: "The nodes of a fleet, each screened alone, and which of them to leave out. Rates are in bytes per second.",
-		Types: []reflect.Type{reflect.TypeFor[screen.Document]()},
+		Types: []reflect.Type{reflect.TypeFor[nodescreen.Document]()},
 	},
 	{
-		File: "bench/screen/schema/node-v1.json", ID: "urn:zbench:screen-node:1", Title: "zbench screen, the file of a node",
+		File: "bench/nodescreen/schema/node-v1.json", ID: "urn:zbench:screen-node:1", Title: "zbench screen, the file of a node",
 		About: "What one node found about itself, without any other node. Rates are in bytes per second.",
-		Types: []reflect.Type{reflect.TypeFor[screen.Node]()},
+		Types: []reflect.Type{reflect.TypeFor[nodescreen.Node]()},
 	},
 	{
 		File: "internal/doctor/schema/v1.json", ID: "urn:zbench:doctor:1", Title: "zbench doctor --format json",

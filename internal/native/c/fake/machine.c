@@ -126,6 +126,8 @@ static int zbl_read_line(char *line) {
     zbl.hbm_bytes = v < 0x1p62 ? (uint64_t)v : 0;
   } else if (strcmp(line, "hbm_rate") == 0) {
     zbl.hbm_rate = v;
+  } else if (strcmp(line, "collectives_version") == 0) {
+    zbl.coll_version = v < 1e8 ? (int)v : 0;
   } else if (strcmp(line, "cores") == 0) {
     zbl.cores = v <= 4096 ? (int)v : 0;
   } else if (strcmp(line, "launch") == 0) {

@@ -90,6 +90,7 @@ typedef struct zbl_world {
   char gpu[64];
   uint64_t seed;
   int ranks, gpus_per_process, processes;
+  int coll_version; /* of the collectives library; 0: the loopback's own */
   uint64_t hbm_bytes;
   double hbm_rate; /* of a GPU's memory, bytes per second; 0: not modelled */
   double launch, exit_jitter, noise, event;

@@ -1,8 +1,8 @@
-// Package screen judges the nodes of a fleet before a world is made of them. Each node
+// Package nodescreen judges the nodes of a fleet before a world is made of them. Each node
 // reports its facts and what it measured alone (Node, a file each); Judge compares the
 // nodes and names those that fail or lie apart, with the reason. It measures nothing and
 // knows no fault but what the reports show.
-package screen
+package nodescreen
 
 import (
 	"encoding/json"

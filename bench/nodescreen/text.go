@@ -1,4 +1,4 @@
-package screen
+package nodescreen
 
 import (
 	"fmt"
@@ -20,6 +20,9 @@ func (d *Document) Verdict() string {
 	case NotChecked:
 		return "NOT CHECKED: no node reported"
 	case Faulty:
+		if len(d.Fail) == 0 {
+			return fmt.Sprintf("FAULT: nodes are missing; %s reported, %d without a finding", of, len(d.Pass))
+		}
 		return fmt.Sprintf("FAULT: %s to leave out; %s reported, %d without a finding", counted(len(d.Fail), "node"), of, len(d.Pass))
 	case Unclear:
 		return fmt.Sprintf("UNCLEAR: %s differ and no majority decides; %s reported", counted(len(d.Unclear), "node"), of)
