@@ -9,9 +9,9 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
+	"zbench/bench/nodescreen"
 	"zbench/bench/pairwise"
 	"zbench/bench/record"
-	"zbench/bench/nodescreen"
 	"zbench/bench/spell"
 	"zbench/internal/doctor"
 	"zbench/internal/topo"

@@ -2,9 +2,9 @@ package main
 
 import (
 	"zbench/bench/bucket"
+	"zbench/bench/nodescreen"
 	"zbench/bench/pairwise"
 	"zbench/bench/record"
-	"zbench/bench/nodescreen"
 	"zbench/internal/doctor"
 	"zbench/internal/topo"
 )

@@ -4,8 +4,8 @@ import (
 	"io"
 
 	"zbench/bench/bucket"
-	"zbench/bench/pairwise"
 	"zbench/bench/nodescreen"
+	"zbench/bench/pairwise"
 	"zbench/internal/doctor"
 	"zbench/internal/topo"
 )

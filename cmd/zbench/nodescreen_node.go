@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"zbench/bench/fabric"
-	"zbench/bench/record"
 	"zbench/bench/nodescreen"
+	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
 	"zbench/internal/native"

@@ -10,9 +10,9 @@ import (
 
 	"zbench/bench/collective"
 	"zbench/bench/fabric"
+	"zbench/bench/nodescreen"
 	"zbench/bench/plan"
 	"zbench/bench/record"
-	"zbench/bench/nodescreen"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
 	"zbench/bench/unit"

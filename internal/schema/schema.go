@@ -19,8 +19,8 @@ import (
 	"zbench/bench/bucket"
 	"zbench/bench/compare"
 	"zbench/bench/gate"
-	"zbench/bench/record"
 	"zbench/bench/nodescreen"
+	"zbench/bench/record"
 	"zbench/internal/doctor"
 	"zbench/internal/topo"
 )
