@@ -20,9 +20,10 @@ zbl_comm *zbl_comm_of(void *handle) {
   return c != NULL && c->magic == ZBL_COMM ? c : NULL;
 }
 
-/* NCCL API 2.22.3, in NCCL's own encoding: the calls that are faked. */
+/* NCCL API 2.22.3, in NCCL's own encoding: the calls that are faked. A machine file
+ * may give another. */
 static int zbl_collGetVersion(int *version) {
-  *version = 22203;
+  *version = zbl.coll_version > 0 ? zbl.coll_version : 22203;
   return 0;
 }
 

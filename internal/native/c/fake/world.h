@@ -34,6 +34,7 @@ typedef struct zbl_curve {
  * rank means there is none of that kind. */
 typedef struct zbl_faults {
   double *late; /* by rank: seconds it reaches every collective late; or NULL */
+  double *hbm;  /* by rank: the share of the memory's rate that is left; or NULL */
   struct { double from, to, factor; } dip;       /* bytes, bytes, × T */
   struct { int first, ranks; double part, factor; } flaky; /* of launches, × T */
   struct { int rank; double bytes; uint64_t launch; } hang, async;
@@ -65,6 +66,7 @@ typedef struct zbl_device {
   zbl_block *blocks;
   uint64_t used;
   struct zbl_stream *null; /* its null stream, once it was used */
+  uint64_t streamed; /* kernels that went through its memory */
 } zbl_device;
 
 /* The machine as this process has it: what the machine file says, its devices,
@@ -90,7 +92,9 @@ typedef struct zbl_world {
   char gpu[64];
   uint64_t seed;
   int ranks, gpus_per_process, processes;
+  int coll_version; /* of the collectives library; 0: the loopback's own */
   uint64_t hbm_bytes;
+  double hbm_rate; /* of a GPU's memory, bytes per second; 0: not modelled */
   double launch, exit_jitter, noise, event;
   zbl_curve *curves;
   int curve_count;
@@ -125,6 +129,7 @@ void zbl_no_faults(void);
 int zbl_read_fault(const char *text);
 double zbl_faulty(const zbl_curve *c, double bytes, double t, uint64_t draws);
 double zbl_late(int rank);
+double zbl_hbm_rate(int rank);
 int zbl_hangs(int rank, double bytes, uint64_t launch);
 int zbl_async(int rank, double bytes, uint64_t launch);
 
