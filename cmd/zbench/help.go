@@ -21,7 +21,7 @@ type flagGroup struct {
 // them.
 var flagGroups = []flagGroup{
 	{"Sizes and data (bytes; K, M, G are binary)", []string{
-		"minbytes", "maxbytes", "stepfactor", "stepbytes", "size", "sweep", "shape", "reduce", "rows", "hidden",
+		"minbytes", "maxbytes", "stepfactor", "stepbytes", "sizes", "size", "sweep", "shape", "reduce", "rows", "hidden",
 		"datatype", "dtype", "op", "place", "kernels", "coefficients", "data", "fixed-sizes", "compile",
 	}},
 	{"Timing and verification", []string{
