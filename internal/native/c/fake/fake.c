@@ -26,4 +26,5 @@
 #include "result.c"
 #include "stream.c"
 #include "wait.c"
+#include "way.c"
 #include "table.c"

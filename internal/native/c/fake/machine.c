@@ -102,6 +102,9 @@ static int zbl_read_line(char *line) {
   if (strcmp(line, "fault") == 0) {
     return zbl_read_fault(value);
   }
+  if (strcmp(line, "way") == 0 || strcmp(line, "left") == 0) {
+    return zbl_read_way(line, value);
+  }
   if (strcmp(line, "gpu") == 0) {
     snprintf(zbl.gpu, sizeof zbl.gpu, "%s", value);
     return 1;
@@ -145,6 +148,7 @@ static void zbl_free_machine(void) {
   free(zbl.devices);
   free(zbl.curves);
   free(zbl.faults.late);
+  zbl_free_ways();
   memset(&zbl, 0, sizeof zbl);
 }
 
