@@ -183,6 +183,10 @@ const (
 // Isolated runs isolated launches, at most plan.MaxBatch, and returns the seconds by
 // launch × rank.
 func (d *Driver) Isolated(ctx context.Context, n int) ([]float64, error) {
+	return d.isolated(ctx, record.DuringIsolated, n)
+}
+
+func (d *Driver) isolated(ctx context.Context, during string, n int) ([]float64, error) {
 	if d.local == 0 {
 		return nil, nil
 	}
@@ -191,7 +195,7 @@ func (d *Driver) Isolated(ctx context.Context, n int) ([]float64, error) {
 	if err == nil {
 		d.hold = holdMargin * d.batch.EnqueueSeconds() / float64(n)
 	}
-	return seconds, d.ended(ctx, record.DuringIsolated, err)
+	return seconds, d.ended(ctx, during, err)
 }
 
 // NextHold is the hold of the next isolated launches, in seconds per launch; 0 without

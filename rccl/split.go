@@ -25,6 +25,7 @@ type library interface {
 // launcher runs launches on the ranks of this process: native.Batch.
 type launcher interface {
 	SetRank(i int, r native.Rank)
+	SetPeers(i, to, from int)
 	SetApart(apart bool)
 	UseFunctions(f *native.Functions)
 	MakeEvents() error

@@ -102,6 +102,9 @@ static int zbl_read_line(char *line) {
   if (strcmp(line, "fault") == 0) {
     return zbl_read_fault(value);
   }
+  if (strcmp(line, "way") == 0 || strcmp(line, "left") == 0) {
+    return zbl_read_way(line, value);
+  }
   if (strcmp(line, "gpu") == 0) {
     snprintf(zbl.gpu, sizeof zbl.gpu, "%s", value);
     return 1;
@@ -150,6 +153,7 @@ static void zbl_free_machine(void) {
   free(zbl.curves);
   free(zbl.faults.late);
   free(zbl.faults.hbm);
+  zbl_free_ways();
   memset(&zbl, 0, sizeof zbl);
 }
 

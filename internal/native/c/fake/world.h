@@ -52,6 +52,17 @@ enum zbl_data_fault {
   ZBL_CORRUPT  /* one element of the rank's result has a bit flipped */
 };
 
+/* What a message between two devices takes: by xGMI within a node, by the rails
+ * between nodes; b, a, r, floor and k as of a curve. Without ways (node 0) messages
+ * take the time of their communicator's curve. left_rail and left_link are the
+ * shares of bandwidth that are left, 1 where nothing is wrong. */
+typedef struct zbl_ways {
+  int node; /* GPUs of a node; 0: there are no ways */
+  zbl_curve link, rail;
+  double *left_rail; /* by device */
+  double *left_link; /* by device × the other's place on the node */
+} zbl_ways;
+
 enum { ZBL_MAX_RANKS = 1 << 20, ZBL_MAX_CURVES = 1 << 20, ZBL_RUNG = 4 };
 
 /* A stretch of device memory; address space alone until it is touched. */
@@ -99,6 +110,7 @@ typedef struct zbl_world {
   zbl_curve *curves;
   int curve_count;
   zbl_faults faults;
+  zbl_ways ways;
   zbl_device *devices;
   zbl_block **blocks; /* of all devices, by address */
   size_t block_count, block_room;
@@ -128,10 +140,16 @@ const zbl_curve *zbl_curve_for(int collective, int first, int ranks, int stride)
 void zbl_no_faults(void);
 int zbl_read_fault(const char *text);
 double zbl_faulty(const zbl_curve *c, double bytes, double t, uint64_t draws);
+double zbl_faulty_between(int from, int to, double bytes, double t, uint64_t draws);
 double zbl_late(int rank);
 double zbl_hbm_rate(int rank);
 int zbl_hangs(int rank, double bytes, uint64_t launch);
 int zbl_async(int rank, double bytes, uint64_t launch);
+
+/* way.c */
+int zbl_read_way(const char *key, const char *values);
+void zbl_free_ways(void);
+double zbl_way_time(int from, int to, double bytes, uint64_t draws);
 
 /* stream.c */
 void zbl_free_streams(void);
