@@ -19,7 +19,7 @@ func (x trial) inThreads(t *testing.T, shares []int) []record.Result {
 	t.Helper()
 	m, cases := x.machine(t)
 	cfg := x.config(m)
-	cfg.Deadline = 20 // virtual seconds; each takes 5 ms of real time for each stuck rank of a driver
+	cfg.Deadlines = plan.Deadlines{First: 20, Batch: 20} // virtual seconds; each takes 5 ms of real time for each stuck rank of a driver
 	drivers, errs := make([]*Driver, len(shares)), make([]error, len(shares))
 	var all sync.WaitGroup
 	first := 0
