@@ -28,7 +28,7 @@ func (d *Driver) Exchange(ctx context.Context, e plan.Exchange) ([]float64, erro
 	}
 	work := d.work
 	work.Collective = native.Exchange
-	if err := d.batch.SetWork(work, d.cfg.Deadline); err != nil {
+	if err := d.batch.SetWork(work, d.deadline(1)); err != nil {
 		return nil, err
 	}
 	if e.Warmup > 0 {

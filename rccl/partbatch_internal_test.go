@@ -47,6 +47,8 @@ func (b *partBatch) SetWork(w native.Work, d float64) error {
 	return nil
 }
 
+func (b *partBatch) SetDeadline(d float64) { b.deadline = d }
+
 // MakeEvents is the last call before a batch is used: the whole batch is made.
 func (b *partBatch) MakeEvents() error {
 	out := b.meet(b.key, b.processes, b, func(parts []any) any {

@@ -200,6 +200,9 @@ func (b *Batch) SetWork(w Work, deadline float64) error {
 	return nil
 }
 
+// SetDeadline sets the deadline of the next run alone, in seconds of the provider's clock.
+func (b *Batch) SetDeadline(seconds float64) { b.c.deadline_s = C.double(seconds) }
+
 // Burst launches the work iterations times on every rank, waits, and returns the seconds
 // per launch of each local rank. With replays the launches are captured into a graph,
 // outside of the timing, and the graph is launched replays times; CanCapture must have

@@ -38,7 +38,7 @@ var rules = map[reflect.Type][]rule{
 	reflect.TypeFor[record.AddedRound]():      {values("reason", record.Reasons()...)},
 	reflect.TypeFor[record.Result]():          {values("collective", collective.Names()...), when(constant("status", record.OK), nil, needs("reason"))},
 	reflect.TypeFor[record.Verified]():        {values("state", verifications...)},
-	reflect.TypeFor[record.Evidence]():        {values("during", record.DuringWarmUp, record.DuringVerification, record.DuringBurst, record.DuringIsolated)},
+	reflect.TypeFor[record.Evidence]():        {values("during", record.DuringOpen, record.DuringInit, record.DuringWarmUp, record.DuringVerification, record.DuringBurst, record.DuringIsolated)},
 	reflect.TypeFor[record.Timing]():          {values("stop", stops...)},
 	reflect.TypeFor[record.BurstSamples]():    {values("stop", stops...)},
 	reflect.TypeFor[record.IsolatedSamples](): {values("stop", stops...)},
