@@ -125,6 +125,10 @@ func enumeration(t reflect.Type) *jsonschema.Schema {
 		return oneOf(record.Statuses())
 	case reflect.TypeFor[record.RankState]():
 		return oneOf(record.RankStates())
+	case reflect.TypeFor[record.WitnessState]():
+		return oneOf(record.WitnessStates())
+	case reflect.TypeFor[record.WitnessRankState]():
+		return oneOf(record.WitnessRankStates())
 	case reflect.TypeFor[compare.Verdict]():
 		return oneOf(compare.Verdicts())
 	case reflect.TypeFor[gate.State]():
