@@ -65,7 +65,7 @@ func newAllocation(seed uint64, planted bool, d Drift, start, length float64) *A
 
 // measure is one child.
 func (a *Allocation) measure(build int, sizes []int) bisect.Trial {
-	t := bisect.Trial{Variant: build, Seconds: make([]float64, bisectSizes)}
+	t := bisect.Trial{Variant: build, Seconds: make([]float64, bisectSizes), Cost: a.start + float64(len(sizes))}
 	a.elapsed += a.start
 	a.children++
 	for _, size := range sizes {
@@ -143,7 +143,7 @@ func Bisections(seeds int) ([]BisectRow, error) {
 func (r *BisectRow) add(seed uint64) error {
 	a := newAllocation(seed, r.Planted, r.Drift, r.Start, bisectLength)
 	o := bisect.Defaults()
-	o.Start, o.Seed = r.Start, seed
+	o.Seed = seed
 	s := bisect.New(bisectBuilds, bisectSizes, o)
 	err := bisect.Run(context.Background(), s, func(_ context.Context, _, variant int, cases []int) (bisect.Trial, error) {
 		return a.measure(variant, cases), nil

@@ -17,6 +17,7 @@ var _ = register(format{
 	advice:      writeAdviceText,
 	knees:       func(s State, a bucket.Answer) error { return a.WriteText(s.Stdout) },
 	compare:     writeComparison,
+	bisect:      writeBisection,
 	drift:       func(s State, d *topo.Drift) error { return d.Text(s.Stdout, s.Stdout.Width) },
 	rails:       func(s State, d *pairwise.Document) error { return d.Text(s.Stdout, s.Stdout.Width) },
 	topo:        func(s State, n *topo.Node) error { return n.Text(s.Stdout, s.Stdout.Width) },
