@@ -21,7 +21,7 @@ func (d *Document) VariantTable() table.Table {
 		state := "measured"
 		switch {
 		case v.LeftOut:
-			state = "LEFT OUT: " + v.Reason
+			state = "LEFT OUT"
 		case v.Children == 0:
 			state = "not needed"
 		}

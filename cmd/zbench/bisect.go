@@ -175,6 +175,9 @@ func (o *bisectOptions) check(s State, cmd *cobra.Command) (failOn *compare.Fail
 	case cmd.Flags().Changed("resume"):
 		return failOn, o.onlyResumes(cmd)
 	}
+	if err := sizesAgree(cmd.Flags()); err != nil {
+		return nil, err
+	}
 	_, err = parseVariants(s, o.given)
 	return failOn, err
 }

@@ -226,7 +226,7 @@ func failure(code int, how string) string {
 func (b *bisecting) read(entry *bisectEntry, folder string, cases []int) string {
 	rec, err := readAny(b.s, folder)
 	if err != nil {
-		return plain.Text(err.Error())
+		return "its record cannot be read: " + plain.Text(err.Error())
 	}
 	entry.Simulated, entry.Times, entry.Groups = rec.Simulated, map[string]float64{}, map[string]string{}
 	for _, i := range cases {
