@@ -80,6 +80,11 @@ measured; with --require-checked also if a case is undecided.`,
 			return o.run(cmd.Context(), s, cmd)
 		},
 	}
+	addBisectFlags(cmd, &o)
+	return cmd
+}
+
+func addBisectFlags(cmd *cobra.Command, o *bisectOptions) {
 	addSpecFlags(cmd, &o.sweep.want)
 	addLibraryFlags(cmd, &o.sweep.libraries)
 	f := cmd.Flags()
@@ -99,7 +104,6 @@ measured; with --require-checked also if a case is undecided.`,
 	f.BoolVar(&o.sweep.force, "force", false, "write into a folder that has files")
 	f.BoolVarP(&o.sweep.quiet, "quiet", "q", false, "no progress on standard error")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "list the cases that are the same, too")
-	return cmd
 }
 
 // run searches, prints and returns the verdict of the gate.
