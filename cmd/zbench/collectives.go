@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"zbench/bench/collective"
 	"zbench/bench/engine"
@@ -109,11 +110,10 @@ func (o *collectivesOptions) sweep(ctx context.Context, s State, cmd *cobra.Comm
 		return err
 	}
 	f := cmd.Flags()
+	if err := sizesAgree(f); err != nil {
+		return err
+	}
 	switch {
-	case f.Changed("stepbytes") && f.Changed("stepfactor"):
-		return usagef("-f multiplies sizes, -i adds to them", "-i and -f exclude each other")
-	case f.Changed("sizes") && (f.Changed("minbytes") || f.Changed("maxbytes") || f.Changed("stepfactor") || f.Changed("stepbytes")):
-		return usagef("--sizes lists all sizes; leave -b, -e, -f and -i out", "--sizes and -b, -e, -f, -i exclude each other")
 	case f.Changed("resume") && f.Changed("spec"):
 		return usagef("the folder to resume has its own request", "--resume and --spec exclude each other")
 	case f.Changed("spec"):
@@ -134,6 +134,17 @@ func (o *collectivesOptions) sweep(ctx context.Context, s State, cmd *cobra.Comm
 	}
 	o.want.World = l.want.World
 	return o.run(ctx, s)
+}
+
+// sizesAgree refuses two ways of saying which sizes are run.
+func sizesAgree(f *pflag.FlagSet) error {
+	switch {
+	case f.Changed("stepbytes") && f.Changed("stepfactor"):
+		return usagef("-f multiplies sizes, -i adds to them", "-i and -f exclude each other")
+	case f.Changed("sizes") && (f.Changed("minbytes") || f.Changed("maxbytes") || f.Changed("stepfactor") || f.Changed("stepbytes")):
+		return usagef("--sizes lists all sizes; leave -b, -e, -f and -i out", "--sizes and -b, -e, -f, -i exclude each other")
+	}
+	return nil
 }
 
 func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {

@@ -88,6 +88,9 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 	}
 	out, _, _ := onHost(t, hosts[0], 0, exit.Unavailable, "topo --format json")
 	fits("topo", out)
+	s, found, _, _ := bisectState(t, nil, bisected(filepath.Join(t.TempDir(), "bisect"), "--format", "json", "--fail-on", "slower")...)
+	require.Equal(t, exit.Regression, Main(t.Context(), s))
+	fits("bisect", found.String())
 	for name := range schemas {
 		require.True(t, met[name], "no command wrote %q", name)
 	}

@@ -75,9 +75,11 @@ func (s State) host(quiet bool) engine.Host {
 	}
 }
 
-// Command is a process to start. It writes to this process's standard output and error.
+// Command is a process to start. It writes to Output, or to this process's standard output
+// and error if that is nil.
 type Command struct {
 	Argv, Environ []string
+	Output        io.Writer
 	// Control connects its standard input with Ask; without it, it is empty.
 	Control bool
 }

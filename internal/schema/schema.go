@@ -16,6 +16,7 @@ import (
 	"reflect"
 
 	"zbench/bench/advice"
+	"zbench/bench/bisect"
 	"zbench/bench/bucket"
 	"zbench/bench/compare"
 	"zbench/bench/gate"
@@ -74,6 +75,10 @@ var Documents = []Document{
 	{
 		File: "bench/compare/schema/v1.json", ID: "urn:zbench:compare:1", Title: "zbench comparison, compare.json",
 		Types: []reflect.Type{reflect.TypeFor[compare.Document]()},
+	},
+	{
+		File: "bench/bisect/schema/v1.json", ID: "urn:zbench:bisect:1", Title: "zbench bisection, bisect.json",
+		Types: []reflect.Type{reflect.TypeFor[bisect.Document]()},
 	},
 	{
 		File: "bench/gate/schema/v1.json", ID: "urn:zbench:gates:1", Title: "zbench thresholds, gates.json",
