@@ -43,9 +43,9 @@ type Survey struct {
 	NetworkRounds int `json:"network_rounds"`
 	// NetworkSeconds is the median time of a message between nodes, in seconds; null if
 	// none was measured.
-	NetworkSeconds *float64 `json:"network_seconds"`
+	NetworkSeconds *float64 `json:"network_seconds" jsonschema:"exclusiveMinimum=0"`
 	// XGMISeconds is the same within nodes.
-	XGMISeconds *float64 `json:"xgmi_seconds"`
+	XGMISeconds *float64 `json:"xgmi_seconds" jsonschema:"exclusiveMinimum=0"`
 	// Counters are those of NICs that changed during the rounds, by node and NIC.
 	Counters []NICCounters `json:"counters,omitempty"`
 }
@@ -58,8 +58,16 @@ type NICCounters struct {
 	NIC string `json:"nic"`
 	// GPU is the number of the GPU whose rail it is, on its node; −1 if that is not known.
 	GPU int `json:"gpu" jsonschema:"minimum=-1"`
-	// Values are the differences by counter.
-	Values map[string]uint64 `json:"values"`
+	// Values are the counters that changed, by name.
+	Values []Count `json:"values"`
+}
+
+// Count is by how much a counter rose.
+type Count struct {
+	// Name of the counter, as its driver spells it.
+	Name string `json:"name"`
+	// Value is the difference.
+	Value uint64 `json:"value"`
 }
 
 // simulated is the label of what no hardware has shown.

@@ -20,6 +20,9 @@ const (
 	Path Part = "path"
 )
 
+// Parts are all kinds of components, with Rank.
+func Parts() []Part { return []Part{Link, GPU, Rail, Node, Leaf, Path, Rank} }
+
 // Component is one thing that can be slow. Fields that its kind does not have are 0.
 type Component struct {
 	Part Part `json:"part"`
@@ -74,6 +77,12 @@ const (
 	Unclear    State = "unclear"
 	NotChecked State = "not_checked"
 )
+
+// States are all of them.
+func States() []State { return []State{Healthy, Faulty, Unclear, NotChecked} }
+
+// Levels are the words for a confidence, the highest first.
+func Levels() []string { return []string{"high", "medium", "low"} }
 
 // Verdict is the answer for a fleet.
 type Verdict struct {

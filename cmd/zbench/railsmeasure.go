@@ -292,7 +292,7 @@ func (o *railsOptions) finish(s State, dir *engine.Folder, started time.Time, do
 	if err != nil {
 		return err
 	}
-	verdict := showRails(s, o.run.format, doc, dir.Path)
+	verdict := showRails(s, o.run.format, o.run.quiet, doc, dir.Path)
 	if failed != nil {
 		if errors.Is(failed, context.Canceled) {
 			return exit.With(exit.Interrupted, failed, "the rounds before are judged in "+dir.Path)

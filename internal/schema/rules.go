@@ -11,6 +11,8 @@ import (
 	"zbench/bench/collective"
 	"zbench/bench/compare"
 	"zbench/bench/gate"
+	"zbench/bench/pairwise"
+	"zbench/bench/rails"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -76,6 +78,12 @@ var rules = map[reflect.Type][]rule{
 	reflect.TypeFor[doctor.Report]():  {version(doctor.Schema)},
 	reflect.TypeFor[doctor.Finding](): {values("mark", doctor.Good, doctor.Bad, doctor.Warn, doctor.Fact), when(constant("mark", doctor.Bad), needs("remedy"), nil)},
 
+	reflect.TypeFor[pairwise.Document](): {
+		version(pairwise.Schema), values("kind", pairwise.Kinds()...),
+		when(constant("kind", pairwise.Measured), needs("survey"), nil),
+	},
+	reflect.TypeFor[pairwise.Finding](): {values("level", rails.Levels()...)},
+
 	reflect.TypeFor[topo.Node]():    {version(topo.Schema)},
 	reflect.TypeFor[topo.Finding](): {values("mark", topo.Marks()...), when(constant("mark", topo.Bad), needs("hint"), nil)},
 	reflect.TypeFor[topo.Rail]():    {values("path", topo.PathSwitch, topo.PathHostBridge), values("by", topo.ByPCI, topo.ByXML)},
@@ -124,6 +132,10 @@ func enumeration(t reflect.Type) *jsonschema.Schema {
 		return oneOf(compare.Verdicts())
 	case reflect.TypeFor[gate.State]():
 		return oneOf(gate.States())
+	case reflect.TypeFor[rails.State]():
+		return oneOf(rails.States())
+	case reflect.TypeFor[rails.Part]():
+		return oneOf(rails.Parts())
 	}
 	return nil
 }
