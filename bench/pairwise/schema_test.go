@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/rails"
+	"zbench/bench/record"
 	"zbench/internal/schematest"
 )
 
@@ -21,10 +22,11 @@ func written(t *testing.T, d *Document) string {
 
 // full has everything that a survey's document can have.
 func full() *Document {
+	n := uint64(7)
 	s := &Survey{
 		Simulated: true, Backend: "loopback", Fabric: "mi300x-pollara", Faults: []string{"f"}, Seed: 1, Nodes: []string{"a", "b"}, GPUs: 2,
 		Leaves: [][]string{{"x", ""}, {"y", "y"}}, Bytes: 1 << 20, Launches: 5, Rounds: 4, NetworkRounds: 3,
-		Counters: []NICCounters{{Node: "a", NIC: "ionic_0", GPU: -1, Values: []Count{{"tx_rdma_ucast_bytes", 7}}}},
+		Counters: []record.NICCounters{{Node: "a", NIC: "ionic_0", GPU: -1, Sent: &n, Received: &n, Retransmits: &n, CNPs: &n, Pauses: &n, LinkDowns: &n}},
 	}
 	timings := []rails.Timing{
 		{Kind: rails.Network, Pair: rails.Pair{A: rails.Place{}, B: rails.Place{Node: 1}}, Seconds: []float64{1e-3}},
@@ -56,19 +58,19 @@ func TestSchemaIsTight(t *testing.T) {
 	good := written(t, d)
 	schematest.Tight(t, s, func() any { return &Document{} }, good)
 	schematest.Refuses(t, schema, schematest.Changes{Good: good, Bad: map[string]string{
-		"/schema":                           `"zbench.rails/0"`,
-		"/kind":                             `"guessed"`,
-		"/state":                            `"fine"`,
-		"/limit":                            `1.5`,
-		"/findings/0/lost":                  `1.5`,
-		"/findings/0/confidence":            `1.5`,
-		"/findings/0/part":                  `"cable"`,
-		"/findings/0/level":                 `"certain"`,
-		"/questions/0/lost":                 `1.5`,
-		"/ranking/0/lost":                   `1.5`,
-		"/survey/network_seconds":           `0`,
-		"/survey/xgmi_seconds":              `0`,
-		"/survey/counters/0/gpu":            `-2`,
-		"/survey/counters/0/values/0/value": `-1`,
+		"/schema":                       `"zbench.rails/0"`,
+		"/kind":                         `"guessed"`,
+		"/state":                        `"fine"`,
+		"/limit":                        `1.5`,
+		"/findings/0/lost":              `1.5`,
+		"/findings/0/confidence":        `1.5`,
+		"/findings/0/part":              `"cable"`,
+		"/findings/0/level":             `"certain"`,
+		"/questions/0/lost":             `1.5`,
+		"/ranking/0/lost":               `1.5`,
+		"/survey/network_seconds":       `0`,
+		"/survey/xgmi_seconds":          `0`,
+		"/survey/counters/0/gpu":        `-2`,
+		"/survey/counters/0/sent_bytes": `-1`,
 	}}, schematest.Changes{Good: matrix, Bad: map[string]string{"/kind": `"measured"`}}) // without a survey
 }

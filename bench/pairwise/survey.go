@@ -10,6 +10,7 @@ import (
 
 	"zbench/bench/plain"
 	"zbench/bench/rails"
+	"zbench/bench/record"
 	"zbench/bench/stat"
 	"zbench/bench/unit"
 )
@@ -46,28 +47,9 @@ type Survey struct {
 	NetworkSeconds *float64 `json:"network_seconds" jsonschema:"exclusiveMinimum=0"`
 	// XGMISeconds is the same within nodes.
 	XGMISeconds *float64 `json:"xgmi_seconds" jsonschema:"exclusiveMinimum=0"`
-	// Counters are those of NICs that changed during the rounds, by node and NIC.
-	Counters []NICCounters `json:"counters,omitempty"`
-}
-
-// NICCounters is what a NIC counted during the rounds.
-type NICCounters struct {
-	// Node is the name of the node.
-	Node string `json:"node"`
-	// NIC is the name of the RDMA device.
-	NIC string `json:"nic"`
-	// GPU is the number of the GPU whose rail it is, on its node; −1 if that is not known.
-	GPU int `json:"gpu" jsonschema:"minimum=-1"`
-	// Values are the counters that changed, by name.
-	Values []Count `json:"values"`
-}
-
-// Count is by how much a counter rose.
-type Count struct {
-	// Name of the counter, as its driver spells it.
-	Name string `json:"name"`
-	// Value is the difference.
-	Value uint64 `json:"value"`
+	// Counters is by how much the counters of each node's NICs rose; absent where none were
+	// read.
+	Counters []record.NICCounters `json:"counters,omitempty"`
 }
 
 // simulated is the label of what no hardware has shown.

@@ -28,6 +28,8 @@ type Group struct {
 	unverifiable string
 	// held is true if all processes held their streams in the last Isolated.
 	held bool
+	// countless is true once no process has counters of NICs.
+	countless bool
 	// hold is what the next isolated launches are held back for, in seconds per launch;
 	// 0 leaves it to the processes.
 	hold float64

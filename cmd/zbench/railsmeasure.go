@@ -17,6 +17,7 @@ import (
 	"zbench/bench/pairwise"
 	"zbench/bench/plan"
 	"zbench/bench/rails"
+	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/survey"
 	"zbench/bench/unit"
@@ -43,6 +44,7 @@ func addMeasureFlags(cmd *cobra.Command, o *railsOptions) {
 	addLibraryFlags(cmd, &o.run.libraries)
 	f := cmd.Flags()
 	addLaunchFlags(f, &o.run.launch)
+	addCountersFlag(f, &o.run.counters)
 	f.IntVar(&o.launches, "launches", survey.DefaultLaunches, "timed launches of each round; faults that come and go need at least 4")
 	f.IntVar(&o.rounds, "rounds", 0, "least number of rounds between nodes, and of passes over the links of a node: 20 finds faults that come and go")
 	f.StringVar(&o.profile, "profile", "", "CSV of what good hardware gives: network or xgmi, rate, source")
@@ -195,10 +197,15 @@ func (o *railsOptions) observe(ctx context.Context, s State, u *engine.Setup, c 
 		return nil, survey.Result{}, err
 	}
 	v.Watch = o.watch(s)
+	before := countersOf(d)
 	result, failed := v.Run(ctx, d.(survey.Driver)) //nolint:forcetypeassert // ready has asked
 	o.watch(s)(0, rails.Round{})
 	if result.Rounds == 0 {
 		return nil, result, failed
+	}
+	if before != nil {
+		about.Counters = record.RoseNICs(before, countersOf(d))
+		data.Counters = evidenceOf(about.Counters, about.Nodes)
 	}
 	data.Fleet, data.Timings = v.Fleet, result.Timings
 	verdict := rails.Judge(data)
