@@ -168,6 +168,9 @@ func document(kind, file string, v *rails.Verdict, n names, notes []string) *Doc
 		}
 		d.Questions = append(d.Questions, one)
 	}
+	for _, c := range v.Cleared {
+		d.Notes = append(d.Notes, fmt.Sprintf("%s is not named: %s", n.of(c.Component), c.Why))
+	}
 	for _, r := range v.Ranking {
 		d.Ranking = append(d.Ranking, Ranked{n.of(r.Component), r.Lost, r.Slow, r.All})
 	}

@@ -93,6 +93,8 @@ type Verdict struct {
 	Questions []Question `json:"questions"`
 	// Unchecked says what was not judged, and why.
 	Unchecked []string `json:"unchecked"`
+	// Cleared are components that stood out and are not named.
+	Cleared []Cleared `json:"-"`
 	// Reference says what was compared with.
 	Reference string `json:"reference"`
 	// Limit is the least share of bandwidth whose loss is named, 0 to 1, of NICs and of
@@ -105,6 +107,12 @@ type Verdict struct {
 	// GPUs, in the order (0,1), (0,2), …; NaN where it is unknown.
 	NICs  [][]float64 `json:"-"`
 	Links [][]float64 `json:"-"`
+}
+
+// Cleared is a component that the times suspected, and why it is not named.
+type Cleared struct {
+	Component Component
+	Why       string
 }
 
 // Ranked is a component with what it has lost.
@@ -135,6 +143,12 @@ func (v *Verdict) finish() {
 	default:
 		v.State = Healthy
 	}
+}
+
+// Replace sets what other sources have decided.
+func (v *Verdict) Replace(findings []Finding, questions []Question) {
+	v.Findings, v.Questions = findings, questions
+	v.finish()
 }
 
 // Interrupted notes that the plan did not run to its end, and why. What was not found slow

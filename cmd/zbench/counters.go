@@ -35,25 +35,13 @@ func countersOf(d engine.Driver) []record.NICCounters {
 	return nil
 }
 
-// evidenceOf are the rises of the counters by the place of the NIC, for the detector.
-func evidenceOf(rose []record.NICCounters, nodes []string) map[rails.Place]rails.Counters {
-	out := map[rails.Place]rails.Counters{}
+// byPlace are the rises of the counters by the place of the NIC's GPU, of one NIC each.
+func byPlace(rose []record.NICCounters, nodes []string) map[rails.Place]record.NICCounters {
+	out := map[rails.Place]record.NICCounters{}
 	for _, c := range rose {
-		node := slices.Index(nodes, c.Node)
-		if node < 0 || c.GPU < 0 {
-			continue
+		if node := slices.Index(nodes, c.Node); node >= 0 && c.GPU >= 0 {
+			out[rails.Place{Node: node, GPU: c.GPU}] = c
 		}
-		at := rails.Place{Node: node, GPU: c.GPU}
-		sum := out[at]
-		for _, one := range []struct {
-			to   *int64
-			from *uint64
-		}{{&sum.Retransmits, c.Retransmits}, {&sum.LinkDowns, c.LinkDowns}} {
-			if one.from != nil {
-				*one.to += int64(min(*one.from, 1<<62)) //nolint:gosec // it is bounded
-			}
-		}
-		out[at] = sum
 	}
 	return out
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zbench/bench/engine"
+	"zbench/bench/evidence"
 	"zbench/bench/exit"
 	"zbench/bench/fabric"
 	"zbench/bench/pairwise"
@@ -197,6 +198,7 @@ func (o *railsOptions) observe(ctx context.Context, s State, u *engine.Setup, c 
 		return nil, survey.Result{}, err
 	}
 	v.Watch = o.watch(s)
+	in := evidence.Input{Fleet: v.Fleet}
 	before := countersOf(d)
 	result, failed := v.Run(ctx, d.(survey.Driver)) //nolint:forcetypeassert // ready has asked
 	o.watch(s)(0, rails.Round{})
@@ -205,10 +207,12 @@ func (o *railsOptions) observe(ctx context.Context, s State, u *engine.Setup, c 
 	}
 	if before != nil {
 		about.Counters = record.RoseNICs(before, countersOf(d))
-		data.Counters = evidenceOf(about.Counters, about.Nodes)
+		in.NICs = byPlace(about.Counters, about.Nodes)
 	}
 	data.Fleet, data.Timings = v.Fleet, result.Timings
 	verdict := rails.Judge(data)
+	in.Verdict = verdict
+	evidence.Settle(in)
 	if failed != nil {
 		verdict.Interrupted(fmt.Sprintf("the rest of the rounds: the run ended after %d: %v", result.Rounds, failed))
 	}
