@@ -47,6 +47,9 @@ type State struct {
 	Space      func(folder string) (preflight.Space, error)
 	Interfaces func() ([]preflight.Interface, error)
 	Towards    func(address string) (netip.Addr, error)
+	// Light lets this process take little: there may be a thousand like it on the host.
+	// Nil does nothing.
+	Light func()
 }
 
 // FS is the part of the file system that zbench uses. Names are the operating
