@@ -79,7 +79,6 @@ func light() {
 		debug.SetGCPercent(lightGC)
 	}
 	table.Forget()
-	runtime.GC() // what follows takes the place of what the program's start has left
 }
 
 // ownStdout keeps standard output for zbench's data. Libraries print there too,
