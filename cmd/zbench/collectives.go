@@ -26,6 +26,7 @@ type collectivesOptions struct {
 	advice    adviceFlagSet
 	libraries libraryOptions
 	launch    launchFlagSet
+	deadlines deadlineFlagSet
 	gates     gateFlagSet
 	// world is the other processes of the sweep, where this one leads several.
 	world *world
@@ -100,6 +101,9 @@ func (o *collectivesOptions) sweep(ctx context.Context, s State, cmd *cobra.Comm
 	if err := collectivesDocument.check(o.format, "zbench collectives --help lists the flags"); err != nil {
 		return err
 	}
+	if err := o.deadlines.check(); err != nil {
+		return err
+	}
 	if err := o.gates.read(); err != nil {
 		return err
 	}
@@ -138,6 +142,7 @@ func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	addLibraryFlags(cmd, &o.libraries)
 	f := cmd.Flags()
 	addLaunchFlags(f, &o.launch)
+	addDeadlineFlags(f, &o.deadlines)
 	addGateFlags(f, &o.gates)
 	f.StringVar(&o.out, "out", "", "folder to create (default a new dated one)")
 	collectivesDocument.flag(f, &o.format)
@@ -187,6 +192,7 @@ func (o *collectivesOptions) engine(s State) (*engine.Engine, error) {
 		Host: s.host(o.quiet), Tool: tool(), Created: when, Force: o.force,
 		Open: func(ctx context.Context, u *engine.Setup) (engine.Driver, error) {
 			w := openingOf(u)
+			w.Deadlines = o.deadlines.deadlines()
 			w.Folder, w.Owner = o.folder, s.host(o.quiet).Owner
 			if o.world != nil {
 				return o.world.open(ctx, s, o.libraries, &w)

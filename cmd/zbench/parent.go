@@ -38,9 +38,9 @@ func (o *collectivesOptions) startWorld(ctx context.Context, s State, l launchin
 	if err != nil {
 		return usage(err, "zbench collectives --help lists the flags; --launch inproc measures with this process alone")
 	}
-	f := &children{s: s, ends: make(chan ending, len(lines))}
+	f := &children{s: s, ends: make(chan ending, len(lines)), tasks: make(chan endedTask, maxEnded)}
 	for i, line := range lines {
-		if err := f.add(Command{Argv: line.Argv, Environ: line.Environ(start.Environ, token), Control: i == 0}); err != nil {
+		if err := f.add(Command{Argv: line.Argv, Environ: line.Environ(start.Environ, token), Control: i == 0, Says: f.heard(l.method)}); err != nil {
 			f.kill()
 			return exit.With(exit.Run, fmt.Errorf("%s cannot be started: %w", line.Argv[0], err), "--dry-run prints the command")
 		}
@@ -70,6 +70,8 @@ type children struct {
 	s    State
 	all  []Child
 	ends chan ending
+	// tasks are the ends of tasks that the child has told of.
+	tasks chan endedTask
 }
 
 // ending is how a child has ended.
@@ -90,6 +92,22 @@ func (f *children) add(c Command) error {
 		f.ends <- ending{n, code, how}
 	}()
 	return nil
+}
+
+// heard tells the leader of tasks that srun reports as failed: one that has not registered
+// would be waited for. Nil where the children are the tasks.
+func (f *children) heard(m launch.Method) func(string) {
+	if m != launch.Slurm {
+		return nil
+	}
+	return func(line string) {
+		for _, task := range endedBySrun(line) {
+			select {
+			case f.tasks <- task:
+			default: // the first are enough
+			}
+		}
+	}
 }
 
 func (f *children) kill() {
@@ -117,10 +135,15 @@ func (f *children) wait(ctx context.Context) error {
 			case e.child == 0:
 				first = &e
 				late.Reset(childGrace)
-			case e.code != 0 && first == nil && failed == nil:
-				failed = &e
-				late.Reset(childGrace) // it ends the run, unless it had not registered
+			case first == nil:
+				f.all[0].Ask(endedTask{e.child, e.how}.line()) // it may not have registered
+				if e.code != 0 && failed == nil {
+					failed = &e
+					late.Reset(childGrace) // it ends the run
+				}
 			}
+		case task := <-f.tasks:
+			f.all[0].Ask(task.line())
 		case <-late.C:
 			if first != nil {
 				f.kill()

@@ -74,6 +74,9 @@ func (s State) host(quiet bool) engine.Host {
 // Command is a process to start. It writes to this process's standard output and error.
 type Command struct {
 	Argv, Environ []string
+	// Says receives each line that it writes to standard error, beside standard error
+	// itself; nil is nobody.
+	Says func(line string)
 	// Control connects its standard input with Ask; without it, it is empty.
 	Control bool
 }

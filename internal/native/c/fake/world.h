@@ -40,7 +40,11 @@ typedef struct zbl_faults {
   struct { int kind, rank; uint64_t index; } data; /* enum zbl_data_fault */
   struct { int on, rank; uint64_t byte; } store;   /* a bit there flips */
   struct { int rank; double factor; } kernels; /* × a kernel's virtual time */
+  struct { int call, rank; } stall; /* enum zbl_stalls: it never returns */
 } zbl_faults;
+
+/* The calls that a fault can keep from returning. */
+enum zbl_stalls { ZBL_STALL_NONE, ZBL_STALL_RUNTIME, ZBL_STALL_INIT, ZBL_STALL_ABORT };
 
 enum zbl_data_fault {
   ZBL_DATA_OK,
@@ -124,6 +128,7 @@ int zbl_read_fault(const char *text);
 double zbl_faulty(const zbl_curve *c, double bytes, double t, uint64_t draws);
 double zbl_late(int rank);
 int zbl_hangs(int rank, double bytes, uint64_t launch);
+void zbl_stalled(int call, int rank);
 int zbl_async(int rank, double bytes, uint64_t launch);
 
 /* stream.c */
