@@ -11,9 +11,12 @@ import (
 	"zbench/internal/rendezvous"
 )
 
-// childGrace is how long the other processes may take to end after the first, and the first
-// after another one that failed.
-const childGrace = 20 * time.Second
+// childGrace is how long the first process may take to end after another one that failed,
+// leftGrace how long the others may take after the first: one that is frozen never ends.
+const (
+	childGrace = 20 * time.Second
+	leftGrace  = 12 * time.Second
+)
 
 // startWorld starts the processes of the sweep and waits for them. The first of them leads:
 // its exit code is this process's.
@@ -134,7 +137,7 @@ func (f *children) wait(ctx context.Context) error {
 			switch {
 			case e.child == 0:
 				first = &e
-				late.Reset(childGrace)
+				late.Reset(leftGrace)
 			case first == nil:
 				f.all[0].Ask(endedTask{e.child, e.how}.line()) // it may not have registered
 				if e.code != 0 && failed == nil {
