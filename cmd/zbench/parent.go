@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -42,6 +43,9 @@ func (o *collectivesOptions) startWorld(ctx context.Context, s State, l launchin
 		return usage(err, "zbench collectives --help lists the flags; --launch inproc measures with this process alone")
 	}
 	f := &children{s: s, ends: make(chan ending, len(lines)), tasks: make(chan endedTask, maxEnded)}
+	if l.method != launch.Local {
+		f.launcher = lines[0].Argv[0]
+	}
 	for i, line := range lines {
 		if err := f.add(Command{Argv: line.Argv, Environ: line.Environ(start.Environ, token), Control: i == 0, Says: f.heard(l.method)}); err != nil {
 			f.kill()
@@ -73,6 +77,8 @@ type children struct {
 	s    State
 	all  []Child
 	ends chan ending
+	// launcher is srun or mpirun; empty for the processes of this node.
+	launcher string
 	// tasks are the ends of tasks that the child has told of.
 	tasks chan endedTask
 }
@@ -81,6 +87,8 @@ type children struct {
 type ending struct {
 	child, code int
 	how         string
+	// launcher is the program that has started the processes; empty if the child is one.
+	launcher string
 }
 
 func (f *children) add(c Command) error {
@@ -92,7 +100,7 @@ func (f *children) add(c Command) error {
 	f.all = append(f.all, child)
 	go func() {
 		code, how := child.Wait()
-		f.ends <- ending{n, code, how}
+		f.ends <- ending{n, code, how, f.launcher}
 	}()
 	return nil
 }
@@ -158,7 +166,9 @@ func (f *children) wait(ctx context.Context) error {
 	return verdictOf(*first, failed)
 }
 
-func (e ending) text() string { return fmt.Sprintf("process %d ended early (%s)", e.child, e.how) }
+func (e ending) text() string {
+	return fmt.Sprintf("%s ended early (%s)", cmp.Or(e.launcher, fmt.Sprintf("process %d", e.child)), e.how)
+}
 
 // verdictOf is the error for the first process's end. It has printed its own.
 func verdictOf(first ending, failed *ending) error {
@@ -168,7 +178,7 @@ func verdictOf(first ending, failed *ending) error {
 	case first.code == exit.OK:
 		return nil
 	case first.code > exit.Want && first.code != exit.Interrupted || first.code < 0:
-		return exit.With(exit.Run, fmt.Errorf("the processes of the sweep ended early (%s)", first.how), "finished cases are saved: --resume continues the sweep")
+		return exit.With(exit.Run, fmt.Errorf("%s", first.text()), "finished cases are saved: --resume continues the sweep")
 	}
 	return quietError{first.code}
 }
