@@ -19,6 +19,19 @@ const maxEnded = 16
 // endedWord begins a line to the leader on the end of another process.
 const endedWord = "ended "
 
+// srunCode is the one that srun tells of.
+var srunCode = regexp.MustCompile(`Exited with exit code ([0-9]+)$`)
+
+// code is the task's exit code; false if it ended otherwise.
+func (e endedTask) code() (int, bool) {
+	m := srunCode.FindStringSubmatch(e.how)
+	if m == nil {
+		return 0, false
+	}
+	n, err := strconv.Atoi(m[1])
+	return n, err == nil
+}
+
 // line is the text for the leader's standard input.
 func (e endedTask) line() string { return fmt.Sprintf("%s%d %s", endedWord, e.process, e.how) }
 
@@ -42,7 +55,7 @@ func endedBySrun(line string) (all []endedTask) {
 	}
 	for part := range strings.SplitSeq(m[2], ",") {
 		first, _, _ := strings.Cut(part, "-")
-		if n, err := strconv.Atoi(first); err == nil && n > 0 {
+		if n, err := strconv.Atoi(first); err == nil {
 			all = append(all, endedTask{n, fmt.Sprintf("srun on %s: %s", m[1], m[3])})
 		}
 	}

@@ -12,11 +12,14 @@ import (
 	"zbench/internal/rendezvous"
 )
 
-// childGrace is how long the first process may take to end after another one that failed,
-// leftGrace how long the others may take after the first: one that is frozen never ends.
+// Times until processes that do not end are ended: one that is frozen never does.
 const (
-	childGrace = 20 * time.Second
-	leftGrace  = 12 * time.Second
+	// failedGrace is from the end of a process that failed until the first one is asked to
+	// stop, firstGrace from then to its end: it saves, and aborts what hangs.
+	failedGrace = 5 * time.Second
+	firstGrace  = 25 * time.Second
+	// leftGrace is for the others after the end of the first.
+	leftGrace = 12 * time.Second
 )
 
 // startWorld starts the processes of the sweep and waits for them. The first of them leads:
@@ -105,6 +108,15 @@ func (f *children) add(c Command) error {
 	return nil
 }
 
+// hear passes the end of a task on to the leader, and keeps the leader's own.
+func (f *children) hear(task endedTask, leader *endedTask) {
+	if task.process == 0 {
+		*leader = task
+		return
+	}
+	f.all[0].Ask(task.line())
+}
+
 // heard tells the leader of tasks that srun reports as failed: one that has not registered
 // would be waited for. Nil where the children are the tasks.
 func (f *children) heard(m launch.Method) func(string) {
@@ -134,6 +146,8 @@ func (f *children) wait(ctx context.Context) error {
 	var failed *ending // another one, while the first still runs
 	late := time.NewTimer(0)
 	<-late.C
+	var leader endedTask
+	stopping := false // the first has been asked to stop, because another one failed
 	asked := ctx.Done()
 	for left := len(f.all); left > 0; {
 		select {
@@ -150,18 +164,29 @@ func (f *children) wait(ctx context.Context) error {
 				f.all[0].Ask(endedTask{e.child, e.how}.line()) // it may not have registered
 				if e.code != 0 && failed == nil {
 					failed = &e
-					late.Reset(childGrace) // it ends the run
+					late.Reset(failedGrace) // it ends the run
 				}
 			}
 		case task := <-f.tasks:
-			f.all[0].Ask(task.line())
+			f.hear(task, &leader)
 		case <-late.C:
-			if first != nil {
+			if first != nil || stopping {
 				f.kill()
 				continue
 			}
+			stopping = true
 			f.all[0].Ask(failed.text())
+			late.Reset(firstGrace)
 		}
+	}
+	for len(f.tasks) > 0 {
+		f.hear(<-f.tasks, &leader)
+	}
+	if code, ok := leader.code(); ok {
+		first.code = code // srun's is the greatest of all tasks
+	}
+	if stopping && first.code < 0 {
+		return exit.With(exit.Run, fmt.Errorf("process 0 did not end after %s, and was killed; culprit: process 0, unless it ends late", failed.text()), "finished cases are saved: --resume continues the sweep")
 	}
 	return verdictOf(*first, failed)
 }
