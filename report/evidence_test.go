@@ -38,7 +38,7 @@ func TestPageShowsHowFarEachRankGot(t *testing.T) {
 	sick := here
 	sick.Error = "remote <process> exited"
 	blocks := stuckBlocks(hung(sick, here))
-	require.Equal(t, Paragraph{Text: said("All ranks have started, none is missing: check the links and rails between them.")}, blocks[2])
+	require.Equal(t, Paragraph{Text: said("All ranks have started, none is missing: check the links and rails between them; cannot tell which rank is the culprit, candidates: rank 0.")}, blocks[2])
 	require.Equal(t, "asynchronous error", blocks[3].(Sheet).Columns[6].Name)
 
 	unmarked := record.RankProgress{Enqueued: 5, Started: -1, Ended: -1}

@@ -105,6 +105,9 @@ var faults = []Fault{
 		},
 		at("an asynchronous error"),
 	},
+	{"stuck_gpu", "stuck_gpu:node=3,gpu=5", "a GPU's runtime stops answering before its rank joins", []string{"node", "gpu"}, plantStall("runtime"), at("a call that stalls")},
+	{"stuck_init", "stuck_init:node=3,gpu=5", "a GPU's rank never joins a communicator: the call does not return", []string{"node", "gpu"}, plantStall("init"), at("a call that stalls")},
+	{"stuck_abort", "stuck_abort:node=3,gpu=5", "the abort of a GPU's communicator does not return", []string{"node", "gpu"}, plantStall("abort"), at("a call that stalls")},
 	{"missing_rank", "missing_rank:node=3,gpu=5", "a GPU's contribution is not in the result", []string{"node", "gpu"}, plantData("missing"), at("wrong data")},
 	{"doubled_rank", "doubled_rank:node=3,gpu=5", "a GPU's contribution is in the result twice", []string{"node", "gpu"}, plantData("doubled"), at("wrong data")},
 	{"swapped_blocks", "swapped_blocks:node=3,gpu=5", "two halves of a GPU's result change places", []string{"node", "gpu"}, plantData("swapped"), at("wrong data")},
@@ -231,6 +234,12 @@ func plantRail(v faultValues, _ *Machine, d *damage) error {
 	}
 	d.slow(node, int(v["rail"]), left) // 0, without the key: the rail is dead
 	return nil
+}
+
+func plantStall(call string) func(faultValues, *Machine, *damage) error {
+	return func(v faultValues, m *Machine, _ *damage) error {
+		return m.fault("stall %s %d", call, v.rank(m))
+	}
 }
 
 func plantData(kind string) func(faultValues, *Machine, *damage) error {

@@ -59,6 +59,12 @@ func (e *GroupError) Error() string {
 	slices.SortStableFunc(order, func(a, b quote) int {
 		return cmp.Compare(slices.Index(failureKinds, a.kind), slices.Index(failureKinds, b.kind))
 	})
+	if order[0].kind == FailedLost || order[0].kind == FailedHanging {
+		// The rest waits for these: the evidence has it.
+		order = slices.DeleteFunc(order, func(q quote) bool {
+			return q.kind == FailedLate || q.kind == FailedAsync || q.kind == FailedUnreached
+		})
+	}
 	var texts []string
 	rest := 0
 	for i, q := range order {
@@ -124,7 +130,11 @@ func (o Order) batch() (during string, launches int, ok bool) {
 		return record.DuringIsolated, o.Count, true
 	case DoExchange:
 		return record.DuringIsolated, o.Exchange.Launches, true
-	case DoOpen, DoBudget, DoIDs, DoJoin, DoAllocate, DoEnd:
+	case DoOpen:
+		return record.DuringOpen, 1, false
+	case DoJoin:
+		return record.DuringInit, 1, false
+	case DoBudget, DoIDs, DoAllocate, DoEnd:
 	}
 	return "", 0, false
 }
@@ -133,18 +143,21 @@ func (o Order) batch() (during string, launches int, ok bool) {
 // process has evidence and none was lost during launches.
 func (g *Group) join(o Order, failures []ProcessFailure) *record.Evidence {
 	all := &record.Evidence{}
-	var launched bool
-	all.During, all.Iterations, launched = o.batch()
+	all.During, all.Iterations, _ = o.batch()
 	known, missed := false, false
 	for _, f := range slices.Backward(failures) {
 		e := f.Evidence
-		missed = missed || e != nil || f.Kind == FailedLost
-		if _, err := e.Progress(g.activeOf(f.FirstRank, f.Ranks)); err == nil {
-			// The driver knows the launches. The first process's evidence decides.
+		missed = missed || e != nil || f.Kind == FailedLost || f.Kind == FailedHanging
+		if _, err := e.Progress(g.activeOf(f.FirstRank, f.Ranks)); err != nil {
+			continue
+		}
+		// The driver knows the launches. The first process's evidence decides, of those in
+		// the earliest phase: the others wait for them.
+		if !known || phase(e.During) <= phase(all.During) {
 			all.During, all.Iterations, known = e.During, e.Iterations, true
 		}
 	}
-	if !known && (!launched || !missed) {
+	if !known && (all.During == "" || !missed) {
 		return nil
 	}
 	start, n := g.first[0], all.Iterations
@@ -159,6 +172,11 @@ func (g *Group) join(o Order, failures []ProcessFailure) *record.Evidence {
 	return all
 }
 
+// phases are the parts of an order in which ranks wait for each other, in their order.
+var phases = []string{record.DuringOpen, record.DuringInit, record.DuringWarmUp, record.DuringVerification, record.DuringBurst, record.DuringIsolated}
+
+func phase(during string) int { return slices.Index(phases, during) }
+
 // addShare adds how far the ranks of one process got in the batch. A deadline of its
 // own becomes that of all.
 func addShare(all *record.Evidence, f Failure, first, count int) []record.RankProgress {
@@ -168,6 +186,9 @@ func addShare(all *record.Evidence, f Failure, first, count int) []record.RankPr
 	case f.Evidence != nil:
 		e := f.Evidence
 		ranks, err := e.Progress(first, count)
+		if err == nil && phase(e.During) > phase(all.During) {
+			return slices.Repeat([]record.RankProgress{{Enqueued: n, Started: n, Ended: n, Finished: true}}, count)
+		}
 		if err == nil && (e.During != all.During || e.Iterations != n) {
 			err = fmt.Errorf("evidence of %d launches (%s); another process has %d (%s)", e.Iterations, e.During, n, all.During)
 		}
@@ -180,6 +201,8 @@ func addShare(all *record.Evidence, f Failure, first, count int) []record.RankPr
 		one = record.RankProgress{Failed: true, Error: clip(err.Error(), maxRankError)}
 	case f.Kind == FailedLost:
 		one = record.RankProgress{Lost: true}
+	case f.Kind == FailedUnreached:
+		one = record.RankProgress{Unreached: true}
 	case f.Kind == FailedLate:
 		one = record.RankProgress{Enqueued: n, Started: -1, Ended: -1}
 	default:

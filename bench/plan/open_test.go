@@ -72,7 +72,7 @@ func TestLossEndsLaunchesInProgress(t *testing.T) {
 
 	g, sweep := plan.Lead(t.Context(), &part{}, told{d.reports[1], plan.Lost("its connection ended")}, []plan.Member{{Ranks: 2}, {Host: "b", Ranks: 2}, {Host: "c", Ranks: 2}})
 	_, err := g.WarmUp(sweep, 1)
-	require.ErrorContains(t, err, "process 2 on c: its connection ended; process 1 on b: stopped waiting: lost process 3 on c")
+	require.ErrorContains(t, err, "process 2 on c: its connection ended; in the warm-up of 1 launches: ranks 4–5 lost contact;")
 }
 
 // waiting waits for launches that do not end.

@@ -59,6 +59,9 @@ type FailureKind string
 const (
 	// FailedLost: the process does not answer. The leader sets this kind.
 	FailedLost FailureKind = "lost"
+	// FailedUnreached: the process through which it is connected was lost. The leader sets
+	// this kind.
+	FailedUnreached FailureKind = "unreached"
 	// FailedHanging: a call does not return.
 	FailedHanging FailureKind = "hanging"
 	// FailedCall: something failed in this process itself.
@@ -72,7 +75,7 @@ const (
 	FailedLate FailureKind = "late"
 )
 
-var failureKinds = []FailureKind{FailedLost, FailedHanging, FailedCall, FailedOrder, FailedAsync, FailedLate}
+var failureKinds = []FailureKind{FailedLost, FailedHanging, FailedCall, FailedOrder, FailedAsync, FailedUnreached, FailedLate}
 
 // Failure is what went wrong in one process.
 type Failure struct {
@@ -87,6 +90,11 @@ type Failure struct {
 // Lost is the report that the leader creates for a process that does not answer.
 func Lost(message string) Report {
 	return failed(Failure{Kind: FailedLost, Message: message}).bounded()
+}
+
+// Unreached is the report that the leader creates for a process behind a lost one.
+func Unreached(message string) Report {
+	return failed(Failure{Kind: FailedUnreached, Message: message}).bounded()
 }
 
 // Unreadable is the report that the leader creates for an answer that cannot be read.

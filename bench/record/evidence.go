@@ -23,6 +23,11 @@ type Evidence struct {
 	// Witness is what a second source reported when the deadline had passed; absent if none
 	// was asked.
 	Witness *Witness `json:"witness,omitempty"`
+	// Suspects are the ranks that most likely keep the others waiting, as ranges; if Certain
+	// is false, the candidates, which the evidence does not tell apart.
+	Suspects string `json:"suspects,omitempty" jsonschema:"pattern=^[0-9]+(-[0-9]+)?(\\,[0-9]+(-[0-9]+)?)*$"`
+	// Certain is true if the evidence tells the suspects from the ranks that wait.
+	Certain bool `json:"certain,omitempty"`
 }
 
 // RankEvidence describes ranks with equal evidence.
@@ -50,15 +55,17 @@ type RankState string
 
 // The states, the most likely cause of a hang first.
 const (
-	LostContact  RankState = "lost_contact"
-	RankFailed   RankState = "failed"
-	NotEnqueued  RankState = "not_enqueued"
-	NotStarted   RankState = "not_started"
+	LostContact RankState = "lost_contact"
+	RankFailed  RankState = "failed"
+	NotEnqueued RankState = "not_enqueued"
+	NotStarted  RankState = "not_started"
+	// Unreached ranks are connected through a process that was lost.
+	Unreached    RankState = "unreached"
 	NotFinished  RankState = "not_finished"
 	RankFinished RankState = "finished"
 )
 
-var rankStates = []RankState{LostContact, RankFailed, NotEnqueued, NotStarted, NotFinished, RankFinished}
+var rankStates = []RankState{LostContact, RankFailed, NotEnqueued, NotStarted, Unreached, NotFinished, RankFinished}
 
 // RankStates are all states. The slice is the caller's.
 func RankStates() []RankState { return slices.Clone(rankStates) }
@@ -83,6 +90,8 @@ type RankProgress struct {
 	// Lost is true if the rank's process no longer answers, Failed if it answers
 	// with an error: its progress is then unknown.
 	Lost, Failed bool
+	// Unreached is true if the process that it is connected through was lost.
+	Unreached bool
 	// Enqueued, Started and Ended count launches; Started and Ended are −1 if there
 	// are no marks.
 	Enqueued, Started, Ended int
@@ -92,7 +101,7 @@ type RankProgress struct {
 }
 
 // known reports whether the launches of the rank are counted.
-func (r RankProgress) known() bool { return !r.Lost && !r.Failed }
+func (r RankProgress) known() bool { return !r.Lost && !r.Failed && !r.Unreached }
 
 // SetRanks fills Ranks from the progress of rank 0, 1, … of the world.
 func (e *Evidence) SetRanks(ranks []RankProgress) { e.SetRanksFrom(0, ranks) }
@@ -133,6 +142,7 @@ func (e *Evidence) SetRanksFrom(first int, ranks []RankProgress) {
 			e.Ranks[i].Started, e.Ranks[i].Ended = &one.started, &one.ended
 		}
 	}
+	e.suspect()
 }
 
 // state is how far a rank got: with marks at launch stuck of so many, counted
@@ -143,6 +153,8 @@ func (r RankProgress) state(marked bool, stuck, launches int) RankState {
 		return LostContact
 	case r.Failed:
 		return RankFailed
+	case r.Unreached:
+		return Unreached
 	case r.Finished || marked && r.Ended > stuck:
 		return RankFinished
 	case marked && r.Enqueued <= stuck && r.Enqueued < launches:
@@ -197,7 +209,7 @@ func (e *Evidence) Progress(first, count int) ([]RankProgress, error) {
 
 func (r *RankEvidence) progress() RankProgress {
 	p := RankProgress{
-		Lost: r.State == LostContact, Failed: r.State == RankFailed, Finished: r.State == RankFinished,
+		Lost: r.State == LostContact, Failed: r.State == RankFailed, Unreached: r.State == Unreached, Finished: r.State == RankFinished,
 		Enqueued: r.Enqueued, Started: -1, Ended: -1, Error: r.Error,
 	}
 	if r.Started != nil && r.Ended != nil {

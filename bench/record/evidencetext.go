@@ -13,6 +13,8 @@ func (s RankState) Text() string { return strings.ReplaceAll(string(s), "_", " "
 func (e *Evidence) Where() string {
 	launch, ok := e.stuck()
 	switch what := phases[e.During]; {
+	case e.During == DuringOpen || e.During == DuringInit:
+		return "in " + what
 	case !ok:
 		return fmt.Sprintf("in %s of %d launches", what, e.Iterations)
 	case launch >= e.Iterations:
@@ -27,7 +29,7 @@ func (e *Evidence) count() (all, missing int) {
 	for _, r := range e.Ranks {
 		all += r.Count
 		switch r.State {
-		case LostContact, RankFailed, NotEnqueued, NotStarted:
+		case LostContact, RankFailed, NotEnqueued, NotStarted, Unreached:
 			missing += r.Count
 		case NotFinished, RankFinished:
 		}
@@ -37,12 +39,16 @@ func (e *Evidence) count() (all, missing int) {
 
 // Verdict states which ranks are missing, that none is, or that this is unknown, and
 // what to check.
-func (e *Evidence) Verdict() string {
+func (e *Evidence) Verdict() string { return e.explanation() + e.culprit() }
+
+func (e *Evidence) explanation() string {
 	_, missing := e.count()
 	_, marked := e.stuck()
 	failed := slices.ContainsFunc(e.Ranks, func(r RankEvidence) bool { return r.State == LostContact || r.State == RankFailed })
 	notStarted := !slices.ContainsFunc(e.Ranks, func(r RankEvidence) bool { return r.State != NotStarted })
 	switch {
+	case e.During == DuringOpen || e.During == DuringInit:
+		return "the others wait for the ranks that have not finished: check their processes, GPUs and hosts, and whether every process can reach the others"
 	case notStarted:
 		return "no rank has started it, so no rank is named: check what precedes it, such as connecting, and whether every process can reach the others"
 	case failed:

@@ -164,7 +164,7 @@ func (b *bisecting) wait(ctx context.Context, child Child) (code int, how string
 	ended := make(chan ending, 1)
 	go func() {
 		code, how := child.Wait()
-		ended <- ending{0, code, how}
+		ended <- ending{code: code, how: how}
 	}()
 	limit := b.deadline()
 	late, stop := b.timer(limit)
@@ -185,7 +185,7 @@ func (b *bisecting) wait(ctx context.Context, child Child) (code int, how string
 // it started in groups of their own end when their standard input does.
 func (b *bisecting) end(child Child, ended <-chan ending, why string) {
 	child.Ask(why)
-	patience, stop := b.timer(childGrace)
+	patience, stop := b.timer(firstGrace)
 	defer stop()
 	select {
 	case <-ended:

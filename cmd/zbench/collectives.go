@@ -27,6 +27,7 @@ type collectivesOptions struct {
 	advice    adviceFlagSet
 	libraries libraryOptions
 	launch    launchFlagSet
+	deadlines deadlineFlagSet
 	gates     gateFlagSet
 	// counters is where the counters of NICs are: auto, off or a folder.
 	counters string
@@ -105,6 +106,9 @@ func (o *collectivesOptions) sweep(ctx context.Context, s State, cmd *cobra.Comm
 	if err := collectivesDocument.check(o.format, "zbench collectives --help lists the flags"); err != nil {
 		return err
 	}
+	if err := o.deadlines.check(); err != nil {
+		return err
+	}
 	if err := o.gates.read(); err != nil {
 		return err
 	}
@@ -156,6 +160,7 @@ func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	f := cmd.Flags()
 	addLaunchFlags(f, &o.launch)
 	addCountersFlag(f, &o.counters)
+	addDeadlineFlags(f, &o.deadlines)
 	addGateFlags(f, &o.gates)
 	f.StringVar(&o.out, "out", "", "folder to create (default a new dated one)")
 	collectivesDocument.flag(f, &o.format)
@@ -205,6 +210,7 @@ func (o *collectivesOptions) engine(s State) (*engine.Engine, error) {
 		Host: s.host(o.quiet), Tool: tool(), Created: when, Force: o.force,
 		Open: func(ctx context.Context, u *engine.Setup) (engine.Driver, error) {
 			w := openingOf(u)
+			w.Deadlines = o.deadlines.deadlines()
 			w.Folder, w.Owner = o.folder, s.host(o.quiet).Owner
 			w.Counters = countersRoot(o.counters, u.Machine != nil)
 			if o.world != nil {

@@ -67,6 +67,8 @@ type opening struct {
 	Cache        int64 `json:"cache,omitempty"`
 	VerifyBudget int64 `json:"verify_budget,omitempty"`
 	Graphs       bool  `json:"graphs,omitempty"`
+	// Deadlines bound what can hang.
+	Deadlines plan.Deadlines `json:"deadlines"`
 	// Machine is the loopback's machine file; empty on hardware. Arena is the file that
 	// its processes share.
 	Machine []byte `json:"machine,omitempty"`
@@ -133,6 +135,7 @@ func openShare(ctx context.Context, s State, o libraryOptions, w *opening, proce
 
 func openRanks(ctx context.Context, s State, o libraryOptions, w *opening, cfg rccl.Config) (*collectivesDriver, error) {
 	cfg.Native.Backend, cfg.Native.Machine, cfg.Native.Getenv = w.Backend, w.Machine, s.Getenv
+	cfg.Deadlines = w.Deadlines
 	cfg.RanksPerDevice, cfg.CacheBytes, cfg.VerifyBudget, cfg.Seed, cfg.Graphs = w.World.Share(), w.Cache, w.VerifyBudget, w.Seed, w.Graphs
 	simulated := len(w.Machine) > 0
 	tell := func() {}

@@ -32,6 +32,7 @@ var flagGroups = []flagGroup{
 		"root", "host", "xml", "outputs", "matrix", "logs", "times", "judge", "hbm-seconds", "deadline",
 	}},
 	{"Launch", []string{"launch", "slurm-args", "hostfile", "dry-run"}},
+	{"Deadlines", deadlineFlags},
 	{"Simulation", []string{"fabric", "fault", "seed", "trees"}},
 	{"Model and trainer", []string{
 		"framework", "config", "optimizer", "preset", "params", "total-params", "largest-param", "layers", "active-params",

@@ -21,6 +21,8 @@ type launchFlagSet struct {
 	slurmArgs []string
 	hostfile  string
 	dry       bool
+	// ended are the processes whose end the parent has heard of.
+	ended <-chan endedTask
 }
 
 // launchFlags names the flags: they say where a sweep runs, not what is measured, and a

@@ -133,7 +133,7 @@ func (o *nodeScreenOptions) child(ctx context.Context, s State, dir, host, name 
 	ends := make(chan ending, 1)
 	go func() {
 		code, how := child.Wait()
-		ends <- ending{0, code, how}
+		ends <- ending{code: code, how: how}
 	}()
 	limit := time.NewTimer(time.Duration((o.seconds + o.deadline) * float64(time.Second)))
 	defer limit.Stop()

@@ -1,14 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"os/exec"
 	"syscall"
 	"time"
 )
-
-// outputDelay is how long the output of a process is read after its end.
-const outputDelay = 5 * time.Second
 
 // osChild is a process of the operating system. It has a process group of its own: a
 // signal from the terminal reaches this process alone, which asks its children.
@@ -21,9 +19,12 @@ func startProcess(c Command, stdout, stderr io.Writer) (Child, error) {
 	cmd := exec.Command(c.Argv[0], c.Argv[1:]...) //nolint:gosec // zbench, srun or mpirun, without a shell
 	cmd.Env, cmd.Stdout, cmd.Stderr = c.Environ, stdout, stderr
 	if c.Output != nil {
-		// Whatever the process leaves behind may hold the pipe open.
-		cmd.Stdout, cmd.Stderr, cmd.WaitDelay = c.Output, c.Output, outputDelay
+		cmd.Stdout, cmd.Stderr = c.Output, c.Output
 	}
+	if c.Says != nil {
+		cmd.Stderr = &overheard{to: stderr, says: c.Says}
+	}
+	cmd.WaitDelay = waitDelay // a process that it left behind may keep a pipe open
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	child := &osChild{cmd: cmd}
 	if c.Control {
@@ -33,6 +34,33 @@ func startProcess(c Command, stdout, stderr io.Writer) (Child, error) {
 		}
 	}
 	return child, cmd.Start()
+}
+
+// waitDelay is how long what a child has written may take to arrive after its end.
+const waitDelay = 2 * time.Second
+
+// overheard passes what is written on, and each whole line to another reader as well.
+type overheard struct {
+	to   io.Writer
+	says func(line string)
+	part []byte
+}
+
+// longestLine is the most of a line that is kept: what is looked for is short.
+const longestLine = 4096
+
+func (o *overheard) Write(p []byte) (int, error) {
+	n, err := o.to.Write(p)
+	for line := range bytes.Lines(p) {
+		o.part = append(o.part, line...)
+		if o.part[len(o.part)-1] == '\n' {
+			o.says(string(bytes.TrimRight(o.part, "\r\n")))
+			o.part = o.part[:0]
+		} else if len(o.part) > longestLine {
+			o.part = o.part[:0]
+		}
+	}
+	return n, err
 }
 
 func (c *osChild) Ask(line string) {

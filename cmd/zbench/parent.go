@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,9 +13,15 @@ import (
 	"zbench/internal/rendezvous"
 )
 
-// childGrace is how long the other processes may take to end after the first, and the first
-// after another one that failed.
-const childGrace = 20 * time.Second
+// Times until processes that do not end are ended: one that is frozen never does.
+const (
+	// failedGrace is from the end of a process that failed until the first one is asked to
+	// stop, firstGrace from then to its end: it saves, and aborts what hangs.
+	failedGrace = 5 * time.Second
+	firstGrace  = 25 * time.Second
+	// leftGrace is for the others after the end of the first.
+	leftGrace = 12 * time.Second
+)
 
 // startWorld starts the processes of the sweep and waits for them. The first of them leads:
 // its exit code is this process's.
@@ -39,9 +46,12 @@ func (o *collectivesOptions) startWorld(ctx context.Context, s State, l launchin
 	if err != nil {
 		return usage(err, "zbench collectives --help lists the flags; --launch inproc measures with this process alone")
 	}
-	f := &children{s: s, ends: make(chan ending, len(lines))}
+	f := &children{s: s, ends: make(chan ending, len(lines)), tasks: make(chan endedTask, maxEnded)}
+	if l.method != launch.Local {
+		f.launcher = lines[0].Argv[0]
+	}
 	for i, line := range lines {
-		if err := f.add(Command{Argv: line.Argv, Environ: line.Environ(start.Environ, token), Control: i == 0}); err != nil {
+		if err := f.add(Command{Argv: line.Argv, Environ: line.Environ(start.Environ, token), Control: i == 0, Says: f.heard(l.method)}); err != nil {
 			f.kill()
 			return exit.With(exit.Run, fmt.Errorf("%s cannot be started: %w", line.Argv[0], err), "--dry-run prints the command")
 		}
@@ -76,12 +86,18 @@ type children struct {
 	s    State
 	all  []Child
 	ends chan ending
+	// launcher is srun or mpirun; empty for the processes of this node.
+	launcher string
+	// tasks are the ends of tasks that the child has told of.
+	tasks chan endedTask
 }
 
 // ending is how a child has ended.
 type ending struct {
 	child, code int
 	how         string
+	// launcher is the program that has started the processes; empty if the child is one.
+	launcher string
 }
 
 func (f *children) add(c Command) error {
@@ -93,9 +109,34 @@ func (f *children) add(c Command) error {
 	f.all = append(f.all, child)
 	go func() {
 		code, how := child.Wait()
-		f.ends <- ending{n, code, how}
+		f.ends <- ending{n, code, how, f.launcher}
 	}()
 	return nil
+}
+
+// hear passes the end of a task on to the leader, and keeps the leader's own.
+func (f *children) hear(task endedTask, leader *endedTask) {
+	if task.process == 0 {
+		*leader = task
+		return
+	}
+	f.all[0].Ask(task.line())
+}
+
+// heard tells the leader of tasks that srun reports as failed: one that has not registered
+// would be waited for. Nil where the children are the tasks.
+func (f *children) heard(m launch.Method) func(string) {
+	if m != launch.Slurm {
+		return nil
+	}
+	return func(line string) {
+		for _, task := range endedBySrun(line) {
+			select {
+			case f.tasks <- task:
+			default: // the first are enough
+			}
+		}
+	}
 }
 
 func (f *children) kill() {
@@ -111,6 +152,8 @@ func (f *children) wait(ctx context.Context) error {
 	var failed *ending // another one, while the first still runs
 	late := time.NewTimer(0)
 	<-late.C
+	var leader endedTask
+	stopping := false // the first has been asked to stop, because another one failed
 	asked := ctx.Done()
 	for left := len(f.all); left > 0; {
 		select {
@@ -122,23 +165,41 @@ func (f *children) wait(ctx context.Context) error {
 			switch {
 			case e.child == 0:
 				first = &e
-				late.Reset(childGrace)
-			case e.code != 0 && first == nil && failed == nil:
-				failed = &e
-				late.Reset(childGrace) // it ends the run, unless it had not registered
+				late.Reset(leftGrace)
+			case first == nil:
+				f.all[0].Ask(endedTask{e.child, e.how}.line()) // it may not have registered
+				if e.code != 0 && failed == nil {
+					failed = &e
+					late.Reset(failedGrace) // it ends the run
+				}
 			}
+		case task := <-f.tasks:
+			f.hear(task, &leader)
 		case <-late.C:
-			if first != nil {
+			if first != nil || stopping {
 				f.kill()
 				continue
 			}
+			stopping = true
 			f.all[0].Ask(failed.text())
+			late.Reset(firstGrace)
 		}
+	}
+	for len(f.tasks) > 0 {
+		f.hear(<-f.tasks, &leader)
+	}
+	if code, ok := leader.code(); ok {
+		first.code = code // srun's is the greatest of all tasks
+	}
+	if stopping && first.code < 0 {
+		return exit.With(exit.Run, fmt.Errorf("process 0 did not end after %s, and was killed; culprit: process 0, unless it ends late", failed.text()), "finished cases are saved: --resume continues the sweep")
 	}
 	return verdictOf(*first, failed)
 }
 
-func (e ending) text() string { return fmt.Sprintf("process %d ended early (%s)", e.child, e.how) }
+func (e ending) text() string {
+	return fmt.Sprintf("%s ended early (%s)", cmp.Or(e.launcher, fmt.Sprintf("process %d", e.child)), e.how)
+}
 
 // verdictOf is the error for the first process's end. It has printed its own.
 func verdictOf(first ending, failed *ending) error {
@@ -148,7 +209,7 @@ func verdictOf(first ending, failed *ending) error {
 	case first.code == exit.OK:
 		return nil
 	case first.code > exit.Want && first.code != exit.Interrupted || first.code < 0:
-		return exit.With(exit.Run, fmt.Errorf("the processes of the sweep ended early (%s)", first.how), "finished cases are saved: --resume continues the sweep")
+		return exit.With(exit.Run, fmt.Errorf("%s", first.text()), "finished cases are saved: --resume continues the sweep")
 	}
 	return quietError{first.code}
 }

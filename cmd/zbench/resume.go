@@ -19,7 +19,7 @@ import (
 
 // free are the flags that may change when a sweep is resumed, besides those of libraries
 // and of the model.
-var free = append([]string{"resume", "force", "quiet", "format", "verbose", "progress", fixedSizes}, gateFlags...)
+var free = append([]string{"resume", "force", "quiet", "format", "verbose", "progress", fixedSizes}, slices.Concat(gateFlags, deadlineFlags)...)
 
 // runResume resumes the sweep in a folder. cmd has the flags given with --resume.
 func (o *collectivesOptions) runResume(ctx context.Context, s State, cmd *cobra.Command, l launching) error {

@@ -83,6 +83,9 @@ func (s State) host(quiet bool) engine.Host {
 type Command struct {
 	Argv, Environ []string
 	Output        io.Writer
+	// Says receives each line that it writes to standard error, beside standard error
+	// itself; nil discards them.
+	Says func(line string)
 	// Control connects its standard input with Ask; without it, it is empty.
 	Control bool
 }

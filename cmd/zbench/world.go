@@ -43,22 +43,32 @@ func (w *world) Context() context.Context { return w.lost }
 func (o *launchFlagSet) among(ctx context.Context, s State) (context.Context, launch.Role, bool) {
 	role, detected := launch.Detect(s.Getenv)
 	if s.Getenv(launch.ControlVariable) != "" && role.Rank == 0 {
-		ctx = heed(ctx, s)
+		ctx = o.heed(ctx, s)
 	}
 	method, err := launch.Choose(role, detected, launch.Asked{Method: launch.Method(o.method), Dry: o.dry})
 	return ctx, role, err == nil && method == launch.Env && !o.dry
 }
 
 // heed ends the context at the first line of standard input, or at its end, and the
-// process at the second.
-func heed(ctx context.Context, s State) context.Context {
+// process at the second. A line on the end of another process is not one of them.
+func (o *launchFlagSet) heed(ctx context.Context, s State) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
+	ended := make(chan endedTask, maxEnded)
+	o.ended = ended
 	go func() {
 		lines := bufio.NewScanner(s.Stdin)
-		for n := 0; lines.Scan(); n++ {
-			if n > 0 {
+		for asked := false; lines.Scan(); {
+			if task, ok := readEnded(lines.Text()); ok {
+				select {
+				case ended <- task:
+				default: // the first are enough
+				}
+				continue
+			}
+			if asked {
 				s.Exit(exit.Interrupted)
 			}
+			asked = true
 			cancel(&interruption{lines.Text()})
 		}
 		cancel(&interruption{"the zbench that started this process has ended"})
@@ -87,6 +97,7 @@ func (o *collectivesOptions) connection(s State, role launch.Role) (rendezvous.O
 	}
 	return rendezvous.Options{
 		Token: token, Address: role.Leader.String(), Self: o.selfOf(s, role),
+		Register: o.deadlines.join, Heartbeat: o.deadlines.heartbeat,
 		Relay: token.LocalAddress(fmt.Sprintf("%s/%d/%s/%d", s.Hostname(), role.Node, role.Agent, role.Leader.Port)), // nodes and worlds may share a host
 	}, nil
 }
@@ -114,6 +125,16 @@ func (o *collectivesOptions) lead(ctx context.Context, s State, role launch.Role
 		return exit.With(exit.Run, err, "is another run using the port? export "+launch.LeaderVariable+"=HOST:PORT with a free one for all processes")
 	}
 	o.world = w
+	go func() {
+		for {
+			select {
+			case task := <-o.launch.ended:
+				w.Ended(task.process, task.how)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
 	err = sweep(ctx)
 	w.end(ctx, err)
 	return err
@@ -166,7 +187,9 @@ func (w *world) open(ctx context.Context, s State, o libraryOptions, with *openi
 	if with.Arena != "" {
 		defer s.FS.Remove(with.Arena) //nolint:errcheck // all have it open, or the run has failed
 	}
-	own, err := openShare(ctx, s, o, with, 0, w.role.Local)
+	own, err := guarded(ctx, with.Deadlines.Init, "opening the GPUs of process 0 on "+s.Hostname(), func() (*collectivesDriver, error) {
+		return openShare(ctx, s, o, with, 0, w.role.Local)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -176,9 +199,10 @@ func (w *world) open(ctx context.Context, s State, o libraryOptions, with *openi
 	}
 	var during context.Context
 	t.Group, during = plan.Lead(ctx, own, w, w.Members(with.ranks()))
+	t.Bound(with.Deadlines)
 	release := context.AfterFunc(during, func() { w.stop(context.Cause(during)) })
 	t.release = func() { release() }
-	if t.facts, err = w.describe(s, t, with); err != nil {
+	if t.facts, err = w.describe(ctx, s, t, with); err != nil {
 		return nil, errors.Join(exit.With(codeOf(err), err, "fix the cause, and repeat the command"), t.Close())
 	}
 	return t, nil
@@ -237,8 +261,10 @@ func (w *world) inOrder(with *opening) error {
 }
 
 // describe opens the ranks of the others and checks that all fit together.
-func (w *world) describe(s State, t *team, with *opening) (engine.Facts, error) {
-	mine, err := introduce(s, t.own, with, w.role, time.Time{})
+func (w *world) describe(ctx context.Context, s State, t *team, with *opening) (engine.Facts, error) {
+	mine, err := guarded(ctx, with.Deadlines.Init, "asking the GPUs of process 0 on "+s.Hostname(), func() (introduction, error) {
+		return introduce(s, t.own, with, w.role, time.Time{})
+	})
 	if err != nil {
 		return engine.Facts{}, err
 	}

@@ -17,12 +17,12 @@ type answers struct {
 	reports []plan.Report // by process, from 1
 	have    []bool
 	pending int
-	whole   chan struct{} // closed when none is pending
-	lost    []string      // why, by process, from 1; empty if it is there
+	whole   chan struct{}  // closed when none is pending
+	lost    []*plan.Report // by process, from 1; nil if it is there
 }
 
 func (a *answers) prepare(processes int) {
-	a.lost = make([]string, processes-1)
+	a.lost = make([]*plan.Report, processes-1)
 	a.whole = make(chan struct{})
 	close(a.whole)
 }
@@ -38,8 +38,8 @@ func (a *answers) begin() int {
 		close(a.whole)
 	}
 	for i, why := range a.lost {
-		if why != "" {
-			a.put(i, plan.Lost(why))
+		if why != nil {
+			a.put(i, *why)
 		}
 	}
 	return a.number
@@ -72,14 +72,15 @@ func (a *answers) unreadable(process int, err error) {
 }
 
 // gone marks a process as lost; false if it was already.
-func (a *answers) gone(process int, why string) bool {
+func (a *answers) gone(process int, why string, as func(string) plan.Report) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.lost[process-1] != "" {
+	if a.lost[process-1] != nil {
 		return false
 	}
-	a.lost[process-1] = why
-	a.put(process-1, plan.Lost(why))
+	report := as(why)
+	a.lost[process-1] = &report
+	a.put(process-1, report)
 	return true
 }
 
@@ -194,18 +195,20 @@ func (l *Leader) leave(process int, why string) {
 		return
 	}
 	for _, one := range gone {
-		text := why
-		if one.Process != process {
-			text = fmt.Sprintf("process %d, through which it is connected: %s", process, why)
+		if one.Process == process {
+			l.lose(process, why)
+		} else {
+			l.loseAs(one.Process, fmt.Sprintf("process %d, through which it is connected: %s", process, why), plan.Unreached)
 		}
-		l.lose(one.Process, text)
 	}
 }
 
 // lose gives a process up after Start. Its reports are Lost from now on.
-func (l *Leader) lose(process int, why string) {
+func (l *Leader) lose(process int, why string) { l.loseAs(process, why, plan.Lost) }
+
+func (l *Leader) loseAs(process int, why string, as func(string) plan.Report) {
 	l.hub.forget(process)
-	if l.gone(process, why) {
+	if l.gone(process, why, as) {
 		loss := Loss{Process: process, Host: l.host(process), Why: why}
 		l.options.OnLost(loss)
 		l.patience.end(loss.Error())

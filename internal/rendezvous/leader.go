@@ -88,10 +88,7 @@ func (l *Leader) Ended(process int, how string) {
 	if process < 1 || process >= l.options.Self.Processes {
 		return
 	}
-	l.registry.mu.Lock()
-	known := l.registry.connected[process] || l.registry.lost[process]
-	l.registry.mu.Unlock()
-	if known { // its connection tells
+	if !l.registry.die(process) { // its connection tells
 		return
 	}
 	select {
@@ -108,6 +105,11 @@ func (l *Leader) Wait(ctx context.Context) error {
 	every := time.NewTicker(l.options.StatusEvery)
 	defer every.Stop()
 	for {
+		select {
+		case loss := <-l.early:
+			return fmt.Errorf("%w, before it registered; %s", loss, l.Status().Text())
+		default:
+		}
 		l.registry.mu.Lock()
 		whole := l.registry.whole
 		l.registry.mu.Unlock()

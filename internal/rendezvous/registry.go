@@ -16,6 +16,8 @@ type registry struct {
 	// connected are those that receive orders.
 	connected map[int]bool
 	lost      map[int]bool // after the start
+	// dead have ended before they registered, as their launcher tells.
+	dead map[int]bool
 	// refused is the last refusal of each process that has not registered.
 	refused map[int]*Refused
 	started bool
@@ -25,7 +27,7 @@ type registry struct {
 }
 
 func newRegistry(o Options) *registry {
-	r := &registry{options: o, entries: map[int]*registration{}, connected: map[int]bool{0: true}, lost: map[int]bool{}, refused: map[int]*Refused{}, whole: make(chan struct{})}
+	r := &registry{options: o, entries: map[int]*registration{}, connected: map[int]bool{0: true}, lost: map[int]bool{}, dead: map[int]bool{}, refused: map[int]*Refused{}, whole: make(chan struct{})}
 	r.entries[0] = &registration{Protocol: Protocol, Hello: o.Self}
 	r.settle()
 	return r
@@ -98,6 +100,7 @@ func (r *registry) arrive(process int) {
 	defer r.mu.Unlock()
 	if r.entries[process] != nil {
 		r.connected[process] = true
+		delete(r.dead, process)
 	}
 	r.settle()
 }
@@ -146,13 +149,28 @@ func (r *registry) settle() {
 	}
 }
 
-func (r *registry) complete() bool { return len(r.connected) == r.options.Self.Processes }
+// complete reports whether no more processes are to come.
+func (r *registry) complete() bool {
+	return len(r.connected)+len(r.dead) == r.options.Self.Processes
+}
+
+// die notes a process that has ended before it registered; false if it has registered.
+func (r *registry) die(process int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.connected[process] || r.lost[process] {
+		return false
+	}
+	r.dead[process] = true
+	r.settle()
+	return true
+}
 
 // start ends the registration; false if a process is missing.
 func (r *registry) start() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.started = r.started || r.complete()
+	r.started = r.started || r.complete() && len(r.dead) == 0
 	return r.started
 }
 

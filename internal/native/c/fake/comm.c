@@ -100,6 +100,7 @@ static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id,
                             int rank) {
   zbl_clique *q;
   zbl_comm *c;
+  zbl_stalled(ZBL_STALL_INIT, zbl_current_device());
   ZBL_ENTER;
   if (nranks < 1 || rank < 0 || rank >= nranks) {
     return ZB_COLL_ARGUMENT;
@@ -201,6 +202,7 @@ int zbl_aborted(const struct zbl_comm *c) { return c != NULL && c->aborted; }
 static int zbl_commAbort(void *comm) {
   zbl_comm *c = zbl_comm_of(comm);
   int code;
+  zbl_stalled(ZBL_STALL_ABORT, c != NULL ? c->device : -1);
   ZBL_ENTER;
   code = zbl_commDestroy(comm);
   if (code != 0) {

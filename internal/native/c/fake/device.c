@@ -152,6 +152,7 @@ static int zbl_freeDevice(void *ptr) {
 }
 
 static int zbl_memGetInfo(size_t *free_bytes, size_t *total) {
+  zbl_stalled(ZBL_STALL_RUNTIME, zbl_current_device());
   ZBL_ENTER;
   *total = zbl.hbm_bytes;
   *free_bytes = zbl.hbm_bytes - zbl.devices[zbl_current_device()].used;

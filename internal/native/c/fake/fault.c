@@ -9,11 +9,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void zbl_no_faults(void) {
   zbl.faults.hang.rank = -1;
   zbl.faults.async.rank = -1;
   zbl.faults.kernels.rank = -1;
+}
+
+/* fault stall CALL RANK */
+static int zbl_read_stall(const char *v) {
+  static const char *const calls[] = {"none", "runtime", "init", "abort"};
+  char name[16];
+  int rank;
+  if (sscanf(v, "%15s %d", name, &rank) != 2 || rank < 0 || rank >= zbl.ranks) {
+    return 0;
+  }
+  for (int call = ZBL_STALL_RUNTIME; call <= ZBL_STALL_ABORT; call++) {
+    if (strcmp(name, calls[call]) == 0) {
+      zbl.faults.stall.call = call;
+      zbl.faults.stall.rank = rank;
+      return 1;
+    }
+  }
+  return 0;
 }
 
 /* fault late RANK SECONDS */
@@ -90,6 +109,9 @@ int zbl_read_fault(const char *text) {
     return f->kernels.rank >= 0 && f->kernels.rank < zbl.ranks &&
            f->kernels.factor > 0;
   }
+  if (strncmp(text, "stall ", 6) == 0) {
+    return zbl_read_stall(text + 6);
+  }
   if (strncmp(text, "late ", 5) == 0) {
     return zbl_read_late(text + 5);
   }
@@ -164,6 +186,14 @@ double zbl_late(int rank) {
 /* What the memory of a rank's GPU gives, in bytes per second; 0: not modelled. */
 double zbl_hbm_rate(int rank) {
   return zbl.hbm_rate * (zbl.faults.hbm != NULL ? zbl.faults.hbm[rank] : 1);
+}
+
+/* Does not return where that call of the rank stalls. The caller has not the lock:
+ * the rest of the world goes on. */
+void zbl_stalled(int call, int rank) {
+  while (zbl.faults.stall.call == call && zbl.faults.stall.rank == rank) {
+    pause();
+  }
 }
 
 int zbl_hangs(int rank, double bytes, uint64_t launch) {

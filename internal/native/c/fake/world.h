@@ -41,7 +41,11 @@ typedef struct zbl_faults {
   struct { int kind, rank; uint64_t index; } data; /* enum zbl_data_fault */
   struct { int on, rank; uint64_t byte; } store;   /* a bit there flips */
   struct { int rank; double factor; } kernels; /* × a kernel's virtual time */
+  struct { int call, rank; } stall; /* enum zbl_stalls: it never returns */
 } zbl_faults;
+
+/* The calls that a fault can keep from returning. */
+enum zbl_stalls { ZBL_STALL_NONE, ZBL_STALL_RUNTIME, ZBL_STALL_INIT, ZBL_STALL_ABORT };
 
 enum zbl_data_fault {
   ZBL_DATA_OK,
@@ -144,6 +148,7 @@ double zbl_faulty_between(int from, int to, double bytes, double t, uint64_t dra
 double zbl_late(int rank);
 double zbl_hbm_rate(int rank);
 int zbl_hangs(int rank, double bytes, uint64_t launch);
+void zbl_stalled(int call, int rank);
 int zbl_async(int rank, double bytes, uint64_t launch);
 
 /* way.c */

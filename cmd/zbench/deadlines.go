@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"zbench/bench/exit"
+	"zbench/bench/plan"
+)
+
+// deadlineFlagSet is how long things that can hang may take.
+type deadlineFlagSet struct {
+	join, heartbeat, init, first, batch time.Duration
+}
+
+// deadlineFlags names the flags: they do not change what is measured, and a resumed sweep
+// may have others.
+var deadlineFlags = []string{"join-timeout", "heartbeat", "init-timeout", "first-timeout", "batch-timeout"}
+
+func addDeadlineFlags(f *pflag.FlagSet, o *deadlineFlagSet) {
+	def := plan.DefaultDeadlines()
+	f.DurationVar(&o.join, "join-timeout", 5*time.Minute, "how long processes may take to register with rank 0's")
+	f.DurationVar(&o.heartbeat, "heartbeat", 30*time.Second, "a process that is silent for so long is lost")
+	f.DurationVar(&o.init, "init-timeout", duration(def.Init), "deadline for opening the GPUs, and for the init of communicators")
+	f.DurationVar(&o.first, "first-timeout", duration(def.First), "deadline for the first operation of a collective on its communicators, which connects them")
+	f.DurationVar(&o.batch, "batch-timeout", duration(def.Batch), "deadline for every other batch of launches; 20 times the expected time if that is more")
+}
+
+func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
+
+// check refuses times that cannot work.
+func (o *deadlineFlagSet) check() error {
+	for i, d := range []time.Duration{o.join, o.heartbeat, o.init, o.first, o.batch} {
+		if d < time.Second || d > 24*time.Hour {
+			return usagef("give a time with its unit, as 90s or 5m", "--%s must be 1s to 24h, not %s", deadlineFlags[i], d)
+		}
+	}
+	return nil
+}
+
+// deadlines are those of the driver, in seconds.
+func (o *deadlineFlagSet) deadlines() plan.Deadlines {
+	return plan.Deadlines{Init: o.init.Seconds(), First: o.first.Seconds(), Batch: o.batch.Seconds()}
+}
+
+// guarded is a call of a library that can hang before there is anything to cancel it. It has
+// a thread of its own, which is left to the end of the process.
+func guarded[T any](ctx context.Context, limit float64, what string, call func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := call()
+		done <- result{value, err}
+	}()
+	late := time.NewTimer(duration(limit))
+	defer late.Stop()
+	var none T
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		return none, context.Cause(ctx)
+	case <-late.C:
+		return none, exit.With(exit.Run, fmt.Errorf("%s: not finished at the deadline of %g s", what, limit),
+			"look for hanging GPUs and drivers on that host (dmesg, rocm-smi or nvidia-smi); --init-timeout gives more time")
+	}
+}
