@@ -149,7 +149,7 @@ system-test-browser: build ## The built binary's report in Chromium
 	bin/zbench kernels muon --backend loopback --shape 65x130x2 --shape 96x40 --out "$$out/muon" > "$$out/stdout"; \
 	bin/zbench collectives --nodes 8 --scale 1,2,4 --groups 2,4,8 --strides 2,8 -f 4 --out "$$out/scale" > "$$out/stdout"; \
 	bin/zbench import bench/peers/testdata/algo_proto.log --out "$$out/import" > "$$out/stdout"; \
-	export ZBENCH_AXE=$$(scripts/axe.sh); \
+	axe=$$(scripts/axe.sh); export ZBENCH_AXE=$$axe; \
 	mkdir "$$out/pages"; ZBENCH_PAGES="$$out/pages" $(GO) test -count=1 -run 'NormPage|StreamPage|MuonPage$$' ./report; \
 	cd test/browser; $(GO) test -c -o ../../bin/browser.test .; \
 	look() { for page in "$${@:2}"; do echo "$$page"; ZBENCH_REPORT="$$out/$$page.html" ../../bin/browser.test -test.run "$$1" || return; done; }; \
