@@ -123,7 +123,7 @@ func (p *process) IDs(c plan.Comms) (ids []plan.CommID, err error) {
 	return ids, nil
 }
 
-func (p *process) Join(c plan.Comms, _ []plan.CommID) error {
+func (p *process) Join(_ context.Context, c plan.Comms, _ []plan.CommID) error {
 	p.ordered("join %+v", c)
 	return nil
 }

@@ -48,7 +48,8 @@ static int zbl_wait_for_others(zbl_stream *s) {
   int quiet = zbl.shared_fd >= 0 ? ZBL_QUIET_PROCESSES_MS : ZBL_QUIET_MS;
   int stuck = l->patience > 0 && l->stuck == zbl.hub->activity;
   while (s->head != NULL) {
-    if (zbl_given_up(s) || !zbl_await(stuck ? ZBL_POLL_MS : quiet)) {
+    zbl_bell *bell = zbl_needed() ? &zbl.hub->any : zbl_bell_of(s);
+    if (zbl_given_up(s) || !zbl_await(bell, stuck ? ZBL_POLL_MS : quiet)) {
       return 0;
     }
     zbl_drive();
