@@ -75,8 +75,8 @@ static int zbl_round_run(zbl_op *op, zbl_stream *s) {
     return 0;
   }
   r->start = zbl_later(r->start, zbl_arrival(op, s));
-  if (r->moves && zbl.several) {
-    zbl_publish(r, op->rank);
+  if (r->moves && zbl.shared_fd >= 0) {
+    zbl_publish(r, op->rank, s);
   }
   if (++r->ready < q->nranks || r->mismatch) {
     return 0;
@@ -138,7 +138,8 @@ int zbl_post(const zbl_queued *c, double host) {
     r->mismatch = 1;
   }
   r->place[c->comm->rank] =
-      (zbl_place){.stream = c->stream, .send = c->send, .recv = c->recv};
+      (zbl_place){.stream = c->stream, .send = c->send, .recv = c->recv,
+                  .scalar = c->scalar};
   r->holders++;
   if (++r->posted == q->nranks) { /* all have called: nobody looks for it */
     q->head = r->next;
