@@ -1,9 +1,12 @@
 package native_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,7 +18,7 @@ import (
 
 // clientMachines writes the machine files of eight ranks: all in one process, and each in
 // its own.
-func clientMachines(t *testing.T, dir string) (together, apart string) {
+func clientMachines(t testing.TB, dir string) (together, apart string) {
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
 	files := map[int]string{8: filepath.Join(dir, "together"), 1: filepath.Join(dir, "apart")}
@@ -27,36 +30,21 @@ func clientMachines(t *testing.T, dir string) (together, apart string) {
 	return files[8], files[1]
 }
 
-// client builds testdata/client_test.c with the runtime and collectives library in it, and
-// runs all of it: one thread, threads, processes.
-func client(t *testing.T, compiler, source string, args ...string) {
-	dir := t.TempDir()
-	kernels, program := filepath.Join(dir, "kernels.so"), filepath.Join(dir, "client")
-	compile(t, "-shared", "-fPIC", "-o", kernels, "testdata/client_kernels.c")
-	object := filepath.Join(dir, "client.o")
-	flags := append([]string{"-g", "-O1", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-c", "-o", object}, args...)
-	out, err := exec.Command(compiler, append(flags, source)...).CombinedOutput() //nolint:gosec // built from this folder
-	require.NoError(t, err, "%s", out)
-	compile(t, append(sanitizers(args), "-g", "-O1", "-DZB_NAMES=0", "-DFORWARD_COLLECTIVES=1", "-o", program, object,
-		"c/shared/runtime.c", "c/shared/forward.c", "testdata/no_kernels.c", "-ldl", "-lm", "-lpthread")...)
-	together, apart := clientMachines(t, dir)
-	run := func(env string, args ...string) {
-		cmd := exec.Command(program, args...) //nolint:gosec // built above
-		cmd.Env = append(os.Environ(), env, "ZBENCH_LOOPBACK_KERNELS="+kernels)
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%v: %s", args, out)
-	}
-	run("ZBENCH_LOOPBACK="+together, "one")
-	run("ZBENCH_LOOPBACK="+together, "threads")
-	run("MACHINE="+apart, "processes", filepath.Join(dir, "world"))
+// client builds testdata/client_test.c with the runtime and the collectives library in it.
+func client(t testing.TB, dir string, options ...string) string {
+	program := filepath.Join(dir, "client")
+	compile(t, append(options, "-Wall", "-Wextra", "-DZB_NAMES=0", "-DFORWARD_COLLECTIVES=1", "-o", program,
+		"testdata/client_test.c", "c/shared/runtime.c", "c/shared/forward.c", "testdata/no_kernels.c", "-ldl", "-lm", "-lpthread")...)
+	return program
 }
 
-// sanitizers are the options of them that the libraries need, too.
-func sanitizers(args []string) []string {
-	if len(args) > 0 && args[0] == "-fsanitize=thread" {
-		return args[:1]
-	}
-	return nil
+// runClient runs one of its parts.
+func runClient(t testing.TB, program, env string, args ...string) string {
+	cmd := exec.Command(program, args...) //nolint:gosec // client built it
+	cmd.Env = append(os.Environ(), env, "ZBENCH_LOOPBACK_KERNELS="+filepath.Join(filepath.Dir(program), "kernels.so"))
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%v: %s", args, out)
+	return string(out)
 }
 
 // A program that knows HIP and RCCL alone gets the results and the error codes of the real
@@ -65,5 +53,27 @@ func sanitizers(args []string) []string {
 func TestToolchainClient(t *testing.T) {
 	native.Toolchain(t)
 	t.Parallel()
-	client(t, "cc", "testdata/client_test.c", "-fsanitize=thread")
+	dir := t.TempDir()
+	program := client(t, dir, "-g", "-O1", "-fsanitize=thread")
+	compile(t, "-shared", "-fPIC", "-o", filepath.Join(dir, "kernels.so"), "testdata/client_kernels.c")
+	together, apart := clientMachines(t, dir)
+	runClient(t, program, "ZBENCH_LOOPBACK="+together, "one")
+	runClient(t, program, "ZBENCH_LOOPBACK="+together, "threads")
+	runClient(t, program, "MACHINE="+apart, "processes", filepath.Join(dir, "world"))
+}
+
+// What an all_reduce of 256 MiB over 8 ranks takes of the host, with its data.
+func BenchmarkClientAllReduce(b *testing.B) {
+	dir := b.TempDir()
+	program := client(b, dir, "-O2")
+	together, _ := clientMachines(b, dir)
+	for b.Loop() {
+		rounds := strings.Fields(runClient(b, program, "ZBENCH_LOOPBACK="+together, "bench"))
+		for i, round := range rounds {
+			seconds, err := strconv.ParseFloat(round, 64)
+			require.NoError(b, err)
+			b.ReportMetric(seconds, fmt.Sprintf("s/round%d", i+1))
+		}
+	}
+	b.ReportMetric(0, "ns/op")
 }

@@ -1,4 +1,4 @@
-/* A client of the loopback's shared libraries: client_test one | threads | processes FILE.
+/* A client of the loopback's shared libraries: client_test one | threads | processes FILE | bench.
  * It knows nothing of zbench but two variables of the environment. Exits 0 when every
  * result and every error code is what the real libraries give. */
 #include "client.h"
@@ -151,12 +151,43 @@ static void processes(const char *program, const char *file) {
   }
 }
 
+/* All ranks' all_reduce of 256 MiB, with data, several times: seconds of each, by the host's
+ * clock. */
+static void bench(void) {
+  const size_t bytes = (size_t)256 << 20;
+  ncclComm_t comms[RANKS];
+  void *send[RANKS], *recv[RANKS];
+  hipStream_t streams[RANKS];
+  CHECK(ncclCommInitAll(comms, RANKS, NULL) == ncclSuccess);
+  for (int i = 0; i < RANKS; i++) {
+    CHECK(hipSetDevice(i) == hipSuccess && hipStreamCreate(&streams[i]) == hipSuccess);
+    CHECK(hipMalloc(&send[i], bytes) == hipSuccess && hipMalloc(&recv[i], bytes) == hipSuccess);
+    CHECK(hipMemset(send[i], 0, bytes) == hipSuccess && hipDeviceSynchronize() == hipSuccess);
+  }
+  for (int round = 0; round < 3; round++) {
+    struct timespec begun, ended;
+    clock_gettime(CLOCK_MONOTONIC, &begun);
+    CHECK(ncclGroupStart() == ncclSuccess);
+    for (int i = 0; i < RANKS; i++) {
+      CHECK(ncclAllReduce(send[i], recv[i], bytes / 4, ncclFloat, ncclSum, comms[i], streams[i]) == ncclSuccess);
+    }
+    CHECK(ncclGroupEnd() == ncclSuccess);
+    for (int i = 0; i < RANKS; i++) {
+      CHECK(hipStreamSynchronize(streams[i]) == hipSuccess);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    printf("%.3f\n", (double)(ended.tv_sec - begun.tv_sec) + (double)(ended.tv_nsec - begun.tv_nsec) * 1e-9);
+  }
+}
+
 int main(int argc, char **argv) {
   const char *what = argc > 1 ? argv[1] : "";
   if (strcmp(what, "one") == 0) {
     one();
   } else if (strcmp(what, "threads") == 0) {
     threads();
+  } else if (strcmp(what, "bench") == 0) {
+    bench();
   } else if (strcmp(what, "rank") == 0) {
     process(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]));
   } else {
