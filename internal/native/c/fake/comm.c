@@ -34,9 +34,10 @@ void zbl_unlock_taken(const int *held) {
   }
 }
 
-/* NCCL API 2.22.3, in NCCL's own encoding: the calls that are faked. */
+/* NCCL API 2.22.3, in NCCL's own encoding: the calls that are faked. A machine file
+ * may give another. */
 static int zbl_collGetVersion(int *version) {
-  *version = 22203;
+  *version = zbl.coll_version > 0 ? zbl.coll_version : 22203;
   return 0;
 }
 
@@ -84,7 +85,7 @@ static int zbl_joined(const zbl_clique *q, int rank, int device) {
   return 0;
 }
 
-/* A rank alone has nobody to wait for; how long its launch takes is assumed. */
+/* A rank alone waits for no other; how long its launch takes is assumed. */
 static const zbl_curve zbl_alone = {.ranks = 1, .b = 1, .floor = 2e-6};
 
 /* The constants of a clique that is complete. Ranks that share devices are
@@ -125,10 +126,12 @@ void zbl_enter_clique(zbl_comm *c, zbl_clique *q, int rank) {
   c->rank = rank;
   q->member[rank] = (zbl_member){.device = c->device, .slot = zbl.slot, .here = 1};
   zbl.seats[c->device].comms++;
+  zbl.hub->missing = 0;
   q->first = c->device < q->first ? c->device : q->first;
   q->last = c->device > q->last ? c->device : q->last;
   if (++q->inited == q->nranks) {
     zbl_find_curves(q);
+    zbl_ring(&q->whole);
     zbl_progress();
   }
 }
@@ -247,7 +250,20 @@ static int zbl_commAbort(void *comm) {
     }
   }
   zbl_settle();
+  zbl_alarm();
   return 0;
+}
+
+/* Wakes who waits for anything at all: something happened that no round tells. */
+void zbl_alarm(void) {
+  zbl_progress();
+  zbl_ring(&zbl.hub->met);
+  for (zbl_clique *q = zbl_at(zbl.hub->cliques); q != NULL; q = zbl_at(q->next)) {
+    zbl_ring(&q->whole);
+    for (int i = 0; i < ZBL_BELLS; i++) {
+      zbl_ring(&q->bell[i]);
+    }
+  }
 }
 
 /* The communicator's asynchronous error; 0 for none, and of no communicator. */

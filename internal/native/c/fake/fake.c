@@ -1,4 +1,5 @@
 /* The whole loopback, for the binary and for the shared libraries. */
+#include "ahead.c"
 #include "attribute.c"
 #include "calls.c"
 #include "clock.c"
@@ -29,5 +30,6 @@
 #include "split.c"
 #include "stream.c"
 #include "wait.c"
+#include "way.c"
 #include "wide.c"
 #include "table.c"

@@ -196,7 +196,7 @@ static int zbl_host_run(zbl_op *op, zbl_stream *s) {
     at += zbl_argument_room(l->version.size[i]);
   }
   l->version.run(&l->how, args);
-  s->s = zbl.wall ? zbl_wall_now() : s->s + zbl_kernel_time(s->device);
+  s->s = zbl.wall ? zbl_wall_now() : s->s + zbl_plain_time(s->device);
   return 1;
 }
 
