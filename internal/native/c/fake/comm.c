@@ -20,14 +20,6 @@ zbl_comm *zbl_comm_of(void *handle) {
   return c != NULL && c->magic == ZBL_COMM && c->clique != NULL ? c : NULL;
 }
 
-/* The last error's text, of all threads, as NCCL keeps it. */
-static const char *zbl_last_failure;
-
-int zbl_failing(int code, const char *why) {
-  __atomic_store_n(&zbl_last_failure, why, __ATOMIC_RELAXED);
-  return code;
-}
-
 void zbl_unlock_taken(const int *held) {
   if (*held) {
     zbl_unlock(held);
@@ -282,26 +274,6 @@ static int zbl_commGetAsyncError(void *comm, int *error) {
     *error = ZBL_IN_PROGRESS;
   }
   return 0;
-}
-
-static const char *zbl_collErrorString(int error) {
-  switch (error) {
-  case 0:
-    return "no error";
-  case ZB_COLL_UNHANDLED:
-    return "unhandled runtime error";
-  case ZB_COLL_INTERNAL:
-    return "internal error";
-  case ZB_COLL_ARGUMENT:
-    return "invalid argument";
-  case ZB_COLL_USAGE:
-    return "invalid usage";
-  case ZBL_IN_PROGRESS:
-    return "NCCL operation in progress";
-  case ZB_COLL_REMOTE:
-    return "remote process exited or there was a network error";
-  }
-  return "unknown result code";
 }
 
 static void zbl_free_list(zbl_comm **list) {
