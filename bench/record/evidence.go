@@ -20,6 +20,9 @@ type Evidence struct {
 	Iterations int `json:"iterations"`
 	// Ranks holds every rank that took part; equal ones are one entry.
 	Ranks []RankEvidence `json:"ranks"`
+	// Witness is what a second source reported when the deadline had passed; absent if none
+	// was asked.
+	Witness *Witness `json:"witness,omitempty"`
 }
 
 // RankEvidence describes ranks with equal evidence.
