@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"sync/atomic"
 
@@ -169,20 +170,18 @@ func (d *Driver) WarmUp(ctx context.Context, launches int) ([]float64, error) {
 
 // Burst runs bursts and returns the seconds per launch by burst × rank.
 func (d *Driver) Burst(ctx context.Context, b plan.Bursts) ([]float64, error) {
-	d.bursts = d.bursts[:0]
 	if d.local == 0 {
 		return nil, nil
 	}
 	defer d.enter()()
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
-	for range b.Count {
-		d.batch.SetDeadline(d.deadline(b.Launches()))
-		seconds, err := d.batch.Burst(b.Iterations, b.Replays)
-		d.took(seconds, err)
-		if err != nil {
-			return nil, d.ended(ctx, record.DuringBurst, err)
-		}
-		d.bursts = append(d.bursts, seconds...)
+	n := b.Count * d.local
+	d.bursts = slices.Grow(d.bursts[:0], n)[:n]
+	d.batch.SetDeadline(d.deadline(b.Launches()))
+	err := d.batch.Bursts(d.bursts, b.Iterations, b.Replays)
+	d.took(d.bursts, err)
+	if err != nil {
+		return nil, d.ended(ctx, record.DuringBurst, err)
 	}
 	return d.bursts, nil
 }
@@ -198,6 +197,10 @@ const (
 // Isolated runs isolated launches, at most plan.MaxBatch, and returns the seconds by
 // launch × rank.
 func (d *Driver) Isolated(ctx context.Context, n int) ([]float64, error) {
+	return d.isolated(ctx, record.DuringIsolated, n)
+}
+
+func (d *Driver) isolated(ctx context.Context, during string, n int) ([]float64, error) {
 	if d.local == 0 {
 		return nil, nil
 	}
@@ -209,7 +212,7 @@ func (d *Driver) Isolated(ctx context.Context, n int) ([]float64, error) {
 	if err == nil {
 		d.hold = holdMargin * d.batch.EnqueueSeconds() / float64(n)
 	}
-	return seconds, d.ended(ctx, record.DuringIsolated, err)
+	return seconds, d.ended(ctx, during, err)
 }
 
 // NextHold is the hold of the next isolated launches, in seconds per launch; 0 without

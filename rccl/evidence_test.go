@@ -76,7 +76,7 @@ func TestHangNamesTheRankAndTheLaunch(t *testing.T) {
 	}
 }
 
-// An asynchronous error: all have started, so nobody is missing, and the error
+// An asynchronous error: all have started, so no rank is missing, and the error
 // is with the ranks that report it.
 func TestAsyncErrorNamesNoRank(t *testing.T) {
 	results := hungRun(t, "all_reduce", plan.DefaultOptions(), "async_error:node=1,gpu=1,bytes=4e6,launch=3")

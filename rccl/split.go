@@ -27,13 +27,14 @@ type library interface {
 // launcher runs launches on the ranks of this process: native.Batch.
 type launcher interface {
 	SetRank(i int, r native.Rank)
+	SetPeers(i, to, from int)
 	SetApart(apart bool)
 	UseFunctions(f *native.Functions)
 	MakeEvents() error
 	SetWork(w native.Work, deadline float64) error
 	SetDeadline(seconds float64)
 	WarmUp(iterations int) ([]float64, error)
-	Burst(iterations, replays int) ([]float64, error)
+	Bursts(seconds []float64, iterations, replays int) error
 	Isolated(iterations int, hold float64) ([]float64, error)
 	EventFloor(iterations int) ([]float64, error)
 	Verify(expect []native.Expect, seed uint64) ([]native.Wrong, error)

@@ -23,7 +23,7 @@ type process struct {
 	// trouble happens before its launch number at, counted from 1.
 	trouble func()
 	at      int
-	// broken makes every further launch fail.
+	// broken makes every later launch fail.
 	broken bool
 	// noKernels leaves it without the kernels that verify.
 	noKernels bool

@@ -128,6 +128,8 @@ func (o Order) batch() (during string, launches int, ok bool) {
 		return record.DuringBurst, o.Bursts.Launches(), true
 	case DoIsolated:
 		return record.DuringIsolated, o.Count, true
+	case DoExchange:
+		return record.DuringIsolated, o.Exchange.Launches, true
 	case DoOpen:
 		return record.DuringOpen, 1, false
 	case DoJoin:

@@ -46,6 +46,7 @@ const (
 	DoWarmUp   Do = "warm-up"
 	DoBurst    Do = "burst"
 	DoIsolated Do = "isolated"
+	DoExchange Do = "exchange"
 	DoEnd      Do = "end"
 )
 
@@ -73,6 +74,8 @@ type Order struct {
 	Hold float64 `json:"hold,omitempty"`
 	// Bursts are those to run.
 	Bursts *Bursts `json:"bursts,omitempty"`
+	// Exchange is the round of messages to run.
+	Exchange *Exchange `json:"exchange,omitempty"`
 }
 
 // Followers are the other processes, as the leader sees them.
@@ -216,6 +219,8 @@ func (o Order) lacks() bool {
 		return o.Case == nil
 	case DoBurst:
 		return o.Bursts == nil
+	case DoExchange:
+		return o.Exchange == nil
 	case DoOpen, DoBudget, DoVerify, DoWarmUp, DoIsolated, DoEnd:
 	}
 	return false
@@ -255,6 +260,8 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 		r.Seconds, err = w.p.Burst(whole, *o.Bursts)
 	case DoIsolated:
 		err = w.isolated(o, r)
+	case DoExchange:
+		err = w.exchange(*o.Exchange, r)
 	default:
 		err = fmt.Errorf("%w: %q is not known; %s", errOrder, o.Do, sameBuild)
 	}

@@ -25,6 +25,9 @@ type Evidence struct {
 	Suspects string `json:"suspects,omitempty" jsonschema:"pattern=^[0-9]+(-[0-9]+)?(\\,[0-9]+(-[0-9]+)?)*$"`
 	// Certain is true if the evidence tells the suspects from the ranks that wait.
 	Certain bool `json:"certain,omitempty"`
+	// Witness is what a second source reported when the deadline had passed; absent if none
+	// was asked.
+	Witness *Witness `json:"witness,omitempty"`
 }
 
 // RankEvidence describes ranks with equal evidence.

@@ -15,6 +15,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/plan"
+	"zbench/bench/record"
 	"zbench/internal/launch"
 	"zbench/internal/preflight"
 	"zbench/internal/rendezvous"
@@ -167,6 +168,9 @@ type team struct {
 func (t *team) processes() []preflight.Process { return t.all }
 
 func (t *team) Facts() (engine.Facts, error) { return t.facts, nil }
+
+// Witness is that of this process: the service gathers from all ranks.
+func (t *team) Witness() *record.Witness { return t.own.Witness() }
 
 // Close ends the sweep in all processes and closes this one's ranks.
 func (t *team) Close() error {

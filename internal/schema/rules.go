@@ -11,6 +11,7 @@ import (
 	"zbench/bench/collective"
 	"zbench/bench/compare"
 	"zbench/bench/gate"
+	"zbench/bench/nodescreen"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -73,6 +74,10 @@ var rules = map[reflect.Type][]rule{
 	reflect.TypeFor[compare.Case]():     {values("timing", compare.Timings()...), when(constant("verdict", compare.NotChecked), needs("reason"), nil)},
 	reflect.TypeFor[gate.Report]():      {version(gate.Schema)},
 
+	reflect.TypeFor[nodescreen.Document](): {version(nodescreen.Schema), values("state", nodescreen.States()...)},
+	reflect.TypeFor[nodescreen.Finding]():  {values("rule", nodescreen.Rules()...)},
+	reflect.TypeFor[nodescreen.Node]():     {version(nodescreen.NodeSchema)},
+
 	reflect.TypeFor[doctor.Report]():  {version(doctor.Schema)},
 	reflect.TypeFor[doctor.Finding](): {values("mark", doctor.Good, doctor.Bad, doctor.Warn, doctor.Fact), when(constant("mark", doctor.Bad), needs("remedy"), nil)},
 
@@ -120,6 +125,10 @@ func enumeration(t reflect.Type) *jsonschema.Schema {
 		return oneOf(record.Statuses())
 	case reflect.TypeFor[record.RankState]():
 		return oneOf(record.RankStates())
+	case reflect.TypeFor[record.WitnessState]():
+		return oneOf(record.WitnessStates())
+	case reflect.TypeFor[record.WitnessRankState]():
+		return oneOf(record.WitnessRankStates())
 	case reflect.TypeFor[compare.Verdict]():
 		return oneOf(compare.Verdicts())
 	case reflect.TypeFor[gate.State]():
