@@ -138,6 +138,7 @@ func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	addLibraryFlags(cmd, &o.libraries)
 	f := cmd.Flags()
 	addLaunchFlags(f, &o.launch)
+	f.StringVar(&o.launch.bad, "exclude-bad", "", "leave out the nodes that zbench screen has failed: its folder")
 	addGateFlags(f, &o.gates)
 	f.StringVar(&o.out, "out", "", "folder to create (default a new dated one)")
 	collectivesDocument.flag(f, &o.format)

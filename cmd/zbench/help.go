@@ -31,7 +31,7 @@ var flagGroups = []flagGroup{
 		"collective", "nodes", "ranks", "gpus-per-node", "ngpus", "ranks-per-gpu", "groups", "strides", "scale", "device", "all-gpus", "peak",
 		"root", "host", "xml", "outputs", "matrix", "logs", "times", "judge", "hbm-seconds", "deadline",
 	}},
-	{"Launch", []string{"launch", "slurm-args", "hostfile", "dry-run"}},
+	{"Launch", []string{"launch", "slurm-args", "hostfile", "dry-run", "exclude-bad"}},
 	{"Simulation", []string{"fabric", "fault", "seed", "trees"}},
 	{"Model and trainer", []string{
 		"framework", "config", "optimizer", "preset", "params", "total-params", "largest-param", "layers", "active-params",

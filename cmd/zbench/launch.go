@@ -21,11 +21,13 @@ type launchFlagSet struct {
 	slurmArgs []string
 	hostfile  string
 	dry       bool
+	// bad is the folder of a screen whose failed nodes are left out.
+	bad string
 }
 
 // launchFlags names the flags: they say where a sweep runs, not what is measured, and a
 // resumed one may have others.
-var launchFlags = []string{"launch", "slurm-args", "hostfile", "dry-run"}
+var launchFlags = []string{"launch", "slurm-args", "hostfile", "dry-run", "exclude-bad"}
 
 func addLaunchFlags(f *pflag.FlagSet, o *launchFlagSet) {
 	var methods []string
@@ -47,6 +49,8 @@ type launching struct {
 	want spec.Spec
 	// processes run on each node.
 	processes int
+	// excluded are nodes of the job that take no part.
+	excluded []string
 }
 
 // place finds out what this process is and how the sweep runs. given tells that the
@@ -73,6 +77,9 @@ func (o *launchFlagSet) place(s State, want spec.Spec, given bool) (launching, e
 		return l, l.spreadRanks(given)
 	}
 	l.spread(s, given)
+	if err = o.exclude(s, &l, given); err != nil {
+		return l, err
+	}
 	if l.single() && asked.Method == launch.Auto {
 		l.method, l.want = launch.Inproc, want.Clone()
 	}
