@@ -54,6 +54,8 @@ type Options struct {
 	// Faults are planted in addition to the fabric's own, in the form that
 	// `zbench list faults` shows.
 	Faults []string
+	// Pairs adds what a message between two GPUs takes (Machine.Ways).
+	Pairs bool
 }
 
 // Machine is a fabric resolved for one world: everything the loopback needs.
@@ -73,6 +75,9 @@ type Machine struct {
 	Curves map[Group]map[string]Curve
 	// Faults are lines of the machine file.
 	Faults []string
+	// Ways are what messages between two GPUs take; nil where all messages take the time of
+	// their communicator's send_recv.
+	Ways *Ways
 	// Extrapolated says, by group and collective, which parts of the constants
 	// are not measured. Of groups that are alike it has the first.
 	Extrapolated map[Group]map[string][]string
@@ -114,6 +119,9 @@ func (f *Fabric) Resolve(w spec.World, o Options) (*Machine, error) {
 		if err := f.resolveGroup(m, g, broken); err != nil {
 			return nil, err
 		}
+	}
+	if o.Pairs {
+		m.Ways = f.ways(m, broken)
 	}
 	return m, nil
 }
@@ -238,6 +246,9 @@ func (m *Machine) Text() []byte {
 				fmt.Fprintf(&b, "extrapolated %s %d %d %d\n", name, g.First, g.Ranks, g.stride())
 			}
 		}
+	}
+	if m.Ways != nil {
+		b.WriteString(strings.Join(m.Ways.text(m.GPUsPerNode), "\n") + "\n")
 	}
 	for _, line := range m.Faults {
 		b.WriteString("fault " + line + "\n")

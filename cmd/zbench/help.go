@@ -21,7 +21,7 @@ type flagGroup struct {
 // them.
 var flagGroups = []flagGroup{
 	{"Sizes and data (bytes; K, M, G are binary)", []string{
-		"minbytes", "maxbytes", "stepfactor", "stepbytes", "size", "sweep", "shape", "reduce", "rows", "hidden",
+		"minbytes", "maxbytes", "stepfactor", "stepbytes", "sizes", "size", "sweep", "shape", "reduce", "rows", "hidden",
 		"datatype", "dtype", "op", "place", "kernels", "coefficients", "data", "fixed-sizes", "compile",
 	}},
 	{"Timing and verification", []string{
@@ -38,7 +38,7 @@ var flagGroups = []flagGroup{
 		"backward-ms", "forward-ms", "step-ms", "tokens-per-microbatch", "tflops", "recompute",
 		"dp", "ep", "pp", "instances", "accum", "zero", "grad-dtype", "param-dtype", "mem-budget", "allow-rescale",
 	}},
-	{"Comparison and thresholds", []string{"threshold", "accept", "fail-on", "require-checked", "min-effect", "between-run-cv", "timing"}},
+	{"Comparison and thresholds", []string{"variant", "unordered", "threshold", "accept", "fail-on", "require-checked", "min-effect", "miss", "between-run-cv", "timing", "max-rounds", "child-timeout"}},
 	{"Output", []string{"out", "force", "resume", "spec", "format", "verbose", "progress", "quiet", "help", "version"}},
 	{"Libraries", append([]string{"backend"}, libraryFlags()...)},
 }
@@ -51,6 +51,7 @@ var mostUsed = map[string][]string{
 	"zbench kernels muon": {
 		"preset", "shape", "coefficients", "reduce", "device", "max-time", "out", "format",
 	},
+	"zbench bisect":            {"variant", "unordered", "nodes", "ngpus", "minbytes", "maxbytes", "sizes", "out", "format", "resume"},
 	"zbench kernels rmsnorm":   {"rows", "hidden", "dtype", "device", "max-time", "out", "format"},
 	"zbench kernels layernorm": {"rows", "hidden", "dtype", "device", "max-time", "out", "format"},
 }

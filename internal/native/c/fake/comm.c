@@ -71,7 +71,7 @@ static int zbl_joined(const zbl_clique *q, int rank, int device) {
   return 0;
 }
 
-/* A rank alone has nobody to wait for; how long its launch takes is assumed. */
+/* A rank alone waits for no other; how long its launch takes is assumed. */
 static const zbl_curve zbl_alone = {.ranks = 1, .b = 1, .floor = 2e-6};
 
 /* The constants of a clique that is complete. Ranks that share devices are
@@ -124,10 +124,12 @@ static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id,
   zbl_comms = c;
   q->member[rank] = (zbl_member){.device = c->device, .slot = zbl.slot, .here = 1};
   zbl.seats[c->device].comms++;
+  zbl.hub->missing = 0;
   q->first = c->device < q->first ? c->device : q->first;
   q->last = c->device > q->last ? c->device : q->last;
   if (++q->inited == nranks) {
     zbl_find_curves(q);
+    zbl_ring(&q->whole);
     zbl_progress();
   }
   *comm = c;
@@ -211,7 +213,20 @@ static int zbl_commAbort(void *comm) {
     }
   }
   zbl_settle();
+  zbl_alarm();
   return 0;
+}
+
+/* Wakes who waits for anything at all: something happened that no round tells. */
+void zbl_alarm(void) {
+  zbl_progress();
+  zbl_ring(&zbl.hub->met);
+  for (zbl_clique *q = zbl_at(zbl.hub->cliques); q != NULL; q = zbl_at(q->next)) {
+    zbl_ring(&q->whole);
+    for (int i = 0; i < ZBL_BELLS; i++) {
+      zbl_ring(&q->bell[i]);
+    }
+  }
 }
 
 /* The communicator's asynchronous error; 0 for none, and of no communicator. */

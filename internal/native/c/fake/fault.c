@@ -2,7 +2,8 @@
  * hang or wrong data. What looks for faults sees only those.
  *
  * Slow links, rails, nodes and leaves are not here: whoever wrote the machine
- * file has put them into the constants of the groups they touch. */
+ * file has put them into the constants of the groups they touch, and way.c has
+ * them for messages between two devices. */
 #include "world.h"
 
 #include <stdio.h>
@@ -126,18 +127,33 @@ static int zbl_touches(const zbl_curve *c, int first, int ranks) {
   return from < c->ranks && c->first + from * c->stride < first + ranks;
 }
 
-/* The time of one launch with what is wrong with it. */
-double zbl_faulty(const zbl_curve *c, double bytes, double t, uint64_t draws) {
+/* The time of one launch with what is wrong with it; touched: it passes through
+ * what is flaky. */
+static double zbl_worse(int touched, double bytes, double t, uint64_t draws) {
   const zbl_faults *f = &zbl.faults;
   if (f->dip.factor > 0 && bytes >= f->dip.from && bytes <= f->dip.to) {
     t *= f->dip.factor;
   }
-  if (f->flaky.ranks > 0 &&
-      zbl_touches(c, f->flaky.first, f->flaky.ranks) &&
-      zbl_uniform(draws, UINT64_MAX - 3) < f->flaky.part) {
+  if (touched && zbl_uniform(draws, UINT64_MAX - 3) < f->flaky.part) {
     t *= f->flaky.factor;
   }
   return t;
+}
+
+double zbl_faulty(const zbl_curve *c, double bytes, double t, uint64_t draws) {
+  const zbl_faults *f = &zbl.faults;
+  int touched =
+      f->flaky.ranks > 0 && zbl_touches(c, f->flaky.first, f->flaky.ranks);
+  return zbl_worse(touched, bytes, t, draws);
+}
+
+/* The same of a message between two devices. */
+double zbl_faulty_between(int from, int to, double bytes, double t,
+                          uint64_t draws) {
+  int first = zbl.faults.flaky.first, ranks = zbl.faults.flaky.ranks;
+  int touched = (from >= first && from < first + ranks) ||
+                (to >= first && to < first + ranks);
+  return zbl_worse(touched, bytes, t, draws);
 }
 
 /* How late a rank reaches every collective. */

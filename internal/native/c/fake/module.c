@@ -175,7 +175,7 @@ static int zbl_launchKernel(void *function, unsigned gx, unsigned gy,
     return zbl_said(ZB_ERR_VALUE);
   }
   if (s->capture != NULL) {
-    return zbl_said(ZB_ERR_NOT_SUPPORTED); /* the real one records it; nobody asks here */
+    return zbl_said(ZB_ERR_NOT_SUPPORTED); /* the real one records it; zbench does not use it */
   }
   l = calloc(1, sizeof *l);
   if (l == NULL) {
