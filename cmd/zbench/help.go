@@ -31,7 +31,7 @@ var flagGroups = []flagGroup{
 		"collective", "nodes", "ranks", "gpus-per-node", "ngpus", "ranks-per-gpu", "groups", "strides", "scale", "device", "all-gpus", "peak",
 		"root", "host", "xml", "outputs", "matrix", "logs", "times", "judge", "hbm-seconds", "deadline",
 	}},
-	{"Launch", []string{"launch", "slurm-args", "hostfile", "dry-run"}},
+	{"Launch", []string{"launch", "slurm-args", "hostfile", "dry-run", "exclude-bad"}},
 	{"Deadlines", deadlineFlags},
 	{"Simulation", []string{"fabric", "fault", "seed", "trees"}},
 	{"Model and trainer", []string{
