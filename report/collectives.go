@@ -62,6 +62,7 @@ func Collectives(rec *record.Record, x Extras) *Document {
 		warnings = d.fold
 	}
 	warnings("warnings", "Warnings", warningBlocks(rec)...)
+	d.fold("longrun", "Settings for a long run", longRunBlocks(rec)...)
 	d.add("imports", "Imported files", importBlocks(rec)...)
 	d.fold("method", "How it was measured", Facts(method(rec)))
 	d.fold("setup", "Set-up", setupBlocks(rec)...)

@@ -41,6 +41,12 @@ type Stuck interface {
 	Evidence() *record.Evidence
 }
 
+// Witnessing is a Driver with a second source for what happened when a deadline passes,
+// such as the library's own service. It answers within seconds; nil is none.
+type Witnessing interface {
+	Witness() *record.Witness
+}
+
 // Bursts are Count bursts of Iterations launches. With Replays the launches of a
 // burst are captured into a graph, which is replayed that many times.
 type Bursts struct {
@@ -152,7 +158,7 @@ func take(ctx context.Context, c Case, d Driver, o Options, pass int) (part reco
 		err = t.isolated(ctx, d, PerPass(o.Isolated))
 	}
 	if err != nil {
-		t.fail(err)
+		t.fail(d, err)
 	}
 	return t.part, err == nil || ctx.Err() == nil
 }

@@ -121,3 +121,29 @@ func (j *judgement) profile(v *Verdict) {
 		}
 	}
 }
+
+// explained tells whether a steady fault that is named accounts for what happens at a place.
+func explained(v *Verdict, at Place) bool {
+	return slices.ContainsFunc(v.Findings, func(f Finding) bool {
+		c := f.Component
+		switch c.Part {
+		case Node:
+			return c.Node == at.Node
+		case GPU, Rail:
+			return c.Node == at.Node && c.A == at.GPU
+		case Leaf:
+			return c.A == at.GPU && slices.Contains(f.Nodes, at.Node)
+		default:
+			return false
+		}
+	})
+}
+
+// explainedLink is the same for a link: its node, one of its GPUs, or itself.
+func explainedLink(v *Verdict, p Pair) bool {
+	return slices.ContainsFunc(v.Findings, func(f Finding) bool {
+		c := f.Component
+		return c.Node == p.A.Node && (c.Part == Node || c.Part == GPU && (c.A == p.A.GPU || c.A == p.B.GPU) ||
+			c.Part == Link && c.A == min(p.A.GPU, p.B.GPU) && c.B == max(p.A.GPU, p.B.GPU))
+	})
+}

@@ -2,6 +2,7 @@ package rails
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -90,4 +91,49 @@ func TestHostileTimes(t *testing.T) {
 	}
 	Judge(Data{Fleet: f, Timings: timings})
 	Judge(Data{Fleet: f, Timings: timings[:1]})
+}
+
+// A node that is named already explains the slow samples of its rails and links: they are not
+// named again as faults that come and go.
+func TestAFaultIsNamedOnce(t *testing.T) {
+	f := Fleet{Nodes: 32, GPUs: 8}
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		var slow [1000][5]bool
+		for round := range slow {
+			for i := range slow[round] {
+				slow[round][i] = rng.Float64() < 0.45
+			}
+		}
+		p := NewPlan(f, Options{Seed: seed})
+		var timings []Timing
+		for round := 0; ; round++ {
+			r, more := p.Next(timings)
+			if !more {
+				break
+			}
+			for _, x := range r.Pairs {
+				s := make([]float64, 5)
+				for i := range s {
+					s[i] = 1e-3 * math.Exp(0.01*rng.NormFloat64())
+					if slow[round][i] && r.Kind != Rings && (x.A.Node == 3 || x.B.Node == 3) {
+						s[i] *= 4
+					}
+				}
+				timings = append(timings, Timing{Round: round, Kind: r.Kind, Pair: x, Seconds: s})
+			}
+		}
+		v := Judge(Data{Fleet: f, Timings: timings})
+		named := false
+		for _, x := range v.Findings {
+			named = named || x.Component == Component{Part: Node, Node: 3}
+		}
+		if named {
+			require.Len(t, v.Findings, 1, "seed %d: %+v", seed, v.Findings)
+		}
+		for _, x := range v.Findings {
+			require.Equal(t, 3, x.Component.Node, "%+v", x)
+			require.Greater(t, x.Lost, 0.02, "%+v", x)
+		}
+	}
 }

@@ -90,8 +90,7 @@ type Verdict struct {
 	// links; 0 where they are not judged.
 	NetworkLimit float64 `json:"network_limit"`
 	LinkLimit    float64 `json:"link_limit"`
-	// Ranking is every end or rank with its loss, the worst first, where values are from
-	// elsewhere.
+	// Ranking is every NIC and link, or end, or rank with its loss, the worst first.
 	Ranking []Ranked `json:"-"`
 	// NICs is the share lost of each node's rails, Links that of each node's pairs of
 	// GPUs, in the order (0,1), (0,2), …; NaN where it is unknown.
@@ -126,6 +125,15 @@ func (v *Verdict) finish() {
 		v.State = NotChecked
 	default:
 		v.State = Healthy
+	}
+}
+
+// Interrupted notes that the plan did not run to its end, and why. What was not found slow
+// by then is not known to be well.
+func (v *Verdict) Interrupted(why string) {
+	v.Unchecked = append(v.Unchecked, why)
+	if v.State == Healthy {
+		v.State = NotChecked
 	}
 }
 

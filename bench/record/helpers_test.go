@@ -40,6 +40,11 @@ func full() *Record {
 	hung.Key, hung.Status, hung.Reason = "hung", Failed, "not finished at the deadline"
 	hung.Evidence = &Evidence{During: DuringWarmUp, Deadline: new(180.0), Iterations: 5}
 	hung.Evidence.SetRanks([]RankProgress{{Enqueued: 5, Started: 4, Ended: 3, Error: "remote process exited"}, {Enqueued: 5, Started: 3, Ended: 3}})
+	hung.Evidence.Witness = &Witness{
+		Source: "RAS at localhost:28028", State: WitnessDegraded, Reason: "r", Library: "2.28.3",
+		Communicators: []WitnessComm{{ID: "3b2f", Count: 1, Ranks: 16, Answered: 15, Status: "INCOMPLETE"}},
+		Ranks:         []WitnessRank{{State: RankMissing, Rank: new(6), Communicator: "3b2f", Host: "192.0.2.7", PID: 7, GPU: "6", Detail: "d"}, {State: RankDead}}, More: 1,
+	}
 	return &Record{
 		Schema: Schema, Tool: Tool{"zbench", "0.1.0"}, Created: time.Date(2026, 11, 20, 9, 8, 7, 0, time.UTC),
 		Source: Source{

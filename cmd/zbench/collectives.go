@@ -28,6 +28,8 @@ type collectivesOptions struct {
 	libraries libraryOptions
 	launch    launchFlagSet
 	gates     gateFlagSet
+	// command is the word that the processes are started with; empty is collectives.
+	command string
 	// world is the other processes of the sweep, where this one leads several.
 	world *world
 

@@ -6,9 +6,11 @@ import (
 
 	"zbench/bench/device"
 	"zbench/bench/engine"
+	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/internal/native"
+	"zbench/internal/ras"
 	"zbench/rccl"
 )
 
@@ -16,6 +18,28 @@ import (
 type collectivesDriver struct {
 	*rccl.Driver
 	facts engine.Facts
+	// witness asks the library's service; nil if there is none.
+	witness func() *record.Witness
+}
+
+var _, _ plan.Witnessing = (*collectivesDriver)(nil), (*team)(nil)
+
+// Witness asks the library's own service how far its ranks got; nil of a simulation, whose
+// library has none.
+func (d *collectivesDriver) Witness() *record.Witness {
+	if d.witness == nil {
+		return nil
+	}
+	return d.witness()
+}
+
+// witnessOf asks RCCL's service on this host. It has its own time limit: the sweep may be
+// ending, and the answer is wanted all the same.
+func witnessOf(s State) func() *record.Witness {
+	if s.Dial == nil {
+		return nil
+	}
+	return func() *record.Witness { return ras.Ask(context.Background(), s.Dial, s.Getenv(ras.AddressVariable)) }
 }
 
 // Facts describes the driver.
@@ -105,7 +129,11 @@ func openRanks(ctx context.Context, s State, o libraryOptions, w *opening, cfg r
 	for _, l := range d.Libraries() {
 		f.Libraries = append(f.Libraries, record.Library{Name: l.Name, Version: l.Version, Path: l.Path})
 	}
-	return &collectivesDriver{d, f}, nil
+	out := &collectivesDriver{Driver: d, facts: f}
+	if !simulated { // the built-in loopback has no service
+		out.witness = witnessOf(s)
+	}
+	return out, nil
 }
 
 // devicesOf describes the GPUs that were found, with their published peaks.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -57,7 +58,7 @@ func osState() State {
 			}
 			return name
 		},
-		Host: native.Host, Space: fileSpace, Interfaces: networkInterfaces, Towards: addressTowards,
+		Host: native.Host, Space: fileSpace, Interfaces: networkInterfaces, Towards: addressTowards, Dial: (&net.Dialer{}).DialContext,
 	}
 }
 

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/netip"
 	"time"
 
@@ -47,6 +49,8 @@ type State struct {
 	Space      func(folder string) (preflight.Space, error)
 	Interfaces func() ([]preflight.Interface, error)
 	Towards    func(address string) (netip.Addr, error)
+	// Dial opens a connection to a service of this host; nil where there are none.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // FS is the part of the file system that zbench uses. Names are the operating

@@ -12,6 +12,7 @@ import (
 	"zbench/bench/collective"
 	"zbench/bench/compare"
 	"zbench/bench/gate"
+	"zbench/bench/nodescreen"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -38,7 +39,7 @@ var rules = map[reflect.Type][]rule{
 	reflect.TypeFor[record.AddedRound]():      {values("reason", record.Reasons()...)},
 	reflect.TypeFor[record.Result]():          {values("collective", collective.Names()...), when(constant("status", record.OK), nil, needs("reason"))},
 	reflect.TypeFor[record.Verified]():        {values("state", verifications...)},
-	reflect.TypeFor[record.Evidence]():        {values("during", record.DuringWarmUp, record.DuringVerification, record.DuringBurst, record.DuringIsolated)},
+	reflect.TypeFor[record.Evidence]():        {values("during", record.DuringOpen, record.DuringInit, record.DuringWarmUp, record.DuringVerification, record.DuringBurst, record.DuringIsolated)},
 	reflect.TypeFor[record.Timing]():          {values("stop", stops...)},
 	reflect.TypeFor[record.BurstSamples]():    {values("stop", stops...)},
 	reflect.TypeFor[record.IsolatedSamples](): {values("stop", stops...)},
@@ -77,6 +78,10 @@ var rules = map[reflect.Type][]rule{
 	reflect.TypeFor[bisect.Document](): {version(bisect.Schema), values("timing", compare.Timings()...)},
 	reflect.TypeFor[bisect.Variant]():  {when(constant("left_out", true), needs("reason"), nil)},
 	reflect.TypeFor[bisect.Measured](): {when(constant("verdict", bisect.Slower), needs("first"), nil)},
+
+	reflect.TypeFor[nodescreen.Document](): {version(nodescreen.Schema), values("state", nodescreen.States()...)},
+	reflect.TypeFor[nodescreen.Finding]():  {values("rule", nodescreen.Rules()...)},
+	reflect.TypeFor[nodescreen.Node]():     {version(nodescreen.NodeSchema)},
 
 	reflect.TypeFor[doctor.Report]():  {version(doctor.Schema)},
 	reflect.TypeFor[doctor.Finding](): {values("mark", doctor.Good, doctor.Bad, doctor.Warn, doctor.Fact), when(constant("mark", doctor.Bad), needs("remedy"), nil)},
@@ -128,6 +133,10 @@ func enumeration(t reflect.Type) *jsonschema.Schema {
 		return oneOf(record.Statuses())
 	case reflect.TypeFor[record.RankState]():
 		return oneOf(record.RankStates())
+	case reflect.TypeFor[record.WitnessState]():
+		return oneOf(record.WitnessStates())
+	case reflect.TypeFor[record.WitnessRankState]():
+		return oneOf(record.WitnessRankStates())
 	case reflect.TypeFor[compare.Verdict]():
 		return oneOf(compare.Verdicts())
 	case reflect.TypeFor[bisect.Verdict]():
