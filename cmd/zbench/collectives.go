@@ -28,6 +28,8 @@ type collectivesOptions struct {
 	libraries libraryOptions
 	launch    launchFlagSet
 	gates     gateFlagSet
+	// counters is where the counters of NICs are: auto, off or a folder.
+	counters string
 	// command is the word that the processes are started with; empty is collectives.
 	command string
 	// world is the other processes of the sweep, where this one leads several.
@@ -153,6 +155,7 @@ func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	addLibraryFlags(cmd, &o.libraries)
 	f := cmd.Flags()
 	addLaunchFlags(f, &o.launch)
+	addCountersFlag(f, &o.counters)
 	addGateFlags(f, &o.gates)
 	f.StringVar(&o.out, "out", "", "folder to create (default a new dated one)")
 	collectivesDocument.flag(f, &o.format)
@@ -203,6 +206,7 @@ func (o *collectivesOptions) engine(s State) (*engine.Engine, error) {
 		Open: func(ctx context.Context, u *engine.Setup) (engine.Driver, error) {
 			w := openingOf(u)
 			w.Folder, w.Owner = o.folder, s.host(o.quiet).Owner
+			w.Counters = countersRoot(o.counters, u.Machine != nil)
 			if o.world != nil {
 				return o.world.open(ctx, s, o.libraries, &w)
 			}

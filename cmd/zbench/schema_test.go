@@ -59,6 +59,7 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 		"hbm --backend loopback --size 64K --max-time 0.005 --kernels dot --dtype float32 --tune",
 		"kernels rmsnorm --backend loopback --rows 2 --hidden 64",
 		"kernels muon --backend loopback --shape 20x30",
+		"rails --nodes 4 --gpus-per-node 4 -q",
 	} {
 		code := exit.OK
 		if strings.Contains(line, "hang") {

@@ -13,6 +13,8 @@ import (
 	"zbench/bench/compare"
 	"zbench/bench/gate"
 	"zbench/bench/nodescreen"
+	"zbench/bench/pairwise"
+	"zbench/bench/rails"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -75,16 +77,21 @@ var rules = map[reflect.Type][]rule{
 	reflect.TypeFor[compare.Case]():     {values("timing", compare.Timings()...), when(constant("verdict", compare.NotChecked), needs("reason"), nil)},
 	reflect.TypeFor[gate.Report]():      {version(gate.Schema)},
 
-	reflect.TypeFor[bisect.Document](): {version(bisect.Schema), values("timing", compare.Timings()...)},
-	reflect.TypeFor[bisect.Variant]():  {when(constant("left_out", true), needs("reason"), nil)},
-	reflect.TypeFor[bisect.Measured](): {when(constant("verdict", bisect.Slower), needs("first"), nil)},
-
 	reflect.TypeFor[nodescreen.Document](): {version(nodescreen.Schema), values("state", nodescreen.States()...)},
 	reflect.TypeFor[nodescreen.Finding]():  {values("rule", nodescreen.Rules()...)},
 	reflect.TypeFor[nodescreen.Node]():     {version(nodescreen.NodeSchema)},
+	reflect.TypeFor[bisect.Document]():     {version(bisect.Schema), values("timing", compare.Timings()...)},
+	reflect.TypeFor[bisect.Variant]():      {when(constant("left_out", true), needs("reason"), nil)},
+	reflect.TypeFor[bisect.Measured]():     {when(constant("verdict", bisect.Slower), needs("first"), nil)},
 
 	reflect.TypeFor[doctor.Report]():  {version(doctor.Schema)},
 	reflect.TypeFor[doctor.Finding](): {values("mark", doctor.Good, doctor.Bad, doctor.Warn, doctor.Fact), when(constant("mark", doctor.Bad), needs("remedy"), nil)},
+
+	reflect.TypeFor[pairwise.Document](): {
+		version(pairwise.Schema), values("kind", pairwise.Kinds()...),
+		when(constant("kind", pairwise.Measured), needs("survey"), nil),
+	},
+	reflect.TypeFor[pairwise.Finding](): {values("level", rails.Levels()...)},
 
 	reflect.TypeFor[topo.Node]():    {version(topo.Schema)},
 	reflect.TypeFor[topo.Finding](): {values("mark", topo.Marks()...), when(constant("mark", topo.Bad), needs("hint"), nil)},
@@ -143,6 +150,10 @@ func enumeration(t reflect.Type) *jsonschema.Schema {
 		return oneOf(bisect.Verdicts())
 	case reflect.TypeFor[gate.State]():
 		return oneOf(gate.States())
+	case reflect.TypeFor[rails.State]():
+		return oneOf(rails.States())
+	case reflect.TypeFor[rails.Part]():
+		return oneOf(rails.Parts())
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"zbench/bench/compare"
 	"zbench/bench/gate"
 	"zbench/bench/nodescreen"
+	"zbench/bench/pairwise"
 	"zbench/bench/record"
 	"zbench/internal/doctor"
 	"zbench/internal/topo"
@@ -102,5 +103,9 @@ var Documents = []Document{
 		File: "internal/topo/schema/v1.json", ID: "urn:zbench:topo:1", Title: "zbench topo, topo.json",
 		About: "The topology of one node: GPUs, xGMI links, NICs, rails and findings. Rates are in bytes per second.",
 		Types: []reflect.Type{reflect.TypeFor[topo.Node]()},
+	},
+	{
+		File: "bench/pairwise/schema/v1.json", ID: "urn:zbench:rails:1", Title: "zbench rails, rails.json",
+		Types: []reflect.Type{reflect.TypeFor[pairwise.Document]()},
 	},
 }
