@@ -32,6 +32,7 @@ type partBatch struct {
 }
 
 func (b *partBatch) SetRank(i int, r native.Rank)     { b.ranks[i] = r }
+func (b *partBatch) SetPeers(int, int, int)           {}
 func (b *partBatch) SetApart(apart bool)              { b.apart = apart }
 func (b *partBatch) UseFunctions(f *native.Functions) { require.NotNil(b.t, f) }
 func (b *partBatch) Cancel()                          {}
@@ -45,6 +46,8 @@ func (b *partBatch) SetWork(w native.Work, d float64) error {
 	b.work, b.deadline, b.moved = w, d, true
 	return nil
 }
+
+func (b *partBatch) SetDeadline(d float64) { b.deadline = d }
 
 // MakeEvents is the last call before a batch is used: the whole batch is made.
 func (b *partBatch) MakeEvents() error {

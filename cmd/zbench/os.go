@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -60,7 +61,7 @@ func osState() State {
 			}
 			return name
 		},
-		Host: native.Host, Space: fileSpace, Interfaces: networkInterfaces, Towards: addressTowards, Light: light,
+		Host: native.Host, Space: fileSpace, Interfaces: networkInterfaces, Towards: addressTowards, Dial: (&net.Dialer{}).DialContext, Light: light,
 	}
 }
 

@@ -117,8 +117,8 @@ void zbl_check_barrier(void) {
 }
 
 /* The devices come to the barrier, n of them, each so many bytes behind the one
- * before. Returns whether it is over; where it is not, nobody came for a while,
- * and it is called again. */
+ * before. Returns whether it is over; if not, no device came for a while, and the
+ * caller calls again. */
 static int zbl_hostBarrier(const int32_t *device, size_t stride, int n) {
   uint64_t mine = 0;
   ZBL_ENTER;

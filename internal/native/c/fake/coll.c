@@ -200,7 +200,7 @@ int zbl_post(const zbl_queued *c, double host) {
   r->place[c->comm->rank] =
       (zbl_place){.stream = c->stream, .send = c->send, .recv = c->recv};
   r->holders++;
-  if (++r->posted == q->nranks) { /* all have called: nobody looks for it */
+  if (++r->posted == q->nranks) { /* all have called: it is not searched for */
     q->head = r->next;
     q->head_seq++;
     r->linked = 0;

@@ -20,9 +20,10 @@ zbl_comm *zbl_comm_of(void *handle) {
   return c != NULL && c->magic == ZBL_COMM ? c : NULL;
 }
 
-/* NCCL API 2.22.3, in NCCL's own encoding: the calls that are faked. */
+/* NCCL API 2.22.3, in NCCL's own encoding: the calls that are faked. A machine file
+ * may give another. */
 static int zbl_collGetVersion(int *version) {
-  *version = 22203;
+  *version = zbl.coll_version > 0 ? zbl.coll_version : 22203;
   return 0;
 }
 
@@ -70,7 +71,7 @@ static int zbl_joined(const zbl_clique *q, int rank, int device) {
   return 0;
 }
 
-/* A rank alone has nobody to wait for; how long its launch takes is assumed. */
+/* A rank alone waits for no other; how long its launch takes is assumed. */
 static const zbl_curve zbl_alone = {.ranks = 1, .b = 1, .floor = 2e-6};
 
 /* The constants of a clique that is complete. Ranks that share devices are

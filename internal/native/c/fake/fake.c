@@ -27,4 +27,5 @@
 #include "result.c"
 #include "stream.c"
 #include "wait.c"
+#include "way.c"
 #include "table.c"

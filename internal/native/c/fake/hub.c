@@ -64,9 +64,9 @@ static long zbl_futex(const zbl_bell *bell, int op, uint32_t value,
 }
 
 /* Sleeps until the bell differs from what was seen, or for so many milliseconds.
- * Neither a signal, as Go's runtime sends many, nor the late call of one who
- * decided something before ends the sleep: it would look as if nobody had done
- * anything for all that time. */
+ * Neither a signal, as Go's runtime sends many, nor the late call of
+ * a driver that decided something before ends the sleep: the world would look idle
+ * for all that time. */
 static void zbl_sleep(const zbl_bell *bell, uint32_t seen, int ms) {
   struct timespec end;
   clock_gettime(CLOCK_MONOTONIC, &end);
@@ -123,8 +123,8 @@ void zbl_progress(void) {
   zbl_ring(&zbl.hub->any);
 }
 
-/* Sleeps on a bell, without the lock. 0 when in so many milliseconds nobody did
- * anything: then it is looked for lost processes. */
+/* Sleeps on a bell, without the lock. 0 when in so many milliseconds no
+ * driver did anything: the caller then looks for lost processes. */
 int zbl_await(zbl_bell *bell, int ms) {
   uint32_t seen = bell->rung;
   uint64_t before = zbl.hub->activity;
@@ -176,8 +176,8 @@ static char *zbl_map(uint64_t bytes, int fd) {
   return mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd, 0);
 }
 
-/* Opens the file where processes meet. One that nobody has open is of a world that
- * has ended, and begins anew. It is locked when this returns. */
+/* Opens the file where processes meet. A file that no process has open belongs to a
+ * world that has ended, and is cleared. It is locked when this returns. */
 static const char *zbl_open_file(const char *path) {
   struct stat st;
   zbl.shared_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);

@@ -22,8 +22,8 @@ typedef struct zbl_bell {
 typedef struct zbl_lane {
   double h; /* seconds */
   uint64_t case_key, case_epoch;
-  /* While nobody has done anything since `stuck`, the time that polling for what
-   * never comes has taken. */
+  /* The time that polling for what never comes has taken, while all drivers have
+   * been idle since `stuck`. */
   uint64_t stuck;
   double patience;
 } zbl_lane;

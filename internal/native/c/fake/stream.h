@@ -25,7 +25,7 @@ typedef struct zbl_kind {
 typedef struct zbl_op {
   const zbl_kind *kind;
   void *data;
-  struct zbl_comm *comm; /* whose kernel it is, NULL for nobody's */
+  struct zbl_comm *comm; /* whose kernel it is, NULL if no communicator's */
   struct zbl_op *next;
   double posted; /* when the host had enqueued it */
   int rank;
