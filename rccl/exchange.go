@@ -22,13 +22,14 @@ func (d *Driver) Exchange(ctx context.Context, e plan.Exchange) ([]float64, erro
 	if err := d.Begin(e.Case, e.Round); err != nil {
 		return nil, err
 	}
+	d.perLaunch = -1 // new peers connect: that takes as long as a first operation
 	for i := range d.local {
 		to, from := e.Peers(d.ranks[i].rank.Number)
 		d.batch.SetPeers(i, to, from)
 	}
 	work := d.work
 	work.Collective = native.Exchange
-	if err := d.batch.SetWork(work, d.cfg.Deadline); err != nil {
+	if err := d.batch.SetWork(work, d.deadline(1)); err != nil {
 		return nil, err
 	}
 	if e.Warmup > 0 {

@@ -29,7 +29,7 @@ func pairs(t *testing.T, noise float64, faults ...string) (*fabric.Machine, Conf
 	kind, err := collective.DtypeByName("float")
 	require.NoError(t, err)
 	a := plan.Axes{MinBytes: 64 << 20, MaxBytes: 64 << 20, Factor: 2, InPlace: []bool{false}, World: w, Collectives: []collective.Collective{one}, Dtype: kind}
-	return m, Config{Native: native.Options{Backend: "loopback", Machine: m.Text()}, Ranks: 8, Deadline: 20}, a.Cases()[0]
+	return m, Config{Native: native.Options{Backend: "loopback", Machine: m.Text()}, Ranks: 8, Deadlines: plan.Deadlines{First: 20, Batch: 20}}, a.Cases()[0]
 }
 
 // exchanged is one round on a driver or on a group of them.

@@ -47,6 +47,8 @@ func (b *partBatch) SetWork(w native.Work, d float64) error {
 	return nil
 }
 
+func (b *partBatch) SetDeadline(d float64) { b.deadline = d }
+
 // MakeEvents is the last call before a batch is used: the whole batch is made.
 func (b *partBatch) MakeEvents() error {
 	out := b.meet(b.key, b.processes, b, func(parts []any) any {
@@ -159,8 +161,15 @@ func (b *partBatch) WarmUp(n int) ([]float64, error) {
 	return b.times(fmt.Sprint("warm-up ", n), func() ([]float64, error) { return b.batch.WarmUp(n) })
 }
 
-func (b *partBatch) Burst(n, replays int) ([]float64, error) {
-	return b.times(fmt.Sprint("burst ", n, replays), func() ([]float64, error) { return b.batch.Burst(n, replays) })
+func (b *partBatch) Bursts(all []float64, n, replays int) error {
+	for row := range slices.Chunk(all, len(b.ranks)) {
+		seconds, err := b.times(fmt.Sprint("burst ", n, replays), func() ([]float64, error) { return b.batch.Burst(n, replays) })
+		if err != nil {
+			return err
+		}
+		copy(row, seconds)
+	}
+	return nil
 }
 
 func (b *partBatch) Isolated(n int, hold float64) ([]float64, error) {

@@ -19,7 +19,7 @@ func (x trial) inThreads(t *testing.T, shares []int) []record.Result {
 	t.Helper()
 	m, cases := x.machine(t)
 	cfg := x.config(m)
-	cfg.Deadline = 20 // virtual seconds; each takes 5 ms of real time for each stuck rank of a driver
+	cfg.Deadlines = plan.Deadlines{First: 20, Batch: 20} // virtual seconds; each takes 5 ms of real time for each stuck rank of a driver
 	var results []record.Result
 	led(t, threads(t, cfg, shares), func(ctx context.Context, g *plan.Group) { results = x.sweep(ctx, t, g, cases) })
 	return results

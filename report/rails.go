@@ -59,7 +59,8 @@ func railsSurvey(s *pairwise.Survey) []Block {
 		return nil
 	}
 	facts := Facts{
-		{"Backend", s.Backend}, {"Message", fmt.Sprintf("%s in each direction, %s in a round", unit.Bytes(s.Bytes), plural(int64(s.Launches), "launch"))},
+		{"Backend", s.Backend},
+		{"Message", fmt.Sprintf("%s in each direction, %s in a round", unit.Bytes(s.Bytes), plural(int64(s.Launches), "launch"))},
 		{"Rounds", fmt.Sprintf("%d, of which %d between nodes", s.Rounds, s.NetworkRounds)},
 	}
 	if s.Fabric != "" {

@@ -60,6 +60,14 @@ var faults = []Fault{
 	{"slow_node", "slow_node:node=3,left=0.5", "all xGMI links and NICs of a node have that share of their bandwidth left", []string{"node", "left"}, plantSlowNode, at("slow node %g", "node")},
 	{"slow_leaf", "slow_leaf:rail=2,left=0.5", "a rail's leaf switch is slow for every node", []string{"rail", "left"}, plantRail, at("the leaf switch of rail %g", "rail")},
 	{
+		"slow_hbm", "slow_hbm:node=3,gpu=5,left=0.85", "a GPU's memory has that share of its bandwidth left",
+		[]string{"node", "gpu", "left"},
+		func(v faultValues, m *Machine, _ *damage) error {
+			return m.fault("hbm %d %g", v.rank(m), v["left"])
+		},
+		at("the memory of GPU %g of node %g", "gpu", "node"),
+	},
+	{
 		"flaky_link", "flaky_link:node=3,part=0.1,times=4", "that part of the launches that touch the node takes so many times as long",
 		[]string{"node", "part", "times"},
 		func(v faultValues, m *Machine, _ *damage) error {

@@ -65,7 +65,12 @@ type Machine struct {
 	Host Host
 	// HBM and Cache are bytes of a GPU's memory and of its last level of cache.
 	HBM, Cache int64
-	Seed       uint64
+	// HBMRate is what a GPU's memory gives, in bytes per second; 0 is not modelled.
+	HBMRate float64
+	// CollVersion is the number that the collectives library gives for its version, 22203
+	// for 2.22.3; 0 is the loopback's own.
+	CollVersion int
+	Seed        uint64
 	// Curves holds each group's constants by collective.
 	Curves map[Group]map[string]Curve
 	// Faults are lines of the machine file.
@@ -96,7 +101,7 @@ func (f *Fabric) Resolve(w spec.World, o Options) (*Machine, error) {
 		return nil, fmt.Errorf("%d GPUs a process do not divide the %d GPUs of a node", w.GPUsPerProcess, w.GPUsPerNode)
 	}
 	m := &Machine{
-		World: w, GPU: f.GPU, Host: f.Host, HBM: f.Node.HBMBytes, Cache: f.Node.CacheBytes, Seed: o.Seed,
+		World: w, GPU: f.GPU, Host: f.Host, HBM: f.Node.HBMBytes, Cache: f.Node.CacheBytes, HBMRate: f.Node.HBMRate, Seed: o.Seed,
 		Curves: map[Group]map[string]Curve{}, Extrapolated: map[Group]map[string][]string{},
 		Ends: map[Group]map[string]Ends{},
 	}
@@ -222,6 +227,12 @@ func (m *Machine) Text() []byte {
 	put("ranks", float64(m.Size()))
 	put("gpus_per_process", float64(m.GPUsPerProcess))
 	put("hbm_bytes", float64(m.HBM))
+	if m.HBMRate > 0 {
+		put("hbm_rate", m.HBMRate)
+	}
+	if m.CollVersion > 0 {
+		put("collectives_version", float64(m.CollVersion))
+	}
 	put("launch", m.Host.Launch)
 	put("exit_jitter", m.Host.ExitJitter)
 	put("noise", m.Host.Noise)

@@ -89,7 +89,7 @@ func begins(text string) bool {
 	return strings.HasPrefix(strings.TrimLeft(text, " "), "#") || headLike(tokenize(text))
 }
 
-// end gives what no further piece finished.
+// end gives what no later piece finished.
 func (d *labelled) end() error {
 	rest := make([]line, 0, len(d.open))
 	for _, l := range d.open {

@@ -6,6 +6,6 @@ import "regexp"
 // /home/NAME, /mnt/nfs/home/NAME, /Users/NAME.
 var homeRE = regexp.MustCompile(`(?:/[\w.+-]+)*/(?:home|homes|users|Users)/[^/\s:,;"')\]]+`)
 
-// redact takes the names of users out of paths: a record travels further than
+// redact takes the names of users out of paths: a record reaches more people than
 // the log that it was read from.
 func redact(text string) string { return homeRE.ReplaceAllString(text, "~") }

@@ -71,11 +71,11 @@ type Exchanger interface {
 var errNoExchange = errors.New("this driver has no rounds of messages")
 
 // Exchange runs the round in all processes.
-func (g *Group) Exchange(_ context.Context, e Exchange) ([]float64, error) {
+func (g *Group) Exchange(ctx context.Context, e Exchange) ([]float64, error) {
 	if err := e.Check(g.first[len(g.world)]); err != nil {
 		return nil, err
 	}
-	if err := g.joined(e.Case.Comms()); err != nil {
+	if err := g.joined(ctx, e.Case.Comms()); err != nil {
 		return nil, err
 	}
 	return g.timed(Order{Do: DoExchange, Exchange: &e}, e.Launches)

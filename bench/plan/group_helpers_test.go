@@ -71,7 +71,7 @@ func (p *part) IDs(c plan.Comms) (ids []plan.CommID, err error) {
 	return ids, nil
 }
 
-func (p *part) Join(c plan.Comms, ids []plan.CommID) error {
+func (p *part) Join(_ context.Context, c plan.Comms, ids []plan.CommID) error {
 	text := []string{}
 	for _, id := range ids {
 		text = append(text, fmt.Sprintf("%d %s", id.Group, id.ID))
@@ -181,7 +181,7 @@ func (l *lines) Send(o plan.Order) {
 	}
 }
 
-func (l *lines) Reports() []plan.Report {
+func (l *lines) Reports(plan.Report) []plan.Report {
 	out := make([]plan.Report, len(l.reports))
 	for i, c := range l.reports {
 		text, ok := <-c

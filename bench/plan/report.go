@@ -59,6 +59,8 @@ type FailureKind string
 const (
 	// FailedLost: the process does not answer. The leader sets this kind.
 	FailedLost FailureKind = "lost"
+	// FailedHanging: a call does not return.
+	FailedHanging FailureKind = "hanging"
 	// FailedCall: something failed in this process itself.
 	FailedCall FailureKind = "failed"
 	// FailedOrder: the order, or the report on it, cannot be decoded.
@@ -70,7 +72,7 @@ const (
 	FailedLate FailureKind = "late"
 )
 
-var failureKinds = []FailureKind{FailedLost, FailedCall, FailedOrder, FailedAsync, FailedLate}
+var failureKinds = []FailureKind{FailedLost, FailedHanging, FailedCall, FailedOrder, FailedAsync, FailedLate}
 
 // Failure is what went wrong in one process.
 type Failure struct {

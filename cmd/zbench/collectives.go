@@ -114,6 +114,8 @@ func (o *collectivesOptions) sweep(ctx context.Context, s State, cmd *cobra.Comm
 	switch {
 	case f.Changed("stepbytes") && f.Changed("stepfactor"):
 		return usagef("-f multiplies sizes, -i adds to them", "-i and -f exclude each other")
+	case f.Changed("sizes") && (f.Changed("minbytes") || f.Changed("maxbytes") || f.Changed("stepfactor") || f.Changed("stepbytes")):
+		return usagef("--sizes lists all sizes; leave -b, -e, -f and -i out", "--sizes and -b, -e, -f, -i exclude each other")
 	case f.Changed("resume") && f.Changed("spec"):
 		return usagef("the folder to resume has its own request", "--resume and --spec exclude each other")
 	case f.Changed("spec"):

@@ -87,7 +87,7 @@ func (o *collectivesOptions) dryLaunch(s State, l launching, want spec.Spec, row
 		return nil
 	default:
 	}
-	if token := s.Getenv(launch.TokenVariable); token != "" {
+	if token := givenToken(s); token != "" {
 		if err := launch.CheckToken(token); err != nil {
 			return usage(err, "unset it: zbench makes one; or export "+launch.TokenVariable+"=$(zbench token)")
 		}

@@ -21,7 +21,7 @@ type flagGroup struct {
 // them.
 var flagGroups = []flagGroup{
 	{"Sizes and data (bytes; K, M, G are binary)", []string{
-		"minbytes", "maxbytes", "stepfactor", "stepbytes", "size", "sweep", "shape", "reduce", "rows", "hidden",
+		"minbytes", "maxbytes", "stepfactor", "stepbytes", "sizes", "size", "sweep", "shape", "reduce", "rows", "hidden",
 		"datatype", "dtype", "op", "place", "kernels", "coefficients", "data", "fixed-sizes", "compile",
 	}},
 	{"Timing and verification", []string{
@@ -29,10 +29,10 @@ var flagGroups = []flagGroup{
 	}},
 	{"Cluster", []string{
 		"collective", "nodes", "ranks", "gpus-per-node", "ngpus", "ranks-per-gpu", "groups", "strides", "scale", "device", "all-gpus", "peak",
-		"root", "host", "xml", "outputs", "matrix", "logs", "times",
+		"root", "host", "xml", "outputs", "matrix", "logs", "times", "judge", "hbm-seconds", "deadline",
 	}},
 	{"Launch", []string{"launch", "slurm-args", "hostfile", "dry-run"}},
-	{"Simulation", []string{"fabric", "fault", "seed"}},
+	{"Simulation", []string{"fabric", "fault", "seed", "trees"}},
 	{"Model and trainer", []string{
 		"framework", "config", "optimizer", "preset", "params", "total-params", "largest-param", "layers", "active-params",
 		"backward-ms", "forward-ms", "step-ms", "tokens-per-microbatch", "tflops", "recompute",

@@ -144,7 +144,7 @@ clock, whose figures come from a model and are labelled SIMULATED.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(flagError(err), spell.Hint(similarFlags(cmd, err), cmd.CommandPath()+" --help lists the flags"))
 	})
-	root.AddCommand(newCollectives(s), newHBM(s), newKernels(s), newRails(s)) // they save on a signal
+	root.AddCommand(newCollectives(s), newHBM(s), newKernels(s), newNodeScreen(s), newRails(s)) // they save on a signal
 	for _, c := range []*cobra.Command{newImport(s), newReport(s), newCompare(s), newRecommend(s), newDoctor(s), newTopo(s), newList(s), newToken(s), newVersion(s)} {
 		c.RunE = interruptible(c.RunE)
 		root.AddCommand(c)

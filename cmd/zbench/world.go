@@ -106,10 +106,8 @@ func (o *collectivesOptions) lead(ctx context.Context, s State, role launch.Role
 		c.Address = fmt.Sprintf(":%d", role.Leader.Port)
 	}
 	c.OnStop = func(process int) { w.stop(&interruption{fmt.Sprintf("process %d was asked to stop", process)}) }
-	c.OnLost = func(l rendezvous.Loss) {
-		w.lose(l)
-		w.Cancel(l.Error())
-	}
+	c.OnLost = func(l rendezvous.Loss) { w.lose(l) }
+	c.OnGiveUp = func(why string) { w.lose(errors.New(why)) }
 	c.OnStatus = func(now rendezvous.Status) { s.note(o.quiet, "%s\n", now.Text()) }
 	if w.Leader, err = rendezvous.Serve(ctx, c); err != nil {
 		return exit.With(exit.Run, err, "is another run using the port? export "+launch.LeaderVariable+"=HOST:PORT with a free one for all processes")

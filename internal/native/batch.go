@@ -200,19 +200,30 @@ func (b *Batch) SetWork(w Work, deadline float64) error {
 	return nil
 }
 
+// SetDeadline sets the deadline of the next run alone, in seconds of the provider's clock.
+func (b *Batch) SetDeadline(seconds float64) { b.c.deadline_s = C.double(seconds) }
+
 // Burst launches the work iterations times on every rank, waits, and returns the seconds
 // per launch of each local rank. With replays the launches are captured into a graph,
 // outside of the timing, and the graph is launched replays times; CanCapture must have
 // returned nil. The slice is valid until the next run.
 func (b *Batch) Burst(iterations, replays int) ([]float64, error) {
+	seconds := b.seconds(1)
+	return seconds, b.Bursts(seconds, iterations, replays)
+}
+
+// Bursts runs Burst until the slice, whose length is a multiple of the local ranks, is
+// full of seconds by burst × rank. All of it is one call of C: a thread that waits there
+// for long costs Go's scheduler more than the wait.
+func (b *Batch) Bursts(seconds []float64, iterations, replays int) error {
 	if replays > 0 {
 		if err := b.p.CanCapture(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	b.c.iterations, b.c.replays = C.int32_t(iterations), C.int32_t(replays)
-	C.zb_burst(b.c)
-	return b.seconds(1), b.outcome()
+	C.zb_bursts(b.c, C.int32_t(len(seconds)/b.n), (*C.double)(unsafe.SliceData(seconds))) //nolint:gosec // a batch of bursts is small
+	return b.outcome()
 }
 
 // WarmUp launches as Burst does, without a sample. Up to MaxIsolated launches are marked

@@ -11,6 +11,7 @@ import (
 	"zbench/bench/collective"
 	"zbench/bench/compare"
 	"zbench/bench/gate"
+	"zbench/bench/nodescreen"
 	"zbench/bench/pairwise"
 	"zbench/bench/rails"
 	"zbench/bench/recommend"
@@ -39,7 +40,7 @@ var rules = map[reflect.Type][]rule{
 	reflect.TypeFor[record.AddedRound]():      {values("reason", record.Reasons()...)},
 	reflect.TypeFor[record.Result]():          {values("collective", collective.Names()...), when(constant("status", record.OK), nil, needs("reason"))},
 	reflect.TypeFor[record.Verified]():        {values("state", verifications...)},
-	reflect.TypeFor[record.Evidence]():        {values("during", record.DuringWarmUp, record.DuringVerification, record.DuringBurst, record.DuringIsolated)},
+	reflect.TypeFor[record.Evidence]():        {values("during", record.DuringOpen, record.DuringInit, record.DuringWarmUp, record.DuringVerification, record.DuringBurst, record.DuringIsolated)},
 	reflect.TypeFor[record.Timing]():          {values("stop", stops...)},
 	reflect.TypeFor[record.BurstSamples]():    {values("stop", stops...)},
 	reflect.TypeFor[record.IsolatedSamples](): {values("stop", stops...)},
@@ -74,6 +75,10 @@ var rules = map[reflect.Type][]rule{
 	reflect.TypeFor[compare.Document](): {version(compare.Schema)},
 	reflect.TypeFor[compare.Case]():     {values("timing", compare.Timings()...), when(constant("verdict", compare.NotChecked), needs("reason"), nil)},
 	reflect.TypeFor[gate.Report]():      {version(gate.Schema)},
+
+	reflect.TypeFor[nodescreen.Document](): {version(nodescreen.Schema), values("state", nodescreen.States()...)},
+	reflect.TypeFor[nodescreen.Finding]():  {values("rule", nodescreen.Rules()...)},
+	reflect.TypeFor[nodescreen.Node]():     {version(nodescreen.NodeSchema)},
 
 	reflect.TypeFor[doctor.Report]():  {version(doctor.Schema)},
 	reflect.TypeFor[doctor.Finding](): {values("mark", doctor.Good, doctor.Bad, doctor.Warn, doctor.Fact), when(constant("mark", doctor.Bad), needs("remedy"), nil)},

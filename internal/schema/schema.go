@@ -19,6 +19,7 @@ import (
 	"zbench/bench/bucket"
 	"zbench/bench/compare"
 	"zbench/bench/gate"
+	"zbench/bench/nodescreen"
 	"zbench/bench/pairwise"
 	"zbench/bench/record"
 	"zbench/internal/doctor"
@@ -78,6 +79,16 @@ var Documents = []Document{
 	{
 		File: "bench/gate/schema/v1.json", ID: "urn:zbench:gates:1", Title: "zbench thresholds, gates.json",
 		Types: []reflect.Type{reflect.TypeFor[gate.Report]()},
+	},
+	{
+		File: "bench/nodescreen/schema/v1.json", ID: "urn:zbench:screen:1", Title: "zbench screen, screen.json",
+		About: "The nodes of a fleet, each screened alone, and which of them to leave out. Rates are in bytes per second.",
+		Types: []reflect.Type{reflect.TypeFor[nodescreen.Document]()},
+	},
+	{
+		File: "bench/nodescreen/schema/node-v1.json", ID: "urn:zbench:screen-node:1", Title: "zbench screen, the file of a node",
+		About: "What one node found about itself, without any other node. Rates are in bytes per second.",
+		Types: []reflect.Type{reflect.TypeFor[nodescreen.Node]()},
 	},
 	{
 		File: "internal/doctor/schema/v1.json", ID: "urn:zbench:doctor:1", Title: "zbench doctor --format json",

@@ -111,6 +111,7 @@ int zb_align(zb_batch *b);
 int64_t zb_now(const zb_table *t);
 
 void zb_burst(zb_batch *b);
+void zb_bursts(zb_batch *b, int32_t count, double *seconds);
 void zb_warm_up(zb_batch *b);
 void zb_progress(zb_batch *b);
 void zb_isolated(zb_batch *b);

@@ -1,4 +1,5 @@
 /* The whole loopback, for the binary and for the shared libraries. */
+#include "ahead.c"
 #include "attribute.c"
 #include "calls.c"
 #include "clock.c"

@@ -34,6 +34,26 @@ static int zbl_read_late(const char *v) {
   return 1;
 }
 
+/* fault hbm RANK LEFT */
+static int zbl_read_hbm(const char *v) {
+  int rank;
+  double left;
+  if (sscanf(v, "%d %lf", &rank, &left) != 2 || rank < 0 ||
+      rank >= zbl.ranks || !(left > 0)) {
+    return 0;
+  }
+  if (zbl.faults.hbm == NULL) {
+    zbl.faults.hbm = malloc((size_t)zbl.ranks * sizeof(double));
+    for (int i = 0; zbl.faults.hbm != NULL && i < zbl.ranks; i++) {
+      zbl.faults.hbm[i] = 1;
+    }
+  }
+  if (zbl.faults.hbm != NULL) {
+    zbl.faults.hbm[rank] *= left;
+  }
+  return zbl.faults.hbm != NULL;
+}
+
 /* fault data KIND RANK INDEX */
 static int zbl_read_data(const char *v) {
   static const char *const kinds[] = {"none",    "missing", "doubled",
@@ -72,6 +92,9 @@ int zbl_read_fault(const char *text) {
   }
   if (strncmp(text, "late ", 5) == 0) {
     return zbl_read_late(text + 5);
+  }
+  if (strncmp(text, "hbm ", 4) == 0) {
+    return zbl_read_hbm(text + 4);
   }
   if (strncmp(text, "data ", 5) == 0) {
     return zbl_read_data(text + 5);
@@ -136,6 +159,11 @@ double zbl_faulty_between(int from, int to, double bytes, double t,
 /* How late a rank reaches every collective. */
 double zbl_late(int rank) {
   return zbl.faults.late != NULL ? zbl.faults.late[rank] : 0;
+}
+
+/* What the memory of a rank's GPU gives, in bytes per second; 0: not modelled. */
+double zbl_hbm_rate(int rank) {
+  return zbl.hbm_rate * (zbl.faults.hbm != NULL ? zbl.faults.hbm[rank] : 1);
 }
 
 int zbl_hangs(int rank, double bytes, uint64_t launch) {

@@ -122,7 +122,7 @@ static int zbl_p2p_run(zbl_op *op, zbl_stream *s) {
   return zbl_p2p_done(op, s);
 }
 
-/* A kernel lets go of its transfers; one that nobody holds is freed. */
+/* A kernel releases its transfers; one without holders is freed. */
 static void zbl_p2p_release(zbl_op *op) {
   zbl_kernel_p2p *k = op->data;
   for (size_t i = 0; i < k->n; i++) {

@@ -34,6 +34,7 @@ typedef struct zbl_curve {
  * rank means there is none of that kind. */
 typedef struct zbl_faults {
   double *late; /* by rank: seconds it reaches every collective late; or NULL */
+  double *hbm;  /* by rank: the share of the memory's rate that is left; or NULL */
   struct { double from, to, factor; } dip;       /* bytes, bytes, × T */
   struct { int first, ranks; double part, factor; } flaky; /* of launches, × T */
   struct { int rank; double bytes; uint64_t launch; } hang, async;
@@ -62,7 +63,7 @@ typedef struct zbl_ways {
   double *left_link; /* by device × the other's place on the node */
 } zbl_ways;
 
-enum { ZBL_MAX_RANKS = 1 << 20, ZBL_MAX_CURVES = 1 << 20 };
+enum { ZBL_MAX_RANKS = 1 << 20, ZBL_MAX_CURVES = 1 << 20, ZBL_RUNG = 4 };
 
 /* A stretch of device memory; address space alone until it is touched. */
 typedef struct zbl_block {
@@ -76,6 +77,7 @@ typedef struct zbl_device {
   zbl_block *blocks;
   uint64_t used;
   struct zbl_stream *null; /* its null stream, once it was used */
+  uint64_t streamed; /* kernels that went through its memory */
 } zbl_device;
 
 /* The machine as this process has it: what the machine file says, its devices,
@@ -90,8 +92,10 @@ typedef struct zbl_world {
   int several; /* others drive the same world */
   int shared_fd, slot; /* of the file, −1 for none; this process's number */
   int first, count; /* the devices that it sees */
-  int wake; /* somebody is to be woken when the lock is let go */
+  zbl_bell *rung[ZBL_RUNG]; /* to be woken when the lock is let go */
+  int rung_count;
   int driving, stop; /* the thread that drives the streams; see drive.c */
+  zbl_bell nudge;    /* what it sleeps on while it has nothing to do */
   pthread_t driver;
   int multi_rank; /* a device may have several ranks of a communicator */
   int wall;  /* time is what the host takes, and kernels run on its CPUs */
@@ -99,7 +103,9 @@ typedef struct zbl_world {
   char gpu[64];
   uint64_t seed;
   int ranks, gpus_per_process, processes;
+  int coll_version; /* of the collectives library; 0: the loopback's own */
   uint64_t hbm_bytes;
+  double hbm_rate; /* of a GPU's memory, bytes per second; 0: not modelled */
   double launch, exit_jitter, noise, event;
   zbl_curve *curves;
   int curve_count;
@@ -136,6 +142,7 @@ int zbl_read_fault(const char *text);
 double zbl_faulty(const zbl_curve *c, double bytes, double t, uint64_t draws);
 double zbl_faulty_between(int from, int to, double bytes, double t, uint64_t draws);
 double zbl_late(int rank);
+double zbl_hbm_rate(int rank);
 int zbl_hangs(int rank, double bytes, uint64_t launch);
 int zbl_async(int rank, double bytes, uint64_t launch);
 
@@ -170,6 +177,7 @@ void zbl_capture_reset(void);
 
 /* comm.c */
 void zbl_free_comms(void);
+void zbl_alarm(void);
 
 /* drive.c */
 void zbl_drive_start(void);
