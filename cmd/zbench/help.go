@@ -32,15 +32,15 @@ var flagGroups = []flagGroup{
 		"root", "host", "xml", "outputs", "matrix", "logs", "times",
 	}},
 	{"Launch", []string{"launch", "slurm-args", "hostfile", "dry-run"}},
-	{"Simulation", []string{"fabric", "fault", "seed"}},
+	{"Simulation", []string{"fabric", "fault", "seed", "clock", "no-data", "hang-rate"}},
 	{"Model and trainer", []string{
 		"framework", "config", "optimizer", "preset", "params", "total-params", "largest-param", "layers", "active-params",
 		"backward-ms", "forward-ms", "step-ms", "tokens-per-microbatch", "tflops", "recompute",
 		"dp", "ep", "pp", "instances", "accum", "zero", "grad-dtype", "param-dtype", "mem-budget", "allow-rescale",
 	}},
 	{"Comparison and thresholds", []string{"threshold", "accept", "fail-on", "require-checked", "min-effect", "between-run-cv", "timing"}},
-	{"Output", []string{"out", "force", "resume", "spec", "format", "verbose", "progress", "quiet", "help", "version"}},
-	{"Libraries", append([]string{"backend"}, libraryFlags()...)},
+	{"Output", []string{"env", "out", "force", "resume", "spec", "format", "verbose", "progress", "quiet", "help", "version"}},
+	{"Libraries", append([]string{"backend", "libraries"}, libraryFlags()...)},
 }
 
 // mostUsed names the flags that come first in a command's help, ten at most.

@@ -103,7 +103,7 @@ static int zbl_eventQuery(void *event) {
     return zbl_said(ZB_ERR_HANDLE);
   }
   zbl_look_at(e);
-  return e->pending > 0 ? ZB_ERR_NOT_READY : ZB_OK;
+  return zbl_host_finds(e->pending > 0, e->at) ? ZB_OK : ZB_ERR_NOT_READY;
 }
 
 /* Milliseconds between two events that both have happened. */
