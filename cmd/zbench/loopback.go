@@ -52,7 +52,8 @@ func newLoopback(s State) *cobra.Command {
 		Short: "Run a program that uses HIP and RCCL on a simulated cluster",
 		Long: `Runs a program on the loopback: libraries with HIP's and RCCL's names that need
 no GPU. Collectives move real data between all processes on this host, and take
-the time of the fabric's model. All figures that the program prints are SIMULATED.
+the time of the fabric's model: all figures that the program prints are
+SIMULATED.
 
 zbench writes the machine file, builds the libraries with this machine's C and
 C++ compiler on the first run (cc, c++, or CC and CXX; under a minute), sets the
