@@ -10,6 +10,26 @@ CXX     ?= c++
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 TOOL    := $(GO) tool -modfile=tools/go.mod
+
+# All steps build with the flags of `make build`: with others the standard library and
+# every package would be compiled a second time.
+export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
+
+# ccache compiles the kernels once. go build compiles them for each variant of
+# internal/native: with its tests, under the race detector, the sanitizers, and fuzzing.
+CCACHE := $(firstword $(wildcard /usr/lib/ccache/c++ /usr/lib64/ccache/c++))
+ifneq ($(CCACHE),)
+ifeq ($(origin CXX),default)
+export CXX := $(CCACHE)
+export CCACHE_DIR := $(or $(CCACHE_DIR),$(shell $(GO) env GOCACHE)/ccache)
+# Only these options differ: go build names its own temporary folder in them.
+export CCACHE_IGNOREOPTIONS := -ffile-prefix-map=* -fdebug-prefix-map=*
+export CCACHE_SLOPPINESS := random_seed
+export CCACHE_NOHASHDIR := 1
+export CCACHE_NODIRECT := 1
+endif
+endif
+
 # The packages that must do without C, and those that have C under them.
 PURE    := ./bench/... ./report/...
 NATIVE  := ./internal/native ./rccl ./hbm/...
@@ -28,10 +48,10 @@ help: ## List the targets
 
 .PHONY: build
 build: ## Build bin/zbench
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/zbench ./cmd/zbench
+	$(GO) build -ldflags '$(LDFLAGS)' -o bin/zbench ./cmd/zbench
 
 # `make check` vets once; every test would do it again. A machine with other work
-# takes several times as long as an idle one, hence the time limit.
+# takes several times as long as an idle one: the time limit allows for it.
 TEST := $(GO) test -vet=off -timeout 30m
 
 .PHONY: test
@@ -51,7 +71,7 @@ check: ## Run everything that can be checked without a browser
 	@$(call steps,$(CHECKS))
 
 # The output of a step comes when it ends, in one piece. A step that fails is named in
-# its last line and by make; no further one is begun.
+# its last line and by make; no other one is begun.
 steps = $(MAKE) --no-print-directory --output-sync=recurse $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) $(1:%=timed-%)
 TIMED := $(CHECKS:%=timed-%) $(SYSTEM_STEPS:%=timed-%)
 

@@ -1,6 +1,7 @@
 package hbm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,6 +31,9 @@ type Config struct {
 	Files []string
 	// Warm is the seconds of real work before the first sample; DefaultWarm suits.
 	Warm float64
+	// Batch is the least seconds of a batch between two events; 0 is 2 ms. A clock that
+	// is simulated needs none.
+	Batch float64
 	// Peak overrides the table's, in bytes per second; 0 for the table's.
 	Peak float64
 }
@@ -84,7 +88,7 @@ func Open(cfg Config) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Driver{p: p, cfg: cfg, batch: batchSeconds}
+	d := &Driver{p: p, cfg: cfg, batch: cmp.Or(cfg.Batch, batchSeconds)}
 	if err := d.open(); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}

@@ -16,6 +16,7 @@ const memoryShare = 0.9
 // Budget is the memory for one rank's arena: the minimum over the devices. The memory
 // of existing arenas counts as free: to grow, they are freed first.
 func (d *Driver) Budget() (plan.Room, error) {
+	defer d.enter()()
 	room := plan.Room{Bytes: -1, Cache: d.cfg.CacheBytes}
 	share := d.share()
 	for i := 0; i < len(d.ranks); i += share {
@@ -42,6 +43,7 @@ func (d *Driver) RotateOver(cache int64) { d.cfg.CacheBytes = cache }
 // added: arenas only grow. The first call connects the ranks; a cancelled context stops
 // this.
 func (d *Driver) Allocate(ctx context.Context, room plan.Room) error {
+	defer d.enter()()
 	first := d.batch == nil
 	d.cache = room.Cache
 	need := max(d.arena, room.Bytes, plan.ArenaHead)

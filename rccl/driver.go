@@ -8,21 +8,17 @@ package rccl
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
+	"sync/atomic"
 
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/stat"
 	"zbench/internal/native"
 )
-
-// DefaultDeadline is how long a batch may take before it counts as hung, in
-// seconds of the provider's clock. The first operation on a communicator of
-// 1,024 ranks can take minutes to connect.
-const DefaultDeadline = 180.0
 
 // Config is what to open.
 type Config struct {
@@ -42,8 +38,8 @@ type Config struct {
 	// RanksPerDevice is the number of ranks that share a device; 0 means one. NCCL
 	// supports more from 2.30 on, with NCCL_MULTI_RANK_GPU_ENABLE=1.
 	RanksPerDevice int
-	// Deadline bounds one batch, in seconds; 0 means DefaultDeadline.
-	Deadline float64
+	// Deadlines bound what can hang; zeros are the defaults.
+	Deadlines plan.Deadlines
 	// CacheBytes is the size of the device's last-level cache: buffers rotate over at
 	// least twice as much, so that no launch finds its data in the cache. 0 disables
 	// rotation.
@@ -80,6 +76,16 @@ type Driver struct {
 	work   native.Work
 	hold   float64
 	bursts []float64
+	// perLaunch is what a launch of the case is expected to take, in seconds, by the ones
+	// before it; negative before the first of a collective on its communicators. kind is
+	// that collective, bytes the size that the expectation is of.
+	perLaunch float64
+	kind      string
+	bytes     int64
+	// broken is true once a batch or an init has failed: communicators are then aborted.
+	broken bool
+	// inside counts the calls of libraries that have not returned.
+	inside atomic.Int32
 }
 
 // A batch of isolated launches has events for this many.
@@ -130,20 +136,22 @@ func (d *Driver) Libraries() []native.Library { return d.provider.Libraries }
 // communicators first; a share of the world must have joined them. It passes case and pass to the loopback,
 // so that its noise depends on them alone.
 func (d *Driver) Begin(c plan.Case, pass int) error {
+	defer d.enter()()
 	if comms := c.Comms(); comms != d.comms {
 		if !d.alone() {
 			return fmt.Errorf("the ranks have not joined the communicators of %s", c.Key)
 		}
-		if err := d.joinAlone(comms); err != nil {
+		if err := d.joinAlone(context.Background(), comms); err != nil {
 			return err
 		}
 	}
+	d.expect(c)
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(c.Key + "/" + strconv.Itoa(pass))) // a hash never fails
 	d.library.BeginCase(h.Sum64())
 	d.place(c)
 	d.hold = firstHold * float64(min(d.comms.Active(), max(c.GPUsPerProcess, 1)*d.share()))
-	return d.batch.SetWork(d.work, d.cfg.Deadline)
+	return d.batch.SetWork(d.work, d.deadline(1))
 }
 
 // WarmUp launches the case back to back and returns the seconds per launch by rank,
@@ -152,24 +160,28 @@ func (d *Driver) WarmUp(ctx context.Context, launches int) ([]float64, error) {
 	if d.local == 0 {
 		return nil, nil
 	}
+	defer d.enter()()
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
+	d.batch.SetDeadline(d.deadline(launches))
 	seconds, err := d.batch.WarmUp(launches)
+	d.took(seconds, err)
 	return seconds, d.ended(ctx, record.DuringWarmUp, err)
 }
 
 // Burst runs bursts and returns the seconds per launch by burst × rank.
 func (d *Driver) Burst(ctx context.Context, b plan.Bursts) ([]float64, error) {
-	d.bursts = d.bursts[:0]
 	if d.local == 0 {
 		return nil, nil
 	}
+	defer d.enter()()
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
-	for range b.Count {
-		seconds, err := d.batch.Burst(b.Iterations, b.Replays)
-		if err != nil {
-			return nil, d.ended(ctx, record.DuringBurst, err)
-		}
-		d.bursts = append(d.bursts, seconds...)
+	n := b.Count * d.local
+	d.bursts = slices.Grow(d.bursts[:0], n)[:n]
+	d.batch.SetDeadline(d.deadline(b.Launches()))
+	err := d.batch.Bursts(d.bursts, b.Iterations, b.Replays)
+	d.took(d.bursts, err)
+	if err != nil {
+		return nil, d.ended(ctx, record.DuringBurst, err)
 	}
 	return d.bursts, nil
 }
@@ -185,15 +197,22 @@ const (
 // Isolated runs isolated launches, at most plan.MaxBatch, and returns the seconds by
 // launch × rank.
 func (d *Driver) Isolated(ctx context.Context, n int) ([]float64, error) {
+	return d.isolated(ctx, record.DuringIsolated, n)
+}
+
+func (d *Driver) isolated(ctx context.Context, during string, n int) ([]float64, error) {
 	if d.local == 0 {
 		return nil, nil
 	}
+	defer d.enter()()
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
+	d.batch.SetDeadline(d.deadline(n) + d.hold*float64(n))
 	seconds, err := d.batch.Isolated(n, d.hold*float64(n))
+	d.took(seconds, err)
 	if err == nil {
 		d.hold = holdMargin * d.batch.EnqueueSeconds() / float64(n)
 	}
-	return seconds, d.ended(ctx, record.DuringIsolated, err)
+	return seconds, d.ended(ctx, during, err)
 }
 
 // NextHold is the hold of the next isolated launches, in seconds per launch; 0 without
@@ -222,7 +241,7 @@ func (d *Driver) measureFloor(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
-	if err := d.batch.SetWork(native.Work{Collective: "all_reduce", Dtype: "float", Op: "sum", Count: 1, Slots: 1}, d.cfg.Deadline); err != nil {
+	if err := d.batch.SetWork(native.Work{Collective: "all_reduce", Dtype: "float", Op: "sum", Count: 1, Slots: 1}, d.cfg.Deadlines.First); err != nil {
 		return err
 	}
 	pairs, err := d.batch.EventFloor(native.MaxIsolated)
@@ -231,24 +250,4 @@ func (d *Driver) measureFloor(ctx context.Context) error {
 	}
 	d.floor = stat.Quantile(pairs, 0.5)
 	return nil
-}
-
-// Close frees everything, also after an error: after a failed batch some calls can fail
-// too.
-func (d *Driver) Close() error {
-	var errs []error
-	if d.batch != nil {
-		d.batch.Close()
-		d.batch = nil
-	}
-	d.functions.Close()
-	d.functions = nil
-	errs = append(errs, d.leave())
-	for _, m := range d.ranks {
-		errs = append(errs, d.provider.FreeStream(m.rank.Stream))
-	}
-	errs = append(errs, d.free())
-	d.ranks = nil
-	d.provider.Close()
-	return errors.Join(errs...)
 }

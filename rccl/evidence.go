@@ -17,6 +17,20 @@ type stuck struct {
 // Error describes the failure and the evidence.
 func (e *stuck) Error() string { return e.HangError.Error() + "; " + e.evidence.Text() }
 
+// stopped is the error of a batch that was cancelled: the cause, with the progress of every
+// rank when it was.
+type stopped struct {
+	cause    error
+	evidence *record.Evidence
+}
+
+func (e *stopped) Error() string { return e.cause.Error() }
+
+// Evidence is the progress of every rank.
+func (e *stopped) Evidence() *record.Evidence { return e.evidence }
+
+func (e *stopped) Unwrap() error { return e.cause }
+
 // Evidence is the progress of every rank, by its number in the whole world.
 func (e *stuck) Evidence() *record.Evidence { return e.evidence }
 
@@ -26,10 +40,7 @@ func (e *stuck) Unwrap() error { return e.HangError }
 // to evidence. during is the phase of the launches.
 func (d *Driver) ended(ctx context.Context, during string, err error) error {
 	var hang *native.HangError
-	switch {
-	case errors.Is(err, native.ErrCancelled):
-		return context.Cause(ctx)
-	case !errors.As(err, &hang):
+	if !errors.As(err, &hang) {
 		return err
 	}
 	e := &record.Evidence{During: during, Iterations: hang.Iterations}
@@ -41,6 +52,9 @@ func (d *Driver) ended(ctx context.Context, during string, err error) error {
 		ranks[i] = record.RankProgress{Enqueued: hang.Launched, Started: r.Started, Ended: r.Ended, Finished: r.Finished, Error: r.Async}
 	}
 	e.SetRanksFrom(d.cfg.FirstRank, ranks)
+	if errors.Is(err, native.ErrCancelled) {
+		return &stopped{context.Cause(ctx), e}
+	}
 	world := *hang
 	world.Rank += d.cfg.FirstRank
 	return &stuck{&world, e}

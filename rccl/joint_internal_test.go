@@ -86,6 +86,8 @@ func (p *party) FreeComm(c native.Comm) error {
 	return p.p.FreeComm(c)
 }
 
+func (p *party) AbortComm(c native.Comm) error { return p.FreeComm(c) }
+
 // BeginCase begins the case once: the loopback has one clock for all these processes, and
 // one without ranks in the case may be late to begin it.
 func (p *party) BeginCase(key uint64) {

@@ -42,7 +42,7 @@ func (all followers) SendEach(orders []plan.Order) {
 	}
 }
 
-func (all followers) Reports() (out []plan.Report) {
+func (all followers) Reports(plan.Report) (out []plan.Report) {
 	for _, f := range all {
 		var r plan.Report
 		if err := json.Unmarshal(<-f.reports, &r); err != nil {

@@ -1,6 +1,7 @@
 package rccl
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -32,11 +33,9 @@ func Open(cfg Config) (*Driver, error) {
 
 // newDriver fills in the defaults of the configuration.
 func newDriver(cfg Config, p *native.Provider, l library) *Driver {
-	if cfg.Deadline <= 0 {
-		cfg.Deadline = DefaultDeadline
-	}
+	cfg.Deadlines = cfg.Deadlines.OrDefault()
 	cfg.World = max(cfg.World, cfg.Ranks)
-	return &Driver{cfg: cfg, provider: p, library: l, cache: cfg.CacheBytes}
+	return &Driver{cfg: cfg, provider: p, library: l, cache: cfg.CacheBytes, perLaunch: -1}
 }
 
 // open creates a stream for each rank, loads the kernels, and joins the ranks if there
@@ -46,7 +45,7 @@ func (d *Driver) open() error {
 		return err
 	}
 	if d.alone() {
-		if err := d.joinAlone(plan.Comms{Ranks: d.cfg.Ranks, Count: 1}); err != nil {
+		if err := d.joinAlone(context.Background(), plan.Comms{Ranks: d.cfg.Ranks, Count: 1}); err != nil {
 			if share := d.share(); share > 1 {
 				return fmt.Errorf("%w: %d ranks on one GPU need NCCL 2.30 or newer, and NCCL_MULTI_RANK_GPU_ENABLE=1 in the environment", err, share)
 			}

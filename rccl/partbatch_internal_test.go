@@ -32,6 +32,7 @@ type partBatch struct {
 }
 
 func (b *partBatch) SetRank(i int, r native.Rank)     { b.ranks[i] = r }
+func (b *partBatch) SetPeers(int, int, int)           {}
 func (b *partBatch) SetApart(apart bool)              { b.apart = apart }
 func (b *partBatch) UseFunctions(f *native.Functions) { require.NotNil(b.t, f) }
 func (b *partBatch) Cancel()                          {}
@@ -45,6 +46,8 @@ func (b *partBatch) SetWork(w native.Work, d float64) error {
 	b.work, b.deadline, b.moved = w, d, true
 	return nil
 }
+
+func (b *partBatch) SetDeadline(d float64) { b.deadline = d }
 
 // MakeEvents is the last call before a batch is used: the whole batch is made.
 func (b *partBatch) MakeEvents() error {
@@ -158,8 +161,15 @@ func (b *partBatch) WarmUp(n int) ([]float64, error) {
 	return b.times(fmt.Sprint("warm-up ", n), func() ([]float64, error) { return b.batch.WarmUp(n) })
 }
 
-func (b *partBatch) Burst(n, replays int) ([]float64, error) {
-	return b.times(fmt.Sprint("burst ", n, replays), func() ([]float64, error) { return b.batch.Burst(n, replays) })
+func (b *partBatch) Bursts(all []float64, n, replays int) error {
+	for row := range slices.Chunk(all, len(b.ranks)) {
+		seconds, err := b.times(fmt.Sprint("burst ", n, replays), func() ([]float64, error) { return b.batch.Burst(n, replays) })
+		if err != nil {
+			return err
+		}
+		copy(row, seconds)
+	}
+	return nil
 }
 
 func (b *partBatch) Isolated(n int, hold float64) ([]float64, error) {

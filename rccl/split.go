@@ -1,6 +1,7 @@
 package rccl
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,18 +20,21 @@ type library interface {
 	NewUniqueID() (native.UniqueID, error)
 	InitComms(id native.UniqueID, ranks, first int, devices []int) ([]native.Comm, error)
 	FreeComm(native.Comm) error
+	AbortComm(native.Comm) error
 	newBatch(ranks int) launcher
 }
 
 // launcher runs launches on the ranks of this process: native.Batch.
 type launcher interface {
 	SetRank(i int, r native.Rank)
+	SetPeers(i, to, from int)
 	SetApart(apart bool)
 	UseFunctions(f *native.Functions)
 	MakeEvents() error
 	SetWork(w native.Work, deadline float64) error
+	SetDeadline(seconds float64)
 	WarmUp(iterations int) ([]float64, error)
-	Burst(iterations, replays int) ([]float64, error)
+	Bursts(seconds []float64, iterations, replays int) error
 	Isolated(iterations int, hold float64) ([]float64, error)
 	EventFloor(iterations int) ([]float64, error)
 	Verify(expect []native.Expect, seed uint64) ([]native.Wrong, error)
@@ -49,16 +53,17 @@ func (p provided) newBatch(ranks int) launcher { return p.NewBatch(ranks) }
 func (d *Driver) alone() bool { return d.cfg.World == d.cfg.Ranks }
 
 // joinAlone joins communicators of this process's ranks alone.
-func (d *Driver) joinAlone(c plan.Comms) error {
+func (d *Driver) joinAlone(ctx context.Context, c plan.Comms) error {
 	ids, err := d.IDs(c)
 	if err == nil {
-		err = d.Join(c, ids)
+		err = d.Join(ctx, c, ids)
 	}
 	return err
 }
 
 // IDs makes the unique ids of the communicators whose rank 0 is in this process.
 func (d *Driver) IDs(c plan.Comms) ([]plan.CommID, error) {
+	defer d.enter()()
 	var ids []plan.CommID
 	for _, h := range c.Held(d.cfg.FirstRank, d.cfg.Ranks) {
 		if h.First > 0 {
@@ -76,24 +81,30 @@ func (d *Driver) IDs(c plan.Comms) ([]plan.CommID, error) {
 // Join replaces the current communicators by those of c, each with its id. Only one split
 // exists at a time, because each needs memory of its own. The ranks that are in no
 // communicator are not in the batch.
-func (d *Driver) Join(c plan.Comms, ids []plan.CommID) error {
+func (d *Driver) Join(ctx context.Context, c plan.Comms, ids []plan.CommID) error {
+	defer d.enter()()
 	again := d.batch != nil
 	if again {
 		d.batch.Close()
+		d.batch = nil
 	}
-	d.comms, d.local = plan.Comms{}, 0
+	d.comms, d.local, d.perLaunch = plan.Comms{}, 0, -1
 	err := d.leave()
 	if err == nil {
-		err = d.joinComms(c, ids)
+		err = d.joinComms(ctx, c, ids)
+	}
+	if err != nil {
+		d.broken = true
+		return err
 	}
 	if again {
-		err = errors.Join(err, d.newBatch())
+		err = d.newBatch()
 	}
 	return err
 }
 
 // joinComms joins this process's ranks, communicator by communicator.
-func (d *Driver) joinComms(c plan.Comms, ids []plan.CommID) error {
+func (d *Driver) joinComms(ctx context.Context, c plan.Comms, ids []plan.CommID) error {
 	local := 0
 	for _, h := range c.Held(d.cfg.FirstRank, d.cfg.Ranks) {
 		var id native.UniqueID
@@ -105,7 +116,7 @@ func (d *Driver) joinComms(c plan.Comms, ids []plan.CommID) error {
 		for i, rank := range h.Ranks {
 			devices[i] = d.ranks[rank-d.cfg.FirstRank].rank.Device
 		}
-		comms, err := d.library.InitComms(id, c.Ranks, h.First, devices)
+		comms, err := d.initComms(ctx, c, h, id, devices)
 		for i, comm := range comms {
 			r := &d.ranks[h.Ranks[i]-d.cfg.FirstRank].rank
 			r.Comm, r.Number, r.Ranks = comm, h.First+i, c.Ranks

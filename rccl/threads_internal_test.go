@@ -19,7 +19,15 @@ func (x trial) inThreads(t *testing.T, shares []int) []record.Result {
 	t.Helper()
 	m, cases := x.machine(t)
 	cfg := x.config(m)
-	cfg.Deadline = 20 // virtual seconds; each takes 5 ms of real time for each stuck rank of a driver
+	cfg.Deadlines = plan.Deadlines{First: 20, Batch: 20} // virtual seconds; each takes 5 ms of real time for each stuck rank of a driver
+	var results []record.Result
+	led(t, threads(t, cfg, shares), func(ctx context.Context, g *plan.Group) { results = x.sweep(ctx, t, g, cases) })
+	return results
+}
+
+// threads opens drivers of this process that share a world of eight ranks.
+func threads(t *testing.T, cfg Config, shares []int) []*Driver {
+	t.Helper()
 	drivers, errs := make([]*Driver, len(shares)), make([]error, len(shares))
 	var all sync.WaitGroup
 	first := 0
@@ -36,11 +44,9 @@ func (x trial) inThreads(t *testing.T, shares []int) []record.Result {
 	all.Wait()
 	for i, err := range errs {
 		require.NoError(t, err)
-		defer func() { _ = drivers[i].Close() }()
+		t.Cleanup(func() { _ = drivers[i].Close() })
 	}
-	var results []record.Result
-	led(t, drivers, func(ctx context.Context, g *plan.Group) { results = x.sweep(ctx, t, g, cases) })
-	return results
+	return drivers
 }
 
 // Drivers in threads leave the results of one driver: a planted hang ends for all of

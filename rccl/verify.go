@@ -28,9 +28,12 @@ func (d *Driver) Verify(ctx context.Context, c plan.Case, launch int) (plan.Veri
 	for i := range expect {
 		expect[i] = expectation(c, d.ranks[i].rank.Number)
 	}
+	defer d.enter()()
 	defer context.AfterFunc(ctx, d.batch.Cancel)()
+	d.batch.SetDeadline(d.deadline(1))
 	wrong, err := d.batch.Verify(expect, d.seed(c, launch))
 	if err != nil {
+		d.broken = true
 		return plan.Verification{}, d.ended(ctx, record.DuringVerification, err)
 	}
 	var v plan.Verification

@@ -49,6 +49,7 @@ func Collectives(rec *record.Record, x Extras) *Document {
 	late("late", "Late ranks", lateBlocks(rec)...)
 	d.add("unstable", "Unstable", unstableBlocks(rec)...)
 	d.add("stuck", "How far each rank got", stuckBlocks(rec)...)
+	d.add("nics", "NIC counters", nicBlocks(rec)...)
 	d.knees(x)
 	d.results(resultBlock(rec, curves))
 	d.Sections[len(d.Sections)-1].Folded = len(rec.Results) > fewResults
@@ -62,6 +63,7 @@ func Collectives(rec *record.Record, x Extras) *Document {
 		warnings = d.fold
 	}
 	warnings("warnings", "Warnings", warningBlocks(rec)...)
+	d.fold("longrun", "Settings for a long run", longRunBlocks(rec)...)
 	d.add("imports", "Imported files", importBlocks(rec)...)
 	d.fold("method", "How it was measured", Facts(method(rec)))
 	d.fold("setup", "Set-up", setupBlocks(rec)...)

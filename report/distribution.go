@@ -11,7 +11,7 @@ import (
 )
 
 // beyondAxis is how many medians a launch may take and still be drawn. One
-// stray launch further out is in the table, but must not flatten all others.
+// stray launch beyond that is in the table, but must not flatten all others.
 const beyondAxis = 20
 
 // distributions makes a small chart for each curve that was timed alone: by

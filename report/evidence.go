@@ -23,6 +23,9 @@ func stuckBlocks(rec *record.Record) []Block {
 			Heading{Text{{Text: where, To: r.Key}, {Text: ", " + r.Evidence.Where()}}},
 			Paragraph{Text: said(sentence(r.Evidence.Verdict()))},
 			Sheet{Label: "How far each rank got in " + where, Table: stuckTable(r.Evidence)})
+		if w := r.Evidence.Witness; w != nil {
+			out = append(out, Paragraph{Text: said(sentence("a second witness, asked after the deadline: " + w.Text()))})
+		}
 	}
 	if len(out) == 0 {
 		return nil

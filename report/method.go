@@ -102,6 +102,9 @@ func sweepText(rec *record.Record) string {
 	if s.StepBytes > 0 {
 		parts[4] = "sizes " + unit.Bytes(s.StepBytes) + " apart"
 	}
+	if len(s.Sizes) > 0 {
+		parts[4] = "sizes as listed"
+	}
 	if s.GraphLaunches > 0 {
 		parts[0] += fmt.Sprintf(", captured into a graph that is replayed %d times", s.GraphLaunches)
 	}

@@ -2,9 +2,11 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"zbench/bench/pairwise"
 	"zbench/bench/rails"
+	"zbench/bench/unit"
 )
 
 // mostHeat is the number of ends up to which pairs are drawn one by one.
@@ -12,25 +14,61 @@ const mostHeat = 600
 
 // Rails is the report of slow components. version is zbench's.
 func Rails(d *pairwise.Document, version string) *Document {
-	title := map[string]string{pairwise.OfMatrix: "Bandwidths of pairs", pairwise.OfLogs: "Logs of pairs", pairwise.OfTimes: "Ranks of a job"}[d.Kind] + ": " + d.File
+	title := map[string]string{pairwise.OfMatrix: "Bandwidths of pairs: ", pairwise.OfLogs: "Logs of pairs: ", pairwise.OfTimes: "Ranks of a job: "}[d.Kind] + d.File
 	out := &Document{
-		Title: title, Lead: railsLead(d), Verdict: railsBox(d),
+		Lead: railsLead(d), Verdict: railsBox(d),
 		Foot: "A loss is a share of the bandwidth of the median: 50 % lost is half of it. 1 GB/s = 1e9 B/s.",
+	}
+	if s := d.Survey; s != nil {
+		title = fmt.Sprintf("Rails of %s with %s each", plural(int64(len(s.Nodes)), "node"), plural(int64(s.GPUs), "GPU"))
+		if out.Simulated = s.Simulated; s.Simulated {
+			out.Banners = []Banner{{"simulated", "SIMULATED", "A model decided these times, not hardware."}}
+			out.Foot += " SIMULATED: a model decided these times, not hardware."
+		}
+	}
+	out.Title = title
+	for _, h := range d.Heats {
+		if len(h.Columns) <= mostHeat {
+			out.add(h.ID, map[string]string{"map": "Bandwidth lost by pair", "rails": "Bandwidth lost by rail", "links": "Bandwidth lost by xGMI link"}[h.ID], heatBlocks(h)...)
+		}
 	}
 	list := d.Table()
 	list.Title = ""
-	if h := d.Heat; h != nil && len(h.Names) <= mostHeat {
-		out.add("map", "Bandwidth lost by pair", HeatMap{
-			ID: "map", Title: "Row to column, share of the median's bandwidth lost", Rows: h.Names, Columns: h.Names, Shares: h.Lost, Limit: h.Limit,
-			Table: &Sheet{Table: d.Cells(), Label: "the slowest pairs"},
-		}, Paragraph{"small", said(fmt.Sprintf("The height of a mark is the loss; the limit is %s. Empty is without a value.", pairwise.Percent(h.Limit)))})
-	}
 	if len(d.Ranking) > 0 {
 		out.Sections = append(out.Sections, Section{Name: results, ID: results, Title: "Worst first", Blocks: []Block{Sheet{Table: list, Label: "components, the worst first", Role: results}}})
 	}
 	out.add("nodes", "Nodes for the next job", railsNodes(d)...)
-	out.add("notes", "What was read", listed("small", append([]string{"Written by zbench " + version + "."}, d.Notes...))...)
+	if d.Survey != nil {
+		out.add("nics", "NIC counters", nicSheet(d.Survey.Counters)...)
+	}
+	out.add("survey", "What was measured", railsSurvey(d.Survey)...)
+	out.add("notes", "Notes", listed("small", append([]string{"Written by zbench " + version + "."}, d.Notes...))...)
 	return out
+}
+
+func heatBlocks(h pairwise.Heat) []Block {
+	return []Block{HeatMap{
+		ID: h.ID, Title: h.Title, Rows: h.Rows, Columns: h.Columns, Shares: h.Lost, Limit: h.Limit,
+		Table: &Sheet{Table: h.Table(), Label: "the slowest"},
+	}, Paragraph{"small", said(fmt.Sprintf("The height of a mark is the loss; the limit is %s. Empty is without a value.", pairwise.Percent(h.Limit)))}}
+}
+
+// railsSurvey are the facts of a measurement; none for data from elsewhere.
+func railsSurvey(s *pairwise.Survey) []Block {
+	if s == nil {
+		return nil
+	}
+	facts := Facts{
+		{"Backend", s.Backend}, {"Message", fmt.Sprintf("%s in each direction, %s in a round", unit.Bytes(s.Bytes), plural(int64(s.Launches), "launch"))},
+		{"Rounds", fmt.Sprintf("%d, of which %d between nodes", s.Rounds, s.NetworkRounds)},
+	}
+	if s.Fabric != "" {
+		facts = append(facts, Fact{"Fabric", s.Fabric})
+	}
+	if len(s.Faults) > 0 {
+		facts = append(facts, Fact{"Planted faults", strings.Join(s.Faults, ", ")})
+	}
+	return []Block{facts, Paragraph{"small", said("rounds.csv has the time of each pair in each round.")}}
 }
 
 func railsLead(d *pairwise.Document) string {
@@ -51,7 +89,7 @@ func railsBox(d *pairwise.Document) *VerdictBox {
 	if d.Reference == "" {
 		box.Chips[1].Text = "nothing"
 	}
-	class := map[string]string{"FAULT": "bad", "UNCLEAR": "warning", "NOT CHECKED": "warning", "OK": "good"}
+	class := map[string]string{"FAULT": "bad", "UNCLEAR": "warning", "NOT CHECKED": "warning", "OK": "good", "SIMULATED": "warning"}
 	for _, l := range d.Verdict() {
 		box.Rows = append(box.Rows, verdictRow{Class: class[l.Mark], Tag: l.Mark, Text: l.Text, Hint: l.Next})
 	}

@@ -50,7 +50,7 @@ var details = [][]figure{
 }
 
 // plainWidth is the width from which on a summary of several curves shows more than
-// the bus bandwidth: the heading of more takes further lines.
+// the bus bandwidth: the heading of more takes more lines.
 const plainWidth = 100
 
 // Summary is the results in short: a row for each size, a column for each curve,

@@ -39,7 +39,7 @@ func AdviceLines(rec *record.Record, d *advice.Document) []VerdictLine {
 	return append(out, confidenceLine(rec, d))
 }
 
-// confidenceLine says how far the answer can be believed, and why no further; of a
+// confidenceLine gives the confidence in the answer, and what limits it; of a
 // simulation that it is one, and how far its model is known.
 func confidenceLine(rec *record.Record, d *advice.Document) VerdictLine {
 	c := &d.Answer.Confidence

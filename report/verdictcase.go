@@ -60,6 +60,9 @@ func stuck(r *record.Result, where, lost string) (kind, text, hint string) {
 		kind, text = KindAsyncError, "Asynchronous error: "+where+"; "+lost+". "+sentence(strings.TrimPrefix(firstClause(reason), "asynchronous error "))
 	}
 	text += " " + sentence(missing(r)+" "+e.Where())
+	if w := e.Witness; w != nil && w.State != record.WitnessAbsent {
+		text += " " + sentence(w.Text())
+	}
 	hint = e.Verdict()
 	if e.During == record.DuringBurst && e.Ranks[0].Started == nil {
 		hint = fmt.Sprintf("run it again with -w %d: the launches of a warm-up carry marks, which tell which rank has not started", record.MaxMarks)

@@ -96,7 +96,7 @@ func TestAssumedSaysWhatItAssumes(t *testing.T) {
 func TestAssumedNamesMissingCollectives(t *testing.T) {
 	d := assumed(t, sweep(64, true, "all_reduce"))
 	require.False(t, d.Answered())
-	require.False(t, d.Kept(), "no file says that nobody was asked")
+	require.False(t, d.Kept(), "the user was not asked")
 	require.NoError(t, d.Refused(), "the user asked nothing, and fails at nothing")
 	require.Equal(t, []string{"reduce_scatter", "all_gather"}, d.Answer.Refusal.Missing)
 	require.Contains(t, d.Sentence, "Megatron's distributed optimizer, which is assumed, calls reduce_scatter and all_gather of 64 ranks")

@@ -200,7 +200,7 @@ func (d *Document) WriteText(w io.Writer) error {
 // lineWidth is where a line of text is folded.
 const lineWidth = 112
 
-// fold writes a text behind a prefix, its further lines as far in.
+// fold writes a text behind a prefix, its other lines as far in.
 func fold(b *strings.Builder, prefix, text string) {
 	indent := strings.Repeat(" ", utf8.RuneCountInString(prefix))
 	for _, line := range plain.Fold(plain.OneSpace(text), lineWidth, prefix, indent) {

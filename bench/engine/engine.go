@@ -90,18 +90,26 @@ func (e *Engine) Run(ctx context.Context, u *Setup, dir *Folder) (*Outcome, erro
 }
 
 func (e *Engine) run(ctx context.Context, u *Setup, dir *Folder, old *record.Journal, created time.Time) (*Outcome, error) {
-	out, err := e.measure(ctx, u, dir, old, created)
-	if out == nil { // the sweep has not started
+	d, err := e.Open(ctx, u)
+	if err != nil {
 		dir.Abandon()
 		return nil, err
 	}
-	if err != nil {
-		if !errors.Is(err, ErrGone) { // otherwise the path may belong to another run now
-			_ = save(dir, out) // as much as fits on the disk; err is the first failure
-		}
-		return out, err
+	out, err := e.measure(ctx, u, d, dir, old, created)
+	// On disk first: communicators that hang may keep closing from its end.
+	switch {
+	case out == nil: // the sweep has not started
+		dir.Abandon()
+	case err == nil:
+		err = e.finish(dir, out)
+	case !errors.Is(err, ErrGone): // otherwise the path may belong to another run now
+		_ = save(dir, out) // as much as fits on the disk; err is the first failure
 	}
-	return out, e.finish(dir, out)
+	// After a failed case closing fails too, with no new information.
+	if closing := d.Close(); err == nil && failed(out.Record, "") == nil {
+		err = closing
+	}
+	return out, err
 }
 
 // finish recommends the bucket size, if requested, and saves the outcome.
@@ -136,18 +144,8 @@ func save(dir *Folder, out *Outcome) error {
 	return WriteSamples(dir, out.Record.Results, out.Journal.Parts)
 }
 
-// measure opens the driver, runs the sweep and returns its record.
-func (e *Engine) measure(ctx context.Context, u *Setup, dir *Folder, old *record.Journal, created time.Time) (out *Outcome, err error) {
-	d, err := e.Open(ctx, u)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		// After a failed case closing fails too, with no new information.
-		if closing := d.Close(); err == nil && failed(out.Record, "") == nil {
-			err = closing
-		}
-	}()
+// measure runs the sweep and returns its record; nil if it has not started.
+func (e *Engine) measure(ctx context.Context, u *Setup, d Driver, dir *Folder, old *record.Journal, created time.Time) (out *Outcome, err error) {
 	entries, cases, err := e.begin(u, d, old, created)
 	if err != nil {
 		return nil, err

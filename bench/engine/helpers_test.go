@@ -142,7 +142,7 @@ func (d *modelled) Held() bool                                             { ret
 func (d *modelled) EventFloor() float64                                    { return 1e-6 }
 func (d *modelled) Budget() (plan.Room, error)                             { return plan.Room{Bytes: 64 << 30}, nil }
 func (d *modelled) IDs(plan.Comms) ([]plan.CommID, error)                  { return nil, nil }
-func (d *modelled) Join(plan.Comms, []plan.CommID) error                   { return nil }
+func (d *modelled) Join(context.Context, plan.Comms, []plan.CommID) error  { return nil }
 func (d *modelled) Allocate(context.Context, plan.Room) error              { return nil }
 func (d *modelled) Close() error                                           { return nil }
 func (d *modelled) Facts() (engine.Facts, error) {

@@ -144,7 +144,7 @@ func (u *Setup) onHardware(launched bool) error {
 func (u *Setup) plan() error {
 	s, w := u.Spec.Sweep, u.Spec.World
 	u.axes = plan.Axes{
-		MinBytes: s.MinBytes, MaxBytes: s.MaxBytes, Factor: s.Factor, Step: s.StepBytes, Graph: s.GraphLaunches, InPlace: s.InPlace,
+		MinBytes: s.MinBytes, MaxBytes: s.MaxBytes, Factor: s.Factor, Step: s.StepBytes, Sizes: s.Sizes, Graph: s.GraphLaunches, InPlace: s.InPlace,
 		World: w, Groups: s.Groups, Strides: s.Strides, Scales: s.Scales,
 	}
 	if err := u.name(); err != nil {
@@ -207,6 +207,9 @@ const SamplesRanks = 64
 func (u *Setup) keepsSamples() bool {
 	return u.Spec.Sweep.KeepSamples || u.Spec.World.Size() <= SamplesRanks
 }
+
+// Cases are those of the request, before the driver tells which fit into memory.
+func (u *Setup) Cases() []plan.Case { return u.axes.Cases() }
 
 // cases lists the sweep's cases and marks those that do not fit or are extrapolated.
 func (u *Setup) cases(d plan.Process) ([]plan.Case, error) {

@@ -38,7 +38,7 @@ func TestBucketsFull(t *testing.T) {
 	require.LessOrEqual(t, p95, p95Regret)
 }
 
-// Clusters that nobody had looked at when the method was made, with the second
+// Clusters that were not looked at when the method was made, with the second
 // pass that a sweep of zbench's own takes.
 func TestUnseenBucketsFull(t *testing.T) {
 	if !*full {

@@ -127,7 +127,7 @@ func (all wires) Send(o plan.Order) {
 	}
 }
 
-func (all wires) Reports() []plan.Report {
+func (all wires) Reports(plan.Report) []plan.Report {
 	out := make([]plan.Report, len(all))
 	for i, w := range all {
 		var text []byte

@@ -23,7 +23,7 @@ type process struct {
 	// trouble happens before its launch number at, counted from 1.
 	trouble func()
 	at      int
-	// broken makes every further launch fail.
+	// broken makes every later launch fail.
 	broken bool
 	// noKernels leaves it without the kernels that verify.
 	noKernels bool
@@ -123,7 +123,7 @@ func (p *process) IDs(c plan.Comms) (ids []plan.CommID, err error) {
 	return ids, nil
 }
 
-func (p *process) Join(c plan.Comms, _ []plan.CommID) error {
+func (p *process) Join(_ context.Context, c plan.Comms, _ []plan.CommID) error {
 	p.ordered("join %+v", c)
 	return nil
 }

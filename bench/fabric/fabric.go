@@ -58,6 +58,8 @@ type Node struct {
 	HBMBytes int64 `yaml:"hbm_bytes"`
 	// CacheBytes is the last level of cache before the HBM.
 	CacheBytes int64 `yaml:"cache_bytes"`
+	// HBMRate is what one GPU's memory gives a copy, 0 if it is not modelled.
+	HBMRate float64 `yaml:"hbm_rate"`
 	// LinkRaw and Link are one xGMI link's line rate and what it gives when all
 	// links are busy, in each direction.
 	LinkRaw float64 `yaml:"link_raw"`
@@ -186,6 +188,8 @@ func (f *Fabric) validate() error {
 		return fmt.Errorf("max_nodes must be 1 to %d and node.gpus 1 to %d", maxNodes, maxGPUs)
 	case f.Node.HBMBytes < 1 || f.Node.CacheBytes < 0 || f.Node.CacheBytes > f.Node.HBMBytes/8 || !(f.Node.Link > 0):
 		return fmt.Errorf("node.hbm_bytes and node.link must be positive, node.cache_bytes at most an eighth of the memory")
+	case !within(f.Node.HBMRate, 1e15):
+		return fmt.Errorf("node.hbm_rate must be 0 to 1e15 bytes per second")
 	case !within(f.Host.Launch, 1) || !within(f.Host.ExitJitter, 1) || !within(f.Host.Noise, 0.2):
 		return fmt.Errorf("host: launch and exit_jitter must be 0 to 1 s, noise 0 to 0.2")
 	}

@@ -56,7 +56,17 @@ var faults = []Fault{
 	{"slow_link", "slow_link:node=3,a=1,b=2,left=0.5", "the xGMI link between two GPUs has that share of its bandwidth left", []string{"node", "a", "b", "left"}, plantSlowLink, linkPlace},
 	{"slow_rail", "slow_rail:node=3,rail=2,left=0.5", "a node's NIC has that share of its bandwidth left", []string{"node", "rail", "left"}, plantRail, railPlace},
 	{"dead_rail", "dead_rail:node=3,rail=2", "a node's NIC is down; its traffic takes the others", []string{"node", "rail"}, plantRail, railPlace},
+	{"slow_gpu", "slow_gpu:node=3,gpu=5,left=0.5", "all xGMI links of a GPU and its NIC have that share of their bandwidth left", []string{"node", "gpu", "left"}, plantSlowGPU, at("slow GPU %g of node %g", "gpu", "node")},
+	{"slow_node", "slow_node:node=3,left=0.5", "all xGMI links and NICs of a node have that share of their bandwidth left", []string{"node", "left"}, plantSlowNode, at("slow node %g", "node")},
 	{"slow_leaf", "slow_leaf:rail=2,left=0.5", "a rail's leaf switch is slow for every node", []string{"rail", "left"}, plantRail, at("the leaf switch of rail %g", "rail")},
+	{
+		"slow_hbm", "slow_hbm:node=3,gpu=5,left=0.85", "a GPU's memory has that share of its bandwidth left",
+		[]string{"node", "gpu", "left"},
+		func(v faultValues, m *Machine, _ *damage) error {
+			return m.fault("hbm %d %g", v.rank(m), v["left"])
+		},
+		at("the memory of GPU %g of node %g", "gpu", "node"),
+	},
 	{
 		"flaky_link", "flaky_link:node=3,part=0.1,times=4", "that part of the launches that touch the node takes so many times as long",
 		[]string{"node", "part", "times"},
@@ -219,10 +229,7 @@ func plantRail(v faultValues, _ *Machine, d *damage) error {
 	if n, given := v["node"]; given {
 		node = int(n)
 	}
-	if d.rails == nil {
-		d.rails = map[[2]int]float64{}
-	}
-	d.rails[[2]int{node, int(v["rail"])}] = left // 0, without the key: the rail is dead
+	d.slow(node, int(v["rail"]), left) // 0, without the key: the rail is dead
 	return nil
 }
 

@@ -54,6 +54,8 @@ type Options struct {
 	// Faults are planted in addition to the fabric's own, in the form that
 	// `zbench list faults` shows.
 	Faults []string
+	// Pairs adds what a message between two GPUs takes (Machine.Ways).
+	Pairs bool
 }
 
 // Machine is a fabric resolved for one world: everything the loopback needs.
@@ -63,11 +65,19 @@ type Machine struct {
 	Host Host
 	// HBM and Cache are bytes of a GPU's memory and of its last level of cache.
 	HBM, Cache int64
-	Seed       uint64
+	// HBMRate is what a GPU's memory gives, in bytes per second; 0 is not modelled.
+	HBMRate float64
+	// CollVersion is the number that the collectives library gives for its version, 22203
+	// for 2.22.3; 0 is the loopback's own.
+	CollVersion int
+	Seed        uint64
 	// Curves holds each group's constants by collective.
 	Curves map[Group]map[string]Curve
 	// Faults are lines of the machine file.
 	Faults []string
+	// Ways are what messages between two GPUs take; nil where all messages take the time of
+	// their communicator's send_recv.
+	Ways *Ways
 	// Extrapolated says, by group and collective, which parts of the constants
 	// are not measured. Of groups that are alike it has the first.
 	Extrapolated map[Group]map[string][]string
@@ -91,7 +101,7 @@ func (f *Fabric) Resolve(w spec.World, o Options) (*Machine, error) {
 		return nil, fmt.Errorf("%d GPUs a process do not divide the %d GPUs of a node", w.GPUsPerProcess, w.GPUsPerNode)
 	}
 	m := &Machine{
-		World: w, GPU: f.GPU, Host: f.Host, HBM: f.Node.HBMBytes, Cache: f.Node.CacheBytes, Seed: o.Seed,
+		World: w, GPU: f.GPU, Host: f.Host, HBM: f.Node.HBMBytes, Cache: f.Node.CacheBytes, HBMRate: f.Node.HBMRate, Seed: o.Seed,
 		Curves: map[Group]map[string]Curve{}, Extrapolated: map[Group]map[string][]string{},
 		Ends: map[Group]map[string]Ends{},
 	}
@@ -109,6 +119,9 @@ func (f *Fabric) Resolve(w spec.World, o Options) (*Machine, error) {
 		if err := f.resolveGroup(m, g, broken); err != nil {
 			return nil, err
 		}
+	}
+	if o.Pairs {
+		m.Ways = f.ways(m, broken)
 	}
 	return m, nil
 }
@@ -214,6 +227,12 @@ func (m *Machine) Text() []byte {
 	put("ranks", float64(m.Size()))
 	put("gpus_per_process", float64(m.GPUsPerProcess))
 	put("hbm_bytes", float64(m.HBM))
+	if m.HBMRate > 0 {
+		put("hbm_rate", m.HBMRate)
+	}
+	if m.CollVersion > 0 {
+		put("collectives_version", float64(m.CollVersion))
+	}
 	put("launch", m.Host.Launch)
 	put("exit_jitter", m.Host.ExitJitter)
 	put("noise", m.Host.Noise)
@@ -227,6 +246,9 @@ func (m *Machine) Text() []byte {
 				fmt.Fprintf(&b, "extrapolated %s %d %d %d\n", name, g.First, g.Ranks, g.stride())
 			}
 		}
+	}
+	if m.Ways != nil {
+		b.WriteString(strings.Join(m.Ways.text(m.GPUsPerNode), "\n") + "\n")
 	}
 	for _, line := range m.Faults {
 		b.WriteString("fault " + line + "\n")

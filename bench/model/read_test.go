@@ -104,7 +104,7 @@ func TestReadErrorsNameTheLine(t *testing.T) {
 	}
 }
 
-// safe makes a safetensors file: length, header, and some data nobody reads.
+// safe makes a safetensors file: length, header, and some data that are not read.
 func safe(header string) []byte {
 	var b bytes.Buffer
 	_ = binary.Write(&b, binary.LittleEndian, uint64(len(header)))

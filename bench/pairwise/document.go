@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 
 	"zbench/bench/jsonfile"
@@ -20,76 +19,105 @@ const (
 	OfMatrix = "matrix"
 	OfLogs   = "logs"
 	OfTimes  = "times"
+	Measured = "measured"
 )
+
+// Kinds are all of them.
+func Kinds() []string { return []string{OfMatrix, OfLogs, OfTimes, Measured} }
 
 // Document is what zbench rails writes: rails.json. Names are those of the input.
 type Document struct {
 	// Version of the format.
 	Schema string `json:"schema"`
-	// Kind of the input: matrix, logs or times; File is its base name.
+	// Kind of the input: matrix, logs, times, or measured by zbench itself.
 	Kind string `json:"kind"`
+	// File is the base name of the input; empty if zbench measured.
 	File string `json:"file"`
+	// Survey is how zbench measured; absent for data from elsewhere.
+	Survey *Survey `json:"survey,omitempty"`
 	// State is healthy, faulty, unclear or not_checked.
 	State rails.State `json:"state"`
 	// Reference says what was compared with; empty where nothing was.
 	Reference string `json:"reference"`
 	// Limit is the least share lost that is named, 0 to 1; 0 is not known.
-	Limit float64 `json:"limit"`
-	// Findings are the named components, the worst first; Questions are what the data
-	// cannot decide.
-	Findings  []Finding  `json:"findings"`
+	Limit float64 `json:"limit" jsonschema:"maximum=1"`
+	// Findings are the named components, the worst first.
+	Findings []Finding `json:"findings"`
+	// Questions are what the data cannot decide.
 	Questions []Question `json:"questions"`
 	// Ranking is all components, the worst first.
 	Ranking []Ranked `json:"ranking"`
-	// Unchecked says what was not judged; Notes say what was left out of the input.
+	// Unchecked says what was not judged.
 	Unchecked []string `json:"unchecked"`
-	Notes     []string `json:"notes"`
-	// Pass are nodes that were compared and not found slow, Fail those with a finding,
-	// Unclear the candidates of questions.
-	Pass    []string `json:"pass"`
-	Fail    []string `json:"fail"`
+	// Notes say what was left out of the input, and what else a reader should know.
+	Notes []string `json:"notes"`
+	// Pass are nodes that were compared and not found slow.
+	Pass []string `json:"pass"`
+	// Fail are the nodes with a finding.
+	Fail []string `json:"fail"`
+	// Unclear are the nodes that are candidates of questions.
 	Unclear []string `json:"unclear"`
-	// Heat is the share lost of each pair; nil where there are no pairs.
-	Heat *Heat `json:"-"`
+	// Heats are the maps of shares lost; none where there are no pairs.
+	Heats []Heat `json:"-"`
 }
 
 // Finding is a slow component.
 type Finding struct {
 	// Name for people.
 	Name string `json:"name"`
+	// Part is the kind of the component: xgmi_link, gpu, rail, node, leaf, path or rank.
+	Part rails.Part `json:"part"`
+	// Nodes are the names of the nodes that it belongs to: of a leaf those behind it, of a
+	// path both ends; none where they are not known.
+	Nodes []string `json:"nodes"`
 	// Lost is the share of bandwidth lost, 0 to 1; of a rank the share of a collective's
 	// time for which others wait.
-	Lost float64 `json:"lost"`
+	Lost float64 `json:"lost" jsonschema:"maximum=1"`
 	// Intermittent is true of a component that is not always slow.
 	Intermittent bool `json:"intermittent"`
-	// Level is the confidence in a word, Confidence as a probability, 0 to 1.
-	Level      string   `json:"level"`
-	Confidence float64  `json:"confidence"`
-	Reasons    []string `json:"reasons"`
+	// Level is the confidence in a word: high, medium or low.
+	Level string `json:"level"`
+	// Confidence is an estimate of the probability that this component is slow and not
+	// its partners, 0 to 1.
+	Confidence float64 `json:"confidence" jsonschema:"maximum=1"`
+	// Reasons are sentences for people.
+	Reasons []string `json:"reasons"`
 }
 
 // Question is what the data cannot decide.
 type Question struct {
-	What       string   `json:"what"`
+	// What was seen.
+	What string `json:"what"`
+	// Candidates are the components that explain it.
 	Candidates []string `json:"candidates"`
-	Lost       float64  `json:"lost"`
-	Next       string   `json:"next"`
+	// Lost is the share of bandwidth lost, 0 to 1.
+	Lost float64 `json:"lost" jsonschema:"maximum=1"`
+	// Next is what would decide it.
+	Next string `json:"next"`
 }
 
 // Ranked is a component with its loss.
 type Ranked struct {
-	Name string  `json:"name"`
-	Lost float64 `json:"lost"`
-	// Slow of All pairs were slow, of those with partners that are not slow; of a rank, the
-	// collectives at which it arrived last.
+	// Name for people.
+	Name string `json:"name"`
+	// Lost is the share of bandwidth lost, 0 to 1; of a rank the share of a collective's
+	// time for which others wait.
+	Lost float64 `json:"lost" jsonschema:"maximum=1"`
+	// Slow is the number of slow pairs among All; of a rank, the collectives at which it
+	// arrived last.
 	Slow int `json:"slow"`
-	All  int `json:"all"`
+	// All is the number of pairs with partners that are not slow; of a rank, its
+	// collectives.
+	All int `json:"all"`
 }
 
 // Heat is a table of shares lost, 0 to 1; NaN is unknown.
 type Heat struct {
-	Names []string
-	Lost  [][]float64
+	// ID is unique in the document, and a file's stem. Title says what the map shows.
+	ID, Title string
+	// Rows and Columns are the names of both sides.
+	Rows, Columns []string
+	Lost          [][]float64
 	// Limit is the share from which something is named.
 	Limit float64
 }
@@ -98,13 +126,15 @@ type Heat struct {
 type names struct {
 	ends  rails.Ends
 	hosts []string
+	// leaves are the names of leaf switches by rail and number.
+	leaves [][]string
 }
 
 // OfVerdict makes the document of a matrix.
 func OfVerdict(kind, file string, m *rails.Matrix, v *rails.Verdict, notes []string) *Document {
 	d := document(kind, file, v, names{ends: m.Ends}, notes)
 	d.Limit = v.NetworkLimit
-	d.Heat = &Heat{m.Names, m.Losses(), max(v.NetworkLimit, 0.05)}
+	d.Heats = []Heat{{"map", "Row to column, share of the median's bandwidth lost", m.Names, m.Names, m.Losses(), max(v.NetworkLimit, 0.05)}}
 	d.sort(m.Nodes, v)
 	return d
 }
@@ -129,7 +159,7 @@ func document(kind, file string, v *rails.Verdict, n names, notes []string) *Doc
 		Findings: []Finding{}, Questions: []Question{}, Ranking: []Ranked{},
 	}
 	for _, f := range v.Findings {
-		d.Findings = append(d.Findings, Finding{n.of(f.Component), f.Lost, f.Intermittent, rails.Level(f.Confidence), f.Confidence, jsonfile.Filled(f.Reasons)})
+		d.Findings = append(d.Findings, Finding{n.of(f.Component), f.Component.Part, n.nodes(f), f.Lost, f.Intermittent, rails.Level(f.Confidence), f.Confidence, jsonfile.Filled(f.Reasons)})
 	}
 	for _, q := range v.Questions {
 		one := Question{What: q.What, Candidates: []string{}, Lost: q.Lost, Next: q.Next}
@@ -138,56 +168,13 @@ func document(kind, file string, v *rails.Verdict, n names, notes []string) *Doc
 		}
 		d.Questions = append(d.Questions, one)
 	}
+	for _, c := range v.Cleared {
+		d.Notes = append(d.Notes, fmt.Sprintf("%s is not named: %s", n.of(c.Component), c.Why))
+	}
 	for _, r := range v.Ranking {
 		d.Ranking = append(d.Ranking, Ranked{n.of(r.Component), r.Lost, r.Slow, r.All})
 	}
 	return d
-}
-
-// of is a component's name.
-func (n names) of(c rails.Component) string {
-	switch c.Part {
-	case rails.Rank:
-		if c.Node >= 0 && c.Node < len(n.hosts) {
-			return fmt.Sprintf("rank %d on node %s", c.A, n.hosts[c.Node])
-		}
-		return fmt.Sprintf("rank %d", c.A)
-	case rails.Node:
-		return "node " + n.node(c.Node)
-	case rails.GPU:
-		return "GPU " + n.gpu(c.Node, c.A)
-	case rails.Link:
-		return fmt.Sprintf("link between GPU %s and GPU %s", n.gpu(c.Node, c.A), n.gpu(c.Node, c.B))
-	case rails.Path:
-		return fmt.Sprintf("path between %s and %s", n.end(c.Node, c.A), n.end(c.Peer, c.B))
-	default:
-		return fmt.Sprintf("rail %d of node %s", c.A, n.node(c.Node))
-	}
-}
-
-func (n names) node(i int) string {
-	switch {
-	case i >= 0 && i < len(n.ends.Nodes):
-		return n.ends.Nodes[i]
-	case i >= 0 && i < len(n.hosts):
-		return n.hosts[i]
-	}
-	return fmt.Sprint(i)
-}
-
-// gpu is the name of a GPU as the input has it.
-func (n names) gpu(node, gpu int) string {
-	if name := n.end(node, gpu); name != "" {
-		return name
-	}
-	return fmt.Sprint(gpu)
-}
-
-func (n names) end(node, gpu int) string {
-	if i := slices.IndexFunc(n.ends.At, func(p rails.Place) bool { return p.Node == node && (p.GPU == gpu || p.GPU < 0) }); i >= 0 {
-		return n.ends.Names[i]
-	}
-	return n.node(node)
 }
 
 // sort divides the nodes into those that passed, failed and are unclear.
@@ -196,6 +183,9 @@ func (d *Document) sort(nodes []string, v *rails.Verdict) {
 	state := map[int]int{}
 	for _, q := range v.Questions {
 		for _, c := range q.Candidates {
+			if c.Part == rails.Leaf {
+				continue // no node by itself
+			}
 			state[c.Node] = 1
 			if c.Part == rails.Path {
 				state[c.Peer] = 1
@@ -207,6 +197,12 @@ func (d *Document) sort(nodes []string, v *rails.Verdict) {
 		case rails.Path: // both ends are well with others
 			state[c.Node], state[c.Peer] = max(state[c.Node], 1), max(state[c.Peer], 1)
 		case rails.Leaf:
+			if c.B < 0 {
+				continue // behind all of a rail's switches are all nodes: there are no others for a job
+			}
+			for _, node := range f.Nodes {
+				state[node] = 2
+			}
 		default:
 			state[c.Node] = 2
 		}

@@ -15,7 +15,7 @@ import (
 
 // Line is a line of the verdict: its text, and what to do.
 type Line struct {
-	// Mark is FAULT, UNCLEAR, NOT CHECKED or OK.
+	// Mark is FAULT, UNCLEAR, NOT CHECKED, OK or SIMULATED.
 	Mark, Text, Next string
 }
 
@@ -46,7 +46,10 @@ func (d *Document) Verdict() []Line {
 		if d.Kind == OfTimes {
 			text = "no rank arrives last beyond chance, compared with " + d.Reference
 		}
-		out = append([]Line{{"OK", text, ""}}, out...)
+		out = slices.Insert(out, 0, Line{"OK", text, ""})
+	}
+	if d.Survey != nil && d.Survey.Simulated {
+		out = append(out, d.Survey.simulated())
 	}
 	return out
 }
@@ -67,7 +70,7 @@ func list(names []string) string {
 
 // Table is the worst-first list.
 func (d *Document) Table() table.Table {
-	last := []string{"SLOW PAIRS", "OF"}
+	last := []string{"SLOW", "OF PAIRS"}
 	if d.Kind == OfTimes {
 		last = []string{"LAST", "OF"}
 	}
@@ -146,19 +149,16 @@ func (d *Document) Markdown(w io.Writer) error {
 // mostShown is the number of pairs in the table of a heat map.
 const mostShown = 200
 
-// Cells is the slowest pairs as a table.
-func (d *Document) Cells() table.Table {
-	t := table.Of([]string{"from", "to", "lost"})
+// Table is the slowest cells of the map.
+func (h Heat) Table() table.Table {
+	t := table.Of([]string{"row", "column", "lost"})
 	t.Columns[2].Right = true
-	if d.Heat == nil {
-		return t
-	}
 	type cell struct {
 		from, to int
 		lost     float64
 	}
 	var all []cell
-	for i, row := range d.Heat.Lost {
+	for i, row := range h.Lost {
 		for k, lost := range row {
 			if !math.IsNaN(lost) {
 				all = append(all, cell{i, k, lost})
@@ -167,10 +167,10 @@ func (d *Document) Cells() table.Table {
 	}
 	slices.SortStableFunc(all, func(a, b cell) int { return cmp.Compare(b.lost, a.lost) })
 	for _, c := range all[:min(len(all), mostShown)] {
-		t.Add(plain.Line(d.Heat.Names[c.from]), plain.Line(d.Heat.Names[c.to]), Percent(c.lost))
+		t.Add(plain.Line(h.Rows[c.from]), plain.Line(h.Columns[c.to]), Percent(c.lost))
 	}
 	if more := len(all) - mostShown; more > 0 {
-		t.Notes = append(t.Notes, fmt.Sprintf("%d more pairs have lost less.", more))
+		t.Notes = append(t.Notes, fmt.Sprintf("%d more have lost less.", more))
 	}
 	return t
 }

@@ -122,6 +122,8 @@ func (o Order) batch() (during string, launches int, ok bool) {
 		return record.DuringBurst, o.Bursts.Launches(), true
 	case DoIsolated:
 		return record.DuringIsolated, o.Count, true
+	case DoExchange:
+		return record.DuringIsolated, o.Exchange.Launches, true
 	case DoOpen, DoBudget, DoIDs, DoJoin, DoAllocate, DoEnd:
 	}
 	return "", 0, false

@@ -88,7 +88,7 @@ func (g *Group) IDs(c Comms) ([]CommID, error) {
 }
 
 // Join replaces the communicators in all processes.
-func (g *Group) Join(c Comms, ids []CommID) error {
+func (g *Group) Join(_ context.Context, c Comms, ids []CommID) error {
 	g.comms, g.active, g.unverifiable = Comms{}, c.Active(), ""
 	orders := make([]Order, len(g.world))
 	for i, m := range g.world {
@@ -115,13 +115,13 @@ func (g *Group) Join(c Comms, ids []CommID) error {
 }
 
 // joined joins the communicators unless they are the current ones.
-func (g *Group) joined(c Comms) error {
+func (g *Group) joined(ctx context.Context, c Comms) error {
 	if g.comms == c {
 		return nil
 	}
 	ids, err := g.IDs(c)
 	if err == nil {
-		err = g.Join(c, ids)
+		err = g.Join(ctx, c, ids)
 	}
 	return err
 }

@@ -22,8 +22,9 @@ type Process interface {
 	// IDs makes the unique ids of the communicators whose rank 0 is in this process.
 	IDs(Comms) ([]CommID, error)
 	// Join replaces the current communicators by others. ids has at least those of the
-	// communicators that this process has ranks in.
-	Join(Comms, []CommID) error
+	// communicators that this process has ranks in. The end of ctx ends the wait for the
+	// other processes.
+	Join(ctx context.Context, c Comms, ids []CommID) error
 	// Allocate allocates an arena of need.Bytes for every rank, before the first Begin,
 	// and again when larger cases were added. Buffers rotate over need.Cache from then
 	// on. The first call connects the ranks.
@@ -45,6 +46,8 @@ const (
 	DoWarmUp   Do = "warm-up"
 	DoBurst    Do = "burst"
 	DoIsolated Do = "isolated"
+	DoExchange Do = "exchange"
+	DoCounters Do = "counters"
 	DoEnd      Do = "end"
 )
 
@@ -53,6 +56,8 @@ const (
 // protocol is refused.
 type Order struct {
 	Do Do `json:"do"`
+	// Limit is how long the leader waits for the reports, in seconds; 0 for ever.
+	Limit float64 `json:"limit,omitempty"`
 	// Comms are the communicators to make ids for, or to join with IDs.
 	Comms *Comms   `json:"comms,omitempty"`
 	IDs   []CommID `json:"ids,omitempty"`
@@ -70,6 +75,8 @@ type Order struct {
 	Hold float64 `json:"hold,omitempty"`
 	// Bursts are those to run.
 	Bursts *Bursts `json:"bursts,omitempty"`
+	// Exchange is the round of messages to run.
+	Exchange *Exchange `json:"exchange,omitempty"`
 }
 
 // Followers are the other processes, as the leader sees them.
@@ -78,8 +85,9 @@ type Followers interface {
 	Send(Order)
 	// Reports waits for all answers to the last order and returns them in the order of
 	// the processes' ranks. The report of a process that is lost or does not answer in
-	// time is Lost; that of an answer that cannot be read is Unreadable.
-	Reports() []Report
+	// time is Lost; that of an answer that cannot be read is Unreadable. own is this
+	// process's: after a failure of any process the others have less time.
+	Reports(own Report) []Report
 }
 
 // Leader is the leading process, as a follower sees it. Its errors mean that the
@@ -94,6 +102,12 @@ type Leader interface {
 // lost. Launches in progress are then abandoned: they would wait for the lost process.
 type GivingUp interface {
 	Context() context.Context
+}
+
+// Abandoning is a connection that bounds an order: Abandoned is closed when a call that
+// has not returned never will, some time after Context has ended.
+type Abandoning interface {
+	Abandoned() <-chan struct{}
 }
 
 // Opener opens a follower's ranks, and describes them as JSON.
@@ -138,6 +152,8 @@ type worker struct {
 	open Opener
 	// connection is the one to the other processes.
 	connection any
+	// stuck is true once a call has not returned: it may still use the process's ranks.
+	stuck bool
 }
 
 // whole is the context of an order. It ends only if the connection gives the run up: if
@@ -149,13 +165,45 @@ func (w *worker) whole() context.Context {
 	return context.Background()
 }
 
+// execute carries an order out. A call that does not return is abandoned when the
+// connection says so: the process is of no use then, but can still tell of it.
 func (w *worker) execute(o Order) Report {
+	if w.stuck {
+		return hanging()
+	}
+	c, ok := w.connection.(Abandoning)
+	if !ok {
+		return w.carriedOut(o)
+	}
+	done := make(chan Report, 1)
+	go func() { done <- w.carriedOut(o) }()
+	select {
+	case r := <-done:
+		return r
+	case <-c.Abandoned():
+	}
+	select {
+	case r := <-done: // both were ready
+		return r
+	default:
+		w.stuck = true
+		return hanging()
+	}
+}
+
+// hanging is the report of a process that a call does not return to.
+func hanging() Report {
+	return failed(Failure{Kind: FailedHanging, Message: "a call of a library does not return"})
+}
+
+func (w *worker) carriedOut(o Order) Report {
 	var r Report
 	if err := w.carryOut(o, &r); err != nil {
 		r = failed(failureOf(err))
 		if whole := w.whole(); whole.Err() != nil && errors.Is(err, context.Cause(whole)) {
 			// The process that was lost is the cause; this one waited for it.
-			r = failed(Failure{Kind: FailedLate, Message: "stopped waiting: " + err.Error()})
+			f := failureOf(err)
+			r = failed(Failure{Kind: FailedLate, Message: "stopped waiting: " + context.Cause(whole).Error(), Evidence: f.Evidence})
 		}
 	}
 	return r.bounded()
@@ -172,7 +220,9 @@ func (o Order) lacks() bool {
 		return o.Case == nil
 	case DoBurst:
 		return o.Bursts == nil
-	case DoOpen, DoBudget, DoVerify, DoWarmUp, DoIsolated, DoEnd:
+	case DoExchange:
+		return o.Exchange == nil
+	case DoOpen, DoBudget, DoVerify, DoWarmUp, DoIsolated, DoCounters, DoEnd:
 	}
 	return false
 }
@@ -196,7 +246,7 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 	case DoIDs:
 		r.IDs, err = w.p.IDs(*o.Comms)
 	case DoJoin:
-		if err = w.p.Join(*o.Comms, o.IDs); err == nil {
+		if err = w.p.Join(whole, *o.Comms, o.IDs); err == nil {
 			r.Unverifiable = w.p.Unverifiable(Case{}) // the zero case tells of all
 		}
 	case DoAllocate:
@@ -211,6 +261,10 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 		r.Seconds, err = w.p.Burst(whole, *o.Bursts)
 	case DoIsolated:
 		err = w.isolated(o, r)
+	case DoExchange:
+		err = w.exchange(*o.Exchange, r)
+	case DoCounters:
+		r.NICs = countersOf(w.p)
 	default:
 		err = fmt.Errorf("%w: %q is not known; %s", errOrder, o.Do, sameBuild)
 	}

@@ -28,6 +28,12 @@ type Group struct {
 	unverifiable string
 	// held is true if all processes held their streams in the last Isolated.
 	held bool
+	// deadlines bound the orders; slowest is the longest launch of the current case, in
+	// seconds.
+	deadlines Deadlines
+	slowest   float64
+	// countless is true once no process has counters of NICs.
+	countless bool
 	// hold is what the next isolated launches are held back for, in seconds per launch;
 	// 0 leaves it to the processes.
 	hold float64
@@ -86,12 +92,17 @@ func (g *Group) doEach(o Order, each []Order) ([]Report, error) {
 	if g.ctx.Err() != nil {
 		return nil, context.Cause(g.ctx)
 	}
+	o.Limit = g.limit(o)
+	for i := range each {
+		each[i].Limit = o.Limit
+	}
 	if to, ok := g.others.(Addressed); ok && each != nil {
 		to.SendEach(each[1:])
 	} else {
 		g.others.Send(o)
 	}
-	reports := append([]Report{g.own.execute(o)}, g.others.Reports()...)
+	own := g.own.execute(o)
+	reports := append([]Report{own}, g.others.Reports(own)...)
 	if len(reports) != len(g.world) {
 		return nil, fmt.Errorf("%d reports of %d processes", len(reports), len(g.world))
 	}
@@ -132,9 +143,9 @@ func (g *Group) Budget() (Room, error) {
 
 // Allocate allocates an arena for every rank of all processes. Before the first, the
 // ranks join a communicator of all of them.
-func (g *Group) Allocate(_ context.Context, need Room) error {
+func (g *Group) Allocate(ctx context.Context, need Room) error {
 	if g.comms == (Comms{}) {
-		if err := g.joined(Comms{Ranks: g.first[len(g.world)], Count: 1}); err != nil {
+		if err := g.joined(ctx, Comms{Ranks: g.first[len(g.world)], Count: 1}); err != nil {
 			return err
 		}
 	}
@@ -150,8 +161,8 @@ func (g *Group) Begin(c Case, pass int) error {
 }
 
 // Prepare begins a pass in all processes, with one order.
-func (g *Group) Prepare(_ context.Context, p Preparation) (out Prepared, err error) {
-	if err = g.joined(p.Case.Comms()); err != nil {
+func (g *Group) Prepare(ctx context.Context, p Preparation) (out Prepared, err error) {
+	if err = g.joined(ctx, p.Case.Comms()); err != nil {
 		return out, err
 	}
 	if p.Verify {
@@ -159,7 +170,7 @@ func (g *Group) Prepare(_ context.Context, p Preparation) (out Prepared, err err
 		p.Verify = out.Unverifiable == ""
 	}
 	o := Order{Do: DoPrepare, Case: &p.Case, Pass: p.Pass, Count: p.Warmup, Verify: p.Verify}
-	g.hold = 0
+	g.hold, g.slowest = 0, 0
 	reports, err := g.do(o)
 	if err == nil && p.Warmup > 0 {
 		out.Seconds, err = g.rows(o, reports, 1)
@@ -242,6 +253,9 @@ func (g *Group) rows(o Order, reports []Report, rows int) ([]float64, error) {
 			ranks := len(r.Seconds) / rows
 			all = append(all, r.Seconds[row*ranks:(row+1)*ranks]...)
 		}
+	}
+	if len(all) > 0 {
+		g.slowest = max(g.slowest, slices.Max(all))
 	}
 	return all, nil
 }

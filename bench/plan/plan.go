@@ -6,6 +6,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"zbench/bench/collective"
 	"zbench/bench/record"
@@ -24,6 +25,8 @@ type Axes struct {
 	MinBytes, MaxBytes int64
 	Factor             int
 	Step               int64
+	// Sizes replace them, if there are any.
+	Sizes []int64
 	// Graph is the number of replays of a burst's launches, captured into a graph; 0
 	// launches them one by one.
 	Graph int
@@ -73,6 +76,8 @@ func (a Axes) Validate() error {
 	switch {
 	case len(a.Collectives) == 0:
 		return errors.New("no collective given")
+	case len(a.Sizes) > 0 && slices.Min(a.Sizes) < 1:
+		return errors.New("a size (--sizes) must be at least 1 byte")
 	case a.MinBytes < 1:
 		return errors.New("the smallest size (-b) must be at least 1 byte")
 	case a.MaxBytes < a.MinBytes:
@@ -124,6 +129,9 @@ func (a Axes) ofSplit(s Split) []Case {
 
 // sizes lists the total sizes in ascending order, without overflow.
 func (a Axes) sizes() []int64 {
+	if len(a.Sizes) > 0 {
+		return slices.Compact(slices.Sorted(slices.Values(a.Sizes)))
+	}
 	var all []int64
 	for size := a.MinBytes; ; {
 		all = append(all, size)

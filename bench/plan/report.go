@@ -44,6 +44,9 @@ type Report struct {
 	IDs []CommID `json:"ids,omitempty"`
 	// Facts are what a process that was opened tells of itself.
 	Facts json.RawMessage `json:"facts,omitempty"`
+	// NICs are the counters of the node's NICs, of the one process of each node that reads
+	// them.
+	NICs []record.NICCounters `json:"nics,omitempty"`
 	// Unverifiable is why the process cannot verify any case; empty if it can.
 	Unverifiable string       `json:"unverifiable,omitempty"`
 	Verified     Verification `json:"verified,omitzero"`
@@ -56,6 +59,8 @@ type FailureKind string
 const (
 	// FailedLost: the process does not answer. The leader sets this kind.
 	FailedLost FailureKind = "lost"
+	// FailedHanging: a call does not return.
+	FailedHanging FailureKind = "hanging"
 	// FailedCall: something failed in this process itself.
 	FailedCall FailureKind = "failed"
 	// FailedOrder: the order, or the report on it, cannot be decoded.
@@ -67,7 +72,7 @@ const (
 	FailedLate FailureKind = "late"
 )
 
-var failureKinds = []FailureKind{FailedLost, FailedCall, FailedOrder, FailedAsync, FailedLate}
+var failureKinds = []FailureKind{FailedLost, FailedHanging, FailedCall, FailedOrder, FailedAsync, FailedLate}
 
 // Failure is what went wrong in one process.
 type Failure struct {

@@ -41,6 +41,12 @@ type Stuck interface {
 	Evidence() *record.Evidence
 }
 
+// Witnessing is a Driver with a second source for what happened when a deadline passes,
+// such as the library's own service. It answers within seconds; nil is none.
+type Witnessing interface {
+	Witness() *record.Witness
+}
+
 // Bursts are Count bursts of Iterations launches. With Replays the launches of a
 // burst are captured into a graph, which is replayed that many times.
 type Bursts struct {
@@ -144,6 +150,7 @@ func Resume(ctx context.Context, cases []Case, d Driver, o Options, kept Log, do
 // take takes one pass's samples of a case; whole is false when it was cut short.
 func take(ctx context.Context, c Case, d Driver, o Options, pass int) (part record.Part, whole bool) {
 	t := &passRun{c: c, late: map[int]int{}, everyRank: o.EveryRank, part: record.Part{Key: c.Key, Pass: pass, Status: record.OK}}
+	before := countersOf(d)
 	err := t.prepare(ctx, d, o, pass)
 	if err == nil && t.part.Status == record.OK {
 		err = t.bursts(ctx, d, PerPass(o.Burst), o.Iterations)
@@ -152,7 +159,10 @@ func take(ctx context.Context, c Case, d Driver, o Options, pass int) (part reco
 		err = t.isolated(ctx, d, PerPass(o.Isolated))
 	}
 	if err != nil {
-		t.fail(err)
+		t.fail(d, err)
+	}
+	if before != nil {
+		t.part.NICs = record.RoseNICs(before, countersOf(d))
 	}
 	return t.part, err == nil || ctx.Err() == nil
 }

@@ -26,11 +26,20 @@ type passRun struct {
 	launch float64
 }
 
-// fail ends the pass with an error and its evidence.
-func (t *passRun) fail(err error) {
+// fail ends the pass with an error and its evidence. If a deadline has passed, a second
+// witness is asked, and its answer stands beside the evidence.
+func (t *passRun) fail(d Driver, err error) {
 	t.end(record.Failed, err.Error())
-	if stuck, ok := errors.AsType[Stuck](err); ok {
-		t.part.Evidence = stuck.Evidence()
+	stuck, ok := errors.AsType[Stuck](err)
+	if !ok {
+		return
+	}
+	t.part.Evidence = stuck.Evidence()
+	second, ok := d.(Witnessing)
+	if e := t.part.Evidence; ok && e != nil && e.Deadline != nil {
+		if e.Witness = second.Witness(); e.Witness != nil {
+			t.part.Reason += "; " + e.Witness.Text()
+		}
 	}
 }
 

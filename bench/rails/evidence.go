@@ -6,25 +6,6 @@ import (
 	"slices"
 )
 
-// counted is what a NIC's counters say, and whether it stands out among the fleet's.
-func (j *judgement) counted(at Place) (reason string, bad bool) {
-	own, ok := j.Counters[at]
-	if !ok || len(j.Counters) < minReference {
-		return "", false
-	}
-	var retransmits, downs []float64
-	for _, c := range j.Counters {
-		retransmits, downs = append(retransmits, float64(c.Retransmits)), append(downs, float64(c.LinkDowns))
-	}
-	switch typical := median(retransmits); {
-	case own.LinkDowns > 0 && float64(own.LinkDowns) > median(downs):
-		return fmt.Sprintf("its NIC lost the link %d times", own.LinkDowns), true
-	case float64(own.Retransmits) > 10*max(typical, 10):
-		return fmt.Sprintf("its NIC sent %d packets again; the median is %.0f", own.Retransmits, typical), true
-	}
-	return "", false
-}
-
 // switches turns many slow NICs of one rail into a question, where no leaf is known
 // that would explain them.
 func (j *judgement) switches(v *Verdict) {
@@ -120,4 +101,30 @@ func (j *judgement) profile(v *Verdict) {
 			})
 		}
 	}
+}
+
+// explained tells whether a steady fault that is named accounts for what happens at a place.
+func explained(v *Verdict, at Place) bool {
+	return slices.ContainsFunc(v.Findings, func(f Finding) bool {
+		c := f.Component
+		switch c.Part {
+		case Node:
+			return c.Node == at.Node
+		case GPU, Rail:
+			return c.Node == at.Node && c.A == at.GPU
+		case Leaf:
+			return c.A == at.GPU && slices.Contains(f.Nodes, at.Node)
+		default:
+			return false
+		}
+	})
+}
+
+// explainedLink is the same for a link: its node, one of its GPUs, or itself.
+func explainedLink(v *Verdict, p Pair) bool {
+	return slices.ContainsFunc(v.Findings, func(f Finding) bool {
+		c := f.Component
+		return c.Node == p.A.Node && (c.Part == Node || c.Part == GPU && (c.A == p.A.GPU || c.A == p.B.GPU) ||
+			c.Part == Link && c.A == min(p.A.GPU, p.B.GPU) && c.B == max(p.A.GPU, p.B.GPU))
+	})
 }

@@ -25,7 +25,7 @@ const (
 type mark struct {
 	timed
 	slow int     // number of slow samples
-	loss float64 // median of the residues
+	loss float64 // median of the slow samples' residues
 	full bool    // all samples are slow
 }
 
@@ -59,12 +59,14 @@ func (j *judgement) mark(kind Kind) (out marked) {
 	cut := max(slowSample, 5*deviation(residues(of, expected)))
 	slow, all := 0, 0
 	for i, t := range of {
-		m := mark{timed: t, loss: t.y - expected[i]}
+		m := mark{timed: t}
+		var slowest []float64
 		for _, y := range t.each {
 			if y-expected[i] > cut {
-				m.slow++
+				slowest = append(slowest, y-expected[i])
 			}
 		}
+		m.slow, m.loss = len(slowest), median(slowest)
 		slow, all = slow+m.slow, all+len(t.each)
 		m.full = len(t.each) >= minSamples && m.slow >= len(t.each)-len(t.each)/10
 		if m.slow > 0 {
@@ -119,6 +121,7 @@ func (j *judgement) intermittent(v *Verdict) {
 // asks about the rest.
 func (j *judgement) recurrent(v *Verdict) {
 	marks, rate := j.marks(Network)
+	marks = slices.DeleteFunc(marks, func(m mark) bool { return explained(v, m.Pair.A) || explained(v, m.Pair.B) })
 	for _, level := range []int{0, 1, 2} {
 		wanted := func(m mark) bool { return m.full && level == 0 || level > 0 && m.slow >= level }
 		floor := 0.0
@@ -259,6 +262,9 @@ func (j *judgement) lone(v *Verdict, marks []mark) {
 func (j *judgement) slowPasses(v *Verdict) {
 	by := map[Component][]mark{}
 	for _, m := range j.slowRounds(XGMI) {
+		if explainedLink(v, m.Pair) {
+			continue
+		}
 		c := Component{Part: Link, Node: m.Pair.A.Node, A: min(m.Pair.A.GPU, m.Pair.B.GPU), B: max(m.Pair.A.GPU, m.Pair.B.GPU)}
 		by[c] = append(by[c], m)
 	}

@@ -1,7 +1,9 @@
 package rails
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -21,8 +23,32 @@ func Judge(d Data) *Verdict {
 	j.rings(v)
 	j.intermittent(v)
 	j.profile(v)
+	v.Ranking = j.ranking()
 	v.finish()
 	return v
+}
+
+// ranking is all NICs and links, the worst first.
+func (j *judgement) ranking() []Ranked {
+	var out []Ranked
+	for node := range j.Fleet.Nodes {
+		for rail := range j.Fleet.GPUs {
+			if e := j.net.ends.of[j.net.at(Place{node, rail})]; e.all > 0 {
+				out = append(out, Ranked{Component{Part: Rail, Node: node, A: rail}, share(e.loss), e.agree, e.clear})
+			}
+		}
+		for a := range j.Fleet.GPUs {
+			for b := a + 1; b < j.Fleet.GPUs; b++ {
+				at := j.links.link(a, b)
+				if loss := j.links.all[node][at] + j.links.node[node]; !math.IsNaN(loss) {
+					slow, all := j.links.passes(node, at)
+					out = append(out, Ranked{Component{Part: Link, Node: node, A: a, B: b}, share(loss), slow, all})
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Ranked) int { return cmp.Compare(b.Lost, a.Lost) })
+	return out
 }
 
 // judgement joins what the kinds of rounds say.
@@ -140,7 +166,7 @@ func (j *judgement) node(node int, rails []int, measured int, links bool) Findin
 		agree, of := j.net.partners(node, rails)
 		f.Lost, f.Confidence = share(j.net.loss(node, rails)), confidence(agree, of)
 		f.SlowRounds, f.Rounds = agree, of
-		f.Reasons = append(f.Reasons, fmt.Sprintf("%d of its %d rails are slow, in %d of %d transfers with nodes that are not", len(rails), measured, agree, of))
+		f.Reasons = append(f.Reasons, fmt.Sprintf("%d of its %d rails are slow, in %d of %d transfers whose other node is not slow", len(rails), measured, agree, of))
 	}
 	if links {
 		f.Lost = max(f.Lost, share(j.links.node[node]))
@@ -179,13 +205,11 @@ func (j *judgement) gpus(v *Verdict, node int, in inNode, rails []int) []int {
 
 // rail names a slow NIC; where GPUs were not timed within nodes it may be the GPU.
 func (j *judgement) rail(v *Verdict, node, rail int) {
-	at := Place{node, rail}
 	agree, of := j.net.partners(node, []int{rail})
 	lost := share(j.net.loss(node, []int{rail}))
-	reason := fmt.Sprintf("slow in %d of %d transfers with nodes that are not", agree, of)
-	counted, bad := j.counted(at)
+	reason := fmt.Sprintf("slow in %d of %d transfers whose other node is not slow", agree, of)
 	named := Component{Part: Rail, Node: node, A: rail}
-	if j.Fleet.GPUs > 1 && !j.links.known && !bad {
+	if j.Fleet.GPUs > 1 && !j.links.known {
 		v.Questions = append(v.Questions, Question{
 			What: reason, Lost: lost, Candidates: []Component{named, {Part: GPU, Node: node, A: rail}},
 			Next: "time the GPU's xGMI links: a slow GPU slows them, too",
@@ -195,9 +219,6 @@ func (j *judgement) rail(v *Verdict, node, rail int) {
 	f := Finding{Component: named, Lost: lost, Confidence: confidence(agree, of), SlowRounds: agree, Rounds: of, Reasons: []string{reason}}
 	if j.links.known {
 		f.Reasons = append(f.Reasons, "the GPU's xGMI links are not slow")
-	}
-	if counted != "" {
-		f.Reasons = append(f.Reasons, counted)
 	}
 	v.Findings = append(v.Findings, f)
 }

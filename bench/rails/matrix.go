@@ -153,7 +153,7 @@ func (j *matrixed) ends(v *Verdict) {
 			continue
 		}
 		f.Confidence = confidence(f.SlowRounds, f.Rounds)
-		reason := fmt.Sprintf("slow in %d of %d pairs with ends that are not", f.SlowRounds, f.Rounds)
+		reason := fmt.Sprintf("slow in %d of %d pairs whose other end is not slow", f.SlowRounds, f.Rounds)
 		if j.directed && len(slow) == 1 {
 			reason += ", only " + slow[0]
 		}

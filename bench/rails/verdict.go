@@ -20,6 +20,9 @@ const (
 	Path Part = "path"
 )
 
+// Parts are all kinds of components, with Rank.
+func Parts() []Part { return []Part{Link, GPU, Rail, Node, Leaf, Path, Rank} }
+
 // Component is one thing that can be slow. Fields that its kind does not have are 0.
 type Component struct {
 	Part Part `json:"part"`
@@ -75,6 +78,12 @@ const (
 	NotChecked State = "not_checked"
 )
 
+// States are all of them.
+func States() []State { return []State{Healthy, Faulty, Unclear, NotChecked} }
+
+// Levels are the words for a confidence, the highest first.
+func Levels() []string { return []string{"high", "medium", "low"} }
+
 // Verdict is the answer for a fleet.
 type Verdict struct {
 	State State `json:"state"`
@@ -84,19 +93,26 @@ type Verdict struct {
 	Questions []Question `json:"questions"`
 	// Unchecked says what was not judged, and why.
 	Unchecked []string `json:"unchecked"`
+	// Cleared are components that stood out and are not named.
+	Cleared []Cleared `json:"-"`
 	// Reference says what was compared with.
 	Reference string `json:"reference"`
 	// Limit is the least share of bandwidth whose loss is named, 0 to 1, of NICs and of
 	// links; 0 where they are not judged.
 	NetworkLimit float64 `json:"network_limit"`
 	LinkLimit    float64 `json:"link_limit"`
-	// Ranking is every end or rank with its loss, the worst first, where values are from
-	// elsewhere.
+	// Ranking is every NIC and link, or end, or rank with its loss, the worst first.
 	Ranking []Ranked `json:"-"`
 	// NICs is the share lost of each node's rails, Links that of each node's pairs of
 	// GPUs, in the order (0,1), (0,2), …; NaN where it is unknown.
 	NICs  [][]float64 `json:"-"`
 	Links [][]float64 `json:"-"`
+}
+
+// Cleared is a component that the times suspected, and why it is not named.
+type Cleared struct {
+	Component Component
+	Why       string
 }
 
 // Ranked is a component with what it has lost.
@@ -126,6 +142,21 @@ func (v *Verdict) finish() {
 		v.State = NotChecked
 	default:
 		v.State = Healthy
+	}
+}
+
+// Replace sets what other sources have decided.
+func (v *Verdict) Replace(findings []Finding, questions []Question) {
+	v.Findings, v.Questions = findings, questions
+	v.finish()
+}
+
+// Interrupted notes that the plan did not run to its end, and why. What was not found slow
+// by then is not known to be well.
+func (v *Verdict) Interrupted(why string) {
+	v.Unchecked = append(v.Unchecked, why)
+	if v.State == Healthy {
+		v.State = NotChecked
 	}
 }
 

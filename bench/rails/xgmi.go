@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"zbench/bench/stat"
 )
 
 // xgmi is what the rounds within nodes say of xGMI links. Link values lie by node,
@@ -233,5 +231,9 @@ func (x *xgmi) reason(node int, links [][2]int) string {
 	for _, l := range links {
 		of = append(of, share(x.all[node][x.link(l[0], l[1])]))
 	}
-	return fmt.Sprintf("%d of its links are %.0f to %.0f %% below the fleet's median", len(links), 100*slices.Min(of), 100*stat.Quantile(of, 1))
+	least, most := fmt.Sprintf("%.0f", 100*slices.Min(of)), fmt.Sprintf("%.0f", 100*slices.Max(of))
+	if least != most {
+		most = least + " to " + most
+	}
+	return fmt.Sprintf("%d of its links are %s %% below the fleet's median", len(links), most)
 }

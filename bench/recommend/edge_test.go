@@ -83,7 +83,7 @@ func TestOneRankNeedsNoReduction(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, NoCommunication, a.Verdict)
 	require.Nil(t, a.Refusal)
-	// Experts that nobody else holds.
+	// Experts that no other rank holds.
 	q.Run = trainer.Run{DP: 16, EP: 16, Zero: 1, GradDtype: "float", ParamDtype: "float"}
 	q.Trainer, q.Params = "megatron", []trainer.Param{{Name: "e", Elements: 100, Expert: true}}
 	a, err = Ask(q)

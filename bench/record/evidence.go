@@ -20,6 +20,9 @@ type Evidence struct {
 	Iterations int `json:"iterations"`
 	// Ranks holds every rank that took part; equal ones are one entry.
 	Ranks []RankEvidence `json:"ranks"`
+	// Witness is what a second source reported when the deadline had passed; absent if none
+	// was asked.
+	Witness *Witness `json:"witness,omitempty"`
 }
 
 // RankEvidence describes ranks with equal evidence.
@@ -62,6 +65,8 @@ func RankStates() []RankState { return slices.Clone(rankStates) }
 
 // What can be run when a case does not end.
 const (
+	DuringOpen         = "open"
+	DuringInit         = "init"
 	DuringWarmUp       = "warm_up"
 	DuringVerification = "verification"
 	DuringBurst        = "burst"
@@ -70,7 +75,7 @@ const (
 
 // phases are the values of Evidence.During, in words.
 var phases = map[string]string{
-	DuringWarmUp: "the warm-up", DuringVerification: "the verification", DuringBurst: "a burst", DuringIsolated: "isolated timing",
+	DuringOpen: "opening the devices", DuringInit: "the init of the communicators", DuringWarmUp: "the warm-up", DuringVerification: "the verification", DuringBurst: "a burst", DuringIsolated: "isolated timing",
 }
 
 // RankProgress is how far one rank got in a batch that did not end.

@@ -79,7 +79,7 @@ func TestProgressOfOtherRanksIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "rank 10 is listed twice")
 }
 
-// Who failed of itself or is lost has no counts, and nobody else's are of him.
+// A process that failed of itself or is lost has no counts, and no other's are used.
 func TestEvidenceOfFailedAndLost(t *testing.T) {
 	e := Evidence{During: DuringWarmUp, Iterations: 5}
 	e.SetRanks([]RankProgress{at(3, 2), {Failed: true, Error: "link down"}, {Lost: true}, at(2, 2)})

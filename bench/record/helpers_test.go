@@ -29,6 +29,7 @@ func full() *Record {
 		Extrapolated: true, Bracket: &Bracket{Seconds: 2e-3, Fastest: 1e-3, Slowest: 8e-3},
 		Warnings: []Warning{{Code: "skew", Message: "spread 12 % <of ranks>", Hint: "see rails"}, {Code: "few", Message: "one"}},
 	}
+	ok.NICs = nics()
 	ok.SetHeadline(2 * 15.0 / 16)
 	skipped := Result{
 		Key: Key("all_gather", "float", "", 8, 16, 1, true), Collective: "all_gather", Dtype: "float",
@@ -40,6 +41,11 @@ func full() *Record {
 	hung.Key, hung.Status, hung.Reason = "hung", Failed, "not finished at the deadline"
 	hung.Evidence = &Evidence{During: DuringWarmUp, Deadline: new(180.0), Iterations: 5}
 	hung.Evidence.SetRanks([]RankProgress{{Enqueued: 5, Started: 4, Ended: 3, Error: "remote process exited"}, {Enqueued: 5, Started: 3, Ended: 3}})
+	hung.Evidence.Witness = &Witness{
+		Source: "RAS at localhost:28028", State: WitnessDegraded, Reason: "r", Library: "2.28.3",
+		Communicators: []WitnessComm{{ID: "3b2f", Count: 1, Ranks: 16, Answered: 15, Status: "INCOMPLETE"}},
+		Ranks:         []WitnessRank{{State: RankMissing, Rank: new(6), Communicator: "3b2f", Host: "192.0.2.7", PID: 7, GPU: "6", Detail: "d"}, {State: RankDead}}, More: 1,
+	}
 	return &Record{
 		Schema: Schema, Tool: Tool{"zbench", "0.1.0"}, Created: time.Date(2026, 11, 20, 9, 8, 7, 0, time.UTC),
 		Source: Source{
@@ -65,7 +71,7 @@ func full() *Record {
 			Schema: spec.Schema, Benchmark: spec.Collectives, Backend: "loopback", Fabric: "mi300x-pollara", Seed: 1<<64 - 1, Faults: []string{"noise:sigma=0.05"},
 			World: spec.World{Nodes: 2, GPUsPerNode: 8, GPUsPerProcess: 1, RanksPerGPU: 2},
 			Sweep: &spec.Sweep{
-				Collectives: []string{"all_reduce", "all_gather"}, MinBytes: 8, MaxBytes: 1 << 20, Factor: 2, StepBytes: 4096, GraphLaunches: 3, Groups: []int{2, 4}, Strides: []int{8}, Scales: []int{1},
+				Collectives: []string{"all_reduce", "all_gather"}, MinBytes: 8, MaxBytes: 1 << 20, Factor: 2, StepBytes: 4096, Sizes: []int64{64, 4096}, GraphLaunches: 3, Groups: []int{2, 4}, Strides: []int{8}, Scales: []int{1},
 				Dtype: "float", Op: "sum", InPlace: []bool{false, true}, Iterations: 20, Warmup: 5, Checks: 1,
 				Precision: 0.01, MaxTime: 0.4, Cache: "cold", VerifyBudget: 1 << 20, KeepSamples: true, FixedSizes: true,
 			},

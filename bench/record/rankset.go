@@ -108,6 +108,9 @@ func (e *Evidence) check() error {
 	if d := e.Deadline; d != nil && !(*d >= 0 && *d <= maxSeconds) {
 		return fmt.Errorf("evidence: a deadline of %g s", *d)
 	}
+	if err := e.Witness.check(); err != nil {
+		return fmt.Errorf("evidence: %w", err)
+	}
 	var all []span
 	for _, r := range e.Ranks {
 		if err := r.check(e.Iterations); err != nil {

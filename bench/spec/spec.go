@@ -56,6 +56,9 @@ type Sweep struct {
 	Factor int `json:"factor" jsonschema:"minimum=1"`
 	// Bytes between sizes (-i); absent where sizes are multiplied.
 	StepBytes int64 `json:"step_bytes,omitempty" jsonschema:"minimum=1"`
+	// Sizes that are run instead of those from the smallest to the largest, in bytes
+	// (--sizes); absent where those are run.
+	Sizes []int64 `json:"sizes,omitempty" jsonschema:"minItems=1"`
 	// Element type (-d).
 	Dtype string `json:"dtype"`
 	// Reduction operator (-o).
@@ -99,7 +102,7 @@ func (s Spec) Clone() Spec {
 	s.Faults = slices.Clone(s.Faults)
 	if s.Sweep != nil {
 		w := *s.Sweep
-		w.Collectives, w.InPlace = slices.Clone(w.Collectives), slices.Clone(w.InPlace)
+		w.Collectives, w.InPlace, w.Sizes = slices.Clone(w.Collectives), slices.Clone(w.InPlace), slices.Clone(w.Sizes)
 		w.Groups, w.Strides, w.Scales = slices.Clone(w.Groups), slices.Clone(w.Strides), slices.Clone(w.Scales)
 		s.Sweep = &w
 	}

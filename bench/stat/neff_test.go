@@ -25,7 +25,7 @@ func autoregression(seed uint64, n int, rho float64) []float64 {
 
 // Theory: n(1−ρ)/(1+ρ) for a first-order autoregression (e.g. Priestley 1981,
 // §5.3). Ranks see 0.955 of a small correlation (Pearson's 6/π·asin(ρ/2)), and
-// the larger of two estimates exceeds either: hence 15 %.
+// the larger of two estimates exceeds either: so 15 %.
 func TestEffectiveNAgainstTheoryOfAutoregressions(t *testing.T) {
 	const n, seeds = 5000, 10
 	for _, rho := range []float64{-0.5, 0, 0.3, 0.5, 0.7, 0.9, 0.95} {

@@ -164,7 +164,7 @@ func TestMegatronExperts(t *testing.T) {
 	params[0].Expert, params[2].Expert = true, true
 	got := plan(t, "megatron", params, 512, Run{DP: 16, EP: 4, Zero: 1}).Backward
 	require.Equal(t, []Message{{"reduce_scatter", 2048, 16, 1, Never}, {"reduce_scatter", 2048, 4, 0, Never}}, got)
-	// As many groups as ranks leave nobody to reduce experts with.
+	// With as many groups as ranks, no other rank reduces the experts.
 	got = plan(t, "megatron", params, 512, Run{DP: 16, EP: 16, Zero: 1}).Backward
 	require.Equal(t, []Message{{"reduce_scatter", 2048, 16, 1, Never}}, got)
 }

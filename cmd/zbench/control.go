@@ -25,9 +25,9 @@ func (w *world) SendEach(each []plan.Order) {
 	w.Leader.SendEach(each)
 }
 
-func (w *world) Reports() []plan.Report {
+func (w *world) Reports(own plan.Report) []plan.Report {
 	began := w.orders.now()
-	reports := w.Leader.Reports()
+	reports := w.Leader.Reports(own)
 	w.orders.waited += w.orders.now().Sub(began)
 	return reports
 }

@@ -87,7 +87,7 @@ func (o *collectivesOptions) dryLaunch(s State, l launching, want spec.Spec, row
 		return nil
 	default:
 	}
-	if token := s.Getenv(launch.TokenVariable); token != "" {
+	if token := givenToken(s); token != "" {
 		if err := launch.CheckToken(token); err != nil {
 			return usage(err, "unset it: zbench makes one; or export "+launch.TokenVariable+"=$(zbench token)")
 		}
@@ -119,7 +119,7 @@ func (o *collectivesOptions) startOf(s State, l launching, want spec.Spec) launc
 		Program: s.Executable, Args: childArgs(s.Args), Hostfile: o.launch.hostfile, Hosts: l.hosts, Environ: s.Environ(),
 		Key: fmt.Sprintf("%s/%d", s.Hostname(), s.PID),
 	}
-	if i := slices.Index(start.Args, "collectives"); i >= 0 {
+	if i := slices.Index(start.Args, cmp.Or(o.command, engine.Command(spec.Collectives))); i >= 0 {
 		start.Args = slices.Insert(start.Args, i+1, "--launch", "env")
 	}
 	if want.Backend != "loopback" && launch.GPUs(s.Getenv) > 0 {

@@ -9,6 +9,7 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
+	"zbench/bench/nodescreen"
 	"zbench/bench/pairwise"
 	"zbench/bench/record"
 	"zbench/bench/spell"
@@ -35,6 +36,8 @@ type format struct {
 	topo        func(State, *topo.Node) error
 	drift       func(State, *topo.Drift) error
 	rails       func(State, *pairwise.Document) error
+	screen      func(State, *nodescreen.Document) error
+	bisect      func(State, bisection) error
 }
 
 // formats are those registered, in the order in which they are listed.
@@ -79,6 +82,8 @@ var (
 	topoDocument        = document[*topo.Node]{func(f format) func(State, *topo.Node) error { return f.topo }}
 	driftDocument       = document[*topo.Drift]{func(f format) func(State, *topo.Drift) error { return f.drift }}
 	railsDocument       = document[*pairwise.Document]{func(f format) func(State, *pairwise.Document) error { return f.rails }}
+	screenDocument      = document[*nodescreen.Document]{func(f format) func(State, *nodescreen.Document) error { return f.screen }}
+	bisectDocument      = document[bisection]{func(f format) func(State, bisection) error { return f.bisect }}
 	doctorDocument      = document[doctor.Report]{func(f format) func(State, doctor.Report) error { return f.doctor }}
 )
 

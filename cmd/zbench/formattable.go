@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"zbench/bench/bucket"
+	"zbench/bench/nodescreen"
 	"zbench/bench/pairwise"
 	"zbench/internal/doctor"
 	"zbench/internal/topo"
@@ -17,8 +18,10 @@ var _ = register(format{
 	advice:      writeAdviceText,
 	knees:       func(s State, a bucket.Answer) error { return a.WriteText(s.Stdout) },
 	compare:     writeComparison,
+	bisect:      writeBisection,
 	drift:       func(s State, d *topo.Drift) error { return d.Text(s.Stdout, s.Stdout.Width) },
 	rails:       func(s State, d *pairwise.Document) error { return d.Text(s.Stdout, s.Stdout.Width) },
+	screen:      func(s State, d *nodescreen.Document) error { return d.Text(s.Stdout, s.Stdout.Width) },
 	topo:        func(s State, n *topo.Node) error { return n.Text(s.Stdout, s.Stdout.Width) },
 	doctor: func(s State, r doctor.Report) error {
 		return r.Text(s.Stdout.unescaped(), doctor.Style{Width: s.Stdout.Width, Colour: s.coloured(s.Stdout)})

@@ -21,7 +21,7 @@ type flagGroup struct {
 // them.
 var flagGroups = []flagGroup{
 	{"Sizes and data (bytes; K, M, G are binary)", []string{
-		"minbytes", "maxbytes", "stepfactor", "stepbytes", "size", "sweep", "shape", "reduce", "rows", "hidden",
+		"minbytes", "maxbytes", "stepfactor", "stepbytes", "sizes", "size", "sweep", "shape", "reduce", "rows", "hidden",
 		"datatype", "dtype", "op", "place", "kernels", "coefficients", "data", "fixed-sizes", "compile",
 	}},
 	{"Timing and verification", []string{
@@ -29,16 +29,16 @@ var flagGroups = []flagGroup{
 	}},
 	{"Cluster", []string{
 		"collective", "nodes", "ranks", "gpus-per-node", "ngpus", "ranks-per-gpu", "groups", "strides", "scale", "device", "all-gpus", "peak",
-		"root", "host", "xml", "outputs", "matrix", "logs", "times",
+		"root", "host", "xml", "outputs", "matrix", "logs", "times", "judge", "hbm-seconds", "deadline",
 	}},
 	{"Launch", []string{"launch", "slurm-args", "hostfile", "dry-run"}},
-	{"Simulation", []string{"fabric", "fault", "seed", "clock", "no-data", "hang-rate"}},
+	{"Simulation", []string{"fabric", "fault", "seed", "trees", "clock", "no-data", "hang-rate"}},
 	{"Model and trainer", []string{
 		"framework", "config", "optimizer", "preset", "params", "total-params", "largest-param", "layers", "active-params",
 		"backward-ms", "forward-ms", "step-ms", "tokens-per-microbatch", "tflops", "recompute",
 		"dp", "ep", "pp", "instances", "accum", "zero", "grad-dtype", "param-dtype", "mem-budget", "allow-rescale",
 	}},
-	{"Comparison and thresholds", []string{"threshold", "accept", "fail-on", "require-checked", "min-effect", "between-run-cv", "timing"}},
+	{"Comparison and thresholds", []string{"variant", "unordered", "threshold", "accept", "fail-on", "require-checked", "min-effect", "miss", "between-run-cv", "timing", "max-rounds", "child-timeout"}},
 	{"Output", []string{"env", "out", "force", "resume", "spec", "format", "verbose", "progress", "quiet", "help", "version"}},
 	{"Libraries", append([]string{"backend", "libraries"}, libraryFlags()...)},
 }
@@ -51,6 +51,7 @@ var mostUsed = map[string][]string{
 	"zbench kernels muon": {
 		"preset", "shape", "coefficients", "reduce", "device", "max-time", "out", "format",
 	},
+	"zbench bisect":            {"variant", "unordered", "nodes", "ngpus", "minbytes", "maxbytes", "sizes", "out", "format", "resume"},
 	"zbench kernels rmsnorm":   {"rows", "hidden", "dtype", "device", "max-time", "out", "format"},
 	"zbench kernels layernorm": {"rows", "hidden", "dtype", "device", "max-time", "out", "format"},
 }

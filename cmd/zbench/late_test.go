@@ -33,7 +33,7 @@ func sweepOf(t *testing.T, seed int, faults ...string) *record.Record {
 }
 
 // A late GPU is named in every seed; a slow link, which delays everybody alike,
-// names nobody, and neither does a healthy node.
+// names no rank, and neither does a healthy node.
 func TestLateGPUIsNamed(t *testing.T) {
 	oneGoroutine(t)
 	for seed := range 1 { // test/planted has a hundred

@@ -65,7 +65,7 @@ func noPackages(e *testscript.Env) {
 }
 
 // buildLibrary makes a shared library of zbench's stand-in for a vendor's:
-// library FILE COLLECTIVES|RUNTIME [further arguments of the compiler].
+// library FILE COLLECTIVES|RUNTIME [more arguments of the compiler].
 func buildLibrary(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: library FILE COLLECTIVES|RUNTIME [ARGUMENT…]")

@@ -5,7 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+	"time"
 )
+
+// outputDelay is how long the output of a process is read after its end.
+const outputDelay = 5 * time.Second
 
 // osChild is a process of the operating system. It has a process group of its own: a
 // signal from the terminal reaches this process alone, which asks its children.
@@ -17,6 +21,10 @@ type osChild struct {
 func startProcess(c Command, stdout, stderr io.Writer) (Child, error) {
 	cmd := exec.Command(c.Argv[0], c.Argv[1:]...) //nolint:gosec // zbench, srun or mpirun, without a shell
 	cmd.Env, cmd.Stdout, cmd.Stderr = c.Environ, stdout, stderr
+	if c.Output != nil {
+		// Whatever the process leaves behind may hold the pipe open.
+		cmd.Stdout, cmd.Stderr, cmd.WaitDelay = c.Output, c.Output, outputDelay
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	child := &osChild{cmd: cmd}
 	if c.Control {

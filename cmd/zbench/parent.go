@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"zbench/bench/exit"
@@ -48,20 +49,25 @@ func (o *collectivesOptions) startWorld(ctx context.Context, s State, l launchin
 	return f.wait(ctx)
 }
 
+// givenToken is the user's secret, empty if there is none. The processes trim it, too.
+func givenToken(s State) string { return strings.TrimSpace(s.Getenv(launch.TokenVariable)) }
+
 // tokenOf is the secret of the run: the user's, or a new one where no other process starts
 // a part of the world.
 func tokenOf(s State, role launch.Role) (string, error) {
-	token := s.Getenv(launch.TokenVariable)
-	if token == "" && (role.Start != launch.Local || role.Nodes <= 1) {
+	text := givenToken(s)
+	shared := role.Start == launch.Local && role.Nodes > 1 // other nodes start their own part of the world
+	if text == "" && !shared {
 		return launch.NewToken(s.Random)
 	}
-	if _, err := rendezvous.ParseToken(token); err != nil {
+	token, err := rendezvous.ParseToken(text)
+	if err != nil && shared {
 		return "", usage(err, "export "+launch.TokenVariable+"=… from zbench token, the same on all nodes")
 	}
-	if err := launch.CheckToken(token); err != nil {
+	if err != nil {
 		return "", usage(err, "unset it: zbench makes one; or export "+launch.TokenVariable+"=$(zbench token)")
 	}
-	return token, nil
+	return token.Reveal(), nil
 }
 
 // children are the processes that this one has started: all of a node, or the srun or mpirun

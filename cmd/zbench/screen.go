@@ -142,6 +142,9 @@ func writeAll(s State, r sweepOutput) error {
 	if err := table.Text(s.Stdout, max(s.Stdout.Width, table.Terminal), report.Results(r.Record)); err != nil {
 		return err
 	}
+	if err := table.Text(s.Stdout, s.Stdout.columns(), report.LongRun(r.Record)...); err != nil {
+		return err
+	}
 	if hints := report.WarningHints(r.Record); len(hints) > 0 {
 		out := &screen{width: s.Stdout.columns()}
 		for _, h := range hints {

@@ -11,6 +11,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/fabric"
 	"zbench/bench/spec"
+	"zbench/bench/unit"
 	"zbench/internal/native"
 )
 
@@ -47,6 +48,27 @@ var peerFlags = []specFlag{
 
 // ownFlags are zbench's: rccl-tests has no such flags.
 var ownFlags = []specFlag{
+	{
+		name: "sizes", unit: "list", meaning: "measure these total sizes instead of those of -b, -e, -f and -i: 64K,1M,8M",
+		set: func(s *spec.Spec, values []string) error {
+			s.Sweep.Sizes = nil
+			for text := range strings.SplitSeq(strings.Join(values, ","), ",") {
+				size, err := unit.ParseBytes(text)
+				if err != nil {
+					return err
+				}
+				s.Sweep.Sizes = append(s.Sweep.Sizes, size)
+			}
+			return nil
+		},
+		show: func(s *spec.Spec) []string {
+			var list []string
+			for _, size := range s.Sweep.Sizes {
+				list = append(list, strconv.FormatInt(size, 10))
+			}
+			return list
+		},
+	},
 	floatFlag("precision", "share", "0.01", "precision that ends a timing: half the 95 % interval over the median", func(s *spec.Spec) *float64 { return &s.Sweep.Precision }),
 	floatFlag("max-time", "seconds", "0.4", "measured time after which a timing of a case ends", func(s *spec.Spec) *float64 { return &s.Sweep.MaxTime }),
 	{

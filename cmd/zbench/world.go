@@ -15,6 +15,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/plan"
+	"zbench/bench/record"
 	"zbench/internal/launch"
 	"zbench/internal/preflight"
 	"zbench/internal/rendezvous"
@@ -106,10 +107,8 @@ func (o *collectivesOptions) lead(ctx context.Context, s State, role launch.Role
 		c.Address = fmt.Sprintf(":%d", role.Leader.Port)
 	}
 	c.OnStop = func(process int) { w.stop(&interruption{fmt.Sprintf("process %d was asked to stop", process)}) }
-	c.OnLost = func(l rendezvous.Loss) {
-		w.lose(l)
-		w.Cancel(l.Error())
-	}
+	c.OnLost = func(l rendezvous.Loss) { w.lose(l) }
+	c.OnGiveUp = func(why string) { w.lose(errors.New(why)) }
 	c.OnStatus = func(now rendezvous.Status) { s.note(o.quiet, "%s\n", now.Text()) }
 	if w.Leader, err = rendezvous.Serve(ctx, c); err != nil {
 		return exit.With(exit.Run, err, "is another run using the port? export "+launch.LeaderVariable+"=HOST:PORT with a free one for all processes")
@@ -148,6 +147,9 @@ type team struct {
 func (t *team) processes() []preflight.Process { return t.all }
 
 func (t *team) Facts() (engine.Facts, error) { return t.facts, nil }
+
+// Witness is that of this process: the service gathers from all ranks.
+func (t *team) Witness() *record.Witness { return t.own.Witness() }
 
 // Close ends the sweep in all processes and closes this one's ranks.
 func (t *team) Close() error {

@@ -29,7 +29,7 @@ type Machine struct {
 // aspects are looked at in this order. To look at one more is one row.
 var aspects = []func(Machine) []Finding{
 	Machine.system, Machine.amdNodes, Machine.nvidiaNodes, Machine.amdDevices, Machine.nvidiaDevices,
-	Machine.preflight, Machine.iommu, Machine.temporary, Machine.hugePages, Machine.governor,
+	Machine.preflight, Machine.iommu, Machine.temporary, Machine.hugePages, Machine.governor, Machine.known,
 }
 
 // Findings looks at everything.

@@ -17,7 +17,7 @@ type Start struct {
 	// Program is this executable, Args the arguments of each process.
 	Program string
 	Args    []string
-	// SlurmArgs are further options of srun.
+	// SlurmArgs are added options of srun.
 	SlurmArgs []string
 	// Hostfile is Open MPI's; Hosts are its lines.
 	Hostfile string

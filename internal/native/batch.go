@@ -48,6 +48,10 @@ type Rank struct {
 	Sync, Found Address
 }
 
+// Exchange is the name of what a Work launches that is no collective: every rank sends
+// to one peer and receives from one, as SetPeers says.
+const Exchange = "exchange"
+
 // Address is a place in a buffer.
 type Address struct {
 	Buffer Buffer
@@ -105,6 +109,13 @@ func (b *Batch) SetRank(i int, r Rank) {
 	c.comm, c.stream = r.Comm.ptr, r.Stream.ptr
 	c.send, c.recv = r.Send.ptr(), r.Recv.ptr()
 	c.sync, c.found = r.Sync.ptr(), (*C.uint64_t)(unsafe.Pointer(r.Found.ptr()))
+}
+
+// SetPeers sets whom local rank i sends to and receives from in an Exchange, by their
+// numbers in the communicator; −1 for none. The two may be one.
+func (b *Batch) SetPeers(i, to, from int) {
+	c := &b.ranks()[i]
+	c.to, c.from = C.int32_t(to), C.int32_t(from)
 }
 
 // SetApart says whether other processes hold ranks of the world. Then every burst begins
@@ -189,19 +200,30 @@ func (b *Batch) SetWork(w Work, deadline float64) error {
 	return nil
 }
 
+// SetDeadline sets the deadline of the next run alone, in seconds of the provider's clock.
+func (b *Batch) SetDeadline(seconds float64) { b.c.deadline_s = C.double(seconds) }
+
 // Burst launches the work iterations times on every rank, waits, and returns the seconds
 // per launch of each local rank. With replays the launches are captured into a graph,
 // outside of the timing, and the graph is launched replays times; CanCapture must have
 // returned nil. The slice is valid until the next run.
 func (b *Batch) Burst(iterations, replays int) ([]float64, error) {
+	seconds := b.seconds(1)
+	return seconds, b.Bursts(seconds, iterations, replays)
+}
+
+// Bursts runs Burst until the slice, whose length is a multiple of the local ranks, is
+// full of seconds by burst × rank. All of it is one call of C: a thread that waits there
+// for long costs Go's scheduler more than the wait.
+func (b *Batch) Bursts(seconds []float64, iterations, replays int) error {
 	if replays > 0 {
 		if err := b.p.CanCapture(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	b.c.iterations, b.c.replays = C.int32_t(iterations), C.int32_t(replays)
-	C.zb_burst(b.c)
-	return b.seconds(1), b.outcome()
+	C.zb_bursts(b.c, C.int32_t(len(seconds)/b.n), (*C.double)(unsafe.SliceData(seconds))) //nolint:gosec // a batch of bursts is small
+	return b.outcome()
 }
 
 // WarmUp launches as Burst does, without a sample. Up to MaxIsolated launches are marked
@@ -241,6 +263,9 @@ func (b *Batch) Held() bool { return b.c.held != 0 }
 func (b *Batch) EnqueueSeconds() float64 { return float64(b.c.enqueue_s) }
 
 func collectiveIndex(name string) (C.int32_t, bool) {
+	if name == Exchange {
+		return C.ZB_EXCHANGE, true
+	}
 	for i := range C.zb_collective_count() {
 		if C.GoString(C.zb_collective_name(i)) == name {
 			return C.int32_t(i), true

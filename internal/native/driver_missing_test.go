@@ -41,7 +41,7 @@ func TestDriverMissing(t *testing.T) {
 	require.Contains(t, u.What, "(code 35)")
 	require.Contains(t, u.Remedy, "NVIDIA's kernel driver")
 	require.Contains(t, u.Remedy, "--gpus all")
-	require.Empty(t, searchOf(t, u.Searches, native.RoleDriver).Version, "nobody was asked")
+	require.Empty(t, searchOf(t, u.Searches, native.RoleDriver).Version, "no library was asked")
 
 	vendorLibrary(t, o.Named["cuda-driver-lib"], "DRIVER", "CUDA")
 	u = noDevices(t, o)

@@ -32,7 +32,7 @@ type Evidence struct {
 }
 
 // HangError is a batch that did not end in time, or whose communicator reported
-// an error. It wraps ErrDeadline or ErrAsync.
+// an error, or that was cancelled. It wraps ErrDeadline, ErrAsync or ErrCancelled.
 type HangError struct {
 	Evidence
 	Call string
@@ -44,8 +44,11 @@ type HangError struct {
 }
 
 func (e *HangError) Error() string {
-	if e.cause == ErrDeadline { //nolint:errorlint // set below, never wrapped
+	switch e.cause { //nolint:errorlint // set below, never wrapped
+	case ErrDeadline:
 		return fmt.Sprintf("%s: %v of %g s", e.Call, e.cause, e.Seconds)
+	case ErrCancelled:
+		return fmt.Sprintf("%s: %v", e.Call, e.cause)
 	}
 	return fmt.Sprintf("%s: %v on rank %d: %s", e.Call, e.cause, e.Rank, e.Text)
 }
@@ -73,7 +76,7 @@ func (b *Batch) outcome() error {
 		text := b.p.collectives(call, device, C.int(b.c.code)).Error()
 		return &HangError{Evidence: b.evidence(), Call: call, Rank: int(b.c.rank), Text: text, cause: ErrAsync}
 	case C.ZB_BATCH_CANCELLED:
-		return ErrCancelled
+		return &HangError{Evidence: b.evidence(), Call: call, Rank: int(b.c.rank), cause: ErrCancelled}
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"zbench/bench/collective"
 )
 
-// symbolRows has the preprocessor write out the list and the further names of its
+// symbolRows has the preprocessor write out the list and the other names of its
 // rows: field, need, and library and name of both vendors.
 func symbolRows(t *testing.T, dir string) [][]string {
 	out, err := compiler(dir, `#include "abi.h"
@@ -34,7 +34,7 @@ ZB_OTHER_NAMES(ZB_OTHER)
 	require.NoError(t, err, "%s", out)
 	rows := regexp.MustCompile(`@row (\w+) (\w+) (\w+) (\S+) (\w+) (\S+) @end`).FindAllStringSubmatch(
 		strings.Join(strings.Fields(out), " "), -1)
-	require.Greater(t, len(rows), len(Symbols()), "the rows and their further names")
+	require.Greater(t, len(rows), len(Symbols()), "the rows and their other names")
 	return rows
 }
 

@@ -216,6 +216,12 @@ func (p *Provider) FreeComm(c Comm) error {
 	return p.collectives("destroy communicator", c.device, C.zb_comm_destroy(p.table, C.int(c.device), c.ptr))
 }
 
+// AbortComm gives a communicator up, also while a call on it hangs in another thread. A
+// library without the call keeps it.
+func (p *Provider) AbortComm(c Comm) error {
+	return p.collectives("abort communicator", c.device, C.zb_comm_abort(p.table, C.int(c.device), c.ptr))
+}
+
 // BeginCase passes the next case to the loopback, so that its noise depends on the case
 // alone, and sets the clocks of the devices that this provider has streams on to 0. The
 // real libraries have no such call.

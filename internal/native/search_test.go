@@ -166,7 +166,7 @@ func TestLibraryOrder(t *testing.T) {
 	o.Getenv = func(key string) string { return variables[key] }
 	require.Equal(t, in(first), path(o), "the installation that is named comes before the loader's path")
 	variables["ZBENCH_LIB_PATH"] = t.TempDir() + ":" + second
-	require.Equal(t, in(second), path(o), "further folders before the installation")
+	require.Equal(t, in(second), path(o), "added folders before the installation")
 	o.Named["rccl-lib"] = in(first)
 	require.Equal(t, in(first), path(o))
 	link := filepath.Join(t.TempDir(), "librccl.so.1")

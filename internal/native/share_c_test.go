@@ -12,7 +12,7 @@ import (
 
 // The loopback in C, driven by several threads under the thread sanitizer and by several
 // processes under the address sanitizer: clocks and data are the same, a host that waits
-// elsewhere holds up nobody, and a killed process is an asynchronous error.
+// elsewhere delays no rank, and a killed process is an asynchronous error.
 func TestToolchainSharedWorldInC(t *testing.T) {
 	native.Toolchain(t)
 	t.Parallel()

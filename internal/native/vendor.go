@@ -91,7 +91,7 @@ var KernelNeeds = []Role{RoleRuntime, RoleDriver, RoleCompiler}
 // SettingWithin is the flag of Options.Within.
 const SettingWithin = "lib-timeout"
 
-// SettingFolders is the flag that lists further folders of libraries.
+// SettingFolders is the flag that adds folders of libraries.
 const SettingFolders = "lib-path"
 
 var settings = []Setting{

@@ -45,7 +45,7 @@ func (w *world) cores() []verdict {
 
 // Bars of locked memory. AMD-AGI/Primus fails a node below 32 GiB (node_smoke,
 // ulimit_l_min_gb). 8 MiB is the kernel's default since Linux 5.16 (64 KiB before; setrlimit(2),
-// MLOCK_LIMIT): nobody has raised it, and two of RCCL's 4 MiB buffers (NCCL_BUFFSIZE)
+// MLOCK_LIMIT): it is unchanged, and two of RCCL's 4 MiB buffers (NCCL_BUFFSIZE)
 // already fill it.
 const (
 	enoughLocked  = 32 << 30

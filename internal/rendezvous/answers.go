@@ -17,14 +17,14 @@ type answers struct {
 	reports []plan.Report // by process, from 1
 	have    []bool
 	pending int
-	all     chan struct{} // closed when none is pending
+	whole   chan struct{} // closed when none is pending
 	lost    []string      // why, by process, from 1; empty if it is there
 }
 
 func (a *answers) prepare(processes int) {
 	a.lost = make([]string, processes-1)
-	a.all = make(chan struct{})
-	close(a.all)
+	a.whole = make(chan struct{})
+	close(a.whole)
 }
 
 // begin starts the next order. Lost processes have reported on it already.
@@ -33,9 +33,9 @@ func (a *answers) begin() int {
 	defer a.mu.Unlock()
 	n := len(a.lost)
 	a.number++
-	a.reports, a.have, a.pending, a.all = make([]plan.Report, n), make([]bool, n), n, make(chan struct{})
+	a.reports, a.have, a.pending, a.whole = make([]plan.Report, n), make([]bool, n), n, make(chan struct{})
 	if n == 0 {
-		close(a.all)
+		close(a.whole)
 	}
 	for i, why := range a.lost {
 		if why != "" {
@@ -52,7 +52,7 @@ func (a *answers) put(i int, r plan.Report) bool {
 	}
 	a.reports[i], a.have[i] = r, true
 	if a.pending--; a.pending == 0 {
-		close(a.all)
+		close(a.whole)
 	}
 	return true
 }
@@ -83,8 +83,8 @@ func (a *answers) gone(process int, why string) bool {
 	return true
 }
 
-// fail answers the last order for all processes.
-func (a *answers) fail(r plan.Report) {
+// failAll answers the last order for all processes.
+func (a *answers) failAll(r plan.Report) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i := range a.have {
@@ -92,10 +92,10 @@ func (a *answers) fail(r plan.Report) {
 	}
 }
 
-func (a *answers) done() <-chan struct{} {
+func (a *answers) all() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.all
+	return a.whole
 }
 
 // missing are the processes that have not reported.
@@ -153,6 +153,7 @@ func (l *Leader) misread(process int, reason Reason, err error) {
 	no.Process = process
 	l.refused.add(no)
 	l.unreadable(process, err)
+	l.patience.fail(l.options.Grace)
 }
 
 // expects reports whether a stream may speak for a process. Otherwise it counts the
@@ -175,6 +176,9 @@ func (l *Leader) take(stream, number int, in reportOf) {
 	if err := json.Unmarshal(in.Report, &r); err != nil {
 		l.misread(in.Process, Malformed, err)
 		return
+	}
+	if r.Failure != nil {
+		l.patience.fail(l.options.Grace)
 	}
 	if !l.accept(in.Process, number, r) {
 		no := refuse(NotExpected, "process %d reports on order %d a second time, or too late", in.Process, number)
@@ -202,7 +206,9 @@ func (l *Leader) leave(process int, why string) {
 func (l *Leader) lose(process int, why string) {
 	l.hub.forget(process)
 	if l.gone(process, why) {
-		l.options.OnLost(Loss{Process: process, Host: l.host(process), Why: why})
+		loss := Loss{Process: process, Host: l.host(process), Why: why}
+		l.options.OnLost(loss)
+		l.patience.end(loss.Error())
 	}
 }
 

@@ -113,12 +113,12 @@ func BenchmarkOrder(b *testing.B) {
 			defer end()
 			first := sweep(c.processes)[0]
 			l.Send(plan.Order{Do: plan.DoPrepare, Case: &first})
-			l.Reports()
+			l.Reports(plan.Report{})
 			order := plan.Order{Do: plan.DoBurst, Bursts: &plan.Bursts{Count: 12, Iterations: 20}}
 			before := cpu()
 			for b.Loop() {
 				l.Send(order)
-				for _, r := range l.Reports() {
+				for _, r := range l.Reports(plan.Report{}) {
 					if len(r.Seconds) != 12 {
 						b.Fatal(r.Failure)
 					}

@@ -127,16 +127,14 @@ func TestControlDoesNotWaitForOrders(t *testing.T) {
 			require.Equal(t, 2, <-stopped)
 			f3.Close()
 			require.Equal(t, rendezvous.Loss{Process: 3, Host: "node1", Why: "it left before the end of the run"}, <-lost)
-			require.NoError(t, f1.Context().Err())
-			l.Cancel("process 3 is lost")
 			<-f1.Context().Done()
 			<-f2.Context().Done()
-			require.ErrorContains(t, context.Cause(f2.Context()), "the leader cancelled the run: process 3 is lost")
+			require.ErrorContains(t, context.Cause(f2.Context()), "the leader cancelled the run: lost process 3 on node1: it left")
 			require.Less(t, time.Since(begin), time.Second)
 			// A cancelled process still reports, and takes the order to end.
 			require.NoError(t, f2.Report(plan.Report{Budget: plan.Room{Bytes: 2}}))
 			require.NoError(t, f1.Report(plan.Report{Budget: plan.Room{Bytes: 1}}))
-			reports := l.Reports()
+			reports := l.Reports(plan.Report{})
 			require.Equal(t, int64(1), reports[0].Budget.Bytes)
 			require.Equal(t, int64(2), reports[1].Budget.Bytes)
 			require.Equal(t, plan.FailedLost, reports[2].Failure.Kind)
@@ -171,7 +169,7 @@ func TestSilentLeader(t *testing.T) {
 				break
 			}
 			require.NoError(t, f.Report(plan.Report{}))
-			l.Reports()
+			l.Reports(plan.Report{})
 		}
 		require.ErrorContains(t, context.Cause(f.Context()), "the connection to the leader ended")
 		require.LessOrEqual(t, time.Since(begin), 31*time.Second)
@@ -234,7 +232,7 @@ func TestUnreadableReport(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, f1.Report(plan.Report{Seconds: make([]float64, plan.MaxReport)}))
 		require.NoError(t, f2.Report(plan.Report{Unverifiable: "no compiler"}))
-		reports := l.Reports()
+		reports := l.Reports(plan.Report{})
 		require.Equal(t, plan.FailedOrder, reports[0].Failure.Kind)
 		require.Contains(t, reports[0].Failure.Message, "the limit is 2097152")
 		require.Equal(t, "no compiler", reports[1].Unverifiable)

@@ -48,7 +48,7 @@ func TestEachProcessGetsItsOwnOrder(t *testing.T) {
 				orders = append(orders, plan.Order{Do: plan.DoWarmUp, Count: 100 + process})
 			}
 			l.SendEach(orders)
-			reports := l.Reports()
+			reports := l.Reports(plan.Report{})
 			for i, r := range reports {
 				require.Nil(t, r.Failure)
 				require.InDelta(t, float64(10*(i+1)), r.Hold, 0)

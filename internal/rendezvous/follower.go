@@ -33,7 +33,9 @@ type Follower struct {
 	ready   chan struct{} // closed with the welcome
 	over    chan struct{} // closed when no more lines arrive
 	orders  chan numbered
-	current int // the order that Next returned last
+	// abandoned is closed some time after ctx has ended.
+	abandoned chan struct{}
+	current   int // the order that Next returned last
 
 	writing sync.Mutex
 	out     *io.PipeWriter
@@ -53,7 +55,9 @@ func newFollower(o Options, config *tls.Config, session string) *Follower {
 		ready: make(chan struct{}), over: make(chan struct{}), orders: make(chan numbered, maxQueued),
 	}
 	f.request, f.stop = context.WithCancel(context.Background())
+	f.abandoned = make(chan struct{})
 	f.ctx, f.cancel = context.WithCancelCause(context.Background())
+	context.AfterFunc(f.ctx, func() { after(abandonTime, func() { close(f.abandoned) }) })
 	return f
 }
 
@@ -115,6 +119,13 @@ func (f *Follower) read(body io.ReadCloser) {
 		err = fmt.Errorf("the connection to the leader ended: %w", err)
 	}
 	f.cancel(err)
+	select {
+	case <-f.ready:
+		if f.relay != nil && !errors.Is(err, ErrEnded) {
+			f.relay.lost(err)
+		}
+	default: // the processes of the node register again
+	}
 	close(f.orders)
 	close(f.over)
 }
@@ -160,6 +171,10 @@ func (f *Follower) Welcome() json.RawMessage { return f.welcome }
 // Context ends when the leader cancels the run, ends it, or is lost, also while an
 // order is executed. Its cause says which.
 func (f *Follower) Context() context.Context { return f.ctx }
+
+// Abandoned is closed some time after Context has ended: a call that has not returned by
+// then hangs.
+func (f *Follower) Abandoned() <-chan struct{} { return f.abandoned }
 
 // Next waits for the next order.
 func (f *Follower) Next() (plan.Order, error) {

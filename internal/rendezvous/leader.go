@@ -24,12 +24,16 @@ type Leader struct {
 	address  string
 	refused  refusals
 	answers
+	patience
 	close sync.Once
+	// early is the end of a process that had not registered.
+	early chan Loss
 }
 
 var (
-	_ plan.Followers = (*Leader)(nil)
-	_ plan.Addressed = (*Leader)(nil)
+	_ plan.Followers  = (*Leader)(nil)
+	_ plan.Addressed  = (*Leader)(nil)
+	_ plan.Abandoning = (*Leader)(nil)
 )
 
 // Serve listens at the address and, if there is one, at the relay's, and lets processes
@@ -43,7 +47,11 @@ func Serve(ctx context.Context, o Options) (*Leader, error) {
 	if o.Self.Process != 0 {
 		return nil, fmt.Errorf("process 0 leads, not process %d", o.Self.Process)
 	}
-	l := &Leader{options: o, registry: newRegistry(o)}
+	l := &Leader{options: o, registry: newRegistry(o), early: make(chan Loss, 1)}
+	l.giveUp = func(why string) {
+		l.Cancel(why)
+		o.OnGiveUp(why)
+	}
 	l.prepare(o.Self.Processes)
 	l.hub = &hub{heard: l.heard, arrived: l.registry.arrive, left: l.leave, heartbeat: o.Heartbeat, limit: maxUp}
 	var err error
@@ -74,6 +82,24 @@ func Serve(ctx context.Context, o Options) (*Leader, error) {
 // that was 0.
 func (l *Leader) Address() string { return l.address }
 
+// Ended tells that a process has ended, by what its launcher says of it. It need not have
+// registered: then nothing else would tell before the time is up.
+func (l *Leader) Ended(process int, how string) {
+	if process < 1 || process >= l.options.Self.Processes {
+		return
+	}
+	l.registry.mu.Lock()
+	known := l.registry.connected[process] || l.registry.lost[process]
+	l.registry.mu.Unlock()
+	if known { // its connection tells
+		return
+	}
+	select {
+	case l.early <- Loss{Process: process, Host: l.host(process), Why: how}:
+	default: // the first is named
+	}
+}
+
 // Wait waits until all processes have registered. Its error names those that have not
 // when the time is up.
 func (l *Leader) Wait(ctx context.Context) error {
@@ -92,6 +118,8 @@ func (l *Leader) Wait(ctx context.Context) error {
 			return context.Cause(ctx)
 		case <-late.C:
 			return fmt.Errorf("after %s %s", l.options.Register, l.Status().Text())
+		case loss := <-l.early:
+			return fmt.Errorf("%w, before it registered; %s", loss, l.Status().Text())
 		case <-every.C:
 			l.options.OnStatus(l.Status())
 		}
@@ -150,13 +178,14 @@ func (l *Leader) Refusals() (map[Reason]int, []Refused) { return l.refused.all()
 // Send sends an order to all processes.
 func (l *Leader) Send(o plan.Order) {
 	text, err := json.Marshal(o)
-	number := l.begin()
+	number := l.answers.begin()
+	l.patience.begin(seconds(o.Limit))
 	if err == nil {
 		text, err = line(down{Number: number, Order: text})
 	}
 	switch {
 	case err != nil:
-		l.fail(plan.Unreadable(fmt.Errorf("the order cannot be sent: %w", err)))
+		l.failAll(plan.Unreadable(fmt.Errorf("the order cannot be sent: %w", err)))
 	case o.Do == plan.DoEnd:
 		l.hub.end(text)
 	default:
@@ -167,9 +196,11 @@ func (l *Leader) Send(o plan.Order) {
 // SendEach sends each process its own order, those of a node in one message to the one
 // through which it is reached.
 func (l *Leader) SendEach(orders []plan.Order) {
-	number := l.begin()
+	number := l.answers.begin()
+	limit := 0.0
 	streams := map[int][]orderOf{}
 	for i, o := range orders {
+		limit = max(limit, o.Limit)
 		text, err := json.Marshal(o)
 		if err != nil {
 			l.unreadable(i+1, fmt.Errorf("the order cannot be sent: %w", err))
@@ -178,6 +209,7 @@ func (l *Leader) SendEach(orders []plan.Order) {
 		at := l.registry.stream(i + 1)
 		streams[at] = append(streams[at], orderOf{i + 1, text})
 	}
+	l.patience.begin(seconds(limit))
 	for at, each := range streams {
 		text, err := line(down{Number: number, Each: each})
 		if err != nil {
@@ -190,21 +222,27 @@ func (l *Leader) SendEach(orders []plan.Order) {
 	}
 }
 
-// Reports waits for the reports on the last order.
-func (l *Leader) Reports() []plan.Report {
-	if l.options.Answer > 0 {
-		late := time.NewTimer(l.options.Answer)
-		defer late.Stop()
-		select {
-		case <-l.done():
-		case <-late.C:
-			for _, process := range l.missing() {
-				l.lose(process, fmt.Sprintf("no report within %s", l.options.Answer))
-			}
+// Reports waits for the reports on the last order. Processes that have not reported when
+// the order is abandoned are lost.
+func (l *Leader) Reports(own plan.Report) []plan.Report {
+	if own.Failure != nil {
+		l.patience.fail(l.options.Grace)
+	}
+	select {
+	case <-l.all():
+	case <-l.Abandoned():
+		for _, process := range l.missing() {
+			l.lose(process, l.reason())
 		}
 	}
-	<-l.done()
+	<-l.all()
+	l.patience.done()
 	return l.collected()
+}
+
+// seconds is a time in seconds, at most a year.
+func seconds(s float64) time.Duration {
+	return time.Duration(min(s, 365*24*3600) * float64(time.Second))
 }
 
 // Cancel tells all processes to give up what they execute: their Context ends with the

@@ -3,11 +3,9 @@ package rendezvous_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -249,29 +247,5 @@ func TestLateLeader(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, oracle(4), lead(t, l, &toy{ranks: 1}, 4))
 		allLeave(t, left, 4)
-	})
-}
-
-// A process that does not report in time is lost; the others go on.
-func TestNoAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		options := inMemory(t, 3, nil)
-		o := options(0)
-		o.Answer = time.Minute
-		l, err := rendezvous.Serve(t.Context(), o)
-		require.NoError(t, err)
-		left := make(chan error, 2)
-		go func() { left <- follow(t.Context(), options(1), &toy{first: 1, ranks: 1}) }()
-		slow := &toy{first: 2, ranks: 1, before: func(call int) {
-			if call == 4 {
-				time.Sleep(2 * time.Minute)
-			}
-		}}
-		go func() { left <- follow(t.Context(), options(2), slow) }()
-		results := lead(t, l, &toy{ranks: 1}, 3)
-		require.Contains(t, failure(results), "process 2 on node0: no report within 1m0s")
-		errs := []string{fmt.Sprint(<-left), fmt.Sprint(<-left)}
-		require.Contains(t, errs, "<nil>")
-		require.Contains(t, strings.Join(errs, ""), "lost the process that leads")
 	})
 }

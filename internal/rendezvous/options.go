@@ -41,9 +41,9 @@ type Options struct {
 	// Handshake is the time to prove the token and to send a registration; 10 s if 0.
 	Handshake time.Duration
 
-	// Answer is the longest time from an order to a report; 0 waits as long as the
-	// process is connected. Serve alone uses this and the following fields.
-	Answer time.Duration
+	// Grace is how long the others may take to report after one process has failed; 10 s
+	// if 0. Serve alone uses this and the following fields.
+	Grace time.Duration
 	// Equal are the libraries whose versions must be equal in all processes.
 	Equal []string
 	// Check refuses a process for a reason of the caller's; nil accepts all. The others
@@ -56,6 +56,9 @@ type Options struct {
 	// process was asked to stop. They are called at once, also between two orders.
 	OnLost func(Loss)
 	OnStop func(process int)
+	// OnGiveUp is called once when the run is given up: a process was lost, one has failed
+	// and the others do not report, or an order took longer than its limit.
+	OnGiveUp func(why string)
 
 	// Listen and Dial open connections; nil uses package net.
 	Listen func(ctx context.Context, network, address string) (net.Listener, error)
@@ -66,6 +69,7 @@ func (o Options) withDefaults() Options {
 	o.Register = cmp.Or(o.Register, 5*time.Minute)
 	o.Heartbeat = cmp.Or(o.Heartbeat, 30*time.Second)
 	o.Handshake = cmp.Or(o.Handshake, 10*time.Second)
+	o.Grace = cmp.Or(o.Grace, defaultGrace)
 	o.StatusEvery = cmp.Or(o.StatusEvery, 10*time.Second)
 	if o.Listen == nil {
 		o.Listen = new(net.ListenConfig).Listen
@@ -78,6 +82,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.OnLost == nil {
 		o.OnLost = func(Loss) {}
+	}
+	if o.OnGiveUp == nil {
+		o.OnGiveUp = func(string) {}
 	}
 	if o.OnStop == nil {
 		o.OnStop = func(int) {}

@@ -173,6 +173,14 @@ func (r *relay) arrived(process int) {
 	_ = r.follower.send(up{Here: []int{process}}) // the stream's end is told to Next
 }
 
+// lost passes on that the leader is gone: the other processes of the node have no
+// connection to it that would tell.
+func (r *relay) lost(err error) {
+	if text, failed := line(down{End: err.Error()}); failed == nil {
+		r.hub.end(text)
+	}
+}
+
 // left tells the leader of a process that is gone.
 func (r *relay) left(process int, why string) {
 	_ = r.follower.send(up{Lost: []Loss{{Process: process, Why: why}}})

@@ -27,12 +27,12 @@ type toy struct {
 	before       func(call int) // of each launching call
 }
 
-func (p *toy) Budget() (plan.Room, error)                { return plan.Room{Bytes: 1 << 30}, nil }
-func (p *toy) Allocate(context.Context, plan.Room) error { return nil }
-func (p *toy) Join(plan.Comms, []plan.CommID) error      { return nil }
-func (p *toy) Unverifiable(plan.Case) string             { return "" }
-func (p *toy) Held() bool                                { return true }
-func (p *toy) EventFloor() float64                       { return 1e-7 }
+func (p *toy) Budget() (plan.Room, error)                            { return plan.Room{Bytes: 1 << 30}, nil }
+func (p *toy) Allocate(context.Context, plan.Room) error             { return nil }
+func (p *toy) Join(context.Context, plan.Comms, []plan.CommID) error { return nil }
+func (p *toy) Unverifiable(plan.Case) string                         { return "" }
+func (p *toy) Held() bool                                            { return true }
+func (p *toy) EventFloor() float64                                   { return 1e-7 }
 
 // IDs are of the communicators that begin with one of the ranks.
 func (p *toy) IDs(c plan.Comms) (ids []plan.CommID, err error) {
@@ -116,7 +116,7 @@ func self(process, processes int) rendezvous.Hello {
 }
 
 // lead serves a world, waits for it, runs the sweep and ends it.
-func lead(t *testing.T, l *rendezvous.Leader, own *toy, ranks int) []record.Result {
+func lead(t *testing.T, l *rendezvous.Leader, own plan.Process, ranks int) []record.Result {
 	t.Helper()
 	require.NoError(t, l.Wait(t.Context()))
 	require.NoError(t, l.Start("go"))

@@ -16,9 +16,12 @@ import (
 	"reflect"
 
 	"zbench/bench/advice"
+	"zbench/bench/bisect"
 	"zbench/bench/bucket"
 	"zbench/bench/compare"
 	"zbench/bench/gate"
+	"zbench/bench/nodescreen"
+	"zbench/bench/pairwise"
 	"zbench/bench/record"
 	"zbench/internal/doctor"
 	"zbench/internal/topo"
@@ -75,8 +78,22 @@ var Documents = []Document{
 		Types: []reflect.Type{reflect.TypeFor[compare.Document]()},
 	},
 	{
+		File: "bench/bisect/schema/v1.json", ID: "urn:zbench:bisect:1", Title: "zbench bisection, bisect.json",
+		Types: []reflect.Type{reflect.TypeFor[bisect.Document]()},
+	},
+	{
 		File: "bench/gate/schema/v1.json", ID: "urn:zbench:gates:1", Title: "zbench thresholds, gates.json",
 		Types: []reflect.Type{reflect.TypeFor[gate.Report]()},
+	},
+	{
+		File: "bench/nodescreen/schema/v1.json", ID: "urn:zbench:screen:1", Title: "zbench screen, screen.json",
+		About: "The nodes of a fleet, each screened alone, and which of them to leave out. Rates are in bytes per second.",
+		Types: []reflect.Type{reflect.TypeFor[nodescreen.Document]()},
+	},
+	{
+		File: "bench/nodescreen/schema/node-v1.json", ID: "urn:zbench:screen-node:1", Title: "zbench screen, the file of a node",
+		About: "What one node found about itself, without any other node. Rates are in bytes per second.",
+		Types: []reflect.Type{reflect.TypeFor[nodescreen.Node]()},
 	},
 	{
 		File: "internal/doctor/schema/v1.json", ID: "urn:zbench:doctor:1", Title: "zbench doctor --format json",
@@ -86,5 +103,9 @@ var Documents = []Document{
 		File: "internal/topo/schema/v1.json", ID: "urn:zbench:topo:1", Title: "zbench topo, topo.json",
 		About: "The topology of one node: GPUs, xGMI links, NICs, rails and findings. Rates are in bytes per second.",
 		Types: []reflect.Type{reflect.TypeFor[topo.Node]()},
+	},
+	{
+		File: "bench/pairwise/schema/v1.json", ID: "urn:zbench:rails:1", Title: "zbench rails, rails.json",
+		Types: []reflect.Type{reflect.TypeFor[pairwise.Document]()},
 	},
 }

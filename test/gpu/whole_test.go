@@ -25,7 +25,7 @@ func timedAt(k record.Kernel, seconds float64) record.Kernel {
 	return k
 }
 
-// recordOf is a record of a GPU of nobody.
+// recordOf is a record of a GPU that does not exist.
 func recordOf(benchmark string, rows ...record.Kernel) *record.Record {
 	return &record.Record{
 		Schema: record.Schema, Spec: &spec.Spec{Schema: spec.Schema, Benchmark: benchmark, Kernels: &spec.Kernels{}}, Source: record.Source{Kind: record.Measured, Backend: "cuda"},
@@ -34,7 +34,7 @@ func recordOf(benchmark string, rows ...record.Kernel) *record.Record {
 }
 
 // records are what the stand-in leaves, by what it was asked for: figures of
-// nobody, chosen so that a ratio is easy to see.
+// no GPU, chosen so that a ratio is easy to see.
 func records(t *testing.T, slow float64) map[string][]byte {
 	hbm, norm := recordOf(spec.HBM), recordOf("rmsnorm")
 	for _, k := range []string{"read", "copy", "triad", "dot"} {
@@ -111,7 +111,7 @@ mkdir -p "$to" && cp "`+folder+`/$from" "$to/results.json"
 `)
 	stream := standIn(t, "stream", `for k in Copy Triad Dot; do echo "$k,40,1,8,1,0.000900,1,1"; done`+"\n")
 	python := standIn(t, "python", `shift
-echo "with,torch of nobody"
+echo "with,torch of no GPU"
 for c in "$@"; do
 	case $c in
 	norm:*) echo "figure,torch compiled,$c,0.001"; echo "figure,\"torch compiled, max-autotune\",$c,0.0012"; echo "figure,torch eager,$c,0.003"; echo "missing,Liger,$c,no module" ;;
@@ -132,7 +132,7 @@ func TestWhole(t *testing.T) {
 	table, code := compare(t, 1)
 	require.Equal(t, 0, code)
 	for _, line := range []string{
-		"a GPU, 0001-01-01\n\n", "torch of nobody\n\n",
+		"a GPU, 0001-01-01\n\n", "torch of no GPU\n\n",
 		"| memory | read float64, its median of the published peak | 900 µs, 2.386 TB/s |  | 0.926 (0.926 to 0.926) | ≥ 0.9 | ok |",
 		"| memory | dot float64, the fastest launch of both, theirs with launching and waiting | 900 µs, 4.772 TB/s | 900 µs, 4.772 TB/s | 1.000 (1.000 to 1.000) | ≥ 0.98 | ok |",
 		"| RMSNorm bf16 32768x16384 | of our copy's rate | 1000 µs, 4.295 TB/s |  | 0.900 (0.900 to 0.900) | ≥ 0.9 | ok |",

@@ -8,9 +8,7 @@
  *            LOOPBACK (the loopback's runtime alone has it) or NONE
  *
  * hipError_t, cudaError_t, CUresult and ncclResult_t are C enums, so int; handles
- * are pointers. The values used below are the same in HIP and CUDA, and CUresult
- * has cudaError_t's (since CUDA 10.1), so one function names both.
- */
+ * are pointers. Values below are the same in HIP, CUDA and CUresult (CUDA 10.1). */
 #ifndef ZB_ABI_H
 #define ZB_ABI_H
 
@@ -71,8 +69,7 @@ enum {
   ZB_RTC_OPTION = 5,
   ZB_RTC_COMPILATION = 6
 };
-/* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: above 48 KiB CUDA wants to be
- * asked; HIP gives a block all there is. */
+/* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: CUDA alone, above 48 KiB */
 enum { ZB_FUNCTION_MAX_SHARED = 8, ZB_SHARED_UNASKED = 48 << 10 };
 
 /* ncclUniqueId, passed by value */
@@ -280,7 +277,7 @@ typedef struct zb_unique_id {
   SYM(extrapolated, ZB_OPTIONAL(""), int, (const char *, int n, int stride),   \
       ZB_LB("zbench_extrapolated"), ZB_LB("zbench_extrapolated"))
 
-/* Further names of renamed functions (RCCL: ROCm/rocm-systems, nccl.h.in), by
+/* Other names of renamed functions (RCCL: ROCm/rocm-systems, nccl.h.in), by
  * OTHER(field, rocm library, rocm name, cuda library, cuda name) */
 #define ZB_OTHER_NAMES(OTHER)                                                  \
   OTHER(allToAll, ZB_CO("ncclAlltoAll"), ZB_NONE, NULL)
@@ -291,9 +288,8 @@ typedef struct zb_table {
 #undef ZB_FIELD
 } zb_table;
 
-/* Takes a failed call's error back from the runtime, which keeps it for whoever
- * asks next in this thread: RCCL asks after some launches of its own, and would
- * take it for theirs. code is passed on. */
+/* Clears the runtime's last error of this thread after a failed call; otherwise RCCL
+ * reads it after its own launches and reports it. Returns code. */
 static inline int zb_told(const zb_table *t, int code) {
   if (code != 0 && t->lastError != NULL) {
     t->lastError();

@@ -18,7 +18,7 @@ static const zb_symbol zb_symbol_list[] = {
 #undef ZB_ROW
 };
 
-/* A further name of the row that has this place in the table. */
+/* Another name of the row that has this place in the table. */
 static const struct {
   size_t offset;
   int library[2];

@@ -61,6 +61,24 @@ static int zb_send_recv(const zb_call *c) {
   return code != 0 ? code : ended;
 }
 
+/* To one rank, from one rank, or neither: what a round of pairs or rings is for
+ * this rank. */
+static int zb_exchange(const zb_call *c) {
+  int code, ended;
+  if (c->r->to < 0 && c->r->from < 0) {
+    return 0;
+  }
+  code = c->t->groupStart();
+  if (code == 0 && c->r->to >= 0) {
+    code = zb_send(c, c->r->to, 0);
+  }
+  if (code == 0 && c->r->from >= 0) {
+    code = zb_recv(c, c->r->from, 0);
+  }
+  ended = c->t->groupEnd();
+  return code != 0 ? code : ended;
+}
+
 /* Where the library has no such call: as many sends and receives in a group.
  * sends and recvs tell what this rank does with each peer. */
 static int zb_by_messages(const zb_call *c, int sends, int recvs) {
@@ -117,11 +135,13 @@ static int zb_scatter(const zb_call *c) {
   return code != 0 ? code : ended;
 }
 
-/* A new collective is one row here: its name and its call. */
-static const struct {
+typedef struct zb_launched {
   const char *name;
   int (*launch)(const zb_call *c);
-} zb_collectives[] = {
+} zb_launched;
+
+/* A new collective is one row here: its name and its call. */
+static const zb_launched zb_collectives[] = {
     {"all_reduce", zb_all_reduce},   {"reduce_scatter", zb_reduce_scatter},
     {"all_gather", zb_all_gather},   {"broadcast", zb_broadcast},
     {"reduce", zb_reduce},           {"all_to_all", zb_all_to_all},
@@ -135,6 +155,14 @@ int zb_collective_count(void) {
 
 const char *zb_collective_name(int i) { return zb_collectives[i].name; }
 
+/* What ZB_EXCHANGE launches: no collective, for the ranks differ in what they do. */
+static const zb_launched zb_exchanged = {"exchange", zb_exchange};
+
+static const zb_launched *zb_launched_by(const zb_work *w) {
+  return w->collective == ZB_EXCHANGE ? &zb_exchanged
+                                      : &zb_collectives[w->collective];
+}
+
 /* A launch of the work on the buffers of a slot. */
 typedef struct zb_one {
   const zb_work *w;
@@ -146,6 +174,7 @@ static int zb_launch_each(zb_batch *b, const void *what) {
   const zb_table *t = b->table;
   const zb_one *one = what;
   const zb_work *w = one->w;
+  const zb_launched *row = zb_launched_by(w);
   int code;
   for (int i = 0; i < b->nlocal; i++) {
     const zb_rank *r = &b->ranks[i];
@@ -154,9 +183,8 @@ static int zb_launch_each(zb_batch *b, const void *what) {
     if ((code = t->setDevice(r->device)) != 0) {
       return zb_fail(b, ZB_BATCH_RUNTIME, code, i, "set device");
     }
-    if ((code = zb_collectives[w->collective].launch(&c)) != 0) {
-      return zb_fail(b, ZB_BATCH_COLLECTIVES, code, i,
-                     zb_collectives[w->collective].name);
+    if ((code = row->launch(&c)) != 0) {
+      return zb_fail(b, ZB_BATCH_COLLECTIVES, code, i, row->name);
     }
   }
   return 0;

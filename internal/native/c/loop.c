@@ -176,3 +176,15 @@ void zb_burst(zb_batch *b) {
   }
   zb_drop_graphs(b);
 }
+
+/* So many bursts, until one fails; their seconds by burst × rank. */
+void zb_bursts(zb_batch *b, int32_t count, double *seconds) {
+  size_t n = (size_t)b->nlocal;
+  for (int32_t k = 0; k < count; k++) {
+    zb_burst(b);
+    if (b->outcome != ZB_BATCH_OK) {
+      return;
+    }
+    memmove(seconds + (size_t)k * n, b->seconds, n * sizeof *seconds);
+  }
+}

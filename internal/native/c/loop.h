@@ -30,6 +30,7 @@ typedef struct zb_kernels {
 /* One local rank: where it runs and what it moves. */
 typedef struct zb_rank {
   int32_t device, rank, nranks; /* its number in its communicator of nranks */
+  int32_t to, from;             /* of ZB_EXCHANGE: its peers; −1 for none */
   void *comm, *stream;
   char *send, *recv;            /* of slot 0 */
   char *sync;                   /* 8 bytes to align on: 4 to send, 4 to receive */
@@ -39,6 +40,9 @@ typedef struct zb_rank {
   void *graph, *exec;           /* of a burst that is replayed, else NULL */
   const zb_kernels *kernels;    /* of its device, NULL for none */
 } zb_rank;
+
+/* The number of a collective that stands for messages between each rank's peers. */
+enum { ZB_EXCHANGE = -1 };
 
 /* What to launch. */
 typedef struct zb_work {
@@ -107,6 +111,7 @@ int zb_align(zb_batch *b);
 int64_t zb_now(const zb_table *t);
 
 void zb_burst(zb_batch *b);
+void zb_bursts(zb_batch *b, int32_t count, double *seconds);
 void zb_warm_up(zb_batch *b);
 void zb_progress(zb_batch *b);
 void zb_isolated(zb_batch *b);

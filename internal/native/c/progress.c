@@ -47,7 +47,7 @@ void zb_warm_up(zb_batch *b) {
   }
 }
 
-/* The marks that a stream has passed, -1 where nobody can be asked. None of this
+/* The marks that a stream has passed, -1 if they cannot be read. None of this
  * waits. An interval would not do: CUDA's may miss what is still pending, and its
  * "not ready" counts as an error. */
 static int32_t zb_passed(const zb_batch *b, void **events) {

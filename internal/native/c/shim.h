@@ -95,6 +95,10 @@ static inline int zb_comm_destroy(const zb_table *t, int device, void *c) {
   int code = t->setDevice(device);
   return code != 0 ? code : t->commDestroy(c);
 }
+static inline int zb_comm_abort(const zb_table *t, int device, void *c) {
+  int code = t->setDevice(device);
+  return code != 0 || t->commAbort == NULL ? code : t->commAbort(c);
+}
 static inline int zb_event_create(const zb_table *t, int device, void **e) {
   int code = t->setDevice(device);
   return code != 0 ? code : t->eventCreate(e);

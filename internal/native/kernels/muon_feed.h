@@ -3,7 +3,7 @@
  *
  *   begin()      starts
  *   advance(j)   ends when all threads may read stage j at slot(j); what is
- *                further away is on its way then. Stages in order, from 0
+ *                after the next is on its way then. Stages in order, from 0
  *
  * Rows and columns that are not there come as zeros. */
 #ifndef ZB_MUON_FEED_H

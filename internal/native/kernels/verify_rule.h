@@ -18,7 +18,7 @@
  *   lets ceil(n/2^k) + 1 <= 2^p: seen in one element of 2^k.
  *   Integers wrap modulo 2^width, which is exact: u is any odd number, so w*u
  *   is 1 or 2 modulo 4 and never 0. A rotating holder adds any multiple of 4,
- *   lest all results be equal where n + n/2 is a multiple of a power of two.
+ *   or all results are equal where n + n/2 is a multiple of a power of two.
  * Avg, floats. Libraries multiply by fl(1/n) before, or divide by n after. If n
  *   is a power of two both are exact and sum's rule holds. Otherwise any two
  *   contributions c*fl(1/n) may round, so there is one holder of +-2^e, all

@@ -25,7 +25,7 @@ ZB_FN zb_run zb_run_at(const zb_rule &r, zb_u64 index, zb_u64 seed,
 }
 
 /* The run as rank sees it that contributes. Each row begins its rotation of
- * holders elsewhere, lest a stride in a fault agrees with it. */
+ * holders elsewhere, so that no stride of a fault agrees with it. */
 ZB_FN void zb_run_rank(zb_run *s, const zb_rule &r, zb_u64 index, zb_u64 seed,
                        zb_u32 rank) {
   zb_u32 turn = (zb_u32)zb_mix64(seed ^ zb_mix64(~(index / ZB_ROW))) % r.n;

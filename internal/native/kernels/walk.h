@@ -12,7 +12,7 @@ enum { ZB_OF_write, ZB_OF_copy, ZB_OF_scale, ZB_OF_add, ZB_OF_triad };
 /* Calls work.vectors(first, step) for the tiles of this block and work.one(i)
  * for what is left over: this thread's vectors begin step elements apart. tiles
  * are those that n holds whole, run is how many of them in a row are a block's:
- * the host divides, lest each block of a GPU has to. Folded, a part is a CPU's,
+ * the host divides, so no block of a GPU has to. Folded, a part is a CPU's,
  * and works in one run on what it has touched first. */
 template <typename T, int U, class Work>
 ZB_FN void zb_stream(zb_u64 n, zb_u64 tiles, zb_u64 run, Work &work) {

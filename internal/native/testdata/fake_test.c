@@ -140,7 +140,7 @@ static void refuses_memory_beyond_the_device(void) {
 }
 
 /* A round ends for all at the last arrival plus T; one rank missing or one that
- * disagrees, and nobody ever finishes, but the host's time passes. */
+ * disagrees, and no rank ever finishes, but the host's time passes. */
 static void rounds_and_clocks(void) {
   const int32_t all[] = {0, 1, 2, 3};
   double alone;

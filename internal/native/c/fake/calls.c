@@ -51,7 +51,7 @@ static inline int zbl_buffers_ok(const zbl_queued *q, const zbl_shape *shape,
   return (shape->root_only != ZBL_NEITHER && !root) || zbl_overlap_ok(q, sent, got, share);
 }
 
-/* Whether there is a model for the call and nobody has left the communicator. */
+/* Whether there is a model for the call and no rank has left the communicator. */
 static inline int zbl_usable(const zbl_comm *c, int collective) {
   return zbl_curve_of(c->clique, collective) != NULL &&
          __atomic_load_n(&c->clique->destroyed, __ATOMIC_RELAXED) == 0;

@@ -16,7 +16,7 @@ static double zbl_total_bytes(const zbl_call *c, int ranks) {
 }
 
 /* When rank i leaves a round that has ended. */
-static double zbl_leaves(const zbl_round *r, int i, int device) {
+double zbl_leaves(const zbl_round *r, int i, int device) {
   double at = r->end + zbl.exit_jitter * zbl_uniform(r->draws, (uint64_t)i);
   if (r->bytes <= ZBL_SYNC_BYTES) {
     at += zbl_late(device);
@@ -33,10 +33,24 @@ static double zbl_take_round(const zbl_round *r, int rank, zbl_stream *s) {
   return zbl_leaves(r, rank, s->device);
 }
 
+static void zbl_let_go(zbl_round *r) {
+  while (r != NULL && --r->holders == 0 && !r->linked) {
+    zbl_clique *q = zbl_at(r->clique);
+    zbl_round *before = zbl_at(r->before);
+    if (q->newest == zbl_ref_of(r)) {
+      q->newest = 0;
+    }
+    zbl_free_data(r);
+    zbl_drop(r);
+    r = before;
+  }
+}
+
 /* All ranks are there: the round starts at the last arrival and ends for all at
- * once but for the exit jitter. Streams of other processes go on when those look. */
-static void zbl_decide(zbl_round *r, const zbl_clique *q, const zbl_stream *s) {
+ * once but for the exit jitter. */
+static void zbl_end_round(zbl_round *r, zbl_clique *q) {
   const zbl_curve *curve = zbl_curve_of(q, r->call.collective);
+  zbl_round *before = zbl_at(r->before);
   double took;
   r->draws = zbl_draws(r->at);
   took = zbl_faulty(curve, r->bytes, zbl_model(curve, r->bytes), r->draws);
@@ -45,12 +59,38 @@ static void zbl_decide(zbl_round *r, const zbl_clique *q, const zbl_stream *s) {
     zbl_move(r);
   }
   r->ran = 1;
+  r->before = 0;
+  zbl_let_go(before);
+  zbl_ring(&q->bell[r->seq % ZBL_BELLS]);
+}
+
+/* The streams of this process, which has all ranks, go on, but for the one that came
+ * last. */
+static void zbl_leave_round(zbl_round *r, const zbl_clique *q, const zbl_stream *s) {
   for (int i = 0; i < q->nranks; i++) {
     zbl_stream *other = r->place[i].stream;
-    if (q->member[i].slot == zbl.slot && other != s) {
+    if (other != s) {
       zbl_finish(other, zbl_take_round(r, i, other));
     }
   }
+}
+
+/* Ends a round, and those after it to which all ranks come by themselves. Streams
+ * of other processes go on when those look. */
+static void zbl_decide(zbl_round *r, zbl_clique *q, const zbl_stream *s) {
+  zbl_end_round(r, q);
+  if (!zbl.several) {
+    zbl_leave_round(r, q, s);
+    return;
+  }
+  while ((r = zbl_at(r->next)) != NULL) {
+    zbl_bring(r);
+    if (r->ready < q->nranks || r->mismatch) {
+      break;
+    }
+    zbl_end_round(r, q);
+  }
+  zbl_rouse();
   zbl_progress();
 }
 
@@ -71,13 +111,20 @@ static int zbl_round_run(zbl_op *op, zbl_stream *s) {
   zbl_clique *q = zbl_at(r->clique);
   if (zbl_async(s->device, r->bytes, r->at.launch)) {
     q->async = ZB_COLL_REMOTE;
-    zbl_progress();
+    zbl_alarm();
     return 0;
   }
-  r->start = zbl_later(r->start, zbl_arrival(op, s));
-  if (r->moves && zbl.several) {
-    zbl_publish(r, op->rank);
+  if (zbl.several) {
+    zbl_ahead *a = &zbl_aheads(r, q->nranks)[op->rank];
+    if (a->come) { /* another process has brought it here */
+      return zbl_round_done(op, s);
+    }
+    a->come = 1;
+    if (r->moves) {
+      zbl_publish(r, op->rank);
+    }
   }
+  r->start = zbl_later(r->start, zbl_arrival(op, s));
   if (++r->ready < q->nranks || r->mismatch) {
     return 0;
   }
@@ -88,12 +135,22 @@ static int zbl_round_run(zbl_op *op, zbl_stream *s) {
 /* A round, as the first of its ranks calls it. */
 static zbl_round *zbl_new_round(const zbl_queued *c) {
   zbl_clique *q = c->comm->clique;
-  zbl_round *r =
-      zbl_new(sizeof *r + (size_t)q->nranks * sizeof r->place[0]);
+  size_t each = sizeof(zbl_place) + (zbl.several ? sizeof(zbl_ahead) : 0);
+  zbl_round *before = zbl_at(q->newest);
+  zbl_round *r = zbl_new(sizeof *r + (size_t)q->nranks * each);
   *r = (zbl_round){.clique = zbl_ref_of(q), .linked = 1, .call = c->call,
+                   .seq = c->comm->seq,
                    .bytes = zbl_total_bytes(&c->call, q->nranks),
                    .at = zbl_round_number(c->comm),
                    .moves = zbl.moves_data > 0};
+  if (zbl.several) {
+    q->newest = zbl_ref_of(r);
+  }
+  if (before != NULL) {
+    before->next = zbl_ref_of(r);
+    before->holders++;
+    r->before = zbl_ref_of(before);
+  }
   return r;
 }
 
@@ -115,15 +172,18 @@ static void zbl_round_release(zbl_op *op) {
   if (!r->ran) {
     r->mismatch = 1; /* this rank has left it: the others wait for ever */
   }
-  if (--r->holders == 0 && !r->linked) {
-    zbl_free_data(r);
-    zbl_drop(r);
-  }
+  zbl_let_go(r);
+}
+
+static zbl_bell *zbl_round_bell(const zbl_op *op) {
+  const zbl_round *r = op->data;
+  return &((zbl_clique *)zbl_at(r->clique))->bell[r->seq % ZBL_BELLS];
 }
 
 static const zbl_kind zbl_rounds = {.run = zbl_round_run,
                                     .done = zbl_round_done,
-                                    .release = zbl_round_release};
+                                    .release = zbl_round_release,
+                                    .bell = zbl_round_bell};
 
 /* One rank's call reaches its stream, when the host has spent its time on it. */
 int zbl_post(const zbl_queued *c, double host) {
@@ -140,7 +200,7 @@ int zbl_post(const zbl_queued *c, double host) {
   r->place[c->comm->rank] =
       (zbl_place){.stream = c->stream, .send = c->send, .recv = c->recv};
   r->holders++;
-  if (++r->posted == q->nranks) { /* all have called: nobody looks for it */
+  if (++r->posted == q->nranks) { /* all have called: it is not searched for */
     q->head = r->next;
     q->head_seq++;
     r->linked = 0;
@@ -149,6 +209,11 @@ int zbl_post(const zbl_queued *c, double host) {
   op->comm = c->comm;
   op->rank = c->comm->rank;
   op->stuck = zbl_hangs(c->comm->device, r->bytes, launch);
+  if (zbl.several) {
+    zbl_look_ahead(r, op, c->stream);
+  }
   zbl_push(c->stream, op);
+  c->stream->before = r;
+  c->stream->marked = 0;
   return 0;
 }

@@ -20,9 +20,10 @@ zbl_comm *zbl_comm_of(void *handle) {
   return c != NULL && c->magic == ZBL_COMM ? c : NULL;
 }
 
-/* NCCL API 2.22.3, in NCCL's own encoding: the calls that are faked. */
+/* NCCL API 2.22.3, in NCCL's own encoding: the calls that are faked. A machine file
+ * may give another. */
 static int zbl_collGetVersion(int *version) {
-  *version = 22203;
+  *version = zbl.coll_version > 0 ? zbl.coll_version : 22203;
   return 0;
 }
 
@@ -70,7 +71,7 @@ static int zbl_joined(const zbl_clique *q, int rank, int device) {
   return 0;
 }
 
-/* A rank alone has nobody to wait for; how long its launch takes is assumed. */
+/* A rank alone waits for no other; how long its launch takes is assumed. */
 static const zbl_curve zbl_alone = {.ranks = 1, .b = 1, .floor = 2e-6};
 
 /* The constants of a clique that is complete. Ranks that share devices are
@@ -123,10 +124,12 @@ static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id,
   zbl_comms = c;
   q->member[rank] = (zbl_member){.device = c->device, .slot = zbl.slot, .here = 1};
   zbl.seats[c->device].comms++;
+  zbl.hub->missing = 0;
   q->first = c->device < q->first ? c->device : q->first;
   q->last = c->device > q->last ? c->device : q->last;
   if (++q->inited == nranks) {
     zbl_find_curves(q);
+    zbl_ring(&q->whole);
     zbl_progress();
   }
   *comm = c;
@@ -210,7 +213,20 @@ static int zbl_commAbort(void *comm) {
     }
   }
   zbl_settle();
+  zbl_alarm();
   return 0;
+}
+
+/* Wakes who waits for anything at all: something happened that no round tells. */
+void zbl_alarm(void) {
+  zbl_progress();
+  zbl_ring(&zbl.hub->met);
+  for (zbl_clique *q = zbl_at(zbl.hub->cliques); q != NULL; q = zbl_at(q->next)) {
+    zbl_ring(&q->whole);
+    for (int i = 0; i < ZBL_BELLS; i++) {
+      zbl_ring(&q->bell[i]);
+    }
+  }
 }
 
 /* The communicator's asynchronous error; 0 for none, and of no communicator. */

@@ -18,24 +18,38 @@ typedef struct zbl_place {
   char *recv;
 } zbl_place;
 
+/* How a rank's stream comes to a round: when its host had enqueued the call, and
+ * the events since the round before. */
+typedef struct zbl_ahead {
+  double posted, mark[ZBL_AHEAD_MARKS];
+  int8_t marks; /* how many; −1: only its process knows when it comes */
+  uint8_t come;
+} zbl_ahead;
+
 /* One sequence number of a communicator: the ranks' calls that belong together.
  * The last to arrive decides when it ends and what the result is, if they agree;
  * if they do not, it never ends, as in the real library. Each rank's process
  * takes that from here. */
 typedef struct zbl_round {
   zbl_ref clique, next;
+  zbl_ref before; /* the round before, until this one has ended; see ahead.c */
+  uint64_t seq;
   zbl_call call;
   zbl_turn at; /* where its draws stand */
   uint64_t draws;
   double bytes, start, end; /* start: when the last that has come did */
   int posted, ready;
   int mismatch, ran; /* ran: to the end; a mismatch never does */
-  int holders, linked; /* operations that point here; in the clique's list */
+  int holders, linked; /* who points here; in the clique's list */
   int moves;           /* data */
   zbl_ref input;  /* the send buffers by rank, where other processes read them */
   zbl_ref result; /* a zbl_shared */
-  zbl_place place[];
+  zbl_place place[]; /* and as many zbl_ahead, where others drive the world too */
 } zbl_round;
+
+static inline zbl_ahead *zbl_aheads(zbl_round *r, int nranks) {
+  return (zbl_ahead *)(void *)&r->place[nranks];
+}
 
 /* One rank of a clique: its device, its process, and the messages to it that have
  * one end only. */
@@ -45,6 +59,8 @@ typedef struct zbl_member {
   zbl_ref unmatched;
 } zbl_member;
 
+enum { ZBL_BELLS = 64 };
+
 /* What all ranks of a communicator share. */
 typedef struct zbl_clique {
   int nranks, inited, destroyed, first, last;
@@ -52,6 +68,9 @@ typedef struct zbl_clique {
   int32_t curve[ZBL_COLLECTIVES]; /* the number of the curve, or as below */
   zbl_ref head; /* the oldest round that not all ranks have called */
   uint64_t head_seq;
+  zbl_ref newest; /* the round that was called last, while it is there */
+  zbl_bell whole; /* rung when all ranks have joined */
+  zbl_bell bell[ZBL_BELLS]; /* rung when a round has ended, by its number */
   int async; /* the asynchronous error, once there is one */
   zbl_ref next;
   zbl_member member[];
@@ -104,6 +123,12 @@ int zbl_record(const zbl_queued *q, size_t n);
 /* coll.c and p2p.c; host is what launching costs the host, in seconds */
 int zbl_launch_now(const zbl_queued *q, size_t n);
 int zbl_post(const zbl_queued *q, double host);
+
+double zbl_leaves(const zbl_round *r, int i, int device);
+
+/* ahead.c */
+void zbl_bring(zbl_round *r);
+void zbl_look_ahead(zbl_round *r, zbl_op *op, zbl_stream *s);
 
 /* p2p.c */
 int zbl_p2p_post(const zbl_queued *q, size_t n, double host);

@@ -5,14 +5,16 @@
 
 #include <signal.h>
 
-/* How often it looks for lost processes, in milliseconds. */
-enum { ZBL_LOOK_MS = 500 };
+/* How often it looks for lost processes, in milliseconds: one of many does so for
+ * all, hence those that came later do it less often. */
+enum { ZBL_LOOK_MS = 500, ZBL_LOOK_SLOT_MS = 5 };
 
 static void *zbl_drive_thread(void *unused) {
   ZBL_ENTER;
+  int look = ZBL_LOOK_MS + ZBL_LOOK_SLOT_MS * zbl.slot;
   while (!zbl.stop) {
     zbl_drive();
-    zbl_await(ZBL_LOOK_MS);
+    zbl_await(zbl_needed() ? &zbl.hub->any : &zbl.nudge, look);
   }
   return unused;
 }
@@ -37,6 +39,7 @@ void zbl_drive_stop(void) {
   {
     ZBL_ENTER;
     zbl.stop = 1;
+    zbl_ring(&zbl.nudge);
     zbl_progress();
   }
   pthread_join(zbl.driver, NULL);

@@ -79,7 +79,7 @@ static int zbl_eventRecord(void *event, void *stream) {
     return zbl_said(ZB_ERR_HANDLE);
   }
   if (s->capture != NULL) {
-    return zbl_said(ZB_ERR_NOT_SUPPORTED); /* the real one records it; nobody asks here */
+    return zbl_said(ZB_ERR_NOT_SUPPORTED); /* the real one records it; zbench does not use it */
   }
   e->recorded = 0;
   e->pending++;

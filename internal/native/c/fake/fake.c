@@ -1,4 +1,5 @@
 /* The whole loopback, for the binary and for the shared libraries. */
+#include "ahead.c"
 #include "attribute.c"
 #include "calls.c"
 #include "clock.c"
@@ -27,4 +28,5 @@
 #include "result.c"
 #include "stream.c"
 #include "wait.c"
+#include "way.c"
 #include "table.c"

@@ -2,7 +2,8 @@
  * hang or wrong data. What looks for faults sees only those.
  *
  * Slow links, rails, nodes and leaves are not here: whoever wrote the machine
- * file has put them into the constants of the groups they touch. */
+ * file has put them into the constants of the groups they touch, and way.c has
+ * them for messages between two devices. */
 #include "world.h"
 
 #include <stdio.h>
@@ -31,6 +32,26 @@ static int zbl_read_late(const char *v) {
   }
   zbl.faults.late[rank] += seconds;
   return 1;
+}
+
+/* fault hbm RANK LEFT */
+static int zbl_read_hbm(const char *v) {
+  int rank;
+  double left;
+  if (sscanf(v, "%d %lf", &rank, &left) != 2 || rank < 0 ||
+      rank >= zbl.ranks || !(left > 0)) {
+    return 0;
+  }
+  if (zbl.faults.hbm == NULL) {
+    zbl.faults.hbm = malloc((size_t)zbl.ranks * sizeof(double));
+    for (int i = 0; zbl.faults.hbm != NULL && i < zbl.ranks; i++) {
+      zbl.faults.hbm[i] = 1;
+    }
+  }
+  if (zbl.faults.hbm != NULL) {
+    zbl.faults.hbm[rank] *= left;
+  }
+  return zbl.faults.hbm != NULL;
 }
 
 /* fault data KIND RANK INDEX */
@@ -72,6 +93,9 @@ int zbl_read_fault(const char *text) {
   if (strncmp(text, "late ", 5) == 0) {
     return zbl_read_late(text + 5);
   }
+  if (strncmp(text, "hbm ", 4) == 0) {
+    return zbl_read_hbm(text + 4);
+  }
   if (strncmp(text, "data ", 5) == 0) {
     return zbl_read_data(text + 5);
   }
@@ -103,23 +127,43 @@ static int zbl_touches(const zbl_curve *c, int first, int ranks) {
   return from < c->ranks && c->first + from * c->stride < first + ranks;
 }
 
-/* The time of one launch with what is wrong with it. */
-double zbl_faulty(const zbl_curve *c, double bytes, double t, uint64_t draws) {
+/* The time of one launch with what is wrong with it; touched: it passes through
+ * what is flaky. */
+static double zbl_worse(int touched, double bytes, double t, uint64_t draws) {
   const zbl_faults *f = &zbl.faults;
   if (f->dip.factor > 0 && bytes >= f->dip.from && bytes <= f->dip.to) {
     t *= f->dip.factor;
   }
-  if (f->flaky.ranks > 0 &&
-      zbl_touches(c, f->flaky.first, f->flaky.ranks) &&
-      zbl_uniform(draws, UINT64_MAX - 3) < f->flaky.part) {
+  if (touched && zbl_uniform(draws, UINT64_MAX - 3) < f->flaky.part) {
     t *= f->flaky.factor;
   }
   return t;
 }
 
+double zbl_faulty(const zbl_curve *c, double bytes, double t, uint64_t draws) {
+  const zbl_faults *f = &zbl.faults;
+  int touched =
+      f->flaky.ranks > 0 && zbl_touches(c, f->flaky.first, f->flaky.ranks);
+  return zbl_worse(touched, bytes, t, draws);
+}
+
+/* The same of a message between two devices. */
+double zbl_faulty_between(int from, int to, double bytes, double t,
+                          uint64_t draws) {
+  int first = zbl.faults.flaky.first, ranks = zbl.faults.flaky.ranks;
+  int touched = (from >= first && from < first + ranks) ||
+                (to >= first && to < first + ranks);
+  return zbl_worse(touched, bytes, t, draws);
+}
+
 /* How late a rank reaches every collective. */
 double zbl_late(int rank) {
   return zbl.faults.late != NULL ? zbl.faults.late[rank] : 0;
+}
+
+/* What the memory of a rank's GPU gives, in bytes per second; 0: not modelled. */
+double zbl_hbm_rate(int rank) {
+  return zbl.hbm_rate * (zbl.faults.hbm != NULL ? zbl.faults.hbm[rank] : 1);
 }
 
 int zbl_hangs(int rank, double bytes, uint64_t launch) {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /* How often the end of a group looks whether a peer was lost, in milliseconds. */
-enum { ZBL_JOIN_MS = 100 };
+enum { ZBL_JOIN_MS = 500 };
 
 /* A group belongs to a thread, as in NCCL. */
 static _Thread_local int zbl_depth;
@@ -25,14 +25,14 @@ static void zbl_make_queue_key(void) { pthread_key_create(&zbl_queue_key, free);
 static int zbl_wait_joined(void) {
   int result = 0;
   for (; zbl_joining != NULL; zbl_joining = zbl_joining->joined) {
-    const zbl_clique *q = zbl_joining->clique;
+    zbl_clique *q = zbl_joining->clique;
     while (result == 0 && q->inited < q->nranks) {
       if (!zbl.several) {
         result = ZB_COLL_USAGE;
       } else if (q->async != 0 || zbl.hub->broken) {
         result = ZB_COLL_REMOTE;
       } else {
-        zbl_await(ZBL_JOIN_MS);
+        zbl_await(&q->whole, ZBL_JOIN_MS);
       }
     }
   }

@@ -139,7 +139,7 @@ int zbl_host_finds(int pending, double at) {
   }
   if (zbl.shown != ZBL_HIDDEN && zbl.several) {
     zbl_host_stalls(zbl_stall_quiet);
-    zbl_await(ZBL_EVENT_POLL_MS);
+    zbl_await(&zbl.hub->any, ZBL_EVENT_POLL_MS);
   }
   return 0;
 }

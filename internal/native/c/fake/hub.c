@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const uint64_t ZBL_MAGIC = 0x7a62656e63680003;
+static const uint64_t ZBL_MAGIC = 0x7a62656e63680004;
 /* Address space, and the file's size: what is not touched costs nothing. A limit
  * on addresses leaves less. */
 static const uint64_t ZBL_ARENA = 64ull << 30, ZBL_LEAST = 64ull << 20;
@@ -31,48 +31,66 @@ uint64_t zbl_hash(const char *text) {
   return h;
 }
 
+/* How often a process looks at the lock before it sleeps for it: another holds it for
+ * less than going to sleep takes, unless it was preempted. */
+enum { ZBL_LOCK_SPINS = 64 };
+
+static int zbl_lock_soon(pthread_mutex_t *lock) {
+  int code = EBUSY;
+  for (int i = 0; i < ZBL_LOCK_SPINS && code == EBUSY && zbl.shared_fd >= 0; i++) {
+    code = pthread_mutex_trylock(lock);
+    if (code == EBUSY) {
+      zbl_pause();
+    }
+  }
+  return code == EBUSY ? pthread_mutex_lock(lock) : code;
+}
+
 /* Takes the lock unless this thread has it. */
 int zbl_lock(void) {
   if (zbl_depth_of_lock++ == 0 && zbl.hub != NULL &&
-      pthread_mutex_lock(&zbl.hub->lock) == EOWNERDEAD) {
+      zbl_lock_soon(&zbl.hub->lock) == EOWNERDEAD) {
     zbl.hub->broken = 1; /* what it was about to change is not whole */
     pthread_mutex_consistent(&zbl.hub->lock);
-    zbl_progress();
+    zbl_alarm();
   }
   return 1;
 }
 
-static long zbl_futex(int op, uint32_t value, const struct timespec *timeout) {
-  return syscall(SYS_futex, &zbl.hub->progress, op, value, timeout, NULL,
+static long zbl_futex(const zbl_bell *bell, int op, uint32_t value,
+                      const struct timespec *timeout) {
+  return syscall(SYS_futex, &bell->rung, op, value, timeout, NULL,
                  FUTEX_BITSET_MATCH_ANY);
 }
 
-/* Sleeps until the progress counter differs from what was seen, or for so many
- * milliseconds. Neither a signal, as Go's runtime sends many, nor the late call of
- * one who decided something before ends the sleep: it would look as if nobody had
- * done anything for all that time. */
-static void zbl_sleep(uint32_t seen, int ms) {
+/* Sleeps until the bell differs from what was seen, or for so many milliseconds.
+ * Neither a signal, as Go's runtime sends many, nor the late call of
+ * a driver that decided something before ends the sleep: the world would look idle
+ * for all that time. */
+static void zbl_sleep(const zbl_bell *bell, uint32_t seen, int ms) {
   struct timespec end;
   zbl_kernel_clock(&end);
   end.tv_nsec += ms % 1000 * 1000000L;
   end.tv_sec += ms / 1000 + end.tv_nsec / 1000000000L;
   end.tv_nsec %= 1000000000L;
-  while (__atomic_load_n(&zbl.hub->progress, __ATOMIC_RELAXED) == seen &&
-         (zbl_futex(FUTEX_WAIT_BITSET, seen, &end) == 0 || errno == EINTR)) {
+  while (__atomic_load_n(&bell->rung, __ATOMIC_RELAXED) == seen &&
+         (zbl_futex(bell, FUTEX_WAIT_BITSET, seen, &end) == 0 || errno == EINTR)) {
   }
 }
 
 void zbl_unlock(const int *held) {
-  int wake;
+  zbl_bell *rung[ZBL_RUNG];
+  int n;
   (void)held;
   if (--zbl_depth_of_lock > 0 || zbl.hub == NULL) {
     return;
   }
-  wake = zbl.wake && zbl.hub->waiting > 0;
-  zbl.wake = 0;
+  n = zbl.rung_count;
+  memcpy(rung, zbl.rung, sizeof rung);
+  zbl.rung_count = 0;
   pthread_mutex_unlock(&zbl.hub->lock);
-  if (wake) {
-    zbl_futex(FUTEX_WAKE, INT_MAX, NULL);
+  for (int i = 0; i < n; i++) {
+    zbl_futex(rung[i], FUTEX_WAKE, INT_MAX, NULL);
   }
 }
 
@@ -81,26 +99,44 @@ void zbl_act(void) {
   __atomic_store_n(&zbl.hub->activity, zbl.hub->activity + 1, __ATOMIC_RELAXED);
 }
 
-/* Notes that something is decided, for those who wait. */
-void zbl_progress(void) {
-  zbl_act();
-  __atomic_store_n(&zbl.hub->progress, zbl.hub->progress + 1, __ATOMIC_RELAXED);
-  zbl.wake = 1;
+/* Wakes who sleeps on a bell, when the lock is let go: they need it. */
+void zbl_ring(zbl_bell *bell) {
+  if (bell->waiting == 0) {
+    return;
+  }
+  __atomic_store_n(&bell->rung, bell->rung + 1, __ATOMIC_RELAXED);
+  for (int i = 0; i < zbl.rung_count; i++) {
+    if (zbl.rung[i] == bell) {
+      return;
+    }
+  }
+  if (zbl.rung_count == ZBL_RUNG) {
+    zbl_futex(bell, FUTEX_WAKE, INT_MAX, NULL);
+  } else {
+    zbl.rung[zbl.rung_count++] = bell;
+  }
 }
 
-/* Sleeps until something is decided, without the lock. 0 when in so many
- * milliseconds nobody did anything: then it is looked for lost processes. */
-int zbl_await(int ms) {
-  uint32_t seen = zbl.hub->progress;
+/* Notes that something is decided, for those who wait for whatever it is. */
+void zbl_progress(void) {
+  zbl_act();
+  zbl_ring(&zbl.hub->any);
+}
+
+/* Sleeps on a bell, without the lock. 0 when in so many milliseconds no
+ * driver did anything: the caller then looks for lost processes. */
+int zbl_await(zbl_bell *bell, int ms) {
+  uint32_t seen = bell->rung;
   uint64_t before = zbl.hub->activity;
   int depth = zbl_depth_of_lock;
-  zbl.hub->waiting++;
+  bell->waiting++;
+  zbl.hub->sleeps++;
   zbl_depth_of_lock = 1;
   zbl_unlock(NULL);
-  zbl_sleep(seen, ms);
+  zbl_sleep(bell, seen, ms);
   zbl_lock();
   zbl_depth_of_lock = depth;
-  zbl.hub->waiting--;
+  bell->waiting--;
   if (zbl.hub->activity == before) {
     zbl_find_lost();
   }
@@ -140,8 +176,8 @@ static char *zbl_map(uint64_t bytes, int fd) {
   return mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd, 0);
 }
 
-/* Opens the file where processes meet. One that nobody has open is of a world that
- * has ended, and begins anew. It is locked when this returns. */
+/* Opens the file where processes meet. A file that no process has open belongs to a
+ * world that has ended, and is cleared. It is locked when this returns. */
 static const char *zbl_open_file(const char *path) {
   struct stat st;
   zbl.shared_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);

@@ -12,13 +12,18 @@ typedef uint64_t zbl_ref; /* an offset in the arena; 0 is nothing */
 
 enum { ZBL_MAX_PROCESSES = 4096, ZBL_CLASSES = 48 };
 
+/* What somebody sleeps on until something is decided: a futex, and how many sleep. */
+typedef struct zbl_bell {
+  uint32_t rung, waiting;
+} zbl_bell;
+
 /* The host clock of one modelled process, and the case that it is in. Times of
  * its streams count from the case's beginning. */
 typedef struct zbl_lane {
   double h; /* seconds */
   uint64_t case_key, case_epoch;
-  /* While nobody has done anything since `stuck`, the time that polling for what
-   * never comes has taken. */
+  /* The time that polling for what never comes has taken, while all drivers have
+   * been idle since `stuck`. */
   uint64_t stuck;
   double patience;
 } zbl_lane;
@@ -34,13 +39,15 @@ typedef struct zbl_hub {
   uint64_t magic, machine; /* machine: a hash of the machine file */
   uint64_t bytes, used;
   pthread_mutex_t lock; /* robust where processes share it */
-  uint32_t progress;    /* futex: one more when something is decided */
-  uint32_t waiting;     /* who sleeps on it */
+  zbl_bell any;         /* rung whenever something is decided */
+  zbl_bell met;         /* rung when a barrier is over */
   uint64_t activity;    /* one more for whatever anybody does */
+  uint64_t sleeps;      /* how often anybody went to sleep */
   double looked;        /* when lost processes were looked for, by the wall */
   int broken;           /* a process died while it held the lock */
   uint64_t ids;         /* unique ids handed out */
   uint64_t barrier;     /* host barriers that are over */
+  int missing;          /* the seats below have come to the next, or have no rank */
   zbl_ref spare[ZBL_CLASSES];
   zbl_ref cliques, lanes, seats;
   uint8_t slots[ZBL_MAX_PROCESSES]; /* 1: a process is there, or was lost */
@@ -53,6 +60,13 @@ typedef struct zbl_share {
   int first, count; /* the devices that this process sees; count 0: all */
 } zbl_share;
 
+/* In a loop that looks again at what another thread will change. */
+static inline void zbl_pause(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
 void *zbl_at(zbl_ref at);
 zbl_ref zbl_ref_of(const void *p);
 
@@ -63,8 +77,9 @@ uint64_t zbl_hash(const char *text);
 int zbl_lock(void);
 void zbl_unlock(const int *held);
 void zbl_act(void);
+void zbl_ring(zbl_bell *bell);
 void zbl_progress(void);
-int zbl_await(int ms);
+int zbl_await(zbl_bell *bell, int ms);
 
 /* An entry point that touches what is shared begins with it; the lock is let go
  * when the function returns. It may be taken again inside. */

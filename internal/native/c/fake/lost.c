@@ -74,7 +74,7 @@ void zbl_find_lost(void) {
     if (zbl.hub->slots[i] == 1 && !zbl_alive(i)) {
       zbl.hub->slots[i] = 2;
       zbl_lose(i);
-      zbl_progress();
+      zbl_alarm();
     }
   }
 }

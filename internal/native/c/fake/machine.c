@@ -102,6 +102,9 @@ static int zbl_read_line(char *line) {
   if (strcmp(line, "fault") == 0) {
     return zbl_read_fault(value);
   }
+  if (strcmp(line, "way") == 0 || strcmp(line, "left") == 0) {
+    return zbl_read_way(line, value);
+  }
   if (strcmp(line, "gpu") == 0) {
     snprintf(zbl.gpu, sizeof zbl.gpu, "%s", value);
     return 1;
@@ -124,6 +127,10 @@ static int zbl_read_line(char *line) {
     zbl.gpus_per_process = v <= ZBL_MAX_RANKS ? (int)v : -1;
   } else if (strcmp(line, "hbm_bytes") == 0) {
     zbl.hbm_bytes = v < 0x1p62 ? (uint64_t)v : 0;
+  } else if (strcmp(line, "hbm_rate") == 0) {
+    zbl.hbm_rate = v;
+  } else if (strcmp(line, "collectives_version") == 0) {
+    zbl.coll_version = v < 1e8 ? (int)v : 0;
   } else if (strcmp(line, "cores") == 0) {
     zbl.cores = v <= 4096 ? (int)v : 0;
   } else if (strcmp(line, "launch") == 0) {
@@ -145,6 +152,8 @@ static void zbl_free_machine(void) {
   free(zbl.devices);
   free(zbl.curves);
   free(zbl.faults.late);
+  free(zbl.faults.hbm);
+  zbl_free_ways();
   memset(&zbl, 0, sizeof zbl);
 }
 
@@ -258,7 +267,7 @@ int zbl_join_world(const char *text, const zbl_share *how, char *err, size_t err
   return ok;
 }
 
-/* Opens a world that nobody else drives. */
+/* Opens a world of this process alone. */
 int zbl_reset(const char *text, char *err, size_t errlen) {
   const zbl_share alone = {0};
   return zbl_join_world(text, &alone, err, errlen);

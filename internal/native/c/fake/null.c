@@ -34,7 +34,7 @@ static int zbl_signal_run(zbl_op *op, zbl_stream *s) {
   return 1;
 }
 
-/* A stream that is destroyed with its signal holds nobody up. */
+/* A stream that is destroyed with its signal delays no other. */
 static void zbl_signal_release(zbl_op *op) {
   zbl_gate *g = op->data;
   if (!g->open) {

@@ -49,7 +49,7 @@ zbl_op *zbl_new_op(zbl_stream *s, const zbl_kind *kind, void *data,
   op->next = NULL;
   op->posted = zbl_host_posts(s->lane, posted);
   op->rank = 0;
-  op->started = op->stuck = 0;
+  op->started = op->stuck = op->ahead = 0;
   return op;
 }
 

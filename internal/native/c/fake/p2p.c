@@ -46,16 +46,27 @@ static zbl_transfer *zbl_match(zbl_clique *q, int from, int to, int sending) {
   return t;
 }
 
+/* What a message takes: the machine file's way between the two devices, if it
+ * has ways, else the curve of the communicator. */
+static double zbl_message_time(const zbl_clique *q, const zbl_transfer *t,
+                               double bytes, uint64_t draws) {
+  const zbl_curve *curve;
+  if (zbl.ways.node > 0) {
+    return zbl_way_time(q->member[t->from].device, q->member[t->to].device,
+                        bytes, draws);
+  }
+  curve = zbl_curve_of(q, ZBL_SEND_RECV);
+  return zbl_noisy(zbl_faulty(curve, bytes, zbl_model(curve, bytes), draws),
+                   draws, q->first);
+}
+
 /* Both ends are there: the message takes the time of what its busier end moves. */
 static void zbl_transfer_run(zbl_transfer *t) {
   zbl_kernel_p2p *s = zbl_at(t->sender), *r = zbl_at(t->receiver);
   const zbl_clique *q = zbl_at(s->clique);
-  const zbl_curve *curve = zbl_curve_of(q, ZBL_SEND_RECV);
   double bytes = zbl_later((double)s->out, (double)r->in);
-  uint64_t draws = zbl_draws(s->at);
-  double took = zbl_faulty(curve, bytes, zbl_model(curve, bytes), draws);
   double end = zbl_later(s->arrival, r->arrival) +
-               zbl_noisy(took, draws, q->first);
+               zbl_message_time(q, t, bytes, zbl_draws(s->at));
   s->end = zbl_later(s->end, end);
   r->end = zbl_later(r->end, end);
   s->left--;
@@ -111,7 +122,7 @@ static int zbl_p2p_run(zbl_op *op, zbl_stream *s) {
   return zbl_p2p_done(op, s);
 }
 
-/* A kernel lets go of its transfers; one that nobody holds is freed. */
+/* A kernel releases its transfers; one without holders is freed. */
 static void zbl_p2p_release(zbl_op *op) {
   zbl_kernel_p2p *k = op->data;
   for (size_t i = 0; i < k->n; i++) {

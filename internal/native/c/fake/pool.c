@@ -4,6 +4,7 @@
  * The same part is always the same thread's: it works on what it touched first.
  */
 #include "pool.h"
+#include "hub.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -27,12 +28,6 @@ static struct {
   void **params;
 } zbl_pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
               .wake = PTHREAD_COND_INITIALIZER};
-
-static void zbl_pause(void) {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
 
 /* Waits for the round after seen and returns it. */
 static unsigned long zbl_pool_next(unsigned long seen) {

@@ -108,13 +108,18 @@ void zbl_settle(void) {
   }
 }
 
-/* Works off what others have decided meanwhile, on all streams of the process. */
-void zbl_drive(void) {
+/* Puts on the list the streams of the process that may go on by what was decided. */
+void zbl_rouse(void) {
   for (zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
     if (s->head != NULL && s->head->kind->done != NULL) {
       zbl_drain_later(s);
     }
   }
+}
+
+/* Works off what others have decided meanwhile, on all streams of the process. */
+void zbl_drive(void) {
+  zbl_rouse();
   zbl_settle();
 }
 
@@ -135,10 +140,23 @@ void zbl_push(zbl_stream *s, zbl_op *op) {
   zbl_put(s, op);
 }
 
+/* Notes what a stream gets, for the round that may follow. */
+static void zbl_note_put(zbl_stream *s, const zbl_op *op) {
+  if (!op->kind->mark) {
+    s->before = NULL;
+  } else if (s->marked <= ZBL_AHEAD_MARKS) {
+    if (s->marked < ZBL_AHEAD_MARKS) {
+      s->mark[s->marked] = op->posted;
+    }
+    s->marked++;
+  }
+}
+
 /* Enqueues an operation, and runs what can run. */
 void zbl_put(zbl_stream *s, zbl_op *op) {
   zbl_act();
   zbl_renew(s);
+  zbl_note_put(s, op);
   if (s->head == NULL) {
     s->head = op;
   } else {
@@ -148,6 +166,9 @@ void zbl_put(zbl_stream *s, zbl_op *op) {
   if (!s->head->started) {
     zbl_go_on(s);
     zbl_settle();
+  }
+  if (zbl.driving && s->head != NULL && zbl_bell_of(s) == NULL) {
+    zbl_ring(&zbl.nudge);
   }
 }
 

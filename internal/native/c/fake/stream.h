@@ -11,11 +11,13 @@ struct zbl_op;
  * it returns 1 when the operation is done and has moved the stream's clock, 0 when
  * it waits for others. Those call zbl_finish, or zbl_drain_later where the kind has
  * a done, which tells as run does. release frees what data points to, NULL where
- * nothing does. */
+ * nothing does. bell is what is rung when others have done their part, NULL where
+ * none is but that of whatever happens. */
 typedef struct zbl_kind {
   int (*run)(struct zbl_op *op, struct zbl_stream *s);
   int (*done)(struct zbl_op *op, struct zbl_stream *s);
   void (*release)(struct zbl_op *op);
+  zbl_bell *(*bell)(const struct zbl_op *op);
   int mark; /* it is an event */
 } zbl_kind;
 
@@ -23,11 +25,12 @@ typedef struct zbl_kind {
 typedef struct zbl_op {
   const zbl_kind *kind;
   void *data;
-  struct zbl_comm *comm; /* whose kernel it is, NULL for nobody's */
+  struct zbl_comm *comm; /* whose kernel it is, NULL if no communicator's */
   struct zbl_op *next;
   double posted; /* when the host had enqueued it */
   int rank;
   uint8_t started, stuck; /* stuck: a planted hang: the GPU stops ahead of it */
+  uint8_t ahead; /* the stream comes to it without its process; see ahead.c */
 } zbl_op;
 
 /* A result that is decided and not yet seen: the buffer holds poison until a
@@ -46,6 +49,8 @@ typedef struct zbl_shared {
   _Alignas(16) char bytes[]; /* of any element type */
 } zbl_shared;
 
+enum { ZBL_AHEAD_MARKS = 2 };
+
 /* A stream's clock s says when the work that has run is done, counted from the
  * beginning of the case whose epoch it has. What a launch touches comes first: one
  * line of the cache. */
@@ -55,6 +60,7 @@ typedef struct zbl_stream {
   int error; /* of a launch; stays, as on a GPU */
   uint8_t queued_to_drain, looked;
   uint8_t blocking; /* the null stream and it wait for each other */
+  uint8_t marked;   /* events since `before`, and when the host had enqueued them */
   double s;
   uint64_t epoch;
   zbl_lane *lane; /* of its host */
@@ -64,6 +70,8 @@ typedef struct zbl_stream {
   zbl_op *tail; /* where there are two operations or more */
   zbl_result *results, *results_tail;
   struct zbl_stream *all; /* the next of all streams */
+  const void *before; /* the round that was enqueued last, NULL for other work */
+  double mark[ZBL_AHEAD_MARKS];
 } zbl_stream;
 
 extern zbl_stream *zbl_streams;
@@ -91,11 +99,16 @@ int zbl_waited(zbl_stream *s);
 void zbl_finish(zbl_stream *s, double at);
 void zbl_drain_later(zbl_stream *s);
 void zbl_settle(void);
+void zbl_rouse(void);
 void zbl_drive(void);
 int zbl_decided(zbl_stream *s);
 void zbl_renew(zbl_stream *s);
 void zbl_look(zbl_stream *s);
 int zbl_refused_by_capture(zbl_stream *s);
+
+/* ahead.c */
+zbl_bell *zbl_bell_of(const zbl_stream *s);
+int zbl_needed(void);
 
 /* result.c */
 void zbl_unshare(zbl_shared *owner);

@@ -27,9 +27,9 @@ int zbl_waited(zbl_stream *s) {
   return 1;
 }
 
-/* How long nobody in the world may do anything, in milliseconds of the wall's
+/* How long the world's processes may all be idle, in milliseconds of the wall's
  * clock, until polling counts as waiting for what never comes; and how long each
- * further poll takes then. Who drives the world alone need not wait. Processes may
+ * later poll takes then. A process alone in its world need not wait. Processes may
  * be kept from the CPUs for long: a query that gives up too early makes a host see
  * its streams' ends in another order, and the times differ. */
 enum { ZBL_QUIET_MS = 100, ZBL_QUIET_PROCESSES_MS = 1000, ZBL_POLL_MS = 5 };
@@ -43,15 +43,16 @@ static int zbl_given_up(const zbl_stream *s) {
   return s->head != NULL && zbl_failed(s->head->comm) != 0;
 }
 
-/* Waits for those who drive the rest of the world. Returns 0 when nobody does
- * anything, or when they cannot help. */
+/* Waits for the drivers of the rest of the world. Returns 0 when all of them are
+ * idle, or when they cannot help. */
 static int zbl_wait_for_others(zbl_stream *s) {
   const zbl_lane *l = s->lane;
   double until = zbl_wall_now() + zbl_query_seconds;
   int quiet = zbl.shared_fd >= 0 ? ZBL_QUIET_PROCESSES_MS : ZBL_QUIET_MS;
   int stuck = l->patience > 0 && l->stuck == zbl.hub->activity;
   while (s->head != NULL) {
-    if (zbl_given_up(s) || !zbl_await(stuck ? ZBL_POLL_MS : quiet)) {
+    zbl_bell *bell = zbl_needed() ? &zbl.hub->any : zbl_bell_of(s);
+    if (zbl_given_up(s) || !zbl_await(bell, stuck ? ZBL_POLL_MS : quiet)) {
       return 0;
     }
     zbl_drive();
@@ -63,9 +64,9 @@ static int zbl_wait_for_others(zbl_stream *s) {
   return 1;
 }
 
-/* Waits until it is decided whether the stream is done. Where it is not, and
- * nobody does anything, the host's time passes: until somebody does, for then it
- * was not waited in vain. */
+/* Waits until it is decided whether the stream is done. If it is not, the host's
+ * time passes while all drivers are idle. Once one of them acts, the time that
+ * passed is taken back. */
 int zbl_decided(zbl_stream *s) {
   zbl_lane *l = s->lane;
   if (zbl_waited(s)) {

@@ -34,6 +34,7 @@ typedef struct zbl_curve {
  * rank means there is none of that kind. */
 typedef struct zbl_faults {
   double *late; /* by rank: seconds it reaches every collective late; or NULL */
+  double *hbm;  /* by rank: the share of the memory's rate that is left; or NULL */
   struct { double from, to, factor; } dip;       /* bytes, bytes, × T */
   struct { int first, ranks; double part, factor; } flaky; /* of launches, × T */
   struct { int rank; double bytes; uint64_t launch; } hang, async;
@@ -51,7 +52,18 @@ enum zbl_data_fault {
   ZBL_CORRUPT  /* one element of the rank's result has a bit flipped */
 };
 
-enum { ZBL_MAX_RANKS = 1 << 20, ZBL_MAX_CURVES = 1 << 20 };
+/* What a message between two devices takes: by xGMI within a node, by the rails
+ * between nodes; b, a, r, floor and k as of a curve. Without ways (node 0) messages
+ * take the time of their communicator's curve. left_rail and left_link are the
+ * shares of bandwidth that are left, 1 where nothing is wrong. */
+typedef struct zbl_ways {
+  int node; /* GPUs of a node; 0: there are no ways */
+  zbl_curve link, rail;
+  double *left_rail; /* by device */
+  double *left_link; /* by device × the other's place on the node */
+} zbl_ways;
+
+enum { ZBL_MAX_RANKS = 1 << 20, ZBL_MAX_CURVES = 1 << 20, ZBL_RUNG = 4 };
 
 /* A stretch of device memory; address space alone until it is touched. */
 typedef struct zbl_block {
@@ -65,6 +77,7 @@ typedef struct zbl_device {
   zbl_block *blocks;
   uint64_t used;
   struct zbl_stream *null; /* its null stream, once it was used */
+  uint64_t streamed; /* kernels that went through its memory */
 } zbl_device;
 
 /* The clock of a program that is not zbench: its own, the model's, or its own with
@@ -83,8 +96,10 @@ typedef struct zbl_world {
   int several; /* others drive the same world */
   int shared_fd, slot; /* of the file, −1 for none; this process's number */
   int first, count; /* the devices that it sees */
-  int wake; /* somebody is to be woken when the lock is let go */
+  zbl_bell *rung[ZBL_RUNG]; /* to be woken when the lock is let go */
+  int rung_count;
   int driving, stop; /* the thread that drives the streams; see drive.c */
+  zbl_bell nudge;    /* what it sleeps on while it has nothing to do */
   pthread_t driver;
   int multi_rank; /* a device may have several ranks of a communicator */
   int shown; /* enum zbl_shown: what other programs see of the clock */
@@ -94,11 +109,14 @@ typedef struct zbl_world {
   char gpu[64];
   uint64_t seed;
   int ranks, gpus_per_process, processes;
+  int coll_version; /* of the collectives library; 0: the loopback's own */
   uint64_t hbm_bytes;
+  double hbm_rate; /* of a GPU's memory, bytes per second; 0: not modelled */
   double launch, exit_jitter, noise, event;
   zbl_curve *curves;
   int curve_count;
   zbl_faults faults;
+  zbl_ways ways;
   zbl_device *devices;
   zbl_block **blocks; /* of all devices, by address */
   size_t block_count, block_room;
@@ -128,9 +146,16 @@ const zbl_curve *zbl_curve_for(int collective, int first, int ranks, int stride)
 void zbl_no_faults(void);
 int zbl_read_fault(const char *text);
 double zbl_faulty(const zbl_curve *c, double bytes, double t, uint64_t draws);
+double zbl_faulty_between(int from, int to, double bytes, double t, uint64_t draws);
 double zbl_late(int rank);
+double zbl_hbm_rate(int rank);
 int zbl_hangs(int rank, double bytes, uint64_t launch);
 int zbl_async(int rank, double bytes, uint64_t launch);
+
+/* way.c */
+int zbl_read_way(const char *key, const char *values);
+void zbl_free_ways(void);
+double zbl_way_time(int from, int to, double bytes, uint64_t draws);
 
 /* stream.c */
 void zbl_free_streams(void);
@@ -169,6 +194,7 @@ void zbl_capture_reset(void);
 
 /* comm.c */
 void zbl_free_comms(void);
+void zbl_alarm(void);
 
 /* drive.c */
 void zbl_drive_start(void);

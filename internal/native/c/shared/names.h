@@ -16,7 +16,7 @@
 #define ZBS_EXPAND(...) ZBS_ROW(__VA_ARGS__)
 #define ZBS_EACH(...) ZBS_EXPAND(__VA_ARGS__)
 
-/* The same of the further names, which stand beside the first: a program built
+/* The same of the other names, which stand beside the first: a program built
  * for either finds its function. */
 #define ZBS_OTHER_ROW(field, rlib, rname, clib, cname)                         \
   ZBS_ROW(field, need, ret, args, rlib, rname, clib, cname)

@@ -1,0 +1,233 @@
+// Package bisect finds out which of several builds or environments is slower, with as few
+// GPU-seconds as it takes.
+//
+//  1. A [Search] is of variants and cases. Where the variants are in order, it looks for
+//     the first slow one, case by case; else it ranks them.
+//  2. [Search.Next] is the next round: the variants to measure, in random order, and the
+//     cases that are worth it. Each variant of a round is one child process, which starts,
+//     measures the cases once and ends. [Search.Add] takes what a child measured.
+//  3. Rounds go to cases that are not decided. A case is decided by a sequential test: the
+//     evidence is how much likelier the times are with a slow variant than without, and it
+//     may be looked at after every child without losing the level of error (Ville's
+//     inequality). Slow drift of the machine is part of the model.
+//  4. [Run] is the loop over a callback; the [Document] is what `zbench bisect` prints and
+//     writes.
+//
+// docs/METHOD.md has the statistics, docs/EXPERIMENTS.md what they find and what they cost.
+package bisect
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// Case is something whose time is measured.
+type Case struct {
+	// Key of the case in a record; Group is all of it but the size.
+	Key, Group string
+	Bytes      int64
+}
+
+// Options set what is looked for, and how sure the answer is.
+type Options struct {
+	// Unordered ranks the variants; else they are in order, and the first slow one is
+	// looked for.
+	Unordered bool
+	// Alpha is the probability of blaming any variant or case that is not slower, and that
+	// of naming another variant than the first.
+	Alpha float64
+	// MinEffect is the smallest relative change of a time that counts.
+	MinEffect float64
+	// Miss ends a search for the first slow variant: it is the probability that a case
+	// that is not named is slow, if before the search a slow case was as likely as none. A
+	// ranking takes two variants of a case for equal at this ratio of likelihoods.
+	Miss float64
+	// MaxRounds ends the search: what is not decided by then is unclear.
+	MaxRounds int
+	// Seed draws the order of the variants within each round.
+	Seed uint64
+	// Start is the cost of starting a child, and Each that of measuring one case once, in
+	// the same unit. They decide how many cases a child measures. Zeros are estimated from
+	// the trials.
+	Start, Each float64
+}
+
+// Defaults are the options of the command without flags.
+func Defaults() Options {
+	return Options{Alpha: 0.01, Miss: 0.05, MinEffect: 0.02, MaxRounds: 60, Seed: 1}
+}
+
+// firstReadings is how many readings of the first and of the last variant each case has
+// before anything is decided; of a ranking, how many each variant has.
+const firstReadings = 2
+
+// Round is what to measure next.
+type Round struct {
+	// Variants in the order in which they run, a child each; Cases that each measures.
+	Variants, Cases []int
+}
+
+// Trial is what one child measured.
+type Trial struct {
+	Variant int
+	// Asked are the cases that it was to measure.
+	Asked []int
+	// Seconds of each case of the search; 0 for a case that was not measured.
+	Seconds []float64
+	// Cost is what the child took, its start included; 0 is not known.
+	Cost float64
+}
+
+// Search is the state of a search. Make it with [New].
+type Search struct {
+	Options
+	variants, cases int
+	trials          []Trial
+	rounds          int
+	// out are the variants that are left out, gone the cases that a child could not
+	// measure.
+	out, gone []bool
+	// plan are the hypotheses for so many variants.
+	plan map[int][]hypothesis
+}
+
+// New begins a search.
+func New(variants, cases int, o Options) *Search {
+	return &Search{Options: o, variants: variants, cases: cases, out: make([]bool, variants), gone: make([]bool, cases), plan: map[int][]hypothesis{}}
+}
+
+// Add takes a child's times. A case that it was to measure and did not is not asked for
+// again.
+func (s *Search) Add(t Trial) {
+	s.trials = append(s.trials, t)
+	for _, c := range t.Asked {
+		if !usable(t.Seconds[c]) {
+			s.gone[c] = true
+		}
+	}
+}
+
+func usable(seconds float64) bool { return seconds > 0 && !math.IsInf(seconds, 1) }
+
+// LeaveOut takes a variant out of the search: it cannot be measured.
+func (s *Search) LeaveOut(variant int) { s.out[variant] = true }
+
+// EndRound counts a round.
+func (s *Search) EndRound() { s.rounds++ }
+
+// working are the variants that can be measured, in order.
+func (s *Search) working() []int { return where(s.out) }
+
+// present are the cases that can be measured.
+func (s *Search) present() []int { return where(s.gone) }
+
+// where are the places of false.
+func where(not []bool) []int {
+	var out []int
+	for i, n := range not {
+		if !n {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// readings are those of each case by working variants, which are numbered anew.
+func (s *Search) readings(working []int) [][]reading {
+	out := make([][]reading, s.cases)
+	for at, t := range s.trials {
+		v := slices.Index(working, t.Variant)
+		if v < 0 {
+			continue
+		}
+		for c, seconds := range t.Seconds {
+			if usable(seconds) && !s.gone[c] {
+				out[c] = append(out[c], reading{v, at, math.Log(seconds)})
+			}
+		}
+	}
+	return out
+}
+
+// Next is the next round; false when there is nothing left to decide, fewer than two
+// variants work, or the rounds are used up.
+func (s *Search) Next() (Round, bool) {
+	working := s.working()
+	if len(working) < 2 || s.rounds >= s.MaxRounds {
+		return Round{}, false
+	}
+	r := s.next(working)
+	if len(r.Cases) == 0 {
+		return Round{}, false
+	}
+	rng := rand.New(rand.NewPCG(s.Seed, uint64(s.rounds))) //nolint:gosec // an order, not a secret
+	rng.Shuffle(len(r.Variants), func(i, j int) { r.Variants[i], r.Variants[j] = r.Variants[j], r.Variants[i] })
+	slices.Sort(r.Cases)
+	return r, true
+}
+
+func (s *Search) next(working []int) Round {
+	ends := []int{working[0], working[len(working)-1]}
+	if s.Unordered {
+		ends = working
+	}
+	if fresh := s.fresh(ends); len(fresh) > 0 {
+		return Round{slices.Clone(ends), fresh}
+	}
+	if s.Unordered {
+		return s.nextOfPairs(working)
+	}
+	return s.nextOfOrder(working)
+}
+
+// fresh are the cases that lack the first readings of these variants.
+func (s *Search) fresh(variants []int) []int {
+	var out []int
+	readings := s.readings(variants)
+	for _, c := range s.present() {
+		seen := make([]int, len(variants))
+		for _, r := range readings[c] {
+			seen[r.variant]++
+		}
+		if slices.Min(seen) < firstReadings {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// costs are those of a start and of a case: as they were given, or estimated by least
+// squares from children that measured different numbers of cases. Before there are any, the
+// start is taken for half of a child.
+func (s *Search) costs() (start, each float64) {
+	if s.Start > 0 || s.Each > 0 {
+		return s.Start, s.Each
+	}
+	var n, x, y, xx, xy float64
+	for _, t := range s.trials {
+		if k := float64(len(t.Asked)); t.Cost > 0 && k > 0 {
+			n, x, y, xx, xy = n+1, x+k, y+t.Cost, xx+k*k, xy+k*t.Cost
+		}
+	}
+	if n == 0 {
+		return 1, 1
+	}
+	mean, size := y/n, x/n
+	each = mean / 2 / size
+	if spread := xx/n - size*size; spread > 1e-9*size*size {
+		each = min(max((xy/n-mean*size)/spread, 0), mean/size)
+	}
+	return mean - each*size, each
+}
+
+// Working is the number of variants that can be measured.
+func (s *Search) Working() int { return len(s.working()) }
+
+// Exhausted tells whether the rounds are used up with something undecided.
+func (s *Search) Exhausted() bool {
+	if s.rounds < s.MaxRounds || s.Working() < 2 {
+		return false
+	}
+	return len(s.next(s.working()).Cases) > 0
+}

@@ -1,0 +1,289 @@
+package bisect
+
+import (
+	"math"
+	"slices"
+)
+
+// reading is one value of a case: the logarithm of a time, by which variant, as which
+// child of the search.
+type reading struct {
+	variant, at int
+	log         float64
+}
+
+// normal are a case's readings with level and drift taken out, as the normal equations of
+// the variants' effects: squares is y'y, by[v] is x_v'y and cross[u][v] is x_u'x_v, where
+// x_v marks the readings of variant v.
+type normal struct {
+	squares float64
+	by      []float64
+	cross   [][]float64
+	// behind and both are sums of them: see gather.
+	behind []float64
+	both   [][]float64
+	// n is the number of readings, logDet half the logarithm of the determinant of their
+	// covariance, over the noise's.
+	n      int
+	logDet float64
+	// end is the filter behind the last reading.
+	end filter
+}
+
+// filter is what is known of the level: its estimate, how much of each variant's effect is
+// in it, and its variance over the noise's.
+type filter struct {
+	level  float64
+	marks  []float64
+	spread float64
+	at     int
+	wander float64
+}
+
+// next takes a reading in. It fills row with the whitened marks of the variants and returns
+// the whitened time, and half the logarithm of the reading's variance.
+func (f *filter) next(r reading, row []float64) (y, logDet float64) {
+	f.spread += f.wander * float64(r.at-f.at)
+	f.at = r.at
+	total := f.spread + 1
+	gain, root := f.spread/total, math.Sqrt(total)
+	for v := range row {
+		x := -f.marks[v]
+		if v == r.variant {
+			x++
+		}
+		row[v] = x / root
+		f.marks[v] += gain * x
+	}
+	y = (r.log - f.level) / root
+	f.level += gain * (r.log - f.level)
+	f.spread *= 1 - gain
+	return y, math.Log(total) / 2
+}
+
+// ahead are the rows that readings of these variants would add, the next ones in time.
+func (n *normal) ahead(at int, variants ...int) [][]float64 {
+	f := n.end
+	f.marks = slices.Clone(f.marks)
+	out := make([][]float64, len(variants))
+	for i, v := range variants {
+		out[i] = make([]float64, len(n.by))
+		f.next(reading{variant: v, at: at + i}, out[i])
+	}
+	return out
+}
+
+// whiten takes level and drift out of readings in the order of time. A reading is level +
+// effect + noise; the level wanders from child to child, by a random walk whose steps have
+// wander times the noise's variance (a local level model, Durbin & Koopman 2012, §2). The
+// first level is unknown: one degree of freedom goes into it. The filter is linear, so the
+// same gains serve the times and the marks of the variants.
+func whiten(readings []reading, variants int, wander float64) *normal {
+	n := &normal{by: make([]float64, variants), cross: make([][]float64, variants), n: len(readings)}
+	for v := range n.cross {
+		n.cross[v] = make([]float64, variants)
+	}
+	if len(readings) == 0 {
+		return n
+	}
+	first, row := readings[0], make([]float64, variants)
+	f := filter{level: first.log, marks: make([]float64, variants), spread: 1, at: first.at, wander: wander}
+	f.marks[first.variant] = 1
+	for _, r := range readings[1:] {
+		y, logDet := f.next(r, row)
+		n.add(row, y)
+		n.logDet += logDet
+	}
+	n.end = f
+	return n
+}
+
+func (n *normal) add(row []float64, y float64) {
+	n.squares += y * y
+	for u, x := range row {
+		n.by[u] += x * y
+		for v, z := range row {
+			n.cross[u][v] += x * z
+		}
+	}
+}
+
+// gather sums the equations of the variants from each one on: behind[k] is that of by, and
+// both[k][l] that of cross. A step at k is one column of them.
+func (n *normal) gather() {
+	size := len(n.by)
+	n.behind, n.both = make([]float64, size+1), make([][]float64, size+1)
+	n.both[size] = make([]float64, size+1)
+	for k := size - 1; k >= 0; k-- {
+		n.behind[k] = n.behind[k+1] + n.by[k]
+		n.both[k] = make([]float64, size+1)
+		for l := size - 1; l >= 0; l-- {
+			n.both[k][l] = n.both[k+1][l] + n.both[k][l+1] - n.both[k+1][l+1] + n.cross[k][l]
+		}
+	}
+}
+
+// residual is the sum of squares that a hypothesis leaves.
+func (n *normal) residual(h *hypothesis) float64 {
+	f, s, a, b := h.first, h.second, h.slowdown, h.further
+	out := n.squares - 2*a*n.behind[f] + a*a*n.both[f][f]
+	if s > 0 {
+		out += -2*b*n.behind[s] + 2*a*b*n.both[f][s] + b*b*n.both[s][s]
+	}
+	return max(out, 0)
+}
+
+// fit is the least-squares estimate of the variants' effects against the first that has
+// readings.
+type fit struct {
+	// effects are NaN for a variant without readings; covariance is theirs, per variance of
+	// the noise.
+	effects    []float64
+	covariance [][]float64
+	// squares are left, with df degrees of freedom; logDet is half the logarithm of the
+	// determinant of the estimated effects' precision.
+	squares float64
+	df      int
+	logDet  float64
+}
+
+// solve fits an effect of its own to every variant that has readings.
+func (n *normal) solve() fit {
+	f := fit{effects: make([]float64, len(n.by)), covariance: make([][]float64, len(n.by)), squares: n.squares, df: n.n - 1}
+	var free []int // the level takes the first variant's effect
+	first := true
+	for v := range n.by {
+		f.effects[v], f.covariance[v] = math.NaN(), make([]float64, len(n.by))
+		if n.cross[v][v] == 0 {
+			continue
+		}
+		if first {
+			f.effects[v], first = 0, false
+			continue
+		}
+		free = append(free, v)
+	}
+	inverse := n.invert(free, &f.logDet)
+	for i, u := range free {
+		f.effects[u] = 0
+		for j, v := range free {
+			f.effects[u] += inverse[i][j] * n.by[v]
+			f.covariance[u][v] = inverse[i][j]
+		}
+		f.squares -= f.effects[u] * n.by[u]
+	}
+	f.squares, f.df = max(f.squares, 0), max(f.df-len(free), 0)
+	return f
+}
+
+// between reduces the fit to two variants: how much slower b is than a, whatever the others
+// are. It is the normal equations of that one difference; nil if one has no readings.
+func (f *fit) between(a, b int) *normal {
+	difference := f.effects[b] - f.effects[a]
+	variance := f.covariance[a][a] + f.covariance[b][b] - 2*f.covariance[a][b]
+	if math.IsNaN(difference) || variance <= 0 {
+		return nil
+	}
+	weight := 1 / variance
+	return &normal{
+		squares: f.squares + difference*difference*weight,
+		by:      []float64{-difference * weight, difference * weight},
+		cross:   [][]float64{{weight, -weight}, {-weight, weight}}, n: f.df + 2,
+	}
+}
+
+// invert inverts the variants' part of cross, which is positive definite, by Gauss and
+// Jordan; half the logarithm of its determinant is added to logDet.
+func (n *normal) invert(of []int, logDet *float64) [][]float64 {
+	k := len(of)
+	a := make([][]float64, k)
+	for i, u := range of {
+		a[i] = make([]float64, 2*k)
+		for j, v := range of {
+			a[i][j] = n.cross[u][v]
+		}
+		a[i][k+i] = 1
+	}
+	for i := range k {
+		pivot := a[i][i]
+		*logDet += math.Log(pivot) / 2
+		for j := range a[i] {
+			a[i][j] /= pivot
+		}
+		for r := range k {
+			if factor := a[r][i]; r != i && factor != 0 {
+				for j := range a[r] {
+					a[r][j] -= factor * a[i][j]
+				}
+			}
+		}
+	}
+	out := make([][]float64, k)
+	for i := range out {
+		out[i] = a[i][k:]
+	}
+	return out
+}
+
+// noise is what is known of the variance of one reading.
+type noise struct {
+	// wander is the variance of a step of the drift over that of a reading.
+	wander float64
+	// squares is the sum of squared residuals of all cases, df its degrees of freedom.
+	squares float64
+	df      int
+}
+
+// wanders are the steps of drift that are tried, as variances over the noise's. The
+// smallest is a drift that is small beside the noise even after thirty children; with the
+// largest little more than the difference of neighbours counts.
+var wanders = []float64{0.03, 0.1, 0.3, 1, 3}
+
+// The limits of what is known of the noise.
+const (
+	// leastSpread is the smallest standard deviation of a logarithm that is believed: a
+	// clock's resolution and a simulation without noise are below it.
+	leastSpread = 1e-4
+	// borrowed is how many degrees of freedom a case's variance borrows from the others at
+	// most: cases are not equally noisy, and those of one child are not independent.
+	borrowed = 12
+)
+
+// estimate pools the noise over cases, with the drift that makes the readings likeliest
+// (restricted maximum likelihood). It returns the cases' normal equations, too.
+func estimate(cases [][]reading, variants int) (noise, []*normal) {
+	var best noise
+	var normals []*normal
+	most := math.Inf(-1)
+	for _, wander := range wanders {
+		now, all, likelihood := noise{wander: wander}, make([]*normal, len(cases)), 0.0
+		for i, readings := range cases {
+			all[i] = whiten(readings, variants, wander)
+			f := all[i].solve()
+			now.squares += f.squares
+			now.df += f.df
+			likelihood -= all[i].logDet + f.logDet
+		}
+		spread := (now.squares + leastSpread*leastSpread) / float64(max(now.df, 1))
+		likelihood -= float64(now.df) / 2 * math.Log(spread)
+		if likelihood > most || normals == nil {
+			best, normals, most = now, all, likelihood
+		}
+	}
+	return best, normals
+}
+
+// variance is that of one reading.
+func (n noise) variance() float64 {
+	return max(n.squares/float64(max(n.df, 1)), leastSpread*leastSpread)
+}
+
+// likelihood is the logarithm of the likelihood of a hypothesis that leaves a sum of squares,
+// up to a constant of the case. The variance is not known: it is integrated over, with a
+// prior that is worth what the other cases tell of it.
+func (n noise) likelihood(of *normal, own fit, residual float64) float64 {
+	df := float64(min(borrowed, max(1, n.df-own.df)))
+	others := max(n.squares-own.squares, 0) / float64(max(1, n.df-own.df))
+	prior := df * max(others, leastSpread*leastSpread)
+	return -(df + float64(of.n-1)) / 2 * math.Log(prior+residual)
+}

@@ -1,0 +1,161 @@
+package bisect
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Effect is what is known of a variant in a case.
+type Effect struct {
+	// Readings are the children that measured the case.
+	Readings int
+	// Median of their times, in seconds; Change is the time over that of the first variant
+	// that works, less 1, with drift taken out, Lo to Hi its 95 % interval. They are NaN
+	// where they are not known.
+	Seconds, Change, Lo, Hi float64
+	// Rank is 1 more than the number of variants that are faster; 0 where variants are in
+	// order.
+	Rank int
+}
+
+// Outcome is what a case came to.
+type Outcome struct {
+	Verdict Verdict
+	// First is the first slow variant where the verdict is Slower, else −1. Probability is
+	// that it is this one, or that no variant is slow where the verdict is Same or Unclear.
+	First       int
+	Probability float64
+	// Evidence is the logarithm of how much likelier the times are with a slow variant than
+	// without, Likeliest the likeliest first slow one.
+	Evidence  float64
+	Likeliest int
+	Effects   []Effect
+}
+
+// Outcomes are those of all cases, whenever they are asked for.
+func (s *Search) Outcomes() []Outcome {
+	working := s.working()
+	out := make([]Outcome, s.cases)
+	for i := range out {
+		out[i] = Outcome{Verdict: NotChecked, First: -1, Likeliest: -1, Effects: make([]Effect, s.variants)}
+		for v := range out[i].Effects {
+			out[i].Effects[v] = s.effect(v, i)
+		}
+	}
+	if len(working) < 2 {
+		return out
+	}
+	n, normals := estimate(s.readings(working), len(working))
+	for i := range out {
+		n.measure(&out[i], working, normals[i])
+	}
+	if s.Unordered {
+		s.rank(working, out)
+	} else {
+		s.name(working, out)
+	}
+	return out
+}
+
+// effect is what was measured of a variant.
+func (s *Search) effect(variant, c int) Effect {
+	e := Effect{Seconds: math.NaN(), Change: math.NaN(), Lo: math.NaN(), Hi: math.NaN()}
+	var times []float64
+	for _, t := range s.trials {
+		if t.Variant == variant && usable(t.Seconds[c]) {
+			times = append(times, t.Seconds[c])
+		}
+	}
+	if e.Readings = len(times); e.Readings > 0 {
+		slices.Sort(times)
+		e.Seconds = (times[(len(times)-1)/2] + times[len(times)/2]) / 2
+	}
+	return e
+}
+
+// measure fills in the changes against the first variant.
+func (n noise) measure(o *Outcome, working []int, of *normal) {
+	if of.n == 0 || n.df < 1 {
+		return
+	}
+	f := of.solve()
+	half := distuv.StudentsT{Sigma: 1, Nu: float64(n.df)}.Quantile(0.975) * math.Sqrt(n.variance())
+	for i, v := range working {
+		d := f.effects[i] - f.effects[0]
+		if i == 0 || math.IsNaN(d) {
+			continue
+		}
+		wide := half * math.Sqrt(f.covariance[i][i])
+		e := &o.Effects[v]
+		e.Change, e.Lo, e.Hi = math.Expm1(d), math.Expm1(d-wide), math.Expm1(d+wide)
+	}
+}
+
+// name gives ordered cases their verdicts.
+func (s *Search) name(working []int, out []Outcome) {
+	_, normals, cases := s.judge(working)
+	for i := range cases {
+		j := &cases[i]
+		switch {
+		case s.gone[i] || normals[i].n == 0:
+			continue
+		case j.from == nil: // too few readings to weigh
+			out[i].Verdict, out[i].Probability = Unclear, math.NaN()
+			continue
+		}
+		odds := math.Exp(min(j.evidence, 700)) / float64(len(s.present()))
+		out[i].Verdict, out[i].Evidence, out[i].Likeliest = Unclear, j.evidence, working[j.first]
+		out[i].Probability = 1 / (1 + odds)
+		switch {
+		case j.slow && j.located:
+			out[i].Verdict, out[i].First, out[i].Probability = Slower, working[j.first], j.from[j.first]
+		case j.same:
+			out[i].Verdict = Same
+		}
+	}
+}
+
+// rank gives cases of unordered variants their ranks.
+func (s *Search) rank(working []int, out []Outcome) {
+	for i, pairs := range s.pair(working) {
+		if s.gone[i] {
+			continue
+		}
+		ranks := make([]int, len(working))
+		differ, open := false, false
+		for _, p := range pairs {
+			differ, open = differ || p.differ, open || !p.differ && !p.same
+			switch {
+			case p.differ && p.difference > 0:
+				ranks[p.b]++
+			case p.differ:
+				ranks[p.a]++
+			}
+		}
+		for k, v := range working {
+			out[i].Effects[v].Rank = ranks[k] + 1
+		}
+		switch {
+		case open:
+			out[i].Verdict = Unclear
+		case differ:
+			out[i].Verdict = Ranked
+		default:
+			out[i].Verdict = Same
+		}
+	}
+}
+
+// First is the first variant that is slow in any case, −1 where none is named.
+func First(outcomes []Outcome) int {
+	first := -1
+	for _, o := range outcomes {
+		if o.Verdict == Slower && (first < 0 || cmp.Less(o.First, first)) {
+			first = o.First
+		}
+	}
+	return first
+}

@@ -1,0 +1,132 @@
+package nodescreen
+
+import (
+	"io"
+	"slices"
+
+	"zbench/bench/jsonfile"
+)
+
+// Schema names the version of screen.json.
+const Schema = "zbench.screen/1"
+
+// State is the result of a screen.
+type State string
+
+// The states. Unclear is a difference that no majority decides; NotChecked means that no
+// node reported.
+const (
+	Healthy    State = "healthy"
+	Faulty     State = "faulty"
+	Unclear    State = "unclear"
+	NotChecked State = "not_checked"
+)
+
+// States lists them.
+func States() []State { return []State{Healthy, Faulty, Unclear, NotChecked} }
+
+// Document is what zbench screen writes: screen.json.
+type Document struct {
+	// Version of the format.
+	Schema string `json:"schema"`
+	// State is healthy, faulty, unclear or not_checked.
+	State State `json:"state"`
+	// Simulated is true if the loopback timed a node's measurements.
+	Simulated bool `json:"simulated"`
+	// Nodes is the number of nodes that reported.
+	Nodes int `json:"nodes"`
+	// Expected is how many nodes should have reported; 0 is unknown.
+	Expected int `json:"expected"`
+	// Findings are what is wrong, by node.
+	Findings []Finding `json:"findings"`
+	// References are what measurements were compared with.
+	References []Reference `json:"references"`
+	// Unchecked says what was not judged, and why.
+	Unchecked []string `json:"unchecked"`
+	// Pass are the nodes without a finding.
+	Pass []string `json:"pass"`
+	// Fail are the nodes to leave out.
+	Fail []string `json:"fail"`
+	// Unclear are nodes that differ from others without a majority.
+	Unclear []string `json:"unclear"`
+}
+
+// Finding is what is wrong with a node.
+type Finding struct {
+	// Host is the node; empty for nodes that did not report and whose names are unknown.
+	Host string `json:"host"`
+	// Rule names the rule that found it: gpus, library, nic_state, …
+	Rule string `json:"rule"`
+	// Subject is the component: a GPU, a NIC, or the node.
+	Subject string `json:"subject"`
+	// Message says what was found and with what it was compared.
+	Message string `json:"message"`
+	// Lost is the share of the usual bandwidth that is missing, 0 to 1; 0 if it is not a
+	// bandwidth.
+	Lost float64 `json:"lost"`
+	// Unclear is true where no majority tells which nodes are right.
+	Unclear bool `json:"unclear"`
+	// Next is the next step.
+	Next string `json:"next"`
+}
+
+// Reference is what one kind of measurement was compared with.
+type Reference struct {
+	// What was measured.
+	What string `json:"what"`
+	// Median of all nodes, in bytes per second.
+	Median float64 `json:"median"`
+	// Spread is the robust standard deviation, as a share of the median.
+	Spread float64 `json:"spread"`
+	// Limit is the least share lost that is named.
+	Limit float64 `json:"limit"`
+	// Count is the number of values.
+	Count int `json:"count"`
+}
+
+// WriteJSON writes the document.
+func (d *Document) WriteJSON(w io.Writer) error {
+	out := *d
+	out.Findings, out.References, out.Unchecked = jsonfile.Filled(d.Findings), jsonfile.Filled(d.References), jsonfile.Filled(d.Unchecked)
+	out.Pass, out.Fail, out.Unclear = jsonfile.Filled(d.Pass), jsonfile.Filled(d.Fail), jsonfile.Filled(d.Unclear)
+	return jsonfile.Write(w, "screen", &out)
+}
+
+// conclude sorts the nodes and decides the state.
+func (d *Document) conclude(nodes []*Node, missing []string) {
+	fail, unclear := map[string]bool{}, map[string]bool{}
+	failed := false
+	for _, f := range d.Findings {
+		if f.Unclear {
+			unclear[f.Host] = true
+			continue
+		}
+		failed = true
+		fail[f.Host] = true
+	}
+	hosts := slices.Clone(missing)
+	for _, n := range nodes {
+		hosts = append(hosts, n.Host)
+	}
+	slices.Sort(hosts)
+	for _, host := range slices.Compact(hosts) {
+		switch {
+		case fail[host]:
+			d.Fail = append(d.Fail, host)
+		case unclear[host]:
+			d.Unclear = append(d.Unclear, host)
+		default:
+			d.Pass = append(d.Pass, host)
+		}
+	}
+	switch {
+	case len(nodes) == 0:
+		d.State = NotChecked
+	case failed:
+		d.State = Faulty
+	case len(d.Unclear) > 0:
+		d.State = Unclear
+	default:
+		d.State = Healthy
+	}
+}

@@ -1,0 +1,232 @@
+package nodescreen
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/unit"
+)
+
+// Fleet is what is judged.
+type Fleet struct {
+	Nodes []*Node
+	// Expected is the number of nodes that should have reported; 0 is unknown. Hosts are
+	// their names as far as the launcher tells them.
+	Expected int
+	Hosts    []string
+}
+
+// rule is one comparison. It returns findings and what it could not judge.
+type rule struct {
+	name string
+	find func(f Fleet, d *Document) []Finding
+}
+
+// rules is the table of comparisons, in the order of the findings of a node.
+var rules = []rule{
+	{"no_report", noReport},
+	{"gpus", gpus},
+	{"fact", facts},
+	{"nic_count", nicCount},
+	{"nic_state", nicState},
+	{"nic_rate", nicRate},
+	{"own_check", ownChecks},
+	{"error", failures},
+	{"memory", memory},
+	{"collective", collective},
+	{"nic_collective", nicCollective},
+}
+
+// Rules names the rules, in the order of the table.
+func Rules() []string {
+	var names []string
+	for _, r := range rules {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// Judge compares the nodes of a fleet. Nothing depends on the order of the nodes.
+func Judge(f Fleet) *Document {
+	f.Nodes = slices.SortedFunc(slices.Values(f.Nodes), func(a, b *Node) int { return cmp.Compare(a.Host, b.Host) })
+	d := &Document{Schema: Schema, Nodes: len(f.Nodes), Expected: f.Expected}
+	for _, n := range f.Nodes {
+		d.Simulated = d.Simulated || n.Simulated
+	}
+	for _, r := range rules {
+		for _, found := range r.find(f, d) {
+			found.Rule = r.name
+			d.Findings = append(d.Findings, found)
+		}
+	}
+	slices.SortStableFunc(d.Findings, func(a, b Finding) int { return cmp.Compare(a.Host, b.Host) })
+	d.conclude(f.Nodes, f.missing())
+	return d
+}
+
+// missing are the hosts that are known to have sent nothing.
+func (f Fleet) missing() []string {
+	var out []string
+	for _, host := range f.Hosts {
+		if !slices.ContainsFunc(f.Nodes, func(n *Node) bool { return sameHost(n.Host, host) }) {
+			out = append(out, host)
+		}
+	}
+	return out
+}
+
+// sameHost takes a name with and without its domain for the same host.
+func sameHost(a, b string) bool {
+	short := func(s string) string { s, _, _ = strings.Cut(s, "."); return s }
+	return a == b || (!strings.Contains(a, ".") || !strings.Contains(b, ".")) && short(a) == short(b)
+}
+
+func noReport(f Fleet, _ *Document) []Finding {
+	const next = "look at the node's log and at the launcher's messages; start zbench screen there alone"
+	var out []Finding
+	known := f.missing()
+	for _, host := range known {
+		out = append(out, Finding{Host: host, Subject: "node", Message: "it reported nothing before the deadline", Next: next})
+	}
+	if n := f.Expected - len(f.Nodes) - len(known); n > 0 && len(f.Nodes) > 0 {
+		out = append(out, Finding{Subject: "nodes", Message: fmt.Sprintf("%d of %d nodes reported nothing before the deadline; their names are unknown", n, f.Expected), Next: next})
+	}
+	return out
+}
+
+// gpus finds nodes whose runtime shows fewer GPUs than most nodes' or than the kernel has.
+func gpus(f Fleet, d *Document) []Finding {
+	const next = "rocm-smi, dmesg; reset or reboot the node"
+	usual, most := majority(f.Nodes, func(n *Node) int { return len(n.GPUs) })
+	if !most && len(f.Nodes) > 1 {
+		d.Unchecked = append(d.Unchecked, "the number of GPUs: no number is that of most nodes")
+	}
+	var out []Finding
+	for _, n := range f.Nodes {
+		have := len(n.GPUs)
+		switch {
+		case most && have < usual:
+			out = append(out, Finding{Host: n.Host, Subject: "node", Message: fmt.Sprintf("it has %s; most nodes have %d", counted(have, "GPU"), usual), Next: next})
+		case n.Packages != nil && have < *n.Packages:
+			out = append(out, Finding{
+				Host: n.Host, Subject: "node", Next: "is a variable such as HIP_VISIBLE_DEVICES set there?",
+				Message: fmt.Sprintf("the runtime shows %s, the kernel %d", counted(have, "GPU"), *n.Packages),
+			})
+		}
+	}
+	return out
+}
+
+// facts finds nodes whose property has another value than most nodes'.
+func facts(f Fleet, _ *Document) []Finding {
+	var names []string
+	for _, n := range f.Nodes {
+		for _, x := range n.Facts {
+			names = append(names, x.Name)
+		}
+	}
+	slices.Sort(names)
+	var out []Finding
+	for _, name := range slices.Compact(names) {
+		value := func(n *Node) string { return n.fact(name) }
+		usual, most := majority(f.Nodes, value)
+		for _, n := range f.Nodes {
+			switch have := value(n); {
+			case most && have != usual:
+				out = append(out, Finding{
+					Host: n.Host, Subject: name, Message: fmt.Sprintf("%s is %s; most nodes have %s", name, shown(have), shown(usual)),
+					Next: "install the version of the other nodes",
+				})
+			case !most && len(f.Nodes) > 1:
+				out = append(out, Finding{
+					Host: n.Host, Subject: name, Unclear: true, Next: "install one version on all nodes",
+					Message: fmt.Sprintf("%s is %s; no value is that of most nodes", name, shown(have)),
+				})
+			}
+		}
+	}
+	return out
+}
+
+func (n *Node) fact(name string) string {
+	for _, x := range n.Facts {
+		if x.Name == name {
+			return x.Value
+		}
+	}
+	return ""
+}
+
+func shown(value string) string { return cmp.Or(value, "unknown") }
+
+// ownChecks takes what a node's own checks found, unless most nodes have found the same.
+func ownChecks(f Fleet, d *Document) []Finding {
+	count := map[string]int{}
+	for _, n := range f.Nodes {
+		for code := range n.codes() {
+			count[code]++
+		}
+	}
+	common := map[string]bool{}
+	var out []Finding
+	for _, n := range f.Nodes {
+		for _, x := range n.Faults {
+			if len(f.Nodes) > 2 && 2*count[x.Code] > len(f.Nodes) {
+				common[x.Code] = true
+				continue
+			}
+			out = append(out, Finding{Host: n.Host, Subject: x.Subject, Message: x.Message, Next: x.Next})
+		}
+	}
+	for _, code := range slices.Sorted(keys(common)) {
+		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s is found on %d of %d nodes, so no node is left out for it", code, count[code], len(f.Nodes)))
+	}
+	return out
+}
+
+func (n *Node) codes() map[string]bool {
+	out := map[string]bool{}
+	for _, x := range n.Faults {
+		out[x.Code] = true
+	}
+	return out
+}
+
+// failures are measurements that failed.
+func failures(f Fleet, _ *Document) []Finding {
+	var out []Finding
+	add := func(n *Node, subject string, r *Rate) {
+		if r != nil && r.Error != "" {
+			out = append(out, Finding{Host: n.Host, Subject: subject, Message: r.What + ": " + r.Error, Next: "start zbench screen on this node alone"})
+		}
+	}
+	for _, n := range f.Nodes {
+		add(n, "node", n.Collective)
+		for _, g := range n.GPUs {
+			add(n, gpuName(g), g.Memory)
+		}
+		for _, c := range n.NICs {
+			add(n, c.Name, c.Collective)
+		}
+	}
+	return out
+}
+
+func gpuName(g GPU) string {
+	if g.PCI == "" {
+		return fmt.Sprintf("GPU %d", g.Index)
+	}
+	return fmt.Sprintf("GPU %d (%s)", g.Index, g.PCI)
+}
+
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// gigabytes is a rate as the field writes it.
+func gigabytes(rate float64) string { return unit.Rate(rate) }

@@ -1,0 +1,158 @@
+// Package nodescreen judges the nodes of a fleet before a world is made of them. Each node
+// reports its facts and what it measured alone (Node, a file each); Judge compares the
+// nodes and names those that fail or lie apart, with the reason. It measures nothing and
+// knows no fault but what the reports show.
+package nodescreen
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+
+	"zbench/bench/jsonfile"
+)
+
+// NodeSchema names the version of a node's file.
+const NodeSchema = "zbench.screen-node/1"
+
+// Node is what one node found about itself, without any other node.
+type Node struct {
+	// Version of the format.
+	Schema string `json:"schema"`
+	// Tool is the version of zbench.
+	Tool string `json:"tool"`
+	// Host is the name of the node.
+	Host string `json:"host"`
+	// Backend is rocm, cuda or loopback.
+	Backend string `json:"backend"`
+	// Simulated is true if the loopback's model timed the measurements.
+	Simulated bool `json:"simulated"`
+	// Seconds that the screen took.
+	Seconds float64 `json:"seconds" jsonschema:"minimum=0"`
+	// GPUs are those that the runtime shows, in its order.
+	GPUs []GPU `json:"gpus"`
+	// Packages is the number of GPUs that the kernel's topology has; null if unknown.
+	Packages *int `json:"packages"`
+	// NICs are the RDMA devices, by PCI address; virtual functions are left out.
+	NICs []NIC `json:"nics"`
+	// Facts are properties in which the nodes of a fleet should agree: versions of
+	// libraries, drivers and firmware.
+	Facts []Fact `json:"facts"`
+	// Faults are what the node's own checks found wrong.
+	Faults []Fault `json:"faults"`
+	// Collective is the collective over the node's GPUs; null if it was not run.
+	Collective *Rate `json:"collective"`
+	// Notes say what was not done, and why.
+	Notes []string `json:"notes"`
+}
+
+// GPU is a GPU as the runtime shows it.
+type GPU struct {
+	// Index is the runtime's number.
+	Index int `json:"index"`
+	// Name of the product.
+	Name string `json:"name"`
+	// PCI address; empty if unknown.
+	PCI string `json:"pci"`
+	// Bytes of memory.
+	Bytes int64 `json:"bytes"`
+	// Memory is the bandwidth of its memory; null if it was not run.
+	Memory *Rate `json:"memory"`
+}
+
+// NIC is an RDMA device with its port.
+type NIC struct {
+	// Name of the device, as NCCL_IB_HCA takes it.
+	Name string `json:"name"`
+	// State of the port: ACTIVE, DOWN, INIT, …; empty if unknown.
+	State string `json:"state"`
+	// Negotiated is the port's rate in bytes per second; null if unknown.
+	Negotiated *float64 `json:"negotiated"`
+	// Rated is the rate that the card is sold with, in bytes per second; null if unknown.
+	Rated *float64 `json:"rated"`
+	// Collective is the collective with this NIC as the only path; null if it was not run.
+	Collective *Rate `json:"collective"`
+}
+
+// Fact is a property of a node.
+type Fact struct {
+	// Name of the property.
+	Name string `json:"name"`
+	// Value as its source has it.
+	Value string `json:"value"`
+}
+
+// Fault is what a node's own checks found wrong.
+type Fault struct {
+	// Code is stable across versions.
+	Code string `json:"code"`
+	// Subject is the component: a PCI address, a NIC, or the node.
+	Subject string `json:"subject"`
+	// Message says what was found.
+	Message string `json:"message"`
+	// Next is the next step; absent if there is none.
+	Next string `json:"next,omitempty"`
+}
+
+// Rate is one measurement, or why there is none.
+type Rate struct {
+	// What was run, with its size, such as "copy 1 GiB".
+	What string `json:"what"`
+	// Rate is the median in bytes per second, for a collective the bus bandwidth; null if
+	// it failed or has none.
+	Rate *float64 `json:"rate" jsonschema:"exclusiveMinimum=0"`
+	// Samples is the number of samples behind the median.
+	Samples int `json:"samples"`
+	// Error is why it failed; absent if it did not.
+	Error string `json:"error,omitempty"`
+}
+
+// WriteJSON writes the node's file.
+func (n *Node) WriteJSON(w io.Writer) error {
+	out := *n
+	out.GPUs, out.NICs, out.Facts = jsonfile.Filled(n.GPUs), jsonfile.Filled(n.NICs), jsonfile.Filled(n.Facts)
+	out.Faults, out.Notes = jsonfile.Filled(n.Faults), jsonfile.Filled(n.Notes)
+	return jsonfile.Write(w, "node", &out)
+}
+
+// hostName is what a node may be called: its name is part of command lines and files.
+var hostName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$`)
+
+// ReadNode reads a node's file. The error says what is wrong with it.
+func ReadNode(text []byte) (*Node, error) {
+	var n Node
+	if err := json.Unmarshal(text, &n); err != nil {
+		return nil, fmt.Errorf("not the file of a screened node: %w", err)
+	}
+	switch {
+	case n.Schema != NodeSchema:
+		return nil, fmt.Errorf("schema %.40q, expected %q", n.Schema, NodeSchema)
+	case !hostName.MatchString(n.Host):
+		return nil, fmt.Errorf("host %.40q is not the name of a host", n.Host)
+	}
+	for _, r := range n.rates() {
+		if r.Rate != nil && !(*r.Rate > 0) {
+			return nil, fmt.Errorf("%s: rate %g, expected a positive number", r.What, *r.Rate)
+		}
+	}
+	return &n, nil
+}
+
+// rates are all measurements of the node.
+func (n *Node) rates() []*Rate {
+	all := []*Rate{n.Collective}
+	for _, g := range n.GPUs {
+		all = append(all, g.Memory)
+	}
+	for _, c := range n.NICs {
+		all = append(all, c.Collective)
+	}
+	var out []*Rate
+	for _, r := range all {
+		if r != nil {
+			out = append(out, r)
+		}
+	}
+	return out
+}

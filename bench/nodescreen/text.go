@@ -1,0 +1,111 @@
+package nodescreen
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"zbench/bench/pairwise"
+	"zbench/bench/plain"
+	"zbench/bench/table"
+)
+
+// Verdict is the result in one sentence.
+func (d *Document) Verdict() string {
+	of := fmt.Sprint(d.Nodes)
+	if d.Expected > d.Nodes {
+		of = fmt.Sprintf("%d of %d", d.Nodes, d.Expected)
+	}
+	switch d.State {
+	case NotChecked:
+		return "NOT CHECKED: no node reported"
+	case Faulty:
+		if len(d.Fail) == 0 {
+			return fmt.Sprintf("FAULT: nodes are missing; %s reported, %d without a finding", of, len(d.Pass))
+		}
+		return fmt.Sprintf("FAULT: %s to leave out; %s reported, %d without a finding", counted(len(d.Fail), "node"), of, len(d.Pass))
+	case Unclear:
+		return fmt.Sprintf("UNCLEAR: %s differ and no majority decides; %s reported", counted(len(d.Unclear), "node"), of)
+	default:
+		return fmt.Sprintf("OK: no node fails or lies apart; %s reported", of)
+	}
+}
+
+// Table has a row for each finding.
+func (d *Document) Table() table.Table {
+	t := table.Of([]string{"NODE", "PART", "FOUND", "NEXT"})
+	for _, f := range d.Findings {
+		text := f.Message
+		if f.Unclear {
+			text = "unclear: " + text
+		}
+		t.Add(plain.Line(f.Host), plain.Line(f.Subject), plain.Line(text), f.Next)
+	}
+	return t
+}
+
+// References as a table: what measurements were compared with.
+func (d *Document) compared() table.Table {
+	t := table.Of([]string{"COMPARED", "VALUES", "MEDIAN", "SPREAD", "NAMED FROM"})
+	for i := 1; i < 5; i++ {
+		t.Columns[i].Right = true
+	}
+	for _, r := range d.References {
+		t.Add(plain.Line(r.What), fmt.Sprint(r.Count), gigabytes(r.Median), pairwise.Percent(r.Spread), "−"+pairwise.Percent(r.Limit))
+	}
+	return t
+}
+
+// heading is the verdict, labelled where it is of simulated nodes.
+func (d *Document) heading() string {
+	if d.Simulated {
+		return d.Verdict() + " (SIMULATED)"
+	}
+	return d.Verdict()
+}
+
+func (d *Document) tables() []table.Table {
+	var out []table.Table
+	if len(d.Findings) > 0 {
+		out = append(out, d.Table())
+	}
+	if len(d.References) > 0 {
+		out = append(out, d.compared())
+	}
+	return out
+}
+
+// Text writes the document for a terminal of so many columns, 0 for 120: the verdict first.
+func (d *Document) Text(w io.Writer, width int) error {
+	if width <= 0 {
+		width = table.Terminal
+	}
+	if _, err := fmt.Fprintf(w, "%s\n\n", strings.Join(plain.Fold(d.heading(), width, "", "  "), "\n")); err != nil {
+		return err
+	}
+	if err := table.Text(w, width, d.tables()...); err != nil {
+		return err
+	}
+	for _, u := range d.Unchecked {
+		if _, err := fmt.Fprintf(w, "%s\n", strings.Join(plain.Fold(plain.Line(u), width, "NOT CHECKED  ", "             "), "\n")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Markdown writes the document for an issue.
+func (d *Document) Markdown(w io.Writer) error {
+	if _, err := fmt.Fprintf(w, "%s\n\n", d.heading()); err != nil {
+		return err
+	}
+	if err := table.Markdown(w, d.tables()...); err != nil {
+		return err
+	}
+	for _, u := range d.Unchecked {
+		if _, err := fmt.Fprintf(w, "\nNOT CHECKED: %s\n", plain.Line(u)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

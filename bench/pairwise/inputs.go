@@ -1,0 +1,104 @@
+package pairwise
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zbench/bench/plain"
+	"zbench/bench/rails"
+)
+
+// ReadProfile reads what good hardware gives, for messages of so many bytes: a line for
+// each figure, network or xgmi, with the rate of a message in each direction and the
+// source: network, 45 GB/s, SOURCE. The error names the line.
+func ReadProfile(r io.Reader, bytes int64) (*rails.Profile, error) {
+	all, err := lines(r)
+	if err != nil {
+		return nil, err
+	}
+	p := &rails.Profile{}
+	var sources []string
+	for _, l := range all {
+		to := map[string]*float64{"network": &p.Network, "xgmi": &p.XGMI}
+		if len(l.cells) < 3 || to[strings.ToLower(l.cells[0])] == nil {
+			return nil, fmt.Errorf("%w: line %d: a line is network or xgmi, a rate, and its source", ErrFormat, l.number)
+		}
+		rate, err := rateOfCell(l.cells[1])
+		if err != nil {
+			return nil, fmt.Errorf("%w: line %d: %w", ErrFormat, l.number, err)
+		}
+		seconds := to[strings.ToLower(l.cells[0])]
+		if *seconds != 0 {
+			return nil, fmt.Errorf("%w: line %d: %s is given twice", ErrFormat, l.number, plain.Line(l.cells[0]))
+		}
+		*seconds = float64(bytes) / rate
+		source := strings.TrimSpace(strings.Join(l.cells[2:], ", "))
+		if source == "" {
+			return nil, fmt.Errorf("%w: line %d: the figure has no source", ErrFormat, l.number)
+		}
+		if !slices.Contains(sources, source) {
+			sources = append(sources, source)
+		}
+	}
+	p.Source = strings.Join(sources, "; ")
+	return p, nil
+}
+
+// rateOfCell reads a rate with its unit, in bytes per second.
+func rateOfCell(cell string) (float64, error) {
+	digits := strings.TrimRight(cell, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/ ")
+	scale, named := unitOf([]string{strings.TrimSpace(cell[len(digits):])})
+	v, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+	if err != nil || !(v > 0) || v > 1e12 || !named {
+		return 0, fmt.Errorf("%q is not a rate with its unit, such as 45 GB/s", plain.Line(short(cell)))
+	}
+	return v * scale, nil
+}
+
+// ReadLeaves reads the leaf switches: a line for each cable: node, rail, name of the
+// switch. Nodes that the run does not have are left out. names are the switches of each
+// rail and node, "" where one is not known; numbers count them from 0 on each rail, −1
+// where one is not known.
+func ReadLeaves(r io.Reader, nodes []string, gpus int) (names [][]string, numbers [][]int, err error) {
+	all, err := lines(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	for range gpus {
+		names, numbers = append(names, make([]string, len(nodes))), append(numbers, slices.Repeat([]int{-1}, len(nodes)))
+	}
+	known := 0
+	for i, l := range all {
+		if len(l.cells) != 3 || l.cells[2] == "" {
+			return nil, nil, fmt.Errorf("%w: line %d: a line is node, rail, leaf switch", ErrFormat, l.number)
+		}
+		rail, err := strconv.Atoi(l.cells[1])
+		switch {
+		case err != nil && i == 0:
+			continue // a header
+		case err != nil || rail < 0 || rail >= gpus:
+			return nil, nil, fmt.Errorf("%w: line %d: rail %q is not one of 0 to %d", ErrFormat, l.number, plain.Line(short(l.cells[1])), gpus-1)
+		}
+		node := slices.Index(nodes, l.cells[0])
+		if node < 0 {
+			continue
+		}
+		if before := names[rail][node]; before != "" && before != l.cells[2] {
+			return nil, nil, fmt.Errorf("%w: line %d: rail %d of node %s is on %s, and on %s before", ErrFormat, l.number, rail, plain.Line(short(l.cells[0])), plain.Line(short(l.cells[2])), plain.Line(short(before)))
+		}
+		known++
+		names[rail][node] = l.cells[2]
+	}
+	if known == 0 {
+		return nil, nil, fmt.Errorf("%w: no line is of a node of this run; these are %s", ErrFormat, list(nodes))
+	}
+	for rail, leaves := range (&Survey{Leaves: names}).numbered() {
+		for node, leaf := range names[rail] {
+			numbers[rail][node] = slices.Index(leaves, leaf) // −1 for ""
+		}
+	}
+	return names, numbers, nil
+}

@@ -1,0 +1,87 @@
+package pairwise
+
+import (
+	"fmt"
+	"slices"
+
+	"zbench/bench/rails"
+)
+
+// of is a component's name.
+func (n names) of(c rails.Component) string {
+	switch c.Part {
+	case rails.Rank:
+		if c.Node >= 0 && c.Node < len(n.hosts) {
+			return fmt.Sprintf("rank %d on node %s", c.A, n.hosts[c.Node])
+		}
+		return fmt.Sprintf("rank %d", c.A)
+	case rails.Node:
+		return "node " + n.node(c.Node)
+	case rails.GPU:
+		return "GPU " + n.gpu(c.Node, c.A)
+	case rails.Link:
+		if len(n.ends.At) == 0 {
+			return fmt.Sprintf("xGMI link between GPUs %d and %d of node %s", c.A, c.B, n.node(c.Node))
+		}
+		return fmt.Sprintf("link between GPU %s and GPU %s", n.gpu(c.Node, c.A), n.gpu(c.Node, c.B))
+	case rails.Path:
+		return fmt.Sprintf("path between %s and %s", n.end(c.Node, c.A), n.end(c.Peer, c.B))
+	case rails.Leaf:
+		if c.B < 0 {
+			return fmt.Sprintf("rail %d on all nodes (leaf switches)", c.A)
+		}
+		if c.A < len(n.leaves) && c.B < len(n.leaves[c.A]) {
+			return fmt.Sprintf("leaf switch %s of rail %d", n.leaves[c.A][c.B], c.A)
+		}
+		return fmt.Sprintf("leaf switch %d of rail %d", c.B, c.A)
+	default:
+		return fmt.Sprintf("rail %d of node %s", c.A, n.node(c.Node))
+	}
+}
+
+// nodes are the names of the nodes of a finding.
+func (n names) nodes(f rails.Finding) []string {
+	of := []int{f.Component.Node}
+	switch f.Component.Part {
+	case rails.Leaf:
+		of = f.Nodes
+	case rails.Path:
+		of = append(of, f.Component.Peer)
+	default:
+	}
+	out := []string{}
+	for _, i := range of {
+		if i >= 0 && i < max(len(n.ends.Nodes), len(n.hosts)) {
+			out = append(out, n.node(i))
+		}
+	}
+	return out
+}
+
+func (n names) node(i int) string {
+	switch {
+	case i >= 0 && i < len(n.ends.Nodes):
+		return n.ends.Nodes[i]
+	case i >= 0 && i < len(n.hosts):
+		return n.hosts[i]
+	}
+	return fmt.Sprint(i)
+}
+
+// gpu is the name of a GPU as the input has it; of a survey its number on its node.
+func (n names) gpu(node, gpu int) string {
+	if len(n.ends.At) == 0 {
+		return fmt.Sprintf("%d of node %s", gpu, n.node(node))
+	}
+	if name := n.end(node, gpu); name != "" {
+		return name
+	}
+	return fmt.Sprint(gpu)
+}
+
+func (n names) end(node, gpu int) string {
+	if i := slices.IndexFunc(n.ends.At, func(p rails.Place) bool { return p.Node == node && (p.GPU == gpu || p.GPU < 0) }); i >= 0 {
+		return n.ends.Names[i]
+	}
+	return n.node(node)
+}

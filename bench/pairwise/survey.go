@@ -1,0 +1,166 @@
+package pairwise
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zbench/bench/plain"
+	"zbench/bench/rails"
+	"zbench/bench/record"
+	"zbench/bench/stat"
+	"zbench/bench/unit"
+)
+
+// Survey is how zbench measured.
+type Survey struct {
+	// Simulated is true if the loopback's model decided the times.
+	Simulated bool `json:"simulated"`
+	// Backend is loopback, rocm or cuda.
+	Backend string `json:"backend"`
+	// Fabric is the hardware that was simulated; absent otherwise.
+	Fabric string `json:"fabric,omitempty"`
+	// Faults are those planted into the simulation.
+	Faults []string `json:"faults,omitempty"`
+	// Seed of the plan and of a simulation's noise, an unsigned 64-bit integer.
+	Seed uint64 `json:"seed"`
+	// Nodes are the names of the nodes, in the order of their numbers.
+	Nodes []string `json:"nodes"`
+	// GPUs is the number of GPUs of each node; rails have the same numbers.
+	GPUs int `json:"gpus_per_node"`
+	// Leaves are the names of leaf switches by rail and node, "" where one is not known;
+	// absent where none is.
+	Leaves [][]string `json:"leaves,omitempty"`
+	// Bytes of a message, in each direction.
+	Bytes int64 `json:"bytes"`
+	// Launches is the number of samples of each pair in a round.
+	Launches int `json:"launches"`
+	// Rounds is the number of rounds.
+	Rounds int `json:"rounds"`
+	// NetworkRounds is the number of rounds between nodes, those of rings included.
+	NetworkRounds int `json:"network_rounds"`
+	// NetworkSeconds is the median time of a message between nodes, in seconds; null if
+	// none was measured.
+	NetworkSeconds *float64 `json:"network_seconds" jsonschema:"exclusiveMinimum=0"`
+	// XGMISeconds is the same within nodes.
+	XGMISeconds *float64 `json:"xgmi_seconds" jsonschema:"exclusiveMinimum=0"`
+	// Counters is by how much the counters of each node's NICs rose; absent where none were
+	// read.
+	Counters []record.NICCounters `json:"counters,omitempty"`
+}
+
+// simulated is the label of what no hardware has shown.
+func (s *Survey) simulated() Line {
+	text := "a model of " + plain.Line(s.Fabric) + " decided these times, not hardware"
+	if len(s.Faults) > 0 {
+		text += "; planted: " + plain.Line(strings.Join(s.Faults, ", "))
+	}
+	return Line{"SIMULATED", text, ""}
+}
+
+// OfSurvey makes the document of what zbench measured.
+func OfSurvey(s *Survey, timings []rails.Timing, v *rails.Verdict) *Document {
+	d := document(Measured, "", v, names{hosts: s.Nodes, leaves: s.numbered()}, nil)
+	d.Survey = s
+	s.NetworkSeconds, s.XGMISeconds = typical(timings, rails.Network), typical(timings, rails.XGMI)
+	d.Limit = max(v.NetworkLimit, v.LinkLimit)
+	d.heats(s, v)
+	d.sort(s.Nodes, v)
+	for _, one := range []struct {
+		seconds *float64
+		what    string
+	}{{s.NetworkSeconds, "between nodes"}, {s.XGMISeconds, "within nodes"}} {
+		if one.seconds != nil {
+			d.Notes = append(d.Notes, fmt.Sprintf("median message %s: %s for %s, %s in each direction", one.what, unit.Seconds(*one.seconds), unit.Bytes(s.Bytes), unit.Rate(float64(s.Bytes) / *one.seconds)))
+		}
+	}
+	return d
+}
+
+// numbered are the names of leaf switches by rail, in the order of their first nodes.
+func (s *Survey) numbered() [][]string {
+	out := make([][]string, len(s.Leaves))
+	for rail, leaves := range s.Leaves {
+		for _, leaf := range leaves {
+			if leaf != "" && !slices.Contains(out[rail], leaf) {
+				out[rail] = append(out[rail], leaf)
+			}
+		}
+	}
+	return out
+}
+
+// typical is the median time of a kind of rounds; nil for none.
+func typical(timings []rails.Timing, kind rails.Kind) *float64 {
+	var all []float64
+	for _, t := range timings {
+		if t.Kind == kind {
+			all = append(all, t.Seconds...)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	m := stat.Quantile(all, 0.5)
+	return &m
+}
+
+// heats are the maps of rails and of links; nodes are columns, for there are many.
+func (d *Document) heats(s *Survey, v *rails.Verdict) {
+	if s.NetworkSeconds != nil {
+		h := Heat{ID: "rails", Title: "Rail (row) by node (column), share of the median's bandwidth lost", Columns: s.Nodes, Lost: transposed(v.NICs), Limit: limitOf(v.NetworkLimit)}
+		for rail := range s.GPUs {
+			h.Rows = append(h.Rows, strconv.Itoa(rail))
+		}
+		d.Heats = append(d.Heats, h)
+	}
+	if s.XGMISeconds != nil {
+		h := Heat{ID: "links", Title: "xGMI link (row) by node (column), share of the median's bandwidth lost", Columns: s.Nodes, Lost: transposed(v.Links), Limit: limitOf(v.LinkLimit)}
+		for a := range s.GPUs {
+			for b := a + 1; b < s.GPUs; b++ {
+				h.Rows = append(h.Rows, fmt.Sprintf("%d–%d", a, b))
+			}
+		}
+		d.Heats = append(d.Heats, h)
+	}
+}
+
+func transposed(of [][]float64) [][]float64 {
+	if len(of) == 0 {
+		return nil
+	}
+	out := make([][]float64, len(of[0]))
+	for i := range out {
+		for _, row := range of {
+			out[i] = append(out[i], row[i])
+		}
+	}
+	return out
+}
+
+func limitOf(limit float64) float64 { return max(limit, 0.05) }
+
+// WriteRounds writes the times as CSV: a line for each pair of each round. Of a ring the
+// second end is empty, and the first its rail.
+func WriteRounds(w io.Writer, s *Survey, timings []rails.Timing) error {
+	out := csv.NewWriter(w)
+	lines := [][]string{{"round", "kind", "node_a", "gpu_a", "node_b", "gpu_b", "median_seconds", "bytes_per_second", "samples"}}
+	for _, t := range timings {
+		line := []string{strconv.Itoa(t.Round), map[rails.Kind]string{rails.Network: "network", rails.XGMI: "xgmi", rails.Rings: "ring"}[t.Kind]}
+		if t.Kind == rails.Rings {
+			line = append(line, "", strconv.Itoa(t.Pair.A.GPU), "", "")
+		} else {
+			line = append(line, plain.Cell(s.Nodes[t.Pair.A.Node]), strconv.Itoa(t.Pair.A.GPU), plain.Cell(s.Nodes[t.Pair.B.Node]), strconv.Itoa(t.Pair.B.GPU))
+		}
+		median, rate := "", ""
+		if len(t.Seconds) > 0 {
+			m := stat.Quantile(t.Seconds, 0.5)
+			median, rate = strconv.FormatFloat(m, 'g', 9, 64), strconv.FormatFloat(float64(s.Bytes)/m, 'g', 6, 64)
+		}
+		lines = append(lines, append(line, median, rate, strconv.Itoa(len(t.Seconds))))
+	}
+	return out.WriteAll(lines)
+}

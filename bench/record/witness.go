@@ -1,0 +1,176 @@
+package record
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Witness is what a second source reports when a case did not end: the library's own RAS
+// service. Ranks are numbers in their communicator, which need not be those of the world.
+type Witness struct {
+	// Source is the service that was asked, and where.
+	Source string `json:"source"`
+	// State is what the answer amounts to.
+	State WitnessState `json:"state"`
+	// Reason is why there is no answer; absent if there is one.
+	Reason string `json:"reason,omitempty"`
+	// Library is the version that answered; absent if unknown.
+	Library string `json:"library,omitempty"`
+	// Communicators are those of the job, the largest first.
+	Communicators []WitnessComm `json:"communicators"`
+	// Ranks are those that the answer singles out, at most 64.
+	Ranks []WitnessRank `json:"ranks"`
+	// More is the number of such ranks beyond those listed.
+	More int `json:"more,omitempty" jsonschema:"minimum=1"`
+}
+
+// MostWitnessed is the largest number of ranks that a witness lists.
+const MostWitnessed = 64
+
+// WitnessState is what a second source says of the job.
+type WitnessState string
+
+// The states. Absent means that there was no answer, which says nothing about the job.
+const (
+	WitnessHealthy  WitnessState = "healthy"
+	WitnessDegraded WitnessState = "degraded"
+	WitnessAbsent   WitnessState = "absent"
+)
+
+// WitnessStates are all states. The slice is the caller's.
+func WitnessStates() []WitnessState {
+	return []WitnessState{WitnessHealthy, WitnessDegraded, WitnessAbsent}
+}
+
+// WitnessComm is a communicator, or several that are equal.
+type WitnessComm struct {
+	// ID is the library's hash; absent if the answer has none.
+	ID string `json:"id,omitempty"`
+	// How many communicators these are.
+	Count int `json:"count" jsonschema:"minimum=1"`
+	// Number of ranks of each.
+	Ranks int `json:"ranks"`
+	// Ranks that the answer has data of, in all of them.
+	Answered int `json:"answered"`
+	// Status as the library names it: OK, INCOMPLETE, MISMATCH, ERROR, …
+	Status string `json:"status"`
+}
+
+// WitnessRank is a rank that the answer singles out.
+type WitnessRank struct {
+	// State is why: missing, dead, error, behind, differs.
+	State WitnessRankState `json:"state"`
+	// Rank in its communicator; null of a process whose ranks are not told.
+	Rank *int `json:"rank"`
+	// Communicator is the library's hash; absent if the answer has none.
+	Communicator string `json:"communicator,omitempty"`
+	// Host is the node's address; absent if unknown.
+	Host string `json:"host,omitempty"`
+	// PID of its process; 0 if unknown.
+	PID int `json:"pid"`
+	// GPU is the runtime's number on that host, as the answer spells it; absent if unknown.
+	GPU string `json:"gpu,omitempty"`
+	// Detail is what the answer says: an error, or counts of operations; absent if nothing.
+	Detail string `json:"detail,omitempty"`
+}
+
+// WitnessRankState is why a rank is singled out.
+type WitnessRankState string
+
+// The states, the strongest sign first: a dead process, a rank without data, an error, a
+// rank that has launched fewer operations, and one with another status than the rest.
+const (
+	RankDead    WitnessRankState = "dead"
+	RankMissing WitnessRankState = "missing"
+	RankError   WitnessRankState = "error"
+	RankBehind  WitnessRankState = "behind"
+	RankDiffers WitnessRankState = "differs"
+)
+
+var witnessRankStates = []WitnessRankState{RankDead, RankMissing, RankError, RankBehind, RankDiffers}
+
+// WitnessRankStates are all states. The slice is the caller's.
+func WitnessRankStates() []WitnessRankState { return slices.Clone(witnessRankStates) }
+
+// SetRanks keeps the ranks that are singled out, the strongest signs first, up to
+// MostWitnessed of them.
+func (w *Witness) SetRanks(ranks []WitnessRank) {
+	slices.SortStableFunc(ranks, func(a, b WitnessRank) int {
+		return cmp.Compare(slices.Index(witnessRankStates, a.State), slices.Index(witnessRankStates, b.State))
+	})
+	w.Ranks = ranks[:min(len(ranks), MostWitnessed)]
+	w.More = len(ranks) - len(w.Ranks)
+}
+
+// Text is the answer in one sentence, without a full stop.
+func (w *Witness) Text() string {
+	who := w.Source
+	if w.Library != "" {
+		who += " (version " + w.Library + ")"
+	}
+	switch {
+	case w.State == WitnessAbsent:
+		return "no second witness: " + who + ": " + w.Reason
+	case len(w.Ranks) > 0:
+		const most = 4
+		var parts []string
+		for _, r := range w.Ranks[:min(len(w.Ranks), most)] {
+			parts = append(parts, r.text())
+		}
+		if more := w.More + len(w.Ranks) - len(parts); more > 0 {
+			parts = append(parts, fmt.Sprintf("%d more", more))
+		}
+		return who + " reports " + strings.Join(parts, "; ")
+	case w.State == WitnessDegraded:
+		return who + " reports communicators that are not OK, and names no rank"
+	}
+	return who + " reports no missing or late rank"
+}
+
+func (r *WitnessRank) text() string {
+	var b strings.Builder
+	if r.Rank != nil {
+		fmt.Fprintf(&b, "rank %d", *r.Rank)
+		if r.Communicator != "" {
+			b.WriteString(" of communicator " + r.Communicator)
+		}
+	} else {
+		b.WriteString("a process")
+	}
+	var where []string
+	if r.GPU != "" {
+		where = append(where, "GPU "+r.GPU)
+	}
+	if r.PID > 0 {
+		where = append(where, fmt.Sprintf("process %d", r.PID))
+	}
+	if r.Host != "" {
+		where = append(where, "on "+r.Host)
+	}
+	if len(where) > 0 {
+		b.WriteString(" (" + strings.Join(where, " ") + ")")
+	}
+	b.WriteString(" " + string(r.State))
+	if r.Detail != "" {
+		b.WriteString(": " + r.Detail)
+	}
+	return b.String()
+}
+
+// check refuses what no witness reports.
+func (w *Witness) check() error {
+	if w == nil {
+		return nil
+	}
+	if !slices.Contains(WitnessStates(), w.State) || len(w.Ranks) > MostWitnessed || w.More < 0 {
+		return fmt.Errorf("a witness that is %q, with %d ranks and %d more", w.State, len(w.Ranks), w.More)
+	}
+	for _, r := range w.Ranks {
+		if !slices.Contains(witnessRankStates, r.State) {
+			return fmt.Errorf("a witness's rank that is %q: valid are %q", r.State, witnessRankStates)
+		}
+	}
+	return nil
+}

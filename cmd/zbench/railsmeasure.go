@@ -1,0 +1,371 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zbench/bench/engine"
+	"zbench/bench/evidence"
+	"zbench/bench/exit"
+	"zbench/bench/fabric"
+	"zbench/bench/pairwise"
+	"zbench/bench/plan"
+	"zbench/bench/rails"
+	"zbench/bench/record"
+	"zbench/bench/spec"
+	"zbench/bench/survey"
+	"zbench/bench/unit"
+	"zbench/internal/launch"
+)
+
+// surveyFlags are the flags of a sweep that a survey has, too.
+var surveyFlags = []string{"ngpus", "nodes", "gpus-per-node", "fabric", "backend", "seed", "fault"}
+
+// messageFlag is the size of a message.
+var messageFlag = bytesFlag("", "size", "64M", "bytes of a message in each direction", func(s *spec.Spec) *int64 { return &s.Sweep.MinBytes })
+
+// addMeasureFlags adds the flags of what zbench measures itself.
+func addMeasureFlags(cmd *cobra.Command, o *railsOptions) {
+	o.run.command = "rails"
+	addSpecFlags(&cobra.Command{}, &o.run.want) // the defaults of what has no flag here
+	rows := []specFlag{messageFlag}
+	for _, row := range specFlags {
+		if slices.Contains(surveyFlags, row.name) {
+			rows = append(rows, row)
+		}
+	}
+	addFlags(cmd, &o.run.want, rows)
+	addLibraryFlags(cmd, &o.run.libraries)
+	f := cmd.Flags()
+	addLaunchFlags(f, &o.run.launch)
+	addCountersFlag(f, &o.run.counters)
+	f.IntVar(&o.launches, "launches", survey.DefaultLaunches, "timed launches of each round; faults that come and go need at least 4")
+	f.IntVar(&o.rounds, "rounds", 0, "least number of rounds between nodes, and of passes over the links of a node: 20 finds faults that come and go")
+	f.StringVar(&o.profile, "profile", "", "CSV of what good hardware gives: network or xgmi, rate, source")
+	f.StringVar(&o.leaves, "leaves", "", "CSV of leaf switches: node, rail, switch")
+	f.BoolVarP(&o.run.quiet, "quiet", "q", false, "no progress on standard error")
+	f.BoolVarP(&o.run.verbose, "verbose", "v", false, "print every check before the run")
+}
+
+// measuring are the flags of a measurement that were given.
+func measuring(cmd *cobra.Command) []string {
+	var given []string
+	names := slices.Concat(surveyFlags, launchFlags, []string{"size", "launches", "rounds", "profile", "leaves"})
+	for _, name := range names {
+		if cmd.Flags().Changed(name) {
+			given = append(given, name)
+		}
+	}
+	return given
+}
+
+// start measures in this process, or in those that it starts, or takes part as one of
+// several.
+func (o *railsOptions) start(s State, cmd *cobra.Command) error {
+	ctx, role, several := o.run.launch.among(cmd.Context(), s)
+	switch {
+	case !several:
+		return o.measure(ctx, s, cmd)
+	case role.Rank > 0:
+		return o.run.follow(ctx, s, role)
+	}
+	return o.run.lead(ctx, s, role, func(ctx context.Context) error { return o.measure(ctx, s, cmd) })
+}
+
+func (o *railsOptions) measure(ctx context.Context, s State, cmd *cobra.Command) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	l, err := o.run.place(s, cmd)
+	switch {
+	case err != nil:
+		return err
+	case o.run.launch.dry:
+		return o.dryRun(s, l)
+	case l.starts():
+		return o.run.startWorld(ctx, s, l, false)
+	}
+	o.run.want.World = l.want.World
+	return o.survey(ctx, s)
+}
+
+// check refuses what cannot be measured before anything is opened.
+func (o *railsOptions) check() error {
+	if err := railsDocument.check(o.run.format, railsHelp); err != nil {
+		return err
+	}
+	o.run.want.Sweep.MaxBytes, o.run.want.Sweep.Collectives = o.run.want.Sweep.MinBytes, []string{"send_recv"}
+	switch {
+	case o.launches < 1 || o.launches > plan.MaxBatch:
+		return usagef(railsHelp, "--launches is 1 to %d, not %d", plan.MaxBatch, o.launches)
+	case o.rounds < 0 || o.rounds > 1000:
+		return usagef(railsHelp, "--rounds is 0 to 1000, not %d", o.rounds)
+	}
+	return nil
+}
+
+// prepare checks the request, and resolves the machine with what messages between pairs
+// take.
+func (o *railsOptions) prepare(want spec.Spec) (*engine.Setup, plan.Case, error) {
+	prepare := engine.PrepareLaunch
+	if o.run.world == nil {
+		prepare = func(want spec.Spec) (*engine.Setup, error) { return engine.Prepare(want, false) }
+	}
+	u, err := prepare(want)
+	if err != nil {
+		return nil, plan.Case{}, err
+	}
+	if u.Machine != nil {
+		f, err := fabric.ByName(u.Spec.Fabric)
+		if err != nil {
+			return nil, plan.Case{}, err
+		}
+		if u.Machine, err = f.Resolve(u.Spec.World, fabric.Options{Seed: u.Spec.Seed, Faults: u.Spec.Faults, Pairs: true}); err != nil {
+			return nil, plan.Case{}, usage(err, railsHelp)
+		}
+	}
+	c, err := survey.CaseOf(u.Spec.World, u.Spec.Sweep.MinBytes)
+	if err != nil {
+		err = usage(err, "give --nodes, --gpus-per-node or -g; "+railsHelp)
+	}
+	return u, c, err
+}
+
+// survey measures the world that this process leads, or holds alone.
+func (o *railsOptions) survey(ctx context.Context, s State) error {
+	started := s.Now()
+	var err error
+	if o.run.want.Backend, err = o.run.libraries.choose(s, o.run.want.Backend); err != nil {
+		return err
+	}
+	u, c, err := o.prepare(o.run.want)
+	if err != nil {
+		return err
+	}
+	e, err := o.run.engine(s)
+	if err != nil {
+		return err
+	}
+	dir, err := engine.NewFolder(e.Host, o.run.out, "rails", o.run.force)
+	if err != nil {
+		return err
+	}
+	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+	o.run.folder = dir.Path
+	d, err := e.Open(ctx, u)
+	if err != nil {
+		dir.Abandon()
+		return err
+	}
+	doc, result, err := o.observe(ctx, s, u, c, d)
+	if closing := d.Close(); err == nil {
+		err = closing
+	}
+	if doc == nil {
+		dir.Abandon()
+		return err
+	}
+	return o.finish(s, dir, started, doc, result, err)
+}
+
+// observe runs the rounds on an open driver and judges them. Without a document nothing was
+// measured; with one, an error is what ended the rounds early.
+func (o *railsOptions) observe(ctx context.Context, s State, u *engine.Setup, c plan.Case, d engine.Driver) (*pairwise.Document, survey.Result, error) {
+	facts, err := d.Facts()
+	if err != nil {
+		return nil, survey.Result{}, err
+	}
+	about := o.about(s, u, facts)
+	v := survey.Survey{
+		Fleet: rails.Fleet{Nodes: u.Spec.World.Nodes, GPUs: u.Spec.World.GPUsPerNode}, Case: c, Launches: o.launches,
+		Plan: rails.Options{Seed: u.Spec.Seed, Least: o.rounds, Most: max(o.rounds, 20), Passes: o.rounds},
+	}
+	data := rails.Data{}
+	if data.Profile, err = o.readProfile(s, u.Spec.Sweep.MinBytes); err != nil {
+		return nil, survey.Result{}, err
+	}
+	if about.Leaves, v.Fleet.Leaves, err = o.readLeaves(s, about); err != nil {
+		return nil, survey.Result{}, err
+	}
+	if err := o.ready(ctx, s, u, c, d); err != nil {
+		return nil, survey.Result{}, err
+	}
+	v.Watch = o.watch(s)
+	in := evidence.Input{Fleet: v.Fleet}
+	before := countersOf(d)
+	result, failed := v.Run(ctx, d.(survey.Driver)) //nolint:forcetypeassert // ready has asked
+	o.watch(s)(0, rails.Round{})
+	if result.Rounds == 0 {
+		return nil, result, failed
+	}
+	if before != nil {
+		about.Counters = record.RoseNICs(before, countersOf(d))
+		in.NICs = byPlace(about.Counters, about.Nodes)
+	}
+	data.Fleet, data.Timings = v.Fleet, result.Timings
+	verdict := rails.Judge(data)
+	in.Verdict = verdict
+	evidence.Settle(in)
+	if failed != nil {
+		verdict.Interrupted(fmt.Sprintf("the rest of the rounds: the run ended after %d: %v", result.Rounds, failed))
+	}
+	if result.Early > 0 {
+		verdict.Unchecked = append(verdict.Unchecked, fmt.Sprintf("the host's share: in %d of %d rounds launches began before the host had enqueued all of them", result.Early, result.Rounds))
+	}
+	about.Rounds, about.NetworkRounds = result.Rounds, result.Network
+	return pairwise.OfSurvey(about, result.Timings, verdict), result, failed
+}
+
+// ready checks the processes and allocates the buffers.
+func (o *railsOptions) ready(ctx context.Context, s State, u *engine.Setup, c plan.Case, d engine.Driver) error {
+	if _, can := d.(survey.Driver); !can {
+		return errors.New("this driver has no messages between pairs")
+	}
+	room, err := d.Budget()
+	if err != nil {
+		return err
+	}
+	cases := []plan.Case{c}
+	if plan.Fit(cases, room); cases[0].Skip != "" {
+		return usagef("give a smaller --size", "--size %s: %s", unit.Bytes(c.Layout.Bytes), cases[0].Skip)
+	}
+	if err := o.run.check(s, u, d, cases, 0); err != nil {
+		return err
+	}
+	s.note(o.run.quiet, "%s\n", o.announcement(u.Spec.World))
+	return d.Allocate(ctx, room.For(cases))
+}
+
+// announcement says what is about to be measured.
+func (o *railsOptions) announcement(w spec.World) string {
+	parts := []string{fmt.Sprintf("nodes: %d; GPUs on each: %d; message: %s", w.Nodes, w.GPUsPerNode, unit.Bytes(o.run.want.Sweep.MinBytes))}
+	within, between := 0, 0
+	p := rails.NewPlan(rails.Fleet{Nodes: w.Nodes, GPUs: w.GPUsPerNode}, rails.Options{Least: o.rounds, Most: max(o.rounds, 20), Passes: o.rounds})
+	for r, more := p.Next(nil); more; r, more = p.Next(nil) {
+		if r.Kind == rails.XGMI {
+			within++
+		} else {
+			between++
+		}
+	}
+	return strings.Join(append(parts, fmt.Sprintf("rounds: %d within nodes, %d between nodes, and more for suspects", within, between)), "; ")
+}
+
+// about is what is known of the survey before it runs.
+func (o *railsOptions) about(s State, u *engine.Setup, facts engine.Facts) *pairwise.Survey {
+	w := u.Spec.World
+	a := &pairwise.Survey{
+		Simulated: facts.Simulated, Backend: u.Spec.Backend, Faults: u.Spec.Faults, Seed: u.Spec.Seed, GPUs: w.GPUsPerNode,
+		Bytes: u.Spec.Sweep.MinBytes, Launches: o.launches, Nodes: slices.Clone(facts.Hosts),
+	}
+	if u.Machine != nil {
+		a.Fabric = u.Spec.Fabric
+	}
+	if w.Nodes == 1 && !facts.Simulated {
+		a.Nodes = []string{s.Hostname()}
+	}
+	if len(a.Nodes) != w.Nodes { // simulated, or several nodes of one name
+		a.Nodes = nil
+		for node := range w.Nodes {
+			a.Nodes = append(a.Nodes, fmt.Sprint("n", node))
+		}
+	}
+	return a
+}
+
+// watch shows the rounds on a terminal; round 0 clears the line.
+func (o *railsOptions) watch(s State) func(done int, r rails.Round) {
+	return func(done int, r rails.Round) {
+		switch {
+		case o.run.quiet || !s.Stderr.IsTTY:
+		case done == 0:
+			_, _ = io.WriteString(s.Stderr.unescaped(), clearLine) // progress that cannot be shown stops nothing
+		default:
+			_, _ = fmt.Fprintf(s.Stderr.unescaped(), "%s[round %d] %s", clearLine, done, survey.Name(r.Kind))
+		}
+	}
+}
+
+// finish writes the folder and prints the verdict. failed is what ended the rounds early.
+func (o *railsOptions) finish(s State, dir *engine.Folder, started time.Time, doc *pairwise.Document, result survey.Result, failed error) error {
+	err := errors.Join(
+		writeRails(dir, doc),
+		dir.Write("rounds.csv", func(w io.Writer) error { return pairwise.WriteRounds(w, doc.Survey, result.Timings) }),
+		writeRunOf(dir, s, started, o.run.checks, o.run.world.control()),
+	)
+	if err != nil {
+		return err
+	}
+	verdict := showRails(s, o.run.format, o.run.quiet, doc, dir.Path)
+	if failed != nil {
+		if errors.Is(failed, context.Canceled) {
+			return exit.With(exit.Interrupted, failed, "the rounds before are judged in "+dir.Path)
+		}
+		return exit.With(exit.Run, failed, "fix the cause, and repeat the command; the rounds before are judged in "+dir.Path)
+	}
+	return verdict
+}
+
+// dryRun prints what the survey would start.
+func (o *railsOptions) dryRun(s State, l launching) error {
+	if l.method == launch.Env && l.role.Rank > 0 {
+		return nil // rank 0 prints it
+	}
+	u, backend, err := o.run.dryPrepare(s, l, false)
+	if err != nil {
+		return err
+	}
+	if _, err := survey.CaseOf(u.Spec.World, u.Spec.Sweep.MinBytes); err != nil {
+		return usage(err, railsHelp)
+	}
+	var out strings.Builder
+	fmt.Fprintln(&out, "Dry run: nothing is started, measured or written.")
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(&out, "%-12s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	if err := o.run.dryLaunch(s, l, u.Spec, row); err != nil {
+		return err
+	}
+	row("Backend", "%s", backend)
+	row("Survey", "%s", o.announcement(u.Spec.World))
+	_, err = io.WriteString(s.Stdout, out.String())
+	return err
+}
+
+// readProfile reads what --profile names; nil without it.
+func (o *railsOptions) readProfile(s State, bytes int64) (*rails.Profile, error) {
+	if o.profile == "" {
+		return nil, nil //nolint:nilnil // no profile is no error
+	}
+	text, err := railsInput(s, "profile", o.profile)
+	if err != nil {
+		return nil, err
+	}
+	p, err := pairwise.ReadProfile(strings.NewReader(string(text)), bytes)
+	if err != nil {
+		return nil, railsError(o.profile, err)
+	}
+	return p, nil
+}
+
+// readLeaves reads what --leaves names.
+func (o *railsOptions) readLeaves(s State, about *pairwise.Survey) (names [][]string, numbers [][]int, err error) {
+	if o.leaves == "" {
+		return nil, nil, nil
+	}
+	text, err := railsInput(s, "leaves", o.leaves)
+	if err != nil {
+		return nil, nil, err
+	}
+	if names, numbers, err = pairwise.ReadLeaves(strings.NewReader(string(text)), about.Nodes, about.GPUs); err != nil {
+		return nil, nil, railsError(o.leaves, err)
+	}
+	return names, numbers, nil
+}

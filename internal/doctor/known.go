@@ -1,0 +1,15 @@
+package doctor
+
+import "zbench/bench/longrun"
+
+// known are issues of versions and settings that others have published.
+func (m Machine) known() []Finding {
+	f := longrun.Facts{
+		ROCm: m.read("opt/rocm/.info/version"), Env: m.Host.Getenv, Pollara: m.exists("sys/module/ionic"), GPUs: m.GPUs,
+	}
+	var all []Finding
+	for _, x := range longrun.Issues(f) {
+		all = append(all, Finding{Mark: Warn, Name: "known issue", Value: x.What + ": " + x.Cost + " (" + x.Source + ")", Remedy: x.Next})
+	}
+	return all
+}

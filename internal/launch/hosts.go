@@ -1,0 +1,87 @@
+package launch
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// mostHosts bounds a list of hosts: more is a mistake in it.
+const mostHosts = 1 << 16
+
+// HostsOf are the names in a list of Slurm's, as SLURM_JOB_NODELIST has them:
+// "rack1-n[01-03,20],login" is five names. An empty list has none.
+func HostsOf(list string) ([]string, error) {
+	var all []string
+	for list != "" {
+		name, rest, err := nextHost(list)
+		if err != nil {
+			return nil, err
+		}
+		names, err := expandHost(name)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, names...); len(all) > mostHosts {
+			return nil, fmt.Errorf("%.40q has more than %d nodes", list, mostHosts)
+		}
+		list = rest
+	}
+	return all, nil
+}
+
+// nextHost cuts the first name off, at a comma outside brackets.
+func nextHost(list string) (name, rest string, err error) {
+	depth := 0
+	for i, c := range []byte(list) {
+		switch {
+		case c == '[':
+			depth++
+		case c == ']':
+			depth--
+		case c == ',' && depth == 0:
+			return list[:i], list[i+1:], nil
+		}
+		if depth < 0 || depth > 1 {
+			return "", "", fmt.Errorf("%.40q is not a list of nodes of Slurm", list)
+		}
+	}
+	if depth != 0 {
+		return "", "", fmt.Errorf("%.40q is not a list of nodes of Slurm", list)
+	}
+	return list, "", nil
+}
+
+// expandHost expands the brackets of a name, from the left.
+func expandHost(name string) ([]string, error) {
+	head, rest, found := strings.Cut(name, "[")
+	if !found {
+		if name == "" || strings.ContainsAny(name, " \t\n/]") {
+			return nil, fmt.Errorf("%.40q is not the name of a node", name)
+		}
+		return []string{name}, nil
+	}
+	numbers, tail, _ := strings.Cut(rest, "]")
+	var all []string
+	for part := range strings.SplitSeq(numbers, ",") {
+		from, to, several := strings.Cut(part, "-")
+		if !several {
+			to = from
+		}
+		first, err := strconv.ParseUint(from, 10, 32)
+		last, bad := strconv.ParseUint(to, 10, 32)
+		if err != nil || bad != nil || last < first || last-first >= mostHosts {
+			return nil, fmt.Errorf("%.40q: %.40q is not a range of numbers", name, part)
+		}
+		for n := first; n <= last; n++ {
+			names, err := expandHost(fmt.Sprintf("%s%0*d%s", head, len(from), n, tail))
+			if err != nil {
+				return nil, err
+			}
+			if all = append(all, names...); len(all) > mostHosts {
+				return nil, fmt.Errorf("%.40q has more than %d nodes", name, mostHosts)
+			}
+		}
+	}
+	return all, nil
+}

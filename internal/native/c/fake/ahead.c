@@ -1,0 +1,95 @@
+/* Rounds that end without each rank's process. Where a rank's stream goes from one
+ * round of a communicator straight to the next, with events between them at most,
+ * nothing that its process does decides when it comes there. So whoever ends the
+ * first round brings such ranks to the next, and ends it too: a burst of many
+ * launches takes one wait of each process, not one for each launch. The process
+ * computes the same times when it looks. */
+#include "comm.h"
+
+#include <string.h>
+
+/* When the stream of rank i, which all of the round before has let go, comes to
+ * the next one. The operations are those of the stream: zbl_round_done, its events,
+ * zbl_arrival. */
+static double zbl_foreseen(const zbl_round *before, const zbl_ahead *a, int i) {
+  const zbl_clique *q = zbl_at(before->clique);
+  double s = zbl_leaves(before, i, q->member[i].device);
+  for (int k = 0; k < a->marks; k++) {
+    s = zbl_later(a->mark[k], s) + zbl.event;
+  }
+  return zbl_later(a->posted, s);
+}
+
+/* Brings to a round the ranks whose streams come to it by themselves, once all
+ * have called it and the round before has ended. */
+void zbl_bring(zbl_round *r) {
+  const zbl_round *before = zbl_at(r->before);
+  int n = ((const zbl_clique *)zbl_at(r->clique))->nranks;
+  if (before == NULL || !before->ran || r->posted < n) {
+    return;
+  }
+  for (int i = 0; i < n; i++) {
+    zbl_ahead *a = &zbl_aheads(r, n)[i];
+    if (a->marks >= 0 && !a->come) {
+      a->come = 1;
+      r->start = zbl_later(r->start, zbl_foreseen(before, a, i));
+      r->ready++;
+    }
+  }
+}
+
+/* Whether the stream gets to the round by itself when it has left the round before:
+ * it has had nothing but events since. A planted fault of its device is found by
+ * its process alone. */
+static int zbl_straight(const zbl_round *r, const zbl_stream *s) {
+  return s->head != NULL && r->before != 0 && s->before == zbl_at(r->before) &&
+         s->marked <= ZBL_AHEAD_MARKS && !r->moves && !zbl.wall &&
+         s->device != zbl.faults.hang.rank &&
+         s->device != zbl.faults.async.rank &&
+         !(s->blocking && zbl.devices[s->device].null != NULL);
+}
+
+/* Notes how the rank's stream comes to the round, which its process has just
+ * called; op is what it will push. */
+void zbl_look_ahead(zbl_round *r, zbl_op *op, zbl_stream *s) {
+  zbl_ahead *a =
+      &zbl_aheads(r, ((const zbl_clique *)zbl_at(r->clique))->nranks)[op->rank];
+  *a = (zbl_ahead){.posted = op->posted, .marks = -1};
+  if (s->head != NULL) { /* others may have ended rounds since it was worked off */
+    zbl_drain_later(s);
+    zbl_settle();
+  }
+  zbl_bring(r); /* the others; if the round before has ended, this rank comes itself */
+  op->ahead = (uint8_t)zbl_straight(r, s);
+  if (op->ahead) {
+    memcpy(a->mark, s->mark, sizeof a->mark);
+    a->marks = (int8_t)s->marked;
+  }
+}
+
+/* The bell of the last round that the stream comes to by itself; NULL where the
+ * process must do something before it goes on. */
+zbl_bell *zbl_bell_of(const zbl_stream *s) {
+  zbl_bell *bell = NULL;
+  for (zbl_op *op = s->head; op != NULL; op = op->next) {
+    if (op->kind->mark) {
+      continue;
+    }
+    if (op->kind->bell == NULL || (op != s->head && !op->ahead)) {
+      return NULL;
+    }
+    bell = op->kind->bell(op);
+  }
+  return bell;
+}
+
+/* Whether some stream of the process goes on only if the process works it off when
+ * others have decided something. */
+int zbl_needed(void) {
+  for (const zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
+    if (s->head != NULL && zbl_bell_of(s) == NULL) {
+      return 1;
+    }
+  }
+  return 0;
+}

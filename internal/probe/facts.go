@@ -1,0 +1,58 @@
+package probe
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+
+	"zbench/bench/nodescreen"
+	"zbench/internal/topo"
+)
+
+// own are facts of a node that other rules of the screen compare in their own way.
+var own = []string{"GPUs", "NICs"}
+
+// Facts reads what a tree tells of the node: NICs, GPUs of the kernel's topology, versions,
+// and what is wrong with them.
+func Facts(fsys fs.FS, n *nodescreen.Node, environ []string) error {
+	t, err := topo.Read(fsys, topo.Inputs{Host: n.Host, Environ: environ})
+	if err != nil {
+		return err
+	}
+	if slices.Contains(t.Sources, "kfd") {
+		packages := len(t.GPUs)
+		n.Packages = &packages
+		n.Facts = append(n.Facts, nodescreen.Fact{Name: "GPU partitions", Value: partitions(t)})
+	}
+	for _, c := range t.NICs {
+		if !c.Virtual {
+			n.NICs = append(n.NICs, nodescreen.NIC{Name: c.Name, State: c.State, Negotiated: c.Negotiated, Rated: c.Rated})
+		}
+	}
+	for _, x := range t.Stack {
+		if !slices.Contains(own, x.Name) {
+			n.Facts = append(n.Facts, nodescreen.Fact{Name: x.Name, Value: x.Value})
+		}
+	}
+	for _, f := range t.Findings {
+		if f.Mark == topo.Bad && !compared(f.Code) {
+			n.Faults = append(n.Faults, nodescreen.Fault{Code: f.Code, Subject: f.Subject, Message: f.Message, Next: f.Hint})
+		}
+	}
+	return nil
+}
+
+// compared tells that a rule of the screen judges the same against other nodes.
+func compared(code string) bool {
+	return code == "port_down" || code == "nic_rates_differ"
+}
+
+// partitions are the modes of the GPUs, each once.
+func partitions(t *topo.Node) string {
+	var modes []string
+	for _, g := range t.GPUs {
+		modes = append(modes, strings.TrimSpace(g.Compute+" "+g.Memory))
+	}
+	slices.Sort(modes)
+	return strings.Join(slices.Compact(modes), ", ")
+}

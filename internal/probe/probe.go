@@ -1,0 +1,202 @@
+// Package probe measures one node alone: a collective over its own GPUs, the bandwidth of
+// every GPU's memory, and what its topology and its libraries are. It fills a nodescreen.Node;
+// package bench/nodescreen compares the nodes.
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"zbench/bench/collective"
+	"zbench/bench/fabric"
+	"zbench/bench/nodescreen"
+	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/bench/spec"
+	"zbench/bench/stat"
+	"zbench/bench/unit"
+	"zbench/hbm"
+	"zbench/internal/native"
+	"zbench/rccl"
+)
+
+// Config says what to measure with.
+type Config struct {
+	Native native.Options
+	// Seconds bound one measurement. Zero takes Samples samples instead, as suits a clock
+	// that is simulated.
+	Seconds float64
+	// Bytes is the size of the collective, Array that of one array in memory.
+	Bytes, Array int64
+	Seed         uint64
+}
+
+// Samples of a measurement that no time bounds.
+const Samples = 20
+
+// Simulated measures a node of the loopback. Arrays are small, because kernels really run
+// on this host; launching costs nothing, or it would hide the memory's time.
+func Simulated(m fabric.Machine) Config {
+	m.Host.Launch = 0
+	return Config{Native: native.Options{Backend: "loopback", Machine: m.Text()}, Bytes: 1 << 20, Array: 64 << 10, Seed: m.Seed}
+}
+
+// rule is the stopping rule of a measurement.
+func (c Config) rule() stat.Rule {
+	if c.Seconds <= 0 {
+		return stat.Fixed(Samples)
+	}
+	r := stat.DefaultRule()
+	// All of the time is used: a GPU that throttles does so after seconds.
+	r.Precision, r.MinSamples, r.MaxSamples, r.MaxTime = 0, Samples, 1e6, c.Seconds
+	return r
+}
+
+// Devices lists the node's GPUs and its libraries as the provider shows them.
+func Devices(o native.Options) ([]nodescreen.GPU, []nodescreen.Fact, error) {
+	p, err := native.Open(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer p.Close()
+	n, err := p.Devices()
+	if err != nil {
+		return nil, nil, err
+	}
+	var facts []nodescreen.Fact
+	for _, l := range p.Libraries {
+		facts = append(facts, nodescreen.Fact{Name: l.Name, Value: l.Version})
+	}
+	var gpus []nodescreen.GPU
+	for i := range n {
+		info, err := p.Device(i)
+		if err != nil {
+			return gpus, facts, err
+		}
+		gpus = append(gpus, nodescreen.GPU{Index: i, Name: info.Name, PCI: info.PCI, Bytes: info.Memory})
+	}
+	return gpus, facts, nil
+}
+
+// failed is a measurement that failed.
+func failed(what string, err error) *nodescreen.Rate {
+	return &nodescreen.Rate{What: what, Error: err.Error()}
+}
+
+// Collective runs all_reduce over so many GPUs of the node in this process and checks its
+// result. How names the path, such as "over one NIC"; empty for the node's own.
+func Collective(ctx context.Context, c Config, gpus int, how string) *nodescreen.Rate {
+	what := fmt.Sprintf("all_reduce %s%s, %d GPUs", unit.Bytes(c.Bytes), how, gpus)
+	r, err := c.collective(ctx, gpus)
+	if err != nil {
+		return failed(what, err)
+	}
+	r.What = what
+	return r
+}
+
+func (c Config) collective(ctx context.Context, gpus int) (rate *nodescreen.Rate, err error) {
+	w := spec.World{Nodes: 1, GPUsPerNode: gpus, GPUsPerProcess: gpus}
+	cases, err := caseOf(w, c.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	d, err := rccl.Open(rccl.Config{Native: c.Native, Ranks: gpus, Seed: c.Seed, VerifyBudget: 4 * c.Bytes * int64(gpus)})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	if err = d.Allocate(ctx, plan.Room{}.For(cases)); err != nil {
+		return nil, err
+	}
+	o := plan.DefaultOptions()
+	o.Burst, o.Isolated = c.rule(), c.rule()
+	o.Burst.MaxTime, o.Isolated.MaxTime = o.Burst.MaxTime/4, o.Isolated.MaxTime/4 // two timings in two passes
+	for _, r := range plan.Run(ctx, cases, d, o, func(record.Result) {}) {
+		if r.Status != record.OK {
+			return nil, fmt.Errorf("%s: %s", r.Status, r.Reason)
+		}
+		rate = &nodescreen.Rate{Rate: r.BusBW, Samples: samplesOf(r)}
+	}
+	return rate, ctx.Err()
+}
+
+func samplesOf(r record.Result) int {
+	if r.Isolated != nil && r.Isolated.MaxOfRanks != nil {
+		return r.Isolated.MaxOfRanks.N
+	}
+	return 0
+}
+
+// caseOf is the one case: all_reduce of floats, out of place.
+func caseOf(w spec.World, bytes int64) ([]plan.Case, error) {
+	a := plan.Axes{MinBytes: bytes, MaxBytes: bytes, Factor: 2, InPlace: []bool{false}, World: w}
+	c, err := collective.ByName("all_reduce")
+	if err != nil {
+		return nil, err
+	}
+	a.Collectives = []collective.Collective{c}
+	if a.Dtype, err = collective.DtypeByName("float"); err != nil {
+		return nil, err
+	}
+	if a.Op, err = collective.OpByName("sum"); err != nil {
+		return nil, err
+	}
+	return a.Cases(), a.Validate()
+}
+
+// Memory measures the copy bandwidth of every GPU's memory, all GPUs at once, and checks
+// the copies. Where that fails it tries each GPU alone, so that one bad GPU does not hide
+// the others.
+func Memory(ctx context.Context, c Config, gpus []nodescreen.GPU) []nodescreen.GPU {
+	what := "copy " + unit.Bytes(c.Array)
+	rates, err := c.memory(ctx, nil)
+	for i := range gpus {
+		one := rates
+		if err != nil {
+			var alone error
+			if one, alone = c.memory(ctx, []int{gpus[i].Index}); alone != nil {
+				gpus[i].Memory = failed(what, alone)
+				continue
+			}
+			gpus[i].Memory = &one[0]
+		} else if i < len(one) {
+			gpus[i].Memory = &one[i]
+		}
+		gpus[i].Memory.What = what
+	}
+	return gpus
+}
+
+// memory measures the devices, all with nil, and returns a rate for each.
+func (c Config) memory(ctx context.Context, devices []int) (rates []nodescreen.Rate, err error) {
+	cfg := hbm.Config{Native: c.Native, Devices: devices, All: devices == nil, Seed: c.Seed, Warm: hbm.DefaultWarm}
+	if c.Seconds <= 0 {
+		cfg.Batch, cfg.Warm = 1e-12, 0
+	}
+	d, err := hbm.Open(cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	if err = d.Allocate(c.Array); err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, d.Cancel)
+	defer stop()
+	copying, _ := hbm.StreamByName("copy")
+	float, _ := hbm.TypeByName("float64")
+	rule := c.rule()
+	rule.MinSamples, rule.MaxSamples, rule.MaxTime = 2*rule.MinSamples, 2*rule.MaxSamples, 2*rule.MaxTime // a job's pass takes half
+	job := d.Job(hbm.NewCase(d.Backend(), copying, float, record.Preset, c.Array, false), rule)
+	parts, _ := job.Take(ctx, 0)
+	for _, p := range parts {
+		if p.Status != record.OK || p.Kernel == nil {
+			return nil, fmt.Errorf("%s: %s", p.Status, p.Reason)
+		}
+		rate := float64(copying.Arrays()*(c.Array/float.Bytes)*float.Bytes) / stat.Quantile(p.Kernel.Seconds, 0.5)
+		rates = append(rates, nodescreen.Rate{Rate: &rate, Samples: len(p.Kernel.Seconds)})
+	}
+	return rates, ctx.Err()
+}

@@ -1,0 +1,129 @@
+// Package ras asks the RAS service of RCCL and NCCL which ranks are missing or late. The
+// service listens in every process of a job, on localhost port 28028 or where NCCL_RAS_ADDR
+// says (NCCL 2.24, RCCL 2.28). Its protocol is lines of text; the answer is JSON from 2.28.7
+// on, else text for people, which Parse reads as well.
+//
+// Sources: NVIDIA/nccl src/ras/client_support.cc (protocol, both formats), ROCm/cvs
+// cvs/monitors/cluster-mon (answers of RCCL 2.28.3).
+package ras
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"zbench/bench/plain"
+	"zbench/bench/record"
+)
+
+// DefaultAddress is where the service listens unless AddressVariable is set.
+const (
+	DefaultAddress  = "localhost:28028"
+	AddressVariable = "NCCL_RAS_ADDR"
+)
+
+// Within bounds a query: a hang has been waited for long enough.
+const Within = 5 * time.Second
+
+// legSeconds is how long the service itself waits for a rank's data.
+const legSeconds = 2
+
+// most bounds an answer in bytes: 1,024 ranks take about 0.6 MB as JSON.
+const most = 64 << 20
+
+// Dial opens a connection, as net.Dialer.DialContext does.
+type Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+// Ask asks the service at the address; empty is DefaultAddress. Without an answer in time
+// the witness is absent, with the reason.
+func Ask(ctx context.Context, dial Dial, address string) *record.Witness {
+	if address == "" {
+		address = DefaultAddress
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, Within, fmt.Errorf("no answer within %g s", Within.Seconds()))
+	defer cancel()
+	source := "RAS at " + plain.Line(address)
+	text, err := ask(ctx, dial, address)
+	if err == nil {
+		var w *record.Witness
+		if w, err = Parse(text); err == nil {
+			w.Source = source
+			return w
+		}
+	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return &record.Witness{Source: source, State: record.WitnessAbsent, Reason: plain.Line(err.Error()), Communicators: []record.WitnessComm{}, Ranks: []record.WitnessRank{}}
+}
+
+// ask is the conversation: a greeting, the time limit, the format, the question.
+func ask(ctx context.Context, dial Dial, address string) ([]byte, error) {
+	c, err := dial(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()                                          //nolint:errcheck // all was read, or the error is reported
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // ends reading and writing
+	defer stop()
+	in := bufio.NewReader(c)
+	for _, step := range []struct{ say, expect string }{
+		{"CLIENT PROTOCOL 2", "SERVER PROTOCOL "},
+		{fmt.Sprintf("TIMEOUT %d", legSeconds), "OK"},
+		{"SET FORMAT json", ""}, // refused before 2.28.7: text follows then
+	} {
+		if _, err := io.WriteString(c, step.say+"\n"); err != nil {
+			return nil, err
+		}
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", step.say, err)
+		}
+		if !strings.HasPrefix(line, step.expect) {
+			return nil, fmt.Errorf("%s: answered %.80q, expected %q", step.say, strings.TrimSpace(line), step.expect)
+		}
+	}
+	if _, err := io.WriteString(c, "VERBOSE STATUS\n"); err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(in, most+1))
+	if len(text) > most {
+		return nil, fmt.Errorf("the answer is longer than %d MiB", most>>20)
+	}
+	if err != nil && !(errors.Is(err, net.ErrClosed) && len(text) > 0) {
+		return nil, err
+	}
+	return text, nil
+}
+
+// errNoAnswer is of text that is neither form of an answer.
+var errNoAnswer = errors.New("not an answer of RAS")
+
+// Parse reads an answer in either form. Source is left empty.
+func Parse(text []byte) (*record.Witness, error) {
+	var w *record.Witness
+	var err error
+	if strings.HasPrefix(strings.TrimSpace(string(text[:min(len(text), 64)])), "{") {
+		w, err = parseJSON(text)
+	} else {
+		w, err = parseText(string(text))
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.State = record.WitnessHealthy
+	if len(w.Ranks) > 0 {
+		w.State = record.WitnessDegraded
+	}
+	for _, c := range w.Communicators {
+		if c.Status != "OK" {
+			w.State = record.WitnessDegraded
+		}
+	}
+	return w, nil
+}

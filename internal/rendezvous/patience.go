@@ -1,0 +1,102 @@
+package rendezvous
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Times of giving up.
+const (
+	// defaultGrace is Options.Grace.
+	defaultGrace = 10 * time.Second
+	// abandonTime is how long an order that was given up may take to return: launches are
+	// cancelled at once, a call that hangs in a library never returns.
+	abandonTime = 2500 * time.Millisecond
+)
+
+// patience bounds an order. It is given up when a process is lost, some time after one has
+// failed, or when its limit has passed; abandoned a little later.
+type patience struct {
+	// giveUp is called once for each order that is given up, with the reason.
+	giveUp func(why string)
+
+	mu        sync.Mutex
+	why       string // empty until it is given up
+	abandoned chan struct{}
+	timers    []func() // to be cancelled when the order is done
+	failing   bool
+}
+
+// begin starts the next order. A limit of 0 is none.
+func (p *patience) begin(limit time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopTimers()
+	if p.why != "" { // nothing follows a run that was given up
+		return
+	}
+	p.abandoned, p.failing = make(chan struct{}), false
+	if limit > 0 {
+		p.timers = append(p.timers, after(limit, func() { p.end(fmt.Sprintf("no report within %s", limit)) }))
+	}
+}
+
+// done ends the order: all have reported.
+func (p *patience) done() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopTimers()
+}
+
+// stopTimers is called with p.mu held.
+func (p *patience) stopTimers() {
+	for _, stop := range p.timers {
+		stop()
+	}
+	p.timers = nil
+}
+
+// fail gives the order up after the grace: one process has failed, and the others should
+// report soon.
+func (p *patience) fail(grace time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failing || p.why != "" {
+		return
+	}
+	p.failing = true
+	p.timers = append(p.timers, after(grace, func() { p.end(fmt.Sprintf("no report within %s after another process failed", grace)) }))
+}
+
+// end gives the run up.
+func (p *patience) end(why string) {
+	p.mu.Lock()
+	known := p.why != ""
+	if !known {
+		p.why = why
+		if p.abandoned == nil {
+			p.abandoned = make(chan struct{})
+		}
+		abandoned := p.abandoned
+		after(abandonTime, func() { close(abandoned) })
+	}
+	p.mu.Unlock()
+	if !known && p.giveUp != nil {
+		p.giveUp(why)
+	}
+}
+
+// Abandoned is closed when what the current order calls should have returned long ago.
+func (p *patience) Abandoned() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.abandoned
+}
+
+// reason is why the run was given up.
+func (p *patience) reason() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.why
+}

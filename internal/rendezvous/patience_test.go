@@ -1,0 +1,146 @@
+package rendezvous_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/plan"
+	"zbench/internal/rendezvous"
+)
+
+// stalling is a process whose fourth launching call does not return for a day, or fails.
+type stalling struct {
+	toy
+	fails bool
+}
+
+func (s *stalling) Burst(ctx context.Context, b plan.Bursts) ([]float64, error) {
+	if s.calls < 3 {
+		return s.toy.Burst(ctx, b)
+	}
+	if s.fails {
+		return nil, errors.New("the GPU has fallen off the bus")
+	}
+	time.Sleep(24 * time.Hour)
+	return nil, nil
+}
+
+// A process that answers heartbeats and does not report is lost when the order's limit has
+// passed; soon after another one has failed; and if it is the leader's own.
+func TestHangingCallIsGivenUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		hangs, fails int
+		within       time.Duration
+		says         []string
+	}{
+		"nobody fails":      {2, -1, 7 * time.Minute, []string{"process 2 on node0: no report within 3m35s"}},
+		"another one fails": {2, 1, 15 * time.Second, []string{"process 1 on node0: the GPU has fallen off the bus", "process 2 on node0: no report within 10s after another process failed"}},
+		"the leader hangs":  {0, 1, 15 * time.Second, []string{"process 0 on node0: a call of a library does not return", "process 1 on node0: the GPU has fallen"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				options := inMemory(t, 3, nil)
+				process := func(n int) plan.Process {
+					switch n {
+					case c.hangs:
+						return &stalling{toy: toy{first: n, ranks: 1}}
+					case c.fails:
+						return &stalling{toy: toy{first: n, ranks: 1}, fails: true}
+					}
+					return &toy{first: n, ranks: 1}
+				}
+				l, err := rendezvous.Serve(t.Context(), options(0))
+				require.NoError(t, err)
+				left := make(chan error, 2)
+				for n := 1; n < 3; n++ {
+					go func() {
+						f, err := rendezvous.Join(t.Context(), options(n))
+						if err == nil {
+							err = plan.Follow(t.Context(), process(n), f)
+							f.Close()
+						}
+						left <- err
+					}()
+				}
+				begin := time.Now()
+				results := lead(t, l, process(0), 3)
+				require.Less(t, time.Since(begin), c.within)
+				for _, text := range c.says {
+					require.Contains(t, failure(results), text)
+				}
+				<-left
+				<-left
+				require.Less(t, time.Since(begin), c.within+10*time.Second, "a follower hangs")
+			})
+		})
+	}
+}
+
+// What a launcher tells of a process that has not registered ends the wait for it.
+func TestEarlyEndIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		options := inMemory(t, 3, nil)
+		l, err := rendezvous.Serve(t.Context(), options(0))
+		require.NoError(t, err)
+		left := make(chan error, 1)
+		go func() { left <- follow(t.Context(), options(1), &toy{}) }()
+		time.Sleep(time.Second)
+		l.Ended(1, "exit status 1") // its connection tells
+		l.Ended(2, "exit status 127")
+		l.Ended(7, "of another world")
+		begin := time.Now()
+		err = l.Wait(t.Context())
+		require.EqualError(t, err, "lost process 2: exit status 127, before it registered; 2 of 3 processes have registered; missing: process 2")
+		require.Zero(t, time.Since(begin))
+		l.Close(err.Error())
+		require.ErrorContains(t, <-left, "exit status 127")
+	})
+}
+
+// The processes of a node hear at once that the leader is gone, although the node's first
+// process is there.
+func TestLostLeaderIsPassedOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var cut atomic.Bool
+		options := inMemory(t, 3, map[int]func(bool, int) fate{1: func(bool, int) fate { return fate{cut: cut.Load()} }})
+		with := func(process int) rendezvous.Options {
+			o := options(process)
+			o.Self.Host, o.Self.LocalProcess = "node1", process-1
+			if process > 0 {
+				o.Relay = o.Token.LocalAddress("node1")
+			}
+			return o
+		}
+		o := with(0)
+		o.Self.LocalProcess = 0
+		l, err := rendezvous.Serve(t.Context(), o)
+		require.NoError(t, err)
+		one, two := joined(t, with(1)), joined(t, with(2))
+		require.NoError(t, l.Wait(t.Context()))
+		require.NoError(t, l.Start("go"))
+		f1, f2 := <-one, <-two
+		cut.Store(true)
+		begin := time.Now()
+		for f1.Context().Err() == nil {
+			l.Send(plan.Order{Do: plan.DoBudget})
+			for _, f := range []*rendezvous.Follower{f1, f2} {
+				if _, err := f.Next(); err == nil {
+					_ = f.Report(plan.Report{}) // the connection may be gone
+				}
+			}
+			l.Reports(plan.Report{})
+		}
+		<-f2.Context().Done()
+		require.Less(t, time.Since(begin), time.Second)
+		f2.Close()
+		f1.Close()
+		l.Close("")
+		require.Less(t, time.Since(begin), 2*time.Second)
+	})
+}

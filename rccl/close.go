@@ -1,0 +1,108 @@
+package rccl
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"zbench/bench/plan"
+	"zbench/internal/native"
+)
+
+// abortTime is how long communicators that failed may take to abort. The guarantee is the
+// end of the process, not the abort.
+const abortTime = 10 * time.Second
+
+// enter counts a call that has not returned; the result ends it.
+func (d *Driver) enter() (leave func()) {
+	d.inside.Add(1)
+	return func() { d.inside.Add(-1) }
+}
+
+// Close frees everything, also after an error: after a failed batch some calls can fail
+// too. Then communicators are aborted, not destroyed, and a call that does not return is
+// left to the end of the process: nothing may be freed that it uses.
+func (d *Driver) Close() error {
+	if d.inside.Load() > 0 {
+		return d.within(abortTime, d.abort)
+	}
+	if d.broken {
+		return d.within(abortTime, d.close)
+	}
+	return d.within(time.Duration(d.cfg.Deadlines.Init*float64(time.Second)), d.close)
+}
+
+// within runs what may hang in a thread of its own.
+func (d *Driver) within(limit time.Duration, do func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-late.C:
+		return fmt.Errorf("the communicators did not close within %s: the end of the process closes them", limit)
+	}
+}
+
+// close frees everything.
+func (d *Driver) close() error {
+	var errs []error
+	if d.broken { // first: kernels that hang end with it, and what follows waits for them
+		errs = append(errs, d.abort())
+	}
+	if d.batch != nil {
+		d.batch.Close()
+		d.batch = nil
+	}
+	d.functions.Close()
+	d.functions = nil
+	errs = append(errs, d.leave())
+	for _, m := range d.ranks {
+		errs = append(errs, d.provider.FreeStream(m.rank.Stream))
+	}
+	errs = append(errs, d.free())
+	d.ranks = nil
+	d.provider.Close()
+	return errors.Join(errs...)
+}
+
+// abort gives all communicators up. It is the one call that may be made while another one
+// hangs.
+func (d *Driver) abort() error {
+	var errs []error
+	for i := range d.ranks {
+		r := &d.ranks[i].rank
+		if r.Comm != (native.Comm{}) {
+			errs = append(errs, d.library.AbortComm(r.Comm))
+			r.Comm = native.Comm{}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// expect prepares the deadlines of a case: the first operation of a collective on its
+// communicators connects the ranks.
+func (d *Driver) expect(c plan.Case) {
+	if c.Collective.Name != d.kind || d.perLaunch < 0 {
+		d.kind, d.perLaunch = c.Collective.Name, -1
+	} else if d.bytes > 0 {
+		d.perLaunch *= max(1, float64(c.Layout.Bytes)/float64(d.bytes))
+	}
+	d.bytes = c.Layout.Bytes
+}
+
+// deadline is that of a batch of launches, in seconds.
+func (d *Driver) deadline(launches int) float64 { return d.cfg.Deadlines.Of(launches, d.perLaunch) }
+
+// took notes how long the launches of a batch took, in seconds per launch.
+func (d *Driver) took(seconds []float64, err error) {
+	if err != nil {
+		d.broken = true
+		return
+	}
+	for _, s := range seconds {
+		d.perLaunch = max(d.perLaunch, s)
+	}
+}

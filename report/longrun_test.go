@@ -1,0 +1,36 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/record"
+	"zbench/bench/stat"
+)
+
+// A sweep of several ranks has a section with settings of a long run and the known issues
+// of its library and its environment.
+func TestPageHasSettingsOfALongRun(t *testing.T) {
+	rec := &record.Record{Results: []record.Result{{
+		Key: "k", Collective: "all_reduce", BytesRequested: 1 << 20, Bytes: 1 << 20, Ranks: 16, Nodes: 2, Status: record.OK,
+		Isolated: &record.Timing{MaxOfRanks: &stat.Summary{N: 30, Max: 4, Median: 3, Min: 2}},
+	}}}
+	rec.World.Ranks, rec.World.Nodes = 16, 2
+	rec.Source.Environment = map[string]string{"NCCL_IB_TIMEOUT": "300"}
+	page := func() string {
+		var b bytes.Buffer
+		require.NoError(t, WriteHTML(&b, Collectives(rec, Extras{})))
+		return b.String()
+	}
+	text := page()
+	for _, says := range []string{"Settings for a long run", "timedelta(seconds=80 &#43; PAUSE)", "NCCL_IB_TIMEOUT is above 31"} {
+		require.True(t, strings.Contains(text, says), says)
+	}
+	require.Len(t, LongRun(rec), 2)
+	rec.Results[0].Status, rec.Source.Environment = record.Failed, nil
+	require.False(t, strings.Contains(page(), "Settings for a long run"))
+	require.Empty(t, LongRun(rec))
+}
