@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Builds the loopback as shared libraries with the vendors' names, so that other
 # programs can run on it: scripts/loopback.sh DIR leaves DIR/rocm/lib and
-# DIR/cuda/lib, and DIR/include for who supplies kernels. Set ZBENCH_LOOPBACK to a machine file, and let the program find the
-# libraries (LD_LIBRARY_PATH; --rocm-path DIR/rocm for zbench).
+# DIR/cuda/lib, and DIR/include with the header for host versions of a program's
+# kernels. `zbench loopback --libraries DIR` runs a program on them. By hand: set
+# ZBENCH_LOOPBACK to a machine file, and let the program find the libraries
+# (LD_LIBRARY_PATH; --rocm-path DIR/rocm for zbench).
 set -euo pipefail
 
 if [ $# -ne 1 ]; then
@@ -52,10 +54,13 @@ mkdir -p "$lib"
 runtime 0 "$lib/libamdhip64.so.6" -Wl,--version-script=c/shared/hip.map
 forward 0 COLLECTIVES "$lib/librccl.so.1" "$lib/libamdhip64.so.6" "${noisy[@]}"
 forward 0 COMPILER "$lib/libhiprtc.so.6" "$lib/libamdhip64.so.6"
+"${CC:-cc}" "${cflags[@]}" -shared -Wl,-soname,libzbench-clock.so -o "$lib/libzbench-clock.so" c/shared/clock.c -ldl -Wl,-z,defs
 for name in libamdhip64.so libamdhip64.so.5 libamdhip64.so.7; do ln -sf libamdhip64.so.6 "$lib/$name"; done
 ln -sf librccl.so.1 "$lib/librccl.so"
 ln -sf libhiprtc.so.6 "$lib/libhiprtc.so"
 
+# ONLY=rocm leaves CUDA's names out.
+[ "${ONLY:-}" != rocm ] || exit 0
 lib=$out/cuda/lib
 mkdir -p "$lib"
 runtime 1 "$lib/libcudart.so.12"

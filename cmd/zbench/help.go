@@ -33,15 +33,15 @@ var flagGroups = []flagGroup{
 	}},
 	{"Launch", []string{"launch", "slurm-args", "hostfile", "dry-run", "exclude-bad"}},
 	{"Deadlines", deadlineFlags},
-	{"Simulation", []string{"fabric", "fault", "seed", "trees"}},
+	{"Simulation", []string{"fabric", "fault", "seed", "trees", "clock", "no-data", "hang-rate"}},
 	{"Model and trainer", []string{
 		"framework", "config", "optimizer", "preset", "params", "total-params", "largest-param", "layers", "active-params",
 		"backward-ms", "forward-ms", "step-ms", "tokens-per-microbatch", "tflops", "recompute",
 		"dp", "ep", "pp", "instances", "accum", "zero", "grad-dtype", "param-dtype", "mem-budget", "allow-rescale",
 	}},
 	{"Comparison and thresholds", []string{"variant", "unordered", "threshold", "accept", "fail-on", "require-checked", "min-effect", "miss", "between-run-cv", "timing", "max-rounds", "child-timeout"}},
-	{"Output", []string{"out", "force", "resume", "spec", "format", "verbose", "progress", "quiet", "help", "version"}},
-	{"Libraries", append([]string{"backend"}, libraryFlags()...)},
+	{"Output", []string{"env", "out", "force", "resume", "spec", "format", "verbose", "progress", "quiet", "help", "version"}},
+	{"Libraries", append([]string{"backend", "libraries"}, libraryFlags()...)},
 }
 
 // mostUsed names the flags that come first in a command's help, ten at most.

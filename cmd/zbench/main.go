@@ -146,7 +146,7 @@ clock, whose figures come from a model and are labelled SIMULATED.`,
 		return usage(flagError(err), spell.Hint(similarFlags(cmd, err), cmd.CommandPath()+" --help lists the flags"))
 	})
 	root.AddCommand(newCollectives(s), newHBM(s), newKernels(s), newNodeScreen(s), newRails(s), newBisect(s)) // they save on a signal
-	for _, c := range []*cobra.Command{newImport(s), newReport(s), newCompare(s), newRecommend(s), newDoctor(s), newTopo(s), newList(s), newToken(s), newVersion(s)} {
+	for _, c := range []*cobra.Command{newImport(s), newReport(s), newCompare(s), newRecommend(s), newDoctor(s), newTopo(s), newLoopback(s), newList(s), newToken(s), newVersion(s)} {
 		c.RunE = interruptible(c.RunE)
 		root.AddCommand(c)
 	}

@@ -52,8 +52,9 @@ func osState() State {
 	return State{
 		Args: os.Args[1:], Executable: program, Getenv: os.Getenv, Environ: os.Environ, Random: rand.Reader, Stdin: os.Stdin,
 		Stdout: stream(out), Stderr: stream(os.Stderr),
-		Start: func(c Command) (Child, error) { return startProcess(c, out, os.Stderr) },
-		Now:   time.Now, Signals: names, Exit: os.Exit, FS: osFS{}, PID: os.Getpid(),
+		Start:  func(c Command) (Child, error) { return startProcess(c, out, os.Stderr) },
+		Become: func(file string, argv, environ []string) error { return become(out, file, argv, environ) },
+		Now:    time.Now, Signals: names, Exit: os.Exit, FS: osFS{}, PID: os.Getpid(),
 		Hostname: func() string {
 			name, err := os.Hostname()
 			if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"io"
+	"os"
 	"os/exec"
 	"syscall"
 	"time"
@@ -77,3 +78,14 @@ func (c *osChild) Wait() (code int, how string) {
 }
 
 func (c *osChild) Kill() { _ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) } // it may have ended
+
+// become replaces this process by a program, which gets the standard output that
+// ownStdout keeps.
+func become(stdout *os.File, file string, argv, environ []string) error {
+	if fd := int(stdout.Fd()); fd != syscall.Stdout { //nolint:gosec // a file descriptor fits
+		if err := syscall.Dup3(fd, syscall.Stdout, 0); err != nil {
+			return err
+		}
+	}
+	return syscall.Exec(file, argv, environ) //nolint:gosec // the program that the user names
+}

@@ -33,7 +33,9 @@ type State struct {
 	// Exit ends the process at once; the second signal uses it.
 	Exit func(code int)
 	// Start starts another process.
-	Start    func(Command) (Child, error)
+	Start func(Command) (Child, error)
+	// Become replaces this process by a program; it returns only an error.
+	Become   func(file string, argv, environ []string) error
 	FS       FS
 	Hostname func() string
 	// Random gives unpredictable random bytes.

@@ -1,10 +1,16 @@
 package native
 
-import "embed"
+import (
+	"embed"
+	"io/fs"
+)
 
 // sources makes the build depend on every file under c/: the go command tracks
 // embedded files, but not C headers in subfolders, and a stale object crashes.
-// The variable is never read, so the linker leaves the files out of the binary.
 //
-//go:embed c
-var sources embed.FS //nolint:unused // see above
+//go:embed c kernels unity.cc
+var sources embed.FS
+
+// Sources are the files of the loopback: `zbench loopback` builds its shared libraries
+// from them. Paths begin at this package's folder.
+func Sources() fs.FS { return sources }

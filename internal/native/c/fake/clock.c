@@ -6,7 +6,6 @@
 #include "world.h"
 
 #include <math.h>
-#include <time.h>
 
 /* How long a barrier waits, in milliseconds of the wall's clock, before it lets
  * the caller look at a deadline of its own. */
@@ -69,13 +68,6 @@ zbl_lane *zbl_lane_of(int device) {
 }
 
 double *zbl_host_clock(int device) { return &zbl_lane_of(device)->h; }
-
-/* The monotonic clock in seconds. */
-double zbl_wall_now(void) {
-  struct timespec ts;
-  clock_gettime(CLOCK_MONOTONIC, &ts);
-  return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
-}
 
 static int64_t zbl_nowNs(void) {
   const zbl_lane *l;

@@ -124,7 +124,7 @@ static int zbl_eventQuery(void *event) {
     return zbl_said(ZB_ERR_HANDLE);
   }
   zbl_look_at(e);
-  if (e->pending > 0) {
+  if (!zbl_host_finds(e->pending > 0, e->at)) {
     return ZB_ERR_NOT_READY;
   }
   zbl_event_proves(e);

@@ -17,6 +17,7 @@
 #include "graph.c"
 #include "group.c"
 #include "heap.c"
+#include "host.c"
 #include "hub.c"
 #include "lost.c"
 #include "machine.c"

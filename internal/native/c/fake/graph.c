@@ -119,6 +119,7 @@ int zbl_do(zbl_stream *s, int (*put)(const void *what, zbl_stream *s),
     zbl_add_node(s, &head, what);
     return ZB_OK;
   }
+  zbl_host_enters(s->lane);
   s->lane->h += zbl.launch;
   return put(what, s);
 }

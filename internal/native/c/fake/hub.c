@@ -69,7 +69,7 @@ static long zbl_futex(const zbl_bell *bell, int op, uint32_t value,
  * for all that time. */
 static void zbl_sleep(const zbl_bell *bell, uint32_t seen, int ms) {
   struct timespec end;
-  clock_gettime(CLOCK_MONOTONIC, &end);
+  zbl_kernel_clock(&end);
   end.tv_nsec += ms % 1000 * 1000000L;
   end.tv_sec += ms / 1000 + end.tv_nsec / 1000000000L;
   end.tv_nsec %= 1000000000L;
@@ -184,6 +184,10 @@ static const char *zbl_open_file(const char *path) {
   if (zbl.shared_fd < 0 || flock(zbl.shared_fd, LOCK_EX) != 0 ||
       fstat(zbl.shared_fd, &st) != 0) {
     return strerror(errno);
+  }
+  if (st.st_nlink == 0) { /* its last process has just removed it */
+    close(zbl.shared_fd);
+    return zbl_open_file(path);
   }
   if ((st.st_size == 0 || zbl_nobody(zbl.shared_fd)) &&
       (ftruncate(zbl.shared_fd, 0) != 0 ||

@@ -47,7 +47,7 @@ zbl_op *zbl_new_op(zbl_stream *s, const zbl_kind *kind, void *data,
   op->data = data;
   op->comm = NULL;
   op->next = NULL;
-  op->posted = posted;
+  op->posted = zbl_host_posts(s->lane, posted);
   op->rank = 0;
   op->started = op->stuck = op->ahead = 0;
   return op;

@@ -19,6 +19,9 @@ int zbl_waited(zbl_stream *s) {
   if (s->head != NULL) {
     return 0;
   }
+  if (!zbl_host_sees(s->s) || s->head != NULL) {
+    return 0;
+  }
   *h = zbl_later(*h, s->s);
   zbl_reveal(s);
   return 1;
@@ -77,6 +80,7 @@ int zbl_decided(zbl_stream *s) {
     l->patience = 0;
   }
   l->patience += zbl_stuck_poll;
+  zbl_host_stalls(0);
   return 0;
 }
 

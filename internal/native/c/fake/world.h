@@ -86,6 +86,10 @@ typedef struct zbl_device {
   uint64_t streamed; /* kernels that went through its memory */
 } zbl_device;
 
+/* The clock of a program that is not zbench: its own, the model's, or its own with
+ * the model's pace. */
+enum zbl_shown { ZBL_HIDDEN, ZBL_SHOWN, ZBL_PACED };
+
 /* The machine as this process has it: what the machine file says, its devices,
  * and where it shares a world. Devices are numbered in the world; the API's
  * device 0 is the first of this process. */
@@ -106,6 +110,8 @@ typedef struct zbl_world {
   pthread_t driver;
   int waits; /* calls that wait do so for ever, as the real ones */
   int multi_rank; /* a device may have several ranks of a communicator */
+  int shown; /* enum zbl_shown: what other programs see of the clock */
+  double stall_rate; /* times as fast as the host's clock, see host.c */
   int wall;  /* time is what the host takes, and kernels run on its CPUs */
   int cores; /* how many of them; 0: all that there are */
   char gpu[64];
@@ -168,8 +174,19 @@ void zbl_free_streams(void);
 void zbl_forget_range(const char *from, size_t bytes);
 int zbl_wait_for_device(int device);
 
-/* clock.c */
+/* host.c */
+struct timespec;
+void zbl_kernel_clock(struct timespec *now);
 double zbl_wall_now(void);
+void zbl_host_enters(zbl_lane *l);
+double zbl_host_posts(zbl_lane *l, double posted);
+int zbl_host_sees(double at);
+void zbl_host_stalls(double quiet);
+int zbl_host_finds(int pending, double at);
+int64_t zbl_shown_now(void);
+void zbl_shown_reach(int64_t at);
+
+/* clock.c */
 double zbl_model(const zbl_curve *c, double bytes);
 uint64_t zbl_draws(zbl_turn at);
 double zbl_noisy(double seconds, uint64_t draws, int group);

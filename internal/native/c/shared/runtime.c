@@ -3,14 +3,21 @@
  * ZBENCH_LOOPBACK names the machine file; without it there is no device.
  *
  * Processes meet in the file that ZBENCH_LOOPBACK_SHARED names: the first makes it,
- * and it is to be removed when the last has ended. Each sees the devices from
- * ZBENCH_LOOPBACK_FIRST on, ZBENCH_LOOPBACK_COUNT of them; without these two, all. */
+ * and the last to end in order removes it. place.c decides which devices a process
+ * sees, from ZBENCH_LOOPBACK_GPUS and the launcher's variables.
+ * ZBENCH_LOOPBACK_CLOCK is the clock that the program sees (virtual, paced, host);
+ * ZBENCH_LOOPBACK_HANG_RATE is how fast the virtual one runs in a hang;
+ * ZBENCH_LOOPBACK_DATA=0 moves no data. `zbench loopback` sets all of them. */
 #define ZBL_VENDOR ZB_NAMES
 #include "../fake/fake.c"
 #include "names.h"
 
+#include "place.c"
+
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 
 #if ZB_NAMES /* CUDA has not all of HIP's functions */
 #pragma GCC diagnostic ignored "-Wunused-function"
@@ -54,20 +61,72 @@ static char *zbs_read(const char *path) {
   return text;
 }
 
-static int zbs_number(const char *name) {
-  const char *text = getenv(name);
-  return text == NULL ? 0 : atoi(text);
+/* The function of the preloaded library (clock.c) that takes the clock; NULL where it
+ * is not there. */
+static void (*zbs_clock(void))(int64_t (*)(void), void (*)(int64_t)) {
+  union {
+    void *at;
+    void (*use)(int64_t (*)(void), void (*)(int64_t));
+  } found = {.at = dlsym(RTLD_DEFAULT, "zbench_clock_use")};
+  return found.use;
+}
+
+/* Chooses the clock that the program sees. */
+static void zbs_show(void) {
+  const char *name = zbs_variable("ZBENCH_LOOPBACK_CLOCK");
+  const char *rate = zbs_variable("ZBENCH_LOOPBACK_HANG_RATE");
+  zbl.stall_rate = rate != NULL && atof(rate) > 0 ? atof(rate) : 1;
+  if (name == NULL || strcmp(name, "host") == 0) {
+    return;
+  }
+  if (strcmp(name, "paced") == 0) {
+    zbl.shown = ZBL_PACED;
+  } else if (strcmp(name, "virtual") != 0) {
+    fprintf(stderr, "zbench loopback: ZBENCH_LOOPBACK_CLOCK=%s is not virtual, paced or host\n", name);
+  } else if (zbs_clock() == NULL) {
+    fprintf(stderr, "zbench loopback: ZBENCH_LOOPBACK_CLOCK=virtual needs libzbench-clock.so in "
+                    "LD_PRELOAD: the program sees the host's clock\n");
+  } else {
+    zbl.shown = ZBL_SHOWN;
+    zbs_clock()(zbl_shown_now, zbl_shown_reach);
+  }
+}
+
+static pid_t zbs_opened; /* the process that has opened the world, not one forked from it */
+static int zbs_pinned;
+
+/* Keeps the library in the process until that ends, as a real one stays that has used
+ * a GPU. Then other threads may still be in it when its destructor runs. */
+static void zbs_pin(void) {
+  Dl_info self;
+  zbs_pinned = zbs_variable("ZBENCH_LOOPBACK_CLOCK") != NULL &&
+               dladdr(&zbs_pinned, &self) != 0 &&
+               dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) != NULL;
+}
+
+static void zbs_join(const char *path, const char *text) {
+  const char *several = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  const char *data = zbs_variable("ZBENCH_LOOPBACK_DATA");
+  zbl_share how = {.several = 1, /* threads of the program, at least */
+                   .path = zbs_variable("ZBENCH_LOOPBACK_SHARED")};
+  char why[256];
+  zbs_place(zbs_ranks(text), &how);
+  if (!zbl_join_world(text, &how, why, sizeof why)) {
+    fprintf(stderr, "zbench loopback: %s: %s\n", path, why);
+    return;
+  }
+  zbs_opened = getpid();
+  zbl.moves_data = data == NULL || strcmp(data, "0") != 0;
+  zbl.waits = 1;
+  zbl.multi_rank = several != NULL && strcmp(several, "1") == 0;
+  zbs_show();
+  zbs_pin();
 }
 
 /* Other programs know no switch for moving data, so it is on. */
 __attribute__((constructor)) static void zbs_open(void) {
   const char *path = getenv("ZBENCH_LOOPBACK");
-  const char *several = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
-  const zbl_share how = {.several = 1, /* threads of the program, at least */
-                         .path = getenv("ZBENCH_LOOPBACK_SHARED"),
-                         .first = zbs_number("ZBENCH_LOOPBACK_FIRST"),
-                         .count = zbs_number("ZBENCH_LOOPBACK_COUNT")};
-  char why[256], *text;
+  char *text;
   if (path == NULL) {
     return;
   }
@@ -77,14 +136,35 @@ __attribute__((constructor)) static void zbs_open(void) {
             path);
     return;
   }
-  if (zbl_join_world(text, &how, why, sizeof why)) {
-    zbl.moves_data = 1;
-    zbl.waits = 1;
-    zbl.multi_rank = several != NULL && strcmp(several, "1") == 0;
-  } else {
-    fprintf(stderr, "zbench loopback: %s: %s\n", path, why);
-  }
+  zbs_join(path, text);
   free(text);
 }
 
-__attribute__((destructor)) static void zbs_close(void) { zbl_shutdown(); }
+/* Gives up the process's slot, and removes the file where processes meet if no other
+ * has one. */
+static void zbs_remove_shared(void) {
+  const char *path = zbs_variable("ZBENCH_LOOPBACK_SHARED");
+  struct flock slot = {.l_type = F_UNLCK, .l_start = zbl_slot_bytes + zbl.slot, .l_len = 1};
+  if (zbl.shared_fd >= 0 && path != NULL && flock(zbl.shared_fd, LOCK_EX) == 0) {
+    fcntl(zbl.shared_fd, F_OFD_SETLK, &slot);
+    if (zbl_nobody(zbl.shared_fd)) {
+      unlink(path);
+    }
+    flock(zbl.shared_fd, LOCK_UN);
+  }
+}
+
+/* A process that was forked from one with a world shares its file locks: it leaves
+ * them and the world alone. A pinned library leaves its memory to the kernel. */
+__attribute__((destructor)) static void zbs_close(void) {
+  if (zbs_opened != getpid()) {
+    return;
+  }
+  if (zbl.shown == ZBL_SHOWN) {
+    zbs_clock()(NULL, NULL);
+  }
+  zbs_remove_shared();
+  if (!zbs_pinned) {
+    zbl_shutdown();
+  }
+}

@@ -123,6 +123,8 @@ static int zbl_eventSynchronize(void *event) {
       zbl_decided(s);
     }
   }
+  while (!zbl_host_sees(e->at)) {
+  }
   if (e->recorded) {
     double *h = zbl_host_clock(e->device);
     *h = zbl_later(*h, e->at);

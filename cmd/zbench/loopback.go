@@ -1,0 +1,225 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"zbench/bench/exit"
+	"zbench/bench/fabric"
+	"zbench/bench/spec"
+	"zbench/bench/spell"
+	"zbench/internal/launch"
+)
+
+// The clocks that a program on the loopback can see.
+const (
+	clockVirtual = "virtual"
+	clockPaced   = "paced"
+	clockHost    = "host"
+)
+
+var clocks = []string{clockVirtual, clockPaced, clockHost}
+
+// loopbackOptions are the options of the loopback command.
+type loopbackOptions struct {
+	// want has the simulated cluster: its world, fabric, seed and faults.
+	want  spec.Spec
+	clock string
+	// gpus is how many GPUs each process sees, 0 for those of its launcher's node.
+	gpus     int
+	hangRate float64
+	noData   bool
+	// print tells to print the environment, libraries is the folder of built libraries, cache
+	// that of those that are built.
+	print, quiet     bool
+	libraries, cache string
+}
+
+// loopbackWorld names the rows of specFlags that describe the simulated cluster.
+var loopbackWorld = []string{"nodes", "gpus-per-node", "fabric", "seed", "fault"}
+
+func newLoopback(s State) *cobra.Command {
+	var o loopbackOptions
+	cmd := &cobra.Command{
+		Use:   "loopback [flags] -- PROGRAM [ARGUMENT…]",
+		Short: "Run a program that uses HIP and RCCL on a simulated cluster",
+		Long: `Runs a program on the loopback: libraries with HIP's and RCCL's names that need
+no GPU. Collectives move real data between all processes on this host, and take
+the time of the fabric's model: all figures that the program prints are
+SIMULATED.
+
+zbench writes the machine file, builds the libraries with this machine's C and
+C++ compiler on the first run (cc, c++, or CC and CXX; under a minute), sets the
+environment and becomes the program: its exit code, signals and standard streams
+are its own. Put mpirun, srun or torchrun before zbench or behind it: all
+processes of one launcher meet in one simulated cluster. All must run on this
+host. A process sees the GPUs of its launcher's node, or with -g its own.
+
+--clock virtual lets the program's clock show the model's time. It works for
+programs that read the clock through the C library. --clock paced keeps the
+host's clock and ends work when the model says so; it needs --no-data.
+docs/LOOPBACK.md has the details, and what the loopback cannot show.`,
+		Example: `  zbench loopback -- all_reduce_perf -b 8 -e 1G -g 8
+  zbench loopback --nodes 2 --fault slow_rail:node=1,rail=2,left=0.5 -- mpirun -np 16 all_reduce_perf -g 1
+  zbench loopback --fault missing_rank:node=0,gpu=5 -- python3 train.py
+  eval "$(zbench loopback --nodes 2 --env)"`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), s, args) },
+	}
+	o.want = spec.Spec{Schema: spec.Schema, Benchmark: spec.Collectives, Sweep: &spec.Sweep{}}
+	addFlags(cmd, &o.want, slices.DeleteFunc(slices.Clone(specFlags), func(f specFlag) bool { return !slices.Contains(loopbackWorld, f.name) }))
+	f := cmd.Flags()
+	f.SetInterspersed(false) // the program's flags are its own
+	f.IntVarP(&o.gpus, "ngpus", "g", 0, "GPUs that each process sees (default all of its launcher's node)")
+	f.StringVar(&o.clock, "clock", clockVirtual, "clock that the program sees: "+strings.Join(clocks, ", "))
+	f.Float64Var(&o.hangRate, "hang-rate", 1, "how many times as fast as the host's clock the virtual one runs while the program waits for what never ends")
+	f.BoolVar(&o.noData, "no-data", false, "move no data: results are not written")
+	f.BoolVar(&o.print, "env", false, "print the environment as a shell's exports instead of running a program")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no note on standard error")
+	f.StringVar(&o.libraries, "libraries", "", "folder of built libraries, as make loopback leaves it, instead of building them")
+	f.StringVar(&o.cache, "cache-dir", "", "folder of built libraries and machine files (ZBENCH_CACHE_DIR; default below XDG_CACHE_HOME)")
+	return cmd
+}
+
+// check refuses options that contradict each other.
+func (o *loopbackOptions) check(args []string) error {
+	switch {
+	case !slices.Contains(clocks, o.clock):
+		return usage(&spell.Unknown{Kind: "clock", Given: o.clock, Valid: clocks}, "zbench loopback --help describes the clocks")
+	case o.clock == clockPaced && !o.noData:
+		return usagef("add --no-data, or use --clock virtual", "--clock paced needs --no-data: to move data takes longer than the model's time")
+	case !(o.hangRate > 0) || o.hangRate > 1e9:
+		return usagef("give 1 for the host's speed, 100 to reach a time-out sooner", "--hang-rate must be above 0 and at most 1e9, not %g", o.hangRate)
+	case o.gpus < 0:
+		return usagef("leave -g out to show each process the GPUs of its launcher's node", "-g must be 1 or more, not %d", o.gpus)
+	case o.print && len(args) > 0:
+		return usagef("leave the program out, or --env", "--env prints the environment and runs no program")
+	case !o.print && len(args) == 0:
+		return usagef("zbench loopback -- all_reduce_perf -g 8, or --env for the environment alone", "zbench loopback needs a program to run")
+	}
+	return nil
+}
+
+func (o *loopbackOptions) run(ctx context.Context, s State, args []string) error {
+	if err := o.check(args); err != nil {
+		return err
+	}
+	m, err := o.machine()
+	if err != nil {
+		return err
+	}
+	program := ""
+	if !o.print {
+		if program, err = lookPath(s, args[0]); err != nil {
+			return usage(err, "give a program's path, or a name that is in PATH")
+		}
+	}
+	role, err := launch.Detect(s.Getenv)
+	if err != nil {
+		return usage(err, "unset what is left over from another launcher")
+	}
+	set, err := o.environment(ctx, s, m, role)
+	if err != nil {
+		return err
+	}
+	if o.print {
+		return printExports(s, set)
+	}
+	if role.Rank == 0 {
+		s.note(o.quiet, "SIMULATED: %s, --clock %s: the program's figures come from a model\n", o.clusterText(), o.clock)
+	}
+	line := launch.Line{Set: set}
+	if err := s.Become(program, args, line.Environ(s.Environ(), "")); err != nil {
+		return exit.With(exit.Run, fmt.Errorf("%s cannot be started: %w", program, err), "check that it is a program for this machine")
+	}
+	return nil
+}
+
+func (o *loopbackOptions) clusterText() string {
+	w := o.want.World
+	return fmt.Sprintf("%d GPUs of fabric %s (--nodes %d --gpus-per-node %d)", w.Nodes*w.GPUsPerNode, o.want.Fabric, w.Nodes, w.GPUsPerNode)
+}
+
+// machine resolves the simulated cluster. Each GPU's host has a clock of its own; a
+// thread that drives several takes its time along.
+func (o *loopbackOptions) machine() (*fabric.Machine, error) {
+	f, err := fabric.ByName(o.want.Fabric)
+	if err != nil {
+		return nil, usage(err, "zbench list fabrics describes them")
+	}
+	o.want.Fabric = f.Name
+	w := &o.want.World
+	w.GPUsPerProcess = 1
+	w.GPUsPerNode = cmp.Or(w.GPUsPerNode, f.Node.GPUs)
+	m, err := f.Resolve(*w, fabric.Options{Seed: o.want.Seed, Faults: o.want.Faults})
+	if err != nil {
+		return nil, usage(err, "zbench list faults and zbench list fabrics describe what can be simulated")
+	}
+	if o.gpus > m.Size() {
+		return nil, usagef("give more --nodes, or a smaller -g", "-g %d is more than the %d GPUs of the simulated cluster", o.gpus, m.Size())
+	}
+	return m, nil
+}
+
+// environment is what the program's processes get: libraries, machine file and where they
+// meet.
+func (o *loopbackOptions) environment(ctx context.Context, s State, m *fabric.Machine, role launch.Role) ([]launch.Var, error) {
+	cache, err := o.cacheFolder(s)
+	if err != nil {
+		return nil, err
+	}
+	libraries, err := o.builtLibraries(ctx, s, cache)
+	if err != nil {
+		return nil, err
+	}
+	machine, err := keepMachine(s, cache, m.Text())
+	if err != nil {
+		return nil, err
+	}
+	arena, err := arenaFile(s, role)
+	if err != nil {
+		return nil, err
+	}
+	set := []launch.Var{
+		{Name: "ZBENCH_LOOPBACK", Value: machine},
+		{Name: "ZBENCH_LOOPBACK_SHARED", Value: arena},
+		{Name: "ZBENCH_LOOPBACK_CLOCK", Value: o.clock},
+		{Name: "LD_LIBRARY_PATH", Value: before(libraries, s.Getenv("LD_LIBRARY_PATH"))},
+	}
+	if o.clock == clockVirtual {
+		set = append(set, launch.Var{Name: "LD_PRELOAD", Value: before(filepath.Join(libraries, clockLibrary), s.Getenv("LD_PRELOAD"))},
+			launch.Var{Name: "ZBENCH_LOOPBACK_HANG_RATE", Value: strconv.FormatFloat(o.hangRate, 'g', -1, 64)})
+	}
+	if o.noData {
+		set = append(set, launch.Var{Name: "ZBENCH_LOOPBACK_DATA", Value: "0"})
+	}
+	if o.gpus > 0 {
+		set = append(set, launch.Var{Name: "ZBENCH_LOOPBACK_GPUS", Value: strconv.Itoa(o.gpus)})
+	}
+	return set, nil
+}
+
+// before puts a path in front of a list of paths.
+func before(path, list string) string {
+	if list == "" {
+		return path
+	}
+	return path + ":" + list
+}
+
+// printExports prints the variables as a shell reads them.
+func printExports(s State, set []launch.Var) error {
+	var b strings.Builder
+	for _, v := range set {
+		fmt.Fprintf(&b, "export %s='%s'\n", v.Name, strings.ReplaceAll(v.Value, "'", `'\''`))
+	}
+	_, err := fmt.Fprint(s.Stdout, b.String())
+	return err
+}

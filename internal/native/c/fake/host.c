@@ -1,0 +1,180 @@
+/* The clocks that other programs see. A program that runs on the shared libraries
+ * reads a clock of its own, while the model's time passes on the lanes. Either its
+ * calls of the clock give the model's time (shown; shared/clock.c has the calls), or
+ * the host's time follows the model (paced).
+ *
+ * Time belongs to a thread: a thread that launches on several GPUs is one host
+ * whatever lanes those have, and takes its time along. A thread that launches nothing
+ * sees the latest time of all threads. A paced thread is never behind the kernel's
+ * clock. */
+#include "world.h"
+
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How long one query of a paced clock waits, and how much of that without giving the
+ * CPU away: a sleep ends late by the kernel's timer slack, 50 µs. Seconds. */
+static const double zbl_pace = 1e-3, zbl_spin = 1e-4;
+
+/* How long a poll for what does not come waits for others, in milliseconds, and how
+ * long nobody may do anything until such polls take time, in seconds. */
+enum { ZBL_EVENT_POLL_MS = 1 };
+static const double zbl_stall_quiet = 1;
+
+/* Time that a stall has taken is counted once by each thread that reads the clock. */
+static struct {
+  uint64_t activity; /* nobody has acted since */
+  int64_t since;     /* nanoseconds of the kernel's clock; 0: there was no stall */
+} zbl_stall;
+
+static int64_t zbl_latest; /* nanoseconds, of all threads */
+
+static _Thread_local struct {
+  int launches;
+  double now; /* seconds */
+  int64_t stall;  /* the last stall that it counted, */
+  double counted; /* and how much of it */
+} zbl_own;
+
+/* The kernel's clock. Never by the C library's function: the one that a program sees
+ * may be shared/clock.c's. */
+void zbl_kernel_clock(struct timespec *now) {
+  syscall(SYS_clock_gettime, CLOCK_MONOTONIC, now);
+}
+
+/* The monotonic clock in seconds. */
+double zbl_wall_now(void) {
+  struct timespec ts;
+  zbl_kernel_clock(&ts);
+  return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+static int64_t zbl_nanoseconds(double seconds) { return (int64_t)(seconds * 1e9 + 0.5); }
+
+/* The calling thread's time. Before its first launch it is the latest of all. */
+static double zbl_thread_time(void) {
+  int64_t latest = __atomic_load_n(&zbl_latest, __ATOMIC_RELAXED);
+  if (zbl.shown == ZBL_PACED) {
+    zbl_own.now = zbl_later(zbl_own.now, zbl_wall_now());
+  } else if (!zbl_own.launches) {
+    zbl_own.now = zbl_later(zbl_own.now, (double)latest * 1e-9);
+  }
+  return zbl_own.now;
+}
+
+static void zbl_thread_reaches(double at) {
+  int64_t mine, latest = __atomic_load_n(&zbl_latest, __ATOMIC_RELAXED);
+  zbl_own.now = zbl_later(zbl_thread_time(), at);
+  mine = zbl_nanoseconds(zbl_own.now);
+  while (mine > latest &&
+         !__atomic_compare_exchange_n(&zbl_latest, &latest, mine, 1,
+                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+}
+
+/* A thread is about to launch on the lane: the lane's clock is not behind the
+ * thread's. */
+void zbl_host_enters(zbl_lane *l) {
+  if (zbl.shown != ZBL_HIDDEN) {
+    l->h = zbl_later(l->h, zbl_thread_time());
+  }
+}
+
+/* When a thread has enqueued what its lane enqueued at `posted`. */
+double zbl_host_posts(zbl_lane *l, double posted) {
+  if (zbl.shown == ZBL_HIDDEN) {
+    return posted;
+  }
+  zbl_host_enters(l);
+  posted = zbl_later(posted, l->h);
+  zbl_own.launches = 1;
+  zbl_thread_reaches(posted);
+  return posted;
+}
+
+/* Whether the host may see what happened at `at`: a paced one when that time has
+ * come. Waits a moment for it, without the lock. */
+int zbl_host_sees(double at) {
+  double now;
+  if (zbl.shown == ZBL_SHOWN) {
+    zbl_thread_reaches(at);
+  }
+  if (zbl.shown != ZBL_PACED || at <= (now = zbl_wall_now())) {
+    return 1;
+  }
+  zbl_unlock(NULL);
+  at = at < now + zbl_pace ? at : now + zbl_pace;
+  if (at > now + zbl_spin) {
+    const struct timespec left = {.tv_nsec = zbl_nanoseconds(at - now - zbl_spin)};
+    syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &left, NULL);
+  }
+  while (zbl_wall_now() < at) {
+    sched_yield();
+  }
+  zbl_lock();
+  return at < now + zbl_pace;
+}
+
+/* The host has asked for what is not done, and nobody has acted for so many seconds:
+ * its time passes as the kernel's does, or zbl.stall_rate times as fast, until
+ * somebody acts. */
+void zbl_host_stalls(double quiet) {
+  int64_t since = zbl_nanoseconds(zbl_wall_now() + quiet);
+  uint64_t activity = __atomic_load_n(&zbl.hub->activity, __ATOMIC_RELAXED);
+  if (zbl.shown == ZBL_SHOWN &&
+      (zbl_stall.since == 0 ||
+       activity != __atomic_load_n(&zbl_stall.activity, __ATOMIC_RELAXED))) {
+    __atomic_store_n(&zbl_stall.since, since, __ATOMIC_RELAXED);
+    __atomic_store_n(&zbl_stall.activity, activity, __ATOMIC_RELAXED);
+  }
+}
+
+/* Whether the host finds an event done, which happened at `at` where it is not
+ * pending. Without a clock that programs see a query takes no time. */
+int zbl_host_finds(int pending, double at) {
+  if (!pending) {
+    return zbl.shown == ZBL_HIDDEN || zbl_host_sees(at);
+  }
+  if (zbl.shown != ZBL_HIDDEN && zbl.several) {
+    zbl_host_stalls(zbl_stall_quiet);
+    zbl_await(&zbl.hub->any, ZBL_EVENT_POLL_MS);
+  }
+  return 0;
+}
+
+/* What of a stall the thread has not counted yet, in seconds. */
+static double zbl_stall_left(void) {
+  int64_t since = __atomic_load_n(&zbl_stall.since, __ATOMIC_RELAXED);
+  double all, before;
+  if (since == 0 || __atomic_load_n(&zbl_stall.activity, __ATOMIC_RELAXED) !=
+                        __atomic_load_n(&zbl.hub->activity, __ATOMIC_RELAXED)) {
+    return 0;
+  }
+  if (zbl_own.stall != since) {
+    zbl_own.stall = since;
+    zbl_own.counted = 0;
+  }
+  all = (zbl_wall_now() - (double)since * 1e-9) * zbl.stall_rate;
+  before = zbl_own.counted;
+  zbl_own.counted = zbl_later(all, before);
+  return zbl_own.counted - before;
+}
+
+/* The calling thread's time in nanoseconds since the world was opened. It takes no
+ * lock: a handler of signals may ask. */
+int64_t zbl_shown_now(void) {
+  double stalled = zbl_stall_left();
+  if (stalled > 0 && zbl_own.launches) {
+    zbl_thread_reaches(zbl_thread_time() + stalled);
+  } else {
+    zbl_own.now = zbl_thread_time() + stalled;
+  }
+  return zbl_nanoseconds(zbl_own.now);
+}
+
+/* The calling thread has slept until then. */
+void zbl_shown_reach(int64_t at) {
+  zbl_own.now = zbl_later(zbl_thread_time(), (double)at * 1e-9);
+}

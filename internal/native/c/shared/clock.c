@@ -1,0 +1,224 @@
+/* A library to preload: the program's calls of the clock give the time of the
+ * loopback's model. Before the loopback's runtime is loaded they give the kernel's.
+ *
+ * A sleep and a timed wait that times out take their time on both clocks. Clocks of
+ * CPU time are left alone, and so is whatever does not call the C library. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ZBC_PUBLIC __attribute__((visibility("default")))
+
+enum { ZBC_CLOCKS = 12 };
+static const int64_t zbc_second = 1000000000;
+
+/* The clocks that tell the time; the coarse ones and those of the boot move alike. */
+static const uint8_t zbc_shown[ZBC_CLOCKS] = {
+    [CLOCK_REALTIME] = 1,         [CLOCK_MONOTONIC] = 1,
+    [CLOCK_MONOTONIC_RAW] = 1,    [CLOCK_REALTIME_COARSE] = 1,
+    [CLOCK_MONOTONIC_COARSE] = 1, [CLOCK_BOOTTIME] = 1,
+    [CLOCK_TAI] = 1};
+
+/* The model's clock: nanoseconds since it began, and what the calling thread has
+ * slept until; and what each clock of the kernel showed when it began. */
+static int64_t (*zbc_now)(void);
+static void (*zbc_reach)(int64_t);
+static int64_t zbc_began[ZBC_CLOCKS];
+
+static int zbc_kernel(clockid_t clock, struct timespec *ts) {
+  return (int)syscall(SYS_clock_gettime, clock, ts);
+}
+
+static int64_t zbc_of(const struct timespec *ts) {
+  return (int64_t)ts->tv_sec * zbc_second + ts->tv_nsec;
+}
+
+static struct timespec zbc_timespec(int64_t ns) {
+  int64_t s = ns / zbc_second - (ns % zbc_second < 0);
+  return (struct timespec){.tv_sec = s, .tv_nsec = ns - s * zbc_second};
+}
+
+static int64_t zbc_kernel_ns(clockid_t clock) {
+  struct timespec ts = {0};
+  zbc_kernel(clock, &ts);
+  return zbc_of(&ts);
+}
+
+/* The loopback's runtime calls it when it is loaded, and with NULL when it goes. */
+ZBC_PUBLIC void zbench_clock_use(int64_t (*now)(void), void (*reach)(int64_t)) {
+  for (int i = 0; now != NULL && i < ZBC_CLOCKS; i++) {
+    if (zbc_shown[i]) {
+      zbc_began[i] = zbc_kernel_ns(i) - now();
+    }
+  }
+  zbc_reach = reach;
+  __atomic_store_n(&zbc_now, now, __ATOMIC_RELEASE);
+}
+
+/* Whether the clock is the model's; then its time in ns. */
+static int zbc_time(clockid_t clock, int64_t *ns) {
+  int64_t (*now)(void) = __atomic_load_n(&zbc_now, __ATOMIC_ACQUIRE);
+  if (now == NULL || clock < 0 || clock >= ZBC_CLOCKS || !zbc_shown[clock]) {
+    return 0;
+  }
+  *ns = zbc_began[clock] + now();
+  return 1;
+}
+
+ZBC_PUBLIC int clock_gettime(clockid_t clock, struct timespec *ts) {
+  int64_t ns;
+  if (!zbc_time(clock, &ns)) {
+    return zbc_kernel(clock, ts);
+  }
+  *ts = zbc_timespec(ns);
+  return 0;
+}
+
+ZBC_PUBLIC int gettimeofday(struct timeval *restrict tv, void *restrict zone) {
+  struct timespec ts;
+  if (zone != NULL) {
+    *(struct timezone *)zone = (struct timezone){0};
+  }
+  clock_gettime(CLOCK_REALTIME, &ts);
+  *tv = (struct timeval){.tv_sec = ts.tv_sec, .tv_usec = ts.tv_nsec / 1000};
+  return 0;
+}
+
+ZBC_PUBLIC time_t time(time_t *at) {
+  struct timespec ts;
+  clock_gettime(CLOCK_REALTIME, &ts);
+  if (at != NULL) {
+    *at = ts.tv_sec;
+  }
+  return ts.tv_sec;
+}
+
+ZBC_PUBLIC int timespec_get(struct timespec *ts, int base) {
+  return base == TIME_UTC && clock_gettime(CLOCK_REALTIME, ts) == 0 ? base : 0;
+}
+
+/* How much later a deadline of the program's clock is on the kernel's. */
+static int64_t zbc_lag(clockid_t clock) {
+  int64_t ns;
+  return zbc_time(clock, &ns) ? zbc_kernel_ns(clock) - ns : 0;
+}
+
+/* The thread has waited until the deadline of one of its clocks. */
+static void zbc_reached(clockid_t clock, int64_t deadline) {
+  int64_t ns;
+  if (zbc_time(clock, &ns)) {
+    zbc_reach(deadline - zbc_began[clock]);
+  }
+}
+
+/* Sleeps on the kernel's monotonic clock, and takes as long on the program's. */
+static int zbc_sleep(clockid_t clock, int flags, const struct timespec *want,
+                     struct timespec *left) {
+  int64_t ns, begun, end;
+  int code;
+  if (!zbc_time(clock, &ns) || want->tv_nsec < 0 || want->tv_nsec >= zbc_second) {
+    return syscall(SYS_clock_nanosleep, clock, flags, want, left) == 0 ? 0 : errno;
+  }
+  end = (flags & TIMER_ABSTIME) ? zbc_of(want) : ns + zbc_of(want);
+  begun = zbc_kernel_ns(CLOCK_MONOTONIC);
+  {
+    const struct timespec rest = zbc_timespec(end > ns ? end - ns : 0);
+    code = syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &rest, left) == 0 ? 0 : errno;
+  }
+  zbc_reached(clock, code == 0 ? end : ns + zbc_kernel_ns(CLOCK_MONOTONIC) - begun);
+  return code;
+}
+
+ZBC_PUBLIC int clock_nanosleep(clockid_t clock, int flags,
+                               const struct timespec *want,
+                               struct timespec *left) {
+  int before = errno;
+  int code = zbc_sleep(clock, flags, want, left);
+  errno = before;
+  return code;
+}
+
+ZBC_PUBLIC int nanosleep(const struct timespec *want, struct timespec *left) {
+  int code = zbc_sleep(CLOCK_REALTIME, 0, want, left);
+  if (code != 0) {
+    errno = code;
+    return -1;
+  }
+  return 0;
+}
+
+ZBC_PUBLIC int usleep(useconds_t us) {
+  const struct timespec want = zbc_timespec((int64_t)us * 1000);
+  return nanosleep(&want, NULL);
+}
+
+ZBC_PUBLIC unsigned sleep(unsigned seconds) {
+  struct timespec rest = {.tv_sec = seconds};
+  return nanosleep(&rest, &rest) == 0 ? 0 : (unsigned)rest.tv_sec + (rest.tv_nsec > 0);
+}
+
+/* The C library's own function. The condition variable's has had a version of another
+ * layout on x86-64, which dlsym may find first. */
+static void *zbc_next(const char *name) {
+  void *at = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
+  return at != NULL ? at : dlsym(RTLD_NEXT, name);
+}
+
+/* A wait with a deadline of the program's clock. */
+#define ZBC_DEADLINE(clock, deadline, wait)                                    \
+  const struct timespec until = zbc_timespec(zbc_of(deadline) + zbc_lag(clock)); \
+  int code = wait;                                                             \
+  if (code == ETIMEDOUT || (code == -1 && errno == ETIMEDOUT)) {               \
+    zbc_reached(clock, zbc_of(deadline));                                      \
+  }                                                                            \
+  return code
+
+/* Which clock a condition variable has is not known here: the lag of all is the same,
+ * and a deadline before the realtime clock's beginning is a monotonic one's. */
+static clockid_t zbc_clock_of(const struct timespec *deadline) {
+  return zbc_of(deadline) < zbc_began[CLOCK_REALTIME] / 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+}
+
+ZBC_PUBLIC int pthread_cond_timedwait(pthread_cond_t *restrict c,
+                                      pthread_mutex_t *restrict m,
+                                      const struct timespec *restrict at) {
+  static int (*next)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+  if (next == NULL) {
+    next = zbc_next("pthread_cond_timedwait");
+  }
+  ZBC_DEADLINE(zbc_clock_of(at), at, next(c, m, &until));
+}
+
+ZBC_PUBLIC int pthread_cond_clockwait(pthread_cond_t *restrict c,
+                                      pthread_mutex_t *restrict m, clockid_t clock,
+                                      const struct timespec *restrict at) {
+  static int (*next)(pthread_cond_t *, pthread_mutex_t *, clockid_t,
+                     const struct timespec *);
+  if (next == NULL) {
+    next = zbc_next("pthread_cond_clockwait");
+  }
+  ZBC_DEADLINE(clock, at, next(c, m, clock, &until));
+}
+
+ZBC_PUBLIC int sem_timedwait(sem_t *restrict s, const struct timespec *restrict at) {
+  static int (*next)(sem_t *, const struct timespec *);
+  if (next == NULL) {
+    next = zbc_next("sem_timedwait");
+  }
+  ZBC_DEADLINE(CLOCK_REALTIME, at, next(s, &until));
+}
+
+ZBC_PUBLIC int sem_clockwait(sem_t *restrict s, clockid_t clock,
+                             const struct timespec *restrict at) {
+  static int (*next)(sem_t *, clockid_t, const struct timespec *);
+  if (next == NULL) {
+    next = zbc_next("sem_clockwait");
+  }
+  ZBC_DEADLINE(clock, at, next(s, clock, &until));
+}
