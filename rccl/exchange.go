@@ -22,6 +22,7 @@ func (d *Driver) Exchange(ctx context.Context, e plan.Exchange) ([]float64, erro
 	if err := d.Begin(e.Case, e.Round); err != nil {
 		return nil, err
 	}
+	d.perLaunch = -1 // new peers connect: that takes as long as a first operation
 	for i := range d.local {
 		to, from := e.Peers(d.ranks[i].rank.Number)
 		d.batch.SetPeers(i, to, from)

@@ -260,3 +260,16 @@ func duplicate(all []*nodescreen.Node, n *nodescreen.Node) int {
 	}
 	return 0
 }
+
+// A port that is down on most nodes is not named with one that is down on its node alone.
+func TestAPortThatIsDownEverywhere(t *testing.T) {
+	all := fleet(1, 8)
+	for _, n := range all {
+		n.NICs[7].State, n.NICs[7].Collective = "DOWN", nil
+	}
+	all[3].NICs[2].State, all[3].NICs[2].Collective = "DOWN", nil
+	d := nodescreen.Judge(nodescreen.Fleet{Nodes: all})
+	require.Equal(t, []string{"n003"}, d.Fail)
+	require.Len(t, d.Findings, 1)
+	require.Equal(t, "ionic_2", d.Findings[0].Subject)
+}

@@ -134,7 +134,7 @@ func (o Order) batch() (during string, launches int, ok bool) {
 		return record.DuringOpen, 1, false
 	case DoJoin:
 		return record.DuringInit, 1, false
-	case DoBudget, DoIDs, DoAllocate, DoEnd:
+	case DoBudget, DoIDs, DoAllocate, DoCounters, DoEnd:
 	}
 	return "", 0, false
 }

@@ -20,14 +20,14 @@ type Evidence struct {
 	Iterations int `json:"iterations"`
 	// Ranks holds every rank that took part; equal ones are one entry.
 	Ranks []RankEvidence `json:"ranks"`
-	// Witness is what a second source reported when the deadline had passed; absent if none
-	// was asked.
-	Witness *Witness `json:"witness,omitempty"`
 	// Suspects are the ranks that most likely keep the others waiting, as ranges; if Certain
 	// is false, the candidates, which the evidence does not tell apart.
 	Suspects string `json:"suspects,omitempty" jsonschema:"pattern=^[0-9]+(-[0-9]+)?(\\,[0-9]+(-[0-9]+)?)*$"`
 	// Certain is true if the evidence tells the suspects from the ranks that wait.
 	Certain bool `json:"certain,omitempty"`
+	// Witness is what a second source reported when the deadline had passed; absent if none
+	// was asked.
+	Witness *Witness `json:"witness,omitempty"`
 }
 
 // RankEvidence describes ranks with equal evidence.

@@ -71,8 +71,8 @@ and left out. After an interruption --resume continues with what was measured.
 
 With --fail-on the exit code is 3 if a variant is slower, or could not be
 measured; with --require-checked also if a case is undecided.`,
-		Example: `  zbench bisect all_reduce -b 1M -e 1G -g 8 --variant 7.1='--rccl-lib /opt/7.1/librccl.so.1' --variant 7.2='--rccl-lib /opt/7.2/librccl.so.1'
-  zbench bisect --nodes 16 --unordered --variant ring=NCCL_ALGO=Ring --variant tree=NCCL_ALGO=Tree --variant default=
+		Example: `  zbench bisect all_reduce -g 8 --variant 7.1='--rccl-lib /opt/7.1/librccl.so.1' --variant 7.2='--rccl-lib /opt/7.2/librccl.so.1'
+  zbench bisect --unordered --variant default= --variant ring=NCCL_ALGO=Ring
   zbench bisect --resume zbench-bisect-20261122-120000`,
 		ValidArgs: collective.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -159,6 +159,7 @@ func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	addLibraryFlags(cmd, &o.libraries)
 	f := cmd.Flags()
 	addLaunchFlags(f, &o.launch)
+	f.StringVar(&o.launch.bad, "exclude-bad", "", "leave out the nodes that zbench screen has failed: its folder")
 	addCountersFlag(f, &o.counters)
 	addDeadlineFlags(f, &o.deadlines)
 	addGateFlags(f, &o.gates)

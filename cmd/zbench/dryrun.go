@@ -128,6 +128,9 @@ func (o *collectivesOptions) startOf(s State, l launching, want spec.Spec) launc
 	for _, text := range o.launch.slurmArgs {
 		start.SlurmArgs = append(start.SlurmArgs, strings.Fields(text)...)
 	}
+	if len(l.excluded) > 0 {
+		start.SlurmArgs = append(start.SlurmArgs, "--exclude="+strings.Join(l.excluded, ","))
+	}
 	return start
 }
 

@@ -25,13 +25,13 @@ var flagGroups = []flagGroup{
 		"datatype", "dtype", "op", "place", "kernels", "coefficients", "data", "fixed-sizes", "compile",
 	}},
 	{"Timing and verification", []string{
-		"iters", "warmup_iters", "hipgraph", "precision", "max-time", "cache", "tune", "check", "verify-budget", "keep-samples",
+		"iters", "warmup_iters", "hipgraph", "precision", "max-time", "cache", "tune", "check", "verify-budget", "keep-samples", "launches", "rounds",
 	}},
 	{"Cluster", []string{
 		"collective", "nodes", "ranks", "gpus-per-node", "ngpus", "ranks-per-gpu", "groups", "strides", "scale", "device", "all-gpus", "peak",
-		"root", "host", "xml", "outputs", "matrix", "logs", "times", "judge", "hbm-seconds", "deadline",
+		"counters", "profile", "leaves", "root", "host", "xml", "outputs", "matrix", "logs", "times", "judge", "hbm-seconds", "deadline",
 	}},
-	{"Launch", []string{"launch", "slurm-args", "hostfile", "dry-run"}},
+	{"Launch", []string{"launch", "slurm-args", "hostfile", "dry-run", "exclude-bad"}},
 	{"Deadlines", deadlineFlags},
 	{"Simulation", []string{"fabric", "fault", "seed", "trees"}},
 	{"Model and trainer", []string{
@@ -47,6 +47,7 @@ var flagGroups = []flagGroup{
 // mostUsed names the flags that come first in a command's help, ten at most.
 var mostUsed = map[string][]string{
 	"zbench collectives": {"nodes", "ngpus", "minbytes", "maxbytes", "datatype", "framework", "preset", "out", "format", "resume"},
+	"zbench rails":       {"nodes", "ngpus", "size", "rounds", "matrix", "logs", "times", "profile", "out", "format"},
 	"zbench recommend":   {"framework", "preset", "params", "config", "backward-ms", "tokens-per-microbatch", "tflops", "dp", "out", "format"},
 	"zbench hbm":         {"kernels", "size", "dtype", "device", "all-gpus", "sweep", "tune", "out", "format"},
 	"zbench kernels muon": {

@@ -23,11 +23,13 @@ type launchFlagSet struct {
 	dry       bool
 	// ended are the processes whose end the parent has heard of.
 	ended <-chan endedTask
+	// bad is the folder of a screen whose failed nodes are left out.
+	bad string
 }
 
 // launchFlags names the flags: they say where a sweep runs, not what is measured, and a
 // resumed one may have others.
-var launchFlags = []string{"launch", "slurm-args", "hostfile", "dry-run"}
+var launchFlags = []string{"launch", "slurm-args", "hostfile", "dry-run", "exclude-bad"}
 
 func addLaunchFlags(f *pflag.FlagSet, o *launchFlagSet) {
 	var methods []string
@@ -49,6 +51,8 @@ type launching struct {
 	want spec.Spec
 	// processes run on each node.
 	processes int
+	// excluded are nodes of the job that take no part.
+	excluded []string
 }
 
 // place finds out what this process is and how the sweep runs. given tells that the
@@ -75,6 +79,9 @@ func (o *launchFlagSet) place(s State, want spec.Spec, given bool) (launching, e
 		return l, l.spreadRanks(given)
 	}
 	l.spread(s, given)
+	if err = o.exclude(s, &l, given); err != nil {
+		return l, err
+	}
 	if l.single() && asked.Method == launch.Auto {
 		l.method, l.want = launch.Inproc, want.Clone()
 	}

@@ -58,7 +58,8 @@ have in common fails no node. --judge compares such files again.
 The result is screen.json, pass.txt and fail.txt, one node a line. The exit code
 is 0 if no node fails, 3 if one does, and 6 if nothing can be told.`,
 		Example: `  salloc -N 128 zbench screen --out screened      all nodes of the allocation
-  srun --exclude=./screened/fail.txt …            the next job without them
+  zbench collectives --exclude-bad screened       the world without them
+  srun --exclude=./screened/fail.txt …            any other job without them
   zbench screen --hostfile hosts --out screened   by mpirun
   zbench screen                                   this node
   zbench screen --judge screened                  compare the files again

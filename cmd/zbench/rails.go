@@ -70,7 +70,7 @@ data cannot tell.`,
 		Example: `  zbench rails --nodes 128                        measure, in an allocation
   zbench rails --nodes 128 --backend loopback --fault slow_rail:node=5,rail=2,left=0.8
   zbench rails --rounds 20                        also faults that come and go
-  srun --exclude=./checked/fail.txt …             the next job without what failed
+  srun --exclude=./checked/fail.txt …             the next job without these
   zbench rails --matrix pairs.csv --out checked   report.html, pass.txt, fail.txt
   zbench rails --logs DIR                         one log for each pair
   zbench rails --times calls.csv --gpus-per-node 8`,

@@ -183,17 +183,17 @@ double zbl_late(int rank) {
   return zbl.faults.late != NULL ? zbl.faults.late[rank] : 0;
 }
 
-/* What the memory of a rank's GPU gives, in bytes per second; 0: not modelled. */
-double zbl_hbm_rate(int rank) {
-  return zbl.hbm_rate * (zbl.faults.hbm != NULL ? zbl.faults.hbm[rank] : 1);
-}
-
 /* Does not return where that call of the rank stalls. The caller has not the lock:
  * the rest of the world goes on. */
 void zbl_stalled(int call, int rank) {
   while (zbl.faults.stall.call == call && zbl.faults.stall.rank == rank) {
     pause();
   }
+}
+
+/* What the memory of a rank's GPU gives, in bytes per second; 0: not modelled. */
+double zbl_hbm_rate(int rank) {
+  return zbl.hbm_rate * (zbl.faults.hbm != NULL ? zbl.faults.hbm[rank] : 1);
 }
 
 int zbl_hangs(int rank, double bytes, uint64_t launch) {
