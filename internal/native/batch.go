@@ -213,8 +213,8 @@ func (b *Batch) Burst(iterations, replays int) ([]float64, error) {
 }
 
 // Bursts runs Burst until the slice, whose length is a multiple of the local ranks, is
-// full of seconds by burst × rank. All of it is one call of C: a thread that waits there
-// for long costs Go's scheduler more than the wait.
+// full of seconds by burst × rank; without local ranks none runs. All of it is one call
+// of C: a thread that waits there for long costs Go's scheduler more than the wait.
 func (b *Batch) Bursts(seconds []float64, iterations, replays int) error {
 	if replays > 0 {
 		if err := b.p.CanCapture(); err != nil {
@@ -222,7 +222,7 @@ func (b *Batch) Bursts(seconds []float64, iterations, replays int) error {
 		}
 	}
 	b.c.iterations, b.c.replays = C.int32_t(iterations), C.int32_t(replays)
-	C.zb_bursts(b.c, C.int32_t(len(seconds)/b.n), (*C.double)(unsafe.SliceData(seconds))) //nolint:gosec // a batch of bursts is small
+	C.zb_bursts(b.c, C.int32_t(len(seconds)/max(b.n, 1)), (*C.double)(unsafe.SliceData(seconds))) //nolint:gosec // a batch of bursts is small
 	return b.outcome()
 }
 
