@@ -107,8 +107,8 @@ check-toolchain: ## What compilers make of the C and the kernels, for the host a
 
 .PHONY: check-long
 check-long: ## The tests that take seconds each, which make test leaves out
-	ZBENCH_LONG=1 $(TEST) -run '^TestLong' ./bench/advice ./bench/engine ./bench/record ./cmd/zbench ./internal/native ./internal/rendezvous ./rccl ./test/planted
-	ZBENCH_LONG=1 $(TEST) -run '^TestScripts$$/^(assumed|further|recommend|deterministic|hbmgpus|room)$$' ./cmd/zbench
+	ZBENCH_LONG=1 $(TEST) -run '^TestLong|^TestScripts$$/^(assumed|further|recommend|deterministic|hbmgpus|room)$$' \
+		./bench/advice ./bench/engine ./bench/record ./cmd/zbench ./internal/native ./internal/rendezvous ./rccl ./test/planted
 
 .PHONY: check-race
 check-race: ## The tests under the race detector, of the packages that start goroutines
@@ -147,17 +147,15 @@ system-test-browser: build ## The built binary's report in Chromium
 	bin/zbench hbm --backend loopback --size 8M --max-time 0.02 --sweep --out "$$out/hbm" > "$$out/stdout"; \
 	bin/zbench kernels rmsnorm --backend loopback --rows 3 --hidden 64,4097 --out "$$out/norm" > "$$out/stdout"; \
 	bin/zbench kernels muon --backend loopback --shape 65x130x2 --shape 96x40 --out "$$out/muon" > "$$out/stdout"; \
-	bin/zbench collectives --nodes 128 --scale 1,2,4 --groups 2,4,8 --strides 2,8 --out "$$out/scale" > "$$out/stdout"; \
+	bin/zbench collectives --nodes 8 --scale 1,2,4 --groups 2,4,8 --strides 2,8 -f 4 --out "$$out/scale" > "$$out/stdout"; \
 	bin/zbench import bench/peers/testdata/algo_proto.log --out "$$out/import" > "$$out/stdout"; \
-	axe=$$(scripts/axe.sh); \
+	axe=$$(scripts/axe.sh); export ZBENCH_AXE=$$axe; \
 	mkdir "$$out/pages"; ZBENCH_PAGES="$$out/pages" $(GO) test -count=1 -run 'NormPage|StreamPage|MuonPage$$' ./report; \
-	cd test/browser && for page in hbm/report norm/report muon/report pages/hbm-timed-true pages/rmsnorm-timed-true pages/rmsnorm-timed-false pages/muon-timed; do \
-		ZBENCH_AXE="$$axe" ZBENCH_REPORT="$$out/$$page.html" $(GO) test -count=1 -run 'TestLooks|TestAxe$$|TestFirst' ./... || exit 1; \
-	done && \
-	ZBENCH_AXE="$$axe" ZBENCH_REPORT="$$out/run/report.html" $(GO) test -count=1 ./... && \
-	for page in hung import scale; do \
-		ZBENCH_AXE="$$axe" ZBENCH_REPORT="$$out/$$page/report.html" $(GO) test -count=1 -run 'TestLooks|TestAxe$$|TestFirst|TestScreens' ./... || exit 1; \
-	done
+	cd test/browser; $(GO) test -c -o ../../bin/browser.test .; \
+	look() { for page in "$${@:2}"; do echo "$$page"; ZBENCH_REPORT="$$out/$$page.html" ../../bin/browser.test -test.run "$$1" || return; done; }; \
+	look 'TestLooks|TestAxe$$|TestFirst' hbm/report norm/report muon/report pages/hbm-timed-true pages/rmsnorm-timed-true pages/rmsnorm-timed-false pages/muon-timed; \
+	look . run/report; \
+	look 'TestLooks|TestAxe$$|TestFirst|TestScreens' hung/report import/report scale/report
 
 # Outside CI a machine that cannot fetch (no root, no network) skips, and says so.
 FETCH = fetch() { "$$@" || { [ -z "$${CI:-}" ] && echo "SKIPPED: $$* failed" >&2; }; }

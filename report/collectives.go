@@ -49,6 +49,7 @@ func Collectives(rec *record.Record, x Extras) *Document {
 	late("late", "Late ranks", lateBlocks(rec)...)
 	d.add("unstable", "Unstable", unstableBlocks(rec)...)
 	d.add("stuck", "How far each rank got", stuckBlocks(rec)...)
+	d.add("nics", "NIC counters", nicBlocks(rec)...)
 	d.knees(x)
 	d.results(resultBlock(rec, curves))
 	d.Sections[len(d.Sections)-1].Folded = len(rec.Results) > fewResults

@@ -38,6 +38,9 @@ func Rails(d *pairwise.Document, version string) *Document {
 		out.Sections = append(out.Sections, Section{Name: results, ID: results, Title: "Worst first", Blocks: []Block{Sheet{Table: list, Label: "components, the worst first", Role: results}}})
 	}
 	out.add("nodes", "Nodes for the next job", railsNodes(d)...)
+	if d.Survey != nil {
+		out.add("nics", "NIC counters", nicSheet(d.Survey.Counters)...)
+	}
 	out.add("survey", "What was measured", railsSurvey(d.Survey)...)
 	out.add("notes", "Notes", listed("small", append([]string{"Written by zbench " + version + "."}, d.Notes...))...)
 	return out
@@ -56,7 +59,8 @@ func railsSurvey(s *pairwise.Survey) []Block {
 		return nil
 	}
 	facts := Facts{
-		{"Backend", s.Backend}, {"Message", fmt.Sprintf("%s in each direction, %s in a round", unit.Bytes(s.Bytes), plural(int64(s.Launches), "launch"))},
+		{"Backend", s.Backend},
+		{"Message", fmt.Sprintf("%s in each direction, %s in a round", unit.Bytes(s.Bytes), plural(int64(s.Launches), "launch"))},
 		{"Rounds", fmt.Sprintf("%d, of which %d between nodes", s.Rounds, s.NetworkRounds)},
 	}
 	if s.Fabric != "" {

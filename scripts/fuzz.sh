@@ -6,8 +6,8 @@
 #
 # A count is the default because go test can report the end of its own time as
 # a failure ("context deadline exceeded") where no input failed.
-# PATTERN keeps the targets whose name matches it. go test -fuzz takes one
-# target of one package at a time, so they are listed from the sources.
+# PATTERN keeps the targets whose name matches it. A test binary runs one target
+# at a time, so they are listed from the sources; a package's binary is built once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,11 +16,19 @@ pattern=${2:-.}
 
 targets=$(grep -rEo --include='*_test.go' --exclude-dir=test --exclude-dir=tools '^func Fuzz[A-Za-z0-9_]+' . |
 	sed -E 's|^\./(.*)/[^/]+:func |\1 |' | sort)
+binaries=$(mktemp -d)
+trap 'rm -rf "$binaries"' EXIT
+module=$(go list -m)
+corpora=$(go env GOCACHE)/fuzz
 count=0
 while read -r folder target; do
 	[[ $target =~ $pattern ]] || continue
 	echo "fuzz $folder $target for $amount"
-	go test -vet=off "./$folder" -run '^$' -fuzz "^$target\$" -fuzztime "$amount" -fuzzminimizetime 10x # by default most of a short run is spent on making finds smaller
+	binary=$binaries/${folder//\//-}.test
+	[ -x "$binary" ] || go test -c -vet=off -fuzz . -o "$binary" "./$folder"
+	# By default most of a short run is spent on making finds smaller.
+	(cd "$folder" && "$binary" -test.run '^$' -test.fuzz "^$target\$" -test.fuzztime "$amount" -test.fuzzminimizetime 10x \
+		-test.fuzzcachedir "$corpora/$module/$folder" -test.paniconexit0) </dev/null
 	count=$((count + 1))
 done <<<"$targets"
 

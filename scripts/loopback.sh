@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the loopback as shared libraries with the vendors' names, so that other
 # programs can run on it: scripts/loopback.sh DIR leaves DIR/rocm/lib and
-# DIR/cuda/lib. Set ZBENCH_LOOPBACK to a machine file, and let the program find the
+# DIR/cuda/lib, and DIR/include for who supplies kernels. Set ZBENCH_LOOPBACK to a machine file, and let the program find the
 # libraries (LD_LIBRARY_PATH; --rocm-path DIR/rocm for zbench).
 set -euo pipefail
 
@@ -9,7 +9,7 @@ if [ $# -ne 1 ]; then
 	echo "usage: ${0##*/} DIR" >&2
 	exit 2
 fi
-mkdir -p "$1"
+mkdir -p "$1/include"
 out=$(cd "$1" && pwd)
 cd "$(dirname "$0")/../internal/native"
 
@@ -35,9 +35,11 @@ kernels=$kept/${made%% *}.o
 	mv "$kernels.new" "$kernels"
 ) 9>"$kept/lock"
 
-# runtime NAMES LIBRARY: the library with all of the state.
+cp c/shared/zbench_kernels.h "$out/include"
+
+# runtime NAMES LIBRARY [FLAG…]: the library with all of the state.
 runtime() {
-	"${CC:-cc}" "${cflags[@]}" -shared -DZB_NAMES="$1" "-Wl,-soname,${2##*/}" -o "$2" c/shared/runtime.c "$kernels" -lm -Wl,-z,defs
+	"${CC:-cc}" "${cflags[@]}" -shared -DZB_NAMES="$1" "-Wl,-soname,${2##*/}" "${@:3}" -o "$2" c/shared/runtime.c "$kernels" -lm -ldl -lpthread -Wl,-z,defs
 }
 
 # forward NAMES KIND LIBRARY RUNTIME [FLAG…]: one that jumps there.
@@ -47,7 +49,7 @@ forward() {
 
 lib=$out/rocm/lib
 mkdir -p "$lib"
-runtime 0 "$lib/libamdhip64.so.6"
+runtime 0 "$lib/libamdhip64.so.6" -Wl,--version-script=c/shared/hip.map
 forward 0 COLLECTIVES "$lib/librccl.so.1" "$lib/libamdhip64.so.6" "${noisy[@]}"
 forward 0 COMPILER "$lib/libhiprtc.so.6" "$lib/libamdhip64.so.6"
 for name in libamdhip64.so libamdhip64.so.5 libamdhip64.so.7; do ln -sf libamdhip64.so.6 "$lib/$name"; done

@@ -48,13 +48,14 @@ type Options struct {
 	// Seed draws the order of the variants within each round.
 	Seed uint64
 	// Start is the cost of starting a child, and Each that of measuring one case once, in
-	// the same unit. They decide how many cases a child measures.
+	// the same unit. They decide how many cases a child measures. Zeros are estimated from
+	// the trials.
 	Start, Each float64
 }
 
 // Defaults are the options of the command without flags.
 func Defaults() Options {
-	return Options{Alpha: 0.01, Miss: 0.05, MinEffect: 0.02, MaxRounds: 60, Seed: 1, Start: 10, Each: 1}
+	return Options{Alpha: 0.01, Miss: 0.05, MinEffect: 0.02, MaxRounds: 60, Seed: 1}
 }
 
 // firstReadings is how many readings of the first and of the last variant each case has
@@ -74,6 +75,8 @@ type Trial struct {
 	Asked []int
 	// Seconds of each case of the search; 0 for a case that was not measured.
 	Seconds []float64
+	// Cost is what the child took, its start included; 0 is not known.
+	Cost float64
 }
 
 // Search is the state of a search. Make it with [New].
@@ -192,4 +195,39 @@ func (s *Search) fresh(variants []int) []int {
 		}
 	}
 	return out
+}
+
+// costs are those of a start and of a case: as they were given, or estimated by least
+// squares from children that measured different numbers of cases. Before there are any, the
+// start is taken for half of a child.
+func (s *Search) costs() (start, each float64) {
+	if s.Start > 0 || s.Each > 0 {
+		return s.Start, s.Each
+	}
+	var n, x, y, xx, xy float64
+	for _, t := range s.trials {
+		if k := float64(len(t.Asked)); t.Cost > 0 && k > 0 {
+			n, x, y, xx, xy = n+1, x+k, y+t.Cost, xx+k*k, xy+k*t.Cost
+		}
+	}
+	if n == 0 {
+		return 1, 1
+	}
+	mean, size := y/n, x/n
+	each = mean / 2 / size
+	if spread := xx/n - size*size; spread > 1e-9*size*size {
+		each = min(max((xy/n-mean*size)/spread, 0), mean/size)
+	}
+	return mean - each*size, each
+}
+
+// Working is the number of variants that can be measured.
+func (s *Search) Working() int { return len(s.working()) }
+
+// Exhausted tells whether the rounds are used up with something undecided.
+func (s *Search) Exhausted() bool {
+	if s.rounds < s.MaxRounds || s.Working() < 2 {
+		return false
+	}
+	return len(s.next(s.working()).Cases) > 0
 }

@@ -93,6 +93,7 @@ func (s *Search) nextOfOrder(working []int) Round {
 		}
 	}
 	var best Round
+	start, each := s.costs()
 	highest := -1.0
 	for p, ab := range pairs {
 		sum, chosen := 0.0, []int(nil)
@@ -104,7 +105,7 @@ func (s *Search) nextOfOrder(working []int) Round {
 				}
 			}
 		}
-		if ratio := sum / (s.Start + s.Each*float64(len(chosen))); ratio > highest {
+		if ratio := sum / (start + each*float64(len(chosen))); ratio > highest {
 			highest, best = ratio, Round{[]int{working[ab[0]], working[ab[1]]}, chosen}
 		}
 	}

@@ -96,10 +96,14 @@ func (n noise) measure(o *Outcome, working []int, of *normal) {
 
 // name gives ordered cases their verdicts.
 func (s *Search) name(working []int, out []Outcome) {
-	_, _, cases := s.judge(working)
+	_, normals, cases := s.judge(working)
 	for i := range cases {
 		j := &cases[i]
-		if s.gone[i] || j.from == nil {
+		switch {
+		case s.gone[i] || normals[i].n == 0:
+			continue
+		case j.from == nil: // too few readings to weigh
+			out[i].Verdict, out[i].Probability = Unclear, math.NaN()
 			continue
 		}
 		odds := math.Exp(min(j.evidence, 700)) / float64(len(s.present()))

@@ -183,3 +183,18 @@ func kernelGroup(rec *record.Record, k *record.Kernel) string {
 	}
 	return strings.Join(words, " ")
 }
+
+// Seconds are the median of a case in a kind of time, one of Timings; false where the case
+// has no such time or did not succeed.
+func Seconds(r *record.Result, timing string) (float64, bool) {
+	e := &entry{result: r}
+	for _, kind := range timings {
+		if s := kind.of(e); kind.name == timing && s != nil && r.Status == record.OK {
+			return s.Median, true
+		}
+	}
+	return 0, false
+}
+
+// Group is all that tells a collective's case from others but its size.
+func Group(r *record.Result) string { return groupOf(r) }

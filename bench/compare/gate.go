@@ -37,8 +37,8 @@ func ParseFailOn(text string) (*FailOn, error) {
 	return f, nil
 }
 
-// words are the condition in a sentence.
-func (f *FailOn) words() string {
+// Words are the condition in a sentence.
+func (f *FailOn) Words() string {
 	if f.Least == 0 {
 		return string(Slower)
 	}
@@ -71,7 +71,7 @@ func (f *FailOn) of(c *Case) gate.State {
 func (d *Document) Gate(f *FailOn) *gate.Report {
 	name := "every case has a verdict"
 	if f != nil {
-		name = "no case is " + f.words()
+		name = "no case is " + f.Words()
 	}
 	var seen [3][]*Case
 	states := gate.States()
@@ -92,7 +92,7 @@ func (d *Document) Gate(f *FailOn) *gate.Report {
 	}
 	checks := []gate.Check{check}
 	if f != nil && d.Common != nil {
-		c := gate.Check{Name: "all cases together are not " + f.words(), Cases: len(d.Cases), State: f.state(d.Common.Verdict, d.Common.Change, false)}
+		c := gate.Check{Name: "all cases together are not " + f.Words(), Cases: len(d.Cases), State: f.state(d.Common.Verdict, d.Common.Change, false)}
 		c.Reason = fmt.Sprintf("they changed by %s (%s to %s)", signed(d.Common.Change), signed(d.Common.Test.Lo), signed(d.Common.Test.Hi))
 		if c.State == gate.NotChecked { // the cases have their own verdicts
 			c.State = gate.Pass

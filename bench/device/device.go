@@ -8,6 +8,7 @@ import (
 	_ "embed"
 	"fmt"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -53,7 +54,7 @@ type source struct {
 //go:embed devices.yaml
 var text []byte
 
-var table = mustRead(text)
+var table = sync.OnceValue(func() []Device { return mustRead(text) })
 
 func mustRead(data []byte) []Device {
 	list, err := read(data)
@@ -142,13 +143,13 @@ func read(data []byte) ([]Device, error) {
 }
 
 // All lists the table.
-func All() []Device { return table }
+func All() []Device { return table() }
 
 // Lookup finds the GPU by the name that its driver gives, as "AMD Instinct
 // MI300X OAM" or "NVIDIA H200". False for one that is not in the table.
 func Lookup(name string) (Device, bool) {
 	name = strings.ToLower(name)
-	for _, d := range table {
+	for _, d := range table() {
 		for _, part := range d.Match {
 			if strings.Contains(name, part) {
 				return d, true

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 
 	"zbench/bench/bisect"
@@ -51,13 +50,15 @@ type Allocation struct {
 	// child's.
 	length, elapsed, start float64
 	children               int
+	// by is the slowdown, common and uneven are a row's.
+	by, common, uneven float64
 }
 
 // newAllocation draws what is planted. length is in children that measure all sizes.
-func newAllocation(seed uint64, planted bool, d Drift, start, length float64) *Allocation {
-	a := &Allocation{rng: rand.New(rand.NewPCG(seed, 20261122)), drift: d, start: start, length: length * (start + bisectSizes)}
+func newAllocation(seed uint64, by float64, d Drift, start, length float64) *Allocation {
+	a := &Allocation{rng: rand.New(rand.NewPCG(seed, 20261122)), drift: d, start: start, length: length * (start + bisectSizes), by: by}
 	a.first, a.size, a.phase = 1+a.rng.IntN(bisectBuilds-1), a.rng.IntN(bisectSizes), a.rng.Float64()
-	if !planted {
+	if by == 0 {
 		a.first = 0
 	}
 	return a
@@ -65,13 +66,21 @@ func newAllocation(seed uint64, planted bool, d Drift, start, length float64) *A
 
 // measure is one child.
 func (a *Allocation) measure(build int, sizes []int) bisect.Trial {
-	t := bisect.Trial{Variant: build, Seconds: make([]float64, bisectSizes)}
+	t := bisect.Trial{Variant: build, Seconds: make([]float64, bisectSizes), Cost: a.start + float64(len(sizes))}
 	a.elapsed += a.start
 	a.children++
+	common := 0.0
+	if a.common > 0 {
+		common = a.common * a.rng.NormFloat64()
+	}
 	for _, size := range sizes {
-		log := a.drift.at(a.elapsed/a.length, a.phase) + bisectNoise*a.rng.NormFloat64()
+		noise := bisectNoise
+		if a.uneven > 0 && size%7 == 6 {
+			noise *= a.uneven
+		}
+		log := a.drift.at(a.elapsed/a.length, a.phase) + common + noise*a.rng.NormFloat64()
 		if a.first > 0 && build >= a.first && size == a.size {
-			log += math.Log1p(bisectSlow)
+			log += math.Log1p(a.by)
 		}
 		t.Seconds[size] = Operation * math.Exp(log)
 		a.elapsed++
@@ -81,8 +90,12 @@ func (a *Allocation) measure(build int, sizes []int) bisect.Trial {
 
 // BisectRow is what searches of a kind came to.
 type BisectRow struct {
-	Planted bool
+	// Planted is the relative slowdown of one size, 0 for none.
+	Planted float64
 	Drift   Drift
+	// Common is the noise that all sizes of a child have in common, as the standard deviation
+	// of a logarithm; Uneven how many times as noisy every seventh size is, 0 for once.
+	Common, Uneven float64
 	// Start is the cost of a child's start, in the time of one case.
 	Start float64
 	Seeds int
@@ -103,14 +116,10 @@ type BisectRow struct {
 // sizes: searches end about there, so that they see the whole drift.
 const bisectLength = 16
 
-// uniformRounds are what UniformRounds came to at full size, for a start that costs as much
-// as ten cases. The full run checks them.
-var uniformRounds = map[string][2]int{"linear": {7, 4}, "a period": {7, 4}, "a step": {8, 6}}
-
 // BisectRows are the kinds of searches.
 func BisectRows() []BisectRow {
 	var out []BisectRow
-	for _, planted := range []bool{true, false} {
+	for _, planted := range []float64{bisectSlow, 0} {
 		for i, d := range drifts {
 			starts := []float64{10}
 			if i == 0 {
@@ -121,29 +130,30 @@ func BisectRows() []BisectRow {
 				out = append(out, BisectRow{Planted: planted, Drift: d, Start: start, Uniform: r[0], Calibrated: r[1]})
 			}
 		}
+		out = append(out, BisectRow{Planted: planted, Drift: drifts[0], Start: 10, Common: 0.01}, BisectRow{Planted: planted, Drift: drifts[0], Start: 10, Uneven: 3})
 	}
-	return out
+	return append(out, BisectRow{Planted: 0.02, Drift: drifts[0], Start: 10}, BisectRow{Planted: 0.05, Drift: drifts[0], Start: 10})
 }
 
 // Bisections searches with seeds 0 … seeds−1 in each row, by the options of the command.
-func Bisections(seeds int) ([]BisectRow, error) {
-	rows := BisectRows()
+func Bisections(rows []BisectRow, seeds int) error {
 	for i := range rows {
 		rows[i].Seeds = seeds
 		for seed := range seeds {
 			if err := rows[i].add(uint64(seed)); err != nil { //nolint:gosec // a small number
-				return nil, err
+				return err
 			}
 		}
 	}
-	return rows, nil
+	return nil
 }
 
 // add searches once.
 func (r *BisectRow) add(seed uint64) error {
 	a := newAllocation(seed, r.Planted, r.Drift, r.Start, bisectLength)
+	a.common, a.uneven = r.Common, r.Uneven
 	o := bisect.Defaults()
-	o.Start, o.Seed = r.Start, seed
+	o.Seed = seed
 	s := bisect.New(bisectBuilds, bisectSizes, o)
 	err := bisect.Run(context.Background(), s, func(_ context.Context, _, variant int, cases []int) (bisect.Trial, error) {
 		return a.measure(variant, cases), nil
@@ -177,81 +187,6 @@ func (a *Allocation) judge(outcomes []bisect.Outcome) (right, blamed bool) {
 	return right && !blamed, blamed
 }
 
-// uniformly measures every build and size so many times, builds in random order in each
-// round.
-func uniformly(seed uint64, planted bool, d Drift, rounds int) (*Allocation, []bisect.Outcome) {
-	a := newAllocation(seed, planted, d, 10, float64(rounds*bisectBuilds))
-	s := bisect.New(bisectBuilds, bisectSizes, bisect.Defaults())
-	all := make([]int, bisectSizes)
-	for i := range all {
-		all[i] = i
-	}
-	for range rounds {
-		for _, v := range a.rng.Perm(bisectBuilds) {
-			s.Add(a.measure(v, all))
-		}
-	}
-	return a, s.Outcomes()
-}
-
-// largest is the case with the most evidence.
-func largest(outcomes []bisect.Outcome) (size int) {
-	for i, o := range outcomes {
-		if o.Evidence > outcomes[size].Evidence {
-			size = i
-		}
-	}
-	return size
-}
-
-// above blames the case with the most evidence, if that is above the threshold.
-func above(outcomes []bisect.Outcome, threshold float64) []bisect.Outcome {
-	size := largest(outcomes)
-	out := make([]bisect.Outcome, len(outcomes))
-	if most := outcomes[size]; most.Evidence > threshold {
-		out[size].Verdict, out[size].First = bisect.Slower, most.Likeliest
-	}
-	return out
-}
-
-// UniformRounds is the smallest number of rounds with which equal sampling names the first
-// slow build in 95 of 100 searches and blames wrongly in at most 2 of 100, with and without
-// a slow build: by the test of bisect, or, if calibrated, by the largest evidence, above
-// what 98 of 100 searches without a slow build have. That threshold is the best there is,
-// and nothing that one could know beforehand.
-func UniformRounds(seeds int, d Drift, calibrated bool) int {
-	right, wrong := Bar{Rate: 0.95}, Bar{Rate: 0.02, AtMost: true}
-	for rounds := 2; ; rounds++ {
-		var evidence []float64
-		found, blamed, none := 0, 0, 0
-		for seed := range uint64(seeds) { //nolint:gosec // a small number
-			a, o := uniformly(seed, false, d, rounds)
-			evidence = append(evidence, o[largest(o)].Evidence)
-			if _, b := a.judge(o); b {
-				none++
-			}
-		}
-		slices.Sort(evidence)
-		threshold := evidence[seeds-1-seeds/50]
-		for seed := range uint64(seeds) { //nolint:gosec // a small number
-			a, o := uniformly(seed, true, d, rounds)
-			if calibrated {
-				o = above(o, threshold)
-			}
-			r, b := a.judge(o)
-			if r {
-				found++
-			}
-			if b {
-				blamed++
-			}
-		}
-		if right.Holds(found, seeds) && wrong.Holds(blamed, seeds) && (calibrated || wrong.Holds(none, seeds)) {
-			return rounds
-		}
-	}
-}
-
 // ratio is the cost of the searches over that of so many rounds, and its standard error.
 func (r *BisectRow) ratio(rounds int) (ratio, spread float64) {
 	n := float64(r.Seeds)
@@ -280,6 +215,9 @@ func BisectFailures(rows []BisectRow, small bool) []string {
 			bar   Bar
 			count int
 		}{{"right", bisectRight, r.Right}, {"blamed wrongly", bisectBlamed, r.Blamed}} {
+			if r.Uniform == 0 && j.what == "right" { // stated only
+				continue
+			}
 			if !j.bar.Holds(j.count, r.Seeds) && !(small && j.bar.Plausible(j.count, r.Seeds)) {
 				out = append(out, fmt.Sprintf("%s: %s %d of %d, bar %s", r.text(), j.what, j.count, r.Seeds, j.bar))
 			}
@@ -292,11 +230,22 @@ func BisectFailures(rows []BisectRow, small bool) []string {
 }
 
 func (r *BisectRow) text() string {
-	planted := "no slow build"
-	if r.Planted {
-		planted = "3 % in one size"
+	return fmt.Sprintf("%s, %s, start %g", r.what(), r.Drift.Name, r.Start)
+}
+
+// what is planted, and what differs from the other rows.
+func (r *BisectRow) what() string {
+	out := "none"
+	if r.Planted > 0 {
+		out = fmt.Sprintf("%g %% in one size", 100*r.Planted)
 	}
-	return fmt.Sprintf("%s, drift %s, start %g", planted, r.Drift.Name, r.Start)
+	if r.Common > 0 {
+		out += fmt.Sprintf("; %g %% noise common to a child's sizes", 100*r.Common)
+	}
+	if r.Uneven > 0 {
+		out += fmt.Sprintf("; every seventh size %g times as noisy", r.Uneven)
+	}
+	return out
 }
 
 // BisectTable is the table of docs/EXPERIMENTS.md.
@@ -305,18 +254,19 @@ func BisectTable(rows []BisectRow) string {
 	b.WriteString("| planted | drift of 5 % | start, in cases | right % | bar | blamed wrongly % | bar | children | cost over equal sampling | bar | over calibrated equal sampling |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for i := range rows {
 		r := &rows[i]
-		what, bar := "none", fmt.Sprintf("≤ %g", bisectCost)
-		if r.Planted {
-			what = "3 % in one size"
-		}
-		cost, _ := r.ratio(r.Uniform)
-		calibrated, _ := r.ratio(r.Calibrated)
-		if cost > bisectCost {
-			bar += " **fails**"
+		right, cost, bar, calibrated := "", "", "", ""
+		if r.Uniform > 0 {
+			ratio, _ := r.ratio(r.Uniform)
+			best, _ := r.ratio(r.Calibrated)
+			right, cost, calibrated = mark(&bisectRight, r.Right, r.Seeds), fmt.Sprintf("%.2f", ratio), fmt.Sprintf("%.2f", best)
+			bar = fmt.Sprintf("≤ %g", bisectCost)
+			if ratio > bisectCost {
+				bar += " **fails**"
+			}
 		}
 		n := float64(r.Seeds)
-		fmt.Fprintf(&b, "| %s | %s | %g | %.1f | %s | %.1f | %s | %.0f | %.2f | %s | %.2f |\n", what, r.Drift.Name, r.Start,
-			100*float64(r.Right)/n, mark(&bisectRight, r.Right, r.Seeds), 100*float64(r.Blamed)/n, mark(&bisectBlamed, r.Blamed, r.Seeds),
+		fmt.Fprintf(&b, "| %s | %s | %g | %.1f | %s | %.1f | %s | %.0f | %s | %s | %s |\n", r.what(), r.Drift.Name, r.Start,
+			100*float64(r.Right)/n, right, 100*float64(r.Blamed)/n, mark(&bisectBlamed, r.Blamed, r.Seeds),
 			float64(r.Children)/n, cost, bar, calibrated)
 	}
 	return b.String()

@@ -18,7 +18,7 @@ type Ways struct {
 }
 
 // ways are those of the world, with the latencies of the models for one and two nodes.
-// Nobody published messages between pairs by size: the rates are those of links and NICs,
+// No published source has messages between pairs by size: the rates are those of links and NICs,
 // the latencies are all_reduce's.
 func (f *Fabric) ways(m *Machine, d damage) *Ways {
 	constants := func(nodes int, rate float64) Curve {

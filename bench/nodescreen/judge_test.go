@@ -146,7 +146,7 @@ func TestANodeAlone(t *testing.T) {
 	require.Contains(t, d.Unchecked[0], "too few", "one collective has nothing to be compared with")
 }
 
-// Values that vary by themselves name nobody, and that is said.
+// Values that vary by themselves name no node, and the report says so.
 func TestTooMuchSpread(t *testing.T) {
 	all := fleet(1, 8)
 	for i, n := range all {

@@ -40,7 +40,7 @@ type Document struct {
 	// Reference says what was compared with; empty where nothing was.
 	Reference string `json:"reference"`
 	// Limit is the least share lost that is named, 0 to 1; 0 is not known.
-	Limit float64 `json:"limit"`
+	Limit float64 `json:"limit" jsonschema:"maximum=1"`
 	// Findings are the named components, the worst first.
 	Findings []Finding `json:"findings"`
 	// Questions are what the data cannot decide.
@@ -72,14 +72,14 @@ type Finding struct {
 	Nodes []string `json:"nodes"`
 	// Lost is the share of bandwidth lost, 0 to 1; of a rank the share of a collective's
 	// time for which others wait.
-	Lost float64 `json:"lost"`
+	Lost float64 `json:"lost" jsonschema:"maximum=1"`
 	// Intermittent is true of a component that is not always slow.
 	Intermittent bool `json:"intermittent"`
 	// Level is the confidence in a word: high, medium or low.
 	Level string `json:"level"`
 	// Confidence is an estimate of the probability that this component is slow and not
 	// its partners, 0 to 1.
-	Confidence float64 `json:"confidence"`
+	Confidence float64 `json:"confidence" jsonschema:"maximum=1"`
 	// Reasons are sentences for people.
 	Reasons []string `json:"reasons"`
 }
@@ -91,7 +91,7 @@ type Question struct {
 	// Candidates are the components that explain it.
 	Candidates []string `json:"candidates"`
 	// Lost is the share of bandwidth lost, 0 to 1.
-	Lost float64 `json:"lost"`
+	Lost float64 `json:"lost" jsonschema:"maximum=1"`
 	// Next is what would decide it.
 	Next string `json:"next"`
 }
@@ -102,7 +102,7 @@ type Ranked struct {
 	Name string `json:"name"`
 	// Lost is the share of bandwidth lost, 0 to 1; of a rank the share of a collective's
 	// time for which others wait.
-	Lost float64 `json:"lost"`
+	Lost float64 `json:"lost" jsonschema:"maximum=1"`
 	// Slow is the number of slow pairs among All; of a rank, the collectives at which it
 	// arrived last.
 	Slow int `json:"slow"`
@@ -167,6 +167,9 @@ func document(kind, file string, v *rails.Verdict, n names, notes []string) *Doc
 			one.Candidates = append(one.Candidates, n.of(c))
 		}
 		d.Questions = append(d.Questions, one)
+	}
+	for _, c := range v.Cleared {
+		d.Notes = append(d.Notes, fmt.Sprintf("%s is not named: %s", n.of(c.Component), c.Why))
 	}
 	for _, r := range v.Ranking {
 		d.Ranking = append(d.Ranking, Ranked{n.of(r.Component), r.Lost, r.Slow, r.All})

@@ -10,6 +10,7 @@ import (
 
 	"zbench/bench/plain"
 	"zbench/bench/rails"
+	"zbench/bench/record"
 	"zbench/bench/stat"
 	"zbench/bench/unit"
 )
@@ -43,23 +44,12 @@ type Survey struct {
 	NetworkRounds int `json:"network_rounds"`
 	// NetworkSeconds is the median time of a message between nodes, in seconds; null if
 	// none was measured.
-	NetworkSeconds *float64 `json:"network_seconds"`
+	NetworkSeconds *float64 `json:"network_seconds" jsonschema:"exclusiveMinimum=0"`
 	// XGMISeconds is the same within nodes.
-	XGMISeconds *float64 `json:"xgmi_seconds"`
-	// Counters are those of NICs that changed during the rounds, by node and NIC.
-	Counters []NICCounters `json:"counters,omitempty"`
-}
-
-// NICCounters is what a NIC counted during the rounds.
-type NICCounters struct {
-	// Node is the name of the node.
-	Node string `json:"node"`
-	// NIC is the name of the RDMA device.
-	NIC string `json:"nic"`
-	// GPU is the number of the GPU whose rail it is, on its node; −1 if that is not known.
-	GPU int `json:"gpu" jsonschema:"minimum=-1"`
-	// Values are the differences by counter.
-	Values map[string]uint64 `json:"values"`
+	XGMISeconds *float64 `json:"xgmi_seconds" jsonschema:"exclusiveMinimum=0"`
+	// Counters is by how much the counters of each node's NICs rose; absent where none were
+	// read.
+	Counters []record.NICCounters `json:"counters,omitempty"`
 }
 
 // simulated is the label of what no hardware has shown.

@@ -1,26 +1,25 @@
 package peers
 
 import (
-	"regexp"
 	"strings"
 )
 
 var (
-	ansi = regexp.MustCompile(`\x1b(\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(\x07|\x1b\\))`)
+	ansi = lazily(`\x1b(\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(\x07|\x1b\\))`)
 	// labels are the prefixes of mpirun --tag-output and srun --label; the
 	// submatch is the process.
-	labels = []*regexp.Regexp{
-		regexp.MustCompile(`^` + labelRE.String()),
-		regexp.MustCompile(`^\s*(\d+): `),
-		regexp.MustCompile(`^\s*(\d+):$`),
+	labels = []*lazy{
+		lazily(`^` + labelRE.String()),
+		lazily(`^\s*(\d+): `),
+		lazily(`^\s*(\d+):$`),
 	}
 	// loose are prefixes that are removed only in front of what this tool
 	// prints: another program's line may begin the same way.
-	loose = []*regexp.Regexp{
-		regexp.MustCompile(`^\[[^\[\]\s]{1,64}\]:? ?`),
-		regexp.MustCompile(`^[A-Za-z][\w.-]{0,63}(?::| +\|) `),
-		regexp.MustCompile(`^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]? ?`),
-		regexp.MustCompile(`^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d ?`),
+	loose = []*lazy{
+		lazily(`^\[[^\[\]\s]{1,64}\]:? ?`),
+		lazily(`^[A-Za-z][\w.-]{0,63}(?::| +\|) `),
+		lazily(`^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]? ?`),
+		lazily(`^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d ?`),
 	}
 )
 

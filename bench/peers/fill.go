@@ -1,7 +1,6 @@
 package peers
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -9,7 +8,7 @@ import (
 )
 
 // rankStat finds -a in a command: which of the ranks' times the program prints.
-var rankStat = regexp.MustCompile(`(?:^|\s)(?:-a\s*|--average[ =])([023])(?:\s|$)`)
+var rankStat = lazily(`(?:^|\s)(?:-a\s*|--average[ =])([023])(?:\s|$)`)
 
 // tableWarnings says what is unusual about how a table was made or read.
 func (s *scan) tableWarnings(set *setting) {

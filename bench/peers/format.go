@@ -3,7 +3,6 @@ package peers
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -20,7 +19,7 @@ func checkEncoding(head []byte) error {
 }
 
 // jsonStart is an object with a name, an empty one, or a list of objects.
-var jsonStart = regexp.MustCompile(`^(\{\s*("[^"\n]*"\s*:|\})|\[\s*\{\s*["}])`)
+var jsonStart = lazily(`^(\{\s*("[^"\n]*"\s*:|\})|\[\s*\{\s*["}])`)
 
 // otherFormat recognises, of an input in which no table was found, that it is
 // the tools' output in another form.

@@ -1,7 +1,6 @@
 package peers
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -63,7 +62,7 @@ type layout struct {
 // maxColumns bounds the work on a hostile header; real ones end at 24.
 const maxColumns = 48
 
-var unitSuffix = regexp.MustCompile(`\(([A-Za-z/]+)\)$`)
+var unitSuffix = lazily(`\(([A-Za-z/]+)\)$`)
 
 // parseHeader recognises the line of column names. banner is the line with the
 // words out-of-place and in-place, as far as one was seen.

@@ -2,7 +2,6 @@ package peers
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -157,7 +156,7 @@ var programs = []string{
 	"broadcast", "sendrecv", "hypercube", "gather", "scatter", "reduce",
 }
 
-var commandRE = regexp.MustCompile(`\b(` + strings.Join(append(slices.Clone(programs), collective.Names()...), "|") + `)_(?:perf|test)(?:_mpi)?\b`)
+var commandRE = lazily(`\b(` + strings.Join(append(slices.Clone(programs), collective.Names()...), "|") + `)_(?:perf|test)(?:_mpi)?\b`)
 
 // commandLine remembers the program that a line runs, for the test after it.
 // A line that names two programs names none.

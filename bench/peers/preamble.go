@@ -2,7 +2,6 @@ package peers
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -22,24 +21,24 @@ type header struct {
 func (h header) perProcess() int { return h.threads * h.gpus }
 
 var (
-	paramRE    = regexp.MustCompile(`nThread (\d{1,6}) +nGpus (\d{1,6})\b`)
-	itersRE    = regexp.MustCompile(`warmup iters: *(\d{1,9}) +iters: *(\d{1,9})\b(?: +agg iters: *(\d{1,9})\b)?`)
-	graphRE    = regexp.MustCompile(`\bgraph: *(\d{1,9})\b`)
-	unalignRE  = regexp.MustCompile(`\bunalign: *(\d{1,9})\b`)
-	testsRE    = regexp.MustCompile(`# *(nccl|rccl)-tests version (\S+)`)
-	rcclTestRE = regexp.MustCompile(`rccl-tests: Version (\S+)`)
-	libCodeRE  = regexp.MustCompile(`(nccl|rccl)-library=(\d{4,6})\b`)
-	libRE      = regexp.MustCompile(`\b(NCCL|RCCL|HIP|ROCm) version *:? *(\d\S*)`)
-	libPathRE  = regexp.MustCompile(`^ *Librccl path *: *(\S+)`)
-	startRE    = regexp.MustCompile(`Collective test starting: *(\S+)`)
-	endRE      = regexp.MustCompile(`Collective test concluded: *(\S+)`)
-	boundsRE   = regexp.MustCompile(`Out of bounds values *: *(\d{1,18})\b`)
-	averageRE  = regexp.MustCompile(`Avg bus bandwidth *: *(\S+)`)
+	paramRE    = lazily(`nThread (\d{1,6}) +nGpus (\d{1,6})\b`)
+	itersRE    = lazily(`warmup iters: *(\d{1,9}) +iters: *(\d{1,9})\b(?: +agg iters: *(\d{1,9})\b)?`)
+	graphRE    = lazily(`\bgraph: *(\d{1,9})\b`)
+	unalignRE  = lazily(`\bunalign: *(\d{1,9})\b`)
+	testsRE    = lazily(`# *(nccl|rccl)-tests version (\S+)`)
+	rcclTestRE = lazily(`rccl-tests: Version (\S+)`)
+	libCodeRE  = lazily(`(nccl|rccl)-library=(\d{4,6})\b`)
+	libRE      = lazily(`\b(NCCL|RCCL|HIP|ROCm) version *:? *(\d\S*)`)
+	libPathRE  = lazily(`^ *Librccl path *: *(\S+)`)
+	startRE    = lazily(`Collective test starting: *(\S+)`)
+	endRE      = lazily(`Collective test concluded: *(\S+)`)
+	boundsRE   = lazily(`Out of bounds values *: *(\d{1,18})\b`)
+	averageRE  = lazily(`Avg bus bandwidth *: *(\S+)`)
 )
 
 // find is FindStringSubmatch for a line that has the word: most lines are rows,
 // and an expression takes longer than a word to look for.
-func find(re *regexp.Regexp, text, word string) []string {
+func find(re *lazy, text, word string) []string {
 	if !strings.Contains(text, word) {
 		return nil
 	}

@@ -1,10 +1,8 @@
 package peers
 
-import "regexp"
-
 // homeRE finds a home folder, with the mount it may lie on, and the user's name:
 // /home/NAME, /mnt/nfs/home/NAME, /Users/NAME.
-var homeRE = regexp.MustCompile(`(?:/[\w.+-]+)*/(?:home|homes|users|Users)/[^/\s:,;"')\]]+`)
+var homeRE = lazily(`(?:/[\w.+-]+)*/(?:home|homes|users|Users)/[^/\s:,;"')\]]+`)
 
 // redact takes the names of users out of paths: a record reaches more people than
 // the log that it was read from.

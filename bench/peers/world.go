@@ -1,7 +1,6 @@
 package peers
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -10,11 +9,11 @@ import (
 
 // deviceRE is a line of the device list. Group came in 2022, Pid in 2018; the
 // bus was [0x05], then [0000:05:00], then [0000:05:00.0].
-var deviceRE = regexp.MustCompile(`Rank +(\d{1,7})(?: +Group +(\d{1,7}))?(?: +Pid +(\d+))? +on +(\S+) +device +(\d+) +\[([^\]]*)\] *(.*)$`)
+var deviceRE = lazily(`Rank +(\d{1,7})(?: +Group +(\d{1,7}))?(?: +Pid +(\d+))? +on +(\S+) +device +(\d+) +\[([^\]]*)\] *(.*)$`)
 
 // device1RE is a line of the device list of NCCL 1's tests, which ran in one
 // process.
-var device1RE = regexp.MustCompile(`^ +Device +(\d{1,7}) +-> +(\d+) +\[([^\]]*)\] *(.*)$`)
+var device1RE = lazily(`^ +Device +(\d{1,7}) +-> +(\d+) +\[([^\]]*)\] *(.*)$`)
 
 // device is one rank as the log lists it.
 type device struct {

@@ -47,6 +47,7 @@ const (
 	DoBurst    Do = "burst"
 	DoIsolated Do = "isolated"
 	DoExchange Do = "exchange"
+	DoCounters Do = "counters"
 	DoEnd      Do = "end"
 )
 
@@ -221,7 +222,7 @@ func (o Order) lacks() bool {
 		return o.Bursts == nil
 	case DoExchange:
 		return o.Exchange == nil
-	case DoOpen, DoBudget, DoVerify, DoWarmUp, DoIsolated, DoEnd:
+	case DoOpen, DoBudget, DoVerify, DoWarmUp, DoIsolated, DoCounters, DoEnd:
 	}
 	return false
 }
@@ -262,6 +263,8 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 		err = w.isolated(o, r)
 	case DoExchange:
 		err = w.exchange(*o.Exchange, r)
+	case DoCounters:
+		r.NICs = countersOf(w.p)
 	default:
 		err = fmt.Errorf("%w: %q is not known; %s", errOrder, o.Do, sameBuild)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/plan"
+	"zbench/bench/record"
 )
 
 // part is one process of a group: two ranks whose times tell process, row and
@@ -30,6 +31,18 @@ type part struct {
 	leaves       bool // it is gone at the first launch
 	idle         bool // its ranks take no part
 	few          bool // it reports a time too few
+	// nics has counters, which rise by one at each reading; counted counts the readings.
+	nics    bool
+	counted uint64
+}
+
+func (p *part) Counters() []record.NICCounters {
+	p.counted++
+	if !p.nics {
+		return nil
+	}
+	sent := p.counted
+	return []record.NICCounters{{Node: fmt.Sprint("n", p.number), NIC: "x", Sent: &sent}}
 }
 
 func (p *part) did(format string, args ...any) {

@@ -32,6 +32,8 @@ type Group struct {
 	// seconds.
 	deadlines Deadlines
 	slowest   float64
+	// countless is true once no process has counters of NICs.
+	countless bool
 	// hold is what the next isolated launches are held back for, in seconds per launch;
 	// 0 leaves it to the processes.
 	hold float64

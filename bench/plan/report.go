@@ -44,6 +44,9 @@ type Report struct {
 	IDs []CommID `json:"ids,omitempty"`
 	// Facts are what a process that was opened tells of itself.
 	Facts json.RawMessage `json:"facts,omitempty"`
+	// NICs are the counters of the node's NICs, of the one process of each node that reads
+	// them.
+	NICs []record.NICCounters `json:"nics,omitempty"`
 	// Unverifiable is why the process cannot verify any case; empty if it can.
 	Unverifiable string       `json:"unverifiable,omitempty"`
 	Verified     Verification `json:"verified,omitzero"`

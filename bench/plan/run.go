@@ -150,6 +150,7 @@ func Resume(ctx context.Context, cases []Case, d Driver, o Options, kept Log, do
 // take takes one pass's samples of a case; whole is false when it was cut short.
 func take(ctx context.Context, c Case, d Driver, o Options, pass int) (part record.Part, whole bool) {
 	t := &passRun{c: c, late: map[int]int{}, everyRank: o.EveryRank, part: record.Part{Key: c.Key, Pass: pass, Status: record.OK}}
+	before := countersOf(d)
 	err := t.prepare(ctx, d, o, pass)
 	if err == nil && t.part.Status == record.OK {
 		err = t.bursts(ctx, d, PerPass(o.Burst), o.Iterations)
@@ -159,6 +160,9 @@ func take(ctx context.Context, c Case, d Driver, o Options, pass int) (part reco
 	}
 	if err != nil {
 		t.fail(d, err)
+	}
+	if before != nil {
+		t.part.NICs = record.RoseNICs(before, countersOf(d))
 	}
 	return t.part, err == nil || ctx.Err() == nil
 }

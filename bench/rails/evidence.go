@@ -6,25 +6,6 @@ import (
 	"slices"
 )
 
-// counted is what a NIC's counters say, and whether it stands out among the fleet's.
-func (j *judgement) counted(at Place) (reason string, bad bool) {
-	own, ok := j.Counters[at]
-	if !ok || len(j.Counters) < minReference {
-		return "", false
-	}
-	var retransmits, downs []float64
-	for _, c := range j.Counters {
-		retransmits, downs = append(retransmits, float64(c.Retransmits)), append(downs, float64(c.LinkDowns))
-	}
-	switch typical := median(retransmits); {
-	case own.LinkDowns > 0 && float64(own.LinkDowns) > median(downs):
-		return fmt.Sprintf("its NIC lost the link %d times", own.LinkDowns), true
-	case float64(own.Retransmits) > 10*max(typical, 10):
-		return fmt.Sprintf("its NIC sent %d packets again; the median is %.0f", own.Retransmits, typical), true
-	}
-	return "", false
-}
-
 // switches turns many slow NICs of one rail into a question, where no leaf is known
 // that would explain them.
 func (j *judgement) switches(v *Verdict) {

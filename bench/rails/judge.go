@@ -205,13 +205,11 @@ func (j *judgement) gpus(v *Verdict, node int, in inNode, rails []int) []int {
 
 // rail names a slow NIC; where GPUs were not timed within nodes it may be the GPU.
 func (j *judgement) rail(v *Verdict, node, rail int) {
-	at := Place{node, rail}
 	agree, of := j.net.partners(node, []int{rail})
 	lost := share(j.net.loss(node, []int{rail}))
 	reason := fmt.Sprintf("slow in %d of %d transfers whose other node is not slow", agree, of)
-	counted, bad := j.counted(at)
 	named := Component{Part: Rail, Node: node, A: rail}
-	if j.Fleet.GPUs > 1 && !j.links.known && !bad {
+	if j.Fleet.GPUs > 1 && !j.links.known {
 		v.Questions = append(v.Questions, Question{
 			What: reason, Lost: lost, Candidates: []Component{named, {Part: GPU, Node: node, A: rail}},
 			Next: "time the GPU's xGMI links: a slow GPU slows them, too",
@@ -221,9 +219,6 @@ func (j *judgement) rail(v *Verdict, node, rail int) {
 	f := Finding{Component: named, Lost: lost, Confidence: confidence(agree, of), SlowRounds: agree, Rounds: of, Reasons: []string{reason}}
 	if j.links.known {
 		f.Reasons = append(f.Reasons, "the GPU's xGMI links are not slow")
-	}
-	if counted != "" {
-		f.Reasons = append(f.Reasons, counted)
 	}
 	v.Findings = append(v.Findings, f)
 }

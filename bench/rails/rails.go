@@ -12,7 +12,7 @@
 // itself; one fast transfer clears both ends. All comparisons are with the median of
 // the round, which removes what a round has in common.
 //
-// The package sees times, and counters where there are any. It knows nothing of the
+// The package sees times; bench/evidence joins counters and other sources. It knows nothing of the
 // simulator that its experiments use (docs/EXPERIMENTS.md).
 package rails
 
@@ -65,12 +65,6 @@ type Timing struct {
 	Seconds []float64
 }
 
-// Counters are what a NIC counted during the rounds. They are evidence beside times.
-type Counters struct {
-	// Retransmits is the number of packets sent again, LinkDowns that of losses of the link.
-	Retransmits, LinkDowns int64
-}
-
 // Profile is what good hardware gives, for a fleet that may be slow as a whole.
 type Profile struct {
 	// Network and XGMI are the seconds of one transfer; 0 is not known.
@@ -83,9 +77,8 @@ type Profile struct {
 type Data struct {
 	Fleet   Fleet
 	Timings []Timing
-	// Counters and Profile are optional.
-	Counters map[Place]Counters
-	Profile  *Profile
+	// Profile is optional.
+	Profile *Profile
 }
 
 // Limits of the method. The experiments of docs/EXPERIMENTS.md set them.

@@ -20,6 +20,9 @@ const (
 	Path Part = "path"
 )
 
+// Parts are all kinds of components, with Rank.
+func Parts() []Part { return []Part{Link, GPU, Rail, Node, Leaf, Path, Rank} }
+
 // Component is one thing that can be slow. Fields that its kind does not have are 0.
 type Component struct {
 	Part Part `json:"part"`
@@ -75,6 +78,12 @@ const (
 	NotChecked State = "not_checked"
 )
 
+// States are all of them.
+func States() []State { return []State{Healthy, Faulty, Unclear, NotChecked} }
+
+// Levels are the words for a confidence, the highest first.
+func Levels() []string { return []string{"high", "medium", "low"} }
+
 // Verdict is the answer for a fleet.
 type Verdict struct {
 	State State `json:"state"`
@@ -84,6 +93,8 @@ type Verdict struct {
 	Questions []Question `json:"questions"`
 	// Unchecked says what was not judged, and why.
 	Unchecked []string `json:"unchecked"`
+	// Cleared are components that stood out and are not named.
+	Cleared []Cleared `json:"-"`
 	// Reference says what was compared with.
 	Reference string `json:"reference"`
 	// Limit is the least share of bandwidth whose loss is named, 0 to 1, of NICs and of
@@ -96,6 +107,12 @@ type Verdict struct {
 	// GPUs, in the order (0,1), (0,2), …; NaN where it is unknown.
 	NICs  [][]float64 `json:"-"`
 	Links [][]float64 `json:"-"`
+}
+
+// Cleared is a component that the times suspected, and why it is not named.
+type Cleared struct {
+	Component Component
+	Why       string
 }
 
 // Ranked is a component with what it has lost.
@@ -126,6 +143,12 @@ func (v *Verdict) finish() {
 	default:
 		v.State = Healthy
 	}
+}
+
+// Replace sets what other sources have decided.
+func (v *Verdict) Replace(findings []Finding, questions []Question) {
+	v.Findings, v.Questions = findings, questions
+	v.finish()
 }
 
 // Interrupted notes that the plan did not run to its end, and why. What was not found slow

@@ -58,6 +58,7 @@ var badRecord = map[string]string{
 	"/results/0/burst/mean_of_ranks/n":                  `0`,
 	"/results/0/slow_launches/launches":                 `0`,
 	"/results/0/slow_launches/groups/0/count":           `0`,
+	"/results/0/nics/0/gpu":                             `-2`,
 }
 
 // badRecords are changes that no record may have, each of a record that fits.
@@ -161,6 +162,7 @@ func badParts(t *testing.T) []schematest.Changes {
 	hung, passed := taken("a", 0), taken("a", 0)
 	hung.Status, hung.Reason, hung.Evidence, hung.Verified.Reason = Failed, "hung", full().Results[2].Evidence, "none"
 	passed.Isolated.Groups, passed.Isolated.Slow, passed.Isolated.Repeated, passed.Isolated.StartedEarly = []float64{1, 2}, []int{0, 1}, 1, 2
+	passed.NICs = nics()
 	kernel := kernelPart("a@0", 0, 1e-3)
 	kernel.Kernel.Launch = new(1e-6)
 	kernel.Verified = &kernels().Kernels[0].Verified
@@ -179,6 +181,7 @@ func badParts(t *testing.T) []schematest.Changes {
 			"/burst/stop":       `"bored"`,
 			"/isolated/stop":    `"bored"`,
 			"/isolated/ranks":   `"?"`,
+			"/nics/0/gpu":       `-2`,
 			"/crc32c":           `"ABCDEF01"`,
 		}},
 		{Good: lineText(t, hung), Bad: map[string]string{

@@ -29,6 +29,7 @@ func full() *Record {
 		Extrapolated: true, Bracket: &Bracket{Seconds: 2e-3, Fastest: 1e-3, Slowest: 8e-3},
 		Warnings: []Warning{{Code: "skew", Message: "spread 12 % <of ranks>", Hint: "see rails"}, {Code: "few", Message: "one"}},
 	}
+	ok.NICs = nics()
 	ok.SetHeadline(2 * 15.0 / 16)
 	skipped := Result{
 		Key: Key("all_gather", "float", "", 8, 16, 1, true), Collective: "all_gather", Dtype: "float",

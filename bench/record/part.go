@@ -31,6 +31,9 @@ type Part struct {
 	Burst *BurstSamples `json:"burst,omitempty"`
 	// Isolated launches; absent if the pass ended before them.
 	Isolated *IsolatedSamples `json:"isolated,omitempty"`
+	// NICs is by how much the counters of each node's NICs rose during the pass; absent where
+	// none were read.
+	NICs []NICCounters `json:"nics,omitempty"`
 	// Kernel is a kernel's samples; absent if it is checked and not timed.
 	Kernel *KernelSamples `json:"kernel,omitempty"`
 }
@@ -105,6 +108,7 @@ func Assemble(planned Result, parts []Part) Result {
 		if p.Verified != nil {
 			r.Verified = *p.Verified
 		}
+		r.NICs = AddNICs(r.NICs, p.NICs)
 	}
 	r.Status, r.Reason = outcome(planned.Status, planned.Reason, parts)
 	switch {

@@ -83,6 +83,9 @@ type Result struct {
 	// Bracket is the model's range of the time of an extrapolated case; absent if the model
 	// has no bracket for it.
 	Bracket *Bracket `json:"bracket,omitempty"`
+	// NICs is by how much the counters of each node's NICs rose during the case; absent where
+	// none were read.
+	NICs []NICCounters `json:"nics,omitempty"`
 	// Warnings about this case.
 	Warnings []Warning `json:"warnings"`
 }

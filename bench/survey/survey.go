@@ -36,7 +36,7 @@ type Survey struct {
 	// Case is the message: CaseOf makes it. Launches is the number of samples of a round.
 	Case     plan.Case
 	Launches int
-	// Watch is told each finished round; nil for nobody.
+	// Watch is called after each finished round, unless it is nil.
 	Watch func(done int, r rails.Round)
 }
 

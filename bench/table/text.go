@@ -9,6 +9,7 @@ import (
 
 	"github.com/clipperhouse/displaywidth"
 	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
 
@@ -190,3 +191,7 @@ func clip(s string, n int) string {
 	}
 	return string(r[:max(n-1, 0)]) + "…"
 }
+
+// Forget frees the memory that widths of texts are kept in, 0.7 MB from the start of the
+// program. Tables can still be written, more slowly.
+func Forget() { twwidth.SetCacheCapacity(0) }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"zbench/bench/collective"
 	"zbench/bench/engine"
@@ -28,6 +29,8 @@ type collectivesOptions struct {
 	launch    launchFlagSet
 	deadlines deadlineFlagSet
 	gates     gateFlagSet
+	// counters is where the counters of NICs are: auto, off or a folder.
+	counters string
 	// command is the word that the processes are started with; empty is collectives.
 	command string
 	// world is the other processes of the sweep, where this one leads several.
@@ -113,11 +116,10 @@ func (o *collectivesOptions) sweep(ctx context.Context, s State, cmd *cobra.Comm
 		return err
 	}
 	f := cmd.Flags()
+	if err := sizesAgree(f); err != nil {
+		return err
+	}
 	switch {
-	case f.Changed("stepbytes") && f.Changed("stepfactor"):
-		return usagef("-f multiplies sizes, -i adds to them", "-i and -f exclude each other")
-	case f.Changed("sizes") && (f.Changed("minbytes") || f.Changed("maxbytes") || f.Changed("stepfactor") || f.Changed("stepbytes")):
-		return usagef("--sizes lists all sizes; leave -b, -e, -f and -i out", "--sizes and -b, -e, -f, -i exclude each other")
 	case f.Changed("resume") && f.Changed("spec"):
 		return usagef("the folder to resume has its own request", "--resume and --spec exclude each other")
 	case f.Changed("spec"):
@@ -140,12 +142,24 @@ func (o *collectivesOptions) sweep(ctx context.Context, s State, cmd *cobra.Comm
 	return o.run(ctx, s)
 }
 
+// sizesAgree refuses two ways of saying which sizes are run.
+func sizesAgree(f *pflag.FlagSet) error {
+	switch {
+	case f.Changed("stepbytes") && f.Changed("stepfactor"):
+		return usagef("-f multiplies sizes, -i adds to them", "-i and -f exclude each other")
+	case f.Changed("sizes") && (f.Changed("minbytes") || f.Changed("maxbytes") || f.Changed("stepfactor") || f.Changed("stepbytes")):
+		return usagef("--sizes lists all sizes; leave -b, -e, -f and -i out", "--sizes and -b, -e, -f, -i exclude each other")
+	}
+	return nil
+}
+
 func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	addSpecFlags(cmd, &o.want)
 	addAdviceFlags(cmd, &o.advice)
 	addLibraryFlags(cmd, &o.libraries)
 	f := cmd.Flags()
 	addLaunchFlags(f, &o.launch)
+	addCountersFlag(f, &o.counters)
 	addDeadlineFlags(f, &o.deadlines)
 	addGateFlags(f, &o.gates)
 	f.StringVar(&o.out, "out", "", "folder to create (default a new dated one)")
@@ -198,6 +212,7 @@ func (o *collectivesOptions) engine(s State) (*engine.Engine, error) {
 			w := openingOf(u)
 			w.Deadlines = o.deadlines.deadlines()
 			w.Folder, w.Owner = o.folder, s.host(o.quiet).Owner
+			w.Counters = countersRoot(o.counters, u.Machine != nil)
 			if o.world != nil {
 				return o.world.open(ctx, s, o.libraries, &w)
 			}

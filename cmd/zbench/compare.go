@@ -242,11 +242,7 @@ func (o *compareOptions) print(s State, c comparison) error {
 
 // comparisonLines are the verdict for a terminal.
 func comparisonLines(s State, to Stream, d *compare.Document) string {
-	out := &screen{width: to.columns(), colour: s.coloured(to)}
-	for _, l := range d.Lines() {
-		out.lines([]report.VerdictLine{{Text: l.Text, Hint: l.Hint, Severity: report.SeverityOf(l.Level)}})
-	}
-	return out.String()
+	return linesText(s, to, d.Lines())
 }
 
 // writeComparison is the comparison for a terminal: the verdict, what else differs, the

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"zbench/bench/device"
@@ -11,6 +12,7 @@ import (
 	"zbench/bench/spec"
 	"zbench/internal/native"
 	"zbench/internal/ras"
+	"zbench/internal/topo"
 	"zbench/rccl"
 )
 
@@ -20,6 +22,9 @@ type collectivesDriver struct {
 	facts engine.Facts
 	// witness asks the library's service; nil if there is none.
 	witness func() *record.Witness
+	// counting reads the counters of the node's NICs; nil where another process does, or
+	// none.
+	counting *topo.Counting
 }
 
 var _, _ plan.Witnessing = (*collectivesDriver)(nil), (*team)(nil)
@@ -41,6 +46,9 @@ func witnessOf(s State) func() *record.Witness {
 	}
 	return func() *record.Witness { return ras.Ask(context.Background(), s.Dial, s.Getenv(ras.AddressVariable)) }
 }
+
+// Counters are those of this node's NICs.
+func (d *collectivesDriver) Counters() []record.NICCounters { return d.counting.Read() }
 
 // Facts describes the driver.
 func (d *collectivesDriver) Facts() (facts engine.Facts, err error) {
@@ -65,6 +73,8 @@ type opening struct {
 	// its processes share.
 	Machine []byte `json:"machine,omitempty"`
 	Arena   string `json:"arena,omitempty"`
+	// Counters is the root of the tree with the counters of NICs; empty where none are read.
+	Counters string `json:"counters,omitempty"`
 	// Folder is the result folder, Owner the text of the leader's lock in it.
 	Folder string `json:"folder,omitempty"`
 	Owner  string `json:"owner,omitempty"`
@@ -86,7 +96,23 @@ func (w *opening) ranks() int { return w.World.GPUsPerProcess * w.World.Share() 
 
 // openCollectives opens all ranks of a sweep: the loopback's, or this machine's GPUs.
 func openCollectives(ctx context.Context, s State, o libraryOptions, w *opening) (*collectivesDriver, error) {
-	return openRanks(ctx, s, o, w, rccl.Config{Ranks: w.World.Size()})
+	d, err := openRanks(ctx, s, o, w, rccl.Config{Ranks: w.World.Size()})
+	if err == nil {
+		d.counting = w.counting(s, 0)
+	}
+	return d, err
+}
+
+// counting finds the NICs of this node, the one of a process.
+func (w *opening) counting(s State, process int) *topo.Counting {
+	if w.Counters == "" {
+		return nil
+	}
+	node := s.Hostname()
+	if len(w.Machine) > 0 {
+		node = fmt.Sprint("n", process*w.ranks()/max(w.World.GPUsPerNode, 1))
+	}
+	return topo.NewCounting(treeFS{s.FS, w.Counters}, node)
 }
 
 // openShare opens the ranks of one of several processes, by its number in the world and
@@ -96,12 +122,15 @@ func openShare(ctx context.Context, s State, o libraryOptions, w *opening, proce
 	cfg := rccl.Config{Ranks: w.ranks(), FirstRank: process * w.ranks(), World: w.World.Size()}
 	if w.Arena != "" {
 		cfg.Native.Share = &native.Share{File: w.Arena, First: process * gpus, Count: gpus}
-		return openRanks(ctx, s, o, w, cfg)
 	}
-	for i := range gpus {
+	for i := 0; i < gpus && w.Arena == ""; i++ {
 		cfg.Devices = append(cfg.Devices, local*gpus+i)
 	}
-	return openRanks(ctx, s, o, w, cfg)
+	d, err := openRanks(ctx, s, o, w, cfg)
+	if err == nil && local == 0 { // one reader on each node
+		d.counting = w.counting(s, process)
+	}
+	return d, err
 }
 
 func openRanks(ctx context.Context, s State, o libraryOptions, w *opening, cfg rccl.Config) (*collectivesDriver, error) {

@@ -17,6 +17,9 @@ import (
 // follow takes part in a sweep that another process leads. It prints errors of its own
 // only: data and progress are the leader's.
 func (o *collectivesOptions) follow(ctx context.Context, s State, role launch.Role) error {
+	if s.Light != nil {
+		s.Light()
+	}
 	c, err := o.connection(s, role)
 	if err != nil {
 		return o.once(role, err)

@@ -37,6 +37,7 @@ type format struct {
 	drift       func(State, *topo.Drift) error
 	rails       func(State, *pairwise.Document) error
 	screen      func(State, *nodescreen.Document) error
+	bisect      func(State, bisection) error
 }
 
 // formats are those registered, in the order in which they are listed.
@@ -82,6 +83,7 @@ var (
 	driftDocument       = document[*topo.Drift]{func(f format) func(State, *topo.Drift) error { return f.drift }}
 	railsDocument       = document[*pairwise.Document]{func(f format) func(State, *pairwise.Document) error { return f.rails }}
 	screenDocument      = document[*nodescreen.Document]{func(f format) func(State, *nodescreen.Document) error { return f.screen }}
+	bisectDocument      = document[bisection]{func(f format) func(State, bisection) error { return f.bisect }}
 	doctorDocument      = document[doctor.Report]{func(f format) func(State, doctor.Report) error { return f.doctor }}
 )
 

@@ -18,6 +18,7 @@ var _ = register(format{
 	knees:       func(s State, a bucket.Answer) error { return a.WriteJSON(s.Stdout) },
 	compare:     func(s State, c comparison) error { return c.WriteJSON(s.Stdout) },
 	screen:      func(s State, d *nodescreen.Document) error { return d.WriteJSON(s.Stdout) },
+	bisect:      func(s State, c bisection) error { return c.WriteJSON(s.Stdout) },
 	rails:       func(s State, d *pairwise.Document) error { return d.WriteJSON(s.Stdout) },
 	topo:        func(s State, n *topo.Node) error { return n.WriteJSON(s.Stdout) },
 	doctor: func(s State, r doctor.Report) error {

@@ -8,4 +8,7 @@ var _ = register(format{
 	compare: func(s State, c comparison) error {
 		return gate.WriteJUnit(s.Stdout, c.requireChecked, c.Suite(c.failOn))
 	},
+	bisect: func(s State, c bisection) error {
+		return gate.WriteJUnit(s.Stdout, c.requireChecked, c.Suite(c.failOn))
+	},
 })

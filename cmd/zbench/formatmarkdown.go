@@ -19,6 +19,7 @@ var _ = register(format{
 	advice:      func(s State, d advised) error { return d.WriteMarkdown(s.Stdout) },
 	knees:       func(s State, a bucket.Answer) error { return a.WriteMarkdown(s.Stdout) },
 	compare:     func(s State, c comparison) error { return c.WriteMarkdown(s.Stdout) },
+	bisect:      func(s State, c bisection) error { return c.WriteMarkdown(s.Stdout) },
 	drift:       func(s State, d *topo.Drift) error { return d.Markdown(s.Stdout) },
 	screen:      func(s State, d *nodescreen.Document) error { return d.Markdown(s.Stdout) },
 	rails:       func(s State, d *pairwise.Document) error { return d.Markdown(s.Stdout) },

@@ -18,6 +18,7 @@ var _ = register(format{
 	advice:      writeAdviceText,
 	knees:       func(s State, a bucket.Answer) error { return a.WriteText(s.Stdout) },
 	compare:     writeComparison,
+	bisect:      writeBisection,
 	drift:       func(s State, d *topo.Drift) error { return d.Text(s.Stdout, s.Stdout.Width) },
 	rails:       func(s State, d *pairwise.Document) error { return d.Text(s.Stdout, s.Stdout.Width) },
 	screen:      func(s State, d *nodescreen.Document) error { return d.Text(s.Stdout, s.Stdout.Width) },

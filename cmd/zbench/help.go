@@ -39,7 +39,7 @@ var flagGroups = []flagGroup{
 		"backward-ms", "forward-ms", "step-ms", "tokens-per-microbatch", "tflops", "recompute",
 		"dp", "ep", "pp", "instances", "accum", "zero", "grad-dtype", "param-dtype", "mem-budget", "allow-rescale",
 	}},
-	{"Comparison and thresholds", []string{"threshold", "accept", "fail-on", "require-checked", "min-effect", "between-run-cv", "timing"}},
+	{"Comparison and thresholds", []string{"variant", "unordered", "threshold", "accept", "fail-on", "require-checked", "min-effect", "miss", "between-run-cv", "timing", "max-rounds", "child-timeout"}},
 	{"Output", []string{"out", "force", "resume", "spec", "format", "verbose", "progress", "quiet", "help", "version"}},
 	{"Libraries", append([]string{"backend"}, libraryFlags()...)},
 }
@@ -52,6 +52,7 @@ var mostUsed = map[string][]string{
 	"zbench kernels muon": {
 		"preset", "shape", "coefficients", "reduce", "device", "max-time", "out", "format",
 	},
+	"zbench bisect":            {"variant", "unordered", "nodes", "ngpus", "minbytes", "maxbytes", "sizes", "out", "format", "resume"},
 	"zbench kernels rmsnorm":   {"rows", "hidden", "dtype", "device", "max-time", "out", "format"},
 	"zbench kernels layernorm": {"rows", "hidden", "dtype", "device", "max-time", "out", "format"},
 }

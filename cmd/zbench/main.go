@@ -136,7 +136,8 @@ clock, whose figures come from a model and are labelled SIMULATED.`,
   zbench import all_reduce.log               read an rccl-tests or nccl-tests log
   zbench recommend all_reduce.log --framework ddp --preset llama3-8b --backward-ms 80
   zbench report DIR                          draw the page and plots again
-  zbench compare BEFORE AFTER                which cases got slower or faster`,
+  zbench compare BEFORE AFTER                which cases got slower or faster
+  zbench bisect --variant A=… --variant B=…  which build is the first slow one`,
 		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -144,7 +145,7 @@ clock, whose figures come from a model and are labelled SIMULATED.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(flagError(err), spell.Hint(similarFlags(cmd, err), cmd.CommandPath()+" --help lists the flags"))
 	})
-	root.AddCommand(newCollectives(s), newHBM(s), newKernels(s), newNodeScreen(s), newRails(s)) // they save on a signal
+	root.AddCommand(newCollectives(s), newHBM(s), newKernels(s), newNodeScreen(s), newRails(s), newBisect(s)) // they save on a signal
 	for _, c := range []*cobra.Command{newImport(s), newReport(s), newCompare(s), newRecommend(s), newDoctor(s), newTopo(s), newList(s), newToken(s), newVersion(s)} {
 		c.RunE = interruptible(c.RunE)
 		root.AddCommand(c)

@@ -18,10 +18,13 @@ type osChild struct {
 func startProcess(c Command, stdout, stderr io.Writer) (Child, error) {
 	cmd := exec.Command(c.Argv[0], c.Argv[1:]...) //nolint:gosec // zbench, srun or mpirun, without a shell
 	cmd.Env, cmd.Stdout, cmd.Stderr = c.Environ, stdout, stderr
+	if c.Output != nil {
+		cmd.Stdout, cmd.Stderr = c.Output, c.Output
+	}
 	if c.Says != nil {
 		cmd.Stderr = &overheard{to: stderr, says: c.Says}
-		cmd.WaitDelay = waitDelay // a process of it that was left behind may keep the pipe open
 	}
+	cmd.WaitDelay = waitDelay // a process that it left behind may keep a pipe open
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	child := &osChild{cmd: cmd}
 	if c.Control {

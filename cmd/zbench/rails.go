@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 
@@ -132,16 +131,16 @@ func runRails(s State, o *railsOptions, cmd *cobra.Command) error {
 			return err
 		}
 	}
-	return showRails(s, o.run.format, d, o.run.out)
+	return showRails(s, o.run.format, o.run.quiet, d, o.run.out)
 }
 
 // showRails prints the document and returns its verdict.
-func showRails(s State, format string, d *pairwise.Document, folder string) error {
+func showRails(s State, format string, quiet bool, d *pairwise.Document, folder string) error {
 	if _, err := railsDocument.print(s, format, d); err != nil {
 		return err
 	}
 	if folder != "" {
-		fmt.Fprintf(s.Stderr, "Wrote %s\n", filepath.Join(folder, "report.html"))
+		s.note(quiet, "Wrote %s\n", filepath.Join(folder, "report.html"))
 	}
 	switch d.State {
 	case rails.Faulty:

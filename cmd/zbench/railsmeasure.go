@@ -12,11 +12,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"zbench/bench/engine"
+	"zbench/bench/evidence"
 	"zbench/bench/exit"
 	"zbench/bench/fabric"
 	"zbench/bench/pairwise"
 	"zbench/bench/plan"
 	"zbench/bench/rails"
+	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/survey"
 	"zbench/bench/unit"
@@ -43,6 +45,7 @@ func addMeasureFlags(cmd *cobra.Command, o *railsOptions) {
 	addLibraryFlags(cmd, &o.run.libraries)
 	f := cmd.Flags()
 	addLaunchFlags(f, &o.run.launch)
+	addCountersFlag(f, &o.run.counters)
 	f.IntVar(&o.launches, "launches", survey.DefaultLaunches, "timed launches of each round; faults that come and go need at least 4")
 	f.IntVar(&o.rounds, "rounds", 0, "least number of rounds between nodes, and of passes over the links of a node: 20 finds faults that come and go")
 	f.StringVar(&o.profile, "profile", "", "CSV of what good hardware gives: network or xgmi, rate, source")
@@ -195,13 +198,21 @@ func (o *railsOptions) observe(ctx context.Context, s State, u *engine.Setup, c 
 		return nil, survey.Result{}, err
 	}
 	v.Watch = o.watch(s)
+	in := evidence.Input{Fleet: v.Fleet}
+	before := countersOf(d)
 	result, failed := v.Run(ctx, d.(survey.Driver)) //nolint:forcetypeassert // ready has asked
 	o.watch(s)(0, rails.Round{})
 	if result.Rounds == 0 {
 		return nil, result, failed
 	}
+	if before != nil {
+		about.Counters = record.RoseNICs(before, countersOf(d))
+		in.NICs = byPlace(about.Counters, about.Nodes)
+	}
 	data.Fleet, data.Timings = v.Fleet, result.Timings
 	verdict := rails.Judge(data)
+	in.Verdict = verdict
+	evidence.Settle(in)
 	if failed != nil {
 		verdict.Interrupted(fmt.Sprintf("the rest of the rounds: the run ended after %d: %v", result.Rounds, failed))
 	}
@@ -292,7 +303,7 @@ func (o *railsOptions) finish(s State, dir *engine.Folder, started time.Time, do
 	if err != nil {
 		return err
 	}
-	verdict := showRails(s, o.run.format, doc, dir.Path)
+	verdict := showRails(s, o.run.format, o.run.quiet, doc, dir.Path)
 	if failed != nil {
 		if errors.Is(failed, context.Canceled) {
 			return exit.With(exit.Interrupted, failed, "the rounds before are judged in "+dir.Path)

@@ -59,6 +59,7 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 		"hbm --backend loopback --size 64K --max-time 0.005 --kernels dot --dtype float32 --tune",
 		"kernels rmsnorm --backend loopback --rows 2 --hidden 64",
 		"kernels muon --backend loopback --shape 20x30",
+		"rails --nodes 4 --gpus-per-node 4 -q",
 	} {
 		code := exit.OK
 		if strings.Contains(line, "hang") {
@@ -88,6 +89,9 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 	}
 	out, _, _ := onHost(t, hosts[0], 0, exit.Unavailable, "topo --format json")
 	fits("topo", out)
+	s, found, _, _ := bisectState(t, nil, bisected(filepath.Join(t.TempDir(), "bisect"), "--format", "json", "--fail-on", "slower")...)
+	require.Equal(t, exit.Regression, Main(t.Context(), s))
+	fits("bisect", found.String())
 	for name := range schemas {
 		require.True(t, met[name], "no command wrote %q", name)
 	}

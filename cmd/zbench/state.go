@@ -51,6 +51,9 @@ type State struct {
 	Towards    func(address string) (netip.Addr, error)
 	// Dial opens a connection to a service of this host; nil where there are none.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Light lets this process take little: there may be a thousand like it on the host.
+	// Nil does nothing.
+	Light func()
 }
 
 // FS is the part of the file system that zbench uses. Names are the operating
@@ -75,11 +78,13 @@ func (s State) host(quiet bool) engine.Host {
 	}
 }
 
-// Command is a process to start. It writes to this process's standard output and error.
+// Command is a process to start. It writes to Output, or to this process's standard output
+// and error if that is nil.
 type Command struct {
 	Argv, Environ []string
+	Output        io.Writer
 	// Says receives each line that it writes to standard error, beside standard error
-	// itself; nil is nobody.
+	// itself; nil discards them.
 	Says func(line string)
 	// Control connects its standard input with Ask; without it, it is empty.
 	Control bool

@@ -49,7 +49,7 @@ var peerFlags = []specFlag{
 // ownFlags are zbench's: rccl-tests has no such flags.
 var ownFlags = []specFlag{
 	{
-		name: "sizes", unit: "bytes,…", meaning: "measure these total sizes instead of those of -b, -e, -f and -i: 64K,1M,8M",
+		name: "sizes", unit: "list", meaning: "measure these total sizes instead of those of -b, -e, -f and -i: 64K,1M,8M",
 		set: func(s *spec.Spec, values []string) error {
 			s.Sweep.Sizes = nil
 			for text := range strings.SplitSeq(strings.Join(values, ","), ",") {

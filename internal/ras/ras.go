@@ -68,7 +68,7 @@ func ask(ctx context.Context, dial Dial, address string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close() //nolint:errcheck // all was read, or the error is reported
+	defer c.Close()                                          //nolint:errcheck // all was read, or the error is reported
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // ends reading and writing
 	defer stop()
 	in := bufio.NewReader(c)

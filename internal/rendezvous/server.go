@@ -53,10 +53,14 @@ func newServer(o Options, h *hub, refused *refusals, register func(context.Conte
 	return s, nil
 }
 
+// maxFrame is the largest frame of HTTP/2 in bytes, the least that it allows. The client
+// keeps a buffer of one frame, at most 512 KiB, for as long as the run lasts.
+const maxFrame = 16 << 10
+
 // pings are HTTP/2's own heartbeats. A connection without an answer ends within the
 // given time.
 func pings(within time.Duration) *http.HTTP2Config {
-	return &http.HTTP2Config{SendPingTimeout: within / 2, PingTimeout: within / 2}
+	return &http.HTTP2Config{SendPingTimeout: within / 2, PingTimeout: within / 2, MaxReadFrameSize: maxFrame}
 }
 
 // listen serves connections to l until the server is closed.

@@ -7,11 +7,14 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"zbench/bench/advice"
+	"zbench/bench/bisect"
 	"zbench/bench/bucket"
 	"zbench/bench/collective"
 	"zbench/bench/compare"
 	"zbench/bench/gate"
 	"zbench/bench/nodescreen"
+	"zbench/bench/pairwise"
+	"zbench/bench/rails"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -77,9 +80,18 @@ var rules = map[reflect.Type][]rule{
 	reflect.TypeFor[nodescreen.Document](): {version(nodescreen.Schema), values("state", nodescreen.States()...)},
 	reflect.TypeFor[nodescreen.Finding]():  {values("rule", nodescreen.Rules()...)},
 	reflect.TypeFor[nodescreen.Node]():     {version(nodescreen.NodeSchema)},
+	reflect.TypeFor[bisect.Document]():     {version(bisect.Schema), values("timing", compare.Timings()...)},
+	reflect.TypeFor[bisect.Variant]():      {when(constant("left_out", true), needs("reason"), nil)},
+	reflect.TypeFor[bisect.Measured]():     {when(constant("verdict", bisect.Slower), needs("first"), nil)},
 
 	reflect.TypeFor[doctor.Report]():  {version(doctor.Schema)},
 	reflect.TypeFor[doctor.Finding](): {values("mark", doctor.Good, doctor.Bad, doctor.Warn, doctor.Fact), when(constant("mark", doctor.Bad), needs("remedy"), nil)},
+
+	reflect.TypeFor[pairwise.Document](): {
+		version(pairwise.Schema), values("kind", pairwise.Kinds()...),
+		when(constant("kind", pairwise.Measured), needs("survey"), nil),
+	},
+	reflect.TypeFor[pairwise.Finding](): {values("level", rails.Levels()...)},
 
 	reflect.TypeFor[topo.Node]():    {version(topo.Schema)},
 	reflect.TypeFor[topo.Finding](): {values("mark", topo.Marks()...), when(constant("mark", topo.Bad), needs("hint"), nil)},
@@ -116,6 +128,9 @@ var signed = map[reflect.Type]map[string]bool{
 	reflect.TypeFor[compare.Case]():   {"change": true},
 	reflect.TypeFor[compare.Test]():   {"lo": true, "hi": true},
 	reflect.TypeFor[compare.Common](): {"change": true},
+
+	reflect.TypeFor[bisect.Measured](): {"change": true},
+	reflect.TypeFor[bisect.Reading]():  {"change": true, "lo": true, "hi": true},
 }
 
 // enumeration is the schema of a type that is one of a table's values.
@@ -131,8 +146,14 @@ func enumeration(t reflect.Type) *jsonschema.Schema {
 		return oneOf(record.WitnessRankStates())
 	case reflect.TypeFor[compare.Verdict]():
 		return oneOf(compare.Verdicts())
+	case reflect.TypeFor[bisect.Verdict]():
+		return oneOf(bisect.Verdicts())
 	case reflect.TypeFor[gate.State]():
 		return oneOf(gate.States())
+	case reflect.TypeFor[rails.State]():
+		return oneOf(rails.States())
+	case reflect.TypeFor[rails.Part]():
+		return oneOf(rails.Parts())
 	}
 	return nil
 }

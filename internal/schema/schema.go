@@ -16,10 +16,12 @@ import (
 	"reflect"
 
 	"zbench/bench/advice"
+	"zbench/bench/bisect"
 	"zbench/bench/bucket"
 	"zbench/bench/compare"
 	"zbench/bench/gate"
 	"zbench/bench/nodescreen"
+	"zbench/bench/pairwise"
 	"zbench/bench/record"
 	"zbench/internal/doctor"
 	"zbench/internal/topo"
@@ -76,6 +78,10 @@ var Documents = []Document{
 		Types: []reflect.Type{reflect.TypeFor[compare.Document]()},
 	},
 	{
+		File: "bench/bisect/schema/v1.json", ID: "urn:zbench:bisect:1", Title: "zbench bisection, bisect.json",
+		Types: []reflect.Type{reflect.TypeFor[bisect.Document]()},
+	},
+	{
 		File: "bench/gate/schema/v1.json", ID: "urn:zbench:gates:1", Title: "zbench thresholds, gates.json",
 		Types: []reflect.Type{reflect.TypeFor[gate.Report]()},
 	},
@@ -97,5 +103,9 @@ var Documents = []Document{
 		File: "internal/topo/schema/v1.json", ID: "urn:zbench:topo:1", Title: "zbench topo, topo.json",
 		About: "The topology of one node: GPUs, xGMI links, NICs, rails and findings. Rates are in bytes per second.",
 		Types: []reflect.Type{reflect.TypeFor[topo.Node]()},
+	},
+	{
+		File: "bench/pairwise/schema/v1.json", ID: "urn:zbench:rails:1", Title: "zbench rails, rails.json",
+		Types: []reflect.Type{reflect.TypeFor[pairwise.Document]()},
 	},
 }

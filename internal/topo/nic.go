@@ -106,13 +106,7 @@ var drivers = map[uint64]string{vendorPensando: "ionic", 0x15b3: "mlx5_core", 0x
 
 const infiniband = "class/infiniband"
 
-// NICs reads the RDMA devices of a tree, by PCI address.
-func NICs(fsys fs.FS) []NIC {
-	nics := readNICs(fsys, readPCI(fsys))
-	sortNICs(nics)
-	return nics
-}
-
+// readNICs reads the RDMA devices of a tree.
 func readNICs(fsys fs.FS, tree *pciTree) []NIC {
 	root := under(fsys, infiniband)
 	if root == "" {
@@ -220,16 +214,8 @@ func (t *pciTree) holder(fsys fs.FS, name string) (Address, bool) {
 	return Address{}, false
 }
 
-// GIDs reads the addresses of an RDMA device's port, without empty ones. ok is false
-// if the table cannot be read.
-func GIDs(fsys fs.FS, device string, port int) (gids []GID, ok bool) {
-	root := under(fsys, infiniband)
-	if root == "" {
-		return nil, false
-	}
-	return readGIDs(fsys, path.Join(root, device, "ports", strconv.Itoa(port)))
-}
-
+// readGIDs reads the addresses of a port, without empty ones. ok is false if the table cannot
+// be read.
 func readGIDs(fsys fs.FS, port string) (gids []GID, ok bool) {
 	for _, name := range list(fsys, path.Join(port, "gids")) {
 		i, err := strconv.Atoi(name)

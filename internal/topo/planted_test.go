@@ -235,17 +235,16 @@ func TestNothing(t *testing.T) {
 	require.Empty(t, n.Findings)
 	require.Equal(t, "no GPU and no RDMA NIC was found", n.Verdict)
 	require.Len(t, n.NotChecked, 2)
-	require.Empty(t, NICs(fstest.MapFS{}))
-	_, ok := GIDs(fstest.MapFS{}, "x", 1)
+	_, ok := readGIDs(fstest.MapFS{}, "x")
 	require.False(t, ok)
 }
 
 func TestGIDs(t *testing.T) {
 	made := healthy()
-	gids, ok := GIDs(made, nicName(2), 1)
+	ports := "sys/class/infiniband/" + nicName(2) + "/ports/"
+	gids, ok := readGIDs(made, ports+"1")
 	require.True(t, ok)
 	require.Len(t, gids, 2)
-	require.Len(t, NICs(made), gpus)
-	_, ok = GIDs(made, nicName(2), 2)
+	_, ok = readGIDs(made, ports+"2")
 	require.False(t, ok)
 }

@@ -5,7 +5,7 @@
 //
 // Read takes a file system (the machine's root or a recorded tree) and Inputs, and
 // returns a Node. It opens nothing else and runs no program. A fact that no source
-// gives is null and listed in Node.NotChecked. NICs and GIDs read the NICs alone.
+// gives is null and listed in Node.NotChecked. Counting reads the counters of NICs alone.
 package topo
 
 import (

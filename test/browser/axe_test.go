@@ -32,12 +32,15 @@ type finding struct {
 }
 
 // runAxe opens everything that folds, runs all rules of axe-core and keeps what is
-// serious or critical. A table's rows are of one kind, as are a curve's points: five
-// of them tell as much as thousands, on which axe-core takes minutes.
+// serious or critical. A table's rows are of one kind, as are a curve's points and a
+// section's figures: a few of them tell as much as thousands, on which axe-core takes
+// minutes. TestLooks looks at all.
 const runAxe = `(async function () {
 	document.querySelectorAll("details").forEach(function (d) { d.open = true; });
 	document.querySelectorAll("tbody tr:nth-child(n+6)").forEach(function (r) { r.remove(); });
 	document.querySelectorAll("svg [data-s]").forEach(function (g) { Array.from(g.children).slice(5).forEach(function (e) { e.remove(); }); });
+	document.querySelectorAll("table").forEach(function (t) { Array.from(t.tBodies).slice(3).forEach(function (b) { b.remove(); }); });
+	document.querySelectorAll("section").forEach(function (s) { Array.from(s.querySelectorAll("figure")).slice(3).forEach(function (f) { f.remove(); }); });
 	var found = await axe.run(document, { resultTypes: ["violations"] });
 	return JSON.stringify({
 		passes: found.passes.length,

@@ -10,18 +10,22 @@ package browser
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 )
 
@@ -42,9 +46,34 @@ func reportURL(t *testing.T) string {
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-// start runs one browser for all the checks of a test.
+// shared is the browser of all tests: it is started once, and ended by TestMain.
+var shared struct {
+	once sync.Once
+	ctx  context.Context
+	err  error
+	end  []func()
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, end := range slices.Backward(shared.end) {
+		end()
+	}
+	os.Exit(code)
+}
+
+// start returns the browser. Each tab has a profile of its own (see open), so that no
+// test depends on what another left.
 func start(t *testing.T) context.Context {
 	t.Helper()
+	shared.once.Do(launch)
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return shared.ctx
+}
+
+func launch() {
 	binary := os.Getenv("CHROMIUM")
 	if binary == "" {
 		binary = "/usr/bin/chromium"
@@ -58,17 +87,15 @@ func start(t *testing.T) context.Context {
 		chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-sync", true),
 		chromedp.Flag("disable-dev-shm-usage", true),
+		chromedp.WSURLReadTimeout(2*time.Minute), // a machine with other work starts it slowly
 	)
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, opts...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	if err := chromedp.Run(ctx); err != nil {
-		t.Fatalf("start %s: %v", binary, err)
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), opts...)
+	shared.end = append(shared.end, cancel)
+	shared.ctx, cancel = chromedp.NewContext(ctx)
+	shared.end = append(shared.end, cancel)
+	if err := chromedp.Run(shared.ctx); err != nil {
+		shared.err = fmt.Errorf("start %s: %w", binary, err)
 	}
-	return ctx
 }
 
 // look is one way of looking at the page.
@@ -127,10 +154,13 @@ func (tr *trouble) watch(ctx context.Context, page string) {
 	})
 }
 
-// open shows the page in a new tab and returns it with what it complains about.
+// open shows the page in a new tab with a fresh profile and returns it with what it
+// complains about.
 func open(t *testing.T, browser context.Context, l look) (context.Context, *trouble) {
 	t.Helper()
-	tab, cancel := chromedp.NewContext(browser)
+	ctx, cancel := context.WithTimeout(browser, 5*time.Minute)
+	t.Cleanup(cancel)
+	tab, cancel := chromedp.NewContext(ctx, chromedp.WithTargetID(window(t, ctx)))
 	t.Cleanup(cancel)
 	page, tr := reportURL(t), &trouble{}
 	tr.watch(tab, page)
@@ -143,6 +173,22 @@ func open(t *testing.T, browser context.Context, l look) (context.Context, *trou
 		t.Fatal(err)
 	}
 	return tab, tr
+}
+
+// window opens an empty window with a fresh profile.
+func window(t *testing.T, browser context.Context) target.ID {
+	t.Helper()
+	browser = cdp.WithExecutor(browser, chromedp.FromContext(browser).Browser)
+	profile, err := target.CreateBrowserContext().Do(browser)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = target.DisposeBrowserContext(profile).Do(browser) }) // it goes with the browser at the latest
+	id, err := target.CreateTarget("about:blank").WithBrowserContextID(profile).WithNewWindow(true).Do(browser)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
 }
 
 // evaluate runs an expression in the page and reads its value.

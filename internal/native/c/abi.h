@@ -34,6 +34,7 @@ enum {
   ZB_ERR_VALUE = 1,
   ZB_ERR_MEMORY = 2,
   ZB_ERR_DRIVER = 35, /* older than the runtime; CUDA: or none at all */
+  ZB_ERR_DIRECTION = 21, /* of a copy */
   ZB_ERR_NO_DEVICE = 100,
   ZB_ERR_DEVICE = 101,
   ZB_ERR_IMAGE = 200,
@@ -45,6 +46,10 @@ enum {
   ZB_ERR_NOT_SUPPORTED = 801,
   ZB_ERR_CAPTURE = 900, /* not while the stream, or the thread, captures */
   ZB_ERR_CAPTURE_INVALID = 901,
+  ZB_ERR_CAPTURE_MERGE = 902,
+  ZB_ERR_CAPTURE_UNMATCHED = 903,
+  ZB_ERR_CAPTURE_UNJOINED = 904,
+  ZB_ERR_CAPTURE_ISOLATION = 905,
   ZB_ERR_CAPTURE_THREAD = 908
 };
 /* ncclResult_t */

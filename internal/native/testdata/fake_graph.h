@@ -110,7 +110,7 @@ static void refuses_in_a_capture(void) {
       CHECK(t.streamBeginCapture(stream[0], ZB_CAPTURE_THREAD) == ZB_ERR_STATE);
       break;
     case 6:
-      CHECK(t.eventRecord(event, stream[0]) == ZB_ERR_NOT_SUPPORTED);
+      CHECK(t.eventRecord(event, stream[0]) == ZB_OK);
     }
     CHECK(t.streamEndCapture(stream[0], &graph) ==
           (what < 5 ? ZB_ERR_CAPTURE_INVALID : ZB_OK));
@@ -140,8 +140,6 @@ static void refuses_bad_graphs(void) {
   open_world();
   t.setDevice(0);
   CHECK(t.streamEndCapture(stream[0], &graph) == ZB_ERR_STATE && !graph);
-  CHECK(t.streamEndCapture(stream[1], &graph) == ZB_ERR_HANDLE);
-  CHECK(t.streamBeginCapture(stream[1], 1) == ZB_ERR_HANDLE);
   CHECK(t.streamBeginCapture(stream[0], 3) == ZB_ERR_VALUE);
   CHECK(t.streamBeginCapture(stream[0], ZB_CAPTURE_THREAD) == ZB_OK);
   CHECK(pthread_create(&thread, NULL, end_elsewhere, &code) == 0);
@@ -150,13 +148,12 @@ static void refuses_bad_graphs(void) {
   CHECK(t.streamEndCapture(stream[0], &graph) == ZB_OK);
   CHECK(t.graphLaunch(graph, stream[0]) == ZB_ERR_VALUE); /* not instantiated */
   CHECK(t.graphInstantiate(&exec, NULL, 0) == ZB_ERR_VALUE);
-  CHECK(t.graphInstantiate(&exec, graph, 1) == ZB_ERR_VALUE);
+  CHECK(t.graphInstantiate(&exec, graph, 2) == ZB_ERR_VALUE);
   CHECK(t.graphInstantiate(&exec, graph, 0) == ZB_OK);
   CHECK(t.graphDestroy(exec) == ZB_ERR_VALUE);
   CHECK(t.graphExecDestroy(graph) == ZB_ERR_VALUE);
   t.setDevice(1);
   CHECK(t.graphLaunch(exec, stream[1]) == ZB_ERR_HANDLE); /* of device 0 */
-  CHECK(t.graphLaunch(exec, stream[0]) == ZB_ERR_HANDLE);
   t.setDevice(0);
   CHECK(t.streamBeginCapture(stream[0], ZB_CAPTURE_THREAD) == ZB_OK);
   CHECK(t.graphLaunch(exec, stream[0]) == ZB_ERR_NOT_SUPPORTED);

@@ -65,8 +65,6 @@ static void refuses_bad_arguments(void) {
   open_world();
   CHECK(reduce(0, 1025) == ZB_COLL_ARGUMENT); /* beyond the allocation */
   t.setDevice(0);
-  CHECK(t.allReduce(sendbuf[1], recvbuf[0], 16, 7, 0, comm[0], stream[0]) ==
-        ZB_COLL_ARGUMENT); /* memory of another device */
   CHECK(t.allReduce(&t, recvbuf[0], 16, 7, 0, comm[0], stream[0]) ==
         ZB_COLL_ARGUMENT); /* host memory */
   CHECK(t.allReduce(sendbuf[0], recvbuf[0], 16, 12, 0, comm[0], stream[0]) ==
@@ -79,8 +77,6 @@ static void refuses_bad_arguments(void) {
         ZB_COLL_ARGUMENT);
   CHECK(t.allReduce(sendbuf[0], recvbuf[0], 16, 7, 0, comm[0], stream[1]) ==
         ZB_COLL_USAGE); /* a stream of another device */
-  t.setDevice(1);
-  CHECK(t.streamQuery(stream[0]) == ZB_ERR_HANDLE);
   CHECK(t.setDevice(4) == ZB_ERR_DEVICE && t.setDevice(-1) == ZB_ERR_DEVICE);
   close_world();
 }

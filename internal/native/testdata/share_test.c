@@ -6,9 +6,10 @@
 
 static const char machine[] =
     "zbench-machine 1\nranks 4\ngpus_per_process 1\nhbm_bytes 1073741824\n"
-    "launch 1e-6\nexit_jitter 1e-7\nnoise 0.01\nevent 0\nseed 7\n"
+    "launch 1.03e-5\nexit_jitter 1e-7\nnoise 0.01\nevent 2e-7\nseed 7\n"
     "curve all_reduce 0 4 1 3e+11 1e-05 0.0001 1e-05 1.5\n"
-    "curve send_recv 0 4 1 3e+11 1e-05 0.0001 1e-05 1\n";
+    "curve send_recv 0 4 1 3e+11 1e-05 0.0001 1e-05 1\n"
+    "fault late 1 4e-7\n";
 
 enum { RANKS = 4, ROUNDS = 20, ELEMENTS = 256 };
 
@@ -246,14 +247,23 @@ static void files(const char *path) {
   CHECK(!zbl_join_world(machine, &how, why, sizeof why));
 }
 
+#include "share_ahead.h"
+
 int main(int argc, char **argv) {
-  int64_t ended[RANKS];
-  in_threads(ended);
+  int64_t end_of[RANKS], straight[RANKS];
+  in_threads(end_of);
   for (int i = 0; i < RANKS; i++) {
-    CHECK(ended[i] > 0);
+    CHECK(end_of[i] > 0);
   }
+  straight_alone(straight);
+  straight_in_threads(straight);
   if (argc > 1) {
-    in_processes(argv[1], ended);
+    in_processes(argv[1], end_of);
+    straight_in_processes(argv[1], straight);
+    kinds = 4;
+    straight_alone(straight);
+    straight_in_processes(argv[1], straight);
+    straight_lost(argv[1]);
     in_order(argv[1]);
     lost(argv[1]);
     files(argv[1]);

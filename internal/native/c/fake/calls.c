@@ -3,9 +3,9 @@
 #include "comm.h"
 
 /* Element widths by ncclDataType_t. */
-static const uint8_t zbl_widths[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+static const uint8_t zbl_widths[ZBL_DTYPES] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 
-enum { ZBL_OPS = 5, ZBL_FIRST_FP8 = 10 };
+enum { ZBL_FIRST_FP8 = 10 };
 
 unsigned zbl_width(int dtype) { return zbl_widths[dtype]; }
 
@@ -25,11 +25,10 @@ static inline int zbl_overlap_ok(const zbl_queued *q, uint64_t sent, uint64_t go
 }
 
 static inline int zbl_arguments_ok(const zbl_comm *c, int collective, int dtype,
-                                   int op, int root, uint64_t count, int peer) {
+                                   int root, uint64_t count, int peer) {
   int n = c->clique->nranks;
-  return dtype >= 0 && dtype < (int)sizeof zbl_widths && op >= 0 &&
-         op < ZBL_OPS && count <= (1ull << 44) && root >= 0 && root < n &&
-         peer < n &&
+  return dtype >= 0 && dtype < ZBL_DTYPES && count <= (1ull << 44) && root >= 0 &&
+         root < n && peer < n &&
          !(zbl_shapes[collective].reduces && dtype >= ZBL_FIRST_FP8);
 }
 
@@ -41,11 +40,11 @@ static inline int zbl_buffers_ok(const zbl_queued *q, const zbl_shape *shape,
   uint64_t sent = share * (shape->send_all ? n : 1);
   uint64_t got = share * (shape->recv_all ? n : 1);
   if ((shape->root_only != ZBL_SENDS || root) &&
-      !zbl_valid_range(q->comm->device, q->send, sent)) {
+      !zbl_valid_range(q->send, sent)) {
     return 0;
   }
   if ((shape->root_only != ZBL_RECEIVES || root) &&
-      !zbl_valid_range(q->comm->device, q->recv, got)) {
+      !zbl_valid_range(q->recv, got)) {
     return 0;
   }
   return (shape->root_only != ZBL_NEITHER && !root) || zbl_overlap_ok(q, sent, got, share);
@@ -53,37 +52,47 @@ static inline int zbl_buffers_ok(const zbl_queued *q, const zbl_shape *shape,
 
 /* Whether there is a model for the call and no rank has left the communicator. */
 static inline int zbl_usable(const zbl_comm *c, int collective) {
-  return zbl_curve_of(c->clique, collective) != NULL &&
+  return !c->finalized && zbl_curve_of(c->clique, collective) != NULL &&
          __atomic_load_n(&c->clique->destroyed, __ATOMIC_RELAXED) == 0;
 }
+
+static const char zbl_unusable[] =
+    "the communicator is not complete, is finalized, has lost a rank, or the stream is "
+    "of another device";
+static const char zbl_foreign[] =
+    "a buffer is not in memory that devices reach, ends beyond its allocation, or "
+    "overlaps the other one";
 
 /* The current device does not matter: RCCL sets the communicator's where it
  * launches (ROCm/rccl, src/group.cc). */
 static int zbl_collective_call(const void *send, void *recv, int collective,
                                int dtype, int op, int root, uint64_t count,
                                void *comm, void *stream) {
+  ZBL_ENTER_SEVERAL;
   zbl_comm *c = zbl_comm_of(comm);
   zbl_stream *s = c != NULL ? zbl_stream_on(stream, c->device) : NULL;
+  zbl_call call = {collective, dtype, 0, root, count};
+  uint64_t scalar;
   zbl_queued *q;
-  if (s == NULL ||
-      !zbl_arguments_ok(c, collective, dtype, op, root, count, -1)) {
-    return ZB_COLL_ARGUMENT;
+  if (s == NULL || !zbl_arguments_ok(c, collective, dtype, root, count, -1) ||
+      !zbl_operator_ok(c, op, dtype, &call, &scalar)) {
+    return zbl_failing(ZB_COLL_ARGUMENT, "invalid argument of a collective");
   }
   if (count == 0) { /* dropped (ROCm/rccl, src/enqueue.cc, taskAppend) */
     return 0;
   }
   if (s->device != c->device || !zbl_usable(c, collective)) {
-    return ZB_COLL_USAGE;
+    return zbl_failing(ZB_COLL_USAGE, zbl_unusable);
   }
   q = zbl_next_queued();
   if (q == NULL) {
-    return ZB_COLL_UNHANDLED;
+    return zbl_failing(ZB_COLL_UNHANDLED, "out of memory");
   }
-  *q = (zbl_queued){c, s, {collective, dtype, op, root, count}, send, recv, -1, 0};
+  *q = (zbl_queued){c, s, call, send, recv, -1, 0, scalar};
   return zbl_buffers_ok(q, &zbl_shapes[collective], count * zbl_widths[dtype],
                         root == c->rank)
              ? zbl_enqueue(q)
-             : ZB_COLL_ARGUMENT;
+             : zbl_failing(ZB_COLL_ARGUMENT, zbl_foreign);
 }
 
 #define ZBL_ENTRY(number, name, field, arguments, ...)                         \
@@ -95,25 +104,25 @@ ZBL_ROWS(ZBL_ENTRY)
  * a message of no elements need not be. */
 static int zbl_p2p_call(const char *send, char *recv, int sends, size_t count,
                         int dtype, int peer, void *comm, void *stream) {
+  ZBL_ENTER_SEVERAL;
   zbl_comm *c = zbl_comm_of(comm);
   zbl_stream *s = c != NULL ? zbl_stream_on(stream, c->device) : NULL;
   zbl_queued *q;
   if (s == NULL || peer < 0 ||
-      !zbl_arguments_ok(c, ZBL_SEND_RECV, dtype, 0, 0, count, peer)) {
-    return ZB_COLL_ARGUMENT;
+      !zbl_arguments_ok(c, ZBL_SEND_RECV, dtype, 0, count, peer)) {
+    return zbl_failing(ZB_COLL_ARGUMENT, "invalid argument of a send or receive");
   }
   if (s->device != c->device || !zbl_usable(c, ZBL_SEND_RECV)) {
-    return ZB_COLL_USAGE;
+    return zbl_failing(ZB_COLL_USAGE, zbl_unusable);
   }
-  if (count > 0 && !zbl_valid_range(c->device, sends ? send : recv,
-                                    count * zbl_widths[dtype])) {
-    return ZB_COLL_ARGUMENT;
+  if (count > 0 && !zbl_valid_range(sends ? send : recv, count * zbl_widths[dtype])) {
+    return zbl_failing(ZB_COLL_ARGUMENT, zbl_foreign);
   }
   q = zbl_next_queued();
   if (q == NULL) {
-    return ZB_COLL_UNHANDLED;
+    return zbl_failing(ZB_COLL_UNHANDLED, "out of memory");
   }
-  *q = (zbl_queued){c, s, {ZBL_SEND_RECV, dtype, 0, 0, count}, send, recv, peer, sends};
+  *q = (zbl_queued){c, s, {ZBL_SEND_RECV, dtype, 0, 0, count}, send, recv, peer, sends, 0};
   return zbl_enqueue(q);
 }
 

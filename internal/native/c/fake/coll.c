@@ -120,9 +120,9 @@ static int zbl_round_run(zbl_op *op, zbl_stream *s) {
       return zbl_round_done(op, s);
     }
     a->come = 1;
-    if (r->moves) {
-      zbl_publish(r, op->rank);
-    }
+  }
+  if (r->moves && zbl.shared_fd >= 0) {
+    zbl_publish(r, op->rank, s);
   }
   r->start = zbl_later(r->start, zbl_arrival(op, s));
   if (++r->ready < q->nranks || r->mismatch) {
@@ -198,7 +198,8 @@ int zbl_post(const zbl_queued *c, double host) {
     r->mismatch = 1;
   }
   r->place[c->comm->rank] =
-      (zbl_place){.stream = c->stream, .send = c->send, .recv = c->recv};
+      (zbl_place){.stream = c->stream, .send = c->send, .recv = c->recv,
+                  .scalar = c->scalar};
   r->holders++;
   if (++r->posted == q->nranks) { /* all have called: it is not searched for */
     q->head = r->next;

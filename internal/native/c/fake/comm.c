@@ -17,7 +17,13 @@ static zbl_comm *zbl_dead;
 /* The communicator behind a handle, NULL when it is none. */
 zbl_comm *zbl_comm_of(void *handle) {
   zbl_comm *c = handle;
-  return c != NULL && c->magic == ZBL_COMM ? c : NULL;
+  return c != NULL && c->magic == ZBL_COMM && c->clique != NULL ? c : NULL;
+}
+
+void zbl_unlock_taken(const int *held) {
+  if (*held) {
+    zbl_unlock(held);
+  }
 }
 
 /* NCCL API 2.22.3, in NCCL's own encoding: the calls that are faked. A machine file
@@ -37,7 +43,7 @@ static int zbl_getUniqueId(zb_unique_id *id) {
 
 /* The ranks that share an id; NULL when the id was never handed out, is used
  * up, or comes with another number of ranks. */
-static zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks) {
+zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks) {
   zbl_clique *q;
   size_t bytes;
   if (strncmp(id->internal, "zbl ", 4) != 0) {
@@ -78,26 +84,54 @@ static const zbl_curve zbl_alone = {.ranks = 1, .b = 1, .floor = 2e-6};
  * neighbours. */
 static void zbl_find_curves(zbl_clique *q) {
   int stride = q->nranks > 1 ? (q->last - q->first) / (q->nranks - 1) : 1;
+  stride = stride > 1 ? stride : 1;
   for (int i = 0; i < ZBL_COLLECTIVES; i++) {
-    const zbl_curve *c =
-        zbl_curve_for(i, q->first, q->nranks, stride > 1 ? stride : 1);
-    q->curve[i] = c != NULL          ? (int32_t)(c - zbl.curves)
-                  : q->nranks == 1 ? ZBL_ALONE
-                                   : ZBL_NO_CURVE;
+    const zbl_curve *c = zbl_curve_for(i, q->first, q->nranks, stride);
+    q->curve[i] = c != NULL        ? *c
+                  : q->nranks == 1 ? zbl_alone
+                                   : zbl_derived(i, q->first, q->nranks, stride);
   }
 }
 
 /* The constants for one of its collectives, NULL where there are none. */
 const zbl_curve *zbl_curve_of(const zbl_clique *q, int collective) {
-  int32_t i = q->inited < q->nranks ? ZBL_NO_CURVE : q->curve[collective];
-  return i == ZBL_NO_CURVE ? NULL : i == ZBL_ALONE ? &zbl_alone : &zbl.curves[i];
+  return q->inited < q->nranks || q->curve[collective].ranks == 0
+             ? NULL
+             : &q->curve[collective];
+}
+
+/* A handle that belongs to no communicator yet. */
+zbl_comm *zbl_new_comm(void) {
+  zbl_comm *c = aligned_alloc(64, ZBL_COMM_BYTES);
+  if (c != NULL) {
+    *c = (zbl_comm){.magic = ZBL_COMM, .device = zbl_current_device(),
+                    .next = zbl_comms};
+    c->lane = zbl_lane_of(c->device);
+    zbl_comms = c;
+  }
+  return c;
+}
+
+/* The handle's rank joins. */
+void zbl_enter_clique(zbl_comm *c, zbl_clique *q, int rank) {
+  c->clique = q;
+  c->rank = rank;
+  q->member[rank] = (zbl_member){.device = c->device, .slot = zbl.slot, .here = 1};
+  zbl.seats[c->device].comms++;
+  zbl.hub->missing = 0;
+  q->first = c->device < q->first ? c->device : q->first;
+  q->last = c->device > q->last ? c->device : q->last;
+  if (++q->inited == q->nranks) {
+    zbl_find_curves(q);
+    zbl_ring(&q->whole);
+    zbl_progress();
+  }
 }
 
 /* Where one drives all ranks, an init that is not in a group with its peers' would
  * wait for them for ever: it is refused instead. Elsewhere the group's end waits,
  * or this where there is no group. */
-static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id,
-                            int rank) {
+int zbl_join_rank(void **comm, int nranks, zb_unique_id id, int rank, int blocking) {
   zbl_clique *q;
   zbl_comm *c;
   zbl_stalled(ZBL_STALL_INIT, zbl_current_device());
@@ -105,7 +139,7 @@ static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id,
   if (nranks < 1 || rank < 0 || rank >= nranks) {
     return ZB_COLL_ARGUMENT;
   }
-  if (nranks > 1 && zbl_group_depth() == 0 && !zbl.several) {
+  if (nranks > 1 && zbl_group_depth() == 0 && !zbl.several && blocking) {
     return ZB_COLL_USAGE;
   }
   q = zbl_clique_for(&id, nranks);
@@ -115,26 +149,20 @@ static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id,
   if (zbl_joined(q, rank, zbl_current_device())) {
     return ZB_COLL_USAGE;
   }
-  c = aligned_alloc(64, ZBL_COMM_BYTES);
+  c = zbl_new_comm();
   if (c == NULL) {
     return ZB_COLL_UNHANDLED;
   }
-  *c = (zbl_comm){.magic = ZBL_COMM, .rank = rank, .clique = q,
-                  .device = zbl_current_device(), .next = zbl_comms};
-  c->lane = zbl_lane_of(c->device);
-  zbl_comms = c;
-  q->member[rank] = (zbl_member){.device = c->device, .slot = zbl.slot, .here = 1};
-  zbl.seats[c->device].comms++;
-  zbl.hub->missing = 0;
-  q->first = c->device < q->first ? c->device : q->first;
-  q->last = c->device > q->last ? c->device : q->last;
-  if (++q->inited == nranks) {
-    zbl_find_curves(q);
-    zbl_ring(&q->whole);
-    zbl_progress();
-  }
+  zbl_enter_clique(c, q, rank);
   *comm = c;
-  return zbl_group_note_init(c);
+  c->nonblocking = !blocking;
+  return blocking               ? zbl_group_note_init(c)
+         : q->inited < q->nranks ? ZBL_IN_PROGRESS
+                                 : 0;
+}
+
+static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id, int rank) {
+  return zbl_join_rank(comm, nranks, id, rank, 1);
 }
 
 /* The number of one rank's next launch within the case. */
@@ -189,6 +217,7 @@ static int zbl_commDestroy(void *comm) {
   }
   c->magic = 0;
   zbl_leave_clique(c->clique, c->rank);
+  zbl_free_operators(c);
   c->next = zbl_dead;
   zbl_dead = c;
   return 0;
@@ -243,31 +272,17 @@ static int zbl_commGetAsyncError(void *comm, int *error) {
     return ZB_COLL_ARGUMENT;
   }
   *error = zbl_failed(c);
-  return 0;
-}
-
-static const char *zbl_collErrorString(int error) {
-  switch (error) {
-  case 0:
-    return "no error";
-  case ZB_COLL_UNHANDLED:
-    return "unhandled runtime error";
-  case ZB_COLL_INTERNAL:
-    return "internal error";
-  case ZB_COLL_ARGUMENT:
-    return "invalid argument";
-  case ZB_COLL_USAGE:
-    return "invalid usage";
-  case ZB_COLL_REMOTE:
-    return "remote process exited or there was a network error";
+  if (*error == 0 && c->nonblocking && c->clique->inited < c->clique->nranks) {
+    *error = ZBL_IN_PROGRESS;
   }
-  return "unknown result code";
+  return 0;
 }
 
 static void zbl_free_list(zbl_comm **list) {
   while (*list != NULL) {
     zbl_comm *c = *list;
     *list = c->next;
+    zbl_free_operators(c);
     free(c);
   }
 }
@@ -276,7 +291,9 @@ void zbl_free_comms(void) {
   zbl_group_reset();
   zbl_capture_reset();
   for (zbl_comm *c = zbl_comms; c != NULL; c = c->next) {
-    zbl_leave_clique(c->clique, c->rank);
+    if (c->clique != NULL) {
+      zbl_leave_clique(c->clique, c->rank);
+    }
   }
   zbl_free_list(&zbl_comms);
   zbl_free_list(&zbl_dead);

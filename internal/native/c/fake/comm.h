@@ -4,6 +4,10 @@
 
 #include "stream.h"
 
+enum { ZBL_IN_PROGRESS = 7 }; /* ncclInProgress, since NCCL 2.14 */
+
+enum { ZBL_DTYPES = 12 }; /* ncclDataType_t */
+
 /* One rank's call of a collective, as it was made. No padding: calls are
  * compared byte by byte. */
 typedef struct zbl_call {
@@ -16,6 +20,7 @@ typedef struct zbl_place {
   zbl_stream *stream;
   const char *send;
   char *recv;
+  uint64_t scalar; /* of an operator that the client has made */
 } zbl_place;
 
 /* How a rank's stream comes to a round: when its host had enqueued the call, and
@@ -65,18 +70,17 @@ enum { ZBL_BELLS = 64 };
 typedef struct zbl_clique {
   int nranks, inited, destroyed, first, last;
   zb_unique_id id;
-  int32_t curve[ZBL_COLLECTIVES]; /* the number of the curve, or as below */
+  zbl_curve curve[ZBL_COLLECTIVES]; /* of 0 ranks: there is no model */
   zbl_ref head; /* the oldest round that not all ranks have called */
   uint64_t head_seq;
   zbl_ref newest; /* the round that was called last, while it is there */
   zbl_bell whole; /* rung when all ranks have joined */
   zbl_bell bell[ZBL_BELLS]; /* rung when a round has ended, by its number */
   int async; /* the asynchronous error, once there is one */
+  zbl_ref splits; /* that not all ranks have joined the result of; see split.c */
   zbl_ref next;
   zbl_member member[];
 } zbl_clique;
-
-enum { ZBL_NO_CURVE = -1, ZBL_ALONE = -2 }; /* ALONE: of a single rank */
 
 /* What a launch touches comes first: one line of the cache. */
 typedef struct zbl_comm {
@@ -89,6 +93,11 @@ typedef struct zbl_comm {
   zbl_round *last; /* that the rank has called */
   uint64_t messages; /* how many of the launches were */
   struct zbl_comm *next, *joined; /* joined: the next of this group's */
+  struct zbl_operator *operators; /* that the client has made; see operator.c */
+  struct zbl_split *split; /* that it comes from, until all have called it; */
+  void **out;              /* then the client gets the handle here */
+  uint64_t splits;         /* of this one */
+  int nonblocking, finalized;
 } zbl_comm;
 
 /* One call inside a group, or alone. */
@@ -100,6 +109,7 @@ typedef struct zbl_queued {
   char *recv;
   int peer; /* of a send or receive, else −1 */
   int sends;
+  uint64_t scalar;
 } zbl_queued;
 
 zbl_comm *zbl_comm_of(void *handle);
@@ -109,6 +119,22 @@ uint64_t zbl_comm_launch(zbl_comm *c, int message);
 const zbl_curve *zbl_curve_of(const zbl_clique *q, int collective);
 void zbl_leave_clique(zbl_clique *q, int rank);
 unsigned zbl_width(int dtype);
+int zbl_failing(int code, const char *why);
+void zbl_enter_clique(zbl_comm *c, zbl_clique *q, int rank);
+zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks);
+zbl_comm *zbl_new_comm(void);
+
+/* split.c */
+int zbl_split_rank(zbl_comm *c, int color, int key, void **out);
+int zbl_split_done(zbl_comm *child);
+void zbl_split_settle(zbl_comm *child);
+
+/* operator.c */
+int zbl_operator_ok(zbl_comm *c, int op, int dtype, zbl_call *call, uint64_t *scalar);
+void zbl_free_operators(zbl_comm *c);
+
+/* comm.c */
+int zbl_join_rank(void **comm, int nranks, zb_unique_id id, int rank, int blocking);
 
 /* group.c */
 int zbl_group_depth(void);
@@ -134,12 +160,12 @@ void zbl_look_ahead(zbl_round *r, zbl_op *op, zbl_stream *s);
 int zbl_p2p_post(const zbl_queued *q, size_t n, double host);
 
 /* data.c */
-void zbl_publish(zbl_round *r, int rank);
+void zbl_publish(zbl_round *r, int rank, zbl_stream *s);
 void zbl_move(zbl_round *r);
 void zbl_take_result(const zbl_round *r, int rank, zbl_stream *s);
 void zbl_free_data(zbl_round *r);
 void zbl_deliver(zbl_stream *s, char *to, zbl_shared *whole, uint64_t offset,
                  uint64_t bytes, unsigned width);
-zbl_ref zbl_message(const zbl_stream *from, const char *send, uint64_t bytes);
+zbl_ref zbl_message(zbl_stream *from, const char *send, uint64_t bytes);
 
 #endif

@@ -3,7 +3,9 @@
  * any receive buffer is poisoned, because in place they are the same. */
 #include "comm.h"
 #include "number.h"
+#include "pool.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Elements that are reduced at once: 128 KiB of float, which stay in the cache. */
@@ -19,12 +21,6 @@ static const zbl_clique *zbl_clique_of(const zbl_round *r) {
   return zbl_at(r->clique);
 }
 
-/* What rank i sends: where it lies, or where its process has copied it to. */
-static const char *zbl_input(const zbl_round *r, int i) {
-  const zbl_ref *input = zbl_at(r->input);
-  return input == NULL ? r->place[i].send
-                       : ((zbl_shared *)zbl_at(input[i]))->bytes;
-}
 
 /* How often a rank's contribution counts: once, unless a fault says else. */
 static int zbl_times(const zbl_round *r, int i) {
@@ -41,15 +37,15 @@ static int zbl_times(const zbl_round *r, int i) {
 }
 
 /* The reduction over all ranks of the elements from `first` on. */
-static void zbl_reduce_part(const zbl_round *r, char *out, uint64_t first,
-                            uint64_t elements) {
+static void zbl_reduce_some(const zbl_round *r, const char *const *in, char *out,
+                            uint64_t first, uint64_t elements) {
   const zbl_call *c = &r->call;
   unsigned width = zbl_width(c->dtype);
   int n = zbl_clique_of(r)->nranks, begun = 0;
   for (int i = 0; i < n; i++) {
     for (int k = zbl_times(r, i); k > 0; k--) {
-      zbl_accumulate(out, zbl_input(r, i) + first * width, elements, c->dtype,
-                     c->op, n, !begun);
+      zbl_accumulate(out, in[i] + first * width, elements, c->dtype, c->op, n,
+                     !begun, &r->place[i].scalar);
       begun = 1;
     }
   }
@@ -59,47 +55,62 @@ static void zbl_reduce_part(const zbl_round *r, char *out, uint64_t first,
   zbl_divide(out, elements, c->dtype, c->op, n);
 }
 
-/* The reduction over all ranks of their whole send buffers, in parts whose result
- * stays in the cache. */
-static zbl_shared *zbl_reduced(const zbl_round *r, uint64_t elements) {
-  unsigned width = zbl_width(r->call.dtype);
-  zbl_shared *out = zbl_new_shared(elements * width);
-  for (uint64_t at = 0; at < elements; at += ZBL_PART) {
-    uint64_t left = elements - at;
-    zbl_reduce_part(r, out->bytes + at * width, at, left < ZBL_PART ? left : ZBL_PART);
+/* What the threads that compute a round's result are given: its inputs by rank, and
+ * where the result goes. share is one block's bytes. */
+typedef struct zbl_moving {
+  const zbl_round *r;
+  const char *const *in;
+  char *out;
+  uint64_t share, results, blocks;
+} zbl_moving;
+
+/* A part of the reduction over all ranks of their whole send buffers, in pieces whose
+ * result stays in the cache. */
+static void zbl_reduce_part(unsigned part, unsigned parts, void **params) {
+  const zbl_moving *m = params[0];
+  unsigned width = zbl_width(m->r->call.dtype);
+  uint64_t at, end, all = m->r->call.count * m->results;
+  end = zbl_part_of(all, ZBL_PART, part, parts, &at);
+  for (end += at; at < end; at += ZBL_PART) {
+    uint64_t n = end - at < ZBL_PART ? end - at : ZBL_PART;
+    zbl_reduce_some(m->r, m->in, m->out + at * width, at, n);
   }
-  return out;
 }
 
-/* Copies block `block` of a rank's send buffer; a missing contribution leaves
- * the destination as it is. */
-static void zbl_take(const zbl_round *r, char *to, int i, uint64_t block,
-                     uint64_t bytes) {
-  if (zbl_times(r, i) > 0) {
-    memcpy(to, zbl_input(r, i) + block * bytes, bytes);
-  } else {
-    memset(to, 0, bytes);
+/* A part of every block that a rank's result is made of; a missing contribution is
+ * zeros. */
+static void zbl_copy_blocks(unsigned part, unsigned parts, void **params) {
+  const zbl_moving *m = params[0];
+  uint64_t first, bytes = zbl_part_of(m->share, 64, part, parts, &first);
+  for (uint64_t to = 0; to < m->results; to++) {
+    for (uint64_t i = 0; i < m->blocks; i++) {
+      int from = m->blocks > 1 ? (int)i : m->r->call.root;
+      char *out = m->out + (to * m->blocks + i) * m->share + first;
+      if (zbl_times(m->r, from) > 0) {
+        memcpy(out, m->in[from] + to * m->share + first, bytes);
+      } else {
+        memset(out, 0, bytes);
+      }
+    }
   }
 }
 
 /* All result bytes of a round: those of rank 0, and those of the others after them
  * where each receives its own. */
-static zbl_shared *zbl_result_of(const zbl_round *r, uint64_t share) {
-  const zbl_call *c = &r->call;
-  const zbl_shape *shape = &zbl_shapes[c->collective];
+static zbl_shared *zbl_result_of(const zbl_round *r, const char *const *in) {
+  const zbl_shape *shape = &zbl_shapes[r->call.collective];
   uint64_t n = (uint64_t)zbl_clique_of(r)->nranks;
-  uint64_t results = shape->send_all ? n : 1, blocks = shape->recv_all ? n : 1;
-  zbl_shared *out;
-  if (shape->reduces) {
-    return zbl_reduced(r, c->count * results);
-  }
-  out = zbl_new_shared(results * blocks * share);
-  for (uint64_t to = 0; to < results; to++) {
-    for (uint64_t i = 0; i < blocks; i++) {
-      zbl_take(r, out->bytes + (to * blocks + i) * share,
-               shape->recv_all ? (int)i : c->root, to, share);
-    }
-  }
+  zbl_moving m = {.r = r, .in = in,
+                  .share = r->call.count * zbl_width(r->call.dtype),
+                  .results = shape->send_all ? n : 1,
+                  .blocks = shape->recv_all ? n : 1};
+  uint64_t bytes = m.results * m.blocks * m.share;
+  zbl_shared *out = zbl_new_shared(bytes);
+  void *params[] = {&m};
+  m.out = out->bytes;
+  zbl_huge(out->bytes, bytes);
+  zbl_wide(shape->reduces ? zbl_reduce_part : zbl_copy_blocks, params,
+           bytes * (shape->reduces ? n : 1));
   return out;
 }
 
@@ -127,7 +138,7 @@ static zbl_shared *zbl_planted(const zbl_shared *whole, uint64_t offset,
                                uint64_t bytes, unsigned width) {
   zbl_shared *own = zbl_new_shared(bytes);
   uint64_t elements = bytes / width;
-  memcpy(own->bytes, whole->bytes + offset, bytes);
+  zbl_wide_copy(own->bytes, whole->bytes + offset, bytes);
   if (zbl.faults.data.kind == ZBL_SWAPPED) {
     zbl_swap_halves(own->bytes, elements / 2 * width);
   } else {
@@ -152,13 +163,13 @@ void zbl_deliver(zbl_stream *s, char *to, zbl_shared *whole, uint64_t offset,
 }
 
 /* What one rank sends to another: a copy, in the arena. */
-zbl_ref zbl_message(const zbl_stream *from, const char *send, uint64_t bytes) {
+zbl_ref zbl_message(zbl_stream *from, const char *send, uint64_t bytes) {
   zbl_shared *data = zbl_new_shared(bytes);
   if (from->device == zbl.faults.data.rank &&
       zbl.faults.data.kind == ZBL_MISSING) {
     memset(data->bytes, 0, bytes);
   } else {
-    memcpy(data->bytes, send, bytes);
+    zbl_wide_copy(data->bytes, zbl_source(from, send, bytes), bytes);
   }
   data->users = 1;
   return zbl_ref_of(data);
@@ -176,7 +187,7 @@ static uint64_t zbl_sent(const zbl_round *r, int i) {
 }
 
 /* Copies what a rank sends to where other processes can read it. */
-void zbl_publish(zbl_round *r, int rank) {
+void zbl_publish(zbl_round *r, int rank, zbl_stream *s) {
   uint64_t bytes = zbl_sent(r, rank);
   zbl_shared *copy = zbl_new_shared(bytes);
   if (r->input == 0) {
@@ -185,7 +196,7 @@ void zbl_publish(zbl_round *r, int rank) {
     memset(zbl_at(r->input), 0, n);
   }
   if (bytes > 0) {
-    memcpy(copy->bytes, r->place[rank].send, bytes);
+    zbl_wide_copy(copy->bytes, zbl_source(s, r->place[rank].send, bytes), bytes);
   }
   ((zbl_ref *)zbl_at(r->input))[rank] = zbl_ref_of(copy);
 }
@@ -207,10 +218,28 @@ void zbl_free_data(zbl_round *r) {
   }
 }
 
+/* What rank i sends: where it lies, or where its process has copied it to. */
+static const char *zbl_input(const zbl_round *r, int i) {
+  const zbl_ref *input = zbl_at(r->input);
+  const zbl_place *p = &r->place[i];
+  return input != NULL ? ((zbl_shared *)zbl_at(input[i]))->bytes
+                       : zbl_source(p->stream, p->send, zbl_sent(r, i));
+}
+
 /* Computes the round's result, of all ranks. */
 void zbl_move(zbl_round *r) {
-  zbl_shared *whole =
-      zbl_result_of(r, r->call.count * zbl_width(r->call.dtype));
+  int n = zbl_clique_of(r)->nranks;
+  const char **in = calloc((size_t)n, sizeof *in);
+  zbl_shared *whole;
+  if (in == NULL) {
+    abort();
+  }
+  for (int i = 0; i < n; i++) {
+    in[i] = zbl_input(r, i);
+    zbl_huge((char *)(uintptr_t)in[i], zbl_sent(r, i));
+  }
+  whole = zbl_result_of(r, in);
+  free(in);
   whole->users = 1;
   r->result = zbl_ref_of(whole);
   zbl_free_input(r);

@@ -65,8 +65,20 @@ static size_t zbl_blocks_below(const void *ptr) {
   return low;
 }
 
+/* The block that the address is in, NULL for none. */
+zbl_block *zbl_block_of(const void *ptr) {
+  size_t at = zbl_blocks_below(ptr);
+  zbl_block *b = at > 0 ? zbl.blocks[at - 1] : NULL;
+  return b != NULL && (size_t)((const char *)ptr - b->base) < b->bytes ? b : NULL;
+}
+
+/* Whether memory of that kind is taken from the device's own. */
+static int zbl_counts(int kind) {
+  return kind == ZBL_OF_DEVICE || kind == ZBL_MANAGED;
+}
+
 /* Notes a block of a device; 0 where there is no memory for it. */
-static int zbl_note_block(zbl_block *block) {
+int zbl_note_block(zbl_block *block) {
   size_t at = zbl_blocks_below(block->base);
   if (zbl.block_count == zbl.block_room) {
     size_t room = zbl.block_room > 0 ? 2 * zbl.block_room : 64;
@@ -82,15 +94,15 @@ static int zbl_note_block(zbl_block *block) {
   zbl.blocks[at] = block;
   block->next = zbl.devices[block->device].blocks;
   zbl.devices[block->device].blocks = block;
-  zbl.devices[block->device].used += block->bytes;
+  if (zbl_counts(block->kind)) {
+    zbl.devices[block->device].used += block->bytes;
+  }
   return 1;
 }
 
 /* Reserves address space only: what is never touched costs nothing. */
-static int zbl_mallocDevice(void **ptr, size_t bytes) {
-  zbl_device *d = &zbl.devices[zbl_current_device()];
+int zbl_allocate(void **ptr, size_t bytes, int kind) {
   zbl_block *block;
-  ZBL_ENTER;
   *ptr = NULL;
   if (zbl_refused_in_capture()) {
     return zbl_said(ZB_ERR_CAPTURE);
@@ -98,7 +110,8 @@ static int zbl_mallocDevice(void **ptr, size_t bytes) {
   if (bytes == 0) {
     return ZB_OK;
   }
-  if (bytes > zbl.hbm_bytes - d->used) {
+  if (zbl_counts(kind) &&
+      bytes > zbl.hbm_bytes - zbl.devices[zbl_current_device()].used) {
     return zbl_said(ZB_ERR_MEMORY);
   }
   block = malloc(sizeof *block);
@@ -115,6 +128,7 @@ static int zbl_mallocDevice(void **ptr, size_t bytes) {
     madvise(block->base, bytes, MADV_HUGEPAGE);
   }
   block->bytes = bytes;
+  block->kind = kind;
   block->device = zbl_current_device();
   if (!zbl_note_block(block)) {
     munmap(block->base, bytes);
@@ -125,9 +139,32 @@ static int zbl_mallocDevice(void **ptr, size_t bytes) {
   return ZB_OK;
 }
 
+static int zbl_mallocDevice(void **ptr, size_t bytes) {
+  ZBL_ENTER;
+  return zbl_allocate(ptr, bytes, ZBL_OF_DEVICE);
+}
+
+/* Forgets a block; memory that the client registered stays the client's. */
+void zbl_forget_block(zbl_block *block) {
+  size_t at = zbl_blocks_below(block->base);
+  zbl_block **in;
+  zbl_forget_range(block->base, block->bytes);
+  memmove(&zbl.blocks[at - 1], &zbl.blocks[at],
+          (zbl.block_count-- - at) * sizeof *zbl.blocks);
+  for (in = &zbl.devices[block->device].blocks; *in != block; in = &(*in)->next) {
+  }
+  *in = block->next;
+  if (zbl_counts(block->kind)) {
+    zbl.devices[block->device].used -= block->bytes;
+  }
+  if (block->kind != ZBL_REGISTERED) {
+    munmap(block->base, block->bytes);
+  }
+  free(block);
+}
+
 static int zbl_freeDevice(void *ptr) {
-  zbl_block **in, *block;
-  size_t at;
+  zbl_block *block;
   ZBL_ENTER;
   if (zbl_refused_in_capture()) {
     return zbl_said(ZB_ERR_CAPTURE);
@@ -135,19 +172,17 @@ static int zbl_freeDevice(void *ptr) {
   if (ptr == NULL) {
     return ZB_OK;
   }
-  at = zbl_blocks_below(ptr);
-  if (at == 0 || zbl.blocks[at - 1]->base != (char *)ptr) {
+  block = zbl_block_of(ptr);
+  if (block == NULL || block->base != (char *)ptr || block->kind == ZBL_REGISTERED) {
     return zbl_said(ZB_ERR_VALUE);
   }
-  block = zbl.blocks[at - 1];
-  memmove(&zbl.blocks[at - 1], &zbl.blocks[at],
-          (zbl.block_count-- - at) * sizeof *zbl.blocks);
-  for (in = &zbl.devices[block->device].blocks; *in != block; in = &(*in)->next) {
+  if (zbl.waits) { /* ROCm/clr, hipamd/src/hip_memory.cpp, ihipFree */
+    zbl_wait_for_device(block->device);
+    block = zbl_block_of(ptr);
   }
-  *in = block->next;
-  zbl.devices[block->device].used -= block->bytes;
-  munmap(block->base, block->bytes);
-  free(block);
+  if (block != NULL) {
+    zbl_forget_block(block);
+  }
   return ZB_OK;
 }
 
@@ -159,46 +194,28 @@ static int zbl_memGetInfo(size_t *free_bytes, size_t *total) {
   return ZB_OK;
 }
 
-/* Whether [ptr, ptr+bytes) lies inside one allocation of the device. */
-int zbl_valid_range(int device, const void *ptr, uint64_t bytes) {
-  const char *p = ptr;
-  for (zbl_block *b = zbl.devices[device].blocks; b != NULL; b = b->next) {
-    if (p >= b->base && p < b->base + b->bytes) {
-      return bytes <= (uint64_t)(b->base + b->bytes - p);
-    }
-  }
-  return 0;
+/* Whether [ptr, ptr+bytes) lies inside one allocation that devices reach: their own
+ * memory, a peer's (RCCL enables the access between peers itself, ROCm/rccl,
+ * src/transport/p2p.cc), or the host's that the runtime gave out or was told of. */
+int zbl_valid_range(const void *ptr, uint64_t bytes) {
+  const zbl_block *b = zbl_block_of(ptr);
+  return b != NULL && bytes <= b->bytes - (uint64_t)((const char *)ptr - b->base);
 }
 
-/* The device in whose memory the address is, −1 for none. */
-static int zbl_owner(const void *ptr) {
-  size_t at = zbl_blocks_below(ptr);
-  const zbl_block *b = at > 0 ? zbl.blocks[at - 1] : NULL;
-  return b != NULL && (size_t)((const char *)ptr - b->base) < b->bytes ? b->device
-                                                                       : -1;
+/* The device whose own memory the address is in, −1 for the host's. */
+int zbl_owner(const void *ptr) {
+  const zbl_block *b = zbl_block_of(ptr);
+  return b != NULL && b->kind == ZBL_OF_DEVICE ? b->device : -1;
 }
 
-/* Whether a copy is of its kind: host memory lies in no device's, device memory in
- * the current one's. Between devices both may be anybody's. */
-int zbl_copyable(const void *to, const void *from, size_t bytes, int kind) {
-  static const struct {
-    int to, from; /* 1: a device's */
-  } kinds[] = {[ZB_HOST_TO_HOST] = {0, 0},
-               [ZB_TO_DEVICE] = {1, 0},
-               [ZB_TO_HOST] = {0, 1},
-               [ZB_DEVICE_TO_DEVICE] = {1, 1}};
-  int into = zbl_owner(to), out_of = zbl_owner(from);
-  if (kind == ZB_INFERRED) {
-    kind = (into >= 0 ? ZB_TO_DEVICE : 0) + (out_of >= 0 ? ZB_TO_HOST : 0);
-  }
-  if (kind < 0 || kind > ZB_DEVICE_TO_DEVICE ||
-      kinds[kind].to != (into >= 0) || kinds[kind].from != (out_of >= 0) ||
-      (into >= 0 && !zbl_valid_range(into, to, bytes)) ||
-      (out_of >= 0 && !zbl_valid_range(out_of, from, bytes))) {
-    return 0;
-  }
-  return kind == ZB_DEVICE_TO_DEVICE || kind == ZB_HOST_TO_HOST ||
-         (into >= 0 ? into : out_of) == zbl_current_device();
+/* Whether a copy is possible: HIP goes by where the two ends are, and takes a kind for
+ * no more than a hint (ROCm/clr, hipamd/src/hip_memory.cpp, ihipMemcpy_validate and
+ * ihipMemcpyCommand). What is in an allocation must not leave it. Any device may be
+ * current. */
+int zbl_copyable(const void *to, const void *from, size_t bytes) {
+  return to != NULL && from != NULL &&
+         (zbl_block_of(to) == NULL || zbl_valid_range(to, bytes)) &&
+         (zbl_block_of(from) == NULL || zbl_valid_range(from, bytes));
 }
 
 static const char *zbl_runtimeErrorString(int error) {
@@ -209,6 +226,18 @@ static const char *zbl_runtimeErrorString(int error) {
     return "invalid argument";
   case ZB_ERR_MEMORY:
     return "out of memory";
+  case 98:
+    return "invalid device function";
+  case 209:
+    return "no kernel image is available for execution on the device";
+  case 704:
+    return "peer access is already enabled";
+  case 705:
+    return "peer access has not been enabled";
+  case 712:
+    return "part or all of the requested memory range is already mapped";
+  case 713:
+    return "pointer does not correspond to a registered memory region";
   case ZB_ERR_NO_DEVICE:
     return "no device";
   case ZB_ERR_DEVICE:
@@ -229,6 +258,16 @@ static const char *zbl_runtimeErrorString(int error) {
     return "operation not permitted when stream is capturing";
   case ZB_ERR_CAPTURE_INVALID:
     return "operation failed due to a previous error during capture";
+  case ZB_ERR_DIRECTION:
+    return "invalid copy direction for memcpy";
+  case ZB_ERR_CAPTURE_MERGE:
+    return "the operation would merge two captures";
+  case ZB_ERR_CAPTURE_UNMATCHED:
+    return "the capture was not initiated in this stream";
+  case ZB_ERR_CAPTURE_UNJOINED:
+    return "a stream that took part in the capture has not joined its origin";
+  case ZB_ERR_CAPTURE_ISOLATION:
+    return "the dependency would cross the bounds of the capture";
   case ZB_ERR_CAPTURE_THREAD:
     return "attempt to terminate a thread-local capture sequence from another thread";
   }
@@ -243,7 +282,9 @@ void zbl_free_devices(void) {
     while (zbl.devices[i].blocks != NULL) {
       zbl_block *b = zbl.devices[i].blocks;
       zbl.devices[i].blocks = b->next;
-      munmap(b->base, b->bytes);
+      if (b->kind != ZBL_REGISTERED) {
+        munmap(b->base, b->bytes);
+      }
       free(b);
     }
   }

@@ -6,7 +6,7 @@
 #include <signal.h>
 
 /* How often it looks for lost processes, in milliseconds: one of many does so for
- * all, hence those that came later do it less often. */
+ * all, so those that came later do it less often. */
 enum { ZBL_LOOK_MS = 500, ZBL_LOOK_SLOT_MS = 5 };
 
 static void *zbl_drive_thread(void *unused) {

@@ -1,20 +1,9 @@
 /* Events: a mark in a stream that takes the stream's time when it runs. */
-#include "stream.h"
+#include "event.h"
 
 #include <stdlib.h>
 
-enum { ZBL_EVENT = 0x65766e74 };
-
-typedef struct zbl_event {
-  uint32_t magic;
-  int device;
-  int pending; /* records that have not run */
-  int recorded;
-  double at;
-  zbl_stream *on; /* where it is pending */
-} zbl_event;
-
-static zbl_event *zbl_event_of(void *handle) {
+zbl_event *zbl_event_of(void *handle) {
   zbl_event *e = handle;
   return e != NULL && e->magic == ZBL_EVENT ? e : NULL;
 }
@@ -31,6 +20,13 @@ static int zbl_eventCreate(void **event) {
   return ZB_OK;
 }
 
+/* Frees an event that is destroyed and that no stream has. */
+void zbl_event_drop(zbl_event *e) {
+  if (e->pending == 0 && e->waiting == 0 && e->magic == 0) {
+    free(e);
+  }
+}
+
 static int zbl_eventDestroy(void *event) {
   ZBL_ENTER;
   zbl_event *e = zbl_event_of(event);
@@ -38,10 +34,18 @@ static int zbl_eventDestroy(void *event) {
     return zbl_said(ZB_ERR_HANDLE);
   }
   e->magic = 0; /* one that is pending goes with the last stream that has it */
-  if (e->pending == 0) {
-    free(e);
-  }
+  zbl_event_drop(e);
   return ZB_OK;
+}
+
+/* One more record is behind the event: streams that wait for it look. */
+static void zbl_event_tell(zbl_event *e) {
+  e->done++;
+  for (zbl_stream *s = e->waiting > 0 ? zbl_streams : NULL; s != NULL; s = s->all) {
+    if (s->head != NULL && s->head->kind->done != NULL) {
+      zbl_drain_later(s);
+    }
+  }
 }
 
 /* The mark costs the stream what the fabric says an event costs. */
@@ -51,6 +55,7 @@ static int zbl_event_run(zbl_op *op, zbl_stream *s) {
   e->at = s->s;
   e->recorded = 1;
   e->pending--;
+  zbl_event_tell(e);
   return 1;
 }
 
@@ -59,31 +64,36 @@ static void zbl_event_release(zbl_op *op) {
   zbl_event *e = op->data;
   if (!op->started) {
     e->pending--;
+    zbl_event_tell(e);
   }
-  if (e->pending == 0 && e->magic == 0) {
-    free(e);
-  }
+  zbl_event_drop(e);
 }
 
 static const zbl_kind zbl_marks = {.run = zbl_event_run,
                                    .release = zbl_event_release,
                                    .mark = 1};
 
-/* An event belongs to a device; recording it on another's stream is refused. */
+/* An event belongs to a device; recording it on another's stream is refused (ROCm/clr,
+ * hipamd/src/hip_event.cpp, hipEventRecord_common). In a capture it is a place in the
+ * graph, and marks no time. */
 static int zbl_eventRecord(void *event, void *stream) {
   ZBL_ENTER;
   zbl_event *e = zbl_event_of(event);
   zbl_stream *s = zbl_stream_of(stream);
-  if (e == NULL || s == NULL || e->device != s->device ||
-      s->device != zbl_current_device()) {
+  if (e == NULL || s == NULL) {
     return zbl_said(ZB_ERR_HANDLE);
   }
+  e->on = s;
+  e->captured = zbl_capture_of(s);
   if (s->capture != NULL) {
-    return zbl_said(ZB_ERR_NOT_SUPPORTED); /* the real one records it; zbench does not use it */
+    return ZB_OK;
+  }
+  if (e->device != s->device) {
+    return zbl_said(ZB_ERR_HANDLE);
   }
   e->recorded = 0;
   e->pending++;
-  e->on = s;
+  e->made++;
   zbl_push(s, zbl_new_op(s, &zbl_marks, e, s->lane->h));
   return ZB_OK;
 }
@@ -91,6 +101,17 @@ static int zbl_eventRecord(void *event, void *stream) {
 static void zbl_look_at(const zbl_event *e) {
   if (e->pending > 0) {
     zbl_look(e->on);
+  }
+}
+
+/* What was before an event that is done is proved done. */
+static void zbl_event_proves(const zbl_event *e) {
+  zbl_stream *s = zbl_streams;
+  while (s != NULL && s != e->on) {
+    s = s->all;
+  }
+  if (s != NULL) {
+    zbl_reveal(s);
   }
 }
 
@@ -103,7 +124,11 @@ static int zbl_eventQuery(void *event) {
     return zbl_said(ZB_ERR_HANDLE);
   }
   zbl_look_at(e);
-  return e->pending > 0 ? ZB_ERR_NOT_READY : ZB_OK;
+  if (e->pending > 0) {
+    return ZB_ERR_NOT_READY;
+  }
+  zbl_event_proves(e);
+  return ZB_OK;
 }
 
 /* Milliseconds between two events that both have happened. */
@@ -118,7 +143,7 @@ static int zbl_eventElapsed(float *ms, void *start, void *stop) {
   if (a->pending > 0 || b->pending > 0) {
     return ZB_ERR_NOT_READY;
   }
-  if (!a->recorded || !b->recorded) {
+  if (!a->recorded || !b->recorded || a->untimed || b->untimed) {
     return zbl_said(ZB_ERR_HANDLE);
   }
   *ms = (float)((b->at - a->at) * 1e3);

@@ -1,6 +1,7 @@
-/* Graphs: a stream that captures records launches instead of running them; a
- * graph is replayed by launching them again, at the host's cost of one. Only
- * collectives and messages are recorded. */
+/* Graphs: a stream that captures records what it is given instead of running it; a
+ * graph is replayed by doing it again, at the host's cost of one launch. Streams that
+ * wait for an event of the capture record into the same graph; it is replayed in the
+ * order of the calls, on one stream. */
 #include "comm.h"
 
 #include <stdlib.h>
@@ -8,10 +9,12 @@
 
 enum { ZBL_GRAPH = 0x67726170, ZBL_EXEC = 0x65786563 };
 
-/* One launch: a collective, or the sends and receives of one kernel. */
+/* One node: a collective, the n sends and receives of one kernel, or what put does
+ * again from its own copy of `what`. */
 typedef struct zbl_node {
-  size_t n;
-  zbl_queued calls[];
+  int (*put)(const void *what, zbl_stream *s); /* NULL for calls */
+  size_t n, bytes; /* of calls; of all that follows */
+  _Alignas(16) char what[];
 } zbl_node;
 
 /* The launches of a graph, one behind the other: its own, and those of what was
@@ -27,7 +30,9 @@ typedef struct zbl_graph {
   uint32_t magic;
   int device, mode, invalid;
   unsigned spoiled;
-  const void *thread; /* that captures */
+  uint64_t id;
+  const zbl_stream *origin; /* where the capture began */
+  const void *thread;       /* that captures */
   zbl_nodes *nodes;
 } zbl_graph;
 
@@ -35,6 +40,7 @@ typedef struct zbl_graph {
  * threads apart, and how often it did then what it must not. */
 static _Thread_local int zbl_captures;
 static _Thread_local unsigned zbl_spoiled;
+static uint64_t zbl_capture_ids;
 
 /* Whether the thread must not do now what could wait for a capture: to allocate,
  * to free, to copy. The attempt spoils every capture it has open. */
@@ -80,9 +86,10 @@ static zbl_graph *zbl_new_graph(uint32_t magic, int device, zbl_nodes *nodes) {
   return g;
 }
 
-int zbl_record(const zbl_queued *q, size_t n) {
-  zbl_nodes *nodes = q->stream->capture->nodes;
-  size_t bytes = sizeof(zbl_node) + n * sizeof *q;
+/* Appends a node to what the stream captures. */
+static void zbl_add_node(zbl_stream *s, const zbl_node *head, const void *what) {
+  zbl_nodes *nodes = s->capture->nodes;
+  size_t bytes = (sizeof *head + head->bytes + 15) / 16 * 16;
   zbl_node *node;
   if (bytes > nodes->room - nodes->bytes) {
     nodes->room = 2 * (nodes->room + bytes);
@@ -93,15 +100,73 @@ int zbl_record(const zbl_queued *q, size_t n) {
   }
   node = (zbl_node *)(void *)(nodes->at + nodes->bytes);
   nodes->bytes += bytes;
-  node->n = n;
-  memcpy(node->calls, q, n * sizeof *q);
+  *node = *head;
+  node->bytes = bytes - sizeof *node;
+  memcpy(node->what, what, head->bytes);
+  s->forked = s != s->capture->origin;
+}
+
+int zbl_record(const zbl_queued *q, size_t n) {
+  const zbl_node head = {.n = n, .bytes = n * sizeof *q};
+  zbl_add_node(q->stream, &head, q);
   return 0;
+}
+
+int zbl_do(zbl_stream *s, int (*put)(const void *what, zbl_stream *s),
+           const void *what, size_t bytes) {
+  const zbl_node head = {.put = put, .bytes = bytes};
+  if (s->capture != NULL) {
+    zbl_add_node(s, &head, what);
+    return ZB_OK;
+  }
+  s->lane->h += zbl.launch;
+  return put(what, s);
+}
+
+uint64_t zbl_capture_of(const zbl_stream *s) {
+  return s->capture != NULL ? s->capture->id : 0;
+}
+
+/* A stream waits for an event that was recorded in a capture: it takes part in that
+ * from now on, and the event's stream has come back. Returns an error of HIP's
+ * (ROCm/clr, hipamd/src/hip_stream.cpp, hipStreamWaitEvent_common). */
+int zbl_join_capture(zbl_stream *s, uint64_t capture, zbl_stream *on) {
+  zbl_stream *other = zbl_streams;
+  if (zbl_capture_of(s) == capture) {
+    on->forked = 0;
+    return ZB_OK;
+  }
+  if (s->capture != NULL) {
+    return ZB_ERR_CAPTURE_MERGE;
+  }
+  while (other != NULL && zbl_capture_of(other) != capture) {
+    other = other->all;
+  }
+  if (other == NULL) {
+    return ZB_ERR_CAPTURE_ISOLATION; /* it has ended */
+  }
+  s->capture = other->capture;
+  s->forked = 1;
+  return ZB_OK;
+}
+
+/* Lets go of all streams of a capture; whether all had come back to its origin. */
+static int zbl_end_forks(const zbl_graph *g) {
+  int back = 1;
+  for (zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
+    if (s->capture == g) {
+      back = back && (s == g->origin || !s->forked);
+      s->capture = NULL;
+      s->forked = 0;
+    }
+  }
+  return back;
 }
 
 static int zbl_streamBeginCapture(void *stream, int mode) {
   ZBL_ENTER;
   zbl_stream *s = zbl_stream_of(stream);
-  if (s == NULL || s->device != zbl_current_device()) {
+  if (s == NULL) {
     return zbl_said(ZB_ERR_HANDLE);
   }
   if (mode < ZB_CAPTURE_GLOBAL || mode > ZB_CAPTURE_RELAXED) {
@@ -115,6 +180,8 @@ static int zbl_streamBeginCapture(void *stream, int mode) {
   }
   s->capture = zbl_new_graph(ZBL_GRAPH, s->device, NULL);
   s->capture->mode = mode;
+  s->capture->id = ++zbl_capture_ids;
+  s->capture->origin = s;
   s->capture->thread = &zbl_captures;
   s->capture->spoiled = zbl_spoiled;
   zbl_captures += mode != ZB_CAPTURE_RELAXED;
@@ -125,23 +192,31 @@ static int zbl_streamEndCapture(void *stream, void **graph) {
   ZBL_ENTER;
   zbl_stream *s = zbl_stream_of(stream);
   zbl_graph *g;
+  int back;
   *graph = NULL;
-  if (s == NULL || s->device != zbl_current_device()) {
+  if (s == NULL) {
     return zbl_said(ZB_ERR_HANDLE);
   }
   g = s->capture;
   if (g == NULL) {
     return zbl_said(ZB_ERR_STATE);
   }
+  if (s != g->origin) {
+    return zbl_said(ZB_ERR_CAPTURE_UNMATCHED);
+  }
   if (g->mode != ZB_CAPTURE_RELAXED && g->thread != &zbl_captures) {
     return zbl_said(ZB_ERR_CAPTURE_THREAD);
   }
   zbl_captures -= g->mode != ZB_CAPTURE_RELAXED;
-  s->capture = NULL;
+  back = zbl_end_forks(g);
   if (g->invalid ||
       (g->mode != ZB_CAPTURE_RELAXED && g->spoiled != zbl_spoiled)) {
     zbl_free_graph(g);
     return zbl_said(ZB_ERR_CAPTURE_INVALID);
+  }
+  if (!back) {
+    zbl_free_graph(g);
+    return zbl_said(ZB_ERR_CAPTURE_UNJOINED);
   }
   *graph = g;
   return ZB_OK;
@@ -158,11 +233,23 @@ static int zbl_graphInstantiate(void **exec, void *graph,
                                 unsigned long long flags) {
   zbl_graph *g = zbl_graph_of(graph, ZBL_GRAPH);
   *exec = NULL;
-  if (g == NULL || flags != 0) {
+  if (g == NULL || (flags != 0 && flags != 1 && flags != 8)) {
     return zbl_said(ZB_ERR_VALUE);
   }
   *exec = zbl_new_graph(ZBL_EXEC, g->device, g->nodes);
   return ZB_OK;
+}
+
+/* Launches the calls of a node on the stream. */
+static int zbl_replay_calls(zbl_node *node, zbl_stream *s) {
+  zbl_queued *calls = (zbl_queued *)(void *)node->what;
+  for (size_t i = 0; i < node->n; i++) {
+    calls[i].stream = s;
+  }
+  if (zbl_comm_of(calls->comm) == NULL || calls->comm->clique->destroyed) {
+    return ZB_ERR_VALUE;
+  }
+  return calls->peer >= 0 ? zbl_p2p_post(calls, node->n, 0) : zbl_post(calls, 0);
 }
 
 /* The host spends on a graph what it spends on one launch: an assumption, like
@@ -174,7 +261,7 @@ static int zbl_graphLaunch(void *exec, void *stream) {
   if (e == NULL) {
     return zbl_said(ZB_ERR_VALUE);
   }
-  if (s == NULL || s->device != zbl_current_device() || s->device != e->device) {
+  if (s == NULL || s->device != e->device) {
     return zbl_said(ZB_ERR_HANDLE);
   }
   if (s->capture != NULL) {
@@ -183,18 +270,8 @@ static int zbl_graphLaunch(void *exec, void *stream) {
   s->lane->h += zbl.launch + zbl_late(s->device);
   for (size_t at = 0; at < e->nodes->bytes;) {
     zbl_node *n = (zbl_node *)(void *)(e->nodes->at + at);
-    int code = ZB_OK;
-    at += sizeof *n + n->n * sizeof n->calls[0];
-    for (size_t i = 0; i < n->n; i++) {
-      n->calls[i].stream = s;
-    }
-    if (zbl_comm_of(n->calls[0].comm) == NULL ||
-        n->calls[0].comm->clique->destroyed) {
-      return zbl_said(ZB_ERR_VALUE);
-    }
-    code = n->calls[0].peer >= 0 ? zbl_p2p_post(n->calls, n->n, 0)
-                                 : zbl_post(n->calls, 0);
-    if (code != 0) {
+    at += sizeof *n + n->bytes;
+    if ((n->put != NULL ? n->put(n->what, s) : zbl_replay_calls(n, s)) != 0) {
       return zbl_said(ZB_ERR_VALUE);
     }
   }

@@ -20,20 +20,37 @@ static pthread_once_t zbl_queue_once = PTHREAD_ONCE_INIT;
 
 static void zbl_make_queue_key(void) { pthread_key_create(&zbl_queue_key, free); }
 
+/* Waits a moment for ranks that are still to come, or tells why they cannot. */
+static int zbl_wait_for_peers(zbl_bell *bell, int async) {
+  if (!zbl.several) {
+    return ZB_COLL_USAGE;
+  }
+  if (async != 0 || zbl.hub->broken) {
+    return ZB_COLL_REMOTE;
+  }
+  zbl_await(bell, ZBL_JOIN_MS);
+  return 0;
+}
+
 /* Waits for the peers of what this group has joined. Who drives the world alone
  * would wait for ever: ranks that did not join here can join nowhere else. */
 static int zbl_wait_joined(void) {
   int result = 0;
+  for (zbl_comm *c = zbl_joining; c != NULL && result == 0; c = c->joined) {
+    while (c->split != NULL && !zbl_split_done(c) && result == 0) {
+      result = zbl_wait_for_peers(&zbl.hub->any, 0);
+    }
+    if (result == 0 && c->split != NULL) {
+      zbl_split_settle(c);
+    }
+  }
   for (; zbl_joining != NULL; zbl_joining = zbl_joining->joined) {
     zbl_clique *q = zbl_joining->clique;
     while (result == 0 && q->inited < q->nranks) {
-      if (!zbl.several) {
-        result = ZB_COLL_USAGE;
-      } else if (q->async != 0 || zbl.hub->broken) {
-        result = ZB_COLL_REMOTE;
-      } else {
-        zbl_await(&q->whole, ZBL_JOIN_MS);
-      }
+      result = zbl_wait_for_peers(&q->whole, q->async);
+    }
+    if (result == 0 && zbl_joining->out != NULL) {
+      *zbl_joining->out = zbl_joining;
     }
   }
   return result;

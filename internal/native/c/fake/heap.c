@@ -28,6 +28,7 @@ void *zbl_new(size_t bytes) {
   uint64_t size = 1ull << class;
   if (head != NULL) {
     zbl.hub->spare[class] = head->next;
+    zbl.kept = zbl.kept == head ? NULL : zbl.kept;
     return head + 1;
   }
   if (class >= ZBL_CLASSES || size > zbl.hub->bytes - zbl.hub->used) {
@@ -41,19 +42,29 @@ void *zbl_new(size_t bytes) {
   return head + 1;
 }
 
+/* Gives a free block's pages back to the host; the one with the head stays. */
+static void zbl_give_back(zbl_head *head) {
+  uintptr_t from = ((uintptr_t)(head + 1) + ZBL_PAGE - 1) & ~(uintptr_t)(ZBL_PAGE - 1);
+  uintptr_t to = ((uintptr_t)head + (1ull << head->class)) & ~(uintptr_t)(ZBL_PAGE - 1);
+  madvise((void *)from, to - from, zbl.shared_fd >= 0 ? MADV_REMOVE : MADV_DONTNEED);
+}
+
+/* In one process the large block that was freed last keeps its pages: the next result is
+ * as large, and clearing pages takes as long as computing it. */
 void zbl_drop(void *p) {
-  zbl_head *head;
-  uint64_t size;
+  zbl_head *head, *last;
   if (p == NULL) {
     return;
   }
   head = (zbl_head *)p - 1;
-  size = 1ull << head->class;
   head->next = zbl.hub->spare[head->class];
   zbl.hub->spare[head->class] = zbl_ref_of(head);
-  if (size >= ZBL_LARGE) { /* the page with the head stays */
-    uintptr_t from = ((uintptr_t)p + ZBL_PAGE - 1) & ~(uintptr_t)(ZBL_PAGE - 1);
-    uintptr_t to = ((uintptr_t)head + size) & ~(uintptr_t)(ZBL_PAGE - 1);
-    madvise((void *)from, to - from, zbl.shared_fd >= 0 ? MADV_REMOVE : MADV_DONTNEED);
+  if (1ull << head->class < ZBL_LARGE) {
+    return;
+  }
+  last = zbl.shared_fd >= 0 ? head : zbl.kept;
+  zbl.kept = zbl.shared_fd >= 0 ? NULL : head;
+  if (last != NULL) {
+    zbl_give_back(last);
   }
 }

@@ -76,6 +76,7 @@ void zbl_close_hub(void);
 uint64_t zbl_hash(const char *text);
 int zbl_lock(void);
 void zbl_unlock(const int *held);
+void zbl_unlock_taken(const int *held);
 void zbl_act(void);
 void zbl_ring(zbl_bell *bell);
 void zbl_progress(void);
@@ -85,6 +86,11 @@ int zbl_await(zbl_bell *bell, int ms);
  * when the function returns. It may be taken again inside. */
 #define ZBL_ENTER                                                              \
   const int zbl_entered __attribute__((cleanup(zbl_unlock), unused)) = zbl_lock()
+
+/* The same for an entry point that touches it only where others drive the world, too. */
+#define ZBL_ENTER_SEVERAL                                                      \
+  const int zbl_entered __attribute__((cleanup(zbl_unlock_taken), unused)) =   \
+      zbl.several && zbl_lock()
 
 /* heap.c */
 void *zbl_new(size_t bytes);

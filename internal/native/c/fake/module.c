@@ -63,6 +63,13 @@ static int zbl_moduleFunction(void **function, void *module, const char *name) {
   return ZB_OK;
 }
 
+/* What a kernel takes that is no stream through memory. */
+static double zbl_plain_time(int device) {
+  return device == zbl.faults.kernels.rank
+             ? zbl_kernel_seconds * zbl.faults.kernels.factor
+             : zbl_kernel_seconds;
+}
+
 /* The bytes that a stream moves, STREAM's count: every array once. Its name has
  * the operation and the type, its fifth argument is the number of elements. */
 static double zbl_streamed_bytes(const zbl_launched *l) {
@@ -94,9 +101,7 @@ static double zbl_kernel_time(const zbl_launched *l, int device) {
     const zbl_turn at = {(uint64_t)device, zbl.devices[device].streamed++};
     return zbl_noisy(bytes / zbl_hbm_rate(device), zbl_draws(at), 0);
   }
-  return device == zbl.faults.kernels.rank
-             ? zbl_kernel_seconds * zbl.faults.kernels.factor
-             : zbl_kernel_seconds;
+  return zbl_plain_time(device);
 }
 
 /* The planted fault of a memory cell: after each launch a bit of the buffer that
@@ -108,7 +113,7 @@ static void zbl_store_fault(const zbl_launched *l, int device) {
       strcmp(l->kernel->file, "data.hip") != 0 &&
       strcmp(l->kernel->file, "verify.hip") != 0 &&
       strstr(l->kernel->name, "_fill") == NULL &&
-      zbl_valid_range(device, at, 1)) {
+      zbl_owner(at) == device) {
     *at ^= 1;
   }
 }
@@ -159,6 +164,20 @@ static int zbl_launchable(const zbl_kernel *k, const zbk_launch *l) {
          k->nparams <= ZBL_MAX_PARAMS;
 }
 
+/* Puts a launch on a stream; a graph's launch puts it there again. */
+static int zbl_kernel_put(const void *what, zbl_stream *s) {
+  zbl_launched *l = malloc(sizeof *l);
+  if (l == NULL) {
+    return ZB_ERR_MEMORY;
+  }
+  memcpy(l, what, sizeof *l);
+  for (int i = 0; i < l->kernel->nparams; i++) {
+    l->params[i] = &l->values[i];
+  }
+  zbl_push(s, zbl_new_op(s, &zbl_kernels, l, s->lane->h));
+  return ZB_OK;
+}
+
 static int zbl_launchKernel(void *function, unsigned gx, unsigned gy,
                             unsigned gz, unsigned bx, unsigned by, unsigned bz,
                             unsigned shared, void *stream, void **params,
@@ -167,26 +186,15 @@ static int zbl_launchKernel(void *function, unsigned gx, unsigned gy,
   const zbl_kernel *k = function;
   const zbk_launch how = {{gx, gy, gz}, {bx, by, bz}, shared};
   zbl_stream *s = zbl_stream_of(stream);
-  zbl_launched *l;
-  if (s == NULL || s->device != zbl_current_device()) {
+  zbl_launched l = {.kernel = k, .how = how};
+  if (s == NULL) {
     return zbl_said(ZB_ERR_HANDLE);
   }
   if (k == NULL || extra != NULL || !zbl_launchable(k, &how)) {
     return zbl_said(ZB_ERR_VALUE);
   }
-  if (s->capture != NULL) {
-    return zbl_said(ZB_ERR_NOT_SUPPORTED); /* the real one records it; zbench does not use it */
-  }
-  l = calloc(1, sizeof *l);
-  if (l == NULL) {
-    return zbl_said(ZB_ERR_MEMORY);
-  }
-  *l = (zbl_launched){.kernel = k, .how = how};
   for (int i = 0; i < k->nparams; i++) {
-    memcpy(&l->values[i], params[i], k->size[i]);
-    l->params[i] = &l->values[i];
+    memcpy(&l.values[i], params[i], k->size[i]);
   }
-  s->lane->h += zbl.launch;
-  zbl_push(s, zbl_new_op(s, &zbl_kernels, l, s->lane->h));
-  return ZB_OK;
+  return zbl_said(zbl_do(s, zbl_kernel_put, &l, sizeof l));
 }

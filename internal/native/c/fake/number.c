@@ -1,11 +1,11 @@
 /* Reductions element by element, each step rounded to the type as the hardware
  * does. avg multiplies floating-point inputs by 1/ranks before the sum and
- * divides integers after it, as NCCL does. Integers wrap. */
+ * divides integers after it, as NCCL does. A sum that is multiplied before has each
+ * rank's own scalar, of the elements' type. Integers wrap. */
 #include "number.h"
 
 #include <string.h>
 
-enum { ZBL_SUM, ZBL_PROD, ZBL_MAX, ZBL_MIN, ZBL_AVG };
 
 static float zbl_from_bf16(uint16_t h) {
   uint32_t bits = (uint32_t)h << 16;
@@ -58,13 +58,16 @@ static double zbl_same_double(double f) { return f; }
   return;
 #define ZBL_FLOATING(name, S, C, from, to)                                     \
   static void name(void *restrict acc, const void *restrict in,                \
-                            uint64_t n, int op, int ranks, int first) {        \
+                            uint64_t n, int op, int ranks, int first,          \
+                            const void *scalar) {                              \
     S *restrict a = acc;                                                       \
     const S *restrict b = in;                                                  \
-    C scale = op == ZBL_AVG ? from(to((C)1 / (C)ranks)) : (C)1;                \
+    C scale = op == ZBL_AVG     ? from(to((C)1 / (C)ranks))                    \
+              : op == ZBL_MULTIPLIED ? from(*(const S *)scalar)                \
+                                     : (C)1;                                   \
     if (first) {                                                               \
       for (uint64_t i = 0; i < n; i++) {                                       \
-        a[i] = op == ZBL_AVG ? to(from(b[i]) * scale) : to(from(b[i]));        \
+        a[i] = op >= ZBL_AVG ? to(from(b[i]) * scale) : to(from(b[i]));        \
       }                                                                        \
       return;                                                                  \
     }                                                                          \
@@ -76,6 +79,7 @@ static double zbl_same_double(double f) { return f; }
     case ZBL_MIN:                                                              \
       ZBL_EACH_FLOATING(S, C, from, to, x < y ? x : y)                         \
     case ZBL_AVG:                                                              \
+    case ZBL_MULTIPLIED:                                                       \
       ZBL_EACH_FLOATING(S, C, from, to, x + from(to(y * scale)))               \
     default:                                                                   \
       ZBL_EACH_FLOATING(S, C, from, to, x + y)                                 \
@@ -97,10 +101,14 @@ ZBL_FLOATING(zbl_reduce_double, double, double, zbl_same_double,
   return;
 #define ZBL_INTEGER(name, T, U, W)                                             \
   static void name(void *restrict acc, const void *restrict in, uint64_t n,    \
-                   int op, int ranks, int first) {                             \
+                   int op, int ranks, int first, const void *scalar) {         \
     T *restrict a = acc;                                                       \
     const T *restrict b = in;                                                  \
+    U scale = op == ZBL_MULTIPLIED ? (U) * (const T *)scalar : (U)1;           \
     (void)ranks;                                                               \
+    if (first && op == ZBL_MULTIPLIED) {                                       \
+      ZBL_EACH_INTEGER(T, (U)b[i] * scale)                                     \
+    }                                                                          \
     if (first) {                                                               \
       ZBL_EACH_INTEGER(T, b[i])                                                \
     }                                                                          \
@@ -111,6 +119,8 @@ ZBL_FLOATING(zbl_reduce_double, double, double, zbl_same_double,
       ZBL_EACH_INTEGER(T, a[i] > b[i] ? a[i] : b[i])                           \
     case ZBL_MIN:                                                              \
       ZBL_EACH_INTEGER(T, a[i] < b[i] ? a[i] : b[i])                           \
+    case ZBL_MULTIPLIED:                                                       \
+      ZBL_EACH_INTEGER(T, (U)a[i] + (U)b[i] * scale)                           \
     default:                                                                   \
       ZBL_EACH_INTEGER(T, (U)a[i] + (U)b[i])                                   \
     }                                                                          \
@@ -133,7 +143,7 @@ ZBL_INTEGER(zbl_reduce_u64, uint64_t, uint64_t, uint64_t)
 
 /* By ncclDataType_t. Floating-point averages are scaled on the way in. */
 static const struct {
-  void (*reduce)(void *, const void *, uint64_t, int, int, int);
+  void (*reduce)(void *, const void *, uint64_t, int, int, int, const void *);
   void (*divide)(void *, uint64_t, int);
 } zbl_types[] = {
     {zbl_reduce_i8, zbl_reduce_i8_divide},
@@ -150,8 +160,8 @@ static const struct {
 
 /* Takes n elements into an accumulator; first starts it. */
 void zbl_accumulate(void *acc, const void *in, uint64_t n, int dtype, int op,
-                    int ranks, int first) {
-  zbl_types[dtype].reduce(acc, in, n, op, ranks, first);
+                    int ranks, int first, const void *scalar) {
+  zbl_types[dtype].reduce(acc, in, n, op, ranks, first, scalar);
 }
 
 /* What an integer average still needs when all ranks are in. */

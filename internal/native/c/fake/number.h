@@ -4,8 +4,11 @@
 
 #include "world.h"
 
+/* ncclRedOp_t, and any that the client has made. */
+enum { ZBL_SUM, ZBL_PROD, ZBL_MAX, ZBL_MIN, ZBL_AVG, ZBL_MULTIPLIED };
+
 void zbl_accumulate(void *acc, const void *in, uint64_t n, int dtype, int op,
-                    int ranks, int first);
+                    int ranks, int first, const void *scalar);
 void zbl_divide(void *acc, uint64_t n, int dtype, int op, int ranks);
 
 #endif

@@ -156,18 +156,19 @@ static void zbl_p2p_release(zbl_op *op) {
 static zbl_transfer *zbl_post_end(zbl_kernel_p2p *k, const zbl_queued *q) {
   const zbl_comm *c = q->comm;
   uint64_t bytes = q->call.count * zbl_width(q->call.dtype);
+  uint64_t moved = q->peer == c->rank ? 0 : bytes; /* to itself: over no link */
   zbl_transfer *t = q->sends ? zbl_match(c->clique, c->rank, q->peer, 1)
                              : zbl_match(c->clique, q->peer, c->rank, 0);
   if (q->sends) {
     t->sender = zbl_ref_of(k);
     t->send = q->send;
     t->sent = bytes;
-    k->out += bytes;
+    k->out += moved;
   } else {
     t->receiver = zbl_ref_of(k);
     t->recv = q->recv;
     t->expected = bytes;
-    k->in += bytes;
+    k->in += moved;
   }
   t->users++;
   t->width = zbl_width(q->call.dtype);

@@ -1,5 +1,6 @@
 /* Results that are promised to buffers: each appears when the host or a later kernel
  * has proved it done. */
+#include "pool.h"
 #include "stream.h"
 
 #include <stdlib.h>
@@ -12,17 +13,82 @@ void zbl_unshare(zbl_shared *owner) {
 }
 
 /* What the host finds where nothing is known to be. */
-void zbl_poison(char *to, size_t bytes) { memset(to, 0xa5, bytes); }
+void zbl_poison(char *to, size_t bytes) { zbl_wide_fill(to, 0xa5, bytes); }
+
+static int zbl_overlap(const zbl_result *r, const char *from, size_t bytes) {
+  return r->to < from + bytes && from < r->to + r->bytes;
+}
+
+/* Drops what was promised to memory that is going. */
+void zbl_forget_range(const char *from, size_t bytes) {
+  for (zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
+    zbl_result **at = &s->results;
+    s->results_tail = NULL;
+    while (*at != NULL) {
+      zbl_result *r = *at;
+      if (zbl_overlap(r, from, bytes)) {
+        *at = r->next;
+        zbl_unshare(r->owner);
+        free(r);
+      } else {
+        s->results_tail = r;
+        at = &r->next;
+      }
+    }
+  }
+}
+
+/* Where the bytes lie that a kernel of the stream reads at an address: in a result that
+ * is promised to just there, or in the buffer. What ran before a kernel on its stream is
+ * proved done to it, so other promises that it would read appear. */
+const char *zbl_source(zbl_stream *s, const char *from, size_t bytes) {
+  const zbl_result *only = NULL;
+  int n = 0;
+  for (const zbl_result *r = s->results; r != NULL; r = r->next) {
+    if (zbl_overlap(r, from, bytes)) {
+      only = r;
+      n++;
+    }
+  }
+  if (n == 1 && only->to <= from && from + bytes <= only->to + only->bytes) {
+    return only->from + (from - only->to);
+  }
+  if (n > 0) {
+    zbl_reveal(s);
+  }
+  return from;
+}
+
+/* The promise to just these bytes that a new one replaces: nobody read it. None that
+ * was made later touches them. */
+static zbl_result *zbl_replaced(const zbl_stream *s, const char *to, size_t bytes) {
+  zbl_result *found = NULL;
+  for (zbl_result *r = s->results; r != NULL; r = r->next) {
+    if (r->to == to && r->bytes == bytes) {
+      found = r;
+    } else if (zbl_overlap(r, to, bytes)) {
+      found = NULL;
+    }
+  }
+  return found;
+}
 
 /* Promises bytes of a shared result to a buffer, which holds poison till then. */
 void zbl_promise(zbl_stream *s, char *to, zbl_shared *owner, size_t offset,
                  size_t bytes) {
-  zbl_result *r = malloc(sizeof *r);
+  zbl_result *r = zbl_replaced(s, to, bytes);
+  owner->users++;
+  if (r != NULL) { /* the poison is there */
+    zbl_unshare(r->owner);
+    r->owner = owner;
+    r->from = owner->bytes + offset;
+    return;
+  }
+  r = malloc(sizeof *r);
   if (r == NULL) {
     abort();
   }
   *r = (zbl_result){to, owner->bytes + offset, bytes, owner, NULL};
-  owner->users++;
   zbl_poison(to, bytes);
   if (s->results_tail != NULL) {
     s->results_tail->next = r;
@@ -46,7 +112,7 @@ void zbl_forget(zbl_stream *s) {
 /* Everything that has run on the stream is proved done: the results appear. */
 void zbl_reveal(zbl_stream *s) {
   for (zbl_result *r = s->results; r != NULL; r = r->next) {
-    memcpy(r->to, r->from, r->bytes);
+    zbl_wide_copy(r->to, r->from, r->bytes);
   }
   zbl_forget(s);
 }

@@ -59,6 +59,7 @@ typedef struct zbl_stream {
   int device;
   int error; /* of a launch; stays, as on a GPU */
   uint8_t queued_to_drain, looked;
+  uint8_t forked; /* captures for another, and has not come back to it */
   uint8_t blocking; /* the null stream and it wait for each other */
   uint8_t marked;   /* events since `before`, and when the host had enqueued them */
   double s;
@@ -102,10 +103,17 @@ void zbl_settle(void);
 void zbl_rouse(void);
 void zbl_drive(void);
 int zbl_decided(zbl_stream *s);
+int zbl_wait_for(zbl_stream *s);
 void zbl_renew(zbl_stream *s);
 void zbl_look(zbl_stream *s);
 int zbl_refused_by_capture(zbl_stream *s);
 
+/* graph.c: do it now, or record it where the stream captures */
+int zbl_do(zbl_stream *s, int (*put)(const void *what, zbl_stream *s),
+           const void *what, size_t bytes);
+
+uint64_t zbl_capture_of(const zbl_stream *s);
+int zbl_join_capture(zbl_stream *s, uint64_t capture, zbl_stream *on);
 /* ahead.c */
 zbl_bell *zbl_bell_of(const zbl_stream *s);
 int zbl_needed(void);
@@ -117,6 +125,7 @@ void zbl_promise(zbl_stream *s, char *to, zbl_shared *owner, size_t offset,
 void zbl_reveal(zbl_stream *s);
 void zbl_forget(zbl_stream *s);
 void zbl_poison(char *to, size_t bytes);
+const char *zbl_source(zbl_stream *s, const char *from, size_t bytes);
 
 /* comm.c */
 int zbl_aborted(const struct zbl_comm *c);

@@ -80,12 +80,43 @@ int zbl_decided(zbl_stream *s) {
   return 0;
 }
 
+/* Waits until the stream is done, as long as that takes. Who drives the world alone
+ * would wait for ever where it can never be: then it returns 0. */
+int zbl_wait_for(zbl_stream *s) {
+  while (!zbl_decided(s)) {
+    if (!zbl.waits || s->error != 0) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* Waits for all streams of a device, and returns the error of a launch there. While it
+ * waits others may make streams and destroy them. */
+int zbl_wait_for_device(int device) {
+  zbl_stream *s = zbl_streams;
+  int error = ZB_OK;
+  while (s != NULL) {
+    if (s->device == device && s->error != 0) {
+      error = s->error;
+    } else if (s->device == device && !zbl_waited(s)) {
+      if (!zbl_wait_for(s)) {
+        return ZB_ERR_NOT_READY;
+      }
+      s = zbl_streams;
+      continue;
+    }
+    s = s->all;
+  }
+  return error;
+}
+
 /* A query blocks until the outcome is decided; only for work that can never
  * finish does it answer not ready, and then the host's time passes. */
 static int zbl_streamQuery(void *stream) {
   ZBL_ENTER;
   zbl_stream *s = zbl_stream_of(stream);
-  if (s == NULL || s->device != zbl_current_device()) {
+  if (s == NULL) {
     return zbl_said(ZB_ERR_HANDLE);
   }
   if (zbl_refused_by_capture(s)) {

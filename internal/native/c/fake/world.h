@@ -69,11 +69,13 @@ typedef struct zbl_ways {
 
 enum { ZBL_MAX_RANKS = 1 << 20, ZBL_MAX_CURVES = 1 << 20, ZBL_RUNG = 4 };
 
-/* A stretch of device memory; address space alone until it is touched. */
+enum zbl_memory { ZBL_OF_DEVICE, ZBL_OF_HOST, ZBL_MANAGED, ZBL_REGISTERED };
+
+/* A stretch of memory that devices reach; address space alone until it is touched. */
 typedef struct zbl_block {
   char *base;
   size_t bytes;
-  int device;
+  int device, kind; /* enum zbl_memory */
   struct zbl_block *next;
 } zbl_block;
 
@@ -98,9 +100,11 @@ typedef struct zbl_world {
   int first, count; /* the devices that it sees */
   zbl_bell *rung[ZBL_RUNG]; /* to be woken when the lock is let go */
   int rung_count;
+  void *kept; /* a free block of the arena that has its pages; see heap.c */
   int driving, stop; /* the thread that drives the streams; see drive.c */
   zbl_bell nudge;    /* what it sleeps on while it has nothing to do */
   pthread_t driver;
+  int waits; /* calls that wait do so for ever, as the real ones */
   int multi_rank; /* a device may have several ranks of a communicator */
   int wall;  /* time is what the host takes, and kernels run on its CPUs */
   int cores; /* how many of them; 0: all that there are */
@@ -139,6 +143,7 @@ int zbl_join_world(const char *text, const zbl_share *how, char *err, size_t err
 void zbl_shutdown(void);
 void zbl_fill(zb_table *t);
 const zbl_curve *zbl_curve_for(int collective, int first, int ranks, int stride);
+zbl_curve zbl_derived(int collective, int first, int ranks, int stride);
 
 /* fault.c */
 void zbl_no_faults(void);
@@ -159,6 +164,10 @@ double zbl_way_time(int from, int to, double bytes, uint64_t draws);
 /* stream.c */
 void zbl_free_streams(void);
 
+/* result.c and wait.c */
+void zbl_forget_range(const char *from, size_t bytes);
+int zbl_wait_for_device(int device);
+
 /* clock.c */
 double zbl_wall_now(void);
 double zbl_model(const zbl_curve *c, double bytes);
@@ -171,9 +180,14 @@ void zbl_check_barrier(void);
 
 /* device.c */
 int zbl_current_device(void);
-int zbl_valid_range(int device, const void *ptr, uint64_t bytes);
+int zbl_allocate(void **ptr, size_t bytes, int kind);
+int zbl_note_block(zbl_block *block);
+void zbl_forget_block(zbl_block *block);
+zbl_block *zbl_block_of(const void *ptr);
+int zbl_valid_range(const void *ptr, uint64_t bytes);
+int zbl_owner(const void *ptr);
 int zbl_said(int code);
-int zbl_copyable(const void *to, const void *from, size_t bytes, int kind);
+int zbl_copyable(const void *to, const void *from, size_t bytes);
 void zbl_free_devices(void);
 
 /* graph.c */

@@ -2,6 +2,7 @@
  * runtime library, which has the function under a name of zbench's. A jump leaves
  * registers and stack as they are, so it fits every signature. FORWARD is the
  * kind of library, as ZB_COLLECTIVES. */
+#include "more.h"
 #include "names.h"
 
 #if defined(__x86_64__)
@@ -34,6 +35,7 @@
 #define PICK_ZB_LOOPBACK ZBS_SKIP
 #define PICK_ZB_NONE ZBS_SKIP
 ZB_SYMBOLS(ZBS_EACH)
+ZBS_MORE(ZBS_EACH)
 ZB_OTHER_NAMES(ZBS_OTHER)
 
 /* A library that prints, as some do, when it is loaded. */

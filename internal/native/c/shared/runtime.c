@@ -12,6 +12,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#if ZB_NAMES /* CUDA has not all of HIP's functions */
+#pragma GCC diagnostic ignored "-Wunused-function"
+#endif
+#include "comms.c"
+#include "devices.c"
+#include "kernels.c"
+#include "memory.c"
+#include "properties.c"
+#include "sync.c"
+#include "vary.c"
+
 /* A public name for a function of the fake. */
 #define ZBS_PUBLIC(field, name)                                                \
   extern __typeof__(zbl_##field) zbs_##field __asm__(name)                     \
@@ -25,6 +36,7 @@
 #define PICK_ZB_DRIVER ZBS_FORWARDED
 #define PICK_ZB_NONE(field, name)
 ZB_SYMBOLS(ZBS_EACH)
+ZBS_MORE(ZBS_EACH)
 
 /* The whole file as text, which the caller frees; NULL when it cannot be read. */
 static char *zbs_read(const char *path) {
@@ -51,7 +63,8 @@ static int zbs_number(const char *name) {
 __attribute__((constructor)) static void zbs_open(void) {
   const char *path = getenv("ZBENCH_LOOPBACK");
   const char *several = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
-  const zbl_share how = {.path = getenv("ZBENCH_LOOPBACK_SHARED"),
+  const zbl_share how = {.several = 1, /* threads of the program, at least */
+                         .path = getenv("ZBENCH_LOOPBACK_SHARED"),
                          .first = zbs_number("ZBENCH_LOOPBACK_FIRST"),
                          .count = zbs_number("ZBENCH_LOOPBACK_COUNT")};
   char why[256], *text;
@@ -66,6 +79,7 @@ __attribute__((constructor)) static void zbs_open(void) {
   }
   if (zbl_join_world(text, &how, why, sizeof why)) {
     zbl.moves_data = 1;
+    zbl.waits = 1;
     zbl.multi_rank = several != NULL && strcmp(several, "1") == 0;
   } else {
     fprintf(stderr, "zbench loopback: %s: %s\n", path, why);

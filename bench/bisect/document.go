@@ -1,0 +1,237 @@
+package bisect
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"zbench/bench/gate"
+	"zbench/bench/jsonfile"
+)
+
+// Schema names the version of the format of bisect.json.
+const Schema = "zbench.bisect/1"
+
+// Document is a search, as bisect.json has it.
+type Document struct {
+	// Version of the format.
+	Schema string `json:"schema"`
+	// Verdict is slower if a first slow variant is named, ranked if variants without an
+	// order differ, same if no case is slow, unclear if any is undecided.
+	Verdict Verdict `json:"verdict"`
+	// Simulated is true if the times are of a model or an emulation.
+	Simulated bool `json:"simulated"`
+	// Ordered is true if the variants are in order and the first slow one was looked for.
+	Ordered bool `json:"ordered"`
+	// Complete is false if the search was interrupted or its rounds were used up.
+	Complete bool `json:"complete"`
+	// Alpha is the probability of any wrong slowdown or rank.
+	Alpha float64 `json:"alpha" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
+	// Miss is the probability that a case which is not named is slow, if a slow case was as
+	// likely as none before.
+	Miss float64 `json:"miss" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
+	// Smallest relative change of a time that counts.
+	MinEffect float64 `json:"min_effect"`
+	// Seed of the order of the variants in each round.
+	Seed uint64 `json:"seed"`
+	// Timing is the kind of time that was compared.
+	Timing string `json:"timing"`
+	// Number of rounds.
+	Rounds int `json:"rounds"`
+	// Number of children, failed ones included.
+	Children int `json:"children"`
+	// Time of all children, starts included, in seconds.
+	Seconds float64 `json:"seconds"`
+	// Number of GPUs that each child used.
+	GPUs int `json:"gpus"`
+	// Variants in the order in which they were given.
+	Variants []Variant `json:"variants"`
+	// First slow variant; null if none is named.
+	First *Named `json:"first"`
+	// Gated is the outcome of --fail-on and --require-checked; absent if neither was given.
+	Gated *gate.Report `json:"gate,omitempty"`
+	// One entry per case.
+	Cases []Measured `json:"cases"`
+}
+
+// Variant is one build or environment.
+type Variant struct {
+	// Name that was given.
+	Name string `json:"name" jsonschema:"minLength=1"`
+	// Variables and flags of its children, as they were given.
+	Settings string `json:"settings"`
+	// Number of children that measured.
+	Children int `json:"children"`
+	// LeftOut is true if it could not be measured.
+	LeftOut bool `json:"left_out"`
+	// Reason why it was left out.
+	Reason string `json:"reason,omitempty"`
+	// Evidence are the last lines that the failed child printed.
+	Evidence []string `json:"evidence,omitempty"`
+}
+
+// Named is the first slow variant.
+type Named struct {
+	// Name of the variant.
+	Variant string `json:"variant"`
+	// Last variant before it that works.
+	After string `json:"after"`
+	// Variants between the two that were left out: the change may be in them.
+	Between []string `json:"between"`
+	// Number of cases that are slower from it on.
+	Cases int `json:"cases"`
+}
+
+// Measured is a case.
+type Measured struct {
+	// Key of the case in the records of the children.
+	Key string `json:"key" jsonschema:"minLength=1"`
+	// Group is the collective with all that tells it from others but its size.
+	Group string `json:"group"`
+	// Size in bytes.
+	Bytes int64 `json:"bytes"`
+	// Verdict of the case.
+	Verdict Verdict `json:"verdict"`
+	// First slow variant; absent if none is named.
+	First string `json:"first,omitempty"`
+	// Probability of the verdict: that this variant is the first slow one, or else that none
+	// is slow; null for variants without an order and for a case that was not checked.
+	Probability *float64 `json:"probability" jsonschema:"maximum=1"`
+	// Change of the time at the first slow variant, or at the last variant if none is
+	// named, against the first that works, less 1; null if there is none.
+	Change *float64 `json:"change"`
+	// Variants in the order in which they were given.
+	Variants []Reading `json:"variants"`
+}
+
+// Reading is what was measured of a variant in a case.
+type Reading struct {
+	// Name of the variant.
+	Name string `json:"name"`
+	// Number of children that measured the case.
+	Children int `json:"children"`
+	// Median of their times, in seconds; null if there is none.
+	Seconds *float64 `json:"seconds" jsonschema:"exclusiveMinimum=0"`
+	// Change of the time against the first variant that works, less 1, with drift taken out;
+	// null if it is not known.
+	Change *float64 `json:"change"`
+	// Lower end of the 95 % interval of the change.
+	Lo *float64 `json:"lo"`
+	// Upper end of the 95 % interval of the change.
+	Hi *float64 `json:"hi"`
+	// Rank is 1 more than the number of faster variants; absent where variants are in order.
+	Rank int `json:"rank,omitempty" jsonschema:"minimum=1"`
+}
+
+// Document puts a search into words and figures. The variants come with their names and
+// settings, the cases as they were given to New. The caller fills in what it alone knows:
+// Simulated, Timing, GPUs, Seconds, Children, Complete.
+func (s *Search) Document(variants []Variant, cases []Case) *Document {
+	d := &Document{
+		Schema: Schema, Ordered: !s.Unordered, Alpha: s.Alpha, Miss: s.Miss, MinEffect: s.MinEffect, Seed: s.Seed, Rounds: s.rounds,
+		Variants: variants,
+	}
+	for i := range variants {
+		variants[i].LeftOut = s.out[i]
+		for _, t := range s.trials {
+			if t.Variant == i {
+				variants[i].Children++
+			}
+		}
+	}
+	outcomes := s.Outcomes()
+	for i, o := range outcomes {
+		d.Cases = append(d.Cases, measured(&o, cases[i], variants, s.working()))
+	}
+	if first := First(outcomes); first >= 0 {
+		d.First = s.named(first, variants, outcomes)
+	}
+	d.conclude()
+	return d
+}
+
+// named describes the first slow variant.
+func (s *Search) named(first int, variants []Variant, outcomes []Outcome) *Named {
+	n := &Named{Variant: variants[first].Name, Between: []string{}}
+	for v := first - 1; v >= 0; v-- {
+		if !s.out[v] {
+			n.After = variants[v].Name
+			break
+		}
+		n.Between = append([]string{variants[v].Name}, n.Between...)
+	}
+	for _, o := range outcomes {
+		if o.Verdict == Slower && o.First == first {
+			n.Cases++
+		}
+	}
+	return n
+}
+
+// measured is a case with its outcome.
+func measured(o *Outcome, c Case, variants []Variant, working []int) Measured {
+	m := Measured{Key: c.Key, Group: c.Group, Bytes: c.Bytes, Verdict: o.Verdict}
+	for v, e := range o.Effects {
+		m.Variants = append(m.Variants, Reading{
+			Name: variants[v].Name, Children: e.Readings, Rank: e.Rank,
+			Seconds: known(e.Seconds), Change: known(e.Change), Lo: known(e.Lo), Hi: known(e.Hi),
+		})
+	}
+	if o.Likeliest < 0 || len(working) == 0 {
+		return m
+	}
+	m.Probability = known(o.Probability)
+	at := working[len(working)-1]
+	if o.First >= 0 {
+		m.First, at = variants[o.First].Name, o.First
+	}
+	m.Change = m.Variants[at].Change
+	return m
+}
+
+// known is nil for what is not a number.
+func known(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+// conclude is the verdict of the whole.
+func (d *Document) conclude() {
+	seen := d.counts()
+	switch {
+	case seen[Slower] > 0:
+		d.Verdict = Slower
+	case seen[Unclear] > 0:
+		d.Verdict = Unclear
+	case seen[Ranked] > 0:
+		d.Verdict = Ranked
+	case seen[Same] > 0:
+		d.Verdict = Same
+	default:
+		d.Verdict = NotChecked
+	}
+}
+
+// counts are the numbers of cases by verdict.
+func (d *Document) counts() map[Verdict]int {
+	seen := map[Verdict]int{}
+	for i := range d.Cases {
+		seen[d.Cases[i].Verdict]++
+	}
+	return seen
+}
+
+// GPUSeconds are what the search cost, in GPU-seconds.
+func (d *Document) GPUSeconds() float64 { return d.Seconds * float64(d.GPUs) }
+
+// WriteJSON writes bisect.json.
+func (d *Document) WriteJSON(w io.Writer) error {
+	c := *d
+	c.Variants, c.Cases = jsonfile.Filled(d.Variants), jsonfile.Filled(d.Cases)
+	return jsonfile.Write(w, "bisection", c)
+}
+
+// percent prints a ratio: 2 %, 0.45 %.
+func percent(x float64) string { return fmt.Sprintf("%.3g %%", 100*x) }

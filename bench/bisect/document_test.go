@@ -1,0 +1,114 @@
+package bisect
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/compare"
+	"zbench/bench/exit"
+	"zbench/bench/gate"
+	"zbench/internal/schematest"
+)
+
+// documented is the document of a search with names.
+func documented(t *testing.T, p *planted, variants, cases int, o Options) *Document {
+	t.Helper()
+	s := p.search(t, variants, cases, o)
+	names, list := make([]Variant, variants), make([]Case, cases)
+	for i := range names {
+		names[i] = Variant{Name: "build-" + string(rune('a'+i)), Settings: "--rocm-path /opt/" + string(rune('a'+i))}
+		if s.out[i] {
+			names[i].Reason, names[i].Evidence = "its child run failed (exit code 1)", []string{"zbench: it crashed"}
+		}
+	}
+	for i := range list {
+		list[i] = Case{Key: "all_reduce/" + string(rune('0'+i)), Group: "all_reduce float sum", Bytes: 1 << (20 + i)}
+	}
+	d := s.Document(names, list)
+	d.Timing, d.GPUs, d.Seconds, d.Children, d.Complete = "burst", 8, 100, len(p.children), true
+	return d
+}
+
+func slower5(t *testing.T) *compare.FailOn {
+	t.Helper()
+	f, err := compare.ParseFailOn("slower:5%")
+	require.NoError(t, err)
+	return f
+}
+
+func TestDocuments(t *testing.T) {
+	unordered := Defaults()
+	unordered.Unordered = true
+	short := Defaults()
+	short.MaxRounds = 2
+	for _, x := range []struct {
+		name     string
+		p        planted
+		o        Options
+		verdict  Verdict
+		says     string
+		failed   gate.State
+		required gate.State
+	}{
+		{"slower", planted{slow: from(2, 4, 1, 0.1), noise: 0.003}, Defaults(), Slower, "FIRST SLOW VARIANT: build-c. It is slower than build-b in 1 of 3 cases.", gate.Fail, gate.Pass},
+		{"slower by less than the gate asks", planted{slow: from(2, 4, 1, 0.03), noise: 0.003}, Defaults(), Slower, "FIRST SLOW VARIANT: build-c.", gate.Pass, gate.Pass},
+		{"none", planted{noise: 0.003}, Defaults(), Same, "NO SLOW VARIANT: build-e is not slower than build-a by 2 % or more in any of 3 cases.", gate.Pass, gate.Pass},
+		{"broken", planted{noise: 0.003, broken: map[int]bool{4: true}}, Defaults(), Same, "NO SLOW VARIANT: build-d is not slower", gate.Fail, gate.NotChecked},
+		{"unclear", planted{slow: from(1, 4, 1, 0.02), noise: 0.05}, short, Unclear, "UNCLEAR: 3 of 3 cases are not decided after 2 rounds.", gate.NotChecked, gate.NotChecked},
+		{"nothing works", planted{broken: map[int]bool{0: true, 1: true, 2: true, 3: true}}, Defaults(), NotChecked, "NOT CHECKED: there is nothing to compare.", gate.Fail, gate.NotChecked},
+		{"ranked", planted{slow: map[int]map[int]float64{0: {0: 0.1}, 3: {0: 0.2}}, noise: 0.003}, unordered, Ranked, "FASTEST: build-b and build-c and build-e: no variant is faster in 3 of 3 cases.", gate.Pass, gate.Pass},
+		{"all equal", planted{noise: 0.003}, unordered, Same, "SAME: no two variants differ by 2 % or more in any of 3 cases.", gate.Pass, gate.Pass},
+	} {
+		x.p.seed = 3
+		d := documented(t, &x.p, 5, 3, x.o)
+		require.Equal(t, x.verdict, d.Verdict, x.name)
+		require.Contains(t, d.Headline(), x.says, x.name)
+		d.Simulated = true
+		require.Contains(t, d.Headline(), "SIMULATED: "+x.says, x.name)
+		require.Equal(t, x.failed, d.Gate(slower5(t)).State, x.name)
+		require.Equal(t, x.required, d.Gate(nil).State, x.name)
+		code := 0
+		if err := d.Gate(slower5(t)).Err(false); err != nil {
+			code = exit.Regression
+		}
+		require.Equal(t, x.failed == gate.Fail, code == exit.Regression, x.name)
+		d.Gated = d.Gate(slower5(t))
+
+		var b bytes.Buffer
+		require.NoError(t, d.WriteJSON(&b))
+		text, err := os.ReadFile("schema/v1.json")
+		require.NoError(t, err)
+		require.NoError(t, schematest.Fits(t, schematest.Compile(t, text), b.String()), x.name)
+		b.Reset()
+		require.NoError(t, d.WriteTables(&b, 100, true))
+		require.NoError(t, d.WriteMarkdown(&b))
+		require.NotContains(t, b.String(), "NaN", x.name)
+	}
+}
+
+// A left-out variant is shown with its reason and its evidence, and fails in a test server's
+// list if a gate was given.
+func TestLeftOutIsShown(t *testing.T) {
+	p := planted{noise: 0.003, broken: map[int]bool{2: true, 4: true}, seed: 1}
+	d := documented(t, &p, 5, 3, Defaults())
+	var seen []compare.Line
+	for _, l := range d.Lines() {
+		if l.Level == compare.Worse {
+			seen = append(seen, l)
+		}
+	}
+	require.Equal(t, []compare.Line{{Text: "build-e is left out: its child run failed (exit code 1).", Hint: "zbench: it crashed", Level: compare.Worse}}, seen)
+	states := map[string]gate.State{}
+	for _, o := range d.Suite(slower5(t)).Outcomes {
+		states[o.Name] = o.State
+	}
+	require.Equal(t, gate.Fail, states["build-e"])
+	require.Equal(t, gate.Pass, states["build-a"])
+	require.Equal(t, gate.Pass, states["all_reduce/0"])
+	for _, o := range d.Suite(nil).Outcomes {
+		require.NotEqual(t, gate.Fail, o.State, o.Name)
+	}
+}

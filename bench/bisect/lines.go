@@ -1,0 +1,225 @@
+package bisect
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"zbench/bench/compare"
+	"zbench/bench/gate"
+	"zbench/bench/plain"
+	"zbench/bench/unit"
+)
+
+// Headline is the answer in one sentence.
+func (d *Document) Headline() string {
+	text := map[Verdict]func() string{
+		Slower: d.slower, Ranked: d.ranked, Same: d.same, Unclear: d.unclear, NotChecked: func() string { return "NOT CHECKED: there is nothing to compare." },
+	}[d.Verdict]()
+	if d.Simulated {
+		text = "SIMULATED: " + text
+	}
+	return text
+}
+
+func (d *Document) slower() string {
+	return fmt.Sprintf("FIRST SLOW VARIANT: %s. It is slower than %s in %d of %s.", d.First.Variant, d.First.After, d.First.Cases, plain.Count(len(d.Cases), "case"))
+}
+
+func (d *Document) same() string {
+	if !d.Ordered {
+		return fmt.Sprintf("SAME: no two variants differ by %s or more in any of %s.", percent(d.MinEffect), plain.Count(len(d.Cases), "case"))
+	}
+	first, last := d.ends()
+	return fmt.Sprintf("NO SLOW VARIANT: %s is not slower than %s by %s or more in any of %s.", last, first, percent(d.MinEffect), plain.Count(len(d.Cases), "case"))
+}
+
+// ends are the first and the last variant that work.
+func (d *Document) ends() (first, last string) {
+	for _, v := range d.Variants {
+		if !v.LeftOut {
+			if first == "" {
+				first = v.Name
+			}
+			last = v.Name
+		}
+	}
+	return first, last
+}
+
+func (d *Document) unclear() string {
+	return fmt.Sprintf("UNCLEAR: %d of %s are not decided after %s.", d.counts()[Unclear], plain.Count(len(d.Cases), "case"), plain.Count(d.Rounds, "round"))
+}
+
+// ranked names the variants that are first most often.
+func (d *Document) ranked() string {
+	best := d.fastest()
+	most := 0
+	for _, n := range best {
+		most = max(most, n)
+	}
+	var names []string
+	for i, n := range best {
+		if n == most && !d.Variants[i].LeftOut {
+			names = append(names, d.Variants[i].Name)
+		}
+	}
+	return fmt.Sprintf("FASTEST: %s: no variant is faster in %d of %s.", strings.Join(names, " and "), most, plain.Count(len(d.Cases), "case"))
+}
+
+// fastest counts for each variant the cases in which no other is faster.
+func (d *Document) fastest() []int {
+	out := make([]int, len(d.Variants))
+	for _, c := range d.Cases {
+		for v, r := range c.Variants {
+			if r.Rank == 1 {
+				out[v]++
+			}
+		}
+	}
+	return out
+}
+
+// Lines are the answer in the order of reading, the headline first.
+func (d *Document) Lines() []compare.Line {
+	level := map[Verdict]compare.Level{Slower: compare.Worse, Same: compare.Good, Ranked: compare.Good, Unclear: compare.Limit, NotChecked: compare.Limit}
+	out := []compare.Line{{Text: d.Headline(), Level: level[d.Verdict]}}
+	out = append(out, d.slowdowns()...)
+	for _, v := range d.Variants {
+		if v.LeftOut {
+			out = append(out, compare.Line{Text: fmt.Sprintf("%s is left out: %s.", v.Name, v.Reason), Level: compare.Worse, Hint: strings.Join(v.Evidence, " | ")})
+		}
+	}
+	if n := d.counts()[Unclear]; n > 0 && d.Verdict != Unclear {
+		out = append(out, compare.Line{Text: fmt.Sprintf("%s not decided after %s.", plain.Count(n, "case"), plain.Count(d.Rounds, "round")), Level: compare.Limit})
+	}
+	if n := d.counts()[NotChecked]; n > 0 && d.Verdict != NotChecked {
+		out = append(out, compare.Line{Text: fmt.Sprintf("%s NOT CHECKED: some variant has no time of them.", plain.Count(n, "case")), Level: compare.Limit})
+	}
+	if d.Ordered && d.Verdict == Same && len(d.Variants) > 2 {
+		out = append(out, compare.Line{Text: "Variants in between were measured only where the first and the last one left a doubt: a slowdown that a later variant repairs is not looked for."})
+	}
+	out = append(out, compare.Line{Text: fmt.Sprintf("%s in %s: %s of %s, starts included.", plain.Count(d.Children, "child run"), plain.Count(d.Rounds, "round"), unit.Seconds(d.Seconds), plain.Count(d.GPUs, "GPU"))})
+	if d.Gated != nil {
+		for i, text := range d.Gated.Lines() {
+			out = append(out, compare.Line{Text: text, Level: map[gate.State]compare.Level{gate.Pass: compare.Good, gate.NotChecked: compare.Limit, gate.Fail: compare.Worse}[d.Gated.Checks[i].State]})
+		}
+	}
+	return out
+}
+
+// slowdowns are the largest slowdown of each variant that is the first slow one of a case.
+func (d *Document) slowdowns() []compare.Line {
+	var out []compare.Line
+	for _, v := range d.Variants {
+		var largest *Measured
+		n := 0
+		for i := range d.Cases {
+			c := &d.Cases[i]
+			if c.Verdict != Slower || c.First != v.Name {
+				continue
+			}
+			n++
+			if c.Change != nil && (largest == nil || *c.Change > *largest.Change) {
+				largest = c
+			}
+		}
+		if largest != nil {
+			out = append(out, compare.Line{Text: fmt.Sprintf("%s from %s on; the largest slowdown: %s, %s: %s.", plain.Count(n, "slow case"), v.Name, largest.Group, unit.Bytes(largest.Bytes), signed(*largest.Change)), Level: compare.Worse})
+		}
+	}
+	if d.First != nil && len(d.First.Between) > 0 {
+		out = append(out, compare.Line{Text: fmt.Sprintf("The change may already be in %s, which could not be measured.", strings.Join(d.First.Between, " or ")), Level: compare.Limit})
+	}
+	return out
+}
+
+// signed prints a relative change: +3.1 %, −0.2 %.
+func signed(x float64) string {
+	digits := 1
+	if math.Abs(x) >= 0.1 {
+		digits = 0
+	}
+	return strings.Replace(fmt.Sprintf("%+.*f %%", digits, 100*x), "-", "−", 1)
+}
+
+// Gate judges the search by a condition: that no variant is slower than those before it and
+// none failed. Without a condition it tells only what was decided.
+func (d *Document) Gate(f *compare.FailOn) *gate.Report {
+	name := "every case is decided"
+	if f != nil {
+		name = "no variant is " + f.Words()
+	}
+	check := gate.Check{Name: name, State: gate.NotChecked, Reason: "there is no case to compare"}
+	var failed, unchecked []string
+	for i := range d.Cases {
+		c := &d.Cases[i]
+		switch d.state(c, f) {
+		case gate.Fail:
+			failed = append(failed, c.text())
+		case gate.NotChecked:
+			unchecked = append(unchecked, c.text())
+		case gate.Pass:
+		}
+	}
+	check.Cases = len(d.Cases) - len(unchecked)
+	broken := slices.IndexFunc(d.Variants, func(v Variant) bool { return v.LeftOut })
+	switch {
+	case len(failed) > 0:
+		check.State, check.Reason = gate.Fail, fmt.Sprintf("%s of %d, the first %s", plain.Count(len(failed), "case"), len(d.Cases), failed[0])
+	case broken >= 0 && f != nil:
+		check.State, check.Reason = gate.Fail, fmt.Sprintf("%s could not be measured: %s", d.Variants[broken].Name, d.Variants[broken].Reason)
+	case broken >= 0:
+		check.Reason = fmt.Sprintf("%s could not be measured: %s", d.Variants[broken].Name, d.Variants[broken].Reason)
+	case len(unchecked) > 0:
+		check.Reason = fmt.Sprintf("%s of %d, the first %s", plain.Count(len(unchecked), "case"), len(d.Cases), unchecked[0])
+	case len(d.Cases) > 0:
+		check.State, check.Reason = gate.Pass, "all of "+plain.Count(len(d.Cases), "case")
+	}
+	return gate.NewReport(d.Simulated, "", []gate.Check{check})
+}
+
+// state is what a condition makes of a case.
+func (d *Document) state(c *Measured, f *compare.FailOn) gate.State {
+	switch {
+	case f != nil && c.Verdict == Slower && c.Change != nil && *c.Change >= f.Least:
+		return gate.Fail
+	case c.Verdict == Unclear || c.Verdict == NotChecked:
+		return gate.NotChecked
+	}
+	return gate.Pass
+}
+
+// text is a case in a sentence.
+func (c *Measured) text() string {
+	out := fmt.Sprintf("%s, %s: %s", c.Group, unit.Bytes(c.Bytes), c.Verdict.Word())
+	if c.First != "" {
+		out += " from " + c.First + " on"
+	}
+	if c.Change != nil {
+		out += ", " + signed(*c.Change)
+	}
+	return out
+}
+
+// Suite is the search for a test server: an outcome for each case, and for each variant
+// whether it could be measured.
+func (d *Document) Suite(f *compare.FailOn) gate.Suite {
+	s := gate.Suite{Name: "zbench bisect", Simulated: d.Simulated}
+	for i := range d.Cases {
+		c := &d.Cases[i]
+		s.Outcomes = append(s.Outcomes, gate.Outcome{Class: c.Group, Name: c.Key, State: d.state(c, f), Text: c.text()})
+	}
+	for _, v := range d.Variants {
+		o := gate.Outcome{Class: "variants", Name: v.Name, State: gate.Pass, Text: "measured"}
+		if v.LeftOut {
+			o.State, o.Text = gate.NotChecked, v.Reason
+			if f != nil {
+				o.State = gate.Fail
+			}
+		}
+		s.Outcomes = append(s.Outcomes, o)
+	}
+	return s
+}

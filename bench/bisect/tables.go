@@ -1,0 +1,144 @@
+package bisect
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"zbench/bench/plain"
+	"zbench/bench/table"
+	"zbench/bench/unit"
+)
+
+// none stands for a value that there is not.
+const none = "–"
+
+// VariantTable is a row for each variant.
+func (d *Document) VariantTable() table.Table {
+	t := table.Table{Rule: true, Columns: []table.Column{{Name: "variant"}, {Name: "settings", Wrap: table.Sentences}, {Name: "children", Right: true}, {Name: "state", Wrap: table.Sentences}}}
+	for _, v := range d.Variants {
+		state := "measured"
+		switch {
+		case v.LeftOut:
+			state = "LEFT OUT"
+		case v.Children == 0:
+			state = "not needed"
+		}
+		t.Add(v.Name, v.Settings, strconv.Itoa(v.Children), state)
+	}
+	return t
+}
+
+// CaseTable is a row for each case. Short leaves out those that are the same.
+func (d *Document) CaseTable(short bool) table.Table {
+	t := table.Table{Rule: true, By: []string{"case"}, Columns: []table.Column{{Name: "size", Right: true}}}
+	cells := d.orderCells
+	if d.Ordered {
+		for _, name := range []string{"first slow", "change", "95 % interval", "probability", "children"} {
+			t.Columns = append(t.Columns, table.Column{Name: name, Right: name != "first slow"})
+		}
+	} else {
+		cells = d.rankCells
+		for _, v := range d.Variants {
+			t.Columns = append(t.Columns, table.Column{Name: v.Name, Right: true})
+		}
+	}
+	t.Columns = append(t.Columns, table.Column{Name: "verdict"})
+	left := 0
+	for i := range d.Cases {
+		c := &d.Cases[i]
+		if short && c.Verdict == Same {
+			left++
+			continue
+		}
+		if n := len(t.Groups); n == 0 || t.Groups[n-1].Cells[0] != c.Group {
+			t.Groups = append(t.Groups, table.Group{Cells: []string{c.Group}})
+		}
+		t.Add(append(append([]string{unit.Bytes(c.Bytes)}, cells(c)...), c.Verdict.Word())...)
+	}
+	if left > 0 {
+		t.Notes = append(t.Notes, plain.Count(left, "case")+" the same: --verbose lists all.")
+	}
+	first, _ := d.ends()
+	if d.Ordered {
+		t.Notes = append(t.Notes, fmt.Sprintf("Changes are against %s, without drift; a change above 0 is slower. At most %s chance of any wrong slowdown; cases that are not named are slow with at most %s probability, if a slow case was as likely as none.", first, percent(d.Alpha), percent(d.Miss)))
+	} else {
+		t.Notes = append(t.Notes, fmt.Sprintf("Ranks, and times against %s, without drift. Variants share a rank where none of them is faster by %s or more, as far as the times tell; at most %s chance of any wrong difference.", first, percent(d.MinEffect), percent(d.Alpha)))
+	}
+	return t
+}
+
+// orderCells are a case of ordered variants.
+func (d *Document) orderCells(c *Measured) []string {
+	out := []string{none, none, none, none, ""}
+	if c.First != "" {
+		out[0] = c.First
+	}
+	if c.Change != nil {
+		out[1] = signed(*c.Change)
+	}
+	_, last := d.ends()
+	children := 0
+	for _, r := range c.Variants {
+		children += r.Children
+		if at := c.First; r.Lo != nil && (r.Name == at || at == "" && r.Name == last) {
+			out[2] = signed(*r.Lo) + " to " + signed(*r.Hi)
+		}
+	}
+	if c.Probability != nil {
+		out[3] = ">99.9 %"
+		if *c.Probability < 0.999 {
+			out[3] = percent(*c.Probability)
+		}
+	}
+	out[4] = strconv.Itoa(children)
+	return out
+}
+
+// rankCells are a case of variants without an order.
+func (d *Document) rankCells(c *Measured) []string {
+	var out []string
+	for _, r := range c.Variants {
+		cell := none
+		if r.Rank > 0 {
+			cell = strconv.Itoa(r.Rank)
+			if r.Change != nil {
+				cell += " (" + signed(*r.Change) + ")"
+			}
+		}
+		out = append(out, cell)
+	}
+	return out
+}
+
+// WriteTables writes the variants and the cases for a terminal of so many columns. all lists
+// the cases that are the same, too.
+func (d *Document) WriteTables(w io.Writer, width int, all bool) error {
+	if err := table.Text(w, width, d.VariantTable()); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(w, "\n"); err != nil {
+		return err
+	}
+	return table.Text(w, width, d.CaseTable(!all))
+}
+
+// WriteMarkdown writes it for a merge request.
+func (d *Document) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	for i, l := range d.Lines() {
+		text := plain.Markdown(l.Text)
+		if i == 0 {
+			text = "**" + text + "**"
+		}
+		if l.Hint != "" {
+			text += " → " + plain.Markdown(l.Hint)
+		}
+		b.WriteString(text + "\n\n")
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return err
+	}
+	return table.Markdown(w, d.VariantTable(), d.CaseTable(true))
+}

@@ -1,0 +1,76 @@
+package pairwise
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/rails"
+	"zbench/bench/record"
+	"zbench/internal/schematest"
+)
+
+func written(t *testing.T, d *Document) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, d.WriteJSON(&b))
+	return b.String()
+}
+
+// full has everything that a survey's document can have.
+func full() *Document {
+	n := uint64(7)
+	s := &Survey{
+		Simulated: true, Backend: "loopback", Fabric: "mi300x-pollara", Faults: []string{"f"}, Seed: 1, Nodes: []string{"a", "b"}, GPUs: 2,
+		Leaves: [][]string{{"x", ""}, {"y", "y"}}, Bytes: 1 << 20, Launches: 5, Rounds: 4, NetworkRounds: 3,
+		Counters: []record.NICCounters{{Node: "a", NIC: "ionic_0", GPU: -1, Sent: &n, Received: &n, Retransmits: &n, CNPs: &n, Pauses: &n, LinkDowns: &n}},
+	}
+	timings := []rails.Timing{
+		{Kind: rails.Network, Pair: rails.Pair{A: rails.Place{}, B: rails.Place{Node: 1}}, Seconds: []float64{1e-3}},
+		{Kind: rails.XGMI, Pair: rails.Pair{A: rails.Place{}, B: rails.Place{GPU: 1}}, Seconds: []float64{1e-3}},
+	}
+	v := &rails.Verdict{
+		State: rails.Faulty, Reference: "the fleet's median", NetworkLimit: 0.06, Unchecked: []string{"u"},
+		Findings:  []rails.Finding{{Component: rails.Component{Part: rails.Link, B: 1}, Lost: 0.2, Intermittent: true, Confidence: 0.9, Reasons: []string{"r"}}},
+		Questions: []rails.Question{{What: "w", Lost: 0.1, Next: "n", Candidates: []rails.Component{{Part: rails.Rail}}}},
+		Ranking:   []rails.Ranked{{Component: rails.Component{Part: rails.Rail}, Lost: 0.1, Slow: 1, All: 2}},
+		NICs:      [][]float64{{0, 0}, {0, 0}}, Links: [][]float64{{0}, {0}},
+	}
+	return OfSurvey(s, timings, v)
+}
+
+// What every kind of input writes fits the schema, and nothing else does.
+func TestSchemaIsTight(t *testing.T) {
+	schema, err := os.ReadFile("schema/v1.json")
+	require.NoError(t, err)
+	s := schematest.Compile(t, schema)
+	m, notes := read(t, "a,b,46\nb,c,45\na,c,\n")
+	matrix := written(t, OfVerdict(OfMatrix, "f.csv", m, rails.JudgeMatrix(m), notes))
+	require.NoError(t, schematest.Fits(t, s, matrix))
+	times, err := ReadTimes(strings.NewReader("0,all_reduce,8,0,1\n1,all_reduce,8,0,1\n"))
+	require.NoError(t, err)
+	require.NoError(t, schematest.Fits(t, s, written(t, OfLateness("f.csv", times, rails.Arrivals(times.Calls, times.Node)))))
+	d := full()
+	d.Pass, d.Unclear = []string{"c"}, []string{"d"}
+	good := written(t, d)
+	schematest.Tight(t, s, func() any { return &Document{} }, good)
+	schematest.Refuses(t, schema, schematest.Changes{Good: good, Bad: map[string]string{
+		"/schema":                       `"zbench.rails/0"`,
+		"/kind":                         `"guessed"`,
+		"/state":                        `"fine"`,
+		"/limit":                        `1.5`,
+		"/findings/0/lost":              `1.5`,
+		"/findings/0/confidence":        `1.5`,
+		"/findings/0/part":              `"cable"`,
+		"/findings/0/level":             `"certain"`,
+		"/questions/0/lost":             `1.5`,
+		"/ranking/0/lost":               `1.5`,
+		"/survey/network_seconds":       `0`,
+		"/survey/xgmi_seconds":          `0`,
+		"/survey/counters/0/gpu":        `-2`,
+		"/survey/counters/0/sent_bytes": `-1`,
+	}}, schematest.Changes{Good: matrix, Bad: map[string]string{"/kind": `"measured"`}}) // without a survey
+}

@@ -1,0 +1,35 @@
+package plan
+
+import "zbench/bench/record"
+
+// Counting is a Driver that reads counters of the NICs, on the nodes that have any.
+type Counting interface {
+	// Counters are the values now, those of all nodes; none where no counter is read. What
+	// cannot be read is left out: counters are evidence, and no reason to end a sweep.
+	Counters() []record.NICCounters
+}
+
+// countersOf are the counters of a driver that reads some.
+func countersOf(d Driver) []record.NICCounters {
+	if c, can := d.(Counting); can {
+		return c.Counters()
+	}
+	return nil
+}
+
+// Counters are those of all processes. Once none has any, no process is asked again.
+func (g *Group) Counters() []record.NICCounters {
+	if g.countless {
+		return nil
+	}
+	reports, err := g.do(Order{Do: DoCounters})
+	if err != nil {
+		return nil
+	}
+	var all []record.NICCounters
+	for _, r := range reports {
+		all = append(all, r.NICs...)
+	}
+	g.countless = len(all) == 0
+	return all
+}

@@ -1,0 +1,48 @@
+package plan_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/plan"
+	"zbench/bench/record"
+)
+
+// The counters of the processes that read some reach each pass, also over the connection; where
+// none reads any, the processes are asked once.
+func TestCountersOfAllNodes(t *testing.T) {
+	for _, some := range []bool{true, false} {
+		parts := three()
+		parts[0].nics, parts[2].nics = some, some
+		a := axes(t, "all_reduce")
+		a.World.GPUsPerNode = 6
+		inGroup(t, parts, backgrounds(3), func(ctx context.Context, g *plan.Group) {
+			cases := a.Cases()[:2]
+			for i := range cases {
+				cases[i].Skip = ""
+			}
+			require.NoError(t, g.Allocate(ctx, plan.Room{Bytes: 1 << 20}))
+			got := plan.Run(ctx, cases, g, plan.DefaultOptions(), func(record.Result) {})
+			for _, r := range got {
+				require.Equal(t, record.OK, r.Status, r.Reason)
+				if !some {
+					require.Empty(t, r.NICs)
+					continue
+				}
+				require.Len(t, r.NICs, 2)
+				require.Equal(t, "n0", r.NICs[0].Node)
+				require.Equal(t, "n2", r.NICs[1].Node)
+				require.EqualValues(t, 2, *r.NICs[1].Sent, "one rise in each of two passes")
+			}
+		})
+		want := uint64(2 * 2 * 2)
+		if !some {
+			want = 1
+		}
+		for _, p := range parts {
+			require.Equal(t, want, p.counted)
+		}
+	}
+}

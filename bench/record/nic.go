@@ -1,0 +1,86 @@
+package record
+
+import "slices"
+
+// NICCounters is by how much the counters of one NIC rose. A null is a counter that the
+// NIC's driver does not have, or that fell meanwhile.
+type NICCounters struct {
+	// Node is the name of the node.
+	Node string `json:"node"`
+	// NIC is the name of the RDMA device.
+	NIC string `json:"nic"`
+	// GPU is the number on its node of the GPU whose rail the NIC is, by PCI parents; −1 if
+	// it is none's, or not known.
+	GPU int `json:"gpu" jsonschema:"minimum=-1"`
+	// Sent is the RDMA payload that was sent, in bytes.
+	Sent *uint64 `json:"sent_bytes"`
+	// Received is the RDMA payload that was received, in bytes.
+	Received *uint64 `json:"received_bytes"`
+	// Retransmits is the number of packets or requests that were sent again.
+	Retransmits *uint64 `json:"retransmits"`
+	// CNPs is the number of congestion notification packets, sent and received.
+	CNPs *uint64 `json:"cnps"`
+	// Pauses is the number of pause frames, priority flow control included, sent and
+	// received.
+	Pauses *uint64 `json:"pauses"`
+	// LinkDowns is how often the port lost its link.
+	LinkDowns *uint64 `json:"link_downs"`
+}
+
+// values are all counters.
+func (c *NICCounters) values() []**uint64 {
+	return []**uint64{&c.Sent, &c.Received, &c.Retransmits, &c.CNPs, &c.Pauses, &c.LinkDowns}
+}
+
+func (c NICCounters) same(o NICCounters) bool { return c.Node == o.Node && c.NIC == o.NIC }
+
+// RoseNICs is by how much counters rose from one reading to another, NIC by NIC; those that
+// are in one reading alone are left out.
+func RoseNICs(before, after []NICCounters) []NICCounters {
+	var out []NICCounters
+	for _, a := range after {
+		i := slices.IndexFunc(before, a.same)
+		if i < 0 {
+			continue
+		}
+		rise := a
+		for k, to := range rise.values() {
+			was := *before[i].values()[k]
+			if *to == nil || was == nil || **to < *was {
+				*to = nil
+				continue
+			}
+			d := **to - *was
+			*to = &d
+		}
+		out = append(out, rise)
+	}
+	return out
+}
+
+// AddNICs adds up rises, NIC by NIC, in the order of nodes' first appearance; a counter
+// that one of them lacks is null.
+func AddNICs(all ...[]NICCounters) []NICCounters {
+	var out []NICCounters
+	for _, list := range all {
+		for _, c := range list {
+			i := slices.IndexFunc(out, c.same)
+			if i < 0 {
+				out = append(out, c)
+				continue
+			}
+			sum := out[i]
+			for k, to := range sum.values() {
+				add := *c.values()[k]
+				if *to == nil || add == nil {
+					*to = nil
+					continue
+				}
+				d := **to + *add
+				*to = &d
+			}
+			out[i] = sum
+		}
+	}
+	return out
+}

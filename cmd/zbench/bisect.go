@@ -1,0 +1,265 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zbench/bench/bisect"
+	"zbench/bench/collective"
+	"zbench/bench/compare"
+	"zbench/bench/engine"
+	"zbench/bench/exit"
+	"zbench/bench/gate"
+	"zbench/bench/spell"
+	"zbench/report"
+)
+
+// bisectOptions are the options of bisect.
+type bisectOptions struct {
+	bisect.Options
+	// sweep is what every child measures, before it is narrowed.
+	sweep          collectivesOptions
+	given          []string
+	timing, failOn string
+	requireChecked bool
+	timeout        float64
+	verbose        bool
+}
+
+// bisection is the document with what its formats need.
+type bisection struct {
+	*bisect.Document
+	failOn         *compare.FailOn
+	requireChecked bool
+	// verbose prints the cases that are the same, too.
+	verbose bool
+}
+
+const bisectHelp = "zbench bisect --help shows the usage"
+
+func newBisect(s State) *cobra.Command {
+	o := bisectOptions{Options: bisect.Defaults()}
+	cmd := &cobra.Command{
+		Use:   "bisect [COLLECTIVE…] --variant NAME=SETTINGS --variant NAME=SETTINGS… [flags]",
+		Short: "Find the first slow one of several builds or environments",
+		Long: `Measures several builds of the libraries, or several environments, and names the
+first one that is slower, with the cases that are. --variant is repeated, in the
+order of the builds. Its settings are variables and flags for the child
+processes of that variant, separated by spaces, the variables first:
+
+  --variant 7.2='--rccl-lib /opt/rccl-7.2/lib/librccl.so.1'
+  --variant ring='NCCL_ALGO=Ring NCCL_PROTO=LL128'
+  --variant base=
+
+Every child is a zbench collectives of its own; the flags of zbench collectives
+say what it measures. The children of a round run in random order, so that drift
+of the cluster affects all variants alike. The first rounds measure all cases of
+the first and of the last variant; later ones only the cases and the variants
+that are undecided. With --unordered the variants are ranked instead, case by
+case; variants that do not differ share a rank.
+
+A variant whose child fails, or is not done after --child-timeout, is reported
+and left out. After an interruption --resume continues with what was measured.
+
+With --fail-on the exit code is 3 if a variant is slower, or could not be
+measured; with --require-checked also if a case is undecided.`,
+		Example: `  zbench bisect all_reduce -b 1M -e 1G -g 8 --variant 7.1='--rccl-lib /opt/7.1/librccl.so.1' --variant 7.2='--rccl-lib /opt/7.2/librccl.so.1'
+  zbench bisect --nodes 16 --unordered --variant ring=NCCL_ALGO=Ring --variant tree=NCCL_ALGO=Tree --variant default=
+  zbench bisect --resume zbench-bisect-20261122-120000`,
+		ValidArgs: collective.Names(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.sweep.want.Sweep.Collectives = collectiveNames(args)
+			return o.run(cmd.Context(), s, cmd)
+		},
+	}
+	addBisectFlags(cmd, &o)
+	return cmd
+}
+
+func addBisectFlags(cmd *cobra.Command, o *bisectOptions) {
+	addSpecFlags(cmd, &o.sweep.want)
+	addLibraryFlags(cmd, &o.sweep.libraries)
+	f := cmd.Flags()
+	addLaunchFlags(f, &o.sweep.launch)
+	f.StringArrayVar(&o.given, "variant", nil, "NAME=SETTINGS: variables and flags of one build or environment; repeated")
+	f.BoolVar(&o.Unordered, "unordered", false, "rank the variants instead of looking for the first slow one")
+	f.Var(&percentValue{&o.MinEffect, 0, 1}, "min-effect", "smallest change of a time that counts, such as 2%")
+	f.Var(&percentValue{&o.Miss, 0, 0.5}, "miss", "end when a case that is not named is slow with at most this probability, if a slow case was as likely as none before")
+	f.IntVar(&o.MaxRounds, "max-rounds", o.MaxRounds, "rounds after which what is undecided stays so")
+	f.Float64Var(&o.timeout, "child-timeout", 0, "seconds after which a child is ended (default 600, then 60 or five times the longest child, whichever is more)")
+	f.StringVar(&o.timing, "timing", compare.Timings()[0], "kind of time: "+strings.Join(compare.Timings()[:4], ", "))
+	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 if a variant is slower, by at least so much, or could not be measured: slower, slower:5%")
+	f.BoolVar(&o.requireChecked, "require-checked", false, "exit with 3 if a case is undecided or was not checked, too")
+	f.StringVar(&o.sweep.out, "out", "", "folder to create, with bisect.json, junit.xml and the folders of the children (default a new dated one)")
+	f.StringVar(&o.sweep.resume, "resume", "", "continue the search in this folder with its own options")
+	bisectDocument.flag(f, &o.sweep.format)
+	f.BoolVar(&o.sweep.force, "force", false, "write into a folder that has files")
+	f.BoolVarP(&o.sweep.quiet, "quiet", "q", false, "no progress on standard error")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "list the cases that are the same, too")
+}
+
+// run searches, prints and returns the verdict of the gate.
+func (o *bisectOptions) run(ctx context.Context, s State, cmd *cobra.Command) error {
+	started := s.Now()
+	failOn, err := o.check(s, cmd)
+	if err != nil {
+		return err
+	}
+	b, err := o.begin(s, cmd)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	ended := bisect.Run(ctx, b.search, b.measure)
+	d := b.document(ended == nil)
+	if failOn != nil || o.requireChecked {
+		d.Gated = d.Gate(failOn)
+	}
+	c := bisection{d, failOn, o.requireChecked, o.verbose}
+	if err := b.keep(c, started); err != nil {
+		return err
+	}
+	if err := o.print(s, c); err != nil {
+		return err
+	}
+	s.note(o.sweep.quiet, "Wrote %s (bisect.json, junit.xml)\n", b.dir.Path)
+	again := "zbench bisect --resume " + b.dir.Path
+	switch {
+	case ended != nil && errors.Is(ended, context.Canceled):
+		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %w; what was measured is saved", ended), again+" continues")
+	case ended != nil:
+		return cmp.Or(hinted(ended), exit.With(exit.Run, ended, again+" continues"))
+	case b.search.Working() < 2:
+		return exit.With(exit.Run, errors.New("fewer than two variants could be measured"), "the lines above say why the others were left out")
+	case d.Verdict == bisect.NotChecked:
+		return exit.With(exit.Run, errors.New("no case could be measured with every variant"), "the records of the children have the reasons")
+	}
+	return d.Gated.Err(o.requireChecked)
+}
+
+// hinted is an error that has an exit code already; nil for others.
+func hinted(err error) error {
+	if e, ok := errors.AsType[*exit.Error](err); ok {
+		return e
+	}
+	return nil
+}
+
+// check refuses what cannot be, before anything is started.
+func (o *bisectOptions) check(s State, cmd *cobra.Command) (failOn *compare.FailOn, err error) {
+	if err := bisectDocument.check(o.sweep.format, bisectHelp); err != nil {
+		return nil, err
+	}
+	if kinds := compare.Timings()[:4]; !slices.Contains(kinds, o.timing) {
+		return nil, usage(&spell.Unknown{Kind: "timing", Given: o.timing, Valid: kinds}, bisectHelp)
+	}
+	if o.failOn != "" {
+		if failOn, err = compare.ParseFailOn(o.failOn); err != nil {
+			return nil, usage(fmt.Errorf("--fail-on: %w", err), bisectHelp)
+		}
+		if o.Unordered {
+			return nil, usagef("leave one of them out", "--fail-on and --unordered exclude each other: a ranking has no side that got slower")
+		}
+	}
+	switch {
+	case o.MaxRounds < 1:
+		return nil, usagef(bisectHelp, "--max-rounds %d: it must be at least 1", o.MaxRounds)
+	case o.timeout < 0 || o.timeout > 1e6:
+		return nil, usagef("give seconds, such as 600", "--child-timeout %g: it must be from 0 to 1000000", o.timeout)
+	case o.sweep.launch.dry:
+		return nil, usagef("zbench collectives --dry-run estimates one child", "bisect has no --dry-run")
+	case cmd.Flags().Changed("resume"):
+		return failOn, o.onlyResumes(cmd)
+	}
+	if err := sizesAgree(cmd.Flags()); err != nil {
+		return nil, err
+	}
+	_, err = parseVariants(s, o.given)
+	return failOn, err
+}
+
+// print writes the document to standard output, and its verdict to standard error where
+// that is a data format.
+func (o *bisectOptions) print(s State, c bisection) error {
+	readable, err := bisectDocument.print(s, o.sweep.format, c)
+	if err == nil && !readable {
+		_, err = io.WriteString(s.Stderr.unescaped(), linesText(s, s.Stderr, c.Lines()))
+	}
+	return err
+}
+
+// writeBisection is the search for a terminal: the verdict, the variants, the cases.
+func writeBisection(s State, c bisection) error {
+	if _, err := io.WriteString(s.Stdout.unescaped(), linesText(s, s.Stdout, c.Lines())+"\n"); err != nil {
+		return err
+	}
+	return c.WriteTables(s.Stdout, s.Stdout.columns(), c.verbose)
+}
+
+// linesText are lines of a verdict for a terminal.
+func linesText(s State, to Stream, lines []compare.Line) string {
+	out := &screen{width: to.columns(), colour: s.coloured(to)}
+	for _, l := range lines {
+		out.lines([]report.VerdictLine{{Text: l.Text, Hint: l.Hint, Severity: report.SeverityOf(l.Level)}})
+	}
+	return out.String()
+}
+
+// keep writes the folder's files.
+func (b *bisecting) keep(c bisection, started time.Time) error {
+	if err := b.dir.Write("bisect.json", c.WriteJSON); err != nil {
+		return err
+	}
+	if err := b.dir.Write(junitFile, func(w io.Writer) error { return gate.WriteJUnit(w, c.requireChecked, c.Suite(c.failOn)) }); err != nil {
+		return err
+	}
+	return writeRun(b.dir, b.s, started)
+}
+
+// begin opens the folder, new or continued.
+func (o *bisectOptions) begin(s State, cmd *cobra.Command) (*bisecting, error) {
+	if cmd.Flags().Changed("resume") {
+		return o.resumed(s)
+	}
+	want := o.sweep.want.Clone()
+	l, err := o.sweep.launch.place(s, want, cmd.Flags().Changed("nodes"))
+	if err != nil {
+		return nil, err
+	}
+	if l.role.Several() && l.method == "env" {
+		return nil, usagef("start zbench bisect once, in the allocation; it starts the children itself", "this process is one of several of a launcher (%s)", l.role.Text())
+	}
+	u, _, err := o.sweep.dryPrepare(s, l, false)
+	if err != nil {
+		return nil, err
+	}
+	variants, err := parseVariants(s, o.given)
+	if err != nil {
+		return nil, err
+	}
+	h := bisectHeader{
+		Schema: bisectJournalSchema, Options: o.Options, Spec: want, Common: commonArgs(cmd), Timing: o.timing,
+		GPUs: u.Spec.World.Size(), Collectives: u.Spec.Sweep.Collectives,
+	}
+	for _, v := range variants {
+		h.Variants = append(h.Variants, bisectVariant{v.name, v.text})
+	}
+	for _, c := range u.Cases() {
+		if c.Skip == "" {
+			h.Cases = append(h.Cases, bisectCase{Key: c.Key, Collective: c.Collective.Name, Bytes: c.Requested})
+		}
+	}
+	dir, err := engine.NewFolder(s.host(o.sweep.quiet), o.sweep.out, "bisect", o.sweep.force)
+	if err != nil {
+		return nil, err
+	}
+	return o.start(s, dir, h, nil)
+}

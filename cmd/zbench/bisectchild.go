@@ -1,0 +1,271 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"zbench/bench/bisect"
+	"zbench/bench/compare"
+	"zbench/bench/engine"
+	"zbench/bench/exit"
+	"zbench/bench/plain"
+	"zbench/bench/record"
+	"zbench/internal/launch"
+)
+
+// The limits of a child.
+const (
+	// firstTimeout is that of a child before any is done; a later one may take slower times
+	// the longest, and leastTimeout at least.
+	firstTimeout = 10 * time.Minute
+	leastTimeout = time.Minute
+	slower       = 5
+	// evidenceLines are kept of what a failed child printed, of evidenceBytes at most.
+	evidenceLines = 5
+	evidenceBytes = 16 << 10
+)
+
+// bisecting is a search that runs.
+type bisecting struct {
+	s        State
+	dir      *engine.Folder
+	journal  *bisectJournal
+	search   *bisect.Search
+	header   bisectHeader
+	variants []variant
+	quiet    bool
+	// timeout is given, longest what a child took.
+	timeout, longest time.Duration
+	// timer fires after a time; tests replace it.
+	timer func(time.Duration) (fires <-chan time.Time, stop func() bool)
+
+	children  int
+	seconds   float64
+	simulated bool
+	groups    map[string]string
+	broken    map[int]*bisect.BrokenError
+}
+
+func newTimer(d time.Duration) (<-chan time.Time, func() bool) {
+	t := time.NewTimer(d)
+	return t.C, t.Stop
+}
+
+func (b *bisecting) close() {
+	_ = b.journal.close()
+	_ = b.dir.Close() // a lock that stays is taken over by the next run
+}
+
+// measure runs a child, or takes what the journal has of it.
+func (b *bisecting) measure(ctx context.Context, round, number int, cases []int) (bisect.Trial, error) {
+	entry, saved, err := b.journal.next(round, b.variants[number].name)
+	if err != nil {
+		return bisect.Trial{}, err
+	}
+	if !saved {
+		s := ""
+		if len(cases) != 1 {
+			s = "s"
+		}
+		b.s.note(b.quiet, "round %d: %s, %d case%s\n", round+1, b.variants[number].name, len(cases), s)
+		if entry, err = b.child(ctx, round, number, cases); err != nil {
+			return bisect.Trial{}, err
+		}
+		if err := b.journal.add(entry); err != nil {
+			return bisect.Trial{}, err
+		}
+	}
+	return b.take(number, entry)
+}
+
+// take counts an entry, and turns it into a trial.
+func (b *bisecting) take(number int, entry bisectEntry) (bisect.Trial, error) {
+	b.children++
+	b.seconds += entry.Seconds
+	if entry.Reason != "" {
+		broken := &bisect.BrokenError{Reason: entry.Reason, Evidence: entry.Evidence}
+		b.broken[number] = broken
+		b.s.note(b.quiet, "%s is left out: %s\n", b.variants[number].name, entry.Reason)
+		return bisect.Trial{}, broken
+	}
+	b.longest = max(b.longest, time.Duration(entry.Seconds*float64(time.Second)))
+	b.simulated = b.simulated || entry.Simulated
+	maps.Copy(b.groups, entry.Groups)
+	t := bisect.Trial{Seconds: make([]float64, len(b.header.Cases)), Cost: entry.Seconds}
+	for i, c := range b.header.Cases {
+		t.Seconds[i] = entry.Times[c.Key]
+	}
+	return t, nil
+}
+
+// child starts one, waits for it and reads its record. A failure of the child is an entry
+// with a reason; an error ends the search.
+func (b *bisecting) child(ctx context.Context, round, number int, cases []int) (bisectEntry, error) {
+	v := b.variants[number]
+	entry := bisectEntry{Round: round, Variant: v.name}
+	folder := filepath.Join(b.dir.Path, "children", fmt.Sprintf("%03d-%s", b.children+1, v.name))
+	request, err := b.request(cases)
+	if err != nil {
+		return entry, err
+	}
+	tail := &tailWriter{limit: evidenceBytes}
+	began := b.s.Now()
+	child, err := b.s.Start(Command{
+		Argv: slices.Concat([]string{b.s.Executable, "collectives", "--spec", request}, b.header.Common, v.args,
+			[]string{"--out", folder, "--force", "--quiet"}),
+		Environ: slices.Concat(b.s.Environ(), v.environ, []string{launch.ControlVariable + "=stdin", "NO_COLOR=1"}),
+		Control: true, Output: tail,
+	})
+	if err != nil {
+		return entry, exit.With(exit.Run, fmt.Errorf("a child of %s cannot be started: %w", v.name, err), "check the limits of processes and of memory")
+	}
+	code, how, err := b.wait(ctx, child)
+	entry.Seconds = b.s.Now().Sub(began).Seconds()
+	if err != nil {
+		return entry, err
+	}
+	if entry.Reason = failure(code, how); entry.Reason == "" {
+		entry.Reason = b.read(&entry, folder, cases)
+	}
+	if entry.Reason != "" {
+		entry.Evidence = tail.lines(evidenceLines)
+	}
+	return entry, nil
+}
+
+// request writes what a child measures: the search's request with these cases' sizes and
+// collectives, and a seed of its own.
+func (b *bisecting) request(cases []int) (string, error) {
+	want := b.header.Spec.Clone()
+	sizes, names := map[int64]bool{}, map[string]bool{}
+	for _, i := range cases {
+		c := b.header.Cases[i]
+		sizes[c.Bytes], names[c.Collective] = true, true
+	}
+	want.Sweep.Sizes = slices.Sorted(maps.Keys(sizes))
+	want.Sweep.Collectives = slices.DeleteFunc(slices.Clone(b.header.Collectives), func(n string) bool { return !names[n] })
+	want.Seed += uint64(b.children) //nolint:gosec // a small number
+	text, err := json.MarshalIndent(want, "", "  ")
+	if err != nil {
+		return "", err
+	}
+	return b.dir.File("child.json"), b.dir.Put("child.json", append(text, '\n'))
+}
+
+// wait waits for a child's end, which the deadline and the end of ctx bring about.
+func (b *bisecting) wait(ctx context.Context, child Child) (code int, how string, err error) {
+	ended := make(chan ending, 1)
+	go func() {
+		code, how := child.Wait()
+		ended <- ending{code: code, how: how}
+	}()
+	limit := b.deadline()
+	late, stop := b.timer(limit)
+	defer stop()
+	select {
+	case e := <-ended:
+		return e.code, e.how, nil
+	case <-late:
+		b.end(child, ended, fmt.Sprintf("its time limit of %s is over", limit))
+		return -1, fmt.Sprintf("not done after %s (--child-timeout)", limit), nil
+	case <-ctx.Done():
+		b.end(child, ended, context.Cause(ctx).Error())
+		return 0, "", context.Cause(ctx)
+	}
+}
+
+// end asks a child to stop, and then kills it with the processes of its group. Those that
+// it started in groups of their own end when their standard input does.
+func (b *bisecting) end(child Child, ended <-chan ending, why string) {
+	child.Ask(why)
+	patience, stop := b.timer(firstGrace)
+	defer stop()
+	select {
+	case <-ended:
+	case <-patience:
+		child.Kill()
+		<-ended
+	}
+}
+
+// deadline is how long the next child may take.
+func (b *bisecting) deadline() time.Duration {
+	switch {
+	case b.timeout > 0:
+		return b.timeout
+	case b.longest == 0:
+		return firstTimeout
+	}
+	return max(leastTimeout, slower*b.longest).Round(time.Second)
+}
+
+// failure says why a child that ended so has no times; empty where it has.
+func failure(code int, how string) string {
+	switch code {
+	case exit.OK:
+		return ""
+	case exit.WrongData:
+		return "its results were wrong (exit code 4)"
+	case exit.Unavailable:
+		return "its libraries or devices could not be used (exit code 5)"
+	case -1:
+		return "its child run ended early: " + how
+	}
+	return fmt.Sprintf("its child run failed (exit code %d)", code)
+}
+
+// read takes the times of the cases from the record of a child. It returns why there are
+// none.
+func (b *bisecting) read(entry *bisectEntry, folder string, cases []int) string {
+	rec, err := readAny(b.s, folder)
+	if err != nil {
+		return "its record cannot be read: " + plain.Text(err.Error())
+	}
+	entry.Simulated, entry.Times, entry.Groups = rec.Simulated, map[string]float64{}, map[string]string{}
+	for _, i := range cases {
+		key := b.header.Cases[i].Key
+		at := slices.IndexFunc(rec.Results, func(r record.Result) bool { return r.Key == key })
+		if at < 0 {
+			continue
+		}
+		if seconds, ok := compare.Seconds(&rec.Results[at], b.header.Timing); ok {
+			entry.Times[key], entry.Groups[key] = seconds, compare.Group(&rec.Results[at])
+		}
+	}
+	if len(entry.Times) == 0 {
+		return "its record has no " + b.header.Timing + " time of the cases"
+	}
+	return ""
+}
+
+// tailWriter keeps the last bytes that are written to it.
+type tailWriter struct {
+	limit int
+	text  []byte
+}
+
+func (t *tailWriter) Write(p []byte) (int, error) {
+	t.text = append(t.text, p...)
+	if over := len(t.text) - t.limit; over > 0 {
+		t.text = slices.Clone(t.text[over:])
+	}
+	return len(p), nil
+}
+
+// lines are the last ones that are not empty.
+func (t *tailWriter) lines(n int) []string {
+	var out []string
+	for line := range bytes.Lines(t.text) {
+		if text := strings.TrimSpace(plain.Text(string(line))); text != "" {
+			out = append(out, text)
+		}
+	}
+	return out[max(0, len(out)-n):]
+}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"zbench/bench/bisect"
+	"zbench/bench/engine"
+	"zbench/bench/exit"
+	"zbench/bench/jsonfile"
+	"zbench/bench/spec"
+)
+
+const (
+	bisectJournalSchema = "zbench.bisect-journal/1"
+	bisectJournalFile   = "bisect.jsonl"
+)
+
+// bisectHeader is the first line of a search's journal: all that decides what is measured.
+type bisectHeader struct {
+	Schema      string          `json:"schema"`
+	Options     bisect.Options  `json:"options"`
+	Spec        spec.Spec       `json:"spec"`
+	Common      []string        `json:"common"`
+	Timing      string          `json:"timing"`
+	GPUs        int             `json:"gpus"`
+	Collectives []string        `json:"collectives"`
+	Variants    []bisectVariant `json:"variants"`
+	Cases       []bisectCase    `json:"cases"`
+}
+
+type bisectVariant struct {
+	Name     string `json:"name"`
+	Settings string `json:"settings"`
+}
+
+type bisectCase struct {
+	Key        string `json:"key"`
+	Collective string `json:"collective"`
+	Bytes      int64  `json:"bytes"`
+}
+
+// bisectEntry is a line of the journal: what one child came to.
+type bisectEntry struct {
+	Round   int    `json:"round"`
+	Variant string `json:"variant"`
+	// Seconds that the child took. Times of the cases by key; Reason and Evidence instead
+	// where it failed.
+	Seconds   float64            `json:"seconds"`
+	Simulated bool               `json:"simulated,omitempty"`
+	Times     map[string]float64 `json:"times,omitempty"`
+	Groups    map[string]string  `json:"groups,omitempty"`
+	Reason    string             `json:"reason,omitempty"`
+	Evidence  []string           `json:"evidence,omitempty"`
+}
+
+// bisectJournal is a journal that is written, and what it had before.
+type bisectJournal struct {
+	dir   *engine.Folder
+	file  engine.AppendFile
+	saved []bisectEntry
+}
+
+// next is the saved entry of a child; false where none is left. The search is decided by
+// its entries, so the next one is that of this child.
+func (j *bisectJournal) next(round int, variant string) (bisectEntry, bool, error) {
+	if len(j.saved) == 0 {
+		return bisectEntry{}, false, nil
+	}
+	e := j.saved[0]
+	if e.Round != round || e.Variant != variant {
+		return e, false, exit.With(exit.Run, fmt.Errorf("%s: round %d has %s, but the search asks for %s: the journal is of another version of zbench", j.dir.File(bisectJournalFile), e.Round+1, e.Variant, variant), "start a new search in another folder (--out)")
+	}
+	j.saved = j.saved[1:]
+	return e, true, nil
+}
+
+// add makes an entry durable.
+func (j *bisectJournal) add(e bisectEntry) error {
+	line, err := jsonfile.Line(e)
+	if err == nil {
+		_, err = j.file.Write(line)
+	}
+	if err == nil {
+		err = j.file.Sync()
+	}
+	if err != nil {
+		return exit.With(exit.Run, fmt.Errorf("%s cannot be written: %w", j.dir.File(bisectJournalFile), err), "free disk space, then: zbench bisect --resume "+j.dir.Path)
+	}
+	return nil
+}
+
+func (j *bisectJournal) close() error { return j.file.Close() }
+
+// start begins or continues a search in a folder.
+func (o *bisectOptions) start(s State, dir *engine.Folder, h bisectHeader, saved []bisectEntry) (*bisecting, error) {
+	b := &bisecting{
+		s: s, dir: dir, header: h, quiet: o.sweep.quiet, timeout: time.Duration(o.timeout * float64(time.Second)), timer: newTimer,
+		search: bisect.New(len(h.Variants), len(h.Cases), h.Options), groups: map[string]string{}, broken: map[int]*bisect.BrokenError{},
+	}
+	var given []string
+	for _, v := range h.Variants {
+		given = append(given, v.Name+"="+v.Settings)
+	}
+	var err error
+	if b.variants, err = parseVariants(s, given); err == nil {
+		b.journal, err = newBisectJournal(s, dir, h, saved)
+	}
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return b, nil
+}
+
+// newBisectJournal writes the lines that there are, whole ones only, and opens the journal
+// for more.
+func newBisectJournal(s State, dir *engine.Folder, h bisectHeader, saved []bisectEntry) (*bisectJournal, error) {
+	text, err := jsonfile.Line(h)
+	for _, e := range saved {
+		line, failed := jsonfile.Line(e)
+		text, err = append(text, line...), errors.Join(err, failed)
+	}
+	if err == nil {
+		err = dir.Put(bisectJournalFile, text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	file, err := s.FS.Append(dir.File(bisectJournalFile))
+	return &bisectJournal{dir, file, saved}, err
+}
+
+// resumeFreely are the flags that may be given with --resume.
+var resumeFreely = []string{"resume", "format", "quiet", "verbose", "fail-on", "require-checked", "max-rounds", "child-timeout"}
+
+// onlyResumes refuses flags that the search has already.
+func (o *bisectOptions) onlyResumes(cmd *cobra.Command) error {
+	var other []string
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if !slices.Contains(resumeFreely, f.Name) {
+			other = append(other, "--"+f.Name)
+		}
+	})
+	switch {
+	case len(other) > 0:
+		return usagef("only --"+strings.Join(resumeFreely[1:], ", --")+" may be given with it", "--resume continues a search with its own options: %s cannot change", strings.Join(other, ", "))
+	case len(o.sweep.want.Sweep.Collectives) > 0:
+		return usagef("leave the collectives out", "--resume continues a search with its own options")
+	case o.sweep.resume == "":
+		return usagef("give the folder of the search to continue", "--resume is empty")
+	}
+	return nil
+}
+
+// resumed reads a search from its folder.
+func (o *bisectOptions) resumed(s State) (*bisecting, error) {
+	dir, err := engine.OpenFolder(s.host(o.sweep.quiet), o.sweep.resume)
+	if err != nil {
+		return nil, err
+	}
+	text, err := s.FS.ReadFile(dir.File(bisectJournalFile))
+	var h bisectHeader
+	var saved []bisectEntry
+	if err == nil {
+		h, saved, err = readBisectJournal(text)
+	}
+	if err != nil {
+		return nil, errors.Join(exit.With(exit.Run, fmt.Errorf("%s cannot be continued: %w", dir.File(bisectJournalFile), err), "give the folder of an earlier zbench bisect"), dir.Close())
+	}
+	if o.MaxRounds != bisect.Defaults().MaxRounds {
+		h.Options.MaxRounds = o.MaxRounds
+	}
+	return o.start(s, dir, h, saved)
+}
+
+// readBisectJournal reads a journal. A last line without its newline was being written when
+// the search ended, and is left out.
+func readBisectJournal(text []byte) (h bisectHeader, entries []bisectEntry, err error) {
+	lines, _ := jsonfile.CutTruncated(text)
+	if len(lines) == 0 {
+		return h, nil, errors.New("it is empty")
+	}
+	if err := jsonfile.DecodeLine(lines[0], &h); err != nil {
+		return h, nil, fmt.Errorf("line 1: %w", err)
+	}
+	if h.Schema != bisectJournalSchema {
+		return h, nil, fmt.Errorf("its version is %q, this zbench reads %q", h.Schema, bisectJournalSchema)
+	}
+	if h.Spec.Sweep == nil || len(h.Cases) == 0 {
+		return h, nil, errors.New("line 1 has no cases")
+	}
+	for i, line := range lines[1:] {
+		var e bisectEntry
+		if err := jsonfile.DecodeLine(line, &e); err != nil {
+			return h, nil, fmt.Errorf("line %d: %w", i+2, err)
+		}
+		entries = append(entries, e)
+	}
+	return h, entries, nil
+}
+
+// document describes the search as it stands.
+func (b *bisecting) document(complete bool) *bisect.Document {
+	variants := make([]bisect.Variant, len(b.variants))
+	for i, v := range b.variants {
+		variants[i] = bisect.Variant{Name: v.name, Settings: v.text}
+		if broken := b.broken[i]; broken != nil {
+			variants[i].Reason, variants[i].Evidence = broken.Reason, broken.Evidence
+		}
+	}
+	cases := make([]bisect.Case, len(b.header.Cases))
+	for i, c := range b.header.Cases {
+		cases[i] = bisect.Case{Key: c.Key, Group: b.groups[c.Key], Bytes: c.Bytes}
+		if cases[i].Group == "" {
+			cases[i].Group = c.Collective
+		}
+	}
+	d := b.search.Document(variants, cases)
+	d.Simulated, d.Timing, d.GPUs, d.Seconds, d.Children = b.simulated, b.header.Timing, b.header.GPUs, b.seconds, b.children
+	d.Complete = complete && !b.search.Exhausted()
+	return d
+}

@@ -1,0 +1,77 @@
+/* The model of a group that the machine file has no curve for: that of the nearest group
+ * that it has one for, with the bus factor of its own number of ranks. */
+#include "world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ZBL_TOLD = 16 };
+
+/* How far a group is from another, the number of ranks first, then their distance from
+ * each other, then where they begin. */
+static double zbl_far(const zbl_curve *c, int first, int ranks, int stride) {
+  double by_ranks = c->ranks > ranks ? (double)c->ranks / ranks : (double)ranks / c->ranks;
+  return (by_ranks - 1) * 1e12 + abs(c->stride - stride) * 1e6 + abs(c->first - first);
+}
+
+/* What of the data a rank's link carries: bus bandwidth is algorithm bandwidth times
+ * it (NVIDIA/nccl-tests, doc/PERFORMANCE.md). */
+static double zbl_bus_factor(int collective, int ranks) {
+  double others = (double)(ranks - 1) / ranks;
+  switch (collective) {
+  case ZBL_ALL_REDUCE:
+    return 2 * others;
+  case ZBL_BROADCAST:
+  case ZBL_REDUCE:
+  case ZBL_SEND_RECV:
+    return 1;
+  }
+  return others;
+}
+
+/* Says once for each of the first groups that its figures are not the machine's own. */
+static void zbl_tell_derived(const zbl_curve *from, int first, int ranks, int stride) {
+  static struct { int first, ranks, stride; } told[ZBL_TOLD];
+  static int n;
+  for (int i = 0; i < n; i++) {
+    if (told[i].first == first && told[i].ranks == ranks && told[i].stride == stride) {
+      return;
+    }
+  }
+  if (n == ZBL_TOLD) {
+    return;
+  }
+  told[n].first = first;
+  told[n].ranks = ranks;
+  told[n++].stride = stride;
+  fprintf(stderr,
+          "zbench loopback: the machine file has no curve of ranks %d to %d, %d apart: "
+          "their times are derived from those of %d ranks from %d on\n",
+          first, first + (ranks - 1) * stride, stride, from->ranks, from->first);
+}
+
+/* Of 0 ranks where there is no curve of the collective at all. It counts as not
+ * measured. */
+zbl_curve zbl_derived(int collective, int first, int ranks, int stride) {
+  const zbl_curve *near = NULL;
+  zbl_curve c = {0};
+  for (int i = 0; i < zbl.curve_count; i++) {
+    const zbl_curve *other = &zbl.curves[i];
+    if (other->collective == collective && other->ranks > 1 &&
+        (near == NULL ||
+         zbl_far(other, first, ranks, stride) < zbl_far(near, first, ranks, stride))) {
+      near = other;
+    }
+  }
+  if (near == NULL) {
+    return c;
+  }
+  zbl_tell_derived(near, first, ranks, stride);
+  c = *near;
+  c.first = first;
+  c.ranks = ranks;
+  c.stride = stride;
+  c.extrapolated = 1;
+  c.k *= zbl_bus_factor(collective, ranks) / zbl_bus_factor(collective, near->ranks);
+  return c;
+}

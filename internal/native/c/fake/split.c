@@ -1,0 +1,106 @@
+/* Communicators that are made of one: every rank of it says which of the new ones it
+ * belongs to (its color) and where in that (its key). */
+#include "comm.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct zbl_side {
+  int color, key;
+} zbl_side;
+
+/* One split of a clique, in the arena: the ranks' sides as they come. */
+typedef struct zbl_split {
+  zbl_ref clique, next;
+  uint64_t number, id; /* the clique's how manieth; a part of the new ones' ids */
+  int posted, left;    /* ranks that have called it; that have not taken what came of it */
+  zbl_side side[];
+} zbl_split;
+
+enum { ZBL_NO_COLOR = -1 }; /* NCCL_SPLIT_NOCOLOR */
+
+/* The rank's next split, made by the first that comes to it. */
+static zbl_split *zbl_split_at(zbl_comm *c) {
+  zbl_clique *q = c->clique;
+  uint64_t number = c->splits++;
+  zbl_split *s = zbl_at(q->splits);
+  while (s != NULL && s->number != number) {
+    s = zbl_at(s->next);
+  }
+  if (s == NULL) {
+    size_t bytes = sizeof *s + (size_t)q->nranks * sizeof s->side[0];
+    s = zbl_new(bytes);
+    *s = (zbl_split){.clique = zbl_ref_of(q), .number = number, .left = q->nranks,
+                     .id = ++zbl.hub->ids, .next = q->splits};
+    q->splits = zbl_ref_of(s);
+  }
+  return s;
+}
+
+/* One rank less needs the split; the last frees it. */
+static void zbl_split_leave(zbl_split *s) {
+  zbl_clique *q = zbl_at(s->clique);
+  zbl_ref *at = &q->splits;
+  if (--s->left > 0) {
+    return;
+  }
+  while (zbl_at(*at) != s) {
+    at = &((zbl_split *)zbl_at(*at))->next;
+  }
+  *at = s->next;
+  zbl_drop(s);
+}
+
+int zbl_split_done(zbl_comm *child) {
+  const zbl_split *s = child->split;
+  const zbl_clique *q = zbl_at(s->clique);
+  return s->posted == q->nranks;
+}
+
+/* All have called it: the handle joins the new communicator, in the order of keys, and
+ * among equal ones in that of the old ranks (nccl.h.in). Its rank is the old one so
+ * far. */
+void zbl_split_settle(zbl_comm *child) {
+  zbl_split *s = child->split;
+  const zbl_clique *q = zbl_at(s->clique);
+  const zbl_side *mine = &s->side[child->rank];
+  zb_unique_id id = {{0}};
+  int ranks = 0, rank = 0;
+  for (int i = 0; i < q->nranks; i++) {
+    const zbl_side *other = &s->side[i];
+    if (other->color == mine->color) {
+      ranks++;
+      rank += other->key < mine->key || (other->key == mine->key && i < child->rank);
+    }
+  }
+  snprintf(id.internal, sizeof id.internal, "zbl %llu %d", (unsigned long long)s->id,
+           mine->color);
+  zbl_enter_clique(child, zbl_clique_for(&id, ranks), rank);
+  child->split = NULL;
+  zbl_split_leave(s);
+}
+
+/* The new communicator's device is the old one's, and its handle is not there before
+ * all is done (ROCm/rccl, src/init.cc, ncclCommSplit_impl). */
+int zbl_split_rank(zbl_comm *c, int color, int key, void **out) {
+  zbl_split *s = zbl_split_at(c);
+  zbl_comm *child;
+  s->side[c->rank] = (zbl_side){color, key};
+  s->posted++;
+  zbl_progress();
+  *out = NULL;
+  if (color == ZBL_NO_COLOR) {
+    zbl_split_leave(s);
+    return 0;
+  }
+  child = zbl_new_comm();
+  if (child == NULL) {
+    return zbl_failing(ZB_COLL_UNHANDLED, "out of memory");
+  }
+  child->device = c->device;
+  child->lane = c->lane;
+  child->rank = c->rank;
+  child->split = s;
+  child->out = out;
+  return zbl_group_note_init(child);
+}

@@ -1,0 +1,190 @@
+/* Communicators beside ncclCommInitRank's, and what programs ask of them. */
+#include "../fake/comm.h"
+#include "more.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+/* ncclConfig_t as of NCCL 2.17; older ones are shorter. */
+typedef struct zbl_config {
+  size_t size;
+  unsigned magic, version;
+  int blocking, cluster, least, most;
+  const char *net;
+  int share;
+} zbl_config;
+
+enum { ZBL_UNDEFINED = INT_MIN };
+static const unsigned zbl_config_magic = 0xcafebeef;
+
+/* An attribute that lies within the caller's structure, or undefined. */
+#define ZBL_CONFIGURED(c, field)                                               \
+  ((c)->size >= offsetof(zbl_config, field) + sizeof (c)->field ? (c)->field   \
+                                                                : ZBL_UNDEFINED)
+
+static int zbl_flag_ok(int v) { return v == ZBL_UNDEFINED || v == 0 || v == 1; }
+static int zbl_number_ok(int v) { return v == ZBL_UNDEFINED || v > 0; }
+
+/* Whether a configuration is one, which may be absent (ROCm/rccl, src/init.cc,
+ * parseCommConfig). */
+static int zbl_config_ok(const zbl_config *c) {
+  int least, most, cluster;
+  if (c == NULL) {
+    return 1;
+  }
+  if (c->magic != zbl_config_magic) {
+    return 0;
+  }
+  least = ZBL_CONFIGURED(c, least);
+  most = ZBL_CONFIGURED(c, most);
+  cluster = ZBL_CONFIGURED(c, cluster);
+  return zbl_flag_ok(ZBL_CONFIGURED(c, blocking)) && zbl_flag_ok(ZBL_CONFIGURED(c, share)) &&
+         (cluster == ZBL_UNDEFINED || cluster >= 0) && zbl_number_ok(least) &&
+         zbl_number_ok(most) && (most == ZBL_UNDEFINED || least <= most);
+}
+
+static int zbl_commInitConfig(void **comm, int nranks, zb_unique_id id, int rank,
+                              void *config) {
+  const zbl_config *c = config;
+  if (comm == NULL || !zbl_config_ok(c)) {
+    return zbl_failing(ZB_COLL_ARGUMENT,
+                       "ncclConfig_t is not of NCCL_CONFIG_INITIALIZER, or invalid");
+  }
+  return zbl_join_rank(comm, nranks, id, rank,
+                       c == NULL || ZBL_CONFIGURED(c, blocking) != 0);
+}
+
+static int zbl_commSplit(void *comm, int color, int key, void **out, void *config) {
+  zbl_comm *c = zbl_comm_of(comm);
+  ZBL_ENTER;
+  if (c == NULL || out == NULL || color < -1 || !zbl_config_ok(config)) {
+    return zbl_failing(ZB_COLL_ARGUMENT, "ncclCommSplit: invalid argument");
+  }
+  return zbl_split_rank(c, color, key, out);
+}
+
+/* Whether each device of the list is one, and none is there twice. */
+static int zbl_check_devices(int n, const int *devices) {
+  for (int i = 0; i < n; i++) {
+    if (devices[i] < 0 || devices[i] >= zbl.count) {
+      return ZB_COLL_UNHANDLED;
+    }
+    for (int j = 0; j < i; j++) {
+      if (devices[j] == devices[i]) {
+        return ZB_COLL_USAGE;
+      }
+    }
+  }
+  return 0;
+}
+
+/* A communicator of so many devices of this process; which is current stays (ROCm/rccl,
+ * src/init.cc, ncclCommInitAll_impl). */
+static int zbl_commInitAll(void **comms, int n, const int *devices) {
+  zb_unique_id id;
+  int before = zbl_device_now, code = 0, ended;
+  if (comms == NULL || n < 0) {
+    return zbl_failing(ZB_COLL_ARGUMENT, "ncclCommInitAll: invalid argument");
+  }
+  code = devices != NULL ? zbl_check_devices(n, devices)
+         : n > zbl.count ? ZB_COLL_UNHANDLED
+                         : 0;
+  if (code != 0) {
+    return zbl_failing(code, "ncclCommInitAll: no such device, or one twice");
+  }
+  zbl_getUniqueId(&id);
+  zbl_groupStart();
+  for (int i = 0; i < n && code == 0; i++) {
+    zbl_device_now = devices != NULL ? devices[i] : i;
+    code = zbl_commInitRank(&comms[i], n, id, i);
+  }
+  zbl_device_now = before;
+  ended = zbl_groupEnd();
+  return code != 0 ? code : ended;
+}
+
+/* What was called is done when this returns where the communicator blocks; only a
+ * destruction may follow. */
+static int zbl_commFinalize(void *comm) {
+  zbl_comm *c = zbl_comm_of(comm);
+  ZBL_ENTER;
+  if (c == NULL || c->finalized) {
+    return zbl_failing(ZB_COLL_ARGUMENT, "ncclCommFinalize: no communicator, or one twice");
+  }
+  c->finalized = 1;
+  zbl_wait_for_device(c->device);
+  return 0;
+}
+
+/* One of the communicator's numbers. */
+static int zbl_ask(void *comm, int *out, int (*what)(const zbl_comm *)) {
+  const zbl_comm *c = zbl_comm_of(comm);
+  if (c == NULL || out == NULL) {
+    return zbl_failing(ZB_COLL_ARGUMENT, "no communicator, or nowhere to put the answer");
+  }
+  *out = what(c);
+  return 0;
+}
+
+static int zbl_size_of(const zbl_comm *c) { return c->clique->nranks; }
+static int zbl_rank_of(const zbl_comm *c) { return c->rank; }
+static int zbl_device_of(const zbl_comm *c) { return c->device - zbl.first; }
+
+static int zbl_commCount(void *comm, int *count) {
+  return zbl_ask(comm, count, zbl_size_of);
+}
+static int zbl_commRank(void *comm, int *rank) { return zbl_ask(comm, rank, zbl_rank_of); }
+static int zbl_commDevice(void *comm, int *device) {
+  return zbl_ask(comm, device, zbl_device_of);
+}
+
+static const char *zbl_collLastError(void *comm) {
+  const char *why = __atomic_load_n(&zbl_last_failure, __ATOMIC_RELAXED);
+  (void)comm;
+  return why != NULL ? why : "";
+}
+
+/* A buffer that is registered may be used as any other. */
+typedef struct zbl_registration {
+  uint32_t magic;
+  zbl_comm *comm;
+} zbl_registration;
+
+enum { ZBL_REGISTRATION = 0x72656769 };
+
+static int zbl_commRegister(void *comm, void *p, size_t bytes, void **handle) {
+  zbl_comm *c = zbl_comm_of(comm);
+  zbl_registration *r;
+  ZBL_ENTER;
+  if (c == NULL || handle == NULL || !zbl_valid_range(p, bytes)) {
+    return zbl_failing(ZB_COLL_ARGUMENT, "ncclCommRegister: invalid argument");
+  }
+  r = malloc(sizeof *r);
+  if (r == NULL) {
+    return zbl_failing(ZB_COLL_UNHANDLED, "out of memory");
+  }
+  *r = (zbl_registration){ZBL_REGISTRATION, c};
+  *handle = r;
+  return 0;
+}
+
+static int zbl_commDeregister(void *comm, void *handle) {
+  zbl_registration *r = handle;
+  if (r == NULL || r->magic != ZBL_REGISTRATION || r->comm != comm) {
+    return zbl_failing(ZB_COLL_ARGUMENT, "ncclCommDeregister: no such registration");
+  }
+  r->magic = 0;
+  free(r);
+  return 0;
+}
+
+/* Runtime errors become the library's own. */
+static int zbl_collMalloc(void **p, size_t bytes) {
+  return p == NULL ? zbl_failing(ZB_COLL_ARGUMENT, "ncclMemAlloc: nowhere to put it")
+         : zbl_mallocDevice(p, bytes) == ZB_OK ? 0
+                                               : ZB_COLL_UNHANDLED;
+}
+
+static int zbl_collFree(void *p) {
+  return zbl_freeDevice(p) == ZB_OK ? 0 : ZB_COLL_UNHANDLED;
+}

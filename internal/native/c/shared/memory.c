@@ -1,0 +1,225 @@
+/* Memory beside hipMalloc's: the host's that devices reach, managed memory, what a
+ * client registers, and setting bytes. */
+#include "../fake/stream.h"
+#include "more.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int zbl_allocate_as(void **p, size_t bytes, int kind) {
+  ZBL_ENTER;
+  if (p == NULL) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  return zbl.count > 0 ? zbl_allocate(p, bytes, kind) : zbl_said(ZB_ERR_NO_DEVICE);
+}
+
+/* Fine-grained, uncached and signal memory are device memory here. */
+static int zbl_extMalloc(void **p, size_t bytes, unsigned flags) {
+  enum { ZBL_LAST_FLAG = 4 }; /* hipDeviceMallocContiguous */
+  return flags > ZBL_LAST_FLAG ? zbl_said(ZB_ERR_VALUE)
+                               : zbl_allocate_as(p, bytes, ZBL_OF_DEVICE);
+}
+
+/* HIP asks for one of the two kinds of attachment, and for bytes (ROCm/clr,
+ * hipamd/src/hip_hmm.cpp, hipMallocManaged). */
+static int zbl_mallocManaged(void **p, size_t bytes, unsigned flags) {
+  return bytes == 0 || (flags != 1 && flags != 2)
+             ? zbl_said(ZB_ERR_VALUE)
+             : zbl_allocate_as(p, bytes, ZBL_MANAGED);
+}
+
+static int zbl_mallocHost(void **p, size_t bytes) {
+  return zbl_allocate_as(p, bytes, ZBL_OF_HOST);
+}
+
+/* The flags say how the memory is cached and by whom it is reached: all of it is
+ * reached by all here. */
+static int zbl_hostMalloc(void **p, size_t bytes, unsigned flags) {
+  (void)flags;
+  return zbl_mallocHost(p, bytes);
+}
+
+static int zbl_hostAlloc(void **p, size_t bytes, unsigned flags) {
+  return zbl_hostMalloc(p, bytes, flags);
+}
+
+/* HIP frees all of its memory by either function (ROCm/clr,
+ * hipamd/src/hip_memory.cpp, hipHostFree). */
+static int zbl_hostFree(void *p) { return zbl_freeDevice(p); }
+
+static int zbl_freeHost(void *p) { return zbl_hostFree(p); }
+
+enum { ZBL_ERR_REGISTERED = 712, ZBL_ERR_NOT_REGISTERED = 713 };
+
+static int zbl_hostRegister(void *p, size_t bytes, unsigned flags) {
+  zbl_block *b;
+  ZBL_ENTER;
+  (void)flags;
+  if (p == NULL || bytes == 0) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  if (zbl_block_of(p) != NULL) {
+    return zbl_said(ZBL_ERR_REGISTERED);
+  }
+  b = calloc(1, sizeof *b);
+  if (b == NULL) {
+    return zbl_said(ZB_ERR_MEMORY);
+  }
+  *b = (zbl_block){.base = p, .bytes = bytes, .kind = ZBL_REGISTERED,
+                   .device = zbl_current_device()};
+  if (!zbl_note_block(b)) {
+    free(b);
+    return zbl_said(ZB_ERR_MEMORY);
+  }
+  return ZB_OK;
+}
+
+static int zbl_hostUnregister(void *p) {
+  zbl_block *b;
+  ZBL_ENTER;
+  b = zbl_block_of(p);
+  if (b == NULL || b->base != (char *)p || b->kind != ZBL_REGISTERED) {
+    return zbl_said(ZBL_ERR_NOT_REGISTERED);
+  }
+  zbl_forget_block(b);
+  return ZB_OK;
+}
+
+/* Devices reach the host's memory by the host's addresses. */
+static int zbl_hostPointer(void **device, void *host, unsigned flags) {
+  const zbl_block *b;
+  ZBL_ENTER;
+  b = zbl_block_of(host);
+  if (device == NULL || flags != 0 || b == NULL || b->kind == ZBL_OF_DEVICE) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  *device = host;
+  return ZB_OK;
+}
+
+/* The memory is there at once, which no stream can tell from later. */
+static int zbl_mallocAsync(void **p, size_t bytes, void *stream) {
+  ZBL_ENTER;
+  return zbl_stream_of(stream) == NULL ? zbl_said(ZB_ERR_HANDLE)
+                                       : zbl_allocate_as(p, bytes, ZBL_OF_DEVICE);
+}
+
+/* It goes when what the stream was given is done. */
+static int zbl_freeAsync(void *p, void *stream) {
+  zbl_stream *s;
+  ZBL_ENTER;
+  s = zbl_stream_of(stream);
+  if (s == NULL) {
+    return zbl_said(ZB_ERR_HANDLE);
+  }
+  return zbl_wait_for(s) ? zbl_freeDevice(p) : zbl_said(ZB_ERR_NOT_READY);
+}
+
+/* Setting bytes, in the order of a stream. */
+typedef struct zbl_setting {
+  void *to;
+  size_t bytes;
+  int value;
+} zbl_setting;
+
+static int zbl_set_run(zbl_op *op, zbl_stream *s) {
+  const zbl_setting *set = op->data;
+  s->s = zbl_arrival(op, s);
+  zbl_reveal(s);
+  memset(set->to, set->value, set->bytes);
+  return 1;
+}
+
+static void zbl_set_release(zbl_op *op) { free(op->data); }
+
+static const zbl_kind zbl_settings = {.run = zbl_set_run,
+                                      .release = zbl_set_release};
+
+static int zbl_set_put(const void *what, zbl_stream *s) {
+  zbl_setting *set = malloc(sizeof *set);
+  if (set == NULL) {
+    return ZB_ERR_MEMORY;
+  }
+  *set = *(const zbl_setting *)what;
+  zbl_push(s, zbl_new_op(s, &zbl_settings, set, s->lane->h));
+  return ZB_OK;
+}
+
+static int zbl_setAsync(void *p, int value, size_t bytes, void *stream) {
+  zbl_stream *s;
+  const zbl_setting set = {p, bytes, value};
+  ZBL_ENTER;
+  s = zbl_stream_of(stream);
+  if (s == NULL) {
+    return zbl_said(ZB_ERR_HANDLE);
+  }
+  if (bytes == 0) {
+    return ZB_OK;
+  }
+  return zbl_said(zbl_valid_range(p, bytes) ? zbl_do(s, zbl_set_put, &set, sizeof set)
+                                            : ZB_ERR_VALUE);
+}
+
+/* On the null stream. The host waits only where the memory is its own (CUDA Runtime
+ * API, "API synchronization behavior", Memset; HIP follows it). */
+static int zbl_set(void *p, int value, size_t bytes) {
+  int code;
+  ZBL_ENTER;
+  if (zbl_refused_in_capture()) {
+    return zbl_said(ZB_ERR_CAPTURE);
+  }
+  code = zbl_setAsync(p, value, bytes, NULL);
+  if (code == ZB_OK && bytes > 0 && zbl_owner(p) < 0) {
+    zbl_wait_for(zbl_null_stream(zbl_current_device()));
+  }
+  return code;
+}
+
+static int zbl_device_number_ok(int device) {
+  return device >= 0 && device < zbl.count;
+}
+
+static int zbl_copyPeerAsync(void *to, int toDevice, const void *from,
+                             int fromDevice, size_t bytes, void *stream) {
+  return zbl_device_number_ok(toDevice) && zbl_device_number_ok(fromDevice)
+             ? zbl_copyAsync(to, from, bytes, ZB_DEVICE_TO_DEVICE, stream)
+             : zbl_said(ZB_ERR_DEVICE);
+}
+
+static int zbl_copyPeer(void *to, int toDevice, const void *from, int fromDevice,
+                        size_t bytes) {
+  return zbl_device_number_ok(toDevice) && zbl_device_number_ok(fromDevice)
+             ? zbl_copy(to, from, bytes, ZB_DEVICE_TO_DEVICE)
+             : zbl_said(ZB_ERR_DEVICE);
+}
+
+/* hipPointerAttribute_t, with HIP 6's numbers of hipMemoryType. */
+typedef struct zbl_pointer_attributes {
+  int type, device;
+  void *device_pointer, *host_pointer;
+  int managed;
+  unsigned flags;
+} zbl_pointer_attributes;
+
+/* An address that is nobody's is unregistered, and no error, since HIP 6.0. */
+static int zbl_pointerAttributes(void *attributes, const void *p) {
+  static const int types[] = {[ZBL_OF_DEVICE] = 2, [ZBL_OF_HOST] = 1,
+                              [ZBL_MANAGED] = 3, [ZBL_REGISTERED] = 1};
+  zbl_pointer_attributes *a = attributes;
+  const zbl_block *b;
+  ZBL_ENTER;
+  if (a == NULL || p == NULL) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  *a = (zbl_pointer_attributes){.device = -2};
+  b = zbl_block_of(p);
+  if (b != NULL) {
+    a->type = types[b->kind];
+    a->device = b->device - zbl.first;
+    a->device_pointer = (void *)(uintptr_t)p;
+    a->host_pointer = b->kind == ZBL_OF_DEVICE ? NULL : a->device_pointer;
+    a->managed = b->kind == ZBL_MANAGED;
+  }
+  return ZB_OK;
+}

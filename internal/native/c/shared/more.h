@@ -1,0 +1,144 @@
+/* Functions of the shared libraries that zbench does not call, one row each as in
+ * abi.h: what other programs need of HIP 6.0 and of NCCL 2.22. The state of nearly all
+ * is the fake's. */
+#ifndef ZBS_MORE_H
+#define ZBS_MORE_H
+
+#include "../abi.h"
+
+/* Passed by value, as HIP's and CUDA's dim3. */
+typedef struct zbs_dim3 {
+  uint32_t x, y, z;
+} zbs_dim3;
+
+#define ZBS_HIP(SYM, field, ret, args, name)                                   \
+  SYM(field, NULL, ret, args, ZB_RUNTIME, name, ZB_NONE, NULL)
+#define ZBS_BOTH(SYM, field, ret, args, name)                                  \
+  SYM(field, NULL, ret, args, ZB_RUNTIME, "hip" name, ZB_RUNTIME, "cuda" name)
+#define ZBS_NCCL(SYM, field, ret, args, name)                                  \
+  SYM(field, NULL, ret, args, ZB_COLLECTIVES, name, ZB_COLLECTIVES, name)
+#define ZBS_RCCL(SYM, field, ret, args, name)                                  \
+  SYM(field, NULL, ret, args, ZB_COLLECTIVES, name, ZB_NONE, NULL)
+
+#define ZBS_MORE_MEMORY(SYM)                                                   \
+  ZBS_HIP(SYM, extMalloc, int, (void **p, size_t bytes, unsigned flags), "hipExtMallocWithFlags") \
+  ZBS_HIP(SYM, mallocManaged, int, (void **p, size_t bytes, unsigned flags), "hipMallocManaged") \
+  ZBS_HIP(SYM, hostMalloc, int, (void **p, size_t bytes, unsigned flags), "hipHostMalloc") \
+  ZBS_BOTH(SYM, hostAlloc, int, (void **p, size_t bytes, unsigned flags), "HostAlloc") \
+  ZBS_BOTH(SYM, mallocHost, int, (void **p, size_t bytes), "MallocHost")       \
+  ZBS_HIP(SYM, hostFree, int, (void *p), "hipHostFree")                        \
+  ZBS_BOTH(SYM, freeHost, int, (void *p), "FreeHost")                          \
+  ZBS_BOTH(SYM, hostRegister, int, (void *p, size_t bytes, unsigned flags), "HostRegister") \
+  ZBS_BOTH(SYM, hostUnregister, int, (void *p), "HostUnregister")              \
+  ZBS_BOTH(SYM, hostPointer, int, (void **device, void *host, unsigned flags), "HostGetDevicePointer") \
+  ZBS_BOTH(SYM, mallocAsync, int, (void **p, size_t bytes, void *stream), "MallocAsync") \
+  ZBS_BOTH(SYM, freeAsync, int, (void *p, void *stream), "FreeAsync")          \
+  ZBS_BOTH(SYM, set, int, (void *p, int value, size_t bytes), "Memset")        \
+  ZBS_BOTH(SYM, setAsync, int, (void *p, int value, size_t bytes, void *stream), "MemsetAsync") \
+  ZBS_BOTH(SYM, copyPeer, int,                                                 \
+               (void *to, int toDevice, const void *from, int fromDevice, size_t bytes), \
+               "MemcpyPeer")                                                   \
+  ZBS_BOTH(SYM, copyPeerAsync, int,                                            \
+               (void *to, int toDevice, const void *from, int fromDevice, size_t bytes, void *stream), \
+               "MemcpyPeerAsync")                                              \
+  ZBS_HIP(SYM, pointerAttributes, int, (void *attributes, const void *p), "hipPointerGetAttributes")
+
+#define ZBS_MORE_STREAMS(SYM)                                                  \
+  ZBS_BOTH(SYM, streamCreatePlain, int, (void **stream), "StreamCreate")       \
+  ZBS_BOTH(SYM, streamPriority, int, (void **stream, unsigned flags, int priority), "StreamCreateWithPriority") \
+  ZBS_BOTH(SYM, priorityRange, int, (int *least, int *greatest), "DeviceGetStreamPriorityRange") \
+  ZBS_BOTH(SYM, streamSynchronize, int, (void *stream), "StreamSynchronize")   \
+  ZBS_BOTH(SYM, streamWaitEvent, int, (void *stream, void *event, unsigned flags), "StreamWaitEvent") \
+  ZBS_BOTH(SYM, streamIsCapturing, int, (void *stream, int *status), "StreamIsCapturing") \
+  ZBS_BOTH(SYM, streamGetFlags, int, (void *stream, unsigned *flags), "StreamGetFlags") \
+  ZBS_BOTH(SYM, eventCreateFlags, int, (void **event, unsigned flags), "EventCreateWithFlags") \
+  ZBS_BOTH(SYM, eventSynchronize, int, (void *event), "EventSynchronize")      \
+  ZBS_BOTH(SYM, deviceSynchronize, int, (void), "DeviceSynchronize")           \
+  ZBS_BOTH(SYM, deviceReset, int, (void), "DeviceReset")                       \
+  ZBS_HIP(SYM, graphInstantiateLog, int,                                       \
+              (void **exec, void *graph, void **node, char *log, size_t bytes), \
+              "hipGraphInstantiate")
+
+#define ZBS_MORE_DEVICES(SYM)                                                  \
+  ZBS_HIP(SYM, init, int, (unsigned flags), "hipInit")                         \
+  ZBS_BOTH(SYM, getDevice, int, (int *device), "GetDevice")                    \
+  ZBS_HIP(SYM, deviceGet, int, (int *device, int ordinal), "hipDeviceGet")     \
+  ZBS_BOTH(SYM, setDeviceFlags, int, (unsigned flags), "SetDeviceFlags")       \
+  ZBS_BOTH(SYM, peekLastError, int, (void), "PeekAtLastError")                 \
+  ZBS_BOTH(SYM, runtimeErrorName, const char *, (int error), "GetErrorName")   \
+  ZBS_BOTH(SYM, canAccessPeer, int, (int *can, int device, int peer), "DeviceCanAccessPeer") \
+  ZBS_BOTH(SYM, enablePeerAccess, int, (int peer, unsigned flags), "DeviceEnablePeerAccess") \
+  ZBS_BOTH(SYM, disablePeerAccess, int, (int peer), "DeviceDisablePeerAccess") \
+  ZBS_BOTH(SYM, deviceByPCI, int, (int *device, const char *address), "DeviceGetByPCIBusId") \
+  ZBS_HIP(SYM, properties0, int, (void *properties, int device), "hipGetDeviceProperties") \
+  ZBS_HIP(SYM, properties0000, int, (void *properties, int device), "hipGetDevicePropertiesR0000") \
+  ZBS_HIP(SYM, properties0600, int, (void *properties, int device), "hipGetDevicePropertiesR0600")
+
+#define ZBS_MORE_KERNELS(SYM)                                                  \
+  ZBS_HIP(SYM, pushCall, int, (zbs_dim3 grid, zbs_dim3 block, size_t shared, void *stream), \
+              "__hipPushCallConfiguration")                                    \
+  ZBS_HIP(SYM, popCall, int, (zbs_dim3 * grid, zbs_dim3 *block, size_t *shared, void **stream), \
+              "__hipPopCallConfiguration")                                     \
+  ZBS_HIP(SYM, registerFatBinary, void **, (const void *data), "__hipRegisterFatBinary") \
+  ZBS_HIP(SYM, unregisterFatBinary, void, (void **modules), "__hipUnregisterFatBinary") \
+  ZBS_HIP(SYM, registerFunction, void,                                         \
+              (void **modules, const void *host, char *device, const char *name, \
+               unsigned limit, void *tid, void *bid, void *block, void *grid, int *size), \
+              "__hipRegisterFunction")                                         \
+  ZBS_HIP(SYM, registerVar, void,                                              \
+              (void **modules, void *var, char *host, char *device, int ext,   \
+               size_t size, int constant, int global),                         \
+              "__hipRegisterVar")                                              \
+  ZBS_HIP(SYM, registerManagedVar, void,                                       \
+              (void *module, void **pointer, void *init, const char *name,     \
+               size_t size, unsigned align),                                   \
+              "__hipRegisterManagedVar")                                       \
+  ZBS_HIP(SYM, launchFunction, int,                                            \
+              (const void *function, zbs_dim3 grid, zbs_dim3 block, void **params, \
+               size_t shared, void *stream),                                   \
+              "hipLaunchKernel")                                               \
+  ZBS_HIP(SYM, launchCooperative, int,                                         \
+              (const void *function, zbs_dim3 grid, zbs_dim3 block, void **params, \
+               unsigned shared, void *stream),                                 \
+              "hipLaunchCooperativeKernel")
+
+#define ZBS_MORE_COLLECTIVES(SYM)                                              \
+  ZBS_NCCL(SYM, commInitAll, int, (void **comms, int n, const int *devices), "ncclCommInitAll") \
+  ZBS_NCCL(SYM, commInitConfig, int,                                           \
+               (void **comm, int nranks, zb_unique_id id, int rank, void *config), \
+               "ncclCommInitRankConfig")                                       \
+  ZBS_NCCL(SYM, commSplit, int, (void *comm, int color, int key, void **out, void *config), \
+               "ncclCommSplit")                                                \
+  ZBS_NCCL(SYM, commFinalize, int, (void *comm), "ncclCommFinalize")           \
+  ZBS_NCCL(SYM, commCount, int, (void *comm, int *count), "ncclCommCount")     \
+  ZBS_NCCL(SYM, commDevice, int, (void *comm, int *device), "ncclCommCuDevice") \
+  ZBS_NCCL(SYM, commRank, int, (void *comm, int *rank), "ncclCommUserRank")    \
+  ZBS_NCCL(SYM, commRegister, int, (void *comm, void *p, size_t bytes, void **handle), \
+               "ncclCommRegister")                                             \
+  ZBS_NCCL(SYM, commDeregister, int, (void *comm, void *handle), "ncclCommDeregister") \
+  ZBS_NCCL(SYM, collLastError, const char *, (void *comm), "ncclGetLastError") \
+  ZBS_NCCL(SYM, collMalloc, int, (void **p, size_t bytes), "ncclMemAlloc")     \
+  ZBS_NCCL(SYM, collFree, int, (void *p), "ncclMemFree")                       \
+  ZBS_NCCL(SYM, opCreate, int,                                                 \
+               (int *op, void *scalar, int dtype, int residence, void *comm),  \
+               "ncclRedOpCreatePreMulSum")                                     \
+  ZBS_NCCL(SYM, opDestroy, int, (int op, void *comm), "ncclRedOpDestroy")      \
+  ZBS_NCCL(SYM, bcast, int,                                                    \
+               (void *buffer, size_t count, int dtype, int root, void *comm,   \
+                void *stream),                                                 \
+               "ncclBcast")                                                    \
+  ZBS_NCCL(SYM, groupSimulateEnd, int, (void *info), "ncclGroupSimulateEnd")   \
+  ZBS_RCCL(SYM, allToAllv, int,                                                \
+               (const void *send, const size_t *sends, const size_t *sendAt,   \
+                void *recv, const size_t *recvs, const size_t *recvAt, int dtype, \
+                void *comm, void *stream),                                     \
+               "ncclAllToAllv")
+
+#define ZBS_MORE(SYM)                                                          \
+  ZBS_MORE_MEMORY(SYM)                                                         \
+  ZBS_MORE_STREAMS(SYM)                                                        \
+  ZBS_MORE_DEVICES(SYM)                                                        \
+  ZBS_MORE_KERNELS(SYM)                                                        \
+  ZBS_MORE_COLLECTIVES(SYM)
+
+#endif

@@ -1,0 +1,204 @@
+/* Streams, events and devices: waiting for them, and what programs ask of them. */
+#include "../fake/event.h"
+#include "more.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int zbl_streamCreatePlain(void **stream) { return zbl_streamCreate(stream, 0); }
+
+/* Priorities are taken for what they are and change nothing. HIP's are 1 (low) to −1. */
+enum { ZBL_LEAST_PRIORITY = 1, ZBL_GREATEST_PRIORITY = -1 };
+
+static int zbl_streamPriority(void **stream, unsigned flags, int priority) {
+  (void)priority; /* out of range it is made the nearest, as HIP makes it */
+  return zbl_streamCreate(stream, flags);
+}
+
+static int zbl_priorityRange(int *least, int *greatest) {
+  if (least != NULL) {
+    *least = ZBL_LEAST_PRIORITY;
+  }
+  if (greatest != NULL) {
+    *greatest = ZBL_GREATEST_PRIORITY;
+  }
+  return ZB_OK;
+}
+
+static int zbl_streamGetFlags(void *stream, unsigned *flags) {
+  zbl_stream *s;
+  ZBL_ENTER;
+  s = zbl_stream_of(stream);
+  if (s == NULL || flags == NULL) {
+    return zbl_said(s == NULL ? ZB_ERR_HANDLE : ZB_ERR_VALUE);
+  }
+  *flags = s->blocking ? 0 : ZB_STREAM_NON_BLOCKING;
+  return ZB_OK;
+}
+
+/* hipStreamCaptureStatus: none, active. */
+static int zbl_streamIsCapturing(void *stream, int *status) {
+  zbl_stream *s;
+  ZBL_ENTER;
+  s = zbl_stream_of(stream);
+  if (s == NULL || status == NULL) {
+    return zbl_said(s == NULL ? ZB_ERR_HANDLE : ZB_ERR_VALUE);
+  }
+  *status = zbl_capture_of(s) != 0;
+  return ZB_OK;
+}
+
+static int zbl_streamSynchronize(void *stream) {
+  zbl_stream *s;
+  ZBL_ENTER;
+  s = zbl_stream_of(stream);
+  if (s == NULL) {
+    return zbl_said(ZB_ERR_HANDLE);
+  }
+  if (zbl_refused_by_capture(s)) {
+    return zbl_said(ZB_ERR_CAPTURE);
+  }
+  if (s->error == 0 && !zbl_wait_for(s) && s->error == 0) {
+    return zbl_said(ZB_ERR_NOT_READY);
+  }
+  return zbl_said(s->error);
+}
+
+/* Refused while the thread captures, as what could wait for a capture is (ROCm/clr,
+ * hipamd/src/hip_device_runtime.cpp, hipDeviceSynchronize). */
+static int zbl_deviceSynchronize(void) {
+  ZBL_ENTER;
+  if (zbl_refused_in_capture()) {
+    return zbl_said(ZB_ERR_CAPTURE);
+  }
+  return zbl_said(zbl_wait_for_device(zbl_current_device()));
+}
+
+/* Gives back what the current device has: its memory and its streams. */
+static int zbl_deviceReset(void) {
+  int device;
+  ZBL_ENTER;
+  device = zbl_current_device();
+  while (zbl.devices[device].blocks != NULL) {
+    zbl_forget_block(zbl.devices[device].blocks);
+  }
+  for (zbl_stream *s = zbl_streams; s != NULL;) {
+    zbl_stream *next = s->all;
+    if (s->device == device && s->head == NULL && s->capture == NULL) {
+      if (zbl.devices[device].null == s) {
+        zbl.devices[device].null = NULL;
+      }
+      zbl_free_stream(s);
+    }
+    s = next;
+  }
+  return ZB_OK;
+}
+
+/* hipEventBlockingSync, hipEventDisableTiming, hipEventInterprocess, and HIP's own. */
+enum { ZBL_DISABLE_TIMING = 2 };
+
+static int zbl_eventCreateFlags(void **event, unsigned flags) {
+  int code = zbl_eventCreate(event);
+  if (code == ZB_OK) {
+    zbl_event_of(*event)->untimed = (flags & ZBL_DISABLE_TIMING) != 0;
+  }
+  return code;
+}
+
+static int zbl_eventSynchronize(void *event) {
+  zbl_event *e;
+  ZBL_ENTER;
+  e = zbl_event_of(event);
+  if (e == NULL) {
+    return zbl_said(ZB_ERR_HANDLE);
+  }
+  if (e->captured != 0) {
+    return zbl_said(ZB_ERR_CAPTURE);
+  }
+  for (uint64_t made = e->made; e->done < made;) {
+    zbl_stream *s = e->on;
+    zbl_look(s);
+    if (e->done < made) {
+      zbl_decided(s);
+    }
+  }
+  if (e->recorded) {
+    double *h = zbl_host_clock(e->device);
+    *h = zbl_later(*h, e->at);
+  }
+  zbl_event_proves(e);
+  return ZB_OK;
+}
+
+/* A stream waits for a record of an event. */
+typedef struct zbl_waiting {
+  zbl_event *event;
+  uint64_t record;
+} zbl_waiting;
+
+static int zbl_wait_done(zbl_op *op, zbl_stream *s) {
+  const zbl_waiting *w = op->data;
+  if (w->event->done < w->record) {
+    return 0;
+  }
+  zbl_event_proves(w->event);
+  s->s = zbl_later(zbl_arrival(op, s), w->event->at);
+  return 1;
+}
+
+static void zbl_wait_release(zbl_op *op) {
+  zbl_waiting *w = op->data;
+  w->event->waiting--;
+  zbl_event_drop(w->event);
+  free(w);
+}
+
+static const zbl_kind zbl_waits = {.run = zbl_wait_done, .done = zbl_wait_done,
+                                   .release = zbl_wait_release};
+
+/* An event that was never recorded is waited for by none. Within a capture it makes the
+ * stream take part (ROCm/clr, hipamd/src/hip_stream.cpp, hipStreamWaitEvent_common). */
+static int zbl_streamWaitEvent(void *stream, void *event, unsigned flags) {
+  zbl_event *e;
+  zbl_stream *s;
+  zbl_waiting *w;
+  ZBL_ENTER;
+  e = zbl_event_of(event);
+  s = zbl_stream_of(stream);
+  if (e == NULL || s == NULL) {
+    return zbl_said(ZB_ERR_HANDLE);
+  }
+  if (e->captured != 0) {
+    return zbl_said(stream == NULL ? ZB_ERR_HANDLE
+                                   : zbl_join_capture(s, e->captured, e->on));
+  }
+  if (flags != 0) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  if (s->capture != NULL) { /* what the graph's launch will find done */
+    return ZB_OK;
+  }
+  w = malloc(sizeof *w);
+  if (w == NULL) {
+    return zbl_said(ZB_ERR_MEMORY);
+  }
+  *w = (zbl_waiting){e, e->made};
+  e->waiting++;
+  zbl_push(s, zbl_new_op(s, &zbl_waits, w, s->lane->h));
+  return ZB_OK;
+}
+
+/* The form before flags; the log is for what instantiating found wrong, which is
+ * nothing. */
+static int zbl_graphInstantiateLog(void **exec, void *graph, void **node, char *log,
+                                   size_t bytes) {
+  int code = zbl_graphInstantiate(exec, graph, 0);
+  if (node != NULL) {
+    *node = NULL;
+  }
+  if (log != NULL && bytes > 0) {
+    log[0] = '\0';
+  }
+  return code;
+}

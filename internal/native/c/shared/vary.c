@@ -1,0 +1,72 @@
+/* Collectives that are made of others: a broadcast in place, an all-to-all whose ranks
+ * exchange different amounts; and the end of a group that is only asked how long it
+ * would take. */
+#include "../fake/comm.h"
+#include "more.h"
+
+static int zbl_bcast(void *buffer, size_t count, int dtype, int root, void *comm,
+                     void *stream) {
+  return zbl_broadcast(buffer, buffer, count, dtype, root, comm, stream);
+}
+
+/* Messages of no elements are not sent (ROCm/rccl, src/collectives.cc,
+ * ncclAllToAllv_impl). */
+static int zbl_allToAllv(const void *send, const size_t *sends, const size_t *sendAt,
+                         void *recv, const size_t *recvs, const size_t *recvAt,
+                         int dtype, void *comm, void *stream) {
+  const zbl_comm *c = zbl_comm_of(comm);
+  int code = 0, ended;
+  if (c == NULL || dtype < 0 || dtype >= ZBL_DTYPES || sends == NULL || recvs == NULL ||
+      sendAt == NULL || recvAt == NULL) {
+    return zbl_failing(ZB_COLL_ARGUMENT, "ncclAllToAllv: invalid argument");
+  }
+  zbl_groupStart();
+  for (int i = 0; i < c->clique->nranks && code == 0; i++) {
+    if (sends[i] > 0) {
+      code = zbl_sendTo((const char *)send + sendAt[i] * zbl_width(dtype), sends[i],
+                        dtype, i, comm, stream);
+    }
+    if (recvs[i] > 0 && code == 0) {
+      code = zbl_recvFrom((char *)recv + recvAt[i] * zbl_width(dtype), recvs[i], dtype,
+                          i, comm, stream);
+    }
+  }
+  ended = zbl_groupEnd();
+  return code != 0 ? code : ended;
+}
+
+/* ncclSimInfo_t */
+typedef struct zbl_simulated {
+  size_t size;
+  unsigned magic, version;
+  float microseconds;
+} zbl_simulated;
+
+static const unsigned zbl_simulated_magic = 0x74685283;
+
+/* The time that the model has for the longest of the group's collectives; none of them
+ * is launched. */
+static int zbl_groupSimulateEnd(void *info) {
+  zbl_simulated *out = info;
+  double longest = 0;
+  if (zbl_depth == 0) {
+    return zbl_failing(ZB_COLL_USAGE, "ncclGroupSimulateEnd: no group is open");
+  }
+  if (out != NULL && out->magic != zbl_simulated_magic) {
+    return zbl_failing(ZB_COLL_ARGUMENT, "ncclSimInfo_t is not of its initializer");
+  }
+  if (zbl_depth > 1) {
+    zbl_depth--;
+    return 0;
+  }
+  for (size_t i = 0; i < zbl_queue_len; i++) {
+    const zbl_queued *q = &zbl_queue[i];
+    double bytes = zbl_total_bytes(&q->call, q->comm->clique->nranks);
+    longest = zbl_later(longest, zbl_model(zbl_curve_of(q->comm->clique, q->call.collective), bytes));
+  }
+  if (out != NULL) {
+    out->microseconds = (float)(longest * 1e6);
+  }
+  zbl_queue_len = 0;
+  return zbl_groupEnd();
+}

@@ -1,0 +1,165 @@
+package native
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// moreRows has the preprocessor write out c/shared/more.h: field and ROCm's name.
+func moreRows(t *testing.T) [][2]string {
+	out, err := compiler(t.TempDir(), `#include "c/shared/more.h"
+#define ZB_OUT(field, need, ret, args, rl, rn, cl, cn, ...) @row field rn @end
+ZBS_MORE(ZB_OUT)
+`, "-E", "-P", "-I", ".")
+	require.NoError(t, err, "%s", out)
+	var rows [][2]string
+	for _, m := range regexp.MustCompile(`@row (\w+) ([^@]+) @end`).FindAllStringSubmatch(strings.Join(strings.Fields(out), " "), -1) {
+		rows = append(rows, [2]string{m[1], strings.NewReplacer(`"`, "", " ", "").Replace(m[2])})
+	}
+	require.Greater(t, len(rows), 60)
+	return rows
+}
+
+// newerThanDebian are functions that HIP 5.7 and RCCL's NCCL 2.13 have not, or declare
+// nowhere: the compiler's own, and those of both forms of the properties.
+var newerThanDebian = []string{
+	"__hipRegisterFatBinary", "__hipRegisterFunction", "__hipRegisterManagedVar", "__hipRegisterVar",
+	"__hipUnregisterFatBinary", "hipGetDevicePropertiesR0000", "hipGetDevicePropertiesR0600",
+	"ncclCommDeregister", "ncclCommFinalize", "ncclCommInitRankConfig", "ncclCommRegister",
+	"ncclCommSplit", "ncclGroupSimulateEnd", "ncclMemAlloc", "ncclMemFree",
+}
+
+// overloaded are functions that the headers have C++ forms of, besides: they have no one
+// address.
+var overloaded = []string{"hipLaunchCooperativeKernel", "hipMallocAsync"}
+
+// Every function that the shared libraries have beside those that zbench calls is what the
+// vendor's headers declare.
+func TestHeadersOfSharedLibraries(t *testing.T) {
+	folder := headerFolder(t, headerSets["rocm"].include)
+	file, err := filepath.Abs("testdata/headers/rocm.h")
+	require.NoError(t, err)
+	options := []string{"-std=c++17", "-isystem", folder, "-I", "."}
+	declared, err := compiler(t.TempDir(), fmt.Sprintf("#include %q\n", file), append(slices.Clip(options), "-E", "-P", "-dD")...)
+	require.NoError(t, err, "%s", declared)
+	known := words(declared)
+	var checks strings.Builder
+	var absent []string
+	for _, row := range moreRows(t) {
+		switch {
+		case slices.Contains(overloaded, row[1]):
+		case known[row[1]]:
+			fmt.Fprintf(&checks, "ZB_ROW_IS(%s, %s)\n", row[0], row[1])
+		default:
+			absent = append(absent, row[1])
+		}
+	}
+	slices.Sort(absent)
+	require.Equal(t, newerThanDebian, absent)
+	out, err := compiler(t.TempDir(), fmt.Sprintf(`#include %q
+extern "C" {
+#include "c/shared/more.h"
+}
+#define zb_table zbs_table
+#define ZB_FIELD(field, need, ret, args, ...) ret(*field) args;
+struct zbs_table { ZBS_MORE(ZB_FIELD) };
+template <> constexpr std::string_view zb::called<hipStreamCaptureStatus> = "status";
+template <> constexpr std::string_view zb::called<ncclScalarResidence_t> = "residence";
+ZBS_MORE(ZB_ARGS_OF)
+%s`, file, checks.String()), append(slices.Clip(options), "-fsyntax-only")...)
+	require.NoError(t, err, "%s", out)
+}
+
+// Every member of the older form of the properties lies where the headers have it.
+func TestHeadersOfProperties(t *testing.T) {
+	folder := headerFolder(t, headerSets["rocm"].include)
+	text, err := os.ReadFile("c/shared/properties.h")
+	require.NoError(t, err)
+	_, old, found := strings.Cut(string(text), "typedef struct zbs_properties_0000 {")
+	require.True(t, found)
+	old, _, _ = strings.Cut(old, "} zbs_properties_0000;")
+	var checks strings.Builder
+	n := 0
+	for _, m := range regexp.MustCompile(`(?m)[ *](\w+)(?:\[\d+\])?[,;]`).FindAllStringSubmatch(old, -1) {
+		fmt.Fprintf(&checks, "static_assert(offsetof(zbs_properties_0000, %[1]s) == offsetof(hipDeviceProp_t, %[1]s), %[1]q);\n", m[1])
+		n++
+	}
+	require.Equal(t, 55, n)
+	out, err := compiler(t.TempDir(), fmt.Sprintf(`#define __HIP_PLATFORM_AMD__ 1
+#include <hip/hip_runtime_api.h>
+#include <cstddef>
+#include "c/shared/properties.h"
+static_assert(sizeof(zbs_properties_0000) == sizeof(hipDeviceProp_t), "size");
+%s`, checks.String()), "-std=c++17", "-isystem", folder, "-I", ".", "-fsyntax-only")
+	require.NoError(t, err, "%s", out)
+}
+
+// The newer form's size and places, as HIP 6.3 has them (ROCm/HIP, include/hip/hip_runtime_api.h).
+func TestPropertiesOfHIP6(t *testing.T) {
+	out, err := compiler(t.TempDir(), `#include <cstddef>
+#include "c/shared/properties.h"
+#define AT(member, offset) static_assert(offsetof(zbs_properties_0600, member) == offset, #member);
+static_assert(sizeof(zbs_properties_0600) == 1472, "size");
+AT(totalGlobalMem, 288) AT(warpSize, 308) AT(multiProcessorCount, 388) AT(gcnArchName, 1160)
+`, "-std=c++17", "-I", ".", "-fsyntax-only")
+	require.NoError(t, err, "%s", out)
+}
+
+// Every function that NCCL 2.22.3 declares is there, as the version that is reported says.
+func TestHeadersOfReportedVersion(t *testing.T) {
+	folder := headerFolder(t, headerSets["cuda_11"].include)
+	text, err := os.ReadFile(filepath.Join(folder, "nccl.h"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "#define NCCL_VERSION_CODE 22203")
+	have := map[string]bool{}
+	for _, row := range moreRows(t) {
+		have[row[1]] = true
+	}
+	for _, row := range symbolRows(t, "c") {
+		have[strings.Trim(row[4], `"`)] = true
+	}
+	names := regexp.MustCompile(`(?m)^(?:ncclResult_t|const char\*) +(nccl\w+)\(`).FindAllStringSubmatch(string(text), -1)
+	require.Greater(t, len(names), 30)
+	for _, m := range names {
+		require.True(t, have[m[1]], "NCCL 2.22.3 has %s", m[1])
+	}
+}
+
+// The versions of HIP's symbols name every function of HIP's, once.
+func TestSymbolVersions(t *testing.T) {
+	text, err := os.ReadFile("c/shared/hip.map")
+	require.NoError(t, err)
+	var want []string
+	for _, row := range moreRows(t) {
+		want = append(want, row[1])
+	}
+	for _, row := range symbolRows(t, "c") {
+		if row[3] == "ZB_RUNTIME" {
+			want = append(want, strings.Trim(row[4], `"`))
+		}
+	}
+	want = slices.DeleteFunc(want, func(name string) bool { return !strings.Contains(name, "hip") })
+	var got []string
+	for _, m := range regexp.MustCompile(`(?m)^ +((?:__)?hip\w+);`).FindAllStringSubmatch(string(text), -1) {
+		got = append(got, m[1])
+	}
+	require.ElementsMatch(t, want, got)
+}
+
+// The client compiles against the vendor's headers, in C and in C++, as it does against
+// its own declarations.
+func TestHeadersOfClient(t *testing.T) {
+	folder := headerFolder(t, headerSets["rocm"].include)
+	for _, language := range []string{"c", "c++"} {
+		out, err := exec.Command("cc", "-x", language, "-DREAL_HEADERS", "-D_GNU_SOURCE", "-isystem", folder, "-fsyntax-only", "testdata/client_test.c").CombinedOutput() //nolint:gosec // a test's own arguments
+		require.NoError(t, err, "%s: %s", language, out)
+	}
+}

@@ -1,0 +1,79 @@
+package native_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/fabric"
+	"zbench/bench/spec"
+	"zbench/internal/native"
+)
+
+// clientMachines writes the machine files of eight ranks: all in one process, and each in
+// its own.
+func clientMachines(t testing.TB, dir string) (together, apart string) {
+	f, err := fabric.ByName(fabric.Default)
+	require.NoError(t, err)
+	files := map[int]string{8: filepath.Join(dir, "together"), 1: filepath.Join(dir, "apart")}
+	for gpus, file := range files {
+		m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: gpus}, fabric.Options{Seed: 1})
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(file, m.Text(), 0o600))
+	}
+	return files[8], files[1]
+}
+
+// client builds testdata/client_test.c with the runtime and the collectives library in it.
+func client(t testing.TB, dir string, options ...string) string {
+	program := filepath.Join(dir, "client")
+	compile(t, append(options, "-Wall", "-Wextra", "-DZB_NAMES=0", "-DFORWARD_COLLECTIVES=1", "-o", program,
+		"testdata/client_test.c", "c/shared/runtime.c", "c/shared/forward.c", "testdata/no_kernels.c", "-ldl", "-lm", "-lpthread")...)
+	return program
+}
+
+// runClient runs one of its parts.
+func runClient(t testing.TB, program, env string, args ...string) string {
+	cmd := exec.Command(program, args...) //nolint:gosec // client built it
+	cmd.Env = append(os.Environ(), env, "ZBENCH_LOOPBACK_KERNELS="+filepath.Join(filepath.Dir(program), "kernels.so"))
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%v: %s", args, out)
+	return string(out)
+}
+
+// A program that knows HIP and RCCL alone gets the results and the error codes of the real
+// libraries from the loopback's, without a race: from one thread, from a thread a rank, from
+// a process a rank; through groups, splits, graphs, events, operators of its own and kernels.
+func TestToolchainClient(t *testing.T) {
+	native.Toolchain(t)
+	t.Parallel()
+	dir := t.TempDir()
+	program := client(t, dir, "-g", "-O1", "-fsanitize=thread")
+	compile(t, "-shared", "-fPIC", "-o", filepath.Join(dir, "kernels.so"), "testdata/client_kernels.c")
+	together, apart := clientMachines(t, dir)
+	runClient(t, program, "ZBENCH_LOOPBACK="+together, "one")
+	runClient(t, program, "ZBENCH_LOOPBACK="+together, "threads")
+	runClient(t, program, "MACHINE="+apart, "processes", filepath.Join(dir, "world"))
+}
+
+// What an all_reduce of 256 MiB over 8 ranks takes of the host, with its data.
+func BenchmarkClientAllReduce(b *testing.B) {
+	dir := b.TempDir()
+	program := client(b, dir, "-O2")
+	together, _ := clientMachines(b, dir)
+	for b.Loop() {
+		rounds := strings.Fields(runClient(b, program, "ZBENCH_LOOPBACK="+together, "bench"))
+		for i, round := range rounds {
+			seconds, err := strconv.ParseFloat(round, 64)
+			require.NoError(b, err)
+			b.ReportMetric(seconds, fmt.Sprintf("s/round%d", i+1))
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+}

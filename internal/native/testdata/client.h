@@ -1,0 +1,166 @@
+/* What a client of HIP and RCCL includes: the vendors' headers where REAL_HEADERS is
+ * set, else declarations of our own. What a set of headers is too old for is declared
+ * here, with the names and types of NCCL 2.22. */
+#ifndef CLIENT_H
+#define CLIENT_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef REAL_HEADERS
+#define __HIP_PLATFORM_AMD__ 1
+#define __HIP_DISABLE_CPP_FUNCTIONS__ 1
+#include <hip/hip_runtime_api.h>
+#include <rccl/rccl.h>
+#else
+typedef int hipError_t, hipMemcpyKind, hipStreamCaptureMode, ncclResult_t;
+typedef int ncclDataType_t, ncclRedOp_t, ncclScalarResidence_t;
+typedef struct ihipStream_t *hipStream_t;
+typedef struct ihipEvent_t *hipEvent_t;
+typedef struct ihipGraph *hipGraph_t;
+typedef struct hipGraphExec *hipGraphExec_t;
+typedef struct hipGraphNode *hipGraphNode_t;
+typedef struct ncclComm *ncclComm_t;
+typedef struct { char internal[128]; } ncclUniqueId;
+typedef struct { uint32_t x, y, z; } dim3;
+enum { hipSuccess, hipErrorInvalidValue, hipErrorInvalidMemcpyDirection = 21,
+       hipErrorInvalidDevice = 101, hipErrorInvalidHandle = 400, hipErrorNotReady = 600,
+       hipErrorStreamCaptureUnjoined = 904 };
+enum { hipMemcpyHostToDevice = 1, hipMemcpyDeviceToHost, hipMemcpyDeviceToDevice,
+       hipMemcpyDefault };
+enum { hipStreamCaptureModeThreadLocal = 1, hipMemAttachGlobal = 1 };
+enum { hipStreamNonBlocking = 1, hipEventDisableTiming = 2 };
+enum { ncclSuccess, ncclUnhandledCudaError, ncclSystemError, ncclInternalError,
+       ncclInvalidArgument, ncclInvalidUsage };
+enum { ncclInt32 = 2, ncclFloat = 7, ncclDouble = 8 };
+enum { ncclSum, ncclProd, ncclMax, ncclMin, ncclAvg };
+enum { ncclScalarDevice, ncclScalarHostImmediate };
+hipError_t hipGetDeviceCount(int *), hipSetDevice(int), hipGetDevice(int *);
+hipError_t hipMalloc(void **, size_t), hipFree(void *);
+hipError_t hipHostMalloc(void **, size_t, unsigned), hipHostFree(void *);
+hipError_t hipMallocManaged(void **, size_t, unsigned);
+hipError_t hipHostRegister(void *, size_t, unsigned), hipHostUnregister(void *);
+hipError_t hipMemset(void *, int, size_t);
+hipError_t hipMemsetAsync(void *, int, size_t, hipStream_t);
+hipError_t hipMemcpy(void *, const void *, size_t, hipMemcpyKind);
+hipError_t hipMemcpyAsync(void *, const void *, size_t, hipMemcpyKind, hipStream_t);
+hipError_t hipStreamCreate(hipStream_t *), hipStreamDestroy(hipStream_t);
+hipError_t hipStreamCreateWithFlags(hipStream_t *, unsigned);
+hipError_t hipStreamSynchronize(hipStream_t), hipStreamQuery(hipStream_t);
+hipError_t hipStreamWaitEvent(hipStream_t, hipEvent_t, unsigned);
+hipError_t hipStreamBeginCapture(hipStream_t, hipStreamCaptureMode);
+hipError_t hipStreamEndCapture(hipStream_t, hipGraph_t *);
+hipError_t hipGraphInstantiate(hipGraphExec_t *, hipGraph_t, hipGraphNode_t *, char *, size_t);
+hipError_t hipGraphLaunch(hipGraphExec_t, hipStream_t);
+hipError_t hipGraphExecDestroy(hipGraphExec_t), hipGraphDestroy(hipGraph_t);
+hipError_t hipEventCreate(hipEvent_t *), hipEventDestroy(hipEvent_t);
+hipError_t hipEventCreateWithFlags(hipEvent_t *, unsigned);
+hipError_t hipEventRecord(hipEvent_t, hipStream_t), hipEventSynchronize(hipEvent_t);
+hipError_t hipEventElapsedTime(float *, hipEvent_t, hipEvent_t);
+hipError_t hipDeviceSynchronize(void), hipDeviceReset(void), hipGetLastError(void);
+hipError_t hipLaunchKernel(const void *, dim3, dim3, void **, size_t, hipStream_t);
+ncclResult_t ncclGetUniqueId(ncclUniqueId *), ncclGetVersion(int *);
+ncclResult_t ncclCommInitAll(ncclComm_t *, int, const int *);
+ncclResult_t ncclCommInitRank(ncclComm_t *, int, ncclUniqueId, int);
+ncclResult_t ncclCommDestroy(ncclComm_t), ncclCommAbort(ncclComm_t);
+ncclResult_t ncclCommCount(ncclComm_t, int *), ncclCommUserRank(ncclComm_t, int *);
+ncclResult_t ncclCommCuDevice(ncclComm_t, int *), ncclGroupStart(void), ncclGroupEnd(void);
+ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t *, void *, ncclDataType_t,
+                                      ncclScalarResidence_t, ncclComm_t);
+ncclResult_t ncclRedOpDestroy(ncclRedOp_t, ncclComm_t);
+ncclResult_t ncclAllReduce(const void *, void *, size_t, ncclDataType_t, ncclRedOp_t,
+                           ncclComm_t, hipStream_t);
+ncclResult_t ncclReduceScatter(const void *, void *, size_t, ncclDataType_t, ncclRedOp_t,
+                               ncclComm_t, hipStream_t);
+ncclResult_t ncclAllGather(const void *, void *, size_t, ncclDataType_t, ncclComm_t,
+                           hipStream_t);
+ncclResult_t ncclBcast(void *, size_t, ncclDataType_t, int, ncclComm_t, hipStream_t);
+ncclResult_t ncclAllToAllv(const void *, const size_t[], const size_t[], void *,
+                           const size_t[], const size_t[], ncclDataType_t, ncclComm_t,
+                           hipStream_t);
+const char *ncclGetLastError(ncclComm_t);
+#define NCCL_VERSION_CODE 0
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#if NCCL_VERSION_CODE < 21800
+typedef struct {
+  size_t size;
+  unsigned magic, version;
+  int blocking, cga, least, most;
+  const char *net;
+  int share;
+} ncclConfig_t;
+ncclResult_t ncclCommInitRankConfig(ncclComm_t *, int, ncclUniqueId, int, ncclConfig_t *);
+ncclResult_t ncclCommFinalize(ncclComm_t);
+ncclResult_t ncclCommSplit(ncclComm_t, int, int, ncclComm_t *, ncclConfig_t *);
+ncclResult_t ncclCommRegister(ncclComm_t, void *, size_t, void **);
+ncclResult_t ncclCommDeregister(ncclComm_t, void *);
+ncclResult_t ncclMemAlloc(void **, size_t);
+ncclResult_t ncclMemFree(void *);
+#endif
+void **__hipRegisterFatBinary(const void *data);
+void __hipUnregisterFatBinary(void **modules);
+void __hipRegisterFunction(void **modules, const void *host, char *device, const char *name,
+                           unsigned limit, void *tid, void *bid, void *block, void *grid,
+                           int *size);
+#ifdef __cplusplus
+}
+#endif
+
+static int failures;
+
+#define CHECK(what)                                                                  \
+  do {                                                                               \
+    if (!(what)) {                                                                   \
+      fprintf(stderr, "%s:%d: %s (last: %s)\n", __func__, __LINE__, #what,           \
+              ncclGetLastError(NULL));                                               \
+      __atomic_add_fetch(&failures, 1, __ATOMIC_RELAXED);                            \
+    }                                                                                \
+  } while (0)
+
+enum { RANKS = 8, N = 1024, BYTES = N * 4 };
+
+/* One rank's part of a world. */
+typedef struct client {
+  int rank, device;
+  ncclComm_t comm;
+  hipStream_t stream;
+  float *send, *recv;
+} client;
+
+static inline void client_open(client *c, int rank, int device) {
+  c->rank = rank;
+  c->device = device;
+  CHECK(hipSetDevice(device) == hipSuccess);
+  CHECK(hipStreamCreateWithFlags(&c->stream, hipStreamNonBlocking) == hipSuccess);
+  CHECK(hipMalloc((void **)&c->send, BYTES) == hipSuccess);
+  CHECK(hipMalloc((void **)&c->recv, BYTES) == hipSuccess);
+}
+
+static inline void client_close(client *c) {
+  CHECK(hipSetDevice(c->device) == hipSuccess);
+  CHECK(ncclCommDestroy(c->comm) == ncclSuccess);
+  CHECK(hipStreamDestroy(c->stream) == hipSuccess);
+  CHECK(hipFree(c->send) == hipSuccess && hipFree(c->recv) == hipSuccess);
+}
+
+/* What each rank sends: its number and where the element is. */
+static inline void client_fill(client *c) {
+  for (int i = 0; i < N; i++) {
+    c->send[i] = (float)(c->rank + i);
+  }
+}
+
+static inline float summed(int i) { return (float)(RANKS * i + RANKS * (RANKS - 1) / 2); }
+
+#endif

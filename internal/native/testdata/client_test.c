@@ -1,0 +1,197 @@
+/* A client of the loopback's shared libraries: client_test one | threads | processes FILE | bench.
+ * It knows nothing of zbench but two variables of the environment. Exits 0 when every
+ * result and every error code is what the real libraries give. */
+#include "client.h"
+
+#include "client_one.h"
+
+/* All ranks' calls of a round that leaves the sum in recv. */
+static void sum_up(client *c) {
+  client_fill(c);
+  CHECK(ncclAllReduce(c->send, c->recv, N, ncclFloat, ncclSum, c->comm, c->stream) == ncclSuccess);
+  CHECK(hipStreamSynchronize(c->stream) == hipSuccess);
+  for (int i = 0; i < N; i += 101) {
+    CHECK(c->recv[i] == summed(i));
+  }
+}
+
+/* Ranks of equal parity make a communicator, the highest first. */
+static void halves(client *c) {
+  ncclComm_t half = NULL, whole = c->comm;
+  int rank = -1, ranks = 0, sum = c->rank % 2 == 0 ? 0 + 2 + 4 + 6 : 1 + 3 + 5 + 7;
+  CHECK(ncclCommSplit(whole, c->rank % 2, -c->rank, &half, NULL) == ncclSuccess);
+  CHECK(half != NULL && ncclCommUserRank(half, &rank) == ncclSuccess);
+  CHECK(ncclCommCount(half, &ranks) == ncclSuccess);
+  CHECK(ranks == RANKS / 2 && rank == (RANKS - 1 - c->rank) / 2);
+  client_fill(c);
+  CHECK(ncclAllReduce(c->send, c->recv, N, ncclFloat, ncclSum, half, c->stream) == ncclSuccess);
+  CHECK(hipStreamSynchronize(c->stream) == hipSuccess);
+  CHECK(c->recv[7] == (float)(sum + 7 * RANKS / 2));
+  CHECK(ncclCommFinalize(half) == ncclSuccess);
+  CHECK(ncclCommFinalize(half) == ncclInvalidArgument);
+  CHECK(ncclCommDestroy(half) == ncclSuccess);
+  CHECK(ncclCommSplit(whole, c->rank == 0 ? -1 : 3, 0, &half, NULL) == ncclSuccess);
+  CHECK((half == NULL) == (c->rank == 0));
+  CHECK(half == NULL || ncclCommDestroy(half) == ncclSuccess);
+}
+
+/* A ring of messages, and a graph of a sum, replayed. */
+static void replay(client *c) {
+  hipGraph_t graph;
+  hipGraphExec_t exec;
+  CHECK(hipStreamBeginCapture(c->stream, hipStreamCaptureModeThreadLocal) == hipSuccess);
+  CHECK(hipMemsetAsync(c->recv, 0, BYTES, c->stream) == hipSuccess);
+  CHECK(ncclAllReduce(c->send, c->recv, N, ncclFloat, ncclSum, c->comm, c->stream) == ncclSuccess);
+  CHECK(hipStreamEndCapture(c->stream, &graph) == hipSuccess);
+  CHECK(hipGraphInstantiate(&exec, graph, NULL, NULL, 0) == hipSuccess);
+  client_fill(c);
+  for (int i = 0; i < 3; i++) {
+    CHECK(hipGraphLaunch(exec, c->stream) == hipSuccess);
+  }
+  CHECK(hipStreamSynchronize(c->stream) == hipSuccess);
+  CHECK(c->recv[5] == summed(5) && c->recv[N - 1] == summed(N - 1));
+  CHECK(hipGraphExecDestroy(exec) == hipSuccess && hipGraphDestroy(graph) == hipSuccess);
+}
+
+static void drive(client *c) {
+  CHECK(hipSetDevice(c->device) == hipSuccess);
+  for (int i = 0; i < 20; i++) {
+    sum_up(c);
+  }
+  halves(c);
+  replay(c);
+}
+
+static ncclUniqueId id;
+static client clients[RANKS];
+
+/* A thread a rank, whose communicator is there already. */
+static void *with_comm(void *c) {
+  drive((client *)c);
+  return NULL;
+}
+
+/* A thread a rank, which joins by itself. */
+static void *with_id(void *at) {
+  client *c = (client *)at;
+  int rank = (int)(c - clients);
+  client_open(c, rank, rank);
+  CHECK(ncclCommInitRank(&c->comm, RANKS, id, rank) == ncclSuccess);
+  drive(c);
+  client_close(c);
+  return NULL;
+}
+
+static void in_threads(void *(*body)(void *)) {
+  pthread_t threads[RANKS];
+  for (int i = 0; i < RANKS; i++) {
+    CHECK(pthread_create(&threads[i], NULL, body, &clients[i]) == 0);
+  }
+  for (int i = 0; i < RANKS; i++) {
+    CHECK(pthread_join(threads[i], NULL) == 0);
+  }
+}
+
+static void threads(void) {
+  ncclComm_t comms[RANKS];
+  CHECK(ncclCommInitAll(comms, RANKS, NULL) == ncclSuccess);
+  for (int i = 0; i < RANKS; i++) {
+    client_open(&clients[i], i, i);
+    clients[i].comm = comms[i];
+  }
+  in_threads(with_comm);
+  for (int i = 0; i < RANKS; i++) {
+    client_close(&clients[i]);
+  }
+  CHECK(ncclGetUniqueId(&id) == ncclSuccess);
+  in_threads(with_id);
+}
+
+/* One process of several: rank 0 makes the id and hands it to the others. */
+static void process(int rank, int from, int to) {
+  client c;
+  ncclUniqueId got;
+  client_open(&c, rank, 0);
+  if (rank == 0) {
+    CHECK(ncclGetUniqueId(&got) == ncclSuccess);
+    for (int i = 1; i < RANKS; i++) {
+      CHECK(write(to, &got, sizeof got) == (ssize_t)sizeof got);
+    }
+  } else {
+    CHECK(read(from, &got, sizeof got) == (ssize_t)sizeof got);
+  }
+  CHECK(ncclCommInitRank(&c.comm, RANKS, got, rank) == ncclSuccess);
+  drive(&c);
+  client_close(&c);
+}
+
+/* Starts this program anew for each rank, as a launcher does. */
+static void processes(const char *program, const char *file) {
+  pid_t child[RANKS];
+  int ids[2];
+  CHECK(pipe(ids) == 0);
+  for (int i = 0; i < RANKS; i++) {
+    char rank[16], from[16], to[16];
+    snprintf(rank, sizeof rank, "%d", i);
+    snprintf(from, sizeof from, "%d", ids[0]);
+    snprintf(to, sizeof to, "%d", ids[1]);
+    if ((child[i] = fork()) == 0) {
+      setenv("ZBENCH_LOOPBACK", getenv("MACHINE"), 1);
+      setenv("ZBENCH_LOOPBACK_SHARED", file, 1);
+      setenv("ZBENCH_LOOPBACK_FIRST", rank, 1);
+      setenv("ZBENCH_LOOPBACK_COUNT", "1", 1);
+      execl(program, program, "rank", rank, from, to, (char *)NULL);
+      _exit(127);
+    }
+  }
+  for (int i = 0; i < RANKS; i++) {
+    int status = -1;
+    CHECK(waitpid(child[i], &status, 0) == child[i]);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+}
+
+/* All ranks' all_reduce of 256 MiB, with data, several times: seconds of each, by the host's
+ * clock. */
+static void bench(void) {
+  const size_t bytes = (size_t)256 << 20;
+  ncclComm_t comms[RANKS];
+  void *send[RANKS], *recv[RANKS];
+  hipStream_t streams[RANKS];
+  CHECK(ncclCommInitAll(comms, RANKS, NULL) == ncclSuccess);
+  for (int i = 0; i < RANKS; i++) {
+    CHECK(hipSetDevice(i) == hipSuccess && hipStreamCreate(&streams[i]) == hipSuccess);
+    CHECK(hipMalloc(&send[i], bytes) == hipSuccess && hipMalloc(&recv[i], bytes) == hipSuccess);
+    CHECK(hipMemset(send[i], 0, bytes) == hipSuccess && hipDeviceSynchronize() == hipSuccess);
+  }
+  for (int round = 0; round < 3; round++) {
+    struct timespec begun, ended;
+    clock_gettime(CLOCK_MONOTONIC, &begun);
+    CHECK(ncclGroupStart() == ncclSuccess);
+    for (int i = 0; i < RANKS; i++) {
+      CHECK(ncclAllReduce(send[i], recv[i], bytes / 4, ncclFloat, ncclSum, comms[i], streams[i]) == ncclSuccess);
+    }
+    CHECK(ncclGroupEnd() == ncclSuccess);
+    for (int i = 0; i < RANKS; i++) {
+      CHECK(hipStreamSynchronize(streams[i]) == hipSuccess);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    printf("%.3f\n", (double)(ended.tv_sec - begun.tv_sec) + (double)(ended.tv_nsec - begun.tv_nsec) * 1e-9);
+  }
+}
+
+int main(int argc, char **argv) {
+  const char *what = argc > 1 ? argv[1] : "";
+  if (strcmp(what, "one") == 0) {
+    one();
+  } else if (strcmp(what, "threads") == 0) {
+    threads();
+  } else if (strcmp(what, "bench") == 0) {
+    bench();
+  } else if (strcmp(what, "rank") == 0) {
+    process(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]));
+  } else {
+    processes(argv[0], argv[2]);
+  }
+  return failures > 0;
+}

@@ -1,0 +1,137 @@
+package topo
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"zbench/bench/record"
+)
+
+// Counting reads what the NICs of a node count. The rails are found once, the counters at
+// every Read.
+type Counting struct {
+	fsys fs.FS
+	node string
+	nics []countedNIC
+}
+
+// countedNIC is an RDMA device with its folders.
+type countedNIC struct {
+	name    string
+	gpu     int
+	folders []string
+}
+
+// NewCounting finds the RDMA devices of a tree and the GPU that each is the rail of: GPUs
+// are numbered by PCI address. It returns nil if there is none.
+func NewCounting(fsys fs.FS, node string) *Counting {
+	n, err := Read(fsys, Inputs{})
+	root := under(fsys, infiniband)
+	if err != nil || root == "" || len(n.NICs) == 0 {
+		return nil
+	}
+	c := &Counting{fsys: fsys, node: node}
+	net := under(fsys, "class/net")
+	for _, nic := range n.NICs {
+		folder := path.Join(root, nic.Name)
+		port := path.Join(folder, "ports", "1")
+		one := countedNIC{nic.Name, -1, []string{path.Join(port, "counters"), path.Join(port, "hw_counters"), path.Join(folder, "hw_counters")}}
+		if net != "" && nic.Interface != "" && !strings.ContainsAny(nic.Interface, "/…") {
+			one.folders = append(one.folders, path.Join(net, nic.Interface))
+		}
+		for gpu, g := range n.GPUs {
+			if g.Rail != nil && slices.Contains(g.Rail.NICs, nic.Name) && one.gpu < 0 {
+				one.gpu = gpu
+			}
+		}
+		c.nics = append(c.nics, one)
+	}
+	return c
+}
+
+// meaning is a counter of a driver and what it counts.
+type meaning struct {
+	of    func(*record.NICCounters) **uint64
+	scale uint64
+	names []string
+}
+
+// What drivers count, by their names; a star is any number. Of several that a driver has, a
+// scale of bytes takes the first, events are added up. InfiniBand's port_*_data counts words
+// of four bytes.
+var meanings = []meaning{
+	{func(c *record.NICCounters) **uint64 { return &c.Sent }, 1, []string{"tx_rdma_ucast_bytes", "tx_roce_only_bytes", "tx_bytes"}},
+	{func(c *record.NICCounters) **uint64 { return &c.Sent }, 4, []string{"port_xmit_data"}},
+	{func(c *record.NICCounters) **uint64 { return &c.Received }, 1, []string{"rx_rdma_ucast_bytes", "rx_roce_only_bytes", "rx_bytes"}},
+	{func(c *record.NICCounters) **uint64 { return &c.Received }, 4, []string{"port_rcv_data"}},
+	{func(c *record.NICCounters) **uint64 { return &c.Retransmits }, 0, []string{
+		"req_rx_pkt_seq_err", "tx_rdma_ack_timeout", // ionic
+		"packet_seq_err", "local_ack_timeout_err", "roce_adp_retrans", // mlx5
+		"to_retransmits", "seq_err_naks_rcvd", // bnxt_re
+	}},
+	{func(c *record.NICCounters) **uint64 { return &c.CNPs }, 0, []string{"tx_rdma_cnp_pkts", "rx_rdma_cnp_pkts", "np_cnp_sent", "rp_cnp_handled", "tx_cnp_pkts", "rx_cnp_pkts"}},
+	{func(c *record.NICCounters) **uint64 { return &c.Pauses }, 0, []string{"frames_rx_pause", "frames_tx_pause", "frames_rx_pripause*", "frames_tx_pripause*", "rx_prio*_pause", "tx_prio*_pause"}},
+}
+
+// Read is what the NICs have counted so far.
+func (c *Counting) Read() []record.NICCounters {
+	if c == nil {
+		return nil
+	}
+	var out []record.NICCounters
+	for _, nic := range c.nics {
+		one := record.NICCounters{Node: c.node, NIC: nic.name, GPU: nic.gpu}
+		for _, folder := range nic.folders {
+			c.read(folder, &one)
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// read adds the counters of a folder.
+func (c *Counting) read(folder string, to *record.NICCounters) {
+	names := list(c.fsys, folder)
+	for _, m := range meanings {
+		at := m.of(to)
+		for _, name := range m.names {
+			if m.scale > 0 && *at != nil {
+				break
+			}
+			for _, file := range matching(names, name) {
+				if v, ok := number(c.fsys, path.Join(folder, file)); ok {
+					rise(at, v, max(m.scale, 1))
+				}
+			}
+		}
+	}
+	for _, name := range []string{linkDowned, "carrier_down_count"} { // two counts of one thing: the larger
+		if !slices.Contains(names, name) {
+			continue
+		}
+		if v, ok := number(c.fsys, path.Join(folder, name)); ok && (to.LinkDowns == nil || v > *to.LinkDowns) {
+			to.LinkDowns = &v
+		}
+	}
+}
+
+func rise(to **uint64, v, scale uint64) {
+	sum := v * scale
+	if *to != nil {
+		sum += **to
+	}
+	*to = &sum
+}
+
+// matching are the names of a pattern with at most one star.
+func matching(names []string, pattern string) []string {
+	var out []string
+	for _, name := range names {
+		if ok, err := path.Match(strings.Replace(pattern, "*", "[0-9]", 1), name); err == nil && ok {
+			out = append(out, name)
+		}
+	}
+	return out
+}
