@@ -97,6 +97,12 @@ func Unreached(message string) Report {
 	return failed(Failure{Kind: FailedUnreached, Message: message}).bounded()
 }
 
+// Hanging is the report that the leader creates for a process that does not report after
+// another one was lost: it hangs because of that.
+func Hanging(message string) Report {
+	return failed(Failure{Kind: FailedHanging, Message: message}).bounded()
+}
+
 // Unreadable is the report that the leader creates for an answer that cannot be read.
 func Unreadable(err error) Report {
 	return failed(Failure{Kind: FailedOrder, Message: err.Error()}).bounded()

@@ -194,6 +194,9 @@ func (f *children) wait(ctx context.Context) error {
 	if stopping && first.code < 0 {
 		return exit.With(exit.Run, fmt.Errorf("process 0 did not end after %s, and was killed; culprit: process 0, unless it ends late", failed.text()), "finished cases are saved: --resume continues the sweep")
 	}
+	if !stopping {
+		failed = nil // the first was not asked to stop because of it
+	}
 	return verdictOf(*first, failed)
 }
 

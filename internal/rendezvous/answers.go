@@ -93,6 +93,13 @@ func (a *answers) failAll(r plan.Report) {
 	}
 }
 
+// afterLoss reports whether a process was lost.
+func (a *answers) afterLoss() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.ContainsFunc(a.lost, func(r *plan.Report) bool { return r != nil })
+}
+
 func (a *answers) all() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -233,8 +233,12 @@ func (l *Leader) Reports(own plan.Report) []plan.Report {
 	select {
 	case <-l.all():
 	case <-l.Abandoned():
+		as := plan.Lost
+		if l.afterLoss() { // the lost process is the cause
+			as = plan.Hanging
+		}
 		for _, process := range l.missing() {
-			l.lose(process, l.reason())
+			l.loseAs(process, "no report: "+l.reason(), as)
 		}
 	}
 	<-l.all()

@@ -38,7 +38,7 @@ func (p *patience) begin(limit time.Duration) {
 	}
 	p.abandoned, p.failing = make(chan struct{}), false
 	if limit > 0 {
-		p.timers = append(p.timers, after(limit, func() { p.end(fmt.Sprintf("no report within %s", limit)) }))
+		p.timers = append(p.timers, after(limit, func() { p.end(fmt.Sprintf("the limit of %s has passed", limit)) }))
 	}
 }
 
@@ -66,7 +66,7 @@ func (p *patience) fail(grace time.Duration) {
 		return
 	}
 	p.failing = true
-	p.timers = append(p.timers, after(grace, func() { p.end(fmt.Sprintf("no report within %s after another process failed", grace)) }))
+	p.timers = append(p.timers, after(grace, func() { p.end(fmt.Sprintf("%s have passed since another process failed", grace)) }))
 }
 
 // end gives the run up.

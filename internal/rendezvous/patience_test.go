@@ -39,8 +39,8 @@ func TestHangingCallIsGivenUp(t *testing.T) {
 		within       time.Duration
 		says         []string
 	}{
-		"no process fails":  {2, -1, 7 * time.Minute, []string{"process 2 on node0: no report within 3m35s"}},
-		"another one fails": {2, 1, 15 * time.Second, []string{"process 1 on node0: the GPU has fallen off the bus", "process 2 on node0: no report within 10s after another process failed"}},
+		"no process fails":  {2, -1, 7 * time.Minute, []string{"process 2 on node0: no report: the limit of 3m35s has passed"}},
+		"another one fails": {2, 1, 15 * time.Second, []string{"process 1 on node0: the GPU has fallen off the bus", "process 2 on node0: no report: 10s have passed since another process failed"}},
 		"the leader hangs":  {0, 1, 15 * time.Second, []string{"process 0 on node0: a call of a library does not return", "process 1 on node0: the GPU has fallen"}},
 	} {
 		t.Run(name, func(t *testing.T) {
