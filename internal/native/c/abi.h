@@ -1,12 +1,10 @@
 /* The symbol list: every function zbench calls, one row each. A provider fills
  * a zb_table from it; the loopback fills it with its own zbl_* functions.
- *
  * SYM(field, need, return, args, rocm library, rocm name, cuda library, cuda name)
  *   need     REQUIRED, or OPTIONAL with what is lost where it is absent
  *   library  RUNTIME (HIP, CUDA runtime), COLLECTIVES (RCCL, NCCL), COMPILER
  *            (hiprtc, nvrtc), DRIVER (CUDA's alone: HIP has it in the runtime),
  *            LOOPBACK (the loopback's runtime alone has it) or NONE
- *
  * hipError_t, cudaError_t, CUresult and ncclResult_t are C enums, so int; handles
  * are pointers. Values below are the same in HIP, CUDA and CUresult (CUDA 10.1). */
 #ifndef ZB_ABI_H
@@ -265,17 +263,15 @@ typedef struct zb_unique_id {
   /* the loopback's clock of the current device's process, in nanoseconds */   \
   SYM(nowNs, ZB_OPTIONAL(""), int64_t, (void), ZB_LB("zbench_nowNs"),          \
       ZB_LB("zbench_nowNs"))                                                   \
-  /* brings the clocks of all modelled processes together, as a barrier does: n \
-   * devices come to it, stride bytes from one to the next; 0 where it is not   \
-   * over yet and has to be called again */                                    \
+  /* a barrier for the clocks of all modelled processes: n devices come, stride\
+   * bytes from one to the next; 0 if it is not over yet: call it again */     \
   SYM(hostBarrier, ZB_OPTIONAL(""), int,                                       \
       (const int32_t *device, size_t stride, int n),                           \
       ZB_LB("zbench_hostBarrier"), ZB_LB("zbench_hostBarrier"))                \
   /* whether launches move data: the timed ones need none */                   \
   SYM(moveData, ZB_OPTIONAL(""), void, (int on), ZB_LB("zbench_moveData"),     \
       ZB_LB("zbench_moveData"))                                                \
-  /* names the case that follows for the current device's process, so that its \
-   * noise depends on nothing else */                                          \
+  /* names the next case of the current device's process: its noise's seed */  \
   SYM(caseBegin, ZB_OPTIONAL(""), void, (uint64_t key),                        \
       ZB_LB("zbench_caseBegin"), ZB_LB("zbench_caseBegin"))                    \
   /* whether parts of the model of a collective over n ranks are not measured */\
@@ -293,8 +289,7 @@ typedef struct zb_table {
 #undef ZB_FIELD
 } zb_table;
 
-/* Clears the runtime's last error of this thread after a failed call; otherwise RCCL
- * reads it after its own launches and reports it. Returns code. */
+/* Clears the thread's last error after a failed call, or RCCL reports it as its own. */
 static inline int zb_told(const zb_table *t, int code) {
   if (code != 0 && t->lastError != NULL) {
     t->lastError();
