@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,10 +26,10 @@ func TestPageHasSettingsOfALongRun(t *testing.T) {
 	}
 	text := page()
 	for _, says := range []string{"Settings for a long run", "timedelta(seconds=80 &#43; PAUSE)", "NCCL_IB_TIMEOUT is above 31"} {
-		require.True(t, strings.Contains(text, says), says)
+		require.Contains(t, text, says, says)
 	}
 	require.Len(t, LongRun(rec), 2)
 	rec.Results[0].Status, rec.Source.Environment = record.Failed, nil
-	require.False(t, strings.Contains(page(), "Settings for a long run"))
+	require.NotContains(t, page(), "Settings for a long run")
 	require.Empty(t, LongRun(rec))
 }

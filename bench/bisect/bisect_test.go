@@ -191,8 +191,9 @@ func TestSameRounds(t *testing.T) {
 		p.search(t, 8, 4, o)
 		return p.children
 	}
-	require.Equal(t, run(1), run(1))
-	require.NotEqual(t, run(1), run(2))
+	first, again := run(1), run(1)
+	require.Equal(t, first, again)
+	require.NotEqual(t, first, run(2))
 }
 
 // The start of a child is paid for whatever it measures: where it costs much, a child

@@ -16,7 +16,7 @@ type judged struct {
 }
 
 // undecided tells whether more readings of the case are wanted.
-func (j *judged) undecided() bool { return !j.same && !(j.slow && j.located) }
+func (j *judged) undecided() bool { return !j.same && (!j.slow || !j.located) }
 
 // judge weighs each case of ordered variants.
 func (s *Search) judge(working []int) (noise, []*normal, []judged) {

@@ -15,7 +15,7 @@ import (
 // the loopback's row. The list is that of CONTRIBUTING, "Adding a collective". Documents,
 // tests and what tests use are left out, and so are the names of others' programs.
 func TestACollectiveIsNamedInFourFiles(t *testing.T) {
-	named := regexp.MustCompile(`all_to_all|[aA]llToAll|ALL_TO_ALL`)
+	named := regexp.MustCompile(`all_to_all|[aA]llToAll\b|ALL_TO_ALL`)
 	sources := map[string]bool{".go": true, ".c": true, ".h": true, ".cc": true, ".sh": true, ".yaml": true}
 	var files []string
 	read := 0
@@ -26,6 +26,8 @@ func TestACollectiveIsNamedInFourFiles(t *testing.T) {
 			return err
 		case d.IsDir() && (rel == "test" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".git")):
 			return fs.SkipDir
+		case rel == "bench/longrun/known.go": // what others report of collectives
+			return nil
 		case d.IsDir() || !sources[filepath.Ext(rel)] || strings.HasSuffix(rel, "_test.go"):
 			return nil
 		}

@@ -80,10 +80,10 @@ func TestJoin(t *testing.T) {
 		"sources that contradict":       {in: Input{Verdict: found(0.9, gpu23), NICs: even(at(bad, func(c *record.NICCounters) { c.LinkDowns = set(3) }))}, candidates: [][]rails.Component{{gpu23, rail23}}},
 		"a dead NIC and its substitute": {
 			in: Input{Verdict: found(0.9, rail22, rail23), NICs: even(func(p rails.Place, c *record.NICCounters) {
-				switch {
-				case p == bad:
+				switch p {
+				case bad:
 					c.Sent = set(0)
-				case p == rails.Place{Node: 2, GPU: 2}:
+				case rails.Place{Node: 2, GPU: 2}:
 					c.Sent = set(2 << 30)
 				}
 			})},

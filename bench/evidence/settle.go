@@ -34,7 +34,7 @@ func Settle(in Input) {
 		}
 		for _, r := range c.Reasons {
 			said := slices.ContainsFunc(f.Reasons, func(have string) bool { return strings.HasSuffix(r, have) })
-			if !said && !(len(f.Reasons) > 0 && strings.HasPrefix(r, string(Times)+":")) {
+			if !said && (len(f.Reasons) == 0 || !strings.HasPrefix(r, string(Times)+":")) {
 				f.Reasons = append(f.Reasons, r)
 			}
 		}

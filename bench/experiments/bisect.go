@@ -218,7 +218,7 @@ func BisectFailures(rows []BisectRow, small bool) []string {
 			if r.Uniform == 0 && j.what == "right" { // stated only
 				continue
 			}
-			if !j.bar.Holds(j.count, r.Seeds) && !(small && j.bar.Plausible(j.count, r.Seeds)) {
+			if !j.bar.Holds(j.count, r.Seeds) && (!small || !j.bar.Plausible(j.count, r.Seeds)) {
 				out = append(out, fmt.Sprintf("%s: %s %d of %d, bar %s", r.text(), j.what, j.count, r.Seeds, j.bar))
 			}
 		}

@@ -19,22 +19,20 @@ func rate(v float64) *nodescreen.Rate {
 	return &nodescreen.Rate{What: "copy 1 GiB", Rate: &v, Samples: 20}
 }
 
-func number[T any](v T) *T { return &v }
-
 // fleet has healthy nodes whose values vary by 2 %.
 func fleet(seed uint64, count int) []*nodescreen.Node {
 	rng := rand.New(rand.NewPCG(seed, 0x5c4ee))
 	var out []*nodescreen.Node
 	for i := range count {
 		n := &nodescreen.Node{
-			Schema: nodescreen.NodeSchema, Host: fmt.Sprintf("n%03d", i), Packages: number(8),
+			Schema: nodescreen.NodeSchema, Host: fmt.Sprintf("n%03d", i), Packages: new(8),
 			Facts:      []nodescreen.Fact{{Name: "RCCL", Value: "2.28.3"}},
-			Collective: &nodescreen.Rate{What: "all_reduce 64 MiB, 8 GPUs", Rate: number(270e9 * (1 + 0.02*rng.NormFloat64())), Samples: 20},
+			Collective: &nodescreen.Rate{What: "all_reduce 64 MiB, 8 GPUs", Rate: new(270e9 * (1 + 0.02*rng.NormFloat64())), Samples: 20},
 		}
 		for g := range 8 {
 			n.GPUs = append(n.GPUs, nodescreen.GPU{Index: g, Name: "MI300X", Memory: rate(4.1e12 * (1 + 0.02*rng.NormFloat64()))})
-			n.NICs = append(n.NICs, nodescreen.NIC{Name: fmt.Sprintf("ionic_%d", g), State: "ACTIVE", Negotiated: number(50e9), Collective: &nodescreen.Rate{
-				What: "all_reduce 16 MiB over one NIC", Rate: number(44e9 * (1 + 0.02*rng.NormFloat64())), Samples: 20,
+			n.NICs = append(n.NICs, nodescreen.NIC{Name: fmt.Sprintf("ionic_%d", g), State: "ACTIVE", Negotiated: new(50e9), Collective: &nodescreen.Rate{
+				What: "all_reduce 16 MiB over one NIC", Rate: new(44e9 * (1 + 0.02*rng.NormFloat64())), Samples: 20,
 			}})
 		}
 		out = append(out, n)
@@ -48,7 +46,7 @@ var bad = []struct {
 	plant               func(n *nodescreen.Node)
 }{
 	{"seven GPUs", "gpus", "node", func(n *nodescreen.Node) {
-		n.GPUs, n.Packages = n.GPUs[:7], number(7)
+		n.GPUs, n.Packages = n.GPUs[:7], new(7)
 		n.Collective.What = "all_reduce 64 MiB, 7 GPUs"
 	}},
 	{"a hidden GPU", "gpus", "node", func(n *nodescreen.Node) { n.GPUs = n.GPUs[:7]; n.Collective = nil }},
@@ -56,7 +54,7 @@ var bad = []struct {
 	{"no library", "fact", "RCCL", func(n *nodescreen.Node) { n.Facts = nil }},
 	{"slow memory", "memory", "GPU 5", func(n *nodescreen.Node) { *n.GPUs[5].Memory.Rate *= 0.8 }},
 	{"a NIC down", "nic_state", "ionic_2", func(n *nodescreen.Node) { n.NICs[2].State = "DOWN"; n.NICs[2].Collective = nil }},
-	{"a slow port", "nic_rate", "ionic_2", func(n *nodescreen.Node) { n.NICs[2].Negotiated = number(12.5e9) }},
+	{"a slow port", "nic_rate", "ionic_2", func(n *nodescreen.Node) { n.NICs[2].Negotiated = new(12.5e9) }},
 	{"a slow NIC", "nic_collective", "ionic_7", func(n *nodescreen.Node) { *n.NICs[7].Collective.Rate *= 0.7 }},
 	{"a NIC gone", "nic_count", "node", func(n *nodescreen.Node) { n.NICs = n.NICs[:7] }},
 	{"a slow collective", "collective", "node", func(n *nodescreen.Node) { *n.Collective.Rate *= 0.7 }},
@@ -123,7 +121,7 @@ func TestWhatMostNodesHave(t *testing.T) {
 	all := fleet(1, 8)
 	for _, n := range all {
 		n.NICs[7].State, n.NICs[7].Collective = "DOWN", nil // not wired
-		n.NICs[6].Negotiated = number(12.5e9)               // the storage network
+		n.NICs[6].Negotiated = new(12.5e9)                  // the storage network
 		n.Faults = []nodescreen.Fault{{Code: "iommu", Subject: "node", Message: "m"}}
 	}
 	d := nodescreen.Judge(nodescreen.Fleet{Nodes: all})
@@ -135,7 +133,7 @@ func TestANodeAlone(t *testing.T) {
 	n := fleet(1, 1)[0]
 	require.Equal(t, nodescreen.Healthy, nodescreen.Judge(nodescreen.Fleet{Nodes: []*nodescreen.Node{n}}).State)
 	n.NICs[3].State = "DOWN"
-	n.NICs[4].Negotiated = number(25e9)
+	n.NICs[4].Negotiated = new(25e9)
 	*n.GPUs[1].Memory.Rate *= 0.5
 	d := nodescreen.Judge(nodescreen.Fleet{Nodes: []*nodescreen.Node{n}})
 	var rules []string
@@ -197,7 +195,7 @@ func TestSchemasAreTight(t *testing.T) {
 	n := all[2]
 	n.Tool, n.Backend, n.Seconds, n.Notes = "t", "rocm", 3, []string{"n"}
 	n.Faults = []nodescreen.Fault{{Code: "c", Subject: "s", Message: "m", Next: "n"}}
-	n.NICs[0].Rated, n.Collective.Error = number(50e9), "e"
+	n.NICs[0].Rated, n.Collective.Error = new(50e9), "e"
 	schema, err = os.ReadFile("schema/node-v1.json")
 	require.NoError(t, err)
 	s = schematest.Compile(t, schema)

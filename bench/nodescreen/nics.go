@@ -33,7 +33,7 @@ func nicState(f Fleet, d *Document) []Finding {
 	for _, n := range f.Nodes {
 		have := n.activePorts()
 		alone := len(f.Nodes) == 1 && 2*have > len(n.NICs)
-		if !(most && have < usual) && !alone {
+		if (!most || have >= usual) && !alone {
 			continue
 		}
 		for _, c := range n.NICs {

@@ -26,7 +26,7 @@ type risingFS struct {
 	reads *atomic.Int64
 }
 
-func rising(real FS) risingFS {
+func rising(host FS) risingFS {
 	tree := fstest.MapFS{}
 	for i := range 2 {
 		port := fmt.Sprintf("sys/class/infiniband/ionic_%d/ports/1/", i)
@@ -34,7 +34,7 @@ func rising(real FS) risingFS {
 		tree[port+"hw_counters/tx_rdma_ucast_bytes"] = &fstest.MapFile{}
 		tree[port+"hw_counters/tx_rdma_ack_timeout"] = &fstest.MapFile{Data: []byte("3\n")}
 	}
-	return risingFS{real, tree, &atomic.Int64{}}
+	return risingFS{host, tree, &atomic.Int64{}}
 }
 
 func (r risingFS) in(name string) (string, bool) {

@@ -123,14 +123,14 @@ func buildLibraries(ctx context.Context, s State, cache string) (string, error) 
 func loopbackSources(s State) (files map[string][]byte, sum string, err error) {
 	files = map[string][]byte{"scripts/loopback.sh": scripts.Loopback}
 	h := sha256.New()
-	fmt.Fprintf(h, "%s %s\n%s\n", compilerName(s, "CC"), compilerName(s, "CXX"), scripts.Loopback)
+	_, _ = fmt.Fprintf(h, "%s %s\n%s\n", compilerName(s, "CC"), compilerName(s, "CXX"), scripts.Loopback)
 	err = fs.WalkDir(native.Sources(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		text, err := fs.ReadFile(native.Sources(), name)
 		files[filepath.Join("internal/native", name)] = text
-		fmt.Fprintf(h, "%s %d\n%s\n", name, len(text), text)
+		_, _ = fmt.Fprintf(h, "%s %d\n%s\n", name, len(text), text)
 		return err
 	})
 	return files, hex.EncodeToString(h.Sum(nil))[:16], err

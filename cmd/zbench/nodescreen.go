@@ -69,6 +69,11 @@ is 0 if no node fails, 3 if one does, and 6 if nothing can be told.`,
 			return runNodeScreen(cmd.Context(), s, o)
 		},
 	}
+	addNodeScreenFlags(cmd, &o)
+	return cmd
+}
+
+func addNodeScreenFlags(cmd *cobra.Command, o *nodeScreenOptions) {
 	addLibraryFlags(cmd, &o.libraries)
 	f := cmd.Flags()
 	addLaunchFlags(f, &o.launch)
@@ -87,7 +92,6 @@ is 0 if no node fails, 3 if one does, and 6 if nothing can be told.`,
 	f.BoolVar(&o.force, "force", false, "write into a folder that has files")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
 	screenDocument.flag(f, &o.format)
-	return cmd
 }
 
 // runNodeScreen does what this process is for: a probe of one node, a node of several, the

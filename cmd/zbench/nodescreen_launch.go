@@ -47,12 +47,14 @@ func (o *nodeScreenOptions) startOf(s State, l launching, dir string) launch.Sta
 // names are the hosts that are to report, as far as the launcher tells them.
 func (l launching) names(s State) []string {
 	var list []string
-	if l.method == launch.MPI {
+	switch l.method {
+	case launch.MPI:
 		for _, h := range l.hosts {
 			list = append(list, h.Name)
 		}
-	} else if l.method == launch.Slurm {
+	case launch.Slurm:
 		list, _ = launch.HostsOf(s.Getenv("SLURM_JOB_NODELIST")) // without, they are counted
+	case launch.Auto, launch.Inproc, launch.Local, launch.Env:
 	}
 	if len(list) != l.want.World.Nodes { // a part of them: which is not known
 		return nil

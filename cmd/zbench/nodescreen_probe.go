@@ -43,10 +43,10 @@ func (o *nodeScreenOptions) probe(ctx context.Context, s State, job string) erro
 		return err
 	}
 	n.GPUs, n.Facts = gpus, facts
-	switch {
-	case name == "memory":
+	switch name {
+	case "memory":
 		n.GPUs = probe.Memory(ctx, c, gpus)
-	case name == "collective":
+	case "collective":
 		n.Collective = probe.Collective(ctx, c, len(gpus), "")
 	default:
 		c.Bytes, c.Seconds = nicBytes, min(c.Seconds, 1)

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"io"
-	"os"
 	"os/exec"
 	"syscall"
 	"time"
@@ -81,7 +80,7 @@ func (c *osChild) Kill() { _ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL)
 
 // become replaces this process by a program, which gets the standard output that
 // ownStdout keeps.
-func become(stdout *os.File, file string, argv, environ []string) error {
+func become(stdout interface{ Fd() uintptr }, file string, argv, environ []string) error {
 	if fd := int(stdout.Fd()); fd != syscall.Stdout { //nolint:gosec // a file descriptor fits
 		if err := syscall.Dup3(fd, syscall.Stdout, 0); err != nil {
 			return err

@@ -31,11 +31,7 @@ type measureOptions struct {
 
 const railsHelp = "zbench rails --help lists the flags"
 
-func newRails(s State) *cobra.Command {
-	var o railsOptions
-	cmd := &cobra.Command{
-		Use: "rails", Short: "Name the slow xGMI link, GPU, rail, node or rank", Args: noArgs,
-		Long: `rails measures messages between pairs of GPUs and names the component that is
+const railsLong = `rails measures messages between pairs of GPUs and names the component that is
 slow: an xGMI link, a GPU, a rail (NIC), a node or a leaf switch. It times all
 pairs of GPUs within each node, a ring on each rail, and about log2(N) rounds of
 disjoint pairs of nodes on all rails at once. Suspects are then measured again
@@ -66,7 +62,13 @@ the shortest duration. Clocks may differ. A header names the columns and their
 unit (start_us, duration_ms); without one they are seconds.
 
 The exit code is 0 if nothing is slow, 3 if a component is named, and 6 if the
-data cannot tell.`,
+data cannot tell.`
+
+func newRails(s State) *cobra.Command {
+	var o railsOptions
+	cmd := &cobra.Command{
+		Use: "rails", Short: "Name the slow xGMI link, GPU, rail, node or rank", Args: noArgs,
+		Long: railsLong,
 		Example: `  zbench rails --nodes 128                        measure, in an allocation
   zbench rails --nodes 128 --backend loopback --fault slow_rail:node=5,rail=2,left=0.8
   zbench rails --rounds 20                        also faults that come and go

@@ -100,7 +100,8 @@ func runSchedule(t *testing.T, zbench, whole string, s schedule) (out scheduled)
 		_ = syscall.Kill(ranks[s.rank], s.signal) // it may have ended
 	}
 	select {
-	case <-ended:
+	case err := <-ended:
+		t.Log(err)
 	case <-time.After(3 * time.Minute):
 		_ = cmd.Process.Kill()
 		t.Fatalf("%+v: the run hangs", s)

@@ -44,10 +44,10 @@ type HangError struct {
 }
 
 func (e *HangError) Error() string {
-	switch e.cause { //nolint:errorlint // set below, never wrapped
-	case ErrDeadline:
+	switch {
+	case errors.Is(e.cause, ErrDeadline):
 		return fmt.Sprintf("%s: %v of %g s", e.Call, e.cause, e.Seconds)
-	case ErrCancelled:
+	case errors.Is(e.cause, ErrCancelled):
 		return fmt.Sprintf("%s: %v", e.Call, e.cause)
 	}
 	return fmt.Sprintf("%s: %v on rank %d: %s", e.Call, e.cause, e.Rank, e.Text)

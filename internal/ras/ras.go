@@ -95,7 +95,7 @@ func ask(ctx context.Context, dial Dial, address string) ([]byte, error) {
 	if len(text) > most {
 		return nil, fmt.Errorf("the answer is longer than %d MiB", most>>20)
 	}
-	if err != nil && !(errors.Is(err, net.ErrClosed) && len(text) > 0) {
+	if err != nil && (!errors.Is(err, net.ErrClosed) || len(text) == 0) {
 		return nil, err
 	}
 	return text, nil

@@ -86,19 +86,19 @@ func service(t *testing.T, answer []byte, json bool) ras.Dial {
 	return func(context.Context, string, string) (net.Conn, error) {
 		here, there := net.Pipe()
 		go func() {
-			defer there.Close()
+			defer func() { _ = there.Close() }()
 			in := bufio.NewScanner(there)
 			for in.Scan() {
 				switch line := in.Text(); {
 				case strings.HasPrefix(line, "CLIENT PROTOCOL "):
-					fmt.Fprint(there, "SERVER PROTOCOL 2\n")
+					_, _ = fmt.Fprint(there, "SERVER PROTOCOL 2\n")
 				case strings.HasPrefix(line, "TIMEOUT "), json && line == "SET FORMAT json":
-					fmt.Fprint(there, "OK\n")
+					_, _ = fmt.Fprint(there, "OK\n")
 				case line == "VERBOSE STATUS":
 					_, _ = there.Write(answer)
 					return
 				default:
-					fmt.Fprintf(there, "ERROR: Unknown command %s\n", line)
+					_, _ = fmt.Fprintf(there, "ERROR: Unknown command %s\n", line)
 				}
 			}
 		}()
@@ -125,9 +125,9 @@ func TestAskWithoutAnAnswer(t *testing.T) {
 	other := func(context.Context, string, string) (net.Conn, error) {
 		here, there := net.Pipe()
 		go func() {
-			defer there.Close()
+			defer func() { _ = there.Close() }()
 			_, _ = bufio.NewReader(there).ReadString('\n')
-			fmt.Fprint(there, "HTTP/1.1 400 Bad Request\n")
+			_, _ = fmt.Fprint(there, "HTTP/1.1 400 Bad Request\n")
 		}()
 		return here, nil
 	}

@@ -161,7 +161,7 @@ func (l *Leader) misread(process int, reason Reason, err error) {
 	no.Process = process
 	l.refused.add(no)
 	l.unreadable(process, err)
-	l.patience.fail(l.options.Grace)
+	l.fail(l.options.Grace)
 }
 
 // expects reports whether a stream may speak for a process. Otherwise it counts the
@@ -186,7 +186,7 @@ func (l *Leader) take(stream, number int, in reportOf) {
 		return
 	}
 	if r.Failure != nil {
-		l.patience.fail(l.options.Grace)
+		l.fail(l.options.Grace)
 	}
 	if !l.accept(in.Process, number, r) {
 		no := refuse(NotExpected, "process %d reports on order %d a second time, or too late", in.Process, number)
@@ -218,7 +218,7 @@ func (l *Leader) loseAs(process int, why string, as func(string) plan.Report) {
 	if l.gone(process, why, as) {
 		loss := Loss{Process: process, Host: l.host(process), Why: why}
 		l.options.OnLost(loss)
-		l.patience.end(loss.Error())
+		l.end(loss.Error())
 	}
 }
 

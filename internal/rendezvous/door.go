@@ -59,7 +59,7 @@ func (d *door) open() {
 			go d.admit(c)
 		default:
 			_ = c.Close()
-			d.count(c, TooMany, "")
+			_ = d.count(c, TooMany, "")
 		}
 	}
 }
@@ -76,7 +76,7 @@ func (d *door) admit(raw net.Conn) {
 	}
 	if err != nil {
 		_ = raw.Close()
-		d.count(raw, handshakeReason(err), err.Error())
+		_ = d.count(raw, handshakeReason(err), err.Error())
 		return
 	}
 	w.admitted()

@@ -228,7 +228,7 @@ func (l *Leader) SendEach(orders []plan.Order) {
 // the order is abandoned are lost.
 func (l *Leader) Reports(own plan.Report) []plan.Report {
 	if own.Failure != nil {
-		l.patience.fail(l.options.Grace)
+		l.fail(l.options.Grace)
 	}
 	select {
 	case <-l.all():
@@ -242,7 +242,7 @@ func (l *Leader) Reports(own plan.Report) []plan.Report {
 		}
 	}
 	<-l.all()
-	l.patience.done()
+	l.done()
 	return l.collected()
 }
 

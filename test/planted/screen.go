@@ -153,7 +153,7 @@ var (
 
 func (c screenCounts) failures(small bool) []string {
 	var out []string
-	if c.name != "healthy" && !badNode.Holds(c.named, c.seeds) && !(small && badNode.Plausible(c.named, c.seeds)) {
+	if c.name != "healthy" && !badNode.Holds(c.named, c.seeds) && (!small || !badNode.Plausible(c.named, c.seeds)) {
 		out = append(out, fmt.Sprintf("%s: %d of %d named: %s", c.name, c.named, c.seeds, c.first))
 	}
 	if !goodNode.Holds(c.wrong, c.seeds) {

@@ -144,10 +144,10 @@ int zbl_join_rank(void **comm, int nranks, zb_unique_id id, int rank, int blocki
   }
   q = zbl_clique_for(&id, nranks);
   if (q == NULL) {
-    return ZB_COLL_ARGUMENT;
+    return zbl_group_refuse_init(ZB_COLL_ARGUMENT);
   }
   if (zbl_joined(q, rank, zbl_current_device())) {
-    return ZB_COLL_USAGE;
+    return zbl_group_refuse_init(ZB_COLL_USAGE);
   }
   c = zbl_new_comm();
   if (c == NULL) {

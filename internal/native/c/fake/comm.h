@@ -141,6 +141,7 @@ int zbl_group_depth(void);
 zbl_queued *zbl_next_queued(void);
 int zbl_enqueue(const zbl_queued *q);
 int zbl_group_note_init(zbl_comm *c);
+int zbl_group_refuse_init(int code);
 void zbl_group_reset(void);
 
 /* graph.c */

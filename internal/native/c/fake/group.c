@@ -11,6 +11,7 @@ static _Thread_local int zbl_depth;
 static _Thread_local zbl_queued *zbl_queue;
 static _Thread_local size_t zbl_queue_len, zbl_queue_cap;
 static _Thread_local zbl_comm *zbl_joining; /* inits in this group */
+static _Thread_local int zbl_refused_init; /* the error of an init in this group */
 
 int zbl_group_depth(void) { return zbl_depth; }
 
@@ -63,6 +64,13 @@ int zbl_group_note_init(zbl_comm *c) {
   return zbl_depth > 0 ? 0 : zbl_wait_joined();
 }
 
+/* An init that fails within a group fails the group: nothing in it is waited for or
+ * launched (NCCL, src/group.cc, ncclGroupEndInternal). */
+int zbl_group_refuse_init(int code) {
+  zbl_refused_init = zbl_depth > 0 ? code : 0;
+  return code;
+}
+
 void zbl_group_reset(void) {
   if (zbl_queue != NULL) {
     pthread_setspecific(zbl_queue_key, NULL);
@@ -72,6 +80,7 @@ void zbl_group_reset(void) {
   zbl_queue_len = zbl_queue_cap = 0;
   zbl_depth = 0;
   zbl_joining = NULL;
+  zbl_refused_init = 0;
 }
 
 static int zbl_groupStart(void) {
@@ -145,6 +154,11 @@ static int zbl_launch_queue(void) {
 static int zbl_end_group(void) {
   int result;
   ZBL_ENTER;
+  if ((result = zbl_refused_init) != 0) {
+    zbl_joining = NULL;
+    zbl_refused_init = 0;
+    return result;
+  }
   result = zbl_wait_joined();
   return result != 0 ? result : zbl_launch_queue();
 }
