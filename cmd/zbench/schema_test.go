@@ -60,6 +60,7 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 		"kernels rmsnorm --backend loopback --rows 2 --hidden 64",
 		"kernels muon --backend loopback --shape 20x30",
 		"rails --nodes 4 --gpus-per-node 4 -q",
+		"screen --backend loopback --nodes 2 -q",
 	} {
 		code := exit.OK
 		if strings.Contains(line, "hang") {
@@ -69,7 +70,9 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 		files, err := filepath.Glob(filepath.Join(folder, "*.json"))
 		require.NoError(t, err)
 		require.NotEmpty(t, files)
-		for _, file := range files {
+		nodes, err := filepath.Glob(filepath.Join(folder, "nodes", "*.json"))
+		require.NoError(t, err)
+		for _, file := range append(files, nodes...) {
 			fits(line+": "+filepath.Base(file), readBytes(t, file))
 		}
 		if strings.HasPrefix(line, "collectives") {
