@@ -38,8 +38,8 @@ func (d *Driver) initComms(ctx context.Context, c plan.Comms, h plan.Held, id na
 	}
 	done, leave := make(chan result, 1), d.enter()
 	go func() {
-		defer leave()
 		comms, err := d.library.InitComms(id, c.Ranks, h.First, devices)
+		leave() // before the caller can close the driver
 		done <- result{comms, err}
 	}()
 	deadline := d.cfg.Deadlines.Init

@@ -58,6 +58,8 @@ var badRecord = map[string]string{
 	"/results/0/burst/mean_of_ranks/n":                  `0`,
 	"/results/0/slow_launches/launches":                 `0`,
 	"/results/0/slow_launches/groups/0/count":           `0`,
+	"/results/2/evidence/suspects":                      `"1-"`,
+	"/spec/sweep/sizes":                                 `[]`,
 	"/results/0/nics/0/gpu":                             `-2`,
 }
 

@@ -41,6 +41,7 @@ func full() *Record {
 	hung.Key, hung.Status, hung.Reason = "hung", Failed, "not finished at the deadline"
 	hung.Evidence = &Evidence{During: DuringWarmUp, Deadline: new(180.0), Iterations: 5}
 	hung.Evidence.SetRanks([]RankProgress{{Enqueued: 5, Started: 4, Ended: 3, Error: "remote process exited"}, {Enqueued: 5, Started: 3, Ended: 3}})
+	hung.Evidence.Suspects, hung.Evidence.Certain = "1", true
 	hung.Evidence.Witness = &Witness{
 		Source: "RAS at localhost:28028", State: WitnessDegraded, Reason: "r", Library: "2.28.3",
 		Communicators: []WitnessComm{{ID: "3b2f", Count: 1, Ranks: 16, Answered: 15, Status: "INCOMPLETE"}},

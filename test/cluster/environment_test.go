@@ -3,11 +3,13 @@ package cluster
 import (
 	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -94,12 +96,22 @@ func TestEnvironmentsAreRecorded(t *testing.T) {
 	}
 }
 
+// allIdle waits until every node has ended its last job.
+func allIdle(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		states, err := exec.CommandContext(t.Context(), "sinfo", "--noheader", "--Node", "--format=%T").Output()
+		return err == nil && strings.ReplaceAll(string(states), "idle\n", "") == ""
+	}, 2*time.Minute, 100*time.Millisecond)
+}
+
 // run is the environment that a recording gives today, the launcher's variables alone.
 func (r recording) run(t *testing.T) []string {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "record")
 	require.NoError(t, os.WriteFile(script, []byte("#!/bin/bash\n/usr/bin/env >"+dir+"/env.$$.new && mv "+dir+"/env.$$.new $(mktemp "+dir+"/env.XXXXXX)\n"), 0o700)) //nolint:gosec // it is to be run
 	text := "export PATH=" + dir + ":$PATH RECORD=" + script + "\n" + r.script
+	allIdle(t) // or the launcher takes other nodes than in the recording
 	end := result{}
 	if r.options != "" {
 		end = batch(t, r.options, text)
