@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -256,46 +255,6 @@ func (o *collectivesOptions) finish(s State, dir *engine.Folder, started time.Ti
 	s.note(o.quiet, "Wrote %s (report.html, results.json, results.csv, bucket.json, plots) in %s\n",
 		dir.Path, s.Now().Sub(started).Round(10*time.Millisecond))
 	return cmp.Or(engine.Verdict(out.Record, dir.Path), judged.Err(o.gates.requireChecked), out.Advice.Refused())
-}
-
-// reproduce is the command line that makes the record again.
-func reproduce(rec *record.Record) string {
-	line := []string{"zbench", "import"}
-	if rec.Spec == nil {
-		for _, i := range rec.Source.Imports {
-			line = append(line, i.File)
-		}
-		return strings.Join(line, " ")
-	}
-	line = []string{"zbench", engine.Command(rec.Spec.Benchmark)}
-	if rec.Spec.Sweep != nil {
-		line = append(line, rec.Spec.Sweep.Collectives...)
-	}
-	for _, f := range flagsOf(rec.Spec.Benchmark) {
-		name := "--" + f.name
-		if f.letter != "" {
-			name = "-" + f.letter
-		}
-		for _, v := range f.show(rec.Spec) {
-			if f.unit == "" {
-				line = append(line, name)
-			} else {
-				line = append(line, name, quoted(v))
-			}
-		}
-	}
-	if len(rec.Added) > 0 && rec.Spec.Advice != nil {
-		line = append(line, rec.Spec.Advice.Line()...) // the question decides which cases were added
-	}
-	return strings.Join(line, " ")
-}
-
-// quoted is a value as a shell takes it for one.
-func quoted(v string) string {
-	if strings.ContainsAny(v, " \t") {
-		return strconv.Quote(v)
-	}
-	return v
 }
 
 // clash describes a flag that differs from the sweep to resume.
