@@ -27,7 +27,9 @@ func address(host int) string { return fmt.Sprintf("10.78.0.%d", host+1) }
 // namespaces makes the hosts. Outside CI a machine that does not allow it skips.
 func namespaces(t *testing.T) {
 	t.Helper()
-	remove := "for i in 0 1 2 3; do ip netns del zb$i; done; ip link del zbr; true"
+	// The kernel takes a namespace apart later: its links are deleted first, so that the next
+	// test finds their names free.
+	remove := "for i in 0 1 2 3; do ip link del zbv$i; ip netns del zb$i; done; ip link del zbr; true"
 	t.Cleanup(func() { _ = exec.Command("bash", "-c", remove).Run() })
 	r := bash(t, `set -e
 ip link add zbr type bridge; ip address add `+bridge+`/24 dev zbr; ip link set zbr up
