@@ -161,11 +161,7 @@ func (b *bisecting) request(cases []int) (string, error) {
 
 // wait waits for a child's end, which the deadline and the end of ctx bring about.
 func (b *bisecting) wait(ctx context.Context, child Child) (code int, how string, err error) {
-	ended := make(chan ending, 1)
-	go func() {
-		code, how := child.Wait()
-		ended <- ending{code: code, how: how}
-	}()
+	ended := endOf(child)
 	limit := b.deadline()
 	late, stop := b.timer(limit)
 	defer stop()

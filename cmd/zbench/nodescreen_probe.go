@@ -130,11 +130,7 @@ func (o *nodeScreenOptions) child(ctx context.Context, s State, dir, host, name 
 	if err != nil {
 		return nil, err.Error()
 	}
-	ends := make(chan ending, 1)
-	go func() {
-		code, how := child.Wait()
-		ends <- ending{code: code, how: how}
-	}()
+	ends := endOf(child)
 	limit := time.NewTimer(time.Duration((o.seconds + o.deadline) * float64(time.Second)))
 	defer limit.Stop()
 	select {

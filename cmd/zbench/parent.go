@@ -100,6 +100,16 @@ type ending struct {
 	launcher string
 }
 
+// endOf waits for a child in the background.
+func endOf(child Child) <-chan ending {
+	ended := make(chan ending, 1)
+	go func() {
+		code, how := child.Wait()
+		ended <- ending{code: code, how: how}
+	}()
+	return ended
+}
+
 func (f *children) add(c Command) error {
 	child, err := f.s.Start(c)
 	if err != nil {
