@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 
+	"zbench/bench/compare"
 	"zbench/bench/plain"
 	"zbench/bench/table"
 	"zbench/bench/unit"
@@ -126,19 +126,5 @@ func (d *Document) WriteTables(w io.Writer, width int, all bool) error {
 
 // WriteMarkdown writes it for a merge request.
 func (d *Document) WriteMarkdown(w io.Writer) error {
-	var b strings.Builder
-	for i, l := range d.Lines() {
-		text := plain.Markdown(l.Text)
-		if i == 0 {
-			text = "**" + text + "**"
-		}
-		if l.Hint != "" {
-			text += " → " + plain.Markdown(l.Hint)
-		}
-		b.WriteString(text + "\n\n")
-	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return err
-	}
-	return table.Markdown(w, d.VariantTable(), d.CaseTable(true))
+	return compare.Markdown(w, d.Lines(), d.VariantTable(), d.CaseTable(true))
 }

@@ -145,8 +145,17 @@ func (d *Document) WriteTables(w io.Writer, width int, all bool) error {
 
 // WriteMarkdown writes it for a merge request.
 func (d *Document) WriteMarkdown(w io.Writer) error {
+	var all []table.Table
+	if t := d.ChangeTable(); t != nil {
+		all = append(all, *t)
+	}
+	return Markdown(w, d.Lines(), append(all, d.CaseTable(true))...)
+}
+
+// Markdown writes a verdict's lines, the first in bold, and its tables for a merge request.
+func Markdown(w io.Writer, lines []Line, tables ...table.Table) error {
 	var b strings.Builder
-	for i, l := range d.Lines() {
+	for i, l := range lines {
 		text := plain.Markdown(l.Text)
 		if i == 0 {
 			text = "**" + text + "**"
@@ -159,11 +168,7 @@ func (d *Document) WriteMarkdown(w io.Writer) error {
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return err
 	}
-	var all []table.Table
-	if t := d.ChangeTable(); t != nil {
-		all = append(all, *t)
-	}
-	return table.Markdown(w, append(all, d.CaseTable(true))...)
+	return table.Markdown(w, tables...)
 }
 
 // WriteCSV writes a row for each case, in base units.
