@@ -17,7 +17,7 @@ import (
 // symbolRows has the preprocessor write out the list and the other names of its
 // rows: field, need, and library and name of both vendors.
 func symbolRows(t *testing.T, dir string) [][]string {
-	out, err := compiler(dir, `#include "abi.h"
+	out, err := compiler(t.TempDir(), `#include "abi.h"
 #undef ZB_REQUIRED
 #undef ZB_OPTIONAL
 #undef NULL
