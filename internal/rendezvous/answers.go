@@ -1,7 +1,6 @@
 package rendezvous
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -176,22 +175,33 @@ func (l *Leader) expects(stream, process int) bool {
 	return false
 }
 
+// take takes the report of one or several processes that a stream speaks for.
 func (l *Leader) take(stream, number int, in reportOf) {
-	if !l.expects(stream, in.Process) {
+	processes := in.processes()
+	if slices.ContainsFunc(processes, func(p int) bool { return !l.expects(stream, p) }) {
 		return
 	}
 	var r plan.Report
-	if err := json.Unmarshal(in.Report, &r); err != nil {
-		l.misread(in.Process, Malformed, err)
+	err := r.UnmarshalJSON(in.Report) // json.Unmarshal would read it twice more
+	var each []plan.Report
+	if err == nil {
+		each, err = r.Split(len(processes))
+	}
+	if err != nil {
+		for _, process := range processes {
+			l.misread(process, Malformed, err)
+		}
 		return
 	}
 	if r.Failure != nil {
 		l.fail(l.options.Grace)
 	}
-	if !l.accept(in.Process, number, r) {
-		no := refuse(NotExpected, "process %d reports on order %d a second time, or too late", in.Process, number)
-		no.Process = in.Process
-		l.refused.add(no)
+	for i, process := range processes {
+		if !l.accept(process, number, each[i]) {
+			no := refuse(NotExpected, "process %d reports on order %d a second time, or too late", process, number)
+			no.Process = process
+			l.refused.add(no)
+		}
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // Protocol is the version of the messages. It changes whenever a process of an older
 // zbench could misread one.
-const Protocol = 2
+const Protocol = 3
 
 // Limits of a registration, in bytes.
 const (
@@ -90,10 +90,16 @@ type orderOf struct {
 	Order   json.RawMessage `json:"order"`
 }
 
+// reportOf is the report of one process, or of several, joined by plan.Join.
 type reportOf struct {
-	Process int             `json:"process"`
-	Report  json.RawMessage `json:"report"`
+	Process int `json:"process"`
+	// With are the other processes, ascending, as their times follow.
+	With   []int           `json:"with,omitempty"`
+	Report json.RawMessage `json:"report"`
 }
+
+// processes are those that report.
+func (r reportOf) processes() []int { return append([]int{r.Process}, r.With...) }
 
 // Loss is a process that no longer answers.
 type Loss struct {
@@ -153,6 +159,13 @@ func readUp(text []byte) (u up, err error) {
 	for _, r := range u.Reports {
 		if len(r.Report) > plan.MaxReport {
 			return up{}, fmt.Errorf("a report has %d bytes; the limit is %d", len(r.Report), plan.MaxReport)
+		}
+		before := r.Process
+		for _, process := range r.With {
+			if process <= before {
+				return up{}, fmt.Errorf("a report of process %d and then %d: they must ascend", before, process)
+			}
+			before = process
 		}
 	}
 	return u, nil

@@ -13,8 +13,8 @@ import (
 // Whatever text arrives, decoding ends with a message that keeps to its limits, or with
 // a refusal; what is accepted reads back the same.
 func FuzzMessages(f *testing.F) {
-	f.Add([]byte(`{"protocol":2,"session":"s","process":1,"processes":2,"local_process":1,"host":"h","pid":3,"build":"1","backend":"loopback","libraries":{"librccl":"2"},"facts":{"a":[1]}}`))
-	f.Add([]byte(`{"protocol":2,"session":"s","via":1,"process":-1}`))
+	f.Add([]byte(`{"protocol":3,"session":"s","process":1,"processes":2,"local_process":1,"host":"h","pid":3,"build":"1","backend":"loopback","libraries":{"librccl":"2"},"facts":{"a":[1]}}`))
+	f.Add([]byte(`{"protocol":3,"session":"s","via":1,"process":-1}`))
 	f.Add([]byte(`{"number":3,"reports":[{"process":1,"report":{"protocol":1}}]}`))
 	f.Add([]byte(`{"lost":[{"process":5,"why":"left"}],"stop":[1,2]}`))
 	f.Add([]byte(`{"start":"go"}`))

@@ -1,10 +1,12 @@
 package rendezvous
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,6 +23,45 @@ const (
 	gatherBytes = maxUp / 4
 )
 
+// heldReport is a report that waits for others. The leader refuses one that cannot be read.
+type heldReport struct {
+	reportOf
+	read plan.Report
+	bad  bool
+}
+
+// hold reads a report.
+func hold(one reportOf) heldReport {
+	h := heldReport{reportOf: one}
+	h.bad = h.read.UnmarshalJSON(one.Report) != nil
+	return h
+}
+
+// join makes one report of those of all processes, if they can travel as one.
+func join(held []heldReport) []reportOf {
+	var all []plan.Report
+	apart := make([]reportOf, len(held))
+	slices.SortFunc(held, func(a, b heldReport) int { return cmp.Compare(a.Process, b.Process) })
+	for i, h := range held {
+		apart[i] = h.reportOf
+		if !h.bad {
+			all = append(all, h.read)
+		}
+	}
+	if len(all) < len(held) || !plan.Joinable(all) {
+		return apart
+	}
+	one := reportOf{Process: held[0].Process}
+	for _, h := range held[1:] {
+		one.With = append(one.With, h.Process)
+	}
+	var err error
+	if one.Report, err = json.Marshal(plan.Join(all)); err != nil || len(one.Report) > plan.MaxReport {
+		return apart
+	}
+	return []reportOf{one}
+}
+
 // relay gathers the processes of a node: it passes the leader's lines on to them, and
 // sends their reports in one message. It is a hub between them and the leader, which
 // decides on each registration.
@@ -33,7 +74,7 @@ type relay struct {
 	mu      sync.Mutex
 	number  int          // of the order that the reports answer
 	waiting map[int]bool // processes that have not reported
-	held    []reportOf
+	held    []heldReport
 	bytes   int
 	onTime  func() // set while reports wait for others
 }
@@ -115,7 +156,7 @@ func (r *relay) collect(number int, one reportOf) error {
 		return nil
 	}
 	delete(r.waiting, one.Process)
-	r.held = append(r.held, one)
+	r.held = append(r.held, hold(one))
 	r.bytes += len(one.Report)
 	if len(r.waiting) == 0 || r.bytes > gatherBytes {
 		return r.forward()
@@ -139,7 +180,7 @@ func (r *relay) forward() error {
 	if len(r.held) == 0 {
 		return nil
 	}
-	message := up{Number: r.number, Reports: r.held}
+	message := up{Number: r.number, Reports: join(r.held)}
 	r.held, r.bytes = nil, 0
 	return r.follower.send(message)
 }

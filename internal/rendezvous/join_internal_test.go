@@ -1,0 +1,70 @@
+package rendezvous
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/plan"
+)
+
+// gathered is the message that a node's first process, 8, sends for its node's reports.
+func gathered(t *testing.T, reports []plan.Report) up {
+	t.Helper()
+	in, out := io.Pipe()
+	f := &Follower{options: Options{Self: Hello{Process: 8}}, out: out}
+	r := &relay{follower: f, number: 3, waiting: map[int]bool{}}
+	for i := range reports {
+		r.waiting[8+i] = true
+	}
+	go func() {
+		for i, report := range slices.Backward(reports) { // they arrive in any order
+			text, err := json.Marshal(report)
+			if err == nil {
+				err = r.collect(3, reportOf{Process: 8 + i, Report: text})
+			}
+			if err != nil {
+				panic(err)
+			}
+		}
+	}()
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxUp)
+	require.True(t, lines.Scan())
+	message, err := readUp(lines.Bytes())
+	require.NoError(t, err)
+	return message
+}
+
+// The leader reads one report of a node, not one of each of its processes, unless one of
+// them says more than times.
+func TestReportsOfANodeTravelAsOne(t *testing.T) {
+	var reports []plan.Report
+	for i := range 8 {
+		reports = append(reports, plan.Report{Seconds: []float64{float64(i), 1.0 / 3}, Hold: float64(i)})
+	}
+	message := gathered(t, reports)
+	require.Len(t, message.Reports, 1)
+	one := message.Reports[0]
+	require.Equal(t, []int{8, 9, 10, 11, 12, 13, 14, 15}, one.processes())
+	require.Less(t, len(one.Report), 8*2*11+60)
+	var r plan.Report
+	require.NoError(t, json.Unmarshal(one.Report, &r))
+	each, err := r.Split(8)
+	require.NoError(t, err)
+	for i, got := range each {
+		require.Equal(t, reports[i].Seconds, got.Seconds)
+		require.Equal(t, 7.0, got.Hold)
+	}
+
+	reports[5].Stop = true
+	message = gathered(t, reports)
+	require.Len(t, message.Reports, 8)
+	for i, one := range message.Reports {
+		require.Equal(t, []int{8 + i}, one.processes())
+	}
+}
