@@ -37,47 +37,41 @@ func (t *Times) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// timesOnly reports whether a report says nothing that the leader needs by process but
-// its times.
-func (r Report) timesOnly() bool {
-	return r.Failure == nil && !r.Stop && r.Budget == Room{} && r.IDs == nil && r.Facts == nil && r.NICs == nil &&
+// Joined are reports of one or several processes that say nothing but times, in one: the
+// times of one process after those of the other, equally many of each.
+type Joined struct {
+	Seconds Times `json:"seconds,omitempty"`
+	// Hold is the longest, which is all that the leader needs of holds; StartedEarly is
+	// true if it is of any process.
+	Hold         float64 `json:"hold,omitempty"`
+	StartedEarly bool    `json:"started_early,omitempty"`
+}
+
+// Joined is a report as one of others, if it says nothing but times.
+func (r Report) Joined() (Joined, bool) {
+	j := Joined{Seconds: r.Seconds, Hold: r.Hold, StartedEarly: r.StartedEarly}
+	return j, r.Failure == nil && !r.Stop && r.Budget == Room{} && r.IDs == nil && r.Facts == nil && r.NICs == nil &&
 		r.Unverifiable == "" && r.Verified == Verification{}
 }
 
-// Joinable reports whether reports of several processes can travel as one: all have the
-// same number of times, and nothing else that belongs to one process.
-func Joinable(all []Report) bool {
-	return len(all) > 0 && !slices.ContainsFunc(all, func(r Report) bool {
-		return !r.timesOnly() || len(r.Seconds) != len(all[0].Seconds)
-	})
+// With joins the reports of more processes.
+func (j Joined) With(more Joined) Joined {
+	return Joined{slices.Concat(j.Seconds, more.Seconds), max(j.Hold, more.Hold), j.StartedEarly || more.StartedEarly}
 }
 
-// Join is the one report of several processes that are Joinable: the times of one after
-// those of the other, and the longest hold, which is all that the leader needs of holds.
-func Join(all []Report) (joined Report) {
-	for _, r := range all {
-		joined.Seconds = append(joined.Seconds, r.Seconds...)
-		joined.Hold = max(joined.Hold, r.Hold)
-		joined.StartedEarly = joined.StartedEarly || r.StartedEarly
+// Split takes the reports of n processes apart. Each has the longest hold.
+func (j Joined) Split(n int) ([]Report, error) {
+	if n < 1 || len(j.Seconds)%n != 0 || j.Hold < 0 {
+		return nil, fmt.Errorf("a report of %d processes with %d times and a hold of %g s", n, len(j.Seconds), j.Hold)
 	}
-	return joined
-}
-
-// Split is the inverse of Join. Each of the n reports has the longest hold.
-func (r Report) Split(n int) ([]Report, error) {
-	if n == 1 {
-		return []Report{r}, nil
-	}
-	if n < 1 || !r.timesOnly() || len(r.Seconds)%n != 0 {
-		return nil, fmt.Errorf("a report with %d times is not that of %d processes", len(r.Seconds), n)
-	}
-	each := len(r.Seconds) / n
+	each := len(j.Seconds) / n
 	all := make([]Report, n)
 	for i := range all {
-		all[i] = Report{Seconds: r.Seconds[i*each : (i+1)*each : (i+1)*each], Hold: r.Hold, StartedEarly: r.StartedEarly}
-		if each == 0 {
-			all[i].Seconds = nil
+		all[i] = Report{Hold: j.Hold, StartedEarly: j.StartedEarly}
+		if each > 0 {
+			all[i].Seconds = j.Seconds[i*each : (i+1)*each : (i+1)*each]
 		}
+		all[i] = all[i].bounded()
 	}
 	return all, nil
 }

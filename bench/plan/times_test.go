@@ -54,21 +54,26 @@ func TestJoinedReportsComeApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		each := rapid.IntRange(0, 4).Draw(t, "each")
 		var all []plan.Report
+		var together plan.Joined
 		hold, early := 0.0, false
-		for range rapid.IntRange(1, 9).Draw(t, "processes") {
+		for i := range rapid.IntRange(1, 9).Draw(t, "processes") {
 			r := plan.Report{Hold: rapid.Float64Range(0, 1).Draw(t, "hold"), StartedEarly: rapid.Bool().Draw(t, "early")}
 			for range each {
 				r.Seconds = append(r.Seconds, rapid.Float64Range(0, 1).Draw(t, "seconds"))
 			}
 			hold, early = max(hold, r.Hold), early || r.StartedEarly
+			one, can := r.Joined()
+			require.True(t, can)
+			if together = together.With(one); i == 0 {
+				together = one
+			}
 			all = append(all, r)
 		}
-		require.True(t, plan.Joinable(all))
-		text, err := json.Marshal(plan.Join(all))
+		text, err := json.Marshal(together)
 		require.NoError(t, err)
-		var joined plan.Report
-		require.NoError(t, json.Unmarshal(text, &joined))
-		got, err := joined.Split(len(all))
+		var back plan.Joined
+		require.NoError(t, json.Unmarshal(text, &back))
+		got, err := back.Split(len(all))
 		require.NoError(t, err)
 		for i := range all {
 			all[i].Hold, all[i].StartedEarly = hold, early
@@ -77,23 +82,28 @@ func TestJoinedReportsComeApart(t *testing.T) {
 	})
 }
 
-// A report that says anything of its process alone travels alone.
+// A report that says anything of its process alone is not joined.
 func TestReportsThatTravelAlone(t *testing.T) {
-	plain := plan.Report{Seconds: []float64{1}}
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawnReport(t)
-		r.Seconds = []float64{1}
-		bare := plan.Report{Seconds: r.Seconds, Hold: r.Hold, StartedEarly: r.StartedEarly}
 		text, err := json.Marshal(r)
 		require.NoError(t, err)
-		without, err := json.Marshal(bare)
+		bare, err := json.Marshal(plan.Report{Seconds: r.Seconds, Hold: r.Hold, StartedEarly: r.StartedEarly})
 		require.NoError(t, err)
-		require.Equal(t, string(text) == string(without), plan.Joinable([]plan.Report{plain, r}))
+		_, can := r.Joined()
+		require.Equal(t, string(text) == string(bare), can)
 	})
-	require.False(t, plan.Joinable(nil))
-	require.False(t, plan.Joinable([]plan.Report{plain, {Seconds: []float64{1, 2}}}), "another number of times")
-	for n, r := range map[int]plan.Report{0: plain, 2: plain, 3: {Stop: true, Seconds: []float64{1, 2, 3}}} {
-		_, err := r.Split(n)
-		require.ErrorContains(t, err, "is not that of")
+}
+
+// A joined report that is not that of so many processes is refused; a time that is no
+// number is a failure of its process alone.
+func TestJoinedReportsAreChecked(t *testing.T) {
+	for n, j := range map[int]plan.Joined{0: {}, 2: {Seconds: plan.Times{1}}, 1: {Hold: -1}} {
+		_, err := j.Split(n)
+		require.ErrorContains(t, err, "a report of")
 	}
+	got, err := plan.Joined{Seconds: plan.Times{1, math.NaN()}}.Split(2)
+	require.NoError(t, err)
+	require.Nil(t, got[0].Failure)
+	require.Equal(t, plan.FailedCall, got[1].Failure.Kind)
 }

@@ -2,7 +2,6 @@ package rendezvous
 
 import (
 	"bufio"
-	"encoding/json"
 	"io"
 	"slices"
 	"testing"
@@ -17,19 +16,18 @@ func gathered(t *testing.T, reports []plan.Report) up {
 	t.Helper()
 	in, out := io.Pipe()
 	f := &Follower{options: Options{Self: Hello{Process: 8}}, out: out}
-	r := &relay{follower: f, number: 3, waiting: map[int]bool{}}
+	r := &relay{follower: f, number: 3, waiting: map[int]bool{}, held: up{Number: 3}}
 	for i := range reports {
 		r.waiting[8+i] = true
 	}
 	go func() {
 		for i, report := range slices.Backward(reports) { // they arrive in any order
-			text, err := json.Marshal(report)
-			if err == nil {
-				err = r.collect(3, reportOf{Process: 8 + i, Report: text})
-			}
+			its := &Follower{options: Options{Self: Hello{Process: 8 + i}}}
+			message, err := its.message(3, report)
 			if err != nil {
 				panic(err)
 			}
+			r.collect(8+i, message)
 		}
 	}()
 	lines := bufio.NewScanner(in)
@@ -48,13 +46,11 @@ func TestReportsOfANodeTravelAsOne(t *testing.T) {
 		reports = append(reports, plan.Report{Seconds: []float64{float64(i), 1.0 / 3}, Hold: float64(i)})
 	}
 	message := gathered(t, reports)
-	require.Len(t, message.Reports, 1)
-	one := message.Reports[0]
-	require.Equal(t, []int{8, 9, 10, 11, 12, 13, 14, 15}, one.processes())
-	require.Less(t, len(one.Report), 8*2*11+60)
-	var r plan.Report
-	require.NoError(t, json.Unmarshal(one.Report, &r))
-	each, err := r.Split(8)
+	require.Empty(t, message.Reports)
+	require.Len(t, message.Joined, 1)
+	one := message.Joined[0]
+	require.Equal(t, []int{8, 9, 10, 11, 12, 13, 14, 15}, one.Processes)
+	each, err := one.Split(8)
 	require.NoError(t, err)
 	for i, got := range each {
 		require.Equal(t, reports[i].Seconds, got.Seconds)
@@ -63,8 +59,11 @@ func TestReportsOfANodeTravelAsOne(t *testing.T) {
 
 	reports[5].Stop = true
 	message = gathered(t, reports)
-	require.Len(t, message.Reports, 8)
-	for i, one := range message.Reports {
-		require.Equal(t, []int{8 + i}, one.processes())
-	}
+	require.Len(t, message.Reports, 1)
+	require.Equal(t, 13, message.Reports[0].Process)
+	require.Len(t, message.Joined, 1)
+	require.Equal(t, []int{8, 9, 10, 11, 12, 14, 15}, message.Joined[0].Processes)
+
+	reports[2].Seconds = nil
+	require.Len(t, gathered(t, reports).Joined, 7, "times of different numbers do not join")
 }

@@ -76,6 +76,8 @@ type up struct {
 	// Number is that of the order that the reports answer.
 	Number  int        `json:"number,omitempty"`
 	Reports []reportOf `json:"reports,omitempty"`
+	// Joined are more of them.
+	Joined []joinedOf `json:"joined,omitempty"`
 	// Here are processes that are connected to a node's first process.
 	Here []int `json:"here,omitempty"`
 	// Lost are processes that a node's first process has lost.
@@ -90,16 +92,16 @@ type orderOf struct {
 	Order   json.RawMessage `json:"order"`
 }
 
-// reportOf is the report of one process, or of several, joined by plan.Join.
 type reportOf struct {
-	Process int `json:"process"`
-	// With are the other processes, ascending, as their times follow.
-	With   []int           `json:"with,omitempty"`
-	Report json.RawMessage `json:"report"`
+	Process int             `json:"process"`
+	Report  json.RawMessage `json:"report"`
 }
 
-// processes are those that report.
-func (r reportOf) processes() []int { return append([]int{r.Process}, r.With...) }
+// joinedOf are the reports of some processes, ascending, that say nothing but times.
+type joinedOf struct {
+	Processes []int `json:"processes"`
+	plan.Joined
+}
 
 // Loss is a process that no longer answers.
 type Loss struct {
@@ -153,19 +155,22 @@ func readUp(text []byte) (u up, err error) {
 	if err := decode(text, &u); err != nil {
 		return up{}, err
 	}
-	if len(u.Reports) > 0 && u.Number < 1 {
+	if len(u.Reports)+len(u.Joined) > 0 && u.Number < 1 {
 		return up{}, fmt.Errorf("reports on order %d: orders are numbered from 1", u.Number)
 	}
 	for _, r := range u.Reports {
 		if len(r.Report) > plan.MaxReport {
 			return up{}, fmt.Errorf("a report has %d bytes; the limit is %d", len(r.Report), plan.MaxReport)
 		}
-		before := r.Process
-		for _, process := range r.With {
-			if process <= before {
-				return up{}, fmt.Errorf("a report of process %d and then %d: they must ascend", before, process)
+	}
+	for _, j := range u.Joined {
+		if len(j.Processes) == 0 || 8*len(j.Seconds) > plan.MaxReport*len(j.Processes) {
+			return up{}, fmt.Errorf("reports of %d processes have %d bytes; the limit of each is %d", len(j.Processes), 8*len(j.Seconds), plan.MaxReport)
+		}
+		for i := 1; i < len(j.Processes); i++ {
+			if j.Processes[i-1] >= j.Processes[i] {
+				return up{}, fmt.Errorf("a report of process %d and then %d: they must ascend", j.Processes[i-1], j.Processes[i])
 			}
-			before = process
 		}
 	}
 	return u, nil

@@ -23,45 +23,6 @@ const (
 	gatherBytes = maxUp / 4
 )
 
-// heldReport is a report that waits for others. The leader refuses one that cannot be read.
-type heldReport struct {
-	reportOf
-	read plan.Report
-	bad  bool
-}
-
-// hold reads a report.
-func hold(one reportOf) heldReport {
-	h := heldReport{reportOf: one}
-	h.bad = h.read.UnmarshalJSON(one.Report) != nil
-	return h
-}
-
-// join makes one report of those of all processes, if they can travel as one.
-func join(held []heldReport) []reportOf {
-	var all []plan.Report
-	apart := make([]reportOf, len(held))
-	slices.SortFunc(held, func(a, b heldReport) int { return cmp.Compare(a.Process, b.Process) })
-	for i, h := range held {
-		apart[i] = h.reportOf
-		if !h.bad {
-			all = append(all, h.read)
-		}
-	}
-	if len(all) < len(held) || !plan.Joinable(all) {
-		return apart
-	}
-	one := reportOf{Process: held[0].Process}
-	for _, h := range held[1:] {
-		one.With = append(one.With, h.Process)
-	}
-	var err error
-	if one.Report, err = json.Marshal(plan.Join(all)); err != nil || len(one.Report) > plan.MaxReport {
-		return apart
-	}
-	return []reportOf{one}
-}
-
 // relay gathers the processes of a node: it passes the leader's lines on to them, and
 // sends their reports in one message. It is a hub between them and the leader, which
 // decides on each registration.
@@ -74,7 +35,7 @@ type relay struct {
 	mu      sync.Mutex
 	number  int          // of the order that the reports answer
 	waiting map[int]bool // processes that have not reported
-	held    []heldReport
+	held    up           // the reports so far
 	bytes   int
 	onTime  func() // set while reports wait for others
 }
@@ -139,27 +100,34 @@ func (r *relay) begin(number int) {
 	processes := r.hub.processes()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.number, r.held, r.bytes = number, nil, 0
+	r.number, r.held, r.bytes = number, up{Number: number}, 0
 	r.waiting = map[int]bool{r.follower.options.Self.Process: true}
 	for _, p := range processes {
 		r.waiting[p] = true
 	}
 }
 
-// collect keeps a report until all are there, the message is full, or time is up.
-func (r *relay) collect(number int, one reportOf) error {
+// collect keeps the report of a process until all are there, the message is full, or time
+// is up. Those that say nothing but times become one.
+func (r *relay) collect(process int, message up) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if number != r.number || !r.waiting[one.Process] {
-		no := refuse(NotExpected, "process %d reports on order %d a second time, or too late", one.Process, number)
-		r.refused.add(no)
-		return nil
+	if message.Number != r.number || !r.waiting[process] || len(message.Reports)+len(message.Joined) != 1 {
+		r.refused.add(refuse(NotExpected, "process %d reports on order %d a second time, or too late", process, message.Number))
+		return
 	}
-	delete(r.waiting, one.Process)
-	r.held = append(r.held, hold(one))
-	r.bytes += len(one.Report)
+	delete(r.waiting, process)
+	for _, one := range message.Reports {
+		r.held.Reports = append(r.held.Reports, reportOf{process, one.Report}) // it speaks for itself alone
+		r.bytes += len(one.Report)
+	}
+	for _, one := range message.Joined {
+		r.held.Joined = append(r.held.Joined, joinedOf{[]int{process}, one.Joined})
+		r.bytes += 8 * len(one.Seconds)
+	}
 	if len(r.waiting) == 0 || r.bytes > gatherBytes {
-		return r.forward()
+		_ = r.forward() // the stream's end is told to Next
+		return
 	}
 	if r.onTime == nil {
 		r.onTime = after(gatherTime, func() {
@@ -168,7 +136,6 @@ func (r *relay) collect(number int, one reportOf) error {
 			_ = r.forward() // the stream's end is told to Next
 		})
 	}
-	return nil
 }
 
 // forward sends the reports; r.mu is held.
@@ -177,12 +144,26 @@ func (r *relay) forward() error {
 		r.onTime()
 		r.onTime = nil
 	}
-	if len(r.held) == 0 {
+	message := r.held
+	if len(message.Reports)+len(message.Joined) == 0 {
 		return nil
 	}
-	message := up{Number: r.number, Reports: join(r.held)}
-	r.held, r.bytes = nil, 0
+	r.held, r.bytes = up{Number: r.number}, 0
+	message.Joined = join(message.Joined)
 	return r.follower.send(message)
+}
+
+// join makes one of the reports of each a process, if they have equally many times.
+func join(all []joinedOf) []joinedOf {
+	if len(all) == 0 || slices.ContainsFunc(all, func(j joinedOf) bool { return len(j.Seconds) != len(all[0].Seconds) }) {
+		return all
+	}
+	slices.SortFunc(all, func(a, b joinedOf) int { return cmp.Compare(a.Processes[0], b.Processes[0]) })
+	one := all[0]
+	for _, j := range all[1:] {
+		one = joinedOf{append(one.Processes, j.Processes...), one.With(j.Joined)}
+	}
+	return []joinedOf{one}
 }
 
 // heard takes a line of a process.
@@ -197,12 +178,11 @@ func (r *relay) heard(process int, text []byte, err error) {
 		number := r.number
 		r.mu.Unlock()
 		bad, _ := json.Marshal(plan.Unreadable(err)) // a report of text can be written
-		_ = r.collect(number, reportOf{Process: process, Report: bad})
+		r.collect(process, up{Number: number, Reports: []reportOf{{process, bad}}})
 		return
 	}
-	for _, one := range message.Reports {
-		one.Process = process // it speaks for itself alone
-		_ = r.collect(message.Number, one)
+	if len(message.Reports)+len(message.Joined) > 0 {
+		r.collect(process, message)
 	}
 	if len(message.Stop) > 0 {
 		_ = r.follower.send(up{Stop: []int{process}}) // the stream's end is told to Next
