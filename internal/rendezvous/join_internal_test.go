@@ -2,9 +2,12 @@ package rendezvous
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -66,4 +69,23 @@ func TestReportsOfANodeTravelAsOne(t *testing.T) {
 
 	reports[2].Seconds = nil
 	require.Len(t, gathered(t, reports).Joined, 7, "times of different numbers do not join")
+}
+
+// A failure reaches the leader at once: the other processes of the node may be waiting for
+// the one that failed. Times wait for the others.
+func TestFailuresDoNotWaitForTheNode(t *testing.T) {
+	failed := plan.Unreadable(errors.New("no such order"))
+	for wait, report := range map[time.Duration]plan.Report{0: failed, gatherTime: {Seconds: []float64{1}}} {
+		synctest.Test(t, func(t *testing.T) {
+			in, out := io.Pipe()
+			r := &relay{follower: &Follower{out: out}, number: 3, waiting: map[int]bool{8: true, 9: true}, held: up{Number: 3}}
+			message, err := (&Follower{options: Options{Self: Hello{Process: 9}}}).message(3, report)
+			require.NoError(t, err)
+			begin := time.Now()
+			go r.collect(9, message)
+			lines := bufio.NewScanner(in)
+			require.True(t, lines.Scan())
+			require.Equal(t, wait, time.Since(begin))
+		})
+	}
 }

@@ -16,10 +16,10 @@ import (
 // errRelay is that a node's first process cannot gather the others.
 var errRelay = errors.New("the processes of this node cannot be gathered")
 
-// Reports wait this long for those of the other processes of the node, and go in
-// messages of about this many bytes.
+// Reports wait this long for those of the other processes of the node, but for failures,
+// and go in messages of about this many bytes.
 const (
-	gatherTime  = 200 * time.Millisecond
+	gatherTime  = 2 * time.Second
 	gatherBytes = maxUp / 4
 )
 
@@ -117,7 +117,9 @@ func (r *relay) collect(process int, message up) {
 		return
 	}
 	delete(r.waiting, process)
+	now := len(r.waiting) == 0
 	for _, one := range message.Reports {
+		now = now || urgent(one.Report)
 		r.held.Reports = append(r.held.Reports, reportOf{process, one.Report}) // it speaks for itself alone
 		r.bytes += len(one.Report)
 	}
@@ -125,7 +127,7 @@ func (r *relay) collect(process int, message up) {
 		r.held.Joined = append(r.held.Joined, joinedOf{[]int{process}, one.Joined})
 		r.bytes += 8 * len(one.Seconds)
 	}
-	if len(r.waiting) == 0 || r.bytes > gatherBytes {
+	if now || r.bytes > gatherBytes {
 		_ = r.forward() // the stream's end is told to Next
 		return
 	}
@@ -136,6 +138,13 @@ func (r *relay) collect(process int, message up) {
 			_ = r.forward() // the stream's end is told to Next
 		})
 	}
+}
+
+// urgent reports whether the leader should have a report before those of the other
+// processes, which may be waiting for this one.
+func urgent(report json.RawMessage) bool {
+	var r plan.Report
+	return r.UnmarshalJSON(report) != nil || r.Failure != nil
 }
 
 // forward sends the reports; r.mu is held.
