@@ -48,7 +48,7 @@ func topoPage(n *topo.Node) (*report.Document, report.Diagram) {
 func topoVerdict(n *topo.Node) report.Verdict {
 	var v report.Verdict
 	severity := map[topo.Mark]report.Severity{topo.Bad: report.VerdictBad, topo.Doubt: report.VerdictWarning, topo.Note: report.VerdictNote}
-	for _, f := range n.Findings {
+	for _, f := range n.Grouped() {
 		v.Lines = append(v.Lines, report.VerdictLine{Kind: f.Code, Text: f.Message, Hint: f.Hint, Severity: severity[f.Mark]})
 	}
 	if !slices.ContainsFunc(n.Findings, func(f topo.Finding) bool { return f.Mark != topo.Note }) && !n.Empty() {

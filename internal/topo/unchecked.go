@@ -11,7 +11,13 @@ func (n *Node) notChecked() {
 	if n.OnlyXML() {
 		n.unchecked("what the kernel sees", "there is no GPU in KFD here: all of this is RCCL's XML", "run zbench topo --xml FILE on the node that wrote it")
 	}
-	if n.kfd == nil && n.xml == nil {
+	switch {
+	case n.kfd != nil || n.xml != nil:
+	case len(n.slots) > 0:
+		n.unchecked("xGMI links, partitions and compute units", "there is no /sys/class/kfd/kfd/topology: the GPUs are those of the PCI bus", "load amdgpu; record all of /sys")
+	case len(n.GPUs) > 0:
+		n.unchecked("links between the GPUs, and their errors", "KFD is AMD's; of NVIDIA's GPUs sysfs has the PCI bus alone", "nvidia-smi topo -m; nvidia-smi nvlink -s")
+	default:
 		n.unchecked("GPUs and xGMI links", "there is no /sys/class/kfd/kfd/topology: no AMD GPU, or amdgpu is not loaded", "zbench doctor; in a container pass --device /dev/kfd")
 	}
 	if len(n.GPUs) > 0 && n.pci == nil && n.xml == nil {
