@@ -49,7 +49,8 @@ func (n *Node) Grouped() []Finding {
 	at, others := map[Finding]int{}, map[int][]string{}
 	for _, f := range n.Findings {
 		key := f
-		key.Subject, key.Message = "", strings.ReplaceAll(f.Message, f.Subject, "\x00")
+		key.Subject = ""
+		key.Message, key.Hint = strings.ReplaceAll(f.Message, f.Subject, "\x00"), strings.ReplaceAll(f.Hint, f.Subject, "\x00")
 		if i, met := at[key]; met {
 			others[i] = append(others[i], f.Subject)
 			continue
