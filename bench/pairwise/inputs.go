@@ -49,7 +49,7 @@ func ReadProfile(r io.Reader, bytes int64) (*rails.Profile, error) {
 
 // rateOfCell reads a rate with its unit, in bytes per second.
 func rateOfCell(cell string) (float64, error) {
-	digits := strings.TrimRight(cell, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/ ")
+	digits := strings.TrimRight(cell, unitLetters)
 	scale, named := unitOf([]string{strings.TrimSpace(cell[len(digits):])})
 	v, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
 	if err != nil || !(v > 0) || v > 1e12 || !named {
