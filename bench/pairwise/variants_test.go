@@ -70,8 +70,8 @@ func TestMatricesAsTheyAreWritten(t *testing.T) {
 			}
 			return fmt.Sprintf("n%d,n%d,%g", i, k, rate(i, k))
 		}), "n4"},
-		"a square without names":         {squareWithout(","), "4"},
-		"the same, separated by spaces":  {squareWithout("  "), "4"},
+		"a square without names":        {squareWithout(","), "4"},
+		"the same, separated by spaces": {squareWithout("  "), "4"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, _, err := ReadMatrix(strings.NewReader(x.text))
