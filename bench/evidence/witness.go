@@ -166,8 +166,13 @@ func (s Services) Claims() []Claim {
 		return nil
 	}
 	size := map[string]int{}
+	whole := len(s.Answer.Communicators) == 0
 	for _, c := range s.Answer.Communicators {
 		size[c.ID] = c.Ranks
+		whole = whole || c.Ranks == s.Ranks
+	}
+	if !whole { // of another job
+		return nil
 	}
 	perNode := map[int][]Claim{}
 	for _, r := range s.Answer.Ranks {
@@ -180,7 +185,7 @@ func (s Services) Claims() []Claim {
 			weight = Medium
 		}
 		node := *r.Rank / s.GPUs
-		says := strings.TrimSuffix(fmt.Sprintf("rank %d is %s: %s", *r.Rank, r.State, r.Detail), ": ")
+		says := strings.TrimSuffix(fmt.Sprintf("rank %d, %s: %s", *r.Rank, r.State, r.Detail), ": ")
 		perNode[node] = joined(perNode[node], Claim{RAS, rails.Component{Part: rails.GPU, Node: node, A: *r.Rank % s.GPUs}, weight, says})
 	}
 	var out []Claim

@@ -118,3 +118,15 @@ func TestRASDecides(t *testing.T) {
 		require.Equal(t, rails.Healthy, v.State)
 	}
 }
+
+// An answer whose communicators are of other sizes is of another job.
+func TestRASOfAnotherJob(t *testing.T) {
+	rank := 3
+	w := &record.Witness{State: record.WitnessDegraded, Ranks: []record.WitnessRank{{State: record.RankError, Rank: &rank}}}
+	require.Len(t, Services{Answer: w, GPUs: 4, Ranks: 16}.Claims(), 1)
+	w.Communicators = []record.WitnessComm{{Ranks: 32}}
+	require.Empty(t, Services{Answer: w, GPUs: 4, Ranks: 16}.Claims())
+	w.Communicators = []record.WitnessComm{{ID: "a", Ranks: 32}, {ID: "b", Ranks: 16}}
+	w.Ranks[0].Communicator = "a"
+	require.Empty(t, Services{Answer: w, GPUs: 4, Ranks: 16}.Claims())
+}

@@ -165,7 +165,7 @@ func (o *railsOptions) about(s State, u *engine.Setup, facts engine.Facts) *pair
 	if len(a.Nodes) != w.Nodes { // simulated, or several nodes of one name
 		a.Nodes = nil
 		for node := range w.Nodes {
-			a.Nodes = append(a.Nodes, fmt.Sprint("n", node))
+			a.Nodes = append(a.Nodes, fmt.Sprint("node", node))
 		}
 	}
 	return a
