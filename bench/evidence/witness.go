@@ -200,3 +200,20 @@ func (s Services) Claims() []Claim {
 	}
 	return out
 }
+
+// OfNodes are the claims of a source for fleets whose nodes were measured as one: what it
+// says of a part is said of the node.
+type OfNodes struct{ Witness }
+
+// Claims are those of parts as claims of their nodes. What speaks against a part says
+// nothing of its node.
+func (o OfNodes) Claims() []Claim {
+	var out []Claim
+	for _, c := range o.Witness.Claims() {
+		if c.Weight > 0 && c.Component.Part != rails.Leaf {
+			c.Component = rails.Component{Part: rails.Node, Node: c.Component.Node}
+			out = joined(out, c)
+		}
+	}
+	return out
+}

@@ -58,6 +58,12 @@ func TestTopologyDecides(t *testing.T) {
 	require.Equal(t, rails.Unclear, v.State)
 	require.Len(t, v.Questions, 1)
 
+	// Nodes that were measured as one: the part is a reason for the node.
+	v = found(0.9, node2)
+	Settle(Input{Verdict: v, Witnesses: []Witness{OfNodes{Topologies{Facts: facts(2, port), Nodes: 4}}}})
+	require.True(t, v.Exactly(node2), "%+v", v)
+	require.Contains(t, v.Findings[0].Reasons, "topology: NIC x runs its port at 100G of 400G")
+
 	// Doubts alone are nothing, however many.
 	v = fleet4(&rails.Verdict{State: rails.Healthy, Reference: "the fleet's median"})
 	Settle(Input{Verdict: v, Witnesses: []Witness{Topologies{Facts: facts(2, Fact{rail23, "a", "x", false}, Fact{rail23, "b", "y", false}, Fact{rail23, "c", "z", false}), Nodes: 4}}})

@@ -113,6 +113,9 @@ func readTopologies(s State, name string) ([]*topo.Node, error) {
 }
 
 func (w *witnesses) readScreen(s State, dir string) error {
+	if info, err := s.FS.Stat(nodesFolder(dir)); err != nil || !info.IsDir() {
+		return usagef("give the folder that zbench screen --out made", "--screen %s has no folder nodes", dir)
+	}
 	o := nodeScreenOptions{judge: dir}
 	f := nodescreen.Fleet{}
 	d, err := o.readInto(s, dir, &f)
@@ -255,6 +258,11 @@ func slurmLeaf(n *topo.Node) string {
 // settle joins the sources with the verdict on data from elsewhere.
 func (w *witnesses) settle(v *rails.Verdict, names []string, gpus int) error {
 	all, err := w.at(names, gpus)
+	for i := range all {
+		if gpus == 0 {
+			all[i] = evidence.OfNodes{Witness: all[i]}
+		}
+	}
 	if err == nil && len(all) > 0 {
 		evidence.Settle(evidence.Input{Verdict: v, Witnesses: all})
 	}
