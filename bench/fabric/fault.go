@@ -48,7 +48,8 @@ type linkDamage struct {
 var faults = []Fault{
 	{
 		"late_gpu", "late_gpu:node=3,gpu=5,seconds=2e-5", "a GPU reaches every collective late",
-		[]string{"node", "gpu", "seconds"}, nil,
+		[]string{"node", "gpu", "seconds"},
+		nil,
 		func(v faultValues, m *Machine, _ *damage) error {
 			return m.fault("late %d %g", v.rank(m), v["seconds"])
 		},
@@ -66,7 +67,8 @@ var faults = []Fault{
 	},
 	{
 		"slow_hbm", "slow_hbm:node=3,gpu=5,left=0.85", "a GPU's memory has that share of its bandwidth left",
-		[]string{"node", "gpu", "left"}, nil,
+		[]string{"node", "gpu", "left"},
+		nil,
 		func(v faultValues, m *Machine, _ *damage) error {
 			return m.fault("hbm %d %g", v.rank(m), v["left"])
 		},
@@ -74,7 +76,8 @@ var faults = []Fault{
 	},
 	{
 		"flaky_link", "flaky_link:node=3,part=0.1,times=4", "that part of the launches that touch the node takes so many times as long",
-		[]string{"node", "part", "times"}, nil,
+		[]string{"node", "part", "times"},
+		nil,
 		func(v faultValues, m *Machine, _ *damage) error {
 			return m.fault("flaky %d %d %g %g", int(v["node"])*m.GPUsPerNode, m.GPUsPerNode, v["part"], v["times"])
 		},
@@ -82,7 +85,8 @@ var faults = []Fault{
 	},
 	{
 		"dip", "dip:from=1e6,to=4e6,times=2", "sizes in that range, in bytes, take so many times as long",
-		[]string{"from", "to", "times"}, nil,
+		[]string{"from", "to", "times"},
+		nil,
 		func(v faultValues, m *Machine, _ *damage) error {
 			return m.fault("dip %g %g %g", v["from"], v["to"], v["times"])
 		},
@@ -90,13 +94,15 @@ var faults = []Fault{
 	},
 	{
 		"noise", "noise:sigma=0.05", "launches vary by that standard deviation, relative",
-		[]string{"sigma"}, nil,
+		[]string{"sigma"},
+		nil,
 		func(v faultValues, m *Machine, _ *damage) error { m.Host.Noise = v["sigma"]; return nil },
 		at("noise"),
 	},
 	{
 		"hang", "hang:node=3,gpu=5,bytes=1e6,launch=7", "a GPU never enters that launch of a case of at least so many bytes",
-		[]string{"node", "gpu", "bytes", "launch"}, nil,
+		[]string{"node", "gpu", "bytes", "launch"},
+		nil,
 		func(v faultValues, m *Machine, _ *damage) error {
 			return m.fault("hang %d %g %d", v.rank(m), v["bytes"], int(v["launch"]))
 		},
@@ -104,7 +110,8 @@ var faults = []Fault{
 	},
 	{
 		"async_error", "async_error:node=3,gpu=5,bytes=1e6,launch=7", "the library reports an asynchronous error there",
-		[]string{"node", "gpu", "bytes", "launch"}, nil,
+		[]string{"node", "gpu", "bytes", "launch"},
+		nil,
 		func(v faultValues, m *Machine, _ *damage) error {
 			return m.fault("async %d %g %d", v.rank(m), v["bytes"], int(v["launch"]))
 		},

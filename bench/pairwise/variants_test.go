@@ -105,6 +105,21 @@ func TestAnAmbiguousNumberIsRefused(t *testing.T) {
 	}
 }
 
+// Where nothing could be compared no duration is stated.
+func TestTimesOfTwoRanks(t *testing.T) {
+	var b strings.Builder
+	for k := range 6 {
+		for rank := range 2 {
+			fmt.Fprintf(&b, "%d,all_reduce,1024,%d,0.001\n", rank, k)
+		}
+	}
+	times, err := ReadTimes(strings.NewReader(b.String()))
+	require.NoError(t, err)
+	d := OfLateness("x", times, rails.Arrivals(times.Calls, times.Node))
+	require.Equal(t, rails.NotChecked, d.State)
+	require.Empty(t, d.Notes)
+}
+
 // Two slow ends explain the pair between them, however slow it is: no path is named.
 func TestThePairOfTwoSlowEnds(t *testing.T) {
 	m, _, err := ReadMatrix(strings.NewReader(pairsOf("", func(i, k int) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -143,6 +144,7 @@ func TestWhatIsNoFile(t *testing.T) {
 	made.MapFS[name] = &fstest.MapFile{Mode: fs.ModeNamedPipe, Data: []byte("1: DOWN\n")}
 	n := made.read(t, Inputs{})
 	require.Empty(t, n.NICs[0].State)
+	require.True(t, slices.ContainsFunc(n.NotChecked, func(u Unchecked) bool { return u.What == "the port state of "+nicName(0) }), "%+v", n.NotChecked)
 	_, err := read(made, name)
 	require.ErrorIs(t, err, errNoFile)
 }

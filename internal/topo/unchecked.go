@@ -30,6 +30,9 @@ func (n *Node) notChecked() {
 	if len(n.Links) > 0 && !slices.ContainsFunc(n.Links, func(l Link) bool { return l.Bandwidth != nil }) {
 		n.unchecked("the speed of xGMI links", "KFD states bandwidth 0 between packages", "zbench collectives --groups 2 measures GPUs in pairs")
 	}
+	if names := n.stateless(); len(names) > 0 {
+		n.unchecked("the port state of "+strings.Join(names, ", "), "no source gives it", "rdma link > DIR/rdma_link.txt, then zbench topo --outputs DIR")
+	}
 	if names := n.unrated(); len(names) > 0 {
 		n.unchecked("the rated speed of "+strings.Join(names, ", "), "sysfs has the negotiated speed alone", "nicctl show card -j > DIR/card.json (may need root), then zbench topo --outputs DIR; other vendors: ethtool INTERFACE")
 	}
@@ -56,6 +59,17 @@ func (n *Node) railsUnchecked() {
 	if len(lost) > 0 {
 		n.unchecked("the PCI address of "+strings.Join(lost, ", "), "no source names it", "read /sys/class/infiniband/NAME/device/uevent")
 	}
+}
+
+// stateless are NICs whose port state is not known; RCCL's XML has none.
+func (n *Node) stateless() []string {
+	var names []string
+	for _, c := range n.NICs {
+		if c.State == "" && !n.OnlyXML() {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
 func (n *Node) unrated() []string {
