@@ -25,9 +25,7 @@ enum {
   ZB_LIBRARIES = 6
 };
 enum { ZB_ROCM = 0, ZB_CUDA = 1 };
-
-/* hipError_t and cudaError_t */
-enum {
+enum { /* hipError_t and cudaError_t */
   ZB_OK = 0,
   ZB_ERR_VALUE = 1,
   ZB_ERR_MEMORY = 2,
@@ -50,8 +48,7 @@ enum {
   ZB_ERR_CAPTURE_ISOLATION = 905,
   ZB_ERR_CAPTURE_THREAD = 908
 };
-/* ncclResult_t */
-enum {
+enum { /* ncclResult_t */
   ZB_COLL_UNHANDLED = 1,
   ZB_COLL_INTERNAL = 3,
   ZB_COLL_ARGUMENT = 4,
@@ -268,6 +265,9 @@ typedef struct zb_unique_id {
   SYM(hostBarrier, ZB_OPTIONAL(""), int,                                       \
       (const int32_t *device, size_t stride, int n),                           \
       ZB_LB("zbench_hostBarrier"), ZB_LB("zbench_hostBarrier"))                \
+  /* the same after a host's only stream is done; −1: poll the stream first */ \
+  SYM(hostMeets, ZB_OPTIONAL(""), int, (void *stream, int64_t *done_ns),       \
+      ZB_LB("zbench_hostMeets"), ZB_LB("zbench_hostMeets"))                    \
   /* whether launches move data: the timed ones need none */                   \
   SYM(moveData, ZB_OPTIONAL(""), void, (int on), ZB_LB("zbench_moveData"),     \
       ZB_LB("zbench_moveData"))                                                \

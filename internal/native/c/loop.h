@@ -65,6 +65,8 @@ typedef struct zb_batch {
   uint64_t delay_ns; /* how long the delay kernel holds the streams back */
   int32_t marked;    /* events mark every launch */
   int32_t apart;     /* other processes hold ranks of the world */
+  int32_t another;   /* the next burst follows at once */
+  int32_t met;       /* the hosts have come together for it */
   int32_t cancel;    /* set by another thread to stop; read atomically */
   /* out, by local rank */
   int64_t *start_ns;

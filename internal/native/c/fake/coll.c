@@ -62,6 +62,9 @@ static void zbl_end_round(zbl_round *r, zbl_clique *q) {
   r->before = 0;
   zbl_let_go(before);
   zbl_ring(&q->bell[r->seq % ZBL_BELLS]);
+  if (r->watched > 0) {
+    zbl_meet_after(r);
+  }
 }
 
 /* The streams of this process, which has all ranks, go on, but for the one that came
@@ -171,6 +174,7 @@ static void zbl_round_release(zbl_op *op) {
   zbl_round *r = op->data;
   if (!r->ran) {
     r->mismatch = 1; /* this rank has left it: the others wait for ever */
+    zbl_meet_never(r, op->comm->device);
   }
   zbl_let_go(r);
 }
@@ -184,6 +188,14 @@ static const zbl_kind zbl_rounds = {.run = zbl_round_run,
                                     .done = zbl_round_done,
                                     .release = zbl_round_release,
                                     .bell = zbl_round_bell};
+
+/* The round that the stream ends with, where its process does nothing until that has
+ * ended; else NULL. */
+zbl_round *zbl_last_round(const zbl_stream *s) {
+  zbl_op *last = s->head != NULL && s->head->next != NULL ? s->tail : s->head;
+  zbl_round *r = last != NULL && last->kind == &zbl_rounds ? last->data : NULL;
+  return r != NULL && !r->moves && !last->stuck && zbl_bell_of(s) != NULL ? r : NULL;
+}
 
 /* One rank's call reaches its stream, when the host has spent its time on it. */
 int zbl_post(const zbl_queued *c, double host) {
