@@ -58,12 +58,11 @@ enum { /* ncclResult_t */
 enum { ZB_STREAM_NON_BLOCKING = 1 };
 /* hipStreamCaptureMode and cudaStreamCaptureMode */
 enum { ZB_CAPTURE_GLOBAL = 0, ZB_CAPTURE_THREAD = 1, ZB_CAPTURE_RELAXED = 2 };
-/* hipMemcpyKind and cudaMemcpyKind */
-enum { ZB_HOST_TO_HOST = 0, ZB_TO_DEVICE = 1, ZB_TO_HOST = 2,
+enum { /* hipMemcpyKind and cudaMemcpyKind */
+       ZB_HOST_TO_HOST = 0, ZB_TO_DEVICE = 1, ZB_TO_HOST = 2,
        ZB_DEVICE_TO_DEVICE = 3, ZB_INFERRED = 4 };
 
-/* hiprtcResult and nvrtcResult */
-enum {
+enum { /* hiprtcResult and nvrtcResult */
   ZB_RTC_INPUT = 3,
   ZB_RTC_PROGRAM = 4,
   ZB_RTC_OPTION = 5,
@@ -72,14 +71,12 @@ enum {
 /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: CUDA alone, above 48 KiB */
 enum { ZB_FUNCTION_MAX_SHARED = 8, ZB_SHARED_UNASKED = 48 << 10 };
 
-/* ncclUniqueId, passed by value */
-typedef struct zb_unique_id {
+typedef struct zb_unique_id { /* ncclUniqueId, passed by value */
   char internal[128];
 } zb_unique_id;
 
 #define ZB_REQUIRED NULL
 #define ZB_OPTIONAL(lost) lost
-
 #define ZB_RT(name) ZB_RUNTIME, name
 #define ZB_CO(name) ZB_COLLECTIVES, name
 #define ZB_RTC(name) ZB_COMPILER, name
@@ -271,6 +268,9 @@ typedef struct zb_unique_id {
   /* whether launches move data: the timed ones need none */                   \
   SYM(moveData, ZB_OPTIONAL(""), void, (int on), ZB_LB("zbench_moveData"),     \
       ZB_LB("zbench_moveData"))                                                \
+  /* nothing but launches follows until it is off: it keeps its lock */        \
+  SYM(launching, ZB_OPTIONAL(""), void, (int), ZB_LB("zbench_launching"),      \
+      ZB_LB("zbench_launching"))                                               \
   /* names the next case of the current device's process: its noise's seed */  \
   SYM(caseBegin, ZB_OPTIONAL(""), void, (uint64_t key),                        \
       ZB_LB("zbench_caseBegin"), ZB_LB("zbench_caseBegin"))                    \

@@ -161,8 +161,20 @@ static int zb_wait_and_meet(zb_batch *b) {
   return over > 0;
 }
 
-/* The launches of a burst, one by one. */
-int zb_launches(zb_batch *b) {
+/* What only launches: the provider may know that it does. */
+int zb_without_pause(zb_batch *b, int (*launch)(zb_batch *b)) {
+  const zb_table *t = b->table;
+  int failed;
+  if (t->launching == NULL) {
+    return launch(b);
+  }
+  t->launching(1);
+  failed = launch(b);
+  t->launching(0);
+  return failed;
+}
+
+static int zb_one_by_one(zb_batch *b) {
   for (b->launched = 0; b->launched < b->iterations; b->launched++) {
     if (zb_cancelled(b)) {
       return zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "launch");
@@ -174,6 +186,9 @@ int zb_launches(zb_batch *b) {
   }
   return 0;
 }
+
+/* The launches of a burst, one by one. */
+int zb_launches(zb_batch *b) { return zb_without_pause(b, zb_one_by_one); }
 
 /* Lets processes begin a burst together. Each gets its orders at another time, and
  * without a barrier of hosts the clock of the first would run while it waits for

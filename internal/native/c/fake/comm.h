@@ -50,11 +50,12 @@ typedef struct zbl_round {
   int moves;           /* data */
   zbl_ref input;  /* the send buffers by rank, where other processes read them */
   zbl_ref result; /* a zbl_shared */
-  zbl_place place[]; /* and as many zbl_ahead, where others drive the world too */
+  int places; /* one a rank, or none: only data and who drives all ranks need them */
+  zbl_place place[]; /* then a zbl_ahead a rank, where others drive the world too */
 } zbl_round;
 
-static inline zbl_ahead *zbl_aheads(zbl_round *r, int nranks) {
-  return (zbl_ahead *)(void *)&r->place[nranks];
+static inline zbl_ahead *zbl_aheads(zbl_round *r) {
+  return (zbl_ahead *)(void *)&r->place[r->places];
 }
 
 /* One rank of a clique: its device, its process, and the messages to it that have
