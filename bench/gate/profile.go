@@ -5,9 +5,9 @@ import (
 	_ "embed"
 	"fmt"
 	"slices"
-	"sync"
 	"strconv"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
