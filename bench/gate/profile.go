@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -53,8 +54,8 @@ type Era struct {
 //go:embed data/profiles.yaml
 var profileText []byte
 
-// table is the data file.
-var table = mustRead(profileText)
+// table is the data file, read when it is first asked for.
+var table = sync.OnceValue(func() file { return mustRead(profileText) })
 
 type file struct {
 	Eras     []Era     `yaml:"eras"`
@@ -72,22 +73,22 @@ func mustRead(text []byte) file {
 }
 
 // Profiles are all of them.
-func Profiles() []Profile { return slices.Clone(table.Profiles) }
+func Profiles() []Profile { return slices.Clone(table().Profiles) }
 
 // Eras are the changes of algorithm that are known.
-func Eras() []Era { return slices.Clone(table.Eras) }
+func Eras() []Era { return slices.Clone(table().Eras) }
 
 // ProfileByName finds a profile in any spelling. The error is a [spell.Unknown].
 func ProfileByName(name string) (*Profile, error) {
 	var names []string
-	for i := range table.Profiles {
-		names = append(names, table.Profiles[i].Name)
+	for i := range table().Profiles {
+		names = append(names, table().Profiles[i].Name)
 	}
 	own, ok := spell.Match(names, name)
 	if !ok {
 		return nil, &spell.Unknown{Kind: "acceptance profile", Given: name, Valid: names}
 	}
-	p := table.Profiles[slices.Index(names, own)]
+	p := table().Profiles[slices.Index(names, own)]
 	return &p, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -23,7 +24,8 @@ type Published struct {
 //go:embed data/published.yaml
 var publishedText []byte
 
-var published = mustReadPublished(publishedText)
+// published is the data file, read when it is first asked for.
+var published = sync.OnceValue(func() []Published { return mustReadPublished(publishedText) })
 
 func mustReadPublished(text []byte) []Published {
 	list, err := readPublished(text)
@@ -56,7 +58,7 @@ func readPublished(text []byte) ([]Published, error) {
 // PublishedFor lists what is known of a device, by its name in bench/device.
 func PublishedFor(device string) []Published {
 	var out []Published
-	for _, p := range published {
+	for _, p := range published() {
 		if p.Device == device {
 			out = append(out, p)
 		}

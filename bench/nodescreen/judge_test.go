@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -216,6 +217,7 @@ func TestReadNodeRefuses(t *testing.T) {
 		func(m map[string]any) { m["schema"] = "zbench.topo/1" },
 		func(m map[string]any) { m["host"] = "a b" },
 		func(m map[string]any) { m["host"] = "../n" },
+		func(m map[string]any) { m["host"] = strings.Repeat("n", 254) },
 		func(m map[string]any) { m["collective"].(map[string]any)["rate"] = -1 },
 	} {
 		var m map[string]any

@@ -117,7 +117,12 @@ func (n *Node) WriteJSON(w io.Writer) error {
 }
 
 // hostName is what a node may be called: its name is part of command lines and files.
-var hostName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$`)
+// Its length is checked apart: as a count in the expression it is a fifth of the time
+// that the program takes to start.
+var hostName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// longestHost is the bytes of a name in the DNS.
+const longestHost = 253
 
 // ReadNode reads a node's file. The error says what is wrong with it.
 func ReadNode(text []byte) (*Node, error) {
@@ -128,7 +133,7 @@ func ReadNode(text []byte) (*Node, error) {
 	switch {
 	case n.Schema != NodeSchema:
 		return nil, fmt.Errorf("schema %.40q, expected %q", n.Schema, NodeSchema)
-	case !hostName.MatchString(n.Host):
+	case len(n.Host) > longestHost || !hostName.MatchString(n.Host):
 		return nil, fmt.Errorf("host %.40q is not the name of a host", n.Host)
 	}
 	for _, r := range n.rates() {

@@ -25,9 +25,7 @@ enum {
   ZB_LIBRARIES = 6
 };
 enum { ZB_ROCM = 0, ZB_CUDA = 1 };
-
-/* hipError_t and cudaError_t */
-enum {
+enum { /* hipError_t and cudaError_t */
   ZB_OK = 0,
   ZB_ERR_VALUE = 1,
   ZB_ERR_MEMORY = 2,
@@ -50,8 +48,7 @@ enum {
   ZB_ERR_CAPTURE_ISOLATION = 905,
   ZB_ERR_CAPTURE_THREAD = 908
 };
-/* ncclResult_t */
-enum {
+enum { /* ncclResult_t */
   ZB_COLL_UNHANDLED = 1,
   ZB_COLL_INTERNAL = 3,
   ZB_COLL_ARGUMENT = 4,
@@ -61,12 +58,11 @@ enum {
 enum { ZB_STREAM_NON_BLOCKING = 1 };
 /* hipStreamCaptureMode and cudaStreamCaptureMode */
 enum { ZB_CAPTURE_GLOBAL = 0, ZB_CAPTURE_THREAD = 1, ZB_CAPTURE_RELAXED = 2 };
-/* hipMemcpyKind and cudaMemcpyKind */
-enum { ZB_HOST_TO_HOST = 0, ZB_TO_DEVICE = 1, ZB_TO_HOST = 2,
+enum { /* hipMemcpyKind and cudaMemcpyKind */
+       ZB_HOST_TO_HOST = 0, ZB_TO_DEVICE = 1, ZB_TO_HOST = 2,
        ZB_DEVICE_TO_DEVICE = 3, ZB_INFERRED = 4 };
 
-/* hiprtcResult and nvrtcResult */
-enum {
+enum { /* hiprtcResult and nvrtcResult */
   ZB_RTC_INPUT = 3,
   ZB_RTC_PROGRAM = 4,
   ZB_RTC_OPTION = 5,
@@ -75,14 +71,12 @@ enum {
 /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: CUDA alone, above 48 KiB */
 enum { ZB_FUNCTION_MAX_SHARED = 8, ZB_SHARED_UNASKED = 48 << 10 };
 
-/* ncclUniqueId, passed by value */
-typedef struct zb_unique_id {
+typedef struct zb_unique_id { /* ncclUniqueId, passed by value */
   char internal[128];
 } zb_unique_id;
 
 #define ZB_REQUIRED NULL
 #define ZB_OPTIONAL(lost) lost
-
 #define ZB_RT(name) ZB_RUNTIME, name
 #define ZB_CO(name) ZB_COLLECTIVES, name
 #define ZB_RTC(name) ZB_COMPILER, name
@@ -268,9 +262,15 @@ typedef struct zb_unique_id {
   SYM(hostBarrier, ZB_OPTIONAL(""), int,                                       \
       (const int32_t *device, size_t stride, int n),                           \
       ZB_LB("zbench_hostBarrier"), ZB_LB("zbench_hostBarrier"))                \
+  /* the same after a host's only stream is done; −1: poll the stream first */ \
+  SYM(hostMeets, ZB_OPTIONAL(""), int, (void *stream, int64_t *done_ns),       \
+      ZB_LB("zbench_hostMeets"), ZB_LB("zbench_hostMeets"))                    \
   /* whether launches move data: the timed ones need none */                   \
   SYM(moveData, ZB_OPTIONAL(""), void, (int on), ZB_LB("zbench_moveData"),     \
       ZB_LB("zbench_moveData"))                                                \
+  /* nothing but launches follows until it is off: it keeps its lock */        \
+  SYM(launching, ZB_OPTIONAL(""), void, (int), ZB_LB("zbench_launching"),      \
+      ZB_LB("zbench_launching"))                                               \
   /* names the next case of the current device's process: its noise's seed */  \
   SYM(caseBegin, ZB_OPTIONAL(""), void, (uint64_t key),                        \
       ZB_LB("zbench_caseBegin"), ZB_LB("zbench_caseBegin"))                    \

@@ -94,22 +94,32 @@ static void zb_note_enqueued(zb_batch *b) {
 
 /* The iterations of a batch; empty leaves the collective out, for the cost of
  * the event pair itself. */
-static void zb_timed(zb_batch *b, int empty) {
+static int zb_iterate(zb_batch *b, int empty) {
+  for (int k = 0; k < b->iterations; k++) {
+    if (zb_cancelled(b)) {
+      return zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "launch");
+    }
+    if (zb_align(b) || zb_mark(b, k, 0) ||
+        (!empty && zb_launch_all(b, &b->work, b->slot)) || zb_mark(b, k, 1)) {
+      return 1;
+    }
+    b->slot = empty ? b->slot : (b->slot + 1) % b->work.slots;
+    b->launched++;
+  }
+  return 0;
+}
+
+static int zb_iterate_full(zb_batch *b) { return zb_iterate(b, 0); }
+
+static int zb_iterate_empty(zb_batch *b) { return zb_iterate(b, 1); }
+
+static void zb_timed(zb_batch *b, int (*iterations)(zb_batch *b)) {
   if (zb_begin(b) || zb_hold_back(b)) {
     return;
   }
   b->marked = 1;
-  for (int k = 0; k < b->iterations; k++) {
-    if (zb_cancelled(b)) {
-      zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "launch");
-      return;
-    }
-    if (zb_align(b) || zb_mark(b, k, 0) ||
-        (!empty && zb_launch_all(b, &b->work, b->slot)) || zb_mark(b, k, 1)) {
-      return;
-    }
-    b->slot = empty ? b->slot : (b->slot + 1) % b->work.slots;
-    b->launched++;
+  if (zb_without_pause(b, iterations)) {
+    return;
   }
   zb_note_enqueued(b);
   if (!zb_wait(b)) {
@@ -117,6 +127,6 @@ static void zb_timed(zb_batch *b, int empty) {
   }
 }
 
-void zb_isolated(zb_batch *b) { zb_timed(b, 0); }
+void zb_isolated(zb_batch *b) { zb_timed(b, zb_iterate_full); }
 
-void zb_event_floor(zb_batch *b) { zb_timed(b, 1); }
+void zb_event_floor(zb_batch *b) { zb_timed(b, zb_iterate_empty); }

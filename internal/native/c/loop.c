@@ -40,6 +40,10 @@ void zb_cancel(zb_batch *b) {
 static int zb_host_barrier(zb_batch *b) {
   const zb_table *t = b->table;
   int64_t began = zb_monotonic();
+  if (b->met) {
+    b->met = 0;
+    return 0;
+  }
   while (b->nlocal > 0 &&
          !t->hostBarrier(&b->ranks[0].device, sizeof b->ranks[0], b->nlocal)) {
     if (zb_cancelled(b)) {
@@ -128,8 +132,49 @@ int zb_wait(zb_batch *b) {
   return 0;
 }
 
-/* The launches of a burst, one by one. */
-int zb_launches(zb_batch *b) {
+/* Where another burst follows, and the provider can wait for a rank's stream and for
+ * the barrier before that burst at once, it does. Returns whether it has; a failure is
+ * the batch's outcome. */
+static int zb_wait_and_meet(zb_batch *b) {
+  const zb_table *t = b->table;
+  int64_t began = zb_monotonic(), done_ns = 0;
+  int over = 0;
+  if (!b->another || b->nlocal != 1 || t->hostMeets == NULL) {
+    return 0;
+  }
+  b->state[0] = ZB_RANK_ENQUEUED;
+  while ((over = t->hostMeets(b->ranks[0].stream, &done_ns)) == 0) {
+    if (zb_cancelled(b)) {
+      zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "barrier");
+      return 0;
+    }
+    if ((double)(zb_monotonic() - began) * 1e-9 > b->deadline_s) {
+      zb_fail(b, ZB_BATCH_DEADLINE, 0, 0, "barrier");
+      return 0;
+    }
+  }
+  if (over > 0) {
+    b->met = 1;
+    b->state[0] = ZB_RANK_FINISHED;
+    b->seconds[0] = (double)(done_ns - b->start_ns[0]) * 1e-9;
+  }
+  return over > 0;
+}
+
+/* What only launches: the provider may know that it does. */
+int zb_without_pause(zb_batch *b, int (*launch)(zb_batch *b)) {
+  const zb_table *t = b->table;
+  int failed;
+  if (t->launching == NULL) {
+    return launch(b);
+  }
+  t->launching(1);
+  failed = launch(b);
+  t->launching(0);
+  return failed;
+}
+
+static int zb_one_by_one(zb_batch *b) {
   for (b->launched = 0; b->launched < b->iterations; b->launched++) {
     if (zb_cancelled(b)) {
       return zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "launch");
@@ -141,6 +186,9 @@ int zb_launches(zb_batch *b) {
   }
   return 0;
 }
+
+/* The launches of a burst, one by one. */
+int zb_launches(zb_batch *b) { return zb_without_pause(b, zb_one_by_one); }
 
 /* Lets processes begin a burst together. Each gets its orders at another time, and
  * without a barrier of hosts the clock of the first would run while it waits for
@@ -161,7 +209,7 @@ static void zb_time_burst(zb_batch *b) {
   }
   b->table->setDevice(b->ranks[0].device);
   b->enqueue_s = (double)(zb_now(b->table) - b->start_ns[0]) * 1e-9;
-  if (zb_wait(b)) {
+  if (!zb_wait_and_meet(b) && (b->outcome != ZB_BATCH_OK || zb_wait(b))) {
     return;
   }
   for (int i = 0; i < b->nlocal; i++) {
@@ -180,7 +228,9 @@ void zb_burst(zb_batch *b) {
 /* So many bursts, until one fails; their seconds by burst × rank. */
 void zb_bursts(zb_batch *b, int32_t count, double *seconds) {
   size_t n = (size_t)b->nlocal;
+  b->met = 0;
   for (int32_t k = 0; k < count; k++) {
+    b->another = k + 1 < count && b->replays <= 0;
     zb_burst(b);
     if (b->outcome != ZB_BATCH_OK) {
       return;

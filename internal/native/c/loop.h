@@ -65,6 +65,8 @@ typedef struct zb_batch {
   uint64_t delay_ns; /* how long the delay kernel holds the streams back */
   int32_t marked;    /* events mark every launch */
   int32_t apart;     /* other processes hold ranks of the world */
+  int32_t another;   /* the next burst follows at once */
+  int32_t met;       /* the hosts have come together for it */
   int32_t cancel;    /* set by another thread to stop; read atomically */
   /* out, by local rank */
   int64_t *start_ns;
@@ -100,6 +102,7 @@ int zb_launch_all(zb_batch *b, const zb_work *w, uint64_t slot);
 int zb_grouped(zb_batch *b, int (*each)(zb_batch *b, const void *what),
                const void *what);
 int zb_launches(zb_batch *b);
+int zb_without_pause(zb_batch *b, int (*launch)(zb_batch *b));
 int zb_capture(zb_batch *b);
 int zb_replay(zb_batch *b);
 void zb_drop_graphs(zb_batch *b);

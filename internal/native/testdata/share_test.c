@@ -248,15 +248,17 @@ static void files(const char *path) {
 }
 
 #include "share_ahead.h"
+#include "share_meet.h"
 
 int main(int argc, char **argv) {
-  int64_t end_of[RANKS], straight[RANKS];
+  int64_t end_of[RANKS], straight[RANKS], met[RANKS];
   in_threads(end_of);
   for (int i = 0; i < RANKS; i++) {
     CHECK(end_of[i] > 0);
   }
   straight_alone(straight);
   straight_in_threads(straight);
+  meets_in_threads(met);
   if (argc > 1) {
     in_processes(argv[1], end_of);
     straight_in_processes(argv[1], straight);
@@ -264,6 +266,8 @@ int main(int argc, char **argv) {
     straight_alone(straight);
     straight_in_processes(argv[1], straight);
     straight_lost(argv[1]);
+    meets_in_processes(argv[1], met);
+    meets_lost(argv[1]);
     in_order(argv[1]);
     lost(argv[1]);
     files(argv[1]);

@@ -29,7 +29,7 @@ void zbl_bring(zbl_round *r) {
     return;
   }
   for (int i = 0; i < n; i++) {
-    zbl_ahead *a = &zbl_aheads(r, n)[i];
+    zbl_ahead *a = &zbl_aheads(r)[i];
     if (a->marks >= 0 && !a->come) {
       a->come = 1;
       r->start = zbl_later(r->start, zbl_foreseen(before, a, i));
@@ -52,8 +52,7 @@ static int zbl_straight(const zbl_round *r, const zbl_stream *s) {
 /* Notes how the rank's stream comes to the round, which its process has just
  * called; op is what it will push. */
 void zbl_look_ahead(zbl_round *r, zbl_op *op, zbl_stream *s) {
-  zbl_ahead *a =
-      &zbl_aheads(r, ((const zbl_clique *)zbl_at(r->clique))->nranks)[op->rank];
+  zbl_ahead *a = &zbl_aheads(r)[op->rank];
   *a = (zbl_ahead){.posted = op->posted, .marks = -1};
   if (s->head != NULL) { /* others may have ended rounds since it was worked off */
     zbl_drain_later(s);

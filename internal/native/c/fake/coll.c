@@ -62,6 +62,9 @@ static void zbl_end_round(zbl_round *r, zbl_clique *q) {
   r->before = 0;
   zbl_let_go(before);
   zbl_ring(&q->bell[r->seq % ZBL_BELLS]);
+  if (r->watched > 0) {
+    zbl_meet_after(r);
+  }
 }
 
 /* The streams of this process, which has all ranks, go on, but for the one that came
@@ -115,7 +118,7 @@ static int zbl_round_run(zbl_op *op, zbl_stream *s) {
     return 0;
   }
   if (zbl.several) {
-    zbl_ahead *a = &zbl_aheads(r, q->nranks)[op->rank];
+    zbl_ahead *a = &zbl_aheads(r)[op->rank];
     if (a->come) { /* another process has brought it here */
       return zbl_round_done(op, s);
     }
@@ -135,14 +138,15 @@ static int zbl_round_run(zbl_op *op, zbl_stream *s) {
 /* A round, as the first of its ranks calls it. */
 static zbl_round *zbl_new_round(const zbl_queued *c) {
   zbl_clique *q = c->comm->clique;
-  size_t each = sizeof(zbl_place) + (zbl.several ? sizeof(zbl_ahead) : 0);
+  int moves = zbl.moves_data > 0, places = moves || !zbl.several ? q->nranks : 0;
   zbl_round *before = zbl_at(q->newest);
-  zbl_round *r = zbl_new(sizeof *r + (size_t)q->nranks * each);
+  zbl_round *r = zbl_new(sizeof *r + (size_t)places * sizeof(zbl_place) +
+                         (zbl.several ? (size_t)q->nranks * sizeof(zbl_ahead) : 0));
   *r = (zbl_round){.clique = zbl_ref_of(q), .linked = 1, .call = c->call,
                    .seq = c->comm->seq,
                    .bytes = zbl_total_bytes(&c->call, q->nranks),
                    .at = zbl_round_number(c->comm),
-                   .moves = zbl.moves_data > 0};
+                   .moves = moves, .places = places};
   if (zbl.several) {
     q->newest = zbl_ref_of(r);
   }
@@ -171,6 +175,7 @@ static void zbl_round_release(zbl_op *op) {
   zbl_round *r = op->data;
   if (!r->ran) {
     r->mismatch = 1; /* this rank has left it: the others wait for ever */
+    zbl_meet_never(r, op->comm->device);
   }
   zbl_let_go(r);
 }
@@ -185,6 +190,14 @@ static const zbl_kind zbl_rounds = {.run = zbl_round_run,
                                     .release = zbl_round_release,
                                     .bell = zbl_round_bell};
 
+/* The round that the stream ends with, where its process does nothing until that has
+ * ended; else NULL. */
+zbl_round *zbl_last_round(const zbl_stream *s) {
+  zbl_op *last = s->head != NULL && s->head->next != NULL ? s->tail : s->head;
+  zbl_round *r = last != NULL && last->kind == &zbl_rounds ? last->data : NULL;
+  return r != NULL && !r->moves && !last->stuck && zbl_bell_of(s) != NULL ? r : NULL;
+}
+
 /* One rank's call reaches its stream, when the host has spent its time on it. */
 int zbl_post(const zbl_queued *c, double host) {
   zbl_clique *q = c->comm->clique;
@@ -197,9 +210,11 @@ int zbl_post(const zbl_queued *c, double host) {
   if (memcmp(&r->call, &c->call, sizeof r->call) != 0) {
     r->mismatch = 1;
   }
-  r->place[c->comm->rank] =
-      (zbl_place){.stream = c->stream, .send = c->send, .recv = c->recv,
-                  .scalar = c->scalar};
+  if (r->places > 0) {
+    r->place[c->comm->rank] =
+        (zbl_place){.stream = c->stream, .send = c->send, .recv = c->recv,
+                    .scalar = c->scalar};
+  }
   r->holders++;
   if (++r->posted == q->nranks) { /* all have called: it is not searched for */
     q->head = r->next;

@@ -46,14 +46,16 @@ typedef struct zbl_round {
   int posted, ready;
   int mismatch, ran; /* ran: to the end; a mismatch never does */
   int holders, linked; /* who points here; in the clique's list */
+  int watched; /* hosts that come to a barrier when it has ended; see meet.c */
   int moves;           /* data */
   zbl_ref input;  /* the send buffers by rank, where other processes read them */
   zbl_ref result; /* a zbl_shared */
-  zbl_place place[]; /* and as many zbl_ahead, where others drive the world too */
+  int places; /* one a rank, or none: only data and who drives all ranks need them */
+  zbl_place place[]; /* then a zbl_ahead a rank, where others drive the world too */
 } zbl_round;
 
-static inline zbl_ahead *zbl_aheads(zbl_round *r, int nranks) {
-  return (zbl_ahead *)(void *)&r->place[nranks];
+static inline zbl_ahead *zbl_aheads(zbl_round *r) {
+  return (zbl_ahead *)(void *)&r->place[r->places];
 }
 
 /* One rank of a clique: its device, its process, and the messages to it that have
@@ -152,10 +154,15 @@ int zbl_launch_now(const zbl_queued *q, size_t n);
 int zbl_post(const zbl_queued *q, double host);
 
 double zbl_leaves(const zbl_round *r, int i, int device);
+zbl_round *zbl_last_round(const zbl_stream *s);
 
 /* ahead.c */
 void zbl_bring(zbl_round *r);
 void zbl_look_ahead(zbl_round *r, zbl_op *op, zbl_stream *s);
+
+/* meet.c */
+void zbl_meet_after(zbl_round *r);
+void zbl_meet_never(zbl_round *r, int device);
 
 /* p2p.c */
 int zbl_p2p_post(const zbl_queued *q, size_t n, double host);

@@ -21,6 +21,7 @@
 #include "hub.c"
 #include "lost.c"
 #include "machine.c"
+#include "meet.c"
 #include "module.c"
 #include "null.c"
 #include "number.c"

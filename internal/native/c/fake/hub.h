@@ -33,6 +33,8 @@ typedef struct zbl_lane {
 typedef struct zbl_seat {
   int32_t comms, waits; /* waits: at a barrier */
   uint64_t barrier;
+  zbl_ref after; /* the round that its host waits for before the barrier */
+  double done;   /* when its host has seen that round end; see meet.c */
 } zbl_seat;
 
 typedef struct zbl_hub {
