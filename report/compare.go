@@ -42,10 +42,14 @@ func comparedBox(c *compare.Document) *VerdictBox {
 	for _, l := range c.Lines() {
 		v.Lines = append(v.Lines, VerdictLine{Text: l.Text, Hint: l.Hint, Severity: SeverityOf(l.Level)})
 	}
-	box := boxOf(v, c.Simulated, []Fact{{"Verdict", c.Verdict.Word()}})
+	box := boxOf(v, c.Simulated, []Fact{{"Verdict", c.Word()}})
+	tag := "Slower"
+	if c.Counts.Slower == 0 && c.Counts.Broken > 0 {
+		tag = "Worse"
+	}
 	for i := range box.Rows {
 		if box.Rows[i].Class == "bad" {
-			box.Rows[i].Tag = "Slower"
+			box.Rows[i].Tag = tag
 		}
 	}
 	return box
