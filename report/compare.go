@@ -105,7 +105,7 @@ func markOf(c *compare.Document) string {
 // changeChart is the change of the time of each group by size.
 func changeChart(c *compare.Document, groups []comparedGroup) Chart {
 	chart := Chart{
-		ID: "change", Title: "Change of the time, NEW over BASE", Mark: markOf(c), Quantity: Change,
+		ID: "change", Title: "Change of the time, NEW over BASE", Mark: markOf(c), Quantity: Change, Axis: "change of the time, NEW over BASE",
 		Notes: []string{"Above 0 NEW takes longer. Bars are the 95 % interval of each case, without adjustment for the number of cases."},
 	}
 	for _, g := range groups {

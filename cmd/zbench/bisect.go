@@ -18,6 +18,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/gate"
+	"zbench/bench/jsonfile"
 	"zbench/bench/spell"
 	"zbench/report"
 )
@@ -98,7 +99,7 @@ func addBisectFlags(cmd *cobra.Command, o *bisectOptions) {
 	f.StringVar(&o.timing, "timing", compare.Timings()[0], "kind of time: "+strings.Join(compare.Timings()[:4], ", "))
 	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 if a variant is slower, by at least so much, or could not be measured: slower, slower:5%")
 	f.BoolVar(&o.requireChecked, "require-checked", false, "exit with 3 if a case is undecided or was not checked, too")
-	f.StringVar(&o.sweep.out, "out", "", "folder to create, with bisect.json, junit.xml and the folders of the children (default a new dated one)")
+	f.StringVar(&o.sweep.out, "out", "", "folder to create, with report.html, bisect.json, bisect.csv, junit.xml, plots and the folders of the children (default a new dated one)")
 	f.StringVar(&o.sweep.resume, "resume", "", "continue the search in this folder with its own options")
 	bisectDocument.flag(f, &o.sweep.format)
 	f.BoolVar(&o.sweep.force, "force", false, "write into a folder that has files")
@@ -130,7 +131,7 @@ func (o *bisectOptions) run(ctx context.Context, s State, cmd *cobra.Command) er
 	if err := o.print(s, c); err != nil {
 		return err
 	}
-	s.note(o.sweep.quiet, "Wrote %s (bisect.json, junit.xml)\n", b.dir.Path)
+	s.note(o.sweep.quiet, "Wrote %s (report.html, bisect.json, bisect.csv, junit.xml)\n", b.dir.Path)
 	again := "zbench bisect --resume " + b.dir.Path
 	switch {
 	case ended != nil && errors.Is(ended, context.Canceled):
@@ -215,13 +216,15 @@ func linesText(s State, to Stream, lines []compare.Line) string {
 
 // keep writes the folder's files.
 func (b *bisecting) keep(c bisection, started time.Time) error {
-	if err := b.dir.Write("bisect.json", c.WriteJSON); err != nil {
-		return err
-	}
-	if err := b.dir.Write(junitFile, func(w io.Writer) error { return gate.WriteJUnit(w, c.requireChecked, c.Suite(c.failOn)) }); err != nil {
-		return err
-	}
-	return writeRun(b.dir, b.s, started)
+	page := report.Bisection(c.Document)
+	return keepDocument(b.dir, b.s, started, page, []artifact{
+		{"bisect.json", c.WriteJSON}, {"bisect.csv", c.WriteCSV}, {junitFile, c.writeJUnit},
+	})
+}
+
+// writeJUnit writes the search for a test server.
+func (c bisection) writeJUnit(w io.Writer) error {
+	return gate.WriteJUnit(w, c.requireChecked, c.Suite(c.failOn))
 }
 
 // begin opens the folder, new or continued.
@@ -245,16 +248,16 @@ func (o *bisectOptions) begin(s State, cmd *cobra.Command) (*bisecting, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := bisectHeader{
-		Schema: bisectJournalSchema, Options: o.Options, Spec: want, Common: commonArgs(cmd), Timing: o.timing,
-		GPUs: u.Spec.World.Size(), Collectives: u.Spec.Sweep.Collectives,
+	h := bisect.Header{
+		Schema: bisect.JournalSchema, Options: o.Options, Spec: want, Common: jsonfile.Filled(commonArgs(cmd)), Timing: o.timing,
+		GPUs: u.Spec.World.Size(),
 	}
 	for _, v := range variants {
-		h.Variants = append(h.Variants, bisectVariant{v.name, v.text})
+		h.Variants = append(h.Variants, bisect.Given{Name: v.name, Settings: v.text})
 	}
 	for _, c := range u.Cases() {
 		if c.Skip == "" {
-			h.Cases = append(h.Cases, bisectCase{Key: c.Key, Collective: c.Collective.Name, Bytes: c.Requested})
+			h.Cases = append(h.Cases, bisect.Planned{Key: c.Key, Collective: c.Collective.Name, Bytes: c.Requested})
 		}
 	}
 	dir, err := engine.NewFolder(s.host(o.sweep.quiet), o.sweep.out, "bisect", o.sweep.force)

@@ -104,7 +104,7 @@ func TestBisectNamesTheFirstSlowVariant(t *testing.T) {
 		require.Equal(t, slow, strings.HasSuffix(c.Argv[len(c.Argv)-3], "-c") || strings.HasSuffix(c.Argv[len(c.Argv)-3], "-d"), c.Argv)
 		require.Equal(t, strings.HasSuffix(c.Argv[len(c.Argv)-3], "-d"), slices.Contains(c.Environ, "NCCL_Y=2"), c.Argv)
 	}
-	for _, name := range []string{"bisect.json", "bisect.jsonl", "junit.xml", "run.json"} {
+	for _, name := range []string{"bisect.json", "bisect.jsonl", "bisect.csv", "report.html", "drift.svg", "junit.xml", "run.json"} {
 		require.FileExists(t, filepath.Join(dir, name))
 	}
 

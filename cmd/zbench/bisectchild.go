@@ -38,7 +38,7 @@ type bisecting struct {
 	dir      *engine.Folder
 	journal  *bisectJournal
 	search   *bisect.Search
-	header   bisectHeader
+	header   bisect.Header
 	variants []variant
 	quiet    bool
 	// timeout is given, longest what a child took.
@@ -86,7 +86,7 @@ func (b *bisecting) measure(ctx context.Context, round, number int, cases []int)
 }
 
 // take counts an entry, and turns it into a trial.
-func (b *bisecting) take(number int, entry bisectEntry) (bisect.Trial, error) {
+func (b *bisecting) take(number int, entry bisect.Entry) (bisect.Trial, error) {
 	b.children++
 	b.seconds += entry.Seconds
 	if entry.Reason != "" {
@@ -107,9 +107,9 @@ func (b *bisecting) take(number int, entry bisectEntry) (bisect.Trial, error) {
 
 // child starts one, waits for it and reads its record. A failure of the child is an entry
 // with a reason; an error ends the search.
-func (b *bisecting) child(ctx context.Context, round, number int, cases []int) (bisectEntry, error) {
+func (b *bisecting) child(ctx context.Context, round, number int, cases []int) (bisect.Entry, error) {
 	v := b.variants[number]
-	entry := bisectEntry{Round: round, Variant: v.name}
+	entry := bisect.Entry{Round: round, Variant: v.name}
 	folder := filepath.Join(b.dir.Path, "children", fmt.Sprintf("%03d-%s", b.children+1, v.name))
 	request, err := b.request(cases)
 	if err != nil {
@@ -144,13 +144,16 @@ func (b *bisecting) child(ctx context.Context, round, number int, cases []int) (
 // collectives, and a seed of its own.
 func (b *bisecting) request(cases []int) (string, error) {
 	want := b.header.Spec.Clone()
-	sizes, names := map[int64]bool{}, map[string]bool{}
-	for _, i := range cases {
+	sizes := map[int64]bool{}
+	want.Sweep.Collectives = nil
+	for _, i := range cases { // which are in the order of the request
 		c := b.header.Cases[i]
-		sizes[c.Bytes], names[c.Collective] = true, true
+		sizes[c.Bytes] = true
+		if !slices.Contains(want.Sweep.Collectives, c.Collective) {
+			want.Sweep.Collectives = append(want.Sweep.Collectives, c.Collective)
+		}
 	}
 	want.Sweep.Sizes = slices.Sorted(maps.Keys(sizes))
-	want.Sweep.Collectives = slices.DeleteFunc(slices.Clone(b.header.Collectives), func(n string) bool { return !names[n] })
 	want.Seed += uint64(b.children) //nolint:gosec // a small number
 	text, err := json.MarshalIndent(want, "", "  ")
 	if err != nil {
@@ -219,7 +222,7 @@ func failure(code int, how string) string {
 
 // read takes the times of the cases from the record of a child. It returns why there are
 // none.
-func (b *bisecting) read(entry *bisectEntry, folder string, cases []int) string {
+func (b *bisecting) read(entry *bisect.Entry, folder string, cases []int) string {
 	rec, err := readAny(b.s, folder)
 	if err != nil {
 		return "its record cannot be read: " + plain.Text(err.Error())
