@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/bisect"
+	"zbench/bench/gate"
 	"zbench/bench/table"
 )
 
@@ -51,8 +52,12 @@ func bisectedBox(b *bisect.Document) *VerdictBox {
 	}
 	box := boxOf(v, b.Simulated, chips)
 	for i := range box.Rows {
-		if box.Rows[i].Class == "bad" && strings.Contains(box.Rows[i].Text, "slow") {
-			box.Rows[i].Tag = "Slower"
+		switch row := &box.Rows[i]; {
+		case row.Class != "bad":
+		case strings.HasPrefix(row.Text, gate.Fail.Word()):
+			row.Tag = "Threshold"
+		case !strings.Contains(row.Text, "left out"):
+			row.Tag = "Slower"
 		}
 	}
 	return box
@@ -72,7 +77,7 @@ func variantBlocks(b *bisect.Document, first string) []Block {
 	var charts []Block
 	for i, group := range groupsInOrder(b) {
 		c := Chart{
-			ID: fmt.Sprintf("change-%d-%s", i+1, slug(group)), Title: group, Mark: bisectMark(b), Quantity: Change, Axis: "change of the time against " + first,
+			ID: fmt.Sprintf("change-%d-%s", i+1, slug(group)), Title: group, Mark: bisectMark(b), Quantity: Change, Axis: "change against " + clip(first, 16),
 			Notes: []string{"Above 0 a variant takes longer. Bars are the 95 % interval of each reading, without adjustment for their number. A variant has points only where it was measured."},
 		}
 		for v := range b.Variants {
@@ -124,7 +129,7 @@ func changesOf(b *bisect.Document, group string, variant int) Series {
 // driftChart is the level of the machine in each child.
 func driftChart(b *bisect.Document) Chart {
 	c := Chart{
-		ID: "drift", Title: "Level of the machine in each child run", Mark: bisectMark(b), Quantity: Level, Axis: "time against the mean of all children", Short: true,
+		ID: "drift", Title: "Level of the machine in each child run", Mark: bisectMark(b), Quantity: Level, Axis: "time against the mean", Short: true,
 		Series: []Series{{Name: "all variants"}},
 		Notes:  []string{"The mean over a child's cases of the time without the variant's effect, over the mean of all children. A trend is drift, which the verdicts take out."},
 	}

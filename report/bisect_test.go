@@ -72,7 +72,7 @@ func TestBisectionPage(t *testing.T) {
 		require.NoError(t, WriteSVG(&svg, c))
 		require.NotContains(t, svg.String(), "NaN")
 	}
-	require.Equal(t, "change of the time against 7.0<b>", charts[0].Axis)
+	require.Equal(t, "change against 7.0<b>", charts[0].Axis)
 	last := charts[1].Series[len(charts[1].Series)-1]
 	require.Equal(t, "7.3<b>", last.Name)
 	require.InDelta(t, 0.1, last.Points[2].Value, 0.02)

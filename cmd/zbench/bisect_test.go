@@ -272,7 +272,7 @@ func TestBisectRefuses(t *testing.T) {
 		{"--variant a= --variant b= --child-timeout -1", "--child-timeout -1"},
 		{"--variant a= --variant b= --dry-run", "bisect has no --dry-run"},
 		{"--variant a= --variant b= --sizes 1M -b 1K", "exclude each other"},
-		{"--variant a= --variant b= --format csv", "csv"},
+		{"--variant a= --variant b= --format html", "html"},
 		{"--variant a= --resume out", "--variant cannot change"},
 		{"--resume nowhere", ""},
 	} {
