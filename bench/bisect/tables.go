@@ -61,9 +61,11 @@ func (d *Document) CaseTable(short bool) table.Table {
 		t.Notes = append(t.Notes, plain.Count(left, "case")+" the same: --verbose lists all.")
 	}
 	first, _ := d.Ends()
-	if d.Ordered {
+	switch {
+	case first == "":
+	case d.Ordered:
 		t.Notes = append(t.Notes, fmt.Sprintf("Changes are against %s, without drift; a change above 0 is slower. At most %s chance of any wrong slowdown; cases that are not named are slow with at most %s probability, if a slow case was as likely as none.", first, percent(d.Alpha), percent(d.Miss)))
-	} else {
+	default:
 		t.Notes = append(t.Notes, fmt.Sprintf("Ranks, and times against %s, without drift. Variants share a rank where none of them is faster by %s or more, as far as the times tell; at most %s chance of any wrong difference.", first, percent(d.MinEffect), percent(d.Alpha)))
 	}
 	return t

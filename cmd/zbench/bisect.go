@@ -248,6 +248,7 @@ func (o *bisectOptions) begin(s State, cmd *cobra.Command) (*bisecting, error) {
 	if err != nil {
 		return nil, err
 	}
+	want.World = u.Spec.World // the cases are of it
 	h := bisect.Header{
 		Schema: bisect.JournalSchema, Options: o.Options, Spec: want, Common: jsonfile.Filled(commonArgs(cmd)), Timing: o.timing,
 		GPUs: u.Spec.World.Size(),

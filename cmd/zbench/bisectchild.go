@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,7 +17,6 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/plain"
-	"zbench/bench/record"
 	"zbench/internal/launch"
 )
 
@@ -134,7 +134,7 @@ func (b *bisecting) child(ctx context.Context, round, number int, cases []int) (
 	if entry.Reason = failure(code, how); entry.Reason == "" {
 		entry.Reason = b.read(&entry, folder, cases)
 	}
-	if entry.Reason != "" {
+	if entry.Reason != "" && entry.Times == nil { // a record that was read says more than what was printed
 		entry.Evidence = tail.lines(evidenceLines)
 	}
 	return entry, nil
@@ -228,18 +228,23 @@ func (b *bisecting) read(entry *bisect.Entry, folder string, cases []int) string
 		return "its record cannot be read: " + plain.Text(err.Error())
 	}
 	entry.Simulated, entry.Times, entry.Groups = rec.Simulated, map[string]float64{}, map[string]string{}
+	readings := compare.Readings(rec, b.header.Timing)
+	why := ""
 	for _, i := range cases {
 		key := b.header.Cases[i].Key
-		at := slices.IndexFunc(rec.Results, func(r record.Result) bool { return r.Key == key })
-		if at < 0 {
-			continue
-		}
-		if seconds, ok := compare.Seconds(&rec.Results[at], b.header.Timing); ok {
-			entry.Times[key], entry.Groups[key] = seconds, compare.Group(&rec.Results[at])
+		at := slices.IndexFunc(readings, func(r compare.Reading) bool { return r.Key == key })
+		switch {
+		case at < 0:
+			why = cmp.Or(why, "it did not run")
+		case readings[at].Seconds > 0:
+			entry.Times[key], entry.Groups[key] = readings[at].Seconds, readings[at].Group
+		default:
+			why = cmp.Or(why, readings[at].Why)
 		}
 	}
 	if len(entry.Times) == 0 {
-		return "its record has no " + b.header.Timing + " time of the cases"
+		entry.Groups = nil
+		return fmt.Sprintf("its record has a time of none of %s; the first, %s: %s", plain.Count(len(cases), "case"), b.header.Cases[cases[0]].Key, why)
 	}
 	return ""
 }
