@@ -115,8 +115,9 @@ func TestLeftOutIsShown(t *testing.T) {
 	}
 }
 
-// The drift is that of the machine: it follows a level that was planted, whatever variants
-// and cases the children measured.
+// The drift is that of the machine: it rises with a level that was planted, whatever variants
+// and cases the children measured. Where variants were measured at different times, a part of
+// it may be taken for their effects.
 func TestDriftOfChildren(t *testing.T) {
 	p := planted{slow: from(2, 4, 1, 0.1), noise: 0.001, drift: 0.01, seed: 5}
 	d := documented(t, &p, 5, 6, Defaults())
@@ -124,7 +125,7 @@ func TestDriftOfChildren(t *testing.T) {
 	first := *d.Drift[0].Change
 	for i, l := range d.Drift {
 		require.NotNil(t, l.Change)
-		require.InDelta(t, 0.01*float64(i), math.Log1p(*l.Change)-math.Log1p(first), 0.005, "child %d", i)
+		require.InDelta(t, 0.01*float64(i), math.Log1p(*l.Change)-math.Log1p(first), 0.004+0.003*float64(i), "child %d", i)
 	}
 }
 
