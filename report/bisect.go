@@ -87,6 +87,9 @@ func variantBlocks(b *bisect.Document, first string) []Block {
 			c.Series = append(c.Series, changesOf(b, group, v))
 		}
 		c.Series = slices.DeleteFunc(c.Series, func(s Series) bool { return len(s.Points) == 0 })
+		if lo, hi := sizeRange(c); lo == hi {
+			continue // a point is no curve: the table has it
+		}
 		if c.clip(); !c.Empty() {
 			charts = append(charts, Plot{Chart: c})
 		}

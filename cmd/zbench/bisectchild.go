@@ -17,6 +17,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/plain"
+	"zbench/bench/spec"
 	"zbench/internal/launch"
 )
 
@@ -111,27 +112,11 @@ func (b *bisecting) child(ctx context.Context, round, number int, cases []int) (
 	v := b.variants[number]
 	entry := bisect.Entry{Round: round, Variant: v.name}
 	folder := filepath.Join(b.dir.Path, "children", fmt.Sprintf("%03d-%s", b.children+1, v.name))
-	request, err := b.request(cases)
+	failed, tail, err := b.start(ctx, v, folder, cases, &entry.Seconds)
 	if err != nil {
 		return entry, err
 	}
-	tail := &tailWriter{limit: evidenceBytes}
-	began := b.s.Now()
-	child, err := b.s.Start(Command{
-		Argv: slices.Concat([]string{b.s.Executable, "collectives", "--spec", request}, b.header.Common, v.args,
-			[]string{"--out", folder, "--force", "--quiet"}),
-		Environ: slices.Concat(b.s.Environ(), v.environ, []string{launch.ControlVariable + "=stdin", "NO_COLOR=1"}),
-		Control: true, Output: tail,
-	})
-	if err != nil {
-		return entry, exit.With(exit.Run, fmt.Errorf("a child of %s cannot be started: %w", v.name, err), "check the limits of processes and of memory")
-	}
-	code, how, err := b.wait(ctx, child)
-	entry.Seconds = b.s.Now().Sub(began).Seconds()
-	if err != nil {
-		return entry, err
-	}
-	if entry.Reason = failure(code, how); entry.Reason == "" {
+	if entry.Reason = failed; failed == "" {
 		entry.Reason = b.read(&entry, folder, cases)
 	}
 	if entry.Reason != "" && entry.Times == nil { // a record that was read says more than what was printed
@@ -140,26 +125,60 @@ func (b *bisecting) child(ctx context.Context, round, number int, cases []int) (
 	return entry, nil
 }
 
-// request writes what a child measures: the search's request with these cases' sizes and
-// collectives, and a seed of its own.
+// start starts a child of a variant and waits for it. It returns why the child failed, and
+// what it printed.
+func (b *bisecting) start(ctx context.Context, v variant, folder string, cases []int, seconds *float64) (failed string, tail *tailWriter, err error) {
+	tail = &tailWriter{limit: evidenceBytes}
+	request, err := b.request(cases)
+	if err != nil {
+		return "", tail, err
+	}
+	began := b.s.Now()
+	child, err := b.s.Start(Command{
+		Argv: slices.Concat([]string{b.s.Executable}, strings.Fields(engine.Command(b.header.Spec.Benchmark)), []string{"--spec", request},
+			b.header.Common, v.args, []string{"--out", folder, "--force", "--quiet"}),
+		Environ: slices.Concat(b.s.Environ(), v.environ, []string{launch.ControlVariable + "=stdin", "NO_COLOR=1"}),
+		Control: true, Output: tail,
+	})
+	if err != nil {
+		return "", tail, exit.With(exit.Run, fmt.Errorf("a child of %s cannot be started: %w", v.name, err), "check the limits of processes and of memory")
+	}
+	code, how, err := b.wait(ctx, child)
+	*seconds = b.s.Now().Sub(began).Seconds()
+	return failure(code, how), tail, err
+}
+
+// request writes what a child measures: the search's request narrowed to these cases, and a
+// seed of its own.
 func (b *bisecting) request(cases []int) (string, error) {
 	want := b.header.Spec.Clone()
-	sizes := map[int64]bool{}
-	want.Sweep.Collectives = nil
-	for _, i := range cases { // which are in the order of the request
-		c := b.header.Cases[i]
-		sizes[c.Bytes] = true
-		if !slices.Contains(want.Sweep.Collectives, c.Collective) {
-			want.Sweep.Collectives = append(want.Sweep.Collectives, c.Collective)
+	if want.Sweep != nil {
+		b.narrow(want.Sweep, cases)
+	} else {
+		for _, i := range cases {
+			want.Kernels.Only = append(want.Kernels.Only, b.header.Cases[i].Key)
 		}
 	}
-	want.Sweep.Sizes = slices.Sorted(maps.Keys(sizes))
 	want.Seed += uint64(b.children) //nolint:gosec // a small number
 	text, err := json.MarshalIndent(want, "", "  ")
 	if err != nil {
 		return "", err
 	}
 	return b.dir.File("child.json"), b.dir.Put("child.json", append(text, '\n'))
+}
+
+// narrow leaves the sizes and collectives of these cases.
+func (b *bisecting) narrow(w *spec.Sweep, cases []int) {
+	sizes := map[int64]bool{}
+	w.Collectives = nil
+	for _, i := range cases { // which are in the order of the request
+		c := b.header.Cases[i]
+		sizes[c.Bytes] = true
+		if !slices.Contains(w.Collectives, c.Collective) {
+			w.Collectives = append(w.Collectives, c.Collective)
+		}
+	}
+	w.Sizes = slices.Sorted(maps.Keys(sizes))
 }
 
 // wait waits for a child's end, which the deadline and the end of ctx bring about.

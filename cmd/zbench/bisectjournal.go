@@ -59,21 +59,29 @@ func (j *bisectJournal) close() error { return j.file.Close() }
 // start begins or continues a search in a folder.
 func (o *bisectOptions) start(s State, dir *engine.Folder, h bisect.Header, saved []bisect.Entry) (*bisecting, error) {
 	b := &bisecting{
-		s: s, dir: dir, header: h, quiet: o.sweep.quiet, timeout: time.Duration(o.timeout * float64(time.Second)), timer: newTimer,
+		s: s, dir: dir, header: h, quiet: o.sweep.quiet, timeout: o.childTimeout(), timer: newTimer,
 		search: bisect.New(len(h.Variants), len(h.Cases), h.Options), groups: map[string]string{}, broken: map[int]*bisect.BrokenError{},
 	}
 	var given []string
 	for _, v := range h.Variants {
 		given = append(given, v.Name+"="+v.Settings)
 	}
+	for _, seconds := range h.Scouts {
+		b.children, b.seconds = b.children+1, b.seconds+seconds
+	}
 	var err error
-	if b.variants, err = parseVariants(s, given); err == nil {
+	if b.variants, err = parseVariants(s, given, h.Spec.Benchmark); err == nil {
 		b.journal, err = newBisectJournal(s, dir, h, saved)
 	}
 	if err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
 	return b, nil
+}
+
+// childTimeout is what --child-timeout gives; 0 leaves it to the children's times.
+func (o *bisectOptions) childTimeout() time.Duration {
+	return time.Duration(o.timeout * float64(time.Second))
 }
 
 // newBisectJournal writes the lines that there are, whole ones only, and opens the journal
@@ -150,7 +158,7 @@ func readBisectJournal(text []byte) (h bisect.Header, entries []bisect.Entry, er
 	if h.Schema != bisect.JournalSchema {
 		return h, nil, fmt.Errorf("its version is %q, this zbench reads %q", h.Schema, bisect.JournalSchema)
 	}
-	if h.Spec.Sweep == nil || len(h.Cases) == 0 {
+	if h.Spec.Sweep == nil == (h.Spec.Kernels == nil) || len(h.Cases) == 0 {
 		return h, nil, errors.New("line 1 has no cases")
 	}
 	for i, line := range lines[1:] {

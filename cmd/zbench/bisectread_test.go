@@ -7,11 +7,12 @@ import (
 
 	"zbench/bench/bisect"
 	"zbench/bench/jsonfile"
+	"zbench/bench/spec"
 )
 
 func TestVariants(t *testing.T) {
 	s, _ := testState(t)
-	got, err := parseVariants(s, []string{"7.2=A=1 B=x=y --rccl-lib /opt/a.so --fault late:gpu=1,us=5", "base="})
+	got, err := parseVariants(s, []string{"7.2=A=1 B=x=y --rccl-lib /opt/a.so --fault late:gpu=1,us=5", "base="}, spec.Collectives)
 	require.NoError(t, err)
 	require.Equal(t, variant{
 		name: "7.2", text: "A=1 B=x=y --rccl-lib /opt/a.so --fault late:gpu=1,us=5",
