@@ -50,7 +50,7 @@ func repeated(base, fresh []member) error {
 			if of(i) != of(j) {
 				what += ", compared with itself"
 			}
-			return refusef(hint, "%s (%s) and %s (%s) have equal times in all %s that both have: %s", all[j].Name, of(j), all[i].Name, of(i), plain.Count(n, "case"), what)
+			return refusef(hint, "%s (%s) and %s (%s) are equal in all %s that both have: %s", all[j].Name, of(j), all[i].Name, of(i), plain.Count(n, "time"), what)
 		}
 	}
 	return nil

@@ -39,7 +39,7 @@ func TestARunIsNotComparedWithItself(t *testing.T) {
 		require.NotEmpty(t, refused.Hint, name)
 	}
 	_, err := Compare(base[:1], []Run{copied(base[0], "elsewhere")}, Defaults())
-	require.EqualError(t, err, "base0 (BASE) and elsewhere (NEW) have equal times in all 10 cases that both have: they are one run, compared with itself")
+	require.EqualError(t, err, "base0 (BASE) and elsewhere (NEW) are equal in all 10 times that both have: they are one run, compared with itself")
 	_, err = Compare(base, fresh, Defaults())
 	require.NoError(t, err)
 }
