@@ -28,7 +28,7 @@ func Bisection(b *bisect.Document) *Document {
 		d.Foot += " SIMULATED: a model decided these times, not hardware."
 	}
 	if !b.Complete {
-		d.Banners = append(d.Banners, Banner{"interrupted", "INTERRUPTED", "The search was stopped, or its rounds were used up; zbench bisect --resume continues it."})
+		d.Banners = append(d.Banners, Banner{"interrupted", "INCOMPLETE", "The search was stopped, or its rounds were used up; zbench bisect --resume, with more --max-rounds, continues it."})
 	}
 	d.add("change", "Change by size", variantBlocks(b, first)...)
 	if chart := driftChart(b); !chart.Empty() {

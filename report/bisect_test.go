@@ -86,7 +86,7 @@ func TestBisectionPage(t *testing.T) {
 	b.Complete = false
 	page.Reset()
 	require.NoError(t, WriteHTML(&page, Bisection(b)))
-	require.Contains(t, page.String(), "INTERRUPTED")
+	require.Contains(t, page.String(), "INCOMPLETE")
 }
 
 // A ranking, equal variants and a search that measured nothing have a page, too.
