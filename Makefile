@@ -149,13 +149,16 @@ system-test-browser: build ## The built binary's report in Chromium
 	bin/zbench kernels muon --backend loopback --shape 65x130x2 --shape 96x40 --out "$$out/muon" > "$$out/stdout"; \
 	bin/zbench collectives --nodes 8 --scale 1,2,4 --groups 2,4,8 --strides 2,8 -f 4 --out "$$out/scale" > "$$out/stdout"; \
 	bin/zbench import bench/peers/testdata/algo_proto.log --out "$$out/import" > "$$out/stdout"; \
+	slow='--fault dip:from=16e6,to=17e6,times=1.1'; \
+	bin/zbench bisect all_reduce all_gather --backend loopback -g 8 -b 4M -e 64M --place out -c 0 --max-time 0.002 -q --out "$$out/bisect" \
+		--variant 7.0= --variant 7.1=NCCL_ALGO=Ring --variant "7.2=$$slow" --variant "7.3=$$slow" --variant 'broken=--backend rocm --rccl-lib /nonexistent' > "$$out/stdout"; \
 	axe=$$(scripts/axe.sh); export ZBENCH_AXE=$$axe; \
 	mkdir "$$out/pages"; ZBENCH_PAGES="$$out/pages" $(GO) test -count=1 -run 'NormPage|StreamPage|MuonPage$$' ./report; \
 	cd test/browser; $(GO) test -c -o ../../bin/browser.test .; \
 	look() { for page in "$${@:2}"; do echo "$$page"; ZBENCH_REPORT="$$out/$$page.html" ../../bin/browser.test -test.run "$$1" || return; done; }; \
 	look 'TestLooks|TestAxe$$|TestFirst' hbm/report norm/report muon/report pages/hbm-timed-true pages/rmsnorm-timed-true pages/rmsnorm-timed-false pages/muon-timed; \
 	look . run/report; \
-	look 'TestLooks|TestAxe$$|TestFirst|TestScreens' hung/report import/report scale/report
+	look 'TestLooks|TestAxe$$|TestFirst|TestScreens' hung/report import/report scale/report bisect/report
 
 # Outside CI a machine that cannot fetch (no root, no network) skips, and says so.
 FETCH = fetch() { "$$@" || { [ -z "$${CI:-}" ] && echo "SKIPPED: $$* failed" >&2; }; }

@@ -199,6 +199,8 @@ func placeAxis(c Chart, share func(label string) float64) axis {
 		return countAxis(lo, hi, share)
 	case Scale:
 		return rankAxis(lo, hi, share)
+	case Level:
+		return orderAxis(lo, hi, share)
 	default:
 	}
 	a := sizeAxis(lo, hi, share)

@@ -18,7 +18,7 @@ func changeAxis(c Chart, count int) axis {
 		}
 	}
 	pad := 0.05 * (hi - lo)
-	a := axis{lo: lo - pad, hi: hi + pad, title: "change of the time, NEW over BASE"}
+	a := axis{lo: lo - pad, hi: hi + pad, title: c.Axis}
 	a.ticks = percentTicks(a, count, "+")
 	return a
 }

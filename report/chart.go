@@ -27,7 +27,13 @@ const (
 	Scale
 	// Change is the relative change of a time, over the message size.
 	Change
+	// Level is the relative change of all times over the order of the measurements, which
+	// Point.Bytes counts from 1.
+	Level
 )
+
+// isChange tells relative changes from values.
+func (q Quantity) isChange() bool { return q == Change || q == Level }
 
 // isRate tells quantities in bytes per second from times.
 func (q Quantity) isRate() bool { return q == BusBW || q == Rate || q == Scale }
@@ -43,8 +49,10 @@ type Chart struct {
 	// Notes explain the signs used, one sentence each.
 	Notes    []string
 	Quantity Quantity
-	Series   []Series
-	Roofs    []Roof
+	// Axis is the title of a Change's or a Level's value axis.
+	Axis   string
+	Series []Series
+	Roofs  []Roof
 	// Band shades a stretch of the sizes; nil is none.
 	Band *Band
 	// Range is the stretch of settings that the model's bracket leaves open; nil is none.
@@ -97,7 +105,7 @@ type Roof struct {
 // Format prints a value of the chart with its unit.
 func (q Quantity) Format(v float64) string {
 	switch {
-	case q == Change:
+	case q.isChange():
 		return signedPercent(v)
 	case q.isRate():
 		return unit.Rate(v)
@@ -112,6 +120,8 @@ func (q Quantity) Place(p Point) string {
 		return unit.Number(float64(p.Bytes)) + " elements"
 	case Scale:
 		return plural(p.Bytes, "rank")
+	case Level:
+		return "child run " + comma(p.Bytes)
 	default:
 	}
 	return unit.Bytes(p.Bytes)
@@ -185,7 +195,7 @@ func points(c curve, q Quantity) []Point {
 // as it is, from stretching the axis until nothing else can be read.
 func (q Quantity) drawable(v float64) bool {
 	switch {
-	case q == Change:
+	case q.isChange():
 		return v > -1 && v <= 1e3
 	case !q.isRate():
 		return v >= 1e-12 && v <= 1e9

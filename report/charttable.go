@@ -22,6 +22,9 @@ func tableOfChart(c Chart) Sheet {
 	if c.Quantity == Scale {
 		s.Table = numbers("ranks")
 	}
+	if c.Quantity == Level {
+		s.Table = numbers("order")
+	}
 	cells := map[int64][][]string{} // by size, by series
 	for i, one := range c.Series {
 		s.Columns = append(s.Columns, table.Column{Name: one.Name, Right: true})

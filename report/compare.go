@@ -42,10 +42,14 @@ func comparedBox(c *compare.Document) *VerdictBox {
 	for _, l := range c.Lines() {
 		v.Lines = append(v.Lines, VerdictLine{Text: l.Text, Hint: l.Hint, Severity: SeverityOf(l.Level)})
 	}
-	box := boxOf(v, c.Simulated, []Fact{{"Verdict", c.Verdict.Word()}})
+	box := boxOf(v, c.Simulated, []Fact{{"Verdict", c.Word()}})
+	tag := "Slower"
+	if c.Counts.Slower == 0 && c.Counts.Broken > 0 {
+		tag = "Worse"
+	}
 	for i := range box.Rows {
 		if box.Rows[i].Class == "bad" {
-			box.Rows[i].Tag = "Slower"
+			box.Rows[i].Tag = tag
 		}
 	}
 	return box
@@ -101,7 +105,7 @@ func markOf(c *compare.Document) string {
 // changeChart is the change of the time of each group by size.
 func changeChart(c *compare.Document, groups []comparedGroup) Chart {
 	chart := Chart{
-		ID: "change", Title: "Change of the time, NEW over BASE", Mark: markOf(c), Quantity: Change,
+		ID: "change", Title: "Change of the time, NEW over BASE", Mark: markOf(c), Quantity: Change, Axis: "change of the time, NEW over BASE",
 		Notes: []string{"Above 0 NEW takes longer. Bars are the 95 % interval of each case, without adjustment for the number of cases."},
 	}
 	for _, g := range groups {

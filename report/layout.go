@@ -101,7 +101,7 @@ func valueAxis(c Chart, height, font float64) axis {
 		return deviationAxis(c, count)
 	case Setting:
 		return costAxis(c, count)
-	case Change:
+	case Change, Level:
 		return changeAxis(c, count)
 	default:
 	}
@@ -275,7 +275,7 @@ func describe(c Chart) string {
 	lo, hi := sizeRange(c)
 	what := map[Quantity]string{
 		BusBW: "Bus bandwidth", Time: "Time per launch in a burst", Alone: "Time of one launch alone", Spread: "Distribution of launches alone",
-		Rate: "Bandwidth", Scale: "Bus bandwidth", Change: "Change of the time",
+		Rate: "Bandwidth", Scale: "Bus bandwidth", Change: "Change of the time", Level: "Change of all times",
 	}[c.Quantity]
 	from, to := c.Quantity.Place(Point{Bytes: lo}), c.Quantity.Place(Point{Bytes: hi})
 	parts := []string{fmt.Sprintf("%s of %s from %s to %s.", what, plural(int64(len(c.Series)), "curve"), from, to)}

@@ -5,9 +5,11 @@ package report
 type plotData struct {
 	ID     string       `json:"id"`
 	Series []seriesData `json:"series"`
-	// X are ticks in units of the axis, octaves. Y says how the other axis is labelled.
-	X []tickData `json:"x"`
-	Y yData      `json:"y"`
+	// X are ticks in units of the axis: octaves, or steps of 1 where Linear is true. Y says
+	// how the other axis is labelled.
+	X      []tickData `json:"x"`
+	Linear bool       `json:"linear,omitempty"`
+	Y      yData      `json:"y"`
 }
 
 // yData is a value axis. A logarithmic one has Ticks; a linear one is labelled by the
@@ -42,7 +44,7 @@ type pointData struct {
 }
 
 func dataOf(c Chart) plotData {
-	d := plotData{ID: c.ID, X: []tickData{}, Y: yData{Ticks: []tickData{}}, Series: []seriesData{}}
+	d := plotData{ID: c.ID, Linear: c.Quantity == Level, X: []tickData{}, Y: yData{Ticks: []tickData{}}, Series: []seriesData{}}
 	for _, s := range c.Series {
 		one := seriesData{Name: s.Name, Points: []pointData{}}
 		for _, p := range s.Points {
@@ -66,7 +68,7 @@ func dataOf(c Chart) plotData {
 		for _, t := range y.ticks {
 			d.Y.Ticks = append(d.Y.Ticks, tickData{y.lo + y.norm(t.value)*(y.hi-y.lo), t.label})
 		}
-	case c.Quantity == Spread || c.Quantity == Change:
+	case c.Quantity == Spread || c.Quantity.isChange():
 		d.Y.Scale, d.Y.Unit, d.Y.Plus = 0.01, " %", "+"
 	case c.Quantity == Setting:
 		d.Y.Scale, d.Y.Unit, d.Y.Plus, d.Y.Zero = 0.01, " %", "+", true

@@ -33,24 +33,25 @@ type Case struct {
 type Options struct {
 	// Unordered ranks the variants; else they are in order, and the first slow one is
 	// looked for.
-	Unordered bool
+	Unordered bool `json:"unordered"`
 	// Alpha is the probability of blaming any variant or case that is not slower, and that
 	// of naming another variant than the first.
-	Alpha float64
+	Alpha float64 `json:"alpha" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 	// MinEffect is the smallest relative change of a time that counts.
-	MinEffect float64
+	MinEffect float64 `json:"min_effect"`
 	// Miss ends a search for the first slow variant: it is the probability that a case
 	// that is not named is slow, if before the search a slow case was as likely as none. A
 	// ranking takes two variants of a case for equal at this ratio of likelihoods.
-	Miss float64
+	Miss float64 `json:"miss" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1"`
 	// MaxRounds ends the search: what is not decided by then is unclear.
-	MaxRounds int
+	MaxRounds int `json:"max_rounds" jsonschema:"minimum=1"`
 	// Seed draws the order of the variants within each round.
-	Seed uint64
-	// Start is the cost of starting a child, and Each that of measuring one case once, in
-	// the same unit. They decide how many cases a child measures. Zeros are estimated from
-	// the trials.
-	Start, Each float64
+	Seed uint64 `json:"seed"`
+	// Start is the cost of starting a child, in the unit of Each. Both decide how many cases
+	// a child measures; zeros are estimated from the trials.
+	Start float64 `json:"start"`
+	// Each is the cost of measuring one case once.
+	Each float64 `json:"each"`
 }
 
 // Defaults are the options of the command without flags.
@@ -70,6 +71,8 @@ type Round struct {
 
 // Trial is what one child measured.
 type Trial struct {
+	// Round of the child, from 0.
+	Round   int
 	Variant int
 	// Asked are the cases that it was to measure.
 	Asked []int

@@ -52,6 +52,9 @@ type Document struct {
 	Gated *gate.Report `json:"gate,omitempty"`
 	// One entry per case.
 	Cases []Measured `json:"cases"`
+	// Drift has the level of the machine in each child that measured, in the order in which
+	// they ran.
+	Drift []Level `json:"drift"`
 }
 
 // Variant is one build or environment.
@@ -143,6 +146,7 @@ func (s *Search) Document(variants []Variant, cases []Case) *Document {
 	for i, o := range outcomes {
 		d.Cases = append(d.Cases, measured(&o, cases[i], variants, s.working()))
 	}
+	d.Drift = s.levels(variants)
 	if first := First(outcomes); first >= 0 {
 		d.First = s.named(first, variants, outcomes)
 	}
@@ -229,7 +233,7 @@ func (d *Document) GPUSeconds() float64 { return d.Seconds * float64(d.GPUs) }
 // WriteJSON writes bisect.json.
 func (d *Document) WriteJSON(w io.Writer) error {
 	c := *d
-	c.Variants, c.Cases = jsonfile.Filled(d.Variants), jsonfile.Filled(d.Cases)
+	c.Variants, c.Cases, c.Drift = jsonfile.Filled(d.Variants), jsonfile.Filled(d.Cases), jsonfile.Filled(d.Drift)
 	return jsonfile.Write(w, "bisection", c)
 }
 

@@ -2,6 +2,8 @@ package bisect
 
 import (
 	"bytes"
+	"encoding/csv"
+	"math"
 	"os"
 	"testing"
 
@@ -111,4 +113,34 @@ func TestLeftOutIsShown(t *testing.T) {
 	for _, o := range d.Suite(nil).Outcomes {
 		require.NotEqual(t, gate.Fail, o.State, o.Name)
 	}
+}
+
+// The drift is that of the machine: it rises with a level that was planted, whatever variants
+// and cases the children measured. Where variants were measured at different times, a part of
+// it may be taken for their effects.
+func TestDriftOfChildren(t *testing.T) {
+	p := planted{slow: from(2, 4, 1, 0.1), noise: 0.001, drift: 0.01, seed: 5}
+	d := documented(t, &p, 5, 6, Defaults())
+	require.Len(t, d.Drift, len(p.children))
+	first := *d.Drift[0].Change
+	for i, l := range d.Drift {
+		require.NotNil(t, l.Change)
+		require.InDelta(t, 0.01*float64(i), math.Log1p(*l.Change)-math.Log1p(first), 0.004+0.003*float64(i), "child %d", i)
+	}
+}
+
+// The CSV has a row for each variant of each case, and a name that a spreadsheet would
+// compute is kept from that.
+func TestWriteCSV(t *testing.T) {
+	p := planted{slow: from(2, 4, 1, 0.1), noise: 0.003, broken: map[int]bool{4: true}, seed: 3}
+	d := documented(t, &p, 5, 3, Defaults())
+	d.Variants[0].Name, d.Cases[0].Variants[0].Name = "=1+1", "=1+1"
+	var b bytes.Buffer
+	require.NoError(t, d.WriteCSV(&b))
+	rows, err := csv.NewReader(&b).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, rows, 1+5*3)
+	require.Equal(t, []string{"all_reduce/1", "all_reduce float sum", "2097152", "slower", "build-c"}, rows[1+5][:5])
+	require.NotEqual(t, "=1+1", rows[1][6])
+	require.Equal(t, "true", rows[5][13])
 }

@@ -4,16 +4,16 @@ import "math"
 
 // hypothesis is a way in which the variants may differ in one case.
 type hypothesis struct {
-	// first is the first slow variant, slowdown its effect and that of those behind it. From
-	// second on, if that is not 0, the effect is further more.
-	first, second     int
-	slowdown, further float64
+	// first is the first slow variant; from second on, if that is not 0, the slowdown is
+	// another one. spans are the ranges in which the two slowdowns are.
+	first, second int
+	spans         [2]span
 	// logPrior is the logarithm of the weight among those in which some variant is slow.
 	logPrior float64
 }
 
-// The slowdowns that are tried: the smallest that counts, then each this many times the
-// one before, with half its weight.
+// The ranges of slowdowns: about the smallest that counts, then each about this many times
+// the one before, with half its weight. Within a range each slowdown is as likely.
 const (
 	slowdowns  = 9
 	growth     = 1.5
@@ -22,11 +22,13 @@ const (
 	twice      = 0.1 // weight of a second change behind the first
 )
 
-// steps are slowdowns from least on, as logarithms, with weights that sum to 1.
-func steps(least float64, count int, factor float64) (sizes, weights []float64) {
+// ranges are of slowdowns from least on, as logarithms, with weights that sum to 1. They
+// leave no gap.
+func ranges(least float64, count int, factor float64) (spans []span, weights []float64) {
 	sum, weight := 0.0, 1.0
 	for i := range count {
-		sizes = append(sizes, math.Log1p(least*math.Pow(factor, float64(i))))
+		middle := least * math.Pow(factor, float64(i))
+		spans = append(spans, span{math.Log1p(max(least, middle/math.Sqrt(factor))), math.Log1p(middle * math.Sqrt(factor))})
 		weights = append(weights, weight)
 		sum += weight
 		weight /= 2
@@ -34,7 +36,7 @@ func steps(least float64, count int, factor float64) (sizes, weights []float64) 
 	for i := range weights {
 		weights[i] /= sum
 	}
-	return sizes, weights
+	return spans, weights
 }
 
 // ordered are the hypotheses of variants in order: all from one on are slower than those
@@ -45,10 +47,10 @@ func ordered(variants int, least float64) []hypothesis {
 	if variants > 2 {
 		singles -= twice
 	}
-	sizes, weights := steps(least, slowdowns, growth)
+	spans, weights := ranges(least, slowdowns, growth)
 	for first := 1; first < variants; first++ {
-		for i, size := range sizes {
-			out = append(out, hypothesis{first: first, slowdown: size, logPrior: math.Log(singles * weights[i] / float64(variants-1))})
+		for i, s := range spans {
+			out = append(out, hypothesis{first: first, spans: [2]span{s}, logPrior: math.Log(singles * weights[i] / float64(variants-1))})
 		}
 	}
 	return append(out, doubles(variants, least)...)
@@ -57,18 +59,18 @@ func ordered(variants int, least float64) []hypothesis {
 // doubles are those with two changes.
 func doubles(variants int, least float64) []hypothesis {
 	var out []hypothesis
-	sizes, weights := steps(least, coarse, coarseStep)
+	spans, weights := ranges(least, coarse, coarseStep)
 	total := 0.0
 	for first := 1; first < variants; first++ {
 		for second := first + 1; second < variants; second++ {
-			for i, a := range sizes {
-				for j, b := range sizes {
+			for i, a := range spans {
+				for j, b := range spans {
 					if i == j {
 						continue
 					}
 					weight := weights[i] * weights[j]
 					total += weight
-					out = append(out, hypothesis{first: first, second: second, slowdown: a, further: b - a, logPrior: weight})
+					out = append(out, hypothesis{first: first, second: second, spans: [2]span{a, b}, logPrior: weight})
 				}
 			}
 		}
@@ -82,11 +84,10 @@ func doubles(variants int, least float64) []hypothesis {
 // either are the hypotheses of two variants of which the second may be slower or faster.
 func either(least float64) []hypothesis {
 	var out []hypothesis
-	sizes, weights := steps(least, slowdowns, growth)
-	for i, size := range sizes {
-		for sign := 1.0; sign >= -1; sign -= 2 {
-			out = append(out, hypothesis{first: 1, slowdown: sign * size, logPrior: math.Log(weights[i] / 2)})
-		}
+	spans, weights := ranges(least, slowdowns, growth)
+	for i, s := range spans {
+		log := math.Log(weights[i] / 2)
+		out = append(out, hypothesis{first: 1, spans: [2]span{s}, logPrior: log}, hypothesis{first: 1, spans: [2]span{{-s.hi, -s.lo}}, logPrior: log})
 	}
 	return out
 }
@@ -108,10 +109,12 @@ func (n noise) weigh(of *normal, hypotheses []hypothesis) belief {
 	b := belief{from: make([]float64, variants)}
 	own := of.solve()
 	of.gather()
-	none := n.likelihood(of, own, of.squares)
-	logs, most := make([]float64, len(hypotheses)), math.Inf(-1)
-	for i, h := range hypotheses {
-		logs[i] = h.logPrior + n.likelihood(of, own, of.residual(&h)) - none
+	l := n.likelihood(of, own)
+	none := l.log(of.squares)
+	logs, levels, most := make([]float64, len(hypotheses)), make([]float64, len(hypotheses)), math.Inf(-1)
+	for i := range hypotheses {
+		logs[i], levels[i] = l.mean(of, &hypotheses[i])
+		logs[i] += hypotheses[i].logPrior - none
 		most = max(most, logs[i])
 	}
 	sum := 0.0
@@ -119,7 +122,7 @@ func (n noise) weigh(of *normal, hypotheses []hypothesis) belief {
 		w := math.Exp(logs[i] - most)
 		sum += w
 		b.from[h.first] += w
-		b.slowdown += w * h.slowdown
+		b.slowdown += w * levels[i]
 	}
 	for k := range b.from {
 		b.from[k] /= sum

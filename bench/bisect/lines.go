@@ -31,12 +31,12 @@ func (d *Document) same() string {
 	if !d.Ordered {
 		return fmt.Sprintf("SAME: no two variants differ by %s or more in any of %s.", percent(d.MinEffect), plain.Count(len(d.Cases), "case"))
 	}
-	first, last := d.ends()
+	first, last := d.Ends()
 	return fmt.Sprintf("NO SLOW VARIANT: %s is not slower than %s by %s or more in any of %s.", last, first, percent(d.MinEffect), plain.Count(len(d.Cases), "case"))
 }
 
-// ends are the first and the last variant that work.
-func (d *Document) ends() (first, last string) {
+// Ends are the first and the last variant that work.
+func (d *Document) Ends() (first, last string) {
 	for _, v := range d.Variants {
 		if !v.LeftOut {
 			if first == "" {

@@ -123,16 +123,6 @@ func (n *normal) gather() {
 	}
 }
 
-// residual is the sum of squares that a hypothesis leaves.
-func (n *normal) residual(h *hypothesis) float64 {
-	f, s, a, b := h.first, h.second, h.slowdown, h.further
-	out := n.squares - 2*a*n.behind[f] + a*a*n.both[f][f]
-	if s > 0 {
-		out += -2*b*n.behind[s] + 2*a*b*n.both[f][s] + b*b*n.both[s][s]
-	}
-	return max(out, 0)
-}
-
 // fit is the least-squares estimate of the variants' effects against the first that has
 // readings.
 type fit struct {
@@ -276,14 +266,4 @@ func estimate(cases [][]reading, variants int) (noise, []*normal) {
 // variance is that of one reading.
 func (n noise) variance() float64 {
 	return max(n.squares/float64(max(n.df, 1)), leastSpread*leastSpread)
-}
-
-// likelihood is the logarithm of the likelihood of a hypothesis that leaves a sum of squares,
-// up to a constant of the case. The variance is not known: it is integrated over, with a
-// prior that is worth what the other cases tell of it.
-func (n noise) likelihood(of *normal, own fit, residual float64) float64 {
-	df := float64(min(borrowed, max(1, n.df-own.df)))
-	others := max(n.squares-own.squares, 0) / float64(max(1, n.df-own.df))
-	prior := df * max(others, leastSpread*leastSpread)
-	return -(df + float64(of.n-1)) / 2 * math.Log(prior+residual)
 }

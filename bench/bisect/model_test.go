@@ -81,15 +81,16 @@ func TestResiduals(t *testing.T) {
 		n := whiten(drawn(rng, 30, variants), variants, 0.1)
 		n.gather()
 		f := n.solve()
-		h := hypothesis{first: 1 + rng.IntN(variants-2), slowdown: rng.NormFloat64(), further: rng.NormFloat64()}
+		h := hypothesis{first: 1 + rng.IntN(variants-2)}
+		level, later := rng.NormFloat64(), rng.NormFloat64()
 		h.second = h.first + 1 + rng.IntN(variants-h.first-1)
 		want := n.squares
 		effect := func(v int) float64 {
 			switch {
 			case v >= h.second:
-				return h.slowdown + h.further
+				return later
 			case v >= h.first:
-				return h.slowdown
+				return level
 			}
 			return 0
 		}
@@ -99,8 +100,10 @@ func TestResiduals(t *testing.T) {
 				want += effect(u) * effect(v) * n.cross[u][v]
 			}
 		}
-		require.InDelta(t, want, n.residual(&h), 1e-9)
-		require.LessOrEqual(t, f.squares, n.residual(&h)+1e-9)
+		s := h.of(n)
+		got := s.residual([2]float64{level, later})
+		require.InDelta(t, want, got, 1e-9)
+		require.LessOrEqual(t, f.squares, got+1e-9)
 	}
 }
 

@@ -13,6 +13,10 @@ type judged struct {
 	first int
 	// slow tells that some variant is slow, same that none is, located that first is known.
 	slow, same, located bool
+	// unseen are first and the variant before it, as far as they have no reading. Until they
+	// have, first is not known: the slowdowns that are tried are far apart beside the noise of
+	// a quiet machine, and a hypothesis about what was not measured may fit best.
+	unseen []int
 }
 
 // undecided tells whether more readings of the case are wanted.
@@ -20,7 +24,8 @@ func (j *judged) undecided() bool { return !j.same && (!j.slow || !j.located) }
 
 // judge weighs each case of ordered variants.
 func (s *Search) judge(working []int) (noise, []*normal, []judged) {
-	n, normals := estimate(s.readings(working), len(working))
+	readings := s.readings(working)
+	n, normals := estimate(readings, len(working))
 	hypotheses := s.hypotheses(len(working))
 	out := make([]judged, s.cases)
 	for i := range out {
@@ -35,7 +40,12 @@ func (s *Search) judge(working []int) (noise, []*normal, []judged) {
 			}
 		}
 		j.slow = b.evidence >= math.Log(float64(s.cases)/s.Alpha)
-		j.located = b.from[j.first] >= 1-s.Alpha
+		for _, v := range []int{j.first, j.first - 1} {
+			if v >= 0 && !slices.ContainsFunc(readings[i], func(r reading) bool { return r.variant == v }) {
+				j.unseen = append(j.unseen, v)
+			}
+		}
+		j.located = b.from[j.first] >= 1-s.Alpha && len(j.unseen) == 0
 		out[i] = j
 	}
 	s.rule(out)
@@ -123,11 +133,22 @@ func pairsOf(n int) [][2]int {
 	return out
 }
 
+// lacks tells whether first would be known but for readings that the pair does not give.
+func (j *judged) lacks(alpha float64, pair []int) (lacking, given bool) {
+	lacking = j.slow && len(j.unseen) > 0 && j.from[j.first] >= 1-alpha
+	return lacking, !slices.ContainsFunc(j.unseen, func(v int) bool { return !slices.Contains(pair, v) })
+}
+
 // gain is how much a pair of readings tells of a case: the probability that two
 // hypotheses drawn by their weight differ, less what would remain confused. Of normal
 // readings whose expectations are d standard deviations apart, exp(−d²/8) remains
 // (Bhattacharyya's coefficient).
 func (s *Search) gain(of *judged, at *normal, variance float64, pair [2]int) float64 {
+	if lacking, given := of.lacks(s.Alpha, pair[:]); lacking && given {
+		return 1
+	} else if lacking {
+		return 0
+	}
 	rows := at.ahead(len(s.trials), pair[:]...)
 	odds := math.Exp(min(of.evidence, 100)) / float64(s.cases)
 	slow := odds / (1 + odds)

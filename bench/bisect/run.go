@@ -38,7 +38,7 @@ func Run(ctx context.Context, s *Search, measure Measure) error {
 			} else if err != nil {
 				return err
 			}
-			t.Variant, t.Asked = v, round.Cases
+			t.Round, t.Variant, t.Asked = s.rounds, v, round.Cases
 			s.Add(t)
 		}
 		s.EndRound()

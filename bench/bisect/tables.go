@@ -60,10 +60,12 @@ func (d *Document) CaseTable(short bool) table.Table {
 	if left > 0 {
 		t.Notes = append(t.Notes, plain.Count(left, "case")+" the same: --verbose lists all.")
 	}
-	first, _ := d.ends()
-	if d.Ordered {
+	first, _ := d.Ends()
+	switch {
+	case first == "":
+	case d.Ordered:
 		t.Notes = append(t.Notes, fmt.Sprintf("Changes are against %s, without drift; a change above 0 is slower. At most %s chance of any wrong slowdown; cases that are not named are slow with at most %s probability, if a slow case was as likely as none.", first, percent(d.Alpha), percent(d.Miss)))
-	} else {
+	default:
 		t.Notes = append(t.Notes, fmt.Sprintf("Ranks, and times against %s, without drift. Variants share a rank where none of them is faster by %s or more, as far as the times tell; at most %s chance of any wrong difference.", first, percent(d.MinEffect), percent(d.Alpha)))
 	}
 	return t
@@ -78,7 +80,7 @@ func (d *Document) orderCells(c *Measured) []string {
 	if c.Change != nil {
 		out[1] = signed(*c.Change)
 	}
-	_, last := d.ends()
+	_, last := d.Ends()
 	children := 0
 	for _, r := range c.Variants {
 		children += r.Children

@@ -63,14 +63,54 @@ func toolsOf(r *record.Record) string {
 	return strings.Join(slices.Sorted(maps.Keys(names)), ", ")
 }
 
+// launchesFact names the launches in a burst among the options.
+const launchesFact = "launches in a burst (-n)"
+
+// launchesOf are the numbers of launches in the bursts of a log.
+func launchesOf(r *record.Record) string {
+	var seen []string
+	for i := range r.Results {
+		t := r.Results[i].Burst
+		if t == nil || t.Iterations == 0 {
+			continue
+		}
+		if n := fmt.Sprint(t.Iterations); !slices.Contains(seen, n) {
+			seen = append(seen, n)
+		}
+	}
+	return strings.Join(seen, " ")
+}
+
+// severalNotes name logs that have a case more than once. They count as one run, with the
+// median.
+func severalNotes(base, fresh []Run) []string {
+	var out []string
+	for _, run := range slices.Concat(base, fresh) {
+		if run.Record.Source.Kind != record.Imported {
+			continue
+		}
+		most := 1
+		for i := range run.Record.Results {
+			if t := run.Record.Results[i].Burst; t != nil && t.MeanOfRanks != nil {
+				most = max(most, t.MeanOfRanks.N)
+			}
+		}
+		if most > 1 {
+			out = append(out, fmt.Sprintf("%s has up to %d measurements of a case, which count as one run: give each run a log of its own.", run.Name, most))
+		}
+	}
+	return out
+}
+
 // options are the settings of a run that change its times.
 func options(r *record.Record) map[string]string {
 	out := map[string]string{}
 	if r.Spec == nil {
+		out[launchesFact] = launchesOf(r)
 		return out
 	}
 	if s := r.Spec.Sweep; s != nil {
-		out["launches in a burst (-n)"] = fmt.Sprint(s.Iterations)
+		out[launchesFact] = fmt.Sprint(s.Iterations)
 		out["warm-up launches (-w)"] = fmt.Sprint(s.Warmup)
 		out["replays of a graph (-G)"] = fmt.Sprint(s.GraphLaunches)
 		out["cache"] = s.Cache

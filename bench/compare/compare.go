@@ -54,14 +54,12 @@ func Compare(base, fresh []Run, o Options) (*Document, error) {
 		return nil, err
 	}
 	old, now := members(base), members(fresh)
-	for _, side := range [][]member{old, now} {
-		if err := repeated(side); err != nil {
-			return nil, err
-		}
+	if err := repeated(old, now); err != nil {
+		return nil, err
 	}
 	d := &Document{
 		Schema: Schema, Simulated: base[0].Record.Simulated, Benchmark: benchmark(base[0].Record),
-		Alpha: o.Alpha, MinEffect: o.MinEffect, Base: side(old), New: side(now), Changes: changes(base, fresh), Notes: eraNotes(base, fresh),
+		Alpha: o.Alpha, MinEffect: o.MinEffect, Base: side(old), New: side(now), Changes: changes(base, fresh), Notes: slices.Concat(eraNotes(base, fresh), severalNotes(base, fresh)),
 	}
 	if o.BetweenRunCV > 0 {
 		d.BetweenRunCV = &o.BetweenRunCV

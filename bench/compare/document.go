@@ -31,7 +31,8 @@ func Verdicts() []Verdict { return []Verdict{Slower, Faster, Same, Unclear, NotC
 type Document struct {
 	// Version of the format.
 	Schema string `json:"schema"`
-	// Verdict is the worst of all cases and of the common shift: slower if any is.
+	// Verdict is the worst of all cases and of the common shift: slower if any is, or if
+	// any is broken.
 	Verdict Verdict `json:"verdict"`
 	// Simulated is true if both sides are of a model or an emulation.
 	Simulated bool `json:"simulated"`

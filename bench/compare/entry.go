@@ -184,17 +184,30 @@ func kernelGroup(rec *record.Record, k *record.Kernel) string {
 	return strings.Join(words, " ")
 }
 
-// Seconds are the median of a case in a kind of time, one of Timings; false where the case
-// has no such time or did not succeed.
-func Seconds(r *record.Result, timing string) (float64, bool) {
-	e := &entry{result: r}
-	for _, kind := range timings {
-		if s := kind.of(e); kind.name == timing && s != nil && r.Status == record.OK {
-			return s.Median, true
-		}
-	}
-	return 0, false
+// Reading is a case of one record.
+type Reading struct {
+	// Key of the case in the record; Group is all that tells it from others but its size.
+	Key, Group string
+	Bytes      int64
+	// Seconds are its median; 0 where it has none, and Why says so.
+	Seconds float64
+	Why     string
 }
 
-// Group is all that tells a collective's case from others but its size.
-func Group(r *record.Result) string { return groupOf(r) }
+// Readings are the cases of a record with their medians in a kind of time, one of Timings.
+func Readings(rec *record.Record, timing string) []Reading {
+	var out []Reading
+	for _, e := range entries(rec) {
+		r := Reading{Key: e.key, Group: e.group(), Bytes: e.bytes, Why: "it has no " + timing + " time"}
+		if e.status != record.OK {
+			r.Why = strings.ReplaceAll(string(e.status), "_", " ") + ": " + plain.Text(e.reason)
+		}
+		for _, kind := range timings {
+			if s := kind.of(e); kind.name == timing && s != nil && e.status == record.OK {
+				r.Seconds, r.Why = s.Median, ""
+			}
+		}
+		out = append(out, r)
+	}
+	return out
+}

@@ -38,16 +38,13 @@ func (d *Document) Headline() string {
 			parts = append(parts, fmt.Sprintf("%d %s", k, words))
 		}
 	}
+	count(n.Broken, "broken")
 	count(n.Slower, "slower")
 	count(n.Faster, "faster")
 	count(n.Same, "the same within "+percent(d.MinEffect))
 	count(n.Unclear, "unclear")
-	count(n.NotChecked, "not checked")
-	word := strings.ToUpper(d.Verdict.Word())
-	if n.Slower > 0 && n.Faster > 0 {
-		word = "SLOWER AND FASTER"
-	}
-	text := fmt.Sprintf("%s: of %s", word, plain.Count(all, "case"))
+	count(n.NotChecked-n.Broken, "not checked")
+	text := fmt.Sprintf("%s: of %s", d.Word(), plain.Count(all, "case"))
 	if len(parts) > 0 {
 		text += " " + strings.Join(parts, ", ")
 	}
@@ -55,6 +52,19 @@ func (d *Document) Headline() string {
 		text = "SIMULATED: " + text
 	}
 	return text + "."
+}
+
+// Word is the verdict of the whole in capitals. Cases that failed in NEW alone are not
+// called slower where nothing else is.
+func (d *Document) Word() string {
+	n := d.Counts
+	switch {
+	case n.Slower > 0 && n.Faster > 0:
+		return "SLOWER AND FASTER"
+	case n.Broken > 0 && n.Slower == 0 && (d.Common == nil || d.Common.Verdict != Slower):
+		return "BROKEN IN NEW"
+	}
+	return strings.ToUpper(d.Verdict.Word())
 }
 
 // Lines are the verdict in the order of reading, the headline first.

@@ -1,10 +1,8 @@
 package compare
 
 import (
-	"encoding/binary"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -109,38 +107,6 @@ func refuse(base, fresh []Run) error {
 		}
 	}
 	return nil
-}
-
-// repeated refuses a run that is twice on a side: it would pass for a second one, and
-// the runs would seem to vary less than they do.
-func repeated(runs []member) error {
-	seen := map[string]string{}
-	for _, r := range runs {
-		times := r.fingerprint()
-		if times == "" {
-			continue
-		}
-		if other, twice := seen[times]; twice {
-			return refusef("give each run once; a simulated run repeats to the last bit unless --seed differs", "%s and %s have equal times in all cases: they are one run", other, r.Name)
-		}
-		seen[times] = r.Name
-	}
-	return nil
-}
-
-// fingerprint is all times of a run, to the last bit; empty where there are none.
-func (m *member) fingerprint() string {
-	var b []byte
-	for _, e := range m.entries {
-		for _, kind := range timings {
-			if s := kind.of(e); s != nil {
-				b = append(append(b, e.key...), kind.name...)
-				b = binary.LittleEndian.AppendUint64(b, math.Float64bits(s.Median))
-				b = binary.LittleEndian.AppendUint64(b, math.Float64bits(s.Mean))
-			}
-		}
-	}
-	return string(b)
 }
 
 // side lists the runs.

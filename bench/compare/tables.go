@@ -22,12 +22,26 @@ func (d *Document) ChangeTable() *table.Table {
 	}
 	t := table.Of([]string{"what differs", "BASE", "NEW"})
 	for _, c := range d.Changes {
-		t.Add(c.What, strings.Join(c.Base, ", "), strings.Join(c.New, ", "))
+		t.Add(c.What, abridged(c.Base), abridged(c.New))
 	}
 	for i := range t.Columns {
 		t.Columns[i].Wrap = table.Sentences
 	}
 	return &t
+}
+
+// abridged are values for a cell: of a list of many words, such as the hosts of a large run,
+// the first ones and the number of all.
+func abridged(values []string) string {
+	const most, kept = 16, 4
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = v
+		if words := strings.Fields(v); len(words) > most {
+			out[i] = fmt.Sprintf("%s … (%d)", strings.Join(words[:kept], " "), len(words))
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 // CaseTable is a row for each case. Short leaves out those that are the same.

@@ -64,6 +64,11 @@ func (e *KernelEngine) Run(ctx context.Context, want spec.Spec, dir *Folder, old
 		return e.finish(dir, old.Record())
 	}
 	k, err := e.Open(ctx, want)
+	if err == nil && len(want.Kernels.Only) > 0 {
+		if err = k.keep(want.Kernels.Only); err != nil {
+			err = errors.Join(err, k.Driver.Close())
+		}
+	}
 	if err != nil {
 		dir.Abandon()
 		return nil, err

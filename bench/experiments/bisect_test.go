@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,15 +29,17 @@ func TestFullBisections(t *testing.T) {
 	if !*full {
 		t.Skip("-args -full")
 	}
+	committed := maps.Clone(uniformRounds)
 	for _, d := range drifts {
 		rounds := [2]int{UniformRounds(bisectSeeds, d, false), UniformRounds(bisectSeeds, d, true)}
 		fmt.Printf("drift %s: equal sampling takes %d rounds, calibrated %d\n", d.Name, rounds[0], rounds[1])
-		require.Equal(t, uniformRounds[d.Name], rounds, "rounds of equal sampling, drift %s", d.Name)
+		uniformRounds[d.Name] = rounds // the table is of what was found
 	}
 	rows := BisectRows()
 	require.NoError(t, Bisections(rows, bisectSeeds))
 	fmt.Print(BisectTable(rows))
 	require.Empty(t, BisectFailures(rows, false))
+	require.Equal(t, committed, uniformRounds, "rounds of equal sampling")
 }
 
 // A bar that cannot fail shows nothing: wrong answers, and searches that cost too much, are

@@ -50,10 +50,13 @@ type Kernels struct {
 	// Reduce is the longest side of what is emulated instead of a shape; absent where the
 	// shape itself is.
 	Reduce int `json:"reduce,omitempty"`
+	// Only lists the keys of the rows that are measured; absent where all are.
+	Only []string `json:"only,omitempty"`
 }
 
 func (k Kernels) clone() *Kernels {
 	k.Streams, k.Dtypes, k.Hidden, k.Shapes = slices.Clone(k.Streams), slices.Clone(k.Dtypes), slices.Clone(k.Hidden), slices.Clone(k.Shapes)
+	k.Only = slices.Clone(k.Only)
 	return &k
 }
 
@@ -69,7 +72,7 @@ func (k *Kernels) check() error {
 	switch {
 	case k.Device < 0 || k.Size < 0 || k.Rows < 0 || k.Reduce < 0:
 		return fmt.Errorf("device %d, size %d, rows %d, reduce %d", k.Device, k.Size, k.Rows, k.Reduce)
-	case len(k.Streams)+len(k.Dtypes)+len(k.Hidden)+len(k.Shapes) > maxNamed:
+	case len(k.Streams)+len(k.Dtypes)+len(k.Hidden)+len(k.Shapes)+len(k.Only) > maxNamed:
 		return fmt.Errorf("more than %d names", maxNamed)
 	}
 	return nil

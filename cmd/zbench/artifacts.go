@@ -68,6 +68,27 @@ func writeCharts(dir *engine.Folder, page *report.Document) error {
 	return nil
 }
 
+// artifact is a file that a folder gets.
+type artifact struct {
+	name string
+	fill func(io.Writer) error
+}
+
+// keepDocument writes what a command leaves of its document: its files, the page with its
+// charts, and run.json.
+func keepDocument(dir *engine.Folder, s State, started time.Time, page *report.Document, files []artifact) error {
+	files = append(files, artifact{"report.html", func(w io.Writer) error { return report.WriteHTML(w, page) }})
+	for _, f := range files {
+		if err := dir.Write(f.name, f.fill); err != nil {
+			return err
+		}
+	}
+	if err := writeCharts(dir, page); err != nil {
+		return err
+	}
+	return writeRun(dir, s, started)
+}
+
 func writeRun(dir *engine.Folder, s State, started time.Time) error {
 	return writeRunOf(dir, s, started, nil, nil)
 }

@@ -18,6 +18,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/gate"
+	"zbench/bench/jsonfile"
 	"zbench/bench/spell"
 	"zbench/report"
 )
@@ -60,11 +61,12 @@ processes of that variant, separated by spaces, the variables first:
   --variant base=
 
 Every child is a zbench collectives of its own; the flags of zbench collectives
-say what it measures. The children of a round run in random order, so that drift
-of the cluster affects all variants alike. The first rounds measure all cases of
-the first and of the last variant; later ones only the cases and the variants
-that are undecided. With --unordered the variants are ranked instead, case by
-case; variants that do not differ share a rank.
+say what it measures. zbench bisect hbm and the commands of kernels below do the
+same for memory bandwidth and for kernels. The children of a round run in random
+order, so that drift of the cluster affects all variants alike. The first rounds
+measure all cases of the first and of the last variant; later ones only the
+cases and the variants that are undecided. With --unordered the variants are
+ranked instead, case by case; variants that do not differ share a rank.
 
 A variant whose child fails, or is not done after --child-timeout, is reported
 and left out. After an interruption --resume continues with what was measured.
@@ -72,6 +74,7 @@ and left out. After an interruption --resume continues with what was measured.
 With --fail-on the exit code is 3 if a variant is slower, or could not be
 measured; with --require-checked also if a case is undecided.`,
 		Example: `  zbench bisect all_reduce -g 8 --variant 7.1='--rccl-lib /opt/7.1/librccl.so.1' --variant 7.2='--rccl-lib /opt/7.2/librccl.so.1'
+  zbench bisect hbm --variant 6.4='--rocm-path /opt/rocm-6.4' --variant 7.0='--rocm-path /opt/rocm-7.0'
   zbench bisect --unordered --variant default= --variant ring=NCCL_ALGO=Ring
   zbench bisect --resume zbench-bisect-20261122-120000`,
 		ValidArgs: collective.Names(),
@@ -80,25 +83,27 @@ measured; with --require-checked also if a case is undecided.`,
 			return o.run(cmd.Context(), s, cmd)
 		},
 	}
-	addBisectFlags(cmd, &o)
+	addSpecFlags(cmd, &o.sweep.want)
+	addLaunchFlags(cmd.Flags(), &o.sweep.launch)
+	cmd.Flags().StringVar(&o.timing, "timing", compare.Timings()[0], "kind of time: "+strings.Join(compare.Timings()[:4], ", "))
+	addSearchFlags(cmd, &o)
+	addBisectKernels(cmd, s)
 	return cmd
 }
 
-func addBisectFlags(cmd *cobra.Command, o *bisectOptions) {
-	addSpecFlags(cmd, &o.sweep.want)
+// addSearchFlags are the flags of a search, whatever its children measure.
+func addSearchFlags(cmd *cobra.Command, o *bisectOptions) {
 	addLibraryFlags(cmd, &o.sweep.libraries)
 	f := cmd.Flags()
-	addLaunchFlags(f, &o.sweep.launch)
 	f.StringArrayVar(&o.given, "variant", nil, "NAME=SETTINGS: variables and flags of one build or environment; repeated")
 	f.BoolVar(&o.Unordered, "unordered", false, "rank the variants instead of looking for the first slow one")
 	f.Var(&percentValue{&o.MinEffect, 0, 1}, "min-effect", "smallest change of a time that counts, such as 2%")
 	f.Var(&percentValue{&o.Miss, 0, 0.5}, "miss", "end when a case that is not named is slow with at most this probability, if a slow case was as likely as none before")
 	f.IntVar(&o.MaxRounds, "max-rounds", o.MaxRounds, "rounds after which what is undecided stays so")
 	f.Float64Var(&o.timeout, "child-timeout", 0, "seconds after which a child is ended (default 600, then 60 or five times the longest child, whichever is more)")
-	f.StringVar(&o.timing, "timing", compare.Timings()[0], "kind of time: "+strings.Join(compare.Timings()[:4], ", "))
 	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 if a variant is slower, by at least so much, or could not be measured: slower, slower:5%")
 	f.BoolVar(&o.requireChecked, "require-checked", false, "exit with 3 if a case is undecided or was not checked, too")
-	f.StringVar(&o.sweep.out, "out", "", "folder to create, with bisect.json, junit.xml and the folders of the children (default a new dated one)")
+	f.StringVar(&o.sweep.out, "out", "", "folder to create, with report.html, bisect.json, bisect.csv, junit.xml, plots and the folders of the children (default a new dated one)")
 	f.StringVar(&o.sweep.resume, "resume", "", "continue the search in this folder with its own options")
 	bisectDocument.flag(f, &o.sweep.format)
 	f.BoolVar(&o.sweep.force, "force", false, "write into a folder that has files")
@@ -113,7 +118,7 @@ func (o *bisectOptions) run(ctx context.Context, s State, cmd *cobra.Command) er
 	if err != nil {
 		return err
 	}
-	b, err := o.begin(s, cmd)
+	b, err := o.begin(ctx, s, cmd)
 	if err != nil {
 		return err
 	}
@@ -130,7 +135,7 @@ func (o *bisectOptions) run(ctx context.Context, s State, cmd *cobra.Command) er
 	if err := o.print(s, c); err != nil {
 		return err
 	}
-	s.note(o.sweep.quiet, "Wrote %s (bisect.json, junit.xml)\n", b.dir.Path)
+	s.note(o.sweep.quiet, "Wrote %s (report.html, bisect.json, bisect.csv, junit.xml)\n", b.dir.Path)
 	again := "zbench bisect --resume " + b.dir.Path
 	switch {
 	case ended != nil && errors.Is(ended, context.Canceled):
@@ -158,7 +163,7 @@ func (o *bisectOptions) check(s State, cmd *cobra.Command) (failOn *compare.Fail
 	if err := bisectDocument.check(o.sweep.format, bisectHelp); err != nil {
 		return nil, err
 	}
-	if kinds := compare.Timings()[:4]; !slices.Contains(kinds, o.timing) {
+	if kinds := compare.Timings()[:4]; o.sweep.want.Kernels == nil && !slices.Contains(kinds, o.timing) {
 		return nil, usage(&spell.Unknown{Kind: "timing", Given: o.timing, Valid: kinds}, bisectHelp)
 	}
 	if o.failOn != "" {
@@ -182,7 +187,7 @@ func (o *bisectOptions) check(s State, cmd *cobra.Command) (failOn *compare.Fail
 	if err := sizesAgree(cmd.Flags()); err != nil {
 		return nil, err
 	}
-	_, err = parseVariants(s, o.given)
+	_, err = parseVariants(s, o.given, o.sweep.want.Benchmark)
 	return failOn, err
 }
 
@@ -215,19 +220,24 @@ func linesText(s State, to Stream, lines []compare.Line) string {
 
 // keep writes the folder's files.
 func (b *bisecting) keep(c bisection, started time.Time) error {
-	if err := b.dir.Write("bisect.json", c.WriteJSON); err != nil {
-		return err
-	}
-	if err := b.dir.Write(junitFile, func(w io.Writer) error { return gate.WriteJUnit(w, c.requireChecked, c.Suite(c.failOn)) }); err != nil {
-		return err
-	}
-	return writeRun(b.dir, b.s, started)
+	page := report.Bisection(c.Document)
+	return keepDocument(b.dir, b.s, started, page, []artifact{
+		{"bisect.json", c.WriteJSON}, {"bisect.csv", c.WriteCSV}, {junitFile, c.writeJUnit},
+	})
+}
+
+// writeJUnit writes the search for a test server.
+func (c bisection) writeJUnit(w io.Writer) error {
+	return gate.WriteJUnit(w, c.requireChecked, c.Suite(c.failOn))
 }
 
 // begin opens the folder, new or continued.
-func (o *bisectOptions) begin(s State, cmd *cobra.Command) (*bisecting, error) {
-	if cmd.Flags().Changed("resume") {
+func (o *bisectOptions) begin(ctx context.Context, s State, cmd *cobra.Command) (*bisecting, error) {
+	switch {
+	case cmd.Flags().Changed("resume"):
 		return o.resumed(s)
+	case o.sweep.want.Kernels != nil:
+		return o.beginKernels(ctx, s, cmd)
 	}
 	want := o.sweep.want.Clone()
 	l, err := o.sweep.launch.place(s, want, cmd.Flags().Changed("nodes"))
@@ -241,20 +251,19 @@ func (o *bisectOptions) begin(s State, cmd *cobra.Command) (*bisecting, error) {
 	if err != nil {
 		return nil, err
 	}
-	variants, err := parseVariants(s, o.given)
+	variants, err := parseVariants(s, o.given, want.Benchmark)
 	if err != nil {
 		return nil, err
 	}
-	h := bisectHeader{
-		Schema: bisectJournalSchema, Options: o.Options, Spec: want, Common: commonArgs(cmd), Timing: o.timing,
-		GPUs: u.Spec.World.Size(), Collectives: u.Spec.Sweep.Collectives,
+	want.World = u.Spec.World // the cases are of it
+	h := bisect.Header{
+		Schema: bisect.JournalSchema, Options: o.Options, Spec: want, Common: jsonfile.Filled(commonArgs(cmd)), Timing: o.timing,
+		GPUs: u.Spec.World.Size(),
 	}
-	for _, v := range variants {
-		h.Variants = append(h.Variants, bisectVariant{v.name, v.text})
-	}
+	h.Variants = givenOf(variants)
 	for _, c := range u.Cases() {
 		if c.Skip == "" {
-			h.Cases = append(h.Cases, bisectCase{Key: c.Key, Collective: c.Collective.Name, Bytes: c.Requested})
+			h.Cases = append(h.Cases, bisect.Planned{Key: c.Key, Collective: c.Collective.Name, Bytes: c.Requested})
 		}
 	}
 	dir, err := engine.NewFolder(s.host(o.sweep.quiet), o.sweep.out, "bisect", o.sweep.force)

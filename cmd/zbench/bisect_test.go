@@ -104,7 +104,7 @@ func TestBisectNamesTheFirstSlowVariant(t *testing.T) {
 		require.Equal(t, slow, strings.HasSuffix(c.Argv[len(c.Argv)-3], "-c") || strings.HasSuffix(c.Argv[len(c.Argv)-3], "-d"), c.Argv)
 		require.Equal(t, strings.HasSuffix(c.Argv[len(c.Argv)-3], "-d"), slices.Contains(c.Environ, "NCCL_Y=2"), c.Argv)
 	}
-	for _, name := range []string{"bisect.json", "bisect.jsonl", "junit.xml", "run.json"} {
+	for _, name := range []string{"bisect.json", "bisect.jsonl", "bisect.csv", "report.html", "drift.svg", "junit.xml", "run.json"} {
 		require.FileExists(t, filepath.Join(dir, name))
 	}
 
@@ -272,7 +272,7 @@ func TestBisectRefuses(t *testing.T) {
 		{"--variant a= --variant b= --child-timeout -1", "--child-timeout -1"},
 		{"--variant a= --variant b= --dry-run", "bisect has no --dry-run"},
 		{"--variant a= --variant b= --sizes 1M -b 1K", "exclude each other"},
-		{"--variant a= --variant b= --format csv", "csv"},
+		{"--variant a= --variant b= --format html", "html"},
 		{"--variant a= --resume out", "--variant cannot change"},
 		{"--resume nowhere", ""},
 	} {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/plain"
-	"zbench/bench/record"
+	"zbench/bench/spec"
 	"zbench/internal/launch"
 )
 
@@ -38,7 +39,7 @@ type bisecting struct {
 	dir      *engine.Folder
 	journal  *bisectJournal
 	search   *bisect.Search
-	header   bisectHeader
+	header   bisect.Header
 	variants []variant
 	quiet    bool
 	// timeout is given, longest what a child took.
@@ -86,7 +87,7 @@ func (b *bisecting) measure(ctx context.Context, round, number int, cases []int)
 }
 
 // take counts an entry, and turns it into a trial.
-func (b *bisecting) take(number int, entry bisectEntry) (bisect.Trial, error) {
+func (b *bisecting) take(number int, entry bisect.Entry) (bisect.Trial, error) {
 	b.children++
 	b.seconds += entry.Seconds
 	if entry.Reason != "" {
@@ -107,56 +108,77 @@ func (b *bisecting) take(number int, entry bisectEntry) (bisect.Trial, error) {
 
 // child starts one, waits for it and reads its record. A failure of the child is an entry
 // with a reason; an error ends the search.
-func (b *bisecting) child(ctx context.Context, round, number int, cases []int) (bisectEntry, error) {
+func (b *bisecting) child(ctx context.Context, round, number int, cases []int) (bisect.Entry, error) {
 	v := b.variants[number]
-	entry := bisectEntry{Round: round, Variant: v.name}
+	entry := bisect.Entry{Round: round, Variant: v.name}
 	folder := filepath.Join(b.dir.Path, "children", fmt.Sprintf("%03d-%s", b.children+1, v.name))
-	request, err := b.request(cases)
+	failed, tail, err := b.start(ctx, v, folder, cases, &entry.Seconds)
 	if err != nil {
 		return entry, err
 	}
-	tail := &tailWriter{limit: evidenceBytes}
-	began := b.s.Now()
-	child, err := b.s.Start(Command{
-		Argv: slices.Concat([]string{b.s.Executable, "collectives", "--spec", request}, b.header.Common, v.args,
-			[]string{"--out", folder, "--force", "--quiet"}),
-		Environ: slices.Concat(b.s.Environ(), v.environ, []string{launch.ControlVariable + "=stdin", "NO_COLOR=1"}),
-		Control: true, Output: tail,
-	})
-	if err != nil {
-		return entry, exit.With(exit.Run, fmt.Errorf("a child of %s cannot be started: %w", v.name, err), "check the limits of processes and of memory")
-	}
-	code, how, err := b.wait(ctx, child)
-	entry.Seconds = b.s.Now().Sub(began).Seconds()
-	if err != nil {
-		return entry, err
-	}
-	if entry.Reason = failure(code, how); entry.Reason == "" {
+	if entry.Reason = failed; failed == "" {
 		entry.Reason = b.read(&entry, folder, cases)
 	}
-	if entry.Reason != "" {
+	if entry.Reason != "" && entry.Times == nil { // a record that was read says more than what was printed
 		entry.Evidence = tail.lines(evidenceLines)
 	}
 	return entry, nil
 }
 
-// request writes what a child measures: the search's request with these cases' sizes and
-// collectives, and a seed of its own.
+// start starts a child of a variant and waits for it. It returns why the child failed, and
+// what it printed.
+func (b *bisecting) start(ctx context.Context, v variant, folder string, cases []int, seconds *float64) (failed string, tail *tailWriter, err error) {
+	tail = &tailWriter{limit: evidenceBytes}
+	request, err := b.request(cases)
+	if err != nil {
+		return "", tail, err
+	}
+	began := b.s.Now()
+	child, err := b.s.Start(Command{
+		Argv: slices.Concat([]string{b.s.Executable}, strings.Fields(engine.Command(b.header.Spec.Benchmark)), []string{"--spec", request},
+			b.header.Common, v.args, []string{"--out", folder, "--force", "--quiet"}),
+		Environ: slices.Concat(b.s.Environ(), v.environ, []string{launch.ControlVariable + "=stdin", "NO_COLOR=1"}),
+		Control: true, Output: tail,
+	})
+	if err != nil {
+		return "", tail, exit.With(exit.Run, fmt.Errorf("a child of %s cannot be started: %w", v.name, err), "check the limits of processes and of memory")
+	}
+	code, how, err := b.wait(ctx, child)
+	*seconds = b.s.Now().Sub(began).Seconds()
+	return failure(code, how), tail, err
+}
+
+// request writes what a child measures: the search's request narrowed to these cases, and a
+// seed of its own.
 func (b *bisecting) request(cases []int) (string, error) {
 	want := b.header.Spec.Clone()
-	sizes, names := map[int64]bool{}, map[string]bool{}
-	for _, i := range cases {
-		c := b.header.Cases[i]
-		sizes[c.Bytes], names[c.Collective] = true, true
+	if want.Sweep != nil {
+		b.narrow(want.Sweep, cases)
+	} else {
+		for _, i := range cases {
+			want.Kernels.Only = append(want.Kernels.Only, b.header.Cases[i].Key)
+		}
 	}
-	want.Sweep.Sizes = slices.Sorted(maps.Keys(sizes))
-	want.Sweep.Collectives = slices.DeleteFunc(slices.Clone(b.header.Collectives), func(n string) bool { return !names[n] })
 	want.Seed += uint64(b.children) //nolint:gosec // a small number
 	text, err := json.MarshalIndent(want, "", "  ")
 	if err != nil {
 		return "", err
 	}
 	return b.dir.File("child.json"), b.dir.Put("child.json", append(text, '\n'))
+}
+
+// narrow leaves the sizes and collectives of these cases.
+func (b *bisecting) narrow(w *spec.Sweep, cases []int) {
+	sizes := map[int64]bool{}
+	w.Collectives = nil
+	for _, i := range cases { // which are in the order of the request
+		c := b.header.Cases[i]
+		sizes[c.Bytes] = true
+		if !slices.Contains(w.Collectives, c.Collective) {
+			w.Collectives = append(w.Collectives, c.Collective)
+		}
+	}
+	w.Sizes = slices.Sorted(maps.Keys(sizes))
 }
 
 // wait waits for a child's end, which the deadline and the end of ctx bring about.
@@ -219,24 +241,29 @@ func failure(code int, how string) string {
 
 // read takes the times of the cases from the record of a child. It returns why there are
 // none.
-func (b *bisecting) read(entry *bisectEntry, folder string, cases []int) string {
+func (b *bisecting) read(entry *bisect.Entry, folder string, cases []int) string {
 	rec, err := readAny(b.s, folder)
 	if err != nil {
 		return "its record cannot be read: " + plain.Text(err.Error())
 	}
 	entry.Simulated, entry.Times, entry.Groups = rec.Simulated, map[string]float64{}, map[string]string{}
+	readings := compare.Readings(rec, b.header.Timing)
+	why := ""
 	for _, i := range cases {
 		key := b.header.Cases[i].Key
-		at := slices.IndexFunc(rec.Results, func(r record.Result) bool { return r.Key == key })
-		if at < 0 {
-			continue
-		}
-		if seconds, ok := compare.Seconds(&rec.Results[at], b.header.Timing); ok {
-			entry.Times[key], entry.Groups[key] = seconds, compare.Group(&rec.Results[at])
+		at := slices.IndexFunc(readings, func(r compare.Reading) bool { return r.Key == key })
+		switch {
+		case at < 0:
+			why = cmp.Or(why, "it did not run")
+		case readings[at].Seconds > 0:
+			entry.Times[key], entry.Groups[key] = readings[at].Seconds, readings[at].Group
+		default:
+			why = cmp.Or(why, readings[at].Why)
 		}
 	}
 	if len(entry.Times) == 0 {
-		return "its record has no " + b.header.Timing + " time of the cases"
+		entry.Groups = nil
+		return fmt.Sprintf("its record has a time of none of %s; the first, %s: %s", plain.Count(len(cases), "case"), b.header.Cases[cases[0]].Key, why)
 	}
 	return ""
 }

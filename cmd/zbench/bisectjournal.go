@@ -14,64 +14,22 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/jsonfile"
-	"zbench/bench/spec"
 )
 
-const (
-	bisectJournalSchema = "zbench.bisect-journal/1"
-	bisectJournalFile   = "bisect.jsonl"
-)
-
-// bisectHeader is the first line of a search's journal: all that decides what is measured.
-type bisectHeader struct {
-	Schema      string          `json:"schema"`
-	Options     bisect.Options  `json:"options"`
-	Spec        spec.Spec       `json:"spec"`
-	Common      []string        `json:"common"`
-	Timing      string          `json:"timing"`
-	GPUs        int             `json:"gpus"`
-	Collectives []string        `json:"collectives"`
-	Variants    []bisectVariant `json:"variants"`
-	Cases       []bisectCase    `json:"cases"`
-}
-
-type bisectVariant struct {
-	Name     string `json:"name"`
-	Settings string `json:"settings"`
-}
-
-type bisectCase struct {
-	Key        string `json:"key"`
-	Collective string `json:"collective"`
-	Bytes      int64  `json:"bytes"`
-}
-
-// bisectEntry is a line of the journal: what one child came to.
-type bisectEntry struct {
-	Round   int    `json:"round"`
-	Variant string `json:"variant"`
-	// Seconds that the child took. Times of the cases by key; Reason and Evidence instead
-	// where it failed.
-	Seconds   float64            `json:"seconds"`
-	Simulated bool               `json:"simulated,omitempty"`
-	Times     map[string]float64 `json:"times,omitempty"`
-	Groups    map[string]string  `json:"groups,omitempty"`
-	Reason    string             `json:"reason,omitempty"`
-	Evidence  []string           `json:"evidence,omitempty"`
-}
+const bisectJournalFile = "bisect.jsonl"
 
 // bisectJournal is a journal that is written, and what it had before.
 type bisectJournal struct {
 	dir   *engine.Folder
 	file  engine.AppendFile
-	saved []bisectEntry
+	saved []bisect.Entry
 }
 
 // next is the saved entry of a child; false where none is left. The search is decided by
 // its entries, so the next one is that of this child.
-func (j *bisectJournal) next(round int, variant string) (bisectEntry, bool, error) {
+func (j *bisectJournal) next(round int, variant string) (bisect.Entry, bool, error) {
 	if len(j.saved) == 0 {
-		return bisectEntry{}, false, nil
+		return bisect.Entry{}, false, nil
 	}
 	e := j.saved[0]
 	if e.Round != round || e.Variant != variant {
@@ -82,7 +40,7 @@ func (j *bisectJournal) next(round int, variant string) (bisectEntry, bool, erro
 }
 
 // add makes an entry durable.
-func (j *bisectJournal) add(e bisectEntry) error {
+func (j *bisectJournal) add(e bisect.Entry) error {
 	line, err := jsonfile.Line(e)
 	if err == nil {
 		_, err = j.file.Write(line)
@@ -99,17 +57,20 @@ func (j *bisectJournal) add(e bisectEntry) error {
 func (j *bisectJournal) close() error { return j.file.Close() }
 
 // start begins or continues a search in a folder.
-func (o *bisectOptions) start(s State, dir *engine.Folder, h bisectHeader, saved []bisectEntry) (*bisecting, error) {
+func (o *bisectOptions) start(s State, dir *engine.Folder, h bisect.Header, saved []bisect.Entry) (*bisecting, error) {
 	b := &bisecting{
-		s: s, dir: dir, header: h, quiet: o.sweep.quiet, timeout: time.Duration(o.timeout * float64(time.Second)), timer: newTimer,
+		s: s, dir: dir, header: h, quiet: o.sweep.quiet, timeout: o.childTimeout(), timer: newTimer,
 		search: bisect.New(len(h.Variants), len(h.Cases), h.Options), groups: map[string]string{}, broken: map[int]*bisect.BrokenError{},
 	}
 	var given []string
 	for _, v := range h.Variants {
 		given = append(given, v.Name+"="+v.Settings)
 	}
+	for _, seconds := range h.Scouts {
+		b.children, b.seconds = b.children+1, b.seconds+seconds
+	}
 	var err error
-	if b.variants, err = parseVariants(s, given); err == nil {
+	if b.variants, err = parseVariants(s, given, h.Spec.Benchmark); err == nil {
 		b.journal, err = newBisectJournal(s, dir, h, saved)
 	}
 	if err != nil {
@@ -118,9 +79,14 @@ func (o *bisectOptions) start(s State, dir *engine.Folder, h bisectHeader, saved
 	return b, nil
 }
 
+// childTimeout is what --child-timeout gives; 0 leaves it to the children's times.
+func (o *bisectOptions) childTimeout() time.Duration {
+	return time.Duration(o.timeout * float64(time.Second))
+}
+
 // newBisectJournal writes the lines that there are, whole ones only, and opens the journal
 // for more.
-func newBisectJournal(s State, dir *engine.Folder, h bisectHeader, saved []bisectEntry) (*bisectJournal, error) {
+func newBisectJournal(s State, dir *engine.Folder, h bisect.Header, saved []bisect.Entry) (*bisectJournal, error) {
 	text, err := jsonfile.Line(h)
 	for _, e := range saved {
 		line, failed := jsonfile.Line(e)
@@ -165,8 +131,8 @@ func (o *bisectOptions) resumed(s State) (*bisecting, error) {
 		return nil, err
 	}
 	text, err := s.FS.ReadFile(dir.File(bisectJournalFile))
-	var h bisectHeader
-	var saved []bisectEntry
+	var h bisect.Header
+	var saved []bisect.Entry
 	if err == nil {
 		h, saved, err = readBisectJournal(text)
 	}
@@ -181,7 +147,7 @@ func (o *bisectOptions) resumed(s State) (*bisecting, error) {
 
 // readBisectJournal reads a journal. A last line without its newline was being written when
 // the search ended, and is left out.
-func readBisectJournal(text []byte) (h bisectHeader, entries []bisectEntry, err error) {
+func readBisectJournal(text []byte) (h bisect.Header, entries []bisect.Entry, err error) {
 	lines, _ := jsonfile.CutTruncated(text)
 	if len(lines) == 0 {
 		return h, nil, errors.New("it is empty")
@@ -189,14 +155,14 @@ func readBisectJournal(text []byte) (h bisectHeader, entries []bisectEntry, err 
 	if err := jsonfile.DecodeLine(lines[0], &h); err != nil {
 		return h, nil, fmt.Errorf("line 1: %w", err)
 	}
-	if h.Schema != bisectJournalSchema {
-		return h, nil, fmt.Errorf("its version is %q, this zbench reads %q", h.Schema, bisectJournalSchema)
+	if h.Schema != bisect.JournalSchema {
+		return h, nil, fmt.Errorf("its version is %q, this zbench reads %q", h.Schema, bisect.JournalSchema)
 	}
-	if h.Spec.Sweep == nil || len(h.Cases) == 0 {
+	if h.Spec.Sweep == nil == (h.Spec.Kernels == nil) || len(h.Cases) == 0 {
 		return h, nil, errors.New("line 1 has no cases")
 	}
 	for i, line := range lines[1:] {
-		var e bisectEntry
+		var e bisect.Entry
 		if err := jsonfile.DecodeLine(line, &e); err != nil {
 			return h, nil, fmt.Errorf("line %d: %w", i+2, err)
 		}

@@ -7,11 +7,12 @@ import (
 
 	"zbench/bench/bisect"
 	"zbench/bench/jsonfile"
+	"zbench/bench/spec"
 )
 
 func TestVariants(t *testing.T) {
 	s, _ := testState(t)
-	got, err := parseVariants(s, []string{"7.2=A=1 B=x=y --rccl-lib /opt/a.so --fault late:gpu=1,us=5", "base="})
+	got, err := parseVariants(s, []string{"7.2=A=1 B=x=y --rccl-lib /opt/a.so --fault late:gpu=1,us=5", "base="}, spec.Collectives)
 	require.NoError(t, err)
 	require.Equal(t, variant{
 		name: "7.2", text: "A=1 B=x=y --rccl-lib /opt/a.so --fault late:gpu=1,us=5",
@@ -22,9 +23,9 @@ func TestVariants(t *testing.T) {
 
 // Whatever a journal holds, reading it ends in its lines or in an error.
 func FuzzReadBisectJournal(f *testing.F) {
-	h, err := jsonfile.Line(bisectHeader{Schema: bisectJournalSchema, Options: bisect.Defaults(), Cases: []bisectCase{{Key: "k", Bytes: 1}}})
+	h, err := jsonfile.Line(bisect.Header{Schema: bisect.JournalSchema, Options: bisect.Defaults(), Cases: []bisect.Planned{{Key: "k", Bytes: 1}}})
 	require.NoError(f, err)
-	e, err := jsonfile.Line(bisectEntry{Variant: "a", Times: map[string]float64{"k": 1}})
+	e, err := jsonfile.Line(bisect.Entry{Variant: "a", Times: map[string]float64{"k": 1}})
 	require.NoError(f, err)
 	f.Add(append(h, e...))
 	f.Add([]byte("{}\n"))

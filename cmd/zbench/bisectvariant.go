@@ -29,7 +29,7 @@ var (
 var variantFlags = []string{"backend", "fabric", "fault", "cache", "launch", "slurm-args", "hostfile"}
 
 // parseVariants reads the values of --variant.
-func parseVariants(s State, given []string) ([]variant, error) {
+func parseVariants(s State, given []string, benchmark string) ([]variant, error) {
 	const hint = "--variant NAME='VARIABLE=value … --flag value …', at least twice"
 	if len(given) < 2 {
 		return nil, usagef(hint, "bisect takes at least two variants, got %d", len(given))
@@ -43,7 +43,7 @@ func parseVariants(s State, given []string) ([]variant, error) {
 		case slices.ContainsFunc(out, func(v variant) bool { return v.name == name }):
 			return nil, usagef(hint, "two variants have the name %s", name)
 		}
-		v, err := parseVariant(s, name, settings)
+		v, err := parseVariant(s, name, settings, benchmark)
 		if err != nil {
 			return nil, usage(fmt.Errorf("--variant %s: %w", name, err), hint)
 		}
@@ -53,7 +53,7 @@ func parseVariants(s State, given []string) ([]variant, error) {
 }
 
 // parseVariant reads the settings of one: variables, then flags.
-func parseVariant(s State, name, settings string) (variant, error) {
+func parseVariant(s State, name, settings, benchmark string) (variant, error) {
 	v := variant{name: name, text: strings.TrimSpace(settings)}
 	words := strings.Fields(settings)
 	for len(words) > 0 && !strings.HasPrefix(words[0], "-") {
@@ -63,7 +63,7 @@ func parseVariant(s State, name, settings string) (variant, error) {
 		v.environ, words = append(v.environ, words[0]), words[1:]
 	}
 	v.args = words
-	probe := newCollectives(s)
+	probe := childCommand(s, benchmark)
 	probe.SetOut(io.Discard)
 	if err := probe.ParseFlags(words); err != nil {
 		return v, flagError(err)
@@ -78,6 +78,16 @@ func parseVariant(s State, name, settings string) (variant, error) {
 		}
 	})
 	return v, refused
+}
+
+// childCommand is the command that a child runs.
+func childCommand(s State, benchmark string) *cobra.Command {
+	if b := benchOf(benchmark); b != nil {
+		cmd := &cobra.Command{Use: benchmark}
+		b.add(cmd, s)
+		return cmd
+	}
+	return newCollectives(s)
 }
 
 // commonArgs are the flags of all children that are not part of the request.

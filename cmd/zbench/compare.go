@@ -81,7 +81,7 @@ with --require-checked also if any case is unclear or was not compared.`,
 	f.StringVar(&o.Timing, "timing", "", "kind of time: "+strings.Join(compare.Timings(), ", ")+" (default the first that both sides have)")
 	f.StringVar(&o.failOn, "fail-on", "", "exit with 3 if a case is slower, by at least so much: slower, slower:5%")
 	f.BoolVar(&o.requireChecked, "require-checked", false, "exit with 3 if a case is unclear or was not compared, too")
-	f.StringVar(&o.out, "out", "", "folder to create, with report.html, compare.json, junit.xml and plots (default none)")
+	f.StringVar(&o.out, "out", "", "folder to create, with report.html, compare.json, compare.csv, junit.xml and plots (default none)")
 	compareDocument.flag(f, &o.format)
 	f.BoolVar(&o.force, "force", false, "write into a folder that has files")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "list the cases that are the same, too")
@@ -207,27 +207,17 @@ func (o *compareOptions) keep(s State, c comparison, started time.Time) error {
 		return err
 	}
 	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-	page := report.Comparison(c.Document)
-	for _, f := range []struct {
-		name string
-		fill func(io.Writer) error
-	}{
-		{"compare.json", c.WriteJSON},
-		{junitFile, func(w io.Writer) error { return gate.WriteJUnit(w, c.requireChecked, c.Suite(c.failOn)) }},
-		{"report.html", func(w io.Writer) error { return report.WriteHTML(w, page) }},
-	} {
-		if err := dir.Write(f.name, f.fill); err != nil {
-			return err
-		}
-	}
-	if err := writeCharts(dir, page); err != nil {
-		return err
-	}
-	if err := writeRun(dir, s, started); err != nil {
+	files := []artifact{{"compare.json", c.WriteJSON}, {"compare.csv", c.WriteCSV}, {junitFile, c.writeJUnit}}
+	if err := keepDocument(dir, s, started, report.Comparison(c.Document), files); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.Stderr, "Wrote %s\n", dir.Path)
 	return nil
+}
+
+// writeJUnit writes the comparison for a test server.
+func (c comparison) writeJUnit(w io.Writer) error {
+	return gate.WriteJUnit(w, c.requireChecked, c.Suite(c.failOn))
 }
 
 // print writes the document to standard output, and its verdict to standard error where

@@ -31,7 +31,7 @@ func TestFormatsOfDocuments(t *testing.T) {
 	require.Equal(t, []string{"table", "markdown", "json"}, kneesDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, doctorDocument.names())
 	require.Equal(t, []string{"table", "markdown", "csv", "json", "junit"}, compareDocument.names())
-	require.Equal(t, []string{"table", "markdown", "json", "junit"}, bisectDocument.names())
+	require.Equal(t, []string{"table", "markdown", "csv", "json", "junit"}, bisectDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, topoDocument.names())
 	require.Equal(t, []string{"table", "markdown"}, driftDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, railsDocument.names())

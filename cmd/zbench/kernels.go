@@ -30,6 +30,14 @@ func fusedBenches() []kernelBench {
 	return all
 }
 
+// benchOf is hbm or a kernel by name; nil for collectives.
+func benchOf(name string) *kernelBench {
+	if i := slices.IndexFunc(kernelBenches, func(b kernelBench) bool { return b.name == name }); i >= 0 {
+		return &kernelBenches[i]
+	}
+	return nil
+}
+
 // kernelNames lists the commands of "zbench kernels".
 func kernelNames() []string {
 	var names []string

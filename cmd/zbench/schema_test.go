@@ -32,7 +32,7 @@ func committed(t *testing.T) map[string]*jsonschema.Schema {
 		require.NoError(t, json.Unmarshal(text, &s))
 		name := s.Properties.Schema.Const
 		if d.Journal {
-			name = engine.JournalFile
+			name = map[string]string{"bench/record/schema/journal-v3.json": engine.JournalFile, "bench/bisect/schema/journal-v1.json": bisectJournalFile}[d.File]
 		}
 		require.NotEmpty(t, name, d.File)
 		all[name] = schematest.Compile(t, text)
@@ -43,7 +43,7 @@ func committed(t *testing.T) map[string]*jsonschema.Schema {
 // Whatever a command writes as JSON states a version, and fits its schema.
 func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 	oneGoroutine(t)
-	schemas, met := committed(t), map[string]bool{}
+	schemas, met, before := committed(t), map[string]bool{}, ""
 	fits := func(line, text string) {
 		t.Helper()
 		var head struct{ Schema string }
@@ -54,6 +54,7 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 	}
 	for _, line := range []string{
 		"collectives --nodes 2 -b 64K -e 8G -f 4 --keep-samples --groups 4 --framework ddp --preset llama3-8b --step-ms 300 --accept mi300x-1node -q",
+		"collectives all_reduce --nodes 2 -b 1M -e 1M --seed 2 -q",
 		"collectives all_reduce --nodes 2 --fault hang:node=1,gpu=3,bytes=1e6,launch=2 -b 1M -e 1M -q",
 		"hbm --backend loopback --size 64K --max-time 0.005 --kernels copy --dtype float32 --peak 100",
 		"hbm --backend loopback --size 64K --max-time 0.005 --kernels dot --dtype float32 --tune",
@@ -80,10 +81,11 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 				require.NoError(t, schematest.Fits(t, schemas[engine.JournalFile], part), line)
 			}
 			met[engine.JournalFile] = true
-			if code == exit.OK {
-				out, _, _ := onHost(t, hosts[0], 0, exit.OK, "compare "+folder+" "+folder+" --format json")
+			if code == exit.OK && before != "" {
+				out, _, _ := onHost(t, hosts[0], 0, exit.OK, "compare "+before+" "+folder+" --format json")
 				fits("compare", out)
 			}
+			before = folder
 		}
 	}
 	for _, line := range []string{"doctor --backend loopback --format json", "import ../../bench/peers/testdata/algo_proto.log --format json --out " + t.TempDir()} {
@@ -92,9 +94,14 @@ func TestWrittenFilesFitTheirSchemas(t *testing.T) {
 	}
 	out, _, _ := onHost(t, hosts[0], 0, exit.Unavailable, "topo --format json")
 	fits("topo", out)
-	s, found, _, _ := bisectState(t, nil, bisected(filepath.Join(t.TempDir(), "bisect"), "--format", "json", "--fail-on", "slower")...)
+	folder := filepath.Join(t.TempDir(), "bisect")
+	s, found, _, _ := bisectState(t, nil, bisected(folder, "--format", "json", "--fail-on", "slower")...)
 	require.Equal(t, exit.Regression, Main(t.Context(), s))
 	fits("bisect", found.String())
+	for part := range strings.Lines(readBytes(t, folder, bisectJournalFile)) {
+		require.NoError(t, schematest.Fits(t, schemas[bisectJournalFile], part))
+	}
+	met[bisectJournalFile] = true
 	for name := range schemas {
 		require.True(t, met[name], "no command wrote %q", name)
 	}

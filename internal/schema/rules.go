@@ -81,6 +81,7 @@ var rules = map[reflect.Type][]rule{
 	reflect.TypeFor[nodescreen.Finding]():  {values("rule", nodescreen.Rules()...)},
 	reflect.TypeFor[nodescreen.Node]():     {version(nodescreen.NodeSchema)},
 	reflect.TypeFor[bisect.Document]():     {version(bisect.Schema), values("timing", compare.Timings()...)},
+	reflect.TypeFor[bisect.Header]():       {version(bisect.JournalSchema), values("timing", compare.Timings()...)},
 	reflect.TypeFor[bisect.Variant]():      {when(constant("left_out", true), needs("reason"), nil)},
 	reflect.TypeFor[bisect.Measured]():     {when(constant("verdict", bisect.Slower), needs("first"), nil)},
 
@@ -131,6 +132,7 @@ var signed = map[reflect.Type]map[string]bool{
 
 	reflect.TypeFor[bisect.Measured](): {"change": true},
 	reflect.TypeFor[bisect.Reading]():  {"change": true, "lo": true, "hi": true},
+	reflect.TypeFor[bisect.Level]():    {"change": true},
 }
 
 // enumeration is the schema of a type that is one of a table's values.

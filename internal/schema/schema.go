@@ -82,6 +82,11 @@ var Documents = []Document{
 		Types: []reflect.Type{reflect.TypeFor[bisect.Document]()},
 	},
 	{
+		File: "bench/bisect/schema/journal-v1.json", ID: "urn:zbench:bisect-journal:1", Title: "zbench bisection, bisect.jsonl",
+		About: "A line of bisect.jsonl: a Header on the first, an Entry for each child on every other. A last line without its newline was cut off and counts for nothing; any other whose checksum does not fit is damaged and must not be used.",
+		Types: []reflect.Type{reflect.TypeFor[bisect.Header](), reflect.TypeFor[bisect.Entry]()}, Journal: true,
+	},
+	{
 		File: "bench/gate/schema/v1.json", ID: "urn:zbench:gates:1", Title: "zbench thresholds, gates.json",
 		Types: []reflect.Type{reflect.TypeFor[gate.Report]()},
 	},

@@ -55,12 +55,12 @@ function readout(svg, box, chart, sizes, hidden, zoom) {
 
   function place(bytes) {
     var x = zoom.window();
-    return plot[0] + (Math.log2(bytes) - x[0]) / (x[1] - x[0]) * (plot[1] - plot[0]);
+    return plot[0] + (along(chart, bytes) - x[0]) / (x[1] - x[0]) * (plot[1] - plot[0]);
   }
   function leave() { at = -1; box.hidden = true; guide.setAttribute("visibility", "hidden"); }
   function choose(i) {
     at = Math.max(0, Math.min(sizes.length - 1, i));
-    zoom.pan(Math.log2(sizes[at].bytes));
+    zoom.pan(along(chart, sizes[at].bytes));
     var px = place(sizes[at].bytes);
     guide.setAttribute("x1", px);
     guide.setAttribute("x2", px);
@@ -96,7 +96,7 @@ function readout(svg, box, chart, sizes, hidden, zoom) {
   function nearest(px) {
     var best = -1, x = zoom.window();
     sizes.forEach(function (s, i) {
-      var u = Math.log2(s.bytes);
+      var u = along(chart, s.bytes);
       if (u < x[0] || u > x[1]) return;
       if (best < 0 || Math.abs(place(s.bytes) - px) < Math.abs(place(sizes[best].bytes) - px)) best = i;
     });
@@ -147,7 +147,7 @@ function readout(svg, box, chart, sizes, hidden, zoom) {
     var step = { ArrowRight: 1, ArrowLeft: -1 }[e.key], by = { "+": 0.5, "=": 0.5, "-": 2, "0": Infinity }[e.key];
     if (e.key === "Escape") leave();
     if (by) {
-      var middle = at < 0 ? undefined : Math.log2(sizes[at].bytes);
+      var middle = at < 0 ? undefined : along(chart, sizes[at].bytes);
       leave();
       if (by === Infinity) zoom.show([-1e9, 1e9]); else zoom.scale(by, middle);
     }

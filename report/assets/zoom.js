@@ -1,5 +1,5 @@
 // Zoom: a figure shows a part of its sizes. Both of its pictures show the same part.
-// Everything is placed in units of the axes, of which the x axis counts octaves.
+// Everything is placed in units of the axes, of which the x axis counts octaves, or is linear.
 function zoomOf(figure, chart, hidden) {
   var pictures = Array.from(figure.querySelectorAll("svg.chart")).map(function (svg, i) { return picture(svg, chart, figure.id + "-clip-" + i); });
   if (!pictures.length || !chart.x.length) return null;
@@ -23,7 +23,7 @@ function zoomOf(figure, chart, hidden) {
     b.addEventListener("click", act);
     return b;
   }
-  // show takes a part of the x axis, at least an octave of it.
+  // show takes a part of the x axis, at least one unit of it.
   function show(part) {
     var half = Math.max(1, Math.min(full[1] - full[0], part[1] - part[0])) / 2;
     var mid = Math.max(full[0] + half, Math.min(full[1] - half, (part[0] + part[1]) / 2));
@@ -43,7 +43,7 @@ function zoomOf(figure, chart, hidden) {
     chart.series.forEach(function (s, i) {
       if (hidden[i]) return;
       s.points.forEach(function (q) {
-        var x = Math.log2(q.b), v = chart.y.log ? Math.log2(q.v) : q.v;
+        var x = along(chart, q.b), v = chart.y.log ? Math.log2(q.v) : q.v;
         if (x < now[0] || x > now[1]) return;
         lo = Math.min(lo, v);
         hi = Math.max(hi, v);
@@ -64,6 +64,9 @@ function zoomOf(figure, chart, hidden) {
     },
   };
 }
+
+// along is where a size lies on the x axis, in its units; a linear axis counts.
+function along(chart, bytes) { return chart.linear ? bytes : Math.log2(bytes); }
 
 // picture places what one SVG shows by the part of the axes that is in sight.
 function picture(svg, chart, id) {

@@ -20,7 +20,7 @@ func TestFirstScreen(t *testing.T) {
 		bad := evaluate[[]string](t, tab, `(function () {
 			var bad = [], chips = Array.from(document.querySelectorAll(".verdict .chips div"));
 			var kernels = /^(Memory bandwidth|rmsnorm|layernorm|Muon) /.test(document.querySelector("h1").innerText);
-			var want = kernels ? ["Data"] : ["Bucket size"];
+			var want = kernels ? ["Data"] : /^Bisection /.test(document.querySelector("h1").innerText) ? ["Verdict"] : ["Bucket size"];
 			if (document.querySelector("figure#bucket")) want.push("Confidence");
 			if (document.title.includes("SIMULATED")) want.push("SIMULATED");
 			want.forEach(function (w) {

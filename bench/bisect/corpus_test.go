@@ -1,0 +1,47 @@
+package bisect
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/jsonfile"
+	"zbench/bench/spec"
+	"zbench/internal/schematest"
+)
+
+// journalLine is a line of a journal, without its newline.
+func journalLine(t *testing.T, of any) string {
+	t.Helper()
+	text, err := jsonfile.Line(of)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// What the schema of the journal must refuse.
+func TestTheJournalsSchema(t *testing.T) {
+	text, err := os.ReadFile("schema/journal-v1.json")
+	require.NoError(t, err)
+	header := Header{
+		Schema: JournalSchema, Options: Defaults(), Common: []string{}, Timing: "burst", GPUs: 8,
+		Spec: spec.Spec{
+			Schema: spec.Schema, Benchmark: spec.Collectives, Backend: "rocm",
+			World: spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 8, RanksPerGPU: 2},
+			Sweep: &spec.Sweep{
+				Collectives: []string{"all_reduce"}, Factor: 2, StepBytes: 8, Sizes: []int64{8}, InPlace: []bool{true}, Cache: "cold", GraphLaunches: 1,
+				Groups: []int{2}, Strides: []int{2}, Scales: []int{1},
+			},
+			Kernels: &spec.Kernels{Data: "zeros"},
+		},
+		Variants: []Given{{Name: "a"}}, Cases: []Planned{{Key: "k", Bytes: 8}}, Scouts: []float64{1},
+	}
+	schematest.Refuses(t, text, schematest.Changes{Good: journalLine(t, header), Bad: map[string]string{
+		"/schema": `"zbench.bisect-journal/0"`, "/timing": `"mean"`, "/options/alpha": `0 1`, "/options/miss": `0 1`, "/options/max_rounds": `0`,
+		"/variants/0/name": `""`, "/cases/0/key": `""`, "/spec/sweep/cache": `"hot"`, "/spec/sweep/collectives/0": `"ring"`, "/spec/sweep/factor": `0`, "/spec/sweep/step_bytes": `0`,
+		"/spec/sweep/graph_launches": `0`, "/spec/sweep/groups/0": `1`, "/spec/sweep/strides/0": `1`, "/spec/sweep/scales/0": `0`, "/spec/sweep/sizes": `[]`,
+		"/spec/schema": `"zbench.spec/0"`, "/spec/world/ranks_per_gpu": `1`, "/spec/kernels/data": `"ones"`, "/crc32c": `"zz"`,
+	}}, schematest.Changes{Good: journalLine(t, Entry{Variant: "a", Seconds: 1, Times: map[string]float64{"k": 1}}), Bad: map[string]string{
+		"/crc32c": `"zz"`, "/seconds": `-1`,
+	}})
+}

@@ -1,0 +1,93 @@
+package bisect
+
+import "math"
+
+// Level is how fast the machine was while one child ran, whatever its variant.
+type Level struct {
+	// Round of the child, from 0.
+	Round int `json:"round"`
+	// Variant of the child.
+	Variant string `json:"variant"`
+	// Cases are those of the child that tell of the level.
+	Cases int `json:"cases"`
+	// Change is the time over the mean of all children, less 1, with the effects of
+	// variants and cases taken out; null if no case tells.
+	Change *float64 `json:"change"`
+}
+
+// sweeps is how often cases and children are fitted by turns. Each turn leaves a part of
+// the error that children share cases by; they share most.
+const sweeps = 200
+
+// levels are those of the children in the order in which they ran: a reading is the case's
+// own time, the variant's effect in it, and the child's level. The effects are those of the
+// model with drift; cases and levels are fitted by least squares, by turns.
+func (s *Search) levels(variants []Variant) []Level {
+	rest, counts := s.withoutEffects(), make([]int, len(s.trials))
+	level := make([]float64, len(s.trials))
+	for range sweeps {
+		sums := make([]float64, len(s.trials))
+		clear(counts)
+		for _, readings := range rest {
+			mean := 0.0
+			for _, r := range readings {
+				mean += (r.log - level[r.at]) / float64(len(readings))
+			}
+			for _, r := range readings {
+				sums[r.at] += r.log - mean
+				counts[r.at]++
+			}
+		}
+		centre(level, sums, counts)
+	}
+	out := make([]Level, len(s.trials))
+	for at, t := range s.trials {
+		out[at] = Level{Round: t.Round, Variant: variants[t.Variant].Name, Cases: counts[at]}
+		if counts[at] > 0 {
+			out[at].Change = known(math.Expm1(level[at]))
+		}
+	}
+	return out
+}
+
+// withoutEffects are the readings of each case less their variants' effects. A case with one
+// reading tells nothing.
+func (s *Search) withoutEffects() [][]reading {
+	working := s.working()
+	if len(working) < 2 {
+		return nil
+	}
+	all := s.readings(working)
+	_, normals := estimate(all, len(working))
+	var out [][]reading
+	for c, readings := range all {
+		effects := normals[c].solve().effects
+		var kept []reading
+		for _, r := range readings {
+			if e := effects[r.variant]; !math.IsNaN(e) {
+				r.log -= e
+				kept = append(kept, r)
+			}
+		}
+		if len(kept) > 1 {
+			out = append(out, kept)
+		}
+	}
+	return out
+}
+
+// centre makes levels of sums: their mean over the children is 0.
+func centre(level, sums []float64, counts []int) {
+	mean, n := 0.0, 0
+	for at := range level {
+		if counts[at] > 0 {
+			level[at] = sums[at] / float64(counts[at])
+			mean, n = mean+level[at], n+1
+		}
+	}
+	for at := range level {
+		if counts[at] > 0 {
+			level[at] -= mean / float64(n)
+		}
+	}
+}

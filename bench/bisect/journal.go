@@ -1,0 +1,67 @@
+package bisect
+
+import "zbench/bench/spec"
+
+// JournalSchema names the version of the format of bisect.jsonl.
+const JournalSchema = "zbench.bisect-journal/1"
+
+// Header is the first line of a search's journal: all that decides what is measured.
+type Header struct {
+	// Version of the format.
+	Schema string `json:"schema"`
+	// Options of the search.
+	Options Options `json:"options"`
+	// Spec is the request that each child narrows to its cases.
+	Spec spec.Spec `json:"spec"`
+	// Common are flags of all children that the request does not have.
+	Common []string `json:"common"`
+	// Timing is the kind of time that is compared.
+	Timing string `json:"timing"`
+	// Number of GPUs that each child uses.
+	GPUs int `json:"gpus"`
+	// Variants in the order in which they were given.
+	Variants []Given `json:"variants"`
+	// Cases of the search.
+	Cases []Planned `json:"cases"`
+	// Scouts are children that only found out the cases, in seconds each; absent where the
+	// request names them.
+	Scouts []float64 `json:"scouts,omitempty"`
+}
+
+// Given is a variant as it was given.
+type Given struct {
+	// Name of the variant.
+	Name string `json:"name" jsonschema:"minLength=1"`
+	// Variables and flags of its children.
+	Settings string `json:"settings"`
+}
+
+// Planned is a case of the search.
+type Planned struct {
+	// Key of the case in the records of the children.
+	Key string `json:"key" jsonschema:"minLength=1"`
+	// Collective of the case; absent for kernels.
+	Collective string `json:"collective,omitempty"`
+	// Size in bytes.
+	Bytes int64 `json:"bytes"`
+}
+
+// Entry is a later line of the journal: what one child came to.
+type Entry struct {
+	// Round of the child, from 0.
+	Round int `json:"round"`
+	// Variant of the child.
+	Variant string `json:"variant"`
+	// Time that the child took, its start included, in seconds.
+	Seconds float64 `json:"seconds"`
+	// Simulated is true if its times are of a model or an emulation.
+	Simulated bool `json:"simulated,omitempty"`
+	// Times are the medians of the cases in seconds, by key; absent where the child failed.
+	Times map[string]float64 `json:"times,omitempty"`
+	// Groups are the cases' names without their sizes, by key.
+	Groups map[string]string `json:"groups,omitempty"`
+	// Reason why the child has no times; absent where it has.
+	Reason string `json:"reason,omitempty"`
+	// Evidence are the last lines that a failed child printed.
+	Evidence []string `json:"evidence,omitempty"`
+}

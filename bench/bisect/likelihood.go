@@ -1,0 +1,111 @@
+package bisect
+
+import "math"
+
+// segments are the normal equations of a hypothesis: of the level of the variants from first
+// on, and of that from second on, if there is one.
+type segments struct {
+	squares    float64
+	by         [2]float64
+	own        [2]float64 // x'x of each
+	both       float64
+	considered int
+}
+
+// of reduces the equations to a hypothesis. The normal equations must be gathered.
+func (h *hypothesis) of(n *normal) segments {
+	f, s := h.first, h.second
+	if s == 0 {
+		return segments{squares: n.squares, by: [2]float64{n.behind[f]}, own: [2]float64{n.both[f][f]}, considered: 1}
+	}
+	return segments{
+		squares: n.squares, by: [2]float64{n.behind[f] - n.behind[s], n.behind[s]},
+		own:  [2]float64{n.both[f][f] - 2*n.both[f][s] + n.both[s][s], n.both[s][s]},
+		both: n.both[f][s] - n.both[s][s], considered: 2,
+	}
+}
+
+// best is the level of a segment that leaves least, whatever its bounds, with the other
+// one's as it is.
+func (s *segments) best(i int, levels [2]float64) float64 {
+	return (s.by[i] - s.both*levels[1-i]) / s.own[i]
+}
+
+// residual is the sum of squares that levels leave.
+func (s *segments) residual(l [2]float64) float64 {
+	out := s.squares - 2*l[0]*s.by[0] - 2*l[1]*s.by[1] + l[0]*l[0]*s.own[0] + l[1]*l[1]*s.own[1] + 2*l[0]*l[1]*s.both
+	return max(out, 0)
+}
+
+// nearest are the levels within a hypothesis's spans that leave least. A segment without
+// readings has the middle of its span.
+func (s *segments) nearest(h *hypothesis) [2]float64 {
+	l := [2]float64{h.spans[0].middle(), h.spans[1].middle()}
+	for range 4 { // by turns: what is left of the error is small beside a span
+		for i := range s.considered {
+			if s.own[i] > negligible {
+				l[i] = min(max(s.best(i, l), h.spans[i].lo), h.spans[i].hi)
+			}
+		}
+	}
+	return l
+}
+
+// negligible is the x'x of a segment below which it has no readings but for rounding.
+const negligible = 1e-12
+
+// likelihood is that of a case with unknown variance: it is integrated over, with a prior
+// that is worth what the other cases tell of it. power is of the sum of squares.
+type likelihood struct{ prior, power float64 }
+
+func (n noise) likelihood(of *normal, own fit) likelihood {
+	df := float64(min(borrowed, max(1, n.df-own.df)))
+	others := max(n.squares-own.squares, 0) / float64(max(1, n.df-own.df))
+	return likelihood{prior: df * max(others, leastSpread*leastSpread), power: df + float64(of.n-1)}
+}
+
+// log is the logarithm of the likelihood of what leaves a sum of squares, up to a constant
+// of the case.
+func (l likelihood) log(residual float64) float64 { return -l.power / 2 * math.Log(l.prior+residual) }
+
+// mean is the logarithm of the mean likelihood over a hypothesis's spans, and the level
+// from the first slow variant on at which it is highest. A single level in the middle of a
+// span would not do: on a quiet machine it is many standard deviations from the true one,
+// and the hypothesis that happens to be nearest would win.
+func (l likelihood) mean(n *normal, h *hypothesis) (log, level float64) {
+	s := h.of(n)
+	levels := s.nearest(h)
+	left := s.residual(levels)
+	log = l.log(left)
+	for i := range s.considered {
+		if s.own[i] > negligible {
+			log += h.spans[i].logMean(s.best(i, levels), s.own[i]*l.power/(l.prior+left))
+		}
+	}
+	return log, levels[0]
+}
+
+// span is a range of levels, as logarithms of the ratio of times.
+type span struct{ lo, hi float64 }
+
+func (s span) middle() float64 { return (s.lo + s.hi) / 2 }
+
+// logMean is the logarithm of the mean over the span of a normal curve about best, whose
+// inverse variance is curve, over its highest value within the span.
+func (s span) logMean(best, curve float64) float64 {
+	k := math.Sqrt(curve)
+	width := (s.hi - s.lo) * k
+	near := max((s.lo-best)*k, (best-s.hi)*k) // from the span to best; below 0 it is within
+	var area float64
+	switch {
+	case width < 1e-6:
+		return 0
+	case near <= 0:
+		area = math.Sqrt(math.Pi/2) * (math.Erf((s.hi-best)*k/math.Sqrt2) - math.Erf((s.lo-best)*k/math.Sqrt2))
+	case near < 5:
+		area = math.Sqrt(math.Pi/2) * math.Exp(near*near/2) * (math.Erfc(near/math.Sqrt2) - math.Erfc((near+width)/math.Sqrt2))
+	default: // the tail of a normal curve falls like an exponential one
+		area = -math.Expm1(-near*width-width*width/2) / near
+	}
+	return math.Log(max(area/width, 1e-300))
+}

@@ -1,0 +1,87 @@
+package compare
+
+import (
+	"math"
+	"slices"
+
+	"zbench/bench/plain"
+	"zbench/bench/record"
+)
+
+// timed names a time of a run.
+type timed struct{ key, kind string }
+
+// times are all of a run, to the last bit.
+func (m *member) times() map[timed][2]uint64 {
+	out := map[timed][2]uint64{}
+	for _, e := range m.entries {
+		for _, kind := range timings {
+			if s := kind.of(e); s != nil {
+				out[timed{e.key, kind.name}] = [2]uint64{math.Float64bits(s.Median), math.Float64bits(s.Mean)}
+			}
+		}
+	}
+	return out
+}
+
+// repeated refuses a run that is given twice. On one side it would pass for a second run,
+// and the runs would seem to vary less than they do; on both sides it has no difference,
+// and would pass whatever the software does.
+func repeated(base, fresh []member) error {
+	all, of := slices.Concat(base, fresh), func(i int) string {
+		if i < len(base) {
+			return "BASE"
+		}
+		return "NEW"
+	}
+	times := make([]map[timed][2]uint64, len(all))
+	for i := range all {
+		times[i] = all[i].times()
+		for j := range i {
+			n := equalTimes(times[j], times[i])
+			if n == 0 || n < surely && !oneOrigin(all[j].Record, all[i].Record) {
+				continue
+			}
+			hint := "give each run once, and different runs on the two sides"
+			if all[i].Record.Simulated {
+				hint += "; a simulated run repeats to the last bit unless --seed differs"
+			}
+			what := "they are one run"
+			if of(i) != of(j) {
+				what += ", compared with itself"
+			}
+			return refusef(hint, "%s (%s) and %s (%s) are equal in all %s that both have: %s", all[j].Name, of(j), all[i].Name, of(i), plain.Count(n, "time"), what)
+		}
+	}
+	return nil
+}
+
+// surely is the number of different times from which two measured runs that agree in all of
+// them are one. Fewer may agree by chance where a log prints three digits or a clock is
+// coarse.
+const surely = 8
+
+// equalTimes is the number of times that both have, each value counted once; 0 if any
+// differs. A part of a run, as an interruption leaves it, is equal in what it has.
+func equalTimes(a, b map[timed][2]uint64) int {
+	different := map[[2]uint64]bool{}
+	for key, x := range a {
+		y, both := b[key]
+		switch {
+		case both && x != y:
+			return 0
+		case both:
+			different[x] = true
+		}
+	}
+	return len(different)
+}
+
+// oneOrigin tells whether two records that agree in a few times are of one run: of one log,
+// of one start, or of a simulation, which repeats.
+func oneOrigin(a, b *record.Record) bool {
+	if a.Source.Kind == record.Imported {
+		return slices.EqualFunc(a.Source.Imports, b.Source.Imports, func(x, y record.Import) bool { return x.SHA256 == y.SHA256 })
+	}
+	return a.Simulated || a.Created.Equal(b.Created)
+}
