@@ -1,12 +1,9 @@
 package native_test
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -60,20 +57,4 @@ func TestToolchainClient(t *testing.T) {
 	runClient(t, program, "ZBENCH_LOOPBACK="+together, "one")
 	runClient(t, program, "ZBENCH_LOOPBACK="+together, "threads")
 	runClient(t, program, "MACHINE="+apart, "processes", filepath.Join(dir, "world"))
-}
-
-// What an all_reduce of 256 MiB over 8 ranks takes of the host, with its data.
-func BenchmarkClientAllReduce(b *testing.B) {
-	dir := b.TempDir()
-	program := client(b, dir, "-O2")
-	together, _ := clientMachines(b, dir)
-	for b.Loop() {
-		rounds := strings.Fields(runClient(b, program, "ZBENCH_LOOPBACK="+together, "bench"))
-		for i, round := range rounds {
-			seconds, err := strconv.ParseFloat(round, 64)
-			require.NoError(b, err)
-			b.ReportMetric(seconds, fmt.Sprintf("s/round%d", i+1))
-		}
-	}
-	b.ReportMetric(0, "ns/op")
 }
