@@ -4,6 +4,7 @@
  * result and every error code is what the real libraries give. */
 #include "client.h"
 
+#include "client_all.h"
 #include "client_one.h"
 
 /* All ranks' calls of a round that leaves the sum in recv. */
@@ -61,6 +62,7 @@ static void drive(client *c) {
   }
   halves(c);
   replay(c);
+  every_call(c);
 }
 
 static ncclUniqueId id;
@@ -79,7 +81,8 @@ static void *with_id(void *at) {
   client_open(c, rank, rank);
   CHECK(ncclCommInitRank(&c->comm, RANKS, id, rank) == ncclSuccess);
   drive(c);
-  client_close(c);
+  give_up(c);
+  client_leave(c);
   return NULL;
 }
 
@@ -127,7 +130,8 @@ static void process(int rank, int from, int to) {
   client_open(&c, rank, 0);
   client_join(&c, from, to);
   drive(&c);
-  client_close(&c);
+  give_up(&c);
+  client_leave(&c);
 }
 
 #include "client_bench.h"
