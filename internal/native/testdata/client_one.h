@@ -263,6 +263,7 @@ static void one(void) {
   memories();
   copies();
   events();
+  captures();
   configurations();
   kernels();
   for (int i = 0; i < RANKS; i++) {

@@ -5,6 +5,7 @@
 #include "client.h"
 
 #include "client_all.h"
+#include "client_captures.h"
 #include "client_one.h"
 
 /* All ranks' calls of a round that leaves the sum in recv. */

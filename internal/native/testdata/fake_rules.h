@@ -37,6 +37,7 @@ static void any_current_device(void) {
   t.setDevice(0);
   CHECK(t.allReduce(sendbuf[0], recvbuf[0], 64, 7, 0, comm[0], stream[1]) ==
         ZB_COLL_USAGE); /* a stream of another device is still none of its own */
+  CHECK(t.sendTo(sendbuf[0], 4, 7, 1, comm[0], stream[1]) == ZB_COLL_USAGE);
   close_world();
 }
 
@@ -70,6 +71,28 @@ static void nothing_to_do(void) {
   CHECK(t.recvFrom(NULL, 0, 7, 0, comm[1], stream[1]) == 0);
   done_on_all();
   t.moveData(0);
+  close_world();
+}
+
+/* A rank copies what it sends to itself; its links carry the rest (NVIDIA/nccl,
+ * src/enqueue.cc, addP2pToPlan, selfSend). */
+static void messages_to_itself(void) {
+  const size_t each = 100; /* elements for each of the others */
+  int64_t before;
+  open_world();
+  ((zbl_comm *)comm[0])->clique->curve[ZBL_SEND_RECV] = (zbl_curve){.ranks = 4, .b = 1e9, .k = 1};
+  before = t.nowNs();
+  for (int i = 0; i < 4; i++) {
+    CHECK(t.groupStart() == 0);
+    for (int peer = 0; peer < 4; peer++) {
+      size_t n = peer == i ? 1024 : each;
+      CHECK(t.sendTo(sendbuf[i], n, 7, peer, comm[i], stream[i]) == 0);
+      CHECK(t.recvFrom(recvbuf[i], n, 7, peer, comm[i], stream[i]) == 0);
+    }
+    CHECK(t.groupEnd() == 0);
+  }
+  done_on_all();
+  CHECK(llabs(t.nowNs() - before - (1000 + 3 * (int64_t)each * 4)) <= 1);
   close_world();
 }
 
@@ -255,6 +278,7 @@ static void rules(void) {
   allowed();
   any_current_device();
   nothing_to_do();
+  messages_to_itself();
   all_to_all_in_place();
   the_null_stream();
   the_null_stream_outlives();
