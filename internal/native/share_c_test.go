@@ -44,3 +44,14 @@ func TestToolchainPacedInC(t *testing.T) {
 		require.NoError(t, err, "%v: %s", args, out)
 	}
 }
+
+// fp16 is converted as the compiler's own type is, whose conversions are a call for each
+// element on most CPUs.
+func TestToolchainHalf(t *testing.T) {
+	native.Toolchain(t)
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "half")
+	compile(t, "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, "testdata/half_test.c")
+	out, err := exec.Command(program).CombinedOutput() //nolint:gosec // built above
+	require.NoError(t, err, "%s", out)
+}

@@ -209,19 +209,22 @@ static void *last_error_elsewhere(void *code) {
  * hip_internal.hpp, HIP_UPDATE_ERROR_STATE; before ROCm 7 success did). */
 static void last_errors(void) {
   pthread_t thread;
-  void *p;
+  void *p, *event;
   int code = -1;
   open_world();
   CHECK(t.lastError() == ZB_OK);
   CHECK(t.setDevice(9) == ZB_ERR_DEVICE && t.setDevice(0) == ZB_OK);
   CHECK(pthread_create(&thread, NULL, last_error_elsewhere, &code) == 0);
   CHECK(pthread_join(thread, NULL) == 0 && code == ZB_OK);
+  CHECK(t.copyAsync(recvbuf[0], sendbuf[0], 4, INFERRED, stream[0]) == ZB_OK);
   CHECK(t.lastError() == ZB_ERR_DEVICE && t.lastError() == ZB_OK);
   CHECK(t.mallocDevice(&p, 1ull << 50) == ZB_ERR_MEMORY);
   CHECK(t.copy(&p, NULL, 4, ZB_TO_HOST) == ZB_ERR_VALUE);
   CHECK(t.lastError() == ZB_ERR_VALUE);
-  CHECK(reduce(0, 64) == 0 && t.streamQuery(stream[0]) == ZB_ERR_NOT_READY);
-  CHECK(t.lastError() == ZB_OK);
+  CHECK(t.eventCreate(&event) == ZB_OK);
+  CHECK(reduce(0, 64) == 0 && t.eventRecord(event, stream[0]) == ZB_OK);
+  CHECK(t.streamQuery(stream[0]) == ZB_ERR_NOT_READY && t.eventQuery(event) == ZB_ERR_NOT_READY);
+  CHECK(t.lastError() == ZB_OK && t.eventDestroy(event) == ZB_OK);
   CHECK(t.eventRecord(NULL, stream[0]) == ZB_ERR_HANDLE);
   CHECK(t.lastError() == ZB_ERR_HANDLE);
   close_world();

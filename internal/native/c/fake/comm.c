@@ -157,9 +157,7 @@ int zbl_join_rank(void **comm, int nranks, zb_unique_id id, int rank, int blocki
   zbl_enter_clique(c, q, rank);
   *comm = c;
   c->nonblocking = !blocking;
-  return blocking               ? zbl_group_note_init(c)
-         : q->inited < q->nranks ? ZBL_IN_PROGRESS
-                                 : 0;
+  return blocking ? zbl_group_note_init(c) : q->inited < q->nranks ? ZBL_IN_PROGRESS : 0;
 }
 
 static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id, int rank) {
