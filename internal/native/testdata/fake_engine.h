@@ -77,7 +77,8 @@ static void events(void) {
   t.setDevice(0);
   CHECK(t.eventElapsed(&ms, a, b) == 0);
   CHECK(fabs((double)ms * 1e-3 - zbl_model(&zbl.curves[0], 4096)) < 2e-6);
-  CHECK(t.eventElapsed(&ms, a, other) == ZB_ERR_HANDLE);
+  CHECK(t.eventRecord(other, stream[1]) == 0 && t.eventQuery(other) == 0);
+  CHECK(t.eventElapsed(&ms, a, other) == ZB_ERR_HANDLE); /* of another device */
   CHECK(t.eventDestroy(a) == 0 && t.eventDestroy(b) == 0);
   t.setDevice(1);
   CHECK(t.eventDestroy(other) == 0);

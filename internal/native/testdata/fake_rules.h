@@ -172,6 +172,16 @@ static void the_null_stream_outlives(void) {
   close_world();
 }
 
+/* Streams that are not blocking delay it by nothing. */
+static void the_null_stream_goes_ahead(void) {
+  int value = 3;
+  open_world();
+  CHECK(reduce(0, 64) == 0 && t.streamQuery(stream[0]) == ZB_ERR_NOT_READY);
+  CHECK(t.copyAsync((char *)recvbuf[0] + 2048, &value, 4, ZB_TO_DEVICE, NULL) == ZB_OK);
+  CHECK(t.streamQuery(NULL) == ZB_OK && ((int *)recvbuf[0])[512] == 3);
+  close_world();
+}
+
 enum { HOST_TO_HOST = 0, DEVICE_TO_DEVICE = 3, INFERRED = 4 };
 
 /* All kinds of hipMemcpyKind; the host does not wait for a copy between devices'
@@ -285,6 +295,7 @@ static void rules(void) {
   all_to_all_in_place();
   the_null_stream();
   the_null_stream_outlives();
+  the_null_stream_goes_ahead();
   copies();
   last_errors();
   an_abort_frees_the_stream();
