@@ -11,6 +11,7 @@ import (
 
 	"zbench/bench/exit"
 	"zbench/internal/longtest"
+	"zbench/internal/preflight"
 )
 
 // The libraries are built from the sources in the binary alone, and once. The program gets
@@ -54,3 +55,46 @@ func TestLongLoopbackBuildsItsLibraries(t *testing.T) {
 type constant struct{}
 
 func (constant) Read(p []byte) (int, error) { return len(p), nil }
+
+// Processes meet in memory: data that they exchange is not written to a disk. TMPDIR names
+// another folder, and the 64 MiB of a container are not enough.
+func TestProcessesMeetInMemory(t *testing.T) {
+	const gib = 1 << 30
+	for name, c := range map[string]struct {
+		tmpdir string
+		size   int64
+		lacks  bool
+		want   string
+	}{
+		"memory":           {size: 4 * gib, want: "/dev/shm"},
+		"a container's":    {size: 64 << 20, want: "/tmp"},
+		"there is none":    {size: 4 * gib, lacks: true, want: "/tmp"},
+		"the user's":       {tmpdir: "/scratch", size: 4 * gib, want: "/scratch"},
+		"space is unknown": {want: "/tmp"},
+	} {
+		s, _ := testState(t)
+		s.Getenv = func(name string) string { return map[string]string{"TMPDIR": c.tmpdir}[name] }
+		s.FS = accessible{s.FS, !c.lacks}
+		s.Space = func(folder string) (preflight.Space, error) {
+			require.Equal(t, "/dev/shm", folder)
+			if c.size == 0 {
+				return preflight.Space{}, errors.New("planted")
+			}
+			return preflight.Space{Size: c.size}, nil
+		}
+		require.Equal(t, c.want, meetingFolder(s), name)
+	}
+}
+
+// accessible is a file system all of whose files this process may write, or none.
+type accessible struct {
+	FS
+	may bool
+}
+
+func (a accessible) Access(string) error {
+	if !a.may {
+		return errors.New("planted")
+	}
+	return nil
+}

@@ -214,10 +214,32 @@ const (
 	arenaAge    = 7 * 24 * time.Hour
 )
 
+// Memory as a file system, and how large it must be: data that processes exchange would
+// otherwise be written to a disk. Containers often have 64 MiB of it.
+const (
+	sharedMemory     = "/dev/shm"
+	sharedMemoryRoom = 4 << 30
+)
+
+// meetingFolder is where the file lies in which the processes of a simulation meet: TMPDIR,
+// else memory, else /tmp. All processes of one host find the same folder, so free space does
+// not count.
+func meetingFolder(s State) string {
+	if folder := s.Getenv("TMPDIR"); folder != "" {
+		return folder
+	}
+	if s.Space != nil && s.FS.Access(sharedMemory) == nil {
+		if space, err := s.Space(sharedMemory); err == nil && space.Size >= sharedMemoryRoom {
+			return sharedMemory
+		}
+	}
+	return "/tmp"
+}
+
 // arenaFile names the file where the processes of a program meet: a new one, or the one of
 // the launcher that has started this process. The last process to end removes it.
 func arenaFile(s State, role launch.Role) (string, error) {
-	folder := cmp.Or(s.Getenv("TMPDIR"), "/tmp")
+	folder := meetingFolder(s)
 	if entries, err := s.FS.ReadDir(folder); err == nil {
 		for _, e := range entries {
 			if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), arenaPrefix) && s.Now().Sub(info.ModTime()) > arenaAge {

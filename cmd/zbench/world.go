@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -217,7 +216,7 @@ func (w *world) meet(s State, with *opening) error {
 	if _, err := io.ReadFull(s.Random, name); err != nil {
 		return err
 	}
-	with.Arena = filepath.Join(cmp.Or(s.Getenv("TMPDIR"), "/tmp"), "zbench-"+hex.EncodeToString(name))
+	with.Arena = filepath.Join(meetingFolder(s), "zbench-"+hex.EncodeToString(name))
 	return nil
 }
 

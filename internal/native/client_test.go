@@ -1,12 +1,9 @@
 package native_test
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,9 +36,9 @@ func client(t testing.TB, dir string, options ...string) string {
 }
 
 // runClient runs one of its parts.
-func runClient(t testing.TB, program, env string, args ...string) string {
+func runClient(t testing.TB, program string, env []string, args ...string) string {
 	cmd := exec.Command(program, args...) //nolint:gosec // client built it
-	cmd.Env = append(os.Environ(), env, "ZBENCH_LOOPBACK_KERNELS="+filepath.Join(filepath.Dir(program), "kernels.so"))
+	cmd.Env = append(append(os.Environ(), env...), "ZBENCH_LOOPBACK_KERNELS="+filepath.Join(filepath.Dir(program), "kernels.so"))
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%v: %s", args, out)
 	return string(out)
@@ -49,7 +46,8 @@ func runClient(t testing.TB, program, env string, args ...string) string {
 
 // A program that knows HIP and RCCL alone gets the results and the error codes of the real
 // libraries from the loopback's, without a race: from one thread, from a thread a rank, from
-// a process a rank; through groups, splits, graphs, events, operators of its own and kernels.
+// a process a rank; through groups, splits, graphs, events, operators of its own, kernels,
+// every collective, messages and aborts.
 func TestToolchainClient(t *testing.T) {
 	native.Toolchain(t)
 	t.Parallel()
@@ -57,23 +55,10 @@ func TestToolchainClient(t *testing.T) {
 	program := client(t, dir, "-g", "-O1", "-fsanitize=thread")
 	compile(t, "-shared", "-fPIC", "-o", filepath.Join(dir, "kernels.so"), "testdata/client_kernels.c")
 	together, apart := clientMachines(t, dir)
-	runClient(t, program, "ZBENCH_LOOPBACK="+together, "one")
-	runClient(t, program, "ZBENCH_LOOPBACK="+together, "threads")
-	runClient(t, program, "MACHINE="+apart, "processes", filepath.Join(dir, "world"))
-}
-
-// What an all_reduce of 256 MiB over 8 ranks takes of the host, with its data.
-func BenchmarkClientAllReduce(b *testing.B) {
-	dir := b.TempDir()
-	program := client(b, dir, "-O2")
-	together, _ := clientMachines(b, dir)
-	for b.Loop() {
-		rounds := strings.Fields(runClient(b, program, "ZBENCH_LOOPBACK="+together, "bench"))
-		for i, round := range rounds {
-			seconds, err := strconv.ParseFloat(round, 64)
-			require.NoError(b, err)
-			b.ReportMetric(seconds, fmt.Sprintf("s/round%d", i+1))
-		}
-	}
-	b.ReportMetric(0, "ns/op")
+	world := "ZBENCH_LOOPBACK_SHARED=" + filepath.Join(dir, "alone") // as zbench loopback sets it
+	runClient(t, program, []string{"ZBENCH_LOOPBACK=" + together}, "one")
+	runClient(t, program, []string{"ZBENCH_LOOPBACK=" + apart, world}, "one")
+	runClient(t, program, []string{"ZBENCH_LOOPBACK=" + together}, "threads")
+	runClient(t, program, []string{"ZBENCH_LOOPBACK=" + apart, world, "ZBENCH_LOOPBACK_CLOCK=paced"}, "threads")
+	runClient(t, program, []string{"MACHINE=" + apart}, "processes", filepath.Join(dir, "world"))
 }

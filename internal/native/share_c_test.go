@@ -28,3 +28,30 @@ func TestToolchainSharedWorldInC(t *testing.T) {
 		require.NoError(t, err, "%s", out)
 	}
 }
+
+// Real time follows the model for one thread that drives all ranks, for a thread a rank and
+// for a process a rank: by the times that the clock records, which no load of the host
+// changes.
+func TestToolchainPacedInC(t *testing.T) {
+	native.Toolchain(t)
+	t.Parallel()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "paced")
+	compile(t, "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=thread", "-o", program,
+		"testdata/paced_test.c", "testdata/no_kernels.c", "-ldl", "-lm")
+	for _, args := range [][]string{{"one"}, {"threads"}, {"processes", filepath.Join(dir, "world")}} {
+		out, err := exec.Command(program, args...).CombinedOutput() //nolint:gosec // built above
+		require.NoError(t, err, "%v: %s", args, out)
+	}
+}
+
+// fp16 is converted as the compiler's own type is, whose conversions are a call for each
+// element on most CPUs.
+func TestToolchainHalf(t *testing.T) {
+	native.Toolchain(t)
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "half")
+	compile(t, "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, "testdata/half_test.c")
+	out, err := exec.Command(program).CombinedOutput() //nolint:gosec // built above
+	require.NoError(t, err, "%s", out)
+}

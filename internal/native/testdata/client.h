@@ -63,6 +63,7 @@ hipError_t hipGraphExecDestroy(hipGraphExec_t), hipGraphDestroy(hipGraph_t);
 hipError_t hipEventCreate(hipEvent_t *), hipEventDestroy(hipEvent_t);
 hipError_t hipEventCreateWithFlags(hipEvent_t *, unsigned);
 hipError_t hipEventRecord(hipEvent_t, hipStream_t), hipEventSynchronize(hipEvent_t);
+hipError_t hipEventQuery(hipEvent_t);
 hipError_t hipEventElapsedTime(float *, hipEvent_t, hipEvent_t);
 hipError_t hipDeviceSynchronize(void), hipDeviceReset(void), hipGetLastError(void);
 hipError_t hipLaunchKernel(const void *, dim3, dim3, void **, size_t, hipStream_t);
@@ -81,6 +82,19 @@ ncclResult_t ncclReduceScatter(const void *, void *, size_t, ncclDataType_t, ncc
                                ncclComm_t, hipStream_t);
 ncclResult_t ncclAllGather(const void *, void *, size_t, ncclDataType_t, ncclComm_t,
                            hipStream_t);
+ncclResult_t ncclBroadcast(const void *, void *, size_t, ncclDataType_t, int, ncclComm_t,
+                           hipStream_t);
+ncclResult_t ncclReduce(const void *, void *, size_t, ncclDataType_t, ncclRedOp_t, int,
+                        ncclComm_t, hipStream_t);
+ncclResult_t ncclAllToAll(const void *, void *, size_t, ncclDataType_t, ncclComm_t,
+                          hipStream_t);
+ncclResult_t ncclGather(const void *, void *, size_t, ncclDataType_t, int, ncclComm_t,
+                        hipStream_t);
+ncclResult_t ncclScatter(const void *, void *, size_t, ncclDataType_t, int, ncclComm_t,
+                         hipStream_t);
+ncclResult_t ncclSend(const void *, size_t, ncclDataType_t, int, ncclComm_t, hipStream_t);
+ncclResult_t ncclRecv(void *, size_t, ncclDataType_t, int, ncclComm_t, hipStream_t);
+ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t *);
 ncclResult_t ncclBcast(void *, size_t, ncclDataType_t, int, ncclComm_t, hipStream_t);
 ncclResult_t ncclAllToAllv(const void *, const size_t[], const size_t[], void *,
                            const size_t[], const size_t[], ncclDataType_t, ncclComm_t,
@@ -147,11 +161,16 @@ static inline void client_open(client *c, int rank, int device) {
   CHECK(hipMalloc((void **)&c->recv, BYTES) == hipSuccess);
 }
 
-static inline void client_close(client *c) {
+/* The communicator is gone. */
+static inline void client_leave(client *c) {
   CHECK(hipSetDevice(c->device) == hipSuccess);
-  CHECK(ncclCommDestroy(c->comm) == ncclSuccess);
   CHECK(hipStreamDestroy(c->stream) == hipSuccess);
   CHECK(hipFree(c->send) == hipSuccess && hipFree(c->recv) == hipSuccess);
+}
+
+static inline void client_close(client *c) {
+  CHECK(ncclCommDestroy(c->comm) == ncclSuccess);
+  client_leave(c);
 }
 
 /* What each rank sends: its number and where the element is. */

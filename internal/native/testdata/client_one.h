@@ -152,6 +152,7 @@ static void memories(void) {
   }
   CHECK(ncclCommDeregister(all[5].comm, handle) == ncclSuccess);
   CHECK(ncclMemFree(buffers[5]) == ncclSuccess);
+  CHECK(hipFree(own) == hipErrorInvalidValue); /* the program's (hip_memory.cpp, ihipFree) */
   CHECK(hipHostUnregister(own) == hipSuccess && hipHostUnregister(own) != hipSuccess);
   CHECK(hipHostFree(buffers[2]) == hipSuccess && hipFree(buffers[3]) == hipSuccess);
 }
@@ -263,6 +264,7 @@ static void one(void) {
   memories();
   copies();
   events();
+  captures();
   configurations();
   kernels();
   for (int i = 0; i < RANKS; i++) {

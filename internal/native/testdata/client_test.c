@@ -1,8 +1,11 @@
-/* A client of the loopback's shared libraries: client_test one | threads | processes FILE | bench.
+/* A client of the loopback's shared libraries:
+ *   client_test one | threads | processes FILE [TYPE] | bench one|threads TYPE
  * It knows nothing of zbench but two variables of the environment. Exits 0 when every
  * result and every error code is what the real libraries give. */
 #include "client.h"
 
+#include "client_all.h"
+#include "client_captures.h"
 #include "client_one.h"
 
 /* All ranks' calls of a round that leaves the sum in recv. */
@@ -60,6 +63,7 @@ static void drive(client *c) {
   }
   halves(c);
   replay(c);
+  every_call(c);
 }
 
 static ncclUniqueId id;
@@ -78,7 +82,8 @@ static void *with_id(void *at) {
   client_open(c, rank, rank);
   CHECK(ncclCommInitRank(&c->comm, RANKS, id, rank) == ncclSuccess);
   drive(c);
-  client_close(c);
+  give_up(c);
+  client_leave(c);
   return NULL;
 }
 
@@ -107,12 +112,10 @@ static void threads(void) {
   in_threads(with_id);
 }
 
-/* One process of several: rank 0 makes the id and hands it to the others. */
-static void process(int rank, int from, int to) {
-  client c;
+/* The ranks of several processes join: rank 0 makes the id and hands it to the others. */
+static void client_join(client *c, int from, int to) {
   ncclUniqueId got;
-  client_open(&c, rank, 0);
-  if (rank == 0) {
+  if (c->rank == 0) {
     CHECK(ncclGetUniqueId(&got) == ncclSuccess);
     for (int i = 1; i < RANKS; i++) {
       CHECK(write(to, &got, sizeof got) == (ssize_t)sizeof got);
@@ -120,13 +123,23 @@ static void process(int rank, int from, int to) {
   } else {
     CHECK(read(from, &got, sizeof got) == (ssize_t)sizeof got);
   }
-  CHECK(ncclCommInitRank(&c.comm, RANKS, got, rank) == ncclSuccess);
-  drive(&c);
-  client_close(&c);
+  CHECK(ncclCommInitRank(&c->comm, RANKS, got, c->rank) == ncclSuccess);
 }
 
-/* Starts this program anew for each rank, as a launcher does. */
-static void processes(const char *program, const char *file) {
+static void process(int rank, int from, int to) {
+  client c;
+  client_open(&c, rank, 0);
+  client_join(&c, from, to);
+  drive(&c);
+  give_up(&c);
+  client_leave(&c);
+}
+
+#include "client_bench.h"
+
+/* Starts this program anew for each rank, as a launcher does; with a type each measures an
+ * all_reduce of it. */
+static void processes(const char *program, const char *file, const char *type) {
   pid_t child[RANKS];
   int ids[2];
   CHECK(pipe(ids) == 0);
@@ -140,7 +153,7 @@ static void processes(const char *program, const char *file) {
       setenv("ZBENCH_LOOPBACK_SHARED", file, 1);
       setenv("ZBENCH_LOOPBACK_FIRST", rank, 1);
       setenv("ZBENCH_LOOPBACK_COUNT", "1", 1);
-      execl(program, program, "rank", rank, from, to, (char *)NULL);
+      execl(program, program, "rank", rank, from, to, type, (char *)NULL);
       _exit(127);
     }
   }
@@ -151,35 +164,6 @@ static void processes(const char *program, const char *file) {
   }
 }
 
-/* All ranks' all_reduce of 256 MiB, with data, several times: seconds of each, by the host's
- * clock. */
-static void bench(void) {
-  const size_t bytes = (size_t)256 << 20;
-  ncclComm_t comms[RANKS];
-  void *send[RANKS], *recv[RANKS];
-  hipStream_t streams[RANKS];
-  CHECK(ncclCommInitAll(comms, RANKS, NULL) == ncclSuccess);
-  for (int i = 0; i < RANKS; i++) {
-    CHECK(hipSetDevice(i) == hipSuccess && hipStreamCreate(&streams[i]) == hipSuccess);
-    CHECK(hipMalloc(&send[i], bytes) == hipSuccess && hipMalloc(&recv[i], bytes) == hipSuccess);
-    CHECK(hipMemset(send[i], 0, bytes) == hipSuccess && hipDeviceSynchronize() == hipSuccess);
-  }
-  for (int round = 0; round < 3; round++) {
-    struct timespec begun, ended;
-    clock_gettime(CLOCK_MONOTONIC, &begun);
-    CHECK(ncclGroupStart() == ncclSuccess);
-    for (int i = 0; i < RANKS; i++) {
-      CHECK(ncclAllReduce(send[i], recv[i], bytes / 4, ncclFloat, ncclSum, comms[i], streams[i]) == ncclSuccess);
-    }
-    CHECK(ncclGroupEnd() == ncclSuccess);
-    for (int i = 0; i < RANKS; i++) {
-      CHECK(hipStreamSynchronize(streams[i]) == hipSuccess);
-    }
-    clock_gettime(CLOCK_MONOTONIC, &ended);
-    printf("%.3f\n", (double)(ended.tv_sec - begun.tv_sec) + (double)(ended.tv_nsec - begun.tv_nsec) * 1e-9);
-  }
-}
-
 int main(int argc, char **argv) {
   const char *what = argc > 1 ? argv[1] : "";
   if (strcmp(what, "one") == 0) {
@@ -187,11 +171,15 @@ int main(int argc, char **argv) {
   } else if (strcmp(what, "threads") == 0) {
     threads();
   } else if (strcmp(what, "bench") == 0) {
-    bench();
+    bench(strcmp(argv[2], "threads") == 0, argv[3]);
   } else if (strcmp(what, "rank") == 0) {
-    process(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]));
+    if (argc > 5) {
+      bench_process(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]), argv[5]);
+    } else {
+      process(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]));
+    }
   } else {
-    processes(argv[0], argv[2]);
+    processes(argv[0], argv[2], argc > 3 ? argv[3] : NULL);
   }
   return failures > 0;
 }

@@ -37,6 +37,7 @@ static void any_current_device(void) {
   t.setDevice(0);
   CHECK(t.allReduce(sendbuf[0], recvbuf[0], 64, 7, 0, comm[0], stream[1]) ==
         ZB_COLL_USAGE); /* a stream of another device is still none of its own */
+  CHECK(t.sendTo(sendbuf[0], 4, 7, 1, comm[0], stream[1]) == ZB_COLL_USAGE);
   close_world();
 }
 
@@ -70,6 +71,28 @@ static void nothing_to_do(void) {
   CHECK(t.recvFrom(NULL, 0, 7, 0, comm[1], stream[1]) == 0);
   done_on_all();
   t.moveData(0);
+  close_world();
+}
+
+/* A rank copies what it sends to itself; its links carry the rest (NVIDIA/nccl,
+ * src/enqueue.cc, addP2pToPlan, selfSend). */
+static void messages_to_itself(void) {
+  const size_t each = 100; /* elements for each of the others */
+  int64_t before;
+  open_world();
+  ((zbl_comm *)comm[0])->clique->curve[ZBL_SEND_RECV] = (zbl_curve){.ranks = 4, .b = 1e9, .k = 1};
+  before = t.nowNs();
+  for (int i = 0; i < 4; i++) {
+    CHECK(t.groupStart() == 0);
+    for (int peer = 0; peer < 4; peer++) {
+      size_t n = peer == i ? 1024 : each;
+      CHECK(t.sendTo(sendbuf[i], n, 7, peer, comm[i], stream[i]) == 0);
+      CHECK(t.recvFrom(recvbuf[i], n, 7, peer, comm[i], stream[i]) == 0);
+    }
+    CHECK(t.groupEnd() == 0);
+  }
+  done_on_all();
+  CHECK(llabs(t.nowNs() - before - (1000 + 3 * (int64_t)each * 4)) <= 1);
   close_world();
 }
 
@@ -149,6 +172,16 @@ static void the_null_stream_outlives(void) {
   close_world();
 }
 
+/* Streams that are not blocking delay it by nothing. */
+static void the_null_stream_goes_ahead(void) {
+  int value = 3;
+  open_world();
+  CHECK(reduce(0, 64) == 0 && t.streamQuery(stream[0]) == ZB_ERR_NOT_READY);
+  CHECK(t.copyAsync((char *)recvbuf[0] + 2048, &value, 4, ZB_TO_DEVICE, NULL) == ZB_OK);
+  CHECK(t.streamQuery(NULL) == ZB_OK && ((int *)recvbuf[0])[512] == 3);
+  close_world();
+}
+
 enum { HOST_TO_HOST = 0, DEVICE_TO_DEVICE = 3, INFERRED = 4 };
 
 /* All kinds of hipMemcpyKind; the host does not wait for a copy between devices'
@@ -186,19 +219,22 @@ static void *last_error_elsewhere(void *code) {
  * hip_internal.hpp, HIP_UPDATE_ERROR_STATE; before ROCm 7 success did). */
 static void last_errors(void) {
   pthread_t thread;
-  void *p;
+  void *p, *event;
   int code = -1;
   open_world();
   CHECK(t.lastError() == ZB_OK);
   CHECK(t.setDevice(9) == ZB_ERR_DEVICE && t.setDevice(0) == ZB_OK);
   CHECK(pthread_create(&thread, NULL, last_error_elsewhere, &code) == 0);
   CHECK(pthread_join(thread, NULL) == 0 && code == ZB_OK);
+  CHECK(t.copyAsync(recvbuf[0], sendbuf[0], 4, INFERRED, stream[0]) == ZB_OK);
   CHECK(t.lastError() == ZB_ERR_DEVICE && t.lastError() == ZB_OK);
   CHECK(t.mallocDevice(&p, 1ull << 50) == ZB_ERR_MEMORY);
   CHECK(t.copy(&p, NULL, 4, ZB_TO_HOST) == ZB_ERR_VALUE);
   CHECK(t.lastError() == ZB_ERR_VALUE);
-  CHECK(reduce(0, 64) == 0 && t.streamQuery(stream[0]) == ZB_ERR_NOT_READY);
-  CHECK(t.lastError() == ZB_OK);
+  CHECK(t.eventCreate(&event) == ZB_OK);
+  CHECK(reduce(0, 64) == 0 && t.eventRecord(event, stream[0]) == ZB_OK);
+  CHECK(t.streamQuery(stream[0]) == ZB_ERR_NOT_READY && t.eventQuery(event) == ZB_ERR_NOT_READY);
+  CHECK(t.lastError() == ZB_OK && t.eventDestroy(event) == ZB_OK);
   CHECK(t.eventRecord(NULL, stream[0]) == ZB_ERR_HANDLE);
   CHECK(t.lastError() == ZB_ERR_HANDLE);
   close_world();
@@ -255,9 +291,11 @@ static void rules(void) {
   allowed();
   any_current_device();
   nothing_to_do();
+  messages_to_itself();
   all_to_all_in_place();
   the_null_stream();
   the_null_stream_outlives();
+  the_null_stream_goes_ahead();
   copies();
   last_errors();
   an_abort_frees_the_stream();

@@ -132,6 +132,7 @@ static void refuses_memory_beyond_the_device(void) {
   CHECK(t.memGetInfo(&avail, &total) == 0 && total - avail == 8192);
   CHECK(t.mallocDevice(&p, avail) == 0 && t.mallocDevice(&p, 1) == ZB_ERR_MEMORY);
   CHECK(t.freeDevice(&avail) == ZB_ERR_VALUE);
+  CHECK(t.freeDevice((char *)sendbuf[3] + 8) == ZB_ERR_VALUE); /* not where it begins */
   close_world();
 }
 

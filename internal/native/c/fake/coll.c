@@ -124,7 +124,7 @@ static int zbl_round_run(zbl_op *op, zbl_stream *s) {
     }
     a->come = 1;
   }
-  if (r->moves && zbl.shared_fd >= 0) {
+  if (r->moves && !zbl_has_all(q)) {
     zbl_publish(r, op->rank, s);
   }
   r->start = zbl_later(r->start, zbl_arrival(op, s));

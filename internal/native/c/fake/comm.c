@@ -117,6 +117,7 @@ void zbl_enter_clique(zbl_comm *c, zbl_clique *q, int rank) {
   c->clique = q;
   c->rank = rank;
   q->member[rank] = (zbl_member){.device = c->device, .slot = zbl.slot, .here = 1};
+  q->slot = q->inited == 0 || q->slot == zbl.slot ? zbl.slot : -1;
   zbl.seats[c->device].comms++;
   zbl.hub->missing = 0;
   q->first = c->device < q->first ? c->device : q->first;
@@ -156,9 +157,7 @@ int zbl_join_rank(void **comm, int nranks, zb_unique_id id, int rank, int blocki
   zbl_enter_clique(c, q, rank);
   *comm = c;
   c->nonblocking = !blocking;
-  return blocking               ? zbl_group_note_init(c)
-         : q->inited < q->nranks ? ZBL_IN_PROGRESS
-                                 : 0;
+  return blocking ? zbl_group_note_init(c) : q->inited < q->nranks ? ZBL_IN_PROGRESS : 0;
 }
 
 static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id, int rank) {

@@ -79,6 +79,7 @@ typedef struct zbl_clique {
   zbl_bell whole; /* rung when all ranks have joined */
   zbl_bell bell[ZBL_BELLS]; /* rung when a round has ended, by its number */
   int async; /* the asynchronous error, once there is one */
+  int slot;   /* of the process that has all ranks; −1: several have some */
   zbl_ref splits; /* that not all ranks have joined the result of; see split.c */
   zbl_ref next;
   zbl_member member[];
@@ -153,6 +154,9 @@ int zbl_record(const zbl_queued *q, size_t n);
 int zbl_launch_now(const zbl_queued *q, size_t n);
 int zbl_post(const zbl_queued *q, double host);
 
+/* Whether all ranks are of this process: others read nothing of what they move. */
+static inline int zbl_has_all(const zbl_clique *q) { return q->slot == zbl.slot; }
+
 double zbl_leaves(const zbl_round *r, int i, int device);
 zbl_round *zbl_last_round(const zbl_stream *s);
 
@@ -174,6 +178,6 @@ void zbl_take_result(const zbl_round *r, int rank, zbl_stream *s);
 void zbl_free_data(zbl_round *r);
 void zbl_deliver(zbl_stream *s, char *to, zbl_shared *whole, uint64_t offset,
                  uint64_t bytes, unsigned width);
-zbl_ref zbl_message(zbl_stream *from, const char *send, uint64_t bytes);
+zbl_ref zbl_message(zbl_stream *from, const char *send, uint64_t bytes, int own);
 
 #endif

@@ -1,4 +1,5 @@
 /* Copies in the order of a stream. */
+#include "pool.h"
 #include "stream.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static int zbl_copy_run(zbl_op *op, zbl_stream *s) {
   const zbl_copying *c = op->data;
   s->s = zbl_arrival(op, s);
   zbl_reveal(s);
-  memcpy(c->to, c->from, c->bytes);
+  zbl_wide_copy(c->to, c->from, c->bytes);
   return 1;
 }
 
@@ -86,6 +87,6 @@ static int zbl_copy(void *to, const void *from, size_t bytes, int kind) {
   if (!zbl_wait_for(zbl_null_stream(zbl_current_device()))) {
     return ZB_ERR_NOT_READY;
   }
-  memcpy(to, from, bytes);
+  zbl_wide_copy(to, from, bytes);
   return ZB_OK;
 }

@@ -11,8 +11,9 @@
 /* Elements that are reduced at once: 128 KiB of float, which stay in the cache. */
 enum { ZBL_PART = 32768 };
 
-static zbl_shared *zbl_new_shared(size_t bytes) {
-  zbl_shared *s = zbl_new(sizeof *s + bytes);
+/* own: for this process alone. */
+static zbl_shared *zbl_new_shared(size_t bytes, int own) {
+  zbl_shared *s = (own ? zbl_new_own : zbl_new)(sizeof *s + bytes);
   s->users = 0;
   return s;
 }
@@ -20,7 +21,6 @@ static zbl_shared *zbl_new_shared(size_t bytes) {
 static const zbl_clique *zbl_clique_of(const zbl_round *r) {
   return zbl_at(r->clique);
 }
-
 
 /* How often a rank's contribution counts: once, unless a fault says else. */
 static int zbl_times(const zbl_round *r, int i) {
@@ -105,7 +105,7 @@ static zbl_shared *zbl_result_of(const zbl_round *r, const char *const *in) {
                   .results = shape->send_all ? n : 1,
                   .blocks = shape->recv_all ? n : 1};
   uint64_t bytes = m.results * m.blocks * m.share;
-  zbl_shared *out = zbl_new_shared(bytes);
+  zbl_shared *out = zbl_new_shared(bytes, zbl_has_all(zbl_clique_of(r)));
   void *params[] = {&m};
   m.out = out->bytes;
   zbl_huge(out->bytes, bytes);
@@ -136,7 +136,7 @@ static void zbl_swap_halves(char *bytes, uint64_t half) {
  * same bytes. */
 static zbl_shared *zbl_planted(const zbl_shared *whole, uint64_t offset,
                                uint64_t bytes, unsigned width) {
-  zbl_shared *own = zbl_new_shared(bytes);
+  zbl_shared *own = zbl_new_shared(bytes, 1);
   uint64_t elements = bytes / width;
   zbl_wide_copy(own->bytes, whole->bytes + offset, bytes);
   if (zbl.faults.data.kind == ZBL_SWAPPED) {
@@ -162,9 +162,9 @@ void zbl_deliver(zbl_stream *s, char *to, zbl_shared *whole, uint64_t offset,
   }
 }
 
-/* What one rank sends to another: a copy, in the arena. */
-zbl_ref zbl_message(zbl_stream *from, const char *send, uint64_t bytes) {
-  zbl_shared *data = zbl_new_shared(bytes);
+/* What one rank sends to another: a copy; own: both ends are of this process. */
+zbl_ref zbl_message(zbl_stream *from, const char *send, uint64_t bytes, int own) {
+  zbl_shared *data = zbl_new_shared(bytes, own);
   if (from->device == zbl.faults.data.rank &&
       zbl.faults.data.kind == ZBL_MISSING) {
     memset(data->bytes, 0, bytes);
@@ -189,7 +189,7 @@ static uint64_t zbl_sent(const zbl_round *r, int i) {
 /* Copies what a rank sends to where other processes can read it. */
 void zbl_publish(zbl_round *r, int rank, zbl_stream *s) {
   uint64_t bytes = zbl_sent(r, rank);
-  zbl_shared *copy = zbl_new_shared(bytes);
+  zbl_shared *copy = zbl_new_shared(bytes, 0);
   if (r->input == 0) {
     size_t n = (size_t)zbl_clique_of(r)->nranks * sizeof(zbl_ref);
     r->input = zbl_ref_of(zbl_new(n));

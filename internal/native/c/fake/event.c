@@ -125,7 +125,7 @@ static int zbl_eventQuery(void *event) {
   }
   zbl_look_at(e);
   if (!zbl_host_finds(e->pending > 0, e->at)) {
-    return ZB_ERR_NOT_READY;
+    return zbl_said(ZB_ERR_NOT_READY);
   }
   zbl_event_proves(e);
   return ZB_OK;
@@ -141,7 +141,7 @@ static int zbl_eventElapsed(float *ms, void *start, void *stop) {
   zbl_look_at(a);
   zbl_look_at(b);
   if (a->pending > 0 || b->pending > 0) {
-    return ZB_ERR_NOT_READY;
+    return zbl_said(ZB_ERR_NOT_READY);
   }
   if (!a->recorded || !b->recorded || a->untimed || b->untimed) {
     return zbl_said(ZB_ERR_HANDLE);

@@ -2,44 +2,122 @@
  * The caller holds the lock. */
 #include "world.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 /* Stands before each block. */
 typedef struct zbl_head {
-  uint64_t class;
-  zbl_ref next; /* of the free ones */
+  uint32_t class, kept; /* kept: it is free and has its pages */
+  zbl_ref next;         /* of the free ones */
 } zbl_head;
 
-/* From this size on the host gets a free block's pages back. */
+/* From this size on the host gets a free block's pages back, but for some: the next launch
+ * moves as much, and clearing pages takes longer than computing what goes there. */
 enum { ZBL_LARGE = 1 << 20, ZBL_PAGE = 4096 };
+static const uint64_t ZBL_KEEP = 8ull << 30; /* of addresses: half of them may have pages */
 
-void *zbl_at(zbl_ref at) { return at == 0 ? NULL : zbl.arena + at; }
+/* By integers, which wrap: a block of this process's own is outside of the arena. */
+void *zbl_at(zbl_ref at) {
+  return at == 0 ? NULL : (void *)((uintptr_t)zbl.arena + at);
+}
 
 zbl_ref zbl_ref_of(const void *p) {
-  return p == NULL ? 0 : (zbl_ref)((const char *)p - zbl.arena);
+  return p == NULL ? 0 : (uintptr_t)p - (uintptr_t)zbl.arena;
+}
+
+static unsigned zbl_class_of(size_t bytes) {
+  return 64 - (unsigned)__builtin_clzll(bytes + sizeof(zbl_head) + 63);
+}
+
+__attribute__((noreturn)) static void zbl_does_not_fit(size_t bytes, const char *where) {
+  fprintf(stderr, "zbench loopback: %zu bytes do not fit into %s\n", bytes, where);
+  abort();
+}
+
+/* Makes room on the file system for a large block of the file where processes meet: a
+ * process that touches what has none is killed without a word. */
+static void zbl_make_room(zbl_head *head, size_t bytes) {
+  off_t from = (off_t)zbl_ref_of(head);
+  if (zbl.shared_fd >= 0 && 1ull << head->class >= ZBL_LARGE &&
+      fallocate(zbl.shared_fd, 0, from, (off_t)(bytes + sizeof *head)) != 0 && errno == ENOSPC) {
+    zbl_does_not_fit(bytes, "the file system of the file where processes meet "
+                            "(ZBENCH_LOOPBACK_SHARED): choose a folder with more by TMPDIR");
+  }
+}
+
+/* A free block of a class, NULL where there is none. */
+static zbl_head *zbl_take_spare(unsigned class) {
+  zbl_head *head = zbl_at(class < ZBL_CLASSES ? zbl.hub->spare[class] : 0);
+  if (head == NULL) {
+    return NULL;
+  }
+  zbl.hub->spare[class] = head->next;
+  zbl.kept = zbl.kept == head ? NULL : zbl.kept;
+  if (head->kept) {
+    head->kept = 0;
+    zbl.hub->kept -= 1ull << class;
+  }
+  return head;
 }
 
 /* A block that holds so many bytes; what is in it is left over. */
 void *zbl_new(size_t bytes) {
-  unsigned class = 64 - (unsigned)__builtin_clzll(bytes + sizeof(zbl_head) + 63);
-  zbl_head *head = zbl_at(class < ZBL_CLASSES ? zbl.hub->spare[class] : 0);
+  unsigned class = zbl_class_of(bytes);
+  zbl_head *head = zbl_take_spare(class);
   uint64_t size = 1ull << class;
-  if (head != NULL) {
-    zbl.hub->spare[class] = head->next;
-    zbl.kept = zbl.kept == head ? NULL : zbl.kept;
+  if (head == NULL) {
+    if (class >= ZBL_CLASSES || size > zbl.hub->bytes - zbl.hub->used) {
+      zbl_does_not_fit(bytes, "the world's memory");
+    }
+    head = zbl_at(zbl.hub->used);
+    *head = (zbl_head){.class = class};
+    zbl.hub->used += size;
+  }
+  zbl_make_room(head, bytes);
+  return head + 1;
+}
+
+/* A block that no other process reads. Large ones are not in the file where processes
+ * meet: a disk would be written to for nothing. */
+void *zbl_new_own(size_t bytes) {
+  unsigned class = zbl_class_of(bytes);
+  zbl_head *head = zbl.kept;
+  if (zbl.shared_fd < 0 || 1ull << class < ZBL_LARGE) {
+    return zbl_new(bytes);
+  }
+  if (head != NULL && head->class == class) {
+    zbl.kept = NULL;
     return head + 1;
   }
-  if (class >= ZBL_CLASSES || size > zbl.hub->bytes - zbl.hub->used) {
-    fprintf(stderr, "zbench loopback: %zu bytes do not fit into the world's memory\n",
-            bytes);
-    abort();
+  head = mmap(NULL, 1ull << class, PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (head == MAP_FAILED) {
+    zbl_does_not_fit(bytes, "this process's memory");
   }
-  head = zbl_at(zbl.hub->used);
-  head->class = class;
-  zbl.hub->used += size;
+  *head = (zbl_head){.class = class};
   return head + 1;
+}
+
+static int zbl_is_own(const void *p) { return zbl_ref_of(p) >= zbl.mapped; }
+
+/* Of the process's own blocks, too, the one that was freed last is kept. */
+static void zbl_drop_own(zbl_head *head) {
+  zbl_head *last = zbl.kept;
+  zbl.kept = head;
+  if (last != NULL) {
+    munmap(last, 1ull << last->class);
+  }
+}
+
+/* Frees what is kept outside of the arena; the world ends. */
+void zbl_free_own(void) {
+  if (zbl.kept != NULL && zbl_is_own(zbl.kept)) {
+    munmap(zbl.kept, 1ull << ((zbl_head *)zbl.kept)->class);
+  }
+  zbl.kept = NULL;
 }
 
 /* Gives a free block's pages back to the host; the one with the head stays. */
@@ -49,21 +127,33 @@ static void zbl_give_back(zbl_head *head) {
   madvise((void *)from, to - from, zbl.shared_fd >= 0 ? MADV_REMOVE : MADV_DONTNEED);
 }
 
-/* In one process the large block that was freed last keeps its pages: the next result is
- * as large, and clearing pages takes as long as computing it. */
+/* In one process it is the large block that was freed last that keeps its pages, among
+ * several as many as ZBL_KEEP says. */
 void zbl_drop(void *p) {
   zbl_head *head, *last;
+  uint64_t size;
   if (p == NULL) {
     return;
   }
   head = (zbl_head *)p - 1;
-  head->next = zbl.hub->spare[head->class];
-  zbl.hub->spare[head->class] = zbl_ref_of(head);
-  if (1ull << head->class < ZBL_LARGE) {
+  if (zbl_is_own(head)) {
+    zbl_drop_own(head);
     return;
   }
-  last = zbl.shared_fd >= 0 ? head : zbl.kept;
-  zbl.kept = zbl.shared_fd >= 0 ? NULL : head;
+  size = 1ull << head->class;
+  head->next = zbl.hub->spare[head->class];
+  zbl.hub->spare[head->class] = zbl_ref_of(head);
+  if (size < ZBL_LARGE) {
+    return;
+  }
+  if (zbl.shared_fd >= 0) {
+    head->kept = zbl.hub->kept + size <= ZBL_KEEP;
+    zbl.hub->kept += head->kept ? size : 0;
+    last = head->kept ? NULL : head;
+  } else {
+    last = zbl.kept;
+    zbl.kept = head;
+  }
   if (last != NULL) {
     zbl_give_back(last);
   }

@@ -51,6 +51,7 @@ typedef struct zbl_hub {
   uint64_t barrier;     /* host barriers that are over */
   int missing;          /* the seats below have come to the next, or have no rank */
   zbl_ref spare[ZBL_CLASSES];
+  uint64_t kept; /* bytes of the free blocks that have their pages */
   zbl_ref cliques, lanes, seats;
   uint8_t slots[ZBL_MAX_PROCESSES]; /* 1: a process is there, or was lost */
 } zbl_hub;
@@ -96,6 +97,8 @@ int zbl_await(zbl_bell *bell, int ms);
 
 /* heap.c */
 void *zbl_new(size_t bytes);
+void *zbl_new_own(size_t bytes);
+void zbl_free_own(void);
 void zbl_drop(void *p);
 
 /* lost.c */

@@ -282,6 +282,7 @@ static void zbl_close_world(void) {
     zbl_free_comms();
     zbl_free_devices();
   }
+  zbl_free_own();
   zbl_close_hub();
   zbl_free_machine();
 }

@@ -101,7 +101,7 @@ static int zbl_p2p_run(zbl_op *op, zbl_stream *s) {
   for (size_t i = 0; i < k->n && k->moves; i++) {
     zbl_transfer *t = zbl_at(k->transfers[i]);
     if (zbl_at(t->sender) == k && t->data == 0 && t->sent > 0) {
-      t->data = zbl_message(s, t->send, t->sent);
+      t->data = zbl_message(s, t->send, t->sent, zbl_has_all(zbl_at(k->clique)));
     }
   }
   for (size_t i = 0; i < k->n; i++) {

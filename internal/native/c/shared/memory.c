@@ -1,5 +1,6 @@
 /* Memory beside hipMalloc's: the host's that devices reach, managed memory, what a
  * client registers, and setting bytes. */
+#include "../fake/pool.h"
 #include "../fake/stream.h"
 #include "more.h"
 
@@ -127,7 +128,7 @@ static int zbl_set_run(zbl_op *op, zbl_stream *s) {
   const zbl_setting *set = op->data;
   s->s = zbl_arrival(op, s);
   zbl_reveal(s);
-  memset(set->to, set->value, set->bytes);
+  zbl_wide_fill(set->to, set->value, set->bytes);
   return 1;
 }
 
