@@ -81,6 +81,8 @@ ncclResult_t ncclReduceScatter(const void *, void *, size_t, ncclDataType_t, ncc
                                ncclComm_t, hipStream_t);
 ncclResult_t ncclAllGather(const void *, void *, size_t, ncclDataType_t, ncclComm_t,
                            hipStream_t);
+ncclResult_t ncclSend(const void *, size_t, ncclDataType_t, int, ncclComm_t, hipStream_t);
+ncclResult_t ncclRecv(void *, size_t, ncclDataType_t, int, ncclComm_t, hipStream_t);
 ncclResult_t ncclBcast(void *, size_t, ncclDataType_t, int, ncclComm_t, hipStream_t);
 ncclResult_t ncclAllToAllv(const void *, const size_t[], const size_t[], void *,
                            const size_t[], const size_t[], ncclDataType_t, ncclComm_t,

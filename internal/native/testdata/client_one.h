@@ -219,6 +219,8 @@ static void events(void) {
   CHECK(hipEventDestroy(untimed) == hipSuccess && hipStreamDestroy(side) == hipSuccess);
 }
 
+#include "client_groups.h"
+
 /* A configuration that nobody initialised (ROCm/rccl, src/init.cc, parseCommConfig). */
 static void configurations(void) {
   ncclConfig_t config;
@@ -263,6 +265,7 @@ static void one(void) {
   memories();
   copies();
   events();
+  groups();
   configurations();
   kernels();
   for (int i = 0; i < RANKS; i++) {

@@ -5,6 +5,8 @@
 
 #include "client_one.h"
 
+enum { TOO_LONG = 300 }; /* seconds */
+
 /* All ranks' calls of a round that leaves the sum in recv. */
 static void sum_up(client *c) {
   client_fill(c);
@@ -182,6 +184,7 @@ static void bench(void) {
 
 int main(int argc, char **argv) {
   const char *what = argc > 1 ? argv[1] : "";
+  alarm(TOO_LONG); /* a hang is a failure */
   if (strcmp(what, "one") == 0) {
     one();
   } else if (strcmp(what, "threads") == 0) {

@@ -117,6 +117,7 @@ void zbl_enter_clique(zbl_comm *c, zbl_clique *q, int rank) {
   c->clique = q;
   c->rank = rank;
   q->member[rank] = (zbl_member){.device = c->device, .slot = zbl.slot, .here = 1};
+  q->met = zbl_later(q->met, zbl_host_comes());
   zbl.seats[c->device].comms++;
   zbl.hub->missing = 0;
   q->first = c->device < q->first ? c->device : q->first;
@@ -272,8 +273,12 @@ static int zbl_commGetAsyncError(void *comm, int *error) {
     return ZB_COLL_ARGUMENT;
   }
   *error = zbl_failed(c);
-  if (*error == 0 && c->nonblocking && c->clique->inited < c->clique->nranks) {
-    *error = ZBL_IN_PROGRESS;
+  if (*error == 0 && c->nonblocking) {
+    if (c->clique->inited < c->clique->nranks) {
+      *error = ZBL_IN_PROGRESS;
+    } else {
+      zbl_host_meets(c->clique->met);
+    }
   }
   return 0;
 }

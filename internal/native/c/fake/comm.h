@@ -69,6 +69,7 @@ enum { ZBL_BELLS = 64 };
 /* What all ranks of a communicator share. */
 typedef struct zbl_clique {
   int nranks, inited, destroyed, first, last;
+  double met; /* when the last rank's host joined, on a clock that programs see */
   zb_unique_id id;
   zbl_curve curve[ZBL_COLLECTIVES]; /* of 0 ranks: there is no model */
   zbl_ref head; /* the oldest round that not all ranks have called */
@@ -98,6 +99,7 @@ typedef struct zbl_comm {
   void **out;              /* then the client gets the handle here */
   uint64_t splits;         /* of this one */
   int nonblocking, finalized;
+  size_t queued; /* messages in the group that is being launched */
 } zbl_comm;
 
 /* One call inside a group, or alone. */

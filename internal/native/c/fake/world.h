@@ -179,6 +179,8 @@ struct timespec;
 void zbl_kernel_clock(struct timespec *now);
 double zbl_wall_now(void);
 void zbl_host_enters(zbl_lane *l);
+double zbl_host_comes(void);
+void zbl_host_meets(double at);
 double zbl_host_posts(zbl_lane *l, double posted);
 int zbl_host_sees(double at);
 void zbl_host_stalls(double quiet);
