@@ -87,9 +87,13 @@ static void zbl_find_curves(zbl_clique *q) {
   stride = stride > 1 ? stride : 1;
   for (int i = 0; i < ZBL_COLLECTIVES; i++) {
     const zbl_curve *c = zbl_curve_for(i, q->first, q->nranks, stride);
-    q->curve[i] = c != NULL        ? *c
-                  : q->nranks == 1 ? zbl_alone
-                                   : zbl_derived(i, q->first, q->nranks, stride);
+    if (c != NULL) {
+      q->curve[i] = *c;
+    } else if (q->nranks == 1) {
+      q->curve[i] = zbl_alone;
+    } else if (zbl.derives) {
+      q->curve[i] = zbl_derived(i, q->first, q->nranks, stride);
+    }
   }
 }
 

@@ -1,4 +1,5 @@
-/* The model of a group that the machine file has no curve for: that of the nearest group
+/* The model of a group that the machine file has no curve for, where the world is one of
+ * other programs (zbench's own are resolved with the groups that it will use): that of the nearest group
  * that it has one for, with the bus factor of its own number of ranks. */
 #include "world.h"
 

@@ -118,6 +118,7 @@ static void zbs_join(const char *path, const char *text) {
   zbs_opened = getpid();
   zbl.moves_data = data == NULL || strcmp(data, "0") != 0;
   zbl.waits = 1;
+  zbl.derives = 1;
   zbl.multi_rank = several != NULL && strcmp(several, "1") == 0;
   zbs_show();
   zbs_pin();
