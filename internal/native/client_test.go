@@ -13,6 +13,7 @@ import (
 
 	"zbench/bench/fabric"
 	"zbench/bench/spec"
+	"zbench/internal/longtest"
 	"zbench/internal/native"
 )
 
@@ -76,4 +77,18 @@ func BenchmarkClientAllReduce(b *testing.B) {
 		}
 	}
 	b.ReportMetric(0, "ns/op")
+}
+
+// The same of 64 processes on 8 simulated nodes.
+func TestLongClientOf64Processes(t *testing.T) {
+	longtest.Only(t)
+	dir := t.TempDir()
+	program := client(t, dir, "-O1", "-DCLIENT_RANKS=64")
+	f, err := fabric.ByName(fabric.Default)
+	require.NoError(t, err)
+	m, err := f.Resolve(spec.World{Nodes: 8, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Seed: 1})
+	require.NoError(t, err)
+	machine := filepath.Join(dir, "machine")
+	require.NoError(t, os.WriteFile(machine, m.Text(), 0o600))
+	runClient(t, program, "MACHINE="+machine, "processes", filepath.Join(dir, "world"))
 }

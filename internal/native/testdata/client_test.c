@@ -20,7 +20,7 @@ static void sum_up(client *c) {
 /* Ranks of equal parity make a communicator, the highest first. */
 static void halves(client *c) {
   ncclComm_t half = NULL, whole = c->comm;
-  int rank = -1, ranks = 0, sum = c->rank % 2 == 0 ? 0 + 2 + 4 + 6 : 1 + 3 + 5 + 7;
+  int rank = -1, ranks = 0, sum = RANKS / 2 * (RANKS / 2 - 1) + (c->rank % 2 == 0 ? 0 : RANKS / 2);
   CHECK(ncclCommSplit(whole, c->rank % 2, -c->rank, &half, NULL) == ncclSuccess);
   CHECK(half != NULL && ncclCommUserRank(half, &rank) == ncclSuccess);
   CHECK(ncclCommCount(half, &ranks) == ncclSuccess);
