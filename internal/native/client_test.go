@@ -42,7 +42,7 @@ func client(t testing.TB, dir string, options ...string) string {
 // runClient runs one of its parts.
 func runClient(t testing.TB, program, env string, args ...string) string {
 	cmd := exec.Command(program, args...) //nolint:gosec // client built it
-	cmd.Env = append(os.Environ(), env, "ZBENCH_LOOPBACK_KERNELS="+filepath.Join(filepath.Dir(program), "kernels.so"))
+	cmd.Env = append(os.Environ(), env, "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=", "CUDA_VISIBLE_DEVICES=", "ZBENCH_LOOPBACK_KERNELS="+filepath.Join(filepath.Dir(program), "kernels.so"))
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%v: %s", args, out)
 	return string(out)

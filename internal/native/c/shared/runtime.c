@@ -110,7 +110,11 @@ static void zbs_join(const char *path, const char *text) {
   zbl_share how = {.several = 1, /* threads of the program, at least */
                    .path = zbs_variable("ZBENCH_LOOPBACK_SHARED")};
   char why[256];
-  zbs_place(zbs_ranks(text), &how);
+  const char *misplaced = zbs_place(zbs_ranks(text), &how);
+  if (misplaced != NULL) {
+    fprintf(stderr, "zbench loopback: %s\n", misplaced);
+    return;
+  }
   if (!zbl_join_world(text, &how, why, sizeof why)) {
     fprintf(stderr, "zbench loopback: %s: %s\n", path, why);
     return;
