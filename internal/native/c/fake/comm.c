@@ -77,33 +77,6 @@ static int zbl_joined(const zbl_clique *q, int rank, int device) {
   return 0;
 }
 
-/* A rank alone waits for no other; how long its launch takes is assumed. */
-static const zbl_curve zbl_alone = {.ranks = 1, .b = 1, .floor = 2e-6};
-
-/* The constants of a clique that is complete. Ranks that share devices are
- * neighbours. */
-static void zbl_find_curves(zbl_clique *q) {
-  int stride = q->nranks > 1 ? (q->last - q->first) / (q->nranks - 1) : 1;
-  stride = stride > 1 ? stride : 1;
-  for (int i = 0; i < ZBL_COLLECTIVES; i++) {
-    const zbl_curve *c = zbl_curve_for(i, q->first, q->nranks, stride);
-    if (c != NULL) {
-      q->curve[i] = *c;
-    } else if (q->nranks == 1) {
-      q->curve[i] = zbl_alone;
-    } else if (zbl.derives) {
-      q->curve[i] = zbl_derived(i, q->first, q->nranks, stride);
-    }
-  }
-}
-
-/* The constants for one of its collectives, NULL where there are none. */
-const zbl_curve *zbl_curve_of(const zbl_clique *q, int collective) {
-  return q->inited < q->nranks || q->curve[collective].ranks == 0
-             ? NULL
-             : &q->curve[collective];
-}
-
 /* A handle that belongs to no communicator yet. */
 zbl_comm *zbl_new_comm(void) {
   zbl_comm *c = aligned_alloc(64, ZBL_COMM_BYTES);

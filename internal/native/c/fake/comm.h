@@ -118,13 +118,16 @@ zbl_comm *zbl_comm_of(void *handle);
 zbl_turn zbl_round_number(const zbl_comm *c);
 zbl_turn zbl_message_number(const zbl_comm *c);
 uint64_t zbl_comm_launch(zbl_comm *c, int message);
-const zbl_curve *zbl_curve_of(const zbl_clique *q, int collective);
 void zbl_leave_clique(zbl_clique *q, int rank);
 unsigned zbl_width(int dtype);
 int zbl_failing(int code, const char *why);
 void zbl_enter_clique(zbl_comm *c, zbl_clique *q, int rank);
 zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks);
 zbl_comm *zbl_new_comm(void);
+
+/* derive.c */
+void zbl_find_curves(zbl_clique *q);
+const zbl_curve *zbl_curve_of(const zbl_clique *q, int collective);
 
 /* split.c */
 int zbl_split_rank(zbl_comm *c, int color, int key, void **out);
