@@ -45,6 +45,9 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	loopback = dir
+	for _, name := range []string{"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"} {
+		_ = os.Unsetenv(name) // the host's own GPUs are no business of these tests
+	}
 	code := m.Run()
 	_ = os.RemoveAll(dir)
 	os.Exit(code)

@@ -47,9 +47,10 @@ func compiled(t *testing.T, name string) string {
 	if _, err := os.Stat(file); err == nil {
 		return file
 	}
+	// The libraries of rccl-tests (src/Makefile): whether a program needs them is not asked.
 	compiler := map[string]string{".c": "cc", ".cc": "c++"}[filepath.Ext(name)]
 	out, err := exec.Command(compiler, "-O1", "-Wall", "-Wextra", "-Werror", "-o", file, "testdata/"+name, //nolint:gosec // this test's own program
-		"-L"+libraries, "-Wl,--no-as-needed", "-lrccl", "-lamdhip64", "-lpthread").CombinedOutput()
+		"-L"+libraries, "-Wl,--no-as-needed", "-lrccl", "-lamdhip64", "-lhsa-runtime64", "-lpthread").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return file
 }

@@ -66,8 +66,8 @@ host. A process sees the GPUs of its launcher's node, or with -g its own.
 programs that read the clock through the C library. --clock paced keeps the
 host's clock and ends work when the model says so; it needs --no-data.
 docs/LOOPBACK.md has the details, and what the loopback cannot show.`,
-		Example: `  zbench loopback -- all_reduce_perf -b 8 -e 1G -g 8
-  zbench loopback --nodes 2 --fault slow_rail:node=1,rail=2,left=0.5 -- mpirun -np 16 all_reduce_perf -g 1
+		Example: `  zbench loopback --no-data -- all_reduce_perf -b 8 -e 1G -f 2 -g 8 -c 0
+  zbench loopback --nodes 2 --no-data --fault slow_rail:node=1,rail=2,left=0.5 -- mpirun -np 16 all_reduce_perf -c 0
   zbench loopback --fault missing_rank:node=0,gpu=5 -- python3 train.py
   eval "$(zbench loopback --nodes 2 --env)"`,
 		Args: cobra.ArbitraryArgs,
@@ -102,7 +102,7 @@ func (o *loopbackOptions) check(args []string) error {
 	case o.print && len(args) > 0:
 		return usagef("leave the program out, or --env", "--env prints the environment and runs no program")
 	case !o.print && len(args) == 0:
-		return usagef("zbench loopback -- all_reduce_perf -g 8, or --env for the environment alone", "zbench loopback needs a program to run")
+		return usagef("zbench loopback --no-data -- all_reduce_perf -g 8 -c 0, or --env for the environment alone", "zbench loopback needs a program to run")
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ ZBS_MORE(ZB_OUT)
 // nowhere: the compiler's own, and those of both forms of the properties.
 var newerThanDebian = []string{
 	"__hipRegisterFatBinary", "__hipRegisterFunction", "__hipRegisterManagedVar", "__hipRegisterVar",
-	"__hipUnregisterFatBinary", "hipGetDevicePropertiesR0000", "hipGetDevicePropertiesR0600",
+	"__hipUnregisterFatBinary", "hipExtHostAlloc", "hipGetDevicePropertiesR0000", "hipGetDevicePropertiesR0600",
 	"ncclCommDeregister", "ncclCommFinalize", "ncclCommInitRankConfig", "ncclCommRegister",
 	"ncclCommSplit", "ncclGroupSimulateEnd", "ncclMemAlloc", "ncclMemFree",
 }

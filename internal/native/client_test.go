@@ -10,6 +10,7 @@ import (
 
 	"zbench/bench/fabric"
 	"zbench/bench/spec"
+	"zbench/internal/longtest"
 	"zbench/internal/native"
 )
 
@@ -38,7 +39,8 @@ func client(t testing.TB, dir string, options ...string) string {
 // runClient runs one of its parts.
 func runClient(t testing.TB, program string, env []string, args ...string) string {
 	cmd := exec.Command(program, args...) //nolint:gosec // client built it
-	cmd.Env = append(append(os.Environ(), env...), "ZBENCH_LOOPBACK_KERNELS="+filepath.Join(filepath.Dir(program), "kernels.so"))
+	cmd.Env = append(append(os.Environ(), env...), "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=", "CUDA_VISIBLE_DEVICES=",
+		"ZBENCH_LOOPBACK_KERNELS="+filepath.Join(filepath.Dir(program), "kernels.so"))
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%v: %s", args, out)
 	return string(out)
@@ -61,4 +63,18 @@ func TestToolchainClient(t *testing.T) {
 	runClient(t, program, []string{"ZBENCH_LOOPBACK=" + together}, "threads")
 	runClient(t, program, []string{"ZBENCH_LOOPBACK=" + apart, world, "ZBENCH_LOOPBACK_CLOCK=paced"}, "threads")
 	runClient(t, program, []string{"MACHINE=" + apart}, "processes", filepath.Join(dir, "world"))
+}
+
+// The same of 64 processes on 8 simulated nodes.
+func TestLongClientOf64Processes(t *testing.T) {
+	longtest.Only(t)
+	dir := t.TempDir()
+	program := client(t, dir, "-O1", "-DCLIENT_RANKS=64")
+	f, err := fabric.ByName(fabric.Default)
+	require.NoError(t, err)
+	m, err := f.Resolve(spec.World{Nodes: 8, GPUsPerNode: 8, GPUsPerProcess: 1}, fabric.Options{Seed: 1})
+	require.NoError(t, err)
+	machine := filepath.Join(dir, "machine")
+	require.NoError(t, os.WriteFile(machine, m.Text(), 0o600))
+	runClient(t, program, []string{"MACHINE=" + machine}, "processes", filepath.Join(dir, "world"))
 }

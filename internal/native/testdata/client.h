@@ -142,7 +142,10 @@ static int failures;
     }                                                                                \
   } while (0)
 
-enum { RANKS = 8, N = 1024, BYTES = N * 4 };
+#ifndef CLIENT_RANKS
+#define CLIENT_RANKS 8
+#endif
+enum { RANKS = CLIENT_RANKS, N = 1024, BYTES = N * 4 };
 
 /* One rank's part of a world. */
 typedef struct client {

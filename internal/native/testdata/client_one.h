@@ -220,6 +220,8 @@ static void events(void) {
   CHECK(hipEventDestroy(untimed) == hipSuccess && hipStreamDestroy(side) == hipSuccess);
 }
 
+#include "client_groups.h"
+
 /* A configuration that nobody initialised (ROCm/rccl, src/init.cc, parseCommConfig). */
 static void configurations(void) {
   ncclConfig_t config;
@@ -265,6 +267,7 @@ static void one(void) {
   copies();
   events();
   captures();
+  groups();
   configurations();
   kernels();
   for (int i = 0; i < RANKS; i++) {

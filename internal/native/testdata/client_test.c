@@ -8,6 +8,8 @@
 #include "client_captures.h"
 #include "client_one.h"
 
+enum { TOO_LONG = 300 }; /* seconds */
+
 /* All ranks' calls of a round that leaves the sum in recv. */
 static void sum_up(client *c) {
   client_fill(c);
@@ -21,7 +23,7 @@ static void sum_up(client *c) {
 /* Ranks of equal parity make a communicator, the highest first. */
 static void halves(client *c) {
   ncclComm_t half = NULL, whole = c->comm;
-  int rank = -1, ranks = 0, sum = c->rank % 2 == 0 ? 0 + 2 + 4 + 6 : 1 + 3 + 5 + 7;
+  int rank = -1, ranks = 0, sum = RANKS / 2 * (RANKS / 2 - 1) + (c->rank % 2 == 0 ? 0 : RANKS / 2);
   CHECK(ncclCommSplit(whole, c->rank % 2, -c->rank, &half, NULL) == ncclSuccess);
   CHECK(half != NULL && ncclCommUserRank(half, &rank) == ncclSuccess);
   CHECK(ncclCommCount(half, &ranks) == ncclSuccess);
@@ -166,6 +168,7 @@ static void processes(const char *program, const char *file, const char *type) {
 
 int main(int argc, char **argv) {
   const char *what = argc > 1 ? argv[1] : "";
+  alarm(TOO_LONG); /* a hang is a failure */
   if (strcmp(what, "one") == 0) {
     one();
   } else if (strcmp(what, "threads") == 0) {

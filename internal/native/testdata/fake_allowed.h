@@ -116,6 +116,37 @@ static void derived_curves(void) {
   close_world();
 }
 
+/* All ranks below n join one more communicator. */
+static void join_first(int n, void **more) {
+  zb_unique_id id;
+  CHECK(t.getUniqueId(&id) == 0 && t.groupStart() == 0);
+  for (int i = 0; i < n; i++) {
+    CHECK(t.setDevice(i) == 0 && t.commInitRank(&more[i], n, id, i) == 0);
+  }
+  CHECK(t.groupEnd() == 0);
+}
+
+static int reduce_on(void *c) {
+  CHECK(t.setDevice(0) == 0);
+  return t.allReduce(sendbuf[0], recvbuf[0], 8, 7, 0, c, stream[0]);
+}
+
+/* In zbench's own world such a group is refused: its machine file has all groups that it
+ * plans. Other programs' are derived, and reported as not the machine's own. */
+static void derived_for_other_programs(void) {
+  void *two[2];
+  open_world();
+  join_first(2, two);
+  CHECK(reduce_on(two[0]) == ZB_COLL_USAGE);
+  CHECK(!zbl_extrapolated("all_reduce", 2, 1));
+  zbl.derives = 1;
+  join_first(2, two);
+  CHECK(reduce_on(two[0]) == 0);
+  CHECK(zbl_extrapolated("all_reduce", 2, 1));
+  CHECK(!zbl_extrapolated("all_reduce", 4, 1) && !zbl_extrapolated("all_reduce", 1, 1));
+  close_world();
+}
+
 static void allowed(void) {
   memory_of_a_peer();
   streams_of_any_device();
@@ -123,4 +154,5 @@ static void allowed(void) {
   memory_goes_with_results();
   copies_in_a_graph();
   derived_curves();
+  derived_for_other_programs();
 }

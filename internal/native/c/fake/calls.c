@@ -57,8 +57,8 @@ static inline int zbl_usable(const zbl_comm *c, int collective) {
 }
 
 static const char zbl_unusable[] =
-    "the communicator is not complete, is finalized, has lost a rank, or the stream is "
-    "of another device";
+    "the communicator is not complete, is finalized, has lost a rank or has no curve in "
+    "the machine file, or the stream is of another device";
 static const char zbl_foreign[] =
     "a buffer is not in memory that devices reach, ends beyond its allocation, or "
     "overlaps the other one";

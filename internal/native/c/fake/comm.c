@@ -77,29 +77,6 @@ static int zbl_joined(const zbl_clique *q, int rank, int device) {
   return 0;
 }
 
-/* A rank alone waits for no other; how long its launch takes is assumed. */
-static const zbl_curve zbl_alone = {.ranks = 1, .b = 1, .floor = 2e-6};
-
-/* The constants of a clique that is complete. Ranks that share devices are
- * neighbours. */
-static void zbl_find_curves(zbl_clique *q) {
-  int stride = q->nranks > 1 ? (q->last - q->first) / (q->nranks - 1) : 1;
-  stride = stride > 1 ? stride : 1;
-  for (int i = 0; i < ZBL_COLLECTIVES; i++) {
-    const zbl_curve *c = zbl_curve_for(i, q->first, q->nranks, stride);
-    q->curve[i] = c != NULL        ? *c
-                  : q->nranks == 1 ? zbl_alone
-                                   : zbl_derived(i, q->first, q->nranks, stride);
-  }
-}
-
-/* The constants for one of its collectives, NULL where there are none. */
-const zbl_curve *zbl_curve_of(const zbl_clique *q, int collective) {
-  return q->inited < q->nranks || q->curve[collective].ranks == 0
-             ? NULL
-             : &q->curve[collective];
-}
-
 /* A handle that belongs to no communicator yet. */
 zbl_comm *zbl_new_comm(void) {
   zbl_comm *c = aligned_alloc(64, ZBL_COMM_BYTES);
@@ -118,6 +95,7 @@ void zbl_enter_clique(zbl_comm *c, zbl_clique *q, int rank) {
   c->rank = rank;
   q->member[rank] = (zbl_member){.device = c->device, .slot = zbl.slot, .here = 1};
   q->slot = q->inited == 0 || q->slot == zbl.slot ? zbl.slot : -1;
+  q->met = zbl_later(q->met, zbl_host_comes());
   zbl.seats[c->device].comms++;
   zbl.hub->missing = 0;
   q->first = c->device < q->first ? c->device : q->first;
@@ -271,8 +249,12 @@ static int zbl_commGetAsyncError(void *comm, int *error) {
     return ZB_COLL_ARGUMENT;
   }
   *error = zbl_failed(c);
-  if (*error == 0 && c->nonblocking && c->clique->inited < c->clique->nranks) {
-    *error = ZBL_IN_PROGRESS;
+  if (*error == 0 && c->nonblocking) {
+    if (c->clique->inited < c->clique->nranks) {
+      *error = ZBL_IN_PROGRESS;
+    } else {
+      zbl_host_meets(c->clique->met);
+    }
   }
   return 0;
 }

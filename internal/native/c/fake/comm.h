@@ -71,6 +71,7 @@ enum { ZBL_BELLS = 64 };
 /* What all ranks of a communicator share. */
 typedef struct zbl_clique {
   int nranks, inited, destroyed, first, last;
+  double met; /* when the last rank's host joined, on a clock that programs see */
   zb_unique_id id;
   zbl_curve curve[ZBL_COLLECTIVES]; /* of 0 ranks: there is no model */
   zbl_ref head; /* the oldest round that not all ranks have called */
@@ -101,6 +102,7 @@ typedef struct zbl_comm {
   void **out;              /* then the client gets the handle here */
   uint64_t splits;         /* of this one */
   int nonblocking, finalized;
+  size_t queued; /* messages in the group that is being launched */
 } zbl_comm;
 
 /* One call inside a group, or alone. */
@@ -119,13 +121,16 @@ zbl_comm *zbl_comm_of(void *handle);
 zbl_turn zbl_round_number(const zbl_comm *c);
 zbl_turn zbl_message_number(const zbl_comm *c);
 uint64_t zbl_comm_launch(zbl_comm *c, int message);
-const zbl_curve *zbl_curve_of(const zbl_clique *q, int collective);
 void zbl_leave_clique(zbl_clique *q, int rank);
 unsigned zbl_width(int dtype);
 int zbl_failing(int code, const char *why);
 void zbl_enter_clique(zbl_comm *c, zbl_clique *q, int rank);
 zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks);
 zbl_comm *zbl_new_comm(void);
+
+/* derive.c */
+void zbl_find_curves(zbl_clique *q);
+const zbl_curve *zbl_curve_of(const zbl_clique *q, int collective);
 
 /* split.c */
 int zbl_split_rank(zbl_comm *c, int color, int key, void **out);

@@ -1,6 +1,7 @@
-/* The model of a group that the machine file has no curve for: that of the nearest group
- * that it has one for, with the bus factor of its own number of ranks. */
-#include "world.h"
+/* Which model a communicator has: its curve in the machine file. Where there is none, and
+ * the world is one of other programs, that of the nearest group, with the bus factor of its
+ * own number of ranks. zbench's own machine files have all groups that it plans. */
+#include "comm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,4 +75,31 @@ zbl_curve zbl_derived(int collective, int first, int ranks, int stride) {
   c.extrapolated = 1;
   c.k *= zbl_bus_factor(collective, ranks) / zbl_bus_factor(collective, near->ranks);
   return c;
+}
+
+/* A rank alone waits for no other; how long its launch takes is assumed. */
+static const zbl_curve zbl_alone = {.ranks = 1, .b = 1, .floor = 2e-6};
+
+/* The constants of a clique that is complete. Ranks that share devices are
+ * neighbours. */
+void zbl_find_curves(zbl_clique *q) {
+  int stride = q->nranks > 1 ? (q->last - q->first) / (q->nranks - 1) : 1;
+  stride = stride > 1 ? stride : 1;
+  for (int i = 0; i < ZBL_COLLECTIVES; i++) {
+    const zbl_curve *c = zbl_curve_for(i, q->first, q->nranks, stride);
+    if (c != NULL) {
+      q->curve[i] = *c;
+    } else if (q->nranks == 1) {
+      q->curve[i] = zbl_alone;
+    } else if (zbl.derives) {
+      q->curve[i] = zbl_derived(i, q->first, q->nranks, stride);
+    }
+  }
+}
+
+/* The constants for one of its collectives, NULL where there are none. */
+const zbl_curve *zbl_curve_of(const zbl_clique *q, int collective) {
+  return q->inited < q->nranks || q->curve[collective].ranks == 0
+             ? NULL
+             : &q->curve[collective];
 }

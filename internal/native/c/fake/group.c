@@ -50,8 +50,11 @@ static int zbl_wait_joined(void) {
     while (result == 0 && q->inited < q->nranks) {
       result = zbl_wait_for_peers(&q->whole, q->async);
     }
-    if (result == 0 && zbl_joining->out != NULL) {
-      *zbl_joining->out = zbl_joining;
+    if (result == 0) {
+      zbl_host_meets(q->met);
+      if (zbl_joining->out != NULL) {
+        *zbl_joining->out = zbl_joining;
+      }
     }
   }
   return result;
@@ -133,22 +136,70 @@ int zbl_enqueue(const zbl_queued *q) {
   return 0;
 }
 
-/* Launches what was noted. The sends and receives of one rank that stand next
- * to each other are one kernel, as NCCL makes them. */
-static int zbl_launch_queue(void) {
-  size_t i = 0;
-  int result = 0;
-  while (i < zbl_queue_len && result == 0) {
-    zbl_queued *q = &zbl_queue[i];
-    size_t n = 1;
-    while (q->peer >= 0 && i + n < zbl_queue_len && q[n].peer >= 0 &&
-           q[n].comm == q->comm && q[n].stream == q->stream) {
-      n++;
+/* Counts the messages of each communicator that has any in the queue. */
+static int zbl_count_messages(void) {
+  for (size_t i = 0; i < zbl_queue_len; i++) {
+    if (zbl_queue[i].peer >= 0) {
+      if (zbl_comm_of(zbl_queue[i].comm) == NULL) {
+        return ZB_COLL_ARGUMENT; /* it went while the group was open */
+      }
+      zbl_queue[i].comm->queued = 0;
     }
-    result = zbl_launch_now(q, n);
-    i += n;
   }
+  for (size_t i = 0; i < zbl_queue_len; i++) {
+    if (zbl_queue[i].peer >= 0) {
+      zbl_queue[i].comm->queued++;
+    }
+  }
+  return 0;
+}
+
+/* Takes the message at a place, and those of the same rank and stream behind it, out of
+ * the queue, and launches them as one kernel. one has room for the queue. */
+static int zbl_launch_messages(size_t at, zbl_queued *one) {
+  zbl_comm *comm = zbl_queue[at].comm;
+  const zbl_stream *stream = zbl_queue[at].stream;
+  size_t n = 0;
+  for (size_t i = at; i < zbl_queue_len && comm->queued > 0; i++) {
+    zbl_queued *q = &zbl_queue[i];
+    if (q->comm == comm && q->stream == stream && q->peer >= 0) {
+      one[n++] = *q;
+      q->comm = NULL;
+      comm->queued--;
+    }
+  }
+  return zbl_launch_now(one, n);
+}
+
+/* Launches the sends and receives of the queue. */
+static int zbl_launch_all_messages(void) {
+  int result = zbl_count_messages();
+  zbl_queued *one = malloc(zbl_queue_len * sizeof *one);
+  if (one == NULL) {
+    return ZB_COLL_UNHANDLED;
+  }
+  for (size_t i = 0; i < zbl_queue_len && result == 0; i++) {
+    if (zbl_queue[i].peer >= 0 && zbl_queue[i].comm != NULL) {
+      result = zbl_launch_messages(i, one);
+    }
+  }
+  free(one);
   return result;
+}
+
+/* Launches what was noted: the collectives in their order, then the sends and receives,
+ * those of a rank as one kernel wherever they stand in the group (ROCm/rccl,
+ * src/enqueue.cc, ncclLaunchPrepare). */
+static int zbl_launch_queue(void) {
+  int result = 0, messages = 0;
+  for (size_t i = 0; i < zbl_queue_len && result == 0; i++) {
+    if (zbl_queue[i].peer >= 0) {
+      messages = 1;
+    } else {
+      result = zbl_launch_now(&zbl_queue[i], 1);
+    }
+  }
+  return messages && result == 0 ? zbl_launch_all_messages() : result;
 }
 
 static int zbl_end_group(void) {

@@ -82,6 +82,16 @@ void zbl_host_enters(zbl_lane *l) {
   }
 }
 
+/* When a thread comes to where it meets the hosts of other ranks, and when they have
+ * met: an init that has returned has brought all ranks together. */
+double zbl_host_comes(void) { return zbl.shown == ZBL_SHOWN ? zbl_thread_time() : 0; }
+
+void zbl_host_meets(double at) {
+  if (zbl.shown == ZBL_SHOWN) {
+    zbl_thread_reaches(at);
+  }
+}
+
 /* When a thread has enqueued what its lane enqueued at `posted`. */
 double zbl_host_posts(zbl_lane *l, double posted) {
   if (zbl.shown == ZBL_HIDDEN) {

@@ -71,10 +71,12 @@ static int zbl_read_extrapolated(const char *values) {
   return 1;
 }
 
+/* Whether figures of the collective are not the machine's own: it says so of the curve,
+ * or has none and one is derived. */
 static int zbl_extrapolated(const char *collective, int ranks, int stride) {
   const zbl_curve *c = zbl_curve_for(zbl_collective_named(collective), 0, ranks,
                                      stride > 1 ? stride : 1);
-  return c != NULL && c->extrapolated;
+  return c != NULL ? c->extrapolated : zbl.derives && ranks > 1;
 }
 
 /* A number that fills the rest of the line. strtod reads the shortest form that

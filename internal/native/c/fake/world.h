@@ -109,6 +109,7 @@ typedef struct zbl_world {
   zbl_bell nudge;    /* what it sleeps on while it has nothing to do */
   pthread_t driver;
   int waits; /* calls that wait do so for ever, as the real ones */
+  int derives; /* groups without a curve get a derived one; else their calls are refused */
   int multi_rank; /* a device may have several ranks of a communicator */
   int shown; /* enum zbl_shown: what other programs see of the clock */
   double stall_rate; /* times as fast as the host's clock, see host.c */
@@ -179,6 +180,8 @@ struct timespec;
 void zbl_kernel_clock(struct timespec *now);
 double zbl_wall_now(void);
 void zbl_host_enters(zbl_lane *l);
+double zbl_host_comes(void);
+void zbl_host_meets(double at);
 double zbl_host_posts(zbl_lane *l, double posted);
 int zbl_host_sees(double at);
 void zbl_host_stalls(double quiet);

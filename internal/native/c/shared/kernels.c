@@ -151,9 +151,9 @@ static void zbl_look_for_version(zbl_registered *r) {
   }
   if (!r->known) {
     fprintf(stderr,
-            "zbench loopback: the kernel %s has no version for the host; "
-            "ZBENCH_LOOPBACK_KERNELS names shared objects that have some "
-            "(zbench_kernels.h)\n",
+            "zbench loopback: the kernel %s has no version for the host. "
+            "ZBENCH_LOOPBACK_KERNELS names shared objects that have one "
+            "(zbench_kernels.h, docs/LOOPBACK.md). rccl-tests needs none with -c 0.\n",
             r->name);
   }
 }

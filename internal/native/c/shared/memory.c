@@ -41,6 +41,11 @@ static int zbl_hostMalloc(void **p, size_t bytes, unsigned flags) {
   return zbl_mallocHost(p, bytes);
 }
 
+/* HIP 6.3's name of it; programs built with its headers call it for hipHostMalloc. */
+static int zbl_extHostAlloc(void **p, size_t bytes, unsigned flags) {
+  return zbl_hostMalloc(p, bytes, flags);
+}
+
 static int zbl_hostAlloc(void **p, size_t bytes, unsigned flags) {
   return zbl_hostMalloc(p, bytes, flags);
 }

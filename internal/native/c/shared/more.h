@@ -24,6 +24,7 @@ typedef struct zbs_dim3 {
   ZBS_HIP(SYM, extMalloc, int, (void **p, size_t bytes, unsigned flags), "hipExtMallocWithFlags") \
   ZBS_HIP(SYM, mallocManaged, int, (void **p, size_t bytes, unsigned flags), "hipMallocManaged") \
   ZBS_HIP(SYM, hostMalloc, int, (void **p, size_t bytes, unsigned flags), "hipHostMalloc") \
+  ZBS_HIP(SYM, extHostAlloc, int, (void **p, size_t bytes, unsigned flags), "hipExtHostAlloc") \
   ZBS_BOTH(SYM, hostAlloc, int, (void **p, size_t bytes, unsigned flags), "HostAlloc") \
   ZBS_BOTH(SYM, mallocHost, int, (void **p, size_t bytes), "MallocHost")       \
   ZBS_HIP(SYM, hostFree, int, (void *p), "hipHostFree")                        \

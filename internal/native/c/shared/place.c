@@ -1,4 +1,6 @@
 /* Which of the world's devices a process sees, by the launcher that has started it. */
+#include "../fake/world.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,10 +50,67 @@ static void zbs_node(const struct zbs_launcher *l, int ranks, zbl_share *how) {
   }
 }
 
+/* The GPUs that a list of numbers leaves of so many: the first of them, and how many.
+ * Returns 0 for a list that is not of consecutive numbers, upwards. What stands behind a
+ * number that is none does not count, nor does a number that was there before (ROCm/clr,
+ * rocclr/device/rocm/rocdevice.cpp, Device::init). */
+static int zbs_listed(const char *list, int of, int *first, int *count) {
+  *first = *count = 0;
+  for (const char *at = list;; at++) {
+    char *end;
+    long n = strtol(at, &end, 10);
+    if (end == at || (*end != ',' && *end != '\0') || n < 0 || n >= of) {
+      return 1;
+    }
+    if (*count == 0) {
+      *first = (int)n;
+    } else if (n > *first + *count || n < *first) {
+      return 0;
+    }
+    *count += n == *first + *count;
+    if (*end == '\0') {
+      return 1;
+    }
+    at = end;
+  }
+}
+
+/* Leaves a process the GPUs that the variables name, ROCr's numbers first, then HIP's
+ * among those that it has left. Returns what is wrong with them, or NULL. */
+static const char *zbs_see(int ranks, zbl_share *how) {
+  static const char *const of_rocm[][2] = {{"ROCR_VISIBLE_DEVICES", NULL},
+                                           {"HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}};
+  static const char *const of_cuda[][2] = {{"CUDA_VISIBLE_DEVICES", NULL}, {NULL, NULL}};
+  const char *const(*names)[2] = ZBL_VENDOR == ZB_CUDA ? of_cuda : of_rocm;
+  for (int i = 0; i < 2 && names[i][0] != NULL; i++) {
+    const char *list = zbs_variable(names[i][0]);
+    int all = how->count > 0 ? how->count : ranks, first, count;
+    if (list == NULL && names[i][1] != NULL) {
+      list = zbs_variable(names[i][1]);
+    }
+    if (list == NULL) {
+      continue;
+    }
+    if (!zbs_listed(list, all, &first, &count)) {
+      return "HIP_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES names GPUs "
+             "that are not consecutive: the loopback shows none";
+    }
+    if (count == 0) {
+      return "HIP_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES leaves the "
+             "process no GPU";
+    }
+    how->first += first;
+    how->count = count;
+  }
+  return NULL;
+}
+
 /* A process sees the GPUs of its launcher's node: a launcher that has all processes on
  * one host makes that the whole world. With ZBENCH_LOOPBACK_GPUS it sees so many of its
- * own. ZBENCH_LOOPBACK_FIRST and ZBENCH_LOOPBACK_COUNT name them without a launcher. */
-static void zbs_place(int ranks, zbl_share *how) {
+ * own. ZBENCH_LOOPBACK_FIRST and ZBENCH_LOOPBACK_COUNT name them without a launcher.
+ * Where none of these is set, variables such as HIP_VISIBLE_DEVICES choose among the GPUs.
+ * Returns what is wrong with those, or NULL. */
+static const char *zbs_place(int ranks, zbl_share *how) {
   int own = zbs_number("ZBENCH_LOOPBACK_GPUS");
   int first = zbs_number("ZBENCH_LOOPBACK_FIRST"), count = zbs_number("ZBENCH_LOOPBACK_COUNT");
   const struct zbs_launcher *l = zbs_launchers;
@@ -59,7 +118,7 @@ static void zbs_place(int ranks, zbl_share *how) {
   if (first >= 0 || count > 0) {
     how->first = first > 0 ? first : 0;
     how->count = count > 0 ? count : ranks - how->first;
-    return;
+    return NULL;
   }
   while (l < end && (zbs_number(l->rank) < 0 || zbs_number(l->size) < 1)) {
     l++;
@@ -67,7 +126,10 @@ static void zbs_place(int ranks, zbl_share *how) {
   if (own > 0) {
     how->first = l < end ? zbs_number(l->rank) * own : 0;
     how->count = own;
-  } else if (l < end) {
+    return NULL;
+  }
+  if (l < end) {
     zbs_node(l, ranks, how);
   }
+  return zbs_see(ranks, how);
 }

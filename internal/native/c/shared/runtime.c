@@ -110,7 +110,11 @@ static void zbs_join(const char *path, const char *text) {
   zbl_share how = {.several = 1, /* threads of the program, at least */
                    .path = zbs_variable("ZBENCH_LOOPBACK_SHARED")};
   char why[256];
-  zbs_place(zbs_ranks(text), &how);
+  const char *misplaced = zbs_place(zbs_ranks(text), &how);
+  if (misplaced != NULL) {
+    fprintf(stderr, "zbench loopback: %s\n", misplaced);
+    return;
+  }
   if (!zbl_join_world(text, &how, why, sizeof why)) {
     fprintf(stderr, "zbench loopback: %s: %s\n", path, why);
     return;
@@ -118,6 +122,7 @@ static void zbs_join(const char *path, const char *text) {
   zbs_opened = getpid();
   zbl.moves_data = data == NULL || strcmp(data, "0") != 0;
   zbl.waits = 1;
+  zbl.derives = 1;
   zbl.multi_rank = several != NULL && strcmp(several, "1") == 0;
   zbs_show();
   zbs_pin();
