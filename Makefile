@@ -55,11 +55,10 @@ build: ## Build bin/zbench
 TEST := $(GO) test -vet=off -timeout 30m
 
 .PHONY: test
-# Both halves run at once: the commands' tests share one loopback and take one core.
+# One go command, so that nothing is compiled twice at once. The commands' tests share one
+# loopback and take one core to the end: they begin first.
 test: ## Run the tests; offline once the modules are there
-	@CGO_ENABLED=0 $(TEST) $(PURE) & pure=$$!; code=0; \
-	$(TEST) $$($(GO) list ./... | grep -v '^zbench/\(bench\|report\)\(/\|$$\)') || code=$$?; \
-	wait $$pure && exit $$code
+	$(TEST) ./cmd/zbench ./internal/native ./...
 
 # Each step is a target of its own. After what fails soonest come the long ones, so
 # that none is left alone at the end.
@@ -70,10 +69,15 @@ SYSTEM_STEPS := system-test-rocm system-test-browser system-test-cluster system-
 check: ## Run everything that can be checked without a browser
 	@$(call steps,$(CHECKS))
 
+# What runs for every change. One graph: no core is idle at the end of a target.
+.PHONY: ci
+ci: build ## The steps of make test, make check and make system-test, JOBS at once
+	@$(call steps,test $(CHECKS) $(SYSTEM_STEPS))
+
 # The output of a step comes when it ends, in one piece. A step that fails is named in
 # its last line and by make; no other one is begun.
 steps = $(MAKE) --no-print-directory --output-sync=recurse $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) $(1:%=timed-%)
-TIMED := $(CHECKS:%=timed-%) $(SYSTEM_STEPS:%=timed-%)
+TIMED := $(patsubst %,timed-%,test $(CHECKS) $(SYSTEM_STEPS))
 
 .PHONY: $(TIMED)
 $(TIMED): timed-%:
@@ -86,10 +90,10 @@ check-format: ## gofumpt
 	if [ -n "$$bad" ]; then echo "not formatted (run: $(TOOL) gofumpt -w .):"; echo "$$bad"; exit 1; fi
 
 .PHONY: check-vet
-check-vet: ## go vet, and C in one package only
-	$(GO) vet ./...
+check-vet: ## C in one package only, and go vet's check of its calls; golangci-lint has go vet's other checks
 	@with=$$($(GO) list -f '{{if .CgoFiles}}{{.ImportPath}}{{end}}' ./...); \
 	if [ "$$with" != zbench/internal/native ]; then echo "only zbench/internal/native may import \"C\", but these do: $$with"; exit 1; fi
+	$(GO) vet -cgocall ./internal/native
 
 .PHONY: check-c
 check-c: ## The C sources under strict warnings
@@ -118,9 +122,12 @@ check-long: ## The tests that take seconds each, which make test leaves out
 check-race: ## The tests under the race detector, of the packages that start goroutines
 	packages=$$(scripts/raceable.sh); $(TEST) -race -short $$packages
 
+# The same files with and without cgo are the same program: make test need not run twice.
 .PHONY: check-pure
-check-pure: ## The core and the reports build without cgo; make test runs their tests so
-	CGO_ENABLED=0 $(GO) build $(PURE)
+check-pure: ## The core, the reports and their tests are the same files without cgo
+	@files() { CGO_ENABLED=$$1 $(GO) list -deps -test -f \
+		'{{if not .Standard}}{{.ImportPath}} {{.GoFiles}} {{.CgoFiles}} {{.SFiles}} {{.TestGoFiles}} {{.XTestGoFiles}}{{end}}' $(PURE); }; \
+	with=$$(files 1) && without=$$(files 0) && diff <(echo "$$with") <(echo "$$without") || { echo "a package of $(PURE) needs cgo"; exit 1; }
 
 .PHONY: check-memory
 check-memory: ## The C under the address and undefined-behaviour sanitizers, which check unsafe pointers of Go, too
