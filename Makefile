@@ -15,12 +15,13 @@ TOOL    := $(GO) tool -modfile=tools/go.mod
 # every package would be compiled a second time.
 export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
 
-# ccache compiles the kernels once. go build compiles them for each variant of
+# ccache compiles the kernels and the C once. go build compiles them for each variant of
 # internal/native: with its tests, under the race detector, the sanitizers, and fuzzing.
 CCACHE := $(firstword $(wildcard /usr/lib/ccache/c++ /usr/lib64/ccache/c++))
 ifneq ($(CCACHE),)
-ifeq ($(origin CXX),default)
+ifeq ($(origin CXX)$(origin CC),defaultdefault)
 export CXX := $(CCACHE)
+export CC := $(dir $(CCACHE))cc
 export CCACHE_DIR := $(or $(CCACHE_DIR),$(shell $(GO) env GOCACHE)/ccache)
 # Only these options differ: go build names its own temporary folder in them.
 export CCACHE_IGNOREOPTIONS := -ffile-prefix-map=* -fdebug-prefix-map=*
