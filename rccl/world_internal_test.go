@@ -224,7 +224,7 @@ func TestHangsOfGroupsLeaveTheRecordOfOne(t *testing.T) {
 	}
 }
 
-// The cases that are verified are those of one process: what memory allows is reckoned
+// The cases that are verified are those of one process: what memory allows is computed
 // for all ranks.
 func TestVerificationBudgetIsOfTheWorld(t *testing.T) {
 	x := trial{collective: "all_reduce", budget: 128 << 20}
