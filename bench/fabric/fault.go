@@ -18,6 +18,8 @@ type Fault struct {
 	// Does says what is wrong, in one line.
 	Does string
 	keys []string
+	// more are keys that may be left out, all together.
+	more []string
 	// plant puts it into the machine, or into the damage to bandwidths.
 	plant func(v faultValues, m *Machine, d *damage) error
 	// place is what it breaks: no two faults break the same.
@@ -33,7 +35,7 @@ func (v faultValues) rank(m *Machine) int { return int(v["node"])*m.GPUsPerNode 
 // damage is what faults take from bandwidths: shares that are left.
 type damage struct {
 	links []linkDamage
-	rails map[[2]int]float64 // by node, rail; node −1 is every node
+	rails map[[2]int]float64 // by node, rail
 	// taken is the fault in each place.
 	taken map[string]string
 }
@@ -47,21 +49,26 @@ var faults = []Fault{
 	{
 		"late_gpu", "late_gpu:node=3,gpu=5,seconds=2e-5", "a GPU reaches every collective late",
 		[]string{"node", "gpu", "seconds"},
+		nil,
 		func(v faultValues, m *Machine, _ *damage) error {
 			return m.fault("late %d %g", v.rank(m), v["seconds"])
 		},
 		at("late GPU %g of node %g", "gpu", "node"),
 	},
-	{"late_node", "late_node:node=3,seconds=2e-5", "all GPUs of a node are late", []string{"node", "seconds"}, plantLateNode, at("late node %g", "node")},
-	{"slow_link", "slow_link:node=3,a=1,b=2,left=0.5", "the xGMI link between two GPUs has that share of its bandwidth left", []string{"node", "a", "b", "left"}, plantSlowLink, linkPlace},
-	{"slow_rail", "slow_rail:node=3,rail=2,left=0.5", "a node's NIC has that share of its bandwidth left", []string{"node", "rail", "left"}, plantRail, railPlace},
-	{"dead_rail", "dead_rail:node=3,rail=2", "a node's NIC is down; its traffic takes the others", []string{"node", "rail"}, plantRail, railPlace},
-	{"slow_gpu", "slow_gpu:node=3,gpu=5,left=0.5", "all xGMI links of a GPU and its NIC have that share of their bandwidth left", []string{"node", "gpu", "left"}, plantSlowGPU, at("slow GPU %g of node %g", "gpu", "node")},
-	{"slow_node", "slow_node:node=3,left=0.5", "all xGMI links and NICs of a node have that share of their bandwidth left", []string{"node", "left"}, plantSlowNode, at("slow node %g", "node")},
-	{"slow_leaf", "slow_leaf:rail=2,left=0.5", "a rail's leaf switch is slow for every node", []string{"rail", "left"}, plantRail, at("the leaf switch of rail %g", "rail")},
+	{"late_node", "late_node:node=3,seconds=2e-5", "all GPUs of a node are late", []string{"node", "seconds"}, nil, plantLateNode, at("late node %g", "node")},
+	{"slow_link", "slow_link:node=3,a=1,b=2,left=0.5", "the xGMI link between two GPUs has that share of its bandwidth left", []string{"node", "a", "b", "left"}, nil, plantSlowLink, linkPlace},
+	{"slow_rail", "slow_rail:node=3,rail=2,left=0.5", "a node's NIC has that share of its bandwidth left", []string{"node", "rail", "left"}, nil, plantRail, railPlace},
+	{"dead_rail", "dead_rail:node=3,rail=2", "a node's NIC is down; its traffic takes the others", []string{"node", "rail"}, nil, plantRail, railPlace},
+	{"slow_gpu", "slow_gpu:node=3,gpu=5,left=0.5", "all xGMI links of a GPU and its NIC have that share of their bandwidth left", []string{"node", "gpu", "left"}, nil, plantSlowGPU, at("slow GPU %g of node %g", "gpu", "node")},
+	{"slow_node", "slow_node:node=3,left=0.5", "all xGMI links and NICs of a node have that share of their bandwidth left", []string{"node", "left"}, nil, plantSlowNode, at("slow node %g", "node")},
+	{
+		Name: "slow_leaf", Form: "slow_leaf:rail=2,leaf=1,nodes=2,left=0.5", Does: "a rail's leaf switch is slow for the nodes behind it, so many of them; without leaf and nodes for every node",
+		keys: []string{"rail", "left"}, more: []string{"leaf", "nodes"}, plant: plantLeaf, place: leafPlace,
+	},
 	{
 		"slow_hbm", "slow_hbm:node=3,gpu=5,left=0.85", "a GPU's memory has that share of its bandwidth left",
 		[]string{"node", "gpu", "left"},
+		nil,
 		func(v faultValues, m *Machine, _ *damage) error {
 			return m.fault("hbm %d %g", v.rank(m), v["left"])
 		},
@@ -70,6 +77,7 @@ var faults = []Fault{
 	{
 		"flaky_link", "flaky_link:node=3,part=0.1,times=4", "that part of the launches that touch the node takes so many times as long",
 		[]string{"node", "part", "times"},
+		nil,
 		func(v faultValues, m *Machine, _ *damage) error {
 			return m.fault("flaky %d %d %g %g", int(v["node"])*m.GPUsPerNode, m.GPUsPerNode, v["part"], v["times"])
 		},
@@ -78,6 +86,7 @@ var faults = []Fault{
 	{
 		"dip", "dip:from=1e6,to=4e6,times=2", "sizes in that range, in bytes, take so many times as long",
 		[]string{"from", "to", "times"},
+		nil,
 		func(v faultValues, m *Machine, _ *damage) error {
 			return m.fault("dip %g %g %g", v["from"], v["to"], v["times"])
 		},
@@ -86,12 +95,14 @@ var faults = []Fault{
 	{
 		"noise", "noise:sigma=0.05", "launches vary by that standard deviation, relative",
 		[]string{"sigma"},
+		nil,
 		func(v faultValues, m *Machine, _ *damage) error { m.Host.Noise = v["sigma"]; return nil },
 		at("noise"),
 	},
 	{
 		"hang", "hang:node=3,gpu=5,bytes=1e6,launch=7", "a GPU never enters that launch of a case of at least so many bytes",
 		[]string{"node", "gpu", "bytes", "launch"},
+		nil,
 		func(v faultValues, m *Machine, _ *damage) error {
 			return m.fault("hang %d %g %d", v.rank(m), v["bytes"], int(v["launch"]))
 		},
@@ -100,19 +111,20 @@ var faults = []Fault{
 	{
 		"async_error", "async_error:node=3,gpu=5,bytes=1e6,launch=7", "the library reports an asynchronous error there",
 		[]string{"node", "gpu", "bytes", "launch"},
+		nil,
 		func(v faultValues, m *Machine, _ *damage) error {
 			return m.fault("async %d %g %d", v.rank(m), v["bytes"], int(v["launch"]))
 		},
 		at("an asynchronous error"),
 	},
-	{"stuck_gpu", "stuck_gpu:node=3,gpu=5", "a GPU's runtime stops answering before its rank joins", []string{"node", "gpu"}, plantStall("runtime"), at("a call that stalls")},
-	{"stuck_init", "stuck_init:node=3,gpu=5", "a GPU's rank never joins a communicator: the call does not return", []string{"node", "gpu"}, plantStall("init"), at("a call that stalls")},
-	{"stuck_abort", "stuck_abort:node=3,gpu=5", "the abort of a GPU's communicator does not return", []string{"node", "gpu"}, plantStall("abort"), at("a call that stalls")},
-	{"missing_rank", "missing_rank:node=3,gpu=5", "a GPU's contribution is not in the result", []string{"node", "gpu"}, plantData("missing"), at("wrong data")},
-	{"doubled_rank", "doubled_rank:node=3,gpu=5", "a GPU's contribution is in the result twice", []string{"node", "gpu"}, plantData("doubled"), at("wrong data")},
-	{"swapped_blocks", "swapped_blocks:node=3,gpu=5", "two halves of a GPU's result change places", []string{"node", "gpu"}, plantData("swapped"), at("wrong data")},
-	{"stale_buffer", "stale_buffer:node=3,gpu=5", "a GPU's receive buffer is not written", []string{"node", "gpu"}, plantData("stale"), at("wrong data")},
-	{"corrupt", "corrupt:node=3,gpu=5,index=1000", "one element of a GPU's result has a bit flipped", []string{"node", "gpu", "index"}, plantData("corrupt"), at("wrong data")},
+	{"stuck_gpu", "stuck_gpu:node=3,gpu=5", "a GPU's runtime stops answering before its rank joins", []string{"node", "gpu"}, nil, plantStall("runtime"), at("a call that stalls")},
+	{"stuck_init", "stuck_init:node=3,gpu=5", "a GPU's rank never joins a communicator: the call does not return", []string{"node", "gpu"}, nil, plantStall("init"), at("a call that stalls")},
+	{"stuck_abort", "stuck_abort:node=3,gpu=5", "the abort of a GPU's communicator does not return", []string{"node", "gpu"}, nil, plantStall("abort"), at("a call that stalls")},
+	{"missing_rank", "missing_rank:node=3,gpu=5", "a GPU's contribution is not in the result", []string{"node", "gpu"}, nil, plantData("missing"), at("wrong data")},
+	{"doubled_rank", "doubled_rank:node=3,gpu=5", "a GPU's contribution is in the result twice", []string{"node", "gpu"}, nil, plantData("doubled"), at("wrong data")},
+	{"swapped_blocks", "swapped_blocks:node=3,gpu=5", "two halves of a GPU's result change places", []string{"node", "gpu"}, nil, plantData("swapped"), at("wrong data")},
+	{"stale_buffer", "stale_buffer:node=3,gpu=5", "a GPU's receive buffer is not written", []string{"node", "gpu"}, nil, plantData("stale"), at("wrong data")},
+	{"corrupt", "corrupt:node=3,gpu=5,index=1000", "one element of a GPU's result has a bit flipped", []string{"node", "gpu", "index"}, nil, plantData("corrupt"), at("wrong data")},
 }
 
 // Faults returns the table, in listing order. The slice is the caller's.
@@ -144,7 +156,7 @@ func plant(text string, m *Machine, d *damage) error {
 		return unknown
 	}
 	f := faults[i]
-	v, err := readValues(rest, f.keys)
+	v, err := readValues(rest, f.keys, f.more)
 	if err == nil {
 		err = inWorld(v, m.World)
 	}
@@ -162,7 +174,7 @@ func plant(text string, m *Machine, d *damage) error {
 	return nil
 }
 
-func readValues(text string, keys []string) (faultValues, error) {
+func readValues(text string, keys, more []string) (faultValues, error) {
 	v := faultValues{}
 	for part := range strings.SplitSeq(text, ",") {
 		key, value, _ := strings.Cut(part, "=")
@@ -175,10 +187,15 @@ func readValues(text string, keys []string) (faultValues, error) {
 		}
 		v[key] = n
 	}
-	if want := slices.Sorted(slices.Values(keys)); !slices.Equal(want, slices.Sorted(maps.Keys(v))) {
+	given := slices.Sorted(maps.Keys(v))
+	all := slices.Concat(keys, more)
+	switch {
+	case slices.Equal(given, slices.Sorted(slices.Values(keys))), slices.Equal(given, slices.Sorted(slices.Values(all))):
+		return v, nil
+	case len(more) == 0:
 		return nil, fmt.Errorf("the keys are %s", strings.Join(keys, ", "))
 	}
-	return v, nil
+	return nil, fmt.Errorf("the keys are %s; %s go together", strings.Join(all, ", "), strings.Join(more, " and "))
 }
 
 // leastLeft is the least share of a bandwidth: with less times have no end.
@@ -228,11 +245,7 @@ func plantSlowLink(v faultValues, m *Machine, d *damage) error {
 }
 
 func plantRail(v faultValues, _ *Machine, d *damage) error {
-	node, left := -1, v["left"]
-	if n, given := v["node"]; given {
-		node = int(n)
-	}
-	d.slow(node, int(v["rail"]), left) // 0, without the key: the rail is dead
+	d.slow(int(v["node"]), int(v["rail"]), v["left"]) // 0, without the key: the rail is dead
 	return nil
 }
 

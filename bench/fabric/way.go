@@ -79,13 +79,10 @@ func (d damage) linkLines() []string {
 
 // railLeft is what slow NICs and leaves leave of a rail; a dead NIC is not counted.
 func (d damage) railLeft(node, rail int) float64 {
-	left := 1.0
-	for _, at := range [][2]int{{node, rail}, {-1, rail}} {
-		if share, hit := d.rails[at]; hit && share > 0 {
-			left = min(left, share)
-		}
+	if share, hit := d.rails[[2]int{node, rail}]; hit && share > 0 {
+		return share
 	}
-	return left
+	return 1
 }
 
 // text are the lines of the machine file.

@@ -143,7 +143,7 @@ func OfVerdict(kind, file string, m *rails.Matrix, v *rails.Verdict, notes []str
 func OfLateness(file string, t *Times, l *rails.Lateness) *Document {
 	d := document(OfTimes, file, &l.Verdict, names{hosts: t.Hosts}, nil)
 	d.sort(t.Hosts, &l.Verdict)
-	if l.Collectives > 0 {
+	if l.Typical > 0 {
 		d.Notes = append(d.Notes, fmt.Sprintf("%d collectives compared, median duration %.3g µs", l.Collectives, 1e6*l.Typical))
 	}
 	if l.State == rails.Healthy {

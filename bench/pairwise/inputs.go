@@ -49,7 +49,7 @@ func ReadProfile(r io.Reader, bytes int64) (*rails.Profile, error) {
 
 // rateOfCell reads a rate with its unit, in bytes per second.
 func rateOfCell(cell string) (float64, error) {
-	digits := strings.TrimRight(cell, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/ ")
+	digits := strings.TrimRight(cell, unitLetters)
 	scale, named := unitOf([]string{strings.TrimSpace(cell[len(digits):])})
 	v, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
 	if err != nil || !(v > 0) || v > 1e12 || !named {
@@ -68,7 +68,7 @@ func ReadLeaves(r io.Reader, nodes []string, gpus int) (names [][]string, number
 		return nil, nil, err
 	}
 	for range gpus {
-		names, numbers = append(names, make([]string, len(nodes))), append(numbers, slices.Repeat([]int{-1}, len(nodes)))
+		names = append(names, make([]string, len(nodes)))
 	}
 	known := 0
 	for i, l := range all {
@@ -95,10 +95,5 @@ func ReadLeaves(r io.Reader, nodes []string, gpus int) (names [][]string, number
 	if known == 0 {
 		return nil, nil, fmt.Errorf("%w: no line is of a node of this run; these are %s", ErrFormat, list(nodes))
 	}
-	for rail, leaves := range (&Survey{Leaves: names}).numbered() {
-		for node, leaf := range names[rail] {
-			numbers[rail][node] = slices.Index(leaves, leaf) // −1 for ""
-		}
-	}
-	return names, numbers, nil
+	return names, (&Survey{Leaves: names}).NumberedLeaves(), nil
 }

@@ -22,6 +22,10 @@ func ReadMatrix(r io.Reader) (m *rails.Matrix, notes []string, err error) {
 		return nil, nil, err
 	}
 	b := newBuilder()
+	bare := unnamed(all)
+	if bare {
+		all = numberedSquare(all)
+	}
 	if columns := squareOf(all); columns != nil {
 		err = b.square(all, columns)
 	} else {
@@ -33,7 +37,48 @@ func ReadMatrix(r io.Reader) (m *rails.Matrix, notes []string, err error) {
 	if len(b.Values) == 0 {
 		return nil, nil, fmt.Errorf("%w: no pair has a value", ErrFormat)
 	}
-	return &b.Matrix, append(b.notes(), unread(all, squareOf(all))...), nil
+	notes = append(b.notes(), unread(all, squareOf(all))...)
+	if bare {
+		notes = append(notes, "the square has no names: its rows and columns are counted from 0")
+	}
+	return &b.Matrix, notes, nil
+}
+
+// unnamed tells a square of values alone: as many lines as cells in each, a diagonal of
+// gaps or zeros, and no line of numbers that count the columns.
+func unnamed(all []line) bool {
+	if len(all) < 3 {
+		return false
+	}
+	counted := true
+	for i, l := range all {
+		if len(l.cells) != len(all) {
+			return false
+		}
+		for k, c := range l.cells {
+			v, gap, err := number(c)
+			if err != nil || i == k && !gap && v != 0 {
+				return false
+			}
+			if i == 0 && k > 1 {
+				before, _, _ := number(l.cells[k-1])
+				counted = counted && v == before+1
+			}
+		}
+	}
+	return !counted
+}
+
+// numberedSquare adds the names that a square lacks.
+func numberedSquare(all []line) []line {
+	head := line{all[0].number, []string{""}}
+	out := []line{head}
+	for i, l := range all {
+		name := strconv.Itoa(i)
+		out[0].cells = append(out[0].cells, name)
+		out = append(out, line{l.number, append([]string{name}, l.cells...)})
+	}
+	return out
 }
 
 // squareOf are the columns of a square by the name of their row; nil if the table is none.
@@ -169,7 +214,7 @@ func header(cells []string) (heading, bool) {
 	if len(cells) < 3 {
 		return h, false
 	}
-	if _, gap, err := number(cells[2]); err == nil && !gap {
+	if _, gap, err := value(cells[2], 1); err == nil && !gap {
 		return h, false
 	}
 	var ends []int

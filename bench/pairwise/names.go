@@ -3,6 +3,7 @@ package pairwise
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"zbench/bench/rails"
 )
@@ -12,16 +13,16 @@ func (n names) of(c rails.Component) string {
 	switch c.Part {
 	case rails.Rank:
 		if c.Node >= 0 && c.Node < len(n.hosts) {
-			return fmt.Sprintf("rank %d on node %s", c.A, n.hosts[c.Node])
+			return fmt.Sprintf("rank %d on %s", c.A, n.called(c.Node))
 		}
 		return fmt.Sprintf("rank %d", c.A)
 	case rails.Node:
-		return "node " + n.node(c.Node)
+		return n.called(c.Node)
 	case rails.GPU:
 		return "GPU " + n.gpu(c.Node, c.A)
 	case rails.Link:
 		if len(n.ends.At) == 0 {
-			return fmt.Sprintf("xGMI link between GPUs %d and %d of node %s", c.A, c.B, n.node(c.Node))
+			return fmt.Sprintf("xGMI link between GPUs %d and %d of %s", c.A, c.B, n.called(c.Node))
 		}
 		return fmt.Sprintf("link between GPU %s and GPU %s", n.gpu(c.Node, c.A), n.gpu(c.Node, c.B))
 	case rails.Path:
@@ -35,7 +36,7 @@ func (n names) of(c rails.Component) string {
 		}
 		return fmt.Sprintf("leaf switch %d of rail %d", c.B, c.A)
 	default:
-		return fmt.Sprintf("rail %d of node %s", c.A, n.node(c.Node))
+		return fmt.Sprintf("rail %d of %s", c.A, n.called(c.Node))
 	}
 }
 
@@ -58,6 +59,15 @@ func (n names) nodes(f rails.Finding) []string {
 	return out
 }
 
+// called is a node in a sentence: node7, and node gpu-7.
+func (n names) called(i int) string {
+	name := n.node(i)
+	if strings.HasPrefix(strings.ToLower(name), "node") {
+		return name
+	}
+	return "node " + name
+}
+
 func (n names) node(i int) string {
 	switch {
 	case i >= 0 && i < len(n.ends.Nodes):
@@ -71,7 +81,7 @@ func (n names) node(i int) string {
 // gpu is the name of a GPU as the input has it; of a survey its number on its node.
 func (n names) gpu(node, gpu int) string {
 	if len(n.ends.At) == 0 {
-		return fmt.Sprintf("%d of node %s", gpu, n.node(node))
+		return fmt.Sprintf("%d of %s", gpu, n.called(node))
 	}
 	if name := n.end(node, gpu); name != "" {
 		return name

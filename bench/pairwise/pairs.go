@@ -5,6 +5,7 @@ package pairwise
 
 import (
 	"bufio"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -82,35 +83,69 @@ func separatorOf(text string) string {
 	return ""
 }
 
-// split cuts a line. Cells may be quoted; a separator in quotes does not occur in names
-// of hosts.
+// split cuts a line. Cells may be quoted, with separators in them.
 func split(text, separator string) []string {
 	if separator == "" {
 		return strings.Fields(text)
 	}
 	cells := strings.Split(text, separator)
-	for i, c := range cells {
-		c = strings.TrimSpace(c)
-		if len(c) > 1 && c[0] == '"' && c[len(c)-1] == '"' {
-			c = strings.TrimSpace(c[1 : len(c)-1])
+	if strings.Contains(text, `"`) {
+		r := csv.NewReader(strings.NewReader(text))
+		r.Comma, r.LazyQuotes, r.TrimLeadingSpace = rune(separator[0]), true, separator != "\t"
+		if quoted, err := r.Read(); err == nil {
+			cells = quoted
 		}
-		cells[i] = c
+	}
+	for i, c := range cells {
+		cells[i] = strings.TrimSpace(c)
 	}
 	return cells
 }
 
-// number reads a finite number; gap is true for a cell without one.
+// number reads a finite number; gap is true for a cell without one, or of a test that
+// failed.
 func number(cell string) (v float64, gap bool, err error) {
 	switch strings.ToLower(cell) {
-	case "", "-", "–", "—", "x", "n/a", "na", "nan", "null", "none":
+	case "", "-", "--", "–", "—", "x", "?", "n/a", "#n/a", "na", "nan", "nil", "null", "none", "fail", "failed", "err", "error", "timeout", "timed out":
 		return 0, true, nil
 	}
-	v, err = strconv.ParseFloat(cell, 64)
+	plainly, err := pointed(cell)
+	if err != nil {
+		return 0, false, err
+	}
+	v, err = strconv.ParseFloat(plainly, 64)
 	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
 		return 0, false, fmt.Errorf("%q is not a number", plain.Line(short(cell)))
 	}
 	return v, false, nil
 }
+
+// pointed writes a number with a point: 45,5 is 45.5, and 1,234.5 is 1234.5.
+func pointed(cell string) (string, error) {
+	whole, rest, comma := strings.Cut(cell, ",")
+	switch {
+	case !comma:
+		return cell, nil
+	case strings.Contains(rest, "."):
+		return strings.ReplaceAll(cell, ",", ""), nil
+	case len(rest) == 3 && len(whole) <= 3 && strings.TrimLeft(whole, "0") != "":
+		return "", fmt.Errorf("%q is %s%s or %s.%s: write it without a comma", plain.Line(short(cell)), whole, rest, whole, rest)
+	}
+	return whole + "." + rest, nil
+}
+
+// value reads a number that may have a unit of its own behind it.
+func value(cell string, scale float64) (v float64, gap bool, err error) {
+	digits := strings.TrimRight(cell, unitLetters)
+	if own, named := unitOf([]string{strings.TrimSpace(cell[len(digits):])}); named && digits != "" {
+		cell, scale = strings.TrimSpace(digits), own
+	}
+	v, gap, err = number(cell)
+	return v * scale, gap, err
+}
+
+// unitLetters are those of units.
+const unitLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/ "
 
 // short cuts a text for a message.
 func short(text string) string {
@@ -181,7 +216,7 @@ func cutLast(name string) (before, after string, ok bool) {
 
 // add takes a value in bytes per second. A pair of an end with itself is left out.
 func (b *builder) add(from, to string, cell string, scale float64) error {
-	v, gap, err := number(cell)
+	v, gap, err := value(cell, scale)
 	switch {
 	case err != nil:
 		return err
@@ -199,12 +234,12 @@ func (b *builder) add(from, to string, cell string, scale float64) error {
 	case i == k:
 	case gap:
 		b.gaps++
-	case v*scale == 0:
+	case v == 0:
 		b.zeros++
-	case math.IsInf(v*scale, 0):
+	case math.IsInf(v, 0):
 		return fmt.Errorf("%s is too large", short(cell))
 	default:
-		b.Values = append(b.Values, rails.Value{From: i, To: k, Rate: v * scale})
+		b.Values = append(b.Values, rails.Value{From: i, To: k, Rate: v})
 	}
 	return nil
 }

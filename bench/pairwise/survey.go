@@ -93,6 +93,20 @@ func (s *Survey) numbered() [][]string {
 	return out
 }
 
+// NumberedLeaves are the leaf switches by rail and node, counted from 0 on each rail; −1 where
+// one is not known.
+func (s *Survey) NumberedLeaves() [][]int {
+	var out [][]int
+	for rail, leaves := range s.numbered() {
+		numbers := make([]int, len(s.Leaves[rail]))
+		for node, leaf := range s.Leaves[rail] {
+			numbers[node] = slices.Index(leaves, leaf) // −1 for ""
+		}
+		out = append(out, numbers)
+	}
+	return out
+}
+
 // typical is the median time of a kind of rounds; nil for none.
 func typical(timings []rails.Timing, kind rails.Kind) *float64 {
 	var all []float64

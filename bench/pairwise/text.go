@@ -33,7 +33,11 @@ func (d *Document) Verdict() []Line {
 		out = append(out, Line{"FAULT", fmt.Sprintf("%s%s %s (confidence %s): %s", kind, plain.Line(f.Name), lost, f.Level, strings.Join(f.Reasons, "; ")), ""})
 	}
 	for _, q := range d.Questions {
-		out = append(out, Line{"UNCLEAR", fmt.Sprintf("%s, %s lost; candidates: %s", q.What, Percent(q.Lost), list(q.Candidates)), q.Next})
+		lost := ""
+		if q.Lost > 0 {
+			lost = ", " + Percent(q.Lost) + " lost"
+		}
+		out = append(out, Line{"UNCLEAR", fmt.Sprintf("%s%s; candidates: %s", q.What, lost, list(q.Candidates)), q.Next})
 	}
 	for _, u := range d.Unchecked {
 		out = append(out, Line{"NOT CHECKED", u, ""})

@@ -18,9 +18,11 @@ func countersOf(d Driver) []record.NICCounters {
 }
 
 // Counters are those of all processes. Once none has any, no process is asked again.
+// Without an order since the last call they are those of that call: what is read after a
+// pass is also what was read before the next.
 func (g *Group) Counters() []record.NICCounters {
-	if g.countless {
-		return nil
+	if g.countless || g.counted != nil {
+		return g.counted
 	}
 	reports, err := g.do(Order{Do: DoCounters})
 	if err != nil {
@@ -30,6 +32,6 @@ func (g *Group) Counters() []record.NICCounters {
 	for _, r := range reports {
 		all = append(all, r.NICs...)
 	}
-	g.countless = len(all) == 0
+	g.countless, g.counted = len(all) == 0, all
 	return all
 }

@@ -34,6 +34,8 @@ type Group struct {
 	slowest   float64
 	// countless is true once no process has counters of NICs.
 	countless bool
+	// counted are the counters as of the last order; nil if that was another one.
+	counted []record.NICCounters
 	// hold is what the next isolated launches are held back for, in seconds per launch;
 	// 0 leaves it to the processes.
 	hold float64
@@ -92,7 +94,7 @@ func (g *Group) doEach(o Order, each []Order) ([]Report, error) {
 	if g.ctx.Err() != nil {
 		return nil, context.Cause(g.ctx)
 	}
-	o.Limit = g.limit(o)
+	o.Limit, g.counted = g.limit(o), nil
 	for i := range each {
 		each[i].Limit = o.Limit
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // MaxReport is the limit of a report's size as JSON, in bytes, for a process with up to
-// 1,024 ranks. A report of one rank with MaxBatch times has about 2 KiB.
+// 1,024 ranks. A report of one rank with MaxBatch times has less than 1 KiB.
 const MaxReport = 2 << 20
 
 // Limits of the texts in a report, in bytes.
@@ -38,8 +38,8 @@ type Report struct {
 	// seconds per launch.
 	Hold float64 `json:"hold,omitempty"`
 	// Seconds are of this process's ranks, by burst × rank or launch × rank.
-	Seconds []float64 `json:"seconds,omitempty"`
-	Budget  Room      `json:"budget,omitzero"`
+	Seconds Times `json:"seconds,omitempty"`
+	Budget  Room  `json:"budget,omitzero"`
 	// IDs are those of the communicators whose rank 0 is in this process.
 	IDs []CommID `json:"ids,omitempty"`
 	// Facts are what a process that was opened tells of itself.

@@ -14,7 +14,7 @@ func (j *judgement) switches(v *Verdict) {
 			continue
 		}
 		ofRail := func(f Finding) bool { return f.Component.Part == Rail && f.Component.A == rail }
-		q := Question{Candidates: []Component{{Part: Leaf, A: rail, B: -1}}, Next: "give the leaf switch of each node"}
+		q := Question{Candidates: []Component{{Part: Leaf, A: rail, B: -1}}, Next: "give the leaf switch of each node (--leaves, or --topo with what lldpctl says)"}
 		for _, f := range v.Findings {
 			if ofRail(f) {
 				q.Candidates, q.Lost = append(q.Candidates, f.Component), max(q.Lost, f.Lost)

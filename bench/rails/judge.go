@@ -68,7 +68,11 @@ func newJudgement(d Data) *judgement {
 
 // suspicion is what a plan measures again.
 type suspicion struct {
-	nodes, xgmi  []int
+	nodes []int
+	// links are pairs of GPUs, of whatever node; all of them are where several links of a
+	// GPU, or rounds and no link, are suspect.
+	links        [][2]int
+	allLinks     bool
 	rings        bool
 	intermittent bool
 }
@@ -81,11 +85,10 @@ func suspects(d Data) suspicion {
 		j.ofNode(&v, node)
 	}
 	j.rings(&v)
-	s := suspicion{nodes: j.net.suspects(), xgmi: j.links.suspects(), rings: slices.ContainsFunc(v.Questions, func(q Question) bool { return q.ring })}
+	s := suspicion{nodes: j.net.suspects(), rings: slices.ContainsFunc(v.Questions, func(q Question) bool { return q.ring })}
 	s.intermittent = len(j.slowRounds(Network)) > 0
-	if len(j.slowRounds(XGMI)) > 0 && len(s.xgmi) == 0 {
-		s.xgmi = []int{0}
-	}
+	s.links, s.allLinks = j.links.suspects()
+	s.allLinks = s.allLinks || len(j.slowRounds(XGMI)) > 0 && len(s.links) == 0
 	return s
 }
 

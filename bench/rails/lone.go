@@ -50,7 +50,8 @@ func (j *matrixed) lone() []lone {
 	var out []lone
 	for i, v := range j.Values {
 		// An end that shares a slow pair with its only partner takes its loss over.
-		if residues[i]-middle <= limit {
+		// The pair of two slow ends may be slower than either.
+		if residues[i]-middle <= limit || j.est.slow(j.edges[i].a) && j.est.slow(j.edges[i].b) {
 			continue
 		}
 		c := j.pair(v)

@@ -55,7 +55,7 @@ func NewPlan(f Fleet, o Options) *Plan {
 	p.order = p.rng.Perm(f.Nodes)
 	if f.GPUs > 1 {
 		for range o.Passes {
-			p.xgmi()
+			p.xgmi(nil)
 		}
 	}
 	if f.Nodes > 1 {
@@ -90,8 +90,11 @@ func (p *Plan) confirm(seen []Timing) {
 		return
 	}
 	s := suspects(Data{Fleet: p.fleet, Timings: seen})
-	for len(s.xgmi) > 0 && p.passes < confirmPasses {
-		p.xgmi()
+	if s.allLinks {
+		s.links = nil
+	}
+	for (s.allLinks || len(s.links) > 0) && p.passes < confirmPasses {
+		p.xgmi(s.links)
 	}
 	for s.rings && p.rings < confirmRings && p.network < p.o.Most {
 		p.ring()
@@ -108,10 +111,15 @@ func (p *Plan) confirm(seen []Timing) {
 	}
 }
 
-// xgmi queues a pass over all pairs of GPUs of every node.
-func (p *Plan) xgmi() {
+// xgmi queues a pass over the pairs of GPUs of every node: all, or the rounds of a pass that
+// have one of those given.
+func (p *Plan) xgmi(only [][2]int) {
 	p.passes++
 	for i := range p.fleet.GPUs + p.fleet.GPUs%2 - 1 {
+		wanted := func(x [2]int) bool { return slices.Contains(only, [2]int{min(x[0], x[1]), max(x[0], x[1])}) }
+		if only != nil && !slices.ContainsFunc(circle(p.fleet.GPUs, i), wanted) {
+			continue
+		}
 		r := Round{Kind: XGMI}
 		for node := range p.fleet.Nodes {
 			for _, x := range circle(p.fleet.GPUs, i) {

@@ -196,19 +196,27 @@ func (x *xgmi) slowOf(node, a int, slow func(a, b int) bool) (losses []float64, 
 	return losses, timed
 }
 
-// suspects are the nodes with a link that may be slow.
-func (x *xgmi) suspects() []int {
-	var out []int
+// suspects are the pairs of GPUs whose link may be slow on some node. all is true where
+// several links of one GPU may be: then it is the GPU that is suspect.
+func (x *xgmi) suspects() (pairs [][2]int, all bool) {
 	cut := max(suspectLoss, suspectSigmas*x.sigma)
 	for node := range x.Nodes {
-		for link := range x.links() {
-			if x.all[node][link] > cut {
-				out = append(out, node)
-				break
+		of := make([]int, x.GPUs)
+		for a := range x.GPUs {
+			for b := a + 1; b < x.GPUs; b++ {
+				if !(x.all[node][x.link(a, b)] > cut) {
+					continue
+				}
+				of[a]++
+				of[b]++
+				all = all || of[a] > 1 || of[b] > 1
+				if !slices.Contains(pairs, [2]int{a, b}) {
+					pairs = append(pairs, [2]int{a, b})
+				}
 			}
 		}
 	}
-	return out
+	return pairs, all
 }
 
 // shares are the shares of bandwidth lost by node and link.

@@ -225,6 +225,11 @@ func nodesFolder(dir string) string { return filepath.Join(dir, "nodes") }
 
 // read reads what the nodes have written, and judges it.
 func (o *nodeScreenOptions) read(s State, dir string, f nodescreen.Fleet) (*nodescreen.Document, error) {
+	return o.readInto(s, dir, &f)
+}
+
+// readInto is read, with the nodes in f.
+func (o *nodeScreenOptions) readInto(s State, dir string, f *nodescreen.Fleet) (*nodescreen.Document, error) {
 	folder := nodesFolder(dir)
 	entries, err := s.FS.ReadDir(folder)
 	if err != nil && o.judge != "" {
@@ -244,5 +249,5 @@ func (o *nodeScreenOptions) read(s State, dir string, f nodescreen.Fleet) (*node
 		}
 		f.Nodes = append(f.Nodes, n)
 	}
-	return nodescreen.Judge(f), nil
+	return nodescreen.Judge(*f), nil
 }

@@ -21,6 +21,9 @@ type railsOptions struct {
 	// matrix, logs and times are what others measured; empty for none.
 	matrix, logs, times string
 	measureOptions
+	witness witnessOptions
+	// others is what witness names, once it is read.
+	others *witnesses
 }
 
 // measureOptions say what a survey measures and what it compares with.
@@ -43,6 +46,12 @@ CSV with a line for each figure (network or xgmi, rate of a message, source).
 --leaves is a CSV of the leaf switches (node, rail, switch). Each finding has
 the share lost, a confidence and its reasons; what the data cannot decide is
 listed with the candidates.
+
+--topo, --screen and --ras give what other sources say of the nodes: files of
+zbench topo, the folder of zbench screen, an answer of RCCL's RAS service. They
+are joined with the times and the counters of the NICs: one component is named,
+or the candidates are listed where sources contradict each other. The leaf
+switches of --topo are used where --leaves is not given.
 
 The same is done for data from elsewhere:
 
@@ -89,6 +98,7 @@ func newRails(s State) *cobra.Command {
 	f.StringVar(&o.times, "times", "", "file with times of ranks; --gpus-per-node is then the number of ranks of a node")
 	f.StringVar(&o.run.out, "out", "", "folder to create for rails.json, report.html, rounds.csv, pass.txt and fail.txt (default a new dated one if zbench measures)")
 	f.BoolVar(&o.run.force, "force", false, "write into a folder that has files")
+	o.witness.addFlags(f)
 	addMeasureFlags(cmd, &o)
 	railsDocument.flag(f, &o.run.format)
 	return cmd
@@ -119,6 +129,10 @@ func runRails(s State, o *railsOptions, cmd *cobra.Command) error {
 		}
 	}
 	started := s.Now()
+	var err error
+	if o.others, err = readWitnesses(s, &o.witness); err != nil {
+		return err
+	}
 	d, err := readRails(s, o)
 	if err != nil {
 		return err

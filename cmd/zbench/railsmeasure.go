@@ -42,6 +42,7 @@ func addMeasureFlags(cmd *cobra.Command, o *railsOptions) {
 	addLibraryFlags(cmd, &o.run.libraries)
 	f := cmd.Flags()
 	addLaunchFlags(f, &o.run.launch)
+	addDeadlineFlags(f, &o.run.deadlines)
 	addCountersFlag(f, &o.run.counters)
 	f.IntVar(&o.launches, "launches", survey.DefaultLaunches, "timed launches of each round; faults that come and go need at least 4")
 	f.IntVar(&o.rounds, "rounds", 0, "least number of rounds between nodes, and of passes over the links of a node: 20 finds faults that come and go")
@@ -54,7 +55,7 @@ func addMeasureFlags(cmd *cobra.Command, o *railsOptions) {
 // measuring are the flags of a measurement that were given.
 func measuring(cmd *cobra.Command) []string {
 	var given []string
-	names := slices.Concat(surveyFlags, launchFlags, []string{"size", "launches", "rounds", "profile", "leaves"})
+	names := slices.Concat(surveyFlags, launchFlags, deadlineFlags, []string{"size", "launches", "rounds", "profile", "leaves"})
 	for _, name := range names {
 		if cmd.Flags().Changed(name) {
 			given = append(given, name)
@@ -105,7 +106,7 @@ func (o *railsOptions) check() error {
 	case o.rounds < 0 || o.rounds > 1000:
 		return usagef(railsHelp, "--rounds is 0 to 1000, not %d", o.rounds)
 	}
-	return nil
+	return o.run.deadlines.check()
 }
 
 // prepare checks the request, and resolves the machine with what messages between pairs

@@ -18,7 +18,7 @@ import (
 func readRails(s State, o *railsOptions) (*pairwise.Document, error) {
 	switch {
 	case o.logs != "":
-		return railsOfLogs(s, o.logs)
+		return o.ofLogs(s, o.logs)
 	case o.times != "":
 		text, err := railsInput(s, "times", o.times)
 		if err != nil {
@@ -29,7 +29,11 @@ func readRails(s State, o *railsOptions) (*pairwise.Document, error) {
 			return nil, railsError(o.times, err)
 		}
 		t.Place(o.run.want.World.GPUsPerNode)
-		return pairwise.OfLateness(filepath.Base(o.times), t, rails.Arrivals(t.Calls, t.Node)), nil
+		l := rails.Arrivals(t.Calls, t.Node)
+		if err := o.others.settle(&l.Verdict, t.Hosts, o.run.want.World.GPUsPerNode); err != nil {
+			return nil, err
+		}
+		return pairwise.OfLateness(filepath.Base(o.times), t, l), nil
 	}
 	text, err := railsInput(s, "matrix", o.matrix)
 	if err != nil {
@@ -39,7 +43,11 @@ func readRails(s State, o *railsOptions) (*pairwise.Document, error) {
 	if err != nil {
 		return nil, railsError(o.matrix, err)
 	}
-	return pairwise.OfVerdict(pairwise.OfMatrix, filepath.Base(o.matrix), m, rails.JudgeMatrix(m), notes), nil
+	v := rails.JudgeMatrix(m)
+	if err := o.others.settle(v, m.Nodes, o.gpusOf(m)); err != nil {
+		return nil, err
+	}
+	return pairwise.OfVerdict(pairwise.OfMatrix, filepath.Base(o.matrix), m, v, notes), nil
 }
 
 // railsInput reads a file; a pipe up to a bound.
@@ -60,7 +68,7 @@ func railsError(path string, err error) error {
 }
 
 // railsOfLogs reads a folder of logs. A log that cannot be read is a gap with a note.
-func railsOfLogs(s State, dir string) (*pairwise.Document, error) {
+func (o *railsOptions) ofLogs(s State, dir string) (*pairwise.Document, error) {
 	entries, err := s.FS.ReadDir(dir)
 	if err != nil {
 		return nil, usagef("give a folder with one log for each pair", "--logs: %w", err)
@@ -89,7 +97,20 @@ func railsOfLogs(s State, dir string) (*pairwise.Document, error) {
 	if err != nil {
 		return nil, railsError(dir, errors.Join(append([]error{err}, asErrors(more)...)...))
 	}
-	return pairwise.OfVerdict(pairwise.OfLogs, filepath.Base(filepath.Clean(dir)), m, rails.JudgeMatrix(m), append(more, notes...)), nil
+	v := rails.JudgeMatrix(m)
+	if err := o.others.settle(v, m.Nodes, o.gpusOf(m)); err != nil {
+		return nil, err
+	}
+	return pairwise.OfVerdict(pairwise.OfLogs, filepath.Base(filepath.Clean(dir)), m, v, append(more, notes...)), nil
+}
+
+// gpusOf is the number of GPUs of a node of a matrix; 0 where its ends are nodes.
+func (o *railsOptions) gpusOf(m *rails.Matrix) int {
+	most := -1
+	for _, p := range m.At {
+		most = max(most, p.GPU)
+	}
+	return most + 1
 }
 
 // railsLog reads one log.

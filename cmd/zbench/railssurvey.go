@@ -30,6 +30,9 @@ func (o *railsOptions) survey(ctx context.Context, s State) error {
 	if err != nil {
 		return err
 	}
+	if o.others, err = readWitnesses(s, &o.witness); err != nil {
+		return err
+	}
 	e, err := o.run.engine(s)
 	if err != nil {
 		return err
@@ -75,11 +78,18 @@ func (o *railsOptions) observe(ctx context.Context, s State, u *engine.Setup, c 
 	if about.Leaves, v.Fleet.Leaves, err = o.readLeaves(s, about); err != nil {
 		return nil, survey.Result{}, err
 	}
+	if about.Leaves == nil {
+		v.Fleet.Leaves = o.others.applyLeaves(about)
+	}
+	witnesses, err := o.others.at(about.Nodes, about.GPUs)
+	if err != nil {
+		return nil, survey.Result{}, err
+	}
 	if err := o.ready(ctx, s, u, c, d); err != nil {
 		return nil, survey.Result{}, err
 	}
 	v.Watch = o.watch(s)
-	in := evidence.Input{Fleet: v.Fleet}
+	in := evidence.Input{Fleet: v.Fleet, Witnesses: witnesses}
 	before := countersOf(d)
 	result, failed := v.Run(ctx, d.(survey.Driver)) //nolint:forcetypeassert // ready has asked
 	o.watch(s)(0, rails.Round{})
@@ -155,7 +165,7 @@ func (o *railsOptions) about(s State, u *engine.Setup, facts engine.Facts) *pair
 	if len(a.Nodes) != w.Nodes { // simulated, or several nodes of one name
 		a.Nodes = nil
 		for node := range w.Nodes {
-			a.Nodes = append(a.Nodes, fmt.Sprint("n", node))
+			a.Nodes = append(a.Nodes, fmt.Sprint("node", node))
 		}
 	}
 	return a

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"zbench/internal/topo"
 	"zbench/report"
@@ -19,7 +20,7 @@ func topoPage(n *topo.Node) (*report.Document, report.Diagram) {
 		d.Sections = append(d.Sections, report.Section{Name: name, Title: title, Blocks: blocks})
 	}
 	if len(picture.Columns) > 0 {
-		add("picture", "GPUs and their rails", picture)
+		add("picture", "How the node is wired", picture)
 	}
 	for i, t := range n.Tables() {
 		title := t.Title
@@ -48,7 +49,7 @@ func topoPage(n *topo.Node) (*report.Document, report.Diagram) {
 func topoVerdict(n *topo.Node) report.Verdict {
 	var v report.Verdict
 	severity := map[topo.Mark]report.Severity{topo.Bad: report.VerdictBad, topo.Doubt: report.VerdictWarning, topo.Note: report.VerdictNote}
-	for _, f := range n.Findings {
+	for _, f := range n.Grouped() {
 		v.Lines = append(v.Lines, report.VerdictLine{Kind: f.Code, Text: f.Message, Hint: f.Hint, Severity: severity[f.Mark]})
 	}
 	if !slices.ContainsFunc(n.Findings, func(f topo.Finding) bool { return f.Mark != topo.Note }) && !n.Empty() {
@@ -59,6 +60,18 @@ func topoVerdict(n *topo.Node) report.Verdict {
 
 func topoChips(n *topo.Node) []report.Fact {
 	return []report.Fact{{Term: "GPUs", Text: fmt.Sprint(len(n.GPUs))}, {Term: "NICs", Text: fmt.Sprint(len(n.NICs))}, {Term: "Not checked", Text: fmt.Sprint(len(n.NotChecked))}}
+}
+
+// portNote is a port's rate, of the rated one if that is known, and its state.
+func portNote(c topo.NIC) string {
+	var words []string
+	if c.Negotiated != nil && c.State != "DOWN" {
+		words = append(words, topo.Gigabits(c.Negotiated))
+		if c.Rated != nil {
+			words = append(words, "of", topo.Gigabits(c.Rated))
+		}
+	}
+	return strings.Join(append(words, c.State), " ")
 }
 
 // topoPicture is NUMA nodes, GPUs, NICs and leaves in columns. Lines are PCI's closeness,
@@ -89,7 +102,7 @@ func topoPicture(n *topo.Node) report.Diagram {
 		}
 	}
 	for _, c := range n.NICs {
-		put(&nics, report.DiagramBox{Name: c.Name, Note: fmt.Sprintf("%s of %s %s", topo.Gigabits(c.Negotiated), topo.Gigabits(c.Rated), c.State), Severity: severityOf(n, c.Name)})
+		put(&nics, report.DiagramBox{Name: c.Name, Note: portNote(c), Severity: severityOf(n, c.Name)})
 		if c.Leaf != "" {
 			put(&leaves, report.DiagramBox{Name: c.Leaf, Note: c.LeafPort})
 			join(c.Name, c.Leaf, report.VerdictNote)

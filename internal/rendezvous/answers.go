@@ -1,7 +1,6 @@
 package rendezvous
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -138,6 +137,9 @@ func (l *Leader) heard(stream int, text []byte, err error) {
 	for _, r := range message.Reports {
 		l.take(stream, message.Number, r)
 	}
+	for _, j := range message.Joined {
+		l.takeJoined(stream, message.Number, j)
+	}
 	for _, process := range message.Here {
 		if l.expects(stream, process) {
 			l.registry.arrive(process)
@@ -181,16 +183,36 @@ func (l *Leader) take(stream, number int, in reportOf) {
 		return
 	}
 	var r plan.Report
-	if err := json.Unmarshal(in.Report, &r); err != nil {
+	if err := r.UnmarshalJSON(in.Report); err != nil { // json.Unmarshal would read it twice more
 		l.misread(in.Process, Malformed, err)
 		return
 	}
+	l.store(in.Process, number, r)
+}
+
+// takeJoined takes the reports of some processes that a stream speaks for.
+func (l *Leader) takeJoined(stream, number int, in joinedOf) {
+	if slices.ContainsFunc(in.Processes, func(p int) bool { return !l.expects(stream, p) }) {
+		return
+	}
+	each, err := in.Split(len(in.Processes))
+	for i, process := range in.Processes {
+		if err != nil {
+			l.misread(process, Malformed, err)
+			continue
+		}
+		l.store(process, number, each[i])
+	}
+}
+
+// store keeps the report of a process, or counts it as refused.
+func (l *Leader) store(process, number int, r plan.Report) {
 	if r.Failure != nil {
 		l.fail(l.options.Grace)
 	}
-	if !l.accept(in.Process, number, r) {
-		no := refuse(NotExpected, "process %d reports on order %d a second time, or too late", in.Process, number)
-		no.Process = in.Process
+	if !l.accept(process, number, r) {
+		no := refuse(NotExpected, "process %d reports on order %d a second time, or too late", process, number)
+		no.Process = process
 		l.refused.add(no)
 	}
 }

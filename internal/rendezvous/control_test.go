@@ -230,7 +230,7 @@ func TestUnreadableReport(t *testing.T) {
 		require.NoError(t, err)
 		_, err = f2.Next()
 		require.NoError(t, err)
-		require.NoError(t, f1.Report(plan.Report{Seconds: make([]float64, plan.MaxReport)}))
+		require.NoError(t, f1.Report(plan.Report{Seconds: make([]float64, plan.MaxReport/8)}))
 		require.NoError(t, f2.Report(plan.Report{Unverifiable: "no compiler"}))
 		reports := l.Reports(plan.Report{})
 		require.Equal(t, plan.FailedOrder, reports[0].Failure.Kind)

@@ -37,7 +37,7 @@ func TestEachProcessGetsItsOwnOrder(t *testing.T) {
 							return
 						}
 						got <- [2]int{process, o.Count}
-						_ = f.Report(plan.Report{Hold: float64(10 * process)})
+						_ = f.Report(plan.Report{Seconds: []float64{float64(10 * process)}})
 					}
 				}()
 			}
@@ -51,7 +51,7 @@ func TestEachProcessGetsItsOwnOrder(t *testing.T) {
 			reports := l.Reports(plan.Report{})
 			for i, r := range reports {
 				require.Nil(t, r.Failure)
-				require.InDelta(t, float64(10*(i+1)), r.Hold, 0)
+				require.Equal(t, plan.Times{float64(10 * (i + 1))}, r.Seconds)
 			}
 			for range 7 {
 				one := <-got

@@ -190,18 +190,28 @@ func (f *Follower) Next() (plan.Order, error) {
 func (f *Follower) Report(r plan.Report) error { return f.report(f.current, r) }
 
 func (f *Follower) report(number int, r plan.Report) error {
-	text, err := json.Marshal(r)
-	if err == nil && len(text) > plan.MaxReport {
-		text, err = json.Marshal(plan.Unreadable(fmt.Errorf("the report has %d bytes; the limit is %d", len(text), plan.MaxReport)))
-	}
+	message, err := f.message(number, r)
 	if err != nil {
 		return err
 	}
-	one := reportOf{Process: f.options.Self.Process, Report: text}
 	if f.relay != nil {
-		return f.relay.collect(number, one)
+		f.relay.collect(f.options.Self.Process, message)
+		return nil
 	}
-	return f.send(up{Number: number, Reports: []reportOf{one}})
+	return f.send(message)
+}
+
+// message is a report as a line to the leader.
+func (f *Follower) message(number int, r plan.Report) (up, error) {
+	text, err := json.Marshal(r)
+	if err == nil && len(text) > plan.MaxReport {
+		r = plan.Unreadable(fmt.Errorf("the report has %d bytes; the limit is %d", len(text), plan.MaxReport))
+		text, err = json.Marshal(r)
+	}
+	if times, only := r.Joined(); only {
+		return up{Number: number, Joined: []joinedOf{{[]int{f.options.Self.Process}, times}}}, err
+	}
+	return up{Number: number, Reports: []reportOf{{f.options.Self.Process, text}}}, err
 }
 
 // Stop tells the leader at once that this process was asked to stop.

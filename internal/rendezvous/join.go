@@ -51,7 +51,7 @@ func Join(ctx context.Context, o Options) (*Follower, error) {
 		if permanent(err) {
 			return nil, fmt.Errorf("process %d cannot join the run at %s: %w", o.Self.Process, o.gate(), err)
 		}
-		wait := time.NewTimer(backOff(try, o.Self.Process))
+		wait := time.NewTimer(o.backOff(try))
 		select {
 		case <-wait.C:
 		case <-late.Done():
@@ -64,17 +64,23 @@ func Join(ctx context.Context, o Options) (*Follower, error) {
 	}
 }
 
-// The least and the greatest time between two attempts to join.
+// The least and the greatest time between two attempts to join. An attempt at this node's
+// first process costs no other host anything; many processes may wait for that one in turn.
 const (
-	minBackOff = 50 * time.Millisecond
-	maxBackOff = 2 * time.Second
+	minBackOff   = 50 * time.Millisecond
+	maxBackOff   = 2 * time.Second
+	maxLocalWait = 500 * time.Millisecond
 )
 
 // backOff doubles with each attempt. Processes that start together try at different
 // times: their numbers spread them evenly.
-func backOff(try, process int) time.Duration {
-	_, spread := math.Modf(float64(process) * math.Phi)
-	return time.Duration(float64(min(maxBackOff, minBackOff<<min(try, 16))) * (0.5 + spread))
+func (o Options) backOff(try int) time.Duration {
+	most := maxBackOff
+	if o.relayed() {
+		most = maxLocalWait
+	}
+	_, spread := math.Modf(float64(o.Self.Process) * math.Phi)
+	return time.Duration(float64(min(most, minBackOff<<min(try, 16))) * (0.5 + spread))
 }
 
 // permanent reports that another attempt would fail as well.

@@ -13,7 +13,7 @@ import (
 
 // Protocol is the version of the messages. It changes whenever a process of an older
 // zbench could misread one.
-const Protocol = 2
+const Protocol = 3
 
 // Limits of a registration, in bytes.
 const (
@@ -76,6 +76,8 @@ type up struct {
 	// Number is that of the order that the reports answer.
 	Number  int        `json:"number,omitempty"`
 	Reports []reportOf `json:"reports,omitempty"`
+	// Joined are more of them.
+	Joined []joinedOf `json:"joined,omitempty"`
 	// Here are processes that are connected to a node's first process.
 	Here []int `json:"here,omitempty"`
 	// Lost are processes that a node's first process has lost.
@@ -93,6 +95,12 @@ type orderOf struct {
 type reportOf struct {
 	Process int             `json:"process"`
 	Report  json.RawMessage `json:"report"`
+}
+
+// joinedOf are the reports of some processes, ascending, that say nothing but times.
+type joinedOf struct {
+	Processes []int `json:"processes"`
+	plan.Joined
 }
 
 // Loss is a process that no longer answers.
@@ -147,12 +155,22 @@ func readUp(text []byte) (u up, err error) {
 	if err := decode(text, &u); err != nil {
 		return up{}, err
 	}
-	if len(u.Reports) > 0 && u.Number < 1 {
+	if len(u.Reports)+len(u.Joined) > 0 && u.Number < 1 {
 		return up{}, fmt.Errorf("reports on order %d: orders are numbered from 1", u.Number)
 	}
 	for _, r := range u.Reports {
 		if len(r.Report) > plan.MaxReport {
 			return up{}, fmt.Errorf("a report has %d bytes; the limit is %d", len(r.Report), plan.MaxReport)
+		}
+	}
+	for _, j := range u.Joined {
+		if len(j.Processes) == 0 || 8*len(j.Seconds) > plan.MaxReport*len(j.Processes) {
+			return up{}, fmt.Errorf("reports of %d processes have %d bytes; the limit of each is %d", len(j.Processes), 8*len(j.Seconds), plan.MaxReport)
+		}
+		for i := 1; i < len(j.Processes); i++ {
+			if j.Processes[i-1] >= j.Processes[i] {
+				return up{}, fmt.Errorf("a report of process %d and then %d: they must ascend", j.Processes[i-1], j.Processes[i])
+			}
 		}
 	}
 	return u, nil

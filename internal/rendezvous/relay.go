@@ -1,10 +1,12 @@
 package rendezvous
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,10 +16,10 @@ import (
 // errRelay is that a node's first process cannot gather the others.
 var errRelay = errors.New("the processes of this node cannot be gathered")
 
-// Reports wait this long for those of the other processes of the node, and go in
-// messages of about this many bytes.
+// Reports wait this long for those of the other processes of the node, but for failures,
+// and go in messages of about this many bytes.
 const (
-	gatherTime  = 200 * time.Millisecond
+	gatherTime  = 2 * time.Second
 	gatherBytes = maxUp / 4
 )
 
@@ -33,7 +35,7 @@ type relay struct {
 	mu      sync.Mutex
 	number  int          // of the order that the reports answer
 	waiting map[int]bool // processes that have not reported
-	held    []reportOf
+	held    up           // the reports so far
 	bytes   int
 	onTime  func() // set while reports wait for others
 }
@@ -98,27 +100,36 @@ func (r *relay) begin(number int) {
 	processes := r.hub.processes()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.number, r.held, r.bytes = number, nil, 0
+	r.number, r.held, r.bytes = number, up{Number: number}, 0
 	r.waiting = map[int]bool{r.follower.options.Self.Process: true}
 	for _, p := range processes {
 		r.waiting[p] = true
 	}
 }
 
-// collect keeps a report until all are there, the message is full, or time is up.
-func (r *relay) collect(number int, one reportOf) error {
+// collect keeps the report of a process until all are there, the message is full, or time
+// is up. Those that say nothing but times become one.
+func (r *relay) collect(process int, message up) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if number != r.number || !r.waiting[one.Process] {
-		no := refuse(NotExpected, "process %d reports on order %d a second time, or too late", one.Process, number)
-		r.refused.add(no)
-		return nil
+	if message.Number != r.number || !r.waiting[process] || len(message.Reports)+len(message.Joined) != 1 {
+		r.refused.add(refuse(NotExpected, "process %d reports on order %d a second time, or too late", process, message.Number))
+		return
 	}
-	delete(r.waiting, one.Process)
-	r.held = append(r.held, one)
-	r.bytes += len(one.Report)
-	if len(r.waiting) == 0 || r.bytes > gatherBytes {
-		return r.forward()
+	delete(r.waiting, process)
+	now := len(r.waiting) == 0
+	for _, one := range message.Reports {
+		now = now || urgent(one.Report)
+		r.held.Reports = append(r.held.Reports, reportOf{process, one.Report}) // it speaks for itself alone
+		r.bytes += len(one.Report)
+	}
+	for _, one := range message.Joined {
+		r.held.Joined = append(r.held.Joined, joinedOf{[]int{process}, one.Joined})
+		r.bytes += 8 * len(one.Seconds)
+	}
+	if now || r.bytes > gatherBytes {
+		_ = r.forward() // the stream's end is told to Next
+		return
 	}
 	if r.onTime == nil {
 		r.onTime = after(gatherTime, func() {
@@ -127,7 +138,13 @@ func (r *relay) collect(number int, one reportOf) error {
 			_ = r.forward() // the stream's end is told to Next
 		})
 	}
-	return nil
+}
+
+// urgent reports whether the leader should have a report before those of the other
+// processes, which may be waiting for this one.
+func urgent(report json.RawMessage) bool {
+	var r plan.Report
+	return r.UnmarshalJSON(report) != nil || r.Failure != nil
 }
 
 // forward sends the reports; r.mu is held.
@@ -136,12 +153,26 @@ func (r *relay) forward() error {
 		r.onTime()
 		r.onTime = nil
 	}
-	if len(r.held) == 0 {
+	message := r.held
+	if len(message.Reports)+len(message.Joined) == 0 {
 		return nil
 	}
-	message := up{Number: r.number, Reports: r.held}
-	r.held, r.bytes = nil, 0
+	r.held, r.bytes = up{Number: r.number}, 0
+	message.Joined = join(message.Joined)
 	return r.follower.send(message)
+}
+
+// join makes one of the reports of each a process, if they have equally many times.
+func join(all []joinedOf) []joinedOf {
+	if len(all) == 0 || slices.ContainsFunc(all, func(j joinedOf) bool { return len(j.Seconds) != len(all[0].Seconds) }) {
+		return all
+	}
+	slices.SortFunc(all, func(a, b joinedOf) int { return cmp.Compare(a.Processes[0], b.Processes[0]) })
+	one := all[0]
+	for _, j := range all[1:] {
+		one = joinedOf{append(one.Processes, j.Processes...), one.With(j.Joined)}
+	}
+	return []joinedOf{one}
 }
 
 // heard takes a line of a process.
@@ -156,12 +187,11 @@ func (r *relay) heard(process int, text []byte, err error) {
 		number := r.number
 		r.mu.Unlock()
 		bad, _ := json.Marshal(plan.Unreadable(err)) // a report of text can be written
-		_ = r.collect(number, reportOf{Process: process, Report: bad})
+		r.collect(process, up{Number: number, Reports: []reportOf{{process, bad}}})
 		return
 	}
-	for _, one := range message.Reports {
-		one.Process = process // it speaks for itself alone
-		_ = r.collect(message.Number, one)
+	if len(message.Reports)+len(message.Joined) > 0 {
+		r.collect(process, message)
 	}
 	if len(message.Stop) > 0 {
 		_ = r.follower.send(up{Stop: []int{process}}) // the stream's end is told to Next

@@ -27,6 +27,7 @@ type countedNIC struct {
 // NewCounting finds the RDMA devices of a tree and the GPU that each is the rail of: GPUs
 // are numbered by PCI address. It returns nil if there is none.
 func NewCounting(fsys fs.FS, node string) *Counting {
+	fsys = unwrapped(fsys)
 	n, err := Read(fsys, Inputs{})
 	root := under(fsys, infiniband)
 	if err != nil || root == "" || len(n.NICs) == 0 {

@@ -5,8 +5,11 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Bounds of what is read of a tree that may hold anything.
@@ -19,10 +22,19 @@ const (
 	maxText = 256
 )
 
-var errTooLarge = errors.New("larger than any file of sysfs")
+var (
+	errTooLarge = errors.New("larger than any file of sysfs")
+	errNoFile   = errors.New("not a regular file")
+)
 
 // read returns a file's text without its end of line.
 func read(fsys fs.FS, name string) (string, error) {
+	// A pipe in a copied tree would never answer.
+	if info, err := fs.Stat(fsys, name); err != nil {
+		return "", err
+	} else if info != nil && !info.Mode().IsRegular() {
+		return "", &fs.PathError{Op: "read", Path: name, Err: errNoFile}
+	}
 	f, err := fsys.Open(name)
 	if err != nil {
 		return "", err
@@ -38,14 +50,19 @@ func read(fsys fs.FS, name string) (string, error) {
 	return strings.TrimRight(string(data), "\n\r\x00 "), nil
 }
 
-// text is a file's first line, cut to what can be shown; empty if it cannot be read.
+// text is a file's first line, cut to what can be shown; empty if it cannot be read or is
+// no text.
 func text(fsys fs.FS, name string) string {
 	all, err := read(fsys, name)
 	if err != nil {
 		return ""
 	}
 	line, _, _ := strings.Cut(all, "\n")
-	return shortened(strings.TrimSpace(line))
+	line = strings.TrimSpace(line)
+	if !utf8.ValidString(line) || strings.ContainsFunc(line, unicode.IsControl) {
+		return ""
+	}
+	return shortened(line)
 }
 
 // shortened cuts a text to what can be shown.
@@ -90,6 +107,36 @@ func list(fsys fs.FS, folder string) []string {
 func exists(fsys fs.FS, name string) bool {
 	_, err := fs.Stat(fsys, name)
 	return err == nil
+}
+
+// beginnings are what the root of a tree holds, whatever part of one was recorded.
+var beginnings = []string{"sys", "proc", "class", "devices", "bus", "topology/nodes", "nodes", "0/properties", "1/properties"}
+
+// maxWrapped is the number of folders that an archive may wrap a tree in.
+const maxWrapped = 3
+
+// unwrapped is the tree itself where a recording has folders around it, each with nothing
+// else in it.
+func unwrapped(fsys fs.FS) fs.FS {
+	inner := fsys
+	for range maxWrapped {
+		if slices.ContainsFunc(beginnings, func(name string) bool { return exists(inner, name) }) {
+			return inner
+		}
+		names := list(inner, ".")
+		if len(names) != 1 {
+			return fsys
+		}
+		next, err := fs.Sub(inner, names[0])
+		if err != nil {
+			return fsys
+		}
+		inner = next
+	}
+	if slices.ContainsFunc(beginnings, func(name string) bool { return exists(inner, name) }) {
+		return inner
+	}
+	return fsys
 }
 
 // under finds the folder in a tree that may begin at the root, at sys, or below it.

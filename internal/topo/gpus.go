@@ -60,11 +60,32 @@ func (n *Node) readGPUs(fsys fs.FS) {
 	for _, key := range order {
 		n.GPUs = append(n.GPUs, n.packageOf(groups[key]))
 	}
+	if n.kfd == nil {
+		n.GPUs = n.busGPUs()
+	}
 	slices.SortStableFunc(n.GPUs, func(a, b GPU) int { return compareAddresses(a.PCI, b.PCI) })
 	for i := range n.GPUs {
 		n.fromPCI(fsys, &n.GPUs[i])
 	}
 	n.Links = n.kfd.packageLinks(n.GPUs)
+}
+
+// busGPUs are the GPUs of the PCI bus, for trees without KFD: AMD's, else NVIDIA's, which
+// never have one.
+func (n *Node) busGPUs() []GPU {
+	var out []GPU
+	for _, d := range n.slots {
+		out = append(out, GPU{PCI: d.address.String(), Name: product(d.device)})
+	}
+	if n.pci == nil || len(out) > 0 {
+		return out
+	}
+	for _, d := range n.pci.devices {
+		if d.nvidiaGPU() {
+			out = append(out, GPU{PCI: d.address.String(), Name: fmt.Sprintf("NVIDIA GPU %#04x", d.device)})
+		}
+	}
+	return out
 }
 
 // packageOf makes one GPU of the nodes of its partitions.

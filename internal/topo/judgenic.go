@@ -30,7 +30,7 @@ func (n *Node) railed(c NIC) bool {
 // ports is NICs whose port is not active. One that is no rail may be unused.
 func (n *Node) ports() {
 	for _, c := range n.NICs {
-		if c.State == "" || c.State == "ACTIVE" {
+		if !c.down() {
 			continue
 		}
 		mark, hint := Bad, "check the cable and the switch's port, then rdma link"
@@ -40,6 +40,10 @@ func (n *Node) ports() {
 		n.find(mark, "port_down", c.Name, fmt.Sprintf("the port of NIC %s is %s", c.Name, c.State), hint)
 	}
 }
+
+// down reports a port that is known not to be active. It has no rate: what sysfs shows is a
+// default.
+func (c NIC) down() bool { return c.State != "" && c.State != "ACTIVE" }
 
 // rates is NICs slower than the card is sold for.
 func (n *Node) rates() {
@@ -63,7 +67,7 @@ const (
 )
 
 func (c NIC) slow() bool {
-	return c.Rated != nil && c.Negotiated != nil && *c.Negotiated < *c.Rated
+	return c.Rated != nil && c.Negotiated != nil && !c.down() && *c.Negotiated < *c.Rated
 }
 
 // sameness are properties in which the rails of one driver must agree.
@@ -73,9 +77,17 @@ var sameness = []struct {
 	value      func(NIC) string
 	hint       string
 }{
-	{"nic_rates_differ", "port rate", Bad, func(c NIC) string { return known(c.Negotiated, Gigabits(c.Negotiated)) }, "check cable, transceiver and the switch's port speed"},
+	{"nic_rates_differ", "port rate", Bad, rateOf, "check cable, transceiver and the switch's port speed"},
 	{"mtus_differ", "MTU", Bad, func(c NIC) string { return known(c.MTU, fmt.Sprint(deref(c.MTU))) }, "set the same MTU on all rails"},
 	{"firmware_differs", "firmware", Doubt, func(c NIC) string { return c.Firmware }, "update the cards to one version"},
+}
+
+// rateOf is the rate of a port that is not down, empty if unknown.
+func rateOf(c NIC) string {
+	if c.down() {
+		return ""
+	}
+	return known(c.Negotiated, Gigabits(c.Negotiated))
 }
 
 // known is a text where there is a value.

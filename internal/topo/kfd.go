@@ -56,6 +56,9 @@ func readKFD(fsys fs.FS) *kfdTree {
 			break
 		}
 	}
+	if root == "" && (exists(fsys, "0/properties") || exists(fsys, "1/properties")) {
+		root = "." // the folder of the nodes itself
+	}
 	if root == "" {
 		return nil
 	}

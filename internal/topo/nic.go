@@ -114,7 +114,11 @@ func readNICs(fsys fs.FS, tree *pciTree) []NIC {
 	}
 	var nics []NIC
 	for _, name := range list(fsys, root) {
-		nics = append(nics, readNIC(fsys, tree, path.Join(root, name), name))
+		folder := path.Join(root, name)
+		if !slices.ContainsFunc([]string{"ports", "device", "fw_ver", "node_guid"}, func(file string) bool { return exists(fsys, path.Join(folder, file)) }) {
+			continue // no device: /sys/class/infiniband has other files, too
+		}
+		nics = append(nics, readNIC(fsys, tree, folder, name))
 	}
 	return nics
 }

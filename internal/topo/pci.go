@@ -15,6 +15,7 @@ const maxDepth = 64
 // PCI vendors.
 const (
 	vendorAMD      = 0x1002
+	vendorNVIDIA   = 0x10de
 	vendorPensando = 0x1dd8
 )
 
@@ -46,6 +47,11 @@ func (d pciDevice) amdGPU() bool {
 	return d.vendor == vendorAMD && !d.virtual && (d.class>>16 == 0x12 || d.class>>8 == 0x0380 || d.class>>8 == 0x0302)
 }
 
+// nvidiaGPU reports a display device of NVIDIA, with a connector or without.
+func (d pciDevice) nvidiaGPU() bool {
+	return d.vendor == vendorNVIDIA && !d.virtual && (d.class>>8 == 0x0302 || d.class>>8 == 0x0300)
+}
+
 // bridge reports a PCI-to-PCI bridge.
 func (d pciDevice) bridge() bool { return d.class>>8 == 0x0604 }
 
@@ -75,9 +81,12 @@ func readPCI(fsys fs.FS) *pciTree {
 }
 
 func (t *pciTree) walk(fsys fs.FS, folder string, chain []string) {
-	for _, name := range list(fsys, folder) {
+	entries, _ := fs.ReadDir(fsys, folder) // what cannot be read has no devices
+	for _, e := range entries[:min(len(entries), maxEntries)] {
+		name := e.Name()
 		address, ok := ParseAddress(name)
-		if !ok || len(chain) > maxDepth || len(t.devices) > maxEntries {
+		// The folders of devices are no links, and a link may lead back up.
+		if !ok || e.Type()&fs.ModeSymlink != 0 || len(chain) > maxDepth || len(t.devices) > maxEntries {
 			continue
 		}
 		below := append(slices.Clone(chain), address.String())

@@ -177,7 +177,7 @@ func (n *Node) lines(width int) (before, after []string) {
 	if len(n.Findings) > 0 {
 		before = append(before, "")
 	}
-	for _, f := range n.Findings {
+	for _, f := range n.Grouped() {
 		before = append(before, plain.Fold(plain.Line(f.Message), width, "  "+signs[f.Mark]+" ", "    ")...)
 		if f.Hint != "" {
 			before = append(before, plain.Fold(plain.Line(f.Hint), width, "    → ", "      ")...)

@@ -39,13 +39,42 @@ func around(w io.Writer, before, after []string, tables func(io.Writer) error, s
 	return nil
 }
 
+// mostAlike is the number of components that a line for people names beside the first.
+const mostAlike = 8
+
+// Grouped are the findings for people: those that differ in their component alone are one,
+// the first, which names the others.
+func (n *Node) Grouped() []Finding {
+	var out []Finding
+	at, others := map[Finding]int{}, map[int][]string{}
+	for _, f := range n.Findings {
+		key := f
+		key.Subject = ""
+		key.Message, key.Hint = strings.ReplaceAll(f.Message, f.Subject, "\x00"), strings.ReplaceAll(f.Hint, f.Subject, "\x00")
+		if i, met := at[key]; met {
+			others[i] = append(others[i], f.Subject)
+			continue
+		}
+		at[key] = len(out)
+		out = append(out, f)
+	}
+	for i, names := range others {
+		more := ""
+		if len(names) > mostAlike {
+			more = fmt.Sprintf(" and %d more", len(names)-mostAlike)
+		}
+		out[i].Message += "; likewise " + strings.Join(names[:min(len(names), mostAlike)], ", ") + more
+	}
+	return out
+}
+
 // Markdown writes the node for an issue or a page.
 func (n *Node) Markdown(w io.Writer) error {
 	before := []string{"**" + plain.Markdown(plain.Line(n.Heading())) + "**"}
 	if len(n.Findings) > 0 {
 		before = append(before, "")
 	}
-	for _, f := range n.Findings {
+	for _, f := range n.Grouped() {
 		line := "- " + signs[f.Mark] + " " + plain.Markdown(plain.Line(f.Message))
 		if f.Hint != "" {
 			line += " → " + plain.Markdown(plain.Line(f.Hint))

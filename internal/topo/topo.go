@@ -194,6 +194,7 @@ type Inputs struct {
 // Read reads a node. Only inputs that the user named can fail: what the tree lacks is
 // listed in NotChecked.
 func Read(fsys fs.FS, in Inputs) (*Node, error) {
+	fsys = unwrapped(fsys)
 	n := &Node{Schema: Schema, Tool: in.Tool, Host: in.Host}
 	n.kfd = readKFD(fsys)
 	n.pci = readPCI(fsys)

@@ -11,7 +11,13 @@ func (n *Node) notChecked() {
 	if n.OnlyXML() {
 		n.unchecked("what the kernel sees", "there is no GPU in KFD here: all of this is RCCL's XML", "run zbench topo --xml FILE on the node that wrote it")
 	}
-	if n.kfd == nil && n.xml == nil {
+	switch {
+	case n.kfd != nil || n.xml != nil:
+	case len(n.slots) > 0:
+		n.unchecked("xGMI links, partitions and compute units", "there is no /sys/class/kfd/kfd/topology: the GPUs are those of the PCI bus", "load amdgpu; record all of /sys")
+	case len(n.GPUs) > 0:
+		n.unchecked("links between the GPUs, and their errors", "KFD is AMD's; of NVIDIA's GPUs sysfs has the PCI bus alone", "nvidia-smi topo -m; nvidia-smi nvlink -s")
+	default:
 		n.unchecked("GPUs and xGMI links", "there is no /sys/class/kfd/kfd/topology: no AMD GPU, or amdgpu is not loaded", "zbench doctor; in a container pass --device /dev/kfd")
 	}
 	if len(n.GPUs) > 0 && n.pci == nil && n.xml == nil {
@@ -23,6 +29,9 @@ func (n *Node) notChecked() {
 	n.railsUnchecked()
 	if len(n.Links) > 0 && !slices.ContainsFunc(n.Links, func(l Link) bool { return l.Bandwidth != nil }) {
 		n.unchecked("the speed of xGMI links", "KFD states bandwidth 0 between packages", "zbench collectives --groups 2 measures GPUs in pairs")
+	}
+	if names := n.stateless(); len(names) > 0 {
+		n.unchecked("the port state of "+strings.Join(names, ", "), "no source gives it", "rdma link > DIR/rdma_link.txt, then zbench topo --outputs DIR")
 	}
 	if names := n.unrated(); len(names) > 0 {
 		n.unchecked("the rated speed of "+strings.Join(names, ", "), "sysfs has the negotiated speed alone", "nicctl show card -j > DIR/card.json (may need root), then zbench topo --outputs DIR; other vendors: ethtool INTERFACE")
@@ -50,6 +59,17 @@ func (n *Node) railsUnchecked() {
 	if len(lost) > 0 {
 		n.unchecked("the PCI address of "+strings.Join(lost, ", "), "no source names it", "read /sys/class/infiniband/NAME/device/uevent")
 	}
+}
+
+// stateless are NICs whose port state is not known; RCCL's XML has none.
+func (n *Node) stateless() []string {
+	var names []string
+	for _, c := range n.NICs {
+		if c.State == "" && !n.OnlyXML() {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
 func (n *Node) unrated() []string {

@@ -200,6 +200,11 @@ func (r *xmlReader) net(e xml.StartElement) {
 // OnlyXML reports that the node is what RCCL saw, because the tree has no GPU.
 func (n *Node) OnlyXML() bool { return n.onlyXML }
 
+// hasAny tells whether one of RCCL's GPUs is one of the tree.
+func (n *Node) hasAny(gpus []rcclGPU) bool {
+	return slices.ContainsFunc(gpus, func(g rcclGPU) bool { return n.gpu(g.pci) != nil })
+}
+
 // addXML reads RCCL's view. Where the tree has no GPU, the XML is of another node: then
 // the node is what RCCL saw, and nothing of the tree.
 func (n *Node) addXML(text []byte) error {
@@ -211,11 +216,11 @@ func (n *Node) addXML(text []byte) error {
 		return err
 	}
 	n.xml = view
-	if len(n.GPUs) > 0 || len(n.slots) > 0 || n.kfd != nil && len(n.kfd.denied) > 0 {
+	if n.kfd != nil && len(n.GPUs)+len(n.kfd.denied) > 0 || len(n.slots) > 0 || n.hasAny(view.gpus) {
 		n.source(ByXML)
 		return nil
 	}
-	n.onlyXML, n.pci, n.kfd, n.NICs, n.Sources = true, nil, nil, nil, []string{ByXML}
+	n.onlyXML, n.pci, n.kfd, n.GPUs, n.NICs, n.Sources = true, nil, nil, nil, nil, []string{ByXML}
 	for _, g := range view.gpus {
 		name := product(g.device)
 		n.GPUs = append(n.GPUs, GPU{PCI: g.pci, Name: name, Arch: g.arch, NUMA: g.numa, PCIe: g.pcie})

@@ -65,11 +65,22 @@ static size_t zbl_blocks_below(const void *ptr) {
   return low;
 }
 
-/* The block that the address is in, NULL for none. */
+static int zbl_holds(const zbl_block *b, const void *ptr) {
+  return b != NULL && (size_t)((const char *)ptr - b->base) < b->bytes;
+}
+
+/* The block that the address is in, NULL for none. Most are in the newest block of the
+ * current device, a rank's arena: the search among those of 1,024 ranks took a sixth of a
+ * sweep. */
 zbl_block *zbl_block_of(const void *ptr) {
-  size_t at = zbl_blocks_below(ptr);
-  zbl_block *b = at > 0 ? zbl.blocks[at - 1] : NULL;
-  return b != NULL && (size_t)((const char *)ptr - b->base) < b->bytes ? b : NULL;
+  zbl_block *b = zbl.count > 0 ? zbl.devices[zbl_current_device()].blocks : NULL;
+  size_t at;
+  if (zbl_holds(b, ptr)) {
+    return b;
+  }
+  at = zbl_blocks_below(ptr);
+  b = at > 0 ? zbl.blocks[at - 1] : NULL;
+  return zbl_holds(b, ptr) ? b : NULL;
 }
 
 /* Whether memory of that kind is taken from the device's own. */

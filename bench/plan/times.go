@@ -1,0 +1,77 @@
+package plan
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Times are seconds. As text they are the base64 of little-endian float64: half as long
+// as decimal numbers, and the leader reads them many times faster.
+type Times []float64
+
+// MarshalText packs the times.
+func (t Times) MarshalText() ([]byte, error) {
+	raw := make([]byte, 0, 8*len(t))
+	for _, s := range t {
+		raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(s))
+	}
+	return base64.StdEncoding.AppendEncode(nil, raw), nil
+}
+
+// UnmarshalText unpacks times. A packed number need not be finite.
+func (t *Times) UnmarshalText(text []byte) error {
+	raw, err := base64.StdEncoding.AppendDecode(nil, text)
+	if err != nil {
+		return fmt.Errorf("times that cannot be read: %w", err)
+	}
+	if len(raw)%8 != 0 {
+		return fmt.Errorf("times of %d bytes: a time has 8", len(raw))
+	}
+	*t = make(Times, 0, len(raw)/8)
+	for one := range slices.Chunk(raw, 8) {
+		*t = append(*t, math.Float64frombits(binary.LittleEndian.Uint64(one)))
+	}
+	return nil
+}
+
+// Joined are reports of one or several processes that say nothing but times, in one: the
+// times of one process after those of the other, equally many of each.
+type Joined struct {
+	Seconds Times `json:"seconds,omitempty"`
+	// Hold is the longest, which is all that the leader needs of holds; StartedEarly is
+	// true if it is of any process.
+	Hold         float64 `json:"hold,omitempty"`
+	StartedEarly bool    `json:"started_early,omitempty"`
+}
+
+// Joined is a report as one of others, if it says nothing but times.
+func (r Report) Joined() (Joined, bool) {
+	j := Joined{Seconds: r.Seconds, Hold: r.Hold, StartedEarly: r.StartedEarly}
+	return j, r.Failure == nil && !r.Stop && r.Budget == Room{} && r.IDs == nil && r.Facts == nil && r.NICs == nil &&
+		r.Unverifiable == "" && r.Verified == Verification{}
+}
+
+// With joins the reports of more processes.
+func (j Joined) With(more Joined) Joined {
+	return Joined{slices.Concat(j.Seconds, more.Seconds), max(j.Hold, more.Hold), j.StartedEarly || more.StartedEarly}
+}
+
+// Split takes the reports of n processes apart. Each has the longest hold.
+func (j Joined) Split(n int) ([]Report, error) {
+	if n < 1 || len(j.Seconds)%n != 0 || j.Hold < 0 {
+		return nil, fmt.Errorf("a report of %d processes with %d times and a hold of %g s", n, len(j.Seconds), j.Hold)
+	}
+	each := len(j.Seconds) / n
+	all := make([]Report, n)
+	for i := range all {
+		all[i] = Report{Hold: j.Hold, StartedEarly: j.StartedEarly}
+		if each > 0 {
+			all[i].Seconds = j.Seconds[i*each : (i+1)*each : (i+1)*each]
+		}
+		all[i] = all[i].bounded()
+	}
+	return all, nil
+}

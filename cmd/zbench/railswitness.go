@@ -1,0 +1,279 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"zbench/bench/evidence"
+	"zbench/bench/exit"
+	"zbench/bench/nodescreen"
+	"zbench/bench/pairwise"
+	"zbench/bench/rails"
+	"zbench/internal/ras"
+	"zbench/internal/topo"
+)
+
+// witnessOptions name what other sources say of the nodes: files of zbench topo, the folder
+// of zbench screen, an answer of RCCL's RAS service.
+type witnessOptions struct {
+	topo        []string
+	screen, ras string
+}
+
+func (o *witnessOptions) addFlags(f *pflag.FlagSet) {
+	f.StringArrayVar(&o.topo, "topo", nil, "topo.json of a node, or a folder with such files; also gives the leaf switches")
+	f.StringVar(&o.screen, "screen", "", "folder that zbench screen --out made")
+	f.StringVar(&o.ras, "ras", "", "file with an answer of RCCL's RAS service (ncclras -v, or rcclras -v)")
+}
+
+// witnesses are the sources beside the times, as far as they are of the nodes of this run.
+type witnesses struct {
+	options *witnessOptions
+	nodes   []*topo.Node
+	screen  *evidence.Screens
+	ras     *evidence.Services
+}
+
+// readWitnesses reads what the options name, before anything is measured.
+func readWitnesses(s State, o *witnessOptions) (*witnesses, error) {
+	w := &witnesses{options: o}
+	for _, name := range o.topo {
+		more, err := readTopologies(s, name)
+		if err != nil {
+			return nil, err
+		}
+		w.nodes = append(w.nodes, more...)
+	}
+	if o.screen != "" {
+		if err := w.readScreen(s, o.screen); err != nil {
+			return nil, err
+		}
+	}
+	if o.ras != "" {
+		text, err := railsInput(s, "ras", o.ras)
+		if err != nil {
+			return nil, err
+		}
+		answer, err := ras.Parse(text)
+		if err != nil {
+			return nil, exit.With(exit.Run, fmt.Errorf("%s: %w", o.ras, err), "ncclras -v > FILE, on a node of the job, writes one")
+		}
+		w.ras = &evidence.Services{Answer: answer}
+	}
+	return w, nil
+}
+
+// readTopologies reads the file of a node, or those of a folder and of its folders.
+func readTopologies(s State, name string) ([]*topo.Node, error) {
+	const next = "zbench topo --out DIR, or --format json, writes one for a node"
+	info, err := s.FS.Stat(name)
+	if err != nil {
+		return nil, usagef(next, "--topo: %w", err)
+	}
+	files := []string{name}
+	if info.IsDir() {
+		files = nil
+		entries, err := s.FS.ReadDir(name)
+		if err != nil {
+			return nil, usagef(next, "--topo: %w", err)
+		}
+		for _, e := range entries {
+			file := filepath.Join(name, e.Name())
+			if e.IsDir() {
+				file = filepath.Join(file, "topo.json")
+				if _, err := s.FS.Stat(file); err != nil {
+					continue
+				}
+			}
+			if filepath.Ext(file) == ".json" && filepath.Base(file) != "run.json" {
+				files = append(files, file)
+			}
+		}
+		if len(files) == 0 {
+			return nil, usagef(next, "--topo %s has no topo.json", name)
+		}
+	}
+	var out []*topo.Node
+	for _, file := range files {
+		text, err := readText(s, "--topo", file)
+		if err != nil {
+			return nil, err
+		}
+		n, err := topo.Load(text)
+		if err != nil {
+			return nil, usagef(next, "--topo %s: %w", file, err)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+func (w *witnesses) readScreen(s State, dir string) error {
+	if info, err := s.FS.Stat(nodesFolder(dir)); err != nil || !info.IsDir() {
+		return usagef("give the folder that zbench screen --out made", "--screen %s has no folder nodes", dir)
+	}
+	o := nodeScreenOptions{judge: dir}
+	f := nodescreen.Fleet{}
+	d, err := o.readInto(s, dir, &f)
+	if err != nil {
+		return err
+	}
+	if len(f.Nodes) == 0 {
+		return usagef("give the folder that zbench screen --out made", "--screen %s has no file of a node", dir)
+	}
+	w.screen = &evidence.Screens{Document: d, Nodes: f.Nodes}
+	return nil
+}
+
+// at holds the sources against the names of the run's nodes. An error means that a source is
+// of other nodes.
+func (w *witnesses) at(names []string, gpus int) ([]evidence.Witness, error) {
+	var out []evidence.Witness
+	other := func(flag string) error {
+		return usagef("give the files of this run's nodes; zbench topo --host NAME names a node", "--%s has no node of this run, whose nodes are %s", flag, strings.Join(names[:min(len(names), 8)], ", "))
+	}
+	if len(w.nodes) > 0 {
+		t := evidence.Topologies{Facts: map[int][]evidence.Fact{}}
+		for _, n := range w.nodes {
+			if node := evidence.NodeOf(names, n.Host); node >= 0 {
+				t.Nodes++
+				t.Facts[node] = append(t.Facts[node], factsOf(n, node)...)
+			}
+		}
+		if t.Nodes == 0 {
+			return nil, other("topo")
+		}
+		out = append(out, t)
+	}
+	if w.screen != nil {
+		if !slices.ContainsFunc(w.screen.Nodes, func(n *nodescreen.Node) bool { return evidence.NodeOf(names, n.Host) >= 0 }) {
+			return nil, other("screen")
+		}
+		s := *w.screen
+		s.Names, s.GPUs, s.Rail = names, gpus, func(node int, nic string) int { return w.railOf(names[node], nic) }
+		out = append(out, s)
+	}
+	if w.ras != nil && gpus > 0 {
+		s := *w.ras
+		s.GPUs, s.Ranks = gpus, gpus*len(names)
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// railOf is the GPU whose rail a NIC is by the node's topology; −1 without one.
+func (w *witnesses) railOf(host, nic string) int {
+	for _, n := range w.nodes {
+		if evidence.NodeOf([]string{host}, n.Host) == 0 {
+			return gpuOfNIC(n, nic)
+		}
+	}
+	return -1
+}
+
+// gpuOfNIC is the number of the GPU, by PCI address, whose rail a NIC is.
+func gpuOfNIC(n *topo.Node, nic string) int {
+	return slices.IndexFunc(n.GPUs, func(g topo.GPU) bool { return g.Rail != nil && slices.Contains(g.Rail.NICs, nic) })
+}
+
+// factsOf are the faults and doubts of a node's topology, each at its component. What RCCL's
+// file says otherwise is of another time.
+func factsOf(n *topo.Node, node int) []evidence.Fact {
+	var out []evidence.Fact
+	for _, f := range n.Findings {
+		if f.Mark == topo.Note || strings.HasPrefix(f.Code, "xml_") || f.Code == "sources_differ" {
+			continue
+		}
+		out = append(out, evidence.Fact{Component: componentOf(n, node, f.Subject), Code: f.Code, Says: f.Message, Bad: f.Mark == topo.Bad})
+	}
+	return out
+}
+
+// componentOf is what a finding's subject names: a GPU, a pair of them, a NIC, else the node.
+func componentOf(n *topo.Node, node int, subject string) rails.Component {
+	gpu := func(pci string) int {
+		return slices.IndexFunc(n.GPUs, func(g topo.GPU) bool { return g.PCI == pci })
+	}
+	if i := gpu(subject); i >= 0 {
+		return rails.Component{Part: rails.GPU, Node: node, A: i}
+	}
+	if a, b, pair := strings.Cut(subject, " – "); pair && gpu(a) >= 0 && gpu(b) >= 0 {
+		return rails.Component{Part: rails.Link, Node: node, A: min(gpu(a), gpu(b)), B: max(gpu(a), gpu(b))}
+	}
+	if i := gpuOfNIC(n, subject); i >= 0 {
+		return rails.Component{Part: rails.Rail, Node: node, A: i}
+	}
+	return rails.Component{Part: rails.Node, Node: node}
+}
+
+// leaves are the leaf switches of the run's rails by the topologies: by LLDP or a table, else
+// by SLURM_TOPOLOGY_ADDR, which is a hypothesis and said to be one. nil knows none.
+func (w *witnesses) leaves(names []string, gpus int) [][]string {
+	out := make([][]string, gpus)
+	known := false
+	for _, hypothesis := range []bool{false, true} {
+		for rail := range out {
+			out[rail] = make([]string, len(names))
+		}
+		for _, n := range w.nodes {
+			node := evidence.NodeOf(names, n.Host)
+			if node < 0 {
+				continue
+			}
+			for rail := range out {
+				leaf := ""
+				if hypothesis {
+					leaf = slurmLeaf(n)
+				} else if i := slices.IndexFunc(n.NICs, func(c topo.NIC) bool { return c.Leaf != "" && gpuOfNIC(n, c.Name) == rail }); i >= 0 {
+					leaf = n.NICs[i].Leaf
+				}
+				out[rail][node] = leaf
+				known = known || leaf != ""
+			}
+		}
+		if known {
+			return out
+		}
+	}
+	return nil
+}
+
+// slurmLeaf is the lowest switch of the node's path in Slurm's topology.
+func slurmLeaf(n *topo.Node) string {
+	for _, f := range n.Stack {
+		if f.Name != "env SLURM_TOPOLOGY_ADDR" {
+			continue
+		}
+		if path := strings.Split(f.Value, "."); len(path) > 1 {
+			return path[len(path)-2] + " (by SLURM_TOPOLOGY_ADDR, a hypothesis)"
+		}
+	}
+	return ""
+}
+
+// settle joins the sources with the verdict on data from elsewhere.
+func (w *witnesses) settle(v *rails.Verdict, names []string, gpus int) error {
+	all, err := w.at(names, gpus)
+	for i := range all {
+		if gpus == 0 {
+			all[i] = evidence.OfNodes{Witness: all[i]}
+		}
+	}
+	if err == nil && len(all) > 0 {
+		evidence.Settle(evidence.Input{Verdict: v, Witnesses: all})
+	}
+	return err
+}
+
+// applyLeaves fills in the leaf switches that no file gave.
+func (w *witnesses) applyLeaves(about *pairwise.Survey) [][]int {
+	about.Leaves = w.leaves(about.Nodes, about.GPUs)
+	if about.Leaves == nil {
+		return nil
+	}
+	return about.NumberedLeaves()
+}
