@@ -49,15 +49,7 @@ func axes(t testing.TB, w spec.World, names ...string) plan.Axes {
 		MinBytes: 1 << 10, MaxBytes: 8 << 30, Factor: 2, InPlace: []bool{false, true},
 		World: w,
 	}
-	for _, n := range names {
-		c, err := collective.ByName(n)
-		require.NoError(t, err)
-		a.Collectives = append(a.Collectives, c)
-	}
-	var err error
-	a.Dtype, err = collective.DtypeByName("float")
-	require.NoError(t, err)
-	a.Op, err = collective.OpByName("sum")
+	a, err := a.Named("float", "sum", names...)
 	require.NoError(t, err)
 	require.NoError(t, a.Validate())
 	return a

@@ -49,7 +49,7 @@ func used(t *testing.T, d *Driver) int64 {
 }
 
 // What Fit accepts is allocated on a GPU that has exactly the memory that was
-// reckoned, and not a byte more is taken; a byte less, and it is refused.
+// computed, and not a byte more is taken; a byte less, and it is refused.
 func TestFitEqualsAllocate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6)) //nolint:gosec // reproducible
 	for range 60 {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"zbench/bench/collective"
 	"zbench/bench/fabric"
 	"zbench/bench/plan"
 	"zbench/bench/record"
@@ -34,13 +33,7 @@ func (x trial) machine(t *testing.T) (*fabric.Machine, []plan.Case) {
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
 	w := spec.World{Nodes: 2, GPUsPerNode: 4, GPUsPerProcess: 1}
-	a := plan.Axes{MinBytes: 1 << 20, MaxBytes: 4 << 20, Factor: 4, InPlace: []bool{false}, World: w}
-	one, err := collective.ByName(x.collective)
-	require.NoError(t, err)
-	a.Collectives = []collective.Collective{one}
-	a.Dtype, err = collective.DtypeByName("float")
-	require.NoError(t, err)
-	a.Op, err = collective.OpByName("sum")
+	a, err := plan.Axes{MinBytes: 1 << 20, MaxBytes: 4 << 20, Factor: 4, InPlace: []bool{false}, World: w}.Named("float", "sum", x.collective)
 	require.NoError(t, err)
 	if x.axes != nil {
 		x.axes(&a)
@@ -231,7 +224,7 @@ func TestHangsOfGroupsLeaveTheRecordOfOne(t *testing.T) {
 	}
 }
 
-// The cases that are verified are those of one process: what memory allows is reckoned
+// The cases that are verified are those of one process: what memory allows is computed
 // for all ranks.
 func TestVerificationBudgetIsOfTheWorld(t *testing.T) {
 	x := trial{collective: "all_reduce", budget: 128 << 20}

@@ -25,7 +25,7 @@ while read -r folder target; do
 	[[ $target =~ $pattern ]] || continue
 	echo "fuzz $folder $target for $amount"
 	binary=$binaries/${folder//\//-}.test
-	[ -x "$binary" ] || go test -c -vet=off -fuzz . -o "$binary" "./$folder"
+	[ -x "$binary" ] || go test -c -vet=off -ldflags '-s -w' -fuzz . -o "$binary" "./$folder"
 	# By default most of a short run is spent on making finds smaller.
 	(cd "$folder" && "$binary" -test.run '^$' -test.fuzz "^$target\$" -test.fuzztime "$amount" -test.fuzzminimizetime 10x \
 		-test.fuzzcachedir "$corpora/$module/$folder" -test.paniconexit0) </dev/null

@@ -8,7 +8,7 @@
 #   sid     the newest HIP whose hiprtc is a library of its own (6 or later)
 #
 # DIR is $ZBENCH_CHROOTS/SUITE by default (~/.cache/zbench/chroots). What is
-# finished is kept and used again; a run that was cut off goes on where it was.
+# finished is kept and used again; a run that was cut off continues where it was.
 # ZBENCH_MIRROR names another mirror than deb.debian.org.
 set -euo pipefail
 

@@ -74,7 +74,7 @@ func (m *Model) set(seconds []float64) {
 	m.tail(len(seconds) - 1)
 }
 
-// tail goes on beyond the last point from one of them on.
+// tail continues beyond the last point from one of them on.
 func (m *Model) tail(from int) {
 	seconds := func(i int) float64 { return math.Exp(m.logTime[i]) }
 	m.from, m.slope = from, seconds(from)/m.size[from]

@@ -38,7 +38,7 @@ func TestInsideIsAPowerLaw(t *testing.T) {
 	}
 }
 
-// Above the sweep T goes on as α + S/B, exactly so for such a curve; below it is
+// Above the sweep T continues as α + S/B, exactly so for such a curve; below it is
 // the least time; and both say that they were not swept.
 func TestOutsideTheSweep(t *testing.T) {
 	affine := func(s float64) float64 { return 30e-6 + s/180e9 }

@@ -194,7 +194,7 @@ func run(ctx context.Context, t *testing.T, files engine.FS, want spec.Spec, d *
 	return err
 }
 
-// resume goes on with the folder "out", asked nothing.
+// resume continues with the folder "out", asked nothing.
 func resume(t *testing.T, files engine.FS) error {
 	t.Helper()
 	e := at(files, &modelled{})

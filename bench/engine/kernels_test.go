@@ -139,7 +139,7 @@ func runKernels(ctx context.Context, t *testing.T, files engine.FS, want spec.Sp
 	return err
 }
 
-// resumeKernels goes on with the folder "out", asked nothing.
+// resumeKernels continues with the folder "out", asked nothing.
 func resumeKernels(t *testing.T, files engine.FS, d *device) (*record.Record, error) {
 	t.Helper()
 	e := kernelEngine(files, d)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// agree runs seeds in a bubble: its clock goes on when every goroutine waits, so
+// agree runs seeds in a bubble: its clock continues when every goroutine waits, so
 // a deadline costs nothing and a hang is found at once.
 func agree(t *testing.T, seeds int, m Mistake) (a Agreement) {
 	t.Helper()

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Text escapes what a terminal would obey instead of show: control characters other
+// Text escapes what a terminal would interpret instead of show: control characters other
 // than newline and tab, marks that reverse the direction of writing, and bytes that
 // are no UTF-8. Each becomes \u and four hexadecimal digits, as JSON has it, so that
 // a document of JSON stays the same document.
@@ -34,7 +34,7 @@ func Text(s string) string {
 	return b.String()
 }
 
-// acts tells what a terminal may obey. RuneError stands for a broken byte, and is
+// acts tells what a terminal may interpret. RuneError stands for a broken byte, and is
 // looked at again where it is found.
 func acts(r rune) bool {
 	switch r {

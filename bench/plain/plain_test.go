@@ -55,7 +55,7 @@ func TestCell(t *testing.T) {
 	require.Equal(t, []string{"'=a", "-1", "b"}, plain.Row([]string{"=a", "-1", "b"}))
 }
 
-// Nothing that a terminal obeys is left; what it shows is unchanged; JSON means the
+// Nothing that a terminal interprets is left; what it shows is unchanged; JSON means the
 // same.
 func FuzzText(f *testing.F) {
 	f.Add("a\x1b[31m\u009b\u202e\xff µs\n\t\\u001b")

@@ -68,6 +68,28 @@ type Case struct {
 	Bracket *record.Bracket
 }
 
+// Named returns the axes with the collectives, the type and the operator of these names, as
+// tables spell them; no operator for collectives that have none.
+func (a Axes) Named(dtype, op string, collectives ...string) (Axes, error) {
+	var err error
+	if a.Dtype, err = collective.DtypeByName(dtype); err != nil {
+		return a, err
+	}
+	if op != "" {
+		if a.Op, err = collective.OpByName(op); err != nil {
+			return a, err
+		}
+	}
+	for _, name := range collectives {
+		c, err := collective.ByName(name)
+		if err != nil {
+			return a, err
+		}
+		a.Collectives = append(a.Collectives, c)
+	}
+	return a, nil
+}
+
 // maxSizes is the most sizes of a sweep by steps: more is a mistake in the step.
 const maxSizes = 10_000
 

@@ -15,17 +15,22 @@ import (
 func axes(t *testing.T, names ...string) plan.Axes {
 	t.Helper()
 	a := plan.Axes{MinBytes: 1 << 10, MaxBytes: 1 << 13, Factor: 2, InPlace: []bool{false}, World: spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: 1}}
-	for _, n := range names {
-		c, err := collective.ByName(n)
-		require.NoError(t, err)
-		a.Collectives = append(a.Collectives, c)
-	}
-	var err error
-	a.Dtype, err = collective.DtypeByName("float")
-	require.NoError(t, err)
-	a.Op, err = collective.OpByName("sum")
+	a, err := a.Named("float", "sum", names...)
 	require.NoError(t, err)
 	return a
+}
+
+// A name that no table has is an error that names it.
+func TestNamedAxes(t *testing.T) {
+	a, err := plan.Axes{}.Named("bfloat16", "", "send_recv", "all_reduce")
+	require.NoError(t, err)
+	require.Equal(t, "bfloat16", a.Dtype.Name)
+	require.Empty(t, a.Op.Name)
+	require.Equal(t, []string{"send_recv", "all_reduce"}, []string{a.Collectives[0].Name, a.Collectives[1].Name})
+	for wrong, names := range map[string][3]string{"flot": {"flot", "sum", "all_reduce"}, "sun": {"float", "sun", "all_reduce"}, "all_redux": {"float", "sum", "all_redux"}} {
+		_, err := plan.Axes{}.Named(names[0], names[1], names[2])
+		require.ErrorContains(t, err, wrong)
+	}
 }
 
 func TestCasesAreTheProductOfTheAxes(t *testing.T) {

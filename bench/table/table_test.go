@@ -102,7 +102,7 @@ bfloat16  8 bits of exponent
 }
 
 // What is foreign stays in its cell: no line more, no column more, no sequence
-// that a terminal obeys.
+// that a terminal interprets.
 func TestForeignTextStaysInItsCell(t *testing.T) {
 	wild := Of([]string{"a|b", "c"}, []string{"x\x1b[31m|y\nz", "<b>*q*"})
 	require.Equal(t, 2, strings.Count(text(t, 80, wild), "\n"))

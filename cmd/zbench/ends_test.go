@@ -88,7 +88,7 @@ func TestReaderOfTheProgressLeaves(t *testing.T) {
 	require.FileExists(t, filepath.Join(dir, "results.json"))
 }
 
-// A reader of the answer that leaves has read what it wanted: the command goes on to
+// A reader of the answer that leaves has read what it wanted: the command continues to
 // its end, says nothing of it, and ends with its own code.
 func TestReaderOfTheAnswerLeaves(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")

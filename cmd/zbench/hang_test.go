@@ -29,7 +29,7 @@ func stuckCases(t *testing.T, dir string) map[int64]string {
 }
 
 // A hang leaves evidence in the record, the page and the error; the journal alone
-// has it, and a sweep that goes on keeps it beside that of the next one. Without
+// has it, and a sweep that continues keeps it beside that of the next one. Without
 // the fault there is none.
 func TestEvidenceIsKept(t *testing.T) {
 	oneGoroutine(t)

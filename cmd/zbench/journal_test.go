@@ -52,7 +52,7 @@ func TestHeaderAloneAndDamage(t *testing.T) {
 	}
 }
 
-// A signal leaves a record and says how to go on; killed while it goes on, the
+// A signal leaves a record and says how to go on; killed while it continues, the
 // journal is ahead of that record, and is what is read.
 func TestSignalThenResumeThenKill(t *testing.T) {
 	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "out")
@@ -86,7 +86,7 @@ func TestSignalThenResumeThenKill(t *testing.T) {
 	sameFolder(t, whole, dir)
 }
 
-// What a process that was killed was writing goes when the sweep goes on; what
+// What a process that was killed was writing goes when the sweep continues; what
 // is not zbench's stays.
 func TestResumeRemovesUnfinishedFiles(t *testing.T) {
 	dir := cutAt(t, 5)

@@ -68,7 +68,7 @@ func TestExitCodeOfStartedProcesses(t *testing.T) {
 func TestLeaderHeedsStandardInput(t *testing.T) {
 	in, out := io.Pipe()
 	code := make(chan int, 1)
-	ctx := new(launchFlagSet).heed(t.Context(), State{Stdin: in, Exit: func(c int) { code <- c }})
+	ctx := new(launchFlagSet).watchInput(t.Context(), State{Stdin: in, Exit: func(c int) { code <- c }})
 	_, err := out.Write([]byte("interrupt\n"))
 	require.NoError(t, err)
 	<-ctx.Done()
@@ -77,7 +77,7 @@ func TestLeaderHeedsStandardInput(t *testing.T) {
 	_, err = out.Write([]byte("interrupt\n"))
 	require.NoError(t, err)
 	require.Equal(t, exit.Interrupted, <-code)
-	ctx = new(launchFlagSet).heed(t.Context(), State{Stdin: strings.NewReader("")})
+	ctx = new(launchFlagSet).watchInput(t.Context(), State{Stdin: strings.NewReader("")})
 	<-ctx.Done()
 	require.ErrorContains(t, context.Cause(ctx), "has ended")
 }

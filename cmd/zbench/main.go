@@ -25,7 +25,7 @@ func Main(ctx context.Context, s State) int {
 	defer close(done)
 	go watch(s, cancel, done)
 	// Without its progress a sweep ends as after a signal; without its answer's reader
-	// a command goes on to its end.
+	// a command continues to its end.
 	s.Stderr = s.Stderr.escaping(func() { cancel(&interruption{"the reader of standard error closed it"}) })
 	s.Stdout = s.Stdout.escaping(func() {})
 	root := newRoot(s)

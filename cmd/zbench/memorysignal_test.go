@@ -76,7 +76,7 @@ func TestSignalSavesMemory(t *testing.T) {
 			if !stops {
 				continue
 			}
-			// and it goes on: what was measured stays, what was not is measured
+			// and it continues: what was measured stays, what was not is measured
 			begun, err := s.FS.ReadFile(filepath.Join(dir, "journal.jsonl"))
 			require.NoError(t, err)
 			again, stdout := testState(t, append(slices.Clip(args), "--resume", dir)...)

@@ -148,7 +148,7 @@ func diskFullThenResume(t *testing.T, lines ...int) {
 	}
 }
 
-// Killed with SIGKILL, a sweep goes on where it was.
+// Killed with SIGKILL, a sweep continues where it was.
 func TestKillThenResume(t *testing.T) {
 	args := []string{"collectives", "all_gather", "all_reduce", "-b", "1K", "-e", "256M", "--max-time", "0.05"}
 	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "killed")
@@ -208,7 +208,7 @@ func edit(t *testing.T, dir, old, now string) {
 }
 
 // What was begun on something else is refused, each difference named, and left
-// as it is; --force goes on, keeps what was finished, and says so in the record.
+// as it is; --force continues, keeps what was finished, and says so in the record.
 func TestResumeOnSomethingElse(t *testing.T) {
 	oneGoroutine(t)
 	for name, x := range map[string]struct{ old, now, says string }{
@@ -279,7 +279,7 @@ func roundTrip(t *testing.T, rec *record.Record) *record.Record {
 	return back
 }
 
-// Groups and scales are cases of the sweep: it goes on with them, and the page's
+// Groups and scales are cases of the sweep: it continues with them, and the page's
 // command line has them.
 func TestResumeKeepsGroupsAndScales(t *testing.T) {
 	oneGoroutine(t)

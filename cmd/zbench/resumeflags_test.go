@@ -30,7 +30,7 @@ func TestResumeWithFlags(t *testing.T) {
 	require.Zero(t, code, stderr)
 }
 
-// Steps, graphs, groups and scales are the sweep's own too: it goes on with them.
+// Steps, graphs, groups and scales are the sweep's own too: it continues with them.
 func TestResumeKeepsEveryAxis(t *testing.T) {
 	oneGoroutine(t)
 	more := strings.Fields("--nodes 2 -i 1K -G 2 --groups 2,4 --scale 1 --place out")

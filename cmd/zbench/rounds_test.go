@@ -16,7 +16,7 @@ import (
 // question is a model, small enough for a short sweep.
 var question = []string{"--framework", "ddp", "--total-params", "40M", "--layers", "4", "--step-ms", "1"}
 
-// served is a sweep that goes on for the bucket size: two rounds upwards and a
+// served is a sweep that continues for the bucket size: two rounds upwards and a
 // second pass.
 func served(more ...string) []string {
 	sweep := []string{"collectives", "all_reduce", "--place", "in", "-b", "64K", "-e", "16M", "-f", "4", "-n", "2", "--max-time", "0.001"}

@@ -57,7 +57,7 @@ var (
 	culpritProcess = regexp.MustCompile(`lost process ([0-9]+)[: ].*before it registered|missing: process ([0-9]+)\b|process ([0-9]+) ended early|culprit: process ([0-9]+)|GPUs of process ([0-9]+) on`)
 )
 
-// culprit is who an error accuses; empty if nobody.
+// culprit is who an error accuses; empty if none is.
 func culprit(stderr string) string {
 	text := strings.Join(strings.Fields(stderr), " ")
 	if m := culpritRanks.FindStringSubmatch(text); m != nil {
@@ -128,7 +128,7 @@ func runSchedule(t *testing.T, zbench, whole string, s schedule) (out scheduled)
 		}
 	}
 	if s.signal == syscall.SIGTERM && !out.whole && code != exit.Interrupted {
-		// It came before the process could heed it.
+		// It came before the process could act on it.
 		require.Equal(t, exit.Run, code, "%+v\n%s", s, text)
 		require.Equal(t, fmt.Sprint(s.rank), culprit(string(text)), "%+v\n%s", s, text)
 	}

@@ -33,7 +33,7 @@ const soakFew = 8
 const epoch = "SOURCE_DATE_EPOCH=1795219200"
 
 // TestSoak runs random sweeps with random faults, cuts them off in every way
-// that there is, as often as it likes, goes on with them and holds the folder to
+// that there is, as often as it likes, continues with them and holds the folder to
 // that of the sweep that was left alone. Nothing may grow with the number of
 // sweeps. A sweep that fails is named by its seed: -soak-seed runs it first.
 func TestSoak(t *testing.T) {

@@ -42,15 +42,15 @@ func (w *world) Context() context.Context { return w.lost }
 func (o *launchFlagSet) among(ctx context.Context, s State) (context.Context, launch.Role, bool) {
 	role, detected := launch.Detect(s.Getenv)
 	if s.Getenv(launch.ControlVariable) != "" && role.Rank == 0 {
-		ctx = o.heed(ctx, s)
+		ctx = o.watchInput(ctx, s)
 	}
 	method, err := launch.Choose(role, detected, launch.Asked{Method: launch.Method(o.method), Dry: o.dry})
 	return ctx, role, err == nil && method == launch.Env && !o.dry
 }
 
-// heed ends the context at the first line of standard input, or at its end, and the
+// watchInput ends the context at the first line of standard input, or at its end, and the
 // process at the second. A line on the end of another process is not one of them.
-func (o *launchFlagSet) heed(ctx context.Context, s State) context.Context {
+func (o *launchFlagSet) watchInput(ctx context.Context, s State) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	ended := make(chan endedTask, maxEnded)
 	o.ended = ended

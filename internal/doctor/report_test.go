@@ -160,7 +160,7 @@ func TestJudge(t *testing.T) {
 }
 
 // A compiler can say much about little.
-func TestLongLogsAreCut(t *testing.T) {
+func TestLogsOfManyLinesAreCut(t *testing.T) {
 	c := Compiled{Arch: "gfx942", Errors: []string{strings.Repeat("a line\n", 100) + "the last", "short"}}
 	value := c.finding().Value
 	require.Contains(t, value, "… 89 more lines: --format json")

@@ -32,7 +32,7 @@ type section struct {
 }
 
 // shown is the report as sections, every text of a machine escaped: colours are the
-// only sequences that a terminal obeys.
+// only sequences that a terminal interprets.
 func (r Report) shown() (title string, all []section) {
 	all = r.sections()
 	for _, s := range all {
@@ -106,7 +106,7 @@ func (t *textWriter) paint(mark Mark, text string) string {
 	return colours[mark] + text + "\x1b[0m"
 }
 
-// finding is a sign, a name, and a value that goes on under itself; then what is
+// finding is a sign, a name, and a value that continues under itself; then what is
 // lost and what to do.
 func (t *textWriter) finding(f Finding) {
 	indent := strings.Repeat(" ", 4+t.names+2)

@@ -44,13 +44,8 @@ var overloaded = []string{"hipLaunchCooperativeKernel", "hipMallocAsync"}
 // Every function that the shared libraries have beside those that zbench calls is what the
 // vendor's headers declare.
 func TestHeadersOfSharedLibraries(t *testing.T) {
-	folder := headerFolder(t, headerSets["rocm"].include)
-	file, err := filepath.Abs("testdata/headers/rocm.h")
-	require.NoError(t, err)
-	options := []string{"-std=c++17", "-isystem", folder, "-I", "."}
-	declared, err := compiler(t.TempDir(), fmt.Sprintf("#include %q\n", file), append(slices.Clip(options), "-E", "-P", "-dD")...)
-	require.NoError(t, err, "%s", declared)
-	known := words(declared)
+	headers := headerSets["rocm"].headers.open(t)
+	known := headers.declared(t)
 	var checks strings.Builder
 	var absent []string
 	for _, row := range moreRows(t) {
@@ -64,8 +59,7 @@ func TestHeadersOfSharedLibraries(t *testing.T) {
 	}
 	slices.Sort(absent)
 	require.Equal(t, newerThanDebian, absent)
-	out, err := compiler(t.TempDir(), fmt.Sprintf(`#include %q
-extern "C" {
+	out, err := headers.compile(t, `extern "C" {
 #include "c/shared/more.h"
 }
 #define zb_table zbs_table
@@ -74,13 +68,13 @@ struct zbs_table { ZBS_MORE(ZB_FIELD) };
 template <> constexpr std::string_view zb::called<hipStreamCaptureStatus> = "status";
 template <> constexpr std::string_view zb::called<ncclScalarResidence_t> = "residence";
 ZBS_MORE(ZB_ARGS_OF)
-%s`, file, checks.String()), append(slices.Clip(options), "-fsyntax-only")...)
+`+checks.String(), "-I", ".")
 	require.NoError(t, err, "%s", out)
 }
 
 // Every member of the older form of the properties lies where the headers have it.
 func TestHeadersOfProperties(t *testing.T) {
-	folder := headerFolder(t, headerSets["rocm"].include)
+	folder := headerFolder(t, headerSets["rocm"].headers.variable)
 	text, err := os.ReadFile("c/shared/properties.h")
 	require.NoError(t, err)
 	_, old, found := strings.Cut(string(text), "typedef struct zbs_properties_0000 {")
@@ -115,7 +109,7 @@ AT(totalGlobalMem, 288) AT(warpSize, 308) AT(multiProcessorCount, 388) AT(gcnArc
 
 // Every function that NCCL 2.22.3 declares is there, as the version that is reported says.
 func TestHeadersOfReportedVersion(t *testing.T) {
-	folder := headerFolder(t, headerSets["cuda_11"].include)
+	folder := headerFolder(t, headerSets["cuda_11"].headers.variable)
 	text, err := os.ReadFile(filepath.Join(folder, "nccl.h"))
 	require.NoError(t, err)
 	require.Contains(t, string(text), "#define NCCL_VERSION_CODE 22203")
@@ -157,7 +151,7 @@ func TestSymbolVersions(t *testing.T) {
 // The client compiles against the vendor's headers, in C and in C++, as it does against
 // its own declarations.
 func TestHeadersOfClient(t *testing.T) {
-	folder := headerFolder(t, headerSets["rocm"].include)
+	folder := headerFolder(t, headerSets["rocm"].headers.variable)
 	for _, language := range []string{"c", "c++"} {
 		out, err := exec.Command("cc", "-x", language, "-DREAL_HEADERS", "-D_GNU_SOURCE", "-isystem", folder, "-fsyntax-only", "testdata/client_test.c").CombinedOutput() //nolint:gosec // a test's own arguments
 		require.NoError(t, err, "%s: %s", language, out)

@@ -29,7 +29,7 @@ type child struct {
 const childVariable = "ZBENCH_TEST_SHARE"
 
 // TestShareChild is a process of a shared world. It writes "meet" to meet the others and
-// goes on when it reads a line; its last line is what its ranks tell.
+// continues when it reads a line; its last line is what its ranks tell.
 func TestShareChild(t *testing.T) {
 	text := os.Getenv(childVariable)
 	if text == "" {

@@ -181,7 +181,7 @@ func TestFactsAreSmall(t *testing.T) {
 	require.Less(t, len(sent), 24<<10)
 }
 
-// The sets of communicators of two passes, up and down: the last of the first pass goes on.
+// The sets of communicators of two passes, up and down: the last of the first pass continues.
 func TestSweepOf(t *testing.T) {
 	coll := func(name string) collective.Collective {
 		c, err := collective.ByName(name)

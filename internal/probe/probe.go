@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	"zbench/bench/collective"
 	"zbench/bench/fabric"
 	"zbench/bench/nodescreen"
 	"zbench/bench/plan"
@@ -131,16 +130,8 @@ func samplesOf(r record.Result) int {
 
 // caseOf is the one case: all_reduce of floats, out of place.
 func caseOf(w spec.World, bytes int64) ([]plan.Case, error) {
-	a := plan.Axes{MinBytes: bytes, MaxBytes: bytes, Factor: 2, InPlace: []bool{false}, World: w}
-	c, err := collective.ByName("all_reduce")
+	a, err := plan.Axes{MinBytes: bytes, MaxBytes: bytes, Factor: 2, InPlace: []bool{false}, World: w}.Named("float", "sum", "all_reduce")
 	if err != nil {
-		return nil, err
-	}
-	a.Collectives = []collective.Collective{c}
-	if a.Dtype, err = collective.DtypeByName("float"); err != nil {
-		return nil, err
-	}
-	if a.Op, err = collective.OpByName("sum"); err != nil {
 		return nil, err
 	}
 	return a.Cases(), a.Validate()

@@ -41,11 +41,11 @@ static void timed(const char *name, milliseconds asked, const std::function<void
 
 int main() {
   int devices = 0;
-  sem_t nobody;
+  sem_t unposted;
   timespec behind = {0, 200000000};
   syscall(SYS_nanosleep, &behind, nullptr); // the model's clock is behind the kernel's
   hipGetDeviceCount(&devices);
-  sem_init(&nobody, 0, 0);
+  sem_init(&unposted, 0, 0);
   timed("sleep_for", milliseconds(20), [] { std::this_thread::sleep_for(milliseconds(20)); });
   timed("sleep_until", milliseconds(30), [] { std::this_thread::sleep_until(clock_type::now() + milliseconds(30)); });
   timed("usleep", milliseconds(10), [] { usleep(10000); });
@@ -63,7 +63,7 @@ int main() {
     at.tv_nsec += 25000000;
     at.tv_sec += at.tv_nsec / 1000000000;
     at.tv_nsec %= 1000000000;
-    while (sem_timedwait(&nobody, &at) == 0) {
+    while (sem_timedwait(&unposted, &at) == 0) {
     }
   });
 }

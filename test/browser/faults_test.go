@@ -44,11 +44,10 @@ func TestTroubleIsSeen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tab, tr := open(t, browser, look{name, 1280, 900, "light", true})
 			evaluate[any](t, tab, "(function () {"+fault.damage+"; return null; })()")
-			if err := chromedp.Run(tab, chromedp.Sleep(300*time.Millisecond)); err != nil {
-				t.Fatal(err)
-			}
-			if got := tr.text(); !strings.Contains(got, fault.kind) {
-				t.Errorf("no %q in what was gathered: %q", fault.kind, got)
+			for !strings.Contains(tr.text(), fault.kind) {
+				if err := chromedp.Run(tab, chromedp.Sleep(10*time.Millisecond)); err != nil { // at the tab's limit
+					t.Fatalf("no %q in what was gathered: %q: %v", fault.kind, tr.text(), err)
+				}
 			}
 		})
 	}

@@ -41,7 +41,7 @@ func TestRowByRow(t *testing.T) {
 	}
 }
 
-// Rows are chosen by name; a missed bar goes on to the next row, no GPU ends all.
+// Rows are chosen by name; a missed bar continues to the next row, no GPU ends all.
 func TestRowsThatFail(t *testing.T) {
 	folder := t.TempDir()
 	code, out := rowsOf(t, folder, []string{"CODE=1"}, "norm", "burst")

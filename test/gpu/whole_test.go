@@ -150,7 +150,7 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// What is too slow, fails or is not there says so, and the rest goes on.
+// What is too slow, fails or is not there says so, and the rest continues.
 func TestWholeOfWhatFails(t *testing.T) {
 	table, code := compare(t, 1.5, "BABELSTREAM=", "FAIL=kernels rmsnorm", "PYTHON=/nowhere/python")
 	require.Equal(t, 1, code)

@@ -36,7 +36,7 @@ func (p place) system(t *testing.T) string {
 // compiler finds its builtins there.
 func TestPackagesOnCUDA(t *testing.T) {
 	p := at(t, "ZBENCH_CUDA12")
-	system := p.system(t)
+	system, two := p.system(t), planted(t)
 	for layout, files := range layouts {
 		t.Run(layout, func(t *testing.T) {
 			venv, err := os.MkdirTemp(filepath.Dir(p.folder), "packages") //nolint:usetesting // where files can be linked
@@ -53,20 +53,20 @@ func TestPackagesOnCUDA(t *testing.T) {
 			python := filepath.Join(venv, "bin/python3")
 			require.NoError(t, os.MkdirAll(filepath.Dir(python), 0o750))
 			require.NoError(t, os.WriteFile(python, nil, 0o600))
-			run := func(args ...string) (int, string) {
-				c := exec.Command(filepath.Join(system, "ld-linux-x86-64.so.2"), append([]string{"--library-path", system, built(t)}, args...)...)
+			run := func(zbench string, args ...string) (int, string) {
+				c := exec.Command(filepath.Join(system, "ld-linux-x86-64.so.2"), append([]string{"--library-path", system, zbench}, args...)...)
 				c.Env = []string{"PATH=" + filepath.Dir(python), "HOME=/none"}
 				out, _ := c.CombinedOutput()
 				return c.ProcessState.ExitCode(), string(out)
 			}
-			code, out := run("doctor", "--backend", "cuda", "--format", "json")
+			code, out := run(built(t), "doctor", "--backend", "cuda", "--format", "json")
 			require.Equal(t, 5, code, "no driver is here: %s", out)
 			for name, folder := range files {
 				if !strings.Contains(name, "builtins") {
 					require.Contains(t, out, `"path": "`+filepath.Join(site, "nvidia", folder, "lib", name)+`",`+"\n"+`          "version": "`)
 				}
 			}
-			code, out = run("doctor", "--compile", "sm_90")
+			code, out = run(two, "doctor", "--compile", "sm_90")
 			require.Equal(t, 0, code, out)
 			require.Contains(t, out, "every kernel compiles for sm_90")
 		})

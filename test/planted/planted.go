@@ -12,7 +12,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"zbench/bench/collective"
 	"zbench/bench/fabric"
 	"zbench/bench/plan"
 	"zbench/bench/record"
@@ -79,19 +78,11 @@ func (t trial) run() (*record.Record, error) {
 }
 
 func (t trial) cases(w spec.World) ([]plan.Case, error) {
-	a := plan.Axes{
+	a, err := plan.Axes{
 		MinBytes: t.min, MaxBytes: t.max, Factor: cmp.Or(t.factor, 8), InPlace: []bool{false},
 		World: w, Groups: t.groups, Strides: t.strides,
-	}
-	c, err := collective.ByName(t.collective)
+	}.Named("float", "sum", t.collective)
 	if err != nil {
-		return nil, err
-	}
-	a.Collectives = []collective.Collective{c}
-	if a.Dtype, err = collective.DtypeByName("float"); err != nil {
-		return nil, err
-	}
-	if a.Op, err = collective.OpByName("sum"); err != nil {
 		return nil, err
 	}
 	return a.Cases(), a.Validate()

@@ -58,7 +58,7 @@ typedef struct zb_batch {
   int32_t nlocal;
   zb_rank *ranks;
   zb_work work;
-  uint64_t slot; /* of the next launch; goes on from batch to batch */
+  uint64_t slot; /* of the next launch; continues from batch to batch */
   int32_t iterations;
   int32_t replays; /* burst: of a graph of the iterations; 0 for no graph */
   double deadline_s;

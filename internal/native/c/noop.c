@@ -118,7 +118,7 @@ static int zbn_n_barrier(const int32_t *device, size_t stride, int n) {
 static void zbn_n_move(int on) {
   zbn_note((zbn_call){.name = "move data", .count = on});
 }
-/* A clock that goes on by a microsecond whenever it is read. */
+/* A clock that advances by a microsecond whenever it is read. */
 static int64_t zbn_n_now(void) {
   zbn_time += 1000;
   zbn_note((zbn_call){.name = "now", .count = zbn_time});

@@ -134,7 +134,7 @@ static int zb_explain_all(zb_batch *b, const zb_verify_args *v) {
 }
 
 /* The launch that is verified, with its marks. A short one is done at the first
- * look, so that the wait alone would never heed a cancellation. */
+ * look, so that the wait alone would never see a cancellation. */
 static int zb_launch_one(zb_batch *b) {
   if (zb_cancelled(b)) {
     return zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "launch");

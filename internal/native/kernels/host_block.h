@@ -51,7 +51,7 @@ static __attribute__((noinline)) void zbk_wait(zbk_state state, int line) {
   zbk_fiber_switch(&b->now->fiber, &b->main, state == ZBK_DONE);
 }
 
-/* Ends the launch: this thread never goes on. */
+/* Ends the launch: this thread never continues. */
 static void zbk_fail(const char *what, int line, unsigned number) {
   zbk_block *b = zbk_here;
   snprintf(b->why, sizeof b->why, "%s (line %d, thread %u of block %u,%u,%u)",
@@ -151,7 +151,7 @@ static void zbk_exchange(zbk_block *b, unsigned from, unsigned to) {
   }
 }
 
-/* Decides who goes on after all that could have run. Returns 0 when all are
+/* Decides who continues after all that could have run. Returns 0 when all are
  * done or something is wrong. */
 static bool zbk_decide(zbk_block *b) {
   bool shuffled = false;

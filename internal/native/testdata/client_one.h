@@ -125,7 +125,7 @@ static void all_to_allv(void) {
 
 /* Memory that devices reach: another's (peers, ROCm/rccl, src/transport/p2p.cc; pointers
  * are looked at with NCCL_CHECK_POINTERS alone, src/misc/argcheck.cc), the host's that
- * HIP gave out or was told of, managed. Not what nobody told it of. */
+ * HIP gave out or was told of, managed. Not other memory. */
 static void memories(void) {
   static float own[N], plain[N];
   float *buffers[RANKS] = {all[0].recv, all[7].recv};
@@ -222,7 +222,7 @@ static void events(void) {
 
 #include "client_groups.h"
 
-/* A configuration that nobody initialised (ROCm/rccl, src/init.cc, parseCommConfig). */
+/* A configuration that was not initialised (ROCm/rccl, src/init.cc, parseCommConfig). */
 static void configurations(void) {
   ncclConfig_t config;
   ncclComm_t comm;

@@ -208,7 +208,7 @@ typedef struct zbl_pointer_attributes {
   unsigned flags;
 } zbl_pointer_attributes;
 
-/* An address that is nobody's is unregistered, and no error, since HIP 6.0. */
+/* Unregistering an address that is not registered is no error since HIP 6.0. */
 static int zbl_pointerAttributes(void *attributes, const void *p) {
   static const int types[] = {[ZBL_OF_DEVICE] = 2, [ZBL_OF_HOST] = 1,
                               [ZBL_MANAGED] = 3, [ZBL_REGISTERED] = 1};
