@@ -125,7 +125,8 @@ check-race: ## The tests under the race detector, of the packages that start gor
 
 # The same files with and without cgo are the same program: make test need not run twice.
 .PHONY: check-pure
-check-pure: ## The core, the reports and their tests are the same files without cgo
+check-pure: ## The core and the reports build without cgo; they and their tests are the same files with and without
+	CGO_ENABLED=0 $(GO) build $(PURE)
 	@files() { CGO_ENABLED=$$1 $(GO) list -deps -test -f \
 		'{{if not .Standard}}{{.ImportPath}} {{.GoFiles}} {{.CgoFiles}} {{.SFiles}} {{.TestGoFiles}} {{.XTestGoFiles}}{{end}}' $(PURE); }; \
 	with=$$(files 1) && without=$$(files 0) && diff <(echo "$$with") <(echo "$$without") || { echo "a package of $(PURE) needs cgo"; exit 1; }
