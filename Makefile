@@ -149,13 +149,16 @@ system-test-browser: build ## The built binary's report in Chromium
 	bin/zbench kernels muon --backend loopback --shape 65x130x2 --shape 96x40 --out "$$out/muon" > "$$out/stdout"; \
 	bin/zbench collectives --nodes 8 --scale 1,2,4 --groups 2,4,8 --strides 2,8 -f 4 --out "$$out/scale" > "$$out/stdout"; \
 	bin/zbench import bench/peers/testdata/algo_proto.log --out "$$out/import" > "$$out/stdout"; \
+	code=0; bin/zbench screen --backend loopback --nodes 16 --fault slow_hbm:node=3,gpu=5,left=0.85 --out "$$out/screen" > "$$out/stdout" 2>&1 || code=$$?; \
+	if [ "$$code" != 3 ]; then echo "a screen with a bad node exited with $$code, not 3"; exit 1; fi; \
 	axe=$$(scripts/axe.sh); export ZBENCH_AXE=$$axe; \
-	mkdir "$$out/pages"; ZBENCH_PAGES="$$out/pages" $(GO) test -count=1 -run 'NormPage|StreamPage|MuonPage$$' ./report; \
+	mkdir "$$out/pages"; ZBENCH_PAGES="$$out/pages" $(GO) test -count=1 -run 'NormPage|StreamPage|MuonPage$$|ScreenPage' ./report; \
 	cd test/browser; $(GO) test -c -o ../../bin/browser.test .; \
 	look() { for page in "$${@:2}"; do echo "$$page"; ZBENCH_REPORT="$$out/$$page.html" ../../bin/browser.test -test.run "$$1" || return; done; }; \
 	look 'TestLooks|TestAxe$$|TestFirst' hbm/report norm/report muon/report pages/hbm-timed-true pages/rmsnorm-timed-true pages/rmsnorm-timed-false pages/muon-timed; \
 	look . run/report; \
-	look 'TestLooks|TestAxe$$|TestFirst|TestScreens' hung/report import/report scale/report
+	look 'TestLooks|TestAxe$$|TestFirst|TestScreens' hung/report import/report scale/report; \
+	look 'TestLooks|TestAxe$$|TestScreens|TestSimulated' screen/report pages/screen
 
 # Outside CI a machine that cannot fetch (no root, no network) skips, and says so.
 FETCH = fetch() { "$$@" || { [ -z "$${CI:-}" ] && echo "SKIPPED: $$* failed" >&2; }; }
