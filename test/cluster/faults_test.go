@@ -21,6 +21,9 @@ const (
 	lostWithin = 5 * time.Second
 	deadline   = 4 * time.Second
 	lateWithin = deadline + 20*time.Second
+	// frozenWithin is for a leader that is frozen: 5 s after the others have ended it is asked
+	// to stop, and 25 s later killed.
+	frozenWithin = deadline + 40*time.Second
 	// slack is for machines with other work. A loss that costs a default deadline, of 30 s
 	// at least, takes longer than that, and so does a run that hangs.
 	slack = 20 * time.Second
@@ -208,6 +211,10 @@ func TestFaults(t *testing.T) {
 		{name: "SIGKILL under srun", run: slurmRun, whom: 6, signal: syscall.SIGKILL, within: lostWithin, code: []int{1}, says: `task 6: Killed`, culprit: "6"},
 		{name: "SIGKILL of a node's first process under srun", run: slurmRun, whom: 4, signal: syscall.SIGKILL, within: lostWithin, code: []int{1}, says: `task 4: Killed`, culprit: "4"},
 		{name: "SIGSTOP", run: localRun, whom: 5, signal: syscall.SIGSTOP, within: lateWithin, code: []int{1}, says: `process 5 on \S+: no (heartbeat|report).* culprit: rank 5\b`, culprit: "5"},
+		{name: "SIGSTOP under srun", run: slurmRun, whom: 6, signal: syscall.SIGSTOP, within: lateWithin, code: []int{1}, says: `process 6 on \S+: no (heartbeat|report).* culprit: rank 6\b`, culprit: "6"},
+		{name: "SIGSTOP under mpirun", run: mpirunRun, whom: 5, signal: syscall.SIGSTOP, within: lateWithin, code: []int{1}, says: `process 5 on \S+: no (heartbeat|report).* culprit: rank 5\b`, culprit: "5"},
+		{name: "SIGSTOP of rank 0", run: localRun, whom: 0, signal: syscall.SIGSTOP, within: frozenWithin, code: []int{1}, says: `process 0 did not end after process \d ended early .* culprit: process 0`},
+		{name: "SIGSTOP of rank 0 under srun", run: slurmRun, whom: 0, signal: syscall.SIGSTOP, within: frozenWithin, code: []int{1}, says: `process 0 did not end after process \d ended early .* culprit: process 0`},
 		{name: "frozen in init", run: localRun, flags: " --fault stuck_init:node=0,gpu=3", whom: none, within: lateWithin, code: []int{1}, says: `init of 1 of 8 ranks: not finished at the deadline of 4 s.* cannot tell which rank is the culprit, candidates: all 8 ranks`, none: true},
 		{name: "never calling init", run: localRun, flags: " --fault stuck_gpu:node=0,gpu=3", whom: none, within: lateWithin, code: []int{1}, says: `process 3 on \S+: no report: the limit of 9s has passed; in opening the devices: rank 3 lost contact.* culprit: rank 3\b`, none: true},
 		{name: "rank 0 never calling init", run: localRun, flags: " --fault stuck_gpu:node=0,gpu=0", whom: none, within: lateWithin, code: []int{1}, says: `opening the GPUs of process 0 on \S+: not finished`, none: true},
@@ -222,7 +229,7 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if c.within == lateWithin {
+			if c.within >= lateWithin {
 				c.flags += short
 			}
 			r := startRun(t, zbench, seconds+c.flags, c.run)
