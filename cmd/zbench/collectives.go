@@ -239,7 +239,9 @@ func (o *collectivesOptions) finish(s State, dir *engine.Folder, started time.Ti
 	}
 	if err != nil {
 		if !errors.Is(err, engine.ErrGone) {
-			_ = writeDrawn(dir, dir.Path, out.Record, nil, nil) // as much as the disk takes; err says what happened
+			// As much as the disk takes; err says what happened.
+			_ = writeDrawn(dir, dir.Path, out.Record, nil, nil)
+			_ = writeRunOf(dir, s, started, o.checks, o.world.control())
 		}
 		return err
 	}

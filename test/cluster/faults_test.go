@@ -137,13 +137,13 @@ func (r *running) ends(t *testing.T, within time.Duration) (code int, said strin
 
 // resumes holds that what the run has left is valid and complete after --resume: no case
 // that was finished is measured again, and the figures are those of a sweep without a fault.
-func (r *running) resumes(t *testing.T, zbench string) {
+func (r *running) resumes(t *testing.T, zbench, flags string) {
 	t.Helper()
 	before := strings.Split(strings.TrimSpace(read(t, r.dir+"/run/journal.jsonl")), "\n")
 	for _, line := range before {
 		require.True(t, json.Valid([]byte(line)) || line == before[len(before)-1], line)
 	}
-	again := bash(t, zbench+" collectives --launch inproc -q --resume "+r.dir+"/run")
+	again := bash(t, zbench+" collectives --launch inproc -q --resume "+r.dir+"/run"+flags)
 	require.Contains(t, []int{0, 1}, again.code, again.errors) // a case that hung stays failed
 	after := strings.Split(read(t, r.dir+"/run/journal.jsonl"), "\n")
 	for i, line := range before {
@@ -203,7 +203,7 @@ func TestFaults(t *testing.T) {
 		code             []int
 		says             string
 		culprit          string // of the record; empty where no case has failed
-		none             bool   // nothing was measured
+		none             bool   // no case has run
 	}{
 		{name: "SIGKILL", run: localRun, whom: 3, signal: syscall.SIGKILL, within: lostWithin, code: []int{1}, says: `process 3 on \S+: its connection (ended|failed).* culprit: rank 3\b`, culprit: "3"},
 		// Now and then srun terminates a step with a killed task before all of its output has
@@ -255,11 +255,13 @@ func TestFaults(t *testing.T) {
 				require.Equal(t, c.culprit, ranks)
 				require.True(t, certain)
 			}
-			if c.none {
-				require.NoDirExists(t, r.dir+"/run")
-			} else {
-				r.resumes(t, zbench)
+			again := ""
+			if c.none { // the fault stays: resuming ends as the run did, or measures
+				again = short
+				require.Contains(t, read(t, r.dir+"/run/results.json"), `"status": "failed"`)
+				require.Contains(t, read(t, r.dir+"/run/run.json"), `"finished"`)
 			}
+			r.resumes(t, zbench, again)
 			files, err := filepath.Glob(r.dir + "/zbench-*")
 			require.NoError(t, err)
 			require.Empty(t, files)
