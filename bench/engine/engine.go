@@ -68,6 +68,8 @@ type Engine struct {
 	Check func(u *Setup, d Driver, cases []plan.Case, seconds float64) error
 	// Open opens the driver of a sweep.
 	Open func(context.Context, *Setup) (Driver, error)
+	// Witness asks the library's service when Open has run into a deadline; nil is none.
+	Witness func() *record.Witness
 	// Watch starts a round of total cases, of which done are finished already; nil
 	// reports nothing.
 	Watch func(total, done int) Watcher

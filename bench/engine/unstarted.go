@@ -29,17 +29,28 @@ func (e *Engine) unopened(u *Setup, dir *Folder, old *record.Journal, err error)
 	}
 	cases := u.Cases()
 	entries := &record.Journal{Header: u.header(u.record(e, Facts{Simulated: u.Machine != nil}, e.Created), cases)}
-	out, err := e.unstarted(u, nil, dir, entries, err)
+	var second any
+	if e.Witness != nil && u.Machine == nil {
+		second = asking(e.Witness)
+	}
+	out, err := e.unstarted(u, second, dir, entries, err)
 	if out != nil {
 		_ = save(dir, out) // as much as fits on the disk; err is the first failure
 	}
 	return out, err
 }
 
+// asking is a second witness without a driver.
+type asking func() *record.Witness
+
+func (a asking) Witness() *record.Witness { return a() }
+
+var _ plan.Witnessing = asking(nil)
+
 // unstarted is the outcome of a sweep that failed before its first case: all cases, of which
-// the first has the failure with its evidence. The journal has no part, so that resuming
+// the first has the failure with its evidence. d may be a plan.Witnessing. The journal has no part, so that resuming
 // measures every case.
-func (e *Engine) unstarted(u *Setup, d Driver, dir *Folder, entries *record.Journal, err error) (*Outcome, error) {
+func (e *Engine) unstarted(u *Setup, d any, dir *Folder, entries *record.Journal, err error) (*Outcome, error) {
 	if len(entries.Parts) > 0 || !keeps(err) {
 		return nil, err
 	}
