@@ -101,7 +101,7 @@ func writeFlags(w *strings.Builder, cmd *cobra.Command, width int) {
 		set.SortFlags = false
 		for _, name := range section.flags {
 			if f := cmd.Flags().Lookup(name); f != nil && !f.Hidden && (i == 0 || !slices.Contains(first, name)) {
-				set.AddFlag(f)
+				set.AddFlag(withOneDefault(f))
 			}
 		}
 		if set.HasFlags() {
@@ -109,6 +109,21 @@ func writeFlags(w *strings.Builder, cmd *cobra.Command, width int) {
 		}
 	}
 }
+
+// withOneDefault is the flag without its own default value where its description names
+// the default: "all" of a number whose zero means all.
+func withOneDefault(f *pflag.Flag) *pflag.Flag {
+	if !strings.Contains(f.Usage, "(default ") {
+		return f
+	}
+	shown := *f
+	shown.DefValue, shown.Value = "", ownValue{f.Value}
+	return &shown
+}
+
+// ownValue hides the type of a value: of the types that pflag knows it prints even an
+// empty default.
+type ownValue struct{ pflag.Value }
 
 // setHelp gives a command and those below it this form of help.
 func setHelp(root *cobra.Command, s State) {

@@ -52,6 +52,13 @@ func TestHelpShowsEveryFlagOnce(t *testing.T) {
 	}
 }
 
+func TestHelpNamesADefaultOnce(t *testing.T) {
+	twice := regexp.MustCompile(`\(default [^()]*\)\s+\(default`)
+	for _, cmd := range commandsOf(newRoot(State{})) {
+		require.Empty(t, twice.FindString(helpOf(cmd, 80)), cmd.CommandPath())
+	}
+}
+
 func TestHelpNamesNoUnknownFlag(t *testing.T) {
 	known := map[string]bool{}
 	paths := map[string]*cobra.Command{}
