@@ -223,7 +223,9 @@ func (o *collectivesOptions) engine(s State) (*engine.Engine, error) {
 			if o.world != nil {
 				return o.world.open(ctx, s, o.libraries, &w)
 			}
-			return openCollectives(ctx, s, o.libraries, &w)
+			return guarded(ctx, w.Deadlines.Init, "opening the GPUs of "+s.Hostname(), func() (*collectivesDriver, error) {
+				return openCollectives(ctx, s, o.libraries, &w)
+			})
 		},
 		Check: func(u *engine.Setup, d engine.Driver, cases []plan.Case, seconds float64) error {
 			return o.check(s, u, d, cases, seconds)
