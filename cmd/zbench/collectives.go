@@ -223,7 +223,8 @@ func (o *collectivesOptions) engine(s State) (*engine.Engine, error) {
 			if o.world != nil {
 				return o.world.open(ctx, s, o.libraries, &w)
 			}
-			return guarded(ctx, w.Deadlines.Init, "opening the GPUs of "+s.Hostname(), func() (*collectivesDriver, error) {
+			// The init of the communicators, which is a part of it, has that deadline itself.
+			return guarded(ctx, 2*w.Deadlines.Init+1, "opening the GPUs of "+s.Hostname(), func() (*collectivesDriver, error) {
 				return openCollectives(ctx, s, o.libraries, &w)
 			})
 		},

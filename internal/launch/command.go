@@ -215,12 +215,10 @@ func mpirun(s Start) ([]Line, error) {
 	}
 	line := Line{Argv: []string{"mpirun", "-np", strconv.Itoa(s.Nodes * s.Processes)}, Set: []Var{secret}}
 	passed := s.passed()
-	if s.Hostfile != "" && len(s.Kept) == 0 {
-		line.Argv = append(line.Argv, "--hostfile", s.Hostfile)
-	}
 	if len(s.Kept) > 0 {
-		line.Argv = append(line.Argv, "--host", hostList(s.Kept, s.Processes))
-		s.Hosts = s.Kept
+		line.Argv, s.Hosts = append(line.Argv, "--host", hostList(s.Kept, s.Processes)), s.Kept
+	} else if s.Hostfile != "" {
+		line.Argv = append(line.Argv, "--hostfile", s.Hostfile)
 	}
 	if len(s.Hosts) > 0 {
 		leader := Leader{Host: s.Hosts[0].Name, Port: Port(s.Key, "")}
