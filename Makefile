@@ -17,11 +17,11 @@ export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
 
 # ccache compiles the kernels and the C once. go build compiles them for each variant of
 # internal/native: with its tests, under the race detector, the sanitizers, and fuzzing.
-CCACHE := $(firstword $(wildcard /usr/lib/ccache/c++ /usr/lib64/ccache/c++))
+CCACHE := $(firstword $(wildcard /usr/lib/ccache/g++ /usr/lib64/ccache/g++))
 ifneq ($(CCACHE),)
 ifeq ($(origin CXX)$(origin CC),defaultdefault)
 export CXX := $(CCACHE)
-export CC := $(dir $(CCACHE))cc
+export CC := $(dir $(CCACHE))gcc
 export CCACHE_DIR := $(or $(CCACHE_DIR),$(shell $(GO) env GOCACHE)/ccache)
 # Only these options differ: go build names its own temporary folder in them.
 export CCACHE_IGNOREOPTIONS := -ffile-prefix-map=* -fdebug-prefix-map=*
