@@ -43,12 +43,13 @@ func TestSoakCluster(t *testing.T) {
 	require.Zero(t, r.code)
 	one := time.Since(began)
 
+	meet := memory(t)
 	watch := watchMachine(dir + "/run/" + engine.JournalFile)
-	r = batch(t, "--nodes=128 --ntasks-per-node=8 --gpus-per-node=8", "set -e; cat /proc/loadavg\n"+zbench+" "+sweep+" --launch slurm --out "+dir+"/run", "TMPDIR="+dir)
+	r = batch(t, "--nodes=128 --ntasks-per-node=8 --gpus-per-node=8", "set -e; cat /proc/loadavg\n"+zbench+" "+sweep+" --launch slurm --out "+dir+"/run", "TMPDIR="+meet)
 	seen := watch.end()
 	require.Zero(t, r.code)
 	sameFigures(t, dir+"/alone", dir+"/run")
-	nothingLeft(t, zbench, dir)
+	nothingLeft(t, zbench, meet)
 	var run struct {
 		Seconds float64 `json:"seconds"`
 	}
@@ -160,4 +161,16 @@ func listening() bool {
 		}
 	}
 	return false
+}
+
+// memory is a folder of its own where processes meet by default: in memory, if there is one
+// for files.
+func memory(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "zbench-soak")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }

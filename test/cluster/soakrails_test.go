@@ -28,14 +28,15 @@ func TestSoakClusterRails(t *testing.T) {
 	r := bash(t, zbench+planted+" --launch inproc --nodes "+nodes+" --out "+dir+"/alone")
 	require.Equal(t, 3, r.code)
 
+	meet := memory(t)
 	watch := watchMachine(dir + "/run/rails.json")
-	r = batch(t, "--nodes="+nodes+" --ntasks-per-node=8 --gpus-per-node=8", "cat /proc/loadavg\n"+zbench+planted+" --launch slurm --out "+dir+"/run; code=$?; tail -c 300 "+dir+"/run/run.json; [ $code = 3 ]", "TMPDIR="+dir)
+	r = batch(t, "--nodes="+nodes+" --ntasks-per-node=8 --gpus-per-node=8", "cat /proc/loadavg\n"+zbench+planted+" --launch slurm --out "+dir+"/run; code=$?; tail -c 300 "+dir+"/run/run.json; [ $code = 3 ]", "TMPDIR="+meet)
 	seen := watch.end()
 	require.Zero(t, r.code)
 	require.Equal(t, sha256.Sum256([]byte(read(t, dir+"/alone/rounds.csv"))), sha256.Sum256([]byte(read(t, dir+"/run/rounds.csv"))), "rounds.csv differs")
 	require.Equal(t, namedBy(t, dir+"/alone"), namedBy(t, dir+"/run"))
 	require.Len(t, namedBy(t, dir+"/run"), 2)
-	nothingLeft(t, zbench, dir)
+	nothingLeft(t, zbench, meet)
 
 	page, err := os.Stat(dir + "/run/report.html")
 	require.NoError(t, err)
