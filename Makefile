@@ -17,11 +17,11 @@ export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
 
 # ccache compiles the kernels and the C once. go build compiles them for each variant of
 # internal/native: with its tests, under the race detector, the sanitizers, and fuzzing.
-CCACHE := $(firstword $(wildcard /usr/lib/ccache/c++ /usr/lib64/ccache/c++))
+CCACHE := $(firstword $(wildcard /usr/lib/ccache/g++ /usr/lib64/ccache/g++))
 ifneq ($(CCACHE),)
 ifeq ($(origin CXX)$(origin CC),defaultdefault)
 export CXX := $(CCACHE)
-export CC := $(dir $(CCACHE))cc
+export CC := $(dir $(CCACHE))gcc
 export CCACHE_DIR := $(or $(CCACHE_DIR),$(shell $(GO) env GOCACHE)/ccache)
 # Only these options differ: go build names its own temporary folder in them.
 export CCACHE_IGNOREOPTIONS := -ffile-prefix-map=* -fdebug-prefix-map=*
@@ -165,14 +165,17 @@ system-test-browser: build ## The built binary's report in Chromium
 	slow='--fault dip:from=16e6,to=17e6,times=1.1'; \
 	bin/zbench bisect all_reduce all_gather --backend loopback -g 8 -b 4M -e 64M --place out -c 0 --max-time 0.002 -q --out "$$out/bisect" \
 		--variant 7.0= --variant 7.1=NCCL_ALGO=Ring --variant "7.2=$$slow" --variant "7.3=$$slow" --variant 'broken=--backend rocm --rccl-lib /nonexistent' > "$$out/stdout"; \
+	code=0; bin/zbench screen --backend loopback --nodes 16 --fault slow_hbm:node=3,gpu=5,left=0.85 --out "$$out/screen" > "$$out/stdout" 2>&1 || code=$$?; \
+	if [ "$$code" != 3 ]; then echo "a screen with a bad node exited with $$code, not 3"; exit 1; fi; \
 	axe=$$(scripts/axe.sh); export ZBENCH_AXE=$$axe; \
-	mkdir "$$out/pages"; ZBENCH_PAGES="$$out/pages" $(GO) test -count=1 -run 'NormPage|StreamPage|MuonPage$$' ./report; \
+	mkdir "$$out/pages"; ZBENCH_PAGES="$$out/pages" $(GO) test -count=1 -run 'NormPage|StreamPage|MuonPage$$|ScreenPage' ./report; \
 	cd test/browser; $(GO) test -c -o ../../bin/browser.test .; \
 	look() { for page in "$${@:3}"; do echo "$$page"; ZBENCH_REPORT="$$out/$$page.html" ../../bin/browser.test -test.run "$$1" -test.skip "$$2" || return; done; }; \
 	look 'TestLooks|TestAxe$$|TestFirst' none hbm/report norm/report muon/report pages/hbm-timed-true pages/rmsnorm-timed-true pages/rmsnorm-timed-false pages/muon-timed; \
 	look . 'SeeFaults|TroubleIsSeen' run/report; \
 	look 'TestLooks|TestAxe|TestFirst|TestScreens|SeeFaults|TroubleIsSeen' none import/report; \
-	look 'TestLooks|TestAxe$$|TestFirst|TestScreens' none hung/report scale/report bisect/report
+	look 'TestLooks|TestAxe$$|TestFirst|TestScreens' none hung/report scale/report bisect/report; \
+	look 'TestLooks|TestAxe$$|TestScreens|TestSimulated' none screen/report pages/screen
 
 # Outside CI a machine that cannot fetch (no root, no network) skips, and says so.
 FETCH = fetch() { "$$@" || { [ -z "$${CI:-}" ] && echo "SKIPPED: $$* failed" >&2; }; }

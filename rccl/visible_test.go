@@ -2,6 +2,7 @@ package rccl_test
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,7 +32,7 @@ func TestVisibleGPUsOfPrograms(t *testing.T) {
 		{[]string{"HIP_VISIBLE_DEVICES=1,3"}, "none"},
 	} {
 		run := exec.CommandContext(t.Context(), file)
-		run.Env = append(env[:len(env):len(env)], c.set...)
+		run.Env = slices.Concat(env, c.set)
 		var said strings.Builder
 		run.Stderr = &said
 		out, err := run.Output()

@@ -11,7 +11,7 @@ import (
 // drawn are the functions that the templates of blocks call. What they mark as HTML
 // is the SVG writer's, which escapes every text it is given.
 func drawn() template.FuncMap {
-	return template.FuncMap{"heat": heatOf, "plot": plotOf, "strip": stripOf, "bars": barsOf, "diagram": diagramOf, "spans": spansOf, "class": classOf, "rate": unit.Rate}
+	return template.FuncMap{"heat": heatOf, "plot": plotOf, "strip": stripOf, "bars": barsOf, "diagram": diagramOf, "dots": dotsOf, "spans": spansOf, "class": classOf, "rate": unit.Rate}
 }
 
 // plot is a chart as HTML shows it.

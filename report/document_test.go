@@ -36,6 +36,7 @@ func everyBlock() *Document {
 		Code{"how", "zbench"}, sheet, Plot{Chart: chart}, Strips{strip},
 		Bars{ID: "bars", Title: "some bars", bars: []bar{{label: "copy", value: "4 TB/s", length: 4, marks: []barMark{{5, "A"}}}}, most: 5},
 		crossedRails(),
+		Dots{ID: "dots", Title: "some dots", One: "a GPU", Nodes: []string{"n0"}, Values: []DotValue{{Share: 0.5, Named: true, Tip: "n0, GPU 1"}}, Limits: []float64{0.08}},
 		HeatMap{ID: "heat", Title: "a heat map", Rows: []string{"n0"}, Columns: []string{"n0", "n1"}, Shares: [][]float64{{math.NaN(), 0.4}}, Limit: 0.05},
 		Details{"more", []Block{Paragraph{"", said("folded away")}}})
 	return d
@@ -51,7 +52,7 @@ func TestEveryKindOfBlockIsDrawn(t *testing.T) {
 		`<p class="answer">an answer</p>`, `<h3><a href="#row-1">a link</a></h3>`, `<strong>code:</strong> a line<br/><span class="hint">What to do:</span>`,
 		`<dt>a term</dt><dd>a fact</dd>`, `<dd><b>10 GB/s</b> at 1 MiB</dd>`, `<pre tabindex="0" aria-label="how"><code>zbench</code></pre>`,
 		`<th scope="colgroup" colspan="1">burst</th>`, `<tr id="row-1" class="best">`, `<td class="l wrap">a reason</td>`, `<figure id="x">`, `<figure id="strip">`,
-		"<details><summary>more</summary>\n<p>folded away</p>", "copy: 4 TB/s", `<li>what it means</li>`,
+		"<details><summary>more</summary>\n<p>folded away</p>", "copy: 4 TB/s", "<title>n0, GPU 1</title>", `<li>what it means</li>`,
 	} {
 		require.Contains(t, page, want)
 	}

@@ -10,9 +10,6 @@ import (
 	"zbench/bench/unit"
 )
 
-// mostListed is the number of nodes that are listed one a line, as in the file.
-const mostListed = 32
-
 // mostHeat is the number of ends up to which pairs are drawn one by one.
 const mostHeat = 600
 
@@ -110,21 +107,9 @@ func railsBox(d *pairwise.Document) *VerdictBox {
 }
 
 func railsNodes(d *pairwise.Document) []Block {
-	var out []Block
-	for _, one := range []struct {
-		text  string
-		names []string
-	}{
+	return nodeLists([]nodeList{
 		{"fail.txt: nodes with a finding, for srun --exclude=./fail.txt", d.Fail},
 		{"unclear.txt: candidates of what could not be decided", d.Unclear},
 		{"pass.txt: nodes that are not slow", d.Pass},
-	} {
-		switch {
-		case len(one.names) > mostListed:
-			out = append(out, Paragraph{"", said(fmt.Sprintf("%s (%d)", one.text, len(one.names)))}, Paragraph{"small", said(strings.Join(one.names, ", "))})
-		case len(one.names) > 0:
-			out = append(out, Paragraph{"", said(one.text)}, Code{one.text, pairwise.Lines(one.names)})
-		}
-	}
-	return out
+	})
 }

@@ -68,6 +68,8 @@ type Engine struct {
 	Check func(u *Setup, d Driver, cases []plan.Case, seconds float64) error
 	// Open opens the driver of a sweep.
 	Open func(context.Context, *Setup) (Driver, error)
+	// Witness asks the library's service when Open has run into a deadline; nil is none.
+	Witness func() *record.Witness
 	// Watch starts a round of total cases, of which done are finished already; nil
 	// reports nothing.
 	Watch func(total, done int) Watcher
@@ -83,8 +85,9 @@ type Outcome struct {
 }
 
 // Run measures a sweep and writes the record, the journal, the samples and the
-// recommendation into the folder. Once the sweep has started, an error comes with the
-// outcome so far; before, the folder is abandoned and the outcome is nil.
+// recommendation into the folder. An error comes with the outcome so far, also where the
+// sweep failed before its first case. The folder is abandoned and the outcome is nil where the
+// request is refused.
 func (e *Engine) Run(ctx context.Context, u *Setup, dir *Folder) (*Outcome, error) {
 	return e.run(ctx, u, dir, nil, e.Created)
 }
@@ -92,8 +95,11 @@ func (e *Engine) Run(ctx context.Context, u *Setup, dir *Folder) (*Outcome, erro
 func (e *Engine) run(ctx context.Context, u *Setup, dir *Folder, old *record.Journal, created time.Time) (*Outcome, error) {
 	d, err := e.Open(ctx, u)
 	if err != nil {
-		dir.Abandon()
-		return nil, err
+		out, err := e.unopened(u, dir, old, err)
+		if out == nil {
+			dir.Abandon()
+		}
+		return out, err
 	}
 	out, err := e.measure(ctx, u, d, dir, old, created)
 	// On disk first: communicators that hang may keep closing from its end.
@@ -158,7 +164,7 @@ func (e *Engine) measure(ctx context.Context, u *Setup, d Driver, dir *Folder, o
 		e.note("More sizes follow if the bucket size needs them; each round is announced. --fixed-sizes skips them.\n")
 	}
 	if err := d.Allocate(ctx, u.room.For(cases)); err != nil {
-		return nil, connecting(err, "no case has run: fix the cause, and repeat the command")
+		return e.unstarted(u, d, dir, entries, connecting(err, "no case has run: fix the cause"))
 	}
 	j, err := NewJournal(dir, entries)
 	if err != nil {
@@ -186,7 +192,7 @@ func (e *Engine) begin(u *Setup, d Driver, old *record.Journal, created time.Tim
 		return nil, nil, err
 	}
 	entries := &record.Journal{Header: u.header(u.record(e, facts, created), cases)}
-	if old == nil {
+	if old == nil || len(old.Parts) == 0 && old.Header.Record.Source.Libraries == nil { // it was never opened
 		return entries, cases, nil
 	}
 	if entries, err = continued(old, entries.Header, e.Force); err != nil {

@@ -10,9 +10,9 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
+	"zbench/bench/plain"
 	"zbench/bench/trainer"
 )
 
@@ -139,7 +139,7 @@ func forward(a, b trainer.Param) int {
 		cmp.Compare(section(a), section(b)),
 		cmp.Compare(a.Block, b.Block),
 		cmp.Compare(within(a), within(b)),
-		natural(a.Name, b.Name),
+		plain.Natural(a.Name, b.Name),
 	)
 }
 
@@ -155,7 +155,7 @@ func section(p trainer.Param) int {
 }
 
 // within is the place inside a block, or behind the blocks. Experts count by
-// their number first: natural does that.
+// their number first: plain.Natural does that.
 func within(p trainer.Param) int {
 	for i, place := range places {
 		if i < 2 {
@@ -175,17 +175,4 @@ func within(p trainer.Param) int {
 		}
 	}
 	return len(places)
-}
-
-var number = regexp.MustCompile(`\d{1,9}`)
-
-// natural compares names with their numbers as numbers: 2 before 10.
-func natural(a, b string) int {
-	pad := func(s string) string {
-		return number.ReplaceAllStringFunc(s, func(d string) string {
-			n, _ := strconv.Atoi(d) // nine digits at most
-			return fmt.Sprintf("%010d", n)
-		})
-	}
-	return cmp.Or(cmp.Compare(pad(a), pad(b)), cmp.Compare(a, b))
 }

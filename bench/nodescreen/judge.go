@@ -34,9 +34,9 @@ var rules = []rule{
 	{"nic_rate", nicRate},
 	{"own_check", ownChecks},
 	{"error", failures},
-	{"memory", memory},
-	{"collective", collective},
-	{"nic_collective", nicCollective},
+	{"memory", slow("memory")},
+	{"collective", slow("collective")},
+	{"nic_collective", slow("nic_collective")},
 }
 
 // Rules names the rules, in the order of the table.

@@ -24,16 +24,25 @@ const (
 	most = 0.5
 )
 
-// value is a measurement of a component.
-type value struct {
-	host, subject string
-	rate          float64
+// Value is a measurement of a component: Rate is in bytes per second.
+type Value struct {
+	Host, Subject string
+	Rate          float64
+}
+
+// Kind is measurements that are compared with each other: the same work on the same
+// product. Rule is the rule that names the slow ones.
+type Kind struct {
+	Rule, What string
+	Values     []Value
+	next       string
 }
 
 // outliers compares values of one kind and names the slow ones. The standard deviation is
 // 1.4826 times the median absolute deviation (of a normal distribution), which half of the
 // values cannot move; with few values it is uncertain itself, and the limit is wider.
-func outliers(d *Document, what string, all []value, next string) []Finding {
+func outliers(d *Document, k Kind) []Finding {
+	what, all := k.What, k.Values
 	if len(all) == 0 {
 		return nil
 	}
@@ -43,11 +52,11 @@ func outliers(d *Document, what string, all []value, next string) []Finding {
 	}
 	rates := make([]float64, len(all))
 	for i, v := range all {
-		rates[i] = v.rate
+		rates[i] = v.Rate
 	}
 	median := stat.Quantile(rates, 0.5)
 	for i, v := range all {
-		rates[i] = math.Abs(v.rate - median)
+		rates[i] = math.Abs(v.Rate - median)
 	}
 	spread := 1.4826 * stat.Quantile(rates, 0.5) / median
 	limit := max(Effect, sigmas*(1+4/float64(len(all)))*spread)
@@ -58,58 +67,73 @@ func outliers(d *Document, what string, all []value, next string) []Finding {
 	}
 	var out []Finding
 	for _, v := range all {
-		if lost := 1 - v.rate/median; lost >= limit {
+		if lost := 1 - v.Rate/median; lost >= limit {
 			out = append(out, Finding{
-				Host: v.host, Subject: v.subject, Lost: lost, Next: next,
-				Message: fmt.Sprintf("%s: %s, %s below the median of %s", what, gigabytes(v.rate), pairwise.Percent(lost), gigabytes(median)),
+				Host: v.Host, Subject: v.Subject, Lost: lost, Next: k.next,
+				Message: fmt.Sprintf("%s: %s, %s below the median of %s", what, gigabytes(v.Rate), pairwise.Percent(lost), gigabytes(median)),
 			})
 		}
 	}
 	return out
 }
 
-// byKind compares what was run alike: the same work on the same product.
-func byKind(d *Document, all map[string][]value, next string) []Finding {
-	var out []Finding
-	for _, what := range slices.Sorted(maps.Keys(all)) {
-		out = append(out, outliers(d, what, all[what], next)...)
+// measured are the rules that compare rates: what each has measured of a node, by what was
+// run, and the next step for a slow one.
+var measured = []struct {
+	rule, next string
+	of         func(n *Node, add func(what, subject string, r *Rate))
+}{
+	{"memory", "zbench hbm --all-gpus on the node; compare clocks, power limits and uncorrected errors with another GPU's", func(n *Node, add func(what, subject string, r *Rate)) {
+		for _, g := range n.GPUs {
+			if r := g.Memory; r != nil {
+				add(fmt.Sprintf("memory of %s, %s", g.Name, r.What), gpuName(g), r)
+			}
+		}
+	}},
+	{"collective", "zbench topo on the node; zbench collectives --groups 2 there names the link", func(n *Node, add func(what, subject string, r *Rate)) {
+		if r := n.Collective; r != nil {
+			add(r.What, "node", r)
+		}
+	}},
+	{"nic_collective", "check the cable, PCIe width and the NIC's counters", func(n *Node, add func(what, subject string, r *Rate)) {
+		for _, c := range n.NICs {
+			if r := c.Collective; r != nil {
+				add(r.What, c.Name, r)
+			}
+		}
+	}},
+}
+
+// Kinds are the rates of a fleet by rule and by what was run, in the order of the nodes.
+func Kinds(nodes []*Node) []Kind {
+	var out []Kind
+	for _, m := range measured {
+		all := map[string][]Value{}
+		for _, n := range nodes {
+			m.of(n, func(what, subject string, r *Rate) {
+				if r.Rate != nil {
+					all[what] = append(all[what], Value{n.Host, subject, *r.Rate})
+				}
+			})
+		}
+		for _, what := range slices.Sorted(maps.Keys(all)) {
+			out = append(out, Kind{m.rule, what, all[what], m.next})
+		}
 	}
 	return out
 }
 
-func memory(f Fleet, d *Document) []Finding {
-	all := map[string][]value{}
-	for _, n := range f.Nodes {
-		for _, g := range n.GPUs {
-			if r := g.Memory; r != nil && r.Rate != nil {
-				what := fmt.Sprintf("memory of %s, %s", g.Name, r.What)
-				all[what] = append(all[what], value{n.Host, gpuName(g), *r.Rate})
+// slow is the rule that compares the rates of one kind of measurement.
+func slow(rule string) func(f Fleet, d *Document) []Finding {
+	return func(f Fleet, d *Document) []Finding {
+		var out []Finding
+		for _, k := range Kinds(f.Nodes) {
+			if k.Rule == rule {
+				out = append(out, outliers(d, k)...)
 			}
 		}
+		return out
 	}
-	return byKind(d, all, "zbench hbm --all-gpus on the node; compare clocks, power limits and uncorrected errors with another GPU's")
-}
-
-func collective(f Fleet, d *Document) []Finding {
-	all := map[string][]value{}
-	for _, n := range f.Nodes {
-		if r := n.Collective; r != nil && r.Rate != nil {
-			all[r.What] = append(all[r.What], value{n.Host, "node", *r.Rate})
-		}
-	}
-	return byKind(d, all, "zbench topo on the node; zbench collectives --groups 2 there names the link")
-}
-
-func nicCollective(f Fleet, d *Document) []Finding {
-	all := map[string][]value{}
-	for _, n := range f.Nodes {
-		for _, c := range n.NICs {
-			if r := c.Collective; r != nil && r.Rate != nil {
-				all[r.What] = append(all[r.What], value{n.Host, c.Name, *r.Rate})
-			}
-		}
-	}
-	return byKind(d, all, "check the cable, PCIe width and the NIC's counters")
 }
 
 // majority is the value of more than half of the nodes.

@@ -44,8 +44,8 @@ func (d *Document) Table() table.Table {
 	return t
 }
 
-// References as a table: what measurements were compared with.
-func (d *Document) compared() table.Table {
+// Compared is the references as a table: what measurements were compared with.
+func (d *Document) Compared() table.Table {
 	t := table.Of([]string{"COMPARED", "VALUES", "MEDIAN", "SPREAD", "NAMED FROM"})
 	for i := 1; i < 5; i++ {
 		t.Columns[i].Right = true
@@ -70,7 +70,7 @@ func (d *Document) tables() []table.Table {
 		out = append(out, d.Table())
 	}
 	if len(d.References) > 0 {
-		out = append(out, d.compared())
+		out = append(out, d.Compared())
 	}
 	return out
 }

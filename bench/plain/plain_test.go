@@ -88,3 +88,11 @@ func FuzzCell(f *testing.F) {
 		}
 	})
 }
+
+func TestNaturalOrder(t *testing.T) {
+	for _, pair := range [][2]string{{"mlx5_2", "mlx5_10"}, {"a", "b"}, {"mlx5_2", "mlx5_2x"}, {"rocep9s0", "rocep42s0"}, {"a1", "a01b"}, {"1", "a"}, {"a01", "a1"}} {
+		require.Negative(t, plain.Natural(pair[0], pair[1]), pair)
+		require.Positive(t, plain.Natural(pair[1], pair[0]), pair)
+	}
+	require.Zero(t, plain.Natural("mlx5_10", "mlx5_10"))
+}

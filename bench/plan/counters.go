@@ -28,10 +28,17 @@ func (g *Group) Counters() []record.NICCounters {
 	if err != nil {
 		return nil
 	}
+	all := nicsOf(reports)
+	g.countless, g.counted = len(all) == 0, all
+	return all
+}
+
+// nicsOf are the counters of all processes that reported some. Those of a process that failed
+// are as of its failure: bytes per rail are evidence of a hang.
+func nicsOf(reports []Report) []record.NICCounters {
 	var all []record.NICCounters
 	for _, r := range reports {
 		all = append(all, r.NICs...)
 	}
-	g.countless, g.counted = len(all) == 0, all
 	return all
 }

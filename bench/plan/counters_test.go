@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,4 +46,26 @@ func TestCountersOfAllNodes(t *testing.T) {
 			require.Equal(t, want, p.counted)
 		}
 	}
+}
+
+// The record of a pass that failed has the bytes until then of every node that still answered.
+func TestCountersOfAFailedPass(t *testing.T) {
+	parts := three()
+	for _, p := range parts {
+		p.nics = true
+		p.onBurst = func() { p.fail = errors.New("no answer") }
+	}
+	a := axes(t, "all_reduce")
+	a.World.GPUsPerNode = 6
+	inGroup(t, parts, backgrounds(3), func(ctx context.Context, g *plan.Group) {
+		cases := a.Cases()[:1]
+		cases[0].Skip = ""
+		require.NoError(t, g.Allocate(ctx, plan.Room{Bytes: 1 << 20}))
+		got := plan.Run(ctx, cases, g, plan.DefaultOptions(), func(record.Result) {})
+		require.Equal(t, record.Failed, got[0].Status)
+		require.Len(t, got[0].NICs, 3)
+		for _, n := range got[0].NICs {
+			require.EqualValues(t, 1, *n.Sent, n.Node)
+		}
+	})
 }

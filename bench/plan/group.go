@@ -205,6 +205,7 @@ func (w *worker) carriedOut(o Order) Report {
 			f := failureOf(err)
 			r = failed(Failure{Kind: FailedLate, Message: "stopped waiting: " + context.Cause(whole).Error(), Evidence: f.Evidence})
 		}
+		r.NICs = countersOf(w.p) // no order follows that could ask for them
 	}
 	return r.bounded()
 }

@@ -113,7 +113,11 @@ func (g *Group) doEach(o Order, each []Order) ([]Report, error) {
 			g.stop(fmt.Errorf("%s was asked to stop", g.name(i)))
 		}
 	}
-	return reports, g.describeFailures(o, reports)
+	err := g.describeFailures(o, reports)
+	if err != nil {
+		g.counted = nicsOf(reports)
+	}
+	return reports, err
 }
 
 // Open makes the followers open their ranks. It returns what each of them tells of

@@ -26,21 +26,29 @@ type passRun struct {
 	launch float64
 }
 
-// fail ends the pass with an error and its evidence. If a deadline has passed, a second
-// witness is asked, and its answer stands beside the evidence.
+// fail ends the pass with an error and its evidence.
 func (t *passRun) fail(d Driver, err error) {
-	t.end(record.Failed, err.Error())
+	t.part.Evidence, t.part.Reason = Explain(d, err)
+	t.part.Status = record.Failed
+}
+
+// Explain is the evidence of an error, nil if it has none, and the reason in words. If a
+// deadline has passed, the second witness of the driver is asked, and its answer stands beside
+// the evidence.
+func Explain(d any, err error) (e *record.Evidence, reason string) {
+	reason = err.Error()
 	stuck, ok := errors.AsType[Stuck](err)
 	if !ok {
-		return
+		return nil, reason
 	}
-	t.part.Evidence = stuck.Evidence()
+	e = stuck.Evidence()
 	second, ok := d.(Witnessing)
-	if e := t.part.Evidence; ok && e != nil && e.Deadline != nil {
+	if ok && e != nil && e.Deadline != nil {
 		if e.Witness = second.Witness(); e.Witness != nil {
-			t.part.Reason += "; " + e.Witness.Text()
+			reason += "; " + e.Witness.Text()
 		}
 	}
+	return e, reason
 }
 
 func (t *passRun) end(status record.Status, reason string) {

@@ -45,6 +45,7 @@ func plannedKernels(rows ...Kernel) Record {
 		Source: Source{Kind: Measured, Backend: "rocm", Clock: "monotonic", Vendor: "librocblas.so"},
 		World:  World{Devices: []Device{{Index: 1, Name: "MI300X", Kind: GPU, Units: 304, Bytes: 1 << 37, Cache: 1 << 28, PeakBandwidth: new(5.3e12), PeakSource: "s, 2023"}}},
 		Spec: &spec.Spec{Schema: spec.Schema, Benchmark: spec.HBM, Backend: "rocm", Seed: 7, Faults: []string{"store 0 1"}, Kernels: &spec.Kernels{
+			Only:   []string{"k"},
 			Device: 1, AllGPUs: true, Precision: 0.01, MaxTime: 1, Peak: 1e12, Size: 4096, Sweep: true, Tune: true,
 			Streams: []string{"copy"}, Dtypes: []string{"float32"}, Data: "random", Rows: 3, Hidden: []int{64}, Preset: "zaya1", Shapes: []string{"3x4"}, Coefficients: "you", Reduce: 9,
 		}},

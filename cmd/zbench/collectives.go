@@ -76,6 +76,7 @@ steps (-i). -G captures a burst's launches into a graph and replays it.`,
   zbench collectives all_gather -b 64M -e 512M -i 64M
   zbench collectives --fabric mi300x-8gpu -g 8 -G 4 --out one-process
   zbench collectives --nodes 128 --framework megatron --preset llama3-8b --step-ms 900
+  zbench collectives --screen --out all           without the nodes that zbench screen fails
   zbench collectives --spec old/results.json --nodes 64`,
 		ValidArgs: collective.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -127,6 +128,11 @@ func (o *collectivesOptions) sweep(ctx context.Context, s State, cmd *cobra.Comm
 		}
 	}
 	l, err := o.place(s, cmd)
+	if err == nil && o.launch.screen {
+		if err = o.screenFirst(ctx, s, cmd, l); err == nil {
+			l, err = o.place(s, cmd)
+		}
+	}
 	switch {
 	case err != nil:
 		return err
@@ -137,7 +143,7 @@ func (o *collectivesOptions) sweep(ctx context.Context, s State, cmd *cobra.Comm
 	case o.launch.dry:
 		return o.dryRun(ctx, s, l, nil)
 	}
-	o.want.World = l.want.World
+	o.want.World, o.want.Faults = l.want.World, l.want.Faults
 	return o.run(ctx, s)
 }
 
@@ -159,6 +165,7 @@ func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	f := cmd.Flags()
 	addLaunchFlags(f, &o.launch)
 	f.StringVar(&o.launch.bad, "exclude-bad", "", "leave out the nodes that zbench screen has failed: its folder")
+	f.BoolVar(&o.launch.screen, "screen", false, "screen the nodes first, into a folder beside --out, and leave out those that fail")
 	addCountersFlag(f, &o.counters)
 	addDeadlineFlags(f, &o.deadlines)
 	addGateFlags(f, &o.gates)
@@ -216,12 +223,16 @@ func (o *collectivesOptions) engine(s State) (*engine.Engine, error) {
 			if o.world != nil {
 				return o.world.open(ctx, s, o.libraries, &w)
 			}
-			return openCollectives(ctx, s, o.libraries, &w)
+			// The init of the communicators, which is a part of it, has that deadline itself.
+			return guarded(ctx, 2*w.Deadlines.Init+1, "opening the GPUs of "+s.Hostname(), func() (*collectivesDriver, error) {
+				return openCollectives(ctx, s, o.libraries, &w)
+			})
 		},
 		Check: func(u *engine.Setup, d engine.Driver, cases []plan.Case, seconds float64) error {
 			return o.check(s, u, d, cases, seconds)
 		},
-		Watch: func(total, done int) engine.Watcher { return newProgress(s, total, done, o.quiet, o.progress) },
+		Witness: witnessOf(s),
+		Watch:   func(total, done int) engine.Watcher { return newProgress(s, total, done, o.quiet, o.progress) },
 	}, err
 }
 
@@ -232,7 +243,9 @@ func (o *collectivesOptions) finish(s State, dir *engine.Folder, started time.Ti
 	}
 	if err != nil {
 		if !errors.Is(err, engine.ErrGone) {
-			_ = writeDrawn(dir, dir.Path, out.Record, nil, nil) // as much as the disk takes; err says what happened
+			// As much as the disk takes; err says what happened.
+			_ = writeDrawn(dir, dir.Path, out.Record, nil, nil)
+			_ = writeRunOf(dir, s, started, o.checks, o.world.control())
 		}
 		return err
 	}

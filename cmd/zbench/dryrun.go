@@ -37,6 +37,9 @@ func (o *collectivesOptions) dryRun(ctx context.Context, s State, l launching, o
 	if err := o.dryLaunch(s, l, u.Spec, row); err != nil {
 		return err
 	}
+	if o.launch.screen {
+		row("Screen", "all nodes first, one process on each; those that fail are left out")
+	}
 	row("Backend", "%s", backend)
 	w := u.Spec.World
 	row("World", "nodes: %d; GPUs on each: %d; GPUs driven by a process: %d; ranks: %d", w.Nodes, w.GPUsPerNode, w.GPUsPerProcess, w.Size())
@@ -129,6 +132,7 @@ func (o *collectivesOptions) startOf(s State, l launching, want spec.Spec) launc
 		start.SlurmArgs = append(start.SlurmArgs, strings.Fields(text)...)
 	}
 	if len(l.excluded) > 0 {
+		start.Kept = l.kept
 		start.SlurmArgs = append(start.SlurmArgs, "--exclude="+strings.Join(l.excluded, ","))
 	}
 	return start

@@ -23,13 +23,19 @@ type launchFlagSet struct {
 	dry       bool
 	// ended are the processes whose end the parent has heard of.
 	ended <-chan endedTask
-	// bad is the folder of a screen whose failed nodes are left out.
-	bad string
+	// bad is the folder of a screen whose failed nodes are left out; screen tells that it is
+	// made first. refused are nodes that a launcher's processes must not be on.
+	bad     string
+	screen  bool
+	refused refusedHosts
 }
 
 // launchFlags names the flags: they say where a sweep runs, not what is measured, and a
 // resumed one may have others.
-var launchFlags = []string{"launch", "slurm-args", "hostfile", "dry-run", "exclude-bad"}
+var launchFlags = []string{"launch", "slurm-args", "hostfile", "dry-run", "exclude-bad", "screen"}
+
+// switches are those without a value.
+var switches = []string{"dry-run", "screen"}
 
 func addLaunchFlags(f *pflag.FlagSet, o *launchFlagSet) {
 	var methods []string
@@ -51,8 +57,9 @@ type launching struct {
 	want spec.Spec
 	// processes run on each node.
 	processes int
-	// excluded are nodes of the job that take no part.
+	// excluded are nodes that take no part. kept are the others, if nodes are left out.
 	excluded []string
+	kept     []launch.Host
 }
 
 // place finds out what this process is and how the sweep runs. given tells that the
@@ -68,7 +75,7 @@ func (o *launchFlagSet) place(s State, want spec.Spec, given bool) (launching, e
 		return l, usage(err, launchHint(detected))
 	}
 	if l.method == launch.Inproc {
-		return l, nil
+		return l, o.exclude(s, &l, given)
 	}
 	if o.hostfile != "" && l.method == launch.MPI {
 		if l.hosts, err = readHosts(s, o.hostfile); err != nil {
@@ -76,13 +83,13 @@ func (o *launchFlagSet) place(s State, want spec.Spec, given bool) (launching, e
 		}
 	}
 	if l.method == launch.Env {
-		return l, l.spreadRanks(given)
+		return l, cmp.Or(l.spreadRanks(given), o.exclude(s, &l, given))
 	}
 	l.spread(s, given)
 	if err = o.exclude(s, &l, given); err != nil {
 		return l, err
 	}
-	if l.single() && asked.Method == launch.Auto {
+	if l.single() && asked.Method == launch.Auto && len(l.excluded) == 0 { // this node may be one of those left out
 		l.method, l.want = launch.Inproc, want.Clone()
 	}
 	return l, nil
@@ -205,7 +212,7 @@ func childArgs(args []string) []string {
 			return append(kept, args[i:]...)
 		case !strings.HasPrefix(args[i], "--") || !slices.Contains(launchFlags, name):
 			kept = append(kept, args[i])
-		case name != "dry-run" && !joined:
+		case !slices.Contains(switches, name) && !joined:
 			i++ // its value
 		}
 	}

@@ -17,6 +17,8 @@ import (
 	"zbench/bench/fabric"
 	"zbench/bench/spec"
 	"zbench/internal/longtest"
+	"zbench/internal/ras"
+	"zbench/internal/ras/rastest"
 )
 
 // plantedHost names the host that a script's zbench runs on.
@@ -60,6 +62,7 @@ func TestScripts(t *testing.T) {
 			"damage":     damage,
 			"glob":       globCount,
 			"machine":    writeMachine,
+			"ras":        serveRAS,
 			"sameanswer": sameAnswer,
 			"says":       says,
 		},
@@ -112,6 +115,18 @@ func loopbackLibraries(t *testing.T) string {
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return dir
+}
+
+// serveRAS answers as RCCL's RAS service with the text of a file, and tells zbench where:
+// ras FILE.
+func serveRAS(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: ras FILE")
+	}
+	address, end, err := rastest.Listen([]byte(ts.ReadFile(args[0])), true)
+	ts.Check(err)
+	ts.Defer(end)
+	ts.Setenv(ras.AddressVariable, address)
 }
 
 // writeMachine writes the machine file of so many GPUs, of which pairs may be

@@ -15,6 +15,7 @@ import (
 	"zbench/bench/nodescreen"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
+	"zbench/report"
 )
 
 // nodeScreenOptions are the options of screen.
@@ -55,8 +56,9 @@ versions, a port that is down or slower, an error, wrong data, or a bandwidth
 that lies 8 % and 5 robust standard deviations below the median. What most nodes
 have in common fails no node. --judge compares such files again.
 
-The result is screen.json, pass.txt and fail.txt, one node a line. The exit code
-is 0 if no node fails, 3 if one does, and 6 if nothing can be told.`,
+The result is report.html, screen.json, and pass.txt and fail.txt, one node a
+line. The exit code is 0 if no node fails, 3 if one does, and 6 if nothing can
+be told.`,
 		Example: `  salloc -N 128 zbench screen --out screened      all nodes of the allocation
   zbench collectives --exclude-bad screened       the world without them
   srun --exclude=./screened/fail.txt …            any other job without them
@@ -83,7 +85,7 @@ func addNodeScreenFlags(cmd *cobra.Command, o *nodeScreenOptions) {
 	f.StringArrayVar(&o.faults, "fault", nil, "fault of a simulated node; zbench list faults")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the simulation")
 	f.StringVar(&o.trees, "trees", "", "folder with a recorded tree of /sys and /proc for each simulated node, named after it")
-	f.StringVar(&o.judge, "judge", "", "compare the files that nodes have written into this folder; measure nothing")
+	f.StringVar(&o.judge, "judge", "", "compare the files that nodes have written into this folder; measure nothing; --out takes the result")
 	f.Float64Var(&o.seconds, "hbm-seconds", 10, "seconds of copying in every GPU's memory; the loopback takes 20 samples")
 	o.size = 1 << 30
 	f.Var(&o.size, "size", "size of an array in memory, in bytes (default 1G)")
@@ -110,7 +112,7 @@ func runNodeScreen(ctx context.Context, s State, o nodeScreenOptions) error {
 	case !(o.seconds > 0 && o.seconds <= 3600) || !(o.deadline > 0 && o.deadline <= 3600):
 		return usagef(help, "--hbm-seconds and --deadline must be above 0 and at most 3600 seconds")
 	case o.judge != "":
-		return o.compare(s, o.judge, nodescreen.Fleet{})
+		return o.compare(s)
 	}
 	l, err := o.place(s)
 	if err != nil {
@@ -143,15 +145,33 @@ func simulated(backend string, s State) bool {
 	return err == nil && chosen == "loopback"
 }
 
+// screened is the nodes' reports and the judgement on them.
+type screened struct {
+	*nodescreen.Document
+	nodes []*nodescreen.Node
+}
+
 // begin screens all nodes from this process and compares them.
 func (o *nodeScreenOptions) begin(ctx context.Context, s State, l launching) error {
-	started := s.Now()
 	if o.launch.dry {
 		return o.dryRun(s, l)
 	}
-	dir, err := engine.NewFolder(s.host(o.quiet), o.out, "screen", o.force)
+	d, _, err := o.screen(ctx, s, l)
 	if err != nil {
 		return err
+	}
+	if err := o.show(s, d.Document); err != nil {
+		return err
+	}
+	return screenVerdict(d.Document)
+}
+
+// screen screens all nodes and writes the folder, whose path it returns.
+func (o *nodeScreenOptions) screen(ctx context.Context, s State, l launching) (d screened, path string, err error) {
+	started := s.Now()
+	dir, err := engine.NewFolder(s.host(o.quiet), o.out, "screen", o.force)
+	if err != nil {
+		return d, "", err
 	}
 	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
 	f := nodescreen.Fleet{Expected: l.want.World.Nodes}
@@ -166,42 +186,63 @@ func (o *nodeScreenOptions) begin(ctx context.Context, s State, l launching) err
 		err = o.node(ctx, s, dir.Path)
 	}
 	if err != nil {
-		return err
+		return d, "", err
 	}
-	d, err := o.read(s, dir.Path, f)
+	if d, err = o.read(s, dir.Path, f); err != nil {
+		return d, "", err
+	}
+	return d, dir.Path, o.write(s, dir, started, d)
+}
+
+// compare judges the files of a folder and prints the result; --out takes it as files, too.
+func (o *nodeScreenOptions) compare(s State) error {
+	started := s.Now()
+	var f nodescreen.Fleet
+	if o.given {
+		f.Expected = o.nodes
+	}
+	d, err := o.read(s, o.judge, f)
 	if err != nil {
 		return err
 	}
-	for name, fill := range map[string]func(io.Writer) error{
-		"screen.json": d.WriteJSON, "pass.txt": railsNames(d.Pass), "fail.txt": railsNames(d.Fail), "unclear.txt": railsNames(d.Unclear),
+	if o.out != "" {
+		dir, err := engine.NewFolder(s.host(o.quiet), o.out, "screen", o.force)
+		if err != nil {
+			return err
+		}
+		defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
+		if err := o.write(s, dir, started, d); err != nil {
+			return err
+		}
+	}
+	if err := o.show(s, d.Document); err != nil {
+		return err
+	}
+	return screenVerdict(d.Document)
+}
+
+// write writes the files that follow from the judgement.
+func (o *nodeScreenOptions) write(s State, dir *engine.Folder, started time.Time, d screened) error {
+	page := report.Screen(d.nodes, d.Document, toolVersion())
+	for _, f := range []struct {
+		name string
+		fill func(io.Writer) error
+	}{
+		{"screen.json", d.WriteJSON},
+		{"report.html", func(w io.Writer) error { return report.WriteHTML(w, page) }},
+		{"pass.txt", railsNames(d.Pass)},
+		{"fail.txt", railsNames(d.Fail)},
+		{"unclear.txt", railsNames(d.Unclear)},
 	} {
-		if err := dir.Write(name, fill); err != nil {
+		if err := dir.Write(f.name, f.fill); err != nil {
 			return err
 		}
 	}
 	if err := writeRun(dir, s, started); err != nil {
 		return err
 	}
-	if err := o.show(s, d); err != nil {
-		return err
-	}
-	s.note(o.quiet, "Wrote %s (screen.json, pass.txt, fail.txt, nodes) in %s\n", dir.Path, s.Now().Sub(started).Round(10*time.Millisecond))
-	return screenVerdict(d)
-}
-
-// compare judges the files of a folder and prints the result.
-func (o *nodeScreenOptions) compare(s State, dir string, f nodescreen.Fleet) error {
-	if o.given {
-		f.Expected = o.nodes
-	}
-	d, err := o.read(s, dir, f)
-	if err != nil {
-		return err
-	}
-	if err := o.show(s, d); err != nil {
-		return err
-	}
-	return screenVerdict(d)
+	s.note(o.quiet, "Wrote %s (report.html, screen.json, pass.txt, fail.txt) in %s\n", dir.Path, s.Now().Sub(started).Round(10*time.Millisecond))
+	return nil
 }
 
 func (o *nodeScreenOptions) show(s State, d *nodescreen.Document) error {
@@ -224,16 +265,11 @@ func screenVerdict(d *nodescreen.Document) error {
 func nodesFolder(dir string) string { return filepath.Join(dir, "nodes") }
 
 // read reads what the nodes have written, and judges it.
-func (o *nodeScreenOptions) read(s State, dir string, f nodescreen.Fleet) (*nodescreen.Document, error) {
-	return o.readInto(s, dir, &f)
-}
-
-// readInto is read, with the nodes in f.
-func (o *nodeScreenOptions) readInto(s State, dir string, f *nodescreen.Fleet) (*nodescreen.Document, error) {
+func (o *nodeScreenOptions) read(s State, dir string, f nodescreen.Fleet) (screened, error) {
 	folder := nodesFolder(dir)
 	entries, err := s.FS.ReadDir(folder)
 	if err != nil && o.judge != "" {
-		return nil, usagef("give the folder that zbench screen --out made", "--judge: %w", err)
+		return screened{}, usagef("give the folder that zbench screen --out made", "--judge: %w", err)
 	}
 	for _, e := range entries {
 		if e.IsDir() || filepath.Ext(e.Name()) != ".json" || s.FS.IsTemporary(e.Name()) {
@@ -241,13 +277,13 @@ func (o *nodeScreenOptions) readInto(s State, dir string, f *nodescreen.Fleet) (
 		}
 		text, err := readText(s, "screen", filepath.Join(folder, e.Name()))
 		if err != nil {
-			return nil, err
+			return screened{}, err
 		}
 		n, err := nodescreen.ReadNode(text)
 		if err != nil {
-			return nil, exit.With(exit.Run, fmt.Errorf("%s: %w", filepath.Join(folder, e.Name()), err), "remove the file, and screen that node again")
+			return screened{}, exit.With(exit.Run, fmt.Errorf("%s: %w", filepath.Join(folder, e.Name()), err), "remove the file, and screen that node again")
 		}
 		f.Nodes = append(f.Nodes, n)
 	}
-	return nodescreen.Judge(*f), nil
+	return screened{nodescreen.Judge(f), f.Nodes}, nil
 }

@@ -98,22 +98,22 @@ func (o *nodeScreenOptions) startNodes(ctx context.Context, s State, l launching
 	}
 	f := &children{s: s, ends: make(chan ending, len(lines))}
 	for _, line := range lines {
-		if err := f.add(Command{Argv: line.Argv, Environ: line.Environ(start.Environ, "")}); err != nil {
+		if err := f.add(Command{Argv: line.Argv, Environ: line.Environ(start.Environ, ""), Step: l.method == launch.Slurm}); err != nil {
 			f.kill()
 			return exit.With(exit.Run, fmt.Errorf("%s cannot be started: %w", line.Argv[0], err), "--dry-run prints the command")
 		}
 	}
 	limit := time.NewTimer(time.Duration((o.seconds + measurements*o.deadline) * float64(time.Second)))
 	defer limit.Stop()
-	for range lines {
+	for left := len(lines); left > 0; left-- {
 		select {
 		case <-f.ends:
 		case <-limit.C:
-			f.kill()
+			f.killed(left)
 			s.note(false, "zbench: the nodes have not ended within their deadline; those that reported are compared\n")
 			return nil
 		case <-ctx.Done():
-			f.kill()
+			f.killed(left)
 			return context.Cause(ctx)
 		}
 	}

@@ -13,6 +13,8 @@ import (
 type osChild struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser // nil without control
+	step  bool
+	ended chan struct{}
 }
 
 func startProcess(c Command, stdout, stderr io.Writer) (Child, error) {
@@ -26,7 +28,7 @@ func startProcess(c Command, stdout, stderr io.Writer) (Child, error) {
 	}
 	cmd.WaitDelay = waitDelay // a process that it left behind may keep a pipe open
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	child := &osChild{cmd: cmd}
+	child := &osChild{cmd: cmd, step: c.Step, ended: make(chan struct{})}
 	if c.Control {
 		var err error
 		if child.stdin, err = cmd.StdinPipe(); err != nil {
@@ -70,13 +72,51 @@ func (c *osChild) Ask(line string) {
 }
 
 func (c *osChild) Wait() (code int, how string) {
+	defer close(c.ended)
 	if err := c.cmd.Wait(); c.cmd.ProcessState == nil {
 		return -1, err.Error()
 	}
 	return c.cmd.ProcessState.ExitCode(), c.cmd.ProcessState.String()
 }
 
-func (c *osChild) Kill() { _ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) } // it may have ended
+// Times of the end of srun's step: between two interrupts, of which srun counts those within
+// a second, and until srun itself is killed. It waits up to 7 s for its step.
+const (
+	betweenInterrupts = 200 * time.Millisecond
+	stepGrace         = 10 * time.Second
+)
+
+func (c *osChild) Kill() {
+	if !c.step {
+		c.signal(syscall.SIGKILL)
+		return
+	}
+	go func() {
+		for range 3 {
+			c.signal(syscall.SIGINT)
+			if c.endsWithin(betweenInterrupts) {
+				return
+			}
+		}
+		if !c.endsWithin(stepGrace) {
+			c.signal(syscall.SIGKILL)
+		}
+	}()
+}
+
+func (c *osChild) signal(s syscall.Signal) { _ = syscall.Kill(-c.cmd.Process.Pid, s) } // it may have ended
+
+// endsWithin tells whether the child has ended after a time.
+func (c *osChild) endsWithin(limit time.Duration) bool {
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	select {
+	case <-c.ended:
+		return true
+	case <-late.C:
+		return false
+	}
+}
 
 // become replaces this process by a program, which gets the standard output that
 // ownStdout keeps.

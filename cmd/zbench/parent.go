@@ -18,7 +18,7 @@ const (
 	// failedGrace is from the end of a process that failed until the first one is asked to
 	// stop, firstGrace from then to its end: it saves, and aborts what hangs.
 	failedGrace = 5 * time.Second
-	firstGrace  = 25 * time.Second
+	firstGrace  = 14 * time.Second
 	// leftGrace is for the others after the end of the first.
 	leftGrace = 12 * time.Second
 )
@@ -51,7 +51,7 @@ func (o *collectivesOptions) startWorld(ctx context.Context, s State, l launchin
 		f.launcher = lines[0].Argv[0]
 	}
 	for i, line := range lines {
-		if err := f.add(Command{Argv: line.Argv, Environ: line.Environ(start.Environ, token), Control: i == 0, Says: f.heard(l.method)}); err != nil {
+		if err := f.add(Command{Argv: line.Argv, Environ: line.Environ(start.Environ, token), Control: i == 0, Says: f.heard(l.method), Step: l.method == launch.Slurm}); err != nil {
 			f.kill()
 			return exit.With(exit.Run, fmt.Errorf("%s cannot be started: %w", line.Argv[0], err), "--dry-run prints the command")
 		}
@@ -133,6 +133,19 @@ func (f *children) hear(task endedTask, leader *endedTask) {
 	f.all[0].Ask(task.line())
 }
 
+// told hears of the end of a task while others run. srun waits for all tasks, so one that is
+// frozen is waited for as a process of this node would be.
+func (f *children) told(task endedTask, leader *endedTask, failed **ending, late *time.Timer) {
+	f.hear(task, leader)
+	switch {
+	case task.process == 0:
+		late.Reset(leftGrace)
+	case leader.how == "" && *failed == nil:
+		*failed = &ending{child: task.process, code: exit.Run, how: task.how}
+		late.Reset(failedGrace)
+	}
+}
+
 // heard tells the leader of tasks that srun reports as failed: one that has not registered
 // would be waited for. Nil where the children are the tasks.
 func (f *children) heard(m launch.Method) func(string) {
@@ -155,6 +168,20 @@ func (f *children) kill() {
 	}
 }
 
+// killed kills the children and waits for those that are left: srun kills its step first.
+func (f *children) killed(left int) {
+	f.kill()
+	late := time.NewTimer(leftGrace)
+	defer late.Stop()
+	for range left {
+		select {
+		case <-f.ends:
+		case <-late.C:
+			return
+		}
+	}
+}
+
 // wait waits for all children. The end of ctx asks the first one to stop, which saves what
 // is finished and lets the others leave.
 func (f *children) wait(ctx context.Context) error {
@@ -164,6 +191,7 @@ func (f *children) wait(ctx context.Context) error {
 	<-late.C
 	var leader endedTask
 	stopping := false // the first has been asked to stop, because another one failed
+	killed := false   // before the leader's end was told
 	asked := ctx.Done()
 	for left := len(f.all); left > 0; {
 		select {
@@ -184,9 +212,10 @@ func (f *children) wait(ctx context.Context) error {
 				}
 			}
 		case task := <-f.tasks:
-			f.hear(task, &leader)
+			f.told(task, &leader, &failed, late)
 		case <-late.C:
-			if first != nil || stopping {
+			if first != nil || leader.how != "" || stopping {
+				killed = leader.how == ""
 				f.kill()
 				continue
 			}
@@ -201,7 +230,7 @@ func (f *children) wait(ctx context.Context) error {
 	if code, ok := leader.code(); ok {
 		first.code = code // srun's is the greatest of all tasks
 	}
-	if stopping && first.code < 0 {
+	if stopping && (first.code < 0 || killed && f.launcher != "") {
 		return exit.With(exit.Run, fmt.Errorf("process 0 did not end after %s, and was killed; culprit: process 0, unless it ends late", failed.text()), "finished cases are saved: --resume continues the sweep")
 	}
 	if !stopping {

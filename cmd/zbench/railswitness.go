@@ -117,15 +117,14 @@ func (w *witnesses) readScreen(s State, dir string) error {
 		return usagef("give the folder that zbench screen --out made", "--screen %s has no folder nodes", dir)
 	}
 	o := nodeScreenOptions{judge: dir}
-	f := nodescreen.Fleet{}
-	d, err := o.readInto(s, dir, &f)
+	d, err := o.read(s, dir, nodescreen.Fleet{})
 	if err != nil {
 		return err
 	}
-	if len(f.Nodes) == 0 {
+	if len(d.nodes) == 0 {
 		return usagef("give the folder that zbench screen --out made", "--screen %s has no file of a node", dir)
 	}
-	w.screen = &evidence.Screens{Document: d, Nodes: f.Nodes}
+	w.screen = &evidence.Screens{Document: d.Document, Nodes: d.nodes}
 	return nil
 }
 

@@ -90,6 +90,9 @@ type Command struct {
 	Says func(line string)
 	// Control connects its standard input with Ask; without it, it is empty.
 	Control bool
+	// Step is true for srun: it kills the tasks of its step, on all nodes, when it is
+	// interrupted three times. If it is killed itself, they stay.
+	Step bool
 }
 
 // Child is a process that was started.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -31,6 +32,7 @@ type world struct {
 	lose context.CancelCauseFunc
 	// started tells that all processes have registered.
 	started bool
+	refused *refusedHosts
 	orders  orders
 }
 
@@ -110,7 +112,7 @@ func (o *collectivesOptions) lead(ctx context.Context, s State, role launch.Role
 	if err != nil {
 		return err
 	}
-	w := &world{role: role, orders: orders{now: s.Now}}
+	w := &world{role: role, orders: orders{now: s.Now}, refused: &o.launch.refused}
 	ctx, w.stop = context.WithCancelCause(ctx)
 	w.lost, w.lose = context.WithCancelCause(context.Background())
 	if role.Leader.Host != "127.0.0.1" { // the launcher's name of this host need not be of one of its addresses
@@ -226,7 +228,7 @@ func (w *world) gather(ctx context.Context, s State, with *opening) error {
 		if err := w.Wait(ctx); err != nil {
 			return err
 		}
-		if err := w.inOrder(with); err != nil {
+		if err := cmp.Or(w.inOrder(with), w.refused.checkWorld(w.Hellos())); err != nil {
 			return err
 		}
 		for _, line := range w.Drift() {

@@ -22,6 +22,8 @@ type Start struct {
 	// Hostfile is Open MPI's; Hosts are its lines.
 	Hostfile string
 	Hosts    []Host
+	// Kept are the hosts on which mpirun may start processes; none is all.
+	Kept []Host
 	// Simulated tells that the nodes are the loopback's: all their processes may run on
 	// this one.
 	Simulated bool
@@ -213,7 +215,9 @@ func mpirun(s Start) ([]Line, error) {
 	}
 	line := Line{Argv: []string{"mpirun", "-np", strconv.Itoa(s.Nodes * s.Processes)}, Set: []Var{secret}}
 	passed := s.passed()
-	if s.Hostfile != "" {
+	if len(s.Kept) > 0 {
+		line.Argv, s.Hosts = append(line.Argv, "--host", hostList(s.Kept, s.Processes)), s.Kept
+	} else if s.Hostfile != "" {
 		line.Argv = append(line.Argv, "--hostfile", s.Hostfile)
 	}
 	if len(s.Hosts) > 0 {

@@ -85,3 +85,12 @@ func expandHost(name string) ([]string, error) {
 	}
 	return all, nil
 }
+
+// hostList is hosts for mpirun --host, with the processes that each may run.
+func hostList(hosts []Host, processes int) string {
+	var list []string
+	for _, h := range hosts {
+		list = append(list, fmt.Sprintf("%s:%d", h.Name, max(h.Slots, processes)))
+	}
+	return strings.Join(list, ",")
+}

@@ -60,7 +60,7 @@ func BenchmarkClientAllReduce(b *testing.B) {
 		for _, dtype := range []string{"float", "half", "bfloat16"} {
 			b.Run(how+"/"+dtype, func(b *testing.B) {
 				for b.Loop() {
-					dir, err := os.MkdirTemp(meet, "zbench-bench-")
+					dir, err := os.MkdirTemp(meet, "zbench-bench-") //nolint:usetesting // in memory, as zbench loopback has it
 					require.NoError(b, err)
 					rounds := benchRounds(b, program, machine, dir, how, dtype)
 					require.NoError(b, os.RemoveAll(dir))

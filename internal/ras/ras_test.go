@@ -8,13 +8,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/record"
 	"zbench/internal/ras"
+	"zbench/internal/ras/rastest"
 )
 
 func recorded(t testing.TB, name string) []byte {
@@ -85,23 +85,7 @@ func service(t *testing.T, answer []byte, json bool) ras.Dial {
 	t.Helper()
 	return func(context.Context, string, string) (net.Conn, error) {
 		here, there := net.Pipe()
-		go func() {
-			defer func() { _ = there.Close() }()
-			in := bufio.NewScanner(there)
-			for in.Scan() {
-				switch line := in.Text(); {
-				case strings.HasPrefix(line, "CLIENT PROTOCOL "):
-					_, _ = fmt.Fprint(there, "SERVER PROTOCOL 2\n")
-				case strings.HasPrefix(line, "TIMEOUT "), json && line == "SET FORMAT json":
-					_, _ = fmt.Fprint(there, "OK\n")
-				case line == "VERBOSE STATUS":
-					_, _ = there.Write(answer)
-					return
-				default:
-					_, _ = fmt.Fprintf(there, "ERROR: Unknown command %s\n", line)
-				}
-			}
-		}()
+		go rastest.Serve(there, answer, json)
 		return here, nil
 	}
 }
@@ -112,6 +96,19 @@ func TestAsk(t *testing.T) {
 	w = ras.Ask(context.Background(), service(t, recorded(t, "incomplete.txt"), false), "[::1]:7000") // before 2.28.7
 	require.Equal(t, record.WitnessDegraded, w.State)
 	require.Equal(t, "RAS at [::1]:7000", w.Source)
+}
+
+// The same over TCP, in both forms.
+func TestAskOverTCP(t *testing.T) {
+	for name, json := range map[string]bool{"degraded.json": true, "incomplete.txt": false} {
+		address, end, err := rastest.Listen(recorded(t, name), json)
+		require.NoError(t, err)
+		w := ras.Ask(context.Background(), (&net.Dialer{}).DialContext, address)
+		require.Equal(t, record.WitnessDegraded, w.State, w.Reason)
+		require.Equal(t, "RAS at "+address, w.Source)
+		end()
+		require.Equal(t, record.WitnessAbsent, ras.Ask(context.Background(), (&net.Dialer{}).DialContext, address).State)
+	}
 }
 
 // Without a service, or with one that is none or breaks off, there is no witness and its

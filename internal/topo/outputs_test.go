@@ -97,14 +97,6 @@ func TestPayload(t *testing.T) {
 	}
 }
 
-func TestNaturalOrder(t *testing.T) {
-	for _, pair := range [][2]string{{"mlx5_2", "mlx5_10"}, {"a", "b"}, {"mlx5_2", "mlx5_2x"}, {"rocep9s0", "rocep42s0"}, {"a1", "a01b"}, {"1", "a"}} {
-		require.Negative(t, naturally(pair[0], pair[1]), pair)
-		require.Positive(t, naturally(pair[1], pair[0]), pair)
-	}
-	require.Zero(t, naturally("mlx5_10", "mlx5_10"))
-}
-
 func TestOutliers(t *testing.T) {
 	id := func(s string) string { return s }
 	usual, odd, split := outliers([]string{"a", "b", "a", ""}, id)

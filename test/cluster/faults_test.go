@@ -134,13 +134,13 @@ func (r *running) ends(t *testing.T, within time.Duration) (code int, said strin
 
 // resumes holds that what the run has left is valid and complete after --resume: no case
 // that was finished is measured again, and the figures are those of a sweep without a fault.
-func (r *running) resumes(t *testing.T, zbench string) {
+func (r *running) resumes(t *testing.T, zbench, flags string) {
 	t.Helper()
 	before := strings.Split(strings.TrimSpace(read(t, r.dir+"/run/journal.jsonl")), "\n")
 	for _, line := range before {
 		require.True(t, json.Valid([]byte(line)) || line == before[len(before)-1], line)
 	}
-	again := bash(t, zbench+" collectives --launch inproc -q --resume "+r.dir+"/run")
+	again := bash(t, zbench+" collectives --launch inproc -q --resume "+r.dir+"/run"+flags)
 	require.Contains(t, []int{0, 1}, again.code, again.errors) // a case that hung stays failed
 	after := strings.Split(read(t, r.dir+"/run/journal.jsonl"), "\n")
 	for i, line := range before {
@@ -200,7 +200,7 @@ func TestFaults(t *testing.T) {
 		code             []int
 		says             string
 		culprit          string // of the record; empty where no case has failed
-		none             bool   // nothing was measured
+		none             bool   // no case has run
 	}{
 		{name: "SIGKILL", run: localRun, whom: 3, signal: syscall.SIGKILL, within: lostWithin, code: []int{1}, says: `process 3 on \S+: its connection (ended|failed).* culprit: rank 3\b`, culprit: "3"},
 		// Now and then srun terminates a step with a killed task before all of its output has
@@ -208,6 +208,10 @@ func TestFaults(t *testing.T) {
 		{name: "SIGKILL under srun", run: slurmRun, whom: 6, signal: syscall.SIGKILL, within: lostWithin, code: []int{1}, says: `task 6: Killed`, culprit: "6"},
 		{name: "SIGKILL of a node's first process under srun", run: slurmRun, whom: 4, signal: syscall.SIGKILL, within: lostWithin, code: []int{1}, says: `task 4: Killed`, culprit: "4"},
 		{name: "SIGSTOP", run: localRun, whom: 5, signal: syscall.SIGSTOP, within: lateWithin, code: []int{1}, says: `process 5 on \S+: no (heartbeat|report).* culprit: rank 5\b`, culprit: "5"},
+		{name: "SIGSTOP under srun", run: slurmRun, whom: 6, signal: syscall.SIGSTOP, within: lateWithin, code: []int{1}, says: `process 6 on \S+: no (heartbeat|report).* culprit: rank 6\b`, culprit: "6"},
+		{name: "SIGSTOP under mpirun", run: mpirunRun, whom: 5, signal: syscall.SIGSTOP, within: lateWithin, code: []int{1}, says: `process 5 on \S+: no (heartbeat|report).* culprit: rank 5\b`, culprit: "5"},
+		{name: "SIGSTOP of rank 0", run: localRun, whom: 0, signal: syscall.SIGSTOP, within: lateWithin, code: []int{1}, says: `process 0 did not end after process \d ended early .* culprit: process 0`},
+		{name: "SIGSTOP of rank 0 under srun", run: slurmRun, whom: 0, signal: syscall.SIGSTOP, within: lateWithin, code: []int{1}, says: `process 0 did not end after process \d ended early .* culprit: process 0`},
 		{name: "frozen in init", run: localRun, flags: " --fault stuck_init:node=0,gpu=3", whom: none, within: lateWithin, code: []int{1}, says: `init of 1 of 8 ranks: not finished at the deadline of 4 s.* cannot tell which rank is the culprit, candidates: all 8 ranks`, none: true},
 		{name: "never calling init", run: localRun, flags: " --fault stuck_gpu:node=0,gpu=3", whom: none, within: lateWithin, code: []int{1}, says: `process 3 on \S+: no report: the limit of 9s has passed; in opening the devices: rank 3 lost contact.* culprit: rank 3\b`, none: true},
 		{name: "rank 0 never calling init", run: localRun, flags: " --fault stuck_gpu:node=0,gpu=0", whom: none, within: lateWithin, code: []int{1}, says: `opening the GPUs of process 0 on \S+: not finished`, none: true},
@@ -222,7 +226,7 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if c.within == lateWithin {
+			if c.within >= lateWithin {
 				c.flags += short
 			}
 			r := startRun(t, zbench, seconds+c.flags, c.run)
@@ -248,11 +252,13 @@ func TestFaults(t *testing.T) {
 				require.Equal(t, c.culprit, ranks)
 				require.True(t, certain)
 			}
-			if c.none {
-				require.NoDirExists(t, r.dir+"/run")
-			} else {
-				r.resumes(t, zbench)
+			again := ""
+			if c.none { // the fault stays: resuming ends as the run did, or measures
+				again = short
+				require.Contains(t, read(t, r.dir+"/run/results.json"), `"status": "failed"`)
+				require.Contains(t, read(t, r.dir+"/run/run.json"), `"finished"`)
 			}
+			r.resumes(t, zbench, again)
 			files, err := filepath.Glob(r.dir + "/zbench-*")
 			require.NoError(t, err)
 			require.Empty(t, files)

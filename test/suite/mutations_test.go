@@ -27,7 +27,7 @@ func mutations(t *testing.T) map[string]mutation {
 			line = strings.TrimSuffix(line, "\n")
 			if name, found := strings.CutPrefix(line, "["); found {
 				name = strings.TrimSuffix(name, "]")
-				require.NotContains(t, all, name, "two mutations of one name")
+				require.Nil(t, all[name], "two mutations are named %s", name)
 				here = mutation{}
 				all[name] = here
 				continue

@@ -3,7 +3,7 @@
 
 /* All sends of a ring first, then all receives: the messages of a rank are one kernel,
  * wherever they stand in the group (ROCm/rccl, src/enqueue.cc, ncclLaunchPrepare). */
-static void ring(void) {
+static void rings(void) {
   start_all();
   CHECK(ncclGroupStart() == ncclSuccess);
   for (int i = 0; i < RANKS; i++) {
@@ -58,7 +58,7 @@ static void mixed(void) {
 }
 
 static void groups(void) {
-  ring();
+  rings();
   exchange();
   mixed();
 }

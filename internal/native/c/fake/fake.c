@@ -1,6 +1,7 @@
 /* The whole loopback, for the binary and for the shared libraries. */
 #include "ahead.c"
 #include "attribute.c"
+#include "blocks.c"
 #include "calls.c"
 #include "clock.c"
 #include "coll.c"

@@ -198,16 +198,19 @@ zbl_lane *zbl_lane_of(int device);
 double *zbl_host_clock(int device);
 void zbl_check_barrier(void);
 
-/* device.c */
-int zbl_current_device(void);
-int zbl_allocate(void **ptr, size_t bytes, int kind);
+/* blocks.c */
+int zbl_counts(int kind);
 int zbl_note_block(zbl_block *block);
 void zbl_forget_block(zbl_block *block);
 zbl_block *zbl_block_of(const void *ptr);
 int zbl_valid_range(const void *ptr, uint64_t bytes);
 int zbl_owner(const void *ptr);
-int zbl_said(int code);
 int zbl_copyable(const void *to, const void *from, size_t bytes);
+
+/* device.c */
+int zbl_current_device(void);
+int zbl_allocate(void **ptr, size_t bytes, int kind);
+int zbl_said(int code);
 void zbl_free_devices(void);
 
 /* graph.c */

@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"zbench/bench/exit"
+	"zbench/bench/plan"
+	"zbench/bench/record"
+)
+
+// keeps tells whether an error from before the first case leaves a record: not what the user
+// can mend at once, and no interruption.
+func keeps(err error) bool {
+	if errors.Is(err, exit.ErrUnavailable) || errors.Is(err, context.Canceled) {
+		return false
+	}
+	known, ok := errors.AsType[*exit.Error](err)
+	return !ok || known.Code == exit.Run
+}
+
+// unopened is the outcome of a sweep whose driver could not be opened; nil if nothing is
+// kept. What only a driver knows is left out: resuming fills it in.
+func (e *Engine) unopened(u *Setup, dir *Folder, old *record.Journal, err error) (*Outcome, error) {
+	if old != nil || !keeps(err) {
+		return nil, err
+	}
+	cases := u.Cases()
+	entries := &record.Journal{Header: u.header(u.record(e, Facts{Simulated: u.Machine != nil}, e.Created), cases)}
+	var second any
+	if e.Witness != nil && u.Machine == nil {
+		second = asking(e.Witness)
+	}
+	out, err := e.unstarted(u, second, dir, entries, err)
+	if out != nil {
+		_ = save(dir, out) // as much as fits on the disk; err is the first failure
+	}
+	return out, err
+}
+
+// asking is a second witness without a driver.
+type asking func() *record.Witness
+
+func (a asking) Witness() *record.Witness { return a() }
+
+var _ plan.Witnessing = asking(nil)
+
+// unstarted is the outcome of a sweep that failed before its first case: all cases, of which
+// the first has the failure with its evidence. d may be a plan.Witnessing. The journal has no part, so that resuming
+// measures every case.
+func (e *Engine) unstarted(u *Setup, d any, dir *Folder, entries *record.Journal, err error) (*Outcome, error) {
+	if len(entries.Parts) > 0 || !keeps(err) {
+		return nil, err
+	}
+	j, failed := NewJournal(dir, entries)
+	if failed != nil {
+		return nil, err
+	}
+	_ = j.Close() // nothing is written to it
+	evidence, reason := plan.Explain(d, err)
+	rec, first := j.Log.Record(), ""
+	for i, r := range rec.Results {
+		switch {
+		case r.Status != record.Interrupted:
+		case first == "":
+			first = r.Key
+			rec.Results[i] = record.Assemble(r, []record.Part{{Key: r.Key, Status: record.Failed, Reason: reason, Evidence: evidence}})
+		default:
+			rec.Results[i] = record.CutShort(r, nil, first)
+		}
+	}
+	hint := "look at the evidence in " + dir.File(ResultsFile)
+	if known, ok := errors.AsType[*exit.Error](err); ok {
+		hint, err = cmp.Or(known.Hint, hint), known.Err
+	}
+	if evidence != nil && evidence.Witness != nil {
+		err = fmt.Errorf("%w; %s", err, evidence.Witness.Text())
+	}
+	return &Outcome{Setup: u, Journal: j.Log, Record: rec}, exit.With(exit.Run, err, hint+"; then: "+ResumeCommand(rec, dir.Path))
+}

@@ -1,0 +1,37 @@
+package plain
+
+import (
+	"cmp"
+	"strings"
+)
+
+// Natural compares texts with the numbers in them: mlx5_2 before mlx5_10. Only equal texts
+// compare equal.
+func Natural(a, b string) int {
+	whole := cmp.Compare(a, b)
+	for a != "" && b != "" {
+		x, restX := chunk(a)
+		y, restY := chunk(b)
+		c := cmp.Compare(x, y)
+		if digit(x[0]) && digit(y[0]) {
+			x, y = strings.TrimLeft(x, "0"), strings.TrimLeft(y, "0")
+			c = cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y))
+		}
+		if c != 0 {
+			return c
+		}
+		a, b = restX, restY
+	}
+	return cmp.Or(cmp.Compare(len(a), len(b)), whole)
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+// chunk cuts the digits, or what are none, from the front.
+func chunk(s string) (front, rest string) {
+	i := 1
+	for i < len(s) && digit(s[i]) == digit(s[0]) {
+		i++
+	}
+	return s[:i], s[i:]
+}

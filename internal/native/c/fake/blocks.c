@@ -1,0 +1,110 @@
+/* Which memory belongs to whom: every allocation and every range that the client has
+ * registered is a block, and an address is looked up among the blocks of all devices. */
+#include "world.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* The number of blocks that begin below an address, or at it. */
+static size_t zbl_blocks_below(const void *ptr) {
+  size_t low = 0, high = zbl.block_count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (zbl.blocks[middle]->base <= (const char *)ptr) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+static int zbl_holds(const zbl_block *b, const void *ptr) {
+  return b != NULL && (size_t)((const char *)ptr - b->base) < b->bytes;
+}
+
+/* The block that the address is in, NULL for none. Most are in the newest block of the
+ * current device, a rank's arena: the search among those of 1,024 ranks took a sixth of a
+ * sweep. */
+zbl_block *zbl_block_of(const void *ptr) {
+  zbl_block *b = zbl.count > 0 ? zbl.devices[zbl_current_device()].blocks : NULL;
+  size_t at;
+  if (zbl_holds(b, ptr)) {
+    return b;
+  }
+  at = zbl_blocks_below(ptr);
+  b = at > 0 ? zbl.blocks[at - 1] : NULL;
+  return zbl_holds(b, ptr) ? b : NULL;
+}
+
+/* Whether memory of that kind is taken from the device's own. */
+int zbl_counts(int kind) {
+  return kind == ZBL_OF_DEVICE || kind == ZBL_MANAGED;
+}
+
+/* Notes a block of a device; 0 where there is no memory for it. */
+int zbl_note_block(zbl_block *block) {
+  size_t at = zbl_blocks_below(block->base);
+  if (zbl.block_count == zbl.block_room) {
+    size_t room = zbl.block_room > 0 ? 2 * zbl.block_room : 64;
+    zbl_block **grown = realloc(zbl.blocks, room * sizeof *grown);
+    if (grown == NULL) {
+      return 0;
+    }
+    zbl.blocks = grown;
+    zbl.block_room = room;
+  }
+  memmove(&zbl.blocks[at + 1], &zbl.blocks[at],
+          (zbl.block_count++ - at) * sizeof *zbl.blocks);
+  zbl.blocks[at] = block;
+  block->next = zbl.devices[block->device].blocks;
+  zbl.devices[block->device].blocks = block;
+  if (zbl_counts(block->kind)) {
+    zbl.devices[block->device].used += block->bytes;
+  }
+  return 1;
+}
+
+/* Forgets a block; memory that the client registered stays the client's. */
+void zbl_forget_block(zbl_block *block) {
+  size_t at = zbl_blocks_below(block->base);
+  zbl_block **in;
+  zbl_forget_range(block->base, block->bytes);
+  memmove(&zbl.blocks[at - 1], &zbl.blocks[at],
+          (zbl.block_count-- - at) * sizeof *zbl.blocks);
+  for (in = &zbl.devices[block->device].blocks; *in != block; in = &(*in)->next) {
+  }
+  *in = block->next;
+  if (zbl_counts(block->kind)) {
+    zbl.devices[block->device].used -= block->bytes;
+  }
+  if (block->kind != ZBL_REGISTERED) {
+    munmap(block->base, block->bytes);
+  }
+  free(block);
+}
+
+/* Whether [ptr, ptr+bytes) lies inside one allocation that devices reach: their own
+ * memory, a peer's (RCCL enables the access between peers itself, ROCm/rccl,
+ * src/transport/p2p.cc), or the host's that the runtime gave out or was told of. */
+int zbl_valid_range(const void *ptr, uint64_t bytes) {
+  const zbl_block *b = zbl_block_of(ptr);
+  return b != NULL && bytes <= b->bytes - (uint64_t)((const char *)ptr - b->base);
+}
+
+/* The device whose own memory the address is in, −1 for the host's. */
+int zbl_owner(const void *ptr) {
+  const zbl_block *b = zbl_block_of(ptr);
+  return b != NULL && b->kind == ZBL_OF_DEVICE ? b->device : -1;
+}
+
+/* Whether a copy is possible: HIP goes by where the two ends are, and takes a kind for
+ * no more than a hint (ROCm/clr, hipamd/src/hip_memory.cpp, ihipMemcpy_validate and
+ * ihipMemcpyCommand). What is in an allocation must not leave it. Any device may be
+ * current. */
+int zbl_copyable(const void *to, const void *from, size_t bytes) {
+  return to != NULL && from != NULL &&
+         (zbl_block_of(to) == NULL || zbl_valid_range(to, bytes)) &&
+         (zbl_block_of(from) == NULL || zbl_valid_range(from, bytes));
+}

@@ -1,0 +1,215 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"strings"
+
+	"zbench/bench/pairwise"
+)
+
+// Dots is measurements of a fleet as a picture: a dot for each value, the nodes from left to
+// right, the value's share of the median upwards.
+type Dots struct {
+	// ID is unique within the page and a valid file stem. Mark is what must travel with the
+	// picture: SIMULATED.
+	ID, Title, Mark string
+	// Nodes are the names on the axis.
+	Nodes  []string
+	Values []DotValue
+	// Limits are the least shares lost that are named: one, or the smallest and the largest
+	// where several kinds of measurement are drawn.
+	Limits []float64
+	// One is what a dot is: a GPU, a node.
+	One string
+	// Table is what the picture shows, for those who do not see it.
+	Table *Sheet
+}
+
+// DotValue is a value of a node. Share is of the median; Named marks what the screen names.
+type DotValue struct {
+	Node  int
+	Share float64
+	Named bool
+	Tip   string
+}
+
+// dotForm is the geometry, in pixels.
+type dotForm struct{ width, height, left, right, head, foot, font float64 }
+
+var (
+	wideDots   = dotForm{width: 1060, height: 260, left: 66, right: 110, head: 24, foot: 26, font: 12}
+	narrowDots = dotForm{width: 366, height: 210, left: 54, right: 74, head: 20, foot: 22, font: 9.5}
+	aloneDots  = dotForm{width: 1200, height: 420, left: 80, right: 140, head: 90, foot: 34, font: 15}
+)
+
+// Series of the dots: their colours and markers.
+const (
+	plainDots = 0
+	namedDots = 4
+)
+
+// mostShare is the largest share that is drawn at its height.
+const mostShare = 1.5
+
+func (Dots) kind() string { return "dots" }
+
+func (d Dots) alone() (id string, s scene) { return d.ID, d.layOut(aloneDots) }
+
+// layOut draws the grid, the median, the limits, and the dots with the names of those named.
+func (d Dots) layOut(f dotForm) scene {
+	s := scene{width: f.width, height: f.height, title: d.Title, desc: d.describe()}
+	p := box{f.left, f.head, f.width - f.right, f.height - f.foot}
+	lo, hi := d.bounds()
+	y := func(share float64) float64 { return p.bottom - (min(share, mostShare)-lo)/(hi-lo)*p.height() }
+	x := func(node int) float64 { return p.left + (float64(node)+0.5)/float64(max(len(d.Nodes), 1))*p.width() }
+	ground := layer{series: -1}
+	if f == aloneDots {
+		ground.texts = append(ground.texts, label{role: "text", text: fitting(d.Title, f.width-2*f.font, f.font*1.4, true), at: vec{f.font, f.font * 2}, size: f.font * 1.4, anchor: start, bold: true})
+	}
+	if d.Mark != "" {
+		ground.texts = append(ground.texts, label{role: "text", text: d.Mark, at: vec{p.left, p.top - f.font*0.6}, size: f.font, anchor: start, bold: true})
+	}
+	f.grid(&ground, p, lo, hi, y)
+	f.limits(&ground, p, d.Limits, y)
+	f.nodes(&ground, p, d.Nodes, x)
+	dots := map[bool]*layer{false: {series: plainDots}, true: {series: namedDots}}
+	radius := f.font * 0.3
+	if len(d.Values) > 300 {
+		radius = f.font * 0.2
+	}
+	names := layer{series: -1}
+	for _, v := range d.Values {
+		at := vec{x(v.Node), y(v.Share)}
+		r := radius
+		if v.Named {
+			r = f.font * 0.42
+			f.name(&names, ground.texts, p, d.Nodes[v.Node], at, r)
+		}
+		dots[v.Named].dots = append(dots[v.Named].dots, dot{at: at, radius: r, tip: v.Tip})
+	}
+	s.layers = []layer{ground, *dots[false], *dots[true], names}
+	return s
+}
+
+// bounds are the shares at the foot and the head of the picture.
+func (d Dots) bounds() (lo, hi float64) {
+	lo, hi = 1, 1.02
+	for _, l := range d.Limits {
+		lo = min(lo, 1-l)
+	}
+	for _, v := range d.Values {
+		lo, hi = min(lo, v.Share), max(hi, min(v.Share, mostShare))
+	}
+	pad := 0.06 * (hi - lo)
+	return max(0, lo-pad), hi + pad
+}
+
+// grid draws the shares.
+func (f dotForm) grid(l *layer, p box, lo, hi float64, y func(float64) float64) {
+	step := niceStep((hi - lo) / 5)
+	for i := math.Ceil(lo / step); i*step <= hi; i++ {
+		at := y(i * step)
+		l.lines = append(l.lines, stroke{role: "grid", width: 1, points: []vec{{p.left, at}, {p.right, at}}})
+		l.texts = append(l.texts, label{role: "muted", text: shortest(math.Round(i*step*1e4)/100) + " %", at: vec{p.left - 6, at + f.font*0.35}, size: f.font, anchor: end})
+	}
+}
+
+// limits draws the median and below it where a value is named.
+func (f dotForm) limits(l *layer, p box, limits []float64, y func(float64) float64) {
+	free := y(1) + f.font*0.35
+	write := func(text, role string, share float64, dash []float64) {
+		at := y(share)
+		l.lines = append(l.lines, stroke{role: role, width: 1.6, dash: dash, points: []vec{{p.left, at}, {p.right, at}}})
+		place := max(free, at+f.font*0.35)
+		free = place + f.font*1.3
+		l.texts = append(l.texts, label{role: "text", text: fitting(text, f.right-8, f.font, false), at: vec{p.right + 6, place}, size: f.font, anchor: start})
+	}
+	write("median", "s2", 1, nil)
+	for _, limit := range limits {
+		if limit < 1 {
+			write("limit −"+pairwise.Percent(limit), "roof", 1-limit, []float64{7, 3})
+		}
+	}
+}
+
+// nodes writes as many names as have room.
+func (f dotForm) nodes(l *layer, p box, nodes []string, x func(int) float64) {
+	const widest = 130
+	room := 0.0
+	for _, name := range nodes {
+		room = max(room, min(textWidth(name, f.font, false), widest)+8)
+	}
+	every := max(1, int(math.Ceil(room*float64(len(nodes))/p.width())))
+	for i := 0; i < len(nodes); i += every {
+		half := min(room-8, 2*(x(i)-2), 2*(f.width-x(i)-2))
+		l.texts = append(l.texts, label{role: "muted", text: fitting(nodes[i], half, f.font, false), at: vec{x(i), f.height - f.font*0.6}, size: f.font, anchor: middle})
+	}
+}
+
+// name writes the name of a node beside its dot, where there is room.
+func (f dotForm) name(l *layer, others []label, p box, name string, at vec, radius float64) {
+	for _, one := range []label{
+		{at: vec{at.x + radius + 4, at.y + f.font*0.35}, anchor: start},
+		{at: vec{at.x - radius - 4, at.y + f.font*0.35}, anchor: end},
+	} {
+		one.role, one.text, one.size, one.halo = "text", name, f.font, true
+		b := one.bounds()
+		free := b.left >= p.left && b.right <= p.right && b.top >= 0 && b.bottom <= f.height
+		for _, o := range append(l.texts, others...) {
+			free = free && !b.touches(o.bounds())
+		}
+		if free {
+			l.texts = append(l.texts, one)
+			return
+		}
+	}
+}
+
+// describe names what is named.
+func (d Dots) describe() string {
+	var said []string
+	count := 0
+	for _, v := range d.Values {
+		if !v.Named {
+			continue
+		}
+		if count++; len(said) < 20 {
+			said = append(said, v.Tip+".")
+		}
+	}
+	if count == 0 {
+		return fmt.Sprintf("%s; none is named.", plural(int64(len(d.Values)), "value"))
+	}
+	if count > len(said) {
+		said = append(said, fmt.Sprintf("%d more.", count-len(said)))
+	}
+	return strings.Join(said, " ")
+}
+
+// dotPlot is the picture as HTML shows it.
+type dotPlot struct {
+	Dots
+	Picture template.HTML
+	Keys    []key
+	Folded  Block
+}
+
+func dotsOf(d Dots) dotPlot {
+	big := svgPainter{page: true, id: d.ID + "-wide", class: "chart wide", tips: true}
+	small := svgPainter{page: true, id: d.ID + "-narrow", class: "chart narrow"}
+	v := dotPlot{Dots: d, Picture: template.HTML(big.picture(d.layOut(wideDots)) + small.picture(d.layOut(narrowDots)))}
+	for _, k := range []struct {
+		series int
+		name   string
+	}{{plainDots, d.One}, {namedDots, d.One + " that lies apart"}} {
+		p := svgPainter{page: true}
+		sample := p.key(layer{series: k.series, dots: []dot{{at: vec{7, 7}, radius: 4}}}, 14, 14)
+		v.Keys = append(v.Keys, key{Name: k.name, Sample: template.HTML(sample)})
+	}
+	if d.Table != nil {
+		v.Folded = folds(d.Title+", as a table", *d.Table)
+	}
+	return v
+}

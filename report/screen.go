@@ -1,0 +1,192 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/nodescreen"
+	"zbench/bench/pairwise"
+	"zbench/bench/plain"
+	"zbench/bench/table"
+	"zbench/bench/unit"
+)
+
+// mostFailed is how many nodes to leave out the verdict names with a reason.
+const mostFailed = 6
+
+// Screen is the report of nodes that were screened: d judges them. version is zbench's.
+func Screen(nodes []*nodescreen.Node, d *nodescreen.Document, version string) *Document {
+	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b *nodescreen.Node) int { return plain.Natural(a.Host, b.Host) })
+	out := &Document{
+		Title: "Screen of " + plural(int64(max(d.Nodes, d.Expected)), "node"), Lead: "Each node was checked alone, then the nodes were compared.",
+		Simulated: d.Simulated, Verdict: screenBox(d, nodescreen.Standings(nodes, d)),
+		Foot: "A share is of the median of all nodes. 1 GB/s = 1e9 B/s. Port rates are decimal: 400G = 50 GB/s.",
+	}
+	if d.Simulated {
+		out.Banners = []Banner{{"simulated", "SIMULATED", "A model decided the rates, not hardware."}}
+	}
+	standings := nodescreen.Standings(nodes, d)
+	passed := slices.IndexFunc(standings, func(s nodescreen.Standing) bool { return s.Result == nodescreen.Passed })
+	if passed < 0 {
+		passed = len(standings)
+	}
+	var ranked []Block
+	if passed > 0 {
+		ranked = append(ranked, Sheet{Table: nodescreen.Ranked(standings[:passed]), Label: "nodes with a finding, the worst first", Role: results})
+	}
+	if rest := standings[passed:]; len(rest) > 0 {
+		list := Sheet{Table: nodescreen.Ranked(rest), Label: "nodes without a finding, the slowest first"}
+		ranked = append(ranked, Details{plural(int64(len(rest)), "node") + " without a finding, the slowest first", []Block{list}})
+	}
+	if len(ranked) > 0 {
+		out.Sections = append(out.Sections, Section{Name: results, ID: results, Title: "Nodes, worst first", Blocks: ranked})
+	}
+	out.add("measured", "Compared with the fleet", screenDots(nodes, d)...)
+	if len(d.Findings) > 0 {
+		list := d.Table()
+		for i := range list.Columns[2:] {
+			list.Columns[2+i].Wrap = table.Sentences
+		}
+		out.add("findings", "Findings and next steps", Sheet{Table: list, Label: "findings"})
+	}
+	out.add("unchecked", "NOT CHECKED", listed("warnings", append(slices.Clone(d.Unchecked), nodeNotes(nodes)...))...)
+	out.add("next", "Nodes for the next job", screenNodes(d)...)
+	out.fold("notes", "Notes", listed("small", []string{
+		fmt.Sprintf("A value lies apart if it is at least %s and at least 5 robust standard deviations below the median. Fewer than 4 values are not compared.", pairwise.Percent(nodescreen.Effect)),
+		"What most nodes have in common fails no node.", "Written by zbench " + version + ".",
+	})...)
+	return out
+}
+
+// screenBox is the verdict, the worst nodes with their first reason, and the numbers.
+func screenBox(d *nodescreen.Document, standings []nodescreen.Standing) *VerdictBox {
+	reported := fmt.Sprint(d.Nodes)
+	if d.Expected > d.Nodes {
+		reported += fmt.Sprintf(" of %d", d.Expected)
+	}
+	box := &VerdictBox{Simulated: d.Simulated, Chips: []Fact{
+		{"Nodes that reported", reported}, {"Leave out", fmt.Sprint(len(d.Fail))}, {"Unclear", fmt.Sprint(len(d.Unclear))}, {"Without a finding", fmt.Sprint(len(d.Pass))},
+	}}
+	class := map[nodescreen.State]string{nodescreen.Healthy: "good", nodescreen.Faulty: "bad", nodescreen.Unclear: "warning", nodescreen.NotChecked: "warning"}
+	tag, text, _ := strings.Cut(d.Verdict(), ": ")
+	box.Rows = []verdictRow{{Class: class[d.State], Tag: tag, Text: text}}
+	for _, f := range d.Findings {
+		if f.Host == "" { // nodes that did not report and whose names are unknown
+			box.Rows = append(box.Rows, verdictRow{Class: "bad", Tag: "Fault", Text: plain.Line(f.Message), Hint: f.Next})
+		}
+	}
+	for i, s := range standings {
+		if len(s.Findings) == 0 {
+			break
+		}
+		if i == mostFailed {
+			box.Rows = append(box.Rows, verdictRow{Class: "note", Text: fmt.Sprintf("%d more; the table below lists all", len(d.Fail)+len(d.Unclear)-i)})
+			break
+		}
+		row := verdictRow{Class: "bad", Tag: plain.Line(s.Host), Text: s.Findings[0].Reason(), Hint: s.Findings[0].Next}
+		if s.Result == nodescreen.Undecided {
+			row.Class = "warning"
+		}
+		box.Rows = append(box.Rows, row)
+	}
+	return box
+}
+
+// screenDots is a picture for each rule that compares rates.
+func screenDots(nodes []*nodescreen.Node, d *nodescreen.Document) []Block {
+	kinds := nodescreen.Kinds(nodes)
+	var names []string
+	for _, n := range nodes {
+		names = append(names, plain.Line(n.Host))
+	}
+	var out []Block
+	for _, rule := range []struct{ name, id, title, one string }{
+		{"memory", "memory", "Bandwidth of every GPU's memory", "a GPU"},
+		{"collective", "collective", "Collective over the GPUs of each node", "a node"},
+		{"nic_collective", "nic", "Collective over each NIC alone", "a NIC"},
+	} {
+		limits := d.Limits(kinds, rule.name)
+		if len(limits) == 0 {
+			continue
+		}
+		dots := Dots{ID: "dots-" + rule.id, Title: rule.title + ", share of the median", Nodes: names, One: rule.one, Limits: leastAndMost(limits)}
+		if d.Simulated {
+			dots.Mark = "SIMULATED"
+		}
+		for _, k := range kinds {
+			if k.Rule == rule.name {
+				dots.Values = append(dots.Values, dotValues(d, nodes, k)...)
+			}
+		}
+		compared := comparedTable(limits)
+		dots.Table = &compared
+		out = append(out, dots)
+	}
+	return out
+}
+
+// leastAndMost are the limits to draw: two only where they can be told apart.
+func leastAndMost(all []nodescreen.Reference) []float64 {
+	least, most := all[0].Limit, all[0].Limit
+	for _, r := range all {
+		least, most = min(least, r.Limit), max(most, r.Limit)
+	}
+	if most-least < 0.02 {
+		return []float64{least}
+	}
+	return []float64{least, most}
+}
+
+// dotValues are the values of a kind that was compared.
+func dotValues(d *nodescreen.Document, nodes []*nodescreen.Node, k nodescreen.Kind) []DotValue {
+	limits := d.Limits([]nodescreen.Kind{k}, k.Rule)
+	if len(limits) == 0 {
+		return nil
+	}
+	var out []DotValue
+	for _, v := range k.Values {
+		at := slices.IndexFunc(nodes, func(n *nodescreen.Node) bool { return n.Host == v.Host })
+		tip := v.Host
+		if v.Subject != "node" {
+			tip += ", " + v.Subject
+		}
+		out = append(out, DotValue{Node: at, Share: v.Rate / limits[0].Median, Tip: plain.Line(tip) + ": " + unit.Rate(v.Rate), Named: slices.ContainsFunc(d.Findings, func(f nodescreen.Finding) bool {
+			return f.Rule == k.Rule && f.Host == v.Host && f.Subject == v.Subject
+		})})
+	}
+	return out
+}
+
+// comparedTable is what the values were compared with.
+func comparedTable(all []nodescreen.Reference) Sheet {
+	t := (&nodescreen.Document{References: all}).Compared()
+	return Sheet{Table: t, Label: "medians and limits"}
+}
+
+// nodeNotes are what nodes did not do, each once with the number of nodes.
+func nodeNotes(nodes []*nodescreen.Node) []string {
+	count := map[string]int{}
+	var order []string
+	for _, n := range nodes {
+		for _, note := range n.Notes {
+			if count[note]++; count[note] == 1 {
+				order = append(order, note)
+			}
+		}
+	}
+	var out []string
+	for _, note := range order {
+		out = append(out, fmt.Sprintf("%s (%s)", plain.Line(note), plural(int64(count[note]), "node")))
+	}
+	return out
+}
+
+// screenNodes are the lists for the next job.
+func screenNodes(d *nodescreen.Document) []Block {
+	return nodeLists([]nodeList{
+		{"fail.txt: nodes to leave out, for srun --exclude=./fail.txt and --exclude-bad", d.Fail},
+		{"unclear.txt: nodes that differ without a majority", d.Unclear},
+		{"pass.txt: nodes without a finding", d.Pass},
+	})
+}
