@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"zbench/bench/pairwise"
@@ -39,6 +40,10 @@ func Rails(d *pairwise.Document, version string) *Document {
 	}
 	out.add("nodes", "Nodes for the next job", railsNodes(d)...)
 	if d.Survey != nil {
+		if len(d.Survey.ActualRails) > 0 {
+			out.add("actual", "The NIC that each GPU uses", Sheet{Table: d.Survey.ActualTable(), Label: "expected and actual NICs"},
+				Paragraph{"small", said("Expected is the NIC nearest to the GPU by PCI parents. Actual is the NIC whose byte counters rose while one GPU of every node ran a ring.")})
+		}
 		out.add("nics", "NIC counters", nicSheet(d.Survey.Counters)...)
 	}
 	out.add("survey", "What was measured", railsSurvey(d.Survey)...)
@@ -75,7 +80,11 @@ func railsSurvey(s *pairwise.Survey) []Block {
 func railsLead(d *pairwise.Document) string {
 	switch d.State {
 	case rails.Faulty:
-		return fmt.Sprintf("%s named.", plural(int64(len(d.Findings)), "slow component"))
+		kind := "slow component"
+		if slices.ContainsFunc(d.Findings, func(f pairwise.Finding) bool { return f.Lost == 0 }) {
+			kind = "faulty component"
+		}
+		return fmt.Sprintf("%s named.", plural(int64(len(d.Findings)), kind))
 	case rails.Unclear:
 		return "Something is slow; the data do not tell which component."
 	case rails.NotChecked:

@@ -62,6 +62,8 @@ type Input struct {
 	Verdict *rails.Verdict
 	// NICs is by how much the counters of NICs rose, by the place of their GPU.
 	NICs map[rails.Place]record.NICCounters
+	// Actual is which NICs carried the bytes of each GPU.
+	Actual []rails.Actual
 	// Witnesses are further sources.
 	Witnesses []Witness
 }
@@ -145,7 +147,7 @@ func (in Input) weighed() []hypothesis {
 
 // claims are those of all sources.
 func (in Input) claims() []Claim {
-	all := slices.Concat(ofTimes(in.Verdict), in.ofCounters())
+	all := slices.Concat(ofTimes(in.Verdict), in.ofCounters(), in.ofActual())
 	for _, w := range in.Witnesses {
 		if w != nil {
 			all = append(all, w.Claims()...)

@@ -37,7 +37,7 @@ func Settle(in Input) {
 			s.name(c)
 		}
 	}
-	in.Verdict.Replace(s.findings, s.questions)
+	in.Verdict.Replace(s.findings, append(s.questions, in.askOfFleet()...))
 }
 
 // settling is a verdict that changes.

@@ -36,6 +36,8 @@ func (v faultValues) rank(m *Machine) int { return int(v["node"])*m.GPUsPerNode 
 type damage struct {
 	links []linkDamage
 	rails map[[2]int]float64 // by node, rail
+	// crossed is the NIC that a GPU uses in place of its own, by node and GPU.
+	crossed map[[2]int]int
 	// taken is the fault in each place.
 	taken map[string]string
 }
@@ -59,6 +61,7 @@ var faults = []Fault{
 	{"slow_link", "slow_link:node=3,a=1,b=2,left=0.5", "the xGMI link between two GPUs has that share of its bandwidth left", []string{"node", "a", "b", "left"}, nil, plantSlowLink, linkPlace},
 	{"slow_rail", "slow_rail:node=3,rail=2,left=0.5", "a node's NIC has that share of its bandwidth left", []string{"node", "rail", "left"}, nil, plantRail, railPlace},
 	{"dead_rail", "dead_rail:node=3,rail=2", "a node's NIC is down; its traffic takes the others", []string{"node", "rail"}, nil, plantRail, railPlace},
+	{"crossed_rails", "crossed_rails:node=3,a=1,b=2", "two GPUs of a node send through each other's NIC: counters of NICs show it, times do not", []string{"node", "a", "b"}, nil, plantCrossed, crossedPlace},
 	{"slow_gpu", "slow_gpu:node=3,gpu=5,left=0.5", "all xGMI links of a GPU and its NIC have that share of their bandwidth left", []string{"node", "gpu", "left"}, nil, plantSlowGPU, at("slow GPU %g of node %g", "gpu", "node")},
 	{"slow_node", "slow_node:node=3,left=0.5", "all xGMI links and NICs of a node have that share of their bandwidth left", []string{"node", "left"}, nil, plantSlowNode, at("slow node %g", "node")},
 	{

@@ -77,6 +77,9 @@ type Machine struct {
 	// Ways are what messages between two GPUs take; nil where all messages take the time of
 	// their communicator's send_recv.
 	Ways *Ways
+	// NICs are the numbers on their nodes of the NICs that the ranks send through; −1 where
+	// none works, nil where the world has no NIC for each GPU. The machine file has none.
+	NICs []int
 	// Extrapolated says, by group and collective, which parts of the constants
 	// are not measured. Of groups that are alike it has the first.
 	Extrapolated map[Group]map[string][]string
@@ -119,6 +122,7 @@ func (f *Fabric) Resolve(w spec.World, o Options) (*Machine, error) {
 			return nil, err
 		}
 	}
+	m.NICs = broken.carriers(m, f.Node.NICs)
 	if o.Pairs {
 		m.Ways = f.ways(m, broken)
 	}

@@ -48,9 +48,10 @@ func (d damage) railLines(m *Machine) []string {
 			}
 		}
 		for rail := range m.GPUsPerNode {
-			left := d.railLeft(node, rail)
+			own := d.own(node, rail)
+			left := d.railLeft(node, own)
 			if len(dead) > 0 {
-				left = min(left, max(shareOfSubstitute(m.GPUsPerNode, rail, dead), leastLeft))
+				left = min(left, max(shareOfSubstitute(m.GPUsPerNode, own, dead), leastLeft))
 			}
 			if left < 1 {
 				lines = append(lines, fmt.Sprintf("left rail %d %s", node*m.GPUsPerNode+rail, shortest(left)))

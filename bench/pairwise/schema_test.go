@@ -10,6 +10,7 @@ import (
 
 	"zbench/bench/rails"
 	"zbench/bench/record"
+	"zbench/bench/table"
 	"zbench/internal/schematest"
 )
 
@@ -26,8 +27,13 @@ func full() *Document {
 	s := &Survey{
 		Simulated: true, Backend: "loopback", Fabric: "mi300x-pollara", Faults: []string{"f"}, Seed: 1, Nodes: []string{"a", "b"}, GPUs: 2,
 		Leaves: [][]string{{"x", ""}, {"y", "y"}}, Bytes: 1 << 20, Launches: 5, Rounds: 4, NetworkRounds: 3,
-		Counters: []record.NICCounters{{Node: "a", NIC: "ionic_0", GPU: -1, Sent: &n, Received: &n, Retransmits: &n, CNPs: &n, Pauses: &n, LinkDowns: &n}},
+		Counters: []record.NICCounters{{Node: "a", NIC: "ionic_0", GPU: -1, Sent: &n, Received: &n, Retransmits: &n, CNPs: &n, Pauses: &n, LinkDowns: &n, PCI: []string{"0000:05:00.0"}}},
 	}
+	s.SetActual([]rails.Actual{
+		{Use: rails.Crossed, Expected: []string{"x"}, NICs: []string{"y"}},
+		{Place: rails.Place{Node: 1}, Use: rails.SharedUse, Expected: []string{"x"}, NICs: []string{"x", "y"}},
+		{Place: rails.Place{Node: 1, GPU: 1}, Use: rails.UseUnknown, Why: "no NIC was read"},
+	})
 	timings := []rails.Timing{
 		{Kind: rails.Network, Pair: rails.Pair{A: rails.Place{}, B: rails.Place{Node: 1}}, Seconds: []float64{1e-3}},
 		{Kind: rails.XGMI, Pair: rails.Pair{A: rails.Place{}, B: rails.Place{GPU: 1}}, Seconds: []float64{1e-3}},
@@ -71,6 +77,19 @@ func TestSchemaIsTight(t *testing.T) {
 		"/survey/network_seconds":       `0`,
 		"/survey/xgmi_seconds":          `0`,
 		"/survey/counters/0/gpu":        `-2`,
+		"/survey/actual_rails/0/use":    `"wrong"`,
 		"/survey/counters/0/sent_bytes": `-1`,
 	}}, schematest.Changes{Good: matrix, Bad: map[string]string{"/kind": `"measured"`}}) // without a survey
+}
+
+// The document says which GPUs use another NIC, and why some were not checked.
+func TestActualRailsInTheDocument(t *testing.T) {
+	d := full()
+	notes := strings.Join(d.Notes, "\n")
+	require.Contains(t, notes, "GPU 0 of b sent through NICs x, y; the expected NIC by PCI parents is x")
+	require.Contains(t, notes, "0 of 3 GPUs sent through the NIC that PCI parents expect, 1 through another one")
+	require.Contains(t, d.Unchecked, "the rail that a GPU really uses (GPU 1 of b): no NIC was read")
+	var rows bytes.Buffer
+	require.NoError(t, table.Text(&rows, 120, d.Survey.ActualTable()))
+	require.Regexp(t, `(?s)a +0 +x +y +crossed.*b +0 +x +x, y +shared with others.*b +1 +– +– +NOT CHECKED: no NIC was read`, rows.String())
 }

@@ -50,6 +50,9 @@ type Survey struct {
 	// Counters is by how much the counters of each node's NICs rose; absent where none were
 	// read.
 	Counters []record.NICCounters `json:"counters,omitempty"`
+	// ActualRails is which NICs carried the bytes of each GPU while one GPU of every node ran
+	// a ring; absent where no counters were read.
+	ActualRails []ActualRail `json:"actual_rails,omitempty"`
 }
 
 // simulated is the label of what no hardware has shown.
@@ -67,6 +70,7 @@ func OfSurvey(s *Survey, timings []rails.Timing, v *rails.Verdict) *Document {
 	d.Survey = s
 	s.NetworkSeconds, s.XGMISeconds = typical(timings, rails.Network), typical(timings, rails.XGMI)
 	d.Limit = max(v.NetworkLimit, v.LinkLimit)
+	d.actual(s)
 	d.heats(s, v)
 	d.sort(s.Nodes, v)
 	for _, one := range []struct {

@@ -29,6 +29,8 @@ func (d *Document) Verdict() []Line {
 			lost = "lets the others wait for " + Percent(f.Lost) + " of a collective's time"
 		case f.Intermittent:
 			kind = "intermittent: "
+		case f.Lost == 0:
+			lost = "has a fault, without a loss of bandwidth"
 		}
 		out = append(out, Line{"FAULT", fmt.Sprintf("%s%s %s (confidence %s): %s", kind, plain.Line(f.Name), lost, f.Level, strings.Join(f.Reasons, "; ")), ""})
 	}

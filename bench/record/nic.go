@@ -12,6 +12,8 @@ type NICCounters struct {
 	// GPU is the number on its node of the GPU whose rail the NIC is, by PCI parents; −1 if
 	// it is none's, or not known.
 	GPU int `json:"gpu" jsonschema:"minimum=-1"`
+	// PCI are the addresses of all GPUs whose rail the NIC is; absent where none is known.
+	PCI []string `json:"gpu_pci,omitempty"`
 	// Sent is the RDMA payload that was sent, in bytes.
 	Sent *uint64 `json:"sent_bytes"`
 	// Received is the RDMA payload that was received, in bytes.

@@ -12,7 +12,7 @@ import (
 )
 
 func addCountersFlag(f *pflag.FlagSet, to *string) {
-	f.StringVar(to, "counters", "auto", "where the counters of NICs are read before and after each case: auto is this machine's, none on the loopback; off; or a folder with a tree of sysfs")
+	f.StringVar(to, "counters", "auto", "where the counters of NICs are read before and after each case: auto is this machine's, on the loopback none, or simulated ones for rails; off; or a folder with a tree of sysfs")
 }
 
 // countersRoot is the root of the tree; empty where none is read. A simulation has no NICs:

@@ -47,6 +47,10 @@ CSV with a line for each figure (network or xgmi, rate of a message, source).
 the share lost, a confidence and its reasons; what the data cannot decide is
 listed with the candidates.
 
+Where the NICs have byte counters, a ring then runs through one GPU of every
+node at a time, and the counters tell which NIC carried its bytes. A GPU that
+sends through another NIC than the nearest by PCI parents is a crossed rail.
+
 --topo, --screen and --ras give what other sources say of the nodes: files of
 zbench topo, the folder of zbench screen, an answer of RCCL's RAS service. They
 are joined with the times and the counters of the NICs: one component is named,

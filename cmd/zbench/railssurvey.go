@@ -13,7 +13,6 @@ import (
 	"zbench/bench/pairwise"
 	"zbench/bench/plan"
 	"zbench/bench/rails"
-	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/survey"
 	"zbench/bench/unit"
@@ -90,18 +89,15 @@ func (o *railsOptions) observe(ctx context.Context, s State, u *engine.Setup, c 
 	}
 	v.Watch = o.watch(s)
 	in := evidence.Input{Fleet: v.Fleet, Witnesses: witnesses}
-	before := countersOf(d)
-	result, failed := v.Run(ctx, d.(survey.Driver)) //nolint:forcetypeassert // ready has asked
+	counted := o.counted(u, d, about.Nodes, facts.Devices)
+	result, unused, failed := counted.rounds(ctx, v, about, &in)
 	o.watch(s)(0, rails.Round{})
 	if result.Rounds == 0 {
 		return nil, result, failed
 	}
-	if before != nil {
-		about.Counters = record.RoseNICs(before, countersOf(d))
-		in.NICs = byPlace(about.Counters, about.Nodes)
-	}
 	data.Fleet, data.Timings = v.Fleet, result.Timings
 	verdict := rails.Judge(data)
+	verdict.Unchecked = append(verdict.Unchecked, unused...)
 	in.Verdict = verdict
 	evidence.Settle(in)
 	if failed != nil {

@@ -154,6 +154,8 @@ func enumeration(t reflect.Type) *jsonschema.Schema {
 		return oneOf(gate.States())
 	case reflect.TypeFor[rails.State]():
 		return oneOf(rails.States())
+	case reflect.TypeFor[rails.Use]():
+		return oneOf(rails.Uses())
 	case reflect.TypeFor[rails.Part]():
 		return oneOf(rails.Parts())
 	}

@@ -21,6 +21,7 @@ type Counting struct {
 type countedNIC struct {
 	name    string
 	gpu     int
+	pci     []string // of the GPUs whose rail it is
 	folders []string
 }
 
@@ -38,14 +39,18 @@ func NewCounting(fsys fs.FS, node string) *Counting {
 	for _, nic := range n.NICs {
 		folder := path.Join(root, nic.Name)
 		port := path.Join(folder, "ports", "1")
-		one := countedNIC{nic.Name, -1, []string{path.Join(port, "counters"), path.Join(port, "hw_counters"), path.Join(folder, "hw_counters")}}
+		one := countedNIC{name: nic.Name, gpu: -1, folders: []string{path.Join(port, "counters"), path.Join(port, "hw_counters"), path.Join(folder, "hw_counters")}}
 		if net != "" && nic.Interface != "" && !strings.ContainsAny(nic.Interface, "/…") {
 			one.folders = append(one.folders, path.Join(net, nic.Interface))
 		}
 		for gpu, g := range n.GPUs {
-			if g.Rail != nil && slices.Contains(g.Rail.NICs, nic.Name) && one.gpu < 0 {
+			if g.Rail == nil || !slices.Contains(g.Rail.NICs, nic.Name) {
+				continue
+			}
+			if one.gpu < 0 {
 				one.gpu = gpu
 			}
+			one.pci = append(one.pci, g.PCI)
 		}
 		c.nics = append(c.nics, one)
 	}
@@ -83,7 +88,7 @@ func (c *Counting) Read() []record.NICCounters {
 	}
 	var out []record.NICCounters
 	for _, nic := range c.nics {
-		one := record.NICCounters{Node: c.node, NIC: nic.name, GPU: nic.gpu}
+		one := record.NICCounters{Node: c.node, NIC: nic.name, GPU: nic.gpu, PCI: nic.pci}
 		for _, folder := range nic.folders {
 			c.read(folder, &one)
 		}

@@ -35,6 +35,7 @@ func TestCounting(t *testing.T) {
 	}
 	for i := range gpus {
 		require.Equal(t, i, all[by[nicName(i)]].GPU, nicName(i))
+		require.Len(t, all[by[nicName(i)]].PCI, 1, nicName(i))
 	}
 	six := all[by[nicName(6)]]
 	require.Equal(t, "1006 5 7 11 15 2", fmt.Sprint(*six.Sent, *six.Received, *six.Retransmits, *six.CNPs, *six.Pauses, *six.LinkDowns))

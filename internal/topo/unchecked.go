@@ -43,7 +43,7 @@ func (n *Node) notChecked() {
 		n.unchecked("the topology that RCCL uses", "no --xml", "run any RCCL program with NCCL_TOPO_DUMP_FILE=FILE, then zbench topo --xml FILE")
 	}
 	if len(n.GPUs) > 0 && len(n.NICs) > 0 {
-		n.unchecked("the rail that each GPU really uses", "rails follow from PCI parents; no traffic was measured", "compare byte counters of the NICs before and after a ring of one GPU per node")
+		n.unchecked("the rail that each GPU really uses", "rails follow from PCI parents; no traffic was measured", "zbench rails, on two or more nodes, compares the NICs' byte counters before and after a ring of one GPU per node")
 	}
 	n.countersUnchecked()
 }

@@ -1,0 +1,99 @@
+package pairwise
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/jsonfile"
+	"zbench/bench/plain"
+	"zbench/bench/rails"
+	"zbench/bench/table"
+)
+
+// ActualRail is which NICs carried a GPU's bytes off its node.
+type ActualRail struct {
+	// Node is the name of the node.
+	Node string `json:"node"`
+	// GPU is the number of the GPU on its node.
+	GPU int `json:"gpu"`
+	// Use is as_expected, crossed (another NIC than expected), shared (the expected one and
+	// others) or not_checked.
+	Use rails.Use `json:"use"`
+	// Expected are the NICs nearest to the GPU by PCI parents; none where that is not known.
+	Expected []string `json:"expected"`
+	// Actual are the NICs that carried at least a tenth of the bytes, those with most first.
+	Actual []string `json:"actual"`
+	// Why is the reason why a GPU was not checked; empty otherwise.
+	Why string `json:"why"`
+}
+
+// SetActual adds what was concluded about the NICs of each GPU.
+func (s *Survey) SetActual(all []rails.Actual) {
+	for _, a := range all {
+		s.ActualRails = append(s.ActualRails, ActualRail{s.Nodes[a.Node], a.GPU, a.Use, jsonfile.Filled(a.Expected), jsonfile.Filled(a.NICs), a.Why})
+	}
+}
+
+// actual notes how many GPUs use the NIC that is expected, and which could not be checked.
+func (d *Document) actual(s *Survey) {
+	if len(s.ActualRails) == 0 {
+		return
+	}
+	count, why := map[rails.Use]int{}, map[string][]string{}
+	var reasons []string
+	for _, a := range s.ActualRails {
+		count[a.Use]++
+		switch a.Use {
+		case rails.UseUnknown:
+			if why[a.Why] == nil {
+				reasons = append(reasons, a.Why)
+			}
+			why[a.Why] = append(why[a.Why], a.name())
+		case rails.SharedUse:
+			d.Notes = append(d.Notes, fmt.Sprintf("%s sent through NICs %s; the expected NIC by PCI parents is %s", a.name(), joined(a.Actual, ", "), joined(a.Expected, " or ")))
+		default:
+		}
+	}
+	d.Notes = append(d.Notes, fmt.Sprintf("actual rails, by the NICs' byte counters: %d of %d GPUs sent through the NIC that PCI parents expect, %d through another one", count[rails.AsExpected], len(s.ActualRails), count[rails.Crossed]))
+	for _, reason := range reasons {
+		d.Unchecked = append(d.Unchecked, fmt.Sprintf("the rail that a GPU really uses (%s): %s", list(why[reason]), reason))
+	}
+}
+
+// joined are names as plain text.
+func joined(names []string, separator string) string {
+	out := make([]string, 0, len(names))
+	for _, n := range names {
+		out = append(out, plain.Line(n))
+	}
+	return strings.Join(out, separator)
+}
+
+func (a ActualRail) name() string { return fmt.Sprintf("GPU %d of %s", a.GPU, a.Node) }
+
+// mostUses is the number of GPUs in the table of actual rails.
+const mostUses = 64
+
+// ActualTable is the GPUs with their NICs, those that use another NIC than expected first.
+func (s *Survey) ActualTable() table.Table {
+	t := table.Of([]string{"node", "GPU", "expected NIC", "actual NIC", "use"})
+	t.Columns[1].Right = true
+	order := []rails.Use{rails.Crossed, rails.SharedUse, rails.UseUnknown, rails.AsExpected}
+	sorted := slices.Clone(s.ActualRails)
+	slices.SortStableFunc(sorted, func(a, b ActualRail) int {
+		return cmp.Compare(slices.Index(order, a.Use), slices.Index(order, b.Use))
+	})
+	for _, a := range sorted[:min(len(sorted), mostUses)] {
+		use := map[rails.Use]string{rails.Crossed: "crossed", rails.SharedUse: "shared with others", rails.AsExpected: "as expected"}[a.Use]
+		if a.Use == rails.UseUnknown {
+			use = "NOT CHECKED: " + a.Why
+		}
+		t.Add(plain.Line(a.Node), fmt.Sprint(a.GPU), cmp.Or(joined(a.Expected, " or "), "–"), cmp.Or(joined(a.Actual, ", "), "–"), use)
+	}
+	if more := len(sorted) - mostUses; more > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("%d more are in rails.json.", more))
+	}
+	return t
+}
