@@ -76,7 +76,7 @@ steps (-i). -G captures a burst's launches into a graph and replays it.`,
   zbench collectives all_gather -b 64M -e 512M -i 64M
   zbench collectives --fabric mi300x-8gpu -g 8 -G 4 --out one-process
   zbench collectives --nodes 128 --framework megatron --preset llama3-8b --step-ms 900
-  zbench collectives --screen --out all           without the nodes that zbench screen fails
+  zbench collectives --screen-first --out all     without the nodes that zbench screen fails
   zbench collectives --spec old/results.json --nodes 64`,
 		ValidArgs: collective.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -165,7 +165,7 @@ func addCollectivesFlags(cmd *cobra.Command, o *collectivesOptions) {
 	f := cmd.Flags()
 	addLaunchFlags(f, &o.launch)
 	f.StringVar(&o.launch.bad, "exclude-bad", "", "leave out the nodes that zbench screen has failed: its folder")
-	f.BoolVar(&o.launch.screen, "screen", false, "screen the nodes first, into a folder beside --out, and leave out those that fail")
+	f.BoolVar(&o.launch.screen, "screen-first", false, "screen the nodes first, into a folder beside --out, and leave out those that fail")
 	addCountersFlag(f, &o.counters)
 	addDeadlineFlags(f, &o.deadlines)
 	addGateFlags(f, &o.gates)

@@ -31,7 +31,7 @@ var flagGroups = []flagGroup{
 		"collective", "nodes", "ranks", "gpus-per-node", "ngpus", "ranks-per-gpu", "groups", "strides", "scale", "device", "all-gpus", "peak",
 		"counters", "profile", "leaves", "topo", "screen", "ras", "root", "host", "xml", "outputs", "matrix", "logs", "times", "judge", "hbm-seconds", "deadline",
 	}},
-	{"Launch", []string{"launch", "slurm-args", "hostfile", "dry-run", "exclude-bad", "screen"}},
+	{"Launch", []string{"launch", "slurm-args", "hostfile", "dry-run", "exclude-bad", "screen-first"}},
 	{"Deadlines", deadlineFlags},
 	{"Simulation", []string{"fabric", "fault", "seed", "trees", "clock", "no-data", "hang-rate"}},
 	{"Model and trainer", []string{

@@ -32,10 +32,10 @@ type launchFlagSet struct {
 
 // launchFlags names the flags: they say where a sweep runs, not what is measured, and a
 // resumed one may have others.
-var launchFlags = []string{"launch", "slurm-args", "hostfile", "dry-run", "exclude-bad", "screen"}
+var launchFlags = []string{"launch", "slurm-args", "hostfile", "dry-run", "exclude-bad", "screen-first"}
 
 // switches are those without a value.
-var switches = []string{"dry-run", "screen"}
+var switches = []string{"dry-run", "screen-first"}
 
 func addLaunchFlags(f *pflag.FlagSet, o *launchFlagSet) {
 	var methods []string
