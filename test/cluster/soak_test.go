@@ -167,7 +167,7 @@ func listening() bool {
 // for files.
 func memory(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "zbench-soak")
+	dir, err := os.MkdirTemp("/dev/shm", "zbench-soak") //nolint:usetesting // in memory
 	if err != nil {
 		return t.TempDir()
 	}
