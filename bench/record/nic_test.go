@@ -8,7 +8,7 @@ import (
 
 // nics is a NIC with all counters.
 func nics() []NICCounters {
-	c := NICCounters{Node: "n0", NIC: "ionic_0", GPU: -1}
+	c := NICCounters{Node: "n0", NIC: "ionic_0", GPU: -1, PCI: []string{"0000:05:00.0"}}
 	for i, to := range c.values() {
 		v := uint64(i + 1)
 		*to = &v
