@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"path/filepath"
 	"time"
 
@@ -223,20 +222,8 @@ func (o *nodeScreenOptions) compare(s State) error {
 
 // write writes the files that follow from the judgement.
 func (o *nodeScreenOptions) write(s State, dir *engine.Folder, started time.Time, d screened) error {
-	page := report.Screen(d.nodes, d.Document, toolVersion())
-	for _, f := range []struct {
-		name string
-		fill func(io.Writer) error
-	}{
-		{"screen.json", d.WriteJSON},
-		{"report.html", func(w io.Writer) error { return report.WriteHTML(w, page) }},
-		{"pass.txt", railsNames(d.Pass)},
-		{"fail.txt", railsNames(d.Fail)},
-		{"unclear.txt", railsNames(d.Unclear)},
-	} {
-		if err := dir.Write(f.name, f.fill); err != nil {
-			return err
-		}
+	if err := writeNodeFiles(dir, "screen.json", d.WriteJSON, report.Screen(d.nodes, d.Document, toolVersion()), d.Pass, d.Fail, d.Unclear); err != nil {
+		return err
 	}
 	if err := writeRun(dir, s, started); err != nil {
 		return err

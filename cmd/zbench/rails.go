@@ -174,16 +174,21 @@ func showRails(s State, format string, quiet bool, d *pairwise.Document, folder 
 
 // writeRails writes the files that follow from the document.
 func writeRails(dir *engine.Folder, d *pairwise.Document) error {
-	page := report.Rails(d, toolVersion())
+	return writeNodeFiles(dir, "rails.json", d.WriteJSON, report.Rails(d, toolVersion()), d.Pass, d.Fail, d.Unclear)
+}
+
+// writeNodeFiles writes a judgement of nodes: the document, its page, and the lists for the
+// next job.
+func writeNodeFiles(dir *engine.Folder, name string, document func(io.Writer) error, page *report.Document, pass, fail, unclear []string) error {
 	for _, f := range []struct {
 		name string
 		fill func(io.Writer) error
 	}{
-		{"rails.json", d.WriteJSON},
+		{name, document},
 		{"report.html", func(w io.Writer) error { return report.WriteHTML(w, page) }},
-		{"pass.txt", railsNames(d.Pass)},
-		{"fail.txt", railsNames(d.Fail)},
-		{"unclear.txt", railsNames(d.Unclear)},
+		{"pass.txt", railsNames(pass)},
+		{"fail.txt", railsNames(fail)},
+		{"unclear.txt", railsNames(unclear)},
 	} {
 		if err := dir.Write(f.name, f.fill); err != nil {
 			return err
