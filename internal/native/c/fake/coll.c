@@ -9,7 +9,7 @@
 enum { ZBL_SYNC_BYTES = 8 };
 
 /* The total size S of a call: the larger of a rank's two buffers. */
-static double zbl_total_bytes(const zbl_call *c, int ranks) {
+double zbl_total_bytes(const zbl_call *c, int ranks) {
   const zbl_shape *shape = &zbl_shapes[c->collective];
   double bytes = (double)c->count * zbl_width(c->dtype);
   return shape->send_all || shape->recv_all ? bytes * ranks : bytes;
@@ -46,15 +46,19 @@ static void zbl_let_go(zbl_round *r) {
   }
 }
 
-/* All ranks are there: the round starts at the last arrival and ends for all at
- * once but for the exit jitter. */
-static void zbl_end_round(zbl_round *r, zbl_clique *q) {
+/* A round starts at the last arrival and ends for all at once but for the exit jitter. */
+void zbl_time_round(zbl_round *r, const zbl_clique *q) {
   const zbl_curve *curve = zbl_curve_of(q, r->call.collective);
-  zbl_round *before = zbl_at(r->before);
   double took;
   r->draws = zbl_draws(r->at);
   took = zbl_faulty(curve, r->bytes, zbl_model(curve, r->bytes), r->draws);
   r->end = r->start + zbl_noisy(took, r->draws, q->first);
+}
+
+/* All ranks are there. */
+static void zbl_end_round(zbl_round *r, zbl_clique *q) {
+  zbl_round *before = zbl_at(r->before);
+  zbl_time_round(r, q);
   if (r->moves) {
     zbl_move(r);
   }

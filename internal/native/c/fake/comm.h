@@ -162,8 +162,13 @@ int zbl_post(const zbl_queued *q, double host);
 /* Whether all ranks are of this process: others read nothing of what they move. */
 static inline int zbl_has_all(const zbl_clique *q) { return q->slot == zbl.slot; }
 
+double zbl_total_bytes(const zbl_call *c, int ranks);
+void zbl_time_round(zbl_round *r, const zbl_clique *q);
 double zbl_leaves(const zbl_round *r, int i, int device);
 zbl_round *zbl_last_round(const zbl_stream *s);
+
+/* whole.c */
+size_t zbl_launch_whole(const zbl_queued *calls, size_t n);
 
 /* ahead.c */
 void zbl_bring(zbl_round *r);
