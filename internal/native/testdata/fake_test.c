@@ -175,6 +175,7 @@ static void rounds_and_clocks(void) {
 #include "fake_engine.h"
 #include "fake_graph.h"
 #include "fake_rules.h"
+#include "fake_whole.h"
 
 static void machine_files(void) {
   static const char *const bad[] = {
@@ -218,5 +219,6 @@ int main(void) {
   refuses_bad_graphs();
   rules();
   machine_files();
+  whole_collectives();
   return failures != 0;
 }

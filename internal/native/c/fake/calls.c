@@ -71,11 +71,12 @@ static int zbl_collective_call(const void *send, void *recv, int collective,
   ZBL_ENTER_SEVERAL;
   zbl_comm *c = zbl_comm_of(comm);
   zbl_stream *s = c != NULL ? zbl_stream_on(stream, c->device) : NULL;
-  zbl_call call = {collective, dtype, 0, root, count};
-  uint64_t scalar;
-  zbl_queued *q;
+  zbl_queued *q = zbl_next_queued();
+  if (q == NULL) {
+    return zbl_failing(ZB_COLL_UNHANDLED, "out of memory");
+  }
   if (s == NULL || !zbl_arguments_ok(c, collective, dtype, root, count, -1) ||
-      !zbl_operator_ok(c, op, dtype, &call, &scalar)) {
+      !zbl_operator_ok(c, op, dtype, &q->call.op, &q->scalar)) {
     return zbl_failing(ZB_COLL_ARGUMENT, "invalid argument of a collective");
   }
   if (count == 0) { /* dropped (ROCm/rccl, src/enqueue.cc, taskAppend) */
@@ -84,11 +85,7 @@ static int zbl_collective_call(const void *send, void *recv, int collective,
   if (s->device != c->device || !zbl_usable(c, collective)) {
     return zbl_failing(ZB_COLL_USAGE, zbl_unusable);
   }
-  q = zbl_next_queued();
-  if (q == NULL) {
-    return zbl_failing(ZB_COLL_UNHANDLED, "out of memory");
-  }
-  *q = (zbl_queued){c, s, call, send, recv, -1, 0, scalar};
+  *q = (zbl_queued){c, s, {collective, dtype, q->call.op, root, count}, send, recv, -1, 0, q->scalar};
   return zbl_buffers_ok(q, &zbl_shapes[collective], count * zbl_widths[dtype],
                         root == c->rank)
              ? zbl_enqueue(q)

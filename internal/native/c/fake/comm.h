@@ -138,7 +138,7 @@ int zbl_split_done(zbl_comm *child);
 void zbl_split_settle(zbl_comm *child);
 
 /* operator.c */
-int zbl_operator_ok(zbl_comm *c, int op, int dtype, zbl_call *call, uint64_t *scalar);
+int zbl_operator_ok(zbl_comm *c, int op, int dtype, int32_t *is, uint64_t *scalar);
 void zbl_free_operators(zbl_comm *c);
 
 /* comm.c */

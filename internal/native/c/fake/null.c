@@ -77,6 +77,7 @@ static void zbl_after(zbl_stream *s, zbl_stream *first) {
 /* Puts a blocking stream behind those that it waits for by itself. */
 void zbl_in_order(zbl_stream *s) {
   zbl_stream *null = zbl.devices[s->device].null;
+  int left = zbl.devices[s->device].blocking - 1;
   if (null == NULL) {
     return;
   }
@@ -84,9 +85,10 @@ void zbl_in_order(zbl_stream *s) {
     zbl_after(s, null);
     return;
   }
-  for (zbl_stream *other = zbl_streams; other != NULL; other = other->all) {
+  for (zbl_stream *other = zbl_streams; left > 0; other = other->all) {
     if (other != null && other->blocking && other->device == s->device) {
       zbl_after(null, other);
+      left--;
     }
   }
 }

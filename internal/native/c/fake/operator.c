@@ -76,9 +76,9 @@ int zbl_opDestroy(int op, void *comm) {
 /* Fills in the operator of a call. One that the client made is the same in all ranks'
  * calls, whatever numbers they have; its type must be the call's (NVIDIA/nccl,
  * src/enqueue.cc, hostToDevRedOp). */
-int zbl_operator_ok(zbl_comm *c, int op, int dtype, zbl_call *call, uint64_t *scalar) {
+int zbl_operator_ok(zbl_comm *c, int op, int dtype, int32_t *is, uint64_t *scalar) {
   const zbl_operator *o;
-  call->op = op;
+  *is = op;
   *scalar = 0;
   if (op >= 0 && op < ZBL_FIRST_OPERATOR) {
     return 1;
@@ -87,7 +87,7 @@ int zbl_operator_ok(zbl_comm *c, int op, int dtype, zbl_call *call, uint64_t *sc
   if (o == NULL || o->dtype != dtype) {
     return 0;
   }
-  call->op = ZBL_MULTIPLIED;
+  *is = ZBL_MULTIPLIED;
   memcpy(scalar, o->device != NULL ? o->device : &o->value, zbl_width(dtype));
   return 1;
 }

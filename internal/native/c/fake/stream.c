@@ -196,6 +196,7 @@ zbl_stream *zbl_new_stream(int device, int blocking) {
     s->epoch = s->lane->case_epoch;
     zbl_streams = s;
     zbl_drain.streams++;
+    zbl.devices[device].blocking += s->blocking;
   }
   return s;
 }
@@ -212,6 +213,7 @@ static void zbl_free_stream(zbl_stream *s) {
   *at = s->all;
   zbl_give_ops(s);
   zbl_drain.streams--;
+  zbl.devices[s->device].blocking -= s->blocking;
   s->magic = 0;
   free(s);
 }

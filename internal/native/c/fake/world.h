@@ -85,6 +85,7 @@ typedef struct zbl_device {
   zbl_block *blocks; /* the newest first */
   uint64_t used;
   struct zbl_stream *null; /* its null stream, once it was used */
+  int blocking; /* streams that have an order with that, itself included */
   uint64_t streamed; /* kernels that went through its memory */
 } zbl_device;
 
