@@ -237,6 +237,11 @@ func (s *Spec) checkBenchmark() error {
 	case !fits:
 		return fmt.Errorf("the benchmark %s needs %q, and has no %q", s.Benchmark, needs, other)
 	}
+	if s.Kernels != nil {
+		if name := s.Kernels.foreign(s.Benchmark); name != "" {
+			return fmt.Errorf("kernels: %s has no %s", s.Benchmark, name)
+		}
+	}
 	return nil
 }
 
