@@ -67,13 +67,3 @@ func Object(line []byte) ([]byte, error) {
 
 // digits are those of a checksum.
 func digits(sum string) string { return sum[len(sumHead) : len(sumHead)+8] }
-
-// CutTruncated parts a journal into its lines, without their newlines, and the number of
-// bytes of a last line that was not written whole.
-func CutTruncated(text []byte) (lines [][]byte, truncated int) {
-	whole := bytes.LastIndexByte(text, '\n') + 1
-	if whole == 0 {
-		return nil, len(text)
-	}
-	return bytes.Split(text[:whole-1], []byte("\n")), len(text) - whole
-}

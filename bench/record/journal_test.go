@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/jsonfile"
 	"zbench/bench/stat"
 	"zbench/internal/schematest"
 )
@@ -105,7 +106,7 @@ func TestEveryBitOfAJournal(t *testing.T) {
 			require.Equal(t, []Part{taken("a", 0)}, j.Parts)
 			continue
 		}
-		var damage *LineError
+		var damage *jsonfile.LineError
 		require.ErrorAs(t, err, &damage, "a bit of %q", bad[max(0, bit/8-20):bit/8+1])
 		require.Equal(t, 1+bytes.Count(good[:bit/8], []byte("\n")), damage.Line)
 	}
