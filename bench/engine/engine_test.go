@@ -146,9 +146,19 @@ func TestLock(t *testing.T) {
 			require.Equal(t, exit.Usage, e.Code)
 		}
 	}
+	// The owner is named, too, where the folder has files already: --force would not help.
+	require.NoError(t, files.WriteFile("out/"+engine.JournalFile, []byte("{}\n")))
+	require.NoError(t, files.WriteFile("out/"+engine.LockFile, []byte("process 1 on host")))
+	_, err = engine.NewFolder(host, "out", "collectives", false)
+	require.ErrorContains(t, err, "out is in use by process 1 on host")
 	require.NoError(t, dir.Close())
 	require.NoError(t, dir.Close())
+	_, err = engine.NewFolder(host, "out", "collectives", false)
+	require.ErrorContains(t, err, "out already holds 3 files")
 	files.locks["out/"+engine.LockFile] = "dead"
+	_, err = engine.NewFolder(host, "out", "collectives", false)
+	require.ErrorContains(t, err, "out already holds 3 files")
+	require.Equal(t, "dead", files.locks["out/"+engine.LockFile], "what is refused stays as it is")
 	dir, err = engine.OpenFolder(host, "out")
 	require.NoError(t, err)
 	require.Contains(t, notes.String(), "stale lock")

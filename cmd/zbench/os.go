@@ -228,6 +228,20 @@ func (osFS) Lock(name, owner string) (unlock func() error, stale string, err err
 	}
 }
 
+func (osFS) Held(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil //nolint:nilerr // what is not there is not held; what cannot be read, Lock reports
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+	if !errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil
+	}
+	owner, _ := io.ReadAll(io.LimitReader(f, maxOwner)) // without it the owner is another process
+	return &engine.LockedError{Owner: cmp.Or(strings.TrimSpace(string(owner)), "another process")}
+}
+
 var errReplaced = errors.New("replaced by another file")
 
 // hold takes the lock of an open file and writes its owner into it. The owner
