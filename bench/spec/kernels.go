@@ -66,6 +66,9 @@ const maxNamed = 1 << 12
 // foreign is a field that the request has and its benchmark does not; empty where there is
 // none.
 func (k *Kernels) foreign(benchmark string) string {
+	if k == nil {
+		return ""
+	}
 	muon, streams := benchmark == Muon, benchmark == HBM
 	for _, f := range []struct {
 		name       string

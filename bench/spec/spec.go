@@ -186,7 +186,13 @@ func decode(raw []byte) (*Spec, error) {
 	if err := jsonfile.Strict(raw, found); err != nil {
 		return nil, fmt.Errorf("spec: %w", err)
 	}
-	return found, found.Check()
+	if err := found.Check(); err != nil {
+		return nil, err
+	}
+	if name := found.Kernels.foreign(found.Benchmark); name != "" {
+		return nil, fmt.Errorf("spec: kernels: %s has no %s", found.Benchmark, name)
+	}
+	return found, nil
 }
 
 // Bounds of a request from a file: values beyond them mean a damaged file.
@@ -236,11 +242,6 @@ func (s *Spec) checkBenchmark() error {
 		return errors.New(`"benchmark" is missing`)
 	case !fits:
 		return fmt.Errorf("the benchmark %s needs %q, and has no %q", s.Benchmark, needs, other)
-	}
-	if s.Kernels != nil {
-		if name := s.Kernels.foreign(s.Benchmark); name != "" {
-			return fmt.Errorf("kernels: %s has no %s", s.Benchmark, name)
-		}
 	}
 	return nil
 }

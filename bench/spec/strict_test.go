@@ -41,8 +41,8 @@ func TestReadNamesWhatIsWrong(t *testing.T) {
 		}
 	}
 	for file, says := range map[string]string{
-		`[1,2]`:                 "the file is a list; it must be an object",
-		string(text[:100]):      "it ends too early",
+		`[1,2]`:                  "the file is a list; it must be an object",
+		string(text[:100]):       "it ends too early",
 		string(text) + `{"a":1}`: "there is more after its end",
 	} {
 		_, err := spec.Read([]byte(file))
