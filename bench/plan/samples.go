@@ -150,10 +150,13 @@ const mostDiscarded = 1000
 // errDiscarded ends a timing in which nearly all launches took no time.
 var errDiscarded = errors.New(stat.StopDiscarded)
 
-// isolated takes launches alone until the rule says that there are enough.
+// isolated takes launches alone until the rule says that there are enough. The time of a
+// launch in the warm-up bounds the first batch, as that of bursts: an unknown time makes
+// a second batch, with an order of its own, of nearly every timing.
 func (t *passRun) isolated(ctx context.Context, d Driver, rule stat.Rule) (err error) {
 	b := &record.IsolatedSamples{Max: []float64{}, Spread: []float64{}, EventFloor: d.EventFloor()}
 	t.part.Isolated = b
+	rule.Expected = t.launch
 	if t.c.Parallel > 1 {
 		t.groups = make([][]float64, t.c.Parallel)
 	}
