@@ -63,7 +63,7 @@ func TestCutAtEveryLine(t *testing.T) {
 // A sweep that is cancelled is saved and resumes to the same folder.
 func TestCancelledThenResumed(t *testing.T) {
 	want := whole(t, small())
-	for at := 1; at < 40; at += 6 {
+	for at := 1; at < 36; at += 5 {
 		ctx, cancel := context.WithCancel(context.Background())
 		files := newMemory()
 		require.NoError(t, run(ctx, t, files, small(), &modelled{at: at, stop: cancel}))

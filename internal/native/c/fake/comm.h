@@ -77,6 +77,7 @@ typedef struct zbl_clique {
   zbl_ref head; /* the oldest round that not all ranks have called */
   uint64_t head_seq;
   zbl_ref newest; /* the round that was called last, while it is there */
+  zbl_ref ended;  /* the one that ended last, unless it moved data; see repeat.c */
   zbl_bell whole; /* rung when all ranks have joined */
   zbl_bell bell[ZBL_BELLS]; /* rung when a round has ended, by its number */
   int async; /* the asynchronous error, once there is one */
@@ -162,8 +163,20 @@ int zbl_post(const zbl_queued *q, double host);
 /* Whether all ranks are of this process: others read nothing of what they move. */
 static inline int zbl_has_all(const zbl_clique *q) { return q->slot == zbl.slot; }
 
+/* How a round ended: what decides when each rank leaves it. */
+typedef struct zbl_end {
+  double end, bytes;
+  uint64_t draws;
+} zbl_end;
+
+double zbl_leaves_at(const zbl_end *e, int i, int device);
 double zbl_leaves(const zbl_round *r, int i, int device);
+double zbl_took(const zbl_clique *q, const zbl_call *call, double bytes, uint64_t draws);
 zbl_round *zbl_last_round(const zbl_stream *s);
+
+/* repeat.c */
+void zbl_repeat(void);
+int zbl_take_repeats(zbl_stream *s, zbl_seat *seat, int64_t *begun_ns, int64_t *ended_ns);
 
 /* ahead.c */
 void zbl_bring(zbl_round *r);

@@ -30,6 +30,7 @@
 #include "operator.c"
 #include "p2p.c"
 #include "pool.c"
+#include "repeat.c"
 #include "result.c"
 #include "split.c"
 #include "stream.c"

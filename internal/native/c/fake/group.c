@@ -94,7 +94,7 @@ static int zbl_groupStart(void) {
 /* Launches a collective, or the n sends and receives of one kernel: a stream that
  * captures records them instead. */
 int zbl_launch_now(const zbl_queued *q, size_t n) {
-  double host = zbl.launch + zbl_late(q->comm->device);
+  double host = zbl_host_cost(q->comm->device);
   if (zbl_comm_of(q->comm) == NULL) {
     return ZB_COLL_ARGUMENT; /* it went while the group was open */
   }

@@ -72,6 +72,7 @@ typedef struct zbl_stream {
   zbl_result *results, *results_tail;
   struct zbl_stream *all; /* the next of all streams */
   const void *before; /* the round that was enqueued last, NULL for other work */
+  struct zbl_comm *on; /* and the communicator that it was enqueued on */
   double mark[ZBL_AHEAD_MARKS];
 } zbl_stream;
 

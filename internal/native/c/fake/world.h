@@ -196,6 +196,7 @@ double zbl_noisy(double seconds, uint64_t draws, int group);
 double zbl_uniform(uint64_t draws, uint64_t rank);
 zbl_lane *zbl_lane_of(int device);
 double *zbl_host_clock(int device);
+double zbl_host_cost(int device);
 void zbl_check_barrier(void);
 
 /* blocks.c */
