@@ -122,6 +122,13 @@ ncclResult_t ncclCommDeregister(ncclComm_t, void *);
 ncclResult_t ncclMemAlloc(void **, size_t);
 ncclResult_t ncclMemFree(void *);
 #endif
+#ifndef REAL_HEADERS
+hipError_t hipExtStreamCreateWithCUMask(hipStream_t *, uint32_t, const uint32_t *);
+hipError_t hipStreamCreateWithPriority(hipStream_t *, unsigned, int);
+hipError_t hipStreamGetPriority(hipStream_t, int *);
+ncclResult_t ncclCommInitRankMulti(ncclComm_t *, int, ncclUniqueId, int, int);
+ncclResult_t pncclCommCount(ncclComm_t, int *);
+#endif
 void **__hipRegisterFatBinary(const void *data);
 void __hipUnregisterFatBinary(void **modules);
 void __hipRegisterFunction(void **modules, const void *host, char *device, const char *name,

@@ -47,6 +47,9 @@ typedef struct zbs_dim3 {
 #define ZBS_MORE_STREAMS(SYM)                                                  \
   ZBS_BOTH(SYM, streamCreatePlain, int, (void **stream), "StreamCreate")       \
   ZBS_BOTH(SYM, streamPriority, int, (void **stream, unsigned flags, int priority), "StreamCreateWithPriority") \
+  ZBS_BOTH(SYM, streamGetPriority, int, (void *stream, int *priority), "StreamGetPriority") \
+  ZBS_HIP(SYM, streamWithMask, int, (void **stream, uint32_t words, const uint32_t *mask), \
+          "hipExtStreamCreateWithCUMask")                                      \
   ZBS_BOTH(SYM, priorityRange, int, (int *least, int *greatest), "DeviceGetStreamPriorityRange") \
   ZBS_BOTH(SYM, streamSynchronize, int, (void *stream), "StreamSynchronize")   \
   ZBS_BOTH(SYM, streamWaitEvent, int, (void *stream, void *event, unsigned flags), "StreamWaitEvent") \
@@ -108,6 +111,9 @@ typedef struct zbs_dim3 {
   ZBS_NCCL(SYM, commInitConfig, int,                                           \
                (void **comm, int nranks, zb_unique_id id, int rank, void *config), \
                "ncclCommInitRankConfig")                                       \
+  ZBS_RCCL(SYM, commInitMulti, int,                                            \
+               (void **comm, int nranks, zb_unique_id id, int rank, int virtualId), \
+               "ncclCommInitRankMulti")                                        \
   ZBS_NCCL(SYM, commSplit, int, (void *comm, int color, int key, void **out, void *config), \
                "ncclCommSplit")                                                \
   ZBS_NCCL(SYM, commFinalize, int, (void *comm), "ncclCommFinalize")           \
