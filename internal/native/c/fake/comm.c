@@ -29,12 +29,18 @@ void zbl_unlock_taken(const int *held) {
 /* NCCL API 2.22.3, in NCCL's own encoding: the calls that are faked. A machine file
  * may give another. */
 static int zbl_collGetVersion(int *version) {
+  if (version == NULL) {
+    return ZB_COLL_ARGUMENT;
+  }
   *version = zbl.coll_version > 0 ? zbl.coll_version : 22203;
   return 0;
 }
 
 static int zbl_getUniqueId(zb_unique_id *id) {
   ZBL_ENTER;
+  if (id == NULL) {
+    return ZB_COLL_ARGUMENT;
+  }
   memset(id, 0, sizeof *id);
   snprintf(id->internal, sizeof id->internal, "zbl %llu",
            (unsigned long long)++zbl.hub->ids);
@@ -119,7 +125,7 @@ int zbl_join_rank(void **comm, int nranks, zb_unique_id id, int rank, int blocki
   zbl_comm *c;
   zbl_stalled(ZBL_STALL_INIT, zbl_current_device());
   ZBL_ENTER;
-  if (nranks < 1 || rank < 0 || rank >= nranks) {
+  if (comm == NULL || nranks < 1 || rank < 0 || rank >= nranks) {
     return ZB_COLL_ARGUMENT;
   }
   if (nranks > 1 && zbl_group_depth() == 0 && !zbl.several && blocking) {
@@ -249,7 +255,7 @@ int zbl_failed(const struct zbl_comm *c) {
 static int zbl_commGetAsyncError(void *comm, int *error) {
   zbl_comm *c = zbl_comm_of(comm);
   ZBL_ENTER;
-  if (c == NULL) {
+  if (c == NULL || error == NULL) {
     return ZB_COLL_ARGUMENT;
   }
   *error = zbl_failed(c);

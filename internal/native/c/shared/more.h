@@ -141,10 +141,29 @@ typedef struct zbs_dim3 {
                 void *comm, void *stream),                                     \
                "ncclAllToAllv")
 
+#define ZBS_MORE_DRIVER(SYM)                                                   \
+  ZBS_HIP(SYM, copyToDevice, int, (void *to, void *from, size_t bytes), "hipMemcpyHtoD") \
+  ZBS_HIP(SYM, copyToHost, int, (void *to, void *from, size_t bytes), "hipMemcpyDtoH") \
+  ZBS_HIP(SYM, copyOnDevice, int, (void *to, void *from, size_t bytes), "hipMemcpyDtoD") \
+  ZBS_HIP(SYM, copyToDeviceAsync, int,                                         \
+          (void *to, void *from, size_t bytes, void *stream), "hipMemcpyHtoDAsync") \
+  ZBS_HIP(SYM, copyToHostAsync, int,                                           \
+          (void *to, void *from, size_t bytes, void *stream), "hipMemcpyDtoHAsync") \
+  ZBS_HIP(SYM, copyOnDeviceAsync, int,                                         \
+          (void *to, void *from, size_t bytes, void *stream), "hipMemcpyDtoDAsync") \
+  ZBS_HIP(SYM, copyWithStream, int,                                            \
+          (void *to, const void *from, size_t bytes, int kind, void *stream),  \
+          "hipMemcpyWithStream")                                               \
+  ZBS_HIP(SYM, addressRange, int, (void **base, size_t *bytes, void *p), "hipMemGetAddressRange") \
+  ZBS_HIP(SYM, deviceMemory, int, (size_t *bytes, int device), "hipDeviceTotalMem") \
+  ZBS_HIP(SYM, deviceCapability, int, (int *major, int *minor, int device),    \
+          "hipDeviceComputeCapability")
+
 #define ZBS_MORE(SYM)                                                          \
   ZBS_MORE_MEMORY(SYM)                                                         \
   ZBS_MORE_STREAMS(SYM)                                                        \
   ZBS_MORE_DEVICES(SYM)                                                        \
+  ZBS_MORE_DRIVER(SYM)                                                         \
   ZBS_MORE_KERNELS(SYM)                                                        \
   ZBS_MORE_COLLECTIVES(SYM)
 
