@@ -62,11 +62,12 @@ static inline zbl_ahead *zbl_aheads(zbl_round *r) {
  * one end only. */
 typedef struct zbl_member {
   int device, slot;
+  int virtual_id; /* tells the ranks of one device apart, −1 where it may have one only */
   int here; /* it has joined, and not left */
   zbl_ref unmatched;
 } zbl_member;
 
-enum { ZBL_BELLS = 64 };
+enum { ZBL_BELLS = 64, ZBL_NO_VIRTUAL = -1 };
 
 /* What all ranks of a communicator share. */
 typedef struct zbl_clique {
@@ -125,7 +126,7 @@ uint64_t zbl_comm_launch(zbl_comm *c, int message);
 void zbl_leave_clique(zbl_clique *q, int rank);
 unsigned zbl_width(int dtype);
 int zbl_failing(int code, const char *why);
-void zbl_enter_clique(zbl_comm *c, zbl_clique *q, int rank);
+void zbl_enter_clique(zbl_comm *c, zbl_clique *q, int rank, int virtual_id);
 zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks);
 zbl_comm *zbl_new_comm(void);
 
@@ -143,7 +144,8 @@ int zbl_operator_ok(zbl_comm *c, int op, int dtype, zbl_call *call, uint64_t *sc
 void zbl_free_operators(zbl_comm *c);
 
 /* comm.c */
-int zbl_join_rank(void **comm, int nranks, zb_unique_id id, int rank, int blocking);
+int zbl_join_rank(void **comm, int nranks, zb_unique_id id, int rank, int blocking,
+                  int virtual_id);
 
 /* group.c */
 int zbl_group_depth(void);

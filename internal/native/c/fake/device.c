@@ -31,6 +31,9 @@ int zbl_current_device(void) {
 }
 
 static int zbl_getDeviceCount(int *count) {
+  if (count == NULL) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
   *count = zbl.count;
   if (zbl.count <= 0) {
     return zbl_said(ZB_ERR_NO_DEVICE);
@@ -39,6 +42,9 @@ static int zbl_getDeviceCount(int *count) {
 }
 
 static int zbl_runtimeGetVersion(int *version) {
+  if (version == NULL) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
   *version = zbl_api_version;
   return ZB_OK;
 }
@@ -121,7 +127,12 @@ static int zbl_freeDevice(void *ptr) {
 static int zbl_memGetInfo(size_t *free_bytes, size_t *total) {
   zbl_stalled(ZBL_STALL_RUNTIME, zbl_current_device());
   ZBL_ENTER;
-  *total = zbl.hbm_bytes;
+  if (total != NULL) { /* either may be left out (ROCm/clr, hip_memory.cpp, hipMemGetInfo) */
+    *total = zbl.hbm_bytes;
+  }
+  if (free_bytes == NULL) {
+    return ZB_OK;
+  }
   *free_bytes = zbl.hbm_bytes - zbl.devices[zbl_current_device()].used;
   return ZB_OK;
 }

@@ -61,6 +61,7 @@ typedef struct zbl_stream {
   uint8_t queued_to_drain, looked;
   uint8_t forked; /* captures for another, and has not come back to it */
   uint8_t blocking; /* the null stream and it wait for each other */
+  int8_t priority;
   uint8_t marked;   /* events since `before`, and when the host had enqueued them */
   double s;
   uint64_t epoch;

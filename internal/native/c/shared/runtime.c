@@ -24,6 +24,7 @@
 #endif
 #include "comms.c"
 #include "devices.c"
+#include "driver.c"
 #include "kernels.c"
 #include "memory.c"
 #include "properties.c"
