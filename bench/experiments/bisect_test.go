@@ -15,6 +15,7 @@ const (
 )
 
 func TestBisectionsAtATwentieth(t *testing.T) {
+	oneGoroutine(t)
 	var rows []BisectRow
 	for _, r := range BisectRows() {
 		if r.Start == 10 && r.Uniform > 0 {

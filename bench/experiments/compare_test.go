@@ -8,6 +8,7 @@ import (
 )
 
 func TestComparisonsAtATwentieth(t *testing.T) {
+	oneGoroutine(t)
 	rows, err := Comparisons(smallSeeds)
 	require.NoError(t, err)
 	require.Empty(t, CompareFailures(rows, true))
