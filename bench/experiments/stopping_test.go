@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/stat"
+	"zbench/internal/longtest"
 )
 
 // full runs every experiment at its full size, judges it by the bars themselves
@@ -107,8 +108,8 @@ func TestBarsAreJudgedFromTheirSide(t *testing.T) {
 
 // The planted truth is the truth: half of the samples lie below Operation, and
 // their spread is the level.
-func TestNoisesHaveTheMedianAndTheSpreadTheyClaim(t *testing.T) {
-	oneGoroutine(t)
+func TestLongNoisesHaveTheMedianAndTheSpreadTheyClaim(t *testing.T) {
+	longtest.Only(t)
 	const size = 100_000
 	for _, n := range Noises() {
 		series, _ := n.source(1).take(nil, 0, size)
