@@ -37,9 +37,9 @@ NATIVE  := ./internal/native ./rccl ./hbm/...
 # How many inputs one fuzz target gets in `make check`; a time, such as 10m, is taken too.
 FUZZTIME ?= 5000x
 
-# How many steps of `make check` and `make system-test` run at once: a linker or a
-# chroot leaves a core idle that another step's tests can use.
-JOBS ?= 2
+# How many steps of `make check`, `make system-test` and `make ci` run at once. Three fill two
+# cores: a linker, a chroot and a cluster wait, and another step's tests use the core.
+JOBS ?= 3
 
 UBSAN := -fsanitize=undefined -fno-sanitize-recover=undefined
 
