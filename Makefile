@@ -174,7 +174,8 @@ system-test-browser: build ## The built binary's report in Chromium
 	axe=$$(scripts/axe.sh); export ZBENCH_AXE=$$axe; \
 	mkdir "$$out/pages"; ZBENCH_PAGES="$$out/pages" $(GO) test -count=1 -run 'NormPage|StreamPage|MuonPage$$|ScreenPage' ./report; \
 	cd test/browser; $(GO) test -c -o ../../bin/browser.test .; \
-	look() { for page in "$${@:3}"; do echo "$$page"; ZBENCH_REPORT="$$out/$$page.html" ../../bin/browser.test -test.run "$$1" -test.skip "$$2" || return; done; }; \
+	look() { pages=("$${@:3}"); pages=("$${pages[@]/#/$$out/}"); pages=("$${pages[@]/%/.html}"); \
+		(IFS=:; ZBENCH_REPORT="$${pages[*]}" ../../bin/browser.test -test.run "$$1" -test.skip "$$2"); }; \
 	look 'TestLooks|TestAxe$$|TestFirst' none hbm/report norm/report muon/report pages/hbm-timed-true pages/rmsnorm-timed-true pages/rmsnorm-timed-false pages/muon-timed; \
 	look . 'SeeFaults|TroubleIsSeen' run/report; \
 	look 'TestLooks|TestAxe|TestFirst|TestScreens|SeeFaults|TroubleIsSeen' none import/report; \
