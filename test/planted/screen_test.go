@@ -11,7 +11,7 @@ import (
 
 const (
 	fullFleets  = 50
-	smallFleets = 2
+	smallFleets = 3
 	fleetNodes  = 128
 )
 
