@@ -18,8 +18,7 @@ func TestToolchainSharedWorldInC(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	kernels := filepath.Join(dir, "kernels.o")
-	out, err := exec.Command("c++", "-O0", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-c", "unity.cc", "-o", kernels).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	compileKernels(t, kernels)
 	for sanitizer, args := range map[string][]string{"thread": nil, "address,undefined": {filepath.Join(dir, "world")}} {
 		program := filepath.Join(dir, sanitizer)
 		compile(t, "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize="+sanitizer, "-fno-sanitize-recover=all",
