@@ -39,7 +39,7 @@ func TestToolchainPacedInC(t *testing.T) {
 	program := filepath.Join(dir, "paced")
 	compile(t, "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=thread", "-o", program,
 		"testdata/paced_test.c", "testdata/no_kernels.c", "-ldl", "-lm")
-	for _, args := range [][]string{{"one"}, {"threads"}, {"processes", filepath.Join(dir, "world")}} {
+	for _, args := range [][]string{{"one"}, {"threads"}, {"turns"}, {"processes", filepath.Join(dir, "world")}} {
 		out, err := exec.Command(program, args...).CombinedOutput() //nolint:gosec // built above
 		require.NoError(t, err, "%v: %s", args, out)
 	}

@@ -29,6 +29,7 @@
 #include "op.c"
 #include "operator.c"
 #include "p2p.c"
+#include "pace.c"
 #include "pool.c"
 #include "result.c"
 #include "split.c"
