@@ -85,7 +85,7 @@ static int zbl_copy(void *to, const void *from, size_t bytes, int kind) {
     return zbl_copyAsync(to, from, bytes, kind, NULL);
   }
   if (!zbl_wait_for(zbl_null_stream(zbl_current_device()))) {
-    return ZB_ERR_NOT_READY;
+    return zbl_said(ZB_ERR_NOT_READY);
   }
   zbl_wide_copy(to, from, bytes);
   return ZB_OK;
