@@ -108,6 +108,21 @@ static void loopback_takes_no_time(rank *ranks) {
   CHECK(found);
 }
 
+/* Without data a copy between devices moves none either; one to or from the host does. */
+static void copies_without_data(const rank *r) {
+  char *to = r->recv, *from = r->send, host = 5;
+  to[0] = 1;
+  from[0] = 2;
+  CHECK(t.setDevice(r->number) == 0);
+  CHECK(t.copyAsync(to, from, 64, ZB_INFERRED, r->stream) == 0);
+  finish_all(r);
+  CHECK(to[0] == 1);
+  CHECK(t.copyAsync(to, &host, 1, ZB_INFERRED, r->stream) == 0);
+  CHECK(t.copyAsync(&host, from, 1, ZB_INFERRED, r->stream) == 0);
+  finish_all(r);
+  CHECK(to[0] == 5 && host == 2);
+}
+
 static void turns(void) {
   rank ranks[RANKS];
   const zbl_share how = {.several = 1};
@@ -121,4 +136,5 @@ static void turns(void) {
   waits_at_the_end_of_a_group(ranks);
   does_not_wait_behind_work(ranks);
   loopback_takes_no_time(ranks);
+  copies_without_data(ranks);
 }
