@@ -41,6 +41,9 @@ static int zbl_getUniqueId(zb_unique_id *id) {
   if (id == NULL) {
     return ZB_COLL_ARGUMENT;
   }
+  if (zbl.count <= 0) {
+    return zbl_failing(ZB_COLL_UNHANDLED, "there is no device");
+  }
   memset(id, 0, sizeof *id);
   snprintf(id->internal, sizeof id->internal, "zbl %llu",
            (unsigned long long)++zbl.hub->ids);

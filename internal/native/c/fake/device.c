@@ -13,6 +13,9 @@ static _Thread_local int zbl_device_now, zbl_error_last;
  * and work that is not done yet is no error (ROCm/rocm-systems, hip_internal.hpp,
  * HIP_UPDATE_ERROR_STATE). */
 int zbl_said(int code) {
+  if (code != ZB_OK && zbl.count <= 0) { /* there is no world: the machine file was not read */
+    code = ZB_ERR_NO_DEVICE;
+  }
   if (code != ZB_OK && code != ZB_ERR_NOT_READY) {
     zbl_error_last = code;
   }
@@ -61,6 +64,9 @@ static int zbl_setDevice(int device) {
 int zbl_allocate(void **ptr, size_t bytes, int kind) {
   zbl_block *block;
   *ptr = NULL;
+  if (zbl.count <= 0) {
+    return zbl_said(ZB_ERR_NO_DEVICE);
+  }
   if (zbl_refused_in_capture()) {
     return zbl_said(ZB_ERR_CAPTURE);
   }
@@ -125,6 +131,9 @@ static int zbl_freeDevice(void *ptr) {
 }
 
 static int zbl_memGetInfo(size_t *free_bytes, size_t *total) {
+  if (zbl.count <= 0) {
+    return zbl_said(ZB_ERR_NO_DEVICE);
+  }
   zbl_stalled(ZBL_STALL_RUNTIME, zbl_current_device());
   ZBL_ENTER;
   if (total != NULL) { /* either may be left out (ROCm/clr, hip_memory.cpp, hipMemGetInfo) */

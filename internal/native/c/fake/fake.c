@@ -29,6 +29,7 @@
 #include "op.c"
 #include "operator.c"
 #include "p2p.c"
+#include "pace.c"
 #include "pool.c"
 #include "repeat.c"
 #include "result.c"

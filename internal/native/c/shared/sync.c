@@ -98,13 +98,16 @@ static int zbl_deviceSynchronize(void) {
   if (zbl_refused_in_capture()) {
     return zbl_said(ZB_ERR_CAPTURE);
   }
-  return zbl_said(zbl_wait_for_device(zbl_current_device()));
+  return zbl_said(zbl.count > 0 ? zbl_wait_for_device(zbl_current_device()) : ZB_ERR_NO_DEVICE);
 }
 
 /* Gives back what the current device has: its memory and its streams. */
 static int zbl_deviceReset(void) {
   int device;
   ZBL_ENTER;
+  if (zbl.count <= 0) {
+    return zbl_said(ZB_ERR_NO_DEVICE);
+  }
   device = zbl_current_device();
   while (zbl.devices[device].blocks != NULL) {
     zbl_forget_block(zbl.devices[device].blocks);
