@@ -54,7 +54,7 @@ static int zb_align_each(zb_batch *b, const void *unused) {
 int zb_align(zb_batch *b) { return zb_grouped(b, zb_align_each, NULL); }
 
 /* Reads the intervals into b->seconds, [iteration × nlocal + rank]. */
-static void zb_read_intervals(zb_batch *b) {
+static int zb_read_intervals(zb_batch *b) {
   const zb_table *t = b->table;
   for (int i = 0; i < b->nlocal; i++) {
     const zb_rank *r = &b->ranks[i];
@@ -63,12 +63,12 @@ static void zb_read_intervals(zb_batch *b) {
       float ms = 0;
       int code = t->eventElapsed(&ms, r->start[k], r->stop[k]);
       if (code != 0) {
-        zb_fail(b, ZB_BATCH_RUNTIME, code, i, "event interval");
-        return;
+        return zb_fail(b, ZB_BATCH_RUNTIME, code, i, "event interval");
       }
       b->seconds[(size_t)k * (size_t)b->nlocal + (size_t)i] = (double)ms * 1e-3;
     }
   }
+  return 0;
 }
 
 /* What enqueueing the batch took the hosts, and whether every stream was held
@@ -123,7 +123,7 @@ static void zb_timed(zb_batch *b, int (*iterations)(zb_batch *b)) {
   }
   zb_note_enqueued(b);
   if (!zb_wait(b)) {
-    zb_read_intervals(b);
+    zb_without_pause(b, zb_read_intervals);
   }
 }
 

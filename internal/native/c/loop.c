@@ -164,15 +164,15 @@ static int zb_wait_and_meet(zb_batch *b) {
   return over > 0;
 }
 
-/* What only launches: the provider may know that it does. */
-int zb_without_pause(zb_batch *b, int (*launch)(zb_batch *b)) {
+/* Calls none of which waits: the provider may know that there are many. */
+int zb_without_pause(zb_batch *b, int (*calls)(zb_batch *b)) {
   const zb_table *t = b->table;
   int failed;
   if (t->launching == NULL) {
-    return launch(b);
+    return calls(b);
   }
   t->launching(1);
-  failed = launch(b);
+  failed = calls(b);
   t->launching(0);
   return failed;
 }

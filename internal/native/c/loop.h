@@ -107,7 +107,7 @@ int zb_launch_all(zb_batch *b, const zb_work *w, uint64_t slot);
 int zb_grouped(zb_batch *b, int (*each)(zb_batch *b, const void *what),
                const void *what);
 int zb_launches(zb_batch *b);
-int zb_without_pause(zb_batch *b, int (*launch)(zb_batch *b));
+int zb_without_pause(zb_batch *b, int (*calls)(zb_batch *b));
 int zb_capture(zb_batch *b);
 int zb_replay(zb_batch *b);
 void zb_drop_graphs(zb_batch *b);

@@ -43,6 +43,12 @@ int zbl_counts(int kind) {
   return kind == ZBL_OF_DEVICE || kind == ZBL_MANAGED;
 }
 
+/* Keeps where the newest block of a device is: most calls ask for that. */
+static void zbl_note_newest(zbl_device *d) {
+  d->newest = d->blocks != NULL ? d->blocks->base : NULL;
+  d->bytes = d->blocks != NULL ? d->blocks->bytes : 0;
+}
+
 /* Notes a block of a device; 0 where there is no memory for it. */
 int zbl_note_block(zbl_block *block) {
   size_t at = zbl_blocks_below(block->base);
@@ -60,6 +66,7 @@ int zbl_note_block(zbl_block *block) {
   zbl.blocks[at] = block;
   block->next = zbl.devices[block->device].blocks;
   zbl.devices[block->device].blocks = block;
+  zbl_note_newest(&zbl.devices[block->device]);
   if (zbl_counts(block->kind)) {
     zbl.devices[block->device].used += block->bytes;
   }
@@ -76,6 +83,7 @@ void zbl_forget_block(zbl_block *block) {
   for (in = &zbl.devices[block->device].blocks; *in != block; in = &(*in)->next) {
   }
   *in = block->next;
+  zbl_note_newest(&zbl.devices[block->device]);
   if (zbl_counts(block->kind)) {
     zbl.devices[block->device].used -= block->bytes;
   }
@@ -89,7 +97,15 @@ void zbl_forget_block(zbl_block *block) {
  * memory, a peer's (RCCL enables the access between peers itself, ROCm/rccl,
  * src/transport/p2p.cc), or the host's that the runtime gave out or was told of. */
 int zbl_valid_range(const void *ptr, uint64_t bytes) {
-  const zbl_block *b = zbl_block_of(ptr);
+  const zbl_block *b;
+  if (zbl.count > 0) {
+    const zbl_device *d = &zbl.devices[zbl_current_device()];
+    size_t offset = (size_t)((const char *)ptr - d->newest);
+    if (offset < d->bytes && bytes <= d->bytes - offset) {
+      return 1;
+    }
+  }
+  b = zbl_block_of(ptr);
   return b != NULL && bytes <= b->bytes - (uint64_t)((const char *)ptr - b->base);
 }
 

@@ -9,7 +9,7 @@
 enum { ZBL_SYNC_BYTES = 8 };
 
 /* The total size S of a call: the larger of a rank's two buffers. */
-static double zbl_total_bytes(const zbl_call *c, int ranks) {
+double zbl_total_bytes(const zbl_call *c, int ranks) {
   const zbl_shape *shape = &zbl_shapes[c->collective];
   double bytes = (double)c->count * zbl_width(c->dtype);
   return shape->send_all || shape->recv_all ? bytes * ranks : bytes;

@@ -172,6 +172,7 @@ typedef struct zbl_end {
 } zbl_end;
 
 double zbl_leaves_at(const zbl_end *e, int i, int device);
+double zbl_total_bytes(const zbl_call *c, int ranks);
 double zbl_leaves(const zbl_round *r, int i, int device);
 double zbl_took(const zbl_clique *q, const zbl_call *call, double bytes, uint64_t draws);
 zbl_round *zbl_last_round(const zbl_stream *s);
@@ -179,6 +180,9 @@ zbl_round *zbl_last_round(const zbl_stream *s);
 /* repeat.c */
 void zbl_repeat(void);
 int zbl_take_repeats(zbl_stream *s, zbl_seat *seat, int64_t *begun_ns, int64_t *ended_ns);
+
+/* whole.c */
+size_t zbl_launch_whole(const zbl_queued *calls, size_t n);
 
 /* ahead.c */
 void zbl_bring(zbl_round *r);

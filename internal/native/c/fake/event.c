@@ -49,13 +49,16 @@ static void zbl_event_tell(zbl_event *e) {
 }
 
 /* The mark costs the stream what the fabric says an event costs. */
-static int zbl_event_run(zbl_op *op, zbl_stream *s) {
-  zbl_event *e = op->data;
-  s->s = zbl.wall ? zbl_wall_now() : zbl_arrival(op, s) + zbl.event;
+static void zbl_event_happens(zbl_event *e, zbl_stream *s, double posted) {
+  s->s = zbl.wall ? zbl_wall_now() : zbl_later(posted, s->s) + zbl.event;
   e->at = s->s;
   e->recorded = 1;
   e->pending--;
   zbl_event_tell(e);
+}
+
+static int zbl_event_run(zbl_op *op, zbl_stream *s) {
+  zbl_event_happens(op->data, s, op->posted);
   return 1;
 }
 
@@ -72,6 +75,22 @@ static void zbl_event_release(zbl_op *op) {
 static const zbl_kind zbl_marks = {.run = zbl_event_run,
                                    .release = zbl_event_release,
                                    .mark = 1};
+
+/* An idle stream runs the mark at once, without an operation. A planted hang may keep
+ * its device's events from running. */
+static void zbl_put_event(zbl_stream *s, zbl_event *e) {
+  double posted = s->lane->h;
+  if (!zbl_idle(s) || s->device == zbl.faults.hang.rank) {
+    zbl_push(s, zbl_new_op(s, &zbl_marks, e, posted));
+    return;
+  }
+  posted = zbl_host_posts(s->lane, posted);
+  zbl_act();
+  zbl_renew(s);
+  zbl_note_mark(s, posted);
+  zbl_event_happens(e, s, posted);
+  zbl_settle();
+}
 
 /* An event belongs to a device; recording it on another's stream is refused (ROCm/clr,
  * hipamd/src/hip_event.cpp, hipEventRecord_common). In a capture it is a place in the
@@ -94,7 +113,7 @@ static int zbl_eventRecord(void *event, void *stream) {
   e->recorded = 0;
   e->pending++;
   e->made++;
-  zbl_push(s, zbl_new_op(s, &zbl_marks, e, s->lane->h));
+  zbl_put_event(s, e);
   return ZB_OK;
 }
 

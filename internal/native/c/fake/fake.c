@@ -37,5 +37,6 @@
 #include "stream.c"
 #include "wait.c"
 #include "way.c"
+#include "whole.c"
 #include "wide.c"
 #include "table.c"

@@ -29,9 +29,10 @@ typedef struct zbl_nodes {
 typedef struct zbl_graph {
   uint32_t magic;
   int device, mode, invalid;
+  int joined; /* streams other than the origin have captured for it */
   unsigned spoiled;
   uint64_t id;
-  const zbl_stream *origin; /* where the capture began */
+  zbl_stream *origin; /* where the capture began */
   const void *thread;       /* that captures */
   zbl_nodes *nodes;
 } zbl_graph;
@@ -147,6 +148,7 @@ int zbl_join_capture(zbl_stream *s, uint64_t capture, zbl_stream *on) {
     return ZB_ERR_CAPTURE_ISOLATION; /* it has ended */
   }
   s->capture = other->capture;
+  s->capture->joined = 1;
   s->forked = 1;
   return ZB_OK;
 }
@@ -154,9 +156,11 @@ int zbl_join_capture(zbl_stream *s, uint64_t capture, zbl_stream *on) {
 /* Lets go of all streams of a capture; whether all had come back to its origin. */
 static int zbl_end_forks(const zbl_graph *g) {
   int back = 1;
-  for (zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
+  g->origin->capture = NULL;
+  g->origin->forked = 0;
+  for (zbl_stream *s = g->joined ? zbl_streams : NULL; s != NULL; s = s->all) {
     if (s->capture == g) {
-      back = back && (s == g->origin || !s->forked);
+      back = back && !s->forked;
       s->capture = NULL;
       s->forked = 0;
     }

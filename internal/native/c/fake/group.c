@@ -195,12 +195,14 @@ static int zbl_launch_all_messages(void) {
  * src/enqueue.cc, ncclLaunchPrepare). */
 static int zbl_launch_queue(void) {
   int result = 0, messages = 0;
-  for (size_t i = 0; i < zbl_queue_len && result == 0; i++) {
+  for (size_t i = 0; i < zbl_queue_len && result == 0;) {
+    size_t whole = zbl_launch_whole(&zbl_queue[i], zbl_queue_len - i);
     if (zbl_queue[i].peer >= 0) {
       messages = 1;
-    } else {
+    } else if (whole == 0) {
       result = zbl_launch_now(&zbl_queue[i], 1);
     }
+    i += whole > 0 ? whole : 1;
   }
   return messages && result == 0 ? zbl_launch_all_messages() : result;
 }

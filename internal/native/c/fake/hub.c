@@ -100,10 +100,11 @@ void zbl_unlock(const int *held) {
   }
 }
 
-/* A burst's launches take the lock once: with a thousand processes on a host the locks
- * of single launches are a fifth of the CPU time. A planted stall would keep it. */
+/* What a batch calls in a row takes the lock once: with a thousand processes on a host the
+ * locks of single launches are a fifth of the CPU time, and those of single events are a
+ * tenth of what marked launches of one process take. A planted stall would keep it. */
 static void zbl_launching(int on) {
-  if (!zbl.several || zbl.faults.stall.call != ZBL_STALL_NONE) {
+  if (zbl.faults.stall.call != ZBL_STALL_NONE) {
     return;
   }
   if (on) {

@@ -140,23 +140,23 @@ void zbl_push(zbl_stream *s, zbl_op *op) {
   zbl_put(s, op);
 }
 
-/* Notes what a stream gets, for the round that may follow. */
-static void zbl_note_put(zbl_stream *s, const zbl_op *op) {
-  if (!op->kind->mark) {
-    s->before = NULL;
-  } else if (s->marked <= ZBL_AHEAD_MARKS) {
-    if (s->marked < ZBL_AHEAD_MARKS) {
-      s->mark[s->marked] = op->posted;
-    }
-    s->marked++;
+/* Notes that a stream gets an event, for the round that may follow. */
+void zbl_note_mark(zbl_stream *s, double posted) {
+  if (s->marked < ZBL_AHEAD_MARKS) {
+    s->mark[s->marked] = posted;
   }
+  s->marked += s->marked <= ZBL_AHEAD_MARKS;
 }
 
 /* Enqueues an operation, and runs what can run. */
 void zbl_put(zbl_stream *s, zbl_op *op) {
   zbl_act();
   zbl_renew(s);
-  zbl_note_put(s, op);
+  if (op->kind->mark) {
+    zbl_note_mark(s, op->posted);
+  } else {
+    s->before = NULL;
+  }
   if (s->head == NULL) {
     s->head = op;
   } else {

@@ -67,8 +67,8 @@ typedef struct zbl_stream {
   uint64_t epoch;
   zbl_lane *lane; /* of its host */
   zbl_op *head;
-  zbl_op *spare; /* operations that are done, kept for the next ones */
   struct zbl_graph *capture; /* records what is launched, NULL for nothing */
+  zbl_op *spare; /* operations that are done, kept for the next ones */
   zbl_op *tail; /* where there are two operations or more */
   zbl_result *results, *results_tail;
   struct zbl_stream *all; /* the next of all streams */
@@ -85,6 +85,13 @@ static inline double zbl_arrival(const zbl_op *op, const zbl_stream *s) {
   return zbl_later(op->posted, s->s);
 }
 
+/* Whether the stream runs at once what it is given: it does not capture, nothing is
+ * before that, and it has no order with the null stream to keep. */
+static inline int zbl_idle(const zbl_stream *s) {
+  return s->head == NULL && s->capture == NULL &&
+         !(s->blocking && zbl.devices[s->device].null != NULL);
+}
+
 zbl_stream *zbl_stream_of(void *handle);
 zbl_stream *zbl_stream_on(void *handle, int device);
 zbl_stream *zbl_new_stream(int device, int blocking);
@@ -96,6 +103,7 @@ void zbl_give_ops(zbl_stream *s);
 void zbl_free_ops(void);
 
 /* stream.c */
+void zbl_note_mark(zbl_stream *s, double posted);
 void zbl_push(zbl_stream *s, zbl_op *op);
 void zbl_put(zbl_stream *s, zbl_op *op);
 int zbl_waited(zbl_stream *s);

@@ -80,7 +80,9 @@ typedef struct zbl_block {
 } zbl_block;
 
 typedef struct zbl_device {
-  zbl_block *blocks;
+  char *newest; /* where the newest block begins, and how long it is; 0 for none */
+  size_t bytes;
+  zbl_block *blocks; /* the newest first */
   uint64_t used;
   struct zbl_stream *null; /* its null stream, once it was used */
   uint64_t streamed; /* kernels that went through its memory */

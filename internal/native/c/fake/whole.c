@@ -1,0 +1,66 @@
+/* A collective that one group launches on all ranks of a communicator, while all their
+ * streams are idle: nobody waits for anybody, so it ends where it is launched. Its times
+ * are those of a round (coll.c). A round costs each rank an operation and a place, which
+ * is most of what a launch of 1,024 ranks in one process takes. */
+#include "comm.h"
+
+#include <string.h>
+
+/* Whether launches may end at once: one process drives all ranks, each on a device and so
+ * on a stream of its own, and neither data nor a planted fault make a rank differ. */
+static int zbl_ends_at_once(void) {
+  return !zbl.several && zbl.moves_data <= 0 && !zbl.multi_rank &&
+         zbl.shown == ZBL_HIDDEN && zbl.faults.hang.rank < 0 && zbl.faults.async.rank < 0;
+}
+
+/* Whether the calls are one collective of all ranks of the first one's communicator, in
+ * their order. */
+static int zbl_is_whole(const zbl_queued *calls, const zbl_clique *q) {
+  for (int i = 0; i < q->nranks; i++) {
+    const zbl_comm *c = zbl_comm_of(calls[i].comm);
+    if (c == NULL || c->clique != q || c->rank != i || c->aborted ||
+        c->seq != q->head_seq || !zbl_idle(calls[i].stream) ||
+        memcmp(&calls[i].call, &calls->call, sizeof calls->call) != 0) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* One rank's call reaches its stream, as in zbl_post. */
+static void zbl_arrive_at(zbl_round *r, const zbl_queued *call) {
+  zbl_comm *c = call->comm;
+  zbl_comm_launch(c, 0);
+  if (c->rank == 0) {
+    r->at = zbl_round_number(c);
+  }
+  c->lane->h += zbl.launch + zbl_late(c->device);
+  c->seq++;
+  zbl_renew(call->stream);
+  r->start = zbl_later(r->start, zbl_later(c->lane->h, call->stream->s));
+}
+
+/* Launches the first of n calls and those of its communicator's other ranks, if they
+ * follow and can end at once. Returns how many it has launched: all of the
+ * communicator's, or none. */
+size_t zbl_launch_whole(const zbl_queued *calls, size_t n) {
+  zbl_clique *q = calls->comm->clique;
+  zbl_round r;
+  if (q == NULL || calls->peer >= 0 || n < (size_t)q->nranks || q->head != 0 ||
+      !zbl_ends_at_once() || !zbl_is_whole(calls, q)) {
+    return 0;
+  }
+  r = (zbl_round){.call = calls->call, .bytes = zbl_total_bytes(&calls->call, q->nranks)};
+  for (int i = 0; i < q->nranks; i++) {
+    zbl_arrive_at(&r, &calls[i]);
+  }
+  q->head_seq++;
+  r.draws = zbl_draws(r.at);
+  r.end = r.start + zbl_took(q, &r.call, r.bytes, r.draws);
+  for (int i = 0; i < q->nranks; i++) {
+    zbl_stream *s = calls[i].stream;
+    s->s = zbl_later(s->s, zbl_leaves(&r, i, s->device));
+  }
+  zbl_act();
+  return (size_t)q->nranks;
+}
