@@ -37,9 +37,9 @@ NATIVE  := ./internal/native ./rccl ./hbm/...
 # How many inputs one fuzz target gets in `make check`; a time, such as 10m, is taken too.
 FUZZTIME ?= 5000x
 
-# How many steps of `make check` and `make system-test` run at once: a linker or a
-# chroot leaves a core idle that another step's tests can use.
-JOBS ?= 2
+# How many steps of `make check`, `make system-test` and `make ci` run at once. Three fill two
+# cores: a linker, a chroot and a cluster wait, and another step's tests use the core.
+JOBS ?= 3
 
 UBSAN := -fsanitize=undefined -fno-sanitize-recover=undefined
 
@@ -63,17 +63,21 @@ test: ## Run the tests; offline once the modules are there
 
 # Each step is a target of its own. After what fails soonest come the long ones, so
 # that none is left alone at the end.
-CHECKS := check-format check-vet check-c check-pure check-race check-long check-toolchain check-memory check-lint check-fuzz
-SYSTEM_STEPS := system-test-rocm system-test-browser system-test-cluster system-test-cuda system-test-headers
+CHECKS := check-format check-vet check-c check-pure check-long check-toolchain check-race check-lint check-fuzz check-memory
+SYSTEM_STEPS := system-test-cluster system-test-browser system-test-rocm system-test-cuda system-test-headers
 
 .PHONY: check
 check: ## Run everything that can be checked without a browser
 	@$(call steps,$(CHECKS))
 
-# What runs for every change. One graph: no core is idle at the end of a target.
+# What runs for every change. One graph: no core is idle at the end of a target. After what
+# fails soonest and the tests come the longest steps; short ones fill the cores at the end.
+FIRST := check-format check-vet check-c check-pure test system-test-cluster check-long check-toolchain system-test-browser check-race system-test-rocm
+CI_STEPS := $(FIRST) $(filter-out $(FIRST),$(CHECKS) $(SYSTEM_STEPS))
+
 .PHONY: ci
 ci: build ## The steps of make test, make check and make system-test, JOBS at once
-	@$(call steps,test $(CHECKS) $(SYSTEM_STEPS))
+	@$(call steps,$(CI_STEPS))
 
 # The output of a step comes when it ends, in one piece. A step that fails is named in
 # its last line and by make; no other one is begun.
@@ -170,7 +174,8 @@ system-test-browser: build ## The built binary's report in Chromium
 	axe=$$(scripts/axe.sh); export ZBENCH_AXE=$$axe; \
 	mkdir "$$out/pages"; ZBENCH_PAGES="$$out/pages" $(GO) test -count=1 -run 'NormPage|StreamPage|MuonPage$$|ScreenPage' ./report; \
 	cd test/browser; $(GO) test -c -o ../../bin/browser.test .; \
-	look() { for page in "$${@:3}"; do echo "$$page"; ZBENCH_REPORT="$$out/$$page.html" ../../bin/browser.test -test.run "$$1" -test.skip "$$2" || return; done; }; \
+	look() { pages=("$${@:3}"); pages=("$${pages[@]/#/$$out/}"); pages=("$${pages[@]/%/.html}"); \
+		(IFS=:; ZBENCH_REPORT="$${pages[*]}" ../../bin/browser.test -test.run "$$1" -test.skip "$$2"); }; \
 	look 'TestLooks|TestAxe$$|TestFirst' none hbm/report norm/report muon/report pages/hbm-timed-true pages/rmsnorm-timed-true pages/rmsnorm-timed-false pages/muon-timed; \
 	look . 'SeeFaults|TroubleIsSeen' run/report; \
 	look 'TestLooks|TestAxe|TestFirst|TestScreens|SeeFaults|TroubleIsSeen' none import/report; \

@@ -157,9 +157,6 @@ func readingTable(b *bisect.Document) table.Table {
 	}
 	for i := range b.Cases {
 		c := &b.Cases[i]
-		if n := len(t.Groups); n == 0 || t.Groups[n-1].Cells[0] != c.Group {
-			t.Groups = append(t.Groups, table.Group{Cells: []string{c.Group}})
-		}
 		cells := []string{Change.Place(Point{Bytes: c.Bytes})}
 		for _, r := range c.Variants {
 			cell := none
@@ -172,7 +169,7 @@ func readingTable(b *bisect.Document) table.Table {
 			}
 			cells = append(cells, cell)
 		}
-		t.Add(cells...)
+		t.AddTo(c.Group, cells...)
 	}
 	t.Notes = []string{"Medians of the children's times, with drift; in brackets the change without it; n is the number of children."}
 	return t

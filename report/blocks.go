@@ -36,8 +36,6 @@ type key struct {
 
 // plotOf draws the chart in both widths.
 func plotOf(p Plot) plot {
-	big := svgPainter{page: true, id: p.ID + "-wide", class: "chart wide", tips: true}
-	small := svgPainter{page: true, id: p.ID + "-narrow", class: "chart narrow"}
 	s := layOut(p.Chart, wide())
 	sheet := p.Table
 	if sheet == nil {
@@ -46,9 +44,8 @@ func plotOf(p Plot) plot {
 	}
 	v := plot{
 		Chart: p.Chart, Table: folds(p.Title+", as a table", *sheet), Named: namesRoofs(s, p.Chart),
-		Wide:   template.HTML(big.picture(s)),
-		Narrow: template.HTML(small.picture(layOut(p.Chart, narrow()))),
 	}
+	v.Wide, v.Narrow = bothWidths(p.ID, true, s, layOut(p.Chart, narrow()))
 	for i, s := range p.Series {
 		p := svgPainter{page: true}
 		sample := p.key(swatch(i, hollow(s), vec{1, 7}, 34, 4), 36, 14)
@@ -65,9 +62,16 @@ func stripOf(c Chart) plot {
 
 // barsOf draws bars for wide windows and for narrow ones.
 func barsOf(c Bars) template.HTML {
-	big := svgPainter{page: true, id: c.ID + "-wide", class: "chart wide"}
-	small := svgPainter{page: true, id: c.ID + "-narrow", class: "chart narrow"}
-	return template.HTML(big.picture(c.layOut(wideBars)) + small.picture(c.layOut(narrowBars)))
+	wide, narrow := bothWidths(c.ID, false, c.layOut(wideBars), c.layOut(narrowBars))
+	return wide + narrow
+}
+
+// bothWidths draws a scene for wide windows and for narrow ones; tips gives the markers of
+// the wide one titles.
+func bothWidths(id string, tips bool, wide, narrow scene) (template.HTML, template.HTML) {
+	big := svgPainter{page: true, id: id + "-wide", class: "chart wide", tips: tips}
+	small := svgPainter{page: true, id: id + "-narrow", class: "chart narrow"}
+	return template.HTML(big.picture(wide)), template.HTML(small.picture(narrow))
 }
 
 // folds puts a table behind a summary; one without rows is none.

@@ -162,9 +162,8 @@ func (f diagramForm) lines(all []DiagramLine, at map[string]box) layer {
 
 // diagramOf draws a diagram for wide windows and for narrow ones.
 func diagramOf(d Diagram) template.HTML {
-	big := svgPainter{page: true, id: d.ID + "-wide", class: "chart wide"}
-	small := svgPainter{page: true, id: d.ID + "-narrow", class: "chart narrow"}
-	return template.HTML(big.picture(d.layOut(wideDiagram)) + small.picture(d.layOut(narrowDiagram)))
+	wide, narrow := bothWidths(d.ID, false, d.layOut(wideDiagram), d.layOut(narrowDiagram))
+	return wide + narrow
 }
 
 // BoxOf shows a verdict at the head of a document, with chips.

@@ -197,9 +197,8 @@ type dotPlot struct {
 }
 
 func dotsOf(d Dots) dotPlot {
-	big := svgPainter{page: true, id: d.ID + "-wide", class: "chart wide", tips: true}
-	small := svgPainter{page: true, id: d.ID + "-narrow", class: "chart narrow"}
-	v := dotPlot{Dots: d, Picture: template.HTML(big.picture(d.layOut(wideDots)) + small.picture(d.layOut(narrowDots)))}
+	wide, narrow := bothWidths(d.ID, true, d.layOut(wideDots), d.layOut(narrowDots))
+	v := dotPlot{Dots: d, Picture: wide + narrow}
 	for _, k := range []struct {
 		series int
 		name   string

@@ -150,9 +150,8 @@ type heat struct {
 }
 
 func heatOf(h HeatMap) heat {
-	big := svgPainter{page: true, id: h.ID + "-wide", class: "chart wide"}
-	small := svgPainter{page: true, id: h.ID + "-narrow", class: "chart narrow"}
-	v := heat{HeatMap: h, Picture: template.HTML(big.picture(h.layOut(wideHeat)) + small.picture(h.layOut(narrowHeat)))}
+	wide, narrow := bothWidths(h.ID, false, h.layOut(wideHeat), h.layOut(narrowHeat))
+	v := heat{HeatMap: h, Picture: wide + narrow}
 	for _, s := range heatSteps {
 		p := svgPainter{page: true}
 		height := s.height * 14

@@ -1,13 +1,14 @@
 package report
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"zbench/bench/pattern"
 )
 
 // figureIn finds the figures in a message, a size with its unit.
-var figureIn = regexp.MustCompile(`\b(?:0x[0-9a-fA-F]+|\d+(?:[.,]\d+)*(?: (?:[KMGT]i)?B\b)?)`)
+var figureIn = pattern.New(`\b(?:0x[0-9a-fA-F]+|\d+(?:[.,]\d+)*(?: (?:[KMGT]i)?B\b)?)`)
 
 // messageGroups gathers messages that differ only in their figures: a hundred cases
 // with the same trouble are one line, which says how far the figures go.

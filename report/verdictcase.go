@@ -3,12 +3,12 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"zbench/bench/collective"
+	"zbench/bench/pattern"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -90,7 +90,7 @@ func firstClause(reason string) string {
 }
 
 // wrongAt reads where the first wrong element is.
-var wrongAt = regexp.MustCompile(`first on rank (\d+) at element (\d+)`)
+var wrongAt = pattern.New(`first on rank (\d+) at element (\d+)`)
 
 // wrongData says how much of the data is wrong, and whose it is as far as that shows.
 func (j judged) wrongData() []VerdictLine {

@@ -19,14 +19,16 @@ cd "$(dirname "$0")/../internal/native"
 noisy=(${NOISY:+-DNOISY})
 cflags=(-std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -fPIC -fvisibility=hidden)
 
+objects=$(mktemp -d)
+trap 'rm -rf "$objects"' EXIT
+
 # The kernels take most of the time: they are kept by what they are made of.
 cxx=("${CXX:-c++}" -std=c++17 -O2 -Wall -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti)
 made=$({ "${cxx[@]}" --version; echo "${cxx[@]}"; cat unity.cc kernels/*; } | sha256sum)
 cache=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
 kept=$cache/zbench/loopback
 if [ -z "$cache" ] || ! mkdir -p "$kept" 2>/dev/null || ! [ -w "$kept" ]; then
-	kept=$(mktemp -d)
-	trap 'rm -rf "$kept"' EXIT
+	kept=$objects
 fi
 kernels=$kept/${made%% *}.o
 (
@@ -39,9 +41,11 @@ kernels=$kept/${made%% *}.o
 
 cp c/shared/zbench_kernels.h "$out/include"
 
-# runtime NAMES LIBRARY [FLAG…]: the library with all of the state.
+# runtime NAMES LIBRARY [FLAG…]: the library with all of the state. ccache keeps what is
+# compiled apart from linking.
 runtime() {
-	"${CC:-cc}" "${cflags[@]}" -shared -DZB_NAMES="$1" "-Wl,-soname,${2##*/}" "${@:3}" -o "$2" c/shared/runtime.c "$kernels" -lm -ldl -lpthread -Wl,-z,defs
+	"${CC:-cc}" "${cflags[@]}" -DZB_NAMES="$1" -c -o "$objects/runtime$1.o" c/shared/runtime.c
+	"${CC:-cc}" "${cflags[@]}" -shared "-Wl,-soname,${2##*/}" "${@:3}" -o "$2" "$objects/runtime$1.o" "$kernels" -lm -ldl -lpthread -Wl,-z,defs
 }
 
 # forward NAMES KIND LIBRARY RUNTIME [FLAG…]: one that jumps there.

@@ -1,6 +1,12 @@
 package bisect
 
-import "zbench/bench/spec"
+import (
+	"errors"
+	"fmt"
+
+	"zbench/bench/jsonfile"
+	"zbench/bench/spec"
+)
 
 // JournalSchema names the version of the format of bisect.jsonl.
 const JournalSchema = "zbench.bisect-journal/1"
@@ -64,4 +70,45 @@ type Entry struct {
 	Reason string `json:"reason,omitempty"`
 	// Evidence are the last lines that a failed child printed.
 	Evidence []string `json:"evidence,omitempty"`
+}
+
+// JournalText are a journal's lines.
+func JournalText(h Header, entries []Entry) ([]byte, error) {
+	text, err := jsonfile.Line(h)
+	for _, e := range entries {
+		line, failed := jsonfile.Line(e)
+		text, err = append(text, line...), errors.Join(err, failed)
+	}
+	return text, err
+}
+
+// ReadJournal reads a journal. A last line without its newline was being written when the
+// search ended, and is left out. Any other damage is a jsonfile.LineError.
+func ReadJournal(text []byte) (h Header, entries []Entry, err error) {
+	lines, _, err := jsonfile.EachLine(text, func(number int, line []byte) error {
+		if number == 1 {
+			return h.read(line)
+		}
+		var e Entry
+		err := jsonfile.DecodeLine(line, &e)
+		entries = append(entries, e)
+		return err
+	})
+	if err == nil && lines == 0 {
+		err = errors.New("it is empty")
+	}
+	return h, entries, err
+}
+
+func (h *Header) read(line []byte) error {
+	if err := jsonfile.DecodeLine(line, h); err != nil {
+		return err
+	}
+	if h.Schema != JournalSchema {
+		return fmt.Errorf("its version is %q, this zbench reads %q", h.Schema, JournalSchema)
+	}
+	if h.Spec.Sweep == nil == (h.Spec.Kernels == nil) || len(h.Cases) == 0 {
+		return errors.New("it has no cases")
+	}
+	return nil
 }

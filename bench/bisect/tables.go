@@ -52,10 +52,7 @@ func (d *Document) CaseTable(short bool) table.Table {
 			left++
 			continue
 		}
-		if n := len(t.Groups); n == 0 || t.Groups[n-1].Cells[0] != c.Group {
-			t.Groups = append(t.Groups, table.Group{Cells: []string{c.Group}})
-		}
-		t.Add(append(append([]string{unit.Bytes(c.Bytes)}, cells(c)...), c.Verdict.Word())...)
+		t.AddTo(c.Group, append(append([]string{unit.Bytes(c.Bytes)}, cells(c)...), c.Verdict.Word())...)
 	}
 	if left > 0 {
 		t.Notes = append(t.Notes, plain.Count(left, "case")+" the same: --verbose lists all.")

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"strconv"
@@ -54,9 +53,6 @@ func (d *Document) CaseTable(short bool) table.Table {
 			left++
 			continue
 		}
-		if n := len(t.Groups); n == 0 || t.Groups[n-1].Cells[0] != c.Group {
-			t.Groups = append(t.Groups, table.Group{Cells: []string{c.Group}})
-		}
 		cells := c.cells()
 		if ranked {
 			p := none
@@ -68,7 +64,7 @@ func (d *Document) CaseTable(short bool) table.Table {
 		if noted {
 			cells = append(cells, c.note())
 		}
-		t.Add(cells...)
+		t.AddTo(c.Group, cells...)
 	}
 	if left > 0 {
 		t.Notes = append(t.Notes, plain.Count(left, "case")+" the same: --verbose lists all.")
@@ -187,28 +183,17 @@ func Markdown(w io.Writer, lines []Line, tables ...table.Table) error {
 
 // WriteCSV writes a row for each case, in base units.
 func (d *Document) WriteCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	rows := [][]string{{"key", "group", "bytes", "timing", "base_runs", "new_runs", "base_seconds", "new_seconds", "change", "change_lo", "change_hi", "p", "adjusted_p", "verdict", "reason", "simulated"}}
+	header := []string{"key", "group", "bytes", "timing", "base_runs", "new_runs", "base_seconds", "new_seconds", "change", "change_lo", "change_hi", "p", "adjusted_p", "verdict", "reason", "simulated"}
+	var rows [][]string
 	for i := range d.Cases {
 		c := &d.Cases[i]
-		row := []string{c.Key, c.Group, strconv.FormatInt(c.Bytes, 10), c.Timing, strconv.Itoa(c.Base.Runs), strconv.Itoa(c.New.Runs), cell(c.Base.Seconds), cell(c.New.Seconds), cell(c.Change)}
+		row := []string{c.Key, c.Group, strconv.FormatInt(c.Bytes, 10), c.Timing, strconv.Itoa(c.Base.Runs), strconv.Itoa(c.New.Runs), table.Number(c.Base.Seconds), table.Number(c.New.Seconds), table.Number(c.Change)}
 		if c.Test != nil {
-			row = append(row, cell(&c.Test.Lo), cell(&c.Test.Hi), cell(&c.Test.P), cell(&c.Test.AdjustedP))
+			row = append(row, table.Number(&c.Test.Lo), table.Number(&c.Test.Hi), table.Number(&c.Test.P), table.Number(&c.Test.AdjustedP))
 		} else {
 			row = append(row, "", "", "", "")
 		}
-		rows = append(rows, plain.Row(append(row, string(c.Verdict), c.Reason, strconv.FormatBool(d.Simulated))))
+		rows = append(rows, append(row, string(c.Verdict), c.Reason, strconv.FormatBool(d.Simulated)))
 	}
-	if err := out.WriteAll(rows); err != nil {
-		return fmt.Errorf("write CSV: %w", err)
-	}
-	return nil
-}
-
-// cell prints a number that may be missing.
-func cell(v *float64) string {
-	if v == nil {
-		return ""
-	}
-	return strconv.FormatFloat(*v, 'g', -1, 64)
+	return table.CSV(w, header, rows)
 }

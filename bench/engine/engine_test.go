@@ -63,7 +63,7 @@ func TestCutAtEveryLine(t *testing.T) {
 // A sweep that is cancelled is saved and resumes to the same folder.
 func TestCancelledThenResumed(t *testing.T) {
 	want := whole(t, small())
-	for at := 1; at < 40; at += 6 {
+	for at := 1; at < 36; at += 5 {
 		ctx, cancel := context.WithCancel(context.Background())
 		files := newMemory()
 		require.NoError(t, run(ctx, t, files, small(), &modelled{at: at, stop: cancel}))
@@ -146,9 +146,19 @@ func TestLock(t *testing.T) {
 			require.Equal(t, exit.Usage, e.Code)
 		}
 	}
+	// The owner is named, too, where the folder has files already: --force would not help.
+	require.NoError(t, files.WriteFile("out/"+engine.JournalFile, []byte("{}\n")))
+	require.NoError(t, files.WriteFile("out/"+engine.LockFile, []byte("process 1 on host")))
+	_, err = engine.NewFolder(host, "out", "collectives", false)
+	require.ErrorContains(t, err, "out is in use by process 1 on host")
 	require.NoError(t, dir.Close())
 	require.NoError(t, dir.Close())
+	_, err = engine.NewFolder(host, "out", "collectives", false)
+	require.ErrorContains(t, err, "out already holds 3 files")
 	files.locks["out/"+engine.LockFile] = "dead"
+	_, err = engine.NewFolder(host, "out", "collectives", false)
+	require.ErrorContains(t, err, "out already holds 3 files")
+	require.Equal(t, "dead", files.locks["out/"+engine.LockFile], "what is refused stays as it is")
 	dir, err = engine.OpenFolder(host, "out")
 	require.NoError(t, err)
 	require.Contains(t, notes.String(), "stale lock")

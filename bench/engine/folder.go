@@ -68,6 +68,9 @@ func NewFolder(h Host, path, command string, force bool) (*Folder, error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, exit.With(exit.Run, fmt.Errorf("the folder %s cannot be used: %w", path, err), another)
 	case err == nil && !force && holdsFiles(h.FS, path, entries):
+		if err := h.FS.Held(filepath.Join(path, LockFile)); err != nil {
+			return nil, inUse(path, err) // --force would not help
+		}
 		return nil, exit.UsageError(&HoldsFilesError{path, len(entries)}, another+", or --force to write over it")
 	}
 	f := &Folder{fs: h.FS, Path: path, made: err != nil}

@@ -38,6 +38,8 @@ type FS interface {
 	// LockedError. stale is the text of an owner that ended without unlocking, empty if
 	// there was none.
 	Lock(name, owner string) (unlock func() error, stale string, err error)
+	// Held is a LockedError if another process holds the lock; it leaves the lock as it is.
+	Held(name string) error
 }
 
 // ErrGone is a file that was removed, renamed or replaced while it was written.

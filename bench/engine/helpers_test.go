@@ -61,6 +61,13 @@ func (m *memory) Lock(name, owner string) (func() error, string, error) {
 	return func() error { delete(m.locks, name); return nil }, before, nil
 }
 
+func (m *memory) Held(name string) error {
+	if owner := m.locks[name]; owner != "" && owner != "dead" {
+		return &engine.LockedError{Owner: owner}
+	}
+	return nil
+}
+
 // files are the contents of a folder.
 func (m *memory) files(dir string) map[string]string {
 	all := map[string]string{}

@@ -3,22 +3,18 @@ package engine
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
 	"slices"
 
-	"zbench/bench/exit"
 	"zbench/bench/record"
 )
 
 // Journal is a journal that is being written.
 type Journal struct {
 	// Log is its content so far.
-	Log  *record.Journal
-	file AppendFile
-	dir  *Folder
+	Log *record.Journal
+	log *Log
 }
 
 // NewJournal writes the entries as the folder's new journal and opens it for more. A
@@ -34,17 +30,14 @@ func NewJournal(dir *Folder, entries *record.Journal) (*Journal, error) {
 			return nil, err
 		}
 	}
-	if err := dir.Put(JournalFile, text); err != nil {
-		return nil, err
-	}
-	f, err := dir.fs.Append(dir.File(JournalFile))
+	log, err := dir.NewLog(JournalFile, text, ResumeCommand(&entries.Header.Record, dir.Path))
 	if err != nil {
 		return nil, err
 	}
 	kept := *entries
 	kept.Truncated = 0 // the new journal has whole lines only
 	kept.Parts, kept.Rounds = slices.Clone(entries.Parts), slices.Clone(entries.Rounds)
-	return &Journal{file: f, Log: &kept, dir: dir}, nil
+	return &Journal{Log: &kept, log: log}, nil
 }
 
 // Append writes a part to disk.
@@ -60,26 +53,11 @@ func (j *Journal) Add(f record.AddedRound) error {
 }
 
 // Close closes the file.
-func (j *Journal) Close() error { return j.file.Close() }
+func (j *Journal) Close() error { return j.log.Close() }
 
 func (j *Journal) write(of interface{ Line() ([]byte, error) }) error {
 	line, err := of.Line()
-	if err == nil {
-		_, err = j.file.Write(line)
-	}
-	if err == nil {
-		err = j.file.Sync()
-	}
-	switch {
-	case errors.Is(err, ErrGone):
-		return j.dir.Gone()
-	case err != nil:
-		return exit.With(
-			exit.Run, fmt.Errorf("%s cannot be written: %w; the sweep stops, earlier passes are saved", j.dir.File(JournalFile), err),
-			"free disk space, then: "+ResumeCommand(&j.Log.Header.Record, j.dir.Path),
-		)
-	}
-	return nil
+	return j.log.Write(line, err)
 }
 
 // ResumeCommand is the command that resumes the run of a record in a folder.
@@ -105,9 +83,5 @@ func ReadJournal(path string, text []byte) (*record.Journal, error) {
 	if err == nil {
 		return j, nil
 	}
-	hint := "start a new sweep in another folder (--out)"
-	if damage, ok := errors.AsType[*record.LineError](err); ok && damage.Line > 1 {
-		hint = fmt.Sprintf("the lines before it are valid: sed -i '%d,$d' %s keeps only those, and --resume %s measures the rest again", damage.Line, path, filepath.Dir(path))
-	}
-	return nil, exit.With(exit.Run, fmt.Errorf("%s: %w", path, err), hint)
+	return nil, Damaged(err, path, "start a new sweep in another folder (--out)")
 }

@@ -14,7 +14,7 @@ func (f *Folder) lock(h Host) error {
 	held := (*LockedError)(nil)
 	switch {
 	case errors.As(err, &held):
-		return exit.UsageError(fmt.Errorf("%s is %w", f.Path, err), "wait until that run ends, or choose another --out")
+		return inUse(f.Path, err)
 	case err != nil:
 		return exit.With(exit.Run, fmt.Errorf("the folder %s cannot be locked: %w", f.Path, err), "choose another --out")
 	}
@@ -23,6 +23,11 @@ func (f *Folder) lock(h Host) error {
 	}
 	f.unlock = unlock
 	return nil
+}
+
+// inUse is the error of a folder whose lock another process holds.
+func inUse(path string, locked error) error {
+	return exit.UsageError(fmt.Errorf("%s is %w", path, locked), "wait until that run ends, or choose another --out")
 }
 
 // Close lets other processes write the folder. It may be called more than once.

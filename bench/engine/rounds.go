@@ -41,7 +41,7 @@ func (e *Engine) rounds(ctx context.Context, u *Setup, j *Journal, cases []plan.
 		}
 		u.announceRound(e, r, j.Log.Parts)
 		if err = d.Allocate(ctx, u.room.For(r.cases)); err != nil {
-			return results, connecting(err, "finished cases are saved; fix the cause, then: "+ResumeCommand(&j.Log.Header.Record, j.dir.Path))
+			return results, connecting(err, "finished cases are saved; fix the cause, then: "+ResumeCommand(&j.Log.Header.Record, j.log.dir.Path))
 		}
 		if n == len(j.Log.Rounds) {
 			if err = j.Add(r.AddedRound); err != nil {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/internal/longtest"
 )
 
 // The experiment has 200 seeds in each row: a twentieth are ten.
@@ -14,7 +16,8 @@ const (
 	bisectSmallSeeds = 10
 )
 
-func TestBisectionsAtATwentieth(t *testing.T) {
+func TestLongBisectionsAtATwentieth(t *testing.T) {
+	longtest.Only(t)
 	var rows []BisectRow
 	for _, r := range BisectRows() {
 		if r.Start == 10 && r.Uniform > 0 {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/recommend"
+	"zbench/internal/longtest"
 )
 
 const (
@@ -72,10 +73,8 @@ func beyond(r Regret, bound float64) int {
 
 // At a twentieth the recommender keeps its word as far as so few clusters can
 // tell, and the rules that everybody uses are seen to break it.
-func TestBucketsAtATwentieth(t *testing.T) {
-	if testing.Short() {
-		t.Skip("20 s under the race detector; TestClustersRepeat runs the same code")
-	}
+func TestLongBucketsAtATwentieth(t *testing.T) {
+	longtest.Only(t)
 	b := RunBuckets(0, smallClusters, Hidden)[0]
 	require.Zero(t, b.Refused)
 	bar := Bar{Rate: 0.05, AtMost: true}

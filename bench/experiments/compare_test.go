@@ -5,9 +5,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"zbench/internal/longtest"
 )
 
-func TestComparisonsAtATwentieth(t *testing.T) {
+func TestLongComparisonsAtATwentieth(t *testing.T) {
+	longtest.Only(t)
 	rows, err := Comparisons(smallSeeds)
 	require.NoError(t, err)
 	require.Empty(t, CompareFailures(rows, true))

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/stat"
+	"zbench/internal/longtest"
 )
 
 // full runs every experiment at its full size, judges it by the bars themselves
@@ -21,7 +22,17 @@ const (
 	smallSeeds = fullSeeds / 20
 )
 
+// oneGoroutine leaves an experiment out under the race detector and the sanitizers: it is arithmetic of
+// one goroutine on memory of Go.
+func oneGoroutine(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("arithmetic in one goroutine")
+	}
+}
+
 func TestStoppingAtATwentieth(t *testing.T) {
+	oneGoroutine(t)
 	require.Empty(t, Stopping(smallSeeds).Failures(true))
 }
 
@@ -36,6 +47,7 @@ func TestFull(t *testing.T) {
 
 // The chosen estimator keeps its word without stopping, too.
 func TestFixedNAtATwentieth(t *testing.T) {
+	oneGoroutine(t)
 	for _, c := range FixedN(smallSeeds) {
 		if c.Estimator != "stat.EffectiveN" || c.N < 30 {
 			continue
@@ -96,10 +108,8 @@ func TestBarsAreJudgedFromTheirSide(t *testing.T) {
 
 // The planted truth is the truth: half of the samples lie below Operation, and
 // their spread is the level.
-func TestNoisesHaveTheMedianAndTheSpreadTheyClaim(t *testing.T) {
-	if testing.Short() {
-		t.Skip("millions of numbers, one goroutine")
-	}
+func TestLongNoisesHaveTheMedianAndTheSpreadTheyClaim(t *testing.T) {
+	longtest.Only(t)
 	const size = 100_000
 	for _, n := range Noises() {
 		series, _ := n.source(1).take(nil, 0, size)

@@ -29,6 +29,7 @@ func TestEveryFabricLoadsAndResolvesEverywhere(t *testing.T) {
 	if testing.Short() {
 		step = 7
 	}
+	names := collective.Names()
 	for _, name := range fabric.Names() {
 		f, err := fabric.ByName(name)
 		require.NoError(t, err)
@@ -42,8 +43,9 @@ func TestEveryFabricLoadsAndResolvesEverywhere(t *testing.T) {
 		}
 		for nodes := 1; nodes <= f.MaxNodes; nodes += step {
 			for gpus := 1; gpus <= f.Node.GPUs; gpus++ {
-				m := resolve(t, name, nodes, gpus)
-				for _, c := range collective.Names() {
+				m, err := f.Resolve(spec.World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}, fabric.Options{Seed: 1})
+				require.NoError(t, err)
+				for _, c := range names {
 					curve := m.Curves[m.Whole()][c]
 					require.Positive(t, curve.B)
 					require.Positive(t, curve.Floor)

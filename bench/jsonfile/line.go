@@ -44,34 +44,26 @@ func Line(document any) ([]byte, error) {
 // DecodeLine reads into into a line that Line wrote, without its newline. A line
 // whose checksum does not fit is refused, and so is a field that into does not have.
 func DecodeLine(line []byte, into any) error {
+	object, err := Object(line)
+	if err != nil {
+		return err
+	}
+	return Strict(object, into)
+}
+
+// Object is the document of a line that Line wrote, without its newline and its checksum,
+// which must fit.
+func Object(line []byte) ([]byte, error) {
 	at := len(line) - sumSize
 	if at < 2 || !bytes.HasPrefix(line[at:], []byte(sumHead)) {
-		return fmt.Errorf("%w: it does not end in its checksum, crc32c, which only journals of earlier versions of zbench lack", ErrDamaged)
+		return nil, fmt.Errorf("%w: it does not end in its checksum, crc32c, which only journals of earlier versions of zbench lack", ErrDamaged)
 	}
 	body := line[:at]
 	if want := sum(body); string(line[at:]) != want {
-		return fmt.Errorf("%w: its checksum is %s, that of its text %s", ErrDamaged, digits(string(line[at:])), digits(want))
+		return nil, fmt.Errorf("%w: its checksum is %s, that of its text %s", ErrDamaged, digits(string(line[at:])), digits(want))
 	}
-	d := json.NewDecoder(bytes.NewReader(append(line[:at:at], '}')))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return err
-	}
-	if d.InputOffset() != int64(len(body)+1) {
-		return fmt.Errorf("%w: there is more behind its object", ErrDamaged)
-	}
-	return nil
+	return append(line[:at:at], '}'), nil
 }
 
 // digits are those of a checksum.
 func digits(sum string) string { return sum[len(sumHead) : len(sumHead)+8] }
-
-// CutTruncated parts a journal into its lines, without their newlines, and the number of
-// bytes of a last line that was not written whole.
-func CutTruncated(text []byte) (lines [][]byte, truncated int) {
-	whole := bytes.LastIndexByte(text, '\n') + 1
-	if whole == 0 {
-		return nil, len(text)
-	}
-	return bytes.Split(text[:whole-1], []byte("\n")), len(text) - whole
-}

@@ -53,10 +53,10 @@ func TestEveryBitOfALine(t *testing.T) {
 // not one object with the fields that are known.
 func TestLinesOfOtherFields(t *testing.T) {
 	for text, says := range map[string]string{
-		`{"fish":1,"fins":2}`:   `unknown field "fins"`,
-		`{"fish":1}{"fish":2}`:  "more behind its object",
-		`{"fish":1} {"fish":2}`: "more behind its object",
-		`{"fish":"1"}`:          "cannot unmarshal",
+		`{"fish":1,"fins":2}`:   `the field "fins" is unknown`,
+		`{"fish":1}{"fish":2}`:  "there is more after its end",
+		`{"fish":1} {"fish":2}`: "there is more after its end",
+		`{"fish":"1"}`:          `fish is text; it must be a whole number`,
 		`{"fish":1`:             "does not end in its checksum",
 		`[1]`:                   "does not end in its checksum",
 	} {

@@ -2,10 +2,10 @@ package model
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 
+	"zbench/bench/pattern"
 	"zbench/bench/trainer"
 )
 
@@ -63,7 +63,7 @@ const sharedLeftOut = "its gradient is reduced between both stages after the las
 func shared(p trainer.Param) bool { return p.Elements == 0 && p.Work != nil }
 
 // expertNumber finds which of a block's experts a tensor belongs to.
-var expertNumber = regexp.MustCompile(`(?:local_experts|experts)\.(\d{1,6})\.`)
+var expertNumber = pattern.New(`(?:local_experts|experts)\.(\d{1,6})\.`)
 
 // Local keeps the experts that one rank holds when they are spread over so many
 // groups. The tokens of all groups come to it, so that it computes as much.

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"zbench/bench/pattern"
 	"zbench/bench/plain"
 	"zbench/bench/trainer"
 )
@@ -119,18 +119,18 @@ func (m *Model) shards(name string, shards []shard) error {
 
 // places order a tensor within the model and within its block by its name. The
 // first that matches counts.
-var places = []*regexp.Regexp{
-	regexp.MustCompile(`embed|wte|wpe|tok_`),
-	regexp.MustCompile(`layers|blocks|\bh\.`), // numbered blocks come here
-	regexp.MustCompile(`input_?(layer)?norm|ln_1|attention_norm`),
-	regexp.MustCompile(`attn|attention`),
-	regexp.MustCompile(`post_attention|ln_2|ffn_norm|mlp_norm|pre_mlp`),
-	regexp.MustCompile(`router|\.gate\.`),
-	regexp.MustCompile(`gate_proj|gate_up|linear_fc1|up_proj|c_fc|w1|w3`),
-	regexp.MustCompile(`down_proj|linear_fc2|c_proj|w2`),
-	regexp.MustCompile(`shared_expert`),
-	regexp.MustCompile(`norm|ln_f`),
-	regexp.MustCompile(`lm_head|output`),
+var places = []*pattern.Pattern{
+	pattern.New(`embed|wte|wpe|tok_`),
+	pattern.New(`layers|blocks|\bh\.`), // numbered blocks come here
+	pattern.New(`input_?(layer)?norm|ln_1|attention_norm`),
+	pattern.New(`attn|attention`),
+	pattern.New(`post_attention|ln_2|ffn_norm|mlp_norm|pre_mlp`),
+	pattern.New(`router|\.gate\.`),
+	pattern.New(`gate_proj|gate_up|linear_fc1|up_proj|c_fc|w1|w3`),
+	pattern.New(`down_proj|linear_fc2|c_proj|w2`),
+	pattern.New(`shared_expert`),
+	pattern.New(`norm|ln_f`),
+	pattern.New(`lm_head|output`),
 }
 
 // forward compares two tensors by their likely place in the forward pass.

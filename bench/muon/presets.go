@@ -2,11 +2,11 @@ package muon
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
 	"zbench/bench/model"
+	"zbench/bench/pattern"
 	"zbench/bench/trainer"
 )
 
@@ -46,8 +46,8 @@ func PresetByName(name string) (Preset, error) {
 
 // block and expert are the parts of a tensor's name that number them.
 var (
-	block  = regexp.MustCompile(`^(?:model\.)?layers\.\d+\.`)
-	expert = regexp.MustCompile(`(?:experts\.)?(?:local_experts|experts)\.\d+\.`)
+	block  = pattern.New(`^(?:model\.)?layers\.\d+\.`)
+	expert = pattern.New(`(?:experts\.)?(?:local_experts|experts)\.\d+\.`)
 )
 
 // shapes groups a model's matrices by their sides and by the part of the block

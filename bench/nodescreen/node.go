@@ -8,9 +8,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 
 	"zbench/bench/jsonfile"
+	"zbench/bench/pattern"
 )
 
 // NodeSchema names the version of a node's file.
@@ -119,7 +119,7 @@ func (n *Node) WriteJSON(w io.Writer) error {
 // hostName is what a node may be called: its name is part of command lines and files.
 // Its length is checked apart: as a count in the expression it is a fifth of the time
 // that the program takes to start.
-var hostName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+var hostName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // longestHost is the bytes of a name in the DNS.
 const longestHost = 253

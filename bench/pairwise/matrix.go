@@ -3,11 +3,11 @@ package pairwise
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"zbench/bench/pattern"
 	"zbench/bench/plain"
 	"zbench/bench/rails"
 )
@@ -111,7 +111,7 @@ func squareOf(all []line) map[string]int {
 	return out
 }
 
-var word = regexp.MustCompile(`^(?i:dst|to|gpu|dev|device|node|rank)[ _-]?`)
+var word = pattern.New(`^(?i:dst|to|gpu|dev|device|node|rank)[ _-]?`)
 
 // named tells whether a column is that of a row, but for a word before the number.
 func named(column, row string) bool {
@@ -243,15 +243,15 @@ func isGap(cell string) bool { _, gap, _ := number(cell); return gap }
 
 // units are spellings of rates, the longer ones first.
 var units = []struct {
-	spelled *regexp.Regexp
+	spelled *pattern.Pattern
 	bytes   float64
 }{
-	{regexp.MustCompile(`(?i)gib/?s`), 1 << 30},
-	{regexp.MustCompile(`(?i)mib/?s`), 1 << 20},
-	{regexp.MustCompile(`(?i)gbit|gbps|\bGb/s`), 1e9 / 8},
-	{regexp.MustCompile(`GB(/|_per_|p)?[sS]|gb/s|gb_s`), 1e9},
-	{regexp.MustCompile(`(?i)mbit|\bmbps`), 1e6 / 8},
-	{regexp.MustCompile(`MB(/|_per_|p)?[sS]|mb/s|mb_s`), 1e6},
+	{pattern.New(`(?i)gib/?s`), 1 << 30},
+	{pattern.New(`(?i)mib/?s`), 1 << 20},
+	{pattern.New(`(?i)gbit|gbps|\bGb/s`), 1e9 / 8},
+	{pattern.New(`GB(/|_per_|p)?[sS]|gb/s|gb_s`), 1e9},
+	{pattern.New(`(?i)mbit|\bmbps`), 1e6 / 8},
+	{pattern.New(`MB(/|_per_|p)?[sS]|mb/s|mb_s`), 1e6},
 }
 
 // unitOf is the unit that a header names, in bytes per second; GB/s if it names none.

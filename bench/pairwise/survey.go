@@ -1,7 +1,6 @@
 package pairwise
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"zbench/bench/rails"
 	"zbench/bench/record"
 	"zbench/bench/stat"
+	"zbench/bench/table"
 	"zbench/bench/unit"
 )
 
@@ -164,14 +164,14 @@ func limitOf(limit float64) float64 { return max(limit, 0.05) }
 // WriteRounds writes the times as CSV: a line for each pair of each round. Of a ring the
 // second end is empty, and the first its rail.
 func WriteRounds(w io.Writer, s *Survey, timings []rails.Timing) error {
-	out := csv.NewWriter(w)
-	lines := [][]string{{"round", "kind", "node_a", "gpu_a", "node_b", "gpu_b", "median_seconds", "bytes_per_second", "samples"}}
+	header := []string{"round", "kind", "node_a", "gpu_a", "node_b", "gpu_b", "median_seconds", "bytes_per_second", "samples"}
+	var lines [][]string
 	for _, t := range timings {
 		line := []string{strconv.Itoa(t.Round), map[rails.Kind]string{rails.Network: "network", rails.XGMI: "xgmi", rails.Rings: "ring"}[t.Kind]}
 		if t.Kind == rails.Rings {
 			line = append(line, "", strconv.Itoa(t.Pair.A.GPU), "", "")
 		} else {
-			line = append(line, plain.Cell(s.Nodes[t.Pair.A.Node]), strconv.Itoa(t.Pair.A.GPU), plain.Cell(s.Nodes[t.Pair.B.Node]), strconv.Itoa(t.Pair.B.GPU))
+			line = append(line, s.Nodes[t.Pair.A.Node], strconv.Itoa(t.Pair.A.GPU), s.Nodes[t.Pair.B.Node], strconv.Itoa(t.Pair.B.GPU))
 		}
 		median, rate := "", ""
 		if len(t.Seconds) > 0 {
@@ -180,5 +180,5 @@ func WriteRounds(w io.Writer, s *Survey, timings []rails.Timing) error {
 		}
 		lines = append(lines, append(line, median, rate, strconv.Itoa(len(t.Seconds))))
 	}
-	return out.WriteAll(lines)
+	return table.CSV(w, header, lines)
 }

@@ -2,24 +2,26 @@ package peers
 
 import (
 	"strings"
+
+	"zbench/bench/pattern"
 )
 
 var (
-	ansi = lazily(`\x1b(\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(\x07|\x1b\\))`)
+	ansi = pattern.New(`\x1b(\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(\x07|\x1b\\))`)
 	// labels are the prefixes of mpirun --tag-output and srun --label; the
 	// submatch is the process.
-	labels = []*lazy{
-		lazily(`^` + labelRE.String()),
-		lazily(`^\s*(\d+): `),
-		lazily(`^\s*(\d+):$`),
+	labels = []*pattern.Pattern{
+		pattern.New(`^` + labelRE.String()),
+		pattern.New(`^\s*(\d+): `),
+		pattern.New(`^\s*(\d+):$`),
 	}
 	// loose are prefixes that are removed only in front of what this tool
 	// prints: another program's line may begin the same way.
-	loose = []*lazy{
-		lazily(`^\[[^\[\]\s]{1,64}\]:? ?`),
-		lazily(`^[A-Za-z][\w.-]{0,63}(?::| +\|) `),
-		lazily(`^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]? ?`),
-		lazily(`^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d ?`),
+	loose = []*pattern.Pattern{
+		pattern.New(`^\[[^\[\]\s]{1,64}\]:? ?`),
+		pattern.New(`^[A-Za-z][\w.-]{0,63}(?::| +\|) `),
+		pattern.New(`^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]? ?`),
+		pattern.New(`^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d ?`),
 	}
 )
 

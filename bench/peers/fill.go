@@ -4,11 +4,12 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/pattern"
 	"zbench/bench/record"
 )
 
 // rankStat finds -a in a command: which of the ranks' times the program prints.
-var rankStat = lazily(`(?:^|\s)(?:-a\s*|--average[ =])([023])(?:\s|$)`)
+var rankStat = pattern.New(`(?:^|\s)(?:-a\s*|--average[ =])([023])(?:\s|$)`)
 
 // tableWarnings says what is unusual about how a table was made or read.
 func (s *scan) tableWarnings(set *setting) {

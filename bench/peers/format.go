@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"zbench/bench/pattern"
 )
 
 // checkEncoding recognises inputs that are not text.
@@ -19,7 +21,7 @@ func checkEncoding(head []byte) error {
 }
 
 // jsonStart is an object with a name, an empty one, or a list of objects.
-var jsonStart = lazily(`^(\{\s*("[^"\n]*"\s*:|\})|\[\s*\{\s*["}])`)
+var jsonStart = pattern.New(`^(\{\s*("[^"\n]*"\s*:|\})|\[\s*\{\s*["}])`)
 
 // otherFormat recognises, of an input in which no table was found, that it is
 // the tools' output in another form.

@@ -2,6 +2,8 @@ package peers
 
 import (
 	"strings"
+
+	"zbench/bench/pattern"
 )
 
 // kind is what a column holds.
@@ -62,7 +64,7 @@ type layout struct {
 // maxColumns bounds the work on a hostile header; real ones end at 24.
 const maxColumns = 48
 
-var unitSuffix = lazily(`\(([A-Za-z/]+)\)$`)
+var unitSuffix = pattern.New(`\(([A-Za-z/]+)\)$`)
 
 // parseHeader recognises the line of column names. banner is the line with the
 // words out-of-place and in-place, as far as one was seen.

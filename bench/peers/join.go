@@ -2,6 +2,8 @@ package peers
 
 import (
 	"strings"
+
+	"zbench/bench/pattern"
 )
 
 const (
@@ -40,10 +42,10 @@ type fragment struct {
 
 // debugRE is what stands between a row and the words NCCL INFO that another
 // thread wrote behind it: host:pid:thread [device], perhaps with a source line.
-var debugRE = lazily(`:\d{1,9}:\d{1,9} \[-?\d{1,4}\](?: \S+)?$`)
+var debugRE = pattern.New(`:\d{1,9}:\d{1,9} \[-?\d{1,4}\](?: \S+)?$`)
 
 // debugStampRE is the time that newer versions put in front of it.
-var debugStampRE = lazily(`\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})?\] $`)
+var debugStampRE = pattern.New(`\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})?\] $`)
 
 // debugWords are the words that mark a line of NCCL_DEBUG.
 var debugWords = []string{" NCCL INFO", " NCCL WARN", " NCCL TRACE", " NCCL CALL", " NCCL ABORT"}

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"zbench/bench/pattern"
 )
 
 // labelRE is the label that mpirun --tag-output, with --timestamp-output before
 // it, puts in front of whatever it reads from a process: a line, or a part of one.
-var labelRE = lazily(`(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})?\[(?:[^\[\]@\s]*@)?(\d+,\d+)\]<(std(?:out|err|diag))>:?`)
+var labelRE = pattern.New(`(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})?\[(?:[^\[\]@\s]*@)?(\d+,\d+)\]<(std(?:out|err|diag))>:?`)
 
 // maxOpen bounds the text of lines that have not ended, in bytes.
 const maxOpen = 8 << 20

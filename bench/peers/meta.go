@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/collective"
+	"zbench/bench/pattern"
 	"zbench/bench/record"
 )
 
@@ -156,7 +157,7 @@ var programs = []string{
 	"broadcast", "sendrecv", "hypercube", "gather", "scatter", "reduce",
 }
 
-var commandRE = lazily(`\b(` + strings.Join(append(slices.Clone(programs), collective.Names()...), "|") + `)_(?:perf|test)(?:_mpi)?\b`)
+var commandRE = pattern.New(`\b(` + strings.Join(append(slices.Clone(programs), collective.Names()...), "|") + `)_(?:perf|test)(?:_mpi)?\b`)
 
 // commandLine remembers the program that a line runs, for the test after it.
 // A line that names two programs names none.

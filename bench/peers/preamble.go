@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"zbench/bench/pattern"
 )
 
 // header is what the line that begins # nThread says of how a program ran,
@@ -21,24 +23,24 @@ type header struct {
 func (h header) perProcess() int { return h.threads * h.gpus }
 
 var (
-	paramRE    = lazily(`nThread (\d{1,6}) +nGpus (\d{1,6})\b`)
-	itersRE    = lazily(`warmup iters: *(\d{1,9}) +iters: *(\d{1,9})\b(?: +agg iters: *(\d{1,9})\b)?`)
-	graphRE    = lazily(`\bgraph: *(\d{1,9})\b`)
-	unalignRE  = lazily(`\bunalign: *(\d{1,9})\b`)
-	testsRE    = lazily(`# *(nccl|rccl)-tests version (\S+)`)
-	rcclTestRE = lazily(`rccl-tests: Version (\S+)`)
-	libCodeRE  = lazily(`(nccl|rccl)-library=(\d{4,6})\b`)
-	libRE      = lazily(`\b(NCCL|RCCL|HIP|ROCm) version *:? *(\d\S*)`)
-	libPathRE  = lazily(`^ *Librccl path *: *(\S+)`)
-	startRE    = lazily(`Collective test starting: *(\S+)`)
-	endRE      = lazily(`Collective test concluded: *(\S+)`)
-	boundsRE   = lazily(`Out of bounds values *: *(\d{1,18})\b`)
-	averageRE  = lazily(`Avg bus bandwidth *: *(\S+)`)
+	paramRE    = pattern.New(`nThread (\d{1,6}) +nGpus (\d{1,6})\b`)
+	itersRE    = pattern.New(`warmup iters: *(\d{1,9}) +iters: *(\d{1,9})\b(?: +agg iters: *(\d{1,9})\b)?`)
+	graphRE    = pattern.New(`\bgraph: *(\d{1,9})\b`)
+	unalignRE  = pattern.New(`\bunalign: *(\d{1,9})\b`)
+	testsRE    = pattern.New(`# *(nccl|rccl)-tests version (\S+)`)
+	rcclTestRE = pattern.New(`rccl-tests: Version (\S+)`)
+	libCodeRE  = pattern.New(`(nccl|rccl)-library=(\d{4,6})\b`)
+	libRE      = pattern.New(`\b(NCCL|RCCL|HIP|ROCm) version *:? *(\d\S*)`)
+	libPathRE  = pattern.New(`^ *Librccl path *: *(\S+)`)
+	startRE    = pattern.New(`Collective test starting: *(\S+)`)
+	endRE      = pattern.New(`Collective test concluded: *(\S+)`)
+	boundsRE   = pattern.New(`Out of bounds values *: *(\d{1,18})\b`)
+	averageRE  = pattern.New(`Avg bus bandwidth *: *(\S+)`)
 )
 
 // find is FindStringSubmatch for a line that has the word: most lines are rows,
 // and an expression takes longer than a word to look for.
-func find(re *lazy, text, word string) []string {
+func find(re *pattern.Pattern, text, word string) []string {
 	if !strings.Contains(text, word) {
 		return nil
 	}

@@ -1,12 +1,14 @@
 package peers
 
+import "zbench/bench/pattern"
+
 // token is a word of a line and the column after its last character.
 type token struct {
 	s   string
 	end int
 }
 
-var stampRE = lazily(`^\d{4}-\d\d-\d\d[-T_ ]\d\d[-:]\d\d[-:]\d\d`)
+var stampRE = pattern.New(`^\d{4}-\d\d-\d\d[-T_ ]\d\d[-:]\d\d[-:]\d\d`)
 
 // tokenize splits at spaces. A date and the time of day after it are one token,
 // because the timestamp column has one name for the two.

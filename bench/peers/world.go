@@ -4,16 +4,17 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/pattern"
 	"zbench/bench/record"
 )
 
 // deviceRE is a line of the device list. Group came in 2022, Pid in 2018; the
 // bus was [0x05], then [0000:05:00], then [0000:05:00.0].
-var deviceRE = lazily(`Rank +(\d{1,7})(?: +Group +(\d{1,7}))?(?: +Pid +(\d+))? +on +(\S+) +device +(\d+) +\[([^\]]*)\] *(.*)$`)
+var deviceRE = pattern.New(`Rank +(\d{1,7})(?: +Group +(\d{1,7}))?(?: +Pid +(\d+))? +on +(\S+) +device +(\d+) +\[([^\]]*)\] *(.*)$`)
 
 // device1RE is a line of the device list of NCCL 1's tests, which ran in one
 // process.
-var device1RE = lazily(`^ +Device +(\d{1,7}) +-> +(\d+) +\[([^\]]*)\] *(.*)$`)
+var device1RE = pattern.New(`^ +Device +(\d{1,7}) +-> +(\d+) +\[([^\]]*)\] *(.*)$`)
 
 // device is one rank as the log lists it.
 type device struct {

@@ -118,6 +118,9 @@ func (o Order) batch() (during string, launches int, ok bool) {
 	case DoVerify:
 		return record.DuringVerification, 1, true
 	case DoPrepare: // the last of its launches
+		if o.Bursts != nil {
+			return record.DuringBurst, o.Bursts.Launches(), true
+		}
 		if o.Verify {
 			return record.DuringVerification, 1, true
 		}

@@ -150,6 +150,9 @@ type Preparation struct {
 	// verification launch, if the case can be verified.
 	Warmup int
 	Verify bool
+	// Bursts are the first bursts of the pass, nil for none: those that the warm-up does
+	// not decide on.
+	Bursts *Bursts
 }
 
 // Prepared is the result of a Preparation.
@@ -160,6 +163,8 @@ type Prepared struct {
 	// no verification was asked for.
 	Unverifiable string
 	Verified     Verification
+	// Bursts are the seconds of the bursts per launch, by burst × rank.
+	Bursts []float64
 }
 
 // Preparer is a Driver that does a whole Preparation in one call: no part of it depends
@@ -186,6 +191,10 @@ func Prepare(ctx context.Context, d Driver, p Preparation) (out Prepared, err er
 		if out.Unverifiable = d.Unverifiable(p.Case); out.Unverifiable == "" {
 			out.Verified, err = d.Verify(ctx, p.Case, 0)
 		}
+	}
+	if p.Bursts != nil && err == nil {
+		out.Bursts, err = d.Burst(ctx, *p.Bursts)
+		out.Bursts = slices.Clone(out.Bursts)
 	}
 	return out, err
 }

@@ -62,6 +62,8 @@ func (g *Group) limit(o Order) float64 {
 		return d.Init + limitMargin
 	case o.Do == DoBurst:
 		batches = o.Bursts.Count
+	case o.Do == DoPrepare && o.Bursts != nil: // the warm-up, and these
+		batches, launches = o.Bursts.Count, launches+o.Count
 	case o.Do == DoPrepare:
 		batches = 2
 	}

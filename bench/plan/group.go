@@ -73,7 +73,7 @@ type Order struct {
 	// Hold is what isolated launches are held back for, in seconds per launch; 0 leaves
 	// it to the process.
 	Hold float64 `json:"hold,omitempty"`
-	// Bursts are those to run.
+	// Bursts are those to run, or to run after a preparation.
 	Bursts *Bursts `json:"bursts,omitempty"`
 	// Exchange is the round of messages to run.
 	Exchange *Exchange `json:"exchange,omitempty"`
@@ -277,11 +277,11 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 // otherwise was opened with other options.
 func (w *worker) prepare(o Order, r *Report) error {
 	w.c = *o.Case
-	got, err := Prepare(w.whole(), w.p, Preparation{Case: w.c, Pass: o.Pass, Warmup: o.Count, Verify: o.Verify})
+	got, err := Prepare(w.whole(), w.p, Preparation{Case: w.c, Pass: o.Pass, Warmup: o.Count, Verify: o.Verify, Bursts: o.Bursts})
 	if err == nil && got.Unverifiable != "" {
 		err = fmt.Errorf("this process cannot verify what the others verify: %s", got.Unverifiable)
 	}
-	r.Seconds, r.Verified = got.Seconds, got.Verified
+	r.Seconds, r.Verified = slices.Concat(got.Seconds, got.Bursts), got.Verified
 	return err
 }
 

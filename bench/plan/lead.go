@@ -175,11 +175,19 @@ func (g *Group) Prepare(ctx context.Context, p Preparation) (out Prepared, err e
 		out.Unverifiable = g.Unverifiable(p.Case)
 		p.Verify = out.Unverifiable == ""
 	}
-	o := Order{Do: DoPrepare, Case: &p.Case, Pass: p.Pass, Count: p.Warmup, Verify: p.Verify}
+	o := Order{Do: DoPrepare, Case: &p.Case, Pass: p.Pass, Count: p.Warmup, Verify: p.Verify, Bursts: p.Bursts}
 	g.hold, g.slowest = 0, 0
 	reports, err := g.do(o)
-	if err == nil && p.Warmup > 0 {
-		out.Seconds, err = g.rows(o, reports, 1)
+	rows := min(p.Warmup, 1)
+	if p.Bursts != nil {
+		rows += p.Bursts.Count
+	}
+	if err == nil && rows > 0 {
+		out.Seconds, err = g.rows(o, reports, rows)
+	}
+	if err == nil && p.Bursts != nil {
+		warm := len(out.Seconds) / rows * min(p.Warmup, 1)
+		out.Seconds, out.Bursts = out.Seconds[:warm:warm], out.Seconds[warm:]
 	}
 	out.Verified = wrongOf(reports)
 	return out, err

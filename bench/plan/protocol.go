@@ -9,7 +9,7 @@ import (
 
 // Protocol is the version of the messages between processes. It changes whenever a
 // process of an older zbench could misread an Order or a Report.
-const Protocol = 5
+const Protocol = 6
 
 // The fields of the messages, without the protocol number.
 type (

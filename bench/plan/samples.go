@@ -24,6 +24,8 @@ type passRun struct {
 	everyRank bool
 	// launch is the time of a launch in the warm-up, in seconds; 0 if unknown.
 	launch float64
+	// first are the times of bursts that were ordered with the warm-up; nil for none.
+	first []float64
 }
 
 // fail ends the pass with an error and its evidence.
@@ -69,8 +71,11 @@ func (t *passRun) whole(rows int) func([]float64, error) ([]float64, error) {
 }
 
 // prepare begins the pass: the launches that are not counted, and the verification.
-func (t *passRun) prepare(ctx context.Context, d Driver, o Options, pass int) error {
+func (t *passRun) prepare(ctx context.Context, d Driver, o Options, pass int, known float64) error {
 	want := Preparation{Case: t.c, Pass: pass, Warmup: o.Warmup, Verify: pass == 0 && o.Checks > 0}
+	if pass > 0 {
+		want.Bursts = firstBursts(t.c, o, known)
+	}
 	got, err := Prepare(ctx, d, want)
 	if err == nil && o.Warmup > 0 {
 		_, err = t.whole(1)(got.Seconds, nil)
@@ -81,10 +86,32 @@ func (t *passRun) prepare(ctx context.Context, d Driver, o Options, pass int) er
 	if o.Warmup > 0 {
 		_, t.launch = reduce(got.Seconds)
 	}
+	if want.Bursts != nil {
+		t.first, err = t.whole(want.Bursts.Count)(got.Bursts, nil)
+	}
 	if pass > 0 {
-		return nil
+		return err
 	}
 	return t.verify(ctx, d, o.Checks, got)
+}
+
+// knownWithin is the factor within which the warm-up of a pass shows the time that a
+// launch had in the pass before.
+const knownWithin = 2
+
+// firstBursts are the first bursts of a later pass, if the warm-up will not decide how many
+// they are: then they need no order of their own. Else nil.
+func firstBursts(c Case, o Options, known float64) *Bursts {
+	b := burstOf(c, o)
+	rule := PerPass(o.Burst)
+	rule.Expected = known * float64(b.Launches()) * knownWithin
+	slow := rule.Decide(nil, 0)
+	rule.Expected /= knownWithin * knownWithin
+	if fast := rule.Decide(nil, 0); known <= 0 || o.Warmup < 1 || slow.Stop || fast != slow {
+		return nil
+	}
+	b.Count = slow.Next
+	return &b
 }
 
 // verify runs the verification launches after the first; wrong data end the case.
@@ -127,7 +154,10 @@ func (t *passRun) bursts(ctx context.Context, d Driver, rule stat.Rule, iteratio
 	var err error
 	b.Stop, err = Sample(rule, &b.Mean, func(n int) (spent float64, err error) {
 		bursts.Count = n
-		seconds, err := t.whole(n)(d.Burst(ctx, bursts))
+		seconds := t.first // as many as the rule said before, if the warm-up was far off
+		if t.first = nil; seconds == nil {
+			seconds, err = t.whole(n)(d.Burst(ctx, bursts))
+		}
 		if err != nil {
 			return 0, err
 		}
@@ -150,10 +180,13 @@ const mostDiscarded = 1000
 // errDiscarded ends a timing in which nearly all launches took no time.
 var errDiscarded = errors.New(stat.StopDiscarded)
 
-// isolated takes launches alone until the rule says that there are enough.
+// isolated takes launches alone until the rule says that there are enough. The time of a
+// launch in the warm-up bounds the first batch, as that of bursts: an unknown time makes
+// a second batch, with an order of its own, of nearly every timing.
 func (t *passRun) isolated(ctx context.Context, d Driver, rule stat.Rule) (err error) {
 	b := &record.IsolatedSamples{Max: []float64{}, Spread: []float64{}, EventFloor: d.EventFloor()}
 	t.part.Isolated = b
+	rule.Expected = t.launch
 	if t.c.Parallel > 1 {
 		t.groups = make([][]float64, t.c.Parallel)
 	}

@@ -1,14 +1,12 @@
 package record
 
 import (
-	"encoding/csv"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
 
-	"zbench/bench/plain"
 	"zbench/bench/stat"
+	"zbench/bench/table"
 )
 
 // column is one column of a CSV form: its header, with the unit in it, and the cell
@@ -39,33 +37,33 @@ var columns = []column[Result]{
 	{"extrapolated", func(_ *Record, r *Result) string { return strconv.FormatBool(r.Extrapolated) }},
 	{"iterations", func(_ *Record, r *Result) string { return iterations(r.Burst) }},
 	{"samples", mean(func(s *stat.Summary) string { return strconv.Itoa(s.N) })},
-	{"time_s", mean(func(s *stat.Summary) string { return number(&s.Median) })},
-	{"time_lo_s", mean(func(s *stat.Summary) string { return number(s.Lo) })},
-	{"time_hi_s", mean(func(s *stat.Summary) string { return number(s.Hi) })},
-	{"time_min_s", mean(func(s *stat.Summary) string { return number(&s.Min) })},
-	{"time_max_s", mean(func(s *stat.Summary) string { return number(&s.Max) })},
-	{"time_mean_s", mean(func(s *stat.Summary) string { return number(&s.Mean) })},
-	{"time_p95_s", mean(func(s *stat.Summary) string { return number(s.P95) })},
-	{"time_p99_s", mean(func(s *stat.Summary) string { return number(s.P99) })},
-	{"time_cv", mean(func(s *stat.Summary) string { return number(s.CV) })},
+	{"time_s", mean(func(s *stat.Summary) string { return table.Number(&s.Median) })},
+	{"time_lo_s", mean(func(s *stat.Summary) string { return table.Number(s.Lo) })},
+	{"time_hi_s", mean(func(s *stat.Summary) string { return table.Number(s.Hi) })},
+	{"time_min_s", mean(func(s *stat.Summary) string { return table.Number(&s.Min) })},
+	{"time_max_s", mean(func(s *stat.Summary) string { return table.Number(&s.Max) })},
+	{"time_mean_s", mean(func(s *stat.Summary) string { return table.Number(&s.Mean) })},
+	{"time_p95_s", mean(func(s *stat.Summary) string { return table.Number(s.P95) })},
+	{"time_p99_s", mean(func(s *stat.Summary) string { return table.Number(s.P99) })},
+	{"time_cv", mean(func(s *stat.Summary) string { return table.Number(s.CV) })},
 	{"slowest_rank_time_s", func(_ *Record, r *Result) string { return slowest(r.Burst) }},
 	{"isolated_slowest_rank_time_s", func(_ *Record, r *Result) string { return slowest(r.Isolated) }},
-	{"algbw_Bps", func(_ *Record, r *Result) string { return number(r.AlgBW) }},
-	{"busbw_Bps", func(_ *Record, r *Result) string { return number(r.BusBW) }},
+	{"algbw_Bps", func(_ *Record, r *Result) string { return table.Number(r.AlgBW) }},
+	{"busbw_Bps", func(_ *Record, r *Result) string { return table.Number(r.BusBW) }},
 	{"headline", func(_ *Record, r *Result) string { return r.Headline }},
 	{"verified", func(_ *Record, r *Result) string { return r.Verified.State }},
 	{"wrong_elements", func(_ *Record, r *Result) string { return wrong(r.Verified) }},
 	{"warnings", func(_ *Record, r *Result) string { return codes(r.Warnings) }},
-	{"effective_samples", mean(func(s *stat.Summary) string { return number(s.NEff) })},
+	{"effective_samples", mean(func(s *stat.Summary) string { return table.Number(s.NEff) })},
 	{"isolated_samples", isolated(func(s *stat.Summary) string { return strconv.Itoa(s.N) })},
-	{"isolated_time_lo_s", isolated(func(s *stat.Summary) string { return number(s.Lo) })},
-	{"isolated_time_hi_s", isolated(func(s *stat.Summary) string { return number(s.Hi) })},
-	{"isolated_time_p95_s", isolated(func(s *stat.Summary) string { return number(s.P95) })},
+	{"isolated_time_lo_s", isolated(func(s *stat.Summary) string { return table.Number(s.Lo) })},
+	{"isolated_time_hi_s", isolated(func(s *stat.Summary) string { return table.Number(s.Hi) })},
+	{"isolated_time_p95_s", isolated(func(s *stat.Summary) string { return table.Number(s.P95) })},
 	{"isolated_spread_s", func(_ *Record, r *Result) string {
 		if r.Isolated == nil || r.Isolated.Spread == nil {
 			return ""
 		}
-		return number(&r.Isolated.Spread.Median)
+		return table.Number(&r.Isolated.Spread.Median)
 	}},
 	{"groups", func(_ *Record, r *Result) string { return strconv.Itoa(r.Groups) }},
 	{"stride", func(_ *Record, r *Result) string { return strconv.Itoa(r.Stride) }},
@@ -84,24 +82,16 @@ func WriteCSV(w io.Writer, rec *Record) error {
 }
 
 func writeRows[Row any](w io.Writer, rec *Record, columns []column[Row], rows []Row) error {
-	out := csv.NewWriter(w)
-	cells := make([]string, len(columns))
+	header, lines := make([]string, len(columns)), make([][]string, len(rows))
 	for i, c := range columns {
-		cells[i] = c.name
+		header[i] = c.name
 	}
-	// The writer keeps its first error until Flush.
-	_ = out.Write(cells)
 	for i := range rows {
-		for j, c := range columns {
-			cells[j] = c.cell(rec, &rows[i])
+		for _, c := range columns {
+			lines[i] = append(lines[i], c.cell(rec, &rows[i]))
 		}
-		_ = out.Write(plain.Row(cells))
 	}
-	out.Flush()
-	if err := out.Error(); err != nil {
-		return fmt.Errorf("record: write CSV: %w", err)
-	}
-	return nil
+	return table.CSV(w, header, lines)
 }
 
 // mean makes a cell of the burst's mean over ranks, empty if there is none.
@@ -133,7 +123,7 @@ func rounding(end func(*Interval) float64) func(*Record, *Result) string {
 			return ""
 		}
 		v := end(r.Burst.Rounding)
-		return number(&v)
+		return table.Number(&v)
 	}
 }
 
@@ -141,7 +131,7 @@ func slowest(t *Timing) string {
 	if t == nil || t.MaxOfRanks == nil {
 		return ""
 	}
-	return number(&t.MaxOfRanks.Median)
+	return table.Number(&t.MaxOfRanks.Median)
 }
 
 func iterations(t *Timing) string {
@@ -149,13 +139,6 @@ func iterations(t *Timing) string {
 		return ""
 	}
 	return strconv.Itoa(t.Iterations)
-}
-
-func number(v *float64) string {
-	if v == nil {
-		return ""
-	}
-	return strconv.FormatFloat(*v, 'g', -1, 64)
 }
 
 func wrong(v Verified) string {

@@ -2,16 +2,17 @@ package record
 
 import (
 	"path"
-	"regexp"
 	"strings"
+
+	"zbench/bench/pattern"
 )
 
 // libraryVariables are those that the libraries below zbench read: RCCL and NCCL, the
 // runtimes of AMD and NVIDIA, and the network beneath. secret are names that may hold
 // what must not be kept.
 var (
-	libraryVariables = regexp.MustCompile(`^(NCCL|RCCL|HSA|HIP|ROCR|AMD|GPU|CUDA|UCX|FI|IONIC|ANP)_[A-Z0-9_]+$`)
-	secret           = regexp.MustCompile(`TOKEN|SECRET|PASS|CREDENTIAL|_KEY`)
+	libraryVariables = pattern.New(`^(NCCL|RCCL|HSA|HIP|ROCR|AMD|GPU|CUDA|UCX|FI|IONIC|ANP)_[A-Z0-9_]+$`)
+	secret           = pattern.New(`TOKEN|SECRET|PASS|CREDENTIAL|_KEY`)
 )
 
 // Environment keeps the variables that change what the libraries do, of those given as

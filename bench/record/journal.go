@@ -59,36 +59,29 @@ func journalLine(v any) ([]byte, error) {
 	return text, nil
 }
 
-// LineError is the error of a journal's line, which is counted from 1. The lines
-// before it are whole.
-type LineError struct {
-	Line int
-	Err  error
-}
-
-func (e *LineError) Error() string { return fmt.Sprintf("record: journal: line %d: %s", e.Line, e.Err) }
-
-// Unwrap returns what is wrong with the line.
-func (e *LineError) Unwrap() error { return e.Err }
-
 // ReadJournal reads a journal. A last line without its newline was being written
 // when the sweep was killed: it is ignored and counted in Truncated. Any other damage
-// is a LineError.
+// is a jsonfile.LineError.
 func ReadJournal(text []byte) (*Journal, error) {
-	lines, truncated := jsonfile.CutTruncated(text)
-	j := &Journal{Truncated: truncated}
-	if len(lines) == 0 {
-		return nil, &LineError{1, fmt.Errorf("%w: the file is empty: the sweep was killed before it started", ErrNotRecord)}
-	}
-	if err := j.readHeader(lines[0]); err != nil {
-		return nil, &LineError{1, err}
-	}
-	cases := j.cases()
-	for i, line := range lines[1:] {
-		if err := j.addLine(line, cases); err != nil {
-			return nil, &LineError{i + 2, err}
+	j := &Journal{}
+	var cases map[string]*planned
+	lines, truncated, err := jsonfile.EachLine(text, func(number int, line []byte) error {
+		if number > 1 {
+			return j.addLine(line, cases)
 		}
+		err := j.readHeader(line)
+		if err == nil {
+			cases = j.cases()
+		}
+		return err
+	})
+	if err == nil && lines == 0 {
+		err = &jsonfile.LineError{Line: 1, Err: fmt.Errorf("%w: the file is empty: the sweep was killed before it started", ErrNotRecord)}
 	}
+	if err != nil {
+		return nil, fmt.Errorf("record: journal: %w", err)
+	}
+	j.Truncated = truncated
 	return j, nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/jsonfile"
 	"zbench/bench/stat"
 	"zbench/internal/schematest"
 )
@@ -105,7 +106,7 @@ func TestEveryBitOfAJournal(t *testing.T) {
 			require.Equal(t, []Part{taken("a", 0)}, j.Parts)
 			continue
 		}
-		var damage *LineError
+		var damage *jsonfile.LineError
 		require.ErrorAs(t, err, &damage, "a bit of %q", bad[max(0, bit/8-20):bit/8+1])
 		require.Equal(t, 1+bytes.Count(good[:bit/8], []byte("\n")), damage.Line)
 	}
@@ -119,7 +120,7 @@ func TestDamagedJournalsSayWhere(t *testing.T) {
 		"empty":            {"", "line 1: not a zbench record: the file is empty: the sweep was killed before it started"},
 		"another file":     {"{}\n", `line 1: unknown version of the record format: the file has ""`},
 		"newer record":     {strings.Replace(good, "zbench.results/2", "zbench.results/3", 1), "zbench.results/3"},
-		"no sweep":         {strings.Replace(good, `"sweep":{`, `"sweep":null,"x":{`, 1), "line 1: json: unknown field \"x\""},
+		"no sweep":         {strings.Replace(good, `"sweep":{`, `"sweep":null,"x":{`, 1), "line 1: the field \"x\" is unknown"},
 		"a case twice":     {strings.Replace(good, `"key":"b"`, `"key":"a"`, 1), "line 1: the case a is planned twice"},
 		"a result before":  {strings.Replace(good, `"algbw":null`, `"algbw":1`, 1), "line 1: the planned case a already has a result"},
 		"a line cut":       {strings.Replace(good, `"pass":0,`, "\n", 1), "line 2: the line is damaged"},
@@ -131,8 +132,8 @@ func TestDamagedJournalsSayWhere(t *testing.T) {
 		"a pass missing":   {strings.Replace(good, `{"key":"b","pass":0`, `{"key":"b","pass":1`, 1), "line 3: b: pass 1 instead of pass 0"},
 		"interrupted":      {strings.Replace(good, `"status":"ok"`, `"status":"interrupted"`, 1), `line 2: a: a pass with status "interrupted"`},
 		"no reason":        {strings.Replace(good, `"pass":0,"status":"ok"`, `"pass":0,"status":"failed"`, 1), "without a reason"},
-		"no samples":       {strings.Replace(good, `"burst":{`, `"bursts":{`, 1), "line 2: json: unknown field \"bursts\""},
-		"simulated turned": {strings.Replace(good, `"simulated"`, `"simulatet"`, 1), "line 1: json: unknown field \"simulatet\""},
+		"no samples":       {strings.Replace(good, `"burst":{`, `"bursts":{`, 1), "line 2: the field \"bursts\" is unknown"},
+		"simulated turned": {strings.Replace(good, `"simulated"`, `"simulatet"`, 1), "line 1: the field \"simulatet\" is unknown"},
 		"not simulated":    {strings.Replace(good, `"simulated":false,`, "", 1), `line 1: the key "simulated" is missing`},
 		"other source":     {strings.Replace(good, `"kind":"imported"`, `"kind":"simulated"`, 1), `line 1: "simulated" is false, but source.kind is "simulated"`},
 		"other simulation": {strings.Replace(strings.Replace(good, `"kind":"imported"`, `"kind":"measured"`, 1), `"simulated":false`, `"simulated":true`, 1), `line 1: "simulated" is true, but source.kind is "measured"`},
@@ -141,7 +142,7 @@ func TestDamagedJournalsSayWhere(t *testing.T) {
 		"none wrong":       {strings.Replace(good, `"verified":{"state":"ok","wrong":0`, `"verified":{"state":"ok","wrong":-1`, 1), `line 2: a: pass 0: -1 wrong elements`},
 		"unknown state":    {strings.Replace(good, `"verified":{"state":"ok","wrong":0`, `"verified":{"state":"on","wrong":0`, 1), `line 2: a: pass 0: verified as "on"`},
 		"wrong unproven":   {strings.Replace(good, `"pass":0,"status":"ok"`, `"pass":0,"status":"wrong_data","reason":"r"`, 1), `line 2: a: pass 0: the status is "wrong_data", but no element is wrong`},
-		"of another rank":  {strings.Replace(good, `{"rank":1,`, `{"rank":1,"node":2,`, 1), "line 2: json: unknown field \"node\""},
+		"of another rank":  {strings.Replace(good, `{"rank":1,`, `{"rank":1,"node":2,`, 1), "line 2: the field \"node\" is unknown"},
 		"damaged":          {strings.Replace(good, `"pass":1`, `"pass":5`, 1), "line 4: the line is damaged"},
 		"a sample missing": {strings.Replace(good, `"mean":[98,`, `"mean":[`, 1), "line 2: a: pass 0: 5 bursts by their mean, 6"},
 		"negative":         {strings.Replace(good, `"mean":[98,`, `"mean":[-98,`, 1), "sample 0 is -98 s"},

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"zbench/bench/stat"
+	"zbench/bench/table"
 )
 
 // kernelColumns is the CSV form of hbm and of kernels. Times are seconds, rates bytes
@@ -53,7 +54,7 @@ var kernelColumns = []column[Kernel]{
 	{"of_copy", figure(func(k *Kernel) *float64 { return k.Metrics.OfCopy })},
 	{"times_own_full", figure(func(k *Kernel) *float64 { return k.Metrics.ToFull })},
 	{"times_vendor", figure(func(k *Kernel) *float64 { return k.Metrics.ToVendor })},
-	{"launch_s", timingCell(func(t *KernelTiming) string { return number(t.Launch) })},
+	{"launch_s", timingCell(func(t *KernelTiming) string { return table.Number(t.Launch) })},
 	{"launch_bound", func(_ *Record, k *Kernel) string { return strconv.FormatBool(k.LaunchBound()) }},
 	{"reason", func(_ *Record, k *Kernel) string { return k.Reason }},
 	{"key", func(_ *Record, k *Kernel) string { return k.Key }},
@@ -66,7 +67,7 @@ func whole(of func(*Kernel) int64) func(*Record, *Kernel) string {
 }
 
 func figure(of func(*Kernel) *float64) func(*Record, *Kernel) string {
-	return func(_ *Record, k *Kernel) string { return number(of(k)) }
+	return func(_ *Record, k *Kernel) string { return table.Number(of(k)) }
 }
 
 // timingCell makes a cell of the timing, empty if there is none.
@@ -81,5 +82,5 @@ func timingCell(cell func(*KernelTiming) string) func(*Record, *Kernel) string {
 
 // times makes a cell of the times, empty where there are none.
 func times(of func(*stat.Summary) *float64) func(*Record, *Kernel) string {
-	return timingCell(func(t *KernelTiming) string { return number(of(t.Seconds)) })
+	return timingCell(func(t *KernelTiming) string { return table.Number(of(t.Seconds)) })
 }

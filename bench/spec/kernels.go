@@ -63,6 +63,39 @@ func (k Kernels) clone() *Kernels {
 // maxNamed is the most streams, types, lengths or shapes that a request names.
 const maxNamed = 1 << 12
 
+// foreign is a field that the request has and its benchmark does not; empty where there is
+// none.
+func (k *Kernels) foreign(benchmark string) string {
+	if k == nil {
+		return ""
+	}
+	muon, streams := benchmark == Muon, benchmark == HBM
+	for _, f := range []struct {
+		name       string
+		given, has bool
+	}{
+		{"all_gpus", k.AllGPUs, !muon},
+		{"peak", k.Peak != 0, !muon},
+		{"size", k.Size != 0, streams},
+		{"sweep", k.Sweep, streams},
+		{"tune", k.Tune, streams},
+		{"streams", len(k.Streams) > 0, streams},
+		{"data", k.Data != "", streams},
+		{"dtypes", len(k.Dtypes) > 0, !muon},
+		{"rows", k.Rows != 0, !muon && !streams},
+		{"hidden", len(k.Hidden) > 0, !muon && !streams},
+		{"preset", k.Preset != "", muon},
+		{"shapes", len(k.Shapes) > 0, muon},
+		{"coefficients", k.Coefficients != "", muon},
+		{"reduce", k.Reduce != 0, muon},
+	} {
+		if f.given && !f.has {
+			return f.name
+		}
+	}
+	return ""
+}
+
 func (k *Kernels) check() error {
 	for _, v := range []float64{k.Precision, k.MaxTime, k.Peak} {
 		if !(v >= 0) || math.IsInf(v, 0) {

@@ -5,11 +5,14 @@
 package spec
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"zbench/bench/jsonfile"
 )
 
 // Schema names the version of the format.
@@ -120,42 +123,76 @@ func (s Spec) Clone() Spec {
 var ErrNot = errors.New("not a zbench spec")
 
 // Read reads a Spec: a file of its own, a record (results.json) or the first line
-// of a journal, which have one whole.
+// of a journal, which have one whole. A field that zbench does not know is an error: left
+// out, it would be measured with its default.
 func Read(text []byte) (*Spec, error) {
-	line, _, journal := strings.Cut(string(text), "\n")
-	if !journal || !strings.HasPrefix(line, `{"schema":"zbench.journal/`) {
-		line = string(text)
-	}
 	var file struct {
-		Schema string `json:"schema"`
-		Spec   *Spec  `json:"spec"`
+		Schema string          `json:"schema"`
+		Spec   json.RawMessage `json:"spec"`
 		Record struct {
-			Spec *Spec `json:"spec"`
+			Spec json.RawMessage `json:"spec"`
 		} `json:"record"`
 	}
-	if err := json.Unmarshal([]byte(line), &file); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNot, err)
+	header, err := journalHeader(text)
+	if err != nil {
+		return nil, err
 	}
-	found := file.Spec
-	switch family, _, _ := strings.Cut(file.Schema, "/"); family {
-	case "zbench.spec":
-		found = &Spec{}
-		if err := json.Unmarshal([]byte(line), found); err != nil {
-			return nil, fmt.Errorf("spec: %w", err)
-		}
-	case "zbench.journal":
-		found = file.Record.Spec
-	case "zbench.results":
-	default:
+	if header != nil {
+		text = header
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNot, jsonfile.Explain(err))
+	}
+	raw := file.Spec
+	switch family, _, _ := strings.Cut(file.Schema, "/"); {
+	case family == "zbench.spec":
+		raw = text
+	case family == "zbench.journal" && header != nil:
+		raw = file.Record.Spec
+	case family != "zbench.results":
 		return nil, fmt.Errorf("%w: its schema is %q", ErrNot, file.Schema)
 	}
-	switch {
-	case found == nil:
+	if len(raw) == 0 || string(raw) == "null" {
 		return nil, fmt.Errorf("%w: the record is an import; it has no request to run", ErrNot)
-	case found.Schema != Schema:
-		return nil, fmt.Errorf("%w: its version is %q, this zbench reads %q", ErrNot, found.Schema, Schema)
 	}
-	return found, found.Check()
+	return decode(raw)
+}
+
+// journalHeader is the first line of a journal, checked against its checksum; nil for
+// another file.
+func journalHeader(text []byte) ([]byte, error) {
+	line, _, whole := bytes.Cut(text, []byte("\n"))
+	if !whole || !bytes.HasPrefix(line, []byte(`{"schema":"zbench.journal/`)) {
+		return nil, nil
+	}
+	object, err := jsonfile.Object(line)
+	if err != nil {
+		return nil, fmt.Errorf("line 1: %w", err)
+	}
+	return object, nil
+}
+
+func decode(raw []byte) (*Spec, error) {
+	var version struct {
+		Schema string `json:"schema"`
+	}
+	if err := json.Unmarshal(raw, &version); err != nil {
+		return nil, fmt.Errorf("spec: %w", jsonfile.Explain(err))
+	}
+	if version.Schema != Schema {
+		return nil, fmt.Errorf("%w: its version is %q, this zbench reads %q", ErrNot, version.Schema, Schema)
+	}
+	found := &Spec{}
+	if err := jsonfile.Strict(raw, found); err != nil {
+		return nil, fmt.Errorf("spec: %w", err)
+	}
+	if err := found.Check(); err != nil {
+		return nil, err
+	}
+	if name := found.Kernels.foreign(found.Benchmark); name != "" {
+		return nil, fmt.Errorf("spec: kernels: %s has no %s", found.Benchmark, name)
+	}
+	return found, nil
 }
 
 // Bounds of a request from a file: values beyond them mean a damaged file.
@@ -187,6 +224,24 @@ func (s *Spec) Check() error {
 		if err := s.Advice.Model.Check(); err != nil {
 			return fmt.Errorf("spec: advice: %w", err)
 		}
+	}
+	if err := s.checkBenchmark(); err != nil {
+		return fmt.Errorf("spec: %w", err)
+	}
+	return nil
+}
+
+// checkBenchmark refuses a request whose part is of another benchmark.
+func (s *Spec) checkBenchmark() error {
+	needs, other, fits := "kernels", "sweep", s.Kernels != nil && s.Sweep == nil
+	if s.Benchmark == Collectives {
+		needs, other, fits = other, needs, s.Sweep != nil && s.Kernels == nil
+	}
+	switch {
+	case s.Benchmark == "":
+		return errors.New(`"benchmark" is missing`)
+	case !fits:
+		return fmt.Errorf("the benchmark %s needs %q, and has no %q", s.Benchmark, needs, other)
 	}
 	return nil
 }

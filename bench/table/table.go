@@ -72,6 +72,15 @@ func (t *Table) Add(cells ...string) {
 	last.Rows = append(last.Rows, Row{Cells: cells})
 }
 
+// AddTo appends a row to the group of this name, which is a new one unless the last has
+// it.
+func (t *Table) AddTo(group string, cells ...string) {
+	if n := len(t.Groups); n == 0 || t.Groups[n-1].Cells[0] != group {
+		t.Groups = append(t.Groups, Group{Cells: []string{group}})
+	}
+	t.Add(cells...)
+}
+
 // Of makes a table of left-aligned columns with one group of rows.
 func Of(names []string, rows ...[]string) Table {
 	var t Table

@@ -3,11 +3,12 @@ package trainer
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"zbench/bench/pattern"
 )
 
 // ErrConfig is wrapped by every error of ReadConfig.
@@ -75,17 +76,17 @@ func normal(key string) string {
 }
 
 var (
-	comment = regexp.MustCompile(`(?m)(^|\s)#.*$`)
-	product = regexp.MustCompile(`(\d)\s*\*\s*(\d)`)
-	word    = regexp.MustCompile(`"[^"\n]*"|'[^'\n]*'|[^\s"'(),;\[\]{}]+`)
+	comment = pattern.New(`(?m)(^|\s)#.*$`)
+	product = pattern.New(`(\d)\s*\*\s*(\d)`)
+	word    = pattern.New(`"[^"\n]*"|'[^'\n]*'|[^\s"'(),;\[\]{}]+`)
 	// assigned is NAME=value; the name may have dots, as ddp.bucket_size has.
-	assigned = regexp.MustCompile(`^(-{0,2}[A-Za-z_][\w.-]*)=(.*)$`)
-	braces   = regexp.MustCompile(`\$\{[^}\n]*\}`)
-	hidden   = regexp.MustCompile("\x00(\\d{1,7})\x01")
+	assigned = pattern.New(`^(-{0,2}[A-Za-z_][\w.-]*)=(.*)$`)
+	braces   = pattern.New(`\$\{[^}\n]*\}`)
+	hidden   = pattern.New("\x00(\\d{1,7})\x01")
 	// variable is $NAME, ${NAME}, ${NAME:-default}, or Primus's ${NAME:default}.
-	variable = regexp.MustCompile(`\$\{([A-Za-z_]\w*)(?:(?::-|-|:)([^}]*))?\}|\$([A-Za-z_]\w*)`)
+	variable = pattern.New(`\$\{([A-Za-z_]\w*)(?:(?::-|-|:)([^}]*))?\}|\$([A-Za-z_]\w*)`)
 	// literal is shell arithmetic that only multiplies numbers.
-	literal = regexp.MustCompile(`\$\(\(([\d\s*]+)\)\)`)
+	literal = pattern.New(`\$\(\(([\d\s*]+)\)\)`)
 )
 
 // maxValue bounds the value of a shell variable: variables that hold each other

@@ -1,9 +1,10 @@
 package trainer
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"zbench/bench/pattern"
 )
 
 // embeddings are parts of names of tables that are looked up, not multiplied, as
@@ -32,7 +33,7 @@ func lookedUp(name string) bool { return contains(strings.ToLower(name)+".", emb
 
 // numbered finds the number of a transformer block in a tensor's name, as in
 // model.layers.12.mlp.up_proj.weight, transformer.h.3.attn or blocks.7.norm.
-var numbered = regexp.MustCompile(`(?:^|\.)(?:layers|layer|h|blocks|block)\.(\d+)\.`)
+var numbered = pattern.New(`(?:^|\.)(?:layers|layer|h|blocks|block)\.(\d+)\.`)
 
 // WithBlocks fills Block from the names of tensors that have none.
 func WithBlocks(params []Param) []Param {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/bisect"
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/record"
@@ -143,7 +144,7 @@ func TestBisectContinues(t *testing.T) {
 	s, _, stderr, _ = bisectState(t, nil, "--resume", dir)
 	require.Equal(t, exit.OK, Main(context.Background(), s), stderr)
 	variants := func(at string) (out []string) {
-		_, entries, err := readBisectJournal([]byte(readBytes(t, at, bisectJournalFile)))
+		_, entries, err := bisect.ReadJournal([]byte(readBytes(t, at, bisectJournalFile)))
 		require.NoError(t, err)
 		for _, e := range entries {
 			out = append(out, fmt.Sprint(e.Round, e.Variant, e.Times))
@@ -162,6 +163,7 @@ func TestBisectContinues(t *testing.T) {
 	s, _, stderr, _ = bisectState(t, nil, "--resume", dir)
 	require.Equal(t, exit.Run, Main(context.Background(), s))
 	require.Contains(t, stderr.String(), "line 2: the line is damaged")
+	require.Contains(t, stderr.String(), "sed -i '2,$d' "+filepath.Join(dir, bisectJournalFile)+" keeps only those")
 }
 
 // hanging is a child that does nothing until it is asked, or killed.

@@ -21,7 +21,7 @@ const bisectJournalFile = "bisect.jsonl"
 // bisectJournal is a journal that is written, and what it had before.
 type bisectJournal struct {
 	dir   *engine.Folder
-	file  engine.AppendFile
+	log   *engine.Log
 	saved []bisect.Entry
 }
 
@@ -40,21 +40,9 @@ func (j *bisectJournal) next(round int, variant string) (bisect.Entry, bool, err
 }
 
 // add makes an entry durable.
-func (j *bisectJournal) add(e bisect.Entry) error {
-	line, err := jsonfile.Line(e)
-	if err == nil {
-		_, err = j.file.Write(line)
-	}
-	if err == nil {
-		err = j.file.Sync()
-	}
-	if err != nil {
-		return exit.With(exit.Run, fmt.Errorf("%s cannot be written: %w", j.dir.File(bisectJournalFile), err), "free disk space, then: zbench bisect --resume "+j.dir.Path)
-	}
-	return nil
-}
+func (j *bisectJournal) add(e bisect.Entry) error { return j.log.Write(jsonfile.Line(e)) }
 
-func (j *bisectJournal) close() error { return j.file.Close() }
+func (j *bisectJournal) close() error { return j.log.Close() }
 
 // start begins or continues a search in a folder.
 func (o *bisectOptions) start(s State, dir *engine.Folder, h bisect.Header, saved []bisect.Entry) (*bisecting, error) {
@@ -71,7 +59,7 @@ func (o *bisectOptions) start(s State, dir *engine.Folder, h bisect.Header, save
 	}
 	var err error
 	if b.variants, err = parseVariants(s, given, h.Spec.Benchmark); err == nil {
-		b.journal, err = newBisectJournal(s, dir, h, saved)
+		b.journal, err = newBisectJournal(dir, h, saved)
 	}
 	if err != nil {
 		return nil, errors.Join(err, dir.Close())
@@ -84,22 +72,14 @@ func (o *bisectOptions) childTimeout() time.Duration {
 	return time.Duration(o.timeout * float64(time.Second))
 }
 
-// newBisectJournal writes the lines that there are, whole ones only, and opens the journal
-// for more.
-func newBisectJournal(s State, dir *engine.Folder, h bisect.Header, saved []bisect.Entry) (*bisectJournal, error) {
-	text, err := jsonfile.Line(h)
-	for _, e := range saved {
-		line, failed := jsonfile.Line(e)
-		text, err = append(text, line...), errors.Join(err, failed)
-	}
-	if err == nil {
-		err = dir.Put(bisectJournalFile, text)
-	}
+// newBisectJournal writes the lines that there are and opens the journal for more.
+func newBisectJournal(dir *engine.Folder, h bisect.Header, saved []bisect.Entry) (*bisectJournal, error) {
+	text, err := bisect.JournalText(h, saved)
 	if err != nil {
 		return nil, err
 	}
-	file, err := s.FS.Append(dir.File(bisectJournalFile))
-	return &bisectJournal{dir, file, saved}, err
+	log, err := dir.NewLog(bisectJournalFile, text, "zbench bisect --resume "+dir.Path)
+	return &bisectJournal{dir, log, saved}, err
 }
 
 // resumeFreely are the flags that may be given with --resume.
@@ -134,41 +114,15 @@ func (o *bisectOptions) resumed(s State) (*bisecting, error) {
 	var h bisect.Header
 	var saved []bisect.Entry
 	if err == nil {
-		h, saved, err = readBisectJournal(text)
+		h, saved, err = bisect.ReadJournal(text)
 	}
 	if err != nil {
-		return nil, errors.Join(exit.With(exit.Run, fmt.Errorf("%s cannot be continued: %w", dir.File(bisectJournalFile), err), "give the folder of an earlier zbench bisect"), dir.Close())
+		return nil, errors.Join(engine.Damaged(err, dir.File(bisectJournalFile), "give the folder of an earlier zbench bisect"), dir.Close())
 	}
 	if o.MaxRounds != bisect.Defaults().MaxRounds {
 		h.Options.MaxRounds = o.MaxRounds
 	}
 	return o.start(s, dir, h, saved)
-}
-
-// readBisectJournal reads a journal. A last line without its newline was being written when
-// the search ended, and is left out.
-func readBisectJournal(text []byte) (h bisect.Header, entries []bisect.Entry, err error) {
-	lines, _ := jsonfile.CutTruncated(text)
-	if len(lines) == 0 {
-		return h, nil, errors.New("it is empty")
-	}
-	if err := jsonfile.DecodeLine(lines[0], &h); err != nil {
-		return h, nil, fmt.Errorf("line 1: %w", err)
-	}
-	if h.Schema != bisect.JournalSchema {
-		return h, nil, fmt.Errorf("its version is %q, this zbench reads %q", h.Schema, bisect.JournalSchema)
-	}
-	if h.Spec.Sweep == nil == (h.Spec.Kernels == nil) || len(h.Cases) == 0 {
-		return h, nil, errors.New("line 1 has no cases")
-	}
-	for i, line := range lines[1:] {
-		var e bisect.Entry
-		if err := jsonfile.DecodeLine(line, &e); err != nil {
-			return h, nil, fmt.Errorf("line %d: %w", i+2, err)
-		}
-		entries = append(entries, e)
-	}
-	return h, entries, nil
 }
 
 // document describes the search as it stands.

@@ -56,7 +56,7 @@ func (o *bisectOptions) beginKernels(ctx context.Context, s State, cmd *cobra.Co
 	if k.want.Kernels.Tune {
 		return nil, usagef("leave --tune out", "bisect has no --tune: each child would choose configurations of its own")
 	}
-	if err := k.check(); err != nil {
+	if err := benchOf(k.want.Benchmark).checked(&k.want, ""); err != nil {
 		return nil, err
 	}
 	variants, err := parseVariants(s, o.given, k.want.Benchmark)

@@ -3,12 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"zbench/bench/pattern"
 )
 
 // variant is a build or an environment of a search.
@@ -20,8 +21,8 @@ type variant struct {
 }
 
 var (
-	variantName     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
-	variantVariable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
+	variantName     = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
+	variantVariable = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*=`)
 )
 
 // variantFlags are those that a variant may have, besides those of libraries: they change

@@ -29,11 +29,7 @@ func (o *collectivesOptions) dryRun(ctx context.Context, s State, l launching, o
 	if err != nil {
 		return err
 	}
-	var out strings.Builder
-	fmt.Fprintln(&out, "Dry run: nothing is started, measured or written.")
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(&out, "%-12s %s\n", name, fmt.Sprintf(format, args...))
-	}
+	out, row := newDryRun()
 	if err := o.dryLaunch(s, l, u.Spec, row); err != nil {
 		return err
 	}
@@ -54,6 +50,15 @@ func (o *collectivesOptions) dryRun(ctx context.Context, s State, l launching, o
 	out.WriteString(dryEstimate(s, u, est, warning))
 	_, err = io.WriteString(s.Stdout, out.String())
 	return err
+}
+
+// newDryRun begins the text of a dry run; row adds a fact to it.
+func newDryRun() (out *strings.Builder, row func(name, format string, args ...any)) {
+	out = &strings.Builder{}
+	fmt.Fprintln(out, "Dry run: nothing is started, measured or written.")
+	return out, func(name, format string, args ...any) {
+		fmt.Fprintf(out, "%-12s %s\n", name, fmt.Sprintf(format, args...))
+	}
 }
 
 // dryPrepare checks the request for the world that the method gives, and says which

@@ -2,9 +2,10 @@ package main
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"zbench/bench/pattern"
 )
 
 // endedTask is the end of one process of the world, as its launcher tells it.
@@ -20,7 +21,7 @@ const maxEnded = 16
 const endedWord = "ended "
 
 // srunCode is the one that srun tells of.
-var srunCode = regexp.MustCompile(`Exited with exit code ([0-9]+)$`)
+var srunCode = pattern.New(`Exited with exit code ([0-9]+)$`)
 
 // code is the task's exit code; false if it ended otherwise.
 func (e endedTask) code() (int, bool) {
@@ -44,7 +45,7 @@ func readEnded(line string) (endedTask, bool) {
 
 // srunEnded is how srun tells of tasks that have failed:
 // "srun: error: node2: tasks 3,5-7: Exited with exit code 1".
-var srunEnded = regexp.MustCompile(`^srun: error: (\S+): tasks? ([0-9,-]+): (.+)$`)
+var srunEnded = pattern.New(`^srun: error: (\S+): tasks? ([0-9,-]+): (.+)$`)
 
 // endedBySrun are the tasks that a line of srun tells of; the first of each range, which
 // names the line.

@@ -17,8 +17,9 @@ import (
 // follow takes part in a sweep that another process leads. It prints errors of its own
 // only: data and progress are the leader's.
 func (o *collectivesOptions) follow(ctx context.Context, s State, role launch.Role) error {
+	settle := func() {}
 	if s.Light != nil {
-		s.Light()
+		settle = s.Light()
 	}
 	c, err := o.connection(s, role)
 	if err != nil {
@@ -41,6 +42,7 @@ func (o *collectivesOptions) follow(ctx context.Context, s State, role launch.Ro
 		if failed != nil {
 			return nil, nil, failed
 		}
+		settle()
 		return own, text, nil
 	}, f)
 	if own != nil {

@@ -35,6 +35,7 @@ func TestFormatsOfDocuments(t *testing.T) {
 	require.Equal(t, []string{"table", "markdown", "json"}, topoDocument.names())
 	require.Equal(t, []string{"table", "markdown"}, driftDocument.names())
 	require.Equal(t, []string{"table", "markdown", "json"}, railsDocument.names())
+	require.Equal(t, []string{"table", "markdown", "json"}, screenDocument.names())
 }
 
 // A format is one file: what this registers is printed, offered by the help and by

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zbench/bench/engine"
 	"zbench/bench/model"
 	method "zbench/bench/muon"
 	"zbench/bench/spec"
@@ -14,14 +15,8 @@ import (
 	"zbench/hbm"
 )
 
-// minArray is the smallest array, in bytes: one vector.
-const minArray = 16
-
-// giga is the unit of --peak, maxPeak beyond any memory, in bytes per second.
-const (
-	giga    = 1e9
-	maxPeak = 1e18
-)
+// giga is the unit of --peak, in bytes per second.
+const giga = 1e9
 
 // timingFlags are those of every benchmark of kernels, whose timings end after so
 // many seconds.
@@ -43,8 +38,8 @@ var memoryFlags = []specFlag{
 		set: last(func(s *spec.Spec, v string) error {
 			peak := 0.0
 			err := setFloat(&peak, v)
-			if err == nil && peak > maxPeak/giga {
-				err = fmt.Errorf("--peak is %g: the memory's peak in GB/s must be a number from 0 to %g", peak, maxPeak/giga)
+			if err == nil && peak > engine.MaxPeak/giga {
+				err = fmt.Errorf("--peak is %g: the memory's peak in GB/s must be a number from 0 to %g", peak, engine.MaxPeak/giga)
 			}
 			s.Kernels.Peak = peak * giga
 			return err
@@ -64,8 +59,8 @@ var hbmFlags = slices.Concat([]specFlag{
 	{
 		name: "size", unit: "bytes", meaning: "size of one array (default four times the last level of cache, on a GPU at least 1 GiB)",
 		set: last(func(s *spec.Spec, v string) (err error) {
-			if s.Kernels.Size, err = unit.ParseBytes(v); err == nil && s.Kernels.Size < minArray {
-				err = fmt.Errorf("--size is %s: an array has at least %d B", v, minArray)
+			if s.Kernels.Size, err = unit.ParseBytes(v); err == nil && s.Kernels.Size < hbm.MinArray {
+				err = fmt.Errorf("--size is %s: an array has at least %d B", v, hbm.MinArray)
 			}
 			return err
 		}),
@@ -87,10 +82,10 @@ var hbmFlags = slices.Concat([]specFlag{
 	}),
 	dtypeFlag(hbm.TypeNames(), hbm.TypeNames(), hbm.TypeByName),
 	{
-		name: "data", unit: "name", fallback: dataKinds[0], meaning: "data in the arrays: " + strings.Join(dataKinds, ", ") + "; zeros let some GPUs clock higher",
+		name: "data", unit: "name", fallback: hbm.DataKinds[0], meaning: "data in the arrays: " + strings.Join(hbm.DataKinds, ", ") + "; zeros let some GPUs clock higher",
 		set: last(func(s *spec.Spec, v string) error {
-			if !slices.Contains(dataKinds, v) {
-				return &spell.Unknown{Kind: "--data", Given: v, Valid: dataKinds}
+			if !slices.Contains(hbm.DataKinds, v) {
+				return &spell.Unknown{Kind: "--data", Given: v, Valid: hbm.DataKinds}
 			}
 			s.Kernels.Data = v
 			return nil
@@ -108,7 +103,7 @@ var fusedShapes = []specFlag{
 	{
 		name: "rows", unit: "int", meaning: "rows, as tokens (default 32,768 on a GPU, 8 without)",
 		set: last(func(s *spec.Spec, v string) (err error) {
-			s.Kernels.Rows, err = between("rows", v, 1<<30, "a matrix has 1 to %d rows")
+			s.Kernels.Rows, err = between("rows", v, hbm.MaxRows, "a matrix has 1 to %d rows")
 			return err
 		}),
 		show: func(s *spec.Spec) []string {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -14,7 +15,6 @@ import (
 	"zbench/bench/gate"
 	"zbench/bench/record"
 	"zbench/bench/spec"
-	"zbench/bench/stat"
 	"zbench/internal/native"
 	"zbench/report"
 )
@@ -36,7 +36,9 @@ type kernelOptions struct {
 type kernelBench struct {
 	name  string // of the benchmark
 	flags []specFlag
-	// open checks the request, opens the devices and plans the rows.
+	// check refuses a request that names what the benchmark does not have.
+	check func(benchmark string, k *spec.Kernels) error
+	// open opens the devices and plans the rows.
 	open func(context.Context, State, *kernelOptions) (*engine.Kernels, error)
 }
 
@@ -120,7 +122,7 @@ func (b kernelBench) begin(cmd *cobra.Command, s State, o *kernelOptions) error 
 			return err
 		}
 	}
-	if err := o.check(); err != nil {
+	if err := b.checked(&o.want, o.file); err != nil {
 		return err
 	}
 	var err error
@@ -128,31 +130,19 @@ func (b kernelBench) begin(cmd *cobra.Command, s State, o *kernelOptions) error 
 	return err
 }
 
-// check refuses an invalid request.
-func (o *kernelOptions) check() error {
-	help, k := flagsHelp(o.want.Benchmark), o.want.Kernels
-	rule := o.rule()
-	if err := rule.Validate(); err != nil {
-		return usage(err, help)
+// checked refuses an invalid request, which is of a file where one is named.
+func (b kernelBench) checked(want *spec.Spec, file string) error {
+	if err := engine.CheckKernels(want); err != nil {
+		return err
 	}
+	err := b.check(b.name, want.Kernels)
 	switch {
-	case rule.MaxTime == 0:
-		return usagef(help, "--max-time must be positive")
-	case !(k.Peak <= maxPeak):
-		return usagef("give the published peak, for example 5300", "--peak is %g: the memory's peak in GB/s must be a number from 0 to %g", k.Peak/giga, maxPeak/giga)
-	case k.AllGPUs && k.Device != 0:
-		return usagef(help, "give either --device or --all-gpus")
-	case o.want.Benchmark == spec.Muon && (k.Preset == "") == (len(k.Shapes) == 0):
-		return usagef(help, "give either --preset or --shape")
+	case err == nil:
+		return nil
+	case file != "":
+		err = fmt.Errorf("%s: %w", file, err)
 	}
-	return nil
-}
-
-// rule is the stopping rule that was asked for.
-func (o *kernelOptions) rule() stat.Rule {
-	r := stat.DefaultRule()
-	r.Precision, r.MaxTime, r.MinSamples = o.want.Kernels.Precision, o.want.Kernels.MaxTime, 20
-	return r
+	return usage(err, flagsHelp(b.name))
 }
 
 // resumed reads the run that o.resume holds and takes its request over. What was

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,11 +21,14 @@ import (
 func TestLongLoopbackBuildsItsLibraries(t *testing.T) {
 	longtest.Only(t)
 	cache := t.TempDir()
+	// Of the surroundings, the compiler and the settings of ccache: it compiles the kernels
+	// from the same preprocessed source once, not for each test.
+	compiler := append(environment("CC=", "CXX=", "CCACHE_"), "PATH="+os.Getenv("PATH"))
 	built, become := 0, 0
 	run := func() int {
 		s, _ := testState(t, "loopback", "--cache-dir", cache, "--no-data", "--", "sh", "-c", "true")
-		s.Getenv = func(name string) string { return map[string]string{"PATH": os.Getenv("PATH")}[name] }
-		s.Environ = func() []string { return []string{"PATH=" + os.Getenv("PATH"), "KEPT=1", "LD_LIBRARY_PATH=gone"} }
+		s.Getenv = func(name string) string { return lastOf(compiler, name) }
+		s.Environ = func() []string { return append(slices.Clone(compiler), "KEPT=1", "LD_LIBRARY_PATH=gone") }
 		s.Random = constant{}
 		s.Start = func(c Command) (Child, error) {
 			built++
@@ -49,6 +54,23 @@ func TestLongLoopbackBuildsItsLibraries(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, found, 1, name)
 	}
+}
+
+// environment are this process's variables that begin with one of these.
+func environment(prefixes ...string) []string {
+	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		return !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(variable, p) })
+	})
+}
+
+// lastOf is the value of a variable, empty if it is not set.
+func lastOf(variables []string, name string) string {
+	for _, v := range slices.Backward(variables) {
+		if value, found := strings.CutPrefix(v, name+"="); found {
+			return value
+		}
+	}
+	return ""
 }
 
 // constant is a source of bytes that is not random.

@@ -122,6 +122,7 @@ func flagError(err error) error {
 	return fmt.Errorf("invalid argument %q for \"--%s\" flag: %q is %s", v.GetValue(), v.GetFlag().Name, number.Num, why)
 }
 
+// newRoot is zbench with the commands that its arguments can mean.
 func newRoot(s State) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "zbench",
@@ -145,10 +146,8 @@ clock, whose figures come from a model and are labelled SIMULATED.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(flagError(err), spell.Hint(similarFlags(cmd, err), cmd.CommandPath()+" --help lists the flags"))
 	})
-	root.AddCommand(newCollectives(s), newHBM(s), newKernels(s), newNodeScreen(s), newRails(s), newBisect(s)) // they save on a signal
-	for _, c := range []*cobra.Command{newImport(s), newReport(s), newCompare(s), newRecommend(s), newDoctor(s), newTopo(s), newLoopback(s), newList(s), newToken(s), newVersion(s)} {
-		c.RunE = interruptible(c.RunE)
-		root.AddCommand(c)
+	for _, c := range built(s) {
+		root.AddCommand(c.build(s))
 	}
 	setHelp(root, s)
 	setVersion(root)

@@ -4,13 +4,35 @@ import (
 	"context"
 	"errors"
 
+	"zbench/bench/engine"
 	"zbench/hbm"
 	"zbench/internal/native"
 )
 
-// openMemory opens the devices with the sources of a fused kernel: then the loopback
+// openMemory opens the devices and plans the streams, or the shapes of a fused kernel.
+func openMemory(ctx context.Context, s State, o *kernelOptions) (*engine.Kernels, error) {
+	family, _ := hbm.FamilyByName(o.want.Benchmark)
+	d, err := o.memory(ctx, s, family.Files...)
+	if err != nil {
+		return nil, err
+	}
+	p, err := d.Plan(o.want.Benchmark, o.want.Kernels, engine.KernelRule(o.want.Kernels))
+	if errors.Is(err, hbm.ErrRequest) {
+		hint := "choose a smaller --size"
+		if len(family.Files) > 0 {
+			hint = "choose fewer --rows or a smaller --hidden"
+		}
+		err = usage(err, hint)
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return &engine.Kernels{Driver: d, Spec: o.want, Facts: o.facts(s, d.Devices(), d.Libraries()), Rows: p.Rows, Jobs: p.Jobs, More: p.More}, nil
+}
+
+// memory opens the devices with the sources of a fused kernel: then the loopback
 // checks results alone. Without, for streams, it is the host on the wall clock.
-func (o *kernelOptions) openMemory(ctx context.Context, s State, files ...string) (*hbm.Driver, error) {
+func (o *kernelOptions) memory(ctx context.Context, s State, files ...string) (*hbm.Driver, error) {
 	a, k := &o.want, o.want.Kernels
 	loopback := a.Backend == "loopback"
 	switch {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -33,49 +32,12 @@ continues an interrupted run.`,
 	}
 }
 
-// chosenShapes are the shapes that were asked for; few tells that their batches are
-// a model's.
-func chosenShapes(k *spec.Kernels) (shapes []method.Shape, few bool, err error) {
-	if k.Preset != "" {
-		p, err := method.PresetByName(k.Preset)
-		return p.Shapes, true, err
-	}
-	for _, text := range k.Shapes {
-		s, err := method.ParseShape(text)
-		if err != nil {
-			return nil, false, err
-		}
-		shapes = append(shapes, s)
-	}
-	return shapes, false, nil
-}
-
-// emulatedRate is about what one core does of the emulated products, and
-// referenceRate of float64 ones, in operations per second.
-const (
-	emulatedRate  = 3e9
-	referenceRate = 4e9
-	// maxEmulatedSeconds is the longest that an emulated check may take, in seconds.
-	maxEmulatedSeconds = 60.0
-)
-
-// emulatedSeconds estimates a check on the loopback.
-func emulatedSeconds(s method.Shape, c method.Coefficients) float64 {
-	one, all := 0.0, 0.0
-	for _, p := range method.Products() {
-		one += p.Effective(s)
-		all += p.Executed(s, p.Tile(s, 1), false) * float64(s.Batch)
-	}
-	steps := float64(len(c.Steps))
-	return steps*all/emulatedRate + 2*steps*one/referenceRate
-}
-
 // openMuon opens the device and plans the shapes. What would be emulated for minutes
 // is refused: by the device, as the loopback may have a vendor's name.
 func openMuon(ctx context.Context, s State, o *kernelOptions) (*engine.Kernels, error) {
 	a, k := o.want, o.want.Kernels
 	help := flagsHelp(spec.Muon)
-	shapes, few, err := chosenShapes(k)
+	shapes, few, err := driver.Shapes(k)
 	if err != nil {
 		return nil, usage(err, help)
 	}
@@ -102,10 +64,10 @@ func openMuon(ctx context.Context, s State, o *kernelOptions) (*engine.Kernels, 
 	}
 	out := &engine.Kernels{Driver: d, Spec: a, Facts: o.facts(s, d.Devices(), d.Libraries()), Vendor: d.VendorText()}
 	if d.Emulated() {
-		err = checkEmulationTime(shapes, c, k.Reduce)
+		err = driver.CheckTime(shapes, c, k.Reduce)
 	}
 	if err == nil {
-		out.Rows, out.Jobs, err = d.Plan(shapes, few, o.rule())
+		out.Rows, out.Jobs, err = d.Plan(shapes, few, engine.KernelRule(k))
 	}
 	if errors.Is(err, driver.ErrMemory) {
 		err = usage(err, "give a smaller --shape, or a smaller batch of it")
@@ -114,23 +76,4 @@ func openMuon(ctx context.Context, s State, o *kernelOptions) (*engine.Kernels, 
 		return nil, errors.Join(err, d.Close())
 	}
 	return out, nil
-}
-
-// standInSide is the longer side of a reduced shape that takes seconds.
-const standInSide = 192
-
-// checkEmulationTime refuses shapes whose emulation exceeds maxEmulatedSeconds.
-func checkEmulationTime(shapes []method.Shape, c method.Coefficients, reduce int) error {
-	total := 0.0
-	for _, s := range shapes {
-		if reduce != 0 {
-			s = s.Reduced(reduce)
-		}
-		total += emulatedSeconds(s, c)
-	}
-	if total <= maxEmulatedSeconds {
-		return nil
-	}
-	return usagef(fmt.Sprintf("run on a machine with a GPU, check reduced shapes with --reduce %d, or give a smaller one: --shape 256x512", standInSide),
-		"emulation on this machine would take about %.0f s; the limit is %.0f s", total, maxEmulatedSeconds)
 }

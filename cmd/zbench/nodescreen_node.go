@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"zbench/bench/fabric"
 	"zbench/bench/nodescreen"
+	"zbench/bench/pattern"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
@@ -153,7 +153,7 @@ func (o *nodeScreenOptions) tree(s State, node int) (string, error) {
 }
 
 // nodeKey is the node in the text of a fault.
-var nodeKey = regexp.MustCompile(`\bnode=([0-9]+)`)
+var nodeKey = pattern.New(`\bnode=([0-9]+)`)
 
 // faultsOf are the faults of one node, as those of a world of its own. A fault without a
 // node is every node's.

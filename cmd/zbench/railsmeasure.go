@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -168,11 +167,7 @@ func (o *railsOptions) dryRun(s State, l launching) error {
 	if _, err := survey.CaseOf(u.Spec.World, u.Spec.Sweep.MinBytes); err != nil {
 		return usage(err, railsHelp)
 	}
-	var out strings.Builder
-	fmt.Fprintln(&out, "Dry run: nothing is started, measured or written.")
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(&out, "%-12s %s\n", name, fmt.Sprintf(format, args...))
-	}
+	out, row := newDryRun()
 	if err := o.run.dryLaunch(s, l, u.Spec, row); err != nil {
 		return err
 	}

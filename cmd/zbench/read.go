@@ -7,12 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 
 	"github.com/spf13/cobra"
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/pattern"
 	"zbench/bench/peers"
 	"zbench/bench/record"
 )
@@ -51,7 +51,7 @@ func isRecord(text []byte) bool {
 }
 
 // family finds the kind of a file of zbench's by its first bytes.
-var family = regexp.MustCompile(`"schema":\s*"zbench\.([a-z]+)/`)
+var family = pattern.New(`"schema":\s*"zbench\.([a-z]+)/`)
 
 // otherFile is the error for a zbench file that is not a record; nil for a record or a
 // journal.

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -177,7 +178,7 @@ func readSpec(s State, path string) (*spec.Spec, error) {
 	}
 	file, err := spec.Read(text)
 	if err != nil {
-		return nil, usage(err, "give a results.json, a journal.jsonl, or a spec")
+		return nil, usage(fmt.Errorf("%s: %w", path, err), "give a results.json, a journal.jsonl, or a spec")
 	}
 	return file, nil
 }

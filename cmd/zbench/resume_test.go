@@ -166,7 +166,7 @@ func TestKillThenResume(t *testing.T) {
 	}
 	require.Eventually(t, killed, 30*time.Second, time.Millisecond)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGSTOP)) // else it may end before it is looked at
-	for _, other := range [][]string{{"--resume", dir}, {"--out", dir, "--force"}} {
+	for _, other := range [][]string{{"--resume", dir}, {"--out", dir, "--force"}, {"--out", dir}} {
 		code, stderr := zbench(t, osFS{}, append([]string{"collectives"}, other...)...)
 		require.Equal(t, exit.Usage, code, stderr)
 		require.Contains(t, stderr, fmt.Sprintf("%s is in use by process %d on ", dir, cmd.Process.Pid))

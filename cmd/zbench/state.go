@@ -53,9 +53,9 @@ type State struct {
 	Towards    func(address string) (netip.Addr, error)
 	// Dial opens a connection to a service of this host; nil where there are none.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Light lets this process take little: there may be a thousand like it on the host.
-	// Nil does nothing.
-	Light func()
+	// Light lets this process take little: there may be a thousand like it on the host. The
+	// function that it returns is called once the process has started. Nil does nothing.
+	Light func() (settle func())
 }
 
 // FS is the part of the file system that zbench uses. Names are the operating

@@ -7,9 +7,10 @@ import "C"
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"zbench/bench/pattern"
 )
 
 // candidates lists the files to try. loaded is true if another library has loaded this
@@ -96,7 +97,7 @@ func (f *finder) besideNamed() []string {
 	return out
 }
 
-var soVersion = regexp.MustCompile(`\.so\.(\d+)`)
+var soVersion = pattern.New(`\.so\.(\d+)`)
 
 // likeRuntime moves the compiler's name with the runtime's version to the front: the two
 // must match.

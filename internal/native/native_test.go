@@ -1,10 +1,13 @@
 package native_test
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -95,10 +98,22 @@ func TestToolchainFakeInC(t *testing.T) {
 	program, kernels := filepath.Join(t.TempDir(), "fake_test"), filepath.Join(t.TempDir(), "kernels.o")
 	sanitize := []string{"-g", "-O0", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}
 	// The kernels' own memory is for `make check-memory`; sanitized they take 20 s to compile.
-	out, err := exec.Command("c++", "-O0", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-c", "unity.cc", "-o", kernels).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	compileKernels(t, kernels)
 	compile(t, append(sanitize, "-o", program, "testdata/fake_test.c", kernels, "-ldl", "-lm")...)
-	out, err = exec.Command(program).CombinedOutput()
+	out, err := exec.Command(program).CombinedOutput() //nolint:gosec // built above
+	require.NoError(t, err, "%s", out)
+}
+
+var kernelsCompile sync.Mutex
+
+// compileKernels leaves the kernels for the host in an object file. With ccache as CXX, as
+// make sets it, they are compiled for the first test alone: the others wait for it.
+func compileKernels(t testing.TB, object string) {
+	t.Helper()
+	kernelsCompile.Lock()
+	defer kernelsCompile.Unlock()
+	compiler := cmp.Or(os.Getenv("CXX"), "c++")
+	out, err := exec.Command(compiler, "-O0", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-c", "unity.cc", "-o", object).CombinedOutput() //nolint:gosec // a test's own arguments
 	require.NoError(t, err, "%s", out)
 }
 

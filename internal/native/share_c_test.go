@@ -1,6 +1,7 @@
 package native_test
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -18,8 +19,7 @@ func TestToolchainSharedWorldInC(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	kernels := filepath.Join(dir, "kernels.o")
-	out, err := exec.Command("c++", "-O0", "-std=c++17", "-fno-exceptions", "-fno-rtti", "-c", "unity.cc", "-o", kernels).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	compileKernels(t, kernels)
 	for sanitizer, args := range map[string][]string{"thread": nil, "address,undefined": {filepath.Join(dir, "world")}} {
 		program := filepath.Join(dir, sanitizer)
 		compile(t, "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize="+sanitizer, "-fno-sanitize-recover=all",
@@ -39,9 +39,30 @@ func TestToolchainPacedInC(t *testing.T) {
 	program := filepath.Join(dir, "paced")
 	compile(t, "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=thread", "-o", program,
 		"testdata/paced_test.c", "testdata/no_kernels.c", "-ldl", "-lm")
-	for _, args := range [][]string{{"one"}, {"threads"}, {"processes", filepath.Join(dir, "world")}} {
+	for _, args := range [][]string{{"one"}, {"threads"}, {"turns"}, {"processes", filepath.Join(dir, "world")}} {
 		out, err := exec.Command(program, args...).CombinedOutput() //nolint:gosec // built above
 		require.NoError(t, err, "%v: %s", args, out)
+	}
+}
+
+// Without a world every function returns an error, and none ends the process: the machine
+// file is not there, is none, or is not named.
+func TestToolchainWithoutWorld(t *testing.T) {
+	native.Toolchain(t)
+	t.Parallel()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "no_world")
+	compile(t, "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-o", program,
+		"testdata/no_world.c", "testdata/no_kernels.c", "-ldl", "-lm", "-lpthread")
+	for _, file := range []string{filepath.Join(dir, "absent"), os.DevNull, ""} {
+		cmd := exec.Command(program) //nolint:gosec // built above
+		cmd.Env = append(os.Environ(), "ZBENCH_LOOPBACK="+file)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%q: %s", file, out)
+		if file != "" {
+			require.Contains(t, string(out), "zbench loopback: ", file)
+			require.Contains(t, string(out), file)
+		}
 	}
 }
 

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"zbench/bench/pattern"
 	"zbench/bench/plain"
 	"zbench/bench/record"
 )
@@ -44,7 +44,7 @@ type rank struct {
 
 // missingComma is between a number and the status of a missing rank, where 2.28.9 writes
 // no comma.
-var missingComma = regexp.MustCompile(`([0-9])(\s*\n\s*"status"\s*:)`)
+var missingComma = pattern.New(`([0-9])(\s*\n\s*"status"\s*:)`)
 
 func parseJSON(text []byte) (*record.Witness, error) {
 	var a answer

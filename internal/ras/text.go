@@ -2,11 +2,11 @@ package ras
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"zbench/bench/pattern"
 	"zbench/bench/plain"
 	"zbench/bench/record"
 )
@@ -14,12 +14,12 @@ import (
 // Lines of the text form. A rank is named with its GPU, process and node, which may be
 // unknown; between may stand what only this rank has.
 var (
-	versionLine = regexp.MustCompile(`^[RN]CCL version (\S+)`)
-	blockLine   = regexp.MustCompile(`^#\d+-\d+ \(([0-9a-f]+)\) ([A-Z]+)$`)
-	rankLine    = regexp.MustCompile(`^Rank (\d+)(?: (.+?))? -- (?:GPU (.+) managed by process (\d+) on node (\S+)|\[.*\])$`)
-	processLine = regexp.MustCompile(`^Process (\d+) on node (\S+) managing GPUs? (.+)$`)
-	countLine   = regexp.MustCompile(`(?:^(\d+) ranks have|^has) (?:launched up to operation (\d+)|not launched any operations)$`)
-	groupLine   = regexp.MustCompile(`^\d+ ranks (have status .+)$`)
+	versionLine = pattern.New(`^[RN]CCL version (\S+)`)
+	blockLine   = pattern.New(`^#\d+-\d+ \(([0-9a-f]+)\) ([A-Z]+)$`)
+	rankLine    = pattern.New(`^Rank (\d+)(?: (.+?))? -- (?:GPU (.+) managed by process (\d+) on node (\S+)|\[.*\])$`)
+	processLine = pattern.New(`^Process (\d+) on node (\S+) managing GPUs? (.+)$`)
+	countLine   = pattern.New(`(?:^(\d+) ranks have|^has) (?:launched up to operation (\d+)|not launched any operations)$`)
+	groupLine   = pattern.New(`^\d+ ranks (have status .+)$`)
 )
 
 // words of the status of a block, and what ranks below it are.

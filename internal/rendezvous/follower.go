@@ -139,7 +139,7 @@ func (f *Follower) take(text []byte) error {
 	var order plan.Order
 	own := message.own(f.options.Self.Process)
 	if own != nil {
-		err = json.Unmarshal(own, &order)
+		err = order.UnmarshalJSON(own) // json.Unmarshal would read it once more
 	}
 	if f.relay != nil {
 		f.relay.pass(message, order, append(slices.Clone(text), '\n'))
@@ -203,13 +203,13 @@ func (f *Follower) report(number int, r plan.Report) error {
 
 // message is a report as a line to the leader.
 func (f *Follower) message(number int, r plan.Report) (up, error) {
+	if times, only := r.Joined(); only && 2*8*len(times.Seconds) <= plan.MaxReport { // as base64 it is surely shorter
+		return up{Number: number, Joined: []joinedOf{{[]int{f.options.Self.Process}, times}}}, nil
+	}
 	text, err := json.Marshal(r)
 	if err == nil && len(text) > plan.MaxReport {
 		r = plan.Unreadable(fmt.Errorf("the report has %d bytes; the limit is %d", len(text), plan.MaxReport))
 		text, err = json.Marshal(r)
-	}
-	if times, only := r.Joined(); only {
-		return up{Number: number, Joined: []joinedOf{{[]int{f.options.Self.Process}, times}}}, err
 	}
 	return up{Number: number, Reports: []reportOf{{f.options.Self.Process, text}}}, err
 }

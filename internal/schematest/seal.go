@@ -2,11 +2,12 @@ package schematest
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"zbench/bench/pattern"
 )
 
-var seal = regexp.MustCompile(`,"crc32c":"[0-9a-f]{8}"}$`)
+var seal = pattern.New(`,"crc32c":"[0-9a-f]{8}"}$`)
 
 // Unsealed is a journal's text without the checksums of its lines.
 func Unsealed(text string) string {

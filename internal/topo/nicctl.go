@@ -2,10 +2,10 @@ package topo
 
 import (
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"zbench/bench/pattern"
 	"zbench/bench/plain"
 )
 
@@ -119,7 +119,7 @@ func (c *nicCard) port(mtu, state, speed, downs string) {
 }
 
 // productRate is ports and their rate in a product's name: POLLARA 1x400G QSFP112.
-var productRate = regexp.MustCompile(`\b\d+x(\d+)G\b`)
+var productRate = pattern.New(`\b\d+x(\d+)G\b`)
 
 // ratedOf is the rate of a port in a product's name, nil if it names none.
 func ratedOf(product string) *float64 {
@@ -130,7 +130,7 @@ func ratedOf(product string) *float64 {
 }
 
 // speedText is a port's rate: 100G.
-var speedText = regexp.MustCompile(`^(\d{1,5})G$`)
+var speedText = pattern.New(`^(\d{1,5})G$`)
 
 func gigabits(s string) *float64 {
 	m := speedText.FindStringSubmatch(s)

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"zbench/bench/pattern"
 )
 
 // Output is what a command printed.
@@ -187,7 +188,7 @@ func entry[T any](m map[string]*T, key string) *T {
 }
 
 // rdmaLine is a line of rdma link.
-var rdmaLine = regexp.MustCompile(`(?m)^\s*(?:\d+/\d+:\s*|link\s+)(\S+?)/\d+:?\s+(?:subnet_prefix\s+\S+\s+)?.*?state (\S+) physical_state \S+(?:.*? netdev (\S+))?`)
+var rdmaLine = pattern.New(`(?m)^\s*(?:\d+/\d+:\s*|link\s+)(\S+?)/\d+:?\s+(?:subnet_prefix\s+\S+\s+)?.*?state (\S+) physical_state \S+(?:.*? netdev (\S+))?`)
 
 func (t *toolFacts) rdmaLink(o Output) bool {
 	found := rdmaLine.FindAllSubmatch(o.Text, maxEntries)
@@ -221,8 +222,8 @@ func (t *toolFacts) ethtool(o Output) bool {
 
 // ipLine is the first line of an interface in ip link; etherLine has its address.
 var (
-	ipLine    = regexp.MustCompile(`(?m)^\d+: ([^:@\s]+)(?:@\S+)?: <[^>]*> mtu (\d+)`)
-	etherLine = regexp.MustCompile(`^\s*link/ether ([0-9a-f:]{17})`)
+	ipLine    = pattern.New(`(?m)^\d+: ([^:@\s]+)(?:@\S+)?: <[^>]*> mtu (\d+)`)
+	etherLine = pattern.New(`^\s*link/ether ([0-9a-f:]{17})`)
 )
 
 func (t *toolFacts) ipLink(o Output) bool {
@@ -241,7 +242,7 @@ func (t *toolFacts) ipLink(o Output) bool {
 }
 
 // ueventOf names the RDMA device in a command or a file name.
-var ueventOf = regexp.MustCompile(`infiniband/([^/\s]+)/device|pci_slot_([^/\s]+?)(?:\.txt)?$`)
+var ueventOf = pattern.New(`infiniband/([^/\s]+)/device|pci_slot_([^/\s]+?)(?:\.txt)?$`)
 
 // slot reads PCI_SLOT_NAME of an RDMA device's uevent.
 func (t *toolFacts) slot(o Output) bool {

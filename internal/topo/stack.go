@@ -3,9 +3,10 @@ package topo
 import (
 	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strings"
+
+	"zbench/bench/pattern"
 )
 
 // stackFiles are properties that are one line of a file.
@@ -24,10 +25,10 @@ var modules = []string{"ionic", "ionic_rdma", "mlx5_core", "bnxt_en", "bnxt_re"}
 
 // variables are those of the environment that change what RCCL and HIP do; no other is
 // read.
-var variables = regexp.MustCompile(`^(NCCL|RCCL|HSA|HIP|ROCR|IONIC|NET_OPTIONAL|UCX|GPU_MAX_HW_QUEUES|SLURM_TOPOLOGY_ADDR)(_[A-Z0-9_]+)?$`)
+var variables = pattern.New(`^(NCCL|RCCL|HSA|HIP|ROCR|IONIC|NET_OPTIONAL|UCX|GPU_MAX_HW_QUEUES|SLURM_TOPOLOGY_ADDR)(_[A-Z0-9_]+)?$`)
 
 // perBoot are parameters of the kernel's command line that name a disk or an image.
-var perBoot = regexp.MustCompile(`^(BOOT_IMAGE|initrd|root|rootflags|resume|ip|BOOTIF|hostname)=`)
+var perBoot = pattern.New(`^(BOOT_IMAGE|initrd|root|rootflags|resume|ip|BOOTIF|hostname)=`)
 
 // stackOf are the facts of a node's software that should be equal on all nodes.
 func stackOf(fsys fs.FS, n *Node, environ []string) []Fact {

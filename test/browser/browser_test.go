@@ -4,7 +4,8 @@
 //
 //	ZBENCH_REPORT=/path/report.html go test ./...
 //
-// The report must have results: without any there is little to look at.
+// The report must have results: without any there is little to look at. Several paths
+// with a colon between them are looked at one after another, in one browser.
 // ZBENCH_SHOTS names a folder for screenshots; CHROMIUM names the browser.
 package browser
 
@@ -29,14 +30,16 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
+// report is the path of the page under test; TestMain sets it.
+var report string
+
 // reportURL is the page under test.
 func reportURL(t *testing.T) string {
 	t.Helper()
-	path := os.Getenv("ZBENCH_REPORT")
-	if path == "" {
+	if report == "" {
 		t.Fatal("ZBENCH_REPORT is not set: give the path of a report.html")
 	}
-	path, err := filepath.Abs(path)
+	path, err := filepath.Abs(report)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,8 +57,18 @@ var shared struct {
 	end  []func()
 }
 
+// TestMain runs the tests on each page, to the first one with a failure.
 func TestMain(m *testing.M) {
-	code := m.Run()
+	code := 0
+	for _, report = range filepath.SplitList(os.Getenv("ZBENCH_REPORT")) {
+		fmt.Println(report)
+		if code = m.Run(); code != 0 {
+			break
+		}
+	}
+	if report == "" {
+		code = m.Run() // each test says what is missing
+	}
 	for _, end := range slices.Backward(shared.end) {
 		end()
 	}

@@ -262,8 +262,14 @@ typedef struct zb_unique_id { /* ncclUniqueId, passed by value */
   SYM(hostBarrier, ZB_OPTIONAL(""), int,                                       \
       (const int32_t *device, size_t stride, int n),                           \
       ZB_LB("zbench_hostBarrier"), ZB_LB("zbench_hostBarrier"))                \
-  /* the same after a host's only stream is done; −1: poll the stream first */ \
-  SYM(hostMeets, ZB_OPTIONAL(""), int, (void *stream, int64_t *done_ns),       \
+  /* the same after a host's only stream is done, which ended_ns[0] tells; −1: \
+   * poll the stream first. More bursts of as many launches, all of one call on \
+   * one communicator, may follow: then some of them may be over when it returns,\
+   * without a barrier after the last. It returns how many are, this one        \
+   * included; begun_ns tells when the others began */                          \
+  SYM(hostMeets, ZB_OPTIONAL(""), int,                                         \
+      (void *stream, int launches, int more, int64_t *begun_ns,                \
+       int64_t *ended_ns),                                                     \
       ZB_LB("zbench_hostMeets"), ZB_LB("zbench_hostMeets"))                    \
   /* whether launches move data: the timed ones need none */                   \
   SYM(moveData, ZB_OPTIONAL(""), void, (int on), ZB_LB("zbench_moveData"),     \

@@ -132,18 +132,19 @@ int zb_wait(zb_batch *b) {
   return 0;
 }
 
-/* Where another burst follows, and the provider can wait for a rank's stream and for
- * the barrier before that burst at once, it does. Returns whether it has; a failure is
- * the batch's outcome. */
+/* Where bursts follow, and the provider can wait for a rank's stream and for the
+ * barrier before the next burst at once, it does. It may wait for more of them. Returns
+ * whether it has; a failure is the batch's outcome. */
 static int zb_wait_and_meet(zb_batch *b) {
   const zb_table *t = b->table;
-  int64_t began = zb_monotonic(), done_ns = 0;
-  int over = 0;
-  if (!b->another || b->nlocal != 1 || t->hostMeets == NULL) {
+  int64_t began = zb_monotonic();
+  int over = 0, more = b->further < ZB_REPEATS ? b->further : ZB_REPEATS;
+  if (more == 0 || b->nlocal != 1 || t->hostMeets == NULL) {
     return 0;
   }
   b->state[0] = ZB_RANK_ENQUEUED;
-  while ((over = t->hostMeets(b->ranks[0].stream, &done_ns)) == 0) {
+  while ((over = t->hostMeets(b->ranks[0].stream, b->launched, more, b->begun_ns,
+                              b->ended_ns)) == 0) {
     if (zb_cancelled(b)) {
       zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "barrier");
       return 0;
@@ -154,9 +155,11 @@ static int zb_wait_and_meet(zb_batch *b) {
     }
   }
   if (over > 0) {
-    b->met = 1;
+    b->repeated = over - 1;
+    b->met = b->repeated == 0; /* there is no barrier after the last */
+    b->slot = (b->slot + (uint64_t)b->launched * (uint64_t)b->repeated) % b->work.slots;
     b->state[0] = ZB_RANK_FINISHED;
-    b->seconds[0] = (double)(done_ns - b->start_ns[0]) * 1e-9;
+    b->seconds[0] = (double)(b->ended_ns[0] - b->start_ns[0]) * 1e-9;
   }
   return over > 0;
 }
@@ -229,12 +232,16 @@ void zb_burst(zb_batch *b) {
 void zb_bursts(zb_batch *b, int32_t count, double *seconds) {
   size_t n = (size_t)b->nlocal;
   b->met = 0;
-  for (int32_t k = 0; k < count; k++) {
-    b->another = k + 1 < count && b->replays <= 0;
+  for (int32_t k = 0; k < count; k += 1 + b->repeated) {
+    b->further = b->replays <= 0 ? count - k - 1 : 0;
+    b->repeated = 0;
     zb_burst(b);
     if (b->outcome != ZB_BATCH_OK) {
       return;
     }
     memmove(seconds + (size_t)k * n, b->seconds, n * sizeof *seconds);
+    for (int j = 1; j <= b->repeated; j++) { /* of the only local rank */
+      seconds[k + j] = (double)(b->ended_ns[j] - b->begun_ns[j]) * 1e-9 / b->launched;
+    }
   }
 }

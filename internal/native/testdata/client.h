@@ -22,6 +22,7 @@
 #else
 typedef int hipError_t, hipMemcpyKind, hipStreamCaptureMode, ncclResult_t;
 typedef int ncclDataType_t, ncclRedOp_t, ncclScalarResidence_t;
+typedef void *hipDeviceptr_t;
 typedef struct ihipStream_t *hipStream_t;
 typedef struct ihipEvent_t *hipEvent_t;
 typedef struct ihipGraph *hipGraph_t;
@@ -121,6 +122,28 @@ ncclResult_t ncclCommRegister(ncclComm_t, void *, size_t, void **);
 ncclResult_t ncclCommDeregister(ncclComm_t, void *);
 ncclResult_t ncclMemAlloc(void **, size_t);
 ncclResult_t ncclMemFree(void *);
+#endif
+#ifndef REAL_HEADERS
+hipError_t hipMemcpyHtoD(void *, void *, size_t), hipMemcpyDtoH(void *, void *, size_t);
+hipError_t hipMemcpyDtoD(void *, void *, size_t);
+hipError_t hipMemcpyHtoDAsync(void *, void *, size_t, hipStream_t);
+hipError_t hipMemcpyDtoHAsync(void *, void *, size_t, hipStream_t);
+hipError_t hipMemcpyDtoDAsync(void *, void *, size_t, hipStream_t);
+hipError_t hipMemcpyWithStream(void *, const void *, size_t, hipMemcpyKind, hipStream_t);
+hipError_t hipMemGetAddressRange(void **, size_t *, void *);
+hipError_t hipMemGetInfo(size_t *, size_t *), hipRuntimeGetVersion(int *);
+hipError_t hipDriverGetVersion(int *), hipDeviceTotalMem(size_t *, int);
+hipError_t hipDeviceComputeCapability(int *, int *, int);
+hipError_t hipDeviceGetAttribute(int *, int, int);
+enum { hipErrorNotFound = 500, hipDeviceAttributeManagedMemory = 24,
+       hipDeviceAttributeMaxGridDimX = 29, hipDeviceAttributeMaxThreadsPerMultiProcessor = 57,
+       hipDeviceAttributePciBusId = 67, hipDeviceAttributeUnifiedAddressing = 85,
+       hipDeviceAttributeIsLargeBar = 10011 };
+hipError_t hipExtStreamCreateWithCUMask(hipStream_t *, uint32_t, const uint32_t *);
+hipError_t hipStreamCreateWithPriority(hipStream_t *, unsigned, int);
+hipError_t hipStreamGetPriority(hipStream_t, int *);
+ncclResult_t ncclCommInitRankMulti(ncclComm_t *, int, ncclUniqueId, int, int);
+ncclResult_t pncclCommCount(ncclComm_t, int *);
 #endif
 void **__hipRegisterFatBinary(const void *data);
 void __hipUnregisterFatBinary(void **modules);

@@ -258,6 +258,8 @@ static void kernels(void) {
   __hipUnregisterFatBinary(module);
 }
 
+#include "client_more.h"
+
 static void one(void) {
   init_all();
   chains();
@@ -269,6 +271,7 @@ static void one(void) {
   captures();
   groups();
   configurations();
+  more();
   kernels();
   for (int i = 0; i < RANKS; i++) {
     client_close(&all[i]);

@@ -24,6 +24,45 @@ static int zbl_attribute(const char *field) {
   return 0;
 }
 
+/* What zbench does not ask for and other programs do: hipDeviceAttribute_t's numbers, and
+ * the same values as in hipDeviceProp_t (shared/properties.c). */
+static int zbl_other_attribute(int number, int device, int *value) {
+  enum { ZBL_BUS = 67, ZBL_DOMAIN = 69 };
+  static const struct {
+    int number, value;
+  } rows[] = {{0, 0} /* EccEnabled */,        {2, 8} /* AsyncEngineCount */,
+              {3, 1} /* CanMapHostMemory */,  {6, 0} /* ComputeMode */,
+              {8, 1} /* ConcurrentKernels */, {9, 1} /* ConcurrentManagedAccess */,
+              {10, 1} /* CooperativeLaunch */, {11, 1} /* CooperativeMultiDeviceLaunch */,
+              {13, 0} /* DirectManagedMemAccessFromHost */,
+              {16, 0} /* Integrated */,       {17, 0} /* IsMultiGpuBoard */,
+              {18, 0} /* KernelExecTimeout */, {24, 1} /* ManagedMemory */,
+              {26, 1024}, {27, 1024}, {28, 1024} /* MaxBlockDim */,
+              {29, 2147483647}, {30, 65536}, {31, 65536} /* MaxGridDim */,
+              {57, 2048} /* MaxThreadsPerMultiProcessor */,
+              {58, 2147483647} /* MaxPitch */, {65, 0} /* PageableMemoryAccess */,
+              {68, 0} /* PciDeviceId */,      {71, 65536} /* MaxRegistersPerBlock */,
+              {72, 65536} /* MaxRegistersPerMultiprocessor */,
+              {76, 65536} /* SharedMemPerMultiprocessor */,
+              {78, 1} /* StreamPrioritiesSupported */,
+              {83, 2147483647} /* TotalConstantMemory */,
+              {85, 1} /* UnifiedAddressing */, {10000, 100000} /* ClockInstructionRate */,
+              {10002, 65536} /* MaxSharedMemoryPerMultiprocessor */,
+              {10011, 1} /* IsLargeBar */,    {10014, 0} /* ImageSupport */};
+  if (number == ZBL_BUS || number == ZBL_DOMAIN) { /* see zbl_devicePCI */
+    device += zbl.first;
+    *value = number == ZBL_BUS ? device & 0xff : device >> 8 & 0xffff;
+    return 1;
+  }
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    if (rows[i].number == number) {
+      *value = rows[i].value;
+      return 1;
+    }
+  }
+  return 0;
+}
+
 static int zbl_deviceAttribute(int *value, int attribute, int device) {
   static const struct {
     const char *field;
@@ -33,6 +72,9 @@ static int zbl_deviceAttribute(int *value, int attribute, int device) {
       ZB_ATTRIBUTES(ZBL_ROW)
 #undef ZBL_ROW
   };
+  if (value == NULL) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
   if (device < 0 || device >= zbl.count) {
     return zbl_said(ZB_ERR_DEVICE);
   }
@@ -42,7 +84,9 @@ static int zbl_deviceAttribute(int *value, int attribute, int device) {
       return ZB_OK;
     }
   }
-  return zbl_said(ZB_ERR_VALUE);
+  return ZBL_VENDOR == ZB_ROCM && zbl_other_attribute(attribute, device, value)
+             ? ZB_OK
+             : zbl_said(ZB_ERR_VALUE);
 }
 
 static int zbl_deviceName(char *name, int len, int device) {
@@ -71,6 +115,9 @@ static int zbl_devicePCI(char *address, int len, int device) {
 }
 
 static int zbl_driverGetVersion(int *version) {
+  if (version == NULL) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
   *version = zbl_api_version;
   return ZB_OK;
 }

@@ -5,6 +5,8 @@
 /* Element widths by ncclDataType_t. */
 static const uint8_t zbl_widths[ZBL_DTYPES] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 
+/* RCCL reduces them since ROCm 6.2 (nccl.h.in, ncclFp8E4M3), NCCL since 2.24, which is
+ * later than the version that the loopback reports. */
 enum { ZBL_FIRST_FP8 = 10 };
 
 unsigned zbl_width(int dtype) { return zbl_widths[dtype]; }
@@ -29,7 +31,7 @@ static inline int zbl_arguments_ok(const zbl_comm *c, int collective, int dtype,
   int n = c->clique->nranks;
   return dtype >= 0 && dtype < ZBL_DTYPES && count <= (1ull << 44) && root >= 0 &&
          root < n && peer < n &&
-         !(zbl_shapes[collective].reduces && dtype >= ZBL_FIRST_FP8);
+         !(ZBL_VENDOR == ZB_CUDA && zbl_shapes[collective].reduces && dtype >= ZBL_FIRST_FP8);
 }
 
 /* Whether the rank's buffers hold what the call will read and write: share bytes

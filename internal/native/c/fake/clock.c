@@ -3,7 +3,7 @@
  * A process has a host clock h, a stream its own s. A launch adds its cost to
  * h; an operation arrives at max(s, h); a collective ends for all its ranks at
  * the last arrival plus T; a wait sets h = max(h, s). Nothing really waits. */
-#include "world.h"
+#include "comm.h"
 
 #include <math.h>
 
@@ -69,6 +69,9 @@ zbl_lane *zbl_lane_of(int device) {
 
 double *zbl_host_clock(int device) { return &zbl_lane_of(device)->h; }
 
+/* What a launch takes of its host. A rank that is late is so by its host. */
+double zbl_host_cost(int device) { return zbl.launch + zbl_late(device); }
+
 static int64_t zbl_nowNs(void) {
   const zbl_lane *l;
   double patience;
@@ -104,6 +107,7 @@ void zbl_check_barrier(void) {
   }
   zbl.hub->barrier++;
   zbl.hub->missing = 0;
+  zbl_repeat();
   zbl_ring(&zbl.hub->met);
   zbl_progress();
 }

@@ -16,12 +16,24 @@ double zbl_total_bytes(const zbl_call *c, int ranks) {
 }
 
 /* When rank i leaves a round that has ended. */
-double zbl_leaves(const zbl_round *r, int i, int device) {
-  double at = r->end + zbl.exit_jitter * zbl_uniform(r->draws, (uint64_t)i);
-  if (r->bytes <= ZBL_SYNC_BYTES) {
+double zbl_leaves_at(const zbl_end *e, int i, int device) {
+  double at = e->end + zbl.exit_jitter * zbl_uniform(e->draws, (uint64_t)i);
+  if (e->bytes <= ZBL_SYNC_BYTES) {
     at += zbl_late(device);
   }
   return at;
+}
+
+double zbl_leaves(const zbl_round *r, int i, int device) {
+  const zbl_end e = {r->end, r->bytes, r->draws};
+  return zbl_leaves_at(&e, i, device);
+}
+
+/* What a call takes from its start to its end. */
+double zbl_took(const zbl_clique *q, const zbl_call *call, double bytes, uint64_t draws) {
+  const zbl_curve *curve = zbl_curve_of(q, call->collective);
+  double took = zbl_faulty(curve, bytes, zbl_model(curve, bytes), draws);
+  return zbl_noisy(took, draws, q->first);
 }
 
 /* What a rank takes from a round that has ended: its result. Returns when it
@@ -46,25 +58,29 @@ static void zbl_let_go(zbl_round *r) {
   }
 }
 
-/* A round starts at the last arrival and ends for all at once but for the exit jitter. */
-void zbl_time_round(zbl_round *r, const zbl_clique *q) {
-  const zbl_curve *curve = zbl_curve_of(q, r->call.collective);
-  double took;
-  r->draws = zbl_draws(r->at);
-  took = zbl_faulty(curve, r->bytes, zbl_model(curve, r->bytes), r->draws);
-  r->end = r->start + zbl_noisy(took, r->draws, q->first);
+/* The round that ended last stays: what repeats it may be computed from it. */
+static void zbl_keep_ended(zbl_round *r, zbl_clique *q) {
+  zbl_round *old = zbl_at(q->ended);
+  q->ended = r->moves ? 0 : zbl_ref_of(r);
+  r->holders += !r->moves;
+  zbl_let_go(old);
 }
 
-/* All ranks are there. */
+/* All ranks are there: the round starts at the last arrival and ends for all at
+ * once but for the exit jitter. */
 static void zbl_end_round(zbl_round *r, zbl_clique *q) {
   zbl_round *before = zbl_at(r->before);
-  zbl_time_round(r, q);
+  r->draws = zbl_draws(r->at);
+  r->end = r->start + zbl_took(q, &r->call, r->bytes, r->draws);
   if (r->moves) {
     zbl_move(r);
   }
   r->ran = 1;
   r->before = 0;
   zbl_let_go(before);
+  if (zbl.several) {
+    zbl_keep_ended(r, q);
+  }
   zbl_ring(&q->bell[r->seq % ZBL_BELLS]);
   if (r->watched > 0) {
     zbl_meet_after(r);
@@ -234,6 +250,7 @@ int zbl_post(const zbl_queued *c, double host) {
   }
   zbl_push(c->stream, op);
   c->stream->before = r;
+  c->stream->on = c->comm;
   c->stream->marked = 0;
   return 0;
 }

@@ -29,12 +29,21 @@ void zbl_unlock_taken(const int *held) {
 /* NCCL API 2.22.3, in NCCL's own encoding: the calls that are faked. A machine file
  * may give another. */
 static int zbl_collGetVersion(int *version) {
+  if (version == NULL) {
+    return ZB_COLL_ARGUMENT;
+  }
   *version = zbl.coll_version > 0 ? zbl.coll_version : 22203;
   return 0;
 }
 
 static int zbl_getUniqueId(zb_unique_id *id) {
   ZBL_ENTER;
+  if (id == NULL) {
+    return ZB_COLL_ARGUMENT;
+  }
+  if (zbl.count <= 0) {
+    return zbl_failing(ZB_COLL_UNHANDLED, "there is no device");
+  }
   memset(id, 0, sizeof *id);
   snprintf(id->internal, sizeof id->internal, "zbl %llu",
            (unsigned long long)++zbl.hub->ids);
@@ -66,11 +75,13 @@ zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks) {
 }
 
 /* Whether the rank has joined already, or the device where it may have one only,
- * as NCCL has it unless NCCL_MULTI_RANK_GPU_ENABLE is set. */
-static int zbl_joined(const zbl_clique *q, int rank, int device) {
+ * as NCCL has it unless NCCL_MULTI_RANK_GPU_ENABLE is set. Ranks with numbers of their
+ * own may share a device (ROCm/rccl at rocm-5.7.0, src/init.cc, initTransportsRank). */
+static int zbl_joined(const zbl_clique *q, int rank, int device, int virtual_id) {
   for (int i = 0; i < q->nranks && q->inited > 0; i++) {
     const zbl_member *m = &q->member[i];
-    if (m->here && (i == rank || (m->device == device && !zbl.multi_rank))) {
+    int twice = virtual_id == ZBL_NO_VIRTUAL ? !zbl.multi_rank : m->virtual_id == virtual_id;
+    if (m->here && (i == rank || (m->device == device && twice))) {
       return 1;
     }
   }
@@ -90,10 +101,11 @@ zbl_comm *zbl_new_comm(void) {
 }
 
 /* The handle's rank joins. */
-void zbl_enter_clique(zbl_comm *c, zbl_clique *q, int rank) {
+void zbl_enter_clique(zbl_comm *c, zbl_clique *q, int rank, int virtual_id) {
   c->clique = q;
   c->rank = rank;
-  q->member[rank] = (zbl_member){.device = c->device, .slot = zbl.slot, .here = 1};
+  q->member[rank] = (zbl_member){
+      .device = c->device, .slot = zbl.slot, .virtual_id = virtual_id, .here = 1};
   q->slot = q->inited == 0 || q->slot == zbl.slot ? zbl.slot : -1;
   q->met = zbl_later(q->met, zbl_host_comes());
   zbl.seats[c->device].comms++;
@@ -110,12 +122,13 @@ void zbl_enter_clique(zbl_comm *c, zbl_clique *q, int rank) {
 /* Where one drives all ranks, an init that is not in a group with its peers' would
  * wait for them for ever: it is refused instead. Elsewhere the group's end waits,
  * or this where there is no group. */
-int zbl_join_rank(void **comm, int nranks, zb_unique_id id, int rank, int blocking) {
+int zbl_join_rank(void **comm, int nranks, zb_unique_id id, int rank, int blocking,
+                  int virtual_id) {
   zbl_clique *q;
   zbl_comm *c;
   zbl_stalled(ZBL_STALL_INIT, zbl_current_device());
   ZBL_ENTER;
-  if (nranks < 1 || rank < 0 || rank >= nranks) {
+  if (comm == NULL || nranks < 1 || rank < 0 || rank >= nranks) {
     return ZB_COLL_ARGUMENT;
   }
   if (nranks > 1 && zbl_group_depth() == 0 && !zbl.several && blocking) {
@@ -125,21 +138,21 @@ int zbl_join_rank(void **comm, int nranks, zb_unique_id id, int rank, int blocki
   if (q == NULL) {
     return zbl_group_refuse_init(ZB_COLL_ARGUMENT);
   }
-  if (zbl_joined(q, rank, zbl_current_device())) {
+  if (zbl_joined(q, rank, zbl_current_device(), virtual_id)) {
     return zbl_group_refuse_init(ZB_COLL_USAGE);
   }
   c = zbl_new_comm();
   if (c == NULL) {
     return ZB_COLL_UNHANDLED;
   }
-  zbl_enter_clique(c, q, rank);
+  zbl_enter_clique(c, q, rank, virtual_id);
   *comm = c;
   c->nonblocking = !blocking;
   return blocking ? zbl_group_note_init(c) : q->inited < q->nranks ? ZBL_IN_PROGRESS : 0;
 }
 
 static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id, int rank) {
-  return zbl_join_rank(comm, nranks, id, rank, 1);
+  return zbl_join_rank(comm, nranks, id, rank, 1, ZBL_NO_VIRTUAL);
 }
 
 /* The number of one rank's next launch within the case. */
@@ -245,7 +258,7 @@ int zbl_failed(const struct zbl_comm *c) {
 static int zbl_commGetAsyncError(void *comm, int *error) {
   zbl_comm *c = zbl_comm_of(comm);
   ZBL_ENTER;
-  if (c == NULL) {
+  if (c == NULL || error == NULL) {
     return ZB_COLL_ARGUMENT;
   }
   *error = zbl_failed(c);

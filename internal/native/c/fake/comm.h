@@ -62,11 +62,12 @@ static inline zbl_ahead *zbl_aheads(zbl_round *r) {
  * one end only. */
 typedef struct zbl_member {
   int device, slot;
+  int virtual_id; /* tells the ranks of one device apart, −1 where it may have one only */
   int here; /* it has joined, and not left */
   zbl_ref unmatched;
 } zbl_member;
 
-enum { ZBL_BELLS = 64 };
+enum { ZBL_BELLS = 64, ZBL_NO_VIRTUAL = -1 };
 
 /* What all ranks of a communicator share. */
 typedef struct zbl_clique {
@@ -77,6 +78,7 @@ typedef struct zbl_clique {
   zbl_ref head; /* the oldest round that not all ranks have called */
   uint64_t head_seq;
   zbl_ref newest; /* the round that was called last, while it is there */
+  zbl_ref ended;  /* the one that ended last, unless it moved data; see repeat.c */
   zbl_bell whole; /* rung when all ranks have joined */
   zbl_bell bell[ZBL_BELLS]; /* rung when a round has ended, by its number */
   int async; /* the asynchronous error, once there is one */
@@ -124,7 +126,7 @@ uint64_t zbl_comm_launch(zbl_comm *c, int message);
 void zbl_leave_clique(zbl_clique *q, int rank);
 unsigned zbl_width(int dtype);
 int zbl_failing(int code, const char *why);
-void zbl_enter_clique(zbl_comm *c, zbl_clique *q, int rank);
+void zbl_enter_clique(zbl_comm *c, zbl_clique *q, int rank, int virtual_id);
 zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks);
 zbl_comm *zbl_new_comm(void);
 
@@ -142,7 +144,8 @@ int zbl_operator_ok(zbl_comm *c, int op, int dtype, int32_t *is, uint64_t *scala
 void zbl_free_operators(zbl_comm *c);
 
 /* comm.c */
-int zbl_join_rank(void **comm, int nranks, zb_unique_id id, int rank, int blocking);
+int zbl_join_rank(void **comm, int nranks, zb_unique_id id, int rank, int blocking,
+                  int virtual_id);
 
 /* group.c */
 int zbl_group_depth(void);
@@ -162,10 +165,21 @@ int zbl_post(const zbl_queued *q, double host);
 /* Whether all ranks are of this process: others read nothing of what they move. */
 static inline int zbl_has_all(const zbl_clique *q) { return q->slot == zbl.slot; }
 
+/* How a round ended: what decides when each rank leaves it. */
+typedef struct zbl_end {
+  double end, bytes;
+  uint64_t draws;
+} zbl_end;
+
+double zbl_leaves_at(const zbl_end *e, int i, int device);
 double zbl_total_bytes(const zbl_call *c, int ranks);
-void zbl_time_round(zbl_round *r, const zbl_clique *q);
 double zbl_leaves(const zbl_round *r, int i, int device);
+double zbl_took(const zbl_clique *q, const zbl_call *call, double bytes, uint64_t draws);
 zbl_round *zbl_last_round(const zbl_stream *s);
+
+/* repeat.c */
+void zbl_repeat(void);
+int zbl_take_repeats(zbl_stream *s, zbl_seat *seat, int64_t *begun_ns, int64_t *ended_ns);
 
 /* whole.c */
 size_t zbl_launch_whole(const zbl_queued *calls, size_t n);

@@ -13,13 +13,21 @@ typedef struct zbl_copying {
   size_t bytes;
 } zbl_copying;
 
+/* Whether the bytes are moved. Another program's copy between devices moves none where its
+ * collectives move none: what it would copy was never written. */
+static int zbl_copy_moves(const zbl_copying *c) {
+  return !zbl.waits || zbl.moves_data > 0 || zbl_owner(c->to) < 0 || zbl_owner(c->from) < 0;
+}
+
 /* A copy sees what ran before it on its stream, results included. From pageable
  * host memory the bytes are taken when it runs, as the real one may. */
 static int zbl_copy_run(zbl_op *op, zbl_stream *s) {
   const zbl_copying *c = op->data;
   s->s = zbl_arrival(op, s);
   zbl_reveal(s);
-  zbl_wide_copy(c->to, c->from, c->bytes);
+  if (zbl_copy_moves(c)) {
+    zbl_wide_copy(c->to, c->from, c->bytes);
+  }
   return 1;
 }
 
@@ -85,7 +93,7 @@ static int zbl_copy(void *to, const void *from, size_t bytes, int kind) {
     return zbl_copyAsync(to, from, bytes, kind, NULL);
   }
   if (!zbl_wait_for(zbl_null_stream(zbl_current_device()))) {
-    return ZB_ERR_NOT_READY;
+    return zbl_said(ZB_ERR_NOT_READY);
   }
   zbl_wide_copy(to, from, bytes);
   return ZB_OK;

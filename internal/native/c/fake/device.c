@@ -13,6 +13,9 @@ static _Thread_local int zbl_device_now, zbl_error_last;
  * and work that is not done yet is no error (ROCm/rocm-systems, hip_internal.hpp,
  * HIP_UPDATE_ERROR_STATE). */
 int zbl_said(int code) {
+  if (code != ZB_OK && zbl.count <= 0) { /* there is no world: the machine file was not read */
+    code = ZB_ERR_NO_DEVICE;
+  }
   if (code != ZB_OK && code != ZB_ERR_NOT_READY) {
     zbl_error_last = code;
   }
@@ -31,6 +34,9 @@ int zbl_current_device(void) {
 }
 
 static int zbl_getDeviceCount(int *count) {
+  if (count == NULL) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
   *count = zbl.count;
   if (zbl.count <= 0) {
     return zbl_said(ZB_ERR_NO_DEVICE);
@@ -39,6 +45,9 @@ static int zbl_getDeviceCount(int *count) {
 }
 
 static int zbl_runtimeGetVersion(int *version) {
+  if (version == NULL) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
   *version = zbl_api_version;
   return ZB_OK;
 }
@@ -55,6 +64,9 @@ static int zbl_setDevice(int device) {
 int zbl_allocate(void **ptr, size_t bytes, int kind) {
   zbl_block *block;
   *ptr = NULL;
+  if (zbl.count <= 0) {
+    return zbl_said(ZB_ERR_NO_DEVICE);
+  }
   if (zbl_refused_in_capture()) {
     return zbl_said(ZB_ERR_CAPTURE);
   }
@@ -119,9 +131,17 @@ static int zbl_freeDevice(void *ptr) {
 }
 
 static int zbl_memGetInfo(size_t *free_bytes, size_t *total) {
+  if (zbl.count <= 0) {
+    return zbl_said(ZB_ERR_NO_DEVICE);
+  }
   zbl_stalled(ZBL_STALL_RUNTIME, zbl_current_device());
   ZBL_ENTER;
-  *total = zbl.hbm_bytes;
+  if (total != NULL) { /* either may be left out (ROCm/clr, hip_memory.cpp, hipMemGetInfo) */
+    *total = zbl.hbm_bytes;
+  }
+  if (free_bytes == NULL) {
+    return ZB_OK;
+  }
   *free_bytes = zbl.hbm_bytes - zbl.devices[zbl_current_device()].used;
   return ZB_OK;
 }

@@ -10,7 +10,7 @@ zbl_event *zbl_event_of(void *handle) {
 
 static int zbl_eventCreate(void **event) {
   ZBL_ENTER;
-  zbl_event *e = calloc(1, sizeof *e);
+  zbl_event *e = zbl.count > 0 ? calloc(1, sizeof *e) : NULL;
   if (e == NULL) {
     return zbl_said(ZB_ERR_MEMORY);
   }

@@ -94,7 +94,7 @@ static int zbl_groupStart(void) {
 /* Launches a collective, or the n sends and receives of one kernel: a stream that
  * captures records them instead. */
 int zbl_launch_now(const zbl_queued *q, size_t n) {
-  double host = zbl.launch + zbl_late(q->comm->device);
+  double host = zbl_host_cost(q->comm->device);
   if (zbl_comm_of(q->comm) == NULL) {
     return ZB_COLL_ARGUMENT; /* it went while the group was open */
   }
@@ -130,7 +130,10 @@ zbl_queued *zbl_next_queued(void) {
 int zbl_enqueue(const zbl_queued *q) {
   if (zbl_depth == 0) {
     ZBL_ENTER;
-    return zbl_launch_now(q, 1);
+    const zbl_stream *s = q->stream;
+    int result = zbl_launch_now(q, 1);
+    zbl_pace_launch(s);
+    return result;
   }
   zbl_queue_len++;
   return 0;
@@ -213,7 +216,11 @@ static int zbl_end_group(void) {
     return result;
   }
   result = zbl_wait_joined();
-  return result != 0 ? result : zbl_launch_queue();
+  if (result == 0 && zbl_queue_len > 0) {
+    result = zbl_launch_queue();
+    zbl_pace_launch(zbl_queue[zbl_queue_len - 1].stream);
+  }
+  return result;
 }
 
 static int zbl_groupEnd(void) {

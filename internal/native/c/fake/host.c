@@ -5,11 +5,13 @@
  *
  * Time belongs to a thread: a thread that launches on several GPUs is one host
  * whatever lanes those have, and takes its time along. A thread that launches nothing
- * sees the latest time of all threads. A paced thread is never behind the kernel's
- * clock. */
+ * sees the latest time of all threads. A paced thread is behind the kernel's clock by what
+ * its launches took here since it last waited, 1 ms at most. */
 #include "world.h"
 
+#include <dlfcn.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +19,9 @@
 /* How long one query of a paced clock waits, and how much of that without giving the
  * CPU away: a sleep ends late by the kernel's timer slack, 50 µs. Seconds. */
 static const double zbl_pace = 1e-3, zbl_spin = 1e-4;
+
+/* How much of the time that a thread has spent in the loopback is not counted, at most. */
+static const double zbl_inside_most = 1e-3;
 
 /* How long a poll for what does not come waits for others, in milliseconds, and how
  * long nobody may do anything until such polls take time, in seconds. */
@@ -36,12 +41,29 @@ static _Thread_local struct {
   double now; /* seconds */
   int64_t stall;  /* the last stall that it counted, */
   double counted; /* and how much of it */
+  double entered; /* when it came into the loopback, */
+  double inside;  /* and for how long it has been there since it last waited for work */
 } zbl_own;
+
+/* The kernel's own function in the process, which takes a twentieth of a system call. */
+typedef int zbl_clock_call(clockid_t clock, struct timespec *now);
+static zbl_clock_call *zbl_vdso_clock;
+
+__attribute__((constructor)) static void zbl_find_vdso(void) {
+  void *vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  union {
+    void *at;
+    zbl_clock_call *call;
+  } found = {.at = vdso != NULL ? dlsym(vdso, "__vdso_clock_gettime") : NULL};
+  zbl_vdso_clock = found.call;
+}
 
 /* The kernel's clock. Never by the C library's function: the one that a program sees
  * may be shared/clock.c's. */
 void zbl_kernel_clock(struct timespec *now) {
-  syscall(SYS_clock_gettime, CLOCK_MONOTONIC, now);
+  if (zbl_vdso_clock == NULL || zbl_vdso_clock(CLOCK_MONOTONIC, now) != 0) {
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, now);
+  }
 }
 
 /* The monotonic clock in seconds. */
@@ -53,11 +75,34 @@ double zbl_wall_now(void) {
 
 static int64_t zbl_nanoseconds(double seconds) { return (int64_t)(seconds * 1e9 + 0.5); }
 
+/* A paced thread comes into the loopback, and leaves it. What it takes there is not the
+ * program's: a launch takes the model's time. */
+void zbl_host_in(void) { zbl_own.entered = zbl_wall_now(); }
+
+void zbl_host_out(void) {
+  if (zbl_own.entered > 0) { /* else it came in before the clock was chosen */
+    zbl_own.inside += zbl_wall_now() - zbl_own.entered;
+  }
+}
+
+/* Chooses the clock that the program sees. The thread that drives the streams may be
+ * there already. */
+void zbl_show(int shown) {
+  ZBL_ENTER;
+  __atomic_store_n(&zbl.shown, shown, __ATOMIC_RELAXED);
+}
+
+int zbl_paced(void) { return __atomic_load_n(&zbl.shown, __ATOMIC_RELAXED) == ZBL_PACED; }
+
+static double zbl_inside(void) {
+  return zbl_own.inside < zbl_inside_most ? zbl_own.inside : zbl_inside_most;
+}
+
 /* The calling thread's time. Before its first launch it is the latest of all. */
 static double zbl_thread_time(void) {
   int64_t latest = __atomic_load_n(&zbl_latest, __ATOMIC_RELAXED);
   if (zbl.shown == ZBL_PACED) {
-    zbl_own.now = zbl_later(zbl_own.now, zbl_wall_now());
+    zbl_own.now = zbl_later(zbl_own.now, zbl_own.entered - zbl_inside());
   } else if (!zbl_own.launches) {
     zbl_own.now = zbl_later(zbl_own.now, (double)latest * 1e-9);
   }
@@ -104,6 +149,14 @@ double zbl_host_posts(zbl_lane *l, double posted) {
   return posted;
 }
 
+/* Sleeps without the slack by which the kernel may wake a thread late. */
+static void zbl_sleep_exactly(const struct timespec *left) {
+  int slack = prctl(PR_GET_TIMERSLACK);
+  prctl(PR_SET_TIMERSLACK, 1);
+  syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, left, NULL);
+  prctl(PR_SET_TIMERSLACK, slack > 0 ? slack : 0);
+}
+
 /* Whether the host may see what happened at `at`: a paced one when that time has
  * come. Waits a moment for it, without the lock. */
 int zbl_host_sees(double at) {
@@ -111,14 +164,18 @@ int zbl_host_sees(double at) {
   if (zbl.shown == ZBL_SHOWN) {
     zbl_thread_reaches(at);
   }
-  if (zbl.shown != ZBL_PACED || at <= (now = zbl_wall_now())) {
+  if (zbl.shown != ZBL_PACED) {
+    return 1;
+  }
+  zbl_own.inside = 0;
+  if (at <= (now = zbl_wall_now())) {
     return 1;
   }
   zbl_unlock(NULL);
   at = at < now + zbl_pace ? at : now + zbl_pace;
   if (at > now + zbl_spin) {
     const struct timespec left = {.tv_nsec = zbl_nanoseconds(at - now - zbl_spin)};
-    syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &left, NULL);
+    zbl_sleep_exactly(&left);
   }
   while (zbl_wall_now() < at) {
     sched_yield();

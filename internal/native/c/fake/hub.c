@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const uint64_t ZBL_MAGIC = 0x7a62656e63680005;
+static const uint64_t ZBL_MAGIC = 0x7a62656e63680006;
 /* Address space, and the file's size: what is not touched costs nothing. A limit
  * on addresses leaves less. */
 static const uint64_t ZBL_ARENA = 64ull << 30, ZBL_LEAST = 64ull << 20;
@@ -48,6 +48,9 @@ static int zbl_lock_soon(pthread_mutex_t *lock) {
 
 /* Takes the lock unless this thread has it. */
 int zbl_lock(void) {
+  if (zbl_depth_of_lock == 0 && zbl_paced()) {
+    zbl_host_in();
+  }
   if (zbl_depth_of_lock++ == 0 && zbl.hub != NULL &&
       zbl_lock_soon(&zbl.hub->lock) == EOWNERDEAD) {
     zbl.hub->broken = 1; /* what it was about to change is not whole */
@@ -91,6 +94,9 @@ void zbl_unlock(const int *held) {
   pthread_mutex_unlock(&zbl.hub->lock);
   for (int i = 0; i < n; i++) {
     zbl_futex(rung[i], FUTEX_WAKE, INT_MAX, NULL);
+  }
+  if (zbl_paced()) {
+    zbl_host_out();
   }
 }
 

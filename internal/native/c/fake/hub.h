@@ -35,6 +35,10 @@ typedef struct zbl_seat {
   uint64_t barrier;
   zbl_ref after; /* the round that its host waits for before the barrier */
   double done;   /* when its host has seen that round end; see meet.c */
+  int32_t launches, more; /* its host enqueues as many launches so many times more */
+  zbl_ref clique;         /* as those up to the clique's */
+  uint64_t last;          /* round of this number; */
+  zbl_ref repeats;        /* all of that is done; see repeat.c */
 } zbl_seat;
 
 typedef struct zbl_hub {

@@ -33,10 +33,41 @@ void zbl_meet_after(zbl_round *r) {
 }
 
 /* Whether the host may wait in this way: nothing else of its process goes on
- * meanwhile, and no other process has its clock. */
+ * meanwhile, and no other process has its clock. Its stream may be done already. */
 static int zbl_may_meet(const zbl_stream *s, const zbl_round *r) {
-  return r != NULL && zbl.several && !zbl.wall && zbl.shown == ZBL_HIDDEN &&
-         zbl.gpus_per_process == 1 && !zbl_needed() && !zbl_failed(s->head->comm);
+  return (r != NULL ? !zbl_failed(s->head->comm) : s->head == NULL) && zbl.several &&
+         !zbl.wall && zbl.shown == ZBL_HIDDEN && zbl.gpus_per_process == 1 &&
+         !zbl_needed();
+}
+
+/* What the host says of the bursts that follow, if it has launched on one communicator
+ * last. */
+static void zbl_plan(zbl_seat *seat, const zbl_stream *s, int launches, int more) {
+  const zbl_comm *c = s->before != NULL && s->marked == 0 ? zbl_comm_of(s->on) : NULL;
+  seat->more = c != NULL && c->device == s->device ? more : 0;
+  if (seat->more > 0) {
+    seat->launches = launches;
+    seat->clique = zbl_ref_of(c->clique);
+    seat->last = c->seq - 1;
+  }
+}
+
+/* The host begins to wait. If the stream is done, it comes to the barrier at once. */
+static int zbl_begin_to_meet(zbl_stream *s, zbl_seat *seat) {
+  zbl_round *r;
+  zbl_look(s);
+  r = zbl_last_round(s);
+  if (!zbl_may_meet(s, r) || (r == NULL && !zbl_waited(s))) {
+    return 0;
+  }
+  seat->waits = 1;
+  if (r != NULL) {
+    seat->after = zbl_ref_of(r);
+    r->watched++;
+    return 1;
+  }
+  zbl_arrive(seat, s->lane->h);
+  return 1;
 }
 
 /* The host of a device does not wait for the round any longer. */
@@ -45,12 +76,12 @@ void zbl_meet_never(zbl_round *r, int device) {
   if (seat->after == zbl_ref_of(r)) {
     r->watched--;
     seat->after = 0;
-    seat->waits = 0;
+    seat->waits = seat->more = 0;
   }
 }
 
 /* Waits at the barrier, which the host has come to or comes to after the round. */
-static int zbl_meet(zbl_stream *s, zbl_seat *seat, int64_t *done_ns) {
+static int zbl_meet(zbl_stream *s, zbl_seat *seat, int64_t *begun_ns, int64_t *ended_ns) {
   while (seat->after != 0 || zbl.hub->barrier < seat->barrier) {
     int some = zbl_await(&zbl.hub->met, ZBL_MEET_MS);
     if (seat->after != 0 && (!some || zbl_failed(s->head->comm))) {
@@ -63,30 +94,29 @@ static int zbl_meet(zbl_stream *s, zbl_seat *seat, int64_t *done_ns) {
       return 0;
     }
   }
-  seat->waits = 0;
-  *done_ns = (int64_t)llround(seat->done * 1e9);
+  seat->waits = seat->more = 0;
+  ended_ns[0] = (int64_t)llround(seat->done * 1e9);
   zbl_look(s);
-  return 1;
+  return 1 + zbl_take_repeats(s, seat, begun_ns + 1, ended_ns + 1);
 }
 
 /* Called again, it goes on waiting. */
-static int zbl_hostMeets(void *stream, int64_t *done_ns) {
+static int zbl_hostMeets(void *stream, int launches, int more, int64_t *begun_ns,
+                         int64_t *ended_ns) {
   ZBL_ENTER;
   zbl_stream *s = zbl_stream_of(stream);
   zbl_seat *seat = s != NULL ? &zbl.seats[s->device] : NULL;
-  zbl_round *r;
   if (s == NULL || s->error != 0) {
     return -1;
   }
   if (!seat->waits) {
-    zbl_look(s);
-    r = zbl_last_round(s);
-    if (!zbl_may_meet(s, r)) {
+    if (!zbl_begin_to_meet(s, seat)) {
       return -1;
     }
-    seat->waits = 1;
-    seat->after = zbl_ref_of(r);
-    r->watched++;
+    zbl_plan(seat, s, launches, more);
+    if (seat->after == 0) {
+      zbl_check_barrier();
+    }
   }
-  return zbl_meet(s, seat, done_ns);
+  return zbl_meet(s, seat, begun_ns, ended_ns);
 }

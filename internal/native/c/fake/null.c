@@ -94,7 +94,11 @@ void zbl_in_order(zbl_stream *s) {
 }
 
 zbl_stream *zbl_null_stream(int device) {
-  zbl_device *d = &zbl.devices[device];
+  zbl_device *d;
+  if (zbl.count <= 0) {
+    return NULL;
+  }
+  d = &zbl.devices[device];
   if (d->null == NULL) {
     d->null = zbl_new_stream(device, 1);
   }

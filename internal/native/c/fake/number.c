@@ -37,6 +37,8 @@ static uint32_t zbl_bits_of(float f) {
   return bits;
 }
 
+#include "fp8.h"
+
 /* Of some size: a compiler makes a call of them, unless it is told. */
 #define ZBL_INLINE static inline __attribute__((always_inline))
 
@@ -114,6 +116,8 @@ static double zbl_same_double(double f) { return f; }
 
 ZBL_FLOATING(zbl_reduce_half, uint16_t, float, zbl_from_half, zbl_to_half)
 ZBL_FLOATING(zbl_reduce_bf16, uint16_t, float, zbl_from_bf16, zbl_to_bf16)
+ZBL_FLOATING(zbl_reduce_e4m3, uint8_t, float, zbl_from_e4m3, zbl_to_e4m3)
+ZBL_FLOATING(zbl_reduce_e5m2, uint8_t, float, zbl_from_e5m2, zbl_to_e5m2)
 ZBL_FLOATING(zbl_reduce_float, float, float, zbl_same, zbl_same)
 ZBL_FLOATING(zbl_reduce_double, double, double, zbl_same_double,
              zbl_same_double)
@@ -182,6 +186,8 @@ static const struct {
     {zbl_reduce_float, NULL},
     {zbl_reduce_double, NULL},
     {zbl_reduce_bf16, NULL},
+    {zbl_reduce_e4m3, NULL},
+    {zbl_reduce_e5m2, NULL},
 };
 
 /* Takes n elements into an accumulator; first starts it. */

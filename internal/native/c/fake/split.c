@@ -75,7 +75,7 @@ void zbl_split_settle(zbl_comm *child) {
   }
   snprintf(id.internal, sizeof id.internal, "zbl %llu %d", (unsigned long long)s->id,
            mine->color);
-  zbl_enter_clique(child, zbl_clique_for(&id, ranks), rank);
+  zbl_enter_clique(child, zbl_clique_for(&id, ranks), rank, ZBL_NO_VIRTUAL);
   child->split = NULL;
   zbl_split_leave(s);
 }

@@ -188,7 +188,7 @@ static int zbl_more_room(void) {
 }
 
 zbl_stream *zbl_new_stream(int device, int blocking) {
-  zbl_stream *s = zbl_more_room() ? aligned_alloc(64, ZBL_STREAM_BYTES) : NULL;
+  zbl_stream *s = zbl.count > 0 && zbl_more_room() ? aligned_alloc(64, ZBL_STREAM_BYTES) : NULL;
   if (s != NULL) {
     *s = (zbl_stream){.magic = ZBL_STREAM, .device = device,
                       .blocking = (uint8_t)blocking,

@@ -61,6 +61,7 @@ typedef struct zbl_stream {
   uint8_t queued_to_drain, looked;
   uint8_t forked; /* captures for another, and has not come back to it */
   uint8_t blocking; /* the null stream and it wait for each other */
+  int8_t priority;
   uint8_t marked;   /* events since `before`, and when the host had enqueued them */
   double s;
   uint64_t epoch;
@@ -72,6 +73,7 @@ typedef struct zbl_stream {
   zbl_result *results, *results_tail;
   struct zbl_stream *all; /* the next of all streams */
   const void *before; /* the round that was enqueued last, NULL for other work */
+  struct zbl_comm *on; /* and the communicator that it was enqueued on */
   double mark[ZBL_AHEAD_MARKS];
 } zbl_stream;
 
@@ -138,6 +140,9 @@ const char *zbl_source(zbl_stream *s, const char *from, size_t bytes);
 /* comm.c */
 int zbl_aborted(const struct zbl_comm *c);
 int zbl_failed(const struct zbl_comm *c);
+
+/* pace.c */
+void zbl_pace_launch(const zbl_stream *s);
 
 /* null.c */
 zbl_stream *zbl_null_stream(int device);

@@ -87,6 +87,9 @@ int zbl_decided(zbl_stream *s) {
 /* Waits until the stream is done, as long as that takes. Who drives the world alone
  * would wait for ever where it can never be: then it returns 0. */
 int zbl_wait_for(zbl_stream *s) {
+  if (s == NULL) {
+    return 0;
+  }
   while (!zbl_decided(s)) {
     if (!zbl.waits || s->error != 0) {
       return 0;

@@ -182,6 +182,10 @@ int zbl_wait_for_device(int device);
 struct timespec;
 void zbl_kernel_clock(struct timespec *now);
 double zbl_wall_now(void);
+void zbl_show(int shown);
+int zbl_paced(void);
+void zbl_host_in(void);
+void zbl_host_out(void);
 void zbl_host_enters(zbl_lane *l);
 double zbl_host_comes(void);
 void zbl_host_meets(double at);
@@ -199,6 +203,7 @@ double zbl_noisy(double seconds, uint64_t draws, int group);
 double zbl_uniform(uint64_t draws, uint64_t rank);
 zbl_lane *zbl_lane_of(int device);
 double *zbl_host_clock(int device);
+double zbl_host_cost(int device);
 void zbl_check_barrier(void);
 
 /* blocks.c */

@@ -51,7 +51,14 @@ static int zbl_commInitConfig(void **comm, int nranks, zb_unique_id id, int rank
                        "ncclConfig_t is not of NCCL_CONFIG_INITIALIZER, or invalid");
   }
   return zbl_join_rank(comm, nranks, id, rank,
-                       c == NULL || ZBL_CONFIGURED(c, blocking) != 0);
+                       c == NULL || ZBL_CONFIGURED(c, blocking) != 0, ZBL_NO_VIRTUAL);
+}
+
+/* Several ranks of a device, each with a number of its own: RCCL had it until ROCm 5.7
+ * (ROCm/rccl at rocm-5.7.0, src/init.cc). */
+static int zbl_commInitMulti(void **comm, int nranks, zb_unique_id id, int rank,
+                             int virtual_id) {
+  return zbl_join_rank(comm, nranks, id, rank, 1, virtual_id);
 }
 
 static int zbl_commSplit(void *comm, int color, int key, void **out, void *config) {

@@ -16,8 +16,14 @@
           ZBS_JUMP("zbench_" #field) "\n.size " name ", . - " name "\n");
 #define ZBS_SKIP(field, name)
 
+/* RCCL's and NCCL's functions have a second name each, which profilers that replace the
+ * first one call (nccl.h.in, pnccl). */
+#define ZBS_FORWARD_TWICE(field, name)                                         \
+  ZBS_FORWARD(field, name)                                                     \
+  ZBS_FORWARD(field, "p" name)
+
 #if FORWARD_COLLECTIVES
-#define PICK_ZB_COLLECTIVES ZBS_FORWARD
+#define PICK_ZB_COLLECTIVES ZBS_FORWARD_TWICE
 #else
 #define PICK_ZB_COLLECTIVES ZBS_SKIP
 #endif

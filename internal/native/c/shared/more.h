@@ -47,6 +47,9 @@ typedef struct zbs_dim3 {
 #define ZBS_MORE_STREAMS(SYM)                                                  \
   ZBS_BOTH(SYM, streamCreatePlain, int, (void **stream), "StreamCreate")       \
   ZBS_BOTH(SYM, streamPriority, int, (void **stream, unsigned flags, int priority), "StreamCreateWithPriority") \
+  ZBS_BOTH(SYM, streamGetPriority, int, (void *stream, int *priority), "StreamGetPriority") \
+  ZBS_HIP(SYM, streamWithMask, int, (void **stream, uint32_t words, const uint32_t *mask), \
+          "hipExtStreamCreateWithCUMask")                                      \
   ZBS_BOTH(SYM, priorityRange, int, (int *least, int *greatest), "DeviceGetStreamPriorityRange") \
   ZBS_BOTH(SYM, streamSynchronize, int, (void *stream), "StreamSynchronize")   \
   ZBS_BOTH(SYM, streamWaitEvent, int, (void *stream, void *event, unsigned flags), "StreamWaitEvent") \
@@ -108,6 +111,9 @@ typedef struct zbs_dim3 {
   ZBS_NCCL(SYM, commInitConfig, int,                                           \
                (void **comm, int nranks, zb_unique_id id, int rank, void *config), \
                "ncclCommInitRankConfig")                                       \
+  ZBS_RCCL(SYM, commInitMulti, int,                                            \
+               (void **comm, int nranks, zb_unique_id id, int rank, int virtualId), \
+               "ncclCommInitRankMulti")                                        \
   ZBS_NCCL(SYM, commSplit, int, (void *comm, int color, int key, void **out, void *config), \
                "ncclCommSplit")                                                \
   ZBS_NCCL(SYM, commFinalize, int, (void *comm), "ncclCommFinalize")           \
@@ -135,10 +141,29 @@ typedef struct zbs_dim3 {
                 void *comm, void *stream),                                     \
                "ncclAllToAllv")
 
+#define ZBS_MORE_DRIVER(SYM)                                                   \
+  ZBS_HIP(SYM, copyToDevice, int, (void *to, void *from, size_t bytes), "hipMemcpyHtoD") \
+  ZBS_HIP(SYM, copyToHost, int, (void *to, void *from, size_t bytes), "hipMemcpyDtoH") \
+  ZBS_HIP(SYM, copyOnDevice, int, (void *to, void *from, size_t bytes), "hipMemcpyDtoD") \
+  ZBS_HIP(SYM, copyToDeviceAsync, int,                                         \
+          (void *to, void *from, size_t bytes, void *stream), "hipMemcpyHtoDAsync") \
+  ZBS_HIP(SYM, copyToHostAsync, int,                                           \
+          (void *to, void *from, size_t bytes, void *stream), "hipMemcpyDtoHAsync") \
+  ZBS_HIP(SYM, copyOnDeviceAsync, int,                                         \
+          (void *to, void *from, size_t bytes, void *stream), "hipMemcpyDtoDAsync") \
+  ZBS_HIP(SYM, copyWithStream, int,                                            \
+          (void *to, const void *from, size_t bytes, int kind, void *stream),  \
+          "hipMemcpyWithStream")                                               \
+  ZBS_HIP(SYM, addressRange, int, (void **base, size_t *bytes, void *p), "hipMemGetAddressRange") \
+  ZBS_HIP(SYM, deviceMemory, int, (size_t *bytes, int device), "hipDeviceTotalMem") \
+  ZBS_HIP(SYM, deviceCapability, int, (int *major, int *minor, int device),    \
+          "hipDeviceComputeCapability")
+
 #define ZBS_MORE(SYM)                                                          \
   ZBS_MORE_MEMORY(SYM)                                                         \
   ZBS_MORE_STREAMS(SYM)                                                        \
   ZBS_MORE_DEVICES(SYM)                                                        \
+  ZBS_MORE_DRIVER(SYM)                                                         \
   ZBS_MORE_KERNELS(SYM)                                                        \
   ZBS_MORE_COLLECTIVES(SYM)
 

@@ -24,6 +24,7 @@
 #endif
 #include "comms.c"
 #include "devices.c"
+#include "driver.c"
 #include "kernels.c"
 #include "memory.c"
 #include "properties.c"
@@ -80,14 +81,14 @@ static void zbs_show(void) {
     return;
   }
   if (strcmp(name, "paced") == 0) {
-    zbl.shown = ZBL_PACED;
+    zbl_show(ZBL_PACED);
   } else if (strcmp(name, "virtual") != 0) {
     fprintf(stderr, "zbench loopback: ZBENCH_LOOPBACK_CLOCK=%s is not virtual, paced or host\n", name);
   } else if (zbs_clock() == NULL) {
     fprintf(stderr, "zbench loopback: ZBENCH_LOOPBACK_CLOCK=virtual needs libzbench-clock.so in "
                     "LD_PRELOAD: the program sees the host's clock\n");
   } else {
-    zbl.shown = ZBL_SHOWN;
+    zbl_show(ZBL_SHOWN);
     zbs_clock()(zbl_shown_now, zbl_shown_reach);
   }
 }

@@ -7,12 +7,39 @@
 
 static int zbl_streamCreatePlain(void **stream) { return zbl_streamCreate(stream, 0); }
 
-/* Priorities are taken for what they are and change nothing. HIP's are 1 (low) to −1. */
+/* Priorities are kept and change nothing. HIP's are 1 (low) to −1. */
 enum { ZBL_LEAST_PRIORITY = 1, ZBL_GREATEST_PRIORITY = -1 };
 
+/* One that is out of range becomes the nearest (ROCm/clr, hipamd/src/hip_stream.cpp,
+ * hipStreamCreateWithPriority). */
 static int zbl_streamPriority(void **stream, unsigned flags, int priority) {
-  (void)priority; /* out of range it is made the nearest, as HIP makes it */
-  return zbl_streamCreate(stream, flags);
+  int code = zbl_streamCreate(stream, flags);
+  if (code == ZB_OK) {
+    ((zbl_stream *)*stream)->priority = (int8_t)(priority > ZBL_LEAST_PRIORITY ? ZBL_LEAST_PRIORITY
+                                        : priority < ZBL_GREATEST_PRIORITY
+                                            ? ZBL_GREATEST_PRIORITY
+                                            : priority);
+  }
+  return code;
+}
+
+static int zbl_streamGetPriority(void *stream, int *priority) {
+  const zbl_stream *s;
+  ZBL_ENTER;
+  s = zbl_stream_of(stream);
+  if (s == NULL || priority == NULL) {
+    return zbl_said(s == NULL ? ZB_ERR_HANDLE : ZB_ERR_VALUE);
+  }
+  *priority = s->priority;
+  return ZB_OK;
+}
+
+/* Which compute units a stream may use changes nothing here. HIP wants some words and a
+ * mask (ROCm/clr, hipamd/src/hip_stream.cpp, hipExtStreamCreateWithCUMask). */
+static int zbl_streamWithMask(void **stream, uint32_t words, const uint32_t *mask) {
+  return stream == NULL ? zbl_said(ZB_ERR_HANDLE)
+         : words == 0 || mask == NULL ? zbl_said(ZB_ERR_VALUE)
+                                      : zbl_streamCreate(stream, 0);
 }
 
 static int zbl_priorityRange(int *least, int *greatest) {
@@ -71,13 +98,16 @@ static int zbl_deviceSynchronize(void) {
   if (zbl_refused_in_capture()) {
     return zbl_said(ZB_ERR_CAPTURE);
   }
-  return zbl_said(zbl_wait_for_device(zbl_current_device()));
+  return zbl_said(zbl.count > 0 ? zbl_wait_for_device(zbl_current_device()) : ZB_ERR_NO_DEVICE);
 }
 
 /* Gives back what the current device has: its memory and its streams. */
 static int zbl_deviceReset(void) {
   int device;
   ZBL_ENTER;
+  if (zbl.count <= 0) {
+    return zbl_said(ZB_ERR_NO_DEVICE);
+  }
   device = zbl_current_device();
   while (zbl.devices[device].blocks != NULL) {
     zbl_forget_block(zbl.devices[device].blocks);

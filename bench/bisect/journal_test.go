@@ -1,0 +1,57 @@
+package bisect_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/bisect"
+	"zbench/bench/jsonfile"
+	"zbench/bench/spec"
+)
+
+// saved is a search with two entries.
+func saved(t testing.TB) []byte {
+	t.Helper()
+	h := bisect.Header{
+		Schema: bisect.JournalSchema, Options: bisect.Defaults(), Spec: spec.Spec{Sweep: &spec.Sweep{}}, Timing: "burst", GPUs: 1,
+		Variants: []bisect.Given{{Name: "a"}, {Name: "b", Settings: "X=1"}}, Cases: []bisect.Planned{{Key: "k", Bytes: 1}},
+	}
+	text, err := bisect.JournalText(h, []bisect.Entry{{Variant: "a", Seconds: 1, Times: map[string]float64{"k": 1}, Simulated: true}, {Variant: "b", Reason: "exit code 1"}})
+	require.NoError(t, err)
+	return text
+}
+
+// No flipped bit is read as something else: it is an error that names its line, or the last
+// line, which then was not written whole.
+func TestEveryBitOfASearch(t *testing.T) {
+	text := saved(t)
+	h, entries, err := bisect.ReadJournal(text)
+	require.NoError(t, err)
+	require.Len(t, entries, 2)
+	for i := range len(text) * 8 {
+		bad := slices.Clone(text)
+		bad[i/8] ^= 1 << (i % 8)
+		gotHeader, got, err := bisect.ReadJournal(bad)
+		if err == nil {
+			require.Equal(t, len(text)-1, i/8, "bit %d of byte %d", i%8, i/8)
+			require.Equal(t, h, gotHeader)
+			require.Equal(t, entries[:1], got)
+			continue
+		}
+		require.ErrorAs(t, err, new(*jsonfile.LineError))
+	}
+}
+
+// Whatever a journal holds, reading it ends in its lines or in an error.
+func FuzzReadJournal(f *testing.F) {
+	f.Add(saved(f))
+	f.Add([]byte("{}\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		h, _, err := bisect.ReadJournal(text)
+		if err == nil {
+			require.NotEmpty(t, h.Cases)
+		}
+	})
+}

@@ -1,0 +1,41 @@
+package jsonfile
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// LineError is the error of a journal's line, which is counted from 1. The lines
+// before it are whole.
+type LineError struct {
+	Line int
+	Err  error
+}
+
+func (e *LineError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Err) }
+
+// Unwrap returns what is wrong with the line.
+func (e *LineError) Unwrap() error { return e.Err }
+
+// EachLine hands over the lines of a journal, without their newlines, from line 1; an error
+// of one becomes a LineError. A last line without its newline was being written when the
+// run ended: it is left out, and truncated is its number of bytes.
+func EachLine(text []byte, each func(number int, line []byte) error) (lines, truncated int, err error) {
+	whole, truncated := CutTruncated(text)
+	for i, line := range whole {
+		if err := each(i+1, line); err != nil {
+			return i, truncated, &LineError{i + 1, err}
+		}
+	}
+	return len(whole), truncated, nil
+}
+
+// CutTruncated parts a journal into its lines, without their newlines, and the number of
+// bytes of a last line that was not written whole.
+func CutTruncated(text []byte) (lines [][]byte, truncated int) {
+	whole := bytes.LastIndexByte(text, '\n') + 1
+	if whole == 0 {
+		return nil, len(text)
+	}
+	return bytes.Split(text[:whole-1], []byte("\n")), len(text) - whole
+}

@@ -1,0 +1,92 @@
+package jsonfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+)
+
+// Strict reads a document. It refuses a field that into does not have, and more text after
+// the document. Errors name the field and what it must be, for the user of a file.
+func Strict(text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return Explain(err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is more after its end")
+	}
+	return nil
+}
+
+// Explain says what is wrong with a document in words of its file, and not of Go. Errors
+// that encoding/json does not make stay as they are.
+func Explain(err error) error {
+	const unknown = "json: unknown field "
+	syntax, isSyntax := errors.AsType[*json.SyntaxError](err)
+	kind, isKind := errors.AsType[*json.UnmarshalTypeError](err)
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("it ends too early")
+	case isSyntax && strings.HasPrefix(syntax.Error(), "unexpected end"):
+		return errors.New("it ends too early")
+	case isSyntax && strings.HasSuffix(syntax.Error(), "after top-level value"):
+		return errors.New("there is more after its end")
+	case isSyntax:
+		return fmt.Errorf("it is not JSON: %w", err)
+	case isKind:
+		field := kind.Field
+		if field == "" {
+			field = "the file"
+		}
+		return fmt.Errorf("%s is %s; it must be %s", field, found(kind.Value), wanted(kind.Type))
+	case strings.HasPrefix(err.Error(), unknown):
+		return fmt.Errorf("the field %s is unknown", strings.TrimPrefix(err.Error(), unknown))
+	}
+	return err
+}
+
+// found is what encoding/json calls a value.
+func found(value string) string {
+	number, isNumber := strings.CutPrefix(value, "number ")
+	switch {
+	case isNumber:
+		return number
+	case value == "string":
+		return "text"
+	case value == "array":
+		return "a list"
+	case value == "object":
+		return "an object"
+	case value == "bool":
+		return "true or false"
+	}
+	return "a " + value
+}
+
+// wanted is a type of Go in words of JSON.
+func wanted(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t.Kind() == reflect.String:
+		return "text"
+	case t.Kind() == reflect.Bool:
+		return "true or false"
+	case t.Kind() == reflect.Slice, t.Kind() == reflect.Array:
+		return "a list"
+	case t.Kind() == reflect.Struct, t.Kind() == reflect.Map:
+		return "an object"
+	case t.Kind() == reflect.Float64, t.Kind() == reflect.Float32:
+		return "a number"
+	case t.Kind() >= reflect.Uint && t.Kind() <= reflect.Uintptr:
+		return "a whole number from 0"
+	}
+	return "a whole number"
+}

@@ -1,0 +1,52 @@
+// Package pattern holds regular expressions that are compiled when they are first used.
+// Every process of zbench initialises every package, and a run may have a thousand of them
+// on a host; few use a regular expression. A variable of a package is a pattern.New, not a
+// regexp.MustCompile.
+package pattern
+
+import (
+	"regexp"
+	"sync"
+)
+
+// Pattern is a regular expression. Its methods are those of regexp.Regexp and may be called
+// at once by several goroutines. The first of them panics if the text is not one.
+type Pattern struct {
+	text string
+	get  func() *regexp.Regexp
+}
+
+// New does not compile the text.
+func New(text string) *Pattern {
+	return &Pattern{text, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
+}
+
+// The methods of regexp.Regexp that zbench uses.
+func (p *Pattern) String() string                             { return p.text }
+func (p *Pattern) Match(b []byte) bool                        { return p.get().Match(b) }
+func (p *Pattern) MatchString(s string) bool                  { return p.get().MatchString(s) }
+func (p *Pattern) FindString(s string) string                 { return p.get().FindString(s) }
+func (p *Pattern) FindStringIndex(s string) []int             { return p.get().FindStringIndex(s) }
+func (p *Pattern) FindSubmatch(b []byte) [][]byte             { return p.get().FindSubmatch(b) }
+func (p *Pattern) FindStringSubmatch(s string) []string       { return p.get().FindStringSubmatch(s) }
+func (p *Pattern) FindAllString(s string, n int) []string     { return p.get().FindAllString(s, n) }
+func (p *Pattern) FindAllSubmatch(b []byte, n int) [][][]byte { return p.get().FindAllSubmatch(b, n) }
+func (p *Pattern) ReplaceAll(b, with []byte) []byte           { return p.get().ReplaceAll(b, with) }
+func (p *Pattern) ReplaceAllString(s, with string) string     { return p.get().ReplaceAllString(s, with) }
+func (p *Pattern) Split(s string, n int) []string             { return p.get().Split(s, n) }
+
+func (p *Pattern) FindStringSubmatchIndex(s string) []int {
+	return p.get().FindStringSubmatchIndex(s)
+}
+
+func (p *Pattern) FindAllStringSubmatch(s string, n int) [][]string {
+	return p.get().FindAllStringSubmatch(s, n)
+}
+
+func (p *Pattern) FindAllStringSubmatchIndex(s string, n int) [][]int {
+	return p.get().FindAllStringSubmatchIndex(s, n)
+}
+
+func (p *Pattern) ReplaceAllStringFunc(s string, with func(string) string) string {
+	return p.get().ReplaceAllStringFunc(s, with)
+}

@@ -1,0 +1,86 @@
+package plan_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/plan"
+	"zbench/bench/record"
+)
+
+// batches counts the batches that a driver is asked for: with several processes each is
+// an order.
+type batches struct {
+	meter
+	bursts, isolated int
+}
+
+func (b *batches) Burst(ctx context.Context, o plan.Bursts) ([]float64, error) {
+	b.bursts++
+	return b.meter.Burst(ctx, o)
+}
+
+func (b *batches) Isolated(ctx context.Context, n int) ([]float64, error) {
+	b.isolated++
+	return b.meter.Isolated(ctx, n)
+}
+
+// WarmUp is no batch.
+func (b *batches) WarmUp(ctx context.Context, n int) ([]float64, error) {
+	return b.meter.WarmUp(ctx, n)
+}
+
+// Where the samples are precise, a pass takes one batch of each timing: the warm-up has
+// shown how many samples fit into the time limit.
+func TestPreciseSamplesTakeOneBatch(t *testing.T) {
+	cases := meterSweep(t).Cases()
+	m := &batches{meter: meter{rng: rand.New(rand.NewPCG(1, 2))}}
+	plan.Run(context.Background(), cases, m, plan.DefaultOptions(), func(r record.Result) {
+		require.Equal(t, record.OK, r.Status)
+	})
+	require.Equal(t, [2]int{plan.Passes * len(cases), plan.Passes * len(cases)}, [2]int{m.bursts, m.isolated})
+}
+
+// prepared counts the bursts that are ordered with the warm-up.
+type prepared struct {
+	batches
+	with int
+}
+
+func (p *prepared) Prepare(ctx context.Context, want plan.Preparation) (out plan.Prepared, err error) {
+	if err = p.Begin(want.Case, want.Pass); err != nil {
+		return out, err
+	}
+	out.Seconds, err = p.WarmUp(ctx, want.Warmup)
+	if want.Bursts != nil && err == nil {
+		p.with++
+		out.Bursts, err = p.meter.Burst(ctx, *want.Bursts)
+	}
+	return out, err
+}
+
+// The second pass of a case begins with its warm-up and its first bursts in one order, where
+// the first pass has shown that the time of a launch does not decide how many bursts they
+// are. The samples are those of separate orders.
+func TestLaterPassesBeginWithBursts(t *testing.T) {
+	cases := meterSweep(t).Cases()
+	o := plan.DefaultOptions()
+	o.Checks, o.Burst.MaxTime = 0, 10
+	one := &batches{meter: meter{rng: rand.New(rand.NewPCG(1, 2)), noise: 0.01}}
+	both := &prepared{batches: batches{meter: meter{rng: rand.New(rand.NewPCG(1, 2)), noise: 0.01}}}
+	want := plan.Run(context.Background(), cases, one, o, func(record.Result) {})
+	got := plan.Run(context.Background(), cases, both, o, func(record.Result) {})
+	require.Equal(t, want, got)
+	require.Equal(t, len(cases), both.with)
+	require.Equal(t, one.bursts, both.with+both.bursts)
+
+	// Here the time of a launch decides, so every pass asks after its warm-up.
+	last := cases[len(cases)-1]
+	o.Burst.MaxTime = plan.Passes * 8 * float64(o.Iterations) * meterCost(last).Launch
+	slow := &prepared{batches: batches{meter: meter{rng: rand.New(rand.NewPCG(1, 2))}}}
+	plan.Run(context.Background(), []plan.Case{last}, slow, o, func(record.Result) {})
+	require.Zero(t, slow.with)
+}

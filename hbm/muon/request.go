@@ -1,0 +1,73 @@
+package muon
+
+import (
+	"fmt"
+
+	"zbench/bench/exit"
+	method "zbench/bench/muon"
+	"zbench/bench/spec"
+)
+
+// Check refuses a request that names no shapes or coefficients of Muon.
+func Check(_ string, k *spec.Kernels) error {
+	if _, _, err := Shapes(k); err != nil {
+		return err
+	}
+	_, err := method.ByName(k.Coefficients)
+	return err
+}
+
+// Shapes are the shapes of a request; few is true if their batches are a model's.
+func Shapes(k *spec.Kernels) (shapes []method.Shape, few bool, err error) {
+	if k.Preset != "" {
+		p, err := method.PresetByName(k.Preset)
+		return p.Shapes, true, err
+	}
+	for _, text := range k.Shapes {
+		s, err := method.ParseShape(text)
+		if err != nil {
+			return nil, false, err
+		}
+		shapes = append(shapes, s)
+	}
+	return shapes, false, nil
+}
+
+// emulatedRate is about what one core does of the emulated products, and
+// referenceRate of float64 ones, in operations per second.
+const (
+	emulatedRate  = 3e9
+	referenceRate = 4e9
+	// maxEmulatedSeconds is the longest that an emulated check may take, in seconds.
+	maxEmulatedSeconds = 60.0
+)
+
+// emulatedSeconds estimates a check on the loopback.
+func emulatedSeconds(s method.Shape, c method.Coefficients) float64 {
+	one, all := 0.0, 0.0
+	for _, p := range method.Products() {
+		one += p.Effective(s)
+		all += p.Executed(s, p.Tile(s, 1), false) * float64(s.Batch)
+	}
+	steps := float64(len(c.Steps))
+	return steps*all/emulatedRate + 2*steps*one/referenceRate
+}
+
+// standInSide is the longer side of a reduced shape that takes seconds.
+const standInSide = 192
+
+// CheckTime refuses shapes whose emulation exceeds maxEmulatedSeconds.
+func CheckTime(shapes []method.Shape, c method.Coefficients, reduce int) error {
+	total := 0.0
+	for _, s := range shapes {
+		if reduce != 0 {
+			s = s.Reduced(reduce)
+		}
+		total += emulatedSeconds(s, c)
+	}
+	if total <= maxEmulatedSeconds {
+		return nil
+	}
+	return exit.Usagef(fmt.Sprintf("run on a machine with a GPU, check reduced shapes with --reduce %d, or give a smaller one: --shape 256x512", standInSide),
+		"emulation on this machine would take about %.0f s; the limit is %.0f s", total, maxEmulatedSeconds)
+}

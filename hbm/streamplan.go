@@ -1,0 +1,162 @@
+package hbm
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"zbench/bench/plan"
+	"zbench/bench/record"
+	"zbench/bench/spec"
+	"zbench/bench/stat"
+	units "zbench/bench/unit"
+)
+
+// sweepFrom is the smallest array of a sweep in bytes, sweepKernels what it runs
+// where no kernel is named.
+const sweepFrom = 256 << 10
+
+var sweepKernels = []string{"read", "copy", "triad"}
+
+// streamPlan is what hbm will run.
+type streamPlan struct {
+	streams []Stream
+	types   []Type
+	size    int64
+	zeros   bool
+}
+
+// streamsOf are the streams and types of a checked request.
+func streamsOf(k *spec.Kernels) streamPlan {
+	p := streamPlan{size: k.Size, zeros: k.Data == "zeros"}
+	for _, name := range k.Streams {
+		st, _ := StreamByName(name)
+		p.streams = append(p.streams, st)
+	}
+	for _, name := range k.Dtypes {
+		t, _ := TypeByName(name)
+		p.types = append(p.types, t)
+	}
+	return p
+}
+
+// planStreams plans each stream in all roles.
+func (d *Driver) planStreams(k *spec.Kernels, rule stat.Rule) (*Planning, error) {
+	if len(k.Streams) == 0 {
+		k.Streams = StreamNames()
+	}
+	p, out := streamsOf(k), &Planning{}
+	if err := p.fit(d); err != nil {
+		return nil, err
+	}
+	k.Size = p.size
+	short := rule // for the points of the tuning
+	short.MaxTime, short.MinSamples = min(short.MaxTime, 0.1), 6
+	for _, c := range p.cases(k, d) {
+		if c.Role == record.Tune {
+			out.add(d, c, short)
+		} else {
+			out.add(d, c, rule)
+		}
+	}
+	if k.Tune {
+		out.More = func(rec *record.Record) ([]record.Kernel, []plan.Job) {
+			var more Planning
+			for _, c := range p.best(d, rec) {
+				more.add(d, c, rule)
+			}
+			return more.Rows, more.Jobs
+		}
+	}
+	return out, d.Allocate(p.size)
+}
+
+// fit chooses the size where none was given, and refuses one that three arrays
+// of do not fit.
+func (p *streamPlan) fit(d *Driver) error {
+	free, err := d.Free()
+	if err != nil {
+		return err
+	}
+	dev := d.Devices()[0]
+	most := (free - free/10) / 3
+	if p.size == 0 {
+		// off a power of two, which some memories like less than others
+		p.size = 4*max(dev.Cache, 16<<20) + 768<<10
+		if dev.Kind == record.GPU {
+			p.size = max(p.size, 1<<30+768<<10)
+		}
+		p.size = min(p.size, most)
+	}
+	if p.size > most {
+		return fmt.Errorf("%w: size %s: three arrays need %s, and device %d (%s) has %s free",
+			ErrRequest, units.Bytes(p.size), units.Bytes(3*p.size), dev.Index, dev.Name, units.Bytes(free))
+	}
+	return nil
+}
+
+// cases lists what is known beforehand: each kernel in two configurations, then
+// the sweep and the points of the tuning.
+func (p streamPlan) cases(k *spec.Kernels, d *Driver) []Case {
+	backend := d.Backend()
+	var out []Case
+	for _, t := range p.types {
+		for _, s := range p.streams {
+			for _, role := range []string{record.Reference, record.Preset} {
+				out = append(out, NewCase(backend, s, t, role, p.size, p.zeros))
+			}
+		}
+	}
+	for _, s := range p.streams {
+		if !k.Sweep || len(p.streams) == len(Streams()) && !slices.Contains(sweepKernels, s.Name) {
+			continue
+		}
+		for size := int64(sweepFrom); size < p.size; size *= 2 {
+			out = append(out, NewCase(backend, s, p.types[0], record.SizeSweep, size, p.zeros))
+		}
+		out = append(out, NewCase(backend, s, p.types[0], record.SizeSweep, p.size, p.zeros))
+	}
+	if k.Tune {
+		out = append(out, p.tuning(d)...)
+	}
+	return out
+}
+
+// tuning lists the configurations of each kernel.
+func (p streamPlan) tuning(d *Driver) []Case {
+	var out []Case
+	for _, t := range p.types {
+		for _, st := range p.streams {
+			for _, config := range TuneConfigs(d.Devices()[0].Kind != record.GPU) {
+				c := NewCase(d.Backend(), st, t, record.Tune, p.size, p.zeros)
+				c.Config = config
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// best are the fastest configurations of each kernel, by the slowest of the devices;
+// they are measured as long as the others.
+func (p streamPlan) best(d *Driver, rec *record.Record) []Case {
+	rates := map[string]float64{}
+	for _, k := range rec.Kernels {
+		rate := 0.0
+		if k.Metrics.Rate != nil {
+			rate = *k.Metrics.Rate
+		}
+		if least, known := rates[k.Case()]; !known || rate < least {
+			rates[k.Case()] = rate
+		}
+	}
+	var out []Case
+	for of := range slices.Chunk(p.tuning(d), len(TuneConfigs(d.Devices()[0].Kind != record.GPU))) {
+		c := slices.MaxFunc(of, func(a, b Case) int { return cmp.Compare(rates[a.Key()], rates[b.Key()]) })
+		if rates[c.Key()] > 0 {
+			c.Role = record.Best
+			out = append(out, c)
+		}
+	}
+	return out
+}
