@@ -1,10 +1,11 @@
 package plan
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"zbench/bench/jsonfile"
 )
 
 // Protocol is the version of the messages between processes. It changes whenever a
@@ -88,9 +89,7 @@ func (r reportFields) check() error {
 // decode reads a message of this protocol. It is read once: the leader reads thousands
 // a second. Why it is refused is looked for afterwards.
 func decode(what string, text []byte, into versioned) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	err := d.Decode(into)
+	err := jsonfile.One(text, into)
 	if err == nil && into.protocol() == Protocol {
 		return nil
 	}

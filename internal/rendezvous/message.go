@@ -1,13 +1,11 @@
 package rendezvous
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"unicode/utf8"
 
+	"zbench/bench/jsonfile"
 	"zbench/bench/plan"
 )
 
@@ -129,7 +127,7 @@ func readRegistration(text []byte) (registration, *Refused) {
 	if head.Protocol != Protocol {
 		return r, refuse(OtherProtocol, "the registration has protocol %d, the leader %d: run the same version of zbench in all processes", head.Protocol, Protocol)
 	}
-	if err := decode(text, &r); err != nil {
+	if err := jsonfile.One(text, &r); err != nil {
 		return r, refuse(Malformed, "the registration cannot be read: %v", err)
 	}
 	names := []string{r.Session, r.Host, r.Build, r.Backend}
@@ -152,7 +150,7 @@ func readRegistration(text []byte) (registration, *Refused) {
 
 // readUp decodes a line to the leader.
 func readUp(text []byte) (u up, err error) {
-	if err := decode(text, &u); err != nil {
+	if err := jsonfile.One(text, &u); err != nil {
 		return up{}, err
 	}
 	if len(u.Reports)+len(u.Joined) > 0 && u.Number < 1 {
@@ -178,7 +176,7 @@ func readUp(text []byte) (u up, err error) {
 
 // readDown decodes a line of the leader.
 func readDown(text []byte) (d down, err error) {
-	if err := decode(text, &d); err != nil {
+	if err := jsonfile.One(text, &d); err != nil {
 		return down{}, err
 	}
 	if (d.Order != nil || d.Each != nil) && d.Number < 1 {
@@ -195,19 +193,6 @@ func (d *down) own(process int) json.RawMessage {
 		}
 	}
 	return d.Order
-}
-
-// decode reads exactly one value without unknown fields.
-func decode(text []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("more than one value")
-	}
-	return nil
 }
 
 // line is a message as one line of JSON.
