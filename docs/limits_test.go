@@ -39,7 +39,7 @@ func tooLong(t *testing.T, tree fs.FS) []string {
 	return out
 }
 
-func TestLongFilesAreFound(t *testing.T) {
+func TestFilesThatAreTooLongAreFound(t *testing.T) {
 	line := []byte("// a line\n")
 	require.Equal(t, []string{"a/b.c"}, tooLong(t, fstest.MapFS{
 		"a/b.c": {Data: bytes.Repeat(line, 301)}, "a/c.go": {Data: bytes.Repeat(line, 300)}, "a/d.md": {Data: bytes.Repeat(line, 900)}, ".cache/x.go": {Data: bytes.Repeat(line, 900)},

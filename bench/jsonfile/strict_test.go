@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -20,13 +19,13 @@ func TestOneAfterAnother(t *testing.T) {
 	for range 3 {
 		var v one
 		require.NoError(t, One([]byte(`{"a":1}`), &v))
-		assert.Equal(t, 1, v.A)
+		require.Equal(t, 1, v.A)
 		require.ErrorIs(t, One([]byte(`{"a":2} {"a":3}`), &v), errMore)
 		require.ErrorContains(t, One([]byte(`{"b":2}`), &v), "unknown field")
 		require.Error(t, One([]byte(`{"a":`), &v))
 		require.Error(t, One(nil, &v))
 		require.NoError(t, One([]byte(" {\"a\":4} \n"), &v))
-		assert.Equal(t, 4, v.A)
+		require.Equal(t, 4, v.A)
 	}
 }
 
@@ -43,5 +42,5 @@ func TestOneTakesNoBufferForEachMessage(t *testing.T) {
 		require.NoError(t, One(text, &v))
 	}
 	runtime.ReadMemStats(&after)
-	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(2*messages*size), "without the reader it is four times the messages")
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(2*messages*size), "without the reader it is four times the messages")
 }

@@ -21,32 +21,58 @@ func New(text string) *Pattern {
 	return &Pattern{text, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
 }
 
-// The methods of regexp.Regexp that zbench uses.
-func (p *Pattern) String() string                             { return p.text }
-func (p *Pattern) Match(b []byte) bool                        { return p.get().Match(b) }
-func (p *Pattern) MatchString(s string) bool                  { return p.get().MatchString(s) }
-func (p *Pattern) FindString(s string) string                 { return p.get().FindString(s) }
-func (p *Pattern) FindStringIndex(s string) []int             { return p.get().FindStringIndex(s) }
-func (p *Pattern) FindSubmatch(b []byte) [][]byte             { return p.get().FindSubmatch(b) }
-func (p *Pattern) FindStringSubmatch(s string) []string       { return p.get().FindStringSubmatch(s) }
-func (p *Pattern) FindAllString(s string, n int) []string     { return p.get().FindAllString(s, n) }
-func (p *Pattern) FindAllSubmatch(b []byte, n int) [][][]byte { return p.get().FindAllSubmatch(b, n) }
-func (p *Pattern) ReplaceAll(b, with []byte) []byte           { return p.get().ReplaceAll(b, with) }
-func (p *Pattern) ReplaceAllString(s, with string) string     { return p.get().ReplaceAllString(s, with) }
-func (p *Pattern) Split(s string, n int) []string             { return p.get().Split(s, n) }
+// String is the text.
+func (p *Pattern) String() string { return p.text }
 
+// Match is regexp.Regexp's.
+func (p *Pattern) Match(b []byte) bool { return p.get().Match(b) }
+
+// MatchString is regexp.Regexp's.
+func (p *Pattern) MatchString(s string) bool { return p.get().MatchString(s) }
+
+// FindString is regexp.Regexp's.
+func (p *Pattern) FindString(s string) string { return p.get().FindString(s) }
+
+// FindStringIndex is regexp.Regexp's.
+func (p *Pattern) FindStringIndex(s string) []int { return p.get().FindStringIndex(s) }
+
+// FindSubmatch is regexp.Regexp's.
+func (p *Pattern) FindSubmatch(b []byte) [][]byte { return p.get().FindSubmatch(b) }
+
+// FindStringSubmatch is regexp.Regexp's.
+func (p *Pattern) FindStringSubmatch(s string) []string { return p.get().FindStringSubmatch(s) }
+
+// FindAllString is regexp.Regexp's.
+func (p *Pattern) FindAllString(s string, n int) []string { return p.get().FindAllString(s, n) }
+
+// FindAllSubmatch is regexp.Regexp's.
+func (p *Pattern) FindAllSubmatch(b []byte, n int) [][][]byte { return p.get().FindAllSubmatch(b, n) }
+
+// ReplaceAll is regexp.Regexp's.
+func (p *Pattern) ReplaceAll(b, with []byte) []byte { return p.get().ReplaceAll(b, with) }
+
+// ReplaceAllString is regexp.Regexp's.
+func (p *Pattern) ReplaceAllString(s, with string) string { return p.get().ReplaceAllString(s, with) }
+
+// Split is regexp.Regexp's.
+func (p *Pattern) Split(s string, n int) []string { return p.get().Split(s, n) }
+
+// FindStringSubmatchIndex is regexp.Regexp's.
 func (p *Pattern) FindStringSubmatchIndex(s string) []int {
 	return p.get().FindStringSubmatchIndex(s)
 }
 
+// FindAllStringSubmatch is regexp.Regexp's.
 func (p *Pattern) FindAllStringSubmatch(s string, n int) [][]string {
 	return p.get().FindAllStringSubmatch(s, n)
 }
 
+// FindAllStringSubmatchIndex is regexp.Regexp's.
 func (p *Pattern) FindAllStringSubmatchIndex(s string, n int) [][]int {
 	return p.get().FindAllStringSubmatchIndex(s, n)
 }
 
+// ReplaceAllStringFunc is regexp.Regexp's.
 func (p *Pattern) ReplaceAllStringFunc(s string, with func(string) string) string {
 	return p.get().ReplaceAllStringFunc(s, with)
 }

@@ -24,7 +24,7 @@ func TestCIRunsEveryStep(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		var names []string
-		for _, word := range strings.Fields(string(out)) {
+		for word := range strings.FieldsSeq(string(out)) {
 			if name, found := strings.CutPrefix(word, "timed-"); found && !slices.Contains(names, name) {
 				names = append(names, name)
 			}

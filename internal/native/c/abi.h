@@ -262,14 +262,10 @@ typedef struct zb_unique_id { /* ncclUniqueId, passed by value */
   SYM(hostBarrier, ZB_OPTIONAL(""), int,                                       \
       (const int32_t *device, size_t stride, int n),                           \
       ZB_LB("zbench_hostBarrier"), ZB_LB("zbench_hostBarrier"))                \
-  /* the same after a host's only stream is done, which ended_ns[0] tells; −1: \
-   * poll the stream first. More bursts of as many launches, all of one call on \
-   * one communicator, may follow: then some of them may be over when it returns,\
-   * without a barrier after the last. It returns how many are, this one        \
-   * included; begun_ns tells when the others began */                          \
+  /* the same after a host's only stream is done (ended, ns; −1: poll it), and\
+   * for at most `more` equal bursts after it (repeat.c): returns how many ended */\
   SYM(hostMeets, ZB_OPTIONAL(""), int,                                         \
-      (void *stream, int launches, int more, int64_t *begun_ns,                \
-       int64_t *ended_ns),                                                     \
+      (void *stream, int launches, int more, int64_t *begun, int64_t *ended),  \
       ZB_LB("zbench_hostMeets"), ZB_LB("zbench_hostMeets"))                    \
   /* whether launches move data: the timed ones need none */                   \
   SYM(moveData, ZB_OPTIONAL(""), void, (int on), ZB_LB("zbench_moveData"),     \
@@ -297,10 +293,7 @@ typedef struct zb_table {
 
 /* Clears the thread's last error after a failed call, or RCCL reports it as its own. */
 static inline int zb_told(const zb_table *t, int code) {
-  if (code != 0 && t->lastError != NULL) {
-    t->lastError();
-  }
-  return code;
+  return code != 0 && t->lastError != NULL ? (t->lastError(), code) : code;
 }
 
 #endif

@@ -17,8 +17,7 @@ typedef struct zbl_node {
   _Alignas(16) char what[];
 } zbl_node;
 
-/* The launches of a graph, one behind the other: its own, and those of what was
- * instantiated of it. */
+/* The launches of a graph and of what was instantiated of it, one behind the other. */
 typedef struct zbl_nodes {
   int users;
   size_t bytes, room;
