@@ -61,6 +61,24 @@ static void whole_needs_one_round(void) {
   close_world();
 }
 
+/* Two ranks of one device on one stream wait for each other. */
+static void whole_needs_streams(void) {
+  zb_unique_id id;
+  void *c[2];
+  open_world();
+  zbl.multi_rank = zbl.derives = 1;
+  CHECK(t.setDevice(0) == ZB_OK && t.getUniqueId(&id) == 0 && t.groupStart() == 0);
+  for (int i = 0; i < 2; i++) {
+    CHECK(t.commInitRank(&c[i], 2, id, i) == 0);
+  }
+  CHECK(t.groupEnd() == 0 && t.groupStart() == 0);
+  for (int i = 0; i < 2; i++) {
+    CHECK(t.allReduce(sendbuf[0], recvbuf[0], 64, 7, 0, c[i], stream[0]) == 0);
+  }
+  CHECK(t.groupEnd() == 0 && t.streamQuery(stream[0]) == ZB_ERR_NOT_READY);
+  close_world();
+}
+
 static void whole_collectives(void) {
   double one_by_one[4], grouped[4];
   whole_times(0, one_by_one);
@@ -68,4 +86,5 @@ static void whole_collectives(void) {
   CHECK(grouped[0] > 0 && memcmp(one_by_one, grouped, sizeof grouped) == 0);
   whole_needs_agreement();
   whole_needs_one_round();
+  whole_needs_streams();
 }

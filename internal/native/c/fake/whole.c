@@ -6,19 +6,19 @@
 
 #include <string.h>
 
-/* Whether launches may end at once: one process drives all ranks, each on a device and so
- * on a stream of its own, and neither data nor a planted fault make a rank differ. */
+/* Whether launches may end at once: one process drives all ranks, and neither data nor a
+ * planted fault make a rank differ. */
 static int zbl_ends_at_once(void) {
-  return !zbl.several && zbl.moves_data <= 0 && !zbl.multi_rank &&
-         zbl.shown == ZBL_HIDDEN && zbl.faults.hang.rank < 0 && zbl.faults.async.rank < 0;
+  return !zbl.several && zbl.moves_data <= 0 && zbl.shown == ZBL_HIDDEN &&
+         zbl.faults.hang.rank < 0 && zbl.faults.async.rank < 0;
 }
 
 /* Whether the calls are one collective of all ranks of the first one's communicator, in
- * their order. */
+ * their order. Their devices ascend: two ranks on one stream would wait for each other. */
 static int zbl_is_whole(const zbl_queued *calls, const zbl_clique *q) {
-  for (int i = 0; i < q->nranks; i++) {
+  for (int i = 0, last = -1; i < q->nranks; last = calls[i++].comm->device) {
     const zbl_comm *c = zbl_comm_of(calls[i].comm);
-    if (c == NULL || c->clique != q || c->rank != i || c->aborted ||
+    if (c == NULL || c->clique != q || c->rank != i || c->device <= last || c->aborted ||
         c->seq != q->head_seq || !zbl_idle(calls[i].stream) ||
         memcmp(&calls[i].call, &calls->call, sizeof calls->call) != 0) {
       return 0;
