@@ -55,9 +55,18 @@ static void the_null_stream_outlives(void) {
   close_world();
 }
 
-/* Streams that are not blocking delay it by nothing. */
+/* Streams that are not blocking delay it by nothing, made before a blocking one or after. */
 static void the_null_stream_goes_ahead(void) {
   int value = 3;
+  void *blocking, *later;
+  open_world();
+  t.setDevice(0);
+  CHECK(t.streamCreate(&blocking, 0) == 0 && t.streamCreate(&later, 1) == 0);
+  CHECK(t.allReduce(sendbuf[0], recvbuf[0], 64, 7, 0, comm[0], later) == 0);
+  CHECK(t.copyAsync((char *)recvbuf[0] + 2048, &value, 4, ZB_TO_DEVICE, NULL) == ZB_OK);
+  CHECK(t.streamQuery(later) == ZB_ERR_NOT_READY && t.streamQuery(NULL) == ZB_OK);
+  CHECK(t.streamDestroy(later) == 0 && t.streamDestroy(blocking) == 0);
+  close_world();
   open_world();
   CHECK(reduce(0, 64) == 0 && t.streamQuery(stream[0]) == ZB_ERR_NOT_READY);
   CHECK(t.copyAsync((char *)recvbuf[0] + 2048, &value, 4, ZB_TO_DEVICE, NULL) == ZB_OK);
