@@ -52,6 +52,19 @@ func BenchmarkLoopback(b *testing.B) {
 	}
 }
 
+// BenchmarkLoopbackOpen measures the CPU time of opening a world of 1,024 ranks and closing it.
+func BenchmarkLoopbackOpen(b *testing.B) {
+	w := spec.World{Nodes: 128, GPUsPerNode: 8, GPUsPerProcess: 1}
+	n, before := 0, cpuSeconds(b)
+	for b.Loop() {
+		d, _ := open(b, w, fabric.Options{Seed: 1}, nil)
+		require.NoError(b, d.Close())
+		n++
+	}
+	b.ReportMetric((cpuSeconds(b)-before)*1e3/float64(n), "cpu-ms")
+	b.ReportMetric(0, "ns/op")
+}
+
 // BenchmarkLoopbackVerify measures the CPU time of a verified launch per byte of all
 // ranks' buffers.
 func BenchmarkLoopbackVerify(b *testing.B) {

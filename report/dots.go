@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"html/template"
 	"math"
-	"strings"
 
 	"zbench/bench/pairwise"
 )
@@ -169,23 +168,13 @@ func (f dotForm) name(l *layer, others []label, p box, name string, at vec, radi
 
 // describe names what is named.
 func (d Dots) describe() string {
-	var said []string
-	count := 0
+	var named spoken
 	for _, v := range d.Values {
-		if !v.Named {
-			continue
-		}
-		if count++; len(said) < 20 {
-			said = append(said, v.Tip+".")
+		if v.Named {
+			named.add(func() string { return v.Tip + "." })
 		}
 	}
-	if count == 0 {
-		return fmt.Sprintf("%s; none is named.", plural(int64(len(d.Values)), "value"))
-	}
-	if count > len(said) {
-		said = append(said, fmt.Sprintf("%d more.", count-len(said)))
-	}
-	return strings.Join(said, " ")
+	return named.or(fmt.Sprintf("%s; none is named.", plural(int64(len(d.Values)), "value")))
 }
 
 // dotPlot is the picture as HTML shows it.

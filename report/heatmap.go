@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"html/template"
 	"math"
-	"strings"
 )
 
 // HeatMap is a table of shares as a picture. A share is the height of a mark, its colour
@@ -120,25 +119,15 @@ func (h HeatMap) labels(f heatForm, cell float64) layer {
 
 // describe names the worst cells.
 func (h HeatMap) describe() string {
-	var said []string
-	count := 0
+	var named spoken
 	for i, row := range h.Shares {
 		for k, share := range row {
-			if h.step(share) < 2 {
-				continue
-			}
-			if count++; len(said) < 20 {
-				said = append(said, fmt.Sprintf("%s, %s: %.0f %% lost.", h.Rows[i], h.Columns[k], 100*share))
+			if h.step(share) >= 2 {
+				named.add(func() string { return fmt.Sprintf("%s, %s: %.0f %% lost.", h.Rows[i], h.Columns[k], 100*share) })
 			}
 		}
 	}
-	if count == 0 {
-		return "No value has lost the limit."
-	}
-	if count > len(said) {
-		said = append(said, fmt.Sprintf("%d more.", count-len(said)))
-	}
-	return strings.Join(said, " ")
+	return named.or("No value has lost the limit.")
 }
 
 // heat is a heat map as HTML shows it.

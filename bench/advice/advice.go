@@ -51,6 +51,8 @@ type Input struct {
 	Seed      uint64
 	// CommandLine is the flags of this request.
 	CommandLine []string
+	// Plans are kept for the next recommendation for the same model; nil keeps none.
+	Plans *recommend.Plans
 }
 
 // Document is a whole recommendation.
@@ -139,7 +141,7 @@ func Recommend(in Input) (*Document, error) {
 	in.Run.GradDtype, in.Run.ParamDtype = cmp.Or(in.Run.GradDtype, t.GradDtype), cmp.Or(in.Run.ParamDtype, "bfloat16")
 	q := recommend.Question{
 		Curves: curves, Trainer: t.Name, Run: in.Run, Backward: in.Compute.Backward, Forward: in.Compute.Forward,
-		ComputeGuessed: !in.Compute.Measured, MemBudget: in.MemBudget, Rescale: in.Rescale, Bootstrap: in.Bootstrap, Seed: in.Seed,
+		ComputeGuessed: !in.Compute.Measured, MemBudget: in.MemBudget, Rescale: in.Rescale, Bootstrap: in.Bootstrap, Seed: in.Seed, Plans: in.Plans,
 	}
 	d := &Document{Schema: Schema, Snippets: []trainer.Snippet{}, CommandLine: append([]string{}, in.CommandLine...)}
 	if m := in.Model; m != nil {

@@ -64,7 +64,8 @@ func AskAssumed(sources []cost.Source) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := q.Ask(sources)
+	plans := &recommend.Plans{}
+	d, err := q.sharing(plans).Ask(sources)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +76,7 @@ func AskAssumed(sources []cost.Source) (*Document, error) {
 	for _, x := range whatIfs {
 		changed := *want
 		x.change(&changed)
-		row, err := whatIf(x.name, &changed, sources)
+		row, err := whatIf(x.name, &changed, plans, sources)
 		if err != nil {
 			return nil, err
 		}
@@ -125,11 +126,12 @@ type WhatIf struct {
 	Refusal *recommend.Refusal `json:"refusal,omitempty"`
 }
 
-func whatIf(name string, want *spec.Advice, sources []cost.Source) (*WhatIf, error) {
+func whatIf(name string, want *spec.Advice, plans *recommend.Plans, sources []cost.Source) (*WhatIf, error) {
 	q, err := Prepare(want)
 	if err != nil {
 		return nil, err
 	}
+	q = q.sharing(plans)
 	d, err := q.AskBriefly(sources)
 	if err != nil {
 		return nil, err

@@ -198,8 +198,18 @@ func (q *Question) compute() (model.Compute, error) {
 	return l.Estimate()
 }
 
+// sharing is the question with plans that are kept for other questions about the model.
+func (q *Question) sharing(plans *recommend.Plans) *Question {
+	other := *q
+	other.in.Plans = plans
+	return &other
+}
+
 // Ask answers the question with the curves of the sources.
 func (q *Question) Ask(sources []cost.Source) (*Document, error) {
+	if q.in.Plans == nil { // for the ends of the model
+		q = q.sharing(&recommend.Plans{})
+	}
 	d, err := q.ask(q.in, sources)
 	if err != nil || !d.Answered() {
 		return d, err

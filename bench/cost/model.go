@@ -66,6 +66,10 @@ func (m *Model) With(seconds []float64) *Model {
 	return other
 }
 
+// SameSizes reports whether both models have the same sizes, so that a [Place] of one is one of
+// the other.
+func (m *Model) SameSizes(other *Model) bool { return slices.Equal(m.size, other.size) }
+
 func (m *Model) set(seconds []float64) {
 	for i, t := range seconds {
 		m.logTime[i] = math.Log(t)

@@ -17,9 +17,10 @@ func countersOf(d Driver) []record.NICCounters {
 	return nil
 }
 
-// Counters are those of all processes. Once none has any, no process is asked again.
-// Without an order since the last call they are those of that call: what is read after a
-// pass is also what was read before the next.
+// Counters are those of all processes. Once none has any, no process is asked again; once
+// one has, they come with the reports on every batch of isolated launches, one of which ends
+// a pass. Without an order since they were read they are those: what is read after a pass is
+// also what was read before the next.
 func (g *Group) Counters() []record.NICCounters {
 	if g.countless || g.counted != nil {
 		return g.counted
@@ -29,7 +30,7 @@ func (g *Group) Counters() []record.NICCounters {
 		return nil
 	}
 	all := nicsOf(reports)
-	g.countless, g.counted = len(all) == 0, all
+	g.countless, g.counting, g.counted = len(all) == 0, len(all) > 0, all
 	return all
 }
 

@@ -38,7 +38,7 @@ func TestCountersOfAllNodes(t *testing.T) {
 				require.EqualValues(t, 2, *r.NICs[1].Sent, "one rise in each of two passes")
 			}
 		})
-		want := uint64(1 + 2*2) // those after a pass are those before the next
+		want := uint64(1 + 2*2) // before the first pass, and with its one order of isolated launches in each
 		if !some {
 			want = 1
 		}
@@ -46,6 +46,48 @@ func TestCountersOfAllNodes(t *testing.T) {
 			require.Equal(t, want, p.counted)
 		}
 	}
+}
+
+// recorder notes what is ordered.
+type recorder struct {
+	plan.Followers
+	orders []plan.Do
+}
+
+func (r *recorder) Send(o plan.Order) {
+	r.orders = append(r.orders, o.Do)
+	r.Followers.Send(o)
+}
+
+// Only the first reading of the counters takes an order of its own: later ones come with the
+// reports on the isolated launches that end a pass.
+func TestCountersTakeOneOrder(t *testing.T) {
+	parts := three()
+	parts[1].nics = true
+	a := axes(t, "all_reduce")
+	a.World.GPUsPerNode = 6
+	var sent *recorder
+	inGroupOver(t, parts, backgrounds(3), func(f plan.Followers) plan.Followers {
+		sent = &recorder{Followers: f}
+		return sent
+	}, func(ctx context.Context, g *plan.Group) {
+		cases := a.Cases()[:3]
+		for i := range cases {
+			cases[i].Skip = ""
+		}
+		require.NoError(t, g.Allocate(ctx, plan.Room{Bytes: 1 << 20}))
+		for _, r := range plan.Run(ctx, cases, g, plan.DefaultOptions(), func(record.Result) {}) {
+			require.Len(t, r.NICs, 1)
+			require.EqualValues(t, 2, *r.NICs[0].Sent, "one rise in each of two passes")
+		}
+	})
+	counters := 0
+	for _, do := range sent.orders {
+		if do == plan.DoCounters {
+			counters++
+		}
+	}
+	require.Equal(t, 1, counters, "%v", sent.orders)
 }
 
 // The record of a pass that failed has the bytes until then of every node that still answered.

@@ -78,7 +78,7 @@ func (g *Group) Exchange(ctx context.Context, e Exchange) ([]float64, error) {
 	if err := g.joined(ctx, e.Case.Comms()); err != nil {
 		return nil, err
 	}
-	return g.timed(Order{Do: DoExchange, Exchange: &e}, e.Launches)
+	return g.timed(Order{Do: DoExchange, Exchange: &e, Counters: g.counting}, e.Launches)
 }
 
 func (w *worker) exchange(e Exchange, r *Report) (err error) {

@@ -77,6 +77,8 @@ type Order struct {
 	Bursts *Bursts `json:"bursts,omitempty"`
 	// Exchange is the round of messages to run.
 	Exchange *Exchange `json:"exchange,omitempty"`
+	// Counters asks for the counters of the NICs after the launches of the order.
+	Counters bool `json:"counters,omitempty"`
 }
 
 // Followers are the other processes, as the leader sees them.
@@ -210,24 +212,6 @@ func (w *worker) carriedOut(o Order) Report {
 	return r.bounded()
 }
 
-// lacks reports whether an order has no argument that it needs.
-func (o Order) lacks() bool {
-	switch o.Do {
-	case DoIDs, DoJoin:
-		return o.Comms == nil || o.Comms.Ranks < 1 || o.Comms.Count < 1
-	case DoAllocate:
-		return o.Room == nil
-	case DoPrepare:
-		return o.Case == nil
-	case DoBurst:
-		return o.Bursts == nil
-	case DoExchange:
-		return o.Exchange == nil
-	case DoOpen, DoBudget, DoVerify, DoWarmUp, DoIsolated, DoCounters, DoEnd:
-	}
-	return false
-}
-
 func (w *worker) carryOut(o Order, r *Report) (err error) {
 	whole := w.whole()
 	switch {
@@ -268,6 +252,9 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 		r.NICs = countersOf(w.p)
 	default:
 		err = fmt.Errorf("%w: %q is not known; %s", errOrder, o.Do, sameBuild)
+	}
+	if err == nil && o.Counters {
+		r.NICs = countersOf(w.p)
 	}
 	r.Seconds = slices.Clone(r.Seconds)
 	return err

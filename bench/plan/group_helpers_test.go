@@ -199,6 +199,12 @@ func (l *lines) Reports(plan.Report) []plan.Report {
 // own context.
 func inGroup(t *testing.T, parts []*part, contexts []context.Context, do func(context.Context, *plan.Group)) {
 	t.Helper()
+	inGroupOver(t, parts, contexts, func(f plan.Followers) plan.Followers { return f }, do)
+}
+
+// inGroupOver is inGroup with something between the leader and the connection.
+func inGroupOver(t *testing.T, parts []*part, contexts []context.Context, over func(plan.Followers) plan.Followers, do func(context.Context, *plan.Group)) {
+	t.Helper()
 	l := &lines{t: t}
 	left := make(chan error)
 	for i, p := range parts[1:] {
@@ -211,7 +217,7 @@ func inGroup(t *testing.T, parts []*part, contexts []context.Context, do func(co
 		}()
 	}
 	world := slices.Repeat([]plan.Member{{Ranks: 2}}, len(parts))
-	g, ctx := plan.Lead(contexts[0], parts[0], l, world)
+	g, ctx := plan.Lead(contexts[0], parts[0], over(l), world)
 	do(ctx, g)
 	g.End()
 	for range parts[1:] {

@@ -66,7 +66,7 @@ func TestOrdersTravelAsText(t *testing.T) {
 		}
 	}
 	var o plan.Order
-	require.ErrorContains(t, json.Unmarshal([]byte(`{"protocol":6,"do":"prepare","case":{"Collective":"sum"}}`), &o), "unknown collective")
+	require.ErrorContains(t, json.Unmarshal([]byte(`{"protocol":7,"do":"prepare","case":{"Collective":"sum"}}`), &o), "unknown collective")
 }
 
 // One process that cannot verify keeps all from it.
@@ -134,9 +134,10 @@ func TestWhoFailedIsNamedFirst(t *testing.T) {
 // does not know.
 func TestFollowerWithoutLeader(t *testing.T) {
 	l := line{make(chan []byte, 1), make(chan []byte, 1)}
-	l.orders <- []byte(`{"protocol":6,"do":"dance"}`)
+	l.orders <- fmt.Appendf(nil, `{"protocol":%d,"do":"dance"}`, plan.Protocol)
 	close(l.orders)
 	require.ErrorContains(t, plan.Follow(context.Background(), &part{}, l), "lost the process that leads")
+	close(l.reports)
 	require.Contains(t, string(<-l.reports), "must run the same version")
 }
 
@@ -174,9 +175,9 @@ func TestReplayedBursts(t *testing.T) {
 
 // Whatever text arrives as orders, a follower reports on each and ends.
 func FuzzFollow(f *testing.F) {
-	f.Add([]byte(`{"protocol":6,"do":"budget"}`), []byte(`{"protocol":6,"do":"prepare","case":{"Collective":"all_reduce","Dtype":"float"},"pass":1}`))
-	f.Add([]byte(`{"protocol":6,"do":"prepare"}`), []byte(`{"protocol":6,"do":"burst"}`))
-	f.Add([]byte(`{"protocol":6,"do":"burst","bursts":{"count":-1,"iterations":3}}`), []byte(`{"protocol":6,"do":"isolated","count":-5}`))
+	f.Add([]byte(`{"protocol":7,"do":"budget"}`), []byte(`{"protocol":7,"do":"prepare","case":{"Collective":"all_reduce","Dtype":"float"},"pass":1}`))
+	f.Add([]byte(`{"protocol":7,"do":"prepare"}`), []byte(`{"protocol":7,"do":"burst"}`))
+	f.Add([]byte(`{"protocol":7,"do":"burst","bursts":{"count":-1,"iterations":3}}`), []byte(`{"protocol":7,"do":"isolated","count":-5}`))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		l := line{make(chan []byte, 2), make(chan []byte, 2)}
 		l.orders <- first

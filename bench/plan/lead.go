@@ -32,9 +32,9 @@ type Group struct {
 	// seconds.
 	deadlines Deadlines
 	slowest   float64
-	// countless is true once no process has counters of NICs.
-	countless bool
-	// counted are the counters as of the last order; nil if that was another one.
+	// countless is true once no process has counters of NICs, counting once one has.
+	countless, counting bool
+	// counted are the counters as of the last order; nil if it did not ask for them.
 	counted []record.NICCounters
 	// hold is what the next isolated launches are held back for, in seconds per launch;
 	// 0 leaves it to the processes.
@@ -114,7 +114,7 @@ func (g *Group) doEach(o Order, each []Order) ([]Report, error) {
 		}
 	}
 	err := g.describeFailures(o, reports)
-	if err != nil {
+	if err != nil || o.Counters {
 		g.counted = nicsOf(reports)
 	}
 	return reports, err
@@ -231,7 +231,7 @@ func (g *Group) Burst(_ context.Context, b Bursts) ([]float64, error) {
 
 // Isolated runs isolated launches in all processes.
 func (g *Group) Isolated(_ context.Context, launches int) ([]float64, error) {
-	return g.timed(Order{Do: DoIsolated, Count: launches, Hold: g.hold}, launches)
+	return g.timed(Order{Do: DoIsolated, Count: launches, Hold: g.hold, Counters: g.counting}, launches)
 }
 
 // Held reports whether the last isolated launches were held in all processes.

@@ -10,7 +10,7 @@ import (
 
 // Protocol is the version of the messages between processes. It changes whenever a
 // process of an older zbench could misread an Order or a Report.
-const Protocol = 6
+const Protocol = 7
 
 // The fields of the messages, without the protocol number.
 type (
@@ -103,4 +103,22 @@ func decode(what string, text []byte, into versioned) error {
 		return fmt.Errorf("%s of protocol %d, this zbench has %d: %s", what, head.Protocol, Protocol, sameBuild)
 	}
 	return fmt.Errorf("%s that this zbench does not know: %w; %s", what, err, sameBuild)
+}
+
+// lacks reports whether an order has no argument that it needs.
+func (o Order) lacks() bool {
+	switch o.Do {
+	case DoIDs, DoJoin:
+		return o.Comms == nil || o.Comms.Ranks < 1 || o.Comms.Count < 1
+	case DoAllocate:
+		return o.Room == nil
+	case DoPrepare:
+		return o.Case == nil
+	case DoBurst:
+		return o.Bursts == nil
+	case DoExchange:
+		return o.Exchange == nil
+	case DoOpen, DoBudget, DoVerify, DoWarmUp, DoIsolated, DoCounters, DoEnd:
+	}
+	return false
 }

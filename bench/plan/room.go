@@ -48,7 +48,8 @@ type Places struct {
 
 // Places computes the offsets of the case's buffers. The larger of the two buffers
 // rotates over at least cacheFactor times the cache, so that no launch finds its data
-// in the cache.
+// in the cache. It comes first: the buffers of slot 0, which are verified, then lie on those
+// of other sizes and collectives, and a simulation touches memory for the largest alone.
 func (c Case) Places(cache int64) Places {
 	send, recv := aligned(c.Layout.SendBytes), aligned(c.Layout.RecvBytes)
 	both := send + recv
@@ -61,8 +62,12 @@ func (c Case) Places(cache int64) Places {
 		Send: ArenaHead, Recv: ArenaHead, SendStride: signed(send), RecvStride: signed(recv),
 		Slots: signed(slots), Arena: signed(ArenaHead + slots*both),
 	}
-	if both > max(send, recv) {
-		p.Recv = signed(ArenaHead + slots*send)
+	switch second := signed(ArenaHead + slots*max(send, recv)); {
+	case both == max(send, recv): // one buffer
+	case send >= recv:
+		p.Recv = second
+	default:
+		p.Send = second
 	}
 	return p
 }

@@ -39,12 +39,35 @@ func TestPlacesInTheArena(t *testing.T) {
 		require.GreaterOrEqual(t, p.RecvStride, c.Layout.RecvBytes)
 		sendEnd, recvEnd := p.Send+p.Slots*p.SendStride, p.Recv+p.Slots*p.RecvStride
 		require.Equal(t, p.Arena, max(sendEnd, recvEnd), "the arena ends with the last buffer")
-		if c.InPlace {
+		switch {
+		case c.InPlace:
 			require.Equal(t, p.Send, p.Recv)
-		} else {
+		case p.SendStride >= p.RecvStride:
 			require.LessOrEqual(t, sendEnd, p.Recv)
+		default:
+			require.LessOrEqual(t, recvEnd, p.Send)
 		}
 	}
+}
+
+// What is verified is the buffers of slot 0. Those of all sizes and collectives lie on
+// each other, so that a simulation touches memory for the largest alone.
+func TestVerifiedBuffersLieOnEachOther(t *testing.T) {
+	touched := map[int64]bool{} // blocks of Align
+	const largest = 128 << 10
+	for _, name := range []string{"all_reduce", "reduce_scatter", "all_gather"} {
+		a := axes(t, name)
+		a.MinBytes, a.MaxBytes, a.Factor, a.InPlace = 1<<10, largest, 2, []bool{false, true}
+		for _, c := range a.Cases() {
+			p := c.Places(256 << 20)
+			for _, b := range [][2]int64{{p.Send, p.SendStride}, {p.Recv, p.RecvStride}} {
+				for at := b[0]; at < b[0]+b[1]; at += plan.Align {
+					touched[at] = true
+				}
+			}
+		}
+	}
+	require.Equal(t, 2*largest/plan.Align, len(touched)) //nolint:testifylint // Len would print them all
 }
 
 // What Fit leaves needs no more than the room together, and what it skips does not

@@ -24,16 +24,19 @@ func noisy(t testing.TB, collective string, ranks int, seconds func(s float64) f
 	return spread1(curve(t, collective, ranks, wide(), seconds))
 }
 
+// ofAThousand is a question about 1,000 tensors with curves of noisy points.
+func ofAThousand(b *testing.B) Question {
+	seconds := func(s float64) float64 { return 3e-4 + s/300e9 }
+	return Question{
+		Trainer: "megatron", Params: thousand(), Backward: 0.3, Forward: 0.15, Bootstrap: 200, Seed: 1,
+		Run:    trainer.Run{DP: 64, GradDtype: "float", ParamDtype: "bfloat16", Zero: 1},
+		Curves: []cost.Curve{noisy(b, "reduce_scatter", 64, seconds), noisy(b, "all_gather", 64, seconds)},
+	}
+}
+
 // The bar is two seconds on one core.
 func BenchmarkAskOfAThousandTensors(b *testing.B) {
-	q := Question{
-		Trainer: "megatron", Params: thousand(), Backward: 0.3, Forward: 0.15, Bootstrap: 200, Seed: 1,
-		Run: trainer.Run{DP: 64, GradDtype: "float", ParamDtype: "bfloat16", Zero: 1},
-		Curves: []cost.Curve{
-			noisy(b, "reduce_scatter", 64, func(s float64) float64 { return 3e-4 + s/300e9 }),
-			noisy(b, "all_gather", 64, func(s float64) float64 { return 3e-4 + s/300e9 }),
-		},
-	}
+	q := ofAThousand(b)
 	for b.Loop() {
 		a, err := Ask(q)
 		require.NoError(b, err)

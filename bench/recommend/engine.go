@@ -29,6 +29,7 @@ type engine struct {
 	doneBackward, doneForward []float64
 	// coarse tries the grid alone.
 	coarse     bool
+	plans      *Plans
 	planner    *trainer.Planner
 	candidates []*candidate
 	asIs       *candidate
@@ -71,17 +72,19 @@ type pass struct {
 
 // newEngine finds the curves and plans the candidates for a run.
 func newEngine(q Question, t trainer.Trainer, run trainer.Run) (*engine, *Refusal) {
-	e := &engine{q: q, t: t, run: run, planner: t.Planner(q.Params)}
-	work := trainer.Work(q.Params)
-	e.doneBackward = overlap.Shares(work, overlap.Backward)
-	e.doneForward = overlap.Shares(work, overlap.Forward)
+	plans := q.Plans
+	if plans == nil {
+		plans = &Plans{}
+	}
+	plans.turnTo(t, q.Params)
+	e := &engine{q: q, t: t, run: run, plans: plans, planner: plans.planner, doneBackward: plans.doneBackward, doneForward: plans.doneForward}
 	return e, e.prepare()
 }
 
 // asked is the engine of a question about the same tensors; coarse is enough to
 // compare one question with another.
 func (e *engine) asked(q Question, run trainer.Run, coarse bool) (*engine, *Refusal) {
-	other := &engine{q: q, t: e.t, run: run, coarse: coarse, planner: e.planner, doneBackward: e.doneBackward, doneForward: e.doneForward}
+	other := &engine{q: q, t: e.t, run: run, coarse: coarse, plans: e.plans, planner: e.planner, doneBackward: e.doneBackward, doneForward: e.doneForward}
 	return other, other.prepare()
 }
 
@@ -92,22 +95,6 @@ func (e *engine) timed(q Question) *engine {
 	other.q, other.run.Accum = q, q.Run.Accum
 	other.setTimes()
 	return &other
-}
-
-func (e *engine) prepare() *Refusal {
-	if refusal := e.findCurves(); refusal != nil {
-		return refusal
-	}
-	e.setTimes()
-	kept, asIs := e.keep()
-	e.candidates, e.asIs = []*candidate{kept}, asIs
-	for _, s := range e.settings() {
-		e.add(s)
-	}
-	for _, c := range e.candidates {
-		c.cut = nil
-	}
-	return nil
 }
 
 // findCurves finds a curve for every call. A call at the end of a step, which no setting

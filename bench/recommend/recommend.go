@@ -42,6 +42,8 @@ type Question struct {
 	Seed      uint64
 	// Scenarios are those to average over; the default grid if empty.
 	Scenarios []Scenario
+	// Plans are kept for the next question; nil keeps none. They change no answer.
+	Plans *Plans
 }
 
 // Scenario is one way in which reality may differ from the curves and the times

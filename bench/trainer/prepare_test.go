@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -56,4 +57,22 @@ func TestAtLeastIsTheRuleTensorByTensor(t *testing.T) {
 			require.Equal(t, oneByOne(p, first, limit), p.atLeast(first, limit))
 		}
 	})
+}
+
+// Two tensors are equal if all of their fields are, whichever come later.
+func TestEqualTensorsAreEqualInEveryField(t *testing.T) {
+	work := func(w float64) *float64 { return &w }
+	made := func() Param {
+		return Param{Name: "a", Elements: 8, Shape: []int64{2, 4}, Expert: true, Block: 1, Work: work(8)}
+	}
+	require.True(t, made().Equal(made()))
+	for i := range reflect.TypeFor[Param]().NumField() {
+		other := made()
+		reflect.ValueOf(&other).Elem().Field(i).SetZero()
+		require.False(t, made().Equal(other), reflect.TypeFor[Param]().Field(i).Name)
+		require.False(t, other.Equal(made()))
+	}
+	other := made()
+	other.Work = work(9)
+	require.False(t, made().Equal(other))
 }

@@ -104,6 +104,12 @@ type Param struct {
 	Work *float64 `json:"work,omitempty"`
 }
 
+// Equal reports whether two tensors are the same in all that is known of them.
+func (p Param) Equal(other Param) bool {
+	return p.Name == other.Name && p.Elements == other.Elements && slices.Equal(p.Shape, other.Shape) && p.Expert == other.Expert &&
+		p.Block == other.Block && (p.Work == other.Work || p.Work != nil && other.Work != nil && *p.Work == *other.Work)
+}
+
 // Run is how the model is trained, as far as gradients are concerned.
 type Run struct {
 	// DP is the number of ranks that reduce a gradient together, over all instances.

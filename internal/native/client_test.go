@@ -63,6 +63,13 @@ func TestToolchainClient(t *testing.T) {
 	runClient(t, program, []string{"ZBENCH_LOOPBACK=" + together}, "threads")
 	runClient(t, program, []string{"ZBENCH_LOOPBACK=" + apart, world, "ZBENCH_LOOPBACK_CLOCK=paced"}, "threads")
 	runClient(t, program, []string{"MACHINE=" + apart}, "processes", filepath.Join(dir, "world"))
+	// The same on the model's clock.
+	clock := filepath.Join(dir, "clock.so")
+	compile(t, "-O1", "-shared", "-fPIC", "-o", clock, "c/shared/clock.c", "-ldl")
+	shown := []string{"LD_PRELOAD=" + clock, "ZBENCH_LOOPBACK_CLOCK=virtual"}
+	runClient(t, program, append(shown, "ZBENCH_LOOPBACK="+together), "one")
+	runClient(t, program, append(shown, "ZBENCH_LOOPBACK="+together), "threads")
+	runClient(t, program, append(shown, "MACHINE="+apart), "processes", filepath.Join(dir, "shown"))
 }
 
 // The same of 64 processes on 8 simulated nodes.

@@ -176,7 +176,10 @@ func (c *Compiler) compileText(r order, source string) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	options := c.options(r.CompileRequest)
-	key := cacheKey(source, c.vendor.product, c.version, r.identity, options)
+	key := ""
+	if c.cache != nil {
+		key = cacheKey(source, c.vendor.product, c.version, r.identity, options)
+	}
 	c.tasks.count(key, c.cache != nil)
 	if c.cache != nil {
 		if code, ok := c.cache.Load(key); ok {

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unsafe"
 )
 
@@ -88,9 +89,15 @@ func KernelSource(name string) string {
 	return ""
 }
 
+// kernelTexts has what KernelFile made, by file: each of 1,024 devices asks for the same.
+var kernelTexts sync.Map
+
 // KernelFile returns the whole text of a kernel source, a Kernel's File. Its
 // parts have #line directives, so that a compiler's errors name the file.
 func KernelFile(file string) (string, error) {
+	if text, ok := kernelTexts.Load(file); ok {
+		return text.(string), nil
+	}
 	parts, ok := kernelParts[file]
 	if !ok {
 		return "", fmt.Errorf("native: no kernel source %q: valid are %s", file, strings.Join(slices.Sorted(maps.Keys(kernelParts)), ", "))
@@ -103,6 +110,7 @@ func KernelFile(file string) (string, error) {
 		}
 		fmt.Fprintf(&text, "#line 1 %q\n%s", part, data)
 	}
+	kernelTexts.Store(file, text.String())
 	return text.String(), nil
 }
 

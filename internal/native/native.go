@@ -16,6 +16,7 @@ package native
 #include "c/dl.h"
 #include "c/loop.h"
 #include "c/fake/world.h"
+#include "c/shim.h"
 */
 import "C"
 
@@ -154,7 +155,9 @@ func (p *Provider) openLoopback(machine []byte, share *Share) error {
 	text := C.CString(string(machine))
 	defer C.free(unsafe.Pointer(text))
 	var how C.zbl_share
-	if share != nil {
+	if share == nil {
+		C.zb_keep_memory()
+	} else {
 		how.several, how.first, how.count = 1, C.int(share.First), C.int(share.Count)
 		if share.File != "" {
 			how.path = C.CString(share.File)

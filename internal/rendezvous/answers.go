@@ -140,6 +140,9 @@ func (l *Leader) heard(stream int, text []byte, err error) {
 	for _, j := range message.Joined {
 		l.takeJoined(stream, message.Number, j)
 	}
+	for _, one := range message.Register {
+		l.admit(stream, one)
+	}
 	for _, process := range message.Here {
 		if l.expects(stream, process) {
 			l.registry.arrive(process)
@@ -154,6 +157,22 @@ func (l *Leader) heard(stream int, text []byte, err error) {
 		if l.expects(stream, process) {
 			l.options.OnStop(process)
 		}
+	}
+}
+
+// admit accepts or refuses a process that connects to the one that a stream belongs to.
+func (l *Leader) admit(stream int, one registrationOf) {
+	in, no := readRegistration(one.Registration)
+	if no == nil {
+		in.Via = &stream
+		no = l.registry.add(in, l.hub)
+	}
+	if no != nil {
+		no.From = fmt.Sprintf("process %d, which gathers its node", stream)
+		l.refused.add(no)
+	}
+	if text, err := line(down{Answers: []answerTo{{one.ID, no}}}); err == nil {
+		l.hub.reply(stream, text)
 	}
 }
 

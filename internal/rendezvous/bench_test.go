@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/plan"
+	"zbench/bench/record"
 	"zbench/internal/rendezvous"
 )
 
@@ -39,7 +40,7 @@ func crowd() error {
 	left := make(chan error, n)
 	for process := 1; process < n; process++ {
 		o := crowdMember(token, process, n, os.Getenv("RENDEZVOUS_ADDRESS"), os.Getenv("RENDEZVOUS_RELAY") != "")
-		go func() { left <- follow(context.Background(), o, &toy{first: process, ranks: 1}) }()
+		go func() { left <- follow(context.Background(), o, &counting{toy{first: process, ranks: 1}}) }()
 	}
 	for range n - 1 {
 		if err := <-left; err != nil {
@@ -47,6 +48,23 @@ func crowd() error {
 		}
 	}
 	return nil
+}
+
+// counting is a process of a node with eight NICs; the first of the node reads their counters.
+type counting struct{ toy }
+
+func (c *counting) Counters() (all []record.NICCounters) {
+	if c.first%8 > 0 {
+		return nil
+	}
+	for i := range 8 {
+		n := uint64(1<<44) + uint64(c.first)
+		all = append(all, record.NICCounters{
+			Node: fmt.Sprintf("node%d", c.first/8), NIC: fmt.Sprintf("mlx5_%d", i), GPU: i, PCI: []string{fmt.Sprintf("0000:%02x:00.0", i)},
+			Sent: &n, Received: &n, Retransmits: &n, CNPs: &n, Pauses: &n, LinkDowns: &n,
+		})
+	}
+	return all
 }
 
 // leadCrowd serves a crowd and waits until it has registered.
@@ -105,26 +123,38 @@ func BenchmarkRegister(b *testing.B) {
 }
 
 // BenchmarkOrder is the time of one order from Send until all reports are there: those
-// of a batch of 12 bursts. leader-ms is what the leader computes of it.
+// of a batch of 12 bursts, or of 12 isolated launches with the counters of the NICs.
+// leader-ms is what the leader computes of it.
 func BenchmarkOrder(b *testing.B) {
+	bursts := plan.Order{Do: plan.DoBurst, Bursts: &plan.Bursts{Count: 12, Iterations: 20}}
 	for _, c := range crowds {
-		b.Run(fmt.Sprintf("processes=%d/gathered=%t", c.processes, c.gathered), func(b *testing.B) {
-			l, end := leadCrowd(b, c.processes, c.gathered)
-			defer end()
-			first := sweep(c.processes)[0]
-			l.Send(plan.Order{Do: plan.DoPrepare, Case: &first})
-			l.Reports(plan.Report{})
-			order := plan.Order{Do: plan.DoBurst, Bursts: &plan.Bursts{Count: 12, Iterations: 20}}
-			before := cpu()
-			for b.Loop() {
-				l.Send(order)
-				for _, r := range l.Reports(plan.Report{}) {
-					if len(r.Seconds) != 12 {
-						b.Fatal(r.Failure)
-					}
-				}
-			}
-			b.ReportMetric((cpu()-before)*1e3/float64(b.N), "leader-ms/op")
+		name := fmt.Sprintf("processes=%d/gathered=%t", c.processes, c.gathered)
+		b.Run(name, func(b *testing.B) { benchmarkOrder(b, c.processes, c.gathered, bursts) })
+		b.Run(name+"/counters", func(b *testing.B) {
+			benchmarkOrder(b, c.processes, c.gathered, plan.Order{Do: plan.DoIsolated, Count: 12, Counters: true})
 		})
+	}
+}
+
+func benchmarkOrder(b *testing.B, processes int, gathered bool, order plan.Order) {
+	l, end := leadCrowd(b, processes, gathered)
+	defer end()
+	first := sweep(processes)[0]
+	l.Send(plan.Order{Do: plan.DoPrepare, Case: &first})
+	l.Reports(plan.Report{})
+	nics := 0
+	before := cpu()
+	for b.Loop() {
+		l.Send(order)
+		nics = 0
+		for _, r := range l.Reports(plan.Report{}) {
+			if nics += len(r.NICs); len(r.Seconds) != 12 {
+				b.Fatal(r.Failure)
+			}
+		}
+	}
+	b.ReportMetric((cpu()-before)*1e3/float64(b.N), "leader-ms/op")
+	if order.Counters {
+		require.Equal(b, processes-8, nics, "the leader reads its own node's")
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"net"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"zbench/bench/plain"
@@ -21,7 +20,8 @@ const maxUnproven = 4096
 // no byte of any other connection.
 type door struct {
 	net.Listener
-	config   *tls.Config
+	token    Token
+	secure   func() (*tls.Config, error)
 	refused  *refusals
 	patience time.Duration // of a handshake
 
@@ -31,9 +31,9 @@ type door struct {
 	once     sync.Once
 }
 
-func newDoor(l net.Listener, config *tls.Config, refused *refusals, patience time.Duration) *door {
+func newDoor(l net.Listener, token Token, secure func() (*tls.Config, error), refused *refusals, patience time.Duration) *door {
 	d := &door{
-		Listener: l, config: config, refused: refused, patience: patience,
+		Listener: l, token: token, secure: secure, refused: refused, patience: patience,
 		proven: make(chan net.Conn), unproven: make(chan struct{}, maxUnproven), closed: make(chan struct{}),
 	}
 	go d.open()
@@ -59,7 +59,7 @@ func (d *door) open() {
 			go d.admit(c)
 		default:
 			_ = c.Close()
-			_ = d.count(c, TooMany, "")
+			d.count(c, TooMany, "")
 		}
 	}
 }
@@ -69,17 +69,15 @@ func (d *door) admit(raw net.Conn) {
 	ctx, stop := context.WithTimeout(context.Background(), d.patience)
 	defer stop()
 	w := &witness{Conn: raw, door: d, asked: true} // a failed handshake is counted here
-	c := tls.Server(w, d.config)
-	err := c.HandshakeContext(ctx)
-	if err == nil && c.ConnectionState().NegotiatedProtocol != "h2" {
-		err = errNotHTTP2 // crypto/tls lets clients of HTTP/1.1 pass
-	}
+	c, err := d.handshake(ctx, w)
 	if err != nil {
 		_ = raw.Close()
-		_ = d.count(raw, handshakeReason(err), err.Error())
+		d.count(raw, handshakeReason(err), err.Error())
 		return
 	}
-	w.admitted()
+	w.mu.Lock()
+	w.asked = false
+	w.mu.Unlock()
 	select {
 	case d.proven <- c:
 	case <-d.closed:
@@ -87,18 +85,35 @@ func (d *door) admit(raw net.Conn) {
 	}
 }
 
-var errNotHTTP2 = errors.New("the client does not offer HTTP/2")
+// handshake has the client prove that it holds the token.
+func (d *door) handshake(ctx context.Context, w *witness) (net.Conn, error) {
+	if sameUser(w.Conn) {
+		return w, d.token.prove(ctx, w, leading)
+	}
+	config, err := d.secure()
+	if err != nil {
+		return nil, err
+	}
+	c := tls.Server(w, config)
+	err = c.HandshakeContext(ctx)
+	if err == nil && c.ConnectionState().NegotiatedProtocol != application {
+		err = errNotHTTP // crypto/tls lets clients pass that offer nothing
+	}
+	return c, err
+}
 
-// count counts a connection that was refused, unless this end closed it: then it
-// returns nil.
-func (d *door) count(c net.Conn, reason Reason, text string) *Refused {
+var errNotHTTP = errors.New("the client does not offer " + application)
+
+// count counts a connection that was refused, unless this end closed it.
+func (d *door) count(c net.Conn, reason Reason, text string) {
 	select {
 	case <-d.closed:
-		return nil
 	default:
-		one := &Refused{Reason: reason, Text: plain.Line(text), Process: -1, From: c.RemoteAddr().String()}
-		d.refused.add(one)
-		return one
+		from := c.RemoteAddr().String()
+		if from == "" || from == "@" {
+			from = "a process of this node" // most ends of Unix sockets have no name
+		}
+		d.refused.add(&Refused{Reason: reason, Text: plain.Line(text), Process: -1, From: from})
 	}
 }
 
@@ -138,59 +153,30 @@ func handshakeReason(err error) Reason {
 	return BadHandshake
 }
 
-// witness remembers how the other end closed a connection. HTTP's own errors do not
-// tell that from a missed heartbeat.
+// witness counts a connection that closes without a request.
 type witness struct {
 	net.Conn
-	door  *door
-	ended atomic.Pointer[string]
+	door *door
 
 	mu     sync.Mutex
-	asked  bool     // a request of it is, or was, handled
-	closed bool     // Close was called
-	early  *Refused // what Close counted
+	asked  bool // a request of it is, or was, handled
+	closed bool // Close was called
 }
 
-// admitted begins to look for a request.
-func (w *witness) admitted() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.asked = false
-}
-
-// ask says that a request is handled. HTTP/2 starts handlers in goroutines of their own,
-// so a connection can close before its first one runs; then it is not counted as one
-// without a request.
+// ask says that a request is handled.
 func (w *witness) ask() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.early != nil {
-		w.door.refused.remove(w.early)
-	}
-	w.asked, w.early = true, nil
+	w.asked = true
 }
 
 // Close counts a connection that ends without a request.
 func (w *witness) Close() error {
 	w.mu.Lock()
 	if !w.asked && !w.closed {
-		w.early = w.door.count(w.Conn, Malformed, "the connection ended without a request")
+		w.door.count(w.Conn, Malformed, "the connection ended without a request")
 	}
 	w.closed = true
 	w.mu.Unlock()
 	return w.Conn.Close()
-}
-
-func (w *witness) Read(p []byte) (int, error) {
-	n, err := w.Conn.Read(p)
-	var waited net.Error
-	own := errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) || errors.As(err, &waited) && waited.Timeout()
-	if err != nil && !own {
-		text := "its connection failed: " + err.Error()
-		if errors.Is(err, io.EOF) {
-			text = "its connection ended"
-		}
-		w.ended.Store(&text)
-	}
-	return n, err
 }

@@ -7,18 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A connection that closes without a request is counted once. If its request's handler
-// starts after the close, the handler decides alone.
+// A connection that closes without a request is counted once.
 func TestWitness(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(w *witness)
 		want map[Reason]int
 	}{
-		"no request":               {func(*witness) {}, map[Reason]int{Malformed: 1}},
-		"closed twice":             {func(w *witness) { _ = w.Close() }, map[Reason]int{Malformed: 1}},
-		"the handler starts after": {func(w *witness) { _ = w.Close(); w.ask(); _ = w.Close() }, map[Reason]int{}},
-		"two handlers after":       {func(w *witness) { _ = w.Close(); w.ask(); w.ask() }, map[Reason]int{}},
-		"the handler starts first": {func(w *witness) { w.ask() }, map[Reason]int{}},
+		"no request":   {func(*witness) {}, map[Reason]int{Malformed: 1}},
+		"closed twice": {func(w *witness) { _ = w.Close() }, map[Reason]int{Malformed: 1}},
+		"a request":    {func(w *witness) { w.ask() }, map[Reason]int{}},
 	} {
 		here, there := net.Pipe()
 		refused := &refusals{}

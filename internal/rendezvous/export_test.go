@@ -1,6 +1,9 @@
 package rendezvous
 
-import "crypto/tls"
+import (
+	"crypto/tls"
+	"net"
+)
 
 // ClientConfig is that of a process that holds the token.
 func ClientConfig(t Token) *tls.Config {
@@ -10,3 +13,9 @@ func ClientConfig(t Token) *tls.Config {
 	}
 	return c
 }
+
+// Prove proves the token as a follower does.
+func Prove(t Token, c net.Conn) error { return t.exchange(c, following) }
+
+// SameUser is whether a connection is one of this user's within this host.
+func SameUser(c net.Conn) bool { return sameUser(c) }

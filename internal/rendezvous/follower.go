@@ -1,6 +1,7 @@
 package rendezvous
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -18,10 +19,11 @@ import (
 
 // Follower is the end of every other process: plan.Leader.
 type Follower struct {
-	options   Options
-	session   string
-	transport *http.Transport
-	relay     *relay // nil unless this process gathers those of its node
+	options Options
+	session string
+	link    *link // nil until it is connected
+	in      *bufio.Reader
+	relay   *relay // nil unless this process gathers those of its node
 
 	// request lasts as long as the stream; ctx until the leader cancels, ends, or is lost.
 	request context.Context
@@ -37,9 +39,7 @@ type Follower struct {
 	abandoned chan struct{}
 	current   int // the order that Next returned last
 
-	writing sync.Mutex
-	out     *io.PipeWriter
-	close   sync.Once
+	close sync.Once
 }
 
 type numbered struct {
@@ -49,9 +49,9 @@ type numbered struct {
 
 var _ plan.Leader = (*Follower)(nil)
 
-func newFollower(o Options, config *tls.Config, session string) *Follower {
+func newFollower(o Options, session string) *Follower {
 	f := &Follower{
-		options: o, session: session, transport: o.transport(config),
+		options: o, session: session,
 		ready: make(chan struct{}), over: make(chan struct{}), orders: make(chan numbered, maxQueued),
 	}
 	f.request, f.stop = context.WithCancel(context.Background())
@@ -62,25 +62,32 @@ func newFollower(o Options, config *tls.Config, session string) *Follower {
 }
 
 // connect registers and opens the stream. The end of ctx ends the attempt.
-func (f *Follower) connect(ctx context.Context) error {
-	defer context.AfterFunc(ctx, f.stop)()
+func (f *Follower) connect(ctx context.Context, secure func() (*tls.Config, error)) error {
 	o := f.options
-	if err := f.register(f.request, registration{Protocol: Protocol, Session: f.session, Hello: o.Self}); err != nil {
+	ctx, stop := context.WithTimeout(ctx, o.Handshake+o.Heartbeat)
+	defer stop()
+	defer context.AfterFunc(ctx, f.stop)()
+	conn, err := o.open(ctx, secure)
+	if err != nil {
 		return err
 	}
-	in, out := io.Pipe()
-	f.out = out
-	answer, err := f.post(f.request, "/run/"+strconv.Itoa(o.Self.Process)+"/"+f.session, in)
-	if err != nil {
+	f.link = newLink(conn, conn, o.Heartbeat)
+	f.in = bufio.NewReader(f.link)
+	context.AfterFunc(f.request, func() { _ = f.link.Close() }) // a reader tells of its end
+	if err = f.post("/hello", registration{Protocol: Protocol, Session: f.session, Hello: o.Self}, nil, http.StatusOK); err != nil {
+		return err
+	}
+	change := http.Header{"Connection": {"Upgrade"}, "Upgrade": {upgrade}}
+	if err = f.post("/run/"+strconv.Itoa(o.Self.Process)+"/"+f.session, nil, change, http.StatusSwitchingProtocols); err != nil {
 		return err
 	}
 	if o.Relay != "" && o.Self.LocalProcess == 0 {
 		if f.relay, err = newRelay(f); err != nil {
-			_ = answer.Body.Close()
 			return err
 		}
 	}
-	go f.read(answer.Body)
+	go f.link.keep(f.request)
+	go f.read()
 	return nil
 }
 
@@ -102,17 +109,16 @@ func (f *Follower) abandon() {
 	if f.relay != nil {
 		f.relay.server.close()
 	}
-	if f.out != nil {
-		_ = f.out.Close() // it never fails
-	}
-	f.transport.CloseIdleConnections()
 }
 
 // read takes the leader's lines until there are no more.
-func (f *Follower) read(body io.ReadCloser) {
-	err := readLines(body, maxDown, f.take)
-	_ = body.Close() // it has been read
-	if err == nil {
+func (f *Follower) read() {
+	err := readLines(f.in, maxDown, f.take)
+	_ = f.link.Close() // the leader sees that nothing is read
+	switch {
+	case f.link.silent.Load():
+		err = fmt.Errorf("no heartbeat for %s", f.options.Heartbeat)
+	case err == nil:
 		err = io.ErrUnexpectedEOF
 	}
 	if !errors.Is(err, ErrEnded) {
@@ -222,9 +228,7 @@ func (f *Follower) send(message up) error {
 	if err != nil {
 		return err
 	}
-	f.writing.Lock()
-	defer f.writing.Unlock()
-	_, err = f.out.Write(text)
+	_, err = f.link.Write(text)
 	if err != nil && f.ctx.Err() != nil {
 		return context.Cause(f.ctx)
 	}
@@ -248,7 +252,7 @@ func (f *Follower) Close() {
 			f.relay.hub.drained(f.options.Heartbeat)
 			f.relay.server.close()
 		}
-		_ = f.out.Close() // it never fails
+		go func() { _, _ = io.WriteString(f.link, farewell+"\n") }() // the leader may be gone
 		late := time.NewTimer(f.options.Heartbeat)
 		defer late.Stop()
 		select {
@@ -256,6 +260,5 @@ func (f *Follower) Close() {
 		case <-late.C:
 		}
 		f.stop()
-		f.transport.CloseIdleConnections()
 	})
 }

@@ -70,9 +70,7 @@ func (e enemy) handshake(c *tls.Config, then string) {
 
 // post sends a request as a process with the token; it must be refused.
 func (e enemy) post(path string, body io.Reader) {
-	var only http.Protocols
-	only.SetHTTP2(true)
-	c := &http.Transport{TLSClientConfig: rendezvous.ClientConfig(e.token), Protocols: &only}
+	c := &http.Transport{TLSClientConfig: rendezvous.ClientConfig(e.token)}
 	defer c.CloseIdleConnections()
 	r, err := http.NewRequestWithContext(e.t.Context(), http.MethodPost, "https://"+e.address+path, body)
 	require.NoError(e.t, err)
@@ -130,11 +128,11 @@ var attacks = []struct {
 		e.handshake(c, "")
 	}},
 	{"no certificate", rendezvous.WrongToken, func(e enemy) {
-		e.handshake(&tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}, "")
+		e.handshake(&tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}}, "")
 	}},
-	{"HTTP/1.1", rendezvous.BadHandshake, func(e enemy) {
+	{"HTTP/2", rendezvous.BadHandshake, func(e enemy) {
 		c := rendezvous.ClientConfig(e.token)
-		c.NextProtos = []string{"http/1.1"}
+		c.NextProtos = []string{"h2"}
 		e.handshake(c, "GET / HTTP/1.1\r\n\r\n")
 	}},
 	{"no protocol", rendezvous.BadHandshake, func(e enemy) {
@@ -143,7 +141,7 @@ var attacks = []struct {
 		e.handshake(c, "GET / HTTP/1.1\r\n\r\n")
 	}},
 	{"noise with the token", rendezvous.Malformed, func(e enemy) {
-		e.handshake(rendezvous.ClientConfig(e.token), strings.Repeat("noise", 100))
+		e.handshake(rendezvous.ClientConfig(e.token), strings.Repeat("noise\r\n", 100))
 	}},
 	{"another path", rendezvous.UnknownPath, func(e enemy) { e.post("/admin", nil) }},
 	{"oversized", rendezvous.TooLarge, func(e enemy) { e.post("/hello", strings.NewReader(strings.Repeat(" ", 1<<20))) }},
@@ -174,7 +172,7 @@ var attacks = []struct {
 	{"other RCCL", rendezvous.OtherLibrary, func(e enemy) { e.hello(set("libraries", map[string]string{"librccl": "2.18.3"})) }},
 	{"another's stream", rendezvous.Duplicate, func(e enemy) { e.post("/run/3/enemy", nil) }},
 	{"no process", rendezvous.Malformed, func(e enemy) { e.post("/run/x/enemy", nil) }},
-	{"behind another", rendezvous.Duplicate, func(e enemy) { e.hello(set("via", 2)) }},
+	{"behind another", rendezvous.Malformed, func(e enemy) { e.hello(set("via", 2)) }},
 }
 
 // A thousand attacks while a sweep runs leave its record as it is. Each is refused, and

@@ -2,6 +2,7 @@ package rendezvous
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"maps"
@@ -40,8 +41,9 @@ type member struct {
 	session  string
 	lines    chan []byte // to be written
 	attached bool
-	quit     chan struct{} // closed when the hub drops it
-	onTime   func()        // to be called when it attaches or leaves
+	kept     context.Context // ends when the hub drops it
+	quit     context.CancelFunc
+	onTime   func() // to be called when it attaches or leaves
 }
 
 // maxQueued is the most lines that wait for one process: an order, a cancellation, the
@@ -67,7 +69,8 @@ func (h *hub) add(process int, session string) bool {
 	if h.members == nil {
 		h.members = map[int]*member{}
 	}
-	m := &member{process: process, session: session, lines: make(chan []byte, maxQueued), quit: make(chan struct{})}
+	m := &member{process: process, session: session, lines: make(chan []byte, maxQueued)}
+	m.kept, m.quit = context.WithCancel(context.Background())
 	m.onTime = after(h.heartbeat, func() { h.drop(m, "it registered, but did not connect for orders") })
 	h.members[process] = m
 	return true
@@ -80,7 +83,7 @@ func (h *hub) remove(m *member) bool {
 	}
 	delete(h.members, m.process)
 	m.onTime()
-	close(m.quit)
+	m.quit()
 	return true
 }
 
@@ -127,6 +130,29 @@ func (h *hub) queue(text []byte, to func(process int) bool) {
 	h.mu.Unlock()
 	for _, m := range full {
 		h.drop(m, "it does not read its messages")
+	}
+}
+
+// reply queues a line for one member and waits while its queue is full.
+func (h *hub) reply(process int, text []byte) {
+	h.mu.Lock()
+	m := h.members[process]
+	h.mu.Unlock()
+	if m == nil {
+		return
+	}
+	select {
+	case m.lines <- text:
+	case <-m.kept.Done():
+	}
+}
+
+// cut drops all members: their connections are HTTP's no more.
+func (h *hub) cut() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, m := range h.members {
+		h.remove(m)
 	}
 }
 
@@ -199,47 +225,54 @@ func (h *hub) serve(w http.ResponseWriter, r *http.Request, refused *refusals) {
 	}
 	defer h.streams.Done()
 	h.arrived(m.process)
-	answer := http.NewResponseController(w)
-	w.WriteHeader(http.StatusOK)
-	_ = answer.Flush() // a failure shows at the next read
+	l, err := takeOver(w, h.heartbeat)
+	if err != nil {
+		h.drop(m, "its connection failed: "+err.Error())
+		return
+	}
+	defer func() { _ = l.Close() }() // the other end may have closed it
+	context.AfterFunc(m.kept, func() { _ = l.Close() })
+	go l.keep(m.kept)
 	ended := make(chan string, 1)
-	go func() { ended <- h.read(m, r) }()
+	go func() { ended <- h.read(m, l) }()
 	for {
 		select {
 		case text := <-m.lines:
-			_, err := w.Write(text)
-			if err = errors.Join(err, answer.Flush()); err != nil {
+			if _, err := l.Write(text); err != nil {
+				_ = l.Close() // so that its reader ends
 				h.drop(m, <-ended)
 				return
 			}
 		case why := <-ended:
 			h.drop(m, why)
 			return
-		case <-m.quit:
+		case <-m.kept.Done():
 			return
 		}
 	}
 }
 
 // read passes the lines of a member on and returns why there are no more.
-func (h *hub) read(m *member, r *http.Request) string {
-	err := readLines(r.Body, h.limit, func(text []byte) error {
+func (h *hub) read(m *member, l *link) string {
+	err := readLines(l, h.limit, func(text []byte) error {
+		if string(text) == farewell {
+			return errFarewell
+		}
 		h.heard(m.process, text, nil)
 		return nil
 	})
-	if errors.Is(err, bufio.ErrTooLong) {
+	switch {
+	case errors.Is(err, errFarewell):
+		return "it left before the end of the run"
+	case errors.Is(err, bufio.ErrTooLong):
 		h.heard(m.process, nil, err)
 		return "a message of it is longer than the limit"
+	case l.silent.Load():
+		return "no heartbeat for " + h.heartbeat.String()
+	case err == nil || errors.Is(err, io.ErrUnexpectedEOF): // TLS misses its own end
+		return "its connection ended"
 	}
-	if err == nil {
-		return "it left before the end of the run"
-	}
-	if c, ok := r.Context().Value(connection{}).(*witness); ok {
-		if text := c.ended.Load(); text != nil {
-			return *text
-		}
-	}
-	return "no heartbeat for " + h.heartbeat.String()
+	return "its connection failed: " + err.Error()
 }
 
 // after calls do when the time has passed, unless the returned function was called.
@@ -254,22 +287,4 @@ func after(wait time.Duration, do func()) (cancel func()) {
 		}
 	}()
 	return sync.OnceFunc(func() { close(cancelled) })
-}
-
-// connection is the key of a request's witness.
-type connection struct{}
-
-// readLines calls do with each line of at most limit bytes, until do fails.
-func readLines(from io.Reader, limit int, do func([]byte) error) error {
-	lines := bufio.NewScanner(from)
-	lines.Buffer(nil, limit)
-	for lines.Scan() {
-		if len(lines.Bytes()) == 0 {
-			continue
-		}
-		if err := do(lines.Bytes()); err != nil {
-			return err
-		}
-	}
-	return lines.Err()
 }

@@ -12,7 +12,7 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"net/url"
+	"sync"
 	"time"
 )
 
@@ -28,16 +28,16 @@ func Join(ctx context.Context, o Options) (*Follower, error) {
 	if o.Self.Process == 0 {
 		return nil, errors.New("process 0 leads: it serves")
 	}
-	config, err := o.Token.config(following)
-	if err != nil {
+	if err := o.Token.check(); err != nil {
 		return nil, err
 	}
+	secure := sync.OnceValues(func() (*tls.Config, error) { return o.Token.config(following) })
 	session := rand.Text()
 	late, stop := context.WithTimeout(ctx, o.Register)
 	defer stop()
 	for try := 0; ; try++ {
-		f := newFollower(o, config, session)
-		err := f.connect(late)
+		f := newFollower(o, session)
+		err := f.connect(late, secure)
 		if err == nil {
 			err = f.started(ctx)
 		}
@@ -100,58 +100,70 @@ func (o Options) gate() string {
 	return o.Address
 }
 
-// transport is an HTTP/2 client with one connection, to the gate.
-func (o Options) transport(config *tls.Config) *http.Transport {
-	var only http.Protocols
-	only.SetHTTP2(true)
-	return &http.Transport{
-		TLSClientConfig: config, TLSHandshakeTimeout: o.Handshake, Protocols: &only, HTTP2: pings(o.Heartbeat),
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			if o.relayed() {
-				return o.Dial(ctx, "unix", o.Relay)
-			}
-			return o.Dial(ctx, "tcp", o.Address)
-		},
+// open connects to the gate. Both ends have proved then that they hold the token.
+func (o Options) open(ctx context.Context, secure func() (*tls.Config, error)) (net.Conn, error) {
+	network, address := "tcp", o.Address
+	if o.relayed() {
+		network, address = "unix", o.Relay
 	}
+	ctx, stop := context.WithTimeout(ctx, o.Handshake)
+	defer stop()
+	raw, err := o.Dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if sameUser(raw) {
+		if err = o.Token.prove(ctx, raw, following); err != nil {
+			_ = raw.Close()
+		}
+		return raw, err
+	}
+	config, err := secure()
+	if err != nil {
+		_ = raw.Close()
+		return nil, err
+	}
+	c := tls.Client(raw, config)
+	if err = c.HandshakeContext(ctx); err != nil {
+		_ = raw.Close()
+	}
+	return c, err
 }
 
-// post sends a request to the gate. The error of a refusal is *Refused.
-func (f *Follower) post(ctx context.Context, path string, body io.Reader) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://zbench"+path, body)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := f.transport.RoundTrip(request)
-	if wrapped, ok := errors.AsType[*url.Error](err); ok {
-		err = wrapped.Err
+// post sends a request to the gate, body as JSON unless it is nil. want is the status of
+// an answer that accepts it; the error of a refusal is *Refused.
+func (f *Follower) post(path string, body any, header http.Header, want int) error {
+	var text []byte
+	var err error
+	if body != nil {
+		text, err = json.Marshal(body)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if answer.StatusCode == http.StatusOK {
-		return answer, nil
+	request, err := http.NewRequestWithContext(f.request, http.MethodPost, "http://zbench"+path, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	for name, values := range header {
+		request.Header[name] = values
+	}
+	if err = request.Write(f.link); err != nil {
+		return err
+	}
+	answer, err := http.ReadResponse(f.in, request)
+	if err != nil {
+		return err
 	}
 	defer func() { _ = answer.Body.Close() }() // what counts has been read
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxHello))
+	if answer.StatusCode == want {
+		return nil
+	}
+	text, err = io.ReadAll(io.LimitReader(answer.Body, maxHello))
 	no := refuse("", "")
 	if err = errors.Join(err, json.Unmarshal(text, no)); err != nil || no.Reason == "" {
-		return nil, fmt.Errorf("status %q: another program answers there", answer.Status)
+		return fmt.Errorf("status %q: another program answers there", answer.Status)
 	}
 	no.Text = refuse("", "%s", no.Text).Text // made safe to print
-	return nil, no
-}
-
-// register sends a registration, this process's or that of one that it gathers.
-func (f *Follower) register(ctx context.Context, in registration) error {
-	text, err := json.Marshal(in)
-	if err != nil {
-		return err
-	}
-	ctx, stop := context.WithTimeout(ctx, f.options.Handshake+f.options.Heartbeat)
-	defer stop()
-	answer, err := f.post(ctx, "/hello", bytes.NewReader(text))
-	if err != nil {
-		return err
-	}
-	return answer.Body.Close()
+	return no
 }

@@ -3,7 +3,7 @@ package rendezvous
 import (
 	"bufio"
 	"errors"
-	"io"
+	"net"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -17,8 +17,8 @@ import (
 // gathered is the message that a node's first process, 8, sends for its node's reports.
 func gathered(t *testing.T, reports []plan.Report) up {
 	t.Helper()
-	in, out := io.Pipe()
-	f := &Follower{options: Options{Self: Hello{Process: 8}}, out: out}
+	in, out := net.Pipe()
+	f := &Follower{options: Options{Self: Hello{Process: 8}}, link: newLink(out, out, time.Hour)}
 	r := &relay{follower: f, number: 3, waiting: map[int]bool{}, held: up{Number: 3}}
 	for i := range reports {
 		r.waiting[8+i] = true
@@ -77,8 +77,8 @@ func TestFailuresDoNotWaitForTheNode(t *testing.T) {
 	failed := plan.Unreadable(errors.New("no such order"))
 	for wait, report := range map[time.Duration]plan.Report{0: failed, gatherTime: {Seconds: []float64{1}}} {
 		synctest.Test(t, func(t *testing.T) {
-			in, out := io.Pipe()
-			r := &relay{follower: &Follower{out: out}, number: 3, waiting: map[int]bool{8: true, 9: true}, held: up{Number: 3}}
+			in, out := net.Pipe()
+			r := &relay{follower: &Follower{link: newLink(out, out, time.Hour)}, number: 3, waiting: map[int]bool{8: true, 9: true}, held: up{Number: 3}}
 			message, err := (&Follower{options: Options{Self: Hello{Process: 9}}}).message(3, report)
 			require.NoError(t, err)
 			begin := time.Now()

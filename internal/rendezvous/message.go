@@ -11,7 +11,7 @@ import (
 
 // Protocol is the version of the messages. It changes whenever a process of an older
 // zbench could misread one.
-const Protocol = 3
+const Protocol = 4
 
 // Limits of a registration, in bytes.
 const (
@@ -50,8 +50,9 @@ type registration struct {
 	Protocol int `json:"protocol"`
 	// Session identifies one call of Join: it may register again after a cut.
 	Session string `json:"session"`
-	// Via is the process through which this one is reached; nil if directly.
-	Via *int `json:"via,omitempty"`
+	// Via is the process through which this one is reached, by whose stream its registration
+	// came; nil if directly.
+	Via *int `json:"-"`
 	Hello
 }
 
@@ -64,6 +65,8 @@ type down struct {
 	Order  json.RawMessage `json:"order,omitempty"`
 	// Each are the orders of some processes, where every process has its own.
 	Each []orderOf `json:"each,omitempty"`
+	// Answers are those to registrations that a node's first process has passed on.
+	Answers []answerTo `json:"answers,omitempty"`
 	// Cancel is the reason to give up what was ordered; End that to leave.
 	Cancel string `json:"cancel,omitempty"`
 	End    string `json:"end,omitempty"`
@@ -76,12 +79,26 @@ type up struct {
 	Reports []reportOf `json:"reports,omitempty"`
 	// Joined are more of them.
 	Joined []joinedOf `json:"joined,omitempty"`
+	// Register are registrations of processes that connect to a node's first process.
+	Register []registrationOf `json:"register,omitempty"`
 	// Here are processes that are connected to a node's first process.
 	Here []int `json:"here,omitempty"`
 	// Lost are processes that a node's first process has lost.
 	Lost []Loss `json:"lost,omitempty"`
 	// Stop are processes that were asked to stop.
 	Stop []int `json:"stop,omitempty"`
+}
+
+// registrationOf is a registration that is passed on; the ID is repeated by the answer.
+type registrationOf struct {
+	ID           int             `json:"id"`
+	Registration json.RawMessage `json:"registration"`
+}
+
+type answerTo struct {
+	ID int `json:"id"`
+	// Refused is why the process is refused; nil if it is accepted.
+	Refused *Refused `json:"refused,omitempty"`
 }
 
 // orderOf is the order of one process.
@@ -142,7 +159,7 @@ func readRegistration(text []byte) (registration, *Refused) {
 	switch {
 	case r.Session == "":
 		return r, refuse(Malformed, "the registration has no session")
-	case r.PID < 0 || r.LocalProcess < 0 || r.Via != nil && *r.Via < 0:
+	case r.PID < 0 || r.LocalProcess < 0:
 		return r, refuse(Malformed, "the registration has a negative number")
 	}
 	return r, nil
@@ -155,6 +172,11 @@ func readUp(text []byte) (u up, err error) {
 	}
 	if len(u.Reports)+len(u.Joined) > 0 && u.Number < 1 {
 		return up{}, fmt.Errorf("reports on order %d: orders are numbered from 1", u.Number)
+	}
+	for _, r := range u.Register {
+		if len(r.Registration) > maxHello {
+			return up{}, fmt.Errorf("a registration has %d bytes; the limit is %d", len(r.Registration), maxHello)
+		}
 	}
 	for _, r := range u.Reports {
 		if len(r.Report) > plan.MaxReport {

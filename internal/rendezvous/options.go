@@ -1,5 +1,5 @@
 // Package rendezvous registers and controls the processes of a run. One of them, the
-// leader, serves HTTP/2 over TLS; the others register, receive orders and report. It
+// leader, serves HTTP over TLS; the others register, receive orders and report. It
 // implements plan.Followers for the leader and plan.Leader for the others; it knows no
 // sweep.
 //
@@ -9,10 +9,11 @@
 // are ignored.
 //
 // On a node, local process 0 can gather the others (Options.Relay): the leader then has
-// one connection and one message per order for each node.
+// one connection and one message per order for each node. Between processes of one user
+// the node's Unix socket carries no TLS; the token is proved there as well.
 //
 // Either end detects the loss of the other one by the end of the connection or by
-// missed HTTP/2 pings, also while an order is executed.
+// missed heartbeats, also while an order is executed.
 package rendezvous
 
 import (

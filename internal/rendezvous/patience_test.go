@@ -45,7 +45,8 @@ func TestHangingCallIsGivenUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				options := inMemory(t, 3, nil)
+				slow := func(bool, int) fate { return fate{delay: time.Millisecond} } // the leader gives up first
+				options := inMemory(t, 3, map[int]func(bool, int) fate{1: slow, 2: slow})
 				process := func(n int) plan.Process {
 					switch n {
 					case c.hangs:

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"slices"
 	"sync"
 
 	"zbench/bench/plain"
@@ -84,18 +83,6 @@ func (r *refusals) add(one *Refused) {
 		r.last = append(r.last[:0], r.last[1:]...)
 	}
 	r.last = append(r.last, *one)
-}
-
-// remove takes back what was added too early.
-func (r *refusals) remove(one *Refused) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.counts[one.Reason]--; r.counts[one.Reason] == 0 {
-		delete(r.counts, one.Reason)
-	}
-	if i := slices.Index(r.last, *one); i >= 0 {
-		r.last = slices.Delete(r.last, i, i+1)
-	}
 }
 
 func (r *refusals) all() (map[Reason]int, []Refused) {

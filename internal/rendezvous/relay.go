@@ -37,11 +37,13 @@ type relay struct {
 	waiting map[int]bool // processes that have not reported
 	held    up           // the reports so far
 	bytes   int
-	onTime  func() // set while reports wait for others
+	onTime  func()                  // set while reports wait for others
+	asked   map[int]chan<- *Refused // registrations without an answer, by their ids
+	ids     int
 }
 
 func newRelay(f *Follower) (*relay, error) {
-	r := &relay{follower: f}
+	r := &relay{follower: f, asked: map[int]chan<- *Refused{}}
 	r.hub = &hub{heard: r.heard, arrived: r.arrived, left: r.left, heartbeat: f.options.Heartbeat, limit: plan.MaxReport + maxHello}
 	var err error
 	if r.server, err = newServer(f.options, r.hub, &r.refused, r.register); err != nil {
@@ -61,22 +63,65 @@ func (r *relay) register(ctx context.Context, in registration) *Refused {
 	if !r.hub.add(in.Process, in.Session) {
 		return refuse(Duplicate, "process %d is connected already: two processes have the same number", in.Process)
 	}
-	in.Via = &r.follower.options.Self.Process
-	err := r.follower.register(ctx, in)
-	if err == nil {
-		return nil
-	}
-	r.hub.forget(in.Process)
-	no, ok := errors.AsType[*Refused](err)
-	if !ok {
-		no = refuse(NotRegistered, "process %d did not reach the leader: %v", r.follower.options.Self.Process, err)
+	no := r.ask(ctx, in)
+	if no != nil {
+		r.hub.forget(in.Process)
 	}
 	return no
+}
+
+// ask passes a registration on to the leader and waits for the answer.
+func (r *relay) ask(ctx context.Context, in registration) *Refused {
+	f := r.follower
+	answer := make(chan *Refused, 1)
+	r.mu.Lock()
+	r.ids++
+	id := r.ids
+	r.asked[id] = answer
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		delete(r.asked, id)
+		r.mu.Unlock()
+	}()
+	late := time.NewTimer(max(f.options.Handshake, f.options.Heartbeat/2))
+	defer late.Stop()
+	text, err := json.Marshal(in)
+	if err == nil {
+		err = f.send(up{Register: []registrationOf{{id, text}}})
+	}
+	if err == nil {
+		select {
+		case no := <-answer:
+			return no
+		case <-late.C:
+			err = errors.New("no answer")
+		case <-f.ctx.Done():
+			err = context.Cause(f.ctx)
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+	}
+	return refuse(NotRegistered, "process %d did not reach the leader: %v", f.options.Self.Process, err)
+}
+
+// answered passes the leader's answers on.
+func (r *relay) answered(all []answerTo) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, one := range all {
+		if answer := r.asked[one.ID]; answer != nil {
+			delete(r.asked, one.ID)
+			answer <- one.Refused
+		}
+	}
 }
 
 // pass hands a line of the leader on.
 func (r *relay) pass(message down, order plan.Order, text []byte) {
 	switch {
+	case message.Answers != nil:
+		r.answered(message.Answers)
 	case message.Start != nil:
 		r.hub.start(text)
 	case message.End != "" || order.Do == plan.DoEnd:

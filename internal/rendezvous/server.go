@@ -3,10 +3,12 @@ package rendezvous
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -17,16 +19,17 @@ type server struct {
 	// register checks a registration; nil accepts it.
 	register func(ctx context.Context, r registration) *Refused
 	http     *http.Server
-	config   *tls.Config
+	token    Token
+	secure   func() (*tls.Config, error) // made when it is first needed
 	patience time.Duration
 }
 
 func newServer(o Options, h *hub, refused *refusals, register func(context.Context, registration) *Refused) (*server, error) {
-	config, err := o.Token.config(leading)
-	if err != nil {
+	if err := o.Token.check(); err != nil {
 		return nil, err
 	}
-	s := &server{hub: h, refused: refused, register: register, config: config, patience: o.Handshake}
+	s := &server{hub: h, refused: refused, register: register, token: o.Token, patience: o.Handshake}
+	s.secure = sync.OnceValues(func() (*tls.Config, error) { return o.Token.config(leading) })
 	routes := http.NewServeMux()
 	routes.HandleFunc("POST /hello", s.hello)
 	routes.HandleFunc("POST /run/{process}/{session}", func(w http.ResponseWriter, r *http.Request) { h.serve(w, r, refused) })
@@ -41,69 +44,60 @@ func newServer(o Options, h *hub, refused *refusals, register func(context.Conte
 			routes.ServeHTTP(w, r)
 		}),
 		ErrorLog:       slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // what matters is counted as refused
-		MaxHeaderBytes: 4 << 10, IdleTimeout: o.Heartbeat,
-		HTTP2: pings(o.Heartbeat),
+		MaxHeaderBytes: 4 << 10, ReadHeaderTimeout: o.Handshake, IdleTimeout: o.Heartbeat,
+		Protocols: new(http.Protocols),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			if t, ok := c.(*tls.Conn); ok {
-				return context.WithValue(ctx, connection{}, t.NetConn())
+				c = t.NetConn()
 			}
-			return ctx
+			return context.WithValue(ctx, connection{}, c)
 		},
 	}
+	s.http.Protocols.SetHTTP1(true)
 	return s, nil
 }
 
-// maxFrame is the largest frame of HTTP/2 in bytes, the least that it allows. The client
-// keeps a buffer of one frame, at most 512 KiB, for as long as the run lasts.
-const maxFrame = 16 << 10
-
-// pings are HTTP/2's own heartbeats. A connection without an answer ends within the
-// given time.
-func pings(within time.Duration) *http.HTTP2Config {
-	return &http.HTTP2Config{SendPingTimeout: within / 2, PingTimeout: within / 2, MaxReadFrameSize: maxFrame}
-}
+// connection is the key of a request's witness.
+type connection struct{}
 
 // listen serves connections to l until the server is closed.
 func (s *server) listen(l net.Listener) {
-	go func() { _ = s.http.Serve(newDoor(l, s.config, s.refused, s.patience)) }() // it ends with the server
+	go func() { _ = s.http.Serve(newDoor(l, s.token, s.secure, s.refused, s.patience)) }() // it ends with the server
 }
 
 // hello is the handler of a registration.
 func (s *server) hello(w http.ResponseWriter, r *http.Request) {
-	in, no := s.receive(r.Body)
+	in, no := s.receive(w, r)
 	if no == nil {
 		no = s.register(r.Context(), in)
 	}
 	if no != nil {
+		w.Header().Set("Connection", "close")
 		s.refused.answer(w, r.RemoteAddr, no)
 	}
 }
 
-// receive reads a registration within its limits of size and time. The end of the
-// handler ends a read that is late.
-func (s *server) receive(body io.Reader) (registration, *Refused) {
-	late := time.NewTimer(s.patience)
-	defer late.Stop()
-	var text []byte
-	read := make(chan error, 1)
-	go func() {
-		var err error
-		text, err = io.ReadAll(io.LimitReader(body, maxHello+1))
-		read <- err
-	}()
-	select {
-	case err := <-read:
-		switch {
-		case len(text) > maxHello:
-			return registration{}, refuse(TooLarge, "the registration has more than %d bytes", maxHello)
-		case err != nil:
-			return registration{}, refuse(TooSlow, "the registration ended early: %v", err)
-		}
-		return readRegistration(text)
-	case <-late.C:
+// receive reads a registration within its limits of size and time.
+func (s *server) receive(w http.ResponseWriter, r *http.Request) (registration, *Refused) {
+	ctx, stop := context.WithTimeout(r.Context(), s.patience)
+	defer stop()
+	late, _ := ctx.Deadline()                                   // there is one
+	_ = http.NewResponseController(w).SetReadDeadline(late)     // HTTP sets it anew for the next request
+	text, err := io.ReadAll(io.LimitReader(r.Body, maxHello+1)) // the deadline ends it
+	var waited net.Error
+	switch {
+	case len(text) > maxHello:
+		return registration{}, refuse(TooLarge, "the registration has more than %d bytes", maxHello)
+	case errors.As(err, &waited) && waited.Timeout():
 		return registration{}, refuse(TooSlow, "the registration did not arrive whole within %s", s.patience)
+	case err != nil:
+		return registration{}, refuse(TooSlow, "the registration ended early: %v", err)
 	}
+	return readRegistration(text)
 }
 
 // close ends the server and its connections.
-func (s *server) close() { _ = s.http.Close() } // listeners may be closed already
+func (s *server) close() {
+	_ = s.http.Close() // listeners may be closed already
+	s.hub.cut()
+}

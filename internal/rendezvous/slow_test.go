@@ -30,9 +30,7 @@ func TestSlowConnectionsEnd(t *testing.T) {
 		_, err = dial().Write([]byte("\x16\x03"))
 		require.NoError(t, err)
 		in, out := io.Pipe()
-		var only http.Protocols
-		only.SetHTTP2(true)
-		c := &http.Transport{TLSClientConfig: rendezvous.ClientConfig(o.Token), Protocols: &only}
+		c := &http.Transport{TLSClientConfig: rendezvous.ClientConfig(o.Token)}
 		c.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return o.Dial(ctx, "tcp", o.Address) }
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://x/hello", in)
 		require.NoError(t, err)

@@ -3,11 +3,10 @@ package rendezvous_test
 import (
 	"bufio"
 	"bytes"
-	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -24,35 +23,32 @@ import (
 type raw struct {
 	t     *testing.T
 	lines *bufio.Scanner
-	out   *io.PipeWriter
+	out   io.Writer
 	close func()
 }
 
 func register(t *testing.T, o rendezvous.Options) raw {
 	t.Helper()
-	var only http.Protocols
-	only.SetHTTP2(true)
-	c := &http.Transport{TLSClientConfig: rendezvous.ClientConfig(o.Token), Protocols: &only}
-	c.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return o.Dial(ctx, "tcp", o.Address) }
-	post := func(path string, body io.Reader) io.ReadCloser {
-		r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "https://x"+path, body)
+	near, err := o.Dial(t.Context(), "tcp", o.Address)
+	require.NoError(t, err)
+	c := tls.Client(near, rendezvous.ClientConfig(o.Token))
+	in := bufio.NewReader(c)
+	post := func(path, change, body string, want int) {
+		_, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n%s", path, change, len(body), body)
 		require.NoError(t, err)
-		answer, err := c.RoundTrip(r)
+		answer, err := http.ReadResponse(in, nil)
 		require.NoError(t, err)
-		require.Equal(t, http.StatusOK, answer.StatusCode)
-		return answer.Body
+		require.Equal(t, want, answer.StatusCode)
+		require.NoError(t, answer.Body.Close())
 	}
 	text, err := json.Marshal(o.Self)
 	require.NoError(t, err)
-	hello := fmt.Sprintf(`{"protocol":%d,"session":"raw",%s`, rendezvous.Protocol, text[1:])
-	require.NoError(t, post("/hello", strings.NewReader(hello)).Close())
-	in, out := io.Pipe()
-	body := post("/run/1/raw", in)
-	return raw{t, bufio.NewScanner(body), out, func() {
-		_ = out.Close()
-		_, _ = io.Copy(io.Discard, body)
-		_ = body.Close()
-		c.CloseIdleConnections()
+	post("/hello", "", fmt.Sprintf(`{"protocol":%d,"session":"raw",%s`, rendezvous.Protocol, text[1:]), http.StatusOK)
+	post("/run/1/raw", "Connection: Upgrade\r\nUpgrade: zbench\r\n", "", http.StatusSwitchingProtocols)
+	return raw{t, bufio.NewScanner(in), c, func() {
+		_, _ = io.WriteString(c, "{}\n")
+		_, _ = io.Copy(io.Discard, in)
+		_ = c.Close()
 	}}
 }
 
@@ -64,7 +60,7 @@ func (r raw) next() string {
 // A registered process that sends what it should not harms no report of another. Each
 // message is refused and counted.
 func TestMisbehavingProcess(t *testing.T) {
-	const good = `{"protocol":6,"budget":{"bytes":7},"verified":{"Wrong":0,"First":""}}`
+	const good = `{"protocol":7,"budget":{"bytes":7},"verified":{"Wrong":0,"First":""}}`
 	unreadable := func(text string) func(t *testing.T, r plan.Report) {
 		return func(t *testing.T, r plan.Report) {
 			require.Equal(t, plan.FailedOrder, r.Failure.Kind)
@@ -87,12 +83,12 @@ func TestMisbehavingProcess(t *testing.T) {
 		"not JSON":         {[]string{"hello"}, unreadable("a message cannot be read"), map[rendezvous.Reason]int{rendezvous.Malformed: 1}},
 		"unknown field":    {[]string{`{"number":1,"shutdown":true}`}, unreadable("shutdown"), map[rendezvous.Reason]int{rendezvous.Malformed: 1}},
 		"other protocol":   {[]string{report(1, `{"protocol":99}`)}, unreadable("protocol 99"), map[rendezvous.Reason]int{rendezvous.Malformed: 1}},
-		"negative":         {[]string{report(1, `{"protocol":6,"budget":{"bytes":-7}}`)}, unreadable("negative"), map[rendezvous.Reason]int{rendezvous.Malformed: 1}},
+		"negative":         {[]string{report(1, `{"protocol":7,"budget":{"bytes":-7}}`)}, unreadable("negative"), map[rendezvous.Reason]int{rendezvous.Malformed: 1}},
 		"for another":      {[]string{report(2, good), report(1, good)}, well, map[rendezvous.Reason]int{rendezvous.NotExpected: 1}},
 		"for the leader":   {[]string{report(0, good), report(1, good)}, well, map[rendezvous.Reason]int{rendezvous.NotExpected: 1}},
 		"for no process":   {[]string{report(-5, good), report(1, good)}, well, map[rendezvous.Reason]int{rendezvous.NotExpected: 1}},
-		"twice":            {[]string{report(1, good), report(1, `{"protocol":6}`)}, well, map[rendezvous.Reason]int{rendezvous.NotExpected: 1}},
-		"another order":    {[]string{strings.Replace(report(1, `{"protocol":6}`), `"number":1`, `"number":2`, 1), report(1, good)}, well, map[rendezvous.Reason]int{rendezvous.NotExpected: 1}},
+		"twice":            {[]string{report(1, good), report(1, `{"protocol":7}`)}, well, map[rendezvous.Reason]int{rendezvous.NotExpected: 1}},
+		"another order":    {[]string{strings.Replace(report(1, `{"protocol":7}`), `"number":1`, `"number":2`, 1), report(1, good)}, well, map[rendezvous.Reason]int{rendezvous.NotExpected: 1}},
 		"times, well":      {[]string{`{"number":1,"joined":[{"processes":[1],"seconds":"AAAAAAAA8D8="}]}`}, func(t *testing.T, r plan.Report) { require.Equal(t, plan.Times{1}, r.Seconds) }, nil},
 		"times of another": {[]string{`{"number":1,"joined":[{"processes":[1,2]}]}`, report(1, good)}, well, map[rendezvous.Reason]int{rendezvous.NotExpected: 1}},
 		"times of none":    {[]string{`{"number":1,"joined":[{"processes":[]}]}`}, unreadable("reports of 0 processes"), map[rendezvous.Reason]int{rendezvous.Malformed: 1}},
@@ -118,7 +114,7 @@ func TestMisbehavingProcess(t *testing.T) {
 				require.NoError(t, l.Start("go"))
 				require.JSONEq(t, `{"start":"go"}`, one.next())
 				l.Send(plan.Order{Do: plan.DoBudget})
-				require.JSONEq(t, `{"number":1,"order":{"protocol":6,"do":"budget"}}`, one.next())
+				require.JSONEq(t, `{"number":1,"order":{"protocol":7,"do":"budget"}}`, one.next())
 				var text bytes.Buffer
 				for _, line := range c.lines {
 					text.WriteString(line + "\n")

@@ -57,6 +57,14 @@ func (t Token) LocalAddress(node string) string {
 	return "@zbench-" + hex.EncodeToString(name)
 }
 
+// check reports that there is none.
+func (t Token) check() error {
+	if t.text == "" {
+		return errors.New("no token was given")
+	}
+	return nil
+}
+
 // role is an end of a connection.
 type role string
 
@@ -68,8 +76,8 @@ const (
 // key is of P-256: its tables are in the binary. Every process would compute those of
 // Ed25519 anew, which takes longer than the rest of its registration.
 func (t Token) key(r role) (*ecdsa.PrivateKey, error) {
-	if t.text == "" {
-		return nil, errors.New("no token was given")
+	if err := t.check(); err != nil {
+		return nil, err
 	}
 	for try := 0; ; try++ {
 		seed, err := hkdf.Key(sha256.New, []byte(t.text), nil, fmt.Sprintf("zbench rendezvous key %d of the %s", try, r), 32)
@@ -93,6 +101,9 @@ func (t Token) certificate(r role) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
 }
 
+// application is the protocol over TLS.
+const application = "http/1.1"
+
 // errKey is that the other end has another key.
 var errKey = errors.New("the other end holds another key: it was started with another " + TokenVariable)
 
@@ -113,7 +124,7 @@ func (t Token) config(own role) (*tls.Config, error) {
 	pin := &pinned.PublicKey
 	return &tls.Config{
 		MinVersion:             tls.VersionTLS13,
-		NextProtos:             []string{"h2"},
+		NextProtos:             []string{application},
 		Certificates:           []tls.Certificate{certificate},
 		ClientAuth:             tls.RequireAnyClientCert,
 		InsecureSkipVerify:     true, // names, dates and authorities; the key is pinned below

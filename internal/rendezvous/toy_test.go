@@ -128,7 +128,7 @@ func lead(t *testing.T, l *rendezvous.Leader, own plan.Process, ranks int) []rec
 }
 
 // follow joins and executes orders until the end.
-func follow(ctx context.Context, o rendezvous.Options, p *toy) error {
+func follow(ctx context.Context, o rendezvous.Options, p plan.Process) error {
 	f, err := rendezvous.Join(ctx, o)
 	if err != nil {
 		return err

@@ -5,6 +5,20 @@
 
 #include "abi.h"
 
+#include <stdlib.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+/* The process keeps what it frees: each burst of graphs of 1,024 simulated ranks takes the
+ * same memory again, and glibc would give it back to the kernel in between. */
+static inline void zb_keep_memory(void) {
+#ifdef __GLIBC__
+  enum { KEPT = 1 << 30 };
+  mallopt(M_TRIM_THRESHOLD, KEPT);
+#endif
+}
+
 static inline int zb_device_count(const zb_table *t, int *n) {
   return t->getDeviceCount(n);
 }

@@ -222,6 +222,31 @@ static void an_abort_frees_messages(void) {
   zbl_shutdown();
 }
 
+/* A group's end waits for all ranks of what it joins (nccl.h.in, ncclGroupEnd). Where one
+ * drives all ranks nobody else can come: it is refused. */
+static void a_group_without_its_peers(void) {
+  zb_unique_id id;
+  void *more;
+  open_world();
+  CHECK(t.getUniqueId(&id) == 0 && t.groupStart() == 0);
+  CHECK(t.setDevice(0) == 0 && t.commInitRank(&more, 2, id, 0) == 0);
+  CHECK(t.groupEnd() == ZB_COLL_USAGE);
+  zbl_shutdown();
+}
+
+/* A graph whose communicator has lost another rank would wait for it for ever. */
+static void a_graph_without_a_peer(void) {
+  void *graph, *exec;
+  open_world();
+  CHECK(t.setDevice(0) == 0 && t.streamBeginCapture(stream[0], ZB_CAPTURE_THREAD) == ZB_OK);
+  CHECK(reduce(0, 64) == 0);
+  CHECK(t.streamEndCapture(stream[0], &graph) == ZB_OK && t.graphInstantiate(&exec, graph, 0) == ZB_OK);
+  CHECK(t.commDestroy(comm[1]) == 0);
+  CHECK(t.graphLaunch(exec, stream[0]) == ZB_ERR_VALUE);
+  CHECK(t.graphDestroy(graph) == ZB_OK && t.graphExecDestroy(exec) == ZB_OK);
+  zbl_shutdown();
+}
+
 #include "fake_allowed.h"
 
 static void rules(void) {
@@ -237,4 +262,6 @@ static void rules(void) {
   last_errors();
   an_abort_frees_the_stream();
   an_abort_frees_messages();
+  a_group_without_its_peers();
+  a_graph_without_a_peer();
 }

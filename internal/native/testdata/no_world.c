@@ -63,6 +63,8 @@ static int first_calls(void) {
       bad = 1;                                                                 \
     }                                                                          \
   } while (0)
+  IS(100, zbs_init(0));
+  IS(100, zbs_mallocHost(&p, 64));
   IS(100, zbs_getDeviceCount(&n));
   IS(100, zbs_setDevice(0));
   IS(100, zbs_getDevice(&n));

@@ -124,8 +124,8 @@ static void check_records(void) {
   }
 }
 
-static void one(void) {
-  rank ranks[RANKS];
+/* All ranks, driven by one thread, in a world that others could join. */
+static void open_all(rank *ranks) {
   const zbl_share how = {.several = 1};
   begin(&how);
   CHECK(t.groupStart() == 0);
@@ -133,6 +133,11 @@ static void one(void) {
     open_rank(&ranks[i], i);
   }
   CHECK(t.groupEnd() == 0);
+}
+
+static void one(void) {
+  rank ranks[RANKS];
+  open_all(ranks);
   drive(ranks, RANKS);
 }
 

@@ -125,13 +125,7 @@ static void copies_without_data(const rank *r) {
 
 static void turns(void) {
   rank ranks[RANKS];
-  const zbl_share how = {.several = 1};
-  begin(&how);
-  CHECK(t.groupStart() == 0);
-  for (int i = 0; i < RANKS; i++) {
-    open_rank(&ranks[i], i);
-  }
-  CHECK(t.groupEnd() == 0);
+  open_all(ranks);
   waits_for_others(ranks);
   waits_at_the_end_of_a_group(ranks);
   does_not_wait_behind_work(ranks);

@@ -98,12 +98,8 @@ void zbl_forget_block(zbl_block *block) {
  * src/transport/p2p.cc), or the host's that the runtime gave out or was told of. */
 int zbl_valid_range(const void *ptr, uint64_t bytes) {
   const zbl_block *b;
-  if (zbl.count > 0) {
-    const zbl_device *d = &zbl.devices[zbl_current_device()];
-    size_t offset = (size_t)((const char *)ptr - d->newest);
-    if (offset < d->bytes && bytes <= d->bytes - offset) {
-      return 1;
-    }
+  if (zbl.count > 0 && zbl_in_newest(zbl_current_device(), ptr, bytes)) {
+    return 1;
   }
   b = zbl_block_of(ptr);
   return b != NULL && bytes <= b->bytes - (uint64_t)((const char *)ptr - b->base);

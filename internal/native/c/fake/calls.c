@@ -34,6 +34,11 @@ static inline int zbl_arguments_ok(const zbl_comm *c, int collective, int dtype,
          !(ZBL_VENDOR == ZB_CUDA && zbl_shapes[collective].reduces && dtype >= ZBL_FIRST_FP8);
 }
 
+/* Whether devices reach the rank's buffer: most are in the newest block of its device. */
+static inline int zbl_reached(const zbl_queued *q, const void *ptr, uint64_t bytes) {
+  return zbl_in_newest(q->comm->device, ptr, bytes) || zbl_valid_range(ptr, bytes);
+}
+
 /* Whether the rank's buffers hold what the call will read and write: share bytes
  * are one block. */
 static inline int zbl_buffers_ok(const zbl_queued *q, const zbl_shape *shape,
@@ -42,11 +47,11 @@ static inline int zbl_buffers_ok(const zbl_queued *q, const zbl_shape *shape,
   uint64_t sent = share * (shape->send_all ? n : 1);
   uint64_t got = share * (shape->recv_all ? n : 1);
   if ((shape->root_only != ZBL_SENDS || root) &&
-      !zbl_valid_range(q->send, sent)) {
+      !zbl_reached(q, q->send, sent)) {
     return 0;
   }
   if ((shape->root_only != ZBL_RECEIVES || root) &&
-      !zbl_valid_range(q->recv, got)) {
+      !zbl_reached(q, q->recv, got)) {
     return 0;
   }
   return (shape->root_only != ZBL_NEITHER && !root) || zbl_overlap_ok(q, sent, got, share);

@@ -128,7 +128,7 @@ int zbl_join_rank(void **comm, int nranks, zb_unique_id id, int rank, int blocki
   zbl_comm *c;
   zbl_stalled(ZBL_STALL_INIT, zbl_current_device());
   ZBL_ENTER;
-  if (comm == NULL || nranks < 1 || rank < 0 || rank >= nranks) {
+  if (comm == NULL || rank < 0 || rank >= nranks) {
     return ZB_COLL_ARGUMENT;
   }
   if (nranks > 1 && zbl_group_depth() == 0 && !zbl.several && blocking) {
@@ -193,11 +193,13 @@ void zbl_leave_clique(zbl_clique *q, int rank) {
   }
 }
 
+/* Of no communicator there is nothing to destroy or to abort (ROCm/rccl, src/init.cc,
+ * ncclCommDestroy_impl and ncclCommAbort_impl). */
 static int zbl_commDestroy(void *comm) {
   zbl_comm *c = zbl_comm_of(comm);
   ZBL_ENTER;
   if (c == NULL) {
-    return ZB_COLL_ARGUMENT;
+    return comm == NULL ? 0 : ZB_COLL_ARGUMENT;
   }
   for (zbl_comm **at = &zbl_comms; *at != NULL; at = &(*at)->next) {
     if (*at == c) {
@@ -224,7 +226,7 @@ static int zbl_commAbort(void *comm) {
   zbl_stalled(ZBL_STALL_ABORT, c != NULL ? c->device : -1);
   ZBL_ENTER;
   code = zbl_commDestroy(comm);
-  if (code != 0) {
+  if (code != 0 || c == NULL) {
     return code;
   }
   c->aborted = 1;

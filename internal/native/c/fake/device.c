@@ -104,6 +104,9 @@ int zbl_allocate(void **ptr, size_t bytes, int kind) {
 
 static int zbl_mallocDevice(void **ptr, size_t bytes) {
   ZBL_ENTER;
+  if (ptr == NULL) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
   return zbl_allocate(ptr, bytes, ZBL_OF_DEVICE);
 }
 

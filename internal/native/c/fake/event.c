@@ -10,7 +10,11 @@ zbl_event *zbl_event_of(void *handle) {
 
 static int zbl_eventCreate(void **event) {
   ZBL_ENTER;
-  zbl_event *e = zbl.count > 0 ? calloc(1, sizeof *e) : NULL;
+  zbl_event *e;
+  if (event == NULL) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  e = zbl.count > 0 ? calloc(1, sizeof *e) : NULL;
   if (e == NULL) {
     return zbl_said(ZB_ERR_MEMORY);
   }
@@ -154,6 +158,9 @@ static int zbl_eventQuery(void *event) {
 static int zbl_eventElapsed(float *ms, void *start, void *stop) {
   ZBL_ENTER;
   zbl_event *a = zbl_event_of(start), *b = zbl_event_of(stop);
+  if (ms == NULL) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
   if (a == NULL || b == NULL || a->device != b->device) {
     return zbl_said(ZB_ERR_HANDLE);
   }

@@ -143,8 +143,8 @@ int zbl_join_capture(zbl_stream *s, uint64_t capture, zbl_stream *on) {
   while (other != NULL && zbl_capture_of(other) != capture) {
     other = other->all;
   }
-  if (other == NULL) {
-    return ZB_ERR_CAPTURE_ISOLATION; /* it has ended */
+  if (other == NULL) { /* it has ended */
+    return ZBL_VENDOR == ZB_CUDA ? ZB_ERR_CAPTURE_ISOLATION : ZB_OK;
   }
   s->capture = other->capture;
   s->capture->joined = 1;
@@ -170,11 +170,8 @@ static int zbl_end_forks(const zbl_graph *g) {
 static int zbl_streamBeginCapture(void *stream, int mode) {
   ZBL_ENTER;
   zbl_stream *s = zbl_stream_of(stream);
-  if (s == NULL) {
-    return zbl_said(ZB_ERR_HANDLE);
-  }
-  if (mode < ZB_CAPTURE_GLOBAL || mode > ZB_CAPTURE_RELAXED) {
-    return zbl_said(ZB_ERR_VALUE);
+  if (s == NULL || mode < ZB_CAPTURE_GLOBAL || mode > ZB_CAPTURE_RELAXED) {
+    return zbl_said(s == NULL ? ZB_ERR_HANDLE : ZB_ERR_VALUE);
   }
   if (stream == NULL) {
     return zbl_said(ZB_ERR_CAPTURE); /* the null stream has no capture */
@@ -197,13 +194,12 @@ static int zbl_streamEndCapture(void *stream, void **graph) {
   zbl_stream *s = zbl_stream_of(stream);
   zbl_graph *g;
   int back;
-  *graph = NULL;
-  if (s == NULL) {
-    return zbl_said(ZB_ERR_HANDLE);
+  if (graph == NULL) {
+    return zbl_said(ZB_ERR_VALUE);
   }
-  g = s->capture;
-  if (g == NULL) {
-    return zbl_said(ZB_ERR_STATE);
+  *graph = NULL;
+  if (s == NULL || (g = s->capture) == NULL) {
+    return zbl_said(s == NULL ? ZB_ERR_HANDLE : ZB_ERR_STATE);
   }
   if (s != g->origin) {
     return zbl_said(ZB_ERR_CAPTURE_UNMATCHED);
@@ -236,6 +232,9 @@ static zbl_graph *zbl_graph_of(void *handle, uint32_t magic) {
 static int zbl_graphInstantiate(void **exec, void *graph,
                                 unsigned long long flags) {
   zbl_graph *g = zbl_graph_of(graph, ZBL_GRAPH);
+  if (exec == NULL) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
   *exec = NULL;
   if (g == NULL || (flags != 0 && flags != 1 && flags != 8)) {
     return zbl_said(ZB_ERR_VALUE);

@@ -221,7 +221,7 @@ static void zbl_free_stream(zbl_stream *s) {
 static int zbl_streamCreate(void **stream, unsigned flags) {
   ZBL_ENTER;
   zbl_stream *s;
-  if (flags > ZB_STREAM_NON_BLOCKING) {
+  if (stream == NULL || flags > ZB_STREAM_NON_BLOCKING) {
     return zbl_said(ZB_ERR_VALUE);
   }
   s = zbl_new_stream(zbl_current_device(), flags != ZB_STREAM_NON_BLOCKING);

@@ -147,6 +147,14 @@ static inline double zbl_later(double a, double b) { return a > b ? a : b; }
 
 extern zbl_world zbl;
 
+/* Whether [ptr, ptr+bytes) lies inside the newest block of a device, which a rank's arena
+ * is. */
+static inline int zbl_in_newest(int device, const void *ptr, uint64_t bytes) {
+  const zbl_device *d = &zbl.devices[device];
+  size_t offset = (size_t)((const char *)ptr - d->newest);
+  return offset < d->bytes && bytes <= d->bytes - offset;
+}
+
 /* machine.c */
 int zbl_reset(const char *text, char *err, size_t errlen);
 int zbl_join_world(const char *text, const zbl_share *how, char *err, size_t errlen);

@@ -46,7 +46,7 @@ static int zbl_config_ok(const zbl_config *c) {
 static int zbl_commInitConfig(void **comm, int nranks, zb_unique_id id, int rank,
                               void *config) {
   const zbl_config *c = config;
-  if (comm == NULL || !zbl_config_ok(c)) {
+  if (!zbl_config_ok(c)) {
     return zbl_failing(ZB_COLL_ARGUMENT,
                        "ncclConfig_t is not of NCCL_CONFIG_INITIALIZER, or invalid");
   }
@@ -115,6 +115,9 @@ static int zbl_commInitAll(void **comms, int n, const int *devices) {
 static int zbl_commFinalize(void *comm) {
   zbl_comm *c = zbl_comm_of(comm);
   ZBL_ENTER;
+  if (comm == NULL) { /* nothing to do (ROCm/rccl, src/init.cc, ncclCommFinalize_impl) */
+    return 0;
+  }
   if (c == NULL || c->finalized) {
     return zbl_failing(ZB_COLL_ARGUMENT, "ncclCommFinalize: no communicator, or one twice");
   }
@@ -175,10 +178,14 @@ static int zbl_commRegister(void *comm, void *p, size_t bytes, void **handle) {
   return 0;
 }
 
+/* ROCm/rccl, src/register.cc, ncclCommDeregister_impl. */
 static int zbl_commDeregister(void *comm, void *handle) {
   zbl_registration *r = handle;
+  if (zbl_comm_of(comm) == NULL) {
+    return zbl_failing(ZB_COLL_ARGUMENT, "ncclCommDeregister: no communicator");
+  }
   if (r == NULL || r->magic != ZBL_REGISTRATION || r->comm != comm) {
-    return zbl_failing(ZB_COLL_ARGUMENT, "ncclCommDeregister: no such registration");
+    return zbl_failing(ZB_COLL_USAGE, "ncclCommDeregister: no such registration");
   }
   r->magic = 0;
   free(r);

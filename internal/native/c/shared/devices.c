@@ -38,7 +38,8 @@ static int zbl_peekLastError(void) { return zbl_error_last; }
 
 enum { ZBL_ERR_PEER_ENABLED = 704, ZBL_ERR_PEER_NOT_ENABLED = 705 };
 
-/* Every device reaches every other of the process, none itself. */
+/* Every device reaches every other of the process, none itself (ROCm/clr,
+ * hipamd/src/hip_peer.cpp, canAccessPeer). */
 static int zbl_canAccessPeer(int *can, int device, int peer) {
   if (can == NULL) {
     return zbl_said(ZB_ERR_VALUE);

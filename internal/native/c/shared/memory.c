@@ -15,11 +15,14 @@ static int zbl_allocate_as(void **p, size_t bytes, int kind) {
   return zbl.count > 0 ? zbl_allocate(p, bytes, kind) : zbl_said(ZB_ERR_NO_DEVICE);
 }
 
-/* Fine-grained, uncached and signal memory are device memory here. */
+/* Fine-grained, uncached and signal memory are device memory here. A signal has 8 bytes
+ * (ROCm/clr, hipamd/src/hip_memory.cpp, hipExtMallocWithFlags). */
 static int zbl_extMalloc(void **p, size_t bytes, unsigned flags) {
-  enum { ZBL_LAST_FLAG = 4 }; /* hipDeviceMallocContiguous */
-  return flags > ZBL_LAST_FLAG ? zbl_said(ZB_ERR_VALUE)
-                               : zbl_allocate_as(p, bytes, ZBL_OF_DEVICE);
+  enum { ZBL_SIGNAL = 2, ZBL_LAST_FLAG = 4 }; /* hipMallocSignalMemory, hipDeviceMallocContiguous */
+  if (flags > ZBL_LAST_FLAG || (flags == ZBL_SIGNAL && bytes != 8)) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  return zbl_allocate_as(p, bytes, ZBL_OF_DEVICE);
 }
 
 /* HIP asks for one of the two kinds of attachment, and for bytes (ROCm/clr,
@@ -35,9 +38,13 @@ static int zbl_mallocHost(void **p, size_t bytes) {
 }
 
 /* The flags say how the memory is cached and by whom it is reached: all of it is
- * reached by all here. */
+ * reached by all here. It is not both coherent and not (ROCm/clr,
+ * hipamd/src/hip_memory.cpp, ihipHostMalloc). */
 static int zbl_hostMalloc(void **p, size_t bytes, unsigned flags) {
-  (void)flags;
+  const unsigned coherent = 0x40000000, not_coherent = 0x80000000;
+  if ((flags & coherent) != 0 && (flags & not_coherent) != 0) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
   return zbl_mallocHost(p, bytes);
 }
 
@@ -58,11 +65,13 @@ static int zbl_freeHost(void *p) { return zbl_hostFree(p); }
 
 enum { ZBL_ERR_REGISTERED = 712, ZBL_ERR_NOT_REGISTERED = 713 };
 
+/* ROCm/clr, hipamd/src/hip_memory.cpp, ihipHostRegister; that memory is registered twice is
+ * CUDA's error. */
 static int zbl_hostRegister(void *p, size_t bytes, unsigned flags) {
+  enum { ZBL_REGISTER_FLAGS = 15 };
   zbl_block *b;
   ZBL_ENTER;
-  (void)flags;
-  if (p == NULL || bytes == 0) {
+  if (p == NULL || bytes == 0 || flags > ZBL_REGISTER_FLAGS) {
     return zbl_said(ZB_ERR_VALUE);
   }
   if (zbl_block_of(p) != NULL) {
@@ -84,6 +93,9 @@ static int zbl_hostRegister(void *p, size_t bytes, unsigned flags) {
 static int zbl_hostUnregister(void *p) {
   zbl_block *b;
   ZBL_ENTER;
+  if (p == NULL) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
   b = zbl_block_of(p);
   if (b == NULL || b->base != (char *)p || b->kind != ZBL_REGISTERED) {
     return zbl_said(ZBL_ERR_NOT_REGISTERED);
@@ -92,12 +104,13 @@ static int zbl_hostUnregister(void *p) {
   return ZB_OK;
 }
 
-/* Devices reach the host's memory by the host's addresses. */
+/* Devices reach the host's memory by the host's addresses, and HIP takes its own memory's
+ * address, too (ROCm/clr, hipamd/src/hip_memory.cpp, hipHostGetDevicePointer). */
 static int zbl_hostPointer(void **device, void *host, unsigned flags) {
   const zbl_block *b;
   ZBL_ENTER;
   b = zbl_block_of(host);
-  if (device == NULL || flags != 0 || b == NULL || b->kind == ZBL_OF_DEVICE) {
+  if (device == NULL || flags != 0 || b == NULL) {
     return zbl_said(ZB_ERR_VALUE);
   }
   *device = host;
@@ -116,6 +129,9 @@ static int zbl_freeAsync(void *p, void *stream) {
   zbl_stream *s;
   ZBL_ENTER;
   s = zbl_stream_of(stream);
+  if (p == NULL) { /* ROCm/clr, hipamd/src/hip_mempool.cpp, hipFreeAsync */
+    return zbl_said(ZB_ERR_VALUE);
+  }
   if (s == NULL) {
     return zbl_said(ZB_ERR_HANDLE);
   }

@@ -52,10 +52,15 @@ static int zbl_priorityRange(int *least, int *greatest) {
   return ZB_OK;
 }
 
+/* The null stream has none in HIP (ROCm/clr, hipamd/src/hip_stream.cpp,
+ * hipStreamGetFlags_common). */
 static int zbl_streamGetFlags(void *stream, unsigned *flags) {
   zbl_stream *s;
   ZBL_ENTER;
   s = zbl_stream_of(stream);
+  if (stream == NULL && ZBL_VENDOR == ZB_ROCM) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
   if (s == NULL || flags == NULL) {
     return zbl_said(s == NULL ? ZB_ERR_HANDLE : ZB_ERR_VALUE);
   }
@@ -125,15 +130,37 @@ static int zbl_deviceReset(void) {
   return ZB_OK;
 }
 
-/* hipEventBlockingSync, hipEventDisableTiming, hipEventInterprocess, and HIP's own. */
-enum { ZBL_DISABLE_TIMING = 2 };
+/* hipEventBlockingSync, hipEventDisableTiming, hipEventInterprocess, and how it releases
+ * memory: hipEventDisableSystemFence, hipEventReleaseToDevice, hipEventReleaseToSystem. */
+enum { ZBL_DISABLE_TIMING = 2, ZBL_INTERPROCESS = 4 };
+static const unsigned zbl_release_flags[] = {0x20000000, 0x40000000, 0x80000000};
+
+/* One way to release memory at most; events between processes have no times (ROCm/clr,
+ * hipamd/src/hip_event.cpp, ihipEventCreateWithFlags). */
+static int zbl_event_flags_ok(unsigned flags) {
+  unsigned rest = flags & ~7u;
+  for (int i = 0; i < 3; i++) {
+    rest = rest == zbl_release_flags[i] ? 0 : rest;
+  }
+  return rest == 0 && ((flags & ZBL_INTERPROCESS) == 0 || (flags & ZBL_DISABLE_TIMING) != 0);
+}
 
 static int zbl_eventCreateFlags(void **event, unsigned flags) {
-  int code = zbl_eventCreate(event);
+  int code = zbl_event_flags_ok(flags) ? zbl_eventCreate(event) : zbl_said(ZB_ERR_VALUE);
   if (code == ZB_OK) {
     zbl_event_of(*event)->untimed = (flags & ZBL_DISABLE_TIMING) != 0;
   }
   return code;
+}
+
+/* Whether the capture that an event was recorded in goes on; one that has ended leaves the
+ * event as it was before (ROCm/clr, hipamd/src/hip_event.cpp, hipEventSynchronize). */
+static int zbl_capture_open(const zbl_event *e) {
+  const zbl_stream *s = e->captured != 0 ? zbl_streams : NULL;
+  while (s != NULL && zbl_capture_of(s) != e->captured) {
+    s = s->all;
+  }
+  return s != NULL;
 }
 
 static int zbl_eventSynchronize(void *event) {
@@ -143,7 +170,7 @@ static int zbl_eventSynchronize(void *event) {
   if (e == NULL) {
     return zbl_said(ZB_ERR_HANDLE);
   }
-  if (e->captured != 0) {
+  if (zbl_capture_open(e)) {
     return zbl_said(ZB_ERR_CAPTURE);
   }
   for (uint64_t made = e->made; e->done < made;) {

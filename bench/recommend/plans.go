@@ -1,0 +1,141 @@
+package recommend
+
+import (
+	"slices"
+
+	"zbench/bench/cost"
+	"zbench/bench/overlap"
+	"zbench/bench/trainer"
+)
+
+// Plans keeps the plans of one question's settings for the next question about the same
+// tensors: neither times of computation nor those of collectives change where buckets end.
+// The zero value is empty. It is not safe for concurrent use.
+type Plans struct {
+	trainer string
+	params  []trainer.Param
+	planner *trainer.Planner
+	// doneBackward and doneForward are the shares of computation behind at each boundary.
+	doneBackward, doneForward []float64
+	kept                      []tried
+}
+
+// tried is the candidates of a question before they are priced, and what they depend on
+// beside the tensors.
+type tried struct {
+	basis
+	needs      []need
+	models     []*cost.Model // of any times
+	candidates []*candidate
+	asIs       *candidate
+}
+
+// basis is what a question's candidates depend on, of what can be compared by ==.
+type basis struct {
+	advised, own       trainer.Run
+	current, memBudget int64
+	coarse             bool
+}
+
+// turnTo forgets the plans of other tensors, or of another trainer.
+func (p *Plans) turnTo(t trainer.Trainer, params []trainer.Param) {
+	if p.planner != nil && p.trainer == t.Name && slices.EqualFunc(p.params, params, trainer.Param.Equal) {
+		return
+	}
+	work := trainer.Work(params)
+	*p = Plans{
+		trainer: t.Name, params: params, planner: t.Planner(params),
+		doneBackward: overlap.Shares(work, overlap.Backward), doneForward: overlap.Shares(work, overlap.Forward),
+	}
+}
+
+// basis is that of the engine's question.
+func (e *engine) basis() basis {
+	return basis{e.run, e.q.Run, e.q.Current, e.q.MemBudget, e.coarse}
+}
+
+// of finds the candidates of an engine whose curves are known; nil if they are not kept.
+func (p *Plans) of(e *engine) *tried {
+	i := slices.IndexFunc(p.kept, func(x tried) bool {
+		return x.basis == e.basis() && slices.Equal(x.needs, e.needs) &&
+			slices.EqualFunc(x.models, e.models, (*cost.Model).SameSizes)
+	})
+	if i < 0 {
+		return nil
+	}
+	return &p.kept[i]
+}
+
+// keep keeps the candidates that the engine has made.
+func (p *Plans) keep(e *engine) *tried {
+	p.kept = append(p.kept, tried{e.basis(), e.needs, e.models, e.candidates, e.asIs})
+	return &p.kept[len(p.kept)-1]
+}
+
+// prepare finds the curves and the candidates.
+func (e *engine) prepare() *Refusal {
+	if refusal := e.findCurves(); refusal != nil {
+		return refusal
+	}
+	e.setTimes()
+	x := e.plans.of(e)
+	if x == nil {
+		e.try()
+		x = e.plans.keep(e)
+	}
+	e.candidates, e.asIs = x.copies()
+	return nil
+}
+
+// try plans the candidates. What they need while they are compared with each other is let
+// go, and so is the space for their costs, which each copy has.
+func (e *engine) try() {
+	kept, asIs := e.keep()
+	e.candidates, e.asIs = []*candidate{kept}, asIs
+	for _, s := range e.settings() {
+		e.add(s)
+	}
+	for _, c := range e.candidates {
+		c.cut = nil
+		for i := range c.passes {
+			c.passes[i].cost = nil
+		}
+	}
+}
+
+// copies are the candidates for one question: each can be priced and described apart.
+func (x *tried) copies() (all []*candidate, asIs *candidate) {
+	n := 0
+	for _, c := range x.candidates {
+		n += c.messages()
+	}
+	costs := make([]float64, n)
+	for _, c := range x.candidates {
+		n = c.messages()
+		all = append(all, c.with(costs[:n]))
+		costs = costs[n:]
+	}
+	if x.asIs != nil {
+		asIs = x.asIs.with(make([]float64, x.asIs.messages()))
+	}
+	return all, asIs
+}
+
+// messages is the number of messages in all passes.
+func (c *candidate) messages() int {
+	n := 0
+	for _, p := range c.passes {
+		n += len(p.bytes)
+	}
+	return n
+}
+
+// with is the candidate with other space for its costs.
+func (c *candidate) with(costs []float64) *candidate {
+	other := *c
+	for i := range other.passes {
+		n := len(other.passes[i].bytes)
+		other.passes[i].cost, costs = costs[:n:n], costs[n:]
+	}
+	return &other
+}

@@ -1,0 +1,26 @@
+/* Calls that the real libraries refuse, and what they look like when they are taken, each
+ * with the source. It knows the loopback by the public names of its functions. One thread
+ * drives eight devices. */
+#include "misuse.h"
+
+#include "misuse_hip.h"
+#include "misuse_capture.h"
+#include "misuse_coll.h"
+
+int main(void) {
+  open_all();
+  devices();
+  memory();
+  copies();
+  streams();
+  events();
+  captures();
+  kernels();
+  communicators();
+  calls();
+  operators();
+  registrations();
+  groups();
+  close_all();
+  return 0;
+}

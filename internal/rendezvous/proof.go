@@ -1,0 +1,114 @@
+package rendezvous
+
+import (
+	"context"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"net"
+	"syscall"
+	"time"
+)
+
+// Between processes of one user on one node no TLS is needed: the kernel tells whose process
+// the other end of a Unix socket is, and nothing else can read or write what passes. Each
+// end still proves that it holds the token.
+
+// sameUser reports whether the other end of a connection is a process of this user on this
+// host. Both ends find the same. It is false where the kernel does not tell.
+func sameUser(c net.Conn) bool {
+	u, ok := c.(*net.UnixConn)
+	if !ok {
+		return false
+	}
+	raw, err := u.SyscallConn()
+	if err != nil {
+		return false
+	}
+	var peer *syscall.Ucred
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		peer, failed = syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED)
+	})
+	return err == nil && failed == nil && int(peer.Uid) == syscall.Geteuid()
+}
+
+// greeting begins a proof.
+const greeting = "zbench proof\n"
+
+var errGreeting = errors.New("the client is not a process of this zbench")
+
+// prove proves the token to the other end, and has it prove the token. Each end answers a
+// number of the other one's with a code that takes the token. The follower speaks first.
+func (t Token) prove(ctx context.Context, c net.Conn, own role) error {
+	late, _ := ctx.Deadline() // or none
+	if err := c.SetDeadline(late); err != nil {
+		return err
+	}
+	if err := t.exchange(c, own); err != nil {
+		return err
+	}
+	return c.SetDeadline(time.Time{})
+}
+
+func (t Token) exchange(c io.ReadWriter, own role) error {
+	key, err := hkdf.Key(sha256.New, []byte(t.text), nil, "zbench rendezvous local proof", sha256.Size)
+	if err != nil {
+		return err
+	}
+	const size = 32
+	numbers := make([]byte, 2*size) // the follower's, the leader's
+	code := func(r role) []byte {
+		h := hmac.New(sha256.New, key)
+		_, _ = io.WriteString(h, string(r)) // it never fails
+		_, _ = h.Write(numbers)
+		return h.Sum(nil)
+	}
+	first, second := numbers[:size], numbers[size:]
+	its := make([]byte, sha256.Size)
+	if own == following {
+		_, _ = rand.Read(first) // it never fails
+		if _, err = c.Write(append([]byte(greeting), first...)); err == nil {
+			err = readAll(c, second, its)
+		}
+		if err == nil { // also to an end without the token, which counts this one as refused
+			_, err = c.Write(code(following))
+		}
+		return cmpCode(its, code(leading), err)
+	}
+	hello := make([]byte, len(greeting))
+	if err = readAll(c, hello); err == nil && string(hello) != greeting {
+		err = errGreeting
+	}
+	if err == nil {
+		err = readAll(c, first)
+	}
+	_, _ = rand.Read(second) // it never fails
+	if err == nil {
+		_, err = c.Write(append(append([]byte(nil), second...), code(leading)...))
+	}
+	if err == nil {
+		err = readAll(c, its)
+	}
+	return cmpCode(its, code(following), err)
+}
+
+func readAll(from io.Reader, all ...[]byte) error {
+	for _, one := range all {
+		if _, err := io.ReadFull(from, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cmpCode compares the other end's code, unless there was an error before.
+func cmpCode(its, want []byte, err error) error {
+	if err == nil && !hmac.Equal(its, want) {
+		return errKey
+	}
+	return err
+}
