@@ -52,6 +52,7 @@ typedef struct zbl_hub {
   double looked;        /* when lost processes were looked for, by the wall */
   int broken;           /* a process died while it held the lock */
   uint64_t ids;         /* unique ids handed out */
+  double burst;         /* when launches began last, on the paced clock; see pace.c */
   uint64_t barrier;     /* host barriers that are over */
   int missing;          /* the seats below have come to the next, or have no rank */
   zbl_ref spare[ZBL_CLASSES];
