@@ -130,6 +130,30 @@ static void calls_take_no_time(const rank *ranks) {
   }
 }
 
+/* One thread launches a graph on each GPU: that takes a launch each, and begins when the
+ * thread comes on, however long it has been kept from that. */
+static void graphs_take_launches(const rank *ranks) {
+  void *graph, *exec[RANKS];
+  double came;
+  turn(ranks, 0, 1e-2, 0);
+  for (int i = 0; i < RANKS; i++) {
+    CHECK(t.setDevice(i) == 0 && t.streamBeginCapture(ranks[i].stream, 0) == 0);
+    launch_once(&ranks[i]);
+    CHECK(t.streamEndCapture(ranks[i].stream, &graph) == 0);
+    CHECK(t.graphInstantiate(&exec[i], graph, 0) == 0 && t.graphDestroy(graph) == 0);
+  }
+  turn(ranks, 0, 5e-3, 4e-3);
+  came = fake_now();
+  for (int i = 0; i < RANKS; i++) {
+    CHECK(t.setDevice(i) == 0 && t.graphLaunch(exec[i], ranks[i].stream) == 0);
+  }
+  CHECK(near(ends(&ranks[0]), came + (RANKS - 1) * 2e-6 + model_of(1), 1e-6));
+  fake_ns += 100000000;
+  for (int i = 0; i < RANKS; i++) {
+    CHECK(t.streamQuery(ranks[i].stream) == ZB_OK && t.graphExecDestroy(exec[i]) == 0);
+  }
+}
+
 /* Without data a copy between devices moves none either; one to or from the host does. */
 static void copies_without_data(const rank *r) {
   char *to = r->recv, *from = r->send, host = 5;
@@ -165,5 +189,6 @@ static void turns(void) {
   waits_for_a_cpu_do_not_count(ranks);
   other_lateness_counts(ranks);
   calls_take_no_time(ranks);
+  graphs_take_launches(ranks);
   copies_without_data(&ranks[0]);
 }

@@ -243,7 +243,7 @@ static int zbl_graphInstantiate(void **exec, void *graph,
   return ZB_OK;
 }
 
-/* Launches the calls of a node on the stream. */
+/* Launches the calls of a node on the stream, on which they follow each other. */
 static int zbl_replay_calls(zbl_node *node, zbl_stream *s) {
   zbl_queued *calls = (zbl_queued *)(void *)node->what;
   for (size_t i = 0; i < node->n; i++) {
@@ -255,8 +255,8 @@ static int zbl_replay_calls(zbl_node *node, zbl_stream *s) {
   return calls->peer >= 0 ? zbl_p2p_post(calls, node->n, 0) : zbl_post(calls, 0);
 }
 
-/* The host spends on a graph what it spends on one launch: an assumption, like
- * the cost itself. The launches in it follow each other on the stream. */
+/* The host spends on a graph what it spends on one launch: an assumption, like the cost
+ * itself. */
 static int zbl_graphLaunch(void *exec, void *stream) {
   ZBL_ENTER;
   zbl_graph *e = zbl_graph_of(exec, ZBL_EXEC);
@@ -270,6 +270,7 @@ static int zbl_graphLaunch(void *exec, void *stream) {
   if (s->capture != NULL) {
     return zbl_said(ZB_ERR_NOT_SUPPORTED); /* the real one makes a child of it */
   }
+  zbl_paced() ? zbl_host_enters(s->lane) : (void)0; /* virtual: without other lanes' launches */
   s->lane->h += zbl.launch + zbl_late(s->device);
   for (size_t at = 0; at < e->nodes->bytes;) {
     zbl_node *n = (zbl_node *)(void *)(e->nodes->at + at);

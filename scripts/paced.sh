@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# How far programs on the paced clock are from the model.
+#
+#   scripts/paced.sh ZBENCH FOLDER [RUNS [PROGRAM…]]
+#
+# FOLDER has rccl-tests' programs: all_reduce_perf and others built without MPI, all_reduce_mpi
+# and others built with it. Each PROGRAM (all_reduce, sendrecv; names without what follows the
+# last _) runs RUNS times (5) with one thread, a thread a GPU, a thread a GPU and a graph, and with
+# mpirun. For each size the median deviation of busbw from that of `zbench collectives` is
+# printed in percent, with the smallest and the largest. ARGS changes the sizes (-b 1M -e 64M -f 4),
+# LIBRARIES names a folder of built libraries.
+#
+# The result depends on the host: run it on one that is quiet.
+set -euo pipefail
+
+if [ $# -lt 2 ]; then
+	echo "usage: ${0##*/} ZBENCH FOLDER [RUNS [PROGRAM…]]" >&2
+	exit 2
+fi
+zbench=$1 folder=$2 runs=${3:-5}
+shift $(($# < 3 ? $# : 3))
+programs=("${@:-all_reduce sendrecv}")
+read -ra programs <<< "${programs[*]}"
+read -ra sizes <<< "${ARGS:--b 1M -e 64M -f 4}"
+loopback=("$zbench" loopback -q --no-data --clock paced --fault noise:sigma=0)
+[ -z "${LIBRARIES:-}" ] || loopback+=(--libraries "$LIBRARIES")
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# collective PROGRAM prints zbench's name of it.
+collective() {
+	case $1 in
+	sendrecv) echo send_recv ;;
+	alltoall) echo all_to_all ;;
+	*) echo "$1" ;;
+	esac
+}
+
+# want PROGRAM FLAG… leaves "bytes busbw" of zbench itself, busbw in GB/s.
+want() {
+	local name=$1
+	shift
+	rm -rf "$work/out"
+	"$zbench" collectives "$(collective "$name")" --backend loopback "${sizes[@]}" "$@" -c 0 -n 20 --place out \
+		--fault noise:sigma=0 --max-time 0.01 --out "$work/out" --format csv -q |
+		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { print $at["bytes"], $at["busbw_Bps"] / 1e9 }' > "$work/want"
+}
+
+# Reads "bytes time algbw busbw" of many runs, and prints a line with all sizes.
+deviations() {
+	sort -n | awk 'NR == FNR { want[$1] = $2; next } $1 in want { print $1, ($2 / want[$1] - 1) * 100 }' "$work/want" - |
+		sort -k1,1n -k2,2g | awk '
+		function line() { if (n) printf " %8d: %6.2f [%.2f %.2f]", size, (v[int((n + 1) / 2)] + v[int(n / 2) + 1]) / 2, v[1], v[n] }
+		$1 != size { line(); n = 0; size = $1 }
+		{ v[++n] = $2 }
+		END { line(); print "" }'
+}
+
+# measure TITLE COMMAND… runs a program so often, and compares both of its columns.
+measure() {
+	local title=$1
+	shift
+	printf '%-28s' "$title"
+	for ((i = 0; i < runs; i++)); do
+		"$@" "${sizes[@]}" -n 20 -w 5 -c 0 | awk '/^ +[0-9]/ { print $1, $8; print $1, $12 }'
+	done | deviations
+}
+
+for program in "${programs[@]}"; do
+	one=$folder/${program}_perf many=$folder/${program}_mpi
+	want "$program" -g 8
+	measure "$program -g 8" "${loopback[@]}" -- "$one" -g 8
+	want "$program"
+	measure "$program -t 8" "${loopback[@]}" -- "$one" -t 8
+	want "$program" -G 1
+	measure "$program -t 8 -G 1" "${loopback[@]}" -- "$one" -t 8 -G 1
+	if [ -x "$many" ]; then
+		want "$program" --nodes 2
+		measure "$program mpirun -np 16" "${loopback[@]}" --nodes 2 -- mpirun -np 16 "$many"
+	fi
+done
