@@ -65,3 +65,36 @@ func TestEarlyLaunchesAreKnownAfterMoreBursts(t *testing.T) {
 	require.Equal(t, []int{1, 0}, []int{kept[0].Isolated.Repeated, kept[1].Isolated.Repeated})
 	require.Zero(t, kept[0].Isolated.StartedEarly)
 }
+
+// forgetful is a driver that knows of its last batch alone whether it was held.
+type forgetful struct {
+	*script
+	batches int
+	held    bool
+}
+
+func (d *forgetful) Burst(ctx context.Context, b plan.Bursts) ([]float64, error) {
+	d.held = true
+	return d.script.Burst(ctx, b)
+}
+
+func (d *forgetful) Isolated(ctx context.Context, n int) ([]float64, error) {
+	d.batches++
+	d.held = d.batches > 1
+	return d.script.Isolated(ctx, n)
+}
+
+func (d *forgetful) Held() bool { return d.held }
+
+func TestBurstsDoNotHideEarlyLaunches(t *testing.T) {
+	d := &forgetful{script: &script{ranks: 1}}
+	a := alone(t)
+	a.MaxBytes = a.MinBytes
+	o := options(12, 4)
+	o.Burst.Batch = 2
+	var kept []record.Part
+	log := plan.Log{Append: func(p record.Part) error { kept = append(kept, p); return nil }}
+	_, err := plan.Resume(t.Context(), a.Cases(), d, o, log, func(record.Result) {})
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 0}, []int{kept[0].Isolated.Repeated, kept[1].Isolated.Repeated})
+}
