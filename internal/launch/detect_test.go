@@ -174,6 +174,8 @@ func TestDetectRefusesWhatIsNotOneWorld(t *testing.T) {
 		{"a local rank alone in a job", "batch", []string{"LOCAL_RANK=0"}, []string{"LOCAL_RANK=0", "SLURM_JOB_ID=1"}},
 		{"PMIx alone in a job", "batch", []string{"PMIX_RANK=0"}, []string{"PMIX_RANK=0", "SLURM_JOB_ID=1"}},
 		{"another task's PMIx in a step of one", "srun-one", []string{"PMIX_RANK=1"}, []string{"PMIX_RANK=1", "SLURM_JOB_ID="}},
+		{"torchrun on more nodes than the job", "batch", []string{"RANK=9", "WORLD_SIZE=24", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=8", "GROUP_RANK=1", "GROUP_WORLD_SIZE=3"}, []string{"torchrun has 3 nodes (GROUP_WORLD_SIZE=3)", "SLURM_JOB_NUM_NODES=2"}},
+		{"mpirun on more nodes than the job", "mpirun-in-batch-pernode", []string{"OMPI_MCA_orte_num_nodes=4", "OMPI_COMM_WORLD_SIZE=8"}, []string{"OMPI_MCA_orte_num_nodes=4", "SLURM_JOB_NUM_NODES=2"}},
 		{"Flux in a job", "batch", []string{"FLUX_JOB_SIZE=8"}, []string{"FLUX_JOB_SIZE=8", "SLURM_JOB_ID=1"}},
 		{"Flux in a step of one", "srun-one", []string{"FLUX_TASK_RANK=3"}, []string{"FLUX_TASK_RANK=3"}},
 		{"a node of another launcher in a step of one", "srun-one", []string{"RANK=0", "WORLD_SIZE=2", "MASTER_ADDR=a"}, []string{"WORLD_SIZE=2", "world of its own"}},

@@ -60,6 +60,10 @@ type Role struct {
 // Several tells that the process is one of two or more.
 func (r Role) Several() bool { return r.Kind == Rank && r.Size > 1 }
 
+// OfSlurm tells that Slurm's own command has started the rank, or zbench itself: the nodes
+// are those that were asked for.
+func (r Role) OfSlurm() bool { return r.By == slurmName || r.By == scriptName }
+
 // Text says what the process is and which variables say so.
 func (r Role) Text() string {
 	signs := strings.Join(r.Signs, ", ")

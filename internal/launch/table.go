@@ -29,8 +29,12 @@ type launcher struct {
 	host func(Getenv) (string, error)
 }
 
-// slurmName is the launcher whose steps of one task are shells, too.
-const slurmName = "srun (Slurm)"
+// slurmName is the launcher whose steps of one task are shells, too. scriptName is zbench
+// itself, or a script in its place.
+const (
+	slurmName  = "srun (Slurm)"
+	scriptName = "a script (ZBENCH_RANK)"
+)
 
 // launchers are the rows, innermost first: the processes of mpirun and torchrun inherit
 // the variables of the Slurm step that runs their daemons.
@@ -40,7 +44,7 @@ const slurmName = "srun (Slurm)"
 // OMPI_COMM_WORLD_* variables (its manual, "Environment variables").
 var launchers = []launcher{
 	{
-		name: "a script (ZBENCH_RANK)", own: []string{"ZBENCH_RANK", "ZBENCH_WORLD_SIZE", "ZBENCH_LOCAL_RANK"},
+		name: scriptName, own: []string{"ZBENCH_RANK", "ZBENCH_WORLD_SIZE", "ZBENCH_LOCAL_RANK"},
 		rank: "ZBENCH_RANK", size: "ZBENCH_WORLD_SIZE", local: "ZBENCH_LOCAL_RANK",
 		localSize: "ZBENCH_LOCAL_SIZE", node: "ZBENCH_NODE", nodes: "ZBENCH_NODES", agents: numberOf("ZBENCH_NODES"),
 	},
@@ -224,6 +228,10 @@ func (w *world) role(env Getenv) (Role, error) {
 	}
 	if n := env("SLURM_HET_SIZE"); slurm && n != "" && n != "1" {
 		return Role{}, fmt.Errorf("SLURM_HET_SIZE=%s: a heterogeneous job numbers the tasks of each component by itself, and zbench needs one numbering", n)
+	}
+	if n, sign := JobNodes(env); n > 0 && w.Nodes > n && !w.OfSlurm() {
+		return Role{}, fmt.Errorf("%s has %s (%s=%d), but the job of Slurm has %d (%s): these are two launchers",
+			w.name, count(w.Nodes, "node"), w.nodes, w.Nodes, n, sign)
 	}
 	var err error
 	w.Leader, err = w.leader(env)
