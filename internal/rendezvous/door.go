@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -98,8 +99,17 @@ func (d *door) handshake(ctx context.Context, w *witness) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	its := ""
+	config = config.Clone()
+	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		its = offered(hello.SupportedProtos)
+		return nil, nil
+	}
 	c := tls.Server(w, config)
 	err = c.HandshakeContext(ctx)
+	if err != nil && its != "" && its != version {
+		err = fmt.Errorf("%w (%q there, %q in the leader): %w", errVersion, plain.Line(its), version, err)
+	}
 	if err == nil && c.ConnectionState().NegotiatedProtocol != application {
 		err = errNotHTTP // crypto/tls lets clients pass that offer nothing
 	}
@@ -143,6 +153,8 @@ func handshakeReason(err error) Reason {
 	switch {
 	case errors.Is(err, errCrowded):
 		return TooMany
+	case errors.Is(err, errVersion):
+		return OtherProtocol
 	case errors.Is(err, errKey):
 		return WrongToken
 	case errors.As(err, new(tls.RecordHeaderError)):

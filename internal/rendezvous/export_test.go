@@ -26,3 +26,6 @@ func Room(n int) (restore func()) {
 	minUnproven = n
 	return func() { minUnproven = before }
 }
+
+// Greeting begins a proof.
+func Greeting() string { return greeting }
