@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const uint64_t ZBL_MAGIC = 0x7a62656e63680006;
+static const uint64_t ZBL_MAGIC = 0x7a62656e63680007;
 /* Address space, and the file's size: what is not touched costs nothing. A limit
  * on addresses leaves less. */
 static const uint64_t ZBL_ARENA = 64ull << 30, ZBL_LEAST = 64ull << 20;
