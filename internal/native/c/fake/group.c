@@ -101,7 +101,6 @@ int zbl_launch_now(const zbl_queued *q, size_t n) {
   if (q->stream->capture != NULL) {
     return zbl_record(q, n);
   }
-  zbl_pace_joins(&q->comm->clique->burst);
   zbl_host_enters(q->comm->lane);
   return q->peer >= 0 ? zbl_p2p_post(q, n, host) : zbl_post(q, host);
 }

@@ -103,6 +103,9 @@ static void zbl_thread_reaches(double at) {
 /* A thread is about to launch on the lane: the lane's clock is not behind the
  * thread's. */
 void zbl_host_enters(zbl_lane *l) {
+  if (zbl.shown == ZBL_PACED) {
+    zbl_pace_begins();
+  }
   if (zbl.shown != ZBL_HIDDEN) {
     l->h = zbl_later(l->h, zbl_thread_time());
   }

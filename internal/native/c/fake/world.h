@@ -205,7 +205,7 @@ void zbl_shown_reach(int64_t at);
 /* pace.c */
 void zbl_host_in(void);
 void zbl_host_out(void);
-void zbl_pace_joins(double *burst);
+void zbl_pace_begins(void);
 int zbl_pace_sees(double at);
 
 /* clock.c */
