@@ -67,6 +67,7 @@ func TestHeadersOfSharedLibraries(t *testing.T) {
 struct zbs_table { ZBS_MORE(ZB_FIELD) };
 template <> constexpr std::string_view zb::called<hipStreamCaptureStatus> = "status";
 template <> constexpr std::string_view zb::called<ncclScalarResidence_t> = "residence";
+template <> constexpr std::string_view zb::called<hipPointer_attribute> = "fact";
 ZBS_MORE(ZB_ARGS_OF)
 `+checks.String(), "-I", ".")
 	require.NoError(t, err, "%s", out)

@@ -4,6 +4,7 @@
 #include "misuse.h"
 
 #include "misuse_hip.h"
+#include "misuse_memory.h"
 #include "misuse_capture.h"
 #include "misuse_coll.h"
 
@@ -12,6 +13,7 @@ int main(void) {
   devices();
   memory();
   copies();
+  memory_of_programs();
   streams();
   events();
   captures();

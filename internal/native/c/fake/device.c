@@ -92,6 +92,7 @@ int zbl_allocate(void **ptr, size_t bytes, int kind) {
   }
   block->bytes = bytes;
   block->kind = kind;
+  block->flags = 0;
   block->device = zbl_current_device();
   if (!zbl_note_block(block)) {
     munmap(block->base, bytes);

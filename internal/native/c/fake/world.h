@@ -76,6 +76,8 @@ typedef struct zbl_block {
   char *base;
   size_t bytes;
   int device, kind; /* enum zbl_memory */
+  unsigned flags;   /* that the program gave for it */
+  uint32_t id;      /* of the process's blocks */
   struct zbl_block *next;
 } zbl_block;
 
@@ -221,7 +223,7 @@ void zbl_forget_block(zbl_block *block);
 zbl_block *zbl_block_of(const void *ptr);
 int zbl_valid_range(const void *ptr, uint64_t bytes);
 int zbl_owner(const void *ptr);
-int zbl_copyable(const void *to, const void *from, size_t bytes);
+int zbl_copyable(const void *ptr, size_t bytes);
 
 /* device.c */
 int zbl_current_device(void);

@@ -159,7 +159,10 @@ typedef struct zbs_dim3 {
   ZBS_HIP(SYM, deviceCapability, int, (int *major, int *minor, int device),    \
           "hipDeviceComputeCapability")
 
+#include "more_hip.h"
+
 #define ZBS_MORE(SYM)                                                          \
+  ZBS_MORE_HIP(SYM)                                                            \
   ZBS_MORE_MEMORY(SYM)                                                         \
   ZBS_MORE_STREAMS(SYM)                                                        \
   ZBS_MORE_DEVICES(SYM)                                                        \

@@ -27,7 +27,9 @@
 #include "driver.c"
 #include "kernels.c"
 #include "memory.c"
+#include "pointers.c"
 #include "properties.c"
+#include "rows.c"
 #include "sync.c"
 #include "vary.c"
 

@@ -1,0 +1,42 @@
+/* Functions of HIP's that programs call beside those that collectives need: memory in
+ * rows and words, and what is asked of addresses. */
+#ifndef ZBS_MORE_HIP_H
+#define ZBS_MORE_HIP_H
+
+#define ZBS_MORE_ROWS(SYM)                                                     \
+  ZBS_BOTH(SYM, copyRows, int,                                                 \
+           (void *to, size_t toPitch, const void *from, size_t fromPitch,      \
+            size_t bytes, size_t rows, int kind), "Memcpy2D")                  \
+  ZBS_BOTH(SYM, copyRowsAsync, int,                                            \
+           (void *to, size_t toPitch, const void *from, size_t fromPitch,      \
+            size_t bytes, size_t rows, int kind, void *stream), "Memcpy2DAsync") \
+  ZBS_BOTH(SYM, mallocRows, int, (void **p, size_t *pitch, size_t bytes, size_t rows), "MallocPitch") \
+  ZBS_HIP(SYM, mallocRowsOf, int,                                              \
+          (void **p, size_t *pitch, size_t bytes, size_t rows, unsigned element), \
+          "hipMemAllocPitch")                                                  \
+  ZBS_BOTH(SYM, setRows, int, (void *p, size_t pitch, int value, size_t bytes, size_t rows), "Memset2D") \
+  ZBS_BOTH(SYM, setRowsAsync, int,                                             \
+           (void *p, size_t pitch, int value, size_t bytes, size_t rows, void *stream), \
+           "Memset2DAsync")                                                    \
+  ZBS_HIP(SYM, setBytes, int, (void *p, unsigned char value, size_t count), "hipMemsetD8") \
+  ZBS_HIP(SYM, setBytesAsync, int, (void *p, unsigned char value, size_t count, void *stream), \
+          "hipMemsetD8Async")                                                  \
+  ZBS_HIP(SYM, setHalves, int, (void *p, unsigned short value, size_t count), "hipMemsetD16") \
+  ZBS_HIP(SYM, setHalvesAsync, int, (void *p, unsigned short value, size_t count, void *stream), \
+          "hipMemsetD16Async")                                                 \
+  ZBS_HIP(SYM, setWords, int, (void *p, int value, size_t count), "hipMemsetD32") \
+  ZBS_HIP(SYM, setWordsAsync, int, (void *p, int value, size_t count, void *stream), \
+          "hipMemsetD32Async")
+
+#define ZBS_MORE_POINTERS(SYM)                                                 \
+  ZBS_HIP(SYM, pointerAttribute, int, (void *data, int fact, void *p), "hipPointerGetAttribute") \
+  ZBS_HIP(SYM, pointerFacts, int, (unsigned n, int *fact, void **data, void *p), \
+          "hipDrvPointerGetAttributes")                                        \
+  ZBS_BOTH(SYM, hostFlags, int, (unsigned *flags, void *p), "HostGetFlags")    \
+  ZBS_HIP(SYM, pointerBytes, int, (void *p, size_t *bytes), "hipMemPtrGetInfo")
+
+#define ZBS_MORE_HIP(SYM)                                                      \
+  ZBS_MORE_ROWS(SYM)                                                           \
+  ZBS_MORE_POINTERS(SYM)
+
+#endif
