@@ -36,6 +36,8 @@ static void rows_are_copied(void) {
   }
   IS(ZB_ERR_DIRECTION, copyRows(device, PITCH, host, PITCH, 8, ROWS, 5));
   IS(ZB_ERR_DIRECTION, copyRowsAsync(device, PITCH, host, PITCH, 8, ROWS, -1, NULL));
+  IS(ZB_ERR_DIRECTION, copyRows(device, 7, host, 7, 8, ROWS, 5)); /* before the pitch */
+  IS(ZB_ERR_DIRECTION, copyRows(device, 7, host, 7, 0, ROWS, -1));
   IS(ERR_PITCH, copyRows(device, 7, host, PITCH, 8, ROWS, ZB_TO_DEVICE));
   IS(ERR_PITCH, copyRows(device, PITCH, host, 7, 8, ROWS, ZB_TO_DEVICE));
   IS(0, copyRows(device, 7, host, 7, 8, 0, ZB_TO_DEVICE)); /* nothing to copy */

@@ -5,6 +5,7 @@
 
 #include "misuse_hip.h"
 #include "misuse_memory.h"
+#include "misuse_callback.h"
 #include "misuse_capture.h"
 #include "misuse_coll.h"
 
@@ -14,6 +15,8 @@ int main(void) {
   memory();
   copies();
   memory_of_programs();
+  functions_are_called();
+  functions_take_time();
   streams();
   events();
   captures();

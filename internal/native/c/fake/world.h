@@ -205,6 +205,8 @@ void zbl_host_stalls(double quiet);
 int zbl_host_finds(int pending, double at);
 int64_t zbl_shown_now(void);
 void zbl_shown_reach(int64_t at);
+void zbl_host_becomes(double at);
+double zbl_host_is(void);
 
 /* clock.c */
 double zbl_model(const zbl_curve *c, double bytes);

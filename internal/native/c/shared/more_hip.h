@@ -1,7 +1,11 @@
 /* Functions of HIP's that programs call beside those that collectives need: memory in
- * rows and words, and what is asked of addresses. */
+ * rows and words, what is asked of addresses, and functions in streams. */
 #ifndef ZBS_MORE_HIP_H
 #define ZBS_MORE_HIP_H
+
+/* What a stream calls. */
+typedef void zbs_function(void *data);
+typedef void zbs_callback(void *stream, int error, void *data);
 
 #define ZBS_MORE_ROWS(SYM)                                                     \
   ZBS_BOTH(SYM, copyRows, int,                                                 \
@@ -35,7 +39,15 @@
   ZBS_BOTH(SYM, hostFlags, int, (unsigned *flags, void *p), "HostGetFlags")    \
   ZBS_HIP(SYM, pointerBytes, int, (void *p, size_t *bytes), "hipMemPtrGetInfo")
 
+#define ZBS_MORE_CALLBACKS(SYM)                                                \
+  ZBS_BOTH(SYM, launchHost, int, (void *stream, zbs_function *function, void *data), \
+           "LaunchHostFunc")                                                   \
+  ZBS_BOTH(SYM, addCallback, int,                                              \
+           (void *stream, zbs_callback *callback, void *data, unsigned flags), \
+           "StreamAddCallback")
+
 #define ZBS_MORE_HIP(SYM)                                                      \
+  ZBS_MORE_CALLBACKS(SYM)                                                      \
   ZBS_MORE_ROWS(SYM)                                                           \
   ZBS_MORE_POINTERS(SYM)
 

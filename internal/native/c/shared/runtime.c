@@ -22,6 +22,7 @@
 #if ZB_NAMES /* CUDA has not all of HIP's functions */
 #pragma GCC diagnostic ignored "-Wunused-function"
 #endif
+#include "callback.c"
 #include "comms.c"
 #include "devices.c"
 #include "driver.c"
