@@ -6,6 +6,7 @@
 #include "misuse_hip.h"
 #include "misuse_memory.h"
 #include "misuse_callback.h"
+#include "misuse_queries.h"
 #include "misuse_capture.h"
 #include "misuse_coll.h"
 
@@ -17,6 +18,7 @@ int main(void) {
   memory_of_programs();
   functions_are_called();
   functions_take_time();
+  queries();
   streams();
   events();
   captures();

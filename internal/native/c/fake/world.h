@@ -89,6 +89,8 @@ typedef struct zbl_device {
   struct zbl_stream *null; /* its null stream, once it was used */
   int blocking; /* streams that have an order with that, itself included */
   uint64_t streamed; /* kernels that went through its memory */
+  size_t stack;      /* of a thread, and 1; 0 where the program has not set it */
+  unsigned flags;    /* that the program has set */
 } zbl_device;
 
 /* The clock of a program that is not zbench: its own, the model's, or its own with

@@ -46,7 +46,39 @@ typedef void zbs_callback(void *stream, int error, void *data);
            (void *stream, zbs_callback *callback, void *data, unsigned flags), \
            "StreamAddCallback")
 
+#define ZBS_MORE_OCCUPANCY(SYM)                                                \
+  ZBS_HIP(SYM, occupancy, int, (int *blocks, const void *function, int threads, size_t shared), \
+          "hipOccupancyMaxActiveBlocksPerMultiprocessor")                      \
+  ZBS_HIP(SYM, occupancyWith, int,                                             \
+          (int *blocks, const void *function, int threads, size_t shared, unsigned flags), \
+          "hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags")             \
+  ZBS_HIP(SYM, blockSize, int,                                                 \
+          (int *grid, int *block, const void *function, size_t shared, int most), \
+          "hipOccupancyMaxPotentialBlockSize")                                 \
+  ZBS_HIP(SYM, functionFacts, int, (void *facts, const void *function), "hipFuncGetAttributes") \
+  ZBS_HIP(SYM, functionSet, int, (const void *function, int attribute, int value), \
+          "hipFuncSetAttribute")                                               \
+  ZBS_HIP(SYM, functionCache, int, (const void *function, int config), "hipFuncSetCacheConfig") \
+  ZBS_HIP(SYM, functionBanks, int, (const void *function, int config), "hipFuncSetSharedMemConfig") \
+  ZBS_HIP(SYM, launchTimed, int,                                               \
+          (const void *function, zbs_dim3 grid, zbs_dim3 block, void **params, \
+           size_t shared, void *stream, void *start, void *stop, int flags),   \
+          "hipExtLaunchKernel")
+
+#define ZBS_MORE_QUERIES(SYM)                                                  \
+  ZBS_HIP(SYM, linkType, int, (int device, int peer, uint32_t *type, uint32_t *hops), \
+          "hipExtGetLinkTypeAndHopCount")                                      \
+  ZBS_HIP(SYM, peerAttribute, int, (int *value, int link, int device, int peer), \
+          "hipDeviceGetP2PAttribute")                                          \
+  ZBS_HIP(SYM, setLimit, int, (int limit, size_t value), "hipDeviceSetLimit")  \
+  ZBS_HIP(SYM, getLimit, int, (size_t *value, int limit), "hipDeviceGetLimit") \
+  ZBS_HIP(SYM, deviceFlags, int, (unsigned *flags), "hipGetDeviceFlags")       \
+  ZBS_HIP(SYM, deviceUUID, int, (void *uuid, int device), "hipDeviceGetUuid")  \
+  ZBS_HIP(SYM, streamDevice, int, (void *stream, int *device), "hipStreamGetDevice")
+
 #define ZBS_MORE_HIP(SYM)                                                      \
+  ZBS_MORE_OCCUPANCY(SYM)                                                      \
+  ZBS_MORE_QUERIES(SYM)                                                        \
   ZBS_MORE_CALLBACKS(SYM)                                                      \
   ZBS_MORE_ROWS(SYM)                                                           \
   ZBS_MORE_POINTERS(SYM)
