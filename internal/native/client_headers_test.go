@@ -40,7 +40,7 @@ var newerThanDebian = []string{
 // overloaded are functions that the headers have C++ forms of, besides: they have no one
 // address.
 var overloaded = []string{
-	"hipLaunchCooperativeKernel", "hipMallocAsync", "hipOccupancyMaxActiveBlocksPerMultiprocessor",
+	"hipLaunchCooperativeKernel", "hipMallocAsync", "hipMallocFromPoolAsync", "hipOccupancyMaxActiveBlocksPerMultiprocessor",
 	"hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", "hipOccupancyMaxPotentialBlockSize",
 }
 
@@ -71,6 +71,8 @@ struct zbs_table { ZBS_MORE(ZB_FIELD) };
 template <> constexpr std::string_view zb::called<hipStreamCaptureStatus> = "status";
 template <> constexpr std::string_view zb::called<ncclScalarResidence_t> = "residence";
 template <> constexpr std::string_view zb::called<hipPointer_attribute> = "fact";
+template <> constexpr std::string_view zb::called<hipMemPoolAttr> = "about";
+template <> constexpr std::string_view zb::called<hipMemAccessFlags> = "access";
 template <> constexpr std::string_view zb::called<hipDeviceP2PAttr> = "link";
 template <> constexpr std::string_view zb::called<hipLimit_t> = "limit";
 template <> constexpr std::string_view zb::called<hipFuncAttribute> = "attribute";

@@ -7,6 +7,7 @@
 #include "misuse_memory.h"
 #include "misuse_callback.h"
 #include "misuse_queries.h"
+#include "misuse_pools.h"
 #include "misuse_capture.h"
 #include "misuse_coll.h"
 
@@ -19,6 +20,7 @@ int main(void) {
   functions_are_called();
   functions_take_time();
   queries();
+  pools();
   streams();
   events();
   captures();

@@ -75,6 +75,13 @@ int zbl_note_block(zbl_block *block) {
   return 1;
 }
 
+/* Counts a block where it is not counted yet. */
+void zbl_use(zbl_block *block, zbl_usage *usage) {
+  block->usage = usage;
+  usage->now += block->bytes;
+  usage->high = usage->now > usage->high ? usage->now : usage->high;
+}
+
 /* Forgets a block; memory that the client registered stays the client's. */
 void zbl_forget_block(zbl_block *block) {
   size_t at = zbl_blocks_below(block->base);
@@ -88,6 +95,9 @@ void zbl_forget_block(zbl_block *block) {
   zbl_note_newest(&zbl.devices[block->device]);
   if (zbl_counts(block->kind)) {
     zbl.devices[block->device].used -= block->bytes;
+  }
+  if (block->usage != NULL) {
+    block->usage->now -= block->bytes;
   }
   if (block->kind != ZBL_REGISTERED) {
     munmap(block->base, block->bytes);

@@ -71,6 +71,11 @@ enum { ZBL_MAX_RANKS = 1 << 20, ZBL_MAX_CURVES = 1 << 20, ZBL_RUNG = 4 };
 
 enum zbl_memory { ZBL_OF_DEVICE, ZBL_OF_HOST, ZBL_MANAGED, ZBL_REGISTERED };
 
+/* How much memory something has, and had at most. */
+typedef struct zbl_usage {
+  uint64_t now, high;
+} zbl_usage;
+
 /* A stretch of memory that devices reach; address space alone until it is touched. */
 typedef struct zbl_block {
   char *base;
@@ -78,6 +83,7 @@ typedef struct zbl_block {
   int device, kind; /* enum zbl_memory */
   unsigned flags;   /* that the program gave for it */
   uint32_t id;      /* of the process's blocks */
+  zbl_usage *usage; /* where it counts beside its device's, NULL for nowhere */
   struct zbl_block *next;
 } zbl_block;
 
@@ -224,6 +230,7 @@ void zbl_check_barrier(void);
 int zbl_counts(int kind);
 int zbl_note_block(zbl_block *block);
 void zbl_forget_block(zbl_block *block);
+void zbl_use(zbl_block *block, zbl_usage *usage);
 zbl_block *zbl_block_of(const void *ptr);
 int zbl_valid_range(const void *ptr, uint64_t bytes);
 int zbl_owner(const void *ptr);
@@ -232,6 +239,7 @@ int zbl_copyable(const void *ptr, size_t bytes);
 /* device.c */
 int zbl_current_device(void);
 int zbl_allocate(void **ptr, size_t bytes, int kind);
+int zbl_allocate_on(void **ptr, size_t bytes, int kind, int device);
 int zbl_said(int code);
 void zbl_free_devices(void);
 

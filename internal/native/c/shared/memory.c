@@ -127,27 +127,6 @@ static int zbl_hostPointer(void **device, void *host, unsigned flags) {
   return ZB_OK;
 }
 
-/* The memory is there at once, which no stream can tell from later. */
-static int zbl_mallocAsync(void **p, size_t bytes, void *stream) {
-  ZBL_ENTER;
-  return zbl_stream_of(stream) == NULL ? zbl_said(ZB_ERR_HANDLE)
-                                       : zbl_allocate_as(p, bytes, ZBL_OF_DEVICE);
-}
-
-/* It goes when what the stream was given is done. */
-static int zbl_freeAsync(void *p, void *stream) {
-  zbl_stream *s;
-  ZBL_ENTER;
-  s = zbl_stream_of(stream);
-  if (p == NULL) { /* ROCm/clr, hipamd/src/hip_mempool.cpp, hipFreeAsync */
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  if (s == NULL) {
-    return zbl_said(ZB_ERR_HANDLE);
-  }
-  return zbl_wait_for(s) ? zbl_freeDevice(p) : zbl_said(ZB_ERR_NOT_READY);
-}
-
 static int zbl_device_number_ok(int device) {
   return device >= 0 && device < zbl.count;
 }

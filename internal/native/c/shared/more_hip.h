@@ -76,7 +76,22 @@ typedef void zbs_callback(void *stream, int error, void *data);
   ZBS_HIP(SYM, deviceUUID, int, (void *uuid, int device), "hipDeviceGetUuid")  \
   ZBS_HIP(SYM, streamDevice, int, (void *stream, int *device), "hipStreamGetDevice")
 
+#define ZBS_MORE_POOLS(SYM)                                                    \
+  ZBS_BOTH(SYM, firstPool, int, (void **pool, int device), "DeviceGetDefaultMemPool") \
+  ZBS_BOTH(SYM, setPool, int, (int device, void *pool), "DeviceSetMemPool")    \
+  ZBS_BOTH(SYM, getPool, int, (void **pool, int device), "DeviceGetMemPool")   \
+  ZBS_BOTH(SYM, createPool, int, (void **pool, const void *props), "MemPoolCreate") \
+  ZBS_BOTH(SYM, destroyPool, int, (void *pool), "MemPoolDestroy")              \
+  ZBS_BOTH(SYM, trimPool, int, (void *pool, size_t bytes), "MemPoolTrimTo")    \
+  ZBS_BOTH(SYM, setPoolFact, int, (void *pool, int about, void *value), "MemPoolSetAttribute") \
+  ZBS_BOTH(SYM, getPoolFact, int, (void *pool, int about, void *value), "MemPoolGetAttribute") \
+  ZBS_BOTH(SYM, setPoolAccess, int, (void *pool, const void *list, size_t count), "MemPoolSetAccess") \
+  ZBS_BOTH(SYM, getPoolAccess, int, (int *access, void *pool, void *location), "MemPoolGetAccess") \
+  ZBS_BOTH(SYM, mallocFrom, int, (void **p, size_t bytes, void *pool, void *stream), \
+           "MallocFromPoolAsync")
+
 #define ZBS_MORE_HIP(SYM)                                                      \
+  ZBS_MORE_POOLS(SYM)                                                          \
   ZBS_MORE_OCCUPANCY(SYM)                                                      \
   ZBS_MORE_QUERIES(SYM)                                                        \
   ZBS_MORE_CALLBACKS(SYM)                                                      \

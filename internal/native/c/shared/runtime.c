@@ -32,6 +32,7 @@
 #include "pointers.c"
 #include "properties.c"
 #include "queries.c"
+#include "pools.c" /* after queries.c */
 #include "rows.c"
 #include "sync.c"
 #include "vary.c"
