@@ -227,6 +227,7 @@ int zbl_copyable(const void *to, const void *from, size_t bytes);
 int zbl_current_device(void);
 int zbl_allocate(void **ptr, size_t bytes, int kind);
 int zbl_said(int code);
+void zbl_empty_devices(void);
 void zbl_free_devices(void);
 
 /* graph.c */
