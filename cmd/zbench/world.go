@@ -137,6 +137,9 @@ func (o *collectivesOptions) lead(ctx context.Context, s State, role launch.Role
 	}()
 	err = sweep(ctx)
 	w.end(ctx, err)
+	if text := rendezvous.RefusalText(w.Refusals()); text != "" {
+		s.note(o.quiet, "zbench: %s\n", text)
+	}
 	return err
 }
 

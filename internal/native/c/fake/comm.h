@@ -73,6 +73,7 @@ enum { ZBL_BELLS = 64, ZBL_NO_VIRTUAL = -1 };
 typedef struct zbl_clique {
   int nranks, inited, destroyed, first, last;
   double met; /* when the last rank's host joined, on a clock that programs see */
+  double burst; /* when launches began, on the paced clock; see pace.c */
   zb_unique_id id;
   zbl_curve curve[ZBL_COLLECTIVES]; /* of 0 ranks: there is no model */
   zbl_ref head; /* the oldest round that not all ranks have called */

@@ -101,6 +101,7 @@ int zbl_launch_now(const zbl_queued *q, size_t n) {
   if (q->stream->capture != NULL) {
     return zbl_record(q, n);
   }
+  zbl_pace_joins(&q->comm->clique->burst);
   zbl_host_enters(q->comm->lane);
   return q->peer >= 0 ? zbl_p2p_post(q, n, host) : zbl_post(q, host);
 }
@@ -130,10 +131,7 @@ zbl_queued *zbl_next_queued(void) {
 int zbl_enqueue(const zbl_queued *q) {
   if (zbl_depth == 0) {
     ZBL_ENTER;
-    const zbl_stream *s = q->stream;
-    int result = zbl_launch_now(q, 1);
-    zbl_pace_launch(s);
-    return result;
+    return zbl_launch_now(q, 1);
   }
   zbl_queue_len++;
   return 0;
@@ -218,7 +216,6 @@ static int zbl_end_group(void) {
   result = zbl_wait_joined();
   if (result == 0 && zbl_queue_len > 0) {
     result = zbl_launch_queue();
-    zbl_pace_launch(zbl_queue[zbl_queue_len - 1].stream);
   }
   return result;
 }

@@ -141,9 +141,6 @@ const char *zbl_source(zbl_stream *s, const char *from, size_t bytes);
 int zbl_aborted(const struct zbl_comm *c);
 int zbl_failed(const struct zbl_comm *c);
 
-/* pace.c */
-void zbl_pace_launch(const zbl_stream *s);
-
 /* null.c */
 zbl_stream *zbl_null_stream(int device);
 void zbl_in_order(zbl_stream *s);

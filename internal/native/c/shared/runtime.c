@@ -30,20 +30,7 @@
 #include "sync.c"
 #include "vary.c"
 
-/* A public name for a function of the fake. */
-#define ZBS_PUBLIC(field, name)                                                \
-  extern __typeof__(zbl_##field) zbs_##field __asm__(name)                     \
-      __attribute__((alias("zbl_" #field), visibility("default")));
-#define ZBS_FORWARDED(field, name) ZBS_PUBLIC(field, "zbench_" #field)
-
-#define PICK_ZB_RUNTIME ZBS_PUBLIC
-#define PICK_ZB_LOOPBACK ZBS_PUBLIC
-#define PICK_ZB_COLLECTIVES ZBS_FORWARDED
-#define PICK_ZB_COMPILER ZBS_FORWARDED
-#define PICK_ZB_DRIVER ZBS_FORWARDED
-#define PICK_ZB_NONE(field, name)
-ZB_SYMBOLS(ZBS_EACH)
-ZBS_MORE(ZBS_EACH)
+#include "first.h"
 
 /* The whole file as text, which the caller frees; NULL when it cannot be read. */
 static char *zbs_read(const char *path) {
@@ -129,7 +116,7 @@ static void zbs_join(const char *path, const char *text) {
 }
 
 /* Other programs know no switch for moving data, so it is on. */
-__attribute__((constructor)) static void zbs_open(void) {
+static void zbs_open(void) {
   const char *path = getenv("ZBENCH_LOOPBACK");
   char *text;
   if (path == NULL) {
@@ -143,6 +130,13 @@ __attribute__((constructor)) static void zbs_open(void) {
   }
   zbs_join(path, text);
   free(text);
+}
+
+/* The first call of a process waits here, and others that come meanwhile. */
+void zbs_enter(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, zbs_open);
+  __atomic_store_n(&zbs_entered, 1, __ATOMIC_RELEASE);
 }
 
 /* A process that was forked from one with a world shares its file locks: it leaves
