@@ -103,6 +103,9 @@ static void zbl_thread_reaches(double at) {
 /* A thread is about to launch on the lane: the lane's clock is not behind the
  * thread's. */
 void zbl_host_enters(zbl_lane *l) {
+  if (zbl.shown == ZBL_PACED) {
+    zbl_pace_begins();
+  }
   if (zbl.shown != ZBL_HIDDEN) {
     l->h = zbl_later(l->h, zbl_thread_time());
   }
@@ -199,4 +202,15 @@ int64_t zbl_shown_now(void) {
 /* The calling thread has slept until then. */
 void zbl_shown_reach(int64_t at) {
   zbl_own.now = zbl_later(zbl_thread_time(), (double)at * 1e-9);
+}
+
+/* The calling thread is one that the model has come to at that time: it runs what a stream
+ * was given. Then how late it is for that thread. */
+void zbl_host_becomes(double at) {
+  zbl_own.launches = 1;
+  zbl_own.now = at;
+}
+
+double zbl_host_is(void) {
+  return zbl.shown == ZBL_PACED ? zbl_wall_now() : zbl.shown == ZBL_SHOWN ? zbl_own.now : 0;
 }

@@ -93,21 +93,20 @@ void zbl_host_out(void) {
   }
 }
 
-/* A paced thread is about to launch on a communicator, whose last burst began then. The
- * first of its launches since it saw work end decides what of its delay counts; a thread
- * that has been beyond the burst begins another. */
-void zbl_pace_joins(double *burst) {
+/* A paced thread is about to launch something. The first of its launches since it saw work
+ * end decides what of its delay counts. It belongs to the last burst, unless the thread has
+ * been beyond that: then it begins another. */
+void zbl_pace_begins(void) {
   double late, kept;
-  if (zbl.shown != ZBL_PACED || zbl_own.joined) {
+  if (zbl_own.joined) {
     return;
   }
   zbl_own.joined = 1;
-  late = zbl_own.entered - *burst;
-  kept = zbl_own.apart + zbl_pace_apart;
-  if (*burst < zbl_own.now || *burst == 0) {
-    *burst = zbl_own.entered;
-    late = 0;
+  if (zbl.hub->burst < zbl_own.now || zbl.hub->burst == 0) {
+    zbl.hub->burst = zbl_own.entered;
   }
+  late = zbl_own.entered - zbl.hub->burst;
+  kept = zbl_own.apart + zbl_pace_apart;
   zbl_own.apart = 0;
   zbl_own.lag = zbl_later(late < kept ? late : kept, 0);
 }
