@@ -19,7 +19,13 @@ cd "$(dirname "$0")/../internal/native"
 noisy=(${NOISY:+-DNOISY})
 cflags=(-std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -fPIC -fvisibility=hidden)
 
-objects=$(mktemp -d)
+# One build of the folder at a time: what a killed one has left goes with the next.
+exec 8<"$out"
+flock 8
+objects=$out/objects
+rm -rf "$objects"
+mkdir "$objects"
+export TMPDIR=$objects # of the compilers
 trap 'rm -rf "$objects"' EXIT
 
 # The kernels take most of the time: they are kept by what they are made of.

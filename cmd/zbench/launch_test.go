@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -149,4 +151,29 @@ func TestEnvironmentOfChildren(t *testing.T) {
 	line := launch.Line{Set: []launch.Var{{Name: "ZBENCH_TOKEN", Secret: true}, {Name: "A", Value: "2"}}, Unset: []string{"B"}}
 	require.Equal(t, []string{"C=3", "ZBENCH_TOKEN=secret", "A=2"}, line.Environ([]string{"A=1", "B=1", "C=3", "ZBENCH_TOKEN=old"}, "secret"))
 	require.False(t, bytes.Contains([]byte(line.String()), []byte("secret")))
+}
+
+// The processes of a simulation share one heap of C's, unless the user has chosen; those of
+// a measurement are left alone.
+func TestSimulatedProcessesHaveOneHeap(t *testing.T) {
+	for name, c := range map[string]struct {
+		backend, given string
+		one            bool
+	}{
+		"a simulation":  {"loopback", "", true},
+		"the user's":    {"loopback", "4", false},
+		"a measurement": {"rocm", "", false},
+	} {
+		s, _ := testState(t, "collectives", "--backend", c.backend, "--launch", "local", "--nodes", "1", "--gpus-per-node", "2", "-g", "1")
+		s.Getenv = func(name string) string { return map[string]string{"MALLOC_ARENA_MAX": c.given}[name] }
+		s.Random = constant{}
+		started := false
+		s.Start = func(child Command) (Child, error) {
+			started = true
+			require.Equal(t, c.one, slices.Contains(child.Environ, "MALLOC_ARENA_MAX=1"), name)
+			return nil, errors.New("as far as this test goes")
+		}
+		require.Equal(t, exit.Run, Main(context.Background(), s), name)
+		require.True(t, started, name)
+	}
 }

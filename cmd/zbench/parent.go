@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"zbench/bench/exit"
+	"zbench/bench/spec"
 	"zbench/internal/launch"
 	"zbench/internal/rendezvous"
 )
@@ -42,6 +43,7 @@ func (o *collectivesOptions) startWorld(ctx context.Context, s State, l launchin
 	if !s.Stdout.IsTTY { // mpirun gives its processes a terminal, wherever its own output goes
 		start.Environ = append(start.Environ, "NO_COLOR=1")
 	}
+	start.Environ = append(start.Environ, oneHeap(s, u.Spec)...)
 	lines, err := launch.Command(start)
 	if err != nil {
 		return usage(err, "zbench collectives --help lists the flags; --launch inproc measures with this process alone")
@@ -57,6 +59,18 @@ func (o *collectivesOptions) startWorld(ctx context.Context, s State, l launchin
 		}
 	}
 	return f.wait(ctx)
+}
+
+// heapsVariable is how many heaps C's library makes for the threads of a process.
+const heapsVariable = "MALLOC_ARENA_MAX"
+
+// oneHeap lets the threads of each process of a simulation share one heap of C's from the
+// start: there may be a thousand processes on this host.
+func oneHeap(s State, want spec.Spec) []string {
+	if want.Backend != "loopback" || s.Getenv(heapsVariable) != "" {
+		return nil
+	}
+	return []string{heapsVariable + "=1"}
 }
 
 // givenToken is the user's secret, empty if there is none. The processes trim it, too.

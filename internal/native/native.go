@@ -162,6 +162,7 @@ func (p *Provider) openLoopback(machine []byte, share *Share) error {
 	} else {
 		how.several, how.first, how.count = 1, C.int(share.First), C.int(share.Count)
 		if share.File != "" {
+			C.zb_one_heap() // there may be a thousand such processes on this host
 			how.path = C.CString(share.File)
 			defer C.free(unsafe.Pointer(how.path))
 		}

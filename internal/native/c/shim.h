@@ -6,6 +6,7 @@
 #include "abi.h"
 
 #include <stdlib.h>
+#include <string.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -16,6 +17,18 @@ static inline void zb_keep_memory(void) {
 #ifdef __GLIBC__
   enum { KEPT = 1 << 30 };
   mallopt(M_TRIM_THRESHOLD, KEPT);
+#endif
+}
+
+/* The process has one C heap for all threads from now on, unless the environment says how
+ * many: each takes pages of its own, and page tables for 64 MiB of addresses. */
+static inline void zb_one_heap(void) {
+#ifdef __GLIBC__
+  const char *tunables = getenv("GLIBC_TUNABLES");
+  if (getenv("MALLOC_ARENA_MAX") == NULL &&
+      (tunables == NULL || strstr(tunables, "glibc.malloc.arena_max") == NULL)) {
+    mallopt(M_ARENA_MAX, 1);
+  }
 #endif
 }
 

@@ -249,6 +249,7 @@ static void files(const char *path) {
 
 #include "share_ahead.h"
 #include "share_meet.h"
+#include "share_memory.h"
 
 int main(int argc, char **argv) {
   int64_t end_of[RANKS], straight[RANKS], met[RANKS];
@@ -276,6 +277,7 @@ int main(int argc, char **argv) {
     in_order(argv[1]);
     lost(argv[1]);
     files(argv[1]);
+    gives_memory_back(argv[1]);
   }
   return failures > 0;
 }

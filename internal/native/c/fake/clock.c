@@ -152,10 +152,15 @@ static void zbl_caseBegin(uint64_t key) {
   l->patience = 0;
 }
 
-/* How many want data moved: each driver of this process for its own launches. */
+/* How many want data moved: each driver of this process for its own launches. When none
+ * does, what the devices hold is undefined: there may be a thousand processes like this
+ * one on the host, and it gives the pages back. */
 static void zbl_moveData(int on) {
   ZBL_ENTER;
   if (on || zbl.moves_data > 0) {
     zbl.moves_data += on ? 1 : -1;
+  }
+  if (zbl.moves_data == 0 && zbl.shared_fd >= 0) {
+    zbl_empty_devices();
   }
 }

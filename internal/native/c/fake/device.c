@@ -211,6 +211,16 @@ static const char *zbl_runtimeErrorString(int error) {
   return "unknown error";
 }
 
+/* Gives the pages of the devices' memory back to the host: it reads as zeros. */
+void zbl_empty_devices(void) {
+  for (size_t i = 0; i < zbl.block_count; i++) {
+    const zbl_block *b = zbl.blocks[i];
+    if (b->kind == ZBL_OF_DEVICE) {
+      madvise(b->base, b->bytes, MADV_DONTNEED);
+    }
+  }
+}
+
 void zbl_free_devices(void) {
   free(zbl.blocks);
   zbl.blocks = NULL;

@@ -245,6 +245,7 @@ int zbl_current_device(void);
 int zbl_allocate(void **ptr, size_t bytes, int kind);
 int zbl_allocate_on(void **ptr, size_t bytes, int kind, int device);
 int zbl_said(int code);
+void zbl_empty_devices(void);
 void zbl_free_devices(void);
 
 /* graph.c */
