@@ -39,7 +39,10 @@ var newerThanDebian = []string{
 
 // overloaded are functions that the headers have C++ forms of, besides: they have no one
 // address.
-var overloaded = []string{"hipLaunchCooperativeKernel", "hipMallocAsync"}
+var overloaded = []string{
+	"hipLaunchCooperativeKernel", "hipMallocAsync", "hipMallocFromPoolAsync", "hipOccupancyMaxActiveBlocksPerMultiprocessor",
+	"hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", "hipOccupancyMaxPotentialBlockSize",
+}
 
 // Every function that the shared libraries have beside those that zbench calls is what the
 // vendor's headers declare.
@@ -67,6 +70,14 @@ func TestHeadersOfSharedLibraries(t *testing.T) {
 struct zbs_table { ZBS_MORE(ZB_FIELD) };
 template <> constexpr std::string_view zb::called<hipStreamCaptureStatus> = "status";
 template <> constexpr std::string_view zb::called<ncclScalarResidence_t> = "residence";
+template <> constexpr std::string_view zb::called<hipPointer_attribute> = "fact";
+template <> constexpr std::string_view zb::called<hipMemPoolAttr> = "about";
+template <> constexpr std::string_view zb::called<hipMemAccessFlags> = "access";
+template <> constexpr std::string_view zb::called<hipDeviceP2PAttr> = "link";
+template <> constexpr std::string_view zb::called<hipLimit_t> = "limit";
+template <> constexpr std::string_view zb::called<hipFuncAttribute> = "attribute";
+template <> constexpr std::string_view zb::called<hipFuncCache_t> = "config";
+template <> constexpr std::string_view zb::called<hipSharedMemConfig> = "config";
 ZBS_MORE(ZB_ARGS_OF)
 `+checks.String(), "-I", ".")
 	require.NoError(t, err, "%s", out)

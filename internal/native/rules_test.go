@@ -127,6 +127,7 @@ var elsewhere = map[string]string{
 	"zbl_hostRegister: ZB_ERR_MEMORY":            noMemory,
 	"zbl_allocate: ZB_ERR_MEMORY":                noMemory,
 	"zbl_set_put: ZB_ERR_MEMORY":                 noMemory,
+	"zbl_call_put: ZB_ERR_MEMORY":                noMemory,
 	"zbl_streamWaitEvent: ZB_ERR_MEMORY":         noMemory,
 
 	"zbl_round_run: ZB_COLL_REMOTE":       lost,

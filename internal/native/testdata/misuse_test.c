@@ -4,6 +4,10 @@
 #include "misuse.h"
 
 #include "misuse_hip.h"
+#include "misuse_memory.h"
+#include "misuse_callback.h"
+#include "misuse_queries.h"
+#include "misuse_pools.h"
 #include "misuse_capture.h"
 #include "misuse_coll.h"
 
@@ -12,6 +16,11 @@ int main(void) {
   devices();
   memory();
   copies();
+  memory_of_programs();
+  functions_are_called();
+  functions_take_time();
+  queries();
+  pools();
   streams();
   events();
   captures();

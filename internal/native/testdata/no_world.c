@@ -53,6 +53,7 @@ static int first_calls(void) {
   static char host[2][64];
   void *p;
   size_t bytes[2];
+  unsigned flags;
   int n, bad = 0;
   zb_unique_id id;
 #define IS(code, call)                                                         \
@@ -79,6 +80,10 @@ static int first_calls(void) {
   IS(100, zbs_set(host[0], 0, 64));
   IS(100, zbs_deviceSynchronize());
   IS(100, zbs_deviceReset());
+  IS(100, zbs_setLimit(0, 1024));
+  IS(100, zbs_getLimit(bytes, 0));
+  IS(100, zbs_setDeviceFlags(0));
+  IS(100, zbs_deviceFlags(&flags));
   IS(100, zbs_lastError());
   IS(1, zbs_getUniqueId(&id));
   return bad;

@@ -51,6 +51,7 @@ static void zbl_note_newest(zbl_device *d) {
 
 /* Notes a block of a device; 0 where there is no memory for it. */
 int zbl_note_block(zbl_block *block) {
+  static uint32_t ids;
   size_t at = zbl_blocks_below(block->base);
   if (zbl.block_count == zbl.block_room) {
     size_t room = zbl.block_room > 0 ? 2 * zbl.block_room : 64;
@@ -64,6 +65,7 @@ int zbl_note_block(zbl_block *block) {
   memmove(&zbl.blocks[at + 1], &zbl.blocks[at],
           (zbl.block_count++ - at) * sizeof *zbl.blocks);
   zbl.blocks[at] = block;
+  block->id = ++ids;
   block->next = zbl.devices[block->device].blocks;
   zbl.devices[block->device].blocks = block;
   zbl_note_newest(&zbl.devices[block->device]);
@@ -71,6 +73,13 @@ int zbl_note_block(zbl_block *block) {
     zbl.devices[block->device].used += block->bytes;
   }
   return 1;
+}
+
+/* Counts a block where it is not counted yet. */
+void zbl_use(zbl_block *block, zbl_usage *usage) {
+  block->usage = usage;
+  usage->now += block->bytes;
+  usage->high = usage->now > usage->high ? usage->now : usage->high;
 }
 
 /* Forgets a block; memory that the client registered stays the client's. */
@@ -86,6 +95,9 @@ void zbl_forget_block(zbl_block *block) {
   zbl_note_newest(&zbl.devices[block->device]);
   if (zbl_counts(block->kind)) {
     zbl.devices[block->device].used -= block->bytes;
+  }
+  if (block->usage != NULL) {
+    block->usage->now -= block->bytes;
   }
   if (block->kind != ZBL_REGISTERED) {
     munmap(block->base, block->bytes);
@@ -111,12 +123,10 @@ int zbl_owner(const void *ptr) {
   return b != NULL && b->kind == ZBL_OF_DEVICE ? b->device : -1;
 }
 
-/* Whether a copy is possible: HIP goes by where the two ends are, and takes a kind for
- * no more than a hint (ROCm/clr, hipamd/src/hip_memory.cpp, ihipMemcpy_validate and
+/* Whether a copy may begin or end there: HIP goes by where the two ends are, and takes a
+ * kind for no more than a hint (ROCm/clr, hipamd/src/hip_memory.cpp, ihipMemcpy_validate and
  * ihipMemcpyCommand). What is in an allocation must not leave it. Any device may be
  * current. */
-int zbl_copyable(const void *to, const void *from, size_t bytes) {
-  return to != NULL && from != NULL &&
-         (zbl_block_of(to) == NULL || zbl_valid_range(to, bytes)) &&
-         (zbl_block_of(from) == NULL || zbl_valid_range(from, bytes));
+int zbl_copyable(const void *ptr, size_t bytes) {
+  return ptr != NULL && (zbl_block_of(ptr) == NULL || zbl_valid_range(ptr, bytes));
 }

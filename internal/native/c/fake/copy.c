@@ -7,16 +7,33 @@
 
 enum { ZBL_NO_CU = 1024 }; /* hipMemcpyDeviceToDeviceNoCU */
 
+/* Rows of so many bytes, each end with a pitch of its own; most copies have one row. */
 typedef struct zbl_copying {
-  void *to;
-  const void *from;
-  size_t bytes;
+  char *to;
+  const char *from;
+  size_t to_pitch, from_pitch, bytes, rows;
 } zbl_copying;
+
+/* What rows take from the first byte to the last; too much for anything where it cannot be
+ * counted. */
+static size_t zbl_extent(size_t pitch, size_t bytes, size_t rows) {
+  size_t all;
+  return rows == 0 || __builtin_mul_overflow(pitch, rows - 1, &all) ||
+                 __builtin_add_overflow(all, bytes, &all)
+             ? SIZE_MAX
+             : all;
+}
 
 /* Whether the bytes are moved. Another program's copy between devices moves none where its
  * collectives move none: what it would copy was never written. */
 static int zbl_copy_moves(const zbl_copying *c) {
   return !zbl.waits || zbl.moves_data > 0 || zbl_owner(c->to) < 0 || zbl_owner(c->from) < 0;
+}
+
+static void zbl_copy_rows(const zbl_copying *c) {
+  for (size_t i = 0; i < c->rows; i++) {
+    zbl_wide_copy(c->to + i * c->to_pitch, c->from + i * c->from_pitch, c->bytes);
+  }
 }
 
 /* A copy sees what ran before it on its stream, results included. From pageable
@@ -26,7 +43,7 @@ static int zbl_copy_run(zbl_op *op, zbl_stream *s) {
   s->s = zbl_arrival(op, s);
   zbl_reveal(s);
   if (zbl_copy_moves(c)) {
-    zbl_wide_copy(c->to, c->from, c->bytes);
+    zbl_copy_rows(c);
   }
   return 1;
 }
@@ -48,53 +65,63 @@ static int zbl_copy_put(const void *what, zbl_stream *s) {
 }
 
 /* What both forms refuse (ROCm/clr, hipamd/src/hip_memory.cpp, ihipMemcpy_validate). */
-static int zbl_copy_refused(void *to, const void *from, size_t bytes, int kind) {
+static int zbl_copy_refused(const zbl_copying *c, int kind) {
   if (kind < 0 || (kind > ZB_INFERRED && kind != ZBL_NO_CU)) {
     return ZB_ERR_DIRECTION;
   }
-  return zbl_copyable(to, from, bytes) ? ZB_OK : ZB_ERR_VALUE;
+  return zbl_copyable(c->to, zbl_extent(c->to_pitch, c->bytes, c->rows)) &&
+                 zbl_copyable(c->from, zbl_extent(c->from_pitch, c->bytes, c->rows))
+             ? ZB_OK
+             : ZB_ERR_VALUE;
 }
 
-static int zbl_copyAsync(void *to, const void *from, size_t bytes, int kind,
-                         void *stream) {
-  ZBL_ENTER;
+static int zbl_copy_later(const zbl_copying *c, int kind, void *stream) {
   zbl_stream *s = zbl_stream_of(stream);
-  const zbl_copying c = {to, from, bytes};
   int code;
   if (s == NULL) {
-    return zbl_said(ZB_ERR_HANDLE);
+    return ZB_ERR_HANDLE;
   }
-  if (bytes == 0) {
+  if (c->bytes == 0 || c->rows == 0) {
     return ZB_OK;
   }
-  if ((code = zbl_copy_refused(to, from, bytes, kind)) != ZB_OK) {
-    return zbl_said(code);
-  }
-  return zbl_said(zbl_do(s, zbl_copy_put, &c, sizeof c));
+  code = zbl_copy_refused(c, kind);
+  return code != ZB_OK ? code : zbl_do(s, zbl_copy_put, c, sizeof *c);
 }
 
 /* A copy on the null stream. The host waits for it unless both ends are on devices
  * (ROCm/clr, hip_memory.cpp, ihipMemcpy). Streams that are not blocking it does not
  * wait for: what they have not proved done is copied as it stands, poison and all.
  * Where the real one would wait for ever, nothing is copied. */
-static int zbl_copy(void *to, const void *from, size_t bytes, int kind) {
+static int zbl_copy_now(const zbl_copying *c, int kind) {
   int code;
-  ZBL_ENTER;
   if (zbl_refused_in_capture()) {
-    return zbl_said(ZB_ERR_CAPTURE);
+    return ZB_ERR_CAPTURE;
   }
-  if (bytes == 0) {
+  if (c->bytes == 0 || c->rows == 0) {
     return ZB_OK;
   }
-  if ((code = zbl_copy_refused(to, from, bytes, kind)) != ZB_OK) {
-    return zbl_said(code);
+  if ((code = zbl_copy_refused(c, kind)) != ZB_OK) {
+    return code;
   }
-  if (zbl_owner(to) >= 0 && zbl_owner(from) >= 0) {
-    return zbl_copyAsync(to, from, bytes, kind, NULL);
+  if (zbl_owner(c->to) >= 0 && zbl_owner(c->from) >= 0) {
+    return zbl_copy_later(c, kind, NULL);
   }
   if (!zbl_wait_for(zbl_null_stream(zbl_current_device()))) {
-    return zbl_said(ZB_ERR_NOT_READY);
+    return ZB_ERR_NOT_READY;
   }
-  zbl_wide_copy(to, from, bytes);
+  zbl_copy_rows(c);
   return ZB_OK;
+}
+
+static int zbl_copyAsync(void *to, const void *from, size_t bytes, int kind,
+                         void *stream) {
+  const zbl_copying c = {to, from, 0, 0, bytes, 1};
+  ZBL_ENTER;
+  return zbl_said(zbl_copy_later(&c, kind, stream));
+}
+
+static int zbl_copy(void *to, const void *from, size_t bytes, int kind) {
+  const zbl_copying c = {to, from, 0, 0, bytes, 1};
+  ZBL_ENTER;
+  return zbl_said(zbl_copy_now(&c, kind));
 }

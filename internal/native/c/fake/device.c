@@ -62,6 +62,10 @@ static int zbl_setDevice(int device) {
 
 /* Reserves address space only: what is never touched costs nothing. */
 int zbl_allocate(void **ptr, size_t bytes, int kind) {
+  return zbl_allocate_on(ptr, bytes, kind, zbl_current_device());
+}
+
+int zbl_allocate_on(void **ptr, size_t bytes, int kind, int device) {
   zbl_block *block;
   *ptr = NULL;
   if (zbl.count <= 0) {
@@ -74,7 +78,7 @@ int zbl_allocate(void **ptr, size_t bytes, int kind) {
     return ZB_OK;
   }
   if (zbl_counts(kind) &&
-      bytes > zbl.hbm_bytes - zbl.devices[zbl_current_device()].used) {
+      bytes > zbl.hbm_bytes - zbl.devices[device].used) {
     return zbl_said(ZB_ERR_MEMORY);
   }
   block = malloc(sizeof *block);
@@ -92,7 +96,9 @@ int zbl_allocate(void **ptr, size_t bytes, int kind) {
   }
   block->bytes = bytes;
   block->kind = kind;
-  block->device = zbl_current_device();
+  block->flags = 0;
+  block->device = device;
+  block->usage = NULL;
   if (!zbl_note_block(block)) {
     munmap(block->base, bytes);
     free(block);

@@ -203,3 +203,14 @@ int64_t zbl_shown_now(void) {
 void zbl_shown_reach(int64_t at) {
   zbl_own.now = zbl_later(zbl_thread_time(), (double)at * 1e-9);
 }
+
+/* The calling thread is one that the model has come to at that time: it runs what a stream
+ * was given. Then how late it is for that thread. */
+void zbl_host_becomes(double at) {
+  zbl_own.launches = 1;
+  zbl_own.now = at;
+}
+
+double zbl_host_is(void) {
+  return zbl.shown == ZBL_PACED ? zbl_wall_now() : zbl.shown == ZBL_SHOWN ? zbl_own.now : 0;
+}

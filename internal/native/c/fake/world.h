@@ -71,11 +71,19 @@ enum { ZBL_MAX_RANKS = 1 << 20, ZBL_MAX_CURVES = 1 << 20, ZBL_RUNG = 4 };
 
 enum zbl_memory { ZBL_OF_DEVICE, ZBL_OF_HOST, ZBL_MANAGED, ZBL_REGISTERED };
 
+/* How much memory something has, and had at most. */
+typedef struct zbl_usage {
+  uint64_t now, high;
+} zbl_usage;
+
 /* A stretch of memory that devices reach; address space alone until it is touched. */
 typedef struct zbl_block {
   char *base;
   size_t bytes;
   int device, kind; /* enum zbl_memory */
+  unsigned flags;   /* that the program gave for it */
+  uint32_t id;      /* of the process's blocks */
+  zbl_usage *usage; /* where it counts beside its device's, NULL for nowhere */
   struct zbl_block *next;
 } zbl_block;
 
@@ -87,6 +95,8 @@ typedef struct zbl_device {
   struct zbl_stream *null; /* its null stream, once it was used */
   int blocking; /* streams that have an order with that, itself included */
   uint64_t streamed; /* kernels that went through its memory */
+  size_t stack;      /* of a thread, and 1; 0 where the program has not set it */
+  unsigned flags;    /* that the program has set */
 } zbl_device;
 
 /* The clock of a program that is not zbench: its own, the model's, or its own with
@@ -201,6 +211,8 @@ void zbl_host_stalls(double quiet);
 int zbl_host_finds(int pending, double at);
 int64_t zbl_shown_now(void);
 void zbl_shown_reach(int64_t at);
+void zbl_host_becomes(double at);
+double zbl_host_is(void);
 
 /* pace.c */
 void zbl_host_in(void);
@@ -222,14 +234,16 @@ void zbl_check_barrier(void);
 int zbl_counts(int kind);
 int zbl_note_block(zbl_block *block);
 void zbl_forget_block(zbl_block *block);
+void zbl_use(zbl_block *block, zbl_usage *usage);
 zbl_block *zbl_block_of(const void *ptr);
 int zbl_valid_range(const void *ptr, uint64_t bytes);
 int zbl_owner(const void *ptr);
-int zbl_copyable(const void *to, const void *from, size_t bytes);
+int zbl_copyable(const void *ptr, size_t bytes);
 
 /* device.c */
 int zbl_current_device(void);
 int zbl_allocate(void **ptr, size_t bytes, int kind);
+int zbl_allocate_on(void **ptr, size_t bytes, int kind, int device);
 int zbl_said(int code);
 void zbl_free_devices(void);
 

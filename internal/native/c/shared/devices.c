@@ -28,12 +28,6 @@ static int zbl_deviceGet(int *device, int ordinal) {
   return ZB_OK;
 }
 
-/* How the host waits changes nothing here. */
-static int zbl_setDeviceFlags(unsigned flags) {
-  (void)flags;
-  return ZB_OK;
-}
-
 static int zbl_peekLastError(void) { return zbl_error_last; }
 
 enum { ZBL_ERR_PEER_ENABLED = 704, ZBL_ERR_PEER_NOT_ENABLED = 705 };
@@ -109,7 +103,9 @@ static const char *zbl_runtimeErrorName(int error) {
                {98, "hipErrorInvalidDeviceFunction"},
                {ZB_ERR_NO_DEVICE, "hipErrorNoDevice"},
                {ZB_ERR_DEVICE, "hipErrorInvalidDevice"},
+               {12, "hipErrorInvalidPitchValue"},
                {209, "hipErrorNoBinaryForGpu"},
+               {215, "hipErrorUnsupportedLimit"},
                {ZB_ERR_HANDLE, "hipErrorInvalidHandle"},
                {ZB_ERR_STATE, "hipErrorIllegalState"},
                {ZB_ERR_NOT_FOUND, "hipErrorNotFound"},

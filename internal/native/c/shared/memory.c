@@ -1,6 +1,5 @@
 /* Memory beside hipMalloc's: the host's that devices reach, managed memory, what a
- * client registers, and setting bytes. */
-#include "../fake/pool.h"
+ * client registers. */
 #include "../fake/stream.h"
 #include "more.h"
 
@@ -13,6 +12,17 @@ static int zbl_allocate_as(void **p, size_t bytes, int kind) {
     return zbl_said(ZB_ERR_VALUE);
   }
   return zbl.count > 0 ? zbl_allocate(p, bytes, kind) : zbl_said(ZB_ERR_NO_DEVICE);
+}
+
+/* HIP keeps the flags for who asks (ROCm/clr, hipamd/src/hip_memory.cpp, hipHostMalloc). */
+static int zbl_allocate_flagged(void **p, size_t bytes, int kind, unsigned flags) {
+  int code;
+  ZBL_ENTER;
+  code = zbl_allocate_as(p, bytes, kind);
+  if (code == ZB_OK && *p != NULL) {
+    zbl_block_of(*p)->flags = flags;
+  }
+  return code;
 }
 
 /* Fine-grained, uncached and signal memory are device memory here. A signal has 8 bytes
@@ -30,7 +40,7 @@ static int zbl_extMalloc(void **p, size_t bytes, unsigned flags) {
 static int zbl_mallocManaged(void **p, size_t bytes, unsigned flags) {
   return bytes == 0 || (flags != 1 && flags != 2)
              ? zbl_said(ZB_ERR_VALUE)
-             : zbl_allocate_as(p, bytes, ZBL_MANAGED);
+             : zbl_allocate_flagged(p, bytes, ZBL_MANAGED, flags);
 }
 
 static int zbl_mallocHost(void **p, size_t bytes) {
@@ -45,7 +55,7 @@ static int zbl_hostMalloc(void **p, size_t bytes, unsigned flags) {
   if ((flags & coherent) != 0 && (flags & not_coherent) != 0) {
     return zbl_said(ZB_ERR_VALUE);
   }
-  return zbl_mallocHost(p, bytes);
+  return zbl_allocate_flagged(p, bytes, ZBL_OF_HOST, flags);
 }
 
 /* HIP 6.3's name of it; programs built with its headers call it for hipHostMalloc. */
@@ -82,7 +92,7 @@ static int zbl_hostRegister(void *p, size_t bytes, unsigned flags) {
     return zbl_said(ZB_ERR_MEMORY);
   }
   *b = (zbl_block){.base = p, .bytes = bytes, .kind = ZBL_REGISTERED,
-                   .device = zbl_current_device()};
+                   .device = zbl_current_device(), .flags = flags};
   if (!zbl_note_block(b)) {
     free(b);
     return zbl_said(ZB_ERR_MEMORY);
@@ -117,87 +127,6 @@ static int zbl_hostPointer(void **device, void *host, unsigned flags) {
   return ZB_OK;
 }
 
-/* The memory is there at once, which no stream can tell from later. */
-static int zbl_mallocAsync(void **p, size_t bytes, void *stream) {
-  ZBL_ENTER;
-  return zbl_stream_of(stream) == NULL ? zbl_said(ZB_ERR_HANDLE)
-                                       : zbl_allocate_as(p, bytes, ZBL_OF_DEVICE);
-}
-
-/* It goes when what the stream was given is done. */
-static int zbl_freeAsync(void *p, void *stream) {
-  zbl_stream *s;
-  ZBL_ENTER;
-  s = zbl_stream_of(stream);
-  if (p == NULL) { /* ROCm/clr, hipamd/src/hip_mempool.cpp, hipFreeAsync */
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  if (s == NULL) {
-    return zbl_said(ZB_ERR_HANDLE);
-  }
-  return zbl_wait_for(s) ? zbl_freeDevice(p) : zbl_said(ZB_ERR_NOT_READY);
-}
-
-/* Setting bytes, in the order of a stream. */
-typedef struct zbl_setting {
-  void *to;
-  size_t bytes;
-  int value;
-} zbl_setting;
-
-static int zbl_set_run(zbl_op *op, zbl_stream *s) {
-  const zbl_setting *set = op->data;
-  s->s = zbl_arrival(op, s);
-  zbl_reveal(s);
-  zbl_wide_fill(set->to, set->value, set->bytes);
-  return 1;
-}
-
-static void zbl_set_release(zbl_op *op) { free(op->data); }
-
-static const zbl_kind zbl_settings = {.run = zbl_set_run,
-                                      .release = zbl_set_release};
-
-static int zbl_set_put(const void *what, zbl_stream *s) {
-  zbl_setting *set = malloc(sizeof *set);
-  if (set == NULL) {
-    return ZB_ERR_MEMORY;
-  }
-  *set = *(const zbl_setting *)what;
-  zbl_push(s, zbl_new_op(s, &zbl_settings, set, s->lane->h));
-  return ZB_OK;
-}
-
-static int zbl_setAsync(void *p, int value, size_t bytes, void *stream) {
-  zbl_stream *s;
-  const zbl_setting set = {p, bytes, value};
-  ZBL_ENTER;
-  s = zbl_stream_of(stream);
-  if (s == NULL) {
-    return zbl_said(ZB_ERR_HANDLE);
-  }
-  if (bytes == 0) {
-    return ZB_OK;
-  }
-  return zbl_said(zbl_valid_range(p, bytes) ? zbl_do(s, zbl_set_put, &set, sizeof set)
-                                            : ZB_ERR_VALUE);
-}
-
-/* On the null stream. The host waits only where the memory is its own (CUDA Runtime
- * API, "API synchronization behavior", Memset; HIP follows it). */
-static int zbl_set(void *p, int value, size_t bytes) {
-  int code;
-  ZBL_ENTER;
-  if (zbl_refused_in_capture()) {
-    return zbl_said(ZB_ERR_CAPTURE);
-  }
-  code = zbl_setAsync(p, value, bytes, NULL);
-  if (code == ZB_OK && bytes > 0 && zbl_owner(p) < 0) {
-    zbl_wait_for(zbl_null_stream(zbl_current_device()));
-  }
-  return code;
-}
-
 static int zbl_device_number_ok(int device) {
   return device >= 0 && device < zbl.count;
 }
@@ -214,34 +143,4 @@ static int zbl_copyPeer(void *to, int toDevice, const void *from, int fromDevice
   return zbl_device_number_ok(toDevice) && zbl_device_number_ok(fromDevice)
              ? zbl_copy(to, from, bytes, ZB_DEVICE_TO_DEVICE)
              : zbl_said(ZB_ERR_DEVICE);
-}
-
-/* hipPointerAttribute_t, with HIP 6's numbers of hipMemoryType. */
-typedef struct zbl_pointer_attributes {
-  int type, device;
-  void *device_pointer, *host_pointer;
-  int managed;
-  unsigned flags;
-} zbl_pointer_attributes;
-
-/* Unregistering an address that is not registered is no error since HIP 6.0. */
-static int zbl_pointerAttributes(void *attributes, const void *p) {
-  static const int types[] = {[ZBL_OF_DEVICE] = 2, [ZBL_OF_HOST] = 1,
-                              [ZBL_MANAGED] = 3, [ZBL_REGISTERED] = 1};
-  zbl_pointer_attributes *a = attributes;
-  const zbl_block *b;
-  ZBL_ENTER;
-  if (a == NULL || p == NULL) {
-    return zbl_said(ZB_ERR_VALUE);
-  }
-  *a = (zbl_pointer_attributes){.device = -2};
-  b = zbl_block_of(p);
-  if (b != NULL) {
-    a->type = types[b->kind];
-    a->device = b->device - zbl.first;
-    a->device_pointer = (void *)(uintptr_t)p;
-    a->host_pointer = b->kind == ZBL_OF_DEVICE ? NULL : a->device_pointer;
-    a->managed = b->kind == ZBL_MANAGED;
-  }
-  return ZB_OK;
 }

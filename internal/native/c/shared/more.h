@@ -162,8 +162,11 @@ typedef struct zbs_dim3 {
   ZBS_HIP(SYM, deviceCapability, int, (int *major, int *minor, int device),    \
           "hipDeviceComputeCapability")
 
+#include "more_hip.h"
+
 /* What a program calls itself. */
 #define ZBS_MORE_CALLED(SYM)                                                   \
+  ZBS_MORE_HIP(SYM)                                                            \
   ZBS_MORE_MEMORY(SYM)                                                         \
   ZBS_MORE_STREAMS(SYM)                                                        \
   ZBS_MORE_DEVICES(SYM)                                                        \

@@ -21,12 +21,18 @@
 #if ZB_NAMES /* CUDA has not all of HIP's functions */
 #pragma GCC diagnostic ignored "-Wunused-function"
 #endif
+#include "callback.c"
 #include "comms.c"
 #include "devices.c"
 #include "driver.c"
 #include "kernels.c"
 #include "memory.c"
+#include "occupancy.c"
+#include "pointers.c"
 #include "properties.c"
+#include "queries.c"
+#include "pools.c" /* after queries.c */
+#include "rows.c"
 #include "sync.c"
 #include "vary.c"
 

@@ -24,6 +24,16 @@ template <class Enum> constexpr std::string_view called = "an enum unknown here"
 
 template <class Ours, class Real> constexpr bool same();
 
+// Functions that the library calls: their parameters, which have no names to compare.
+template <class Ours, class Real> constexpr bool same_functions = false;
+template <class OR, class... OA, class RR, class... RA>
+constexpr bool same_functions<OR(OA...), RR(RA...)> = [] {
+  if constexpr (sizeof...(OA) == sizeof...(RA)) {
+    return same<OR, RR>() && (same<OA, RA>() && ...);
+  }
+  return false;
+}();
+
 template <class Ours, class Real> constexpr bool pointee() {
   using O = std::remove_cv_t<Ours>;
   using R = std::remove_cv_t<Real>;
@@ -33,6 +43,8 @@ template <class Ours, class Real> constexpr bool pointee() {
     return false;
   } else if constexpr (std::is_void_v<O>) {
     return std::is_void_v<R> || std::is_class_v<R>;
+  } else if constexpr (std::is_function_v<O>) {
+    return same_functions<O, R>;
   } else {
     return same<O, R>();
   }

@@ -1,0 +1,170 @@
+/* Functions of the program in a stream. They run on a thread of their own, without the
+ * loopback's lock: they may take locks that a thread has which waits in the loopback, and
+ * may wait for what that does next. The stream goes on when a function has returned. */
+#include "../fake/stream.h"
+#include "more.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+/* What is called: one of the two, with the stream's handle for the second. */
+typedef struct zbl_called {
+  zbs_function *function;
+  zbs_callback *callback;
+  void *data, *handle;
+} zbl_called;
+
+/* One call of it. The stream's operation and the thread hold it. */
+typedef struct zbl_calling {
+  zbl_called what;
+  int holders, error, returned;
+  double begin, end;
+  struct zbl_calling *next;
+} zbl_calling;
+
+/* The calls in the order in which streams came to them. */
+static struct {
+  pthread_mutex_t lock;
+  pthread_cond_t more;
+  zbl_calling *first, *last;
+  int thread; /* there is one */
+} zbl_calls = {.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER};
+
+static void zbl_drop_call(zbl_calling *c) {
+  if (--c->holders == 0) {
+    free(c);
+  }
+}
+
+static zbl_calling *zbl_next_call(void) {
+  zbl_calling *c;
+  pthread_mutex_lock(&zbl_calls.lock);
+  while ((c = zbl_calls.first) == NULL) {
+    pthread_cond_wait(&zbl_calls.more, &zbl_calls.lock);
+  }
+  zbl_calls.first = c->next;
+  pthread_mutex_unlock(&zbl_calls.lock);
+  return c;
+}
+
+/* Its clock is the stream's when it came there; what the function sleeps the stream waits. */
+static void zbl_make_call(zbl_calling *c) {
+  {
+    ZBL_ENTER;
+    while (!zbl_host_sees(c->begin)) {
+    }
+    zbl_host_becomes(c->begin);
+  }
+  if (c->what.function != NULL) {
+    c->what.function(c->what.data);
+  } else {
+    c->what.callback(c->what.handle, c->error, c->what.data);
+  }
+  ZBL_ENTER;
+  c->end = zbl_later(c->begin, zbl_host_is());
+  c->returned = 1;
+  zbl_drive();
+  zbl_progress();
+  zbl_drop_call(c);
+}
+
+static void *zbl_call_all(void *unused) {
+  for (;;) {
+    zbl_make_call(zbl_next_call());
+  }
+  return unused;
+}
+
+/* Starts the thread, without signals: those are the client's. */
+static void zbl_start_calling(void) {
+  sigset_t all, before;
+  pthread_t thread;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  if (pthread_create(&thread, NULL, zbl_call_all, NULL) != 0) {
+    abort();
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_detach(thread);
+}
+
+static int zbl_call_run(zbl_op *op, zbl_stream *s) {
+  zbl_calling *c = op->data;
+  s->s = zbl_arrival(op, s);
+  zbl_reveal(s);
+  c->begin = s->s;
+  c->error = s->error;
+  c->holders++;
+  pthread_mutex_lock(&zbl_calls.lock);
+  if (zbl_calls.first == NULL) {
+    zbl_calls.first = c;
+  } else {
+    zbl_calls.last->next = c;
+  }
+  zbl_calls.last = c;
+  if (!zbl_calls.thread) {
+    zbl_calls.thread = 1;
+    zbl_start_calling();
+  }
+  pthread_cond_signal(&zbl_calls.more);
+  pthread_mutex_unlock(&zbl_calls.lock);
+  return 0;
+}
+
+static int zbl_call_done(zbl_op *op, zbl_stream *s) {
+  const zbl_calling *c = op->data;
+  if (c->returned) {
+    s->s = zbl_later(s->s, c->end);
+  }
+  return c->returned;
+}
+
+static void zbl_call_release(zbl_op *op) { zbl_drop_call(op->data); }
+
+static const zbl_kind zbl_callings = {.run = zbl_call_run, .done = zbl_call_done,
+                                      .release = zbl_call_release};
+
+static int zbl_call_put(const void *what, zbl_stream *s) {
+  zbl_calling *c = calloc(1, sizeof *c);
+  if (c == NULL) {
+    return ZB_ERR_MEMORY;
+  }
+  c->what = *(const zbl_called *)what;
+  c->holders = 1;
+  zbl_push(s, zbl_new_op(s, &zbl_callings, c, s->lane->h));
+  return ZB_OK;
+}
+
+/* A capture takes it; the null stream's waits for none (ROCm/clr,
+ * hipamd/src/hip_stream.cpp, hipLaunchHostFunc). */
+static int zbl_launchHost(void *stream, zbs_function *function, void *data) {
+  const zbl_called what = {.function = function, .data = data};
+  zbl_stream *s;
+  ZBL_ENTER;
+  s = zbl_stream_of(stream);
+  if (stream == NULL && zbl_refused_in_capture()) {
+    return zbl_said(ZB_ERR_CAPTURE);
+  }
+  if (s == NULL || function == NULL) {
+    return zbl_said(s == NULL ? ZB_ERR_HANDLE : ZB_ERR_VALUE);
+  }
+  return zbl_said(zbl_do(s, zbl_call_put, &what, sizeof what));
+}
+
+/* HIP does not record it in a capture: it runs at once (ROCm/clr,
+ * hipamd/src/hip_stream.cpp, hipStreamAddCallback_common). */
+static int zbl_addCallback(void *stream, zbs_callback *callback, void *data, unsigned flags) {
+  const zbl_called what = {.callback = callback, .data = data, .handle = stream};
+  zbl_stream *s;
+  ZBL_ENTER;
+  s = zbl_stream_of(stream);
+  if (callback == NULL || flags != 0) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  if (s == NULL) {
+    return zbl_said(ZB_ERR_HANDLE);
+  }
+  zbl_host_enters(s->lane);
+  s->lane->h += zbl.launch;
+  return zbl_said(zbl_call_put(&what, s));
+}

@@ -1,0 +1,101 @@
+/* Functions of HIP's that programs call beside those that collectives need: memory in
+ * rows and words, what is asked of addresses, and functions in streams. */
+#ifndef ZBS_MORE_HIP_H
+#define ZBS_MORE_HIP_H
+
+/* What a stream calls. */
+typedef void zbs_function(void *data);
+typedef void zbs_callback(void *stream, int error, void *data);
+
+#define ZBS_MORE_ROWS(SYM)                                                     \
+  ZBS_BOTH(SYM, copyRows, int,                                                 \
+           (void *to, size_t toPitch, const void *from, size_t fromPitch,      \
+            size_t bytes, size_t rows, int kind), "Memcpy2D")                  \
+  ZBS_BOTH(SYM, copyRowsAsync, int,                                            \
+           (void *to, size_t toPitch, const void *from, size_t fromPitch,      \
+            size_t bytes, size_t rows, int kind, void *stream), "Memcpy2DAsync") \
+  ZBS_BOTH(SYM, mallocRows, int, (void **p, size_t *pitch, size_t bytes, size_t rows), "MallocPitch") \
+  ZBS_HIP(SYM, mallocRowsOf, int,                                              \
+          (void **p, size_t *pitch, size_t bytes, size_t rows, unsigned element), \
+          "hipMemAllocPitch")                                                  \
+  ZBS_BOTH(SYM, setRows, int, (void *p, size_t pitch, int value, size_t bytes, size_t rows), "Memset2D") \
+  ZBS_BOTH(SYM, setRowsAsync, int,                                             \
+           (void *p, size_t pitch, int value, size_t bytes, size_t rows, void *stream), \
+           "Memset2DAsync")                                                    \
+  ZBS_HIP(SYM, setBytes, int, (void *p, unsigned char value, size_t count), "hipMemsetD8") \
+  ZBS_HIP(SYM, setBytesAsync, int, (void *p, unsigned char value, size_t count, void *stream), \
+          "hipMemsetD8Async")                                                  \
+  ZBS_HIP(SYM, setHalves, int, (void *p, unsigned short value, size_t count), "hipMemsetD16") \
+  ZBS_HIP(SYM, setHalvesAsync, int, (void *p, unsigned short value, size_t count, void *stream), \
+          "hipMemsetD16Async")                                                 \
+  ZBS_HIP(SYM, setWords, int, (void *p, int value, size_t count), "hipMemsetD32") \
+  ZBS_HIP(SYM, setWordsAsync, int, (void *p, int value, size_t count, void *stream), \
+          "hipMemsetD32Async")
+
+#define ZBS_MORE_POINTERS(SYM)                                                 \
+  ZBS_HIP(SYM, pointerAttribute, int, (void *data, int fact, void *p), "hipPointerGetAttribute") \
+  ZBS_HIP(SYM, pointerFacts, int, (unsigned n, int *fact, void **data, void *p), \
+          "hipDrvPointerGetAttributes")                                        \
+  ZBS_BOTH(SYM, hostFlags, int, (unsigned *flags, void *p), "HostGetFlags")    \
+  ZBS_HIP(SYM, pointerBytes, int, (void *p, size_t *bytes), "hipMemPtrGetInfo")
+
+#define ZBS_MORE_CALLBACKS(SYM)                                                \
+  ZBS_BOTH(SYM, launchHost, int, (void *stream, zbs_function *function, void *data), \
+           "LaunchHostFunc")                                                   \
+  ZBS_BOTH(SYM, addCallback, int,                                              \
+           (void *stream, zbs_callback *callback, void *data, unsigned flags), \
+           "StreamAddCallback")
+
+#define ZBS_MORE_OCCUPANCY(SYM)                                                \
+  ZBS_HIP(SYM, occupancy, int, (int *blocks, const void *function, int threads, size_t shared), \
+          "hipOccupancyMaxActiveBlocksPerMultiprocessor")                      \
+  ZBS_HIP(SYM, occupancyWith, int,                                             \
+          (int *blocks, const void *function, int threads, size_t shared, unsigned flags), \
+          "hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags")             \
+  ZBS_HIP(SYM, blockSize, int,                                                 \
+          (int *grid, int *block, const void *function, size_t shared, int most), \
+          "hipOccupancyMaxPotentialBlockSize")                                 \
+  ZBS_HIP(SYM, functionFacts, int, (void *facts, const void *function), "hipFuncGetAttributes") \
+  ZBS_HIP(SYM, functionSet, int, (const void *function, int attribute, int value), \
+          "hipFuncSetAttribute")                                               \
+  ZBS_HIP(SYM, functionCache, int, (const void *function, int config), "hipFuncSetCacheConfig") \
+  ZBS_HIP(SYM, functionBanks, int, (const void *function, int config), "hipFuncSetSharedMemConfig") \
+  ZBS_HIP(SYM, launchTimed, int,                                               \
+          (const void *function, zbs_dim3 grid, zbs_dim3 block, void **params, \
+           size_t shared, void *stream, void *start, void *stop, int flags),   \
+          "hipExtLaunchKernel")
+
+#define ZBS_MORE_QUERIES(SYM)                                                  \
+  ZBS_HIP(SYM, linkType, int, (int device, int peer, uint32_t *type, uint32_t *hops), \
+          "hipExtGetLinkTypeAndHopCount")                                      \
+  ZBS_HIP(SYM, peerAttribute, int, (int *value, int link, int device, int peer), \
+          "hipDeviceGetP2PAttribute")                                          \
+  ZBS_HIP(SYM, setLimit, int, (int limit, size_t value), "hipDeviceSetLimit")  \
+  ZBS_HIP(SYM, getLimit, int, (size_t *value, int limit), "hipDeviceGetLimit") \
+  ZBS_HIP(SYM, deviceFlags, int, (unsigned *flags), "hipGetDeviceFlags")       \
+  ZBS_HIP(SYM, deviceUUID, int, (void *uuid, int device), "hipDeviceGetUuid")  \
+  ZBS_HIP(SYM, streamDevice, int, (void *stream, int *device), "hipStreamGetDevice")
+
+#define ZBS_MORE_POOLS(SYM)                                                    \
+  ZBS_BOTH(SYM, firstPool, int, (void **pool, int device), "DeviceGetDefaultMemPool") \
+  ZBS_BOTH(SYM, setPool, int, (int device, void *pool), "DeviceSetMemPool")    \
+  ZBS_BOTH(SYM, getPool, int, (void **pool, int device), "DeviceGetMemPool")   \
+  ZBS_BOTH(SYM, createPool, int, (void **pool, const void *props), "MemPoolCreate") \
+  ZBS_BOTH(SYM, destroyPool, int, (void *pool), "MemPoolDestroy")              \
+  ZBS_BOTH(SYM, trimPool, int, (void *pool, size_t bytes), "MemPoolTrimTo")    \
+  ZBS_BOTH(SYM, setPoolFact, int, (void *pool, int about, void *value), "MemPoolSetAttribute") \
+  ZBS_BOTH(SYM, getPoolFact, int, (void *pool, int about, void *value), "MemPoolGetAttribute") \
+  ZBS_BOTH(SYM, setPoolAccess, int, (void *pool, const void *list, size_t count), "MemPoolSetAccess") \
+  ZBS_BOTH(SYM, getPoolAccess, int, (int *access, void *pool, void *location), "MemPoolGetAccess") \
+  ZBS_BOTH(SYM, mallocFrom, int, (void **p, size_t bytes, void *pool, void *stream), \
+           "MallocFromPoolAsync")
+
+#define ZBS_MORE_HIP(SYM)                                                      \
+  ZBS_MORE_POOLS(SYM)                                                          \
+  ZBS_MORE_OCCUPANCY(SYM)                                                      \
+  ZBS_MORE_QUERIES(SYM)                                                        \
+  ZBS_MORE_CALLBACKS(SYM)                                                      \
+  ZBS_MORE_ROWS(SYM)                                                           \
+  ZBS_MORE_POINTERS(SYM)
+
+#endif

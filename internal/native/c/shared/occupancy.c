@@ -1,0 +1,114 @@
+/* What programs ask of a kernel before they launch it, and the launch with events. The
+ * loopback has no code of a kernel: its answers are those for one that needs few registers
+ * and no shared memory of its own. */
+#include "../fake/event.h"
+#include "more.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum { ZBL_THREADS_OF_CU = 2048, ZBL_WAVE = 64 };
+
+/* How many blocks of so many threads a compute unit has at once, by its waves and by the
+ * shared memory (ROCm/clr, hipamd/src/hip_platform.cpp,
+ * ihipOccupancyMaxActiveBlocksPerMultiprocessor; 8 waves on each of 4 SIMDs). */
+static int zbl_blocks_at_once(int threads, size_t shared) {
+  int waves = ZBL_THREADS_OF_CU / ((threads + ZBL_WAVE - 1) / ZBL_WAVE * ZBL_WAVE);
+  size_t by_memory = shared > 0 ? (size_t)zbl_attribute("maxSharedPerBlock") / shared : INT_MAX;
+  return by_memory < (size_t)waves ? (int)by_memory : waves;
+}
+
+static int zbl_occupancyWith(int *blocks, const void *function, int threads, size_t shared,
+                             unsigned flags) {
+  if (blocks == NULL || flags > 1) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  if (zbl_registered_of(function) == NULL) {
+    return zbl_said(ZBL_ERR_FUNCTION);
+  }
+  *blocks = 0;
+  if (threads <= 0) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  if (threads <= zbl_attribute("maxThreadsPerBlock")) {
+    *blocks = zbl_blocks_at_once(threads, shared);
+  }
+  return ZB_OK;
+}
+
+static int zbl_occupancy(int *blocks, const void *function, int threads, size_t shared) {
+  return zbl_occupancyWith(blocks, function, threads, shared, 0);
+}
+
+/* The size of a block that fills the device, of so many threads at most, and how many such
+ * blocks do (ROCm/clr, hipamd/src/hip_platform.cpp, hipOccupancyMaxPotentialBlockSize). */
+static int zbl_blockSize(int *grid, int *block, const void *function, size_t shared, int most) {
+  int threads = zbl_attribute("maxThreadsPerBlock");
+  if (grid == NULL || block == NULL) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  if (zbl_registered_of(function) == NULL) {
+    return zbl_said(ZBL_ERR_FUNCTION);
+  }
+  if (most > 0 && most < threads) {
+    threads = (most + ZBL_WAVE - 1) / ZBL_WAVE * ZBL_WAVE;
+  }
+  *block = threads;
+  *grid = zbl_attribute("multiprocessorCount") * zbl_blocks_at_once(threads, shared);
+  return ZB_OK;
+}
+
+/* hipFuncAttributes. */
+typedef struct zbl_function_facts {
+  int binary, cache;
+  size_t constant, local;
+  int most_shared, most_threads, registers, carveout, ptx;
+  size_t shared;
+} zbl_function_facts;
+
+/* ROCm/clr, hipamd/src/hip_platform.cpp, getStatFuncAttr, and hip_global.cpp, which has the
+ * version of PTX. */
+static int zbl_functionFacts(void *facts, const void *function) {
+  if (facts == NULL) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  if (zbl_registered_of(function) == NULL) {
+    return zbl_said(ZBL_ERR_FUNCTION);
+  }
+  *(zbl_function_facts *)facts =
+      (zbl_function_facts){.most_shared = zbl_attribute("maxSharedPerBlock"),
+                           .most_threads = zbl_attribute("maxThreadsPerBlock"), .ptx = 30};
+  return ZB_OK;
+}
+
+/* HIP takes what is set of a kernel and does nothing with it (ROCm/clr,
+ * hipamd/src/hip_module.cpp, hipFuncSetAttribute and those behind it). */
+static int zbl_functionSet(const void *function, int attribute, int value) {
+  (void)function, (void)attribute, (void)value;
+  return ZB_OK;
+}
+
+static int zbl_functionCache(const void *function, int config) {
+  return zbl_functionSet(function, 0, config);
+}
+
+static int zbl_functionBanks(const void *function, int config) {
+  return zbl_functionSet(function, 0, config);
+}
+
+/* Either event may be left out (ROCm/clr, hipamd/src/hip_module.cpp, hipExtLaunchKernel). */
+static int zbl_launchTimed(const void *function, zbs_dim3 grid, zbs_dim3 block, void **params,
+                           size_t shared, void *stream, void *start, void *stop, int flags) {
+  int code;
+  ZBL_ENTER;
+  (void)flags;
+  if (zbl_stream_of(stream) == NULL || (start != NULL && zbl_event_of(start) == NULL) ||
+      (stop != NULL && zbl_event_of(stop) == NULL)) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  code = start != NULL ? zbl_eventRecord(start, stream) : ZB_OK;
+  if (code == ZB_OK) {
+    code = zbl_launchFunction(function, grid, block, params, shared, stream);
+  }
+  return code == ZB_OK && stop != NULL ? zbl_eventRecord(stop, stream) : code;
+}

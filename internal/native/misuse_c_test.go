@@ -1,0 +1,34 @@
+package native_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/internal/native"
+)
+
+// The calls of HIP and RCCL that programs may make, and those that they may not, are what
+// the real libraries make of them, without a race, on the host's clock and on the model's.
+func TestToolchainMisuse(t *testing.T) {
+	native.Toolchain(t)
+	t.Parallel()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "misuse")
+	compile(t, "-g", "-O1", "-fsanitize=thread", "-Wall", "-Wextra", "-DZB_NAMES=0", "-DFORWARD_COLLECTIVES=1", "-o", program,
+		"testdata/misuse_test.c", "c/shared/runtime.c", "c/shared/forward.c", "testdata/no_kernels.c", "-ldl", "-lm", "-lpthread")
+	compile(t, "-shared", "-fPIC", "-o", filepath.Join(dir, "kernels.so"), "testdata/client_kernels.c")
+	clock := filepath.Join(dir, "clock.so")
+	compile(t, "-O1", "-shared", "-fPIC", "-o", clock, "c/shared/clock.c", "-ldl")
+	together, _ := clientMachines(t, dir)
+	for _, env := range [][]string{nil, {"LD_PRELOAD=" + clock, "ZBENCH_LOOPBACK_CLOCK=virtual"}} {
+		cmd := exec.Command(program) //nolint:gosec // the test built it
+		cmd.Env = append(append(os.Environ(), env...), "ZBENCH_LOOPBACK="+together, "ZBENCH_LOOPBACK_KERNELS="+filepath.Join(dir, "kernels.so"),
+			"ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=", "CUDA_VISIBLE_DEVICES=")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%v: %s", env, out)
+	}
+}
