@@ -45,6 +45,9 @@ func (o *collectivesOptions) follow(ctx context.Context, s State, role launch.Ro
 		settle()
 		return own, text, nil
 	}, f)
+	if err != nil {
+		removeMeeting(s, f.Welcome())
+	}
 	if own != nil {
 		closing := own.Close()
 		if err == nil {
@@ -58,6 +61,15 @@ func (o *collectivesOptions) follow(ctx context.Context, s State, role launch.Ro
 		return o.once(role, fmt.Errorf("process %d on %s: %w", role.Rank, s.Hostname(), err))
 	}
 	return nil
+}
+
+// removeMeeting removes the file where the processes of a simulation meet: a leader that was
+// killed while they opened it has left it. Its name is of one run alone.
+func removeMeeting(s State, welcome json.RawMessage) {
+	var with opening
+	if json.Unmarshal(welcome, &with) == nil && with.Arena != "" {
+		_ = s.FS.Remove(with.Arena) // mostly it is gone
+	}
 }
 
 // once keeps an error that all processes have to the first of each node.

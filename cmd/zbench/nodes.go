@@ -3,6 +3,7 @@ package main
 import (
 	"strconv"
 
+	"zbench/bench/plain"
 	"zbench/internal/launch"
 )
 
@@ -16,11 +17,11 @@ func (l *launching) realNodes(s State, given bool) error {
 	switch job, sign := launch.JobNodes(s.Getenv); {
 	case has > 0 && w.Nodes != has:
 		return usagef("give --nodes and --gpus-per-node as the launcher placed the processes, or leave them out; --backend loopback simulates other nodes",
-			"%s on %d nodes, but --nodes %d --gpus-per-node %d are asked for: on hardware the nodes are the launcher's", l.role.Text(), has, w.Nodes, w.GPUsPerNode)
+			"%s on %s, but --nodes %d --gpus-per-node %d are asked for: on hardware the nodes are the launcher's", l.role.Text(), plain.Count(has, "node"), w.Nodes, w.GPUsPerNode)
 	case s.Getenv(launch.ControlVariable) != "": // zbench has started them, on the nodes that are not left out
 	case has > 0 && has < job && !given && !l.role.OfSlurm():
 		return usagef("let the launcher use all nodes of the job (mpirun --map-by ppr:N:node, torchrun --nnodes), or say that fewer are meant: --nodes "+strconv.Itoa(has),
-			"%s on %d nodes, but the job of Slurm has %d (%s): the others would take no part", l.role.Text(), has, job, sign)
+			"%s on %s, but the job of Slurm has %d (%s): the others would take no part", l.role.Text(), plain.Count(has, "node"), job, sign)
 	}
 	return nil
 }

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/internal/rendezvous"
+)
+
+// rankOf is one of two processes of a simulation, whose files are in a folder of its own.
+func rankOf(zbench, rank, address, folder, token string) *exec.Cmd {
+	cmd := exec.Command(zbench, "collectives", "all_reduce", "-b", "1K", "-e", "1K", "--backend", "loopback", "-q", "--out", filepath.Join(folder, "../out"))
+	cmd.Env = append(os.Environ(), "TMPDIR="+folder, "ZBENCH_RANK="+rank, "ZBENCH_LOCAL_RANK="+rank, "ZBENCH_WORLD_SIZE=2", "ZBENCH_LOCAL_SIZE=2", "ZBENCH_LEADER="+address, "ZBENCH_TOKEN="+token)
+	return cmd
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// A start that is interrupted before all have met leaves no file.
+func TestInterruptedStartLeavesNoFile(t *testing.T) {
+	zbench := program(t)
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		folder, address := filepath.Join(t.TempDir(), "tmp"), freeAddress(t)
+		require.NoError(t, os.Mkdir(folder, 0o700))
+		leader := rankOf(zbench, "0", address, folder, strings.Repeat("0f", 32))
+		require.NoError(t, leader.Start())
+		require.Eventually(t, func() bool { // the result folder is made before the processes are waited for
+			_, err := os.Stat(filepath.Join(folder, "../out"))
+			return err == nil
+		}, time.Minute, 10*time.Millisecond)
+		time.Sleep(300 * time.Millisecond) // it waits for the other process
+		require.NoError(t, leader.Process.Signal(signal))
+		require.Error(t, leader.Wait())
+		left, err := os.ReadDir(folder)
+		require.NoError(t, err)
+		require.Empty(t, left, signal)
+	}
+}
+
+// The file of a leader that is gone is removed by those that were to open it.
+func TestFollowerRemovesTheFileOfALeaderThatIsGone(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "tmp")
+	require.NoError(t, os.Mkdir(folder, 0o700))
+	file := filepath.Join(folder, "zbench-0123456789abcdef")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	token := rendezvous.NewToken()
+	l, err := rendezvous.Serve(t.Context(), rendezvous.Options{Token: token, Address: "127.0.0.1:0", Self: rendezvous.Hello{Processes: 2, Build: toolVersion(), Backend: "loopback"}})
+	require.NoError(t, err)
+	follower := rankOf(program(t), "1", l.Address(), folder, token.Reveal())
+	follower.Env = append(follower.Env, "ZBENCH_LOCAL_RANK=0", "ZBENCH_LOCAL_SIZE=1")
+	require.NoError(t, follower.Start())
+	require.NoError(t, l.Wait(t.Context()))
+	require.NoError(t, l.Start(opening{Arena: file, Machine: []byte("machine")}))
+	l.Close("killed")
+	require.Error(t, follower.Wait())
+	require.NoFileExists(t, file)
+}
