@@ -157,10 +157,7 @@ zbl_queued *zbl_next_queued(void) {
 int zbl_enqueue(const zbl_queued *q) {
   if (zbl_depth == 0) {
     ZBL_ENTER;
-    const zbl_stream *s = q->stream;
-    int result = zbl_launch_now(q, 1);
-    zbl_pace_launch(s);
-    return result;
+    return zbl_launch_now(q, 1);
   }
   zbl_queue_len++;
   return 0;
@@ -245,7 +242,6 @@ static int zbl_end_group(void) {
   result = zbl_wait_joined();
   if ((result == 0 || result == ZBL_IN_PROGRESS) && zbl_queue_len > 0) {
     int launched = zbl_launch_queue();
-    zbl_pace_launch(zbl_queue[zbl_queue_len - 1].stream);
     result = launched != 0 ? launched : result;
   }
   return result;

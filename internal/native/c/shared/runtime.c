@@ -17,7 +17,6 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 
 #if ZB_NAMES /* CUDA has not all of HIP's functions */
 #pragma GCC diagnostic ignored "-Wunused-function"
@@ -140,20 +139,6 @@ void zbs_enter(void) {
   __atomic_store_n(&zbs_entered, 1, __ATOMIC_RELEASE);
 }
 
-/* Gives up the process's slot, and removes the file where processes meet if no other
- * has one. */
-static void zbs_remove_shared(void) {
-  const char *path = zbs_variable("ZBENCH_LOOPBACK_SHARED");
-  struct flock slot = {.l_type = F_UNLCK, .l_start = zbl_slot_bytes + zbl.slot, .l_len = 1};
-  if (zbl.shared_fd >= 0 && path != NULL && flock(zbl.shared_fd, LOCK_EX) == 0) {
-    fcntl(zbl.shared_fd, F_OFD_SETLK, &slot);
-    if (zbl_nobody(zbl.shared_fd)) {
-      unlink(path);
-    }
-    flock(zbl.shared_fd, LOCK_UN);
-  }
-}
-
 /* A process that was forked from one with a world shares its file locks: it leaves
  * them and the world alone. A pinned library leaves its memory to the kernel. */
 __attribute__((destructor)) static void zbs_close(void) {
@@ -163,7 +148,9 @@ __attribute__((destructor)) static void zbs_close(void) {
   if (zbl.shown == ZBL_SHOWN) {
     zbs_clock()(NULL, NULL);
   }
-  zbs_remove_shared();
+  if (zbs_variable("ZBENCH_LOOPBACK_SHARED") != NULL) {
+    zbl_leave_file(zbs_variable("ZBENCH_LOOPBACK_SHARED"));
+  }
   if (!zbs_pinned) {
     zbl_shutdown();
   }
