@@ -70,7 +70,12 @@ static void sum_all(ncclComm_t *comms, float want) {
 
 /* A split's state is that of what is split, and its handle is not there before it is done. */
 static void split_later(ncclComm_t *comms) {
-  ncclComm_t parts[RANKS], whole[RANKS];
+  ncclComm_t parts[RANKS], whole[RANKS], one;
+  ncclUniqueId unique;
+  CHECK(ncclGetUniqueId(&unique) == ncclSuccess && hipSetDevice(0) == hipSuccess);
+  CHECK(ncclGroupStart() == ncclSuccess && ncclCommInitRank(&one, 1, unique, 0) == ncclSuccess);
+  CHECK(ncclCommSplit(comms[0], 0, 0, &parts[0], NULL) == ncclInvalidArgument);
+  CHECK(ncclGroupEnd() == ncclInvalidArgument && ncclCommDestroy(one) == ncclSuccess);
   for (int i = 0; i < RANKS - 1; i++) { /* alone: the last rank has not called it */
     CHECK(ncclCommSplit(comms[i], 0, -i, &parts[i], NULL) == ncclInProgress);
     CHECK(parts[i] == NULL);

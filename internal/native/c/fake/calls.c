@@ -73,7 +73,9 @@ static inline int zbl_usable(const zbl_comm *c, int collective) {
 
 /* Whether an init or a split of it is under way (ROCm/rccl at rocm-6.2.2, src/init.cc,
  * ncclCommEnsureReady). */
-static inline int zbl_not_ready(zbl_comm *c) { return c->pending > 0 && zbl_in_progress(c); }
+static inline int zbl_not_ready(zbl_comm *c) {
+  return c->pending > 0 && zbl_in_progress(c);
+}
 
 static const char zbl_unready[] = "the communicator's init or split is still in progress";
 static const char zbl_unusable[] =
