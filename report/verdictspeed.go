@@ -19,8 +19,8 @@ const (
 	dipShare = 0.10
 	// noisyShare is the part of the cases that must be noisy.
 	noisyShare = 0.5
-	// codeNoisy and codeSlowGroup are warnings of package record.
-	codeNoisy, codeSlowGroup = "noisy", "slow_group"
+	// codeNoisy, codeSlowGroup and codeCorrelated are warnings of package record.
+	codeNoisy, codeSlowGroup, codeCorrelated = "noisy", "slow_group", "correlated"
 )
 
 // mostLate is how many late ranks are named one by one.

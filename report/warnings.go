@@ -1,9 +1,11 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"zbench/bench/record"
+	"zbench/bench/stat"
 	"zbench/bench/unit"
 )
 
@@ -40,7 +42,25 @@ func warningGroups(rec *record.Record) []*warningGroup {
 			add(w, &rec.Results[i])
 		}
 	}
-	return order
+	return slices.DeleteFunc(order, func(g *warningGroup) bool { return g.byChance(rec) })
+}
+
+// chance is the probability below which the number of cases with a warning is no chance.
+const chance = 0.05
+
+// byChance tells whether no more cases are called correlated than independent samples
+// explain, of which one series in a hundred is. The cases' own rows keep the warning.
+func (g *warningGroup) byChance(rec *record.Record) bool {
+	if g.code != codeCorrelated {
+		return false
+	}
+	timed := 0
+	for i := range rec.Results {
+		if rec.Results[i].Isolated != nil || rec.Results[i].Burst != nil {
+			timed++
+		}
+	}
+	return stat.BinomialTail(len(g.cases), timed, stat.CorrelatedByChance) > chance
 }
 
 // warningBlocks list the warnings, each with the cases it qualifies.

@@ -171,8 +171,11 @@ func (p *process) Burst(_ context.Context, b plan.Bursts) ([]float64, error) {
 	return out, nil
 }
 
+// launchesAlone is what a record of isolated launches ends in.
+const launchesAlone = " launches alone"
+
 func (p *process) Isolated(_ context.Context, launches int) ([]float64, error) {
-	p.ordered("%d launches alone", launches)
+	p.ordered("%d"+launchesAlone, launches)
 	var out []float64
 	for range launches {
 		if err := p.launch("isolated", 1); err != nil {

@@ -118,6 +118,9 @@ func (o Order) batch() (during string, launches int, ok bool) {
 	case DoVerify:
 		return record.DuringVerification, 1, true
 	case DoPrepare: // the last of its launches
+		if o.Isolated > 0 {
+			return record.DuringIsolated, o.Isolated, true
+		}
 		if o.Bursts != nil {
 			return record.DuringBurst, o.Bursts.Launches(), true
 		}
@@ -128,6 +131,9 @@ func (o Order) batch() (during string, launches int, ok bool) {
 	case DoWarmUp:
 		return record.DuringWarmUp, o.Count, true
 	case DoBurst:
+		if o.Isolated > 0 {
+			return record.DuringIsolated, o.Isolated, true
+		}
 		return record.DuringBurst, o.Bursts.Launches(), true
 	case DoIsolated:
 		return record.DuringIsolated, o.Count, true

@@ -150,9 +150,8 @@ type Preparation struct {
 	// verification launch, if the case can be verified.
 	Warmup int
 	Verify bool
-	// Bursts are the first bursts of the pass, nil for none: those that the warm-up does
-	// not decide on.
-	Bursts *Bursts
+	// First are the first batches of the pass: those that the warm-up does not decide on.
+	First Batches
 }
 
 // Prepared is the result of a Preparation.
@@ -163,8 +162,7 @@ type Prepared struct {
 	// no verification was asked for.
 	Unverifiable string
 	Verified     Verification
-	// Bursts are the seconds of the bursts per launch, by burst × rank.
-	Bursts []float64
+	First        Timed
 }
 
 // Preparer is a Driver that does a whole Preparation in one call: no part of it depends
@@ -192,9 +190,8 @@ func Prepare(ctx context.Context, d Driver, p Preparation) (out Prepared, err er
 			out.Verified, err = d.Verify(ctx, p.Case, 0)
 		}
 	}
-	if p.Bursts != nil && err == nil {
-		out.Bursts, err = d.Burst(ctx, *p.Bursts)
-		out.Bursts = slices.Clone(out.Bursts)
+	if err == nil {
+		out.First, err = runBatches(ctx, d, p.First)
 	}
 	return out, err
 }

@@ -54,18 +54,15 @@ const limitMargin = 5
 func (g *Group) limit(o Order) float64 {
 	d := g.deadlines.OrDefault()
 	_, launches, launched := o.batch()
-	batches := 1
 	switch {
 	case o.Do == DoAllocate:
 		return d.Init + d.First + limitMargin
 	case !launched:
 		return d.Init + limitMargin
 	case o.Do == DoBurst:
-		batches = o.Bursts.Count
-	case o.Do == DoPrepare && o.Bursts != nil: // the warm-up, and these
-		batches, launches = o.Bursts.Count, launches+o.Count
-	case o.Do == DoPrepare:
-		batches = 2
+		launches = o.batches().launches()
+	case o.Do == DoPrepare: // the warm-up, the verification, the first batches
+		launches = o.Count + 1 + o.batches().launches()
 	}
-	return d.First + d.Of(launches*batches, g.slowest) + limitMargin
+	return d.First + d.Of(launches, g.slowest) + limitMargin
 }

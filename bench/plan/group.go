@@ -73,8 +73,10 @@ type Order struct {
 	// Hold is what isolated launches are held back for, in seconds per launch; 0 leaves
 	// it to the process.
 	Hold float64 `json:"hold,omitempty"`
-	// Bursts are those to run, or to run after a preparation.
-	Bursts *Bursts `json:"bursts,omitempty"`
+	// Bursts are those to run, or to run after a preparation. Isolated is the number of
+	// isolated launches after them, or after a preparation.
+	Bursts   *Bursts `json:"bursts,omitempty"`
+	Isolated int     `json:"isolated,omitempty"`
 	// Exchange is the round of messages to run.
 	Exchange *Exchange `json:"exchange,omitempty"`
 	// Counters asks for the counters of the NICs after the launches of the order.
@@ -243,7 +245,9 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 	case DoWarmUp:
 		r.Seconds, err = w.p.WarmUp(whole, o.Count)
 	case DoBurst:
-		r.Seconds, err = w.p.Burst(whole, *o.Bursts)
+		var got Timed
+		got, err = runBatches(whole, w.p, o.batches())
+		w.timed(o, got, r)
 	case DoIsolated:
 		err = w.isolated(o, r)
 	case DoExchange:
@@ -264,23 +268,21 @@ func (w *worker) carryOut(o Order, r *Report) (err error) {
 // otherwise was opened with other options.
 func (w *worker) prepare(o Order, r *Report) error {
 	w.c = *o.Case
-	got, err := Prepare(w.whole(), w.p, Preparation{Case: w.c, Pass: o.Pass, Warmup: o.Count, Verify: o.Verify, Bursts: o.Bursts})
+	got, err := Prepare(w.whole(), w.p, Preparation{Case: w.c, Pass: o.Pass, Warmup: o.Count, Verify: o.Verify, First: o.batches()})
 	if err == nil && got.Unverifiable != "" {
 		err = fmt.Errorf("this process cannot verify what the others verify: %s", got.Unverifiable)
 	}
-	r.Seconds, r.Verified = slices.Concat(got.Seconds, got.Bursts), got.Verified
+	r.Seconds, r.Verified = got.Seconds, got.Verified
+	w.timed(o, got.First, r)
 	return err
 }
 
 // isolated runs isolated launches with the hold that all processes use.
 func (w *worker) isolated(o Order, r *Report) (err error) {
-	h, holds := w.p.(Holder)
-	if holds && o.Hold > 0 {
+	if h, holds := w.p.(Holder); holds && o.Hold > 0 {
 		h.SetHold(o.Hold)
 	}
 	r.Seconds, err = w.p.Isolated(w.whole(), o.Count)
-	if r.StartedEarly = !w.p.Held(); holds {
-		r.Hold = h.NextHold()
-	}
+	w.holding(w.p.Held(), r)
 	return err
 }

@@ -175,19 +175,20 @@ func (g *Group) Prepare(ctx context.Context, p Preparation) (out Prepared, err e
 		out.Unverifiable = g.Unverifiable(p.Case)
 		p.Verify = out.Unverifiable == ""
 	}
-	o := Order{Do: DoPrepare, Case: &p.Case, Pass: p.Pass, Count: p.Warmup, Verify: p.Verify, Bursts: p.Bursts}
+	o := Order{Do: DoPrepare, Case: &p.Case, Pass: p.Pass, Count: p.Warmup, Verify: p.Verify, Bursts: p.First.Bursts, Isolated: p.First.Isolated}
+	o.Counters = g.counting && o.Isolated > 0
 	g.hold, g.slowest = 0, 0
 	reports, err := g.do(o)
-	rows := min(p.Warmup, 1)
-	if p.Bursts != nil {
-		rows += p.Bursts.Count
-	}
+	warm := min(p.Warmup, 1)
+	rows := warm + p.First.rows()
 	if err == nil && rows > 0 {
 		out.Seconds, err = g.rows(o, reports, rows)
 	}
-	if err == nil && p.Bursts != nil {
-		warm := len(out.Seconds) / rows * min(p.Warmup, 1)
-		out.Seconds, out.Bursts = out.Seconds[:warm:warm], out.Seconds[warm:]
+	if err == nil && p.First.rows() > 0 {
+		ranks := len(out.Seconds) / rows
+		g.holds(o, reports)
+		out.First = p.First.split(out.Seconds[warm*ranks:], ranks, g.held)
+		out.Seconds = out.Seconds[: warm*ranks : warm*ranks]
 	}
 	out.Verified = wrongOf(reports)
 	return out, err
@@ -242,11 +243,7 @@ func (g *Group) timed(o Order, rows int) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.hold = 0
-	for _, r := range reports {
-		g.hold = max(g.hold, r.Hold)
-	}
-	g.held = !slices.ContainsFunc(reports, func(r Report) bool { return r.StartedEarly })
+	g.holds(o, reports)
 	return g.rows(o, reports, rows)
 }
 

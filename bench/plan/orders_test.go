@@ -47,7 +47,7 @@ func TestPreciseSamplesTakeOneBatch(t *testing.T) {
 // prepared counts the bursts that are ordered with the warm-up.
 type prepared struct {
 	batches
-	with int
+	with, alone int
 }
 
 func (p *prepared) Prepare(ctx context.Context, want plan.Preparation) (out plan.Prepared, err error) {
@@ -55,9 +55,14 @@ func (p *prepared) Prepare(ctx context.Context, want plan.Preparation) (out plan
 		return out, err
 	}
 	out.Seconds, err = p.WarmUp(ctx, want.Warmup)
-	if want.Bursts != nil && err == nil {
+	if b := want.First; b.Bursts != nil && err == nil {
 		p.with++
-		out.Bursts, err = p.meter.Burst(ctx, *want.Bursts)
+		out.First.Bursts, err = p.meter.Burst(ctx, *b.Bursts)
+		if err == nil && b.Isolated > 0 {
+			p.alone++
+			out.First.Isolated, err = p.meter.Isolated(ctx, b.Isolated)
+			out.First.Held = p.Held()
+		}
 	}
 	return out, err
 }

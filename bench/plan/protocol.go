@@ -10,7 +10,7 @@ import (
 
 // Protocol is the version of the messages between processes. It changes whenever a
 // process of an older zbench could misread an Order or a Report.
-const Protocol = 7
+const Protocol = 8
 
 // The fields of the messages, without the protocol number.
 type (
@@ -104,6 +104,9 @@ func decode(what string, text []byte, into versioned) error {
 	}
 	return fmt.Errorf("%s that this zbench does not know: %w; %s", what, err, sameBuild)
 }
+
+// batches are those of an order that has some beside its own launches.
+func (o Order) batches() Batches { return Batches{o.Bursts, o.Isolated} }
 
 // lacks reports whether an order has no argument that it needs.
 func (o Order) lacks() bool {

@@ -13,7 +13,7 @@ import (
 )
 
 // MaxReport is the limit of a report's size as JSON, in bytes, for a process with up to
-// 1,024 ranks. A report of one rank with MaxBatch times has less than 1 KiB.
+// 1,024 ranks. A report of one rank with MaxBatch times of both timings has less than 2 KiB.
 const MaxReport = 2 << 20
 
 // Limits of the texts in a report, in bytes.

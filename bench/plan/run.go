@@ -154,6 +154,9 @@ func take(ctx context.Context, c Case, d Driver, o Options, pass int, known floa
 	before := countersOf(d)
 	err := t.prepare(ctx, d, o, pass, known)
 	if err == nil && t.part.Status == record.OK {
+		err = t.begin(ctx, d, o)
+	}
+	if err == nil && t.part.Status == record.OK {
 		err = t.bursts(ctx, d, PerPass(o.Burst), o.Iterations)
 	}
 	if err == nil && t.part.Status == record.OK {

@@ -24,8 +24,8 @@ type passRun struct {
 	everyRank bool
 	// launch is the time of a launch in the warm-up, in seconds; 0 if unknown.
 	launch float64
-	// first are the times of bursts that were ordered with the warm-up; nil for none.
-	first []float64
+	// first are the times of the first batches that were ordered together; nil for none.
+	first Timed
 }
 
 // fail ends the pass with an error and its evidence.
@@ -73,8 +73,8 @@ func (t *passRun) whole(rows int) func([]float64, error) ([]float64, error) {
 // prepare begins the pass: the launches that are not counted, and the verification.
 func (t *passRun) prepare(ctx context.Context, d Driver, o Options, pass int, known float64) error {
 	want := Preparation{Case: t.c, Pass: pass, Warmup: o.Warmup, Verify: pass == 0 && o.Checks > 0}
-	if pass > 0 {
-		want.Bursts = firstBursts(t.c, o, known)
+	if pass > 0 && known > 0 && o.Warmup > 0 {
+		want.First = firstOf(t.c, o, known, knownWithin)
 	}
 	got, err := Prepare(ctx, d, want)
 	if err == nil && o.Warmup > 0 {
@@ -86,32 +86,36 @@ func (t *passRun) prepare(ctx context.Context, d Driver, o Options, pass int, kn
 	if o.Warmup > 0 {
 		_, t.launch = reduce(got.Seconds)
 	}
-	if want.Bursts != nil {
-		t.first, err = t.whole(want.Bursts.Count)(got.Bursts, nil)
-	}
 	if pass > 0 {
-		return err
+		return t.takes(want.First, got.First)
 	}
 	return t.verify(ctx, d, o.Checks, got)
 }
 
-// knownWithin is the factor within which the warm-up of a pass shows the time that a
-// launch had in the pass before.
-const knownWithin = 2
+// takes keeps the times of first batches until the timings ask for them.
+func (t *passRun) takes(b Batches, got Timed) (err error) {
+	if b.Bursts != nil {
+		_, err = t.whole(b.Bursts.Count)(got.Bursts, nil)
+	}
+	if b.Isolated > 0 && err == nil {
+		_, err = t.whole(b.Isolated)(got.Isolated, nil)
+	}
+	t.first = got
+	return err
+}
 
-// firstBursts are the first bursts of a later pass, if the warm-up will not decide how many
-// they are: then they need no order of their own. Else nil.
-func firstBursts(c Case, o Options, known float64) *Bursts {
-	b := burstOf(c, o)
-	rule := PerPass(o.Burst)
-	rule.Expected = known * float64(b.Launches()) * knownWithin
-	slow := rule.Decide(nil, 0)
-	rule.Expected /= knownWithin * knownWithin
-	if fast := rule.Decide(nil, 0); known <= 0 || o.Warmup < 1 || slow.Stop || fast != slow {
+// begin runs the first batches of both timings together, where they did not come with the
+// warm-up. Its launches have shown how long they take.
+func (t *passRun) begin(ctx context.Context, d Driver, o Options) error {
+	b := firstOf(t.c, o, t.launch, 1)
+	if t.first.Bursts != nil || t.first.Isolated != nil || b.Bursts == nil || b.Isolated == 0 {
 		return nil
 	}
-	b.Count = slow.Next
-	return &b
+	got, err := runBatches(ctx, d, b)
+	if err != nil {
+		return err
+	}
+	return t.takes(b, got)
 }
 
 // verify runs the verification launches after the first; wrong data end the case.
@@ -154,8 +158,8 @@ func (t *passRun) bursts(ctx context.Context, d Driver, rule stat.Rule, iteratio
 	var err error
 	b.Stop, err = Sample(rule, &b.Mean, func(n int) (spent float64, err error) {
 		bursts.Count = n
-		seconds := t.first // as many as the rule said before, if the warm-up was far off
-		if t.first = nil; seconds == nil {
+		seconds := t.first.Bursts // as many as the rule said before, if the warm-up was far off
+		if t.first.Bursts = nil; seconds == nil {
 			seconds, err = t.whole(n)(d.Burst(ctx, bursts))
 		}
 		if err != nil {
@@ -191,16 +195,20 @@ func (t *passRun) isolated(ctx context.Context, d Driver, rule stat.Rule) (err e
 		t.groups = make([][]float64, t.c.Parallel)
 	}
 	b.Stop, err = Sample(rule, &b.Max, func(n int) (spent float64, err error) {
-		intervals, err := t.whole(n)(d.Isolated(ctx, n))
+		intervals, held := t.first.Isolated, t.first.Held
+		if t.first.Isolated = nil; intervals == nil {
+			intervals, err = t.whole(n)(d.Isolated(ctx, n))
+			held = d.Held()
+		}
 		if err != nil {
 			return 0, err
 		}
-		if !d.Held() {
+		if !held {
 			if b.Repeated < MostRepeats {
 				b.Repeated++
 				return 0, nil
 			}
-			b.StartedEarly += n
+			b.StartedEarly += len(intervals) / t.ranks()
 		}
 		for ranks := range slices.Chunk(intervals, t.ranks()) {
 			spent += t.keep(b, ranks)

@@ -11,6 +11,8 @@ const (
 	// oneInFive and oneInAHundred are standard normal quantiles: 0.80 and 0.99.
 	oneInFive     = 0.8416
 	oneInAHundred = 2.3263
+	// CorrelatedByChance is the share of independent series that Correlated flags at most.
+	CorrelatedByChance = 0.01
 	// minCorrelated is the least n at which Correlated flags anything.
 	minCorrelated = 10
 	// strongTau is the integrated autocorrelation time from which a series is called

@@ -21,8 +21,9 @@ func unknownBackend(name string) error {
 	return &spell.Unknown{Kind: "backend", Given: name, Valid: append([]string{"auto"}, native.Backends()...)}
 }
 
-// chooseBackend resolves auto: the GPU's library where there is a GPU, the
-// loopback only where there is neither a GPU nor a launcher.
+// chooseBackend resolves auto: the GPU's library where there is a GPU, the loopback only
+// where there is neither a GPU nor a launcher. In an allocation simulated figures would be
+// taken for the cluster's.
 func chooseBackend(s State, asked string) (string, error) {
 	if asked != "auto" {
 		if !slices.Contains(native.Backends(), asked) {
@@ -36,12 +37,12 @@ func chooseBackend(s State, asked string) (string, error) {
 		}
 	}
 	role, err := launch.Detect(s.Getenv)
-	if err == nil && (role.Several() || role.Start == launch.Local && role.Nodes > 1) {
+	if err == nil && role.Kind != launch.Alone {
 		err = errors.New(role.Text())
 	}
 	if err != nil {
-		return "", exit.With(exit.Unavailable, fmt.Errorf("%w; this machine has no GPU (no /dev/kfd, no /dev/nvidia0)", err),
-			"run it on the GPU nodes, or simulate in this process with --backend loopback")
+		return "", exit.With(exit.Unavailable, fmt.Errorf("%w; this machine has no GPU (no /dev/kfd, no /dev/nvidia0), and under a launcher nothing is simulated unasked", err),
+			"run it on the GPU nodes, or simulate with --backend loopback")
 	}
 	return "loopback", nil
 }

@@ -121,7 +121,7 @@ func openShare(ctx context.Context, s State, o libraryOptions, w *opening, proce
 	gpus := w.World.GPUsPerProcess
 	cfg := rccl.Config{Ranks: w.ranks(), FirstRank: process * w.ranks(), World: w.World.Size()}
 	if w.Arena != "" {
-		cfg.Native.Share = &native.Share{File: w.Arena, First: process * gpus, Count: gpus}
+		cfg.Native.Share = &native.Share{File: w.Arena, Exists: process > 0, First: process * gpus, Count: gpus}
 	}
 	for i := 0; i < gpus && w.Arena == ""; i++ {
 		cfg.Devices = append(cfg.Devices, local*gpus+i)

@@ -193,7 +193,11 @@ func (o *collectivesOptions) place(s State, cmd *cobra.Command) (l launching, er
 			want = *j.Header.Record.Spec // else resuming says what is wrong with the folder
 		}
 	}
-	l, err = o.launch.place(s, want, f.Changed("nodes") || f.Changed("spec") || f.Changed("resume"))
+	given := f.Changed("nodes") || f.Changed("spec") || f.Changed("resume")
+	l, err = o.launch.place(s, want, given)
+	if err == nil {
+		err = l.realNodes(s, given)
+	}
 	if err != nil || o.launch.dry {
 		return l, err
 	}

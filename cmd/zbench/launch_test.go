@@ -48,6 +48,47 @@ func TestWorldOfALaunchersProcesses(t *testing.T) {
 	}
 }
 
+// On hardware the nodes are those on which the launcher has placed the processes; fewer than
+// the job's are asked for by their number.
+func TestNodesOfTheWorldAreTheLaunchers(t *testing.T) {
+	mpi := launch.Role{Kind: launch.Rank, By: "mpirun", Size: 16, LocalSize: 8}
+	script := mpi
+	script.By = "a script (ZBENCH_RANK)"
+	job := map[string]string{"SLURM_JOB_ID": "1", "SLURM_JOB_NUM_NODES": "4"}
+	for name, c := range map[string]struct {
+		backend string
+		role    launch.Role
+		nodes   int
+		gpus    int
+		job     map[string]string
+		fails   string
+	}{
+		"as placed":                 {"rocm", mpi, 2, 0, nil, ""},
+		"not asked for":             {"auto", mpi, 0, 0, nil, ""},
+		"more nodes":                {"rocm", mpi, 4, 0, nil, "on 2 nodes, but --nodes 4 --gpus-per-node 4 are asked for"},
+		"fewer nodes":               {"auto", mpi, 1, 0, nil, "on 2 nodes, but --nodes 1 --gpus-per-node 16"},
+		"larger nodes":              {"rocm", mpi, 0, 16, nil, "on 2 nodes, but --nodes 1 --gpus-per-node 16"},
+		"simulated":                 {"loopback", mpi, 4, 0, nil, ""},
+		"no place known":            {"rocm", launch.Role{Kind: launch.Rank, Size: 16}, 4, 0, nil, ""},
+		"a part of the job":         {"rocm", mpi, 0, 0, job, "on 2 nodes, but the job of Slurm has 4 .SLURM_JOB_NUM_NODES=4.: the others would take no part"},
+		"a part that is asked for":  {"rocm", mpi, 2, 0, job, ""},
+		"without those left out":    {"rocm", mpi, 0, 0, map[string]string{"SLURM_JOB_ID": "1", "SLURM_NNODES": "4", launch.ControlVariable: "stdin"}, ""},
+		"a part of it, simulated":   {"loopback", mpi, 0, 0, job, ""},
+		"a part by zbench's choice": {"rocm", script, 0, 0, job, ""},
+	} {
+		l := launching{method: launch.Env, role: c.role, want: spec.Spec{Backend: c.backend, Fabric: fabric.Default, World: spec.World{Nodes: c.nodes, GPUsPerNode: c.gpus}}}
+		require.NoError(t, l.spreadRanks(c.nodes > 0), name)
+		err := l.realNodes(State{Getenv: func(name string) string { return c.job[name] }}, c.nodes > 0)
+		if c.fails == "" {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.Error(t, err, name)
+		require.Regexp(t, c.fails, err.Error(), name)
+		require.Equal(t, exit.Usage, codeOf(err), name)
+	}
+}
+
 // The first process's exit code is the sweep's; what is none of zbench's is a run error
 // that says how it ended.
 func TestExitCodeOfStartedProcesses(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -205,56 +204,6 @@ func keepMachine(s State, cache string, text []byte) (string, error) {
 		return file, nil
 	}
 	return file, s.FS.WriteFile(file, text)
-}
-
-// arenaPrefix begins the names of the files where processes meet; one that a killed program
-// has left is removed when it is that old.
-const (
-	arenaPrefix = "zbench-loopback-"
-	arenaAge    = 7 * 24 * time.Hour
-)
-
-// Memory as a file system, and how large it must be: data that processes exchange would
-// otherwise be written to a disk. Containers often have 64 MiB of it.
-const (
-	sharedMemory     = "/dev/shm"
-	sharedMemoryRoom = 4 << 30
-)
-
-// meetingFolder is where the file lies in which the processes of a simulation meet: TMPDIR,
-// else memory, else /tmp. All processes of one host find the same folder, so free space does
-// not count.
-func meetingFolder(s State) string {
-	if folder := s.Getenv("TMPDIR"); folder != "" {
-		return folder
-	}
-	if s.Space != nil && s.FS.Access(sharedMemory) == nil {
-		if space, err := s.Space(sharedMemory); err == nil && space.Size >= sharedMemoryRoom {
-			return sharedMemory
-		}
-	}
-	return "/tmp"
-}
-
-// arenaFile names the file where the processes of a program meet: a new one, or the one of
-// the launcher that has started this process. The last process to end removes it.
-func arenaFile(s State, role launch.Role) (string, error) {
-	folder := meetingFolder(s)
-	if entries, err := s.FS.ReadDir(folder); err == nil {
-		for _, e := range entries {
-			if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), arenaPrefix) && s.Now().Sub(info.ModTime()) > arenaAge {
-				_ = s.FS.Remove(filepath.Join(folder, e.Name())) // another user's stays
-			}
-		}
-	}
-	var name [8]byte
-	if role.Several() {
-		sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d %s", role.By, role.Leader, role.Size, role.Agent))
-		copy(name[:], sum[:])
-	} else if _, err := io.ReadFull(s.Random, name[:]); err != nil {
-		return "", err
-	}
-	return filepath.Join(folder, arenaPrefix+hex.EncodeToString(name[:])), nil
 }
 
 // lookPath finds a program as a shell does: a path, or a name in PATH.

@@ -136,7 +136,10 @@ func (o *nodeScreenOptions) place(s State) (launching, error) {
 	if simulated(o.backend, s) && l.starts() && launch.Method(o.launch.method) == launch.Auto {
 		l.method = launch.Inproc
 	}
-	return l, nil
+	if l.method == launch.Inproc {
+		_, err = chooseBackend(s, o.backend) // before there is a folder
+	}
+	return l, err
 }
 
 func simulated(backend string, s State) bool {

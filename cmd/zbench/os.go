@@ -62,7 +62,7 @@ func osState() State {
 			}
 			return name
 		},
-		Host: native.Host, Space: fileSpace, Interfaces: networkInterfaces, Towards: addressTowards, Dial: (&net.Dialer{}).DialContext, Light: light,
+		Host: native.Host, Space: fileSpace, Interfaces: networkInterfaces, Towards: addressTowards, Dial: (&net.Dialer{}).DialContext, Light: light, RemoveLeft: native.RemoveLeft,
 	}
 }
 

@@ -53,6 +53,9 @@ type State struct {
 	Towards    func(address string) (netip.Addr, error)
 	// Dial opens a connection to a service of this host; nil where there are none.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// RemoveLeft removes a file where processes met and that none has open, and tells
+	// whether it did. Nil removes none.
+	RemoveLeft func(file string) bool
 	// Light lets this process take little: there may be a thousand like it on the host. The
 	// function that it returns is called once the process has started. Nil does nothing.
 	Light func() (settle func())

@@ -4,12 +4,10 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"time"
 
 	"zbench/bench/engine"
@@ -17,6 +15,7 @@ import (
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/internal/launch"
+	"zbench/internal/native"
 	"zbench/internal/preflight"
 	"zbench/internal/rendezvous"
 )
@@ -138,6 +137,9 @@ func (o *collectivesOptions) lead(ctx context.Context, s State, role launch.Role
 	}()
 	err = sweep(ctx)
 	w.end(ctx, err)
+	if text := rendezvous.RefusalText(w.Refusals()); text != "" {
+		s.note(o.quiet, "zbench: %s\n", text)
+	}
 	return err
 }
 
@@ -185,9 +187,6 @@ func (w *world) open(ctx context.Context, s State, o libraryOptions, with *openi
 	if err := w.meet(s, with); err != nil {
 		return nil, err
 	}
-	if with.Arena != "" {
-		defer s.FS.Remove(with.Arena) //nolint:errcheck // all have it open, or the run has failed
-	}
 	own, err := guarded(ctx, with.Deadlines.Init, "opening the GPUs of process 0 on "+s.Hostname(), func() (*collectivesDriver, error) {
 		return openShare(ctx, s, o, with, 0, w.role.Local)
 	})
@@ -196,6 +195,7 @@ func (w *world) open(ctx context.Context, s State, o libraryOptions, with *openi
 	}
 	t := &team{own: own, release: func() {}}
 	if err = w.gather(ctx, s, with); err != nil {
+		native.RemoveName(with.Arena)
 		return nil, errors.Join(err, own.Close())
 	}
 	var during context.Context
@@ -203,7 +203,9 @@ func (w *world) open(ctx context.Context, s State, o libraryOptions, with *openi
 	t.Bound(with.Deadlines)
 	release := context.AfterFunc(during, func() { w.stop(context.Cause(during)) })
 	t.release = func() { release() }
-	if t.facts, err = w.describe(ctx, s, t, with); err != nil {
+	t.facts, err = w.describe(ctx, s, t, with)
+	native.RemoveName(with.Arena) // all have it open, or the run has failed
+	if err != nil {
 		return nil, errors.Join(exit.With(codeOf(err), err, "fix the cause, and repeat the command"), t.Close())
 	}
 	return t, nil
@@ -214,11 +216,12 @@ func (w *world) meet(s State, with *opening) error {
 	if len(with.Machine) == 0 {
 		return nil
 	}
-	name := make([]byte, 8)
+	removeLeft(s)
+	name := make([]byte, meetingBytes)
 	if _, err := io.ReadFull(s.Random, name); err != nil {
 		return err
 	}
-	with.Arena = filepath.Join(meetingFolder(s), "zbench-"+hex.EncodeToString(name))
+	with.Arena = meetingFile(s, sweepMeeting, name)
 	return nil
 }
 

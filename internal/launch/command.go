@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -84,13 +85,7 @@ var inherited = []string{
 	"SLURM_MEM_PER_CPU", "SLURM_MEM_PER_GPU", "SLURM_MEM_PER_NODE", "SLURM_MEM_BIND",
 	"SLURM_CPU_BIND", "SLURM_CPU_BIND_LIST", "SLURM_CPU_BIND_TYPE", "SLURM_CPU_BIND_VERBOSE",
 	"SLURM_GPU_BIND", "SLURM_GPUS_PER_TASK", "SLURM_NTASKS_PER_GPU", "SLURM_TRES_PER_TASK", "SLURM_HOSTFILE",
-}
-
-// ours are the options of srun that zbench sets itself, in both spellings: another value
-// would make another world than the one that is measured.
-var ours = []string{
-	"-N", "--nodes", "-n", "--ntasks", "--ntasks-per-node", "-m", "--distribution", "--gpu-bind", "--gpus-per-task",
-	"--ntasks-per-gpu", "--mpi", "-K", "--kill-on-bad-exit", "-r", "--relative", "--multi-prog",
+	"SLURM_REMOTE_CWD", "SLURM_WORKING_DIR", "SLURM_STDINMODE",
 }
 
 // containers are the variables of a container that srun would leave: it starts processes
@@ -100,6 +95,13 @@ var containers = []string{"APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"}
 func srun(s Start) ([]Line, error) {
 	if err := s.fitsJob(); err != nil {
 		return nil, err
+	}
+	options, err := checkSlurmArgs(s.SlurmArgs)
+	if err != nil {
+		return nil, err
+	}
+	given := func(name string) bool {
+		return slices.ContainsFunc(options, func(o srunOption) bool { return o.name == name })
 	}
 	line := Line{Argv: []string{
 		"srun", option("--nodes", s.Nodes), option("--ntasks", s.Nodes*s.Processes), option("--ntasks-per-node", s.Processes),
@@ -115,11 +117,14 @@ func srun(s Start) ([]Line, error) {
 	if s.Role.InStep {
 		line.Argv = append(line.Argv, "--overlap")
 	}
-	if value := s.env("SLURM_EXPORT_ENV"); value != "" && !slices.Contains(s.SlurmArgs, "--export=ALL") {
+	if cmp.Or(s.env("SLURM_EXPORT_ENV"), s.env("SRUN_EXPORT_ENV")) != "" && !given("export") {
 		line.Argv = append(line.Argv, "--export=ALL") // a batch job's --export=NONE would keep the token back
 	}
-	line.contain(s)
+	line.contain(s, given)
 	line.Argv = append(line.Argv, s.SlurmArgs...)
+	if n := len(options); n > 0 && options[n-1].guessed {
+		line.Argv = append(line.Argv, "--") // an option that takes a value after all takes this one, not the program
+	}
 	line.Argv = append(append(line.Argv, s.Program), s.Args...)
 	for _, name := range inherited {
 		if s.env(name) != "" {
@@ -147,42 +152,19 @@ func (s Start) fitsJob() error {
 		return fmt.Errorf("%s=%d: the job has %s on a node for %d processes; take the allocation with --exclusive, or with --cpus-per-task",
 			cpuVariable, cpus, count(cpus, "CPU"), s.Processes)
 	}
-	return checkSlurmArgs(s.SlurmArgs)
+	return nil
 }
 
 // contain adds what pyxis needs: an image's own variables win over the job's, unless they
 // are named.
-func (l *Line) contain(s Start) {
-	if !slices.ContainsFunc(s.SlurmArgs, func(a string) bool { return strings.HasPrefix(a, "--container-image") }) {
+func (l *Line) contain(s Start, given func(option string) bool) {
+	if !given("container-image") {
 		return
 	}
-	named := func(a string) bool { return strings.HasPrefix(a, "--container-env") }
-	if !slices.ContainsFunc(s.SlurmArgs, named) {
+	if !given("container-env") {
 		l.Argv = append(l.Argv, "--container-env="+strings.Join(s.passed(), ","))
 	}
 	l.Notes = append(l.Notes, "the container must have "+s.Program+" and the result folder under the same paths (--container-mounts)")
-}
-
-// checkSlurmArgs refuses options that zbench sets, and those that keep the token from the
-// processes or show it.
-func checkSlurmArgs(args []string) error {
-	for i, a := range args {
-		name, value, _ := strings.Cut(a, "=")
-		if len(name) > 2 && name[0] == '-' && name[1] != '-' {
-			name, value = name[:2], name[2:]
-		}
-		switch {
-		case i == 0 && !strings.HasPrefix(a, "-"):
-			return fmt.Errorf("--slurm-args: %q is no option of srun: options begin with -", a)
-		case slices.Contains(ours, name):
-			return fmt.Errorf("--slurm-args: zbench sets %s itself; --nodes, --gpus-per-node and -g decide how many processes run and where", name)
-		case strings.Contains(a, TokenVariable):
-			return fmt.Errorf("--slurm-args: %s stays out of command lines, which all users of a machine can see; srun passes it on", TokenVariable)
-		case name == "--export" && value != "ALL":
-			return fmt.Errorf("--slurm-args: with --export=%s the processes would get neither %s nor NCCL's settings; omit it", value, TokenVariable)
-		}
-	}
-	return nil
 }
 
 // prefixes and names are the variables that processes get by mpirun -x: Open MPI passes

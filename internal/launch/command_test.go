@@ -65,6 +65,22 @@ func TestSrunOptionsThatDependOnTheJob(t *testing.T) {
 		{name: "the user's own --export=ALL", file: "batch", edit: func(s *launch.Start) { s.SlurmArgs = []string{"--export=ALL"} }, has: []string{"--export=ALL"}},
 		{name: "options of the user", file: "batch", edit: func(s *launch.Start) { s.SlurmArgs = []string{"-p", "gpu", "--time=30"} }, has: []string{"-p", "gpu", "--time=30"}},
 		{
+			name: "options as srun reads them", file: "batch",
+			edit: func(s *launch.Start) {
+				s.SlurmArgs = []string{"-vQl", "-pgpu", "-t", "30", "--qos", "high", "-I", "--nice", "--exclusive=user", "--export", "ALL", "--spank=x"}
+			},
+			has: []string{"-vQl", "-pgpu", "-t", "30", "--qos", "high", "-I", "--nice", "--exclusive=user", "--export", "ALL", "--spank=x"}, lacks: []string{"--"},
+		},
+		{
+			name: "an option that zbench does not know", file: "batch", edit: func(s *launch.Start) { s.SlurmArgs = []string{"--spank", "-v"} },
+			has: []string{"--spank", "-v"}, lacks: []string{"--"},
+		},
+		{
+			name: "one at the end", file: "batch", edit: func(s *launch.Start) { s.SlurmArgs = []string{"-v", "--spank"} },
+			has: []string{"-v", "--spank", "--"},
+		},
+		{name: "another export of srun alone", file: "batch", changes: []string{"SRUN_EXPORT_ENV=NONE"}, has: []string{"--export=ALL"}},
+		{
 			name: "pyxis", file: "batch", changes: []string{"NCCL_DEBUG=INFO", "HOME=/h"}, edit: func(s *launch.Start) { s.SlurmArgs = []string{"--container-image=rocm.sqsh"} },
 			has: []string{"--container-image=rocm.sqsh", "--container-env=NCCL_DEBUG,ZBENCH_TOKEN"},
 		},
@@ -91,8 +107,8 @@ func TestSrunOptionsThatDependOnTheJob(t *testing.T) {
 }
 
 func TestSrunClearsWhatAStepInherits(t *testing.T) {
-	line := one(t, start(t, launch.Slurm, "batch", "SLURM_MEM_PER_NODE=4000", "SLURM_MEM_PER_CPU=500", "SLURM_CPU_BIND=quiet,none", "SLURM_CPU_BIND_TYPE=none", "SLURM_GPUS_PER_TASK=1"))
-	require.ElementsMatch(t, []string{"SLURM_MEM_PER_CPU", "SLURM_MEM_PER_NODE", "SLURM_CPU_BIND", "SLURM_CPU_BIND_TYPE", "SLURM_GPUS_PER_TASK"}, line.Unset)
+	line := one(t, start(t, launch.Slurm, "batch", "SLURM_MEM_PER_NODE=4000", "SLURM_MEM_PER_CPU=500", "SLURM_CPU_BIND=quiet,none", "SLURM_CPU_BIND_TYPE=none", "SLURM_GPUS_PER_TASK=1", "SLURM_REMOTE_CWD=/tmp", "SLURM_STDINMODE=none"))
+	require.ElementsMatch(t, []string{"SLURM_MEM_PER_CPU", "SLURM_MEM_PER_NODE", "SLURM_CPU_BIND", "SLURM_CPU_BIND_TYPE", "SLURM_GPUS_PER_TASK", "SLURM_REMOTE_CWD", "SLURM_STDINMODE"}, line.Unset)
 }
 
 func TestSrunIsRefused(t *testing.T) {
@@ -116,6 +132,25 @@ func TestSrunIsRefused(t *testing.T) {
 		{"a part of the environment", "batch", nil, args("--export=PATH"), "--export=PATH"},
 		{"the token", "batch", nil, args("--export=ALL,ZBENCH_TOKEN=1234"), "stays out of command lines"},
 		{"no option", "batch", nil, args("gpu"), `"gpu" is no option`},
+		{"a program behind a flag", "batch", nil, args("--label", "true"), `"true" is no option of srun: srun would run it in place of zbench`},
+		{"a program behind a value", "batch", nil, args("-p", "gpu", "true"), `"true" is no option`},
+		{"a program behind the end of options", "batch", nil, args("--", "true"), `"--" ends srun's options`},
+		{"a second component", "batch", nil, args(":", "-n1"), `":" is no option`},
+		{"a value that is missing", "batch", nil, args("--partition"), "srun's --partition takes a value, and there is none: srun would take zbench for it"},
+		{"a letter's value that is missing", "batch", nil, args("-vp"), "srun's -p takes a value"},
+		{"a value of a flag", "batch", nil, args("--label=1"), "srun's --label takes no value"},
+		{"an abbreviation", "batch", nil, args("--distr=cyclic"), "srun may read --distr as --distribution: write options in full"},
+		{"joined letters", "batch", nil, args("-vn4"), "zbench sets -n itself"},
+		{"an unknown letter", "batch", nil, args("-vy"), `-y \(in "-vy"\) is not an option of srun that zbench knows`},
+		{"an unknown option with a word", "batch", nil, args("--spank", "true"), `whether "true" is its value .*: write --spank=true`},
+		{"another folder", "batch", nil, args("--chdir", "/tmp"), "--chdir would start the processes in another folder, where --out"},
+		{"another folder by its letter", "batch", nil, args("-D/tmp"), "-D would start the processes in another folder"},
+		{"another input", "batch", nil, args("--input=none"), "--input takes the processes' standard input"},
+		{"a terminal", "batch", nil, args("--pty"), "--pty takes the processes' standard input"},
+		{"nothing started", "batch", nil, args("--test-only"), "with --test-only srun starts nothing"},
+		{"another group of components", "batch", nil, args("--het-group=1"), "with --het-group srun would start other processes"},
+		{"the environment, in two words", "batch", nil, args("--export", "NONE"), "--export=NONE"},
+		{"a file of variables", "batch", nil, args("--export-file=x"), "neither ZBENCH_TOKEN"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := start(t, launch.Slurm, c.file, c.changes...)

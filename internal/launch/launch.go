@@ -60,6 +60,10 @@ type Role struct {
 // Several tells that the process is one of two or more.
 func (r Role) Several() bool { return r.Kind == Rank && r.Size > 1 }
 
+// OfSlurm tells that Slurm's own command has started the rank, or zbench itself: the nodes
+// are those that were asked for.
+func (r Role) OfSlurm() bool { return r.By == slurmName || r.By == scriptName }
+
 // Text says what the process is and which variables say so.
 func (r Role) Text() string {
 	signs := strings.Join(r.Signs, ", ")
@@ -113,64 +117,6 @@ func detect(env Getenv) (Role, error) {
 		return role, unexplained(env, &role)
 	}
 	return withoutRank(env)
-}
-
-// withoutRank is the role where no launcher gives a rank in a world of processes.
-func withoutRank(env Getenv) (Role, error) {
-	job, err := readJob(env)
-	if err != nil {
-		return Role{}, err
-	}
-	node, err := readNode(env)
-	switch {
-	case err != nil:
-		return Role{}, err
-	case job != nil && node != nil:
-		return Role{}, fmt.Errorf("%s describe node %d of %d, and %s a Slurm job of %s: these are two launchers",
-			strings.Join(node.Signs, " and "), node.Node, node.Nodes, strings.Join(job.Signs, ", "), count(job.Nodes, "node"))
-	case job != nil:
-		return *job, nil
-	case node != nil:
-		return *node, nil
-	}
-	return Role{Kind: Alone}, unexplained(env, nil)
-}
-
-// loose are variables of launchers that do not tell enough by themselves: each must
-// agree with the launcher that was recognised. number is a number of processes; one
-// process needs no launcher.
-var loose = []struct {
-	name   string
-	number bool
-}{
-	{"WORLD_SIZE", true},
-	{"RANK", false},
-	{"LOCAL_RANK", false},
-	{"PMI_SIZE", true},
-	{"PMI_RANK", false},
-	{"PMIX_RANK", false},
-	{"MV2_COMM_WORLD_SIZE", true},
-	{"FLUX_JOB_SIZE", true},
-	{"PALS_SIZE", true},
-	{"JSM_NAMESPACE_SIZE", true},
-}
-
-// unexplained is the error of a loose variable that no launcher accounts for, or that
-// gives the world another size.
-func unexplained(env Getenv, role *Role) error {
-	for _, v := range loose {
-		value := env(v.name)
-		n, err := number(v.name, value)
-		switch {
-		case value == "", v.number && err == nil && n <= 1:
-		case role == nil:
-			return fmt.Errorf("%s=%s is a launcher's, but no launcher's other variables are set: this process's rank, the number of processes and the rank on this node are not known together",
-				v.name, value)
-		case v.number && role.Kind == Rank && (err != nil || n != role.Size) && !role.has(v.name):
-			return fmt.Errorf("%s=%s, but %s", v.name, value, role.Text())
-		}
-	}
-	return nil
 }
 
 // has tells whether the role was read from a variable.

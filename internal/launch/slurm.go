@@ -16,19 +16,34 @@ func readJob(env Getenv) (*Role, error) {
 		return nil, nil
 	}
 	role := &Role{Kind: Parent, By: "Slurm", Start: Slurm, Signs: []string{"SLURM_JOB_ID=" + id}, Node: -1}
-	for _, name := range []string{"SLURM_JOB_NUM_NODES", "SLURM_NNODES"} {
-		value := env(name)
-		if value == "" {
-			continue
-		}
-		var err error
-		if role.Nodes, err = number(name, value); err != nil {
-			return nil, err
-		}
-		role.Signs = append(role.Signs, name+"="+value)
-		break
+	name := jobNodes(env)
+	if name == "" {
+		return role, nil
 	}
-	return role, nil
+	role.Signs = append(role.Signs, name+"="+env(name))
+	var err error
+	role.Nodes, err = number(name, env(name))
+	return role, err
+}
+
+// jobNodes is the variable with the number of nodes of a Slurm job; empty without one.
+func jobNodes(env Getenv) string {
+	for _, name := range []string{"SLURM_JOB_NUM_NODES", "SLURM_NNODES"} {
+		if env(name) != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// JobNodes is the number of nodes of the Slurm job that this process is in, and the variable
+// that says so; 0 outside a job, or where it is not known.
+func JobNodes(env Getenv) (n int, sign string) {
+	name := jobNodes(env)
+	if env("SLURM_JOB_ID") == "" || name == "" {
+		return 0, ""
+	}
+	return numberOf(name)(env), name + "=" + env(name)
 }
 
 // readNode is the role of the only process of each of several nodes: RANK and WORLD_SIZE

@@ -3,6 +3,7 @@ package launch
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -10,9 +11,10 @@ import (
 // launcher is a row: which variables a launcher gives to the processes it starts.
 type launcher struct {
 	name string
-	// sign are variables of which all are set in its processes. Rank, size and local
-	// must be set with them.
-	sign                                      []string
+	// own are variables that no other launcher sets: any of them says that it started this
+	// process. Where there are none, rank and local say so together. Rank, size and local
+	// must be set then.
+	own                                       []string
 	rank, size, local, localSize, node, nodes string
 	// tasks is a list of the numbers of processes of all nodes.
 	tasks string
@@ -27,8 +29,12 @@ type launcher struct {
 	host func(Getenv) (string, error)
 }
 
-// slurmName is the launcher whose steps of one task are shells, too.
-const slurmName = "srun (Slurm)"
+// slurmName is the launcher whose steps of one task are shells, too. scriptName is zbench
+// itself, or a script in its place.
+const (
+	slurmName  = "srun (Slurm)"
+	scriptName = "a script (ZBENCH_RANK)"
+)
 
 // launchers are the rows, innermost first: the processes of mpirun and torchrun inherit
 // the variables of the Slurm step that runs their daemons.
@@ -38,30 +44,30 @@ const slurmName = "srun (Slurm)"
 // OMPI_COMM_WORLD_* variables (its manual, "Environment variables").
 var launchers = []launcher{
 	{
-		name: "a script (ZBENCH_RANK)", sign: []string{"ZBENCH_RANK"},
+		name: scriptName, own: []string{"ZBENCH_RANK", "ZBENCH_WORLD_SIZE", "ZBENCH_LOCAL_RANK"},
 		rank: "ZBENCH_RANK", size: "ZBENCH_WORLD_SIZE", local: "ZBENCH_LOCAL_RANK",
 		localSize: "ZBENCH_LOCAL_SIZE", node: "ZBENCH_NODE", nodes: "ZBENCH_NODES", agents: numberOf("ZBENCH_NODES"),
 	},
 	{
-		name: "torchrun", sign: []string{"RANK", "LOCAL_RANK"},
+		name: "torchrun",
 		rank: "RANK", size: "WORLD_SIZE", local: "LOCAL_RANK",
 		localSize: "LOCAL_WORLD_SIZE", node: "GROUP_RANK", nodes: "GROUP_WORLD_SIZE", agents: numberOf("GROUP_WORLD_SIZE"),
 		key:  []string{"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"},
 		host: func(env Getenv) (string, error) { return env("MASTER_ADDR"), nil },
 	},
 	{
-		name: "mpirun (Open MPI)", sign: []string{"OMPI_COMM_WORLD_SIZE"},
+		name: "mpirun (Open MPI)", own: []string{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
 		rank: "OMPI_COMM_WORLD_RANK", size: "OMPI_COMM_WORLD_SIZE", local: "OMPI_COMM_WORLD_LOCAL_RANK",
 		localSize: "OMPI_COMM_WORLD_LOCAL_SIZE", nodes: "OMPI_MCA_orte_num_nodes", agent: "PMIX_SERVER_URI2", agents: ompiDaemons,
 		key: []string{"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}, host: firstOfJob,
 	},
 	{
-		name: "mpiexec (MPICH)", sign: []string{"MPI_LOCALRANKID"},
+		name: "mpiexec (MPICH)", own: []string{"MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
 		rank: "PMI_RANK", size: "PMI_SIZE", local: "MPI_LOCALRANKID", localSize: "MPI_LOCALNRANKS",
 		key: []string{"SLURM_JOB_ID"}, host: firstOfJob,
 	},
 	{
-		name: slurmName, sign: []string{"SLURM_STEP_NUM_TASKS"},
+		name: slurmName, own: []string{"SLURM_STEP_NUM_TASKS"},
 		rank: "SLURM_PROCID", size: "SLURM_STEP_NUM_TASKS", local: "SLURM_LOCALID",
 		tasks: "SLURM_STEP_TASKS_PER_NODE", node: "SLURM_NODEID", nodes: "SLURM_STEP_NUM_NODES",
 		key:  []string{"SLURM_JOB_ID", "SLURM_STEP_ID"},
@@ -79,16 +85,17 @@ type world struct {
 
 // read is the world of a launcher, nil where it has not started this process.
 func (l *launcher) read(env Getenv) (*world, error) {
-	for _, name := range l.sign {
-		if env(name) == "" {
-			return nil, nil
-		}
+	if !l.started(env) {
+		return nil, nil
+	}
+	if err := l.whole(env); err != nil {
+		return nil, err
 	}
 	w := &world{launcher: l, Role: Role{Kind: Rank, By: l.name, Node: -1}}
 	for _, v := range []struct {
-		name string
-		to   *int
-		must bool
+		name  string
+		to    *int
+		shown bool
 	}{
 		{l.rank, &w.Rank, true},
 		{l.size, &w.Size, true},
@@ -97,7 +104,7 @@ func (l *launcher) read(env Getenv) (*world, error) {
 		{l.node, &w.Node, false},
 		{l.nodes, &w.Nodes, false},
 	} {
-		if err := w.take(env, v.name, v.to, v.must); err != nil {
+		if err := w.take(env, v.name, v.to, v.shown); err != nil {
 			return nil, err
 		}
 	}
@@ -113,20 +120,48 @@ func (l *launcher) read(env Getenv) (*world, error) {
 	return w, w.sane()
 }
 
-// take reads one number; must tells that the launcher always sets it.
-func (w *world) take(env Getenv, name string, to *int, must bool) (err error) {
-	value := ""
-	if name != "" {
-		value = env(name)
+// started tells whether the launcher has started this process.
+func (l *launcher) started(env Getenv) bool {
+	if len(l.own) == 0 {
+		return env(l.rank) != "" && env(l.local) != ""
 	}
-	switch {
-	case value == "" && must:
-		return fmt.Errorf("%s=%s says that %s started this process, but %s is not set", w.sign[0], env(w.sign[0]), w.name, name)
-	case value == "":
+	return slices.ContainsFunc(l.own, func(name string) bool { return env(name) != "" })
+}
+
+// whole refuses a part of what the launcher sets: a process that takes itself for another
+// one makes a second world.
+func (l *launcher) whole(env Getenv) error {
+	var has, lacks []string
+	for _, name := range []string{l.rank, l.size, l.local} {
+		if value := env(name); value != "" {
+			has = append(has, name+"="+value)
+		} else {
+			lacks = append(lacks, name)
+		}
+	}
+	for _, name := range l.own {
+		if value := env(name); value != "" && !slices.Contains(has, name+"="+value) {
+			has = append(has, name+"="+value)
+		}
+	}
+	if len(lacks) == 0 {
 		return nil
 	}
-	if *to, err = number(name, value); err == nil && must {
-		w.Signs = append(w.Signs, name+"="+value)
+	verb := "is"
+	if len(lacks) > 1 {
+		verb = "are"
+	}
+	return fmt.Errorf("%s: %s started this process, but %s %s not set: a part of what a launcher sets gives no place in a world",
+		strings.Join(has, ", "), l.name, strings.Join(lacks, " and "), verb)
+}
+
+// take reads one number; shown tells that messages name it.
+func (w *world) take(env Getenv, name string, to *int, shown bool) (err error) {
+	if name == "" || env(name) == "" {
+		return nil
+	}
+	if *to, err = number(name, env(name)); err == nil && shown {
+		w.Signs = append(w.Signs, name+"="+env(name))
 	}
 	return err
 }
@@ -193,6 +228,10 @@ func (w *world) role(env Getenv) (Role, error) {
 	}
 	if n := env("SLURM_HET_SIZE"); slurm && n != "" && n != "1" {
 		return Role{}, fmt.Errorf("SLURM_HET_SIZE=%s: a heterogeneous job numbers the tasks of each component by itself, and zbench needs one numbering", n)
+	}
+	if n, sign := JobNodes(env); n > 0 && w.Nodes > n && !w.OfSlurm() {
+		return Role{}, fmt.Errorf("%s has %s (%s=%d), but the job of Slurm has %d (%s): these are two launchers",
+			w.name, count(w.Nodes, "node"), w.nodes, w.Nodes, n, sign)
 	}
 	var err error
 	w.Leader, err = w.leader(env)

@@ -63,6 +63,7 @@ func TestToolchainClient(t *testing.T) {
 	runClient(t, program, []string{"ZBENCH_LOOPBACK=" + together}, "threads")
 	runClient(t, program, []string{"ZBENCH_LOOPBACK=" + apart, world, "ZBENCH_LOOPBACK_CLOCK=paced"}, "threads")
 	runClient(t, program, []string{"MACHINE=" + apart}, "processes", filepath.Join(dir, "world"))
+	runClient(t, program, []string{"MACHINE=" + apart}, "first", filepath.Join(dir, "first"))
 	// The same on the model's clock.
 	clock := filepath.Join(dir, "clock.so")
 	compile(t, "-O1", "-shared", "-fPIC", "-o", clock, "c/shared/clock.c", "-ldl")

@@ -144,6 +144,8 @@ type Share struct {
 	// it. Remove it when the run has ended. If empty, only drivers of this process share
 	// the world.
 	File string
+	// Exists tells that another driver has made the file. It is an error if it has gone.
+	Exists bool
 	// First is the number in the world of the first device that this process sees, and
 	// Count is how many it sees; 0 for all.
 	First, Count int
@@ -162,6 +164,9 @@ func (p *Provider) openLoopback(machine []byte, share *Share) error {
 		if share.File != "" {
 			how.path = C.CString(share.File)
 			defer C.free(unsafe.Pointer(how.path))
+		}
+		if share.Exists {
+			how.exists = 1
 		}
 	}
 	var why [256]C.char

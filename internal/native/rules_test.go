@@ -55,7 +55,7 @@ func (p *ruleProgram) look(t *testing.T) {
 	p.broken = map[int]bool{}
 	text, err := os.ReadFile(p.path + ".broken")
 	require.NoError(t, err)
-	for _, line := range strings.Fields(string(text)) {
+	for line := range strings.FieldsSeq(string(text)) {
 		n, err := strconv.Atoi(line)
 		require.NoError(t, err)
 		p.broken[n] = true

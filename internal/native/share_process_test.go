@@ -53,6 +53,10 @@ func TestShareChild(t *testing.T) {
 
 var childDoes = map[string]func(d *driven, c child, meet func(string)) ([]told, error){
 	"run": func(d *driven, c child, meet func(string)) ([]told, error) { return d.run(c.IDs, meet) },
+	"meet": func(_ *driven, _ child, meet func(string)) ([]told, error) {
+		meet("open")
+		return nil, nil
+	},
 }
 
 // process is a started child.

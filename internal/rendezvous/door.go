@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -13,8 +14,13 @@ import (
 	"zbench/bench/plain"
 )
 
-// maxUnproven is the most connections that have not finished the handshake.
-const maxUnproven = 4096
+// minUnproven is how many connections may be in their handshake at least: as many as a world
+// has processes, which may all come at once, or these.
+var minUnproven = 512 // a variable for tests: theirs may not have as many files
+
+// acceptAgain is the time until connections are accepted again after an error: out of file
+// descriptors, say.
+const acceptAgain = 20 * time.Millisecond
 
 // door is a listener whose connections have proved that they hold the token. HTTP sees
 // no byte of any other connection.
@@ -25,51 +31,50 @@ type door struct {
 	refused  *refusals
 	patience time.Duration // of a handshake
 
+	unproven crowd
 	proven   chan net.Conn
-	unproven chan struct{} // a token for each connection in its handshake
 	closed   chan struct{}
 	once     sync.Once
 }
 
-func newDoor(l net.Listener, token Token, secure func() (*tls.Config, error), refused *refusals, patience time.Duration) *door {
-	d := &door{
-		Listener: l, token: token, secure: secure, refused: refused, patience: patience,
-		proven: make(chan net.Conn), unproven: make(chan struct{}, maxUnproven), closed: make(chan struct{}),
-	}
-	go d.open()
+// open begins to let connections in. room is how many may be in their handshake.
+func (d *door) open(room int) *door {
+	d.unproven.room, d.proven, d.closed = room, make(chan net.Conn), make(chan struct{})
+	go d.admitAll()
 	return d
 }
 
-func (d *door) open() {
+func (d *door) admitAll() {
 	for {
 		c, err := d.Listener.Accept()
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
-		case err != nil: // out of file descriptors, say
+		case err != nil:
+			d.unproven.drop() // its file is for the next one
 			select {
 			case <-d.closed:
 				return
-			case <-time.NewTimer(100 * time.Millisecond).C:
-				continue
+			case <-time.NewTimer(acceptAgain).C:
 			}
-		}
-		select {
-		case d.unproven <- struct{}{}:
-			go d.admit(c)
 		default:
-			_ = c.Close()
-			d.count(c, TooMany, "")
+			d.unproven.enter(c)
+			go d.admit(c)
 		}
 	}
 }
 
+// errCrowded is that a connection had to leave for a newer one.
+var errCrowded = errors.New("too many connections that had proved nothing: this one was the oldest")
+
 func (d *door) admit(raw net.Conn) {
-	defer func() { <-d.unproven }()
 	ctx, stop := context.WithTimeout(context.Background(), d.patience)
 	defer stop()
 	w := &witness{Conn: raw, door: d, asked: true} // a failed handshake is counted here
 	c, err := d.handshake(ctx, w)
+	if !d.unproven.leave(raw) {
+		err = errCrowded
+	}
 	if err != nil {
 		_ = raw.Close()
 		d.count(raw, handshakeReason(err), err.Error())
@@ -94,8 +99,17 @@ func (d *door) handshake(ctx context.Context, w *witness) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	its := ""
+	config = config.Clone()
+	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		its = offered(hello.SupportedProtos)
+		return nil, nil
+	}
 	c := tls.Server(w, config)
 	err = c.HandshakeContext(ctx)
+	if err != nil && its != "" && its != version {
+		err = fmt.Errorf("%w (%q there, %q in the leader): %w", errVersion, plain.Line(its), version, err)
+	}
 	if err == nil && c.ConnectionState().NegotiatedProtocol != application {
 		err = errNotHTTP // crypto/tls lets clients pass that offer nothing
 	}
@@ -137,6 +151,10 @@ func handshakeReason(err error) Reason {
 	var remote *net.OpError
 	var waited net.Error
 	switch {
+	case errors.Is(err, errCrowded):
+		return TooMany
+	case errors.Is(err, errVersion):
+		return OtherProtocol
 	case errors.Is(err, errKey):
 		return WrongToken
 	case errors.As(err, new(tls.RecordHeaderError)):

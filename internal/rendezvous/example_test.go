@@ -49,6 +49,9 @@ func Example() {
 	l.Close("")
 	fmt.Println("follower:", <-done)
 	// Output:
+	// all_reduce/float/sum/131072/r2/g1/oop ok
+	// all_reduce/float/sum/262144/r2/g1/oop ok
+	// all_reduce/float/sum/524288/r2/g1/oop ok
 	// all_reduce/float/sum/1048576/r2/g1/oop ok
 	// all_reduce/float/sum/2097152/r2/g1/oop ok
 	// all_reduce/float/sum/4194304/r2/g1/oop ok

@@ -19,3 +19,13 @@ func Prove(t Token, c net.Conn) error { return t.exchange(c, following) }
 
 // SameUser is whether a connection is one of this user's within this host.
 func SameUser(c net.Conn) bool { return sameUser(c) }
+
+// Room sets how many connections may be in their handshake.
+func Room(n int) (restore func()) {
+	before := minUnproven
+	minUnproven = n
+	return func() { minUnproven = before }
+}
+
+// Greeting begins a proof.
+func Greeting() string { return greeting }

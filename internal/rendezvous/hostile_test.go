@@ -127,6 +127,16 @@ var attacks = []struct {
 		c.VerifyConnection = nil
 		e.handshake(c, "")
 	}},
+	{"another zbench, with other keys", rendezvous.OtherProtocol, func(e enemy) {
+		c := rendezvous.ClientConfig(rendezvous.NewToken())
+		c.NextProtos = []string{"http/1.1", "zbench/2"}
+		e.handshake(c, "")
+	}},
+	{"another zbench that trusts anyone", rendezvous.OtherProtocol, func(e enemy) {
+		c := rendezvous.ClientConfig(rendezvous.NewToken())
+		c.VerifyConnection, c.NextProtos = nil, []string{"zbench/5", "http/1.1"}
+		e.handshake(c, "")
+	}},
 	{"no certificate", rendezvous.WrongToken, func(e enemy) {
 		e.handshake(&tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}}, "")
 	}},

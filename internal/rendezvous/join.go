@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net"
 	"net/http"
@@ -145,9 +146,7 @@ func (f *Follower) post(path string, body any, header http.Header, want int) err
 	if err != nil {
 		return err
 	}
-	for name, values := range header {
-		request.Header[name] = values
-	}
+	maps.Copy(request.Header, header)
 	if err = request.Write(f.link); err != nil {
 		return err
 	}

@@ -96,7 +96,7 @@ func takeOver(w http.ResponseWriter, within time.Duration) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	early, _ := buffers.Reader.Peek(buffers.Reader.Buffered()) // no more than there is
+	early, _ := buffers.Peek(buffers.Reader.Buffered()) // no more than there is
 	l := newLink(conn, conn, within)
 	if len(early) > 0 {
 		l.in = io.MultiReader(bytes.NewReader(early), conn)

@@ -82,10 +82,11 @@ var localAttacks = map[string]struct {
 	attack func(e neighbour)
 }{
 	"plain HTTP":       {rendezvous.BadHandshake, func(e neighbour) { e.write("POST /hello HTTP/1.1\r\nHost: x\r\n\r\n") }},
-	"TLS":              {rendezvous.BadHandshake, func(e neighbour) { e.write("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + strings.Repeat("x", 64)) }},
+	"TLS":              {rendezvous.OtherProtocol, func(e neighbour) { e.write("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + strings.Repeat("x", 64)) }},
 	"silence":          {rendezvous.ClosedEarly, func(e neighbour) { _ = e.dial().Close() }},
-	"a proof's begin":  {rendezvous.ClosedEarly, func(e neighbour) { e.write("zbench proof\nand no number") }},
-	"a proof's noise":  {rendezvous.WrongToken, func(e neighbour) { e.write("zbench proof\n" + strings.Repeat("x", 64)) }},
+	"a proof's begin":  {rendezvous.ClosedEarly, func(e neighbour) { e.write(rendezvous.Greeting() + "and no number") }},
+	"a proof's noise":  {rendezvous.WrongToken, func(e neighbour) { e.write(rendezvous.Greeting() + strings.Repeat("x", 64)) }},
+	"an older proof":   {rendezvous.OtherProtocol, func(e neighbour) { e.write("zbench proof\n" + strings.Repeat("x", 64)) }},
 	"an echo":          {rendezvous.WrongToken, func(e neighbour) { e.echo() }},
 	"wrong token":      {rendezvous.WrongToken, func(e neighbour) { e.wrong() }},
 	"with the token":   {rendezvous.Malformed, func(e neighbour) { e.noise() }},
@@ -112,7 +113,7 @@ func (e neighbour) wrong() {
 func (e neighbour) echo() {
 	c := e.dial()
 	number := bytes.Repeat([]byte{1}, 32)
-	_, err := c.Write(append([]byte("zbench proof\n"), number...))
+	_, err := c.Write(append([]byte(rendezvous.Greeting()), number...))
 	require.NoError(e.t, err)
 	answer := make([]byte, 64)
 	_, err = io.ReadFull(c, answer)

@@ -7,8 +7,10 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -36,10 +38,26 @@ func sameUser(c net.Conn) bool {
 	return err == nil && failed == nil && int(peer.Uid) == syscall.Geteuid()
 }
 
-// greeting begins a proof.
-const greeting = "zbench proof\n"
+// greeting begins a proof, hail the greeting of every zbench that proves.
+const hail = "zbench proof"
+
+var greeting = fmt.Sprintf("%s %3d\n", hail, Protocol)
 
 var errGreeting = errors.New("the client is not a process of this zbench")
+
+// errVersion is that the other end is another zbench: it cannot prove itself to this one.
+var errVersion = errors.New("the client is another version of zbench: run the same one in all processes")
+
+// greeted judges the first bytes of a client. Versions without proofs within a node begin with TLS.
+func greeted(first []byte) error {
+	switch text := string(first); {
+	case text == greeting:
+		return nil
+	case strings.HasPrefix(text, hail), strings.HasPrefix(text, "\x16\x03"):
+		return errVersion
+	}
+	return errGreeting
+}
 
 // prove proves the token to the other end, and has it prove the token. Each end answers a
 // number of the other one's with a code that takes the token. The follower speaks first.
@@ -80,8 +98,8 @@ func (t Token) exchange(c io.ReadWriter, own role) error {
 		return cmpCode(its, code(leading), err)
 	}
 	hello := make([]byte, len(greeting))
-	if err = readAll(c, hello); err == nil && string(hello) != greeting {
-		err = errGreeting
+	if err = readAll(c, hello); err == nil {
+		err = greeted(hello)
 	}
 	if err == nil {
 		err = readAll(c, first)

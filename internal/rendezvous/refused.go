@@ -1,10 +1,13 @@
 package rendezvous
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 
 	"zbench/bench/plain"
@@ -89,6 +92,27 @@ func (r *refusals) all() (map[Reason]int, []Refused) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.counts), append([]Refused(nil), r.last...)
+}
+
+// RefusalText says what a leader has refused: how many connections and messages by reason, the
+// most frequent first, and the last one; empty if none was.
+func RefusalText(counts map[Reason]int, last []Refused) string {
+	total := 0
+	var parts []string
+	for _, reason := range slices.SortedFunc(maps.Keys(counts), func(a, b Reason) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	}) {
+		total += counts[reason]
+		parts = append(parts, fmt.Sprintf("%s: %d", reason, counts[reason]))
+	}
+	if total == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("rank 0 refused %s to connect (%s)", plain.Count(total, "attempt"), strings.Join(parts, "; "))
+	if n := len(last); n > 0 {
+		text += fmt.Sprintf("; the last came from %s", plain.Line(last[n-1].From))
+	}
+	return text
 }
 
 // answer refuses a request and counts it.

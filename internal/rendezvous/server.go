@@ -22,13 +22,15 @@ type server struct {
 	token    Token
 	secure   func() (*tls.Config, error) // made when it is first needed
 	patience time.Duration
+	// room is how many connections may be in their handshake.
+	room int
 }
 
 func newServer(o Options, h *hub, refused *refusals, register func(context.Context, registration) *Refused) (*server, error) {
 	if err := o.Token.check(); err != nil {
 		return nil, err
 	}
-	s := &server{hub: h, refused: refused, register: register, token: o.Token, patience: o.Handshake}
+	s := &server{hub: h, refused: refused, register: register, token: o.Token, patience: o.Handshake, room: max(minUnproven, o.Self.Processes)}
 	s.secure = sync.OnceValues(func() (*tls.Config, error) { return o.Token.config(leading) })
 	routes := http.NewServeMux()
 	routes.HandleFunc("POST /hello", s.hello)
@@ -62,7 +64,8 @@ type connection struct{}
 
 // listen serves connections to l until the server is closed.
 func (s *server) listen(l net.Listener) {
-	go func() { _ = s.http.Serve(newDoor(l, s.token, s.secure, s.refused, s.patience)) }() // it ends with the server
+	d := &door{Listener: l, token: s.token, secure: s.secure, refused: s.refused, patience: s.patience}
+	go func() { _ = s.http.Serve(d.open(s.room)) }() // it ends with the server
 }
 
 // hello is the handler of a registration.

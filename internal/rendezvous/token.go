@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"strconv"
 	"strings"
 
 	"zbench/internal/launch"
@@ -101,8 +102,24 @@ func (t Token) certificate(r role) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
 }
 
-// application is the protocol over TLS.
-const application = "http/1.1"
+// application is the protocol over TLS. A client offers its version of the messages, too: so
+// the leader knows another zbench whose keys it does not know.
+const (
+	application = "http/1.1"
+	versions    = "zbench/"
+)
+
+var version = versions + strconv.Itoa(Protocol)
+
+// offered is the version that a client offers; empty if it offers none.
+func offered(protocols []string) string {
+	for _, p := range protocols {
+		if strings.HasPrefix(p, versions) {
+			return p
+		}
+	}
+	return ""
+}
 
 // errKey is that the other end has another key.
 var errKey = errors.New("the other end holds another key: it was started with another " + TokenVariable)
@@ -124,7 +141,7 @@ func (t Token) config(own role) (*tls.Config, error) {
 	pin := &pinned.PublicKey
 	return &tls.Config{
 		MinVersion:             tls.VersionTLS13,
-		NextProtos:             []string{application},
+		NextProtos:             []string{application, version},
 		Certificates:           []tls.Certificate{certificate},
 		ClientAuth:             tls.RequireAnyClientCert,
 		InsecureSkipVerify:     true, // names, dates and authorities; the key is pinned below

@@ -76,7 +76,7 @@ func (p *toy) Burst(_ context.Context, b plan.Bursts) ([]float64, error) {
 }
 func (p *toy) Isolated(_ context.Context, n int) ([]float64, error) { return p.rows(n), nil }
 
-// sweep is four cases of all ranks.
+// sweep is seven cases of all ranks.
 func sweep(ranks int) []plan.Case {
 	c, err := collective.ByName("all_reduce")
 	must(err)
@@ -85,7 +85,7 @@ func sweep(ranks int) []plan.Case {
 	op, err := collective.OpByName("sum")
 	must(err)
 	a := plan.Axes{
-		Collectives: []collective.Collective{c}, Dtype: d, Op: op, MinBytes: 1 << 20, MaxBytes: 1 << 23, Factor: 2,
+		Collectives: []collective.Collective{c}, Dtype: d, Op: op, MinBytes: 1 << 17, MaxBytes: 1 << 23, Factor: 2,
 		InPlace: []bool{false}, World: spec.World{Nodes: 1, GPUsPerNode: ranks, GPUsPerProcess: 1},
 	}
 	must(a.Validate())

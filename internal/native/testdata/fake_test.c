@@ -79,7 +79,7 @@ static void refuses_bad_arguments(void) {
   close_world();
 }
 
-/* In place has one right offset a collective. */
+/* In place is the rank's own block; that of rank 0 is one besides for two collectives. */
 static void refuses_wrong_overlap(void) {
   char *base;
   open_world();
@@ -91,8 +91,11 @@ static void refuses_wrong_overlap(void) {
         ZB_COLL_ARGUMENT);
   CHECK(t.reduceScatter(base, base + 2 * 256, 64, 7, 0, comm[2], stream[2]) ==
         0);
-  CHECK(t.reduceScatter(base, base, 64, 7, 0, comm[2], stream[2]) ==
+  CHECK(t.reduceScatter(base, base + 256, 64, 7, 0, comm[2], stream[2]) ==
         ZB_COLL_ARGUMENT);
+  CHECK(t.allGather(base, base, 64, 7, comm[2], stream[2]) == 0);
+  CHECK(t.reduceScatter(base, base, 64, 7, 0, comm[2], stream[2]) == 0);
+  CHECK(t.gather(base, base, 64, 7, 2, comm[2], stream[2]) == ZB_COLL_ARGUMENT);
   CHECK(t.allReduce(base, base, 64, 7, 0, comm[2], stream[2]) == 0);
   CHECK(t.allReduce(base, base + 16, 64, 7, 0, comm[2], stream[2]) ==
         ZB_COLL_ARGUMENT);

@@ -1,16 +1,28 @@
-/* Rounds that follow one another straight, with events between them: whoever ends one
- * ends the next too. Part of share_test.c. */
+/* Rounds, or messages, that follow one another straight, with events between them: whoever
+ * ends one ends the next too. Part of share_test.c. */
 
 enum { STRAIGHT = 50 };
 
 /* Up to so many events less one come between two rounds. With three the rank's process
  * must look before the stream gets to the next one. */
-static int kinds = 3;
+static int kinds = 3, messages;
+
+/* One rank's part of a round, or its messages to the next and from the one before. */
+static void enqueue_one(rank *r, size_t count) {
+  if (!messages) {
+    CHECK(r->t.allReduce(r->send, r->recv, count, 7, 0, r->comm, r->stream) == 0);
+    return;
+  }
+  CHECK(r->t.groupStart() == 0);
+  CHECK(r->t.sendTo(r->send, count, 7, (r->number + 1) % RANKS, r->comm, r->stream) == 0);
+  CHECK(r->t.recvFrom(r->recv, count, 7, (r->number + RANKS - 1) % RANKS, r->comm, r->stream) == 0);
+  CHECK(r->t.groupEnd() == 0);
+}
 
 /* Launches of one rank: a round, and events before the next. */
 static void enqueue_straight(rank *r, void **event, int from, int to) {
   for (int k = from; k < to; k++) {
-    CHECK(r->t.allReduce(r->send, r->recv, k % 7 == 0 ? 1 : ELEMENTS, 7, 0, r->comm, r->stream) == 0);
+    enqueue_one(r, k % 7 == 0 ? 1 : ELEMENTS);
     for (int e = 0; e < k % kinds; e++) {
       CHECK(r->t.eventRecord(event[e % 2], r->stream) == 0);
     }

@@ -256,16 +256,21 @@ int main(int argc, char **argv) {
   for (int i = 0; i < RANKS; i++) {
     CHECK(end_of[i] > 0);
   }
-  straight_alone(straight);
-  straight_in_threads(straight);
+  for (messages = 1; messages >= 0; messages--) {
+    straight_alone(straight);
+    straight_in_threads(straight);
+  }
+  messages = 0;
   meets_in_threads(met);
   if (argc > 1) {
     in_processes(argv[1], end_of);
     straight_in_processes(argv[1], straight);
     kinds = 4;
-    straight_alone(straight);
-    straight_in_processes(argv[1], straight);
-    straight_lost(argv[1]);
+    for (messages = 0; messages < 2; messages++) {
+      straight_alone(straight);
+      straight_in_processes(argv[1], straight);
+      straight_lost(argv[1]);
+    }
     meets_in_processes(argv[1], met);
     meets_lost(argv[1]);
     in_order(argv[1]);

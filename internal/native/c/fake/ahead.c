@@ -8,12 +8,9 @@
 
 #include <string.h>
 
-/* When the stream of rank i, which all of the round before has let go, comes to
- * the next one. The operations are those of the stream: zbl_round_done, its events,
- * zbl_arrival. */
-static double zbl_foreseen(const zbl_round *before, const zbl_ahead *a, int i) {
-  const zbl_clique *q = zbl_at(before->clique);
-  double s = zbl_leaves(before, i, q->member[i].device);
+/* When a stream that has left at s what is before comes to the next operation. These are
+ * the stream's own: its events, zbl_arrival. */
+double zbl_comes_at(double s, const zbl_ahead *a) {
   for (int k = 0; k < a->marks; k++) {
     s = zbl_later(a->mark[k], s) + zbl.event;
   }
@@ -31,22 +28,37 @@ void zbl_bring(zbl_round *r) {
   for (int i = 0; i < n; i++) {
     zbl_ahead *a = &zbl_aheads(r)[i];
     if (a->marks >= 0 && !a->come) {
+      const zbl_clique *q = zbl_at(r->clique);
       a->come = 1;
-      r->start = zbl_later(r->start, zbl_foreseen(before, a, i));
+      r->start = zbl_later(r->start, zbl_comes_at(zbl_leaves(before, i, q->member[i].device), a));
       r->ready++;
     }
   }
 }
 
-/* Whether the stream gets to the round by itself when it has left the round before:
- * it has had nothing but events since. A planted fault of its device is found by
- * its process alone. */
-static int zbl_straight(const zbl_round *r, const zbl_stream *s) {
-  return s->head != NULL && r->before != 0 && s->before == zbl_at(r->before) &&
-         s->marked <= ZBL_AHEAD_MARKS && !r->moves && !zbl.wall &&
+/* Whether the stream gets from `before` to what it is given next by itself: it has had
+ * nothing but events since. A planted fault of its device is found by its process alone. */
+int zbl_straight(const zbl_stream *s, const void *before) {
+  return s->head != NULL && before != NULL && s->before == before &&
+         s->marked <= ZBL_AHEAD_MARKS && !zbl.wall &&
          s->device != zbl.faults.hang.rank &&
          s->device != zbl.faults.async.rank &&
          !(s->blocking && zbl.devices[s->device].null != NULL);
+}
+
+/* How it gets there. */
+zbl_ahead zbl_way_of(const zbl_stream *s, double posted) {
+  zbl_ahead a = {.posted = posted, .marks = (int8_t)s->marked};
+  memcpy(a.mark, s->mark, sizeof a.mark);
+  return a;
+}
+
+/* Others may have ended what is in the stream since it was worked off. */
+void zbl_catch_up(zbl_stream *s) {
+  if (s->head != NULL) {
+    zbl_drain_later(s);
+    zbl_settle();
+  }
 }
 
 /* Notes how the rank's stream comes to the round, which its process has just
@@ -54,15 +66,11 @@ static int zbl_straight(const zbl_round *r, const zbl_stream *s) {
 void zbl_look_ahead(zbl_round *r, zbl_op *op, zbl_stream *s) {
   zbl_ahead *a = &zbl_aheads(r)[op->rank];
   *a = (zbl_ahead){.posted = op->posted, .marks = -1};
-  if (s->head != NULL) { /* others may have ended rounds since it was worked off */
-    zbl_drain_later(s);
-    zbl_settle();
-  }
+  zbl_catch_up(s);
   zbl_bring(r); /* the others; if the round before has ended, this rank comes itself */
-  op->ahead = (uint8_t)zbl_straight(r, s);
+  op->ahead = (uint8_t)(!r->moves && zbl_straight(s, zbl_at(r->before)));
   if (op->ahead) {
-    memcpy(a->mark, s->mark, sizeof a->mark);
-    a->marks = (int8_t)s->marked;
+    *a = zbl_way_of(s, op->posted);
   }
 }
 

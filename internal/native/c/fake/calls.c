@@ -11,19 +11,24 @@ enum { ZBL_FIRST_FP8 = 10 };
 
 unsigned zbl_width(int dtype) { return zbl_widths[dtype]; }
 
-/* In place is one exact offset; any other overlap gives wrong data. RCCL runs an
+/* RCCL looks at no overlap: what is refused here would give wrong data. In place is the
+ * rank's own block; an all_gather and a reduce_scatter may have the first block there
+ * too, because their kernels have read a chunk of a rank's buffer before they write to the
+ * same place (ROCm/rccl at rocm-6.2.2, src/device/all_gather.h and reduce_scatter.h,
+ * runRing; its own tests do it: test/common/CollectiveArgs.cpp, AllocateMem). RCCL runs an
  * all-to-all in place too, and leaves it to the caller not to ask (nccl.h.in). */
 static inline int zbl_overlap_ok(const zbl_queued *q, uint64_t sent, uint64_t got,
                                  uint64_t share) {
   const char *send = q->send, *recv = q->recv;
   uint64_t offset = share * (uint64_t)q->comm->rank;
+  int kind = q->call.collective;
   if (send + sent <= recv || recv + got <= send) {
     return 1;
   }
-  if (sent == got) {
-    return send == recv;
+  if (send == recv) {
+    return sent == got || kind == ZBL_ALL_GATHER || kind == ZBL_REDUCE_SCATTER || offset == 0;
   }
-  return sent > got ? recv == send + offset : send == recv + offset;
+  return sent > got ? recv == send + offset : sent < got && send == recv + offset;
 }
 
 static inline int zbl_arguments_ok(const zbl_comm *c, int collective, int dtype,

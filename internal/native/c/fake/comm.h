@@ -23,8 +23,8 @@ typedef struct zbl_place {
   uint64_t scalar; /* of an operator that the client has made */
 } zbl_place;
 
-/* How a rank's stream comes to a round: when its host had enqueued the call, and
- * the events since the round before. */
+/* How a rank's stream comes to a round, or to a kernel of messages: when its host had
+ * enqueued the call, and the events since the one before. */
 typedef struct zbl_ahead {
   double posted, mark[ZBL_AHEAD_MARKS];
   int8_t marks; /* how many; −1: only its process knows when it comes */
@@ -187,6 +187,10 @@ size_t zbl_launch_whole(const zbl_queued *calls, size_t n);
 /* ahead.c */
 void zbl_bring(zbl_round *r);
 void zbl_look_ahead(zbl_round *r, zbl_op *op, zbl_stream *s);
+double zbl_comes_at(double s, const zbl_ahead *a);
+int zbl_straight(const zbl_stream *s, const void *before);
+zbl_ahead zbl_way_of(const zbl_stream *s, double posted);
+void zbl_catch_up(zbl_stream *s);
 
 /* meet.c */
 void zbl_meet_after(zbl_round *r);

@@ -15,6 +15,7 @@
 #include "event.c"
 #include "failing.c"
 #include "fault.c"
+#include "file.c"
 #include "graph.c"
 #include "group.c"
 #include "heap.c"

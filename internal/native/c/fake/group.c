@@ -130,10 +130,7 @@ zbl_queued *zbl_next_queued(void) {
 int zbl_enqueue(const zbl_queued *q) {
   if (zbl_depth == 0) {
     ZBL_ENTER;
-    const zbl_stream *s = q->stream;
-    int result = zbl_launch_now(q, 1);
-    zbl_pace_launch(s);
-    return result;
+    return zbl_launch_now(q, 1);
   }
   zbl_queue_len++;
   return 0;
@@ -218,7 +215,6 @@ static int zbl_end_group(void) {
   result = zbl_wait_joined();
   if (result == 0 && zbl_queue_len > 0) {
     result = zbl_launch_queue();
-    zbl_pace_launch(zbl_queue[zbl_queue_len - 1].stream);
   }
   return result;
 }

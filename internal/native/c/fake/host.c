@@ -5,23 +5,14 @@
  *
  * Time belongs to a thread: a thread that launches on several GPUs is one host
  * whatever lanes those have, and takes its time along. A thread that launches nothing
- * sees the latest time of all threads. A paced thread is behind the kernel's clock by what
- * its launches took here since it last waited, 1 ms at most. */
+ * sees the latest time of all threads. A paced thread is behind the kernel's clock: see
+ * pace.c. */
 #include "world.h"
 
 #include <dlfcn.h>
-#include <sched.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-/* How long one query of a paced clock waits, and how much of that without giving the
- * CPU away: a sleep ends late by the kernel's timer slack, 50 µs. Seconds. */
-static const double zbl_pace = 1e-3, zbl_spin = 1e-4;
-
-/* How much of the time that a thread has spent in the loopback is not counted, at most. */
-static const double zbl_inside_most = 1e-3;
 
 /* How long a poll for what does not come waits for others, in milliseconds, and how
  * long nobody may do anything until such polls take time, in seconds. */
@@ -41,8 +32,12 @@ static _Thread_local struct {
   double now; /* seconds */
   int64_t stall;  /* the last stall that it counted, */
   double counted; /* and how much of it */
-  double entered; /* when it came into the loopback, */
-  double inside;  /* and for how long it has been there since it last waited for work */
+  double entered, left; /* when it came into the loopback last, and when it left it */
+  double apart; /* for how long since it last saw work end it was kept from going on */
+  double lag;   /* by how much it sees work end after the model's time */
+  double starved; /* what pace.c has counted of its waits for a CPU, */
+  int schedstat;  /* and the file that tells them, plus 1; −1 for none */
+  int joined;     /* it has launched since it last saw work end */
 } zbl_own;
 
 /* The kernel's own function in the process, which takes a twentieth of a system call. */
@@ -75,16 +70,6 @@ double zbl_wall_now(void) {
 
 static int64_t zbl_nanoseconds(double seconds) { return (int64_t)(seconds * 1e9 + 0.5); }
 
-/* A paced thread comes into the loopback, and leaves it. What it takes there is not the
- * program's: a launch takes the model's time. */
-void zbl_host_in(void) { zbl_own.entered = zbl_wall_now(); }
-
-void zbl_host_out(void) {
-  if (zbl_own.entered > 0) { /* else it came in before the clock was chosen */
-    zbl_own.inside += zbl_wall_now() - zbl_own.entered;
-  }
-}
-
 /* Chooses the clock that the program sees. The thread that drives the streams may be
  * there already. */
 void zbl_show(int shown) {
@@ -94,15 +79,11 @@ void zbl_show(int shown) {
 
 int zbl_paced(void) { return __atomic_load_n(&zbl.shown, __ATOMIC_RELAXED) == ZBL_PACED; }
 
-static double zbl_inside(void) {
-  return zbl_own.inside < zbl_inside_most ? zbl_own.inside : zbl_inside_most;
-}
-
 /* The calling thread's time. Before its first launch it is the latest of all. */
 static double zbl_thread_time(void) {
   int64_t latest = __atomic_load_n(&zbl_latest, __ATOMIC_RELAXED);
   if (zbl.shown == ZBL_PACED) {
-    zbl_own.now = zbl_later(zbl_own.now, zbl_own.entered - zbl_inside());
+    zbl_own.now = zbl_later(zbl_own.now, zbl_own.entered - zbl_own.apart - zbl_own.lag);
   } else if (!zbl_own.launches) {
     zbl_own.now = zbl_later(zbl_own.now, (double)latest * 1e-9);
   }
@@ -122,6 +103,9 @@ static void zbl_thread_reaches(double at) {
 /* A thread is about to launch on the lane: the lane's clock is not behind the
  * thread's. */
 void zbl_host_enters(zbl_lane *l) {
+  if (zbl.shown == ZBL_PACED) {
+    zbl_pace_begins();
+  }
   if (zbl.shown != ZBL_HIDDEN) {
     l->h = zbl_later(l->h, zbl_thread_time());
   }
@@ -149,39 +133,13 @@ double zbl_host_posts(zbl_lane *l, double posted) {
   return posted;
 }
 
-/* Sleeps without the slack by which the kernel may wake a thread late. */
-static void zbl_sleep_exactly(const struct timespec *left) {
-  int slack = prctl(PR_GET_TIMERSLACK);
-  prctl(PR_SET_TIMERSLACK, 1);
-  syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, left, NULL);
-  prctl(PR_SET_TIMERSLACK, slack > 0 ? slack : 0);
-}
-
 /* Whether the host may see what happened at `at`: a paced one when that time has
  * come. Waits a moment for it, without the lock. */
 int zbl_host_sees(double at) {
-  double now;
   if (zbl.shown == ZBL_SHOWN) {
     zbl_thread_reaches(at);
   }
-  if (zbl.shown != ZBL_PACED) {
-    return 1;
-  }
-  zbl_own.inside = 0;
-  if (at <= (now = zbl_wall_now())) {
-    return 1;
-  }
-  zbl_unlock(NULL);
-  at = at < now + zbl_pace ? at : now + zbl_pace;
-  if (at > now + zbl_spin) {
-    const struct timespec left = {.tv_nsec = zbl_nanoseconds(at - now - zbl_spin)};
-    zbl_sleep_exactly(&left);
-  }
-  while (zbl_wall_now() < at) {
-    sched_yield();
-  }
-  zbl_lock();
-  return at < now + zbl_pace;
+  return zbl.shown != ZBL_PACED || zbl_pace_sees(at);
 }
 
 /* The host has asked for what is not done, and nobody has acted for so many seconds:

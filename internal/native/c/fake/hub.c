@@ -3,22 +3,18 @@
 #include "world.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-static const uint64_t ZBL_MAGIC = 0x7a62656e63680006;
-/* Address space, and the file's size: what is not touched costs nothing. A limit
- * on addresses leaves less. */
-static const uint64_t ZBL_ARENA = 64ull << 30, ZBL_LEAST = 64ull << 20;
+/* What a limit on addresses leaves of the arena at least. */
+static const uint64_t ZBL_LEAST = 64ull << 20;
 
 static _Thread_local int zbl_depth_of_lock;
 
@@ -196,27 +192,6 @@ static char *zbl_map(uint64_t bytes, int fd) {
   return mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd, 0);
 }
 
-/* Opens the file where processes meet. A file that no process has open belongs to a
- * world that has ended, and is cleared. It is locked when this returns. */
-static const char *zbl_open_file(const char *path) {
-  struct stat st;
-  zbl.shared_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (zbl.shared_fd < 0 || flock(zbl.shared_fd, LOCK_EX) != 0 ||
-      fstat(zbl.shared_fd, &st) != 0) {
-    return strerror(errno);
-  }
-  if (st.st_nlink == 0) { /* its last process has just removed it */
-    close(zbl.shared_fd);
-    return zbl_open_file(path);
-  }
-  if ((st.st_size == 0 || zbl_nobody(zbl.shared_fd)) &&
-      (ftruncate(zbl.shared_fd, 0) != 0 ||
-       ftruncate(zbl.shared_fd, (off_t)ZBL_ARENA) != 0)) {
-    return strerror(errno);
-  }
-  return NULL;
-}
-
 /* Maps the arena, and joins the world that is in it or makes one. */
 static const char *zbl_join(uint64_t machine) {
   uint64_t bytes = ZBL_ARENA;
@@ -251,7 +226,7 @@ int zbl_open_hub(const char *text, const zbl_share *how, char *err,
   zbl.several = how->several || how->path != NULL;
   zbl.shared_fd = -1;
   if (how->path != NULL) {
-    why = zbl_open_file(how->path);
+    why = zbl_open_file(how->path, how->exists);
   }
   if (why == NULL) {
     why = zbl_join(zbl_hash(text));
@@ -260,6 +235,7 @@ int zbl_open_hub(const char *text, const zbl_share *how, char *err,
     flock(zbl.shared_fd, LOCK_UN);
   }
   if (why != NULL) {
+    zbl_leave_file(how->path);
     snprintf(err, errlen, "the shared world %s: %s",
              how->path != NULL ? how->path : "", why);
     zbl_close_hub();

@@ -52,6 +52,7 @@ typedef struct zbl_hub {
   double looked;        /* when lost processes were looked for, by the wall */
   int broken;           /* a process died while it held the lock */
   uint64_t ids;         /* unique ids handed out */
+  double burst;         /* when launches began last, on the paced clock; see pace.c */
   uint64_t barrier;     /* host barriers that are over */
   int missing;          /* the seats below have come to the next, or have no rank */
   zbl_ref spare[ZBL_CLASSES];
@@ -64,6 +65,7 @@ typedef struct zbl_hub {
 typedef struct zbl_share {
   int several;      /* others will join, in this process or in another */
   const char *path; /* of the file where processes meet; NULL for one process */
+  int exists;       /* another process has made it */
   int first, count; /* the devices that this process sees; count 0: all */
 } zbl_share;
 
@@ -73,6 +75,11 @@ static inline void zbl_pause(void) {
   __builtin_ia32_pause();
 #endif
 }
+
+/* What a hub begins with: "zbench" and the layout's number. */
+static const uint64_t ZBL_MAGIC = 0x7a62656e63680009;
+/* Address space, and the file's size: what is not touched costs nothing. */
+static const uint64_t ZBL_ARENA = 64ull << 30;
 
 void *zbl_at(zbl_ref at);
 zbl_ref zbl_ref_of(const void *p);
@@ -107,8 +114,15 @@ void zbl_drop(void *p);
 
 /* lost.c */
 int zbl_take_slot(int fd, zbl_hub *hub);
+void zbl_give_up_slot(int fd);
 int zbl_alive(int slot);
 void zbl_find_lost(void);
 int zbl_nobody(int fd);
+
+/* file.c */
+const char *zbl_open_file(const char *path, int exists);
+void zbl_remove_name(const char *path);
+void zbl_leave_file(const char *path);
+int zbl_remove_left(const char *path);
 
 #endif

@@ -21,7 +21,12 @@ static int zbl_held_bytes(int fd, int slot, int n) {
          l.l_type != F_UNLCK;
 }
 
-int zbl_nobody(int fd) { return !zbl_held_bytes(fd, 0, ZBL_MAX_PROCESSES); }
+/* Whether it is proved that no other process uses the file. */
+int zbl_nobody(int fd) {
+  struct flock l;
+  return zbl_lock_bytes(fd, F_OFD_GETLK, &l, 0, ZBL_MAX_PROCESSES) == 0 &&
+         l.l_type == F_UNLCK;
+}
 
 int zbl_alive(int slot) {
   return slot == zbl.slot || zbl_held_bytes(zbl.shared_fd, slot, 1);
@@ -38,6 +43,12 @@ int zbl_take_slot(int fd, zbl_hub *hub) {
     }
   }
   return 0;
+}
+
+/* Lets go of whatever slot this process has. */
+void zbl_give_up_slot(int fd) {
+  struct flock all = {.l_type = F_UNLCK, .l_start = zbl_slot_bytes, .l_len = ZBL_MAX_PROCESSES};
+  fcntl(fd, F_OFD_SETLK, &all);
 }
 
 /* A communicator with a rank in the process has lost it, unless that rank had

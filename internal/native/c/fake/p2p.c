@@ -1,6 +1,7 @@
 /* Sends and receives. Those that one rank makes in a group are one kernel on
  * its stream; a transfer takes place when the kernels of both its ends have
- * begun, and a kernel ends with the last of its transfers. */
+ * begun, and a kernel ends with the last of its transfers. Whoever ends it begins
+ * the next, too, where the stream goes straight from one to the other (ahead.c). */
 #include "comm.h"
 
 /* One message, known from the first of its two ends on. */
@@ -19,8 +20,11 @@ typedef struct zbl_transfer {
 typedef struct zbl_kernel_p2p {
   zbl_ref clique;
   zbl_stream *stream; /* of the process in the slot */
-  int slot;
+  int slot, rank;
   zbl_turn at;
+  zbl_ahead how; /* the stream comes here from the kernel before, */
+  zbl_ref next;  /* which has this one here; */
+  zbl_ref begun; /* the next of those that begin now */
   double arrival, end;
   uint64_t out, in; /* bytes */
   int ready, moves; /* moves: data */
@@ -93,17 +97,28 @@ static int zbl_p2p_done(zbl_op *op, zbl_stream *s) {
   return 1;
 }
 
-/* The kernel has begun: every message whose other end has begun too runs. */
-static int zbl_p2p_run(zbl_op *op, zbl_stream *s) {
-  zbl_kernel_p2p *k = op->data;
-  k->arrival = zbl_arrival(op, s);
-  k->ready = 1;
-  for (size_t i = 0; i < k->n && k->moves; i++) {
-    zbl_transfer *t = zbl_at(k->transfers[i]);
-    if (zbl_at(t->sender) == k && t->data == 0 && t->sent > 0) {
-      t->data = zbl_message(s, t->send, t->sent, zbl_has_all(zbl_at(k->clique)));
-    }
+static zbl_bell *zbl_kernel_bell(const zbl_kernel_p2p *k) {
+  return &((zbl_clique *)zbl_at(k->clique))->bell[k->rank % ZBL_BELLS];
+}
+
+/* All messages of a kernel have been: the next one begins, or its process is told. */
+static void zbl_kernel_ends(zbl_kernel_p2p *k, zbl_ref *begin) {
+  zbl_kernel_p2p *next = zbl_at(k->next);
+  if (k->slot == zbl.slot) {
+    zbl_drain_later(k->stream);
   }
+  if (next == NULL) {
+    zbl_ring(zbl_kernel_bell(k));
+    return;
+  }
+  next->arrival = zbl_comes_at(k->end, &next->how);
+  next->begun = *begin;
+  *begin = k->next;
+}
+
+/* The kernel begins: every message whose other end has begun too runs. */
+static void zbl_kernel_begins(zbl_kernel_p2p *k, zbl_ref *begin) {
+  k->ready = 1;
   for (size_t i = 0; i < k->n; i++) {
     zbl_transfer *t = zbl_at(k->transfers[i]);
     zbl_kernel_p2p *peer =
@@ -113,12 +128,34 @@ static int zbl_p2p_run(zbl_op *op, zbl_stream *s) {
     }
     zbl_transfer_run(t);
     if (peer != k && peer->left == 0) {
-      if (peer->slot == zbl.slot) {
-        zbl_drain_later(peer->stream);
-      }
-      zbl_progress();
+      zbl_kernel_ends(peer, begin);
     }
   }
+  if (k->left == 0) {
+    zbl_kernel_ends(k, begin);
+  }
+}
+
+/* A rank's stream has come to its kernel, unless others have brought it there. */
+static int zbl_p2p_run(zbl_op *op, zbl_stream *s) {
+  zbl_kernel_p2p *k = op->data;
+  zbl_ref begin = zbl_ref_of(k);
+  if (k->ready) {
+    return zbl_p2p_done(op, s);
+  }
+  k->arrival = zbl_arrival(op, s);
+  for (size_t i = 0; i < k->n && k->moves; i++) {
+    zbl_transfer *t = zbl_at(k->transfers[i]);
+    if (zbl_at(t->sender) == k && t->data == 0 && t->sent > 0) {
+      t->data = zbl_message(s, t->send, t->sent, zbl_has_all(zbl_at(k->clique)));
+    }
+  }
+  while (begin != 0) {
+    zbl_kernel_p2p *first = zbl_at(begin);
+    begin = first->begun;
+    zbl_kernel_begins(first, &begin);
+  }
+  zbl_progress();
   return zbl_p2p_done(op, s);
 }
 
@@ -175,9 +212,24 @@ static zbl_transfer *zbl_post_end(zbl_kernel_p2p *k, const zbl_queued *q) {
   return t;
 }
 
+static zbl_bell *zbl_p2p_bell(const zbl_op *op) { return zbl_kernel_bell(op->data); }
+
 static const zbl_kind zbl_p2ps = {.run = zbl_p2p_run,
                                   .done = zbl_p2p_done,
-                                  .release = zbl_p2p_release};
+                                  .release = zbl_p2p_release,
+                                  .bell = zbl_p2p_bell};
+
+/* Notes how the stream comes to the kernel, which its process has just called. */
+static void zbl_p2p_ahead(zbl_kernel_p2p *k, zbl_op *op, zbl_stream *s) {
+  zbl_kernel_p2p *before;
+  zbl_catch_up(s);
+  before = s->on == NULL ? (zbl_kernel_p2p *)(uintptr_t)s->before : NULL;
+  op->ahead = (uint8_t)(!k->moves && zbl_straight(s, before));
+  if (op->ahead) {
+    k->how = zbl_way_of(s, op->posted);
+    before->next = zbl_ref_of(k);
+  }
+}
 
 /* Launches the n sends and receives of one rank as one kernel. */
 int zbl_p2p_post(const zbl_queued *q, size_t n, double host) {
@@ -187,7 +239,7 @@ int zbl_p2p_post(const zbl_queued *q, size_t n, double host) {
   zbl_kernel_p2p *k = zbl_new(sizeof *k + n * sizeof k->transfers[0]);
   uint64_t launch = zbl_comm_launch(c, 1);
   *k = (zbl_kernel_p2p){.clique = zbl_ref_of(c->clique), .stream = q->stream,
-                        .slot = zbl.slot, .n = n, .left = n,
+                        .slot = zbl.slot, .rank = c->rank, .n = n, .left = n,
                         .moves = zbl.moves_data > 0,
                         .at = zbl_message_number(c)};
   for (size_t i = 0; i < n; i++) {
@@ -197,6 +249,12 @@ int zbl_p2p_post(const zbl_queued *q, size_t n, double host) {
   op = zbl_new_op(q->stream, &zbl_p2ps, k, *h);
   op->comm = c;
   op->stuck = zbl_hangs(c->device, zbl_later((double)k->out, (double)k->in), launch);
+  if (zbl.several) {
+    zbl_p2p_ahead(k, op, q->stream);
+  }
   zbl_push(q->stream, op);
+  q->stream->before = k;
+  q->stream->on = NULL;
+  q->stream->marked = 0;
   return 0;
 }

@@ -1,62 +1,157 @@
-/* Launches on the paced clock. Ranks of other threads and processes would launch at the
- * same time on a machine that has a CPU for each of them. Here they take turns on a few,
- * and a burst of one rank's launches would end before another rank's begins. So a launch
- * on a stream without work gives the CPU to the other ranks until they have launched, too. */
-#include "stream.h"
+/* The paced clock: the host's time follows the model. Ranks whose threads share a few CPUs
+ * come to a burst of launches one after the other, and are kept from their launches and from
+ * seeing the end. On a machine with a CPU for each of them they would not be. So what a thread
+ * waits for a CPU, and what the loopback itself takes, does not count: it is taken off the
+ * time at which its launches are dated. A thread that comes late to a burst for these
+ * reasons counts as if it had come with the first, and sees all of the burst end later by as
+ * much: from its own first launch on it sees the model's time pass. */
+#include "world.h"
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
-/* How long such a launch waits, in seconds, and how many launches of the thread do not
- * wait once a wait was in vain. */
-static const double zbl_pace_wait = 1e-3;
-enum { ZBL_PACE_SKIPPED = 100 };
+/* How long one query of a paced clock waits, and how much of that without giving the
+ * CPU away: a sleep ends late by the kernel's timer slack, 50 µs. Seconds. */
+static const double zbl_pace = 1e-3, zbl_spin = 1e-4;
 
-static _Thread_local struct {
-  const zbl_stream *last;
-  int skip;
-} zbl_pacing;
+/* How late a thread may come to a burst whatever kept it, in seconds: others may have waited
+ * for a CPU before they woke it. */
+static const double zbl_pace_apart = 1e-3;
 
-/* Waits for a bell without the lock, and without sleeping: to wake a thread on another CPU
- * takes longer than many launches. The wait counts as time in the loopback. */
-static void zbl_pace_until(zbl_bell *bell) {
-  uint32_t seen = bell->rung;
-  double until = zbl_wall_now() + zbl_pace_wait;
-  double entered = zbl_own.entered, inside = zbl_own.inside;
-  int depth = zbl_depth_of_lock;
-  bell->waiting++;
-  zbl_depth_of_lock = 1;
-  zbl_unlock(NULL);
-  do {
-    sched_yield();
-  } while (__atomic_load_n(&bell->rung, __ATOMIC_RELAXED) == seen &&
-           zbl_wall_now() < until);
-  zbl_lock();
-  zbl_depth_of_lock = depth;
-  zbl_own.entered = entered;
-  zbl_own.inside = inside;
-  bell->waiting--;
+/* The gap between two calls from which on the thread may have waited for a CPU, in seconds:
+ * to ask the kernel takes a microsecond. */
+static const double zbl_pace_gap = 2e-5;
+
+static pthread_key_t zbl_schedstat_key;
+static pthread_once_t zbl_schedstat_once = PTHREAD_ONCE_INIT;
+
+static void zbl_close_schedstat(void *file) { close((int)(intptr_t)file - 1); }
+
+static void zbl_make_schedstat_key(void) {
+  pthread_key_create(&zbl_schedstat_key, zbl_close_schedstat);
 }
 
-/* The thread has launched on the stream. One that launches on several by turns would wait
- * for itself. */
-void zbl_pace_launch(const zbl_stream *s) {
-  int alone = zbl_pacing.last == NULL || zbl_pacing.last == s;
-  zbl_bell *bell;
-  if (zbl.shown != ZBL_PACED || s->capture != NULL) {
+/* The file goes with its thread. */
+static void zbl_open_schedstat(void) {
+  int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+  zbl_own.schedstat = fd >= 0 ? fd + 1 : -1;
+  if (fd >= 0) {
+    pthread_once(&zbl_schedstat_once, zbl_make_schedstat_key);
+    pthread_setspecific(zbl_schedstat_key, (void *)(intptr_t)zbl_own.schedstat);
+  }
+}
+
+/* How long the calling thread has been runnable without a CPU, in seconds; 0 where the
+ * kernel does not tell (proc_schedstat(5): the second number, in nanoseconds). */
+static double zbl_kernel_starved(void) {
+  char text[96];
+  unsigned long long ns = 0;
+  ssize_t n;
+  if (zbl_own.schedstat == 0) {
+    zbl_open_schedstat();
+  }
+  n = zbl_own.schedstat > 0 ? pread(zbl_own.schedstat - 1, text, sizeof text - 1, 0) : 0;
+  if (n > 0) {
+    text[n] = '\0';
+    sscanf(text, "%*u %llu", &ns);
+  }
+  return (double)ns * 1e-9;
+}
+
+static double (*zbl_starved)(void) = zbl_kernel_starved;
+
+/* How long it was since this was last asked. */
+static double zbl_starved_since(void) {
+  double before = zbl_own.starved;
+  zbl_own.starved = zbl_starved();
+  return zbl_own.starved - before;
+}
+
+/* A paced thread comes into the loopback. */
+void zbl_host_in(void) {
+  double gap;
+  zbl_own.entered = zbl_wall_now();
+  gap = zbl_own.entered - zbl_own.left;
+  if (zbl_own.left > 0 && gap > zbl_pace_gap) {
+    double starved = zbl_starved_since();
+    zbl_own.apart += starved < gap ? starved : gap;
+  }
+}
+
+/* It leaves it. What it took there is not the program's: a launch takes the model's time. */
+void zbl_host_out(void) {
+  zbl_own.left = zbl_wall_now();
+  if (zbl_own.entered > 0) { /* else it came in before the clock was chosen */
+    zbl_own.apart += zbl_own.left - zbl_own.entered;
+  }
+}
+
+/* A paced thread is about to launch something. The first of its launches since it saw work
+ * end decides what of its delay counts. It belongs to the last burst, unless the thread has
+ * been beyond that: then it begins another. */
+void zbl_pace_begins(void) {
+  double late, kept;
+  if (zbl_own.joined) {
     return;
   }
-  zbl_pacing.last = s;
-  if (s->head == NULL || !alone || s->s > zbl_wall_now()) {
-    return;
+  zbl_own.joined = 1;
+  if (zbl.hub->burst < zbl_own.now || zbl.hub->burst == 0) {
+    zbl.hub->burst = zbl_own.entered;
   }
-  if (zbl_pacing.skip > 0) {
-    zbl_pacing.skip--;
-    return;
+  late = zbl_own.entered - zbl.hub->burst;
+  kept = zbl_own.apart + zbl_pace_apart;
+  zbl_own.apart = 0;
+  zbl_own.lag = zbl_later(late < kept ? late : kept, 0);
+}
+
+/* Sleeps without the slack by which the kernel may wake a thread late. */
+static void zbl_sleep_exactly(double seconds) {
+  const struct timespec left = {.tv_nsec = (long)(seconds * 1e9)};
+  int slack = prctl(PR_GET_TIMERSLACK);
+  prctl(PR_SET_TIMERSLACK, 1);
+  syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &left, NULL);
+  prctl(PR_SET_TIMERSLACK, slack > 0 ? slack : 0);
+}
+
+/* The thread has seen what happened at `at`. */
+static void zbl_pace_seen(double at) {
+  zbl_own.now = zbl_later(zbl_own.now, at);
+  zbl_own.apart = 0;
+  zbl_own.joined = 0;
+}
+
+/* Whether the thread may see what happened at `at`. Waits a moment for it, without the
+ * lock. */
+int zbl_pace_sees(double at) {
+  double now = zbl_wall_now(), due = at + zbl_own.lag, until;
+  if (due <= now) {
+    if (now - due > zbl_pace_gap) { /* it was kept from looking */
+      zbl_starved_since();
+    }
+    zbl_pace_seen(at);
+    return 1;
   }
-  bell = zbl_bell_of(s);
-  if (bell != NULL) {
-    zbl_pace_until(bell);
-    zbl_drive();
-    zbl_pacing.skip = s->head != NULL ? ZBL_PACE_SKIPPED : 0;
+  zbl_unlock(NULL);
+  until = due < now + zbl_pace ? due : now + zbl_pace;
+  if (until > now + zbl_spin) {
+    zbl_sleep_exactly(until - now - zbl_spin);
   }
+  zbl_starved_since();
+  while (zbl_wall_now() < until) {
+    sched_yield();
+  }
+  zbl_own.left = 0; /* this was no gap of the program's */
+  zbl_lock();
+  if (due >= now + zbl_pace) {
+    return 0;
+  }
+  zbl_pace_seen(at);
+  return 1;
 }

@@ -72,8 +72,8 @@ typedef struct zbl_stream {
   zbl_op *tail; /* where there are two operations or more */
   zbl_result *results, *results_tail;
   struct zbl_stream *all; /* the next of all streams */
-  const void *before; /* the round that was enqueued last, NULL for other work */
-  struct zbl_comm *on; /* and the communicator that it was enqueued on */
+  const void *before; /* the round or the kernel of messages that was enqueued last, NULL */
+  struct zbl_comm *on; /* for other work; and a round's communicator, NULL for a kernel */
   double mark[ZBL_AHEAD_MARKS];
 } zbl_stream;
 
@@ -140,9 +140,6 @@ const char *zbl_source(zbl_stream *s, const char *from, size_t bytes);
 /* comm.c */
 int zbl_aborted(const struct zbl_comm *c);
 int zbl_failed(const struct zbl_comm *c);
-
-/* pace.c */
-void zbl_pace_launch(const zbl_stream *s);
 
 /* null.c */
 zbl_stream *zbl_null_stream(int device);

@@ -202,8 +202,6 @@ void zbl_kernel_clock(struct timespec *now);
 double zbl_wall_now(void);
 void zbl_show(int shown);
 int zbl_paced(void);
-void zbl_host_in(void);
-void zbl_host_out(void);
 void zbl_host_enters(zbl_lane *l);
 double zbl_host_comes(void);
 void zbl_host_meets(double at);
@@ -215,6 +213,12 @@ int64_t zbl_shown_now(void);
 void zbl_shown_reach(int64_t at);
 void zbl_host_becomes(double at);
 double zbl_host_is(void);
+
+/* pace.c */
+void zbl_host_in(void);
+void zbl_host_out(void);
+void zbl_pace_begins(void);
+int zbl_pace_sees(double at);
 
 /* clock.c */
 double zbl_model(const zbl_curve *c, double bytes);

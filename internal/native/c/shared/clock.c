@@ -1,5 +1,5 @@
 /* A library to preload: the program's calls of the clock give the time of the
- * loopback's model. Before the loopback's runtime is loaded they give the kernel's.
+ * loopback's model. Before the program calls the loopback they give the kernel's.
  *
  * A sleep and a timed wait that times out take their time on both clocks. Clocks of
  * CPU time are left alone, and so is whatever does not call the C library. */
@@ -50,7 +50,7 @@ static int64_t zbc_kernel_ns(clockid_t clock) {
   return zbc_of(&ts);
 }
 
-/* The loopback's runtime calls it when it is loaded, and with NULL when it goes. */
+/* The loopback's runtime calls it when a world opens, and with NULL when it goes. */
 ZBC_PUBLIC void zbench_clock_use(int64_t (*now)(void), void (*reach)(int64_t)) {
   for (int i = 0; now != NULL && i < ZBC_CLOCKS; i++) {
     if (zbc_shown[i]) {

@@ -78,7 +78,8 @@ typedef struct zbs_dim3 {
   ZBS_HIP(SYM, properties0000, int, (void *properties, int device), "hipGetDevicePropertiesR0000") \
   ZBS_HIP(SYM, properties0600, int, (void *properties, int device), "hipGetDevicePropertiesR0600")
 
-#define ZBS_MORE_KERNELS(SYM)                                                  \
+/* What the compiler's code calls before main() and around kernels: it needs no world. */
+#define ZBS_MORE_REGISTERED(SYM)                                                  \
   ZBS_HIP(SYM, pushCall, int, (zbs_dim3 grid, zbs_dim3 block, size_t shared, void *stream), \
               "__hipPushCallConfiguration")                                    \
   ZBS_HIP(SYM, popCall, int, (zbs_dim3 * grid, zbs_dim3 *block, size_t *shared, void **stream), \
@@ -96,7 +97,9 @@ typedef struct zbs_dim3 {
   ZBS_HIP(SYM, registerManagedVar, void,                                       \
               (void *module, void **pointer, void *init, const char *name,     \
                size_t size, unsigned align),                                   \
-              "__hipRegisterManagedVar")                                       \
+              "__hipRegisterManagedVar")
+
+#define ZBS_MORE_KERNELS(SYM)                                                  \
   ZBS_HIP(SYM, launchFunction, int,                                            \
               (const void *function, zbs_dim3 grid, zbs_dim3 block, void **params, \
                size_t shared, void *stream),                                   \
@@ -161,7 +164,8 @@ typedef struct zbs_dim3 {
 
 #include "more_hip.h"
 
-#define ZBS_MORE(SYM)                                                          \
+/* What a program calls itself. */
+#define ZBS_MORE_CALLED(SYM)                                                   \
   ZBS_MORE_HIP(SYM)                                                            \
   ZBS_MORE_MEMORY(SYM)                                                         \
   ZBS_MORE_STREAMS(SYM)                                                        \
@@ -169,5 +173,9 @@ typedef struct zbs_dim3 {
   ZBS_MORE_DRIVER(SYM)                                                         \
   ZBS_MORE_KERNELS(SYM)                                                        \
   ZBS_MORE_COLLECTIVES(SYM)
+
+#define ZBS_MORE(SYM)                                                          \
+  ZBS_MORE_REGISTERED(SYM)                                                     \
+  ZBS_MORE_CALLED(SYM)
 
 #endif

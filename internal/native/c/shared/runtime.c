@@ -17,7 +17,6 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 
 #if ZB_NAMES /* CUDA has not all of HIP's functions */
 #pragma GCC diagnostic ignored "-Wunused-function"
@@ -37,20 +36,7 @@
 #include "sync.c"
 #include "vary.c"
 
-/* A public name for a function of the fake. */
-#define ZBS_PUBLIC(field, name)                                                \
-  extern __typeof__(zbl_##field) zbs_##field __asm__(name)                     \
-      __attribute__((alias("zbl_" #field), visibility("default")));
-#define ZBS_FORWARDED(field, name) ZBS_PUBLIC(field, "zbench_" #field)
-
-#define PICK_ZB_RUNTIME ZBS_PUBLIC
-#define PICK_ZB_LOOPBACK ZBS_PUBLIC
-#define PICK_ZB_COLLECTIVES ZBS_FORWARDED
-#define PICK_ZB_COMPILER ZBS_FORWARDED
-#define PICK_ZB_DRIVER ZBS_FORWARDED
-#define PICK_ZB_NONE(field, name)
-ZB_SYMBOLS(ZBS_EACH)
-ZBS_MORE(ZBS_EACH)
+#include "first.h"
 
 /* The whole file as text, which the caller frees; NULL when it cannot be read. */
 static char *zbs_read(const char *path) {
@@ -136,7 +122,7 @@ static void zbs_join(const char *path, const char *text) {
 }
 
 /* Other programs know no switch for moving data, so it is on. */
-__attribute__((constructor)) static void zbs_open(void) {
+static void zbs_open(void) {
   const char *path = getenv("ZBENCH_LOOPBACK");
   char *text;
   if (path == NULL) {
@@ -152,18 +138,11 @@ __attribute__((constructor)) static void zbs_open(void) {
   free(text);
 }
 
-/* Gives up the process's slot, and removes the file where processes meet if no other
- * has one. */
-static void zbs_remove_shared(void) {
-  const char *path = zbs_variable("ZBENCH_LOOPBACK_SHARED");
-  struct flock slot = {.l_type = F_UNLCK, .l_start = zbl_slot_bytes + zbl.slot, .l_len = 1};
-  if (zbl.shared_fd >= 0 && path != NULL && flock(zbl.shared_fd, LOCK_EX) == 0) {
-    fcntl(zbl.shared_fd, F_OFD_SETLK, &slot);
-    if (zbl_nobody(zbl.shared_fd)) {
-      unlink(path);
-    }
-    flock(zbl.shared_fd, LOCK_UN);
-  }
+/* The first call of a process waits here, and others that come meanwhile. */
+void zbs_enter(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, zbs_open);
+  __atomic_store_n(&zbs_entered, 1, __ATOMIC_RELEASE);
 }
 
 /* A process that was forked from one with a world shares its file locks: it leaves
@@ -175,7 +154,9 @@ __attribute__((destructor)) static void zbs_close(void) {
   if (zbl.shown == ZBL_SHOWN) {
     zbs_clock()(NULL, NULL);
   }
-  zbs_remove_shared();
+  if (zbs_variable("ZBENCH_LOOPBACK_SHARED") != NULL) {
+    zbl_leave_file(zbs_variable("ZBENCH_LOOPBACK_SHARED"));
+  }
   if (!zbs_pinned) {
     zbl_shutdown();
   }

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"zbench/internal/launch"
+)
+
+// The names of the files where processes meet begin with one of these, that of a program's
+// first or that of a sweep, and end with so many bytes as hexadecimal digits.
+const (
+	programMeeting = "zbench-loopback-"
+	sweepMeeting   = "zbench-"
+	meetingBytes   = 8
+)
+
+// isMeeting tells whether a file's name is that of one where processes meet.
+func isMeeting(name string) bool {
+	digits, found := strings.CutPrefix(name, programMeeting)
+	if !found {
+		digits, found = strings.CutPrefix(name, sweepMeeting)
+	}
+	return found && len(digits) == 2*meetingBytes && strings.Trim(digits, "0123456789abcdef") == ""
+}
+
+// Memory as a file system, and how large it must be: data that processes exchange would
+// otherwise be written to a disk. Containers often have 64 MiB of it.
+const (
+	sharedMemory     = "/dev/shm"
+	sharedMemoryRoom = 4 << 30
+	temporaryFolder  = "/tmp"
+)
+
+// meetingFolder is where the file lies in which the processes of a simulation meet: TMPDIR,
+// else memory, else /tmp. All processes of one host find the same folder, so free space does
+// not count.
+func meetingFolder(s State) string {
+	if folder := s.Getenv("TMPDIR"); folder != "" {
+		return folder
+	}
+	if s.Space != nil && s.FS.Access(sharedMemory) == nil {
+		if space, err := s.Space(sharedMemory); err == nil && space.Size >= sharedMemoryRoom {
+			return sharedMemory
+		}
+	}
+	return temporaryFolder
+}
+
+func meetingFile(s State, prefix string, name []byte) string {
+	return filepath.Join(meetingFolder(s), prefix+hex.EncodeToString(name))
+}
+
+// removeLeft removes the files where processes met that were killed. Those of processes
+// that run stay: they have them locked.
+func removeLeft(s State) {
+	if s.RemoveLeft == nil {
+		return
+	}
+	folders := []string{sharedMemory, temporaryFolder}
+	if own := s.Getenv("TMPDIR"); own != "" && !slices.Contains(folders, filepath.Clean(own)) {
+		folders = append(folders, own)
+	}
+	for _, folder := range folders {
+		entries, err := s.FS.ReadDir(folder)
+		if err != nil {
+			continue // what cannot be listed is not this run's
+		}
+		for _, e := range entries {
+			if e.Type().IsRegular() && isMeeting(e.Name()) {
+				s.RemoveLeft(filepath.Join(folder, e.Name()))
+			}
+		}
+	}
+}
+
+// arenaFile names the file where the processes of a program meet: a new one, or the one of
+// the launcher that has started this process. The last process to end removes it.
+func arenaFile(s State, role launch.Role) (string, error) {
+	if role.Local == 0 { // one of those that start together is enough
+		removeLeft(s)
+	}
+	var name [meetingBytes]byte
+	if role.Several() {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d %s", role.By, role.Leader, role.Size, role.Agent))
+		copy(name[:], sum[:])
+	} else if _, err := io.ReadFull(s.Random, name[:]); err != nil {
+		return "", err
+	}
+	return meetingFile(s, programMeeting, name[:]), nil
+}

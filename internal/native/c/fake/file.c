@@ -1,0 +1,105 @@
+/* The file where processes meet: it is made and cleared here, and its name removed.
+ * Who uses it has a lock on one of its bytes (lost.c), and who makes, joins or removes it
+ * one on the whole (flock). The kernel lets go of both when a process ends, however it
+ * ends, and shows them to the processes of every PID namespace. */
+#include "world.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Above these bits a hub's magic is the same in every build. */
+enum { ZBL_MAGIC_BUILD = 16 };
+
+/* Whether the path itself, not a link, names the open file: another may have its name by
+ * now. */
+static int zbl_names(const char *path, int fd) {
+  struct stat here, there;
+  return fstat(fd, &here) == 0 && lstat(path, &there) == 0 &&
+         here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
+static int zbl_is_own_file(const struct stat *st) {
+  return S_ISREG(st->st_mode) && st->st_uid == geteuid();
+}
+
+/* Opens the file where processes meet. A file that no process has open belongs to a
+ * world that has ended, and is cleared. It is locked when this returns. Who can guess the
+ * path may have put a link or a file there. */
+const char *zbl_open_file(const char *path, int exists) {
+  struct stat st;
+  zbl.shared_fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (exists ? 0 : O_CREAT), 0600);
+  if (zbl.shared_fd < 0 || fstat(zbl.shared_fd, &st) != 0) {
+    return strerror(errno);
+  }
+  if (!zbl_is_own_file(&st)) {
+    return "it is not a file of this user";
+  }
+  if (flock(zbl.shared_fd, LOCK_EX) != 0 || fstat(zbl.shared_fd, &st) != 0) {
+    return strerror(errno);
+  }
+  if (st.st_nlink == 0) { /* its last process has just removed it */
+    close(zbl.shared_fd);
+    return zbl_open_file(path, exists);
+  }
+  if ((st.st_size == 0 || zbl_nobody(zbl.shared_fd)) &&
+      (ftruncate(zbl.shared_fd, 0) != 0 ||
+       ftruncate(zbl.shared_fd, (off_t)ZBL_ARENA) != 0)) {
+    return strerror(errno);
+  }
+  return NULL;
+}
+
+/* Removes the name of this process's file, if it still is that. */
+void zbl_remove_name(const char *path) {
+  if (zbl.several && zbl.shared_fd >= 0 && zbl_names(path, zbl.shared_fd)) {
+    unlink(path);
+  }
+}
+
+/* Gives up this process's slot, if it has one, and removes the file where no other process
+ * has one. */
+void zbl_leave_file(const char *path) {
+  struct stat st;
+  if (zbl.shared_fd < 0 || fstat(zbl.shared_fd, &st) != 0 || !zbl_is_own_file(&st) ||
+      flock(zbl.shared_fd, LOCK_EX) != 0) {
+    return;
+  }
+  zbl_give_up_slot(zbl.shared_fd);
+  if (zbl_nobody(zbl.shared_fd)) {
+    zbl_remove_name(path);
+  }
+  flock(zbl.shared_fd, LOCK_UN);
+}
+
+/* Whether an open file can be one where processes met, in any build, however early its
+ * maker was killed. */
+static int zbl_was_met_in(int fd) {
+  struct stat st;
+  uint64_t magic = 0;
+  return fstat(fd, &st) == 0 && zbl_is_own_file(&st) && (st.st_mode & 07777) == 0600 &&
+         pread(fd, &magic, sizeof magic, 0) >= 0 &&
+         (magic == 0 ? st.st_size == 0 || st.st_size == (off_t)ZBL_ARENA
+                     : magic >> ZBL_MAGIC_BUILD == ZBL_MAGIC >> ZBL_MAGIC_BUILD);
+}
+
+/* Removes a file where processes met and that none uses. 1 if it did. */
+int zbl_remove_left(const char *path) {
+  struct stat st;
+  int fd, gone = 0;
+  if (lstat(path, &st) != 0 || !zbl_is_own_file(&st)) { /* to open a device can do harm */
+    return 0;
+  }
+  fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) {
+    return 0;
+  }
+  if (zbl_was_met_in(fd) && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+    gone = zbl_nobody(fd) && zbl_names(path, fd) && unlink(path) == 0;
+  }
+  close(fd);
+  return gone;
+}
