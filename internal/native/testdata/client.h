@@ -115,6 +115,10 @@ typedef struct {
   const char *net;
   int share;
 } ncclConfig_t;
+#define UNSET (-2147483647 - 1)
+#define NCCL_CONFIG_INITIALIZER                                                      \
+  {sizeof(ncclConfig_t), 0xcafebeef, 22203, UNSET, UNSET, UNSET, UNSET, NULL, UNSET}
+#define ncclInProgress ((ncclResult_t)7)
 ncclResult_t ncclCommInitRankConfig(ncclComm_t *, int, ncclUniqueId, int, ncclConfig_t *);
 ncclResult_t ncclCommFinalize(ncclComm_t);
 ncclResult_t ncclCommSplit(ncclComm_t, int, int, ncclComm_t *, ncclConfig_t *);

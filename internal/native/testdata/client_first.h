@@ -3,6 +3,19 @@
 
 enum { FORKED = 4 };
 
+/* Ranks that have no channel but the address where rank 0 listens, which can be used again. */
+static void by_address(client *c, int rank) {
+  ncclUniqueId unique;
+  CHECK(setenv("NCCL_COMM_ID", "127.0.0.1", 1) == 0);
+  CHECK(ncclGetUniqueId(&unique) == ncclInvalidArgument);
+  CHECK(setenv("NCCL_COMM_ID", "127.0.0.1:47110", 1) == 0);
+  CHECK(ncclGetUniqueId(&unique) == ncclSuccess);
+  CHECK(ncclCommInitRank(&c->comm, FORKED, unique, rank) == ncclSuccess);
+  CHECK(ncclBroadcast(c->send, c->recv, N, ncclFloat, 2, c->comm, c->stream) == ncclSuccess);
+  CHECK(hipStreamSynchronize(c->stream) == hipSuccess);
+  CHECK(c->recv[5] == 2 + 5);
+}
+
 /* A rank of those that were forked: the id comes from rank 0 through pipes. */
 static void forked(int rank, int pipes[FORKED][2]) {
   char first[16];
@@ -26,6 +39,9 @@ static void forked(int rank, int pipes[FORKED][2]) {
   CHECK(ncclAllReduce(c.send, c.recv, N, ncclFloat, ncclSum, c.comm, c.stream) == ncclSuccess);
   CHECK(hipStreamSynchronize(c.stream) == hipSuccess);
   CHECK(c.recv[3] == (float)(FORKED * (FORKED - 1) / 2 + 3 * FORKED));
+  CHECK(ncclCommDestroy(c.comm) == ncclSuccess);
+  by_address(&c, rank);
+  by_address(&c, rank);
   give_up(&c);
   client_leave(&c);
 }

@@ -258,6 +258,7 @@ static void kernels(void) {
   __hipUnregisterFatBinary(module);
 }
 
+#include "client_later.h"
 #include "client_more.h"
 
 static void one(void) {
@@ -271,6 +272,7 @@ static void one(void) {
   captures();
   groups();
   configurations();
+  later();
   more();
   kernels();
   for (int i = 0; i < RANKS; i++) {

@@ -49,6 +49,15 @@ static void communicators(void) {
   void *c, *two[2];
   int n;
   configurations();
+  CHECK(setenv("NCCL_COMM_ID", "nowhere", 1) == 0);
+  IS(ZB_COLL_ARGUMENT, getUniqueId(&id));
+  CHECK(setenv("NCCL_COMM_ID", ":1", 1) == 0);
+  IS(ZB_COLL_ARGUMENT, getUniqueId(&id));
+  CHECK(setenv("NCCL_COMM_ID", "[::1]:x", 1) == 0);
+  IS(ZB_COLL_ARGUMENT, getUniqueId(&id));
+  CHECK(setenv("NCCL_COMM_ID", "[::1]:1", 1) == 0);
+  IS(0, getUniqueId(&id));
+  CHECK(unsetenv("NCCL_COMM_ID") == 0);
   IS(0, getUniqueId(&id));
   IS(ZB_COLL_ARGUMENT, commInitRank(&c, 0, id, 0));
   IS(ZB_COLL_ARGUMENT, commInitRank(&c, 1, id, -1));

@@ -25,10 +25,13 @@ static inline int zbl_overlap_ok(const zbl_queued *q, uint64_t sent, uint64_t go
   if (send + sent <= recv || recv + got <= send) {
     return 1;
   }
-  if (send == recv) {
-    return sent == got || kind == ZBL_ALL_GATHER || kind == ZBL_REDUCE_SCATTER || offset == 0;
+  if (kind == ZBL_ALL_GATHER || kind == ZBL_REDUCE_SCATTER) {
+    offset = send == recv ? 0 : offset;
   }
-  return sent > got ? recv == send + offset : sent < got && send == recv + offset;
+  if (sent == got) {
+    return send == recv;
+  }
+  return sent > got ? recv == send + offset : send == recv + offset;
 }
 
 static inline int zbl_arguments_ok(const zbl_comm *c, int collective, int dtype,
@@ -68,6 +71,11 @@ static inline int zbl_usable(const zbl_comm *c, int collective) {
          __atomic_load_n(&c->clique->destroyed, __ATOMIC_RELAXED) == 0;
 }
 
+/* Whether an init or a split of it is under way (ROCm/rccl at rocm-6.2.2, src/init.cc,
+ * ncclCommEnsureReady). */
+static inline int zbl_not_ready(zbl_comm *c) { return c->pending > 0 && zbl_in_progress(c); }
+
+static const char zbl_unready[] = "the communicator's init or split is still in progress";
 static const char zbl_unusable[] =
     "the communicator is not complete, is finalized, has lost a rank or has no curve in "
     "the machine file, or the stream is of another device";
@@ -93,6 +101,9 @@ static int zbl_collective_call(const void *send, void *recv, int collective,
   }
   if (count == 0) { /* dropped (ROCm/rccl, src/enqueue.cc, taskAppend) */
     return 0;
+  }
+  if (zbl_not_ready(c)) {
+    return zbl_failing(ZB_COLL_ARGUMENT, zbl_unready);
   }
   if (s->device != c->device || !zbl_usable(c, collective)) {
     return zbl_failing(ZB_COLL_USAGE, zbl_unusable);
@@ -120,6 +131,9 @@ static int zbl_p2p_call(const char *send, char *recv, int sends, size_t count,
   if (s == NULL || peer < 0 ||
       !zbl_arguments_ok(c, ZBL_SEND_RECV, dtype, 0, count, peer)) {
     return zbl_failing(ZB_COLL_ARGUMENT, "invalid argument of a send or receive");
+  }
+  if (zbl_not_ready(c)) {
+    return zbl_failing(ZB_COLL_ARGUMENT, zbl_unready);
   }
   if (s->device != c->device || !zbl_usable(c, ZBL_SEND_RECV)) {
     return zbl_failing(ZB_COLL_USAGE, zbl_unusable);

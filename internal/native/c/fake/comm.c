@@ -1,7 +1,6 @@
-/* Communicators: unique ids, init by rank, destruction. */
+/* Communicators: init by rank, destruction. */
 #include "comm.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,44 +35,6 @@ static int zbl_collGetVersion(int *version) {
   return 0;
 }
 
-static int zbl_getUniqueId(zb_unique_id *id) {
-  ZBL_ENTER;
-  if (id == NULL) {
-    return ZB_COLL_ARGUMENT;
-  }
-  if (zbl.count <= 0) {
-    return zbl_failing(ZB_COLL_UNHANDLED, "there is no device");
-  }
-  memset(id, 0, sizeof *id);
-  snprintf(id->internal, sizeof id->internal, "zbl %llu",
-           (unsigned long long)++zbl.hub->ids);
-  return 0;
-}
-
-/* The ranks that share an id; NULL when the id was never handed out, is used
- * up, or comes with another number of ranks. */
-zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks) {
-  zbl_clique *q;
-  size_t bytes;
-  if (strncmp(id->internal, "zbl ", 4) != 0) {
-    return NULL;
-  }
-  for (q = zbl_at(zbl.hub->cliques); q != NULL; q = zbl_at(q->next)) {
-    if (memcmp(&q->id, id, sizeof *id) == 0) {
-      return q->nranks == nranks && q->inited < nranks ? q : NULL;
-    }
-  }
-  bytes = sizeof *q + (size_t)nranks * sizeof q->member[0];
-  q = zbl_new(bytes);
-  memset(q, 0, bytes);
-  q->nranks = nranks;
-  q->first = zbl.ranks;
-  q->id = *id;
-  q->next = zbl.hub->cliques;
-  zbl.hub->cliques = zbl_ref_of(q);
-  return q;
-}
-
 /* Whether the rank has joined already, or the device where it may have one only,
  * as NCCL has it unless NCCL_MULTI_RANK_GPU_ENABLE is set. Ranks with numbers of their
  * own may share a device (ROCm/rccl at rocm-5.7.0, src/init.cc, initTransportsRank). */
@@ -95,6 +56,7 @@ zbl_comm *zbl_new_comm(void) {
     *c = (zbl_comm){.magic = ZBL_COMM, .device = zbl_current_device(),
                     .next = zbl_comms};
     c->lane = zbl_lane_of(c->device);
+    c->came = zbl_host_comes();
     zbl_comms = c;
   }
   return c;
@@ -107,7 +69,7 @@ void zbl_enter_clique(zbl_comm *c, zbl_clique *q, int rank, int virtual_id) {
   q->member[rank] = (zbl_member){
       .device = c->device, .slot = zbl.slot, .virtual_id = virtual_id, .here = 1};
   q->slot = q->inited == 0 || q->slot == zbl.slot ? zbl.slot : -1;
-  q->met = zbl_later(q->met, zbl_host_comes());
+  q->met = zbl_later(q->met, c->came);
   zbl.seats[c->device].comms++;
   zbl.hub->missing = 0;
   q->first = c->device < q->first ? c->device : q->first;
@@ -135,7 +97,7 @@ int zbl_join_rank(void **comm, int nranks, zb_unique_id id, int rank, int blocki
     return ZB_COLL_USAGE;
   }
   q = zbl_clique_for(&id, nranks);
-  if (q == NULL) {
+  if (q == NULL || zbl_group_mixes(!blocking)) {
     return zbl_group_refuse_init(ZB_COLL_ARGUMENT);
   }
   if (zbl_joined(q, rank, zbl_current_device(), virtual_id)) {
@@ -145,10 +107,10 @@ int zbl_join_rank(void **comm, int nranks, zb_unique_id id, int rank, int blocki
   if (c == NULL) {
     return ZB_COLL_UNHANDLED;
   }
+  c->nonblocking = !blocking;
   zbl_enter_clique(c, q, rank, virtual_id);
   *comm = c;
-  c->nonblocking = !blocking;
-  return blocking ? zbl_group_note_init(c) : q->inited < q->nranks ? ZBL_IN_PROGRESS : 0;
+  return zbl_group_note_init(c);
 }
 
 static int zbl_commInitRank(void **comm, int nranks, zb_unique_id id, int rank) {
@@ -208,6 +170,7 @@ static int zbl_commDestroy(void *comm) {
     }
   }
   c->magic = 0;
+  zbl_forget_joins(c);
   zbl_leave_clique(c->clique, c->rank);
   zbl_free_operators(c);
   c->next = zbl_dead;
@@ -265,11 +228,7 @@ static int zbl_commGetAsyncError(void *comm, int *error) {
   }
   *error = zbl_failed(c);
   if (*error == 0 && c->nonblocking) {
-    if (c->clique->inited < c->clique->nranks) {
-      *error = ZBL_IN_PROGRESS;
-    } else {
-      zbl_host_meets(c->clique->met);
-    }
+    *error = zbl_progress_of(c);
   }
   return 0;
 }
@@ -291,6 +250,7 @@ void zbl_free_comms(void) {
       zbl_leave_clique(c->clique, c->rank);
     }
   }
+  zbl_drop_joins();
   zbl_free_list(&zbl_comms);
   zbl_free_list(&zbl_dead);
 }

@@ -91,7 +91,8 @@ typedef struct zbl_clique {
 /* What a launch touches comes first: one line of the cache. */
 typedef struct zbl_comm {
   uint32_t magic;
-  int rank, device, aborted;
+  int rank, device;
+  int16_t aborted, pending; /* pending: joins under way; see later.c */
   uint64_t seq; /* calls launched so far */
   uint64_t epoch, launch; /* launches within the case */
   zbl_clique *clique;
@@ -101,7 +102,9 @@ typedef struct zbl_comm {
   struct zbl_comm *next, *joined; /* joined: the next of this group's */
   struct zbl_operator *operators; /* that the client has made; see operator.c */
   struct zbl_split *split; /* that it comes from, until all have called it; */
+  struct zbl_comm *from;   /* its own, or what is split is the state of; */
   void **out;              /* then the client gets the handle here */
+  double came, met; /* when its host did, and when it saw the last of the others */
   uint64_t splits;         /* of this one */
   int nonblocking, finalized;
   size_t queued; /* messages in the group that is being launched */
@@ -135,9 +138,18 @@ void zbl_find_curves(zbl_clique *q);
 const zbl_curve *zbl_curve_of(const zbl_clique *q, int collective);
 
 /* split.c */
-int zbl_split_rank(zbl_comm *c, int color, int key, void **out);
+int zbl_split_rank(zbl_comm *c, int color, int key, int nonblocking, void **out);
 int zbl_split_done(zbl_comm *child);
 void zbl_split_settle(zbl_comm *child);
+
+/* later.c */
+void zbl_advance_joins(void);
+int zbl_has_joins(void);
+void zbl_join_later(zbl_comm *c);
+void zbl_forget_joins(const zbl_comm *of);
+void zbl_drop_joins(void);
+int zbl_in_progress(zbl_comm *c);
+int zbl_progress_of(zbl_comm *c);
 
 /* operator.c */
 int zbl_operator_ok(zbl_comm *c, int op, int dtype, int32_t *is, uint64_t *scalar);
@@ -153,6 +165,7 @@ zbl_queued *zbl_next_queued(void);
 int zbl_enqueue(const zbl_queued *q);
 int zbl_group_note_init(zbl_comm *c);
 int zbl_group_refuse_init(int code);
+int zbl_group_mixes(int nonblocking);
 void zbl_group_reset(void);
 
 /* graph.c */

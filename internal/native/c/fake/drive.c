@@ -1,7 +1,7 @@
 /* A thread that works off the process's streams when others decide something:
  * GPUs go on while their host waits for something else, at a barrier of MPI's for
  * one. Only a process that shares a world with others needs it. */
-#include "stream.h"
+#include "comm.h"
 
 #include <signal.h>
 
@@ -14,7 +14,8 @@ static void *zbl_drive_thread(void *unused) {
   int look = ZBL_LOOK_MS + ZBL_LOOK_SLOT_MS * zbl.slot;
   while (!zbl.stop) {
     zbl_drive();
-    zbl_await(zbl_needed() ? &zbl.hub->any : &zbl.nudge, look);
+    zbl_advance_joins();
+    zbl_await(zbl_needed() || zbl_has_joins() ? &zbl.hub->any : &zbl.nudge, look);
   }
   return unused;
 }

@@ -21,6 +21,8 @@
 #include "heap.c"
 #include "host.c"
 #include "hub.c"
+#include "id.c"
+#include "later.c"
 #include "lost.c"
 #include "machine.c"
 #include "meet.c"

@@ -21,6 +21,11 @@ static pthread_once_t zbl_queue_once = PTHREAD_ONCE_INIT;
 
 static void zbl_make_queue_key(void) { pthread_key_create(&zbl_queue_key, free); }
 
+/* Whether a join is not waited for: a split goes by what is split. */
+static int zbl_waits_not(const zbl_comm *c) {
+  return c->from != NULL ? c->from->nonblocking : c->nonblocking;
+}
+
 /* Waits a moment for ranks that are still to come, or tells why they cannot. */
 static int zbl_wait_for_peers(zbl_bell *bell, int async) {
   if (!zbl.several) {
@@ -33,10 +38,29 @@ static int zbl_wait_for_peers(zbl_bell *bell, int async) {
   return 0;
 }
 
+/* Whether the group has an init or a split that blocks, and this does not, or the other
+ * way round (ROCm/rccl at rocm-6.2.2, src/group.cc, ncclAsyncLaunch). */
+int zbl_group_mixes(int nonblocking) {
+  return zbl_joining != NULL && zbl_waits_not(zbl_joining) != nonblocking;
+}
+
+/* What this group has joined without blocking goes on by itself. */
+static int zbl_leave_joined(void) {
+  while (zbl_joining != NULL) {
+    zbl_comm *c = zbl_joining;
+    zbl_joining = c->joined;
+    zbl_join_later(c);
+  }
+  return ZBL_IN_PROGRESS;
+}
+
 /* Waits for the peers of what this group has joined. Who drives the world alone
  * would wait for ever: ranks that did not join here can join nowhere else. */
 static int zbl_wait_joined(void) {
   int result = 0;
+  if (zbl_joining != NULL && zbl_waits_not(zbl_joining)) {
+    return zbl_leave_joined();
+  }
   for (zbl_comm *c = zbl_joining; c != NULL && result == 0; c = c->joined) {
     while (c->split != NULL && !zbl_split_done(c) && result == 0) {
       result = zbl_wait_for_peers(&zbl.hub->any, 0);
@@ -64,7 +88,10 @@ static int zbl_wait_joined(void) {
 int zbl_group_note_init(zbl_comm *c) {
   c->joined = zbl_joining;
   zbl_joining = c;
-  return zbl_depth > 0 ? 0 : zbl_wait_joined();
+  if (zbl_depth > 0) {
+    return 0;
+  }
+  return zbl_wait_joined() == ZBL_IN_PROGRESS ? zbl_progress_of(c->from != NULL ? c->from : c) : 0;
 }
 
 /* An init that fails within a group fails the group: nothing in it is waited for or
@@ -213,8 +240,9 @@ static int zbl_end_group(void) {
     return result;
   }
   result = zbl_wait_joined();
-  if (result == 0 && zbl_queue_len > 0) {
-    result = zbl_launch_queue();
+  if ((result == 0 || result == ZBL_IN_PROGRESS) && zbl_queue_len > 0) {
+    int launched = zbl_launch_queue();
+    result = launched != 0 ? launched : result;
   }
   return result;
 }

@@ -82,7 +82,7 @@ void zbl_split_settle(zbl_comm *child) {
 
 /* The new communicator's device is the old one's, and its handle is not there before
  * all is done (ROCm/rccl, src/init.cc, ncclCommSplit_impl). */
-int zbl_split_rank(zbl_comm *c, int color, int key, void **out) {
+int zbl_split_rank(zbl_comm *c, int color, int key, int nonblocking, void **out) {
   zbl_split *s = zbl_split_at(c);
   zbl_comm *child;
   s->side[c->rank] = (zbl_side){color, key};
@@ -102,5 +102,7 @@ int zbl_split_rank(zbl_comm *c, int color, int key, void **out) {
   child->rank = c->rank;
   child->split = s;
   child->out = out;
+  child->from = c;
+  child->nonblocking = nonblocking;
   return zbl_group_note_init(child);
 }

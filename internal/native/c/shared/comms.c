@@ -43,6 +43,12 @@ static int zbl_config_ok(const zbl_config *c) {
          zbl_number_ok(most) && (most == ZBL_UNDEFINED || least <= most);
 }
 
+/* Whether a communicator of that configuration blocks; without one it is as given. */
+static int zbl_waits_for(const zbl_config *c, int given) {
+  int blocking = c != NULL ? ZBL_CONFIGURED(c, blocking) : given;
+  return blocking != 0;
+}
+
 static int zbl_commInitConfig(void **comm, int nranks, zb_unique_id id, int rank,
                               void *config) {
   const zbl_config *c = config;
@@ -51,7 +57,7 @@ static int zbl_commInitConfig(void **comm, int nranks, zb_unique_id id, int rank
                        "ncclConfig_t is not of NCCL_CONFIG_INITIALIZER, or invalid");
   }
   return zbl_join_rank(comm, nranks, id, rank,
-                       c == NULL || ZBL_CONFIGURED(c, blocking) != 0, ZBL_NO_VIRTUAL);
+                       zbl_waits_for(c, 1), ZBL_NO_VIRTUAL);
 }
 
 /* Several ranks of a device, each with a number of its own: RCCL had it until ROCm 5.7
@@ -64,10 +70,11 @@ static int zbl_commInitMulti(void **comm, int nranks, zb_unique_id id, int rank,
 static int zbl_commSplit(void *comm, int color, int key, void **out, void *config) {
   zbl_comm *c = zbl_comm_of(comm);
   ZBL_ENTER;
-  if (c == NULL || out == NULL || color < -1 || !zbl_config_ok(config)) {
-    return zbl_failing(ZB_COLL_ARGUMENT, "ncclCommSplit: invalid argument");
+  if (c == NULL || out == NULL || color < -1 || !zbl_config_ok(config) || zbl_not_ready(c) ||
+      zbl_group_mixes(c->nonblocking)) {
+    return zbl_group_refuse_init(zbl_failing(ZB_COLL_ARGUMENT, "ncclCommSplit: invalid argument"));
   }
-  return zbl_split_rank(c, color, key, out);
+  return zbl_split_rank(c, color, key, zbl_waits_for(config, !c->nonblocking) ? 0 : 1, out);
 }
 
 /* Whether each device of the list is one, and none is there twice. */
@@ -118,18 +125,22 @@ static int zbl_commFinalize(void *comm) {
   if (comm == NULL) { /* nothing to do (ROCm/rccl, src/init.cc, ncclCommFinalize_impl) */
     return 0;
   }
-  if (c == NULL || c->finalized) {
+  if (c == NULL || c->finalized || zbl_not_ready(c)) {
     return zbl_failing(ZB_COLL_ARGUMENT, "ncclCommFinalize: no communicator, or one twice");
   }
   c->finalized = 1;
+  if (c->nonblocking) {
+    return zbl_progress_of(c);
+  }
   zbl_wait_for_device(c->device);
   return 0;
 }
 
 /* One of the communicator's numbers. */
 static int zbl_ask(void *comm, int *out, int (*what)(const zbl_comm *)) {
-  const zbl_comm *c = zbl_comm_of(comm);
-  if (c == NULL || out == NULL) {
+  zbl_comm *c = zbl_comm_of(comm);
+  ZBL_ENTER;
+  if (c == NULL || out == NULL || zbl_not_ready(c)) {
     return zbl_failing(ZB_COLL_ARGUMENT, "no communicator, or nowhere to put the answer");
   }
   *out = what(c);

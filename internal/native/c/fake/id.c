@@ -1,0 +1,68 @@
+/* Unique ids, and the ranks that share one. */
+#include "comm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether it has a host and a port: HOST:PORT, or [IPv6]:PORT (NVIDIA/nccl,
+ * src/misc/socket.cc, ncclSocketGetAddrFromString). */
+static int zbl_address_ok(const char *text) {
+  char digit[2];
+  return sscanf(text, *text == '[' ? "[%*[^]]]:%1[1-9]" : "%*[^:]:%1[1-9]", digit) == 1;
+}
+
+/* Where NCCL_COMM_ID says at what address rank 0 listens, all ids are that address: ranks
+ * that get their id each for itself have the same one (NVIDIA/nccl at v2.22.3, src/bootstrap.cc,
+ * bootstrapGetUniqueId). zbench itself, which makes many communicators, hands its ids out. */
+static int zbl_getUniqueId(zb_unique_id *id) {
+  const char *address = zbl.waits ? getenv("NCCL_COMM_ID") : NULL;
+  ZBL_ENTER;
+  if (id == NULL) {
+    return ZB_COLL_ARGUMENT;
+  }
+  if (zbl.count <= 0) {
+    return zbl_failing(ZB_COLL_UNHANDLED, "there is no device");
+  }
+  memset(id, 0, sizeof *id);
+  if (address == NULL) {
+    snprintf(id->internal, sizeof id->internal, "zbl %llu", (unsigned long long)++zbl.hub->ids);
+    return 0;
+  }
+  if (!zbl_address_ok(address)) {
+    return zbl_failing(ZB_COLL_ARGUMENT, "NCCL_COMM_ID is not HOST:PORT or [IPv6]:PORT");
+  }
+  snprintf(id->internal, sizeof id->internal, "zbl @%s", address);
+  return 0;
+}
+
+/* Whether ranks that have the id join this clique. Rank 0 listens at an address anew for
+ * each communicator (ROCm/rccl at rocm-6.2.2, src/init.cc, ncclCommInitRankDev). */
+static int zbl_is_of(const zbl_clique *q, const zb_unique_id *id) {
+  return memcmp(&q->id, id, sizeof *id) == 0 &&
+         (q->inited < q->nranks || id->internal[4] != '@');
+}
+
+/* The ranks that share an id; NULL when the id was never handed out, is used
+ * up, or comes with another number of ranks. */
+zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks) {
+  zbl_clique *q;
+  size_t bytes;
+  if (strncmp(id->internal, "zbl ", 4) != 0) {
+    return NULL;
+  }
+  for (q = zbl_at(zbl.hub->cliques); q != NULL; q = zbl_at(q->next)) {
+    if (zbl_is_of(q, id)) {
+      return q->nranks == nranks && q->inited < nranks ? q : NULL;
+    }
+  }
+  bytes = sizeof *q + (size_t)nranks * sizeof q->member[0];
+  q = zbl_new(bytes);
+  memset(q, 0, bytes);
+  q->nranks = nranks;
+  q->first = zbl.ranks;
+  q->id = *id;
+  q->next = zbl.hub->cliques;
+  zbl.hub->cliques = zbl_ref_of(q);
+  return q;
+}

@@ -1,0 +1,97 @@
+/* Inits, splits and the end of communicators that do not block: who calls goes on, and
+ * ncclCommGetAsyncError tells ncclInProgress until it is done. Within a group nothing of it
+ * has begun before the group's end (ROCm/rccl at rocm-6.2.2, src/group.cc,
+ * ncclGroupEndInternal). */
+#include "comm.h"
+
+/* What this process has under way, the newest first. */
+static zbl_comm *zbl_under_way;
+
+/* Whose state a join is part of: a split's is that of the communicator that is split. */
+static zbl_comm *zbl_asked(const zbl_comm *c) { return c->from != NULL ? c->from : (zbl_comm *)c; }
+
+/* Whether the communicator's ranks have joined, so far as that depends on others. */
+static int zbl_joined_now(zbl_comm *c) {
+  if (c->split != NULL && zbl_split_done(c)) {
+    zbl_split_settle(c);
+  }
+  return c->split == NULL && c->clique->inited == c->clique->nranks;
+}
+
+/* Ends what is under way and can end. Others of the process may have waited for it, so it
+ * is looked at once more then. */
+void zbl_advance_joins(void) {
+  int again = 1;
+  while (again) {
+    again = 0;
+    for (zbl_comm **at = &zbl_under_way; *at != NULL;) {
+      zbl_comm *c = *at;
+      int split = c->split != NULL, whole = zbl_joined_now(c);
+      again |= split && c->split == NULL;
+      if (!whole) {
+        at = &c->joined;
+        continue;
+      }
+      *at = c->joined;
+      zbl_asked(c)->pending--;
+      zbl_asked(c)->met = zbl_later(zbl_asked(c)->met, c->clique->met);
+      if (c->out != NULL) {
+        *c->out = c;
+      }
+    }
+  }
+}
+
+int zbl_has_joins(void) { return zbl_under_way != NULL; }
+
+/* The join goes on by itself: the thread that drives the process's streams ends it, or
+ * whoever asks. */
+void zbl_join_later(zbl_comm *c) {
+  c->joined = zbl_under_way;
+  zbl_under_way = c;
+  zbl_asked(c)->pending++;
+  zbl_ring(&zbl.nudge);
+}
+
+/* Drops what is under way for a communicator that goes. */
+void zbl_forget_joins(const zbl_comm *of) {
+  for (zbl_comm **at = &zbl_under_way; *at != NULL;) {
+    zbl_comm *c = *at;
+    if (c == of || zbl_asked(c) == of) {
+      *at = c->joined;
+    } else {
+      at = &c->joined;
+    }
+  }
+}
+
+void zbl_drop_joins(void) { zbl_under_way = NULL; }
+
+/* Whether all that the communicator has called is done, which its host sees then. */
+static int zbl_finished(const zbl_comm *c) {
+  for (zbl_stream *s = zbl_streams; s != NULL;) {
+    if (s->device != c->device || s->error != 0 || zbl_waited(s)) {
+      s = s->all;
+    } else if (zbl_decided(s)) { /* meanwhile there may be others */
+      s = zbl_streams;
+    } else {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* Whether something that the communicator's host has called is still under way. */
+int zbl_in_progress(zbl_comm *c) {
+  if (c->pending > 0) {
+    zbl_advance_joins();
+  }
+  if (c->pending > 0) {
+    return 1;
+  }
+  zbl_host_meets(c->met);
+  return c->nonblocking && c->finalized && !zbl_finished(c);
+}
+
+/* The state of a communicator as its calls return it. */
+int zbl_progress_of(zbl_comm *c) { return zbl_in_progress(c) ? ZBL_IN_PROGRESS : 0; }
