@@ -33,7 +33,6 @@ func TestFirstBatchesShareAnOrder(t *testing.T) {
 			require.Equal(t, 20, r.Isolated.MaxOfRanks.N)
 			require.InDelta(t, 1.201, r.Isolated.MaxOfRanks.Min, 1e-12, "launch 0 of the last rank")
 		}
-		sent.orders = sent.orders[:len(sent.orders):len(sent.orders)]
 	})
 	first, second := []plan.Do{plan.DoPrepare, plan.DoBurst}, []plan.Do{plan.DoPrepare}
 	want := append(append(append(append([]plan.Do{}, first...), first...), second...), second...)
