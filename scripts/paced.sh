@@ -28,21 +28,12 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# collective PROGRAM prints zbench's name of it.
-collective() {
-	case $1 in
-	sendrecv) echo send_recv ;;
-	alltoall) echo all_to_all ;;
-	*) echo "$1" ;;
-	esac
-}
-
 # want PROGRAM FLAG… leaves "bytes busbw" of zbench itself, busbw in GB/s.
 want() {
 	local name=$1
 	shift
 	rm -rf "$work/out"
-	"$zbench" collectives "$(collective "$name")" --backend loopback "${sizes[@]}" "$@" -c 0 -n 20 --place out \
+	"$zbench" collectives "$name" --backend loopback "${sizes[@]}" "$@" -c 0 -n 20 --place out \
 		--fault noise:sigma=0 --max-time 0.01 --out "$work/out" --format csv -q |
 		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { print $at["bytes"], $at["busbw_Bps"] / 1e9 }' > "$work/want"
 }

@@ -191,6 +191,7 @@ func (w *world) open(ctx context.Context, s State, o libraryOptions, with *openi
 		return openShare(ctx, s, o, with, 0, w.role.Local)
 	})
 	if err != nil {
+		native.RemoveName(with.Arena) // a call that hangs has it open
 		return nil, err
 	}
 	t := &team{own: own, release: func() {}}

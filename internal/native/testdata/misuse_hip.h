@@ -157,7 +157,7 @@ static void streams(void) {
   IS(ZB_ERR_VALUE, streamCreate(NULL, 0));
   IS(ZB_ERR_VALUE, streamCreatePlain(NULL));
   IS(ZB_ERR_VALUE, streamCreate(&s, 2));
-  IS(ZB_ERR_HANDLE, streamDestroy(NULL));
+  IS(0, streamDestroy(NULL)); /* HIP: an invalid handle. rccl-tests -y 1 does it. */
   IS(ZB_ERR_HANDLE, streamDestroy(none));
   IS(ZB_ERR_HANDLE, streamQuery(none));
   IS(ZB_ERR_HANDLE, streamSynchronize(none));

@@ -270,7 +270,7 @@ static int zbl_graphLaunch(void *exec, void *stream) {
   if (s->capture != NULL) {
     return zbl_said(ZB_ERR_NOT_SUPPORTED); /* the real one makes a child of it */
   }
-  zbl_paced() ? zbl_host_enters(s->lane) : (void)0; /* virtual: without other lanes' launches */
+  zbl_host_enters(s->lane);
   s->lane->h += zbl.launch + zbl_late(s->device);
   for (size_t at = 0; at < e->nodes->bytes;) {
     zbl_node *n = (zbl_node *)(void *)(e->nodes->at + at);

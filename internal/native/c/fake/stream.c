@@ -232,10 +232,15 @@ static int zbl_streamCreate(void **stream, unsigned flags) {
   return ZB_OK;
 }
 
+/* HIP refuses the null stream here (ROCm/clr, hip_stream.cpp). It is taken, because
+ * rccl-tests -y 1 destroys it after its table and would end with that error. */
 static int zbl_streamDestroy(void *stream) {
   ZBL_ENTER;
   zbl_stream *s = zbl_stream_of(stream);
-  if (stream == NULL || s == NULL) {
+  if (stream == NULL) {
+    return ZB_OK;
+  }
+  if (s == NULL) {
     return zbl_said(ZB_ERR_HANDLE);
   }
   if (zbl_refused_by_capture(s)) {
