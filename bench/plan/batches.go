@@ -26,14 +26,14 @@ type Timed struct {
 	Held bool
 }
 
-// Batching is a Driver that runs several batches in one call.
+// Batching is a Driver that runs several batches in one call. There are bursts among them.
 type Batching interface {
 	Batches(context.Context, Batches) (Timed, error)
 }
 
 // runBatches runs batches on a driver. The slices are the caller's.
 func runBatches(ctx context.Context, d Driver, b Batches) (t Timed, err error) {
-	if whole, ok := d.(Batching); ok {
+	if whole, ok := d.(Batching); ok && b.Bursts != nil {
 		return whole.Batches(ctx, b)
 	}
 	if b.Bursts != nil {
@@ -117,13 +117,8 @@ func (w *worker) holding(held bool, r *Report) {
 	}
 }
 
-// Batches runs batches in all processes, with one order if there are bursts among them.
-func (g *Group) Batches(ctx context.Context, b Batches) (t Timed, err error) {
-	if b.Bursts == nil {
-		t.Isolated, err = g.Isolated(ctx, b.Isolated)
-		t.Held = g.held
-		return t, err
-	}
+// Batches runs batches in all processes, with one order.
+func (g *Group) Batches(_ context.Context, b Batches) (t Timed, err error) {
 	o := Order{Do: DoBurst, Bursts: b.Bursts, Isolated: b.Isolated, Counters: g.counting && b.Isolated > 0}
 	seconds, err := g.timed(o, b.rows())
 	if err != nil {

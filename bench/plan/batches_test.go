@@ -18,11 +18,7 @@ func TestFirstBatchesShareAnOrder(t *testing.T) {
 	a.World.GPUsPerNode = 6
 	o := options(10, 20)
 	o.Warmup, o.Checks, o.Burst.MaxTime, o.Isolated.MaxTime = 5, 1, 0, 0
-	var sent *recorder
-	inGroupOver(t, parts, backgrounds(3), func(f plan.Followers) plan.Followers {
-		sent = &recorder{Followers: f}
-		return sent
-	}, func(ctx context.Context, g *plan.Group) {
+	sent := recorded(t, parts, func(ctx context.Context, g *plan.Group, sent *recorder) {
 		cases := a.Cases()[:2]
 		require.NoError(t, g.Allocate(ctx, plan.Room{Bytes: 1 << 20}))
 		g.Counters() // none has any

@@ -114,13 +114,13 @@ func (g *Group) describeFailures(o Order, reports []Report) error {
 // batch is the phase of an order's launches and the number of them in a batch; false
 // if the order launches nothing.
 func (o Order) batch() (during string, launches int, ok bool) {
+	if o.Isolated > 0 { // the last launches of an order that has other ones
+		return record.DuringIsolated, o.Isolated, true
+	}
 	switch o.Do {
 	case DoVerify:
 		return record.DuringVerification, 1, true
 	case DoPrepare: // the last of its launches
-		if o.Isolated > 0 {
-			return record.DuringIsolated, o.Isolated, true
-		}
 		if o.Bursts != nil {
 			return record.DuringBurst, o.Bursts.Launches(), true
 		}
@@ -131,9 +131,6 @@ func (o Order) batch() (during string, launches int, ok bool) {
 	case DoWarmUp:
 		return record.DuringWarmUp, o.Count, true
 	case DoBurst:
-		if o.Isolated > 0 {
-			return record.DuringIsolated, o.Isolated, true
-		}
 		return record.DuringBurst, o.Bursts.Launches(), true
 	case DoIsolated:
 		return record.DuringIsolated, o.Count, true

@@ -59,6 +59,16 @@ func (r *recorder) Send(o plan.Order) {
 	r.Followers.Send(o)
 }
 
+// recorded is inGroup with a record of the orders.
+func recorded(t *testing.T, parts []*part, do func(context.Context, *plan.Group, *recorder)) (sent *recorder) {
+	t.Helper()
+	inGroupOver(t, parts, backgrounds(len(parts)), func(f plan.Followers) plan.Followers {
+		sent = &recorder{Followers: f}
+		return sent
+	}, func(ctx context.Context, g *plan.Group) { do(ctx, g, sent) })
+	return sent
+}
+
 // Only the first reading of the counters takes an order of its own: later ones come with the
 // reports on the isolated launches that end a pass.
 func TestCountersTakeOneOrder(t *testing.T) {
@@ -66,11 +76,7 @@ func TestCountersTakeOneOrder(t *testing.T) {
 	parts[1].nics = true
 	a := axes(t, "all_reduce")
 	a.World.GPUsPerNode = 6
-	var sent *recorder
-	inGroupOver(t, parts, backgrounds(3), func(f plan.Followers) plan.Followers {
-		sent = &recorder{Followers: f}
-		return sent
-	}, func(ctx context.Context, g *plan.Group) {
+	sent := recorded(t, parts, func(ctx context.Context, g *plan.Group, _ *recorder) {
 		cases := a.Cases()[:3]
 		for i := range cases {
 			cases[i].Skip = ""

@@ -175,10 +175,15 @@ func (t *team) Facts() (engine.Facts, error) { return t.facts, nil }
 // Witness is that of this process: the service gathers from all ranks.
 func (t *team) Witness() *record.Witness { return t.own.Witness() }
 
-// Close ends the sweep in all processes and closes this one's ranks.
+// Close ends the sweep in all processes and closes this one's ranks, as far as they are open.
 func (t *team) Close() error {
-	t.release()
-	t.End()
+	if t.Group != nil {
+		t.release()
+		t.End()
+	}
+	if t.own == nil {
+		return nil
+	}
 	return t.own.Close()
 }
 
@@ -187,29 +192,35 @@ func (w *world) open(ctx context.Context, s State, o libraryOptions, with *openi
 	if err := w.meet(s, with); err != nil {
 		return nil, err
 	}
-	own, err := guarded(ctx, with.Deadlines.Init, "opening the GPUs of process 0 on "+s.Hostname(), func() (*collectivesDriver, error) {
+	t := &team{}
+	err := w.assemble(ctx, s, o, with, t)
+	native.RemoveName(with.Arena) // all have it open, or the run has failed
+	if err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	return t, nil
+}
+
+// assemble opens the ranks of this process and then those of the others.
+func (w *world) assemble(ctx context.Context, s State, o libraryOptions, with *opening, t *team) (err error) {
+	t.own, err = guarded(ctx, with.Deadlines.Init, "opening the GPUs of process 0 on "+s.Hostname(), func() (*collectivesDriver, error) {
 		return openShare(ctx, s, o, with, 0, w.role.Local)
 	})
-	if err != nil {
-		native.RemoveName(with.Arena) // a call that hangs has it open
-		return nil, err
+	if err == nil {
+		err = w.gather(ctx, s, with)
 	}
-	t := &team{own: own, release: func() {}}
-	if err = w.gather(ctx, s, with); err != nil {
-		native.RemoveName(with.Arena)
-		return nil, errors.Join(err, own.Close())
+	if err != nil {
+		return err
 	}
 	var during context.Context
-	t.Group, during = plan.Lead(ctx, own, w, w.Members(with.ranks()))
+	t.Group, during = plan.Lead(ctx, t.own, w, w.Members(with.ranks()))
 	t.Bound(with.Deadlines)
 	release := context.AfterFunc(during, func() { w.stop(context.Cause(during)) })
 	t.release = func() { release() }
-	t.facts, err = w.describe(ctx, s, t, with)
-	native.RemoveName(with.Arena) // all have it open, or the run has failed
-	if err != nil {
-		return nil, errors.Join(exit.With(codeOf(err), err, "fix the cause, and repeat the command"), t.Close())
+	if t.facts, err = w.describe(ctx, s, t, with); err != nil {
+		err = exit.With(codeOf(err), err, "fix the cause, and repeat the command")
 	}
-	return t, nil
+	return err
 }
 
 // meet names the file where the processes of a simulation meet.

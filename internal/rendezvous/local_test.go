@@ -131,12 +131,11 @@ func (e neighbour) noise() {
 	_ = c.Close()
 }
 
-// What a process of the same user sends to the sockets of a node is refused, counted under
-// its reason, and changes no figure: to the leader's, and to that of another node.
-func TestHostileNeighbours(t *testing.T) {
-	const n = 8
-	token := rendezvous.NewToken()
-	var address string
+// gathered leads a world whose nodes' first processes gather the others, and gives the
+// options of its processes.
+func gathered(t *testing.T, token rendezvous.Token, n int) (*rendezvous.Leader, func(process int) rendezvous.Options) {
+	t.Helper()
+	address := ""
 	options := func(process int) rendezvous.Options {
 		o := patient(rendezvous.Options{Token: token, Self: self(process, n), Address: address})
 		o.Relay = token.LocalAddress(o.Self.Host)
@@ -144,6 +143,15 @@ func TestHostileNeighbours(t *testing.T) {
 	}
 	l, at := serve(t, options(0))
 	address = at
+	return l, options
+}
+
+// What a process of the same user sends to the sockets of a node is refused, counted under
+// its reason, and changes no figure: to the leader's, and to that of another node.
+func TestHostileNeighbours(t *testing.T) {
+	const n = 8
+	token := rendezvous.NewToken()
+	l, options := gathered(t, token, n)
 	left := make(chan error, n)
 	first := make(chan *rendezvous.Follower, 1) // of the second node
 	for process := 1; process < n; process++ {
@@ -193,15 +201,7 @@ func TestHostileNeighbours(t *testing.T) {
 // others of the node are not disturbed.
 func TestRefusedBehindARelay(t *testing.T) {
 	const n = 8
-	token := rendezvous.NewToken()
-	var address string
-	options := func(process int) rendezvous.Options {
-		o := patient(rendezvous.Options{Token: token, Self: self(process, n), Address: address})
-		o.Relay = token.LocalAddress(o.Self.Host)
-		return o
-	}
-	l, at := serve(t, options(0))
-	address = at
+	l, options := gathered(t, rendezvous.NewToken(), n)
 	first := joined(t, options(4))
 	o := options(6)
 	o.Self.Build = "0.9"

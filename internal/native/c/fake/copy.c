@@ -48,20 +48,11 @@ static int zbl_copy_run(zbl_op *op, zbl_stream *s) {
   return 1;
 }
 
-static void zbl_copy_release(zbl_op *op) { free(op->data); }
-
-static const zbl_kind zbl_copies = {.run = zbl_copy_run,
-                                    .release = zbl_copy_release};
+static const zbl_kind zbl_copies = {.run = zbl_copy_run, .release = zbl_free_copied};
 
 /* Puts a copy on a stream; a graph's launch puts it there again. */
 static int zbl_copy_put(const void *what, zbl_stream *s) {
-  zbl_copying *c = malloc(sizeof *c);
-  if (c == NULL) {
-    return ZB_ERR_MEMORY;
-  }
-  *c = *(const zbl_copying *)what;
-  zbl_push(s, zbl_new_op(s, &zbl_copies, c, s->lane->h));
-  return ZB_OK;
+  return zbl_put_copied(s, &zbl_copies, what, sizeof(zbl_copying));
 }
 
 /* What both forms refuse (ROCm/clr, hipamd/src/hip_memory.cpp, ihipMemcpy_validate). */

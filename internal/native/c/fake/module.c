@@ -140,10 +140,8 @@ static int zbl_kernel_run(zbl_op *op, zbl_stream *s) {
   return 1;
 }
 
-static void zbl_kernel_release(zbl_op *op) { free(op->data); }
-
 static const zbl_kind zbl_kernels = {.run = zbl_kernel_run,
-                                     .release = zbl_kernel_release};
+                                     .release = zbl_free_copied};
 
 /* Blocks in the second and third dimension: hipModuleLaunchKernel refuses more,
  * and CUDA's limit is one less (CUDA C++ Programming Guide, "Compute

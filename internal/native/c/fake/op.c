@@ -3,6 +3,7 @@
 #include "stream.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { ZBL_OPS_AT_ONCE = 255 };
 
@@ -52,6 +53,19 @@ zbl_op *zbl_new_op(zbl_stream *s, const zbl_kind *kind, void *data,
   op->started = op->stuck = op->ahead = 0;
   return op;
 }
+
+/* Puts an operation with a copy of its data on a stream, which zbl_free_copied frees. */
+int zbl_put_copied(zbl_stream *s, const zbl_kind *kind, const void *data, size_t bytes) {
+  void *own = malloc(bytes);
+  if (own == NULL) {
+    return ZB_ERR_MEMORY;
+  }
+  memcpy(own, data, bytes);
+  zbl_push(s, zbl_new_op(s, kind, own, s->lane->h));
+  return ZB_OK;
+}
+
+void zbl_free_copied(zbl_op *op) { free(op->data); }
 
 /* Gives what a stream keeps to the others. */
 void zbl_give_ops(zbl_stream *s) {

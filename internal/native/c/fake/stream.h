@@ -99,6 +99,8 @@ zbl_stream *zbl_new_stream(int device, int blocking);
 /* op.c */
 zbl_op *zbl_new_op(zbl_stream *s, const zbl_kind *kind, void *data,
                    double posted);
+int zbl_put_copied(zbl_stream *s, const zbl_kind *kind, const void *data, size_t bytes);
+void zbl_free_copied(zbl_op *op);
 void zbl_give_ops(zbl_stream *s);
 void zbl_free_ops(void);
 

@@ -202,10 +202,8 @@ static int zbl_host_run(zbl_op *op, zbl_stream *s) {
   return 1;
 }
 
-static void zbl_host_release(zbl_op *op) { free(op->data); }
-
 static const zbl_kind zbl_host_kernels = {.run = zbl_host_run,
-                                          .release = zbl_host_release};
+                                          .release = zbl_free_copied};
 
 static int zbl_host_put(const void *what, zbl_stream *s) {
   const zbl_host_launch *from = what;

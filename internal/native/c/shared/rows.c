@@ -85,19 +85,10 @@ static int zbl_set_run(zbl_op *op, zbl_stream *s) {
   return 1;
 }
 
-static void zbl_set_release(zbl_op *op) { free(op->data); }
-
-static const zbl_kind zbl_settings = {.run = zbl_set_run,
-                                      .release = zbl_set_release};
+static const zbl_kind zbl_settings = {.run = zbl_set_run, .release = zbl_free_copied};
 
 static int zbl_set_put(const void *what, zbl_stream *s) {
-  zbl_setting *set = malloc(sizeof *set);
-  if (set == NULL) {
-    return ZB_ERR_MEMORY;
-  }
-  *set = *(const zbl_setting *)what;
-  zbl_push(s, zbl_new_op(s, &zbl_settings, set, s->lane->h));
-  return ZB_OK;
+  return zbl_put_copied(s, &zbl_settings, what, sizeof(zbl_setting));
 }
 
 /* The memory is HIP's own, and large enough (ROCm/clr, hipamd/src/hip_memory.cpp,
