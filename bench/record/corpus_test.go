@@ -235,7 +235,7 @@ func TestRunSchemaIsTight(t *testing.T) {
 	run.Preflight = []Preflight{{Name: "clock", State: CheckWarning, Findings: []PreflightFinding{
 		{State: CheckWarning, Ranks: "8-15", Hosts: []string{"b"}, Found: "60 s ahead", Why: "w", Next: "n"}, {State: CheckOK, Ranks: "0-7,16", Hosts: []string{"a"}},
 	}}}
-	run.Control = &Control{Processes: 8, Orders: 57, Waited: 0.05}
+	run.Control = &Control{Processes: 8, Registered: 0.2, Opened: 0.5, Orders: 57, Waited: 0.05}
 	good, err := json.Marshal(run)
 	require.NoError(t, err)
 	schematest.Tight(t, schematest.Compile(t, schema), func() any { return &Run{} }, string(good), string(bare))

@@ -37,6 +37,11 @@ type Run struct {
 type Control struct {
 	// Processes is their number, rank 0's included.
 	Processes int `json:"processes" jsonschema:"minimum=2"`
+	// Registered is how long rank 0 listened until all processes had registered, in seconds.
+	Registered float64 `json:"registered,omitzero" jsonschema:"minimum=0"`
+	// Opened is how long rank 0 listened until all processes had opened their GPUs, too, in
+	// seconds.
+	Opened float64 `json:"opened,omitzero" jsonschema:"minimum=0"`
 	// Orders is the number of orders that were sent to all of them.
 	Orders int `json:"orders" jsonschema:"minimum=0"`
 	// Waited is how long rank 0 waited for reports after its own part of an order, in

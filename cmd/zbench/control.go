@@ -8,12 +8,17 @@ import (
 )
 
 // orders counts what the leader sends to the other processes, and how long it waits for
-// their reports when its own part is done.
+// them: from when it listens until all have registered and until all have opened their GPUs;
+// then for their reports when its own part is done.
 type orders struct {
-	now    func() time.Time
-	sent   int
-	waited time.Duration
+	now                        func() time.Time
+	listened                   time.Time
+	registered, opened, waited time.Duration
+	sent                       int
 }
+
+// since is the time that the leader has been listening.
+func (o *orders) since() time.Duration { return o.now().Sub(o.listened) }
 
 func (w *world) Send(o plan.Order) {
 	w.orders.sent++
@@ -37,5 +42,8 @@ func (w *world) control() *record.Control {
 	if w == nil {
 		return nil
 	}
-	return &record.Control{Processes: w.role.Size, Orders: w.orders.sent, Waited: w.orders.waited.Seconds()}
+	o := &w.orders
+	return &record.Control{
+		Processes: w.role.Size, Registered: o.registered.Seconds(), Opened: o.opened.Seconds(), Orders: o.sent, Waited: o.waited.Seconds(),
+	}
 }

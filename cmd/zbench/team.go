@@ -103,6 +103,7 @@ func (w *world) gather(ctx context.Context, s State, with *opening) error {
 		if err := w.Wait(ctx); err != nil {
 			return err
 		}
+		w.orders.registered = w.orders.since()
 		if err := cmp.Or(w.inOrder(with), w.refused.checkWorld(w.Hellos())); err != nil {
 			return err
 		}
@@ -149,6 +150,7 @@ func (w *world) describe(ctx context.Context, s State, t *team, with *opening) (
 	if err != nil {
 		return engine.Facts{}, err
 	}
+	w.orders.opened = w.orders.since()
 	all := []engine.Hello{mine.Hello}
 	t.all = []preflight.Process{mine.process(time.Time{}, s.Now())}
 	for i, text := range facts {

@@ -116,6 +116,7 @@ func (o *collectivesOptions) lead(ctx context.Context, s State, role launch.Role
 	if w.Leader, err = rendezvous.Serve(ctx, c); err != nil {
 		return exit.With(exit.Run, err, "is another run using the port? export "+launch.LeaderVariable+"=HOST:PORT with a free one for all processes")
 	}
+	w.orders.listened = s.Now()
 	o.world = w
 	go func() {
 		for {
