@@ -42,9 +42,8 @@ func (o *collectivesOptions) follow(ctx context.Context, s State, role launch.Ro
 		if failed != nil {
 			return nil, nil, failed
 		}
-		settle()
 		return own, text, nil
-	}, f)
+	}, &settling{Follower: f, settle: settle})
 	if err != nil {
 		removeMeeting(s, f.Welcome())
 	}
@@ -61,6 +60,26 @@ func (o *collectivesOptions) follow(ctx context.Context, s State, role launch.Ro
 		return o.once(role, fmt.Errorf("process %d on %s: %w", role.Rank, s.Hostname(), err))
 	}
 	return nil
+}
+
+// settling is the connection to the leader of a process that settles once it has opened its
+// ranks and allocated their buffers. Sooner, a thousand processes of one host would keep each
+// other from opening theirs.
+type settling struct {
+	*rendezvous.Follower
+	settle   func()
+	reported int
+}
+
+// settledAfter is the number of orders to open and to allocate.
+const settledAfter = 2
+
+func (c *settling) Report(r plan.Report) error {
+	err := c.Follower.Report(r)
+	if c.reported++; c.reported == settledAfter {
+		c.settle()
+	}
+	return err
 }
 
 // removeMeeting removes the file where the processes of a simulation meet: a leader that was

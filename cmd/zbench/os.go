@@ -74,7 +74,7 @@ const lightGC = 40
 // and another that watches while C waits for other processes: half of the CPU time of a
 // thousand processes on one host. What the environment asks for stays.
 //
-// Until the process has opened its ranks the heap has Go's usual limit, which it does not
+// Until the process has settled the heap has Go's usual limit, which it does not
 // reach: early collections took a quarter of the CPU time from the start until then. The
 // returned function then collects what only the start took, and keeps the heap small.
 func light() (settle func()) {
