@@ -70,6 +70,7 @@ func TestToolchainClient(t *testing.T) {
 	shown := []string{"LD_PRELOAD=" + clock, "ZBENCH_LOOPBACK_CLOCK=virtual"}
 	runClient(t, program, append(shown, "ZBENCH_LOOPBACK="+together), "one")
 	runClient(t, program, append(shown, "ZBENCH_LOOPBACK="+together), "threads")
+	runClient(t, program, append(shown, "ZBENCH_LOOPBACK="+together), "clock")
 	runClient(t, program, append(shown, "MACHINE="+apart), "processes", filepath.Join(dir, "shown"))
 }
 
