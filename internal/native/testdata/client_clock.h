@@ -53,3 +53,33 @@ static void clock_before_work(void) {
   CHECK(clock_of_program() - worked >= SPIN_NS && clock_of_program() - worked < 2 * SPIN_NS);
   CHECK(hipFree(device) == hipSuccess);
 }
+
+/* Each call of RCCL's takes time, if it launches nothing: a program divides by that. */
+static void clock_of_nothing(void) {
+  int64_t before = clock_of_program(), now;
+  ncclComm_t comm;
+  hipStream_t stream;
+  hipGraph_t graph;
+  hipGraphExec_t replay;
+  int count;
+#define TAKES_TIME(call)                                                       \
+  CHECK((call) == 0);                                                          \
+  now = clock_of_program();                                                    \
+  CHECK(now > before && now - before < SPIN_NS);                               \
+  before = now
+  CHECK(ncclCommInitAll(&comm, 1, NULL) == ncclSuccess);
+  CHECK(hipStreamCreate(&stream) == hipSuccess);
+  before = clock_of_program();
+  TAKES_TIME(ncclCommCount(comm, &count));
+  TAKES_TIME(ncclCommUserRank(comm, &count));
+  TAKES_TIME(ncclAllReduce(NULL, NULL, 0, ncclFloat, ncclSum, comm, stream));
+  CHECK(ncclGroupStart() == ncclSuccess);
+  TAKES_TIME(ncclGroupEnd());
+  CHECK(hipStreamBeginCapture(stream, hipStreamCaptureModeThreadLocal) == hipSuccess);
+  CHECK(hipStreamEndCapture(stream, &graph) == hipSuccess);
+  CHECK(hipGraphInstantiate(&replay, graph, NULL, NULL, 0) == hipSuccess);
+  TAKES_TIME(hipGraphLaunch(replay, stream));
+#undef TAKES_TIME
+  CHECK(hipGraphExecDestroy(replay) == hipSuccess && hipGraphDestroy(graph) == hipSuccess);
+  CHECK(ncclCommDestroy(comm) == ncclSuccess && hipStreamDestroy(stream) == hipSuccess);
+}
