@@ -22,25 +22,13 @@ shift $(($# < 3 ? $# : 3))
 programs=("${@:-all_reduce sendrecv}")
 read -ra programs <<< "${programs[*]}"
 read -ra sizes <<< "${ARGS:--b 1M -e 64M -f 4}"
-loopback=("$zbench" loopback -q --no-data --clock paced --fault noise:sigma=0)
-[ -z "${LIBRARIES:-}" ] || loopback+=(--libraries "$LIBRARIES")
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# shellcheck source=scripts/programs.sh
+source "$(dirname "$0")/programs.sh"
+loopback_on paced
 
-# want PROGRAM FLAG… leaves "bytes busbw" of zbench itself, busbw in GB/s.
-want() {
-	local name=$1
-	shift
-	rm -rf "$work/out"
-	"$zbench" collectives "$name" --backend loopback "${sizes[@]}" "$@" -c 0 -n 20 --place out \
-		--fault noise:sigma=0 --max-time 0.01 --out "$work/out" --format csv -q |
-		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { print $at["bytes"], $at["busbw_Bps"] / 1e9 }' > "$work/want"
-}
-
-# Reads "bytes time algbw busbw" of many runs, and prints a line with all sizes.
+# Reads "bytes busbw" of many runs, and prints a line with all sizes.
 deviations() {
-	sort -n | awk 'NR == FNR { want[$1] = $2; next } $1 in want { print $1, ($2 / want[$1] - 1) * 100 }' "$work/want" - |
+	sort -n | awk 'NR == FNR { want[$1] = $2; next } $1 in want { print $1 + 0, ($2 / want[$1] - 1) * 100 }' "$work/want" - |
 		sort -k1,1n -k2,2g | awk '
 		function line() { if (n) printf " %8d: %6.2f [%.2f %.2f]", size, (v[int((n + 1) / 2)] + v[int(n / 2) + 1]) / 2, v[1], v[n] }
 		$1 != size { line(); n = 0; size = $1 }
@@ -54,7 +42,7 @@ measure() {
 	shift
 	printf '%-28s' "$title"
 	for ((i = 0; i < runs; i++)); do
-		"$@" "${sizes[@]}" -n 20 -w 5 -c 0 | awk '/^ +[0-9]/ { print $1, $8; print $1, $12 }'
+		"$@" "${sizes[@]}" -n 20 -w 5 -c 0 | columns
 	done | deviations
 }
 

@@ -84,6 +84,7 @@ func TestProcessesMeetInMemory(t *testing.T) {
 	const gib = 1 << 30
 	for name, c := range map[string]struct {
 		tmpdir string
+		slurm  string
 		size   int64
 		lacks  bool
 		want   string
@@ -93,9 +94,15 @@ func TestProcessesMeetInMemory(t *testing.T) {
 		"there is none":    {size: 4 * gib, lacks: true, want: "/tmp"},
 		"the user's":       {tmpdir: "/scratch", size: 4 * gib, want: "/scratch"},
 		"space is unknown": {want: "/tmp"},
+		"the user's /tmp":  {tmpdir: "/tmp", size: 4 * gib, want: "/tmp"},
+		"Slurm's":          {tmpdir: "/tmp", slurm: "0", size: 4 * gib, want: "/dev/shm"},
+		"another task's":   {slurm: "1", size: 4 * gib, want: "/dev/shm"},
+		"a user of Slurm":  {tmpdir: "/scratch", slurm: "0", size: 4 * gib, want: "/scratch"},
 	} {
 		s, _ := testState(t)
-		s.Getenv = func(name string) string { return map[string]string{"TMPDIR": c.tmpdir}[name] }
+		s.Getenv = func(name string) string {
+			return map[string]string{"TMPDIR": c.tmpdir, "SLURM_LOCALID": c.slurm}[name]
+		}
 		s.FS = accessible{s.FS, !c.lacks}
 		s.Space = func(folder string) (preflight.Space, error) {
 			require.Equal(t, "/dev/shm", folder)

@@ -37,11 +37,22 @@ const (
 	temporaryFolder  = "/tmp"
 )
 
+// ownTemp is the folder that the user has chosen for temporary files, empty for none. Slurm
+// sets TMPDIR to /tmp for the first task of a node alone (src/slurmd/slurmstepd/task.c,
+// _make_tmpdir), so among Slurm's tasks that is no choice.
+func ownTemp(s State) string {
+	folder := s.Getenv("TMPDIR")
+	if s.Getenv("SLURM_LOCALID") != "" && filepath.Clean(folder) == temporaryFolder {
+		return ""
+	}
+	return folder
+}
+
 // meetingFolder is where the file lies in which the processes of a simulation meet: TMPDIR,
 // else memory, else /tmp. All processes of one host find the same folder, so free space does
 // not count.
 func meetingFolder(s State) string {
-	if folder := s.Getenv("TMPDIR"); folder != "" {
+	if folder := ownTemp(s); folder != "" {
 		return folder
 	}
 	if s.Space != nil && s.FS.Access(sharedMemory) == nil {

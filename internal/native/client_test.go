@@ -16,12 +16,12 @@ import (
 
 // clientMachines writes the machine files of eight ranks: all in one process, and each in
 // its own.
-func clientMachines(t testing.TB, dir string) (together, apart string) {
+func clientMachines(t testing.TB, dir string, faults ...string) (together, apart string) {
 	f, err := fabric.ByName(fabric.Default)
 	require.NoError(t, err)
 	files := map[int]string{8: filepath.Join(dir, "together"), 1: filepath.Join(dir, "apart")}
 	for gpus, file := range files {
-		m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: gpus}, fabric.Options{Seed: 1})
+		m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: 8, GPUsPerProcess: gpus}, fabric.Options{Seed: 1, Faults: faults})
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(file, m.Text(), 0o600))
 	}
@@ -64,12 +64,15 @@ func TestToolchainClient(t *testing.T) {
 	runClient(t, program, []string{"ZBENCH_LOOPBACK=" + apart, world, "ZBENCH_LOOPBACK_CLOCK=paced"}, "threads")
 	runClient(t, program, []string{"MACHINE=" + apart}, "processes", filepath.Join(dir, "world"))
 	runClient(t, program, []string{"MACHINE=" + apart}, "first", filepath.Join(dir, "first"))
+	stuck, _ := clientMachines(t, t.TempDir(), "stuck_gpu:node=0,gpu=5")
+	runClient(t, program, []string{"ZBENCH_LOOPBACK=" + stuck}, "stuck")
 	// The same on the model's clock.
 	clock := filepath.Join(dir, "clock.so")
 	compile(t, "-O1", "-shared", "-fPIC", "-o", clock, "c/shared/clock.c", "-ldl")
 	shown := []string{"LD_PRELOAD=" + clock, "ZBENCH_LOOPBACK_CLOCK=virtual"}
 	runClient(t, program, append(shown, "ZBENCH_LOOPBACK="+together), "one")
 	runClient(t, program, append(shown, "ZBENCH_LOOPBACK="+together), "threads")
+	runClient(t, program, append(shown, "ZBENCH_LOOPBACK="+together), "clock")
 	runClient(t, program, append(shown, "MACHINE="+apart), "processes", filepath.Join(dir, "shown"))
 }
 

@@ -102,6 +102,7 @@ static int zbl_collective_call(const void *send, void *recv, int collective,
     return zbl_failing(ZB_COLL_ARGUMENT, "invalid argument of a collective");
   }
   if (count == 0) { /* dropped (ROCm/rccl, src/enqueue.cc, taskAppend) */
+    zbl_host_calls();
     return 0;
   }
   if (zbl_not_ready(c)) {

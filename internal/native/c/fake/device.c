@@ -109,6 +109,7 @@ int zbl_allocate_on(void **ptr, size_t bytes, int kind, int device) {
 }
 
 static int zbl_mallocDevice(void **ptr, size_t bytes) {
+  zbl_stalled(ZBL_STALL_RUNTIME, zbl_current_device());
   ZBL_ENTER;
   if (ptr == NULL) {
     return zbl_said(ZB_ERR_VALUE);

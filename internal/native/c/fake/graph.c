@@ -255,8 +255,7 @@ static int zbl_replay_calls(zbl_node *node, zbl_stream *s) {
   return calls->peer >= 0 ? zbl_p2p_post(calls, node->n, 0) : zbl_post(calls, 0);
 }
 
-/* The host spends on a graph what it spends on one launch: an assumption, like the cost
- * itself. */
+/* A graph takes the host what one launch takes: an assumption, like the cost itself. */
 static int zbl_graphLaunch(void *exec, void *stream) {
   ZBL_ENTER;
   zbl_graph *e = zbl_graph_of(exec, ZBL_EXEC);
@@ -279,6 +278,7 @@ static int zbl_graphLaunch(void *exec, void *stream) {
       return zbl_said(ZB_ERR_VALUE);
     }
   }
+  zbl_host_posts(s->lane, s->lane->h); /* of a graph without nodes, too */
   return ZB_OK;
 }
 

@@ -255,6 +255,7 @@ static int zbl_groupEnd(void) {
   if (--zbl_depth > 0) {
     return 0;
   }
+  zbl_host_calls();
   result = zbl_end_group();
   zbl_queue_len = 0;
   return result;

@@ -5,7 +5,9 @@
  *
  * Time belongs to a thread: a thread that launches on several GPUs is one host
  * whatever lanes those have, and takes its time along. A thread that launches nothing
- * sees the latest time of all threads. A paced thread is behind the kernel's clock: see
+ * sees the latest time of all threads. Until a process launches work its time is the
+ * kernel's: libraries that compare the CPU's counter with the clock when they are
+ * loaded would else wait long for it. A paced thread is behind the kernel's clock: see
  * pace.c. */
 #include "world.h"
 
@@ -26,6 +28,13 @@ static struct {
 } zbl_stall;
 
 static int64_t zbl_latest; /* nanoseconds, of all threads */
+
+/* The time before the process's first work, in nanoseconds. */
+static struct {
+  int64_t opened; /* when the program began to see the clock, by the kernel's */
+  int64_t shown;  /* how much of it the program has seen */
+  int over;
+} zbl_before;
 
 static _Thread_local struct {
   int launches;
@@ -74,10 +83,32 @@ static int64_t zbl_nanoseconds(double seconds) { return (int64_t)(seconds * 1e9 
  * there already. */
 void zbl_show(int shown) {
   ZBL_ENTER;
+  zbl_before.opened = zbl_nanoseconds(zbl_wall_now());
   __atomic_store_n(&zbl.shown, shown, __ATOMIC_RELAXED);
 }
 
 int zbl_paced(void) { return __atomic_load_n(&zbl.shown, __ATOMIC_RELAXED) == ZBL_PACED; }
+
+/* What has passed by the kernel's clock before the first work. It ends where the program
+ * read the clock last, so what the host takes from there to its first work does not count. */
+static int64_t zbl_time_before(void) {
+  int64_t shown = __atomic_load_n(&zbl_before.shown, __ATOMIC_RELAXED), now;
+  if (__atomic_load_n(&zbl_before.over, __ATOMIC_RELAXED)) {
+    return shown;
+  }
+  now = zbl_nanoseconds(zbl_wall_now()) - zbl_before.opened;
+  while (now > shown &&
+         !__atomic_compare_exchange_n(&zbl_before.shown, &shown, now, 1, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED)) {
+  }
+  return now > shown ? now : shown;
+}
+
+static void zbl_first_work(void) {
+  if (!__atomic_load_n(&zbl_before.over, __ATOMIC_RELAXED)) {
+    __atomic_store_n(&zbl_before.over, 1, __ATOMIC_RELAXED);
+  }
+}
 
 /* The calling thread's time. Before its first launch it is the latest of all. */
 static double zbl_thread_time(void) {
@@ -126,11 +157,20 @@ double zbl_host_posts(zbl_lane *l, double posted) {
   if (zbl.shown == ZBL_HIDDEN) {
     return posted;
   }
+  zbl_first_work();
   zbl_host_enters(l);
   posted = zbl_later(posted, l->h);
   zbl_own.launches = 1;
   zbl_thread_reaches(posted);
   return posted;
+}
+
+/* A call that launches nothing takes time, too, and a program divides by it. How much is
+ * not modelled, so it is the least that a clock shows. */
+void zbl_host_calls(void) {
+  if (zbl.shown == ZBL_SHOWN) {
+    zbl_thread_reaches(zbl_thread_time() + 1e-9);
+  }
 }
 
 /* Whether the host may see what happened at `at`: a paced one when that time has
@@ -151,6 +191,7 @@ void zbl_host_stalls(double quiet) {
   if (zbl.shown == ZBL_SHOWN &&
       (zbl_stall.since == 0 ||
        activity != __atomic_load_n(&zbl_stall.activity, __ATOMIC_RELAXED))) {
+    zbl_first_work();
     __atomic_store_n(&zbl_stall.since, since, __ATOMIC_RELAXED);
     __atomic_store_n(&zbl_stall.activity, activity, __ATOMIC_RELAXED);
   }
@@ -196,12 +237,12 @@ int64_t zbl_shown_now(void) {
   } else {
     zbl_own.now = zbl_thread_time() + stalled;
   }
-  return zbl_nanoseconds(zbl_own.now);
+  return zbl_time_before() + zbl_nanoseconds(zbl_own.now);
 }
 
 /* The calling thread has slept until then. */
 void zbl_shown_reach(int64_t at) {
-  zbl_own.now = zbl_later(zbl_thread_time(), (double)at * 1e-9);
+  zbl_own.now = zbl_later(zbl_thread_time(), (double)(at - zbl_time_before()) * 1e-9);
 }
 
 /* The calling thread is one that the model has come to at that time: it runs what a stream

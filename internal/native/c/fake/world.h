@@ -206,6 +206,7 @@ void zbl_host_enters(zbl_lane *l);
 double zbl_host_comes(void);
 void zbl_host_meets(double at);
 double zbl_host_posts(zbl_lane *l, double posted);
+void zbl_host_calls(void);
 int zbl_host_sees(double at);
 void zbl_host_stalls(double quiet);
 int zbl_host_finds(int pending, double at);

@@ -144,6 +144,7 @@ static int zbl_ask(void *comm, int *out, int (*what)(const zbl_comm *)) {
     return zbl_failing(ZB_COLL_ARGUMENT, "no communicator, or nowhere to put the answer");
   }
   *out = what(c);
+  zbl_host_calls();
   return 0;
 }
 

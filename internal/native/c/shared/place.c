@@ -32,6 +32,23 @@ static int zbs_number(const char *name) {
   return text == NULL || end == text || n < 0 || n > 1 << 24 ? -1 : (int)n;
 }
 
+/* The innermost launcher whose variables are set, NULL for none. One that does not say which
+ * process of its node this is comes last: Slurm's PMI-2 sets two of Hydra's variables. */
+static const struct zbs_launcher *zbs_launcher_of(void) {
+  const struct zbs_launcher *half = NULL;
+  for (size_t i = 0; i < sizeof zbs_launchers / sizeof *zbs_launchers; i++) {
+    const struct zbs_launcher *l = &zbs_launchers[i];
+    if (zbs_number(l->rank) < 0 || zbs_number(l->size) < 1) {
+      continue;
+    }
+    if (zbs_number(l->local) >= 0) {
+      return l;
+    }
+    half = half == NULL ? l : half;
+  }
+  return half;
+}
+
 /* How many ranks a machine file has; 0 where it does not say. */
 static int zbs_ranks(const char *machine) {
   const char *line = strstr(machine, "\nranks ");
@@ -113,22 +130,18 @@ static const char *zbs_see(int ranks, zbl_share *how) {
 static const char *zbs_place(int ranks, zbl_share *how) {
   int own = zbs_number("ZBENCH_LOOPBACK_GPUS");
   int first = zbs_number("ZBENCH_LOOPBACK_FIRST"), count = zbs_number("ZBENCH_LOOPBACK_COUNT");
-  const struct zbs_launcher *l = zbs_launchers;
-  const struct zbs_launcher *end = l + sizeof zbs_launchers / sizeof *l;
+  const struct zbs_launcher *l = zbs_launcher_of();
   if (first >= 0 || count > 0) {
     how->first = first > 0 ? first : 0;
     how->count = count > 0 ? count : ranks - how->first;
     return NULL;
   }
-  while (l < end && (zbs_number(l->rank) < 0 || zbs_number(l->size) < 1)) {
-    l++;
-  }
   if (own > 0) {
-    how->first = l < end ? zbs_number(l->rank) * own : 0;
+    how->first = l != NULL ? zbs_number(l->rank) * own : 0;
     how->count = own;
     return NULL;
   }
-  if (l < end) {
+  if (l != NULL) {
     zbs_node(l, ranks, how);
   }
   return zbs_see(ranks, how);

@@ -1,0 +1,27 @@
+# What paced.sh and virtual.sh share: rccl-tests' programs beside `zbench collectives` of the
+# same world, both without noise. They set zbench, sizes, loopback and work, and read this file.
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# loopback_on CLOCK: the command that runs a program on that clock.
+loopback_on() {
+	loopback=("$zbench" loopback -q --no-data --clock "$1" --fault noise:sigma=0)
+	[ -z "${LIBRARIES:-}" ] || loopback+=(--libraries "$LIBRARIES")
+}
+
+# want PROGRAM FLAG… leaves "bytes busbw" of zbench itself, busbw in GB/s.
+want() {
+	local name=$1
+	shift
+	rm -rf "$work/out"
+	"$zbench" collectives "$name" --backend loopback "${sizes[@]}" "$@" -c 0 -n 20 \
+		--fault noise:sigma=0 --max-time 0.01 --out "$work/out" --format csv -q |
+		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+			{ print $at["bytes"] ($at["in_place"] == "true" ? "i" : ""), $at["busbw_Bps"] / 1e9 }' > "$work/want"
+}
+
+# columns reads a program's table, and prints "bytes busbw" of both of its columns, that in place
+# with an i behind the bytes. A row may lack its operator, so the columns count from the end.
+columns() { awk '/^ +[0-9]/ { print $1, $(NF - 5); print $1 "i", $(NF - 1) }'; }
