@@ -17,9 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long one query of a paced clock waits, and how much of that without giving the
- * CPU away: a sleep ends late by the kernel's timer slack, 50 µs. Seconds. */
-static const double zbl_pace = 1e-3, zbl_spin = 1e-4;
+/* How long a paced thread sleeps at once, in seconds. For the last two of these it yields
+ * the CPU over and over: a thread that sleeps is woken tens of microseconds late where CPUs
+ * are shared or idle in a virtual machine. */
+static const double zbl_pace = 1e-3;
 
 /* How late a thread may come to a burst whatever kept it, in seconds: others may have waited
  * for a CPU before they woke it. */
@@ -127,10 +128,19 @@ static void zbl_pace_seen(double at) {
   zbl_own.joined = 0;
 }
 
+/* Waits for that time, without the lock. */
+static void zbl_pace_waits(double due) {
+  zbl_starved_since();
+  while (zbl_wall_now() < due) {
+    sched_yield();
+  }
+}
+
 /* Whether the thread may see what happened at `at`. Waits a moment for it, without the
  * lock. */
 int zbl_pace_sees(double at) {
-  double now = zbl_wall_now(), due = at + zbl_own.lag, until;
+  double now = zbl_wall_now(), due = at + zbl_own.lag;
+  int far = due >= now + 2 * zbl_pace;
   if (due <= now) {
     if (now - due > zbl_pace_gap) { /* it was kept from looking */
       zbl_starved_since();
@@ -139,17 +149,15 @@ int zbl_pace_sees(double at) {
     return 1;
   }
   zbl_unlock(NULL);
-  until = due < now + zbl_pace ? due : now + zbl_pace;
-  if (until > now + zbl_spin) {
-    zbl_sleep_exactly(until - now - zbl_spin);
-  }
-  zbl_starved_since();
-  while (zbl_wall_now() < until) {
-    sched_yield();
+  if (far) {
+    zbl_sleep_exactly(zbl_pace);
+    zbl_starved_since();
+  } else {
+    zbl_pace_waits(due);
   }
   zbl_own.left = 0; /* this was no gap of the program's */
   zbl_lock();
-  if (due >= now + zbl_pace) {
+  if (far) {
     return 0;
   }
   zbl_pace_seen(at);
