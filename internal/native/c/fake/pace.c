@@ -5,6 +5,7 @@
  * time at which its launches are dated. A thread that comes late to a burst for these
  * reasons counts as if it had come with the first, and sees all of the burst end later by as
  * much: from its own first launch on it sees the model's time pass. */
+#include "pool.h"
 #include "world.h"
 
 #include <fcntl.h>
@@ -17,9 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long a paced thread sleeps at once, in seconds. For the last two of these it yields
- * the CPU over and over: a thread that sleeps is woken tens of microseconds late where CPUs
- * are shared or idle in a virtual machine. */
+/* How long a paced thread sleeps at once, in seconds. For the last two of these it stays
+ * awake: a thread that sleeps is woken tens of microseconds late where CPUs are shared, or
+ * idle in a virtual machine. */
 static const double zbl_pace = 1e-3;
 
 /* How late a thread may come to a burst whatever kept it, in seconds: others may have waited
@@ -67,6 +68,8 @@ static double zbl_kernel_starved(void) {
 }
 
 static double (*zbl_starved)(void) = zbl_kernel_starved;
+static int (*zbl_pace_cpus)(void) = zbl_cpus;
+static int (*zbl_yield)(void) = sched_yield;
 
 /* How long it was since this was last asked. */
 static double zbl_starved_since(void) {
@@ -103,6 +106,10 @@ void zbl_pace_begins(void) {
     return;
   }
   zbl_own.joined = 1;
+  if (!zbl_own.paced) {
+    zbl_own.paced = 1;
+    __atomic_store_n(&zbl.hub->hosts, zbl.hub->hosts + 1, __ATOMIC_RELAXED);
+  }
   if (zbl.hub->burst < zbl_own.now || zbl.hub->burst == 0) {
     zbl.hub->burst = zbl_own.entered;
   }
@@ -128,11 +135,18 @@ static void zbl_pace_seen(double at) {
   zbl_own.joined = 0;
 }
 
-/* Waits for that time, without the lock. */
+/* Waits for that time, without the lock. Threads that have a CPU each keep theirs: who gives
+ * one away to another program gets it back milliseconds later. */
 static void zbl_pace_waits(double due) {
+  int hosts = __atomic_load_n(&zbl.hub->hosts, __ATOMIC_RELAXED);
+  int shares = hosts > zbl_pace_cpus();
   zbl_starved_since();
   while (zbl_wall_now() < due) {
-    sched_yield();
+    if (shares) {
+      zbl_yield();
+    } else {
+      zbl_pause();
+    }
   }
 }
 
