@@ -25,6 +25,15 @@ static double fake_now(void) { return (double)fake_ns * 1e-9; }
 
 static double fake_starved(void) { return starved[player]; }
 
+static int cpus = 1, yields; /* of the machine; and how often a CPU was given away */
+
+static int fake_cpus(void) { return cpus; }
+
+static int fake_yield(void) {
+  yields++;
+  return 0;
+}
+
 /* Rank i's thread goes on, so many seconds of the clock after what was last done, `waited`
  * of which it waited for a CPU. */
 static void turn(const rank *ranks, int i, double passed, double waited) {
@@ -169,6 +178,29 @@ static void copies_without_data(const rank *r) {
   CHECK(t.streamQuery(r->stream) == ZB_OK && to[0] == 5 && host == 2);
 }
 
+/* All launch, and wait until it ends. */
+static void all_wait(const rank *ranks) {
+  for (int i = 0; i < RANKS; i++) {
+    turn(ranks, i, i == 0 ? 1e-2 : 0, 0);
+    launch_once(&ranks[i]);
+  }
+  for (int i = 0; i < RANKS; i++) {
+    turn(ranks, i, 0, 0);
+    CHECK(t.streamQuery(ranks[i].stream) == ZB_OK);
+  }
+}
+
+/* Who waits for the last moments gives its CPU away where there are fewer than threads, and
+ * keeps it where each has one. */
+static void shared_cpus_are_given_away(const rank *ranks) {
+  CHECK(zbl.hub->hosts == RANKS);
+  for (cpus = RANKS - 1; cpus <= RANKS; cpus++) {
+    yields = 0;
+    all_wait(ranks);
+    CHECK((yields > 0) == (cpus < RANKS));
+  }
+}
+
 /* The kernel's own figure: it can be asked, and never runs back. */
 static void kernel_tells(void) {
   double before = zbl_kernel_starved();
@@ -180,6 +212,8 @@ static void turns(void) {
   kernel_tells();
   zbl_vdso_clock = fake_clock;
   zbl_starved = fake_starved;
+  zbl_pace_cpus = fake_cpus;
+  zbl_yield = fake_yield;
   fake_ns = 1000000000;
   zbl_own = (zbl_owned){0};
   open_all(ranks);
@@ -189,6 +223,7 @@ static void turns(void) {
   waits_for_a_cpu_do_not_count(ranks);
   other_lateness_counts(ranks);
   calls_take_no_time(ranks);
+  shared_cpus_are_given_away(ranks);
   graphs_take_launches(ranks);
   copies_without_data(&ranks[0]);
 }

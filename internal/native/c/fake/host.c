@@ -46,7 +46,8 @@ static _Thread_local struct {
   double lag;   /* by how much it sees work end after the model's time */
   double starved; /* what pace.c has counted of its waits for a CPU, */
   int schedstat;  /* and the file that tells them, plus 1; −1 for none */
-  int joined;     /* it has launched since it last saw work end */
+  int joined;     /* it has launched since it last saw work end, */
+  int paced;      /* and is one of the hub's hosts */
 } zbl_own;
 
 /* The kernel's own function in the process, which takes a twentieth of a system call. */

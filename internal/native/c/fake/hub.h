@@ -53,6 +53,7 @@ typedef struct zbl_hub {
   int broken;           /* a process died while it held the lock */
   uint64_t ids;         /* unique ids handed out */
   double burst;         /* when launches began last, on the paced clock; see pace.c */
+  int hosts;            /* threads that have launched something there */
   uint64_t barrier;     /* host barriers that are over */
   int missing;          /* the seats below have come to the next, or have no rank */
   zbl_ref spare[ZBL_CLASSES];
@@ -77,7 +78,7 @@ static inline void zbl_pause(void) {
 }
 
 /* What a hub begins with: "zbench" and the layout's number. */
-static const uint64_t ZBL_MAGIC = 0x7a62656e63680009;
+static const uint64_t ZBL_MAGIC = 0x7a62656e6368000a;
 /* Address space, and the file's size: what is not touched costs nothing. */
 static const uint64_t ZBL_ARENA = 64ull << 30;
 

@@ -5,6 +5,7 @@
  * time at which its launches are dated. A thread that comes late to a burst for these
  * reasons counts as if it had come with the first, and sees all of the burst end later by as
  * much: from its own first launch on it sees the model's time pass. */
+#include "pool.h"
 #include "world.h"
 
 #include <fcntl.h>
@@ -17,9 +18,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long one query of a paced clock waits, and how much of that without giving the
- * CPU away: a sleep ends late by the kernel's timer slack, 50 µs. Seconds. */
-static const double zbl_pace = 1e-3, zbl_spin = 1e-4;
+/* How long a paced thread sleeps at once, in seconds. For the last two of these it stays
+ * awake: a thread that sleeps is woken tens of microseconds late where CPUs are shared, or
+ * idle in a virtual machine. */
+static const double zbl_pace = 1e-3;
 
 /* How late a thread may come to a burst whatever kept it, in seconds: others may have waited
  * for a CPU before they woke it. */
@@ -66,6 +68,8 @@ static double zbl_kernel_starved(void) {
 }
 
 static double (*zbl_starved)(void) = zbl_kernel_starved;
+static int (*zbl_pace_cpus)(void) = zbl_cpus;
+static int (*zbl_yield)(void) = sched_yield;
 
 /* How long it was since this was last asked. */
 static double zbl_starved_since(void) {
@@ -102,6 +106,10 @@ void zbl_pace_begins(void) {
     return;
   }
   zbl_own.joined = 1;
+  if (!zbl_own.paced) {
+    zbl_own.paced = 1;
+    __atomic_store_n(&zbl.hub->hosts, zbl.hub->hosts + 1, __ATOMIC_RELAXED);
+  }
   if (zbl.hub->burst < zbl_own.now || zbl.hub->burst == 0) {
     zbl.hub->burst = zbl_own.entered;
   }
@@ -127,10 +135,26 @@ static void zbl_pace_seen(double at) {
   zbl_own.joined = 0;
 }
 
+/* Waits for that time, without the lock. Threads that have a CPU each keep theirs: who gives
+ * one away to another program gets it back milliseconds later. */
+static void zbl_pace_waits(double due) {
+  int hosts = __atomic_load_n(&zbl.hub->hosts, __ATOMIC_RELAXED);
+  int shares = hosts > zbl_pace_cpus();
+  zbl_starved_since();
+  while (zbl_wall_now() < due) {
+    if (shares) {
+      zbl_yield();
+    } else {
+      zbl_pause();
+    }
+  }
+}
+
 /* Whether the thread may see what happened at `at`. Waits a moment for it, without the
  * lock. */
 int zbl_pace_sees(double at) {
-  double now = zbl_wall_now(), due = at + zbl_own.lag, until;
+  double now = zbl_wall_now(), due = at + zbl_own.lag;
+  int far = due >= now + 2 * zbl_pace;
   if (due <= now) {
     if (now - due > zbl_pace_gap) { /* it was kept from looking */
       zbl_starved_since();
@@ -139,17 +163,15 @@ int zbl_pace_sees(double at) {
     return 1;
   }
   zbl_unlock(NULL);
-  until = due < now + zbl_pace ? due : now + zbl_pace;
-  if (until > now + zbl_spin) {
-    zbl_sleep_exactly(until - now - zbl_spin);
-  }
-  zbl_starved_since();
-  while (zbl_wall_now() < until) {
-    sched_yield();
+  if (far) {
+    zbl_sleep_exactly(zbl_pace);
+    zbl_starved_since();
+  } else {
+    zbl_pace_waits(due);
   }
   zbl_own.left = 0; /* this was no gap of the program's */
   zbl_lock();
-  if (due >= now + zbl_pace) {
+  if (far) {
     return 0;
   }
   zbl_pace_seen(at);
