@@ -30,6 +30,7 @@ func TestToolchainPlace(t *testing.T) {
 		"more processes than ranks":  {"RANK=9 WORLD_SIZE=32 LOCAL_RANK=1 LOCAL_WORLD_SIZE=8", "all"},
 		"a local rank above the own": {"RANK=0 WORLD_SIZE=16 LOCAL_RANK=3 LOCAL_WORLD_SIZE=8", "all"},
 		"the innermost launcher":     {"RANK=8 WORLD_SIZE=16 LOCAL_RANK=0 LOCAL_WORLD_SIZE=8 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2 SLURM_LOCALID=0 SLURM_STEP_TASKS_PER_NODE=1", "8 8"},
+		"a launcher without a size":  {"RANK=9 LOCAL_RANK=1 LOCAL_WORLD_SIZE=8 SLURM_PROCID=8 SLURM_STEP_NUM_TASKS=16 SLURM_LOCALID=0 SLURM_STEP_TASKS_PER_NODE=8", "8 8"},
 		"half a launcher":            {"RANK=8 SLURM_PROCID=8 SLURM_STEP_NUM_TASKS=16 SLURM_LOCALID=0 SLURM_STEP_TASKS_PER_NODE=8", "8 8"},
 		// docs/LOOPBACK.md, Threads and processes
 		"own GPUs":                     {"ZBENCH_LOOPBACK_GPUS=2 RANK=3 WORLD_SIZE=8", "6 2"},
