@@ -177,6 +177,7 @@ static void launches(void) {
     CHECK(t.launchKernel(poison, b[0], b[1], b[2], b[3], b[4], b[5], b[6],
                          stream[0], params, NULL) == ZB_ERR_VALUE);
   }
+  CHECK(t.launchKernel(poison, 1, 1, 1, 1, 1, 1, 0, stream[0], NULL, params) == ZB_ERR_VALUE);
   CHECK(t.launchKernel(poison, 3, 2, 1, 8, 4, 2, 65536, stream[0], params,
                        NULL) == 0);
   CHECK(t.streamQuery(stream[0]) == 0);

@@ -66,7 +66,6 @@ int zbl_allocate(void **ptr, size_t bytes, int kind) {
 }
 
 int zbl_allocate_on(void **ptr, size_t bytes, int kind, int device) {
-  zbl_block *block;
   *ptr = NULL;
   if (zbl.count <= 0) {
     return zbl_said(ZB_ERR_NO_DEVICE);
@@ -74,22 +73,25 @@ int zbl_allocate_on(void **ptr, size_t bytes, int kind, int device) {
   if (zbl_refused_in_capture()) {
     return zbl_said(ZB_ERR_CAPTURE);
   }
-  if (bytes == 0) {
-    return ZB_OK;
-  }
+  return zbl_said(bytes > 0 ? zbl_map_block(ptr, bytes, kind, device) : ZB_OK);
+}
+
+/* Memory of a device's, in a capture, too. */
+int zbl_map_block(void **ptr, size_t bytes, int kind, int device) {
+  zbl_block *block;
   if (zbl_counts(kind) &&
       bytes > zbl.hbm_bytes - zbl.devices[device].used) {
-    return zbl_said(ZB_ERR_MEMORY);
+    return ZB_ERR_MEMORY;
   }
   block = malloc(sizeof *block);
   if (block == NULL) {
-    return zbl_said(ZB_ERR_MEMORY);
+    return ZB_ERR_MEMORY;
   }
   block->base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (block->base == MAP_FAILED) {
     free(block);
-    return zbl_said(ZB_ERR_MEMORY);
+    return ZB_ERR_MEMORY;
   }
   if (zbl.wall) { /* else the page tables are what is measured */
     madvise(block->base, bytes, MADV_HUGEPAGE);
@@ -102,7 +104,7 @@ int zbl_allocate_on(void **ptr, size_t bytes, int kind, int device) {
   if (!zbl_note_block(block)) {
     munmap(block->base, bytes);
     free(block);
-    return zbl_said(ZB_ERR_MEMORY);
+    return ZB_ERR_MEMORY;
   }
   *ptr = block->base;
   return ZB_OK;
@@ -175,6 +177,8 @@ static const char *zbl_runtimeErrorString(int error) {
     return "part or all of the requested memory range is already mapped";
   case 713:
     return "pointer does not correspond to a registered memory region";
+  case 709:
+    return "context is destroyed";
   case ZB_ERR_NO_DEVICE:
     return "no device";
   case ZB_ERR_DEVICE:

@@ -18,6 +18,7 @@
 #include "file.c"
 #include "graph.c"
 #include "group.c"
+#include "handle.c"
 #include "heap.c"
 #include "host.c"
 #include "hub.c"

@@ -21,6 +21,13 @@
  * + minor·10. */
 static const int zbl_api_version = ZBL_VENDOR == ZB_CUDA ? 12000 : 60000000;
 
+/* What is said of a stream that is not there: in HIP hipErrorContextIsDestroyed, but for
+ * launches of kernels (ROCm/clr, hipamd/src/hip_stream.cpp and hip_module.cpp). */
+enum {
+  ZBL_ERR_STREAM = ZBL_VENDOR == ZB_CUDA ? ZB_ERR_HANDLE : 709,
+  ZBL_ERR_LAUNCHED_ON = ZBL_VENDOR == ZB_CUDA ? ZB_ERR_HANDLE : ZB_ERR_VALUE
+};
+
 /* The cost model of one collective over so many ranks from the first on, stride
  * apart: bytes per second, then seconds; k is the bus-bandwidth factor. */
 typedef struct zbl_curve {
@@ -189,6 +196,12 @@ int zbl_read_way(const char *key, const char *values);
 void zbl_free_ways(void);
 double zbl_way_time(int from, int to, double bytes, uint64_t draws);
 
+/* handle.c */
+void zbl_add_handle(const void *p);
+void zbl_remove_handle(const void *p);
+void *zbl_behind(void *handle, uint32_t magic);
+void zbl_forget_handles(void);
+
 /* stream.c */
 void zbl_free_streams(void);
 
@@ -244,6 +257,7 @@ int zbl_copyable(const void *ptr, size_t bytes);
 int zbl_current_device(void);
 int zbl_allocate(void **ptr, size_t bytes, int kind);
 int zbl_allocate_on(void **ptr, size_t bytes, int kind, int device);
+int zbl_map_block(void **ptr, size_t bytes, int kind, int device);
 int zbl_said(int code);
 void zbl_empty_devices(void);
 void zbl_free_devices(void);

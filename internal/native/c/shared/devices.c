@@ -112,6 +112,7 @@ static const char *zbl_runtimeErrorName(int error) {
                {ZB_ERR_NOT_READY, "hipErrorNotReady"},
                {ZBL_ERR_PEER_ENABLED, "hipErrorPeerAccessAlreadyEnabled"},
                {ZBL_ERR_PEER_NOT_ENABLED, "hipErrorPeerAccessNotEnabled"},
+               {709, "hipErrorContextIsDestroyed"},
                {712, "hipErrorHostMemoryAlreadyRegistered"},
                {713, "hipErrorHostMemoryNotRegistered"},
                {ZB_ERR_LAUNCH, "hipErrorLaunchFailure"},

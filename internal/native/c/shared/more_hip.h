@@ -32,6 +32,28 @@ typedef void zbs_callback(void *stream, int error, void *data);
   ZBS_HIP(SYM, setWordsAsync, int, (void *p, int value, size_t count, void *stream), \
           "hipMemsetD32Async")
 
+#define ZBS_MORE_CODE(SYM)                                                     \
+  ZBS_HIP(SYM, toSymbol, int,                                                  \
+          (const void *symbol, const void *from, size_t bytes, size_t offset, int kind), \
+          "hipMemcpyToSymbol")                                                 \
+  ZBS_HIP(SYM, toSymbolAsync, int,                                             \
+          (const void *symbol, const void *from, size_t bytes, size_t offset, int kind, \
+           void *stream), "hipMemcpyToSymbolAsync")                            \
+  ZBS_HIP(SYM, fromSymbol, int,                                                \
+          (void *to, const void *symbol, size_t bytes, size_t offset, int kind), \
+          "hipMemcpyFromSymbol")                                               \
+  ZBS_HIP(SYM, fromSymbolAsync, int,                                           \
+          (void *to, const void *symbol, size_t bytes, size_t offset, int kind, void *stream), \
+          "hipMemcpyFromSymbolAsync")                                          \
+  ZBS_HIP(SYM, symbolAddress, int, (void **p, const void *symbol), "hipGetSymbolAddress") \
+  ZBS_HIP(SYM, symbolSize, int, (size_t *bytes, const void *symbol), "hipGetSymbolSize") \
+  ZBS_HIP(SYM, moduleLoadFile, int, (void **module, const char *path), "hipModuleLoad") \
+  ZBS_HIP(SYM, moduleLoadWith, int,                                            \
+          (void **module, const void *image, unsigned n, int *option, void **values), \
+          "hipModuleLoadDataEx")                                               \
+  ZBS_HIP(SYM, moduleGlobal, int,                                              \
+          (void **p, size_t *bytes, void *module, const char *name), "hipModuleGetGlobal")
+
 #define ZBS_MORE_POINTERS(SYM)                                                 \
   ZBS_HIP(SYM, pointerAttribute, int, (void *data, int fact, void *p), "hipPointerGetAttribute") \
   ZBS_HIP(SYM, pointerFacts, int, (unsigned n, int *fact, void **data, void *p), \
@@ -92,6 +114,7 @@ typedef void zbs_callback(void *stream, int error, void *data);
 
 #define ZBS_MORE_HIP(SYM)                                                      \
   ZBS_MORE_POOLS(SYM)                                                          \
+  ZBS_MORE_CODE(SYM)                                                           \
   ZBS_MORE_OCCUPANCY(SYM)                                                      \
   ZBS_MORE_QUERIES(SYM)                                                        \
   ZBS_MORE_CALLBACKS(SYM)                                                      \

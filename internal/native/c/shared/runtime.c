@@ -25,6 +25,9 @@
 #include "comms.c"
 #include "devices.c"
 #include "driver.c"
+#include "object.c"
+#include "registered.c"
+#include "variables.c"
 #include "kernels.c"
 #include "memory.c"
 #include "occupancy.c"
@@ -34,6 +37,8 @@
 #include "pools.c" /* after queries.c */
 #include "rows.c"
 #include "sync.c"
+#include "symbols.c" /* after variables.c */
+#include "modules.c"
 #include "vary.c"
 
 #include "first.h"
