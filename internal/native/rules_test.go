@@ -129,7 +129,6 @@ var elsewhere = map[string]string{
 	"zbl_host_put: ZB_ERR_MEMORY":                noMemory,
 	"zbl_launch_version: ZB_ERR_MEMORY":          noMemory,
 	"zbl_hostRegister: ZB_ERR_MEMORY":            noMemory,
-	"zbl_allocate_on: ZB_ERR_MEMORY":             noMemory,
 	"zbl_call_put: ZB_ERR_MEMORY":                noMemory,
 	"zbl_streamWaitEvent: ZB_ERR_MEMORY":         noMemory,
 
