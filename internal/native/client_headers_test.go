@@ -78,6 +78,7 @@ template <> constexpr std::string_view zb::called<hipLimit_t> = "limit";
 template <> constexpr std::string_view zb::called<hipFuncAttribute> = "attribute";
 template <> constexpr std::string_view zb::called<hipFuncCache_t> = "config";
 template <> constexpr std::string_view zb::called<hipSharedMemConfig> = "config";
+template <> constexpr std::string_view zb::called<hipJitOption> = "option";
 ZBS_MORE(ZB_ARGS_OF)
 `+checks.String(), "-I", ".")
 	require.NoError(t, err, "%s", out)

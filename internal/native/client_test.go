@@ -64,6 +64,7 @@ func TestToolchainClient(t *testing.T) {
 	runClient(t, program, []string{"ZBENCH_LOOPBACK=" + apart, world, "ZBENCH_LOOPBACK_CLOCK=paced"}, "threads")
 	runClient(t, program, []string{"MACHINE=" + apart}, "processes", filepath.Join(dir, "world"))
 	runClient(t, program, []string{"MACHINE=" + apart}, "first", filepath.Join(dir, "first"))
+	runClient(t, program, []string{"MACHINE=" + apart}, "ipc", filepath.Join(dir, "ipc"))
 	// The same on the model's clock.
 	clock := filepath.Join(dir, "clock.so")
 	compile(t, "-O1", "-shared", "-fPIC", "-o", clock, "c/shared/clock.c", "-ldl")
@@ -71,6 +72,7 @@ func TestToolchainClient(t *testing.T) {
 	runClient(t, program, append(shown, "ZBENCH_LOOPBACK="+together), "one")
 	runClient(t, program, append(shown, "ZBENCH_LOOPBACK="+together), "threads")
 	runClient(t, program, append(shown, "MACHINE="+apart), "processes", filepath.Join(dir, "shown"))
+	runClient(t, program, append(shown, "MACHINE="+apart), "ipc", filepath.Join(dir, "shown_ipc"))
 }
 
 // The same of 64 processes on 8 simulated nodes.

@@ -123,6 +123,7 @@ var elsewhere = map[string]string{
 	"zbl_moduleLoad: ZB_ERR_MEMORY":              noMemory,
 	"zbl_moduleFunction: ZB_ERR_MEMORY":          noMemory,
 	"zbl_load_own: ZB_ERR_MEMORY":                noMemory,
+	"zbl_ipcGet: ZB_ERR_MEMORY":                  noMemory,
 	"zbl_place_of: ZB_ERR_MEMORY":                noMemory,
 	"zbl_map_block: ZB_ERR_MEMORY":               noMemory,
 	"zbl_kernel_put: ZB_ERR_MEMORY":              noMemory,

@@ -1,5 +1,6 @@
 /* A client of the loopback's shared libraries:
- *   client_test one | threads | processes FILE [TYPE] | first FILE | bench one|threads TYPE
+ *   client_test one | threads | processes FILE [TYPE] | first FILE | ipc FILE |
+ *               bench one|threads TYPE
  * It knows nothing of zbench but two variables of the environment. Exits 0 when every
  * result and every error code is what the real libraries give. */
 #include "client.h"
@@ -139,6 +140,7 @@ static void process(int rank, int from, int to) {
 
 #include "client_bench.h"
 #include "client_first.h"
+#include "client_ipc.h"
 
 /* Starts this program anew for each rank, as a launcher does; with a type each measures an
  * all_reduce of it. */
@@ -176,6 +178,8 @@ int main(int argc, char **argv) {
     threads();
   } else if (strcmp(what, "first") == 0) {
     first_call(argv[2]);
+  } else if (strcmp(what, "ipc") == 0) {
+    ipc(argv[2]);
   } else if (strcmp(what, "bench") == 0) {
     bench(strcmp(argv[2], "threads") == 0, argv[3]);
   } else if (strcmp(what, "rank") == 0) {

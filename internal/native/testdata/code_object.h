@@ -16,7 +16,7 @@ typedef struct code_object {
   Elf64_Shdr sections[SECTIONS];
 } code_object;
 
-/* The names stand at 1, 12 and 18. */
+/* The names stand at 1, 16 and 22. */
 static const char code_names[] = "\0_Z4fillPffi.kd\0table\0counts";
 
 static code_object make_code_object(void) {
@@ -25,8 +25,8 @@ static code_object make_code_object(void) {
   const unsigned char object = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT);
   memcpy(o.names, code_names, sizeof code_names);
   o.symbols[1] = (Elf64_Sym){1, object, 0, DATA, 0x1000, 0};
-  o.symbols[2] = (Elf64_Sym){17, object, 0, DATA, 0x1004, 12};
-  o.symbols[3] = (Elf64_Sym){23, object, 0, ZEROS, 0x2000, CODE_ZEROS};
+  o.symbols[2] = (Elf64_Sym){16, object, 0, DATA, 0x1004, 12};
+  o.symbols[3] = (Elf64_Sym){22, object, 0, ZEROS, 0x2000, CODE_ZEROS};
   o.data[1] = 1.5F, o.data[2] = 2.5F, o.data[3] = 3.5F;
   o.sections[NAMES] = (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_offset = offsetof(code_object, names),
                                    .sh_size = sizeof o.names};

@@ -13,6 +13,7 @@
 #include "misuse_coll.h"
 #include "misuse_code.h"
 #include "misuse_symbols.h"
+#include "misuse_ipc.h"
 
 int main(void) {
   open_all();
@@ -31,6 +32,7 @@ int main(void) {
   kernels();
   modules();
   symbols();
+  ipc();
   communicators();
   calls();
   operators();

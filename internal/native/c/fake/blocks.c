@@ -43,6 +43,9 @@ int zbl_counts(int kind) {
   return kind == ZBL_OF_DEVICE || kind == ZBL_MANAGED;
 }
 
+/* Whether a block takes some of its device's memory. */
+static int zbl_counted(const zbl_block *block) { return zbl_counts(block->kind) && !block->opened; }
+
 /* Keeps where the newest block of a device is: most calls ask for that. */
 static void zbl_note_newest(zbl_device *d) {
   d->newest = d->blocks != NULL ? d->blocks->base : NULL;
@@ -69,7 +72,7 @@ int zbl_note_block(zbl_block *block) {
   block->next = zbl.devices[block->device].blocks;
   zbl.devices[block->device].blocks = block;
   zbl_note_newest(&zbl.devices[block->device]);
-  if (zbl_counts(block->kind)) {
+  if (zbl_counted(block)) {
     zbl.devices[block->device].used += block->bytes;
   }
   return 1;
@@ -93,7 +96,7 @@ void zbl_forget_block(zbl_block *block) {
   }
   *in = block->next;
   zbl_note_newest(&zbl.devices[block->device]);
-  if (zbl_counts(block->kind)) {
+  if (zbl_counted(block)) {
     zbl.devices[block->device].used -= block->bytes;
   }
   if (block->usage != NULL) {
@@ -102,6 +105,7 @@ void zbl_forget_block(zbl_block *block) {
   if (block->kind != ZBL_REGISTERED) {
     munmap(block->base, block->bytes);
   }
+  zbl_unexport(block->exported);
   free(block);
 }
 

@@ -101,6 +101,8 @@ int zbl_map_block(void **ptr, size_t bytes, int kind, int device) {
   block->flags = 0;
   block->device = device;
   block->usage = NULL;
+  block->exported = 0;
+  block->opened = block->opens = 0;
   if (!zbl_note_block(block)) {
     munmap(block->base, bytes);
     free(block);
@@ -128,7 +130,8 @@ static int zbl_freeDevice(void *ptr) {
     return ZB_OK;
   }
   block = zbl_block_of(ptr);
-  if (block == NULL || block->base != (char *)ptr || block->kind == ZBL_REGISTERED) {
+  if (block == NULL || block->base != (char *)ptr || block->kind == ZBL_REGISTERED ||
+      block->opened) {
     return zbl_said(ZB_ERR_VALUE);
   }
   if (zbl.waits) { /* ROCm/clr, hipamd/src/hip_memory.cpp, ihipFree */
@@ -236,6 +239,7 @@ void zbl_free_devices(void) {
       if (b->kind != ZBL_REGISTERED) {
         munmap(b->base, b->bytes);
       }
+      zbl_unexport(b->exported);
       free(b);
     }
   }

@@ -13,6 +13,7 @@
 #include "device.c"
 #include "drive.c"
 #include "event.c"
+#include "exported.c"
 #include "failing.c"
 #include "fault.c"
 #include "file.c"

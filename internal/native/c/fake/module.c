@@ -115,7 +115,7 @@ static int zbl_moduleFunction(void **function, void *module, const char *name) {
   const zbl_kernel *k = NULL;
   void *own = NULL;
   zbl_module *m = zbl_behind(module, ZBL_MODULE);
-  if (function == NULL || name == NULL || name[0] == '\0') {
+  if (function == NULL || name == NULL || name[0] == 0) {
     return zbl_said(ZB_ERR_VALUE);
   }
   if (m == NULL) {

@@ -90,6 +90,9 @@ typedef struct zbl_block {
   int device, kind; /* enum zbl_memory */
   unsigned flags;   /* that the program gave for it */
   uint32_t id;      /* of the process's blocks */
+  zbl_ref exported; /* where other processes find it, or found it; 0: nowhere */
+  int opened;       /* it is another process's */
+  int opens;        /* how often this one has opened it, and not closed */
   zbl_usage *usage; /* where it counts beside its device's, NULL for nowhere */
   struct zbl_block *next;
 } zbl_block;
@@ -252,6 +255,9 @@ zbl_block *zbl_block_of(const void *ptr);
 int zbl_valid_range(const void *ptr, uint64_t bytes);
 int zbl_owner(const void *ptr);
 int zbl_copyable(const void *ptr, size_t bytes);
+
+/* exported.c */
+void zbl_unexport(zbl_ref at);
 
 /* device.c */
 int zbl_current_device(void);

@@ -165,7 +165,7 @@ static int zbl_moduleGlobal(void **p, size_t *bytes, void *module, const char *n
   void *at;
   int code;
   ZBL_ENTER;
-  if ((p == NULL && bytes == NULL) || name == NULL || name[0] == '\0') {
+  if ((p == NULL && bytes == NULL) || name == NULL || name[0] == 0) {
     return zbl_said(ZB_ERR_VALUE);
   }
   m = zbl_behind(module, ZBL_MODULE);

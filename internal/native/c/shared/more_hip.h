@@ -54,6 +54,11 @@ typedef void zbs_callback(void *stream, int error, void *data);
   ZBS_HIP(SYM, moduleGlobal, int,                                              \
           (void **p, size_t *bytes, void *module, const char *name), "hipModuleGetGlobal")
 
+#define ZBS_MORE_IPC(SYM)                                                      \
+  ZBS_BOTH(SYM, ipcGet, int, (void *handle, void *p), "IpcGetMemHandle")       \
+  ZBS_BOTH(SYM, ipcOpen, int, (void **p, zbs_ipc handle, unsigned flags), "IpcOpenMemHandle") \
+  ZBS_BOTH(SYM, ipcClose, int, (void *p), "IpcCloseMemHandle")
+
 #define ZBS_MORE_POINTERS(SYM)                                                 \
   ZBS_HIP(SYM, pointerAttribute, int, (void *data, int fact, void *p), "hipPointerGetAttribute") \
   ZBS_HIP(SYM, pointerFacts, int, (unsigned n, int *fact, void **data, void *p), \
@@ -115,6 +120,7 @@ typedef void zbs_callback(void *stream, int error, void *data);
 #define ZBS_MORE_HIP(SYM)                                                      \
   ZBS_MORE_POOLS(SYM)                                                          \
   ZBS_MORE_CODE(SYM)                                                           \
+  ZBS_MORE_IPC(SYM)                                                            \
   ZBS_MORE_OCCUPANCY(SYM)                                                      \
   ZBS_MORE_QUERIES(SYM)                                                        \
   ZBS_MORE_CALLBACKS(SYM)                                                      \

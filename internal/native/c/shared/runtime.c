@@ -29,6 +29,7 @@
 #include "registered.c"
 #include "variables.c"
 #include "kernels.c"
+#include "ipc.c"
 #include "memory.c"
 #include "occupancy.c"
 #include "pointers.c"
