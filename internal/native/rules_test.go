@@ -103,6 +103,7 @@ const (
 	cudaAlone  = "CUDA's form of the libraries: the programs here are HIP's"
 	wouldHang  = "one process that drives all ranks, by another program's interface: that is refused before"
 	refusedToo = "another rule that is held refuses the same"
+	twoOfThem  = "it takes two processes: client_ipc.h has them"
 )
 
 // elsewhere are the rules that none of these programs can break, and why.
@@ -148,6 +149,12 @@ var elsewhere = map[string]string{
 
 	"zbl_replay_calls: zbl_comm_of(calls->comm) == NULL": refusedToo,
 	"zbl_check_devices: ZB_COLL_USAGE":                   refusedToo,
+	"zbl_symbol_part: end > all":                         refusedToo,
+	"zbl_ipcOpen: e->bytes != h.bytes":                   refusedToo,
+	"zbl_ipcOpen: h.offset >= h.bytes":                   refusedToo,
+
+	"zbl_freeDevice: block->opened": twoOfThem,
+	"zbl_ipcGet: b->opened":         twoOfThem,
 	"zbl_commInitAll: comms == NULL":                     refusedToo,
 	"zbl_copyWithStream: code != ZB_OK":                  refusedToo,
 }

@@ -170,6 +170,7 @@ static void launches(void) {
   open_world();
   t.setDevice(0);
   CHECK(t.moduleLoad(&module, "zbench loopback kernels") == 0);
+  CHECK(t.moduleLoad(&poison, "other code") == ZB_ERR_VALUE); /* which zbench does not make */
   CHECK(t.moduleFunction(&poison, module, "zb_none") == ZB_ERR_NOT_FOUND);
   CHECK(t.moduleFunction(&poison, module, "zb_poison") == 0);
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

@@ -23,7 +23,7 @@ static void modules_that_are_none(const code_object *o) {
   IS(ERR_KERNEL_FILE, moduleLoad(&m, &b));
   b.entries = 1u << 30;
   IS(ERR_KERNEL_FILE, moduleLoad(&m, &b));
-  IS(ZB_ERR_VALUE, moduleLoadFile(NULL, "/"));
+  IS(ZB_ERR_VALUE, moduleLoadFile(NULL, "/no/such/file"));
   IS(ZB_ERR_VALUE, moduleLoadFile(&m, NULL));
   IS(ERR_NO_FILE, moduleLoadFile(&m, "/no/such/file"));
   IS(ZB_ERR_VALUE, moduleLoadFile(&m, "/dev/null"));
@@ -156,6 +156,9 @@ static void modules(void) {
   modules_of_files(&o);
   broken_objects();
   unknown_kernels();
+  IS(0, moduleLoad(&m, "zbench loopback kernels")); /* zbench's own code has no variables */
+  IS(ZB_ERR_NOT_FOUND, moduleGlobal(&p, NULL, m, "table"));
+  IS(0, moduleUnload(m));
   IS(0, moduleLoad(&m, &o));
   memset(&o, 0, sizeof o); /* the program's again */
   module_variables(m);

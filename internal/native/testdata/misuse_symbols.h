@@ -41,6 +41,8 @@ static void symbols_hold(void) {
   CHECK(((float *)p)[0] == 1.5F && ((float *)p)[1] == 8);
   IS(0, symbolSize(&bytes, table_of_host));
   CHECK(bytes == 12);
+  IS(0, toSymbol(table_of_host, out[0], 4, 8, ZB_DEVICE_TO_DEVICE));
+  IS(0, fromSymbol(out[0], table_of_host, 4, 8, 1024)); /* hipMemcpyDeviceToDeviceNoCU */
   IS(0, setDevice(1));
   IS(0, fromSymbol(seen, table_of_host, 12, 0, ZB_TO_HOST));
   CHECK(seen[1] == 2.5F);

@@ -14,6 +14,8 @@
 #include "misuse_code.h"
 #include "misuse_symbols.h"
 #include "misuse_ipc.h"
+#include "misuse_values.h"
+#include "misuse_contexts.h"
 
 int main(void) {
   open_all();
@@ -33,6 +35,10 @@ int main(void) {
   modules();
   symbols();
   ipc();
+  values();
+  contexts();
+  modes_of_captures();
+  managed_memory();
   communicators();
   calls();
   operators();

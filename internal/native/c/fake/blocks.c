@@ -1,5 +1,6 @@
 /* Which memory belongs to whom: every allocation and every range that the client has
  * registered is a block, and an address is looked up among the blocks of all devices. */
+#include "exported.h"
 #include "world.h"
 
 #include <stdlib.h>
@@ -83,6 +84,15 @@ void zbl_use(zbl_block *block, zbl_usage *usage) {
   block->usage = usage;
   usage->now += block->bytes;
   usage->high = usage->now > usage->high ? usage->now : usage->high;
+}
+
+/* A process lets go of what it has exported or opened; the last one frees it. */
+void zbl_unexport(zbl_ref at) {
+  zbl_exported *e = at != 0 ? zbl_at(at) : NULL;
+  if (e != NULL && --e->users == 0) {
+    e->magic = 0;
+    zbl_drop(e);
+  }
 }
 
 /* Forgets a block; memory that the client registered stays the client's. */

@@ -36,20 +36,7 @@ typedef struct zbl_graph {
   zbl_nodes *nodes;
 } zbl_graph;
 
-/* How many captures the thread has open that are not relaxed, whose address tells
- * threads apart, and how often it did then what it must not. */
-static _Thread_local int zbl_captures;
-static _Thread_local unsigned zbl_spoiled;
 static uint64_t zbl_capture_ids;
-
-/* Whether the thread must not do now what could wait for a capture: to allocate,
- * to free, to copy. The attempt spoils every capture it has open. */
-int zbl_refused_in_capture(void) {
-  zbl_spoiled += zbl_captures > 0;
-  return zbl_captures > 0;
-}
-
-void zbl_capture_reset(void) { zbl_captures = 0; }
 
 /* Whether the stream captures: then it can be neither asked nor destroyed, and
  * the attempt spoils the capture. */
@@ -291,10 +278,6 @@ static int zbl_destroy_graph(void *handle, uint32_t magic) {
 static int zbl_graphExecDestroy(void *exec) {
   return zbl_destroy_graph(exec, ZBL_EXEC);
 }
-
-/* One that is not there is an illegal state to HIP (ROCm/clr, hipamd/src/hip_graph.cpp,
- * hipGraphDestroy). */
-enum { ZBL_ERR_GRAPH = ZBL_VENDOR == ZB_CUDA ? ZB_ERR_VALUE : ZB_ERR_STATE };
 
 static int zbl_graphDestroy(void *graph) {
   int code = zbl_destroy_graph(graph, ZBL_GRAPH);

@@ -25,7 +25,8 @@ static const int zbl_api_version = ZBL_VENDOR == ZB_CUDA ? 12000 : 60000000;
  * launches of kernels (ROCm/clr, hipamd/src/hip_stream.cpp and hip_module.cpp). */
 enum {
   ZBL_ERR_STREAM = ZBL_VENDOR == ZB_CUDA ? ZB_ERR_HANDLE : 709,
-  ZBL_ERR_LAUNCHED_ON = ZBL_VENDOR == ZB_CUDA ? ZB_ERR_HANDLE : ZB_ERR_VALUE
+  ZBL_ERR_LAUNCHED_ON = ZBL_VENDOR == ZB_CUDA ? ZB_ERR_HANDLE : ZB_ERR_VALUE,
+  ZBL_ERR_GRAPH = ZBL_VENDOR == ZB_CUDA ? ZB_ERR_VALUE : ZB_ERR_STATE /* hipGraphDestroy */
 };
 
 /* The cost model of one collective over so many ranks from the first on, stride
@@ -250,14 +251,12 @@ void zbl_check_barrier(void);
 int zbl_counts(int kind);
 int zbl_note_block(zbl_block *block);
 void zbl_forget_block(zbl_block *block);
+void zbl_unexport(zbl_ref at);
 void zbl_use(zbl_block *block, zbl_usage *usage);
 zbl_block *zbl_block_of(const void *ptr);
 int zbl_valid_range(const void *ptr, uint64_t bytes);
 int zbl_owner(const void *ptr);
 int zbl_copyable(const void *ptr, size_t bytes);
-
-/* exported.c */
-void zbl_unexport(zbl_ref at);
 
 /* device.c */
 int zbl_current_device(void);
@@ -271,6 +270,7 @@ void zbl_free_devices(void);
 /* graph.c */
 int zbl_refused_in_capture(void);
 void zbl_capture_reset(void);
+int zbl_exchange_mode(int mode);
 
 /* comm.c */
 void zbl_free_comms(void);

@@ -22,7 +22,7 @@ static int zbl_ipcGet(void *handle, void *p) {
   zbl_block *b;
   ZBL_ENTER;
   b = zbl_block_of(p);
-  if (handle == NULL || p == NULL || b == NULL || b->kind != ZBL_OF_DEVICE || b->opened) {
+  if (handle == NULL || b == NULL || b->kind != ZBL_OF_DEVICE || b->opened) {
     return zbl_said(ZB_ERR_VALUE);
   }
   h.at = zbl_export(b);
@@ -81,7 +81,7 @@ static int zbl_ipcClose(void *p) {
   zbl_block *b;
   ZBL_ENTER;
   b = zbl_block_of(p);
-  if (p == NULL || b == NULL || !b->opened) {
+  if (b == NULL || !b->opened) {
     return zbl_said(ZB_ERR_VALUE);
   }
   zbl_wait_for_device(b->device);

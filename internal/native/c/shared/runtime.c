@@ -29,6 +29,7 @@
 #include "registered.c"
 #include "variables.c"
 #include "kernels.c"
+#include "exported.c"
 #include "ipc.c"
 #include "memory.c"
 #include "occupancy.c"
@@ -39,6 +40,9 @@
 #include "rows.c"
 #include "sync.c"
 #include "symbols.c" /* after variables.c */
+#include "values.c"
+#include "contexts.c" /* after ipc.c and queries.c */
+#include "managed.c"
 #include "modules.c"
 #include "vary.c"
 

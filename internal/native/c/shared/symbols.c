@@ -8,11 +8,7 @@ static int zbl_symbol_part(const void *symbol, size_t bytes, size_t offset, char
   const zbl_wanted what = {.host = symbol, .device = zbl_current_device()};
   size_t all, end;
   void *to;
-  int code;
-  if (zbl.count <= 0) {
-    return ZB_ERR_NO_DEVICE;
-  }
-  code = zbl_find_variable(&what, &to, &all);
+  int code = zbl_find_variable(&what, &to, &all);
   if (code != ZB_OK) {
     return code;
   }
@@ -111,5 +107,5 @@ static int zbl_symbolSize(size_t *bytes, const void *symbol) {
   if (bytes == NULL) {
     return zbl_said(ZB_ERR_VALUE);
   }
-  return zbl_said(zbl.count > 0 ? zbl_find_variable(&what, &at, bytes) : ZB_ERR_NO_DEVICE);
+  return zbl_said(zbl_find_variable(&what, &at, bytes));
 }

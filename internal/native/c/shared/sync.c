@@ -80,6 +80,34 @@ static int zbl_streamIsCapturing(void *stream, int *status) {
   return ZB_OK;
 }
 
+/* What PyTorch asks (ROCm/clr, hipamd/src/hip_graph.cpp, hipStreamGetCaptureInfo_common). */
+static int zbl_captureInfo(void *stream, int *status, unsigned long long *id) {
+  zbl_stream *s;
+  ZBL_ENTER;
+  if (status == NULL) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  s = zbl_stream_of(stream);
+  if (s == NULL) {
+    return zbl_said(ZBL_ERR_STREAM);
+  }
+  *status = zbl_capture_of(s) != 0;
+  if (*status && id != NULL) {
+    *id = zbl_capture_of(s);
+  }
+  return ZB_OK;
+}
+
+/* A thread whose mode is relaxed may do what captures forbid (ROCm/clr,
+ * hipamd/src/hip_graph.cpp, hipThreadExchangeStreamCaptureMode). */
+static int zbl_captureMode(int *mode) {
+  if (mode == NULL || *mode < ZB_CAPTURE_GLOBAL || *mode > ZB_CAPTURE_RELAXED) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  *mode = zbl_exchange_mode(*mode);
+  return ZB_OK;
+}
+
 static int zbl_streamSynchronize(void *stream) {
   zbl_stream *s;
   ZBL_ENTER;

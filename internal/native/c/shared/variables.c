@@ -111,6 +111,9 @@ static int zbl_place_of(zbl_variable *v, int device, void **to) {
     *to = v->managed;
     return ZB_OK;
   }
+  if (zbl.count <= 0) {
+    return ZB_ERR_NO_DEVICE;
+  }
   if (v->places == NULL && (v->places = calloc((size_t)zbl.ranks, sizeof *v->places)) == NULL) {
     return ZB_ERR_MEMORY;
   }

@@ -1,21 +1,13 @@
-/* Device memory that other processes open (HIP's IPC). It moves into the file where processes
- * meet, at the same address of its own process; another one maps that part of the file. The
- * caller holds the lock, which is that of all processes. */
-#include "world.h"
+/* Moves device memory to where other processes find it, and finds theirs. The caller holds the
+ * lock, which is that of all processes. */
+#include "../fake/exported.h"
+#include "more.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-static const uint64_t ZBL_EXPORTED = 0x6578706f72746564; /* "exported" */
 enum { ZBL_EXPORTED_PAGE = 4096 };
-
-/* Stands before the memory, in the arena. */
-typedef struct zbl_exported {
-  uint64_t magic, bytes;
-  zbl_ref data; /* at a page's beginning */
-  int users;    /* blocks of processes: its own, and those that were opened */
-} zbl_exported;
 
 /* Moves a block into the arena. A process without others keeps it where it is: there is no one
  * to open it. Returns 0 where it cannot be mapped. */
@@ -67,13 +59,4 @@ static zbl_block *zbl_import(zbl_ref at, int device) {
   }
   e->users++;
   return b;
-}
-
-/* A process lets go of it; the last one frees it. */
-void zbl_unexport(zbl_ref at) {
-  zbl_exported *e = at != 0 ? zbl_at(at) : NULL;
-  if (e != NULL && --e->users == 0) {
-    e->magic = 0;
-    zbl_drop(e);
-  }
 }
