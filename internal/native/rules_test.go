@@ -153,10 +153,10 @@ var elsewhere = map[string]string{
 	"zbl_ipcOpen: e->bytes != h.bytes":                   refusedToo,
 	"zbl_ipcOpen: h.offset >= h.bytes":                   refusedToo,
 
-	"zbl_freeDevice: block->opened": twoOfThem,
-	"zbl_ipcGet: b->opened":         twoOfThem,
-	"zbl_commInitAll: comms == NULL":                     refusedToo,
-	"zbl_copyWithStream: code != ZB_OK":                  refusedToo,
+	"zbl_freeDevice: block->opened":     twoOfThem,
+	"zbl_ipcGet: b->opened":             twoOfThem,
+	"zbl_commInitAll: comms == NULL":    refusedToo,
+	"zbl_copyWithStream: code != ZB_OK": refusedToo,
 }
 
 // rulePrograms builds the programs that hold the loopback to its rules, from a copy of the
