@@ -25,10 +25,23 @@ static void wrong_contexts(void) {
   IS(216, primaryFlags(0, 0)); /* hipErrorContextAlreadyInUse */
 }
 
+/* hip_error.cpp: errors have names and texts. */
+static void errors_are_called(void) {
+  static const int codes[] = {1, 2, 12, 13, 17, 21, 98, 100, 101, 201, 209, 215, 216, 218, 301,
+                              400, 401, 500, 600, 704, 705, 709, 712, 713, 719, 801, 900, 901};
+  for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+    CHECK(strcmp(runtimeErrorName(codes[i]), "hipErrorUnknown") != 0);
+    CHECK(strcmp(runtimeErrorString(codes[i]), "unknown error") != 0);
+  }
+  CHECK(strcmp(runtimeErrorName(218), "hipErrorInvalidKernelFile") == 0);
+  CHECK(strcmp(runtimeErrorString(301), "file not found") == 0);
+}
+
 static void contexts(void) {
   void *c[2], *now;
   int device = 9, active = 9;
   unsigned flags = 9;
+  errors_are_called();
   wrong_contexts();
   IS(0, primaryRetain(&c[0], 0));
   IS(0, primaryRetain(&c[1], 1));

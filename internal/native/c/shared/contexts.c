@@ -66,11 +66,12 @@ static int zbl_contextSet(void *context) {
 }
 
 static int zbl_contextGet(void **context) {
-  if (context == NULL || zbl.count <= 0) {
+  int device = 0, code = zbl_getDevice(&device);
+  if (context == NULL) {
     return zbl_said(ZB_ERR_VALUE);
   }
-  *context = &zbl_context_of[zbl_current_device() - zbl.first];
-  return ZB_OK;
+  *context = &zbl_context_of[device];
+  return code;
 }
 
 static int zbl_contextPush(void *context) {

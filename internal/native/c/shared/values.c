@@ -13,7 +13,7 @@ enum { ZBL_WAIT_AT_LEAST, ZBL_WAIT_EQUAL, ZBL_WAIT_AND, ZBL_WAIT_NOR };
 typedef struct zbl_value {
   char *at;
   uint64_t value, mask;
-  int bytes, until; /* until: of a wait */
+  int bytes, until; /* until: of a wait; −1 where it is none of HIP's */
 } zbl_value;
 
 /* When a stream wrote to a place last. */
@@ -112,7 +112,7 @@ static int zbl_value_put(void *stream, const zbl_kind *kind, const zbl_value *v)
     return ZBL_ERR_STREAM;
   }
   if (!zbl_valid_range(v->at, (uint64_t)v->bytes) || (uintptr_t)v->at % (size_t)v->bytes != 0 ||
-      v->until < ZBL_WAIT_AT_LEAST || v->until > ZBL_WAIT_NOR) {
+      v->until < 0) {
     return ZB_ERR_VALUE;
   }
   zbl_host_enters(s->lane);
