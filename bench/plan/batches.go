@@ -16,6 +16,9 @@ type Batches struct {
 	Isolated int
 }
 
+// both reports whether there are batches of both timings.
+func (b Batches) both() bool { return b.Bursts != nil && b.Isolated > 0 }
+
 // Timed are the results of Batches.
 type Timed struct {
 	// Bursts are seconds per launch, by burst × rank.
@@ -73,10 +76,6 @@ func (b Batches) split(seconds []float64, ranks int, held bool) Timed {
 	at := b.Bursts.Count * ranks
 	return Timed{Bursts: seconds[:at:at], Isolated: seconds[at:], Held: held && b.Isolated > 0}
 }
-
-// knownWithin is the factor within which the warm-up of a pass shows the time that a
-// launch had in the pass before.
-const knownWithin = 2
 
 // firstOf are the first batches of a case whose launches take some seconds each, within a
 // factor. A timing is left out whose first batch depends on where in that range they are.

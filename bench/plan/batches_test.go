@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,8 +11,8 @@ import (
 	"zbench/bench/record"
 )
 
-// The first batches of both timings take one order: of their own in the first pass, where the
-// warm-up must come first, and that of the preparation in the second.
+// The first batches of both timings take one order: of their own in the first pass of a
+// curve's first case, where the warm-up must come first, and else that of the preparation.
 func TestFirstBatchesShareAnOrder(t *testing.T) {
 	parts := three()
 	a := axes(t, "all_reduce")
@@ -30,9 +31,25 @@ func TestFirstBatchesShareAnOrder(t *testing.T) {
 			require.InDelta(t, 1.201, r.Isolated.MaxOfRanks.Min, 1e-12, "launch 0 of the last rank")
 		}
 	})
-	first, second := []plan.Do{plan.DoPrepare, plan.DoBurst}, []plan.Do{plan.DoPrepare}
-	want := append(append(append(append([]plan.Do{}, first...), first...), second...), second...)
-	require.Equal(t, append(want, plan.DoEnd), sent.orders)
+	require.Equal(t, []plan.Do{plan.DoPrepare, plan.DoBurst, plan.DoPrepare, plan.DoPrepare, plan.DoPrepare, plan.DoEnd}, sent.orders)
+}
+
+// Several verifications come before the first batches of a case, which have an order of
+// their own then.
+func TestFirstBatchesFollowAllVerifications(t *testing.T) {
+	parts := three()
+	a := axes(t, "all_reduce")
+	a.World.GPUsPerNode = 6
+	o := options(10, 20)
+	o.Warmup, o.Checks, o.Burst.MaxTime, o.Isolated.MaxTime = 5, 2, 0, 0
+	sent := recorded(t, parts, func(ctx context.Context, g *plan.Group, sent *recorder) {
+		require.NoError(t, g.Allocate(ctx, plan.Room{Bytes: 1 << 20}))
+		g.Counters() // none has any
+		sent.orders = nil
+		plan.Run(ctx, a.Cases()[:2], g, o, func(r record.Result) { require.Equal(t, 2, r.Verified.Launches) })
+	})
+	first := []plan.Do{plan.DoPrepare, plan.DoVerify, plan.DoBurst}
+	require.Equal(t, slices.Concat(first, first, []plan.Do{plan.DoPrepare, plan.DoPrepare, plan.DoEnd}), sent.orders)
 }
 
 // Isolated launches that began early are taken again, also where bursts came after them.

@@ -48,6 +48,8 @@ func TestPreciseSamplesTakeOneBatch(t *testing.T) {
 type prepared struct {
 	batches
 	with, alone int
+	// early are the first passes whose isolated launches are ordered without bursts.
+	early int
 }
 
 func (p *prepared) Prepare(ctx context.Context, want plan.Preparation) (out plan.Prepared, err error) {
@@ -55,6 +57,9 @@ func (p *prepared) Prepare(ctx context.Context, want plan.Preparation) (out plan
 		return out, err
 	}
 	out.Seconds, err = p.WarmUp(ctx, want.Warmup)
+	if want.Pass == 0 && want.First.Bursts == nil && want.First.Isolated > 0 {
+		p.early++
+	}
 	if b := want.First; b.Bursts != nil && err == nil {
 		p.with++
 		out.First.Bursts, err = p.meter.Burst(ctx, *b.Bursts)
@@ -67,19 +72,20 @@ func (p *prepared) Prepare(ctx context.Context, want plan.Preparation) (out plan
 	return out, err
 }
 
-// The second pass of a case begins with its warm-up and its first bursts in one order, where
-// the first pass has shown that the time of a launch does not decide how many bursts they
-// are. The samples are those of separate orders.
-func TestLaterPassesBeginWithBursts(t *testing.T) {
+// A pass begins with its warm-up and its first bursts in one order, where an earlier pass or
+// a case of the same curve has shown that the time of a launch does not decide how many
+// bursts they are. The samples are those of separate orders.
+func TestPassesBeginWithBursts(t *testing.T) {
 	cases := meterSweep(t).Cases()
 	o := plan.DefaultOptions()
-	o.Checks, o.Burst.MaxTime = 0, 10
+	o.Checks, o.Burst.MaxTime, o.Isolated.MaxTime = 0, 10, 10
 	one := &batches{meter: meter{rng: rand.New(rand.NewPCG(1, 2)), noise: 0.01}}
 	both := &prepared{batches: batches{meter: meter{rng: rand.New(rand.NewPCG(1, 2)), noise: 0.01}}}
 	want := plan.Run(context.Background(), cases, one, o, func(record.Result) {})
 	got := plan.Run(context.Background(), cases, both, o, func(record.Result) {})
 	require.Equal(t, want, got)
-	require.Equal(t, len(cases), both.with)
+	const curves = 2 // nothing is known before their first cases
+	require.Equal(t, plan.Passes*len(cases)-curves, both.with)
 	require.Equal(t, one.bursts, both.with+both.bursts)
 
 	// Here the time of a launch decides, so every pass asks after its warm-up.
@@ -88,4 +94,17 @@ func TestLaterPassesBeginWithBursts(t *testing.T) {
 	slow := &prepared{batches: batches{meter: meter{rng: rand.New(rand.NewPCG(1, 2))}}}
 	plan.Run(context.Background(), []plan.Case{last}, slow, o, func(record.Result) {})
 	require.Zero(t, slow.with)
+}
+
+// A neighbour may tell how many isolated launches come first, and not how many bursts: then
+// both wait for the warm-up, since bursts come first in every case.
+func TestBurstsComeBeforeIsolatedLaunches(t *testing.T) {
+	cases := meterSweep(t).Cases()
+	o := plan.DefaultOptions()
+	o.Checks, o.Burst.MaxTime, o.Isolated.MaxTime = 0, plan.Passes*8*float64(o.Iterations)*meterCost(cases[len(cases)/2]).Launch, 10
+	p := &prepared{batches: batches{meter: meter{rng: rand.New(rand.NewPCG(1, 2))}}}
+	plan.Run(context.Background(), cases, p, o, func(record.Result) {})
+	require.Zero(t, p.early)
+	require.Positive(t, p.with)
+	require.Less(t, p.with, plan.Passes*len(cases)-2)
 }

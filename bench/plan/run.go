@@ -134,7 +134,7 @@ func Resume(ctx context.Context, cases []Case, d Driver, o Options, kept Log, do
 	for i, c := range cases {
 		before[i] = c.Skip == "" && record.Finished(c.Planned().Status, taken.Parts[c.Key])
 		jobs[i] = Job{Keys: []string{c.Key}, Skipped: c.Skip != "", Take: func(ctx context.Context, pass int) ([]record.Part, bool) {
-			part, whole := take(ctx, c, d, o, pass, measured(taken.Parts[c.Key]))
+			part, whole := take(ctx, c, d, o, pass, taken.expected(cases, c))
 			return []record.Part{part}, whole
 		}}
 	}
@@ -148,8 +148,8 @@ func Resume(ctx context.Context, cases []Case, d Driver, o Options, kept Log, do
 }
 
 // take takes one pass's samples of a case; whole is false when it was cut short. known is
-// the time of a launch in an earlier pass, 0 if there was none.
-func take(ctx context.Context, c Case, d Driver, o Options, pass int, known float64) (part record.Part, whole bool) {
+// what is known of its launches before.
+func take(ctx context.Context, c Case, d Driver, o Options, pass int, known expected) (part record.Part, whole bool) {
 	t := &passRun{c: c, late: map[int]int{}, everyRank: o.EveryRank, part: record.Part{Key: c.Key, Pass: pass, Status: record.OK}}
 	before := countersOf(d)
 	err := t.prepare(ctx, d, o, pass, known)

@@ -71,10 +71,13 @@ func (t *passRun) whole(rows int) func([]float64, error) ([]float64, error) {
 }
 
 // prepare begins the pass: the launches that are not counted, and the verification.
-func (t *passRun) prepare(ctx context.Context, d Driver, o Options, pass int, known float64) error {
+func (t *passRun) prepare(ctx context.Context, d Driver, o Options, pass int, known expected) error {
 	want := Preparation{Case: t.c, Pass: pass, Warmup: o.Warmup, Verify: pass == 0 && o.Checks > 0}
-	if pass > 0 && known > 0 && o.Warmup > 0 {
-		want.First = firstOf(t.c, o, known, knownWithin)
+	if known.launch > 0 && o.Warmup > 0 {
+		want.First = firstOf(t.c, o, known.launch, known.within)
+	}
+	if pass == 0 && (o.Checks > 1 || !want.First.both()) { // more verifications and bursts come before isolated launches
+		want.First = Batches{}
 	}
 	got, err := Prepare(ctx, d, want)
 	if err == nil && o.Warmup > 0 {
@@ -86,10 +89,10 @@ func (t *passRun) prepare(ctx context.Context, d Driver, o Options, pass int, kn
 	if o.Warmup > 0 {
 		_, t.launch = reduce(got.Seconds)
 	}
-	if pass > 0 {
-		return t.takes(want.First, got.First)
+	if err = t.takes(want.First, got.First); err == nil && pass == 0 {
+		err = t.verify(ctx, d, o.Checks, got)
 	}
-	return t.verify(ctx, d, o.Checks, got)
+	return err
 }
 
 // takes keeps the times of first batches until the timings ask for them.
@@ -108,7 +111,7 @@ func (t *passRun) takes(b Batches, got Timed) (err error) {
 // warm-up. Its launches have shown how long they take.
 func (t *passRun) begin(ctx context.Context, d Driver, o Options) error {
 	b := firstOf(t.c, o, t.launch, 1)
-	if t.first.Bursts != nil || t.first.Isolated != nil || b.Bursts == nil || b.Isolated == 0 {
+	if t.first.Bursts != nil || t.first.Isolated != nil || !b.both() {
 		return nil
 	}
 	got, err := runBatches(ctx, d, b)
