@@ -32,7 +32,7 @@ ZBS_MORE(ZB_OUT)
 // nowhere: the compiler's own, and those of both forms of the properties.
 var newerThanDebian = []string{
 	"__hipRegisterFatBinary", "__hipRegisterFunction", "__hipRegisterManagedVar", "__hipRegisterVar",
-	"__hipUnregisterFatBinary", "hipExtHostAlloc", "hipGetDevicePropertiesR0000", "hipGetDevicePropertiesR0600",
+	"__hipUnregisterFatBinary", "hipChooseDeviceR0600", "hipExtHostAlloc", "hipGetDevicePropertiesR0000", "hipGetDevicePropertiesR0600",
 	"ncclCommDeregister", "ncclCommFinalize", "ncclCommInitRankConfig", "ncclCommRegister",
 	"ncclCommSplit", "ncclGroupSimulateEnd", "ncclMemAlloc", "ncclMemFree",
 }
@@ -78,6 +78,8 @@ template <> constexpr std::string_view zb::called<hipLimit_t> = "limit";
 template <> constexpr std::string_view zb::called<hipFuncAttribute> = "attribute";
 template <> constexpr std::string_view zb::called<hipFuncCache_t> = "config";
 template <> constexpr std::string_view zb::called<hipSharedMemConfig> = "config";
+template <> constexpr std::string_view zb::called<hipJitOption> = "option";
+template <> constexpr std::string_view zb::called<hipMemoryAdvise> = "advice";
 ZBS_MORE(ZB_ARGS_OF)
 `+checks.String(), "-I", ".")
 	require.NoError(t, err, "%s", out)

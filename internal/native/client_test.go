@@ -66,6 +66,7 @@ func TestToolchainClient(t *testing.T) {
 	runClient(t, program, []string{"MACHINE=" + apart}, "first", filepath.Join(dir, "first"))
 	stuck, _ := clientMachines(t, t.TempDir(), "stuck_gpu:node=0,gpu=5")
 	runClient(t, program, []string{"ZBENCH_LOOPBACK=" + stuck}, "stuck")
+	runClient(t, program, []string{"MACHINE=" + apart}, "ipc", filepath.Join(dir, "ipc"))
 	// The same on the model's clock.
 	clock := filepath.Join(dir, "clock.so")
 	compile(t, "-O1", "-shared", "-fPIC", "-o", clock, "c/shared/clock.c", "-ldl")
@@ -74,6 +75,7 @@ func TestToolchainClient(t *testing.T) {
 	runClient(t, program, append(shown, "ZBENCH_LOOPBACK="+together), "threads")
 	runClient(t, program, append(shown, "ZBENCH_LOOPBACK="+together), "clock")
 	runClient(t, program, append(shown, "MACHINE="+apart), "processes", filepath.Join(dir, "shown"))
+	runClient(t, program, append(shown, "MACHINE="+apart), "ipc", filepath.Join(dir, "shown_ipc"))
 }
 
 // The same of 64 processes on 8 simulated nodes.

@@ -103,6 +103,7 @@ const (
 	cudaAlone  = "CUDA's form of the libraries: the programs here are HIP's"
 	wouldHang  = "one process that drives all ranks, by another program's interface: that is refused before"
 	refusedToo = "another rule that is held refuses the same"
+	twoOfThem  = "it takes two processes: client_ipc.h has them"
 )
 
 // elsewhere are the rules that none of these programs can break, and why.
@@ -121,11 +122,15 @@ var elsewhere = map[string]string{
 	"zbl_commRegister: ZB_COLL_UNHANDLED":        noMemory,
 	"zbl_put_copied: ZB_ERR_MEMORY":              noMemory,
 	"zbl_moduleLoad: ZB_ERR_MEMORY":              noMemory,
+	"zbl_moduleFunction: ZB_ERR_MEMORY":          noMemory,
+	"zbl_load_own: ZB_ERR_MEMORY":                noMemory,
+	"zbl_ipcGet: ZB_ERR_MEMORY":                  noMemory,
+	"zbl_place_of: ZB_ERR_MEMORY":                noMemory,
+	"zbl_map_block: ZB_ERR_MEMORY":               noMemory,
 	"zbl_kernel_put: ZB_ERR_MEMORY":              noMemory,
 	"zbl_host_put: ZB_ERR_MEMORY":                noMemory,
 	"zbl_launch_version: ZB_ERR_MEMORY":          noMemory,
 	"zbl_hostRegister: ZB_ERR_MEMORY":            noMemory,
-	"zbl_allocate_on: ZB_ERR_MEMORY":             noMemory,
 	"zbl_call_put: ZB_ERR_MEMORY":                noMemory,
 	"zbl_streamWaitEvent: ZB_ERR_MEMORY":         noMemory,
 
@@ -144,8 +149,14 @@ var elsewhere = map[string]string{
 
 	"zbl_replay_calls: zbl_comm_of(calls->comm) == NULL": refusedToo,
 	"zbl_check_devices: ZB_COLL_USAGE":                   refusedToo,
-	"zbl_commInitAll: comms == NULL":                     refusedToo,
-	"zbl_copyWithStream: code != ZB_OK":                  refusedToo,
+	"zbl_symbol_part: end > all":                         refusedToo,
+	"zbl_ipcOpen: e->bytes != h.bytes":                   refusedToo,
+	"zbl_ipcOpen: h.offset >= h.bytes":                   refusedToo,
+
+	"zbl_freeDevice: block->opened":     twoOfThem,
+	"zbl_ipcGet: b->opened":             twoOfThem,
+	"zbl_commInitAll: comms == NULL":    refusedToo,
+	"zbl_copyWithStream: code != ZB_OK": refusedToo,
 }
 
 // rulePrograms builds the programs that hold the loopback to its rules, from a copy of the

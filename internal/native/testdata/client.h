@@ -140,6 +140,11 @@ hipError_t hipMemGetInfo(size_t *, size_t *), hipRuntimeGetVersion(int *);
 hipError_t hipDriverGetVersion(int *), hipDeviceTotalMem(size_t *, int);
 hipError_t hipDeviceComputeCapability(int *, int *, int);
 hipError_t hipDeviceGetAttribute(int *, int, int);
+typedef struct { char reserved[64]; } hipIpcMemHandle_t;
+hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t *, void *);
+hipError_t hipIpcOpenMemHandle(void **, hipIpcMemHandle_t, unsigned);
+hipError_t hipIpcCloseMemHandle(void *);
+enum { hipIpcMemLazyEnablePeerAccess = 1, hipErrorInvalidContext = 201 };
 enum { hipErrorNotFound = 500, hipDeviceAttributeManagedMemory = 24,
        hipDeviceAttributeMaxGridDimX = 29, hipDeviceAttributeMaxThreadsPerMultiProcessor = 57,
        hipDeviceAttributePciBusId = 67, hipDeviceAttributeUnifiedAddressing = 85,

@@ -1,5 +1,6 @@
 /* A client of the loopback's shared libraries:
- *   client_test one | threads | processes FILE [TYPE] | first FILE | clock | stuck | bench one|threads TYPE
+ *   client_test one | threads | processes FILE [TYPE] | first FILE | ipc FILE | clock | stuck |
+ *               bench one|threads TYPE
  * It knows nothing of zbench but two variables of the environment. Exits 0 when every
  * result and every error code is what the real libraries give. */
 #include "client.h"
@@ -140,6 +141,7 @@ static void process(int rank, int from, int to) {
 #include "client_bench.h"
 #include "client_clock.h"
 #include "client_first.h"
+#include "client_ipc.h"
 #include "client_stuck.h"
 
 /* Starts this program anew for each rank, as a launcher does; with a type each measures an
@@ -183,6 +185,8 @@ int main(int argc, char **argv) {
   } else if (strcmp(what, "clock") == 0) {
     clock_before_work();
     clock_of_nothing();
+  } else if (strcmp(what, "ipc") == 0) {
+    ipc(argv[2]);
   } else if (strcmp(what, "bench") == 0) {
     bench(strcmp(argv[2], "threads") == 0, argv[3]);
   } else if (strcmp(what, "rank") == 0) {

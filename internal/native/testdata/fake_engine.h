@@ -170,6 +170,7 @@ static void launches(void) {
   open_world();
   t.setDevice(0);
   CHECK(t.moduleLoad(&module, "zbench loopback kernels") == 0);
+  CHECK(t.moduleLoad(&poison, "other code") == ZB_ERR_VALUE); /* which zbench does not make */
   CHECK(t.moduleFunction(&poison, module, "zb_none") == ZB_ERR_NOT_FOUND);
   CHECK(t.moduleFunction(&poison, module, "zb_poison") == 0);
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -177,6 +178,7 @@ static void launches(void) {
     CHECK(t.launchKernel(poison, b[0], b[1], b[2], b[3], b[4], b[5], b[6],
                          stream[0], params, NULL) == ZB_ERR_VALUE);
   }
+  CHECK(t.launchKernel(poison, 1, 1, 1, 1, 1, 1, 0, stream[0], NULL, params) == ZB_ERR_VALUE);
   CHECK(t.launchKernel(poison, 3, 2, 1, 8, 4, 2, 65536, stream[0], params,
                        NULL) == 0);
   CHECK(t.streamQuery(stream[0]) == 0);

@@ -150,7 +150,7 @@ static void refuses_bad_graphs(void) {
   CHECK(t.graphInstantiate(&exec, NULL, 0) == ZB_ERR_VALUE);
   CHECK(t.graphInstantiate(&exec, graph, 2) == ZB_ERR_VALUE);
   CHECK(t.graphInstantiate(&exec, graph, 0) == ZB_OK);
-  CHECK(t.graphDestroy(exec) == ZB_ERR_VALUE);
+  CHECK(t.graphDestroy(exec) == ZB_ERR_STATE);
   CHECK(t.graphExecDestroy(graph) == ZB_ERR_VALUE);
   t.setDevice(1);
   CHECK(t.graphLaunch(exec, stream[1]) == ZB_ERR_HANDLE); /* of device 0 */

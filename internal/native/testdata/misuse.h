@@ -36,6 +36,8 @@ ZBS_MORE(DECLARE)
 
 enum { DEVICES = 8, COUNT = 256, SIZE = COUNT * 4, INT32 = 2, FLOAT = 7, SUM = 0 };
 
+enum { DESTROYED = 709 }; /* hipErrorContextIsDestroyed: HIP has no such stream */
+
 static void *comm[DEVICES], *stream[DEVICES];
 static char *in[DEVICES], *out[DEVICES];
 static char plain[SIZE];

@@ -34,10 +34,10 @@ static void functions_are_called(void) {
   int *words, value = 5;
   void *graph, *exec;
   IS(ZB_ERR_VALUE, launchHost(stream[0], NULL, &value));
-  IS(ZB_ERR_HANDLE, launchHost(none, note, &value));
+  IS(DESTROYED, launchHost(none, note, &value));
   IS(ZB_ERR_VALUE, addCallback(stream[0], NULL, &value, 0));
   IS(ZB_ERR_VALUE, addCallback(stream[0], noted, &value, 1));
-  IS(ZB_ERR_HANDLE, addCallback(none, noted, &value, 0));
+  IS(DESTROYED, addCallback(none, noted, &value, 0));
   IS(0, hostMalloc((void **)&words, WORDS * 4, 0));
   IS(0, setWordsAsync(words, 6, WORDS, stream[0]));
   IS(0, launchHost(stream[0], naps, &words[WORDS - 1]));

@@ -138,8 +138,8 @@ static void copies(void) {
   }
   IS(ZB_ERR_VALUE, set(freed, 1, 1));
   IS(ZB_ERR_VALUE, setAsync(in[0], 1, SIZE + 1, stream[0]));
-  IS(ZB_ERR_HANDLE, setAsync(in[0], 1, 1, none));
-  IS(ZB_ERR_HANDLE, copyAsync(in[0], out[0], 1, ZB_INFERRED, none));
+  IS(DESTROYED, setAsync(in[0], 1, 1, none));
+  IS(DESTROYED, copyAsync(in[0], out[0], 1, ZB_INFERRED, none));
   IS(ZB_ERR_DIRECTION, copy(in[0], out[0], 1, -1));
   IS(ZB_ERR_DIRECTION, copyAsync(in[0], out[0], 1, 5, stream[0]));
   IS(ZB_ERR_VALUE, copyWithStream(in[0], NULL, 1, ZB_INFERRED, stream[0]));
@@ -158,16 +158,16 @@ static void streams(void) {
   IS(ZB_ERR_VALUE, streamCreatePlain(NULL));
   IS(ZB_ERR_VALUE, streamCreate(&s, 2));
   IS(0, streamDestroy(NULL)); /* HIP: an invalid handle. rccl-tests -y 1 does it. */
-  IS(ZB_ERR_HANDLE, streamDestroy(none));
-  IS(ZB_ERR_HANDLE, streamQuery(none));
-  IS(ZB_ERR_HANDLE, streamSynchronize(none));
-  IS(ZB_ERR_HANDLE, streamGetPriority(none, &n));
-  IS(ZB_ERR_HANDLE, streamGetFlags(none, &flags));
+  IS(DESTROYED, streamDestroy(none));
+  IS(DESTROYED, streamQuery(none));
+  IS(DESTROYED, streamSynchronize(none));
+  IS(DESTROYED, streamGetPriority(none, &n));
+  IS(DESTROYED, streamGetFlags(none, &flags));
   IS(ZB_ERR_VALUE, streamGetFlags(stream[0], NULL));
   IS(ZB_ERR_VALUE, streamGetFlags(NULL, &flags));
   IS(0, streamGetFlags(stream[0], &flags));
   CHECK(flags == ZB_STREAM_NON_BLOCKING);
-  IS(ZB_ERR_HANDLE, streamIsCapturing(none, &n));
+  IS(DESTROYED, streamIsCapturing(none, &n));
   IS(ZB_ERR_VALUE, streamIsCapturing(stream[0], NULL));
   IS(0, streamIsCapturing(stream[0], &n));
   CHECK(n == 0);

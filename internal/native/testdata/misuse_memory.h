@@ -42,7 +42,7 @@ static void rows_are_copied(void) {
   IS(ERR_PITCH, copyRows(device, PITCH, host, 7, 8, ROWS, ZB_TO_DEVICE));
   IS(0, copyRows(device, 7, host, 7, 8, 0, ZB_TO_DEVICE)); /* nothing to copy */
   IS(0, copyRows(device, 7, host, 7, 0, ROWS, ZB_TO_DEVICE));
-  IS(ZB_ERR_HANDLE, copyRowsAsync(device, PITCH, host, PITCH, 8, ROWS, ZB_TO_DEVICE, none));
+  IS(DESTROYED, copyRowsAsync(device, PITCH, host, PITCH, 8, ROWS, ZB_TO_DEVICE, none));
   IS(ZB_ERR_VALUE, copyRows(NULL, PITCH, host, PITCH, 8, ROWS, ZB_TO_DEVICE));
   IS(ZB_ERR_VALUE, copyRows(device, PITCH, NULL, PITCH, 8, ROWS, ZB_TO_DEVICE));
   /* the last row ends where the memory ends, and a byte later */

@@ -149,7 +149,7 @@ static void flags_and_streams(void) {
   IS(0, deviceUUID(other, 1));
   CHECK(memcmp(uuid, other, 16) != 0);
   IS(ZB_ERR_VALUE, streamDevice(stream[3], NULL));
-  IS(ZB_ERR_HANDLE, streamDevice(none, &device));
+  IS(DESTROYED, streamDevice(none, &device));
   IS(0, streamDevice(stream[3], &device));
   CHECK(device == 3);
   IS(0, streamDevice(NULL, &device));

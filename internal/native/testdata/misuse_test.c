@@ -5,11 +5,17 @@
 
 #include "misuse_hip.h"
 #include "misuse_memory.h"
+#include "misuse_handles.h"
 #include "misuse_callback.h"
 #include "misuse_queries.h"
 #include "misuse_pools.h"
 #include "misuse_capture.h"
 #include "misuse_coll.h"
+#include "misuse_code.h"
+#include "misuse_symbols.h"
+#include "misuse_ipc.h"
+#include "misuse_values.h"
+#include "misuse_contexts.h"
 
 int main(void) {
   open_all();
@@ -17,6 +23,7 @@ int main(void) {
   memory();
   copies();
   memory_of_programs();
+  handles();
   functions_are_called();
   functions_take_time();
   queries();
@@ -25,6 +32,13 @@ int main(void) {
   events();
   captures();
   kernels();
+  modules();
+  symbols();
+  ipc();
+  values();
+  contexts();
+  modes_of_captures();
+  managed_memory();
   communicators();
   calls();
   operators();

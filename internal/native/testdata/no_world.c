@@ -50,7 +50,7 @@ static int call(int i, int pointers) {
 
 /* What a program calls first. */
 static int first_calls(void) {
-  static char host[2][64];
+  static char host[2][64], name[] = "variable";
   void *p;
   size_t bytes[2];
   unsigned flags;
@@ -84,6 +84,9 @@ static int first_calls(void) {
   IS(100, zbs_getLimit(bytes, 0));
   IS(100, zbs_setDeviceFlags(0));
   IS(100, zbs_deviceFlags(&flags));
+  zbs_registerVar(zbs_registerFatBinary(NULL), host[0], name, name, 0, 4, 0, 0);
+  IS(100, zbs_symbolSize(bytes, host[0]));
+  IS(100, zbs_chooseDevice(&n, host[0]));
   IS(100, zbs_lastError());
   IS(1, zbs_getUniqueId(&id));
   return bad;

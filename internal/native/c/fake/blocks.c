@@ -1,5 +1,6 @@
 /* Which memory belongs to whom: every allocation and every range that the client has
  * registered is a block, and an address is looked up among the blocks of all devices. */
+#include "exported.h"
 #include "world.h"
 
 #include <stdlib.h>
@@ -43,6 +44,9 @@ int zbl_counts(int kind) {
   return kind == ZBL_OF_DEVICE || kind == ZBL_MANAGED;
 }
 
+/* Whether a block takes some of its device's memory. */
+static int zbl_counted(const zbl_block *block) { return zbl_counts(block->kind) && !block->opened; }
+
 /* Keeps where the newest block of a device is: most calls ask for that. */
 static void zbl_note_newest(zbl_device *d) {
   d->newest = d->blocks != NULL ? d->blocks->base : NULL;
@@ -69,7 +73,7 @@ int zbl_note_block(zbl_block *block) {
   block->next = zbl.devices[block->device].blocks;
   zbl.devices[block->device].blocks = block;
   zbl_note_newest(&zbl.devices[block->device]);
-  if (zbl_counts(block->kind)) {
+  if (zbl_counted(block)) {
     zbl.devices[block->device].used += block->bytes;
   }
   return 1;
@@ -80,6 +84,15 @@ void zbl_use(zbl_block *block, zbl_usage *usage) {
   block->usage = usage;
   usage->now += block->bytes;
   usage->high = usage->now > usage->high ? usage->now : usage->high;
+}
+
+/* A process lets go of what it has exported or opened; the last one frees it. */
+void zbl_unexport(zbl_ref at) {
+  zbl_exported *e = at != 0 ? zbl_at(at) : NULL;
+  if (e != NULL && --e->users == 0) {
+    e->magic = 0;
+    zbl_drop(e);
+  }
 }
 
 /* Forgets a block; memory that the client registered stays the client's. */
@@ -93,7 +106,7 @@ void zbl_forget_block(zbl_block *block) {
   }
   *in = block->next;
   zbl_note_newest(&zbl.devices[block->device]);
-  if (zbl_counts(block->kind)) {
+  if (zbl_counted(block)) {
     zbl.devices[block->device].used -= block->bytes;
   }
   if (block->usage != NULL) {
@@ -102,6 +115,7 @@ void zbl_forget_block(zbl_block *block) {
   if (block->kind != ZBL_REGISTERED) {
     munmap(block->base, block->bytes);
   }
+  zbl_unexport(block->exported);
   free(block);
 }
 

@@ -70,7 +70,7 @@ static int zbl_copy_later(const zbl_copying *c, int kind, void *stream) {
   zbl_stream *s = zbl_stream_of(stream);
   int code;
   if (s == NULL) {
-    return ZB_ERR_HANDLE;
+    return ZBL_ERR_STREAM;
   }
   if (c->bytes == 0 || c->rows == 0) {
     return ZB_OK;

@@ -66,7 +66,6 @@ int zbl_allocate(void **ptr, size_t bytes, int kind) {
 }
 
 int zbl_allocate_on(void **ptr, size_t bytes, int kind, int device) {
-  zbl_block *block;
   *ptr = NULL;
   if (zbl.count <= 0) {
     return zbl_said(ZB_ERR_NO_DEVICE);
@@ -74,22 +73,25 @@ int zbl_allocate_on(void **ptr, size_t bytes, int kind, int device) {
   if (zbl_refused_in_capture()) {
     return zbl_said(ZB_ERR_CAPTURE);
   }
-  if (bytes == 0) {
-    return ZB_OK;
-  }
+  return zbl_said(bytes > 0 ? zbl_map_block(ptr, bytes, kind, device) : ZB_OK);
+}
+
+/* Memory of a device's, in a capture, too. */
+int zbl_map_block(void **ptr, size_t bytes, int kind, int device) {
+  zbl_block *block;
   if (zbl_counts(kind) &&
       bytes > zbl.hbm_bytes - zbl.devices[device].used) {
-    return zbl_said(ZB_ERR_MEMORY);
+    return ZB_ERR_MEMORY;
   }
   block = malloc(sizeof *block);
   if (block == NULL) {
-    return zbl_said(ZB_ERR_MEMORY);
+    return ZB_ERR_MEMORY;
   }
   block->base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (block->base == MAP_FAILED) {
     free(block);
-    return zbl_said(ZB_ERR_MEMORY);
+    return ZB_ERR_MEMORY;
   }
   if (zbl.wall) { /* else the page tables are what is measured */
     madvise(block->base, bytes, MADV_HUGEPAGE);
@@ -99,10 +101,12 @@ int zbl_allocate_on(void **ptr, size_t bytes, int kind, int device) {
   block->flags = 0;
   block->device = device;
   block->usage = NULL;
+  block->exported = 0;
+  block->opened = block->opens = 0;
   if (!zbl_note_block(block)) {
     munmap(block->base, bytes);
     free(block);
-    return zbl_said(ZB_ERR_MEMORY);
+    return ZB_ERR_MEMORY;
   }
   *ptr = block->base;
   return ZB_OK;
@@ -127,7 +131,8 @@ static int zbl_freeDevice(void *ptr) {
     return ZB_OK;
   }
   block = zbl_block_of(ptr);
-  if (block == NULL || block->base != (char *)ptr || block->kind == ZBL_REGISTERED) {
+  if (block == NULL || block->base != (char *)ptr || block->kind == ZBL_REGISTERED ||
+      block->opened) {
     return zbl_said(ZB_ERR_VALUE);
   }
   if (zbl.waits) { /* ROCm/clr, hipamd/src/hip_memory.cpp, ihipFree */
@@ -157,57 +162,47 @@ static int zbl_memGetInfo(size_t *free_bytes, size_t *total) {
 }
 
 static const char *zbl_runtimeErrorString(int error) {
-  switch (error) {
-  case ZB_OK:
-    return "no error";
-  case ZB_ERR_VALUE:
-    return "invalid argument";
-  case ZB_ERR_MEMORY:
-    return "out of memory";
-  case 98:
-    return "invalid device function";
-  case 209:
-    return "no kernel image is available for execution on the device";
-  case 704:
-    return "peer access is already enabled";
-  case 705:
-    return "peer access has not been enabled";
-  case 712:
-    return "part or all of the requested memory range is already mapped";
-  case 713:
-    return "pointer does not correspond to a registered memory region";
-  case ZB_ERR_NO_DEVICE:
-    return "no device";
-  case ZB_ERR_DEVICE:
-    return "invalid device ordinal";
-  case ZB_ERR_HANDLE:
-    return "invalid resource handle";
-  case ZB_ERR_NOT_FOUND:
-    return "named symbol not found";
-  case ZB_ERR_NOT_READY:
-    return "device not ready";
-  case ZB_ERR_LAUNCH:
-    return "unspecified launch failure";
-  case ZB_ERR_STATE:
-    return "the operation cannot be performed in the present state";
-  case ZB_ERR_NOT_SUPPORTED:
-    return "operation not supported";
-  case ZB_ERR_CAPTURE:
-    return "operation not permitted when stream is capturing";
-  case ZB_ERR_CAPTURE_INVALID:
-    return "operation failed due to a previous error during capture";
-  case ZB_ERR_DIRECTION:
-    return "invalid copy direction for memcpy";
-  case ZB_ERR_CAPTURE_MERGE:
-    return "the operation would merge two captures";
-  case ZB_ERR_CAPTURE_UNMATCHED:
-    return "the capture was not initiated in this stream";
-  case ZB_ERR_CAPTURE_UNJOINED:
-    return "a stream that took part in the capture has not joined its origin";
-  case ZB_ERR_CAPTURE_ISOLATION:
-    return "the dependency would cross the bounds of the capture";
-  case ZB_ERR_CAPTURE_THREAD:
-    return "attempt to terminate a thread-local capture sequence from another thread";
+  static const struct {
+    int code;
+    const char *text;
+  } errors[] = {{ZB_OK, "no error"},
+                {ZB_ERR_VALUE, "invalid argument"},
+                {ZB_ERR_MEMORY, "out of memory"},
+                {12, "invalid pitch argument"},
+                {13, "invalid device symbol"},
+                {17, "invalid device pointer"},
+                {ZB_ERR_DIRECTION, "invalid copy direction for memcpy"},
+                {98, "invalid device function"},
+                {ZB_ERR_NO_DEVICE, "no device"},
+                {ZB_ERR_DEVICE, "invalid device ordinal"},
+                {201, "invalid device context"},
+                {209, "no kernel image is available for execution on the device"},
+                {215, "limit is not supported on this architecture"},
+                {216, "exclusive-thread device already in use by a different thread"},
+                {218, "invalid kernel file"},
+                {301, "file not found"},
+                {ZB_ERR_HANDLE, "invalid resource handle"},
+                {ZB_ERR_STATE, "the operation cannot be performed in the present state"},
+                {ZB_ERR_NOT_FOUND, "named symbol not found"},
+                {ZB_ERR_NOT_READY, "device not ready"},
+                {704, "peer access is already enabled"},
+                {705, "peer access has not been enabled"},
+                {709, "context is destroyed"},
+                {712, "part or all of the requested memory range is already mapped"},
+                {713, "pointer does not correspond to a registered memory region"},
+                {ZB_ERR_LAUNCH, "unspecified launch failure"},
+                {ZB_ERR_NOT_SUPPORTED, "operation not supported"},
+                {ZB_ERR_CAPTURE, "operation not permitted when stream is capturing"},
+                {ZB_ERR_CAPTURE_INVALID, "operation failed due to a previous error during capture"},
+                {ZB_ERR_CAPTURE_MERGE, "the operation would merge two captures"},
+                {ZB_ERR_CAPTURE_UNMATCHED, "the capture was not initiated in this stream"},
+                {ZB_ERR_CAPTURE_UNJOINED, "a stream that took part in the capture has not joined its origin"},
+                {ZB_ERR_CAPTURE_ISOLATION, "the dependency would cross the bounds of the capture"},
+                {ZB_ERR_CAPTURE_THREAD, "attempt to terminate a thread-local capture sequence from another thread"}};
+  for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+    if (errors[i].code == error) {
+      return errors[i].text;
+    }
   }
   return "unknown error";
 }
@@ -233,6 +228,7 @@ void zbl_free_devices(void) {
       if (b->kind != ZBL_REGISTERED) {
         munmap(b->base, b->bytes);
       }
+      zbl_unexport(b->exported);
       free(b);
     }
   }

@@ -3,10 +3,7 @@
 
 #include <stdlib.h>
 
-zbl_event *zbl_event_of(void *handle) {
-  zbl_event *e = handle;
-  return e != NULL && e->magic == ZBL_EVENT ? e : NULL;
-}
+zbl_event *zbl_event_of(void *handle) { return zbl_behind(handle, ZBL_EVENT); }
 
 static int zbl_eventCreate(void **event) {
   ZBL_ENTER;
@@ -20,6 +17,7 @@ static int zbl_eventCreate(void **event) {
   }
   e->magic = ZBL_EVENT;
   e->device = zbl_current_device();
+  zbl_add_handle(e);
   *event = e;
   return ZB_OK;
 }
@@ -34,9 +32,10 @@ void zbl_event_drop(zbl_event *e) {
 static int zbl_eventDestroy(void *event) {
   ZBL_ENTER;
   zbl_event *e = zbl_event_of(event);
-  if (e == NULL) {
-    return zbl_said(ZB_ERR_HANDLE);
+  if (e == NULL) { /* ROCm/clr, hipamd/src/hip_event.cpp, hipEventDestroy */
+    return zbl_said(event == NULL ? ZB_ERR_HANDLE : ZBL_ERR_STREAM);
   }
+  zbl_remove_handle(e);
   e->magic = 0; /* one that is pending goes with the last stream that has it */
   zbl_event_drop(e);
   return ZB_OK;
@@ -104,7 +103,7 @@ static int zbl_eventRecord(void *event, void *stream) {
   zbl_event *e = zbl_event_of(event);
   zbl_stream *s = zbl_stream_of(stream);
   if (e == NULL || s == NULL) {
-    return zbl_said(ZB_ERR_HANDLE);
+    return zbl_said(e == NULL ? ZB_ERR_HANDLE : ZBL_ERR_STREAM);
   }
   e->on = s;
   e->captured = zbl_capture_of(s);

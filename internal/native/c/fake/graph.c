@@ -36,20 +36,7 @@ typedef struct zbl_graph {
   zbl_nodes *nodes;
 } zbl_graph;
 
-/* How many captures the thread has open that are not relaxed, whose address tells
- * threads apart, and how often it did then what it must not. */
-static _Thread_local int zbl_captures;
-static _Thread_local unsigned zbl_spoiled;
 static uint64_t zbl_capture_ids;
-
-/* Whether the thread must not do now what could wait for a capture: to allocate,
- * to free, to copy. The attempt spoils every capture it has open. */
-int zbl_refused_in_capture(void) {
-  zbl_spoiled += zbl_captures > 0;
-  return zbl_captures > 0;
-}
-
-void zbl_capture_reset(void) { zbl_captures = 0; }
 
 /* Whether the stream captures: then it can be neither asked nor destroyed, and
  * the attempt spoils the capture. */
@@ -66,7 +53,7 @@ static void zbl_free_graph(zbl_graph *g) {
     free(g->nodes->at);
     free(g->nodes);
   }
-  g->magic = 0;
+  zbl_remove_handle(g);
   free(g);
 }
 
@@ -171,7 +158,7 @@ static int zbl_streamBeginCapture(void *stream, int mode) {
   ZBL_ENTER;
   zbl_stream *s = zbl_stream_of(stream);
   if (s == NULL || mode < ZB_CAPTURE_GLOBAL || mode > ZB_CAPTURE_RELAXED) {
-    return zbl_said(s == NULL ? ZB_ERR_HANDLE : ZB_ERR_VALUE);
+    return zbl_said(s == NULL ? ZBL_ERR_STREAM : ZB_ERR_VALUE);
   }
   if (stream == NULL) {
     return zbl_said(ZB_ERR_CAPTURE); /* the null stream has no capture */
@@ -199,7 +186,7 @@ static int zbl_streamEndCapture(void *stream, void **graph) {
   }
   *graph = NULL;
   if (s == NULL || (g = s->capture) == NULL) {
-    return zbl_said(s == NULL ? ZB_ERR_HANDLE : ZB_ERR_STATE);
+    return zbl_said(s == NULL ? ZBL_ERR_STREAM : ZB_ERR_STATE);
   }
   if (s != g->origin) {
     return zbl_said(ZB_ERR_CAPTURE_UNMATCHED);
@@ -218,20 +205,15 @@ static int zbl_streamEndCapture(void *stream, void **graph) {
     zbl_free_graph(g);
     return zbl_said(ZB_ERR_CAPTURE_UNJOINED);
   }
+  zbl_add_handle(g);
   *graph = g;
   return ZB_OK;
 }
 
-/* The handle of a graph, or of what was instantiated of one. A graph that is
- * still being captured has no handle that anybody could know. */
-static zbl_graph *zbl_graph_of(void *handle, uint32_t magic) {
-  zbl_graph *g = handle;
-  return g != NULL && g->magic == magic ? g : NULL;
-}
-
 static int zbl_graphInstantiate(void **exec, void *graph,
                                 unsigned long long flags) {
-  zbl_graph *g = zbl_graph_of(graph, ZBL_GRAPH);
+  ZBL_ENTER;
+  zbl_graph *g = zbl_behind(graph, ZBL_GRAPH);
   if (exec == NULL) {
     return zbl_said(ZB_ERR_VALUE);
   }
@@ -240,6 +222,7 @@ static int zbl_graphInstantiate(void **exec, void *graph,
     return zbl_said(ZB_ERR_VALUE);
   }
   *exec = zbl_new_graph(ZBL_EXEC, g->device, g->nodes);
+  zbl_add_handle(*exec);
   return ZB_OK;
 }
 
@@ -258,13 +241,13 @@ static int zbl_replay_calls(zbl_node *node, zbl_stream *s) {
 /* A graph takes the host what one launch takes: an assumption, like the cost itself. */
 static int zbl_graphLaunch(void *exec, void *stream) {
   ZBL_ENTER;
-  zbl_graph *e = zbl_graph_of(exec, ZBL_EXEC);
+  zbl_graph *e = zbl_behind(exec, ZBL_EXEC);
   zbl_stream *s = zbl_stream_of(stream);
   if (e == NULL) {
     return zbl_said(ZB_ERR_VALUE);
   }
   if (s == NULL || s->device != e->device) {
-    return zbl_said(ZB_ERR_HANDLE);
+    return zbl_said(s == NULL ? ZBL_ERR_STREAM : ZB_ERR_HANDLE);
   }
   if (s->capture != NULL) {
     return zbl_said(ZB_ERR_NOT_SUPPORTED); /* the real one makes a child of it */
@@ -283,7 +266,8 @@ static int zbl_graphLaunch(void *exec, void *stream) {
 }
 
 static int zbl_destroy_graph(void *handle, uint32_t magic) {
-  zbl_graph *g = zbl_graph_of(handle, magic);
+  ZBL_ENTER;
+  zbl_graph *g = zbl_behind(handle, magic);
   if (g == NULL) {
     return zbl_said(ZB_ERR_VALUE);
   }
@@ -296,5 +280,6 @@ static int zbl_graphExecDestroy(void *exec) {
 }
 
 static int zbl_graphDestroy(void *graph) {
-  return zbl_destroy_graph(graph, ZBL_GRAPH);
+  int code = zbl_destroy_graph(graph, ZBL_GRAPH);
+  return code != ZB_OK && graph != NULL ? zbl_said(ZBL_ERR_GRAPH) : code;
 }

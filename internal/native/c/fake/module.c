@@ -1,5 +1,5 @@
 /* Modules and kernels: the loopback's kernels are compiled into the binary, so
- * a module is a name and a function is a row of the kernel table. */
+ * a module is a name and a function stands for a row of the kernel table. */
 #include "pool.h"
 #include "stream.h"
 
@@ -8,15 +8,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ZBL_MODULE = 0x6d6f6475, ZBL_MAX_PARAMS = 16 };
+enum { ZBL_MODULE = 0x6d6f6475, ZBL_FUNCTION = 0x66756e63, ZBL_MAX_PARAMS = 16 };
+
+/* What is said of a module that is not there: HIP does not find it (ROCm/clr,
+ * hipamd/src/hip_platform.cpp, unloadModule and getDynFunc). */
+enum { ZBL_ERR_MODULE = ZBL_VENDOR == ZB_CUDA ? ZB_ERR_HANDLE : ZB_ERR_NOT_FOUND };
 
 /* What launching a kernel takes on the stream; no figure is made of it, but of
  * streams through memory, where the machine file models that. */
 static const double zbl_kernel_seconds = 5e-6;
 
+/* A function goes with its module. */
+typedef struct zbl_function {
+  uint32_t magic;
+  const zbl_kernel *kernel; /* NULL for one of a program's own module */
+  void *own;
+  struct zbl_function *next;
+} zbl_function;
+
 typedef struct zbl_module {
   uint32_t magic;
+  zbl_function *functions; /* that were asked for */
+  void *own;               /* a program's own code, NULL for zbench's */
 } zbl_module;
+
+/* Code of a program's own, which the shared libraries have (shared/modules.c). load and launch
+ * return an error of HIP's; find returns NULL where the code has no such kernel. */
+typedef struct zbl_own_code {
+  int (*load)(void **own, const void *image);
+  void (*unload)(void *own);
+  void *(*find)(void *own, const char *name);
+  int (*launch)(void *kernel, const zbk_launch *how, void **params, void **extra,
+                zbl_stream *s);
+} zbl_own_code;
+
+static const zbl_own_code *zbl_own_codes;
 
 /* A launch that waits in a stream: parameters are taken when it is made. */
 typedef struct zbl_launched {
@@ -28,39 +54,83 @@ typedef struct zbl_launched {
 
 static int zbl_moduleLoad(void **module, const void *image) {
   zbl_module *m;
-  if (strcmp(image, "zbench loopback kernels") != 0) {
+  void *own = NULL;
+  int code = ZB_OK;
+  ZBL_ENTER;
+  if (module == NULL || image == NULL) {
     return zbl_said(ZB_ERR_VALUE);
+  }
+  if (strcmp(image, "zbench loopback kernels") != 0) {
+    code = zbl_own_codes != NULL ? zbl_own_codes->load(&own, image) : ZB_ERR_VALUE;
+  }
+  if (code != ZB_OK) {
+    return zbl_said(code);
   }
   m = malloc(sizeof *m);
   if (m == NULL) {
     return zbl_said(ZB_ERR_MEMORY);
   }
-  m->magic = ZBL_MODULE;
+  *m = (zbl_module){.magic = ZBL_MODULE, .own = own};
+  zbl_add_handle(m);
   *module = m;
   return ZB_OK;
 }
 
 static int zbl_moduleUnload(void *module) {
-  zbl_module *m = module;
-  if (m == NULL || m->magic != ZBL_MODULE) {
-    return zbl_said(ZB_ERR_HANDLE);
+  ZBL_ENTER;
+  zbl_module *m = zbl_behind(module, ZBL_MODULE);
+  if (m == NULL) {
+    return zbl_said(module == NULL ? ZB_ERR_HANDLE : ZBL_ERR_MODULE);
   }
-  m->magic = 0;
+  while (m->functions != NULL) {
+    zbl_function *f = m->functions;
+    m->functions = f->next;
+    zbl_remove_handle(f);
+    free(f);
+  }
+  if (m->own != NULL) {
+    zbl_own_codes->unload(m->own);
+  }
+  zbl_remove_handle(m);
   free(m);
   return ZB_OK;
 }
 
-static int zbl_moduleFunction(void **function, void *module, const char *name) {
-  zbl_module *m = module;
-  const zbl_kernel *k = zbl_kernel_find(name);
-  if (m == NULL || m->magic != ZBL_MODULE) {
-    return zbl_said(ZB_ERR_HANDLE);
+/* The function for one of the two, which is not NULL. */
+static zbl_function *zbl_function_for(zbl_module *m, const zbl_kernel *kernel, void *own) {
+  zbl_function *f = m->functions;
+  while (f != NULL && (f->kernel != kernel || f->own != own)) {
+    f = f->next;
   }
-  if (k == NULL) {
+  if (f == NULL && (f = malloc(sizeof *f)) != NULL) {
+    *f = (zbl_function){ZBL_FUNCTION, kernel, own, m->functions};
+    m->functions = f;
+    zbl_add_handle(f);
+  }
+  return f;
+}
+
+static int zbl_moduleFunction(void **function, void *module, const char *name) {
+  ZBL_ENTER;
+  const zbl_kernel *k = NULL;
+  void *own = NULL;
+  zbl_module *m = zbl_behind(module, ZBL_MODULE);
+  if (function == NULL || name == NULL || name[0] == 0) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  if (m == NULL) {
+    return zbl_said(module == NULL ? ZB_ERR_HANDLE : ZBL_ERR_MODULE);
+  }
+  if (m->own != NULL) {
+    own = zbl_own_codes->find(m->own, name);
+  } else {
+    k = zbl_kernel_find(name);
+  }
+  if (k == NULL && own == NULL) {
     return zbl_said(ZB_ERR_NOT_FOUND);
   }
-  *function = (void *)(uintptr_t)k;
-  return ZB_OK;
+  *function = zbl_function_for(m, k, own);
+  return *function != NULL ? ZB_OK : zbl_said(ZB_ERR_MEMORY);
 }
 
 /* What a kernel takes that is no stream through memory. */
@@ -181,14 +251,24 @@ static int zbl_launchKernel(void *function, unsigned gx, unsigned gy,
                             unsigned shared, void *stream, void **params,
                             void **extra) {
   ZBL_ENTER;
-  const zbl_kernel *k = function;
+  const zbl_function *f = zbl_behind(function, ZBL_FUNCTION);
+  const zbl_kernel *k = f != NULL ? f->kernel : NULL;
   const zbk_launch how = {{gx, gy, gz}, {bx, by, bz}, shared};
   zbl_stream *s = zbl_stream_of(stream);
   zbl_launched l = {.kernel = k, .how = how};
   if (s == NULL) {
+    return zbl_said(ZBL_ERR_LAUNCHED_ON);
+  }
+  if (f == NULL) { /* ROCm/clr, hipamd/src/hip_module.cpp, ihipModuleLaunchKernel */
     return zbl_said(ZB_ERR_HANDLE);
   }
-  if (k == NULL || extra != NULL || !zbl_launchable(k, &how)) {
+  if (k == NULL) {
+    static const zbl_kernel limits = {.nparams = 0};
+    return zbl_said(zbl_launchable(&limits, &how)
+                        ? zbl_own_codes->launch(f->own, &how, params, extra, s)
+                        : ZB_ERR_VALUE);
+  }
+  if (extra != NULL || !zbl_launchable(k, &how)) {
     return zbl_said(ZB_ERR_VALUE);
   }
   for (int i = 0; i < k->nparams; i++) {

@@ -22,8 +22,7 @@ static struct {
 /* The stream behind a handle, NULL when it is none; no handle is the device's null
  * stream. */
 zbl_stream *zbl_stream_on(void *handle, int device) {
-  zbl_stream *s = handle != NULL ? handle : zbl_null_stream(device);
-  return s == NULL || s->magic != ZBL_STREAM ? NULL : s;
+  return handle != NULL ? zbl_behind(handle, ZBL_STREAM) : zbl_null_stream(device);
 }
 
 /* An idle stream that is used for the first time in a case begins at the case's
@@ -195,6 +194,7 @@ zbl_stream *zbl_new_stream(int device, int blocking) {
                       .lane = zbl_lane_of(device), .all = zbl_streams};
     s->epoch = s->lane->case_epoch;
     zbl_streams = s;
+    zbl_add_handle(s);
     zbl_drain.streams++;
     zbl.devices[device].blocking += s->blocking;
   }
@@ -214,7 +214,7 @@ static void zbl_free_stream(zbl_stream *s) {
   zbl_give_ops(s);
   zbl_drain.streams--;
   zbl.devices[s->device].blocking -= s->blocking;
-  s->magic = 0;
+  zbl_remove_handle(s);
   free(s);
 }
 
@@ -241,7 +241,7 @@ static int zbl_streamDestroy(void *stream) {
     return ZB_OK;
   }
   if (s == NULL) {
-    return zbl_said(ZB_ERR_HANDLE);
+    return zbl_said(ZBL_ERR_STREAM);
   }
   if (zbl_refused_by_capture(s)) {
     return zbl_said(ZB_ERR_CAPTURE);
@@ -261,4 +261,5 @@ void zbl_free_streams(void) {
   free(zbl_drain.at);
   memset(&zbl_drain, 0, sizeof zbl_drain);
   zbl_free_ops();
+  zbl_forget_handles();
 }

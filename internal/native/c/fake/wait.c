@@ -124,7 +124,7 @@ static int zbl_streamQuery(void *stream) {
   ZBL_ENTER;
   zbl_stream *s = zbl_stream_of(stream);
   if (s == NULL) {
-    return zbl_said(ZB_ERR_HANDLE);
+    return zbl_said(ZBL_ERR_STREAM);
   }
   if (zbl_refused_by_capture(s)) {
     return zbl_said(ZB_ERR_CAPTURE);

@@ -21,6 +21,14 @@
  * + minor·10. */
 static const int zbl_api_version = ZBL_VENDOR == ZB_CUDA ? 12000 : 60000000;
 
+/* What is said of a stream that is not there: in HIP hipErrorContextIsDestroyed, but for
+ * launches of kernels (ROCm/clr, hipamd/src/hip_stream.cpp and hip_module.cpp). */
+enum {
+  ZBL_ERR_STREAM = ZBL_VENDOR == ZB_CUDA ? ZB_ERR_HANDLE : 709,
+  ZBL_ERR_LAUNCHED_ON = ZBL_VENDOR == ZB_CUDA ? ZB_ERR_HANDLE : ZB_ERR_VALUE,
+  ZBL_ERR_GRAPH = ZBL_VENDOR == ZB_CUDA ? ZB_ERR_VALUE : ZB_ERR_STATE /* hipGraphDestroy */
+};
+
 /* The cost model of one collective over so many ranks from the first on, stride
  * apart: bytes per second, then seconds; k is the bus-bandwidth factor. */
 typedef struct zbl_curve {
@@ -83,6 +91,9 @@ typedef struct zbl_block {
   int device, kind; /* enum zbl_memory */
   unsigned flags;   /* that the program gave for it */
   uint32_t id;      /* of the process's blocks */
+  zbl_ref exported; /* where other processes find it, or found it; 0: nowhere */
+  int opened;       /* it is another process's */
+  int opens;        /* how often this one has opened it, and not closed */
   zbl_usage *usage; /* where it counts beside its device's, NULL for nowhere */
   struct zbl_block *next;
 } zbl_block;
@@ -189,6 +200,12 @@ int zbl_read_way(const char *key, const char *values);
 void zbl_free_ways(void);
 double zbl_way_time(int from, int to, double bytes, uint64_t draws);
 
+/* handle.c */
+void zbl_add_handle(const void *p);
+void zbl_remove_handle(const void *p);
+void *zbl_behind(void *handle, uint32_t magic);
+void zbl_forget_handles(void);
+
 /* stream.c */
 void zbl_free_streams(void);
 
@@ -235,6 +252,7 @@ void zbl_check_barrier(void);
 int zbl_counts(int kind);
 int zbl_note_block(zbl_block *block);
 void zbl_forget_block(zbl_block *block);
+void zbl_unexport(zbl_ref at);
 void zbl_use(zbl_block *block, zbl_usage *usage);
 zbl_block *zbl_block_of(const void *ptr);
 int zbl_valid_range(const void *ptr, uint64_t bytes);
@@ -245,6 +263,7 @@ int zbl_copyable(const void *ptr, size_t bytes);
 int zbl_current_device(void);
 int zbl_allocate(void **ptr, size_t bytes, int kind);
 int zbl_allocate_on(void **ptr, size_t bytes, int kind, int device);
+int zbl_map_block(void **ptr, size_t bytes, int kind, int device);
 int zbl_said(int code);
 void zbl_empty_devices(void);
 void zbl_free_devices(void);
@@ -252,6 +271,7 @@ void zbl_free_devices(void);
 /* graph.c */
 int zbl_refused_in_capture(void);
 void zbl_capture_reset(void);
+int zbl_exchange_mode(int mode);
 
 /* comm.c */
 void zbl_free_comms(void);

@@ -146,7 +146,7 @@ static int zbl_launchHost(void *stream, zbs_function *function, void *data) {
     return zbl_said(ZB_ERR_CAPTURE);
   }
   if (s == NULL || function == NULL) {
-    return zbl_said(s == NULL ? ZB_ERR_HANDLE : ZB_ERR_VALUE);
+    return zbl_said(s == NULL ? ZBL_ERR_STREAM : ZB_ERR_VALUE);
   }
   return zbl_said(zbl_do(s, zbl_call_put, &what, sizeof what));
 }
@@ -162,7 +162,7 @@ static int zbl_addCallback(void *stream, zbs_callback *callback, void *data, uns
     return zbl_said(ZB_ERR_VALUE);
   }
   if (s == NULL) {
-    return zbl_said(ZB_ERR_HANDLE);
+    return zbl_said(ZBL_ERR_STREAM);
   }
   zbl_host_enters(s->lane);
   s->lane->h += zbl.launch;

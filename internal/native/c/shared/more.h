@@ -11,6 +11,11 @@ typedef struct zbs_dim3 {
   uint32_t x, y, z;
 } zbs_dim3;
 
+/* hipIpcMemHandle_t and hipIpcEventHandle_t, passed by value. */
+typedef struct zbs_ipc {
+  char reserved[64];
+} zbs_ipc;
+
 #define ZBS_HIP(SYM, field, ret, args, name)                                   \
   SYM(field, NULL, ret, args, ZB_RUNTIME, name, ZB_NONE, NULL)
 #define ZBS_BOTH(SYM, field, ret, args, name)                                  \

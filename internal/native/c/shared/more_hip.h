@@ -32,6 +32,71 @@ typedef void zbs_callback(void *stream, int error, void *data);
   ZBS_HIP(SYM, setWordsAsync, int, (void *p, int value, size_t count, void *stream), \
           "hipMemsetD32Async")
 
+#define ZBS_MORE_CODE(SYM)                                                     \
+  ZBS_HIP(SYM, toSymbol, int,                                                  \
+          (const void *symbol, const void *from, size_t bytes, size_t offset, int kind), \
+          "hipMemcpyToSymbol")                                                 \
+  ZBS_HIP(SYM, toSymbolAsync, int,                                             \
+          (const void *symbol, const void *from, size_t bytes, size_t offset, int kind, \
+           void *stream), "hipMemcpyToSymbolAsync")                            \
+  ZBS_HIP(SYM, fromSymbol, int,                                                \
+          (void *to, const void *symbol, size_t bytes, size_t offset, int kind), \
+          "hipMemcpyFromSymbol")                                               \
+  ZBS_HIP(SYM, fromSymbolAsync, int,                                           \
+          (void *to, const void *symbol, size_t bytes, size_t offset, int kind, void *stream), \
+          "hipMemcpyFromSymbolAsync")                                          \
+  ZBS_HIP(SYM, symbolAddress, int, (void **p, const void *symbol), "hipGetSymbolAddress") \
+  ZBS_HIP(SYM, symbolSize, int, (size_t *bytes, const void *symbol), "hipGetSymbolSize") \
+  ZBS_HIP(SYM, moduleLoadFile, int, (void **module, const char *path), "hipModuleLoad") \
+  ZBS_HIP(SYM, moduleLoadWith, int,                                            \
+          (void **module, const void *image, unsigned n, int *option, void **values), \
+          "hipModuleLoadDataEx")                                               \
+  ZBS_HIP(SYM, moduleGlobal, int,                                              \
+          (void **p, size_t *bytes, void *module, const char *name), "hipModuleGetGlobal")
+
+#define ZBS_MORE_IPC(SYM)                                                      \
+  ZBS_BOTH(SYM, ipcGet, int, (void *handle, void *p), "IpcGetMemHandle")       \
+  ZBS_BOTH(SYM, ipcOpen, int, (void **p, zbs_ipc handle, unsigned flags), "IpcOpenMemHandle") \
+  ZBS_BOTH(SYM, ipcClose, int, (void *p), "IpcCloseMemHandle")
+
+#define ZBS_MORE_CONTEXTS(SYM)                                                 \
+  ZBS_HIP(SYM, contextCreate, int, (void **context, unsigned flags, int device), "hipCtxCreate") \
+  ZBS_HIP(SYM, contextDestroy, int, (void *context), "hipCtxDestroy")          \
+  ZBS_HIP(SYM, contextSet, int, (void *context), "hipCtxSetCurrent")           \
+  ZBS_HIP(SYM, contextGet, int, (void **context), "hipCtxGetCurrent")          \
+  ZBS_HIP(SYM, contextPush, int, (void *context), "hipCtxPushCurrent")         \
+  ZBS_HIP(SYM, contextPop, int, (void **context), "hipCtxPopCurrent")          \
+  ZBS_HIP(SYM, contextDevice, int, (int *device), "hipCtxGetDevice")           \
+  ZBS_HIP(SYM, contextSynchronize, int, (void), "hipCtxSynchronize")           \
+  ZBS_HIP(SYM, primaryRetain, int, (void **context, int device), "hipDevicePrimaryCtxRetain") \
+  ZBS_HIP(SYM, primaryRelease, int, (int device), "hipDevicePrimaryCtxRelease") \
+  ZBS_HIP(SYM, primaryReset, int, (int device), "hipDevicePrimaryCtxReset")    \
+  ZBS_HIP(SYM, primaryFlags, int, (int device, unsigned flags), "hipDevicePrimaryCtxSetFlags") \
+  ZBS_HIP(SYM, primaryState, int, (int device, unsigned *flags, int *active),  \
+          "hipDevicePrimaryCtxGetState")
+
+#define ZBS_MORE_VALUES(SYM)                                                   \
+  ZBS_HIP(SYM, waitValue32, int,                                               \
+          (void *stream, void *p, uint32_t value, unsigned flags, uint32_t mask), \
+          "hipStreamWaitValue32")                                              \
+  ZBS_HIP(SYM, waitValue64, int,                                               \
+          (void *stream, void *p, uint64_t value, unsigned flags, uint64_t mask), \
+          "hipStreamWaitValue64")                                              \
+  ZBS_HIP(SYM, writeValue32, int, (void *stream, void *p, uint32_t value, unsigned flags), \
+          "hipStreamWriteValue32")                                             \
+  ZBS_HIP(SYM, writeValue64, int, (void *stream, void *p, uint64_t value, unsigned flags), \
+          "hipStreamWriteValue64")                                             \
+  ZBS_HIP(SYM, captureInfo, int, (void *stream, int *status, unsigned long long *id), \
+          "hipStreamGetCaptureInfo")                                           \
+  ZBS_HIP(SYM, captureMode, int, (int *mode), "hipThreadExchangeStreamCaptureMode")
+
+#define ZBS_MORE_MANAGED(SYM)                                                  \
+  ZBS_HIP(SYM, prefetch, int, (const void *p, size_t bytes, int device, void *stream), \
+          "hipMemPrefetchAsync")                                               \
+  ZBS_HIP(SYM, advise, int, (const void *p, size_t bytes, int advice, int device), "hipMemAdvise") \
+  ZBS_HIP(SYM, chooseDevice, int, (int *device, const void *properties), "hipChooseDevice") \
+  ZBS_HIP(SYM, chooseDevice6, int, (int *device, const void *properties), "hipChooseDeviceR0600")
+
 #define ZBS_MORE_POINTERS(SYM)                                                 \
   ZBS_HIP(SYM, pointerAttribute, int, (void *data, int fact, void *p), "hipPointerGetAttribute") \
   ZBS_HIP(SYM, pointerFacts, int, (unsigned n, int *fact, void **data, void *p), \
@@ -92,6 +157,11 @@ typedef void zbs_callback(void *stream, int error, void *data);
 
 #define ZBS_MORE_HIP(SYM)                                                      \
   ZBS_MORE_POOLS(SYM)                                                          \
+  ZBS_MORE_CODE(SYM)                                                           \
+  ZBS_MORE_CONTEXTS(SYM)                                                       \
+  ZBS_MORE_VALUES(SYM)                                                         \
+  ZBS_MORE_MANAGED(SYM)                                                        \
+  ZBS_MORE_IPC(SYM)                                                            \
   ZBS_MORE_OCCUPANCY(SYM)                                                      \
   ZBS_MORE_QUERIES(SYM)                                                        \
   ZBS_MORE_CALLBACKS(SYM)                                                      \

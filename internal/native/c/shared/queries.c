@@ -132,7 +132,7 @@ static int zbl_streamDevice(void *stream, int *device) {
   ZBL_ENTER;
   s = zbl_stream_of(stream);
   if (device == NULL || s == NULL) {
-    return zbl_said(device == NULL ? ZB_ERR_VALUE : ZB_ERR_HANDLE);
+    return zbl_said(device == NULL ? ZB_ERR_VALUE : ZBL_ERR_STREAM);
   }
   *device = s->device - zbl.first;
   return ZB_OK;

@@ -96,7 +96,7 @@ static int zbl_set_put(const void *what, zbl_stream *s) {
 static int zbl_set_later(const zbl_setting *set, void *stream) {
   zbl_stream *s = zbl_stream_of(stream);
   if (s == NULL) {
-    return ZB_ERR_HANDLE;
+    return ZBL_ERR_STREAM;
   }
   if (set->bytes == 0 || set->rows == 0) {
     return ZB_OK;

@@ -25,7 +25,12 @@
 #include "comms.c"
 #include "devices.c"
 #include "driver.c"
+#include "object.c"
+#include "registered.c"
+#include "variables.c"
 #include "kernels.c"
+#include "exported.c"
+#include "ipc.c"
 #include "memory.c"
 #include "occupancy.c"
 #include "pointers.c"
@@ -34,6 +39,11 @@
 #include "pools.c" /* after queries.c */
 #include "rows.c"
 #include "sync.c"
+#include "symbols.c" /* after variables.c */
+#include "values.c"
+#include "contexts.c" /* after ipc.c and queries.c */
+#include "managed.c"
+#include "modules.c"
 #include "vary.c"
 
 #include "first.h"

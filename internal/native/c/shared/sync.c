@@ -28,7 +28,7 @@ static int zbl_streamGetPriority(void *stream, int *priority) {
   ZBL_ENTER;
   s = zbl_stream_of(stream);
   if (s == NULL || priority == NULL) {
-    return zbl_said(s == NULL ? ZB_ERR_HANDLE : ZB_ERR_VALUE);
+    return zbl_said(s == NULL ? ZBL_ERR_STREAM : ZB_ERR_VALUE);
   }
   *priority = s->priority;
   return ZB_OK;
@@ -62,7 +62,7 @@ static int zbl_streamGetFlags(void *stream, unsigned *flags) {
     return zbl_said(ZB_ERR_VALUE);
   }
   if (s == NULL || flags == NULL) {
-    return zbl_said(s == NULL ? ZB_ERR_HANDLE : ZB_ERR_VALUE);
+    return zbl_said(s == NULL ? ZBL_ERR_STREAM : ZB_ERR_VALUE);
   }
   *flags = s->blocking ? 0 : ZB_STREAM_NON_BLOCKING;
   return ZB_OK;
@@ -74,9 +74,37 @@ static int zbl_streamIsCapturing(void *stream, int *status) {
   ZBL_ENTER;
   s = zbl_stream_of(stream);
   if (s == NULL || status == NULL) {
-    return zbl_said(s == NULL ? ZB_ERR_HANDLE : ZB_ERR_VALUE);
+    return zbl_said(s == NULL ? ZBL_ERR_STREAM : ZB_ERR_VALUE);
   }
   *status = zbl_capture_of(s) != 0;
+  return ZB_OK;
+}
+
+/* What PyTorch asks (ROCm/clr, hipamd/src/hip_graph.cpp, hipStreamGetCaptureInfo_common). */
+static int zbl_captureInfo(void *stream, int *status, unsigned long long *id) {
+  zbl_stream *s;
+  ZBL_ENTER;
+  if (status == NULL) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  s = zbl_stream_of(stream);
+  if (s == NULL) {
+    return zbl_said(ZBL_ERR_STREAM);
+  }
+  *status = zbl_capture_of(s) != 0;
+  if (*status && id != NULL) {
+    *id = zbl_capture_of(s);
+  }
+  return ZB_OK;
+}
+
+/* A thread whose mode is relaxed may do what captures forbid (ROCm/clr,
+ * hipamd/src/hip_graph.cpp, hipThreadExchangeStreamCaptureMode). */
+static int zbl_captureMode(int *mode) {
+  if (mode == NULL || *mode < ZB_CAPTURE_GLOBAL || *mode > ZB_CAPTURE_RELAXED) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  *mode = zbl_exchange_mode(*mode);
   return ZB_OK;
 }
 
@@ -85,7 +113,7 @@ static int zbl_streamSynchronize(void *stream) {
   ZBL_ENTER;
   s = zbl_stream_of(stream);
   if (s == NULL) {
-    return zbl_said(ZB_ERR_HANDLE);
+    return zbl_said(ZBL_ERR_STREAM);
   }
   if (zbl_refused_by_capture(s)) {
     return zbl_said(ZB_ERR_CAPTURE);

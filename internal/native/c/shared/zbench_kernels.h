@@ -16,10 +16,14 @@ extern "C" {
 
 enum { ZBENCH_MOST_PARAMS = 32 };
 
-/* A launch: blocks and threads by dimension, and bytes of shared memory of a block. */
+/* A launch: blocks and threads by dimension, and bytes of shared memory of a block. symbol
+ * gives the address of a variable of the device code (__device__, __constant__, __managed__)
+ * on the launch's device, by the name that the compiler gave it, or NULL; it may be called
+ * while the version runs. */
 typedef struct zbench_launch {
   unsigned grid[3], block[3];
   size_t shared;
+  void *(*symbol)(const char *name);
 } zbench_launch;
 
 /* A kernel: the sizes of its arguments in bytes, and what does the work of a whole

@@ -1,0 +1,17 @@
+/* Device memory that other processes open (HIP's IPC). It moves into the file where processes
+ * meet, at the same address of its own process; another one maps that part of the file. */
+#ifndef ZBL_EXPORTED_H
+#define ZBL_EXPORTED_H
+
+#include "world.h"
+
+static const uint64_t ZBL_EXPORTED = 0x6578706f72746564; /* "exported" */
+
+/* Stands before the memory, in the arena. */
+typedef struct zbl_exported {
+  uint64_t magic, bytes;
+  zbl_ref data; /* at a page's beginning */
+  int users;    /* blocks of processes: its own, and those that were opened */
+} zbl_exported;
+
+#endif

@@ -1,0 +1,93 @@
+/* Memory between processes: HIP's handles, which say where it is in the file where the
+ * processes of a world meet. */
+#include "../fake/stream.h"
+#include "more.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { ZBL_ERR_CONTEXT = 201, ZBL_ERR_POINTER = 17, ZBL_LAZY = 1 };
+
+/* What is in a handle; bytes is 0 in one that was never filled. */
+typedef struct zbl_memory_handle {
+  uint64_t bytes, offset;
+  zbl_ref at;
+  int64_t owner; /* its process */
+} zbl_memory_handle;
+
+/* Any address of device memory will do; the handle leads to that address (ROCm/clr,
+ * hipamd/src/hip_memory.cpp, hipIpcGetMemHandle). */
+static int zbl_ipcGet(void *handle, void *p) {
+  zbl_memory_handle h = {.owner = getpid()};
+  zbl_block *b;
+  ZBL_ENTER;
+  b = zbl_block_of(p);
+  if (handle == NULL || b == NULL || b->kind != ZBL_OF_DEVICE || b->opened) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  h.at = zbl_export(b);
+  if (h.at == 0) {
+    return zbl_said(ZB_ERR_MEMORY);
+  }
+  h.bytes = b->bytes;
+  h.offset = (uint64_t)((char *)p - b->base);
+  memset(handle, 0, sizeof(zbs_ipc));
+  memcpy(handle, &h, sizeof h);
+  return ZB_OK;
+}
+
+/* The block that the process has opened of it already. */
+static zbl_block *zbl_opened(zbl_ref at) {
+  for (size_t i = 0; i < zbl.block_count; i++) {
+    if (zbl.blocks[i]->exported == at && zbl.blocks[i]->opened) {
+      return zbl.blocks[i];
+    }
+  }
+  return NULL;
+}
+
+/* The flag is 1 or, in HIP's older headers, 0. A process does not open its own; what it has
+ * opened it gets again (ROCm/clr, hipamd/src/hip_memory.cpp, hipIpcOpenMemHandle, and
+ * rocclr/device/device.cpp, IpcAttach). */
+static int zbl_ipcOpen(void **p, zbs_ipc handle, unsigned flags) {
+  zbl_memory_handle h;
+  zbl_exported *e;
+  zbl_block *b;
+  ZBL_ENTER;
+  memcpy(&h, &handle, sizeof h);
+  if (p == NULL || flags > ZBL_LAZY || h.bytes == 0) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  if (h.owner == getpid()) {
+    return zbl_said(ZBL_ERR_CONTEXT);
+  }
+  e = zbl.count > 0 ? zbl_exported_of(h.at) : NULL;
+  if (e == NULL || e->bytes != h.bytes || h.offset >= h.bytes) {
+    return zbl_said(ZBL_ERR_POINTER);
+  }
+  b = zbl_opened(h.at);
+  if (b != NULL) {
+    b->opens++;
+  } else if ((b = zbl_import(h.at, zbl_current_device())) == NULL) {
+    return zbl_said(ZBL_ERR_POINTER);
+  }
+  *p = b->base + h.offset;
+  return ZB_OK;
+}
+
+/* The work of its device is waited for (ROCm/clr, hipamd/src/hip_memory.cpp,
+ * hipIpcCloseMemHandle). */
+static int zbl_ipcClose(void *p) {
+  zbl_block *b;
+  ZBL_ENTER;
+  b = zbl_block_of(p);
+  if (b == NULL || !b->opened) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  zbl_wait_for_device(b->device);
+  b = zbl_block_of(p);
+  if (b != NULL && b->opened && --b->opens == 0) {
+    zbl_forget_block(b);
+  }
+  return ZB_OK;
+}

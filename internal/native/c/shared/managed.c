@@ -1,0 +1,57 @@
+/* Where memory should be, which the loopback's is anyway; and devices that are all equal. */
+#include "../fake/stream.h"
+#include "more.h"
+
+enum { ZBL_HOST_DEVICE = -1 }; /* hipCpuDeviceId */
+
+/* Whether what HIP knows of the range is in one allocation. */
+static int zbl_range_known(const void *p, size_t bytes) {
+  return zbl_block_of(p) == NULL || zbl_valid_range(p, bytes);
+}
+
+/* The order is HIP's (ROCm/clr, hipamd/src/hip_hmm.cpp, hipMemPrefetchAsync). */
+static int zbl_prefetch(const void *p, size_t bytes, int device, void *stream) {
+  ZBL_ENTER;
+  if (p == NULL || bytes == 0) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  if (zbl_stream_of(stream) == NULL) {
+    return zbl_said(ZBL_ERR_STREAM);
+  }
+  if (!zbl_range_known(p, bytes)) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  if (device != ZBL_HOST_DEVICE && !zbl_known_device(device)) {
+    return zbl_said(ZB_ERR_DEVICE);
+  }
+  return ZB_OK;
+}
+
+/* Advice that memory is mostly read, or is not, is for all devices (ROCm/clr,
+ * hipamd/src/hip_hmm.cpp, hipMemAdvise). */
+static int zbl_advise(const void *p, size_t bytes, int advice, int device) {
+  enum { ZBL_READ_MOSTLY = 1, ZBL_NOT_READ_MOSTLY = 2 };
+  int of_all = advice == ZBL_READ_MOSTLY || advice == ZBL_NOT_READ_MOSTLY;
+  ZBL_ENTER;
+  if (!of_all && device != ZBL_HOST_DEVICE && !zbl_known_device(device)) {
+    return zbl_said(ZB_ERR_DEVICE);
+  }
+  if (p == NULL || bytes == 0 || !zbl_range_known(p, bytes)) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  return ZB_OK;
+}
+
+/* The first of those that fit best (ROCm/clr, hipamd/src/hip_device_runtime.cpp,
+ * ihipChooseDevice): they are all alike. */
+static int zbl_chooseDevice(int *device, const void *properties) {
+  if (device == NULL || properties == NULL) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  *device = 0;
+  return zbl_said(zbl.count > 0 ? ZB_OK : ZB_ERR_NO_DEVICE);
+}
+
+static int zbl_chooseDevice6(int *device, const void *properties) {
+  return zbl_chooseDevice(device, properties);
+}

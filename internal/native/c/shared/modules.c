@@ -1,0 +1,198 @@
+/* Modules of the program's own: code objects that it loads by itself. Their kernels run as
+ * far as they have versions for the host. */
+#include "../fake/stream.h"
+#include "more.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ZBL_ERR_KERNEL_FILE = 218, ZBL_ERR_NO_FILE = 301 };
+
+typedef struct zbl_own_module {
+  char *object; /* a copy: the program may free the image */
+  zbl_registered *kernels; /* that were asked for */
+} zbl_own_module;
+
+static int zbl_load_own(void **own, const void *image) {
+  const char *object = zbl_object_of(image);
+  zbl_own_module *m;
+  if (object == NULL) { /* ROCm/clr, hipamd/src/hip_fatbin.cpp, AddDevProgram */
+    return ZBL_ERR_KERNEL_FILE;
+  }
+  m = calloc(1, sizeof *m);
+  if (m == NULL || (m->object = malloc(zbl_object_bytes(object))) == NULL) {
+    free(m);
+    return ZB_ERR_MEMORY;
+  }
+  memcpy(m->object, object, zbl_object_bytes(object));
+  *own = m;
+  return ZB_OK;
+}
+
+static void zbl_unload_own(void *own) {
+  zbl_own_module *m = own;
+  pthread_mutex_lock(&zbl_program_kernels.lock);
+  zbl_forget_variables(m);
+  pthread_mutex_unlock(&zbl_program_kernels.lock);
+  while (m->kernels != NULL) {
+    zbl_registered *r = m->kernels;
+    m->kernels = r->next;
+    free(r->name);
+    free(r);
+  }
+  free(m->object);
+  free(m);
+}
+
+/* The kernel of that name, NULL where the code object has none. */
+static void *zbl_find_own(void *own, const char *name) {
+  zbl_own_module *m = own;
+  zbl_registered *r = m->kernels;
+  zbl_found found;
+  while (r != NULL && strcmp(r->name, name) != 0) {
+    r = r->next;
+  }
+  if (r != NULL || !zbl_find_in(m->object, name, ".kd", &found)) {
+    return r;
+  }
+  r = calloc(1, sizeof *r);
+  if (r == NULL || (r->name = strdup(name)) == NULL) {
+    abort();
+  }
+  r->module = own;
+  r->next = m->kernels;
+  m->kernels = r;
+  return r;
+}
+
+/* Arguments in one buffer lie each at a multiple of its width (HIP's headers,
+ * HIP_LAUNCH_PARAM_BUFFER_POINTER; LLVM, AMDGPU usage, "Kernarg Segment"). Of a struct's only
+ * the size is known: it lies at the largest power of two that divides that, 8 at most. */
+static int zbl_unpack(const zbench_kernel_version *v, void **extra, void **params) {
+  enum { END = 3, POINTER = 1, SIZE = 2 };
+  char *buffer = NULL;
+  size_t bytes = 0, at = 0;
+  for (int i = 0; (uintptr_t)extra[i] != END; i += 2) {
+    if ((uintptr_t)extra[i] == POINTER) {
+      buffer = extra[i + 1];
+    } else if ((uintptr_t)extra[i] == SIZE) {
+      bytes = *(const size_t *)extra[i + 1];
+    } else {
+      return 0;
+    }
+  }
+  for (int i = 0; i < v->params; i++) {
+    size_t width = v->size[i] & (0 - v->size[i]);
+    width = width > 8 ? 8 : width;
+    at = (at + width - 1) / width * width;
+    params[i] = buffer + at;
+    at += v->size[i];
+  }
+  return v->params == 0 || (buffer != NULL && at <= bytes);
+}
+
+static int zbl_launch_own(void *kernel, const zbk_launch *asked, void **params, void **extra,
+                          zbl_stream *s) {
+  zbl_registered *r = kernel;
+  const zbench_launch how = {.grid = {asked->grid[0], asked->grid[1], asked->grid[2]},
+                             .block = {asked->block[0], asked->block[1], asked->block[2]},
+                             .shared = asked->shared};
+  void *unpacked[ZBENCH_MOST_PARAMS];
+  pthread_mutex_lock(&zbl_program_kernels.lock);
+  if (!r->looked) {
+    zbl_look_for_version(r);
+  }
+  pthread_mutex_unlock(&zbl_program_kernels.lock);
+  if (!r->known) {
+    return zbl_no_version(s);
+  }
+  if (extra == NULL) {
+    return params == NULL && r->version.params > 0 ? ZB_ERR_VALUE
+                                                   : zbl_launch_version(r, &how, params, s);
+  }
+  return zbl_unpack(&r->version, extra, unpacked) ? zbl_launch_version(r, &how, unpacked, s)
+                                                  : ZB_ERR_VALUE;
+}
+
+static const zbl_own_code zbl_own_modules = {zbl_load_own, zbl_unload_own, zbl_find_own,
+                                             zbl_launch_own};
+static const zbl_own_code *zbl_own_codes = &zbl_own_modules;
+
+/* ROCm/clr, hipamd/src/hip_fatbin.cpp, ExtractFatBinaryUsingCOMGR: an empty file is a wrong
+ * value. */
+static int zbl_moduleLoadFile(void **module, const char *path) {
+  FILE *f;
+  char *image;
+  long bytes;
+  int code = ZB_ERR_VALUE;
+  if (module == NULL || path == NULL) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  f = fopen(path, "rb");
+  if (f == NULL) {
+    return zbl_said(ZBL_ERR_NO_FILE);
+  }
+  fseek(f, 0, SEEK_END);
+  bytes = ftell(f);
+  rewind(f);
+  image = bytes > 0 ? calloc(1, (size_t)bytes + sizeof(Elf64_Ehdr)) : NULL;
+  if (image != NULL && fread(image, 1, (size_t)bytes, f) == (size_t)bytes) {
+    code = zbl_is_elf(image) && zbl_object_bytes(image) > (size_t)bytes
+               ? ZBL_ERR_KERNEL_FILE /* a part of it is missing */
+               : zbl_moduleLoad(module, image);
+  }
+  free(image);
+  fclose(f);
+  return zbl_said(code);
+}
+
+/* The options are for what a device's compiler makes of it. */
+static int zbl_moduleLoadWith(void **module, const void *image, unsigned n, int *option,
+                              void **values) {
+  (void)n, (void)option, (void)values;
+  return zbl_moduleLoad(module, image);
+}
+
+/* A module's variable, on the current device (ROCm/clr, hipamd/src/hip_module.cpp,
+ * hipModuleGetGlobal). */
+static int zbl_moduleGlobal(void **p, size_t *bytes, void *module, const char *name) {
+  zbl_module *m;
+  zbl_wanted what = {.name = name, .device = zbl_current_device()};
+  zbl_found found;
+  size_t all;
+  void *at;
+  int code;
+  ZBL_ENTER;
+  if ((p == NULL && bytes == NULL) || name == NULL || name[0] == 0) {
+    return zbl_said(ZB_ERR_VALUE);
+  }
+  m = zbl_behind(module, ZBL_MODULE);
+  if (module == NULL) {
+    return zbl_said(ZB_ERR_HANDLE);
+  }
+  if (m == NULL || (what.owner = m->own) == NULL) {
+    return zbl_said(ZB_ERR_NOT_FOUND);
+  }
+  code = zbl_find_variable(&what, &at, &all);
+  if (code == ZBL_ERR_SYMBOL) {
+    if (!zbl_find_in(((zbl_own_module *)m->own)->object, name, "", &found)) {
+      return zbl_said(ZB_ERR_NOT_FOUND);
+    }
+    pthread_mutex_lock(&zbl_program_kernels.lock);
+    zbl_add_variable(&(zbl_variable){.owner = m->own, .holds = found}, name);
+    pthread_mutex_unlock(&zbl_program_kernels.lock);
+    code = zbl_find_variable(&what, &at, &all);
+  }
+  if (code != ZB_OK) {
+    return zbl_said(code);
+  }
+  if (p != NULL) {
+    *p = at;
+  }
+  if (bytes != NULL) {
+    *bytes = all;
+  }
+  return ZB_OK;
+}
