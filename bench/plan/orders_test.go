@@ -9,6 +9,7 @@ import (
 
 	"zbench/bench/plan"
 	"zbench/bench/record"
+	"zbench/bench/stat"
 )
 
 // batches counts the batches that a driver is asked for: with several processes each is
@@ -16,10 +17,15 @@ import (
 type batches struct {
 	meter
 	bursts, isolated int
+	// longest are the seconds of the longest batch of more bursts than an interval needs.
+	longest float64
 }
 
 func (b *batches) Burst(ctx context.Context, o plan.Bursts) ([]float64, error) {
 	b.bursts++
+	if o.Count > stat.MinInterval {
+		b.longest = max(b.longest, meterCost(b.c).Launch*float64(o.Count*o.Launches()))
+	}
 	return b.meter.Burst(ctx, o)
 }
 
@@ -60,14 +66,15 @@ func (p *prepared) Prepare(ctx context.Context, want plan.Preparation) (out plan
 	if want.Pass == 0 && want.First.Bursts == nil && want.First.Isolated > 0 {
 		p.early++
 	}
-	if b := want.First; b.Bursts != nil && err == nil {
+	b := want.First
+	if b.Bursts != nil && err == nil {
 		p.with++
 		out.First.Bursts, err = p.meter.Burst(ctx, *b.Bursts)
-		if err == nil && b.Isolated > 0 {
-			p.alone++
-			out.First.Isolated, err = p.meter.Isolated(ctx, b.Isolated)
-			out.First.Held = p.Held()
-		}
+	}
+	if b.Isolated > 0 && err == nil {
+		p.alone++
+		out.First.Isolated, err = p.meter.Isolated(ctx, b.Isolated)
+		out.First.Held = p.Held()
 	}
 	return out, err
 }
@@ -103,8 +110,9 @@ func TestBurstsComeBeforeIsolatedLaunches(t *testing.T) {
 	o := plan.DefaultOptions()
 	o.Checks, o.Burst.MaxTime, o.Isolated.MaxTime = 0, plan.Passes*8*float64(o.Iterations)*meterCost(cases[len(cases)/2]).Launch, 10
 	p := &prepared{batches: batches{meter: meter{rng: rand.New(rand.NewPCG(1, 2))}}}
-	plan.Run(context.Background(), cases, p, o, func(record.Result) {})
+	plan.Run(context.Background(), cases, p, o, func(r record.Result) { require.Equal(t, record.OK, r.Status, r.Reason) })
 	require.Zero(t, p.early)
+	require.LessOrEqual(t, p.longest, o.Burst.MaxTime/plan.Passes, "the warm-up tells how many fit")
 	require.Positive(t, p.with)
 	require.Less(t, p.with, plan.Passes*len(cases)-2)
 }
