@@ -190,8 +190,8 @@ func TestProgramsSeeFaults(t *testing.T) {
 	require.Empty(t, out)
 }
 
-// Sleeps and timed waits take exactly what was asked on the virtual clock, whatever the
-// host's load, and at least that on the kernel's clock. Without a machine file the program
+// Sleeps and timed waits of a program that has launched work take exactly what was asked on
+// the virtual clock, whatever the host's load, and at least that on the kernel's clock. Without a machine file the program
 // sees the kernel's.
 func TestProgramsWaitOnTheModelsClock(t *testing.T) {
 	file, env := compiled(t, "waits.cc"), simulated(t, node(t, 1))

@@ -150,7 +150,7 @@ func TestStalls(t *testing.T) {
 func TestLossOfARelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plain := inMemory(t, 8, map[int]func(bool, int) fate{
-			4: func(up bool, n int) fate { return fate{cut: up && n == 30} },
+			4: func(up bool, n int) fate { return fate{cut: up && n == 20} },
 		})
 		out := runInMemory(t, 8, func(process int) rendezvous.Options {
 			o := plain(process)

@@ -12,7 +12,10 @@
 #include <thread>
 #include <unistd.h>
 
-extern "C" int hipGetDeviceCount(int *);
+extern "C" {
+int hipMalloc(void **, size_t);
+int hipMemsetAsync(void *, int, size_t, void *);
+}
 
 using clock_type = std::chrono::steady_clock;
 using std::chrono::duration;
@@ -40,11 +43,12 @@ static void timed(const char *name, milliseconds asked, const std::function<void
 }
 
 int main() {
-  int devices = 0;
+  void *memory = nullptr;
   sem_t unposted;
   timespec behind = {0, 200000000};
   syscall(SYS_nanosleep, &behind, nullptr); // the model's clock is behind the kernel's
-  hipGetDeviceCount(&devices);
+  hipMalloc(&memory, 4); // from the first work on the program sees the model's clock
+  hipMemsetAsync(memory, 0, 4, nullptr);
   sem_init(&unposted, 0, 0);
   timed("sleep_for", milliseconds(20), [] { std::this_thread::sleep_for(milliseconds(20)); });
   timed("sleep_until", milliseconds(30), [] { std::this_thread::sleep_until(clock_type::now() + milliseconds(30)); });
