@@ -40,8 +40,9 @@ var newerThanDebian = []string{
 // overloaded are functions that the headers have C++ forms of, besides: they have no one
 // address.
 var overloaded = []string{
-	"hipLaunchCooperativeKernel", "hipMallocAsync", "hipMallocFromPoolAsync", "hipOccupancyMaxActiveBlocksPerMultiprocessor",
-	"hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", "hipOccupancyMaxPotentialBlockSize",
+	"hipGetSymbolAddress", "hipGetSymbolSize", "hipLaunchCooperativeKernel", "hipMallocAsync", "hipMallocFromPoolAsync",
+	"hipMemcpyFromSymbol", "hipMemcpyFromSymbolAsync", "hipMemcpyToSymbol", "hipMemcpyToSymbolAsync",
+	"hipOccupancyMaxActiveBlocksPerMultiprocessor", "hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", "hipOccupancyMaxPotentialBlockSize",
 }
 
 // Every function that the shared libraries have beside those that zbench calls is what the
