@@ -23,7 +23,12 @@ static int fake_clock(clockid_t clock, struct timespec *ts) {
 
 static double fake_now(void) { return (double)fake_ns * 1e-9; }
 
-static double fake_starved(void) { return starved[player]; }
+static int asked; /* how often the kernel was */
+
+static double fake_starved(void) {
+  asked++;
+  return starved[player];
+}
 
 static int cpus = 1, yields; /* of the machine; and how often a CPU was given away */
 
@@ -139,6 +144,25 @@ static void calls_take_no_time(const rank *ranks) {
   }
 }
 
+/* A call between the program's look at the clock and its first launch asks nothing of the
+ * kernel, and what it found of waits for a CPU is not lost. */
+static void calls_before_a_launch_are_short(const rank *ranks) {
+  double came = 0;
+  for (int i = RANKS - 1; i >= 0; i--) {
+    asked = 0;
+    turn(ranks, i, i == RANKS - 1 ? 1e-2 : i == 0 ? 4e-3 : 0, i == 0 ? 4e-3 : 0);
+    CHECK(asked == 0);
+    came = i == RANKS - 1 ? fake_now() : came;
+    launch_once(&ranks[i]);
+    CHECK(i != 0 || asked == 1);
+  }
+  CHECK(near(ends(&ranks[0]), came + model_of(1), 1e-6));
+  for (int i = 0; i < RANKS; i++) {
+    turn(ranks, i, 2e-2, 0);
+    CHECK(t.streamQuery(ranks[i].stream) == ZB_OK);
+  }
+}
+
 /* One thread launches a graph on each GPU: that takes a launch each, and begins when the
  * thread comes on, however long it has been kept from that. */
 static void graphs_take_launches(const rank *ranks) {
@@ -223,6 +247,7 @@ static void turns(void) {
   waits_for_a_cpu_do_not_count(ranks);
   other_lateness_counts(ranks);
   calls_take_no_time(ranks);
+  calls_before_a_launch_are_short(ranks);
   shared_cpus_are_given_away(ranks);
   graphs_take_launches(ranks);
   copies_without_data(&ranks[0]);

@@ -43,6 +43,7 @@ static _Thread_local struct {
   double counted; /* and how much of it */
   double entered, left; /* when it came into the loopback last, and when it left it */
   double apart; /* for how long since it last saw work end it was kept from going on */
+  double gaps;  /* long ones between its calls, for which the kernel has not been asked yet */
   double lag;   /* by how much it sees work end after the model's time */
   double starved; /* what pace.c has counted of its waits for a CPU, */
   int schedstat;  /* and the file that tells them, plus 1; −1 for none */

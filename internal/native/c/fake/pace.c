@@ -78,14 +78,23 @@ static double zbl_starved_since(void) {
   return zbl_own.starved - before;
 }
 
-/* A paced thread comes into the loopback. */
+/* What the thread has waited for a CPU since the kernel was asked does not count. */
+static void zbl_pace_excuses(void) {
+  if (zbl_own.gaps > 0) {
+    double starved = zbl_starved_since();
+    zbl_own.apart += starved < zbl_own.gaps ? starved : zbl_own.gaps;
+    zbl_own.gaps = 0;
+  }
+}
+
+/* A paced thread comes into the loopback. The kernel is asked at the next launch: a call
+ * before the first one, between it and the program's look at the clock, is short. */
 void zbl_host_in(void) {
   double gap;
   zbl_own.entered = zbl_wall_now();
   gap = zbl_own.entered - zbl_own.left;
   if (zbl_own.left > 0 && gap > zbl_pace_gap) {
-    double starved = zbl_starved_since();
-    zbl_own.apart += starved < gap ? starved : gap;
+    zbl_own.gaps += gap;
   }
 }
 
@@ -102,6 +111,7 @@ void zbl_host_out(void) {
  * been beyond that: then it begins another. */
 void zbl_pace_begins(void) {
   double late, kept;
+  zbl_pace_excuses();
   if (zbl_own.joined) {
     return;
   }
@@ -131,7 +141,7 @@ static void zbl_sleep_exactly(double seconds) {
 /* The thread has seen what happened at `at`. */
 static void zbl_pace_seen(double at) {
   zbl_own.now = zbl_later(zbl_own.now, at);
-  zbl_own.apart = 0;
+  zbl_own.apart = zbl_own.gaps = 0;
   zbl_own.joined = 0;
 }
 
