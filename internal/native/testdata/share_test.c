@@ -250,9 +250,11 @@ static void files(const char *path) {
 #include "share_ahead.h"
 #include "share_meet.h"
 #include "share_memory.h"
+#include "share_wake.h"
 
 int main(int argc, char **argv) {
   int64_t end_of[RANKS], straight[RANKS], met[RANKS];
+  wake_each_other();
   in_threads(end_of);
   for (int i = 0; i < RANKS; i++) {
     CHECK(end_of[i] > 0);

@@ -128,6 +128,7 @@ typedef struct zbl_world {
   int first, count; /* the devices that it sees */
   zbl_bell *rung[ZBL_RUNG]; /* to be woken when the lock is let go */
   int rung_count;
+  int wakes; /* who sleeps on it that is woken at once: one for each CPU of the host */
   void *kept; /* a free block of the arena that has its pages; see heap.c */
   int driving, stop; /* the thread that drives the streams; see drive.c */
   zbl_bell nudge;    /* what it sleeps on while it has nothing to do */
