@@ -1,6 +1,6 @@
 /* Threads that sleep on one bell wake each other, however few of them a ring wakes. */
 
-enum { SLEEPERS = 6, WAKE_MS = 60000 };
+enum { SLEEPERS = 6, WAKE_MS = 30000 };
 
 static int woken;
 
