@@ -255,6 +255,7 @@ static void files(const char *path) {
 int main(int argc, char **argv) {
   int64_t end_of[RANKS], straight[RANKS], met[RANKS];
   wake_each_other();
+  a_host_attends_its_stream();
   in_threads(end_of);
   for (int i = 0; i < RANKS; i++) {
     CHECK(end_of[i] > 0);

@@ -74,20 +74,34 @@ void zbl_look_ahead(zbl_round *r, zbl_op *op, zbl_stream *s) {
   }
 }
 
-/* The bell of the last round that the stream comes to by itself; NULL where the
- * process must do something before it goes on. */
-zbl_bell *zbl_bell_of(const zbl_stream *s) {
+/* The bell of the last operation that the stream comes to by itself; NULL where that is
+ * none. *further says whether there are others, to which its process must bring it. */
+static zbl_bell *zbl_bell_before(const zbl_stream *s, int *further) {
   zbl_bell *bell = NULL;
-  for (zbl_op *op = s->head; op != NULL; op = op->next) {
+  *further = 0;
+  for (zbl_op *op = s->head; op != NULL && !*further; op = op->next) {
     if (op->kind->mark) {
       continue;
     }
-    if (op->kind->bell == NULL || (op != s->head && !op->ahead)) {
-      return NULL;
-    }
-    bell = op->kind->bell(op);
+    *further = op->kind->bell == NULL || (op != s->head && !op->ahead);
+    bell = *further ? bell : op->kind->bell(op);
   }
   return bell;
+}
+
+/* The bell that is rung when the process has something to do for the stream; NULL for that
+ * of whatever is decided. */
+zbl_bell *zbl_next_bell(const zbl_stream *s) {
+  int further;
+  return zbl_bell_before(s, &further);
+}
+
+/* The bell of the end of the stream's last operation; NULL where the process must do
+ * something before. */
+zbl_bell *zbl_bell_of(const zbl_stream *s) {
+  int further;
+  zbl_bell *bell = zbl_bell_before(s, &further);
+  return further ? NULL : bell;
 }
 
 /* Whether some stream of the process goes on only if the process works it off when
@@ -95,6 +109,17 @@ zbl_bell *zbl_bell_of(const zbl_stream *s) {
 int zbl_needed(void) {
   for (const zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
     if (s->head != NULL && zbl_bell_of(s) == NULL) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* The same for streams but this one for which no host waits: who does works its stream
+ * off. */
+int zbl_unattended(const zbl_stream *but) {
+  for (const zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
+    if (s != but && s->hosts == 0 && s->head != NULL && zbl_bell_of(s) == NULL) {
       return 1;
     }
   }

@@ -67,7 +67,7 @@ typedef struct zbl_member {
   zbl_ref unmatched;
 } zbl_member;
 
-enum { ZBL_BELLS = 64, ZBL_NO_VIRTUAL = -1 };
+enum { ZBL_BELLS = 1024, ZBL_NO_VIRTUAL = -1 };
 
 /* What all ranks of a communicator share. */
 typedef struct zbl_clique {

@@ -15,7 +15,7 @@ static void *zbl_drive_thread(void *unused) {
   while (!zbl.stop) {
     zbl_drive();
     zbl_advance_joins();
-    zbl_await(zbl_needed() || zbl_has_joins() ? &zbl.hub->any : &zbl.nudge, look);
+    zbl_await(zbl_unattended(NULL) || zbl_has_joins() ? &zbl.hub->any : &zbl.nudge, look);
   }
   return unused;
 }

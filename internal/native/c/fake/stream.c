@@ -147,6 +147,13 @@ void zbl_note_mark(zbl_stream *s, double posted) {
   s->marked += s->marked <= ZBL_AHEAD_MARKS;
 }
 
+/* Wakes the thread that drives the process's streams, if this one needs it. */
+void zbl_call_driver(const zbl_stream *s) {
+  if (zbl.driving && s->head != NULL && zbl_bell_of(s) == NULL) {
+    zbl_ring(&zbl.nudge);
+  }
+}
+
 /* Enqueues an operation, and runs what can run. */
 void zbl_put(zbl_stream *s, zbl_op *op) {
   zbl_act();
@@ -166,9 +173,7 @@ void zbl_put(zbl_stream *s, zbl_op *op) {
     zbl_go_on(s);
     zbl_settle();
   }
-  if (zbl.driving && s->head != NULL && zbl_bell_of(s) == NULL) {
-    zbl_ring(&zbl.nudge);
-  }
+  zbl_call_driver(s);
 }
 
 /* Makes room on the list for one more stream. */

@@ -58,6 +58,7 @@ typedef struct zbl_stream {
   uint32_t magic;
   int device;
   int error; /* of a launch; stays, as on a GPU */
+  int hosts; /* that wait for it */
   uint8_t queued_to_drain, looked;
   uint8_t forked; /* captures for another, and has not come back to it */
   uint8_t blocking; /* the null stream and it wait for each other */
@@ -113,6 +114,7 @@ void zbl_finish(zbl_stream *s, double at);
 void zbl_drain_later(zbl_stream *s);
 void zbl_settle(void);
 void zbl_rouse(void);
+void zbl_call_driver(const zbl_stream *s);
 void zbl_drive(void);
 int zbl_decided(zbl_stream *s);
 int zbl_wait_for(zbl_stream *s);
@@ -128,6 +130,8 @@ uint64_t zbl_capture_of(const zbl_stream *s);
 int zbl_join_capture(zbl_stream *s, uint64_t capture, zbl_stream *on);
 /* ahead.c */
 zbl_bell *zbl_bell_of(const zbl_stream *s);
+zbl_bell *zbl_next_bell(const zbl_stream *s);
+int zbl_unattended(const zbl_stream *but);
 int zbl_needed(void);
 
 /* result.c */

@@ -43,6 +43,17 @@ static int zbl_given_up(const zbl_stream *s) {
   return s->head != NULL && zbl_failed(s->head->comm) != 0;
 }
 
+/* Sleeps until the stream may go on, or some other that only this process works off. Meanwhile
+ * the thread that drives the streams leaves this one alone. Returns as zbl_await. */
+static int zbl_attend(zbl_stream *s, int ms) {
+  zbl_bell *bell = zbl_unattended(s) ? NULL : zbl_next_bell(s);
+  int acted;
+  s->hosts++;
+  acted = zbl_await(bell != NULL ? bell : &zbl.hub->any, ms);
+  s->hosts--;
+  return acted;
+}
+
 /* Waits for the drivers of the rest of the world. Returns 0 when all of them are
  * idle, or when they cannot help. */
 static int zbl_wait_for_others(zbl_stream *s) {
@@ -50,18 +61,16 @@ static int zbl_wait_for_others(zbl_stream *s) {
   double until = zbl_wall_now() + zbl_query_seconds;
   int quiet = zbl.shared_fd >= 0 ? ZBL_QUIET_PROCESSES_MS : ZBL_QUIET_MS;
   int stuck = l->patience > 0 && l->stuck == zbl.hub->activity;
-  while (s->head != NULL) {
-    zbl_bell *bell = zbl_needed() ? &zbl.hub->any : zbl_bell_of(s);
-    if (zbl_given_up(s) || !zbl_await(bell, stuck ? ZBL_POLL_MS : quiet)) {
-      return 0;
-    }
-    zbl_drive();
-    zbl_look(s);
-    if (zbl_wall_now() > until) {
-      break;
+  int acts = 1;
+  while (s->head != NULL && acts && zbl_wall_now() <= until) {
+    acts = !zbl_given_up(s) && zbl_attend(s, stuck ? ZBL_POLL_MS : quiet);
+    if (acts) {
+      zbl_drive();
+      zbl_look(s);
     }
   }
-  return 1;
+  zbl_call_driver(s);
+  return acts;
 }
 
 /* Waits until it is decided whether the stream is done. If it is not, the host's
