@@ -175,6 +175,7 @@ static void rounds_and_clocks(void) {
 
 #include "fake_engine.h"
 #include "fake_graph.h"
+#include "fake_handles.h"
 #include "fake_rules.h"
 #include "fake_whole.h"
 
@@ -219,6 +220,7 @@ int main(void) {
   refuses_in_a_capture();
   refuses_bad_graphs();
   rules();
+  handles_are_found();
   machine_files();
   whole_collectives();
   return failures != 0;
