@@ -176,6 +176,10 @@ func TestVerdictOfMuon(t *testing.T) {
 	require.Equal(t, "Best product X·Xᵀ of 9x4 at 610 TFLOP/s (effective); 1.5 × as fast as without symmetry; 0.92 × as fast as the vendor's.", v.Lines[2].Text)
 	page := muonPage(t, rec)
 	require.Contains(t, page, "<dt>Best product</dt><dd>610 TFLOP/s</dd>")
+	rec.Kernels[0].Role, rec.Kernels[0].Metrics.ToVendor = record.Sequence, new(1.3)
+	v = JudgeKernels(rec)
+	require.Contains(t, v.Lines[1].Text, "12.3 ms per optimiser step, 1.3 × as fast as by the vendor's products.")
+	require.Contains(t, v.Lines[2].Text, "0.92 × as fast as the vendor's.", "of products alone")
 
 	wrong := muonOf(muonRow(8, "8x4", 0.04))
 	require.Equal(t, KindWrongData, JudgeKernels(wrong).Lines[0].Kind, "a check found more than its bar")

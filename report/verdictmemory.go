@@ -151,25 +151,33 @@ func (j judgedKernels) fused() []VerdictLine {
 
 // products is what a Muon step takes and how its products compare.
 func (j judgedKernels) products() []VerdictLine {
-	var out []VerdictLine
-	if s := j.SequenceSeconds; s != nil {
-		out = append(out, VerdictLine{Kind: KindProduct, Text: "Newton–Schulz of all matrices on one such GPU: " + unit.Seconds(*s) + " per optimiser step."})
-	}
-	best, vendor, full := j.bestProduct(), extent{}, extent{}
+	best, vendor, full, iteration := j.bestProduct(), extent{}, extent{}, extent{}
 	for i := range j.Kernels {
 		k := &j.Kernels[i]
 		if k.Status != record.OK || leftWrong(k) {
 			continue
 		}
-		if k.Metrics.ToVendor != nil {
+		switch {
+		case k.Metrics.ToVendor == nil:
+		case k.Role == record.Sequence:
+			iteration.add(*k.Metrics.ToVendor)
+		default:
 			vendor.add(*k.Metrics.ToVendor)
 		}
 		if k.Metrics.ToFull != nil {
 			full.add(*k.Metrics.ToFull)
 		}
 	}
-	var parts []string
 	times := func(v float64) string { return fmt.Sprintf("%.2g ×", v) }
+	var out []VerdictLine
+	if s := j.SequenceSeconds; s != nil {
+		text := "Newton–Schulz of all matrices on one such GPU: " + unit.Seconds(*s) + " per optimiser step"
+		if iteration.n > 0 {
+			text += ", " + iteration.text(times) + " as fast as by the vendor's products"
+		}
+		out = append(out, VerdictLine{Kind: KindProduct, Text: text + "."})
+	}
+	var parts []string
 	if best != nil {
 		parts = append(parts, fmt.Sprintf("best product %s of %s at %s (effective)", plain.Line(muon.What(best)), plain.Line(muon.ShapeOf(best).Title()), teraflops(*best.Metrics.Effective)))
 	}

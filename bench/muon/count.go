@@ -79,6 +79,46 @@ func (p Product) Traffic(s Shape) float64 {
 	}
 }
 
+// PanelRows is how many rows of a symmetric product a vendor's product makes at once,
+// at least: fewer would leave processors idle, more would make more of the other half.
+const PanelRows = 512
+
+// Panels are the ends of the panels of rows in which a symmetric product of m rows is
+// made by a vendor's product, each as far as its own last column: at most eight, of
+// least rows or more, whole tiles of zb_mirror.
+func Panels(m, least int) []int {
+	const most, tile = 8, 64
+	height := over(max(least, over(m, most)), tile) * tile
+	var ends []int
+	for end := height; end < m; end += height {
+		ends = append(ends, end)
+	}
+	return append(ends, m)
+}
+
+// Panelled is the operations that a vendor's product does for one product of one matrix,
+// a symmetric one in panels of so many rows at least.
+func (p Product) Panelled(s Shape, least int) float64 {
+	m, n, k := p.Dims(s)
+	if !p.Symmetric() {
+		return 2 * float64(m) * float64(n) * float64(k)
+	}
+	from, elements := 0, 0
+	for _, end := range Panels(m, least) {
+		elements += (end - from) * end
+		from = end
+	}
+	return 2 * float64(elements) * float64(k)
+}
+
+// VendorTraffic is the least bytes of a step of Newton–Schulz by a vendor's products,
+// for one matrix: X·Xᵀ and A² leave one half each, zb_mirror reads it (for B that of A,
+// too) and writes the other (of B all), and B·X reads B and X and writes X.
+func VendorTraffic(s Shape) float64 {
+	m, n := float64(s.Short()), float64(s.Long())
+	return 2 * ((m*n + m*m/2) + m*m + (m*m + m*m/2) + 2*m*m + (m*m + 2*m*n))
+}
+
 // StepTraffic is the least bytes of what a step does beside the products, for
 // one matrix, with gradients of so many bytes an element: the pass before reads
 // gradient and momentum and writes momentum and bf16; the scaling reads and

@@ -140,7 +140,7 @@ func TestKernelRatios(t *testing.T) {
 		other, shape,
 		timedKernel("f", Fused, 0, 1<<20, 2e-3), timedKernel("u", Unfused, 0, 1<<21, 5e-3), timedKernel("c", Copy, 0, 1<<19, 0.8e-3),
 		timedKernel("g", Fused, 1, 1<<20, 3e-3), aKernel("n", Fused, 2, 1<<20),
-		product(Own, 1e-3), product(Full, 2e-3), product(Vendor, 1.5e-3),
+		product(Own, 1e-3), product(Full, 2e-3), product(Vendor, 1.5e-3), product(Sequence, 3e-3),
 	}}
 	rec.conclude()
 	f, g, n := rec.Kernels[2].Metrics, rec.Kernels[5].Metrics, rec.Kernels[6].Metrics
@@ -154,6 +154,10 @@ func TestKernelRatios(t *testing.T) {
 	require.InDelta(t, 1.5, *rec.Kernels[7].Metrics.ToVendor, 1e-12)
 	require.InDelta(t, 0.75, *rec.Kernels[8].Metrics.ToVendor, 1e-12)
 	require.Nil(t, rec.Kernels[8].Metrics.ToFull)
+	require.InDelta(t, 0.5, *rec.Kernels[10].Metrics.ToVendor, 1e-12)
+	rec.Kernels[9].Status, rec.Kernels[10].Metrics = WrongData, Metrics{}
+	rec.conclude()
+	require.Nil(t, rec.Kernels[10].Metrics.ToVendor, "what is wrong is no measure")
 }
 
 // The seconds of all sequences count whole batches, and are there when all are timed.

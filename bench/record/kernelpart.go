@@ -120,7 +120,7 @@ func (rec *Record) compare(k *Kernel) {
 		return
 	}
 	times := func(role string) *float64 {
-		if o := rec.beside(k, role); o != nil && o.Timing != nil {
+		if o := rec.beside(k, role); o != nil && o.Timing != nil && o.Status != WrongData {
 			return quotient(&o.Timing.Seconds.Median, &t.Seconds.Median)
 		}
 		return nil
@@ -133,7 +133,7 @@ func (rec *Record) compare(k *Kernel) {
 		}
 	case Own:
 		m.ToFull, m.ToVendor = times(Full), times(Vendor)
-	case Full:
+	case Full, Sequence:
 		m.ToVendor = times(Vendor)
 	}
 }

@@ -108,20 +108,34 @@ func (d *Driver) open() error {
 	}
 	d.startVendor()
 	files := []string{"muon_step.hip", "muon_product.hip"}
+	if d.vendors() {
+		files = append(files, mirrorFile)
+	}
 	d.p.Expect(len(files), []int{d.cfg.Device})
 	for _, file := range files {
-		m, err := d.p.LoadModule(d.cfg.Device, file, d.defines())
-		if err != nil {
+		if err := d.load(file); err != nil {
 			return err
 		}
-		d.modules = append(d.modules, m)
-		for _, k := range native.Kernels() {
-			if k.File != file {
-				continue
-			}
-			if d.kernels[k.Name], err = m.Function(k.Name); err != nil {
-				return err
-			}
+	}
+	return nil
+}
+
+// mirrorFile is of the kernel that only a vendor's products need.
+const mirrorFile = "muon_mirror.hip"
+
+// load compiles a file's kernels for the device.
+func (d *Driver) load(file string) error {
+	m, err := d.p.LoadModule(d.cfg.Device, file, d.defines())
+	if err != nil {
+		return err
+	}
+	d.modules = append(d.modules, m)
+	for _, k := range native.Kernels() {
+		if k.File != file {
+			continue
+		}
+		if d.kernels[k.Name], err = m.Function(k.Name); err != nil {
+			return err
 		}
 	}
 	return nil

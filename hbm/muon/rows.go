@@ -33,42 +33,67 @@ type entry struct {
 // counting is the convention of the bytes of Muon's rows.
 const counting = "least, each operand read once, each result written once"
 
-// entries lists the rows of a shape: each product, those that are symmetric also by
-// our own full kernel and the vendor's where it is there, the passes over memory, and
-// Newton–Schulz whole. What only compares times is left out where nothing is timed.
+// entries lists the rows of a shape: the products, the passes over memory, and
+// Newton–Schulz whole.
 func (d *Driver) entries(s method.Shape) []entry {
+	prepare, orient, apply := method.StepTraffic(s, 4)
+	all := append(
+		d.products(s),
+		entry{kernel: method.Prepare, role: record.Pass, bytes: prepare, fresh: true, steps: func(w *Work) []native.Step { return w.Before()[:2] }},
+		entry{kernel: transpose, role: record.Pass, bytes: orient, fresh: true, steps: func(w *Work) []native.Step { return w.Before()[2:] }},
+	)
+	return append(
+		append(all, d.iterations(s)...),
+		entry{kernel: weightUpdate, role: record.Pass, bytes: apply, fresh: true, steps: func(w *Work) []native.Step { return []native.Step{w.After()} }},
+	)
+}
+
+// vendors tells whether there are rows of a vendor's products.
+func (d *Driver) vendors() bool { return d.Vendor() == nil && !d.Emulated() }
+
+// products lists each product; those that are symmetric also by our own full kernel, all
+// also by the vendor's where it is there. What only compares times is left out where
+// nothing is timed.
+func (d *Driver) products(s method.Shape) []entry {
 	var all []entry
-	effective, executed, bytes := 0.0, 0.0, 0.0
 	for _, p := range method.Products() {
-		tile := p.Tile(s, d.info.Units)
 		product := func(role string, full bool) entry {
 			return entry{
-				kernel: p.String(), role: role, effective: p.Effective(s), executed: p.Executed(s, tile, full), bytes: p.Traffic(s),
+				kernel: p.String(), role: role, effective: p.Effective(s), executed: p.Executed(s, p.Tile(s, d.info.Units), full), bytes: p.Traffic(s),
 				steps: func(w *Work) []native.Step { return w.Product(p, 0, full) },
 			}
 		}
-		own := product(record.Own, false)
-		all = append(all, own)
+		all = append(all, product(record.Own, false))
 		if p.Symmetric() && !d.Emulated() {
 			all = append(all, product(record.Full, true))
 		}
-		if d.Vendor() == nil && !d.Emulated() {
+		if d.vendors() {
 			v := product(record.Vendor, true)
 			v.library, v.executed = d.blas.Library.Name, v.effective
 			v.steps = func(w *Work) []native.Step { return []native.Step{w.vendorProduct(p)} }
 			all = append(all, v)
 		}
-		steps := float64(len(d.cfg.Coefficients.Steps))
-		effective, executed, bytes = effective+steps*own.effective, executed+steps*own.executed, bytes+steps*own.bytes
 	}
-	prepare, orient, apply := method.StepTraffic(s, 4)
-	return append(
-		all,
-		entry{kernel: method.Prepare, role: record.Pass, bytes: prepare, fresh: true, steps: func(w *Work) []native.Step { return w.Before()[:2] }},
-		entry{kernel: transpose, role: record.Pass, bytes: orient, fresh: true, steps: func(w *Work) []native.Step { return w.Before()[2:] }},
-		entry{kernel: method.Iteration, role: record.Sequence, effective: effective, executed: executed, bytes: bytes, fresh: true, steps: (*Work).Iterate},
-		entry{kernel: weightUpdate, role: record.Pass, bytes: apply, fresh: true, steps: func(w *Work) []native.Step { return []native.Step{w.After()} }},
-	)
+	return all
+}
+
+// iterations lists Newton–Schulz by our products, and by the vendor's.
+func (d *Driver) iterations(s method.Shape) []entry {
+	own := entry{kernel: method.Iteration, role: record.Sequence, fresh: true, steps: (*Work).Iterate}
+	steps, panelled := float64(len(d.cfg.Coefficients.Steps)), 0.0
+	for _, p := range method.Products() {
+		own.effective += steps * p.Effective(s)
+		own.executed += steps * p.Executed(s, p.Tile(s, d.info.Units), false)
+		own.bytes += steps * p.Traffic(s)
+		panelled += steps * p.Panelled(s, method.PanelRows)
+	}
+	if !d.vendors() || s.Short() < vendorSide {
+		return []entry{own}
+	}
+	v := own
+	v.role, v.library, v.steps = record.Vendor, d.blas.Library.Name, (*Work).VendorIterate
+	v.executed, v.bytes = panelled, steps*method.VendorTraffic(s)
+	return []entry{own, v}
 }
 
 // The passes over memory beside method.Prepare.
@@ -154,7 +179,7 @@ func (d *Driver) take(t target, e entry, rule stat.Rule, pass int) ([]record.Par
 		if err != nil {
 			return nil, err
 		}
-		part.Verified = verdict(e, checks[method.What(&record.Kernel{Kernel: e.kernel, Role: e.role})])
+		part.Verified = verdict(e, checks[e.checkedAs()])
 		if part.Verified.State == record.VerifiedWrong {
 			part.Status, part.Reason = record.WrongData, part.Verified.Reason
 		}

@@ -39,18 +39,80 @@ func (d *Driver) vendorName() string {
 	return d.blas.Library.Path
 }
 
+// vendorSide is the shortest side of a matrix that VendorIterate is offered for. a·I
+// rounds with the rest of a bf16 on the diagonal: 2.2 % at 64, and 5 % at 9.
+const vendorSide = 64
+
+// matrix is a batch of matrices of bf16 from the first-th on.
+func (w *Work) matrix(offset int64, rows, cols, first int) native.Matrix {
+	each := halves(rows, cols)
+	return native.Matrix{At: w.at(offset + int64(first)*each), Row: native.MuonPadded(cols), Each: int(each / 2)}
+}
+
+// from are the matrices without their first rows.
+func from(m native.Matrix, row int) native.Matrix {
+	m.At.Offset += 2 * int64(row) * int64(m.Row)
+	return m
+}
+
 // vendorProduct is the vendor's product of the operands of Newton–Schulz step 0,
 // without what our epilogue adds. It overwrites what ours would.
 func (w *Work) vendorProduct(p method.Product) native.Step {
 	m, n, k := p.Dims(w.shape)
-	g := native.Gemm{M: m, N: n, K: k, Batch: w.shape.Batch}
+	g := native.Gemm{M: m, N: n, K: k, Batch: w.shape.Batch, Alpha: 1}
+	a, b, x := w.matrix(w.a, m, w.m, 0), w.matrix(w.b, m, w.m, 0), w.matrix(w.x[0], w.m, w.n, 0)
 	switch p {
 	case method.Gram:
-		g.C, g.A, g.B = w.at(w.a), w.at(w.x[0]), w.at(w.x[0])
+		g.C, g.A, g.B = a, x, x
 	case method.Square:
-		g.C, g.A, g.B = w.at(w.b), w.at(w.a), w.at(w.a)
+		g.C, g.A, g.B = b, a, a
 	default:
-		g.C, g.A, g.B = w.at(w.x[1]), w.at(w.b), w.at(w.t[0])
+		g.C, g.A, g.B = w.matrix(w.x[1], w.m, w.n, 0), b, w.matrix(w.t[0], w.n, w.m, 0)
 	}
 	return w.d.blas.Product(g)
+}
+
+// VendorIterate is all of Newton–Schulz by the vendor's products. Those know no
+// symmetry: X·Xᵀ and A² are made in panels of rows as far as the diagonal, and zb_mirror
+// makes the other half. It adds b·A to c·A², and a·I, so that X = (aI + bA + cA²)·X
+// needs no sum.
+func (w *Work) VendorIterate() []native.Step {
+	var steps []native.Step
+	multiply := func(all ...native.Gemm) {
+		for _, g := range all {
+			steps = append(steps, w.d.blas.Product(g))
+		}
+	}
+	for first := 0; first < w.shape.Batch; first += w.d.most {
+		batch := min(w.d.most, w.shape.Batch-first)
+		a, b := w.matrix(w.a, w.m, w.m, first), w.matrix(w.b, w.m, w.m, first)
+		for i, c := range w.d.cfg.Coefficients.Steps {
+			x, to := w.matrix(w.x[turn(i)], w.m, w.n, first), w.matrix(w.x[turn(i+1)], w.m, w.n, first)
+			multiply(w.panels(a, x, w.n, batch, 1)...)
+			steps = append(steps, w.mirror(a, uint64(0), 0, 0, batch))
+			multiply(w.panels(b, a, w.m, batch, c[2])...)
+			steps = append(steps, w.mirror(b, a.At, c[1], c[0], batch))
+			multiply(native.Gemm{C: to, A: b, B: x, M: w.m, N: w.n, K: w.m, Batch: batch, Alpha: 1, Plain: true})
+		}
+	}
+	return steps
+}
+
+// panels make c = alpha·y·yᵀ on and below the diagonal.
+func (w *Work) panels(c, y native.Matrix, depth, batch int, alpha float64) []native.Gemm {
+	var all []native.Gemm
+	begin := 0
+	for _, end := range method.Panels(w.m, w.panel) {
+		all = append(all, native.Gemm{
+			C: from(c, begin), A: from(y, begin), B: y, M: end - begin, N: end, K: depth, Batch: batch, Alpha: float32(alpha),
+		})
+		begin = end
+	}
+	return all
+}
+
+// mirror makes c + beta·s + shift·I whole; s is not used where both are 0.
+func (w *Work) mirror(c native.Matrix, s any, beta, shift float64, batch int) native.Step {
+	blocks := method.Gram.Blocks(w.shape, native.MuonTile, false)
+	return w.step("zb_mirror", blocks, batch, 4*w.d.wave, c.At, s, float32(beta), float32(shift), uint32(w.m)) //nolint:gosec // a side
 }

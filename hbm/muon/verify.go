@@ -43,6 +43,11 @@ func (d *Driver) check(t target) (map[string][]record.Check, error) {
 		full, err = w.SampleEveryTile(checkElements)
 		more = append(more, full...)
 	}
+	if err == nil && d.vendors() && t.runs.Short() >= vendorSide {
+		var against record.Check
+		against, err = w.checkVendorAgainstOurs()
+		more = append(more, against)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +62,11 @@ func (d *Driver) checkReduced(t target) ([]record.Check, error) {
 		return nil, err
 	}
 	checks, err := w.Check()
-	return checks, errors.Join(err, w.Close())
+	if err = errors.Join(err, w.Close()); err != nil || !d.vendors() || t.runs.Short() < vendorSide {
+		return checks, err
+	}
+	c, err := d.checkVendor(t)
+	return append(checks, c), err
 }
 
 // once are the checks, what was checked more than once as one with the worst finding:
@@ -80,7 +89,12 @@ const (
 	checkedUpdate   = "update against float64"
 	checkedWeight   = "weight against float64"
 	checkedSymmetry = "X·Xᵀ and bA + cA² symmetric to the last bit"
+	checkedVendor   = "update by the vendor's products against float64"
+	checkedOurs     = "update by the vendor's products against ours"
 )
+
+// vendorsIteration is what the checks of Newton–Schulz by the vendor's products are of.
+const vendorsIteration = method.Iteration + ", vendor's"
 
 // byKernel gives each check to the kernels whose results it holds: all but the last
 // pass are behind the update.
@@ -93,6 +107,8 @@ func byKernel(checks []record.Check) map[string][]record.Check {
 			of = []string{method.Prepare, transpose, method.Iteration}
 		case checkedWeight:
 			of = []string{weightUpdate}
+		case checkedVendor, checkedOurs:
+			of = []string{vendorsIteration}
 		case checkedSymmetry:
 			of = []string{method.Gram.String(), method.Square.String()}
 		default:
@@ -116,9 +132,17 @@ func sampled(what string, elements int) string {
 	return fmt.Sprintf("%s at %d elements", what, elements)
 }
 
-// verdict is what a row's checks come to. The vendor's products have none.
+// checkedAs is what the checks of a row are of.
+func (e entry) checkedAs() string {
+	if e.role == record.Vendor && e.kernel == method.Iteration {
+		return vendorsIteration
+	}
+	return method.What(&record.Kernel{Kernel: e.kernel, Role: e.role})
+}
+
+// verdict is what a row's checks come to. A vendor's product alone has none.
 func verdict(e entry, checks []record.Check) *record.Verified {
-	if e.role == record.Vendor {
+	if e.role == record.Vendor && e.kernel != method.Iteration {
 		return &record.Verified{State: record.NotVerified, Reason: "the vendor's product is timed, not checked"}
 	}
 	v := &record.Verified{State: record.VerifiedOK, Checks: checks}

@@ -30,6 +30,8 @@ type Work struct {
 	tensors, partial, inverse  int64
 	list                       []native.MuonTensor
 	chunks, tiles              int
+	// panel is the fewest rows of a panel of VendorIterate.
+	panel int
 }
 
 // Bytes is the device memory that a Work of a shape takes.
@@ -88,7 +90,7 @@ func (d *Driver) NewWork(s method.Shape) (*Work, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	w := &Work{d: d, shape: s, m: s.Short(), n: s.Long()}
+	w := &Work{d: d, shape: s, m: s.Short(), n: s.Long(), panel: method.PanelRows}
 	bytes := w.layout()
 	var err error
 	if w.arena, err = d.p.Alloc(d.cfg.Device, bytes); err != nil {

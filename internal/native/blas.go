@@ -127,11 +127,21 @@ func (b *BLAS) Close() {
 	b.c = nil
 }
 
-// Gemm is C = A·Bᵀ of bf16 in row-major order, as in the product kernels: C has M rows
-// and N columns, both operands have depth K, and rows are padded to a multiple of eight.
+// Matrix is a batch of matrices of bf16 in row-major order: the elements from a row to
+// the next, and from a matrix to the next.
+type Matrix struct {
+	At        Address
+	Row, Each int
+}
+
+// Gemm is C = Alpha·A·Bᵀ, or Alpha·A·B with Plain: C has M rows and N columns, the depth
+// is K. C may be part of a larger matrix.
 type Gemm struct {
-	C, A, B        Address
+	C, A, B        Matrix
 	M, N, K, Batch int
+	Alpha          float32
+	// Plain: B has K rows and N columns, else N rows and K columns.
+	Plain bool
 }
 
 // Product is a step of a Timer that runs one vendor's product.
@@ -141,9 +151,13 @@ func (b *BLAS) Product(g Gemm) Step { return Step{blas: b, gemm: g} }
 func (t *Timer) fillGemm(to *C.zb_step, s Step) {
 	g := (*C.zb_gemm)(t.memory(1, unsafe.Sizeof(C.zb_gemm{})))
 	g.blas = s.blas.c
-	g.c, g.a, g.b = unsafe.Pointer(s.gemm.C.ptr()), unsafe.Pointer(s.gemm.A.ptr()), unsafe.Pointer(s.gemm.B.ptr())
+	g.c, g.a, g.b = s.gemm.C.c(), s.gemm.A.c(), s.gemm.B.c()
 	g.m, g.n, g.k, g.batch = C.int(s.gemm.M), C.int(s.gemm.N), C.int(s.gemm.K), C.int(s.gemm.Batch)
-	g.row_c, g.row_k = C.int(MuonPadded(s.gemm.N)), C.int(MuonPadded(s.gemm.K))
+	g.alpha, g.plain_b = C.float(s.gemm.Alpha), C.int(b2i(s.gemm.Plain))
 	to.params = (*unsafe.Pointer)(unsafe.Pointer(g))
 	to.vendor = 1
+}
+
+func (m Matrix) c() C.zb_matrix {
+	return C.zb_matrix{at: unsafe.Pointer(m.At.ptr()), row: C.int(m.Row), each: C.int64_t(m.Each)}
 }

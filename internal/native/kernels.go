@@ -61,7 +61,8 @@ var kernelParts = map[string][]string{
 	"norm_steps.hip":   {"prelude.h", "mix.h", "value.h", "reduce.h", "number.h", "norm_list.h", "norm_steps.hip"},
 	"accumulate.hip":   {"prelude.h", "number.h", "accumulate.hip"},
 	"muon_step.hip":    {"prelude.h", "number.h", "quad.h", "muon_mma.h", "muon_out.h", "muon_tensors.h", "muon_step.hip"},
-	"muon_product.hip": {"prelude.h", "number.h", "quad.h", "muon_mma.h", "muon_feed.h", "muon_out.h", "muon_product.hip"},
+	"muon_mirror.hip":  {"prelude.h", "number.h", "quad.h", "muon_mma.h", "muon_out.h", "muon_place.h", "muon_mirror.hip"},
+	"muon_product.hip": {"prelude.h", "number.h", "quad.h", "muon_mma.h", "muon_feed.h", "muon_out.h", "muon_place.h", "muon_product.hip"},
 }
 
 // Kernels lists the kernels in the order of the table.

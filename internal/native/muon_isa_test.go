@@ -32,6 +32,7 @@ func init() {
 		"zb_product_128":  productRow(192, 32<<10, 2),
 		"zb_triangle_64":  productRow(72, 16<<10, 4),
 		"zb_product_64":   productRow(72, 16<<10, 4),
+		"zb_mirror":       stepRow,
 		// rows that end inside 16 bytes go by elements
 		"zb_muon_prepare": stepRow,
 		"zb_muon_orient":  stepRow,

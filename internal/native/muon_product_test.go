@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -241,5 +242,50 @@ func TestKernelMuonProducts(t *testing.T) {
 		gram(rng, tile, 1, 1408, 40).check(t, loops)
 		full(rng, tile, 1, 1408, 72, 65).check(t, loops)
 		full(rng, tile, 1, 33, 65, 1408).check(t, loops)
+	}
+}
+
+// mirrored is what zb_mirror makes of what lies on and below the diagonal, in plain loops.
+func mirrored(c, s halves, beta, shift float32) halves {
+	want := newHalves(c.batch, c.rows, c.cols)
+	clear(want.bits[:c.batch*c.rows*padded(c.cols)])
+	for b := range c.batch {
+		for i := range c.rows {
+			for j := range i + 1 {
+				bits := c.bits[c.index(b, i, j)]
+				if beta != 0 || shift != 0 {
+					sum := muon.FromBF16(bits) + float32(beta*muon.FromBF16(s.bits[s.index(b, i, j)]))
+					if i == j {
+						sum += shift
+					}
+					bits = muon.ToBF16(sum)
+				}
+				want.bits[c.index(b, i, j)], want.bits[c.index(b, j, i)] = bits, bits
+			}
+		}
+	}
+	return want
+}
+
+// What another library's products leave above the diagonal and between the rows, not
+// even numbers, is not used.
+func TestKernelMuonMirror(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 4))
+	for _, m := range []int{1, 7, 8, 63, 64, 65, 130, 200} {
+		for _, by := range [][2]float32{{0, 0}, {-4.775, 3.4445}, {0.5, 0}, {0, 1}} {
+			c, s := newHalves(2, m, m).random(rng), square(rng, 64, 2, m).s
+			want := mirrored(c, s, by[0], by[1])
+			for b := range c.batch {
+				for i := range m {
+					for j := i + 1; j < padded(m); j++ {
+						c.bits[c.index(b, i, j)] = 0x7fc0 // not a number
+					}
+				}
+			}
+			tiles := ceilDiv(m, MuonTile)
+			l := Launch{Grid: [3]uint32{uint32(tiles * (tiles + 1) / 2), 2, 1}, Block: [3]uint32{4, 1, 1}}
+			require.NoError(t, runKernel("zb_mirror", l, false, address(&c.bits[0]), address(&s.bits[0]), by[0], by[1], m))
+			require.True(t, slices.Equal(want.bits, c.bits), "%d, %v", m, by)
+		}
 	}
 }

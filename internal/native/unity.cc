@@ -60,8 +60,10 @@ namespace zbk_threads {
 #include "kernels/muon_mma.h"
 #include "kernels/muon_feed.h"
 #include "kernels/muon_out.h"
+#include "kernels/muon_place.h"
 #include "kernels/muon_tensors.h"
 #include "kernels/muon_product.hip"
+#include "kernels/muon_mirror.hip"
 #include "kernels/muon_step.hip"
 #pragma GCC pop_options
 }

@@ -18,8 +18,8 @@ static uint16_t narrow(float f) {
   return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
 
-/* C (m x n) = op(A) op(B), all by columns. */
-static int product(int ta, int tb, int m, int n, int k, const uint16_t *a,
+/* C (m x n) = alpha op(A) op(B), all by columns. */
+static int product(int ta, int tb, int m, int n, int k, float alpha, const uint16_t *a,
                    int lda, int64_t sa, const uint16_t *b, int ldb, int64_t sb,
                    uint16_t *c, int ldc, int64_t sc, int batch) {
   if (lda < (ta ? k : m) || ldb < (tb ? n : k) || ldc < m) {
@@ -33,7 +33,7 @@ static int product(int ta, int tb, int m, int n, int k, const uint16_t *a,
           sum += wide(ta ? a[l + i * lda] : a[i + l * lda]) *
                  wide(tb ? b[j + l * ldb] : b[l + j * ldb]);
         }
-        c[i + j * ldc] = narrow(sum);
+        c[i + j * ldc] = narrow(alpha * sum);
       }
     }
   }
@@ -61,10 +61,10 @@ int cublasGemmStridedBatchedEx(void *h, int ta, int tb, int m, int n, int k,
                                int compute, int algorithm) {
   if (h != &handle || !stream_set || at != 14 || bt != 14 || ct != 14 ||
       compute != 68 || algorithm != -1 || (unsigned)ta > 1 || (unsigned)tb > 1 ||
-      *(const float *)alpha != 1 || *(const float *)beta != 0) {
+      *(const float *)beta != 0) {
     return 7;
   }
-  return product(ta, tb, m, n, k, a, lda, sa, b, ldb, sb, c, ldc, sc, batch);
+  return product(ta, tb, m, n, k, *(const float *)alpha, a, lda, sa, b, ldb, sb, c, ldc, sc, batch);
 }
 
 int rocblas_gemm_strided_batched_ex(
@@ -77,9 +77,9 @@ int rocblas_gemm_strided_batched_ex(
       dt != 168 || c != d || ldc != ldd || sc != sd || compute != 151 ||
       algorithm != 0 || solution != 0 || flags != 0 ||
       (unsigned)(ta - 111) > 1 || (unsigned)(tb - 111) > 1 ||
-      *(const float *)alpha != 1 || *(const float *)beta != 0) {
+      *(const float *)beta != 0) {
     return 11;
   }
-  return product(ta - 111, tb - 111, m, n, k, a, lda, sa, b, ldb, sb, d, ldd,
-                 sd, batch);
+  return product(ta - 111, tb - 111, m, n, k, *(const float *)alpha, a, lda, sa,
+                 b, ldb, sb, d, ldd, sd, batch);
 }

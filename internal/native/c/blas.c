@@ -50,20 +50,20 @@ void zb_blas_end(zb_blas *blas) {
 /* By columns, which is how both count, Cᵀ = B·Aᵀ: what lies as B by rows is its
  * transpose by columns. */
 int zb_gemm_call(void *gemm) {
-  static const float one = 1, zero = 0;
+  static const float zero = 0;
   const zb_gemm *g = gemm;
-  int64_t a = (int64_t)g->m * g->row_k, b = (int64_t)g->n * g->row_k;
-  int64_t c = (int64_t)g->m * g->row_c;
+  const zb_matrix *a = &g->a, *b = &g->b, *c = &g->c;
   if (g->blas->vendor == ZB_CUDA) {
     return g->blas->cuda_gemm(
-        g->blas->handle, ZB_CUBLAS_T, ZB_CUBLAS_N, g->n, g->m, g->k, &one, g->b,
-        ZB_CUDA_R_16BF, g->row_k, b, g->a, ZB_CUDA_R_16BF, g->row_k, a, &zero,
-        g->c, ZB_CUDA_R_16BF, g->row_c, c, g->batch, ZB_CUBLAS_COMPUTE_32F,
-        ZB_CUBLAS_GEMM_DEFAULT);
+        g->blas->handle, g->plain_b ? ZB_CUBLAS_N : ZB_CUBLAS_T, ZB_CUBLAS_N, g->n,
+        g->m, g->k, &g->alpha, b->at, ZB_CUDA_R_16BF, b->row, b->each, a->at,
+        ZB_CUDA_R_16BF, a->row, a->each, &zero, c->at, ZB_CUDA_R_16BF, c->row,
+        c->each, g->batch, ZB_CUBLAS_COMPUTE_32F, ZB_CUBLAS_GEMM_DEFAULT);
   }
   return g->blas->rocm_gemm(
-      g->blas->handle, ZB_ROCBLAS_T, ZB_ROCBLAS_N, g->n, g->m, g->k, &one, g->b,
-      ZB_ROCBLAS_BF16, g->row_k, b, g->a, ZB_ROCBLAS_BF16, g->row_k, a, &zero,
-      g->c, ZB_ROCBLAS_BF16, g->row_c, c, g->c, ZB_ROCBLAS_BF16, g->row_c, c,
-      g->batch, ZB_ROCBLAS_F32, ZB_ROCBLAS_STANDARD, 0, 0);
+      g->blas->handle, g->plain_b ? ZB_ROCBLAS_N : ZB_ROCBLAS_T, ZB_ROCBLAS_N, g->n,
+      g->m, g->k, &g->alpha, b->at, ZB_ROCBLAS_BF16, b->row, b->each, a->at,
+      ZB_ROCBLAS_BF16, a->row, a->each, &zero, c->at, ZB_ROCBLAS_BF16, c->row,
+      c->each, c->at, ZB_ROCBLAS_BF16, c->row, c->each, g->batch, ZB_ROCBLAS_F32,
+      ZB_ROCBLAS_STANDARD, 0, 0);
 }

@@ -53,13 +53,21 @@ typedef struct zb_blas {
 #undef ZB_BLAS_FIELD
 } zb_blas;
 
-/* C = A·Bᵀ by rows, as zb_product_*: C m x n, A m x k, B n x k, rows of so many
- * elements, batch of each one behind the other. */
+/* Matrices by rows: the elements from a row to the next, and from a matrix of a
+ * batch to the next. */
+typedef struct zb_matrix {
+  void *at;
+  int row;
+  int64_t each;
+} zb_matrix;
+
+/* C = alpha·A·Bᵀ, or alpha·A·B with plain_b: C m x n, A m x k, B n x k or k x n. */
 typedef struct zb_gemm {
   const zb_blas *blas;
-  void *c;
-  const void *a, *b;
-  int m, n, k, row_c, row_k, batch;
+  zb_matrix c, a, b;
+  int m, n, k, batch;
+  int plain_b; /* B is k x n */
+  float alpha;
 } zb_gemm;
 
 /* Fills a table from a library; 0 and the name of what it lacks, or 1. */

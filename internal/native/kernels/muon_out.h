@@ -63,6 +63,27 @@ template <int TILE> struct zb_out {
     }
   }
 
+  /* Adds beta·S, and shift on the diagonal, to what this thread has read. */
+  ZB_METHOD void add(const zb_product_job &job, float shift) const {
+    const zb_quad *s = (const zb_quad *)job.s;
+    zb_u32 quads = zb_quads(job.n);
+    ZB_MMA_UNROLLED
+    for (int k = 0; k < TILE * QUADS / THREADS; k++) {
+      zb_u32 i = threadIdx.x + k * THREADS, row = i / QUADS, quad = i % QUADS;
+      if (row0 + row < job.m && col0 / 8 + quad < quads) {
+        zb_quad q = s[(zb_u64)(row0 + row) * quads + col0 / 8 + quad];
+        zb_quad &sum = shared[at(row, quad)];
+        ZB_UNROLLED
+        for (zb_u32 w = 0; w < 4; w++) {
+          zb_u32 below = row0 + row - (col0 + quad * 8 + 2 * w); /* 0, 1: the diagonal */
+          float x = zb_widen(sum.w[w] & 0xffff) + job.beta * zb_widen(q.w[w] & 0xffff);
+          float y = zb_widen(sum.w[w] >> 16) + job.beta * zb_widen(q.w[w] >> 16);
+          sum.w[w] = zb_narrow2(x + (below == 0 ? shift : 0), y + (below == 1 ? shift : 0));
+        }
+      }
+    }
+  }
+
   /* The sums of a 16 x 16 tile at (row, col) of this one, with S if read has
    * brought it. */
   template <bool WITH_S>

@@ -76,7 +76,8 @@
   WAITS(zb_triangle_128, "muon_product.hip")                                   \
   WAITS(zb_triangle_64, "muon_product.hip")                                    \
   WAITS(zb_product_128, "muon_product.hip")                                    \
-  WAITS(zb_product_64, "muon_product.hip")
+  WAITS(zb_product_64, "muon_product.hip")                                     \
+  WAITS(zb_mirror, "muon_mirror.hip")
 
 /* and those of stream_list.h, a row an instance */
 #define ZBK_INSTANCE(op, t, u, nt) zb_##op##_##t##_##u##_##nt, "stream.hip"

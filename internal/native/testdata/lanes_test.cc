@@ -15,6 +15,7 @@ namespace kernels {
 #include "../kernels/muon_mma.h"
 #include "../kernels/muon_feed.h"
 #include "../kernels/muon_out.h"
+#include "../kernels/muon_place.h"
 #include "../kernels/muon_product.hip"
 }
 
