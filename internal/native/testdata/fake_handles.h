@@ -1,23 +1,53 @@
-/* The set of handles: however many are there and in whatever order they go, each that is
- * there is found, and none that is not. */
+/* The handles: however many are there and in whatever order they go and come back, each
+ * that is there is found by its kind, and no other address is. */
 
-enum { HANDLES = 500, HANDLE_STEP = 77 }; /* the step shares no divisor with the number */
+enum {
+  HANDLES = 100003, /* of more chunks than there is room for at first */
+  HANDLE_STEP = 77 /* shares no divisor with the number */
+};
+
+static const uint32_t handle_magic = 0x68616e64;
+
+/* How many handles are found that are none, or the other way round, where the first
+ * so many by steps have gone. */
+static int handles_wrong(uint32_t *const *thing, int gone) {
+  int wrong = 0;
+  for (int k = 0; k < HANDLES; k++) {
+    uint32_t *p = thing[k * HANDLE_STEP % HANDLES];
+    wrong += zbl_behind(p, handle_magic) != (k >= gone ? p : NULL);
+    wrong += zbl_behind(p, handle_magic + 1) != NULL;
+    wrong += zbl_behind(p + 2, handle_magic) != NULL;
+  }
+  return wrong;
+}
 
 static void handles_are_found(void) {
-  static const uint32_t magic = 0x68616e64;
-  static uint64_t thing[HANDLES];
+  static uint32_t *thing[HANDLES], *again[HANDLES];
+  uint32_t beside[64] = {handle_magic, handle_magic};
   int wrong = 0;
   for (int i = 0; i < HANDLES; i++) {
-    memcpy(&thing[i], &magic, sizeof magic);
-    zbl_add_handle(&thing[i]);
+    thing[i] = zbl_new_handle(16);
+    CHECK(thing[i] != NULL && zbl_behind(thing[i], handle_magic) == NULL); /* not yet */
+    thing[i][0] = thing[i][2] = handle_magic;
   }
-  for (int gone = 0; gone < HANDLES; gone++) {
-    zbl_remove_handle(&thing[gone * HANDLE_STEP % HANDLES]);
-    for (int k = 0; k < HANDLES; k++) {
-      void *p = &thing[k * HANDLE_STEP % HANDLES];
-      wrong += zbl_behind(p, magic) != (k > gone ? p : NULL);
-      wrong += zbl_behind(p, magic + 1) != NULL;
-    }
+  CHECK(handles_wrong(thing, 0) == 0);
+  CHECK(zbl_behind(NULL, handle_magic) == NULL);
+  for (size_t i = 0; i < 64; i++) {
+    wrong += zbl_behind(beside + i, handle_magic) != NULL;
   }
   CHECK(wrong == 0);
+  for (int gone = 0; gone < HANDLES; gone++) {
+    zbl_free_handle(thing[gone * HANDLE_STEP % HANDLES]);
+    wrong += gone % 10000 == 0 ? handles_wrong(thing, gone + 1) : 0;
+  }
+  CHECK(wrong == 0);
+  for (int i = 0; i < HANDLES; i++) { /* the last that went comes first, of zeros */
+    again[i] = zbl_new_handle(16);
+    wrong += again[i] != thing[(HANDLES - 1 - i) * HANDLE_STEP % HANDLES];
+    wrong += again[i][0] != 0 || again[i][2] != 0 || zbl_behind(again[i], 0) != again[i];
+  }
+  CHECK(wrong == 0);
+  for (int i = 0; i < HANDLES; i++) {
+    zbl_free_handle(again[i]);
+  }
 }

@@ -11,13 +11,12 @@ static int zbl_eventCreate(void **event) {
   if (event == NULL) {
     return zbl_said(ZB_ERR_VALUE);
   }
-  e = zbl.count > 0 ? calloc(1, sizeof *e) : NULL;
+  e = zbl.count > 0 ? zbl_new_handle(sizeof *e) : NULL;
   if (e == NULL) {
     return zbl_said(ZB_ERR_MEMORY);
   }
   e->magic = ZBL_EVENT;
   e->device = zbl_current_device();
-  zbl_add_handle(e);
   *event = e;
   return ZB_OK;
 }
@@ -25,7 +24,7 @@ static int zbl_eventCreate(void **event) {
 /* Frees an event that is destroyed and that no stream has. */
 void zbl_event_drop(zbl_event *e) {
   if (e->pending == 0 && e->waiting == 0 && e->magic == 0) {
-    free(e);
+    zbl_free_handle(e);
   }
 }
 
@@ -35,7 +34,6 @@ static int zbl_eventDestroy(void *event) {
   if (e == NULL) { /* ROCm/clr, hipamd/src/hip_event.cpp, hipEventDestroy */
     return zbl_said(event == NULL ? ZB_ERR_HANDLE : ZBL_ERR_STREAM);
   }
-  zbl_remove_handle(e);
   e->magic = 0; /* one that is pending goes with the last stream that has it */
   zbl_event_drop(e);
   return ZB_OK;

@@ -53,20 +53,18 @@ static void zbl_free_graph(zbl_graph *g) {
     free(g->nodes->at);
     free(g->nodes);
   }
-  zbl_remove_handle(g);
-  free(g);
+  zbl_free_handle(g);
 }
 
 /* A graph of the nodes, or of new ones. */
-static zbl_graph *zbl_new_graph(uint32_t magic, int device, zbl_nodes *nodes) {
-  zbl_graph *g = calloc(1, sizeof *g);
+static zbl_graph *zbl_new_graph(int device, zbl_nodes *nodes) {
+  zbl_graph *g = zbl_new_handle(sizeof *g);
   if (nodes == NULL) {
     nodes = calloc(1, sizeof *nodes);
   }
   if (g == NULL || nodes == NULL) {
     abort();
   }
-  g->magic = magic;
   g->device = device;
   g->nodes = nodes;
   nodes->users++;
@@ -166,7 +164,7 @@ static int zbl_streamBeginCapture(void *stream, int mode) {
   if (s->capture != NULL) {
     return zbl_said(ZB_ERR_STATE);
   }
-  s->capture = zbl_new_graph(ZBL_GRAPH, s->device, NULL);
+  s->capture = zbl_new_graph(s->device, NULL);
   s->capture->mode = mode;
   s->capture->id = ++zbl_capture_ids;
   s->capture->origin = s;
@@ -205,7 +203,7 @@ static int zbl_streamEndCapture(void *stream, void **graph) {
     zbl_free_graph(g);
     return zbl_said(ZB_ERR_CAPTURE_UNJOINED);
   }
-  zbl_add_handle(g);
+  g->magic = ZBL_GRAPH;
   *graph = g;
   return ZB_OK;
 }
@@ -213,7 +211,7 @@ static int zbl_streamEndCapture(void *stream, void **graph) {
 static int zbl_graphInstantiate(void **exec, void *graph,
                                 unsigned long long flags) {
   ZBL_ENTER;
-  zbl_graph *g = zbl_behind(graph, ZBL_GRAPH);
+  zbl_graph *g = zbl_behind(graph, ZBL_GRAPH), *e;
   if (exec == NULL) {
     return zbl_said(ZB_ERR_VALUE);
   }
@@ -221,8 +219,9 @@ static int zbl_graphInstantiate(void **exec, void *graph,
   if (g == NULL || (flags != 0 && flags != 1 && flags != 8)) {
     return zbl_said(ZB_ERR_VALUE);
   }
-  *exec = zbl_new_graph(ZBL_EXEC, g->device, g->nodes);
-  zbl_add_handle(*exec);
+  e = zbl_new_graph(g->device, g->nodes);
+  e->magic = ZBL_EXEC;
+  *exec = e;
   return ZB_OK;
 }
 

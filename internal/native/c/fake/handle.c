@@ -1,80 +1,178 @@
 /* The handles that are there: HIP looks a stream, an event or a graph up before it
  * touches it, and so does the loopback. What is behind a handle begins with the magic
- * number of its kind. The caller holds the lock. */
+ * number of its kind, or with 0 where it is no handle yet or no longer. All of them lie
+ * in chunks, so that a look needs the set of chunks, which is small, and the line of the
+ * handle that its use needs anyway. The caller holds the lock. */
 #include "world.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
-/* A set of addresses: each lies at its hash, or behind it before the next empty place. */
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/lsan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#define __lsan_register_root_region(p, n) ((void)(p), (void)(n))
+#define __lsan_unregister_root_region(p, n) ((void)(p), (void)(n))
+#endif
+
+enum {
+  ZBL_HANDLE_CHUNK = 1 << 20, /* bytes; it lies at a multiple of that */
+  ZBL_LINE = 64,              /* bytes; a handle has whole lines */
+  ZBL_HANDLE_LINES = 3        /* of the largest, a stream */
+};
+
+/* What is no handle. The kernel gives zeros, so what was never taken is one, too. */
+typedef struct zbl_gap {
+  uint32_t magic; /* 0 */
+  struct zbl_gap *next;
+} zbl_gap;
+
+/* How a chunk begins, in a line of its own. Its handles have the same size: those that
+ * are used together lie together. */
+typedef struct zbl_chunk {
+  uint32_t magic; /* 0: it is no handle */
+  uint32_t size;  /* the index of zbl_handles.of */
+  size_t used;    /* bytes */
+} zbl_chunk;
+
+/* A set of chunks: each lies at its hash, or behind it before the next empty place. */
 static struct {
-  const void **at;
-  size_t count, room; /* room: a power of two, at least twice the count */
+  zbl_chunk **at;
+  size_t count, room;      /* room: a power of two, at least twice the count */
+  const zbl_chunk *recent; /* where a handle was found last, NULL */
+  struct {
+    zbl_chunk *newest;
+    zbl_gap *gaps; /* handles that are gone */
+  } of[ZBL_HANDLE_LINES];
 } zbl_handles;
 
-static size_t zbl_handle_hash(const void *p) {
+/* Where the chunk of an address is, or the empty place where it would be. */
+static size_t zbl_chunk_place(uintptr_t chunk) {
   const uint64_t golden = 0x9e3779b97f4a7c15ull; /* 2⁶⁴ over the golden ratio */
-  return (size_t)(((uint64_t)(uintptr_t)p * golden) >> 32) & (zbl_handles.room - 1);
-}
-
-/* Where the handle is, or the empty place where it would be. */
-static size_t zbl_handle_place(const void *p) {
-  size_t i = zbl_handle_hash(p);
-  while (zbl_handles.at[i] != NULL && zbl_handles.at[i] != p) {
-    i = (i + 1) & (zbl_handles.room - 1);
+  size_t mask = zbl_handles.room - 1;
+  size_t i = (size_t)(((uint64_t)chunk * golden) >> 32) & mask;
+  while (zbl_handles.at[i] != NULL && (uintptr_t)zbl_handles.at[i] != chunk) {
+    i = (i + 1) & mask;
   }
   return i;
 }
 
-static void zbl_more_handles(void) {
-  const void **old = zbl_handles.at;
+static void zbl_more_chunks(void) {
+  zbl_chunk **old = zbl_handles.at;
   size_t room = zbl_handles.room;
-  zbl_handles.room = room > 0 ? 2 * room : 256;
+  zbl_handles.room = room > 0 ? 2 * room : 16;
   zbl_handles.at = calloc(zbl_handles.room, sizeof *zbl_handles.at);
   if (zbl_handles.at == NULL) {
     abort();
   }
   for (size_t i = 0; i < room; i++) {
     if (old[i] != NULL) {
-      zbl_handles.at[zbl_handle_place(old[i])] = old[i];
+      zbl_handles.at[zbl_chunk_place((uintptr_t)old[i])] = old[i];
     }
   }
   free(old);
 }
 
-void zbl_add_handle(const void *p) {
+/* A chunk of zeros; what the kernel gave around it goes back. NULL for none. */
+static zbl_chunk *zbl_map_chunk(void) {
+  char *p = mmap(NULL, 2 * ZBL_HANDLE_CHUNK, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  size_t ahead;
+  if (p == MAP_FAILED) {
+    return NULL;
+  }
+  ahead = (size_t)(-(uintptr_t)p % ZBL_HANDLE_CHUNK);
+  if (ahead > 0) {
+    munmap(p, ahead);
+  }
+  munmap(p + ahead + ZBL_HANDLE_CHUNK, ZBL_HANDLE_CHUNK - ahead);
+  __lsan_register_root_region(p + ahead, ZBL_HANDLE_CHUNK);
+  return (zbl_chunk *)(void *)(p + ahead);
+}
+
+static zbl_chunk *zbl_add_chunk(uint32_t size) {
+  zbl_chunk *chunk = zbl_map_chunk();
+  if (chunk == NULL) {
+    return NULL;
+  }
   if (2 * (zbl_handles.count + 1) > zbl_handles.room) {
-    zbl_more_handles();
+    zbl_more_chunks();
   }
-  zbl_handles.at[zbl_handle_place(p)] = p;
+  *chunk = (zbl_chunk){.size = size, .used = ZBL_LINE};
+  zbl_handles.at[zbl_chunk_place((uintptr_t)chunk)] = chunk;
   zbl_handles.count++;
+  return zbl_handles.of[size].newest = chunk;
 }
 
-/* What lies behind it may have to move up: it would not be found beyond an empty place. */
-void zbl_remove_handle(const void *p) {
-  size_t mask = zbl_handles.room - 1, i;
-  if (zbl_handles.room == 0 || zbl_handles.at[i = zbl_handle_place(p)] == NULL) {
-    return;
-  }
-  zbl_handles.at[i] = NULL;
-  zbl_handles.count--;
-  for (i = (i + 1) & mask; zbl_handles.at[i] != NULL; i = (i + 1) & mask) {
-    const void *moved = zbl_handles.at[i];
-    zbl_handles.at[i] = NULL;
-    zbl_handles.at[zbl_handle_place(moved)] = moved;
-  }
+static size_t zbl_handle_bytes(uint32_t size) { return (size + 1) * (size_t)ZBL_LINE; }
+
+static zbl_chunk *zbl_chunk_of(void *p) {
+  return (zbl_chunk *)(void *)((char *)p - (uintptr_t)p % ZBL_HANDLE_CHUNK);
 }
 
-/* What is behind a handle of that kind, NULL where it is none. */
+void *zbl_new_handle(size_t bytes) {
+  uint32_t size = (uint32_t)((bytes - 1) / ZBL_LINE);
+  size_t whole = zbl_handle_bytes(size);
+  zbl_chunk *chunk;
+  zbl_gap *gap;
+  if (size >= ZBL_HANDLE_LINES) {
+    abort(); /* raise it */
+  }
+  gap = zbl_handles.of[size].gaps;
+  if (gap != NULL) {
+    zbl_handles.of[size].gaps = gap->next;
+    ASAN_UNPOISON_MEMORY_REGION(gap, whole);
+    return memset(gap, 0, whole);
+  }
+  chunk = zbl_handles.of[size].newest;
+  if (chunk == NULL || chunk->used + whole > ZBL_HANDLE_CHUNK) {
+    chunk = zbl_add_chunk(size);
+  }
+  if (chunk == NULL) {
+    return NULL;
+  }
+  chunk->used += whole;
+  return (char *)chunk + chunk->used - whole;
+}
+
+void zbl_free_handle(void *p) {
+  uint32_t size = zbl_chunk_of(p)->size;
+  zbl_gap *gap = p;
+  *gap = (zbl_gap){.next = zbl_handles.of[size].gaps};
+  zbl_handles.of[size].gaps = gap;
+  ASAN_POISON_MEMORY_REGION(gap + 1, zbl_handle_bytes(size) - sizeof *gap);
+}
+
+/* No line within a handle begins with a magic number. A host launches on its streams in
+ * the order in which it made them: the line of the next one is on its way meanwhile. */
 void *zbl_behind(void *handle, uint32_t magic) {
-  return handle != NULL && zbl_handles.room > 0 &&
-                 zbl_handles.at[zbl_handle_place(handle)] != NULL && *(uint32_t *)handle == magic
-             ? handle
-             : NULL;
+  const zbl_chunk *chunk = zbl_chunk_of(handle);
+  if ((uintptr_t)handle % ZBL_LINE != 0 || handle == NULL) {
+    return NULL;
+  }
+  if (chunk != zbl_handles.recent) {
+    if (zbl_handles.count == 0 || zbl_handles.at[zbl_chunk_place((uintptr_t)chunk)] == NULL) {
+      return NULL;
+    }
+    zbl_handles.recent = chunk;
+  }
+  __builtin_prefetch((const char *)handle + ZBL_HANDLE_LINES * ZBL_LINE);
+  return *(uint32_t *)handle == magic ? handle : NULL;
 }
 
 /* The world ends. */
 void zbl_forget_handles(void) {
+  for (size_t i = 0; i < zbl_handles.room; i++) {
+    if (zbl_handles.at[i] != NULL) {
+      ASAN_UNPOISON_MEMORY_REGION(zbl_handles.at[i], ZBL_HANDLE_CHUNK);
+      __lsan_unregister_root_region(zbl_handles.at[i], ZBL_HANDLE_CHUNK);
+      munmap(zbl_handles.at[i], ZBL_HANDLE_CHUNK);
+    }
+  }
   free(zbl_handles.at);
-  zbl_handles.at = NULL;
-  zbl_handles.count = zbl_handles.room = 0;
+  memset(&zbl_handles, 0, sizeof zbl_handles);
 }

@@ -66,12 +66,11 @@ static int zbl_moduleLoad(void **module, const void *image) {
   if (code != ZB_OK) {
     return zbl_said(code);
   }
-  m = malloc(sizeof *m);
+  m = zbl_new_handle(sizeof *m);
   if (m == NULL) {
     return zbl_said(ZB_ERR_MEMORY);
   }
   *m = (zbl_module){.magic = ZBL_MODULE, .own = own};
-  zbl_add_handle(m);
   *module = m;
   return ZB_OK;
 }
@@ -85,14 +84,12 @@ static int zbl_moduleUnload(void *module) {
   while (m->functions != NULL) {
     zbl_function *f = m->functions;
     m->functions = f->next;
-    zbl_remove_handle(f);
-    free(f);
+    zbl_free_handle(f);
   }
   if (m->own != NULL) {
     zbl_own_codes->unload(m->own);
   }
-  zbl_remove_handle(m);
-  free(m);
+  zbl_free_handle(m);
   return ZB_OK;
 }
 
@@ -102,10 +99,9 @@ static zbl_function *zbl_function_for(zbl_module *m, const zbl_kernel *kernel, v
   while (f != NULL && (f->kernel != kernel || f->own != own)) {
     f = f->next;
   }
-  if (f == NULL && (f = malloc(sizeof *f)) != NULL) {
+  if (f == NULL && (f = zbl_new_handle(sizeof *f)) != NULL) {
     *f = (zbl_function){ZBL_FUNCTION, kernel, own, m->functions};
     m->functions = f;
-    zbl_add_handle(f);
   }
   return f;
 }

@@ -6,10 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-  ZBL_STREAM = 0x7374726d,
-  ZBL_STREAM_BYTES = (sizeof(zbl_stream) + 63) / 64 * 64 /* whole lines */
-};
+enum { ZBL_STREAM = 0x7374726d };
 
 zbl_stream *zbl_streams;
 
@@ -192,14 +189,13 @@ static int zbl_more_room(void) {
 }
 
 zbl_stream *zbl_new_stream(int device, int blocking) {
-  zbl_stream *s = zbl.count > 0 && zbl_more_room() ? aligned_alloc(64, ZBL_STREAM_BYTES) : NULL;
+  zbl_stream *s = zbl.count > 0 && zbl_more_room() ? zbl_new_handle(sizeof *s) : NULL;
   if (s != NULL) {
     *s = (zbl_stream){.magic = ZBL_STREAM, .device = device,
                       .blocking = (uint8_t)blocking,
                       .lane = zbl_lane_of(device), .all = zbl_streams};
     s->epoch = s->lane->case_epoch;
     zbl_streams = s;
-    zbl_add_handle(s);
     zbl_drain.streams++;
     zbl.devices[device].blocking += s->blocking;
   }
@@ -219,8 +215,7 @@ static void zbl_free_stream(zbl_stream *s) {
   zbl_give_ops(s);
   zbl_drain.streams--;
   zbl.devices[s->device].blocking -= s->blocking;
-  zbl_remove_handle(s);
-  free(s);
+  zbl_free_handle(s);
 }
 
 static int zbl_streamCreate(void **stream, unsigned flags) {

@@ -202,8 +202,11 @@ void zbl_free_ways(void);
 double zbl_way_time(int from, int to, double bytes, uint64_t draws);
 
 /* handle.c */
-void zbl_add_handle(const void *p);
-void zbl_remove_handle(const void *p);
+/* Zeros, for one of at most 192 bytes that begins with a magic number: it is a handle as
+ * long as that is not 0. NULL without memory. */
+void *zbl_new_handle(size_t bytes);
+void zbl_free_handle(void *p);
+/* What is behind a handle of that kind, NULL where it is none. */
 void *zbl_behind(void *handle, uint32_t magic);
 void zbl_forget_handles(void);
 
