@@ -3,7 +3,8 @@
 
 enum {
   HANDLES = 100003, /* of more chunks than there is room for at first */
-  HANDLE_STEP = 77 /* shares no divisor with the number */
+  HANDLE_STEP = 77, /* shares no divisor with the number */
+  HANDLE_BYTES = 150 /* three lines */
 };
 
 static const uint32_t handle_magic = 0x68616e64;
@@ -26,7 +27,7 @@ static void handles_are_found(void) {
   uint32_t beside[64] = {handle_magic, handle_magic};
   int wrong = 0;
   for (int i = 0; i < HANDLES; i++) {
-    thing[i] = zbl_new_handle(16);
+    thing[i] = zbl_new_handle(HANDLE_BYTES);
     CHECK(thing[i] != NULL && zbl_behind(thing[i], handle_magic) == NULL); /* not yet */
     thing[i][0] = thing[i][2] = handle_magic;
   }
@@ -42,7 +43,7 @@ static void handles_are_found(void) {
   }
   CHECK(wrong == 0);
   for (int i = 0; i < HANDLES; i++) { /* the last that went comes first, of zeros */
-    again[i] = zbl_new_handle(16);
+    again[i] = zbl_new_handle(HANDLE_BYTES);
     wrong += again[i] != thing[(HANDLES - 1 - i) * HANDLE_STEP % HANDLES];
     wrong += again[i][0] != 0 || again[i][2] != 0 || zbl_behind(again[i], 0) != again[i];
   }
