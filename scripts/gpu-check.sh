@@ -8,8 +8,8 @@
 # collectives --help). GPUS says how many GPUs there are, TYPES which element types
 # are tried, ROWS, HIDDEN and SIZE how large the norms' matrices and hbm's arrays are,
 # TUNE that hbm takes all configurations (--tune; empty for the usual ones), SHAPES
-# which matrices Muon steps. PARTS says what of it runs (kernels collectives types;
-# default all): where a command may take some minutes only, give each part a call
+# which matrices Muon steps. PARTS says what of it runs (kernels collectives types
+# processes; default all): where a command may take some minutes only, give each part a call
 # and an OUT of its own. LIMIT is how many seconds the call may take (500, and 20
 # more to end): what is not reached by then has failed. Prints a table and leaves it,
 # row by row as they come, in $OUT (default gpu-check-DATE) as table.md, with all
@@ -29,10 +29,10 @@ mkdir -p "$to" || exit 2
 out=$(mktemp -d) || exit 2
 trap 'rm -rf "$out"' EXIT
 limit=${LIMIT:-500}
-parts=" ${PARTS:-kernels collectives types} "
+parts=" ${PARTS:-kernels collectives types processes} "
 for part in $parts; do
-	case $part in kernels | collectives | types) ;; *)
-		echo "PARTS: unknown part $part: valid are kernels, collectives, types" >&2
+	case $part in kernels | collectives | types | processes) ;; *)
+		echo "PARTS: unknown part $part: valid are kernels, collectives, types, processes" >&2
 		exit 2
 		;;
 	esac
@@ -98,7 +98,7 @@ measured() {
 judge() {
 	local file=$1/results.json ok verified
 	ok=$(grep -c '"status": "ok"' "$file")
-	verified=$(grep -c '"state": "ok"' "$file")
+	verified=$(grep -oE '"(status|state)": "[a-z_]*"' "$file" | grep -A1 '"status": "ok"' | grep -c '"state": "ok"') # of those
 	if ! measured "$1"; then
 		echo "the results are simulated"
 	elif [ "$ok" -eq 0 ]; then
@@ -233,11 +233,15 @@ types() {
 	done
 }
 
+# shellcheck source=scripts/gpu-processes.sh
+source "$(dirname "$0")/gpu-processes.sh"
+
 nothing= ran=
 other doctor doctor
 wants collectives && collectives
 [ -z "$nothing" ] && wants types && types
 wants kernels && kernels
+[ -z "$nothing" ] && wants processes && processes
 
 # heading: what all of it ran on, by the first record that tells the GPU.
 heading() {

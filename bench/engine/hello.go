@@ -7,6 +7,10 @@ import (
 	"zbench/bench/record"
 )
 
+// HostIDVariable replaces the host's name for RCCL and NCCL, which refuse two ranks on one GPU
+// of one host (src/init.cc, "Duplicate GPU detected"; src/misc/utils.cc, getHostHash).
+const HostIDVariable = "NCCL_HOSTID"
+
 // Hello is what a process tells the leader of itself when it registers, before anything
 // is measured. It is sent as JSON.
 type Hello struct {
@@ -16,6 +20,9 @@ type Hello struct {
 	// Host is the name of its host, PID the number of the process on it.
 	Host string `json:"host"`
 	PID  int    `json:"pid"`
+	// HostID is what the library takes for the host's name (NCCL_HOSTID); empty if it is not
+	// set. Processes with different ones are on different hosts for it.
+	HostID string `json:"host_id,omitempty"`
 	// Build is the zbench that it runs.
 	Build record.Tool `json:"build"`
 	// Backend is the provider; Simulated is true if its times come from a model.
@@ -40,6 +47,22 @@ func HelloOf(f Facts, backend string, build record.Tool, firstRank, ranks int, h
 
 func (h Hello) name() string { return fmt.Sprintf("process %d on %s", h.PID, h.Host) }
 
+// host is what the library tells hosts apart by.
+func (h Hello) host() string {
+	if h.HostID != "" {
+		return HostIDVariable + "=" + h.HostID
+	}
+	return h.Host
+}
+
+// named says why a host is not told by its name.
+func (h Hello) named() string {
+	if h.HostID == "" {
+		return ""
+	}
+	return " of one host, as " + h.host() + " says"
+}
+
 // Together are the facts of a world of ranks ranks, of which perGPU share a GPU. The
 // processes are in the order of their ranks. An error names the process that does not
 // fit the first, and why.
@@ -59,9 +82,9 @@ func Together(world []Hello, ranks, perGPU int) (Facts, error) {
 			return all, err
 		}
 		for _, d := range h.Devices {
-			at := [2]string{h.Host, d.PCI}
+			at := [2]string{h.host(), d.PCI}
 			if other := used[at]; d.PCI != "" && other != "" && perGPU <= 1 {
-				return all, fmt.Errorf("%s and %s use the same GPU %s: give each process its own", other, h.name(), d.PCI)
+				return all, fmt.Errorf("%s and %s use the same GPU %s%s: give each process its own", other, h.name(), d.PCI, h.named())
 			}
 			used[at] = h.name()
 		}

@@ -60,6 +60,13 @@ func TestProcessesThatDoNotFit(t *testing.T) {
 	}
 	_, err := engine.Together(fourProcesses(t), 16, 0)
 	require.ErrorContains(t, err, "8 ranks have registered, the world has 16")
+	apart, clash := fourProcesses(t), fourProcesses(t)
+	apart[3].Devices, apart[2].HostID, apart[3].HostID = apart[2].Devices, "a", "b"
+	_, err = engine.Together(apart, 8, 0)
+	require.NoError(t, err, "two hosts for the library")
+	clash[0].HostID, clash[2].HostID = "a", "a"
+	_, err = engine.Together(clash, 8, 0)
+	require.ErrorContains(t, err, "process 100 on node0 and process 102 on node1 use the same GPU 0000:00:00.0 of one host, as NCCL_HOSTID=a says")
 	shared := fourProcesses(t)
 	shared[3].Devices = shared[2].Devices
 	_, err = engine.Together(shared, 8, 2)

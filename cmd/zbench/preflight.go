@@ -55,6 +55,7 @@ func introduce(s State, d *collectivesDriver, with *opening, role launch.Role, h
 		h.Folder = preflight.Look(s.FS.ReadFile, with.Folder, engine.LockFile, with.Owner+"\n")
 	}
 	hello := engine.HelloOf(facts, with.Backend, tool(), role.Rank*with.ranks(), with.ranks(), s.Hostname(), s.PID)
+	hello.HostID = s.Getenv(engine.HostIDVariable)
 	return introduction{Hello: hello, Preflight: preflight.Collect(h)}, nil
 }
 

@@ -62,13 +62,23 @@ func (w *world) libraries() []verdict {
 	})
 }
 
-// peers wants every process to see all GPUs that the processes of its host drive.
+// peers wants every process to see all GPUs that the processes of its host drive, and each GPU
+// driven by one process: the library takes two on one GPU if NCCL_HOSTID makes them two hosts.
 func (w *world) peers() []verdict {
 	driven := map[string][]string{}
+	drivers := map[[2]string]int{}
 	for _, p := range w.all {
 		driven[p.Host] = append(driven[p.Host], p.Facts.GPUs...)
+		for _, gpu := range p.Facts.GPUs {
+			drivers[[2]string{p.Host, gpu}]++
+		}
 	}
 	return w.each(func(p *Process) verdict {
+		for _, gpu := range p.Facts.GPUs {
+			if n := drivers[[2]string{p.Host, gpu}]; gpu != "" && n > 1 {
+				return warn(fmt.Sprintf("%d processes drive the GPU %s: its kernels take turns, and times say nothing", n, gpu), "give each process a GPU of its own; for results alone this is right")
+			}
+		}
 		visible := p.Facts.Visible
 		if len(visible) == 0 || len(driven[p.Host]) == 0 {
 			return notChecked("the process did not list the GPUs that it sees")

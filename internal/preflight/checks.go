@@ -65,7 +65,7 @@ var checks = []check{
 	},
 	{
 		name: "GPUs of local peers", hardware: true, judge: (*world).peers,
-		why: "RCCL maps the memory of the other GPUs of a node; those that a process cannot see are reached through the host's memory, at a fraction of xGMI's rate",
+		why: "RCCL maps the memory of the other GPUs of a node; those that a process cannot see are reached through the host's memory, at a fraction of xGMI's rate; kernels of processes that share a GPU wait for each other",
 	},
 	{
 		name: "result folder", judge: (*world).folder,

@@ -135,6 +135,9 @@ var faults = map[string]struct {
 	"one GPU visible": {"GPUs of local peers", record.CheckWarning, on1(func(p *planted) {
 		p.Visible, p.env["ROCR_VISIBLE_DEVICES"] = p.Visible[p.local:p.local+1], "0"
 	}), nil, "the process sees 1 GPU of the node's, not the other 7 GPUs", "unset ROCR_VISIBLE_DEVICES"},
+	"a GPU of all processes": {"GPUs of local peers", record.CheckWarning, on1(func(p *planted) {
+		p.GPUs = []string{pci(0)}
+	}), nil, "8 processes drive the GPU 0000:0c:00.0", "a GPU of its own"},
 	"no list of GPUs":                      {"GPUs of local peers", record.CheckNotChecked, on1(func(p *planted) { p.Visible = nil }), nil, "did not list", ""},
 	"clock behind by the leader's message": {"clock", record.CheckWarning, on1(func(p *planted) { p.Heard = epoch.Add(-time.Minute) }), nil, "60 s or more behind", "chronyd"},
 	"folder not shared":                    {"result folder", record.CheckWarning, remove("scratch/"), nil, "the leader's file in /scratch/run is not seen here", "--out"},

@@ -33,6 +33,18 @@ const Within = 5 * time.Second
 // legSeconds is how long the service itself waits for a rank's data.
 const legSeconds = 2
 
+// All processes of a job on a host listen at one address (SO_REUSEPORT in NCCL's
+// rasClientInitSocket), and the kernel deals connections out among them: one that a frozen
+// process gets is never answered, and the next may be another's. So the first tries end
+// where no greeting comes.
+const (
+	greeting = 300 * time.Millisecond
+	tries    = 8
+)
+
+// errSilent is of a connection without a greeting.
+var errSilent = errors.New("no greeting")
+
 // most bounds an answer in bytes: 1,024 ranks take about 0.6 MB as JSON.
 const most = 64 << 20
 
@@ -62,8 +74,19 @@ func Ask(ctx context.Context, dial Dial, address string) *record.Witness {
 	return &record.Witness{Source: source, State: record.WitnessAbsent, Reason: plain.Line(err.Error()), Communicators: []record.WitnessComm{}, Ranks: []record.WitnessRank{}}
 }
 
-// ask is the conversation: a greeting, the time limit, the format, the question.
+// ask connects until the service greets.
 func ask(ctx context.Context, dial Dial, address string) ([]byte, error) {
+	for try := 1; ; try++ {
+		text, err := converse(ctx, dial, address, try < tries)
+		if !errors.Is(err, errSilent) {
+			return text, err
+		}
+	}
+}
+
+// converse is the conversation: a greeting, the time limit, the format, the question. hasty
+// ends it where the greeting does not come soon.
+func converse(ctx context.Context, dial Dial, address string, hasty bool) ([]byte, error) {
 	c, err := dial(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
@@ -72,20 +95,15 @@ func ask(ctx context.Context, dial Dial, address string) ([]byte, error) {
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // ends reading and writing
 	defer stop()
 	in := bufio.NewReader(c)
+	if err := greeted(ctx, c, in, hasty); err != nil {
+		return nil, err
+	}
 	for _, step := range []struct{ say, expect string }{
-		{"CLIENT PROTOCOL 2", "SERVER PROTOCOL "},
 		{fmt.Sprintf("TIMEOUT %d", legSeconds), "OK"},
 		{"SET FORMAT json", ""}, // refused before 2.28.7: text follows then
 	} {
-		if _, err := io.WriteString(c, step.say+"\n"); err != nil {
+		if err := say(c, in, step.say, step.expect); err != nil {
 			return nil, err
-		}
-		line, err := in.ReadString('\n')
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", step.say, err)
-		}
-		if !strings.HasPrefix(line, step.expect) {
-			return nil, fmt.Errorf("%s: answered %.80q, expected %q", step.say, strings.TrimSpace(line), step.expect)
 		}
 	}
 	if _, err := io.WriteString(c, "VERBOSE STATUS\n"); err != nil {
@@ -99,6 +117,42 @@ func ask(ctx context.Context, dial Dial, address string) ([]byte, error) {
 		return nil, err
 	}
 	return text, nil
+}
+
+// greeted begins the conversation.
+func greeted(ctx context.Context, c net.Conn, in *bufio.Reader, hasty bool) error {
+	if !hasty {
+		return say(c, in, hello, welcome)
+	}
+	soon, cancel := context.WithTimeout(ctx, greeting)
+	defer cancel()
+	stop := context.AfterFunc(soon, func() { _ = c.Close() })
+	err := say(c, in, hello, welcome)
+	if !stop() { // it is closed, whatever was said
+		return errSilent
+	}
+	return err
+}
+
+// hello is the first line of the conversation, welcome the beginning of the service's.
+const (
+	hello   = "CLIENT PROTOCOL 2"
+	welcome = "SERVER PROTOCOL "
+)
+
+// say sends a line and reads the one that answers.
+func say(c net.Conn, in *bufio.Reader, text, expect string) error {
+	if _, err := io.WriteString(c, text+"\n"); err != nil {
+		return err
+	}
+	line, err := in.ReadString('\n')
+	if err != nil {
+		return fmt.Errorf("%s: %w", text, err)
+	}
+	if !strings.HasPrefix(line, expect) {
+		return fmt.Errorf("%s: answered %.80q, expected %q", text, strings.TrimSpace(line), expect)
+	}
+	return nil
 }
 
 // errNoAnswer is of text that is neither form of an answer.

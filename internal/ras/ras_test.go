@@ -131,6 +131,21 @@ func TestAskWithoutAnAnswer(t *testing.T) {
 	require.Contains(t, ras.Ask(context.Background(), other, "").Reason, `answered "HTTP/1.1 400 Bad Request", expected "SERVER PROTOCOL "`)
 }
 
+// A connection that a frozen process has got is given up, and the next one is answered.
+func TestAskPastAFrozenProcess(t *testing.T) {
+	answers, dials := service(t, recorded(t, "healthy.json"), true), 0
+	w := ras.Ask(context.Background(), func(ctx context.Context, network, address string) (net.Conn, error) {
+		if dials++; dials > 2 {
+			return answers(ctx, network, address)
+		}
+		here, there := net.Pipe()
+		t.Cleanup(func() { _ = there.Close() })
+		return here, nil
+	}, "")
+	require.Equal(t, record.WitnessHealthy, w.State, w.Reason)
+	require.Equal(t, 3, dials)
+}
+
 // A service that says nothing ends with the caller's context, and with Within at the latest.
 func TestAskThatHangs(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())

@@ -1,0 +1,235 @@
+# shellcheck shell=bash disable=SC2154
+# The rows of gpu-check.sh with two processes, which sources this file: one rank each, on
+# one GPU. The library refuses two ranks on one GPU of a host, so each process has a host's
+# name of its own for it (NCCL_HOSTID), and they talk over sockets (NCCL_NET, lo). They take
+# turns on the GPU: this is about results and failures, not about times.
+#
+# LONG are the sizes and launches of the sweeps that are disturbed, SLACK is how many
+# seconds more than its deadlines such a sweep may take to end (20).
+
+slack=${SLACK:-20}
+read -ra long <<<"${LONG:--b 1K -e 4M -f 2 -n 5 -w 2 --max-time 0.05}"
+pids=(0 0) token='' code='' took=''
+
+# tenths is the time in tenths of a second.
+tenths() {
+	local now=${EPOCHREALTIME:-$SECONDS.000000}
+	echo $((${now/[.,]/} / 100000))
+}
+
+# finish RANK SIGNAL: ends a process that has no say in it, without bash's word of that.
+finish() {
+	kill "-$2" "${pids[$1]}" 2>/dev/null
+	{ wait "${pids[$1]}"; } 2>/dev/null
+}
+
+# begin DIR ARGUMENT…: starts the two processes of a world.
+begin() {
+	local log=$1 rank port=$((20000 + RANDOM % 10000))
+	shift
+	if [ $((limit - SECONDS)) -le 0 ]; then
+		problem="not run: the $limit s are over (LIMIT)"
+		return 1
+	fi
+	token=$("$bin" token)
+	for rank in 1 0; do
+		ZBENCH_TOKEN=$token ZBENCH_RANK=$rank ZBENCH_WORLD_SIZE=2 ZBENCH_LOCAL_RANK=0 ZBENCH_LOCAL_SIZE=1 \
+			ZBENCH_NODE=$rank ZBENCH_NODES=2 ZBENCH_LEADER=127.0.0.1:$port NCCL_HOSTID=zbench-$rank \
+			NCCL_SOCKET_IFNAME=${NCCL_SOCKET_IFNAME:-lo} NCCL_NET=${NCCL_NET:-Socket} NCCL_DEBUG=${NCCL_DEBUG:-WARN} \
+			"$bin" collectives "$@" "${flags[@]}" -q >"$log.$rank.txt" 2>"$log.$rank.log" &
+		pids[rank]=$!
+	done
+}
+
+# await RANK SECONDS: waits for the end of a process, no longer than the call may take; sets
+# code and took.
+await() {
+	local begun left=$((limit - SECONDS))
+	begun=$(tenths)
+	[ "$2" -ge "$left" ] || left=$2
+	while kill -0 "${pids[$1]}" 2>/dev/null; do
+		if [ $(($(tenths) - begun)) -ge $((10 * left)) ]; then
+			problem="process $1 did not end within $left s"
+			return 1
+		fi
+		sleep 0.05
+	done
+	{ wait "${pids[$1]}"; } 2>/dev/null
+	code=$?
+	took=$(($(tenths) - begun))
+	took=$((took / 10)).$((took % 10))
+}
+
+# said DIR: the error of a run, and what the library warned of first.
+said() {
+	{
+		grep -h '^zbench: ' "$1.0.log" || grep -h '^zbench: ' "$1.1.log"
+	} | tail -1 | cut -c9-300
+	grep -hom 1 'NCCL WARN .*' "$1.1.log" "$1.0.log" | head -1 | cut -c1-200
+}
+
+# ends DIR SECONDS CODE: both processes end in that time, and the first with that code.
+ends() {
+	local of_first seconds
+	await 0 "$2" || return 1
+	of_first=$code seconds=$took
+	if [ "$code" -ne "$3" ]; then
+		problem="exit code $code, expected $3: $(said "$1" | paste -sd' ' | tr '|' '/')"
+		return 1
+	fi
+	await 1 "$slack" && code=$of_first took=$seconds
+}
+
+# left: the processes that have this world's secret in their environment.
+left() {
+	grep -lsF -f <(printf '%s' "$token") /proc/[0-9]*/environ | tr -dc '0-9\n'
+}
+
+# abandon: nothing of a world is left where this script is ended.
+abandon() {
+	# shellcheck disable=SC2046 # a list of numbers
+	[ -z "$token" ] || kill -KILL $(left) 2>/dev/null
+	rm -rf "$out"
+}
+trap abandon EXIT
+
+# cleared: ends what is left of a world; fails if anything was.
+cleared() {
+	local last=$((SECONDS + 5)) list
+	while list=$(left) && [ -n "$list" ] && [ $SECONDS -lt $last ]; do sleep 0.1; done
+	[ -n "$list" ] || return 0
+	# shellcheck disable=SC2086 # a list of numbers
+	kill -KILL $list 2>/dev/null
+	{ wait "${pids[@]}"; } 2>/dev/null
+	problem="${problem:+$problem; }processes of zbench were left, and are killed"
+	return 1
+}
+
+# after DIR N: waits until so many parts of a sweep are on disk.
+after() {
+	local last=$((limit - 2)) lines
+	while lines=$(grep -cs . "$1/journal.jsonl"); [ "${lines:-0}" -le "$2" ]; do
+		if ! kill -0 "${pids[0]}" 2>/dev/null; then
+			ends "$1" 1 0 && problem="the sweep ended before it was disturbed"
+			return 1
+		elif [ $SECONDS -ge $last ]; then
+			problem="the sweep did not begin"
+			return 1
+		fi
+		sleep 0.02
+	done
+}
+
+# blamed DIR: the error and the record name the second process and its rank.
+blamed() {
+	local file=$1/results.json
+	if ! grep -q 'process 1 on ' "$1.0.log" || ! grep -qE 'culprit: rank 1( |;|$)' "$1.0.log"; then
+		problem="the error does not name process 1 and rank 1: $(said "$1" | paste -sd' ' | tr '|' '/')"
+	elif ! grep -q '"status": "failed"' "$file" || [ "$(json suspects "$file")" != 1 ]; then
+		problem="results.json: no failed case with suspects 1 ($(json suspects "$file"))"
+	fi
+	[ -z "$problem" ]
+}
+
+# resumed DIR FAILED: --resume measures what is left. As many cases stay failed as that.
+resumed() {
+	local ok bad file=$1/results.json
+	{ wait "${pids[@]}"; } 2>/dev/null
+	cleared || return 1
+	begin "$1-resumed" --resume "$1" && ends "$1-resumed" "$limit" $(($2 > 0)) || return 1
+	problem=$(judge "$1")
+	ok=$(grep -c '"status": "ok"' "$file") bad=$(grep -c '"status": "failed"' "$file")
+	if [ -z "$problem" ] && { [ "$bad" -ne "$2" ] || grep -qE '"status": "(skipped|interrupted)"' "$file"; }; then
+		problem="resumed: $ok cases ok, $bad failed instead of $2, or some were not run"
+	fi
+	what="$what; resumed: $ok cases, each verified"
+	[ "$2" -eq 0 ] || what="$what, the one that was lost stays failed"
+	[ -z "$problem" ]
+}
+
+# witness FILE: what RAS answered.
+witness() {
+	local block state
+	block=$(sed -n '/"witness": {/,/"communicators"/p' "$1")
+	state=$(json state <(echo "$block"))
+	case $state in
+	'') echo "RAS was not asked" ;;
+	absent) echo "RAS gave no answer: $(sed -n 's/^ *"reason": "\(.*\)",\{0,1\}$/\1/p' <<<"$block" | tr '|' '/')" ;;
+	*) echo "RAS of $(json library <(echo "$block")) answered: $state" ;;
+	esac
+}
+
+# together: every collective, and every case verified.
+together() {
+	local dir=$out/two-processes
+	# shellcheck disable=SC2086 # lists of words
+	begin "$dir" $all -b 1K -e 256K -f 16 $quick --out "$dir" && ends "$dir" "$limit" 0 || return
+	problem=$(judge "$dir")
+	what="$(grep -c '"status": "ok"' "$dir/results.json") cases, each verified; on $(sed -n 's/^ *"pci": "\(.*\)",\{0,1\}$/\1/p' "$dir/results.json" | sort -u | paste -sd' ')"
+}
+
+# killed: the end of a process ends the run at once.
+killed() {
+	local dir=$out/killed-process
+	begin "$dir" all_reduce all_gather reduce_scatter "${long[@]}" --out "$dir" && after "$dir" 3 || return
+	finish 1 KILL
+	ends "$dir" $((5 + slack)) 1 && blamed "$dir" || return
+	what="SIGKILL: ended after $took s, culprit rank 1"
+	resumed "$dir" 1
+}
+
+# frozen: the heartbeat, or the deadline of the batch, ends the run; RAS is asked.
+frozen() {
+	local dir=$out/frozen-process seconds
+	begin "$dir" all_reduce "${long[@]}" --heartbeat 12s --batch-timeout 4s --out "$dir" && after "$dir" 3 || return
+	kill -STOP "${pids[1]}"
+	await 0 $((12 + slack))
+	seconds=$took
+	finish 1 KILL
+	[ -z "$problem" ] && ends "$dir" 1 1 && blamed "$dir" || return
+	what="SIGSTOP: ended after $seconds s, culprit rank 1; $(witness "$dir/results.json")"
+}
+
+# interrupted: Ctrl-C saves what is finished.
+interrupted() {
+	local dir=$out/interrupted-run
+	begin "$dir" all_reduce all_gather reduce_scatter "${long[@]}" --out "$dir" && after "$dir" 3 || return
+	kill -INT "${pids[0]}"
+	ends "$dir" $((5 + slack)) 130 || return
+	if ! grep -q '^zbench: interrupted: ' "$dir.0.log"; then
+		problem="no word of the interruption"
+		return
+	fi
+	what="SIGINT: ended after $took s"
+	resumed "$dir" 0
+}
+
+# pair NAME FUNCTION: a row of the table.
+pair() {
+	local start=$SECONDS
+	problem='' what='' token=''
+	"$2"
+	[ -z "$token" ] || cleared
+	[ -n "$problem" ] || ran=1
+	if [ -z "$problem" ]; then
+		row "$1" ok $((SECONDS - start)) "$what"
+	else
+		row "$1" failed $((SECONDS - start)) "$problem"
+		return 1
+	fi
+}
+
+processes() {
+	local name
+	pair "2 processes" together
+	[[ $problem == "exit code 5"* ]] && nothing=5
+	if ! { grep -qs '"status": "ok"' "$out/two-processes/results.json" && measured "$out/two-processes"; }; then
+		for name in "a killed process" "a frozen process" "an interrupted run"; do
+			row "$name" skipped 0 "no case of 2 processes is ok"
+		done
+		return
+	fi
+	pair "a killed process" killed
+	pair "a frozen process" frozen
+	pair "an interrupted run" interrupted
+}
