@@ -51,14 +51,6 @@ func TestPrivilegedProcessLocksFreely(t *testing.T) {
 	require.True(t, r.Healthy(), "%+v", r.Checks)
 }
 
-// Processes of one host may meet over lo, whatever the library takes them for.
-func TestOneHostMeetsOverLo(t *testing.T) {
-	r := cluster{hosts: 1, change: func(_ int, p *planted) {
-		p.env["NCCL_SOCKET_IFNAME"], p.env["NCCL_HOSTID"] = "lo", fmt.Sprint("node", p.local)
-	}}.report()
-	require.True(t, r.Healthy(), "%+v", r.Checks)
-}
-
 // A run without faults is one line; nothing of it is said to be wrong.
 func TestHealthyIsOneLine(t *testing.T) {
 	r := cluster{hosts: 2}.report()
