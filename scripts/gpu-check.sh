@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # One command for a machine with a GPU: does zbench run on the real libraries, and
-# are the results right? Needs bash and a zbench binary; no Go, no network.
+# are the results right? Needs bash, gpu-processes.sh beside it and a zbench binary; no
+# Go, no network.
 #
 #   scripts/gpu-check.sh BIN [FLAG…]
 #
@@ -19,6 +20,11 @@ set -uo pipefail
 
 if [ $# -lt 1 ]; then
 	echo "usage: ${0##*/} BIN [FLAG…]" >&2
+	exit 2
+fi
+more=$(dirname "$0")/gpu-processes.sh
+if [ ! -r "$more" ]; then
+	echo "$more is missing: copy it, too" >&2
 	exit 2
 fi
 bin=$1
@@ -234,7 +240,7 @@ types() {
 }
 
 # shellcheck source=scripts/gpu-processes.sh
-source "$(dirname "$0")/gpu-processes.sh"
+source "$more"
 
 nothing= ran=
 other doctor doctor

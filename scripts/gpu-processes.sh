@@ -17,10 +17,22 @@ tenths() {
 	echo $((${now/[.,]/} / 100000))
 }
 
-# finish RANK SIGNAL: ends a process that has no say in it, without bash's word of that.
+# finish RANK: kills a process. One that hangs in the driver is not waited for any longer.
 finish() {
-	kill "-$2" "${pids[$1]}" 2>/dev/null
-	{ wait "${pids[$1]}"; } 2>/dev/null
+	local last=$((SECONDS + slack))
+	if ! kill -KILL "${pids[$1]}" 2>/dev/null; then
+		problem="process $1 had ended before it was killed"
+		return 1
+	fi
+	{ # without bash's word of it
+		while kill -0 "${pids[$1]}" && [ $SECONDS -lt $last ]; do sleep 0.05; done
+		if ! kill -0 "${pids[$1]}"; then
+			wait "${pids[$1]}"
+			return 0
+		fi
+	} 2>/dev/null
+	problem="process $1 did not end within $slack s of SIGKILL"
+	return 1
 }
 
 # begin DIR ARGUMENT…: starts the two processes of a world.
@@ -31,7 +43,10 @@ begin() {
 		problem="not run: the $limit s are over (LIMIT)"
 		return 1
 	fi
-	token=$("$bin" token)
+	if ! token=$("$bin" token) || [ -z "$token" ]; then
+		problem="zbench token failed"
+		return 1
+	fi
 	for rank in 1 0; do
 		ZBENCH_TOKEN=$token ZBENCH_RANK=$rank ZBENCH_WORLD_SIZE=2 ZBENCH_LOCAL_RANK=0 ZBENCH_LOCAL_SIZE=1 \
 			ZBENCH_NODE=$rank ZBENCH_NODES=2 ZBENCH_LEADER=127.0.0.1:$port NCCL_HOSTID=zbench-$rank \
@@ -49,7 +64,8 @@ await() {
 	[ "$2" -ge "$left" ] || left=$2
 	while kill -0 "${pids[$1]}" 2>/dev/null; do
 		if [ $(($(tenths) - begun)) -ge $((10 * left)) ]; then
-			problem="process $1 did not end within $left s"
+			problem="process $1 did not end within $2 s"
+			[ "$left" -ge "$2" ] || problem="process $1 had not ended when the $limit s were over (LIMIT)"
 			return 1
 		fi
 		sleep 0.05
@@ -68,21 +84,31 @@ said() {
 	grep -hom 1 'NCCL WARN .*' "$1.1.log" "$1.0.log" | head -1 | cut -c1-200
 }
 
-# ends DIR SECONDS CODE: both processes end in that time, and the first with that code.
+# coded DIR CODE: the first process has ended with that code.
+coded() {
+	[ "$code" -eq "$2" ] && return
+	problem="exit code $code, expected $2: $(said "$1" | paste -sd' ' | tr '|' '/')"
+	return 1
+}
+
+# ends DIR SECONDS CODE: both processes end in that time, and the first with that code; where
+# that is 0, the other, too.
 ends() {
-	local of_first seconds
-	await 0 "$2" || return 1
-	of_first=$code seconds=$took
-	if [ "$code" -ne "$3" ]; then
-		problem="exit code $code, expected $3: $(said "$1" | paste -sd' ' | tr '|' '/')"
+	local seconds
+	await 0 "$2" && coded "$1" "$3" || return 1
+	seconds=$took
+	await 1 "$slack" || return 1
+	took=$seconds
+	if [ "$3" -eq 0 ] && [ "$code" -ne 0 ]; then
+		problem="exit code $code of process 1: $(said "$1" | paste -sd' ' | tr '|' '/')"
 		return 1
 	fi
-	await 1 "$slack" && code=$of_first took=$seconds
 }
 
 # left: the processes that have this world's secret in their environment.
 left() {
 	grep -lsF -f <(printf '%s' "$token") /proc/[0-9]*/environ | tr -dc '0-9\n'
+	return 0 # grep's says that another user's could not be read, too
 }
 
 # abandon: nothing of a world is left where this script is ended.
@@ -96,11 +122,10 @@ trap abandon EXIT
 # cleared: ends what is left of a world; fails if anything was.
 cleared() {
 	local last=$((SECONDS + 5)) list
-	while list=$(left) && [ -n "$list" ] && [ $SECONDS -lt $last ]; do sleep 0.1; done
+	while list=$(left); [ -n "$list" ] && [ $SECONDS -lt $last ]; do sleep 0.1; done
 	[ -n "$list" ] || return 0
 	# shellcheck disable=SC2086 # a list of numbers
 	kill -KILL $list 2>/dev/null
-	{ wait "${pids[@]}"; } 2>/dev/null
 	problem="${problem:+$problem; }processes of zbench were left, and are killed"
 	return 1
 }
@@ -113,7 +138,7 @@ after() {
 			ends "$1" 1 0 && problem="the sweep ended before it was disturbed"
 			return 1
 		elif [ $SECONDS -ge $last ]; then
-			problem="the sweep did not begin"
+			problem="the sweep had $((lines > 0 ? lines - 1 : 0)) parts when the $limit s were over (LIMIT)"
 			return 1
 		fi
 		sleep 0.02
@@ -134,7 +159,6 @@ blamed() {
 # resumed DIR FAILED: --resume measures what is left. As many cases stay failed as that.
 resumed() {
 	local ok bad file=$1/results.json
-	{ wait "${pids[@]}"; } 2>/dev/null
 	cleared || return 1
 	begin "$1-resumed" --resume "$1" && ends "$1-resumed" "$limit" $(($2 > 0)) || return 1
 	problem=$(judge "$1")
@@ -149,13 +173,16 @@ resumed() {
 
 # witness FILE: what RAS answered.
 witness() {
-	local block state
+	local block state library
 	block=$(sed -n '/"witness": {/,/"communicators"/p' "$1")
 	state=$(json state <(echo "$block"))
 	case $state in
 	'') echo "RAS was not asked" ;;
 	absent) echo "RAS gave no answer: $(sed -n 's/^ *"reason": "\(.*\)",\{0,1\}$/\1/p' <<<"$block" | tr '|' '/')" ;;
-	*) echo "RAS of $(json library <(echo "$block")) answered: $state" ;;
+	*)
+		library=$(json library <(echo "$block"))
+		echo "RAS of ${library:-an unknown version} answered: $state"
+		;;
 	esac
 }
 
@@ -172,7 +199,7 @@ together() {
 killed() {
 	local dir=$out/killed-process
 	begin "$dir" all_reduce all_gather reduce_scatter "${long[@]}" --out "$dir" && after "$dir" 3 || return
-	finish 1 KILL
+	finish 1 || return
 	ends "$dir" $((5 + slack)) 1 && blamed "$dir" || return
 	what="SIGKILL: ended after $took s, culprit rank 1"
 	resumed "$dir" 1
@@ -182,11 +209,16 @@ killed() {
 frozen() {
 	local dir=$out/frozen-process seconds
 	begin "$dir" all_reduce "${long[@]}" --heartbeat 12s --batch-timeout 4s --out "$dir" && after "$dir" 3 || return
-	kill -STOP "${pids[1]}"
-	await 0 $((12 + slack))
-	seconds=$took
-	finish 1 KILL
-	[ -z "$problem" ] && ends "$dir" 1 1 && blamed "$dir" || return
+	if ! kill -STOP "${pids[1]}" 2>/dev/null; then
+		problem="process 1 had ended before it was frozen"
+		return
+	fi
+	await 0 $((12 + slack)) && seconds=$took
+	if [ -n "$problem" ]; then
+		kill -KILL "${pids[1]}"
+		return
+	fi
+	finish 1 && coded "$dir" 1 && blamed "$dir" || return
 	what="SIGSTOP: ended after $seconds s, culprit rank 1; $(witness "$dir/results.json")"
 }
 
@@ -194,7 +226,10 @@ frozen() {
 interrupted() {
 	local dir=$out/interrupted-run
 	begin "$dir" all_reduce all_gather reduce_scatter "${long[@]}" --out "$dir" && after "$dir" 3 || return
-	kill -INT "${pids[0]}"
+	if ! kill -INT "${pids[0]}" 2>/dev/null; then
+		problem="process 0 had ended before it was interrupted"
+		return
+	fi
 	ends "$dir" $((5 + slack)) 130 || return
 	if ! grep -q '^zbench: interrupted: ' "$dir.0.log"; then
 		problem="no word of the interruption"

@@ -55,12 +55,15 @@ func (h Hello) host() string {
 	return h.Host
 }
 
-// named says why a host is not told by its name.
-func (h Hello) named() string {
-	if h.HostID == "" {
-		return ""
+// clash says that a GPU of a process is another's, and what to do.
+func (h Hello) clash(other Hello, pci string) error {
+	switch {
+	case h.HostID == "":
+		return fmt.Errorf("%s and %s use the same GPU %s: give each process its own", other.name(), h.name(), pci)
+	case h.Host != other.Host:
+		return fmt.Errorf("%s and %s use the same GPU %s of one host, as %s says: give each host its own %s", other.name(), h.name(), pci, h.host(), HostIDVariable)
 	}
-	return " of one host, as " + h.host() + " says"
+	return fmt.Errorf("%s and %s use the same GPU %s of one host, as %s says: give each process its own GPU", other.name(), h.name(), pci, h.host())
 }
 
 // Together are the facts of a world of ranks ranks, of which perGPU share a GPU. The
@@ -72,7 +75,7 @@ func Together(world []Hello, ranks, perGPU int) (Facts, error) {
 	}
 	lead := world[0]
 	all := Facts{Simulated: lead.Simulated, Libraries: lead.Libraries, KernelDriver: lead.KernelDriver, Memory: lead.Memory}
-	next, used := 0, map[[2]string]string{}
+	next, used := 0, map[[2]string]Hello{}
 	for _, h := range world {
 		if h.FirstRank != next || h.Ranks < 1 {
 			return all, fmt.Errorf("%s holds %d ranks from %d on; rank %d was expected next", h.name(), h.Ranks, h.FirstRank, next)
@@ -83,10 +86,10 @@ func Together(world []Hello, ranks, perGPU int) (Facts, error) {
 		}
 		for _, d := range h.Devices {
 			at := [2]string{h.host(), d.PCI}
-			if other := used[at]; d.PCI != "" && other != "" && perGPU <= 1 {
-				return all, fmt.Errorf("%s and %s use the same GPU %s%s: give each process its own", other, h.name(), d.PCI, h.named())
+			if other, taken := used[at]; d.PCI != "" && taken && perGPU <= 1 {
+				return all, h.clash(other, d.PCI)
 			}
-			used[at] = h.name()
+			used[at] = h
 		}
 		all.Devices = append(all.Devices, h.Devices...)
 		all.Memory = min(all.Memory, h.Memory)

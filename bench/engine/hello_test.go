@@ -66,7 +66,11 @@ func TestProcessesThatDoNotFit(t *testing.T) {
 	require.NoError(t, err, "two hosts for the library")
 	clash[0].HostID, clash[2].HostID = "a", "a"
 	_, err = engine.Together(clash, 8, 0)
-	require.ErrorContains(t, err, "process 100 on node0 and process 102 on node1 use the same GPU 0000:00:00.0 of one host, as NCCL_HOSTID=a says")
+	require.ErrorContains(t, err, "process 100 on node0 and process 102 on node1 use the same GPU 0000:00:00.0 of one host, as NCCL_HOSTID=a says: give each host its own NCCL_HOSTID")
+	clash = fourProcesses(t)
+	clash[0].HostID, clash[1].HostID, clash[1].Devices = "a", "a", clash[0].Devices
+	_, err = engine.Together(clash, 8, 0)
+	require.ErrorContains(t, err, "of one host, as NCCL_HOSTID=a says: give each process its own GPU")
 	shared := fourProcesses(t)
 	shared[3].Devices = shared[2].Devices
 	_, err = engine.Together(shared, 8, 2)

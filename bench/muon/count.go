@@ -79,16 +79,16 @@ func (p Product) Traffic(s Shape) float64 {
 	}
 }
 
-// PanelRows is how many rows of a symmetric product a vendor's product makes at once,
-// at least: fewer would leave processors idle, more would make more of the other half.
+// PanelRows is about how many rows of a symmetric product a vendor's product makes at once:
+// fewer would leave processors idle, more would make more of the other half.
 const PanelRows = 512
 
 // Panels are the ends of the panels of rows in which a symmetric product of m rows is
-// made by a vendor's product, each as far as its own last column: at most eight, of
-// least rows or more, whole tiles of zb_mirror.
-func Panels(m, least int) []int {
+// made by a vendor's product, each as far as its own last column: one for every so many
+// rows, at most eight, as equal as whole tiles of zb_mirror are.
+func Panels(m, rows int) []int {
 	const most, tile = 8, 64
-	height := over(max(least, over(m, most)), tile) * tile
+	height := over(over(m, min(most, max(1, m/rows))), tile) * tile
 	var ends []int
 	for end := height; end < m; end += height {
 		ends = append(ends, end)
@@ -97,14 +97,14 @@ func Panels(m, least int) []int {
 }
 
 // Panelled is the operations that a vendor's product does for one product of one matrix,
-// a symmetric one in panels of so many rows at least.
-func (p Product) Panelled(s Shape, least int) float64 {
+// a symmetric one in panels of about so many rows.
+func (p Product) Panelled(s Shape, panel int) float64 {
 	m, n, k := p.Dims(s)
 	if !p.Symmetric() {
 		return 2 * float64(m) * float64(n) * float64(k)
 	}
 	from, elements := 0, 0
-	for _, end := range Panels(m, least) {
+	for _, end := range Panels(m, panel) {
 		elements += (end - from) * end
 		from = end
 	}

@@ -190,7 +190,8 @@ func FuzzParseShape(f *testing.F) {
 // Panels are whole tiles but for the last, no more than eight, and grow with the matrix.
 func TestPanels(t *testing.T) {
 	require.Equal(t, []int{512, 1024, 1536, 2048}, Panels(2048, PanelRows))
-	require.Equal(t, []int{512, 1000}, Panels(1000, PanelRows))
+	require.Equal(t, []int{1000}, Panels(1000, PanelRows))
+	require.Equal(t, []int{576, 1030}, Panels(1030, PanelRows))
 	require.Equal(t, []int{300}, Panels(300, PanelRows))
 	require.Equal(t, []int{1088, 2176, 3264, 4352, 5440, 6528, 7616, 8200}, Panels(8200, PanelRows))
 	require.Equal(t, []int{64, 65}, Panels(65, 1))

@@ -1,6 +1,7 @@
 package muon
 
 import (
+	"errors"
 	"fmt"
 
 	method "zbench/bench/muon"
@@ -119,7 +120,11 @@ func (d *Driver) Plan(shapes []method.Shape, few bool, rule stat.Rule) (rows []r
 			row := d.row(t, e)
 			rows = append(rows, row)
 			jobs = append(jobs, hbm.KernelJob([]string{row.Key}, func(pass int) ([]record.Part, error) {
-				return d.take(t, e, plan.PerPass(rule), pass)
+				parts, err := d.take(t, e, plan.PerPass(rule), pass)
+				if errors.Is(err, native.ErrVendor) { // of this row alone: the others go on
+					return []record.Part{{Status: record.Skipped, Reason: err.Error()}}, nil
+				}
+				return parts, err
 			}))
 		}
 	}
@@ -175,11 +180,11 @@ func (d *Driver) take(t target, e entry, rule stat.Rule, pass int) ([]record.Par
 		if d.checks[t] == nil && d.cfg.Say != nil {
 			d.cfg.Say(t.title())
 		}
-		checks, err := d.check(t)
+		checks, err := d.checksOf(t, e)
 		if err != nil {
 			return nil, err
 		}
-		part.Verified = verdict(e, checks[e.checkedAs()])
+		part.Verified = verdict(e, checks)
 		if part.Verified.State == record.VerifiedWrong {
 			part.Status, part.Reason = record.WrongData, part.Verified.Reason
 		}

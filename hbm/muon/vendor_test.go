@@ -171,6 +171,26 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// A library whose products fail fails the rows that are made of them, and no other.
+func TestVendorFails(t *testing.T) {
+	d := open(t, "keller-jordan")
+	d.batch, d.settle, d.timed = 0, 0, true
+	vendors(t, d, "cuda", "libcublas.so.12", "-DFAILS")
+	rows, jobs, err := d.Plan([]method.Shape{{Rows: 64, Cols: 72, Batch: 2}}, false, stat.Fixed(6))
+	require.NoError(t, err)
+	taken := plan.NewTaken(nil)
+	require.NoError(t, taken.Run(context.Background(), jobs, nil, func(int) {}))
+	for _, k := range rows {
+		k = record.AssembleKernel(k, taken.Parts[k.Key], nil)
+		if k.Kernel == method.Iteration && k.Role == record.Vendor {
+			require.Equal(t, record.Skipped, k.Status)
+			require.Equal(t, "the vendor's matrix product failed on device 0: status 7", k.Reason)
+			continue
+		}
+		require.Equal(t, record.OK, k.Status, "%s: %s", k.Key, k.Reason)
+	}
+}
+
 // A library that lacks a function says which, one that is not there where it was
 // looked for.
 func TestVendorMissing(t *testing.T) {

@@ -11,16 +11,24 @@ import (
 )
 
 // checkVendor holds Newton–Schulz by the vendor's products against float64, at a shape
-// that float64 can follow and that it is offered for.
-func (d *Driver) checkVendor(t target) (record.Check, error) {
+// that float64 can follow and that it is offered for, and against ours.
+func (d *Driver) checkVendor(t target) ([]record.Check, error) {
 	s := t.runs.Reduced(checkSide)
 	s.Rows, s.Cols = max(s.Rows, vendorSide), max(s.Cols, vendorSide)
-	w, err := d.NewWork(s)
+	small, err := d.NewWork(s)
 	if err != nil {
-		return record.Check{}, err
+		return nil, err
 	}
-	c, err := w.checkVendor()
-	return c, errors.Join(err, w.Close())
+	exact, err := small.checkVendor()
+	if err = errors.Join(err, small.Close()); err != nil {
+		return nil, err
+	}
+	w, err := d.enter(t)
+	if err != nil {
+		return nil, err
+	}
+	ours, err := w.checkVendorAgainstOurs()
+	return []record.Check{exact, ours}, err
 }
 
 // checkVendor is of the first and the last matrix. The panels are of one tile, so that

@@ -43,11 +43,6 @@ func (d *Driver) check(t target) (map[string][]record.Check, error) {
 		full, err = w.SampleEveryTile(checkElements)
 		more = append(more, full...)
 	}
-	if err == nil && d.vendors() && t.runs.Short() >= vendorSide {
-		var against record.Check
-		against, err = w.checkVendorAgainstOurs()
-		more = append(more, against)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -62,11 +57,7 @@ func (d *Driver) checkReduced(t target) ([]record.Check, error) {
 		return nil, err
 	}
 	checks, err := w.Check()
-	if err = errors.Join(err, w.Close()); err != nil || !d.vendors() || t.runs.Short() < vendorSide {
-		return checks, err
-	}
-	c, err := d.checkVendor(t)
-	return append(checks, c), err
+	return checks, errors.Join(err, w.Close())
 }
 
 // once are the checks, what was checked more than once as one with the worst finding:
@@ -93,9 +84,6 @@ const (
 	checkedOurs     = "update by the vendor's products against ours"
 )
 
-// vendorsIteration is what the checks of Newton–Schulz by the vendor's products are of.
-const vendorsIteration = method.Iteration + ", vendor's"
-
 // byKernel gives each check to the kernels whose results it holds: all but the last
 // pass are behind the update.
 func byKernel(checks []record.Check) map[string][]record.Check {
@@ -107,8 +95,6 @@ func byKernel(checks []record.Check) map[string][]record.Check {
 			of = []string{method.Prepare, transpose, method.Iteration}
 		case checkedWeight:
 			of = []string{weightUpdate}
-		case checkedVendor, checkedOurs:
-			of = []string{vendorsIteration}
 		case checkedSymmetry:
 			of = []string{method.Gram.String(), method.Square.String()}
 		default:
@@ -132,17 +118,22 @@ func sampled(what string, elements int) string {
 	return fmt.Sprintf("%s at %d elements", what, elements)
 }
 
-// checkedAs is what the checks of a row are of.
-func (e entry) checkedAs() string {
-	if e.role == record.Vendor && e.kernel == method.Iteration {
-		return vendorsIteration
+// checksOf are the checks of a row. Those of Newton–Schulz by the vendor's products are made
+// for its row alone: a library that fails fails no other.
+func (d *Driver) checksOf(t target, e entry) ([]record.Check, error) {
+	checks, err := d.check(t)
+	if err == nil && e.byVendor() {
+		return d.checkVendor(t)
 	}
-	return method.What(&record.Kernel{Kernel: e.kernel, Role: e.role})
+	return checks[method.What(&record.Kernel{Kernel: e.kernel, Role: e.role})], err
 }
+
+// byVendor tells whether it is Newton–Schulz by the vendor's products.
+func (e entry) byVendor() bool { return e.role == record.Vendor && e.kernel == method.Iteration }
 
 // verdict is what a row's checks come to. A vendor's product alone has none.
 func verdict(e entry, checks []record.Check) *record.Verified {
-	if e.role == record.Vendor && e.kernel != method.Iteration {
+	if e.role == record.Vendor && !e.byVendor() {
 		return &record.Verified{State: record.NotVerified, Reason: "the vendor's product is timed, not checked"}
 	}
 	v := &record.Verified{State: record.VerifiedOK, Checks: checks}

@@ -30,7 +30,7 @@ type Work struct {
 	tensors, partial, inverse  int64
 	list                       []native.MuonTensor
 	chunks, tiles              int
-	// panel is the fewest rows of a panel of VendorIterate.
+	// panel is about how many rows a panel of VendorIterate has.
 	panel int
 }
 

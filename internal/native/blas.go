@@ -10,6 +10,7 @@ package native
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -133,6 +134,10 @@ type Matrix struct {
 	At        Address
 	Row, Each int
 }
+
+// ErrVendor is of a vendor's product that the library refused: nothing of it was launched,
+// and the device goes on.
+var ErrVendor = errors.New("the vendor's matrix product failed")
 
 // Gemm is C = Alpha·A·Bᵀ, or Alpha·A·B with Plain: C has M rows and N columns, the depth
 // is K. C may be part of a larger matrix.

@@ -126,6 +126,8 @@ func (t *Timer) Run(rounds int, deadline float64) ([]float64, error) {
 	switch t.c.outcome {
 	case C.ZB_BATCH_RUNTIME:
 		return nil, t.p.runtime(call, device, C.int(t.c.code))
+	case C.ZB_BATCH_VENDOR:
+		return nil, fmt.Errorf("%w on device %d: status %d", ErrVendor, device, int(t.c.code))
 	case C.ZB_BATCH_DEADLINE:
 		return nil, fmt.Errorf("%s on device %d: %w of %g s", call, device, ErrDeadline, deadline)
 	case C.ZB_BATCH_CANCELLED:

@@ -76,7 +76,7 @@ func (w *world) peers() []verdict {
 	return w.each(func(p *Process) verdict {
 		for _, gpu := range p.Facts.GPUs {
 			if n := drivers[[2]string{p.Host, gpu}]; gpu != "" && n > 1 {
-				return warn(fmt.Sprintf("%d processes drive the GPU %s: its kernels take turns, and times say nothing", n, gpu), "give each process a GPU of its own; for results alone this is right")
+				return warn(fmt.Sprintf("%d processes drive the GPU %s: its kernels take turns, and times say nothing", n, gpu), "give each process a GPU of its own to measure times")
 			}
 		}
 		visible := p.Facts.Visible

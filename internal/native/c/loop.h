@@ -12,7 +12,8 @@ enum {
   ZB_BATCH_COLLECTIVES = 2, /* a collectives call failed */
   ZB_BATCH_DEADLINE = 3,    /* a rank was not done in time */
   ZB_BATCH_CANCELLED = 4,
-  ZB_BATCH_ASYNC = 5 /* the communicator reported an error */
+  ZB_BATCH_ASYNC = 5, /* the communicator reported an error */
+  ZB_BATCH_VENDOR = 6 /* a vendor's matrix product was not launched */
 };
 
 /* How far a local rank got in the last batch, for the evidence of a hang. */

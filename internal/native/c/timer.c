@@ -45,8 +45,7 @@ static int zb_timer_round(zb_timer *t, zb_track *k) {
     int code;
     if (s->vendor) {
       if ((code = zb_gemm_call(s->params)) != 0) {
-        return zb_timer_fail(t, ZB_BATCH_RUNTIME, code, k->device,
-                             "the vendor's matrix product");
+        return zb_timer_fail(t, ZB_BATCH_VENDOR, code, k->device, "");
       }
       continue;
     }

@@ -22,6 +22,28 @@ static int handles_wrong(uint32_t *const *thing, int gone) {
   return wrong;
 }
 
+/* Addresses that no handle has, before any was found and after the world has ended. */
+static void no_handle_is_found(void) {
+  CHECK(zbl_behind(NULL, handle_magic) == NULL);
+  CHECK(zbl_behind((void *)64, handle_magic) == NULL);
+  CHECK(zbl_behind((void *)4096, handle_magic) == NULL);
+}
+
+/* A world ends with its handles, and the next one has its own. */
+static void handles_end(void) {
+  for (int world = 0; world < 3; world++) {
+    uint32_t *p;
+    no_handle_is_found();
+    p = zbl_new_handle(HANDLE_BYTES);
+    CHECK(p != NULL);
+    *p = handle_magic;
+    CHECK(zbl_behind(p, handle_magic) == p);
+    no_handle_is_found();
+    zbl_forget_handles();
+    CHECK(zbl_behind(p, handle_magic) == NULL);
+  }
+}
+
 static void handles_are_found(void) {
   static uint32_t *thing[HANDLES], *again[HANDLES];
   uint32_t beside[64] = {handle_magic, handle_magic};

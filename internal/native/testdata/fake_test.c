@@ -204,6 +204,7 @@ static void machine_files(void) {
 }
 
 int main(void) {
+  handles_end();
   refuses_bad_arguments();
   refuses_wrong_overlap();
   refuses_bad_communicators();

@@ -9,6 +9,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#ifdef __has_feature /* clang's word for it */
+#if __has_feature(address_sanitizer) && !defined __SANITIZE_ADDRESS__
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/lsan_interface.h>
@@ -22,10 +27,11 @@
 enum {
   ZBL_HANDLE_CHUNK = 1 << 20, /* bytes; it lies at a multiple of that */
   ZBL_LINE = 64,              /* bytes; a handle has whole lines */
+  ZBL_GRAIN = 8,              /* bytes; as fine as ASan poisons */
   ZBL_HANDLE_LINES = 3        /* of the largest, a stream */
 };
 
-/* What is no handle. The kernel gives zeros, so what was never taken is one, too. */
+/* What is no handle any more. Under ASan all but the magic number is poisoned. */
 typedef struct zbl_gap {
   uint32_t magic; /* 0 */
   struct zbl_gap *next;
@@ -120,12 +126,12 @@ void *zbl_new_handle(size_t bytes) {
   zbl_chunk *chunk;
   zbl_gap *gap;
   if (size >= ZBL_HANDLE_LINES) {
-    abort(); /* raise it */
+    abort(); /* raise ZBL_HANDLE_LINES */
   }
   gap = zbl_handles.of[size].gaps;
   if (gap != NULL) {
-    zbl_handles.of[size].gaps = gap->next;
     ASAN_UNPOISON_MEMORY_REGION(gap, whole);
+    zbl_handles.of[size].gaps = gap->next;
     return memset(gap, 0, whole);
   }
   chunk = zbl_handles.of[size].newest;
@@ -142,18 +148,20 @@ void *zbl_new_handle(size_t bytes) {
 void zbl_free_handle(void *p) {
   uint32_t size = zbl_chunk_of(p)->size;
   zbl_gap *gap = p;
-  *gap = (zbl_gap){.next = zbl_handles.of[size].gaps};
+  *gap = (zbl_gap){.next = zbl_handles.of[size].gaps}; /* ASan: not one that is gone */
   zbl_handles.of[size].gaps = gap;
-  ASAN_POISON_MEMORY_REGION(gap + 1, zbl_handle_bytes(size) - sizeof *gap);
+  ASAN_POISON_MEMORY_REGION((char *)p + ZBL_GRAIN, zbl_handle_bytes(size) - ZBL_GRAIN);
 }
 
-/* No line within a handle begins with a magic number. A host launches on its streams in
- * the order in which it made them: the line of the next one is on its way meanwhile. */
+/* A line within a handle does not begin with a magic number, but by a chance of one in
+ * 2³². A host launches on its streams in the order in which it made them: the line of the
+ * next one is on its way meanwhile. */
 void *zbl_behind(void *handle, uint32_t magic) {
-  const zbl_chunk *chunk = zbl_chunk_of(handle);
-  if ((uintptr_t)handle % ZBL_LINE != 0 || handle == NULL) {
-    return NULL;
+  const zbl_chunk *chunk;
+  if ((uintptr_t)handle % ZBL_LINE != 0 || (uintptr_t)handle < ZBL_HANDLE_CHUNK) {
+    return NULL; /* no chunk lies at 0, where `recent` points before the first look */
   }
+  chunk = zbl_chunk_of(handle);
   if (chunk != zbl_handles.recent) {
     if (zbl_handles.count == 0 || zbl_handles.at[zbl_chunk_place((uintptr_t)chunk)] == NULL) {
       return NULL;
