@@ -99,10 +99,10 @@ func Panels(m, rows int) []int {
 // Panelled is the operations that a vendor's product does for one product of one matrix,
 // a symmetric one in panels of about so many rows.
 func (p Product) Panelled(s Shape, panel int) float64 {
-	m, n, k := p.Dims(s)
 	if !p.Symmetric() {
-		return 2 * float64(m) * float64(n) * float64(k)
+		return p.Effective(s)
 	}
+	m, _, k := p.Dims(s)
 	from, elements := 0, 0
 	for _, end := range Panels(m, panel) {
 		elements += (end - from) * end

@@ -199,4 +199,5 @@ func TestPanels(t *testing.T) {
 	require.InEpsilon(t, 0.625*Gram.Effective(s), Gram.Panelled(s, PanelRows), 1e-15)
 	require.InEpsilon(t, 0.625*Square.Effective(s), Square.Panelled(s, PanelRows), 1e-15)
 	require.InEpsilon(t, Apply.Effective(s), Apply.Panelled(s, PanelRows), 1e-15)
+	require.InEpsilon(t, 6.*2048*4096+12*2048*2048, VendorTraffic(s), 1e-15, "as METHOD.md says")
 }

@@ -14,10 +14,14 @@ import (
 // inputs of one matrix, as they lie on the device before a step.
 type inputs struct{ gradient, momentum, weight []float32 }
 
+// different is how many matrices have inputs of their own. Past these they repeat: random
+// numbers for a whole model take longer than all else.
+const different = 4
+
 // input makes the inputs of the i-th matrix: normal numbers, the same for the
 // same seed. Zeros would draw less power and time better than training does.
 func (w *Work) input(i int) inputs {
-	rng := rand.New(rand.NewPCG(w.d.cfg.Seed, uint64(i))) //nolint:gosec // test data
+	rng := rand.New(rand.NewPCG(w.d.cfg.Seed, uint64(i%different))) //nolint:gosec // test data
 	n := w.shape.Rows * w.shape.Cols
 	in := inputs{make([]float32, n), make([]float32, n), make([]float32, n)}
 	for _, p := range [][]float32{in.gradient, in.momentum, in.weight} {
@@ -28,10 +32,8 @@ func (w *Work) input(i int) inputs {
 	return in
 }
 
-// Fill writes the inputs of every matrix. Past the first few they repeat: random
-// numbers for a whole model take longer than all else.
+// Fill writes the inputs of every matrix.
 func (w *Work) Fill() error {
-	const different = 4
 	var made [different][3][]byte
 	for i, t := range w.list {
 		k := i % different
@@ -121,8 +123,8 @@ func (w *Work) Check() ([]record.Check, error) {
 		if err != nil {
 			return nil, err
 		}
-		in := w.input(i % 4)
-		update.Worst(method.Compare(got, method.NewtonSchulz(in.nesterov(w.shape), w.d.cfg.Coefficients)))
+		in := w.input(i)
+		update.Worst(w.deviation(got, in))
 		after, err := w.floatsAt(w.list[i].Weight, w.shape.Rows*w.shape.Cols)
 		if err != nil {
 			return nil, err
@@ -131,6 +133,11 @@ func (w *Work) Check() ([]record.Check, error) {
 	}
 	checks, err := w.symmetry()
 	return append([]record.Check{update, weight}, checks...), err
+}
+
+// deviation holds an update against what float64 makes of the inputs.
+func (w *Work) deviation(update mat.Matrix, of inputs) record.Deviation {
+	return method.Compare(update, method.NewtonSchulz(of.nesterov(w.shape), w.d.cfg.Coefficients))
 }
 
 // nesterov is what is to be made orthogonal, in float64.

@@ -171,7 +171,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// A library whose products fail fails the rows that are made of them, and no other.
+// A library that refuses products costs the row that is made of them, and no other.
 func TestVendorFails(t *testing.T) {
 	d := open(t, "keller-jordan")
 	d.batch, d.settle, d.timed = 0, 0, true

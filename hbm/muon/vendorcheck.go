@@ -51,7 +51,7 @@ func (w *Work) checkVendor() (record.Check, error) {
 		if w.tall() {
 			got = got.T()
 		}
-		c.Worst(method.Compare(got, method.NewtonSchulz(w.input(i%4).nesterov(w.shape), w.d.cfg.Coefficients)))
+		c.Worst(w.deviation(got, w.input(i)))
 	}
 	return c, nil
 }
