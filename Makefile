@@ -143,10 +143,6 @@ check-memory: ## The C under the address and undefined-behaviour sanitizers, whi
 check-fuzz: ## Every fuzz target for FUZZTIME (5000 inputs, or a time)
 	scripts/fuzz.sh $(FUZZTIME)
 
-.PHONY: mutations
-mutations: ## Plant mistakes in the driver, one by one: does a test notice? (minutes)
-	scripts/mutate.sh
-
 # What the steps fetch is kept in ZBENCH_CHROOTS (~/.cache/zbench/chroots) and used again.
 .PHONY: system-test
 system-test: build ## The built binary in a browser, and against the vendors' headers, libraries and compilers
@@ -235,13 +231,13 @@ experiments: ## The experiments of docs/EXPERIMENTS.md at full size, 100 and 1,0
 # itself looks like a leak.
 SOAK ?= 10m
 
-# Bars are held unless SOAK_BARS is empty: a machine with other work misses them.
-SOAK_BARS ?= bars
+# How many nodes of 8 processes `make soak-cluster` simulates.
+SOAK_NODES ?= 128
 
 .PHONY: soak-cluster
-soak-cluster: build ## 1,024 processes under the real Slurm on 128 nodes: seconds, memory, results as in one process
+soak-cluster: build ## 1,024 processes under the real Slurm on 128 nodes (SOAK_NODES): results as in one process; seconds and memory are printed
 	scripts/slurm.sh install; $(GO) test -c -o bin/cluster.test ./test/cluster; cd test/cluster; \
-	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_SOAK=$(or $(SOAK_BARS),print) ../../scripts/slurm.sh 128 ../../bin/cluster.test -test.run TestSoakCluster -test.v -test.timeout 40m
+	ZBENCH=$(CURDIR)/bin/zbench ZBENCH_SOAK=1 ../../scripts/slurm.sh $(SOAK_NODES) ../../bin/cluster.test -test.run TestSoakCluster -test.v -test.timeout 90m
 
 .PHONY: soak
 soak: soak-cluster ## The cluster, then random sweeps with random faults, interrupted and resumed, for SOAK (10m)

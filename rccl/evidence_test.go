@@ -76,18 +76,25 @@ func TestHangNamesTheRankAndTheLaunch(t *testing.T) {
 	}
 }
 
-// An asynchronous error: all have started, so no rank is missing, and the error
-// is with the ranks that report it.
-func TestAsyncErrorNamesNoRank(t *testing.T) {
-	results := hungRun(t, "all_reduce", plan.DefaultOptions(), "async_error:node=1,gpu=1,bytes=4e6,launch=3")
-	r := results[2]
-	require.Equal(t, record.Failed, r.Status)
-	require.Contains(t, r.Reason, "asynchronous error on rank 0: asynchronous error on device 0: remote process exited")
-	require.Contains(t, r.Reason, "all ranks have started, none is missing")
-	require.Equal(t, map[record.RankState]string{record.NotFinished: "0-7"}, states(t, r.Evidence))
-	require.Nil(t, r.Evidence.Deadline)
-	require.Contains(t, r.Evidence.Ranks[0].Error, "remote process exited")
-	require.Equal(t, record.Skipped, results[3].Status)
+// An asynchronous error: the rank whose communicator reports it is named, wherever it is.
+func TestAsyncErrorNamesItsRank(t *testing.T) {
+	for _, at := range []struct{ node, gpu, launch int }{{0, 0, 3}, {1, 1, 3}, {1, 3, 0}, {0, 2, 30}} {
+		rank := 4*at.node + at.gpu
+		o := plan.DefaultOptions()
+		results := hungRun(t, "all_reduce", o, fmt.Sprintf("async_error:node=%d,gpu=%d,bytes=4e6,launch=%d", at.node, at.gpu, at.launch))
+		r := results[2]
+		require.Equal(t, record.Failed, r.Status)
+		require.Contains(t, r.Reason, fmt.Sprintf("asynchronous error on rank %d: asynchronous error on device %d: remote process exited", rank, rank))
+		require.Contains(t, r.Reason, fmt.Sprintf("culprit: rank %d", rank))
+		e := r.Evidence
+		require.Equal(t, fmt.Sprint(rank), e.Suspects)
+		require.True(t, e.Certain)
+		require.Nil(t, e.Deadline)
+		require.Equal(t, fmt.Sprint(rank), e.Ranks[0].Ranks)
+		require.Contains(t, e.Ranks[0].Error, "remote process exited")
+		require.Empty(t, e.Ranks[1].Error)
+		require.Equal(t, record.Skipped, results[3].Status)
+	}
 }
 
 // Without the fault there is no evidence, because there is nothing to show.

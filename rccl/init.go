@@ -3,6 +3,7 @@ package rccl
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"zbench/bench/plan"
@@ -18,7 +19,7 @@ type unjoined struct {
 	evidence *record.Evidence
 }
 
-func (e *unjoined) Error() string { return e.text }
+func (e *unjoined) Error() string { return e.text + "; " + e.evidence.Text() }
 
 // Evidence is how far this process's ranks got.
 func (e *unjoined) Evidence() *record.Evidence { return e.evidence }
@@ -60,13 +61,69 @@ func (d *Driver) initComms(ctx context.Context, c plan.Comms, h plan.Held, id na
 		e.cause = context.Cause(ctx)
 		e.text = what + ": " + e.cause.Error()
 	}
-	d.initProgress(c, h, e.evidence)
+	var stuck []int
+	if e.cause == nil {
+		var says string
+		stuck, says = d.byItself(h, devices)
+		e.text += "; " + says
+	}
+	d.initProgress(c, h, e.evidence, stuck)
 	return nil, e
 }
 
+// byItself makes a communicator of one rank on each GPU whose init did not end: a GPU that
+// does not join that one either is stuck by itself, the others wait. The library tells
+// neither of the other one: all ranks are in the same call. It returns the stuck ranks, by
+// their numbers in the world, and what was found in words.
+func (d *Driver) byItself(h plan.Held, devices []int) (stuck []int, says string) {
+	joined := make(chan int, len(devices))
+	for i, device := range devices {
+		leave := d.enter()
+		go func() {
+			defer leave()
+			id, err := d.library.NewUniqueID()
+			if err != nil {
+				return
+			}
+			comms, err := d.library.InitComms(id, 1, 0, []int{device})
+			if err != nil {
+				return
+			}
+			joined <- i
+			for _, comm := range comms {
+				_ = d.library.FreeComm(comm) // it may hang: nobody waits for it
+			}
+		}()
+	}
+	late := time.NewTimer(plan.ByItselfTime)
+	defer late.Stop()
+	works := map[int]bool{}
+	for len(works) < len(devices) {
+		select {
+		case i := <-joined:
+			works[i] = true
+			continue
+		case <-late.C:
+		}
+		break
+	}
+	for i, rank := range h.Ranks {
+		if !works[i] {
+			stuck = append(stuck, rank)
+		}
+	}
+	switch {
+	case len(stuck) == 0:
+		return nil, "by itself each of its GPUs joins a communicator of one rank"
+	case len(devices) == 1:
+		return stuck, "by itself this GPU does not join a communicator of one rank either"
+	}
+	return stuck, fmt.Sprintf("by themselves %d of these %d GPUs do not join a communicator of one rank either", len(stuck), len(devices))
+}
+
 // initProgress is how far this process's ranks have got when the init of one part does not
-// end: they join by ascending communicator.
-func (d *Driver) initProgress(c plan.Comms, at plan.Held, e *record.Evidence) {
+// end: they join by ascending communicator. The stuck ones do not join one by themselves.
+func (d *Driver) initProgress(c plan.Comms, at plan.Held, e *record.Evidence, stuck []int) {
 	ranks := map[int]record.RankProgress{}
 	first, count := -1, 0
 	for _, h := range c.Held(d.cfg.FirstRank, d.cfg.Ranks) {
@@ -79,6 +136,9 @@ func (d *Driver) initProgress(c plan.Comms, at plan.Held, e *record.Evidence) {
 		}
 		for _, rank := range h.Ranks {
 			ranks[rank] = p
+			if slices.Contains(stuck, rank) {
+				ranks[rank] = record.RankProgress{Failed: true, Error: "does not join a communicator by itself either"}
+			}
 			if first < 0 || rank < first {
 				first = rank
 			}

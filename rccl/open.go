@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"zbench/bench/plan"
+	"zbench/bench/record"
 	"zbench/internal/native"
 )
 
@@ -63,11 +66,68 @@ func (d *Driver) open() error {
 // share is the number of ranks per device.
 func (d *Driver) share() int { return max(d.cfg.RanksPerDevice, 1) }
 
-// openRanks creates a stream for each rank on its device.
+// unopened is the error of a GPU whose runtime does not answer while it is opened.
+type unopened struct {
+	text     string
+	evidence *record.Evidence
+}
+
+func (e *unopened) Error() string { return e.text + "; " + e.evidence.Text() }
+
+// Evidence is which ranks are open, and which one is not.
+func (e *unopened) Evidence() *record.Evidence { return e.evidence }
+
+// opened are the ranks and devices of this process.
+type opened struct {
+	ranks   []member
+	devices []native.DeviceInfo
+	err     error
+}
+
+// openRanks creates a stream for each rank on its device. A runtime that does not answer
+// has a thread of its own, which is left to the end of the process; the rank that it was
+// asked for is named.
 func (d *Driver) openRanks() error {
+	var at atomic.Int32
+	done, leave := make(chan opened, 1), d.enter()
+	go func() {
+		o := d.openEach(&at)
+		leave() // before the caller can close the driver
+		done <- o
+	}()
+	deadline := d.cfg.Deadlines.Init
+	late := time.NewTimer(time.Duration(deadline * float64(time.Second)))
+	defer late.Stop()
+	select {
+	case o := <-done:
+		d.ranks, d.devices = o.ranks, o.devices
+		return o.err
+	case <-late.C:
+		return d.unopened(int(at.Load()), deadline)
+	}
+}
+
+// unopened is the error of the rank that is being opened at the deadline.
+func (d *Driver) unopened(at int, deadline float64) error {
+	e := &record.Evidence{During: record.DuringOpen, Deadline: &deadline, Iterations: 1}
+	ranks := make([]record.RankProgress, d.cfg.Ranks)
+	for i := range ranks {
+		switch {
+		case i/d.share() == at/d.share():
+			ranks[i] = record.RankProgress{Failed: true, Error: "its GPU's runtime does not answer"}
+		case i < at:
+			ranks[i] = record.RankProgress{Enqueued: 1, Started: 1, Ended: 1, Finished: true}
+		}
+	}
+	e.SetRanksFrom(d.cfg.FirstRank, ranks)
+	return &unopened{fmt.Sprintf("opening the GPU of rank %d: not finished at the deadline of %g s", d.cfg.FirstRank+at, deadline), e}
+}
+
+// openEach opens rank after rank; at is the one that it is at.
+func (d *Driver) openEach(at *atomic.Int32) (o opened) {
 	have, err := d.provider.Devices()
 	if err != nil {
-		return err
+		return opened{err: err}
 	}
 	ranks, share := d.cfg.Ranks, d.share()
 	need := (ranks + share - 1) / share
@@ -83,22 +143,26 @@ func (d *Driver) openRanks() error {
 		}
 	}
 	if need > len(devices) || slices.Max(devices) >= have {
-		return fmt.Errorf("%s backend: %w: %d GPUs requested, %d visible", d.provider.Backend, native.ErrUnavailable, max(need, slices.Max(devices)+1), have)
-	}
-	for _, device := range devices[:need] {
-		info, err := d.provider.Device(device)
-		if err != nil {
-			return err
-		}
-		d.devices = append(d.devices, info)
+		o.err = fmt.Errorf("%s backend: %w: %d GPUs requested, %d visible", d.provider.Backend, native.ErrUnavailable, max(need, slices.Max(devices)+1), have)
+		return o
 	}
 	for i := range ranks {
+		at.Store(int32(i)) //nolint:gosec // a rank
 		device := devices[i/share]
+		if i%share == 0 {
+			info, err := d.provider.Device(device)
+			if err != nil {
+				o.err = err
+				return o
+			}
+			o.devices = append(o.devices, info)
+		}
 		stream, err := d.provider.NewStream(device)
 		if err != nil {
-			return err
+			o.err = err
+			return o
 		}
-		d.ranks = append(d.ranks, member{rank: native.Rank{Device: device, Stream: stream}})
+		o.ranks = append(o.ranks, member{rank: native.Rank{Device: device, Stream: stream}})
 	}
-	return nil
+	return o
 }

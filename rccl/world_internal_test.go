@@ -243,8 +243,9 @@ func TestRanksAreNumberedInTheWorld(t *testing.T) {
 	d.cfg.FirstRank = 16
 	require.NoError(t, d.Allocate(t.Context(), plan.Room{Cache: testCache}.For(cases)))
 	r := plan.Run(t.Context(), cases, d, plan.DefaultOptions(), func(record.Result) {})[1]
-	require.Equal(t, "16-23", r.Evidence.Ranks[0].Ranks)
-	require.Contains(t, r.Reason, "asynchronous error on rank 16: ")
+	require.Equal(t, "21", r.Evidence.Ranks[0].Ranks)
+	require.Equal(t, "16-20,22-23", r.Evidence.Ranks[1].Ranks)
+	require.Contains(t, r.Reason, "asynchronous error on rank 21: ")
 }
 
 // Wrong elements too.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"zbench/bench/stat"
@@ -11,16 +12,139 @@ import (
 // chance, after the correction for looking at every rank.
 const beyond = 1e-6
 
-// beyondChance reports whether one of so many ranks came last more often in n
-// launches than chance explains, were all ranks equally likely to. Looking at
-// every rank makes a rare count of some rank likely, so the probability is
+// beyondChance reports whether one of so many parts came last more often in n
+// launches than chance explains, were all parts equally likely to. Looking at
+// every part makes a rare count of some part likely, so the probability is
 // multiplied by their number (Bonferroni).
-func beyondChance(count, n, ranks int) bool {
-	if ranks < 2 {
-		return false // alone, a rank is last every time
+func beyondChance(count, n, parts int) bool {
+	if parts < 2 {
+		return false // alone, a part is last every time
 	}
-	return stat.BinomialTail(count, n, 1/float64(ranks))*float64(ranks) < beyond
+	return stat.BinomialTail(count, n, 1/float64(parts))*float64(parts) < beyond
 }
+
+// parts are equal parts of a world, ranks or nodes, each as its ranks.
+type parts [][]int
+
+// lastOf is how often a rank of a part came last.
+func lastOf(part, counts []int) (n int) {
+	for _, rank := range part {
+		n += counts[rank]
+	}
+	return n
+}
+
+// often are the parts that came last more often than chance explains, each beside those
+// that did not, so that late parts that share the launches do not hide each other; and
+// those of which only all together did.
+func (p parts) often(counts []int) (each, together parts) {
+	for {
+		set, without := p.unlikely(counts)
+		var found parts
+		for _, part := range set {
+			if count := lastOf(part, counts); beyondChance(count, without+count, len(p)-len(set)+1) {
+				found = append(found, part)
+			}
+		}
+		if len(found) == 0 {
+			return each, set
+		}
+		each = append(each, found...)
+		p = p.without(found)
+	}
+}
+
+// without are the parts that are not among these.
+func (p parts) without(these parts) parts {
+	return slices.DeleteFunc(slices.Clone(p), func(part []int) bool {
+		return slices.ContainsFunc(these, func(other []int) bool { return slices.Contains(other, part[0]) })
+	})
+}
+
+// unlikely is the set of parts that by chance is the least likely to come last as often
+// as it did, and the launches of the others; nil where chance explains all. Its probability
+// has Chernoff's bound and is multiplied by the number of sets of that size.
+func (p parts) unlikely(counts []int) (set parts, without int) {
+	sorted := slices.Clone(p)
+	slices.SortStableFunc(sorted, func(a, b []int) int { return cmp.Compare(lastOf(b, counts), lastOf(a, counts)) })
+	n := 0
+	for _, part := range p {
+		n += lastOf(part, counts)
+	}
+	least, sum := math.Log(beyond), 0
+	for k := 1; k < len(p); k++ {
+		sum += lastOf(sorted[k-1], counts)
+		if log := likely(sum, n, k, len(p)); log < least {
+			least, set, without = log, sorted[:k], n-sum
+		}
+	}
+	return set, without
+}
+
+// likely bounds the logarithm of the probability that some k of so many parts came last
+// in as many of n launches, or more.
+func likely(count, n, k, of int) float64 {
+	q, share := float64(k)/float64(of), float64(count)/float64(max(n, 1))
+	if share <= q {
+		return 0
+	}
+	distance := share * math.Log(share/q)
+	if share < 1 {
+		distance += (1 - share) * math.Log((1-share)/(1-q))
+	}
+	least := -float64(n) * distance
+	if tail := stat.BinomialTail(count, n, q); k == 1 && tail > 0 { // tighter, and 0 far out
+		least = math.Log(tail)
+	}
+	choose := func(x int) float64 { v, _ := math.Lgamma(float64(x) + 1); return v }
+	return choose(of) - choose(k) - choose(of-k) + least
+}
+
+// lateParts are what came last more often than chance explains, and the candidates, which
+// did so only together. A node of which every rank takes part in it is one part; a rank
+// that comes last in nearly all launches of its node is another. per is the number of
+// ranks of a node, 0 where that is not known.
+func lateParts(counts []int, per int) (late, candidates parts) {
+	ranks := make([]int, len(counts))
+	for i := range ranks {
+		ranks[i] = i
+	}
+	var nodes parts
+	if per > 1 && len(counts)%per == 0 {
+		nodes = slices.Collect(slices.Chunk(ranks, per))
+	}
+	lateNodes, candidates := nodes.often(counts)
+	for _, node := range lateNodes {
+		late = append(late, inNode(node, counts)...)
+	}
+	each, together := singles(ranks).without(lateNodes).often(counts)
+	if late = append(late, each...); candidates == nil || len(each) > 0 {
+		candidates = together
+	}
+	return late, candidates
+}
+
+// inNode is what is late in a late node: some of its ranks, or all of it, where without
+// them it would be late as well.
+func inNode(node, counts []int) parts {
+	each, together := singles(node).often(counts)
+	some := slices.Concat(each, together)
+	rest, without := slices.Clone(counts), 0
+	for _, part := range some {
+		rest[part[0]] = 0
+	}
+	for _, count := range rest {
+		without += count
+	}
+	chance := float64(len(node)-len(some)) / float64(len(counts)-len(some))
+	tail := stat.BinomialTail(lastOf(node, rest), without, chance) * float64(len(counts)/len(node))
+	if len(each) == 0 || len(some) == len(node) || tail < beyond {
+		return parts{node}
+	}
+	return each
+}
+
+func singles(ranks []int) parts { return slices.Collect(slices.Chunk(ranks, 1)) }
 
 // weighted is a value that stands for so many equal ones.
 type weighted struct {

@@ -38,7 +38,7 @@ func TestPlantedLateRankIsNamed(t *testing.T) {
 	got := Late(rec)
 	require.Len(t, got, 1)
 	require.Equal(t, 40, got[0].Launches)
-	require.Equal(t, []LateRank{{Rank: 11, Node: 1, GPU: 3, Host: "b", Share: 0.95, Wait: 0x1p-16, WaitShare: 0.5}}, got[0].Late)
+	require.Equal(t, []LateUnit{{Rank: 11, Node: 1, GPU: 3, Ranks: 1, Host: "b", Share: 0.95, Wait: 0x1p-16, WaitShare: 0.5}}, got[0].Late)
 	require.Contains(t, got[0].Late[0].text(), "Rank 11 (b, GPU 3) came last in 95 % of the launches; the others wait 15.3 µs for it, 50 % of")
 }
 
@@ -84,6 +84,7 @@ func TestChanceNamesNoRank(t *testing.T) {
 			}
 			got := Late(launches(ranks, 30e-6, 20e-6, counts...))[0]
 			require.Equal(t, 800, got.Launches)
+			require.Empty(t, got.Candidates)
 			require.Empty(t, got.Late, fmt.Sprint(ranks, " ranks, seed ", seed))
 		}
 	}

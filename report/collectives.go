@@ -43,7 +43,7 @@ func Collectives(rec *record.Record, x Extras) *Document {
 	d.curves(rec, drawn, note, x)
 	d.add("advice", "Bucket size to set", adviceBlocks(x.Advice, x.Folder)...)
 	late := d.add
-	if !slices.ContainsFunc(Late(rec), func(l Lateness) bool { return len(l.Late) > 0 }) {
+	if !slices.ContainsFunc(Late(rec), func(l Lateness) bool { return len(l.texts()) > 0 }) {
 		late = d.fold
 	}
 	late("late", "Late ranks", lateBlocks(rec)...)

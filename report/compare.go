@@ -25,7 +25,7 @@ func Comparison(c *compare.Document) *Document {
 	if t := c.ChangeTable(); t != nil {
 		d.add("differences", "What else differs", Sheet{Table: *t, Label: "What else differs between BASE and NEW"})
 	}
-	groups := groupsOf(c)
+	groups := compare.Curves(c.Cases)
 	if chart := changeChart(c, groups); !chart.Empty() {
 		d.add("change", "Change by size", plots(split(chart, groupNames(groups)))...)
 	}
@@ -60,36 +60,11 @@ func SeverityOf(l compare.Level) Severity {
 	return map[compare.Level]Severity{compare.Good: VerdictGood, compare.Limit: VerdictWarning, compare.Worse: VerdictBad}[l]
 }
 
-// comparedGroup is the cases that differ in size alone.
-type comparedGroup struct {
-	name  string
-	cases []*compare.Case
-}
-
-func groupsOf(c *compare.Document) []comparedGroup {
-	var out []comparedGroup
-	index := map[string]int{}
-	for i := range c.Cases {
-		one := &c.Cases[i]
-		if one.Bytes <= 0 || one.Change == nil {
-			continue
-		}
-		at, known := index[one.Group]
-		if !known {
-			at = len(out)
-			index[one.Group] = at
-			out = append(out, comparedGroup{name: one.Group})
-		}
-		out[at].cases = append(out[at].cases, one)
-	}
-	return out
-}
-
 // groupNames are the collectives or kernels, by which charts are split.
-func groupNames(groups []comparedGroup) []string {
+func groupNames(groups []compare.Curve) []string {
 	out := make([]string, len(groups))
 	for i, g := range groups {
-		out[i], _, _ = strings.Cut(g.name, " ")
+		out[i], _, _ = strings.Cut(g.Group, " ")
 	}
 	return out
 }
@@ -103,14 +78,14 @@ func markOf(c *compare.Document) string {
 }
 
 // changeChart is the change of the time of each group by size.
-func changeChart(c *compare.Document, groups []comparedGroup) Chart {
+func changeChart(c *compare.Document, groups []compare.Curve) Chart {
 	chart := Chart{
 		ID: "change", Title: "Change of the time, NEW over BASE", Mark: markOf(c), Quantity: Change, Axis: "change of the time, NEW over BASE",
 		Notes: []string{"Above 0 NEW takes longer. Bars are the 95 % interval of each case, without adjustment for the number of cases."},
 	}
 	for _, g := range groups {
-		s := Series{Name: g.name}
-		for _, one := range g.cases {
+		s := Series{Name: g.Group}
+		for _, one := range g.Cases {
 			p := Point{Bytes: one.Bytes, Value: *one.Change}
 			if one.Test != nil {
 				p.Lo, p.Hi, p.Bounded = one.Test.Lo, one.Test.Hi, true
@@ -146,11 +121,11 @@ func (c *Chart) clip() {
 }
 
 // pairBlocks are the curves of both sides, a chart for each group. The first is open.
-func pairBlocks(c *compare.Document, groups []comparedGroup) []Block {
+func pairBlocks(c *compare.Document, groups []compare.Curve) []Block {
 	var out, more []Block
 	for i, g := range groups {
 		chart := Chart{
-			ID: fmt.Sprintf("curves-%d-%s", i+1, slug(g.name)), Title: g.name, Mark: markOf(c), Quantity: Time,
+			ID: fmt.Sprintf("curves-%d-%s", i+1, slug(g.Group)), Title: g.Group, Mark: markOf(c), Quantity: Time,
 			Series: []Series{{Name: "BASE"}, {Name: "NEW"}}, Short: true,
 		}
 		if ratesKnown(g) {
@@ -159,7 +134,7 @@ func pairBlocks(c *compare.Document, groups []comparedGroup) []Block {
 				chart.Quantity = Rate
 			}
 		}
-		for _, one := range g.cases {
+		for _, one := range g.Cases {
 			for k, v := range []compare.Values{one.Base, one.New} {
 				value := *v.Seconds
 				if chart.Quantity != Time {
@@ -183,8 +158,8 @@ func pairBlocks(c *compare.Document, groups []comparedGroup) []Block {
 }
 
 // ratesKnown tells whether every case of a group has a bandwidth on both sides.
-func ratesKnown(g comparedGroup) bool {
-	for _, one := range g.cases {
+func ratesKnown(g compare.Curve) bool {
+	for _, one := range g.Cases {
 		if one.Base.Rate == nil || one.New.Rate == nil {
 			return false
 		}

@@ -38,7 +38,7 @@ func TestPageShowsHowFarEachRankGot(t *testing.T) {
 	sick := here
 	sick.Error = "remote <process> exited"
 	blocks := stuckBlocks(hung(sick, here))
-	require.Equal(t, Paragraph{Text: said("All ranks have started, none is missing: check the links and rails between them; cannot tell which rank is the culprit, candidates: rank 0.")}, blocks[2])
+	require.Equal(t, Paragraph{Text: said("Only the ranks named here report an asynchronous error, the others wait for them: check their GPUs, NICs and cables, then the peers that they are connected to; culprit: rank 0.")}, blocks[2])
 	require.Equal(t, "asynchronous error", blocks[3].(Sheet).Columns[6].Name)
 
 	unmarked := record.RankProgress{Enqueued: 5, Started: -1, Ended: -1}
@@ -47,4 +47,21 @@ func TestPageShowsHowFarEachRankGot(t *testing.T) {
 	b.Reset()
 	require.NoError(t, WriteHTML(&b, Collectives(sweep(3), Extras{})))
 	require.NotContains(t, b.String(), "How far each rank got")
+}
+
+// A case that a lost process interrupted is bad news that names the ranks, and no failed case.
+func TestLostProcessIsNamed(t *testing.T) {
+	rec := hung(record.RankProgress{Enqueued: 5, Started: 3, Ended: 2}, record.RankProgress{Lost: true})
+	rec.Results[1].Status, rec.Results[1].Reason = record.Interrupted, record.LostProcess+"process 1 on node1: its connection ended; in launch 3"
+	v := Judge(rec, nil)
+	require.Empty(t, v.Only(KindFailed, KindHang))
+	line := v.Only(KindInterrupted)[0]
+	require.Equal(t, VerdictBad, line.Severity)
+	require.Contains(t, line.Text, "a process was lost in all_reduce")
+	require.Contains(t, line.Text, "Rank 1 lost contact, the others wait in launch 3 of 5 of the warm-up.")
+	require.Contains(t, line.Hint, "culprit: rank 1. Go on with zbench collectives --resume")
+	rec.Results[1].Evidence = nil
+	require.Contains(t, Judge(rec, nil).Only(KindInterrupted)[0].Text, "in all_reduce at 2 KiB. Process 1 on node1: its connection ended. 2 of")
+	rec.Results[1].Reason = record.StoodStill + "processes 0–1 stood still for up to 4 s; all 2 processes: not finished"
+	require.Contains(t, Judge(rec, nil).Only(KindInterrupted)[0].Text, "a process stood still in all_reduce at 2 KiB. Processes 0–1 stood still for up to 4 s. 2 of")
 }

@@ -11,7 +11,7 @@ import (
 
 // banners says what must be known before any number is read.
 func banners(rec *record.Record) []Banner {
-	var out []Banner
+	out := edited(rec)
 	if rec.Simulated {
 		text := "A model decided these times, not hardware."
 		if n := countExtrapolated(rec); n > 0 {
@@ -43,6 +43,24 @@ func banners(rec *record.Record) []Banner {
 			text += " " + comma(int64(n)) + " of " + plural(int64(count(rec, record.OK)), "result") + " have" + onePass + "."
 		}
 		out = append(out, Banner{"wrong", "FAILED", text})
+	}
+	return out
+}
+
+// edited says that the figures are not those that zbench wrote.
+func edited(rec *record.Record) []Banner {
+	var out []Banner
+	for _, w := range rec.Edits() {
+		out = append(out, Banner{"wrong", "EDITED", capital(w.Message) + ": " + w.Hint + "."})
+	}
+	return out
+}
+
+// editedLines are the same for the verdict.
+func editedLines(rec *record.Record) []VerdictLine {
+	var out []VerdictLine
+	for _, w := range rec.Edits() {
+		out = append(out, VerdictLine{Kind: KindEdited, Text: "EDITED: " + w.Message + ".", Hint: capital(w.Hint) + ".", Severity: VerdictWarning})
 	}
 	return out
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -26,27 +25,32 @@ type World struct{ Ranks, Nodes, GPUsPerProcess int }
 type Lateness struct {
 	World World
 	// Launches and Results are how much was looked at; Spread is the median
-	// difference between the slowest and the fastest rank, in seconds.
+	// difference between the slowest and the fastest rank, in seconds. Skew is the largest
+	// one over the time of a launch, of the results that have a warning of it.
 	Launches, Results int
-	Spread            float64
-	// Late are the ranks that came last beyond chance and kept the others
-	// waiting, the most frequent first. Nearly always there is none.
-	Late []LateRank
+	Spread, Skew      float64
+	// Late came last beyond chance and kept the others waiting, the most frequent
+	// first. Nearly always there is none. Candidates did so together, and the launches
+	// do not tell which of them.
+	Late, Candidates []LateUnit
 }
 
-// LateRank is a rank the others wait for.
-type LateRank struct {
-	// Node and GPU count from 0; -1 where the record does not tell.
+// LateUnit is what the others wait for: a rank, or a node as a whole.
+type LateUnit struct {
+	// Rank counts from 0, and is -1 of a node. Node and GPU count from 0; -1 where
+	// the record does not tell, and GPU of a node.
 	Rank, Node, GPU int
-	Host            string
+	// Ranks is the number of its ranks.
+	Ranks int
+	Host  string
 	// Share is the part of the launches in which it came last. Wait is the
 	// median spread between the ranks in those launches, in seconds, WaitShare
 	// the same over the time of a launch.
 	Share, Wait, WaitShare float64
 }
 
-// Late names the ranks that come last too often to be chance and by enough to
-// matter, in every world of the record. Only collectives in which every rank
+// Late names the ranks and nodes that come last too often to be chance and by enough
+// to matter, in every world of the record. Only collectives in which every rank
 // waits for every other are looked at: elsewhere the shortest interval is not
 // the late rank's.
 func Late(rec *record.Record) []Lateness {
@@ -102,52 +106,86 @@ func lateCounts(r *record.Result) []record.LateCount {
 // lateness pools the results of one world.
 func lateness(w World, results []*record.Result, where record.World) Lateness {
 	l := Lateness{World: w, Results: len(results)}
-	counts := map[int]int{}
-	waits, shares := map[int][]weighted{}, map[int][]weighted{}
+	counts := make([]int, w.Ranks)
+	waits, shares := make([][]weighted, w.Ranks), make([][]weighted, w.Ranks)
 	var all []weighted
 	for _, r := range results {
 		spread := r.Isolated.Spread.Median
+		share := spread / r.Isolated.MaxOfRanks.Median
+		if share >= lateShare && slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == codeSkew }) {
+			l.Skew = max(l.Skew, share)
+		}
 		launches := 0
 		for _, c := range lateCounts(r) {
 			launches += c.Count
 			counts[c.Rank] += c.Count
 			waits[c.Rank] = append(waits[c.Rank], weighted{spread, c.Count})
-			shares[c.Rank] = append(shares[c.Rank], weighted{spread / r.Isolated.MaxOfRanks.Median, c.Count})
+			shares[c.Rank] = append(shares[c.Rank], weighted{share, c.Count})
 		}
 		l.Launches += launches
 		all = append(all, weighted{spread, launches})
 	}
 	l.Spread = weightedMedian(all)
-	for _, rank := range slices.Sorted(maps.Keys(counts)) {
-		late := located(rank, w, where)
-		late.Share = float64(counts[rank]) / float64(l.Launches)
-		late.Wait, late.WaitShare = weightedMedian(waits[rank]), weightedMedian(shares[rank])
-		if beyondChance(counts[rank], l.Launches, w.Ranks) && (late.Wait >= lateSeconds || late.WaitShare >= lateShare) {
-			l.Late = append(l.Late, late)
+	units := func(of parts) (out []LateUnit) {
+		for _, ranks := range of {
+			u := located(ranks, w, where)
+			var wait, share []weighted
+			for _, rank := range ranks {
+				wait, share = append(wait, waits[rank]...), append(share, shares[rank]...)
+			}
+			u.Share = float64(lastOf(ranks, counts)) / float64(l.Launches)
+			if u.Wait, u.WaitShare = weightedMedian(wait), weightedMedian(share); u.Wait >= lateSeconds || u.WaitShare >= lateShare {
+				out = append(out, u)
+			}
 		}
+		slices.SortStableFunc(out, func(a, b LateUnit) int {
+			return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Rank, b.Rank))
+		})
+		return out
 	}
-	slices.SortStableFunc(l.Late, func(a, b LateRank) int { return cmp.Compare(b.Share, a.Share) })
+	late, candidates := lateParts(counts, perNode(w, where))
+	l.Late, l.Candidates = units(late), units(candidates)
 	return l
 }
 
-// located finds a rank's node and GPU: ranks are numbered node by node.
-func located(rank int, w World, where record.World) LateRank {
-	l := LateRank{Rank: rank, Node: -1, GPU: -1}
-	per := where.GPUsPerNode
-	if per <= 0 && w.Nodes > 0 && w.Ranks%w.Nodes == 0 {
-		per = w.Ranks / w.Nodes
+// enough reports whether a rank that always came last would be named.
+func (l Lateness) enough() bool { return beyondChance(l.Launches, l.Launches, l.World.Ranks) }
+
+// perNode is the number of ranks of a node, 0 where the record does not tell. Ranks are
+// numbered node by node.
+func perNode(w World, where record.World) int {
+	if where.GPUsPerNode <= 0 && w.Nodes > 0 && w.Ranks%w.Nodes == 0 {
+		return w.Ranks / w.Nodes
 	}
-	if per > 0 {
-		l.Node, l.GPU = rank/per, rank%per
+	return max(where.GPUsPerNode, 0)
+}
+
+// located is the place of a rank, or of all ranks of a node.
+func located(ranks []int, w World, where record.World) LateUnit {
+	l := LateUnit{Rank: ranks[0], Node: -1, GPU: -1, Ranks: len(ranks)}
+	if per := perNode(w, where); per > 0 {
+		l.Node, l.GPU = l.Rank/per, l.Rank%per
 		if len(where.Hosts) > l.Node {
 			l.Host = where.Hosts[l.Node]
 		}
 	}
+	if l.whole() {
+		l.Rank, l.GPU = -1, -1
+	}
 	return l
 }
 
+// whole tells a node from a rank.
+func (l LateUnit) whole() bool { return l.Ranks > 1 }
+
 // name is the rank with its place, as far as that is known.
-func (l LateRank) name() string {
+func (l LateUnit) name() string {
+	switch {
+	case l.whole() && l.Host != "":
+		return "All " + plural(int64(l.Ranks), "GPU") + " of " + l.Host
+	case l.whole():
+		return fmt.Sprintf("All %s of node %d", plural(int64(l.Ranks), "GPU"), l.Node)
+	}
 	s := fmt.Sprintf("Rank %s", comma(int64(l.Rank)))
 	switch {
 	case l.Host != "":
@@ -159,15 +197,85 @@ func (l LateRank) name() string {
 }
 
 // text says who is late in a sentence.
-func (l LateRank) text() string {
-	return l.name() + fmt.Sprintf(" came last in %s of the launches; the others wait %s for it, %s of the time of a launch",
-		percent(l.Share), unit.Seconds(l.Wait), smallPercent(l.WaitShare))
+func (l LateUnit) text() string {
+	subject, it := l.name()+" came last in ", "it"
+	if l.whole() {
+		subject, it = l.name()+": one of them came last in ", "that node"
+	}
+	return subject + fmt.Sprintf("%s of the launches; the others wait %s for %s, %s of the time of a launch",
+		percent(l.Share), unit.Seconds(l.Wait), it, smallPercent(l.WaitShare))
 }
+
+// texts are the sentences of a world: what is late, or the candidates.
+func (l Lateness) texts() (out []string) {
+	for _, u := range l.Late {
+		out = append(out, u.text()+".")
+	}
+	if len(l.Candidates) > 0 {
+		out = append(out, l.unclear())
+	}
+	return out
+}
+
+// unclear says what is late without telling which.
+func (l Lateness) unclear() string {
+	var names []string
+	share, wait := 0.0, 0.0
+	for _, u := range l.Candidates {
+		names = append(names, lower(u.name()))
+		share += u.Share
+		wait = max(wait, u.Wait)
+	}
+	which := "ranks"
+	if l.Candidates[0].whole() {
+		which = "nodes"
+	}
+	return fmt.Sprintf("Unclear which %s are late: one of the candidates came last in %s of the launches, more than chance explains, and the others wait %s. Candidates: %s.",
+		which, percent(min(share, 1)), unit.Seconds(wait), firstFew(names, mostCandidates))
+}
+
+// mostCandidates are named one by one.
+const mostCandidates = 16
 
 // lateRemedy is what to do about a late rank.
 const lateRemedy = "look at that GPU's clocks, temperature and throttling (amd-smi metric), at other processes on it, " +
 	"and at its host process's CPU and NUMA binding; then swap it with another GPU and see whether the lateness moves along. " +
 	"Run it again when it is mended: of several late GPUs only the latest comes last."
+
+// lateNodeRemedy is what to do about a node that is late as a whole: its GPUs have in
+// common what launches them.
+const lateNodeRemedy = "look at that node's host first, not at one GPU: its CPU clocks and governor, power limits, NUMA binding and other processes " +
+	"(compare with another node); then its GPUs' clocks. Run it again when it is mended."
+
+// unclearRemedy is what tells candidates apart.
+const unclearRemedy = "run it again with more launches (--precision 0.001 --max-time 4): the late ones keep coming last, chance does not"
+
+// noneText says of how many launches no rank was late, and how much ranks differ all the same.
+func (l Lateness) noneText(looked string) string {
+	begin, end := "No rank is late. ", ""
+	if l.Skew > 0 || !l.enough() {
+		begin = "No rank is named. "
+	}
+	if l.Skew > 0 {
+		end = fmt.Sprintf(", in some results by %s of the time of a launch", percent(l.Skew))
+	}
+	if !l.enough() {
+		end += "; so few launches would not tell a late rank from chance"
+	}
+	return fmt.Sprintf("%sIn %s no rank came last more often than chance explains while the others waited at least %s or %s of the launch. The ranks of a launch differ by %s (median)%s.",
+		begin, looked, timeLabel(lateSeconds), percent(lateShare), unit.Seconds(l.Spread), end)
+}
+
+// remedy is what to do about what is late.
+func (l Lateness) remedy() string {
+	switch {
+	case len(l.Late) == 0:
+		return unclearRemedy
+	case l.Late[0].whole():
+		return lateNodeRemedy
+	}
+	return lateRemedy
+}
 
 // lateBlocks say who is late, and of how many launches that holds.
 func lateBlocks(rec *record.Record) []Block {
@@ -181,17 +289,12 @@ func lateBlocks(rec *record.Record) []Block {
 			}, " · "))})
 		}
 		looked := fmt.Sprintf("%s of %s", plural(int64(l.Launches), "launch"), plural(int64(l.Results), "result"))
-		if len(l.Late) == 0 {
-			out = append(out, Paragraph{Text: said(fmt.Sprintf("No rank is late. In %s no rank came last more often than chance explains while the others waited at least %s or %s of the launch. "+
-				"The ranks of a launch differ by %s (median).", looked, timeLabel(lateSeconds), percent(lateShare), unit.Seconds(l.Spread)))})
+		if len(l.Late)+len(l.Candidates) == 0 {
+			out = append(out, Paragraph{Text: said(l.noneText(looked))})
 			continue
 		}
 		out = append(out, Paragraph{Text: said(looked + " were looked at; by chance every rank comes last in " + percent(1/float64(l.World.Ranks)) + " of them.")})
-		var ranks []string
-		for _, rank := range l.Late {
-			ranks = append(ranks, rank.text()+".")
-		}
-		out = append(append(out, listed("", ranks)...), whatToDo(lateRemedy))
+		out = append(append(out, listed("", l.texts())...), whatToDo(l.remedy()))
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"zbench/bench/unit"
 )
@@ -197,12 +198,20 @@ func frame(s scene, c Chart, f format) layer {
 	return l
 }
 
-// fitting clips text to a width.
+// fitting clips text to a width: to as many characters as fit with a sign that there were more.
 func fitting(text string, room, size float64, bold bool) string {
-	for n := len([]rune(text)); n > 1 && textWidth(text, size, bold) > room; n-- {
-		text = clip(text, n-1)
+	if utf8.RuneCountInString(text) < 2 || textWidth(text, size, bold) <= room {
+		return text
 	}
-	return text
+	used, fits := textWidth("…", size, bold), 0
+	for i, r := range text {
+		if used > room {
+			break
+		}
+		fits = i
+		used += textWidth(string(r), size, bold)
+	}
+	return text[:fits] + "…"
 }
 
 // fittingMark shortens a mark to a width, where it can by whole phrases: half

@@ -94,7 +94,7 @@ func publishedList(published []memory.Published) Block {
 
 // memoryBanners are what must be known before any number is read.
 func memoryBanners(rec *record.Record) []Banner {
-	var out []Banner
+	out := edited(rec)
 	simulated := 0
 	for i, d := range rec.World.Devices {
 		switch d.Kind {

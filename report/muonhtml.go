@@ -61,7 +61,7 @@ func muonRows(rec *record.Record) [][]*record.Kernel {
 
 // muonBanners are what must be known before any number is read.
 func muonBanners(rec *record.Record) []Banner {
-	var out []Banner
+	out := edited(rec)
 	if rec.Emulated() {
 		out = append(out, Banner{"simulated", "RESULTS CHECKED, NOT TIMED", "The loopback runs the kernels thread by thread: their results are checked, their times are not shown."})
 	}

@@ -50,7 +50,11 @@ func Screen(nodes []*nodescreen.Node, d *nodescreen.Document, version string) *D
 		}
 		out.add("findings", "Findings and next steps", Sheet{Table: list, Label: "findings"})
 	}
-	out.add("unchecked", "NOT CHECKED", listed("warnings", append(slices.Clone(d.Unchecked), nodeNotes(nodes)...))...)
+	var unchecked []string
+	for _, u := range d.Unchecked {
+		unchecked = append(unchecked, plain.Line(u))
+	}
+	out.add("unchecked", "NOT CHECKED", listed("warnings", unchecked)...)
 	out.add("next", "Nodes for the next job", screenNodes(d)...)
 	out.fold("notes", "Notes", listed("small", []string{
 		fmt.Sprintf("A value lies apart if it is at least %s and at least 5 robust standard deviations below the median. Fewer than 4 values are not compared.", pairwise.Percent(nodescreen.Effect)),
@@ -162,24 +166,6 @@ func dotValues(d *nodescreen.Document, nodes []*nodescreen.Node, k nodescreen.Ki
 func comparedTable(all []nodescreen.Reference) Sheet {
 	t := (&nodescreen.Document{References: all}).Compared()
 	return Sheet{Table: t, Label: "medians and limits"}
-}
-
-// nodeNotes are what nodes did not do, each once with the number of nodes.
-func nodeNotes(nodes []*nodescreen.Node) []string {
-	count := map[string]int{}
-	var order []string
-	for _, n := range nodes {
-		for _, note := range n.Notes {
-			if count[note]++; count[note] == 1 {
-				order = append(order, note)
-			}
-		}
-	}
-	var out []string
-	for _, note := range order {
-		out = append(out, fmt.Sprintf("%s (%s)", plain.Line(note), plural(int64(count[note]), "node")))
-	}
-	return out
 }
 
 // screenNodes are the lists for the next job.

@@ -110,8 +110,8 @@ func footer(rec *record.Record, c columns, notes, common []string) []string {
 		out = append(out, "N/A: not verified: "+k.text()+" ("+plural(int64(k.count), "case")+").")
 	}
 	for _, l := range Late(rec) {
-		for _, rank := range l.Late {
-			out = append(out, "Late: "+rank.text()+".")
+		for _, text := range l.texts() {
+			out = append(out, "Late: "+text)
 		}
 	}
 	for _, line := range unstableLines(rec) {

@@ -27,6 +27,7 @@ const (
 	KindFailed      = "failed"
 	KindWrongData   = "wrong_data"
 	KindInterrupted = "interrupted"
+	KindEdited      = "edited"
 	KindLate        = "late"
 	KindSlowGroup   = "slow_group"
 	KindLostBusBW   = "lost_busbw"
@@ -80,7 +81,7 @@ func Judge(rec *record.Record, d *advice.Document) Verdict {
 	if rec == nil {
 		rec = &record.Record{}
 	}
-	var v Verdict
+	v := Verdict{editedLines(rec)}
 	j := judged{rec, expect(rec)}
 	for _, find := range []func(judged) []VerdictLine{
 		judged.hangs, judged.wrongData, judged.interrupted, judged.late, judged.slowGroups,

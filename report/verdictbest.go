@@ -33,9 +33,7 @@ func (j judged) noFault() []VerdictLine {
 		cases = plural(int64(ok), "simulated case")
 	}
 	text := fmt.Sprintf("No fault in %s: data checked in %s", cases, comma(int64(checked)))
-	if len(Late(j.Record)) > 0 {
-		text += ", no rank late"
-	}
+	text += j.notLate()
 	switch {
 	case compared > 0 && j.Simulated:
 		text += ", none slow"
@@ -43,6 +41,24 @@ func (j judged) noFault() []VerdictLine {
 		text += ", bandwidth as " + j.want.as()
 	}
 	return []VerdictLine{{Kind: KindNoFault, Severity: VerdictGood, Text: text + "."}}
+}
+
+// notLate says that no rank was late, where enough launches were looked at. Where ranks
+// differ by much it says only that.
+func (j judged) notLate() string {
+	most, looked := 0.0, false
+	for _, l := range Late(j.Record) {
+		most, looked = max(most, l.Skew), looked || l.enough()
+	}
+	switch {
+	case most > 0 && looked:
+		return fmt.Sprintf(", ranks differ by up to %s of the time but none comes last beyond chance", part(most))
+	case most > 0:
+		return fmt.Sprintf(", ranks differ by up to %s of the time and too few launches tell which is late", part(most))
+	case looked:
+		return ", no rank late"
+	}
+	return ""
 }
 
 // bestOf is the best bus bandwidth of rows.

@@ -64,7 +64,7 @@ func stuck(r *record.Result, where, lost string) (kind, text, hint string) {
 		text += " " + sentence(w.Text())
 	}
 	hint = e.Verdict()
-	if e.During == record.DuringBurst && e.Ranks[0].Started == nil {
+	if e.During == record.DuringBurst && e.Ranks[0].Started == nil && !e.Certain {
 		hint = fmt.Sprintf("run it again with -w %d: the launches of a warm-up carry marks, which tell which rank has not started", record.MaxMarks)
 	}
 	return kind, text, sentence(hint)
@@ -76,6 +76,9 @@ func missing(r *record.Result) string {
 	all := 0
 	for _, g := range r.Evidence.Ranks {
 		all += g.Count
+	}
+	if who := r.Evidence.Reported(); who != "" {
+		return "an asynchronous error on " + who + " alone, the others wait"
 	}
 	if first.Count == all {
 		return record.RankText(first.Ranks, first.Count, all) + " " + first.State.Text()
@@ -190,7 +193,7 @@ func (j judged) gathered() bool {
 
 // place is a rank with its node and GPU.
 func (j judged) place(rank int, r *record.Result) string {
-	return lower(located(rank, World{r.Ranks, r.Nodes, r.GPUsPerProcess}, j.World).name())
+	return lower(located([]int{rank}, World{r.Ranks, r.Nodes, r.GPUsPerProcess}, j.World).name())
 }
 
 func lower(s string) string {
@@ -203,12 +206,18 @@ func lower(s string) string {
 // interrupted says how much of a sweep there is.
 func (j judged) interrupted() []VerdictLine {
 	count, ok, partly := 0, 0, 0
+	why, hint, severity := "", "", VerdictWarning
 	for i := range j.Results {
-		switch j.Results[i].Status {
+		r := &j.Results[i]
+		switch r.Status {
 		case record.Interrupted:
 			count++
-			if j.Results[i].Burst != nil {
+			if r.Burst != nil {
 				partly++
+			}
+			if r.Lost() {
+				why, hint = lostIn(r)
+				severity = VerdictBad
 			}
 		case record.OK:
 			ok++
@@ -219,8 +228,19 @@ func (j judged) interrupted() []VerdictLine {
 		return nil
 	}
 	return []VerdictLine{{
-		Kind: KindInterrupted, Severity: VerdictWarning, Share: float64(count) / float64(len(j.Results)),
-		Text: fmt.Sprintf("Interrupted: %s of %s finished, %s more have 1 of %d passes.", comma(int64(ok)), plural(int64(len(j.Results)), "case"), comma(int64(partly)), record.Passes),
-		Hint: "Go on with zbench collectives --resume and the folder.",
+		Kind: KindInterrupted, Severity: severity, Share: float64(count) / float64(len(j.Results)),
+		Text: fmt.Sprintf("Interrupted: %s%s of %s finished, %s more have 1 of %d passes.", why, comma(int64(ok)), plural(int64(len(j.Results)), "case"), comma(int64(partly)), record.Passes),
+		Hint: hint + "Go on with zbench collectives --resume and the folder.",
 	}}
+}
+
+// lostIn says in which case a process was lost, and whose ranks are missing, or which process
+// stood still.
+func lostIn(r *record.Result) (text, hint string) {
+	what, why, _ := strings.Cut(r.Reason, ": ")
+	text = what + " in " + orUnnamed(r.Collective) + " at " + unit.Bytes(sizeOf(r)) + ". "
+	if e := r.Evidence; e != nil && len(e.Ranks) > 0 && strings.HasPrefix(r.Reason, record.LostProcess) {
+		return text + sentence(missing(r)+" "+e.Where()) + " ", sentence(e.Verdict()) + " "
+	}
+	return text + sentence(firstClause(why)) + " ", ""
 }

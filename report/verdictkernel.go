@@ -27,7 +27,7 @@ const unsureShare = 0.5
 // [Judge]: what is wrong first, then the best figure beside the peak and what others
 // published, then how far to believe it.
 func JudgeKernels(rec *record.Record) Verdict {
-	var v Verdict
+	v := Verdict{editedLines(rec)}
 	j := judgedKernels{rec}
 	finds := []func(judgedKernels) []VerdictLine{
 		judgedKernels.failed, judgedKernels.wrongData, judgedKernels.interrupted, judgedKernels.slowDevice,
@@ -106,11 +106,7 @@ func (j judgedKernels) wrongData() []VerdictLine {
 	if first.Reason != "" {
 		text += ": " + plain.Line(first.Reason)
 	}
-	hint := "Run it again, then look at the memory's error counters."
-	if j.Benchmark() == spec.Muon {
-		hint = "The table of numerics names the check and its bar. Run it again with another --seed."
-	}
-	return []VerdictLine{{Kind: KindWrongData, Severity: VerdictBad, Share: j.share(n), Text: sentence(text), Hint: hint}}
+	return []VerdictLine{{Kind: KindWrongData, Severity: VerdictBad, Share: j.share(n), Text: sentence(text), Hint: sentence(first.Verified.Hint())}}
 }
 
 // leftWrong tells that a row left wrong elements, or more error than a check's bar.

@@ -183,7 +183,7 @@ func TestVerdictOfMuon(t *testing.T) {
 
 	wrong := muonOf(muonRow(8, "8x4", 0.04))
 	require.Equal(t, KindWrongData, JudgeKernels(wrong).Lines[0].Kind, "a check found more than its bar")
-	require.Contains(t, JudgeKernels(wrong).Lines[0].Hint, "table of numerics")
+	require.Contains(t, JudgeKernels(wrong).Lines[0].Hint, "the deviation is one of arithmetic")
 	require.Empty(t, JudgeKernels(wrong).Only(KindProduct), "what is wrong has no speed")
 	require.Equal(t, spec.Muon, wrong.Benchmark())
 }

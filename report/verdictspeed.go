@@ -19,53 +19,43 @@ const (
 	dipShare = 0.10
 	// noisyShare is the part of the cases that must be noisy.
 	noisyShare = 0.5
-	// codeNoisy, codeSlowGroup and codeCorrelated are warnings of package record.
-	codeNoisy, codeSlowGroup, codeCorrelated = "noisy", "slow_group", "correlated"
+	// codeNoisy, codeSkew, codeSlowGroup and codeCorrelated are warnings of package record.
+	codeNoisy, codeSkew, codeSlowGroup, codeCorrelated = "noisy", "skew", "slow_group", "correlated"
 )
 
 // mostLate is how many late ranks are named one by one.
 const mostLate = 3
 
-// late names the ranks that the others wait for. All ranks of a node are the node.
+// late names the ranks and nodes that the others wait for, or the candidates.
 func (j judged) late() []VerdictLine {
 	var out []VerdictLine
 	for _, l := range Late(j.Record) {
-		if len(l.Late) == 0 {
+		line := VerdictLine{Kind: KindLate, Severity: VerdictBad, Hint: sentence(strings.TrimSuffix(l.remedy(), "."))}
+		for _, u := range slices.Concat(l.Late, l.Candidates) {
+			line.Share = max(line.Share, u.WaitShare)
+		}
+		switch {
+		case len(l.Late) > 0:
+			share := 0.0
+			var names []string
+			for _, u := range l.Late {
+				share += u.Share
+				names = append(names, lower(u.name()))
+			}
+			line.Text = fmt.Sprintf("Late: %s. In %s of the launches %s came last; the others wait %s, up to %s of the time of a launch.",
+				firstFew(names, mostLate), part(min(share, 1)), map[bool]string{true: "it", false: "one of them"}[len(names) == 1 && !l.Late[0].whole()],
+				unit.Seconds(l.Late[0].Wait), part(line.Share))
+			if len(l.Candidates) > 0 {
+				line.Text += " " + l.unclear()
+			}
+		case len(l.Candidates) > 0:
+			line.Text = l.unclear()
+		default:
 			continue
 		}
-		line := VerdictLine{Kind: KindLate, Severity: VerdictBad, Hint: sentence(strings.TrimSuffix(lateRemedy, "."))}
-		share := 0.0
-		var names []string
-		for _, r := range l.Late {
-			share += r.Share
-			line.Share = max(line.Share, r.WaitShare)
-			names = append(names, lower(r.name()))
-		}
-		worst := l.Late[0]
-		who := firstFew(names, mostLate)
-		if node, all := wholeNode(l); all {
-			who = fmt.Sprintf("all %s of %s", plural(int64(len(l.Late)), "GPU"), node)
-		}
-		line.Text = fmt.Sprintf("Late: %s. In %s of the launches %s came last; the others wait %s, up to %s of the time of a launch.",
-			who, part(min(share, 1)), map[bool]string{true: "it", false: "one of them"}[len(names) == 1], unit.Seconds(worst.Wait), part(line.Share))
 		out = append(out, line)
 	}
 	return out
-}
-
-// wholeNode names the node of which all ranks, and no others, are late.
-func wholeNode(l Lateness) (name string, all bool) {
-	first := l.Late[0]
-	if first.Node < 0 || l.World.Nodes < 1 || len(l.Late) < 2 || len(l.Late) != l.World.Ranks/l.World.Nodes {
-		return "", false
-	}
-	if slices.ContainsFunc(l.Late, func(r LateRank) bool { return r.Node != first.Node }) {
-		return "", false
-	}
-	if first.Host != "" {
-		return first.Host, true
-	}
-	return fmt.Sprintf("node %d", first.Node), true
 }
 
 // slowGroups names the slow ones of groups that run at once, by the case that shows

@@ -68,9 +68,7 @@ forward 0 COMPILER "$lib/libhiprtc.so.6" "$lib/libamdhip64.so.6"
 for name in libamdhip64.so libamdhip64.so.5 libamdhip64.so.7; do ln -sf libamdhip64.so.6 "$lib/$name"; done
 ln -sf librccl.so.1 "$lib/librccl.so"
 ln -sf libhiprtc.so.6 "$lib/libhiprtc.so"
-# HIP programs are often linked with HSA's runtime (rccl-tests, src/Makefile), and most of
-# them call nothing in it: they need a file of that name alone.
-"${CC:-cc}" "${cflags[@]}" -shared -Wl,-soname,libhsa-runtime64.so.1 -o "$lib/libhsa-runtime64.so.1" -x c /dev/null
+"${CC:-cc}" "${cflags[@]}" -shared -Wl,-soname,libhsa-runtime64.so.1 -o "$lib/libhsa-runtime64.so.1" c/shared/hsa.c -Wl,--version-script=c/shared/hsa.map -Wl,-z,defs
 ln -sf libhsa-runtime64.so.1 "$lib/libhsa-runtime64.so"
 
 # ONLY=rocm leaves CUDA's names out.

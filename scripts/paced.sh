@@ -56,6 +56,6 @@ for program in "${programs[@]}"; do
 	measure "$program -t 8 -G 1" "${loopback[@]}" -- "$one" -t 8 -G 1
 	if [ -x "$many" ]; then
 		want "$program" --nodes 2
-		measure "$program mpirun -np 16" "${loopback[@]}" --nodes 2 -- mpirun -np 16 "$many"
+		measure "$program mpirun -np 16" "${loopback[@]}" --nodes 2 -- mpirun --map-by :OVERSUBSCRIBE -np 16 "$many"
 	fi
 done

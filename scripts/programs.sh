@@ -1,7 +1,7 @@
 # What paced.sh and virtual.sh share: rccl-tests' programs beside `zbench collectives` of the
 # same world, both without noise. They set zbench, sizes, loopback and work, and read this file.
 
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -7,6 +7,8 @@
 #           of rocBLAS 5.5 the headers alone
 #   sid     the newest HIP whose hiprtc is a library of its own (6 or later)
 #
+# Both have a compiler and Open MPI; sid's UCX is built with ROCm.
+#
 # DIR is $ZBENCH_CHROOTS/SUITE by default (~/.cache/zbench/chroots). What is
 # finished is kept and used again; a run that was cut off continues where it was.
 # ZBENCH_MIRROR names another mirror than deb.debian.org.
@@ -26,12 +28,13 @@ mirror=${ZBENCH_MIRROR:-http://deb.debian.org/debian}
 # What is wanted in it, and of what the headers alone: their libraries are large.
 # A change of these lines makes the next run install again.
 headers=
+mpi="build-essential openmpi-bin libopenmpi-dev"
 case $suite in
 trixie)
-	wanted="librccl1 librccl-dev libamdhip64-dev rocm-device-libs-17"
+	wanted="librccl1 librccl-dev libamdhip64-dev rocm-device-libs-17 $mpi"
 	headers=librocblas-dev
 	;;
-sid) wanted="newest libhiprtc and its libamdhip64" ;;
+sid) wanted="newest libhiprtc and its libamdhip64, $mpi" ;;
 esac
 done_marker=$dir/.zbench-done
 base_marker=$dir/.zbench-base
@@ -79,7 +82,7 @@ if [ "$suite" = sid ]; then
 		echo "$0: $suite has no libhiprtc of version 6 or later (newest: ${so:-none})" >&2
 		exit 1
 	fi
-	packages="libhiprtc$so libamdhip64-$so"
+	packages="libhiprtc$so libamdhip64-$so $mpi"
 fi
 # shellcheck disable=SC2086 # a list of packages
 inside apt-get install -y --no-install-recommends $packages

@@ -92,7 +92,7 @@ for program in "${programs[@]}"; do
 	fi
 	if [ -x "$many" ]; then
 		expect "$program" --nodes 2
-		compare "$program mpirun -np 16" --nodes 2 -- mpirun -np 16 "$many"
+		compare "$program mpirun -np 16" --nodes 2 -- mpirun --map-by :OVERSUBSCRIBE -np 16 "$many"
 	fi
 done
 exit $bad

@@ -114,6 +114,9 @@ func TestEveryTrainerIsAdvised(t *testing.T) {
 		again, err := advice.Read(strings.NewReader(json))
 		require.NoError(t, err)
 		require.Equal(t, out, text(t, asText, again), "%s: what was written reads back whole", name)
+		edited, err := advice.Read(strings.NewReader(strings.Replace(json, `"dp": 64`, `"dp": 65`, 1)))
+		require.NoError(t, err)
+		require.True(t, strings.HasPrefix(text(t, asText, edited), "EDITED after zbench wrote it: "), name)
 	}
 }
 

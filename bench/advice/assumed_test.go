@@ -49,6 +49,7 @@ func TestAssumedIsTheExplicitAnswer(t *testing.T) {
 		}
 		in.Model, err = model.Preset(preset)
 		require.NoError(t, err)
+		in.Model.Params = tr.Tensors(in.Model.Params)
 		if tokens > 0 {
 			work := float64(tokens) * float64(in.Model.ActiveParams)
 			in.Compute = model.Compute{Backward: 4 * work / 250e12, Forward: 2 * work / 250e12, Source: "by hand"}

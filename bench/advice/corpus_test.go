@@ -43,7 +43,7 @@ func whole(t *testing.T) *advice.Document {
 	used.Alpha = -1e-6
 	used.Holes, used.Refine = append(used.Holes, bucket.Hole{Kind: bucket.TimeFalls}), append(used.Refine, 1)
 	run := trainer.Run{
-		DP: 1, EP: 2, GradDtype: "float", ParamDtype: "float", Zero: 1, Accum: 2, NoOverlap: true, NoGatherOverlap: true, PadBuckets: true,
+		DP: 1, EP: 2, TP: 2, ETP: 2, FP8Gather: true, FP32Accumulation: true, GradDtype: "float", ParamDtype: "float", Zero: 1, Accum: 2, NoOverlap: true, NoGatherOverlap: true, PadBuckets: true,
 		Instances: 2, LayerWise: true, LegacyLayout: true, GatherBytes: 1, KeepParams: true, RootUnit: true,
 	}
 	a.Run, a.Advised = run, run
@@ -76,6 +76,7 @@ func TestSchemaIsTight(t *testing.T) {
 	refused := text(t, asJSON, d)
 	schematest.Refuses(t, advice.SchemaJSON, schematest.Changes{Good: good, Bad: map[string]string{
 		"/schema":                            `"zbench.advice/0"`,
+		"/sha256":                            `"none"`,
 		"/curve_sha256":                      `"none"`,
 		"/answer/schema":                     `"zbench.recommend/0"`,
 		"/answer/verdict":                    `"perhaps"`,

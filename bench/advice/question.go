@@ -50,8 +50,8 @@ func Prepare(want *spec.Advice) (*Question, error) {
 	if err != nil {
 		return nil, exit.UsageError(err, adviceHelp)
 	}
-	if q.in.Model, err = q.model(); err != nil {
-		return nil, exit.UsageError(err, "zbench recommend --help describes --params")
+	if q.in.Model, err = q.model(t); err != nil {
+		return nil, usage(err, "zbench recommend --help describes --params")
 	}
 	if err := q.setRun(t); err != nil {
 		return nil, exit.UsageError(err, adviceHelp)
@@ -104,7 +104,8 @@ func (q *Question) configure() error {
 	}
 	q.in.ConfigFile = c.File
 	q.in.Framework = cmp.Or(q.in.Framework, q.in.Config.Trainer)
-	for _, x := range []struct{ to, from *int }{{&q.want.EP, q.in.Config.EP}, {&q.want.PP, q.in.Config.PP}} {
+	set := q.in.Config
+	for _, x := range []struct{ to, from *int }{{&q.want.EP, set.EP}, {&q.want.PP, set.PP}, {&q.want.TP, set.TP}, {&q.want.CP, set.CP}} {
 		if x.from != nil && *x.to == 0 {
 			*x.to = *x.from
 		}
@@ -112,8 +113,9 @@ func (q *Question) configure() error {
 	return nil
 }
 
-// model describes the parameters; nil if they are unknown.
-func (q *Question) model() (m *model.Model, err error) {
+// model describes one rank's parameters as the trainer holds them; nil if they are
+// unknown.
+func (q *Question) model(t trainer.Trainer) (m *model.Model, err error) {
 	w := &q.want
 	switch {
 	case w.Preset != "":
@@ -127,16 +129,19 @@ func (q *Question) model() (m *model.Model, err error) {
 		listed := *w.Model
 		listed.Params, listed.Notes = slices.Clone(listed.Params), slices.Clone(listed.Notes)
 		m = &listed
-		m.AsGiven(w.PP)
+		m.AsGiven(w.PP, w.TP)
 	default:
 		return nil, nil
 	}
 	if err == nil && w.Model == nil {
-		err = m.Stage(w.PP)
+		if err = m.Stage(w.PP); err == nil {
+			err = q.divide(m, t)
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
+	m.Params = t.Tensors(m.Params)
 	if w.Active > 0 {
 		m.SetActive(w.Active)
 	}
@@ -150,7 +155,7 @@ func (q *Question) setRun(t trainer.Trainer) (err error) {
 		q.in.Config.Apply(&r)
 	}
 	w := &q.want
-	for _, x := range []struct{ to, from *int }{{&r.DP, &w.DP}, {&r.EP, &w.EP}, {&r.Instances, &w.Instances}, {&r.Accum, &w.Accum}} {
+	for _, x := range []struct{ to, from *int }{{&r.DP, &w.DP}, {&r.EP, &w.EP}, {&r.TP, &w.TP}, {&r.Instances, &w.Instances}, {&r.Accum, &w.Accum}} {
 		if *x.from != 0 {
 			*x.to = *x.from
 		}
@@ -230,13 +235,32 @@ func (q *Question) AskBriefly(sources []cost.Source) (*Document, error) {
 func (q *Question) ask(in Input, sources []cost.Source) (*Document, error) {
 	in.Sources = sources
 	if in.Run.DP == 0 {
-		in.Run.DP = ranksOf(sources)
+		var err error
+		if in.Run.DP, err = q.divided(worldOf(sources, q.replica())); err != nil {
+			return nil, err
+		}
+		in.Model = q.noted(in.Model, in.Run.DP)
 	}
 	d, err := Recommend(in)
 	if err != nil {
 		return nil, exit.UsageError(err, adviceHelp)
 	}
+	for _, s := range sources {
+		d.Answer.Warnings = append(d.Answer.Warnings, s.Record.Edits()...)
+	}
 	return d, nil
+}
+
+// worldOf is the number of ranks behind the curves, where a copy of the model takes so
+// many: the whole world's, or the largest that a curve has.
+func worldOf(sources []cost.Source, replica int) int {
+	most := ranksOf(sources)
+	for _, s := range sources {
+		if replica > 1 {
+			most = max(most, s.Record.World.Ranks)
+		}
+	}
+	return most
 }
 
 // ranksOf is the largest number of ranks that a curve has.
@@ -266,12 +290,32 @@ func (q *Question) Experts() int {
 	return q.in.Run.EP
 }
 
+// ExpertRanks is the number of ranks that hold the same experts in a world of so many.
+func (q *Question) ExpertRanks(world int) int {
+	run := q.in.Run
+	run.DP = q.DataRanks(world)
+	return run.Ranks(true)
+}
+
+// Strides are how far apart the ranks are that reduce a gradient together in a world of
+// so many; none where it has several pipeline stages.
+func (q *Question) Strides(world int) []int {
+	if q == nil || q.DataRanks(world)*q.in.Run.Apart(false) != world {
+		return nil
+	}
+	all := []int{q.in.Run.Apart(false)}
+	if q.Experts() > 0 {
+		all = append(all, q.in.Run.Apart(true))
+	}
+	return all
+}
+
 // DataRanks is the number of data-parallel ranks in a world of so many.
 func (q *Question) DataRanks(world int) int {
-	if q.in.Run.DP > 0 {
-		return q.in.Run.DP
+	if dp, err := q.divided(world); q.in.Run.DP == 0 && err == nil {
+		return dp
 	}
-	return world
+	return max(1, cmp.Or(q.in.Run.DP, world))
 }
 
 // Answered reports whether a document has a setting to use.

@@ -10,6 +10,7 @@ import (
 	"zbench/bench/jsonfile"
 	"zbench/bench/plain"
 	"zbench/bench/recommend"
+	"zbench/bench/record"
 	"zbench/bench/table"
 	"zbench/bench/trainer"
 	"zbench/bench/unit"
@@ -254,7 +255,8 @@ func (d *Document) WriteJSON(w io.Writer) error {
 // maxDocument bounds a recommend.json: a setting takes about half a KiB.
 const maxDocument = 64 << 20
 
-// Read reads what WriteJSON wrote.
+// Read reads what WriteJSON wrote. A document whose content does not fit its checksum says
+// so.
 func Read(r io.Reader) (*Document, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxDocument))
 	if err != nil {
@@ -271,6 +273,13 @@ func Read(r io.Reader) (*Document, error) {
 	if a.Verdict == recommend.Recommended && (a.Best == nil || a.Plateau == nil || len(a.Table) == 0 || a.Best.Step <= 0) ||
 		a.Verdict == recommend.Refused && a.Refusal == nil {
 		return nil, fmt.Errorf("advice: %s lacks its fields", a.Verdict)
+	}
+	if jsonfile.Edited(text) {
+		d.Sentence = "EDITED after zbench wrote it: " + d.Sentence
+		a.Warnings = append(a.Warnings, record.Warning{
+			Code: record.CodeEdited, Message: "the recommendation was edited after zbench wrote it: its content does not fit its checksum",
+			Hint: "zbench recommend on the folder computes it again",
+		})
 	}
 	if len(a.Within) == 0 && a.Plateau != nil { // written before the ranges were
 		a.Within = []recommend.Range{*a.Plateau}

@@ -2,6 +2,7 @@ package bisect
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,7 +15,7 @@ import (
 // journalLine is a line of a journal, without its newline.
 func journalLine(t *testing.T, of any) string {
 	t.Helper()
-	text, err := jsonfile.Line(of)
+	text, err := jsonfile.Line(strings.Repeat("a5", 16), of)
 	require.NoError(t, err)
 	return string(text)
 }
@@ -40,8 +41,8 @@ func TestTheJournalsSchema(t *testing.T) {
 		"/schema": `"zbench.bisect-journal/0"`, "/timing": `"mean"`, "/options/alpha": `0 1`, "/options/miss": `0 1`, "/options/max_rounds": `0`,
 		"/variants/0/name": `""`, "/cases/0/key": `""`, "/spec/sweep/cache": `"hot"`, "/spec/sweep/collectives/0": `"ring"`, "/spec/sweep/factor": `0`, "/spec/sweep/step_bytes": `0`,
 		"/spec/sweep/graph_launches": `0`, "/spec/sweep/groups/0": `1`, "/spec/sweep/strides/0": `1`, "/spec/sweep/scales/0": `0`, "/spec/sweep/sizes": `[]`,
-		"/spec/schema": `"zbench.spec/0"`, "/spec/world/ranks_per_gpu": `1`, "/spec/kernels/data": `"ones"`, "/crc32c": `"zz"`,
+		"/spec/schema": `"zbench.spec/0"`, "/spec/world/ranks_per_gpu": `1`, "/spec/kernels/data": `"ones"`, "/run": `"a5"`, "/crc32c": `"zz"`,
 	}}, schematest.Changes{Good: journalLine(t, Entry{Variant: "a", Seconds: 1, Times: map[string]float64{"k": 1}}), Bad: map[string]string{
-		"/crc32c": `"zz"`, "/seconds": `-1`,
+		"/run": `"a5"`, "/crc32c": `"zz"`, "/seconds": `-1`,
 	}})
 }

@@ -15,6 +15,9 @@ const JournalSchema = "zbench.bisect-journal/1"
 type Header struct {
 	// Version of the format.
 	Schema string `json:"schema"`
+	// Run is the id of the search, which each line ends in; empty in journals of earlier
+	// versions.
+	Run string `json:"-"`
 	// Options of the search.
 	Options Options `json:"options"`
 	// Spec is the request that each child narrows to its cases.
@@ -72,11 +75,14 @@ type Entry struct {
 	Evidence []string `json:"evidence,omitempty"`
 }
 
+// Line is the entry as a line of the search's journal.
+func (e Entry) Line(run string) ([]byte, error) { return jsonfile.Line(run, e) }
+
 // JournalText are a journal's lines.
 func JournalText(h Header, entries []Entry) ([]byte, error) {
-	text, err := jsonfile.Line(h)
+	text, err := jsonfile.Line(h.Run, h)
 	for _, e := range entries {
-		line, failed := jsonfile.Line(e)
+		line, failed := e.Line(h.Run)
 		text, err = append(text, line...), errors.Join(err, failed)
 	}
 	return text, err
@@ -90,7 +96,7 @@ func ReadJournal(text []byte) (h Header, entries []Entry, err error) {
 			return h.read(line)
 		}
 		var e Entry
-		err := jsonfile.DecodeLine(line, &e)
+		err := jsonfile.DecodeLine(line, h.Run, &e)
 		entries = append(entries, e)
 		return err
 	})
@@ -101,9 +107,11 @@ func ReadJournal(text []byte) (h Header, entries []Entry, err error) {
 }
 
 func (h *Header) read(line []byte) error {
-	if err := jsonfile.DecodeLine(line, h); err != nil {
+	run, err := jsonfile.DecodeFirst(line, h)
+	if err != nil {
 		return err
 	}
+	h.Run = run
 	if h.Schema != JournalSchema {
 		return fmt.Errorf("its version is %q, this zbench reads %q", h.Schema, JournalSchema)
 	}

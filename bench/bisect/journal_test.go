@@ -2,6 +2,7 @@ package bisect_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,4 +55,20 @@ func FuzzReadJournal(f *testing.F) {
 			require.NotEmpty(t, h.Cases)
 		}
 	})
+}
+
+// An entry of another search is refused, although its checksum fits.
+func TestEntriesOfOtherSearches(t *testing.T) {
+	h, entries, err := bisect.ReadJournal(saved(t))
+	require.NoError(t, err)
+	h.Run = strings.Repeat("a5", 16)
+	text, err := bisect.JournalText(h, entries[:1])
+	require.NoError(t, err)
+	got, _, err := bisect.ReadJournal(text)
+	require.NoError(t, err)
+	require.Equal(t, h.Run, got.Run)
+	line, err := entries[1].Line(strings.Repeat("5a", 16))
+	require.NoError(t, err)
+	_, _, err = bisect.ReadJournal(append(text, line...))
+	require.ErrorIs(t, err, jsonfile.ErrForeign)
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"zbench/bench/collective"
+	"zbench/bench/jsonfile"
 	"zbench/bench/record"
 )
 
@@ -144,7 +145,7 @@ type Need struct {
 func Knees(rec *record.Record) Answer {
 	a := Answer{
 		Schema: Schema, Simulated: rec.Simulated,
-		Curves: []Curve{}, Needs: needs(rec), Warnings: []record.Warning{},
+		Curves: []Curve{}, Needs: needs(rec), Warnings: jsonfile.Filled(rec.Edits()),
 	}
 	for _, g := range groups(rec.Results) {
 		c, warnings := g.curve()

@@ -13,8 +13,11 @@ import (
 	"zbench/bench/unit"
 )
 
-// deviceFact names the GPU among the facts.
-const deviceFact = "device"
+// deviceFact names the GPU among the facts, hostsFact the hosts.
+const (
+	deviceFact = "device"
+	hostsFact  = "hosts"
+)
 
 // facts are what a reader of a difference must know of a run, in the order in which
 // they are listed. A fact that a record lacks is empty.
@@ -31,7 +34,7 @@ var facts = []struct {
 	{"nodes", func(r *record.Record) string { return number(r.World.Nodes) }},
 	{"ranks", func(r *record.Record) string { return number(r.World.Ranks) }},
 	{"GPUs per process", func(r *record.Record) string { return number(r.World.GPUsPerProcess) }},
-	{"hosts", func(r *record.Record) string { return strings.Join(slices.Sorted(slices.Values(r.World.Hosts)), " ") }},
+	{hostsFact, func(r *record.Record) string { return strings.Join(slices.Sorted(slices.Values(r.World.Hosts)), " ") }},
 	{"fabric", func(r *record.Record) string {
 		if r.Fabric == nil {
 			return ""
@@ -79,6 +82,17 @@ func launchesOf(r *record.Record) string {
 		}
 	}
 	return strings.Join(seen, " ")
+}
+
+// editedNotes name the runs whose records are not what zbench wrote.
+func editedNotes(base, fresh []Run) []string {
+	var out []string
+	for _, r := range slices.Concat(base, fresh) {
+		for _, w := range r.Record.Edits() {
+			out = append(out, "EDITED: "+plain.Text(r.Name)+": "+w.Message+".")
+		}
+	}
+	return out
 }
 
 // severalNotes name logs that have a case more than once. They count as one run, with the

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/perf/benchmath"
 
 	"zbench/bench/record"
+	"zbench/bench/spec"
 )
 
 // Run is one run of a side.
@@ -59,7 +60,7 @@ func Compare(base, fresh []Run, o Options) (*Document, error) {
 	}
 	d := &Document{
 		Schema: Schema, Simulated: base[0].Record.Simulated, Benchmark: benchmark(base[0].Record),
-		Alpha: o.Alpha, MinEffect: o.MinEffect, Base: side(old), New: side(now), Changes: changes(base, fresh), Notes: slices.Concat(eraNotes(base, fresh), severalNotes(base, fresh)),
+		Alpha: o.Alpha, MinEffect: o.MinEffect, Base: side(old), New: side(now), Changes: changes(base, fresh), Notes: slices.Concat(editedNotes(base, fresh), eraNotes(base, fresh), severalNotes(base, fresh)),
 	}
 	if o.BetweenRunCV > 0 {
 		d.BetweenRunCV = &o.BetweenRunCV
@@ -87,6 +88,9 @@ func Compare(base, fresh []Run, o Options) (*Document, error) {
 		d.Common = commonOf(out.common, o)
 	}
 	d.conclude()
+	if d.Benchmark == spec.Collectives {
+		d.Shapes = shapes(d.Cases, o, d.tested())
+	}
 	return d, nil
 }
 
@@ -168,6 +172,9 @@ func (d *Document) conclude() {
 	for i := range d.Cases {
 		d.Counts.add(&d.Cases[i])
 		d.NeedsRuns = max(d.NeedsRuns, d.Cases[i].NeedsRuns)
+	}
+	if d.NeedsRuns > 0 && d.BetweenRunCV == nil && slices.ContainsFunc(d.Changes, func(c Change) bool { return c.What == hostsFact }) {
+		d.NeedsRuns = max(d.NeedsRuns, HostRuns)
 	}
 	shifted := func(v Verdict) bool { return d.Common != nil && d.Common.Verdict == v }
 	n := d.Counts

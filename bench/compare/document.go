@@ -58,8 +58,10 @@ type Document struct {
 	NeedsRuns int `json:"needs_runs,omitempty" jsonschema:"minimum=1"`
 	// Shift that all cases have in common; null if there are too few runs or cases for it.
 	Common *Common `json:"common"`
-	// Notes say what a reader of the verdicts should know: changes of a library's algorithms
-	// between the two versions.
+	// Shapes tell how the change goes with size, one for each curve of at least four sizes.
+	Shapes []Shape `json:"shapes,omitempty"`
+	// Notes say what a reader of the verdicts should know: records that were edited, changes of
+	// a library's algorithms between the two versions.
 	Notes []string `json:"notes"`
 	// Gated is the outcome of --fail-on and --require-checked; absent if neither was given.
 	Gated *gate.Report `json:"gate,omitempty"`

@@ -45,6 +45,9 @@ func (d *Document) Headline() string {
 	count(n.Unclear, "unclear")
 	count(n.NotChecked-n.Broken, "not checked")
 	text := fmt.Sprintf("%s: of %s", d.Word(), plain.Count(all, "case"))
+	if m := d.magnitude(); m != "" && !d.tested() {
+		text = fmt.Sprintf("%s: %s, %s; of %s", d.Word(), m, d.untested(), plain.Count(all, "case"))
+	}
 	if len(parts) > 0 {
 		text += " " + strings.Join(parts, ", ")
 	}
@@ -71,11 +74,19 @@ func (d *Document) Word() string {
 func (d *Document) Lines() []Line {
 	out := []Line{{Text: d.Headline(), Level: map[Verdict]Level{Slower: Worse, Same: Good, Unclear: Limit, NotChecked: Limit}[d.Verdict]}}
 	level := map[Verdict]Level{Slower: Worse}
+	shape, shaped := d.shapeLine()
 	if c := d.Common; c != nil && (c.Verdict == Slower || c.Verdict == Faster) {
-		out = append(out, Line{
-			Text: fmt.Sprintf("All cases together are %s by %s (%s to %s).", c.Verdict, percent(math.Abs(c.Change)), signed(c.Test.Lo), signed(c.Test.Hi)),
-			Hint: "a shift of all sizes points to clocks, placement or the host rather than to an algorithm", Level: level[c.Verdict],
-		})
+		line := Line{
+			Text:  fmt.Sprintf("All cases together are %s by %s (%s to %s).", c.Verdict, percent(math.Abs(c.Change)), signed(c.Test.Lo), signed(c.Test.Hi)),
+			Level: level[c.Verdict],
+		}
+		if !shaped {
+			line.Hint = "a shift of all cases points to clocks, placement or the host rather than to one of them"
+		}
+		out = append(out, line)
+	}
+	if shaped {
+		out = append(out, shape)
 	}
 	for _, x := range []struct {
 		verdict Verdict
@@ -110,7 +121,7 @@ func (d *Document) limits() []Line {
 			are = "case is"
 		}
 		text := fmt.Sprintf("%d %s unclear: BASE has %s, NEW %s.", d.Counts.Unclear, are, plain.Count(len(d.Base), "run"), plain.Count(len(d.New), "run"))
-		hint := fmt.Sprintf("give %d runs a side", d.NeedsRuns)
+		hint := fmt.Sprintf("to test it, give %d runs a side", d.NeedsRuns)
 		switch {
 		case d.NeedsRuns > manyRuns:
 			hint = fmt.Sprintf("reduce the variation between runs; it would take more than %d runs a side", manyRuns)
@@ -124,6 +135,12 @@ func (d *Document) limits() []Line {
 		out = append(out, Line{Text: fmt.Sprintf("%s NOT CHECKED, the first %s, %s: %s.", plain.Count(n, "case"), d.Cases[i].Group, unit.Bytes(d.Cases[i].Bytes), d.Cases[i].Reason), Level: Limit})
 	}
 	for _, c := range d.Changes {
+		if c.What == hostsFact && min(len(d.Base), len(d.New)) < HostRuns && d.BetweenRunCV == nil {
+			out = append(out, Line{
+				Text: fmt.Sprintf("The runs are of different hosts: hosts and runs have modes of their own, and with %s a side chance can put one mode on each side.", plain.Count(min(len(d.Base), len(d.New)), "run")),
+				Hint: fmt.Sprintf("give %d runs a side, or runs of the same hosts by turns", HostRuns), Level: Limit,
+			})
+		}
 		if c.Within {
 			out = append(out, Line{Text: fmt.Sprintf("The runs of one side differ in %s: BASE %s, NEW %s.", c.What, strings.Join(c.Base, ", "), strings.Join(c.New, ", ")), Hint: "a side should be runs of one thing", Level: Limit})
 		}

@@ -69,7 +69,7 @@ func (d *Document) CaseTable(short bool) table.Table {
 	if left > 0 {
 		t.Notes = append(t.Notes, plain.Count(left, "case")+" the same: --verbose lists all.")
 	}
-	t.Notes = append(t.Notes, fmt.Sprintf("Times are geometric means of run medians; a change above 0 is slower. Verdicts: at most %s chance of any false one; at least %s.", percent(d.Alpha), percent(d.MinEffect)))
+	t.Notes = append(t.Notes, fmt.Sprintf("Times are geometric means of run medians; a change above 0 is slower. Verdicts: at most %s chance of any false one if the runs of both sides are exchangeable, without modes of whole runs; at least %s.", percent(d.Alpha), percent(d.MinEffect)))
 	if ranked {
 		t.Notes = append(t.Notes, "The rank test is advisory: it is not adjusted for the number of cases.")
 	}

@@ -14,6 +14,10 @@ const (
 	// MinRuns is the number of runs a side below which nothing is concluded, unless the
 	// variation between runs is given.
 	MinRuns = 3
+	// HostRuns is the number of runs a side that is asked for where hosts differ. Runs that
+	// have two modes, each half of the time, all have one on BASE and the other on NEW in 2 of
+	// 2^(2n) comparisons: 3 % with 3 runs a side, 0.2 % with 5.
+	HostRuns = 5
 	// RankRuns is the number of runs a side from which a rank test stands beside.
 	RankRuns = 10
 	// minCommon is the number of cases from which a shift common to all is tested.

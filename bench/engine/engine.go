@@ -147,7 +147,7 @@ func save(dir *Folder, out *Outcome) error {
 	if out.Setup == nil || !out.Setup.keepsSamples() {
 		return nil
 	}
-	return WriteSamples(dir, out.Record.Results, out.Journal.Parts)
+	return WriteSamples(dir, out.Record, out.Journal.Parts)
 }
 
 // measure runs the sweep and returns its record; nil if it has not started.

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 )
@@ -70,6 +72,27 @@ func TestCancelledThenResumed(t *testing.T) {
 		rec, err := record.Decode(strings.NewReader(files.files("out")[engine.ResultsFile]))
 		require.NoError(t, err)
 		require.ErrorContains(t, engine.Verdict(rec, "out"), "interrupted")
+		require.NoError(t, resume(t, files))
+		same(t, want, files.files("out"))
+	}
+}
+
+// A sweep that has lost a process is a run error that names it. It is saved, with the closing's
+// error left out, and resumes to the same folder.
+func TestLostThenResumed(t *testing.T) {
+	want := whole(t, small())
+	lost := &plan.GroupError{Failures: []plan.ProcessFailure{{Process: 3, Host: "node1", Failure: plan.Failure{Kind: plan.FailedLost, Message: "its connection ended"}}}}
+	for at := 1; at < 36; at += 5 {
+		files := newMemory()
+		require.NoError(t, run(context.Background(), t, files, small(), &modelled{at: at, fails: lost, closing: errors.New("the communicators did not close")}))
+		rec, err := record.Decode(strings.NewReader(files.files("out")[engine.ResultsFile]))
+		require.NoError(t, err)
+		err = engine.Verdict(rec, "out")
+		require.ErrorContains(t, err, " was interrupted: a process was lost: process 3 on node1: its connection ended")
+		var exits *exit.Error
+		require.ErrorAs(t, err, &exits)
+		require.Equal(t, exit.Run, exits.Code)
+		require.NotContains(t, files.files("out")[engine.JournalFile], record.LostProcess)
 		require.NoError(t, resume(t, files))
 		same(t, want, files.files("out"))
 	}

@@ -11,17 +11,18 @@ import (
 	"zbench/bench/stat"
 )
 
-// addExperts adds the stride that experts need to the requested strides. The DP/EP
-// ranks that hold the same experts reduce their gradients. Their stride is EP if
-// data-parallel ranks are consecutive (Megatron-Core, parallel_state.py,
-// initialize_model_parallel: the order is tp-cp-ep-dp-pp; read 2026-11-21). With
-// tensor or pipeline parallelism the order is unknown, and no stride is added.
-func (u *Setup) addExperts() {
-	ep, w, s := u.question.Experts(), u.Spec.World, u.Spec.Sweep
-	if ep == 0 || u.question.DataRanks(w.Size()) != w.Size() || ep >= w.Size() || !w.Divides(ep) || slices.Contains(s.Strides, ep) {
-		return
+// addStrides adds the strides that tensor and expert parallelism need to the requested
+// ones. Tensor-parallel ranks are neighbours, so that ranks which reduce a gradient
+// together are apart (Megatron-Core, parallel_state.py, initialize_model_parallel: the
+// order is tp-cp-ep-dp-pp; read 2026-11-21). Groups of one pipeline stage are smaller than
+// those of any stride, and none is added.
+func (u *Setup) addStrides() {
+	w, s := u.Spec.World, u.Spec.Sweep
+	for _, apart := range u.question.Strides(w.Size()) {
+		if apart > 1 && apart < w.Size() && w.Divides(apart) && !slices.Contains(s.Strides, apart) {
+			s.Strides = append(slices.Clone(s.Strides), apart)
+		}
 	}
-	s.Strides = append(slices.Clone(s.Strides), ep)
 }
 
 // checkExperts refuses a sweep without the curve of the experts' groups, before
@@ -31,11 +32,10 @@ func (u *Setup) checkExperts() error {
 	if ep == 0 || u.question.Rescale() {
 		return nil
 	}
-	dp := u.question.DataRanks(u.Spec.World.Size())
-	if dp%ep != 0 || dp == ep { // refused elsewhere; or each expert is on one rank
+	dp, ranks := u.question.DataRanks(u.Spec.World.Size()), u.question.ExpertRanks(u.Spec.World.Size())
+	if dp%ep != 0 || ranks == 1 { // refused elsewhere; or each expert is on one rank
 		return nil
 	}
-	ranks := dp / ep
 	if slices.ContainsFunc(u.axes.Cases(), func(c plan.Case) bool { return c.Ranks == ranks }) {
 		return nil
 	}

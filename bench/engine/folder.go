@@ -2,6 +2,9 @@ package engine
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +14,7 @@ import (
 	"time"
 
 	"zbench/bench/exit"
+	"zbench/bench/jsonfile"
 )
 
 // Files of a folder that the engine writes.
@@ -19,6 +23,9 @@ const (
 	JournalFile = "journal.jsonl"
 	// ResultsFile is the record.
 	ResultsFile = "results.json"
+	// SamplesFile has the samples, SamplesIndexFile where each series lies in it.
+	SamplesFile      = "samples.f32"
+	SamplesIndexFile = "samples.json"
 	// AdviceFile is the recommendation.
 	AdviceFile = "recommend.json"
 	// RunFile has the facts of this run of zbench: host, command line, exit code.
@@ -31,6 +38,9 @@ const (
 type Host struct {
 	FS  FS
 	Now func() time.Time
+	// Random gives unpredictable bytes for the ids of runs; nil has each id follow from what
+	// is known of the run before its first result.
+	Random io.Reader
 	// Owner names this process to others: host and process number.
 	Owner string
 	// Environment holds the variables that set up the libraries, as a record keeps them.
@@ -47,8 +57,9 @@ func (h Host) note(format string, args ...any) {
 
 // Folder is a result folder that this process may write. Close it when done.
 type Folder struct {
-	Path string
-	fs   FS
+	Path   string
+	fs     FS
+	random io.Reader
 	// made is true if this run created the folder, empty if it had no files.
 	made, empty bool
 	unlock      func() error
@@ -73,7 +84,7 @@ func NewFolder(h Host, path, command string, force bool) (*Folder, error) {
 		}
 		return nil, exit.UsageError(&HoldsFilesError{path, len(entries)}, another+", or --force to write over it")
 	}
-	f := &Folder{fs: h.FS, Path: path, made: err != nil}
+	f := &Folder{fs: h.FS, random: h.Random, Path: path, made: err != nil}
 	if err := h.FS.MkdirAll(path); err != nil {
 		return nil, exit.With(exit.Run, fmt.Errorf("the folder %s cannot be created: %w", path, err), another)
 	}
@@ -112,8 +123,27 @@ func (f *Folder) begin(force bool) error {
 
 // OpenFolder locks an existing folder, to add to it.
 func OpenFolder(h Host, path string) (*Folder, error) {
-	f := &Folder{fs: h.FS, Path: path}
+	f := &Folder{fs: h.FS, random: h.Random, Path: path}
 	return f, f.lock(h)
+}
+
+// NewRun is the id of a new run: its journal's lines end in it. It is random, so that a line
+// of another run is recognised whatever the request. Of a simulated run, which gives the same
+// files again, it follows from the header of its journal.
+func (f *Folder) NewRun(header any, simulated bool) (string, error) {
+	text, err := json.Marshal(header)
+	if err != nil {
+		return "", err
+	}
+	if f.random != nil && !simulated {
+		more := make([]byte, sha256.Size)
+		if _, err := io.ReadFull(f.random, more); err != nil {
+			return "", fmt.Errorf("no random bytes for the run's id: %w", err)
+		}
+		text = append(text, more...)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:jsonfile.RunDigits/2]), nil
 }
 
 // noRun is the run.json of a run that has not ended.

@@ -106,10 +106,13 @@ type modelled struct {
 	c       plan.Case
 	launch  float64
 	n       uint64
-	// stop is called before launch number at, counted over all.
-	at   int
-	stop func()
-	done int
+	// stop is called before launch number at, counted over all; fails is what it fails with.
+	at    int
+	stop  func()
+	fails error
+	done  int
+	// closing is the error of Close.
+	closing error
 }
 
 func (d *modelled) Begin(c plan.Case, pass int) error {
@@ -123,6 +126,9 @@ func (d *modelled) Begin(c plan.Case, pass int) error {
 func (d *modelled) times(ctx context.Context, rows int) ([]float64, error) {
 	if d.done++; d.stop != nil && d.done == d.at {
 		d.stop()
+	}
+	if d.fails != nil && d.done == d.at {
+		return nil, d.fails
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -151,7 +157,7 @@ func (d *modelled) Budget() (plan.Room, error)                             { ret
 func (d *modelled) IDs(plan.Comms) ([]plan.CommID, error)                  { return nil, nil }
 func (d *modelled) Join(context.Context, plan.Comms, []plan.CommID) error  { return nil }
 func (d *modelled) Allocate(context.Context, plan.Room) error              { return nil }
-func (d *modelled) Close() error                                           { return nil }
+func (d *modelled) Close() error                                           { return d.closing }
 func (d *modelled) Facts() (engine.Facts, error) {
 	return engine.Facts{Simulated: true, Memory: d.machine.HBM, Libraries: []record.Library{{Name: "model", Version: "1"}}}, nil
 }

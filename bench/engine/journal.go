@@ -21,6 +21,12 @@ type Journal struct {
 // results.json of an earlier run is replaced by the results of these entries, so that
 // it is not mistaken for this run's.
 func NewJournal(dir *Folder, entries *record.Journal) (*Journal, error) {
+	if rec := &entries.Header.Record; rec.Run == "" { // a new one, or begun by an earlier version
+		var err error
+		if rec.Run, err = dir.NewRun(entries.Header, rec.Simulated); err != nil {
+			return nil, err
+		}
+	}
 	text, err := entries.Text()
 	if err != nil {
 		return nil, err
@@ -55,8 +61,8 @@ func (j *Journal) Add(f record.AddedRound) error {
 // Close closes the file.
 func (j *Journal) Close() error { return j.log.Close() }
 
-func (j *Journal) write(of interface{ Line() ([]byte, error) }) error {
-	line, err := of.Line()
+func (j *Journal) write(of record.JournalLine) error {
+	line, err := of.Line(j.Log.Header.Record.Run)
 	return j.log.Write(line, err)
 }
 
@@ -66,15 +72,15 @@ func ResumeCommand(rec *record.Record, dir string) string {
 }
 
 // WriteSamples writes samples.f32 and samples.json.
-func WriteSamples(dir *Folder, results []record.Result, parts []record.Part) error {
+func WriteSamples(dir *Folder, rec *record.Record, parts []record.Part) error {
 	var values, index bytes.Buffer
-	if err := record.WriteSamples(&values, &index, results, parts); err != nil {
+	if err := record.WriteSamples(&values, &index, rec, parts); err != nil {
 		return err
 	}
-	if err := dir.Put("samples.f32", values.Bytes()); err != nil {
+	if err := dir.Put(SamplesFile, values.Bytes()); err != nil {
 		return err
 	}
-	return dir.Put("samples.json", index.Bytes())
+	return dir.Put(SamplesIndexFile, index.Bytes())
 }
 
 // ReadJournal reads a journal from its bytes; path is for messages.

@@ -252,7 +252,7 @@ func KernelVerdict(rec *record.Record, dir string) error {
 	}
 	if i := slices.IndexFunc(rec.Kernels, func(k record.Kernel) bool { return k.Status == record.WrongData }); i >= 0 {
 		k := rec.Kernels[i]
-		return exit.With(exit.WrongData, fmt.Errorf("wrong data: %s on device %d: %s", k.Case(), k.Device, k.Reason), "do not use its figures; run it again, then check the memory's error counters")
+		return exit.With(exit.WrongData, fmt.Errorf("wrong data: %s on device %d: %s", k.Case(), k.Device, k.Reason), "do not use its figures; "+k.Verified.Hint())
 	}
 	if k := failedKernel(rec); k != nil {
 		return exit.With(exit.Run, fmt.Errorf("%s failed: %s", k.Case(), k.Reason), "cases before it are saved; to run the rest: "+ResumeCommand(rec, dir))

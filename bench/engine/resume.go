@@ -82,6 +82,7 @@ func continued(old *record.Journal, now record.Header, force bool) (*record.Jour
 			"start another sweep with --out, or continue with --force: finished cases are kept")
 	}
 	kept := old.FinishedParts()
+	now.Record.Run = old.Header.Record.Run
 	planned := map[string]int{}
 	for i, r := range now.Record.Results {
 		planned[r.Key] = i

@@ -105,7 +105,7 @@ func (u *Setup) fit(f *fabric.Fabric, resumed, launched bool) (err error) {
 		}
 	}
 	if !resumed {
-		u.addExperts()
+		u.addStrides()
 	}
 	if s.Backend == loopback {
 		o := fabric.Options{Seed: s.Seed, Faults: s.Faults, Groups: s.Sweep.Groups, Strides: s.Sweep.Strides, Scales: s.Sweep.Scales}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -19,6 +20,9 @@ func Verdict(rec *record.Record, dir string) error {
 			partly++
 		}
 	}
+	if err := stopped(rec, dir, " was interrupted: ", (*record.Result).Lost); err != nil {
+		return err
+	}
 	switch {
 	case count[record.Interrupted] > 0:
 		return exit.With(exit.Interrupted, fmt.Errorf("interrupted: %d of %d cases finished, %d more have 1 of %d passes; all are saved", count[record.OK], len(rec.Results), partly, record.Passes), "resume with: "+ResumeCommand(rec, dir))
@@ -30,11 +34,18 @@ func Verdict(rec *record.Record, dir string) error {
 	return failed(rec, dir)
 }
 
-// failed is the first failed case as an error, nil when there is none.
+// failed is the first case that failed, or that a lost process interrupted, as an error; nil
+// when there is none.
 func failed(rec *record.Record, dir string) error {
-	for _, r := range rec.Results {
-		if r.Status == record.Failed {
-			return exit.With(exit.Run, fmt.Errorf("%s at %s failed: %s", r.Collective, unit.Bytes(r.BytesRequested), r.Reason), "cases before it are saved; to run the rest: "+ResumeCommand(rec, dir))
+	return cmp.Or(stopped(rec, dir, " was interrupted: ", (*record.Result).Lost),
+		stopped(rec, dir, " failed: ", func(r *record.Result) bool { return r.Status == record.Failed }))
+}
+
+// stopped is the first case of a kind as an error.
+func stopped(rec *record.Record, dir, how string, kind func(*record.Result) bool) error {
+	for i := range rec.Results {
+		if r := &rec.Results[i]; kind(r) {
+			return exit.With(exit.Run, fmt.Errorf("%s at %s%s%s", r.Collective, unit.Bytes(r.BytesRequested), how, r.Reason), "finished cases are saved; to run the rest: "+ResumeCommand(rec, dir))
 		}
 	}
 	return nil

@@ -74,7 +74,7 @@ func (s *settling) ask(c Conclusion) {
 	s.questions = slices.DeleteFunc(s.questions, func(o rails.Question) bool {
 		same := slices.ContainsFunc(o.Candidates, is)
 		if same {
-			q.Lost = max(q.Lost, o.Lost)
+			q.Lost, q.All = max(q.Lost, o.Lost), q.All || o.All
 		}
 		return same
 	})

@@ -102,6 +102,18 @@ func TestTheScreenDecides(t *testing.T) {
 	require.ElementsMatch(t, []rails.Component{rail23, gpu23}, v.Questions[0].Candidates)
 }
 
+// Sources that do not decide leave the reference in doubt, if the times do.
+func TestADoubtedReferenceStaysSo(t *testing.T) {
+	v := fleet4(asked(rail23, gpu23))
+	v.Questions[0].All = true
+	other := Screens{Document: &nodescreen.Document{Nodes: 4, Findings: []nodescreen.Finding{{Host: "c", Rule: "memory", Subject: "GPU 3 (x)", Message: "slow"}}}, Names: names4, GPUs: 4}
+	port := Topologies{Facts: facts(2, Fact{Component: rail23, Code: "nic_rate", Says: "slow", Bad: true}), Nodes: 4}
+	Settle(Input{Verdict: v, Witnesses: []Witness{other, port}})
+	require.Equal(t, rails.Unclear, v.State, "%+v", v)
+	require.Len(t, v.Questions, 1)
+	require.True(t, v.Questions[0].All)
+}
+
 // RAS names ranks: a dead one is its GPU's, all of a node's are the node's.
 func TestRASDecides(t *testing.T) {
 	of := func(state record.WitnessRankState, ranks ...int) *record.Witness {

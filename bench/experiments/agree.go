@@ -115,7 +115,9 @@ func (t *trial) judgeEvidence() (wrong []string) {
 		switch {
 		case !planted && r.Evidence != nil:
 			wrong = append(wrong, c.Key+" has evidence, and nothing was planted")
-		case !planted || r.Status != record.Failed || alone:
+		case !planted || r.Status != record.Failed && !r.Lost() || alone:
+		case r.Lost() != (state == record.LostContact):
+			wrong = append(wrong, fmt.Sprintf("%s is %s: %s", c.Key, r.Status, r.Reason))
 		case r.Evidence == nil:
 			wrong = append(wrong, c.Key+" has failed without evidence")
 		default:

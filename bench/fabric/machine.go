@@ -169,7 +169,12 @@ func (f *Fabric) curve(c collective.Collective, w spec.World) (Curve, []string) 
 	if model.Extrapolated != "" {
 		doubts = append(doubts, model.Extrapolated)
 	}
-	if c.Name != "all_reduce" {
+	switch c.Name {
+	case "all_reduce":
+	case "send_recv":
+		b = min(b, f.pair(model, w))
+		doubts = append(doubts, "no send_recv table by size is published: the rate of one link or rail, with all_reduce's latency")
+	default:
 		doubts = append(doubts, "no "+c.Name+" table by size is published: all_reduce's constants with its own bus factor")
 	}
 	n := float64(w.Nodes)
@@ -203,6 +208,19 @@ func (f *Fabric) busBW(m *Model, w spec.World) (b float64, doubts []string) {
 		return f.Node.Link, nil // one rank sends nothing; K is 0
 	}
 	return float64(g-1) * f.Node.Link, []string{fmt.Sprintf("%d GPUs: from the number of links", g)}
+}
+
+// pair is the rate of messages from one GPU to one other: they have one link within a node,
+// and between nodes the rail of the GPU, or its share of one.
+func (f *Fabric) pair(m *Model, w spec.World) float64 {
+	rate := math.Inf(1)
+	if w.GPUsPerNode > 1 {
+		rate = f.Node.Link
+	}
+	if w.Nodes > 1 {
+		rate = min(rate, f.Node.NICLineRate*m.RailEfficiency*min(1, float64(f.Node.NICs)/float64(w.GPUsPerNode)))
+	}
+	return rate
 }
 
 func (l Law) at(n float64) float64 {
@@ -257,6 +275,13 @@ func (m *Machine) Text() []byte {
 		b.WriteString("fault " + line + "\n")
 	}
 	return []byte(b.String())
+}
+
+// WrongData tells whether a planted fault leaves wrong data, and not a wrong time alone.
+func (m *Machine) WrongData() bool {
+	return slices.ContainsFunc(m.Faults, func(line string) bool {
+		return strings.HasPrefix(line, "data ") || strings.HasPrefix(line, "store ")
+	})
 }
 
 // Launch is the model's time of one launch in a burst, in seconds: the curve's,

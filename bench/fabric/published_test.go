@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/fabric"
+	"zbench/bench/spec"
 )
 
 // mi355x has constants of its own, fitted to the one published table: it holds
@@ -82,4 +83,31 @@ func published(t *testing.T, file string) []point {
 		}
 	}
 	return out
+}
+
+// One GPU reaches one other over one link: what 56 of them gave while all were busy was 45.1
+// to 47.2 GB/s (TransferBench a2a 64 MiB, rocm.blogs.amd.com mi300x-rccl-xgmi), of 64 raw.
+// To seven others it has seven. Between nodes it has its rail.
+func TestPairsOfGPUsHaveOneLink(t *testing.T) {
+	const slowest, fastest, rail = 45.095e9, 47.182e9, 50e9
+	for _, name := range fabric.Names() {
+		f, err := fabric.ByName(name)
+		require.NoError(t, err)
+		for nodes := 1; nodes <= min(f.MaxNodes, 4); nodes++ {
+			for gpus := 2; gpus <= f.Node.GPUs; gpus++ {
+				m, err := f.Resolve(spec.World{Nodes: nodes, GPUsPerNode: gpus, GPUsPerProcess: 1}, fabric.Options{})
+				require.NoError(t, err)
+				curves := m.Curves[m.Whole()]
+				b := curves["send_recv"].B
+				if nodes == 1 {
+					require.True(t, b >= slowest && b <= fastest, "%s, %d GPUs: %g", name, gpus, b)
+					require.Greater(t, curves["all_to_all"].B, 0.97*float64(gpus-1)*b)
+				} else {
+					require.True(t, b > 0.85*rail && b < rail, "%s, %d nodes, %d GPUs: %g", name, nodes, gpus, b)
+				}
+			}
+		}
+		_, err = f.Resolve(spec.World{Nodes: 1, GPUsPerNode: 1, GPUsPerProcess: 1}, fabric.Options{})
+		require.NoError(t, err)
+	}
 }

@@ -9,8 +9,8 @@ import (
 	"io"
 )
 
-// Write writes a document as indented JSON with a newline at its end, or nothing
-// where JSON cannot hold it, as a NaN. what names the document in errors.
+// Write writes a document as indented JSON with its checksum and a newline at its end, or
+// nothing where JSON cannot hold it, as a NaN. what names the document in errors.
 func Write(w io.Writer, what string, document any) error {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
@@ -19,7 +19,11 @@ func Write(w io.Writer, what string, document any) error {
 	if err := e.Encode(document); err != nil {
 		return fmt.Errorf("%s: encode: %w", what, err)
 	}
-	if _, err := w.Write(text.Bytes()); err != nil {
+	all, err := sealed(text.Bytes())
+	if err != nil {
+		return fmt.Errorf("%s: seal: %w", what, err)
+	}
+	if _, err := w.Write(all); err != nil {
 		return fmt.Errorf("%s: write: %w", what, err)
 	}
 	return nil

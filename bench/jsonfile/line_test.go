@@ -12,6 +12,9 @@ import (
 	"zbench/internal/schematest"
 )
 
+// aRun and otherRun are ids of runs.
+var aRun, otherRun = strings.Repeat("a5", 16), strings.Repeat("5a", 16)
+
 type shoal struct {
 	Fish  int       `json:"fish"`
 	Names []string  `json:"names"`
@@ -20,32 +23,49 @@ type shoal struct {
 
 func TestLine(t *testing.T) {
 	want := shoal{3, []string{"a\nb", `,"crc32c":"00000000"}`}, []float64{0.1, 1e-300}}
-	line, err := jsonfile.Line(want)
+	line, err := jsonfile.Line(aRun, want)
 	require.NoError(t, err)
-	require.Equal(t, schematest.Sealed(schematest.Unsealed(string(line))), string(line), "the checksum is RFC 3720's")
+	require.Equal(t, schematest.Sealed(string(line)), string(line), "the checksum is RFC 3720's")
 	object, newline := line[:len(line)-1], line[len(line)-1]
 	require.Equal(t, byte('\n'), newline)
 	var got shoal
-	require.NoError(t, jsonfile.DecodeLine(object, &got))
+	require.NoError(t, jsonfile.DecodeLine(object, aRun, &got))
 	require.Equal(t, want, got)
+	run, err := jsonfile.DecodeFirst(object, &got)
+	require.NoError(t, err)
+	require.Equal(t, aRun, run)
 	for _, none := range []any{3, []int{1}, struct{}{}, nil, math.NaN()} {
-		_, err := jsonfile.Line(none)
+		_, err := jsonfile.Line(aRun, none)
 		require.Error(t, err, "%v", none)
 	}
 }
 
+// A line of another run is refused although it is whole, and so is a line of an earlier version,
+// which names no run, in a run that has an id, and the other way round.
+func TestLinesOfOtherRuns(t *testing.T) {
+	for _, runs := range [][2]string{{aRun, otherRun}, {aRun, ""}, {"", aRun}} {
+		line, err := jsonfile.Line(runs[0], shoal{Fish: 1})
+		require.NoError(t, err)
+		line = line[:len(line)-1]
+		require.NoError(t, jsonfile.DecodeLine(line, runs[0], &shoal{}))
+		require.ErrorIs(t, jsonfile.DecodeLine(line, runs[1], &shoal{}), jsonfile.ErrForeign)
+	}
+	_, err := jsonfile.Line("a5", shoal{Fish: 1})
+	require.ErrorContains(t, err, "32 digits")
+}
+
 // Every bit of a line that is turned, and every cut, is noticed.
 func TestEveryBitOfALine(t *testing.T) {
-	line, err := jsonfile.Line(shoal{3, []string{"pike"}, []float64{1.5}})
+	line, err := jsonfile.Line(aRun, shoal{3, []string{"pike"}, []float64{1.5}})
 	require.NoError(t, err)
 	line = line[:len(line)-1]
 	for bit := range 8 * len(line) {
 		bad := slices.Clone(line)
 		bad[bit/8] ^= 1 << (bit % 8)
-		require.ErrorIs(t, jsonfile.DecodeLine(bad, &shoal{}), jsonfile.ErrDamaged, "%q", bad)
+		require.ErrorIs(t, jsonfile.DecodeLine(bad, aRun, &shoal{}), jsonfile.ErrDamaged, "%q", bad)
 	}
 	for n := range line {
-		require.ErrorIs(t, jsonfile.DecodeLine(line[:n], &shoal{}), jsonfile.ErrDamaged, "%q", line[:n])
+		require.ErrorIs(t, jsonfile.DecodeLine(line[:n], aRun, &shoal{}), jsonfile.ErrDamaged, "%q", line[:n])
 	}
 }
 
@@ -61,7 +81,7 @@ func TestLinesOfOtherFields(t *testing.T) {
 		`[1]`:                   "does not end in its checksum",
 	} {
 		line := strings.TrimSuffix(schematest.Sealed(text+"\n"), "\n")
-		require.ErrorContains(t, jsonfile.DecodeLine([]byte(line), &shoal{}), says)
+		require.ErrorContains(t, jsonfile.DecodeLine([]byte(line), "", &shoal{}), says)
 	}
 }
 
@@ -90,17 +110,17 @@ func TestCutTruncated(t *testing.T) {
 func FuzzLine(f *testing.F) {
 	f.Add("pike", 1.5, uint(7), byte(1))
 	f.Fuzz(func(t *testing.T, name string, size float64, at uint, change byte) {
-		line, err := jsonfile.Line(shoal{1, []string{name}, []float64{size}})
+		line, err := jsonfile.Line(aRun, shoal{1, []string{name}, []float64{size}})
 		if err != nil {
 			return // JSON has no such number
 		}
 		line = line[:len(line)-1]
 		var got shoal
-		require.NoError(t, jsonfile.DecodeLine(line, &got))
+		require.NoError(t, jsonfile.DecodeLine(line, aRun, &got))
 		if change == 0 {
 			return
 		}
 		line[at%uint(len(line))] ^= change
-		require.ErrorIs(t, jsonfile.DecodeLine(line, &got), jsonfile.ErrDamaged)
+		require.ErrorIs(t, jsonfile.DecodeLine(line, aRun, &got), jsonfile.ErrDamaged)
 	})
 }

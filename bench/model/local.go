@@ -40,6 +40,11 @@ func (m *Model) Stage(stages int) error {
 	if slices.ContainsFunc(m.Params, shared) {
 		m.Notes = append(m.Notes, "the last stage shares the embedding: "+sharedLeftOut)
 	}
+	if slices.ContainsFunc(m.Params, shared) {
+		for i, p := range kept {
+			kept[i].Alone = p.Block == 0 && p.Elements == m.Largest()
+		}
+	}
 	m.Params = kept
 	if m.ActiveParams > 0 {
 		m.ActiveParams = m.work()
@@ -47,8 +52,11 @@ func (m *Model) Stage(stages int) error {
 	return nil
 }
 
-// AsGiven says of a list that is one stage's already what no list tells.
-func (m *Model) AsGiven(stages int) {
+// AsGiven says of a list that is one rank's already what no list tells.
+func (m *Model) AsGiven(stages, ranks int) {
+	if ranks > 1 {
+		m.Notes = append(m.Notes, fmt.Sprintf("the list is taken as it is, for one of %d tensor-parallel ranks", ranks))
+	}
 	if stages > 1 {
 		m.Notes = append(m.Notes, fmt.Sprintf("the list is taken as it is, for the first of %d pipeline stages'; where the last shares its embedding, %s", stages, sharedLeftOut))
 	}

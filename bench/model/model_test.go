@@ -167,8 +167,8 @@ func TestSharedEmbeddingBetweenStages(t *testing.T) {
 	require.ErrorContains(t, m.Stage(33), "32 blocks do not make 33 pipeline stages")
 	require.NoError(t, m.Stage(32))
 	m = &model.Model{}
-	m.AsGiven(1)
+	m.AsGiven(1, 1)
 	require.Empty(t, m.Notes)
-	m.AsGiven(2)
+	m.AsGiven(2, 1)
 	require.Contains(t, m.Notes[0], "the list is taken as it is, for the first of 2 pipeline stages'; where the last shares its embedding")
 }

@@ -62,6 +62,7 @@ func Judge(f Fleet) *Document {
 		}
 	}
 	slices.SortStableFunc(d.Findings, func(a, b Finding) int { return cmp.Compare(a.Host, b.Host) })
+	d.unchecked(f.Nodes)
 	d.conclude(f.Nodes, f.missing())
 	return d
 }
@@ -181,7 +182,7 @@ func ownChecks(f Fleet, d *Document) []Finding {
 		}
 	}
 	for _, code := range slices.Sorted(keys(common)) {
-		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s is found on %d of %d nodes, so no node is left out for it", code, count[code], len(f.Nodes)))
+		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: found on %d of %d nodes, so no node is left out for it", code, count[code], len(f.Nodes)))
 	}
 	return out
 }

@@ -127,7 +127,7 @@ func TestWhatMostNodesHave(t *testing.T) {
 	}
 	d := nodescreen.Judge(nodescreen.Fleet{Nodes: all})
 	require.Equal(t, nodescreen.Healthy, d.State, "%+v", d.Findings)
-	require.Contains(t, d.Unchecked[0], "iommu is found on 8 of 8 nodes")
+	require.Contains(t, d.Unchecked[0], "iommu: found on 8 of 8 nodes")
 }
 
 func TestANodeAlone(t *testing.T) {
@@ -190,7 +190,7 @@ func TestSchemasAreTight(t *testing.T) {
 	require.NoError(t, schematest.Fits(t, s, good))
 	schematest.Tight(t, s, func() any { return &nodescreen.Document{} }, good)
 	schematest.Refuses(t, schema, schematest.Changes{Good: good, Bad: map[string]string{
-		"/schema": `"zbench.screen/0"`, "/state": `"fine"`, "/findings/0/rule": `"luck"`,
+		"/schema": `"zbench.screen/0"`, "/sha256": `"none"`, "/state": `"fine"`, "/findings/0/rule": `"luck"`,
 	}})
 
 	n := all[2]
@@ -204,7 +204,7 @@ func TestSchemasAreTight(t *testing.T) {
 	require.NoError(t, schematest.Fits(t, s, good))
 	schematest.Tight(t, s, func() any { return &nodescreen.Node{} }, good)
 	schematest.Refuses(t, schema, schematest.Changes{Good: good, Bad: map[string]string{
-		"/schema": `"zbench.screen/1"`, "/collective/rate": `0`, "/seconds": `-1`,
+		"/schema": `"zbench.screen/1"`, "/sha256": `"none"`, "/collective/rate": `0`, "/seconds": `-1`,
 	}})
 	back, err := nodescreen.ReadNode([]byte(good))
 	require.NoError(t, err)

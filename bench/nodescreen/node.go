@@ -141,6 +141,9 @@ func ReadNode(text []byte) (*Node, error) {
 			return nil, fmt.Errorf("%s: rate %g, expected a positive number", r.What, *r.Rate)
 		}
 	}
+	if jsonfile.Edited(text) {
+		n.Notes = append(n.Notes, "EDITED: its file was edited after zbench wrote it: the content does not fit its checksum")
+	}
 	return &n, nil
 }
 

@@ -10,8 +10,10 @@ import (
 	"zbench/bench/table"
 )
 
-// Verdict is the result in one sentence.
-func (d *Document) Verdict() string {
+// Verdict is the result in one sentence, with what was not checked.
+func (d *Document) Verdict() string { return d.result() + d.notChecked() }
+
+func (d *Document) result() string {
 	of := fmt.Sprint(d.Nodes)
 	if d.Expected > d.Nodes {
 		of = fmt.Sprintf("%d of %d", d.Nodes, d.Expected)
@@ -59,7 +61,7 @@ func (d *Document) Compared() table.Table {
 // heading is the verdict, labelled where it is of simulated nodes.
 func (d *Document) heading() string {
 	if d.Simulated {
-		return d.Verdict() + " (SIMULATED)"
+		return d.result() + " (SIMULATED)" + d.notChecked()
 	}
 	return d.Verdict()
 }

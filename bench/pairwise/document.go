@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 
 	"zbench/bench/jsonfile"
+	"zbench/bench/pattern"
+	"zbench/bench/plain"
 	"zbench/bench/rails"
 )
 
@@ -147,6 +150,7 @@ func OfLateness(file string, t *Times, l *rails.Lateness) *Document {
 		d.Notes = append(d.Notes, fmt.Sprintf("%d collectives compared, median duration %.3g µs", l.Collectives, 1e6*l.Typical))
 	}
 	if l.State == rails.Healthy {
+		d.Notes = append(d.Notes, fmt.Sprintf("a rank that arrives last at %d of them would be named", l.Enough))
 		d.Notes = append(d.Notes, "a slow link delays all ranks alike: it does not show in these times; measure pairs for that")
 	}
 	return d
@@ -182,6 +186,11 @@ func (d *Document) sort(nodes []string, v *rails.Verdict) {
 	d.Pass, d.Fail, d.Unclear = []string{}, []string{}, []string{}
 	state := map[int]int{}
 	for _, q := range v.Questions {
+		for i := range nodes {
+			if q.All {
+				state[i] = 1
+			}
+		}
 		for _, c := range q.Candidates {
 			if c.Part == rails.Leaf {
 				continue // no node by itself
@@ -218,6 +227,7 @@ func (d *Document) sort(nodes []string, v *rails.Verdict) {
 			d.Pass = append(d.Pass, name)
 		}
 	}
+	d.noNames()
 }
 
 // WriteJSON writes the document.
@@ -240,10 +250,31 @@ func (d *Document) Worst() []Ranked {
 	return d.Ranking[:min(len(d.Ranking), max(n, 10))]
 }
 
-// Lines are names, one a line, as srun --exclude reads them from a file.
+// literal are the names that srun reads as they are: it expands [0-7] and host*4, ends a name at
+// a comma or a space, and a comment begins with #.
+var literal = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
+
+// Lines are names, one a line, as srun --exclude reads them from a file. What srun would not
+// take literally is quoted in a comment.
 func Lines(names []string) string {
-	if len(names) == 0 {
-		return ""
+	var b strings.Builder
+	for _, n := range names {
+		if !literal.MatchString(n) {
+			n = "# no name for srun: " + strconv.QuoteToASCII(n)
+		}
+		b.WriteString(n + "\n")
 	}
-	return strings.Join(names, "\n") + "\n"
+	return b.String()
+}
+
+// noNames notes the nodes that srun cannot be told by name.
+func (d *Document) noNames() {
+	for _, list := range [][]string{d.Fail, d.Unclear, d.Pass} {
+		for _, n := range list {
+			if !literal.MatchString(n) {
+				d.Notes = append(d.Notes, "srun does not take every node's name literally: fail.txt, unclear.txt and pass.txt have such names as comments, the first is "+plain.Line(n))
+				return
+			}
+		}
+	}
 }

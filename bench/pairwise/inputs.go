@@ -36,6 +36,9 @@ func ReadProfile(r io.Reader, bytes int64) (*rails.Profile, error) {
 		}
 		*seconds = float64(bytes) / rate
 		source := strings.TrimSpace(strings.Join(l.cells[2:], ", "))
+		if len(source) > mostSource {
+			return nil, fmt.Errorf("%w: line %d: the source has %d characters, at most %d", ErrFormat, l.number, len(source), mostSource)
+		}
 		if source == "" {
 			return nil, fmt.Errorf("%w: line %d: the figure has no source", ErrFormat, l.number)
 		}
@@ -74,6 +77,9 @@ func ReadLeaves(r io.Reader, nodes []string, gpus int) (names [][]string, number
 	for i, l := range all {
 		if len(l.cells) != 3 || l.cells[2] == "" {
 			return nil, nil, fmt.Errorf("%w: line %d: a line is node, rail, leaf switch", ErrFormat, l.number)
+		}
+		if err := nameError(l.cells[2]); err != nil {
+			return nil, nil, fmt.Errorf("%w: line %d: %w", ErrFormat, l.number, err)
 		}
 		rail, err := strconv.Atoi(l.cells[1])
 		switch {

@@ -136,13 +136,23 @@ type point struct {
 	bytes      int64
 }
 
-// ratesOf are the bus bandwidths of a log, the better of the two placements.
+// ratesOf are the bus bandwidths of a log: the better of the two placements, and of
+// several runs the slowest, which the others must not hide.
 func ratesOf(rec *record.Record) map[point]float64 {
-	out := map[point]float64{}
+	type run struct {
+		point
+		setup string
+	}
+	runs, out := map[run]float64{}, map[point]float64{}
 	for _, r := range rec.Results {
 		if r.Status == record.OK && r.BusBW != nil && *r.BusBW > 0 {
-			at := point{r.Collective, r.Bytes}
-			out[at] = max(out[at], *r.BusBW)
+			at := run{point{r.Collective, r.Bytes}, r.Setup}
+			runs[at] = max(runs[at], *r.BusBW)
+		}
+	}
+	for at, rate := range runs {
+		if slowest, ok := out[at.point]; !ok || rate < slowest {
+			out[at.point] = rate
 		}
 	}
 	return out

@@ -181,20 +181,32 @@ func unread(all []line, columns map[string]int) []string {
 
 // long reads a line for each pair.
 func (b *builder) long(all []line) error {
-	at, scale := [3]int{0, 1, 2}, 1e9
-	if head, ok := header(all[0].cells); ok {
-		at, scale, b.oneNode = head.at, head.scale, head.gpus
+	h := heading{at: [3]int{0, 1, 2}, scale: 1e9}
+	if titled(all[0].cells) {
+		var err error
+		if h, err = header(all[0].cells); err != nil {
+			return fmt.Errorf("line %d: %w", all[0].number, err)
+		}
+		b.oneNode, b.unread = h.gpus, h.unread
 		all = all[1:]
 	}
 	for _, row := range all {
-		if len(row.cells) <= max(at[0], at[1]) {
+		if len(row.cells) <= max(h.at[0], h.at[1]) {
 			return fmt.Errorf("line %d has %s; a line is name, name, GB/s", row.number, plain.Count(len(row.cells), "cell"))
 		}
-		cell := ""
-		if at[2] < len(row.cells) {
-			cell = row.cells[at[2]]
+		scale := h.scale
+		if h.columns == 0 && len(row.cells) > 3 {
+			own, named := unitOf(row.cells[3:4])
+			if len(row.cells) > 4 || !named && row.cells[3] != "" {
+				return fmt.Errorf("line %d has %s and no header names them: %s", row.number, plain.Count(len(row.cells), "cell"), wanted)
+			}
+			scale = own
 		}
-		if err := b.add(row.cells[at[0]], row.cells[at[1]], cell, scale); err != nil {
+		cell := ""
+		if h.at[2] < len(row.cells) {
+			cell = row.cells[h.at[2]]
+		}
+		if err := b.add(row.cells[h.at[0]], row.cells[h.at[1]], cell, scale); err != nil {
 			return fmt.Errorf("line %d: %w", row.number, err)
 		}
 	}
@@ -203,40 +215,104 @@ func (b *builder) long(all []line) error {
 
 // heading is what the names of columns say.
 type heading struct {
-	at    [3]int
-	scale float64
-	gpus  bool
+	// at are the columns of both ends and of the value, of so many; without a header there are
+	// no columns.
+	at      [3]int
+	columns int
+	scale   float64
+	gpus    bool
+	// unread are the names of columns that nothing is known of.
+	unread []string
 }
 
-// header reads the names of columns. A line with a number where the value is has none.
-func header(cells []string) (heading, bool) {
-	h := heading{at: [3]int{0, 1, 2}, scale: 1e9}
+// titled tells a line of names from one of values: it has no number where the value is, and
+// words or a unit.
+func titled(cells []string) bool {
 	if len(cells) < 3 {
-		return h, false
+		return false
 	}
 	if _, gap, err := value(cells[2], 1); err == nil && !gap {
-		return h, false
+		return false
 	}
+	if slices.ContainsFunc(cells, isRate) {
+		return true
+	}
+	return slices.IndexFunc(cells[:3], func(c string) bool { _, gap, err := number(c); return err == nil && !gap }) < 0 && cells[2] != "" && !isGap(cells[2])
+}
+
+// wanted are the columns that a table of pairs needs.
+const wanted = "a table of pairs has two columns of ends (node_a,node_b; src,dst; from,to; gpu_a,gpu_b) and one of bandwidths (GB/s, bw, busbw)"
+
+// header finds the columns. Three need no known names, where none is known to be something
+// else; of more than three the names must say which are the ends and which is the bandwidth.
+func header(cells []string) (heading, error) {
+	h := heading{columns: len(cells), at: [3]int{0, 1, 2}}
+	h.scale, _ = unitOf(cells)
 	var ends []int
-	value := -1
+	rate := slices.IndexFunc(cells, isRate)
 	for i, c := range cells {
-		c = strings.ToLower(c)
-		_, unit := unitOf(cells[i : i+1])
-		switch {
-		case value < 0 && (unit || strings.Contains(c, "bw") || strings.Contains(c, "bandwidth") || strings.Contains(c, "rate")):
-			value = i
-		case len(ends) < 2 && !strings.Contains(c, "size") && !strings.Contains(c, "bytes"):
+		known := isEnd(c)
+		if i != rate && (known || len(cells) == 3 && !elsewise.MatchString(c)) {
 			ends = append(ends, i)
-			h.gpus = h.gpus || strings.Contains(c, "gpu")
 		}
 	}
-	h.scale, _ = unitOf(cells)
-	if value >= 0 && len(ends) == 2 {
-		h.at = [3]int{ends[0], ends[1], value}
-		return h, true
+	if rate < 0 && len(ends) == 3 { // words alone
+		rate, ends = 2, ends[:2]
 	}
-	// Words without a unit: a header if nothing in it is a number.
-	return h, slices.IndexFunc(cells[:3], func(c string) bool { _, gap, err := number(c); return err == nil && !gap }) < 0 && cells[2] != "" && !isGap(cells[2])
+	if rate < 0 || len(ends) != 2 {
+		return h, fmt.Errorf("the columns %s: %s", columnList(cells), wanted)
+	}
+	for i, c := range cells {
+		if i != rate && !slices.Contains(ends, i) && !isRate(c) && !elsewise.MatchString(c) {
+			h.unread = append(h.unread, plain.Line(short(c)))
+		}
+	}
+	h.at = [3]int{ends[0], ends[1], rate}
+	h.gpus = strings.Contains(strings.ToLower(cells[ends[0]]+cells[ends[1]]), "gpu")
+	return h, nil
+}
+
+// columnList are the names of columns, the first ones of many.
+func columnList(cells []string) string {
+	const most = 12
+	var out []string
+	for _, c := range cells[:min(len(cells), most)] {
+		out = append(out, plain.Line(short(c)))
+	}
+	if len(cells) > most {
+		out = append(out, "…")
+	}
+	return strings.Join(out, ", ")
+}
+
+var (
+	// endWord are the words that a column of ends is made of, endMark those that only tell one
+	// from the other.
+	endWord = pattern.New(`^(src|source|dst|dest|destination|from|to|sender|receiver|send|recv|target|client|server|peer|local|remote)?(node|host|hostname|machine|gpu|device|dev|rank|end)?([abij]|\d*)$`)
+	endMark = pattern.New(`^([a-z]|\d+|name|id|one|two|first|second)$`)
+	// elsewise are columns that are neither an end nor a bandwidth.
+	elsewise = pattern.New(`(?i)file|path|log|test|size|bytes|count|time|date|latency|lat_|nodes|pair|^n$|^g$|^op$|error|iter|type|collective`)
+)
+
+// isEnd tells whether a column has ends: node_a, "GPU B", src, host2, or a alone.
+func isEnd(cell string) bool {
+	words := strings.FieldsFunc(strings.ToLower(cell), func(r rune) bool { return strings.ContainsRune(" _-.:/()#", r) })
+	known := len(words) == 1 && slices.Contains([]string{"a", "b", "i", "j", "x", "y"}, words[0])
+	for _, w := range words {
+		mark := endMark.MatchString(w)
+		if !mark && !endWord.MatchString(w) {
+			return false
+		}
+		known = known || !mark
+	}
+	return known
+}
+
+// isRate tells whether a column has bandwidths.
+func isRate(cell string) bool {
+	c := strings.ToLower(cell)
+	_, unit := unitOf([]string{cell})
+	return unit || strings.Contains(c, "bw") || strings.Contains(c, "bandwidth") || strings.Contains(c, "rate") || strings.Contains(c, "throughput")
 }
 
 func isGap(cell string) bool { _, gap, _ := number(cell); return gap }

@@ -21,12 +21,15 @@ import (
 // ErrFormat is wrapped where a file cannot be read with certainty.
 var ErrFormat = errors.New("not a table that zbench rails reads")
 
-// Bounds of an input: lines, characters of a line, ends and values.
+// Bounds of an input: lines, characters of a line and of a name, ends and values. No host's name
+// has more than 253 characters.
 const (
-	mostLines = 5_000_000
-	mostLine  = 1 << 20
-	mostEnds  = 20_000
-	mostCells = 20_000_000
+	mostName   = 255
+	mostSource = 1000
+	mostLines  = 5_000_000
+	mostLine   = 1 << 20
+	mostEnds   = 20_000
+	mostCells  = 20_000_000
 )
 
 // line is a line of a table with its number, counted from 1.
@@ -164,6 +167,8 @@ type builder struct {
 	oneNode bool
 	// gaps and zeros count missing values, and those that are 0.
 	gaps, zeros int
+	// unread are the columns that were not read.
+	unread []string
 }
 
 func newBuilder() *builder { return &builder{at: map[string]int{}, nodes: map[string]int{}} }
@@ -173,8 +178,8 @@ func (b *builder) end(name string) (int, error) {
 	if i, known := b.at[name]; known {
 		return i, nil
 	}
-	if name == "" {
-		return 0, errors.New("a name is empty")
+	if err := nameError(name); err != nil {
+		return 0, err
 	}
 	if len(b.Names) >= mostEnds {
 		return 0, fmt.Errorf("there are more than %d names", mostEnds)
@@ -188,6 +193,17 @@ func (b *builder) end(name string) (int, error) {
 	b.Names = append(b.Names, name)
 	b.At = append(b.At, rails.Place{Node: b.nodes[node], GPU: gpu})
 	return b.at[name], nil
+}
+
+// nameError refuses what is no name.
+func nameError(name string) error {
+	switch {
+	case name == "":
+		return errors.New("a name is empty")
+	case len(name) > mostName:
+		return fmt.Errorf("a name has %d characters, at most %d: %s", len(name), mostName, plain.Line(short(name)))
+	}
+	return nil
 }
 
 // place reads the name of an end: NODE, or NODE:GPU, NODE/GPU or NODE:gpu3; gpu3 alone, and
@@ -247,6 +263,9 @@ func (b *builder) add(from, to string, cell string, scale float64) error {
 // notes say what was left out.
 func (b *builder) notes() []string {
 	var out []string
+	if len(b.unread) > 0 {
+		out = append(out, "columns that were not read: "+strings.Join(b.unread[:min(len(b.unread), 8)], ", "))
+	}
 	if b.gaps > 0 {
 		out = append(out, plain.Count(b.gaps, "pair")+" without a value")
 	}

@@ -65,6 +65,7 @@ func TestSchemaIsTight(t *testing.T) {
 	schematest.Tight(t, s, func() any { return &Document{} }, good)
 	schematest.Refuses(t, schema, schematest.Changes{Good: good, Bad: map[string]string{
 		"/schema":                       `"zbench.rails/0"`,
+		"/sha256":                       `"none"`,
 		"/kind":                         `"guessed"`,
 		"/state":                        `"fine"`,
 		"/limit":                        `1.5`,

@@ -116,7 +116,7 @@ func typical(timings []rails.Timing, kind rails.Kind) *float64 {
 	var all []float64
 	for _, t := range timings {
 		if t.Kind == kind {
-			all = append(all, t.Seconds...)
+			all = append(all, t.Timed()...)
 		}
 	}
 	if len(all) == 0 {
@@ -174,11 +174,12 @@ func WriteRounds(w io.Writer, s *Survey, timings []rails.Timing) error {
 			line = append(line, s.Nodes[t.Pair.A.Node], strconv.Itoa(t.Pair.A.GPU), s.Nodes[t.Pair.B.Node], strconv.Itoa(t.Pair.B.GPU))
 		}
 		median, rate := "", ""
-		if len(t.Seconds) > 0 {
-			m := stat.Quantile(t.Seconds, 0.5)
+		timed := t.Timed()
+		if len(timed) > 0 {
+			m := stat.Quantile(timed, 0.5)
 			median, rate = strconv.FormatFloat(m, 'g', 9, 64), strconv.FormatFloat(float64(s.Bytes)/m, 'g', 6, 64)
 		}
-		lines = append(lines, append(line, median, rate, strconv.Itoa(len(t.Seconds))))
+		lines = append(lines, append(line, median, rate, strconv.Itoa(len(timed))))
 	}
 	return table.CSV(w, header, lines)
 }

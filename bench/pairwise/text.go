@@ -39,7 +39,11 @@ func (d *Document) Verdict() []Line {
 		if q.Lost > 0 {
 			lost = ", " + Percent(q.Lost) + " lost"
 		}
-		out = append(out, Line{"UNCLEAR", fmt.Sprintf("%s%s; candidates: %s", q.What, lost, list(q.Candidates)), q.Next})
+		text := q.What + lost
+		if len(q.Candidates) > 0 {
+			text += "; candidates: " + list(q.Candidates)
+		}
+		out = append(out, Line{"UNCLEAR", text, q.Next})
 	}
 	for _, u := range d.Unchecked {
 		out = append(out, Line{"NOT CHECKED", u, ""})
@@ -47,10 +51,10 @@ func (d *Document) Verdict() []Line {
 	if d.State == rails.Healthy {
 		text := "no component is slow, compared with " + d.Reference
 		if d.Limit > 0 {
-			text += "; a loss of " + Percent(d.Limit) + " would be named"
+			text += "; a loss of " + Percent(math.Ceil(100*d.Limit)/100) + " would be named"
 		}
 		if d.Kind == OfTimes {
-			text = "no rank arrives last beyond chance, compared with " + d.Reference
+			text = "no rank arrives last beyond chance"
 		}
 		out = slices.Insert(out, 0, Line{"OK", text, ""})
 	}

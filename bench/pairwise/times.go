@@ -1,6 +1,7 @@
 package pairwise
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -144,6 +145,11 @@ func call(cells []string, at []int, scale [2]float64) (c rails.Call, host string
 	}
 	if cell(1) == "" {
 		return c, "", errors.New("the collective is empty")
+	}
+	for _, name := range []string{cell(1), cmp.Or(cell(5), "no host")} {
+		if err := nameError(name); err != nil {
+			return c, "", err
+		}
 	}
 	bytes, err := unit.ParseBytes(cell(2))
 	if err != nil {

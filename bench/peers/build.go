@@ -1,9 +1,9 @@
 package peers
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 
 	"zbench/bench/collective"
 	"zbench/bench/record"
@@ -57,10 +57,10 @@ func (s *scan) build(o Options) (*record.Record, error) {
 			return nil, unsupported{o.Collective}
 		}
 	}
-	b := &builder{rec: &record.Record{Schema: record.Schema}, index: map[resultKey]*building{}, seen: map[caseKey]bool{}}
+	b := &builder{rec: &record.Record{Schema: record.Schema}, index: map[resultKey]*building{}, seen: map[caseKey]bool{}, setups: newSetups()}
 	var tables []*test
 	var used []*setting
-	var lacks unsupported
+	var unnamed error
 	for _, t := range s.tests {
 		t.giveUp()
 		if t.layout == nil {
@@ -70,14 +70,16 @@ func (s *scan) build(o Options) (*record.Record, error) {
 		tables = append(tables, t)
 		set, err := s.resolve(t, o)
 		switch {
-		case errors.As(err, &lacks):
-			t.skipRows(lacks.Error())
 		case err != nil:
-			return nil, err
+			// The other tables may tell theirs.
+			unnamed = cmp.Or(unnamed, err)
+			t.skipRows(err.Error())
 		case t.whole():
 			s.checkAverage(t)
 		}
-		b.addTest(s, set)
+		if err := b.addTest(s, set); err != nil {
+			return nil, err
+		}
 		if t.rows.n > 0 {
 			used = append(used, set)
 			s.tableWarnings(set)
@@ -85,12 +87,13 @@ func (s *scan) build(o Options) (*record.Record, error) {
 		b.skips.merge(t.skips...)
 	}
 	s.noteWarnings()
+	s.emptySections()
 	if len(tables) == 0 {
 		return nil, s.noTable()
 	}
 	s.separateWarning(b, tables)
 	if len(b.results) == 0 {
-		return nil, s.noRows(b, lacks)
+		return nil, s.noRows(b, unnamed)
 	}
 	b.finish(s)
 	s.fill(b.rec, tables, used)
@@ -98,8 +101,9 @@ func (s *scan) build(o Options) (*record.Record, error) {
 	return b.rec, nil
 }
 
-// noRows explains why tables gave no result.
-func (s *scan) noRows(b *builder, lacks unsupported) error {
+// noRows explains why tables gave no result; unnamed is the first error about a
+// collective.
+func (s *scan) noRows(b *builder, unnamed error) error {
 	why := b.skips.text()
 	if why == "" {
 		why = "the table has no rows"
@@ -107,37 +111,77 @@ func (s *scan) noRows(b *builder, lacks unsupported) error {
 	for _, w := range s.warnings {
 		why += "; " + w.Message
 	}
-	err := ErrNoRows
-	if lacks != (unsupported{}) {
-		err = ErrCollective
+	if unnamed == nil {
+		return fmt.Errorf("%w: %s", ErrNoRows, why)
 	}
-	return fmt.Errorf("%w: %s", err, why)
+	if lacks, ok := errors.AsType[unsupported](unnamed); ok {
+		return fmt.Errorf("%w: %s", lacks, why)
+	}
+	return fmt.Errorf("%w: %s", ErrCollective, why)
 }
 
-// addTest adds the rows of a test.
-func (b *builder) addTest(s *scan, set *setting) {
-	t := set.test
-	if t.rows.n == 0 {
-		return
-	}
-	set.setup = b.setups.of(set)
-	b.refuseClashes(set)
-	// at has where the samples of a case of this test go, more how many there are.
-	at, more := map[slot]*building{}, map[slot]int{}
-	for r := range t.rows.all() {
-		for i := range r.sides[:r.n] {
-			more[slot{r.of, r.inPlace[i]}]++
+// addTest adds the rows of a test. A table that holds cases more than once is as
+// many tables: only where it marks its cycles is it known to repeat itself.
+func (b *builder) addTest(s *scan, set *setting) error {
+	failed := set.test.unattributed()
+	set.describe()
+	for _, part := range set.passes() {
+		if err := b.addRows(s, part, failed); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// passes parts a table's rows so that none holds a case twice.
+func (set *setting) passes() []*setting {
+	t := set.test
+	if t.rows.n == 0 {
+		return nil
+	}
+	times, most := map[slot]int{}, 0
+	var pass []int
+	for r := range t.rows.all() {
+		n := 0
+		for i := range r.sides[:r.n] {
+			n = max(n, times[slot{r.of, r.inPlace[i]}])
+		}
+		for i := range r.sides[:r.n] {
+			times[slot{r.of, r.inPlace[i]}] = n + 1
+		}
+		pass, most = append(pass, n), max(most, n)
+	}
+	if t.cycles || most == 0 || t.mixed() {
+		return []*setting{set}
+	}
+	parts, row := make([]*setting, most+1), 0
+	for i := range parts {
+		part, rows := *set, *t
+		rows.rows = rowList{}
+		part.test, part.whole = &rows, set
+		parts[i] = &part
+	}
+	for r := range t.rows.all() {
+		parts[pass[row]].test.rows.add(*r)
+		row++
+	}
+	return parts
+}
+
+// addRows adds the rows of a table, or of one pass through its cases; failed is the
+// number of failed checks that no row shows.
+func (b *builder) addRows(s *scan, set *setting, failed int64) error {
+	t := set.test
+	set.setup = b.setupOf(set)
+	b.refuseClashes(set)
+	// at has where the samples of a case of this test go.
+	at := map[slot]*building{}
 	for r := range t.rows.all() {
 		for i := range r.sides[:r.n] {
 			where := slot{r.of, r.inPlace[i]}
 			into, again := at[where]
-			if again {
-				s.repeatedRows(set)
-			} else {
+			if !again {
 				into = b.result(s, set, set.caseOf(r, r.inPlace[i]), t.log.list[r.of])
-				into.samples = slices.Grow(into.samples, more[where])
 				at[where] = into
 			}
 			verify(into.res, t, r.sides[i].wrong, len(into.samples) == 0)
@@ -146,11 +190,15 @@ func (b *builder) addTest(s *scan, set *setting) {
 		}
 		b.rows++
 	}
-	if failed := t.unattributed(); failed > 0 {
+	if failed > 0 {
 		for _, into := range at {
 			failRun(into.res, failed)
 		}
 	}
+	if len(b.results) > maxResults {
+		return fmt.Errorf("%w: more than %d results at line %d; split the file", ErrTooLarge, maxResults, t.rows.firstLine())
+	}
+	return nil
 }
 
 // result finds the result of a case in a setup, or begins it.

@@ -63,26 +63,20 @@ func (into *building) countWarning(set *setting, r *row, s *side) {
 	}
 }
 
-// repeatedTable says that a table's rows were taken for repeats of another's.
+// repeatedTable says that a table's rows were taken for repeats of another's, or
+// of its own without the log saying so.
 func (s *scan) repeatedTable(set, earlier *setting) {
 	if earlier.test == set.test || set.repeatSaid {
 		return
 	}
 	set.repeatSaid = true
-	s.warn("repeated_table", "if something that the log does not say was changed between them (the environment), import them separately",
-		"two tables hold the same cases of %s on the same devices with the same settings: they are taken for repeats", set.Name)
-}
-
-// repeatedRows says that rows of one table were taken for repeats without the
-// log saying so.
-func (s *scan) repeatedRows(set *setting) {
-	t := set.test
-	if t.cycles || set.rowsSaid || len(t.worlds) > 0 && len(t.worlds[0].procs) != 1 {
+	if set.whole != nil && set.whole == earlier.whole {
+		s.warn("repeated_rows", "if several processes wrote at once (tests built without MPI), import the output of one",
+			"a table of %s holds cases more than once and marks no cycles: they are taken for repeats", set.Name)
 		return
 	}
-	set.rowsSaid = true
-	s.warn("repeated_rows", "if several processes wrote at once (tests built without MPI), import the output of one",
-		"a table of %s holds cases more than once and marks no cycles: they are taken for repeats", set.Name)
+	s.warn("repeated_table", "if something that the log does not say was changed between them (the environment), import them separately",
+		"two tables hold the same cases of %s on the same devices with the same settings, and times within 30 %%: they are taken for repeats", set.Name)
 }
 
 // whole reports whether every row was taken, but for those of size 0.

@@ -80,7 +80,7 @@ func (s *scan) fill(rec *record.Record, tables []*test, used []*setting) {
 			v := scaled(*t.average, 1e9)
 			imp.ReportedAverage = &v
 		}
-		if t.footers == 0 && t.outOfBounds == nil && !t.continued {
+		if t.footers == 0 && t.outOfBounds == nil && !t.continued && !t.layout.csv {
 			imp.Truncated = true
 		}
 	}

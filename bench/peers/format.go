@@ -3,7 +3,6 @@ package peers
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 
 	"zbench/bench/pattern"
@@ -31,18 +30,28 @@ func otherFormat(head []byte) error {
 	case jsonStart.Match(text):
 		return fmt.Errorf("%w: this is JSON, whose import is not supported yet; use the text output of the same run", ErrFormat)
 	case isCSV(text):
-		return fmt.Errorf("%w: this is CSV, whose import is not supported yet; use the text output of the same run", ErrFormat)
+		return fmt.Errorf("%w: this CSV lacks columns: a row is read by its size, time, algbw and busbw, which check each other; use the text output of the same run", ErrFormat)
 	}
 	return nil
 }
 
-// isCSV reports whether the first line is names between commas, those of a size,
-// a time and a bus bandwidth among them.
+// isCSV reports whether the first line, but for comments, is names between commas,
+// a size, a time or a bandwidth among them.
 func isCSV(text []byte) bool {
-	first, _, _ := bytes.Cut(text, []byte("\n"))
-	var names []string
-	for name := range strings.SplitSeq(strings.ToLower(string(first)), ",") {
-		names = append(names, strings.Trim(name, " \"\r"))
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		names := 0
+		for _, name := range fields(line) {
+			if !csvName.MatchString(name) {
+				return false
+			}
+			if k, _, _ := csvColumn(name); k == kSize || k == kTime || k == kAlg || k == kBus {
+				names++
+			}
+		}
+		return names > 1 && strings.Count(line, ",") > 1
 	}
-	return slices.Contains(names, "size") && slices.Contains(names, "time") && slices.Contains(names, "busbw")
+	return false
 }

@@ -25,9 +25,10 @@ func TestTextAboveTheTable(t *testing.T) {
 func TestWithoutATable(t *testing.T) {
 	for text, is := range map[string]error{
 		`{"version": 3}`: ErrFormat, "[\n{\"numCycle\":0}]": ErrFormat, "{}": ErrFormat, "\ufeff [ {}, {} ]": ErrFormat,
-		"numCycle,name,size,type,time,algBw,busBw\n0,AllReduce,8,float,1,1,1\n": ErrFormat,
-		`"Size", "Time", "BusBW"` + "\n":                                        ErrFormat,
-		"[](){#ref}":                                                            ErrNoTable, `["hosta", "hostb"]`: ErrNoTable, "[]": ErrNoTable,
+		"numCycle,name,size,type,time,algBw,busBw\n0,AllReduce,8,float,1,1,1\n":   ErrNoRows,
+		"collective,nodes,ranks,size_bytes,busbw_gbs\nall_reduce,1,8,4096,0.32\n": ErrFormat,
+		`"Size", "Time", "BusBW"` + "\n":                                          ErrFormat,
+		"[](){#ref}":                                                              ErrNoTable, `["hosta", "hostb"]`: ErrNoTable, "[]": ErrNoTable,
 		"We varied the size, took the time, and were glad of the busbw.": ErrNoTable,
 	} {
 		_, err := Parse(strings.NewReader(text), Options{})

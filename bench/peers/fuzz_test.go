@@ -29,6 +29,12 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(string(data), filepath.Base(name), 0)
 	}
+	rows := rowsOf("all_reduce", 8, 1, largeSizes...)
+	f.Add(asCSV(rows), "job-n-00008-N-0002.csv", 0)
+	f.Add("numCycle,collective,ranks,rankspernode,gpusperrank,size,type,redop,inplace,time,algbw,busbw,#wrong\n0,\"AllReduce\",1,16,16,1,1048576,\"float\",\"sum\",0,66.434525,15.783600,29.594251,\"0\"\n", "x.csv", 0)
+	f.Add("### ALGO=Ring size=1M\n"+rows+"### ALGO=Tree\n"+rows+"### ALGO=NVLS\n", "", 8)
+	f.Add(bothPlaces+firstSide(rows), "all_reduce.log", 2)
+	f.Add("[1,0]<stdout>:"+bothPlaces+rows, "all_reduce.log", 0)
 	f.Fuzz(func(t *testing.T, log, file string, ranks int) {
 		rec, err := Parse(strings.NewReader(log), Options{File: file, Ranks: ranks % 64})
 		if err != nil {

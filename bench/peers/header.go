@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"slices"
 	"strings"
 
 	"zbench/bench/pattern"
@@ -57,8 +58,17 @@ type layout struct {
 	// inferred is true where there was no header line, noPlace where nothing
 	// told in-place from out-of-place.
 	inferred, noPlace bool
+	// csv is true for a table whose cells stand between commas.
+	csv bool
+	// prefix is what stands before the number sign or the names.
+	prefix string
 	// ways are the choices of columns that a row can leave blank.
 	ways []way
+}
+
+// has reports whether the table has a column of a kind.
+func (l *layout) has(k kind) bool {
+	return slices.ContainsFunc(l.cols, func(c column) bool { return c.kind == k })
 }
 
 // maxColumns bounds the work on a hostile header; real ones end at 24.
@@ -72,11 +82,11 @@ func parseHeader(text, banner string) *layout {
 	if !strings.Contains(text, "busbw") || !strings.Contains(text, "algbw") {
 		return nil
 	}
-	toks := tokenize(strings.Replace(text, "#", " ", 1))
+	prefix, toks := cutPrefix(text)
 	if len(toks) > maxColumns {
 		return nil
 	}
-	l, seen, side := &layout{}, map[kind]int{}, -1
+	l, seen, side := &layout{prefix: prefix}, map[kind]int{}, -1
 	for _, t := range toks {
 		name := strings.TrimLeft(strings.ToLower(t.s), "#")
 		if m := unitSuffix.FindStringSubmatch(name); m != nil {
@@ -102,6 +112,16 @@ func parseHeader(text, banner string) *layout {
 	l.setPlaces(banner)
 	l.setWays()
 	return l
+}
+
+// cutPrefix parts a header at its number sign: what a launcher or a logger put
+// before it names no column.
+func cutPrefix(text string) (prefix string, toks []token) {
+	prefix, _, found := strings.Cut(text, "#")
+	if toks := tokenize(prefix); found && !slices.ContainsFunc(toks, func(t token) bool { return names[strings.ToLower(t.s)] != kOther }) {
+		return strings.TrimSpace(prefix), tokenize(strings.Repeat(" ", len(prefix)+1) + text[len(prefix)+1:])
+	}
+	return "", tokenize(strings.Replace(text, "#", " ", 1))
 }
 
 // setPlaces reads which side is in place from the banner line.

@@ -36,8 +36,10 @@ type fragment struct {
 	reason string
 	// cut is true where other output stood behind it in its line.
 	cut bool
-	// apart is true where other text than NCCL_DEBUG's came since.
-	apart bool
+	// between is true where NCCL_DEBUG's lines came since, apart where other text did.
+	between, apart bool
+	// half is the row as it stands if it has a first side.
+	half row
 }
 
 // debugRE is what stands between a row and the words NCCL INFO that another
@@ -135,6 +137,10 @@ func (t *test) piece(toks []token, l line) {
 	}
 	if headLike(toks) && !t.layout.inferred && !l.cut && !l.split && len(toks) < len(t.layout.cols) {
 		t.open = &fragment{line: l.no, text: l.text, reason: reason, cut: l.broken}
+		if reason == halfRow {
+			t.open.half, t.open.reason = t.row(&c.cells, l.no)
+			t.open.half.half = true
+		}
 		return
 	}
 	if l.broken || l.rejoined || debugAt(l.text) >= 0 || t.log.debug && valuesOnly(toks) && !headLike(toks) {
@@ -147,9 +153,11 @@ func (t *test) piece(toks []token, l line) {
 func (t *test) extend(toks []token, l line) {
 	f := t.open
 	whole := f.text == "" || f.text[len(f.text)-1] == ' ' || strings.HasPrefix(l.text, " ")
-	if !whole || l.cut || l.split || !valuesOnly(toks) {
+	// Without other output the next line is no rest: a row was cut before it.
+	alone := !f.cut && !f.between
+	if alone || !whole || l.cut || l.split || !valuesOnly(toks) {
 		reason := misfit
-		if f.cut || l.broken || whole && t.log.debug {
+		if f.cut || l.broken || whole && f.between {
 			reason = t.log.mixture()
 		}
 		t.giveUp()
@@ -199,7 +207,8 @@ func (t *test) proven(r *row, c candidate, adjacent bool) bool {
 	return best == unsure && adjacent
 }
 
-// giveUp counts the beginning of a row whose rest did not come.
+// giveUp takes the beginning of a row whose rest did not come: as a row of one
+// side, or it is counted.
 func (t *test) giveUp() {
 	f := t.open
 	if f == nil {
@@ -209,5 +218,26 @@ func (t *test) giveUp() {
 	if f.cut {
 		f.reason = t.log.mixture()
 	}
-	t.skips.add(f.reason, f.line)
+	t.take(f.half, f.reason, line{no: f.line})
+}
+
+// settleHalves leaves out rows of one side from a table that has others of two:
+// they were cut. Where no row has more, the program printed one placement.
+func (t *test) settleHalves() (all bool) {
+	half := 0
+	for r := range t.rows.all() {
+		if r.half {
+			half++
+		}
+	}
+	if half == t.rows.n {
+		return half > 0
+	}
+	t.refuse(func(r *row) string {
+		if r.half {
+			return halfRow
+		}
+		return ""
+	})
+	return false
 }

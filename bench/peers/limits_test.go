@@ -3,6 +3,7 @@ package peers
 import (
 	"bytes"
 	"errors"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -97,4 +98,21 @@ func TestRowsAreSmall(t *testing.T) {
 	require.Len(t, s.log.list, 1, "one case")
 	require.Equal(t, 2000, s.tests[0].rows.n)
 	require.LessOrEqual(t, int(reflect.TypeFor[row]().Size()), 80)
+}
+
+// A text of any length in the place of a name is refused with its place: what is imported can be
+// read back.
+func TestNamesThatAreTooLong(t *testing.T) {
+	text, err := os.ReadFile("testdata/algo_proto.log")
+	require.NoError(t, err)
+	long := strings.Repeat("n", 20_000)
+	for old, says := range map[string]string{
+		"AMD Instinct MI300X": "a.log: world.gpu has 20000 bytes; a name has at most 4096",
+		"node-a":              "a.log: world.hosts[0] has 20000 bytes",
+	} {
+		_, err := Parse(strings.NewReader(strings.ReplaceAll(string(text), old, long)), Options{File: "a.log"})
+		require.ErrorContains(t, err, says)
+		_, err = Parse(strings.NewReader(strings.ReplaceAll(string(text), old, long[:900])), Options{File: "a.log"})
+		require.NoError(t, err)
+	}
 }

@@ -3,6 +3,7 @@ package peers
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"zbench/bench/collective"
@@ -101,17 +102,28 @@ func (f *facts) addNote(code, text, hint string, line int) {
 // counted.
 const maxWarnings = 20
 
-// warn adds a warning once.
+// tableRE is how a warning names the table that it is about.
+var tableRE = pattern.New(`the table at line \d+( \(and (\d+) more\))?`)
+
+// warn adds a warning once; of several tables it names the first.
 func (f *facts) warn(code, hint, format string, args ...any) {
 	w := record.Warning{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint}
+	alike := tableRE.ReplaceAllString(w.Message, "")
 	same, last := 0, -1
 	for i, o := range f.warnings {
+		if o.Code != code {
+			continue
+		}
 		if o == w {
 			return
 		}
-		if o.Code == code {
-			same, last = same+1, i
+		if m := tableRE.FindStringSubmatch(o.Message); m != nil && tableRE.ReplaceAllString(o.Message, "") == alike {
+			n, _ := strconv.Atoi(m[2])
+			one := strings.TrimSuffix(m[0], m[1])
+			f.warnings[i].Message = strings.Replace(o.Message, m[0], fmt.Sprintf("%s (and %d more)", one, n+1), 1)
+			return
 		}
+		same, last = same+1, i
 	}
 	if same < maxWarnings {
 		f.warnings = append(f.warnings, w)

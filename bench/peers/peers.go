@@ -1,13 +1,14 @@
-// Package peers reads the text output of rccl-tests and nccl-tests into
+// Package peers reads the output of rccl-tests and nccl-tests, text or CSV, into
 // zbench's record.
 //
 // The steps are the files: lines.go and clean.go make clean lines, labels.go
 // puts those together that a launcher cut, scan.go sorts them into tests
-// (preamble.go, meta.go, world.go and header.go know what a line can be), row.go
-// turns a table row into cells, join.go puts rows together that NCCL_DEBUG cut,
-// table.go and agree.go decide which rows can be believed, infer.go finds the
-// collective and the number of ranks, setup.go tells repeats from other runs,
-// build.go makes the record.
+// (preamble.go, meta.go, world.go, section.go and header.go know what a line can
+// be), row.go turns a table row into cells, join.go puts rows together that
+// NCCL_DEBUG cut, csv.go reads what stands between commas, table.go and agree.go
+// decide which rows can be believed, name.go finds the collective, infer.go the
+// number of ranks, setup.go tells repeats from other runs, build.go makes the
+// record.
 //
 // A row is taken only when the header, the number of cells, the type of each
 // cell and size/time against the printed algbw all agree. What is not taken is
@@ -26,9 +27,9 @@ import (
 var (
 	// ErrNoTable is wrapped where the text holds no rccl-tests or nccl-tests table.
 	ErrNoTable = errors.New("no rccl-tests or nccl-tests table")
-	// ErrFormat is wrapped where the input is not their text output: JSON, CSV,
-	// a compressed file, UTF-16.
-	ErrFormat = errors.New("not the text output of rccl-tests or nccl-tests")
+	// ErrFormat is wrapped where the input is not their output as text or CSV: JSON,
+	// a CSV without the columns, a compressed file, UTF-16.
+	ErrFormat = errors.New("not the text or CSV output of rccl-tests or nccl-tests")
 	// ErrNoRows is wrapped where there is a table but no row could be taken.
 	ErrNoRows = errors.New("no row could be taken")
 	// ErrCollective is wrapped where the collective is unknown, ambiguous or
@@ -77,6 +78,9 @@ func Parse(r io.Reader, o Options) (*record.Record, error) {
 			err = other
 		}
 	}
+	if err == nil {
+		err = rec.CheckNames()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", label(o), err)
 	}
@@ -94,6 +98,9 @@ func label(o Options) string {
 
 // noTable explains an input in which no table was found.
 func (s *scan) noTable() error {
+	if s.csv != nil {
+		return fmt.Errorf("%w: no row follows the names of the CSV", ErrNoRows)
+	}
 	hint := "pass what all_reduce_perf and its like print to stdout, with the line of column names"
 	if len(s.warnings) > 0 {
 		said := make([]string, 0, len(s.warnings))

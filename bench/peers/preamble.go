@@ -181,9 +181,9 @@ func (t *test) endTable(average string, l line) {
 	t.giveUp()
 	t.phase = footer
 	t.footers++
-	if t.after != nil {
-		// These rows had a footer of their own: they were of a program that
-		// wrote at the same time as the one before.
+	if t.after != nil && t.after.layout != nil && !t.after.layout.inferred {
+		// These rows had a footer of their own and no header, the rows before had
+		// one: their programs wrote at the same time.
 		t.launches, t.after.launches = 2, 2
 	}
 	// A number that the end of the file cut is not the average.

@@ -1,7 +1,9 @@
 package peers
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"slices"
 
 	"zbench/bench/collective"
 	"zbench/bench/record"
@@ -19,8 +21,13 @@ type setting struct {
 	factor bool
 	world  record.World
 	setup  *setup
-	// repeatSaid and rowsSaid are true once the warning was given.
-	repeatSaid, rowsSaid bool
+	// said is what the log says of the setup, without the line, saidKey its sum.
+	said    setup
+	saidKey [sha256.Size]byte
+	// whole is the setting of the table of which this is a pass, nil for a whole one.
+	whole *setting
+	// repeatSaid is true once the warning was given.
+	repeatSaid bool
 }
 
 // resolve finds out what a test measured, and where.
@@ -32,18 +39,22 @@ func (s *scan) resolve(t *test, o Options) (*setting, error) {
 	}
 	out.ranks, out.nodes, out.world = sh.comm, sh.commNodes, sh.World
 	out.fromOptions(s, o)
+	if t.settleHalves() {
+		s.warn("one_placement", "check the rows' places in the log", "the header of the table at line %d has two placements, its rows one: they are taken for %s", t.rows.firstLine(),
+			map[bool]string{false: "out of place", true: "in place"}[t.layout.inPlace[0]])
+	}
 	out.timeUnit = t.findTimeUnit(out.ranks)
 	if t.rows.n == 0 {
 		return out, nil
 	}
 	ratio := t.ratio(out.unit)
-	name, err := t.findName(o)
-	if err == nil && name.from == "" {
-		name, err = t.inferName(ratio, out.ranks)
-		if err == nil {
-			s.warn("collective_inferred", "pass --collective to be sure", "no line names the collective of the table at line %d; its busbw, algbw and redop are those of %s", t.rows.firstLine(), name.Name)
-		}
+	if t.layout.inferred && !slices.ContainsFunc(collective.All(), func(c collective.Collective) bool { return fitsSome(c, ratio) || ratio.empty() }) {
+		// size/time cannot tell time and algbw apart: their product is the size.
+		t.skipRows("there is no line of column names, and busbw does not confirm the columns: it is that of no collective on any number of ranks")
+		return out, nil
 	}
+	seen := t.evidence(ratio, out.ranks)
+	name, err := s.findName(t, o, seen)
 	if err != nil {
 		return out, err
 	}
@@ -60,13 +71,10 @@ func (s *scan) resolve(t *test, o Options) (*setting, error) {
 	case t.layout.inferred && ratio.empty():
 		t.skipRows(bareWorlds)
 		return out, nil
-	case t.layout.inferred && !fitsSome(out.Collective, ratio):
-		// size/time cannot tell time and algbw apart: their product is the size.
-		t.skipRows("there is no line of column names, and busbw does not confirm the columns: it is that of " + out.Name + " on no number of ranks")
-		return out, nil
 	}
 	t.refuse(func(r *row) string { return t.odd(r, out.unit, ratio) })
-	if err := out.fitRanks(s, sh, name.from, ratio); err != nil {
+	out.fromClaims(s, t.claim, fileWorld(o.File), ratio)
+	if err := out.fitRanks(s, sh, name.from, seen); err != nil {
 		return out, err
 	}
 	out.finishWorld(s, sh)
@@ -88,65 +96,66 @@ func (out *setting) fromOptions(s *scan, o Options) {
 	pick(&out.nodes, o.Nodes, "--nodes")
 }
 
+// fromClaims takes ranks and nodes from what says them beside a device list, if the
+// rows confirm the ranks.
+func (out *setting) fromClaims(s *scan, fromRows, fromFile claim, ratio interval) {
+	for _, c := range []claim{fromRows, fromFile} {
+		if c.ranks == 0 || out.ranks > 0 && out.ranks != c.ranks {
+			continue
+		}
+		if !ratio.has(out.BusFactor(c.ranks)) {
+			s.warn("ranks_contradicted", "pass --ranks and --nodes", "%s has %d ranks, but busbw over size/time of the table at line %d is not that of %s on as many: they are not used",
+				c.from, c.ranks, out.test.rows.firstLine(), out.Name)
+			continue
+		}
+		if out.ranks == 0 && c == fromFile {
+			s.warn("ranks_from_name", "pass --ranks and --nodes to be sure", "ranks %d and nodes %d are those of %s; busbw over size/time agrees", c.ranks, c.nodes, c.from)
+		}
+		out.ranks = c.ranks
+		if out.nodes == 0 {
+			out.nodes = c.nodes
+		}
+	}
+}
+
 // fitRanks checks the number of ranks against busbw over size/time, or finds it
-// there if the log lacks it it.
-func (out *setting) fitRanks(s *scan, sh shape, from string, ratio interval) error {
+// there if the log lacks it.
+func (out *setting) fitRanks(s *scan, sh shape, from string, seen evidence) error {
+	ratio := seen.ratio
 	if out.ranks > 0 && ratio.has(out.BusFactor(out.ranks)) {
 		out.factor = true
 		return nil
 	}
 	n := uniqueRanks(out.Collective, ratio)
+	if share := int(seen.share); n == 0 && share > 1 && divides(out.Collective) && ratio.has(out.BusFactor(share)) {
+		n = share
+	}
 	line := out.test.rows.firstLine()
 	switch {
 	case ratio.empty() && from != "log":
-		return disagree(line)
+		return errDisagree(line)
 	case ratio.empty():
 		s.warn("busbw_contradicts", "import each run on its own; busbw is the printed one", "the rows of the table at line %d have different rank counts: no single rank count explains their busbw", line)
 		return nil
 	case out.ranks == 0 && n > 0:
 		s.warn("ranks_from_ratio", "pass --ranks and --nodes to be sure", "the log lists no devices; busbw over size/time of the table at line %d is that of %d ranks", line, n)
-	case out.ranks == 0 && fitsSome(out.Collective, ratio):
+	case out.ranks == 0:
 		s.warn("ranks_unknown", "pass --ranks and --nodes", "the log lists no devices and its numbers fit several worlds: busbw is the printed one, to its printed digits")
 		return nil
-	case sh.comm == 0 && out.ranks > 0:
-		return fmt.Errorf("%w: busbw over size/time of the table at line %d is not that of %s on the given %d ranks; leave --ranks out, or correct it", ErrCollective, line, out.Name, out.ranks)
-	case sh.comm > 0 && n > sh.comm && sh.groups == 1 && len(fitting(ratio, out.ranks)) == 0:
+	case sh.comm == 0:
+		return fmt.Errorf("busbw over size/time of the table at line %d is not that of %s on the given %d ranks; leave --ranks out, or correct it", line, out.Name, out.ranks)
+	case n > sh.comm && sh.groups == 1 && len(seen.candidates()) == 0:
 		s.warn("device_list_incomplete", "pass the whole log", "the log lists %d ranks, but busbw over size/time of the table at line %d is that of %d: the device list is taken for incomplete", sh.comm, line, n)
 		out.nodes, out.world = 0, record.World{GPU: sh.GPU}
 	case from == "log":
-		s.warn("busbw_contradicts", "check the device list and the program's version; busbw is the printed one", "busbw over size/time of the table at line %d is not that of %s on %s", line, out.Name, ranksText(out.ranks))
+		s.warn("busbw_contradicts", "check the device list and the program's version; busbw is the printed one", "busbw over size/time of the table at line %d is not that of %s on %d ranks", line, out.Name, out.ranks)
 		return nil
 	default:
-		return fmt.Errorf("%w: busbw over size/time of the table at line %d is not that of %s (from the %s) on %s%s; pass --collective and --ranks as they were",
-			ErrCollective, line, out.Name, map[string]string{"option": "--collective option", "file": "file name", "numbers": "numbers"}[from], ranksText(out.ranks), alternatives(ratio, out.ranks))
+		return fmt.Errorf("busbw over size/time of the table at line %d is not that of %s (from the %s) on %d ranks%s; pass --collective and --ranks as they were",
+			line, out.Name, sources[from], out.ranks, butOf(seen.candidates()))
 	}
 	out.ranks, out.factor = n, true
 	return nil
-}
-
-// fitting lists the collectives whose bus factor on n ranks lies in the range.
-func fitting(ratio interval, n int) []collective.Collective {
-	var fits []collective.Collective
-	for _, c := range collective.All() {
-		if ratio.has(c.BusFactor(n)) {
-			fits = append(fits, c)
-		}
-	}
-	return fits
-}
-
-func ranksText(n int) string {
-	if n == 0 {
-		return "any number of ranks"
-	}
-	return fmt.Sprintf("%d ranks", n)
-}
-
-func alternatives(ratio interval, n int) string {
-	if fits := fitting(ratio, n); n > 0 && len(fits) > 0 {
-		return ", but that of " + possibilities(fits)
-	}
-	return ""
 }
 
 // finishWorld completes the world and says what is odd about it.

@@ -43,7 +43,7 @@ func (k kind) fits(s string) bool {
 		return s == "N/A" || numeric(s)
 	case kStamp:
 		return isStamp(s)
-	case kOther:
+	case kOther, kCollective, kPlace, kRanks, kPerRank, kNodes, kPerNode, kCycle:
 	}
 	return true
 }
@@ -97,7 +97,8 @@ type candidate struct {
 // read puts the words of a row under the column names. It tries every way that
 // leaves out columns that may be blank, keeps those in which each word suits
 // its column and size/time does not contradict algbw, and lets the character
-// positions decide among the rest. The reason is empty on success.
+// positions decide among the rest. The reason is empty on success; a row without
+// the second side is read, with [halfRow].
 func (l *layout) read(toks []token) (c candidate, reason string) {
 	toks = splitGlued(toks)
 	found := l.candidates(toks)
@@ -127,12 +128,15 @@ func (l *layout) read(toks []token) (c candidate, reason string) {
 	case tie || len(found) > 1 && best.off > 2*len(l.cols):
 		return candidate{}, "it is not clear which columns are blank"
 	case best.drop == 1:
-		return candidate{}, "the row ends before its second group of values"
+		return best, halfRow
 	}
 	return best, ""
 }
 
-const misfit = "the cells do not fit the column names"
+const (
+	misfit  = "the cells do not fit the column names"
+	halfRow = "the row ends before its second group of values"
+)
 
 // candidates lists the distinct readings of a row.
 func (l *layout) candidates(toks []token) []candidate {
@@ -188,8 +192,10 @@ func (l *layout) match(toks []token, w way) (candidate, bool) {
 
 func abs(x int) int { return max(x, -x) }
 
-func (c *cells) set(k kind, s string) {
-	sd := &c.sides[max(c.n-1, 0)]
+func (c *cells) set(k kind, s string) { c.setSide(k, s, max(c.n-1, 0)) }
+
+func (c *cells) setSide(k kind, s string, side int) {
+	sd := &c.sides[side]
 	switch k {
 	case kSize:
 		c.size = s
@@ -209,7 +215,7 @@ func (c *cells) set(k kind, s string) {
 		sd.bus = s
 	case kWrong:
 		sd.wrong = s
-	case kStamp, kOther: // nothing is taken from these
+	case kStamp, kOther, kCollective, kPlace, kRanks, kPerRank, kNodes, kPerNode, kCycle: // no cells
 	}
 }
 

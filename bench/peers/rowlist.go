@@ -11,6 +11,8 @@ const (
 	maxRows = 1 << 20
 	// maxCases is the number of different sizes, counts, types and operators.
 	maxCases = 1 << 15
+	// maxResults is that of cases in all runs and places.
+	maxResults = 1 << 18
 )
 
 // printedCase is what a row says beside its values.
@@ -57,8 +59,9 @@ type row struct {
 	of      int32
 	n       uint8 // sides present
 	inPlace [2]bool
-	// joined is true where other output had cut the row.
-	joined bool
+	// joined is true where other output had cut the row, half where it ends before
+	// its second side.
+	joined, half bool
 }
 
 // side is what a row says of one of out-of-place and in-place.

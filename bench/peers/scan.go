@@ -52,6 +52,14 @@ type test struct {
 	// log is common to this and the other tests, open the row that is not complete yet.
 	log  *common
 	open *fragment
+	// claim is what the rows of a CSV say of their world.
+	claim claim
+	// adopts is true where the rows are of the stream adopted: either the header has
+	// no launcher's label and the rows have one, or the other way round.
+	adopts  bool
+	adopted string
+	// under is the section of the log in which the table stands.
+	under *section
 	// hosts are the names in the device list.
 	hosts map[string]bool
 	// emptyBus are the busbw of rows of size 0, which the average includes.
@@ -81,6 +89,11 @@ type scan struct {
 	seen int
 	rows int
 	log  *common
+	// sections are the lines that name settings, under is the one that holds.
+	sections []*section
+	under    *section
+	// csv is the CSV whose rows may come.
+	csv *csvTable
 	// last is the test whose table came last, in whatever stream.
 	last *test
 	toks []token
@@ -127,12 +140,13 @@ func (s *scan) next(stream string) *test {
 }
 
 // follow begins a test that a repeated header announces. Before the last test's
-// footer it is the same program's, or one that writes at the same time.
+// footer it is the same program's, or one that writes at the same time, or the
+// next one's whose footer is missing: the devices are taken over, the name is not.
 func (s *scan) follow(t *test) *test {
 	n := s.next(t.stream)
 	n.before = nil
 	if t.phase != footer {
-		n.name, n.command, n.header = t.name, t.command, t.header
+		n.header = t.header
 		n.launches, n.worlds, n.banner = t.launches, t.worlds, t.banner
 		t.continued, n.continues = true, true
 	}
@@ -160,6 +174,10 @@ func (s *scan) line(l line) error {
 	if strings.TrimSpace(l.text) == "" {
 		return nil
 	}
+	if s.csvLine(l) {
+		return nil
+	}
+	s.adopt(&l)
 	t := s.cur[l.stream]
 	if t == nil || t.phase != table {
 		s.sort(l)
@@ -167,6 +185,24 @@ func (s *scan) line(l line) error {
 	}
 	s.inTable(t, l)
 	return nil
+}
+
+// adopt gives a row to the last header that has none, where only one of the two has
+// a launcher's label.
+func (s *scan) adopt(l *line) {
+	t := s.last
+	if t == nil || t.stream == l.stream || t.phase != table || t.stream != "" && l.stream != "" || !plainRow(l.text) {
+		return
+	}
+	if own := s.cur[l.stream]; own != nil && (own.layout != nil || len(own.worlds) > 0) {
+		return
+	}
+	if !t.adopts && t.rows.n == 0 && t.open == nil && t.skips.count() == 0 {
+		t.adopts, t.adopted = true, l.stream
+	}
+	if t.adopts && t.adopted == l.stream {
+		l.stream = t.stream
+	}
 }
 
 // inTable takes a line below a header. NCCL_DEBUG writes into rows.
@@ -187,8 +223,8 @@ func (s *scan) inTable(t *test, l line) {
 		l.text, l.broken = own, true
 	}
 	s.sort(l)
-	if open != nil && open == t.open && *open == before && !debug {
-		open.apart = true
+	if open != nil && open == t.open && *open == before {
+		open.between, open.apart = open.between || debug, open.apart || !debug
 	}
 }
 
@@ -206,7 +242,7 @@ func (s *scan) sort(l line) {
 	}
 	t := s.at(l.stream)
 	switch {
-	case s.preamble(t, l), s.device(t, l), s.end(t, l), s.head(t, l):
+	case s.preamble(t, l), s.device(t, l), s.end(t, l), s.head(t, l), s.sectionLine(t, l):
 	case s.row(t, l):
 	default:
 		s.commandLine(l)
@@ -281,8 +317,11 @@ func (s *scan) head(t *test, l line) bool {
 
 // begin starts a test's table and names it after the command that was waiting.
 func (s *scan) begin(t *test, h *layout) {
-	t.layout, t.phase = h, table
+	t.layout, t.phase, s.csv = h, table, nil
 	t.headers++
+	if t.under = s.under; s.under != nil {
+		s.under.tables = true
+	}
 	s.last = t
 	t.hosts = map[string]bool{}
 	for _, w := range t.worlds {

@@ -4,14 +4,15 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// setup is everything that the log says of how a table was measured: on which
-// devices, with which settings. Tables of the same setup are repeats; those of
-// another are other results.
+// setup is one run: everything that the log says of how tables were measured, on
+// which devices, with which settings. Tables of one setup are parts of a run or
+// its repeats; those of another are other results.
 type setup struct {
 	// list tells device lists apart; devices is the list in short.
 	list    [sha256.Size]byte
@@ -20,42 +21,102 @@ type setup struct {
 	settings []string
 	// process is the launcher's label of the process that printed the table.
 	process string
-	// order counts the setups of the log, from 1.
-	order int
+	// line is that of its first row.
+	line int
 }
 
 // setups are the setups of a log.
 type setups struct {
-	byID map[[sha256.Size]byte]*setup
+	// alike has the setups of which the log says the same, in order.
+	alike map[[sha256.Size]byte][]*setup
 	// curves has the setups that measured each curve, in order, and labels their
 	// labels where they are several.
 	curves map[curveKey][]*setup
 	labels map[curveKey]map[*setup]string
 }
 
-// of finds the setup of a test or adds it. Programs that wrote at once, and worlds
-// of one rank, of which a program built without MPI makes one per process, are
-// each a setup of their own.
-func (s *setups) of(set *setting) *setup {
-	t := set.test
-	out := &setup{order: len(s.byID) + 1, settings: set.phrases(), process: t.stream}
-	if len(t.worlds) > 0 {
-		out.list, out.devices = sha256.Sum256(t.worlds[0].text()), t.worlds[0].short()
-	}
-	id := fmt.Sprintf("%x %q %g %g", out.list, out.settings, set.unit, set.scale)
-	if t.mixed() || set.ranks == 1 {
-		id += fmt.Sprintf(" alone %d", out.order)
-	}
-	key := sha256.Sum256([]byte(id))
-	if s.byID == nil {
-		s.byID, s.curves = map[[sha256.Size]byte]*setup{}, map[curveKey][]*setup{}
-	}
-	if known := s.byID[key]; known != nil {
-		return known
-	}
-	s.byID[key] = out
-	return out
+func newSetups() setups {
+	return setups{alike: map[[sha256.Size]byte][]*setup{}, curves: map[curveKey][]*setup{}}
 }
+
+// maxAlike is the number of setups, the latest, that a table is compared with.
+const maxAlike = 16
+
+// describe collects what the log says of how a test was run.
+func (set *setting) describe() {
+	t := set.test
+	set.said = setup{settings: set.phrases(), process: t.stream}
+	if len(t.worlds) > 0 {
+		set.said.list, set.said.devices = sha256.Sum256(t.worlds[0].text()), t.worlds[0].short()
+	}
+	set.saidKey = sha256.Sum256(fmt.Appendf(nil, "%x %q %g %g", set.said.list, set.said.settings, set.unit, set.scale))
+}
+
+// setupOf finds the setup of a table or adds it. Programs that wrote at once, and
+// worlds of one rank, of which a program built without MPI makes one per process,
+// are each a setup of their own.
+func (b *builder) setupOf(set *setting) *setup {
+	t := set.test
+	known := b.setups.alike[set.saidKey]
+	from := max(0, len(known)-maxAlike)
+	alone := t.mixed() || set.ranks == 1
+	switch {
+	case alone:
+		from = len(known)
+	case len(t.worlds) == 0:
+		from = max(0, len(known)-1)
+	}
+	for _, one := range known[from:] {
+		if b.belongs(set, one) {
+			return one
+		}
+	}
+	out := set.said
+	out.line = t.rows.firstLine()
+	if !alone {
+		b.setups.alike[set.saidKey] = append(known, &out)
+	}
+	return &out
+}
+
+// otherRun is the ratio of two times from which on they are not repeats of each
+// other, and mostCases the share of a table's cases that may differ so, as small
+// sizes do now and then.
+const (
+	otherRun  = 1.3
+	mostCases = 0.1
+)
+
+// belongs reports whether a table can be a part or a repeat of a setup: it
+// measured other cases, or the same devices took about the same times. Without a
+// list of devices nothing says that a case measured twice is the same.
+func (b *builder) belongs(set *setting, to *setup) bool {
+	t := set.test
+	common, apart := 0, 0
+	best := [2]float64{math.Inf(1), math.Inf(1)} // seconds per byte
+	for r := range t.rows.all() {
+		for i := range r.sides[:r.n] {
+			into := b.index[resultKey{set.caseOf(r, r.inPlace[i]), to}]
+			if into == nil {
+				continue
+			}
+			if len(t.worlds) == 0 {
+				return false
+			}
+			here, there := scaled(r.sides[i].time, set.unit), scaled(into.samples[0].time, set.unit)
+			common++
+			if differ(here, there) {
+				apart++
+			}
+			bytes := float64(t.bytes(r))
+			best = [2]float64{min(best[0], here/bytes), min(best[1], there/bytes)}
+		}
+	}
+	return common == 0 || float64(apart) <= mostCases*float64(common) && !differ(best[0], best[1])
+}
+
+// differ reports whether two times are not those of repeats.
+func differ(a, b float64) bool { return max(a, b) > otherRun*min(a, b) }
 
 // use notes that a setup measured a curve.
 func (s *setups) use(c curveKey, by *setup) {
@@ -89,7 +150,7 @@ func (set *setting) phrases() []string {
 	if t.stream != "" {
 		said = append(said, "process "+t.stream)
 	}
-	return said
+	return append(said, t.settings()...)
 }
 
 // text says which device each rank has. Process numbers are left out: the next run
@@ -150,10 +211,13 @@ func (s *setups) name() {
 				said[phrase]++
 			}
 		}
-		for _, one := range all {
+		for i, one := range all {
 			label := one.label(devices, func(phrase string) bool { return said[phrase] < len(all) })
+			if label == "" {
+				label = "run " + strconv.Itoa(i+1)
+			}
 			for taken[slug(label)] {
-				label += " #" + strconv.Itoa(one.order)
+				label += " #" + strconv.Itoa(i+1)
 			}
 			labels[one], taken[slug(label)] = label, true
 		}
@@ -161,7 +225,8 @@ func (s *setups) name() {
 	}
 }
 
-// label says in what a setup differs from the others of its curve.
+// label says in what a setup differs from the others of its curve; empty where the
+// log does not say.
 func (s *setup) label(devices bool, differs func(string) bool) string {
 	var parts []string
 	switch {
@@ -174,9 +239,6 @@ func (s *setup) label(devices bool, differs func(string) bool) string {
 		if differs(phrase) {
 			parts = append(parts, phrase)
 		}
-	}
-	if len(parts) == 0 {
-		return "run " + strconv.Itoa(s.order)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -198,14 +260,28 @@ func (b *builder) setupWarning(s *scan) {
 		return
 	}
 	lists, settings, processes := map[[sha256.Size]byte]bool{}, map[string]bool{}, map[string]bool{}
+	var lines []string
 	for _, one := range most {
 		lists[one.list], settings[strings.Join(one.settings, ", ")], processes[one.process] = true, true, true
+		lines = append(lines, strconv.Itoa(one.line))
 	}
-	if len(processes) > 1 {
+	switch {
+	case len(processes) > 1:
 		s.warn("separate_worlds", rebuildHint,
 			"the log holds %d separate worlds, each with its own rank 0, that measured the same cases: each is a result of its own, nothing was merged", len(most))
-		return
+	case len(lists) == 1 && len(settings) == 1:
+		s.warn("several_setups", "the setup of each result says which run; import the runs one by one to compare them",
+			"the log measured the same in %d runs (from lines %s) that lack a device list or differ by more than 30 %%: each is a result of its own, none is a repeat of another",
+			len(most), strings.Join(lines[:min(len(lines), maxShort)], ", "))
+	default:
+		var where []string
+		if len(lists) > 1 {
+			where = append(where, fmt.Sprintf("on %d different sets of devices", len(lists)))
+		}
+		if len(settings) > 1 {
+			where = append(where, fmt.Sprintf("with %d different settings", len(settings)))
+		}
+		s.warn("several_setups", "the setup of each result says which; for a recommendation import a log of one",
+			"the log measured the same %s: each is a result of its own, none is a repeat of another", strings.Join(where, " and "))
 	}
-	s.warn("several_setups", "the setup of each result says which; for a recommendation import a log of one",
-		"the log measured the same on %d different sets of devices, with %d different settings: each is a result of its own, none is a repeat of another", len(lists), len(settings))
 }

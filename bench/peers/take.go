@@ -29,6 +29,12 @@ func (s *scan) row(t *test, l line) bool {
 	if strings.HasPrefix(strings.TrimLeft(l.text, " "), "#") {
 		l.text = strings.Replace(l.text, "#", " ", 1)
 	}
+	if t.layout != nil && t.layout.prefix != "" {
+		// The rows may have the header's prefix; its place stays blank.
+		if rest, ok := strings.CutPrefix(strings.TrimLeft(l.text, " "), t.layout.prefix+" "); ok {
+			l.text = strings.Repeat(" ", len(l.text)-len(rest)) + rest
+		}
+	}
 	toks := tokenizeInto(s.toks, l.text)
 	s.toks = toks
 	t, ok := s.table(t, toks, l)

@@ -13,24 +13,29 @@ import (
 // too. A newline is no space: make one line of the text first, as with OneSpace.
 func Fold(text string, width int, first, rest string) []string {
 	var lines []string
-	line, used, empty := first, displaywidth.String(first), true
-	gap := ""
+	var line strings.Builder
+	line.WriteString(first)
+	used, empty, gap := displaywidth.String(first), true, 0
 	for word := range strings.SplitSeq(text, " ") {
 		if word == "" {
-			gap += " "
+			gap++
 			continue
 		}
 		columns := displaywidth.String(word)
-		if !empty && used+len(gap)+columns > width {
-			lines = append(lines, line)
-			line, used, empty = rest, displaywidth.String(rest), true
+		if !empty && used+gap+columns > width {
+			lines = append(lines, line.String())
+			line.Reset()
+			line.WriteString(rest)
+			used, empty = displaywidth.String(rest), true
 		}
 		if !empty {
-			line, used = line+gap, used+len(gap)
+			line.WriteString(strings.Repeat(" ", gap))
+			used += gap
 		}
-		line, used, empty, gap = line+word, used+columns, false, " "
+		line.WriteString(word)
+		used, empty, gap = used+columns, false, 1
 	}
-	return append(lines, strings.TrimRight(line, " "))
+	return append(lines, strings.TrimRight(line.String(), " "))
 }
 
 // OneSpace is the text with every run of white space made one space.

@@ -17,6 +17,8 @@ type GroupError struct {
 	// processes is the number of all processes.
 	processes int
 	evidence  *record.Evidence
+	// stood are the processes that stood still, in words.
+	stood string
 }
 
 // ProcessFailure is the failure of one process.
@@ -36,6 +38,14 @@ func (e *GroupError) Evidence() *record.Evidence { return e.evidence }
 func (e *GroupError) Timeout() bool {
 	return !slices.ContainsFunc(e.Failures, func(f ProcessFailure) bool { return f.Kind != FailedLate })
 }
+
+// Lost reports whether a process was lost: what the others say then follows from that.
+func (e *GroupError) Lost() bool {
+	return slices.ContainsFunc(e.Failures, func(f ProcessFailure) bool { return f.Kind == FailedLost || f.Kind == FailedUnreached })
+}
+
+// StoodStill reports whether nothing but deadlines passed, while a process stood still.
+func (e *GroupError) StoodStill() bool { return e.stood != "" && e.Timeout() }
 
 // maxNamed is the most different failures that an error quotes.
 const maxNamed = 3
@@ -66,6 +76,9 @@ func (e *GroupError) Error() string {
 		})
 	}
 	var texts []string
+	if e.stood != "" {
+		texts = append(texts, e.stood)
+	}
 	rest := 0
 	for i, q := range order {
 		if i >= maxNamed {
@@ -108,6 +121,9 @@ func (g *Group) describeFailures(o Order, reports []Report) error {
 		return nil
 	}
 	e.evidence = g.join(o, e.Failures)
+	if c, ok := g.others.(Standing); ok {
+		e.stood = c.Stood()
+	}
 	return e
 }
 

@@ -1,5 +1,7 @@
 package plan
 
+import "time"
+
 // Deadlines bound everything that can hang, in seconds of the provider's clock; Init is
 // of the host's.
 type Deadlines struct {
@@ -49,6 +51,10 @@ func (g *Group) Bound(d Deadlines) { g.deadlines = d.OrDefault() }
 // reports its own deadline first, with evidence.
 const limitMargin = 5
 
+// ByItselfTime is how long ranks whose init did not end may take to join a communicator
+// by themselves, which tells which of them is stuck.
+const ByItselfTime = 5 * time.Second
+
 // limit is how long the leader waits for the reports on an order, in seconds. It ends the
 // wait for a process that hangs outside of a launch; a launch has a deadline of its own.
 func (g *Group) limit(o Order) float64 {
@@ -57,6 +63,8 @@ func (g *Group) limit(o Order) float64 {
 	switch {
 	case o.Do == DoAllocate:
 		return d.Init + d.First + limitMargin
+	case o.Do == DoJoin:
+		return d.Init + ByItselfTime.Seconds() + limitMargin
 	case !launched:
 		return d.Init + limitMargin
 	case o.Do == DoBurst:

@@ -114,6 +114,12 @@ type Abandoning interface {
 	Abandoned() <-chan struct{}
 }
 
+// Standing is a connection that finds out which processes stood still during the last order:
+// Stood names them, and is empty if none did. Deadlines that passed meanwhile tell nothing.
+type Standing interface {
+	Stood() string
+}
+
 // Opener opens a follower's ranks, and describes them as JSON.
 type Opener func(context.Context) (Process, json.RawMessage, error)
 

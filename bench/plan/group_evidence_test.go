@@ -77,7 +77,8 @@ func led(t *testing.T, b batch, change func(p *part)) record.Result {
 		o.Warmup = 5
 		r = plan.Run(ctx, a.Cases(), g, o, func(record.Result) {})[0]
 	})
-	require.Equal(t, record.Failed, r.Status)
+	require.Contains(t, []record.Status{record.Failed, record.Interrupted}, r.Status)
+	require.Equal(t, r.Status == record.Interrupted, r.Lost())
 	return r
 }
 
@@ -126,7 +127,8 @@ func TestLostProcessInAGroup(t *testing.T) {
 		whole := b.evidence(0, 6)
 		require.Equal(t, whole, r.Evidence)
 		require.Equal(t, record.LostContact, r.Evidence.Ranks[0].State)
-		require.Equal(t, fmt.Sprintf("process %d: left; %s", lost, whole.Text()), r.Reason, "what the others waited for")
+		require.True(t, r.Lost())
+		require.Equal(t, fmt.Sprintf("%sprocess %d: left; %s", record.LostProcess, lost, whole.Text()), r.Reason, "what the others waited for")
 	}
 }
 
@@ -233,4 +235,46 @@ func TestLostWithoutAHang(t *testing.T) {
 		_, err = g.Budget()
 		require.EqualError(t, err, "process 1: left")
 	})
+}
+
+// still are followers of which some stood still.
+type still struct {
+	plan.Followers
+	who string
+}
+
+func (s still) Stood() string { return s.who }
+
+// A deadline that passes while a process stands still tells nothing of the case: it is
+// interrupted. A failure of a process itself stays one.
+func TestDeadlineDuringAStandstill(t *testing.T) {
+	for _, c := range []struct {
+		who    string
+		fails  error
+		status record.Status
+		says   string
+	}{
+		{"process 1 stood still for up to 4 s", nil, record.Interrupted, record.StoodStill + "process 1 stood still for up to 4 s; all 3 processes: not finished in time; in launch 3 of 5"},
+		{"", nil, record.Failed, "all 3 processes: not finished in time"},
+		{"process 1 stood still for up to 4 s", plainly("link down"), record.Failed, "process 1 stood still for up to 4 s; process 2: link down"},
+	} {
+		parts := three()
+		b := hung(6, 4, 2)
+		for i, p := range parts {
+			p.budget, p.fail = 1<<30, stuckError{plainly("not finished in time"), b.evidence(2*i, 2)}
+		}
+		if c.fails != nil {
+			parts[2].fail = c.fails
+		}
+		a := axes(t, "all_reduce")
+		a.World.GPUsPerNode, a.MaxBytes = 6, a.MinBytes
+		inGroupOver(t, parts, backgrounds(3), func(f plan.Followers) plan.Followers { return still{f, c.who} }, func(ctx context.Context, g *plan.Group) {
+			o := options(2, 2)
+			o.Warmup = 5
+			r := plan.Run(ctx, a.Cases(), g, o, func(record.Result) {})[0]
+			require.Equal(t, c.status, r.Status, r.Reason)
+			require.Contains(t, r.Reason, c.says)
+			require.Equal(t, c.status == record.Interrupted, r.Lost())
+		})
+	}
 }

@@ -38,6 +38,9 @@ type Taken struct {
 	Parts map[string][]record.Part
 	// Failed is the key of the row whose pass failed, empty while none has.
 	Failed string
+	// Lost is the pass in which a process was lost, nil while none was. It is not one of Parts:
+	// it is taken again.
+	Lost *record.Part
 }
 
 // NewTaken begins with the passes that earlier runs have finished.
@@ -52,7 +55,7 @@ func NewTaken(parts []record.Part) *Taken {
 // Run takes what is missing of the jobs in two passes, up and then down, hands
 // each part to log (nil keeps none), and calls done with a job's index when its last pass is over. After a
 // failed pass the device or the communicator can no longer be trusted, so nothing
-// more is run; neither is it once ctx is cancelled or log fails. A pass that was
+// more is run; neither is it once a process is lost, ctx is cancelled or log fails. A pass that was
 // cut short is not kept: it is taken whole later.
 func (t *Taken) Run(ctx context.Context, jobs []Job, log func(record.Part) error, done func(job int)) error {
 	order := make([]int, len(jobs))
@@ -62,7 +65,7 @@ func (t *Taken) Run(ctx context.Context, jobs []Job, log func(record.Part) error
 	var err error
 	for pass := range Passes {
 		for _, i := range order {
-			if err == nil && t.Failed == "" && ctx.Err() == nil && t.lacks(jobs[i], pass) {
+			if err == nil && t.Failed == "" && t.Lost == nil && ctx.Err() == nil && t.lacks(jobs[i], pass) {
 				err = t.step(ctx, jobs[i], pass, log)
 			}
 			if pass == Passes-1 {
@@ -93,6 +96,10 @@ func (t *Taken) step(ctx context.Context, j Job, pass int, log func(record.Part)
 	}
 	for _, p := range parts {
 		if !t.open(p.Key, pass) {
+			continue
+		}
+		if p.Status == record.Interrupted {
+			t.Lost = &p
 			continue
 		}
 		t.Parts[p.Key] = append(t.Parts[p.Key], p)

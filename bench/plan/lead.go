@@ -110,7 +110,7 @@ func (g *Group) doEach(o Order, each []Order) ([]Report, error) {
 	}
 	for i, r := range reports {
 		if r.Stop {
-			g.stop(fmt.Errorf("%s was asked to stop", g.name(i)))
+			g.stop(asked(g.name(i)))
 		}
 	}
 	err := g.describeFailures(o, reports)
@@ -119,6 +119,12 @@ func (g *Group) doEach(o Order, each []Order) ([]Report, error) {
 	}
 	return reports, err
 }
+
+// asked is a process that was asked to stop: the end of the sweep is a cancellation then.
+type asked string
+
+func (a asked) Error() string { return string(a) + " was asked to stop" }
+func (asked) Unwrap() error   { return context.Canceled }
 
 // Open makes the followers open their ranks. It returns what each of them tells of
 // itself, in their order.

@@ -62,7 +62,7 @@ const (
 	// FailedUnreached: the process through which it is connected was lost. The leader sets
 	// this kind.
 	FailedUnreached FailureKind = "unreached"
-	// FailedHanging: a call does not return.
+	// FailedHanging: a call of this process does not return.
 	FailedHanging FailureKind = "hanging"
 	// FailedCall: something failed in this process itself.
 	FailedCall FailureKind = "failed"
@@ -85,6 +85,11 @@ type Failure struct {
 	// Evidence is how far the process's ranks got, by their numbers in the world; nil
 	// if unknown.
 	Evidence *record.Evidence `json:"evidence,omitempty"`
+}
+
+// Own reports whether the process failed of itself: it did not wait for another one.
+func (f *Failure) Own() bool {
+	return f != nil && slices.Contains([]FailureKind{FailedHanging, FailedCall, FailedOrder}, f.Kind)
 }
 
 // Lost is the report that the leader creates for a process that does not answer.
@@ -130,6 +135,8 @@ func failureOf(err error) Failure {
 	switch {
 	case errors.Is(err, errOrder):
 		f.Kind = FailedOrder
+	case f.Evidence != nil && f.Evidence.During == record.DuringOpen:
+		f.Kind = FailedHanging
 	case timeout:
 		f.Kind = FailedLate
 	case f.Evidence != nil:

@@ -1,9 +1,11 @@
 package plan_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,12 +17,14 @@ import (
 )
 
 // clockwork is a driver whose times depend on the case, the pass and the call
-// alone. It fails in the pass named fail, and calls cut before the pass named cut.
+// alone. It fails in the pass named fail, by why if that is set, and calls cut before the pass
+// named cut.
 type clockwork struct {
 	begun     []string
 	at        string
 	call      int
 	fail, bad string
+	why       error
 	cut       string
 	stop      func()
 }
@@ -29,7 +33,7 @@ func (d *clockwork) Begin(c plan.Case, pass int) error {
 	d.at, d.call = fmt.Sprintf("%s#%d", c.Key, pass), 0
 	d.begun = append(d.begun, d.at)
 	if d.at == d.fail {
-		return errors.New("link down")
+		return cmp.Or(d.why, errors.New("link down"))
 	}
 	return nil
 }
@@ -137,6 +141,44 @@ func TestInterruptedPassIsRepeated(t *testing.T) {
 		require.NotNil(t, results[i].Burst)
 		require.NotNil(t, results[i].BusBW, "the rates of its one pass")
 	}
+}
+
+// A process that is lost, at any pass, ends the sweep and is no result of the case: no pass is
+// logged, its evidence stands in the record, and the resumed sweep is the undisturbed one. So it
+// is with a batch that was cancelled before the sweep's own context has ended.
+func TestALostProcessIsNotAFailedCase(t *testing.T) {
+	o := plan.DefaultOptions()
+	want := plan.Run(context.Background(), smallSweep(t), &clockwork{}, o, none)
+	whole := &clockwork{}
+	plan.Run(context.Background(), smallSweep(t), whole, o, none)
+	for kind, lost := range map[plan.FailureKind]bool{plan.FailedLost: true, plan.FailedUnreached: true, plan.FailedHanging: false, plan.FailedLate: false, plan.FailedAsync: false} {
+		for n, pass := range whole.begun {
+			var parts []record.Part
+			why := &plan.GroupError{Failures: []plan.ProcessFailure{{Failure: plan.Failure{Kind: plan.FailedLate, Message: "waited"}}, {Process: 1, Failure: plan.Failure{Kind: kind, Message: "left"}}}}
+			d := &clockwork{fail: pass, why: why}
+			results, err := plan.Resume(context.Background(), smallSweep(t), d, o, plan.Log{Append: keepTo(&parts, 9)}, none)
+			require.NoError(t, err)
+			require.Equal(t, whole.begun[:n+1], d.begun, "nothing follows")
+			i := slices.IndexFunc(results, func(r record.Result) bool { return r.Lost() || r.Status == record.Failed })
+			require.Equal(t, pass[:len(pass)-2], results[i].Key)
+			require.Contains(t, results[i].Reason, "left")
+			if !lost {
+				require.Equal(t, record.Failed, results[i].Status, kind)
+				continue
+			}
+			require.Equal(t, record.Interrupted, results[i].Status, kind)
+			require.Len(t, parts, n)
+			got, err := plan.Resume(context.Background(), smallSweep(t), &clockwork{}, o, plan.Log{Parts: parts, Append: keepTo(&parts, 9)}, none)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		}
+	}
+	var parts []record.Part
+	d := &clockwork{fail: whole.begun[1], why: fmt.Errorf("process 1 was asked to stop: %w", context.Canceled)}
+	results, err := plan.Resume(context.Background(), smallSweep(t), d, o, plan.Log{Append: keepTo(&parts, 9)}, none)
+	require.NoError(t, err)
+	require.Equal(t, record.Interrupted, results[2].Status)
+	require.False(t, results[2].Lost())
 }
 
 // What ended a case is logged: it is not run again. Those that its failure kept

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"zbench/bench/record"
@@ -168,7 +169,7 @@ func take(ctx context.Context, c Case, d Driver, o Options, pass int, known expe
 	if before != nil {
 		t.part.NICs = record.RoseNICs(before, countersOf(d))
 	}
-	return t.part, err == nil || ctx.Err() == nil
+	return t.part, err == nil || ctx.Err() == nil && !errors.Is(err, context.Canceled)
 }
 
 // result is a case's result as far as the sweep went.
@@ -176,5 +177,9 @@ func (t *Taken) result(c Case) record.Result {
 	if t.Failed != "" {
 		return record.CutShort(c.Planned(), t.Parts[c.Key], t.Failed)
 	}
-	return record.Assemble(c.Planned(), t.Parts[c.Key])
+	r := record.Assemble(c.Planned(), t.Parts[c.Key])
+	if t.Lost != nil && t.Lost.Key == c.Key {
+		r.Reason, r.Evidence = t.Lost.Reason, t.Lost.Evidence
+	}
+	return r
 }

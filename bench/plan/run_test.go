@@ -159,17 +159,26 @@ func TestIsolatedLaunches(t *testing.T) {
 	require.NotEmpty(t, r.Warnings[0].Hint)
 }
 
-// Who came last is not known where the shortest interval is of two ranks: on a
-// clock that ticks the first of them would be blamed for nothing.
-func TestTiesNameNoRank(t *testing.T) {
-	d := &script{ranks: 8, isolated: func(launch, rank int) float64 {
-		if rank == 3 || rank == 5 && launch%2 == 0 {
-			return 1e-3
-		}
-		return 2e-3
-	}}
-	r := run(t, d, axes(t, "all_reduce").Cases()[:1], options(2, 20))[0]
-	require.Equal(t, []record.LateCount{{Rank: 3, Count: 10}}, r.Isolated.Late)
+// Who came last is not known where the shortest interval is of several ranks: on a clock
+// that ticks the first of them would be blamed for nothing. They take turns.
+func TestTiesAreCountedByTurns(t *testing.T) {
+	for _, x := range []struct {
+		last func(launch, rank int) bool
+		want []record.LateCount
+	}{
+		{func(launch, rank int) bool { return rank == 3 || rank == 5 && launch%2 == 0 }, []record.LateCount{{Rank: 3, Count: 16}, {Rank: 5, Count: 4}}},
+		{func(_, rank int) bool { return rank >= 4 }, []record.LateCount{{Rank: 4, Count: 6}, {Rank: 5, Count: 6}, {Rank: 6, Count: 4}, {Rank: 7, Count: 4}}},
+		{func(int, int) bool { return true }, nil},
+	} {
+		d := &script{ranks: 8, isolated: func(launch, rank int) float64 {
+			if x.last(launch, rank) {
+				return 1e-3
+			}
+			return 2e-3
+		}}
+		r := run(t, d, axes(t, "all_reduce").Cases()[:1], options(2, 20))[0]
+		require.Equal(t, x.want, r.Isolated.Late)
+	}
 }
 
 // stuck is an error with evidence.

@@ -18,6 +18,8 @@ type passRun struct {
 	c    Case
 	part record.Part
 	late map[int]int
+	// ties are launches whose shortest interval is of several ranks.
+	ties int
 	// groups has the isolated launches of each of the groups that run at once.
 	groups [][]float64
 	// everyRank keeps the interval of each rank.
@@ -28,10 +30,18 @@ type passRun struct {
 	first Timed
 }
 
-// fail ends the pass with an error and its evidence.
+// fail ends the pass with an error and its evidence. A process that was lost or stood still is no
+// fault of the case: its pass is interrupted.
 func (t *passRun) fail(d Driver, err error) {
 	t.part.Evidence, t.part.Reason = Explain(d, err)
 	t.part.Status = record.Failed
+	all, ok := errors.AsType[*GroupError](err)
+	switch {
+	case ok && all.Lost():
+		t.part.Status, t.part.Reason = record.Interrupted, record.LostProcess+t.part.Reason
+	case ok && all.StoodStill():
+		t.part.Status, t.part.Reason = record.Interrupted, record.StoodStill+t.part.Reason
+	}
 }
 
 // Explain is the evidence of an error, nil if it has none, and the reason in words. If a
@@ -246,9 +256,9 @@ func (t *passRun) gather(b *record.IsolatedSamples) {
 }
 
 // keep adds one isolated launch: its value is that of the slowest rank. A launch with
-// an interval that is not positive is discarded and counted. If two ranks share the
-// shortest interval, as with a coarse clock, the last rank is unknown: counting the
-// first of them would name the low ranks.
+// an interval that is not positive is discarded and counted. Ranks that share the shortest
+// interval, as with a coarse clock, are counted by turns: counting the first of them would
+// name the low ranks, and counting none would hide a node that is late as a whole.
 func (t *passRun) keep(b *record.IsolatedSamples, ranks []float64) float64 {
 	if t.everyRank {
 		for _, s := range ranks {
@@ -270,10 +280,31 @@ func (t *passRun) keep(b *record.IsolatedSamples, ranks []float64) float64 {
 		}
 		t.groups[g] = append(t.groups[g], slowest)
 	}
-	if last := slices.Index(ranks, shortest); len(ranks) > 1 && len(t.groups) == 0 && !slices.Contains(ranks[last+1:], shortest) {
-		t.late[last]++ // groups do not wait for each other
+	if len(ranks) > 1 && len(t.groups) == 0 && longest > shortest { // groups do not wait for each other
+		t.late[t.byTurns(ranks, shortest)]++
 	}
 	return longest
+}
+
+// byTurns is one of the ranks that have this interval, where they are several another each
+// time.
+func (t *passRun) byTurns(ranks []float64, interval float64) int {
+	having := 0
+	for _, s := range ranks {
+		if s == interval {
+			having++
+		}
+	}
+	turn := t.ties % having
+	if having > 1 {
+		t.ties++
+	}
+	return slices.IndexFunc(ranks, func(s float64) bool {
+		if s == interval {
+			turn--
+		}
+		return turn < 0
+	})
 }
 
 // reduce returns the mean and the largest of the ranks' times.

@@ -26,42 +26,47 @@ type Arrival struct {
 	// Late is the median time in seconds by which it arrives after the median rank, When
 	// the same over the collectives at which it arrived last.
 	Late, When float64
-	// late are its latenesses.
-	late []float64
-	// Last of Calls times it arrived last.
+	// Waited is the median share of the collective's time for which the median rank waits,
+	// over the collectives at which it arrived last.
+	Waited float64
+	// Last of Calls times it arrived last. Collectives at which several arrived last do not
+	// count.
 	Last, Calls int
+	// chance is how often it would be last if every rank were so equally often, late are its
+	// shares by which it is late where it is last.
+	chance float64
+	late   []float64
 }
 
 // Lateness is the answer for a running job. Its findings' components are ranks (Part
 // Rank, A the rank) and nodes.
 type Lateness struct {
 	Verdict
-	// Arrivals are all ranks, the latest first.
+	// Arrivals are all ranks, the one for which the others wait most first.
 	Arrivals []Arrival
 	// Collectives is the number of collectives that were compared, Typical the median
 	// duration in seconds.
 	Collectives int
 	Typical     float64
-	// limit is the lateness in seconds from which a rank is late.
+	// Enough is how often a rank must arrive last, of Collectives, to be no chance.
+	Enough int
+	// limit is the share of a collective's time from which a rank is far behind.
 	limit float64
-}
-
-// waited is the share of the typical duration that the others wait for a rank.
-func (l *Lateness) waited(a Arrival) float64 {
-	if l.Typical <= 0 {
-		return 0
-	}
-	return min(1, max(0, a.Late)/l.Typical)
 }
 
 // Rank is a rank of a running job.
 const Rank Part = "rank"
 
 const (
-	// lateShare of the typical duration is the least lateness that is named, lateChance
-	// the probability over all ranks below which arriving last is not chance.
-	lateShare  = 0.05
-	lateChance = 1e-6
+	// lastChance is the probability, over all ranks, below which arriving last so often is not
+	// chance, farChance that below which being far behind so often is not.
+	lastChance = 1e-4
+	farChance  = 1e-6
+	// lateShare of a collective's time is far behind, at least.
+	lateShare = 0.05
+	// leastWait is the share of the time that the others wait for a rank from which it is
+	// named. Less is noted.
+	leastWait = 0.005
 	// leastCalls is the number of collectives from which a job is judged.
 	leastCalls = 5
 )
@@ -70,39 +75,39 @@ const (
 // leave a collective together, so the one that arrives last has the shortest duration,
 // whatever the clocks say. node gives a rank's node; nil is unknown.
 //
+// Who arrives last is tested against chance; how much is lost by it is stated apart.
+//
 // The k-th call of a collective and size is taken for the same one on all ranks, in the
 // order of Start. A collective that less than half of the ranks have is left out.
 func Arrivals(calls []Call, node map[int]int) *Lateness {
 	l := &Lateness{}
-	together := match(calls)
 	ranks := map[int]*Arrival{}
-	late, when := map[int][]float64{}, map[int][]float64{}
-	var typical []float64
 	for _, c := range calls {
 		if ranks[c.Rank] == nil {
 			ranks[c.Rank] = &Arrival{Rank: c.Rank, Node: nodeOf(node, c.Rank)}
 		}
 	}
-	for _, one := range together {
+	late, when := map[int][]float64{}, map[int][]float64{}
+	var typical, off []float64
+	for _, one := range match(calls) {
 		if len(one) < 2 || 2*len(one) < len(ranks) {
 			continue
 		}
-		durations := make([]float64, len(one))
-		last := one[0]
-		for i, c := range one {
-			durations[i] = c.Duration
-			if c.Duration < last.Duration {
-				last = c
-			}
-		}
-		middle := median(durations)
+		middle, last, alone := lastOf(one)
 		typical = append(typical, middle)
 		for _, c := range one {
 			late[c.Rank] = append(late[c.Rank], middle-c.Duration)
-			ranks[c.Rank].Calls++
+			off = append(off, (middle-c.Duration)/max(middle, math.SmallestNonzeroFloat64))
+			if alone {
+				ranks[c.Rank].Calls++
+				ranks[c.Rank].chance += 1 / float64(len(one))
+			}
 		}
-		ranks[last.Rank].Last++
-		when[last.Rank] = append(when[last.Rank], middle-last.Duration)
+		if a := ranks[last.Rank]; alone {
+			a.Last++
+			when[a.Rank] = append(when[a.Rank], middle-last.Duration)
+			a.late = append(a.late, (middle-last.Duration)/max(middle, math.SmallestNonzeroFloat64))
+		}
 	}
 	l.Collectives = len(typical)
 	if l.Collectives < leastCalls || len(ranks) < 3 {
@@ -110,29 +115,50 @@ func Arrivals(calls []Call, node map[int]int) *Lateness {
 		l.finish()
 		return l
 	}
-	l.Reference, l.Typical = "the median rank of each collective", median(typical)
+	l.Typical, l.limit = median(typical), max(lateShare, sigmas*deviation(off))
 	l.collect(ranks, late, when)
 	l.name()
+	l.power(len(ranks))
 	for _, a := range l.Arrivals {
-		l.Ranking = append(l.Ranking, Ranked{Component{Part: Rank, Node: a.Node, A: a.Rank}, l.waited(a), a.Last, a.Calls})
+		l.Ranking = append(l.Ranking, Ranked{Component{Part: Rank, Node: a.Node, A: a.Rank}, a.cost(), a.Last, a.Calls})
 	}
 	l.finish()
 	return l
 }
 
+// lastOf is the median duration of a collective and the call of the rank that arrived last;
+// alone is false where several have the shortest duration.
+func lastOf(one []Call) (middle float64, last Call, alone bool) {
+	durations := make([]float64, len(one))
+	last = one[0]
+	for i, c := range one {
+		durations[i] = c.Duration
+		if c.Duration < last.Duration {
+			last = c
+		}
+	}
+	shortest := 0
+	for _, d := range durations {
+		if d == last.Duration {
+			shortest++
+		}
+	}
+	return median(durations), last, shortest == 1
+}
+
 // collect fills in what the ranks' collectives say of them, the latest rank first.
 func (l *Lateness) collect(ranks map[int]*Arrival, late, when map[int][]float64) {
 	for _, r := range slices.Sorted(maps.Keys(ranks)) {
-		if a := ranks[r]; a.Calls > 0 {
-			a.late, a.Late = late[r], median(late[r])
+		if a := ranks[r]; len(late[r]) > 0 {
+			a.Late = median(late[r])
 			if a.Last > 0 {
-				a.When = median(when[r])
+				a.When, a.Waited = median(when[r]), median(a.late)
 			}
 			l.Arrivals = append(l.Arrivals, *a)
 		}
 	}
 	slices.SortStableFunc(l.Arrivals, func(a, b Arrival) int {
-		return cmp.Or(cmp.Compare(b.Late, a.Late), cmp.Compare(b.Last, a.Last))
+		return cmp.Or(cmp.Compare(b.cost(), a.cost()), cmp.Compare(b.Last, a.Last))
 	})
 }
 
@@ -168,47 +194,103 @@ func match(calls []Call) [][]Call {
 	return out
 }
 
-// name makes findings of late ranks, and of nodes whose ranks are late.
-func (l *Lateness) name() {
-	var off []float64
-	for _, a := range l.Arrivals {
-		off = append(off, a.Late)
+// cost is the share of all collectives' time for which the others wait for the rank.
+func (a Arrival) cost() float64 {
+	return min(1, a.Waited) * float64(a.Last) / float64(max(a.Calls, 1))
+}
+
+// byChance is the probability that chance makes a rank, or a node's ranks, last so often.
+func byChance(last, calls int, chance float64) float64 {
+	if calls == 0 {
+		return 1
 	}
-	limit := max(lateShare*l.Typical, sigmas*deviation(off))
-	l.limit = limit
-	late := map[int]int{}
-	all := map[int]int{}
-	var found []Arrival
+	return stat.BinomialTail(last, calls, min(1, chance/float64(calls)))
+}
+
+// power says how often a rank must be last to be named. Where not even always is enough,
+// nothing is known of the ranks.
+func (l *Lateness) power(ranks int) {
+	calls := 0
 	for _, a := range l.Arrivals {
-		all[a.Node]++
-		if a.Late > limit || l.oftenLast(a) {
-			late[a.Node]++
-			found = append(found, a)
+		calls = max(calls, a.Calls)
+	}
+	for l.Enough = 1; l.Enough <= calls; l.Enough++ {
+		if byChance(l.Enough, calls, float64(calls)/float64(ranks))*float64(ranks) < lastChance {
+			l.Reference = "chance"
+			return
 		}
+	}
+	most := slices.MaxFunc(l.Arrivals, func(a, b Arrival) int { return cmp.Compare(a.Last, b.Last) })
+	l.Unchecked = append(l.Unchecked, fmt.Sprintf("who arrives last: %d collectives of %d ranks are too few to say; rank %d was last at %d of them", calls, ranks, most.Rank, most.Last))
+}
+
+// name makes findings of ranks that arrive last too often, and of nodes whose ranks do.
+func (l *Lateness) name() {
+	nodes := map[int][]Arrival{}
+	for _, a := range l.Arrivals {
+		nodes[a.Node] = append(nodes[a.Node], a)
 	}
 	named := map[int]bool{}
-	for _, a := range found {
-		whole := a.Node >= 0 && all[a.Node] > 1 && len(all) > 1 && float64(late[a.Node]) >= most*float64(all[a.Node])
-		if whole && named[a.Node] {
+	for _, node := range slices.Sorted(maps.Keys(nodes)) {
+		if f, ok := l.node(node, nodes[node], len(nodes)); ok {
+			named[node] = true
+			l.Findings = append(l.Findings, f)
+		}
+	}
+	for _, a := range l.Arrivals {
+		p := byChance(a.Last, a.Calls, a.chance) * float64(len(l.Arrivals))
+		if named[a.Node] || p >= lastChance && !l.oftenFar(a) {
 			continue
 		}
-		f := Finding{
-			Component: Component{Part: Rank, Node: a.Node, A: a.Rank}, Lost: min(1, max(a.Late, a.When)/max(l.Typical, math.SmallestNonzeroFloat64)), Intermittent: a.Late <= limit,
-			SlowRounds: a.Last, Rounds: a.Calls, Confidence: l.confidence(a, limit),
-			Reasons: []string{fmt.Sprintf("arrives last at %d of %d collectives, %s after the median rank", a.Last, a.Calls, micros(max(a.Late, a.When)))},
+		c := Component{Part: Rank, Node: a.Node, A: a.Rank}
+		says := fmt.Sprintf("arrives last at %d of %d collectives (chance: %.0f), then %s after the median rank", a.Last, a.Calls, a.chance, micros(a.When))
+		if a.cost() < leastWait {
+			l.Cleared = append(l.Cleared, Cleared{c, fmt.Sprintf("it %s, which costs %.2g %% of their time", says, 100*a.cost())})
+			continue
 		}
-		if whole {
-			named[a.Node] = true
-			f.Component = Component{Part: Node, Node: a.Node}
-			f.Reasons = []string{fmt.Sprintf("%d of its %d ranks are late, up to %s after the median rank", late[a.Node], all[a.Node], micros(max(a.Late, a.When)))}
-		}
-		l.Findings = append(l.Findings, f)
+		l.Findings = append(l.Findings, Finding{
+			Component: c, Lost: min(1, a.Waited), Intermittent: 2*a.Last < a.Calls, SlowRounds: a.Last, Rounds: a.Calls,
+			Confidence: sureOf(p), Reasons: []string{says},
+		})
 	}
 }
 
-// oftenLast tells whether a rank is late by more than the limit in at least a tenth of its
+// sureOf is a confidence that follows from a probability of chance.
+func sureOf(p float64) float64 {
+	if p < farChance {
+		return 0.95
+	}
+	return 0.8
+}
+
+// node is the finding of a node of which some rank arrives last too often, but none more often
+// than the others of the node.
+func (l *Lateness) node(node int, ranks []Arrival, nodes int) (f Finding, ok bool) {
+	if node < 0 || nodes < 2 || len(ranks) < 2 {
+		return f, false
+	}
+	last, most, calls, chance, cost := 0, 0, 0, 0.0, 0.0
+	var waited, when []float64
+	for _, a := range ranks {
+		last, chance = last+a.Last, chance+a.chance
+		most, calls = max(most, a.Last), max(calls, a.Calls)
+		cost += a.cost()
+		waited, when = append(waited, a.late...), append(when, a.When)
+	}
+	p := byChance(last, calls, chance) * float64(nodes)
+	one := stat.BinomialTail(most, last, 1/float64(len(ranks))) * float64(len(ranks))
+	if p >= lastChance || one < lastChance || cost < leastWait {
+		return f, false
+	}
+	return Finding{
+		Component: Component{Part: Node, Node: node}, Lost: min(1, median(waited)), Intermittent: 2*last < calls, SlowRounds: last, Rounds: calls, Confidence: sureOf(p),
+		Reasons: []string{fmt.Sprintf("one of its %d ranks arrives last at %d of %d collectives (chance: %.0f), up to %s after the median rank", len(ranks), last, calls, chance, micros(slices.Max(when)))},
+	}, true
+}
+
+// oftenFar tells whether a rank is far behind, and last, in at least a tenth of its
 // collectives, and more often than chance explains at the rate of the other ranks.
-func (l *Lateness) oftenLast(a Arrival) bool {
+func (l *Lateness) oftenFar(a Arrival) bool {
 	others, calls := 0, 0
 	for _, o := range l.Arrivals {
 		if o.Rank != a.Rank {
@@ -217,10 +299,10 @@ func (l *Lateness) oftenLast(a Arrival) bool {
 	}
 	far := a.beyond(l.limit)
 	rate := float64(max(others, 1)) / float64(max(calls, 1))
-	return 10*far >= a.Calls && far > 1 && stat.BinomialTail(far, a.Calls, rate)*float64(len(l.Arrivals)) < lateChance
+	return 10*far >= a.Calls && far > 1 && stat.BinomialTail(far, a.Calls, rate)*float64(len(l.Arrivals)) < farChance
 }
 
-// beyond counts the collectives at which a rank is late by more than a limit.
+// beyond counts the collectives at which a rank is last, and late by more than a limit.
 func (a Arrival) beyond(limit float64) int {
 	n := 0
 	for _, late := range a.late {
@@ -229,10 +311,6 @@ func (a Arrival) beyond(limit float64) int {
 		}
 	}
 	return n
-}
-
-func (l *Lateness) confidence(a Arrival, limit float64) float64 {
-	return confidence(a.Calls, a.Calls) * min(1, 0.6+0.2*max(a.Late, a.When)/max(limit, math.SmallestNonzeroFloat64))
 }
 
 func micros(seconds float64) string { return fmt.Sprintf("%.3g µs", seconds*1e6) }

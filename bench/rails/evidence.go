@@ -88,7 +88,7 @@ func (j *judgement) profile(v *Verdict) {
 		var seconds []float64
 		for _, t := range j.Timings {
 			if t.Kind == one.kind {
-				seconds = append(seconds, t.Seconds...)
+				seconds = append(seconds, t.Timed()...)
 			}
 		}
 		if one.good <= 0 || len(seconds) == 0 {

@@ -105,11 +105,14 @@ func (j *judgement) slowRounds(kind Kind) []mark {
 
 // intermittent finds components that are slow in some rounds.
 func (j *judgement) intermittent(v *Verdict) {
-	if j.net.known && len(j.net.table.of[0].each) < minSamples {
+	if j.net.known && !slices.ContainsFunc(j.Timings, func(t Timing) bool { return t.Kind == Network && len(t.Seconds) >= minSamples }) {
 		v.Unchecked = append(v.Unchecked, fmt.Sprintf("faults that come and go: they need at least %d samples of each transfer", minSamples))
 		return
 	}
-	if j.net.known {
+	switch {
+	case j.net.known && v.doubted():
+		v.Unchecked = append(v.Unchecked, "faults that come and go: what they are compared with is in doubt")
+	case j.net.known:
 		j.recurrent(v)
 	}
 	if j.links.known {

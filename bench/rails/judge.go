@@ -20,7 +20,10 @@ func Judge(d Data) *Verdict {
 	}
 	j.switches(v)
 	v.Questions = append(v.Questions, j.net.hidden(j.owed)...)
+	j.late(v)
 	j.rings(v)
+	j.unsteady(v)
+	j.groups(v)
 	j.intermittent(v)
 	j.profile(v)
 	v.Ranking = j.ranking()
@@ -58,12 +61,19 @@ type judgement struct {
 	links *xgmi
 	// owed is what a NIC owes to its leaf.
 	owed []float64
+	// nodes have slow samples, which the timings have no more; next is how probable those are
+	// of the next node.
+	nodes []unsteady
+	next  float64
 	// marked are the marks of each kind, once they are needed.
 	marked map[Kind]marked
 }
 
 func newJudgement(d Data) *judgement {
-	return &judgement{Data: d, net: newNetwork(d.Fleet, d.Timings), links: newXGMI(d.Fleet, d.Timings)}
+	j := &judgement{Data: d}
+	j.nodes, j.Timings, j.next = steady(d)
+	j.net, j.links = newNetwork(d.Fleet, j.Timings), newXGMI(d.Fleet, j.Timings)
+	return j
 }
 
 // suspicion is what a plan measures again.
@@ -86,9 +96,10 @@ func suspects(d Data) suspicion {
 	}
 	j.rings(&v)
 	s := suspicion{nodes: j.net.suspects(), rings: slices.ContainsFunc(v.Questions, func(q Question) bool { return q.ring })}
-	s.intermittent = len(j.slowRounds(Network)) > 0
+	unsteady := j.next < suspectChance
+	s.intermittent = unsteady || len(j.slowRounds(Network)) > 0
 	s.links, s.allLinks = j.links.suspects()
-	s.allLinks = s.allLinks || len(j.slowRounds(XGMI)) > 0 && len(s.links) == 0
+	s.allLinks = s.allLinks || unsteady || len(j.slowRounds(XGMI)) > 0 && len(s.links) == 0
 	return s
 }
 
@@ -96,17 +107,24 @@ func suspects(d Data) suspicion {
 func (j *judgement) references(v *Verdict) {
 	fleet := false
 	if j.net.known {
-		fleet, v.NetworkLimit = true, share(j.net.limit())
+		fleet, v.NetworkLimit = true, share(j.net.surely())
 	} else if j.Fleet.Nodes > 1 {
 		v.Unchecked = append(v.Unchecked, fmt.Sprintf("rails: %d transfers between nodes make no reference; %d do", len(j.net.table.of), minReference))
 	}
 	if j.links.known {
-		fleet, v.LinkLimit = true, share(j.links.limit())
+		fleet, v.LinkLimit = true, share(max(j.links.limit()+surely*j.links.sigma, j.links.groupLimit()))
 	} else if j.Fleet.GPUs > 1 {
 		v.Unchecked = append(v.Unchecked, fmt.Sprintf("xGMI: %d transfers within nodes make no reference; %d do", len(j.links.of), minReference))
 	}
 	if fleet {
 		v.Reference = "the fleet's median"
+	}
+	switch {
+	case j.Profile != nil:
+	case j.Fleet.Nodes == 1:
+		v.Unchecked = append(v.Unchecked, "what slows all links of the node alike: there is no other node to compare with; give --profile")
+	case j.Fleet.Nodes == 2:
+		v.Unchecked = append(v.Unchecked, "what slows all rails between the two nodes alike: there is no third node to compare with; give --profile")
 	}
 	if j.Profile != nil {
 		if v.Reference != "" {

@@ -12,6 +12,7 @@ type lone struct {
 	loss float64
 	// slow of values are slow.
 	slow, values int
+	ends         [2]int
 }
 
 // pairs names pairs that are slow though both ends are not.
@@ -19,14 +20,10 @@ func (j *matrixed) pairs(v *Verdict) {
 	all := j.lone()
 	switch {
 	case len(all) > fewRounds && len(j.Values) >= manyValues && float64(len(all)) <= lonePart*float64(len(j.Values)):
-		v.Unchecked = append(v.Unchecked, fmt.Sprintf("single pairs: %d of %d values are slow by themselves, and share no end; measure these pairs again", len(all), len(j.Values)))
+		v.Unchecked = append(v.Unchecked, fmt.Sprintf("single pairs: %d of %d values are slow by themselves; measure these pairs again", len(all), len(j.Values)))
 		return
 	case len(all) > fewRounds:
-		q := Question{What: fmt.Sprintf("%d pairs are slow that share no end", len(all)), Next: "measure these pairs again"}
-		for _, p := range all[:min(len(all), 10)] {
-			q.Candidates, q.Lost = append(q.Candidates, p.Component), max(q.Lost, share(p.loss))
-		}
-		v.Questions = append(v.Questions, q)
+		v.Questions = append(v.Questions, j.manyPairs(all))
 		return
 	}
 	for _, p := range all {
@@ -39,13 +36,47 @@ func (j *matrixed) pairs(v *Verdict) {
 	}
 }
 
+// manyPairs is the question about more pairs than chance makes slow by themselves. Ends that
+// several of them share are candidates, too.
+func (j *matrixed) manyPairs(all []lone) Question {
+	q := Question{Next: "measure these pairs again"}
+	shared := map[Component]int{}
+	for _, p := range all {
+		for _, end := range p.ends {
+			shared[j.component(end)]++
+		}
+		q.Lost = max(q.Lost, share(p.loss))
+	}
+	for c, n := range shared {
+		if n > 1 {
+			q.Candidates = append(q.Candidates, c)
+		}
+	}
+	slices.SortFunc(q.Candidates, func(a, b Component) int {
+		return cmp.Or(cmp.Compare(shared[b], shared[a]), cmp.Compare(a.Node, b.Node), cmp.Compare(a.A, b.A))
+	})
+	q.What = fmt.Sprintf("%d pairs are slow beyond what their ends lose in other pairs; they share no end", len(all))
+	if n := len(q.Candidates); n > 0 {
+		q.What = fmt.Sprintf("%d pairs are slow beyond what their ends lose in other pairs; %d ends are in several of them, one in %d", len(all), n, shared[q.Candidates[0]])
+	}
+	for _, p := range all {
+		q.Candidates = append(q.Candidates, p.Component)
+	}
+	return q
+}
+
+// beyond is what each pair has lost beyond its ends, and the loss from which a pair is slow by
+// itself.
+func (j *matrixed) beyond() (residues []float64, limit float64) {
+	for _, e := range j.edges {
+		residues = append(residues, e.y-max(j.est.of[e.a].loss, j.est.of[e.b].loss))
+	}
+	return residues, max(pairLoss, pairSigmas*deviation(residues))
+}
+
 // lone are the pairs that are slow by themselves, the worst first.
 func (j *matrixed) lone() []lone {
-	residues := make([]float64, len(j.edges))
-	for i, e := range j.edges {
-		residues[i] = e.y - max(j.est.of[e.a].loss, j.est.of[e.b].loss)
-	}
-	limit := max(pairLoss, pairSigmas*deviation(residues))
+	residues, limit := j.beyond()
 	middle := median(residues)
 	var out []lone
 	for i, v := range j.Values {
@@ -59,7 +90,7 @@ func (j *matrixed) lone() []lone {
 			out[k].slow, out[k].loss = out[k].slow+1, max(out[k].loss, residues[i])
 			continue
 		}
-		out = append(out, lone{c, residues[i], 1, 0})
+		out = append(out, lone{c, residues[i], 1, 0, [2]int{v.From, v.To}})
 	}
 	for _, v := range j.Values {
 		if k := slices.IndexFunc(out, func(l lone) bool { return l.Component == j.pair(v) }); k >= 0 {

@@ -52,11 +52,14 @@ func JudgeMatrix(m *Matrix) *Verdict {
 		return v
 	}
 	v.Reference = "the matrix's median"
-	v.NetworkLimit = share(j.limit())
+	v.NetworkLimit = share(j.limit() + surely*j.est.sigma)
 	v.Ranking = j.ranking()
-	j.ends(v)
-	j.hidden(v)
-	j.pairs(v)
+	if !j.between(v) {
+		j.ends(v)
+		j.hidden(v)
+		j.pairs(v)
+		j.groups(v)
+	}
 	v.finish()
 	return v
 }
@@ -139,6 +142,7 @@ func (j *matrixed) sides(end int) []int {
 // ends names the slow ends. All GPUs of a node together are the node.
 func (j *matrixed) ends(v *Verdict) {
 	var found []Finding
+	partly := Question{Next: "measure these pairs again"}
 	for end := range j.Names {
 		f := Finding{Component: j.component(end)}
 		var slow []string
@@ -158,9 +162,20 @@ func (j *matrixed) ends(v *Verdict) {
 			reason += ", only " + slow[0]
 		}
 		f.Reasons = []string{reason}
+		if float64(f.SlowRounds) < most*float64(f.Rounds) { // a fast pair clears both ends
+			partly.What, partly.Lost = reason, max(partly.Lost, f.Lost)
+			partly.Candidates = append(partly.Candidates, f.Component)
+			continue
+		}
 		found = append(found, f)
 	}
 	v.Findings = append(v.Findings, j.merged(found)...)
+	if n := len(partly.Candidates); n > 0 {
+		if n > 1 {
+			partly.What = fmt.Sprintf("%d ends are slow in some of their pairs and fast in others", n)
+		}
+		v.Questions = append(v.Questions, partly)
+	}
 }
 
 // ranking is all ends, the worst first; of two directions the slower.

@@ -28,6 +28,16 @@ func newNetwork(f Fleet, timings []Timing) *network {
 	return n
 }
 
+// surely is the loss that is named whatever the noise. What slows all rails of one node of three
+// shows in the difference of rounds alone.
+func (n *network) surely() float64 {
+	limit := n.limit() + surely*n.sigma
+	if n.Nodes == 3 {
+		limit = max(limit, leastMeeting)
+	}
+	return limit
+}
+
 // losses are the shares lost by node and rail.
 func (n *network) losses() [][]float64 {
 	out := make([][]float64, n.Nodes)
@@ -144,7 +154,7 @@ func (n *network) hidden(owed []float64) []Question {
 		}
 		if len(candidates) > 0 {
 			out = append(out, Question{
-				What:       fmt.Sprintf("rail %d is slow between nodes that were only timed with each other", rail),
+				What:       fmt.Sprintf("rail %d is slow between nodes that were only timed with each other: a NIC of theirs, or their leaf switch", rail),
 				Candidates: candidates, Lost: share(worst), Next: "time each of these nodes with others",
 			})
 		}

@@ -29,6 +29,9 @@ const (
 	// rings, where one was suspect.
 	confirmPasses = 5
 	confirmRings  = 3
+	// fewLinks is the number of times of links from which one pass will do: slow samples of a
+	// node's links show against those of the others.
+	fewLinks = 24
 )
 
 // Plan decides what is timed next. It is used by one caller at a time.
@@ -64,11 +67,24 @@ func NewPlan(f Fleet, o Options) *Plan {
 		if f.Nodes > 2 {
 			rounds = max(rounds, min(3, o.Most-1))
 		}
+		rounds = max(rounds, min(f.enough(f.Nodes/2*f.GPUs, f.Nodes*(f.Nodes-1)/2*f.GPUs, minReference), o.Most-1))
 		for i := range rounds {
 			p.meet(p.circle(i))
 		}
 	}
+	for links := f.Nodes * f.links(); p.passes < min(f.enough(links, links, fewLinks), confirmPasses); {
+		p.xgmi(nil)
+	}
 	return p
+}
+
+// enough is the number of rounds of so many transfers that make a number of them, if there are
+// enough different ones to compare.
+func (Fleet) enough(transfers, different, all int) int {
+	if different < 3 || transfers == 0 { // two alone are no reference however often they are timed
+		return 0
+	}
+	return (all-1)/transfers + 1
 }
 
 // Next is the next round, given all times so far; false ends the plan.

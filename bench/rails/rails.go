@@ -16,6 +16,11 @@
 // simulator that its experiments use (docs/EXPERIMENTS.md).
 package rails
 
+import (
+	"math"
+	"slices"
+)
+
 // Place is a GPU of a node, and the NIC of its rail.
 type Place struct {
 	// Node and GPU count from 0. The GPU's rail has the same number.
@@ -61,8 +66,17 @@ type Timing struct {
 	Kind  Kind
 	Pair  Pair
 	// Seconds are the samples of this round. Several samples tell a slow round from a
-	// slow sample; fewer than minSamples leave intermittent faults unchecked.
+	// slow sample; fewer than minSamples leave intermittent faults unchecked. Samples of the
+	// same index in a round are of one launch; 0 is one that was not timed.
 	Seconds []float64
+	// Waited is by how many seconds end A took longer than end B, the median of the samples:
+	// A waited for B. Negative if B waited.
+	Waited float64
+}
+
+// Timed are the samples that were timed.
+func (t Timing) Timed() []float64 {
+	return slices.DeleteFunc(slices.Clone(t.Seconds), func(s float64) bool { return !(s > 0) || math.IsInf(s, 1) })
 }
 
 // Profile is what good hardware gives, for a fleet that may be slow as a whole.
@@ -91,6 +105,9 @@ const (
 	// sigmas is how many robust standard deviations of its kind a component must be off.
 	// There are thousands of components, and the estimate has heavier tails than a normal.
 	sigmas = 5.5
+	// surely is by how many deviations a loss must exceed the limit to be named whatever the
+	// noise: so much is stated beside OK.
+	surely = 3
 	// suspectSigmas is the same for a suspect.
 	suspectSigmas = 4
 	// most is the share of a component's parts that must be slow before the whole is.

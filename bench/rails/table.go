@@ -2,27 +2,28 @@ package rails
 
 import (
 	"math"
-
-	"zbench/bench/stat"
 )
 
 // timed is one timing as logarithms over its round's typical time.
 type timed struct {
 	Timing
-	// y is the median of the samples, each the samples.
-	y    float64
-	each []float64
+	// y is the median of the samples, each the samples; typical is what was taken out of them.
+	y       float64
+	each    []float64
+	typical float64
 }
 
 // table is the timings of one kind.
 type table struct {
 	of []timed
+	// se is the standard error of a median of samples.
+	se float64
 	// rounds is the number of rounds, passes that of times that each pair was timed at most.
 	rounds int
 }
 
 // tabulate takes the logarithm of the times of a kind, less that of their round's
-// median. Times that are not positive are left out.
+// level. Times that are not positive are left out.
 func tabulate(timings []Timing, kind Kind) table {
 	byRound := map[int][]int{}
 	n, samples := 0, 0
@@ -48,22 +49,38 @@ func tabulate(timings []Timing, kind Kind) table {
 			continue
 		}
 		byRound[t.Round] = append(byRound[t.Round], len(out.of))
-		out.of = append(out.of, timed{t, median(each), each})
+		out.of = append(out.of, timed{t, median(each), each, 0})
 	}
 	out.rounds = len(byRound)
+	out.se = errorOf(out.of)
 	for _, at := range byRound {
 		ys := make([]float64, len(at))
 		for i, k := range at {
 			ys[i] = out.of[k].y
 		}
-		typical := stat.Quantile(ys, 0.5)
+		typical := level(ys, out.se)
 		for _, k := range at {
 			t := &out.of[k]
 			t.y -= typical
+			t.typical = typical
 			for i := range t.each {
 				t.each[i] -= typical
 			}
 		}
 	}
 	return out
+}
+
+// errorOf is the standard error of the medians of transfers, by the scatter of their samples.
+func errorOf(of []timed) float64 {
+	var all []float64
+	for i := 0; i < len(of); i += 1 + len(of)/2000 {
+		if n := len(of[i].each); n > 1 {
+			all = append(all, 1.25*deviation(of[i].each)/math.Sqrt(float64(n)))
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	return median(all)
 }

@@ -63,6 +63,8 @@ type Question struct {
 	Lost float64 `json:"lost"`
 	// Next says what would decide it.
 	Next string `json:"next"`
+	// All is true where the reference is in doubt: no node is known to be well.
+	All bool `json:"-"`
 	// ring is true of a rail that is slow in its ring alone.
 	ring bool
 }
@@ -143,6 +145,11 @@ func (v *Verdict) finish() {
 	default:
 		v.State = Healthy
 	}
+}
+
+// doubted tells whether the reference is in doubt.
+func (v *Verdict) doubted() bool {
+	return slices.ContainsFunc(v.Questions, func(q Question) bool { return q.All })
 }
 
 // Replace sets what other sources have decided.

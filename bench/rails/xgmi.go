@@ -69,7 +69,7 @@ func (x *xgmi) takeOut() {
 		}
 	}
 	for node := range x.Nodes {
-		x.node[node] = median(present(x.all[node]))
+		x.node[node] = level(present(x.all[node]), x.se)
 	}
 	middle := median(present(x.node))
 	var all []float64
@@ -128,7 +128,7 @@ func (x *xgmi) confirmed(node, link int) bool {
 
 // slowNode tells whether all of a node's links are slow.
 func (x *xgmi) slowNode(node int) bool {
-	return x.Nodes > 3 && x.links() > 1 && x.node[node] > x.nodeLimit()
+	return x.Nodes > 2 && x.links() > 1 && x.node[node] > x.nodeLimit()
 }
 
 // inNode is what is slow in a node.

@@ -50,7 +50,7 @@ func alone(q Question) bool {
 	if q.Run.DP == 1 {
 		return true
 	}
-	if q.Run.EP != q.Run.DP || len(q.Params) == 0 {
+	if q.Run.Ranks(true) != 1 || len(q.Params) == 0 {
 		return false
 	}
 	for _, p := range q.Params {

@@ -68,8 +68,7 @@ func (e *engine) capCurve(i, best int, limit func(when bool, code, level, format
 	limit(e.from[i] > 0, "rescaled", Low, "%s: rescaled from %d ranks as if it were a ring", name, e.from[i])
 	limit(c.Imported && c.Timing == cost.BurstMean, "imported", Medium, "%s: means over ranks and launches; the log does not contain their spread", name)
 	limit(c.Extrapolated && !c.Simulated, "fitted_elsewhere", Low, "%s: times were extrapolated", name)
-	limit(c.Neighbours && c.Stride == 0 && e.run.EP > 1 && e.needs[i].ranks < e.run.DP, "neighbours", Low,
-		"%s: measured on neighbours in a larger world, but ranks with the same experts are not neighbours", name)
+	limit(e.strided(i), "neighbours", Low, "%s: measured on neighbours, but the ranks that reduce a gradient together are not neighbours", name)
 	above, all, sizes := e.coverage(i, best)
 	limit(above > negligible*all, "extrapolated", Low, "%s: %s of the messages' time is beyond the largest swept size, %s",
 		name, percent(above/all), unit.Bytes(c.Points[len(c.Points)-1].Bytes))

@@ -23,7 +23,7 @@ func pick(n need, q Question, inPlace bool, dtype string) (c cost.Curve, from in
 	score := func(c cost.Curve) []int {
 		far := max(c.Ranks*1000/n.ranks, n.ranks*1000/c.Ranks)
 		return []int{
-			far, unlike(c, n.ranks < q.Run.DP, n.neighbours(q.Run)), differ(c.InPlace == inPlace), differ(c.Dtype == dtype), -len(c.Points),
+			far, unlike(c, n.ranks < q.Run.DP || q.Run.Apart(false) > 1, n.neighbours(q.Run)), differ(c.InPlace == inPlace), differ(c.Dtype == dtype), -len(c.Points),
 		}
 	}
 	best := slices.MinFunc(fit, func(a, b cost.Curve) int {

@@ -70,7 +70,7 @@ func (n need) String() string { return fmt.Sprintf("%s of %d ranks", n.collectiv
 // are consecutive ranks (Megatron-Core, parallel_state.py, initialize_model_parallel;
 // read 2026-11-21). Reductions over instances, and those of experts, use strided ranks.
 func (n need) neighbours(r trainer.Run) bool {
-	return r.Instances > 1 && r.EP < 2 && n.collective != "all_reduce"
+	return r.Instances > 1 && r.EP < 2 && r.Apart(false) == 1 && n.collective != "all_reduce"
 }
 
 // missing is the refusal because of a missing curve; it lists the available ones.
@@ -87,13 +87,16 @@ func missing(n need, q Question) *Refusal {
 	}
 	if len(ranks) > 0 {
 		how := fmt.Sprintf("sweep %s on %d ranks", n.collective, n.ranks)
-		switch apart := q.Run.DP / n.ranks; {
+		world := q.Run.DP * q.Run.Apart(false)
+		switch apart := world / n.ranks; {
 		case n.neighbours(q.Run):
 			how = fmt.Sprintf("sweep all %d ranks with --groups %d (or --scale, in nodes, if a node has fewer): an optimizer instance is a group of neighbours", q.Run.DP, n.ranks)
+		case apart > 1 && n.ranks == q.Run.DP:
+			how = fmt.Sprintf("sweep all %d ranks with --strides %d: tensor-parallel ranks are neighbours, so this is the stride of the data-parallel ones", world, apart)
 		case apart > 1 && q.Run.EP > 1:
-			how = fmt.Sprintf("sweep all %d ranks with --strides %d: this is the stride of the ranks with the same experts", q.Run.DP, apart)
+			how = fmt.Sprintf("sweep all %d ranks with --strides %d: this is the stride of the ranks with the same experts", world, apart)
 		case apart > 1:
-			how = fmt.Sprintf("sweep all %d ranks with --strides %d: this is the stride of the ranks of all optimizer instances with the same share", q.Run.DP, apart)
+			how = fmt.Sprintf("sweep all %d ranks with --strides %d: this is the stride of the ranks of all optimizer instances with the same share", world, apart)
 		}
 		return refuse(
 			"wrong_ranks",

@@ -7,8 +7,8 @@ import (
 	"zbench/bench/cost"
 )
 
-// severalSetups refuses a record that has the chosen curve more than once, with
-// different devices or settings: it is unknown which of them the trainer uses.
+// severalSetups refuses a record that has the chosen curve more than once, of
+// other runs, devices or settings: it is unknown which of them the trainer uses.
 func severalSetups(best cost.Curve, fit []cost.Curve) *Refusal {
 	var setups []string
 	for _, c := range fit {
@@ -26,7 +26,7 @@ func severalSetups(best cost.Curve, fit []cost.Curve) *Refusal {
 	}
 	return refuse(
 		"several_setups",
-		fmt.Sprintf("the record has %d curves of %s of %d ranks, on different devices or with different settings (%s)", len(setups), best.Collective, best.Ranks, text),
+		fmt.Sprintf("the record has %d curves of %s of %d ranks, of other runs, devices or settings (%s)", len(setups), best.Collective, best.Ranks, text),
 		"give a log of the one run that is like the training",
 	)
 }

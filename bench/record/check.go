@@ -20,6 +20,9 @@ const maxYear = 9999
 // check refuses values that JSON can hold but a record cannot. Otherwise they would cause
 // wrong figures later.
 func (rec *Record) check() error {
+	if err := rec.CheckNames(); err != nil {
+		return err
+	}
 	if y := rec.Created.UTC().Year(); y < 0 || y > maxYear {
 		return fmt.Errorf("created: year %d", y)
 	}

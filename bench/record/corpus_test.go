@@ -16,6 +16,8 @@ import (
 
 // badRecord are changes of full() that no record may have.
 var badRecord = map[string]string{
+	"/run":                                              `"a5"`,
+	"/sha256":                                           `"none"`,
 	"/schema":                                           `"zbench.results/0"`,
 	"/created":                                          `"20 Nov 2026"`,
 	"/source/kind":                                      `"guessed" "simulated"`,
@@ -74,32 +76,33 @@ func badRecords(t *testing.T) []schematest.Changes {
 
 // badKernels are changes of kernels() that no record may have.
 var badKernels = map[string]string{
-	"/source/kind":                       `"emulated" "simulated"`,
-	"/world/devices/0/kind":              `"memory"`,
-	"/world/devices/0/peak_bandwidth":    `0`,
-	"/spec/kernels/data":                 `"ones"`,
-	"/kernels/0/role":                    `"fast"`,
-	"/kernels/0/config/grid":             `"square"`,
-	"/kernels/0/status":                  `"fine"`,
-	"/kernels/0/reason":                  `""`,
-	"/kernels/0/verified/state":          `"yes"`,
-	"/kernels/0/timing/launches":         `0`,
-	"/kernels/0/timing/stop":             `"bored"`,
-	"/kernels/0/timing/launch":           `0`,
-	"/kernels/0/timing/seconds/n":        `0`,
-	"/kernels/0/metrics/rate":            `0`,
-	"/kernels/0/metrics/rate_lo":         `0`,
-	"/kernels/0/metrics/rate_hi":         `0`,
-	"/kernels/0/metrics/rate_fastest":    `0`,
-	"/kernels/0/metrics/rate_p95":        `0`,
-	"/kernels/0/metrics/of_peak":         `0`,
-	"/kernels/0/metrics/effective_flops": `0`,
-	"/kernels/0/metrics/executed_flops":  `0`,
-	"/kernels/0/metrics/of_copy":         `0`,
-	"/kernels/0/metrics/times_own_full":  `0`,
-	"/kernels/0/metrics/times_unfused":   `0`,
-	"/kernels/0/metrics/times_vendor":    `0`,
-	"/kernels/2/status":                  `"failed"`,
+	"/source/kind":                         `"emulated" "simulated"`,
+	"/world/devices/0/kind":                `"memory"`,
+	"/world/devices/0/peak_bandwidth":      `0`,
+	"/spec/kernels/data":                   `"ones"`,
+	"/kernels/0/role":                      `"fast"`,
+	"/kernels/0/config/grid":               `"square"`,
+	"/kernels/0/status":                    `"fine"`,
+	"/kernels/0/reason":                    `""`,
+	"/kernels/0/verified/state":            `"yes"`,
+	"/kernels/0/verified/checks/0/pattern": `"random"`,
+	"/kernels/0/timing/launches":           `0`,
+	"/kernels/0/timing/stop":               `"bored"`,
+	"/kernels/0/timing/launch":             `0`,
+	"/kernels/0/timing/seconds/n":          `0`,
+	"/kernels/0/metrics/rate":              `0`,
+	"/kernels/0/metrics/rate_lo":           `0`,
+	"/kernels/0/metrics/rate_hi":           `0`,
+	"/kernels/0/metrics/rate_fastest":      `0`,
+	"/kernels/0/metrics/rate_p95":          `0`,
+	"/kernels/0/metrics/of_peak":           `0`,
+	"/kernels/0/metrics/effective_flops":   `0`,
+	"/kernels/0/metrics/executed_flops":    `0`,
+	"/kernels/0/metrics/of_copy":           `0`,
+	"/kernels/0/metrics/times_own_full":    `0`,
+	"/kernels/0/metrics/times_unfused":     `0`,
+	"/kernels/0/metrics/times_vendor":      `0`,
+	"/kernels/2/status":                    `"failed"`,
 }
 
 // What no record has is refused.
@@ -113,14 +116,17 @@ func TestLongSchemaIsTight(t *testing.T) {
 type (
 	headerLine struct {
 		Header
+		Run string `json:"run,omitempty"`
 		Sum string `json:"crc32c"`
 	}
 	partLine struct {
 		Part
+		Run string `json:"run,omitempty"`
 		Sum string `json:"crc32c"`
 	}
 	roundLine struct {
 		AddedRound
+		Run string `json:"run,omitempty"`
 		Sum string `json:"crc32c"`
 	}
 )
@@ -151,11 +157,11 @@ func badHeaders(t *testing.T) []schematest.Changes {
 	for i, rec := range []*Record{full(), bare(), kernels()} {
 		h := begun()
 		h.Record = *rec
-		bad := map[string]string{"/schema": `"zbench.journal/0"`, "/crc32c": `"0000000"`, "/machine": `"none"`}
+		bad := map[string]string{"/schema": `"zbench.journal/0"`, "/run": `"a5"`, "/crc32c": `"0000000"`, "/machine": `"none"`}
 		for where, values := range badRecords(t)[i].Bad {
 			bad["/record"+where] = values
 		}
-		all = append(all, schematest.Changes{Good: lineText(t, h), Bad: bad})
+		all = append(all, schematest.Changes{Good: string(journalOf(t, h)), Bad: bad})
 	}
 	return all
 }
@@ -184,6 +190,7 @@ func badParts(t *testing.T) []schematest.Changes {
 			"/isolated/stop":    `"bored"`,
 			"/isolated/ranks":   `"?"`,
 			"/nics/0/gpu":       `-2`,
+			"/run":              `"ABCDEF01"`,
 			"/crc32c":           `"ABCDEF01"`,
 		}},
 		{Good: lineText(t, hung), Bad: map[string]string{
@@ -199,14 +206,14 @@ func badRounds(t *testing.T) []schematest.Changes {
 	added := AddedRound{Reason: Extension, Cases: full().Results}
 	tuned := AddedRound{Reason: Tuned, Kernels: kernels().Kernels}
 	return []schematest.Changes{
-		{Good: lineText(t, added), Bad: map[string]string{"/reason": `"fun"`, "/crc32c": `"-"`}},
+		{Good: lineText(t, added), Bad: map[string]string{"/reason": `"fun"`, "/run": `"-"`, "/crc32c": `"-"`}},
 		{Good: lineText(t, tuned), Bad: map[string]string{"/kernels/0/role": `"fast"`}},
 	}
 }
 
-func lineText(t *testing.T, line interface{ Line() ([]byte, error) }) string {
+func lineText(t *testing.T, line JournalLine) string {
 	t.Helper()
-	text, err := line.Line()
+	text, err := line.Line(full().Run)
 	require.NoError(t, err)
 	return string(text)
 }
@@ -214,7 +221,8 @@ func lineText(t *testing.T, line interface{ Line() ([]byte, error) }) string {
 // What no index of samples has is refused.
 func TestSamplesSchemaIsTight(t *testing.T) {
 	var index bytes.Buffer
-	require.NoError(t, WriteSamples(io.Discard, &index, begun().Record.Results, parts()))
+	h := begun()
+	require.NoError(t, WriteSamples(io.Discard, &index, &h.Record, parts()))
 	schematest.Tight(t, schematest.Compile(t, SamplesSchemaJSON), func() any { return &SamplesIndex{} }, index.String())
 	schematest.Refuses(t, SamplesSchemaJSON, schematest.Changes{Good: index.String(), Bad: map[string]string{
 		"/schema":          `"zbench.samples/2"`,
@@ -222,6 +230,9 @@ func TestSamplesSchemaIsTight(t *testing.T) {
 		"/series/0/series": `"all"`,
 		"/series/0/count":  `0`,
 		"/series/0/width":  `0`,
+		"/run":             `"a5"`,
+		"/values_sha256":   `"a5"`,
+		"/sha256":          `"a5"`,
 	}})
 }
 

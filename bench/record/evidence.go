@@ -133,7 +133,7 @@ func (e *Evidence) SetRanksFrom(first int, ranks []RankProgress) {
 		members[one] = append(members[one], first+i)
 	}
 	slices.SortStableFunc(order, func(a, b progressGroup) int {
-		return cmp.Compare(slices.Index(rankStates, a.state), slices.Index(rankStates, b.state))
+		return cmp.Or(cmp.Compare(place(a.state, a.err), place(b.state, b.err)), cmp.Compare(slices.Index(rankStates, a.state), slices.Index(rankStates, b.state)))
 	})
 	e.Ranks = make([]RankEvidence, len(order))
 	for i, one := range order {
@@ -143,6 +143,16 @@ func (e *Evidence) SetRanksFrom(first int, ranks []RankProgress) {
 		}
 	}
 	e.suspect()
+}
+
+// place orders ranks by what accuses them most: an error that their communicators report
+// is less than a failure and more than a missing launch.
+func place(state RankState, err string) int {
+	at, failed := slices.Index(rankStates, state), slices.Index(rankStates, RankFailed)
+	if at > failed && state != Unreached && err != "" {
+		return 2*failed + 1
+	}
+	return 2 * at
 }
 
 // state is how far a rank got: with marks at launch stuck of so many, counted

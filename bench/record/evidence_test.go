@@ -26,7 +26,7 @@ func TestEvidenceText(t *testing.T) {
 	}{
 		{[]RankProgress{at(3, 2), at(3, 2), at(2, 2), at(3, 2)}, "in launch 3 of 5 of the warm-up: rank 2 not started; ranks 0–1, 3 not finished; the other ranks wait for those"},
 		{[]RankProgress{at(3, 2), at(3, 2)}, "in launch 3 of 5 of the warm-up: all 2 ranks not finished; all ranks have started, none is missing"},
-		{[]RankProgress{sick, at(3, 2)}, "rank 0 not finished (remote process exited); rank 1 not finished; all ranks have started"},
+		{[]RankProgress{sick, at(3, 2)}, "rank 0 not finished (remote process exited); rank 1 not finished; only the ranks named here report an asynchronous error"},
 		{[]RankProgress{at(3, 2), behind}, "rank 1 not enqueued; rank 0 not finished; the other ranks wait"},
 		{[]RankProgress{at(3, 2), lost}, "rank 1 lost contact; rank 0 not finished; the other ranks wait"},
 		{[]RankProgress{at(4, 3), at(2, 2), at(5, 4), done}, "in launch 3 of 5 of the warm-up: rank 1 not started; rank 0 finished; rank 2 finished; rank 3 finished"},
@@ -100,7 +100,7 @@ func TestEvidenceStaysWithItsCase(t *testing.T) {
 	e.SetRanks([]RankProgress{at(3, 2), at(2, 2)})
 	failed := Part{Key: "k", Status: Failed, Reason: "hung", Evidence: e}
 	require.Equal(t, e, Assemble(Result{Key: "k", Ranks: 2}, []Part{failed}).Evidence)
-	line, err := failed.Line()
+	line, err := failed.Line("")
 	require.NoError(t, err)
 	var back Part
 	require.NoError(t, json.Unmarshal(line, &back))

@@ -47,12 +47,16 @@ func (e *Evidence) explanation() string {
 	failed := slices.ContainsFunc(e.Ranks, func(r RankEvidence) bool { return r.State == LostContact || r.State == RankFailed })
 	notStarted := !slices.ContainsFunc(e.Ranks, func(r RankEvidence) bool { return r.State != NotStarted })
 	switch {
+	case (e.During == DuringOpen || e.During == DuringInit) && e.Certain:
+		return "the others wait for the ranks named here: check their GPUs (dmesg, rocm-smi or nvidia-smi), processes and hosts"
 	case e.During == DuringOpen || e.During == DuringInit:
-		return "the others wait for the ranks that have not finished: check their processes, GPUs and hosts, and whether every process can reach the others"
-	case notStarted:
-		return "no rank has started it, so no rank is named: check what precedes it, such as connecting, and whether every process can reach the others"
+		return "all ranks are in the same call, which does not tell who has not joined: check whether every process can reach the others (NCCL_SOCKET_IFNAME, firewalls); with NCCL_DEBUG=INFO the rank that prints no Init START is the stuck one"
 	case failed:
 		return "the other ranks wait for those that failed or are lost: check their processes, GPUs and hosts"
+	case e.Reported() != "":
+		return "only the ranks named here report an asynchronous error, the others wait for them: check their GPUs, NICs and cables, then the peers that they are connected to"
+	case notStarted:
+		return "no rank has started it, so no rank is named: check what precedes it, such as connecting, and whether every process can reach the others"
 	case missing > 0:
 		return "the other ranks wait for those that have not started: check their GPUs, processes and hosts"
 	case marked:

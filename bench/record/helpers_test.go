@@ -1,6 +1,7 @@
 package record
 
 import (
+	"strings"
 	"time"
 
 	"zbench/bench/model"
@@ -48,7 +49,7 @@ func full() *Record {
 		Ranks:         []WitnessRank{{State: RankMissing, Rank: new(6), Communicator: "3b2f", Host: "192.0.2.7", PID: 7, GPU: "6", Detail: "d"}, {State: RankDead}}, More: 1,
 	}
 	return &Record{
-		Schema: Schema, Tool: Tool{"zbench", "0.1.0"}, Created: time.Date(2026, 11, 20, 9, 8, 7, 0, time.UTC),
+		Schema: Schema, Run: strings.Repeat("a5", 16), Tool: Tool{"zbench", "0.1.0"}, Created: time.Date(2026, 11, 20, 9, 8, 7, 0, time.UTC),
 		Source: Source{
 			Kind: Imported, Backend: "rocm", Clock: "monotonic", Driver: "amdgpu 6.8.5", Environment: map[string]string{"NCCL_ALGO": "Ring"},
 			Libraries: []Library{{"librccl", "2.22.3", "librccl.so.1"}},
@@ -77,9 +78,9 @@ func full() *Record {
 				Precision: 0.01, MaxTime: 0.4, Cache: "cold", VerifyBudget: 1 << 20, KeepSamples: true, FixedSizes: true,
 			},
 			Advice: &spec.Advice{
-				Framework: "megatron", Preset: "llama3-8b", Total: 1, Layers: 2, Largest: 3, DP: 4, EP: 5, PP: 6, Instances: 7, Accum: 8, Zero: new(1),
+				Framework: "megatron", Preset: "llama3-8b", Total: 1, Layers: 2, Largest: 3, DP: 4, EP: 5, PP: 6, TP: 2, CP: 2, Instances: 7, Accum: 8, Zero: new(1),
 				Model: &model.Model{Name: "list.csv", Source: "the file list.csv", Listed: true, ActiveParams: 3, Notes: []string{"a note"}, Params: []trainer.Param{
-					{Name: "w", Elements: 6, Shape: []int64{2, 3}, Expert: true, Block: 1, Work: new(6.0)}, {Name: "b", Elements: 1},
+					{Name: "w", Elements: 6, Shape: []int64{2, 3}, Expert: true, Alone: true, Block: 1, Work: new(6.0)}, {Name: "b", Elements: 1},
 				}},
 				Config:    &spec.Config{File: "train.sh", Settings: []trainer.Setting{{Key: "zero", Value: "", Unset: "$Z"}, {Key: "bf16", Value: "true"}}},
 				Optimizer: "muon", GradDtype: "float", ParamDtype: "bfloat16", Backward: 0.1, Forward: 0.05, Step: 0.15, Tokens: 4096, Active: 9, Flops: 2e14,

@@ -36,6 +36,14 @@ func Encode(w io.Writer, rec *Record) error {
 	return jsonfile.Write(w, "record", normal(*rec))
 }
 
+// CodeEdited is the code of the warning of a record whose content is not what zbench wrote.
+const CodeEdited = "edited"
+
+// Edits are the warnings that the record, or the samples beside it, are not what zbench wrote.
+func (r *Record) Edits() []Warning {
+	return slices.DeleteFunc(slices.Clone(r.Warnings), func(w Warning) bool { return w.Code != CodeEdited })
+}
+
 // normal fills every list that the format always has. It copies what it
 // changes, so that the caller's record stays as it was.
 func normal(rec Record) Record {
@@ -74,7 +82,8 @@ func normal(rec Record) Record {
 
 // Decode reads one record. Fields it does not know are ignored, so that a
 // record with an addition can be read; a change that could mislead it has
-// another Schema and is refused. Every error says what is wrong with the file
+// another Schema and is refused. A record whose content does not fit its checksum gets the
+// warning CodeEdited. Every error says what is wrong with the file
 // and, where it can, where.
 func Decode(r io.Reader) (*Record, error) { return decode(r, MaxBytes) }
 
@@ -104,6 +113,12 @@ func decode(r io.Reader, limit int64) (*Record, error) {
 	}
 	if err := rec.check(); err != nil {
 		return nil, fmt.Errorf("record: %w", err)
+	}
+	if jsonfile.Edited(text) {
+		rec.Warnings = append(rec.Warnings, Warning{
+			CodeEdited, "the record was edited after zbench wrote it: its content does not fit its checksum",
+			"if you did not change it, do not use it: zbench report on the journal.jsonl beside it reads what was measured",
+		})
 	}
 	return rec, nil
 }

@@ -133,7 +133,8 @@ func TestUnknownFieldsAreTolerated(t *testing.T) {
 	text := encoded(t, full())
 	more := strings.Replace(text, `"simulated":`, `"later": {"deep": [1, {"x": null}]}, "simulated":`, 1)
 	require.NotEqual(t, text, more)
-	back, err := Decode(strings.NewReader(more))
+	more, _, _ = strings.Cut(more, ",\n  \"sha256\"") // a later version would have the checksum of its own
+	back, err := Decode(strings.NewReader(more + "\n}\n"))
 	require.NoError(t, err)
 	require.Equal(t, text, encoded(t, back))
 }

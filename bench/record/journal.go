@@ -19,8 +19,8 @@ const JournalSchema = "zbench.journal/3"
 var JournalSchemaJSON []byte
 
 // Header is the first line of a journal: everything that is known before the
-// first result. The lines after it are Parts and AddedRounds. Each line ends in a
-// checksum of its own.
+// first result. The lines after it are Parts and AddedRounds. Each line ends in the run's
+// id, which the record has too, and a checksum of its own.
 type Header struct {
 	// Version of the format.
 	Schema string `json:"schema"`
@@ -42,17 +42,23 @@ type Journal struct {
 	Truncated int
 }
 
+// JournalLine is a line after the first: a Part or an AddedRound.
+type JournalLine interface {
+	// Line is its text in the journal of a run.
+	Line(run string) ([]byte, error)
+}
+
 // Line is the header as a line of the journal.
 func (h Header) Line() ([]byte, error) {
 	h.Record = normal(h.Record)
-	return journalLine(h)
+	return journalLine(h.Record.Run, h)
 }
 
-// Line is the part as a line of the journal. It fails on a NaN or an infinity.
-func (p Part) Line() ([]byte, error) { return journalLine(p) }
+// Line is the part as a line of the run's journal. It fails on a NaN or an infinity.
+func (p Part) Line(run string) ([]byte, error) { return journalLine(run, p) }
 
-func journalLine(v any) ([]byte, error) {
-	text, err := jsonfile.Line(v)
+func journalLine(run string, v any) ([]byte, error) {
+	text, err := jsonfile.Line(run, v)
 	if err != nil {
 		return nil, fmt.Errorf("record: journal: %w", err)
 	}
@@ -100,11 +106,14 @@ func (j *Journal) readHeader(line []byte) error {
 	if head.Schema != JournalSchema {
 		return fmt.Errorf("%w: the file has %q, this zbench reads %q", ErrVersion, head.Schema, JournalSchema)
 	}
-	if err := jsonfile.DecodeLine(line, &j.Header); err != nil {
+	run, err := jsonfile.DecodeFirst(line, &j.Header)
+	if err != nil {
 		return err
 	}
 	h := &j.Header
 	switch {
+	case run != h.Record.Run:
+		return fmt.Errorf("%w: its run is %q, that of its record %q", jsonfile.ErrForeign, run, h.Record.Run)
 	case head.Record.Simulated == nil:
 		return errors.New(`the key "simulated" is missing`)
 	case h.Record.Schema != Schema:

@@ -48,7 +48,7 @@ func journalOf(t testing.TB, h Header, parts ...Part) []byte {
 	text, err := h.Line()
 	require.NoError(t, err)
 	for _, p := range parts {
-		line, err := p.Line()
+		line, err := p.Line(h.Record.Run)
 		require.NoError(t, err)
 		text = append(text, line...)
 	}

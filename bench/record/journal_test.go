@@ -168,7 +168,7 @@ func TestSamples(t *testing.T) {
 	var values, index bytes.Buffer
 	j, err := ReadJournal(journalOf(t, begun(), parts()...))
 	require.NoError(t, err)
-	require.NoError(t, WriteSamples(&values, &index, j.Record().Results, j.Parts))
+	require.NoError(t, WriteSamples(&values, &index, j.Record(), j.Parts))
 	validateWith(t, SamplesSchemaJSON, index.String())
 	var x SamplesIndex
 	require.NoError(t, json.Unmarshal(index.Bytes(), &x))
@@ -184,8 +184,8 @@ func TestSamples(t *testing.T) {
 	got := math.Float32frombits(binary.LittleEndian.Uint32(values.Bytes()[4*(last.Offset+3):]))
 	require.InDelta(t, taken("b", 1).Burst.Mean[1]+2, float64(got), 1e-5, "rank 1 of launch 1")
 	require.Equal(t, "a", x.Series[0].Key)
-	require.ErrorContains(t, WriteSamples(brokenWriter{}, &index, nil, nil), "disk full")
-	require.ErrorContains(t, WriteSamples(&values, brokenWriter{}, nil, nil), "disk full")
+	require.ErrorContains(t, WriteSamples(brokenWriter{}, &index, &Record{}, nil), "disk full")
+	require.ErrorContains(t, WriteSamples(&values, brokenWriter{}, &Record{}, nil), "disk full")
 }
 
 func validateWith(t *testing.T, schema []byte, texts ...string) {
@@ -237,6 +237,6 @@ func FuzzJournal(f *testing.F) {
 		require.NoError(t, err)
 		again.Truncated = j.Truncated
 		require.Equal(t, encoded(t, rec), encoded(t, again.Record()))
-		require.NoError(t, WriteSamples(&bytes.Buffer{}, &bytes.Buffer{}, rec.Results, j.Parts))
+		require.NoError(t, WriteSamples(&bytes.Buffer{}, &bytes.Buffer{}, rec, j.Parts))
 	})
 }

@@ -41,7 +41,7 @@ func timedKernel(of, role string, device int, moved int64, seconds float64) Kern
 // plannedKernels is a record whose rows have not been run.
 func plannedKernels(rows ...Kernel) Record {
 	return Record{
-		Schema: Schema, Tool: Tool{"zbench", "1"}, Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Schema: Schema, Run: strings.Repeat("5a", 16), Tool: Tool{"zbench", "1"}, Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		Source: Source{Kind: Measured, Backend: "rocm", Clock: "monotonic", Vendor: "librocblas.so"},
 		World:  World{Devices: []Device{{Index: 1, Name: "MI300X", Kind: GPU, Units: 304, Bytes: 1 << 37, Cache: 1 << 28, PeakBandwidth: new(5.3e12), PeakSource: "s, 2023"}}},
 		Spec: &spec.Spec{Schema: spec.Schema, Benchmark: spec.HBM, Backend: "rocm", Seed: 7, Faults: []string{"store 0 1"}, Kernels: &spec.Kernels{
@@ -72,7 +72,7 @@ func kernels() *Record {
 	k.Status, k.Reason = WrongData, "1 of 1024"
 	k.Verified = Verified{
 		State: VerifiedWrong, Wrong: new(int64(1)), Launches: 1, Reason: "r", Elements: 1024, First: &WrongElement{5, "1", "2"}, ULP: new(3.0),
-		Checks: []Check{{"2x3", "update", Deviation{0.04, 0.1}, Deviation{0.03, 0.02}}},
+		Checks: []Check{{Shape: "2x3", What: "update", Found: Deviation{0.04, 0.1}, Bar: Deviation{0.03, 0.02}, Pattern: PatternTiles, Note: "step 1"}},
 	}
 	m := &k.Metrics
 	m.ToUnfused, m.OfCopy, m.ToFull, m.ToVendor = new(2.5), new(0.9), new(1.5), new(1.1)
@@ -189,9 +189,9 @@ func TestKernelJournalAlone(t *testing.T) {
 	}
 	text := kernelJournal(t, plannedKernels(rows...), done...)
 	best := aKernel("best", Best, 0, 1<<20)
-	more, err := AddedRound{Reason: Tuned, Kernels: []Kernel{best}}.Line()
+	more, err := AddedRound{Reason: Tuned, Kernels: []Kernel{best}}.Line(kernels().Run)
 	require.NoError(t, err)
-	line, err := kernelPart(best.Key, 0, 1).Line()
+	line, err := kernelPart(best.Key, 0, 1).Line(kernels().Run)
 	require.NoError(t, err)
 	text = append(append(append(text, more...), line...), line[:len(line)-1]...)
 	j, err := ReadJournal(text)

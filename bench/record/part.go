@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"zbench/bench/collective"
 	"zbench/bench/stat"
@@ -133,6 +134,19 @@ func outcome(planned Status, reason string, parts []Part) (status Status, why st
 	}
 	last := parts[len(parts)-1]
 	return last.Status, last.Reason
+}
+
+// These begin the reason of a case that is interrupted because of a process, not by a signal: it
+// ended or did not answer, or it stood still while a deadline passed. The evidence stands in the
+// record until the case is measured again.
+const (
+	LostProcess = "a process was lost: "
+	StoodStill  = "a process stood still: "
+)
+
+// Lost reports whether a process that was lost or stood still interrupted the case.
+func (r *Result) Lost() bool {
+	return r.Status == Interrupted && (strings.HasPrefix(r.Reason, LostProcess) || strings.HasPrefix(r.Reason, StoodStill))
 }
 
 // OnePass is the code of the warning of a result that lacks its second pass.

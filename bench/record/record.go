@@ -26,6 +26,10 @@ type Record struct {
 	Tool Tool `json:"tool"`
 	// When the record was made, in UTC (RFC 3339).
 	Created time.Time `json:"created"`
+	// Run is the id of the run, which its journal and its samples have too: 32 random digits,
+	// those of a simulated run from what is known before its first result. Absent for an
+	// import, and in records of earlier versions.
+	Run string `json:"run,omitempty" jsonschema:"pattern=^[0-9a-f]{32}$"`
 	// Simulated is true when a model or an emulation, not hardware, is behind the
 	// results.
 	Simulated bool `json:"simulated"`

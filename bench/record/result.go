@@ -3,6 +3,7 @@ package record
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"zbench/bench/stat"
 )
@@ -51,7 +52,8 @@ type Result struct {
 	// Send and receive buffer overlap as the collective's in-place form has it.
 	InPlace bool `json:"in_place"`
 	// Setup distinguishes imported results of the same case that are not repeats: the devices
-	// or the settings in which they differ; absent for a case measured in one setup.
+	// or the settings in which they differ, or the run where the log does not say; absent for
+	// a case measured in one setup.
 	Setup string `json:"setup,omitempty"`
 	// How the case ended.
 	Status Status `json:"status"`
@@ -139,6 +141,49 @@ type Check struct {
 	Found Deviation `json:"found"`
 	// Bar is the largest deviation that is accepted.
 	Bar Deviation `json:"bar"`
+	// Pattern of what a check of a whole product found wrong; absent where nothing was.
+	Pattern string `json:"pattern,omitempty"`
+	// Note says what is wrong in a whole product, and where; absent where nothing is.
+	Note string `json:"note,omitempty"`
+}
+
+// Patterns of what is wrong in a whole product.
+const (
+	// PatternIsolated is of up to four elements.
+	PatternIsolated = "isolated"
+	// PatternTiles is of more: whole tiles, rows or columns.
+	PatternTiles = "tiles"
+	// PatternRounding is of errors that are too large everywhere, in no element alone.
+	PatternRounding = "rounding"
+	// PatternUnstable is of a product that gave other bits when it was made again of the
+	// same operands.
+	PatternUnstable = "unstable"
+)
+
+// Patterns lists them.
+func Patterns() []string {
+	return []string{PatternIsolated, PatternTiles, PatternRounding, PatternUnstable}
+}
+
+// Hint says what to do about wrong data: who sees elements change looks at the memory, who
+// sees the arithmetic differ does not.
+func (v Verified) Hint() string {
+	i := slices.IndexFunc(v.Checks, func(c Check) bool { return !c.OK() })
+	if i < 0 {
+		return "run it again, then look at the memory's error counters"
+	}
+	if k := slices.IndexFunc(v.Checks, func(c Check) bool { return !c.OK() && c.Pattern != "" }); k >= 0 {
+		i = k
+	}
+	switch v.Checks[i].Pattern {
+	case PatternIsolated, PatternUnstable:
+		return "run it again, then look at the memory's error counters: the pattern is that of elements that change"
+	case PatternTiles:
+		return "run it again on another GPU: the same tiles wrong there are a fault of the kernel, its compiler or library; other ones are this GPU's"
+	case PatternRounding:
+		return "run it with another version of compiler or library: elements are near what they must be, and rounded another way than to the nearest bf16"
+	}
+	return "run it with another --seed, then on another GPU or with another version of compiler or library: the deviation is one of arithmetic"
 }
 
 // Deviation is how far a result is from its reference.
@@ -146,7 +191,8 @@ type Deviation struct {
 	// Norm of the difference over the reference's.
 	Frobenius float64 `json:"frobenius"`
 	// Largest difference of an element, relative where the bar is 2^-8; for symmetry the
-	// elements that differ.
+	// elements that differ. For a whole product both are of residuals, as shares of what
+	// rounding to nearest explains: the bar is 1.
 	Max float64 `json:"max"`
 }
 
@@ -159,6 +205,16 @@ func (d Deviation) Within(most Deviation) bool {
 func (c *Check) Worst(d Deviation) {
 	c.Found.Frobenius = worse(c.Found.Frobenius, d.Frobenius)
 	c.Found.Max = worse(c.Found.Max, d.Max)
+}
+
+// Nearest keeps what came nearest to its bar, or went farthest beyond, of findings that
+// have bars of their own.
+func (c *Check) Nearest(found, bar Deviation) {
+	share := func(d, b Deviation) float64 { return worse(d.Frobenius/b.Frobenius, d.Max/b.Max) }
+	if c.Bar == (Deviation{}) || share(found, bar) > share(c.Found, c.Bar) {
+		c.Found, c.Bar = Deviation{}, bar
+		c.Worst(found)
+	}
 }
 
 // worse is the larger. NaN counts as the largest number that JSON can hold.

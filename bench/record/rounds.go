@@ -45,11 +45,11 @@ type Added struct {
 	Keys []string `json:"keys"`
 }
 
-// Line is the cases as a line of the journal.
-func (f AddedRound) Line() ([]byte, error) {
+// Line is the cases as a line of the run's journal.
+func (f AddedRound) Line(run string) ([]byte, error) {
 	all := normal(Record{Results: f.Cases, Kernels: f.Kernels})
 	f.Cases, f.Kernels = all.Results, all.Kernels
-	return journalLine(f)
+	return journalLine(run, f)
 }
 
 // Planned are all cases: the header's, then those that were added.
@@ -73,20 +73,20 @@ func (j *Journal) PlannedKernels() []Kernel {
 // Text is the journal as on disk.
 func (j *Journal) Text() ([]byte, error) {
 	text, err := j.Header.Line()
-	rounds := j.Rounds
+	run, rounds := j.Header.Record.Run, j.Rounds
 	for i := 0; i <= len(j.Parts) && err == nil; i++ {
 		for ; err == nil && len(rounds) > 0 && rounds[0].After == i; rounds = rounds[1:] {
-			text, err = joined(text, rounds[0])
+			text, err = joined(text, run, rounds[0])
 		}
 		if i < len(j.Parts) && err == nil {
-			text, err = joined(text, j.Parts[i])
+			text, err = joined(text, run, j.Parts[i])
 		}
 	}
 	return text, err
 }
 
-func joined(text []byte, line interface{ Line() ([]byte, error) }) ([]byte, error) {
-	more, err := line.Line()
+func joined(text []byte, run string, line JournalLine) ([]byte, error) {
+	more, err := line.Line(run)
 	return append(text, more...), err
 }
 
@@ -110,7 +110,7 @@ func (j *Journal) added() []Added {
 func (j *Journal) addLine(line []byte, cases map[string]*planned) error {
 	if !bytes.HasPrefix(line, []byte(`{"reason"`)) { // as Line writes it; parts are long
 		var p Part
-		err := jsonfile.DecodeLine(line, &p)
+		err := jsonfile.DecodeLine(line, j.Header.Record.Run, &p)
 		if err == nil {
 			err = p.check(cases)
 		}
@@ -121,7 +121,7 @@ func (j *Journal) addLine(line []byte, cases map[string]*planned) error {
 		return err
 	}
 	var f AddedRound
-	if err := jsonfile.DecodeLine(line, &f); err != nil {
+	if err := jsonfile.DecodeLine(line, j.Header.Record.Run, &f); err != nil {
 		return err
 	}
 	if why := Reasons(); !slices.Contains(why, f.Reason) {

@@ -21,9 +21,9 @@ func more(key string) AddedRound {
 func grown(t testing.TB) []byte {
 	t.Helper()
 	text := journalOf(t, begun(), parts()...)
-	for _, l := range []interface{ Line() ([]byte, error) }{more("c"), taken("c", 0), taken("c", 1), AddedRound{Reason: AnswerSizes, Cases: more("d").Cases}, taken("d", 0)} {
+	for _, l := range []JournalLine{more("c"), taken("c", 0), taken("c", 1), AddedRound{Reason: AnswerSizes, Cases: more("d").Cases}, taken("d", 0)} {
 		var err error
-		text, err = joined(text, l)
+		text, err = joined(text, begun().Record.Run, l)
 		require.NoError(t, err)
 	}
 	return text
@@ -57,7 +57,7 @@ func TestCasesAreAdded(t *testing.T) {
 func lineOf(t *testing.T, f AddedRound) string {
 	t.Helper()
 	f.Cases[0].Verified.State = NotVerified
-	text, err := f.Line()
+	text, err := f.Line(begun().Record.Run)
 	require.NoError(t, err)
 	return string(text)
 }
@@ -72,12 +72,12 @@ func TestDamagedAddedCases(t *testing.T) {
 		`a round was added for "fun"`:                     {Reason: "fun", Cases: more("c").Cases},
 		`line 6: the planned case c already has a result`: done,
 	} {
-		text, err := joined(journalOf(t, begun(), parts()...), f)
+		text, err := joined(journalOf(t, begun(), parts()...), begun().Record.Run, f)
 		require.NoError(t, err)
 		_, err = ReadJournal(text)
 		require.ErrorContains(t, err, says)
 	}
-	text, err := joined(journalOf(t, begun()), taken("c", 0))
+	text, err := joined(journalOf(t, begun()), begun().Record.Run, taken("c", 0))
 	require.NoError(t, err)
 	_, err = ReadJournal(text)
 	require.ErrorContains(t, err, "not planned", "a part may not come before its case")

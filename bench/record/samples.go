@@ -1,12 +1,16 @@
 package record
 
 import (
+	"crypto/sha256"
 	_ "embed"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
+
+	"zbench/bench/jsonfile"
 )
 
 // SamplesSchema names the version of the format of samples.json, which
@@ -23,6 +27,10 @@ var SamplesSchemaJSON []byte
 type SamplesIndex struct {
 	// Version of the format.
 	Schema string `json:"schema"`
+	// Run is the id of the run, as its record has it; absent in files of earlier versions.
+	Run string `json:"run,omitempty" jsonschema:"pattern=^[0-9a-f]{32}$"`
+	// Values is the SHA-256 of samples.f32, in hexadecimal; absent in files of earlier versions.
+	Values string `json:"values_sha256,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$"`
 	// One entry per series, in the order of the file.
 	Series []SampleSeries `json:"series"`
 }
@@ -54,27 +62,44 @@ type SampleSeries struct {
 	Width int `json:"width" jsonschema:"minimum=1"`
 }
 
-// WriteSamples writes the samples of the parts to values, case by case in the
+// WriteSamples writes the samples of the parts of a record to values, case by case in the
 // order of the results and pass by pass, and where they lie to index.
-func WriteSamples(values, index io.Writer, results []Result, parts []Part) error {
-	x := SamplesIndex{Schema: SamplesSchema, Series: []SampleSeries{}}
+func WriteSamples(values, index io.Writer, rec *Record, parts []Part) error {
+	x := SamplesIndex{Schema: SamplesSchema, Run: rec.Run, Series: []SampleSeries{}}
 	byKey := map[string][]Part{}
 	for _, p := range parts {
 		byKey[p.Key] = append(byKey[p.Key], p)
 	}
 	var all []byte
-	for _, r := range results {
+	for _, r := range rec.Results {
 		for _, p := range byKey[r.Key] {
 			all = x.add(all, r, p)
 		}
 	}
+	sum := sha256.Sum256(all)
+	x.Values = hex.EncodeToString(sum[:])
 	if _, err := values.Write(all); err != nil {
 		return fmt.Errorf("record: write samples: %w", err)
 	}
-	e := json.NewEncoder(index)
-	e.SetIndent("", " ")
-	if err := e.Encode(x); err != nil {
-		return fmt.Errorf("record: write samples: %w", err)
+	return jsonfile.Write(index, "record: samples", x)
+}
+
+// CheckSamples is a warning where the samples beside a record are not those that zbench wrote
+// with it; nil where they are, or where they are of a version that could not tell. index and
+// values are samples.json and samples.f32.
+func CheckSamples(rec *Record, index, values []byte) *Warning {
+	const hint = "do not use them; journal.jsonl has the same samples"
+	var x SamplesIndex
+	sum := sha256.Sum256(values)
+	switch {
+	case json.Unmarshal(index, &x) != nil || x.Schema != SamplesSchema:
+		return &Warning{CodeEdited, "samples.json is damaged: it is no index of samples", hint}
+	case jsonfile.Edited(index):
+		return &Warning{CodeEdited, "samples.json was edited after zbench wrote it: its content does not fit its checksum", hint}
+	case x.Run != "" && x.Run != rec.Run:
+		return &Warning{CodeEdited, "samples.json is of another run than the record", hint}
+	case x.Values != "" && x.Values != hex.EncodeToString(sum[:]):
+		return &Warning{CodeEdited, "samples.f32 was edited after zbench wrote it: its values do not fit the checksum in samples.json", hint}
 	}
 	return nil
 }

@@ -39,7 +39,10 @@ func TestSuspects(t *testing.T) {
 		"most not started":               {[]record.RankProgress{notStarted, notStarted, waits}, "0-1", false, "; cannot tell which rank is the culprit, candidates: ranks 0–1"},
 		"all started":                    {[]record.RankProgress{waits, waits, finished}, "0-1", false, "; cannot tell which rank is the culprit, candidates: ranks 0–1"},
 		"unmarked":                       {[]record.RankProgress{unmarked, unmarked, unmarked}, "0-2", false, "; cannot tell which rank is the culprit, candidates: all 3 ranks"},
-		"an asynchronous error of some":  {[]record.RankProgress{waits, async, waits}, "1", false, "; cannot tell which rank is the culprit, candidates: rank 1"},
+		"an asynchronous error of some":  {[]record.RankProgress{waits, async, waits}, "1", true, "check their GPUs, NICs and cables, then the peers that they are connected to; culprit: rank 1"},
+		"an error beside a late start":   {[]record.RankProgress{notStarted, waits, async, waits}, "2", true, "; culprit: rank 2"},
+		"an error beside a lost rank":    {[]record.RankProgress{async, lost, async, waits}, "1", true, "; culprit: rank 1"},
+		"an error of most":               {[]record.RankProgress{async, async, waits}, "0-1", false, "; cannot tell which rank is the culprit, candidates: ranks 0–1"},
 		"an asynchronous error of every": {[]record.RankProgress{async, async, async}, "0-2", false, "; cannot tell which rank is the culprit, candidates: all 3 ranks"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -31,6 +31,10 @@ type Advice struct {
 	EP int `json:"ep,omitempty"`
 	// Pipeline stages.
 	PP int `json:"pp,omitempty"`
+	// Tensor-parallel ranks.
+	TP int `json:"tp,omitempty"`
+	// Context-parallel ranks.
+	CP int `json:"cp,omitempty"`
 	// Megatron's optimizer instances.
 	Instances int `json:"instances,omitempty"`
 	// Microbatches in a step.
@@ -80,6 +84,23 @@ func (a *Advice) Line() []string {
 	if a == nil {
 		return nil
 	}
+	var line []string
+	for _, f := range a.flags() {
+		switch f.value {
+		case "":
+		case "true":
+			line = append(line, "--"+f.name)
+		default:
+			line = append(line, "--"+f.name, f.value)
+		}
+	}
+	return line
+}
+
+// written is one flag of the request and its value; without one it was not given.
+type written struct{ name, value string }
+
+func (a *Advice) flags() []written {
 	file, config, zero := "", "", ""
 	if a.Model != nil {
 		file = a.Model.Name
@@ -90,8 +111,7 @@ func (a *Advice) Line() []string {
 	if a.Zero != nil {
 		zero = strconv.Itoa(*a.Zero)
 	}
-	var line []string
-	for _, f := range []struct{ name, value string }{
+	return []written{
 		{"framework", a.Framework},
 		{"params", file},
 		{"preset", a.Preset},
@@ -102,6 +122,8 @@ func (a *Advice) Line() []string {
 		{"optimizer", a.Optimizer},
 		{"ep", whole(a.EP)},
 		{"pp", whole(a.PP)},
+		{"tp", whole(a.TP)},
+		{"cp", whole(a.CP)},
 		{"instances", whole(a.Instances)},
 		{"grad-dtype", a.GradDtype},
 		{"param-dtype", a.ParamDtype},
@@ -117,16 +139,7 @@ func (a *Advice) Line() []string {
 		{"mem-budget", whole(a.MemBudget)},
 		{"config", config},
 		{"allow-rescale", yes(a.Rescale)},
-	} {
-		switch f.value {
-		case "":
-		case "true":
-			line = append(line, "--"+f.name)
-		default:
-			line = append(line, "--"+f.name, f.value)
-		}
 	}
-	return line
 }
 
 func whole[T int | int64](n T) string {

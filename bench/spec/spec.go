@@ -6,6 +6,7 @@ package spec
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"strings"
 
 	"zbench/bench/jsonfile"
+	"zbench/bench/plain"
 )
 
 // Schema names the version of the format.
@@ -165,7 +167,7 @@ func journalHeader(text []byte) ([]byte, error) {
 	if !whole || !bytes.HasPrefix(line, []byte(`{"schema":"zbench.journal/`)) {
 		return nil, nil
 	}
-	object, err := jsonfile.Object(line)
+	object, _, err := jsonfile.Object(line)
 	if err != nil {
 		return nil, fmt.Errorf("line 1: %w", err)
 	}
@@ -204,6 +206,9 @@ const (
 // Check refuses a request from a file that flags cannot express. The rest is checked when
 // the sweep is prepared.
 func (s *Spec) Check() error {
+	if err := s.checkNames(); err != nil {
+		return fmt.Errorf("spec: %w", err)
+	}
 	w := s.World
 	for _, n := range []int{w.Nodes, w.GPUsPerNode, w.GPUsPerProcess, w.RanksPerGPU} {
 		if n < 0 || n > maxRanks {
@@ -229,6 +234,21 @@ func (s *Spec) Check() error {
 		return fmt.Errorf("spec: %w", err)
 	}
 	return nil
+}
+
+// checkNames refuses texts that are too long for names.
+func (s *Spec) checkNames() error {
+	err := cmp.Or(plain.Name("backend", s.Backend), plain.Name("fabric", s.Fabric))
+	for i, fault := range s.Faults {
+		err = cmp.Or(err, plain.Name(fmt.Sprintf("faults[%d]", i), fault))
+	}
+	if s.Sweep != nil {
+		err = cmp.Or(err, plain.Name("sweep.dtype", s.Sweep.Dtype), plain.Name("sweep.op", s.Sweep.Op))
+		for i, name := range s.Sweep.Collectives {
+			err = cmp.Or(err, plain.Name(fmt.Sprintf("sweep.collectives[%d]", i), name))
+		}
+	}
+	return err
 }
 
 // checkBenchmark refuses a request whose part is of another benchmark.

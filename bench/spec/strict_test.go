@@ -75,7 +75,7 @@ func journalOf(t testing.TB, of spec.Spec) []byte {
 		} `json:"record"`
 	}
 	header.Schema, header.Record.Spec = "zbench.journal/3", of
-	line, err := jsonfile.Line(header)
+	line, err := jsonfile.Line(strings.Repeat("a5", 16), header)
 	require.NoError(t, err)
 	return line
 }

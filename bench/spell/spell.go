@@ -74,7 +74,7 @@ type Unknown struct {
 }
 
 func (e *Unknown) Error() string {
-	return fmt.Sprintf("unknown %s %q: valid are %s", e.Kind, e.Given, strings.Join(e.Valid, ", "))
+	return fmt.Sprintf("unknown %s %.100q: valid are %s", e.Kind, e.Given, strings.Join(e.Valid, ", "))
 }
 
 // Near are the names that may have been meant; see [Near].

@@ -11,6 +11,7 @@ import (
 	"zbench/bench/plan"
 	"zbench/bench/rails"
 	"zbench/bench/spec"
+	"zbench/bench/stat"
 )
 
 // Defaults of a survey: the bytes of a message, and the launches of a round.
@@ -161,14 +162,20 @@ func (s Survey) timings(r rails.Round, round int, seconds []float64) []rails.Tim
 			}
 		}
 		t := rails.Timing{Round: round, Kind: r.Kind, Pair: p, Seconds: make([]float64, 0, s.Launches)}
+		waited, timed := make([]float64, 0, s.Launches), false
 		for launch := range s.Launches {
 			slowest := 0.0
 			for _, rank := range ends {
 				slowest = max(slowest, seconds[launch*s.Case.Ranks+rank])
 			}
-			if slowest > 0 { // an interval that is not positive is no time
-				t.Seconds = append(t.Seconds, slowest)
-			}
+			timed = timed || slowest > 0 // an interval that is not positive is no time
+			t.Seconds = append(t.Seconds, max(slowest, 0))
+			waited = append(waited, seconds[launch*s.Case.Ranks+ends[0]]-seconds[launch*s.Case.Ranks+ends[len(ends)-1]])
+		}
+		if !timed {
+			t.Seconds = nil
+		} else if r.Kind != rails.Rings {
+			t.Waited = stat.Quantile(waited, 0.5)
 		}
 		out = append(out, t)
 	}

@@ -200,16 +200,45 @@ var deepSpeedKeys = []key{
 	{"fp16.enabled", isOn(func(c *Config) *bool { return &c.fp16 })},
 	{"gradient_accumulation_steps", small(func(c *Config) **int { return &c.Accum })},
 	{"communication_data_type", dtype(func(c *Config) *string { return &c.GradDtype })},
+	{"grad_accum_dtype", nil},
+	{"use_multi_rank_bucket_allreduce", nil},
 	{"allgather_bucket_size", func(c *Config, _ string) error {
 		c.Notes = append(c.Notes, "allgather_bucket_size has no effect where torch has all_gather_into_tensor")
 		return nil
 	}},
 }
 
+// hiddenSize is the width of a model: that of its embedding, or of its first norm.
+func hiddenSize(params []Param) int64 {
+	for _, p := range params {
+		if lookedUp(p.Name) && len(p.Shape) == 2 {
+			return p.Shape[1]
+		}
+	}
+	for _, p := range params {
+		if p.Block > 0 && strings.Contains(p.Name, "norm") && strings.HasSuffix(p.Name, "weight") && len(p.Shape) < 2 {
+			return p.Elements
+		}
+	}
+	return 0
+}
+
 // deepSpeedConclusions fills in what the file leaves to its defaults.
 func deepSpeedConclusions(c *Config, _ []pair) {
+	// Accelerate, and Hugging Face with it, squares the model's hidden size
+	// (huggingface/accelerate at 16cb6eb8, src/accelerate/accelerator.py, _prepare_deepspeed).
+	if c.auto = strings.EqualFold(c.said["reduce_bucket_size"], "auto"); c.auto {
+		c.Notes = append(c.Notes, `reduce_bucket_size "auto" is the square of the model's hidden size under Accelerate and Hugging Face; DeepSpeed alone refuses it`)
+	}
 	orElse(&c.Zero, 0)
 	orElse(&c.Overlap, *c.Zero == 3)
+	// runtime/engine.py, _do_optimizer_sanity_check, and stage_1_and_2.py, average_tensor.
+	if *c.Zero == 1 && c.bf16 && slices.Contains([]string{"fp32", "float32", "float"}, strings.ToLower(c.said["grad_accum_dtype"])) {
+		c.Notes = append(c.Notes, "stage 1 with bf16 and grad_accum_dtype fp32 is DeepSpeed's BF16_Optimizer, which reduces after backward: reduce_bucket_size has no effect there")
+	}
+	if value, said := c.said["use_multi_rank_bucket_allreduce"]; said && !isUnset(value) && !c.on("use_multi_rank_bucket_allreduce") && *c.Zero < 3 {
+		c.Notes = append(c.Notes, "with use_multi_rank_bucket_allreduce off a bucket is reduced to each rank that owns a part of it, in calls of their own: the answer is for all_reduce of whole buckets")
+	}
 	for _, half := range []struct {
 		on    bool
 		dtype string

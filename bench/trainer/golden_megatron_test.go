@@ -74,3 +74,34 @@ func TestMegatronsOwnCollectives(t *testing.T) {
 		require.Equal(t, want, got[0].Collective)
 	}
 }
+
+// With --ddp-reduce-scatter-with-fp32-accumulation the call is an all_to_all, one bucket
+// each, and the call before is waited for first (reduce_scatter_with_fp32_accumulation.py
+// and param_and_grad_buffer.py at d98e8a64).
+func TestSumsInFP32AreExchanged(t *testing.T) {
+	params := tensors(repeat(3, 1000, 100*100)...)
+	got := plan(t, "megatron", params, 11_000, Run{DP: 8, Zero: 1, FP32Accumulation: true}).Backward
+	require.Len(t, got, 3)
+	for i, m := range got {
+		require.Equal(t, "all_to_all", m.Collective)
+		if i+1 < len(got) {
+			require.Equal(t, got[i+1].Launch, m.Wait)
+		}
+	}
+	require.Equal(t, Never, got[2].Wait)
+	for i := range params {
+		params[i].Name, params[i].Block = fmt.Sprintf("layers.%d.w%d", i/2, i), 1+i/2
+		params[i].Shape = []int64{params[i].Elements}
+		if params[i].Elements == 10_000 {
+			params[i].Shape = []int64{100, 100}
+		}
+	}
+	run := Run{DP: 8, Zero: 1, FP8Gather: true}
+	require.Len(t, plan(t, "megatron", params, 10_000, run).Backward, 3)
+	run.FP32Accumulation = true
+	require.Len(t, plan(t, "megatron", params, 10_000, run).Backward, 4)
+	x, err := ByName("megatron")
+	require.NoError(t, err)
+	run.Instances, run.GradDtype, run.ParamDtype = 2, "float", "bfloat16"
+	require.ErrorContains(t, x.Check(run), "refuses more than one")
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 )
 
 // Megatron-Core's layer-wise optimizer, which --use-distributed-optimizer means
@@ -39,42 +38,22 @@ func wholeBuckets(in *prepared, setting int64, run Run) []Bucket {
 	return all
 }
 
-// piece is one matrix of Megatron: several tensors of the list if a checkpoint stores
-// them separately.
+// piece is one matrix, at an index of the list.
 type piece struct {
-	first, last, tensors int
-	elements             int64
-	rows, cols           int64 // 0 where the shape is not known
-	cost                 float64
+	at       int
+	elements int64
+	shaped   bool // the shape is known
+	cost     float64
 	// class numbers the costs, the highest first.
 	class int
 }
-
-// fused are the projections that Megatron holds in one matrix (linear_qkv,
-// linear_fc1), by the names of Hugging Face in the order of the rows.
-var fused = [][]string{{"q_proj", "k_proj", "v_proj"}, {"gate_proj", "up_proj"}}
 
 // pieces are in the order of backward.
 func (p packing) pieces() []piece {
 	all := make([]piece, 0, len(p.order))
 	for _, i := range p.order {
 		x := p.params[i]
-		now := piece{first: i, last: i, tensors: 1, elements: x.Elements}
-		if len(x.Shape) == 2 {
-			now.rows, now.cols = x.Shape[0], x.Shape[1]
-		}
-		if n := len(all); n > 0 && all[n-1].first == i+1 && all[n-1].cols == now.cols && precedes(x.Name, p.params[i+1].Name) {
-			now.last, now.tensors = all[n-1].last, all[n-1].tensors+1
-			now.elements += all[n-1].elements
-			now.rows += all[n-1].rows
-			all = all[:n-1]
-		}
-		shape := Param{Elements: now.elements}
-		if now.cols > 0 {
-			shape.Shape = []int64{now.rows, now.cols}
-		}
-		now.cost = stepCost(shape)
-		all = append(all, now)
+		all = append(all, piece{at: i, elements: x.Elements, shaped: len(x.Shape) == 2, cost: stepCost(x)})
 	}
 	return classed(all)
 }
@@ -116,20 +95,6 @@ func byWork(chunk, sorted []piece) []piece {
 		at[x.class]++
 	}
 	return sorted
-}
-
-// precedes reports whether two tensors are neighbours in one fused matrix.
-func precedes(a, b string) bool {
-	a, b = strings.TrimSuffix(a, ".weight"), strings.TrimSuffix(b, ".weight")
-	for _, family := range fused {
-		for k := range len(family) - 1 {
-			module, is := strings.CutSuffix(a, family[k])
-			if is && b == module+family[k+1] {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // wholePacking packs the pieces of one buffer.
@@ -233,11 +198,10 @@ func (w *wholePacking) end(start int, setting int64, cut *chunking) int {
 // bucket gives each piece to a rank, the most work first: to the one with the least
 // work so far whose share has room, or else to the emptiest.
 func (w *wholePacking) bucket(chunk []piece) Bucket {
-	b := Bucket{Expert: w.expert, Whole: true, First: chunk[0].first, Last: chunk[0].last}
+	b := Bucket{Expert: w.expert, Whole: true, First: chunk[0].at, Last: chunk[0].at, Params: len(chunk)}
 	used := int64(0)
 	for _, x := range chunk {
-		b.First, b.Last = min(b.First, x.first), max(b.Last, x.last)
-		b.Params += x.tensors
+		b.First, b.Last = min(b.First, x.at), max(b.Last, x.at)
 		used += x.elements
 	}
 	room := float64(used) / float64(w.dp) * (1 + unevenness)

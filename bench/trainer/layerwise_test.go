@@ -204,13 +204,18 @@ func TestFusedProjections(t *testing.T) {
 		{Name: "model.layers.0.mlp.experts.0.up_proj.weight", Elements: 8192, Shape: []int64{128, 64}},
 		{Name: "model.layers.0.mlp.experts.1.gate_proj.weight", Elements: 8192, Shape: []int64{128, 64}},
 	}
+	x, err := ByName("megatron")
+	require.NoError(t, err)
+	params = x.Tensors(params)
 	all := packing{params: params, order: indexes(params, false, true)}.pieces()
 	var sizes []int64
 	for _, x := range all {
 		sizes = append(sizes, x.elements)
 	}
-	require.Equal(t, []int64{8192, 16384, 4096, 6144}, sizes)
-	require.Equal(t, piece{first: 0, last: 2, tensors: 3, elements: 6144, rows: 96, cols: 64, cost: 96 * 64 * 64, class: 2}, all[3])
+	require.Equal(t, []int64{8192, 16384, 6144, 4096}, sizes)
+	require.Equal(t, piece{at: 1, elements: 6144, shaped: true, cost: 96 * 64 * 64, class: 2}, all[2])
+	require.Equal(t, "model.layers.0.self_attn.linear_qkv.weight", params[1].Name)
+	require.Equal(t, []int64{96, 64}, params[1].Shape)
 }
 
 func TestLayerWiseRefuses(t *testing.T) {

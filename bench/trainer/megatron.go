@@ -1,5 +1,7 @@
 package trainer
 
+import "slices"
+
 // Megatron-Core's rules, read at d98e8a64:
 // megatron/core/optimizer/param_layout.py (starts at 64 elements, ends at
 // lcm(dp, 128) or lcm(dp, 128, 2¹⁶)), optimizer/distrib_optimizer.py and
@@ -13,6 +15,7 @@ const (
 	megatronAlign   = 64
 	megatronEnd     = 128
 	megatronPadded  = 1 << 16
+	megatronVocab   = 128 // --make-vocab-size-divisible-by
 )
 
 // Assumed is the name of the trainer that a question has where none is given: the one
@@ -24,7 +27,7 @@ func init() {
 		listed: 1, Name: Assumed, Title: "Megatron-LM", Aliases: []string{"megatron-lm", "mcore", "primus", "nemo"},
 		Knob: "ddp_bucket_size", Flag: "--ddp-bucket-size", Unit: Elements, GradDtype: "float", Stages: []int{1, 0}, InPlace: true, LayerWise: true,
 		Collectives: []string{allReduce, reduceScatter, allGather},
-		Default:     megatronDefault, plan: megatronPlan, Memory: megatronMemory,
+		Default:     megatronDefault, plan: megatronPlan, tensors: megatronTensors, VocabMultiple: megatronVocab, Memory: megatronMemory,
 		Changes: []Change{{
 			"instances", "several optimizer instances (--num-distributed-optimizer-instances): rings of fewer ranks have less latency; sweep groups of that size to know by how much",
 			func(r Run) bool { return r.Zero == 1 && r.Instances < 2 && !r.LayerWise }, nil,
@@ -39,7 +42,7 @@ func init() {
 			{"Megatron's arguments or script", "Megatron's arguments (--ddp-bucket-size, --use-distributed-optimizer)"},
 			{"Primus YAML", "Primus YAML"},
 		},
-		keys: megatronKeys, beside: optimizerKeys, begin: primusDefaults, conclude: megatronConclusions,
+		keys: slices.Concat(megatronKeys, bridgeKeys), beside: optimizerKeys, begin: primusDefaults, conclude: megatronConclusions,
 	})
 }
 
@@ -81,6 +84,8 @@ func megatronPlan(in *prepared, setting int64, run Run) Plan {
 	switch {
 	case run.Zero == 1 && run.LayerWise && !run.LegacyLayout:
 		plan.Buckets = wholeBuckets(in, setting, run)
+	case run.Zero == 1 && run.FP8Gather && !run.LayerWise:
+		plan.Buckets = quantizedBuckets(in, setting, run)
 	default:
 		plan.Buckets = both(in.kinds, func(p packing, expert bool) []Bucket {
 			if run.Zero == 1 && !run.LayerWise {
@@ -89,9 +94,12 @@ func megatronPlan(in *prepared, setting int64, run Run) Plan {
 			return p.atLeast(setting, setting)
 		})
 	}
-	if run.Zero == 0 || run.LayerWise && run.LegacyLayout {
+	switch {
+	case run.Zero == 0 || run.LayerWise && run.LegacyLayout:
 		plan.Backward = reductions(plan.Buckets, allReduce, run)
-	} else {
+	case run.FP32Accumulation:
+		plan.Backward = exchanges(plan.Buckets, run)
+	default:
 		plan.Backward = acrossInstances(plan.Buckets, run)
 	}
 	if run.Zero == 1 {
@@ -103,6 +111,21 @@ func megatronPlan(in *prepared, setting int64, run Run) Plan {
 		}
 	}
 	return plan
+}
+
+// exchanges sends every gradient's share to its rank, which sums them up itself. Before
+// each call computation waits for the one before of the same ranks: its output is held
+// until then (param_and_grad_buffer.py, start_grad_sync).
+func exchanges(buckets []Bucket, run Run) []Message {
+	all := reductions(buckets, allToAll, run)
+	last := map[int]int{}
+	for i, m := range all {
+		if before, has := last[m.Ranks]; has {
+			all[before].Wait = m.Launch
+		}
+		last[m.Ranks] = i
+	}
+	return all
 }
 
 // acrossInstances scatters within an optimizer instance and then reduces the

@@ -21,7 +21,7 @@ var megatronForms = []form{
 	{"Megatron-LM arguments", "sh", func(s Spelling) string {
 		all := megatronArguments(s, megatronNumbers)
 		var b strings.Builder
-		b.WriteString(s.fresh(all, dashed) + padNote(s) + "BUCKET_ARGS=(\n")
+		b.WriteString(s.fresh(all, dashed) + padNote(s) + s.countTrap(dashed("ddp_num_buckets")) + "BUCKET_ARGS=(\n")
 		for _, a := range all {
 			b.WriteString("    " + strings.TrimSuffix(dashed(a.key)+" "+a.value, " true") + "\n")
 		}
@@ -30,25 +30,13 @@ var megatronForms = []form{
 	{"Primus YAML", "yaml", func(s Spelling) string {
 		all := megatronArguments(s, megatronNumbers)
 		var b strings.Builder
-		b.WriteString(s.fresh(all, bare) + padNote(s) + "modules:\n  pre_trainer:\n    overrides:\n")
+		b.WriteString(s.fresh(all, bare) + padNote(s) + s.countTrap("ddp_num_buckets") + "modules:\n  pre_trainer:\n    overrides:\n")
 		for _, a := range all {
 			fmt.Fprintf(&b, "      %s\n", inYAML(a))
 		}
 		return b.String() + megatronReadBack
 	}},
-	{"Megatron-Bridge overrides", "sh", func(s Spelling) string {
-		all := megatronArguments(s, bridgeNumbers)
-		var b strings.Builder
-		b.WriteString(s.fresh(all, bridged) + bridgeTrap(s))
-		for _, a := range all {
-			if a.key == legacyKey {
-				b.WriteString("# --no-use-layer-wise-param-layout is an argument of Megatron-LM's own\n")
-				continue
-			}
-			fmt.Fprintf(&b, "%s=%s\n", bridged(a.key), a.value)
-		}
-		return strings.TrimSuffix(b.String(), "\n") + "  # elements, not bytes\n" + megatronReadBack
-	}},
+	{"Megatron-Bridge overrides", "sh", bridgeOverrides},
 }
 
 // megatronArguments are all settings that the buckets and their times depend on and
@@ -65,6 +53,8 @@ func megatronArguments(s Spelling, numbers map[[2]string][][2]string) arguments 
 	all.add(sharded && (!layerWise || optimizer != distMuon), "use_distributed_optimizer", "true", func(c *Config) bool { return is(c.Zero, 1) })
 	all.add(sharded && !r.NoOverlap && !r.NoGatherOverlap, "overlap_param_gather", "true", func(c *Config) bool { return isTrue(c.GatherOverlap) })
 	all.add(r.PadBuckets, "ddp_pad_buckets_for_high_nccl_busbw", "true", func(c *Config) bool { return isTrue(c.Pad) })
+	all.add(sharded && r.FP8Gather, "fp8_param_gather", "true", func(c *Config) bool { return c.FP8Gather })
+	all.add(sharded && r.FP32Accumulation, "ddp_reduce_scatter_with_fp32_accumulation", "true", func(c *Config) bool { return c.FP32Accumulation })
 	all.add(r.Instances > 1, "num_distributed_optimizer_instances", fmt.Sprint(r.Instances), func(c *Config) bool { return is(c.Instances, r.Instances) })
 	all.add(r.EP > 1, "expert_model_parallel_size", fmt.Sprint(r.EP), func(c *Config) bool { return is(c.EP, r.EP) })
 	for _, n := range numbers[[2]string{r.ParamDtype, r.GradDtype}] {
@@ -89,23 +79,10 @@ var bridgeNumbers = map[[2]string][][2]string{
 	{"half", "float"}:        {{"mixed_precision", "fp16_mixed"}, {"grad_reduce_in_fp32", "true"}},
 }
 
-// bridged spells a key of Megatron-Bridge: most are under ddp.
-func bridged(key string) string {
-	switch key {
-	case "expert_model_parallel_size":
-		return "model." + key
-	case "mixed_precision":
-		return key
-	case "optimizer":
-		return "optimizer." + key
-	}
-	return "ddp." + strings.TrimPrefix(key, "ddp_")
-}
-
-// bridgeTrap is about the second place where Bridge sets a type.
-func bridgeTrap(s Spelling) string {
-	if len(bridgeNumbers[[2]string{s.Run.ParamDtype, s.Run.GradDtype}]) == 0 {
+// countTrap is about a number of buckets in the user's file.
+func (s Spelling) countTrap(key string) string {
+	if s.Config == nil || s.Config.Buckets == nil {
 		return ""
 	}
-	return "# set grad_reduce_in_fp32 in the recipe's mixed_precision, too: that one wins\n"
+	return "# remove " + key + ": Megatron refuses it beside a bucket size\n"
 }

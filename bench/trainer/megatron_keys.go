@@ -1,7 +1,6 @@
 package trainer
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -37,13 +36,25 @@ var megatronKeys = []key{
 	{"model.expert_model_parallel_size", small(func(c *Config) **int { return &c.EP })},
 	{"grad_reduce_in_bf16", isOn(func(c *Config) *bool { return &c.bf16Reduce })},
 	{"accumulate_allreduce_grads_in_fp32", isOn(func(c *Config) *bool { return &c.fp32Reduce })},
+	{"fp8_param_gather", isOn(func(c *Config) *bool { return &c.FP8Gather })},
+	{"ddp.fp8_param_gather", isOn(func(c *Config) *bool { return &c.FP8Gather })},
+	{"ddp_reduce_scatter_with_fp32_accumulation", isOn(func(c *Config) *bool { return &c.FP32Accumulation })},
+	{"ddp.reduce_scatter_with_fp32_accumulation", isOn(func(c *Config) *bool { return &c.FP32Accumulation })},
 	{"use_megatron_fsdp", otherBuckets},
 	{"use_custom_fsdp", otherBuckets},
 	{"use_torch_fsdp2", otherBuckets},
-	{"tensor_model_parallel_size", plain(func(c *Config) *int64 { return &c.tp })},
+	{"tensor_model_parallel_size", small(func(c *Config) **int { return &c.TP })},
+	{"model.tensor_model_parallel_size", small(func(c *Config) **int { return &c.TP })},
+	{"expert_tensor_parallel_size", small(func(c *Config) **int { return &c.ETP })},
+	{"model.expert_tensor_parallel_size", small(func(c *Config) **int { return &c.ETP })},
+	{"model.pipeline_model_parallel_size", small(func(c *Config) **int { return &c.PP })},
+	{"make_vocab_size_divisible_by", into(func(c *Config) **int64 { return &c.VocabMultiple }, 1)},
+	{"model.make_vocab_size_divisible_by", into(func(c *Config) **int64 { return &c.VocabMultiple }, 1)},
+	{"model.should_pad_vocab", nil},
 	{"micro_batch_size", plain(func(c *Config) *int64 { return &c.micro })},
 	{"seq_length", plain(func(c *Config) *int64 { return &c.seq })},
-	{"context_parallel_size", plain(func(c *Config) *int64 { return &c.cp })},
+	{"context_parallel_size", small(func(c *Config) **int { return &c.CP })},
+	{"model.context_parallel_size", small(func(c *Config) **int { return &c.CP })},
 	{"recompute_granularity", func(c *Config, value string) error {
 		full := strings.EqualFold(value, "full")
 		c.Recompute = &full
@@ -86,6 +97,7 @@ const bridgeReduce = "ddp.grad_reduce_in_fp32"
 
 // megatronConclusions fills in what the arguments leave to their defaults.
 func megatronConclusions(c *Config, found []pair) {
+	bridgeConclusions(c, found)
 	orElse(&c.Overlap, false)
 	orElse(&c.GatherOverlap, false)
 	if *c.GatherOverlap {
@@ -106,14 +118,14 @@ func megatronConclusions(c *Config, found []pair) {
 	case c.bf16: // it accumulates and reduces in fp32 by default
 		c.ParamDtype, c.GradDtype = "bfloat16", "float"
 	}
-	if c.tp > 1 {
-		c.Notes = append(c.Notes, fmt.Sprintf("with tensor parallelism of %d the list of parameters must be one rank's (a preset is the whole model), and --dp the ranks that hold the same part", c.tp))
-	}
 	if c.PP != nil && *c.PP > 1 {
 		c.Notes = append(c.Notes, "with pipeline stages the bucket size counts on the first stage alone: the list of parameters must be that stage's")
 	}
 	if c.micro > 0 && c.seq > 0 {
-		n := c.micro * c.seq / max(1, c.cp)
+		n := c.micro * c.seq
+		if c.CP != nil {
+			n /= int64(max(1, *c.CP))
+		}
 		c.TokensPerMicrobatch = &n
 	}
 	c.layerWise(slices.ContainsFunc(found, primus))

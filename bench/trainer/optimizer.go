@@ -161,7 +161,7 @@ func (in *prepared) layerWiseFloor(run Run) *LayerWiseFloor {
 		for _, x := range w.all {
 			f.Total += x.elements
 			f.Largest = max(f.Largest, x.elements)
-			f.Guessed = f.Guessed || x.cols == 0
+			f.Guessed = f.Guessed || !x.shaped
 		}
 		if f.Total > best.Total {
 			*best, most = f, w

@@ -38,7 +38,7 @@ func TestOptimizersOfConfigs(t *testing.T) {
 		"primus dist":        {primus("      optimizer: dist_muon\n      use_distributed_optimizer: false\n"), 1, true, true, "as in the Megatron-LM that Primus pins"},
 		"primus layout off":  {primus("      optimizer: muon\n      use_layer_wise_param_layout: false\n"), 1, true, true, "pins"},
 		"primus adam":        {primus("      optimizer: adam\n"), 1, false, false, ""},
-		"bridge":             {"ddp.use_distributed_optimizer=true ddp.bucket_size=5 optimizer.optimizer=muon", 1, true, false, ""},
+		"bridge":             {"ddp.use_distributed_optimizer=true ddp.bucket_size=5 optimizer.optimizer=muon", 1, true, false, "if the recipe has comm_overlap"},
 		"interleaved stages": {overlapped + "--num-layers-per-virtual-pipeline-stage 2", 1, false, false, "first chunk of the first stage"},
 	} {
 		run, c := configured(t, x.text)

@@ -8,6 +8,8 @@ type packing struct {
 	// sum and aligned are the elements before each of the order, the latter with
 	// each tensor rounded up to what Megatron aligns starts to.
 	sum, aligned []int64
+	// alone is the place in the order of a tensor that shares no aligned bucket; -1 is none.
+	alone int
 	// largest is that of a tensor.
 	largest int64
 	// align is what a tensor's start is rounded up to, and divisor a bucket's end;

@@ -9,6 +9,7 @@ const (
 	allReduce     = "all_reduce"
 	reduceScatter = "reduce_scatter"
 	allGather     = "all_gather"
+	allToAll      = "all_to_all"
 )
 
 // both packs the dense tensors and those of experts, and returns the buckets in the
@@ -64,7 +65,7 @@ func chain(buckets []Bucket, run Run) []Message {
 				continue
 			}
 			all = append(all, Message{
-				Collective: allGather, Bytes: b.Elements * wide, Ranks: ranks,
+				Collective: allGather, Bytes: (b.Elements-b.Quantized)*wide + b.Quantized, Ranks: ranks,
 				Launch: at, Wait: b.First,
 			})
 			if run.NoGatherOverlap {

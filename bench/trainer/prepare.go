@@ -12,7 +12,7 @@ type prepared struct {
 	params []Param
 	// kinds are the dense tensors and those of experts, in the order of backward.
 	kinds [2]packing
-	// matrices and rest are the same of what the layer-wise rule divides.
+	// matrices and rest are the same of what the layer-wise rule, or 8-bit storage, divides.
 	matrices, rest [2]packing
 	pieces         [2][]piece
 	packed         [2][]packed
@@ -73,26 +73,28 @@ func prepare(params []Param, run Run) *prepared {
 			in.experts[i+1] += p.Elements
 		}
 	}
-	if !run.LayerWise {
+	if !run.LayerWise && !run.FP8Gather {
 		return in
 	}
 	matrix := make([]bool, len(params))
 	for i, p := range params {
-		matrix[i] = Matrix(p)
+		matrix[i] = Matrix(p) && (run.LayerWise || quantized(p))
 	}
 	for kind, all := range in.kinds {
 		some := func(matrices bool) packing {
 			return newPacking(params, slices.DeleteFunc(slices.Clone(all.order), func(i int) bool { return matrix[i] != matrices }))
 		}
 		in.matrices[kind], in.rest[kind] = some(true), some(false)
-		in.pieces[kind] = in.matrices[kind].pieces()
+		if run.LayerWise {
+			in.pieces[kind] = in.matrices[kind].pieces()
+		}
 	}
 	return in
 }
 
 // newPacking sums the tensors up, as they are and aligned.
 func newPacking(params []Param, order []int) packing {
-	p := packing{params: params, order: order, sum: make([]int64, len(order)+1), aligned: make([]int64, len(order)+1), scratch: new([]Bucket)}
+	p := packing{params: params, order: order, alone: slices.IndexFunc(order, func(i int) bool { return params[i].Alone }), sum: make([]int64, len(order)+1), aligned: make([]int64, len(order)+1), scratch: new([]Bucket)}
 	for k, i := range order {
 		p.largest = max(p.largest, params[i].Elements)
 		p.sum[k+1] = p.sum[k] + params[i].Elements
@@ -116,6 +118,9 @@ func (p packing) atLeast(first, limit int64) []Bucket {
 		held := func(k int) int64 { return starts[k] - starts[from] + p.sum[k+1] - p.sum[k] }
 		if first > 0 {
 			last = min(last, from+nearest(last+1-from, func(k int) bool { return held(from+k) >= first }))
+		}
+		if p.align > 1 && p.alone >= from && p.alone <= last {
+			last = max(from, p.alone-1)
 		}
 		b := Bucket{
 			Elements: roundUp(held(last), p.divisor), Params: last + 1 - from, First: p.order[last], Last: p.order[from],

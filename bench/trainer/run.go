@@ -17,16 +17,20 @@ func (t Trainer) Check(r Run) error {
 	switch {
 	case r.DP < 1:
 		return fmt.Errorf("%d data-parallel ranks: there is at least 1", r.DP)
-	case r.EP > 1 && r.DP%r.EP != 0:
-		return fmt.Errorf("%d data-parallel ranks do not divide into %d expert-parallel groups", r.DP, r.EP)
+	case r.TP < 0 || r.ETP < 0:
+		return fmt.Errorf("tensor-parallel ranks %d and %d cannot be negative", r.TP, r.ETP)
+	case r.DP*r.tp()%r.expertRanks() != 0:
+		return fmt.Errorf("%d data-parallel ranks do not divide into %d expert-parallel groups%s", r.DP, r.EP, r.apartWords())
 	case r.instances() > 1 && r.DP%r.instances() != 0:
 		return fmt.Errorf("%d data-parallel ranks do not divide into %d optimizer instances", r.DP, r.Instances)
-	case r.EP > 1 && r.instances() > 1 && r.DP/r.EP%r.instances() != 0:
-		return fmt.Errorf("the %d ranks that hold the same experts do not divide into %d optimizer instances", r.DP/r.EP, r.Instances)
+	case r.instances() > 1 && r.ranks(true)%r.instances() != 0:
+		return fmt.Errorf("the %d ranks that hold the same experts do not divide into %d optimizer instances", r.ranks(true), r.Instances)
 	case r.LayerWise && !t.LayerWise:
 		return fmt.Errorf("%s is not simulated with a layer-wise optimizer: Megatron alone is", t.Title)
 	case r.LayerWise && r.instances() > 1:
 		return fmt.Errorf("%d optimizer instances: Megatron refuses more than one with the layer-wise optimizer of Muon", r.Instances)
+	case r.FP32Accumulation && r.instances() > 1:
+		return fmt.Errorf("%d optimizer instances: Megatron refuses more than one with sums in fp32 after an all_to_all", r.Instances)
 	case r.Accum < 0 || r.EP < 0 || r.Instances < 0:
 		return fmt.Errorf("accumulation %d, expert-parallel groups %d and optimizer instances %d cannot be negative", r.Accum, r.EP, r.Instances)
 	case !slices.Contains(t.Stages, r.Zero):
@@ -56,10 +60,43 @@ func (r Run) Microbatches() int { return max(1, r.Accum) }
 
 func (r Run) instances() int { return max(1, r.Instances) }
 
+// Ranks is the number of ranks that reduce a gradient together, an expert's or another.
+func (r Run) Ranks(expert bool) int { return r.ranks(expert) }
+
 // ranks is the group that reduces a gradient, over all instances.
 func (r Run) ranks(expert bool) int {
 	if expert {
-		return max(1, r.DP/max(1, r.EP))
+		return max(1, r.DP*r.tp()/r.expertRanks())
 	}
 	return r.DP
+}
+
+// Apart is how far apart two ranks are that reduce a gradient together: tensor-parallel
+// ranks are neighbours (Megatron-Core's order is tp-cp-ep-dp-pp).
+func (r Run) Apart(expert bool) int {
+	if expert {
+		return r.expertRanks()
+	}
+	return r.tp()
+}
+
+func (r Run) tp() int { return max(1, r.TP) }
+
+// expertTP is the number of ranks that hold parts of an expert's matrix, expertRanks
+// that of those which hold a block's experts together.
+func (r Run) expertTP() int {
+	if r.ETP > 0 {
+		return r.ETP
+	}
+	return r.tp()
+}
+
+func (r Run) expertRanks() int { return max(1, r.EP) * r.expertTP() }
+
+// apartWords names the tensor-parallel ranks in an error about experts.
+func (r Run) apartWords() string {
+	if r.tp() == 1 && r.expertTP() == 1 {
+		return ""
+	}
+	return fmt.Sprintf(" with %d tensor-parallel ranks, %d of an expert", r.tp(), r.expertTP())
 }

@@ -17,14 +17,19 @@ type Config struct {
 	// GatherBytes is XLA's threshold of all_gather, in bytes.
 	GatherBytes *int64
 	// What else the buckets depend on.
-	Zero, Accum, Instances, EP, PP         *int
+	Zero, Accum, Instances, EP, PP *int
+	TP, CP, ETP                    *int
+	// VocabMultiple is that of Trainer.
+	VocabMultiple                          *int64
 	Overlap, GatherOverlap, Pad, Recompute *bool
 	// KeepParams is FSDP2's reshard_after_forward=False, RootUnit that it has one
 	// unit for all that is outside of the blocks.
 	KeepParams, RootUnit *bool
 	// LayerWise and LegacyLayout are those of Run.
 	LayerWise, LegacyLayout bool
-	GradDtype, ParamDtype   string
+	// FP8Gather and FP32Accumulation are those of Run.
+	FP8Gather, FP32Accumulation bool
+	GradDtype, ParamDtype       string
 	// TokensPerMicrobatch is sequences times their length, where both are set.
 	TokensPerMicrobatch *int64
 	// Notes are sentences about what was found.
@@ -34,7 +39,12 @@ type Config struct {
 	// stands for.
 	said map[string]string
 
-	micro, seq, cp, tp                 int64
+	// auto is DeepSpeed's bucket size by the model's hidden size.
+	auto bool
+	// bridge is comm_overlap.bucket_size of Megatron-Bridge.
+	bridge *int64
+
+	micro, seq                         int64
 	bf16, fp16, bf16Reduce, fp32Reduce bool
 	legacyLayout                       bool
 }
@@ -173,6 +183,9 @@ func (c *Config) Setting(params []Param, run Run) (int64, bool) {
 		return max(1, elements(params) / *c.Buckets), true
 	case c.Blocks != nil:
 		return *c.Blocks * max(1, blockSize(params)), true
+	case c.auto:
+		h := hiddenSize(params)
+		return h * h, h > 0
 	}
 	return 0, false
 }
@@ -183,6 +196,8 @@ func (c *Config) Apply(run *Run) {
 	number(&run.Accum, c.Accum)
 	number(&run.Instances, c.Instances)
 	number(&run.EP, c.EP)
+	number(&run.TP, c.TP)
+	number(&run.ETP, c.ETP)
 	if c.Overlap != nil {
 		run.NoOverlap = !*c.Overlap
 	}
@@ -192,7 +207,8 @@ func (c *Config) Apply(run *Run) {
 	if c.Pad != nil {
 		run.PadBuckets = *c.Pad
 	}
-	run.LayerWise, run.LegacyLayout = c.LayerWise, c.LegacyLayout
+	run.LayerWise, run.LegacyLayout, run.FP8Gather = c.LayerWise, c.LegacyLayout, c.FP8Gather
+	run.FP32Accumulation = c.FP32Accumulation
 	if c.KeepParams != nil {
 		run.KeepParams = *c.KeepParams
 	}

@@ -57,10 +57,9 @@ func TestMegatronArgumentsImplyOthers(t *testing.T) {
 
 func TestNotesOfConfigs(t *testing.T) {
 	for text, want := range map[string]string{
-		"--ddp-bucket-size 5 --tensor-model-parallel-size 8": "tensor parallelism of 8",
-		"--ddp-bucket-size 5 --use-megatron-fsdp":            "does not cut",
-		"--overlap-grad-reduce --ddp-bucket-size $FROM_ENV":  "ddp_bucket_size is $FROM_ENV there",
-		"seq_length: ${LENGTH}\nddp_bucket_size: 5\n":        "seq_length is ${LENGTH} there",
+		"--ddp-bucket-size 5 --use-megatron-fsdp":           "does not cut",
+		"--overlap-grad-reduce --ddp-bucket-size $FROM_ENV": "ddp_bucket_size is $FROM_ENV there",
+		"seq_length: ${LENGTH}\nddp_bucket_size: 5\n":       "seq_length is ${LENGTH} there",
 	} {
 		_, c := configured(t, text)
 		require.Len(t, c.Notes, 1, text)

@@ -62,6 +62,8 @@ func leaves(n *yaml.Node, key string, depth int, out *[]pair) {
 			name := n.Content[i].Value
 			if name == "enabled" {
 				name = key + "." + name // ambiguous without its parent
+			} else if slices.Contains(bridgeParts, key+".") {
+				name = key + "." + name
 			}
 			leaves(n.Content[i+1], name, depth+1, out)
 		}

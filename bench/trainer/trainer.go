@@ -42,8 +42,8 @@ type Trainer struct {
 	GradDtype string
 	// InPlace is true if the reduction's result replaces its input.
 	InPlace bool
-	// Collectives are the calls of its plans, over all runs: names of
-	// bench/collective.
+	// Collectives are the calls of its plans, over all runs but those of FP32Accumulation:
+	// names of bench/collective.
 	Collectives []string
 	// LayerWise tells that it has a layer-wise optimizer, see Run.
 	LayerWise bool
@@ -55,6 +55,11 @@ type Trainer struct {
 	// Memory is the memory that a setting needs in addition to the trainer's own, in
 	// bytes; nil is none.
 	Memory func(plan Plan, setting int64, run Run) int64
+	// VocabMultiple is what it pads the rows of the embedding to a multiple of, on each
+	// tensor-parallel rank; 0 is 1.
+	VocabMultiple int64
+	// tensors is a published list as the trainer holds it; nil is as it is.
+	tensors func(params []Param) []Param
 	// settings lists the settings that differ, for a trainer that has few; nil
 	// where any number of elements can be set.
 	settings func(params []Param, run Run) []int64
@@ -96,6 +101,9 @@ type Param struct {
 	Expert bool `json:"expert,omitempty"`
 	// Block numbers the transformer block from 1; 0 is outside of any.
 	Block int `json:"block,omitempty"`
+	// Alone tells that Megatron's distributed optimizer gives it a bucket of its own: an
+	// embedding that another pipeline stage shares.
+	Alone bool `json:"alone,omitempty"`
 	// Work is how many elements compute for each token: Elements for a dense
 	// matrix, 0 for an embedding table, k/E of Elements for experts of which k of
 	// E are chosen. nil is guessed, see [Work]. A tensor of no elements with work
@@ -106,7 +114,7 @@ type Param struct {
 
 // Equal reports whether two tensors are the same in all that is known of them.
 func (p Param) Equal(other Param) bool {
-	return p.Name == other.Name && p.Elements == other.Elements && slices.Equal(p.Shape, other.Shape) && p.Expert == other.Expert &&
+	return p.Name == other.Name && p.Elements == other.Elements && slices.Equal(p.Shape, other.Shape) && p.Expert == other.Expert && p.Alone == other.Alone &&
 		p.Block == other.Block && (p.Work == other.Work || p.Work != nil && other.Work != nil && *p.Work == *other.Work)
 }
 
@@ -116,6 +124,11 @@ type Run struct {
 	DP int `json:"dp"`
 	// EP is the number of expert-parallel groups among them; 1 and absent are none.
 	EP int `json:"ep,omitempty"`
+	// TP is the number of tensor-parallel ranks, which hold parts of a matrix: ranks that
+	// reduce a gradient together are so far apart; 1 and absent are none.
+	TP int `json:"tp,omitempty"`
+	// ETP is the same of a routed expert's matrices; absent is TP.
+	ETP int `json:"etp,omitempty"`
 	// GradDtype is the element type on the wire when gradients are reduced, a name of
 	// bench/collective.
 	GradDtype string `json:"grad_dtype"`
@@ -141,6 +154,12 @@ type Run struct {
 	// all_reduce in the buckets of an optimizer that does not shard, and parameters are
 	// gathered.
 	LegacyLayout bool `json:"legacy_layout,omitempty"`
+	// FP8Gather is Megatron's --fp8-param-gather: matrices of the blocks are stored and
+	// gathered in a byte an element, in a buffer of their own.
+	FP8Gather bool `json:"fp8_gather,omitempty"`
+	// FP32Accumulation is Megatron's --ddp-reduce-scatter-with-fp32-accumulation: gradients
+	// are exchanged by all_to_all and summed locally.
+	FP32Accumulation bool `json:"fp32_accumulation,omitempty"`
 	// GatherBytes is XLA's threshold of all_gather where it is set by itself, in bytes;
 	// absent where the setting decides.
 	GatherBytes int64 `json:"gather_bytes,omitempty"`
@@ -164,6 +183,8 @@ type Bucket struct {
 	Last   int `json:"last"`
 	// Expert tells that it is reduced over DP/EP ranks.
 	Expert bool `json:"expert,omitempty"`
+	// Quantized is how many of the elements are gathered in a byte each.
+	Quantized int64 `json:"quantized,omitempty"`
 	// Whole tells that no tensor of it is divided between ranks.
 	Whole bool `json:"whole,omitempty"`
 }
@@ -241,7 +262,7 @@ func (t Trainer) Plan(params []Param, setting int64, run Run) Plan {
 // grouped marks no tensor as an expert's if there are no expert-parallel groups: then
 // all ranks reduce them with the rest, in the same buckets.
 func grouped(params []Param, run Run) []Param {
-	if run.EP > 1 || !slices.ContainsFunc(params, func(p Param) bool { return p.Expert }) {
+	if run.EP > 1 || run.expertTP() != run.tp() || !slices.ContainsFunc(params, func(p Param) bool { return p.Expert }) {
 		return params
 	}
 	same := slices.Clone(params)
@@ -257,6 +278,15 @@ func (t Trainer) Step(run Run) int64 {
 		return 1
 	}
 	return t.Granule(run)
+}
+
+// Tensors is a list of tensors, which may have the names of Hugging Face, as the trainer
+// holds it: what it fuses is one tensor.
+func (t Trainer) Tensors(params []Param) []Param {
+	if t.tensors == nil {
+		return params
+	}
+	return t.tensors(params)
 }
 
 // Settings lists all settings that differ, ascending, for a trainer that has

@@ -50,13 +50,15 @@ var adviceFlags = []adviceFlag{
 	{"total-params", "count", "number of parameters, if there is no list; k, M, G are decimal", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Total, v) }},
 	{"layers", "number", "with --total-params: number of transformer blocks", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.Layers, v) }},
 	{"largest-param", "count", "with --total-params: elements of the embedding and of the output layer", func(o *adviceFlagSet, v string) error { return setCount(&o.want.Largest, v) }},
-	{"dp", "ranks", "ranks that reduce a gradient together (default the curve's)", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.DP, v) }},
+	{"dp", "ranks", "ranks that reduce a gradient together, context-parallel ones among them (default the curve's ranks over --tp and --pp)", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.DP, v) }},
 	{"optimizer", "name", "Megatron's --optimizer: with muon and the like each matrix stays whole on one rank (default adam)", func(o *adviceFlagSet, v string) (err error) {
 		o.want.Optimizer, err = trainer.OptimizerName(v)
 		return err
 	}},
 	{"ep", "groups", "expert-parallel groups among them", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.EP, v) }},
 	{"pp", "stages", "pipeline stages: a preset or a total is cut to the first", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.PP, v) }},
+	{"tp", "ranks", "tensor-parallel ranks: a preset or a total is cut to one of them", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.TP, v) }},
+	{"cp", "ranks", "context-parallel ranks, which reduce gradients with the data-parallel ones", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.CP, v) }},
 	{"instances", "number", "Megatron's --num-distributed-optimizer-instances", func(o *adviceFlagSet, v string) error { return setWhole(&o.want.Instances, v) }},
 	{"grad-dtype", "name", "element type in which gradients are reduced (default the trainer's)", func(o *adviceFlagSet, v string) error { return setDtype(&o.want.GradDtype, v) }},
 	{"param-dtype", "name", "element type in which parameters are gathered (default bfloat16)", func(o *adviceFlagSet, v string) error { return setDtype(&o.want.ParamDtype, v) }},

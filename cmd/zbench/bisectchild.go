@@ -138,7 +138,7 @@ func (b *bisecting) start(ctx context.Context, v variant, folder string, cases [
 		Argv: slices.Concat([]string{b.s.Executable}, strings.Fields(engine.Command(b.header.Spec.Benchmark)), []string{"--spec", request},
 			b.header.Common, v.args, []string{"--out", folder, "--force", "--quiet"}),
 		Environ: slices.Concat(b.s.Environ(), v.environ, []string{launch.ControlVariable + "=stdin", "NO_COLOR=1"}),
-		Control: true, Output: tail,
+		Control: true, Output: tail, Interrupts: 2, // the second one ends the processes that it has started, too
 	})
 	if err != nil {
 		return "", tail, exit.With(exit.Run, fmt.Errorf("a child of %s cannot be started: %w", v.name, err), "check the limits of processes and of memory")

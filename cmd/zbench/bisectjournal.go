@@ -13,15 +13,16 @@ import (
 	"zbench/bench/bisect"
 	"zbench/bench/engine"
 	"zbench/bench/exit"
-	"zbench/bench/jsonfile"
 )
 
 const bisectJournalFile = "bisect.jsonl"
 
 // bisectJournal is a journal that is written, and what it had before.
 type bisectJournal struct {
-	dir   *engine.Folder
-	log   *engine.Log
+	dir *engine.Folder
+	log *engine.Log
+	// run is the id of the search.
+	run   string
 	saved []bisect.Entry
 }
 
@@ -40,7 +41,7 @@ func (j *bisectJournal) next(round int, variant string) (bisect.Entry, bool, err
 }
 
 // add makes an entry durable.
-func (j *bisectJournal) add(e bisect.Entry) error { return j.log.Write(jsonfile.Line(e)) }
+func (j *bisectJournal) add(e bisect.Entry) error { return j.log.Write(e.Line(j.run)) }
 
 func (j *bisectJournal) close() error { return j.log.Close() }
 
@@ -74,12 +75,18 @@ func (o *bisectOptions) childTimeout() time.Duration {
 
 // newBisectJournal writes the lines that there are and opens the journal for more.
 func newBisectJournal(dir *engine.Folder, h bisect.Header, saved []bisect.Entry) (*bisectJournal, error) {
+	if h.Run == "" { // a new one, or begun by an earlier version
+		var err error
+		if h.Run, err = dir.NewRun(h, false); err != nil {
+			return nil, err
+		}
+	}
 	text, err := bisect.JournalText(h, saved)
 	if err != nil {
 		return nil, err
 	}
 	log, err := dir.NewLog(bisectJournalFile, text, "zbench bisect --resume "+dir.Path)
-	return &bisectJournal{dir, log, saved}, err
+	return &bisectJournal{dir, log, h.Run, saved}, err
 }
 
 // resumeFreely are the flags that may be given with --resume.

@@ -223,8 +223,8 @@ func (o *collectivesOptions) engine(s State) (*engine.Engine, error) {
 			if o.world != nil {
 				return o.world.open(ctx, s, o.libraries, &w)
 			}
-			// The init of the communicators, which is a part of it, has that deadline itself.
-			return guarded(ctx, 2*w.Deadlines.Init+1, "opening the GPUs of "+s.Hostname(), func() (*collectivesDriver, error) {
+			// The GPUs, and then the init of the communicators, have that deadline themselves.
+			return guarded(ctx, w.Deadlines.Init, 2, "opening the GPUs of "+s.Hostname(), func() (*collectivesDriver, error) {
 				return openCollectives(ctx, s, o.libraries, &w)
 			})
 		},

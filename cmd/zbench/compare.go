@@ -52,11 +52,14 @@ folders of zbench stands for all of them. Two arguments are BASE and NEW;
 of more, those before "--" are BASE and those behind it NEW.
 
 A run is one value: its median of the case. A verdict takes at least three runs
-a side, because runs of the same software differ. A case is slower or faster if
-the difference is significant (at most 1 % chance of any false verdict among
-all cases) and at least 2 %. It is the same if its 95 % interval lies within
-2 %, and unclear otherwise. Burst times are never compared with isolated ones,
-and runs that are simulated, or of another GPU, never with others.
+a side, because runs of the same software differ; with fewer the change and how
+it goes with size are stated, not tested. A case is slower or faster if the
+difference is significant and at least 2 %. It is the same if its 95 % interval
+lies within 2 %, and unclear otherwise. The chance of any false verdict among
+all cases is at most 1 % if the runs of both sides are exchangeable; whole runs
+that have modes, as different hosts do, are not: give five runs a side there.
+Burst times are never compared with isolated ones, and runs that are simulated,
+or of another GPU, never with others.
 
 With --fail-on the exit code is 3 if a case is slower, or failed in NEW alone;
 with --require-checked also if any case is unclear or was not compared.`,

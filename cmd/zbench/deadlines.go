@@ -46,9 +46,27 @@ func (o *deadlineFlagSet) deadlines() plan.Deadlines {
 	return plan.Deadlines{Init: o.init.Seconds(), First: o.first.Seconds(), Batch: o.batch.Seconds()}
 }
 
-// guarded is a call of a library that can hang before there is anything to cancel it. It has
-// a thread of its own, which is left to the end of the process.
-func guarded[T any](ctx context.Context, limit float64, what string, call func() (T, error)) (T, error) {
+// longest is what one order of the sweep may take, as far as that is known before its launches.
+func (o *deadlineFlagSet) longest() time.Duration {
+	return 2*o.init + guardMargin + o.first + o.batch
+}
+
+// guardMargin is what a guarded call may take beside its stages.
+const guardMargin = plan.ByItselfTime + 2*time.Second
+
+// guarded is a call of a library that can hang before there is anything to cancel it. limit is
+// what the user has set, in seconds; the call has so many stages which have that limit
+// themselves, and names what hangs. So this waits longer than all of them, and only for what
+// has no limit.
+func guarded[T any](ctx context.Context, limit float64, stages int, what string, call func() (T, error)) (T, error) {
+	late := exit.With(exit.Run, fmt.Errorf("%s: not finished at the deadline of %g s", what, limit),
+		"look for hanging GPUs and drivers on that host (dmesg, rocm-smi or nvidia-smi); --init-timeout gives more time")
+	return within(ctx, duration(limit*float64(stages))+guardMargin, late, call)
+}
+
+// within gives a call so much time. It has a thread of its own, which is left to the end of
+// the process when the call does not return; the error is late then.
+func within[T any](ctx context.Context, limit time.Duration, late error, call func() (T, error)) (T, error) {
 	type result struct {
 		value T
 		err   error
@@ -58,16 +76,15 @@ func guarded[T any](ctx context.Context, limit float64, what string, call func()
 		value, err := call()
 		done <- result{value, err}
 	}()
-	late := time.NewTimer(duration(limit))
-	defer late.Stop()
+	over := time.NewTimer(limit)
+	defer over.Stop()
 	var none T
 	select {
 	case r := <-done:
 		return r.value, r.err
 	case <-ctx.Done():
 		return none, context.Cause(ctx)
-	case <-late.C:
-		return none, exit.With(exit.Run, fmt.Errorf("%s: not finished at the deadline of %g s", what, limit),
-			"look for hanging GPUs and drivers on that host (dmesg, rocm-smi or nvidia-smi); --init-timeout gives more time")
+	case <-over.C:
+		return none, late
 	}
 }

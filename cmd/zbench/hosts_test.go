@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -34,9 +35,27 @@ func onHost(t *testing.T, h host, width, code int, line string) (stdout, stderr,
 	var out, talk bytes.Buffer
 	s.Stdout = Stream{Writer: &out, IsTTY: width > 0, Width: width}
 	s.Stderr = Stream{Writer: &talk, IsTTY: width > 0, Width: width}
+	s.Start = func(c Command) (Child, error) { return inThisProcess(s, c), nil }
 	require.Equal(t, code, Main(context.Background(), s), "%s: %s", line, talk.String())
 	return out.String(), talk.String(), folder
 }
+
+// inThisProcess runs a command that zbench would start as a process.
+func inThisProcess(s State, c Command) Child {
+	in, _ := io.Pipe() // nothing is written
+	s.Args, s.Stdin, s.Stdout, s.Stderr = c.Argv[1:], in, Stream{Writer: c.Output}, Stream{Writer: c.Output}
+	s.Getenv = func(name string) string { return lastOf(c.Environ, name) }
+	code := make(chan int, 1)
+	go func() { code <- Main(context.Background(), s) }()
+	return waited{code}
+}
+
+// waited is a child whose end is waited for.
+type waited struct{ code chan int }
+
+func (waited) Ask(string)            {}
+func (waited) Kill()                 {}
+func (c waited) Wait() (int, string) { return <-c.code, "its end" }
 
 // What people read about a run names the machine it ran on, whatever that machine
 // is called, however many cores and however large a cache it has, and says the

@@ -115,6 +115,10 @@ func (o *loopbackOptions) run(ctx context.Context, s State, args []string) error
 	if err != nil {
 		return err
 	}
+	if s.Getenv("ZBENCH_LOOPBACK_UNKNOWN_KERNELS") == "skip" && m.WrongData() {
+		return usagef("supply versions of the program's kernels for the host (ZBENCH_LOOPBACK_KERNELS, docs/LOOPBACK.md), or leave out the fault or the variable",
+			"ZBENCH_LOOPBACK_UNKNOWN_KERNELS=skip leaves out the kernels that would find a fault in the data")
+	}
 	program := ""
 	if !o.print {
 		if program, err = lookPath(s, args[0]); err != nil {

@@ -7,7 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"sync"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -23,7 +27,10 @@ func Main(ctx context.Context, s State) int {
 	defer cancel(nil)
 	done := make(chan struct{})
 	defer close(done)
-	go watch(s, cancel, done)
+	var started brood
+	s.Start = started.of(s.Start)
+	defer started.kill() // what an early end has left
+	go watch(s, &started, cancel, done)
 	// Without its progress a sweep ends as after a signal; without its answer's reader
 	// a command continues to its end.
 	s.Stderr = s.Stderr.escaping(func() { cancel(&interruption{"the reader of standard error closed it"}) })
@@ -34,6 +41,9 @@ func Main(ctx context.Context, s State) int {
 	root.SetOut(s.Stdout)
 	root.SetErr(s.Stderr)
 	err := root.ExecuteContext(ctx)
+	if started.killing.Load() { // the second signal ends this process: what follows from it is no error
+		return exit.Interrupted
+	}
 	complain(s, err)
 	return codeOf(err)
 }
@@ -46,8 +56,58 @@ func (i *interruption) Error() string { return i.why }
 // Unwrap makes it a cancellation.
 func (i *interruption) Unwrap() error { return context.Canceled }
 
-// watch turns the first signal into a cancellation and the second into an end.
-func watch(s State, cancel context.CancelCauseFunc, done <-chan struct{}) {
+// brood is the processes that this one has started and that run.
+type brood struct {
+	mu  sync.Mutex
+	all map[*kept]bool
+	// killing tells that a second signal has ended them.
+	killing atomic.Bool
+}
+
+// kept is one of a brood until it has ended.
+type kept struct {
+	Child
+	of *brood
+}
+
+func (k *kept) Wait() (code int, how string) {
+	code, how = k.Child.Wait()
+	k.of.mu.Lock()
+	defer k.of.mu.Unlock()
+	delete(k.of.all, k)
+	return code, how
+}
+
+// of keeps what is started.
+func (b *brood) of(start func(Command) (Child, error)) func(Command) (Child, error) {
+	return func(c Command) (Child, error) {
+		child, err := start(c)
+		if err != nil {
+			return nil, err
+		}
+		k := &kept{child, b}
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.all == nil {
+			b.all = map[*kept]bool{}
+		}
+		b.all[k] = true
+		return k, nil
+	}
+}
+
+func (b *brood) kill() {
+	b.mu.Lock()
+	left := slices.Collect(maps.Keys(b.all))
+	b.mu.Unlock()
+	for _, child := range left {
+		child.Kill()
+	}
+}
+
+// watch turns the first signal into a cancellation and the second into an end, also of the
+// processes that this one has started: one that is frozen would stay.
+func watch(s State, started *brood, cancel context.CancelCauseFunc, done <-chan struct{}) {
 	select {
 	case name := <-s.Signals:
 		cancel(&interruption{name})
@@ -56,6 +116,8 @@ func watch(s State, cancel context.CancelCauseFunc, done <-chan struct{}) {
 	}
 	select {
 	case <-s.Signals:
+		started.killing.Store(true)
+		started.kill()
 		s.Exit(exit.Interrupted)
 	case <-done:
 	}

@@ -88,7 +88,7 @@ func addNodeScreenFlags(cmd *cobra.Command, o *nodeScreenOptions) {
 	f.Float64Var(&o.seconds, "hbm-seconds", 10, "seconds of copying in every GPU's memory; the loopback takes 20 samples")
 	o.size = 1 << 30
 	f.Var(&o.size, "size", "size of an array in memory, in bytes (default 1G)")
-	f.Float64Var(&o.deadline, "deadline", 120, "seconds that one measurement of a node may take, beside --hbm-seconds")
+	f.Float64Var(&o.deadline, "deadline", 120, "seconds that one measurement of a node may take, beside --hbm-seconds; all of a simulated node")
 	f.StringVar(&o.out, "out", "", "folder to create, which all nodes share (default a new dated one)")
 	f.BoolVar(&o.force, "force", false, "write into a folder that has files")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
@@ -183,7 +183,7 @@ func (o *nodeScreenOptions) screen(ctx context.Context, s State, l launching) (d
 		err = o.startNodes(ctx, s, l, dir.Path)
 	case simulated(o.backend, s):
 		f.Expected = o.nodes
-		err = o.simulate(ctx, s, dir.Path)
+		err = o.simulate(ctx, s, dir.Path, 0, o.nodes)
 	default:
 		err = o.node(ctx, s, dir.Path)
 	}
@@ -269,6 +269,7 @@ func (o *nodeScreenOptions) read(s State, dir string, f nodescreen.Fleet) (scree
 		if err != nil {
 			return screened{}, err
 		}
+		noteEdited(s, filepath.Join(folder, e.Name()), text)
 		n, err := nodescreen.ReadNode(text)
 		if err != nil {
 			return screened{}, exit.With(exit.Run, fmt.Errorf("%s: %w", filepath.Join(folder, e.Name()), err), "remove the file, and screen that node again")

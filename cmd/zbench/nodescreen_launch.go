@@ -98,7 +98,7 @@ func (o *nodeScreenOptions) startNodes(ctx context.Context, s State, l launching
 	}
 	f := &children{s: s, ends: make(chan ending, len(lines))}
 	for _, line := range lines {
-		if err := f.add(Command{Argv: line.Argv, Environ: line.Environ(start.Environ, ""), Step: l.method == launch.Slurm}); err != nil {
+		if err := f.add(Command{Argv: line.Argv, Environ: line.Environ(start.Environ, ""), Interrupts: interruptsOf[l.method]}); err != nil {
 			f.kill()
 			return exit.With(exit.Run, fmt.Errorf("%s cannot be started: %w", line.Argv[0], err), "--dry-run prints the command")
 		}

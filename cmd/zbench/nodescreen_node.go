@@ -29,7 +29,7 @@ func (o *nodeScreenOptions) asNode(ctx context.Context, s State, role launch.Rol
 	case o.out == "":
 		return usagef("give a folder that all nodes share; then zbench screen --judge DIR", "%s, and --out is not given", role.Text())
 	case simulated(o.backend, s):
-		return o.simulateOne(ctx, s, o.out, max(role.Node, 0))
+		return o.simulate(ctx, s, o.out, max(role.Node, 0), max(role.Node, 0)+1)
 	}
 	return o.node(ctx, s, o.out)
 }
@@ -59,16 +59,31 @@ func (o *nodeScreenOptions) node(ctx context.Context, s State, dir string) error
 	if err != nil {
 		return err
 	}
-	n := newNode(s.Hostname(), backend)
-	if err := probe.Facts(treeFS{s.FS, "/"}, n, s.Environ()); err != nil {
+	n, err := o.factsOf(ctx, s, backend)
+	if err != nil {
 		return err
 	}
-	n.Faults = append(n.Faults, preflightFaults(s)...)
 	if err := o.measure(ctx, s, dir, n); err != nil {
 		return err
 	}
 	n.Seconds = s.Now().Sub(started).Seconds()
 	return keepNode(s, dir, n)
+}
+
+// factsOf reads what this node tells of itself. A driver that hangs can hold a file's reader.
+func (o *nodeScreenOptions) factsOf(ctx context.Context, s State, backend string) (*nodescreen.Node, error) {
+	late := fmt.Errorf("/sys and /proc: not read within %g s", o.deadline)
+	n, err := within(ctx, duration(o.deadline), late, func() (*nodescreen.Node, error) {
+		n := newNode(s.Hostname(), backend)
+		err := probe.Facts(treeFS{s.FS, "/"}, n, s.Environ())
+		n.Faults = append(n.Faults, preflightFaults(s)...)
+		return n, err
+	})
+	if errors.Is(err, late) {
+		n, err = newNode(s.Hostname(), backend), nil
+		n.Faults = append(n.Faults, nodescreen.Fault{Code: "no_measurement", Subject: "node", Message: late.Error(), Next: "dmesg on the node: a driver hangs"})
+	}
+	return n, err
 }
 
 // preflightFaults are the errors of the checks of one host.
@@ -85,40 +100,30 @@ func preflightFaults(s State) []nodescreen.Fault {
 	return out
 }
 
-// simulate screens all nodes of a simulation, one after the other: the loopback has one
-// world at a time.
-func (o *nodeScreenOptions) simulate(ctx context.Context, s State, dir string) error {
-	for i := range o.nodes {
-		if err := o.simulateOne(ctx, s, dir, i); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// simulateOne screens one node of a simulation. Its facts are those of a recorded tree.
-func (o *nodeScreenOptions) simulateOne(ctx context.Context, s State, dir string, node int) error {
+// simulatedNode is a node of a simulation before it is measured, with the facts of a recorded
+// tree, and its machine.
+func (o *nodeScreenOptions) simulatedNode(s State, node int) (*nodescreen.Node, *fabric.Machine, error) {
 	n := newNode(fmt.Sprintf("node%d", node), "loopback")
 	n.Simulated = true
 	if o.trees != "" {
 		name, err := o.tree(s, node)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		n.Host = name
 		if err := probe.Facts(treeFS{s.FS, filepath.Join(o.trees, name)}, n, nil); err != nil {
-			return err
+			return nil, nil, err
 		}
 	} else {
-		n.Notes = append(n.Notes, "topology, NICs and versions: a simulated node has them only with --trees")
+		n.Notes = append(n.Notes, "topology, ports and drivers: a simulated node has them only with --trees")
 	}
 	f, err := fabric.ByName(o.fabric)
 	if err != nil {
-		return usage(err, "zbench list fabrics")
+		return nil, nil, usage(err, "zbench list fabrics")
 	}
 	faults, err := o.faultsOf(node)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	gpus := f.Node.GPUs
 	if n.Packages != nil {
@@ -126,12 +131,9 @@ func (o *nodeScreenOptions) simulateOne(ctx context.Context, s State, dir string
 	}
 	m, err := f.Resolve(spec.World{Nodes: 1, GPUsPerNode: gpus, GPUsPerProcess: gpus}, fabric.Options{Seed: o.seed + uint64(node), Faults: faults}) //nolint:gosec // not negative
 	if err != nil {
-		return usage(err, "zbench list faults")
+		return nil, nil, usage(err, "zbench list faults")
 	}
-	if err := probe.Measure(ctx, probe.Simulated(*m), n); err != nil {
-		return err
-	}
-	return keepNode(s, dir, n)
+	return n, m, nil
 }
 
 // tree is the name of the recorded tree of a node: the folders of --trees, in order.

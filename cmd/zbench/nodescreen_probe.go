@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"zbench/bench/exit"
 	"zbench/bench/nodescreen"
 	"zbench/internal/probe"
 )
@@ -29,9 +31,16 @@ const (
 
 // probe measures one thing and writes a node's file with it alone.
 func (o *nodeScreenOptions) probe(ctx context.Context, s State, job string) error {
+	go func() {
+		_, _ = io.Copy(io.Discard, s.Stdin) // it ends with the process that started this one
+		s.Exit(exit.Run)
+	}()
 	name, file, ok := strings.Cut(job, "=")
 	if !ok {
 		return usagef("unset it", "%s=%s: expected NAME=FILE", probeVariable, job)
+	}
+	if name == simulation {
+		return o.simulating(ctx, s, file)
 	}
 	c, err := o.probeOf(ctx, s)
 	if err != nil {
@@ -125,7 +134,7 @@ func (o *nodeScreenOptions) child(ctx context.Context, s State, dir, host, name 
 		return nil, err.Error()
 	}
 	defer s.FS.Remove(file) //nolint:errcheck // it need not be there
-	command := Command{Argv: append([]string{s.Executable}, s.Args...), Environ: append(append(s.Environ(), environ...), probeVariable+"="+name+"="+file)}
+	command := Command{Argv: append([]string{s.Executable}, s.Args...), Environ: append(append(s.Environ(), environ...), probeVariable+"="+name+"="+file), Control: true}
 	child, err := s.Start(command)
 	if err != nil {
 		return nil, err.Error()

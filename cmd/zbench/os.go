@@ -62,15 +62,15 @@ func osState() State {
 			}
 			return name
 		},
-		Host: native.Host, Space: fileSpace, Interfaces: networkInterfaces, Towards: addressTowards, Dial: (&net.Dialer{}).DialContext, Light: light, RemoveLeft: native.RemoveLeft,
+		Host: native.Host, Space: fileSpace, Interfaces: networkInterfaces, Towards: addressTowards, Resolve: resolve, Dial: (&net.Dialer{}).DialContext, Light: light, RemoveLeft: native.RemoveLeft,
 	}
 }
 
-// lightGC is GOGC for a process that follows. Its live heap is about 1 MB.
+// lightGC is GOGC for a process that follows in a simulation. Its live heap is about 1 MB.
 const lightGC = 40
 
-// light lets Go's runtime take little in a process whose Go code only reads orders and
-// writes reports: one thread runs it at a time. With more, the runtime keeps one spinning
+// light lets Go's runtime take little in a process of a simulation whose Go code only reads
+// orders and writes reports: one thread runs it at a time. With more, the runtime keeps one spinning
 // and another that watches while C waits for other processes: half of the CPU time of a
 // thousand processes on one host. What the environment asks for stays.
 //

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"syscall"
@@ -42,6 +43,11 @@ func networkInterfaces() ([]preflight.Interface, error) {
 		out = append(out, have)
 	}
 	return out, nil
+}
+
+// resolve are the addresses of a host, by its name.
+func resolve(ctx context.Context, host string) ([]netip.Addr, error) {
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }
 
 // addressTowards asks the kernel for the way to an address. Nothing is sent: a datagram's

@@ -13,8 +13,9 @@ import (
 type osChild struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser // nil without control
-	step  bool
-	ended chan struct{}
+	// interrupts are those after which it ends its own processes.
+	interrupts int
+	ended      chan struct{}
 }
 
 func startProcess(c Command, stdout, stderr io.Writer) (Child, error) {
@@ -28,7 +29,7 @@ func startProcess(c Command, stdout, stderr io.Writer) (Child, error) {
 	}
 	cmd.WaitDelay = waitDelay // a process that it left behind may keep a pipe open
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	child := &osChild{cmd: cmd, step: c.Step, ended: make(chan struct{})}
+	child := &osChild{cmd: cmd, interrupts: c.Interrupts, ended: make(chan struct{})}
 	if c.Control {
 		var err error
 		if child.stdin, err = cmd.StdinPipe(); err != nil {
@@ -79,32 +80,39 @@ func (c *osChild) Wait() (code int, how string) {
 	return c.cmd.ProcessState.ExitCode(), c.cmd.ProcessState.String()
 }
 
-// Times of the end of srun's step: between two interrupts, of which srun counts those within
-// a second, and until srun itself is killed. It waits up to 7 s for its step.
+// Times of the end of a launcher: between two interrupts, of which srun counts those within
+// a second, and until it is killed itself. srun waits up to 7 s for its step.
 const (
 	betweenInterrupts = 200 * time.Millisecond
 	stepGrace         = 10 * time.Second
 )
 
+// Kill has sent all interrupts when it returns: this process may end then.
 func (c *osChild) Kill() {
-	if !c.step {
+	for range c.interrupts {
+		c.signal(syscall.SIGINT)
+		if c.endsWithin(betweenInterrupts) {
+			return
+		}
+	}
+	if c.interrupts == 0 {
 		c.signal(syscall.SIGKILL)
 		return
 	}
 	go func() {
-		for range 3 {
-			c.signal(syscall.SIGINT)
-			if c.endsWithin(betweenInterrupts) {
-				return
-			}
-		}
 		if !c.endsWithin(stepGrace) {
 			c.signal(syscall.SIGKILL)
 		}
 	}()
 }
 
-func (c *osChild) signal(s syscall.Signal) { _ = syscall.Kill(-c.cmd.Process.Pid, s) } // it may have ended
+func (c *osChild) signal(s syscall.Signal) {
+	select {
+	case <-c.ended: // its number may be another process's now
+	default:
+		_ = syscall.Kill(-c.cmd.Process.Pid, s) // it may have ended
+	}
+}
 
 // endsWithin tells whether the child has ended after a time.
 func (c *osChild) endsWithin(limit time.Duration) bool {

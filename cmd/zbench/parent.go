@@ -22,6 +22,8 @@ const (
 	firstGrace  = 14 * time.Second
 	// leftGrace is for the others after the end of the first.
 	leftGrace = 12 * time.Second
+	// hintAfter is from an interrupt that ends nothing yet until the next step is said.
+	hintAfter = 3 * time.Second
 )
 
 // startWorld starts the processes of the sweep and waits for them. The first of them leads:
@@ -48,12 +50,12 @@ func (o *collectivesOptions) startWorld(ctx context.Context, s State, l launchin
 	if err != nil {
 		return usage(err, "zbench collectives --help lists the flags; --launch inproc measures with this process alone")
 	}
-	f := &children{s: s, ends: make(chan ending, len(lines)), tasks: make(chan endedTask, maxEnded)}
+	f := &children{s: s, ends: make(chan ending, len(lines)), tasks: make(chan endedTask, maxEnded), patience: o.deadlines.longest() + firstGrace}
 	if l.method != launch.Local {
 		f.launcher = lines[0].Argv[0]
 	}
 	for i, line := range lines {
-		if err := f.add(Command{Argv: line.Argv, Environ: line.Environ(start.Environ, token), Control: i == 0, Says: f.heard(l.method), Step: l.method == launch.Slurm}); err != nil {
+		if err := f.add(Command{Argv: line.Argv, Environ: line.Environ(start.Environ, token), Control: i == 0, Says: f.heard(l.method), Interrupts: interruptsOf[l.method]}); err != nil {
 			f.kill()
 			return exit.With(exit.Run, fmt.Errorf("%s cannot be started: %w", line.Argv[0], err), "--dry-run prints the command")
 		}
@@ -94,6 +96,9 @@ func tokenOf(s State, role launch.Role) (string, error) {
 	return token.Reveal(), nil
 }
 
+// interruptsOf is how often a launcher is interrupted until it ends its processes, on all nodes.
+var interruptsOf = map[launch.Method]int{launch.Slurm: 3, launch.MPI: 1}
+
 // children are the processes that this one has started: all of a node, or the srun or mpirun
 // that starts them.
 type children struct {
@@ -104,6 +109,8 @@ type children struct {
 	launcher string
 	// tasks are the ends of tasks that the child has told of.
 	tasks chan endedTask
+	// patience is how long the first one may take to stop when it is asked.
+	patience time.Duration
 }
 
 // ending is how a child has ended.
@@ -136,28 +143,6 @@ func (f *children) add(c Command) error {
 		f.ends <- ending{n, code, how, f.launcher}
 	}()
 	return nil
-}
-
-// hear passes the end of a task on to the leader, and keeps the leader's own.
-func (f *children) hear(task endedTask, leader *endedTask) {
-	if task.process == 0 {
-		*leader = task
-		return
-	}
-	f.all[0].Ask(task.line())
-}
-
-// told hears of the end of a task while others run. srun waits for all tasks, so one that is
-// frozen is waited for as a process of this node would be.
-func (f *children) told(task endedTask, leader *endedTask, failed **ending, late *time.Timer) {
-	f.hear(task, leader)
-	switch {
-	case task.process == 0:
-		late.Reset(leftGrace)
-	case leader.how == "" && *failed == nil:
-		*failed = &ending{child: task.process, code: exit.Run, how: task.how}
-		late.Reset(failedGrace)
-	}
 }
 
 // heard tells the leader of tasks that srun reports as failed: one that has not registered
@@ -196,61 +181,153 @@ func (f *children) killed(left int) {
 	}
 }
 
+// waiting is the wait for all children.
+type waiting struct {
+	*children
+	late *time.Timer
+	// first is the end of the first one; failed that of another one, while the first still runs.
+	first, failed *ending
+	// leader is the end of process 0, as its launcher has told it.
+	leader endedTask
+	// stopping is why the first has been asked to stop, empty before. killed tells that all
+	// were killed before the leader's end was told, dead that they were killed at all.
+	stopping     string
+	killed, dead bool
+}
+
 // wait waits for all children. The end of ctx asks the first one to stop, which saves what
-// is finished and lets the others leave.
+// is finished and lets the others leave. No wait for one that was asked, or is left alone, is
+// without end.
 func (f *children) wait(ctx context.Context) error {
-	var first *ending
-	var failed *ending // another one, while the first still runs
-	late := time.NewTimer(0)
-	<-late.C
-	var leader endedTask
-	stopping := false // the first has been asked to stop, because another one failed
-	killed := false   // before the leader's end was told
-	asked := ctx.Done()
+	w := &waiting{children: f, late: stopped()}
+	asked, hint := ctx.Done(), stopped()
 	for left := len(f.all); left > 0; {
 		select {
 		case <-asked:
 			asked = nil
-			f.all[0].Ask(context.Cause(ctx).Error())
+			w.interrupted(context.Cause(ctx).Error())
+			hint.Reset(hintAfter)
+		case <-hint.C:
+			f.s.note(false, "zbench: rank 0 ends what runs, and saves; a second Ctrl-C ends all processes at once: finished cases are saved\n")
 		case e := <-f.ends:
 			left--
-			switch {
-			case e.child == 0:
-				first = &e
-				late.Reset(leftGrace)
-			case first == nil:
-				f.all[0].Ask(endedTask{e.child, e.how}.line()) // it may not have registered
-				if e.code != 0 && failed == nil {
-					failed = &e
-					late.Reset(failedGrace) // it ends the run
-				}
-			}
+			w.ended(e, left)
 		case task := <-f.tasks:
-			f.told(task, &leader, &failed, late)
-		case <-late.C:
-			if first != nil || leader.how != "" || stopping {
-				killed = leader.how == ""
-				f.kill()
-				continue
+			w.told(task)
+		case <-w.late.C:
+			if w.tooLate() {
+				left = 0
 			}
-			stopping = true
-			f.all[0].Ask(failed.text())
-			late.Reset(firstGrace)
 		}
 	}
 	for len(f.tasks) > 0 {
-		f.hear(<-f.tasks, &leader)
+		w.hear(<-f.tasks)
 	}
-	if code, ok := leader.code(); ok {
+	return w.verdict()
+}
+
+// stopped is a timer that is not set.
+func stopped() *time.Timer {
+	t := time.NewTimer(0)
+	<-t.C
+	return t
+}
+
+// interrupted asks the first child to stop. It may have a batch to finish.
+func (w *waiting) interrupted(why string) {
+	w.all[0].Ask(why)
+	if w.first != nil || w.stopping != "" {
+		return
+	}
+	w.stopping = why
+	if w.failed != nil {
+		w.late.Reset(firstGrace)
+	} else {
+		w.late.Reset(w.patience)
+	}
+}
+
+// ended takes the end of a child; left are those that still run.
+func (w *waiting) ended(e ending, left int) {
+	switch {
+	case e.child == 0:
+		w.first = &e
+		w.late.Reset(leftGrace)
+	case w.first == nil:
+		w.all[0].Ask(endedTask{e.child, e.how}.line()) // it may not have registered
+		if e.code != 0 || left == 1 {
+			w.fails(e)
+		}
+	}
+}
+
+// fails notes that the first child is to end: another one has failed, or all others have
+// ended, who wait for it.
+func (w *waiting) fails(e ending) {
+	if w.failed != nil {
+		return
+	}
+	w.failed = &e
+	if w.stopping == "" {
+		w.late.Reset(failedGrace) // it ends the run
+	} else {
+		w.late.Reset(failedGrace + firstGrace)
+	}
+}
+
+// told hears of the end of a task while others run. srun waits for all tasks, so one that is
+// frozen is waited for as a process of this node would be.
+func (w *waiting) told(task endedTask) {
+	w.hear(task)
+	switch {
+	case task.process == 0:
+		w.late.Reset(leftGrace)
+	case w.leader.how == "":
+		w.fails(ending{child: task.process, code: exit.Run, how: task.how})
+	}
+}
+
+// hear passes the end of a task on to the leader, and keeps the leader's own.
+func (w *waiting) hear(task endedTask) {
+	if task.process == 0 {
+		w.leader = task
+		return
+	}
+	w.all[0].Ask(task.line())
+}
+
+// tooLate asks the first child to stop, and kills all when that is of no use. It gives up those
+// that do not even end then.
+func (w *waiting) tooLate() (givenUp bool) {
+	switch {
+	case w.dead:
+		w.first = cmp.Or(w.first, &ending{code: -1, how: "it was killed, and is still there", launcher: w.launcher})
+		return true
+	case w.first != nil || w.leader.how != "" || w.stopping != "":
+		w.killed, w.dead = w.leader.how == "", true
+		w.kill()
+		w.late.Reset(stepGrace + leftGrace)
+	default:
+		w.stopping = w.failed.text()
+		w.all[0].Ask(w.stopping)
+		w.late.Reset(firstGrace)
+	}
+	return false
+}
+
+// verdict is the error of the run.
+func (w *waiting) verdict() error {
+	first := *w.first
+	if code, ok := w.leader.code(); ok {
 		first.code = code // srun's is the greatest of all tasks
 	}
-	if stopping && (first.code < 0 || killed && f.launcher != "") {
-		return exit.With(exit.Run, fmt.Errorf("process 0 did not end after %s, and was killed; culprit: process 0, unless it ends late", failed.text()), "finished cases are saved: --resume continues the sweep")
+	if w.stopping != "" && (first.code < 0 || w.killed && w.launcher != "") {
+		return exit.With(exit.Run, fmt.Errorf("process 0 did not end after %s, and was killed; culprit: process 0, unless it ends late", w.stopping), "finished cases are saved: --resume continues the sweep")
 	}
-	if !stopping {
-		failed = nil // the first was not asked to stop because of it
+	if w.failed != nil && w.stopping != w.failed.text() {
+		w.failed = nil // the first was not asked to stop because of it
 	}
-	return verdictOf(*first, failed)
+	return verdictOf(first, w.failed)
 }
 
 func (e ending) text() string {

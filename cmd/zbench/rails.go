@@ -61,8 +61,10 @@ The same is done for data from elsewhere:
 
 --matrix reads bandwidths of pairs: a line for each pair (NAME,NAME,GB/s), or a
 square with names in its first line and column. Pairs may be missing. A unit in
-the header is read: GB/s, Gb/s, MB/s, GiB/s. A name is a node, or NODE:GPU. In a
-square of at most 16 numbers the names are GPUs of one node.
+the header is read: GB/s, Gb/s, MB/s, GiB/s. More than three columns need a
+header that names both ends (node_a, src, from, gpu_a) and the bandwidth (GB/s,
+busbw). A name is a node, or NODE:GPU. In a square of at most 16 numbers the
+names are GPUs of one node.
 
 --logs reads a folder with one log of rccl-tests or nccl-tests for each pair.
 The pair is the two hosts that the log lists, else the name of the file:
@@ -71,11 +73,12 @@ largest size that most logs have.
 
 --times reads the collectives of a running job: rank, collective, bytes, start,
 duration, and optionally host. It names the rank that arrives last, which has
-the shortest duration. Clocks may differ. A header names the columns and their
-unit (start_us, duration_ms); without one they are seconds.
+the shortest duration, more often than chance. Clocks may differ. A header names
+the columns and their unit (start_us, duration_ms); without one it is seconds.
 
 The exit code is 0 if nothing is slow, 3 if a component is named, and 6 if the
-data cannot tell.`
+data cannot tell: two nodes of which one is slow, or values in two groups. No
+node is then in pass.txt.`
 
 func newRails(s State) *cobra.Command {
 	var o railsOptions

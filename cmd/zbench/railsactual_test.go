@@ -28,6 +28,17 @@ func surveyed(t *testing.T, code int, args ...string) (d pairwise.Document, page
 	return d, readBytes(t, folder, "report.html"), out.String()
 }
 
+// Crossed rails are named in worlds of every size, and no other node is.
+func TestCrossedRailsOfFewNodes(t *testing.T) {
+	oneGoroutine(t)
+	for _, nodes := range []string{"2", "3", "8"} {
+		d, _, text := surveyed(t, exit.Regression, "--nodes", nodes, "--fault", "crossed_rails:node=1,a=0,b=3")
+		require.Len(t, d.Findings, 2, text)
+		require.Equal(t, []string{"node1"}, d.Fail)
+		require.Empty(t, d.Unclear)
+	}
+}
+
 // Two GPUs of a node use each other's NIC: counters name both, and times alone neither. The
 // paired run without the fault names nothing.
 func TestCrossedRailsAreNamed(t *testing.T) {

@@ -103,6 +103,7 @@ func readTopologies(s State, name string) ([]*topo.Node, error) {
 		if err != nil {
 			return nil, err
 		}
+		noteEdited(s, file, text)
 		n, err := topo.Load(text)
 		if err != nil {
 			return nil, usagef(next, "--topo %s: %w", file, err)

@@ -12,6 +12,7 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/jsonfile"
 	"zbench/bench/pattern"
 	"zbench/bench/peers"
 	"zbench/bench/record"
@@ -41,7 +42,22 @@ func readFolder(s State, dir string) (text []byte, file string, err error) {
 	if missing != nil {
 		return text, file, err
 	}
+	if a, b := runOf(text), runOf(more); err == nil && a != b && a != "" && b != "" {
+		return nil, file, exit.With(exit.Run, fmt.Errorf("%s and %s are of different runs", file, engine.JournalFile), "give one of the two files: zbench report "+file)
+	}
 	return more, filepath.Join(dir, engine.JournalFile), nil
+}
+
+var runPattern = pattern.New(`"run":\s*"([0-9a-f]{32})"`)
+
+// runOf is the id of the run of a record or of a journal, by its first bytes; empty where it
+// has none.
+func runOf(text []byte) string {
+	m := runPattern.FindSubmatch(text[:min(len(text), 1<<10)])
+	if m == nil {
+		return ""
+	}
+	return string(m[1])
 }
 
 // isRecord tells zbench's own format from a log, by its first bytes.
@@ -99,6 +115,13 @@ func readEither(s State, path string) (*record.Record, error) {
 	return rec, err
 }
 
+// noteEdited says of a file of zbench's that its content does not fit its checksum.
+func noteEdited(s State, file string, text []byte) {
+	if jsonfile.Edited(text) {
+		s.note(false, "%s was EDITED after zbench wrote it: its content does not fit its checksum.\n", file)
+	}
+}
+
 // readAny reads a record of any benchmark, or a log.
 func readAny(s State, path string) (*record.Record, error) {
 	in, err := openInput(s, path)
@@ -125,6 +148,7 @@ func readAny(s State, path string) (*record.Record, error) {
 		}
 		return j.Record(), nil
 	}
+	noteEdited(s, path, text)
 	rec, err := record.Decode(bytes.NewReader(text))
 	if err != nil {
 		return nil, exit.With(exit.Run, fmt.Errorf("%s: %w", path, err), "write it again, or read it with the zbench that wrote it; if "+engine.JournalFile+" is in the same folder, zbench report "+filepath.Join(filepath.Dir(path), engine.JournalFile)+" reads that")

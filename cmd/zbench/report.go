@@ -37,6 +37,7 @@ func newReport(s State) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			checkSamples(s, file, rec)
 			dir, err := drawnFolder(s, file, out)
 			if err != nil {
 				return err
@@ -82,11 +83,7 @@ type drawn struct{ path, file, out string }
 func drawCollectives(s State, dir *engine.Folder, rec *record.Record, gates *gate.Report, of drawn) error {
 	d := readAdvice(s, filepath.Dir(of.file), rec)
 	if d == nil {
-		source, err := readSource(s, of.path)
-		if err != nil {
-			return err
-		}
-		d = assumed(s, source)
+		d = assumed(s, sourceOf(s, of.path, rec))
 	}
 	if d.Kept() && of.out != "" {
 		if err := dir.Write(engine.AdviceFile, d.WriteJSON); err != nil {

@@ -176,6 +176,7 @@ func readSpec(s State, path string) (*spec.Spec, error) {
 	if err != nil {
 		return nil, missingFile(err, path, "give a results.json, a journal.jsonl, a spec, or a folder of zbench")
 	}
+	noteEdited(s, path, text)
 	file, err := spec.Read(text)
 	if err != nil {
 		return nil, usage(fmt.Errorf("%s: %w", path, err), "give a results.json, a journal.jsonl, or a spec")

@@ -19,22 +19,51 @@ func readSource(s State, path string) (cost.Source, error) {
 	if err != nil {
 		return cost.Source{}, err
 	}
+	return sourceOf(s, path, rec), nil
+}
+
+// sourceOf is the record that was read from path, with its samples. A journal beside it that
+// cannot give them is named: without samples the figures may be others.
+func sourceOf(s State, path string, rec *record.Record) cost.Source {
 	dir := path
 	if info, err := s.FS.Stat(path); err != nil || !info.IsDir() {
 		dir = filepath.Dir(path)
 		if filepath.Base(path) != engine.ResultsFile && filepath.Base(path) != engine.JournalFile {
-			return cost.Of(rec, nil), nil
+			return cost.Of(rec, nil)
 		}
 	}
-	text, err := s.FS.ReadFile(filepath.Join(dir, engine.JournalFile))
+	file := filepath.Join(dir, engine.JournalFile)
+	text, err := s.FS.ReadFile(file)
 	if err != nil {
-		return cost.Of(rec, nil), nil //nolint:nilerror // a record need not have a journal
+		return cost.Of(rec, nil) // a record need not have a journal
 	}
-	j, err := engine.ReadJournal(filepath.Join(dir, engine.JournalFile), text)
-	if err != nil || !j.Header.Record.Created.Equal(rec.Created) {
-		return cost.Of(rec, nil), nil //nolint:nilerror // a damaged journal has no samples to give
+	j, err := engine.ReadJournal(file, text)
+	if err == nil && (j.Header.Record.Run != rec.Run || !j.Header.Record.Created.Equal(rec.Created)) {
+		err = fmt.Errorf("%s: it is of another run than the record", file)
 	}
-	return cost.Of(rec, j.Parts), nil
+	if err != nil {
+		s.note(false, "The samples of the journal are ignored: %s\n", err)
+		return cost.Of(rec, nil)
+	}
+	return cost.Of(rec, j.Parts)
+}
+
+// checkSamples warns in the record, and at once, of samples beside its file that are not
+// those that zbench wrote.
+func checkSamples(s State, file string, rec *record.Record) {
+	dir := filepath.Dir(file)
+	index, err := s.FS.ReadFile(filepath.Join(dir, engine.SamplesIndexFile))
+	if err != nil {
+		return // a record need not have samples
+	}
+	values, err := s.FS.ReadFile(filepath.Join(dir, engine.SamplesFile))
+	if err != nil {
+		return
+	}
+	if w := record.CheckSamples(rec, index, values); w != nil {
+		rec.Warnings = append(rec.Warnings, *w)
+		s.note(false, "EDITED: %s: %s.\n", dir, w.Message)
+	}
 }
 
 // readAdvice reads the recommendation that lies in a record's folder; nil is none,

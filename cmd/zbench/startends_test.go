@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"crypto/rand"
 	"net"
 	"os"
 	"os/exec"
@@ -12,6 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"zbench/bench/engine"
+	"zbench/bench/fabric"
+	"zbench/bench/spec"
 	"zbench/internal/rendezvous"
 )
 
@@ -51,6 +56,32 @@ func TestInterruptedStartLeavesNoFile(t *testing.T) {
 	}
 }
 
+// A start that is interrupted while the leader makes the file leaves none: opening ends first.
+func TestInterruptedOpeningLeavesNoFile(t *testing.T) {
+	s, _ := testState(t)
+	folder := t.TempDir()
+	s.Random = rand.Reader
+	s.Getenv = func(name string) string { return map[string]string{"TMPDIR": folder}[name] }
+	u, err := engine.Prepare(spec.Spec{Backend: "loopback", Fabric: fabric.Default, World: spec.World{Nodes: 1, GPUsPerNode: 2, GPUsPerProcess: 1}, Sweep: &spec.Sweep{
+		MinBytes: 1024, MaxBytes: 1024, Factor: 2, Dtype: "float", Op: "sum", InPlace: []bool{false}, Iterations: 1, Checks: 1, Precision: 0.01, MaxTime: 0.1, Cache: engine.Cold,
+	}}, false)
+	require.NoError(t, err)
+	with := openingOf(u)
+	with.Deadlines.Init = 60
+	ctx, interrupt := context.WithCancel(t.Context())
+	w := &world{}
+	w.Leader, err = rendezvous.Serve(ctx, rendezvous.Options{Token: rendezvous.NewToken(), Address: "127.0.0.1:0", Self: rendezvous.Hello{Processes: 2, Build: toolVersion(), Backend: "loopback"}})
+	require.NoError(t, err)
+	defer w.Close("the test ends")
+	interrupt()
+	_, err = w.open(ctx, s, libraryOptions{}, &with)
+	require.ErrorIs(t, err, context.Canceled)
+	time.Sleep(100 * time.Millisecond) // what still opened would make it now
+	left, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
 // The file of a leader that is gone is removed by those that were to open it.
 func TestFollowerRemovesTheFileOfALeaderThatIsGone(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "tmp")
@@ -68,4 +99,33 @@ func TestFollowerRemovesTheFileOfALeaderThatIsGone(t *testing.T) {
 	l.Close("killed")
 	require.Error(t, follower.Wait())
 	require.NoFileExists(t, file)
+}
+
+// A process that follows takes little where everything is simulated. On hardware the vendor's
+// threads, and Go's, have all cores.
+func TestOnlySimulatedFollowersTakeLittle(t *testing.T) {
+	for _, backend := range []string{"loopback", "rocm"} {
+		token := rendezvous.NewToken()
+		l, err := rendezvous.Serve(t.Context(), rendezvous.Options{Token: token, Address: "127.0.0.1:0", Self: rendezvous.Hello{Processes: 2, Build: toolVersion(), Backend: backend}})
+		require.NoError(t, err)
+		s, _ := testState(t, "collectives", "all_reduce", "--backend", backend, "--rccl-lib", "/nonexistent")
+		if backend == "loopback" {
+			s.Args = s.Args[:len(s.Args)-2]
+		}
+		s.Getenv = func(name string) string {
+			return map[string]string{
+				"ZBENCH_RANK": "1", "ZBENCH_LOCAL_RANK": "0", "ZBENCH_WORLD_SIZE": "2", "ZBENCH_LOCAL_SIZE": "1",
+				"ZBENCH_LEADER": l.Address(), "ZBENCH_TOKEN": token.Reveal(),
+			}[name]
+		}
+		lights := 0
+		s.Light = func() func() { lights++; return func() {} }
+		ended := make(chan int)
+		go func() { ended <- Main(t.Context(), s) }()
+		require.NoError(t, l.Wait(t.Context()))
+		require.NoError(t, l.Start(opening{Backend: backend, Machine: []byte("machine")}))
+		l.Close("that is all")
+		require.NotZero(t, <-ended)
+		require.Equal(t, backend == "loopback", lights == 1, backend)
+	}
 }

@@ -51,13 +51,16 @@ type State struct {
 	Space      func(folder string) (preflight.Space, error)
 	Interfaces func() ([]preflight.Interface, error)
 	Towards    func(address string) (netip.Addr, error)
+	// Resolve are the addresses of a host; nil where names cannot be asked for.
+	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	// Dial opens a connection to a service of this host; nil where there are none.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// RemoveLeft removes a file where processes met and that none has open, and tells
 	// whether it did. Nil removes none.
 	RemoveLeft func(file string) bool
-	// Light lets this process take little: there may be a thousand like it on the host. The
-	// function that it returns is called once the process has started. Nil does nothing.
+	// Light lets a process of a simulation take little: there may be a thousand like it on
+	// the host. The function that it returns is called once the process has started. Nil
+	// does nothing.
 	Light func() (settle func())
 }
 
@@ -78,7 +81,7 @@ func (s State) host(quiet bool) engine.Host {
 		environ = s.Environ()
 	}
 	return engine.Host{
-		FS: s.FS, Now: s.Now, Owner: fmt.Sprintf("process %d on %s", s.PID, s.Hostname()), Environment: record.Environment(environ),
+		FS: s.FS, Now: s.Now, Random: s.Random, Owner: fmt.Sprintf("process %d on %s", s.PID, s.Hostname()), Environment: record.Environment(environ),
 		Note: func(format string, args ...any) { s.note(quiet, format, args...) },
 	}
 }
@@ -93,9 +96,9 @@ type Command struct {
 	Says func(line string)
 	// Control connects its standard input with Ask; without it, it is empty.
 	Control bool
-	// Step is true for srun: it kills the tasks of its step, on all nodes, when it is
-	// interrupted three times. If it is killed itself, they stay.
-	Step bool
+	// Interrupts is after how many of them a launcher ends its processes, on all nodes: three
+	// for srun, one for mpirun. If it is killed itself, they stay. 0 is a process that is killed.
+	Interrupts int
 }
 
 // Child is a process that was started.

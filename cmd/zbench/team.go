@@ -63,7 +63,11 @@ func (w *world) open(ctx context.Context, s State, o libraryOptions, with *openi
 
 // assemble opens the ranks of this process and then those of the others.
 func (w *world) assemble(ctx context.Context, s State, o libraryOptions, with *opening, t *team) (err error) {
-	t.own, err = guarded(ctx, with.Deadlines.Init, "opening the GPUs of process 0 on "+s.Hostname(), func() (*collectivesDriver, error) {
+	bounds := ctx
+	if with.Arena != "" { // it takes milliseconds; a file that is made after this has returned would stay
+		bounds = context.WithoutCancel(ctx)
+	}
+	t.own, err = guarded(bounds, with.Deadlines.Init, 1, "opening the GPUs of process 0 on "+s.Hostname(), func() (*collectivesDriver, error) {
 		return openShare(ctx, s, o, with, 0, w.role.Local)
 	})
 	if err == nil {
@@ -139,7 +143,7 @@ func (w *world) inOrder(with *opening) error {
 
 // describe opens the ranks of the others and checks that all fit together.
 func (w *world) describe(ctx context.Context, s State, t *team, with *opening) (engine.Facts, error) {
-	mine, err := guarded(ctx, with.Deadlines.Init, "asking the GPUs of process 0 on "+s.Hostname(), func() (introduction, error) {
+	mine, err := guarded(ctx, with.Deadlines.Init, 1, "asking the GPUs of process 0 on "+s.Hostname(), func() (introduction, error) {
 		return introduce(s, t.own, with, w.role, time.Time{})
 	})
 	if err != nil {

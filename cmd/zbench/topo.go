@@ -119,6 +119,7 @@ func runDrift(s State, files []string, format string) error {
 		if err != nil {
 			return err
 		}
+		noteEdited(s, name, text)
 		n, err := topo.Load(text)
 		if err != nil {
 			return usagef("zbench topo --format json > NODE.json writes one", "%s: %w", name, err)

@@ -35,7 +35,7 @@ func TestLongVerdictNamesEveryFault(t *testing.T) {
 		{"late_gpu:node=3,gpu=5,seconds=2e-5", report.KindLate, exit.OK, []string{"Late: rank 29 \\(node 3, GPU 5\\)", "[0-9.]+ % of the time of a launch"}},
 		{"late_node:node=3,seconds=2e-5", report.KindLate, exit.OK, []string{"Late: all 8 GPUs of node 3", "[0-9.]+ % of the time of a launch"}},
 		{"hang:node=3,gpu=5,bytes=1e6,launch=7", report.KindHang, exit.Run, []string{"Hang: all_reduce at 4 MiB", "8 of 9 cases lost"}},
-		{"async_error:node=3,gpu=5,bytes=1e6,launch=7", report.KindAsyncError, exit.Run, []string{"Asynchronous error: all_reduce at 4 MiB", "8 of 9 cases lost"}},
+		{"async_error:node=3,gpu=5,bytes=1e6,launch=7", report.KindAsyncError, exit.Run, []string{"Asynchronous error: all_reduce at 4 MiB", "8 of 9 cases lost", "On rank 29"}},
 		{"missing_rank:node=3,gpu=5", report.KindWrongData, exit.WrongData, []string{"100 % of the elements", "rank 29 \\(node 3, GPU 5\\)"}},
 		{"doubled_rank:node=3,gpu=5", report.KindWrongData, exit.WrongData, []string{"100 % of the elements", "several ranks received it"}},
 		{"swapped_blocks:node=3,gpu=5", report.KindWrongData, exit.WrongData, []string{"0.1 % of the elements", "rank 29"}},

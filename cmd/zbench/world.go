@@ -106,8 +106,9 @@ func (o *collectivesOptions) lead(ctx context.Context, s State, role launch.Role
 	w := &world{role: role, orders: orders{now: s.Now}, refused: &o.launch.refused}
 	ctx, w.stop = context.WithCancelCause(ctx)
 	w.lost, w.lose = context.WithCancelCause(context.Background())
-	if role.Leader.Host != "127.0.0.1" { // the launcher's name of this host need not be of one of its addresses
-		c.Address = fmt.Sprintf(":%d", role.Leader.Port)
+	var note string
+	if c.Bind, note = listenAt(ctx, s, role); note != "" {
+		s.note(o.quiet, "%s\n", note)
 	}
 	c.OnStop = func(process int) { w.stop(&interruption{fmt.Sprintf("process %d was asked to stop", process)}) }
 	c.OnLost = func(l rendezvous.Loss) { w.lose(l) }

@@ -50,7 +50,11 @@ func emulatedSeconds(s method.Shape, c method.Coefficients) float64 {
 		all += p.Executed(s, p.Tile(s, 1), false) * float64(s.Batch)
 	}
 	steps := float64(len(c.Steps))
-	return steps*all/emulatedRate + 2*steps*one/referenceRate
+	references := 2.0 // exact and rounded, each of the first and the last matrix
+	if s.Short() < 64 {
+		references = 10
+	}
+	return 2*steps*all/emulatedRate + 2*references*steps*one/referenceRate // all at once, and product by product
 }
 
 // standInSide is the longer side of a reduced shape that takes seconds.

@@ -31,7 +31,7 @@ func TestEmulatedRows(t *testing.T) {
 			seen[c.Shape+" "+c.What] = true
 		}
 	}
-	require.Len(t, seen, 12, "six checks of each shape: %v", seen)
+	require.Len(t, seen, 24, "twelve checks of each shape: %v", seen)
 	require.Equal(t, "own/X·Xᵀ/64x128x9 q@0", rows[0].Key)
 	require.Equal(t, "12x24x2", rows[0].Verified.Checks[0].Shape)
 }
@@ -48,13 +48,13 @@ func TestWorstOfAChecksFindings(t *testing.T) {
 
 // A check that found too much makes its rows wrong, and says what was found.
 func TestVerdictOfARow(t *testing.T) {
-	bad := record.Check{Shape: "8x4", What: checkedUpdate, Found: record.Deviation{Frobenius: 0.04, Max: 0.01}, Bar: method.Tolerance}
+	bad := record.Check{Shape: "8x4", What: checkedUpdate, Found: record.Deviation{Frobenius: 0.04, Max: 0.01}, Bar: record.Deviation{Frobenius: 0.03, Max: 0.02}}
 	held := byKernel([]record.Check{bad})
 	require.Len(t, held, 3)
 	for kernel, checks := range held {
 		v := verdict(entry{kernel: kernel}, checks)
 		require.Equal(t, record.VerifiedWrong, v.State)
-		require.Equal(t, "update against float64 of 8x4: 0.04 in all (bar 0.03), 0.01 at the most (bar 0.02)", v.Reason)
+		require.Equal(t, "update against float64 of 8x4: off by 0.04 in all (bar 0.03), by 0.01 at the most (bar 0.02)", v.Reason)
 	}
 }
 

@@ -79,20 +79,36 @@ func (w *Work) vendorProduct(p method.Product) native.Step {
 // needs no sum. It leaves x alone: a tall matrix is transposed by whoever needs it so.
 func (w *Work) VendorIterate() []native.Step {
 	var steps []native.Step
+	for i := range w.d.cfg.Coefficients.Steps {
+		for _, p := range method.Products() {
+			steps = append(steps, w.vendorMake(p, i)...)
+		}
+	}
+	return steps
+}
+
+// vendorMake is one product of a step of VendorIterate.
+func (w *Work) vendorMake(p method.Product, i int) []native.Step {
+	var steps []native.Step
 	multiply := func(all ...native.Gemm) {
 		for _, g := range all {
 			steps = append(steps, w.d.blas.Product(g))
 		}
 	}
+	c := w.d.cfg.Coefficients.Steps[i]
 	for first := 0; first < w.shape.Batch; first += w.d.most {
 		batch := min(w.d.most, w.shape.Batch-first)
 		a, b := w.matrix(w.a, w.m, w.m, first), w.matrix(w.b, w.m, w.m, first)
-		for i, c := range w.d.cfg.Coefficients.Steps {
-			x, to := w.matrix(w.x[turn(i)], w.m, w.n, first), w.matrix(w.x[turn(i+1)], w.m, w.n, first)
+		x := w.matrix(w.x[turn(i)], w.m, w.n, first)
+		switch p {
+		case method.Gram:
 			multiply(w.panels(a, x, w.n, batch, 1)...)
 			steps = append(steps, w.mirror(a, uint64(0), 0, 0, batch))
+		case method.Square:
 			multiply(w.panels(b, a, w.m, batch, c[2])...)
 			steps = append(steps, w.mirror(b, a.At, c[1], c[0], batch))
+		default:
+			to := w.matrix(w.x[turn(i+1)], w.m, w.n, first)
 			multiply(native.Gemm{C: to, A: b, B: x, M: w.m, N: w.n, K: w.m, Batch: batch, Alpha: 1, Plain: true})
 		}
 	}

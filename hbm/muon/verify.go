@@ -17,8 +17,8 @@ const (
 )
 
 // check returns a target's checks by the kernel that they hold; they are made once.
-// On a GPU a reduced shape is checked whole and elements of the real one; where the
-// kernels are emulated what runs is checked both ways.
+// On a GPU a whole step of a reduced shape is checked and the products of the real one;
+// where the kernels are emulated what runs is checked both ways.
 func (d *Driver) check(t target) (map[string][]record.Check, error) {
 	if found := d.checks[t]; found != nil {
 		return found, nil
@@ -37,10 +37,10 @@ func (d *Driver) check(t target) (map[string][]record.Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	more, err := w.Sample(checkElements)
+	more, err := w.Products(checkElements)
 	if err == nil && !d.Emulated() {
 		var full []record.Check
-		full, err = w.SampleEveryTile(checkElements)
+		full, err = w.EveryTile(checkElements)
 		more = append(more, full...)
 	}
 	if err != nil {
@@ -61,12 +61,15 @@ func (d *Driver) checkReduced(t target) ([]record.Check, error) {
 }
 
 // once are the checks, what was checked more than once as one with the worst finding:
-// symmetry is held after a whole step, and after the products of the first.
+// products of every step.
 func once(checks []record.Check) []record.Check {
 	var out []record.Check
 	for _, c := range checks {
 		same := func(o record.Check) bool { return o.Shape == c.Shape && o.What == c.What && o.Bar == c.Bar }
 		if i := slices.IndexFunc(out, same); i >= 0 {
+			if out[i].Pattern == "" { // the first step that is wrong: the others build on it
+				out[i].Pattern, out[i].Note = c.Pattern, c.Note
+			}
 			out[i].Worst(c.Found)
 			continue
 		}
@@ -75,47 +78,47 @@ func once(checks []record.Check) []record.Check {
 	return out
 }
 
-// What the checks of a whole step are called.
+// What the checks are called.
 const (
-	checkedUpdate   = "update against float64"
-	checkedWeight   = "weight against float64"
-	checkedSymmetry = "X·Xᵀ and bA + cA² symmetric to the last bit"
-	checkedVendor   = "update by the vendor's products against float64"
-	checkedOurs     = "update by the vendor's products against ours"
+	checkedUpdate    = "update against float64"
+	checkedWeight    = "weight against float64"
+	checkedSymmetry  = "X·Xᵀ and bA + cA² symmetric to the last bit"
+	checkedTranspose = "aX + BX and its transpose equal to the last bit"
+	checkedVendor    = "update by the vendor's products against float64"
 )
 
+// sampled names a check of random elements, whole one of a whole product in every step.
+func sampled(what string, elements int) string {
+	return fmt.Sprintf("%s at %d elements", what, elements)
+}
+
+func whole(what string) string { return what + ", whole" }
+
 // byKernel gives each check to the kernels whose results it holds: all but the last
-// pass are behind the update.
+// pass are behind the update, all products behind the iteration.
 func byKernel(checks []record.Check) map[string][]record.Check {
 	out := map[string][]record.Check{}
+	of := map[string][]string{
+		checkedUpdate:    {method.Prepare, transpose, method.Iteration},
+		checkedWeight:    {weightUpdate},
+		checkedSymmetry:  {method.Gram.String(), method.Square.String(), method.Iteration},
+		checkedTranspose: {method.Apply.String(), method.Iteration},
+
+		whole(method.Prepare): {method.Prepare},
+		whole(transpose):      {transpose},
+	}
+	for _, p := range method.Products() {
+		of[sampled(p.String(), checkElements)] = []string{p.String()}
+		of[whole(p.String())] = []string{p.String(), method.Iteration}
+		every := p.String() + method.EveryTile
+		of[sampled(every, checkElements)], of[whole(every)] = []string{every}, []string{every}
+	}
 	for _, c := range checks {
-		var of []string
-		switch c.What {
-		case checkedUpdate:
-			of = []string{method.Prepare, transpose, method.Iteration}
-		case checkedWeight:
-			of = []string{weightUpdate}
-		case checkedSymmetry:
-			of = []string{method.Gram.String(), method.Square.String()}
-		default:
-			for _, p := range method.Products() {
-				for _, what := range []string{p.String(), p.String() + method.EveryTile} {
-					if c.What == sampled(what, checkElements) {
-						of = append(of, what)
-					}
-				}
-			}
-		}
-		for _, kernel := range of {
+		for _, kernel := range of[c.What] {
 			out[kernel] = append(out[kernel], c)
 		}
 	}
 	return out
-}
-
-// sampled names a check of random elements.
-func sampled(what string, elements int) string {
-	return fmt.Sprintf("%s at %d elements", what, elements)
 }
 
 // checksOf are the checks of a row. Those of Newton–Schulz by the vendor's products are made
@@ -139,10 +142,26 @@ func verdict(e entry, checks []record.Check) *record.Verified {
 	v := &record.Verified{State: record.VerifiedOK, Checks: checks}
 	for _, c := range checks {
 		if !c.OK() {
-			v.State = record.VerifiedWrong
-			v.Reason = fmt.Sprintf("%s of %s: %.3g in all (bar %.3g), %.3g at the most (bar %.3g)", c.What, c.Shape, c.Found.Frobenius, c.Bar.Frobenius, c.Found.Max, c.Bar.Max)
+			v.State, v.Reason = record.VerifiedWrong, failing(c)
 			break
 		}
 	}
 	return v
+}
+
+// failing says what a check found beyond its bar.
+func failing(c record.Check) string {
+	text := c.What + " of " + c.Shape + ": "
+	switch {
+	case c.Note != "":
+		if c.Bar.Frobenius == 0 { // of elements
+			return fmt.Sprintf("%s%s (%.3g times what rounding explains)", text, c.Note, c.Found.Max)
+		}
+		return fmt.Sprintf("%s%s (%.3g times what rounding explains in all, %.3g in the worst row or column)", text, c.Note, c.Found.Frobenius, c.Found.Max)
+	case c.Bar == record.Deviation{}:
+		return fmt.Sprintf("%s%g elements differ", text, c.Found.Max)
+	case c.Bar.Frobenius == 0:
+		return fmt.Sprintf("%san element is off by %.3g of it (bar %.3g)", text, c.Found.Max, c.Bar.Max)
+	}
+	return fmt.Sprintf("%soff by %.3g in all (bar %.3g), by %.3g at the most (bar %.3g)", text, c.Found.Frobenius, c.Bar.Frobenius, c.Found.Max, c.Bar.Max)
 }

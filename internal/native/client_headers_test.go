@@ -106,7 +106,7 @@ func TestHeadersOfProperties(t *testing.T) {
 #include <cstddef>
 #include "c/shared/properties.h"
 static_assert(sizeof(zbs_properties_0000) == sizeof(hipDeviceProp_t), "size");
-%s`, checks.String()), "-std=c++17", "-isystem", folder, "-I", ".", "-fsyntax-only")
+%s`, checks.String()), "-std=c++17", "-idirafter", folder, "-I", ".", "-fsyntax-only")
 	require.NoError(t, err, "%s", out)
 }
 
@@ -167,7 +167,7 @@ func TestSymbolVersions(t *testing.T) {
 func TestHeadersOfClient(t *testing.T) {
 	folder := headerFolder(t, headerSets["rocm"].headers.variable)
 	for _, language := range []string{"c", "c++"} {
-		out, err := exec.Command("cc", "-x", language, "-DREAL_HEADERS", "-D_GNU_SOURCE", "-isystem", folder, "-fsyntax-only", "testdata/client_test.c").CombinedOutput() //nolint:gosec // a test's own arguments
+		out, err := exec.Command("cc", "-x", language, "-DREAL_HEADERS", "-D_GNU_SOURCE", "-idirafter", folder, "-fsyntax-only", "testdata/client_test.c").CombinedOutput() //nolint:gosec // a test's own arguments
 		require.NoError(t, err, "%s: %s", language, out)
 	}
 }

@@ -39,7 +39,8 @@ func (h *openHeaders) precompile(t *testing.T) {
 	compiled := filepath.Join(t.TempDir(), filepath.Base(h.file))
 	text := fmt.Sprintf("#include %q\n", h.file)
 	require.NoError(t, os.WriteFile(compiled, []byte(text), 0o600))
-	out, err := runCompiler("-std=c++17", "-isystem", h.folder, "-x", "c++-header", compiled, "-o", compiled+".gch")
+	// After the host's own headers: the folder is a chroot's, which may have a C library, too.
+	out, err := runCompiler("-std=c++17", "-idirafter", h.folder, "-x", "c++-header", compiled, "-o", compiled+".gch")
 	require.NoError(t, err, "%s", out)
 	h.include = []string{"-Winvalid-pch", "-Werror=invalid-pch", "-include", compiled}
 }
@@ -48,7 +49,7 @@ func (h *openHeaders) precompile(t *testing.T) {
 func (h *openHeaders) declared(t *testing.T) map[string]bool {
 	t.Helper()
 	if h.names == nil {
-		out, err := compiler(t.TempDir(), fmt.Sprintf("#include %q\n", h.file), "-std=c++17", "-isystem", h.folder, "-E", "-P", "-dD")
+		out, err := compiler(t.TempDir(), fmt.Sprintf("#include %q\n", h.file), "-std=c++17", "-idirafter", h.folder, "-E", "-P", "-dD")
 		require.NoError(t, err, "%s", out)
 		h.names = map[string]bool{}
 		for _, word := range regexp.MustCompile(`\w+`).FindAllString(out, -1) {
@@ -61,7 +62,7 @@ func (h *openHeaders) declared(t *testing.T) map[string]bool {
 // compile checks a unit that begins with the headers.
 func (h *openHeaders) compile(t *testing.T, text string, options ...string) (string, error) {
 	t.Helper()
-	options = append(options, "-std=c++17", "-isystem", h.folder, "-fsyntax-only")
+	options = append(options, "-std=c++17", "-idirafter", h.folder, "-fsyntax-only")
 	return compiler(t.TempDir(), text, append(options, h.include...)...)
 }
 

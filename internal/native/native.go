@@ -65,6 +65,8 @@ type Options struct {
 	// library that opens slowly. It is called from the goroutine that asked for it; nil
 	// is told nothing. The built-in loopback has no such tasks.
 	Progress func(Task)
+	// Record notes the provider's calls, for tests; nil notes none.
+	Record *Recording
 }
 
 func (o Options) within() time.Duration { return cmp.Or(max(o.Within, 0), OpenWithin) }
@@ -117,6 +119,7 @@ func Open(o Options) (*Provider, error) {
 		p.Close()
 		return nil, err
 	}
+	p.record(o.Record)
 	p.compiler = &Compiler{table: p.table, vendor: p.vendor(), version: p.versionOf(RoleCompiler), cache: o.Cache}
 	if !p.builtin {
 		p.compiler.tasks.tell = o.Progress

@@ -37,7 +37,7 @@ var (
 	ifs         = regexp.MustCompile(`\bif \(`)
 	returns     = regexp.MustCompile(`\breturn\b`)
 	// predicates are the functions that say whether arguments are right.
-	predicates = regexp.MustCompile(`^(?:zbl_\w+_ok|zbl_usable|zbl_copyable|zbl_valid_range)$`)
+	predicates = regexp.MustCompile(`^(?:zbl_\w+_ok|zbl_copyable|zbl_valid_range)$`)
 	functions  = regexp.MustCompile(`(?m)^[a-z][^\n;={}]*?\b(\w+)\([^;{}]*\) \{$`)
 )
 

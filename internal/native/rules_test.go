@@ -111,7 +111,7 @@ var elsewhere = map[string]string{
 	"zbl_functionAttribute: ZB_ERR_HANDLE":       cudaAlone,
 	"zbl_functionAttribute: ZB_ERR_VALUE":        cudaAlone,
 	"zbl_join_capture: ZB_ERR_CAPTURE_ISOLATION": cudaAlone,
-	"zbl_arguments_ok: !(ZBL_VENDOR == ZB_CUDA && zbl_shapes[collective].reduces && dtype >= ZBL_FIRST_FP8)": cudaAlone,
+	"zbl_check_arguments: (ZBL_VENDOR == ZB_CUDA && zbl_shapes[call->collective].reduces && dtype >= ZBL_FIRST_FP8)": cudaAlone,
 
 	"zbl_collective_call: ZB_COLL_UNHANDLED":     noMemory,
 	"zbl_p2p_call: ZB_COLL_UNHANDLED":            noMemory,
@@ -148,7 +148,6 @@ var elsewhere = map[string]string{
 	"zbl_streamSynchronize: ZB_ERR_NOT_READY": wouldHang,
 
 	"zbl_replay_calls: zbl_comm_of(calls->comm) == NULL": refusedToo,
-	"zbl_check_devices: ZB_COLL_USAGE":                   refusedToo,
 	"zbl_symbol_part: end > all":                         refusedToo,
 	"zbl_ipcOpen: e->bytes != h.bytes":                   refusedToo,
 	"zbl_ipcOpen: h.offset >= h.bytes":                   refusedToo,

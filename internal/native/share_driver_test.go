@@ -115,7 +115,7 @@ func (d *driven) tell(run string, seconds []float64, err error) told {
 			// Which of several stuck ranks passes the deadline first depends on what other
 			// drivers do meanwhile.
 			if !hang.Timeout() {
-				out.Failed = fmt.Sprintf("asynchronous error on local rank %d", hang.Rank)
+				out.Failed = fmt.Sprintf(onLocalRank, hang.Rank)
 			}
 		}
 		return out

@@ -56,6 +56,9 @@ func inOne(t *testing.T, machine []byte) []told {
 	return all
 }
 
+// onLocalRank is how a driver tells of an asynchronous error.
+const onLocalRank = "asynchronous error on local rank %d"
+
 // part is what ranks first to first+count tell of a run of all.
 func part(all []told, first, count int) (out []told) {
 	for _, one := range all {
@@ -70,6 +73,12 @@ func part(all []told, first, count int) (out []told) {
 		one.Seconds = rows
 		if one.Failed != "" {
 			one.Ranks = one.Ranks[first : first+count]
+		}
+		if _, err := fmt.Sscanf(one.Failed, onLocalRank, &rank); err == nil { // its handle alone tells
+			one.Failed = "deadline"
+			if first <= rank && rank < first+count {
+				one.Failed = fmt.Sprintf(onLocalRank, rank-first)
+			}
 		}
 		out = append(out, one)
 	}

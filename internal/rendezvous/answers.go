@@ -3,10 +3,13 @@ package rendezvous
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"zbench/bench/plan"
+	"zbench/bench/record"
 )
 
 // answers are the reports on the last order.
@@ -18,9 +21,17 @@ type answers struct {
 	pending int
 	whole   chan struct{}  // closed when none is pending
 	lost    []*plan.Report // by process, from 1; nil if it is there
+
+	roll    int          // of the last roll call
+	absent  map[int]bool // those that have not answered it
+	present chan struct{}
+	now     func() time.Time
+	began   time.Time             // when the order was sent
+	stood   map[int]time.Duration // those that have stood still since then
 }
 
-func (a *answers) prepare(processes int) {
+func (a *answers) prepare(processes int, now func() time.Time) {
+	a.now = now
 	a.lost = make([]*plan.Report, processes-1)
 	a.whole = make(chan struct{})
 	close(a.whole)
@@ -32,6 +43,7 @@ func (a *answers) begin() int {
 	defer a.mu.Unlock()
 	n := len(a.lost)
 	a.number++
+	a.began, a.stood = a.now(), map[int]time.Duration{}
 	a.reports, a.have, a.pending, a.whole = make([]plan.Report, n), make([]bool, n), n, make(chan struct{})
 	if n == 0 {
 		close(a.whole)
@@ -79,6 +91,7 @@ func (a *answers) gone(process int, why string, as func(string) plan.Report) boo
 	}
 	report := as(why)
 	a.lost[process-1] = &report
+	a.answered(process)
 	a.put(process-1, report)
 	return true
 }
@@ -117,10 +130,86 @@ func (a *answers) missing() (all []int) {
 	return all
 }
 
+// failed reports whether a process has reported a failure.
+func (a *answers) failed() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.ContainsFunc(a.reports, func(r plan.Report) bool { return r.Failure != nil })
+}
+
+// collected are all reports. A process that was lost after its report counts as lost, unless
+// it failed of itself: the others may have failed because of it.
 func (a *answers) collected() []plan.Report {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.Clone(a.reports)
+	all := slices.Clone(a.reports)
+	for i, lost := range a.lost {
+		if lost != nil && !all[i].Failure.Own() {
+			all[i] = *lost
+		}
+	}
+	return all
+}
+
+// call begins a roll call of those that are not lost, which the leader itself answers. The
+// channel is closed when none is absent.
+func (a *answers) call() (roll int, present <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.roll++
+	a.absent, a.present = map[int]bool{0: true}, make(chan struct{})
+	for i, lost := range a.lost {
+		if lost == nil {
+			a.absent[i+1] = true
+		}
+	}
+	return a.roll, a.present
+}
+
+// answered takes a process off the roll call; a.mu is held.
+func (a *answers) answered(process int) {
+	if !a.absent[process] {
+		return
+	}
+	if delete(a.absent, process); len(a.absent) == 0 {
+		close(a.present)
+	}
+}
+
+// answer takes the answer of a process to a roll call.
+func (a *answers) answer(roll int, one presence) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if roll != a.roll || !a.absent[one.Process] {
+		return
+	}
+	if one.Stood > 0 && seconds(one.Ago) < a.now().Sub(a.began) {
+		a.stood[one.Process] = seconds(one.Stood)
+	}
+	a.answered(one.Process)
+}
+
+// Stood is plan.Standing.
+func (a *answers) Stood() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.stood) == 0 {
+		return ""
+	}
+	longest := slices.Max(slices.Collect(maps.Values(a.stood)))
+	return fmt.Sprintf("%s stood still for up to %s", record.ProcessText(slices.Sorted(maps.Keys(a.stood)), len(a.lost)+1), longest.Round(100*time.Millisecond))
+}
+
+// silent are those that have not answered the roll call, and whether each has reported on the
+// last order.
+func (a *answers) silent() map[int]bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := map[int]bool{}
+	for process := range a.absent {
+		all[process] = a.have[process-1]
+	}
+	return all
 }
 
 // heard takes a line of the process that a stream belongs to.
@@ -146,6 +235,11 @@ func (l *Leader) heard(stream int, text []byte, err error) {
 	for _, process := range message.Here {
 		if l.expects(stream, process) {
 			l.registry.arrive(process)
+		}
+	}
+	for _, one := range message.Present {
+		if l.expects(stream, one.Process) {
+			l.answer(message.Roll, one)
 		}
 	}
 	for _, one := range message.Lost {

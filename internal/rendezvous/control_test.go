@@ -256,8 +256,8 @@ func TestProcessDies(t *testing.T) {
 		wait := children(t, o.Token, address, 8, environment, "RENDEZVOUS_DIES=6")
 		results := lead(t, l, &toy{ranks: 1}, 8)
 		require.Equal(t, 6, (<-lost).Process)
-		require.Equal(t, record.Failed, results[0].Status)
-		require.Contains(t, results[0].Reason, "process 6 on node1: its connection")
+		require.Equal(t, record.Interrupted, results[0].Status)
+		require.Contains(t, results[0].Reason, "a process was lost: process 6 on node1: its connection")
 		require.NoError(t, wait())
 	}
 }

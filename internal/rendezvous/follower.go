@@ -24,6 +24,7 @@ type Follower struct {
 	link    *link // nil until it is connected
 	in      *bufio.Reader
 	relay   *relay // nil unless this process gathers those of its node
+	pulse   *pulse
 
 	// request lasts as long as the stream; ctx until the leader cancels, ends, or is lost.
 	request context.Context
@@ -34,6 +35,7 @@ type Follower struct {
 	welcome json.RawMessage
 	ready   chan struct{} // closed with the welcome
 	over    chan struct{} // closed when no more lines arrive
+	last    error         // why, once over is closed
 	orders  chan numbered
 	// abandoned is closed some time after ctx has ended.
 	abandoned chan struct{}
@@ -86,6 +88,7 @@ func (f *Follower) connect(ctx context.Context, secure func() (*tls.Config, erro
 			return err
 		}
 	}
+	f.pulse = newPulse(f.request, o)
 	go f.link.keep(f.request)
 	go f.read()
 	return nil
@@ -125,6 +128,7 @@ func (f *Follower) read() {
 		err = fmt.Errorf("the connection to the leader ended: %w", err)
 	}
 	f.cancel(err)
+	f.last = err
 	select {
 	case <-f.ready:
 		if f.relay != nil && !errors.Is(err, ErrEnded) {
@@ -163,6 +167,9 @@ func (f *Follower) take(text []byte) error {
 		return f.report(message.Number, plan.Unreadable(err))
 	case own != nil:
 		f.orders <- numbered{message.Number, order}
+	case message.Roll > 0:
+		stood, ago := f.pulse.standstill()
+		return f.send(up{Roll: message.Roll, Present: []presence{{f.options.Self.Process, stood.Seconds(), ago.Seconds()}}})
 	case message.Cancel != "":
 		f.cancel(fmt.Errorf("the leader cancelled the run: %s", message.Cancel))
 	case message.End != "":
@@ -190,6 +197,16 @@ func (f *Follower) Next() (plan.Order, error) {
 	}
 	f.current = next.number
 	return next.order, nil
+}
+
+// Wait waits, after the order to end, until the leader has ended the run as well: it may have
+// results to write. So a leader that stands still is found out. An error means that it is lost.
+func (f *Follower) Wait() error {
+	<-f.over
+	if errors.Is(f.last, ErrEnded) {
+		return nil
+	}
+	return f.last
 }
 
 // Report answers the order that Next returned last.

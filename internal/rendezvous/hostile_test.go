@@ -134,7 +134,7 @@ var attacks = []struct {
 	}},
 	{"another zbench that trusts anyone", rendezvous.OtherProtocol, func(e enemy) {
 		c := rendezvous.ClientConfig(rendezvous.NewToken())
-		c.VerifyConnection, c.NextProtos = nil, []string{"zbench/5", "http/1.1"}
+		c.VerifyConnection, c.NextProtos = nil, []string{fmt.Sprint("zbench/", rendezvous.Protocol+1), "http/1.1"}
 		e.handshake(c, "")
 	}},
 	{"no certificate", rendezvous.WrongToken, func(e enemy) {

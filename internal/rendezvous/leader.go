@@ -25,6 +25,8 @@ type Leader struct {
 	refused  refusals
 	answers
 	patience
+	pulse *pulse
+	still context.CancelFunc // ends the pulse
 	close sync.Once
 	// early is the end of a process that had not registered.
 	early chan Loss
@@ -34,9 +36,10 @@ var (
 	_ plan.Followers  = (*Leader)(nil)
 	_ plan.Addressed  = (*Leader)(nil)
 	_ plan.Abandoning = (*Leader)(nil)
+	_ plan.Standing   = (*Leader)(nil)
 )
 
-// Serve listens at the address and, if there is one, at the relay's, and lets processes
+// Serve listens at its addresses and, if there is one, at the relay's, and lets processes
 // register until Close. An error means that the options are wrong or that an address
 // cannot be listened at; ctx limits that alone.
 func Serve(ctx context.Context, o Options) (*Leader, error) {
@@ -52,7 +55,7 @@ func Serve(ctx context.Context, o Options) (*Leader, error) {
 		l.Cancel(why)
 		o.OnGiveUp(why)
 	}
-	l.prepare(o.Self.Processes)
+	l.prepare(o.Self.Processes, o.Now)
 	l.hub = &hub{heard: l.heard, arrived: l.registry.arrive, left: l.leave, heartbeat: o.Heartbeat, limit: maxUp}
 	var err error
 	l.server, err = newServer(o, l.hub, &l.refused, func(_ context.Context, in registration) *Refused {
@@ -61,16 +64,25 @@ func Serve(ctx context.Context, o Options) (*Leader, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, at := range [][2]string{{"tcp", o.Address}, {"unix", o.Relay}} {
-		if at[1] == "" {
-			continue
-		}
+	beating, stop := context.WithCancel(context.Background())
+	l.pulse, l.still = newPulse(beating, o), stop
+	at := [][2]string{}
+	for _, address := range o.Bind {
+		at = append(at, [2]string{"tcp", address})
+	}
+	if len(at) == 0 && o.Address != "" {
+		at = append(at, [2]string{"tcp", o.Address})
+	}
+	if o.Relay != "" {
+		at = append(at, [2]string{"unix", o.Relay})
+	}
+	for _, at := range at {
 		listener, err := o.Listen(ctx, at[0], at[1])
 		if err != nil {
 			l.Close("the leader cannot listen")
 			return nil, fmt.Errorf("the leader cannot listen at %s: %w", at[1], err)
 		}
-		if at[0] == "tcp" {
+		if at[0] == "tcp" && l.address == "" {
 			l.address = listener.Addr().String()
 		}
 		l.server.listen(listener)
@@ -224,8 +236,9 @@ func (l *Leader) SendEach(orders []plan.Order) {
 	}
 }
 
-// Reports waits for the reports on the last order. Processes that have not reported when
-// the order is abandoned are lost.
+// Reports waits for the reports on the last order. After a failure, or when the order was
+// abandoned, all processes are called: one that does not answer is lost, whatever it has
+// reported; one that answers and has not reported hangs.
 func (l *Leader) Reports(own plan.Report) []plan.Report {
 	if own.Failure != nil {
 		l.fail(l.options.Grace)
@@ -233,17 +246,46 @@ func (l *Leader) Reports(own plan.Report) []plan.Report {
 	select {
 	case <-l.all():
 	case <-l.Abandoned():
-		as := plan.Lost
-		if l.afterLoss() { // the lost process is the cause
-			as = plan.Hanging
-		}
+		l.callRoll()
 		for _, process := range l.missing() {
-			l.loseAs(process, "no report: "+l.reason(), as)
+			l.loseAs(process, "no report: "+l.reason(), plan.Hanging)
 		}
 	}
 	<-l.all()
+	if own.Failure != nil || l.failed() {
+		l.callRoll()
+	}
 	l.done()
 	return l.collected()
+}
+
+// callRoll finds out who is there, unless a process is lost already: then the cause is known.
+func (l *Leader) callRoll() {
+	if l.afterLoss() {
+		return
+	}
+	limit := min(l.options.Grace, l.options.Heartbeat)
+	roll, present := l.call()
+	stood, ago := l.pulse.standstill()
+	l.answer(roll, presence{0, stood.Seconds(), ago.Seconds()})
+	text, err := line(down{Roll: roll})
+	if err != nil {
+		return
+	}
+	l.hub.broadcast(text)
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	select {
+	case <-present:
+	case <-late.C:
+	}
+	for process, reported := range l.silent() {
+		why := fmt.Sprintf("no answer for %s after another process had failed", limit)
+		if !reported {
+			why = "no report: " + l.reason()
+		}
+		l.lose(process, why)
+	}
 }
 
 // seconds is a time in seconds, at most a year.
@@ -270,6 +312,7 @@ func (l *Leader) Close(reason string) {
 		l.hub.end(text)
 		l.hub.drained(l.options.Heartbeat)
 		l.server.close()
+		l.still()
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 
 // Protocol is the version of the messages. It changes whenever a process of an older
 // zbench could misread one.
-const Protocol = 4
+const Protocol = 5
 
 // Limits of a registration, in bytes.
 const (
@@ -67,6 +67,8 @@ type down struct {
 	Each []orderOf `json:"each,omitempty"`
 	// Answers are those to registrations that a node's first process has passed on.
 	Answers []answerTo `json:"answers,omitempty"`
+	// Roll is the number of a roll call, from 1: every process answers at once.
+	Roll int `json:"roll,omitempty"`
 	// Cancel is the reason to give up what was ordered; End that to leave.
 	Cancel string `json:"cancel,omitempty"`
 	End    string `json:"end,omitempty"`
@@ -83,10 +85,21 @@ type up struct {
 	Register []registrationOf `json:"register,omitempty"`
 	// Here are processes that are connected to a node's first process.
 	Here []int `json:"here,omitempty"`
+	// Present are processes that answer a roll call, of the number Roll.
+	Present []presence `json:"present,omitempty"`
+	Roll    int        `json:"roll,omitempty"`
 	// Lost are processes that a node's first process has lost.
 	Lost []Loss `json:"lost,omitempty"`
 	// Stop are processes that were asked to stop.
 	Stop []int `json:"stop,omitempty"`
+}
+
+// presence is a process that answers, with its last standstill: its length and how long ago it
+// ended, in seconds.
+type presence struct {
+	Process int     `json:"process"`
+	Stood   float64 `json:"stood,omitempty"`
+	Ago     float64 `json:"ago,omitempty"`
 }
 
 // registrationOf is a registration that is passed on; the ID is repeated by the answer.

@@ -58,9 +58,9 @@ func runInMemory(t *testing.T, n int, options func(process int) rendezvous.Optio
 	return out
 }
 
-// failure is the reason of the first case that failed.
+// failure is the reason of the case that ended the sweep.
 func failure(results []record.Result) string {
-	i := slices.IndexFunc(results, func(r record.Result) bool { return r.Status != record.OK })
+	i := slices.IndexFunc(results, func(r record.Result) bool { return r.Status == record.Failed || r.Lost() })
 	if i < 0 {
 		return ""
 	}

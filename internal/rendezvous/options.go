@@ -29,6 +29,8 @@ type Options struct {
 	Token Token
 	// Address is the leader's host:port: Serve listens there, Join connects to it.
 	Address string
+	// Bind are the addresses at which Serve listens; Address alone if there are none.
+	Bind []string
 	// Self describes this process.
 	Self Hello
 	// Relay is the Unix socket at which this node's first process gathers the others
@@ -61,6 +63,8 @@ type Options struct {
 	// and the others do not report, or an order took longer than its limit.
 	OnGiveUp func(why string)
 
+	// Now is the clock; nil is the system's.
+	Now func() time.Time
 	// Listen and Dial open connections; nil uses package net.
 	Listen func(ctx context.Context, network, address string) (net.Listener, error)
 	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
@@ -72,6 +76,9 @@ func (o Options) withDefaults() Options {
 	o.Handshake = cmp.Or(o.Handshake, 10*time.Second)
 	o.Grace = cmp.Or(o.Grace, defaultGrace)
 	o.StatusEvery = cmp.Or(o.StatusEvery, 10*time.Second)
+	if o.Now == nil {
+		o.Now = time.Now //nolint:forbidigo // the default of a field
+	}
 	if o.Listen == nil {
 		o.Listen = new(net.ListenConfig).Listen
 	}

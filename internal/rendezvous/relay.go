@@ -238,6 +238,10 @@ func (r *relay) heard(process int, text []byte, err error) {
 	if len(message.Reports)+len(message.Joined) > 0 {
 		r.collect(process, message)
 	}
+	if len(message.Present) == 1 {
+		message.Present[0].Process = process // it speaks for itself alone
+		_ = r.follower.send(up{Roll: message.Roll, Present: message.Present})
+	}
 	if len(message.Stop) > 0 {
 		_ = r.follower.send(up{Stop: []int{process}}) // the stream's end is told to Next
 	}

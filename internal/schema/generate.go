@@ -25,9 +25,12 @@ func Generate(d Document, comments map[string]string) ([]byte, error) {
 	for _, name := range slices.Sorted(maps.Keys(g.types)) {
 		g.finish(g.defs[name], g.types[name])
 	}
-	if d.Journal {
-		for _, t := range d.Types {
-			sealed(g.defs[t.Name()])
+	for _, t := range d.Types {
+		switch def := g.defs[t.Name()]; {
+		case d.Journal:
+			sealedLine(def)
+		case !d.Bare:
+			sealed(def)
 		}
 	}
 	if len(d.Types) == 1 {
@@ -118,8 +121,20 @@ func orNull(p *jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{Description: p.Description, AnyOf: []*jsonschema.Schema{&inner, {Type: "null"}}}
 }
 
-// sealed adds the checksum that jsonfile.Line gives each line.
+// sealed adds the checksum that jsonfile.Write gives a document.
 func sealed(def *jsonschema.Schema) {
+	def.Properties.Set("sha256", &jsonschema.Schema{
+		Type: "string", Pattern: "^[0-9a-f]{64}$",
+		Description: "SHA-256 of the document without white space and without this field, which is its last; another one tells that the file was edited. Absent in files of earlier versions.",
+	})
+}
+
+// sealedLine adds what jsonfile.Line gives each line.
+func sealedLine(def *jsonschema.Schema) {
+	def.Properties.Set("run", &jsonschema.Schema{
+		Type: "string", Pattern: "^[0-9a-f]{32}$",
+		Description: "Id of the run that wrote the line, the same in all lines of a journal; absent in journals of earlier versions.",
+	})
 	def.Properties.Set("crc32c", &jsonschema.Schema{
 		Type: "string", Pattern: "^[0-9a-f]{8}$",
 		Description: "CRC-32C (RFC 3720) of the line's bytes before this field; always the line's last field.",

@@ -32,7 +32,7 @@ func ruled(t *testing.T, all ...rule) Document {
 	t.Helper()
 	rules[reflect.TypeFor[leaf]()] = all
 	t.Cleanup(func() { delete(rules, reflect.TypeFor[leaf]()) })
-	return Document{File: "tree.json", ID: "urn:zbench:tree", Title: "A tree", Types: []reflect.Type{reflect.TypeFor[tree]()}}
+	return Document{File: "tree.json", ID: "urn:zbench:tree", Title: "A tree", Types: []reflect.Type{reflect.TypeFor[tree]()}, Bare: true}
 }
 
 func TestGenerate(t *testing.T) {

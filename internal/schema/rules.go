@@ -41,6 +41,7 @@ var rules = map[reflect.Type][]rule{
 	reflect.TypeFor[record.AddedRound]():      {values("reason", record.Reasons()...)},
 	reflect.TypeFor[record.Result]():          {values("collective", collective.Names()...), when(constant("status", record.OK), nil, needs("reason"))},
 	reflect.TypeFor[record.Verified]():        {values("state", verifications...)},
+	reflect.TypeFor[record.Check]():           {values("pattern", record.Patterns()...)},
 	reflect.TypeFor[record.Evidence]():        {values("during", record.DuringOpen, record.DuringInit, record.DuringWarmUp, record.DuringVerification, record.DuringBurst, record.DuringIsolated)},
 	reflect.TypeFor[record.Timing]():          {values("stop", stops...)},
 	reflect.TypeFor[record.BurstSamples]():    {values("stop", stops...)},
@@ -74,6 +75,7 @@ var rules = map[reflect.Type][]rule{
 	reflect.TypeFor[bucket.Hole]():   {values("kind", bucket.TimeFalls, bucket.BusBWDrops)},
 
 	reflect.TypeFor[compare.Document](): {version(compare.Schema)},
+	reflect.TypeFor[compare.Shape]():    {values("kind", compare.ShapeKinds()...)},
 	reflect.TypeFor[compare.Case]():     {values("timing", compare.Timings()...), when(constant("verdict", compare.NotChecked), needs("reason"), nil)},
 	reflect.TypeFor[gate.Report]():      {version(gate.Schema)},
 
@@ -129,6 +131,7 @@ var signed = map[reflect.Type]map[string]bool{
 	reflect.TypeFor[compare.Case]():   {"change": true},
 	reflect.TypeFor[compare.Test]():   {"lo": true, "hi": true},
 	reflect.TypeFor[compare.Common](): {"change": true},
+	reflect.TypeFor[compare.Shape]():  {"small": true, "small_seconds": true, "large": true},
 
 	reflect.TypeFor[bisect.Measured](): {"change": true},
 	reflect.TypeFor[bisect.Reading]():  {"change": true, "lo": true, "hi": true},

@@ -40,8 +40,9 @@ type Document struct {
 	About string
 	// Types are what the file holds: one of them, or one on each line of a journal.
 	Types []reflect.Type
-	// Journal tells that each object ends in a checksum.
-	Journal bool
+	// Journal tells that each object ends in its run and a checksum, Bare that an object of
+	// its own file does not end in one.
+	Journal, Bare bool
 }
 
 // Documents are all files that have a schema.
@@ -66,12 +67,12 @@ var Documents = []Document{
 	},
 	{
 		File: "bench/bucket/schema/v1.json", ID: "urn:zbench:bucket:1", Title: "zbench knees, bucket.json",
-		Types: []reflect.Type{reflect.TypeFor[bucket.Answer]()},
+		Types: []reflect.Type{reflect.TypeFor[bucket.Answer]()}, Bare: true,
 	},
 	{
 		File: "bench/record/schema/run-v1.json", ID: "urn:zbench:run:1", Title: "zbench run, run.json",
 		About: "Facts of the tool's own run. A run that has not ended has an empty object instead.",
-		Types: []reflect.Type{reflect.TypeFor[record.Run]()},
+		Types: []reflect.Type{reflect.TypeFor[record.Run]()}, Bare: true,
 	},
 	{
 		File: "bench/compare/schema/v1.json", ID: "urn:zbench:compare:1", Title: "zbench comparison, compare.json",
@@ -102,7 +103,7 @@ var Documents = []Document{
 	},
 	{
 		File: "internal/doctor/schema/v1.json", ID: "urn:zbench:doctor:1", Title: "zbench doctor --format json",
-		Types: []reflect.Type{reflect.TypeFor[doctor.Report]()},
+		Types: []reflect.Type{reflect.TypeFor[doctor.Report]()}, Bare: true,
 	},
 	{
 		File: "internal/topo/schema/v1.json", ID: "urn:zbench:topo:1", Title: "zbench topo, topo.json",

@@ -7,22 +7,31 @@ import (
 	"zbench/bench/pattern"
 )
 
-var seal = pattern.New(`,"crc32c":"[0-9a-f]{8}"}$`)
+var (
+	seal = pattern.New(`(,"run":"[0-9a-f]{32}")?,"crc32c":"[0-9a-f]{8}"}$`)
+	run  = pattern.New(`"run":"[0-9a-f]{32}"`)
+)
 
-// Unsealed is a journal's text without the checksums of its lines.
+// Unsealed is a journal's text without the runs and the checksums of its lines.
 func Unsealed(text string) string {
 	return eachLine(text, func(object string) string { return object })
 }
 
-// Sealed is a journal's text with the checksums that its lines must have, after a
-// change or where they had none. Lines that are no objects, or empty ones, stay as they are.
+// Sealed is a journal's text with the run of its first line, where that has one, and with the
+// checksums that its lines must have, after a change or where they had none. Lines that are no
+// objects, or empty ones, stay as they are.
 func Sealed(text string) string {
+	first, _, _ := strings.Cut(text, "\n")
+	of := run.FindString(first)
+	if of != "" {
+		of = "," + of
+	}
 	return eachLine(text, func(object string) string {
 		body, ok := strings.CutSuffix(object, "}")
 		if !ok || !strings.HasPrefix(object, "{") || body == "{" {
 			return object
 		}
-		return fmt.Sprintf(`%s,"crc32c":"%08x"}`, body, crc32c(body))
+		return fmt.Sprintf(`%s%s,"crc32c":"%08x"}`, body, of, crc32c(body+of))
 	})
 }
 

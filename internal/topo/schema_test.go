@@ -44,6 +44,7 @@ func TestSchemaIsTight(t *testing.T) {
 	schematest.Tight(t, s, func() any { return &Node{} }, good)
 	schematest.Refuses(t, schema, schematest.Changes{Good: good, Bad: map[string]string{
 		"/schema":           `"zbench.topo/0"`,
+		"/sha256":           `"none"`,
 		"/findings/0/mark":  `"fine"`,
 		"/findings/1/mark":  `"bad"`,
 		"/gpus/0/rail/path": `"numa"`,

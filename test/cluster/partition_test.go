@@ -19,7 +19,7 @@ func TestScancel(t *testing.T) {
 	require.NoError(t, exec.Command("scancel", strings.TrimSpace(read(t, r.dir+"/job"))).Run())
 	code, _ := r.ends(t, lateWithin)
 	require.NotZero(t, code)
-	r.resumes(t, zbench, "")
+	r.resumes(t, zbench, "", 0)
 	nothingLeft(t, zbench, r.dir)
 }
 
@@ -41,5 +41,5 @@ func TestPartition(t *testing.T) {
 		require.Equal(t, 1, r.procs[rank].ProcessState.ExitCode(), "rank %d lost its leader", rank)
 	}
 	nothingLeft(t, zbench, filepath.Dir(r.out))
-	(&running{dir: filepath.Dir(r.out)}).resumes(t, zbench, "")
+	(&running{dir: filepath.Dir(r.out)}).resumes(t, zbench, "", 0)
 }

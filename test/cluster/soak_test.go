@@ -15,38 +15,31 @@ import (
 	"zbench/bench/record"
 )
 
-// bars are what a sweep of 1,024 processes on one machine may take: seconds in all, seconds
-// until all have registered, bytes by which available memory falls.
-const (
-	barSeconds    = 180
-	barRegistered = 10
-	barMemory     = 6 << 30
-)
-
 // large is the sweep of `make soak`: three collectives, 1 KiB to 1 GiB by factors of two,
 // in and out of place, two passes.
 const large = " collectives --backend loopback -b 1K -e 1G -q"
 
-// TestSoakCluster runs 1,024 processes under Slurm on 128 nodes and prints what they take.
-// Bars are held only where ZBENCH_SOAK is "bars": a machine with other work misses them.
+// TestSoakCluster runs a process for each GPU of the cluster under Slurm, 1,024 under make
+// soak-cluster, and prints what they take. It holds the results alone: times are the machine's.
 func TestSoakCluster(t *testing.T) {
 	zbench := built(t)
 	if os.Getenv("ZBENCH_SOAK") == "" {
 		t.Skip("make soak-cluster runs it on 128 nodes")
 	}
+	nodes := nodesOfCluster(t)
 	dir := t.TempDir()
 	sweep := os.Getenv("ZBENCH_SOAK_SWEEP")
 	if sweep == "" {
 		sweep = large
 	}
 	began := time.Now()
-	r := bash(t, zbench+" "+sweep+" --launch inproc --nodes 128 --out "+dir+"/alone")
+	r := bash(t, zbench+" "+sweep+" --launch inproc --nodes "+nodes+" --out "+dir+"/alone")
 	require.Zero(t, r.code)
 	one := time.Since(began)
 
 	meet := memory(t)
 	watch := watchMachine(dir + "/run/" + engine.JournalFile)
-	r = batch(t, "--nodes=128 --ntasks-per-node=8 --gpus-per-node=8", "set -e; cat /proc/loadavg\n"+zbench+" "+sweep+" --launch slurm --out "+dir+"/run", "TMPDIR="+meet)
+	r = batch(t, "--nodes="+nodes+" --ntasks-per-node=8 --gpus-per-node=8", "set -e; cat /proc/loadavg\n"+zbench+" "+sweep+" --launch slurm --out "+dir+"/run", "TMPDIR="+meet)
 	seen := watch.end()
 	require.Zero(t, r.code)
 	sameFigures(t, dir+"/alone", dir+"/run")
@@ -54,7 +47,7 @@ func TestSoakCluster(t *testing.T) {
 	var run record.Run
 	require.NoError(t, json.Unmarshal([]byte(read(t, dir+"/run/run.json")), &run))
 	t.Logf(`
-1,024 processes on 128 nodes: zbench%s
+%s nodes of 8 processes: zbench%s
   one process            %.1f s
   from the batch script  %.1f s
   the sweep (run.json)   %.1f s
@@ -62,12 +55,7 @@ func TestSoakCluster(t *testing.T) {
   preparation            %.1f s, until the journal is there
   available memory       %.2f GiB before, %.2f GiB at least: it falls by %.2f GiB
   load average           %.1f before, %.1f at most
-`, sweep, one.Seconds(), seen.seconds, run.Seconds, run.Control.Registered, run.Control.Opened, seen.prepared, gib(seen.before), gib(seen.least), gib(seen.before-seen.least), seen.loadBefore, seen.loadMost)
-	if os.Getenv("ZBENCH_SOAK") == "bars" {
-		require.LessOrEqual(t, seen.seconds, float64(barSeconds))
-		require.LessOrEqual(t, run.Control.Registered, float64(barRegistered))
-		require.LessOrEqual(t, seen.before-seen.least, int64(barMemory))
-	}
+`, nodes, sweep, one.Seconds(), seen.seconds, run.Seconds, run.Control.Registered, run.Control.Opened, seen.prepared, gib(seen.before), gib(seen.least), gib(seen.before-seen.least), seen.loadBefore, seen.loadMost)
 }
 
 func gib(n int64) float64 { return float64(n) / (1 << 30) }

@@ -1,6 +1,7 @@
 package planted
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -17,10 +18,15 @@ type lateWorld struct {
 	nodes        int
 	sigma        float64
 	jitter, tick float64
+	// most is the largest size in bytes; 0 is 4 MiB.
+	most int64
 }
 
 func (w lateWorld) String() string {
 	s := fmt.Sprintf("%d ranks, noise %.0f %%", w.nodes*gpus, 100*w.sigma)
+	if w.most > 0 {
+		s += ", one size"
+	}
 	if w.jitter > 0 {
 		s += fmt.Sprintf(", ranks see the end up to %.0f µs apart", 1e6*w.jitter)
 	}
@@ -42,9 +48,20 @@ var lateWorlds = []lateWorld{
 	{nodes: 8, sigma: 0.05, jitter: 5e-6, tick: 1e-6},
 }
 
+// lateNodeWorlds: two nodes, of which one half is always earlier, with so few launches that
+// no GPU comes last beyond chance; and more of them.
+var lateNodeWorlds = []lateWorld{
+	{nodes: 2, sigma: 0.01, most: 64 << 10},
+	{nodes: 2, sigma: 0.05},
+	{nodes: 2, sigma: 0.05, jitter: 5e-6, tick: 1e-6},
+	{nodes: 4, sigma: 0.05},
+	lateWorlds[3],
+	lateWorlds[5],
+}
+
 func (w lateWorld) trial(coll string, seed int, faults ...string) trial {
 	return trial{
-		nodes: w.nodes, seed: uint64(seed), jitter: w.jitter, tick: w.tick, collective: coll, min: 64 << 10, max: 4 << 20, //nolint:gosec // small
+		nodes: w.nodes, seed: uint64(seed), jitter: w.jitter, tick: w.tick, collective: coll, min: 64 << 10, max: cmp.Or(w.most, 4<<20), //nolint:gosec // small
 		faults: append(faults, fmt.Sprintf("noise:sigma=%g", w.sigma)),
 	}
 }
@@ -55,28 +72,25 @@ func lateGPU(w lateWorld, count int, lo, hi float64) row {
 	if count > 1 {
 		what = fmt.Sprintf("%d late GPUs", count)
 	}
-	return late(what, w, lo, hi, func(rng *rand.Rand) (planted []int, faults []string) {
-		planted = rng.Perm(w.nodes * gpus)[:count]
-		for _, rank := range planted {
+	return late(what, w, lo, hi, func(rng *rand.Rand) (planted, faults []string) {
+		for _, rank := range rng.Perm(w.nodes * gpus)[:count] {
+			planted = append(planted, fmt.Sprintf("rank %d", rank))
 			faults = append(faults, fmt.Sprintf("late_gpu:node=%d,gpu=%d,seconds=%g", rank/gpus, rank%gpus, between(rng, lo, hi)))
 		}
 		return planted, faults
 	})
 }
 
-// lateNode plants a late node; each of its GPUs is to be named.
+// lateNode plants a late node, which is to be named, and none of its GPUs.
 func lateNode(w lateWorld, lo, hi float64) row {
-	return late("late node", w, lo, hi, func(rng *rand.Rand) (planted []int, faults []string) {
+	return late("late node", w, lo, hi, func(rng *rand.Rand) (planted, faults []string) {
 		node := rng.IntN(w.nodes)
-		for gpu := range gpus {
-			planted = append(planted, node*gpus+gpu)
-		}
-		return planted, []string{fmt.Sprintf("late_node:node=%d,seconds=%g", node, between(rng, lo, hi))}
+		return []string{fmt.Sprintf("node %d", node)}, []string{fmt.Sprintf("late_node:node=%d,seconds=%g", node, between(rng, lo, hi))}
 	})
 }
 
-// late is a row of what draw plants: the ranks that are late, and the faults.
-func late(what string, w lateWorld, lo, hi float64, draw func(*rand.Rand) ([]int, []string)) row {
+// late is a row of what draw plants: what is late, and the faults.
+func late(what string, w lateWorld, lo, hi float64, draw func(*rand.Rand) (planted, faults []string)) row {
 	name := fmt.Sprintf("%s, %.3g to %.3g µs: %s", what, 1e6*lo, 1e6*hi, w)
 	return row{name: name, try: func(name string, seed int) (o outcome, err error) {
 		rng := source(name, seed)
@@ -110,16 +124,24 @@ func slowLinkNamesNoRank(w lateWorld) row {
 	}}
 }
 
-// lateIn lists the ranks that the report names.
-func lateIn(t trial) ([]int, error) {
+// lateIn lists the ranks and nodes that the report names, and "candidates" where it
+// tells them not apart.
+func lateIn(t trial) ([]string, error) {
 	rec, err := t.steady()
 	if err != nil {
 		return nil, err
 	}
-	var out []int
+	var out []string
 	for _, world := range report.Late(rec) {
 		for _, l := range world.Late {
-			out = append(out, l.Rank)
+			if l.Rank < 0 {
+				out = append(out, fmt.Sprintf("node %d", l.Node))
+			} else {
+				out = append(out, fmt.Sprintf("rank %d", l.Rank))
+			}
+		}
+		if len(world.Candidates) > 0 {
+			out = append(out, "candidates")
 		}
 	}
 	return out, nil

@@ -28,7 +28,10 @@ func rows() (list []row) {
 	for _, w := range lateWorlds {
 		list = append(list, lateGPU(w, 1, 20e-6, 200e-6))
 	}
-	list = append(list, lateNode(lateWorlds[3], 20e-6, 200e-6), lateNode(lateWorlds[5], 20e-6, 200e-6))
+	for _, w := range lateNodeWorlds {
+		list = append(list, lateNode(w, 20e-6, 200e-6))
+	}
+	list = append(list, asyncIsNamed(1), asyncIsNamed(3))
 	for _, w := range linkWorlds {
 		list = append(list, slowLinkIsNamed(w))
 	}

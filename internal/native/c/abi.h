@@ -262,22 +262,15 @@ typedef struct zb_unique_id { /* ncclUniqueId, passed by value */
   SYM(hostBarrier, ZB_OPTIONAL(""), int,                                       \
       (const int32_t *device, size_t stride, int n),                           \
       ZB_LB("zbench_hostBarrier"), ZB_LB("zbench_hostBarrier"))                \
-  /* the same after a host's only stream is done (ended, ns; −1: poll it), and\
-   * for at most `more` equal bursts after it (repeat.c): returns how many ended */\
-  SYM(hostMeets, ZB_OPTIONAL(""), int,                                         \
-      (void *stream, int launches, int more, int64_t *begun, int64_t *ended),  \
-      ZB_LB("zbench_hostMeets"), ZB_LB("zbench_hostMeets"))                    \
   /* whether launches move data: the timed ones need none */                   \
   SYM(moveData, ZB_OPTIONAL(""), void, (int on), ZB_LB("zbench_moveData"),     \
       ZB_LB("zbench_moveData"))                                                \
-  /* nothing but launches follows until it is off: it keeps its lock */        \
-  SYM(launching, ZB_OPTIONAL(""), void, (int), ZB_LB("zbench_launching"),      \
-      ZB_LB("zbench_launching"))                                               \
   /* names the next case of the current device's process: its noise's seed */  \
   SYM(caseBegin, ZB_OPTIONAL(""), void, (uint64_t key),                        \
       ZB_LB("zbench_caseBegin"), ZB_LB("zbench_caseBegin"))                    \
   /* whether parts of the model of a collective over n ranks are not measured */\
-  SYM(extrapolated, ZB_OPTIONAL(""), int, (const char *, int n, int stride),   \
+  SYM(extrapolated, ZB_OPTIONAL(""), int,                                      \
+      (const char *collective, int n, int stride),                             \
       ZB_LB("zbench_extrapolated"), ZB_LB("zbench_extrapolated"))
 
 /* Other names of renamed functions (RCCL: ROCm/rocm-systems, nccl.h.in), by

@@ -118,12 +118,12 @@ static void zb_timed(zb_batch *b, int (*iterations)(zb_batch *b)) {
     return;
   }
   b->marked = 1;
-  if (zb_without_pause(b, iterations)) {
+  if (iterations(b)) {
     return;
   }
   zb_note_enqueued(b);
   if (!zb_wait(b)) {
-    zb_without_pause(b, zb_read_intervals);
+    zb_read_intervals(b);
   }
 }
 

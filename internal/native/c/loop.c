@@ -40,10 +40,6 @@ void zb_cancel(zb_batch *b) {
 static int zb_host_barrier(zb_batch *b) {
   const zb_table *t = b->table;
   int64_t began = zb_monotonic();
-  if (b->met) {
-    b->met = 0;
-    return 0;
-  }
   while (b->nlocal > 0 &&
          !t->hostBarrier(&b->ranks[0].device, sizeof b->ranks[0], b->nlocal)) {
     if (zb_cancelled(b)) {
@@ -132,52 +128,8 @@ int zb_wait(zb_batch *b) {
   return 0;
 }
 
-/* Where bursts follow, and the provider can wait for a rank's stream and for the
- * barrier before the next burst at once, it does. It may wait for more of them. Returns
- * whether it has; a failure is the batch's outcome. */
-static int zb_wait_and_meet(zb_batch *b) {
-  const zb_table *t = b->table;
-  int64_t began = zb_monotonic();
-  int over = 0, more = b->further < ZB_REPEATS ? b->further : ZB_REPEATS;
-  if (more == 0 || b->nlocal != 1 || t->hostMeets == NULL) {
-    return 0;
-  }
-  b->state[0] = ZB_RANK_ENQUEUED;
-  while ((over = t->hostMeets(b->ranks[0].stream, b->launched, more, b->begun_ns,
-                              b->ended_ns)) == 0) {
-    if (zb_cancelled(b)) {
-      zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "barrier");
-      return 0;
-    }
-    if ((double)(zb_monotonic() - began) * 1e-9 > b->deadline_s) {
-      zb_fail(b, ZB_BATCH_DEADLINE, 0, 0, "barrier");
-      return 0;
-    }
-  }
-  if (over > 0) {
-    b->repeated = over - 1;
-    b->met = b->repeated == 0; /* there is no barrier after the last */
-    b->slot = (b->slot + (uint64_t)b->launched * (uint64_t)b->repeated) % b->work.slots;
-    b->state[0] = ZB_RANK_FINISHED;
-    b->seconds[0] = (double)(b->ended_ns[0] - b->start_ns[0]) * 1e-9;
-  }
-  return over > 0;
-}
-
-/* Calls none of which waits: the provider may know that there are many. */
-int zb_without_pause(zb_batch *b, int (*calls)(zb_batch *b)) {
-  const zb_table *t = b->table;
-  int failed;
-  if (t->launching == NULL) {
-    return calls(b);
-  }
-  t->launching(1);
-  failed = calls(b);
-  t->launching(0);
-  return failed;
-}
-
-static int zb_one_by_one(zb_batch *b) {
+/* The launches of a burst, one by one. */
+int zb_launches(zb_batch *b) {
   for (b->launched = 0; b->launched < b->iterations; b->launched++) {
     if (zb_cancelled(b)) {
       return zb_fail(b, ZB_BATCH_CANCELLED, 0, 0, "launch");
@@ -189,9 +141,6 @@ static int zb_one_by_one(zb_batch *b) {
   }
   return 0;
 }
-
-/* The launches of a burst, one by one. */
-int zb_launches(zb_batch *b) { return zb_without_pause(b, zb_one_by_one); }
 
 /* Lets processes begin a burst together. Each gets its orders at another time, and
  * without a barrier of hosts the clock of the first would run while it waits for
@@ -212,7 +161,7 @@ static void zb_time_burst(zb_batch *b) {
   }
   b->table->setDevice(b->ranks[0].device);
   b->enqueue_s = (double)(zb_now(b->table) - b->start_ns[0]) * 1e-9;
-  if (!zb_wait_and_meet(b) && (b->outcome != ZB_BATCH_OK || zb_wait(b))) {
+  if (zb_wait(b)) {
     return;
   }
   for (int i = 0; i < b->nlocal; i++) {
@@ -231,17 +180,11 @@ void zb_burst(zb_batch *b) {
 /* So many bursts, until one fails; their seconds by burst × rank. */
 void zb_bursts(zb_batch *b, int32_t count, double *seconds) {
   size_t n = (size_t)b->nlocal;
-  b->met = 0;
-  for (int32_t k = 0; k < count; k += 1 + b->repeated) {
-    b->further = b->replays <= 0 ? count - k - 1 : 0;
-    b->repeated = 0;
+  for (int32_t k = 0; k < count; k++) {
     zb_burst(b);
     if (b->outcome != ZB_BATCH_OK) {
       return;
     }
     memmove(seconds + (size_t)k * n, b->seconds, n * sizeof *seconds);
-    for (int j = 1; j <= b->repeated; j++) { /* of the only local rank */
-      seconds[k + j] = (double)(b->ended_ns[j] - b->begun_ns[j]) * 1e-9 / b->launched;
-    }
   }
 }

@@ -53,9 +53,6 @@ typedef struct zb_work {
   uint64_t slots;                    /* buffers rotate over so many */
 } zb_work;
 
-/* The most bursts that are over in one wait with another. */
-enum { ZB_REPEATS = 63 };
-
 /* A batch of launches on all local ranks. All arrays are in C memory. */
 typedef struct zb_batch {
   const zb_table *table;
@@ -69,14 +66,10 @@ typedef struct zb_batch {
   uint64_t delay_ns; /* how long the delay kernel holds the streams back */
   int32_t marked;    /* events mark every launch */
   int32_t apart;     /* other processes hold ranks of the world */
-  int32_t further;   /* so many bursts like this one follow at once */
-  int32_t met;       /* the hosts have come together for it */
   int32_t cancel;    /* set by another thread to stop; read atomically */
   /* out, by local rank */
   int64_t *start_ns;
   double *seconds; /* burst: per launch. isolated: [iteration × nlocal + rank] */
-  int32_t repeated; /* so many of those that follow are over, */
-  int64_t begun_ns[ZB_REPEATS + 1], ended_ns[ZB_REPEATS + 1]; /* from 1 on */
   uint8_t *state;
   int32_t *started, *ended, *async; /* by zb_progress */
   double enqueue_s; /* what launching took the slowest rank's host */
@@ -108,7 +101,6 @@ int zb_launch_all(zb_batch *b, const zb_work *w, uint64_t slot);
 int zb_grouped(zb_batch *b, int (*each)(zb_batch *b, const void *what),
                const void *what);
 int zb_launches(zb_batch *b);
-int zb_without_pause(zb_batch *b, int (*calls)(zb_batch *b));
 int zb_capture(zb_batch *b);
 int zb_replay(zb_batch *b);
 void zb_drop_graphs(zb_batch *b);

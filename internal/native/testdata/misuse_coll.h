@@ -201,3 +201,97 @@ static void groups(void) {
   }
   IS(0, streamSynchronize(stream[0]));
 }
+
+/* A refused call, by its number; every one is of the kind that a group launches. */
+static int refused_call(int which) {
+  zb_unique_id id;
+  void *c;
+  switch (which) {
+  case 0:
+    return allReduce(in[3], out[3], 4, 99, SUM, comm[3], stream[3]);
+  case 1:
+    return broadcast(in[3], out[3], 4, FLOAT, DEVICES, comm[3], stream[3]);
+  case 2:
+    return sendTo(in[3], 4, FLOAT, DEVICES, comm[3], stream[3]);
+  case 3:
+    return recvFrom(plain, 4, FLOAT, 1, comm[3], stream[3]);
+  case 4:
+    return allToAllv(in[3], NULL, NULL, out[3], NULL, NULL, FLOAT, comm[3], stream[3]);
+  case 5:
+    return getUniqueId(&id) == 0 ? commInitRank(&c, 2, id, 2) : 0;
+  case 6:
+    return commSplit(comm[3], -2, 0, &c, NULL);
+  }
+  return allReduce(in[3], out[3], 4, FLOAT, SUM, none, stream[3]);
+}
+
+/* group.cc, ncclGroupErrCheck and ncclGroupEndInternal: the end of a group returns the error
+ * of a call in it, and launches nothing; then the next group is whole. */
+static void refused_in_groups(void) {
+  for (int which = 0; which < 8; which++) {
+    float want = 36, sum = 0;
+    IS(0, groupStart());
+    IS(0, groupStart());
+    for (int i = 0; i < DEVICES; i++) {
+      IS(i == 3 ? ZB_COLL_ARGUMENT : 0,
+         i == 3 ? refused_call(which) : allReduce(in[i], out[i], 4, FLOAT, SUM, comm[i], stream[i]));
+    }
+    IS(0, groupEnd()); /* the inner one */
+    IS(ZB_COLL_ARGUMENT, groupEnd());
+    for (int i = 0; i < DEVICES; i++) {
+      IS(0, streamQuery(stream[i]));
+    }
+    for (int i = 0; i < DEVICES; i++) {
+      float mine = (float)(i + 1);
+      IS(0, copy(in[i], &mine, sizeof mine, ZB_INFERRED));
+    }
+    IS(0, groupStart());
+    for (int i = 0; i < DEVICES; i++) {
+      IS(0, allReduce(in[i], out[i], 1, FLOAT, SUM, comm[i], stream[i]));
+    }
+    IS(0, groupEnd());
+    for (int i = 0; i < DEVICES; i++) {
+      IS(0, streamSynchronize(stream[i]));
+      IS(0, copy(&sum, out[i], sizeof sum, ZB_INFERRED));
+      CHECK(sum == want);
+    }
+  }
+}
+
+/* Whether the last error says all of that. */
+static int says(const char *one, const char *two, const char *three) {
+  const char *why = collLastError(comm[3]);
+  return strstr(why, one) != NULL && strstr(why, two) != NULL && strstr(why, three) != NULL;
+}
+
+/* What is wrong with a call is told: which argument, of which rank. */
+static void refusals_are_told(void) {
+  allReduce(in[3], out[3], 4, 99, SUM, comm[3], stream[3]);
+  CHECK(says("ncclAllReduce", "rank 3 of 8", "datatype 99"));
+  allReduce(in[3], out[3], (size_t)1 << 62, FLOAT, SUM, comm[3], stream[3]);
+  CHECK(says("ncclAllReduce", "rank 3 of 8", "count 4611686018427387904"));
+  allReduce(in[3], out[3], 4, FLOAT, 77, comm[3], stream[3]);
+  CHECK(says("ncclAllReduce", "rank 3 of 8", "op 77"));
+  broadcast(in[3], out[3], 4, FLOAT, 9, comm[3], stream[3]);
+  CHECK(says("ncclBroadcast", "rank 3 of 8", "root 9"));
+  sendTo(in[3], 4, FLOAT, 8, comm[3], stream[3]);
+  CHECK(says("ncclSend", "rank 3 of 8", "peer 8"));
+  recvFrom(in[3], 4, FLOAT, -1, comm[3], stream[3]);
+  CHECK(says("ncclRecv", "rank 3 of 8", "peer -1"));
+  allReduce(in[3], out[3], 4, FLOAT, SUM, comm[3], none);
+  CHECK(says("ncclAllReduce", "rank 3 of 8", "stream is none"));
+  IS(ZB_COLL_USAGE, allReduce(in[3], out[3], 4, FLOAT, SUM, comm[3], stream[5]));
+  CHECK(says("ncclAllReduce", "rank 3 of 8", "stream is of GPU 5, and the rank of GPU 3"));
+  allReduce(in[3], out[3], 4, FLOAT, SUM, none, stream[3]);
+  CHECK(says("ncclAllReduce", "comm", "no communicator"));
+  allReduce(plain, out[3], 4, FLOAT, SUM, comm[3], stream[3]);
+  CHECK(says("ncclAllReduce", "rank 3 of 8", "sendbuff is not in memory that devices reach"));
+  allReduce(in[3], NULL, 4, FLOAT, SUM, comm[3], stream[3]);
+  CHECK(says("ncclAllReduce", "rank 3 of 8", "recvbuff is not in memory that devices reach"));
+  allGather(in[3], out[3] + 16, COUNT, FLOAT, comm[3], stream[3]);
+  CHECK(says("ncclAllGather", "rank 3 of 8", "recvbuff needs 8192 bytes, and its allocation ends after 1008"));
+  allReduce(in[3], in[3] + 4, 4, FLOAT, SUM, comm[3], stream[3]);
+  CHECK(says("ncclAllReduce", "rank 3 of 8", "sendbuff and recvbuff overlap"));
+  recvFrom(plain, 4, FLOAT, 1, comm[3], stream[3]);
+  CHECK(says("ncclRecv", "rank 3 of 8", "recvbuff is not in memory"));
+}

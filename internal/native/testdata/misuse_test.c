@@ -44,6 +44,8 @@ int main(void) {
   operators();
   registrations();
   groups();
+  refused_in_groups();
+  refusals_are_told();
   close_all();
   return 0;
 }

@@ -226,6 +226,33 @@ static void shared_cpus_are_given_away(const rank *ranks) {
   }
 }
 
+/* How many of a burst's second launches are late, which every rank makes so long after the
+ * first, waiting so much of that for a CPU. */
+static uint64_t late_ones(const rank *ranks, double passed, double waited) {
+  uint64_t late = zbl.hub->late, launches = zbl.hub->launches;
+  for (int k = 0; k < 2; k++) {
+    for (int i = 0; i < RANKS; i++) {
+      turn(ranks, i, i > 0 ? 0 : k == 0 ? 1e-2 : passed, k == 0 ? 0 : waited);
+      launch_once(&ranks[i]);
+    }
+  }
+  fake_ns += 100000000;
+  for (int i = 0; i < RANKS; i++) {
+    turn(ranks, i, 0, 0);
+    CHECK(t.streamQuery(ranks[i].stream) == ZB_OK);
+  }
+  CHECK(zbl.hub->launches == launches + 2 * RANKS);
+  return zbl.hub->late - late;
+}
+
+/* A launch is late that comes when the model had its stream idle already, for a reason that is
+ * none of the program's: the first takes 1.5 ms. */
+static void late_launches_are_counted(const rank *ranks) {
+  CHECK(late_ones(ranks, 1e-3, 1e-3) == 0);
+  CHECK(late_ones(ranks, 3e-3, 3e-3) == RANKS);
+  CHECK(late_ones(ranks, 3e-3, 0) == 0);
+}
+
 /* The kernel's own figure: it can be asked, and never runs back. */
 static void kernel_tells(void) {
   double before = zbl_kernel_starved();
@@ -250,6 +277,7 @@ static void turns(void) {
   calls_take_no_time(ranks);
   calls_before_a_launch_are_short(ranks);
   shared_cpus_are_given_away(ranks);
+  late_launches_are_counted(ranks);
   graphs_take_launches(ranks);
   copies_without_data(&ranks[0]);
 }

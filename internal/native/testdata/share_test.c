@@ -248,15 +248,16 @@ static void files(const char *path) {
 }
 
 #include "share_ahead.h"
-#include "share_meet.h"
+#include "share_cycles.h"
 #include "share_memory.h"
 #include "share_wake.h"
 
 int main(int argc, char **argv) {
-  int64_t end_of[RANKS], straight[RANKS], met[RANKS];
+  int64_t end_of[RANKS], straight[RANKS];
   wake_each_other();
   a_host_attends_its_stream();
   in_threads(end_of);
+  cycles_in_threads();
   for (int i = 0; i < RANKS; i++) {
     CHECK(end_of[i] > 0);
   }
@@ -265,9 +266,9 @@ int main(int argc, char **argv) {
     straight_in_threads(straight);
   }
   messages = 0;
-  meets_in_threads(met);
   if (argc > 1) {
     in_processes(argv[1], end_of);
+    cycles_in_processes(argv[1]);
     straight_in_processes(argv[1], straight);
     kinds = 4;
     for (messages = 0; messages < 2; messages++) {
@@ -275,8 +276,6 @@ int main(int argc, char **argv) {
       straight_in_processes(argv[1], straight);
       straight_lost(argv[1]);
     }
-    meets_in_processes(argv[1], met);
-    meets_lost(argv[1]);
     in_order(argv[1]);
     lost(argv[1]);
     files(argv[1]);

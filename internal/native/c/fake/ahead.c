@@ -104,19 +104,8 @@ zbl_bell *zbl_bell_of(const zbl_stream *s) {
   return further ? NULL : bell;
 }
 
-/* Whether some stream of the process goes on only if the process works it off when
- * others have decided something. */
-int zbl_needed(void) {
-  for (const zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
-    if (s->head != NULL && zbl_bell_of(s) == NULL) {
-      return 1;
-    }
-  }
-  return 0;
-}
-
-/* The same for streams but this one for which no host waits: who does works its stream
- * off. */
+/* Whether some stream of the process but this one goes on only if the process works it off
+ * when others have decided something, and no host waits for it: who does works it off. */
 int zbl_unattended(const zbl_stream *but) {
   for (const zbl_stream *s = zbl_streams; s != NULL; s = s->all) {
     if (s != but && s->hosts == 0 && s->head != NULL && zbl_bell_of(s) == NULL) {

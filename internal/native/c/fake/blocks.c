@@ -3,6 +3,7 @@
 #include "exported.h"
 #include "world.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -39,6 +40,15 @@ zbl_block *zbl_block_of(const void *ptr) {
   return zbl_holds(b, ptr) ? b : NULL;
 }
 
+/* Tells a program once why it gets no memory: few print more than the error. */
+void zbl_tell_memory(const char *format, uint64_t bytes, uint64_t left) {
+  static int told;
+  if (zbl.waits && !told) {
+    told = 1;
+    fprintf(stderr, format, (double)bytes * 1e-9, (double)left * 1e-9);
+  }
+}
+
 /* Whether memory of that kind is taken from the device's own. */
 int zbl_counts(int kind) {
   return kind == ZBL_OF_DEVICE || kind == ZBL_MANAGED;
@@ -46,6 +56,28 @@ int zbl_counts(int kind) {
 
 /* Whether a block takes some of its device's memory. */
 static int zbl_counted(const zbl_block *block) { return zbl_counts(block->kind) && !block->opened; }
+
+/* Takes what a block needs of the host's memory; 0 where that has not as much left. */
+int zbl_take_room(size_t bytes) {
+  uint64_t taken = __atomic_load_n(&zbl.hub->taken, __ATOMIC_RELAXED);
+  uint64_t left = zbl.hub->room > taken ? zbl.hub->room - taken : 0;
+  if (zbl.hub->room > 0 && bytes > left) {
+    zbl_tell_memory("zbench loopback: %.1f GB of GPU memory are refused: the host has memory for %.1f GB "
+                    "more. Choose smaller sizes, or --no-data. A program that does not touch what it "
+                    "allocates runs with ZBENCH_LOOPBACK_OVERCOMMIT=1\n",
+                    bytes, left);
+    return 0;
+  }
+  __atomic_fetch_add(&zbl.hub->taken, bytes, __ATOMIC_RELAXED);
+  zbl.taken += bytes;
+  return 1;
+}
+
+/* Without the lock where the process ends: another thread may have it. */
+void zbl_leave_room(size_t bytes) {
+  __atomic_fetch_sub(&zbl.hub->taken, bytes, __ATOMIC_RELAXED);
+  zbl.taken -= bytes;
+}
 
 /* Keeps where the newest block of a device is: most calls ask for that. */
 static void zbl_note_newest(zbl_device *d) {
@@ -114,6 +146,9 @@ void zbl_forget_block(zbl_block *block) {
   }
   if (block->kind != ZBL_REGISTERED) {
     munmap(block->base, block->bytes);
+  }
+  if (block->kind != ZBL_REGISTERED && !block->opened) {
+    zbl_leave_room(block->bytes);
   }
   zbl_unexport(block->exported);
   free(block);

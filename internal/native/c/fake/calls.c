@@ -2,6 +2,8 @@
  * does and where it would silently corrupt, then enqueued. */
 #include "comm.h"
 
+#include <inttypes.h>
+
 /* Element widths by ncclDataType_t. */
 static const uint8_t zbl_widths[ZBL_DTYPES] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 
@@ -34,12 +36,28 @@ static inline int zbl_overlap_ok(const zbl_queued *q, uint64_t sent, uint64_t go
   return sent > got ? recv == send + offset : send == recv + offset;
 }
 
-static inline int zbl_arguments_ok(const zbl_comm *c, int collective, int dtype,
-                                   int root, uint64_t count, int peer) {
-  int n = c->clique->nranks;
-  return dtype >= 0 && dtype < ZBL_DTYPES && count <= (1ull << 44) && root >= 0 &&
-         root < n && peer < n &&
-         !(ZBL_VENDOR == ZB_CUDA && zbl_shapes[collective].reduces && dtype >= ZBL_FIRST_FP8);
+static const char zbl_no_comm[] = "comm is no communicator, or was destroyed";
+static const char zbl_no_stream[] = "stream is none, or was destroyed";
+static const char zbl_unready[] = "the communicator's init or split is still in progress";
+static const char zbl_invalid[] = "invalid %s %lld";
+
+/* Refuses a call with an argument that no call has. */
+static inline int zbl_check_arguments(const zbl_caller *a, const zbl_call *call, int peer) {
+  int n = a->comm->clique->nranks, dtype = call->dtype;
+  if (dtype < 0 || dtype >= ZBL_DTYPES ||
+      (ZBL_VENDOR == ZB_CUDA && zbl_shapes[call->collective].reduces && dtype >= ZBL_FIRST_FP8)) {
+    return zbl_refuse_call(a, ZB_COLL_ARGUMENT, zbl_invalid, "datatype", (long long)dtype);
+  }
+  if (call->count > (1ull << 44)) {
+    return zbl_refuse_call(a, ZB_COLL_ARGUMENT, "invalid count %" PRIu64, call->count);
+  }
+  if (call->root < 0 || call->root >= n) {
+    return zbl_refuse_call(a, ZB_COLL_ARGUMENT, zbl_invalid, "root", (long long)call->root);
+  }
+  if (peer >= n) {
+    return zbl_refuse_call(a, ZB_COLL_ARGUMENT, zbl_invalid, "peer", (long long)peer);
+  }
+  return 0;
 }
 
 /* Whether devices reach the rank's buffer: most are in the newest block of its device. */
@@ -47,28 +65,34 @@ static inline int zbl_reached(const zbl_queued *q, const void *ptr, uint64_t byt
   return zbl_in_newest(q->comm->device, ptr, bytes) || zbl_valid_range(ptr, bytes);
 }
 
-/* Whether the rank's buffers hold what the call will read and write: share bytes
- * are one block. */
-static inline int zbl_buffers_ok(const zbl_queued *q, const zbl_shape *shape,
-                                 uint64_t share, int root) {
+/* Why a buffer cannot be used. */
+__attribute__((cold)) static int zbl_refuse_buffer(const zbl_caller *a, const char *which,
+                                                   const char *ptr, uint64_t bytes) {
+  const zbl_block *b = zbl_block_of(ptr);
+  return b == NULL ? zbl_refuse_call(a, ZB_COLL_ARGUMENT, "%s is not in memory that devices reach", which)
+                   : zbl_refuse_call(a, ZB_COLL_ARGUMENT,
+                                "%s needs %" PRIu64 " bytes, and its allocation ends after %zu", which,
+                                bytes, (size_t)(b->base + b->bytes - ptr));
+}
+
+/* Refuses a call whose buffers do not hold what it will read and write: share bytes are one
+ * block. */
+static inline int zbl_check_buffers(const zbl_caller *a, const zbl_queued *q,
+                                    const zbl_shape *shape, uint64_t share) {
   uint64_t n = (uint64_t)q->comm->clique->nranks;
   uint64_t sent = share * (shape->send_all ? n : 1);
   uint64_t got = share * (shape->recv_all ? n : 1);
-  if ((shape->root_only != ZBL_SENDS || root) &&
-      !zbl_reached(q, q->send, sent)) {
-    return 0;
+  int root = q->call.root == q->comm->rank;
+  if ((shape->root_only != ZBL_SENDS || root) && !zbl_reached(q, q->send, sent)) {
+    return zbl_refuse_buffer(a, "sendbuff", q->send, sent);
   }
-  if ((shape->root_only != ZBL_RECEIVES || root) &&
-      !zbl_reached(q, q->recv, got)) {
-    return 0;
+  if ((shape->root_only != ZBL_RECEIVES || root) && !zbl_reached(q, q->recv, got)) {
+    return zbl_refuse_buffer(a, "recvbuff", q->recv, got);
   }
-  return (shape->root_only != ZBL_NEITHER && !root) || zbl_overlap_ok(q, sent, got, share);
-}
-
-/* Whether there is a model for the call and no rank has left the communicator. */
-static inline int zbl_usable(const zbl_comm *c, int collective) {
-  return !c->finalized && zbl_curve_of(c->clique, collective) != NULL &&
-         __atomic_load_n(&c->clique->destroyed, __ATOMIC_RELAXED) == 0;
+  if ((shape->root_only == ZBL_NEITHER || root) && !zbl_overlap_ok(q, sent, got, share)) {
+    return zbl_refuse_call(a, ZB_COLL_ARGUMENT, "sendbuff and recvbuff overlap");
+  }
+  return 0;
 }
 
 /* Whether an init or a split of it is under way (ROCm/rccl at rocm-6.2.2, src/init.cc,
@@ -77,13 +101,28 @@ static inline int zbl_not_ready(zbl_comm *c) {
   return c->pending > 0 && zbl_in_progress(c);
 }
 
-static const char zbl_unready[] = "the communicator's init or split is still in progress";
-static const char zbl_unusable[] =
-    "the communicator is not complete, is finalized, has lost a rank or has no curve in "
-    "the machine file, or the stream is of another device";
-static const char zbl_foreign[] =
-    "a buffer is not in memory that devices reach, ends beyond its allocation, or "
-    "overlaps the other one";
+/* Refuses a call whose communicator or stream is not fit for it. */
+static inline int zbl_check_comm(const zbl_caller *a, zbl_comm *c, const zbl_stream *s,
+                                 int collective) {
+  if (zbl_not_ready(c)) {
+    return zbl_refuse_call(a, ZB_COLL_ARGUMENT, "%s", zbl_unready);
+  }
+  if (s->device != c->device) {
+    return zbl_refuse_call(a, ZB_COLL_USAGE, "stream is of GPU %d, and the rank of GPU %d",
+                           s->device - zbl.first, c->device - zbl.first);
+  }
+  if (c->finalized) {
+    return zbl_refuse_call(a, ZB_COLL_USAGE, "the communicator is finalized");
+  }
+  if (zbl_curve_of(c->clique, collective) == NULL) {
+    return zbl_refuse_call(a, ZB_COLL_USAGE, "the communicator is not complete, or the machine "
+                                             "file has no curve of its ranks");
+  }
+  if (__atomic_load_n(&c->clique->destroyed, __ATOMIC_RELAXED) != 0) {
+    return zbl_refuse_call(a, ZB_COLL_USAGE, "a rank has left the communicator");
+  }
+  return 0;
+}
 
 /* The current device does not matter: RCCL sets the communicator's where it
  * launches (ROCm/rccl, src/group.cc). */
@@ -93,29 +132,32 @@ static int zbl_collective_call(const void *send, void *recv, int collective,
   ZBL_ENTER_SEVERAL;
   zbl_comm *c = zbl_comm_of(comm);
   zbl_stream *s = c != NULL ? zbl_stream_on(stream, c->device) : NULL;
+  const zbl_caller asked = {zbl_shapes[collective].field, c};
+  zbl_call call = {collective, dtype, op, root, count};
   zbl_queued *q = zbl_next_queued();
+  int code;
   if (q == NULL) {
-    return zbl_failing(ZB_COLL_UNHANDLED, "out of memory");
+    return zbl_refuse_call(&asked, ZB_COLL_UNHANDLED, "out of memory");
   }
-  if (s == NULL || !zbl_arguments_ok(c, collective, dtype, root, count, -1) ||
-      !zbl_operator_ok(c, op, dtype, &q->call.op, &q->scalar)) {
-    return zbl_failing(ZB_COLL_ARGUMENT, "invalid argument of a collective");
+  if (s == NULL) {
+    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, "%s", c == NULL ? zbl_no_comm : zbl_no_stream);
+  }
+  if ((code = zbl_check_arguments(&asked, &call, -1)) != 0) {
+    return code;
+  }
+  if (!zbl_operator_ok(c, op, dtype, &call.op, &q->scalar)) {
+    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, zbl_invalid, "op", (long long)op);
   }
   if (count == 0) { /* dropped (ROCm/rccl, src/enqueue.cc, taskAppend) */
     zbl_host_calls();
     return 0;
   }
-  if (zbl_not_ready(c)) {
-    return zbl_failing(ZB_COLL_ARGUMENT, zbl_unready);
+  if ((code = zbl_check_comm(&asked, c, s, collective)) != 0) {
+    return code;
   }
-  if (s->device != c->device || !zbl_usable(c, collective)) {
-    return zbl_failing(ZB_COLL_USAGE, zbl_unusable);
-  }
-  *q = (zbl_queued){c, s, {collective, dtype, q->call.op, root, count}, send, recv, -1, 0, q->scalar};
-  return zbl_buffers_ok(q, &zbl_shapes[collective], count * zbl_widths[dtype],
-                        root == c->rank)
-             ? zbl_enqueue(q)
-             : zbl_failing(ZB_COLL_ARGUMENT, zbl_foreign);
+  *q = (zbl_queued){c, s, call, send, recv, -1, 0, q->scalar};
+  code = zbl_check_buffers(&asked, q, &zbl_shapes[collective], count * zbl_widths[dtype]);
+  return code != 0 ? code : zbl_enqueue(q);
 }
 
 #define ZBL_ENTRY(number, name, field, arguments, ...)                         \
@@ -130,25 +172,31 @@ static int zbl_p2p_call(const char *send, char *recv, int sends, size_t count,
   ZBL_ENTER_SEVERAL;
   zbl_comm *c = zbl_comm_of(comm);
   zbl_stream *s = c != NULL ? zbl_stream_on(stream, c->device) : NULL;
+  const zbl_caller asked = {sends ? "send" : "recv", c};
+  const zbl_call call = {ZBL_SEND_RECV, dtype, 0, 0, count};
   zbl_queued *q;
-  if (s == NULL || peer < 0 ||
-      !zbl_arguments_ok(c, ZBL_SEND_RECV, dtype, 0, count, peer)) {
-    return zbl_failing(ZB_COLL_ARGUMENT, "invalid argument of a send or receive");
+  int code;
+  if (s == NULL) {
+    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, "%s", c == NULL ? zbl_no_comm : zbl_no_stream);
   }
-  if (zbl_not_ready(c)) {
-    return zbl_failing(ZB_COLL_ARGUMENT, zbl_unready);
+  if (peer < 0) {
+    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, zbl_invalid, "peer", (long long)peer);
   }
-  if (s->device != c->device || !zbl_usable(c, ZBL_SEND_RECV)) {
-    return zbl_failing(ZB_COLL_USAGE, zbl_unusable);
+  if ((code = zbl_check_arguments(&asked, &call, peer)) != 0) {
+    return code;
+  }
+  if ((code = zbl_check_comm(&asked, c, s, ZBL_SEND_RECV)) != 0) {
+    return code;
   }
   if (count > 0 && !zbl_valid_range(sends ? send : recv, count * zbl_widths[dtype])) {
-    return zbl_failing(ZB_COLL_ARGUMENT, zbl_foreign);
+    return zbl_refuse_buffer(&asked, sends ? "sendbuff" : "recvbuff", sends ? send : recv,
+                             count * zbl_widths[dtype]);
   }
   q = zbl_next_queued();
   if (q == NULL) {
-    return zbl_failing(ZB_COLL_UNHANDLED, "out of memory");
+    return zbl_refuse_call(&asked, ZB_COLL_UNHANDLED, "out of memory");
   }
-  *q = (zbl_queued){c, s, {ZBL_SEND_RECV, dtype, 0, 0, count}, send, recv, peer, sends, 0};
+  *q = (zbl_queued){c, s, call, send, recv, peer, sends, 0};
   return zbl_enqueue(q);
 }
 

@@ -107,7 +107,6 @@ void zbl_check_barrier(void) {
   }
   zbl.hub->barrier++;
   zbl.hub->missing = 0;
-  zbl_repeat();
   zbl_ring(&zbl.hub->met);
   zbl_progress();
 }

@@ -16,17 +16,12 @@ double zbl_total_bytes(const zbl_call *c, int ranks) {
 }
 
 /* When rank i leaves a round that has ended. */
-double zbl_leaves_at(const zbl_end *e, int i, int device) {
-  double at = e->end + zbl.exit_jitter * zbl_uniform(e->draws, (uint64_t)i);
-  if (e->bytes <= ZBL_SYNC_BYTES) {
+double zbl_leaves(const zbl_round *r, int i, int device) {
+  double at = r->end + zbl.exit_jitter * zbl_uniform(r->draws, (uint64_t)i);
+  if (r->bytes <= ZBL_SYNC_BYTES) {
     at += zbl_late(device);
   }
   return at;
-}
-
-double zbl_leaves(const zbl_round *r, int i, int device) {
-  const zbl_end e = {r->end, r->bytes, r->draws};
-  return zbl_leaves_at(&e, i, device);
 }
 
 /* What a call takes from its start to its end. */
@@ -58,12 +53,16 @@ static void zbl_let_go(zbl_round *r) {
   }
 }
 
-/* The round that ended last stays: what repeats it may be computed from it. */
-static void zbl_keep_ended(zbl_round *r, zbl_clique *q) {
-  zbl_round *old = zbl_at(q->ended);
-  q->ended = r->moves ? 0 : zbl_ref_of(r);
-  r->holders += !r->moves;
-  zbl_let_go(old);
+/* Frees what is left of a clique's rounds, none of which is in a stream: those that not
+ * all ranks have called. */
+void zbl_free_rounds(zbl_clique *q) {
+  zbl_round *r = zbl_at(q->head);
+  zbl_let_go(r != NULL ? zbl_at(r->before) : NULL);
+  for (; r != NULL; r = zbl_at(q->head)) {
+    q->head = r->next;
+    zbl_free_data(r);
+    zbl_drop(r);
+  }
 }
 
 /* All ranks are there: the round starts at the last arrival and ends for all at
@@ -78,13 +77,7 @@ static void zbl_end_round(zbl_round *r, zbl_clique *q) {
   r->ran = 1;
   r->before = 0;
   zbl_let_go(before);
-  if (zbl.several) {
-    zbl_keep_ended(r, q);
-  }
   zbl_ring(&q->bell[r->seq % ZBL_BELLS]);
-  if (r->watched > 0) {
-    zbl_meet_after(r);
-  }
 }
 
 /* The streams of this process, which has all ranks, go on, but for the one that came
@@ -127,13 +120,13 @@ static int zbl_round_done(zbl_op *op, zbl_stream *s) {
   return 1;
 }
 
-/* A rank's stream has come to its call. A planted asynchronous error is on
- * record and never ends. */
+/* A rank's stream has come to its call. A planted asynchronous error is that of the
+ * rank's handle, and the call never ends. */
 static int zbl_round_run(zbl_op *op, zbl_stream *s) {
   zbl_round *r = op->data;
   zbl_clique *q = zbl_at(r->clique);
   if (zbl_async(s->device, r->bytes, r->at.launch)) {
-    q->async = ZB_COLL_REMOTE;
+    q->member[op->rank].async = ZB_COLL_REMOTE;
     zbl_alarm();
     return 0;
   }
@@ -195,7 +188,6 @@ static void zbl_round_release(zbl_op *op) {
   zbl_round *r = op->data;
   if (!r->ran) {
     r->mismatch = 1; /* this rank has left it: the others wait for ever */
-    zbl_meet_never(r, op->comm->device);
   }
   zbl_let_go(r);
 }
@@ -209,14 +201,6 @@ static const zbl_kind zbl_rounds = {.run = zbl_round_run,
                                     .done = zbl_round_done,
                                     .release = zbl_round_release,
                                     .bell = zbl_round_bell};
-
-/* The round that the stream ends with, where its process does nothing until that has
- * ended; else NULL. */
-zbl_round *zbl_last_round(const zbl_stream *s) {
-  zbl_op *last = s->head != NULL && s->head->next != NULL ? s->tail : s->head;
-  zbl_round *r = last != NULL && last->kind == &zbl_rounds ? last->data : NULL;
-  return r != NULL && !r->moves && !last->stuck && zbl_bell_of(s) != NULL ? r : NULL;
-}
 
 /* One rank's call reaches its stream, when the host has spent its time on it. */
 int zbl_post(const zbl_queued *c, double host) {
@@ -243,6 +227,7 @@ int zbl_post(const zbl_queued *c, double host) {
   }
   op = zbl_new_op(c->stream, &zbl_rounds, r, *h);
   op->comm = c->comm;
+  c->comm->ops++;
   op->rank = c->comm->rank;
   op->stuck = zbl_hangs(c->comm->device, r->bytes, launch);
   if (zbl.several) {

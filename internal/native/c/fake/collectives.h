@@ -33,11 +33,14 @@ enum zbl_collective {
   ZBL_COLLECTIVES
 };
 
+/* The one in which a rank uses all its links at once. */
+enum { ZBL_ALL_LINKS = ZBL_ALL_TO_ALL };
+
 enum zbl_root_only { ZBL_NEITHER, ZBL_SENDS, ZBL_RECEIVES };
 
 /* A row as data. */
 typedef struct zbl_shape {
-  const char *name;
+  const char *name, *field;
   int reduces, send_all, recv_all;
   enum zbl_root_only root_only;
 } zbl_shape;
@@ -48,7 +51,7 @@ enum { ZBL_HAS_PLAIN, ZBL_HAS_OP, ZBL_HAS_ROOT = 0, ZBL_HAS_OP_ROOT,
 
 static const zbl_shape zbl_shapes[ZBL_COLLECTIVES] = {
 #define ZBL_SHAPE(number, name, field, arguments, send_all, recv_all, only)    \
-  {name, ZBL_HAS_##arguments, send_all, recv_all, ZBL_##only},
+  {name, #field, ZBL_HAS_##arguments, send_all, recv_all, ZBL_##only},
     ZBL_ROWS(ZBL_SHAPE)
 #undef ZBL_SHAPE
 };

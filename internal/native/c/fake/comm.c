@@ -10,8 +10,9 @@ enum {
 };
 
 static zbl_comm *zbl_comms;
-/* Those that were destroyed: their handles are refused until the world ends. */
-static zbl_comm *zbl_dead;
+/* Those that were destroyed, and among them those that streams are done with: their handles
+ * are refused until they become those of new ones. */
+static zbl_comm *zbl_dead, *zbl_retired;
 
 /* The communicator behind a handle, NULL when it is none. */
 zbl_comm *zbl_comm_of(void *handle) {
@@ -49,9 +50,30 @@ static int zbl_joined(const zbl_clique *q, int rank, int device, int virtual_id)
   return 0;
 }
 
+/* Retires what was destroyed and is in no stream any more. */
+void zbl_retire_comms(void) {
+  for (zbl_comm **at = &zbl_dead; *at != NULL;) {
+    zbl_comm *c = *at;
+    if (c->ops > 0) {
+      at = &c->next;
+      continue;
+    }
+    *at = c->next;
+    c->clique->users--;
+    zbl_free_operators(c);
+    c->next = zbl_retired;
+    zbl_retired = c;
+  }
+}
+
 /* A handle that belongs to no communicator yet. */
 zbl_comm *zbl_new_comm(void) {
-  zbl_comm *c = aligned_alloc(64, ZBL_COMM_BYTES);
+  zbl_comm *c = zbl_retired;
+  if (c != NULL) {
+    zbl_retired = c->next;
+  } else {
+    c = aligned_alloc(64, ZBL_COMM_BYTES);
+  }
   if (c != NULL) {
     *c = (zbl_comm){.magic = ZBL_COMM, .device = zbl_current_device(),
                     .next = zbl_comms};
@@ -70,6 +92,7 @@ void zbl_enter_clique(zbl_comm *c, zbl_clique *q, int rank, int virtual_id) {
       .device = c->device, .slot = zbl.slot, .virtual_id = virtual_id, .here = 1};
   q->slot = q->inited == 0 || q->slot == zbl.slot ? zbl.slot : -1;
   q->met = zbl_later(q->met, c->came);
+  q->users++;
   zbl.seats[c->device].comms++;
   zbl.hub->missing = 0;
   q->first = c->device < q->first ? c->device : q->first;
@@ -81,31 +104,41 @@ void zbl_enter_clique(zbl_comm *c, zbl_clique *q, int rank, int virtual_id) {
   }
 }
 
+static const char zbl_mixed[] = "one init or split of the group blocks, another does not";
+
 /* Where one drives all ranks, an init that is not in a group with its peers' would
  * wait for them for ever: it is refused instead. Elsewhere the group's end waits,
  * or this where there is no group. */
 int zbl_join_rank(void **comm, int nranks, zb_unique_id id, int rank, int blocking,
                   int virtual_id) {
+  static const zbl_caller asked = {"commInitRank", NULL};
   zbl_clique *q;
   zbl_comm *c;
   zbl_stalled(ZBL_STALL_INIT, zbl_current_device());
   ZBL_ENTER;
   if (comm == NULL || rank < 0 || rank >= nranks) {
-    return ZB_COLL_ARGUMENT;
+    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, "rank %d of %d, or nowhere to put the communicator",
+                           rank, nranks);
   }
   if (nranks > 1 && zbl_group_depth() == 0 && !zbl.several && blocking) {
-    return ZB_COLL_USAGE;
+    return zbl_failing(ZB_COLL_USAGE, "ncclCommInitRank: one thread drives all ranks, outside of a group");
   }
   q = zbl_clique_for(&id, nranks);
-  if (q == NULL || zbl_group_mixes(!blocking)) {
-    return zbl_group_refuse_init(ZB_COLL_ARGUMENT);
+  if (q == NULL) {
+    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT,
+                           "rank %d of %d: the id is none, is used up or has another number of ranks",
+                           rank, nranks);
+  }
+  if (zbl_group_mixes(!blocking)) {
+    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, "%s", zbl_mixed);
   }
   if (zbl_joined(q, rank, zbl_current_device(), virtual_id)) {
-    return zbl_group_refuse_init(ZB_COLL_USAGE);
+    return zbl_refuse_call(&asked, ZB_COLL_USAGE, "rank %d of %d: the rank has joined, or its GPU %d has",
+                           rank, nranks, zbl_current_device() - zbl.first);
   }
   c = zbl_new_comm();
   if (c == NULL) {
-    return ZB_COLL_UNHANDLED;
+    return zbl_refuse_call(&asked, ZB_COLL_UNHANDLED, "out of memory");
   }
   c->nonblocking = !blocking;
   zbl_enter_clique(c, q, rank, virtual_id);
@@ -215,9 +248,15 @@ void zbl_alarm(void) {
   }
 }
 
-/* The communicator's asynchronous error; 0 for none, and of no communicator. */
+/* The asynchronous error of a rank's handle; 0 for none, and of no communicator. A handle
+ * has what its own process has met: the other ranks wait (NCCL, src/init.cc,
+ * ncclCommGetAsyncError; src/proxy.cc, ncclProxyProgress). */
 int zbl_failed(const struct zbl_comm *c) {
-  return c == NULL ? 0 : zbl.hub->broken ? ZB_COLL_REMOTE : c->clique->async;
+  const zbl_clique *q = c != NULL ? c->clique : NULL;
+  return q == NULL          ? 0
+         : zbl.hub->broken  ? ZB_COLL_REMOTE
+         : q->async != 0    ? q->async
+                            : q->member[c->rank].async;
 }
 
 static int zbl_commGetAsyncError(void *comm, int *error) {
@@ -253,4 +292,5 @@ void zbl_free_comms(void) {
   zbl_drop_joins();
   zbl_free_list(&zbl_comms);
   zbl_free_list(&zbl_dead);
+  zbl_free_list(&zbl_retired);
 }

@@ -46,7 +46,6 @@ typedef struct zbl_round {
   int posted, ready;
   int mismatch, ran; /* ran: to the end; a mismatch never does */
   int holders, linked; /* who points here; in the clique's list */
-  int watched; /* hosts that come to a barrier when it has ended; see meet.c */
   int moves;           /* data */
   zbl_ref input;  /* the send buffers by rank, where other processes read them */
   zbl_ref result; /* a zbl_shared */
@@ -64,7 +63,9 @@ typedef struct zbl_member {
   int device, slot;
   int virtual_id; /* tells the ranks of one device apart, −1 where it may have one only */
   int here; /* it has joined, and not left */
+  int async; /* the asynchronous error of its own handle, once there is one */
   zbl_ref unmatched;
+  uint64_t along; /* bytes to it, while a kernel of messages is posted */
 } zbl_member;
 
 enum { ZBL_BELLS = 1024, ZBL_NO_VIRTUAL = -1 };
@@ -78,10 +79,10 @@ typedef struct zbl_clique {
   zbl_ref head; /* the oldest round that not all ranks have called */
   uint64_t head_seq;
   zbl_ref newest; /* the round that was called last, while it is there */
-  zbl_ref ended;  /* the one that ended last, unless it moved data; see repeat.c */
   zbl_bell whole; /* rung when all ranks have joined */
   zbl_bell bell[ZBL_BELLS]; /* rung when a round has ended, by its number */
-  int async; /* the asynchronous error, once there is one */
+  int async; /* the asynchronous error of all ranks: a process was lost */
+  int users; /* handles of ranks that are there, or whose streams are not done with it */
   int slot;   /* of the process that has all ranks; −1: several have some */
   zbl_ref splits; /* that not all ranks have joined the result of; see split.c */
   zbl_ref next;
@@ -108,6 +109,7 @@ typedef struct zbl_comm {
   uint64_t splits;         /* of this one */
   int nonblocking, finalized;
   size_t queued; /* messages in the group that is being launched */
+  size_t ops;    /* in streams */
 } zbl_comm;
 
 /* One call inside a group, or alone. */
@@ -128,10 +130,22 @@ zbl_turn zbl_message_number(const zbl_comm *c);
 uint64_t zbl_comm_launch(zbl_comm *c, int message);
 void zbl_leave_clique(zbl_clique *q, int rank);
 unsigned zbl_width(int dtype);
-int zbl_failing(int code, const char *why);
+int zbl_failing(int code, const char *why, ...) __attribute__((format(printf, 2, 3)));
 void zbl_enter_clique(zbl_comm *c, zbl_clique *q, int rank, int virtual_id);
 zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks);
 zbl_comm *zbl_new_comm(void);
+void zbl_retire_comms(void);
+void zbl_free_rounds(zbl_clique *q);
+void zbl_free_unmatched(zbl_ref *at);
+
+/* A call that may be refused: its name without nccl, and its rank, NULL where it has none. */
+typedef struct zbl_caller {
+  const char *name;
+  const zbl_comm *comm;
+} zbl_caller;
+
+int zbl_refuse_call(const zbl_caller *a, int code, const char *why, ...)
+    __attribute__((format(printf, 3, 4), cold));
 
 /* derive.c */
 void zbl_find_curves(zbl_clique *q);
@@ -164,7 +178,7 @@ int zbl_group_depth(void);
 zbl_queued *zbl_next_queued(void);
 int zbl_enqueue(const zbl_queued *q);
 int zbl_group_note_init(zbl_comm *c);
-int zbl_group_refuse_init(int code);
+int zbl_group_refuse(int code);
 int zbl_group_mixes(int nonblocking);
 void zbl_group_reset(void);
 
@@ -178,21 +192,9 @@ int zbl_post(const zbl_queued *q, double host);
 /* Whether all ranks are of this process: others read nothing of what they move. */
 static inline int zbl_has_all(const zbl_clique *q) { return q->slot == zbl.slot; }
 
-/* How a round ended: what decides when each rank leaves it. */
-typedef struct zbl_end {
-  double end, bytes;
-  uint64_t draws;
-} zbl_end;
-
-double zbl_leaves_at(const zbl_end *e, int i, int device);
 double zbl_total_bytes(const zbl_call *c, int ranks);
 double zbl_leaves(const zbl_round *r, int i, int device);
 double zbl_took(const zbl_clique *q, const zbl_call *call, double bytes, uint64_t draws);
-zbl_round *zbl_last_round(const zbl_stream *s);
-
-/* repeat.c */
-void zbl_repeat(void);
-int zbl_take_repeats(zbl_stream *s, zbl_seat *seat, int64_t *begun_ns, int64_t *ended_ns);
 
 /* whole.c */
 size_t zbl_launch_whole(const zbl_queued *calls, size_t n);
@@ -204,10 +206,6 @@ double zbl_comes_at(double s, const zbl_ahead *a);
 int zbl_straight(const zbl_stream *s, const void *before);
 zbl_ahead zbl_way_of(const zbl_stream *s, double posted);
 void zbl_catch_up(zbl_stream *s);
-
-/* meet.c */
-void zbl_meet_after(zbl_round *r);
-void zbl_meet_never(zbl_round *r, int device);
 
 /* p2p.c */
 int zbl_p2p_post(const zbl_queued *q, size_t n, double host);

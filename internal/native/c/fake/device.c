@@ -79,17 +79,24 @@ int zbl_allocate_on(void **ptr, size_t bytes, int kind, int device) {
 /* Memory of a device's, in a capture, too. */
 int zbl_map_block(void **ptr, size_t bytes, int kind, int device) {
   zbl_block *block;
-  if (zbl_counts(kind) &&
-      bytes > zbl.hbm_bytes - zbl.devices[device].used) {
+  uint64_t left = zbl.hbm_bytes - zbl.devices[device].used;
+  if (zbl_counts(kind) && bytes > left) {
+    zbl_tell_memory("zbench loopback: %.1f GB of GPU memory are refused: the GPU has %.1f GB left\n",
+                    bytes, left);
+    return ZB_ERR_MEMORY;
+  }
+  if (!zbl_take_room(bytes)) {
     return ZB_ERR_MEMORY;
   }
   block = malloc(sizeof *block);
   if (block == NULL) {
+    zbl_leave_room(bytes);
     return ZB_ERR_MEMORY;
   }
   block->base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (block->base == MAP_FAILED) {
+    zbl_leave_room(bytes);
     free(block);
     return ZB_ERR_MEMORY;
   }
@@ -104,6 +111,7 @@ int zbl_map_block(void **ptr, size_t bytes, int kind, int device) {
   block->exported = 0;
   block->opened = block->opens = 0;
   if (!zbl_note_block(block)) {
+    zbl_leave_room(bytes);
     munmap(block->base, bytes);
     free(block);
     return ZB_ERR_MEMORY;

@@ -97,7 +97,7 @@ static void zbl_put_event(zbl_stream *s, zbl_event *e) {
  * hipamd/src/hip_event.cpp, hipEventRecord_common). In a capture it is a place in the
  * graph, and marks no time. */
 static int zbl_eventRecord(void *event, void *stream) {
-  ZBL_ENTER;
+  ZBL_ENTER_SEVERAL;
   zbl_event *e = zbl_event_of(event);
   zbl_stream *s = zbl_stream_of(stream);
   if (e == NULL || s == NULL) {
@@ -153,7 +153,7 @@ static int zbl_eventQuery(void *event) {
 
 /* Milliseconds between two events that both have happened. */
 static int zbl_eventElapsed(float *ms, void *start, void *stop) {
-  ZBL_ENTER;
+  ZBL_ENTER_SEVERAL;
   zbl_event *a = zbl_event_of(start), *b = zbl_event_of(stop);
   if (ms == NULL) {
     return zbl_said(ZB_ERR_VALUE);

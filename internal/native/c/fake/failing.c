@@ -2,12 +2,47 @@
  * one. */
 #include "comm.h"
 
-/* The last error's text, of all threads, as NCCL keeps it. */
-static const char *zbl_last_failure;
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
 
-int zbl_failing(int code, const char *why) {
-  __atomic_store_n(&zbl_last_failure, why, __ATOMIC_RELAXED);
+enum { ZBL_TEXT = 256 };
+
+/* The last error's text, of all threads, as NCCL keeps it. */
+static char zbl_last_failure[ZBL_TEXT];
+
+/* Keeps the text behind the first bytes, which are there. NCCL_DEBUG=WARN prints it
+ * (NVIDIA/nccl, src/debug.cc, ncclDebugLog). */
+static void zbl_keep_failure(size_t at, const char *why, va_list values) {
+  vsnprintf(zbl_last_failure + at, sizeof zbl_last_failure - at, why, values);
+  if (zbl.warns) {
+    fprintf(stderr, "zbench loopback: NCCL WARN %s\n", zbl_last_failure);
+  }
+}
+
+int zbl_failing(int code, const char *why, ...) {
+  va_list values;
+  ZBL_ENTER;
+  va_start(values, why);
+  zbl_keep_failure(0, why, values);
+  va_end(values);
   return code;
+}
+
+/* A call of the kind that a group launches is refused, and the group with it. */
+int zbl_refuse_call(const zbl_caller *a, int code, const char *why, ...) {
+  const zbl_comm *c = a->comm;
+  va_list values;
+  int at;
+  ZBL_ENTER;
+  at = c == NULL ? snprintf(zbl_last_failure, sizeof zbl_last_failure, "nccl%c%s: ",
+                            toupper(a->name[0]), a->name + 1)
+                 : snprintf(zbl_last_failure, sizeof zbl_last_failure, "nccl%c%s, rank %d of %d: ",
+                            toupper(a->name[0]), a->name + 1, c->rank, c->clique->nranks);
+  va_start(values, why);
+  zbl_keep_failure((size_t)at, why, values);
+  va_end(values);
+  return zbl_group_refuse(code);
 }
 
 static const char *zbl_collErrorString(int error) {

@@ -61,18 +61,21 @@ void zbl_remove_name(const char *path) {
 }
 
 /* Gives up this process's slot, if it has one, and removes the file where no other process
- * has one. */
-void zbl_leave_file(const char *path) {
+ * has one: then it returns 1. */
+int zbl_leave_file(const char *path) {
   struct stat st;
+  int last;
   if (zbl.shared_fd < 0 || fstat(zbl.shared_fd, &st) != 0 || !zbl_is_own_file(&st) ||
       flock(zbl.shared_fd, LOCK_EX) != 0) {
-    return;
+    return 0;
   }
   zbl_give_up_slot(zbl.shared_fd);
-  if (zbl_nobody(zbl.shared_fd)) {
+  last = zbl_nobody(zbl.shared_fd);
+  if (last) {
     zbl_remove_name(path);
   }
   flock(zbl.shared_fd, LOCK_UN);
+  return last;
 }
 
 /* Whether an open file can be one where processes met, in any build, however early its

@@ -11,7 +11,7 @@ static _Thread_local int zbl_depth;
 static _Thread_local zbl_queued *zbl_queue;
 static _Thread_local size_t zbl_queue_len, zbl_queue_cap;
 static _Thread_local zbl_comm *zbl_joining; /* inits in this group */
-static _Thread_local int zbl_refused_init; /* the error of an init in this group */
+static _Thread_local int zbl_refused; /* the error of a call in this group */
 
 int zbl_group_depth(void) { return zbl_depth; }
 
@@ -94,10 +94,11 @@ int zbl_group_note_init(zbl_comm *c) {
   return zbl_wait_joined() == ZBL_IN_PROGRESS ? zbl_progress_of(c->from != NULL ? c->from : c) : 0;
 }
 
-/* An init that fails within a group fails the group: nothing in it is waited for or
- * launched (NCCL, src/group.cc, ncclGroupEndInternal). */
-int zbl_group_refuse_init(int code) {
-  zbl_refused_init = zbl_depth > 0 ? code : 0;
+/* A call that is refused within a group fails the group: nothing in it is waited for or
+ * launched (NVIDIA/nccl at v2.22.3, src/include/group.h, ncclGroupErrCheck, and
+ * src/group.cc, ncclGroupEndInternal). */
+int zbl_group_refuse(int code) {
+  zbl_refused = zbl_depth > 0 ? code : 0;
   return code;
 }
 
@@ -110,7 +111,7 @@ void zbl_group_reset(void) {
   zbl_queue_len = zbl_queue_cap = 0;
   zbl_depth = 0;
   zbl_joining = NULL;
-  zbl_refused_init = 0;
+  zbl_refused = 0;
 }
 
 static int zbl_groupStart(void) {
@@ -122,9 +123,6 @@ static int zbl_groupStart(void) {
  * captures records them instead. */
 int zbl_launch_now(const zbl_queued *q, size_t n) {
   double host = zbl_host_cost(q->comm->device);
-  if (zbl_comm_of(q->comm) == NULL) {
-    return ZB_COLL_ARGUMENT; /* it went while the group was open */
-  }
   if (q->stream->capture != NULL) {
     return zbl_record(q, n);
   }
@@ -163,13 +161,21 @@ int zbl_enqueue(const zbl_queued *q) {
   return 0;
 }
 
+/* Whether a communicator went while the group was open: then nothing is launched. */
+static int zbl_check_queue(void) {
+  for (size_t i = 0; i < zbl_queue_len; i++) {
+    if (zbl_comm_of(zbl_queue[i].comm) == NULL) {
+      return zbl_failing(ZB_COLL_ARGUMENT,
+                         "ncclGroupEnd: a communicator was destroyed within the group");
+    }
+  }
+  return 0;
+}
+
 /* Counts the messages of each communicator that has any in the queue. */
-static int zbl_count_messages(void) {
+static void zbl_count_messages(void) {
   for (size_t i = 0; i < zbl_queue_len; i++) {
     if (zbl_queue[i].peer >= 0) {
-      if (zbl_comm_of(zbl_queue[i].comm) == NULL) {
-        return ZB_COLL_ARGUMENT; /* it went while the group was open */
-      }
       zbl_queue[i].comm->queued = 0;
     }
   }
@@ -178,7 +184,6 @@ static int zbl_count_messages(void) {
       zbl_queue[i].comm->queued++;
     }
   }
-  return 0;
 }
 
 /* Takes the message at a place, and those of the same rank and stream behind it, out of
@@ -200,11 +205,12 @@ static int zbl_launch_messages(size_t at, zbl_queued *one) {
 
 /* Launches the sends and receives of the queue. */
 static int zbl_launch_all_messages(void) {
-  int result = zbl_count_messages();
+  int result = 0;
   zbl_queued *one = malloc(zbl_queue_len * sizeof *one);
   if (one == NULL) {
     return ZB_COLL_UNHANDLED;
   }
+  zbl_count_messages();
   for (size_t i = 0; i < zbl_queue_len && result == 0; i++) {
     if (zbl_queue[i].peer >= 0 && zbl_queue[i].comm != NULL) {
       result = zbl_launch_messages(i, one);
@@ -234,9 +240,9 @@ static int zbl_launch_queue(void) {
 static int zbl_end_group(void) {
   int result;
   ZBL_ENTER;
-  if ((result = zbl_refused_init) != 0) {
+  if ((result = zbl_refused) != 0 || (result = zbl_check_queue()) != 0) {
     zbl_joining = NULL;
-    zbl_refused_init = 0;
+    zbl_refused = 0;
     return result;
   }
   result = zbl_wait_joined();

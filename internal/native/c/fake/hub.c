@@ -103,7 +103,7 @@ void zbl_unlock(const int *held) {
     return;
   }
   n = zbl.rung_count;
-  memcpy(rung, zbl.rung, sizeof rung);
+  memcpy(rung, zbl.rung, (size_t)n * sizeof *rung);
   zbl.rung_count = 0;
   pthread_mutex_unlock(&zbl.hub->lock);
   for (int i = 0; i < n; i++) {
@@ -112,20 +112,6 @@ void zbl_unlock(const int *held) {
   zbl_wake_next();
   if (zbl_paced()) {
     zbl_host_out();
-  }
-}
-
-/* What a batch calls in a row takes the lock once: with a thousand processes on a host the
- * locks of single launches are a fifth of the CPU time, and those of single events are a
- * tenth of what marked launches of one process take. A planted stall would keep it. */
-static void zbl_launching(int on) {
-  if (zbl.faults.stall.call != ZBL_STALL_NONE) {
-    return;
-  }
-  if (on) {
-    zbl_lock();
-  } else {
-    zbl_unlock(NULL);
   }
 }
 

@@ -33,12 +33,6 @@ typedef struct zbl_lane {
 typedef struct zbl_seat {
   int32_t comms, waits; /* waits: at a barrier */
   uint64_t barrier;
-  zbl_ref after; /* the round that its host waits for before the barrier */
-  double done;   /* when its host has seen that round end; see meet.c */
-  int32_t launches, more; /* its host enqueues as many launches so many times more */
-  zbl_ref clique;         /* as those up to the clique's */
-  uint64_t last;          /* round of this number; */
-  zbl_ref repeats;        /* all of that is done; see repeat.c */
 } zbl_seat;
 
 typedef struct zbl_hub {
@@ -56,6 +50,9 @@ typedef struct zbl_hub {
   int hosts;            /* threads that have launched something there */
   uint64_t barrier;     /* host barriers that are over */
   int missing;          /* the seats below have come to the next, or have no rank */
+  uint64_t launches, late; /* on the paced clock; see pace.c */
+  uint64_t skipped;        /* kernels of the program */
+  uint64_t room, taken;    /* bytes for the program's memory, and of it; 0: no limit */
   zbl_ref spare[ZBL_CLASSES];
   uint64_t kept; /* bytes of the free blocks that have their pages */
   zbl_ref cliques, lanes, seats;
@@ -78,7 +75,7 @@ static inline void zbl_pause(void) {
 }
 
 /* What a hub begins with: "zbench" and the layout's number. */
-static const uint64_t ZBL_MAGIC = 0x7a62656e6368000b;
+static const uint64_t ZBL_MAGIC = 0x7a62656e6368000c;
 /* Address space, and the file's size: what is not touched costs nothing. */
 static const uint64_t ZBL_ARENA = 64ull << 30;
 
@@ -123,7 +120,7 @@ int zbl_nobody(int fd);
 /* file.c */
 const char *zbl_open_file(const char *path, int exists);
 void zbl_remove_name(const char *path);
-void zbl_leave_file(const char *path);
+int zbl_leave_file(const char *path);
 int zbl_remove_left(const char *path);
 
 #endif

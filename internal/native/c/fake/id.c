@@ -43,6 +43,41 @@ static int zbl_is_of(const zbl_clique *q, const zb_unique_id *id) {
          (q->inited < q->nranks || id->internal[4] != '@');
 }
 
+/* Whether somebody sleeps on one of its bells. */
+static int zbl_is_watched(const zbl_clique *q) {
+  uint32_t waiting = q->whole.waiting;
+  for (int i = 0; i < ZBL_BELLS; i++) {
+    waiting += q->bell[i].waiting;
+  }
+  return waiting > 0;
+}
+
+/* Whether nobody needs the clique any more, and this process can free it: one that had all of
+ * its ranks has their data. */
+static int zbl_is_over(const zbl_clique *q) {
+  return q->users == 0 && q->inited == q->nranks && q->splits == 0 &&
+         (q->slot < 0 || q->slot == zbl.slot) && !zbl_is_watched(q);
+}
+
+/* Frees cliques that all ranks have left. Here and not where the last one leaves: a host that
+ * was woken may still look at its bell there. */
+static void zbl_free_cliques(void) {
+  zbl_retire_comms();
+  for (zbl_ref *at = &zbl.hub->cliques; *at != 0;) {
+    zbl_clique *q = zbl_at(*at);
+    if (!zbl_is_over(q)) {
+      at = &q->next;
+      continue;
+    }
+    *at = q->next;
+    zbl_free_rounds(q);
+    for (int i = 0; i < q->nranks; i++) {
+      zbl_free_unmatched(&q->member[i].unmatched);
+    }
+    zbl_drop(q);
+  }
+}
+
 /* The ranks that share an id; NULL when the id was never handed out, is used
  * up, or comes with another number of ranks. */
 zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks) {
@@ -56,6 +91,7 @@ zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks) {
       return q->nranks == nranks && q->inited < nranks ? q : NULL;
     }
   }
+  zbl_free_cliques();
   bytes = sizeof *q + (size_t)nranks * sizeof q->member[0];
   q = zbl_new(bytes);
   memset(q, 0, bytes);

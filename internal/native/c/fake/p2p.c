@@ -8,6 +8,7 @@
 typedef struct zbl_transfer {
   int from, to, users;
   uint64_t sent, expected; /* bytes, as each end has it */
+  uint64_t along;          /* bytes that the sender's kernel sends that way in all */
   unsigned width;          /* of an element */
   const char *send;        /* pointers of the sender's and the receiver's process */
   char *recv;
@@ -50,18 +51,37 @@ static zbl_transfer *zbl_match(zbl_clique *q, int from, int to, int sending) {
   return t;
 }
 
-/* What a message takes: the machine file's way between the two devices, if it
- * has ways, else the curve of the communicator. */
+/* Frees messages to one rank of which an end never came. */
+void zbl_free_unmatched(zbl_ref *at) {
+  while (*at != 0) {
+    zbl_transfer *t = zbl_at(*at);
+    *at = t->next;
+    if (t->data != 0) {
+      zbl_unshare(zbl_at(t->data));
+    }
+    zbl_drop(t);
+  }
+}
+
+/* What a message takes: the machine file's way between the two devices, if it has ways, else
+ * the curves of the communicator. What a rank sends to one other shares one link, and has the
+ * rate of send_recv. All that a rank moves has the rate of all its links. The slower of the
+ * two decides. */
 static double zbl_message_time(const zbl_clique *q, const zbl_transfer *t,
                                double bytes, uint64_t draws) {
-  const zbl_curve *curve;
+  const zbl_curve *one = zbl_curve_of(q, ZBL_SEND_RECV), *of_all = zbl_curve_of(q, ZBL_ALL_LINKS);
+  double along = (double)t->along, took;
   if (zbl.ways.node > 0) {
     return zbl_way_time(q->member[t->from].device, q->member[t->to].device,
-                        bytes, draws);
+                        along, bytes, draws);
   }
-  curve = zbl_curve_of(q, ZBL_SEND_RECV);
-  return zbl_noisy(zbl_faulty(curve, bytes, zbl_model(curve, bytes), draws),
-                   draws, q->first);
+  took = zbl_model(one, along);
+  if (of_all != NULL) {
+    zbl_curve all = *of_all;
+    all.k = one->k;
+    took = zbl_later(took, zbl_model(&all, bytes));
+  }
+  return zbl_noisy(zbl_faulty(one, bytes, took, draws), draws, q->first);
 }
 
 /* Both ends are there: the message takes the time of what its busier end moves. */
@@ -231,6 +251,25 @@ static void zbl_p2p_ahead(zbl_kernel_p2p *k, zbl_op *op, zbl_stream *s) {
   }
 }
 
+/* Adds up what the kernel sends to each rank. */
+static void zbl_add_along(zbl_kernel_p2p *k, zbl_member *member) {
+  for (int pass = 0; pass < 3; pass++) {
+    for (size_t i = 0; i < k->n; i++) {
+      zbl_transfer *t = zbl_at(k->transfers[i]);
+      if (zbl_at(t->sender) != k || t->from == t->to) {
+        continue;
+      }
+      if (pass == 0) {
+        member[t->to].along = 0;
+      } else if (pass == 1) {
+        member[t->to].along += t->sent;
+      } else {
+        t->along = member[t->to].along;
+      }
+    }
+  }
+}
+
 /* Launches the n sends and receives of one rank as one kernel. */
 int zbl_p2p_post(const zbl_queued *q, size_t n, double host) {
   zbl_comm *c = q->comm;
@@ -245,9 +284,11 @@ int zbl_p2p_post(const zbl_queued *q, size_t n, double host) {
   for (size_t i = 0; i < n; i++) {
     k->transfers[i] = zbl_ref_of(zbl_post_end(k, &q[i]));
   }
+  zbl_add_along(k, c->clique->member);
   *h += host;
   op = zbl_new_op(q->stream, &zbl_p2ps, k, *h);
   op->comm = c;
+  c->ops++;
   op->stuck = zbl_hangs(c->device, zbl_later((double)k->out, (double)k->in), launch);
   if (zbl.several) {
     zbl_p2p_ahead(k, op, q->stream);

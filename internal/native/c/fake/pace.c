@@ -129,6 +129,15 @@ void zbl_pace_begins(void) {
   zbl_own.lag = zbl_later(late < kept ? late : kept, 0);
 }
 
+/* Counts a launch of the thread. It is late where the model had its stream idle from `due` on,
+ * and that is past: the thread has had no CPU, or the loopback took longer than the model's
+ * launch. Then what the program times is above the model. due is below 0 where the stream
+ * is at work. */
+void zbl_pace_pushes(double due) {
+  zbl.hub->launches++;
+  zbl.hub->late += due >= 0 && zbl_wall_now() > due + zbl_own.lag + zbl_pace_gap;
+}
+
 /* Sleeps without the slack by which the kernel may wake a thread late. */
 static void zbl_sleep_exactly(double seconds) {
   const struct timespec left = {.tv_nsec = (long)(seconds * 1e9)};

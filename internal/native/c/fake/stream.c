@@ -44,6 +44,9 @@ static void zbl_pop(zbl_stream *s) {
   if (op->kind->release != NULL) {
     op->kind->release(op);
   }
+  if (op->comm != NULL) {
+    op->comm->ops--;
+  }
   op->next = s->spare;
   s->spare = op;
 }
@@ -132,6 +135,9 @@ void zbl_finish(zbl_stream *s, double at) {
 void zbl_push(zbl_stream *s, zbl_op *op) {
   if (s->blocking) {
     zbl_in_order(s);
+  }
+  if (zbl_paced() && !op->kind->mark) {
+    zbl_pace_pushes(s->head == NULL ? zbl_later(op->posted, s->s) : -1);
   }
   zbl_put(s, op);
 }

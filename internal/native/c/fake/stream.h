@@ -132,7 +132,6 @@ int zbl_join_capture(zbl_stream *s, uint64_t capture, zbl_stream *on);
 zbl_bell *zbl_bell_of(const zbl_stream *s);
 zbl_bell *zbl_next_bell(const zbl_stream *s);
 int zbl_unattended(const zbl_stream *but);
-int zbl_needed(void);
 
 /* result.c */
 void zbl_unshare(zbl_shared *owner);

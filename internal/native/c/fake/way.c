@@ -81,12 +81,13 @@ void zbl_free_ways(void) {
   free(zbl.ways.left_link);
 }
 
-/* The time of a message. Both directions between two devices draw the same noise,
- * each pair its own. */
-double zbl_way_time(int from, int to, double bytes, uint64_t draws) {
+/* The time of a message: a link carries what goes along it, a rail all that a rank moves.
+ * Both directions between two devices draw the same noise, each pair its own. */
+double zbl_way_time(int from, int to, double along, double bytes, uint64_t draws) {
   const zbl_ways *w = &zbl.ways;
   int inside = from / w->node == to / w->node;
   zbl_curve c = inside ? w->link : w->rail;
+  bytes = inside ? along : bytes;
   if (from != to) {
     double here = w->left_rail[from], there = w->left_rail[to];
     c.b *= inside ? w->left_link[(size_t)from * (size_t)w->node +

@@ -34,7 +34,7 @@ static void zbl_arrive_at(zbl_round *r, const zbl_queued *call) {
   if (c->rank == 0) {
     r->at = zbl_round_number(c);
   }
-  c->lane->h += zbl.launch + zbl_late(c->device);
+  c->lane->h += zbl_host_cost(c->device);
   c->seq++;
   zbl_renew(call->stream);
   r->start = zbl_later(r->start, zbl_later(c->lane->h, call->stream->s));

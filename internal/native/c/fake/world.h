@@ -136,6 +136,8 @@ typedef struct zbl_world {
   int waits; /* calls that wait do so for ever, as the real ones */
   int derives; /* groups without a curve get a derived one; else their calls are refused */
   int multi_rank; /* a device may have several ranks of a communicator */
+  int skips; /* kernels of the program that have no version for the host are left out */
+  int warns; /* NCCL_DEBUG asks for warnings */
   int shown; /* enum zbl_shown: what other programs see of the clock */
   double stall_rate; /* times as fast as the host's clock, see host.c */
   int wall;  /* time is what the host takes, and kernels run on its CPUs */
@@ -145,6 +147,7 @@ typedef struct zbl_world {
   int ranks, gpus_per_process, processes;
   int coll_version; /* of the collectives library; 0: the loopback's own */
   uint64_t hbm_bytes;
+  uint64_t taken; /* bytes that this process has of the hub's room */
   double hbm_rate; /* of a GPU's memory, bytes per second; 0: not modelled */
   double launch, exit_jitter, noise, event;
   zbl_curve *curves;
@@ -199,7 +202,7 @@ int zbl_async(int rank, double bytes, uint64_t launch);
 /* way.c */
 int zbl_read_way(const char *key, const char *values);
 void zbl_free_ways(void);
-double zbl_way_time(int from, int to, double bytes, uint64_t draws);
+double zbl_way_time(int from, int to, double along, double bytes, uint64_t draws);
 
 /* handle.c */
 /* Zeros, for one of at most 192 bytes that begins with a magic number: it is a handle as
@@ -241,6 +244,7 @@ void zbl_host_in(void);
 void zbl_host_out(void);
 void zbl_pace_begins(void);
 int zbl_pace_sees(double at);
+void zbl_pace_pushes(double due);
 
 /* clock.c */
 double zbl_model(const zbl_curve *c, double bytes);
@@ -257,6 +261,10 @@ int zbl_counts(int kind);
 int zbl_note_block(zbl_block *block);
 void zbl_forget_block(zbl_block *block);
 void zbl_unexport(zbl_ref at);
+void zbl_tell_memory(const char *format, uint64_t bytes, uint64_t left)
+    __attribute__((format(printf, 1, 0)));
+int zbl_take_room(size_t bytes);
+void zbl_leave_room(size_t bytes);
 void zbl_use(zbl_block *block, zbl_usage *usage);
 zbl_block *zbl_block_of(const void *ptr);
 int zbl_valid_range(const void *ptr, uint64_t bytes);

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ncclConfig_t as of NCCL 2.17; older ones are shorter. */
 typedef struct zbl_config {
@@ -49,12 +50,14 @@ static int zbl_waits_for(const zbl_config *c, int given) {
   return blocking != 0;
 }
 
+static const char zbl_bad_config[] = "ncclConfig_t is not of NCCL_CONFIG_INITIALIZER, or invalid";
+
 static int zbl_commInitConfig(void **comm, int nranks, zb_unique_id id, int rank,
                               void *config) {
   const zbl_config *c = config;
+  static const zbl_caller asked = {"commInitRankConfig", NULL};
   if (!zbl_config_ok(c)) {
-    return zbl_failing(ZB_COLL_ARGUMENT,
-                       "ncclConfig_t is not of NCCL_CONFIG_INITIALIZER, or invalid");
+    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, "%s", zbl_bad_config);
   }
   return zbl_join_rank(comm, nranks, id, rank,
                        zbl_waits_for(c, 1), ZBL_NO_VIRTUAL);
@@ -69,10 +72,20 @@ static int zbl_commInitMulti(void **comm, int nranks, zb_unique_id id, int rank,
 
 static int zbl_commSplit(void *comm, int color, int key, void **out, void *config) {
   zbl_comm *c = zbl_comm_of(comm);
+  const zbl_caller asked = {"commSplit", c};
   ZBL_ENTER;
-  if (c == NULL || out == NULL || color < -1 || !zbl_config_ok(config) || zbl_not_ready(c) ||
-      zbl_group_mixes(c->nonblocking)) {
-    return zbl_group_refuse_init(zbl_failing(ZB_COLL_ARGUMENT, "ncclCommSplit: invalid argument"));
+  if (c == NULL || out == NULL || color < -1 || !zbl_config_ok(config)) {
+    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, "%s",
+                           c == NULL      ? zbl_no_comm
+                           : out == NULL  ? "newcomm is NULL"
+                           : color < -1   ? "color is below NCCL_SPLIT_NOCOLOR"
+                                          : zbl_bad_config);
+  }
+  if (zbl_not_ready(c)) {
+    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, "%s", zbl_unready);
+  }
+  if (zbl_group_mixes(c->nonblocking)) {
+    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, "%s", zbl_mixed);
   }
   return zbl_split_rank(c, color, key, zbl_waits_for(config, !c->nonblocking) ? 0 : 1, out);
 }
@@ -161,9 +174,10 @@ static int zbl_commDevice(void *comm, int *device) {
 }
 
 static const char *zbl_collLastError(void *comm) {
-  const char *why = __atomic_load_n(&zbl_last_failure, __ATOMIC_RELAXED);
+  static _Thread_local char said[sizeof zbl_last_failure];
+  ZBL_ENTER;
   (void)comm;
-  return why != NULL ? why : "";
+  return memcpy(said, zbl_last_failure, sizeof said);
 }
 
 /* A buffer that is registered may be used as any other. */

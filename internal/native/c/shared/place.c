@@ -1,6 +1,7 @@
 /* Which of the world's devices a process sees, by the launcher that has started it. */
 #include "../fake/world.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,22 @@ static const struct zbs_launcher {
     {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"},
 };
+
+/* The whole file as text, which the caller frees; NULL when it cannot be read. */
+static char *zbs_read(const char *path) {
+  FILE *f = fopen(path, "rb");
+  char *text = NULL;
+  long size = -1;
+  if (f == NULL) {
+    return NULL;
+  }
+  if (fseek(f, 0, SEEK_END) == 0 && (size = ftell(f)) >= 0 &&
+      fseek(f, 0, SEEK_SET) == 0 && (text = malloc((size_t)size + 1)) != NULL) {
+    text[fread(text, 1, (size_t)size, f)] = '\0';
+  }
+  fclose(f);
+  return text;
+}
 
 /* A variable's value, NULL where it is unset or empty. */
 static const char *zbs_variable(const char *name) {

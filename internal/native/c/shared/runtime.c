@@ -15,6 +15,7 @@
 #include "place.c"
 
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -37,6 +38,7 @@
 #include "properties.c"
 #include "queries.c"
 #include "pools.c" /* after queries.c */
+#include "room.c"
 #include "rows.c"
 #include "sync.c"
 #include "symbols.c" /* after variables.c */
@@ -47,22 +49,6 @@
 #include "vary.c"
 
 #include "first.h"
-
-/* The whole file as text, which the caller frees; NULL when it cannot be read. */
-static char *zbs_read(const char *path) {
-  FILE *f = fopen(path, "rb");
-  char *text = NULL;
-  long size = -1;
-  if (f == NULL) {
-    return NULL;
-  }
-  if (fseek(f, 0, SEEK_END) == 0 && (size = ftell(f)) >= 0 &&
-      fseek(f, 0, SEEK_SET) == 0 && (text = malloc((size_t)size + 1)) != NULL) {
-    text[fread(text, 1, (size_t)size, f)] = '\0';
-  }
-  fclose(f);
-  return text;
-}
 
 /* The function of the preloaded library (clock.c) that takes the clock; NULL where it
  * is not there. */
@@ -95,6 +81,16 @@ static void zbs_show(void) {
   }
 }
 
+/* Whether NCCL_DEBUG asks for warnings (NVIDIA/nccl, src/debug.cc, ncclDebugInit). */
+static int zbs_warns(const char *level) {
+  static const char *const levels[] = {"WARN", "INFO", "ABORT", "TRACE"};
+  int i = 0;
+  while (level != NULL && i < 4 && strcasecmp(level, levels[i]) != 0) {
+    i++;
+  }
+  return level != NULL && i < 4;
+}
+
 static pid_t zbs_opened; /* the process that has opened the world, not one forked from it */
 static int zbs_pinned;
 
@@ -107,15 +103,33 @@ static void zbs_pin(void) {
                dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) != NULL;
 }
 
+static int zbs_skips(void) {
+  const char *unknown = zbs_variable("ZBENCH_LOOPBACK_UNKNOWN_KERNELS");
+  return unknown != NULL && strcmp(unknown, "skip") == 0;
+}
+
+/* What of the settings contradicts each other, NULL for nothing. A program finds a planted
+ * fault in the data by kernels of its own. */
+static const char *zbs_contradiction(const char *text) {
+  return zbs_skips() && (strstr(text, "\nfault data ") != NULL || strstr(text, "\nfault store ") != NULL)
+             ? "ZBENCH_LOOPBACK_UNKNOWN_KERNELS=skip leaves out the kernels that would find the planted "
+               "fault in the data: the loopback shows no GPU. Supply versions of the kernels for the host "
+               "(ZBENCH_LOOPBACK_KERNELS), or leave the fault out"
+             : NULL;
+}
+
 static void zbs_join(const char *path, const char *text) {
   const char *several = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
   const char *data = zbs_variable("ZBENCH_LOOPBACK_DATA");
   zbl_share how = {.several = 1, /* threads of the program, at least */
                    .path = zbs_variable("ZBENCH_LOOPBACK_SHARED")};
   char why[256];
-  const char *misplaced = zbs_place(zbs_ranks(text), &how);
-  if (misplaced != NULL) {
-    fprintf(stderr, "zbench loopback: %s\n", misplaced);
+  const char *wrong = zbs_contradiction(text);
+  if (wrong == NULL) {
+    wrong = zbs_place(zbs_ranks(text), &how);
+  }
+  if (wrong != NULL) {
+    fprintf(stderr, "zbench loopback: %s\n", wrong);
     return;
   }
   if (!zbl_join_world(text, &how, why, sizeof why)) {
@@ -126,7 +140,13 @@ static void zbs_join(const char *path, const char *text) {
   zbl.moves_data = data == NULL || strcmp(data, "0") != 0;
   zbl.waits = 1;
   zbl.derives = 1;
+  zbl.skips = zbs_skips();
   zbl.multi_rank = several != NULL && strcmp(several, "1") == 0;
+  zbl.warns = zbs_warns(getenv("NCCL_DEBUG"));
+  if (zbl.moves_data && zbs_variable("ZBENCH_LOOPBACK_OVERCOMMIT") == NULL) {
+    ZBL_ENTER;
+    zbl.hub->room = zbl.hub->room > 0 ? zbl.hub->room : zbs_room("");
+  }
   zbs_show();
   zbs_pin();
 }
@@ -155,6 +175,19 @@ void zbs_enter(void) {
   __atomic_store_n(&zbs_entered, 1, __ATOMIC_RELEASE);
 }
 
+/* What the last process of the world tells of all of them. */
+static void zbs_tell(void) {
+  const zbl_hub *hub = zbl.hub;
+  if (hub->skipped > 0) {
+    fprintf(stderr, "zbench loopback: %" PRIu64 " kernels skipped: the program's own checks prove nothing\n",
+            hub->skipped);
+  }
+  if (hub->launches > 0) {
+    fprintf(stderr, "zbench loopback: %" PRIu64 " launches late, of %" PRIu64 "%s\n", hub->late, hub->launches,
+            hub->late > 0 ? ": what the program timed there is above the model" : "");
+  }
+}
+
 /* A process that was forked from one with a world shares its file locks: it leaves
  * them and the world alone. A pinned library leaves its memory to the kernel. */
 __attribute__((destructor)) static void zbs_close(void) {
@@ -164,8 +197,9 @@ __attribute__((destructor)) static void zbs_close(void) {
   if (zbl.shown == ZBL_SHOWN) {
     zbs_clock()(NULL, NULL);
   }
-  if (zbs_variable("ZBENCH_LOOPBACK_SHARED") != NULL) {
-    zbl_leave_file(zbs_variable("ZBENCH_LOOPBACK_SHARED"));
+  zbl_leave_room(zbl.taken);
+  if (zbl.shared_fd < 0 || zbl_leave_file(zbs_variable("ZBENCH_LOOPBACK_SHARED"))) {
+    zbs_tell();
   }
   if (!zbs_pinned) {
     zbl_shutdown();

@@ -15,10 +15,16 @@ static int zbl_allToAllv(const void *send, const size_t *sends, const size_t *se
                          void *recv, const size_t *recvs, const size_t *recvAt,
                          int dtype, void *comm, void *stream) {
   const zbl_comm *c = zbl_comm_of(comm);
+  const zbl_caller asked = {"allToAllv", c};
   int code = 0, ended;
-  if (c == NULL || dtype < 0 || dtype >= ZBL_DTYPES || sends == NULL || recvs == NULL ||
-      sendAt == NULL || recvAt == NULL) {
-    return zbl_failing(ZB_COLL_ARGUMENT, "ncclAllToAllv: invalid argument");
+  if (c == NULL) {
+    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, "%s", zbl_no_comm);
+  }
+  if (sends == NULL || recvs == NULL || sendAt == NULL || recvAt == NULL) {
+    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, "a list of counts or displacements is NULL");
+  }
+  if (dtype < 0 || dtype >= ZBL_DTYPES) {
+    return zbl_refuse_call(&asked, ZB_COLL_ARGUMENT, zbl_invalid, "datatype", (long long)dtype);
   }
   zbl_groupStart();
   for (int i = 0; i < c->clique->nranks && code == 0; i++) {

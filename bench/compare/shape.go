@@ -1,0 +1,276 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"zbench/bench/plain"
+	"zbench/bench/unit"
+)
+
+// Shape is how the change of a curve goes with size: the cases of one group.
+type Shape struct {
+	// Group of the cases.
+	Group string `json:"group"`
+	// Kind of the change.
+	Kind ShapeKind `json:"kind"`
+	// Small is the median relative change of the smallest sizes.
+	Small float64 `json:"small"`
+	// SmallSeconds is the median difference of their times, in seconds, NEW less BASE.
+	SmallSeconds float64 `json:"small_seconds"`
+	// Large is the median relative change of the largest sizes.
+	Large float64 `json:"large"`
+
+	// cases are those with a time on both sides, by size.
+	cases []*Case
+}
+
+// ShapeKind is what a change by size points to.
+type ShapeKind string
+
+// The kinds of a change.
+const (
+	// ShapeNone: neither small nor large sizes changed.
+	ShapeNone ShapeKind = "none"
+	// ShapeBandwidth grows with size.
+	ShapeBandwidth ShapeKind = "bandwidth"
+	// ShapeLatency is the same number of seconds at every size.
+	ShapeLatency ShapeKind = "latency"
+	// ShapeAlike is the same share of the time at every size.
+	ShapeAlike ShapeKind = "alike"
+	// ShapeMixed goes one way at small sizes and the other way at large ones.
+	ShapeMixed ShapeKind = "mixed"
+)
+
+// ShapeKinds lists them.
+func ShapeKinds() []ShapeKind {
+	return []ShapeKind{ShapeNone, ShapeBandwidth, ShapeLatency, ShapeAlike, ShapeMixed}
+}
+
+const (
+	// leastSizes is the number of sizes from which a curve has a shape.
+	leastSizes = 4
+	// ends is the range of sizes at either end of a curve that its shape is told from.
+	ends = 4
+	// flat is the most power of size with which times at the small end grow if they are a
+	// launch's, steep the least at the large end if they are the bytes'.
+	flat, steep = 0.3, 0.5
+	// moved is the least change of an end of a curve that was not tested, and more than
+	// it are the changes of the two ends if one is so many times the other on a log scale.
+	moved, more = 0.05, 1.5
+)
+
+// Curve is the cases with a time on both sides that differ in size alone.
+type Curve struct {
+	Group string
+	Cases []*Case
+}
+
+// Curves are those of all cases, in their order.
+func Curves(cases []Case) (out []Curve) {
+	index := map[string]int{}
+	for i := range cases {
+		c := &cases[i]
+		if c.Change == nil || c.Bytes <= 0 {
+			continue
+		}
+		k, known := index[c.Group]
+		if !known {
+			k = len(out)
+			index[c.Group] = k
+			out = append(out, Curve{Group: c.Group})
+		}
+		out[k].Cases = append(out[k].Cases, c)
+	}
+	return out
+}
+
+// shapes are those of all curves with enough sizes.
+func shapes(cases []Case, o Options, tested bool) (out []Shape) {
+	for _, c := range Curves(cases) {
+		if len(c.Cases) >= leastSizes {
+			out = append(out, Shape{Group: c.Group, cases: c.Cases})
+		}
+	}
+	least := moved
+	if tested {
+		least = o.MinEffect
+	}
+	for i := range out {
+		out[i].tell(least)
+	}
+	return out
+}
+
+// tell fills in the kind from the two ends of the curve.
+func (s *Shape) tell(least float64) {
+	slices.SortStableFunc(s.cases, func(a, b *Case) int { return cmp.Compare(a.Bytes, b.Bytes) })
+	first, last := s.cases[0], s.cases[len(s.cases)-1]
+	var small, seconds, large []float64
+	for _, c := range s.cases {
+		if c.Bytes <= ends*first.Bytes {
+			small, seconds = append(small, *c.Change), append(seconds, *c.New.Seconds-*c.Base.Seconds)
+		}
+		if c.Bytes >= last.Bytes/ends {
+			large = append(large, *c.Change)
+		}
+	}
+	_, most := slopes(first, s.cases[max(len(small), 2)-1])
+	lowest, _ := slopes(s.cases[len(s.cases)-max(len(large), 2)], last)
+	s.Small, s.SmallSeconds, s.Large = median(small), median(seconds), median(large)
+	s.Kind = shapeOf(s.Small, s.Large, least)
+	switch {
+	case s.Kind == ShapeAlike && most > flat: // the same share of times that are the bytes'
+		s.Kind = ShapeBandwidth
+	case s.Kind == ShapeAlike && lowest < steep: // of times that are a launch's
+		s.Kind = ShapeLatency
+	}
+}
+
+// slopes are the powers of size with which the times of the sides grow from one case to
+// another, the smaller and the larger: 0 for a launch's, 1 for the bytes'.
+func slopes(a, b *Case) (lowest, most float64) {
+	by := math.Log(float64(b.Bytes) / float64(a.Bytes))
+	base, fresh := math.Log(*b.Base.Seconds / *a.Base.Seconds)/by, math.Log(*b.New.Seconds / *a.New.Seconds)/by
+	return min(base, fresh), max(base, fresh)
+}
+
+func shapeOf(small, large, least float64) ShapeKind {
+	a, b := math.Log1p(small), math.Log1p(large)
+	switch {
+	case max(math.Abs(small), math.Abs(large)) < least:
+		return ShapeNone
+	case min(math.Abs(small), math.Abs(large)) >= least && a*b < 0:
+		return ShapeMixed
+	case math.Abs(b) > more*math.Abs(a):
+		return ShapeBandwidth
+	case math.Abs(a) > more*math.Abs(b):
+		return ShapeLatency
+	}
+	return ShapeAlike
+}
+
+// largestShape is the curve that changed most, nil where none has a shape. Once something was
+// tested, only curves with a verdict of slower or faster count.
+func (d *Document) largestShape() *Shape {
+	var out *Shape
+	size := func(s *Shape) float64 { return max(math.Abs(math.Log1p(s.Small)), math.Abs(math.Log1p(s.Large))) }
+	for i := range d.Shapes {
+		s := &d.Shapes[i]
+		settled := slices.ContainsFunc(s.cases, func(c *Case) bool { return c.Verdict == Slower || c.Verdict == Faster })
+		if s.Kind != ShapeNone && (settled || !d.tested()) && (out == nil || size(s) > size(out)) {
+			out = s
+		}
+	}
+	return out
+}
+
+// tested tells whether any case was.
+func (d *Document) tested() bool {
+	return slices.ContainsFunc(d.Cases, func(c Case) bool { return c.Test != nil })
+}
+
+// untested says why nothing was tested: "one run a side, not tested".
+func (d *Document) untested() string {
+	switch a, b := len(d.Base), len(d.New); {
+	case a != b:
+		return fmt.Sprintf("%s against %d, not tested", plain.Count(a, "run"), b)
+	case a == 1:
+		return "one run a side, not tested"
+	default:
+		return plain.Count(a, "run") + " a side, not tested"
+	}
+}
+
+// magnitude is the case that stands for the whole before anything was tested: the largest
+// size of the curve that changed most, else the case that did.
+func (d *Document) magnitude() string {
+	var of *Case
+	if s := d.largestShape(); s != nil {
+		of = s.cases[len(s.cases)-1]
+		if s.Kind == ShapeLatency {
+			of = s.cases[0]
+		}
+	}
+	if of == nil {
+		of = d.extreme(Unclear)
+	}
+	if of == nil {
+		return ""
+	}
+	return unit.Bytes(of.Bytes) + " " + signed(*of.Change)
+}
+
+// shapeLine says how the change of the curve that changed most goes with size, and where
+// to look.
+func (d *Document) shapeLine() (Line, bool) {
+	s := d.largestShape()
+	if s == nil {
+		return Line{}, false
+	}
+	first, last := s.cases[0], s.cases[len(s.cases)-1]
+	of := func(c *Case) string {
+		return fmt.Sprintf("%s %s (%s to %s)", unit.Bytes(c.Bytes), signed(*c.Change), unit.Seconds(*c.Base.Seconds), unit.Seconds(*c.New.Seconds))
+	}
+	line := Line{Text: fmt.Sprintf("%s: %s, %s: %s.", s.Group, of(first), of(last), s.words())}
+	if a, b := average(s.cases); a > 0 {
+		line.Text += fmt.Sprintf(" Mean bandwidth over the sizes: BASE %s, NEW %s.", unit.Rate(a), unit.Rate(b))
+	}
+	line.Hint = shapeHints[s.Kind]
+	if slices.ContainsFunc(s.cases, func(c *Case) bool { return c.Verdict == Slower }) {
+		line.Level = Worse
+	}
+	return line, true
+}
+
+// shapeHints say what to look at.
+var shapeHints = map[ShapeKind]string{
+	ShapeBandwidth: "bandwidth: zbench rails on the nodes of the slower side names a slow link, NIC or node; then compare settings of channels, protocol and GPUDirect RDMA",
+	ShapeLatency:   "latency: compare CPU clocks and binding, protocol and algorithm settings, and what a launch costs; a slow link would grow with size",
+	ShapeAlike:     "the same share at all sizes: clocks, placement or settings of the whole run rather than one link or algorithm",
+	ShapeMixed:     "small and large sizes go different ways: compare the settings of algorithm, protocol and channels",
+}
+
+// words are the kind in a sentence.
+func (s *Shape) words() string {
+	way := func(x float64) string { return map[bool]string{true: "gain", false: "loss"}[x < 0] }
+	switch s.Kind {
+	case ShapeBandwidth:
+		text := "the " + way(s.Large) + " grows with size"
+		if math.Abs(s.Small) >= moved {
+			text += fmt.Sprintf("; %s at small sizes", seconds(s.SmallSeconds))
+		}
+		return text
+	case ShapeLatency:
+		return fmt.Sprintf("a %s of about %s that does not grow with size", way(s.Small), strings.TrimLeft(seconds(s.SmallSeconds), "+−"))
+	case ShapeAlike:
+		return "the " + way(s.Large) + " is about the same share of the time at all sizes"
+	case ShapeMixed:
+		return "small and large sizes changed in different directions"
+	case ShapeNone:
+	}
+	return "no change at either end"
+}
+
+// seconds prints a signed difference.
+func seconds(v float64) string {
+	if v < 0 {
+		return "−" + unit.Seconds(-v)
+	}
+	return "+" + unit.Seconds(v)
+}
+
+// average is the mean of the cases' bandwidths on either side; 0 where one has none.
+func average(cases []*Case) (base, fresh float64) {
+	for _, c := range cases {
+		if c.Base.Rate == nil || c.New.Rate == nil {
+			return 0, 0
+		}
+		base += *c.Base.Rate / float64(len(cases))
+		fresh += *c.New.Rate / float64(len(cases))
+	}
+	return base, fresh
+}

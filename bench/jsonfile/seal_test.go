@@ -1,0 +1,58 @@
+package jsonfile_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/jsonfile"
+)
+
+func written(t *testing.T, document any) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, jsonfile.Write(&b, "fish", document))
+	return b.Bytes()
+}
+
+// A document is not edited as it was written, in another layout, or without a checksum; it is
+// with another value, a field more or less, or where fields follow its checksum.
+func TestEdited(t *testing.T) {
+	text := written(t, shoal{3, []string{"a <b>", "µ"}, []float64{0.1, 1e-300}})
+	require.False(t, jsonfile.Edited(text))
+	var compact, indented bytes.Buffer
+	require.NoError(t, json.Compact(&compact, text))
+	require.NoError(t, json.Indent(&indented, text, " ", "\t"))
+	require.False(t, jsonfile.Edited(compact.Bytes()))
+	require.False(t, jsonfile.Edited(bytes.ReplaceAll(indented.Bytes(), []byte("\n"), []byte("\r\n"))))
+	for _, none := range []string{`{"fish":3}`, `{}`, `[1]`, `3`, ``, `{"fish"`, `{"ponds":{"sha256":"5a"}}`} {
+		require.False(t, jsonfile.Edited([]byte(none)), none)
+	}
+	require.False(t, jsonfile.Edited(written(t, struct{}{})))
+	for _, x := range [][2]string{{`"fish": 3`, `"fish": 4`}, {`0.1`, `0.10`}, {"\n}\n", ",\n  \"fins\": 2\n}\n"}, {`  "fish": 3,`, ``}, {`"a <b>"`, `"a  <b>"`}} {
+		bad := bytes.Replace(text, []byte(x[0]), []byte(x[1]), 1)
+		require.NotEqual(t, text, bad)
+		require.True(t, jsonfile.Edited(bad), "%s", bad)
+	}
+}
+
+// A bit that is turned either leaves the values as they are, or is no JSON, or is noticed.
+func TestEveryBitOfADocument(t *testing.T) {
+	want := shoal{31, []string{"pike", "ide"}, []float64{1.5, 2e-6}}
+	text := written(t, want)
+	silent := 0
+	for bit := range 8 * len(text) {
+		bad := slices.Clone(text)
+		bad[bit/8] ^= 1 << (bit % 8)
+		var got shoal
+		if json.Unmarshal(bad, &got) != nil || jsonfile.Edited(bad) {
+			continue
+		}
+		silent++
+		require.Equal(t, want, got, "%s", bad)
+	}
+	require.Less(t, silent, len(text), "white space, and the name of the checksum")
+}

@@ -1,0 +1,79 @@
+package muon
+
+import (
+	"encoding/binary"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Half is a matrix of bf16 as it lies in memory: by rows, each Stride elements long.
+type Half struct {
+	Rows, Cols, Stride int
+	Raw                []byte
+}
+
+// Bits are those of an element.
+func (h Half) Bits(i, j int) uint16 {
+	return binary.LittleEndian.Uint16(h.Raw[2*(i*h.Stride+j):])
+}
+
+// At is an element.
+func (h Half) At(i, j int) float64 { return float64(FromBF16(h.Bits(i, j))) }
+
+// Row decodes a row into a slice of Cols.
+func (h Half) Row(i int, into []float64) []float64 {
+	raw := h.Raw[2*i*h.Stride:][:2*h.Cols]
+	for j := range into {
+		into[j] = float64(FromBF16(uint16(raw[2*j]) | uint16(raw[2*j+1])<<8))
+	}
+	return into
+}
+
+// Norm is the root of the sum of squares.
+func (h Half) Norm() float64 {
+	sum, row := 0.0, make([]float64, h.Cols)
+	for i := range h.Rows {
+		h.Row(i, row)
+		sum += dot(row, row)
+	}
+	return math.Sqrt(sum)
+}
+
+// Dense widens the matrix.
+func (h Half) Dense() *mat.Dense {
+	d := mat.NewDense(h.Rows, h.Cols, nil)
+	for i := range h.Rows {
+		h.Row(i, d.RawRowView(i))
+	}
+	return d
+}
+
+// NotTransposeOf counts elements whose bits differ from their mirror's in another matrix:
+// with h itself, each pair that is not symmetric counts twice.
+func (h Half) NotTransposeOf(of Half) int {
+	differ := 0
+	parallel(h.Rows, func(from, to int) func() {
+		part := 0
+		for i := from; i < to; i++ {
+			for j := range h.Cols {
+				if h.Bits(i, j) != of.Bits(j, i) {
+					part++
+				}
+			}
+		}
+		return func() { differ += part }
+	})
+	return differ
+}
+
+// Transposed is a copy by columns.
+func (h Half) Transposed() Half {
+	t := Half{h.Cols, h.Rows, h.Rows, make([]byte, 2*h.Rows*h.Cols)}
+	for i := range h.Rows {
+		for j := range h.Cols {
+			binary.LittleEndian.PutUint16(t.Raw[2*(j*t.Stride+i):], h.Bits(i, j))
+		}
+	}
+	return t
+}

@@ -1,0 +1,159 @@
+package muon
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// mostLines are the lines of a failed product that are made again element by element.
+const mostLines = 16
+
+// Wrong is what is wrong in a product that failed its check.
+type Wrong struct {
+	// Elements that are off by more than rounding explains, how many were made again, and how
+	// many rows or columns the check found.
+	Elements, Of, Lines int
+	// The box that they lie in.
+	Rows, Cols [2]int
+	// The element that is farthest off: its place, value, and what it must be.
+	Row, Col  int
+	Got, Want float64
+	// Worst is how far, as a share of what rounding explains.
+	Worst float64
+}
+
+func nothingWrong(h Half) Wrong {
+	return Wrong{Rows: [2]int{h.Rows, -1}, Cols: [2]int{h.Cols, -1}}
+}
+
+// hold takes in an element. of says what it is, must be, and what rounding explains.
+func (w *Wrong) hold(i, j int, of func(i, j int) (got, want, most float64)) {
+	got, want, most := of(i, j)
+	over := finite(math.Abs(got-want) / most)
+	w.Of++
+	if over > w.Worst {
+		w.Worst, w.Row, w.Col, w.Got, w.Want = over, i, j, got, want
+	}
+	if over > 2 { // rounding that is not to nearest is not an element's
+		w.Elements++
+		w.Rows, w.Cols = spread(w.Rows, i), spread(w.Cols, j)
+	}
+}
+
+// Against holds each element against what it must be before it is rounded, which may be off
+// by the slack.
+func (h Half) Against(of func(i, j int) (want, slack float64)) Wrong {
+	w := nothingWrong(h)
+	for i := range h.Rows {
+		for j := range h.Cols {
+			w.hold(i, j, func(i, j int) (float64, float64, float64) {
+				want, slack := of(i, j)
+				return h.At(i, j), want, halfUnit(want) + slack
+			})
+		}
+	}
+	return w
+}
+
+// Isolated tells that elements are wrong one by one, as memory's errors are: fewer than a
+// store of 16 bytes writes.
+func (w Wrong) Isolated() bool { return w.Elements > 0 && w.Elements <= 4 && w.Lines <= 4 }
+
+// Text says where and what.
+func (w Wrong) Text() string {
+	if w.Elements == 0 {
+		return fmt.Sprintf("each of %d elements made again is near what it must be: rounding is coarser than to the nearest bf16, or one-sided", w.Of)
+	}
+	return fmt.Sprintf("%d of %d elements made again are wrong, in rows %d to %d and columns %d to %d; row %d, column %d is %.4g, must be %.4g",
+		w.Elements, w.Of, w.Rows[0], w.Rows[1], w.Cols[0], w.Cols[1], w.Row, w.Col, w.Got, w.Want)
+}
+
+// Wrong makes up to mostLines lines of the product again in float64: rows or columns that
+// the check found, whichever are fewer, and some of each where it found none.
+func (c *Claim) Wrong(found Residuals) Wrong {
+	w := nothingWrong(c.C)
+	hold := func(i, j int) { w.hold(i, j, c.element) }
+	byColumn := len(found.Cols) > 0 && (len(found.Rows) == 0 || len(found.Cols) < len(found.Rows))
+	if byColumn {
+		w.Lines = len(found.Cols)
+		for _, j := range some(found.Cols, c.C.Cols) {
+			for i := range c.C.Rows {
+				hold(i, j)
+			}
+		}
+		return w
+	}
+	w.Lines = len(found.Rows)
+	for _, i := range some(found.Rows, c.C.Rows) {
+		for j := range c.C.Cols {
+			hold(i, j)
+		}
+	}
+	return w
+}
+
+// some are up to mostLines of the lines, of all n where there are none.
+func some(lines []int, n int) []int {
+	if len(lines) == 0 {
+		for i := range min(n, mostLines) {
+			lines = append(lines, i*n/min(n, mostLines))
+		}
+	}
+	slices.SortFunc(lines, cmp.Compare[int])
+	return lines[:min(len(lines), mostLines)]
+}
+
+func spread(box [2]int, i int) [2]int { return [2]int{min(box[0], i), max(box[1], i)} }
+
+// element is one of C, what it must be, and what rounding explains.
+func (c *Claim) element(i, j int) (got, want, most float64) {
+	sum, a, b, s := 0.0, 0.0, 0.0, 0.0
+	for k := range c.A.Cols {
+		x, y := c.A.At(i, k), c.B.At(j, k)
+		sum += x * y
+		a += x * x
+		b += y * y
+	}
+	if c.S != nil {
+		s = c.S.At(i, j)
+	}
+	want = c.Alpha*sum + c.Beta*s
+	if i == j {
+		want += c.Shift
+	}
+	got = c.C.At(i, j)
+	return got, want, c.rounding(i, j, want, s, math.Sqrt(a)*math.Sqrt(b))
+}
+
+// Sample is the largest relative error of random elements, less what adding up in float
+// in any order may be off by: at most 2^-8 where they are rounded to nearest.
+func (c *Claim) Sample(rng *rand.Rand, elements int) float64 {
+	worst := 0.0
+	for range elements {
+		worst = math.Max(worst, c.relative(rng.IntN(c.C.Rows), rng.IntN(c.C.Cols)))
+	}
+	return worst
+}
+
+func (c *Claim) relative(i, j int) float64 {
+	size, depth := 0.0, c.A.Cols
+	for k := range depth {
+		size += math.Abs(c.A.At(i, k) * c.B.At(j, k))
+	}
+	got, want, _ := c.element(i, j)
+	slack := math.Abs(c.Alpha) * size * float64(depth+4) * 0x1p-24
+	if c.S != nil {
+		slack += math.Abs(c.Beta*c.S.At(i, j)) * 0x1p-22
+	}
+	e := math.Abs(got-want) - slack
+	switch {
+	case math.IsNaN(e):
+		return math.Inf(1)
+	case e <= 0:
+		return 0
+	}
+	return e / math.Abs(want)
+}

@@ -1,0 +1,107 @@
+package nodescreen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zbench/bench/plain"
+)
+
+// area is what a screen looks at, and how many of its things the nodes' reports have.
+type area struct {
+	name, things string
+	// of counts a node's things, and those of them that its report tells of.
+	of func(n *Node) (all, known int)
+}
+
+// areas are those that a report may lack without a finding.
+var areas = []area{
+	{"NICs", "nodes", func(n *Node) (int, int) { return 1, min(len(n.NICs), 1) }},
+	{"states of NIC ports", "NICs", nicsThat(func(c NIC) (bool, bool) { return true, c.State != "" })},
+	{"speeds of NIC ports", "active NICs", nicsThat(func(c NIC) (bool, bool) { return c.State == active, c.Negotiated != nil })},
+	{"collectives over single NICs", "active NICs", nicsThat(func(c NIC) (bool, bool) { return c.State == active, c.Collective != nil })},
+	{"versions", "nodes", func(n *Node) (int, int) { return 1, min(len(n.Facts), 1) }},
+	{"memory of GPUs", "GPUs", func(n *Node) (all, known int) {
+		for _, g := range n.GPUs {
+			all++
+			if g.Memory != nil {
+				known++
+			}
+		}
+		return all, known
+	}},
+	{"collective over the GPUs of a node", "nodes", func(n *Node) (all, known int) {
+		if len(n.GPUs) > 1 {
+			all = 1
+		}
+		if n.Collective != nil {
+			known = all
+		}
+		return all, known
+	}},
+}
+
+// nicsThat counts a node's NICs that count, and those that are known.
+func nicsThat(is func(c NIC) (counts, known bool)) func(n *Node) (int, int) {
+	return func(n *Node) (all, have int) {
+		for _, c := range n.NICs {
+			counts, known := is(c)
+			all += number(counts)
+			have += number(counts && known)
+		}
+		return all, have
+	}
+}
+
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// unchecked says what no finding can be of: what the reports lack, what nodes have not done,
+// and the comparison where there is nothing to compare with.
+func (d *Document) unchecked(nodes []*Node) {
+	for _, a := range areas {
+		all, known := 0, 0
+		for _, n := range nodes {
+			x, have := a.of(n)
+			all, known = all+x, known+have
+		}
+		if known < all {
+			d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s: missing for %d of %d %s", a.name, all-known, all, a.things))
+		}
+	}
+	count := map[string]int{}
+	var notes []string
+	for _, n := range nodes {
+		for _, note := range n.Notes {
+			if count[note]++; count[note] == 1 {
+				notes = append(notes, note)
+			}
+		}
+	}
+	for _, note := range notes {
+		d.Unchecked = append(d.Unchecked, fmt.Sprintf("%s (%s)", note, counted(count[note], "node")))
+	}
+	if len(nodes) == 1 {
+		d.Unchecked = append(d.Unchecked, "differences between nodes: one node reported")
+	}
+}
+
+// notChecked is what was not checked in a few words: what stands before the reasons.
+func (d *Document) notChecked() string {
+	var heads []string
+	for _, u := range d.Unchecked {
+		head, _, _ := strings.Cut(u, ": ")
+		if !slices.Contains(heads, head) {
+			heads = append(heads, head)
+		}
+	}
+	if len(heads) == 0 {
+		return ""
+	}
+	return "; NOT CHECKED: " + plain.Line(strings.Join(heads, ", "))
+}

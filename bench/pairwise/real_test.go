@@ -1,0 +1,55 @@
+package pairwise
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"zbench/bench/rails"
+)
+
+func open(t *testing.T, name string) *os.File {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", name))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+// Seventeen nodes in two sets: pairs within a set have 23.6 GB/s, those between them 5 to 7. No
+// node passes, and none fails.
+func TestTwoSetsOfNodes(t *testing.T) {
+	m, notes, err := ReadMatrix(open(t, "two_sets.csv"))
+	require.NoError(t, err)
+	d := OfVerdict(OfMatrix, "two_sets.csv", m, rails.JudgeMatrix(m), notes)
+	require.Equal(t, rails.Unclear, d.State)
+	require.Empty(t, d.Pass)
+	require.Empty(t, d.Fail)
+	require.Len(t, d.Unclear, 17)
+	require.Contains(t, d.Questions[0].What, "64 about 23.6 GB/s and 67 about 5.8 GB/s; the fast ones join the ends to 2 sets")
+	for _, l := range d.Verdict() {
+		require.NotEqual(t, "OK", l.Mark)
+		require.NotContains(t, l.Text, "share no end")
+	}
+}
+
+// A summary has no ends: the error names what a table of pairs needs.
+func TestASummaryIsNoMatrix(t *testing.T) {
+	_, _, err := ReadMatrix(open(t, "summary.csv"))
+	require.ErrorIs(t, err, ErrFormat)
+	require.ErrorContains(t, err, "line 2: the columns file, test, N, G, nodes, minBytes")
+	require.ErrorContains(t, err, "two columns of ends")
+}
+
+// Rank 5 has the largest median lateness and is never last; rank 4 is last at three of five.
+func TestFiveCollectivesBlameNoRank(t *testing.T) {
+	times, err := ReadTimes(open(t, "five_collectives.csv"))
+	require.NoError(t, err)
+	d := OfLateness("five", times, rails.Arrivals(times.Calls, times.Node))
+	require.Equal(t, rails.NotChecked, d.State)
+	require.Empty(t, d.Findings)
+	require.Contains(t, d.Unchecked[0], "rank 4 was last at 3")
+	require.Equal(t, "rank 4", d.Ranking[0].Name)
+}

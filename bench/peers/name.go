@@ -1,0 +1,270 @@
+package peers
+
+import (
+	"fmt"
+	"strings"
+
+	"zbench/bench/collective"
+)
+
+// named is a collective and who named it.
+type named struct {
+	collective.Collective
+	// from is log, option, file or numbers.
+	from string
+}
+
+// unsupported is the error for a collective that the table lacks.
+type unsupported struct{ name string }
+
+func (u unsupported) Error() string {
+	return fmt.Sprintf("the collective %q is not supported; supported are %s", u.name, strings.Join(collective.Names(), ", "))
+}
+
+// Unwrap has the names that may have been meant, too.
+func (u unsupported) Unwrap() []error {
+	_, unknown := collective.ByName(u.name)
+	return []error{ErrCollective, unknown}
+}
+
+// sources say who named a collective.
+var sources = map[string]string{"option": "--collective option", "file": "file name", "numbers": "numbers"}
+
+// evidence is what a table's rows tell of the collective, whatever it is called.
+type evidence struct {
+	// ops and none tell that rows print an operator, and that rows print none;
+	// neither where the table does not say.
+	ops, none bool
+	// roots and noRoot tell that rows print a rank as the root, and that rows
+	// print -1 or nothing.
+	roots, noRoot bool
+	// op is an operator as printed, root a root.
+	op, root string
+	// rootColumn is true where the table has a column of roots.
+	rootColumn bool
+	// share is size over count and element: the number of ranks among which the
+	// collective divides its size, else 1; 0 where the rows do not tell.
+	share int64
+	// checked tells whether data were checked out of place, and in place.
+	checked [2]bool
+	// inPlace is true where rows have values in place.
+	inPlace bool
+	ratio   interval
+	// ranks is 0 where not known.
+	ranks int
+}
+
+// evidence collects what the rows of a table tell.
+func (t *test) evidence(ratio interval, ranks int) evidence {
+	l := t.layout
+	// The first versions left out the columns that a collective does not need.
+	full := l.has(kCount) && l.has(kType)
+	e := evidence{rootColumn: l.has(kRoot), ratio: ratio, ranks: ranks, share: -1}
+	for r := range t.rows.all() {
+		of := t.log.list[r.of]
+		switch op := reduction(of.op); {
+		case op != "":
+			e.ops, e.op = true, op
+		case full || l.has(kRedop):
+			e.none = true
+		}
+		switch {
+		case digits(of.root):
+			e.roots, e.root = true, of.root
+		case full || l.has(kRoot):
+			e.noRoot = true
+		}
+		if share := of.share(); e.share < 0 {
+			e.share = share
+		} else if e.share != share {
+			e.share = 0
+		}
+		for i, s := range r.sides[:r.n] {
+			place := 0
+			if r.inPlace[i] {
+				place, e.inPlace = 1, true
+			}
+			e.checked[place] = e.checked[place] || s.wrong&present != 0
+		}
+	}
+	return e
+}
+
+// share is size over count and element, 0 where that is no whole number.
+func (p printedCase) share() int64 {
+	d, err := collective.DtypeByName(p.dtype)
+	if err != nil || p.elements <= 0 || p.bytes%p.elements != 0 || p.bytes/p.elements%int64(d.Size) != 0 {
+		return 0
+	}
+	return p.bytes / p.elements / int64(d.Size)
+}
+
+// veto says why the rows cannot be those of a collective; empty where they can.
+func (e evidence) veto(c collective.Collective) string {
+	// Send/recv takes no operator, but its program runs once for each and prints
+	// it, since the column of roots came.
+	prints := c.Reduces || !c.Rooted && !divides(c) && e.rootColumn
+	switch {
+	case e.ops && e.none:
+		return "some rows have an operator (redop) and some have none"
+	case e.roots && e.noRoot:
+		return "some rows have a root and some have none"
+	case e.ops && !prints:
+		return "redop is " + e.op
+	case e.none && c.Reduces:
+		return "redop is none"
+	case e.roots && !c.Rooted:
+		return "root is " + e.root
+	case e.noRoot && c.Rooted:
+		return "no row has a root"
+	case e.checked[0] && e.inPlace && !e.checked[1] && c.InPlace != collective.Never:
+		return "data are checked out of place only"
+	case !e.ratio.empty() && !fitsSome(c, e.ratio) && !e.ratio.has(c.BusFactor(1)):
+		return "busbw over size/time is that of " + c.Name + " on no number of ranks"
+	}
+	return ""
+}
+
+// fits reports whether the rows can be those of a collective, on the number of
+// ranks if that is known.
+func (e evidence) fits(c collective.Collective) bool {
+	switch {
+	case e.veto(c) != "", e.checked[1] && c.InPlace == collective.Never:
+		return false
+	case e.ranks > 0 && !e.ratio.has(c.BusFactor(e.ranks)):
+		return false
+	case e.share == 0 || e.ranks == 1:
+		return true
+	case divides(c):
+		return e.share > 1 && (e.ranks == 0 || e.share == int64(e.ranks))
+	}
+	return e.share == 1
+}
+
+// divides reports whether a collective divides its size among the ranks.
+func divides(c collective.Collective) bool { return c.SendShare || c.RecvShare || c.Shares }
+
+// candidates lists the collectives that the rows can be of.
+func (e evidence) candidates() []collective.Collective {
+	var fits []collective.Collective
+	for _, c := range collective.All() {
+		if e.fits(c) {
+			fits = append(fits, c)
+		}
+	}
+	return fits
+}
+
+// findName finds the collective of a test: as the log, the option or the file's
+// name calls it, unless the rows veto that, else as the rows tell.
+func (s *scan) findName(t *test, o Options, e evidence) (named, error) {
+	fits, line := e.candidates(), t.rows.firstLine()
+	not := ""
+	for _, n := range []named{{from: "log"}, {from: "option"}, {from: "file"}} {
+		name := map[string]string{"log": t.name, "option": o.Collective, "file": fileCollective(o.File)}[n.from]
+		if name == "" {
+			continue
+		}
+		c, err := collective.ByName(name)
+		if err != nil {
+			return named{}, unsupported{name}
+		}
+		why := e.veto(c)
+		if why == "" && n.from == "log" && len(fits) > 0 && e.ranks > 0 && !e.ratio.empty() && !e.ratio.has(c.BusFactor(e.ranks)) {
+			why = fmt.Sprintf("busbw over size/time is not that of %s on %d ranks", c.Name, e.ranks)
+		}
+		if why == "" {
+			return named{c, n.from}, nil
+		}
+		if n.from != "log" {
+			return named{}, fmt.Errorf("the rows are not those of %s (from the %s): %s%s; pass --collective and --ranks as they were",
+				c.Name, sources[n.from], why, butOf(fits))
+		}
+		not = fmt.Sprintf("the log names %s, but %s; ", c.Name, why)
+	}
+	return s.inferName(e, fits, not, line)
+}
+
+// inferName takes the one collective that the rows can be of. Where that is one
+// whose rows look like those of a collective that zbench does not know, nothing
+// is inferred.
+func (s *scan) inferName(e evidence, fits []collective.Collective, not string, line int) (named, error) {
+	if e.ratio.empty() {
+		return named{}, errDisagree(line)
+	}
+	if len(fits) != 1 || fits[0].InPlace == collective.Never {
+		if not == "" {
+			not = "neither the log nor the file name says which collective this is, and "
+		}
+		return named{}, fmt.Errorf("%sthe numbers leave %s; pass --collective (%s)", not, possibilities(fits), strings.Join(collective.Names(), ", "))
+	}
+	c := fits[0]
+	if not != "" {
+		s.warn("collective_contradicted", "pass --collective to be sure", "the table at line %d: %sits busbw, algbw, redop and root are those of %s", line, not, c.Name)
+	} else {
+		s.warn("collective_inferred", "pass --collective to be sure", "no line names the collective of the table at line %d; its busbw, algbw and redop are those of %s", line, c.Name)
+	}
+	return named{c, "numbers"}, nil
+}
+
+// fileCollective finds the one collective that a file's name contains.
+func fileCollective(file string) string {
+	text := strings.NewReplacer("-", "_", ".", "_", " ", "_").Replace(strings.ToLower(file))
+	words := [][2]string{}
+	for _, p := range programs {
+		words = append(words, [2]string{p, p}, [2]string{strings.ReplaceAll(p, "_", ""), p})
+	}
+	for _, c := range collective.All() {
+		words = append(words, [2]string{c.Name, c.Name})
+		for _, a := range c.Aliases {
+			words = append(words, [2]string{a, c.Name})
+		}
+	}
+	found := ""
+	for _, w := range words {
+		if !strings.Contains(text, w[0]) {
+			continue
+		}
+		if found != "" && found != w[1] {
+			return ""
+		}
+		found = w[1]
+		// What was recognised must not be found again as a part: reduce in all_reduce.
+		text = strings.ReplaceAll(text, w[0], "|")
+	}
+	return found
+}
+
+func possibilities(fits []collective.Collective) string {
+	names := make([]string, len(fits))
+	for i, c := range fits {
+		names[i] = c.Name
+	}
+	if len(names) == 0 {
+		return "it open"
+	}
+	return strings.Join(names, " or ")
+}
+
+// errDisagree is the error about a table whose rows are of no single number of
+// ranks.
+func errDisagree(line int) error {
+	return fmt.Errorf("the rows of the table at line %d have different rank counts: no single rank count explains their busbw; import each run on its own, with its header and device list", line)
+}
+
+// butOf names the collectives that the rows can be of.
+func butOf(fits []collective.Collective) string {
+	if len(fits) == 0 {
+		return ""
+	}
+	return ", but that of " + possibilities(fits)
+}
+
+// reduction is the operator in a redop cell; empty for none.
+func reduction(cell string) string {
+	switch strings.ToLower(cell) {
+	case "", "none", "n/a":
+		return ""
+	}
+	return strings.ToLower(cell)
+}

@@ -1,0 +1,112 @@
+package peers
+
+import (
+	"slices"
+	"strings"
+
+	"zbench/bench/pattern"
+	"zbench/bench/unit"
+)
+
+// section is what a script prints before a run to say how it is made:
+// "### ALGO=Ring size=1G", "== NCCL_PROTO=LL128 ==", "NCCL_ALGO=Tree".
+type section struct {
+	line  int
+	pairs []string
+	// marked is true for a line of its own signs, which no list of variables has.
+	marked bool
+	// tables is true once a table began under it.
+	tables bool
+}
+
+// maxPairs is the number of settings of a section: a longer one is a list of the
+// environment.
+const maxPairs = 8
+
+var pairRE = pattern.New(`^[A-Za-z_][\w.-]{0,63}=[!-~]{0,64}$`)
+
+// sectionRE is a line between signs, two of a kind or one number sign, or without.
+var sectionRE = pattern.New(`^ *(?:(#+|={2,}|-{2,}|\*{2,}) *)?(?:(?:export|env) )?(.*?)(?: *(?:#+|={2,}|-{2,}|\*{2,}))? *:? *$`)
+
+// parseSection reads the settings of a line that has nothing else; heading is true
+// for a line of another text between signs, which ends a section.
+func parseSection(text string) (pairs []string, marked, heading bool) {
+	m := sectionRE.FindStringSubmatch(text)
+	marked = len(m[1]) > 1
+	for w := range strings.FieldsSeq(m[2]) {
+		if !pairRE.MatchString(w) {
+			return nil, false, marked
+		}
+		pairs = append(pairs, redact(w))
+	}
+	return pairs, marked, false
+}
+
+// sectionLine takes a line that names settings. It ends the table above it: what
+// follows is another run. Lines one below the other are one section, unless they
+// set the same.
+func (s *scan) sectionLine(t *test, l line) bool {
+	if bare := strings.TrimLeft(l.text, " "); bare == "" || !strings.Contains(bare, "=") && !strings.ContainsRune("#*-", rune(bare[0])) {
+		return false
+	}
+	pairs, marked, heading := parseSection(l.text)
+	switch {
+	case heading:
+		s.under = nil
+		return false
+	case pairs == nil || t.phase == table && !marked || t.open != nil:
+		return false
+	case !marked && s.under != nil && s.under.marked && !s.under.tables:
+		return true // what a script prints of its environment
+	}
+	if s.under == nil || s.under.tables || s.under.sets(pairs) {
+		s.under = &section{line: l.no, marked: true}
+		s.sections = append(s.sections, s.under)
+	}
+	s.under.pairs = append(s.under.pairs, pairs...)
+	s.under.marked = s.under.marked && marked
+	if t.phase >= table {
+		s.next(t.stream).before = nil
+	}
+	return true
+}
+
+// sets reports whether a section has a setting of one of the names.
+func (u *section) sets(pairs []string) bool {
+	name := func(pair string) string { before, _, _ := strings.Cut(pair, "="); return before }
+	return slices.ContainsFunc(pairs, func(p string) bool {
+		return slices.ContainsFunc(u.pairs, func(q string) bool { return name(p) == name(q) })
+	})
+}
+
+// settings are the section's, without the size of the table's rows: tables of one
+// setting that measured a size each are one run.
+func (t *test) settings() []string {
+	if t.under == nil || len(t.under.pairs) > maxPairs {
+		return nil
+	}
+	sizes := map[int64]bool{}
+	for r := range t.rows.all() {
+		sizes[t.bytes(r)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(t.under.pairs), func(pair string) bool {
+		_, value, _ := strings.Cut(pair, "=")
+		bytes, err := unit.ParseBytes(value)
+		return err == nil && len(sizes) == 1 && sizes[bytes]
+	})
+}
+
+// emptySections names the settings under which a log with several has no table.
+func (s *scan) emptySections() {
+	rows := map[*section]bool{}
+	for _, t := range s.tests {
+		if t.under != nil && t.rows.n+t.skips.count() > 0 {
+			rows[t.under] = true
+		}
+	}
+	for _, u := range s.sections {
+		if len(rows) > 0 && !rows[u] && u.marked && len(u.pairs) <= maxPairs {
+			s.warn("empty_setting", "read the log around this line: the run failed, or its output is missing", "line %d: no row follows the setting %s", u.line, strings.Join(u.pairs, " "))
+		}
+	}
+}

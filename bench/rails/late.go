@@ -1,0 +1,59 @@
+package rails
+
+import (
+	"fmt"
+	"math"
+)
+
+// late finds the nodes that enter transfers later than their partners: these measure more
+// time. Times alone do not tell a late node of two from a slow network.
+func (j *judgement) late(v *Verdict) {
+	if !j.net.known {
+		return
+	}
+	ahead := make([][]float64, j.Fleet.Nodes) // by how much a node's partners waited, over the typical time
+	meetings := map[[2]int][]float64{}
+	var all, seconds []float64
+	for _, t := range j.net.table.of {
+		seconds = append(seconds, math.Exp(t.y+t.typical))
+	}
+	typical := median(seconds)
+	for _, t := range j.net.table.of {
+		y := t.Waited / typical
+		ahead[t.Pair.B.Node] = append(ahead[t.Pair.B.Node], y)
+		ahead[t.Pair.A.Node] = append(ahead[t.Pair.A.Node], -y)
+		meetings[[2]int{t.Pair.A.Node, t.Pair.B.Node}] = append(meetings[[2]int{t.Pair.A.Node, t.Pair.B.Node}], y)
+	}
+	for _, of := range meetings {
+		middle := median(of)
+		for _, y := range of {
+			all = append(all, y-middle)
+		}
+	}
+	limit := max(leastLoss, sigmas*deviation(all))
+	for node, of := range ahead {
+		waited := median(of)
+		if !(waited > limit) {
+			continue
+		}
+		c := Component{Part: Node, Node: node}
+		reason := fmt.Sprintf("its partners wait %s longer than it does: it enters transfers late, or sends slowly", micros(waited*typical))
+		if named(v, c) {
+			for i := range v.Findings {
+				if v.Findings[i].Component == c {
+					v.Findings[i].Reasons = append(v.Findings[i].Reasons, reason)
+				}
+			}
+			continue
+		}
+		slow := 0
+		for _, y := range of {
+			if y > limit/2 {
+				slow++
+			}
+		}
+		v.Findings = append(v.Findings, Finding{
+			Component: c, Lost: waited / (1 + waited), SlowRounds: slow, Rounds: len(of), Confidence: confidence(slow, len(of)), Reasons: []string{reason},
+		})
+	}
+}

@@ -1,0 +1,184 @@
+package rails
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"zbench/bench/stat"
+)
+
+const (
+	// spreadSigmas is by how many deviations a sample is slower than the fastest of its transfer
+	// in a round before it is a slow one; five normal samples spread so far in 0.04 %.
+	spreadSigmas = 6
+	// fastestTwo is the median difference of the fastest two of five normal samples, in
+	// deviations: slow samples, up to half of them, do not change it.
+	fastestTwo = 0.55
+	// suspectChance is the probability below which a node is measured more often.
+	suspectChance = 0.05
+)
+
+// unsteady is a node whose transfers have slow samples more often than those of others.
+type unsteady struct {
+	node int
+	// slow of all transfers have one; lost is the median of what they lost then.
+	slow, all int
+	lost      float64
+	// p is the probability of so many in any node by chance.
+	p float64
+}
+
+// samples are those of the transfers of a kind.
+type samples struct {
+	of []Timing
+	// at are their places among all timings.
+	at []int
+	// slow are the losses of each transfer's slow samples, 0 of the others.
+	slow [][]float64
+	any  []bool
+}
+
+// behind are the losses of a transfer's samples against its fastest, 0 of what was not timed,
+// and the difference of the fastest two; timed is the number of samples that were.
+func (t Timing) behind() (losses []float64, gap float64, timed int) {
+	losses = make([]float64, len(t.Seconds))
+	first, second := math.Inf(1), math.Inf(1)
+	for i, x := range t.Seconds {
+		losses[i] = math.Inf(-1)
+		if !(x > 0) || math.IsInf(x, 1) {
+			continue
+		}
+		timed, losses[i] = timed+1, math.Log(x)
+		if y := losses[i]; y < first {
+			first, second = y, first
+		} else {
+			second = min(second, y)
+		}
+	}
+	for i := range losses {
+		losses[i] = max(0, losses[i]-first)
+	}
+	return losses, second - first, timed
+}
+
+// samplesOf finds the slow samples of each transfer in a round: those slower than its fastest
+// by more than the noise of its nodes explains. What is slow for the whole round has none.
+func samplesOf(timings []Timing, kind Kind, nodes int) samples {
+	var s samples
+	gaps := make([][]float64, nodes)
+	for k, t := range timings {
+		if t.Kind != kind {
+			continue
+		}
+		if losses, gap, timed := t.behind(); timed >= minSamples {
+			s.of, s.at, s.slow = append(s.of, t), append(s.at, k), append(s.slow, losses)
+			gaps[t.Pair.A.Node] = append(gaps[t.Pair.A.Node], gap)
+			gaps[t.Pair.B.Node] = append(gaps[t.Pair.B.Node], gap)
+		}
+	}
+	all := median(slices.Concat(gaps...))
+	noise := make([]float64, nodes)
+	for node, of := range gaps {
+		noise[node] = max(median(of), all) / fastestTwo
+	}
+	for k, t := range s.of {
+		cut, slow := max(slowSample, spreadSigmas*max(noise[t.Pair.A.Node], noise[t.Pair.B.Node])), false
+		for i, y := range s.slow[k] {
+			if y <= cut {
+				s.slow[k][i] = 0
+			}
+			slow = slow || y > cut
+		}
+		s.any = append(s.any, slow)
+	}
+	return s
+}
+
+func (t Timing) touches(node int) bool { return t.Pair.A.Node == node || t.Pair.B.Node == node }
+
+// worst is the node whose transfers have slow samples at the least probable rate, compared
+// with the transfers of all others.
+func (s samples) worst(nodes int) unsteady {
+	own, hits := make([]int, nodes), make([]int, nodes)
+	total := 0
+	for k, t := range s.of {
+		for _, node := range []int{t.Pair.A.Node, t.Pair.B.Node} {
+			own[node]++
+			if s.any[k] {
+				hits[node]++
+			}
+			if t.Pair.A.Node == t.Pair.B.Node {
+				break
+			}
+		}
+		if s.any[k] {
+			total++
+		}
+	}
+	best := unsteady{p: 1}
+	for node := range nodes {
+		others, slow := len(s.of)-own[node], total-hits[node]
+		if others == 0 || hits[node] < 2 {
+			continue
+		}
+		rate := (float64(slow) + 0.5) / float64(others+1)
+		if p := 2 * float64(nodes) * stat.BinomialTail(hits[node], own[node], rate); p < best.p {
+			best = unsteady{node: node, slow: hits[node], all: own[node], p: p}
+		}
+	}
+	return best
+}
+
+// steady finds the nodes with slow samples beyond chance, the most improbable first, and
+// leaves these samples out of the timings: the rest tells what is always slow. next is the
+// least probability of another node.
+func steady(d Data) (found []unsteady, rest []Timing, next float64) {
+	rest = d.Timings
+	for len(found) < d.Fleet.Nodes {
+		kinds := []samples{samplesOf(rest, XGMI, d.Fleet.Nodes), samplesOf(rest, Network, d.Fleet.Nodes)}
+		best := kinds[0].worst(d.Fleet.Nodes)
+		if u := kinds[1].worst(d.Fleet.Nodes); u.p < best.p {
+			best = u
+		}
+		if best.p > chance {
+			return found, rest, best.p
+		}
+		var lost []float64
+		rest = slices.Clone(rest)
+		for _, s := range kinds {
+			lost = append(lost, s.leaveOut(rest, best.node)...)
+		}
+		best.lost = share(median(lost))
+		found = append(found, best)
+	}
+	return found, rest, 1
+}
+
+// leaveOut takes the slow samples of a node out of the timings, and returns what they lost.
+func (s samples) leaveOut(timings []Timing, node int) (lost []float64) {
+	for k, t := range s.of {
+		if !s.any[k] || !t.touches(node) {
+			continue
+		}
+		seconds := slices.Clone(t.Seconds)
+		for i, y := range s.slow[k] {
+			if y > 0 {
+				seconds[i] = 0
+				lost = append(lost, y)
+			}
+		}
+		timings[s.at[k]].Seconds = seconds
+	}
+	return lost
+}
+
+// unsteady names the nodes that are slow part of the time.
+func (j *judgement) unsteady(v *Verdict) {
+	for _, u := range j.nodes {
+		v.Findings = append(v.Findings, Finding{
+			Component: Component{Part: Node, Node: u.node}, Intermittent: true, Lost: u.lost, SlowRounds: u.slow, Rounds: u.all,
+			Confidence: confidence(u.slow, u.slow), Reasons: []string{fmt.Sprintf("slow samples in %d of its %d transfers, far more than in those of other nodes", u.slow, u.all)},
+		})
+	}
+}

@@ -1,0 +1,109 @@
+package trainer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Megatron-Bridge's settings, read in NVIDIA-NeMo/Megatron-Bridge at 067f987d:
+// src/megatron/bridge/training/comm_overlap.py. Where a recipe has comm_overlap and the
+// distributed optimizer, setup replaces ddp.bucket_size by comm_overlap.bucket_size, or
+// by its default, and both overlaps alike. training/config.py: comm_overlap is None
+// unless the recipe sets it. models/gpt_provider.py: the vocabulary is not padded unless
+// should_pad_vocab is set.
+const (
+	bridgeDefault = 128 << 20
+	commOverlap   = "comm_overlap."
+)
+
+// bridgeParts are parts of Bridge's configuration whose keys are told apart by the part.
+var bridgeParts = []string{"ddp.", commOverlap}
+
+var bridgeKeys = []key{
+	{commOverlap + "bucket_size", into(func(c *Config) **int64 { return &c.bridge }, 1)},
+	{commOverlap + "overlap_grad_reduce", nil},
+	{commOverlap + "overlap_param_gather", nil},
+	{commOverlap + "tp_comm_overlap", nil},
+}
+
+// bridgeConclusions is what comm_overlap's setup makes of the settings.
+func bridgeConclusions(c *Config, found []pair) {
+	isBridge := func(p pair) bool {
+		part, _, nested := strings.Cut(p.key, ".")
+		return nested && (part == "model" || slices.Contains(bridgeParts, part+"."))
+	}
+	if slices.ContainsFunc(found, isBridge) && !c.on("model.should_pad_vocab") {
+		one := int64(1)
+		c.VocabMultiple = &one
+	}
+	has := func(p pair) bool { return strings.HasPrefix(p.key, commOverlap) }
+	if !slices.ContainsFunc(found, has) {
+		if _, set := c.said["ddp.bucket_size"]; set {
+			c.Notes = append(c.Notes, "if the recipe has comm_overlap, its setup replaces ddp.bucket_size by comm_overlap.bucket_size, or by 134217728, and turns both overlaps on")
+		}
+		return
+	}
+	orElse(&c.Zero, 1) // Bridge's recipes have it, and comm_overlap counts with it alone
+	if *c.Zero != 1 {
+		return
+	}
+	if c.bridge == nil {
+		size := int64(bridgeDefault)
+		c.bridge = &size
+		c.Notes = append(c.Notes, "comm_overlap sets a bucket size of 134217728 where it names none")
+	}
+	c.Elements, c.Buckets = c.bridge, nil
+	for _, x := range []struct {
+		key string
+		to  **bool
+	}{{"overlap_grad_reduce", &c.Overlap}, {"overlap_param_gather", &c.GatherOverlap}} {
+		value, said := c.said[commOverlap+x.key]
+		on := !said || isUnset(value) || c.on(commOverlap+x.key)
+		*x.to = &on
+	}
+}
+
+func bridgeOverrides(s Spelling) string {
+	all := megatronArguments(s, bridgeNumbers)
+	var b strings.Builder
+	bridged := func(key string) string { return bridged(key, s.Run.Zero == 1) }
+	b.WriteString(s.fresh(all, bridged) + bridgeTrap(s) + s.countTrap("ddp.num_buckets"))
+	if s.Run.Zero == 1 {
+		b.WriteString("# a recipe whose comm_overlap is None takes ddp. in place of comm_overlap.; where it is set, it replaces what ddp has\n")
+	}
+	for _, a := range all {
+		if a.key == legacyKey {
+			b.WriteString("# --no-use-layer-wise-param-layout is an argument of Megatron-LM's own\n")
+			continue
+		}
+		fmt.Fprintf(&b, "%s=%s\n", bridged(a.key), a.value)
+	}
+	return strings.TrimSuffix(b.String(), "\n") + "  # elements, not bytes\n" + megatronReadBack
+}
+
+// bridged spells a key of Megatron-Bridge: most are under ddp. With the distributed
+// optimizer comm_overlap has the last word on three of them.
+func bridged(key string, sharded bool) string {
+	switch key {
+	case "expert_model_parallel_size":
+		return "model." + key
+	case "mixed_precision":
+		return key
+	case "optimizer":
+		return "optimizer." + key
+	case "overlap_grad_reduce", "overlap_param_gather", "ddp_bucket_size":
+		if sharded {
+			return commOverlap + strings.TrimPrefix(key, "ddp_")
+		}
+	}
+	return "ddp." + strings.TrimPrefix(key, "ddp_")
+}
+
+// bridgeTrap is about the second place where Bridge sets a type.
+func bridgeTrap(s Spelling) string {
+	if len(bridgeNumbers[[2]string{s.Run.ParamDtype, s.Run.GradDtype}]) == 0 {
+		return ""
+	}
+	return "# set grad_reduce_in_fp32 in the recipe's mixed_precision, too: that one wins\n"
+}

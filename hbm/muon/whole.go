@@ -1,0 +1,206 @@
+package muon
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	method "zbench/bench/muon"
+	"zbench/bench/record"
+	"zbench/internal/native"
+)
+
+// maker is one of the ways in which Newton–Schulz is made: the launches of a product of a
+// step, and what its checks are called.
+type maker struct {
+	launches func(p method.Product, step int) []native.Step
+	name     func(p method.Product) string
+	vendor   bool
+	// elements of the first step's products that are checked one by one; 0 for none.
+	elements int
+}
+
+// Products makes the steps of Newton–Schulz product by product and holds the whole of each
+// against its operands, after what comes before: of the first and the last matrix, in the
+// size that is measured.
+func (w *Work) Products(elements int) ([]record.Check, error) {
+	before, err := w.before()
+	if err != nil {
+		return nil, err
+	}
+	products, err := w.wholes(maker{
+		launches: func(p method.Product, i int) []native.Step { return w.Product(p, i, false) },
+		name:     method.Product.String, elements: elements,
+	}, len(w.d.cfg.Coefficients.Steps), method.Products())
+	return append(before, products...), err
+}
+
+// EveryTile is Products for our own kernel without symmetry, which the others are measured
+// against: of the first step.
+func (w *Work) EveryTile(elements int) ([]record.Check, error) {
+	if err := w.d.run(w.Before()...); err != nil {
+		return nil, err
+	}
+	return w.wholes(maker{
+		launches: func(p method.Product, i int) []native.Step { return w.Product(p, i, true) },
+		name:     func(p method.Product) string { return p.String() + method.EveryTile }, elements: elements,
+	}, 1, []method.Product{method.Gram, method.Square})
+}
+
+// VendorProducts is Products for a vendor's products.
+func (w *Work) VendorProducts() ([]record.Check, error) {
+	if err := w.d.run(w.Before()...); err != nil {
+		return nil, err
+	}
+	return w.wholes(maker{
+		launches: w.vendorMake, vendor: true,
+		name: func(p method.Product) string { return p.String() + " by the vendor's products" },
+	}, len(w.d.cfg.Coefficients.Steps), method.Products())
+}
+
+func (w *Work) wholes(m maker, steps int, products []method.Product) ([]record.Check, error) {
+	var checks []record.Check
+	rng := rand.New(rand.NewPCG(w.d.cfg.Seed, 99)) //nolint:gosec // test data
+	for i := range steps {
+		for _, p := range products {
+			found, err := w.whole(m, p, i, rng)
+			if err != nil {
+				return nil, err
+			}
+			checks = append(checks, found...)
+		}
+	}
+	return once(checks), nil
+}
+
+// whole makes one product and checks it. What was there before is spoilt first: a part
+// that is not made must not pass.
+func (w *Work) whole(m maker, p method.Product, step int, rng *rand.Rand) ([]record.Check, error) {
+	check := func(what string, most record.Deviation) record.Check {
+		return record.Check{Shape: w.shape.String(), What: what, Bar: most}
+	}
+	all := check(whole(m.name(p)), record.Deviation{Frobenius: 1, Max: 1})
+	mirrored := check(checkedSymmetry, record.Deviation{})
+	if !p.Symmetric() {
+		mirrored.What = checkedTranspose
+	}
+	some := check(sampled(m.name(p), m.elements), record.Deviation{Max: 0x1p-8})
+	if err := w.spoil(p, step, m.vendor); err != nil {
+		return nil, err
+	}
+	if err := w.d.run(m.launches(p, step)...); err != nil {
+		return nil, err
+	}
+	for _, k := range w.ends() {
+		c, differ, err := w.claim(p, step, k, m.vendor)
+		if err != nil {
+			return nil, err
+		}
+		mirrored.Worst(record.Deviation{Max: float64(differ)})
+		if found := c.Check(rng); found.RMS > all.Found.Frobenius || found.Max > all.Found.Max {
+			all.Worst(record.Deviation{Frobenius: found.RMS, Max: found.Max})
+			if err := w.explain(&all, m, p, step, k, c, found); err != nil {
+				return nil, err
+			}
+		}
+		if m.elements > 0 {
+			some.Worst(record.Deviation{Max: c.Sample(rng, m.elements)})
+		}
+	}
+	checks := []record.Check{all}
+	if !m.vendor || p.Symmetric() {
+		checks = append(checks, mirrored)
+	}
+	if step == 0 && m.elements > 0 {
+		checks = append(checks, some)
+	}
+	return checks, nil
+}
+
+// explain says what is wrong in a product that failed: where, and whether it is again when
+// the product is made again.
+func (w *Work) explain(c *record.Check, m maker, p method.Product, step, k int, claim *method.Claim, found method.Residuals) error {
+	if found.OK() {
+		return nil
+	}
+	wrong := claim.Wrong(found)
+	c.Pattern, c.Note = patternOf(wrong), fmt.Sprintf("step %d, matrix %d: %s", step+1, k, wrong.Text())
+	if err := w.d.run(m.launches(p, step)...); err != nil {
+		return err
+	}
+	again, _, err := w.claim(p, step, k, m.vendor)
+	if err == nil && !bytes.Equal(again.C.Raw, claim.C.Raw) {
+		c.Pattern = record.PatternUnstable
+		c.Note += "; made again of the same operands, the product has other bits"
+	}
+	return err
+}
+
+func patternOf(w method.Wrong) string {
+	switch {
+	case w.Isolated():
+		return record.PatternIsolated
+	case w.Elements > 0:
+		return record.PatternTiles
+	}
+	return record.PatternRounding
+}
+
+// spoil fills with no numbers where a product of a step is written for the first and the
+// last matrix.
+func (w *Work) spoil(p method.Product, step int, vendor bool) error {
+	fill := func(array int64, rows, cols int) error {
+		for _, k := range w.ends() {
+			each := halves(rows, cols)
+			if err := w.d.p.Write(w.at(array+int64(k)*each), bytes.Repeat([]byte{0xff}, int(each))); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	switch to := turn(step + 1); p {
+	case method.Gram:
+		return fill(w.a, w.m, w.m)
+	case method.Square:
+		return fill(w.b, w.m, w.m)
+	default:
+		if vendor {
+			return fill(w.x[to], w.m, w.n)
+		}
+		return errors.Join(fill(w.x[to], w.m, w.n), fill(w.t[to], w.n, w.m))
+	}
+}
+
+// claim is what a product of a step must be for the k-th matrix, and how many of its
+// elements differ from their mirrors', or from those of its transpose.
+func (w *Work) claim(p method.Product, step, k int, vendor bool) (c *method.Claim, differ int, err error) {
+	read := func(array int64, rows, cols int) (h method.Half) {
+		if err == nil {
+			h, err = w.read(array+int64(k)*halves(rows, cols), rows, cols)
+		}
+		return h
+	}
+	factors, from, to := w.d.cfg.Coefficients.Steps[step], turn(step), turn(step+1)
+	switch p {
+	case method.Gram:
+		x := read(w.x[from], w.m, w.n)
+		c = &method.Claim{C: read(w.a, w.m, w.m), A: x, B: x, Alpha: 1}
+	case method.Square:
+		a := read(w.a, w.m, w.m)
+		c = &method.Claim{C: read(w.b, w.m, w.m), A: a, B: a, S: &a, Alpha: factors[2], Beta: factors[1]}
+		if vendor {
+			c.Shift, c.Parted = factors[0], true
+		}
+	default:
+		x := read(w.x[from], w.m, w.n)
+		c = &method.Claim{C: read(w.x[to], w.m, w.n), A: read(w.b, w.m, w.m), Alpha: 1}
+		if vendor {
+			c.B = x.Transposed()
+			return c, 0, err
+		}
+		c.B, c.S, c.Beta = read(w.t[from], w.n, w.m), &x, factors[0]
+		return c, c.C.NotTransposeOf(read(w.t[to], w.n, w.m)), err
+	}
+	return c, c.C.NotTransposeOf(c.C) / 2, err
+}

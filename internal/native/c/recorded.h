@@ -1,0 +1,16 @@
+/* A table whose calls are noted; see recorded.c. */
+#ifndef ZB_RECORDED_H
+#define ZB_RECORDED_H
+
+#include "abi.h"
+
+/* Notes the calls of t from now on. Returns 0 where the compiler cannot. One table of the
+ * process at a time. */
+int zbr_record(zb_table *t);
+/* Takes from t the rows that no vendor's library has, so that it looks like one. */
+void zbr_as_vendor(zb_table *t);
+int zbr_count(void);
+const char *zbr_at(int i);
+void zbr_forget(void);
+
+#endif
