@@ -2,7 +2,7 @@
  * what the slower ones have not destroyed yet. */
 
 enum { CYCLES = 300, SETTLED = 10 };
-static const uint64_t slower = 512 << 10; /* bytes: a few communicators, and what is left over of sizes */
+static const uint64_t slower = 128 << 10; /* bytes: a few communicators, and what is left over of sizes */
 
 static void cycles_of_one(const zbl_share *how, int number) {
   rank r;

@@ -62,7 +62,6 @@ static int zbl_is_over(const zbl_clique *q) {
 /* Frees cliques that all ranks have left. Here and not where the last one leaves: a host that
  * was woken may still look at its bell there. */
 static void zbl_free_cliques(void) {
-  zbl_retire_comms();
   for (zbl_ref *at = &zbl.hub->cliques; *at != 0;) {
     zbl_clique *q = zbl_at(*at);
     if (!zbl_is_over(q)) {
@@ -86,6 +85,7 @@ zbl_clique *zbl_clique_for(const zb_unique_id *id, int nranks) {
   if (strncmp(id->internal, "zbl ", 4) != 0) {
     return NULL;
   }
+  zbl_retire_comms(); /* whoever comes first: a process that never does has its own */
   for (q = zbl_at(zbl.hub->cliques); q != NULL; q = zbl_at(q->next)) {
     if (zbl_is_of(q, id)) {
       return q->nranks == nranks && q->inited < nranks ? q : NULL;
