@@ -91,7 +91,7 @@ func runsOf(sorted []int64) [][2]int64 {
 	return runs
 }
 
-func digest(sizes []int64) string {
+func digest[T any](sizes []T) string {
 	sum := sha256.Sum256([]byte(strings.ReplaceAll(strings.Trim(fmt.Sprint(sizes), "[]"), " ", ",")))
 	return hex.EncodeToString(sum[:])[:16]
 }

@@ -43,10 +43,7 @@ func deepSpeedPlan(in *prepared, setting int64, run Run) Plan {
 	if setting == 0 {
 		setting = deepSpeedDefault
 	}
-	// One buffer takes dense and expert gradients alike; each group of ranks then
-	// reduces its own part.
-	plan := Plan{Buckets: in.reverse.atMost(setting, false)}
-	plan.Backward = deepSpeedReductions(in, plan.Buckets, run)
+	plan := deepSpeedReductions(in, setting, run)
 	plan.EachBackward = run.Zero > 1
 	if run.Zero == 3 {
 		deepSpeedGathers(&plan, in, run)
@@ -59,45 +56,40 @@ func deepSpeedPlan(in *prepared, setting int64, run Run) Plan {
 }
 
 // deepSpeedReductions are launched when the gradient comes that no longer fits,
-// the last at the end of backward.
-func deepSpeedReductions(in *prepared, buckets []Bucket, run Run) []Message {
-	name := allReduce
-	if run.Zero == 3 {
-		name = reduceScatter
+// the last at the end of backward. Computation waits there for the one before, in stage 3
+// for the third before.
+func deepSpeedReductions(in *prepared, setting int64, run Run) Plan {
+	name, ahead := allReduce, 1
+	switch {
+	case run.Zero == 3:
+		name, ahead = reduceScatter, deepSpeedAhead
+	case run.OwnerReduce:
+		name = reduce
 	}
-	all := make([]Message, 0, len(buckets))
-	wide := run.grad()
-	for j, b := range buckets {
-		launch, next := 0, 0
-		if j+1 < len(buckets) {
-			launch = buckets[j+1].Last
+	filled := in.ofZero(run).filled(setting)
+	launch := func(j int) int {
+		if j+1 < len(filled) && !run.afterBackward() {
+			return filled[j+1][0]
 		}
-		if j+2 < len(buckets) {
-			next = buckets[j+2].Last
-		}
-		wait := next
+		return 0
+	}
+	plan := Plan{Buckets: make([]Bucket, 0, len(filled)), Backward: make([]Message, 0, len(filled))}
+	for j, tensors := range filled {
+		wait := Never
 		switch {
 		case run.NoOverlap:
-			wait = launch
-		case run.Zero == 3 || j+1 == len(buckets):
-			wait = Never
+			wait = launch(j)
+		case j+ahead < len(filled):
+			wait = launch(j + ahead)
 		}
-		for _, part := range in.parts(b) {
-			if n := run.ranks(part.Expert); n > 1 && part.Elements > 0 {
-				all = append(all, Message{Collective: name, Bytes: part.Elements * wide, Ranks: n, Launch: launch, Wait: wait})
+		for _, call := range in.calls(tensors, setting, run) {
+			plan.Buckets = append(plan.Buckets, call)
+			if n := run.ranks(call.Expert); n > 1 {
+				plan.Backward = append(plan.Backward, Message{Collective: name, Bytes: call.Elements * run.grad(), Ranks: n, Launch: launch(j), Wait: wait})
 			}
 		}
 	}
-	return all
-}
-
-// parts splits a bucket by the ranks that reduce it; one of them may be empty.
-func (in *prepared) parts(b Bucket) [2]Bucket {
-	dense, expert := b, b
-	dense.Expert, expert.Expert = false, true
-	expert.Elements = in.experts[b.Last+1] - in.experts[b.First]
-	dense.Elements -= expert.Elements
-	return [2]Bucket{dense, expert}
+	return plan
 }
 
 // deepSpeedGathers adds the gathers of parameters of stage 3, which the setting
