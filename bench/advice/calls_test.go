@@ -3,6 +3,7 @@ package advice
 import (
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -70,5 +71,40 @@ func TestDeepSpeedsOwnCalls(t *testing.T) {
 		slices.Sort(sizes)
 		require.Equal(t, c.Sizes, runsOf(sizes), "%+v", c)
 		require.Equal(t, c.Calls, digest(calls), "%+v\n%v", c, calls)
+	}
+}
+
+// The configurations for which DeepSpeed's engine takes an optimizer without buckets are
+// refused, and no others.
+func TestDeepSpeedsOtherOptimizersAreRefused(t *testing.T) {
+	type bucketless struct {
+		Model, Accumulated string
+		Stage              int
+		Offload            bool
+	}
+	var all struct{ Bucketless []bucketless }
+	require.NoError(t, json.Unmarshal(deepSpeedCalls, &all))
+	require.NotEmpty(t, all.Bucketless)
+	for _, model := range []string{"fp32", "fp16", "bf16"} {
+		for _, accumulated := range []string{"", "fp32", "bf16"} {
+			for stage := 1; stage <= 3; stage++ {
+				for _, offload := range []bool{false, true} {
+					text := fmt.Sprintf(`{"%s": {"enabled": true}, "zero_optimization": {"stage": %d`, model, stage)
+					if offload {
+						text += `, "offload_optimizer": {"device": "cpu"}`
+					}
+					text += "}"
+					if accumulated != "" {
+						text += fmt.Sprintf(`, "data_types": {"grad_accum_dtype": %q}`, accumulated)
+					}
+					_, err := trainer.ReadConfig(text+"}", "")
+					if slices.Contains(all.Bucketless, bucketless{model, accumulated, stage, offload}) {
+						require.ErrorContains(t, err, "reduce_bucket_size has no effect there", text)
+						continue
+					}
+					require.NoError(t, err, text)
+				}
+			}
+		}
 	}
 }
