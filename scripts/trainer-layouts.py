@@ -27,26 +27,48 @@ def functions(text, names, scope):
     for node in ast.walk(ast.parse(text)):
         if getattr(node, "name", None) in names and isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             node.decorator_list = [d for d in node.decorator_list if "dataclass" in ast.dump(d)]
-            module = ast.Module([node], [])
-            # an import of a module of its own is in the scope already
-            for inner in ast.walk(node):
-                if hasattr(inner, "body") and isinstance(inner.body, list):
-                    inner.body = [s for s in inner.body if not isinstance(s, ast.ImportFrom)] or [ast.Pass()]
-            exec(compile(ast.fix_missing_locations(module), path_of(names), "exec"), scope)
+            without_imports(node)
+            exec(compile(ast.fix_missing_locations(ast.Module([node], [])), node.name, "exec"), scope)
 
 
-def path_of(names):
-    return "+".join(sorted(names))
+def without_imports(node):
+    """An import of a module of its own is in the scope already."""
+    for inner in ast.walk(node):
+        if hasattr(inner, "body") and isinstance(inner.body, list):
+            inner.body = [s for s in inner.body if not isinstance(s, ast.ImportFrom)] or [ast.Pass()]
+
+
+def methods(text, name, names, scope):
+    """Defines a class of a file in a scope with some of its methods alone."""
+    node = next(n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.ClassDef) and n.name == name)
+    node.bases, node.decorator_list = [], []
+    node.body = [n for n in node.body if getattr(n, "name", None) in names]
+    assert {n.name for n in node.body} == set(names), set(names) - {n.name for n in node.body}
+    for n in node.body:
+        n.decorator_list = [d for d in n.decorator_list if ast.unparse(d) == "staticmethod"]
+        without_imports(n)
+    exec(compile(ast.fix_missing_locations(ast.Module([node], [])), name, "exec"), scope)
+    return scope[name]
+
+
+def anything(*_, **__):
+    return None
 
 
 class Param:
-    def __init__(self, name, numel, fp8=False, expert=False, shared=False):
-        self.name, self.numel_, self.fp8, self.dtype, self.requires_grad = name, numel, fp8, "bf16", True
-        self.data = types.SimpleNamespace(nelement=lambda: numel)
+    """A parameter of Megatron: its sides, and the marks that its modules give it."""
+
+    def __init__(self, name, *shape, fp8=False, expert=False, shared=False):
+        self.name, self.shape, self.fp8, self.dtype, self.requires_grad = name, shape, fp8, "bf16", True
+        self.data = types.SimpleNamespace(nelement=lambda: math.prod(shape), shape=shape)
+        self.is_embedding_or_output_parameter = "embedding" in name or "output_layer" in name
         if expert:
             self.allreduce = False
         if shared:
             self.shared_embedding = True
+
+    def dim(self):
+        return len(self.shape)
 
 
 class Group:
@@ -55,17 +77,24 @@ class Group:
 
 
 def scope_of(git):
-    import dataclasses
     torch = types.SimpleNamespace(uint8="uint8", float="fp32", dtype=str, Tensor=object, nn=types.SimpleNamespace(Parameter=Param))
-    scope = dict(math=math, torch=torch, dataclass=dataclasses.dataclass, field=dataclasses.field, Enum=enum.Enum,
-                 _param_uses_quantized_storage=lambda p: p.fp8, _ParamAndGradBucketGroup=Group, _ParamAndGradBuffer=object)
+    scope = dict(math=math, torch=torch, dataclass=dataclasses.dataclass, field=dataclasses.field, Enum=enum.Enum, HAVE_FSDP2=False, warn_rank_0=anything, log_single_rank=anything, logger=None, logging=types.SimpleNamespace(INFO=0),
+                 _param_uses_quantized_storage=lambda p: p.fp8, _ParamAndGradBucketGroup=Group, _ParamAndGradBuffer=object, get_pg_size=lambda g: g,
+                 DDP=lambda config, ddp_config, module, disable_bucketing, full_param_layout=None, **_: full_param_layout)
     scope.update({k: getattr(typing, k) for k in ("Dict", "List", "Optional", "Tuple")})
-    functions(source(git, "megatron/core/optimizer/param_layout.py"), {"pad_to_divisor", "pad_param_start", "bucket_end_divisor", "pad_bucket_end", "BufferKey", "PerBufferParamLayout"}, scope)
-    functions(source(git, "megatron/core/distributed/param_and_grad_buffer.py"), {"group_params_for_buffers", "partition_buckets", "_compute_default_per_buffer_param_layout"}, scope)
-    functions(source(git, "megatron/core/optimizer/distrib_optimizer.py"), {"_compute_per_buffer_param_layout"}, scope)
-    functions(source(git, "megatron/training/training.py"), {"resolve_ddp_bucket_size"}, scope)
-    functions(source(git, "megatron/core/tokenizers/utils/build_tokenizer.py"), {"vocab_size_with_padding"}, scope)
-    scope["get_pg_size"] = lambda g: g
+    core = "megatron/core/"
+    functions(source(git, core + "optimizer/param_layout.py"),
+              {"pad_to_divisor", "pad_param_start", "bucket_end_divisor", "pad_bucket_end", "BufferKey", "PerBufferParamLayout", "FullParamLayout"}, scope)
+    functions(source(git, core + "distributed/param_and_grad_buffer.py"), {"group_params_for_buffers", "partition_buckets", "_compute_default_per_buffer_param_layout"}, scope)
+    methods(source(git, core + "optimizer/distrib_optimizer.py"), "DistributedOptimizer", {"_compute_per_buffer_param_layout", "compute_full_param_layout"}, scope)
+    wise = source(git, core + "optimizer/layer_wise_optimizer.py")
+    methods(wise, "LayerWiseDistributedOptimizer", {"_shard_divisor", "_compute_per_buffer_param_layout", "compute_full_param_layout"}, scope)
+    functions(wise, {"is_managed_by_layer_wise_optimizer", "tag_params_for_buffer_routing"}, scope)
+    functions(source(git, "megatron/training/training.py"), {"resolve_ddp_bucket_size", "wrap_model_chunks_with_ddp"}, scope)
+    functions(source(git, core + "tokenizers/utils/build_tokenizer.py"), {"vocab_size_with_padding"}, scope)
+    # the part of validate_args that decides which optimizers are layer-wise
+    decides = next(n for n in ast.walk(ast.parse(source(git, "megatron/training/arguments.py"))) if isinstance(n, ast.If) and ast.unparse(n.test) == "args.optimizer not in ('sgd', 'adam')")
+    scope["decide_optimizer"] = lambda args: exec(compile(ast.Module([decides], []), "validate_args", "exec"), scope, dict(args=args))
     return scope
 
 
@@ -74,20 +103,20 @@ def stage(scope, model, tp, pp, fp8):
     h, v = model["hidden"], model["vocab"]
     v = scope["vocab_size_with_padding"](v, types.SimpleNamespace(make_vocab_size_divisible_by=128, tensor_model_parallel_size=tp, rank=1))
     tied = model.get("tied", False)
-    yield Param("embedding.word_embeddings.weight", v // tp * h, shared=tied and pp > 1)
+    yield Param("embedding.word_embeddings.weight", v // tp, h, shared=tied and pp > 1)
     for i in range(model["layers"] // pp):
         at = f"decoder.layers.{i}."
         q, kv = model["heads"] * model["head"], 2 * model["groups"] * model["head"]
-        yield Param(at + "self_attention.linear_proj.weight", q // tp * h, fp8)
+        yield Param(at + "self_attention.linear_proj.weight", h, q // tp, fp8=fp8)
         yield Param(at + "self_attention.linear_qkv.layer_norm_weight", h)
-        yield Param(at + "self_attention.linear_qkv.weight", (q + kv) // tp * h, fp8)
+        yield Param(at + "self_attention.linear_qkv.weight", (q + kv) // tp, h, fp8=fp8)
         yield Param(at + "mlp.linear_fc1.layer_norm_weight", h)
-        yield Param(at + "mlp.linear_fc1.weight", 2 * model["ffn"] // tp * h, fp8)
-        yield Param(at + "mlp.linear_fc2.weight", model["ffn"] // tp * h, fp8)
+        yield Param(at + "mlp.linear_fc1.weight", 2 * model["ffn"] // tp, h, fp8=fp8)
+        yield Param(at + "mlp.linear_fc2.weight", h, model["ffn"] // tp, fp8=fp8)
     if pp == 1:
         yield Param("decoder.final_layernorm.weight", h)
         if not tied:
-            yield Param("output_layer.weight", v // tp * h)
+            yield Param("output_layer.weight", v // tp, h)
 
 
 def lengths(sizes):
@@ -100,19 +129,43 @@ def digest(sizes):
     return hashlib.sha256(",".join(map(str, sizes)).encode()).hexdigest()[:16]
 
 
+def layouts(scope, params, case):
+    """What Megatron lays out for each buffer, and the size of a bucket."""
+    args = types.SimpleNamespace(optimizer=case["optimizer"], use_distributed_optimizer=case["sharded"], use_torch_fsdp2=False, use_megatron_fsdp=False, ckpt_format="torch_dist")
+    args.use_layer_wise_distributed_optimizer = False
+    scope["decide_optimizer"](args)
+    config = types.SimpleNamespace(
+        pad_buckets_for_high_nccl_busbw=case["pad"], num_buckets=case["num_buckets"] or None, bucket_size=case["bucket_size"] or None, grad_reduce_in_fp32=True,
+        use_distributed_optimizer=args.use_distributed_optimizer)
+    size = scope["resolve_ddp_bucket_size"](config, case["dp"], True, sum(math.prod(p.shape) for p in params))
+    ranks = types.SimpleNamespace(dp_cp=case["dp"], expt_dp=case["dp"] // case["ep"])
+    (made,) = scope["wrap_model_chunks_with_ddp"](
+        [types.SimpleNamespace(parameters=lambda: params)], None, config, pg_collection=ranks, bucket_sizes=[size],
+        use_layer_wise_distributed_optimizer=args.use_layer_wise_distributed_optimizer, use_layer_wise_param_layout=not case["legacy"])
+    if made is None:
+        return {key: scope["_compute_default_per_buffer_param_layout"](group, size) for key, (group, _) in scope["group_params_for_buffers"](params, True).items()}
+    return made.layouts
+
+
 def layout(scope, params, case):
-    config = types.SimpleNamespace(pad_buckets_for_high_nccl_busbw=case["pad"], num_buckets=None, bucket_size=case["bucket_size"] or None)
-    size = scope["resolve_ddp_bucket_size"](config, case["dp"], True, sum(p.numel_ for p in params))
-    buffers = []
-    for key, (group, indices) in scope["group_params_for_buffers"](params, True).items():
-        if case["sharded"]:
-            made = scope["_compute_per_buffer_param_layout"](group, size, case["dp"], config, indices)
-        else:
-            made = scope["_compute_default_per_buffer_param_layout"](group, size)
-        buckets = [types.SimpleNamespace(size=e - s, bytes=(e - s) * (1 if key.param_dtype == "uint8" else 2)) for s, e in made.bucket_indices]
-        buffers.append(types.SimpleNamespace(param_dtype=key.param_dtype, buckets=buckets, ddp_config=config, data_parallel_group=0, data_parallel_world_size=case["dp"]))
-    groups = scope["partition_buckets"](buffers)
-    reduced, gathered = ([sum(getattr(b, what) for b in g.buckets) for g in groups] for what in ("size", "bytes"))
+    """Bucket groups in the order in which their last gradient comes."""
+    at = {p: i for i, p in enumerate(params)}
+    groups, of_buffers = [], layouts(scope, params, case)
+    for expert in (False, True):
+        buffers = []
+        for key, made in of_buffers.items():
+            if key.is_expert_parallel != expert:
+                continue
+            first = defaultdict(lambda: len(params))
+            for p, (_, _, bucket) in made.param_index_map.items():
+                first[bucket] = min(first[bucket], at[p])
+            wide = 1 if key.param_dtype == "uint8" else 2
+            buckets = [types.SimpleNamespace(size=e - s, bytes=(e - s) * wide, first=first[i]) for i, (s, e) in enumerate(made.bucket_indices)]
+            buffers.append(types.SimpleNamespace(param_dtype=key.param_dtype, buckets=buckets, ddp_config=None, data_parallel_group=0, data_parallel_world_size=0))
+        for g in scope["partition_buckets"](buffers, reduce_scatter_with_fp32_accumulation=case["summed"]):
+            groups.append((min(b.first for b in g.buckets), sum(b.size for b in g.buckets), sum(b.bytes for b in g.buckets)))
+    groups.sort(key=lambda g: -g[0])
+    _, reduced, gathered = zip(*groups)
     return dict(sizes=lengths(sorted(reduced)), reduced=digest(reduced), gathered=digest(gathered))
 
 
@@ -123,17 +176,45 @@ MODELS = {
 }
 
 
-def megatron(git):
-    scope, out = scope_of(git), []
+def megatron_cases():
+    base = dict(optimizer="adam", legacy=False, ep=1, fp8=False, summed=False, num_buckets=0)
     for name in MODELS:
         for tp, pp in ((1, 1), (8, 1), (8, 4), (1, 4), (16, 2)):
-            for fp8 in (False, True):
-                for size in (0, 4_000_000, 94_000_000, 410_000_000):
-                    for sharded, dp, pad in ((True, 64, False), (True, 24, True), (False, 16, False)):
-                        if fp8 and not sharded:
-                            continue  # Megatron refuses it
-                        case = dict(model=name, tp=tp, pp=pp, fp8=fp8, bucket_size=size, sharded=sharded, dp=dp, pad=pad)
-                        out.append({**case, **layout(scope, list(stage(scope, MODELS[name], tp, pp, fp8)), case)})
+            for size in (0, 4_000_000, 94_000_000, 410_000_000):
+                for sharded, dp, pad in ((True, 64, False), (True, 24, True), (False, 16, False)):
+                    case = {**base, "model": name, "tp": tp, "pp": pp, "bucket_size": size, "sharded": sharded, "dp": dp, "pad": pad}
+                    yield case
+                    if sharded:  # else Megatron refuses it
+                        yield {**case, "fp8": True}
+                        yield {**case, "fp8": True, "summed": True}
+        for tp, pp in ((1, 1), (8, 4)):
+            for size in (0, 94_000_000):
+                for optimizer, sharded, legacy in (("sgd", True, False), ("sgd", False, False), ("muon", True, False), ("muon", True, True), ("muon", False, False), ("dist_muon", False, False), ("lion", True, False)):
+                    for dp, pad in ((64, False), (24, True)):
+                        yield {**base, "model": name, "tp": tp, "pp": pp, "bucket_size": size, "sharded": sharded, "dp": dp, "pad": pad, "optimizer": optimizer, "legacy": legacy}
+            for n in (1, 7, 30):
+                yield {**base, "model": name, "tp": tp, "pp": pp, "bucket_size": 0, "num_buckets": n, "sharded": True, "dp": 64, "pad": False}
+    rng = random.Random(34)
+    for _ in range(200):
+        side, ep = (1, 7, 64, 100, 256), rng.choice((1, 1, 2, 4))
+        tensors = [[rng.choice(side) * 10, 64]] + [[rng.choice(side), rng.choice(side)] if rng.random() < 0.7 else [rng.choice(side)] for _ in range(rng.randint(1, 60))]
+        optimizer, sharded = rng.choice((("adam", True), ("adam", False), ("muon", True)))
+        yield {**base, "tensors": tensors, "experts": [i for i in range(1, len(tensors)) if ep > 1 and rng.random() < 0.4], "tp": 1, "pp": rng.choice((1, 2)), "ep": ep,
+               "fp8": sharded and optimizer == "adam" and rng.random() < 0.4, "bucket_size": rng.randint(1, 1 << 18), "sharded": sharded, "optimizer": optimizer,
+               "dp": ep * rng.randint(2, 33), "pad": rng.random() < 0.3}
+
+
+def made_up(case):
+    """A list of tensors, the first an embedding that a second stage would share."""
+    for i, shape in enumerate(case["tensors"]):
+        yield Param("embedding" if i == 0 else f"w{i}", *shape, expert=i in case["experts"], shared=i == 0 and case["pp"] > 1, fp8=case["fp8"] and i > 0 and len(shape) == 2)
+
+
+def megatron(git):
+    scope, out = scope_of(git), []
+    for case in megatron_cases():
+        params = made_up(case) if "tensors" in case else stage(scope, MODELS[case["model"]], case["tp"], case["pp"], case["fp8"])
+        out.append({**case, **layout(scope, list(params), case)})
     return {}, out
 
 
@@ -244,22 +325,6 @@ class Event:
 
     def synchronize(self):
         self.world.waited(self.upto)
-
-
-def methods(text, name, names, scope):
-    """Defines a class of a file in a scope with some of its methods alone."""
-    node = next(n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.ClassDef) and n.name == name)
-    node.bases, node.decorator_list = [], []
-    node.body = [n for n in node.body if getattr(n, "name", None) in names]
-    assert {n.name for n in node.body} == set(names), set(names) - {n.name for n in node.body}
-    for n in node.body:
-        n.decorator_list = []
-    exec(compile(ast.fix_missing_locations(ast.Module([node], [])), name, "exec"), scope)
-    return scope[name]
-
-
-def anything(*_, **__):
-    return None
 
 
 def deepspeed_scope(git, world):
