@@ -125,7 +125,7 @@ func TestSimulatedIsSaid(t *testing.T) {
 	require.True(t, strings.HasPrefix(d.Sentence, "SIMULATED: Keep "), d.Sentence)
 	require.Equal(t, recommend.Low, d.Answer.Confidence.Level)
 	for _, s := range d.Snippets {
-		require.True(t, strings.HasPrefix(s.Text, "# SIMULATED"), s.Text)
+		require.True(t, strings.HasPrefix(s.Lines(), "# SIMULATED"), s.Text)
 	}
 }
 

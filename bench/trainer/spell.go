@@ -13,6 +13,16 @@ type Snippet struct {
 	Language string `json:"language"`
 	// Text ends with a newline. Its first lines are comments: what it is from.
 	Text string `json:"text"`
+	// Comments are lines about the text, if its language has no comments; absent otherwise.
+	Comments string `json:"comments,omitempty"`
+}
+
+// Lines are the comments and the text as they are shown, apart where they are.
+func (s Snippet) Lines() string {
+	if s.Comments == "" {
+		return s.Text
+	}
+	return s.Comments + "\n" + s.Text
 }
 
 // Spelling is the input of a snippet.
@@ -48,9 +58,25 @@ type readable struct{ title, sign string }
 func (t Trainer) Snippets(s Spelling) []Snippet {
 	out := make([]Snippet, 0, len(t.forms))
 	for _, f := range t.forms {
-		out = append(out, Snippet{f.title, f.language, t.head(s) + f.write(s)})
+		n := Snippet{Title: f.title, Language: f.language, Text: t.head(s) + f.write(s)}
+		if f.language == "json" {
+			n.Text, n.Comments = uncommented(n.Text)
+		}
+		out = append(out, n)
 	}
 	return out
+}
+
+// uncommented takes the lines that are comments out of a text.
+func uncommented(all string) (text, comments string) {
+	for line := range strings.Lines(all) {
+		if strings.HasPrefix(line, "#") {
+			comments += line
+		} else {
+			text += line
+		}
+	}
+	return text, comments
 }
 
 // head states the origin of a setting, in the comments that all forms share.

@@ -168,6 +168,9 @@ type Run struct {
 	// FP32Accumulation is Megatron's --ddp-reduce-scatter-with-fp32-accumulation: gradients
 	// are exchanged by all_to_all and summed locally.
 	FP32Accumulation bool `json:"fp32_accumulation,omitempty"`
+	// OwnerReduce is DeepSpeed's use_multi_rank_bucket_allreduce off: a bucket is reduced to
+	// each rank that owns a part of it.
+	OwnerReduce bool `json:"owner_reduce,omitempty"`
 	// GatherBytes is XLA's threshold of all_gather where it is set by itself, in bytes;
 	// absent where the setting decides.
 	GatherBytes int64 `json:"gather_bytes,omitempty"`
