@@ -66,7 +66,7 @@ func chips(d *advice.Document) []Fact {
 	if a.Keep {
 		use = "keep "
 	}
-	return []Fact{{"Bucket size", use + amountOf(d)}, {"Setting", a.Knob}, {"Confidence", a.Confidence.Level}}
+	return []Fact{{"Bucket size", use + amountOf(d)}, {"Setting", d.Knob()}, {"Confidence", a.Confidence.Level}}
 }
 
 // amountOf is the recommended setting, with no more digits than assumptions deserve.

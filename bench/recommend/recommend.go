@@ -17,7 +17,7 @@ const Schema = "zbench.recommend/1"
 type Question struct {
 	// Curves are the measured collectives, of cost.Curves.
 	Curves []cost.Curve
-	// Trainer is a name of bench/trainer.
+	// Trainer is a name of bench/trainer, or an alias of one.
 	Trainer string
 	// Params are the parameter tensors in forward order. ParamsGuessed is true if they
 	// were generated from totals.
