@@ -59,6 +59,9 @@ func boxOf(v Verdict, simulated bool, chips []Fact) *VerdictBox {
 // chips are what to set and how far to trust that. Without a recommendation they say so.
 func chips(d *advice.Document) []Fact {
 	if !d.Answered() {
+		if d.FixFirst() {
+			return []Fact{{"Bucket size", "none: fix the fault first"}}
+		}
 		return []Fact{{"Bucket size", "no recommendation"}}
 	}
 	a := &d.Answer

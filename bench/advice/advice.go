@@ -138,6 +138,7 @@ func Recommend(in Input) (*Document, error) {
 	}
 	in.Run.GradDtype, in.Run.ParamDtype = cmp.Or(in.Run.GradDtype, t.GradDtype), cmp.Or(in.Run.ParamDtype, "bfloat16")
 	q := recommend.Question{
+		Fault:  faultOf(in.Sources),
 		Curves: curves, Trainer: in.Framework, Run: in.Run, Backward: in.Compute.Backward, Forward: in.Compute.Forward,
 		ComputeGuessed: !in.Compute.Measured, MemBudget: in.MemBudget, Rescale: in.Rescale, Bootstrap: in.Bootstrap, Seed: in.Seed, Plans: in.Plans,
 	}
@@ -162,6 +163,21 @@ func Recommend(in Input) (*Document, error) {
 	}
 	d.Sentence = d.sentence()
 	return d, nil
+}
+
+// faultOf is the first fault that a source shows.
+func faultOf(sources []cost.Source) *cost.Fault {
+	for _, s := range sources {
+		if s.Fault != nil {
+			return s.Fault
+		}
+	}
+	return nil
+}
+
+// FixFirst reports whether there is no setting because of a fault of the hardware.
+func (d *Document) FixFirst() bool {
+	return d != nil && d.Answer.Refusal != nil && d.Answer.Refusal.Code == recommend.FixFirst
 }
 
 // configure takes over what the trainer is set to now.

@@ -42,6 +42,8 @@ type Question struct {
 	Seed      uint64
 	// Scenarios are those to average over; the default grid if empty.
 	Scenarios []Scenario
+	// Fault is why no setting may be chosen from the curves; nil is nothing.
+	Fault *cost.Fault
 	// Plans are kept for the next question; nil keeps none. They change no answer.
 	Plans *Plans
 }
