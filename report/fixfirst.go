@@ -35,10 +35,30 @@ func (j judged) voids(l VerdictLine) bool {
 		return true
 	case KindLate:
 		return j.lateCost() >= voidShare
-	case KindSlowGroup, KindLostBusBW, KindUnstable:
+	case KindSlowGroup:
+		return j.slowCost() >= voidShare
+	case KindLostBusBW, KindUnstable:
 		return l.Share >= voidShare
 	}
 	return false // a case that failed lacks memory, or was refused
+}
+
+// slowCost is the bandwidth that the slowest group lacks in messages of the largest size: a
+// late rank makes its group slow in small ones alone.
+func (j judged) slowCost() (most float64) {
+	largest := map[splitOf]*record.Result{}
+	for i := range j.Results {
+		r := &j.Results[i]
+		if s := (splitOf{ranks: r.Ranks, stride: r.Stride, groups: r.Groups}); r.SlowestGroup != nil && r.Status == record.OK && (largest[s] == nil || r.Bytes > largest[s].Bytes) {
+			largest[s] = r
+		}
+	}
+	for _, r := range largest {
+		if g := r.SlowestGroup; slowest(r) {
+			most = max(most, 1-g.Typical/g.Median)
+		}
+	}
+	return most
 }
 
 // lateCost is the share of a launch of the largest size that its ranks wait for each other:
