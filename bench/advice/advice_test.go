@@ -154,13 +154,6 @@ func TestConfigIsJudged(t *testing.T) {
 	require.Contains(t, text(t, asText, d), "it sets no bucket size")
 }
 
-func TestAliasChoosesTheFirstSnippet(t *testing.T) {
-	in := input(t, "megatron", false)
-	require.Equal(t, "Megatron-LM arguments", give(t, in).Snippets[0].Title)
-	in.Framework = "primus"
-	require.Equal(t, "Primus YAML", give(t, in).Snippets[0].Title)
-}
-
 func TestRefusals(t *testing.T) {
 	in := input(t, "deepspeed", false)
 	in.Sources = []cost.Source{{Record: sweep(64, false, "reduce_scatter")}}

@@ -236,6 +236,12 @@ func (d *Document) WriteMarkdown(w io.Writer) error {
 			b.WriteString("- " + cell(l) + "\n")
 		}
 	}
+	if r := d.Answer.Refusal; r != nil {
+		fmt.Fprintf(&b, "\n%s.\n", cell(capital(r.Do())))
+		if r.Command != "" {
+			fmt.Fprintf(&b, "\n```sh\n%s\n```\n", r.Command)
+		}
+	}
 	for _, s := range d.Snippets {
 		fmt.Fprintf(&b, "\n### %s\n\n", s.Title)
 		if s.Comments != "" {
