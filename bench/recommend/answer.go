@@ -230,6 +230,12 @@ type Bootstrap struct {
 	Hi int64 `json:"hi"`
 	// InPlateau is the share of the answers that fell into the plateau.
 	InPlateau float64 `json:"in_plateau"`
+	// Holds is the share of the resampled curves by which the setting to use costs at most
+	// 1 %.
+	Holds float64 `json:"holds"`
+	// CostHi is what the setting to use costs at most by 95 % of the resampled curves, as a
+	// share of a step.
+	CostHi float64 `json:"cost_hi"`
 	// ExposedLo is the lower end of 95 % of the time that communication adds to a step at
 	// the answer, in seconds.
 	ExposedLo float64 `json:"exposed_lo"`

@@ -50,6 +50,7 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 		e.capDip(i, best, limit)
 	}
 	if b := a.Bootstrap; b != nil {
+		limit(b.Holds < believed, "unstable", Low, "by %s of resampled curves the setting costs more than %s", percent(1-b.Holds), percent(PlateauWidth))
 		limit(b.InPlateau < mostlyInside, "unstable", Low, "only %s of resampled curves have their answer in the plateau", percent(b.InPlateau))
 		limit(b.InPlateau >= mostlyInside && b.InPlateau < inside, "unstable", Medium, "%s of resampled curves have their answer outside the plateau", percent(1-b.InPlateau))
 	} else {
@@ -72,6 +73,8 @@ func (e *engine) capCurve(i, best int, limit func(when bool, code, level, format
 	above, all, sizes := e.coverage(i, best)
 	limit(above > negligible*all, "extrapolated", Low, "%s: %s of the messages' time is beyond the largest swept size, %s",
 		name, percent(above/all), unit.Bytes(c.Points[len(c.Points)-1].Bytes))
+	scatter, _ := c.Scatter()
+	limit(scatter.Sigma > quietCV, "scattered", Low, "%s: times of neighbouring sizes scatter by %s about a smooth curve", name, percent(scatter.Sigma))
 	near, cv, few, apart := 0, 0.0, false, cost.Point{}
 	for _, p := range c.Points {
 		if !slices.ContainsFunc(sizes, func(s int64) bool { return p.Bytes >= s/10 && p.Bytes/10 <= s }) {

@@ -1,0 +1,17 @@
+package experiments
+
+import (
+	"fmt"
+	"testing"
+)
+
+func TestWithinFull(t *testing.T) {
+	if !*full {
+		t.Skip("-args -full")
+	}
+	fmt.Print(WithinMarkdown(RunWithin(1, 3)))
+}
+
+func TestTryWithin(t *testing.T) {
+	fmt.Print(WithinMarkdown(RunWithin(7, 1)))
+}
