@@ -138,7 +138,18 @@ type Candidate struct {
 	Memory int64 `json:"memory"`
 	// OverBudget is true when memory exceeds the given budget.
 	OverBudget bool `json:"over_budget"`
+	// Unfounded says why no percentage of a step can be given for the setting: beyond_sweep
+	// where most of its messages' time, or of the answer's, is beyond the largest swept
+	// size, dip where a dip of at most two sizes in one run makes the difference; absent
+	// where one can.
+	Unfounded string `json:"unfounded,omitempty"`
 }
+
+// Reasons for Unfounded.
+const (
+	BeyondSweep = "beyond_sweep"
+	OneDip      = "dip"
+)
 
 // Range is settings in elements. Open ends are those where no smaller, or no
 // larger, setting would change the buckets.

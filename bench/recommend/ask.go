@@ -83,6 +83,7 @@ func (e *engine) answer(a *Answer) {
 		a.Simulated = a.Simulated || u.Simulated
 	}
 	a.Bootstrap = e.bootstrap(a, s, least, best)
+	e.doubt(a, best)
 	a.Changes = e.changesOf(a)
 	e.explain(a, best)
 	a.WouldHelp = e.help(a, best)

@@ -28,6 +28,9 @@ const (
 	negligible = 0.01
 )
 
+// limiter caps the level where a condition holds, for a reason with a code and words.
+type limiter func(when bool, code, level, format string, args ...any)
+
 // confidence is the lowest level of all reasons against the answer. The scenarios'
 // regret is that of the setting of least mean regret.
 func (e *engine) confidence(a *Answer, least, best int) Confidence {
@@ -49,6 +52,7 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 		e.capCurve(i, best, limit)
 		e.capDip(i, best, limit)
 	}
+	e.capUnfounded(a, limit)
 	if b := a.Bootstrap; b != nil {
 		limit(b.Holds < believed, "unstable", Low, "by %s of resampled curves the setting costs more than %s", percent(1-b.Holds), percent(PlateauWidth))
 		limit(b.InPlateau < mostlyInside, "unstable", Low, "only %s of resampled curves have their answer in the plateau", percent(b.InPlateau))
@@ -57,13 +61,16 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 		limit(true, "no_bootstrap", Medium, "the spread of the curves was not resampled")
 	}
 	score := e.candidates[least].Score
+	if a.Best.Unfounded == BeyondSweep { // which limits to low by itself
+		score = 0
+	}
 	limit(score > lowScore, "sensitive", Low, "with a slower network or other computation another bucket would save %s on average", percent(score))
 	limit(score > mediumScore && score <= lowScore, "sensitive", Medium, "with a slower network or other computation another bucket would save %s on average", percent(score))
 	return c
 }
 
 // capCurve lists the reasons of one curve.
-func (e *engine) capCurve(i, best int, limit func(when bool, code, level, format string, args ...any)) {
+func (e *engine) capCurve(i, best int, limit limiter) {
 	c := e.curves[i]
 	name := e.needs[i].String()
 	limit(e.from[i] > 0, "rescaled", Low, "%s: rescaled from %d ranks as if it were a ring", name, e.from[i])
@@ -111,7 +118,7 @@ func called(name string) string {
 // capDip limits the confidence if a sweep ends in a dip: the times of all larger
 // messages are extrapolated from the dip. The answer is compared again with times that
 // assume that the dip ends with the sweep.
-func (e *engine) capDip(i, best int, limit func(when bool, code, level, format string, args ...any)) {
+func (e *engine) capDip(i, best int, limit limiter) {
 	recovered, loss, dip := e.models[i].Recovered()
 	if !dip {
 		return

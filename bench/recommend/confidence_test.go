@@ -102,5 +102,7 @@ func TestBootstrapFollowsTheSpread(t *testing.T) {
 	q.Seed = 2
 	require.NotEqual(t, wide, ask(t, q).Bootstrap)
 	q.Curves[0].Points[3].Lo, q.Curves[0].Points[3].CV = nil, nil
+	require.Equal(t, cost.FromScatter, ask(t, q).Bootstrap.From)
+	q.Curves[0].Points = q.Curves[0].Points[:6]
 	require.Nil(t, ask(t, q).Bootstrap, "a spread that is not known cannot be resampled")
 }

@@ -48,6 +48,9 @@ func (e *engine) changes() []change {
 // help simulates each change with its own best bucket.
 func (e *engine) help(a *Answer, best int) []Help {
 	all := []Help{}
+	if a.Best.Unfounded == BeyondSweep {
+		return append(all, e.words(a, best)...)
+	}
 	now := e.candidates[best].Step
 	var coarse *engine // of the question itself, for all changes of times
 	for _, x := range e.changes() {
