@@ -143,18 +143,22 @@ func (m *Model) Filled() (other *Model, dips []int) {
 	return &alike, dips
 }
 
-// dips reports whether each point from first to before end is slower than those around
-// them lead to expect, while the point at end is not.
+// dips reports whether times jump up before the point first and down again before the
+// point end, by more than they grow on both sides of these.
 func (m *Model) dips(first, end int) bool {
-	if end >= len(m.size) || end+1 < len(m.size) && m.logTime[end] > m.chord(end, first-1, end+1)+fallen {
+	if end >= len(m.size) {
 		return false
 	}
-	for i := first; i < end; i++ {
-		if m.logTime[i] <= m.chord(i, first-1, end)+fallen {
-			return false
+	var grows []float64
+	for _, i := range []int{first - 1, end + 1} {
+		if 0 < i && i < len(m.size) {
+			grows = append(grows, (m.logTime[i]-m.logTime[i-1])/(m.logSize[i]-m.logSize[i-1]))
 		}
 	}
-	return true
+	jump := func(i int) float64 {
+		return m.logTime[i] - m.logTime[i-1] - stat.Quantile(grows, 0.5)*(m.logSize[i]-m.logSize[i-1])
+	}
+	return len(grows) > 0 && jump(first) > fallen && jump(end) < -fallen
 }
 
 // chord is the logarithm of the time of point i on the power law through points a and b.

@@ -9,7 +9,7 @@ func TestWithinFull(t *testing.T) {
 	if !*full {
 		t.Skip("-args -full")
 	}
-	fmt.Print(WithinMarkdown(RunWithin(1, 3)))
+	fmt.Print(WithinMarkdown(RunWithin(1, 2)))
 }
 
 func TestTryWithin(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/cost"
+	"zbench/bench/unit"
 )
 
 func reasons(a Answer) map[string]string {
@@ -103,6 +104,9 @@ func TestBootstrapFollowsTheSpread(t *testing.T) {
 	require.NotEqual(t, wide, ask(t, q).Bootstrap)
 	q.Curves[0].Points[3].Lo, q.Curves[0].Points[3].CV = nil, nil
 	require.Equal(t, cost.FromScatter, ask(t, q).Bootstrap.From)
-	q.Curves[0].Points = q.Curves[0].Points[:6]
+	q = ddp(allReduce(t, 16, []int64{64 * unit.KiB, unit.MiB, 16 * unit.MiB, 256 * unit.MiB, 4 * unit.GiB}))
+	q.Bootstrap = 100
+	require.NotNil(t, ask(t, q).Bootstrap)
+	q.Curves[0].Points[3].Lo, q.Curves[0].Points[3].CV = nil, nil
 	require.Nil(t, ask(t, q).Bootstrap, "a spread that is not known cannot be resampled")
 }

@@ -48,9 +48,6 @@ func (e *engine) changes() []change {
 // help simulates each change with its own best bucket.
 func (e *engine) help(a *Answer, best int) []Help {
 	all := []Help{}
-	if a.Best.Unfounded == BeyondSweep {
-		return append(all, e.words(a, best)...)
-	}
 	now := e.candidates[best].Step
 	var coarse *engine // of the question itself, for all changes of times
 	for _, x := range e.changes() {
@@ -80,6 +77,11 @@ func (e *engine) help(a *Answer, best int) []Help {
 		}
 	}
 	slices.SortStableFunc(all, func(x, y Help) int { return cmp.Compare(*y.Gain, *x.Gain) })
+	if a.Best.Unfounded == BeyondSweep {
+		for i := range all {
+			all[i].Step, all[i].Gain = nil, nil
+		}
+	}
 	return append(all, e.words(a, best)...)
 }
 
