@@ -83,7 +83,7 @@ func TestSchemaIsTight(t *testing.T) {
 		"/answer/verdict":                    `"perhaps"`,
 		"/answer/refusal/missing/0":          `"all_reduce_perf"`,
 		"/what_if/0/confidence":              `"total"`,
-		"/answer/table/0/unfounded":         `"doubtful"`,
+		"/answer/table/0/unfounded":          `"doubtful"`,
 		"/answer/confidence/level":           `"total"`,
 		"/answer/confidence/reasons/0/level": `"total"`,
 		"/answer/messages/0/pass":            `"sideways"`,

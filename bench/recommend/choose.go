@@ -46,6 +46,7 @@ func (e *engine) within(a *Answer, s scores, best int) {
 		return j == best || !c.OverBudget && a.costOf(&c.Candidate, s.least) <= PlateauWidth
 	}
 	e.list(a, in)
+	e.asMeasured = a.Within
 }
 
 // list fills Within with the ranges of the settings that are in it.

@@ -12,7 +12,7 @@ import (
 const mostly = 0.5
 
 // doubt marks the settings for which no percentage of a step can be given, in all places
-// of the answer that have one.
+// of the answer that have one, and takes them out of Within.
 func (e *engine) doubt(a *Answer, best int) {
 	all := slices.Concat(e.candidates, e.judged)
 	beyond := func(c *candidate) bool { return c.beyond() > mostly }
@@ -22,6 +22,10 @@ func (e *engine) doubt(a *Answer, best int) {
 		}
 	}
 	e.doubtDips(all, best)
+	if e.candidates[best].Unfounded == "" {
+		within := a.Within
+		e.list(a, func(j int) bool { return e.candidates[j].Unfounded == "" && holds(within, e.candidates[j].Elements) })
+	}
 	for j, c := range e.candidates {
 		a.Table[j].Unfounded = c.Unfounded
 	}

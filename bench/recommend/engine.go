@@ -35,6 +35,8 @@ type engine struct {
 	asIs       *candidate
 	// judged are settings that were compared with the candidates.
 	judged []*candidate
+	// asMeasured are the settings within PlateauWidth before curves are resampled.
+	asMeasured []Range
 	// dips are the points of each curve that doubtDips took for dips of one run.
 	dips    [][]int
 	space   overlap.Space

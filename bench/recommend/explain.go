@@ -115,7 +115,7 @@ func (e *engine) beyond(a *Answer, best, step int) int {
 	at := -1
 	for j := best + step; j >= 0 && j < len(e.candidates); j += step {
 		x := a.Table[j]
-		if !holds(a.Within, x.Elements) {
+		if !holds(e.asMeasured, x.Elements) {
 			at = j
 			if ratio := float64(x.Elements) / float64(a.Elements); ratio >= 4 || ratio <= 0.25 {
 				break
