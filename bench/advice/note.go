@@ -11,7 +11,10 @@ import (
 func (d *Document) Note(rows []Row) string {
 	within := Share(recommend.PlateauWidth)
 	note := "step: as measured, with the computation as given. over fastest: this step over the shortest of all settings tried. on average: the same, over " +
-		d.averaged() + ". The best size costs least on average; within " + within + ": at most " + within + " above it, as measured and on average."
+		d.averaged() + "."
+	if d.compares() {
+		note += " The best size costs least on average; within " + within + ": at most " + within + " above it, as measured and on average."
+	}
 	if slices.ContainsFunc(rows, func(r Row) bool { return r.Extrapolated }) {
 		note += " *: beyond the sizes that were swept."
 	}
