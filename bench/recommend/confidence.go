@@ -54,9 +54,7 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 	}
 	e.capUnfounded(a, limit)
 	if b := a.Bootstrap; b != nil {
-		limit(b.Holds < believed, "unstable", Low, "by %s of resampled curves the setting costs more than %s", percent(1-b.Holds), percent(PlateauWidth))
-		limit(b.InPlateau < mostlyInside, "unstable", Low, "only %s of resampled curves have their answer in the plateau", percent(b.InPlateau))
-		limit(b.InPlateau >= mostlyInside && b.InPlateau < inside, "unstable", Medium, "%s of resampled curves have their answer outside the plateau", percent(1-b.InPlateau))
+		e.capBootstrap(b, limit)
 	} else {
 		limit(true, "no_bootstrap", Medium, "the spread of the curves was not resampled")
 	}
@@ -67,6 +65,17 @@ func (e *engine) confidence(a *Answer, least, best int) Confidence {
 	limit(score > lowScore, "sensitive", Low, "with a slower network or other computation another bucket would save %s on average", percent(score))
 	limit(score > mediumScore && score <= lowScore, "sensitive", Medium, "with a slower network or other computation another bucket would save %s on average", percent(score))
 	return c
+}
+
+// capBootstrap lists the reasons of the resampled curves: the answer must be within
+// PlateauWidth by those believed, and those that have another answer must be few.
+func (e *engine) capBootstrap(b *Bootstrap, limit limiter) {
+	if b.Holds < believed {
+		limit(true, "unstable", Low, "by %s of resampled curves the setting costs more than %s of a step", percent(1-b.Holds), percent(PlateauWidth))
+		return
+	}
+	limit(b.InPlateau < mostlyInside, "unstable", Low, "only %s of resampled curves have their answer in the plateau", percent(b.InPlateau))
+	limit(b.InPlateau >= mostlyInside && b.InPlateau < inside, "unstable", Medium, "%s of resampled curves have their answer outside the plateau", percent(1-b.InPlateau))
 }
 
 // capCurve lists the reasons of one curve.
