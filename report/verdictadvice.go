@@ -25,7 +25,7 @@ func AdviceLines(rec *record.Record, d *advice.Document) []VerdictLine {
 		return append([]VerdictLine{l}, simulatedLines(rec)...)
 	}
 	set := VerdictLine{Kind: KindAdvice, Text: "Bucket size: " + d.Advice()}
-	if a.Default != nil && a.Best != nil && a.Default.Step > 0 {
+	if a.Default != nil && a.Best != nil && a.Default.Step > 0 && a.Default.Unfounded == "" && a.Best.Unfounded == "" {
 		set.Share = max(0, 1-a.Best.Step/a.Default.Step)
 	}
 	var out []VerdictLine

@@ -37,7 +37,10 @@ func (d *Document) sentence() string {
 
 // Advice says what to set, and what that gains over what is set now.
 func (d *Document) Advice() string {
+	why := d.unfounded()
 	switch {
+	case why != "":
+		return d.withoutShares(why)
 	case len(d.Assumed) > 0:
 		return d.assumedAdvice()
 	case d.Answer.Keep:
@@ -82,6 +85,7 @@ func (d *Document) kept() string {
 func (d *Document) keep() string {
 	a := &d.Answer
 	keep := func(costs float64) string {
+		costs = max(costs, d.resampled())
 		worst := ""
 		if a.Current == nil {
 			worst = d.atWorst(costs)
@@ -183,7 +187,7 @@ func WithinTitle() string { return "Within " + Share(recommend.PlateauWidth) }
 // else the one around the answer, and how many there are besides. It is empty where the
 // setting is kept, or assumed.
 func (d *Document) AsGood() string {
-	if d.Answer.Keep || len(d.Assumed) > 0 {
+	if d.Answer.Keep || len(d.Assumed) > 0 || !d.compares() {
 		return ""
 	}
 	all := d.Answer.Within
