@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"zbench/bench/finding"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -57,10 +58,10 @@ func edited(rec *record.Record) []Banner {
 }
 
 // editedLines are the same for the verdict.
-func editedLines(rec *record.Record) []VerdictLine {
-	var out []VerdictLine
+func editedLines(rec *record.Record) finding.List {
+	var out finding.List
 	for _, w := range rec.Edits() {
-		out = append(out, VerdictLine{Kind: KindEdited, Text: "EDITED: " + w.Message + ".", Hint: capital(w.Hint) + ".", Severity: VerdictWarning})
+		out = append(out, finding.Finding{Code: CodeEdited, Text: "EDITED: " + w.Message + ".", Hint: capital(w.Hint) + ".", Severity: finding.Warning})
 	}
 	return out
 }

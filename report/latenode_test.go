@@ -78,7 +78,7 @@ func TestLateRanksThatAreNotToldApartAreCandidates(t *testing.T) {
 	require.Empty(t, got.Late)
 	require.Len(t, got.Candidates, 13)
 	v := Judge(rec, nil)
-	require.Equal(t, KindLate, v.Faults()[0].Kind)
+	require.Equal(t, CodeLate, v.Faults()[0].Code)
 	require.Contains(t, v.Faults()[0].Text, "Unclear which ranks are late: one of the candidates came last in 100 % of the launches")
 	require.Contains(t, v.Faults()[0].Text, "rank 14 (node 1, GPU 6)")
 	require.NotContains(t, fmt.Sprint(v), "no rank late")

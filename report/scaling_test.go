@@ -132,7 +132,7 @@ func TestVerdictComesFirst(t *testing.T) {
 	for _, want := range []string{"SIMULATED", "<dt>Bucket size</dt><dd>use ", "<dt>Confidence</dt><dd>low</dd>", "ddp_bucket_size"} {
 		require.Contains(t, box, want)
 	}
-	for _, l := range Judge(rec, d).Lines {
+	for _, l := range Judge(rec, d) {
 		require.Contains(t, box, escaped(l.Text)[:min(20, len(l.Text))])
 	}
 	for _, s := range doc.Sections {
@@ -191,8 +191,8 @@ func TestSettingsArePercentOverBest(t *testing.T) {
 // The verdict names what falls off, at the size at which it does; a collective that
 // keeps its bandwidth does not "fall off".
 func TestVerdictNamesWhatFallsOff(t *testing.T) {
-	lines := Judge(scaled(3, 1, 2, 128), nil).Only(KindScale)
+	lines := Judge(scaled(3, 1, 2, 128), nil).Only(CodeScale)
 	require.Len(t, lines, 1)
 	require.Regexp(t, `^Scaling: at 128 MiB \w+ reaches .* on 1,024 ranks, [0-9.]+ % of the .* ranks?\.$`, lines[0].Text)
-	require.Empty(t, Judge(sweep(24), nil).Only(KindScale))
+	require.Empty(t, Judge(sweep(24), nil).Only(CodeScale))
 }

@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"zbench/bench/fabric"
+	"zbench/bench/finding"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
 
 // noFault says what was looked for and not found.
-func (j judged) noFault() []VerdictLine {
+func (j judged) noFault() finding.List {
 	ok, checked, compared := 0, 0, 0
 	for i := range j.Results {
 		r := &j.Results[i]
@@ -26,7 +27,7 @@ func (j judged) noFault() []VerdictLine {
 		}
 	}
 	if ok == 0 {
-		return []VerdictLine{{Kind: KindFailed, Severity: VerdictWarning, Text: "Nothing was measured: no case ended ok."}}
+		return finding.List{{Code: CodeFailed, Severity: finding.Warning, Text: "Nothing was measured: no case ended ok."}}
 	}
 	cases := plural(int64(ok), "case")
 	if j.Simulated {
@@ -40,7 +41,7 @@ func (j judged) noFault() []VerdictLine {
 	case compared > 0:
 		text += ", bandwidth as " + j.want.as()
 	}
-	return []VerdictLine{{Kind: KindNoFault, Severity: VerdictGood, Text: text + "."}}
+	return finding.List{{Code: CodeNoFault, Severity: finding.OK, Text: text + "."}}
 }
 
 // notLate says that no rank was late, where enough launches were looked at. Where ranks
@@ -72,7 +73,7 @@ func bestOf(rows []*record.Result) (best *record.Result, bw float64) {
 }
 
 // best is the best bus bandwidth beside the roof and the published figure.
-func (j judged) best() []VerdictLine {
+func (j judged) best() finding.List {
 	names, rows := wholes(j.Record)
 	var top *record.Result
 	for _, name := range names {
@@ -85,9 +86,9 @@ func (j judged) best() []VerdictLine {
 	}
 	text := fmt.Sprintf("Best busbw: %s %s", top.Collective, unit.Rate(busBWOr0(top)))
 	if figures := j.figures(top); figures != "" {
-		return []VerdictLine{{Kind: KindBusBW, Text: text + ", " + figures + "."}}
+		return finding.List{{Code: CodeBusBW, Text: text + ", " + figures + "."}}
 	}
-	return []VerdictLine{{Kind: KindBusBW, Text: text + " at " + unit.Bytes(top.Bytes) + "."}}
+	return finding.List{{Code: CodeBusBW, Text: text + " at " + unit.Bytes(top.Bytes) + "."}}
 }
 
 // roofNames say of what a roof with a Per is the sum.
@@ -138,7 +139,7 @@ func roofValue(rec *record.Record, label string) float64 {
 
 // scale names what falls off most with the number of ranks, at the message size at
 // which it does.
-func (j judged) scale() []VerdictLine {
+func (j judged) scale() finding.List {
 	drawn, _ := drawnCurves(curvesOf(j.Record))
 	worst, where, least := "", int64(0), 1.0
 	compared := false
@@ -155,9 +156,9 @@ func (j judged) scale() []VerdictLine {
 	case !compared:
 		return nil
 	case worst == "":
-		return []VerdictLine{{Kind: KindScale, Text: "Scaling: no collective falls below " + part(fallShare) + " of its best busbw at the most ranks."}}
+		return finding.List{{Code: CodeScale, Text: "Scaling: no collective falls below " + part(fallShare) + " of its best busbw at the most ranks."}}
 	}
-	return []VerdictLine{{Kind: KindScale, Share: 1 - least, Text: fmt.Sprintf("Scaling: at %s %s.", unit.Bytes(where), worst)}}
+	return finding.List{{Code: CodeScale, Share: 1 - least, Text: fmt.Sprintf("Scaling: at %s %s.", unit.Bytes(where), worst)}}
 }
 
 func busBWOr0(r *record.Result) float64 {

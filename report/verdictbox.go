@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"zbench/bench/advice"
+	"zbench/bench/finding"
 	"zbench/bench/record"
 	"zbench/bench/spec"
 	"zbench/bench/unit"
@@ -38,18 +39,18 @@ func onLoopback(rec *record.Record) bool {
 	return slices.ContainsFunc(rec.World.Devices, func(d record.Device) bool { return d.Kind == record.OnLoopback })
 }
 
-func boxOf(v Verdict, simulated bool, chips []Fact) *VerdictBox {
+func boxOf(v finding.List, simulated bool, chips []Fact) *VerdictBox {
 	box := &VerdictBox{Chips: chips, Simulated: simulated}
-	for _, l := range v.Lines {
+	for _, l := range v {
 		row := verdictRow{Class: "note", Text: l.Text, Hint: l.Hint}
 		switch l.Severity {
-		case VerdictBad:
+		case finding.Fault:
 			row.Class, row.Tag = "bad", "Fault"
-		case VerdictWarning:
+		case finding.Warning:
 			row.Class, row.Tag = "warning", "Limit"
-		case VerdictGood:
+		case finding.OK:
 			row.Class, row.Tag = "good", "OK"
-		case VerdictNote:
+		case finding.Note:
 		}
 		box.Rows = append(box.Rows, row)
 	}
@@ -96,7 +97,7 @@ func kernelChips(j judgedKernels) []Fact {
 		out = append(out, Fact{"Confidence", level})
 	}
 	for _, l := range j.label() {
-		if word := map[string]string{KindHostMemory: "HOST MEMORY", KindNotTimed: "NOT TIMED"}[l.Kind]; word != "" {
+		if word := map[string]string{CodeHostMemory: "HOST MEMORY", CodeNotTimed: "NOT TIMED"}[l.Code]; word != "" {
 			out = append(out, Fact{"Figures", word})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"zbench/bench/collective"
+	"zbench/bench/finding"
 	"zbench/bench/pattern"
 	"zbench/bench/record"
 	"zbench/bench/unit"
@@ -22,8 +23,8 @@ const (
 
 // hangs are the cases that did not end: a deadline passed, or the library reported
 // an asynchronous error; and those that failed otherwise.
-func (j judged) hangs() []VerdictLine {
-	var out []VerdictLine
+func (j judged) hangs() finding.List {
+	var out finding.List
 	without := 0
 	for i := range j.Results {
 		if r := &j.Results[i]; r.Status == record.Failed || strings.HasPrefix(r.Reason, notRun) {
@@ -36,11 +37,11 @@ func (j judged) hangs() []VerdictLine {
 		if r.Status != record.Failed {
 			continue
 		}
-		l := VerdictLine{Kind: KindFailed, Severity: VerdictBad, Share: float64(without) / float64(len(j.Results))}
+		l := finding.Finding{Code: CodeFailed, Severity: finding.Fault, Share: float64(without) / float64(len(j.Results))}
 		where := orUnnamed(r.Collective) + " at " + unit.Bytes(sizeOf(r))
 		l.Text = "Failed: " + where + "; " + lost + ". " + sentence(firstClause(r.Reason))
 		if e := r.Evidence; e != nil && len(e.Ranks) > 0 {
-			l.Kind, l.Text, l.Hint = stuck(r, where, lost)
+			l.Code, l.Text, l.Hint = stuck(r, where, lost)
 		}
 		out = append(out, l)
 	}
@@ -51,13 +52,13 @@ func (j judged) hangs() []VerdictLine {
 // tell more.
 func stuck(r *record.Result, where, lost string) (kind, text, hint string) {
 	e := r.Evidence
-	kind, text = KindHang, "Hang: "+where+" did not end"
+	kind, text = CodeHang, "Hang: "+where+" did not end"
 	if e.Deadline != nil {
 		text += " within " + unit.Seconds(*e.Deadline)
 	}
 	text += "; " + lost + "."
 	if reason, found := strings.CutPrefix(r.Reason, asynchronous); found {
-		kind, text = KindAsyncError, "Asynchronous error: "+where+"; "+lost+". "+sentence(strings.TrimPrefix(firstClause(reason), "asynchronous error "))
+		kind, text = CodeAsyncError, "Asynchronous error: "+where+"; "+lost+". "+sentence(strings.TrimPrefix(firstClause(reason), "asynchronous error "))
 	}
 	text += " " + sentence(missing(r)+" "+e.Where())
 	if w := e.Witness; w != nil && w.State != record.WitnessAbsent {
@@ -96,7 +97,7 @@ func firstClause(reason string) string {
 var wrongAt = pattern.New(`first on rank (\d+) at element (\d+)`)
 
 // wrongData says how much of the data is wrong, and whose it is as far as that shows.
-func (j judged) wrongData() []VerdictLine {
+func (j judged) wrongData() finding.List {
 	var wrong []*record.Result
 	verified, worst := 0, 0.0
 	var first, most *record.Result
@@ -124,8 +125,8 @@ func (j judged) wrongData() []VerdictLine {
 		text += "; " + who
 	}
 	text += ": " + caseRanges(wrong)
-	return []VerdictLine{{
-		Kind: KindWrongData, Text: text + ".", Severity: VerdictBad, Share: worst,
+	return finding.List{{
+		Code: CodeWrongData, Text: text + ".", Severity: finding.Fault, Share: worst,
 		Hint: "Do not train on these GPUs. Run the same sweep without the suspect, and look at its memory errors (RAS counters of amd-smi).",
 	}}
 }
@@ -204,9 +205,9 @@ func lower(s string) string {
 }
 
 // interrupted says how much of a sweep there is.
-func (j judged) interrupted() []VerdictLine {
+func (j judged) interrupted() finding.List {
 	count, ok, partly := 0, 0, 0
-	why, hint, severity := "", "", VerdictWarning
+	why, hint, severity := "", "", finding.Warning
 	for i := range j.Results {
 		r := &j.Results[i]
 		switch r.Status {
@@ -217,7 +218,7 @@ func (j judged) interrupted() []VerdictLine {
 			}
 			if r.Lost() {
 				why, hint = lostIn(r)
-				severity = VerdictBad
+				severity = finding.Fault
 			}
 		case record.OK:
 			ok++
@@ -227,8 +228,8 @@ func (j judged) interrupted() []VerdictLine {
 	if count == 0 {
 		return nil
 	}
-	return []VerdictLine{{
-		Kind: KindInterrupted, Severity: severity, Share: float64(count) / float64(len(j.Results)),
+	return finding.List{{
+		Code: CodeInterrupted, Severity: severity, Share: float64(count) / float64(len(j.Results)),
 		Text: fmt.Sprintf("Interrupted: %s%s of %s finished, %s more have 1 of %d passes.", why, comma(int64(ok)), plural(int64(len(j.Results)), "case"), comma(int64(partly)), record.Passes),
 		Hint: hint + "Go on with zbench collectives --resume and the folder.",
 	}}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/finding"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -27,10 +28,10 @@ const (
 const mostLate = 3
 
 // late names the ranks and nodes that the others wait for, or the candidates.
-func (j judged) late() []VerdictLine {
-	var out []VerdictLine
+func (j judged) late() finding.List {
+	var out finding.List
 	for _, l := range Late(j.Record) {
-		line := VerdictLine{Kind: KindLate, Severity: VerdictBad, Hint: sentence(strings.TrimSuffix(l.remedy(), "."))}
+		line := finding.Finding{Code: CodeLate, Severity: finding.Fault, Hint: sentence(strings.TrimSuffix(l.remedy(), "."))}
 		for _, u := range slices.Concat(l.Late, l.Candidates) {
 			line.Share = max(line.Share, u.WaitShare)
 		}
@@ -60,7 +61,7 @@ func (j judged) late() []VerdictLine {
 
 // slowGroups names the slow ones of groups that run at once, by the case that shows
 // it most, one line for each way of grouping.
-func (j judged) slowGroups() []VerdictLine {
+func (j judged) slowGroups() finding.List {
 	var order []splitOf
 	worst := map[splitOf]*record.Result{}
 	for i := range j.Results {
@@ -78,20 +79,20 @@ func (j judged) slowGroups() []VerdictLine {
 		}
 		worst[s] = r
 	}
-	var out []VerdictLine
+	var out finding.List
 	for _, s := range order {
 		out = append(out, j.slowGroup(worst[s]))
 	}
 	return out
 }
 
-func (j judged) slowGroup(r *record.Result) VerdictLine {
+func (j judged) slowGroup(r *record.Result) finding.Finding {
 	g := r.SlowestGroup
 	var names []string
 	for _, first := range g.Slow {
 		names = append(names, j.groupName(r, first))
 	}
-	l := VerdictLine{Kind: KindSlowGroup, Severity: VerdictBad, Share: 1 - g.Typical/g.Median}
+	l := finding.Finding{Code: CodeSlowGroup, Severity: finding.Fault, Share: 1 - g.Typical/g.Median}
 	l.Text = fmt.Sprintf("Slow: %s. %s at %s takes up to %s longer there than in the typical group: %s of its bandwidth lost.",
 		firstFew(names, mostLate), r.Collective, unit.Bytes(r.Bytes), part(g.Median/g.Typical-1), part(l.Share))
 	for _, w := range r.Warnings {
@@ -115,7 +116,7 @@ func (j judged) groupName(r *record.Result, first int) string {
 }
 
 // lostBusBW compares the largest size of every collective with what it should take.
-func (j judged) lostBusBW() []VerdictLine {
+func (j judged) lostBusBW() finding.List {
 	names, rows := wholes(j.Record)
 	most, worst := 0.0, (*record.Result)(nil)
 	var parts []string
@@ -136,13 +137,13 @@ func (j judged) lostBusBW() []VerdictLine {
 	if worst == nil {
 		return nil
 	}
-	l := VerdictLine{Kind: KindLostBusBW, Severity: VerdictBad, Share: most}
+	l := finding.Finding{Code: CodeLostBusBW, Severity: finding.Fault, Share: most}
 	l.Text = fmt.Sprintf("Bus bandwidth lost against %s: %s.", j.want.name(), firstFew(parts, 4))
 	if !j.want.simulated {
-		l.Severity = VerdictWarning
+		l.Severity = finding.Warning
 	}
 	l.Hint = j.whereLost()
-	return []VerdictLine{l}
+	return finding.List{l}
 }
 
 // tolerance is how much bandwidth may be lost without a line.
@@ -182,10 +183,10 @@ func (j judged) whereLost() string {
 }
 
 // unstable names what is slow now and then, and the time it costs in bursts.
-func (j judged) unstable() []VerdictLine {
-	var out []VerdictLine
+func (j judged) unstable() finding.List {
+	var out finding.List
 	for _, u := range Unstable(j.Record) {
-		l := VerdictLine{Kind: KindUnstable, Severity: VerdictBad, Hint: sentence(unstableRemedy), Share: j.burstExcess(u)}
+		l := finding.Finding{Code: CodeUnstable, Severity: finding.Fault, Hint: sentence(unstableRemedy), Share: j.burstExcess(u)}
 		text := u.text()
 		l.Text = "Flaky: " + text
 		if l.Share > 0 {
@@ -216,7 +217,7 @@ func (j judged) burstExcess(u Instability) float64 {
 }
 
 // dips are sizes that take longer than expected while the largest does not.
-func (j judged) dips() []VerdictLine {
+func (j judged) dips() finding.List {
 	names, rows := wholes(j.Record)
 	var parts []string
 	most := 0.0
@@ -241,15 +242,15 @@ func (j judged) dips() []VerdictLine {
 	if len(parts) == 0 {
 		return nil
 	}
-	return []VerdictLine{{
-		Kind: KindDip, Severity: VerdictBad, Share: most,
+	return finding.List{{
+		Code: CodeDip, Severity: finding.Fault, Share: most,
 		Text: "Slow at some sizes against " + j.want.name() + ": " + strings.Join(parts, "; ") + " as long.",
 		Hint: "Look at the library's choice of algorithm and protocol at these sizes (NCCL_DEBUG=INFO, NCCL_ALGO, NCCL_PROTO).",
 	}}
 }
 
 // noisy says that most cases vary, where no flaky link explains it.
-func (j judged) noisy() []VerdictLine {
+func (j judged) noisy() finding.List {
 	noisy, timed := 0, 0
 	for i := range j.Results {
 		r := &j.Results[i]
@@ -264,8 +265,8 @@ func (j judged) noisy() []VerdictLine {
 	if timed == 0 || float64(noisy) < noisyShare*float64(timed) || len(Unstable(j.Record)) > 0 {
 		return nil
 	}
-	return []VerdictLine{{
-		Kind: KindNoisy, Severity: VerdictWarning, Share: float64(noisy) / float64(timed),
+	return finding.List{{
+		Code: CodeNoisy, Severity: finding.Warning, Share: float64(noisy) / float64(timed),
 		Text: fmt.Sprintf("Noisy: in %d of %s bursts differ by more than 5 %%.", noisy, plural(int64(timed), "case")),
 		Hint: "Look for other jobs on these nodes; raise -n or --max-time.",
 	}}
