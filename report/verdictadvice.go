@@ -6,9 +6,15 @@ import (
 
 	"zbench/bench/advice"
 	"zbench/bench/finding"
+	"zbench/bench/judge"
 	"zbench/bench/recommend"
 	"zbench/bench/record"
 )
+
+// Verdict is what a record comes to, and what to set. d is nil where there is no recommendation.
+func Verdict(rec *record.Record, d *advice.Document) finding.List {
+	return append(judge.Record(rec), AdviceLines(rec, d)...)
+}
 
 // AdviceLines are the end of a verdict: what is assumed, what to set and what that gains,
 // what is as good, how far to trust it, and what to do next. Of a record without
@@ -19,23 +25,23 @@ func AdviceLines(rec *record.Record, d *advice.Document) finding.List {
 	}
 	a := &d.Answer
 	if a.Verdict != recommend.Recommended {
-		l := finding.Finding{Code: CodeAdvice, Text: capital(strings.TrimPrefix(d.Sentence, "SIMULATED: ")), Severity: finding.Warning}
+		l := finding.Finding{Code: judge.CodeAdvice, Text: capital(strings.TrimPrefix(d.Sentence, "SIMULATED: ")), Severity: finding.Warning}
 		if a.Refusal != nil {
 			l.Hint = sentence(a.Refusal.Hint)
 		}
 		return append(finding.List{l}, simulatedLines(rec)...)
 	}
-	set := finding.Finding{Code: CodeAdvice, Text: "Bucket size: " + d.Advice()}
+	set := finding.Finding{Code: judge.CodeAdvice, Text: "Bucket size: " + d.Advice()}
 	if a.Default != nil && a.Best != nil && a.Default.Step > 0 {
 		set.Share = max(0, 1-a.Best.Step/a.Default.Step)
 	}
 	var out finding.List
 	if d.IsAssumed() {
-		out = append(out, finding.Finding{Code: CodeAssumed, Text: d.Assumes()})
+		out = append(out, finding.Finding{Code: judge.CodeAssumed, Text: d.Assumes()})
 	}
 	out = append(out, set)
 	if as := d.AsGood(); as != "" {
-		out = append(out, finding.Finding{Code: CodeAsGood, Text: as})
+		out = append(out, finding.Finding{Code: judge.CodeAsGood, Text: as})
 	}
 	return append(out, confidenceLine(rec, d))
 }
@@ -44,7 +50,7 @@ func AdviceLines(rec *record.Record, d *advice.Document) finding.List {
 // simulation that it is one, and how far its model is known.
 func confidenceLine(rec *record.Record, d *advice.Document) finding.Finding {
 	c := &d.Answer.Confidence
-	l := finding.Finding{Code: CodeConfidence, Text: "Confidence " + c.Level}
+	l := finding.Finding{Code: judge.CodeConfidence, Text: "Confidence " + c.Level}
 	switch why := c.Why(); {
 	case d.Answer.Simulated:
 		l.Text += ". " + mark(rec) + ": " + notHardware + "." + modelDoubt(rec, d)
@@ -86,5 +92,5 @@ func simulatedLines(rec *record.Record) finding.List {
 	if !rec.Simulated {
 		return nil
 	}
-	return finding.List{{Code: CodeSimulated, Text: mark(rec) + ": " + notHardware + ".", Severity: finding.Warning}}
+	return finding.List{{Code: judge.CodeSimulated, Text: mark(rec) + ": " + notHardware + ".", Severity: finding.Warning}}
 }

@@ -9,6 +9,7 @@ import (
 	"zbench/bench/advice"
 	"zbench/bench/bucket"
 	"zbench/bench/finding"
+	"zbench/bench/judge"
 	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/table"
@@ -218,7 +219,7 @@ func writeKernelSummary(s State, rec *record.Record) error {
 		return err
 	}
 	out := &screen{width: s.Stdout.columns(), colour: s.coloured(s.Stdout)}
-	out.findings(report.JudgeKernels(rec))
+	out.findings(judge.Record(rec))
 	_, err := io.WriteString(s.Stdout.unescaped(), "\n"+out.String())
 	return err
 }
@@ -226,7 +227,7 @@ func writeKernelSummary(s State, rec *record.Record) error {
 // verdictText is the verdict on the record, faults first and the recommendation last.
 func verdictText(s State, to Stream, r sweepOutput) string {
 	out := &screen{width: to.columns(), colour: s.coloured(to)}
-	out.findings(report.Judge(r.Record, r.advice))
+	out.findings(report.Verdict(r.Record, r.advice))
 	if r.folder != "" && r.advice.IsAssumed() {
 		out.command(ownModel, advice.Command(r.folder))
 	}

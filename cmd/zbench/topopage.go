@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zbench/bench/finding"
+	"zbench/bench/judge"
 	"zbench/internal/topo"
 	"zbench/report"
 )
@@ -54,7 +55,7 @@ func topoVerdict(n *topo.Node) finding.List {
 		v = append(v, finding.Finding{Code: f.Code, Text: f.Message, Hint: f.Hint, Severity: severity[f.Mark]})
 	}
 	if !slices.ContainsFunc(n.Findings, func(f topo.Finding) bool { return f.Mark != topo.Note }) && !n.Empty() {
-		v = append(v, finding.Finding{Code: report.CodeNoFault, Text: n.Verdict, Severity: finding.OK})
+		v = append(v, finding.Finding{Code: judge.CodeNoFault, Text: n.Verdict, Severity: finding.OK})
 	}
 	return v
 }

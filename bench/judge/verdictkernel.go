@@ -1,4 +1,4 @@
-package report
+package judge
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/spec"
+	"zbench/bench/unit"
 )
 
 // Codes of findings of hbm and of kernels.
@@ -24,10 +25,9 @@ const (
 // unsureShare is the part of the cases that must miss the precision for low confidence.
 const unsureShare = 0.5
 
-// JudgeKernels says what a record of hbm or of kernels comes to, in the order of
-// [Judge]: what is wrong first, then the best figure beside the peak and what others
+// kernels says what a record of hbm or of kernels comes to, in the order of [Record]: what is wrong first, then the best figure beside the peak and what others
 // published, then how far to believe it.
-func JudgeKernels(rec *record.Record) finding.List {
+func kernels(rec *record.Record) finding.List {
 	v := editedLines(rec)
 	j := judgedKernels{rec}
 	finds := []func(judgedKernels) finding.List{
@@ -71,7 +71,7 @@ func (j judgedKernels) share(n int) float64 { return float64(n) / float64(max(1,
 
 // name is a row in words.
 func (j judgedKernels) name(k *record.Kernel) string {
-	name := plain.Line(strings.TrimSpace(k.Kernel + " " + k.Dtype + " " + shapeText(k)))
+	name := plain.Line(strings.TrimSpace(k.Kernel + " " + k.Dtype + " " + k.Shape.Text()))
 	if len(j.World.Devices) > 1 {
 		name += fmt.Sprintf(" on GPU %d", k.Device)
 	}
@@ -85,7 +85,7 @@ func (j judgedKernels) failed() finding.List {
 	}
 	return finding.List{{
 		Code: CodeFailed, Severity: finding.Fault, Share: j.share(n),
-		Text: fmt.Sprintf("Failed: %d of %s. First, %s: %s", n, plural(int64(len(j.Kernels)), "case"), j.name(first), sentence(plain.Line(first.Reason))),
+		Text: fmt.Sprintf("Failed: %d of %s. First, %s: %s", n, unit.Count(int64(len(j.Kernels)), "case"), j.name(first), plain.Sentence(plain.Line(first.Reason))),
 	}}
 }
 
@@ -103,11 +103,11 @@ func (j judgedKernels) wrongData() finding.List {
 	if n == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("Wrong data in %d of %s: what they took means nothing. First, %s", n, plural(int64(len(j.Kernels)), "case"), j.name(first))
+	text := fmt.Sprintf("Wrong data in %d of %s: what they took means nothing. First, %s", n, unit.Count(int64(len(j.Kernels)), "case"), j.name(first))
 	if first.Reason != "" {
 		text += ": " + plain.Line(first.Reason)
 	}
-	return finding.List{{Code: CodeWrongData, Severity: finding.Fault, Share: j.share(n), Text: sentence(text), Hint: sentence(first.Verified.Hint())}}
+	return finding.List{{Code: CodeWrongData, Severity: finding.Fault, Share: j.share(n), Text: plain.Sentence(text), Hint: plain.Sentence(first.Verified.Hint())}}
 }
 
 // leftWrong tells that a row left wrong elements, or more error than a check's bar.
@@ -122,7 +122,7 @@ func (j judgedKernels) interrupted() finding.List {
 	}
 	return finding.List{{
 		Code: CodeInterrupted, Severity: finding.Warning, Share: j.share(n),
-		Text: fmt.Sprintf("Interrupted: %d of %s did not finish.", n, plural(int64(len(j.Kernels)), "case")),
+		Text: fmt.Sprintf("Interrupted: %d of %s did not finish.", n, unit.Count(int64(len(j.Kernels)), "case")),
 	}}
 }
 
@@ -140,9 +140,9 @@ func (j judgedKernels) noFault() finding.List {
 	if ok == 0 {
 		return finding.List{{Code: CodeFailed, Severity: finding.Warning, Text: "Nothing was measured: no case ended ok."}}
 	}
-	text := fmt.Sprintf("No fault in %s: %s verified", plural(int64(ok), "case"), comma(int64(verified)))
+	text := fmt.Sprintf("No fault in %s: %s verified", unit.Count(int64(ok), "case"), unit.Comma(int64(verified)))
 	if rest := ok - verified; rest > 0 {
-		text += ", " + comma(int64(rest)) + " not"
+		text += ", " + unit.Comma(int64(rest)) + " not"
 	}
 	return finding.List{{Code: CodeNoFault, Severity: finding.OK, Text: text + "."}}
 }
@@ -174,7 +174,7 @@ func (j judgedKernels) level() string {
 	switch {
 	case timed == 0:
 		return ""
-	case onLoopback(j.Record) || float64(missed) >= unsureShare*float64(timed):
+	case j.OnLoopback() || float64(missed) >= unsureShare*float64(timed):
 		return "low"
 	case missed > 0:
 		return "medium"
@@ -188,10 +188,10 @@ func (j judgedKernels) confidence() finding.List {
 		return nil
 	}
 	timed, missed, precision := j.timed()
-	l := finding.Finding{Code: CodeConfidence, Text: fmt.Sprintf("Confidence %s: the median of every case is known to %s.", level, part(precision))}
+	l := finding.Finding{Code: CodeConfidence, Text: fmt.Sprintf("Confidence %s: the median of every case is known to %s.", level, unit.Part(precision))}
 	if missed > 0 {
 		l.Severity = finding.Warning
-		l.Text = fmt.Sprintf("Confidence %s: in %d of %s the median is not known to %s, or the two passes differ.", level, missed, plural(int64(timed), "case"), part(precision))
+		l.Text = fmt.Sprintf("Confidence %s: in %d of %s the median is not known to %s, or the two passes differ.", level, missed, unit.Count(int64(timed), "case"), unit.Part(precision))
 		l.Hint = "Look for other work on this device; raise --max-time."
 	}
 	return finding.List{l}

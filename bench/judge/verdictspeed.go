@@ -1,11 +1,13 @@
-package report
+package judge
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"zbench/bench/curve"
 	"zbench/bench/finding"
+	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/unit"
 )
@@ -20,8 +22,8 @@ const (
 	dipShare = 0.10
 	// noisyShare is the part of the cases that must be noisy.
 	noisyShare = 0.5
-	// codeNoisy, codeSkew, codeSlowGroup and codeCorrelated are warnings of package record.
-	codeNoisy, codeSkew, codeSlowGroup, codeCorrelated = "noisy", "skew", "slow_group", "correlated"
+	// warnNoisy, warnSkew, warnSlowGroup and WarnCorrelated are warnings of package record.
+	warnNoisy, warnSkew, warnSlowGroup, WarnCorrelated = "noisy", "skew", "slow_group", "correlated"
 )
 
 // mostLate is how many late ranks are named one by one.
@@ -31,7 +33,7 @@ const mostLate = 3
 func (j judged) late() finding.List {
 	var out finding.List
 	for _, l := range Late(j.Record) {
-		line := finding.Finding{Code: CodeLate, Severity: finding.Fault, Hint: sentence(strings.TrimSuffix(l.remedy(), "."))}
+		line := finding.Finding{Code: CodeLate, Severity: finding.Fault, Hint: plain.Sentence(strings.TrimSuffix(l.Remedy(), "."))}
 		for _, u := range slices.Concat(l.Late, l.Candidates) {
 			line.Share = max(line.Share, u.WaitShare)
 		}
@@ -41,11 +43,11 @@ func (j judged) late() finding.List {
 			var names []string
 			for _, u := range l.Late {
 				share += u.Share
-				names = append(names, lower(u.name()))
+				names = append(names, plain.Lower(u.Name()))
 			}
 			line.Text = fmt.Sprintf("Late: %s. In %s of the launches %s came last; the others wait %s, up to %s of the time of a launch.",
-				firstFew(names, mostLate), part(min(share, 1)), map[bool]string{true: "it", false: "one of them"}[len(names) == 1 && !l.Late[0].whole()],
-				unit.Seconds(l.Late[0].Wait), part(line.Share))
+				unit.FirstFew(names, mostLate), unit.Part(min(share, 1)), map[bool]string{true: "it", false: "one of them"}[len(names) == 1 && !l.Late[0].whole()],
+				unit.Seconds(l.Late[0].Wait), unit.Part(line.Share))
 			if len(l.Candidates) > 0 {
 				line.Text += " " + l.unclear()
 			}
@@ -68,7 +70,7 @@ func (j judged) slowGroups() finding.List {
 		r := &j.Results[i]
 		g := r.SlowestGroup
 		if r.Status != record.OK || g == nil || len(g.Slow) == 0 || !(g.Typical > 0) ||
-			!slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == codeSlowGroup }) {
+			!slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == warnSlowGroup }) {
 			continue
 		}
 		s := splitOf{ranks: r.Ranks, stride: r.Stride, groups: r.Groups}
@@ -94,10 +96,10 @@ func (j judged) slowGroup(r *record.Result) finding.Finding {
 	}
 	l := finding.Finding{Code: CodeSlowGroup, Severity: finding.Fault, Share: 1 - g.Typical/g.Median}
 	l.Text = fmt.Sprintf("Slow: %s. %s at %s takes up to %s longer there than in the typical group: %s of its bandwidth lost.",
-		firstFew(names, mostLate), r.Collective, unit.Bytes(r.Bytes), part(g.Median/g.Typical-1), part(l.Share))
+		unit.FirstFew(names, mostLate), r.Collective, unit.Bytes(r.Bytes), unit.Part(g.Median/g.Typical-1), unit.Part(l.Share))
 	for _, w := range r.Warnings {
-		if w.Code == codeSlowGroup {
-			l.Hint = sentence(w.Hint)
+		if w.Code == warnSlowGroup {
+			l.Hint = plain.Sentence(w.Hint)
 		}
 	}
 	return l
@@ -125,11 +127,11 @@ func (j judged) lostBusBW() finding.List {
 		if !ok {
 			continue
 		}
-		bw, known := busBWOf(r)
+		bw, known := curve.BusBW(r)
 		if !known {
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("%s %s (%s of %s at %s)", name, part(share), unit.Rate(bw), unit.Rate(bw/(1-share)), unit.Bytes(r.Bytes)))
+		parts = append(parts, fmt.Sprintf("%s %s (%s of %s at %s)", name, unit.Part(share), unit.Rate(bw), unit.Rate(bw/(1-share)), unit.Bytes(r.Bytes)))
 		if share > most {
 			most, worst = share, r
 		}
@@ -138,7 +140,7 @@ func (j judged) lostBusBW() finding.List {
 		return nil
 	}
 	l := finding.Finding{Code: CodeLostBusBW, Severity: finding.Fault, Share: most}
-	l.Text = fmt.Sprintf("Bus bandwidth lost against %s: %s.", j.want.name(), firstFew(parts, 4))
+	l.Text = fmt.Sprintf("Bus bandwidth lost against %s: %s.", j.want.name(), unit.FirstFew(parts, 4))
 	if !j.want.simulated {
 		l.Severity = finding.Warning
 	}
@@ -186,11 +188,11 @@ func (j judged) whereLost() string {
 func (j judged) unstable() finding.List {
 	var out finding.List
 	for _, u := range Unstable(j.Record) {
-		l := finding.Finding{Code: CodeUnstable, Severity: finding.Fault, Hint: sentence(unstableRemedy), Share: j.burstExcess(u)}
-		text := u.text()
+		l := finding.Finding{Code: CodeUnstable, Severity: finding.Fault, Hint: plain.Sentence(UnstableRemedy), Share: j.burstExcess(u)}
+		text := u.Text()
 		l.Text = "Flaky: " + text
 		if l.Share > 0 {
-			l.Text += fmt.Sprintf("; bursts lose %s of their time to it", part(l.Share))
+			l.Text += fmt.Sprintf("; bursts lose %s of their time to it", unit.Part(l.Share))
 		}
 		l.Text += "."
 		out = append(out, l)
@@ -204,11 +206,11 @@ func (j judged) burstExcess(u Instability) float64 {
 	var all []weighted
 	for i := range j.Results {
 		r := &j.Results[i]
-		burst, alone := timingOf(r), isolatedOf(r)
-		if r.Status != record.OK || r.Ranks != u.Ranks || r.Stride != u.Stride || max(r.Groups, 1) != u.Groups || !burst.known || !alone.known {
+		burst, alone := curve.BurstOf(r), curve.IsolatedOf(r)
+		if r.Status != record.OK || r.Ranks != u.Ranks || r.Stride != u.Stride || max(r.Groups, 1) != u.Groups || !burst.Known || !alone.Known {
 			continue
 		}
-		all = append(all, weighted{1 - alone.median/burst.median, 1})
+		all = append(all, weighted{1 - alone.Median/burst.Median, 1})
 	}
 	if len(all) == 0 {
 		return 0
@@ -236,7 +238,7 @@ func (j judged) dips() finding.List {
 		if len(slow) == 0 || !j.want.simulated {
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("%s up to %.1f ×", caseRanges(slow), worst))
+		parts = append(parts, fmt.Sprintf("%s up to %.1f ×", unit.FirstFew(curve.Ranges(slow), curve.ManyRanges), worst))
 		most = max(most, 1-1/worst)
 	}
 	if len(parts) == 0 {
@@ -258,7 +260,7 @@ func (j judged) noisy() finding.List {
 			continue
 		}
 		timed++
-		if slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == codeNoisy }) {
+		if slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == warnNoisy }) {
 			noisy++
 		}
 	}
@@ -267,7 +269,7 @@ func (j judged) noisy() finding.List {
 	}
 	return finding.List{{
 		Code: CodeNoisy, Severity: finding.Warning, Share: float64(noisy) / float64(timed),
-		Text: fmt.Sprintf("Noisy: in %d of %s bursts differ by more than 5 %%.", noisy, plural(int64(timed), "case")),
+		Text: fmt.Sprintf("Noisy: in %d of %s bursts differ by more than 5 %%.", noisy, unit.Count(int64(timed), "case")),
 		Hint: "Look for other jobs on these nodes; raise -n or --max-time.",
 	}}
 }

@@ -1,4 +1,4 @@
-package report
+package judge
 
 import (
 	"fmt"
@@ -55,10 +55,10 @@ func (j judgedKernels) bandwidth() finding.List {
 	}
 	text := fmt.Sprintf("Best bandwidth: %s %s", j.name(best), unit.Rate(*best.Metrics.Rate))
 	if best.Metrics.OfPeak != nil {
-		text += ", " + part(*best.Metrics.OfPeak) + " of the peak"
+		text += ", " + unit.Part(*best.Metrics.OfPeak) + " of the peak"
 	}
 	if rate, tool := j.published(best); rate > 0 {
-		text += fmt.Sprintf(", %s of published (%s %s)", part(*best.Metrics.Rate/rate), tool, unit.Rate(rate))
+		text += fmt.Sprintf(", %s of published (%s %s)", unit.Part(*best.Metrics.Rate/rate), tool, unit.Rate(rate))
 	}
 	return finding.List{{Code: CodeBandwidth, Text: text + "."}}
 }
@@ -76,7 +76,7 @@ func (j judgedKernels) published(k *record.Kernel) (rate float64, tool string) {
 	if j.DeviceOf(k).Kind != record.GPU {
 		return 0, ""
 	}
-	for _, p := range publishedOf(j.Record) {
+	for _, p := range Published(j.Record) {
 		if v := p.Rates[k.Kernel]; v > rate {
 			rate, tool = v, p.Tool
 		}
@@ -113,7 +113,7 @@ func (j judgedKernels) slowDevice() finding.List {
 	}
 	return finding.List{{
 		Code: CodeSlowDevice, Severity: finding.Fault, Share: lost,
-		Text: fmt.Sprintf("Slow: GPU %d reaches %s at %s %s, %s less than the median of the %d GPUs.", slowest, unit.Rate(least), best.Kernel, best.Dtype, part(lost), len(rates)),
+		Text: fmt.Sprintf("Slow: GPU %d reaches %s at %s %s, %s less than the median of the %d GPUs.", slowest, unit.Rate(least), best.Kernel, best.Dtype, unit.Part(lost), len(rates)),
 		Hint: "Look at that GPU's memory clock, temperature and throttling (amd-smi metric), and at other processes on it.",
 	}}
 }
@@ -140,7 +140,7 @@ func (j judgedKernels) fused() finding.List {
 	}
 	l := finding.Finding{Code: CodeFused, Text: fmt.Sprintf("Fused: %s as fast as kernel by kernel", gain.text(func(v float64) string { return fmt.Sprintf("%.2g ×", v) }))}
 	if copied.n > 0 {
-		l.Text += ", " + copied.text(part) + " of a copy's rate"
+		l.Text += ", " + copied.text(unit.Part) + " of a copy's rate"
 	}
 	l.Text += "."
 	if gain.lo < 1 {
@@ -180,7 +180,7 @@ func (j judgedKernels) products() finding.List {
 	}
 	var parts []string
 	if best != nil {
-		parts = append(parts, fmt.Sprintf("best product %s of %s at %s (effective)", plain.Line(muon.What(best)), plain.Line(muon.ShapeOf(best).Title()), teraflops(*best.Metrics.Effective)))
+		parts = append(parts, fmt.Sprintf("best product %s of %s at %s (effective)", plain.Line(muon.What(best)), plain.Line(muon.ShapeOf(best).Title()), unit.Flops(*best.Metrics.Effective)))
 	}
 	if full.n > 0 {
 		parts = append(parts, full.text(times)+" as fast as without symmetry")
@@ -189,7 +189,7 @@ func (j judgedKernels) products() finding.List {
 		parts = append(parts, vendor.text(times)+" as fast as the vendor's")
 	}
 	if len(parts) > 0 {
-		out = append(out, finding.Finding{Code: CodeProduct, Text: capital(strings.Join(parts, "; ")) + "."})
+		out = append(out, finding.Finding{Code: CodeProduct, Text: plain.Capital(strings.Join(parts, "; ")) + "."})
 	}
 	return out
 }
@@ -205,9 +205,6 @@ func (j judgedKernels) bestProduct() *record.Kernel {
 	}
 	return best
 }
-
-// teraflops prints operations per second.
-func teraflops(v float64) string { return fmt.Sprintf("%.3g TFLOP/s", v/1e12) }
 
 // extent is from the least to the greatest of some values.
 type extent struct {
