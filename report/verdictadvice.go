@@ -13,7 +13,7 @@ import (
 
 // Verdict is what a record comes to, and what to set. d is nil where there is no recommendation.
 func Verdict(rec *record.Record, d *advice.Document) finding.List {
-	return append(judge.Record(rec), AdviceLines(rec, d)...)
+	return append(judge.Of(rec), AdviceLines(rec, d)...)
 }
 
 // AdviceLines are the end of a verdict: what is assumed, what to set and what that gains,

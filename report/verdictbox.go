@@ -29,7 +29,7 @@ func verdictBox(rec *record.Record, d *advice.Document) *VerdictBox {
 
 // kernelBox is that of a record of hbm or of kernels.
 func kernelBox(rec *record.Record) *VerdictBox {
-	return boxOf(judge.Record(rec), rec.OnLoopback(), kernelChips(rec))
+	return boxOf(judge.Of(rec), rec.OnLoopback(), kernelChips(rec))
 }
 
 func boxOf(v finding.List, simulated bool, chips []Fact) *VerdictBox {

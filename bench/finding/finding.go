@@ -90,6 +90,8 @@ type Finding struct {
 	Severity Severity `json:"severity"`
 	// Subject is what it is about; absent where that is everything that was judged.
 	Subject *Subject `json:"subject,omitempty"`
+	// Candidates are the subjects among which the fault is; absent where it is certain.
+	Candidates []Subject `json:"candidates,omitempty"`
 	// Text says it, in one or two sentences of plain text.
 	Text string `json:"text"`
 	// Hint says what to do next; absent where there is nothing to do.
@@ -112,6 +114,17 @@ func (l List) Only(codes ...string) List {
 // Faults returns what is wrong.
 func (l List) Faults() List {
 	return slices.DeleteFunc(slices.Clone(l), func(f Finding) bool { return f.Severity != Fault })
+}
+
+// State returns what a check with these findings comes to. checked is false where there was too
+// little to pass.
+func (l List) State(checked bool) State {
+	faults, candidates := false, false
+	for _, f := range l.Faults() {
+		faults = faults || len(f.Candidates) == 0
+		candidates = candidates || len(f.Candidates) > 0
+	}
+	return Settle(faults, candidates, checked)
 }
 
 // Worst returns the highest severity; Note of an empty list.

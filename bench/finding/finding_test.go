@@ -55,3 +55,13 @@ func TestLists(t *testing.T) {
 	require.Equal(t, Fault, l.Worst())
 	require.Equal(t, Note, List{}.Worst())
 }
+
+// A fault that is only among candidates is unclear: it names them, and it has not passed.
+func TestCandidatesAreUnclear(t *testing.T) {
+	among := Finding{Severity: Fault, Candidates: []Subject{{Kind: Node, Name: "node 1"}, {Kind: Node, Name: "node 2"}}}
+	warned := Finding{Severity: Warning, Candidates: among.Candidates}
+	require.Equal(t, Unclear, List{among}.State(true))
+	require.Equal(t, Fail, List{among, {Severity: Fault}}.State(true))
+	require.Equal(t, Pass, List{warned, {}}.State(true))
+	require.Equal(t, NotChecked, List{warned}.State(false))
+}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"zbench/bench/collective"
+	"zbench/bench/finding"
 	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/unit"
@@ -192,6 +193,18 @@ func (l LateUnit) Name() string {
 		s += fmt.Sprintf(" (%s, GPU %d)", l.Host, l.GPU)
 	case l.Node >= 0:
 		s += fmt.Sprintf(" (node %d, GPU %d)", l.Node, l.GPU)
+	}
+	return s
+}
+
+// subject is the rank or the node as what a finding is about.
+func (l LateUnit) subject() *finding.Subject {
+	s := &finding.Subject{Kind: finding.Rank, Name: plain.Lower(l.Name())}
+	if l.whole() {
+		s.Kind = finding.Node
+	}
+	if l.Host != "" {
+		s.Nodes = []string{l.Host}
 	}
 	return s
 }

@@ -37,6 +37,13 @@ func (j judged) late() finding.List {
 		for _, u := range slices.Concat(l.Late, l.Candidates) {
 			line.Share = max(line.Share, u.WaitShare)
 		}
+		if len(l.Late) > 0 {
+			line.Subject = l.Late[0].subject()
+		} else {
+			for _, u := range l.Candidates {
+				line.Candidates = append(line.Candidates, *u.subject())
+			}
+		}
 		switch {
 		case len(l.Late) > 0:
 			share := 0.0
@@ -94,7 +101,7 @@ func (j judged) slowGroup(r *record.Result) finding.Finding {
 	for _, first := range g.Slow {
 		names = append(names, j.groupName(r, first))
 	}
-	l := finding.Finding{Code: CodeSlowGroup, Severity: finding.Fault, Share: 1 - g.Typical/g.Median}
+	l := finding.Finding{Code: CodeSlowGroup, Subject: j.groupSubject(r, g.Slow[0]), Severity: finding.Fault, Share: 1 - g.Typical/g.Median}
 	l.Text = fmt.Sprintf("Slow: %s. %s at %s takes up to %s longer there than in the typical group: %s of its bandwidth lost.",
 		unit.FirstFew(names, mostLate), r.Collective, unit.Bytes(r.Bytes), unit.Part(g.Median/g.Typical-1), unit.Part(l.Share))
 	for _, w := range r.Warnings {
@@ -115,6 +122,23 @@ func (j judged) groupName(r *record.Result, first int) string {
 		return fmt.Sprintf("node %d", first/per)
 	}
 	return record.GroupText(first, r.Ranks, r.Stride)
+}
+
+// groupSubject is a group as what a finding is about; nil where it is neither a node nor a rail.
+func (j judged) groupSubject(r *record.Result, first int) *finding.Subject {
+	s := &finding.Subject{Name: j.groupName(r, first)}
+	switch per := j.World.PerNode(); {
+	case per > 0 && r.Stride == per:
+		s.Kind = finding.Rail
+	case per > 0 && r.Stride == 0 && r.Ranks == per:
+		s.Kind = finding.Node
+		if node := first / per; node < len(j.World.Hosts) {
+			s.Nodes = []string{j.World.Hosts[node]}
+		}
+	default:
+		return nil
+	}
+	return s
 }
 
 // lostBusBW compares the largest size of every collective with what it should take.

@@ -219,7 +219,7 @@ func writeKernelSummary(s State, rec *record.Record) error {
 		return err
 	}
 	out := &screen{width: s.Stdout.columns(), colour: s.coloured(s.Stdout)}
-	out.findings(judge.Record(rec))
+	out.findings(judge.Of(rec))
 	_, err := io.WriteString(s.Stdout.unescaped(), "\n"+out.String())
 	return err
 }

@@ -153,6 +153,10 @@ func enumeration(t reflect.Type) *jsonschema.Schema {
 		return oneOf(record.WitnessRankStates())
 	case reflect.TypeFor[compare.Verdict]():
 		return oneOf(compare.Verdicts())
+	case reflect.TypeFor[finding.Severity]():
+		return oneOf(finding.Severities())
+	case reflect.TypeFor[finding.Kind]():
+		return oneOf(finding.Kinds())
 	case reflect.TypeFor[finding.State]():
 		return oneOf(finding.States())
 	case reflect.TypeFor[rails.State]():
