@@ -20,7 +20,7 @@ func AdviceLines(rec *record.Record, d *advice.Document) []VerdictLine {
 	if a.Verdict != recommend.Recommended {
 		l := VerdictLine{Kind: KindAdvice, Text: capital(strings.TrimPrefix(d.Sentence, "SIMULATED: ")), Severity: VerdictWarning}
 		if a.Refusal != nil {
-			l.Hint = sentence(a.Refusal.Hint)
+			l.Hint = sentence(a.Refusal.Do())
 		}
 		return append([]VerdictLine{l}, simulatedLines(rec)...)
 	}

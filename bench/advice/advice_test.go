@@ -130,7 +130,7 @@ func TestSimulatedIsSaid(t *testing.T) {
 	require.True(t, strings.HasPrefix(d.Sentence, "SIMULATED: Keep "), d.Sentence)
 	require.Equal(t, recommend.Low, d.Answer.Confidence.Level)
 	for _, s := range d.Snippets {
-		require.True(t, strings.HasPrefix(s.Text, "# SIMULATED"), s.Text)
+		require.True(t, strings.HasPrefix(s.Lines(), "# SIMULATED"), s.Text)
 	}
 }
 
@@ -161,13 +161,6 @@ func TestConfigIsJudged(t *testing.T) {
 	d = give(t, in)
 	require.Zero(t, d.Config.Elements)
 	require.Contains(t, text(t, asText, d), "it sets no bucket size")
-}
-
-func TestAliasChoosesTheFirstSnippet(t *testing.T) {
-	in := input(t, "megatron", false)
-	require.Equal(t, "Megatron-LM arguments", give(t, in).Snippets[0].Title)
-	in.Framework = "primus"
-	require.Equal(t, "Primus YAML", give(t, in).Snippets[0].Title)
 }
 
 func TestRefusals(t *testing.T) {

@@ -70,7 +70,7 @@ func AskAssumed(sources []cost.Source) (*Document, error) {
 		return nil, err
 	}
 	d.Assumed = assumptions(d.Answer.Run.DP)
-	if d.Answer.Verdict == recommend.NoCommunication {
+	if d.Answer.Verdict == recommend.NoCommunication || d.FixFirst() {
 		return d, nil
 	}
 	for _, x := range whatIfs {

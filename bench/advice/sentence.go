@@ -51,15 +51,15 @@ func (d *Document) Advice() string {
 
 // Knob is the name of the setting as the first printed lines spell it.
 func (d *Document) Knob() string {
-	knob := d.Answer.Knob
 	t, err := trainer.ByName(d.Answer.Trainer)
-	if err != nil || t.Flag == "" {
-		return knob
+	if err != nil {
+		return d.Answer.Knob
 	}
-	if len(d.Snippets) > 0 && strings.Contains(d.Snippets[0].Text, knob) && !strings.Contains(d.Snippets[0].Text, t.Flag) {
-		return knob
+	form := ""
+	if len(d.Snippets) > 0 {
+		form = d.Snippets[0].Title
 	}
-	return t.Flag
+	return t.KnobIn(form, d.Answer.Advised)
 }
 
 // value is a setting as it is typed, and in words beside it.

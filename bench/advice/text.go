@@ -195,7 +195,7 @@ func (d *Document) WriteText(w io.Writer) error {
 		}
 	}
 	for _, s := range d.Snippets {
-		fmt.Fprintf(&b, "\n%s\n\n%s", s.Title, s.Text)
+		fmt.Fprintf(&b, "\n%s\n\n%s", s.Title, s.Lines())
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -239,8 +239,18 @@ func (d *Document) WriteMarkdown(w io.Writer) error {
 			b.WriteString("- " + cell(l) + "\n")
 		}
 	}
+	if r := d.Answer.Refusal; r != nil {
+		fmt.Fprintf(&b, "\n%s.\n", cell(capital(r.Do())))
+		if r.Command != "" {
+			fmt.Fprintf(&b, "\n```sh\n%s\n```\n", r.Command)
+		}
+	}
 	for _, s := range d.Snippets {
-		fmt.Fprintf(&b, "\n### %s\n\n```%s\n%s```\n", s.Title, s.Language, s.Text)
+		fmt.Fprintf(&b, "\n### %s\n\n", s.Title)
+		if s.Comments != "" {
+			fmt.Fprintf(&b, "```sh\n%s```\n\n", s.Comments)
+		}
+		fmt.Fprintf(&b, "```%s\n%s```\n", s.Language, s.Text)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

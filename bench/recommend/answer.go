@@ -289,6 +289,9 @@ type Reason struct {
 	Message string `json:"message"`
 }
 
+// FixFirst is the code of a refusal because of a fault of the hardware.
+const FixFirst = "fix_first"
+
 // Refusal says what is missing or wrong and how to give it.
 type Refusal struct {
 	// Short fixed name of what is missing.
@@ -297,6 +300,8 @@ type Refusal struct {
 	Message string `json:"message"`
 	// How to give it.
 	Hint string `json:"hint"`
+	// Command is what to run next; absent where it depends on what is given.
+	Command string `json:"command,omitempty"`
 	// Missing names the collectives that the trainer calls and no curve is of; absent where
 	// something else is missing.
 	Missing []string `json:"missing,omitempty"`

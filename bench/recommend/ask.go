@@ -33,6 +33,11 @@ func Ask(q Question) (Answer, error) {
 		a.Confidence.Level = High
 		return a, nil
 	}
+	if f := q.Fault; f != nil {
+		a.Refusal = refuse(FixFirst, "fix the fault first. "+f.Text, f.How())
+		a.Refusal.Command = f.Command
+		return a, nil
+	}
 	if a.Refusal = incomplete(q, t); a.Refusal != nil {
 		return a, nil
 	}
