@@ -44,7 +44,7 @@ func whole(t *testing.T) *advice.Document {
 	used.Holes, used.Refine = append(used.Holes, bucket.Hole{Kind: bucket.TimeFalls}), append(used.Refine, 1)
 	run := trainer.Run{
 		DP: 1, EP: 2, TP: 2, ETP: 2, FP8Gather: true, FP32Accumulation: true, GradDtype: "float", ParamDtype: "float", Zero: 1, Accum: 2, NoOverlap: true, NoGatherOverlap: true, PadBuckets: true,
-		Instances: 2, LayerWise: true, LegacyLayout: true, GatherBytes: 1, KeepParams: true, RootUnit: true,
+		Instances: 2, LayerWise: true, LegacyLayout: true, GatherBytes: 1, KeepParams: true, RootUnit: true, FindUnused: true,
 	}
 	a.Run, a.Advised = run, run
 	a.Table, a.Scenarios, a.Within, a.Messages, a.Limits = a.Table[:1], a.Scenarios[:1], a.Within[:1], a.Messages[:1], a.Limits[:1]
