@@ -98,7 +98,7 @@ func ownLines(t *rapid.T, name string, size int64) string {
 		DP: 32, GradDtype: x.GradDtype, ParamDtype: "bfloat16",
 		Zero: rapid.SampledFrom(x.Stages).Draw(t, "stage"), NoOverlap: rapid.Bool().Draw(t, "overlap off"),
 	}
-	step := x.Step(run)
+	step := x.Step(size, run)
 	return x.Snippets(trainer.Spelling{Setting: (size + step - 1) / step * step, Params: experts(false).Params, Run: run})[0].Text
 }
 

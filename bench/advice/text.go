@@ -60,7 +60,7 @@ func (d *Document) Facts() []Fact {
 		facts = append(facts, Fact{"Curve", curveText(u)})
 	}
 	facts = append(facts, d.setNow()...)
-	if a.Verdict == recommend.Recommended {
+	if a.Verdict == recommend.Recommended && d.compares() {
 		facts = append(facts, Fact{WithinTitle(), d.stretches(a.Within) + ": a step at most " + Share(recommend.PlateauWidth) + " longer than with the best size, as measured and on average"})
 	}
 	return facts
@@ -158,6 +158,9 @@ func (d *Document) Reasons() []Reasoning {
 // gains says what separates the user's settings from the answer, one by one.
 func (d *Document) gains() []string {
 	var lines []string
+	if d.unfounded() != "" {
+		return nil
+	}
 	for i, c := range d.Answer.Changes {
 		text := fmt.Sprintf("%s: %s less of a step, which then takes %s", c.Name, Share(max(0, c.Gain)), unit.Seconds(c.Step))
 		if i == 0 {
@@ -234,6 +237,12 @@ func (d *Document) WriteMarkdown(w io.Writer) error {
 		fmt.Fprintf(&b, "\n### %s\n\n", r.Title)
 		for _, l := range r.Lines {
 			b.WriteString("- " + cell(l) + "\n")
+		}
+	}
+	if r := d.Answer.Refusal; r != nil {
+		fmt.Fprintf(&b, "\n%s.\n", cell(capital(r.Do())))
+		if r.Command != "" {
+			fmt.Fprintf(&b, "\n```sh\n%s\n```\n", r.Command)
 		}
 	}
 	for _, s := range d.Snippets {

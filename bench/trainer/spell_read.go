@@ -25,6 +25,8 @@ type Config struct {
 	// KeepParams is FSDP2's reshard_after_forward=False, RootUnit that it has one
 	// unit for all that is outside of the blocks.
 	KeepParams, RootUnit *bool
+	// FindUnused is that of Run.
+	FindUnused *bool
 	// LayerWise and LegacyLayout are those of Run.
 	LayerWise, LegacyLayout bool
 	// FP8Gather and FP32Accumulation are those of Run.
@@ -185,7 +187,7 @@ func (c *Config) Setting(params []Param, run Run) (int64, bool) {
 	case c.Elements != nil:
 		return *c.Elements, true
 	case c.Bytes != nil:
-		return *c.Bytes / run.grad(), true
+		return roundUp(*c.Bytes, run.grad()) / run.grad(), true
 	case c.Buckets != nil:
 		return max(1, elements(params) / *c.Buckets), true
 	case c.Blocks != nil:
@@ -218,6 +220,9 @@ func (c *Config) Apply(run *Run) {
 	run.FP32Accumulation, run.OwnerReduce = c.FP32Accumulation, c.OwnerReduce
 	if c.KeepParams != nil {
 		run.KeepParams = *c.KeepParams
+	}
+	if c.FindUnused != nil {
+		run.FindUnused = *c.FindUnused
 	}
 	if c.RootUnit != nil {
 		run.RootUnit = *c.RootUnit

@@ -41,7 +41,8 @@ func TestSnippetsReadBackExactly(t *testing.T) {
 		if all := tr.Settings(s.Params, run); all != nil {
 			s.Setting = rapid.SampledFrom(all).Draw(t, "setting")
 		} else {
-			s.Setting = tr.Step(run) * rapid.Int64Range(1, 1<<40/tr.Step(run)).Draw(t, "setting")
+			s.Setting = rapid.Int64Range(1, 1<<40).Draw(t, "setting")
+			s.Setting = max(1, s.Setting/tr.Step(s.Setting, run)) * tr.Step(s.Setting, run)
 		}
 		for _, snippet := range tr.Snippets(s) {
 			require.Equal(t, s.Simulated, strings.HasPrefix(snippet.Lines(), trainer.SimulatedMark), snippet.Text)
@@ -75,7 +76,7 @@ func TestEveryTrainerHasSnippets(t *testing.T) {
 		tr, err := trainer.ByName(name)
 		require.NoError(t, err)
 		run := trainer.Run{DP: 1024, Zero: tr.Stages[0], GradDtype: "float", ParamDtype: "bfloat16"}
-		s := trainer.Spelling{Setting: 1e8 / tr.Step(run) * tr.Step(run), Params: blocksOf(8), Run: run, Curve: "0123abcd"}
+		s := trainer.Spelling{Setting: 1e8 / tr.Step(1e8, run) * tr.Step(1e8, run), Params: blocksOf(8), Run: run, Curve: "0123abcd"}
 		snippets := tr.Snippets(s)
 		require.NotEmpty(t, snippets, name)
 		var all strings.Builder
