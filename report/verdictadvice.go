@@ -27,12 +27,12 @@ func AdviceLines(rec *record.Record, d *advice.Document) finding.List {
 	if a.Verdict != recommend.Recommended {
 		l := finding.Finding{Code: judge.CodeAdvice, Text: capital(strings.TrimPrefix(d.Sentence, "SIMULATED: ")), Severity: finding.Warning}
 		if a.Refusal != nil {
-			l.Hint = sentence(a.Refusal.Hint)
+			l.Hint = sentence(a.Refusal.Do())
 		}
 		return append(finding.List{l}, simulatedLines(rec)...)
 	}
 	set := finding.Finding{Code: judge.CodeAdvice, Text: "Bucket size: " + d.Advice()}
-	if a.Default != nil && a.Best != nil && a.Default.Step > 0 {
+	if a.Default != nil && a.Best != nil && a.Default.Step > 0 && a.Default.Unfounded == "" && a.Best.Unfounded == "" {
 		set.Share = max(0, 1-a.Best.Step/a.Default.Step)
 	}
 	var out finding.List

@@ -76,8 +76,7 @@ func (j judged) slowGroups() finding.List {
 	for i := range j.Results {
 		r := &j.Results[i]
 		g := r.SlowestGroup
-		if r.Status != record.OK || g == nil || len(g.Slow) == 0 || !(g.Typical > 0) ||
-			!slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == warnSlowGroup }) {
+		if !slowest(r) {
 			continue
 		}
 		s := splitOf{ranks: r.Ranks, stride: r.Stride, groups: r.Groups}
@@ -93,6 +92,13 @@ func (j judged) slowGroups() finding.List {
 		out = append(out, j.slowGroup(worst[s]))
 	}
 	return out
+}
+
+// slowest reports whether one of a case's groups is slow beyond chance.
+func slowest(r *record.Result) bool {
+	g := r.SlowestGroup
+	return r.Status == record.OK && g != nil && len(g.Slow) > 0 && g.Typical > 0 &&
+		slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == warnSlowGroup })
 }
 
 func (j judged) slowGroup(r *record.Result) finding.Finding {

@@ -113,7 +113,9 @@ func keepImport(s State, rec *record.Record, started time.Time, to importOutput)
 	if err := dir.WriteRecord(rec); err != nil {
 		return err
 	}
-	d := assumed(s, cost.Of(rec, nil))
+	source := cost.Of(rec, nil)
+	source.Fault = faultOf(rec)
+	d := assumed(s, source)
 	if d.Kept() {
 		if err := dir.Write(engine.AdviceFile, d.WriteJSON); err != nil {
 			return err
