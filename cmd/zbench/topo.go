@@ -13,7 +13,6 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
-	"zbench/bench/finding"
 	"zbench/internal/topo"
 	"zbench/report"
 )
@@ -273,15 +272,3 @@ type openFile struct {
 }
 
 func (f openFile) Stat() (fs.FileInfo, error) { return f.tree.Stat(f.name) }
-
-// severities are the marks of findings as a page has them.
-func severityOf(n *topo.Node, subject string) finding.Severity {
-	mark, found := n.Worst(subject)
-	switch {
-	case found && mark == topo.Bad:
-		return finding.Fault
-	case found && mark == topo.Doubt:
-		return finding.Warning
-	}
-	return finding.Note
-}
