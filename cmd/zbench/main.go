@@ -18,6 +18,7 @@ import (
 
 	"zbench/bench/exit"
 	"zbench/bench/spell"
+	"zbench/internal/launch"
 )
 
 // Main runs one command and returns the exit code. The first signal cancels the
@@ -35,6 +36,9 @@ func Main(ctx context.Context, s State) int {
 	// a command continues to its end.
 	s.Stderr = s.Stderr.escaping(func() { cancel(&interruption{"the reader of standard error closed it"}) })
 	s.Stdout = s.Stdout.escaping(func() {})
+	if launch.LendsTerminal(s.Getenv) && s.Getenv(launch.ControlVariable) == "" {
+		s.Stdout.IsTTY, s.Stdout.Width = false, 0
+	}
 	root := newRoot(s)
 	root.SetArgs(s.Args)
 	root.SetIn(s.Stdin)
