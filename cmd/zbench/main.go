@@ -40,7 +40,8 @@ func Main(ctx context.Context, s State) int {
 		s.Stdout.IsTTY, s.Stdout.Width = false, 0
 	}
 	root := newRoot(s)
-	root.SetArgs(s.Args)
+	args, _ := helpArgs(s.Args)
+	root.SetArgs(args)
 	root.SetIn(s.Stdin)
 	root.SetOut(s.Stdout)
 	root.SetErr(s.Stderr)
@@ -210,7 +211,7 @@ clock, whose figures come from a model and are labelled SIMULATED.`,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(flagError(err), spell.Hint(similarFlags(cmd, err), cmd.CommandPath()+" --help lists the flags"))
+		return usage(flagError(err), spell.Hint(similarFlags(cmd, err), cmd.CommandPath()+" --help-all lists the flags"))
 	})
 	for _, c := range built(s) {
 		root.AddCommand(c.build(s))
