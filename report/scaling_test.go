@@ -129,7 +129,7 @@ func TestVerdictComesFirst(t *testing.T) {
 	require.Less(t, verdict, contents)
 	require.Less(t, contents, strings.Index(page, "<figure"))
 	box, _ := between(page, `<section class="verdict"`, "</section>")
-	for _, want := range []string{"SIMULATED", "<dt>Bucket size</dt><dd>use ", "<dt>Confidence</dt><dd>low</dd>", "ddp_bucket_size"} {
+	for _, want := range []string{"SIMULATED", "<dt>Bucket size</dt><dd>use ", "<dt>Confidence</dt><dd>low</dd>", "--ddp-bucket-size"} {
 		require.Contains(t, box, want)
 	}
 	for _, l := range Judge(rec, d).Lines {

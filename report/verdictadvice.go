@@ -20,12 +20,12 @@ func AdviceLines(rec *record.Record, d *advice.Document) []VerdictLine {
 	if a.Verdict != recommend.Recommended {
 		l := VerdictLine{Kind: KindAdvice, Text: capital(strings.TrimPrefix(d.Sentence, "SIMULATED: ")), Severity: VerdictWarning}
 		if a.Refusal != nil {
-			l.Hint = sentence(a.Refusal.Hint)
+			l.Hint = sentence(a.Refusal.Do())
 		}
 		return append([]VerdictLine{l}, simulatedLines(rec)...)
 	}
 	set := VerdictLine{Kind: KindAdvice, Text: "Bucket size: " + d.Advice()}
-	if a.Default != nil && a.Best != nil && a.Default.Step > 0 {
+	if a.Default != nil && a.Best != nil && a.Default.Step > 0 && a.Default.Unfounded == "" && a.Best.Unfounded == "" {
 		set.Share = max(0, 1-a.Best.Step/a.Default.Step)
 	}
 	var out []VerdictLine

@@ -59,6 +59,9 @@ func boxOf(v Verdict, simulated bool, chips []Fact) *VerdictBox {
 // chips are what to set and how far to trust that. Without a recommendation they say so.
 func chips(d *advice.Document) []Fact {
 	if !d.Answered() {
+		if d.FixFirst() {
+			return []Fact{{"Bucket size", "none: fix the fault first"}}
+		}
 		return []Fact{{"Bucket size", "no recommendation"}}
 	}
 	a := &d.Answer
@@ -66,7 +69,7 @@ func chips(d *advice.Document) []Fact {
 	if a.Keep {
 		use = "keep "
 	}
-	return []Fact{{"Bucket size", use + amountOf(d)}, {"Setting", a.Knob}, {"Confidence", a.Confidence.Level}}
+	return []Fact{{"Bucket size", use + amountOf(d)}, {"Setting", d.Knob()}, {"Confidence", a.Confidence.Level}}
 }
 
 // amountOf is the recommended setting, with no more digits than assumptions deserve.

@@ -66,8 +66,7 @@ func (j judged) slowGroups() []VerdictLine {
 	for i := range j.Results {
 		r := &j.Results[i]
 		g := r.SlowestGroup
-		if r.Status != record.OK || g == nil || len(g.Slow) == 0 || !(g.Typical > 0) ||
-			!slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == codeSlowGroup }) {
+		if !slowest(r) {
 			continue
 		}
 		s := splitOf{ranks: r.Ranks, stride: r.Stride, groups: r.Groups}
@@ -83,6 +82,13 @@ func (j judged) slowGroups() []VerdictLine {
 		out = append(out, j.slowGroup(worst[s]))
 	}
 	return out
+}
+
+// slowest reports whether one of a case's groups is slow beyond chance.
+func slowest(r *record.Result) bool {
+	g := r.SlowestGroup
+	return r.Status == record.OK && g != nil && len(g.Slow) > 0 && g.Typical > 0 &&
+		slices.ContainsFunc(r.Warnings, func(w record.Warning) bool { return w.Code == codeSlowGroup })
 }
 
 func (j judged) slowGroup(r *record.Result) VerdictLine {

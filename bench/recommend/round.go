@@ -13,7 +13,7 @@ func (e *engine) round(s *scores, best int) int {
 	if c.kept || e.t.Settings(e.q.Params, e.run) != nil {
 		return best
 	}
-	step := e.t.Step(e.run)
+	step := e.t.Step(c.Elements, e.run)
 	for _, unit := range rounder(c.Elements, step) {
 		for _, setting := range []int64{c.Elements / unit * unit, (c.Elements + unit - 1) / unit * unit} {
 			if setting < 1 || setting%step != 0 {

@@ -50,11 +50,13 @@ type Trainer struct {
 	// Default is the setting in elements that the trainer takes when the user
 	// sets none.
 	Default func(params []Param, run Run) int64
-	// Granule is the step in elements in which the knob can be set; nil is 1.
-	Granule func(run Run) int64
+	// Granule is the step in elements in which the knob is set near a setting; nil is 1.
+	Granule func(setting int64, run Run) int64
 	// Memory is the memory that a setting needs in addition to the trainer's own, in
 	// bytes; nil is none.
 	Memory func(plan Plan, setting int64, run Run) int64
+	// MemoryIs says what that memory is of, where a person should know; empty where not.
+	MemoryIs string
 	// VocabMultiple is what it pads the rows of the embedding to a multiple of, on each
 	// tensor-parallel rank; 0 is 1.
 	VocabMultiple int64
@@ -74,6 +76,8 @@ type Trainer struct {
 	unset    func(run Run) Run
 	// forms are how a setting is written. The first is the trainer's own.
 	forms []form
+	// frontEnds are the tools with a form of their own that users ask for by name.
+	frontEnds []frontEnd
 	// reads lists the kinds of files that can be read.
 	reads []readable
 	// keys are the settings in them; beside are settings that other tools have too, so
@@ -93,6 +97,9 @@ type Param struct {
 	Name string `json:"name"`
 	// Number of elements.
 	Elements int64 `json:"elements"`
+	// Frozen is the number of elements of a tensor that is not trained: then Elements, which
+	// are those of its gradient, are 0. Its parameters are gathered where all are.
+	Frozen int64 `json:"frozen,omitempty"`
 	// Shape is the sides of the tensor, rows before columns; nil where only the
 	// elements are known.
 	Shape []int64 `json:"shape,omitempty"`
@@ -104,7 +111,7 @@ type Param struct {
 	// Alone tells that Megatron's distributed optimizer gives it a bucket of its own: an
 	// embedding that another pipeline stage shares.
 	Alone bool `json:"alone,omitempty"`
-	// Work is how many elements compute for each token: Elements for a dense
+	// Work is how many elements compute for each token: those of a dense
 	// matrix, 0 for an embedding table, k/E of Elements for experts of which k of
 	// E are chosen. nil is guessed, see [Work]. A tensor of no elements with work
 	// stands for computation without a gradient of its own: the output layer that
@@ -112,9 +119,12 @@ type Param struct {
 	Work *float64 `json:"work,omitempty"`
 }
 
+// Held is the number of elements of the parameter, trained or not.
+func (p Param) Held() int64 { return p.Elements + p.Frozen }
+
 // Equal reports whether two tensors are the same in all that is known of them.
 func (p Param) Equal(other Param) bool {
-	return p.Name == other.Name && p.Elements == other.Elements && slices.Equal(p.Shape, other.Shape) && p.Expert == other.Expert && p.Alone == other.Alone &&
+	return p.Name == other.Name && p.Elements == other.Elements && p.Frozen == other.Frozen && slices.Equal(p.Shape, other.Shape) && p.Expert == other.Expert && p.Alone == other.Alone &&
 		p.Block == other.Block && (p.Work == other.Work || p.Work != nil && other.Work != nil && *p.Work == *other.Work)
 }
 
@@ -160,12 +170,18 @@ type Run struct {
 	// FP32Accumulation is Megatron's --ddp-reduce-scatter-with-fp32-accumulation: gradients
 	// are exchanged by all_to_all and summed locally.
 	FP32Accumulation bool `json:"fp32_accumulation,omitempty"`
+	// OwnerReduce is DeepSpeed's use_multi_rank_bucket_allreduce off: a bucket is reduced to
+	// each rank that owns a part of it.
+	OwnerReduce bool `json:"owner_reduce,omitempty"`
 	// GatherBytes is XLA's threshold of all_gather where it is set by itself, in bytes;
 	// absent where the setting decides.
 	GatherBytes int64 `json:"gather_bytes,omitempty"`
 	// KeepParams is true where FSDP2 does not free parameters between forward and backward
 	// (reshard_after_forward=False).
 	KeepParams bool `json:"keep_params,omitempty"`
+	// FindUnused is DDP's find_unused_parameters without a static graph: buckets are cut in
+	// the order of forward, and every step tells which parameters were used.
+	FindUnused bool `json:"find_unused,omitempty"`
 	// RootUnit is true where with FSDP2 the tensors outside of all blocks are one unit,
 	// that of fully_shard(model), instead of one before the blocks and one after.
 	RootUnit bool `json:"root_unit,omitempty"`
@@ -221,15 +237,20 @@ type Plan struct {
 	EachForward  bool `json:"each_forward"`
 }
 
-// ByName finds a trainer in any spelling of its name or an alias; the error about an unknown name is a [spell.Unknown].
+// ByName finds a trainer in any spelling of its name or an alias; that of a front end has
+// the front end's default. The error about an unknown name is a [spell.Unknown].
 func ByName(name string) (Trainer, error) {
 	if i := spell.Index(table, name, func(t Trainer) (string, []string) { return t.Name, t.Aliases }); i >= 0 {
-		return table[i], nil
+		t := table[i]
+		if f := t.frontEnd(name); f != nil && f.unset != nil {
+			t.Default = f.unset
+		}
+		return t, nil
 	}
 	if want, known := spell.Match(slices.Sorted(maps.Keys(unsimulated)), name); known {
 		return Trainer{}, fmt.Errorf("framework %s: %s", want, unsimulated[want])
 	}
-	unknown := &spell.Unknown{Kind: "framework", Given: name, Valid: Names()}
+	unknown := &spell.Unknown{Kind: "framework", Given: name, Valid: Frameworks()}
 	for _, t := range table {
 		unknown.Aliases = append(unknown.Aliases, t.Aliases...)
 	}
@@ -241,6 +262,18 @@ func ByName(name string) (Trainer, error) {
 func (t Trainer) Alias(given string) string {
 	name, _ := spell.Match(append([]string{t.Name}, t.Aliases...), given)
 	return name
+}
+
+// Frameworks lists the trainers, each with the front ends that set it.
+func Frameworks() []string {
+	var all []string
+	for _, t := range table {
+		all = append(all, t.Name)
+		for _, f := range t.frontEnds {
+			all = append(all, f.names[0])
+		}
+	}
+	return all
 }
 
 // Names lists the trainers in the order of the table.
@@ -272,12 +305,12 @@ func grouped(params []Param, run Run) []Param {
 	return same
 }
 
-// Step is the step in elements in which the knob can be set, at least 1.
-func (t Trainer) Step(run Run) int64 {
+// Step is the step in elements in which the knob is set near a setting, at least 1.
+func (t Trainer) Step(setting int64, run Run) int64 {
 	if t.Granule == nil {
 		return 1
 	}
-	return t.Granule(run)
+	return t.Granule(setting, run)
 }
 
 // Tensors is a list of tensors, which may have the names of Hugging Face, as the trainer

@@ -114,7 +114,9 @@ func keepImport(s State, rec *record.Record, started time.Time, to importOutput)
 	if err := dir.Write(engine.ResultsFile, func(w io.Writer) error { return record.Encode(w, rec) }); err != nil {
 		return err
 	}
-	d := assumed(s, cost.Of(rec, nil))
+	source := cost.Of(rec, nil)
+	source.Fault = faultOf(rec)
+	d := assumed(s, source)
 	if d.Kept() {
 		if err := dir.Write(engine.AdviceFile, d.WriteJSON); err != nil {
 			return err

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"zbench/bench/advice"
-	"zbench/bench/bucket"
 	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/table"
@@ -160,7 +159,7 @@ func writeAll(s State, r sweepOutput) error {
 	if r.advice.Answered() {
 		return r.advice.WriteText(s.Stdout)
 	}
-	answer := bucket.Knees(r.Record)
+	answer := kneesOf(r.Record)
 	return answer.WriteText(s.Stdout)
 }
 
@@ -226,14 +225,22 @@ func writeKernelSummary(s State, rec *record.Record) error {
 func verdictText(s State, to Stream, r sweepOutput) string {
 	out := &screen{width: to.columns(), colour: s.coloured(to)}
 	out.lines(report.Judge(r.Record, r.advice).Lines)
-	if r.folder != "" && r.advice.IsAssumed() {
-		out.command(ownModel, advice.Command(r.folder))
+	if d := r.advice; r.folder != "" && (d.IsAssumed() || d.FixFirst()) {
+		out.next(d, r.folder)
 	}
 	return out.String()
 }
 
-// ownModel is before the command that answers for the user's model.
-const ownModel = "Next, for your model: "
+// next adds the command that answers for the user's own model, or that looks for the fault
+// which comes first.
+func (s *screen) next(d *advice.Document, paths ...string) {
+	switch {
+	case !d.FixFirst():
+		s.command("Next, for your model: ", advice.Command(paths...))
+	case d.Answer.Refusal.Command != "":
+		s.command("Next: ", d.Answer.Refusal.Command)
+	}
+}
 
 // lines adds statements, each with what to do next.
 func (s *screen) lines(all []report.VerdictLine) {
@@ -253,8 +260,8 @@ func adviceText(s State, records []*record.Record, d *advice.Document, paths ...
 	}
 	out := &screen{width: s.Stdout.columns(), colour: s.coloured(s.Stdout)}
 	out.lines(report.AdviceLines(of, d))
-	if d.IsAssumed() {
-		out.command(ownModel, advice.Command(paths...))
+	if d.IsAssumed() || d.FixFirst() {
+		out.next(d, paths...)
 	}
 	return out.String()
 }

@@ -107,6 +107,7 @@ var rules = map[reflect.Type][]rule{
 		when(constant("verdict", recommend.Refused), needs("refusal"), nil),
 	},
 	reflect.TypeFor[advice.WhatIf]():        {values("confidence", append([]string{""}, levels...)...)},
+	reflect.TypeFor[recommend.Candidate]():  {values("unfounded", recommend.BeyondSweep, recommend.OneDip)},
 	reflect.TypeFor[recommend.Refusal]():    {values("missing", collective.Names()...)},
 	reflect.TypeFor[recommend.Confidence](): {values("level", levels...)},
 	reflect.TypeFor[recommend.Reason]():     {values("level", levels...)},
