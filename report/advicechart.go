@@ -81,7 +81,7 @@ func adviceSubtitle(d *advice.Document) string {
 func settingPoint(d *advice.Document, x *recommend.Candidate) Point {
 	return Point{
 		Bytes: x.Elements, Value: max(0, x.Nominal), Extrapolated: x.Extrapolated,
-		Words: fmt.Sprintf("%s: +%s over the best, %s, %s of up to %s", d.Amount(x.Elements), advice.Share(max(0, x.Nominal)), unit.Seconds(x.Step), plural(int64(x.Buckets), "bucket"), unit.Bytes(x.LargestBytes)),
+		Words: fmt.Sprintf("%s: %s over the best, %s, %s of up to %s", d.Amount(x.Elements), advice.Over(x, x.Nominal), unit.Seconds(x.Step), plural(int64(x.Buckets), "bucket"), unit.Bytes(x.LargestBytes)),
 	}
 }
 

@@ -31,11 +31,17 @@ func adviceBlocks(d *advice.Document, folder string) []Block {
 		full := settings(d, d.Rows(manyRows), "Step time by bucket size", note)
 		out = append(out, Plot{Chart: adviceChart(d), Table: &full}, settings(d, few, "Settings and what they cost", note))
 	case a.Refusal != nil:
-		reasons = []advice.Reasoning{{Title: "What to do", Lines: []string{a.Refusal.Hint}}}
+		reasons = []advice.Reasoning{{Title: "What to do", Lines: []string{a.Refusal.Do()}}}
+	}
+	if r := a.Refusal; r != nil && r.Command != "" {
+		out = append(out, Code{"command that looks for the fault", r.Command})
 	}
 	var others []Block
 	for i, s := range d.Snippets {
 		lines := []Block{Heading{said(s.Title)}, Code{s.Title, s.Text}}
+		if s.Comments != "" {
+			lines = append(lines, Code{s.Title + ", remarks", s.Comments})
+		}
 		if i == 0 {
 			out = append(out, lines...)
 			continue

@@ -11,8 +11,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 
 	"zbench/bench/cost"
 	"zbench/bench/model"
@@ -140,7 +138,8 @@ func Recommend(in Input) (*Document, error) {
 	}
 	in.Run.GradDtype, in.Run.ParamDtype = cmp.Or(in.Run.GradDtype, t.GradDtype), cmp.Or(in.Run.ParamDtype, "bfloat16")
 	q := recommend.Question{
-		Curves: curves, Trainer: t.Name, Run: in.Run, Backward: in.Compute.Backward, Forward: in.Compute.Forward,
+		Fault:  faultOf(in.Sources),
+		Curves: curves, Trainer: in.Framework, Run: in.Run, Backward: in.Compute.Backward, Forward: in.Compute.Forward,
 		ComputeGuessed: !in.Compute.Measured, MemBudget: in.MemBudget, Rescale: in.Rescale, Bootstrap: in.Bootstrap, Seed: in.Seed, Plans: in.Plans,
 	}
 	d := &Document{Schema: Schema, Snippets: []trainer.Snippet{}, CommandLine: append([]string{}, in.CommandLine...)}
@@ -166,6 +165,21 @@ func Recommend(in Input) (*Document, error) {
 	return d, nil
 }
 
+// faultOf is the first fault that a source shows.
+func faultOf(sources []cost.Source) *cost.Fault {
+	for _, s := range sources {
+		if s.Fault != nil {
+			return s.Fault
+		}
+	}
+	return nil
+}
+
+// FixFirst reports whether there is no setting because of a fault of the hardware.
+func (d *Document) FixFirst() bool {
+	return d != nil && d.Answer.Refusal != nil && d.Answer.Refusal.Code == recommend.FixFirst
+}
+
 // configure takes over what the trainer is set to now.
 func (d *Document) configure(q *recommend.Question, in Input) {
 	if in.Config == nil {
@@ -180,28 +194,12 @@ func (d *Document) configure(q *recommend.Question, in Input) {
 	d.Config.Notes = append(d.Config.Notes, in.Config.Doubts(q.Params)...)
 }
 
-// snippets writes the setting; a form named like the framework that was asked for
-// comes first.
+// snippets writes the setting.
 func (d *Document) snippets(t trainer.Trainer, params []trainer.Param, in Input) []trainer.Snippet {
-	all := t.Snippets(trainer.Spelling{
+	return t.Snippets(trainer.Spelling{
 		Setting: d.Answer.Elements, Params: params, Run: d.Answer.Advised, Curve: d.CurveSHA256[:16], Simulated: d.Answer.Simulated,
-		Config: in.Config, File: in.ConfigFile,
+		Config: in.Config, File: in.ConfigFile, FrontEnd: in.Framework,
 	})
-	asked := strings.ToLower(in.Framework)
-	if asked == t.Name {
-		return all
-	}
-	slices.SortStableFunc(all, func(a, b trainer.Snippet) int {
-		return rank(b.Title, asked) - rank(a.Title, asked)
-	})
-	return all
-}
-
-func rank(title, asked string) int {
-	if strings.HasPrefix(strings.ToLower(title), asked) {
-		return 1
-	}
-	return 0
 }
 
 // Of reports whether the recommendation is of these records' curves.

@@ -70,7 +70,7 @@ func AskAssumed(sources []cost.Source) (*Document, error) {
 		return nil, err
 	}
 	d.Assumed = assumptions(d.Answer.Run.DP)
-	if d.Answer.Verdict == recommend.NoCommunication {
+	if d.Answer.Verdict == recommend.NoCommunication || d.FixFirst() {
 		return d, nil
 	}
 	for _, x := range whatIfs {
@@ -147,8 +147,11 @@ func whatIf(name string, want *spec.Advice, plans *recommend.Plans, sources []co
 	w.Elements, w.Keep, w.Confidence, w.Bracket = a.Elements, a.Keep, a.Confidence.Level, d.Bracket
 	w.Setting, w.Range = d.Setting(), d.Range()
 	if a.Default != nil {
-		costs := costOf(a, a.Default)
-		w.Default, w.DefaultCost = d.Amount(a.Default.Elements), &costs
+		w.Default = d.Amount(a.Default.Elements)
+		if d.unfounded() == "" {
+			costs := costOf(a, a.Default)
+			w.DefaultCost = &costs
+		}
 	}
 	return w, nil
 }

@@ -87,7 +87,7 @@ func (q *Question) end(sources []cost.Source, seconds func(*record.Bracket) floa
 		return nil, err
 	}
 	e.Elements = d.Answer.Least.Elements
-	if x := d.Answer.Default; x != nil {
+	if x := d.Answer.Default; x != nil && d.unfounded() == "" {
 		costs := costOf(&d.Answer, x)
 		e.DefaultCost = &costs
 	}

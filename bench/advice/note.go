@@ -11,11 +11,15 @@ import (
 func (d *Document) Note(rows []Row) string {
 	within := Share(recommend.PlateauWidth)
 	note := "step: as measured, with the computation as given. over fastest: this step over the shortest of all settings tried. on average: the same, over " +
-		d.averaged() + ". The best size costs least on average; within " + within + ": at most " + within + " above it, as measured and on average."
-	for _, r := range rows {
-		if r.Extrapolated {
-			return note + " *: beyond the sizes that were swept."
-		}
+		d.averaged() + "."
+	if d.compares() {
+		note += " The best size costs least on average; within " + within + ": at most " + within + " above it, as measured and on average."
+	}
+	if slices.ContainsFunc(rows, func(r Row) bool { return r.Extrapolated }) {
+		note += " *: beyond the sizes that were swept."
+	}
+	if slices.ContainsFunc(rows, func(r Row) bool { return r.Unfounded != "" }) {
+		note += " " + unknown + ": not known, as most of the messages are beyond the sweep, or one run's slow times at one or two sizes decide."
 	}
 	return note
 }

@@ -90,17 +90,15 @@ func (q *Question) configure() error {
 	if c == nil {
 		return nil
 	}
-	name := ""
-	if q.want.Framework != "" {
-		t, err := trainer.ByName(q.want.Framework)
-		if err != nil {
-			return exit.UsageError(err, "")
-		}
-		name = t.Name
-	}
 	var err error
-	if q.in.Config, err = trainer.ReadSettings(c.Settings, name); err != nil {
-		return exit.UsageError(fmt.Errorf("%s: %w", c.File, err), "zbench reads Megatron's arguments or script, Primus YAML, DeepSpeed JSON, XLA_FLAGS")
+	if q.in.Config, err = trainer.ReadSettings(c.Settings, q.want.Framework); err != nil {
+		// A front end starts several trainers, and its file may be another one's.
+		t, unknown := trainer.ByName(q.want.Framework)
+		other, none := trainer.ReadSettings(c.Settings, "")
+		if unknown != nil || none != nil || !t.IsFrontEnd(q.want.Framework) {
+			return exit.UsageError(fmt.Errorf("%s: %w", c.File, err), "zbench reads Megatron's arguments or script, Primus YAML, DeepSpeed JSON, XLA_FLAGS")
+		}
+		q.in.Config, q.in.Framework = other, other.Trainer
 	}
 	q.in.ConfigFile = c.File
 	q.in.Framework = cmp.Or(q.in.Framework, q.in.Config.Trainer)

@@ -1,6 +1,7 @@
 package advice_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ func experts(some bool) *model.Model {
 func groupsOf() *record.Record {
 	all := &record.Record{Schema: record.Schema, Source: record.Source{Kind: record.Measured}}
 	for _, ranks := range []int{32, 16, 8, 4, 2} {
-		all.Results = append(all.Results, sweep(ranks, false, "all_reduce", "reduce_scatter", "all_gather").Results...)
+		all.Results = append(all.Results, sweep(ranks, false, "all_reduce", "reduce_scatter", "all_gather", "reduce").Results...)
 	}
 	return all
 }
@@ -65,6 +66,9 @@ func flagSet(t *rapid.T, name string) string {
 		}
 		if on("overlap set") {
 			text += fmt.Sprintf(`, "overlap_comm": %t`, on("overlap"))
+		}
+		if on("to owners") {
+			text += `, "use_multi_rank_bucket_allreduce": false`
 		}
 		text += "}"
 		text += rapid.SampledFrom([]string{"", `, "bf16": {"enabled": true}`, `, "fp16": {"enabled": true}`}).Draw(t, "half")
@@ -160,6 +164,30 @@ func TestPrintedLinesKeepTheirPromise(t *testing.T) {
 			require.NotNil(t, again.Answer.Current, s.Text)
 			require.InEpsilon(t, d.Answer.Best.Step, again.Answer.Current.Step, 1e-9, "%s\n%s", d.Sentence, s.Text)
 			require.True(t, strings.HasPrefix(again.Sentence, "Keep "), "%s\n%s\n%s", d.Sentence, again.Sentence, s.Text)
+		}
+	})
+}
+
+// What is printed for DeepSpeed between the first and the last brace of its part is JSON,
+// on a terminal and in Markdown: comments stand before it.
+func TestTheDeepSpeedBlockIsJSON(t *testing.T) {
+	sources := []cost.Source{{Record: groupsOf()}}
+	rapid.Check(t, func(rt *rapid.T) {
+		in := told(rt, "deepspeed", flagSet(rt, "deepspeed"), experts(false), sources, 0.05)
+		d, err := advice.Recommend(in)
+		require.NoError(rt, err)
+		for _, shown := range []string{text(t, asText, d), text(t, asMarkdown, d)} {
+			_, block, found := strings.Cut(shown, "DeepSpeed JSON\n")
+			require.True(rt, found, shown)
+			require.Contains(rt, block, "# zbench: ")
+			from := strings.Index(block, "\n{") + 1
+			var settings struct {
+				Zero struct {
+					Size int64 `json:"reduce_bucket_size"`
+				} `json:"zero_optimization"`
+			}
+			require.NoError(rt, json.Unmarshal([]byte(block[from:strings.LastIndex(block, "}")+1]), &settings), block)
+			require.Equal(rt, d.Answer.Elements, settings.Zero.Size)
 		}
 	})
 }

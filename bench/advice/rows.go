@@ -39,8 +39,8 @@ var columns = []column{
 	{"exposed bwd", func(r Row) string { return unit.Seconds(r.ExposedBackward) }},
 	{"exposed fwd", func(r Row) string { return unit.Seconds(r.ExposedForward + r.After) }},
 	{"step", func(r Row) string { return unit.Seconds(r.Step) }},
-	{"over fastest", func(r Row) string { return "+" + Share(max(0, r.Nominal)) }},
-	{"on average", func(r Row) string { return "+" + Share(max(0, r.Score)) }},
+	{"over fastest", func(r Row) string { return Over(&r.Candidate, r.Nominal) }},
+	{"on average", func(r Row) string { return Over(&r.Candidate, r.Score) }},
 	{"", func(r Row) string { return r.Marks }},
 }
 
@@ -179,7 +179,7 @@ func (d *Document) marks(setting int64) string {
 		marks = this
 	}
 	for _, r := range a.Within {
-		if len(a.Within) > fewRanges && r != *a.Plateau {
+		if len(a.Within) > fewRanges && r != *a.Plateau || !d.compares() {
 			continue // the list of ranges has the rest
 		}
 		if setting == r.Lo && setting != a.Elements {

@@ -37,7 +37,10 @@ func (d *Document) sentence() string {
 
 // Advice says what to set, and what that gains over what is set now.
 func (d *Document) Advice() string {
+	why := d.unfounded()
 	switch {
+	case why != "":
+		return d.withoutShares(why)
 	case len(d.Assumed) > 0:
 		return d.assumedAdvice()
 	case d.Answer.Keep:
@@ -48,15 +51,15 @@ func (d *Document) Advice() string {
 
 // Knob is the name of the setting as the first printed lines spell it.
 func (d *Document) Knob() string {
-	knob := d.Answer.Knob
 	t, err := trainer.ByName(d.Answer.Trainer)
-	if err != nil || t.Flag == "" {
-		return knob
+	if err != nil {
+		return d.Answer.Knob
 	}
-	if len(d.Snippets) > 0 && strings.Contains(d.Snippets[0].Text, knob) && !strings.Contains(d.Snippets[0].Text, t.Flag) {
-		return knob
+	form := ""
+	if len(d.Snippets) > 0 {
+		form = d.Snippets[0].Title
 	}
-	return t.Flag
+	return t.KnobIn(form, d.Answer.Advised)
 }
 
 // value is a setting as it is typed, and in words beside it.
@@ -82,6 +85,7 @@ func (d *Document) kept() string {
 func (d *Document) keep() string {
 	a := &d.Answer
 	keep := func(costs float64) string {
+		costs = max(costs, d.resampled())
 		worst := ""
 		if a.Current == nil {
 			worst = d.atWorst(costs)
@@ -183,7 +187,7 @@ func WithinTitle() string { return "Within " + Share(recommend.PlateauWidth) }
 // else the one around the answer, and how many there are besides. It is empty where the
 // setting is kept, or assumed.
 func (d *Document) AsGood() string {
-	if d.Answer.Keep || len(d.Assumed) > 0 {
+	if d.Answer.Keep || len(d.Assumed) > 0 || !d.compares() {
 		return ""
 	}
 	all := d.Answer.Within
@@ -267,14 +271,4 @@ func capital(s string) string {
 }
 
 // Share prints a ratio as per cent: 0.4 %, 80 %.
-func Share(r float64) string {
-	p := 100 * r
-	if math.Abs(p) < 9.95 {
-		p = math.Round(10*p) / 10
-		if p == math.Trunc(p) {
-			return fmt.Sprintf("%.0f %%", p)
-		}
-		return fmt.Sprintf("%.1f %%", p)
-	}
-	return fmt.Sprintf("%.0f %%", p)
-}
+func Share(r float64) string { return unit.Share(r) }

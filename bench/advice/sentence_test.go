@@ -86,7 +86,7 @@ func TestKeptOutsideTheRange(t *testing.T) {
 func TestKnobIsThatOfTheLines(t *testing.T) {
 	d := &Document{Answer: recommend.Answer{Trainer: "megatron", Knob: "ddp_bucket_size"}}
 	require.Equal(t, "--ddp-bucket-size", d.Knob())
-	d.Snippets = []trainer.Snippet{{Text: "ddp_bucket_size: 1"}}
+	d.Snippets = []trainer.Snippet{{Title: "Primus YAML", Text: "ddp_bucket_size: 1"}}
 	require.Equal(t, "ddp_bucket_size", d.Knob())
 	d.Answer.Trainer = "of another version"
 	require.Equal(t, "ddp_bucket_size", d.Knob())

@@ -61,7 +61,7 @@ func (d *Document) Facts() []Fact {
 	}
 	facts = append(facts, d.memory()...)
 	facts = append(facts, d.setNow()...)
-	if a.Verdict == recommend.Recommended {
+	if a.Verdict == recommend.Recommended && d.compares() {
 		facts = append(facts, Fact{WithinTitle(), d.stretches(a.Within) + ": a step at most " + Share(recommend.PlateauWidth) + " longer than with the best size, as measured and on average"})
 	}
 	return facts
@@ -173,6 +173,9 @@ func (d *Document) Reasons() []Reasoning {
 // gains says what separates the user's settings from the answer, one by one.
 func (d *Document) gains() []string {
 	var lines []string
+	if d.unfounded() != "" {
+		return nil
+	}
 	for i, c := range d.Answer.Changes {
 		text := fmt.Sprintf("%s: %s less of a step, which then takes %s", c.Name, Share(max(0, c.Gain)), unit.Seconds(c.Step))
 		if i == 0 {
@@ -207,7 +210,7 @@ func (d *Document) WriteText(w io.Writer) error {
 		}
 	}
 	for _, s := range d.Snippets {
-		fmt.Fprintf(&b, "\n%s\n\n%s", s.Title, s.Text)
+		fmt.Fprintf(&b, "\n%s\n\n%s", s.Title, s.Lines())
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -251,8 +254,18 @@ func (d *Document) WriteMarkdown(w io.Writer) error {
 			b.WriteString("- " + cell(l) + "\n")
 		}
 	}
+	if r := d.Answer.Refusal; r != nil {
+		fmt.Fprintf(&b, "\n%s.\n", cell(capital(r.Do())))
+		if r.Command != "" {
+			fmt.Fprintf(&b, "\n```sh\n%s\n```\n", r.Command)
+		}
+	}
 	for _, s := range d.Snippets {
-		fmt.Fprintf(&b, "\n### %s\n\n```%s\n%s```\n", s.Title, s.Language, s.Text)
+		fmt.Fprintf(&b, "\n### %s\n\n", s.Title)
+		if s.Comments != "" {
+			fmt.Fprintf(&b, "```sh\n%s```\n\n", s.Comments)
+		}
+		fmt.Fprintf(&b, "```%s\n%s```\n", s.Language, s.Text)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -161,6 +161,15 @@ func Knees(rec *record.Record) Answer {
 	return a
 }
 
+// FixFirst withdraws the sizes because of a fault of the hardware: they are not those of
+// the mended fabric.
+func (a *Answer) FixFirst(fault, remedy string) {
+	for i := range a.Curves {
+		a.Curves[i].Points, a.Curves[i].Reason = []Point{}, "fix the fault first"
+	}
+	a.Needs = []Need{{"fix the fault first. " + fault, remedy}}
+}
+
 // group is the results that differ in size alone.
 type group struct {
 	key     key

@@ -77,6 +77,24 @@ type Source struct {
 	Name    string
 	Record  *record.Record
 	Samples map[string]map[string][]float64
+	// Fault is why no setting may be chosen from these times; nil is nothing.
+	Fault *Fault
+}
+
+// Fault is a fault of the hardware that a record shows.
+type Fault struct {
+	// Text says what is wrong, Remedy what to do about it; neither ends with a full stop.
+	Text, Remedy string
+	// Command looks for the component; empty is none.
+	Command string
+}
+
+// How is the remedy with its command.
+func (f *Fault) How() string {
+	if f.Command == "" {
+		return f.Remedy
+	}
+	return f.Remedy + ": " + f.Command
 }
 
 // Model is the time of a message of any size. The curve must have points.

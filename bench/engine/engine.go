@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -68,6 +67,9 @@ type Engine struct {
 	Check func(u *Setup, d Driver, cases []plan.Case, seconds float64) error
 	// Open opens the driver of a sweep.
 	Open func(context.Context, *Setup) (Driver, error)
+	// Fault is what a record shows that must be mended before a bucket size is chosen from it;
+	// nil looks for nothing.
+	Fault func(*record.Record) *cost.Fault
 	// Witness asks the library's service when Open has run into a deadline; nil is none.
 	Witness func() *record.Witness
 	// Watch starts a round of total cases, of which done are finished already; nil
@@ -124,7 +126,11 @@ func (e *Engine) finish(dir *Folder, out *Outcome) error {
 		return err
 	}
 	var unanswered error
-	sources := []cost.Source{cost.Of(out.Record, out.Journal.Parts)}
+	source := cost.Of(out.Record, out.Journal.Parts)
+	if e.Fault != nil {
+		source.Fault = e.Fault(out.Record)
+	}
+	sources := []cost.Source{source}
 	if q := out.Setup.question; q != nil {
 		out.Advice, unanswered = q.Ask(sources)
 	} else {
@@ -136,7 +142,7 @@ func (e *Engine) finish(dir *Folder, out *Outcome) error {
 
 // save writes the record first, so that no later failure can lose it.
 func save(dir *Folder, out *Outcome) error {
-	if err := dir.Write(ResultsFile, func(w io.Writer) error { return record.Encode(w, out.Record) }); err != nil {
+	if err := dir.WriteRecord(out.Record); err != nil {
 		return err
 	}
 	if out.Advice.Kept() {

@@ -138,7 +138,18 @@ type Candidate struct {
 	Memory int64 `json:"memory"`
 	// OverBudget is true when memory exceeds the given budget.
 	OverBudget bool `json:"over_budget"`
+	// Unfounded says why no percentage of a step can be given for the setting: beyond_sweep
+	// where most of its messages' time, or of the answer's, is beyond the largest swept
+	// size, dip where a dip of at most two sizes in one run makes the difference; absent
+	// where one can.
+	Unfounded string `json:"unfounded,omitempty"`
 }
+
+// Reasons for Unfounded.
+const (
+	BeyondSweep = "beyond_sweep"
+	OneDip      = "dip"
+)
 
 // Range is settings in elements. Open ends are those where no smaller, or no
 // larger, setting would change the buckets.
@@ -230,6 +241,12 @@ type Bootstrap struct {
 	Hi int64 `json:"hi"`
 	// InPlateau is the share of the answers that fell into the plateau.
 	InPlateau float64 `json:"in_plateau"`
+	// Holds is the share of the resampled curves by which the setting to use costs at most
+	// 1 %.
+	Holds float64 `json:"holds"`
+	// CostHi is what the setting to use costs at most by 95 % of the resampled curves, as a
+	// share of a step.
+	CostHi float64 `json:"cost_hi"`
 	// ExposedLo is the lower end of 95 % of the time that communication adds to a step at
 	// the answer, in seconds.
 	ExposedLo float64 `json:"exposed_lo"`
@@ -272,6 +289,9 @@ type Reason struct {
 	Message string `json:"message"`
 }
 
+// FixFirst is the code of a refusal because of a fault of the hardware.
+const FixFirst = "fix_first"
+
 // Refusal says what is missing or wrong and how to give it.
 type Refusal struct {
 	// Short fixed name of what is missing.
@@ -280,6 +300,8 @@ type Refusal struct {
 	Message string `json:"message"`
 	// How to give it.
 	Hint string `json:"hint"`
+	// Command is what to run next; absent where it depends on what is given.
+	Command string `json:"command,omitempty"`
 	// Missing names the collectives that the trainer calls and no curve is of; absent where
 	// something else is missing.
 	Missing []string `json:"missing,omitempty"`

@@ -33,6 +33,11 @@ func Ask(q Question) (Answer, error) {
 		a.Confidence.Level = High
 		return a, nil
 	}
+	if f := q.Fault; f != nil {
+		a.Refusal = refuse(FixFirst, "fix the fault first. "+f.Text, f.How())
+		a.Refusal.Command = f.Command
+		return a, nil
+	}
 	if a.Refusal = incomplete(q, t); a.Refusal != nil {
 		return a, nil
 	}
@@ -82,7 +87,8 @@ func (e *engine) answer(a *Answer) {
 	for _, u := range e.curves {
 		a.Simulated = a.Simulated || u.Simulated
 	}
-	a.Bootstrap = e.bootstrap(s, least, e.plateau(s, least))
+	a.Bootstrap = e.bootstrap(a, s, least, best)
+	e.doubt(a, best)
 	a.Changes = e.changesOf(a)
 	e.explain(a, best)
 	a.WouldHelp = e.help(a, best)

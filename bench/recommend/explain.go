@@ -55,7 +55,7 @@ func (e *engine) explain(a *Answer, best int) {
 	add("after", c.After, "%s after the computation, so nothing hides it", what)
 	e.limitMemory(add)
 	slices.SortStableFunc(a.Limits, func(x, y Limit) int { return cmp.Compare(y.Seconds, x.Seconds) })
-	if exposed <= hidden*c.Step {
+	if exposed <= hidden*c.Step && a.Best.Unfounded != BeyondSweep {
 		a.Limits = slices.Insert(a.Limits, 0, Limit{
 			"hidden", "communication hides behind computation: " + percent(exposed/c.Step) + " of a step is exposed", exposed,
 		})
@@ -119,7 +119,7 @@ func (e *engine) beyond(a *Answer, best, step int) int {
 	at := -1
 	for j := best + step; j >= 0 && j < len(e.candidates); j += step {
 		x := a.Table[j]
-		if !holds(a.Within, x.Elements) {
+		if !holds(e.asMeasured, x.Elements) {
 			at = j
 			if ratio := float64(x.Elements) / float64(a.Elements); ratio >= 4 || ratio <= 0.25 {
 				break
@@ -138,6 +138,9 @@ func (e *engine) whyNotSmaller(a *Answer, best int) string {
 	if x.OverBudget {
 		return fmt.Sprintf("%s takes %s of buffers, more than the budget", e.amount(x.Elements), unit.Bytes(x.Memory))
 	}
+	if x.Unfounded != "" || b.Unfounded != "" {
+		return unfounded(e.amount(x.Elements))
+	}
 	return fmt.Sprintf("with %s a step takes %s more: %s instead of %d, at a bus bandwidth of %s instead of %s",
 		e.amount(x.Elements), percent(more(x, b)), calls(x.Buckets), b.Buckets, unit.Rate(x.BusBW), unit.Rate(b.BusBW))
 }
@@ -151,9 +154,17 @@ func (e *engine) whyNotLarger(a *Answer, best int) string {
 	if x.OverBudget {
 		return fmt.Sprintf("%s takes %s of buffers, more than the budget", e.amount(x.Elements), unit.Bytes(x.Memory))
 	}
+	if x.Unfounded != "" || b.Unfounded != "" {
+		return unfounded(e.amount(x.Elements))
+	}
 	return fmt.Sprintf("with %s a step takes %s more: in %s of up to %s, %s instead of %s is exposed",
 		e.amount(x.Elements), percent(more(x, b)), calls(x.Buckets), unit.Bytes(x.LargestBytes),
 		unit.Seconds(x.ExposedBackward+x.ExposedForward+x.After), unit.Seconds(b.ExposedBackward+b.ExposedForward+b.After))
+}
+
+// unfounded says that a setting cannot be compared.
+func unfounded(setting string) string {
+	return "how much longer a step is with " + setting + " is not known: messages beyond the sweep, or slow times of one run, decide"
 }
 
 // more is the cost of one setting over another, as measured or on average.

@@ -17,7 +17,7 @@ const Schema = "zbench.recommend/1"
 type Question struct {
 	// Curves are the measured collectives, of cost.Curves.
 	Curves []cost.Curve
-	// Trainer is a name of bench/trainer.
+	// Trainer is a name of bench/trainer, or an alias of one.
 	Trainer string
 	// Params are the parameter tensors in forward order. ParamsGuessed is true if they
 	// were generated from totals.
@@ -42,6 +42,8 @@ type Question struct {
 	Seed      uint64
 	// Scenarios are those to average over; the default grid if empty.
 	Scenarios []Scenario
+	// Fault is why no setting may be chosen from the curves; nil is nothing.
+	Fault *cost.Fault
 	// Plans are kept for the next question; nil keeps none. They change no answer.
 	Plans *Plans
 }

@@ -22,6 +22,9 @@ func refuse(code, message, hint string) *Refusal {
 	return &Refusal{Code: code, Message: message, Hint: hint}
 }
 
+// Do is the hint without the command that ends it.
+func (r *Refusal) Do() string { return strings.TrimSuffix(r.Hint, ": "+r.Command) }
+
 // incomplete says what the question lacks; nil is nothing.
 func incomplete(q Question, t trainer.Trainer) *Refusal {
 	total := int64(0)

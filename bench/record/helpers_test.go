@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"zbench/bench/finding"
 	"zbench/bench/model"
 	"zbench/bench/spec"
 	"zbench/bench/stat"
@@ -90,6 +91,13 @@ func full() *Record {
 		Added:    []Added{{Extension, []string{"a"}}},
 		Results:  []Result{ok, skipped, hung},
 		Warnings: []Warning{{Code: "imported", Message: "one sample of unknown spread"}},
+		Judgement: &Judgement{Rules: 1, State: finding.Fail, Findings: finding.List{{
+			Code: "late", Severity: finding.Fault, Subject: &finding.Subject{Kind: finding.Rank, Name: "rank 3", Nodes: []string{"n0"}},
+			Text: "Late: rank 3.", Hint: "Look at it.", Share: 0.25, Evidence: []string{"in 9 of 10 launches"},
+		}, {
+			Code: "late", Severity: finding.Fault, Text: "Unclear which nodes are late.",
+			Candidates: []finding.Subject{{Kind: finding.Node, Name: "node 0"}, {Kind: finding.Node, Name: "node 1"}},
+		}}},
 	}
 }
 

@@ -28,7 +28,7 @@ const Unsharded = "ddp"
 
 func init() {
 	register(Trainer{
-		listed: 2, Name: Unsharded, Title: "PyTorch DDP", Aliases: []string{"pytorch", "torch"},
+		listed: 2, Name: Unsharded, Title: "PyTorch DDP", Aliases: []string{"pytorch", "torch", "pytorch-ddp", "torch-ddp"},
 		Knob: "bucket_cap_mb", Unit: MiB, GradDtype: "bfloat16", Stages: []int{0}, InPlace: true, Collectives: []string{allReduce},
 		Default: func(_ []Param, r Run) int64 { return ddpDefault / r.grad() },
 		Granule: func(setting int64, r Run) int64 {
@@ -38,7 +38,7 @@ func init() {
 			return (1 << 20) / r.grad()
 		},
 		plan:  ddpPlan,
-		forms: ddpForms,
+		forms: ddpForms, frontEnds: ddpFrontEnds,
 		keys: []key{
 			{"bucket_cap_mb", into(func(c *Config) **int64 { return &c.Bytes }, 1<<20)},
 			{"ddp_bucket_cap_mb", into(func(c *Config) **int64 { return &c.Bytes }, 1<<20)},
@@ -106,6 +106,13 @@ func ddpReadBack(s Spelling) string {
 	}
 	return "# check with, after the second step: print(model._get_ddp_logging_data()[\"rebuilt_bucket_sizes\"])  # bytes\n" +
 		"# the first step has one bucket: do not time it\n"
+}
+
+// ddpFrontEnds wrap DDP: each passes the setting on under the same name but one.
+var ddpFrontEnds = []frontEnd{
+	{"Accelerate", []string{"accelerate", "hf-accelerate"}, func(Run) string { return "bucket_cap_mb" }, nil},
+	{"Hugging Face Trainer", []string{"hf", "huggingface", "transformers", "hf-trainer"}, func(Run) string { return "ddp_bucket_cap_mb" }, nil},
+	{"Lightning", []string{"lightning", "pytorch-lightning", "lightning-ai"}, func(Run) string { return "bucket_cap_mb" }, nil},
 }
 
 var ddpForms = []form{

@@ -172,16 +172,20 @@ func TestMegatronExperts(t *testing.T) {
 // DeepSpeed deepspeed/runtime/zero/stage_1_and_2.py,
 // reduce_independent_p_g_buckets_and_remove_grads: a bucket is reduced when the
 // next gradient would take it over reduce_bucket_size, that is when that
-// gradient comes; a larger tensor goes by itself. allreduce_and_scatter calls
+// gradient comes; a larger tensor goes by itself, in slices that end where a rank's part
+// does: 521 elements over 8 ranks are parts of 66, and the 300 from 101 on are 31, four
+// times 66 and 5, of which a call takes as many as exceed 100. allreduce_and_scatter calls
 // all_reduce; all_gather_dp_groups makes one call at the end of the step.
 func TestDeepSpeedCapsAndOversize(t *testing.T) {
 	params := tensors(40, 40, 40, 300, 10, 90, 1)
 	got := plan(t, "deepspeed", params, 100, Run{DP: 8, Zero: 1})
-	require.Equal(t, []int64{80, 40, 300, 100, 1}, elementsOf(got.Buckets))
+	require.Equal(t, []int64{80, 40, 163, 132, 5, 100, 1}, elementsOf(got.Buckets))
 	require.Equal(t, []Message{
 		{"all_reduce", 320, 8, 4, 3},
 		{"all_reduce", 160, 8, 3, 2},
-		{"all_reduce", 1200, 8, 2, 0},
+		{"all_reduce", 652, 8, 2, 0},
+		{"all_reduce", 528, 8, 2, 0},
+		{"all_reduce", 20, 8, 2, 0},
 		{"all_reduce", 400, 8, 0, 0},
 		{"all_reduce", 4, 8, 0, Never},
 	}, got.Backward)
@@ -195,9 +199,25 @@ func TestDeepSpeedCapsAndOversize(t *testing.T) {
 	for _, m := range off {
 		require.Equal(t, m.Launch, m.Wait)
 	}
+	for _, m := range off {
+		require.Zero(t, m.Launch, "stage 1 without overlap reduces after backward")
+	}
+	require.Equal(t, []int64{11, 300, 80, 40}, elementsOf(plan(t, "deepspeed", tensors(40, 40, 40, 300, 10, 1), 100, Run{DP: 1, Zero: 1, NoOverlap: true}).Buckets), "forward")
 	three := plan(t, "deepspeed", params, 100, Run{DP: 8, Zero: 3})
 	require.Equal(t, "reduce_scatter", three.Backward[len(three.Backward)-1].Collective)
 	require.Equal(t, []Message{{"all_gather", 1042, 8, 0, 0}}, three.Forward)
+}
+
+// stage_1_and_2.py, setup_buckets: one buffer in the parameters' type, two with overlap;
+// stage3.py: one buffer in the type of communication.
+func TestDeepSpeedsBuffers(t *testing.T) {
+	x, err := ByName("deepspeed")
+	require.NoError(t, err)
+	for _, run := range []Run{{Zero: 2, NoOverlap: true}, {Zero: 1}, {Zero: 3}} {
+		run.GradDtype, run.ParamDtype = "float", "bfloat16"
+		want := map[int]int64{1: 4000, 2: 2000, 3: 4000}[run.Zero]
+		require.Equal(t, want, x.Bytes(Plan{}, 1000, run), "stage %d", run.Zero)
+	}
 }
 
 // openxla/xla xla/hlo/transforms/collectives/all_reduce_combiner_test.cc (at

@@ -24,7 +24,7 @@ const Assumed = "megatron"
 
 func init() {
 	register(Trainer{
-		listed: 1, Name: Assumed, Title: "Megatron-LM", Aliases: []string{"megatron-lm", "mcore", "primus", "nemo"},
+		listed: 1, Name: Assumed, Title: "Megatron-LM", Aliases: []string{"megatron-lm", "megatron-core", "mcore"},
 		Knob: "ddp_bucket_size", Flag: "--ddp-bucket-size", Unit: Elements, GradDtype: "float", Stages: []int{1, 0}, InPlace: true, LayerWise: true,
 		Collectives: []string{allReduce, reduceScatter, allGather},
 		Default:     megatronDefault, plan: megatronPlan, tensors: megatronTensors, VocabMultiple: megatronVocab, Memory: megatronMemory,
@@ -37,13 +37,19 @@ func init() {
 			func(run, advised Run) bool { return run.NoGatherOverlap && !advised.NoGatherOverlap && run.Zero > 0 },
 			func(run *Run, _ Run) { run.NoGatherOverlap = false },
 		}},
-		forms: megatronForms,
+		forms: megatronForms, frontEnds: megatronFrontEnds,
 		reads: []readable{
 			{"Megatron's arguments or script", "Megatron's arguments (--ddp-bucket-size, --use-distributed-optimizer)"},
 			{"Primus YAML", "Primus YAML"},
 		},
 		keys: slices.Concat(megatronKeys, bridgeKeys), beside: optimizerKeys, begin: primusDefaults, conclude: megatronConclusions,
 	})
+}
+
+// megatronFrontEnds start Megatron with a configuration of their own; NeMo's is Bridge's.
+var megatronFrontEnds = []frontEnd{
+	{"Primus YAML", []string{"primus"}, func(Run) string { return "ddp_bucket_size" }, nil},
+	{"Megatron-Bridge overrides", []string{"bridge", "megatron-bridge", "nemo"}, func(r Run) string { return bridged("ddp_bucket_size", r.Zero == 1) }, bridgeUnset},
 }
 
 // megatronMemory is of padding, which is allocated like gradients, and like parameters

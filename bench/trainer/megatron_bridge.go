@@ -100,6 +100,14 @@ func bridged(key string, sharded bool) string {
 	return "ddp." + strings.TrimPrefix(key, "ddp_")
 }
 
+// bridgeUnset is what comm_overlap sets where it names no size.
+func bridgeUnset(params []Param, r Run) int64 {
+	if r.Zero != 1 {
+		return megatronDefault(params, r)
+	}
+	return bridgeDefault
+}
+
 // bridgeTrap is about the second place where Bridge sets a type.
 func bridgeTrap(s Spelling) string {
 	if len(bridgeNumbers[[2]string{s.Run.ParamDtype, s.Run.GradDtype}]) == 0 {

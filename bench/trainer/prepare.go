@@ -23,6 +23,8 @@ type prepared struct {
 	// elements of experts before each tensor of the list.
 	reverse packing
 	experts []int64
+	// zero is DeepSpeed's own lists, where they were asked for.
+	zero *zeroLists
 	// block is the elements of a transformer block, and blocks the tensors by block:
 	// for a trainer that is set in blocks.
 	block  int64

@@ -171,7 +171,7 @@ func TestRunsThatCannotBe(t *testing.T) {
 		require.ErrorContains(t, x.Check(r), name)
 	}
 	_, err = ByName("caffe")
-	require.ErrorContains(t, err, "megatron, ddp, fsdp2, deepspeed, xla")
+	require.ErrorContains(t, err, "megatron, primus, bridge, ddp, accelerate, hf, lightning, fsdp2, deepspeed, xla")
 }
 
 func TestWorkOfEmbeddings(t *testing.T) {

@@ -1,8 +1,12 @@
 package trainer
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
+
+	"zbench/bench/spell"
 )
 
 // Snippet is a setting as one tool takes it.
@@ -13,6 +17,16 @@ type Snippet struct {
 	Language string `json:"language"`
 	// Text ends with a newline. Its first lines are comments: what it is from.
 	Text string `json:"text"`
+	// Comments are lines about the text, if its language has no comments; absent otherwise.
+	Comments string `json:"comments,omitempty"`
+}
+
+// Lines are the comments and the text as they are shown, apart where they are.
+func (s Snippet) Lines() string {
+	if s.Comments == "" {
+		return s.Text
+	}
+	return s.Comments + "\n" + s.Text
 }
 
 // Spelling is the input of a snippet.
@@ -25,6 +39,8 @@ type Spelling struct {
 	Curve string
 	// Simulated snippets begin with a warning.
 	Simulated bool
+	// FrontEnd is the name that the user gave: its form comes first.
+	FrontEnd string
 	// Config has the user's settings in File: a snippet names what it adds. nil if
 	// unknown.
 	Config *Config
@@ -44,13 +60,76 @@ type form struct {
 // sign says what of it is looked for.
 type readable struct{ title, sign string }
 
-// Snippets writes the setting in every form of the trainer. ReadConfig can read them.
+// frontEnd is a tool that sets a trainer by keys of its own.
+type frontEnd struct {
+	// title is that of its form.
+	title string
+	// names are those of --framework, the usual one first.
+	names []string
+	// knob is its key of the setting.
+	knob func(r Run) string
+	// unset is the setting in elements where it sets none itself; nil is the trainer's.
+	unset func(params []Param, r Run) int64
+}
+
+// Snippets writes the setting in every form of the trainer. ReadConfig can read them. The
+// form of the front end that is asked for comes first.
 func (t Trainer) Snippets(s Spelling) []Snippet {
 	out := make([]Snippet, 0, len(t.forms))
 	for _, f := range t.forms {
-		out = append(out, Snippet{f.title, f.language, t.head(s) + f.write(s)})
+		n := Snippet{Title: f.title, Language: f.language, Text: t.head(s) + f.write(s)}
+		if f.language == "json" {
+			n.Text, n.Comments = uncommented(n.Text)
+		}
+		out = append(out, n)
+	}
+	if f := t.frontEnd(s.FrontEnd); f != nil {
+		slices.SortStableFunc(out, func(a, b Snippet) int { return rankOf(a, f) - rankOf(b, f) })
 	}
 	return out
+}
+
+// uncommented takes the lines that are comments out of a text.
+func uncommented(all string) (text, comments string) {
+	for line := range strings.Lines(all) {
+		if strings.HasPrefix(line, "#") {
+			comments += line
+		} else {
+			text += line
+		}
+	}
+	return text, comments
+}
+
+// frontEnd is the front end of that name; nil is none of the trainer's.
+func (t Trainer) frontEnd(name string) *frontEnd {
+	for i, f := range t.frontEnds {
+		if _, is := spell.Match(f.names, name); is {
+			return &t.frontEnds[i]
+		}
+	}
+	return nil
+}
+
+// IsFrontEnd reports whether a name is that of a tool that sets the trainer, not its own.
+func (t Trainer) IsFrontEnd(name string) bool { return t.frontEnd(name) != nil }
+
+// rankOf puts the form of a front end before all others.
+func rankOf(s Snippet, f *frontEnd) int {
+	if s.Title == f.title {
+		return 0
+	}
+	return 1
+}
+
+// KnobIn is the setting's key as the form of that title has it.
+func (t Trainer) KnobIn(title string, r Run) string {
+	for _, f := range t.frontEnds {
+		if f.title == title {
+			return f.knob(r)
+		}
+	}
+	return cmp.Or(t.Flag, t.Knob)
 }
 
 // head states the origin of a setting, in the comments that all forms share.

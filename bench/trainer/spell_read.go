@@ -31,7 +31,9 @@ type Config struct {
 	LayerWise, LegacyLayout bool
 	// FP8Gather and FP32Accumulation are those of Run.
 	FP8Gather, FP32Accumulation bool
-	GradDtype, ParamDtype       string
+	// OwnerReduce is that of Run.
+	OwnerReduce           bool
+	GradDtype, ParamDtype string
 	// TokensPerMicrobatch is sequences times their length, where both are set.
 	TokensPerMicrobatch *int64
 	// Notes are sentences about what was found.
@@ -41,6 +43,8 @@ type Config struct {
 	// stands for.
 	said map[string]string
 
+	// refused is why no bucket size has an effect with these settings.
+	refused error
 	// auto is DeepSpeed's bucket size by the model's hidden size.
 	auto bool
 	// bridge is comm_overlap.bucket_size of Megatron-Bridge.
@@ -98,6 +102,9 @@ func ReadSettings(list []Setting, want string) (*Config, error) {
 	}
 	if t.conclude != nil {
 		t.conclude(c, found)
+	}
+	if c.refused != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, c.refused)
 	}
 	return c, nil
 }
@@ -218,7 +225,7 @@ func (c *Config) Apply(run *Run) {
 		run.PadBuckets = *c.Pad
 	}
 	run.LayerWise, run.LegacyLayout, run.FP8Gather = c.LayerWise, c.LegacyLayout, c.FP8Gather
-	run.FP32Accumulation = c.FP32Accumulation
+	run.FP32Accumulation, run.OwnerReduce = c.FP32Accumulation, c.OwnerReduce
 	if c.KeepParams != nil {
 		run.KeepParams = *c.KeepParams
 	}

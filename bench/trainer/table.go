@@ -11,6 +11,9 @@ var table []Trainer
 
 // register adds a trainer to the table.
 func register(t Trainer) {
+	for _, f := range t.frontEnds {
+		t.Aliases = append(t.Aliases, f.names...)
+	}
 	at, _ := slices.BinarySearchFunc(table, t.listed, func(x Trainer, n int) int { return cmp.Compare(x.listed, n) })
 	table = slices.Insert(table, at, t)
 }

@@ -76,6 +76,8 @@ type Trainer struct {
 	unset    func(run Run) Run
 	// forms are how a setting is written. The first is the trainer's own.
 	forms []form
+	// frontEnds are the tools with a form of their own that users ask for by name.
+	frontEnds []frontEnd
 	// reads lists the kinds of files that can be read.
 	reads []readable
 	// keys are the settings in them; beside are settings that other tools have too, so
@@ -170,6 +172,9 @@ type Run struct {
 	// FP32Accumulation is Megatron's --ddp-reduce-scatter-with-fp32-accumulation: gradients
 	// are exchanged by all_to_all and summed locally.
 	FP32Accumulation bool `json:"fp32_accumulation,omitempty"`
+	// OwnerReduce is DeepSpeed's use_multi_rank_bucket_allreduce off: a bucket is reduced to
+	// each rank that owns a part of it.
+	OwnerReduce bool `json:"owner_reduce,omitempty"`
 	// GatherBytes is XLA's threshold of all_gather where it is set by itself, in bytes;
 	// absent where the setting decides.
 	GatherBytes int64 `json:"gather_bytes,omitempty"`
@@ -234,15 +239,20 @@ type Plan struct {
 	EachForward  bool `json:"each_forward"`
 }
 
-// ByName finds a trainer in any spelling of its name or an alias; the error about an unknown name is a [spell.Unknown].
+// ByName finds a trainer in any spelling of its name or an alias; that of a front end has
+// the front end's default. The error about an unknown name is a [spell.Unknown].
 func ByName(name string) (Trainer, error) {
 	if i := spell.Index(table, name, func(t Trainer) (string, []string) { return t.Name, t.Aliases }); i >= 0 {
-		return table[i], nil
+		t := table[i]
+		if f := t.frontEnd(name); f != nil && f.unset != nil {
+			t.Default = f.unset
+		}
+		return t, nil
 	}
 	if want, known := spell.Match(slices.Sorted(maps.Keys(unsimulated)), name); known {
 		return Trainer{}, fmt.Errorf("framework %s: %s", want, unsimulated[want])
 	}
-	unknown := &spell.Unknown{Kind: "framework", Given: name, Valid: Names()}
+	unknown := &spell.Unknown{Kind: "framework", Given: name, Valid: Frameworks()}
 	for _, t := range table {
 		unknown.Aliases = append(unknown.Aliases, t.Aliases...)
 	}
@@ -254,6 +264,18 @@ func ByName(name string) (Trainer, error) {
 func (t Trainer) Alias(given string) string {
 	name, _ := spell.Match(append([]string{t.Name}, t.Aliases...), given)
 	return name
+}
+
+// Frameworks lists the trainers, each with the front ends that set it.
+func Frameworks() []string {
+	var all []string
+	for _, t := range table {
+		all = append(all, t.Name)
+		for _, f := range t.frontEnds {
+			all = append(all, f.names[0])
+		}
+	}
+	return all
 }
 
 // Names lists the trainers in the order of the table.

@@ -37,7 +37,7 @@ type adviceFlag struct {
 
 // adviceFlags is the table of them all.
 var adviceFlags = []adviceFlag{
-	{"framework", "name", "the trainer: " + strings.Join(trainer.Names(), ", ") + " (Primus is megatron)", func(o *adviceFlagSet, v string) error {
+	{"framework", "name", "the trainer, or what starts it: " + strings.Join(trainer.Frameworks(), ", "), func(o *adviceFlagSet, v string) error {
 		t, err := trainer.ByName(v)
 		o.want.Framework = t.Alias(v) // it chooses the snippet that comes first
 		return err

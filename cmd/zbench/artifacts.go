@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"zbench/bench/advice"
-	"zbench/bench/bucket"
 	"zbench/bench/engine"
 	"zbench/bench/gate"
 	"zbench/bench/record"
@@ -36,7 +35,7 @@ func printRecord(s State, r sweepOutput, format string, quiet bool) error {
 // writeDrawn writes the files that follow from the record, which lies in folder, from the
 // recommendation and from the outcome of thresholds. The page has the folder's name, not its path on this machine.
 func writeDrawn(dir *engine.Folder, folder string, rec *record.Record, d *advice.Document, gates *gate.Report) error {
-	answer := bucket.Knees(rec)
+	answer := kneesOf(rec)
 	page := report.Collectives(rec, report.Extras{Knees: &answer, Advice: d, Command: reproduce(rec), Folder: filepath.Base(folder)})
 	page.AddGates(gates)
 	files := []struct {

@@ -231,8 +231,8 @@ func (o *collectivesOptions) engine(s State) (*engine.Engine, error) {
 		Check: func(u *engine.Setup, d engine.Driver, cases []plan.Case, seconds float64) error {
 			return o.check(s, u, d, cases, seconds)
 		},
-		Witness: witnessOf(s),
-		Watch:   func(total, done int) engine.Watcher { return newProgress(s, total, done, o.quiet, o.progress) },
+		Witness: witnessOf(s), Fault: faultOf,
+		Watch: func(total, done int) engine.Watcher { return newProgress(s, total, done, o.quiet, o.progress) },
 	}, err
 }
 

@@ -39,7 +39,7 @@ func writeAdviceText(s State, d advised) error {
 		return err
 	}
 	for _, rec := range d.records {
-		k := bucket.Knees(rec)
+		k := kneesOf(rec)
 		k.Needs = []bucket.Need{{What: d.Answer.Refusal.Message, How: d.Answer.Refusal.Hint}}
 		if err := k.WriteText(s.Stdout); err != nil {
 			return err

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -111,10 +110,12 @@ func keepImport(s State, rec *record.Record, started time.Time, to importOutput)
 		return err
 	}
 	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-	if err := dir.Write(engine.ResultsFile, func(w io.Writer) error { return record.Encode(w, rec) }); err != nil {
+	if err := dir.WriteRecord(rec); err != nil {
 		return err
 	}
-	d := assumed(s, cost.Of(rec, nil))
+	source := cost.Of(rec, nil)
+	source.Fault = faultOf(rec)
+	d := assumed(s, source)
 	if d.Kept() {
 		if err := dir.Write(engine.AdviceFile, d.WriteJSON); err != nil {
 			return err

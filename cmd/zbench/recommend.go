@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"zbench/bench/advice"
-	"zbench/bench/bucket"
 	"zbench/bench/cost"
 	"zbench/bench/engine"
 	"zbench/bench/exit"
@@ -115,7 +115,7 @@ func keepAdvice(s State, out string, force bool, started time.Time, recs []*reco
 	if err != nil {
 		rec = recs[0] // the page is of the first; the answer is of all
 	}
-	if err := dir.Write(engine.ResultsFile, func(w io.Writer) error { return record.Encode(w, rec) }); err != nil {
+	if err := dir.WriteRecord(rec); err != nil {
 		return err
 	}
 	if err := dir.Write(engine.AdviceFile, d.WriteJSON); err != nil {
@@ -137,17 +137,21 @@ func knees(s State, paths []string, recs []*record.Record, sources []cost.Source
 	readable := false
 	for _, rec := range recs {
 		var err error
-		if readable, err = kneesDocument.print(s, format, bucket.Knees(rec)); err != nil {
+		if readable, err = kneesDocument.print(s, format, kneesOf(rec)); err != nil {
 			return err
 		}
 	}
-	if d := assumed(s, sources...); readable && d != nil {
+	d := assumed(s, sources...)
+	if readable && d != nil {
 		if err := d.WriteWhatIf(s.Stdout, table.Terminal); err != nil {
 			return err
 		}
 		if _, err := io.WriteString(s.Stdout.unescaped(), "\n"+adviceText(s, recs, d, paths...)); err != nil {
 			return err
 		}
+	}
+	if d.FixFirst() {
+		return exit.With(exit.Want, errors.New(strings.TrimSuffix(d.Sentence, ".")), d.Answer.Refusal.Hint)
 	}
 	return exit.With(exit.Want, errors.New("not enough input for a bucket size: the trainer and the model are missing"), "give what the list above names")
 }

@@ -83,7 +83,9 @@ type drawn struct{ path, file, out string }
 func drawCollectives(s State, dir *engine.Folder, rec *record.Record, gates *gate.Report, of drawn) error {
 	d := readAdvice(s, filepath.Dir(of.file), rec)
 	if d == nil {
-		d = assumed(s, sourceOf(s, of.path, rec))
+		source := sourceOf(s, of.path, rec)
+		source.Fault = faultOf(rec)
+		d = assumed(s, source)
 	}
 	if d.Kept() && of.out != "" {
 		if err := dir.Write(engine.AdviceFile, d.WriteJSON); err != nil {

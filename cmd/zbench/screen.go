@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"zbench/bench/advice"
-	"zbench/bench/bucket"
+	"zbench/bench/finding"
+	"zbench/bench/judge"
 	"zbench/bench/plain"
 	"zbench/bench/record"
 	"zbench/bench/table"
@@ -36,8 +37,8 @@ func (s State) coloured(to Stream) bool {
 }
 
 // Colours of a terminal by what they say.
-var verdictColours = map[report.Severity]string{
-	report.VerdictBad: "\x1b[31m", report.VerdictWarning: "\x1b[33m", report.VerdictGood: "\x1b[32m",
+var verdictColours = map[finding.Severity]string{
+	finding.Fault: "\x1b[31m", finding.Warning: "\x1b[33m", finding.OK: "\x1b[32m",
 }
 
 const (
@@ -160,7 +161,7 @@ func writeAll(s State, r sweepOutput) error {
 	if r.advice.Answered() {
 		return r.advice.WriteText(s.Stdout)
 	}
-	answer := bucket.Knees(r.Record)
+	answer := kneesOf(r.Record)
 	return answer.WriteText(s.Stdout)
 }
 
@@ -217,7 +218,7 @@ func writeKernelSummary(s State, rec *record.Record) error {
 		return err
 	}
 	out := &screen{width: s.Stdout.columns(), colour: s.coloured(s.Stdout)}
-	out.lines(report.JudgeKernels(rec).Lines)
+	out.findings(judge.Of(rec))
 	_, err := io.WriteString(s.Stdout.unescaped(), "\n"+out.String())
 	return err
 }
@@ -225,22 +226,30 @@ func writeKernelSummary(s State, rec *record.Record) error {
 // verdictText is the verdict on the record, faults first and the recommendation last.
 func verdictText(s State, to Stream, r sweepOutput) string {
 	out := &screen{width: to.columns(), colour: s.coloured(to)}
-	out.lines(report.Judge(r.Record, r.advice).Lines)
-	if r.folder != "" && r.advice.IsAssumed() {
-		out.command(ownModel, advice.Command(r.folder))
+	out.findings(report.Verdict(r.Record, r.advice))
+	if d := r.advice; r.folder != "" && (d.IsAssumed() || d.FixFirst()) {
+		out.next(d, r.folder)
 	}
 	return out.String()
 }
 
-// ownModel is before the command that answers for the user's model.
-const ownModel = "Next, for your model: "
+// next adds the command that answers for the user's own model, or that looks for the fault
+// which comes first.
+func (s *screen) next(d *advice.Document, paths ...string) {
+	switch {
+	case !d.FixFirst():
+		s.command("Next, for your model: ", advice.Command(paths...))
+	case d.Answer.Refusal.Command != "":
+		s.command("Next: ", d.Answer.Refusal.Command)
+	}
+}
 
-// lines adds statements, each with what to do next.
-func (s *screen) lines(all []report.VerdictLine) {
-	for _, l := range all {
-		s.fold(verdictColours[l.Severity], l.Text, "", "  ")
-		if l.Hint != "" {
-			s.fold(dim, l.Hint, "  → ", "    ")
+// findings adds statements, each with what to do next.
+func (s *screen) findings(all finding.List) {
+	for _, f := range all {
+		s.fold(verdictColours[f.Severity], f.Text, "", "  ")
+		if f.Hint != "" {
+			s.fold(dim, f.Hint, "  → ", "    ")
 		}
 	}
 }
@@ -252,9 +261,9 @@ func adviceText(s State, records []*record.Record, d *advice.Document, paths ...
 		of = records[i]
 	}
 	out := &screen{width: s.Stdout.columns(), colour: s.coloured(s.Stdout)}
-	out.lines(report.AdviceLines(of, d))
-	if d.IsAssumed() {
-		out.command(ownModel, advice.Command(paths...))
+	out.findings(report.AdviceLines(of, d))
+	if d.IsAssumed() || d.FixFirst() {
+		out.next(d, paths...)
 	}
 	return out.String()
 }

@@ -19,7 +19,9 @@ func readSource(s State, path string) (cost.Source, error) {
 	if err != nil {
 		return cost.Source{}, err
 	}
-	return sourceOf(s, path, rec), nil
+	of := sourceOf(s, path, rec)
+	of.Fault = faultOf(rec)
+	return of, nil
 }
 
 // sourceOf is the record that was read from path, with its samples. A journal beside it that
@@ -76,6 +78,9 @@ func readAdvice(s State, dir string, rec *record.Record) *advice.Document {
 	d, err := advice.Read(bytes.NewReader(text))
 	if err == nil && !d.Of([]cost.Source{{Record: rec}}) {
 		err = errors.New("it was computed from other curves than those of the record")
+	}
+	if err == nil && d.Answered() && faultOf(rec) != nil {
+		err = errors.New("the record shows a fault, which comes before a bucket size")
 	}
 	if err != nil {
 		fmt.Fprintf(s.Stderr, "%s is ignored: %s\n", filepath.Join(dir, engine.AdviceFile), err)
