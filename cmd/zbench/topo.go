@@ -13,6 +13,7 @@ import (
 
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/finding"
 	"zbench/internal/topo"
 	"zbench/report"
 )
@@ -274,13 +275,13 @@ type openFile struct {
 func (f openFile) Stat() (fs.FileInfo, error) { return f.tree.Stat(f.name) }
 
 // severities are the marks of findings as a page has them.
-func severityOf(n *topo.Node, subject string) report.Severity {
+func severityOf(n *topo.Node, subject string) finding.Severity {
 	mark, found := n.Worst(subject)
 	switch {
 	case found && mark == topo.Bad:
-		return report.VerdictBad
+		return finding.Fault
 	case found && mark == topo.Doubt:
-		return report.VerdictWarning
+		return finding.Warning
 	}
-	return report.VerdictNote
+	return finding.Note
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"zbench/bench/finding"
+	"zbench/bench/judge"
 	"zbench/internal/topo"
 	"zbench/report"
 )
@@ -46,14 +48,14 @@ func topoPage(n *topo.Node) (*report.Document, report.Diagram) {
 }
 
 // topoVerdict is the findings as lines of a verdict.
-func topoVerdict(n *topo.Node) report.Verdict {
-	var v report.Verdict
-	severity := map[topo.Mark]report.Severity{topo.Bad: report.VerdictBad, topo.Doubt: report.VerdictWarning, topo.Note: report.VerdictNote}
+func topoVerdict(n *topo.Node) finding.List {
+	var v finding.List
+	severity := map[topo.Mark]finding.Severity{topo.Bad: finding.Fault, topo.Doubt: finding.Warning, topo.Note: finding.Note}
 	for _, f := range n.Grouped() {
-		v.Lines = append(v.Lines, report.VerdictLine{Kind: f.Code, Text: f.Message, Hint: f.Hint, Severity: severity[f.Mark]})
+		v = append(v, finding.Finding{Code: f.Code, Text: f.Message, Hint: f.Hint, Severity: severity[f.Mark]})
 	}
 	if !slices.ContainsFunc(n.Findings, func(f topo.Finding) bool { return f.Mark != topo.Note }) && !n.Empty() {
-		v.Lines = append(v.Lines, report.VerdictLine{Kind: report.KindNoFault, Text: n.Verdict, Severity: report.VerdictGood})
+		v = append(v, finding.Finding{Code: judge.CodeNoFault, Text: n.Verdict, Severity: finding.OK})
 	}
 	return v
 }
@@ -85,7 +87,7 @@ func topoPicture(n *topo.Node) report.Diagram {
 			c.Boxes = append(c.Boxes, b)
 		}
 	}
-	join := func(a, b string, s report.Severity) {
+	join := func(a, b string, s finding.Severity) {
 		d.Lines = append(d.Lines, report.DiagramLine{From: a, To: b, Severity: s})
 	}
 	for _, g := range n.GPUs {
@@ -93,7 +95,7 @@ func topoPicture(n *topo.Node) report.Diagram {
 		if g.NUMA != nil {
 			name := fmt.Sprintf("NUMA %d", *g.NUMA)
 			put(&numa, report.DiagramBox{Name: name})
-			join(name, g.PCI, report.VerdictNote)
+			join(name, g.PCI, finding.Note)
 		}
 		if g.Rail != nil {
 			for _, nic := range g.Rail.NICs {
@@ -105,7 +107,7 @@ func topoPicture(n *topo.Node) report.Diagram {
 		put(&nics, report.DiagramBox{Name: c.Name, Note: portNote(c), Severity: severityOf(n, c.Name)})
 		if c.Leaf != "" {
 			put(&leaves, report.DiagramBox{Name: c.Leaf, Note: c.LeafPort})
-			join(c.Name, c.Leaf, report.VerdictNote)
+			join(c.Name, c.Leaf, finding.Note)
 		}
 	}
 	for _, c := range []report.DiagramColumn{numa, gpus, nics, leaves} {
