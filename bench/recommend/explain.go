@@ -135,7 +135,7 @@ func (e *engine) whyNotSmaller(a *Answer, best int) string {
 		return fmt.Sprintf("%s takes %s of buffers, more than the budget", e.amount(x.Elements), unit.Bytes(x.Memory))
 	}
 	return fmt.Sprintf("with %s a step takes %s more: %s instead of %d, at a bus bandwidth of %s instead of %s",
-		e.amount(x.Elements), percent(more(x, b)), calls(x.Buckets), b.Buckets, unit.Rate(x.BusBW), unit.Rate(b.BusBW))
+		e.amount(x.Elements), percent(a.Cost(&x)), calls(x.Buckets), b.Buckets, unit.Rate(x.BusBW), unit.Rate(b.BusBW))
 }
 
 func (e *engine) whyNotLarger(a *Answer, best int) string {
@@ -148,9 +148,6 @@ func (e *engine) whyNotLarger(a *Answer, best int) string {
 		return fmt.Sprintf("%s takes %s of buffers, more than the budget", e.amount(x.Elements), unit.Bytes(x.Memory))
 	}
 	return fmt.Sprintf("with %s a step takes %s more: in %s of up to %s, %s instead of %s is exposed",
-		e.amount(x.Elements), percent(more(x, b)), calls(x.Buckets), unit.Bytes(x.LargestBytes),
+		e.amount(x.Elements), percent(a.Cost(&x)), calls(x.Buckets), unit.Bytes(x.LargestBytes),
 		unit.Seconds(x.ExposedBackward+x.ExposedForward+x.After), unit.Seconds(b.ExposedBackward+b.ExposedForward+b.After))
 }
-
-// more is the cost of one setting over another, as measured or on average.
-func more(x Candidate, b *Candidate) float64 { return max(x.Step/b.Step-1, x.Score-b.Score) }
