@@ -37,7 +37,7 @@ func adviceChart(d *advice.Document) Chart {
 	if a.Keep {
 		use = "keep"
 	}
-	mark(use, amountOf(d), a.Best)
+	mark(use, d.Amount(a.Elements), a.Best)
 	if a.Default != nil && (a.Default.Elements != a.Elements || a.Default.Step != a.Best.Step) {
 		mark("default", d.Amount(a.Default.Elements), a.Default)
 	}
@@ -53,8 +53,8 @@ func adviceChart(d *advice.Document) Chart {
 	}
 	c.Range = settingRange(d)
 	c.Notes = []string{
-		"Every setting that costs at most " + within + ", as measured and on average over slower networks and other computation, is shaded.",
-		"The line is the step time with the curve and the computation as given (computation and the communication it does not hide), as percent over the shortest.",
+		"Every setting that costs at most " + within + " is shaded.",
+		"The line is how much longer a step is than with the best size: as measured, or on average over slower networks and other computation where that is more.",
 	}
 	if text := settingRangeNote(d); text != "" {
 		c.Notes = append(c.Notes, text)
@@ -79,9 +79,10 @@ func adviceSubtitle(d *advice.Document) string {
 }
 
 func settingPoint(d *advice.Document, x *recommend.Candidate) Point {
+	cost := d.Answer.Cost(x)
 	return Point{
-		Bytes: x.Elements, Value: max(0, x.Nominal), Extrapolated: x.Extrapolated,
-		Words: fmt.Sprintf("%s: %s over the best, %s, %s of up to %s", d.Amount(x.Elements), advice.Over(x, x.Nominal), unit.Seconds(x.Step), plural(int64(x.Buckets), "bucket"), unit.Bytes(x.LargestBytes)),
+		Bytes: x.Elements, Value: cost, Extrapolated: x.Extrapolated,
+		Words: fmt.Sprintf("%s: %s over the best, %s, %s of up to %s", d.Amount(x.Elements), advice.Over(x, cost), unit.Seconds(x.Step), plural(int64(x.Buckets), "bucket"), unit.Bytes(x.LargestBytes)),
 	}
 }
 

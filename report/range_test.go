@@ -136,7 +136,7 @@ func TestAssumedPage(t *testing.T) {
 	}
 	require.NotContains(t, page, "DIR")
 	require.Contains(t, page, "ZAYA1 trains with Muon")
-	require.Equal(t, "use "+d.Setting(), adviceChart(d).Series[1].Name)
+	require.Equal(t, "use "+d.Amount(d.Answer.Elements), adviceChart(d).Series[1].Name)
 }
 
 // Of the two charts of times one is open.

@@ -63,15 +63,7 @@ func chips(d *advice.Document) []Fact {
 	if a.Keep {
 		use = "keep "
 	}
-	return []Fact{{"Bucket size", use + amountOf(d)}, {"Setting", d.Knob()}, {"Confidence", a.Confidence.Level}}
-}
-
-// amountOf is the recommended setting, with no more digits than assumptions deserve.
-func amountOf(d *advice.Document) string {
-	if d.IsAssumed() {
-		return d.Setting()
-	}
-	return d.Amount(d.Answer.Elements)
+	return []Fact{{"Bucket size", use + d.Amount(a.Elements)}, {"Setting", d.Knob()}, {"Confidence", a.Confidence.Level}}
 }
 
 // kernelChips are the best figure, whether the data are right, and how far to trust

@@ -145,21 +145,15 @@ func whatIf(name string, want *spec.Advice, plans *recommend.Plans, sources []co
 	}
 	a := &d.Answer
 	w.Elements, w.Keep, w.Confidence, w.Bracket = a.Elements, a.Keep, a.Confidence.Level, d.Bracket
-	w.Setting, w.Range = d.Setting(), d.Range()
+	w.Setting, w.Range = d.Amount(a.Elements), d.Range()
 	if a.Default != nil {
 		w.Default = d.Amount(a.Default.Elements)
 		if d.unfounded() == "" {
-			costs := costOf(a, a.Default)
+			costs := a.Cost(a.Default)
 			w.DefaultCost = &costs
 		}
 	}
 	return w, nil
-}
-
-// costOf is what a setting costs over that of least regret, as a share of a step:
-// as measured, or on average where that is more.
-func costOf(a *recommend.Answer, c *recommend.Candidate) float64 {
-	return max(0, c.Step/a.Least.Step-1, c.Score-a.Least.Score)
 }
 
 // muonCaveat says what the assumed AdamW leaves out: ZAYA1 was trained with Muon

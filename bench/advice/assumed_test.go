@@ -175,37 +175,14 @@ func TestLongBracketIsTheAnswerAtBothEnds(t *testing.T) {
 	}
 }
 
-// A figure has the digits that its bracket allows: a tenth of its width.
-func TestDigits(t *testing.T) {
-	doc := func(unit string, elements, lo, hi int64) *advice.Document {
-		d := &advice.Document{Answer: recommend.Answer{Simulated: true, Unit: unit, Elements: elements, Run: trainer.Run{GradDtype: "bfloat16"}}}
-		if hi > 0 {
-			d.Bracket = &advice.Bracket{Lo: lo, Hi: hi}
-		}
-		return d
-	}
-	for _, x := range []struct {
-		d               *advice.Document
-		setting, within string
-	}{
-		{doc(trainer.Elements, 1_234_567_890, 533_000_000, 2_770_000_000), "1.2 G", "0.5 to 2.8 G"},
-		{doc(trainer.Elements, 250_000_000, 133_000_000, 1_430_000_000), "300 M", "0.1 to 1.4 G"},
-		{doc(trainer.Elements, 782_000_000, 533_000_000, 782_000_000), "780 M", "530 to 780 M"},
-		{doc(trainer.Elements, 535_000_000, 0, 0), "540 M", ""},
-		{doc(trainer.Elements, 535_000_000, 535_000_000, 535_000_000), "540 M", "540 M"},
-		{doc(trainer.Elements, 12, 12, 14), "12", "12 to 14"},
-		{doc(trainer.MiB, 1_200_619_520, 499_646_464, 1_200_619_520), "2300 MiB", "1000 to 2300 MiB"},
-		{doc(trainer.Blocks, 2, 1, 4), "2 blocks", "1 block to 4 blocks"},
-	} {
-		require.Equal(t, x.setting, x.d.Setting())
-		require.Equal(t, x.within, x.d.Range())
-		measured := *x.d
-		measured.Answer.Simulated = false
-		require.Equal(t, measured.Amount(measured.Answer.Elements), measured.Setting(), "what was measured is not rounded")
-		kept := *x.d
-		kept.Answer.Keep = true
-		require.Equal(t, kept.Amount(kept.Answer.Elements), kept.Setting(), "the default is known")
-	}
+// The range of a model is between the settings of its two ends, printed as settings are.
+func TestRange(t *testing.T) {
+	d := &advice.Document{Answer: recommend.Answer{Unit: trainer.Elements, Elements: 120e6}}
+	require.Empty(t, d.Range())
+	d.Bracket = &advice.Bracket{Lo: 120e6, Hi: 760e6}
+	require.Equal(t, "120 M to 760 M", d.Range())
+	d.Bracket.Hi = 120e6
+	require.Equal(t, d.Amount(d.Answer.Elements), d.Range())
 }
 
 func whatIf(t *testing.T, d *advice.Document, width int) string {

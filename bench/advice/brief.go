@@ -10,18 +10,18 @@ import (
 	"zbench/bench/trainer"
 )
 
-// assumedAdvice is the advice where nothing was asked: the setting with no more digits
-// than the model's bracket allows, and how much longer a step is with the default.
+// assumedAdvice is the advice where nothing was asked: the setting, and how much longer a
+// step is with the default.
 func (d *Document) assumedAdvice() string {
 	a := &d.Answer
 	if a.Keep {
 		return d.keep()
 	}
-	s := "set " + d.Knob() + " to " + d.value(d.rounded(), d.Setting()+" elements") + "."
+	s := "set " + d.Knob() + " to " + d.value(a.Elements, d.Amount(a.Elements)+" elements") + "."
 	if a.Default == nil {
 		return s
 	}
-	costs := costOf(a, a.Default)
+	costs := a.Cost(a.Default)
 	return s + fmt.Sprintf(" A training step is %s longer with the default, %s%s.", Share(costs), d.Amount(a.Default.Elements), d.atWorst(costs))
 }
 

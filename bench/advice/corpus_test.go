@@ -31,10 +31,10 @@ func whole(t *testing.T) *advice.Document {
 	d.Bracket = &advice.Bracket{Lo: 1, Hi: 2, Fastest: end, Slowest: end}
 	d.WhatIf = []advice.WhatIf{{
 		Name: "n", CommandLine: []string{"--dp", "64"}, Setting: "1 M", Range: "1 to 2 M", Elements: 1, Keep: true, Default: "1 M", DefaultCost: new(0.5),
-		Confidence: recommend.Low, Bracket: d.Bracket, Refusal: &recommend.Refusal{Code: "c", Message: "m", Hint: "h", Missing: []string{"all_reduce"}},
+		Confidence: recommend.Low, Bracket: d.Bracket, Refusal: &recommend.Refusal{Code: "c", Message: "m", Hint: "h", Command: "c", Missing: []string{"all_reduce"}},
 	}}
 	a := &d.Answer
-	a.Refusal = &recommend.Refusal{Code: "c", Message: "m", Hint: "h", Missing: []string{"all_reduce"}}
+	a.Refusal = &recommend.Refusal{Code: "c", Message: "m", Hint: "h", Command: "c", Missing: []string{"all_reduce"}}
 	a.Warnings = append(a.Warnings, record.Warning{Code: "c", Message: "m", Hint: "h"})
 	a.WouldHelp = append([]recommend.Help{{Code: "c", Message: "m", Step: new(1.0), Gain: new(-0.5)}}, a.WouldHelp...)
 	a.Changes = append(a.Changes, recommend.Change{Name: "n"})

@@ -10,11 +10,12 @@ import (
 // Note explains the columns of the table.
 func (d *Document) Note(rows []Row) string {
 	within := Share(recommend.PlateauWidth)
-	note := "step: as measured, with the computation as given. over fastest: this step over the shortest of all settings tried. on average: the same, over " +
-		d.averaged() + "."
+	note := "step: as measured, with the computation as given. longer: than with the best size, as measured or on average over " +
+		d.averaged() + ", whichever is more"
 	if d.compares() {
-		note += " The best size costs least on average; within " + within + ": at most " + within + " above it, as measured and on average."
+		note += "; within " + within + ": at most " + within + " longer"
 	}
+	note += "."
 	if slices.ContainsFunc(rows, func(r Row) bool { return r.Extrapolated }) {
 		note += " *: beyond the sizes that were swept."
 	}
@@ -33,6 +34,6 @@ func (d *Document) averaged() string {
 	if len(network) == 0 {
 		return "slower networks and other computation times"
 	}
-	return fmt.Sprintf("%d cases (messages 1 to %s times as slow, computation %s to %s times as long)",
-		len(network), number(slices.Max(network)), number(slices.Min(compute)), number(slices.Max(compute)))
+	return fmt.Sprintf("%d cases (messages 1 to %g times as slow, computation %g to %g times as long)",
+		len(network), slices.Max(network), slices.Min(compute), slices.Max(compute))
 }

@@ -16,6 +16,8 @@ type Row struct {
 	recommend.Candidate
 	// Setting is in the trainer's unit, Marks says what is special about it.
 	Setting, Marks string
+	// Cost is how much longer a step is than with the best size, as a share of it.
+	Cost float64
 }
 
 // column is one of the table: its heading and how a row prints it.
@@ -39,8 +41,7 @@ var columns = []column{
 	{"exposed bwd", func(r Row) string { return unit.Seconds(r.ExposedBackward) }},
 	{"exposed fwd", func(r Row) string { return unit.Seconds(r.ExposedForward + r.After) }},
 	{"step", func(r Row) string { return unit.Seconds(r.Step) }},
-	{"over fastest", func(r Row) string { return Over(&r.Candidate, r.Nominal) }},
-	{"on average", func(r Row) string { return Over(&r.Candidate, r.Score) }},
+	{"longer", func(r Row) string { return Over(&r.Candidate, r.Cost) }},
 	{"", func(r Row) string { return r.Marks }},
 }
 
@@ -146,8 +147,8 @@ func nearest(table []recommend.Candidate, want float64) int {
 }
 
 func (d *Document) row(c recommend.Candidate) Row {
-	r := Row{Candidate: c, Setting: d.Amount(c.Elements), Marks: d.marks(c.Elements)}
 	a := &d.Answer
+	r := Row{Candidate: c, Setting: d.Amount(c.Elements), Marks: d.marks(c.Elements), Cost: a.Cost(&c)}
 	if a.Default != nil && c == *a.Default && !strings.Contains(r.Marks, "default") {
 		r.Marks = joined(r.Marks, "default")
 	}

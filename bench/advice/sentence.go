@@ -131,13 +131,21 @@ func (d *Document) use() string {
 		return s + "."
 	}
 	named += d.Amount(now.Elements)
+	x := a.Default
+	standard := a.Current != nil && x != nil && d.Amount(x.Elements) == d.Amount(now.Elements)
+	if standard {
+		named = "your " + d.Amount(now.Elements) + ", which is the default"
+	}
 	if len(a.Changes) > 0 {
+		if strings.Contains(named, ",") {
+			named += ","
+		}
 		return fmt.Sprintf("%s. With your flags alone a training step is %s longer with %s than with the best size for them; %s.",
 			s, Share(over(a.Changes[0].Gain)), named, gained(a.Changes[1:], " makes it "))
 	}
 	s += ". " + d.costs(named, now)
-	if x := a.Default; a.Current != nil && x != nil && !x.OverBudget && x.Unfounded == "" {
-		s += fmt.Sprintf(" With the default, %s, it is %s longer.", d.Amount(x.Elements), Share(max(0, x.Step/a.Best.Step-1, x.Score-a.Best.Score)))
+	if a.Current != nil && x != nil && !standard && !x.OverBudget && x.Unfounded == "" {
+		s += fmt.Sprintf(" With the default, %s, it is %s longer.", d.Amount(x.Elements), Share(a.Cost(x)))
 	}
 	return s
 }
@@ -243,20 +251,20 @@ const onAverage = " on average over slower networks and other computation times"
 // costs compares a named setting with the answer: as measured, and on average too where
 // either alone would mislead.
 func (d *Document) costs(named string, c *recommend.Candidate) string {
-	best := d.Answer.Best
-	more, mean := max(0, c.Step/best.Step-1), c.Score-best.Score
+	least := d.Answer.Least
+	more, cost := max(0, c.Step/least.Step-1), d.Answer.Cost(c)
 	if c.OverBudget {
 		if strings.Contains(named, ",") {
 			named += ","
 		}
 		return capital(named) + " takes " + unit.Bytes(c.Memory) + " of buffers, more than the budget."
 	}
-	longer := Share(more) + " longer"
+	longer := Share(cost) + " longer"
 	switch {
-	case mean > recommend.PlateauWidth && more < same:
-		longer = "as long on the curve as measured, and " + Share(mean) + " longer" + onAverage + ","
-	case mean > recommend.PlateauWidth && more < recommend.PlateauWidth:
-		longer += " on the curve as measured, and " + Share(mean) + " longer" + onAverage + ","
+	case cost > recommend.PlateauWidth && more < same:
+		longer = "as long on the curve as measured, and " + longer + onAverage + ","
+	case cost > recommend.PlateauWidth && more < recommend.PlateauWidth:
+		longer = Share(more) + " longer on the curve as measured, and " + longer + onAverage + ","
 	}
 	return "A training step is " + longer + " with " + named + "."
 }

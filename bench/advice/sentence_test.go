@@ -12,12 +12,12 @@ import (
 // What is said of a setting agrees with the range of good ones, and says of what a
 // share is.
 func TestCosts(t *testing.T) {
-	d := &Document{Answer: recommend.Answer{Best: &recommend.Candidate{Step: 1, Score: 0.001}}}
+	d := &Document{Answer: recommend.Answer{Least: &recommend.Candidate{Step: 1, Score: 0.001}}}
 	const average = " longer on average over slower networks and other computation times,"
 	for want, c := range map[string]recommend.Candidate{
-		"A training step is 0 % longer with your 40 M.":                                                      {Step: 1.0001, Score: 0.002},
+		"A training step is 0.1 % longer with your 40 M.":                                                    {Step: 1.0001, Score: 0.002},
 		"A training step is 0.7 % longer with your 40 M.":                                                    {Step: 1.007, Score: 0.006},
-		"A training step is 80 % longer with your 40 M.":                                                     {Step: 1.8, Score: 1.2},
+		"A training step is 120 % longer with your 40 M.":                                                    {Step: 1.8, Score: 1.201},
 		"A training step is as long on the curve as measured, and 3 %" + average + " with your 40 M.":        {Step: 0.99, Score: 0.031},
 		"A training step is 0.2 % longer on the curve as measured, and 1.9 %" + average + " with your 40 M.": {Step: 1.002, Score: 0.02},
 		"Your 40 M takes 2 GiB of buffers, more than the budget.":                                            {Step: 0.9, Memory: 2 << 30, OverBudget: true},
@@ -90,4 +90,17 @@ func TestKnobIsThatOfTheLines(t *testing.T) {
 	require.Equal(t, "ddp_bucket_size", d.Knob())
 	d.Answer.Trainer = "of another version"
 	require.Equal(t, "ddp_bucket_size", d.Knob())
+}
+
+// What a setting costs is said once, and the default is not told apart from a setting that
+// equals it.
+func TestASettingHasOneCost(t *testing.T) {
+	ours := recommend.Candidate{Elements: 40e6, Step: 1.27, Score: 0.28}
+	best := recommend.Candidate{Elements: 300e6, Step: 1}
+	d := &Document{Answer: recommend.Answer{
+		Verdict: recommend.Recommended, Trainer: "megatron", Knob: "ddp_bucket_size", Unit: trainer.Elements, Elements: best.Elements,
+		Best: &best, Least: &best, Current: &ours, Default: &ours, Table: []recommend.Candidate{ours, best},
+	}}
+	require.Equal(t, "set --ddp-bucket-size to 300000000 (300 M elements). A training step is 28 % longer with your 40 M, which is the default.", d.Advice())
+	require.Equal(t, 0.28, d.Rows(12)[0].Cost)
 }

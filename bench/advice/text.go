@@ -309,6 +309,9 @@ func Read(r io.Reader) (*Document, error) {
 			Hint: "zbench recommend on the folder computes it again",
 		})
 	}
+	if a.Least == nil || a.Least.Step <= 0 {
+		a.Least = a.Best
+	}
 	if len(a.Within) == 0 && a.Plateau != nil { // written before the ranges were
 		a.Within = []recommend.Range{*a.Plateau}
 	}

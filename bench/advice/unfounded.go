@@ -51,7 +51,7 @@ func (d *Document) withoutShares(why string) string {
 	}
 	value := d.value(a.Elements, d.Amount(a.Elements)+d.spelled())
 	if len(d.Assumed) > 0 {
-		value = d.value(d.rounded(), d.Setting()+" elements")
+		value = d.value(a.Elements, d.named(a.Elements))
 	}
 	s := "set " + d.Knob() + " to " + value
 	if len(a.Changes) > 0 {

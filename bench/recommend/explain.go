@@ -132,7 +132,7 @@ func (e *engine) beyond(a *Answer, best, step int) int {
 func (e *engine) whyNotSmaller(a *Answer, best int) string {
 	at := e.beyond(a, best, -1)
 	if at < 0 {
-		return fmt.Sprintf("no reason: every smaller setting is within %s of the best", percent(PlateauWidth))
+		return noReason(a.Best, "smaller")
 	}
 	x, b := a.Table[at], a.Best
 	if x.OverBudget {
@@ -142,13 +142,13 @@ func (e *engine) whyNotSmaller(a *Answer, best int) string {
 		return unfounded(e.amount(x.Elements))
 	}
 	return fmt.Sprintf("with %s a step takes %s more: %s instead of %d, at a bus bandwidth of %s instead of %s",
-		e.amount(x.Elements), percent(more(x, b)), calls(x.Buckets), b.Buckets, unit.Rate(x.BusBW), unit.Rate(b.BusBW))
+		e.amount(x.Elements), percent(a.Cost(&x)), calls(x.Buckets), b.Buckets, unit.Rate(x.BusBW), unit.Rate(b.BusBW))
 }
 
 func (e *engine) whyNotLarger(a *Answer, best int) string {
 	at := e.beyond(a, best, 1)
 	if at < 0 {
-		return fmt.Sprintf("no reason: every larger setting is within %s of the best", percent(PlateauWidth))
+		return noReason(a.Best, "larger")
 	}
 	x, b := a.Table[at], a.Best
 	if x.OverBudget {
@@ -158,14 +158,19 @@ func (e *engine) whyNotLarger(a *Answer, best int) string {
 		return unfounded(e.amount(x.Elements))
 	}
 	return fmt.Sprintf("with %s a step takes %s more: in %s of up to %s, %s instead of %s is exposed",
-		e.amount(x.Elements), percent(more(x, b)), calls(x.Buckets), unit.Bytes(x.LargestBytes),
+		e.amount(x.Elements), percent(a.Cost(&x)), calls(x.Buckets), unit.Bytes(x.LargestBytes),
 		unit.Seconds(x.ExposedBackward+x.ExposedForward+x.After), unit.Seconds(b.ExposedBackward+b.ExposedForward+b.After))
+}
+
+// noReason says that all settings to one side are as good, where they can be compared.
+func noReason(best *Candidate, side string) string {
+	if best.Unfounded != "" {
+		return unfounded("any " + side + " setting")
+	}
+	return fmt.Sprintf("no reason: every %s setting is within %s of the best", side, percent(PlateauWidth))
 }
 
 // unfounded says that a setting cannot be compared.
 func unfounded(setting string) string {
 	return "how much longer a step is with " + setting + " is not known: messages beyond the sweep, or slow times of one run, decide"
 }
-
-// more is the cost of one setting over another, as measured or on average.
-func more(x Candidate, b *Candidate) float64 { return max(x.Step/b.Step-1, x.Score-b.Score) }

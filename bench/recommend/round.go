@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"zbench/bench/cost"
 )
 
 // round replaces a new setting by the roundest equivalent one: one with the same
-// buckets, or, if the tensors were generated from totals, one with an equal score.
+// buckets, or one with an equal score if more digits would promise too much: the tensors
+// were generated from totals, or a model decided the times.
 func (e *engine) round(s *scores, best int) int {
 	c := e.candidates[best]
 	if c.kept || e.t.Settings(e.q.Params, e.run) != nil {
@@ -58,7 +61,7 @@ func (e *engine) equal(s scores, best int, setting int64) bool {
 	if slices.Equal(other.cut, e.buckets(c)) {
 		return true
 	}
-	if !e.q.ParamsGuessed {
+	if !e.q.ParamsGuessed && !slices.ContainsFunc(e.curves, func(c cost.Curve) bool { return c.Simulated }) {
 		return false
 	}
 	both := []*candidate{c, other}

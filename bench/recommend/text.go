@@ -2,6 +2,7 @@ package recommend
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"zbench/bench/trainer"
@@ -69,14 +70,10 @@ func digits(v float64) int {
 
 // percent prints a share: 0.4 %, 12 %, 147 %.
 func percent(share float64) string {
-	switch p := 100 * share; {
-	case p < 0.05:
-		return "0 %"
-	case p < 9.95:
-		return fmt.Sprintf("%.1f %%", p)
-	default:
-		return fmt.Sprintf("%.0f %%", p)
+	if p := 100 * share; p < 9.95 {
+		return strconv.FormatFloat(math.Round(10*max(0, p))/10, 'f', -1, 64) + " %"
 	}
+	return fmt.Sprintf("%.0f %%", 100*share)
 }
 
 // calls prints "one message" or "21 messages".

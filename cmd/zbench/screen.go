@@ -191,7 +191,7 @@ func whatIf(x advice.WhatIf) string {
 		text = "keep " + text
 	}
 	if x.Range != "" {
-		text += " (" + strings.TrimSuffix(x.Range, unitOf(x.Setting)) + ")"
+		text += " (" + x.Range + ")"
 	}
 	if x.DefaultCost == nil {
 		return text
@@ -201,15 +201,6 @@ func whatIf(x advice.WhatIf) string {
 		text += "; default " + x.Default
 	}
 	return text + ": step +" + advice.Share(*x.DefaultCost)
-}
-
-// unitOf is the unit behind a setting, with the space before it: " MiB"; empty of a
-// setting without one.
-func unitOf(setting string) string {
-	if i := strings.LastIndexByte(setting, ' '); i >= 0 {
-		return setting[i:]
-	}
-	return ""
 }
 
 // writeKernelSummary writes the tables of hbm or of kernels, and the verdict last.
