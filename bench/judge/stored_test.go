@@ -2,6 +2,7 @@ package judge
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -50,6 +51,13 @@ func TestRecordsKeepTheirFindings(t *testing.T) {
 	Read(back)
 	require.Equal(t, CodeEdited, Of(back)[0].Code)
 	require.NotContains(t, Of(back)[1].Text, "nothing is wrong")
+
+	// Without a checksum nobody knows whether the findings fit: an edit that is meant removes it.
+	unsealed := regexp.MustCompile(`,\s*"sha256": "[0-9a-f]*"`).ReplaceAll(edited, nil)
+	require.NotEqual(t, edited, unsealed)
+	back, err = record.Decode(bytes.NewReader(unsealed))
+	require.NoError(t, err)
+	require.Nil(t, back.Judgement)
 
 	// Found to be edited after it was read, as samples beside it can be.
 	rec.Warnings = append(rec.Warnings, record.Warning{Code: record.CodeEdited, Message: "samples.json was edited"})
