@@ -48,6 +48,7 @@ func TestRecordsKeepTheirFindings(t *testing.T) {
 	edited := bytes.Replace(file.Bytes(), []byte("what an earlier version said"), []byte("nothing is wrong"), 1)
 	back, err = record.Decode(bytes.NewReader(edited))
 	require.NoError(t, err)
+	require.Nil(t, back.Judgement)
 	Read(back)
 	require.Equal(t, CodeEdited, Of(back)[0].Code)
 	require.NotContains(t, Of(back)[1].Text, "nothing is wrong")
