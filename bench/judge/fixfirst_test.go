@@ -13,15 +13,15 @@ import (
 // wrong and launches that hang always do, and what is no fault of the fabric never does.
 func TestWhatVoidsABucketSize(t *testing.T) {
 	j := judged{Record: &record.Record{}}
-	for _, kind := range []string{CodeLostBusBW, CodeUnstable} {
-		require.True(t, j.voids(finding.Finding{Code: kind, Share: 0.10}), kind)
-		require.False(t, j.voids(finding.Finding{Code: kind, Share: 0.099}), kind)
+	for _, code := range []string{CodeLostBusBW, CodeUnstable} {
+		require.True(t, j.voids(finding.Finding{Code: code, Share: 0.10}), code)
+		require.False(t, j.voids(finding.Finding{Code: code, Share: 0.099}), code)
 	}
-	for _, kind := range []string{CodeWrongData, CodeHang, CodeAsyncError} {
-		require.True(t, j.voids(finding.Finding{Code: kind}), kind)
+	for _, code := range []string{CodeWrongData, CodeHang, CodeAsyncError} {
+		require.True(t, j.voids(finding.Finding{Code: code}), code)
 	}
-	for _, kind := range []string{CodeDip, CodeNoisy, CodeFailed, CodeInterrupted, CodeEdited, CodeScale} {
-		require.False(t, j.voids(finding.Finding{Code: kind, Share: 0.9}), kind)
+	for _, code := range []string{CodeDip, CodeNoisy, CodeFailed, CodeInterrupted, CodeEdited, CodeScale} {
+		require.False(t, j.voids(finding.Finding{Code: code, Share: 0.9}), code)
 	}
 	group := func(bytes int64, median float64) record.Result {
 		return record.Result{

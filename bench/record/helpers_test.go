@@ -81,7 +81,7 @@ func full() *Record {
 			Advice: &spec.Advice{
 				Framework: "megatron", Preset: "llama3-8b", Total: 1, Layers: 2, Largest: 3, DP: 4, EP: 5, PP: 6, TP: 2, CP: 2, Instances: 7, Accum: 8, Zero: new(1),
 				Model: &model.Model{Name: "list.csv", Source: "the file list.csv", Listed: true, ActiveParams: 3, Notes: []string{"a note"}, Params: []trainer.Param{
-					{Name: "w", Elements: 6, Shape: []int64{2, 3}, Expert: true, Alone: true, Block: 1, Work: new(6.0)}, {Name: "b", Elements: 1},
+					{Name: "w", Elements: 6, Shape: []int64{2, 3}, Expert: true, Alone: true, Block: 1, Work: new(6.0)}, {Name: "b", Elements: 1}, {Name: "c", Frozen: 1},
 				}},
 				Config:    &spec.Config{File: "train.sh", Settings: []trainer.Setting{{Key: "zero", Value: "", Unset: "$Z"}, {Key: "bf16", Value: "true"}}},
 				Optimizer: "muon", GradDtype: "float", ParamDtype: "bfloat16", Backward: 0.1, Forward: 0.05, Step: 0.15, Tokens: 4096, Active: 9, Flops: 2e14,

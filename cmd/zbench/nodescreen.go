@@ -102,7 +102,7 @@ func runNodeScreen(ctx context.Context, s State, o nodeScreenOptions) error {
 	if job := s.Getenv(probeVariable); job != "" {
 		return o.probe(ctx, s, job)
 	}
-	const help = "zbench screen --help lists the flags"
+	const help = "zbench screen --help-all lists the flags"
 	if err := screenDocument.check(o.format, help); err != nil {
 		return err
 	}
