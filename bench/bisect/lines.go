@@ -167,7 +167,7 @@ func (d *Document) Gate(f *compare.FailOn) *gate.Report {
 			failed = append(failed, c.text())
 		case finding.NotChecked:
 			unchecked = append(unchecked, c.text())
-		case finding.Pass:
+		default:
 		}
 	}
 	check.Cases = len(d.Cases) - len(unchecked)

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -47,9 +48,17 @@ func TestRecordsKeepTheirFindings(t *testing.T) {
 	edited := bytes.Replace(file.Bytes(), []byte("what an earlier version said"), []byte("nothing is wrong"), 1)
 	back, err = record.Decode(bytes.NewReader(edited))
 	require.NoError(t, err)
+	require.Nil(t, back.Judgement)
 	Read(back)
 	require.Equal(t, CodeEdited, Of(back)[0].Code)
 	require.NotContains(t, Of(back)[1].Text, "nothing is wrong")
+
+	// Without a checksum nobody knows whether the findings fit: an edit that is meant removes it.
+	unsealed := regexp.MustCompile(`,\s*"sha256": "[0-9a-f]*"`).ReplaceAll(edited, nil)
+	require.NotEqual(t, edited, unsealed)
+	back, err = record.Decode(bytes.NewReader(unsealed))
+	require.NoError(t, err)
+	require.Nil(t, back.Judgement)
 
 	// Found to be edited after it was read, as samples beside it can be.
 	rec.Warnings = append(rec.Warnings, record.Warning{Code: record.CodeEdited, Message: "samples.json was edited"})

@@ -22,9 +22,12 @@ const (
 	dipShare = 0.10
 	// noisyShare is the part of the cases that must be noisy.
 	noisyShare = 0.5
-	// warnNoisy, warnSkew, warnSlowGroup and WarnCorrelated are warnings of package record.
-	warnNoisy, warnSkew, warnSlowGroup, WarnCorrelated = "noisy", "skew", "slow_group", "correlated"
+	// warnNoisy, warnSkew and warnSlowGroup are warnings of package record.
+	warnNoisy, warnSkew, warnSlowGroup = "noisy", "skew", "slow_group"
 )
+
+// WarnCorrelated is the warning of package record that samples depend on each other.
+const WarnCorrelated = "correlated"
 
 // mostLate is how many late ranks are named one by one.
 const mostLate = 3

@@ -100,6 +100,7 @@ func decode(r io.Reader, limit int64) (*Record, error) {
 	}
 	var head struct {
 		Schema *string `json:"schema"`
+		SHA256 *string `json:"sha256"`
 	}
 	if err := json.Unmarshal(text, &head); err != nil {
 		return nil, fmt.Errorf("record: %w: %w", ErrNotRecord, located(text, err))
@@ -117,8 +118,11 @@ func decode(r io.Reader, limit int64) (*Record, error) {
 	if err := rec.check(); err != nil {
 		return nil, fmt.Errorf("record: %w", err)
 	}
-	if jsonfile.Edited(text) {
-		rec.Judgement = nil // it is of what zbench wrote
+	edited := jsonfile.Edited(text)
+	if edited || head.SHA256 == nil { // the findings are of what zbench wrote
+		rec.Judgement = nil
+	}
+	if edited {
 		rec.Warnings = append(rec.Warnings, Warning{
 			CodeEdited, "the record was edited after zbench wrote it: its content does not fit its checksum",
 			"if you did not change it, do not use it: zbench report on the journal.jsonl beside it reads what was measured",

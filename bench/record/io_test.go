@@ -136,7 +136,9 @@ func TestUnknownFieldsAreTolerated(t *testing.T) {
 	more, _, _ = strings.Cut(more, ",\n  \"sha256\"") // a later version would have the checksum of its own
 	back, err := Decode(strings.NewReader(more + "\n}\n"))
 	require.NoError(t, err)
-	require.Equal(t, text, encoded(t, back))
+	rec := full()
+	rec.Judgement = nil // nobody knows without the checksum whether the findings fit
+	require.Equal(t, encoded(t, rec), encoded(t, back))
 }
 
 // Deep nesting ends in an error, not in an exhausted stack.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"zbench/bench/finding"
 	"zbench/bench/fabric"
+	"zbench/bench/finding"
 	"zbench/bench/pairwise"
 	"zbench/bench/plan"
 	"zbench/bench/rails"
