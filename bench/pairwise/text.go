@@ -36,7 +36,7 @@ func (d *Document) Verdict() []Line {
 	}
 	for _, q := range d.Questions {
 		lost := ""
-		if q.Lost > 0 {
+		if q.Lost > 0 && !strings.Contains(q.What, Percent(q.Lost)) { // it may say so itself
 			lost = ", " + Percent(q.Lost) + " lost"
 		}
 		text := q.What + lost
