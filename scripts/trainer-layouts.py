@@ -71,21 +71,45 @@ class Param:
         return len(self.shape)
 
 
-class Group:
-    def __init__(self, buckets, *_):
-        self.buckets = buckets
+class Calls:
+    """Keeps the calls of a bucket group: what, elements, ranks. Those that are coalesced are
+    one; a group of one rank has nothing to send."""
+
+    def start(self):
+        self.made, self.coalesced = [], None
+
+    def call(self, name, tensor, ranks):
+        if ranks > 1:
+            self.coalesced.append([name, tensor.numel(), ranks])
+
+    @contextlib.contextmanager
+    def coalescing(self, *_, **__):
+        self.coalesced = []
+        yield
+        if self.coalesced:
+            name, _, ranks = self.coalesced[0]
+            self.made.append([name, sum(c[1] for c in self.coalesced), ranks])
 
 
-def scope_of(git):
-    torch = types.SimpleNamespace(uint8="uint8", float="fp32", dtype=str, Tensor=object, nn=types.SimpleNamespace(Parameter=Param))
+def scope_of(git, calls):
+    distributed = types.SimpleNamespace(
+        ReduceOp=types.SimpleNamespace(SUM="sum"), get_rank=lambda: 0, all_reduce=lambda t, op, group, async_op: calls.call("all_reduce", t, group), ProcessGroup=object,
+        all_to_all_single=lambda output, input, group, async_op: calls.call("all_to_all", input, group.size()))
+    torch = types.SimpleNamespace(uint8="uint8", float="fp32", dtype=str, Tensor=object, nn=types.SimpleNamespace(Parameter=Param), distributed=distributed,
+                                  cuda=types.SimpleNamespace(current_stream=anything, stream=lambda _: contextlib.nullcontext()), no_grad=contextlib.nullcontext, empty_like=lambda t: t)
     scope = dict(math=math, torch=torch, dataclass=dataclasses.dataclass, field=dataclasses.field, Enum=enum.Enum, HAVE_FSDP2=False, warn_rank_0=anything, log_single_rank=anything, logger=None, logging=types.SimpleNamespace(INFO=0),
-                 _param_uses_quantized_storage=lambda p: p.fp8, _ParamAndGradBucketGroup=Group, _ParamAndGradBuffer=object, get_pg_size=lambda g: g,
+                 _param_uses_quantized_storage=lambda p: p.fp8, _ParamAndGradBuffer=object, nullcontext=contextlib.nullcontext, _coalescing_manager=calls.coalescing, Any=object, get_pg_size=lambda g: g,
                  DDP=lambda config, ddp_config, module, disable_bucketing, full_param_layout=None, **_: full_param_layout)
     scope.update({k: getattr(typing, k) for k in ("Dict", "List", "Optional", "Tuple")})
     core = "megatron/core/"
     functions(source(git, core + "optimizer/param_layout.py"),
               {"pad_to_divisor", "pad_param_start", "bucket_end_divisor", "pad_bucket_end", "BufferKey", "PerBufferParamLayout", "FullParamLayout"}, scope)
-    functions(source(git, core + "distributed/param_and_grad_buffer.py"), {"group_params_for_buffers", "partition_buckets", "_compute_default_per_buffer_param_layout"}, scope)
+    buffers = source(git, core + "distributed/param_and_grad_buffer.py")
+    real = methods(buffers, "_ParamAndGradBucketGroup", {"start_grad_sync"}, scope)
+    scope["_ParamAndGradBucketGroup"] = type("Group", (real,), {"__init__": lambda g, buckets, *_: g.__dict__.update(buckets=buckets)})
+    functions(buffers, {"group_params_for_buffers", "partition_buckets", "_compute_default_per_buffer_param_layout", "shard_buffer"}, scope)
+    functions(source(git, core + "distributed/reduce_scatter_with_fp32_accumulation.py"), {"reduce_scatter_with_fp32_accumulation"}, scope)
+    scope["_ReduceScatterWithFP32AccumulationWorkHandle"] = lambda *_: True
     methods(source(git, core + "optimizer/distrib_optimizer.py"), "DistributedOptimizer", {"_compute_per_buffer_param_layout", "compute_full_param_layout"}, scope)
     wise = source(git, core + "optimizer/layer_wise_optimizer.py")
     methods(wise, "LayerWiseDistributedOptimizer", {"_shard_divisor", "_compute_per_buffer_param_layout", "compute_full_param_layout"}, scope)
@@ -130,27 +154,50 @@ def digest(sizes):
 
 
 def layouts(scope, params, case):
-    """What Megatron lays out for each buffer, and the size of a bucket."""
+    """What Megatron lays out for each buffer, and its configuration then."""
     args = types.SimpleNamespace(optimizer=case["optimizer"], use_distributed_optimizer=case["sharded"], use_torch_fsdp2=False, use_megatron_fsdp=False, ckpt_format="torch_dist")
     args.use_layer_wise_distributed_optimizer = False
     scope["decide_optimizer"](args)
     config = types.SimpleNamespace(
         pad_buckets_for_high_nccl_busbw=case["pad"], num_buckets=case["num_buckets"] or None, bucket_size=case["bucket_size"] or None, grad_reduce_in_fp32=True,
-        use_distributed_optimizer=args.use_distributed_optimizer)
+        use_distributed_optimizer=args.use_distributed_optimizer, overlap_grad_reduce=True, num_distributed_optimizer_instances=case["instances"], average_in_collective=False,
+        check_for_nan_in_grad=False, check_for_large_grads=False, reduce_scatter_with_fp32_accumulation=case["summed"])
     size = scope["resolve_ddp_bucket_size"](config, case["dp"], True, sum(math.prod(p.shape) for p in params))
-    ranks = types.SimpleNamespace(dp_cp=case["dp"], expt_dp=case["dp"] // case["ep"])
+    dp, instances = case["dp"], case["instances"]
+    ranks = types.SimpleNamespace(dp_cp=dp, expt_dp=dp // case["ep"], intra_dp_cp=dp // instances, intra_expt_dp=dp // case["ep"] // instances)
     (made,) = scope["wrap_model_chunks_with_ddp"](
         [types.SimpleNamespace(parameters=lambda: params)], None, config, pg_collection=ranks, bucket_sizes=[size],
         use_layer_wise_distributed_optimizer=args.use_layer_wise_distributed_optimizer, use_layer_wise_param_layout=not case["legacy"])
     if made is None:
-        return {key: scope["_compute_default_per_buffer_param_layout"](group, size) for key, (group, _) in scope["group_params_for_buffers"](params, True).items()}
-    return made.layouts
+        return config, {key: scope["_compute_default_per_buffer_param_layout"](group, size) for key, (group, _) in scope["group_params_for_buffers"](params, True).items()}
+    return config, made.layouts
 
 
-def layout(scope, params, case):
-    """Bucket groups in the order in which their last gradient comes."""
+class Size(int):
+    """The ranks of a group, which some ask for by size()."""
+
+    def size(self):
+        return int(self)
+
+
+def reduce(scope, calls, group, config, ranks):
+    """Lets a bucket group start its reduction."""
+    scope["dist_reduce_scatter_func"] = lambda view, whole, op, group, async_op: calls.call("reduce_scatter", whole, group)
+    if config.reduce_scatter_with_fp32_accumulation:
+        scope["dist_reduce_scatter_func"] = scope["reduce_scatter_with_fp32_accumulation"]
+    inside = Size(ranks // config.num_distributed_optimizer_instances)
+    group.__dict__.update(
+        is_first_batch=False, grad_reduce_handle=None, previous_grad_reduce_bucket_group=None, ddp_config=config, communication_stream=types.SimpleNamespace(wait_stream=anything),
+        intra_distributed_optimizer_instance_group=inside, intra_distributed_optimizer_instance_size=inside, intra_distributed_optimizer_instance_rank=0, data_parallel_group=Size(ranks),
+        inter_distributed_optimizer_instance_group=Size(config.num_distributed_optimizer_instances), cached_grad_buffer_shard_list=[None] * len(group.buckets))
+    group.start_grad_sync()
+
+
+def layout(scope, calls, params, case):
+    """Bucket groups in the order in which their last gradient comes, and their calls."""
     at = {p: i for i, p in enumerate(params)}
-    groups, of_buffers = [], layouts(scope, params, case)
+    config, of_buffers = layouts(scope, params, case)
+    groups = []
     for expert in (False, True):
         buffers = []
         for key, made in of_buffers.items():
@@ -160,13 +207,17 @@ def layout(scope, params, case):
             for p, (_, _, bucket) in made.param_index_map.items():
                 first[bucket] = min(first[bucket], at[p])
             wide = 1 if key.param_dtype == "uint8" else 2
-            buckets = [types.SimpleNamespace(size=e - s, bytes=(e - s) * wide, first=first[i]) for i, (s, e) in enumerate(made.bucket_indices)]
+            buckets = [types.SimpleNamespace(bytes=(e - s) * wide, first=first[i], grad_data=Tensor(e - s), params_list=[], params_with_extra_main_grads=[], gradient_scaling_factor=1.0)
+                       for i, (s, e) in enumerate(made.bucket_indices)]
             buffers.append(types.SimpleNamespace(param_dtype=key.param_dtype, buckets=buckets, ddp_config=None, data_parallel_group=0, data_parallel_world_size=0))
         for g in scope["partition_buckets"](buffers, reduce_scatter_with_fp32_accumulation=case["summed"]):
-            groups.append((min(b.first for b in g.buckets), sum(b.size for b in g.buckets), sum(b.bytes for b in g.buckets)))
+            groups.append((min(b.first for b in g.buckets), g, case["dp"] // (case["ep"] if expert else 1)))
     groups.sort(key=lambda g: -g[0])
-    _, reduced, gathered = zip(*groups)
-    return dict(sizes=lengths(sorted(reduced)), reduced=digest(reduced), gathered=digest(gathered))
+    calls.start()
+    for _, g, ranks in groups:
+        reduce(scope, calls, g, config, ranks)
+    reduced, gathered = [sum(b.grad_data.numel() for b in g.buckets) for _, g, _ in groups], [sum(b.bytes for b in g.buckets) for _, g, _ in groups]
+    return dict(sizes=lengths(sorted(reduced)), reduced=digest(reduced), gathered=digest(gathered), calls=digest([x for c in calls.made for x in c]))
 
 
 MODELS = {
@@ -177,7 +228,7 @@ MODELS = {
 
 
 def megatron_cases():
-    base = dict(optimizer="adam", legacy=False, ep=1, fp8=False, summed=False, num_buckets=0)
+    base = dict(optimizer="adam", legacy=False, ep=1, fp8=False, summed=False, num_buckets=0, instances=1)
     for name in MODELS:
         for tp, pp in ((1, 1), (8, 1), (8, 4), (1, 4), (16, 2)):
             for size in (0, 4_000_000, 94_000_000, 410_000_000):
@@ -199,9 +250,10 @@ def megatron_cases():
         side, ep = (1, 7, 64, 100, 256), rng.choice((1, 1, 2, 4))
         tensors = [[rng.choice(side) * 10, 64]] + [[rng.choice(side), rng.choice(side)] if rng.random() < 0.7 else [rng.choice(side)] for _ in range(rng.randint(1, 60))]
         optimizer, sharded = rng.choice((("adam", True), ("adam", False), ("muon", True)))
-        yield {**base, "tensors": tensors, "experts": [i for i in range(1, len(tensors)) if ep > 1 and rng.random() < 0.4], "tp": 1, "pp": rng.choice((1, 2)), "ep": ep,
+        instances = rng.choice((1, 1, 2, 4)) if sharded and optimizer == "adam" else 1
+        yield {**base, "instances": instances, "tensors": tensors, "experts": [i for i in range(1, len(tensors)) if ep > 1 and rng.random() < 0.4], "tp": 1, "pp": rng.choice((1, 2)), "ep": ep,
                "fp8": sharded and optimizer == "adam" and rng.random() < 0.4, "bucket_size": rng.randint(1, 1 << 18), "sharded": sharded, "optimizer": optimizer,
-               "dp": ep * rng.randint(2, 33), "pad": rng.random() < 0.3}
+               "dp": instances * ep * rng.randint(2, 33), "pad": rng.random() < 0.3}
 
 
 def made_up(case):
@@ -211,10 +263,11 @@ def made_up(case):
 
 
 def megatron(git):
-    scope, out = scope_of(git), []
+    calls, out = Calls(), []
+    scope = scope_of(git, calls)
     for case in megatron_cases():
         params = made_up(case) if "tensors" in case else stage(scope, MODELS[case["model"]], case["tp"], case["pp"], case["fp8"])
-        out.append({**case, **layout(scope, list(params), case)})
+        out.append({**case, **layout(scope, calls, list(params), case)})
     return {}, out
 
 
@@ -257,7 +310,7 @@ class Tensor:
     data = property(same, lambda self, other: self.copy_(other))
 
 
-class Zero3Tensor(Tensor):
+class Weight(Tensor):
     """A parameter of DeepSpeed with its gradient."""
 
     def __init__(self, numel, at, expert, group):
@@ -341,8 +394,8 @@ def deepspeed_scope(git, world):
     scope = dict(
         math=math, torch=torch, dist=dist, defaultdict=defaultdict, dataclass=dataclasses.dataclass, field=dataclasses.field, get_accelerator=lambda: accelerator,
         is_moe_param=lambda p: p.expert, MuonWithAuxAdam=type(None), pg_correctness_test=False, sort_dtypes=sorted, see_memory_usage=anything, Tensor=Tensor,
-        instrument_w_nvtx=lambda f: f, ProcessGroup=object, Parameter=Zero3Tensor, split_half_float_double=lambda grads: [grads], debug_param2name=str,
-        print_rank_0=anything, MEMORY_OPT_ALLREDUCE_SIZE=500000000, nn=types.SimpleNamespace(Parameter=Zero3Tensor),
+        instrument_w_nvtx=lambda f: f, ProcessGroup=object, Parameter=Weight, split_half_float_double=lambda grads: [grads], debug_param2name=str,
+        print_rank_0=anything, MEMORY_OPT_ALLREDUCE_SIZE=500000000, nn=types.SimpleNamespace(Parameter=Weight),
         _torch_reduce_scatter_fn=lambda whole, part, group: world.call("reduce_scatter", whole, group), ZeroStageEnum=types.SimpleNamespace(optimizer_states=1),
         DtypeEnum=lambda name: types.SimpleNamespace(value=name), BFLOAT16="bf16", ZERO_OPTIMIZATION="zero", AMP="amp", is_zero_supported_optimizer=lambda _: True, z3_leaf_parameter=lambda _: False)
     scope.update({k: getattr(typing, k) for k in ("Any", "Dict", "List", "Optional", "Set", "Tuple", "Union", "cast")})
@@ -431,7 +484,7 @@ def backward(scope, world, sizes, experts, case):
     """Plays one backward pass, the last parameter first, with the trainer's own hooks,
     and what the engine calls after it."""
     world.start(case)
-    params = [Zero3Tensor(n, i, e, world.experts if e else world.dense) for i, (n, e) in enumerate(zip(sizes, experts))]
+    params = [Weight(n, i, e, world.experts if e else world.dense) for i, (n, e) in enumerate(zip(sizes, experts))]
     z, hook = (stage_3 if case["stage"] == 3 else stages_1_and_2)(scope, world, params, case)
     for p in reversed(params):
         world.boundary = p.at

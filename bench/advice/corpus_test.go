@@ -44,7 +44,7 @@ func whole(t *testing.T) *advice.Document {
 	used.Holes, used.Refine = append(used.Holes, bucket.Hole{Kind: bucket.TimeFalls}), append(used.Refine, 1)
 	run := trainer.Run{
 		DP: 1, EP: 2, TP: 2, ETP: 2, FP8Gather: true, FP32Accumulation: true, GradDtype: "float", ParamDtype: "float", Zero: 1, Accum: 2, NoOverlap: true, NoGatherOverlap: true, PadBuckets: true,
-		Instances: 2, LayerWise: true, LegacyLayout: true, GatherBytes: 1, KeepParams: true, RootUnit: true, OwnerReduce: true,
+		Instances: 2, LayerWise: true, LegacyLayout: true, GatherBytes: 1, KeepParams: true, RootUnit: true, OwnerReduce: true, FindUnused: true,
 	}
 	a.Run, a.Advised = run, run
 	d.Snippets[0].Comments = "# c\n"

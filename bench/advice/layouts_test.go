@@ -26,18 +26,19 @@ type layoutCase struct {
 	Tensors                   [][]int64
 	Experts                   []int
 	Optimizer                 string
-	TP, PP, DP, EP            int
+	TP, PP, DP, EP, Instances int
 	FP8, Sharded, Pad, Legacy bool
 	Summed                    bool
 	BucketSize                int64 `json:"bucket_size"`
 	NumBuckets                int64 `json:"num_buckets"`
 	Sizes                     [][2]int64
-	Reduced, Gathered         string
+	Reduced, Gathered, Calls  string
 }
 
 // arguments are Megatron's for the case.
 func (c layoutCase) arguments() string {
-	text := fmt.Sprintf("--overlap-grad-reduce --bf16 --optimizer %s --tensor-model-parallel-size %d --pipeline-model-parallel-size %d --expert-model-parallel-size %d", c.Optimizer, c.TP, c.PP, c.EP)
+	text := fmt.Sprintf("--overlap-grad-reduce --bf16 --optimizer %s --tensor-model-parallel-size %d --pipeline-model-parallel-size %d --expert-model-parallel-size %d --num-distributed-optimizer-instances %d",
+		c.Optimizer, c.TP, c.PP, c.EP, c.Instances)
 	for _, x := range []struct {
 		when bool
 		flag string
@@ -59,7 +60,8 @@ func (c layoutCase) arguments() string {
 
 // Megatron's own layout code, run by scripts/trainer-layouts.py, has the same buckets in
 // the same order for one rank's tensors: fused, cut, padded, with 8-bit parameters, with
-// whole matrices, with experts, and with an embedding that another stage shares.
+// whole matrices, with experts, and with an embedding that another stage shares. Its bucket
+// groups make the same calls of them.
 func TestMegatronsOwnLayouts(t *testing.T) {
 	var all struct{ Cases []layoutCase }
 	require.NoError(t, json.Unmarshal(layouts, &all))
@@ -87,6 +89,11 @@ func TestMegatronsOwnLayouts(t *testing.T) {
 		require.Equal(t, c.Sizes, runsOf(sorted), "%+v", c)
 		require.Equal(t, c.Reduced, digest(reduced), "%+v", c)
 		require.Equal(t, c.Gathered, digest(gathered), "%+v", c)
+		var calls []any
+		for _, m := range p.Backward {
+			calls = append(calls, m.Collective, m.Bytes/4, m.Ranks)
+		}
+		require.Equal(t, c.Calls, digest(calls), "%+v\n%v", c, calls)
 	}
 }
 

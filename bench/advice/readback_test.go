@@ -3,6 +3,7 @@ package advice_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"zbench/bench/model"
 	"zbench/bench/record"
 	"zbench/bench/trainer"
+	"zbench/bench/unit"
 )
 
 // experts is a model of blocks, some of whose tensors are routed experts.
@@ -211,4 +213,22 @@ func TestWhatGainsNothingIsNotSwitchedOn(t *testing.T) {
 	require.NotEmpty(t, d.Answer.Changes, "a shorter backward")
 	require.Contains(t, d.Snippets[0].Text, "--overlap-grad-reduce\n")
 	require.Contains(t, d.Snippets[0].Text, "# new or changed against train.sh: --overlap-grad-reduce, --overlap-param-gather")
+}
+
+// FSDP2 and XLA are told what memory a setting takes.
+func TestMemoryIsStated(t *testing.T) {
+	sources := []cost.Source{{Record: groupsOf()}}
+	for name, text := range map[string]string{"fsdp2": "BLOCKS_PER_UNIT = 4\n", "xla": "--xla_gpu_all_reduce_combine_threshold_bytes=2000000000", "ddp": "bucket_cap_mb=25"} {
+		d := give(t, told(t, name, text, experts(false), sources, 0.01))
+		at := slices.IndexFunc(d.Facts(), func(f advice.Fact) bool { return f.Term == "Memory" })
+		require.Equal(t, name != "ddp", at >= 0, name)
+		if at < 0 {
+			continue
+		}
+		require.Contains(t, d.Facts()[at].Text, unit.Bytes(d.Answer.Best.Memory)+" at this setting", name)
+		require.Contains(t, d.Facts()[at].Text, "the largest message has "+unit.Bytes(d.Answer.Best.LargestBytes), name)
+		if name == "fsdp2" { // of each element three times bfloat16 and once float
+			require.Equal(t, d.Answer.Best.LargestBytes/4*(3*2+4), d.Answer.Best.Memory)
+		}
+	}
 }

@@ -271,14 +271,4 @@ func capital(s string) string {
 }
 
 // Share prints a ratio as per cent: 0.4 %, 80 %.
-func Share(r float64) string {
-	p := 100 * r
-	if math.Abs(p) < 9.95 {
-		p = math.Round(10*p) / 10
-		if p == math.Trunc(p) {
-			return fmt.Sprintf("%.0f %%", p)
-		}
-		return fmt.Sprintf("%.1f %%", p)
-	}
-	return fmt.Sprintf("%.0f %%", p)
-}
+func Share(r float64) string { return unit.Share(r) }

@@ -59,11 +59,26 @@ func (d *Document) Facts() []Fact {
 	for _, u := range a.Curves {
 		facts = append(facts, Fact{"Curve", curveText(u)})
 	}
+	facts = append(facts, d.memory()...)
 	facts = append(facts, d.setNow()...)
 	if a.Verdict == recommend.Recommended && d.compares() {
 		facts = append(facts, Fact{WithinTitle(), d.stretches(a.Within) + ": a step at most " + Share(recommend.PlateauWidth) + " longer than with the best size, as measured and on average"})
 	}
 	return facts
+}
+
+// memory is what the setting takes beside the trainer's own, where a person should know.
+func (d *Document) memory() []Fact {
+	a := &d.Answer
+	t, err := trainer.ByName(a.Trainer)
+	if err != nil || t.MemoryIs == "" || a.Best == nil {
+		return nil
+	}
+	text := fmt.Sprintf("%s at this setting", unit.Bytes(a.Best.Memory))
+	if a.Default != nil && a.Default.Memory != a.Best.Memory {
+		text += fmt.Sprintf(", %s at the default", unit.Bytes(a.Default.Memory))
+	}
+	return []Fact{{"Memory", fmt.Sprintf("%s: %s; the largest message has %s", text, t.MemoryIs, unit.Bytes(a.Best.LargestBytes))}}
 }
 
 // setNow says what the trainer is set to now; nothing where that is not known.

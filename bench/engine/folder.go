@@ -15,6 +15,8 @@ import (
 
 	"zbench/bench/exit"
 	"zbench/bench/jsonfile"
+	"zbench/bench/judge"
+	"zbench/bench/record"
 )
 
 // Files of a folder that the engine writes.
@@ -211,6 +213,12 @@ func (f *Folder) Write(name string, fill func(io.Writer) error) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return f.Put(name, b.Bytes())
+}
+
+// WriteRecord judges a record and writes it, with its findings.
+func (f *Folder) WriteRecord(rec *record.Record) error {
+	judge.Store(rec)
+	return f.Write(ResultsFile, func(w io.Writer) error { return record.Encode(w, rec) })
 }
 
 // Put writes one file atomically.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -94,7 +93,7 @@ func (e *KernelEngine) Run(ctx context.Context, want spec.Spec, dir *Folder, old
 func (e *KernelEngine) finish(dir *Folder, rec *record.Record) (*record.Record, error) {
 	err := dir.Tidy()
 	if err == nil {
-		err = dir.Write(ResultsFile, func(w io.Writer) error { return record.Encode(w, rec) })
+		err = dir.WriteRecord(rec)
 	}
 	return rec, err
 }

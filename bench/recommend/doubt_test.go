@@ -74,7 +74,8 @@ func TestNoiseOfThePointsLimitsTheConfidence(t *testing.T) {
 	for seed := range uint64(draws) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		a := ask(t, sure(t, wide(), func(s float64) float64 { return affine(s) * math.Exp(0.1*rng.NormFloat64()) }))
-		if a.Confidence.Level == Low {
+		if reasons(a)["scattered"] == Low {
+			require.Equal(t, Low, a.Confidence.Level)
 			low++
 		}
 	}

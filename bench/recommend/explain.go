@@ -48,7 +48,11 @@ func (e *engine) explain(a *Answer, best int) {
 	if f := c.passes[forward].cost; len(f) > 0 {
 		add("first_gather", f[0], "forward begins with waiting for the first gather")
 	}
-	add("after", c.After, "parameters are gathered after the computation, so nothing hides it")
+	what := "a call tells which parameters were used"
+	if slices.ContainsFunc(c.passes[after].model, func(i int32) bool { return e.needs[i].collective == "all_gather" }) {
+		what = "parameters are gathered"
+	}
+	add("after", c.After, "%s after the computation, so nothing hides it", what)
 	e.limitMemory(add)
 	slices.SortStableFunc(a.Limits, func(x, y Limit) int { return cmp.Compare(y.Seconds, x.Seconds) })
 	if exposed <= hidden*c.Step && a.Best.Unfounded != BeyondSweep {

@@ -25,12 +25,16 @@ func init() {
 		Knob: "reduce_bucket_size", Unit: Elements, GradDtype: "bfloat16", Stages: []int{1, 2, 3}, InPlace: true,
 		Collectives: []string{allReduce, reduceScatter, allGather},
 		Default:     func([]Param, Run) int64 { return deepSpeedDefault }, plan: deepSpeedPlan,
-		// setup_buckets allocates the size, twice when communication overlaps.
+		// setup_buckets allocates the size in the parameters' type, twice when communication
+		// overlaps; stage 3 once, in the type on the wire.
 		Memory: func(_ Plan, setting int64, r Run) int64 {
-			if r.NoOverlap {
+			switch {
+			case r.Zero == 3:
 				return setting * r.grad()
+			case r.NoOverlap:
+				return setting * r.param()
 			}
-			return 2 * setting * r.grad()
+			return 2 * setting * r.param()
 		},
 		switches: []runSwitch{overlapSwitch("overlap_comm")},
 		forms:    deepSpeedForms,

@@ -104,7 +104,7 @@ func (z *zeroLists) filled(setting int64) [][]int {
 func (in *prepared) calls(tensors []int, setting int64, run Run) []Bucket {
 	switch first := in.params[tensors[0]]; {
 	case run.Zero < 3 && run.OwnerReduce:
-		return in.toOwners(tensors, run)
+		return in.toOwners(tensors)
 	case run.Zero < 3 && first.Elements > setting:
 		return in.slices(tensors[0], setting)
 	default:
@@ -154,7 +154,7 @@ func (in *prepared) slices(i int, setting int64) []Bucket {
 }
 
 // toOwners is one call for each rank that owns a part of the bucket.
-func (in *prepared) toOwners(tensors []int, run Run) []Bucket {
+func (in *prepared) toOwners(tensors []int) []Bucket {
 	type owner struct {
 		expert bool
 		rank   int64

@@ -39,6 +39,12 @@ func init() {
 			{"unit_before_blocks", nil},
 			{"unit_after_blocks", nil},
 		},
+		doubts: func(c *Config, params []Param) []string {
+			if isTrue(c.RootUnit) || !oneOutside(params, Run{}) {
+				return nil
+			}
+			return []string{"it shards the embedding apart from the output layer that shares its weight: PyTorch 2.13 and later refuse that, older ones train two weights; it is computed as one unit, as the printed lines make it"}
+		},
 		conclude: func(c *Config, _ []pair) {
 			orElse(&c.RootUnit, !c.on("unit_before_blocks") && !c.on("unit_after_blocks"))
 		},

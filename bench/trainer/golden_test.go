@@ -208,6 +208,18 @@ func TestDeepSpeedCapsAndOversize(t *testing.T) {
 	require.Equal(t, []Message{{"all_gather", 1042, 8, 0, 0}}, three.Forward)
 }
 
+// stage_1_and_2.py, setup_buckets: one buffer in the parameters' type, two with overlap;
+// stage3.py: one buffer in the type of communication.
+func TestDeepSpeedsBuffers(t *testing.T) {
+	x, err := ByName("deepspeed")
+	require.NoError(t, err)
+	for _, run := range []Run{{Zero: 2, NoOverlap: true}, {Zero: 1}, {Zero: 3}} {
+		run.GradDtype, run.ParamDtype = "float", "bfloat16"
+		want := map[int]int64{1: 4000, 2: 2000, 3: 4000}[run.Zero]
+		require.Equal(t, want, x.Bytes(Plan{}, 1000, run), "stage %d", run.Zero)
+	}
+}
+
 // openxla/xla xla/hlo/transforms/collectives/all_reduce_combiner_test.cc (at
 // 7dcc0352, read 2026-11-21), RespectThreshold: 8 KiB and 4 KiB are one call under
 // a threshold of 12 KiB and two under one byte less; CombineAllReduces: 1, 2, 10, 7

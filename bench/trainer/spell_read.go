@@ -199,6 +199,14 @@ func (c *Config) Setting(params []Param, run Run) (int64, bool) {
 	return 0, false
 }
 
+// Doubts are sentences about the file for a model of these tensors.
+func (c *Config) Doubts(params []Param) []string {
+	if t, err := ByName(c.Trainer); err == nil && t.doubts != nil {
+		return t.doubts(c, params)
+	}
+	return nil
+}
+
 // Apply sets the file's values in the run.
 func (c *Config) Apply(run *Run) {
 	number(&run.Zero, c.Zero)

@@ -86,6 +86,8 @@ type Trainer struct {
 	// begin and conclude fill in unset values, before and after the keys are read; nil
 	// does nothing.
 	begin, conclude func(c *Config, found []pair)
+	// doubts are sentences about a configuration for a model of these tensors; nil has none.
+	doubts func(c *Config, params []Param) []string
 	// size is the bucket size of a configuration in elements; nil is the field that is
 	// set.
 	size func(c *Config, run Run) (elements int64, set bool)

@@ -17,6 +17,7 @@ import (
 	"zbench/bench/compare"
 	"zbench/bench/engine"
 	"zbench/bench/exit"
+	"zbench/bench/finding"
 	"zbench/bench/gate"
 	"zbench/bench/jsonfile"
 	"zbench/bench/spell"
@@ -208,25 +209,23 @@ func (o *bisectOptions) check(s State, cmd *cobra.Command) (failOn *compare.Fail
 func (o *bisectOptions) print(s State, c bisection) error {
 	readable, err := bisectDocument.print(s, o.sweep.format, c)
 	if err == nil && !readable {
-		_, err = io.WriteString(s.Stderr.unescaped(), linesText(s, s.Stderr, c.Lines()))
+		_, err = io.WriteString(s.Stderr.unescaped(), findingsText(s, s.Stderr, c.Findings()))
 	}
 	return err
 }
 
 // writeBisection is the search for a terminal: the verdict, the variants, the cases.
 func writeBisection(s State, c bisection) error {
-	if _, err := io.WriteString(s.Stdout.unescaped(), linesText(s, s.Stdout, c.Lines())+"\n"); err != nil {
+	if _, err := io.WriteString(s.Stdout.unescaped(), findingsText(s, s.Stdout, c.Findings())+"\n"); err != nil {
 		return err
 	}
 	return c.WriteTables(s.Stdout, s.Stdout.columns(), c.verbose)
 }
 
-// linesText are lines of a verdict for a terminal.
-func linesText(s State, to Stream, lines []compare.Line) string {
+// findingsText are findings for a terminal.
+func findingsText(s State, to Stream, all finding.List) string {
 	out := &screen{width: to.columns(), colour: s.coloured(to)}
-	for _, l := range lines {
-		out.lines([]report.VerdictLine{{Text: l.Text, Hint: l.Hint, Severity: report.SeverityOf(l.Level)}})
-	}
+	out.findings(all)
 	return out.String()
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -111,7 +110,7 @@ func keepImport(s State, rec *record.Record, started time.Time, to importOutput)
 		return err
 	}
 	defer dir.Close() //nolint:errcheck // a lock that stays is taken over by the next run
-	if err := dir.Write(engine.ResultsFile, func(w io.Writer) error { return record.Encode(w, rec) }); err != nil {
+	if err := dir.WriteRecord(rec); err != nil {
 		return err
 	}
 	source := cost.Of(rec, nil)

@@ -11,6 +11,7 @@ import (
 	"zbench/bench/engine"
 	"zbench/bench/exit"
 	"zbench/bench/fabric"
+	"zbench/bench/finding"
 	"zbench/bench/nodescreen"
 	"zbench/bench/spec"
 	"zbench/internal/launch"
@@ -242,9 +243,9 @@ func (o *nodeScreenOptions) show(s State, d *nodescreen.Document) error {
 
 func screenVerdict(d *nodescreen.Document) error {
 	switch d.State {
-	case nodescreen.Faulty:
+	case finding.Faulty:
 		return quietError{exit.Regression}
-	case nodescreen.Healthy:
+	case finding.Healthy:
 		return nil
 	default:
 		return quietError{exit.Want}

@@ -115,7 +115,7 @@ func keepAdvice(s State, out string, force bool, started time.Time, recs []*reco
 	if err != nil {
 		rec = recs[0] // the page is of the first; the answer is of all
 	}
-	if err := dir.Write(engine.ResultsFile, func(w io.Writer) error { return record.Encode(w, rec) }); err != nil {
+	if err := dir.WriteRecord(rec); err != nil {
 		return err
 	}
 	if err := dir.Write(engine.AdviceFile, d.WriteJSON); err != nil {

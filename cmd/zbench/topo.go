@@ -272,15 +272,3 @@ type openFile struct {
 }
 
 func (f openFile) Stat() (fs.FileInfo, error) { return f.tree.Stat(f.name) }
-
-// severities are the marks of findings as a page has them.
-func severityOf(n *topo.Node, subject string) report.Severity {
-	mark, found := n.Worst(subject)
-	switch {
-	case found && mark == topo.Bad:
-		return report.VerdictBad
-	case found && mark == topo.Doubt:
-		return report.VerdictWarning
-	}
-	return report.VerdictNote
-}
