@@ -137,6 +137,14 @@ func (d *Document) Text(w io.Writer, width int) error {
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return err
 	}
+	if pairs := d.PairTable(); len(pairs.Columns) > 0 {
+		if err := table.Text(w, width, pairs); err != nil {
+			return err
+		}
+		if _, err := io.WriteString(w, "\n"); err != nil {
+			return err
+		}
+	}
 	if len(d.Ranking) > 0 {
 		if err := table.Text(w, width, d.Table()); err != nil {
 			return err
