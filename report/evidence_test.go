@@ -67,3 +67,17 @@ func TestLostProcessIsNamed(t *testing.T) {
 	rec.Results[1].Reason = record.StoodStill + "processes 0–1 stood still for up to 4 s; all 2 processes: not finished"
 	require.Contains(t, judge.Record(rec).Only(judge.CodeInterrupted)[0].Text, "a process stood still in all_reduce at 2 KiB. Processes 0–1 stood still for up to 4 s. 2 of")
 }
+
+// Where no case ended, the verdict does not deny the figures that the table shows of one pass.
+func TestVerdictOfPartsAlone(t *testing.T) {
+	rec := sweep(3)
+	for i := range rec.Results {
+		rec.Results[i].Status, rec.Results[i].Reason = record.Interrupted, "stopped after 1 of 2 passes"
+		if i > 0 {
+			rec.Results[i].Burst = nil
+		}
+	}
+	require.Equal(t, "No case ended ok: the figures of 1 case are of a part of the run, and not judged.", judge.Record(rec).Only(judge.CodeFailed)[0].Text)
+	rec.Results[0].Burst = nil
+	require.Equal(t, "Nothing was measured: no case ended ok.", judge.Record(rec).Only(judge.CodeFailed)[0].Text)
+}

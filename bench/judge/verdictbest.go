@@ -13,10 +13,13 @@ import (
 
 // noFault says what was looked for and not found.
 func (j judged) noFault() finding.List {
-	ok, checked, compared := 0, 0, 0
+	ok, checked, compared, partly := 0, 0, 0, 0
 	for i := range j.Results {
 		r := &j.Results[i]
 		if r.Status != record.OK {
+			if r.Status == record.Interrupted && r.Burst != nil {
+				partly++
+			}
 			continue
 		}
 		ok++
@@ -28,7 +31,7 @@ func (j judged) noFault() finding.List {
 		}
 	}
 	if ok == 0 {
-		return finding.List{{Code: CodeFailed, Severity: finding.Warning, Text: "Nothing was measured: no case ended ok."}}
+		return noneEnded(partly)
 	}
 	cases := unit.Count(int64(ok), "case")
 	if j.Simulated {
@@ -43,6 +46,15 @@ func (j judged) noFault() finding.List {
 		text += ", bandwidth as " + j.want.as()
 	}
 	return finding.List{{Code: CodeNoFault, Severity: finding.OK, Text: text + "."}}
+}
+
+// noneEnded says that no case ended ok. Tables show figures of those of which a part was timed.
+func noneEnded(partly int) finding.List {
+	text := "Nothing was measured: no case ended ok."
+	if partly > 0 {
+		text = fmt.Sprintf("No case ended ok: the figures of %s are of a part of the run, and not judged.", unit.Count(int64(partly), "case"))
+	}
+	return finding.List{{Code: CodeFailed, Severity: finding.Warning, Text: text}}
 }
 
 // notLate says that no rank was late, where enough launches were looked at. Where ranks

@@ -63,6 +63,9 @@ type Document struct {
 	Unclear []string `json:"unclear"`
 	// Heats are the maps of shares lost; none where there are no pairs.
 	Heats []Heat `json:"-"`
+	// Pairs are the rates between the GPUs of a node, each way, in bytes per second; none of data from
+	// elsewhere.
+	Pairs [][]float64 `json:"-"`
 }
 
 // Finding is a slow component.

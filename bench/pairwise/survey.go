@@ -3,6 +3,7 @@ package pairwise
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,6 +74,7 @@ func OfSurvey(s *Survey, timings []rails.Timing, v *rails.Verdict) *Document {
 	d.Limit = max(v.NetworkLimit, v.LinkLimit)
 	d.actual(s)
 	d.heats(s, v)
+	d.Pairs = pairRates(s, timings)
 	d.sort(s.Nodes, v)
 	for _, one := range []struct {
 		seconds *float64
@@ -83,6 +85,66 @@ func OfSurvey(s *Survey, timings []rails.Timing, v *rails.Verdict) *Document {
 		}
 	}
 	return d
+}
+
+// pairRates are the rates between the GPUs of a node, each way, in bytes per second: the median over
+// nodes and rounds, NaN where a pair was not timed.
+func pairRates(s *Survey, timings []rails.Timing) [][]float64 {
+	all := make([][][]float64, s.GPUs)
+	for a := range all {
+		all[a] = make([][]float64, s.GPUs)
+	}
+	for _, t := range timings {
+		if timed := t.Timed(); t.Kind == rails.XGMI && len(timed) > 0 {
+			a, b, rate := t.Pair.A.GPU, t.Pair.B.GPU, float64(s.Bytes)/stat.Quantile(timed, 0.5)
+			all[a][b], all[b][a] = append(all[a][b], rate), append(all[b][a], rate)
+		}
+	}
+	out := make([][]float64, s.GPUs)
+	for a, row := range all {
+		for _, rates := range row {
+			rate := math.NaN()
+			if len(rates) > 0 {
+				rate = stat.Quantile(rates, 0.5)
+			}
+			out[a] = append(out[a], rate)
+		}
+	}
+	return out
+}
+
+// PairTable is the matrix of GPUs in GB/s; without columns where none was timed.
+func (d *Document) PairTable() table.Table {
+	known := slices.ContainsFunc(d.Pairs, func(row []float64) bool {
+		return slices.ContainsFunc(row, func(rate float64) bool { return !math.IsNaN(rate) })
+	})
+	if !known {
+		return table.Table{}
+	}
+	names := []string{"GPU"}
+	for gpu := range d.Pairs {
+		names = append(names, strconv.Itoa(gpu))
+	}
+	t := table.Of(names)
+	t.Title = "GPU to GPU within a node, GB/s each way"
+	if n := len(d.Survey.Nodes); n > 1 {
+		t.Title += fmt.Sprintf(", median of %d nodes", n)
+	}
+	for i := range t.Columns {
+		t.Columns[i].Right = true
+	}
+	for gpu, row := range d.Pairs {
+		cells := []string{strconv.Itoa(gpu)}
+		for _, rate := range row {
+			if math.IsNaN(rate) {
+				cells = append(cells, "–")
+				continue
+			}
+			cells = append(cells, fmt.Sprintf("%.1f", rate/1e9))
+		}
+		t.Add(cells...)
+	}
+	return t
 }
 
 // numbered are the names of leaf switches by rail, in the order of their first nodes.

@@ -50,7 +50,7 @@ func (d *Document) Verdict() finding.List {
 	}
 	for _, q := range d.Questions {
 		lost := ""
-		if q.Lost > 0 {
+		if q.Lost > 0 && !strings.Contains(q.What, Percent(q.Lost)) { // it may say so itself
 			lost = ", " + Percent(q.Lost) + " lost"
 		}
 		text := q.What + lost
@@ -136,6 +136,14 @@ func (d *Document) Text(w io.Writer, width int) error {
 	b.WriteString("\n")
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return err
+	}
+	if pairs := d.PairTable(); len(pairs.Columns) > 0 {
+		if err := table.Text(w, width, pairs); err != nil {
+			return err
+		}
+		if _, err := io.WriteString(w, "\n"); err != nil {
+			return err
+		}
 	}
 	if len(d.Ranking) > 0 {
 		if err := table.Text(w, width, d.Table()); err != nil {

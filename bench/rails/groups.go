@@ -114,8 +114,13 @@ func (j *judgement) groupsOfNodes(v *Verdict) {
 	if !ok {
 		return
 	}
+	j.links.reference = fastMean(levels, slow)
+	others := "the other"
+	if n := len(nodes) - len(slow); n > 1 {
+		others += fmt.Sprintf(" %d", n)
+	}
 	q := Question{
-		What: fmt.Sprintf("two groups of nodes: the xGMI links of %d are %.0f %% slower than those of the other %d", len(slow), 100*share(gap), len(nodes)-len(slow)),
+		What: fmt.Sprintf("two groups of nodes: the xGMI links of %d are %.0f %% slower than those of %s", len(slow), 100*share(gap), others),
 		Lost: share(gap), All: true, Next: "give --profile with what good hardware gives, or measure these nodes with others",
 	}
 	for _, i := range slow {
@@ -126,6 +131,17 @@ func (j *judgement) groupsOfNodes(v *Verdict) {
 	}
 	sortComponents(q.Candidates)
 	v.Questions = append(v.Questions, q)
+}
+
+// fastMean is the mean of the values that are not slow.
+func fastMean(values []float64, slow []int) float64 {
+	sum := 0.0
+	for i, v := range values {
+		if !slices.Contains(slow, i) {
+			sum += v
+		}
+	}
+	return sum / float64(len(values)-len(slow))
 }
 
 // groupLimit is the loss of all links of a node, as a logarithm, that is named or asked about

@@ -12,7 +12,6 @@ import (
 func Judge(d Data) *Verdict {
 	j := newJudgement(d)
 	v := &Verdict{}
-	v.NICs, v.Links = j.net.losses(), j.links.shares()
 	j.references(v)
 	j.leaves(v)
 	for node := range d.Fleet.Nodes {
@@ -26,6 +25,7 @@ func Judge(d Data) *Verdict {
 	j.groups(v)
 	j.intermittent(v)
 	j.profile(v)
+	v.NICs, v.Links = j.net.losses(), j.links.shares() // once the groups' reference is known
 	v.Ranking = j.ranking()
 	v.finish()
 	return v
@@ -43,7 +43,7 @@ func (j *judgement) ranking() []Ranked {
 		for a := range j.Fleet.GPUs {
 			for b := a + 1; b < j.Fleet.GPUs; b++ {
 				at := j.links.link(a, b)
-				if loss := j.links.all[node][at] + j.links.node[node]; !math.IsNaN(loss) {
+				if loss := j.links.loss(node, at); !math.IsNaN(loss) {
 					slow, all := j.links.passes(node, at)
 					out = append(out, Ranked{Component{Part: Link, Node: node, A: a, B: b}, share(loss), slow, all})
 				}

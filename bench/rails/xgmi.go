@@ -18,6 +18,9 @@ type xgmi struct {
 	each [][]float64
 	// node is each node's own loss, which is taken out of its links.
 	node []float64
+	// reference is the level of nodes that losses are shown against: the median's, which is 0, or where
+	// the nodes fall into two groups the faster group's.
+	reference float64
 	// nodeSigma and sigma are the robust deviations of nodes and of links.
 	nodeSigma, sigma float64
 	known            bool
@@ -219,13 +222,16 @@ func (x *xgmi) suspects() (pairs [][2]int, all bool) {
 	return pairs, all
 }
 
+// loss is what a link has lost, with what its node has.
+func (x *xgmi) loss(node, link int) float64 { return x.all[node][link] + x.node[node] - x.reference }
+
 // shares are the shares of bandwidth lost by node and link.
 func (x *xgmi) shares() [][]float64 {
 	out := make([][]float64, x.Nodes)
 	for node := range out {
-		for _, v := range x.all[node] {
+		for link, v := range x.all[node] {
 			if !math.IsNaN(v) {
-				v = share(v + x.node[node])
+				v = share(x.loss(node, link))
 			}
 			out[node] = append(out[node], v)
 		}

@@ -167,13 +167,13 @@ func writeFlags(w *strings.Builder, cmd *cobra.Command, width int, all bool) (hi
 // writeLibraries says where libraries are looked for, with the flags and variables of all commands
 // that open any.
 func writeLibraries(w *strings.Builder, width int) {
-	any := &cobra.Command{}
-	addLibraryFlags(any, &libraryOptions{})
+	opens := &cobra.Command{}
+	addLibraryFlags(opens, &libraryOptions{})
 	fmt.Fprintf(w, `
 %s, of every command that opens any (zbench doctor shows what it finds):
   The order is: the flag, its environment variable, the loader's path, the
   vendor's default folder, Python packages.
-%s`, librariesTitle, any.Flags().FlagUsagesWrapped(width))
+%s`, librariesTitle, opens.Flags().FlagUsagesWrapped(width))
 }
 
 // withOneDefault is the flag without its own default value where its description names

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -146,9 +147,7 @@ func TestOutputUnderMpirunIsPlain(t *testing.T) {
 		s.Stdin = open
 		s.Getenv = func(name string) string { return c.env[name] }
 		if c.env["OMPI_COMM_WORLD_RANK"] != "" {
-			for name, value := range map[string]string{"OMPI_COMM_WORLD_SIZE": "1", "OMPI_COMM_WORLD_LOCAL_RANK": "0", "OMPI_COMM_WORLD_LOCAL_SIZE": "1"} {
-				c.env[name] = value
-			}
+			maps.Copy(c.env, map[string]string{"OMPI_COMM_WORLD_SIZE": "1", "OMPI_COMM_WORLD_LOCAL_RANK": "0", "OMPI_COMM_WORLD_LOCAL_SIZE": "1"})
 		}
 		require.Equal(t, exit.OK, Main(t.Context(), s))
 		require.Equal(t, c.colour, strings.Contains(out.String(), "\x1b["), "%v", c.env)

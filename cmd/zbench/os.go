@@ -26,7 +26,7 @@ import (
 	"zbench/internal/native"
 )
 
-// This file alone touches the machine: everything else sees a State.
+// This file and os_secret.go alone touch the machine: everything else sees a State.
 
 func main() { os.Exit(Main(context.Background(), osState())) }
 
