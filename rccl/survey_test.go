@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"zbench/bench/fabric"
-	"zbench/bench/plan"
 	"zbench/bench/finding"
+	"zbench/bench/plan"
 	"zbench/bench/rails"
 	"zbench/bench/spec"
 	"zbench/bench/survey"
