@@ -9,7 +9,7 @@ process group that writes down what the reducer calls. FSDP2 runs with fake tens
 streams that know what they wait for: torch.cpu has none. A tensor is
 [block, frozen, sides…] in the order of forward.
 """
-import contextlib, datetime, hashlib, json, os, random, sys
+import contextlib, hashlib, json, os, random
 
 os.environ.update(USE_LIBUV="0", MASTER_ADDR="127.0.0.1", MASTER_PORT="29512")
 import torch, torch.distributed as dist
@@ -267,7 +267,7 @@ def tensors(rng, how, big=1):
         all += [[b + 1, frozen(rng, how, i == n - 1), *some()] for i in range(n)]
     all += [[0, frozen(rng, how, False), *some()] for i in range(after)]
     if all[0][0]:
-        all[0][1] = 0 # what comes before the first gradient is not computed
+        all[0][1] = 0  # what comes before the first gradient is not computed
     return all, before > 0 and not all[0][1] and rng.random() < 0.3
 
 
