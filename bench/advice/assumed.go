@@ -116,7 +116,7 @@ type WhatIf struct {
 	// Default is the trainer's default in its own unit; empty where it was not tried.
 	Default string `json:"default"`
 	// DefaultCost is what the trainer's default costs over the setting of least regret, as
-	// a share of a step; null where it was not tried.
+	// a share of a step; null where it was not tried, or no percentage can be given.
 	DefaultCost *float64 `json:"default_cost"`
 	// Confidence is the level of the answer; empty without one.
 	Confidence string `json:"confidence"`

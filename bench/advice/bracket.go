@@ -31,7 +31,7 @@ type End struct {
 	// Elements is the setting of least regret there, in elements.
 	Elements int64 `json:"elements"`
 	// DefaultCost is what the trainer's default costs over it, as a share of a step; null
-	// where it was not tried.
+	// where it was not tried, or no percentage can be given.
 	DefaultCost *float64 `json:"default_cost"`
 }
 

@@ -136,7 +136,7 @@ func (d *Document) use() string {
 			s, Share(over(a.Changes[0].Gain)), named, gained(a.Changes[1:], " makes it "))
 	}
 	s += ". " + d.costs(named, now)
-	if x := a.Default; a.Current != nil && x != nil && !x.OverBudget {
+	if x := a.Default; a.Current != nil && x != nil && !x.OverBudget && x.Unfounded == "" {
 		s += fmt.Sprintf(" With the default, %s, it is %s longer.", d.Amount(x.Elements), Share(max(0, x.Step/a.Best.Step-1, x.Score-a.Best.Score)))
 	}
 	return s

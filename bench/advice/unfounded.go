@@ -17,7 +17,7 @@ func (d *Document) unfounded() string {
 		switch {
 		case c == nil:
 		case c.Unfounded == recommend.BeyondSweep:
-			return "most of its messages are larger than the largest size swept, " + d.swept()
+			return "most of the time goes to messages larger than the largest size swept, " + d.swept()
 		case c.Unfounded == recommend.OneDip:
 			return "slow times at one or two sizes of a single run decide it"
 		}

@@ -43,7 +43,7 @@ func TestNoPercentageBeyondTheSweep(t *testing.T) {
 		}
 		d := give(t, in)
 		require.Equal(t, recommend.BeyondSweep, d.Answer.Best.Unfounded)
-		require.Contains(t, d.Sentence, "is not known: most of its messages are larger than the largest size swept, 8 MiB.")
+		require.Contains(t, d.Sentence, "is not known: most of the time goes to messages larger than the largest size swept, 8 MiB.")
 		require.Empty(t, d.AsGood())
 		require.Equal(t, recommend.Low, d.Answer.Confidence.Level)
 		for _, form := range []string{text(t, asText, d), text(t, asMarkdown, d)} {
@@ -73,6 +73,13 @@ func TestNoPercentageOfOneDip(t *testing.T) {
 			require.Equal(t, "?", advice.Over(&r.Candidate, r.Nominal))
 		}
 	}
+	c, err := trainer.ReadConfig("model = DDP(model, bucket_cap_mb=6000)\n", "ddp")
+	require.NoError(t, err)
+	mine := in
+	mine.Config, mine.ConfigFile = c, "train.py"
+	said := give(t, mine).Sentence
+	require.Regexp(t, `A training step is [0-9.]+ % longer with your 6000 MiB\.`, said)
+	require.NotContains(t, said, "With the default")
 	again := ragged(16<<30, func(size int64) float64 {
 		if size == 32<<20 || size == 64<<20 {
 			return 4.01

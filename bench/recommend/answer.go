@@ -67,7 +67,8 @@ type Answer struct {
 	// Single is one bucket for all gradients; null where it was not tried.
 	Single *Candidate `json:"single"`
 	// Within is all settings that cost at most 1 % more than the best, as measured and on
-	// average, ascending.
+	// average, and do so by 95 % of the resampled curves together, ascending. Where the
+	// setting to use does not, the list is as measured.
 	Within []Range `json:"within"`
 	// Plateau is the range of within that holds elements; null without an answer.
 	Plateau *Range `json:"plateau"`
