@@ -256,7 +256,7 @@ func deepSpeedPaths(c *Config) {
 	fp32 := slices.Contains([]string{"torch.float32", "fp32", "float32", "float"}, c.said["grad_accum_dtype"])
 	if *c.Zero == 1 && c.bf16 && fp32 && c.said["offload_optimizer.device"] != "cpu" {
 		c.refused = errors.New("stage 1 with bf16 and grad_accum_dtype fp32 is DeepSpeed's BF16_Optimizer, which reduces after backward in calls of 500000000 elements: " +
-			"reduce_bucket_size has no effect there; take stage 2, or leave grad_accum_dtype out")
+			"reduce_bucket_size has no effect there. Take stage 2 or leave grad_accum_dtype out to set one")
 	}
 	note := func(when bool, text string) {
 		if when {

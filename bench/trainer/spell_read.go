@@ -104,7 +104,7 @@ func ReadSettings(list []Setting, want string) (*Config, error) {
 		t.conclude(c, found)
 	}
 	if c.refused != nil {
-		return nil, fmt.Errorf("%w: %w", ErrConfig, c.refused)
+		return nil, fmt.Errorf("%w on which a bucket size has an effect: %w", ErrConfig, c.refused)
 	}
 	return c, nil
 }
