@@ -186,9 +186,14 @@ func (f *Folder) Abandon() {
 	}
 }
 
+// Dated begins the name of a new folder of a command. Later ones sort after it.
+func Dated(command string, t time.Time) string {
+	return "zbench-" + command + "-" + t.UTC().Format("20060102-150405")
+}
+
 // dated is an unused folder name with the command and the time.
 func dated(h Host, command string) string {
-	base := "zbench-" + command + "-" + h.Now().UTC().Format("20060102-150405")
+	base := Dated(command, h.Now())
 	name := base
 	for i := 2; ; i++ {
 		if _, err := h.FS.Stat(name); errors.Is(err, fs.ErrNotExist) {

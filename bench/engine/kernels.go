@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"zbench/bench/exit"
+	"zbench/bench/plain"
 	"zbench/bench/plan"
 	"zbench/bench/record"
 	"zbench/bench/spec"
@@ -186,6 +187,9 @@ func (e *KernelEngine) take(ctx context.Context, jobs []plan.Job, j *Journal) (f
 		}
 	}
 	var w KernelWatcher
+	if left := len(jobs) - done; left > 0 {
+		e.note("%s to run, in two passes each. From the first pass on each line says about how long the rest takes.\n", plain.Count(left, "case"))
+	}
 	if e.Watch != nil {
 		w = e.Watch(len(jobs), done)
 	}

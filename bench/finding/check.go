@@ -14,6 +14,27 @@ const (
 	NotChecked State = "not_checked"
 )
 
+// Healthy and Faulty are pass and fail in the words of rails.json and screen.json.
+const (
+	Healthy State = "healthy"
+	Faulty  State = "faulty"
+)
+
+// OfNodes returns the state in those words.
+func (s State) OfNodes() State {
+	switch s {
+	case Pass:
+		return Healthy
+	case Fail:
+		return Faulty
+	default:
+		return s
+	}
+}
+
+// StatesOfNodes returns all states in those words.
+func StatesOfNodes() []State { return []State{Healthy, Faulty, Unclear, NotChecked} }
+
 // States returns all states.
 func States() []State { return []State{Pass, Fail, Unclear, NotChecked} }
 
@@ -23,9 +44,9 @@ func (s State) Word() string { return strings.ToUpper(strings.ReplaceAll(string(
 // Severity returns how much a state matters: what is unclear or not checked limits the rest.
 func (s State) Severity() Severity {
 	switch s {
-	case Pass:
+	case Pass, Healthy:
 		return OK
-	case Fail:
+	case Fail, Faulty:
 		return Fault
 	case Unclear, NotChecked:
 	}

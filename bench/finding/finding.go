@@ -74,8 +74,8 @@ func Kinds() []Kind { return []Kind{Rank, GPU, Link, NIC, Rail, Leaf, Path, Node
 
 // Subject is what a finding is about.
 type Subject struct {
-	// Kind of the thing.
-	Kind Kind `json:"kind"`
+	// Kind of the thing; absent where only its name is known.
+	Kind Kind `json:"kind,omitempty"`
 	// Name for people, such as "rank 29 (node 3, GPU 5)".
 	Name string `json:"name"`
 	// Nodes are the names of the nodes that it belongs to; absent where they are not known.

@@ -2,6 +2,9 @@ package finding
 
 import (
 	"encoding/json"
+	"go/parser"
+	"go/token"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,6 +47,10 @@ func TestSettle(t *testing.T) {
 		require.Equal(t, x.severity, got.Severity(), "%+v", x)
 	}
 	require.Equal(t, "NOT CHECKED", NotChecked.Word())
+	for i, s := range States() {
+		require.Equal(t, StatesOfNodes()[i], s.OfNodes())
+		require.Equal(t, s.Severity(), s.OfNodes().Severity(), s)
+	}
 }
 
 func TestLists(t *testing.T) {
@@ -64,4 +71,17 @@ func TestCandidatesAreUnclear(t *testing.T) {
 	require.Equal(t, Fail, List{among, {Severity: Fault}}.State(true))
 	require.Equal(t, Pass, List{warned, {}}.State(true))
 	require.Equal(t, NotChecked, List{warned}.State(false))
+}
+
+// The package is a leaf: whatever finds something can import it.
+func TestLeaf(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		require.NoError(t, err)
+		for _, i := range f.Imports {
+			require.NotContains(t, i.Path.Value, "zbench/", name)
+		}
+	}
 }

@@ -127,7 +127,11 @@ var ddpForms = []form{
 			"accelerator = accelerate.Accelerator(kwargs_handlers=[kwargs])\n" + ddpReadBack(s)
 	}},
 	{"Hugging Face Trainer", "python", func(s Spelling) string {
-		return accelerateTrap(s) + "args = transformers.TrainingArguments(output_dir, ddp_bucket_cap_mb=" + mebi(s) +
+		trap := accelerateTrap(s)
+		if strings.Contains(mebi(s), ".") {
+			trap += "# a fraction of a MiB can be set in Python, not on the command line\n"
+		}
+		return trap + "args = transformers.TrainingArguments(output_dir, ddp_bucket_cap_mb=" + mebi(s) +
 			", ddp_find_unused_parameters=" + python(s.Run.FindUnused) + ")\n" + ddpReadBack(s)
 	}},
 	{"Lightning", "python", func(s Spelling) string {

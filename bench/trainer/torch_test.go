@@ -2,6 +2,7 @@ package trainer_test
 
 import (
 	"os/exec"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,7 +31,7 @@ func TestTiedEmbeddingIsOneUnit(t *testing.T) {
 	const apart = "BLOCKS_PER_UNIT = 1\nUNIT_BEFORE_BLOCKS = [\"model.embed_tokens\"]\nUNIT_AFTER_BLOCKS = [\"model.norm\"]\n"
 	theirs, err := trainer.ReadConfig(apart, "")
 	require.NoError(t, err)
-	for _, params := range [][]trainer.Param{tied, append(tied[:len(tied):len(tied)], trainer.Param{Name: "lm_head (shares the embedding)", Work: &work})} {
+	for _, params := range [][]trainer.Param{tied, append(slices.Clip(tied), trainer.Param{Name: "lm_head (shares the embedding)", Work: &work})} {
 		p := fsdp2.Plan(params, 0, run)
 		require.Equal(t, fsdp2.Plan(params, 0, root), p)
 		last := p.Buckets[len(p.Buckets)-1]

@@ -36,7 +36,7 @@ own. --collective decides where the rows fit several collectives.`,
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := collectivesDocument.check(format, "zbench import --help lists the flags"); err != nil {
+			if err := collectivesDocument.check(format, "zbench import --help-all lists the flags"); err != nil {
 				return err
 			}
 			switch {

@@ -59,7 +59,7 @@ plateau and what is missing, and exits with 6.`,
 	return cmd
 }
 
-const recommendHelp = "zbench recommend --help lists the flags"
+const recommendHelp = "zbench recommend --help-all lists the flags"
 
 func runRecommend(s State, args []string, o *adviceFlagSet, out, format string, force bool) error {
 	started := s.Now()

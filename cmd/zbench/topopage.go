@@ -47,17 +47,13 @@ func topoPage(n *topo.Node) (*report.Document, report.Diagram) {
 	return d, picture
 }
 
-// topoVerdict is the findings as lines of a verdict.
+// topoVerdict is what was found, or that nothing is wrong.
 func topoVerdict(n *topo.Node) finding.List {
-	var v finding.List
-	severity := map[topo.Mark]finding.Severity{topo.Bad: finding.Fault, topo.Doubt: finding.Warning, topo.Note: finding.Note}
-	for _, f := range n.Grouped() {
-		v = append(v, finding.Finding{Code: f.Code, Text: f.Message, Hint: f.Hint, Severity: severity[f.Mark]})
+	all := n.Grouped()
+	if all.Worst() < finding.Warning && !n.Empty() {
+		all = append(all, finding.Finding{Code: judge.CodeNoFault, Text: n.Verdict, Severity: finding.OK})
 	}
-	if !slices.ContainsFunc(n.Findings, func(f topo.Finding) bool { return f.Mark != topo.Note }) && !n.Empty() {
-		v = append(v, finding.Finding{Code: judge.CodeNoFault, Text: n.Verdict, Severity: finding.OK})
-	}
-	return v
+	return all
 }
 
 func topoChips(n *topo.Node) []report.Fact {
@@ -91,7 +87,7 @@ func topoPicture(n *topo.Node) report.Diagram {
 		d.Lines = append(d.Lines, report.DiagramLine{From: a, To: b, Severity: s})
 	}
 	for _, g := range n.GPUs {
-		put(&gpus, report.DiagramBox{Name: g.PCI, Note: g.Name + " " + g.Compute, Severity: severityOf(n, g.PCI)})
+		put(&gpus, report.DiagramBox{Name: g.PCI, Note: g.Name + " " + g.Compute, Severity: n.Worst(g.PCI)})
 		if g.NUMA != nil {
 			name := fmt.Sprintf("NUMA %d", *g.NUMA)
 			put(&numa, report.DiagramBox{Name: name})
@@ -99,12 +95,12 @@ func topoPicture(n *topo.Node) report.Diagram {
 		}
 		if g.Rail != nil {
 			for _, nic := range g.Rail.NICs {
-				join(g.PCI, nic, max(severityOf(n, nic), severityOf(n, g.PCI)))
+				join(g.PCI, nic, max(n.Worst(nic), n.Worst(g.PCI)))
 			}
 		}
 	}
 	for _, c := range n.NICs {
-		put(&nics, report.DiagramBox{Name: c.Name, Note: portNote(c), Severity: severityOf(n, c.Name)})
+		put(&nics, report.DiagramBox{Name: c.Name, Note: portNote(c), Severity: n.Worst(c.Name)})
 		if c.Leaf != "" {
 			put(&leaves, report.DiagramBox{Name: c.Leaf, Note: c.LeafPort})
 			join(c.Name, c.Leaf, finding.Note)

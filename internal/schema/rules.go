@@ -81,7 +81,7 @@ var rules = map[reflect.Type][]rule{
 	reflect.TypeFor[gate.Report]():      {version(gate.Schema), values("state", gate.States()...)},
 	reflect.TypeFor[gate.Check]():       {values("state", gate.States()...)},
 
-	reflect.TypeFor[nodescreen.Document](): {version(nodescreen.Schema), values("state", nodescreen.States()...)},
+	reflect.TypeFor[nodescreen.Document](): {version(nodescreen.Schema), values("state", finding.StatesOfNodes()...)},
 	reflect.TypeFor[nodescreen.Finding]():  {values("rule", nodescreen.Rules()...)},
 	reflect.TypeFor[nodescreen.Node]():     {version(nodescreen.NodeSchema)},
 	reflect.TypeFor[bisect.Document]():     {version(bisect.Schema), values("timing", compare.Timings()...), values("verdict", bisect.Verdicts()...)},
@@ -93,7 +93,7 @@ var rules = map[reflect.Type][]rule{
 	reflect.TypeFor[doctor.Finding](): {values("mark", doctor.Good, doctor.Bad, doctor.Warn, doctor.Fact), when(constant("mark", doctor.Bad), needs("remedy"), nil)},
 
 	reflect.TypeFor[pairwise.Document](): {
-		version(pairwise.Schema), values("kind", pairwise.Kinds()...),
+		version(pairwise.Schema), values("kind", pairwise.Kinds()...), values("state", finding.StatesOfNodes()...),
 		when(constant("kind", pairwise.Measured), needs("survey"), nil),
 	},
 	reflect.TypeFor[pairwise.Finding](): {values("level", rails.Levels()...)},
@@ -160,8 +160,6 @@ func enumeration(t reflect.Type) *jsonschema.Schema {
 		return oneOf(finding.Kinds())
 	case reflect.TypeFor[finding.State]():
 		return oneOf(finding.States())
-	case reflect.TypeFor[rails.State]():
-		return oneOf(rails.States())
 	case reflect.TypeFor[rails.Use]():
 		return oneOf(rails.Uses())
 	case reflect.TypeFor[rails.Part]():
